@@ -1,0 +1,171 @@
+// Package dp holds the plain words of differential privacy that the rooms share: privacy units, sensitivities, noise scales,
+// events (what was run) and losses (what it costs). Values are data; their Validate methods refuse zero values, NaN and
+// infinities. It is a leaf.
+package dp
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+)
+
+// Unit names a privacy unit: the column whose value stands for one person, e.g. "patients.patient_id".
+type Unit string
+
+// Units is a set of units: a row may belong to several. The order is the policy's.
+type Units []Unit
+
+// Sensitivity bounds what all the rows of one unit change in a vector of integers with one entry a group: at most Groups
+// entries change, each by at most PerGroup grid steps.
+type Sensitivity struct {
+	PerGroup uint64 `json:"per_group"`
+	Groups   uint64 `json:"groups"`
+}
+
+// MaxSensitivity limits each factor so that the norms below stay exact.
+const MaxSensitivity = 1 << 53
+
+// Validate refuses zero and oversized values.
+func (s Sensitivity) Validate() error {
+	if s.PerGroup == 0 || s.Groups == 0 || s.PerGroup > MaxSensitivity || s.Groups > MaxSensitivity {
+		return fmt.Errorf("dp: sensitivity %d in each of %d groups is out of range", s.PerGroup, s.Groups)
+	}
+	return nil
+}
+
+// L1 is the exact L1 norm bound: Groups * PerGroup.
+func (s Sensitivity) L1() *big.Int {
+	return new(big.Int).Mul(new(big.Int).SetUint64(s.PerGroup), new(big.Int).SetUint64(s.Groups))
+}
+
+// L2Squared is the exact square of the L2 norm bound: Groups * PerGroup^2.
+func (s Sensitivity) L2Squared() *big.Int {
+	return new(big.Int).Mul(s.L1(), new(big.Int).SetUint64(s.PerGroup))
+}
+
+// Scale is a positive rational noise scale in grid steps: the b of a Laplace, the sigma of a Gaussian.
+type Scale struct {
+	Num uint64 `json:"num"`
+	Den uint64 `json:"den"`
+}
+
+// MaxScale and MaxScaleDen limit scales so that a sample fits an int64 but for an event of probability below e^-8000.
+const (
+	MaxScale    = 1 << 50
+	MaxScaleDen = 1 << 20
+)
+
+// Validate refuses zero and oversized scales.
+func (s Scale) Validate() error {
+	if s.Num == 0 || s.Den == 0 || s.Den > MaxScaleDen || s.Num > MaxScale*s.Den {
+		return fmt.Errorf("dp: noise scale %d/%d is out of range", s.Num, s.Den)
+	}
+	return nil
+}
+
+// Float is the scale as a float64, rounded to nearest: for reports, never for a claim.
+func (s Scale) Float() float64 { return float64(s.Num) / float64(s.Den) }
+
+// Rat is the exact scale.
+func (s Scale) Rat() *big.Rat {
+	return new(big.Rat).SetFrac(new(big.Int).SetUint64(s.Num), new(big.Int).SetUint64(s.Den))
+}
+
+// Event is plain data that says what was run on private data. Accountants (package budget) read events and refuse those
+// that they do not know. The set is closed here so that a ledger can always be read back.
+type Event interface {
+	Name() string
+	Validate() error
+}
+
+// Laplace is discrete Laplace noise, pmf proportional to exp(-|x|/b), added to each entry of a vector.
+type Laplace struct {
+	Sensitivity Sensitivity `json:"sensitivity"`
+	Scale       Scale       `json:"scale"`
+}
+
+// Gaussian is discrete Gaussian noise, pmf proportional to exp(-x^2/(2 sigma^2)), added to each entry of a vector.
+type Gaussian struct {
+	Sensitivity Sensitivity `json:"sensitivity"`
+	Scale       Scale       `json:"scale"`
+}
+
+// Selection is a choice of groups by their noisy numbers of units with truncated discrete Laplace noise: pmf proportional to
+// exp(-|x|/b) on [-Threshold, Threshold]; a group is kept, and its noisy number of units may be shown, where number + noise
+// > Threshold. One unit changes at most Groups groups, each by 1. Delta bounds Groups times the pmf at Threshold.
+type Selection struct {
+	Groups    uint64  `json:"groups"`
+	Scale     Scale   `json:"scale"`
+	Threshold uint64  `json:"threshold"`
+	Delta     float64 `json:"delta"`
+}
+
+// Name is the event's stable name in the ledger.
+func (Laplace) Name() string { return "discrete_laplace" }
+
+// Name is the event's stable name in the ledger.
+func (Gaussian) Name() string { return "discrete_gaussian" }
+
+// Name is the event's stable name in the ledger.
+func (Selection) Name() string { return "truncated_geometric_selection" }
+
+// Validate refuses what no mechanism can have run.
+func (e Laplace) Validate() error { return firstError(e.Sensitivity.Validate(), e.Scale.Validate()) }
+
+// Validate refuses what no mechanism can have run.
+func (e Gaussian) Validate() error { return firstError(e.Sensitivity.Validate(), e.Scale.Validate()) }
+
+// Validate refuses what no mechanism can have run.
+func (e Selection) Validate() error {
+	if e.Groups == 0 || e.Groups > MaxSensitivity || e.Threshold == 0 || e.Threshold > MaxScale {
+		return fmt.Errorf("dp: selection over %d groups with threshold %d is out of range", e.Groups, e.Threshold)
+	}
+	if !(e.Delta > 0 && e.Delta < 1) {
+		return fmt.Errorf("dp: selection with delta %g is out of range", e.Delta)
+	}
+	return e.Scale.Validate()
+}
+
+// Loss is what an event or a statement costs: Pure epsilon (+Inf if it has none), Renyi loss at the budget's order (0 where
+// the budget has no order) and approximate Delta. All are rounded up.
+type Loss struct {
+	Pure  float64 `json:"pure"`
+	Renyi float64 `json:"renyi"`
+	Delta float64 `json:"delta"`
+}
+
+// Validate refuses NaN, negative and (but for Pure) infinite parts.
+func (l Loss) Validate() error {
+	if !(l.Pure >= 0) || !(l.Renyi >= 0) || math.IsInf(l.Renyi, 1) || !(l.Delta >= 0 && l.Delta < 1) {
+		return fmt.Errorf("dp: loss %+v is not valid", l)
+	}
+	return nil
+}
+
+// Plus is the sum under sequential composition, rounded up.
+//
+// Proof: pure epsilons, Renyi losses at one order and deltas each add up under adaptive composition (Dwork, Roth 2014,
+// Theorem 3.16; Mironov 2017, Proposition 1). Each float64 addition is stepped to the next larger float, so the stored sum
+// is never below the real one.
+func (l Loss) Plus(m Loss) Loss {
+	return Loss{Pure: addUp(l.Pure, m.Pure), Renyi: addUp(l.Renyi, m.Renyi), Delta: addUp(l.Delta, m.Delta)}
+}
+
+func addUp(a, b float64) float64 {
+	if a == 0 {
+		return b
+	}
+	if b == 0 {
+		return a
+	}
+	return math.Nextafter(a+b, math.Inf(1))
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

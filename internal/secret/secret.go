@@ -1,0 +1,57 @@
+// Package secret holds what was read from private rows. A Value cannot be printed, logged, compared, marshalled or put into
+// an error: every such way gives "(secret)" or fails. Only engine, backends and mlext may import this package (the import
+// test), and only Open gives the value out.
+package secret
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+const mask = "(secret)"
+
+// Value is one value of a private row. The zero Value is NULL.
+type Value struct {
+	_ [0]func() // not comparable
+	v sqltype.Value
+}
+
+// Of hides a value; backends call it as soon as a row is read.
+func Of(v sqltype.Value) Value { return Value{v: v} }
+
+// Open gives the value out. Callers are the engine's release step and the training kernel.
+func Open(v Value) sqltype.Value { return v.v }
+
+// Format writes the mask for every verb.
+func (Value) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(mask)) }
+
+// String is the mask.
+func (Value) String() string { return mask }
+
+// GoString is the mask.
+func (Value) GoString() string { return mask }
+
+// LogValue is the mask.
+func (Value) LogValue() slog.Value { return slog.StringValue(mask) }
+
+// MarshalJSON refuses.
+func (Value) MarshalJSON() ([]byte, error) {
+	return nil, errors.New("secret: a private value cannot be marshalled")
+}
+
+// MarshalText refuses.
+func (Value) MarshalText() ([]byte, error) {
+	return nil, errors.New("secret: a private value cannot be marshalled")
+}
+
+// Rows is an iterator over the rows of a backend's answer. Next returns false at the end or on failure; Err tells which.
+// Row is valid until the next call of Next.
+type Rows interface {
+	Next() bool
+	Row() []Value
+	Err() error
+	Close()
+}

@@ -1,0 +1,69 @@
+package sqlerr
+
+// The registry: one line a kind. Standard SQLSTATEs where one fits, else class PV.
+var (
+	Syntax            = reg("syntax", "42601")
+	Unsupported       = reg("unsupported", "0A000") // PostgreSQL has it, dpsql does not
+	TooComplex        = reg("too_complex", "54001")
+	TooLong           = reg("too_long", "54000")
+	UndefinedTable    = reg("undefined_table", "42P01")
+	UndefinedColumn   = reg("undefined_column", "42703")
+	AmbiguousColumn   = reg("ambiguous_column", "42702")
+	DuplicateAlias    = reg("duplicate_alias", "42712")
+	UndefinedFunction = reg("undefined_function", "42883")
+	UndefinedObject   = reg("undefined_object", "42704")
+	DatatypeMismatch  = reg("datatype_mismatch", "42804")
+	CannotCoerce      = reg("cannot_coerce", "42846")
+	IndeterminateType = reg("indeterminate_type", "42P18")
+	Grouping          = reg("grouping_error", "42803")
+	UndefinedParam    = reg("undefined_parameter", "42P02")
+	InvalidParam      = reg("invalid_parameter", "22023")
+	InvalidText       = reg("invalid_text", "22P02")
+	InvalidBinary     = reg("invalid_binary", "22P03")
+	NumericRange      = reg("numeric_out_of_range", "22003")
+	DivisionByZero    = reg("division_by_zero", "22012")
+	InvalidRowCount   = reg("invalid_row_count", "2201W")
+	InvalidDatetime   = reg("invalid_datetime", "22007")
+	InvalidEncoding   = reg("invalid_encoding", "22021")
+	ProtocolViolation = reg("protocol_violation", "08P01")
+	InvalidPassword   = reg("invalid_password", "28P01")
+	InvalidAuth       = reg("invalid_authorization", "28000")
+	UndefinedDatabase = reg("undefined_database", "3D000")
+	InvalidStatement  = reg("invalid_statement_name", "26000")
+	DuplicateStmt     = reg("duplicate_statement", "42P05")
+	InvalidPortal     = reg("invalid_portal", "34000")
+	InvalidTxState    = reg("failed_transaction", "25P02")
+	ReadOnly          = reg("read_only", "25006")
+	QueryCanceled     = reg("query_canceled", "57014")
+	AdminShutdown     = reg("admin_shutdown", "57P01")
+	TooManyConns      = reg("too_many_connections", "53300")
+	Privilege         = reg("insufficient_privilege", "42501")
+	Internal          = reg("internal", "XX000")
+
+	RawRows         = reg("raw_rows", "PV001")          // a row-returning SELECT on private data
+	NoRange         = reg("no_range", "PV002")          // a sum or average without declared range
+	NoMaxRows       = reg("no_max_rows", "PV003")       // a private table without max_rows_per_unit
+	JoinOffUnit     = reg("join_off_unit", "PV004")     // a join of two persons' rows
+	UnknownGroups   = reg("unknown_groups", "PV005")    // unknown groups with delta 0
+	TooManyGroups   = reg("too_many_groups", "PV006")   // more public groups than max_public_groups
+	BudgetExhausted = reg("budget_exhausted", "PV007")  // not enough budget left
+	EpsilonTooLarge = reg("epsilon_too_large", "PV008") // above max_query_epsilon
+	PrivateShape    = reg("private_shape", "PV009")     // a shape over private rows that cannot be bounded
+	BadMechanism    = reg("mechanism_unavailable", "PV010")
+	NoiseTooLarge   = reg("noise_too_large", "PV011")
+	ResourceFailure = reg("resource_failure", "PV012")   // the one fixed error of everything that fails after admission
+	AnalystStopped  = reg("analyst_stopped", "PV013")    // too many resource failures
+	LedgerFailure   = reg("ledger_unavailable", "PV014") // the ledger could not make the charge durable
+	PrivateFunction = reg("private_function", "PV015")   // a function that may not see private values
+)
+
+var kinds []Kind
+
+func reg(id, code string) Kind {
+	k := Kind{ID: id, Code: code}
+	kinds = append(kinds, k)
+	return k
+}
+
+// Kinds lists every registered kind.
+func Kinds() []Kind { return append([]Kind(nil), kinds...) }
