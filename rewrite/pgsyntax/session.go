@@ -1,0 +1,124 @@
+package pgsyntax
+
+// The statements that are not queries. They are read by a small grammar of their own on the same lexer.
+
+// Empty is an empty query (also one of comments only).
+type Empty struct{}
+
+// Explain is EXPLAIN [ (options) ] query. Options are lower-cased names with their values as written.
+type Explain struct {
+	Pos     Pos
+	Options map[string]string
+	Query   Node
+}
+
+// Set is SET [SESSION|LOCAL] name = value. Default is SET name TO DEFAULT. Names are lower-cased; SET TIME ZONE is
+// "timezone", SET NAMES is "client_encoding", SET TRANSACTION / SESSION CHARACTERISTICS is a SetTransaction.
+type Set struct {
+	Pos     Pos
+	Name    string
+	Values  []string // several for a list (DateStyle = 'ISO', 'MDY')
+	Default bool
+	Local   bool
+}
+
+// SetTransaction is SET TRANSACTION or SET SESSION CHARACTERISTICS AS TRANSACTION, modes upper-cased.
+type SetTransaction struct {
+	Modes   []string
+	Session bool
+}
+
+// Reset is RESET name, or RESET ALL with All.
+type Reset struct {
+	Name string
+	All  bool
+}
+
+// Show is SHOW name, or SHOW ALL with All.
+type Show struct {
+	Pos  Pos
+	Name string
+	All  bool
+}
+
+// Begin is BEGIN or START TRANSACTION with its modes, upper-cased.
+type Begin struct {
+	Start bool // START TRANSACTION: its command tag differs
+	Modes []string
+}
+
+// Commit is COMMIT or END.
+type Commit struct{ Chain bool }
+
+// Rollback is ROLLBACK or ABORT; To is the savepoint of ROLLBACK TO.
+type Rollback struct {
+	To    string
+	Chain bool
+}
+
+// Savepoint is SAVEPOINT name.
+type Savepoint struct{ Name string }
+
+// Release is RELEASE [SAVEPOINT] name.
+type Release struct{ Name string }
+
+// Deallocate is DEALLOCATE [PREPARE] name | ALL.
+type Deallocate struct {
+	Name string
+	All  bool
+}
+
+// Discard is DISCARD ALL | PLANS | SEQUENCES | TEMP.
+type Discard struct{ What string }
+
+// CloseCursor is CLOSE name | ALL.
+type CloseCursor struct {
+	Name string
+	All  bool
+}
+
+// DeclareCursor is DECLARE name [options] CURSOR [WITH|WITHOUT HOLD] FOR query.
+type DeclareCursor struct {
+	Pos    Pos
+	Name   string
+	Hold   bool
+	Scroll bool
+	Query  *Select
+}
+
+// Fetch is FETCH (or MOVE) [direction] [FROM|IN] name; Count < 0 is ALL. Direction is "NEXT", "FORWARD", "BACKWARD", "PRIOR",
+// "FIRST", "LAST", "ABSOLUTE", "RELATIVE".
+type Fetch struct {
+	Move      bool
+	Direction string
+	Count     int64
+	Name      string
+}
+
+// Unlisten is UNLISTEN *.
+type Unlisten struct{}
+
+// Other is a statement that PostgreSQL has and dpsql does not: Verb is its command in upper case ("INSERT", "CREATE TABLE").
+type Other struct {
+	Pos  Pos
+	Verb string
+}
+
+func (*Empty) node()          {}
+func (*Explain) node()        {}
+func (*Set) node()            {}
+func (*SetTransaction) node() {}
+func (*Reset) node()          {}
+func (*Show) node()           {}
+func (*Begin) node()          {}
+func (*Commit) node()         {}
+func (*Rollback) node()       {}
+func (*Savepoint) node()      {}
+func (*Release) node()        {}
+func (*Deallocate) node()     {}
+func (*Discard) node()        {}
+func (*CloseCursor) node()    {}
+func (*DeclareCursor) node()  {}
+func (*Fetch) node()          {}
+func (*Unlisten) node()       {}
+func (*Other) node()          {}
