@@ -1,0 +1,107 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpsql/dpsql/testdata/demo"
+)
+
+// Reader is the role that may only read, as a proxy's should be.
+const Reader = "dpsql_reader"
+
+const copyCSV = "COPY %s FROM STDIN (FORMAT csv, HEADER true)"
+
+// Exec runs statements in a database as superuser.
+func (s *Server) Exec(db, sql string) error {
+	return s.with(db, func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, sql)
+		return err
+	})
+}
+
+// CreateDB makes an empty database.
+func (s *Server) CreateDB(name string) error {
+	return s.Exec("postgres", "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
+}
+
+// LoadDemo makes a database holding the demo's tables with their keys, analysed, and lets dpsql_reader read them.
+func (s *Server) LoadDemo(db string) error {
+	if err := s.CreateDB(db); err != nil {
+		return err
+	}
+	return s.with(db, func(ctx context.Context, c *pgx.Conn) error {
+		for _, t := range demo.Tables {
+			if err := loadDemoTable(ctx, c, t); err != nil {
+				return err
+			}
+		}
+		return finish(ctx, c)
+	})
+}
+
+func loadDemoTable(ctx context.Context, c *pgx.Conn, t demo.Table) (err error) {
+	bare := t
+	bare.ForeignKeys = nil // added after the rows: one check in place of one a row
+	if _, err := c.Exec(ctx, bare.DDL()); err != nil {
+		return err
+	}
+	f, err := t.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := copyIn(ctx, c, t.Name, f); err != nil {
+		return err
+	}
+	for _, k := range t.ForeignKeys {
+		add := fmt.Sprintf("ALTER TABLE %q ADD FOREIGN KEY (%q) REFERENCES %q (%q)", t.Name, k.Column, k.Ref, k.RefColumn)
+		if _, err := c.Exec(ctx, add); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyIn(ctx context.Context, c *pgx.Conn, table string, r io.Reader) error {
+	_, err := c.PgConn().CopyFrom(ctx, r, fmt.Sprintf(copyCSV, pgx.Identifier{table}.Sanitize()))
+	if err != nil {
+		return fmt.Errorf("pgtest: COPY %s: %w", table, err)
+	}
+	return nil
+}
+
+// finish gives statistics to the planner and rights to the reader.
+func finish(ctx context.Context, c *pgx.Conn) error {
+	_, err := c.Exec(ctx, `
+		DO $$ BEGIN
+			CREATE ROLE `+Reader+` LOGIN;
+		EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+		END $$;
+		GRANT SELECT ON ALL TABLES IN SCHEMA public TO `+Reader)
+	if err != nil {
+		return err
+	}
+	_, err = c.Exec(ctx, "VACUUM ANALYZE")
+	return err
+}
+
+func (s *Server) with(db string, do func(context.Context, *pgx.Conn) error) (err error) {
+	ctx := context.Background()
+	c, err := pgx.Connect(ctx, s.URL(db))
+	if err != nil {
+		return fmt.Errorf("pgtest: %w", err)
+	}
+	defer func() { err = errors.Join(err, c.Close(ctx)) }()
+	return do(ctx, c)
+}
+
+// fatalStart tells from the log that waiting on is of no use.
+func fatalStart(log string) bool {
+	return strings.Contains(log, "could not create any TCP/IP sockets") || strings.Contains(log, "database system is shut down")
+}

@@ -1,0 +1,1 @@
+-- The questions that dpsql demo asks, with the expected outcome of each.
