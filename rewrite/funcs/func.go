@@ -1,0 +1,49 @@
+// Package funcs is the registry of functions, operators and casts: one row each, with its types, the range of its values,
+// its total form in each backend's spelling and its Go evaluation where there is one. What is not here does not exist.
+package funcs
+
+import (
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// Dialect is a backend's spelling.
+type Dialect string
+
+// The dialects.
+const (
+	Postgres Dialect = "postgres"
+	DuckDB   Dialect = "duckdb"
+)
+
+// Func is one overload of a function, operator or cast.
+type Func struct {
+	Name   string // PostgreSQL's name or operator; a cast is "cast"
+	Kind   Kind
+	Args   []sqltype.OID
+	Result sqltype.OID
+	// Typmod gives the result's modifier from the arguments' types (nil: -1).
+	Typmod func(args []sqltype.Type) int32
+	// MayBeNull says that the total form can be NULL although no argument is (where PostgreSQL would raise). Every row is
+	// strict: NULL in, NULL out.
+	MayBeNull bool
+	// Range derives the interval of the result from the arguments' (nil entries and a nil result: unknown; a nil func: unknown).
+	Range func(args []*num.Interval, types []sqltype.Type) *num.Interval
+	// Spell prints the total form from printed, parenthesised arguments: it never raises on any stored value and equals
+	// PostgreSQL's own result wherever that one does not raise. result carries the typmod.
+	Spell func(d Dialect, args []string, types []sqltype.Type, result sqltype.Type) string
+	// Exact prints PostgreSQL's own form (it may raise): for statements over public tables only.
+	Exact func(d Dialect, args []string, types []sqltype.Type, result sqltype.Type) string
+	// Eval computes it on non-NULL released values; it raises PostgreSQL's errors as *sqlerr.Error.
+	Eval func(args []sqltype.Value, types []sqltype.Type, result sqltype.Type) (sqltype.Value, error)
+}
+
+// Kind tells operators, functions and casts apart.
+type Kind string
+
+// The kinds.
+const (
+	Operator Kind = "operator"
+	Function Kind = "function"
+	Cast     Kind = "cast"
+)

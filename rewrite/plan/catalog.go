@@ -1,0 +1,68 @@
+package plan
+
+import (
+	"context"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// Catalog is the world as one analyst may see it. What a policy does not list, or this analyst may not see, does not exist
+// here; tests fill one from text.
+type Catalog interface {
+	// Table resolves a possibly qualified name (schema is empty if none was written).
+	Table(schema, name string) (*Table, bool)
+	// TableNames lists what may be seen, for hints.
+	TableNames() []string
+}
+
+// PublicReader reads the distinct tuples of some columns of a public table, at most limit+1 of them. The engine implements it
+// on the backend; values are public.
+type PublicReader interface {
+	Distinct(ctx context.Context, t *Table, columns []int, limit int) ([][]sqltype.Value, error)
+}
+
+// Table is a relation of the catalog with what the policy declares of it.
+type Table struct {
+	OID          uint32 // stable, above 16384
+	Schema, Name string // as analysts write it and as it is printed, qualified, for the backend
+	Public       bool   // its rows belong to nobody
+	Columns      []TableColumn
+	Keys         [][]int // column sets that the database keeps unique
+
+	// For private tables:
+	Units   dp.Units  // who its rows belong to (exactly one unit so far)
+	UnitCol int       // its own column that holds the unit's value, or -1: reached through Path only
+	Path    *UnitPath // the foreign key by which the unit is reached; nil for the unit's own table
+	MaxRows uint64    // max_rows_per_unit; 0 = not declared. The unit's own table has 1 if the unit column is a key
+}
+
+// UnitPath is a declared foreign key on the way to the unit. Where the child carries the unit's column too (UnitCol >= 0 and
+// Columns has more than it), equality of the unit's columns is part of every join along the path.
+type UnitPath struct {
+	Columns       []int
+	Parent        *Table
+	ParentColumns []int
+}
+
+// TableColumn is one column. A column that is not Visible exists only for the unit path.
+type TableColumn struct {
+	Name        string
+	Type        sqltype.Type
+	NotNull     bool // by a constraint of the database or a checked file
+	Visible     bool
+	Range       *num.Interval    // declared; enforced by a clamp at the scan where a proof uses it
+	Domain      *Domain          // declared public domain
+	Step        *decimal.Decimal // declared grid
+	Description string
+}
+
+// Domain is a public domain: a list (nil stands for NULL), or the values of a public table's column.
+type Domain struct {
+	Values     []sqltype.Value
+	From       *Table
+	FromColumn int
+}

@@ -1,0 +1,334 @@
+// Package plan holds the bound plan: names resolved, types as PostgreSQL gives them, one column id per column, and the
+// binder that makes it from the analysts' tree. It knows neither privacy nor backends; it defines the catalog that it needs.
+package plan
+
+import (
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+)
+
+// ColID identifies a column within one statement's plan. Ids start at 1.
+type ColID int
+
+// ColumnInfo is what a plan knows of a column id. Table is nil for computed columns.
+type ColumnInfo struct {
+	Name  string
+	Type  sqltype.Type
+	Table *Table
+	Attr  int // index in Table.Columns
+}
+
+// Query is a bound statement. Root's finishing part (everything above the Aggregate) works on released values.
+type Query struct {
+	Root    Rel
+	Outputs []Output
+	Columns []ColumnInfo   // by ColID; entry 0 is unused
+	Params  []sqltype.Type // $1 ...
+	Pos     int            // of the SELECT in the text
+}
+
+// Output is one column of the answer. TableOID and Attr (1-based) are set for plain columns of tables, else 0.
+type Output struct {
+	Name     string
+	Col      ColID
+	Type     sqltype.Type
+	TableOID uint32
+	Attr     int16
+	Count    bool // the column is a COUNT itself: shown without negative values
+}
+
+// Rel is a relational node. Cols are its output columns.
+type Rel interface {
+	Cols() []ColID
+	rel()
+}
+
+// Scan reads a table; Columns has one id for each of Table.Columns, in order (invisible ones too).
+type Scan struct {
+	Table   *Table
+	Alias   string
+	Columns []ColID
+	Pos     int
+}
+
+// OneRow is one row without columns: SELECT without FROM.
+type OneRow struct{}
+
+// Filter keeps the rows where Cond is true.
+type Filter struct {
+	Input Rel
+	Cond  Scalar
+}
+
+// Project computes columns; an item that is a plain Col with the same id passes a column on.
+type Project struct {
+	Input Rel
+	Items []Item
+}
+
+// Item is a computed column.
+type Item struct {
+	ID   ColID
+	Expr Scalar
+}
+
+// Join joins two inputs; Kind is InnerJoin or LeftJoin (others are refused by the binder so far; CROSS is inner without On,
+// RIGHT is a LEFT with sides exchanged). On is nil for none.
+type Join struct {
+	Kind        JoinKind
+	Left, Right Rel
+	On          Scalar
+	Pos         int
+}
+
+// JoinKind is the kind of a bound join.
+type JoinKind string
+
+// The bound joins.
+const (
+	InnerJoin JoinKind = "inner"
+	LeftJoin  JoinKind = "left"
+)
+
+// Aggregate groups by key columns of its input (expressions are projected below) and computes Aggs. Without Keys there is
+// exactly one group. Errors are dp_error, dp_low, dp_high of an aggregate: columns of the release.
+type Aggregate struct {
+	Input  Rel
+	Keys   []ColID
+	Aggs   []AggItem
+	Errors []ErrorItem
+	Pos    int
+}
+
+// AggItem is one aggregate call. Canonically equal calls share one item.
+type AggItem struct {
+	ID       ColID
+	Fn       AggFunc
+	Arg      Scalar // nil for count(*); over the input's columns
+	Distinct bool
+	Type     sqltype.Type
+	Pos      int
+}
+
+// AggFunc is an aggregate function by name.
+type AggFunc string
+
+// The aggregates; count(*) is CountRows.
+const (
+	CountRows AggFunc = "count(*)"
+	Count     AggFunc = "count"
+	Sum       AggFunc = "sum"
+	Avg       AggFunc = "avg"
+	Min       AggFunc = "min" // over public rows only, so far
+	Max       AggFunc = "max"
+)
+
+// ErrorItem is a statement about the noise in the aggregate Of.
+type ErrorItem struct {
+	ID   ColID
+	Kind ErrorKind
+	Of   ColID
+}
+
+// ErrorKind is one of dp_error, dp_low, dp_high.
+type ErrorKind string
+
+// The error functions: double precision, see design section 9.
+const (
+	ErrorHalfWidth ErrorKind = "dp_error"
+	ErrorLow       ErrorKind = "dp_low"
+	ErrorHigh      ErrorKind = "dp_high"
+)
+
+// Distinct keeps one of equal rows over all of its input's columns.
+type Distinct struct{ Input Rel }
+
+// Sort orders rows; text sorts by bytes (C).
+type Sort struct {
+	Input Rel
+	Keys  []SortKey
+}
+
+// SortKey is one key: a column of the input.
+type SortKey struct {
+	Col        ColID
+	Desc       bool
+	NullsFirst bool
+}
+
+// Limit keeps Count rows after Offset; either may be nil. They are constants or parameters.
+type Limit struct {
+	Input         Rel
+	Count, Offset Scalar
+}
+
+func (*Scan) rel()      {}
+func (*OneRow) rel()    {}
+func (*Filter) rel()    {}
+func (*Project) rel()   {}
+func (*Join) rel()      {}
+func (*Aggregate) rel() {}
+func (*Distinct) rel()  {}
+func (*Sort) rel()      {}
+func (*Limit) rel()     {}
+
+// Cols are all columns of the table.
+func (r *Scan) Cols() []ColID { return r.Columns }
+
+// Cols is empty.
+func (r *OneRow) Cols() []ColID { return nil }
+
+// Cols are the input's.
+func (r *Filter) Cols() []ColID { return r.Input.Cols() }
+
+// Cols are the items' ids.
+func (r *Project) Cols() []ColID {
+	out := make([]ColID, len(r.Items))
+	for i, it := range r.Items {
+		out[i] = it.ID
+	}
+	return out
+}
+
+// Cols are the left side's, then the right side's.
+func (r *Join) Cols() []ColID {
+	l, rr := r.Left.Cols(), r.Right.Cols()
+	return append(append(make([]ColID, 0, len(l)+len(rr)), l...), rr...)
+}
+
+// Cols are keys, aggregates, errors.
+func (r *Aggregate) Cols() []ColID {
+	out := append([]ColID(nil), r.Keys...)
+	for _, a := range r.Aggs {
+		out = append(out, a.ID)
+	}
+	for _, e := range r.Errors {
+		out = append(out, e.ID)
+	}
+	return out
+}
+
+// Cols are the input's.
+func (r *Distinct) Cols() []ColID { return r.Input.Cols() }
+
+// Cols are the input's.
+func (r *Sort) Cols() []ColID { return r.Input.Cols() }
+
+// Cols are the input's.
+func (r *Limit) Cols() []ColID { return r.Input.Cols() }
+
+// Scalar is a bound expression with PostgreSQL's type.
+type Scalar interface {
+	Type() sqltype.Type
+	scalar()
+}
+
+// Col refers to a column.
+type Col struct {
+	ID ColID
+	T  sqltype.Type
+}
+
+// Const is a constant; a nil Value is NULL.
+type Const struct {
+	Value sqltype.Value
+	T     sqltype.Type
+}
+
+// Param is $N (1-based).
+type Param struct {
+	N int
+	T sqltype.Type
+}
+
+// Call is a registered function, operator or cast.
+type Call struct {
+	Fn   *funcs.Func
+	Args []Scalar
+	T    sqltype.Type
+	Pos  int
+}
+
+// Logic is AND, OR or NOT with PostgreSQL's three values; AND and OR have two or more arguments.
+type Logic struct {
+	Op   LogicOp
+	Args []Scalar
+}
+
+// LogicOp is AND, OR or NOT.
+type LogicOp string
+
+// The logical operators.
+const (
+	And LogicOp = "AND"
+	Or  LogicOp = "OR"
+	Not LogicOp = "NOT"
+)
+
+// Is is X IS [NOT] NULL, TRUE, FALSE or UNKNOWN.
+type Is struct {
+	X    Scalar
+	What string
+	Not  bool
+}
+
+// In is X [NOT] IN (List): Eq is the "=" of the common type that X and List were brought to.
+type In struct {
+	X    Scalar
+	List []Scalar
+	Not  bool
+	Eq   *funcs.Func
+}
+
+// Case is a searched CASE (the simple form is bound to it); Else may be nil (NULL). All results have type T.
+type Case struct {
+	Whens []When
+	Else  Scalar
+	T     sqltype.Type
+}
+
+// When is one branch of a Case.
+type When struct{ Cond, Result Scalar }
+
+// Coalesce is COALESCE; all arguments have type T.
+type Coalesce struct {
+	Args []Scalar
+	T    sqltype.Type
+}
+
+func (*Col) scalar()      {}
+func (*Const) scalar()    {}
+func (*Param) scalar()    {}
+func (*Call) scalar()     {}
+func (*Logic) scalar()    {}
+func (*Is) scalar()       {}
+func (*In) scalar()       {}
+func (*Case) scalar()     {}
+func (*Coalesce) scalar() {}
+
+// Type is the column's type.
+func (x *Col) Type() sqltype.Type { return x.T }
+
+// Type is the constant's type.
+func (x *Const) Type() sqltype.Type { return x.T }
+
+// Type is the parameter's type.
+func (x *Param) Type() sqltype.Type { return x.T }
+
+// Type is the call's result type.
+func (x *Call) Type() sqltype.Type { return x.T }
+
+// Type is boolean.
+func (x *Logic) Type() sqltype.Type { return sqltype.Bool }
+
+// Type is boolean.
+func (x *Is) Type() sqltype.Type { return sqltype.Bool }
+
+// Type is boolean.
+func (x *In) Type() sqltype.Type { return sqltype.Bool }
+
+// Type is the results' type.
+func (x *Case) Type() sqltype.Type { return x.T }
+
+// Type is the arguments' type.
+func (x *Coalesce) Type() sqltype.Type { return x.T }
