@@ -1,0 +1,127 @@
+// Package sensitivity turns a bound plan into what may be measured of it: the unit, how far one unit can change each
+// measure, which groups are public, and what must be refused. It knows neither noise nor backends, and everything that it
+// derives follows from the plan and the policy, never from private rows.
+package sensitivity
+
+import (
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Class says what a statement touches.
+type Class string
+
+// The classes of statements.
+const (
+	Public  Class = "public"  // no private table: answered exactly and free
+	Private Class = "private" // exactly one Aggregate over private rows, finishing above it
+)
+
+// Analysis is the outcome for one statement.
+type Analysis struct {
+	Class Class
+	Query *plan.Query
+
+	// The rest is for Private statements.
+	Agg      *plan.Aggregate
+	Unit     dp.Unit
+	Body     *Body  // the aggregate's input, made ready: unit path joined, unit equalities added
+	MaxRows  uint64 // m: rows of one unit per group that count
+	MaxWhy   string // where m comes from, for EXPLAIN
+	Keys     []Key  // one for each of Agg.Keys
+	Groups   Groups // which groups are answered
+	Limit    GroupLimit
+	Measures []Measure // the fewest integers that determine the aggregates
+	Formulas []Formula // one for each of Agg.Aggs
+}
+
+// Body is the relation that is aggregated: Rel yields one row a private row, with UnitCol, the keys and the arguments.
+type Body struct {
+	Rel     plan.Rel
+	UnitCol plan.ColID // rows where it is NULL are dropped
+	// Clamped lists columns of scans that the proof reads through their declared range: inside measures' Args a Col of these
+	// is replaced by its clamped value. WHERE and keys see the stored value.
+	Clamped map[plan.ColID]Clamp
+}
+
+// Clamp is a declared range used by a proof.
+type Clamp struct{ Lo, Hi decimal.Decimal }
+
+// Key is one grouping column.
+type Key struct {
+	Col    plan.ColID
+	Type   sqltype.Type
+	OfUnit bool // functionally dependent on the unit: one value a person
+	Public bool // its values come from a Source
+}
+
+// Groups says which groups are answered.
+type Groups struct {
+	Public  bool     // all keys have public domains: answered in full, zero groups too
+	Sources []Source // cover all keys if Public; their product is the set of groups
+	Count   uint64   // number of public groups, after Sources were read; 1 without keys
+}
+
+// Source gives the values of one or more keys together.
+type Source struct {
+	Keys   []int             // indexes in Analysis.Keys
+	Tuples [][]sqltype.Value // one value a key
+	Why    string            // for EXPLAIN: "values of encounters.readmitted", "rows of admission_types"
+}
+
+// GroupLimit bounds how many groups one unit can be in.
+type GroupLimit struct {
+	PerUnit uint64 // L0: the bound that the sensitivities use
+	Capped  bool   // the printed SQL must keep PerUnit of a unit's groups, by hash order; false: the keys say so already
+	Why     string
+}
+
+// Measure is one integer a group that is measured with noise: the sum over units of a clamped partial.
+type Measure struct {
+	Kind MeasureKind
+	Arg  plan.Scalar // nil for CountRows and Units; over Body.Rel's columns, clamps not yet applied
+	// For Sum and CentredSum: Arg's row value is brought to an integer number of Grid steps in [RowLo, RowHi].
+	Grid         decimal.Decimal
+	Rounded      bool // row values are rounded to the grid (floats, divisions); false: they lie on it already
+	RowLo, RowHi int64
+	// The unit's partial in one group is clamped to [Lo, Hi], in steps. Without clamp needed (one row a unit by key): Single.
+	Lo, Hi int64
+	Single bool
+	// Sensitivity: one unit changes the total of one group by at most PerGroup = max(|Lo|, |Hi|).
+	PerGroup uint64
+}
+
+// MeasureKind is what is measured.
+type MeasureKind string
+
+// The measures. CentredSum sums 2x - (RowLo+RowHi) in steps (so RowLo, RowHi are x's own and Lo, Hi are +-m(RowHi-RowLo)); a unit with
+// k > m rows has its sum scaled by m/k toward zero.
+const (
+	CountRows   MeasureKind = "rows"
+	CountValues MeasureKind = "values" // rows where Arg is not NULL
+	Units       MeasureKind = "units"
+	SumValues   MeasureKind = "sum"
+	CentredSum  MeasureKind = "centred sum"
+)
+
+// Formula says how an aggregate's value is had from measures (indexes in Analysis.Measures; -1: not used).
+type Formula struct {
+	Agg   plan.ColID
+	Kind  FormulaKind
+	Count int // Value of a count, or the count beside a centred sum
+	Sum   int
+}
+
+// FormulaKind is the way from measures to an aggregate.
+type FormulaKind string
+
+// The formulas of design section 7. With c the count, s the centred sum in steps, mid = (RowLo+RowHi)/2 * Grid:
+const (
+	IsCount       FormulaKind = "count"       // c
+	IsSum         FormulaKind = "sum"         // sum * Grid
+	IsAvg         FormulaKind = "avg"         // mid + Grid*s/2/c, clamped to the range; c <= 0 gives mid
+	IsSumFromPair FormulaKind = "sum of pair" // mid*c + Grid*s/2
+)
