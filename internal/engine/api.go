@@ -1,0 +1,22 @@
+// Package engine runs one statement the whole way (design section 3): bind, analyse, price, reserve, read, release, commit,
+// finish. It is the only caller of the ledger. One statement's way starts in statement.go (Session.Prepare, Session.Run).
+package engine
+
+import (
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// Column describes one column of an answer before anything was run.
+type Column struct {
+	Name     string
+	Type     sqltype.Type
+	TableOID uint32
+	Attr     int16
+}
+
+// Answer is a released answer: it may be shown, fetched in parts and fetched again.
+type Answer struct {
+	Rows   [][]sqltype.Value
+	Tag    string // command tag without the count: "SELECT", "EXPLAIN", ...
+	Notice string // what was spent and what is left; empty for none
+}
