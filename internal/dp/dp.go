@@ -57,7 +57,7 @@ const (
 
 // Validate refuses zero and oversized scales.
 func (s Scale) Validate() error {
-	if s.Num == 0 || s.Den == 0 || s.Den > MaxScaleDen || s.Num > MaxScale*s.Den {
+	if s.Num == 0 || s.Den == 0 || s.Den > MaxScaleDen || s.Num/s.Den >= MaxScale {
 		return fmt.Errorf("dp: noise scale %d/%d is out of range", s.Num, s.Den)
 	}
 	return nil
