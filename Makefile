@@ -1,0 +1,54 @@
+# make test     everything CI runs (15 minutes on 2 cores once modules are downloaded)
+# make test-long, bench, fuzz, lint: see each target. Everything a test needs is installed by `make deps`.
+GO      ?= go
+GOTEST  ?= $(GO) test -timeout 14m
+UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./internal/sqlerr/... ./internal/secret/... ./internal/policy/... \
+           ./internal/eval/... ./internal/rooms/... ./noise/... ./budget/... ./rewrite/... ./sensitivity/... ./testdata/...
+DB       = ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
+RACE     = ./proxy/... ./budget/ledger/...
+
+.PHONY: all test test-unit test-db test-wire test-long bench fuzz lint deps build vet
+
+all: build
+
+build:
+	$(GO) build -o bin/dpsql ./cmd/dpsql
+
+# PostgreSQL, psql and psycopg2 from Debian, only what is missing.
+deps:
+	@sh .ci/deps.sh
+
+test: deps vet test-unit test-db test-wire
+
+vet:
+	$(GO) vet ./...
+
+test-unit:
+	$(GOTEST) $(UNIT)
+
+test-db:
+	$(GOTEST) $(DB)
+
+# The race detector runs on proxy, engine and ledger.
+test-wire:
+	$(GOTEST) -race $(RACE)
+	$(GOTEST) -race ./internal/engine/...
+	$(GOTEST) ./cmd/...
+
+# Hundreds of crashes, long statistics, the tree oracle of PostgreSQL's own parser.
+test-long: deps
+	DPSQL_LONG=1 $(GO) test -timeout 80m ./...
+	cd internal/oracle && $(GO) test -timeout 30m ./...
+
+# Figures of docs/benchmarks.md.
+bench: deps
+	$(GO) test -run '^$$' -bench . -benchtime 2s ./noise/... ./rewrite/pgsyntax/... ./budget/...
+	$(GO) test -run '^$$' -bench . -benchtime 300x ./internal/engine/...
+
+fuzz:
+	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime 60s ./rewrite/pgsyntax
+	$(GO) test -run '^$$' -fuzz FuzzPolicy -fuzztime 60s ./internal/policy
+	$(GO) test -run '^$$' -fuzz FuzzSession -fuzztime 60s ./proxy
+
+lint:
+	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0 run ./...

@@ -1,0 +1,153 @@
+// Package rooms tests the import rules of the tree: one text policy, see docs/architecture.md.
+package rooms
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/dpsql/dpsql/"
+
+// rules: room: what it may import of our own. Leaves are open to all. A room covers the folders below it unless they have a
+// rule of their own. Test files may import anything.
+const rules = `
+cmd/dpsql: *
+proxy: internal/engine internal/pgmeta rewrite/pgsyntax
+internal/engine: internal/engine internal/pgmeta internal/eval internal/policy internal/backend internal/secret mlext rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity noise budget budget/ledger
+internal/pgmeta: internal/policy internal/eval rewrite/plan
+internal/eval: rewrite/plan rewrite/funcs
+internal/owner: internal/policy internal/backend internal/engine
+rewrite/pgsyntax:
+rewrite/funcs:
+rewrite/plan: rewrite/pgsyntax rewrite/funcs
+rewrite/sqlgen: rewrite/plan rewrite/funcs sensitivity
+sensitivity: rewrite/plan rewrite/funcs
+noise:
+budget:
+budget/ledger: budget
+internal/backend: internal/backend internal/secret
+internal/policy: rewrite/plan
+internal/dp:
+internal/secret:
+internal/sqltype:
+internal/sqlerr:
+internal/num:
+testdata/demo:
+internal/pgtest: testdata/demo
+internal/backend/backendtest: internal/backend internal/secret internal/pgtest testdata/demo
+internal/neighbour: internal/backend internal/secret internal/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity internal/policy
+`
+
+var leaves = []string{"internal/dp", "internal/sqltype", "internal/sqlerr", "internal/num"}
+
+// testOnly packages are helpers of tests: no product file may import them.
+var testOnly = []string{"internal/pgtest", "internal/backend/backendtest", "internal/neighbour"}
+
+func TestImportRules(t *testing.T) {
+	allowed := map[string][]string{}
+	for _, line := range strings.Split(strings.TrimSpace(rules), "\n") {
+		room, list, _ := strings.Cut(line, ":")
+		allowed[room] = strings.Fields(list)
+	}
+	root := filepath.Join("..", "..")
+	seen := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		if d.IsDir() {
+			if strings.HasPrefix(d.Name(), ".") && rel != "." {
+				return fs.SkipDir
+			}
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && rel != "." {
+				return fs.SkipDir // a nested module
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		room := roomOf(filepath.ToSlash(filepath.Dir(rel)), allowed)
+		if room == "" {
+			t.Errorf("%s is in no room of the rules", rel)
+			return nil
+		}
+		seen[room] = true
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, im := range f.Imports {
+			p, _ := strconv.Unquote(im.Path.Value)
+			switch {
+			case p == "math/rand" || p == "math/rand/v2":
+				t.Errorf("%s imports %s: noise and choices come from crypto/rand", rel, p)
+			case strings.HasPrefix(p, module) && !may(room, strings.TrimPrefix(p, module), allowed[room]):
+				t.Errorf("%s (room %s) may not import %s", rel, room, p)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, room := range []string{"cmd/dpsql", "proxy", "internal/engine", "noise", "budget", "sensitivity", "rewrite/sqlgen"} {
+		if !seen[room] {
+			t.Errorf("room %s has no file: the walk saw too little", room)
+		}
+	}
+}
+
+// TestRulesBite shows that the rules refuse what they should.
+func TestRulesBite(t *testing.T) {
+	for _, c := range []struct{ room, imp string }{
+		{"noise", "rewrite/plan"}, {"noise", "budget"}, {"rewrite/sqlgen", "noise"}, {"sensitivity", "internal/backend"},
+		{"proxy", "internal/secret"}, {"proxy", "budget/ledger"}, {"cmd/dpsql", "internal/pgtest"},
+	} {
+		if may(c.room, c.imp, map[string][]string{"cmd/dpsql": {"*"}, "proxy": {"internal/engine"}}[c.room]) {
+			t.Errorf("%s may import %s", c.room, c.imp)
+		}
+	}
+}
+
+func roomOf(dir string, allowed map[string][]string) string {
+	for d := dir; d != "." && d != ""; d = filepath.ToSlash(filepath.Dir(d)) {
+		if _, ok := allowed[d]; ok {
+			return d
+		}
+	}
+	return ""
+}
+
+func may(room, imp string, list []string) bool {
+	for _, x := range testOnly {
+		if imp == x && !strings.HasPrefix(room, x) {
+			return contains(testOnly, room)
+		}
+	}
+	if contains(leaves, imp) || imp == room {
+		return true
+	}
+	for _, a := range list {
+		if a == "*" || imp == a || (a == room || a == "internal/engine" || a == "internal/backend") && strings.HasPrefix(imp, a+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
