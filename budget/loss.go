@@ -1,0 +1,110 @@
+package budget
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// Loss is what an event costs: its pure epsilon (+Inf if it has none), its Renyi loss at the filter's order (0 without one)
+// and its approximate delta, all rounded up. An event that is not valid or not known is refused, and a Gaussian without an
+// order.
+func (f *Filter) Loss(ev dp.Event) (dp.Loss, error) {
+	if ev == nil {
+		return dp.Loss{}, fmt.Errorf("budget: no event")
+	}
+	if err := ev.Validate(); err != nil {
+		return dp.Loss{}, err
+	}
+	switch e := ev.(type) {
+	case dp.Laplace:
+		return dp.Loss{Pure: overScaleUp(e.Sensitivity.L1(), e.Scale), Renyi: f.laplaceRenyi(e.Sensitivity, e.Scale)}, nil
+	case dp.Gaussian:
+		if f.Order == 0 {
+			return dp.Loss{}, fmt.Errorf("budget: Gaussian noise has no price in a budget of plain epsilons")
+		}
+		return dp.Loss{Pure: math.Inf(1), Renyi: f.gaussianRenyi(e.Sensitivity, e.Scale)}, nil
+	case dp.Selection:
+		return f.selectionLoss(e)
+	}
+	return dp.Loss{}, fmt.Errorf("budget: the accountant does not know the event %q", ev.Name())
+}
+
+// Sum is the loss of all events of a statement, composed one after the other. Nothing is summed before all are known.
+func (f *Filter) Sum(events []dp.Event) (dp.Loss, error) {
+	var total dp.Loss
+	for _, ev := range events {
+		loss, err := f.Loss(ev)
+		if err != nil {
+			return dp.Loss{}, err
+		}
+		total = total.Plus(loss)
+	}
+	return total, nil
+}
+
+// laplaceRenyi is the Renyi loss of discrete Laplace noise on each entry of a vector.
+//
+// Proof: entries have independent noise, so the loss of a shift (d_1, ..., d_n) is the sum of R(|d_i|) (Mironov 2017,
+// Proposition 1), R(0) = 0. At most Groups entries shift, each by at most PerGroup, so the worst case is Groups R(PerGroup) if R does not
+// fall. It rises: with shiftedLaplace's A > 1 > B, q = AB and S = sum_{0<x<d} A^(d-x) B^x,
+//
+//	(1+q)(f(d+1) - f(d)) = (A-1) (A^d + (1-q) S + B^d (1 - B - q)) >= (A-1) (A^d - B^d) > 0.
+//
+// Rounding: up.
+func (f *Filter) laplaceRenyi(s dp.Sensitivity, b dp.Scale) float64 {
+	if f.Order == 0 {
+		return 0
+	}
+	return exactUint(s.Groups).times(shiftedLaplace(f.Order, s.PerGroup, inverse(b))).hi
+}
+
+// gaussianRenyi is a D2^2 / (2 sigma^2), rounded up.
+//
+// Proof: discrete Gaussian noise shifted by an integer d loses at most a d^2 / (2 sigma^2) at order a (Canonne, Kamath,
+// Steinke 2020, Proposition 5); independent entries add up (Theorem 14), with sum d_i^2 <= D2^2 = Groups PerGroup^2.
+func (f *Filter) gaussianRenyi(s dp.Sensitivity, sigma dp.Scale) float64 {
+	per := exactUint(s.PerGroup).times(inverse(sigma))
+	return exactly(f.Order / 2).times(exactUint(s.Groups)).times(per).times(per).hi
+}
+
+// selectionLoss is (Groups/b, delta): the pure epsilon, the Renyi loss of that much randomised response, the delta once.
+//
+// Proof: at most Groups groups change by one unit. Where both neighbours can give a group's noisy number, its probabilities
+// differ by at most e^(1/b); what only one can give has the pmf at Threshold. So each group is (1/b, pmf)-DP and together
+// they are (Groups/b, Groups pmf)-DP by basic composition (Dwork, Roth 2014, Theorem 3.16); keeping a group is
+// post-processing, and a group of nobody is never kept, as 0 + noise <= Threshold. A stated delta below Groups pmf is refused.
+func (f *Filter) selectionLoss(e dp.Selection) (dp.Loss, error) {
+	if least := selectionDelta(e.Groups, e.Scale, e.Threshold); e.Delta < least.lo {
+		return dp.Loss{}, fmt.Errorf("budget: selection with threshold %d states delta %g, which is below its %g", e.Threshold, e.Delta, least.lo)
+	}
+	loss := dp.Loss{Pure: overScaleUp(new(big.Int).SetUint64(e.Groups), e.Scale), Delta: e.Delta}
+	if f.Order != 0 {
+		loss.Renyi = randomizedResponse(f.Order, exactUint(e.Groups).times(inverse(e.Scale))).hi
+	}
+	return loss, nil
+}
+
+// selectionDelta encloses Groups times the pmf at T of noise proportional to exp(-|x|/b) on [-T, T]: with q = e^(-1/b),
+// q^T (1-q) / (1 + q - 2 q^(T+1)).
+func selectionDelta(groups uint64, b dp.Scale, threshold uint64) enclosure {
+	t, one := inverse(b), exactly(1)
+	tt := t.times(exactUint(threshold))
+	q := t.negative().exp()
+	// 1 + q - 2 q^(T+1) = (1-q) + 2q (1-q^T), without cancellation
+	gap := t.negative().expm1().negative()
+	z := gap.plus(exactly(2).times(q).times(tt.negative().expm1().negative()))
+	pmf := tt.negative().exp().times(gap).over(z)
+	d := exactUint(groups).times(pmf)
+	return enclosure{d.lo, math.Min(d.hi, exactUint(groups).times(one).hi)}
+}
+
+// inverse encloses 1/scale.
+func inverse(s dp.Scale) enclosure { return exactUint(s.Den).over(exactUint(s.Num)) }
+
+// overScaleUp is n/scale, rounded up.
+func overScaleUp(n *big.Int, s dp.Scale) float64 {
+	return ratUp(new(big.Rat).Quo(new(big.Rat).SetInt(n), s.Rat()))
+}
