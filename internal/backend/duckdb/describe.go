@@ -1,0 +1,157 @@
+package duckdb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+const defaultSchema = "main"
+
+// Describe reads the catalog. A column whose DuckDB type is not exactly one of PostgreSQL's has type OID 0, which nothing
+// can compute with.
+func (d *DB) Describe(ctx context.Context, names []backend.RelationName) ([]sqltype.Relation, error) {
+	conn, err := d.db.Conn(ctx)
+	if err != nil {
+		return nil, unavailable(ctx, err)
+	}
+	defer func() { _ = conn.Close() }()
+	var out []sqltype.Relation
+	for _, n := range names {
+		if n.Schema == "" {
+			n.Schema = defaultSchema
+		}
+		r, found, err := d.describe(ctx, conn, n)
+		if err != nil {
+			return nil, unavailable(ctx, err)
+		}
+		if found {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+func (d *DB) describe(ctx context.Context, conn *sql.Conn, n backend.RelationName) (r sqltype.Relation, found bool, err error) {
+	r = sqltype.Relation{Schema: n.Schema, Name: n.Name}
+	var kind string
+	err = conn.QueryRowContext(ctx, `SELECT table_type FROM information_schema.tables
+		WHERE table_catalog = $1 AND table_schema = $2 AND table_name = $3`, d.catalog, n.Schema, n.Name).Scan(&kind)
+	switch {
+	case err == sql.ErrNoRows:
+		return r, false, nil
+	case err != nil:
+		return r, false, err
+	}
+	switch kind {
+	case "BASE TABLE":
+		r.Kind = sqltype.KindTable
+	case "VIEW":
+		r.Kind = sqltype.KindView
+	default:
+		r.Kind = sqltype.KindOther
+	}
+	if err := d.columns(ctx, conn, &r); err != nil {
+		return r, false, err
+	}
+	if err := d.constraints(ctx, conn, &r); err != nil {
+		return r, false, err
+	}
+	return r, true, nil
+}
+
+func (d *DB) columns(ctx context.Context, conn *sql.Conn, r *sqltype.Relation) error {
+	rows, err := conn.QueryContext(ctx, `SELECT column_name, data_type, NOT is_nullable FROM duckdb_columns()
+		WHERE database_name = $1 AND schema_name = $2 AND table_name = $3 ORDER BY column_index`, d.catalog, r.Schema, r.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var c sqltype.RelationColumn
+		var text string
+		if err := rows.Scan(&c.Name, &text, &c.NotNull); err != nil {
+			return err
+		}
+		c.Type = typeOf(text)
+		c.NotNull = c.NotNull && r.Kind == sqltype.KindTable
+		r.Columns = append(r.Columns, c)
+	}
+	return rows.Err()
+}
+
+func (d *DB) constraints(ctx context.Context, conn *sql.Conn, r *sqltype.Relation) error {
+	rows, err := conn.QueryContext(ctx, `SELECT constraint_type, constraint_column_names, referenced_table, referenced_column_names
+		FROM duckdb_constraints() WHERE database_name = $1 AND schema_name = $2 AND table_name = $3
+		AND constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY') ORDER BY constraint_index`, d.catalog, r.Schema, r.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var kind string
+		var of, ref any
+		var table sql.NullString
+		if err := rows.Scan(&kind, &of, &table, &ref); err != nil {
+			return err
+		}
+		columns, err := stringList(of)
+		if err != nil {
+			return err
+		}
+		if kind != "FOREIGN KEY" {
+			r.Keys = append(r.Keys, columns)
+			continue
+		}
+		referenced, err := stringList(ref)
+		if err != nil {
+			return err
+		}
+		// DuckDB resolves the referenced table in the schema of the referencing one.
+		r.ForeignKeys = append(r.ForeignKeys, sqltype.RelationForeignKey{
+			Columns: columns, RefSchema: r.Schema, RefTable: table.String, RefColumns: referenced})
+	}
+	return rows.Err()
+}
+
+func stringList(v any) ([]string, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, fmt.Errorf("duckdb: the catalog gave a %T for a list of names", v)
+	}
+	out := make([]string, len(list))
+	for i, e := range list {
+		if out[i], ok = e.(string); !ok {
+			return nil, fmt.Errorf("duckdb: the catalog gave a %T for a name", e)
+		}
+	}
+	return out, nil
+}
+
+var types = map[string]sqltype.Type{
+	"BOOLEAN": sqltype.Bool, "SMALLINT": sqltype.Int2, "INTEGER": sqltype.Int4, "BIGINT": sqltype.Int8,
+	"FLOAT": sqltype.Float4, "DOUBLE": sqltype.Float8, "VARCHAR": sqltype.Text, "DATE": sqltype.Date,
+	"TIMESTAMP": sqltype.Timestamp, "TIMESTAMP WITH TIME ZONE": {OID: sqltype.OIDTimestamptz, Typmod: -1},
+}
+
+var decimalType = regexp.MustCompile(`^DECIMAL\((\d+),(\d+)\)$`)
+
+// typeOf maps only what behaves as PostgreSQL's type: a TINYINT would overflow where a smallint does not.
+func typeOf(text string) sqltype.Type {
+	if t, ok := types[text]; ok {
+		return t
+	}
+	if m := decimalType.FindStringSubmatch(text); m != nil {
+		p, err1 := strconv.Atoi(m[1])
+		s, err2 := strconv.Atoi(m[2])
+		if err1 == nil && err2 == nil {
+			return sqltype.NumericOf(p, s)
+		}
+	}
+	return sqltype.Type{OID: 0, Typmod: -1}
+}

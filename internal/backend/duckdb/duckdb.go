@@ -1,0 +1,124 @@
+// Package duckdb is the backend over an embedded DuckDB: the owner's own file, opened read-only, or tables loaded into memory
+// (the demo's). Before anything is asked, DuckDB's settings are fixed to PostgreSQL's meaning (integer division, order of
+// NULLs, UTC), no file, network or extension can be reached any more, and the configuration is locked.
+//
+// A statement's snapshot is one READ ONLY transaction; DuckDB fixes it at the first query. Answers are materialised by
+// DuckDB within its memory limit. Numeric parameters are bound as text, since the driver cannot bind decimals: the printed
+// SQL has to write CAST($n AS DECIMAL(p, s)).
+package duckdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	driver "github.com/duckdb/duckdb-go/v2"
+
+	"github.com/dpsql/dpsql/internal/backend"
+)
+
+// Options are the owner's settings of the embedded database.
+type Options struct {
+	Threads     int    // worker threads; 0 is one a core
+	MemoryLimit string // such as "4GB"; "" is DuckDB's own, 80% of the machine's
+	TempDir     string // where large intermediate results may be spilled; "" is nowhere: they fail at the memory limit
+}
+
+// DB is one open database. It is safe for concurrent use.
+type DB struct {
+	db      *sql.DB
+	catalog string // DuckDB's name for the database, to tell it from the system's own
+}
+
+var _ backend.Backend = (*DB)(nil)
+
+// Open opens the owner's file, read-only. The path may not hold ?, # or %, which the driver would read as a URL's.
+func Open(ctx context.Context, path string, o Options) (*DB, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("duckdb: %w", err)
+	}
+	if strings.ContainsAny(full, "?#%") {
+		return nil, errors.New("duckdb: a path with ?, # or % cannot be opened: rename the file")
+	}
+	return open(ctx, full+"?access_mode=READ_ONLY", nil, o)
+}
+
+// OpenMemory makes a database in memory. load fills it over a connection that may still write and read files; afterwards
+// the settings are fixed and locked.
+func OpenMemory(ctx context.Context, load func(ctx context.Context, conn *sql.Conn) error, o Options) (*DB, error) {
+	return open(ctx, "", load, o)
+}
+
+func open(ctx context.Context, dsn string, load func(context.Context, *sql.Conn) error, o Options) (_ *DB, err error) {
+	connector, err := driver.NewConnector(dsn, nil)
+	if err != nil {
+		return nil, fmt.Errorf("duckdb: %w", err)
+	}
+	db := sql.OpenDB(connector)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("duckdb: %w", err)
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if load != nil {
+		if err := load(ctx, conn); err != nil {
+			return nil, fmt.Errorf("duckdb: loading: %w", err)
+		}
+	}
+	for _, s := range settings(o) {
+		if _, err := conn.ExecContext(ctx, "SET GLOBAL "+s.name+" = "+quote(s.value)); err != nil {
+			return nil, fmt.Errorf("duckdb: setting %s: %w", s.name, err)
+		}
+	}
+	d := &DB{db: db}
+	if err := conn.QueryRowContext(ctx, "SELECT current_database()").Scan(&d.catalog); err != nil {
+		return nil, fmt.Errorf("duckdb: %w", err)
+	}
+	return d, nil
+}
+
+type setting struct{ name, value string }
+
+// settings are in an order in which each can still be set: the lock is last.
+func settings(o Options) []setting {
+	s := []setting{
+		{"integer_division", "true"},
+		{"default_null_order", "nulls_last_on_asc_first_on_desc"},
+		{"default_order", "ascending"},
+		{"default_collation", ""},
+		{"TimeZone", "UTC"},
+		{"preserve_insertion_order", "false"},
+		{"temp_directory", o.TempDir},
+	}
+	if o.Threads > 0 {
+		s = append(s, setting{"threads", strconv.Itoa(o.Threads)})
+	}
+	if o.MemoryLimit != "" {
+		s = append(s, setting{"memory_limit", o.MemoryLimit})
+	}
+	return append(s,
+		setting{"autoinstall_known_extensions", "false"},
+		setting{"autoload_known_extensions", "false"},
+		setting{"allow_community_extensions", "false"},
+		setting{"allow_persistent_secrets", "false"},
+		setting{"enable_external_access", "false"},
+		setting{"lock_configuration", "true"})
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// Dialect is DuckDB's.
+func (d *DB) Dialect() backend.Dialect { return backend.DuckDB }
+
+// Close closes the database; open transactions fail.
+func (d *DB) Close() error { return d.db.Close() }

@@ -1,0 +1,171 @@
+package duckdb
+
+import (
+	"fmt"
+	"math/big"
+	"time"
+
+	driver "github.com/duckdb/duckdb-go/v2"
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// PostgreSQL counts from 2000-01-01, DuckDB from 1970-01-01. Its range is the smaller one at both ends for dates and at
+// the far past for timestamps; what lies beyond reads as an infinity, so that no stored value can make a read fail.
+const (
+	epochDays   = 10957
+	epochMicros = epochDays * 86_400_000_000
+
+	infDays   = sqltype.Days(1<<31 - 1)
+	ninfDays  = sqltype.Days(-1 << 31)
+	infMicro  = sqltype.Micros(1<<63 - 1)
+	ninfMicro = sqltype.Micros(-1 << 63)
+
+	minDays, endDays = -2451545, 2145031949 // 4714-11-24 BC; the day after 5874897-12-31
+	minMicros        = minDays * 86_400_000_000
+
+	duckInfDays   = 1<<31 - 1
+	duckInfMicros = 1<<63 - 1
+)
+
+// convert gives a driver's value as the wanted type's; its errors name types only.
+func convert(v any, want sqltype.Type) (sqltype.Value, error) {
+	if v == nil {
+		return nil, nil
+	}
+	switch want.OID {
+	case sqltype.OIDBool:
+		if b, ok := v.(bool); ok {
+			return b, nil
+		}
+	case sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDOid:
+		if n, ok := integer(v); ok && n.IsInt64() {
+			return n.Int64(), nil
+		}
+	case sqltype.OIDFloat4, sqltype.OIDFloat8:
+		switch f := v.(type) {
+		case float64:
+			return f, nil
+		case float32:
+			return float64(f), nil
+		}
+	case sqltype.OIDNumeric:
+		if d, ok := v.(driver.Decimal); ok {
+			return decimal.NewFromBigInt(d.Value, -int32(d.Scale)), nil
+		}
+		if n, ok := integer(v); ok {
+			return decimal.NewFromBigInt(n, 0), nil
+		}
+	case sqltype.OIDText, sqltype.OIDVarchar, sqltype.OIDBPChar, sqltype.OIDName, sqltype.OIDUnknown:
+		if s, ok := v.(string); ok {
+			return s, nil
+		}
+	case sqltype.OIDDate:
+		if t, ok := v.(time.Time); ok {
+			return days(t), nil
+		}
+	case sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
+		if t, ok := v.(time.Time); ok {
+			return micros(t), nil
+		}
+	}
+	return nil, fmt.Errorf("a Go %T cannot be read as %s", v, want)
+}
+
+func integer(v any) (*big.Int, bool) {
+	switch n := v.(type) {
+	case int64:
+		return big.NewInt(n), true
+	case int32:
+		return big.NewInt(int64(n)), true
+	case int16:
+		return big.NewInt(int64(n)), true
+	case int8:
+		return big.NewInt(int64(n)), true
+	case *big.Int:
+		return n, true
+	}
+	return nil, false
+}
+
+func days(t time.Time) sqltype.Days {
+	const daySeconds = 86400
+	d := t.Unix() / daySeconds // midnight in UTC: exact
+	switch d -= epochDays; {
+	case d < minDays:
+		return ninfDays
+	case d >= endDays:
+		return infDays
+	}
+	return sqltype.Days(d)
+}
+
+func micros(t time.Time) sqltype.Micros {
+	switch m := t.UnixMicro(); {
+	case m == duckInfMicros:
+		return infMicro
+	case m < minMicros+epochMicros:
+		return ninfMicro
+	default:
+		return sqltype.Micros(m - epochMicros)
+	}
+}
+
+// bind gives a parameter to the driver with its type, which must not be guessed from the Go value.
+func bind(a backend.Arg) (any, error) {
+	t, ok := bindTypes[a.Type.OID]
+	if !ok {
+		return nil, fmt.Errorf("a parameter of type %s cannot be bound", a.Type)
+	}
+	switch v := a.Value.(type) {
+	case nil:
+		return nil, nil
+	case decimal.Decimal:
+		if t == driver.TYPE_VARCHAR {
+			return v.String(), nil
+		}
+	case sqltype.Days:
+		if t == driver.TYPE_DATE {
+			return driver.Typed(date(v), t), nil
+		}
+	case sqltype.Micros:
+		if t == driver.TYPE_TIMESTAMP || t == driver.TYPE_TIMESTAMP_TZ {
+			return driver.Typed(timestamp(v), t), nil
+		}
+	default:
+		return driver.Typed(v, t), nil // the driver refuses a Go type that is not the SQL type's
+	}
+	return nil, fmt.Errorf("a Go %T is no value of type %s", a.Value, a.Type)
+}
+
+var bindTypes = map[sqltype.OID]driver.Type{
+	sqltype.OIDBool: driver.TYPE_BOOLEAN, sqltype.OIDInt2: driver.TYPE_SMALLINT, sqltype.OIDInt4: driver.TYPE_INTEGER,
+	sqltype.OIDInt8: driver.TYPE_BIGINT, sqltype.OIDFloat4: driver.TYPE_FLOAT, sqltype.OIDFloat8: driver.TYPE_DOUBLE,
+	sqltype.OIDNumeric: driver.TYPE_VARCHAR, sqltype.OIDText: driver.TYPE_VARCHAR, sqltype.OIDVarchar: driver.TYPE_VARCHAR,
+	sqltype.OIDBPChar: driver.TYPE_VARCHAR, sqltype.OIDName: driver.TYPE_VARCHAR, sqltype.OIDUnknown: driver.TYPE_VARCHAR,
+	sqltype.OIDDate: driver.TYPE_DATE, sqltype.OIDTimestamp: driver.TYPE_TIMESTAMP, sqltype.OIDTimestamptz: driver.TYPE_TIMESTAMP_TZ,
+}
+
+// date and timestamp give DuckDB's infinities for PostgreSQL's.
+func date(d sqltype.Days) time.Time {
+	n := int64(d) + epochDays
+	switch d {
+	case infDays:
+		n = duckInfDays
+	case ninfDays:
+		n = -duckInfDays
+	}
+	return time.Unix(n*86400, 0).UTC()
+}
+
+func timestamp(m sqltype.Micros) time.Time {
+	switch {
+	case m == ninfMicro:
+		return time.UnixMicro(-duckInfMicros).UTC()
+	case m > duckInfMicros-epochMicros: // infinity, and what DuckDB cannot hold
+		return time.UnixMicro(duckInfMicros).UTC()
+	}
+	return time.UnixMicro(int64(m) + epochMicros).UTC()
+}
