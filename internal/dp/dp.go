@@ -145,20 +145,23 @@ func (l Loss) Validate() error {
 // Plus is the sum under sequential composition, rounded up.
 //
 // Proof: pure epsilons, Renyi losses at one order and deltas each add up under adaptive composition (Dwork, Roth 2014,
-// Theorem 3.16; Mironov 2017, Proposition 1). Each float64 addition is stepped to the next larger float, so the stored sum
-// is never below the real one.
+// Theorem 3.16; Mironov 2017, Proposition 1). Each float64 addition is rounded up, so the stored sum is never below the
+// real one.
 func (l Loss) Plus(m Loss) Loss {
 	return Loss{Pure: addUp(l.Pure, m.Pure), Renyi: addUp(l.Renyi, m.Renyi), Delta: addUp(l.Delta, m.Delta)}
 }
 
+// addUp is a + b rounded up: stepped up only where the rounded sum fell short (Knuth's TwoSum gives the exact error).
 func addUp(a, b float64) float64 {
-	if a == 0 {
-		return b
+	s := a + b
+	if math.IsInf(s, 0) || math.IsNaN(s) {
+		return s
 	}
-	if b == 0 {
-		return a
+	bb := s - a
+	if (a-(s-bb))+(b-bb) > 0 {
+		return math.Nextafter(s, math.Inf(1))
 	}
-	return math.Nextafter(a+b, math.Inf(1))
+	return s
 }
 
 func firstError(errs ...error) error {
