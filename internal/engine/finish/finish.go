@@ -1,0 +1,192 @@
+// Package finish turns a release into the values that an analyst asked for: aggregates from noisy integers, what the noise
+// does to them (dp_error), and the statement's finishing plan over them. All of it is post-processing of released values.
+package finish
+
+import (
+	"context"
+	"math"
+	"math/big"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Run answers a private statement from its release.
+func Run(ctx context.Context, a *sensitivity.Analysis, r *release.Release, args []sqltype.Value) ([][]sqltype.Value, error) {
+	rel, err := Relation(a, r)
+	if err != nil {
+		return nil, err
+	}
+	leaf := func(n plan.Rel) (*eval.Relation, bool) {
+		if n == plan.Rel(a.Agg) {
+			return rel, true
+		}
+		return nil, false
+	}
+	out, err := eval.Run(ctx, a.Query.Root, leaf, a.Query, args)
+	if err != nil {
+		return nil, err
+	}
+	return Outputs(a.Query, out)
+}
+
+// Outputs picks the answer's columns. A column that is a count itself shows no negative number: the last step, so that
+// everything computed from counts used the unclamped ones.
+func Outputs(q *plan.Query, rel *eval.Relation) ([][]sqltype.Value, error) {
+	at := make(map[plan.ColID]int, len(rel.Cols))
+	for i, c := range rel.Cols {
+		at[c] = i
+	}
+	rows := make([][]sqltype.Value, len(rel.Rows))
+	for i, in := range rel.Rows {
+		row := make([]sqltype.Value, len(q.Outputs))
+		for j, o := range q.Outputs {
+			k, ok := at[o.Col]
+			if !ok {
+				return nil, sqlerr.New(sqlerr.Internal, "the finishing plan has no column for %q", o.Name)
+			}
+			row[j] = in[k]
+			if n, ok := row[j].(int64); ok && o.Count && n < 0 {
+				row[j] = int64(0)
+			}
+		}
+		rows[i] = row
+	}
+	return rows, nil
+}
+
+// Relation is the aggregate's output: keys, aggregates, errors, one row a group.
+func Relation(a *sensitivity.Analysis, r *release.Release) (*eval.Relation, error) {
+	e, err := newErrors(a, r.Plan)
+	if err != nil {
+		return nil, err
+	}
+	rel := &eval.Relation{Cols: a.Agg.Cols()}
+	for _, g := range r.Groups {
+		row := append([]sqltype.Value(nil), g.Keys...)
+		for i := range a.Formulas {
+			v, err := value(a, i, g.Values)
+			if err != nil {
+				return nil, err
+			}
+			row = append(row, v)
+		}
+		for _, item := range a.Agg.Errors {
+			i, ok := formulaOf(a, item.Of)
+			if !ok {
+				return nil, sqlerr.New(sqlerr.Internal, "an error function has no aggregate")
+			}
+			v, width := e.of(i, g.Values)
+			switch item.Kind {
+			case plan.ErrorLow:
+				width = v - width
+			case plan.ErrorHigh:
+				width = v + width
+			}
+			row = append(row, width)
+		}
+		rel.Rows = append(rel.Rows, row)
+	}
+	return rel, nil
+}
+
+func formulaOf(a *sensitivity.Analysis, id plan.ColID) (int, bool) {
+	for i, f := range a.Formulas {
+		if f.Agg == id {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// exact is the value of formula i as an exact rational; for IsAvg it is not clamped to the range yet.
+func exact(a *sensitivity.Analysis, i int, v []*big.Int) *big.Rat {
+	f := a.Formulas[i]
+	switch f.Kind {
+	case sensitivity.IsCount:
+		return new(big.Rat).SetInt(v[f.Count])
+	case sensitivity.IsSum:
+		return new(big.Rat).Mul(new(big.Rat).SetInt(v[f.Sum]), a.Measures[f.Sum].Grid.Rat())
+	}
+	m := a.Measures[f.Sum]
+	mid, step := middle(m)
+	c := new(big.Rat).SetInt(v[f.Count])
+	s := new(big.Rat).Mul(new(big.Rat).SetInt(v[f.Sum]), step)
+	if f.Kind == sensitivity.IsSumFromPair {
+		return s.Add(s, c.Mul(c, mid))
+	}
+	if c.Sign() <= 0 {
+		return mid
+	}
+	return s.Add(mid, s.Quo(s, c))
+}
+
+// middle is the middle of a centred measure's range, and half of its grid: what one step of the centred sum is worth.
+func middle(m sensitivity.Measure) (mid, step *big.Rat) {
+	step = new(big.Rat).Mul(m.Grid.Rat(), big.NewRat(1, 2))
+	sum := new(big.Int).Add(big.NewInt(m.RowLo), big.NewInt(m.RowHi))
+	return new(big.Rat).Mul(new(big.Rat).SetInt(sum), step), step
+}
+
+// value is formula i's value in PostgreSQL's type of the aggregate. NULL never comes of it.
+func value(a *sensitivity.Analysis, i int, v []*big.Int) (sqltype.Value, error) {
+	f, t := a.Formulas[i], a.Agg.Aggs[i].Type
+	x := exact(a, i, v)
+	scale := int32(0)
+	if f.Kind != sensitivity.IsCount {
+		m := a.Measures[f.Sum]
+		scale = max(0, -m.Grid.Exponent())
+		if f.Kind == sensitivity.IsAvg {
+			lo := new(big.Rat).Mul(new(big.Rat).SetInt64(m.RowLo), m.Grid.Rat())
+			hi := new(big.Rat).Mul(new(big.Rat).SetInt64(m.RowHi), m.Grid.Rat())
+			if x.Cmp(lo) < 0 {
+				x = lo
+			} else if x.Cmp(hi) > 0 {
+				x = hi
+			}
+			scale = max(avgScale(x), scale)
+		}
+	}
+	switch {
+	case t.IsInteger():
+		n := round(x, 0).BigInt()
+		if !n.IsInt64() { // beyond bigint: the nearest that there is
+			if n.Sign() < 0 {
+				return int64(math.MinInt64), nil
+			}
+			return int64(math.MaxInt64), nil
+		}
+		return n.Int64(), nil
+	case t.OID == sqltype.OIDNumeric:
+		return round(x, scale), nil
+	case t.OID == sqltype.OIDFloat4:
+		f32, _ := x.Float32()
+		return float64(f32), nil
+	case t.OID == sqltype.OIDFloat8:
+		f64, _ := x.Float64()
+		return f64, nil
+	}
+	return nil, sqlerr.New(sqlerr.Internal, "an aggregate of type %s has no value", t)
+}
+
+// avgScale is the display scale of PostgreSQL's numeric division for a quotient of this size: 16 significant digits, in
+// groups of four, at least the inputs' own (numeric.c, select_div_scale).
+func avgScale(x *big.Rat) int32 {
+	f, _ := x.Float64()
+	weight := 0
+	if f = math.Abs(f); f > 0 {
+		weight = int(math.Floor(math.Log10(f) / 4))
+	}
+	return int32(max(0, 16-4*weight))
+}
+
+// round gives x at a scale, half away from zero as PostgreSQL does.
+func round(x *big.Rat, scale int32) decimal.Decimal {
+	return decimal.NewFromBigRat(x, scale+1).Round(scale).Add(decimal.New(0, -scale))
+}

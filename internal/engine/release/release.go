@@ -1,0 +1,272 @@
+// Package release turns secret totals into released integers: it selects the groups, adds the noise, and keeps nothing else.
+// It is the only place where a statement's secret rows are opened.
+package release
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Release is what was released of one statement: per group its keys and one noisy integer a measure, unclamped. Groups are in
+// the order of their domains, or sorted by key where they were selected, never in the order of a scan.
+type Release struct {
+	Plan   *measure.Plan
+	Groups []Group
+}
+
+// Group is one released group.
+type Group struct {
+	Keys   []sqltype.Value
+	Values []*big.Int
+}
+
+// ErrLarge says that a release has more bytes than one may have.
+var ErrLarge = errors.New("release: too many groups")
+
+// MaxGroups limits a release that is kept in memory.
+const MaxGroups = 1_000_000
+
+// Make reads the rows of the printed statement and releases them.
+//
+// Proof: claim: the result is the outcome of exactly the plan's events on totals whose sensitivity is the analysis' claim.
+// (1) Public groups: every tuple of the domain gets fresh noise on every measure, whether or not a row came for it (its total
+// is 0 then); rows of other tuples are dropped. So the set of groups is public. (2) Unknown groups: each row's number of units
+// goes through the selector once; only kept groups exist afterwards, with the selector's own noisy number as the Units measure,
+// and get fresh noise on the others. (3) Noise is drawn anew for every entry; nothing of the row but totals and keys of kept
+// groups leaves this function; groups are ordered by their keys. (4) A row that does not fit the plan's types is a failure
+// that tells nothing. Source: design sections 4 and 5; package noise for (2)'s selection.
+func Make(a *sensitivity.Analysis, p *measure.Plan, cols []sqlgen.Column, rows secret.Rows, src *noise.Source) (*Release, error) {
+	mechs := make([]*noise.Mechanism, len(p.Measures))
+	for i, ev := range p.Measures {
+		if ev == nil {
+			continue
+		}
+		m, err := src.Mechanism(ev)
+		if err != nil {
+			return nil, err
+		}
+		mechs[i] = m
+	}
+	r := &Release{Plan: p}
+	if a.Groups.Public {
+		return r, r.public(a, cols, rows, mechs)
+	}
+	sel, err := src.Selector(*p.Selection)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.unknown(a, cols, rows, mechs, sel)
+}
+
+func (r *Release) public(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows, mechs []*noise.Mechanism) error {
+	tuples := domain(a)
+	at := make(map[string]int, len(tuples))
+	totals := make([][]*big.Int, len(tuples))
+	for i, t := range tuples {
+		at[keyText(t)] = i
+	}
+	for rows.Next() {
+		row, err := open(a, cols, rows.Row())
+		if err != nil {
+			return err
+		}
+		if i, ok := at[keyText(row.keys)]; ok {
+			totals[i] = row.values
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	zero := make([]*big.Int, len(mechs))
+	for i := range zero {
+		zero[i] = new(big.Int)
+	}
+	for i, t := range tuples {
+		v := totals[i]
+		if v == nil {
+			v = zero
+		}
+		noisy, err := addNoise(mechs, v)
+		if err != nil {
+			return err
+		}
+		r.Groups = append(r.Groups, Group{Keys: t, Values: noisy})
+	}
+	return nil
+}
+
+func (r *Release) unknown(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows, mechs []*noise.Mechanism, sel *noise.Selector) error {
+	for rows.Next() {
+		row, err := open(a, cols, rows.Row())
+		if err != nil {
+			return err
+		}
+		n, kept, err := sel.Keep(row.units)
+		if err != nil {
+			return err
+		}
+		if !kept {
+			continue
+		}
+		noisy, err := addNoise(mechs, row.values)
+		if err != nil {
+			return err
+		}
+		if i := r.Plan.UnitsFromSelection; i >= 0 {
+			noisy[i] = big.NewInt(n)
+		}
+		if len(r.Groups) == MaxGroups {
+			return ErrLarge
+		}
+		r.Groups = append(r.Groups, Group{Keys: row.keys, Values: noisy})
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	sort.Slice(r.Groups, func(i, j int) bool { return lessKeys(r.Groups[i].Keys, r.Groups[j].Keys) })
+	return nil
+}
+
+func addNoise(mechs []*noise.Mechanism, totals []*big.Int) ([]*big.Int, error) {
+	out := make([]*big.Int, len(mechs))
+	for i, m := range mechs {
+		if m == nil {
+			continue
+		}
+		v, err := m.Add(totals[i])
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// opened is one row of totals, out of its cover.
+type opened struct {
+	keys   []sqltype.Value
+	values []*big.Int
+	units  int64
+}
+
+var errShape = errors.New("release: a row of totals does not have the plan's shape")
+
+func open(a *sensitivity.Analysis, cols []sqlgen.Column, row []secret.Value) (opened, error) {
+	out := opened{keys: make([]sqltype.Value, len(a.Keys)), values: make([]*big.Int, len(a.Measures))}
+	if len(row) != len(cols) {
+		return out, errShape
+	}
+	for i, c := range cols {
+		v := secret.Open(row[i])
+		switch c.Role {
+		case sqlgen.RoleKey:
+			out.keys[c.Index] = v
+		case sqlgen.RoleUnits:
+			n, err := integer(v)
+			if err != nil || !n.IsInt64() {
+				return out, errShape
+			}
+			out.units = n.Int64()
+		case sqlgen.RoleMeasure:
+			n, err := integer(v)
+			if err != nil {
+				return out, err
+			}
+			out.values[c.Index] = n
+		default:
+			return out, errShape
+		}
+	}
+	return out, nil
+}
+
+// integer reads a total; NULL (nobody, or only NULL partials) is 0.
+func integer(v sqltype.Value) (*big.Int, error) {
+	switch v := v.(type) {
+	case nil:
+		return new(big.Int), nil
+	case int64:
+		return big.NewInt(v), nil
+	case decimal.Decimal:
+		if !v.IsInteger() {
+			return nil, errShape
+		}
+		return v.BigInt(), nil
+	}
+	return nil, errShape
+}
+
+// domain lists all tuples of the public groups, in the order of the sources.
+func domain(a *sensitivity.Analysis) [][]sqltype.Value {
+	out := [][]sqltype.Value{make([]sqltype.Value, len(a.Keys))}
+	for _, s := range a.Groups.Sources {
+		next := make([][]sqltype.Value, 0, len(out)*len(s.Tuples))
+		for _, o := range out {
+			for _, t := range s.Tuples {
+				n := append([]sqltype.Value(nil), o...)
+				for i, k := range s.Keys {
+					n[k] = t[i]
+				}
+				next = append(next, n)
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+// keyText is equal for equal keys: canonical values, each with its length.
+func keyText(keys []sqltype.Value) string {
+	var b strings.Builder
+	for _, k := range keys {
+		var s string
+		switch k := k.(type) {
+		case nil:
+			b.WriteString("n;")
+			continue
+		case decimal.Decimal:
+			s = k.String() // without trailing zeros
+		case float64:
+			if k == 0 {
+				k = 0 // -0 is 0
+			}
+			s = strconv.FormatFloat(k, 'g', -1, 64)
+		default:
+			s = fmt.Sprint(k)
+		}
+		b.WriteString(strconv.Itoa(len(s)))
+		b.WriteByte(':')
+		b.WriteString(s)
+	}
+	return b.String()
+}
+
+func lessKeys(a, b []sqltype.Value) bool {
+	for i := range a {
+		switch {
+		case a[i] == nil && b[i] == nil:
+			continue
+		case a[i] == nil:
+			return false
+		case b[i] == nil:
+			return true
+		}
+		if c := sqltype.Compare(a[i], b[i]); c != 0 {
+			return c < 0
+		}
+	}
+	return false
+}

@@ -1,0 +1,103 @@
+package release
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// stored is a release as the ledger keeps it, under a key that fixes keys' types and the order of measures. Events has one
+// entry a measure but for Units, then the selection.
+type stored struct {
+	Version   int           `json:"version"`
+	Price     float64       `json:"price"`
+	Mechanism string        `json:"mechanism"`
+	Loss      dp.Loss       `json:"loss"`
+	Units     int           `json:"units_from_selection"`
+	Events    ledger.Events `json:"events"`
+	Groups    []storedGroup `json:"groups"`
+}
+
+type storedGroup struct {
+	Keys   []*string  `json:"k,omitempty"` // text form; null is NULL
+	Values []*big.Int `json:"v"`
+}
+
+const storedVersion = 1
+
+// Encode writes a release for the ledger.
+func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
+	s := stored{Version: storedVersion, Price: r.Plan.Price, Mechanism: string(r.Plan.Mechanism), Loss: r.Plan.Loss,
+		Units: r.Plan.UnitsFromSelection, Events: r.Plan.Events(), Groups: make([]storedGroup, len(r.Groups))}
+	for i, g := range r.Groups {
+		sg := storedGroup{Values: g.Values}
+		for k, v := range g.Keys {
+			if v == nil {
+				sg.Keys = append(sg.Keys, nil)
+				continue
+			}
+			text := sqltype.FormatText(v, a.Keys[k].Type)
+			sg.Keys = append(sg.Keys, &text)
+		}
+		s.Groups[i] = sg
+	}
+	return json.Marshal(s)
+}
+
+// Decode reads what Encode wrote for a statement of the same key.
+func Decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
+	var s stored
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("release: stored form: %w", err)
+	}
+	if s.Version != storedVersion {
+		return nil, fmt.Errorf("release: stored form %d is not known", s.Version)
+	}
+	p := &measure.Plan{Price: s.Price, Mechanism: measure.Mechanism(s.Mechanism), Loss: s.Loss, UnitsFromSelection: s.Units,
+		Measures: make([]dp.Event, len(a.Measures))}
+	rest := s.Events
+	for i := range p.Measures {
+		if i == s.Units {
+			continue
+		}
+		if len(rest) == 0 {
+			return nil, errShape
+		}
+		p.Measures[i], rest = rest[0], rest[1:]
+	}
+	if len(rest) == 1 {
+		sel, ok := rest[0].(dp.Selection)
+		if !ok {
+			return nil, errShape
+		}
+		p.Selection, rest = &sel, nil
+	}
+	if len(rest) != 0 {
+		return nil, errShape
+	}
+	r := &Release{Plan: p, Groups: make([]Group, len(s.Groups))}
+	for i, sg := range s.Groups {
+		if len(sg.Keys) != len(a.Keys) || len(sg.Values) != len(a.Measures) {
+			return nil, errShape
+		}
+		g := Group{Keys: make([]sqltype.Value, len(sg.Keys)), Values: sg.Values}
+		for k, text := range sg.Keys {
+			if text == nil {
+				continue
+			}
+			v, err := sqltype.ParseText(*text, a.Keys[k].Type)
+			if err != nil {
+				return nil, err
+			}
+			g.Keys[k] = v
+		}
+		r.Groups[i] = g
+	}
+	return r, nil
+}
