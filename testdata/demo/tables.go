@@ -84,10 +84,8 @@ var Tables = []Table{
 			{"drug", sqltype.Text, true},
 			{"dose_change", sqltype.Text, true},
 		},
-		ForeignKeys: []ForeignKey{
-			{"encounter_id", "encounters", "encounter_id"},
-			{"patient_id", "patients", "patient_id"},
-		},
+		// patient_id is declared no foreign key: a table has one path to the unit, and here it leads through encounters.
+		ForeignKeys: []ForeignKey{{"encounter_id", "encounters", "encounter_id"}},
 	},
 }
 
