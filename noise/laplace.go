@@ -1,0 +1,95 @@
+package noise
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// law is a distribution over the integers, symmetric about 0. draw gives a sample, or anything with the stream's error set.
+type law interface {
+	draw(s *stream) int64
+	variance() float64
+	quantile975() int64
+}
+
+// laplaceLaw is the discrete Laplace: pmf(x) = (1-q)/(1+q) q^|x| with q = exp(-den/num).
+type laplaceLaw struct{ num, den uint64 }
+
+func newLaplace(s dp.Scale) laplaceLaw {
+	g := gcd(s.Num, s.Den)
+	return laplaceLaw{num: s.Num / g, den: s.Den / g}
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// draw samples the law exactly.
+//
+// Proof: Canonne, Kamath, Steinke 2020, Algorithm 2 and Proposition 27: u uniform below num, kept with probability
+// exp(-u/num), and v geometric with ratio exp(-1) make u + num v geometric with ratio exp(-1/num); floor(./den) of it is
+// geometric with ratio exp(-den/num); a fair sign, where -0 starts again, makes it the discrete Laplace. Products are 128 bits
+// wide; a result beyond an int64 needs v >= 2^63/2^50 - 1, of probability below e^-8000, and is an error.
+func (l laplaceLaw) draw(s *stream) int64 {
+	for s.err == nil {
+		u := s.below(l.num)
+		if !s.expMinus(u, l.num) {
+			continue
+		}
+		v := uint64(0)
+		for s.err == nil && s.expMinusOne() {
+			v++
+		}
+		hi, lo := bits.Mul64(l.num, v)
+		lo, carry := bits.Add64(lo, u, 0)
+		hi += carry
+		if hi >= l.den {
+			s.fail(errRange)
+			break
+		}
+		y, _ := bits.Div64(hi, lo, l.den)
+		if y > math.MaxInt64 {
+			s.fail(errRange)
+			break
+		}
+		negative := s.word()>>63 == 1
+		switch {
+		case !negative:
+			return int64(y)
+		case y != 0:
+			return -int64(y)
+		}
+	}
+	return 0
+}
+
+// power is the exponent n den/num of q^n.
+func (l laplaceLaw) power(n uint64) *big.Rat {
+	n128 := new(big.Int).Mul(new(big.Int).SetUint64(n), new(big.Int).SetUint64(l.den))
+	return new(big.Rat).SetFrac(n128, new(big.Int).SetUint64(l.num))
+}
+
+func (l laplaceLaw) scale() float64 { return float64(l.num) / float64(l.den) }
+
+// variance is 2q/(1-q)^2.
+func (l laplaceLaw) variance() float64 {
+	sinh := math.Sinh(0.5 / l.scale())
+	return 0.5 / (sinh * sinh)
+}
+
+// quantile975 is the least k with q^(k+1)/(1+q) <= 1/40.
+func (l laplaceLaw) quantile975() int64 {
+	guess := l.scale() * math.Log(40/(1+math.Exp(-1/l.scale())))
+	return least(0, math.MaxInt64-1, int64(guess), func(k int64) bool {
+		return decide(func(prec uint) (yes, no bool) {
+			q, tail := boundExp(l.power(1), prec), boundExp(l.power(uint64(k)+1), prec)
+			return compare(tail.times(40), q.plusOne())
+		})
+	})
+}

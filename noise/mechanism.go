@@ -1,0 +1,137 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// Distribution is the law of an event's noise: a function of public parameters. Its zero value has no law: its numbers are NaN
+// and the largest int64.
+type Distribution struct{ law law }
+
+// DistributionOf gives the law of an event's noise: discrete Laplace, discrete Gaussian, or the truncated discrete Laplace of a
+// selection. Unknown and invalid events are errors.
+func DistributionOf(ev dp.Event) (Distribution, error) {
+	switch e := ev.(type) {
+	case dp.Laplace:
+		return Distribution{newLaplace(e.Scale)}, e.Validate()
+	case dp.Gaussian:
+		return Distribution{newGaussian(e.Scale)}, e.Validate()
+	case dp.Selection:
+		return Distribution{newTruncated(e.Scale, e.Threshold)}, e.Validate()
+	}
+	return Distribution{}, fmt.Errorf("noise: no law for event %T", ev)
+}
+
+// Variance is the noise's variance in squared grid steps, to float64's precision.
+func (d Distribution) Variance() float64 {
+	if d.law == nil {
+		return math.NaN()
+	}
+	return d.law.variance()
+}
+
+// StdDev is the square root of Variance.
+func (d Distribution) StdDev() float64 { return math.Sqrt(d.Variance()) }
+
+// Quantile975 is the least k, in grid steps, with P(noise <= k) >= 0.975: with probability at least 0.95 the noise lies in
+// [-k, k]. It is computed anew at each call (tens of microseconds).
+func (d Distribution) Quantile975() int64 {
+	if d.law == nil {
+		return math.MaxInt64
+	}
+	return d.law.quantile975()
+}
+
+// Mechanism adds noise to each entry of one vector. It is for one goroutine.
+type Mechanism struct {
+	Distribution
+	event dp.Event
+	scale dp.Scale
+	ahead supply
+}
+
+// Mechanism makes the mechanism that runs an event: dp.Laplace or dp.Gaussian. Each entry of the event's vector takes one Add.
+//
+// Proof: the event claims noise of its law and scale on each entry of an integer vector of its sensitivity. (1) The
+// event is valid, so that the scale is positive. (2) Each Add takes a fresh sample of exactly that law, independent of all
+// others. (3) It is added to the exact integer without rounding or wrapping. What this costs is the accountant's theorem about
+// the event; that the totals have the sensitivity is the caller's claim.
+func (s *Source) Mechanism(ev dp.Event) (*Mechanism, error) {
+	m := &Mechanism{event: ev}
+	switch e := ev.(type) {
+	case dp.Laplace:
+		m.scale = e.Scale
+	case dp.Gaussian:
+		m.scale = e.Scale
+	default:
+		return nil, fmt.Errorf("noise: event %T is not noise added to a number", ev)
+	}
+	var err error
+	if m.Distribution, err = DistributionOf(ev); err != nil { // condition 1
+		return nil, err
+	}
+	m.ahead = supply{source: s, law: m.law}
+	return m, m.ahead.ready()
+}
+
+// Event is what is run, for the ledger.
+func (m *Mechanism) Event() dp.Event { return m.event }
+
+// Scale is the noise's scale.
+func (m *Mechanism) Scale() dp.Scale { return m.scale }
+
+// Add returns total + fresh noise; total is not changed. An error gives no number.
+func (m *Mechanism) Add(total *big.Int) (*big.Int, error) {
+	x, err := m.ahead.sample() // condition 2
+	if err != nil {
+		return nil, err
+	}
+	noise := big.NewInt(x)
+	return noise.Add(noise, total), nil // condition 3
+}
+
+// supply holds samples drawn ahead in batches of fixed size, so that the time of an answer does not follow its own noise.
+type supply struct {
+	source *Source
+	law    law
+	batch  []int64
+	left   int
+}
+
+// batchSize samples are drawn at once: some ten microseconds of work.
+const batchSize = 32
+
+// ready draws the first batch, before any data is seen.
+func (s *supply) ready() error {
+	if s.law == nil {
+		return errZero
+	}
+	if s.batch == nil {
+		s.batch = make([]int64, batchSize)
+	}
+	if err := s.source.fill(s.law, s.batch); err != nil {
+		s.left = 0
+		return err
+	}
+	s.left = batchSize
+	return nil
+}
+
+var errZero = fmt.Errorf("noise: a zero mechanism")
+
+// sample takes one sample out; it is never given twice.
+func (s *supply) sample() (int64, error) {
+	if s.left == 0 {
+		if err := s.ready(); err != nil {
+			return 0, err
+		}
+	}
+	s.left--
+	x := s.batch[s.left]
+	s.batch[s.left] = 0
+	return x, nil
+}

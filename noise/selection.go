@@ -1,0 +1,139 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// SelectionTarget is what a selection of unknown groups may cost in all: one unit is in at most Groups groups.
+type SelectionTarget struct {
+	Groups  uint64
+	Epsilon float64
+	Delta   float64
+}
+
+// PlanSelection calibrates a selection to a total (epsilon, delta): the scale is at least Groups/Epsilon, to 20 binary
+// places, and the threshold is the least that Delta allows.
+func PlanSelection(t SelectionTarget) (dp.Selection, error) {
+	if !(t.Epsilon > 0) || math.IsInf(t.Epsilon, 1) || t.Groups == 0 {
+		return dp.Selection{}, fmt.Errorf("noise: selection over %d groups with epsilon %g is out of range", t.Groups, t.Epsilon)
+	}
+	b := new(big.Rat).SetInt(new(big.Int).SetUint64(t.Groups))
+	b.Quo(b, new(big.Rat).SetFloat64(t.Epsilon))
+	scale, err := scaleAtLeast(b)
+	if err != nil {
+		return dp.Selection{}, err
+	}
+	return PlanThreshold(t.Groups, scale, t.Delta)
+}
+
+// PlanThreshold gives the selection with the least threshold for a scale: the least T >= 1 with groups*pmf(T) <= delta, the
+// noise truncated to [-T, T].
+//
+// Proof: pmf(T) = q^T (1-q)/(1+q-2q^(T+1)), q = exp(-1/scale), falls as T grows. The inequality is accepted only where
+// outward-rounded bounds of both sides prove it (decide), so rounding can make T larger but never smaller.
+func PlanThreshold(groups uint64, scale dp.Scale, delta float64) (dp.Selection, error) {
+	ev := dp.Selection{Groups: groups, Scale: scale, Threshold: 1, Delta: delta}
+	if err := ev.Validate(); err != nil {
+		return dp.Selection{}, err
+	}
+	b, share := scale.Float(), delta/float64(groups)
+	guess := b * math.Log((math.Expm1(1/b)+2*share)/(share*(math.Exp(1/b)+1)))
+	if !(guess > 0 && guess < dp.MaxScale) {
+		guess = 1
+	}
+	ev.Threshold = uint64(least(1, dp.MaxScale, int64(guess), func(t int64) bool {
+		return paysDelta(dp.Selection{Groups: groups, Scale: scale, Threshold: uint64(t), Delta: delta})
+	}))
+	if !paysDelta(ev) {
+		return dp.Selection{}, fmt.Errorf("noise: no threshold for delta %g at scale %g", delta, b)
+	}
+	return ev, nil
+}
+
+// paysDelta tells whether groups*pmf(threshold) <= delta for certain.
+func paysDelta(ev dp.Selection) bool {
+	l := newTruncated(ev.Scale, ev.Threshold)
+	groups := new(big.Rat).SetInt(new(big.Int).SetUint64(ev.Groups))
+	share := new(big.Rat).SetFloat64(ev.Delta)
+	share.Quo(share, groups)
+	return decide(func(prec uint) (yes, no bool) {
+		q, last := boundExp(l.power(1), prec), boundExp(l.power(l.limit), prec)
+		left := last.mul(integer(1, q).minus(q))
+		right := q.plusOne().minus(last.mul(q).times(2)).mul(constant(share, prec))
+		return compare(left, right)
+	})
+}
+
+// Selector keeps groups by their noisy numbers of units. It is for one goroutine.
+type Selector struct {
+	Distribution
+	event dp.Selection
+	ahead supply
+}
+
+// Selector makes the mechanism that runs a selection; an event whose Delta is too small for its Threshold is an error.
+//
+// Proof: releasing, for every key that there could be, its noisy number of units where Keep says so, is (Groups/b, Delta)-DP.
+// Assumptions: (1) a key's number n is of distinct units, and 0 if no row has it; (2) one unit adds at most 1 to each of at most
+// Groups numbers. Facts kept here: (3) the noise x has the law proportional to exp(-|x|/b) on [-T, T], exactly; (4) a key
+// is kept only if n + x > T, strictly; (5) Groups*pmf(T) <= Delta, proved with outward rounding.
+// One key: the laws of n+x and (n+1)+x have, wherever both are positive, a ratio in [exp(-1/b), exp(1/b)]; each has one more point
+// that the other lacks, of mass pmf(T). So showing n+x is (1/b, pmf(T))-DP, and Keep is a function of n+x alone. A key with n = 0 has
+// n+x <= T and is never kept (3, 4), so that keys nobody has need no drawing and leave no trace, and the set of keys that are
+// looked at may depend on the data. All keys: by (2) at most Groups laws differ; basic composition gives the sums, with (5).
+// Source: Desfontaines, Voss, Gipson, Mandayam 2020, "Differentially private partition selection", section on truncated
+// geometric thresholding, which shows too that no selection keeps more where 1/b and pmf(T) are its whole cost.
+func (s *Source) Selector(ev dp.Selection) (*Selector, error) {
+	d, err := DistributionOf(ev)
+	if err != nil {
+		return nil, err
+	}
+	if !paysDelta(ev) { // condition 5
+		return nil, fmt.Errorf("noise: threshold %d over %d groups at scale %g costs more than delta %g", ev.Threshold, ev.Groups, ev.Scale.Float(), ev.Delta)
+	}
+	c := &Selector{Distribution: d, event: ev, ahead: supply{source: s, law: d.law}}
+	return c, c.ahead.ready()
+}
+
+// Event is what is run, for the ledger.
+func (c *Selector) Event() dp.Selection { return c.event }
+
+// MaxUnits is the largest number of units that Keep takes.
+const MaxUnits = math.MaxInt64 - dp.MaxScale
+
+// Keep decides about one group that has the given number of distinct units. The noisy number may be shown if kept is true, and must
+// not be otherwise (it is 0 then). Each group takes one call; noise is drawn whatever the number.
+func (c *Selector) Keep(units int64) (noisy int64, kept bool, err error) {
+	x, err := c.ahead.sample() // condition 3
+	if err != nil {
+		return 0, false, err
+	}
+	if units < 0 || units > MaxUnits {
+		return 0, false, fmt.Errorf("noise: a number of units out of range")
+	}
+	if noisy = units + x; noisy > int64(c.event.Threshold) { // condition 4
+		return noisy, true, nil
+	}
+	return 0, false, nil
+}
+
+// scaleAtLeast is the least scale >= b with the denominator 2^20, in lowest terms, or with the largest power of two
+// that the numerator has room for.
+func scaleAtLeast(b *big.Rat) (dp.Scale, error) {
+	for den := uint64(dp.MaxScaleDen); den > 0; den /= 2 {
+		n := new(big.Rat).Mul(b, new(big.Rat).SetInt(new(big.Int).SetUint64(den)))
+		num := new(big.Int).Add(n.Num(), new(big.Int).Sub(n.Denom(), big.NewInt(1)))
+		num.Quo(num, n.Denom())
+		if !num.IsUint64() {
+			continue
+		}
+		g := gcd(num.Uint64(), den)
+		s := dp.Scale{Num: num.Uint64() / g, Den: den / g}
+		return s, s.Validate()
+	}
+	return dp.Scale{}, fmt.Errorf("noise: no scale of %s grid steps", b.FloatString(0))
+}
