@@ -1,0 +1,156 @@
+// Package ledger keeps what was spent of a data set's budget, durably and before the data is touched.
+//
+// A statement is reserved (checked against the data set's filter and the analyst's quota, written and synced in one
+// transaction), then run, then committed with its release, or failed. A reservation counts as spent from the moment it is
+// written, whatever becomes of it: nothing is ever given back. Records are append-only, carry the events that were run as
+// data, and are chained by their hashes; balances are sums over them. A ledger that belongs to another data set or makes
+// another promise is refused, as is one whose records were changed, naming the first broken one and keeping the file.
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// Ledger is what the engine spends through. SQLite is the one for a single proxy. All methods may be called at once.
+type Ledger interface {
+	// Filter is the filter in force: the one that the window began with. Prices and losses must be its own.
+	Filter() *budget.Filter
+	// Reserve charges a statement before its data is touched and returns its id once the record is durable. A *Denied
+	// says that the budget does not hold it; then nothing was written. A context that ends does not stop a write begun.
+	Reserve(ctx context.Context, r Reservation) (int64, error)
+	// Commit closes a reservation with its release, before the first byte of the answer goes out.
+	Commit(ctx context.Context, id int64, r Release) error
+	// Fail closes a reservation without a release. The charge stays, and the analyst's failures are counted.
+	Fail(ctx context.Context, id int64, class string) error
+	// Lookup finds the stored release for a key that this analyst may be given and that has not expired, made at the
+	// highest price if there are several.
+	Lookup(ctx context.Context, key Hash, analyst string) (*Stored, bool, error)
+	// Balance tells what was spent and what is left, for the data set and an analyst with the given share of it.
+	Balance(analyst string, quota float64) (Balance, error)
+	// Records reads all records from the first, for owners and tests.
+	Records(ctx context.Context) iter.Seq2[Record, error]
+	// Verify reads everything again: chain, losses, admissions, releases. A *CorruptError names the first broken record.
+	Verify(ctx context.Context) error
+	Close() error
+}
+
+// Head is what a ledger is for. Everything but Epoch and the filter's order is fixed by the first opening.
+type Head struct {
+	Dataset string         `json:"dataset"`
+	People  string         `json:"people"` // data sets over the same people name the same
+	Filter  *budget.Filter `json:"filter"`
+	Window  string         `json:"window"` // "": one window for ever
+	Epoch   string         `json:"epoch"`  // names the policy's text: stored releases answer within one epoch only
+}
+
+// The scopes of stored releases.
+const (
+	ScopeDataset = "data_set" // a release answers every analyst (whose rights the engine has checked)
+	ScopeAnalyst = "analyst"  // a release answers the analyst who paid for it
+)
+
+// Cache says how long and to whom stored releases answer. The zero Cache stores none.
+type Cache struct {
+	TTL   time.Duration
+	Scope string
+}
+
+// Options are what an opening may choose.
+type Options struct {
+	Cache Cache
+	Now   func() time.Time // nil: time.Now
+}
+
+// Reservation is one statement's charge, fixed from its plan.
+type Reservation struct {
+	Analyst   string  `json:"analyst"`
+	Quota     float64 `json:"quota"`     // the analyst's share of each side, in (0, 1]
+	Statement Hash    `json:"statement"` // of the canonical plan
+	Price     float64 `json:"price"`     // the price tag, epsilon
+	Events    Events  `json:"events"`    // what will be run
+	Loss      dp.Loss `json:"loss"`      // the events' loss by the ledger's filter, or more
+}
+
+// Release is what a commit stores: bytes that only the engine reads, under the key of everything that determines them.
+type Release struct {
+	Key     Hash
+	Payload []byte
+}
+
+// MaxRelease limits a stored release, in bytes.
+const MaxRelease = 64 << 20
+
+// Stored is a release that answers again.
+type Stored struct {
+	Reservation   int64
+	Analyst       string // who paid
+	Price         float64
+	Loss          dp.Loss
+	Made, Expires time.Time
+	Payload       []byte
+}
+
+// Account is one balance.
+type Account struct {
+	Spent      dp.Loss
+	Rooms      budget.Rooms // in all
+	Left       budget.Rooms
+	Statements int64 // reserved
+	Failures   int64 // of them, ended by Fail
+}
+
+// StatementsLeft is how many more charges like this one fit.
+func (a Account) StatementsLeft(charge dp.Loss) int64 { return a.Rooms.StatementsLeft(a.Spent, charge) }
+
+// Balance is what an analyst may see: the own account and the data set's.
+type Balance struct {
+	Dataset Account
+	Analyst Account
+}
+
+// StatementsLeft is the least of both accounts.
+func (b Balance) StatementsLeft(charge dp.Loss) int64 {
+	return min(b.Dataset.StatementsLeft(charge), b.Analyst.StatementsLeft(charge))
+}
+
+// Denied says that a budget does not hold a charge, and what it still holds. Nothing was written.
+type Denied struct {
+	Scope   string // whose budget ended: ScopeDataset or ScopeAnalyst
+	Charge  dp.Loss
+	Balance Balance
+}
+
+// Error gives the remainders.
+func (d *Denied) Error() string {
+	return fmt.Sprintf("ledger: the budget (%s) does not hold a charge of %+v: left %+v of the data set, %+v of the analyst",
+		d.Scope, d.Charge, d.Balance.Dataset.Left, d.Balance.Analyst.Left)
+}
+
+// CorruptError names the first record that is not what was written.
+type CorruptError struct {
+	Seq    int64
+	Reason string
+}
+
+// Error names the record.
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("ledger: record %d is broken: %s; the file is kept as it is", e.Seq, e.Reason)
+}
+
+// The ways in which an opening or a write is refused.
+var (
+	ErrInUse      = errors.New("ledger: the file is in use by another process (one dpsql owns a SQLite ledger)")
+	ErrNotDurable = errors.New("ledger: the file cannot be kept in the way that durable charges need (WAL, one owner, full sync)")
+	ErrMismatch   = errors.New("ledger: the file belongs to another budget")
+	ErrForeign    = errors.New("ledger: the file is not a dpsql ledger")
+	ErrClosed     = errors.New("ledger: closed")
+	ErrBroken     = errors.New("ledger: stopped, since an earlier write may or may not be on disk; restart to read what is")
+	ErrNotOpen    = errors.New("ledger: no such outstanding reservation")
+)

@@ -1,0 +1,166 @@
+package ledger
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// Hash is a SHA-256, written in hex.
+type Hash [sha256.Size]byte
+
+// MarshalText writes hex.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(h[:])), nil }
+
+// UnmarshalText reads exactly what MarshalText writes.
+func (h *Hash) UnmarshalText(text []byte) error {
+	raw, err := hex.DecodeString(string(text))
+	if err != nil || len(raw) != len(h) {
+		return fmt.Errorf("ledger: %q is not a SHA-256 in hex", text)
+	}
+	copy(h[:], raw)
+	return nil
+}
+
+// version is the records' format. Another is refused, never guessed at.
+const version = 1
+
+// Record is one entry of the ledger. Exactly one of Head, Opening, Reserve, Commit and Fail is set.
+type Record struct {
+	Version  int       `json:"version"`
+	Seq      int64     `json:"seq"`      // from 1, without gaps
+	Previous Hash      `json:"previous"` // of the record before; zero in the first
+	Time     time.Time `json:"time"`     // never before the record before
+	Owner    string    `json:"owner"`    // the process that wrote it
+	Head     *Head     `json:"head,omitempty"`
+	Opening  *Opening  `json:"opening,omitempty"`
+	Reserve  *Charge   `json:"reserve,omitempty"`
+	Commit   *Commit   `json:"commit,omitempty"`
+	Fail     *Failure  `json:"fail,omitempty"`
+}
+
+// Opening is written whenever a process takes the ledger. Reservations that it found outstanding are recovered: they were
+// charged, may have read the data, and will never be closed in another way.
+type Opening struct {
+	Epoch     string  `json:"epoch"`
+	Recovered []int64 `json:"recovered,omitempty"`
+}
+
+// Charge is a reservation in its unit of account: the price tag and the order at which the loss was taken.
+type Charge struct {
+	Reservation
+	Order float64 `json:"order"`
+}
+
+// Commit closes a reservation. The release lies beside the records until it expires; its hash stays in the chain.
+type Commit struct {
+	Reservation int64     `json:"reservation"`
+	Key         Hash      `json:"key"`
+	Bytes       int       `json:"bytes"`
+	Payload     Hash      `json:"payload"`
+	Expires     time.Time `json:"expires"` // = the record's time: never stored
+}
+
+// Failure closes a reservation that ran into a resource failure.
+type Failure struct {
+	Reservation int64  `json:"reservation"`
+	Class       string `json:"class"`
+}
+
+// encode gives the bytes that are stored and hashed.
+func (r *Record) encode() ([]byte, Hash, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return nil, Hash{}, fmt.Errorf("ledger: %w", err)
+	}
+	return body, sha256.Sum256(body), nil
+}
+
+func decodeRecord(body []byte) (*Record, error) {
+	var r Record
+	if err := strict(body, &r); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// strict refuses fields that this version does not know.
+func strict(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if d.More() {
+		return fmt.Errorf("more after the end")
+	}
+	return nil
+}
+
+// Events are events as data: a list of {"name", "event"}.
+type Events []dp.Event
+
+type namedEvent struct {
+	Name  string          `json:"name"`
+	Event json.RawMessage `json:"event"`
+}
+
+// eventReaders is the registry of what a ledger can hold: one line an event.
+var eventReaders = map[string]func([]byte) (dp.Event, error){
+	dp.Laplace{}.Name():   readEvent[dp.Laplace],
+	dp.Gaussian{}.Name():  readEvent[dp.Gaussian],
+	dp.Selection{}.Name(): readEvent[dp.Selection],
+}
+
+func readEvent[E dp.Event](text []byte) (dp.Event, error) {
+	var e E
+	if err := strict(text, &e); err != nil {
+		return nil, err
+	}
+	return e, e.Validate()
+}
+
+// MarshalJSON writes events that can be read back, and refuses others.
+func (es Events) MarshalJSON() ([]byte, error) {
+	out := make([]namedEvent, len(es))
+	for i, e := range es {
+		if e == nil || eventReaders[e.Name()] == nil {
+			return nil, fmt.Errorf("ledger: event %v is not one that a ledger holds", e)
+		}
+		text, err := json.Marshal(e)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := eventReaders[e.Name()](text); err != nil {
+			return nil, err
+		}
+		out[i] = namedEvent{e.Name(), text}
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads valid, known events.
+func (es *Events) UnmarshalJSON(text []byte) error {
+	var in []namedEvent
+	if err := strict(text, &in); err != nil {
+		return err
+	}
+	out := make(Events, len(in))
+	for i, e := range in {
+		read := eventReaders[e.Name]
+		if read == nil {
+			return fmt.Errorf("unknown event %q", e.Name)
+		}
+		var err error
+		if out[i], err = read(e.Event); err != nil {
+			return err
+		}
+	}
+	*es = out
+	return nil
+}

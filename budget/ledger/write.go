@@ -1,0 +1,268 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// Reserve charges a statement, durably.
+//
+// Proof: mu serialises all charges, and the file has one owner, so the balances that the charge is compared with hold every
+// earlier one; the loss is taken again from the events by the filter in force, and a smaller one than that is refused. The
+// method returns only after the transaction was synced. Sums are rounded up (dp.Loss.Plus), rooms down (budget.Rooms).
+func (l *SQLite) Reserve(ctx context.Context, r Reservation) (int64, error) {
+	unlock, err := l.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	filter := l.state.head.Filter
+	own, err := filter.Sum(r.Events)
+	if err != nil {
+		return 0, err
+	}
+	if !(r.Loss.Pure >= own.Pure && r.Loss.Renyi >= own.Renyi && r.Loss.Delta >= own.Delta) {
+		return 0, fmt.Errorf("ledger: a charge of %+v is below its events' loss %+v", r.Loss, own)
+	}
+	charge := &Charge{Reservation: r, Order: filter.Order}
+	if err := l.state.checkCharge(charge); err != nil {
+		return 0, fmt.Errorf("ledger: %w", err)
+	}
+	if err := l.admit(r); err != nil {
+		return 0, err
+	}
+	rec := &Record{Reserve: charge}
+	if err := l.append(rec, nil); err != nil {
+		return 0, err
+	}
+	return rec.Seq, nil
+}
+
+// admit asks the data set's filter, then the analyst's quota.
+func (l *SQLite) admit(r Reservation) error {
+	b, err := l.balance(r.Analyst, r.Quota)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !b.Dataset.Rooms.Admits(b.Dataset.Spent, r.Loss):
+		return &Denied{Scope: ScopeDataset, Charge: r.Loss, Balance: b}
+	case !b.Analyst.Rooms.Admits(b.Analyst.Spent, r.Loss):
+		return &Denied{Scope: ScopeAnalyst, Charge: r.Loss, Balance: b}
+	}
+	return nil
+}
+
+// Commit closes a reservation with its release, durably, and stores it for as long as the cache says.
+func (l *SQLite) Commit(ctx context.Context, id int64, r Release) error {
+	if len(r.Payload) > MaxRelease {
+		return fmt.Errorf("ledger: a release of %d bytes is over the limit of %d", len(r.Payload), MaxRelease)
+	}
+	unlock, err := l.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := l.state.checkOutstanding(id); err != nil {
+		return err
+	}
+	at := l.time()
+	c := &Commit{Reservation: id, Key: r.Key, Bytes: len(r.Payload), Payload: sha256.Sum256(r.Payload), Expires: at.Add(l.cache.TTL)}
+	if l.cache.TTL == 0 {
+		r.Payload = nil
+	} else if r.Payload == nil {
+		r.Payload = []byte{}
+	}
+	return l.append(&Record{Commit: c, Time: at}, r.Payload)
+}
+
+// Fail closes a reservation without a release; class is a word for the owner.
+func (l *SQLite) Fail(ctx context.Context, id int64, class string) error {
+	unlock, err := l.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := l.state.checkOutstanding(id); err != nil {
+		return err
+	}
+	return l.append(&Record{Fail: &Failure{Reservation: id, Class: class}}, nil)
+}
+
+// Lookup finds a stored release. A payload that is not what was committed is a *CorruptError.
+func (l *SQLite) Lookup(ctx context.Context, key Hash, analyst string) (*Stored, bool, error) {
+	unlock, err := l.begin(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer unlock()
+	now := l.time()
+	var best *storedRef
+	for i, ref := range l.state.stored[key] {
+		expires := ref.made.Add(l.cache.TTL) // a shorter ttl holds for older releases too
+		live := now.Before(ref.expires) && now.Before(expires) && ref.epoch == l.state.epoch
+		mayAnswer := l.cache.Scope == ScopeDataset || l.cache.Scope == ScopeAnalyst && ref.analyst == analyst
+		if live && mayAnswer && (best == nil || ref.price >= best.price) {
+			best = &l.state.stored[key][i]
+		}
+	}
+	if best == nil {
+		return nil, false, nil
+	}
+	payload, err := l.payload(best.seq)
+	if err != nil {
+		return nil, false, err
+	}
+	if payload == nil || sha256.Sum256(payload) != best.payload {
+		return nil, false, &CorruptError{Seq: best.seq, Reason: "its release is not the one that was committed"}
+	}
+	return &Stored{
+		Reservation: best.reservation, Analyst: best.analyst, Price: best.price, Loss: best.loss,
+		Made: best.made, Expires: best.expires, Payload: payload,
+	}, true, nil
+}
+
+// Balance tells what was spent and what is left.
+func (l *SQLite) Balance(analyst string, quota float64) (Balance, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.balance(analyst, quota)
+}
+
+func (l *SQLite) balance(analyst string, quota float64) (Balance, error) {
+	var b Balance
+	for _, a := range []struct {
+		into  *Account
+		acc   *account
+		share float64
+	}{{&b.Dataset, &l.state.dataset, 1}, {&b.Analyst, l.state.analyst(analyst), quota}} {
+		rooms, err := l.state.head.Filter.Rooms(a.share)
+		if err != nil {
+			return Balance{}, err
+		}
+		*a.into = Account{Spent: a.acc.spent, Rooms: rooms, Left: rooms.Left(a.acc.spent), Statements: a.acc.statements, Failures: a.acc.failures}
+	}
+	return b, nil
+}
+
+// begin waits for the turn. From here on the caller's context is not asked any more: a write is never left half-way.
+func (l *SQLite) begin(ctx context.Context) (unlock func(), err error) {
+	l.mu.Lock()
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case l.db == nil:
+		err = ErrClosed
+	case l.broken:
+		err = ErrBroken
+	default:
+		return l.mu.Unlock, nil
+	}
+	l.mu.Unlock()
+	return nil, err
+}
+
+// time is the clock's, but never before the last record's: a clock that was turned back revives nothing.
+func (l *SQLite) time() time.Time {
+	now := l.now().UTC().Round(0)
+	if now.Before(l.state.clock) {
+		return l.state.clock
+	}
+	return now
+}
+
+// append writes a record and its release, if there is one to store.
+func (l *SQLite) append(r *Record, payload []byte) error {
+	var gone []int64
+	if len(l.state.stored) >= l.sweep {
+		gone = l.state.dropExpired(l.time())
+		l.sweep = max(firstSweep, 2*len(l.state.stored))
+	}
+	return l.transact(r, func() error {
+		if err := l.dropReleases(gone); err != nil || payload == nil {
+			return err
+		}
+		return run(l.insertRelease, r.Seq, payload)
+	})
+}
+
+// transact writes one record, with what belongs to it, in one transaction that is durable when it returns. After a failed
+// COMMIT nobody knows what is on disk, so the ledger stops; after any other failure nothing is.
+func (l *SQLite) transact(r *Record, beside func() error) error {
+	r.Version, r.Seq, r.Previous, r.Owner = version, l.state.seq+1, l.state.last, l.owner
+	if r.Time.IsZero() {
+		r.Time = l.time()
+	}
+	if err := l.state.check(r); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	body, hash, err := r.encode()
+	if err != nil {
+		return err
+	}
+	if err := l.db.Exec("BEGIN IMMEDIATE"); err != nil {
+		return inUse(err)
+	}
+	err = beside()
+	if err == nil {
+		err = run(l.insertRecord, r.Seq, body, hash[:])
+	}
+	if err == nil {
+		if err = l.db.Exec("COMMIT"); err == nil {
+			l.state.add(r, hash)
+			return nil
+		}
+		l.broken = true
+	}
+	if !l.db.GetAutocommit() {
+		if rollback := l.db.Exec("ROLLBACK"); rollback != nil {
+			l.broken = true
+			err = errors.Join(err, rollback)
+		}
+	}
+	return err
+}
+
+func (l *SQLite) dropReleases(seqs []int64) error {
+	for _, seq := range seqs {
+		if err := run(l.deleteRelease, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// payload reads a stored release; nil if there is none.
+func (l *SQLite) payload(seq int64) ([]byte, error) {
+	s := l.selectRelease
+	if err := s.BindInt64(1, seq); err != nil {
+		return nil, err
+	}
+	var out []byte
+	if s.Step() {
+		out = s.ColumnBlob(0, []byte{})
+	}
+	return out, errors.Join(s.Err(), s.Reset())
+}
+
+// run executes a prepared statement over a number and blobs.
+func run(s *sqlite3.Stmt, seq int64, blobs ...[]byte) error {
+	if err := s.BindInt64(1, seq); err != nil {
+		return err
+	}
+	for i, b := range blobs {
+		if len(b) == 0 { // an empty slice would bind NULL
+			if err := s.BindZeroBlob(i+2, 0); err != nil {
+				return err
+			}
+		} else if err := s.BindBlob(i+2, b); err != nil {
+			return err
+		}
+	}
+	return errors.Join(s.Exec(), s.ClearBindings())
+}
