@@ -13,17 +13,25 @@ import (
 
 const mask = "(secret)"
 
-// Value is one value of a private row. The zero Value is NULL.
+// Value is one value of a private row. The zero Value is NULL. The value sits behind a function, the one kind that fmt and
+// reflect can neither look into nor compare: fmt does not call the methods below on a Value in an unexported field, and
+// would print what a plain field or a pointer holds.
 type Value struct {
-	_ [0]func() // not comparable
-	v sqltype.Value
+	open func() sqltype.Value
 }
 
 // Of hides a value; backends call it as soon as a row is read.
-func Of(v sqltype.Value) Value { return Value{v: v} }
+func Of(v sqltype.Value) Value {
+	return Value{open: func() sqltype.Value { return v }} // NULL too: a nil function would show
+}
 
 // Open gives the value out. Callers are the engine's release step and the training kernel.
-func Open(v Value) sqltype.Value { return v.v }
+func Open(v Value) sqltype.Value {
+	if v.open == nil {
+		return nil
+	}
+	return v.open()
+}
 
 // Format writes the mask for every verb.
 func (Value) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(mask)) }

@@ -124,7 +124,7 @@ func (r *rows) Next() bool {
 			r.fail(backend.NewError(backend.FailOther, "type", fmt.Errorf("duckdb: column %d: %w", i+1, err)))
 			return false
 		}
-		r.row[i] = secret.Of(hidden)
+		r.row[i], r.raw[i] = secret.Of(hidden), nil // nothing plain stays where printing could reach it
 	}
 	return true
 }
@@ -133,6 +133,9 @@ func (r *rows) fail(err error) {
 	r.err = err
 	r.Close()
 }
+
+// Format prints nothing of an answer: the driver's buffers below hold rows as they came.
+func (*rows) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("(rows)")) }
 
 // Row is valid until the next call of Next.
 func (r *rows) Row() []secret.Value { return r.row }

@@ -25,6 +25,7 @@ const (
 
 	minDays, endDays = -2451545, 2145031949 // 4714-11-24 BC; the day after 5874897-12-31
 	minMicros        = minDays * 86_400_000_000
+	endMicro         = sqltype.Micros(106741025 * 86_400_000_000) // 294247-01-01
 
 	duckInfDays   = 1<<31 - 1
 	duckInfMicros = 1<<63 - 1
@@ -132,7 +133,7 @@ func bind(a backend.Arg) (any, error) {
 		}
 	case sqltype.Micros:
 		if t == driver.TYPE_TIMESTAMP || t == driver.TYPE_TIMESTAMP_TZ {
-			return driver.Typed(timestamp(v), t), nil
+			return timestamp(v, t), nil
 		}
 	default:
 		return driver.Typed(v, t), nil // the driver refuses a Go type that is not the SQL type's
@@ -148,7 +149,7 @@ var bindTypes = map[sqltype.OID]driver.Type{
 	sqltype.OIDDate: driver.TYPE_DATE, sqltype.OIDTimestamp: driver.TYPE_TIMESTAMP, sqltype.OIDTimestamptz: driver.TYPE_TIMESTAMP_TZ,
 }
 
-// date and timestamp give DuckDB's infinities for PostgreSQL's.
+// date gives DuckDB's infinities for PostgreSQL's.
 func date(d sqltype.Days) time.Time {
 	n := int64(d) + epochDays
 	switch d {
@@ -160,12 +161,12 @@ func date(d sqltype.Days) time.Time {
 	return time.Unix(n*86400, 0).UTC()
 }
 
-func timestamp(m sqltype.Micros) time.Time {
+func timestamp(m sqltype.Micros, t driver.Type) any {
 	switch {
 	case m == ninfMicro:
-		return time.UnixMicro(-duckInfMicros).UTC()
-	case m > duckInfMicros-epochMicros: // infinity, and what DuckDB cannot hold
-		return time.UnixMicro(duckInfMicros).UTC()
+		return driver.Typed("-infinity", driver.TYPE_VARCHAR)
+	case m >= endMicro: // infinity, and what the driver cannot hold; it takes infinities as text only
+		return driver.Typed("infinity", driver.TYPE_VARCHAR)
 	}
-	return time.UnixMicro(int64(m) + epochMicros).UTC()
+	return driver.Typed(time.UnixMicro(int64(m)+epochMicros).UTC(), t)
 }
