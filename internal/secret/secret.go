@@ -20,7 +20,10 @@ type Value struct {
 	open func() sqltype.Value
 }
 
-// Of hides a value; backends call it as soon as a row is read.
+// Of hides a value; backends call it as soon as a row is read. It is not inlined: every copy of the function would have
+// its own address, which fmt shows, and by which one could tell who called.
+//
+//go:noinline
 func Of(v sqltype.Value) Value {
 	return Value{open: func() sqltype.Value { return v }} // NULL too: a nil function would show
 }

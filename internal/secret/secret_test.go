@@ -92,8 +92,14 @@ func printed(v any) map[string]string {
 	out["Sprint"] = fmt.Sprint(v)
 	out["Errorf"] = fmt.Errorf("failed on %v", v).Error()
 	var b bytes.Buffer
-	slog.New(slog.NewTextHandler(&b, nil)).Info("m", "v", v)
-	slog.New(slog.NewJSONHandler(&b, nil)).Info("m", slog.Any("v", v), slog.Group("g", "v", v))
+	timeless := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}
+	slog.New(slog.NewTextHandler(&b, timeless)).Info("m", "v", v)
+	slog.New(slog.NewJSONHandler(&b, timeless)).Info("m", slog.Any("v", v), slog.Group("g", "v", v))
 	log.New(&b, "", 0).Println(v)
 	if text, err := json.Marshal(v); err == nil {
 		b.Write(text)
