@@ -1,0 +1,168 @@
+package sqltype
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// The wire's format codes.
+const (
+	TextFormat   int16 = 0
+	BinaryFormat int16 = 1
+)
+
+// Encode appends the wire form of a value that is not NULL to dst. An error says that the value is not of the type, which is
+// the caller's fault; it does not hold the value.
+func Encode(v Value, t Type, format int16, dst []byte) ([]byte, error) {
+	switch format {
+	case TextFormat:
+		return appendText(dst, v, t)
+	case BinaryFormat:
+		return appendBinary(dst, v, t)
+	}
+	return dst, fmt.Errorf("sqltype: format code %d", format)
+}
+
+// Decode reads a parameter that is not NULL. The value holds no part of src. Errors are PostgreSQL's own, as *sqlerr.Error.
+func Decode(src []byte, t Type, format int16) (Value, error) {
+	switch format {
+	case TextFormat:
+		if err := ValidText(src); err != nil {
+			return nil, err
+		}
+		return ParseText(string(src), t)
+	case BinaryFormat:
+		return decodeBinary(src, t)
+	}
+	return nil, sqlerr.New(sqlerr.InvalidParam, "unsupported format code: %d", format)
+}
+
+func appendBinary(dst []byte, v Value, t Type) ([]byte, error) {
+	be := binary.BigEndian
+	switch x := v.(type) {
+	case bool:
+		if t.OID == OIDBool {
+			if x {
+				return append(dst, 1), nil
+			}
+			return append(dst, 0), nil
+		}
+	case int64:
+		if !fits(x, t) {
+			break
+		}
+		switch t.OID {
+		case OIDInt2:
+			return be.AppendUint16(dst, uint16(x)), nil
+		case OIDInt4, OIDOid:
+			return be.AppendUint32(dst, uint32(x)), nil
+		case OIDInt8:
+			return be.AppendUint64(dst, uint64(x)), nil
+		}
+	case float64:
+		switch t.OID {
+		case OIDFloat4:
+			return be.AppendUint32(dst, math.Float32bits(float32(x))), nil
+		case OIDFloat8:
+			return be.AppendUint64(dst, math.Float64bits(x)), nil
+		}
+	case decimal.Decimal:
+		if t.OID == OIDNumeric {
+			return appendNumericBinary(dst, x)
+		}
+	case string: // for every string type the binary form is the text
+		if x == "" && t.OID == OIDChar {
+			return append(dst, 0), nil
+		}
+		return appendText(dst, v, t)
+	case Days:
+		if t.OID == OIDDate {
+			return be.AppendUint32(dst, uint32(x)), nil
+		}
+	case Micros:
+		if t.OID == OIDTimestamp || t.OID == OIDTimestamptz {
+			return be.AppendUint64(dst, uint64(x)), nil
+		}
+	}
+	return dst, notOfType(v, t)
+}
+
+// fits reports whether an integer is in the type's range.
+func fits(x int64, t Type) bool {
+	switch t.OID {
+	case OIDInt2:
+		return x == int64(int16(x))
+	case OIDInt4:
+		return x == int64(int32(x))
+	case OIDOid:
+		return x == int64(uint32(x))
+	}
+	return t.OID == OIDInt8
+}
+
+func notOfType(v Value, t Type) error {
+	return fmt.Errorf("sqltype: a %T cannot be written as %s", v, t)
+}
+
+func decodeBinary(src []byte, t Type) (Value, error) {
+	be := binary.BigEndian
+	if n := t.Len(); n > 0 && t.OID != OIDName && t.OID != OIDInterval && len(src) != int(n) {
+		return nil, badBinary(t)
+	}
+	switch t.OID {
+	case OIDBool:
+		return src[0] != 0, nil
+	case OIDInt2:
+		return int64(int16(be.Uint16(src))), nil
+	case OIDInt4:
+		return int64(int32(be.Uint32(src))), nil
+	case OIDInt8:
+		return int64(be.Uint64(src)), nil
+	case OIDOid:
+		return int64(be.Uint32(src)), nil
+	case OIDFloat4:
+		return float64(math.Float32frombits(be.Uint32(src))), nil
+	case OIDFloat8:
+		return math.Float64frombits(be.Uint64(src)), nil
+	case OIDNumeric:
+		return decodeNumericBinary(src, t)
+	case OIDDate:
+		d := Days(be.Uint32(src))
+		if !d.valid() {
+			return nil, sqlerr.New(sqlerr.DatetimeRange, "date out of range")
+		}
+		return d, nil
+	case OIDTimestamp, OIDTimestamptz:
+		m := Micros(be.Uint64(src))
+		if !m.valid() {
+			return nil, sqlerr.New(sqlerr.DatetimeRange, "timestamp out of range")
+		}
+		return m, nil
+	case OIDName:
+		if len(src) > nameLen {
+			return nil, sqlerr.New(sqlerr.TooLong, "identifier too long").
+				WithDetail("Identifier must be less than %d characters.", nameLen+1)
+		}
+	}
+	if t.OID == OIDChar && src[0] == 0 {
+		return "", nil
+	}
+	if t.IsString() || t.OID == OIDChar {
+		return Decode(src, t, TextFormat)
+	}
+	return nil, notReadable(t)
+}
+
+func badBinary(t Type) error {
+	return sqlerr.New(sqlerr.InvalidBinary, "incorrect binary data format for type %s", t)
+}
+
+func notReadable(t Type) error {
+	return sqlerr.New(sqlerr.Unsupported, "parameters of type %s are not supported", t).
+		WithHint("Send the parameter as text, a number, a date or a timestamp.")
+}
