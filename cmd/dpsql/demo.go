@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/spf13/cobra"
+
+	"github.com/dpsql/dpsql/internal/backend/duckdb"
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/proxy"
+	"github.com/dpsql/dpsql/testdata/demo"
+)
+
+func demoCommand() *cobra.Command {
+	var once bool
+	var listen string
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Start a proxy over 71,518 patients' hospital stays and ask it twelve questions",
+		Long: `Start an embedded database with the public "Diabetes 130-US hospitals" data, a ledger in a temporary folder
+and a proxy before it; ask twelve telling questions as an ordinary PostgreSQL client; then stay up for yours.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d := &demonstration{out: cmd.OutOrStdout(), listen: listen, chosen: cmd.Flags().Changed("listen"), once: once}
+			return d.run(cmd.Context())
+		},
+	}
+	c.Flags().BoolVar(&once, "once", false, "exit after the questions: 0 if each went as it should, else 1")
+	c.Flags().StringVar(&listen, "listen", "127.0.0.1:6543", "address to listen on (another free port if it is taken and was not asked for)")
+	return c
+}
+
+// demonstration is one run of the demo.
+type demonstration struct {
+	out    io.Writer
+	listen string
+	chosen bool
+	once   bool
+}
+
+func (d *demonstration) run(ctx context.Context) (err error) {
+	dir, err := os.MkdirTemp("", "dpsql-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	text, err := demo.FS.ReadFile("policy.yaml")
+	if err != nil {
+		return err
+	}
+	p, err := policy.Parse("testdata/demo/policy.yaml", text)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	b, err := duckdb.OpenMemory(ctx, demo.LoadDuckDB, duckdb.Options{})
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError + 1})) // the demo's refusals are on purpose
+	defer closing(log, "backend", b.Close)
+	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: b, LedgerPath: filepath.Join(dir, "demo.ledger"), Logger: log})
+	if err != nil {
+		return err
+	}
+	defer closing(log, "ledger", e.Close)
+	l, err := net.Listen("tcp", d.listen)
+	if err != nil && !d.chosen {
+		fmt.Fprintf(d.out, "%s is taken; listening on another port.\n", d.listen)
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, "dpsql demo: 71,518 patients, 101,766 stays, 120,054 prescriptions loaded in %.1f s; listening on %s\n", time.Since(started).Seconds(), l.Addr())
+	fmt.Fprintf(d.out, "The privacy unit is the patient; the data set's budget is epsilon %g, delta %g; a question costs epsilon %g unless you say otherwise.\n",
+		p.Budget.Epsilon, p.Budget.Delta, p.Query.Epsilon)
+
+	ctx, cancel := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- proxy.Serve(ctx, l, wire{e}, proxy.Options{Logger: log}) }()
+	defer func() {
+		cancel()
+		err = errors.Join(err, <-served)
+	}()
+	wrong, err := d.ask(ctx, l.Addr().String())
+	if err != nil {
+		return err
+	}
+	if wrong > 0 {
+		err = fmt.Errorf("%d of the demo's questions went other than they should", wrong)
+	}
+	if d.once {
+		return err
+	}
+	if err != nil {
+		fmt.Fprintln(d.out, "dpsql:", err)
+	}
+	host, port, _ := net.SplitHostPort(l.Addr().String())
+	fmt.Fprintf(d.out, "\nGo on yourself (Ctrl-C here ends the demo):\n\n  PGPASSWORD=demo psql -h %s -p %s -U analyst demo\n\n", host, port)
+	<-ctx.Done()
+	return nil
+}
+
+// question is one of questions.sql.
+type question struct{ title, outcome, user, sql string }
+
+// questions reads "-- outcome[ as user]: title" and the statement below it.
+func questions() ([]question, error) {
+	text, err := demo.FS.ReadFile("questions.sql")
+	if err != nil {
+		return nil, err
+	}
+	var out []question
+	for _, part := range strings.Split(string(text), "\n\n") {
+		head, sql, ok := strings.Cut(strings.TrimSpace(part), "\n")
+		outcome, title, ok2 := strings.Cut(strings.TrimPrefix(head, "-- "), ": ")
+		if !ok || !ok2 {
+			continue // the file's own head
+		}
+		outcome, user, ok := strings.Cut(outcome, " as ")
+		if !ok {
+			user = "analyst"
+		}
+		out = append(out, question{title: title, outcome: outcome, user: user, sql: strings.TrimSuffix(strings.TrimSpace(sql), ";")})
+	}
+	return out, nil
+}
+
+// ask puts the questions as an ordinary client and says how many went other than they should.
+func (d *demonstration) ask(ctx context.Context, addr string) (wrong int, err error) {
+	list, err := questions()
+	if err != nil {
+		return 0, err
+	}
+	for i, q := range list {
+		fmt.Fprintf(d.out, "\n%s\n%d. %s\n\n", strings.Repeat("-", 100), i+1, q.title)
+		for _, line := range strings.Split(q.sql, "\n") {
+			fmt.Fprintln(d.out, "   ", line)
+		}
+		fmt.Fprintln(d.out)
+		got, err := d.askOne(ctx, addr, q)
+		if err != nil {
+			return wrong, err
+		}
+		if got != q.outcome {
+			wrong++
+			fmt.Fprintf(d.out, "    (expected: %s; it was: %s)\n", q.outcome, got)
+		}
+	}
+	return wrong, nil
+}
+
+// askOne puts one question over a connection of its own and says its outcome.
+func (d *demonstration) askOne(ctx context.Context, addr string, q question) (outcome string, err error) {
+	cfg, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s:demo@%s/demo?sslmode=disable&application_name=psql", q.user, addr))
+	if err != nil {
+		return "", err
+	}
+	var notice string
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice = n.Message }
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	if outcome, err = d.show(ctx, conn, q.sql); err != nil {
+		return "", err
+	}
+	switch {
+	case outcome != "answered":
+	case strings.HasPrefix(strings.ToUpper(q.sql), "EXPLAIN"):
+		outcome = "explained"
+	case notice == "" || strings.HasPrefix(notice, "spent: nothing"):
+		outcome = "free"
+	}
+	if notice == "" && outcome == "free" {
+		notice = "spent: nothing (public, exact)"
+	}
+	if notice != "" {
+		fmt.Fprintln(d.out, "    "+strings.ReplaceAll(notice, "; ", "\n    "))
+	}
+	return outcome, nil
+}
+
+// show prints the answer in the simple protocol's text form, or the refusal.
+func (d *demonstration) show(ctx context.Context, conn *pgx.Conn, sql string) (outcome string, err error) {
+	results, err := conn.PgConn().Exec(ctx, sql).ReadAll()
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		fmt.Fprintf(d.out, "    ERROR:  %s\n", refused.Message)
+		if refused.Detail != "" {
+			fmt.Fprintf(d.out, "    DETAIL: %s\n", refused.Detail)
+		}
+		if refused.Hint != "" {
+			fmt.Fprintf(d.out, "    HINT:   %s\n", refused.Hint)
+		}
+		return "refused " + idOf(refused.Code), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
+	for _, r := range results {
+		var names []string
+		for _, f := range r.FieldDescriptions {
+			names = append(names, f.Name)
+		}
+		fmt.Fprintln(w, "    "+strings.Join(names, "\t"))
+		for _, row := range r.Rows {
+			var cells []string
+			for _, c := range row {
+				cells = append(cells, string(c))
+			}
+			fmt.Fprintln(w, "    "+strings.Join(cells, "\t"))
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return "", err
+	}
+	fmt.Fprintln(d.out)
+	return "answered", nil
+}
+
+// idOf finds the stable id of one of dpsql's own SQLSTATEs.
+func idOf(code string) string {
+	for _, k := range sqlerr.Kinds() {
+		if k.Code == code {
+			return k.ID
+		}
+	}
+	return code
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/backend/duckdb"
+	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/proxy"
+)
+
+func serveCommand() *cobra.Command {
+	var config, listen string
+	c := &cobra.Command{
+		Use:   "serve --config policy.yaml",
+		Short: "Serve the data set of a policy file to analysts",
+		Long: `Serve the data set of a policy file over PostgreSQL's wire protocol until interrupted.
+The policy names the database, the privacy unit, what may be asked and what it may cost: see docs/policy.md.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := policy.Load(config)
+			if err != nil {
+				return err
+			}
+			if listen != "" {
+				p.Listen = listen
+			}
+			return serve(cmd.Context(), p)
+		},
+	}
+	c.Flags().StringVarP(&config, "config", "c", "", "the policy file (required)")
+	c.Flags().StringVar(&listen, "listen", "", "address to listen on, in place of the policy's")
+	_ = c.MarkFlagRequired("config")
+	return c
+}
+
+func serve(ctx context.Context, p *policy.Policy) error {
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	b, err := openBackend(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer closing(log, "backend", b.Close)
+	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: b, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer closing(log, "ledger", e.Close)
+	l, err := net.Listen("tcp", p.Listen)
+	if err != nil {
+		return err
+	}
+	log.Info("serving", "dataset", p.Dataset, "listen", l.Addr().String())
+	return proxy.Serve(ctx, l, wire{e}, proxy.Options{Logger: log})
+}
+
+// openBackend opens the database that the policy names: one line a kind of backend.
+func openBackend(ctx context.Context, p *policy.Policy) (backend.Backend, error) {
+	switch {
+	case p.Backend.Postgres != "":
+		return postgres.Open(ctx, p.Backend.Postgres, postgres.Options{Settings: p.Backend.Settings})
+	case p.Backend.DuckDB != "":
+		return duckdb.Open(ctx, p.Backend.DuckDB, duckdb.Options{})
+	}
+	return nil, fmt.Errorf("the policy names no backend")
+}
+
+func closing(log *slog.Logger, what string, f func() error) {
+	if err := f(); err != nil {
+		log.Error("closing", "what", what, "error", err.Error())
+	}
+}
+
+// wire gives the proxy its view of the engine.
+type wire struct{ *engine.Engine }
+
+// Open begins a session.
+func (w wire) Open(user, application string) (proxy.Session, error) {
+	s, err := w.Engine.Open(user, application)
+	if err != nil {
+		return nil, err
+	}
+	return wireSession{s}, nil
+}

@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// checkExplain takes the options that mean something here; ANALYZE would run the statement.
+func checkExplain(n *pgsyntax.Explain) error {
+	for name, value := range n.Options {
+		off := slices.Contains([]string{"off", "false", "0"}, strings.ToLower(value))
+		switch name {
+		case "verbose", "costs", "settings", "summary":
+		case "format":
+			if !strings.EqualFold(value, "text") {
+				return sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT %s) is not supported yet", strings.ToUpper(value)).At(int(n.Pos)).WithHint("Use FORMAT TEXT.")
+			}
+		default:
+			if !off {
+				return sqlerr.New(sqlerr.Unsupported, "EXPLAIN (%s) is not supported: it would run the statement or show its data", strings.ToUpper(name)).
+					At(int(n.Pos)).WithHint("EXPLAIN without options shows plan, bounds, mechanism, charge and expected error.")
+			}
+		}
+	}
+	return nil
+}
+
+// runExplain prints plan, bounds, mechanism, charge and expected error. It asks no backend and spends nothing.
+func (p *Prepared) runExplain() (*Answer, error) {
+	s := p.session
+	var lines []string
+	switch p.an.Class {
+	case sensitivity.Public:
+		lines = append(lines, "Public statement: exact and free")
+		lines = append(lines, strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n")...)
+	default:
+		mp, err := s.price(p.an)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, "Private statement over "+string(p.an.Unit))
+		lines = append(lines, sensitivity.Explain(p.an)...)
+		more, err := s.explainPrice(p.an, mp)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, more...)
+	}
+	out := &Answer{Tag: "EXPLAIN"}
+	for _, l := range lines {
+		out.Rows = append(out.Rows, []sqltype.Value{l})
+	}
+	return out, nil
+}
+
+func (s *Session) explainPrice(a *sensitivity.Analysis, mp *measure.Plan) ([]string, error) {
+	if len(mp.Events()) == 0 {
+		return []string{"Charge: nothing (public groups, nothing measured)"}, nil
+	}
+	var lines []string
+	for i, ev := range mp.Measures {
+		if ev == nil {
+			lines = append(lines, fmt.Sprintf("Noise %d: the selection's noisy number of units", i+1))
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("Noise %d: %s", i+1, noiseLine(ev)))
+	}
+	if sel := mp.Selection; sel != nil {
+		lines = append(lines, fmt.Sprintf("Groups chosen: noisy number of units > %d (truncated Laplace, scale %s, delta %s)", sel.Threshold,
+			number(sel.Scale.Float()), number(sel.Delta)))
+	}
+	lines = append(lines, "Charge: "+priceLine(mp, s.engine.filter.Order))
+	if math.IsInf(mp.Loss.Pure, 1) {
+		lines = append(lines, "  the first Gaussian statement ends the plain sum of epsilons; the Renyi side then holds the budget alone")
+	}
+	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+	if err != nil {
+		return nil, s.ledgerFailed(err)
+	}
+	lines = append(lines, fmt.Sprintf("Left: %s such statements", statements(b.StatementsLeft(mp.Loss))))
+	e, err := finish.NewErrors(a, mp)
+	if err != nil {
+		return nil, err
+	}
+	var errs []string
+	for _, n := range namedAggregates(a) {
+		if a.Formulas[n.formula].Kind == sensitivity.IsAvg {
+			var of []string
+			for _, count := range []float64{1000, 100_000} {
+				of = append(of, fmt.Sprintf("%s among %g", number(e.Expected(n.formula, count)), count))
+			}
+			errs = append(errs, n.name+" "+strings.Join(of, ", "))
+			continue
+		}
+		errs = append(errs, n.name+" "+number(e.Expected(n.formula, math.NaN())))
+	}
+	if len(errs) > 0 {
+		lines = append(lines, "Expected 95% error (noise only; what clipping takes away is not in it): "+strings.Join(errs, "; "))
+	}
+	return lines, nil
+}
+
+func noiseLine(ev dp.Event) string {
+	switch ev := ev.(type) {
+	case dp.Laplace:
+		return fmt.Sprintf("discrete Laplace, scale %s; one unit changes %d groups by at most %d", number(ev.Scale.Float()), ev.Sensitivity.Groups, ev.Sensitivity.PerGroup)
+	case dp.Gaussian:
+		return fmt.Sprintf("discrete Gaussian, sigma %s; one unit changes %d groups by at most %d", number(ev.Scale.Float()), ev.Sensitivity.Groups, ev.Sensitivity.PerGroup)
+	}
+	return ev.Name()
+}
+
+// priceLine is the charge in words.
+func priceLine(mp *measure.Plan, order float64) string {
+	var parts []string
+	switch mp.Mechanism {
+	case measure.Gaussian:
+		parts = append(parts, "Gaussian")
+	case measure.Laplace:
+		parts = append(parts, "Laplace")
+	default:
+		parts = append(parts, "selection")
+	}
+	if !math.IsInf(mp.Loss.Pure, 1) {
+		parts = append(parts, "epsilon "+number(mp.Loss.Pure))
+	}
+	if order != 0 {
+		parts = append(parts, fmt.Sprintf("Renyi %s at order %s", number(mp.Loss.Renyi), number(order)))
+	}
+	return fmt.Sprintf("price %s (%s, delta %s)", number(mp.Price), strings.Join(parts, ", "), number(mp.Loss.Delta))
+}
+
+// namedAggregate is an aggregate that is an output column itself.
+type namedAggregate struct {
+	name    string
+	formula int
+}
+
+func namedAggregates(a *sensitivity.Analysis) []namedAggregate {
+	alias := map[plan.ColID]plan.ColID{}
+	for r := a.Query.Root; r != nil && r != plan.Rel(a.Agg); {
+		switch n := r.(type) {
+		case *plan.Project:
+			for _, it := range n.Items {
+				if c, ok := it.Expr.(*plan.Col); ok {
+					alias[it.ID] = c.ID
+				}
+			}
+			r = n.Input
+		case *plan.Filter:
+			r = n.Input
+		case *plan.Sort:
+			r = n.Input
+		case *plan.Limit:
+			r = n.Input
+		case *plan.Distinct:
+			r = n.Input
+		default:
+			r = nil
+		}
+	}
+	var out []namedAggregate
+	for _, o := range a.Query.Outputs {
+		id := o.Col
+		for range len(alias) {
+			next, ok := alias[id]
+			if !ok || next == id {
+				break
+			}
+			id = next
+		}
+		for i, f := range a.Formulas {
+			if f.Agg == id {
+				out = append(out, namedAggregate{o.Name, i})
+			}
+		}
+	}
+	return out
+}
+
+// errorLine says the 95% errors in the largest group: "count 114, avg 0.07".
+func (s *Session) errorLine(a *sensitivity.Analysis, r *release.Release) string {
+	e, err := finish.NewErrors(a, r.Plan)
+	if err != nil || len(r.Groups) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, n := range namedAggregates(a) {
+		f := a.Formulas[n.formula]
+		count := math.NaN()
+		if f.Kind == sensitivity.IsAvg {
+			most := new(big.Int)
+			for _, g := range r.Groups {
+				if g.Values[f.Count].Cmp(most) > 0 {
+					most = g.Values[f.Count]
+				}
+			}
+			count, _ = new(big.Float).SetInt(most).Float64()
+		}
+		parts = append(parts, n.name+" "+number(e.Expected(n.formula, count)))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// maxFailures is how many resource failures an analyst may have before the owner must look (design section 1).
+const maxFailures = 5
+
+// notStopped refuses an analyst with too many resource failures.
+func (s *Session) notStopped() error {
+	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+	if err != nil {
+		return s.ledgerFailed(err)
+	}
+	if b.Analyst.Failures >= maxFailures {
+		return sqlerr.New(sqlerr.AnalystStopped, "this analyst's private statements are stopped after %d that ran out of a resource", maxFailures).
+			WithHint("Ask the owner of the data to look at the log; answers that were released before are still given.")
+	}
+	return nil
+}
+
+// resourceFailed is the end of everything that fails after the reservation: the charge stays, and the client sees one fixed
+// error, or its own cancel.
+func (s *Session) resourceFailed(ctx context.Context, id int64, err error) error {
+	canceled := clientCanceled(ctx)
+	class := "resource"
+	if canceled {
+		class = "canceled"
+	}
+	s.engine.log.Error("a private statement failed after its charge", append([]any{"analyst", s.analyst.Name, "reservation", id, "end", class}, logged(err)...)...)
+	if !canceled { // a client's own cancel is no failure; its reservation stays outstanding, that is, spent
+		if ferr := s.engine.ledger.Fail(context.WithoutCancel(ctx), id, class); ferr != nil {
+			s.engine.log.Error("the ledger could not note a failure", logged(ferr)...)
+		}
+	}
+	return s.failed(ctx, err)
+}
+
+// failed is what the client sees of a failure that is not its own mistake.
+func (s *Session) failed(ctx context.Context, err error) error {
+	if clientCanceled(ctx) {
+		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
+	}
+	return sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").
+		WithHint("What it cost stays spent. The owner's log has the cause; asking for less (a filter, fewer groups) may help.").WithCause(err)
+}
+
+func clientCanceled(ctx context.Context) bool {
+	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeout)
+}
+
+// ledgerFailed: nothing is answered that the ledger does not hold.
+func (s *Session) ledgerFailed(err error) error {
+	s.engine.log.Error("the ledger failed", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
+	return sqlerr.New(sqlerr.LedgerFailure, "the budget's ledger is not available").
+		WithHint("Nothing can be answered before the owner of the data has looked at it.").WithCause(err)
+}
+
+// denied turns the ledger's refusal into what the analyst can act on.
+func (s *Session) denied(err error, mp *measure.Plan) error {
+	var d *ledger.Denied
+	if !errors.As(err, &d) {
+		return s.ledgerFailed(err)
+	}
+	whose, left := "the data set's", d.Balance.Dataset.Left
+	if d.Scope == ledger.ScopeAnalyst {
+		whose, left = "your", d.Balance.Analyst.Left
+	}
+	e := sqlerr.New(sqlerr.BudgetExhausted, "%s budget does not hold this statement: %s", whose, priceLine(mp, s.engine.filter.Order))
+	if s.engine.filter.Order == 0 {
+		return e.WithDetail("Left: epsilon %s, delta %s.", number(left.Pure), number(left.Delta)).WithHint("%s", deniedHint(left.Pure))
+	}
+	return e.WithDetail("Left: epsilon %s, or Renyi %s at order %s; delta %s.", number(left.Pure), number(left.Renyi), number(s.engine.filter.Order), number(left.Delta)).
+		WithHint("%s", deniedHint(left.Pure))
+}
+
+func deniedHint(pure float64) string {
+	if pure > 0 {
+		return "A smaller dpsql.epsilon may still pass (SHOW dpsql.budget); a statement that was answered before is free."
+	}
+	return "A statement that was answered before is free; more budget is the owner's to give."
+}
+
+// Next reports no row.
+func (noRows) Next() bool { return false }
+
+// Row is never called.
+func (noRows) Row() []secret.Value { return nil }
+
+// Err is nil.
+func (noRows) Err() error { return nil }
+
+// Close does nothing.
+func (noRows) Close() {}

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// sessionCatalog is an analyst's catalog with dpsql's own tables beside it.
+type sessionCatalog struct {
+	plan.Catalog
+	tables map[string]*plan.Table
+}
+
+func newSessionCatalog(_ *Session, inner plan.Catalog) *sessionCatalog {
+	return &sessionCatalog{Catalog: inner, tables: map[string]*plan.Table{budgetTable.Name: budgetTable}}
+}
+
+// Table resolves dpsql.* and everything that the policy shows.
+func (c *sessionCatalog) Table(schema, name string) (*plan.Table, bool) {
+	if schema == "dpsql" {
+		t, ok := c.tables[name]
+		return t, ok
+	}
+	return c.Catalog.Table(schema, name)
+}
+
+// own reports one of dpsql's own tables.
+func (c *sessionCatalog) own(t *plan.Table) bool { return c.tables[t.Name] == t }
+
+// budgetTable is design section 9's dpsql.budget.
+var budgetTable = ownTable(16384, "budget", sqltype.Text, "scope", sqltype.Float8, "epsilon", "delta", "order", "pure_spent", "renyi_spent", "renyi_room",
+	"delta_spent", sqltype.Int8, "statements_left", sqltype.Timestamp, "renews_at")
+
+func ownTable(oid uint32, name string, spec ...any) *plan.Table {
+	t := &plan.Table{OID: oid, Schema: "dpsql", Name: name, Public: true, UnitCol: -1}
+	var typ sqltype.Type
+	for _, x := range spec {
+		switch x := x.(type) {
+		case sqltype.Type:
+			typ = x
+		case string:
+			t.Columns = append(t.Columns, plan.TableColumn{Name: x, Type: typ, Visible: true})
+		}
+	}
+	return t
+}
+
+// ownRows are the rows of one of dpsql's own tables, as this analyst may see them.
+func (s *Session) ownRows(t *plan.Table) ([][]sqltype.Value, error) {
+	if t != budgetTable {
+		return nil, sqlerr.New(sqlerr.Internal, "dpsql.%s has no rows", t.Name)
+	}
+	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+	if err != nil {
+		return nil, s.ledgerFailed(err)
+	}
+	price := s.engine.filter.Limit(s.now.epsilon)
+	row := func(scope string, share float64, a ledger.Account) []sqltype.Value {
+		f := s.engine.filter
+		// The statements that are left are counted at the session's price, on the side that holds more.
+		left := int64(math.MaxInt64)
+		if a.Left.Pure < math.Inf(1) {
+			left = int64(a.Left.Pure / price.Epsilon)
+		}
+		var order, rs, rr sqltype.Value
+		if f.Order != 0 {
+			left = max(left, int64(a.Left.Renyi/price.Renyi))
+			order, rs, rr = f.Order, a.Spent.Renyi, a.Rooms.Renyi
+		}
+		return []sqltype.Value{scope, f.Epsilon * share, f.Delta * share, order, a.Spent.Pure, rs, rr, a.Spent.Delta, left, nil}
+	}
+	mine, all := row("analyst", s.analyst.Share, b.Analyst), row("data_set", 1, b.Dataset)
+	mine[8] = min(mine[8].(int64), all[8].(int64))
+	return [][]sqltype.Value{mine, all}, nil
+}
+
+// budgetLine is SHOW dpsql.budget.
+func (s *Session) budgetLine() (string, error) {
+	rows, err := s.ownRows(budgetTable)
+	if err != nil {
+		return "", err
+	}
+	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+	if err != nil {
+		return "", s.ledgerFailed(err)
+	}
+	f := s.engine.filter
+	line := fmt.Sprintf("epsilon %s, delta %s: spent %s", number(f.Epsilon*s.analyst.Share), number(f.Delta*s.analyst.Share), number(b.Analyst.Spent.Pure))
+	if f.Order != 0 {
+		line += fmt.Sprintf(", or Renyi %s of %s at order %s", number(b.Analyst.Spent.Renyi), number(b.Analyst.Rooms.Renyi), number(f.Order))
+	}
+	return line + fmt.Sprintf("; delta spent %s; left: %d statements of epsilon %s", number(b.Analyst.Spent.Delta), rows[0][8], number(s.now.epsilon)), nil
+}
+
+// constants are the functions about the session itself.
+func (s *Session) constants() map[string]plan.SessionValue {
+	text := func(v string) plan.SessionValue { return plan.SessionValue{Value: v, Type: sqltype.Text} }
+	name := func(v string) plan.SessionValue { return plan.SessionValue{Value: v, Type: sqltype.Name} }
+	return map[string]plan.SessionValue{
+		"version": text("PostgreSQL 15.0 (dpsql: differentially private proxy)"), "current_database": name(s.engine.Database()), "current_catalog": name(s.engine.Database()),
+		"current_schema": name("public"), "current_user": name(s.analyst.Name), "session_user": name(s.analyst.Name), "user": name(s.analyst.Name), "current_role": name(s.analyst.Name),
+	}
+}

@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+)
+
+// runPublic answers a statement that touches no private table: from memory (no table, or dpsql's own), or on the backend.
+func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.Value) ([][]sqltype.Value, error) {
+	scans := scansOf(q.Root, nil)
+	own := 0
+	for _, sc := range scans {
+		if s.catalog.own(sc.Table) {
+			own++
+		}
+	}
+	switch {
+	case own > 0 && own < len(scans):
+		return nil, sqlerr.New(sqlerr.Unsupported, "tables of schema dpsql cannot be joined with others").At(scans[0].Pos)
+	case own == len(scans):
+		leaf := func(n plan.Rel) (*eval.Relation, bool) {
+			sc, ok := n.(*plan.Scan)
+			if !ok {
+				return nil, false
+			}
+			rows, err := s.ownRows(sc.Table)
+			if err != nil {
+				return nil, false
+			}
+			return &eval.Relation{Cols: sc.Columns, Rows: rows}, true
+		}
+		rel, err := eval.Run(ctx, q.Root, leaf, q, args)
+		if err != nil {
+			return nil, err
+		}
+		return finish.Outputs(q, rel)
+	}
+	st, err := sqlgen.PublicQuery(q, s.engine.dialect)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.engine.readPublic(ctx, st, args)
+	if err != nil {
+		return nil, s.publicFailed(ctx, err)
+	}
+	return rows, nil
+}
+
+func (s *Session) publicFailed(ctx context.Context, err error) error {
+	s.engine.log.Error("a public statement failed", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
+	if clientCanceled(ctx) {
+		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
+	}
+	return sqlerr.New(sqlerr.ResourceFailure, "the database could not answer this statement").
+		WithHint("It may divide by zero, overflow or run out of time on the public tables; the owner's log has the class of the failure.").WithCause(err)
+}
+
+// readPublic runs a print over public tables alone; its rows are public values.
+func (e *Engine) readPublic(ctx context.Context, st *sqlgen.Statement, args []sqltype.Value) ([][]sqltype.Value, error) {
+	tx, err := e.backend.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Close()
+	bargs, want := bindArgs(st, args)
+	rows, err := tx.Query(ctx, st.SQL, bargs, want)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out [][]sqltype.Value
+	for rows.Next() {
+		in := rows.Row()
+		row := make([]sqltype.Value, len(in))
+		for i, v := range in {
+			row[i] = secret.Open(v)
+		}
+		if len(out) == maxPublicRows {
+			return nil, backend.NewError(backend.FailResource, "rows", fmt.Errorf("more than %d rows", maxPublicRows))
+		}
+		out = append(out, row)
+	}
+	return out, rows.Err()
+}
+
+// maxPublicRows limits an answer over public tables, which is held in memory.
+const maxPublicRows = 1_000_000
+
+// bindArgs gives the print its parameters and says which types come back.
+func bindArgs(st *sqlgen.Statement, args []sqltype.Value) ([]backend.Arg, []sqltype.Type) {
+	bargs := make([]backend.Arg, len(st.Args))
+	for i, a := range st.Args {
+		v := a.Value
+		if a.Param > 0 {
+			v = args[a.Param-1]
+		}
+		bargs[i] = backend.Arg{Type: a.Type, Value: v}
+	}
+	want := make([]sqltype.Type, len(st.Columns))
+	for i, c := range st.Columns {
+		want[i] = c.Type
+	}
+	return bargs, want
+}
+
+func scansOf(r plan.Rel, out []*plan.Scan) []*plan.Scan {
+	switch n := r.(type) {
+	case *plan.Scan:
+		return append(out, n)
+	case *plan.Filter:
+		return scansOf(n.Input, out)
+	case *plan.Project:
+		return scansOf(n.Input, out)
+	case *plan.Join:
+		return scansOf(n.Right, scansOf(n.Left, out))
+	case *plan.Aggregate:
+		return scansOf(n.Input, out)
+	case *plan.Distinct:
+		return scansOf(n.Input, out)
+	case *plan.Sort:
+		return scansOf(n.Input, out)
+	case *plan.Limit:
+		return scansOf(n.Input, out)
+	}
+	return out
+}
+
+// publicCache keeps the distinct values of public tables' columns for a while: they make public groups.
+type publicCache struct {
+	engine *Engine
+	mu     sync.Mutex
+	held   map[string]publicValues
+}
+
+type publicValues struct {
+	tuples [][]sqltype.Value
+	until  time.Time
+}
+
+const publicTTL = time.Minute
+
+func newPublicCache(e *Engine) *publicCache {
+	return &publicCache{engine: e, held: map[string]publicValues{}}
+}
+
+// Distinct implements plan.PublicReader; tuples are sorted, NULL last.
+func (c *publicCache) Distinct(ctx context.Context, t *plan.Table, columns []int, limit int) ([][]sqltype.Value, error) {
+	if !t.Public {
+		return nil, sqlerr.New(sqlerr.Internal, "%s is not public", t.Name)
+	}
+	name := fmt.Sprintf("%q.%q %v %d", t.Schema, t.Name, columns, limit)
+	c.mu.Lock()
+	have, ok := c.held[name]
+	c.mu.Unlock()
+	if ok && time.Now().Before(have.until) {
+		return have.tuples, nil
+	}
+	st, err := sqlgen.DistinctTuples(t, columns, limit, c.engine.dialect)
+	if err != nil {
+		return nil, err
+	}
+	tuples, err := c.engine.readPublic(ctx, st, nil)
+	if err != nil {
+		c.engine.log.Error("a public table could not be read", logged(err)...)
+		return nil, sqlerr.New(sqlerr.ResourceFailure, "the database could not be asked for the values of public table %s", t.Name).WithCause(err)
+	}
+	slices.SortFunc(tuples, compareTuples)
+	c.mu.Lock()
+	c.held[name] = publicValues{tuples, time.Now().Add(publicTTL)}
+	c.mu.Unlock()
+	return tuples, nil
+}
+
+func compareTuples(a, b []sqltype.Value) int {
+	for i := range a {
+		switch {
+		case a[i] == nil && b[i] == nil:
+			continue
+		case a[i] == nil:
+			return 1
+		case b[i] == nil:
+			return -1
+		}
+		if c := sqltype.Compare(a[i], b[i]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}

@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// settings are the dpsql.* settings of one session. They change what a statement costs and how it is bounded, within the
+// analyst's limits; none of them turns noise or the budget off.
+type settings struct {
+	epsilon   float64
+	mechanism measure.Mechanism
+	maxGroups uint64
+	bounding  string
+	notices   string
+}
+
+// setting is one row of the table of settings.
+type setting struct {
+	get func(*settings) string
+	set func(s *Session, to *settings, value string) error
+}
+
+var settingTable = map[string]setting{
+	"dpsql.epsilon": {
+		func(s *settings) string { return strconv.FormatFloat(s.epsilon, 'g', -1, 64) },
+		func(s *Session, to *settings, v string) error {
+			e, err := strconv.ParseFloat(v, 64)
+			if err != nil || !(e > 0) || math.IsInf(e, 0) {
+				return sqlerr.New(sqlerr.InvalidParam, "dpsql.epsilon must be a positive number, not %q", v)
+			}
+			if most := s.analyst.MaxQueryEpsilon; e > most {
+				return sqlerr.New(sqlerr.EpsilonTooLarge, "dpsql.epsilon %g is more than this analyst may spend on one statement", e).
+					WithHint("The most is %g.", most)
+			}
+			to.epsilon = e
+			return nil
+		},
+	},
+	"dpsql.mechanism": {
+		func(s *settings) string { return string(s.mechanism) },
+		func(_ *Session, to *settings, v string) error {
+			m, err := choice("dpsql.mechanism", v, string(measure.Auto), string(measure.Laplace), string(measure.Gaussian))
+			to.mechanism = measure.Mechanism(m)
+			return err
+		},
+	},
+	"dpsql.max_groups": {
+		func(s *settings) string { return strconv.FormatUint(s.maxGroups, 10) },
+		func(s *Session, to *settings, v string) error {
+			n, err := strconv.ParseUint(v, 10, 64)
+			most := uint64(s.engine.policy.Query.MaxPublicGroups)
+			if err != nil || n == 0 || n > most {
+				return sqlerr.New(sqlerr.InvalidParam, "dpsql.max_groups must be a whole number from 1 to %d, not %q", most, v)
+			}
+			to.maxGroups = n
+			return nil
+		},
+	},
+	"dpsql.bounding": {
+		func(s *settings) string { return s.bounding },
+		func(_ *Session, to *settings, v string) (err error) {
+			to.bounding, err = choice("dpsql.bounding", v, "linf")
+			return err
+		},
+	},
+	"dpsql.notices": {
+		func(s *settings) string { return s.notices },
+		func(_ *Session, to *settings, v string) (err error) {
+			to.notices, err = choice("dpsql.notices", v, "off", "brief", "full")
+			return err
+		},
+	},
+}
+
+func choice(name, v string, values ...string) (string, error) {
+	for _, x := range values {
+		if strings.EqualFold(v, x) {
+			return x, nil
+		}
+	}
+	return values[0], sqlerr.New(sqlerr.InvalidParam, "invalid value for parameter %q: %q", name, v).
+		WithHint("Available values: %s.", strings.Join(values, ", "))
+}
+
+// Set changes a dpsql.* setting.
+func (s *Session) Set(name string, values []string) error {
+	row, ok := settingTable[name]
+	if !ok {
+		return unknownSetting(name)
+	}
+	if len(values) != 1 {
+		return sqlerr.New(sqlerr.InvalidParam, "SET %s takes only one argument", name)
+	}
+	to := s.now
+	if err := row.set(s, &to, strings.TrimSpace(values[0])); err != nil {
+		return err
+	}
+	s.now = to
+	return nil
+}
+
+// Reset gives a setting its value of the session's start.
+func (s *Session) Reset(name string) error {
+	row, ok := settingTable[name]
+	if !ok {
+		return unknownSetting(name)
+	}
+	return row.set(s, &s.now, row.get(&s.start))
+}
+
+// ResetAll gives all settings their values of the session's start.
+func (s *Session) ResetAll() { s.now = s.start }
+
+// Show tells a setting, or dpsql.budget as one line. ok is false for a name that is not dpsql's.
+func (s *Session) Show(name string) (value string, ok bool, err error) {
+	if name == "dpsql.budget" {
+		value, err = s.budgetLine()
+		return value, true, err
+	}
+	row, ok := settingTable[name]
+	if !ok {
+		if strings.HasPrefix(name, "dpsql.") {
+			return "", true, unknownSetting(name)
+		}
+		return "", false, nil
+	}
+	return row.get(&s.now), true, nil
+}
+
+// Snapshot keeps the settings at BEGIN.
+func (s *Session) Snapshot() any { return s.now }
+
+// Restore puts a snapshot back (ROLLBACK); what was spent stays spent.
+func (s *Session) Restore(snapshot any) {
+	if old, ok := snapshot.(settings); ok {
+		s.now = old
+	}
+}
+
+func unknownSetting(name string) error {
+	return sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter %q", name).
+		WithHint("dpsql has: %s, and SHOW dpsql.budget.", strings.Join(SettingNames(), ", "))
+}
+
+// SettingNames lists the settings, sorted.
+func SettingNames() []string {
+	return []string{"dpsql.bounding", "dpsql.epsilon", "dpsql.max_groups", "dpsql.mechanism", "dpsql.notices"}
+}
+
+func number(x float64) string {
+	if math.IsInf(x, 1) {
+		return "unlimited"
+	}
+	return fmt.Sprintf("%.3g", x)
+}

@@ -1,0 +1,311 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Session is one connection's view: who asks, with which settings. It is for one goroutine.
+type Session struct {
+	engine     *Engine
+	analyst    *policy.Analyst
+	catalog    *sessionCatalog
+	start, now settings
+}
+
+// Close ends the session.
+func (s *Session) Close() {}
+
+// Prepared is a statement that is bound and analysed: its types are known, nothing was read or spent.
+type Prepared struct {
+	session *Session
+	stmt    *pgsyntax.Select
+	explain *pgsyntax.Explain // set for EXPLAIN
+	params  []sqltype.OID
+	query   *plan.Query
+	under   settings // the settings of the analysis
+	an      *sensitivity.Analysis
+}
+
+// Prepare binds and analyses a SELECT or an EXPLAIN of one. It touches no private data and spends nothing.
+func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []sqltype.OID) (*Prepared, error) {
+	p := &Prepared{session: s, params: params}
+	switch n := st.Node.(type) {
+	case *pgsyntax.Select:
+		p.stmt = n
+	case *pgsyntax.Explain:
+		sel, ok := n.Query.(*pgsyntax.Select)
+		if !ok {
+			return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN of this statement is not supported").At(int(n.Pos))
+		}
+		if err := checkExplain(n); err != nil {
+			return nil, err
+		}
+		p.stmt, p.explain = sel, n
+	default:
+		return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
+	}
+	return p, p.analyse(ctx)
+}
+
+// analyse binds and analyses under the session's present settings.
+func (p *Prepared) analyse(ctx context.Context) error {
+	s := p.session
+	q, err := plan.Bind(p.stmt, s.catalog, plan.BindOptions{ParamTypes: p.params, Session: s.constants()})
+	if err != nil {
+		return err
+	}
+	a, err := sensitivity.Analyze(ctx, q, sensitivity.Options{MaxGroups: s.now.maxGroups, MaxPublicGroups: uint64(s.engine.policy.Query.MaxPublicGroups),
+		Public: s.engine.public, DeltaZero: s.engine.policy.Budget.Delta == 0})
+	if err != nil {
+		return err
+	}
+	if a.Class == sensitivity.Private { // refuse before anything is charged what could not be finished or printed
+		if err := eval.Check(q.Root, func(n plan.Rel) bool { return n == plan.Rel(a.Agg) }); err != nil {
+			return err
+		}
+		if _, err := sqlgen.Private(a, s.engine.dialect, 0); err != nil {
+			return err
+		}
+	}
+	p.query, p.an, p.under = q, a, s.now
+	return nil
+}
+
+// Params are the types of $1 ...
+func (p *Prepared) Params() []sqltype.Type { return p.query.Params }
+
+// Columns describe the answer.
+func (p *Prepared) Columns() []Column {
+	if p.explain != nil {
+		return []Column{{Name: "QUERY PLAN", Type: sqltype.Text}}
+	}
+	out := make([]Column, len(p.query.Outputs))
+	for i, o := range p.query.Outputs {
+		out[i] = Column{Name: o.Name, Type: o.Type, TableOID: o.TableOID, Attr: o.Attr}
+	}
+	return out
+}
+
+// Run answers the statement. A private one is charged here, unless a stored release answers it.
+func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+	s := p.session
+	if s.now != p.under { // a SET came between Parse and Execute
+		if err := p.analyse(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if len(args) != len(p.query.Params) {
+		return nil, sqlerr.New(sqlerr.ProtocolViolation, "the statement needs %d parameters, %d were given", len(p.query.Params), len(args))
+	}
+	if t := s.engine.policy.StatementTimeout; t > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, t, errTimeout)
+		defer cancel()
+	}
+	switch {
+	case p.explain != nil:
+		return p.runExplain()
+	case p.an.Class == sensitivity.Private:
+		return p.runPrivate(ctx, args)
+	}
+	rows, err := s.runPublic(ctx, p.query, args)
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{Rows: rows, Tag: "SELECT"}, nil
+}
+
+var errTimeout = errors.New("statement timeout")
+
+// runPrivate is the way of design section 3 from the charge on.
+func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+	s := p.session
+	e := s.engine
+	mp, err := s.price(p.an)
+	if err != nil {
+		return nil, err
+	}
+	key, err := p.key(args)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := e.asking.lock(ctx, key)
+	if err != nil {
+		return nil, s.failed(ctx, err)
+	}
+	defer unlock()
+
+	r, free, err := p.stored(ctx, key, mp)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		if r, err = p.ask(ctx, key, mp, args); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := finish.Run(ctx, p.an, r, args)
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{Rows: rows, Tag: "SELECT", Notice: s.notice(p.an, r, free)}, nil
+}
+
+// stored looks for a release that answers at no charge: made of the same key with at least the asked price, or public through
+// and through (groups without a measure).
+func (p *Prepared) stored(ctx context.Context, key ledger.Hash, mp *measure.Plan) (*release.Release, bool, error) {
+	e := p.session.engine
+	if len(mp.Events()) == 0 {
+		r, err := release.Make(p.an, mp, nil, noRows{}, e.noise)
+		return r, true, err
+	}
+	old, ok, err := e.ledger.Lookup(ctx, key, p.session.analyst.Name)
+	if err != nil {
+		return nil, false, p.session.ledgerFailed(err)
+	}
+	if !ok || old.Price < mp.Price {
+		return nil, false, nil
+	}
+	r, err := release.Decode(p.an, old.Payload)
+	if err != nil {
+		return nil, false, p.session.ledgerFailed(err)
+	}
+	return r, true, nil
+}
+
+// ask reserves, reads, releases and commits.
+//
+// Proof: (1) the reservation is durable before the backend is asked; (2) whatever fails afterwards keeps the charge and is
+// answered with one fixed error, the client's own cancel apart; (3) the release is durable before any of it is returned. The
+// statement that is printed, its parameters and its noise follow from the plan, the policy and the settings.
+func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, args []sqltype.Value) (*release.Release, error) {
+	s := p.session
+	e := s.engine
+	st, err := sqlgen.Private(p.an, e.dialect, int64(binary.BigEndian.Uint64(key[:8])))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.notStopped(); err != nil {
+		return nil, err
+	}
+	id, err := e.ledger.Reserve(ctx, ledger.Reservation{Analyst: s.analyst.Name, Quota: s.analyst.Share, Statement: key, Price: mp.Price,
+		Events: mp.Events(), Loss: mp.Loss}) // (1)
+	if err != nil {
+		return nil, s.denied(err, mp)
+	}
+	r, err := p.read(ctx, st, mp, args)
+	if err != nil { // (2)
+		return nil, s.resourceFailed(ctx, id, err)
+	}
+	payload, err := release.Encode(p.an, r)
+	if err != nil {
+		return nil, s.resourceFailed(ctx, id, err)
+	}
+	if err := e.ledger.Commit(ctx, id, ledger.Release{Key: key, Payload: payload}); err != nil { // (3)
+		return nil, s.ledgerFailed(err)
+	}
+	return r, nil
+}
+
+// read runs the printed statement in one snapshot and releases its rows.
+func (p *Prepared) read(ctx context.Context, st *sqlgen.Statement, mp *measure.Plan, args []sqltype.Value) (*release.Release, error) {
+	e := p.session.engine
+	tx, err := e.backend.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Close()
+	bargs, want := bindArgs(st, args)
+	rows, err := tx.Query(ctx, st.SQL, bargs, want)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	return release.Make(p.an, mp, st.Columns, rows, e.noise)
+}
+
+// price splits the session's epsilon over what the statement measures.
+func (s *Session) price(a *sensitivity.Analysis) (*measure.Plan, error) {
+	return measure.New(a, measure.Ask{Filter: s.engine.filter, Epsilon: s.now.epsilon, QueryDelta: s.engine.policy.Query.Delta, Mechanism: s.now.mechanism})
+}
+
+// key names everything that determines a release but its noise: canonical plan, parameters, bounds, time zone, policy.
+func (p *Prepared) key(args []sqltype.Value) (ledger.Hash, error) {
+	h := sha256.New()
+	write := func(text string) {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(text)))
+		h.Write(n[:])
+		h.Write([]byte(text))
+	}
+	write("dpsql release 1")
+	write(p.session.engine.catalogs.Epoch())
+	write("UTC")
+	write(sensitivity.Canonical(p.an))
+	for i, v := range args {
+		if v == nil {
+			write(fmt.Sprintf("$%d NULL", i+1))
+			continue
+		}
+		write(fmt.Sprintf("$%d %s", i+1, p.query.Params[i]))
+		write(sqltype.FormatText(v, p.query.Params[i]))
+	}
+	return ledger.Hash(h.Sum(nil)), nil
+}
+
+// notice says what was spent and what is left, if the session wants to know.
+func (s *Session) notice(a *sensitivity.Analysis, r *release.Release, free bool) string {
+	if s.now.notices == "off" {
+		return ""
+	}
+	mp := r.Plan
+	var text string
+	switch {
+	case len(mp.Events()) == 0:
+		return "spent: nothing (public groups, nothing measured)"
+	case free:
+		text = fmt.Sprintf("spent: nothing (answered from the release made at price %s)", number(mp.Price))
+	default:
+		text = "spent: " + priceLine(mp, s.engine.filter.Order)
+	}
+	if b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share); err == nil {
+		text += fmt.Sprintf("; left: %s more at this price", statements(b.StatementsLeft(mp.Loss)))
+	}
+	if errs := s.errorLine(a, r); errs != "" {
+		text += "; 95% error (noise only, largest group): " + errs
+	}
+	if s.now.notices == "full" {
+		for _, l := range sensitivity.Explain(a) {
+			text += "\n" + l
+		}
+	}
+	return text
+}
+
+func statements(n int64) string {
+	if n == math.MaxInt64 {
+		return "any number"
+	}
+	return fmt.Sprint(n)
+}
+
+// noRows is the answer that a statement without measures needs.
+type noRows struct{}
