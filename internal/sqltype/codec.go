@@ -65,6 +65,9 @@ func appendBinary(dst []byte, v Value, t Type) ([]byte, error) {
 			return be.AppendUint64(dst, uint64(x)), nil
 		}
 	case float64:
+		if math.IsNaN(x) { // there is one NaN: its bits carry nothing
+			x = math.Float64frombits(0x7ff8000000000000)
+		}
 		switch t.OID {
 		case OIDFloat4:
 			return be.AppendUint32(dst, math.Float32bits(float32(x))), nil
