@@ -127,11 +127,13 @@ func setupStatement(o Options) (string, error) {
 		calls = append(calls, fmt.Sprintf("pg_catalog.set_config(%s, %s, false)", quote(name), quote(value)))
 	}
 	sort.Strings(calls)
-	// Quotes are doubled and backslashes stay as they are, which needs this setting before the others are read.
-	return "SET standard_conforming_strings = on; SELECT " + strings.Join(calls, ", "), nil
+	return "SELECT " + strings.Join(calls, ", "), nil
 }
 
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+// quote writes an escape string, which reads alike whatever standard_conforming_strings is so far.
+func quote(s string) string {
+	return "E'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(s) + "'"
+}
 
 func prepareSession(ctx context.Context, c *pgconn.PgConn, setup string) error {
 	if err := checkVersion(c.ParameterStatus("server_version")); err != nil {
