@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 // database makes one and runs statements in it.
 func database(tb testing.TB, name string, statements ...string) {
 	tb.Helper()
+	if err := server.Exec("postgres", "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil { // go test -count
+		tb.Fatal(err)
+	}
 	if err := server.CreateDB(name); err != nil {
 		tb.Fatal(err)
 	}
