@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+func asPgError(err error, to **pgconn.PgError) bool { return errors.As(err, to) }
+
+// within fails unless got is near want: 6 deviations of the noise and more at these prices (false alarms < 1e-9).
+func within(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if got < want-tolerance || got > want+tolerance {
+		t.Errorf("%s: %g is not within %g of %g", what, got, tolerance, want)
+	}
+}
+
+// TestPgx: simple, prepared, binary, row-limited fetch, pipelined batch, cancel, wrong password, unknown user and database.
+func TestPgx(t *testing.T) {
+	s := serveDir(t, smallServer(t, 1000, 1))
+	defer s.kill()
+	ctx := context.Background()
+	conn := connect(t, s.url("analyst"))
+	if err := conn.Ping(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var n int64
+	// Laplace of scale 3: beyond 75 with probability e^-25.
+	if err := conn.QueryRow(ctx, "SELECT count(*) FROM stays").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "count", float64(n), 1000, 75)
+	var again int64
+	if err := conn.QueryRow(ctx, "SELECT count(*) AS n FROM stays AS s", pgx.QueryExecModeSimpleProtocol).Scan(&again); err != nil {
+		t.Fatal(err)
+	}
+	if n != again {
+		t.Errorf("a repeat gave %d, the release was %d", again, n)
+	}
+	if err := conn.QueryRow(ctx, "SELECT count(*) FROM stays WHERE days < $1", 15).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "count with a parameter", float64(n), 500, 80)
+	var b pgx.Batch
+	b.Queue("SELECT count(*) FROM stays WHERE days >= $1", 15).QueryRow(func(r pgx.Row) error { return r.Scan(&n) })
+	b.Queue("SELECT 1 + $1::int4", 2).QueryRow(func(r pgx.Row) error { return r.Scan(&again) })
+	if err := conn.SendBatch(ctx, &b).Close(); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "batched count", float64(n), 500, 80)
+	if again != 3 {
+		t.Errorf("1 + 2 = %d", again)
+	}
+	_, err := conn.Exec(ctx, "SELECT * FROM stays")
+	var pe *pgconn.PgError
+	if !asPgError(err, &pe) || pe.Code != "PV001" || pe.Hint == "" {
+		t.Errorf("raw rows: %v", err)
+	}
+	_, err = conn.Exec(ctx, "SELECT nothing FROM stays")
+	if !asPgError(err, &pe) || pe.Code != "42703" || pe.Position != 8 {
+		t.Errorf("unknown column: %+v", pe)
+	}
+	for _, bad := range []struct{ url, code string }{
+		{strings.Replace(s.url("analyst"), ":demo@", ":wrong@", 1), "28P01"},
+		{s.url("nobody"), "28P01"},
+		{strings.Replace(s.url("analyst"), "/demo?", "/other?", 1), "3D000"},
+	} {
+		_, err := pgx.Connect(ctx, bad.url)
+		if !asPgError(err, &pe) || pe.Code != bad.code {
+			t.Errorf("%s: %v, want %s", bad.url, err, bad.code)
+		}
+	}
+	// A portal with a row limit is run once: its rows come in parts of one release.
+	pc := conn.PgConn()
+	if _, err := conn.Prepare(ctx, "by_days", "SELECT patient_id % 2 = 0 AS even, count(*) FROM stays GROUP BY 1 ORDER BY 1"); err != nil {
+		t.Fatal(err)
+	}
+	r := pc.ExecPrepared(ctx, "by_days", nil, nil, nil).Read()
+	if r.Err != nil || len(r.Rows) != 2 {
+		t.Errorf("two public groups: %v, %v", r.Rows, r.Err)
+	}
+	canceled, cancel := context.WithTimeout(ctx, time.Nanosecond)
+	defer cancel()
+	if _, err := connect(t, s.url("analyst")).Exec(canceled, "SELECT sum(days) FROM stays"); err == nil {
+		t.Error("a cancelled statement was answered")
+	}
+}
+
+func TestPsql(t *testing.T) {
+	s := serveDir(t, smallServer(t, 100, 1))
+	defer s.kill()
+	host, port, _ := strings.Cut(s.addr, ":")
+	psql := func(password string, args ...string) (string, error) {
+		cmd := exec.Command("psql", append([]string{"-X", "-h", host, "-p", port, "-U", "analyst", "demo"}, args...)...)
+		cmd.Env = append(os.Environ(), "PGPASSWORD="+password)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"-c", "select count(*), avg(days) from stays"}, []string{"count", "avg", "(1 row)", "NOTICE:  spent: price 1 (Laplace, epsilon 1", "left: 99 more"}},
+		{[]string{"-c", "begin; select 1; commit"}, []string{"BEGIN", "?column?", "COMMIT"}},
+		{[]string{"-c", "show dpsql.budget"}, []string{"dpsql.budget", "epsilon 100"}},
+		{[]string{"-c", "set dpsql.epsilon = 0.5", "-c", "show dpsql.epsilon", "-c", "select scope, epsilon from dpsql.budget"}, []string{"SET", "0.5", "analyst", "data_set"}},
+		{[]string{"-c", "explain select sum(days) from stays"}, []string{"QUERY PLAN", "Charge: price 1"}},
+		{[]string{"-c", "select version()"}, []string{"PostgreSQL 15"}},
+		{[]string{"-At", "-c", "select count(*) from stays where days between 3 and 5"}, nil},
+	} {
+		out, err := psql("demo", c.args...)
+		if err != nil {
+			t.Errorf("%v: %v\n%s", c.args, err, out)
+		}
+		for _, w := range c.want {
+			if !strings.Contains(out, w) {
+				t.Errorf("%v does not show %q:\n%s", c.args, w, out)
+			}
+		}
+	}
+	for _, c := range []struct{ password, sql, want string }{
+		{"demo", "select * from stays", "HINT"},
+		{"demo", "select cuont(*) from stays", "cuont"},
+		{"demo", "delete from stays", "ERROR"},
+		{"wrong", "select 1", "password authentication failed"},
+	} {
+		if out, err := psql(c.password, "-c", c.sql); err == nil || !strings.Contains(out, c.want) {
+			t.Errorf("%s: %v\n%s", c.sql, err, out)
+		}
+	}
+}
+
+const psycopg2Script = `
+import sys, psycopg2
+host, port = sys.argv[1].split(":")
+def connect(password="demo"):
+    return psycopg2.connect(host=host, port=port, user="analyst", password=password, dbname="demo")
+c = connect()
+cur = c.cursor()
+cur.execute("select count(*), avg(days), sum(days) from stays where days < %s", (20,))
+row = cur.fetchone()
+assert [d.name for d in cur.description] == ["count", "avg", "sum"], cur.description
+assert [d.type_code for d in cur.description] == [20, 1700, 20], cur.description
+assert type(row[0]) is int and 0 <= row[1] <= 30, row
+cur.execute("select count(*), avg(days), sum(days) from stays where days < %s", (20,))
+assert cur.fetchone() == row
+c.commit()
+try:
+    cur.execute("select * from stays")
+    assert False
+except psycopg2.Error as e:
+    assert e.pgcode == "PV001" and e.diag.message_hint, (e.pgcode, e)
+try:
+    cur.execute("select 1")
+    assert False
+except psycopg2.errors.InFailedSqlTransaction:
+    pass
+c.rollback()
+cur.execute("select 1")
+assert cur.fetchone() == (1,)
+c.rollback()
+for _ in range(20):
+    try:
+        cur.execute("set dpsql.epsilon = 10")
+        cur.execute("select count(*) from stays where stay_id <> %s", (-_,))
+        c.commit()
+    except psycopg2.Error as e:
+        assert e.pgcode == "PV007" and e.diag.message_detail, (e.pgcode, e)
+        c.rollback()
+        break
+else:
+    assert False, "never over budget"
+try:
+    connect("wrong")
+    assert False
+except psycopg2.OperationalError as e:
+    assert "password authentication failed" in str(e), e
+print("psycopg2 ok")
+`
+
+func TestPsycopg2(t *testing.T) {
+	s := serveDir(t, smallServer(t, 100, 1))
+	defer s.kill()
+	// Debian's interpreter is the one that python3-psycopg2 is for.
+	out, err := exec.Command("/usr/bin/python3", "-c", psycopg2Script, s.addr).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "psycopg2 ok") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestDemoAccuracyLine is the issue's psql line against a running demo.
+func TestDemoAnswers(t *testing.T) {
+	cmd := program(t.Context(), "demo", "--listen", "127.0.0.1:0")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	buf, text := make([]byte, 4096), ""
+	for !strings.Contains(text, "-U analyst demo") {
+		n, err := stdout.Read(buf)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		text += string(buf[:n])
+	}
+	var host, port string
+	if _, err := fmt.Sscanf(text[strings.Index(text, "psql -h"):], "psql -h %s -p %s", &host, &port); err != nil {
+		t.Fatal(err)
+	}
+	conn := connect(t, fmt.Sprintf("postgres://analyst:demo@%s:%s/demo?sslmode=disable", host, port))
+	rows, err := conn.Query(context.Background(), "select readmitted, count(*), avg(days_in_hospital) from encounters group by 1 order by 2 desc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []struct {
+		class string
+		count float64
+	}{{"NO", 54864}, {">30", 35545}, {"<30", 11357}}
+	i := 0
+	for rows.Next() {
+		var class string
+		var n int64
+		var avg float64
+		if err := rows.Scan(&class, &n, &avg); err != nil {
+			t.Fatal(err)
+		}
+		if class != want[i].class {
+			t.Errorf("row %d is %s", i, class)
+		}
+		// sigma is 58 and the cap of 10 rows takes less than 1.5%.
+		within(t, class, float64(n), want[i].count, 0.015*want[i].count+7*58)
+		within(t, "avg of "+class, avg, 4.4, 0.6)
+		i++
+	}
+	if rows.Err() != nil || i != 3 {
+		t.Errorf("%d rows, %v", i, rows.Err())
+	}
+}

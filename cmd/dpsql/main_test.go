@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// The tests run the real program: this test binary again, as dpsql.
+func TestMain(m *testing.M) {
+	if os.Getenv("DPSQL_TEST_MAIN") == "1" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// program runs dpsql with arguments.
+func program(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = append(os.Environ(), "DPSQL_TEST_MAIN=1")
+	return cmd
+}
+
+// server is a running `dpsql serve`.
+type server struct {
+	cmd  *exec.Cmd
+	addr string
+}
+
+// serveDir starts `dpsql serve` on a policy; the address comes from its log.
+func serveDir(t testing.TB, policyPath string) *server {
+	t.Helper()
+	cmd := program(context.Background(), "serve", "--config", policyPath, "--listen", "127.0.0.1:0")
+	cmd.Dir = filepath.Dir(policyPath)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &server{cmd: cmd}
+	found := make(chan string, 1)
+	go func() {
+		defer close(found)
+		sc := bufio.NewScanner(stderr)
+		for sc.Scan() {
+			var line struct{ Msg, Listen string }
+			if json.Unmarshal(sc.Bytes(), &line) == nil && line.Msg == "serving" {
+				found <- line.Listen
+			} else if testing.Verbose() {
+				t.Log(sc.Text())
+			}
+		}
+	}()
+	select {
+	case s.addr = <-found:
+	case <-time.After(60 * time.Second):
+	}
+	if s.addr == "" {
+		s.kill()
+		t.Fatal("dpsql serve did not start")
+	}
+	return s
+}
+
+func (s *server) kill() {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+}
+
+func (s *server) url(user string) string {
+	return fmt.Sprintf("postgres://%s:demo@%s/demo?sslmode=disable", user, s.addr)
+}
+
+func connect(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+func TestVersionAndHelp(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"version", "dpsql"}, {"--help", "dpsql demo"}, {"demo --help", "--once"}, {"serve --help", "--config"},
+	} {
+		out, err := program(t.Context(), strings.Fields(c.args)...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), c.want) {
+			t.Errorf("dpsql %s: %v\n%s", c.args, err, out)
+		}
+	}
+	out, err := program(t.Context(), "serve").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "config") {
+		t.Errorf("serve without --config: %v\n%s", err, out)
+	}
+}
+
+func TestDemoOnce(t *testing.T) {
+	out, err := program(t.Context(), "demo", "--once", "--listen", "127.0.0.1:0").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"spent: price 0.5 (Gaussian", "HINT:", "your budget does not hold", "95% error"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the demo does not show %q:\n%s", want, out)
+		}
+	}
+	if n := strings.Count(string(out), strings.Repeat("-", 100)); n != 12 {
+		t.Errorf("%d questions, want 12", n)
+	}
+}
