@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -69,4 +70,9 @@ func gaussian(t testing.TB, f *budget.Filter, analyst string, quota, epsilon flo
 		Analyst: analyst, Quota: quota, Statement: Hash{2}, Price: epsilon,
 		Events: Events{ev}, Loss: must(f.Loss(ev))(t),
 	}
+}
+
+func sorted(ids []int64) []int64 {
+	slices.Sort(ids)
+	return ids
 }

@@ -57,6 +57,13 @@ const firstSweep = 1024
 // ErrNotDurable, ErrMismatch or ErrForeign, or is a *CorruptError; the file is then as it was. The filter in force is the
 // ledger's own (Filter): a policy that changed only query.epsilon goes on with the order that the window began with.
 func OpenSQLite(ctx context.Context, path string, head Head, opt Options) (*SQLite, error) {
+	return openWith(ctx, path, head, opt, func(abs string) (*sqlite3.Conn, error) {
+		return sqlite3.OpenFlags(abs, sqlite3.OPEN_READWRITE|sqlite3.OPEN_NOFOLLOW)
+	})
+}
+
+// openWith lets tests put a file layer that counts or fails under SQLite.
+func openWith(ctx context.Context, path string, head Head, opt Options, connect func(abs string) (*sqlite3.Conn, error)) (*SQLite, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -80,13 +87,13 @@ func OpenSQLite(ctx context.Context, path string, head Head, opt Options) (*SQLi
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	l := &SQLite{path: abs, cache: opt.Cache, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), sweep: firstSweep}
-	if err := l.open(head); err != nil {
+	if err := l.open(head, connect); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), l.closeDB())
 	}
 	return l, nil
 }
 
-func (l *SQLite) open(head Head) error {
+func (l *SQLite) open(head Head, connect func(string) (*sqlite3.Conn, error)) error {
 	// The analysts' names and statements' hashes in it are for the owner alone.
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -95,7 +102,7 @@ func (l *SQLite) open(head Head) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if l.db, err = sqlite3.OpenFlags(l.path, sqlite3.OPEN_READWRITE|sqlite3.OPEN_NOFOLLOW); err != nil {
+	if l.db, err = connect(l.path); err != nil {
 		return inUse(err)
 	}
 	if err := answers(l.db, "PRAGMA locking_mode=exclusive", "exclusive"); err != nil {
@@ -249,9 +256,6 @@ func (l *SQLite) appendOpening(epoch string) error {
 
 // Filter is the filter in force.
 func (l *SQLite) Filter() *budget.Filter { return l.state.head.Filter }
-
-// Path is the ledger's file.
-func (l *SQLite) Path() string { return l.path }
 
 // Close gives the file free. Outstanding reservations stay charged.
 func (l *SQLite) Close() error {

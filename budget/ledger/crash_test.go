@@ -1,0 +1,157 @@
+package ledger
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+var crashes = flag.Int("crashes", 8, "how often TestCrash kills a ledger's process")
+
+// childPath, when set, makes the test binary the process that is killed.
+const childPath = "DPSQL_LEDGER_CRASH_CHILD"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childPath); path != "" {
+		if err := spendForEver(path); err != nil {
+			fmt.Println("error", err)
+		}
+		os.Exit(1)
+	}
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// spendForEver reserves and commits from four sessions, and says what a client would have seen: an answer only after
+// its commit.
+func spendForEver(path string) error {
+	t := &testing.T{}
+	l, err := OpenSQLite(ctx, path, pureHead(t, 1e6), dayCache())
+	if err != nil {
+		return err
+	}
+	r := count(t, l.Filter(), "ann", 1, 0.5)
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		errs = make([]error, 4)
+	)
+	say := func(text string) {
+		mu.Lock()
+		fmt.Println(text)
+		mu.Unlock()
+	}
+	say("up")
+	for i := range errs {
+		wg.Go(func() {
+			for {
+				id, err := l.Reserve(ctx, r)
+				if err == nil {
+					say(fmt.Sprintf("reserved %d", id))
+					err = l.Commit(ctx, id, Release{Key: keyOf(id), Payload: fmt.Appendf(nil, "answer %d", id)})
+				}
+				if err != nil {
+					errs[i] = err
+					return
+				}
+				say(fmt.Sprintf("answered %d", id))
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func keyOf(id int64) Hash { return Hash{byte(id), byte(id >> 8), byte(id >> 16), 1} }
+
+// kill -9 at random instants under load: every reservation and answer that was seen is in the ledger after each, the chain
+// holds, and the spent is at least what clients saw.
+func TestCrash(t *testing.T) {
+	path := tempPath(t)
+	seen := map[string]int{}
+	answered := map[int64]bool{}
+	for n := range *crashes {
+		for _, line := range runAndKill(t, path, time.Duration(rand.IntN(40)+1)*time.Millisecond) {
+			word, id, _ := strings.Cut(line, " ")
+			seen[word]++
+			if word == "error" {
+				t.Fatal(line)
+			}
+			if word == "answered" {
+				var i int64
+				if _, err := fmt.Sscan(id, &i); err != nil {
+					t.Fatal(err)
+				}
+				answered[i] = true
+			}
+		}
+		l := must(OpenSQLite(ctx, path, pureHead(t, 1e6), dayCache()))(t)
+		if err := l.Verify(ctx); err != nil {
+			t.Fatalf("after crash %d: %v", n+1, err)
+		}
+		one := count(t, l.Filter(), "ann", 1, 0.5)
+		least := dp.Loss{}
+		for range seen["reserved"] {
+			least = least.Plus(one.Loss)
+		}
+		b := must(l.Balance("ann", 1))(t)
+		if b.Dataset.Spent.Pure < least.Pure || b.Analyst.Spent != b.Dataset.Spent || b.Analyst.Statements < int64(seen["reserved"]) {
+			t.Fatalf("after crash %d: %+v spent of %d statements, clients saw %d", n+1, b.Dataset.Spent, b.Analyst.Statements, seen["reserved"])
+		}
+		for id := range answered {
+			s, ok, err := l.Lookup(ctx, keyOf(id), "ann")
+			if err != nil || !ok || string(s.Payload) != fmt.Sprint("answer ", id) {
+				t.Fatalf("after crash %d: answer %d is %+v %v %v", n+1, id, s, ok, err)
+			}
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen["answered"] == 0 {
+		t.Fatal("no child lived to answer")
+	}
+	t.Logf("%d crashes, %d reserved, %d answered", *crashes, seen["reserved"], seen["answered"])
+}
+
+// runAndKill starts a spending process, kills it that long after it is up, and gives the whole lines that it said.
+func runAndKill(t *testing.T, path string, life time.Duration) []string {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), childPath+"="+path)
+	out := must(cmd.StdoutPipe())(t)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(out)
+	first, err := r.ReadString('\n')
+	if err != nil || first != "up\n" {
+		t.Fatalf("the child said %q: %v", first, err)
+	}
+	timer := time.AfterFunc(life, func() {
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+	})
+	defer timer.Stop()
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Fatalf("the child ended with %v: %s", err, text)
+	}
+	lines := strings.Split(string(text), "\n")
+	return lines[:len(lines)-1] // the last one has no end
+}
