@@ -16,6 +16,7 @@ var (
 	CannotCoerce      = reg("cannot_coerce", "42846")
 	IndeterminateType = reg("indeterminate_type", "42P18")
 	Grouping          = reg("grouping_error", "42803")
+	Windowing         = reg("windowing_error", "42P20")
 	UndefinedParam    = reg("undefined_parameter", "42P02")
 	InvalidParam      = reg("invalid_parameter", "22023")
 	InvalidText       = reg("invalid_text", "22P02")

@@ -56,6 +56,8 @@ type CTE struct {
 	Name    string
 	Columns []string
 	Query   *Select
+
+	Materialized *bool // [NOT] MATERIALIZED, nil if neither was written
 }
 
 // Target is one entry of a select list; Alias is empty if none was written. A star is an *Star expression.
@@ -100,6 +102,9 @@ type TableFunc struct {
 	Call    *FuncCall
 	Alias   string
 	Columns []string
+	Lateral bool
+
+	Ordinality bool // WITH ORDINALITY
 }
 
 // Join is a join; Kind is "INNER", "LEFT", "RIGHT", "FULL" or "CROSS".
@@ -262,6 +267,7 @@ type TypeName struct {
 	Mods   []int
 	Dims   int
 	Fields string
+	Quoted bool // a quoted or qualified name that is spelled like one of SQL's own: "char" is not char
 }
 
 // FuncCall is a function or aggregate call. Names of constructs with a syntax of their own are given their PostgreSQL
@@ -289,9 +295,10 @@ type NamedWindow struct {
 	Def  Window
 }
 
-// Window is OVER (...) or OVER name.
+// Window is OVER (...) or OVER name (Bare); in parentheses Name is the window it starts from.
 type Window struct {
 	Name        string
+	Bare        bool
 	PartitionBy []Expr
 	OrderBy     []OrderItem
 	Frame       *Frame
@@ -316,10 +323,11 @@ type Array struct {
 	Elems []Expr
 }
 
-// Row is (a, b) or ROW(a, b).
+// Row is (a, b) or, with Explicit, ROW(a, b).
 type Row struct {
-	Pos   Pos
-	Elems []Expr
+	Pos      Pos
+	Elems    []Expr
+	Explicit bool
 }
 
 // Subscript is x[i] or x[i:j].

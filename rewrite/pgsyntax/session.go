@@ -20,6 +20,8 @@ type Set struct {
 	Values  []string // several for a list (DateStyle = 'ISO', 'MDY')
 	Default bool
 	Local   bool
+
+	Interval bool // SET TIME ZONE INTERVAL '+01:00' HOUR TO MINUTE: Values holds '+01:00'
 }
 
 // SetTransaction is SET TRANSACTION or SET SESSION CHARACTERISTICS AS TRANSACTION, modes upper-cased.
@@ -86,7 +88,8 @@ type DeclareCursor struct {
 	Query  *Select
 }
 
-// Fetch is FETCH (or MOVE) [direction] [FROM|IN] name; Count < 0 is ALL. Direction is "NEXT", "FORWARD", "BACKWARD", "PRIOR",
+// Fetch is FETCH (or MOVE) [direction] [FROM|IN] name; Count < 0 is ALL, but with ABSOLUTE and RELATIVE, which
+// count from the end and backward. Direction is "NEXT", "FORWARD", "BACKWARD", "PRIOR",
 // "FIRST", "LAST", "ABSOLUTE", "RELATIVE".
 type Fetch struct {
 	Move      bool

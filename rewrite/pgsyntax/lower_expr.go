@@ -1,0 +1,419 @@
+package pgsyntax
+
+import (
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// flatten gives the operands and operators of a chain "a|b|c" in the order of the text.
+func (l *lowering) flatten(n ast.ExprNode) ([]ast.ExprNode, error) {
+	var out []ast.ExprNode
+	for {
+		b, ok := n.(*ast.BinaryOperationExpr)
+		if !ok {
+			break
+		}
+		if b.Op != opcode.Or {
+			return nil, l.lost(Pos(l.toks[0].pos))
+		}
+		out = append(out, b.R)
+		n = b.L
+	}
+	out = append(out, n)
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out, nil
+}
+
+// expr lowers an expression.
+func (l *lowering) expr(n ast.ExprNode) (Expr, error) {
+	items, err := l.flatten(n)
+	if err != nil {
+		return nil, err
+	}
+	return l.chain(items)
+}
+
+// target lowers a select-list entry, which may be a star.
+func (l *lowering) target(n ast.ExprNode) (Expr, error) {
+	if a := l.peek(n); a != nil && a.kind == aExpr {
+		if _, ok := a.expr.(*Star); ok {
+			a.used = true
+			return a.expr, nil
+		}
+	}
+	return l.expr(n)
+}
+
+func (l *lowering) exprs(list []ast.ExprNode) ([]Expr, error) {
+	var out []Expr
+	for _, n := range list {
+		e, err := l.expr(n)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// sortItem lowers a sort key with its direction.
+func (l *lowering) sortItem(n ast.ExprNode) (OrderItem, error) {
+	items, err := l.flatten(n)
+	if err != nil {
+		return OrderItem{}, err
+	}
+	var o OrderItem
+	if a := l.peek(items[len(items)-1]); a != nil && a.kind == aPostfix && a.mark == mSort {
+		a.used = true
+		o = a.sort
+		items = items[:len(items)-1]
+		if len(items) == 0 {
+			return o, l.atomAt(a)
+		}
+	}
+	o.Expr, err = l.chain(items)
+	return o, err
+}
+
+// chain groups operands and operators by PostgreSQL's precedence.
+func (l *lowering) chain(items []ast.ExprNode) (Expr, error) {
+	return l.grouped(items, false)
+}
+
+// grouped is chain; plain allows only what PostgreSQL's b_expr has.
+func (l *lowering) grouped(items []ast.ExprNode, plain bool) (Expr, error) {
+	c := &chain{lowering: l, items: items}
+	e, err := c.parse(0, plain)
+	if err == nil && c.i < len(items) {
+		err = c.unexpected()
+	}
+	return e, err
+}
+
+// chain is a reading position in a row of operands and operators.
+type chain struct {
+	*lowering
+	items []ast.ExprNode
+	i     int
+}
+
+// peekAtom is the atom of the next item, a number or a call; nil if there is none.
+func (c *chain) peekAtom() *atom {
+	if c.i >= len(c.items) {
+		return nil
+	}
+	return c.atomOf(c.items[c.i])
+}
+
+// atomOf is the atom of a number or a call, not taken.
+func (l *lowering) atomOf(n ast.ExprNode) *atom {
+	if call, ok := n.(*ast.FuncCallExpr); ok && call.Schema.O == "" {
+		return l.peekNumber(call.FnName.O)
+	}
+	return l.peek(n)
+}
+
+func (c *chain) args(n int) []ast.ExprNode {
+	if call, ok := c.items[n].(*ast.FuncCallExpr); ok {
+		return call.Args
+	}
+	return nil
+}
+
+// unexpected is the syntax error at the next item.
+func (c *chain) unexpected() error {
+	if a := c.peekAtom(); a != nil {
+		return c.atomAt(a)
+	}
+	return c.lost(Pos(c.toks[len(c.toks)-1].pos))
+}
+
+// parse reads operators of at least level min. plain is PostgreSQL's b_expr.
+func (c *chain) parse(min int, plain bool) (Expr, error) {
+	left, err := c.operand(plain)
+	if err != nil {
+		return nil, err
+	}
+	unchained := 0 // the level of the operator just read, if it may not follow itself
+	for {
+		a := c.peekAtom()
+		if a == nil || a.kind != aInfix && a.kind != aPostfix && !(a.kind == aCall && isPostfixCall(a.mark)) {
+			return left, nil
+		}
+		lev, ok := a.level()
+		if lev < min || plain && !ok || lev == levEscape || a.mark == mSort {
+			return left, nil
+		}
+		if lev == unchained {
+			return nil, c.unexpected()
+		}
+		a.used = true
+		c.i++
+		unchained = 0
+		if a.kind != aInfix {
+			left, err = c.postfix(a, left)
+		} else {
+			if !chains(lev) && !a.quant && a.op != "IN" {
+				unchained = lev
+			}
+			left, err = c.infix(a, left, lev, plain)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func isPostfixCall(m mark) bool { return m == mIndex || m == mFilter || m == mWithin || m == mOver }
+
+// operand reads prefix operators and an operand.
+func (c *chain) operand(plain bool) (Expr, error) {
+	a := c.peekAtom()
+	if a == nil {
+		return nil, c.unexpected()
+	}
+	a.used = true
+	at := c.i
+	c.i++
+	switch a.kind {
+	case aExpr:
+		if _, star := a.expr.(*Star); star {
+			return nil, c.atomAt(a)
+		}
+		return a.expr, nil
+	case aPrefix:
+		if plain && a.op == "NOT" {
+			return nil, c.atomAt(a)
+		}
+		x, err := c.parse(prefixLevel(a.op), plain)
+		return &Unary{Pos: a.pos, Op: a.op, X: x}, err
+	case aMark:
+		return c.marked(a)
+	case aCall:
+		return c.call(a, c.args(at))
+	}
+	return nil, c.atomAt(a)
+}
+
+// marked reads a subquery or CASE behind its mark.
+func (c *chain) marked(a *atom) (Expr, error) {
+	if c.i >= len(c.items) {
+		return nil, c.atomAt(a)
+	}
+	n := c.items[c.i]
+	c.i++
+	if a.mark == mCase {
+		if cs, ok := n.(*ast.CaseExpr); ok {
+			return c.caseExpr(a, cs)
+		}
+		return nil, c.atomAt(a)
+	}
+	sub, ok := n.(*ast.SubqueryExpr)
+	if !ok {
+		return nil, c.atomAt(a)
+	}
+	q, err := c.query(sub)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.mark == mSubquery:
+		return &Subquery{Pos: a.pos, Query: q}, nil
+	case a.mark == mArrayOf:
+		return &Subquery{Pos: a.pos, Query: q, Array: true}, nil
+	case a.mark == mExists:
+		return &Exists{Pos: a.pos, Query: q}, nil
+	}
+	return nil, c.atomAt(a)
+}
+
+func (l *lowering) caseExpr(a *atom, n *ast.CaseExpr) (Expr, error) {
+	out := &Case{Pos: a.pos}
+	var err error
+	if n.Value != nil {
+		if out.Operand, err = l.expr(n.Value); err != nil {
+			return nil, err
+		}
+	}
+	for _, w := range n.WhenClauses {
+		var when When
+		if when.Cond, err = l.expr(w.Expr); err != nil {
+			return nil, err
+		}
+		if when.Result, err = l.expr(w.Result); err != nil {
+			return nil, err
+		}
+		out.Whens = append(out.Whens, when)
+	}
+	if n.ElseClause != nil {
+		out.Else, err = l.expr(n.ElseClause)
+	}
+	return out, err
+}
+
+// infix builds the node of an infix operator whose left operand is read.
+func (c *chain) infix(a *atom, left Expr, lev int, plain bool) (Expr, error) {
+	switch {
+	case a.quant:
+		list, q, err := c.inArgs(a)
+		if err != nil {
+			return nil, err
+		}
+		x := &Quantified{Pos: a.pos, X: left, Op: a.op, All: a.all, Query: q}
+		if q == nil {
+			if len(list) != 1 {
+				return nil, c.atomAt(a)
+			}
+			x.Array = list[0]
+		}
+		return x, nil
+	case a.op == "IN":
+		list, q, err := c.inArgs(a)
+		return &In{Pos: a.pos, X: left, List: list, Query: q, Not: a.not}, err
+	case a.op == "BETWEEN":
+		return c.between(a, left)
+	}
+	right, err := c.parse(lev+1, plain)
+	if err != nil {
+		return nil, err
+	}
+	if a.op == "AT TIME ZONE" {
+		return &FuncCall{Pos: a.pos, Name: "timezone", Args: []Expr{right, left}, Special: true}, nil
+	}
+	b := &Binary{Pos: a.pos, Op: a.op, Left: left, Right: right}
+	if e := c.peekAtom(); lev == levIn && e != nil && e.kind == aInfix && e.op == "ESCAPE" {
+		e.used = true
+		c.i++
+		b.Escape, err = c.parse(levIn+1, false)
+	}
+	return b, err
+}
+
+// inArgs reads the parenthesis behind IN, ANY or ALL.
+func (c *chain) inArgs(op *atom) ([]Expr, *Select, error) {
+	if c.i >= len(c.items) {
+		return nil, nil, c.atomAt(op)
+	}
+	n := c.items[c.i]
+	c.i++
+	if sub, ok := n.(*ast.SubqueryExpr); ok {
+		q, err := c.query(sub)
+		return nil, q, err
+	}
+	a := c.atomOf(n)
+	if a == nil || a.kind != aCall || a.mark != mArgs {
+		return nil, nil, c.atomAt(op)
+	}
+	a.used = true
+	list, err := c.exprs(c.args(c.i - 1))
+	if err == nil && len(list) == 0 {
+		err = c.atomAt(a)
+	}
+	return list, nil, err
+}
+
+// between reads low AND high.
+func (c *chain) between(a *atom, x Expr) (Expr, error) {
+	low, err := c.parse(0, true)
+	if err != nil {
+		return nil, err
+	}
+	and := c.peekAtom()
+	if and == nil || and.kind != aInfix || and.op != "AND" {
+		return nil, c.unexpected()
+	}
+	and.used = true
+	c.i++
+	high, err := c.parse(levIn+1, false)
+	return &Between{Pos: a.pos, X: x, Low: low, High: high, Not: a.not, Symmetric: a.sym}, err
+}
+
+// postfix builds the node of what stands behind an operand.
+func (c *chain) postfix(a *atom, x Expr) (Expr, error) {
+	switch a.mark {
+	case mTypecast:
+		return &Cast{Pos: a.pos, X: x, Type: *a.typ}, nil
+	case mIndex:
+		return c.subscript(a, x)
+	case mFilter, mWithin, mOver, mOverName:
+		return c.modified(a, x)
+	case "":
+		if a.op == "COLLATE" {
+			return &Collate{Pos: a.pos, X: x, Name: a.names}, nil
+		}
+		return &Is{Pos: a.pos, X: x, Not: a.not, What: a.op}, nil
+	}
+	return nil, c.atomAt(a)
+}
+
+func (c *chain) subscript(a *atom, x Expr) (Expr, error) {
+	s := &Subscript{Pos: a.pos, X: x}
+	for _, n := range c.args(c.i - 1) {
+		if m := c.peek(n); m != nil && m.kind == aMark && m.mark == mColon {
+			if s.Slice || len(s.Index) != 1 {
+				return nil, c.atomAt(m)
+			}
+			m.used, s.Slice = true, true
+			continue
+		}
+		e, err := c.expr(n)
+		if err != nil {
+			return nil, err
+		}
+		s.Index = append(s.Index, e)
+	}
+	if s.Slice != (len(s.Index) == 2) || len(s.Index) == 0 {
+		return nil, c.atomAt(a)
+	}
+	return s, nil
+}
+
+// modified adds FILTER, WITHIN GROUP or OVER to the call right before it.
+func (c *chain) modified(a *atom, x Expr) (Expr, error) {
+	call, ok := x.(*FuncCall)
+	if !ok || call.Special || c.i < 2 || !c.callItem(c.items[c.i-2]) {
+		return nil, c.atomAt(a)
+	}
+	args := c.args(c.i - 1)
+	switch {
+	case call.Over != nil, a.mark != mOver && a.mark != mOverName && call.Filter != nil, a.mark == mWithin && call.WithinGroup != nil:
+		return nil, c.atomAt(a)
+	}
+	var err error
+	switch a.mark {
+	case mFilter:
+		if len(args) != 1 {
+			return nil, c.atomAt(a)
+		}
+		call.Filter, err = c.expr(args[0])
+	case mWithin:
+		if call.Distinct || len(call.OrderBy) > 0 {
+			return nil, sqlerr.New(sqlerr.Syntax, "cannot use DISTINCT or another ORDER BY with WITHIN GROUP").At(int(a.pos))
+		}
+		for _, n := range args {
+			o, err := c.sortItem(n)
+			if err != nil {
+				return nil, err
+			}
+			call.WithinGroup = append(call.WithinGroup, o)
+		}
+	case mOver:
+		call.Over, err = c.window(a, args)
+	default:
+		call.Over = &Window{Name: a.names[0], Bare: true}
+	}
+	return call, err
+}
+
+// callItem says whether an item is a call or one of its endings (its atom is taken already).
+func (l *lowering) callItem(n ast.ExprNode) bool {
+	call, ok := n.(*ast.FuncCallExpr)
+	if !ok {
+		return false
+	}
+	a := l.number(call.FnName.O)
+	return a != nil && a.kind == aCall && (a.mark == mFunc || a.mark == mFilter || a.mark == mWithin)
+}

@@ -1,0 +1,506 @@
+package pgsyntax
+
+import "strconv"
+
+// The clauses of queries: keywords of PostgreSQL that the skeleton keeps, or replaces by marks.
+
+// queryStart reads what begins a query: SELECT, VALUES, TABLE, WITH or a parenthesis.
+func (s *speller) queryStart() error {
+	f, t := s.top(), s.tok(0)
+	switch {
+	case t.is("select"):
+		head := atom{kind: aHead, mark: mFunc, query: &Select{Pos: Pos(t.pos)}}
+		s.emit("SELECT ")
+		f.clause, f.ops = cSelect, 0
+		s.i++
+		if s.accept("distinct") {
+			head.query.Distinct = true
+			head.pos = Pos(t.pos)
+			if s.words("on") {
+				s.i++
+				if !s.tok(0).punct("(") {
+					return s.unexpected()
+				}
+				s.list(s.put("", head, ""), frame{operand: true, then: thenTargets, special: "distinct on"})
+				return nil
+			}
+		} else {
+			s.accept("all")
+		}
+		head.pos = Pos(t.pos)
+		s.put("", head, "()")
+		s.targets()
+	case t.is("values"):
+		if !s.tok(1).punct("(") {
+			return syntaxAt(s.tok(1))
+		}
+		s.put("SELECT ", atom{kind: aHead, mark: mFunc, query: &Select{Pos: Pos(t.pos)}, rows: true}, "(),")
+		f.clause, f.ops = cSelect, 0
+		s.i++
+	case t.is("table"):
+		s.put("SELECT ", atom{kind: aHead, mark: mFunc, query: &Select{Pos: Pos(t.pos)}}, "()")
+		s.put(",", atom{kind: aExpr, expr: &Star{Pos: Pos(t.pos)}}, " FROM ")
+		s.i++
+		f.clause = cFrom
+		name, err := s.tableName()
+		if err != nil {
+			return err
+		}
+		s.put("", atom{kind: aTable, pos: name.Pos, table: name}, "")
+		f.operand = false
+	case t.is("with"):
+		s.emit("WITH ")
+		s.i++
+		if s.words("recursive") && !s.tok(1).is("as") && !s.tok(1).punct("(") {
+			s.emit("RECURSIVE ")
+			s.i++
+		}
+		return s.withQuery()
+	case t.punct("(") && s.isQuery(s.i):
+		s.emit("(")
+		s.push(frame{kind: fQuery, operand: true, then: thenNested})
+	default:
+		return s.notQuery(t)
+	}
+	return nil
+}
+
+// notQuery is the error of something else where a query must stand.
+func (s *speller) notQuery(t *token) error {
+	if t.is("insert") || t.is("update") || t.is("delete") || t.is("merge") {
+		return unsupported(t, "a data-modifying statement in WITH")
+	}
+	return syntaxAt(t)
+}
+
+// isQuery says whether the parenthesis at i holds a query.
+func (s *speller) isQuery(i int) bool {
+	if i+1 >= len(s.toks) {
+		return false
+	}
+	t := &s.toks[i+1]
+	switch {
+	case t.is("select"), t.is("with"), t.is("table"):
+		return true
+	case t.is("values"):
+		return s.toks[i+2].punct("(")
+	case t.punct("(") && s.isQuery(i+1):
+		after := s.match[i+1] + 1
+		if after == s.match[i] {
+			return true
+		}
+		switch a := &s.toks[after]; {
+		case a.is("union"), a.is("intersect"), a.is("except"), a.is("order"), a.is("limit"), a.is("offset"), a.is("fetch"), a.is("for"):
+			return true
+		}
+	}
+	return false
+}
+
+// targets begins the select list, which may be empty.
+func (s *speller) targets() {
+	t := s.tok(0)
+	f := s.top()
+	f.operand = false
+	if t.kind == tEnd || t.punct(")") {
+		return
+	}
+	for _, w := range [...]string{"from", "where", "group", "having", "window", "order", "limit", "offset", "fetch", "for", "union",
+		"intersect", "except", "into"} {
+		if t.is(w) {
+			return
+		}
+	}
+	s.emit(",")
+	f.operand = true
+}
+
+// withQuery reads the head of one WITH query, up to its parenthesis.
+func (s *speller) withQuery() error {
+	t := s.tok(0)
+	if !t.isColID() {
+		return syntaxAt(t)
+	}
+	a := atom{kind: aCTE, cte: &CTE{Pos: Pos(t.pos), Name: t.text}}
+	s.i++
+	if s.tok(0).punct("(") {
+		cols, err := s.names()
+		if err != nil {
+			return err
+		}
+		a.cte.Columns = cols
+	}
+	if !s.accept("as") {
+		return s.unexpected()
+	}
+	if s.words("materialized") || s.words("not", "materialized") {
+		m := !s.accept("not")
+		s.i++
+		a.cte.Materialized = &m
+	}
+	if !s.tok(0).punct("(") {
+		return s.unexpected()
+	}
+	a.pos = Pos(t.pos)
+	s.put("", a, " AS (")
+	s.push(frame{kind: fQuery, operand: true, then: thenCTE})
+	return nil
+}
+
+// afterCTE goes on behind a WITH query.
+func (s *speller) afterCTE() error {
+	switch {
+	case s.words("search"), s.words("cycle"):
+		return unsupported(s.tok(0), "SEARCH and CYCLE of a recursive query")
+	case s.acceptPunct(","):
+		s.emit(",")
+		return s.withQuery()
+	}
+	s.emit(" ")
+	f := s.top()
+	f.clause, f.operand = cStart, true
+	if s.words("with") {
+		return s.unexpected()
+	}
+	return nil
+}
+
+// names reads a bracketed list of names.
+func (s *speller) names() ([]string, error) {
+	s.i++
+	var out []string
+	for {
+		t := s.tok(0)
+		if !t.isColID() {
+			return nil, syntaxAt(t)
+		}
+		out = append(out, t.text)
+		s.i++
+		if s.acceptPunct(")") {
+			return out, nil
+		}
+		if !s.acceptPunct(",") {
+			return nil, s.unexpected()
+		}
+	}
+}
+
+// needFrom writes a FROM where PostgreSQL needs none.
+func (s *speller) needFrom() {
+	if s.top().clause == cSelect {
+		s.put(" FROM ", atom{kind: aNoFrom}, "")
+	}
+}
+
+// enter begins a clause whose expressions follow its n keywords.
+func (s *speller) enter(c clause, piece string, n int) error {
+	if err := s.endFrom(); err != nil {
+		return err
+	}
+	f := s.top()
+	if c != cFrom {
+		s.needFrom()
+	}
+	s.emit(piece)
+	s.i += n
+	f.clause, f.operand, f.ordered, f.ops = c, true, c == cOrder, 0
+	if c == cFrom {
+		f.operand, f.tables = false, true
+	}
+	return nil
+}
+
+// clauseWord reads a keyword that begins a clause or joins two queries. done is false if it is none.
+func (s *speller) clauseWord() (done bool, err error) {
+	f, t := s.top(), s.tok(0)
+	if f.kind != fQuery || t.kind != tWord {
+		return false, nil
+	}
+	switch t.text {
+	case "from":
+		if f.clause != cSelect {
+			return true, syntaxAt(t)
+		}
+		return true, s.enter(cFrom, " FROM ", 1)
+	case "where":
+		return true, s.enter(cWhere, " WHERE ", 1)
+	case "group":
+		if !s.words("group", "by") {
+			return true, syntaxAt(s.tok(1))
+		}
+		if u := s.tok(2); u.is("all") || u.is("distinct") {
+			return true, unsupported(u, "GROUP BY "+upper(u.text))
+		}
+		return true, s.enter(cGroup, " GROUP BY ", 2)
+	case "having":
+		return true, s.enter(cHaving, " HAVING ", 1)
+	case "window":
+		if err := s.enter(cWindow, " WINDOW ", 1); err != nil {
+			return true, err
+		}
+		return true, s.windowDef()
+	case "order":
+		if !s.words("order", "by") {
+			return true, syntaxAt(s.tok(1))
+		}
+		return true, s.enter(cOrder, " ORDER BY ", 2)
+	case "limit", "offset", "fetch":
+		return true, s.limit()
+	case "union", "intersect", "except":
+		if f.clause >= cOrder && f.clause <= cFetch {
+			return true, syntaxAt(t)
+		}
+		if err := s.endFrom(); err != nil {
+			return true, err
+		}
+		piece := " " + upper(t.text) + " "
+		s.i++
+		if s.accept("all") {
+			piece += "ALL "
+		} else {
+			s.accept("distinct")
+		}
+		s.i--
+		s.emit(piece)
+		s.i++
+		f.clause, f.operand, f.ordered = cStart, true, false
+		if s.words("with") {
+			return true, s.unexpected()
+		}
+		return true, nil
+	case "into":
+		return true, unsupported(t, "SELECT INTO")
+	case "for":
+		return true, unsupported(t, "FOR "+upper(s.tok(1).text))
+	}
+	return false, nil
+}
+
+// limit reads LIMIT, OFFSET and FETCH FIRST. They are carried at the end of ORDER BY, which belongs to the same query.
+func (s *speller) limit() error {
+	f, t := s.top(), s.tok(0)
+	m, c, n := mLimit, cLimit, 1
+	switch t.text {
+	case "offset":
+		m, c = mOffset, cOffset
+	case "fetch":
+		c, n = cFetch, 2
+		if u := s.tok(1); !u.is("first") && !u.is("next") {
+			return syntaxAt(u)
+		}
+	}
+	piece := " ORDER BY "
+	if f.clause >= cOrder && f.clause <= cFetch {
+		piece = ","
+	} else if err := s.endFrom(); err != nil {
+		return err
+	} else {
+		s.needFrom()
+	}
+	s.put(piece, atom{kind: aMark, mark: m}, ",")
+	s.i += n
+	f.clause, f.operand, f.ordered, f.ops = c, true, false, 0
+	switch {
+	case c == cLimit && s.words("all"):
+		s.put("", atom{kind: aMark, mark: mAll}, "")
+		s.i++
+		f.operand = false
+	case c == cFetch && (s.words("row") || s.words("rows")):
+		s.put("", atom{kind: aExpr, expr: &Literal{Pos: Pos(s.tok(0).pos), Kind: IntegerLit, Text: "1"}}, "")
+		f.operand = false
+		return s.rowWord()
+	}
+	return nil
+}
+
+// rowWord reads ROW or ROWS behind the number of OFFSET and FETCH, and how FETCH ends.
+func (s *speller) rowWord() error {
+	f := s.top()
+	t := s.tok(0)
+	if !t.is("row") && !t.is("rows") || f.ops > 0 {
+		return syntaxAt(t)
+	}
+	s.i++
+	f.ops++
+	if f.clause == cFetch {
+		if s.words("with", "ties") {
+			return unsupported(s.tok(0), "WITH TIES")
+		}
+		if !s.accept("only") {
+			return s.unexpected()
+		}
+	}
+	return nil
+}
+
+// windowDef reads "name AS (" of the WINDOW clause.
+func (s *speller) windowDef() error {
+	t := s.tok(0)
+	if !t.isColID() {
+		return syntaxAt(t)
+	}
+	s.i++
+	if !s.accept("as") || !s.tok(0).punct("(") {
+		return s.unexpected()
+	}
+	s.put("", atom{kind: aMark, mark: mWindow, pos: Pos(t.pos), names: []string{t.text}}, " AS (PARTITION BY ")
+	n := s.put("", atom{kind: aCall, mark: mOver}, "")
+	s.list(n, frame{then: thenWindow})
+	s.overStart()
+	return nil
+}
+
+// overStart reads the name that a window specification may begin with.
+func (s *speller) overStart() {
+	t := s.tok(0)
+	f := s.top()
+	f.operand = false
+	if !t.isColID() || t.kind == tWord && (t.text == "partition" || t.text == "rows" || t.text == "range" || t.text == "groups") {
+		return
+	}
+	s.atoms[f.atom].names = []string{t.text}
+	s.i++
+}
+
+// overWord reads the keywords of a window specification: PARTITION BY, ORDER BY, the frame.
+func (s *speller) overWord() (done bool, err error) {
+	f, t := s.top(), s.tok(0)
+	comma := ","
+	if f.fresh {
+		comma = ""
+	}
+	switch {
+	case f.inBound && (t.is("preceding") || t.is("following")):
+		s.put(",", atom{kind: aMark, mark: mBound, op: upper(t.text), not: true}, "")
+		s.i++
+		f.inBound = false
+		return true, s.nextBound()
+	case f.inBound || f.bounds > 0:
+		return false, nil
+	case s.words("partition", "by"):
+		s.put(comma, atom{kind: aMark, mark: mPartition}, ",")
+		s.i += 2
+		f.operand, f.fresh = true, false
+		return true, nil
+	case s.words("order", "by"):
+		s.put(comma, atom{kind: aMark, mark: mOrder}, ",")
+		s.i += 2
+		f.operand, f.ordered, f.fresh = true, true, false
+		return true, nil
+	case t.is("rows"), t.is("range"), t.is("groups"):
+		if f.special == "frame" {
+			return true, syntaxAt(t)
+		}
+		s.put(comma, atom{kind: aMark, mark: mFrame, frame: &Frame{Mode: upper(t.text)}}, "")
+		s.i++
+		f.bounds, f.ordered, f.special, f.fresh = 1, false, "frame", false
+		if s.accept("between") {
+			f.bounds = 2
+		}
+		return true, s.bound()
+	case t.is("exclude") && f.special == "frame":
+		what := ""
+		switch {
+		case s.words("exclude", "current", "row"):
+			what = "CURRENT ROW"
+		case s.words("exclude", "no", "others"):
+			what = "NO OTHERS"
+		case s.words("exclude", "group"):
+			what = "GROUP"
+		case s.words("exclude", "ties"):
+			what = "TIES"
+		default:
+			return true, syntaxAt(s.tok(1))
+		}
+		s.put(",", atom{kind: aMark, mark: mFrame, op: what}, "")
+		s.i += 2
+		if what == "CURRENT ROW" || what == "NO OTHERS" {
+			s.i++
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// bound begins one bound of a window frame.
+func (s *speller) bound() error {
+	f := s.top()
+	f.bounds--
+	for _, w := range [...][2]string{{"unbounded", "preceding"}, {"unbounded", "following"}, {"current", "row"}} {
+		if s.words(w[0], w[1]) {
+			s.put(",", atom{kind: aMark, mark: mBound, op: upper(w[0] + " " + w[1])}, "")
+			s.i += 2
+			f.operand = false
+			return s.nextBound()
+		}
+	}
+	s.emit(",")
+	f.operand, f.inBound = true, true
+	return nil
+}
+
+// nextBound goes on behind a bound.
+func (s *speller) nextBound() error {
+	if s.top().bounds == 0 {
+		return nil
+	}
+	if !s.accept("and") {
+		return s.unexpected()
+	}
+	return s.bound()
+}
+
+// sortWord reads ASC, DESC, NULLS FIRST and NULLS LAST behind a sort key.
+func (s *speller) sortWord() (done bool, err error) {
+	f, t := s.top(), s.tok(0)
+	if !f.ordered || t.kind != tWord {
+		return false, nil
+	}
+	var a atom
+	switch {
+	case t.is("using"):
+		return true, unsupported(t, "ORDER BY ... USING")
+	case t.is("asc"), t.is("desc"):
+		a.sort.Desc = t.is("desc")
+		a.pos = Pos(t.pos)
+		s.i++
+	case !t.is("nulls"):
+		return false, nil
+	}
+	if s.words("nulls") {
+		first := s.tok(1).is("first")
+		if !first && !s.tok(1).is("last") {
+			return true, syntaxAt(s.tok(1))
+		}
+		a.sort.NullsFirst = &first
+		s.i += 2
+	}
+	a.kind, a.mark, a.pos = aPostfix, mSort, Pos(t.pos)
+	s.i--
+	s.put("|", a, "")
+	s.i++
+	return true, nil
+}
+
+// literal is the literal of a token, nil if it is none.
+func literal(t *token) Expr {
+	l := &Literal{Pos: Pos(t.pos), Text: t.text}
+	switch t.kind {
+	case tString:
+		l.Kind = StringLit
+	case tInteger:
+		l.Kind = IntegerLit
+	case tNumeric:
+		l.Kind = NumericLit
+	case tBit:
+		l.Kind = BitLit
+	case tHex:
+		l.Kind = HexLit
+	case tParam:
+		n, _ := strconv.Atoi(t.text) // the lexer wrote it
+		return &Param{Pos: l.Pos, N: n}
+	default:
+		return nil
+	}
+	return l
+}
