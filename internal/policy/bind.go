@@ -1,0 +1,345 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Bind checks the policy against the live schema (what the backend says of Relations()) and builds the catalogs. The error is
+// an *Error with everything that does not fit.
+//
+// Proof: claim: each row of a private table belongs to at most one unit, and which one follows from the row and, along the
+// declared path, from rows of that same unit. Induction from the unit's table, whose own column (1) is the unit. A child whose
+// path pairs a column with the column by which its parent holds the unit (2) carries the unit's value itself. Any other child
+// is led by columns that contain a key of the parent which the database enforces (3), so at most one parent row matches
+// (NULL matches none), and the child's unit is that row's. A circle of paths has no root and was refused when the file was
+// read. (4) A foreign key of the database that leads a private table to a private table by another way than its path would
+// make its rows depend on a second unit: refused. (5) So is a public table that refers to a private one. What the database does not
+// declare as a foreign key is the owner's word. Design sections 1 and 2.
+func (p *Policy) Bind(rels []sqltype.Relation) (*Catalogs, error) {
+	b := &binding{p: p, bound: map[*tableDecl]*boundTable{}}
+	for _, t := range p.tables {
+		if r := b.relation(t, rels); r != nil {
+			b.bound[t] = &boundTable{decl: t, rel: r}
+		}
+	}
+	b.useColumns()
+	for _, t := range p.tables {
+		if bt := b.bound[t]; bt != nil {
+			b.table(bt)
+		}
+	}
+	b.numberTables()
+	b.unitColumn()
+	for _, t := range p.tables {
+		b.resolve(t)
+	}
+	for _, t := range p.tables {
+		if bt := b.bound[t]; bt != nil {
+			b.domains(bt)
+			b.foreignKeys(bt)
+		}
+	}
+	for _, a := range p.Analysts {
+		for _, g := range a.may {
+			if bt := b.bound[g.table]; bt != nil && g.column != "" && bt.columnIndex(g.column) < 0 && g.table.allColumns {
+				b.add(g.at, "analysts.%s.may: the database's table %s has no column %s", a.Name, g.table, quoteName(g.column))
+			}
+		}
+	}
+	if err := b.err(p.Name); err != nil {
+		return nil, err
+	}
+	return newCatalogs(b), nil
+}
+
+// binding is one Bind.
+type binding struct {
+	problems
+	p     *Policy
+	bound map[*tableDecl]*boundTable
+}
+
+// boundTable is a listed table with its relation and the plan's table built from both.
+type boundTable struct {
+	decl     *tableDecl
+	rel      *sqltype.Relation
+	used     map[string]bool // columns on unit paths
+	table    *plan.Table
+	resolved bool
+}
+
+func (t *boundTable) columnIndex(name string) int {
+	return slices.IndexFunc(t.table.Columns, func(c plan.TableColumn) bool { return c.Name == name })
+}
+
+func (b *binding) relation(t *tableDecl, rels []sqltype.Relation) *sqltype.Relation {
+	schema := t.schema
+	if schema == "" {
+		schema = b.p.defaultSchema()
+	}
+	for i := range rels {
+		r := &rels[i]
+		if r.Schema != schema || r.Name != t.name {
+			continue
+		}
+		switch r.Kind {
+		case sqltype.KindTable:
+			return r
+		case sqltype.KindView:
+			b.add(t.at, "%s is a view, which is not built yet", t).hint("list the tables below it")
+		default:
+			b.add(t.at, "%s is not a plain table", t).hint("foreign and partitioned tables and those with children are not built yet")
+		}
+		return nil
+	}
+	b.add(t.at, "the database has no table %s that its user may see", qualified(schema, t.name))
+	return nil
+}
+
+// useColumns notes which columns the unit paths need, listed or not.
+func (b *binding) useColumns() {
+	use := func(t *tableDecl, where position, columns ...string) {
+		bt := b.bound[t]
+		if bt == nil {
+			return
+		}
+		if bt.used == nil {
+			bt.used = map[string]bool{}
+		}
+		for _, name := range columns {
+			bt.used[name] = true
+			c, ok := bt.rel.Column(name)
+			switch {
+			case !ok:
+				b.missingColumn(where, bt, name)
+			case !unitType(c.Type):
+				b.add(where, "%s.%s of type %s cannot lead to a unit", t, quoteName(name), c.Type).
+					hint("usable: integers, text, numeric, date, timestamp")
+			}
+		}
+	}
+	use(b.p.unitTable, b.p.unitColumn.position, b.p.unitColumn.text)
+	for _, t := range b.p.tables {
+		if t.path != nil {
+			use(t, t.path.at, t.path.columns...)
+			use(t.path.parent, t.path.at, t.path.parentColumns...)
+		}
+	}
+}
+
+// unitType reports types whose equality is plain on every backend.
+func unitType(t sqltype.Type) bool {
+	switch t.OID {
+	case sqltype.OIDText, sqltype.OIDVarchar, sqltype.OIDBPChar, sqltype.OIDNumeric, sqltype.OIDDate, sqltype.OIDTimestamp:
+		return true
+	}
+	return t.IsInteger()
+}
+
+// sameFamily reports that values of two types compare without a cast that could fail or change them.
+func sameFamily(a, b sqltype.Type) bool {
+	text := func(t sqltype.Type) bool { return t.OID == sqltype.OIDText || t.OID == sqltype.OIDVarchar }
+	return a.OID == b.OID || a.IsInteger() && b.IsInteger() || text(a) && text(b)
+}
+
+func (b *binding) missingColumn(where position, bt *boundTable, name string) {
+	var known []string
+	for _, c := range bt.rel.Columns {
+		known = append(known, c.Name)
+	}
+	p := b.add(where, "the database's table %s has no column %s", bt.decl, quoteName(name))
+	if near := nearest(name, known); near != "" {
+		p.hint("did you mean %s?", near)
+	}
+}
+
+// table builds the plan's table: the listed columns and those on unit paths, in the database's order.
+func (b *binding) table(bt *boundTable) {
+	d := bt.decl
+	t := &plan.Table{Schema: bt.rel.Schema, Name: bt.rel.Name, Public: d.public, UnitCol: -1}
+	bt.table = t
+	for _, rc := range bt.rel.Columns {
+		c := d.column(rc.Name)
+		if c == nil && !d.allColumns && !bt.used[rc.Name] {
+			continue
+		}
+		pc := plan.TableColumn{Name: rc.Name, Type: rc.Type, NotNull: rc.NotNull, Visible: c != nil || d.allColumns}
+		if c != nil {
+			b.declared(d, c, &pc)
+		}
+		t.Columns = append(t.Columns, pc)
+	}
+	for _, c := range d.columns {
+		if _, ok := bt.rel.Column(c.name.text); !ok {
+			b.missingColumn(c.name.position, bt, c.name.text)
+		}
+	}
+	for _, k := range bt.rel.Keys {
+		var key []int
+		for _, name := range k {
+			if i := bt.columnIndex(name); i >= 0 {
+				key = append(key, i)
+			}
+		}
+		if len(key) == len(k) && len(key) > 0 {
+			t.Keys = append(t.Keys, key)
+		}
+	}
+	if !d.public {
+		t.Units = dp.Units{b.p.Unit}
+		t.MaxRows = d.maxRows
+	}
+}
+
+// declared puts what the file says of a column on it.
+func (b *binding) declared(t *tableDecl, c *columnDecl, pc *plan.TableColumn) {
+	pc.Description = c.description
+	if c.lo != nil {
+		if err := checkRange(*c.lo, *c.hi, pc.Type); err != nil {
+			b.add(c.rangeAt, "column %s.%s: range: %v", t, quoteName(pc.Name), err)
+		} else {
+			pc.Range = &num.Interval{Lo: *c.lo, Hi: *c.hi}
+		}
+	}
+	if c.step != nil {
+		if err := checkStep(*c.step, pc.Type); err != nil {
+			b.add(c.stepAt, "column %s.%s: step: %v", t, quoteName(pc.Name), err)
+		} else {
+			pc.Step = c.step
+		}
+	}
+	if c.hasValues && len(c.values) > 0 {
+		pc.Domain = &plan.Domain{Values: b.values(t, c, pc)}
+	}
+}
+
+// unitColumn settles the root of all paths (1).
+func (b *binding) unitColumn() {
+	bt := b.bound[b.p.unitTable]
+	if bt == nil {
+		return
+	}
+	bt.resolved = true
+	t := bt.table
+	if t.UnitCol = bt.columnIndex(b.p.unitColumn.text); t.UnitCol < 0 {
+		return
+	}
+	for _, k := range t.Keys {
+		if len(k) != 1 || k[0] != t.UnitCol {
+			continue
+		}
+		t.MaxRows = 1
+		if bt.decl.maxRows > 1 {
+			b.add(bt.decl.maxRowsAt, "table %s: max_rows_per_unit is 1, because %s is a key", bt.decl, b.p.unitColumn.text).hint("leave it out")
+		}
+	}
+}
+
+// resolve settles how a private table reaches the unit, parents first; circles were refused with the file.
+func (b *binding) resolve(d *tableDecl) *plan.Table {
+	bt := b.bound[d]
+	if bt == nil || d.public {
+		return nil
+	}
+	if bt.resolved || d.path == nil {
+		return bt.table
+	}
+	bt.resolved = true
+	parent := b.resolve(d.path.parent)
+	if parent == nil {
+		return bt.table
+	}
+	t, pt := bt.table, b.bound[d.path.parent]
+	path := &plan.UnitPath{Parent: parent}
+	for i, name := range d.path.columns {
+		c, pc := bt.columnIndex(name), pt.columnIndex(d.path.parentColumns[i])
+		if c < 0 || pc < 0 {
+			return bt.table // reported
+		}
+		if a, z := t.Columns[c].Type, parent.Columns[pc].Type; !sameFamily(a, z) {
+			b.add(d.path.at, "table %s: unit: %s is %s but %s.%s is %s", d, quoteName(name), a, d.path.parent, quoteName(d.path.parentColumns[i]), z)
+		}
+		path.Columns, path.ParentColumns = append(path.Columns, c), append(path.ParentColumns, pc)
+		if pc == parent.UnitCol {
+			t.UnitCol = c // (2)
+		}
+	}
+	t.Path = path
+	if t.UnitCol < 0 && !slices.ContainsFunc(parent.Keys, func(k []int) bool { return subset(k, path.ParentColumns) }) { // (3)
+		var cols []string
+		for _, n := range d.path.parentColumns {
+			cols = append(cols, quoteName(n))
+		}
+		b.add(d.path.at, "table %s: unit: no constraint of the database makes %s.%v unique, so a row could belong to several units", d, d.path.parent, cols).
+			hint("add a UNIQUE constraint, or give the child the unit's column too: (unit, key) -> %s.(unit, key)", d.path.parent)
+	}
+	return bt.table
+}
+
+func subset(a, of []int) bool {
+	return !slices.ContainsFunc(a, func(x int) bool { return !slices.Contains(of, x) })
+}
+
+// foreignKeys refuses every second way to a unit (4), (5).
+func (b *binding) foreignKeys(bt *boundTable) {
+	d := bt.decl
+	for _, fk := range bt.rel.ForeignKeys {
+		target := b.target(fk)
+		if target == nil || target.decl.public {
+			continue
+		}
+		if d.public {
+			b.add(d.at, "table %s is public but its foreign key %v leads to %s, which is private", d, fk.Columns, target.decl).
+				hint("give it a unit instead of public: true")
+			continue
+		}
+		if b.sameWay(bt, target, fk) {
+			continue
+		}
+		p := b.add(d.at, "table %s: the foreign key %v to %s is a second way to a unit", d, fk.Columns, target.decl)
+		if target.table.UnitCol >= 0 && d.path != nil && len(fk.Columns) == 1 {
+			p.hint("if both lead to the same one, say so: unit: (%s, ...) -> %s.(%s, ...); also_unit and unprotected are not built yet",
+				fk.Columns[0], d.path.parent, b.p.unitColumn.text)
+		} else {
+			p.hint("also_unit and unprotected are not built yet: leave the table out")
+		}
+	}
+}
+
+func (b *binding) target(fk sqltype.RelationForeignKey) *boundTable {
+	for _, bt := range b.bound {
+		if bt.rel.Schema == fk.RefSchema && bt.rel.Name == fk.RefTable {
+			return bt
+		}
+	}
+	return nil
+}
+
+// sameWay reports that a foreign key leads where the table's own unit is: it pairs the unit's columns of both tables; or it
+// runs along the declared path, with its columns among the path's, or the path's among its own.
+func (b *binding) sameWay(bt, target *boundTable, fk sqltype.RelationForeignKey) bool {
+	var pairs, path [][2]string
+	for i, c := range fk.Columns {
+		pair := [2]string{c, fk.RefColumns[i]}
+		pairs = append(pairs, pair)
+		own, theirs := bt.table.UnitCol, target.table.UnitCol
+		if own >= 0 && theirs >= 0 && bt.table.Columns[own].Name == pair[0] && target.table.Columns[theirs].Name == pair[1] {
+			return true
+		}
+	}
+	if p := bt.decl.path; p != nil && p.parent == target.decl {
+		for i, c := range p.columns {
+			path = append(path, [2]string{c, p.parentColumns[i]})
+		}
+		within := func(a, of [][2]string) bool {
+			return !slices.ContainsFunc(a, func(x [2]string) bool { return !slices.Contains(of, x) })
+		}
+		return within(pairs, path) || within(path, pairs)
+	}
+	return false
+}

@@ -1,0 +1,194 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Catalogs is a policy bound to a schema: it publishes to each analyst what the policy lets them see. It is immutable.
+type Catalogs struct {
+	policy *Policy
+	order  []*tableDecl
+	tables map[*tableDecl]*plan.Table
+	epoch  string
+}
+
+func newCatalogs(b *binding) *Catalogs {
+	c := &Catalogs{policy: b.p, order: b.p.tables, tables: map[*tableDecl]*plan.Table{}}
+	for d, bt := range b.bound {
+		c.tables[d] = bt.table
+	}
+	c.epoch = c.hash()
+	return c
+}
+
+// OIDs of tables: PostgreSQL's own end below firstOID, dpsql's own tables are below ourOIDs.
+const (
+	ourOIDs = 1 << 16
+	endOIDs = 1 << 31
+)
+
+// numberTables gives each table an OID that follows from its name, and from the others' only where two hashes meet.
+func (b *binding) numberTables() {
+	var all []*plan.Table
+	for _, bt := range b.bound {
+		all = append(all, bt.table)
+	}
+	slices.SortFunc(all, func(x, y *plan.Table) int {
+		return strings.Compare(qualified(x.Schema, x.Name), qualified(y.Schema, y.Name))
+	})
+	taken := map[uint32]bool{}
+	for _, t := range all {
+		h := fnv.New32a()
+		_, _ = io.WriteString(h, qualified(t.Schema, t.Name)) // a hash never fails
+		oid := ourOIDs + h.Sum32()%(endOIDs-ourOIDs)
+		for taken[oid] {
+			if oid++; oid == endOIDs {
+				oid = ourOIDs
+			}
+		}
+		taken[oid] = true
+		t.OID = oid
+	}
+}
+
+// Epoch names everything that changes what a stored release means: tables, types, keys, units, ranges, domains and bounds.
+// Budgets, rights and passwords are not in it.
+func (c *Catalogs) Epoch() string { return c.epoch }
+
+func (c *Catalogs) hash() string {
+	h := sha256.New()
+	q := c.policy.Query
+	_, _ = fmt.Fprintf(h, "dpsql epoch 1 %q %q %d %d %s\n", c.policy.Dataset, c.policy.Unit, q.MaxGroups, q.MaxPublicGroups, q.Bounding)
+	tables := slices.SortedFunc(func(yield func(*plan.Table) bool) {
+		for _, d := range c.order {
+			if !yield(c.tables[d]) {
+				return
+			}
+		}
+	}, func(a, b *plan.Table) int {
+		return strings.Compare(qualified(a.Schema, a.Name), qualified(b.Schema, b.Name))
+	})
+	for _, t := range tables {
+		_, _ = fmt.Fprintf(h, "table %q %q public %t unit %d max %d keys %v\n", t.Schema, t.Name, t.Public, t.UnitCol, t.MaxRows, t.Keys)
+		if p := t.Path; p != nil {
+			_, _ = fmt.Fprintf(h, "path %v %q %q %v\n", p.Columns, p.Parent.Schema, p.Parent.Name, p.ParentColumns)
+		}
+		for _, col := range t.Columns {
+			_, _ = fmt.Fprintf(h, "column %q %d %d notnull %t\n", col.Name, col.Type.OID, col.Type.Typmod, col.NotNull)
+			if col.Range != nil {
+				_, _ = fmt.Fprintf(h, "range %s %s\n", col.Range.Lo, col.Range.Hi)
+			}
+			if col.Step != nil {
+				_, _ = fmt.Fprintf(h, "step %s\n", col.Step)
+			}
+			if d := col.Domain; d != nil {
+				hashDomain(h, d, col.Type)
+			}
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func hashDomain(h io.Writer, d *plan.Domain, t sqltype.Type) {
+	if d.From != nil {
+		_, _ = fmt.Fprintf(h, "from %q %q %d\n", d.From.Schema, d.From.Name, d.FromColumn)
+		return
+	}
+	for _, v := range d.Values {
+		if v == nil {
+			_, _ = fmt.Fprintln(h, "value null")
+		} else {
+			_, _ = fmt.Fprintf(h, "value %q\n", sqltype.FormatText(v, t))
+		}
+	}
+}
+
+// For is the world of one analyst: the tables and columns that `may` lists. Public tables belong to nobody: an analyst who
+// may see anything sees them all. Columns and tables that only a unit path needs are in it, but not to be seen.
+func (c *Catalogs) For(analyst string) (plan.Catalog, error) {
+	a, ok := c.policy.Analyst(analyst)
+	if !ok {
+		return nil, sqlerr.New(sqlerr.InvalidAuth, "role %q does not exist", analyst)
+	}
+	whole := map[*tableDecl]bool{}
+	some := map[*tableDecl]map[string]bool{}
+	for _, g := range a.may {
+		if g.column == "" {
+			whole[g.table] = true
+			continue
+		}
+		if some[g.table] == nil {
+			some[g.table] = map[string]bool{}
+		}
+		some[g.table][g.column] = true
+	}
+	copies := map[*plan.Table]*plan.Table{}
+	for _, d := range c.order {
+		t := *c.tables[d]
+		t.Columns = slices.Clone(t.Columns)
+		for i := range t.Columns {
+			col := &t.Columns[i]
+			col.Visible = col.Visible && (whole[d] || some[d][col.Name] || d.public && len(a.may) > 0)
+		}
+		copies[c.tables[d]] = &t
+	}
+	v := &view{defaultSchema: c.policy.defaultSchema()}
+	for _, d := range c.order {
+		t := copies[c.tables[d]]
+		if t.Path != nil {
+			p := *t.Path
+			p.Parent = copies[p.Parent]
+			t.Path = &p
+		}
+		for i := range t.Columns {
+			if dom := t.Columns[i].Domain; dom != nil && dom.From != nil {
+				t.Columns[i].Domain = &plan.Domain{From: copies[dom.From], FromColumn: dom.FromColumn}
+			}
+		}
+		if slices.ContainsFunc(t.Columns, func(c plan.TableColumn) bool { return c.Visible }) {
+			v.tables = append(v.tables, t)
+		}
+	}
+	return v, nil
+}
+
+// view is one analyst's catalog.
+type view struct {
+	defaultSchema string
+	tables        []*plan.Table // those to be seen
+}
+
+// Table resolves a name; without a schema it means the backend's default one.
+func (v *view) Table(schema, name string) (*plan.Table, bool) {
+	if schema == "" {
+		schema = v.defaultSchema
+	}
+	for _, t := range v.tables {
+		if t.Schema == schema && t.Name == name {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+// TableNames lists the tables in the policy's order, as they are written.
+func (v *view) TableNames() []string {
+	out := make([]string, len(v.tables))
+	for i, t := range v.tables {
+		out[i] = qualified(t.Schema, t.Name)
+		if t.Schema == v.defaultSchema {
+			out[i] = quoteName(t.Name)
+		}
+	}
+	return out
+}

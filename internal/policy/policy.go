@@ -1,0 +1,188 @@
+// Package policy reads the owner's policy file (design section 2), checks it against the live schema and publishes from it
+// the catalog that each analyst sees. Every mistake of a file is reported at once, with line and column; what is not known,
+// not built yet, missing or out of range is an error, never read and ignored.
+package policy
+
+import (
+	"os"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// Policy is a policy file as it was read: defaults filled in, names resolved within the file, not yet checked against a
+// database. Numbers mean the float64 nearest to what is written. Relative paths are relative to the file's folder.
+type Policy struct {
+	Name    string // the file, for messages
+	Dataset string // also the database name that clients connect to
+	People  string // = Dataset, so far
+	Backend Backend
+
+	Unit       dp.Unit // "patients.patient_id", as written
+	unitTable  *tableDecl
+	unitColumn word
+	tables     []*tableDecl // in the file's order
+
+	Budget           Budget
+	Query            Query
+	Analysts         []*Analyst // in the file's order
+	Ledger           Ledger
+	Cache            Cache
+	Listen           string // host:port, loopback only
+	StatementTimeout time.Duration
+}
+
+// Backend is the database of people: exactly one of Postgres and DuckDB is set.
+type Backend struct {
+	Postgres string // connection string
+	DuckDB   string // path of the database file
+	Settings map[string]string
+}
+
+// Budget is what the data set's analysts may spend together, for ever.
+type Budget struct {
+	Epsilon, Delta float64
+	Accountant     string // "rdp" or "pure"
+}
+
+// Query is what one statement costs and how it is bounded, where the session says nothing else.
+type Query struct {
+	Epsilon         float64
+	Delta           float64 // of one statement that selects groups
+	Mechanism       string  // "auto", "laplace" or "gaussian"
+	Bounding        string  // "linf"
+	MaxGroups       uint64  // groups to which one unit contributes (L0)
+	MaxPublicGroups int
+}
+
+// Analyst is one who may connect.
+type Analyst struct {
+	Name            string
+	Verifier        string  // SCRAM-SHA-256 verifier in PostgreSQL's form
+	Epsilon         float64 // of the data set's budget: a quota
+	Share           float64 // Epsilon / the data set's, in (0, 1], rounded down
+	MaxQueryEpsilon float64
+	may             []grant
+}
+
+// Ledger is where the budget is kept.
+type Ledger struct{ SQLite string }
+
+// Cache says how long and to whom stored releases are shown again.
+type Cache struct {
+	TTL   time.Duration
+	Scope string // "data_set" or "analyst"
+}
+
+// RelationName names a table for a backend; an empty schema is the backend's default one.
+type RelationName struct{ Schema, Name string }
+
+// Load reads and checks a policy file; see Parse.
+func Load(path string) (*Policy, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, text)
+}
+
+// Relations lists the tables that the policy names, for the backend to describe.
+func (p *Policy) Relations() []RelationName {
+	out := make([]RelationName, len(p.tables))
+	for i, t := range p.tables {
+		out[i] = RelationName{t.schema, t.name}
+	}
+	return out
+}
+
+// Analyst finds an analyst by name.
+func (p *Policy) Analyst(name string) (*Analyst, bool) {
+	for _, a := range p.Analysts {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return nil, false
+}
+
+// defaultSchema is the schema of names that are written without one.
+func (p *Policy) defaultSchema() string {
+	if p.Backend.DuckDB != "" {
+		return "main"
+	}
+	return "public"
+}
+
+// tableDecl is one table of the file. schema is empty where the backend's default schema is meant.
+type tableDecl struct {
+	at           position
+	schema, name string
+	public       bool
+	pathGiven    bool // the key is there, whatever it says
+	path         *pathDecl
+	maxRows      uint64
+	maxRowsAt    position
+	columns      []*columnDecl
+	allColumns   bool // a public table that lists none: all are visible
+}
+
+func (t *tableDecl) String() string { return qualified(t.schema, t.name) }
+
+func (t *tableDecl) column(name string) *columnDecl {
+	for _, c := range t.columns {
+		if c.name.text == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// pathDecl is "columns -> parent.columns".
+type pathDecl struct {
+	at            position
+	columns       []string
+	parent        *tableDecl
+	parentColumns []string
+}
+
+// columnDecl is one column of the file.
+type columnDecl struct {
+	name        word
+	lo, hi      *decimal.Decimal
+	rangeAt     position
+	step        *decimal.Decimal
+	stepAt      position
+	values      []valueDecl
+	valuesAt    position
+	hasValues   bool
+	from        *fromDecl
+	description string
+}
+
+// valueDecl is one value of a domain, as text.
+type valueDecl struct {
+	word
+	null bool
+}
+
+// fromDecl is a domain taken from a public table.
+type fromDecl struct {
+	at     position
+	table  *tableDecl
+	column string
+}
+
+// grant is one entry of an analyst's `may`: a table, or one of its columns.
+type grant struct {
+	at     position
+	table  *tableDecl
+	column string // "" = all
+}
+
+// word is a name or text with its place.
+type word struct {
+	position
+	text string
+}

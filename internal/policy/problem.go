@@ -1,0 +1,102 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// position is a place in the file: 1-based line and column (in characters).
+type position struct{ line, col int }
+
+// Problem is one mistake in a policy file.
+type Problem struct {
+	Line, Col     int
+	Message, Hint string
+}
+
+// Error is all that is wrong with a policy, in the file's order.
+type Error struct {
+	File     string
+	Problems []Problem
+}
+
+// maxProblems keeps the report of a hopeless file readable.
+const maxProblems = 100
+
+// Error is one line a problem, as compilers write them.
+func (e *Error) Error() string {
+	var b strings.Builder
+	for i, p := range e.Problems {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s:%d:%d: %s", e.File, p.Line, p.Col, p.Message)
+		if p.Hint != "" {
+			fmt.Fprintf(&b, " (%s)", p.Hint)
+		}
+	}
+	return b.String()
+}
+
+// problems collects mistakes.
+type problems struct{ list []Problem }
+
+func (ps *problems) add(at position, format string, args ...any) *Problem {
+	ps.list = append(ps.list, Problem{Line: max(at.line, 1), Col: max(at.col, 1), Message: fmt.Sprintf(format, args...)})
+	return &ps.list[len(ps.list)-1]
+}
+
+func (p *Problem) hint(format string, args ...any) { p.Hint = fmt.Sprintf(format, args...) }
+
+// err is all of them as one error, or nil.
+func (ps *problems) err(file string) error {
+	if len(ps.list) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(ps.list, func(a, b Problem) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Col - b.Col
+	})
+	list := slices.Compact(ps.list)
+	if len(list) > maxProblems {
+		list = append(list[:maxProblems:maxProblems], Problem{Line: list[maxProblems].Line, Col: list[maxProblems].Col,
+			Message: fmt.Sprintf("%d more problems from here on", len(list)-maxProblems)})
+	}
+	return &Error{File: file, Problems: list}
+}
+
+// nearest finds the name that a misspelt one most likely meant: within a third of its letters, else "".
+func nearest(name string, known []string) string {
+	best, least := "", len([]rune(name))/3+2
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to insert, drop or change.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range x {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range y {
+			change := diagonal
+			if x[i] != y[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(y)]
+}

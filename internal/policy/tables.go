@@ -1,0 +1,339 @@
+package policy
+
+import (
+	"github.com/goccy/go-yaml/ast"
+	"github.com/shopspring/decimal"
+)
+
+// maxDescription limits descriptions, which are published in the catalog.
+const maxDescription = 1000
+
+// maxDomain limits the values of one column.
+const maxDomain = 1_000_000
+
+func (f *file) tables(n ast.Node) {
+	entries, ok := f.mapping(n, "tables")
+	if !ok {
+		return
+	}
+	if len(entries) == 0 {
+		f.add(at(n), "tables lists no table")
+	}
+	for _, e := range entries {
+		parts, err := parseDotted(e.key.text, 2)
+		if err != nil {
+			f.add(e.key.position, "tables: %v", err).hint("a table is name or schema.name; names with other signs go into double quotes")
+			continue
+		}
+		t := &tableDecl{at: e.key.position, name: parts[len(parts)-1]}
+		if len(parts) == 2 && parts[0] != f.p.defaultSchema() {
+			t.schema = parts[0]
+		}
+		for _, other := range f.p.tables {
+			if other.schema == t.schema && other.name == t.name {
+				f.add(e.key.position, "table %s is given twice", t).hint("first on line %d", other.at.line)
+			}
+		}
+		f.p.tables = append(f.p.tables, t)
+		f.table(t, e.value)
+	}
+}
+
+func (f *file) table(t *tableDecl, n ast.Node) {
+	what := "table " + t.String()
+	var columns, path ast.Node
+	f.fields(n, what, []field{
+		{name: "public", read: func(n ast.Node) { t.public = f.flag(n, what+": public") }},
+		{name: "unit", read: func(n ast.Node) { path, t.pathGiven = n, true }},
+		{name: "max_rows_per_unit", read: func(n ast.Node) {
+			if f.auto(n, what+": max_rows_per_unit") {
+				return
+			}
+			if x, where, ok := f.count(n, what+": max_rows_per_unit", maxRowsLimit); ok {
+				t.maxRows, t.maxRowsAt = uint64(x), where
+			}
+		}},
+		{name: "columns", read: func(n ast.Node) { columns = n }},
+		{name: "also_unit"},
+		{name: "unprotected"},
+	})
+	if t.public && (path != nil || t.maxRowsAt.line > 0) {
+		f.add(t.at, "%s is public: it has neither unit nor max_rows_per_unit", what)
+		path = nil
+	}
+	if path != nil {
+		f.later = append(f.later, func() { f.unitPath(t, path, what) })
+	}
+	switch {
+	case columns != nil:
+		f.columns(t, columns, what)
+	case t.public:
+		t.allColumns = true
+	default:
+		f.add(t.at, "%s: columns is missing", what).hint("a column that is not listed does not exist for analysts")
+	}
+}
+
+func (f *file) columns(t *tableDecl, n ast.Node, what string) {
+	entries, ok := f.mapping(n, what+": columns")
+	if !ok {
+		return
+	}
+	for _, e := range entries {
+		c := &columnDecl{name: e.key}
+		if len(e.key.text) > maxName {
+			f.add(e.key.position, "%s: the column name %q is longer than %d bytes", what, clip(e.key.text), maxName)
+		}
+		t.columns = append(t.columns, c)
+		f.column(t, c, e.value)
+	}
+}
+
+func (f *file) column(t *tableDecl, c *columnDecl, n ast.Node) {
+	what := "column " + t.String() + "." + clip(c.name.text)
+	f.fields(n, what, []field{
+		{name: "range", read: func(n ast.Node) { f.interval(c, n, what+": range") }},
+		{name: "values", read: func(n ast.Node) { f.values(c, n, what+": values") }},
+		{name: "step", read: func(n ast.Node) {
+			d, where, ok := f.decimal(n, what+": step")
+			switch {
+			case !ok:
+			case d.Sign() <= 0:
+				f.add(where, "%s: step must be above 0", what)
+			default:
+				c.step, c.stepAt = &d, where
+			}
+		}},
+		{name: "description", read: func(n ast.Node) {
+			w, ok := f.text(n, what+": description")
+			if ok && len(w.text) > maxDescription {
+				f.add(w.position, "%s: the description is longer than %d bytes", what, maxDescription)
+			}
+			c.description = w.text
+		}},
+		{name: "other"},
+		{name: "also_unit"},
+		{name: "unprotected"},
+	})
+	if t.public && (c.lo != nil || c.step != nil) {
+		f.add(c.name.position, "%s: a public table's columns have neither range nor step", what).hint("its values are answered exactly")
+	}
+	if c.step != nil && c.lo != nil && c.lo.LessThan(*c.hi) && c.step.GreaterThan(c.hi.Sub(*c.lo)) {
+		f.add(c.stepAt, "%s: step is wider than the range", what)
+	}
+}
+
+func (f *file) interval(c *columnDecl, n ast.Node, what string) {
+	if f.auto(n, what) {
+		return
+	}
+	ends, ok := f.items(n, what)
+	if !ok {
+		return
+	}
+	if len(ends) != 2 {
+		f.add(at(n), "%s must be [lowest, highest]", what)
+		return
+	}
+	var d [2]decimal.Decimal
+	for i, e := range ends {
+		x, _, good := f.decimal(e, what)
+		d[i], ok = x, ok && good
+	}
+	switch {
+	case !ok:
+	case d[0].GreaterThan(d[1]):
+		f.add(at(n), "%s: %s is above %s", what, d[0], d[1])
+	default:
+		c.lo, c.hi, c.rangeAt = &d[0], &d[1], at(n)
+	}
+}
+
+func (f *file) values(c *columnDecl, n ast.Node, what string) {
+	if f.auto(n, what) {
+		return
+	}
+	c.valuesAt, c.hasValues = at(n), true
+	if _, isMap := n.(*ast.MappingNode); isMap {
+		f.fields(n, what, []field{
+			{name: "from", required: true, read: func(n ast.Node) {
+				if w, ok := f.text(n, what+".from"); ok {
+					f.later = append(f.later, func() { c.from = f.domainFrom(w, what) })
+				}
+			}},
+			{name: "other"},
+		})
+		return
+	}
+	list, ok := f.items(n, what)
+	switch {
+	case !ok:
+		return
+	case len(list) == 0:
+		f.add(at(n), "%s is empty", what)
+	case len(list) > maxDomain:
+		f.add(at(n), "%s has more than %d entries", what, maxDomain)
+		return
+	}
+	for _, it := range list {
+		if s, ok := f.scalar(it, what); ok {
+			c.values = append(c.values, valueDecl{s.word, s.null})
+		}
+	}
+}
+
+func (f *file) domainFrom(w word, what string) *fromDecl {
+	parts, err := parseDotted(w.text, 3)
+	if err != nil || len(parts) < 2 {
+		f.add(w.position, "%s.from must be table.column, not %q", what, clip(w.text))
+		return nil
+	}
+	table, column := parts[:len(parts)-1], parts[len(parts)-1]
+	t := f.find(table)
+	if t == nil {
+		f.unknownTable(w.position, what+".from", table)
+		return nil
+	}
+	if !t.public {
+		f.add(w.position, "%s.from: %s is not public", what, t).hint("what is in a private table is private, its list of values too")
+		return nil
+	}
+	return &fromDecl{w.position, t, column}
+}
+
+// find resolves [schema,] table among the listed ones.
+func (f *file) find(name []string) *tableDecl {
+	schema := ""
+	if len(name) == 2 && name[0] != f.p.defaultSchema() {
+		schema = name[0]
+	}
+	for _, t := range f.p.tables {
+		if t.schema == schema && t.name == name[len(name)-1] {
+			return t
+		}
+	}
+	return nil
+}
+
+func (f *file) unknownTable(where position, what string, name []string) {
+	var known []string
+	for _, t := range f.p.tables {
+		known = append(known, t.String())
+	}
+	p := f.add(where, "%s: no table %s is listed", what, qualified(name...))
+	if near := nearest(qualified(name...), known); near != "" {
+		p.hint("did you mean %s?", near)
+	}
+}
+
+func (f *file) unitPath(t *tableDecl, n ast.Node, what string) {
+	w, ok := f.text(n, what+": unit")
+	if !ok {
+		return
+	}
+	ref, err := parsePath(w.text)
+	if err != nil {
+		f.add(w.position, "%s: unit: %v", what, err).
+			hint("write column -> table.column or (a, b) -> table.(a, b), the latter in quotes inside { }")
+		return
+	}
+	name := []string{ref.schema, ref.table}
+	if ref.schema == "" {
+		name = name[1:]
+	}
+	parent := f.find(name)
+	switch {
+	case parent == nil:
+		f.unknownTable(w.position, what+": unit", name)
+		return
+	case parent.public:
+		f.add(w.position, "%s: unit leads to %s, which is public", what, parent)
+		return
+	}
+	t.path = &pathDecl{w.position, ref.columns, parent, ref.parentColumns}
+}
+
+// unitPaths checks that every private table reaches the unit's table, and that this one needs no path.
+func (f *file) unitPaths() {
+	root := f.p.unitTable
+	for _, t := range f.p.tables {
+		switch {
+		case root == nil || t.public:
+		case t == root && t.path != nil:
+			f.add(t.path.at, "table %s holds the unit itself: it needs no unit", t)
+		case t == root:
+		case t.path == nil && !t.pathGiven:
+			f.add(t.at, "table %s has neither unit nor public: true", t).
+				hint("say by which column its rows belong to somebody: unit: column -> %s", qualified(root.schema, root.name, f.p.unitColumn.text))
+		case f.cyclic(t):
+			f.add(t.path.at, "table %s: its unit leads in a circle", t)
+		}
+	}
+}
+
+func (f *file) cyclic(t *tableDecl) bool {
+	for i := 0; i <= len(f.p.tables); i++ {
+		if t.path == nil {
+			return false
+		}
+		t = t.path.parent
+	}
+	return true
+}
+
+func (f *file) may(n ast.Node, a *Analyst, what string) {
+	list, ok := f.items(n, what)
+	if !ok {
+		return
+	}
+	for _, it := range list {
+		w, ok := f.text(it, what)
+		if !ok {
+			continue
+		}
+		parts, err := parseDotted(w.text, 3)
+		if err != nil {
+			f.add(w.position, "%s: %v", what, err)
+			continue
+		}
+		f.grant(a, w, parts, what)
+	}
+}
+
+// grant resolves table, schema.table, table.column and schema.table.column; what could be two of them is refused.
+func (f *file) grant(a *Analyst, w word, parts []string, what string) {
+	var found []grant
+	if len(parts) <= 2 {
+		if t := f.find(parts); t != nil {
+			found = append(found, grant{w.position, t, ""})
+		}
+	}
+	if len(parts) >= 2 {
+		column := parts[len(parts)-1]
+		if t := f.find(parts[:len(parts)-1]); t != nil {
+			if t.column(column) == nil && !t.allColumns {
+				if len(found) == 0 {
+					p := f.add(w.position, "%s: table %s lists no column %s", what, t, clip(column))
+					var known []string
+					for _, c := range t.columns {
+						known = append(known, c.name.text)
+					}
+					if near := nearest(column, known); near != "" {
+						p.hint("did you mean %s.%s?", t, near)
+					}
+					return
+				}
+			} else {
+				found = append(found, grant{w.position, t, column})
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		f.unknownTable(w.position, what, parts)
+	case 1:
+		a.may = append(a.may, found[0])
+	default:
+		f.add(w.position, "%s: %s is both a table and a column", what, clip(w.text)).hint("write schema.table.column")
+	}
+}
