@@ -41,6 +41,7 @@ var (
 	NoActiveTx        = reg("no_active_transaction", "25P01")
 	InvalidSavepoint  = reg("invalid_savepoint", "3B001")
 	DuplicatePortal   = reg("duplicate_portal", "42P03")
+	SessionLimit      = reg("session_limit", "53400")
 	PortalState       = reg("portal_state", "55000")
 	CantChangeParam   = reg("cannot_change_parameter", "55P02")
 	ReadOnly          = reg("read_only", "25006")

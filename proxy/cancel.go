@@ -1,0 +1,46 @@
+package proxy
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// errCanceled is why a statement's context ended: its client said so.
+var errCanceled = errors.New("canceled by the client")
+
+// cancel ends the running statement of the session that the request names, if the key is that session's. An idle session is
+// left alone, and nothing is told to the asker.
+func (srv *server) cancel(m *pgproto3.CancelRequest) {
+	srv.mu.Lock()
+	s := srv.sessions[m.ProcessID]
+	srv.mu.Unlock()
+	if s == nil || subtle.ConstantTimeCompare(s.key[:], m.SecretKey) != 1 {
+		return
+	}
+	s.cancelRunning()
+}
+
+func (s *session) cancelRunning() {
+	s.runMu.Lock()
+	defer s.runMu.Unlock()
+	if s.cancelRun != nil {
+		s.cancelRun(errCanceled)
+	}
+}
+
+// running gives the context of one statement, which a CancelRequest ends. done must be called when it is over.
+func (s *session) running() (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(s.srv.ctx)
+	s.runMu.Lock()
+	s.cancelRun = cancel
+	s.runMu.Unlock()
+	return ctx, func() {
+		s.runMu.Lock()
+		s.cancelRun = nil
+		s.runMu.Unlock()
+		cancel(nil)
+	}
+}

@@ -1,0 +1,210 @@
+package proxy
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// runSession executes a session statement.
+func (s *session) runSession(st *statement) (*engine.Answer, error) {
+	switch n := st.node.(type) {
+	case *pgsyntax.Begin:
+		return s.runBegin(n)
+	case *pgsyntax.Commit:
+		return s.runCommit(n)
+	case *pgsyntax.Rollback:
+		return s.runRollback(n)
+	case *pgsyntax.Savepoint:
+		return s.runSavepoint(n)
+	case *pgsyntax.Release:
+		return s.runRelease(n)
+	case *pgsyntax.SetTransaction:
+		return s.runSetTransaction(n)
+	case *pgsyntax.Set:
+		return s.runSet(n)
+	case *pgsyntax.Reset:
+		return s.runReset(n)
+	case *pgsyntax.Show:
+		return s.runShow(n)
+	case *pgsyntax.Deallocate:
+		return s.runDeallocate(n)
+	case *pgsyntax.Discard:
+		return s.runDiscard(n)
+	case *pgsyntax.CloseCursor:
+		return s.runClose(n)
+	case *pgsyntax.Unlisten:
+		return tag("UNLISTEN")
+	}
+	return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
+}
+
+func (s *session) runSet(n *pgsyntax.Set) (*engine.Answer, error) {
+	if n.Local && !s.tx.block {
+		s.warn(sqlerr.NoActiveTx, "SET LOCAL can only be used in transaction blocks")
+	}
+	var err error
+	switch {
+	case isMode(n.Name):
+		err = s.setModeByName(n)
+	case n.Default:
+		err = s.set.reset(n.Name, n.Local)
+	default:
+		err = s.set.assign(n.Name, n.Values, n.Local)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tag("SET")
+}
+
+func isMode(name string) bool {
+	return name == modeIsolation || name == modeReadOnly || name == modeDeferrable
+}
+
+// setModeByName is SET transaction_isolation = ...: it lasts as long as the transaction.
+func (s *session) setModeByName(n *pgsyntax.Set) error {
+	list := n.Values
+	if n.Default {
+		list = []string{s.set.get("default_" + n.Name)}
+	}
+	p := parameters[n.Name]
+	v, err := p.check(p, list)
+	if err == nil {
+		s.tx.setMode(n.Name, v)
+	}
+	return err
+}
+
+func (s *session) runReset(n *pgsyntax.Reset) (*engine.Answer, error) {
+	var err error
+	switch {
+	case n.All:
+		err = s.set.resetAll()
+	case isMode(n.Name):
+		s.tx.setMode(n.Name, s.set.get("default_"+n.Name))
+	default:
+		err = s.set.reset(n.Name, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tag("RESET")
+}
+
+// describe gives SHOW's columns, which carry the setting's name as PostgreSQL spells it.
+func (s *settings) describe(n *pgsyntax.Show) ([]engine.Column, error) {
+	if n.All {
+		return []engine.Column{{Name: "name", Type: sqltype.Text}, {Name: "setting", Type: sqltype.Text}, {Name: "description", Type: sqltype.Text}}, nil
+	}
+	name := n.Name
+	if strings.HasPrefix(name, enginePrefix) {
+		if _, ok, err := s.engine.Show(name); err != nil || !ok {
+			return nil, cmp.Or(err, unknownParameter(name))
+		}
+	} else {
+		p, err := findParameter(name)
+		if err != nil {
+			return nil, err
+		}
+		name = p.name
+	}
+	return []engine.Column{{Name: name, Type: sqltype.Text}}, nil
+}
+
+func (s *session) runShow(n *pgsyntax.Show) (*engine.Answer, error) {
+	if n.All {
+		return s.showAll(), nil
+	}
+	v, err := s.show(n.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &engine.Answer{Tag: "SHOW", Rows: [][]sqltype.Value{textRow(v)}}, nil
+}
+
+func (s *session) show(name string) (string, error) {
+	if strings.HasPrefix(name, enginePrefix) {
+		v, ok, err := s.engine.Show(name)
+		if err == nil && !ok {
+			err = unknownParameter(name)
+		}
+		return v, err
+	}
+	if _, err := findParameter(name); err != nil {
+		return "", err
+	}
+	if isMode(name) {
+		if v, ok := s.tx.modes[name]; ok {
+			return v, nil
+		}
+		return s.set.get("default_" + name), nil
+	}
+	return s.set.get(name), nil
+}
+
+// hidden are the settings that SHOW ALL leaves out, as PostgreSQL's does.
+var hidden = map[string]bool{"is_superuser": true, "role": true, "session_authorization": true}
+
+func (s *session) showAll() *engine.Answer {
+	a := &engine.Answer{Tag: "SHOW"}
+	for _, name := range allNames {
+		if v, err := s.show(name); err == nil && !hidden[name] {
+			a.Rows = append(a.Rows, textRow(parameters[name].name, v, parameters[name].about))
+		}
+	}
+	return a
+}
+
+func (s *session) runDeallocate(n *pgsyntax.Deallocate) (*engine.Answer, error) {
+	if n.All {
+		s.dropStatements()
+		return tag("DEALLOCATE ALL")
+	}
+	if _, ok := s.statements[n.Name]; !ok || n.Name == "" {
+		return nil, sqlerr.New(sqlerr.InvalidStatement, "prepared statement \"%s\" does not exist", n.Name)
+	}
+	delete(s.statements, n.Name)
+	return tag("DEALLOCATE")
+}
+
+// dropStatements forgets the named statements; the unnamed one is not DEALLOCATE's.
+func (s *session) dropStatements() {
+	for name := range s.statements {
+		if name != "" {
+			delete(s.statements, name)
+		}
+	}
+}
+
+func (s *session) runDiscard(n *pgsyntax.Discard) (*engine.Answer, error) {
+	if n.What == "ALL" {
+		if s.tx.block {
+			return nil, sqlerr.New(sqlerr.ActiveTx, "DISCARD ALL cannot run inside a transaction block")
+		}
+		if err := s.set.resetAll(); err != nil {
+			return nil, err
+		}
+		s.dropStatements()
+		s.dropPortals(-1)
+	}
+	return tag(fmt.Sprintf("DISCARD %s", n.What))
+}
+
+// runClose closes cursors, which are portals by another name.
+func (s *session) runClose(n *pgsyntax.CloseCursor) (*engine.Answer, error) {
+	if n.All {
+		s.dropPortals(-1)
+		return tag("CLOSE CURSOR ALL")
+	}
+	if _, ok := s.portals[n.Name]; !ok {
+		return nil, sqlerr.New(sqlerr.InvalidPortal, "cursor \"%s\" does not exist", n.Name)
+	}
+	delete(s.portals, n.Name)
+	return tag("CLOSE CURSOR")
+}

@@ -1,0 +1,109 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+func errStopping() *sqlerr.Error {
+	return sqlerr.New(sqlerr.AdminShutdown, "terminating connection due to administrator command")
+}
+
+func errTooManyClients() *sqlerr.Error {
+	return sqlerr.New(sqlerr.TooManyConns, "sorry, too many clients already")
+}
+
+func errAborted() *sqlerr.Error {
+	return sqlerr.New(sqlerr.InvalidTxState, "current transaction is aborted, commands ignored until end of transaction block")
+}
+
+// shown turns any error into what the client may see; what it may not see is logged.
+func (s *session) shown(err error) *sqlerr.Error {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		s.log.Error("internal error", "error", redact(err))
+		return sqlerr.New(sqlerr.Internal, "internal error").WithHint("The proxy's log has the cause.")
+	}
+	if cause := e.Unwrap(); cause != nil {
+		s.log.Warn("statement failed", "code", e.Code, "id", e.ID, "cause", redact(cause))
+	}
+	return e
+}
+
+// runError is shown for a statement that was running: a statement that the client or a stop cancelled says so, whatever the
+// engine made of it.
+func runError(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	if id := sqlerr.ID(err); id != "" && id != sqlerr.ResourceFailure.ID && id != sqlerr.QueryCanceled.ID {
+		return err
+	}
+	if errors.Is(context.Cause(ctx), errShutdown) {
+		return errStopping().WithCause(err)
+	}
+	return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
+}
+
+// sendError writes an ErrorResponse. text is the message's text that the error's position is in.
+func (s *session) sendError(severity string, e *sqlerr.Error, text string) {
+	s.be.Send(&pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: e.Code, Message: clean(e.Message), Detail: clean(e.Detail),
+		Hint: clean(e.Hint), Position: position(e.Pos, text)})
+}
+
+// position turns a 1-based byte offset into PostgreSQL's 1-based count of characters; 0 for none.
+func position(pos int, text string) int32 {
+	if pos < 1 || pos > len(text)+1 {
+		return 0
+	}
+	return int32(utf8.RuneCountInString(text[:pos-1]) + 1)
+}
+
+// clean makes a field safe for a NUL-terminated string.
+func clean(s string) string {
+	for i := 0; i < len(s); i++ {
+		if s[i] == 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// severities orders what client_min_messages may hold.
+var severities = map[string]int{"debug5": 1, "debug4": 2, "debug3": 3, "debug2": 4, "debug1": 5, "debug": 4, "log": 6, "notice": 8, "warning": 9, "error": 10}
+
+// notice sends a NOTICE, unless the client wants less.
+func (s *session) notice(text string) {
+	s.sendNotice("notice", "NOTICE", "00000", text)
+}
+
+// warn sends a WARNING.
+func (s *session) warn(k sqlerr.Kind, text string) { s.sendNotice("warning", "WARNING", k.Code, text) }
+
+func (s *session) sendNotice(level, severity, code, text string) {
+	if severities[s.set.get("client_min_messages")] > severities[level] {
+		return
+	}
+	s.be.Send(&pgproto3.NoticeResponse{Severity: severity, SeverityUnlocalized: severity, Code: code, Message: clean(text)})
+}
+
+// literals are what an error's text may quote of a statement or of data: strings in any quotes, key values and numbers.
+var literals = regexp.MustCompile(`'(?:[^']|'')*'?|"(?:[^"]|"")*"?|\$\w*\$.*|=\([^)]*\)?|\b\d[\w.]*`)
+
+const maxLogged = 500
+
+// redact is an error's text for the log, without literals. Its type comes along, so that what was cut can be found.
+func redact(err error) string {
+	text := literals.ReplaceAllString(err.Error(), "?")
+	if len(text) > maxLogged {
+		text = text[:maxLogged] + "..."
+	}
+	return fmt.Sprintf("%T: %s", err, text)
+}

@@ -1,0 +1,257 @@
+package proxy
+
+import (
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// extended serves one message of the extended protocol. After an error everything up to Sync is skipped.
+func (s *session) extended(msg pgproto3.FrontendMessage) error {
+	var text string
+	var err error
+	switch m := msg.(type) {
+	case *pgproto3.Parse:
+		text = m.Query
+		err = s.parseMessage(m)
+	case *pgproto3.Bind:
+		text, err = s.bind(m)
+	case *pgproto3.Describe:
+		err = s.describe(m)
+	case *pgproto3.Execute:
+		text, err = s.execute(m)
+	case *pgproto3.Close:
+		err = s.closeMessage(m)
+	case *pgproto3.Flush:
+		return s.flush()
+	}
+	if err == errQuiet {
+		return err
+	}
+	if err != nil {
+		s.fail(err, text)
+		s.skipping = true
+	}
+	return nil
+}
+
+// sync ends the messages since the last one, and with them the implicit transaction.
+func (s *session) sync() error {
+	s.skipping = false
+	s.endImplicit()
+	return s.ready()
+}
+
+func (s *session) parseMessage(m *pgproto3.Parse) error {
+	if err := validName(m.Name); err != nil {
+		return err
+	}
+	if m.Name == "" { // also where the new one fails
+		delete(s.statements, "")
+	}
+	s.beginImplicit()
+	parsed, err := s.parse(m.Query)
+	if err != nil {
+		return err
+	}
+	if len(parsed) > 1 {
+		return sqlerr.New(sqlerr.Syntax, "cannot insert multiple commands into a prepared statement")
+	}
+	st := parsed[0]
+	_, empty := st.Node.(*pgsyntax.Empty)
+	if s.tx.failed() && !empty && !endsTransaction(st.Node) {
+		return errAborted()
+	}
+	oids := make([]sqltype.OID, len(m.ParameterOIDs))
+	for i, oid := range m.ParameterOIDs {
+		oids[i] = sqltype.OID(oid)
+	}
+	p, err := s.prepare(st, m.Query, oids)
+	if err != nil {
+		return err
+	}
+	if _, taken := s.statements[m.Name]; taken {
+		return sqlerr.New(sqlerr.DuplicateStmt, "prepared statement \"%s\" already exists", m.Name)
+	}
+	if len(s.statements) >= s.srv.opts.MaxStatements {
+		return sqlerr.New(sqlerr.SessionLimit, "a session can hold %d prepared statements", s.srv.opts.MaxStatements).
+			WithHint("Close those that are not needed any more (DEALLOCATE).")
+	}
+	s.statements[m.Name] = p
+	s.be.Send(&pgproto3.ParseComplete{})
+	return nil
+}
+
+func validName(name string) error { return sqltype.ValidText([]byte(name)) }
+
+func (s *session) findStatement(name string) (*statement, error) {
+	if st, ok := s.statements[name]; ok {
+		return st, nil
+	}
+	if name == "" {
+		return nil, sqlerr.New(sqlerr.InvalidStatement, "unnamed prepared statement does not exist")
+	}
+	return nil, sqlerr.New(sqlerr.InvalidStatement, "prepared statement \"%s\" does not exist", name)
+}
+
+func (s *session) findPortal(name string) (*portal, error) {
+	if p, ok := s.portals[name]; ok {
+		return p, nil
+	}
+	return nil, sqlerr.New(sqlerr.InvalidPortal, "portal \"%s\" does not exist", name)
+}
+
+// bind makes a portal of a statement and its arguments, and gives the statement's text for positions.
+func (s *session) bind(m *pgproto3.Bind) (string, error) {
+	if err := validName(m.DestinationPortal + m.PreparedStatement); err != nil {
+		return "", err
+	}
+	st, err := s.findStatement(m.PreparedStatement)
+	if err != nil {
+		return "", err
+	}
+	s.beginImplicit()
+	if n := len(m.ParameterFormatCodes); n > 1 && n != len(m.Parameters) {
+		return "", protocolError("bind message has %d parameter formats but %d parameters", n, len(m.Parameters))
+	}
+	if len(m.Parameters) != len(st.params) {
+		return "", protocolError("bind message supplies %d parameters, but prepared statement \"%s\" requires %d", len(m.Parameters), m.PreparedStatement, len(st.params))
+	}
+	if s.tx.failed() && (!endsTransaction(st.node) || len(st.params) > 0) {
+		return "", errAborted()
+	}
+	if _, taken := s.portals[m.DestinationPortal]; taken && m.DestinationPortal != "" {
+		return "", sqlerr.New(sqlerr.DuplicatePortal, "cursor \"%s\" already exists", m.DestinationPortal)
+	}
+	if len(s.portals) >= s.srv.opts.MaxPortals {
+		return "", sqlerr.New(sqlerr.SessionLimit, "a session can hold %d portals", s.srv.opts.MaxPortals).WithHint("Close those that are not needed any more.")
+	}
+	args, err := decodeArgs(m, st)
+	if err != nil {
+		return st.text, err
+	}
+	formats, err := resultFormats(m.ResultFormatCodes, st)
+	if err != nil {
+		return "", err
+	}
+	s.portals[m.DestinationPortal] = &portal{name: m.DestinationPortal, statement: st, args: args, formats: formats, depth: len(s.tx.saves)}
+	s.be.Send(&pgproto3.BindComplete{})
+	return "", nil
+}
+
+func decodeArgs(m *pgproto3.Bind, st *statement) ([]sqltype.Value, error) {
+	args := make([]sqltype.Value, len(m.Parameters))
+	for i, raw := range m.Parameters {
+		format := formatOf(m.ParameterFormatCodes, i)
+		if format != sqltype.TextFormat && format != sqltype.BinaryFormat {
+			return nil, sqlerr.New(sqlerr.InvalidParam, "unsupported format code: %d", format)
+		}
+		if raw == nil {
+			continue
+		}
+		v, err := sqltype.Decode(raw, st.params[i], format)
+		if e, ok := err.(*sqlerr.Error); ok {
+			e.Pos = 0 // a position in the parameter is none in the statement
+			if sqlerr.InvalidBinary.ID == e.ID {
+				return nil, sqlerr.New(sqlerr.InvalidBinary, "incorrect binary data format in bind parameter %d", i+1).WithDetail("%s", e.Message)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		args[i] = v
+	}
+	return args, nil
+}
+
+func resultFormats(codes []int16, st *statement) ([]int16, error) {
+	if !st.rows {
+		return nil, nil
+	}
+	if n := len(codes); n > 1 && n != len(st.columns) {
+		return nil, protocolError("bind message has %d result formats but query has %d columns", n, len(st.columns))
+	}
+	for _, c := range codes {
+		if c != sqltype.TextFormat && c != sqltype.BinaryFormat {
+			return nil, sqlerr.New(sqlerr.InvalidParam, "unsupported format code: %d", c)
+		}
+	}
+	return append([]int16(nil), codes...), nil
+}
+
+// describe tells types of a statement or a portal. It runs nothing.
+func (s *session) describe(m *pgproto3.Describe) error {
+	if err := validName(m.Name); err != nil {
+		return err
+	}
+	var st *statement
+	var formats []int16
+	switch m.ObjectType {
+	case 'S':
+		var err error
+		if st, err = s.findStatement(m.Name); err != nil {
+			return err
+		}
+	case 'P':
+		p, err := s.findPortal(m.Name)
+		if err != nil {
+			return err
+		}
+		st, formats = p.statement, p.formats
+	default:
+		return protocolError("invalid DESCRIBE message subtype %d", m.ObjectType)
+	}
+	s.beginImplicit()
+	if s.tx.failed() && st.rows {
+		return errAborted()
+	}
+	if m.ObjectType == 'S' {
+		oids := make([]uint32, len(st.params))
+		for i, p := range st.params {
+			oids[i] = uint32(p.OID)
+		}
+		s.be.Send(&pgproto3.ParameterDescription{ParameterOIDs: oids})
+	}
+	if st.rows {
+		s.be.Send(rowDescription(st.columns, formats))
+	} else {
+		s.be.Send(&pgproto3.NoData{})
+	}
+	return nil
+}
+
+// execute runs a portal, or goes on with it, and gives its statement's text for positions.
+func (s *session) execute(m *pgproto3.Execute) (string, error) {
+	if err := validName(m.Portal); err != nil {
+		return "", err
+	}
+	p, err := s.findPortal(m.Portal)
+	if err != nil {
+		return "", err
+	}
+	if _, empty := p.statement.node.(*pgsyntax.Empty); empty {
+		s.be.Send(&pgproto3.EmptyQueryResponse{})
+		return "", nil
+	}
+	s.beginImplicit()
+	if s.tx.failed() && !endsTransaction(p.statement.node) {
+		return "", errAborted()
+	}
+	return p.statement.text, s.executePortal(p, int(int32(m.MaxRows)))
+}
+
+// closeMessage forgets a statement or a portal; what does not exist is closed already.
+func (s *session) closeMessage(m *pgproto3.Close) error {
+	switch m.ObjectType {
+	case 'S':
+		delete(s.statements, m.Name)
+	case 'P':
+		delete(s.portals, m.Name)
+	default:
+		return protocolError("invalid CLOSE message subtype %d", m.ObjectType)
+	}
+	s.be.Send(&pgproto3.CloseComplete{})
+	return nil
+}

@@ -1,0 +1,55 @@
+package proxy
+
+import (
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// flushAt is how many bytes of rows are kept before they are written.
+const flushAt = 64 << 10
+
+// rowDescription describes columns; formats are of a portal, nil for a statement.
+func rowDescription(columns []engine.Column, formats []int16) *pgproto3.RowDescription {
+	fields := make([]pgproto3.FieldDescription, len(columns))
+	for i, c := range columns {
+		fields[i] = pgproto3.FieldDescription{Name: []byte(clean(c.Name)), TableOID: c.TableOID, TableAttributeNumber: uint16(c.Attr), DataTypeOID: uint32(c.Type.OID),
+			DataTypeSize: c.Type.Len(), TypeModifier: c.Type.Typmod, Format: formatOf(formats, i)}
+	}
+	return &pgproto3.RowDescription{Fields: fields}
+}
+
+// sendRows writes rows, flushing as they grow.
+func (s *session) sendRows(columns []engine.Column, formats []int16, rows [][]sqltype.Value) error {
+	var scratch []byte
+	ends := make([]int, len(columns))
+	msg := pgproto3.DataRow{Values: make([][]byte, len(columns))}
+	for _, row := range rows {
+		scratch = scratch[:0]
+		for i, c := range columns {
+			if row[i] != nil {
+				var err error
+				if scratch, err = sqltype.Encode(row[i], c.Type, formatOf(formats, i), scratch); err != nil {
+					return err
+				}
+			}
+			ends[i] = len(scratch)
+		}
+		start := 0
+		for i, end := range ends {
+			msg.Values[i] = nil
+			if row[i] != nil {
+				msg.Values[i] = scratch[start:end:end]
+			}
+			start = end
+		}
+		s.be.Send(&msg)
+		if s.pending += len(scratch) + 4*len(columns) + 7; s.pending >= flushAt {
+			if err := s.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package proxy
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/xdg-go/scram"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+const (
+	scramMechanism = "SCRAM-SHA-256"
+	maxSASL        = 1024 // PG_MAX_SASL_MESSAGE_LENGTH
+	saltSize       = 16   // SCRAM_DEFAULT_SALT_LEN
+)
+
+// authenticate is the server's side of SCRAM-SHA-256. The user is the start-up packet's, whatever the SCRAM message says. A user
+// who does not exist goes through the same messages, with a salt that is always the same for that name, to the same error.
+func (s *session) authenticate() error {
+	stored, known := s.srv.engine.Verifier(s.user)
+	cred, err := parseVerifier(stored)
+	if known && err != nil {
+		s.log.Error("an analyst's verifier cannot be read", "user", s.user)
+	}
+	if known = known && err == nil; !known {
+		cred = s.srv.mockCredentials(s.user)
+	}
+	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return cred, nil })
+	if err != nil {
+		return err
+	}
+	conv := server.NewConversation()
+
+	s.be.SetMaxBodyLen(maxSASL)
+	s.be.Send(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{scramMechanism}})
+	msg, err := s.ask(pgproto3.AuthTypeSASL)
+	if err != nil {
+		return err
+	}
+	first, ok := msg.(*pgproto3.SASLInitialResponse)
+	if !ok {
+		return protocolError("expected SASL response")
+	}
+	if first.AuthMechanism != scramMechanism {
+		return protocolError("client selected an invalid SASL authentication mechanism")
+	}
+	reply, err := conv.Step(string(first.Data))
+	if err != nil {
+		return protocolError("malformed SCRAM message")
+	}
+	s.be.Send(&pgproto3.AuthenticationSASLContinue{Data: []byte(reply)})
+	if msg, err = s.ask(pgproto3.AuthTypeSASLContinue); err != nil {
+		return err
+	}
+	final, ok := msg.(*pgproto3.SASLResponse)
+	if !ok {
+		return protocolError("expected SASL response")
+	}
+	reply, err = conv.Step(string(final.Data))
+	if err != nil || !conv.Valid() || !known {
+		return sqlerr.New(sqlerr.InvalidPassword, "password authentication failed for user %q", s.user)
+	}
+	s.be.Send(&pgproto3.AuthenticationSASLFinal{Data: []byte(reply)})
+	return nil
+}
+
+// ask sends what is pending and reads the client's answer to it.
+func (s *session) ask(authType uint32) (pgproto3.FrontendMessage, error) {
+	if err := s.be.SetAuthType(authType); err != nil {
+		return nil, err
+	}
+	if err := s.be.Flush(); err != nil {
+		return nil, errQuiet
+	}
+	msg, err := s.be.Receive()
+	if err != nil {
+		return nil, s.readError(err)
+	}
+	return msg, nil
+}
+
+// mockCredentials are those of nobody: derived from the name and the server's secret, and matched by no password that
+// anybody knows (the caller refuses even that one).
+func (srv *server) mockCredentials(user string) scram.StoredCredentials {
+	derive := func(purpose string) []byte {
+		mac := hmac.New(sha256.New, srv.opts.ServerSecret)
+		mac.Write([]byte(purpose + "\x00" + user))
+		return mac.Sum(nil)
+	}
+	return scram.StoredCredentials{
+		KeyFactors: scram.KeyFactors{Salt: string(derive("salt")[:saltSize]), Iters: srv.opts.MockIterations},
+		StoredKey:  derive("stored key"),
+		ServerKey:  derive("server key"),
+	}
+}
+
+var errVerifier = errors.New("not a SCRAM-SHA-256 verifier")
+
+// parseVerifier reads "SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey", PostgreSQL's form.
+func parseVerifier(stored string) (scram.StoredCredentials, error) {
+	var c scram.StoredCredentials
+	parts := strings.FieldsFunc(stored, func(r rune) bool { return r == '$' || r == ':' })
+	if len(parts) != 5 || parts[0] != scramMechanism {
+		return c, errVerifier
+	}
+	iters, err := strconv.Atoi(parts[1])
+	if err != nil || iters < 1 {
+		return c, errVerifier
+	}
+	var raw [3][]byte
+	for i := range raw {
+		if raw[i], err = base64.StdEncoding.DecodeString(parts[2+i]); err != nil || len(raw[i]) == 0 {
+			return c, errVerifier
+		}
+	}
+	if len(raw[1]) != sha256.Size || len(raw[2]) != sha256.Size {
+		return c, errVerifier
+	}
+	return scram.StoredCredentials{KeyFactors: scram.KeyFactors{Salt: string(raw[0]), Iters: iters}, StoredKey: raw[1], ServerKey: raw[2]}, nil
+}

@@ -1,0 +1,198 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// session is one connection, served by one goroutine. Only stopping, key, pid, conn and what runMu guards are touched by others.
+type session struct {
+	srv  *server
+	conn net.Conn
+	io   *tap
+	be   *pgproto3.Backend
+	log  *slog.Logger
+
+	user   string
+	pid    uint32
+	key    [4]byte
+	engine Session
+
+	set        *settings
+	reported   map[string]string // the values of ParameterStatus that the client has
+	tx         transaction
+	statements map[string]*statement // "" is the unnamed one
+	portals    map[string]*portal
+	skipping   bool // an extended message failed: everything up to Sync is skipped
+	pending    int  // bytes of rows not flushed yet, about
+
+	stopping  atomic.Bool
+	runMu     sync.Mutex
+	cancelRun context.CancelCauseFunc
+}
+
+// tap is the connection as the codec sees it. It remembers whether reading failed, which tells a lost connection from a bad
+// message, and gives each write its time.
+type tap struct {
+	conn    net.Conn
+	timeout time.Duration // of a write; 0 leaves the deadline of the log-in
+	failed  error
+}
+
+func (t *tap) Read(b []byte) (int, error) {
+	n, err := t.conn.Read(b)
+	if err != nil {
+		t.failed = err
+	}
+	return n, err
+}
+
+func (t *tap) Write(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	if t.timeout > 0 {
+		if err := t.conn.SetWriteDeadline(time.Now().Add(t.timeout)); err != nil {
+			return 0, err
+		}
+	}
+	return t.conn.Write(b)
+}
+
+func newSession(srv *server, conn net.Conn) *session {
+	t := &tap{conn: conn}
+	return &session{srv: srv, conn: conn, io: t, be: pgproto3.NewBackend(t, t), log: srv.log,
+		statements: map[string]*statement{}, portals: map[string]*portal{}, reported: map[string]string{}}
+}
+
+// end closes the engine's session. A panic, ours or the engine's, ends here: the client is told of an internal error, the log
+// has the stack, and the other sessions go on. What the panic said may quote data, so only an error of the runtime is logged.
+func (s *session) end() {
+	if p := recover(); p != nil {
+		what := "a value that is not logged"
+		var re interface{ RuntimeError() }
+		if err, ok := p.(error); ok && errors.As(err, &re) {
+			what = redact(err)
+		}
+		s.log.Error("panic", "value", what, "stack", string(debug.Stack()))
+		s.refuse(sqlerr.New(sqlerr.Internal, "internal error").WithHint("The proxy's log has the cause."))
+	}
+	if s.engine == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("panic while a session was closed", "stack", string(debug.Stack()))
+		}
+	}()
+	s.engine.Close()
+}
+
+// refuse says a last FATAL word. The connection is closed afterwards.
+func (s *session) refuse(err error) {
+	if errors.Is(err, errQuiet) {
+		return
+	}
+	if s.io.timeout == 0 { // before or in the log-in: its deadline may have passed
+		if err := s.conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+			return
+		}
+	}
+	e := s.shown(err)
+	s.log.Info("connection refused or ended", "code", e.Code, "id", e.ID)
+	s.sendError("FATAL", e, "")
+	if err := s.be.Flush(); err != nil {
+		s.log.Debug("the last word did not arrive", "error", redact(err))
+	}
+}
+
+// readError is what a failed Receive means: a lost connection, a stop, or bytes that are no message.
+func (s *session) readError(err error) error {
+	switch {
+	case s.stopping.Load():
+		return errStopping()
+	case s.io.failed != nil:
+		return errQuiet
+	}
+	var long *pgproto3.ExceededMaxBodyLenErr
+	if errors.As(err, &long) {
+		return sqlerr.New(sqlerr.ProtocolViolation, "message of %d bytes is longer than the limit of %d", long.ActualBodyLen, long.MaxExpectedBodyLen)
+	}
+	return sqlerr.New(sqlerr.ProtocolViolation, "invalid message format").WithCause(err)
+}
+
+// loop serves messages until the client leaves.
+func (s *session) loop() {
+	s.io.timeout = s.srv.opts.WriteTimeout
+	for {
+		msg, err := s.be.Receive()
+		if err == nil {
+			err = s.handle(msg)
+		} else {
+			err = s.readError(err)
+		}
+		if err != nil {
+			s.refuse(err)
+			return
+		}
+	}
+}
+
+// handle serves one message. Its error ends the session: errors of statements are sent here, not returned.
+func (s *session) handle(msg pgproto3.FrontendMessage) error {
+	switch m := msg.(type) {
+	case *pgproto3.Terminate:
+		return errQuiet
+	case *pgproto3.Sync:
+		return s.sync()
+	case *pgproto3.CopyData, *pgproto3.CopyDone, *pgproto3.CopyFail:
+		return protocolError("unexpected COPY message: no COPY is running")
+	case *pgproto3.Query, *pgproto3.FunctionCall, *pgproto3.Parse, *pgproto3.Bind, *pgproto3.Describe, *pgproto3.Execute, *pgproto3.Close, *pgproto3.Flush:
+		if s.skipping {
+			return nil
+		}
+		switch m := m.(type) {
+		case *pgproto3.Query:
+			return s.query(m.String)
+		case *pgproto3.FunctionCall:
+			s.fail(sqlerr.New(sqlerr.Unsupported, "function calls by the fast path are not supported"), "")
+			return s.ready()
+		}
+		return s.extended(msg)
+	}
+	return protocolError("invalid frontend message")
+}
+
+// fail sends a statement's error and gives the transaction up: a block is failed until it ends, an implicit one is over.
+func (s *session) fail(err error, text string) {
+	e := s.shown(err)
+	s.log.Debug("refused", "code", e.Code, "id", e.ID)
+	s.sendError("ERROR", e, text)
+	s.failTransaction()
+}
+
+// ready ends a cycle: changed settings are reported, and all that is pending leaves in one write.
+func (s *session) ready() error {
+	s.reportSettings()
+	s.be.Send(&pgproto3.ReadyForQuery{TxStatus: s.tx.status()})
+	return s.flush()
+}
+
+func (s *session) flush() error {
+	s.pending = 0
+	if err := s.be.Flush(); err != nil {
+		s.log.Info("the client does not take its answers", "error", redact(err))
+		return errQuiet
+	}
+	return nil
+}

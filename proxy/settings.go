@@ -1,0 +1,241 @@
+package proxy
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// enginePrefix begins the names of the engine's own settings.
+const enginePrefix = "dpsql."
+
+// settings are one session's. A name's value is that of SET LOCAL, else of SET, else of the start-up packet, else the default.
+type settings struct {
+	engine      Session
+	starts      map[string]string
+	startEngine []engineSetting
+	now         values
+}
+
+// values are what transactions roll back. Its maps are never written to, only replaced, so that a snapshot is a copy of it.
+type values struct {
+	session map[string]string
+	local   map[string]string
+	// The engine knows no SET LOCAL: the first keeps what the engine had, and the end of the transaction puts that back.
+	engineBase  any
+	engineLocal []engineSetting
+}
+
+type engineSetting struct {
+	name   string
+	values []string
+}
+
+// snapshot is what restore puts back: ours and the engine's.
+type snapshot struct {
+	values values
+	engine any
+}
+
+func newSettings(user string, e Session) *settings {
+	return &settings{engine: e, starts: map[string]string{"session_authorization": user}}
+}
+
+func (s *settings) snapshot() snapshot { return snapshot{s.now, s.engine.Snapshot()} }
+
+func (s *settings) restore(at snapshot) {
+	s.now = at.values
+	s.engine.Restore(at.engine)
+}
+
+// endLocal ends SET LOCAL's values: the transaction was committed.
+func (s *settings) endLocal() {
+	s.now.local = nil
+	if s.now.engineBase != nil {
+		s.engine.Restore(s.now.engineBase)
+		s.now.engineBase, s.now.engineLocal = nil, nil
+	}
+}
+
+// get is a setting's value; the caller knows that it exists.
+func (s *settings) get(name string) string {
+	for _, m := range []map[string]string{s.now.local, s.now.session, s.starts} {
+		if v, ok := m[name]; ok {
+			return v
+		}
+	}
+	return parameters[name].def
+}
+
+// start applies a setting of the start-up packet. RESET comes back to it.
+func (s *settings) start(name, value string) error {
+	if strings.HasPrefix(name, enginePrefix) {
+		if err := s.engine.Set(name, []string{value}); err != nil {
+			return err
+		}
+		s.startEngine = append(s.startEngine, engineSetting{name, []string{value}})
+		return nil
+	}
+	p, err := findParameter(name)
+	if err != nil {
+		return err
+	}
+	v, err := p.check(p, []string{value})
+	if err != nil {
+		return err
+	}
+	s.starts[name] = v
+	return nil
+}
+
+// assign is SET and SET LOCAL.
+func (s *settings) assign(name string, list []string, local bool) error {
+	if strings.HasPrefix(name, enginePrefix) {
+		return s.assignEngine(engineSetting{name, list}, local)
+	}
+	p, err := findParameter(name)
+	if err != nil {
+		return err
+	}
+	v, err := p.check(p, list)
+	if err != nil {
+		return err
+	}
+	s.put(name, v, local)
+	return nil
+}
+
+func (s *settings) put(name, v string, local bool) {
+	if local {
+		s.now.local = with(s.now.local, name, v)
+		return
+	}
+	s.now.local = without(s.now.local, name) // SET after SET LOCAL is what counts
+	s.now.session = with(s.now.session, name, v)
+}
+
+func with(m map[string]string, name, v string) map[string]string {
+	next := make(map[string]string, len(m)+1)
+	maps.Copy(next, m)
+	next[name] = v
+	return next
+}
+
+func without(m map[string]string, name string) map[string]string {
+	if _, ok := m[name]; !ok {
+		return m
+	}
+	next := maps.Clone(m)
+	delete(next, name)
+	return next
+}
+
+func (s *settings) assignEngine(set engineSetting, local bool) error {
+	switch {
+	case local:
+		base := s.now.engineBase
+		if base == nil {
+			base = s.engine.Snapshot()
+		}
+		if err := s.engine.Set(set.name, set.values); err != nil {
+			return err
+		}
+		s.now.engineBase = base
+		s.now.engineLocal = append(s.now.engineLocal[:len(s.now.engineLocal):len(s.now.engineLocal)], set)
+		return nil
+	case s.now.engineBase == nil:
+		return s.engine.Set(set.name, set.values)
+	}
+	return s.underLocal(set.name, func() error { return s.engine.Set(set.name, set.values) })
+}
+
+// underLocal changes the engine's setting of the session while SET LOCAL's are in force: under them, and instead of that of
+// the same name.
+func (s *settings) underLocal(name string, change func() error) error {
+	before := s.engine.Snapshot()
+	s.engine.Restore(s.now.engineBase)
+	if err := change(); err != nil {
+		s.engine.Restore(before)
+		return err
+	}
+	base := s.engine.Snapshot()
+	var kept []engineSetting
+	for _, l := range s.now.engineLocal {
+		if l.name == name {
+			continue
+		}
+		if err := s.engine.Set(l.name, l.values); err != nil {
+			s.engine.Restore(before)
+			return err
+		}
+		kept = append(kept, l)
+	}
+	s.now.engineBase, s.now.engineLocal = base, kept
+	return nil
+}
+
+// reset is RESET name and SET name TO DEFAULT.
+func (s *settings) reset(name string, local bool) error {
+	if strings.HasPrefix(name, enginePrefix) {
+		for i := len(s.startEngine) - 1; i >= 0; i-- {
+			if s.startEngine[i].name == name {
+				return s.assignEngine(s.startEngine[i], local)
+			}
+		}
+		if s.now.engineBase != nil {
+			return s.underLocal(name, func() error { return s.engine.Reset(name) })
+		}
+		return s.engine.Reset(name)
+	}
+	p, err := findParameter(name)
+	if err != nil {
+		return err
+	}
+	if p.fixed {
+		return cannotChange(p)
+	}
+	v, ok := s.starts[name]
+	if !ok {
+		v = p.def
+	}
+	s.put(name, v, local)
+	return nil
+}
+
+// resetAll is RESET ALL.
+func (s *settings) resetAll() error {
+	s.now = values{}
+	s.engine.ResetAll()
+	for _, e := range s.startEngine {
+		if err := s.engine.Set(e.name, e.values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportSettings sends the ParameterStatus of what changed since it was last sent.
+func (s *session) reportSettings() {
+	for _, name := range reportedNames {
+		if v := s.set.get(name); !s.has(name, v) {
+			s.reported[name] = v
+			s.be.Send(&pgproto3.ParameterStatus{Name: parameters[name].name, Value: clean(v)})
+		}
+	}
+}
+
+func (s *session) has(name, v string) bool {
+	old, ok := s.reported[name]
+	return ok && old == v
+}
+
+func unknownParameter(name string) error {
+	return sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
+}
+
+func cannotChange(p *parameter) error {
+	return sqlerr.New(sqlerr.CantChangeParam, "parameter \"%s\" cannot be changed", p.name)
+}

@@ -1,0 +1,84 @@
+package proxy
+
+import (
+	"strconv"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// query serves the simple protocol: statements one after the other in one implicit transaction, each with its own result, up to
+// the first that fails.
+func (s *session) query(text string) error {
+	delete(s.statements, "")
+	delete(s.portals, "")
+	statements, err := s.parse(text)
+	if err != nil {
+		s.fail(err, text)
+		return s.ready()
+	}
+	for _, st := range statements {
+		if _, empty := st.Node.(*pgsyntax.Empty); empty {
+			s.be.Send(&pgproto3.EmptyQueryResponse{})
+			break
+		}
+		if err := s.simple(st, text); err != nil {
+			if err == errQuiet {
+				return err
+			}
+			s.fail(err, text)
+			break
+		}
+	}
+	s.endImplicit()
+	return s.ready()
+}
+
+func (s *session) simple(st pgsyntax.Statement, text string) error {
+	if s.tx.failed() && !endsTransaction(st.Node) {
+		return errAborted()
+	}
+	s.beginImplicit()
+	if st.Params > 0 {
+		return sqlerr.New(sqlerr.UndefinedParam, "there is no parameter $%d", st.Params)
+	}
+	p, err := s.prepare(st, text, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := s.run(p, nil)
+	if err != nil {
+		return err
+	}
+	if p.rows {
+		s.be.Send(rowDescription(p.columns, nil))
+		if err := s.sendRows(p.columns, nil, answer.Rows); err != nil {
+			return err
+		}
+	}
+	s.be.Send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(answer, len(answer.Rows)))})
+	return nil
+}
+
+// commandTag is the answer's tag for n rows sent.
+func commandTag(a *engine.Answer, n int) string {
+	if a.Tag == "SELECT" {
+		return "SELECT " + strconv.Itoa(n)
+	}
+	return a.Tag
+}
+
+// formatOf is the format of column i: none given is text, one is for all.
+func formatOf(formats []int16, i int) int16 {
+	switch len(formats) {
+	case 0:
+		return sqltype.TextFormat
+	case 1:
+		return formats[0]
+	}
+	return formats[i]
+}

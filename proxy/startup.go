@@ -1,0 +1,236 @@
+package proxy
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// The codes in the place of a protocol version (PostgreSQL's pqcomm.h).
+const (
+	cancelCode = 80877102
+	sslCode    = 80877103
+	gssCode    = 80877104
+	protocol3  = 3 << 16
+)
+
+// maxStartup is MAX_STARTUP_PACKET_LENGTH.
+const maxStartup = 10000
+
+// errQuiet ends a connection without a word: the client left, or only came to cancel.
+var errQuiet = errors.New("the connection is over")
+
+// startup reads the start-up packets, authenticates and greets. Nothing is read beyond what was asked for: bytes behind an
+// SSLRequest are never taken as clear text.
+func (s *session) startup() error {
+	if err := s.conn.SetDeadline(time.Now().Add(s.srv.opts.LoginTimeout)); err != nil {
+		return err
+	}
+	params, err := s.readStartup()
+	if err != nil {
+		return err
+	}
+	s.user = params["user"]
+	if s.user == "" {
+		return sqlerr.New(sqlerr.InvalidAuth, "no PostgreSQL user name specified in startup packet")
+	}
+	if err := s.authenticate(); err != nil {
+		return err
+	}
+	if err := s.conn.SetDeadline(time.Time{}); err != nil {
+		return err
+	}
+	if err := s.srv.register(s); err != nil {
+		return err
+	}
+	database := params["database"]
+	if database == "" {
+		database = s.user
+	}
+	if database != s.srv.engine.Database() {
+		return sqlerr.New(sqlerr.UndefinedDatabase, "database %q does not exist", database)
+	}
+	if s.engine, err = s.srv.engine.Open(s.user, params["application_name"]); err != nil {
+		return err
+	}
+	s.set = newSettings(s.user, s.engine)
+	if err := s.startSettings(params); err != nil {
+		return err
+	}
+	s.be.SetMaxBodyLen(s.srv.opts.MaxMessage)
+	s.log = s.log.With("user", s.user, "pid", s.pid)
+	s.log.Info("session", "client", s.conn.RemoteAddr().String())
+	s.be.Send(&pgproto3.AuthenticationOk{})
+	s.reportSettings()
+	s.be.Send(&pgproto3.BackendKeyData{ProcessID: s.pid, SecretKey: s.key[:]})
+	s.ready()
+	return nil
+}
+
+// readStartup answers requests for encryption until the start-up packet comes, and gives its parameters.
+func (s *session) readStartup() (map[string]string, error) {
+	asked := map[uint32]bool{}
+	for {
+		packet, err := readPacket(s.conn)
+		if err != nil {
+			return nil, err
+		}
+		code := binary.BigEndian.Uint32(packet)
+		switch code {
+		case cancelCode:
+			var m pgproto3.CancelRequest
+			if err := m.Decode(packet); err == nil {
+				s.srv.cancel(&m)
+			}
+			return nil, errQuiet
+		case sslCode, gssCode:
+			if asked[code] || len(packet) != 4 {
+				return nil, protocolError("unsupported frontend protocol")
+			}
+			asked[code] = true
+			if _, err := s.conn.Write([]byte{'N'}); err != nil {
+				return nil, errQuiet
+			}
+			continue
+		}
+		return s.decodeStartup(packet, code)
+	}
+}
+
+// readPacket reads a packet without a type byte: its length, then the body that starts with a code.
+func readPacket(r io.Reader) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, errQuiet
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	if n < 8 || n > maxStartup {
+		return nil, protocolError("invalid length of startup packet")
+	}
+	packet := make([]byte, n-4)
+	if _, err := io.ReadFull(r, packet); err != nil {
+		return nil, errQuiet
+	}
+	return packet, nil
+}
+
+func (s *session) decodeStartup(packet []byte, code uint32) (map[string]string, error) {
+	if code>>16 != 3 {
+		return nil, sqlerr.New(sqlerr.Unsupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", code>>16, code&0xffff)
+	}
+	binary.BigEndian.PutUint32(packet, protocol3) // any minor version is read as 3.0, and the client told so
+	var m pgproto3.StartupMessage
+	if err := m.Decode(packet); err != nil {
+		return nil, protocolError("invalid startup packet layout: expected terminator as last byte")
+	}
+	var unknown []string
+	for name, value := range m.Parameters {
+		if sqltype.ValidText([]byte(name)) != nil || sqltype.ValidText([]byte(value)) != nil {
+			return nil, sqlerr.New(sqlerr.InvalidEncoding, "the startup packet is not valid UTF-8")
+		}
+		if strings.HasPrefix(name, "_pq_.") {
+			unknown = append(unknown, name)
+		}
+	}
+	if code > protocol3 || len(unknown) > 0 {
+		s.be.Send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocol3, UnrecognizedOptions: unknown})
+	}
+	return m.Parameters, nil
+}
+
+// startSettings applies the settings of the packet: first those of options, then the others, as PostgreSQL does.
+func (s *session) startSettings(params map[string]string) error {
+	options, err := splitOptions(params["options"])
+	if err != nil {
+		return err
+	}
+	for _, o := range options {
+		if err := s.set.start(o.name, o.value); err != nil {
+			return err
+		}
+	}
+	for name, value := range params {
+		name = strings.ToLower(name)
+		switch {
+		case name == "user", name == "database", name == "options", strings.HasPrefix(name, "_pq_."):
+		case name == "replication":
+			if on, err := sqltype.ParseText(value, sqltype.Bool); err != nil || on != false {
+				return sqlerr.New(sqlerr.Unsupported, "replication connections are not supported")
+			}
+		default:
+			if err := s.set.start(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+type option struct{ name, value string }
+
+// splitOptions reads -c name=value, -cname=value and --name=value; blanks separate, a backslash takes the next character as
+// it is (PostgreSQL's pg_split_opts).
+func splitOptions(text string) ([]option, error) {
+	var out []option
+	words := splitWords(text)
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case w == "-c" && i+1 < len(words):
+			i++
+			w = words[i]
+		case strings.HasPrefix(w, "-c") && len(w) > 2:
+			w = w[2:]
+		case strings.HasPrefix(w, "--") && len(w) > 2:
+			w = w[2:]
+		default:
+			return nil, sqlerr.New(sqlerr.Syntax, "invalid command-line argument for server process: %s", w).
+				WithHint("Write settings as: -c name=value.")
+		}
+		name, value, ok := strings.Cut(w, "=")
+		if !ok {
+			return nil, sqlerr.New(sqlerr.Syntax, "-c %s requires a value", w)
+		}
+		out = append(out, option{strings.ToLower(strings.ReplaceAll(name, "-", "_")), value})
+	}
+	return out, nil
+}
+
+func splitWords(text string) []string {
+	var words []string
+	var word strings.Builder
+	in := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case strings.IndexByte(" \t\n\v\f\r", c) >= 0:
+			if in {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			in = false
+			continue
+		case c == '\\' && i+1 < len(text):
+			i++
+			c = text[i]
+		}
+		word.WriteByte(c)
+		in = true
+	}
+	if in {
+		words = append(words, word.String())
+	}
+	return words
+}
+
+func protocolError(format string, args ...any) error {
+	return sqlerr.New(sqlerr.ProtocolViolation, "%s", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,93 @@
+package proxy
+
+import (
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// statement is one prepared statement: its types are known, nothing was run.
+type statement struct {
+	node     pgsyntax.Node
+	text     string          // of the whole message, for positions
+	prepared Prepared        // of queries; session statements have none
+	params   []sqltype.Type  // of $1 ...
+	columns  []engine.Column // of the answer
+	rows     bool            // the statement returns rows, if only none: it is described by a RowDescription
+}
+
+// prepare finds a statement's types. oids are the parameter types that the client gave.
+func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID) (*statement, error) {
+	out := &statement{node: st.Node, text: text}
+	switch n := st.Node.(type) {
+	case *pgsyntax.Select, *pgsyntax.Explain:
+		ctx, done := s.running()
+		defer done()
+		p, err := s.engine.Prepare(ctx, st, oids)
+		if err != nil {
+			return nil, runError(ctx, err)
+		}
+		out.prepared, out.params, out.columns, out.rows = p, p.Params(), p.Columns(), true
+		return out, nil
+	case *pgsyntax.Show:
+		columns, err := s.set.describe(n)
+		if err != nil {
+			return nil, err
+		}
+		out.columns, out.rows = columns, true
+	case *pgsyntax.DeclareCursor:
+		return nil, notYet("DECLARE CURSOR", n.Pos)
+	case *pgsyntax.Fetch:
+		if n.Move {
+			return nil, notYet("MOVE", 0)
+		}
+		return nil, notYet("FETCH", 0)
+	case *pgsyntax.Other:
+		return nil, notYet(n.Verb, n.Pos)
+	}
+	for _, oid := range oids { // a session statement has no $n, but a client may declare types for it
+		out.params = append(out.params, sqltype.Type{OID: oid, Typmod: -1})
+	}
+	return out, nil
+}
+
+func notYet(what string, pos pgsyntax.Pos) error {
+	return sqlerr.New(sqlerr.Unsupported, "%s is not supported", what).At(int(pos)).
+		WithHint("dpsql answers SELECT and EXPLAIN over the tables that its policy publishes; SET, SHOW and transactions work as in PostgreSQL.")
+}
+
+// endsTransaction reports a statement that a failed transaction still takes.
+func endsTransaction(n pgsyntax.Node) bool {
+	switch n.(type) {
+	case *pgsyntax.Commit, *pgsyntax.Rollback:
+		return true
+	}
+	return false
+}
+
+// parse reads a message's statements.
+func (s *session) parse(text string) ([]pgsyntax.Statement, error) {
+	if err := sqltype.ValidText([]byte(text)); err != nil {
+		return nil, err
+	}
+	return pgsyntax.Parse(text)
+}
+
+// run executes a statement and gives its answer; one without rows has only a tag.
+func (s *session) run(st *statement, args []sqltype.Value) (*engine.Answer, error) {
+	if st.prepared == nil {
+		return s.runSession(st)
+	}
+	s.tx.asked = true
+	ctx, done := s.running()
+	defer done()
+	answer, err := st.prepared.Run(ctx, args)
+	if err != nil {
+		return nil, runError(ctx, err)
+	}
+	if answer.Notice != "" {
+		s.notice(answer.Notice)
+	}
+	return answer, nil
+}

@@ -1,0 +1,258 @@
+package proxy
+
+import (
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// transaction is PostgreSQL's state machine. There is nothing to commit: what rolls back is settings, what ends is portals.
+type transaction struct {
+	block    bool // between BEGIN and COMMIT
+	broken   bool // the block failed
+	implicit bool // a message's or a pipeline's own transaction
+	asked    bool // a query was run in it
+	begin    snapshot
+	saves    []savepoint
+	modes    map[string]string // transaction_isolation and the like, where they are not the session's
+}
+
+type savepoint struct {
+	name string
+	at   snapshot
+}
+
+// status is the byte of ReadyForQuery.
+func (t *transaction) status() byte {
+	switch {
+	case t.broken:
+		return 'E'
+	case t.block:
+		return 'T'
+	}
+	return 'I'
+}
+
+func (t *transaction) failed() bool { return t.broken }
+
+// beginImplicit opens a transaction around statements that stand in no block.
+func (s *session) beginImplicit() {
+	if !s.tx.block && !s.tx.implicit {
+		s.tx = transaction{implicit: true, begin: s.set.snapshot()}
+	}
+}
+
+// endImplicit ends it well, at the end of a message or at Sync.
+func (s *session) endImplicit() {
+	if s.tx.implicit && !s.tx.block {
+		s.finish(true)
+	}
+}
+
+// failTransaction is an error's effect.
+func (s *session) failTransaction() {
+	switch {
+	case s.tx.block:
+		s.tx.broken = true
+	case s.tx.implicit:
+		s.finish(false)
+	}
+}
+
+// finish ends the transaction: its settings stay or go, its portals die.
+func (s *session) finish(commit bool) {
+	if commit {
+		s.set.endLocal()
+	} else {
+		s.set.restore(s.tx.begin)
+	}
+	s.dropPortals(-1)
+	s.tx = transaction{}
+}
+
+func (s *session) runBegin(n *pgsyntax.Begin) (*engine.Answer, error) {
+	if s.tx.block {
+		s.warn(sqlerr.ActiveTx, "there is already a transaction in progress")
+	} else { // an implicit transaction becomes the block, with what was done in it
+		s.beginImplicit()
+		s.tx.implicit, s.tx.block = false, true
+	}
+	if err := s.setModes(n.Modes, false); err != nil {
+		return nil, err
+	}
+	if n.Start {
+		return tag("START TRANSACTION")
+	}
+	return tag("BEGIN")
+}
+
+func (s *session) runCommit(n *pgsyntax.Commit) (*engine.Answer, error) {
+	failed, modes := s.tx.broken, s.tx.modes
+	if !s.tx.block {
+		if n.Chain {
+			return nil, onlyInBlock("COMMIT AND CHAIN")
+		}
+		s.warn(sqlerr.NoActiveTx, "there is no transaction in progress")
+	}
+	s.finish(!failed)
+	s.chain(n.Chain, modes)
+	if failed {
+		return tag("ROLLBACK")
+	}
+	return tag("COMMIT")
+}
+
+func (s *session) runRollback(n *pgsyntax.Rollback) (*engine.Answer, error) {
+	if n.To != "" {
+		return s.rollbackTo(n.To)
+	}
+	modes := s.tx.modes
+	if !s.tx.block {
+		if n.Chain {
+			return nil, onlyInBlock("ROLLBACK AND CHAIN")
+		}
+		s.warn(sqlerr.NoActiveTx, "there is no transaction in progress")
+	}
+	s.finish(false)
+	s.chain(n.Chain, modes)
+	return tag("ROLLBACK")
+}
+
+// chain opens the next block with the modes of the last.
+func (s *session) chain(on bool, modes map[string]string) {
+	if on {
+		s.tx = transaction{block: true, begin: s.set.snapshot(), modes: modes}
+	}
+}
+
+func (s *session) runSavepoint(n *pgsyntax.Savepoint) (*engine.Answer, error) {
+	if !s.tx.block {
+		return nil, onlyInBlock("SAVEPOINT")
+	}
+	if len(s.tx.saves) >= maxSavepoints {
+		return nil, sqlerr.New(sqlerr.SessionLimit, "a transaction can hold %d savepoints", maxSavepoints).WithHint("Release those that are not needed any more.")
+	}
+	s.tx.saves = append(s.tx.saves, savepoint{n.Name, s.set.snapshot()})
+	return tag("SAVEPOINT")
+}
+
+const maxSavepoints = 1000
+
+func (s *session) findSavepoint(name, command string) (int, error) {
+	if !s.tx.block {
+		return 0, onlyInBlock(command)
+	}
+	for i := len(s.tx.saves) - 1; i >= 0; i-- {
+		if s.tx.saves[i].name == name {
+			return i, nil
+		}
+	}
+	return 0, sqlerr.New(sqlerr.InvalidSavepoint, "savepoint \"%s\" does not exist", name)
+}
+
+func (s *session) runRelease(n *pgsyntax.Release) (*engine.Answer, error) {
+	i, err := s.findSavepoint(n.Name, "RELEASE SAVEPOINT")
+	if err != nil {
+		return nil, err
+	}
+	s.tx.saves = s.tx.saves[:i]
+	for _, p := range s.portals {
+		p.depth = min(p.depth, i)
+	}
+	return tag("RELEASE")
+}
+
+func (s *session) rollbackTo(name string) (*engine.Answer, error) {
+	i, err := s.findSavepoint(name, "ROLLBACK TO SAVEPOINT")
+	if err != nil {
+		return nil, err
+	}
+	s.set.restore(s.tx.saves[i].at)
+	s.tx.saves = s.tx.saves[:i+1]
+	s.dropPortals(i)
+	s.tx.broken = false
+	return tag("ROLLBACK")
+}
+
+func onlyInBlock(command string) error {
+	return sqlerr.New(sqlerr.NoActiveTx, "%s can only be used in transaction blocks", command)
+}
+
+// The modes of a transaction, as settings.
+const (
+	modeIsolation  = "transaction_isolation"
+	modeReadOnly   = "transaction_read_only"
+	modeDeferrable = "transaction_deferrable"
+)
+
+// readMode turns one of BEGIN's modes into a setting.
+func readMode(mode string) (name, value string, ok bool) {
+	switch mode {
+	case "READ ONLY":
+		return modeReadOnly, "on", true
+	case "READ WRITE":
+		return modeReadOnly, "off", true
+	case "DEFERRABLE":
+		return modeDeferrable, "on", true
+	case "NOT DEFERRABLE":
+		return modeDeferrable, "off", true
+	}
+	level, ok := strings.CutPrefix(mode, "ISOLATION LEVEL ")
+	return modeIsolation, strings.ToLower(level), ok
+}
+
+// setModes applies modes to the transaction, or to the session's later ones. All isolation levels are given: a statement reads
+// one snapshot, and nothing that it reads is shown but through a release.
+func (s *session) setModes(modes []string, session bool) error {
+	for _, m := range modes {
+		name, value, ok := readMode(m)
+		switch {
+		case !ok:
+			return sqlerr.New(sqlerr.Unsupported, "transaction mode %s is not supported", m)
+		case session:
+			if err := s.set.assign("default_"+name, []string{value}, false); err != nil {
+				return err
+			}
+		case name == modeIsolation && s.tx.asked:
+			return sqlerr.New(sqlerr.ActiveTx, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
+		default:
+			s.tx.setMode(name, value)
+		}
+	}
+	return nil
+}
+
+func (t *transaction) setMode(name, value string) {
+	next := map[string]string{name: value}
+	for k, v := range t.modes {
+		if k != name {
+			next[k] = v
+		}
+	}
+	t.modes = next
+}
+
+func (s *session) runSetTransaction(n *pgsyntax.SetTransaction) (*engine.Answer, error) {
+	if !n.Session && !s.tx.block {
+		s.warn(sqlerr.NoActiveTx, "SET TRANSACTION can only be used in transaction blocks")
+		return tag("SET")
+	}
+	if err := s.setModes(n.Modes, n.Session); err != nil {
+		return nil, err
+	}
+	return tag("SET")
+}
+
+func tag(t string) (*engine.Answer, error) { return &engine.Answer{Tag: t}, nil }
+
+// text is a row of text values.
+func textRow(values ...string) []sqltype.Value {
+	row := make([]sqltype.Value, len(values))
+	for i, v := range values {
+		row[i] = v
+	}
+	return row
+}
