@@ -26,6 +26,11 @@ func (l *lowering) call(a *atom, args []ast.ExprNode) (Expr, error) {
 		typ.used = true
 		x, err := l.expr(args[0])
 		return &Cast{Pos: a.pos, X: x, Type: *typ.typ}, err
+	case mArray:
+		if a.op == "[" {
+			return nil, l.atomAt(a)
+		}
+		return l.array(a, args)
 	}
 	list, err := l.exprs(args)
 	if err != nil {
@@ -42,10 +47,37 @@ func (l *lowering) call(a *atom, args []ast.ExprNode) (Expr, error) {
 		return &Row{Pos: a.pos, Elems: list}, nil
 	case mRow:
 		return &Row{Pos: a.pos, Elems: list, Explicit: true}, nil
-	case mArray:
-		return &Array{Pos: a.pos, Elems: list}, nil
 	}
 	return nil, l.atomAt(a)
+}
+
+// array lowers ARRAY[...] and the brackets in it: either all elements are such brackets, or none.
+func (l *lowering) array(a *atom, args []ast.ExprNode) (Expr, error) {
+	out := &Array{Pos: a.pos}
+	inner := 0
+	for _, n := range args {
+		var e Expr
+		var err error
+		if m := l.atomOf(n); m != nil && m.kind == aCall && m.mark == mArray && m.op == "[" {
+			m.used = true
+			inner++
+			call, ok := n.(*ast.FuncCallExpr)
+			if !ok {
+				return nil, l.atomAt(m)
+			}
+			e, err = l.array(m, call.Args)
+		} else {
+			e, err = l.expr(n)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Elems = append(out.Elems, e)
+	}
+	if inner > 0 && inner < len(args) {
+		return nil, l.atomAt(a)
+	}
+	return out, nil
 }
 
 // funcCall lowers a plain call: arguments, then ORDER BY.

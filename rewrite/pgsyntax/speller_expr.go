@@ -56,7 +56,7 @@ func (s *speller) operand() error {
 		s.list(s.put("", atom{kind: aCall, mark: mParen}, ""), frame{operand: true, indexed: true})
 		return nil
 	case t.punct("[") && f.mark == mArray:
-		s.list(s.put("", atom{kind: aCall, mark: mArray}, ""), frame{operand: true})
+		s.list(s.put("", atom{kind: aCall, mark: mArray, op: "["}, ""), frame{operand: true})
 		return nil
 	case t.kind == tWord, t.kind == tQuoted:
 		return s.word()
