@@ -24,6 +24,7 @@ var (
 	NumericRange      = reg("numeric_out_of_range", "22003")
 	DivisionByZero    = reg("division_by_zero", "22012")
 	InvalidRowCount   = reg("invalid_row_count", "2201W")
+	InvalidRowOffset  = reg("invalid_row_offset", "2201X")
 	InvalidDatetime   = reg("invalid_datetime", "22007")
 	InvalidEncoding   = reg("invalid_encoding", "22021")
 	DatetimeRange     = reg("datetime_out_of_range", "22008")

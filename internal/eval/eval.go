@@ -1,0 +1,102 @@
+// Package eval computes bound expressions and small relational plans over typed rows in memory, with PostgreSQL's rules for
+// NULL, order and numbers; it serves the finishing of released values and catalogs. Text is ordered by its bytes (collation C).
+// What it lacks is refused as sqlerr.Unsupported, by Check before anything has run. It keeps the rows that it is given as they
+// are, and may share them with what it returns.
+package eval
+
+import (
+	"context"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Relation is rows in memory: one value a column, in the order of Cols.
+type Relation struct {
+	Cols []plan.ColID
+	Rows [][]sqltype.Value
+}
+
+// Run evaluates root. leaf gives the rows of the nodes that are not computed here (the Aggregate that was released, tables in
+// memory); it is asked for every node, parents first. args are $1 ...; errors are PostgreSQL's own, as *sqlerr.Error, or the
+// context's.
+func Run(ctx context.Context, root plan.Rel, leaf func(plan.Rel) (*Relation, bool), q *plan.Query, args []sqltype.Value) (*Relation, error) {
+	c := &compiler{types: typesOf(q), leaf: func(n plan.Rel) (step, bool) {
+		r, ok := leaf(n)
+		if !ok {
+			return step{}, false
+		}
+		return step{cols: r.Cols, rows: func(*machine) ([][]sqltype.Value, error) {
+			for _, row := range r.Rows {
+				if len(row) != len(r.Cols) {
+					return nil, sqlerr.New(sqlerr.Internal, "a row has %d values for %d columns", len(row), len(r.Cols))
+				}
+			}
+			return r.Rows, nil
+		}}, true
+	}}
+	s, err := c.rel(root)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.rows(&machine{ctx: ctx, args: args})
+	if err != nil {
+		return nil, err
+	}
+	return &Relation{Cols: s.cols, Rows: rows}, nil
+}
+
+// Check says whether Run will be able to evaluate root, so that nothing is charged for a statement that cannot be finished.
+// leaf tells the nodes whose rows will be given.
+func Check(root plan.Rel, leaf func(plan.Rel) bool) error {
+	c := &compiler{types: func(plan.ColID) sqltype.Type { return sqltype.Unknown }, leaf: func(n plan.Rel) (step, bool) {
+		if !leaf(n) {
+			return step{}, false
+		}
+		return step{cols: n.Cols()}, true
+	}}
+	_, err := c.rel(root)
+	return err
+}
+
+// ScalarValue evaluates an expression without columns, such as a LIMIT.
+func ScalarValue(x plan.Scalar, args []sqltype.Value) (sqltype.Value, error) {
+	f, err := (&compiler{}).scalar(x, nil)
+	if err != nil {
+		return nil, err
+	}
+	return f(&machine{ctx: context.Background(), args: args}, nil)
+}
+
+func typesOf(q *plan.Query) func(plan.ColID) sqltype.Type {
+	return func(id plan.ColID) sqltype.Type {
+		if q == nil || id < 0 || int(id) >= len(q.Columns) {
+			return sqltype.Unknown
+		}
+		return q.Columns[id].Type
+	}
+}
+
+// machine is one run.
+type machine struct {
+	ctx   context.Context
+	args  []sqltype.Value
+	count int
+}
+
+// checkEvery is how many rows pass between two looks at the context.
+const checkEvery = 1024
+
+// tick is called once a row.
+func (m *machine) tick() error {
+	m.count++
+	if m.count%checkEvery == 0 {
+		return m.ctx.Err()
+	}
+	return nil
+}
+
+func unsupported(format string, args ...any) *sqlerr.Error {
+	return sqlerr.New(sqlerr.Unsupported, format, args...)
+}

@@ -1,0 +1,319 @@
+package eval
+
+import (
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// scalar is a compiled expression: a function of a row.
+type scalar func(m *machine, row []sqltype.Value) (sqltype.Value, error)
+
+func (c *compiler) scalar(x plan.Scalar, s scope) (scalar, error) {
+	switch x := x.(type) {
+	case *plan.Col:
+		place, ok := s[x.ID]
+		if !ok {
+			return nil, sqlerr.New(sqlerr.Internal, "an expression uses a column that its input does not have")
+		}
+		return func(_ *machine, row []sqltype.Value) (sqltype.Value, error) { return row[place], nil }, nil
+	case *plan.Const:
+		v := x.Value
+		return func(*machine, []sqltype.Value) (sqltype.Value, error) { return v, nil }, nil
+	case *plan.Param:
+		return param(x), nil
+	case *plan.Call:
+		return c.call(x, s)
+	case *plan.Logic:
+		return c.logic(x, s)
+	case *plan.Is:
+		return c.is(x, s)
+	case *plan.In:
+		return c.in(x, s)
+	case *plan.Case:
+		return c.cases(x, s)
+	case *plan.Coalesce:
+		return c.coalesce(x, s)
+	}
+	return nil, unsupported("the expression %T cannot be computed over released values", x)
+}
+
+func (c *compiler) scalars(list []plan.Scalar, s scope) ([]scalar, error) {
+	out := make([]scalar, len(list))
+	for i, x := range list {
+		f, err := c.scalar(x, s)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = f
+	}
+	return out, nil
+}
+
+func param(x *plan.Param) scalar {
+	return func(m *machine, _ []sqltype.Value) (sqltype.Value, error) {
+		if x.N < 1 || x.N > len(m.args) {
+			return nil, sqlerr.New(sqlerr.UndefinedParam, "there is no parameter $%d", x.N)
+		}
+		return m.args[x.N-1], nil
+	}
+}
+
+// call evaluates all arguments, then is NULL if one of them is: every function is strict.
+func (c *compiler) call(x *plan.Call, s scope) (scalar, error) {
+	if x.Fn == nil || x.Fn.Eval == nil {
+		name := "this function"
+		if x.Fn != nil {
+			name = string(x.Fn.Kind) + " " + x.Fn.Name
+		}
+		return nil, unsupported("%s cannot be computed over released values", name).At(x.Pos)
+	}
+	args, err := c.scalars(x.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	types := typesOfAll(x.Args)
+	return func(m *machine, row []sqltype.Value) (sqltype.Value, error) {
+		vals := make([]sqltype.Value, len(args))
+		null := false
+		for i, f := range args {
+			v, err := f(m, row)
+			if err != nil {
+				return nil, err
+			}
+			vals[i] = v
+			null = null || v == nil
+		}
+		if null {
+			return nil, nil
+		}
+		return x.Fn.Eval(vals, types, x.T)
+	}, nil
+}
+
+func typesOfAll(list []plan.Scalar) []sqltype.Type {
+	out := make([]sqltype.Type, len(list))
+	for i, x := range list {
+		out[i] = x.Type()
+	}
+	return out
+}
+
+// logic goes from left to right and stops where the result is certain.
+func (c *compiler) logic(x *plan.Logic, s scope) (scalar, error) {
+	args, err := c.scalars(x.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case x.Op == plan.Not && len(args) == 1:
+		return func(m *machine, row []sqltype.Value) (sqltype.Value, error) {
+			v, err := args[0](m, row)
+			if b, ok := v.(bool); ok && err == nil {
+				return !b, nil
+			}
+			return nil, err
+		}, nil
+	case (x.Op == plan.And || x.Op == plan.Or) && len(args) > 0:
+		certain := x.Op == plan.Or // one true decides OR, one false AND
+		return func(m *machine, row []sqltype.Value) (sqltype.Value, error) {
+			null := false
+			for _, f := range args {
+				v, err := f(m, row)
+				if err != nil {
+					return nil, err
+				}
+				if v == nil {
+					null = true
+				} else if v == certain {
+					return certain, nil
+				}
+			}
+			if null {
+				return nil, nil
+			}
+			return !certain, nil
+		}, nil
+	}
+	return nil, unsupported("%s of %d arguments", x.Op, len(args))
+}
+
+func (c *compiler) is(x *plan.Is, s scope) (scalar, error) {
+	f, err := c.scalar(x.X, s)
+	if err != nil {
+		return nil, err
+	}
+	var what sqltype.Value // NULL and UNKNOWN
+	switch x.What {
+	case "NULL", "UNKNOWN":
+	case "TRUE":
+		what = true
+	case "FALSE":
+		what = false
+	default:
+		return nil, unsupported("IS %s", x.What)
+	}
+	return func(m *machine, row []sqltype.Value) (sqltype.Value, error) {
+		v, err := f(m, row)
+		if err != nil {
+			return nil, err
+		}
+		if what == nil {
+			return (v == nil) != x.Not, nil
+		}
+		return (v == what) != x.Not, nil
+	}, nil
+}
+
+// in evaluates what has no columns first and all of it, as PostgreSQL makes an array of it, then the rest one by one until a
+// match.
+func (c *compiler) in(x *plan.In, s scope) (scalar, error) {
+	if x.Eq == nil || x.Eq.Eval == nil {
+		return nil, unsupported("IN cannot be computed over released values for %s", x.X.Type())
+	}
+	left, err := c.scalar(x.X, s)
+	if err != nil {
+		return nil, err
+	}
+	var fixed, varying []plan.Scalar
+	for _, item := range x.List {
+		if hasColumn(item) {
+			varying = append(varying, item)
+		} else {
+			fixed = append(fixed, item)
+		}
+	}
+	first, err := c.scalars(fixed, s)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := c.scalars(varying, s)
+	if err != nil {
+		return nil, err
+	}
+	types := func(item plan.Scalar) []sqltype.Type { return []sqltype.Type{x.X.Type(), item.Type()} }
+	return func(m *machine, row []sqltype.Value) (sqltype.Value, error) {
+		v, err := left(m, row)
+		if err != nil {
+			return nil, err
+		}
+		vals := make([]sqltype.Value, len(first))
+		for i, f := range first {
+			if vals[i], err = f(m, row); err != nil {
+				return nil, err
+			}
+		}
+		null := false
+		match := func(item sqltype.Value, of plan.Scalar) (bool, error) {
+			if v == nil || item == nil {
+				null = true
+				return false, nil
+			}
+			eq, err := x.Eq.Eval([]sqltype.Value{v, item}, types(of), sqltype.Bool)
+			return eq == true, err
+		}
+		for i, item := range vals {
+			if found, err := match(item, fixed[i]); found || err != nil {
+				return !x.Not, err
+			}
+		}
+		for i, f := range rest {
+			item, err := f(m, row)
+			if err != nil {
+				return nil, err
+			}
+			if found, err := match(item, varying[i]); found || err != nil {
+				return !x.Not, err
+			}
+		}
+		if null {
+			return nil, nil
+		}
+		return x.Not, nil
+	}, nil
+}
+
+// hasColumn reports whether an expression depends on the row; what it does not know does.
+func hasColumn(x plan.Scalar) bool {
+	anyOf := func(list ...plan.Scalar) bool {
+		for _, y := range list {
+			if y != nil && hasColumn(y) {
+				return true
+			}
+		}
+		return false
+	}
+	switch x := x.(type) {
+	case *plan.Const, *plan.Param:
+		return false
+	case *plan.Call:
+		return anyOf(x.Args...)
+	case *plan.Logic:
+		return anyOf(x.Args...)
+	case *plan.Is:
+		return anyOf(x.X)
+	case *plan.In:
+		return anyOf(x.X) || anyOf(x.List...)
+	case *plan.Case:
+		for _, w := range x.Whens {
+			if anyOf(w.Cond, w.Result) {
+				return true
+			}
+		}
+		return anyOf(x.Else)
+	case *plan.Coalesce:
+		return anyOf(x.Args...)
+	}
+	return true
+}
+
+func (c *compiler) cases(x *plan.Case, s scope) (scalar, error) {
+	type branch struct{ cond, result scalar }
+	branches := make([]branch, len(x.Whens))
+	for i, w := range x.Whens {
+		cond, err := c.scalar(w.Cond, s)
+		if err != nil {
+			return nil, err
+		}
+		result, err := c.scalar(w.Result, s)
+		if err != nil {
+			return nil, err
+		}
+		branches[i] = branch{cond, result}
+	}
+	otherwise := func(*machine, []sqltype.Value) (sqltype.Value, error) { return nil, nil }
+	if x.Else != nil {
+		f, err := c.scalar(x.Else, s)
+		if err != nil {
+			return nil, err
+		}
+		otherwise = f
+	}
+	return func(m *machine, row []sqltype.Value) (sqltype.Value, error) {
+		for _, b := range branches {
+			v, err := b.cond(m, row)
+			if err != nil {
+				return nil, err
+			}
+			if v == true {
+				return b.result(m, row)
+			}
+		}
+		return otherwise(m, row)
+	}, nil
+}
+
+func (c *compiler) coalesce(x *plan.Coalesce, s scope) (scalar, error) {
+	args, err := c.scalars(x.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	return func(m *machine, row []sqltype.Value) (sqltype.Value, error) {
+		for _, f := range args {
+			if v, err := f(m, row); v != nil || err != nil {
+				return v, err
+			}
+		}
+		return nil, nil
+	}, nil
+}
