@@ -53,20 +53,20 @@ func init() {
 
 // isColID says whether a token may name a column, a table or an alias.
 func (t *token) isColID() bool {
-	return t.kind == tQuoted || t.kind == tWord && t.class() <= colName
+	return t.kind == tQuoted || t.kind == tWord && !t.bound && t.class() <= colName
 }
 
 // isTypeFuncName says whether a token may name a function or a type on its own.
 func (t *token) isTypeFuncName() bool {
-	return t.kind == tQuoted || t.kind == tWord && (t.class() <= unreserved || t.class() == typeFuncName)
+	return t.kind == tQuoted || t.kind == tWord && !t.bound && (t.class() <= unreserved || t.class() == typeFuncName)
 }
 
 // isLabel says whether a token may be a label after AS or a name after a point.
-func (t *token) isLabel() bool { return t.kind == tQuoted || t.kind == tWord }
+func (t *token) isLabel() bool { return t.kind == tQuoted || t.kind == tWord && !t.bound }
 
 // isBareLabel says whether a token may be a label without AS.
 func (t *token) isBareLabel() bool {
-	return t.kind == tQuoted || t.kind == tWord && !needsAs[t.text]
+	return t.kind == tQuoted || t.kind == tWord && !t.bound && !needsAs[t.text]
 }
 
 func (t *token) class() wordClass { return wordClasses[t.text] }

@@ -31,7 +31,12 @@ type token struct {
 	kind     tokKind
 	pos, end int
 	text     string
+	bound    bool // a keyword that PostgreSQL's lexer ties to the next one (NOT IN, NULLS FIRST): never a name
 }
+
+// ties are the pairs of keywords that PostgreSQL's lexer makes one of.
+var ties = map[string]string{"not": " between in like ilike similar ", "nulls": " first last ", "with": " time ordinality ",
+	"without": " time ", "format": " json "}
 
 // is says whether the token is the keyword w (lower case, unquoted).
 func (t *token) is(w string) bool { return t.kind == tWord && t.text == w }
@@ -57,10 +62,21 @@ func lex(src string) ([]token, error) {
 		}
 		if l.pos >= len(src) {
 			l.toks = append(l.toks, token{kind: tEnd, pos: len(src), end: len(src)})
+			l.tie()
 			return l.toks, nil
 		}
 		if err := l.next(); err != nil {
 			return nil, err
+		}
+	}
+}
+
+func (l *lexer) tie() {
+	for i := range l.toks[:len(l.toks)-1] {
+		if t, next := &l.toks[i], &l.toks[i+1]; t.kind == tWord && next.kind == tWord {
+			if second, ok := ties[t.text]; ok {
+				t.bound = strings.Contains(second, " "+next.text+" ")
+			}
 		}
 	}
 }

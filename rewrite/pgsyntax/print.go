@@ -23,7 +23,7 @@ func PrintExpr(e Expr) string {
 // frontWords are the words that the front end reads specially though PostgreSQL does not reserve them.
 var frontWords = func() map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(`at cube current double escape exclude groups json materialized nulls operator partition range
+	for _, w := range strings.Fields(`at cube current double escape exclude groups materialized nulls operator partition range
 recursive rollup rows schema sets transaction unbounded unknown uescape cascade following preceding`) {
 		m[w] = true
 	}

@@ -107,6 +107,7 @@ type frame struct {
 	tables  bool  // FROM: a table is due
 	fresh   bool  // nothing in the list yet
 	index   bool  // the last operand may be subscripted
+	silent  bool  // its bracket is not written
 	indexed bool  // what this frame makes may be
 	ordered bool  // ASC, DESC and NULLS may follow
 	ops     int   // operators since the clause began
@@ -199,6 +200,15 @@ func (s *speller) push(f frame) {
 	s.i++
 }
 
+// openQuery opens the parenthesis of a query. One that holds only another is left out: the parser wants it so.
+func (s *speller) openQuery(f frame) {
+	f.silent = s.tok(1).punct("(") && s.isQuery(s.i+1) && s.match[s.i+1]+1 == s.match[s.i]
+	if !f.silent {
+		s.emit("(")
+	}
+	s.push(f)
+}
+
 // list opens a bracketed list of expressions at the present token, as a call of atom n; next is what the list is.
 func (s *speller) list(n int, f frame) {
 	f.kind, f.atom, f.mark = fList, n, s.atoms[n].mark
@@ -218,9 +228,10 @@ func (s *speller) close() error {
 	if err := s.endFrom(); err != nil {
 		return err
 	}
-	if f.kind == fCase {
+	switch {
+	case f.kind == fCase:
 		s.emit(" END")
-	} else {
+	case !f.silent:
 		s.emit(")")
 	}
 	s.i++

@@ -49,8 +49,8 @@ func (s *speller) operand() error {
 		f.ops++
 		return nil
 	case t.punct("(") && s.isQuery(s.i):
-		s.put("", atom{kind: aMark, mark: mSubquery}, "|(")
-		s.push(frame{kind: fQuery, operand: true, indexed: true})
+		s.put("", atom{kind: aMark, mark: mSubquery}, "|")
+		s.openQuery(frame{kind: fQuery, operand: true, indexed: true})
 		return nil
 	case t.punct("("):
 		s.list(s.put("", atom{kind: aCall, mark: mParen}, ""), frame{operand: true, indexed: true})
@@ -210,9 +210,9 @@ func (s *speller) construct(t, next *token) (done bool, err error) {
 		if !paren || !s.isQuery(s.i+1) {
 			return true, syntaxAt(s.tok(2))
 		}
-		s.put("", atom{kind: aMark, mark: m}, "|(")
+		s.put("", atom{kind: aMark, mark: m}, "|")
 		s.i++
-		s.push(frame{kind: fQuery, operand: true})
+		s.openQuery(frame{kind: fQuery, operand: true})
 	case "row", "cast":
 		if !paren {
 			return false, nil
@@ -243,7 +243,7 @@ func (s *speller) construct(t, next *token) (done bool, err error) {
 		return false, nil
 	default:
 		if paren && t.class() == colName {
-			if _, ok := sqlTypes[t.text]; !ok && t.text != "values" && t.text != "between" && t.text != "none" && t.text != "out" &&
+			if _, ok := sqlTypes[t.text]; (!ok || t.text == "json") && t.text != "values" && t.text != "between" && t.text != "none" && t.text != "out" &&
 				t.text != "inout" && t.text != "setof" {
 				return true, unsupported(t, upper(t.text))
 			}

@@ -13,8 +13,7 @@ func (s *speller) table() error {
 			if lateral {
 				d.atom = 1
 			}
-			s.emit("(")
-			s.push(d)
+			s.openQuery(d)
 			return nil
 		}
 		if lateral {

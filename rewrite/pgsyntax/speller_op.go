@@ -165,8 +165,7 @@ func (s *speller) args() error {
 		return s.unexpected()
 	}
 	if s.isQuery(s.i) {
-		s.emit("(")
-		s.push(frame{kind: fQuery, operand: true})
+		s.openQuery(frame{kind: fQuery, operand: true})
 		return nil
 	}
 	s.list(s.put("", atom{kind: aCall, mark: mArgs}, ""), frame{operand: true})

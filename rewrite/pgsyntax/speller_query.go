@@ -57,8 +57,7 @@ func (s *speller) queryStart() error {
 		}
 		return s.withQuery()
 	case t.punct("(") && s.isQuery(s.i):
-		s.emit("(")
-		s.push(frame{kind: fQuery, operand: true, then: thenNested})
+		s.openQuery(frame{kind: fQuery, operand: true, then: thenNested})
 	default:
 		return s.notQuery(t)
 	}
@@ -142,8 +141,8 @@ func (s *speller) withQuery() error {
 		return s.unexpected()
 	}
 	a.pos = Pos(t.pos)
-	s.put("", a, " AS (")
-	s.push(frame{kind: fQuery, operand: true, then: thenCTE})
+	s.put("", a, " AS ")
+	s.openQuery(frame{kind: fQuery, operand: true, then: thenCTE})
 	return nil
 }
 

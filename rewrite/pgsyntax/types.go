@@ -11,6 +11,7 @@ var sqlTypes = map[string]int{
 	"dec": 2, "numeric": 2, "bit": 1, "bit varying": 1, "character": 1, "char": 1, "varchar": 1, "character varying": 1,
 	"char varying": 1, "nchar": 1, "nchar varying": 1, "national character": 1, "national char": 1, "national character varying": 1,
 	"national char varying": 1, "timestamp": 1, "time": 1, "timestamp with time zone": 1, "time with time zone": 1, "interval": 1,
+	"json": 0,
 }
 
 // typeName reads a type at the present token. With constant it is the type in front of a literal: no array, no plain name.
@@ -37,7 +38,7 @@ func (r *reader) typeName(constant bool) (*TypeName, error) {
 		err = r.sqlTypeTail(typ)
 	case constant:
 		return nil, r.unexpected()
-	case t.isTypeFuncName() || t.is("json") || t.isColID() && r.tok(1).punct("."):
+	case t.isTypeFuncName() || t.isColID() && r.tok(1).punct("."):
 		err = r.plainType(typ)
 	default:
 		return nil, syntaxAt(t)

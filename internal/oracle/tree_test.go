@@ -1,0 +1,88 @@
+package oracle
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"reflect"
+	"strings"
+
+	pgquery "github.com/pganalyze/pg_query_go/v6"
+)
+
+// tree is PostgreSQL's parse tree of a text, without positions and without the spellings that mean the same.
+func tree(text string) (any, error) {
+	s, err := pgquery.ParseToJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	var v struct{ Stmts []struct{ Stmt any } }
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("tree: %w", err)
+	}
+	out := []any{}
+	for _, st := range v.Stmts {
+		out = append(out, clean(st.Stmt))
+	}
+	return out, nil
+}
+
+func clean(v any) any {
+	switch x := v.(type) {
+	case []any:
+		for i := range x {
+			x[i] = clean(x[i])
+		}
+	case map[string]any:
+		delete(x, "location")
+		for k := range x {
+			x[k] = clean(x[k])
+		}
+		if x["sortby_dir"] == "SORTBY_ASC" { // ASC is the default
+			x["sortby_dir"] = "SORTBY_DEFAULT"
+		}
+		if n, ok := x["frameOptions"].(json.Number); ok { // the bit that BETWEEN was written
+			f, _ := n.Int64()
+			x["frameOptions"] = f &^ 16
+		}
+		if isNull(x["limitCount"]) { // LIMIT ALL
+			delete(x, "limitCount")
+		}
+		if x["limitOption"] == "LIMIT_OPTION_COUNT" {
+			x["limitOption"] = "LIMIT_OPTION_DEFAULT"
+		}
+		if f, ok := x["fval"].(string); ok && strings.HasPrefix(f, "0") {
+			if n, ok := new(big.Int).SetString(f, 0); ok && len(f) > 1 {
+				x["fval"] = n.String()
+			}
+		}
+		if b, ok := x["arrayBounds"].([]any); ok { // the sizes mean nothing
+			x["arrayBounds"] = len(b)
+		}
+	}
+	return v
+}
+
+func isNull(v any) bool {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return false
+	}
+	c, ok := m["A_Const"].(map[string]any)
+	return ok && c["isnull"] == true
+}
+
+// same says whether two texts mean the same to PostgreSQL.
+func same(a, b string) (bool, error) {
+	x, err := tree(a)
+	if err != nil {
+		return false, err
+	}
+	y, err := tree(b)
+	if err != nil {
+		return false, fmt.Errorf("the print: %w", err)
+	}
+	return reflect.DeepEqual(x, y), nil
+}
