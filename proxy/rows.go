@@ -22,7 +22,7 @@ func rowDescription(columns []engine.Column, formats []int16) *pgproto3.RowDescr
 
 // sendRows writes rows, flushing as they grow.
 func (s *session) sendRows(columns []engine.Column, formats []int16, rows [][]sqltype.Value) error {
-	var scratch []byte
+	scratch := make([]byte, 0, 256) // not nil: an empty value is no NULL
 	ends := make([]int, len(columns))
 	msg := pgproto3.DataRow{Values: make([][]byte, len(columns))}
 	for _, row := range rows {

@@ -44,24 +44,48 @@ func (s *session) simple(st pgsyntax.Statement, text string) error {
 	}
 	s.beginImplicit()
 	if st.Params > 0 {
-		return sqlerr.New(sqlerr.UndefinedParam, "there is no parameter $%d", st.Params)
+		return noParam(st.Node)
 	}
 	p, err := s.prepare(st, text, nil)
 	if err != nil {
 		return err
+	}
+	if p.rows {
+		s.be.Send(rowDescription(p.columns, nil))
 	}
 	answer, err := s.run(p, nil)
 	if err != nil {
 		return err
 	}
 	if p.rows {
-		s.be.Send(rowDescription(p.columns, nil))
 		if err := s.sendRows(p.columns, nil, answer.Rows); err != nil {
 			return err
 		}
 	}
 	s.be.Send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(answer, len(answer.Rows)))})
 	return nil
+}
+
+// noParam names the first $n of a statement: the simple protocol gives no parameters.
+func noParam(n pgsyntax.Node) error {
+	if e, ok := n.(*pgsyntax.Explain); ok {
+		n = e.Query
+	}
+	sel, ok := n.(*pgsyntax.Select)
+	if !ok {
+		return sqlerr.New(sqlerr.UndefinedParam, "parameters are not allowed here")
+	}
+	var first *pgsyntax.Param
+	pgsyntax.Walk(sel, &pgsyntax.Visitor{Expr: func(x pgsyntax.Expr) bool {
+		if p, ok := x.(*pgsyntax.Param); ok && (first == nil || p.Pos < first.Pos) {
+			first = p
+		}
+		return true
+	}})
+	if first == nil {
+		return sqlerr.New(sqlerr.UndefinedParam, "parameters are not allowed here")
+	}
+	return sqlerr.New(sqlerr.UndefinedParam, "there is no parameter $%d", first.N).At(int(first.Pos))
 }
 
 // commandTag is the answer's tag for n rows sent.

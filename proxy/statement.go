@@ -37,14 +37,14 @@ func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID
 		}
 		out.columns, out.rows = columns, true
 	case *pgsyntax.DeclareCursor:
-		return nil, notYet("DECLARE CURSOR", n.Pos)
+		return nil, notYet("DECLARE CURSOR", st)
 	case *pgsyntax.Fetch:
 		if n.Move {
-			return nil, notYet("MOVE", 0)
+			return nil, notYet("MOVE", st)
 		}
-		return nil, notYet("FETCH", 0)
+		return nil, notYet("FETCH", st)
 	case *pgsyntax.Other:
-		return nil, notYet(n.Verb, n.Pos)
+		return nil, notYet(n.Verb, st)
 	}
 	for _, oid := range oids { // a session statement has no $n, but a client may declare types for it
 		out.params = append(out.params, sqltype.Type{OID: oid, Typmod: -1})
@@ -52,8 +52,8 @@ func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID
 	return out, nil
 }
 
-func notYet(what string, pos pgsyntax.Pos) error {
-	return sqlerr.New(sqlerr.Unsupported, "%s is not supported", what).At(int(pos)).
+func notYet(what string, st pgsyntax.Statement) error {
+	return sqlerr.New(sqlerr.Unsupported, "%s is not supported", what).At(st.Offset).
 		WithHint("dpsql answers SELECT and EXPLAIN over the tables that its policy publishes; SET, SHOW and transactions work as in PostgreSQL.")
 }
 

@@ -52,10 +52,15 @@ func (s *session) endImplicit() {
 	}
 }
 
-// failTransaction is an error's effect.
+// failTransaction is an error's effect. Settings go back at once, to the last savepoint's or to BEGIN's.
 func (s *session) failTransaction() {
 	switch {
 	case s.tx.block:
+		back := s.tx.begin
+		if n := len(s.tx.saves); n > 0 {
+			back = s.tx.saves[n-1].at
+		}
+		s.set.restore(back)
 		s.tx.broken = true
 	case s.tx.implicit:
 		s.finish(false)

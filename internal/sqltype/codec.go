@@ -115,7 +115,7 @@ func notOfType(v Value, t Type) error {
 func decodeBinary(src []byte, t Type) (Value, error) {
 	be := binary.BigEndian
 	if n := t.Len(); n > 0 && t.OID != OIDName && t.OID != OIDInterval && len(src) != int(n) {
-		return nil, badBinary(t)
+		return nil, badLength(len(src), int(n), t)
 	}
 	switch t.OID {
 	case OIDBool:
@@ -159,6 +159,14 @@ func decodeBinary(src []byte, t Type) (Value, error) {
 		return Decode(src, t, TextFormat)
 	}
 	return nil, notReadable(t)
+}
+
+// badLength tells, as PostgreSQL does, a value that ends too early from one with more behind it.
+func badLength(got, want int, t Type) error {
+	if got < want {
+		return sqlerr.New(sqlerr.ProtocolViolation, "insufficient data left in message")
+	}
+	return badBinary(t)
 }
 
 func badBinary(t Type) error {

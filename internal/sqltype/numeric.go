@@ -154,8 +154,11 @@ func appendNumericBinary(dst []byte, d decimal.Decimal) ([]byte, error) {
 
 func decodeNumericBinary(src []byte, t Type) (Value, error) {
 	be := binary.BigEndian
-	if len(src) < 8 || len(src) != 8+2*int(be.Uint16(src)) {
-		return nil, badBinary(t)
+	if len(src) < 8 {
+		return nil, badLength(len(src), 8, t)
+	}
+	if want := 8 + 2*int(be.Uint16(src)); len(src) != want {
+		return nil, badLength(len(src), want, t)
 	}
 	weight, sign, scale := int(int16(be.Uint16(src[2:]))), be.Uint16(src[4:]), int(be.Uint16(src[6:]))
 	switch sign {

@@ -1,0 +1,219 @@
+package proxy
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/pbkdf2"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// scripted is an engine that knows a few statements by heart. Where a transcript also runs on PostgreSQL, the answers are checked
+// against it. Everything else about the wire is the proxy's own.
+type scripted struct {
+	verifier string
+	runs     atomic.Int64 // how many statements were charged
+
+	mu    sync.Mutex
+	open  int
+	began chan struct{} // a slow statement tells that it runs
+}
+
+func newScripted() *scripted {
+	return &scripted{verifier: verifierOf("secret", "0123456789abcdef", 4096), began: make(chan struct{}, 100)}
+}
+
+func verifierOf(password, salt string, iters int) string {
+	salted, err := pbkdf2.Key(sha256.New, password, []byte(salt), iters, 32)
+	if err != nil {
+		panic(err)
+	}
+	mac := func(key []byte, text string) []byte {
+		h := hmac.New(sha256.New, key)
+		h.Write([]byte(text))
+		return h.Sum(nil)
+	}
+	stored := sha256.Sum256(mac(salted, "Client Key"))
+	b64 := base64.StdEncoding.EncodeToString
+	return fmt.Sprintf("SCRAM-SHA-256$%d:%s$%s:%s", iters, b64([]byte(salt)), b64(stored[:]), b64(mac(salted, "Server Key")))
+}
+
+func (e *scripted) Database() string { return "demo" }
+
+func (e *scripted) Verifier(user string) (string, bool) {
+	if strings.HasPrefix(user, "analyst") {
+		return e.verifier, true
+	}
+	if user == "broken" {
+		return "md5abc", true
+	}
+	return "", false
+}
+
+func (e *scripted) Open(_, application string) (Session, error) {
+	if application == "panic" {
+		panic("secret rows")
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.open++
+	return &scriptedSession{engine: e, values: map[string]string{"dpsql.epsilon": "0.1"}}, nil
+}
+
+type scriptedSession struct {
+	engine *scripted
+	values map[string]string
+}
+
+func (s *scriptedSession) Set(name string, values []string) error {
+	if _, ok := s.values[name]; !ok {
+		return sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
+	}
+	if values[0] == "99" {
+		return sqlerr.New(sqlerr.EpsilonTooLarge, "dpsql.epsilon 99 is too large").WithHint("The most is 1.")
+	}
+	s.values = maps.Clone(s.values)
+	s.values[name] = values[0]
+	return nil
+}
+
+func (s *scriptedSession) Reset(name string) error { return s.Set(name, []string{"0.1"}) }
+func (s *scriptedSession) ResetAll()               { s.values = map[string]string{"dpsql.epsilon": "0.1"} }
+func (s *scriptedSession) Snapshot() any           { return s.values }
+
+func (s *scriptedSession) Restore(at any) {
+	if v, ok := at.(map[string]string); ok {
+		s.values = v
+	}
+}
+
+func (s *scriptedSession) Show(name string) (string, bool, error) {
+	v, ok := s.values[name]
+	return v, ok, nil
+}
+
+func (s *scriptedSession) Close() {
+	s.engine.mu.Lock()
+	defer s.engine.mu.Unlock()
+	s.engine.open--
+}
+
+// known is one statement of the script.
+type known struct {
+	columns []engine.Column
+	params  []sqltype.Type
+	notice  string
+	prepare error
+	run     func(ctx context.Context, e *scripted, args []sqltype.Value) ([][]sqltype.Value, error)
+}
+
+func column(name string, t sqltype.Type) engine.Column { return engine.Column{Name: name, Type: t} }
+
+func constant(rows ...[]sqltype.Value) func(context.Context, *scripted, []sqltype.Value) ([][]sqltype.Value, error) {
+	return func(context.Context, *scripted, []sqltype.Value) ([][]sqltype.Value, error) { return rows, nil }
+}
+
+func echo(_ context.Context, _ *scripted, args []sqltype.Value) ([][]sqltype.Value, error) {
+	return [][]sqltype.Value{args}, nil
+}
+
+func failing(err error) func(context.Context, *scripted, []sqltype.Value) ([][]sqltype.Value, error) {
+	return func(context.Context, *scripted, []sqltype.Value) ([][]sqltype.Value, error) { return nil, err }
+}
+
+func slow(ctx context.Context, e *scripted, _ []sqltype.Value) ([][]sqltype.Value, error) {
+	e.began <- struct{}{}
+	select {
+	case <-ctx.Done():
+		return nil, sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").WithCause(ctx.Err())
+	case <-time.After(20 * time.Second):
+		return nil, nil
+	}
+}
+
+func many(n int) func(context.Context, *scripted, []sqltype.Value) ([][]sqltype.Value, error) {
+	return func(context.Context, *scripted, []sqltype.Value) ([][]sqltype.Value, error) {
+		rows := make([][]sqltype.Value, n)
+		for i := range rows {
+			rows[i] = []sqltype.Value{int64(i + 1)}
+		}
+		return rows, nil
+	}
+}
+
+func mustValue(t sqltype.Type, text string) sqltype.Value {
+	v, err := sqltype.ParseText(text, t)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+var script = map[string]known{
+	"select 1":                          {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(1)})},
+	"select 1 as x":                     {columns: []engine.Column{column("x", sqltype.Int4)}, run: constant([]sqltype.Value{int64(1)})},
+	"select 2":                          {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(2)})},
+	"select 1 where false":              {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant()},
+	"select 'é' as t, null as n":        {columns: []engine.Column{column("t", sqltype.Text), column("n", sqltype.Text)}, run: constant([]sqltype.Value{"é", nil})},
+	"select 1.50 as x":                  {columns: []engine.Column{column("x", sqltype.Numeric)}, run: constant([]sqltype.Value{mustValue(sqltype.Numeric, "1.50")})},
+	"select generate_series(1, 3)":      {columns: []engine.Column{column("generate_series", sqltype.Int4)}, run: many(3)},
+	"select generate_series(1, 5)":      {columns: []engine.Column{column("generate_series", sqltype.Int4)}, run: many(5)},
+	"select generate_series(1, 100000)": {columns: []engine.Column{column("generate_series", sqltype.Int4)}, run: many(100000)},
+	"select $1::int4 as a":              {columns: []engine.Column{column("a", sqltype.Int4)}, params: []sqltype.Type{sqltype.Int4}, run: echo},
+	"select $1::text as a, $2::numeric as b": {columns: []engine.Column{column("a", sqltype.Text), column("b", sqltype.Numeric)},
+		params: []sqltype.Type{sqltype.Text, sqltype.Numeric}, run: echo},
+	"select 1/(random()*0)::int":  {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: failing(sqlerr.New(sqlerr.DivisionByZero, "division by zero"))},
+	"select 'é', nope":            {prepare: sqlerr.New(sqlerr.UndefinedColumn, "column \"nope\" does not exist")},
+	"select count(*) from people": {columns: []engine.Column{column("count", sqltype.Int8)}, notice: "spent: price 0.1", run: constant([]sqltype.Value{int64(42)})},
+	"select 'cause'": {columns: []engine.Column{column("?column?", sqltype.Text)},
+		run: failing(fmt.Errorf("backend said: row (%q) of 'Bob' is 4711", "Alice"))},
+	"select 'panic'":      {columns: []engine.Column{column("?column?", sqltype.Text)}, run: func(context.Context, *scripted, []sqltype.Value) ([][]sqltype.Value, error) { panic("secret rows") }},
+	"select pg_sleep(20)": {columns: []engine.Column{column("pg_sleep", sqltype.Text)}, run: slow},
+	"select 'wrong'":      {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{"not a number"})},
+}
+
+type scriptedPrepared struct {
+	known
+	engine *scripted
+}
+
+func (s *scriptedSession) Prepare(_ context.Context, st pgsyntax.Statement, oids []sqltype.OID) (Prepared, error) {
+	k, ok := script[strings.ToLower(st.Text)]
+	if !ok {
+		return nil, sqlerr.New(sqlerr.Unsupported, "not in the script: %s", st.Text)
+	}
+	if e, ok := k.prepare.(*sqlerr.Error); ok {
+		at := *e
+		return nil, at.At(st.Offset + strings.Index(st.Text, "nope"))
+	}
+	for i, oid := range oids {
+		if oid != 0 && i < len(k.params) && k.params[i].OID != oid {
+			k.params = append([]sqltype.Type(nil), k.params...)
+			k.params[i] = sqltype.Type{OID: oid, Typmod: -1}
+		}
+	}
+	return &scriptedPrepared{k, s.engine}, nil
+}
+
+func (p *scriptedPrepared) Params() []sqltype.Type   { return p.params }
+func (p *scriptedPrepared) Columns() []engine.Column { return p.columns }
+
+func (p *scriptedPrepared) Run(ctx context.Context, args []sqltype.Value) (*engine.Answer, error) {
+	p.engine.runs.Add(1)
+	rows, err := p.run(ctx, p.engine, args)
+	if err != nil {
+		return nil, err
+	}
+	return &engine.Answer{Rows: rows, Tag: "SELECT", Notice: p.notice}, nil
+}
