@@ -18,7 +18,8 @@ import (
 // is led by columns that contain a key of the parent which the database enforces (3), so at most one parent row matches
 // (NULL matches none), and the child's unit is that row's. A circle of paths has no root and was refused when the file was
 // read. (4) A foreign key of the database that leads a private table to a private table by another way than its path would
-// make its rows depend on a second unit: refused. (5) So is a public table that refers to a private one. What the database does not
+// make its rows depend on a second unit: refused; one on the path's own columns names no other unit, because where it disagrees with
+// the unit's column, that column holds and the join along the path finds nothing. (5) So is a public table that refers to a private one. What the database does not
 // declare as a foreign key is the owner's word. Design sections 1 and 2.
 func (p *Policy) Bind(rels []sqltype.Relation) (*Catalogs, error) {
 	b := &binding{p: p, bound: map[*tableDecl]*boundTable{}}
@@ -118,7 +119,7 @@ func (b *binding) useColumns() {
 			case !ok:
 				b.missingColumn(where, bt, name)
 			case !unitType(c.Type):
-				b.add(where, "%s.%s of type %s cannot lead to a unit", t, quoteName(name), c.Type).
+				b.add(where, "%s.%s of %s cannot lead to a unit", t, quoteName(name), typeText(c.Type)).
 					hint("usable: integers, text, numeric, date, timestamp")
 			}
 		}

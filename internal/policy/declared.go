@@ -18,10 +18,17 @@ var integerLimit = map[sqltype.OID]decimal.Decimal{
 	sqltype.OIDInt8: decimal.NewFromInt(math.MaxInt64),
 }
 
-// checkRange says why a range does not fit a type: its ends must be values of the type, so that a clamp is exact.
+func typeText(t sqltype.Type) string {
+	if !t.Known() {
+		return "an unknown type"
+	}
+	return "type " + t.String()
+}
+
+// checkRange says why a range does not fit a type: of exact types its ends must be values.
 func checkRange(lo, hi decimal.Decimal, t sqltype.Type) error {
 	if !t.IsNumber() {
-		return fmt.Errorf("a column of type %s has none", t)
+		return fmt.Errorf("a column of %s has none", typeText(t))
 	}
 	for _, x := range []decimal.Decimal{lo, hi} {
 		if err := fitsType(x, t); err != nil {
@@ -58,7 +65,7 @@ func fitsType(x decimal.Decimal, t sqltype.Type) error {
 // checkStep says why a grid's step does not fit a type.
 func checkStep(step decimal.Decimal, t sqltype.Type) error {
 	if t.IsInteger() || !t.IsNumber() {
-		return fmt.Errorf("a column of type %s has none", t)
+		return fmt.Errorf("a column of %s has none", typeText(t))
 	}
 	return fitsType(step, t)
 }
@@ -67,7 +74,7 @@ func checkStep(step decimal.Decimal, t sqltype.Type) error {
 func (b *binding) values(t *tableDecl, c *columnDecl, pc *plan.TableColumn) []sqltype.Value {
 	what := fmt.Sprintf("column %s.%s: values", t, quoteName(pc.Name))
 	if !domainType(pc.Type) {
-		b.add(c.valuesAt, "%s: a column of type %s has none", what, pc.Type)
+		b.add(c.valuesAt, "%s: a column of %s has none", what, typeText(pc.Type))
 		return nil
 	}
 	seen := map[string]bool{}

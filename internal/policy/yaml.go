@@ -109,6 +109,9 @@ func (r *reader) mapping(n ast.Node, what string) ([]entry, bool) {
 		pairs = x.Values
 	case *ast.MappingValueNode:
 		pairs = []*ast.MappingValueNode{x}
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
+		r.extra(at(n))
+		return nil, false
 	default:
 		r.add(at(n), "%s must be a mapping (key: value)", what)
 		return nil, false
@@ -229,7 +232,7 @@ func (r *reader) scalar(n ast.Node, what string) (scalar, bool) {
 			return s, false
 		}
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		r.add(s.position, "anchors, aliases and tags are not used in a policy")
+		r.extra(s.position)
 		return s, false
 	default:
 		r.add(s.position, "%s must be a single value", what)
@@ -240,6 +243,11 @@ func (r *reader) scalar(n ast.Node, what string) (scalar, bool) {
 		return s, false
 	}
 	return s, true
+}
+
+// extra refuses YAML's ways to write one thing in two places.
+func (r *reader) extra(where position) {
+	r.add(where, "anchors, aliases and tags are not used in a policy")
 }
 
 // text reads a value that is not NULL.

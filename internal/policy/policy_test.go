@@ -1,0 +1,471 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/testdata/demo"
+)
+
+const testVerifier = "SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA="
+
+// base is the policy whose sections the command "with" replaces (or adds to).
+var base = []string{
+	"dataset: d", // line 1
+	"backend: {postgres: 'postgres://reader@db/d'}",
+	"unit: people.id",
+	"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}}}",
+	"budget: {epsilon: 10, delta: 1e-6}",
+	"analysts: {ann: {password: env:VERIFIER, may: [people]}}", // line 6
+}
+
+func testEnv(name string) (string, bool) {
+	v, ok := map[string]string{"VERIFIER": testVerifier, "EMPTY": "", "URL": "postgres://u:secretword@h/d", "PLAIN": "secretword"}[name]
+	return v, ok
+}
+
+// with replaces the base's sections by the input's; a line "-key" removes one.
+func with(input string) string {
+	sections := append([]string(nil), base...)
+	key := func(s string) string { k, _, _ := strings.Cut(s, ":"); return k }
+	var current []string
+	flush := func() {
+		if len(current) == 0 {
+			return
+		}
+		text := strings.Join(current, "\n")
+		current = nil
+		for i, s := range sections {
+			if removed, ok := strings.CutPrefix(text, "-"); ok && key(s) == removed {
+				sections = append(sections[:i], sections[i+1:]...)
+				return
+			} else if key(s) == key(text) && !strings.HasPrefix(text, "+") {
+				sections[i] = text
+				return
+			}
+		}
+		sections = append(sections, strings.TrimPrefix(text, "+"))
+	}
+	for _, line := range strings.Split(input, "\n") {
+		if line != "" && line[0] != ' ' {
+			flush()
+		}
+		current = append(current, line)
+	}
+	flush()
+	return strings.Join(sections, "\n") + "\n"
+}
+
+// TestPolicies runs the golden files: what a policy means, or all that is wrong with it.
+func TestPolicies(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		var rels []sqltype.Relation
+		var p *Policy
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var err error
+			switch d.Cmd {
+			case "schema":
+				rels = parseSchema(t, d.Input)
+				return fmt.Sprintf("%d tables\n", len(rels))
+			case "policy", "with":
+				text := d.Input
+				if d.Cmd == "with" {
+					text = with(text)
+				}
+				if p, err = parse("p.yaml", []byte(text), testEnv); err != nil {
+					return report(t, err)
+				}
+				return describe(p)
+			case "bind":
+				if p, err = parse("p.yaml", []byte(with(d.Input)), testEnv); err != nil {
+					return report(t, err)
+				}
+				c, err := p.Bind(rels)
+				if err != nil {
+					return report(t, err)
+				}
+				return describeCatalog(t, c, "ann")
+			case "for":
+				c, err := p.Bind(rels)
+				if err != nil {
+					return report(t, err)
+				}
+				return describeCatalog(t, c, d.CmdArgs[0].Key)
+			}
+			t.Fatalf("%s: unknown command %s", d.Pos, d.Cmd)
+			return ""
+		})
+	})
+}
+
+func report(t *testing.T, err error) string {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || len(e.Problems) == 0 {
+		t.Fatalf("not a policy's error: %v", err)
+	}
+	if strings.Contains(err.Error(), "secretword") {
+		t.Errorf("a secret is in a message: %v", err)
+	}
+	return err.Error() + "\n"
+}
+
+func describe(p *Policy) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of %s, unit %s, backend %+v\n", p.Dataset, p.People, p.Unit, p.Backend)
+	fmt.Fprintf(&b, "budget %+v\nquery %+v\n", p.Budget, p.Query)
+	fmt.Fprintf(&b, "ledger %+v cache %+v listen %s timeout %s\n", p.Ledger, p.Cache, p.Listen, p.StatementTimeout)
+	for _, t := range p.tables {
+		fmt.Fprintf(&b, "table %s public %t max %d", t, t.public, t.maxRows)
+		if t.path != nil {
+			fmt.Fprintf(&b, " %v -> %s.%v", t.path.columns, t.path.parent, t.path.parentColumns)
+		}
+		b.WriteByte('\n')
+		for _, c := range t.columns {
+			if c.hasValues {
+				fmt.Fprintf(&b, "  %s:", c.name.text)
+				for _, v := range c.values {
+					fmt.Fprintf(&b, " %q null=%t", v.text, v.null)
+				}
+				b.WriteByte('\n')
+			}
+		}
+	}
+	for _, a := range p.Analysts {
+		fmt.Fprintf(&b, "analyst %s epsilon %g share %.6g max %g may", a.Name, a.Epsilon, a.Share, a.MaxQueryEpsilon)
+		for _, g := range a.may {
+			fmt.Fprintf(&b, " %s", qualified(g.table.schema, g.table.name, g.column))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func describeCatalog(t *testing.T, c *Catalogs, analyst string) string {
+	t.Helper()
+	cat, err := c.For(analyst)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	var b strings.Builder
+	for _, name := range cat.TableNames() {
+		schema, bare, ok := strings.Cut(name, ".")
+		if !ok {
+			schema, bare = "", name
+		}
+		tab, ok := cat.Table(schema, bare)
+		if !ok {
+			t.Fatalf("%s is listed but not found", name)
+		}
+		fmt.Fprintf(&b, "%s.%s", tab.Schema, tab.Name)
+		if tab.Public {
+			b.WriteString(" public")
+		} else {
+			fmt.Fprintf(&b, " units %v col %d max %d", tab.Units, tab.UnitCol, tab.MaxRows)
+		}
+		for p := tab.Path; p != nil; p = p.Parent.Path {
+			fmt.Fprintf(&b, " %v -> %s%v", p.Columns, p.Parent.Name, p.ParentColumns)
+		}
+		fmt.Fprintf(&b, " keys %v\n", tab.Keys)
+		for i, col := range tab.Columns {
+			fmt.Fprintf(&b, "  %d %s\n", i, describeColumn(col))
+		}
+	}
+	return b.String()
+}
+
+func describeColumn(col plan.TableColumn) string {
+	s := col.Name + " " + col.Type.String()
+	if col.NotNull {
+		s += " not null"
+	}
+	if !col.Visible {
+		s += " (unseen)"
+	}
+	if col.Range != nil {
+		s += fmt.Sprintf(" range [%s, %s]", col.Range.Lo, col.Range.Hi)
+	}
+	if col.Step != nil {
+		s += " step " + col.Step.String()
+	}
+	if d := col.Domain; d != nil && d.From != nil {
+		s += fmt.Sprintf(" values from %s.%s", d.From.Name, d.From.Columns[d.FromColumn].Name)
+	} else if d != nil {
+		for _, v := range d.Values {
+			s += fmt.Sprintf(" %T(%v)", v, v)
+		}
+	}
+	return s
+}
+
+var (
+	schemaLine = regexp.MustCompile(`^(view |other )?([\w.]+)\(([^)]*)\)(.*)$`)
+	schemaKey  = regexp.MustCompile(`key\(([^)]*)\)`)
+	schemaFK   = regexp.MustCompile(`fk\(([^)]*)\) -> ([\w.]+)\(([^)]*)\)`)
+	typeByName = map[string]sqltype.Type{"int": sqltype.Int4, "int2": sqltype.Int2, "int8": sqltype.Int8, "text": sqltype.Text,
+		"float": sqltype.Float8, "real": sqltype.Float4, "bool": sqltype.Bool, "date": sqltype.Date, "ts": sqltype.Timestamp, "numeric": sqltype.Numeric,
+		"numeric52": sqltype.NumericOf(5, 2), "varchar3": {OID: sqltype.OIDVarchar, Typmod: 7}, "char3": {OID: sqltype.OIDBPChar, Typmod: 7},
+		"json": {OID: 114, Typmod: -1}}
+)
+
+// parseSchema reads "orders(id int!, buyer int) key(id) fk(buyer) -> people(id)", one table a line; ! is NOT NULL.
+func parseSchema(t *testing.T, text string) (out []sqltype.Relation) {
+	t.Helper()
+	split := func(s string) (list []string) {
+		for _, x := range strings.Split(s, ",") {
+			list = append(list, strings.TrimSpace(x))
+		}
+		return list
+	}
+	name := func(s string) (schema, bare string) {
+		if schema, bare, ok := strings.Cut(s, "."); ok {
+			return schema, bare
+		}
+		return "public", s
+	}
+	for _, line := range strings.Split(text, "\n") {
+		m := schemaLine.FindStringSubmatch(line)
+		if m == nil {
+			t.Fatalf("schema: %s", line)
+		}
+		r := sqltype.Relation{Kind: sqltype.KindTable}
+		if m[1] != "" {
+			r.Kind = sqltype.RelationKind(strings.TrimSpace(m[1]))
+		}
+		r.Schema, r.Name = name(m[2])
+		for _, c := range split(m[3]) {
+			n, typ, _ := strings.Cut(c, " ")
+			typ, notNull := strings.CutSuffix(typ, "!")
+			known, ok := typeByName[typ]
+			if !ok {
+				t.Fatalf("schema: type %q", typ)
+			}
+			r.Columns = append(r.Columns, sqltype.RelationColumn{Name: n, Type: known, NotNull: notNull})
+		}
+		for _, k := range schemaKey.FindAllStringSubmatch(m[4], -1) {
+			r.Keys = append(r.Keys, split(k[1]))
+		}
+		for _, k := range schemaFK.FindAllStringSubmatch(m[4], -1) {
+			fk := sqltype.RelationForeignKey{Columns: split(k[1]), RefColumns: split(k[3])}
+			fk.RefSchema, fk.RefTable = name(k[2])
+			r.ForeignKeys = append(r.ForeignKeys, fk)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// demoRelations is the demo's schema as DuckDB tells it.
+func demoRelations() (rels []sqltype.Relation) {
+	for _, d := range demo.Tables {
+		r := sqltype.Relation{Schema: "main", Name: d.Name, Kind: sqltype.KindTable}
+		for _, c := range d.Columns {
+			r.Columns = append(r.Columns, sqltype.RelationColumn(c))
+		}
+		if d.PrimaryKey != "" {
+			r.Keys = [][]string{{d.PrimaryKey}}
+		}
+		for _, k := range d.ForeignKeys {
+			r.ForeignKeys = append(r.ForeignKeys, sqltype.RelationForeignKey{Columns: []string{k.Column}, RefSchema: "main", RefTable: k.Ref,
+				RefColumns: []string{k.RefColumn}})
+		}
+		rels = append(rels, r)
+	}
+	return rels
+}
+
+func demoPolicy(t testing.TB) *Policy {
+	t.Helper()
+	text, err := demo.FS.ReadFile("policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Parse("policy.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestDemoPolicyBinds(t *testing.T) {
+	p := demoPolicy(t)
+	c, err := p.Bind(demoRelations())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range p.Analysts {
+		cat, err := c.For(a.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		enc, ok := cat.Table("", "encounters")
+		if !ok || enc.UnitCol < 0 || enc.Path.Parent.MaxRows != 1 {
+			t.Errorf("%s: encounters: %+v", a.Name, enc)
+		}
+		if i := len(cat.TableNames()); i != 6 {
+			t.Errorf("%s sees %d tables", a.Name, i)
+		}
+	}
+}
+
+// TestEpoch: what changes a release's meaning changes the epoch; rights, budgets and the order of tables do not.
+func TestEpoch(t *testing.T) {
+	rels := parseSchema(t, "people(id int!, age int, sex text) key(id)\nextra(k int) key(k)")
+	epoch := func(input string) string {
+		t.Helper()
+		p, err := parse("p.yaml", []byte(with(input)), testEnv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := p.Bind(rels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Epoch()
+	}
+	plain := epoch("")
+	same := []string{"budget: {epsilon: 3, delta: 0}", "analysts: {ann: {password: env:VERIFIER, may: []}}",
+		"cache: {ttl: 1h}", "tables: {people: {columns: {id: {}, age: {range: [0, 120], description: years}}}}"}
+	for _, s := range same {
+		if epoch(s) != plain {
+			t.Errorf("another epoch: %s", s)
+		}
+	}
+	seen := map[string]string{plain: "the base"}
+	for _, s := range []string{
+		"tables: {people: {columns: {id: {}, age: {range: [0, 121]}}}}",
+		"tables: {people: {columns: {id: {}, age: {}}}}",
+		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}, sex: {}}}}",
+		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}, sex: {values: [f, m]}}}}",
+		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}, sex: {values: [f, m, null]}}}}",
+		`tables: {people: {columns: {id: {}, age: {range: [0, 120]}, sex: {values: [f, m, "null"]}}}}`,
+		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}}, extra: {public: true}}",
+		"query: {max_groups: 5}", "query: {max_public_groups: 5}", "dataset: other",
+	} {
+		e := epoch(s)
+		if first, ok := seen[e]; ok {
+			t.Errorf("the same epoch: %s and %s", s, first)
+		}
+		seen[e] = s
+	}
+	a := epoch("tables: {people: {columns: {id: {}}}, extra: {public: true}}")
+	b := epoch("tables: {extra: {public: true}, people: {columns: {id: {}}}}")
+	if a != b {
+		t.Error("the order of tables changes the epoch")
+	}
+}
+
+// TestOIDs: stable, above all of PostgreSQL's and dpsql's own, distinct.
+func TestOIDs(t *testing.T) {
+	oids := func() map[string]uint32 {
+		c, err := demoPolicy(t).Bind(demoRelations())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]uint32{}
+		for _, tab := range c.tables {
+			out[tab.Name] = tab.OID
+		}
+		return out
+	}
+	first, second := oids(), oids()
+	seen := map[uint32]bool{}
+	for name, oid := range first {
+		if oid != second[name] || oid < ourOIDs || oid >= endOIDs || seen[oid] {
+			t.Errorf("%s: %d, then %d", name, oid, second[name])
+		}
+		seen[oid] = true
+	}
+}
+
+func TestVerifier(t *testing.T) {
+	v, err := MakeVerifier("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := MakeVerifier("demo")
+	if err != nil || v == w {
+		t.Errorf("two verifiers of one password must differ in their salt: %v", err)
+	}
+	for _, good := range []string{v, w, testVerifier} {
+		if err := checkVerifier(good); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	for _, bad := range []string{"", "demo", "md5" + strings.Repeat("0", 32), strings.Replace(v, "$4096", "$1", 1), strings.Replace(v, "$4096", "$999999999", 1),
+		v[:len(v)-5], v + "=", strings.Replace(v, "SHA-256", "SHA-1", 1), strings.Replace(v, ":", "", 1)} {
+		if checkVerifier(bad) == nil {
+			t.Errorf("taken: %s", bad)
+		}
+	}
+	if _, err := MakeVerifier(""); err == nil {
+		t.Error("an empty password was taken")
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/p.yaml", []byte(strings.Replace(with("backend: {duckdb: d.duckdb}"), "env:VERIFIER", `"`+testVerifier+`"`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Load(dir + "/p.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Backend.DuckDB != dir+"/d.duckdb" || p.Ledger.SQLite != dir+"/d.ledger" {
+		t.Errorf("paths are not beside the file: %+v %+v", p.Backend, p.Ledger)
+	}
+	if _, err := Load(dir + "/none.yaml"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+// FuzzParse: any text gives a policy whose promises are sound, or problems with places; never a panic.
+func FuzzParse(f *testing.F) {
+	text, err := demo.FS.ReadFile("policy.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(text))
+	f.Add(with(""))
+	f.Add(with("tables:\n  people: {columns: {id: {}}}\n  o:\n    unit: (a, b) -> people.(id, c)\n    columns: {a: {values: [NO, null, 1e3]}}"))
+	f.Add("a: &x [*x, !!str 5, <<: {b: c}]")
+	f.Add("? [a]\n: |\n  b")
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := parse("p.yaml", []byte(text), testEnv)
+		if err != nil {
+			var e *Error
+			if !errors.As(err, &e) || len(e.Problems) == 0 {
+				t.Fatalf("not a policy's error: %v", err)
+			}
+			for _, pr := range e.Problems {
+				if pr.Line < 1 || pr.Col < 1 || pr.Message == "" {
+					t.Fatalf("a problem without a place: %+v", pr)
+				}
+			}
+			return
+		}
+		if !(p.Budget.Epsilon > 0) || !(p.Budget.Delta >= 0 && p.Budget.Delta <= maxDelta) || !(p.Query.Epsilon > 0) || !(p.Query.Epsilon <= p.Budget.Epsilon) ||
+			p.Query.MaxGroups == 0 || p.Unit == "" || p.unitTable == nil || p.Dataset == "" {
+			t.Fatalf("an unsound policy was taken: %+v", p)
+		}
+		for _, a := range p.Analysts {
+			if !(a.Share > 0 && a.Share <= 1) || checkVerifier(a.Verifier) != nil || !(a.MaxQueryEpsilon > 0) {
+				t.Fatalf("an unsound analyst was taken: %+v", a)
+			}
+		}
+		for _, tab := range p.tables {
+			if !tab.public && tab != p.unitTable && tab.path == nil {
+				t.Fatalf("a private table without a unit was taken: %s", tab)
+			}
+		}
+	})
+}
