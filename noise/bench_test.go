@@ -11,6 +11,7 @@ var benchScales = []struct {
 	scale dp.Scale
 }{
 	{"1.5", dp.Scale{Num: 3, Den: 2}},
+	{"31", dp.Scale{Num: 31, Den: 1}},
 	{"60", dp.Scale{Num: 60, Den: 1}},
 	{"1e6", dp.Scale{Num: 1e6, Den: 1}},
 	{"1e12", dp.Scale{Num: 1e12, Den: 1}},
@@ -58,9 +59,10 @@ func BenchmarkQuantile975(b *testing.B) {
 	}
 }
 
-func BenchmarkPlanSelection(b *testing.B) {
+func BenchmarkSelector(b *testing.B) {
+	src := NewSource()
 	for b.Loop() {
-		if _, err := PlanSelection(SelectionTarget{Groups: 4, Epsilon: 0.1, Delta: 1e-9}); err != nil {
+		if _, err := src.Selector(dp.Selection{Groups: 4, Scale: dp.Scale{Num: 40, Den: 1}, Threshold: 871, Delta: 1e-9}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -96,8 +96,11 @@ func (l gaussianLaw) bracket(y uint64) (whole, lo, hi uint64, ok bool) {
 	slack := 2*(math.Abs(w)+e)*e + 8*u*g
 	low, high := max(g-slack, 0), g+slack
 	floor := math.Floor(low)
+	if !(floor < beyond) {
+		return 0, 0, math.MaxUint64, false
+	}
 	if !(high < floor+1) {
-		return uint64(min(floor, beyond)), 0, math.MaxUint64, false
+		return uint64(floor), 0, math.MaxUint64, false
 	}
 	return uint64(floor), uint64((low - floor) * 0x1p64), uint64((high - floor) * 0x1p64), true
 }

@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -15,13 +16,19 @@ type Distribution struct{ law law }
 // DistributionOf gives the law of an event's noise: discrete Laplace, discrete Gaussian, or the truncated discrete Laplace of a
 // selection. Unknown and invalid events are errors.
 func DistributionOf(ev dp.Event) (Distribution, error) {
+	if ev == nil {
+		return Distribution{}, errors.New("noise: no event")
+	}
+	if err := ev.Validate(); err != nil {
+		return Distribution{}, err
+	}
 	switch e := ev.(type) {
 	case dp.Laplace:
-		return Distribution{newLaplace(e.Scale)}, e.Validate()
+		return Distribution{newLaplace(e.Scale)}, nil
 	case dp.Gaussian:
-		return Distribution{newGaussian(e.Scale)}, e.Validate()
+		return Distribution{newGaussian(e.Scale)}, nil
 	case dp.Selection:
-		return Distribution{newTruncated(e.Scale, e.Threshold)}, e.Validate()
+		return Distribution{newTruncated(e.Scale, e.Threshold)}, nil
 	}
 	return Distribution{}, fmt.Errorf("noise: no law for event %T", ev)
 }
@@ -38,7 +45,7 @@ func (d Distribution) Variance() float64 {
 func (d Distribution) StdDev() float64 { return math.Sqrt(d.Variance()) }
 
 // Quantile975 is the least k, in grid steps, with P(noise <= k) >= 0.975: with probability at least 0.95 the noise lies in
-// [-k, k]. It is computed anew at each call (tens of microseconds).
+// [-k, k]. It is computed anew at each call (some microseconds).
 func (d Distribution) Quantile975() int64 {
 	if d.law == nil {
 		return math.MaxInt64
@@ -105,7 +112,7 @@ type supply struct {
 // batchSize samples are drawn at once: some ten microseconds of work.
 const batchSize = 32
 
-// ready draws the first batch, before any data is seen.
+// ready draws a batch; the first when the mechanism is made, before it sees any data.
 func (s *supply) ready() error {
 	if s.law == nil {
 		return errZero
@@ -121,7 +128,7 @@ func (s *supply) ready() error {
 	return nil
 }
 
-var errZero = fmt.Errorf("noise: a zero mechanism")
+var errZero = errors.New("noise: the mechanism is not made by a source")
 
 // sample takes one sample out; it is never given twice.
 func (s *supply) sample() (int64, error) {

@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -8,53 +9,10 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 )
 
-// SelectionTarget is what a selection of unknown groups may cost in all: one unit is in at most Groups groups.
-type SelectionTarget struct {
-	Groups  uint64
-	Epsilon float64
-	Delta   float64
-}
-
-// PlanSelection calibrates a selection to a total (epsilon, delta): the scale is at least Groups/Epsilon, to 20 binary
-// places, and the threshold is the least that Delta allows.
-func PlanSelection(t SelectionTarget) (dp.Selection, error) {
-	if !(t.Epsilon > 0) || math.IsInf(t.Epsilon, 1) || t.Groups == 0 {
-		return dp.Selection{}, fmt.Errorf("noise: selection over %d groups with epsilon %g is out of range", t.Groups, t.Epsilon)
-	}
-	b := new(big.Rat).SetInt(new(big.Int).SetUint64(t.Groups))
-	b.Quo(b, new(big.Rat).SetFloat64(t.Epsilon))
-	scale, err := scaleAtLeast(b)
-	if err != nil {
-		return dp.Selection{}, err
-	}
-	return PlanThreshold(t.Groups, scale, t.Delta)
-}
-
-// PlanThreshold gives the selection with the least threshold for a scale: the least T >= 1 with groups*pmf(T) <= delta, the
-// noise truncated to [-T, T].
+// paysDelta tells whether Groups*pmf(Threshold) <= Delta for certain.
 //
-// Proof: pmf(T) = q^T (1-q)/(1+q-2q^(T+1)), q = exp(-1/scale), falls as T grows. The inequality is accepted only where
-// outward-rounded bounds of both sides prove it (decide), so rounding can make T larger but never smaller.
-func PlanThreshold(groups uint64, scale dp.Scale, delta float64) (dp.Selection, error) {
-	ev := dp.Selection{Groups: groups, Scale: scale, Threshold: 1, Delta: delta}
-	if err := ev.Validate(); err != nil {
-		return dp.Selection{}, err
-	}
-	b, share := scale.Float(), delta/float64(groups)
-	guess := b * math.Log((math.Expm1(1/b)+2*share)/(share*(math.Exp(1/b)+1)))
-	if !(guess > 0 && guess < dp.MaxScale) {
-		guess = 1
-	}
-	ev.Threshold = uint64(least(1, dp.MaxScale, int64(guess), func(t int64) bool {
-		return paysDelta(dp.Selection{Groups: groups, Scale: scale, Threshold: uint64(t), Delta: delta})
-	}))
-	if !paysDelta(ev) {
-		return dp.Selection{}, fmt.Errorf("noise: no threshold for delta %g at scale %g", delta, b)
-	}
-	return ev, nil
-}
-
-// paysDelta tells whether groups*pmf(threshold) <= delta for certain.
+// Proof: pmf(T) = q^T (1-q)/(1+q-2q^(T+1)), q = exp(-1/b). Both sides are bounded outward until one is surely the larger; a
+// doubt that is left counts against the event.
 func paysDelta(ev dp.Selection) bool {
 	l := newTruncated(ev.Scale, ev.Threshold)
 	groups := new(big.Rat).SetInt(new(big.Int).SetUint64(ev.Groups))
@@ -113,27 +71,10 @@ func (c *Selector) Keep(units int64) (noisy int64, kept bool, err error) {
 		return 0, false, err
 	}
 	if units < 0 || units > MaxUnits {
-		return 0, false, fmt.Errorf("noise: a number of units out of range")
+		return 0, false, errors.New("noise: a number of units is out of range")
 	}
 	if noisy = units + x; noisy > int64(c.event.Threshold) { // condition 4
 		return noisy, true, nil
 	}
 	return 0, false, nil
-}
-
-// scaleAtLeast is the least scale >= b with the denominator 2^20, in lowest terms, or with the largest power of two
-// that the numerator has room for.
-func scaleAtLeast(b *big.Rat) (dp.Scale, error) {
-	for den := uint64(dp.MaxScaleDen); den > 0; den /= 2 {
-		n := new(big.Rat).Mul(b, new(big.Rat).SetInt(new(big.Int).SetUint64(den)))
-		num := new(big.Int).Add(n.Num(), new(big.Int).Sub(n.Denom(), big.NewInt(1)))
-		num.Quo(num, n.Denom())
-		if !num.IsUint64() {
-			continue
-		}
-		g := gcd(num.Uint64(), den)
-		s := dp.Scale{Num: num.Uint64() / g, Den: den / g}
-		return s, s.Validate()
-	}
-	return dp.Scale{}, fmt.Errorf("noise: no scale of %s grid steps", b.FloatString(0))
 }

@@ -57,16 +57,4 @@ func (l truncatedLaw) variance() float64 {
 	return answer
 }
 
-// quantile975 is the least k with (q^(k+1) - q^(limit+1)) / (1+q-2q^(limit+1)) <= 1/40.
-func (l truncatedLaw) quantile975() int64 {
-	guess := l.laplaceLaw.quantile975()
-	return least(0, int64(l.limit), guess, func(k int64) bool {
-		return decide(func(prec uint) (yes, no bool) {
-			q := boundExp(l.power(1), prec)
-			next := boundExp(l.power(l.limit+1), prec)
-			left := boundExp(l.power(uint64(k)+1), prec).times(40)
-			right := q.plusOne().plus(next.times(38))
-			return compare(left, right)
-		})
-	})
-}
+func (l truncatedLaw) quantile975() int64 { return l.quantileWithin(l.limit) }

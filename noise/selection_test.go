@@ -1,0 +1,155 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// (epsilon 1 over 2 groups, delta 1e-3): threshold 13 is the least.
+var small = dp.Selection{Groups: 2, Scale: dp.Scale{Num: 2, Den: 1}, Threshold: 13, Delta: 1e-3}
+
+func selector(t *testing.T, ev dp.Selection) *Selector {
+	t.Helper()
+	c, err := fixed(t).Selector(ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// checkSelector tells how a selector differs from what its event says, or nil: noisy numbers of kept groups are units + noise
+// above the threshold, each as often as the law has it, and nobody's group is never kept.
+func checkSelector(c *Selector, ev dp.Selection) error {
+	e := exactTruncated(ev.Scale, ev.Threshold)
+	t := int64(ev.Threshold)
+	for _, units := range []int64{0, 1, 2, t / 2, t, t + 1, 2 * t, 2*t + 1, 1000} {
+		const n = 40_000
+		kept, lowest := 0, 0
+		for range n {
+			noisy, ok, err := c.Keep(units)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				if noisy != 0 {
+					return fmt.Errorf("a dropped group shows %d", noisy)
+				}
+				continue
+			}
+			if noisy <= t || noisy < units-t || noisy > units+t {
+				return fmt.Errorf("%d units show as %d", units, noisy)
+			}
+			if noisy == max(t+1, units-t) {
+				lowest++
+			}
+			kept++
+		}
+		if err := binomial(fmt.Sprintf("%d units kept", units), kept, n, keepProbability(e, float64(units))); err != nil {
+			return err
+		}
+		if units > 0 {
+			if err := binomial("least noisy number", lowest, n, e.pmf(float64(max(t+1-units, -t)))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func TestSelectorKeepsAsItsEventSays(t *testing.T) {
+	for _, ev := range []dp.Selection{
+		small,
+		{Groups: 1, Scale: dp.Scale{Num: 1, Den: 5}, Threshold: 2, Delta: 1e-3},
+		{Groups: 1, Scale: dp.Scale{Num: 100, Den: 1}, Threshold: 3, Delta: 0.2}, // wider than its limit
+	} {
+		if err := checkSelector(selector(t, ev), ev); err != nil {
+			t.Errorf("%+v: %v", ev, err)
+		}
+	}
+}
+
+// A test of the test.
+func TestSelectorChecksFindPlantedBugs(t *testing.T) {
+	for name, plant := range map[string]func(*Selector){
+		"threshold one too low":  func(c *Selector) { c.event.Threshold-- },
+		"threshold one too high": func(c *Selector) { c.event.Threshold++ },
+		"scale times 0.9": func(c *Selector) {
+			c.ahead.law, c.ahead.left = newTruncated(dp.Scale{Num: 18, Den: 10}, 13), 0
+		},
+		"not truncated":            func(c *Selector) { c.ahead.law, c.ahead.left = newLaplace(small.Scale), 0 },
+		"truncated one too far":    func(c *Selector) { c.ahead.law, c.ahead.left = newTruncated(small.Scale, 14), 0 },
+		"noise of the other scale": func(c *Selector) { c.ahead.law, c.ahead.left = newTruncated(dp.Scale{Num: 1, Den: 1}, 13), 0 },
+	} {
+		c := selector(t, small)
+		plant(c)
+		if checkSelector(c, small) == nil {
+			t.Errorf("%s: not found", name)
+		}
+	}
+}
+
+// One key's release on n and n+1 units, point by point: what exp(1/b) does not cover sums to the pmf at the threshold, in
+// both directions; Groups of them are within Delta.
+func TestSelectionIsPrivateOnNeighbours(t *testing.T) {
+	for _, ev := range []dp.Selection{small, {Groups: 4, Scale: dp.Scale{Num: 40, Den: 1}, Threshold: 526, Delta: 1e-7}} {
+		selector(t, ev)
+		e, limit := exactTruncated(ev.Scale, ev.Threshold), float64(ev.Threshold)
+		if paid := e.pmf(limit) * float64(ev.Groups); paid > ev.Delta || paid < ev.Delta/2 {
+			t.Fatalf("pays %g for delta %g", paid, ev.Delta)
+		}
+		law := func(n, y float64) float64 { // y = 0 stands for a dropped group
+			switch {
+			case y == 0:
+				return 1 - keepProbability(e, n)
+			case y <= limit || math.Abs(y-n) > limit || n == 0:
+				return 0
+			}
+			return e.pmf(y - n)
+		}
+		factor := math.Exp(1/ev.Scale.Float()) * (1 + 1e-12)
+		for n := 0.0; n <= 3*limit; n++ {
+			for _, pair := range [][2]float64{{n, n + 1}, {n + 1, n}} {
+				excess := max(0, law(pair[0], 0)-factor*law(pair[1], 0))
+				for y := limit + 1; y <= n+1+limit; y++ {
+					excess += max(0, law(pair[0], y)-factor*law(pair[1], y))
+				}
+				if excess > e.pmf(limit)*(1+1e-6) {
+					t.Fatalf("%+v: from %g to %g units: %g beyond epsilon, %g paid", ev, pair[0], pair[1], excess, e.pmf(limit))
+				}
+			}
+		}
+	}
+}
+
+func TestSelectorRefusesWhatDoesNotPay(t *testing.T) {
+	for name, change := range map[string]func(*dp.Selection){
+		"threshold": func(s *dp.Selection) { s.Threshold-- },
+		"groups":    func(s *dp.Selection) { s.Groups *= 2 },
+		"scale":     func(s *dp.Selection) { s.Scale.Num++ },
+		"delta":     func(s *dp.Selection) { s.Delta /= 2 },
+		"delta 0":   func(s *dp.Selection) { s.Delta = 0 },
+		"delta NaN": func(s *dp.Selection) { s.Delta = math.NaN() },
+		"zero":      func(s *dp.Selection) { *s = dp.Selection{} },
+	} {
+		ev := small
+		change(&ev)
+		if _, err := fixed(t).Selector(ev); err == nil {
+			t.Errorf("%s: %+v is taken", name, ev)
+		}
+	}
+	if _, err := (&Source{}).Selector(small); err == nil {
+		t.Error("a zero source selects")
+	}
+	c := selector(t, small)
+	for _, units := range []int64{-1, math.MinInt64, math.MaxInt64, MaxUnits + 1} {
+		if noisy, kept, err := c.Keep(units); err == nil || kept || noisy != 0 {
+			t.Errorf("%d units: %d %v %v", units, noisy, kept, err)
+		}
+	}
+	if noisy, kept, err := c.Keep(MaxUnits); err != nil || !kept || noisy < MaxUnits-13 {
+		t.Errorf("most units: %d %v %v", noisy, kept, err)
+	}
+}
