@@ -45,7 +45,7 @@ func (s *session) runSession(st *statement) (*engine.Answer, error) {
 }
 
 func (s *session) runSet(n *pgsyntax.Set) (*engine.Answer, error) {
-	if n.Local && !s.tx.block {
+	if n.Local && !s.inBlock() {
 		s.warn(sqlerr.NoActiveTx, "SET LOCAL can only be used in transaction blocks")
 	}
 	var err error
@@ -184,7 +184,7 @@ func (s *session) dropStatements() {
 
 func (s *session) runDiscard(n *pgsyntax.Discard) (*engine.Answer, error) {
 	if n.What == "ALL" {
-		if s.tx.block {
+		if s.inBlock() {
 			return nil, sqlerr.New(sqlerr.ActiveTx, "DISCARD ALL cannot run inside a transaction block")
 		}
 		if err := s.set.resetAll(); err != nil {

@@ -34,6 +34,7 @@ type session struct {
 	statements map[string]*statement // "" is the unnamed one
 	portals    map[string]*portal
 	skipping   bool // an extended message failed: everything up to Sync is skipped
+	several    bool // the message being served holds more than one statement: its implicit transaction is a block for some rules
 	pending    int  // bytes of rows not flushed yet, about
 
 	stopping  atomic.Bool

@@ -21,6 +21,8 @@ func (s *session) query(text string) error {
 		s.fail(err, text)
 		return s.ready()
 	}
+	s.several = len(statements) > 1
+	defer func() { s.several = false }()
 	for _, st := range statements {
 		if _, empty := st.Node.(*pgsyntax.Empty); empty {
 			s.be.Send(&pgproto3.EmptyQueryResponse{})

@@ -45,6 +45,9 @@ func (s *session) beginImplicit() {
 	}
 }
 
+// inBlock reports a transaction that outlives the statement.
+func (s *session) inBlock() bool { return s.tx.block || s.several }
+
 // endImplicit ends it well, at the end of a message or at Sync.
 func (s *session) endImplicit() {
 	if s.tx.implicit && !s.tx.block {
@@ -241,7 +244,7 @@ func (t *transaction) setMode(name, value string) {
 }
 
 func (s *session) runSetTransaction(n *pgsyntax.SetTransaction) (*engine.Answer, error) {
-	if !n.Session && !s.tx.block {
+	if !n.Session && !s.inBlock() {
 		s.warn(sqlerr.NoActiveTx, "SET TRANSACTION can only be used in transaction blocks")
 		return tag("SET")
 	}
