@@ -452,7 +452,7 @@ func (r *reader) explain(t *token) (Node, error) {
 		r.i++
 		for {
 			o := r.tok(0)
-			if !o.isLabel() {
+			if !o.isLabel() && !o.is("format") {
 				return nil, syntaxAt(o)
 			}
 			r.i++

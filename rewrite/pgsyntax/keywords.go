@@ -13,7 +13,7 @@ const (
 	reserved
 )
 
-// The keywords of PostgreSQL 17 that are not plainly unreserved.
+// The keywords of PostgreSQL 17.
 const (
 	reservedWords = `all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create
 current_catalog current_date current_role current_time current_timestamp current_user default deferrable desc distinct do else end
@@ -27,6 +27,26 @@ integer interval json json_array json_arrayagg json_exists json_object json_obje
 json_value least merge_action national nchar none normalize nullif numeric out overlay position precision real row setof smallint
 substring time timestamp treat trim values varchar xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi
 xmlroot xmlserialize xmltable`
+	unreservedWords = `abort absent absolute access action add admin after aggregate also alter always asensitive assertion assignment at atomic
+attach attribute backward before begin breadth by cache call called cascade cascaded catalog chain characteristics
+checkpoint class close cluster columns comment comments commit committed compression conditional configuration conflict
+connection constraints content continue conversion copy cost csv cube current cursor cycle data database deallocate declare
+defaults deferred definer delete delimiter delimiters depends depth detach dictionary disable discard document domain double
+drop each empty enable encoding encrypted enum error escape event exclude excluding exclusive execute explain expression
+extension external family finalize first following force format forward function functions generated global granted groups
+handler header hold identity if immediate immutable implicit import include including increment indent index indexes inherit
+inherits inline input insensitive insert instead invoker isolation keep key keys label language large last leakproof level
+listen load local location lock locked logged mapping match matched materialized maxvalue merge method minvalue mode move
+name names nested new next nfc nfd nfkc nfkd no normalized nothing notify nowait nulls object of off oids old omit operator
+option options ordinality others overriding owned owner parallel parameter parser partial partition passing password path
+plan plans policy preceding prepare prepared preserve prior privileges procedural procedure procedures program publication
+quote quotes range read reassign recheck recursive ref referencing refresh reindex relative release rename repeatable
+replace replica reset restart restrict return returns revoke role rollback rollup routine routines rows rule savepoint
+scalar schema schemas scroll search security sequence sequences serializable server session set sets share show simple skip
+snapshot source sql stable standalone start statement statistics stdin stdout storage stored strict string strip
+subscription support sysid system tables tablespace target temp template temporary text ties transaction transform trigger
+truncate trusted type types uescape unbounded uncommitted unconditional unencrypted unknown unlisten unlogged until update
+vacuum valid validate validator value version view views volatile whitespace work wrapper write xml yes zone`
 	// unreserved words that may not follow an expression as a label without AS
 	asLabelUnreserved = `day filter hour minute month over second varying within without year`
 	// other words that may not
@@ -41,7 +61,7 @@ var (
 
 func init() {
 	for class, words := range map[wordClass]string{reserved: reservedWords, typeFuncName: typeFuncWords,
-		colName: colNameWords, unreserved: asLabelUnreserved} {
+		colName: colNameWords, unreserved: unreservedWords + " " + asLabelUnreserved} {
 		for _, w := range strings.Fields(words) {
 			wordClasses[w] = class
 		}

@@ -191,7 +191,7 @@ func (l *lexer) next() error {
 		return l.operator(start)
 	}
 	_, size := utf8.DecodeRuneInString(l.src[start:])
-	return l.errorf(start, "syntax error at or near %q", l.src[start:start+size])
+	return l.errorf(start, "syntax error at or near \"%s\"", l.src[start:start+size])
 }
 
 // foldName folds ASCII only, as PostgreSQL does in a UTF-8 database.
@@ -277,7 +277,7 @@ func (l *lexer) number(start int) error {
 		l.pos = start + 2
 		l.digits(ok)
 		if l.pos == start+2 {
-			return l.errorf(start, "invalid integer literal at or near %q", l.src[start:l.pos])
+			return l.errorf(start, "invalid integer literal at or near \"%s\"", l.src[start:l.pos])
 		}
 	} else {
 		l.digits(isDigit)
@@ -301,7 +301,7 @@ func (l *lexer) number(start int) error {
 		}
 	}
 	if l.pos < len(l.src) && isNameStart(l.src[l.pos]) {
-		return l.errorf(start, "trailing junk after numeric literal at or near %q", l.src[start:l.pos+1])
+		return l.errorf(start, "trailing junk after numeric literal at or near \"%s\"", l.src[start:l.pos+1])
 	}
 	text := strings.ReplaceAll(l.src[start:l.pos], "_", "")
 	if base != 0 {
@@ -323,11 +323,11 @@ func (l *lexer) dollar(start int) error {
 			l.pos++
 		}
 		if l.pos < len(l.src) && isNameStart(l.src[l.pos]) {
-			return l.errorf(start, "trailing junk after parameter at or near %q", l.src[start:l.pos+1])
+			return l.errorf(start, "trailing junk after parameter at or near \"%s\"", l.src[start:l.pos+1])
 		}
 		n, err := strconv.Atoi(l.src[start+1 : l.pos])
 		if err != nil || n > maxParams {
-			return sqlerr.New(sqlerr.TooComplex, "parameter number too large at or near %q", clip(l.src[start:l.pos])).
+			return sqlerr.New(sqlerr.TooComplex, "parameter number too large at or near \"%s\"", clip(l.src[start:l.pos])).
 				At(start).WithHint("A statement has at most %d parameters.", maxParams)
 		}
 		if n == 0 {
@@ -348,7 +348,7 @@ func (l *lexer) dollar(start int) error {
 	tag := l.src[start : p+1]
 	n := strings.Index(l.src[p+1:], tag)
 	if n < 0 {
-		return l.errorf(start, "unterminated dollar-quoted string at or near %q", clip(l.src[start:]))
+		return l.errorf(start, "unterminated dollar-quoted string at or near \"%s\"", clip(l.src[start:]))
 	}
 	l.pos = p + 1 + n + len(tag)
 	l.add(tString, start, l.src[p+1:p+1+n])

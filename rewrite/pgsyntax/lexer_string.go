@@ -23,7 +23,7 @@ func (l *lexer) str(start, open int, escapes bool) error {
 		b.WriteString(l.src[run:l.pos])
 		switch {
 		case l.pos >= len(l.src):
-			return l.errorf(start, "unterminated quoted string at or near %q", clip(l.src[start:]))
+			return l.errorf(start, "unterminated quoted string at or near \"%s\"", clip(l.src[start:]))
 		case l.src[l.pos] == '\\':
 			if err := l.escape(&b); err != nil {
 				return err
@@ -173,7 +173,7 @@ func (l *lexer) bits(kind tokKind, what, digits string) error {
 	t.kind = kind
 	for i := 0; i < len(t.text); i++ {
 		if strings.IndexByte(digits, t.text[i]) < 0 {
-			return l.errorf(start, "%q is not a valid %s digit", t.text[i:i+1], what)
+			return l.errorf(start, "\"%s\" is not a valid %s digit", t.text[i:i+1], what)
 		}
 	}
 	return nil
@@ -198,7 +198,7 @@ func (l *lexer) quoted(start, open int) (string, error) {
 		}
 		return b.String(), nil
 	}
-	return "", l.errorf(start, "unterminated quoted identifier at or near %q", clip(l.src[start:]))
+	return "", l.errorf(start, "unterminated quoted identifier at or near \"%s\"", clip(l.src[start:]))
 }
 
 // unicodeEscaped reads U&'..' and U&"..", with UESCAPE 'c' behind it.

@@ -1,6 +1,7 @@
 package pgsyntax
 
 import (
+	"sort"
 	"strconv"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
@@ -37,9 +38,10 @@ func query(r *reader) (*Select, error) {
 	return sel, nil
 }
 
-// lost is the error of a tree that no skeleton gives.
+// lost is the error of a tree that no statement of PostgreSQL gives: a syntax error at the token of that position.
 func (l *lowering) lost(pos Pos) error {
-	return sqlerr.New(sqlerr.Syntax, "syntax error").At(int(pos))
+	n := sort.Search(len(l.toks), func(i int) bool { return l.toks[i].pos >= int(pos) })
+	return syntaxAt(&l.toks[min(n, len(l.toks)-1)])
 }
 
 // take gives the atom of a number, once.
@@ -53,14 +55,7 @@ func (l *lowering) take(num string) (*atom, error) {
 }
 
 // atomAt is the syntax error at an atom.
-func (l *lowering) atomAt(a *atom) error {
-	for i := range l.toks {
-		if l.toks[i].pos == int(a.pos) {
-			return syntaxAt(&l.toks[i])
-		}
-	}
-	return l.lost(a.pos)
-}
+func (l *lowering) atomAt(a *atom) error { return l.lost(a.pos) }
 
 // query lowers a query expression.
 func (l *lowering) query(node ast.Node) (*Select, error) {

@@ -350,6 +350,9 @@ func (c *chain) postfix(a *atom, x Expr) (Expr, error) {
 }
 
 func (c *chain) subscript(a *atom, x Expr) (Expr, error) {
+	if r, ok := x.(*Row); ok && !r.Explicit {
+		return nil, c.atomAt(a)
+	}
 	s := &Subscript{Pos: a.pos, X: x}
 	for _, n := range c.args(c.i - 1) {
 		if m := c.peek(n); m != nil && m.kind == aMark && m.mark == mColon {

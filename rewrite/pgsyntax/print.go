@@ -32,7 +32,7 @@ recursive rollup rows schema sets transaction unbounded unknown uescape cascade 
 
 // ident quotes a name if it must be.
 func ident(s string) string {
-	if wordClasses[s] == plainWord && !frontWords[s] && s != "" && isNameStart(s[0]) && foldName(s) == s && isPlainName(s) {
+	if wordClasses[s] <= unreserved && !needsAs[s] && !frontWords[s] && s != "" && isNameStart(s[0]) && foldName(s) == s && isPlainName(s) {
 		return s
 	}
 	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`

@@ -110,6 +110,7 @@ type frame struct {
 	silent  bool  // its bracket is not written
 	indexed bool  // what this frame makes may be
 	ordered bool  // ASC, DESC and NULLS may follow
+	ended   bool  // FETCH is over
 	ops     int   // operators since the clause began
 	joins   []int // joins whose condition is still to come
 	bounds  int   // frame bounds to come
@@ -135,7 +136,7 @@ func spell(r *reader) (*speller, error) {
 		var err error
 		switch {
 		case t.kind == tEnd:
-			if f.operand || f.tables || len(s.frames) > 1 {
+			if f.operand || f.tables || len(s.frames) > 1 || f.clause == cFetch && !f.ended {
 				return nil, syntaxAt(t)
 			}
 			return s, s.endFrom()
@@ -220,6 +221,8 @@ func (s *speller) list(n int, f frame) {
 func (s *speller) close() error {
 	f := *s.top()
 	switch {
+	case f.kind == fQuery && f.clause == cFetch && !f.ended:
+		return s.unexpected()
 	case f.tables, f.operand && !(f.kind == fList && f.fresh), f.inBound, f.bounds > 0:
 		return s.unexpected()
 	case f.operand && f.mark != mFunc && f.mark != mRow && f.mark != mArray && f.mark != mGroups && f.mark != mParen:
@@ -242,7 +245,7 @@ func (s *speller) close() error {
 	case thenOperand:
 		p.index = f.indexed
 	case thenTargets:
-		s.targets()
+		return s.targets(true)
 	case thenDerived:
 		return s.alias(atom{kind: aAlias, pos: Pos(s.toks[f.open].pos), later: f.atom == 1})
 	case thenTableFunc:

@@ -18,6 +18,9 @@ func (s *speller) operator() error {
 	if done, err := s.separator(); done || err != nil {
 		return err
 	}
+	if f.kind == fQuery && f.clause == cFetch && !f.ended {
+		return syntaxAt(t) // only ROW or ROWS may follow
+	}
 	if done, err := s.clauseWord(); done || err != nil {
 		return err
 	}
@@ -105,9 +108,6 @@ func (s *speller) separator() (bool, error) {
 	if f.kind != fList {
 		if f.kind == fQuery && (f.clause == cOffset || f.clause == cFetch) && (t.is("row") || t.is("rows")) {
 			return true, s.rowWord()
-		}
-		if f.clause == cFetch && f.kind == fQuery && f.ops == 0 {
-			return true, syntaxAt(t)
 		}
 		return s.sortWord()
 	}
@@ -218,6 +218,7 @@ func (s *speller) operatorWord() (done bool, err error) {
 		case s.words("at", "local"):
 			return true, unsupported(t, "AT LOCAL")
 		}
+		return true, syntaxAt(s.tok(1)) // no label either
 	case "collate":
 		if !s.tok(1).isColID() {
 			return true, syntaxAt(s.tok(1))
@@ -230,13 +231,14 @@ func (s *speller) operatorWord() (done bool, err error) {
 		s.postfix(atom{op: "COLLATE", names: names}, n)
 		return true, nil
 	case "operator":
-		if s.tok(1).punct("(") {
-			op, n, err := s.qualifiedOp()
-			if err != nil {
-				return true, err
-			}
-			return true, s.infix(op, n)
+		if !s.tok(1).punct("(") {
+			return true, syntaxAt(s.tok(1)) // no label either
 		}
+		op, n, err := s.qualifiedOp()
+		if err != nil {
+			return true, err
+		}
+		return true, s.infix(op, n)
 	case "filter":
 		if !s.tok(1).punct("(") {
 			break

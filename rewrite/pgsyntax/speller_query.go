@@ -29,7 +29,7 @@ func (s *speller) queryStart() error {
 		}
 		head.pos = Pos(t.pos)
 		s.put("", head, "()")
-		s.targets()
+		return s.targets(head.query.Distinct)
 	case t.is("values"):
 		if !s.tok(1).punct("(") {
 			return syntaxAt(s.tok(1))
@@ -41,13 +41,12 @@ func (s *speller) queryStart() error {
 		s.put("SELECT ", atom{kind: aHead, mark: mFunc, query: &Select{Pos: Pos(t.pos)}}, "()")
 		s.put(",", atom{kind: aExpr, expr: &Star{Pos: Pos(t.pos)}}, " FROM ")
 		s.i++
-		f.clause = cFrom
 		name, err := s.tableName()
 		if err != nil {
 			return err
 		}
 		s.put("", atom{kind: aTable, pos: name.Pos, table: name}, "")
-		f.operand = false
+		f.clause, f.operand = cNested, false
 	case t.is("with"):
 		s.emit("WITH ")
 		s.i++
@@ -96,22 +95,24 @@ func (s *speller) isQuery(i int) bool {
 	return false
 }
 
-// targets begins the select list, which may be empty.
-func (s *speller) targets() {
+// targets begins the select list, which may be empty but behind DISTINCT.
+func (s *speller) targets(needed bool) error {
 	t := s.tok(0)
 	f := s.top()
 	f.operand = false
-	if t.kind == tEnd || t.punct(")") {
-		return
-	}
+	empty := t.kind == tEnd || t.punct(")")
 	for _, w := range [...]string{"from", "where", "group", "having", "window", "order", "limit", "offset", "fetch", "for", "union",
 		"intersect", "except", "into"} {
-		if t.is(w) {
-			return
-		}
+		empty = empty || t.is(w)
 	}
-	s.emit(",")
-	f.operand = true
+	switch {
+	case empty && needed:
+		return syntaxAt(t)
+	case !empty:
+		s.emit(",")
+		f.operand = true
+	}
+	return nil
 }
 
 // withQuery reads the head of one WITH query, up to its parenthesis.
@@ -298,7 +299,7 @@ func (s *speller) limit() error {
 	}
 	s.put(piece, atom{kind: aMark, mark: m}, ",")
 	s.i += n
-	f.clause, f.operand, f.ordered, f.ops = c, true, false, 0
+	f.clause, f.operand, f.ordered, f.ended, f.ops = c, true, false, false, 0
 	switch {
 	case c == cLimit && s.words("all"):
 		s.put("", atom{kind: aMark, mark: mAll}, "")
@@ -321,6 +322,7 @@ func (s *speller) rowWord() error {
 	}
 	s.i++
 	f.ops++
+	f.ended = true
 	if f.clause == cFetch {
 		if s.words("with", "ties") {
 			return unsupported(s.tok(0), "WITH TIES")

@@ -38,7 +38,7 @@ func (r *reader) typeName(constant bool) (*TypeName, error) {
 		err = r.sqlTypeTail(typ)
 	case constant:
 		return nil, r.unexpected()
-	case t.isTypeFuncName() || t.isColID() && r.tok(1).punct("."):
+	case t.isTypeFuncName():
 		err = r.plainType(typ)
 	default:
 		return nil, syntaxAt(t)
