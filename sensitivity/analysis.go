@@ -65,11 +65,18 @@ type Groups struct {
 	Count   uint64   // number of public groups, after Sources were read; 1 without keys
 }
 
-// Source gives the values of one or more keys together.
+// Source gives the values of one or more keys together. Rows whose keys are not among Tuples are in no public group; the print
+// leaves them out where that is cheap, and must where Counts and the groups are neither Public nor Capped.
 type Source struct {
 	Keys   []int             // indexes in Analysis.Keys
-	Tuples [][]sqltype.Value // one value a key
+	Tuples [][]sqltype.Value // one value a key, in the canonical form that the print gives
 	Why    string            // for EXPLAIN: "values of encounters.readmitted", "rows of admission_types"
+
+	Fixed   bool        // by its form no row has other values: there is nothing to filter
+	Counts  bool        // Limit.PerUnit counts Tuples, because the unit does not determine these keys
+	Table   *plan.Table // the public table that Tuples were read from, nil for literals
+	Columns []int       // of Table, one a key
+	Joined  bool        // the keys are columns of Table's own scan in the body (or equal to them)
 }
 
 // GroupLimit bounds how many groups one unit can be in.

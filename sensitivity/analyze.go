@@ -1,0 +1,138 @@
+package sensitivity
+
+import (
+	"context"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Options are the policy's and the session's limits. Zero values refuse or claim least.
+type Options struct {
+	MaxGroups       uint64            // L0: groups of one unit that count where the keys don't bound them
+	MaxPublicGroups uint64            // above it public groups are treated as unknown ones
+	Public          plan.PublicReader // reads the values of public tables; nil: keys with such values are unknown
+	DeltaZero       bool              // the budget has no delta: unknown groups cannot be selected
+}
+
+// Analyze says what may be measured of a statement, or refuses it. It reads public tables through Options.Public, never
+// private rows.
+//
+// Proof: claim: for databases that differ in all rows of one unit, the vector of group totals of each Measure differs in at most
+// Limit.PerUnit groups, and in each by at most PerGroup. The unit and the bounds are enforced by the printed SQL, from nothing
+// but what this function returns. Conditions, whose numbers stand at the lines that enforce them:
+//
+//	(1) Private rows reach the release through exactly one Aggregate; above it only nodes over its released columns.
+//	(2) Below it only Scan, Filter, Project, inner and left Join: each output row is made of one row of every scan (or padding),
+//	    and nothing depends on the order or number of other rows.
+//	(3) Every private row in an output row belongs to one and the same unit: two private scans are linked by equality of their
+//	    unit columns, or along the foreign key by which the child reaches its unit; where both carry the unit's column its
+//	    equality is added.
+//	(4) No private scan stands on the padded side of a public one: a public row's presence does not depend on private rows.
+//	    Between private scans padding depends on rows of the same unit only, since (3) holds in the ON condition.
+//	(5) Rows whose unit is NULL are dropped (by the print), so every counted row has exactly one unit.
+//	(6) A unit's partial in a group is an integer in [Lo, Hi], clamped after all of its rows were taken in, hence
+//	    PerGroup = max(|Lo|, |Hi|) bounds what adding or removing the unit changes (Wilson et al. 2020, section 3: the
+//	    per-user clamp). It holds whatever MaxRows, ranges and grids are; those only say where the clamp stands.
+//	(7) A unit is in at most PerUnit groups: by functional dependency on the unit, by the number of values of public keys that
+//	    the print filters or the keys' form fixes, or by the printed cap (Wilson et al. 2020, section 3; Desfontaines,
+//	    Voss, Gipson, Mandayam 2022 for selecting the groups afterwards).
+//	(8) Public groups follow from policy, literals and public tables alone; all others are selected with noise.
+//	(9) Bounds are exact decimals rounded outward to grid steps, all int64 arithmetic is checked, and both factors are at most
+//	    dp.MaxSensitivity; what does not fit is refused.
+//
+// Sources: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson, "Differentially Private SQL with Bounded User
+// Contribution", PoPETs 2020; Desfontaines, "Lowering the cost of anonymization", 2020, chapter 4.
+func Analyze(ctx context.Context, q *plan.Query, opts Options) (*Analysis, error) {
+	if !touchesPrivate(q.Root) {
+		return &Analysis{Class: Public, Query: q}, nil
+	}
+	agg, err := findAggregate(q)
+	if err != nil {
+		return nil, err
+	}
+	z := newAnalyzer(ctx, q, agg, opts)
+	if err := z.run(); err != nil {
+		return nil, err
+	}
+	return z.out, nil
+}
+
+// analyzer holds one statement's way through the conditions.
+type analyzer struct {
+	ctx  context.Context
+	opts Options
+	out  *Analysis
+
+	scans  []*scanInfo // all scans of the body, in order of appearance
+	blocks []*block    // blocks[0] is the root
+	owner  map[plan.ColID]*scanInfo
+	defs   map[plan.ColID]definition
+
+	joined map[*scanInfo]int // the source of a public scan
+	padded map[int]bool      // sources whose rows padding adds NULL to
+
+	added  []*equality // unit equalities to put into joins
+	ranges map[plan.ColID]bound
+	noRows *scanInfo // a table without max_rows_per_unit that MaxRows would need
+	single bool      // keys say that a unit has one row at most
+}
+
+func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts Options) *analyzer {
+	own := *q // paths add columns; the caller's plan stays as it is
+	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)
+	return &analyzer{ctx: ctx, opts: opts, out: &Analysis{Class: Private, Query: &own, Agg: agg},
+		owner: map[plan.ColID]*scanInfo{}, defs: map[plan.ColID]definition{}, ranges: map[plan.ColID]bound{},
+		joined: map[*scanInfo]int{}, padded: map[int]bool{}}
+}
+
+func (z *analyzer) run() error {
+	root := z.newBlock(nil, nil)
+	if err := z.collect(z.out.Agg.Input, root); err != nil { // (2), (4)
+		return err
+	}
+	if err := z.link(); err != nil { // (3)
+		return err
+	}
+	if err := z.buildBody(); err != nil { // (3), (5)
+		return err
+	}
+	z.countRows()
+	if err := z.groups(); err != nil { // (7), (8)
+		return err
+	}
+	if err := z.measures(); err != nil { // (6), (9)
+		return err
+	}
+	return z.check()
+}
+
+// check is the last line of (6), (7) and (9): nothing leaves that a mechanism could not take.
+func (z *analyzer) check() error {
+	a := z.out
+	if a.Unit == "" || a.Body == nil || a.Body.UnitCol == 0 {
+		return sqlerr.New(sqlerr.Internal, "the statement has no unit")
+	}
+	if !a.Groups.Public && z.opts.DeltaZero {
+		return z.unknownGroups()
+	}
+	for _, m := range a.Measures {
+		s := dp.Sensitivity{PerGroup: m.PerGroup, Groups: a.Limit.PerUnit}
+		if err := s.Validate(); err != nil || magnitude(m.Lo) > m.PerGroup || magnitude(m.Hi) > m.PerGroup {
+			return tooWide().WithCause(err)
+		}
+	}
+	s := dp.Sensitivity{PerGroup: 1, Groups: a.Limit.PerUnit}
+	if err := s.Validate(); err != nil {
+		return sqlerr.New(sqlerr.TooManyGroups, "one person may be in too many groups of this statement").WithCause(err)
+	}
+	return nil
+}
+
+func magnitude(x int64) uint64 {
+	if x < 0 {
+		return uint64(-(x + 1)) + 1
+	}
+	return uint64(x)
+}

@@ -1,0 +1,240 @@
+package sensitivity
+
+import (
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// block is a part of the body in which every condition holds for every row that survives: what is connected by inner joins
+// and filters. The padded side of a left join is a block of its own below the one that preserves it.
+type block struct {
+	parent *block
+	join   *plan.Join // the left join whose padded side this is; nil for the root
+	eqs    []equality // conditions inside
+	on     []equality // of join
+}
+
+// equality says that two columns are equal, and so not NULL, in every row in which their block is present.
+type equality struct {
+	a, b   plan.ColID
+	placed bool // for added ones: printed already
+}
+
+// definition is a computed column and the block that computes it.
+type definition struct {
+	expr plan.Scalar
+	in   *block
+}
+
+// scanInfo is a table in the body.
+type scanInfo struct {
+	scan *plan.Scan
+	in   *block
+	unit plan.ColID // the unit's value: an own column or a hidden path's; 0 where a linked parent has it
+	path *hidden    // added to reach the unit; nil if none is needed
+
+	parent   *scanInfo   // the scan that the declared path leads to, if the statement joins along it
+	children []*scanInfo // scans whose row determines this one's
+	comp     int         // linked private scans share it
+	fixed    bool        // a public row that the others determine: joined by a unique key
+}
+
+func (s *scanInfo) private() bool  { return !s.scan.Table.Public }
+func (s *scanInfo) nullable() bool { return s.in.parent != nil }
+func (s *scanInfo) own() plan.ColID {
+	if u := s.scan.Table.UnitCol; u >= 0 && u < len(s.scan.Columns) {
+		return s.scan.Columns[u]
+	}
+	return 0
+}
+func (s *scanInfo) name() string {
+	if s.scan.Alias != "" {
+		return s.scan.Alias
+	}
+	return s.scan.Table.Name
+}
+func (s *scanInfo) column(i int) string { return s.name() + "." + s.scan.Table.Columns[i].Name }
+
+func (z *analyzer) newBlock(parent *block, join *plan.Join) *block {
+	b := &block{parent: parent, join: join}
+	z.blocks = append(z.blocks, b)
+	return b
+}
+
+// collect walks the body, refuses what may not stand in it (2) and notes scans, definitions and equalities.
+func (z *analyzer) collect(r plan.Rel, in *block) error {
+	switch n := r.(type) {
+	case *plan.OneRow:
+		return nil
+	case *plan.Scan:
+		return z.collectScan(n, in)
+	case *plan.Filter:
+		in.eqs = append(in.eqs, equalities(n.Cond)...)
+		return z.collect(n.Input, in)
+	case *plan.Project:
+		for _, it := range n.Items {
+			if c, ok := it.Expr.(*plan.Col); !ok || c.ID != it.ID {
+				z.defs[it.ID] = definition{it.Expr, in}
+			}
+		}
+		return z.collect(n.Input, in)
+	case *plan.Join:
+		return z.collectJoin(n, in)
+	}
+	return belowRefusal(r, z.out.Agg.Pos)
+}
+
+func (z *analyzer) collectScan(n *plan.Scan, in *block) error {
+	s := &scanInfo{scan: n, in: in}
+	if s.private() && len(n.Table.Units) != 1 {
+		return sqlerr.New(sqlerr.PrivateShape, "rows of %s do not belong to exactly one privacy unit", n.Table.Name).At(n.Pos)
+	}
+	z.scans = append(z.scans, s)
+	for _, c := range n.Columns {
+		z.owner[c] = s
+	}
+	return nil
+}
+
+func (z *analyzer) collectJoin(n *plan.Join, in *block) error {
+	switch n.Kind {
+	case plan.InnerJoin:
+		in.eqs = append(in.eqs, equalities(n.On)...)
+		if err := z.collect(n.Left, in); err != nil {
+			return err
+		}
+		return z.collect(n.Right, in)
+	case plan.LeftJoin:
+		if touchesPrivate(n.Right) && !touchesPrivate(n.Left) { // (4)
+			return sqlerr.New(sqlerr.PrivateShape, "a public table LEFT JOIN a private one is not supported").At(n.Pos).
+				WithHint("Use an inner join: groups of public values that nobody is in are answered too.")
+		}
+		if err := z.collect(n.Left, in); err != nil {
+			return err
+		}
+		padded := z.newBlock(in, n)
+		padded.on = equalities(n.On)
+		return z.collect(n.Right, padded)
+	}
+	return sqlerr.New(sqlerr.PrivateShape, "this kind of join over private rows is not supported").At(n.Pos)
+}
+
+// equalities lists the conjuncts of the form column = column.
+func equalities(cond plan.Scalar) []equality {
+	switch n := cond.(type) {
+	case *plan.Logic:
+		if n.Op != plan.And {
+			return nil
+		}
+		var out []equality
+		for _, a := range n.Args {
+			out = append(out, equalities(a)...)
+		}
+		return out
+	case *plan.Call:
+		if n.Fn.Name != "=" || len(n.Args) != 2 {
+			return nil
+		}
+		a, b := plainColumn(n.Args[0]), plainColumn(n.Args[1])
+		if a != 0 && b != 0 {
+			return []equality{{a: a, b: b}}
+		}
+	}
+	return nil
+}
+
+// plainColumn sees through casts that keep different values different.
+func plainColumn(x plan.Scalar) plan.ColID {
+	switch n := x.(type) {
+	case *plan.Col:
+		return n.ID
+	case *plan.Call:
+		if len(n.Args) != 1 || n.Fn.Name != "cast" {
+			return 0
+		}
+		from, to := n.Args[0].Type(), n.T
+		wider := from.IsInteger() && to.IsInteger() && to.Len() >= from.Len()
+		text := isVarText(from) && isVarText(to) && to.Typmod < 0
+		if wider || text {
+			return plainColumn(n.Args[0])
+		}
+	}
+	return 0
+}
+
+func isVarText(t sqltype.Type) bool { return t.OID == sqltype.OIDText || t.OID == sqltype.OIDVarchar }
+
+// base follows definitions that only pass a column on.
+func (z *analyzer) base(id plan.ColID) plan.ColID {
+	for {
+		d, ok := z.defs[id]
+		if !ok {
+			return id
+		}
+		c, ok := d.expr.(*plan.Col)
+		if !ok {
+			return id
+		}
+		id = c.ID
+	}
+}
+
+// classes are the columns that are equal in every row in which the block is present.
+type classes map[plan.ColID]plan.ColID
+
+func (c classes) find(x plan.ColID) plan.ColID {
+	for c[x] != 0 && c[x] != x {
+		x = c[x]
+	}
+	return x
+}
+
+func (c classes) same(a, b plan.ColID) bool { return a != 0 && b != 0 && c.find(a) == c.find(b) }
+
+// classesOf joins the equalities of a block, of its left join and of the blocks around it. From around it only those between
+// columns of other blocks: whether a row is padded is decided by the ON condition, before any WHERE (4).
+func (z *analyzer) classesOf(b *block) classes {
+	c := classes{}
+	join := func(e equality) {
+		x, y := c.find(z.base(e.a)), c.find(z.base(e.b))
+		if x != y {
+			c[x] = y
+		}
+	}
+	for _, e := range b.eqs {
+		join(e)
+	}
+	for in := b; in.parent != nil; in = in.parent {
+		for _, e := range in.on {
+			join(e)
+		}
+		for _, e := range in.parent.eqs {
+			if !z.within(e.a, in) && !z.within(e.b, in) {
+				join(e)
+			}
+		}
+	}
+	return c
+}
+
+// within tells whether a column comes from a block or one padded inside it.
+func (z *analyzer) within(id plan.ColID, b *block) bool {
+	in := z.blockOf(z.base(id))
+	for ; in != nil; in = in.parent {
+		if in == b {
+			return true
+		}
+	}
+	return false
+}
+
+func (z *analyzer) blockOf(id plan.ColID) *block {
+	if d, ok := z.defs[id]; ok {
+		return d.in
+	}
+	if s, ok := z.owner[id]; ok {
+		return s.in
+	}
+	return nil
+}

@@ -1,0 +1,343 @@
+package sensitivity
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// bound is what is known of an expression's values: an interval, or that it is always NULL, or (zero) nothing.
+type bound struct {
+	iv   *num.Interval
+	null bool
+}
+
+// rangeOf derives an interval from clamped columns and constants. The claim needs no more of it than that it is where the row
+// clamp of the print stands.
+func (z *analyzer) rangeOf(x plan.Scalar) bound {
+	switch n := x.(type) {
+	case *plan.Const:
+		if n.Value == nil {
+			return bound{null: true}
+		}
+		if d, ok := exactDecimal(n.Value); ok {
+			return bound{iv: &num.Interval{Lo: d, Hi: d}}
+		}
+	case *plan.Col:
+		return z.columnRange(n.ID)
+	case *plan.Call:
+		return z.callRange(n)
+	case *plan.Case:
+		parts := make([]plan.Scalar, 0, len(n.Whens)+1)
+		for _, w := range n.Whens {
+			parts = append(parts, w.Result)
+		}
+		if n.Else != nil {
+			parts = append(parts, n.Else)
+		}
+		return z.hull(parts)
+	case *plan.Coalesce:
+		return z.hull(n.Args)
+	}
+	return bound{}
+}
+
+func (z *analyzer) callRange(n *plan.Call) bound {
+	if n.Fn.Range == nil {
+		return bound{}
+	}
+	args, types := make([]*num.Interval, len(n.Args)), make([]sqltype.Type, len(n.Args))
+	for i, a := range n.Args {
+		b := z.rangeOf(a)
+		if b.null { // every function is strict
+			return b
+		}
+		args[i], types[i] = b.iv, a.Type()
+	}
+	return bound{iv: n.Fn.Range(args, types)}
+}
+
+func (z *analyzer) hull(parts []plan.Scalar) bound {
+	out := bound{null: true}
+	for _, p := range parts {
+		b := z.rangeOf(p)
+		switch {
+		case b.null:
+		case b.iv == nil:
+			return bound{}
+		case out.null:
+			out = b
+		default:
+			out.iv = &num.Interval{Lo: decimal.Min(out.iv.Lo, b.iv.Lo), Hi: decimal.Max(out.iv.Hi, b.iv.Hi)}
+		}
+	}
+	return out
+}
+
+func (z *analyzer) columnRange(id plan.ColID) bound {
+	if b, ok := z.ranges[id]; ok {
+		return b
+	}
+	var b bound
+	if d, ok := z.defs[id]; ok {
+		b = z.rangeOf(d.expr)
+	} else if c, ok := z.clampOf(id); ok {
+		b.iv = &num.Interval{Lo: c.Lo, Hi: c.Hi}
+	}
+	z.ranges[id] = b
+	return b
+}
+
+// clampOf is the declared range of a scan's column, brought outward to values of its type: the print clamps to it.
+func (z *analyzer) clampOf(id plan.ColID) (Clamp, bool) {
+	s := z.owner[id]
+	if s == nil {
+		return Clamp{}, false
+	}
+	c := s.scan.Table.Columns[slices.Index(s.scan.Columns, id)]
+	iv := c.Range
+	if iv == nil {
+		iv = domainHull(c.Domain)
+	}
+	if iv == nil || !c.Type.IsNumber() || iv.Lo.GreaterThan(iv.Hi) {
+		return Clamp{}, false
+	}
+	switch {
+	case c.Type.IsInteger():
+		limit := decimal.NewFromBigInt(new(big.Int).Lsh(big.NewInt(1), uint(c.Type.Len())*8-1), 0)
+		return Clamp{Lo: decimal.Max(iv.Lo.Floor(), limit.Neg()), Hi: decimal.Min(iv.Hi.Ceil(), limit.Sub(decimal.NewFromInt(1)))}, true
+	case c.Type.IsFloat():
+		lo, ok1 := floatBound(iv.Lo, c.Type, -1)
+		hi, ok2 := floatBound(iv.Hi, c.Type, 1)
+		return Clamp{Lo: lo, Hi: hi}, ok1 && ok2
+	}
+	if p, scale, ok := c.Type.NumericMod(); ok {
+		most := decimal.New(1, int32(p-scale)).Sub(decimal.New(1, int32(-scale)))
+		return Clamp{Lo: decimal.Max(iv.Lo.RoundFloor(int32(scale)), most.Neg()), Hi: decimal.Min(iv.Hi.RoundCeil(int32(scale)), most)}, true
+	}
+	return Clamp{Lo: iv.Lo, Hi: iv.Hi}, true
+}
+
+func domainHull(d *plan.Domain) *num.Interval {
+	if d == nil || d.From != nil {
+		return nil
+	}
+	var out *num.Interval
+	for _, v := range d.Values {
+		x, ok := exactDecimal(v)
+		switch {
+		case v == nil:
+		case !ok:
+			return nil
+		case out == nil:
+			out = &num.Interval{Lo: x, Hi: x}
+		default:
+			out = &num.Interval{Lo: decimal.Min(out.Lo, x), Hi: decimal.Max(out.Hi, x)}
+		}
+	}
+	return out
+}
+
+// exactDecimal is a number as a decimal, without rounding.
+func exactDecimal(v sqltype.Value) (decimal.Decimal, bool) {
+	switch x := v.(type) {
+	case int64:
+		return decimal.NewFromInt(x), true
+	case decimal.Decimal:
+		return x, true
+	case float64:
+		return exactFloat(x)
+	}
+	return decimal.Decimal{}, false
+}
+
+func exactFloat(f float64) (decimal.Decimal, bool) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return decimal.Decimal{}, false
+	}
+	text := new(big.Float).SetFloat64(f).Text('f', 1100) // every float64 ends before
+	d, err := decimal.NewFromString(strings.TrimRight(strings.TrimRight(text, "0"), "."))
+	return d, err == nil
+}
+
+// floatBound is the float of the column's type at x or the next outward (dir -1 or 1).
+func floatBound(x decimal.Decimal, t sqltype.Type, dir int) (decimal.Decimal, bool) {
+	next := math.Inf(dir)
+	f, _ := x.Float64()
+	if t.OID == sqltype.OIDFloat4 {
+		g := float32(f)
+		if d, ok := exactFloat(float64(g)); !ok || d.Cmp(x)*dir < 0 {
+			g = math.Nextafter32(g, float32(next))
+		}
+		return exactFloat(float64(g))
+	}
+	if d, ok := exactFloat(f); !ok || d.Cmp(x)*dir < 0 {
+		f = math.Nextafter(f, next)
+	}
+	return exactFloat(f)
+}
+
+// scaleOf is the greatest number of decimals that a numeric expression can have by PostgreSQL's rules; ok is false where it
+// depends on values (division, numeric without a modifier).
+func (z *analyzer) scaleOf(x plan.Scalar) (int32, bool) {
+	if x.Type().IsInteger() {
+		return 0, true
+	}
+	switch n := x.(type) {
+	case *plan.Const:
+		switch v := n.Value.(type) {
+		case nil:
+			return 0, true
+		case decimal.Decimal:
+			return max(0, -trimmed(v).Exponent()), true
+		}
+		return 0, false
+	case *plan.Col:
+		if d, ok := z.defs[n.ID]; ok {
+			return z.scaleOf(d.expr)
+		}
+	case *plan.Call:
+		if s, ok := z.callScale(n); ok {
+			return s, true
+		}
+	case *plan.Case:
+		parts := []plan.Scalar{}
+		for _, w := range n.Whens {
+			parts = append(parts, w.Result)
+		}
+		if n.Else != nil {
+			parts = append(parts, n.Else)
+		}
+		return z.maxScale(parts)
+	case *plan.Coalesce:
+		return z.maxScale(n.Args)
+	}
+	if _, s, ok := x.Type().NumericMod(); ok {
+		return int32(max(0, s)), true
+	}
+	return 0, false
+}
+
+func (z *analyzer) callScale(n *plan.Call) (int32, bool) {
+	switch {
+	case n.Fn.Name == "cast":
+		if _, _, ok := n.T.NumericMod(); !ok && n.T.OID == sqltype.OIDNumeric && !n.Args[0].Type().IsFloat() {
+			return z.scaleOf(n.Args[0])
+		}
+	case (n.Fn.Name == "+" || n.Fn.Name == "-" || n.Fn.Name == "abs") && n.T.OID == sqltype.OIDNumeric:
+		return z.maxScale(n.Args)
+	case n.Fn.Name == "*" && n.T.OID == sqltype.OIDNumeric && len(n.Args) == 2:
+		a, ok1 := z.scaleOf(n.Args[0])
+		b, ok2 := z.scaleOf(n.Args[1])
+		return a + b, ok1 && ok2
+	}
+	return 0, false
+}
+
+func (z *analyzer) maxScale(parts []plan.Scalar) (int32, bool) {
+	out := int32(0)
+	for _, p := range parts {
+		s, ok := z.scaleOf(p)
+		if !ok {
+			return 0, false
+		}
+		out = max(out, s)
+	}
+	return out, true
+}
+
+// maxGridScale limits exact grids: a longer fraction is rounded as a division is.
+const maxGridScale = 15
+
+// gridOf chooses the grid of an argument (design section 5) and whether rows are rounded to it.
+func (z *analyzer) gridOf(x plan.Scalar, iv *num.Interval) (grid decimal.Decimal, rounded bool) {
+	one := decimal.NewFromInt(1)
+	t := x.Type()
+	if t.IsInteger() {
+		return one, false
+	}
+	if step := z.stepOf(x); step != nil && step.IsPositive() {
+		return *step, true
+	}
+	width := iv.Hi.Sub(iv.Lo)
+	if !width.IsPositive() {
+		width = decimal.Max(iv.Hi.Abs(), one)
+	}
+	if t.IsFloat() {
+		return powerOfTwo(width), true
+	}
+	if s, ok := z.scaleOf(x); ok && s <= maxGridScale {
+		return decimal.New(1, -s), false
+	}
+	return powerOfTen(width), true
+}
+
+func (z *analyzer) stepOf(x plan.Scalar) *decimal.Decimal {
+	c, ok := x.(*plan.Col)
+	if !ok {
+		return nil
+	}
+	id := z.base(c.ID)
+	if s := z.owner[id]; s != nil {
+		return s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Step
+	}
+	return nil
+}
+
+// powerOfTwo is the largest power of two <= width / 2^20.
+func powerOfTwo(width decimal.Decimal) decimal.Decimal {
+	r := width.Rat()
+	f, _ := r.Float64()
+	e := math.Ilogb(f) + 1
+	two := func(e int) *big.Rat {
+		p := new(big.Int).Lsh(big.NewInt(1), uint(max(e, -e)))
+		if e < 0 {
+			return new(big.Rat).SetFrac(big.NewInt(1), p)
+		}
+		return new(big.Rat).SetInt(p)
+	}
+	for two(e).Cmp(r) > 0 {
+		e--
+	}
+	if e -= 20; e >= 0 {
+		return decimal.NewFromBigInt(new(big.Int).Lsh(big.NewInt(1), uint(e)), 0)
+	}
+	// 2^-n = 5^n 10^-n
+	return decimal.NewFromBigInt(new(big.Int).Exp(big.NewInt(5), big.NewInt(int64(-e)), nil), int32(e))
+}
+
+// powerOfTen is the largest power of ten <= width / 10^6.
+func powerOfTen(width decimal.Decimal) decimal.Decimal {
+	e := int32(width.NumDigits()) + width.Exponent()
+	for decimal.New(1, e).GreaterThan(width) {
+		e--
+	}
+	return decimal.New(1, e-6)
+}
+
+// steps is x in grid steps, rounded outward (9): dir -1 gives the floor, 1 the ceiling.
+func steps(x, grid decimal.Decimal, dir int) (int64, bool) {
+	r := new(big.Rat).Quo(x.Rat(), grid.Rat())
+	q, m := new(big.Int).DivMod(r.Num(), r.Denom(), new(big.Int)) // DivMod floors for positive denominators
+	if dir > 0 && m.Sign() != 0 {
+		q.Add(q, big.NewInt(1))
+	}
+	if !q.IsInt64() || magnitude(q.Int64()) > dp.MaxSensitivity {
+		return 0, false
+	}
+	return q.Int64(), true
+}
+
+func tooWide() *sqlerr.Error {
+	return sqlerr.New(sqlerr.NoiseTooLarge, "one person may change this sum by more than noise can be drawn for").
+		WithHint("Sum over a narrower range or a coarser step, for example of round(x).")
+}

@@ -1,0 +1,90 @@
+package sensitivity
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Explain says in lines how the statement is bounded; it follows from plan and policy alone.
+func Explain(a *Analysis) []string {
+	if a.Class != Private {
+		return []string{"Public: exact and free"}
+	}
+	var lines []string
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	say("Unit: %s, by %s", a.Unit, a.columnName(a.Body.UnitCol))
+	if a.MaxRows > 0 {
+		say("Rows of a unit: at most %d in a group (%s)", a.MaxRows, a.MaxWhy)
+	} else {
+		say("Rows of a unit: not bounded")
+	}
+	switch {
+	case len(a.Keys) == 0:
+		say("Groups: one")
+	case a.Groups.Public:
+		say("Groups: %d public, answered in full (%s)", a.Groups.Count, a.sourcesWhy())
+	default:
+		say("Groups: unknown, chosen by their noisy numbers of units")
+	}
+	if a.Limit.Capped {
+		say("Cap: %d groups of a unit (%s)", a.Limit.PerUnit, a.Limit.Why)
+	} else {
+		say("Groups of a unit: %d (%s)", a.Limit.PerUnit, a.Limit.Why)
+	}
+	for i, m := range a.Measures {
+		say("Measure %d: %s", i+1, a.measureLine(m))
+	}
+	return lines
+}
+
+func (a *Analysis) columnName(id plan.ColID) string {
+	if int(id) >= len(a.Query.Columns) {
+		return "?"
+	}
+	c := a.Query.Columns[id]
+	if c.Table == nil {
+		return c.Name
+	}
+	return c.Table.Name + "." + c.Name
+}
+
+func (a *Analysis) sourcesWhy() string {
+	why := make([]string, len(a.Groups.Sources))
+	for i, s := range a.Groups.Sources {
+		why[i] = s.Why
+	}
+	return strings.Join(why, " x ")
+}
+
+func (a *Analysis) measureLine(m Measure) string {
+	switch m.Kind {
+	case Units:
+		return "number of units; a unit counts once"
+	case CountRows, CountValues:
+		what := "rows"
+		if m.Kind == CountValues {
+			what = "rows with a value"
+		}
+		return fmt.Sprintf("%s; a unit counts at most %d", what, m.Hi)
+	}
+	at := func(n int64) string { return m.Grid.Mul(decimal.NewFromInt(n)).String() }
+	line := fmt.Sprintf("sum of values in [%s, %s]", at(m.RowLo), at(m.RowHi))
+	lo, hi := at(m.Lo), at(m.Hi)
+	if m.Kind == CentredSum {
+		half := decimal.NewFromFloat(0.5)
+		line = fmt.Sprintf("sum of distances from the middle of [%s, %s]", at(m.RowLo), at(m.RowHi))
+		lo, hi = m.Grid.Mul(decimal.NewFromInt(m.Lo)).Mul(half).String(), m.Grid.Mul(decimal.NewFromInt(m.Hi)).Mul(half).String()
+	}
+	line += fmt.Sprintf(" on grid %s", m.Grid)
+	if m.Rounded {
+		line += ", rounded row by row"
+	}
+	if m.Single {
+		return line
+	}
+	return line + fmt.Sprintf("; a unit's part is clamped to [%s, %s]", lo, hi)
+}

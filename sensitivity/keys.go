@@ -1,0 +1,225 @@
+package sensitivity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// groups finds which groups are answered (8) and in how many of them one unit can be (7).
+func (z *analyzer) groups() error {
+	a := z.out
+	for i, k := range a.Agg.Keys {
+		a.Keys = append(a.Keys, Key{Col: k, Type: z.typeOf(k), OfUnit: z.ofUnit(&plan.Col{ID: k, T: z.typeOf(k)})})
+		if err := z.addSource(i); err != nil {
+			return err
+		}
+	}
+	count := uint64(1)
+	for i := range a.Groups.Sources {
+		if err := z.readSource(i); err != nil {
+			return err
+		}
+	}
+	a.Groups.Sources = slices.DeleteFunc(a.Groups.Sources, func(s Source) bool { return len(s.Keys) == 0 })
+	for _, s := range a.Groups.Sources {
+		count = mul(count, uint64(len(s.Tuples)))
+		for _, k := range s.Keys {
+			a.Keys[k].Public = true
+		}
+	}
+	a.Groups.Public = count <= z.opts.MaxPublicGroups
+	for _, k := range a.Keys {
+		a.Groups.Public = a.Groups.Public && k.Public
+	}
+	if len(a.Keys) == 0 {
+		a.Groups.Public, count = true, 1
+	}
+	if a.Groups.Public {
+		a.Groups.Count = count
+	}
+	z.limit()
+	return nil
+}
+
+// limit bounds the groups of one unit (7).
+func (z *analyzer) limit() {
+	a := z.out
+	per, bounded := uint64(1), true
+	var names []string
+	for i := range a.Groups.Sources {
+		s := &a.Groups.Sources[i]
+		if !slices.ContainsFunc(s.Keys, func(k int) bool { return !a.Keys[k].OfUnit }) {
+			continue
+		}
+		s.Counts = true
+		per = mul(per, uint64(max(1, len(s.Tuples))))
+		names = append(names, fmt.Sprintf("%d from %s", len(s.Tuples), s.Why))
+	}
+	for _, k := range a.Keys {
+		bounded = bounded && (k.Public || k.OfUnit)
+	}
+	switch {
+	case z.single:
+		a.Limit = GroupLimit{PerUnit: 1, Why: "a unit has one row"}
+	case len(a.Keys) == 0:
+		a.Limit = GroupLimit{PerUnit: 1, Why: "one group"}
+	case bounded && len(names) == 0:
+		a.Limit = GroupLimit{PerUnit: 1, Why: "the unit determines the group"}
+	case bounded && per <= z.opts.MaxGroups:
+		a.Limit = GroupLimit{PerUnit: per, Why: "no cap: groups of a unit are at most " + strings.Join(names, " x ")}
+	default:
+		a.Limit = GroupLimit{PerUnit: z.opts.MaxGroups, Capped: true, Why: fmt.Sprintf("max_groups %d: more groups of a unit are cut, by hash order", z.opts.MaxGroups)}
+	}
+}
+
+func (z *analyzer) unknownGroups() error {
+	err := sqlerr.New(sqlerr.UnknownGroups, "the groups of this statement are not public, and without delta they cannot be chosen with noise").At(z.out.Agg.Pos)
+	for _, k := range z.out.Keys {
+		if s := z.owner[z.base(k.Col)]; !k.Public && s != nil {
+			i := slices.Index(s.scan.Columns, z.base(k.Col))
+			return err.WithHint("Group by columns with public values; the owner can declare values: for %s in the policy.", s.column(i))
+		}
+	}
+	return err.WithHint("Group by columns whose values: the policy declares, by columns of public tables, or by CASE with constants.")
+}
+
+// ofUnit reports whether the unit determines the expression: one value a unit, whatever its rows.
+func (z *analyzer) ofUnit(x plan.Scalar) bool {
+	ok := true
+	z.leaves(x, func(id plan.ColID) { ok = ok && z.columnOfUnit(id, map[*scanInfo]bool{}) })
+	return ok
+}
+
+// columnOfUnit: the column's scan has one row a unit and is never padded, or is a public row that such columns determine.
+func (z *analyzer) columnOfUnit(id plan.ColID, seen map[*scanInfo]bool) bool {
+	eq := z.classesOf(z.blocks[0])
+	if unit := z.out.Body.UnitCol; id == unit || eq.same(id, unit) && oneForm(z.typeOf(id)) && oneForm(z.typeOf(unit)) {
+		return true
+	}
+	s := z.owner[id]
+	if s == nil || s.nullable() || seen[s] {
+		return false
+	}
+	if s.private() {
+		return uniqueUnit(s.scan.Table)
+	}
+	seen[s] = true
+	defer delete(seen, s)
+	return z.keyEquals(s, func(o plan.ColID) bool { return z.owner[o] != s && z.columnOfUnit(o, seen) })
+}
+
+// oneForm: equal values of the type are spelled alike, so that equality of columns is equality of what is computed from them.
+func oneForm(t sqltype.Type) bool {
+	switch t.OID {
+	case sqltype.OIDBool, sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDText, sqltype.OIDVarchar:
+		return true
+	}
+	return false
+}
+
+// leaves calls f for every column of a scan that an expression reads.
+func (z *analyzer) leaves(x plan.Scalar, f func(plan.ColID)) {
+	seen := map[plan.ColID]bool{}
+	var visit func(plan.Scalar)
+	visit = func(x plan.Scalar) {
+		walkColumns(x, func(id plan.ColID) {
+			if seen[id] {
+				return
+			}
+			seen[id] = true
+			if d, ok := z.defs[id]; ok {
+				if d.in.parent != nil { // padded: NULL in place of the expression
+					f(id)
+				}
+				visit(d.expr)
+				return
+			}
+			f(id)
+		})
+	}
+	visit(x)
+}
+
+// walkColumns calls f for every column reference in an expression.
+func walkColumns(x plan.Scalar, f func(plan.ColID)) {
+	switch n := x.(type) {
+	case *plan.Col:
+		f(n.ID)
+	default:
+		for _, a := range operands(x) {
+			walkColumns(a, f)
+		}
+	}
+}
+
+// operands are the parts of an expression. An unknown node has a part that no condition accepts.
+func operands(x plan.Scalar) []plan.Scalar {
+	switch n := x.(type) {
+	case *plan.Col, *plan.Const, *plan.Param:
+		return nil
+	case *plan.Call:
+		return n.Args
+	case *plan.Logic:
+		return n.Args
+	case *plan.Is:
+		return []plan.Scalar{n.X}
+	case *plan.In:
+		return append([]plan.Scalar{n.X}, n.List...)
+	case *plan.Coalesce:
+		return n.Args
+	case *plan.Case:
+		var out []plan.Scalar
+		for _, w := range n.Whens {
+			out = append(out, w.Cond, w.Result)
+		}
+		if n.Else != nil {
+			out = append(out, n.Else)
+		}
+		return out
+	}
+	return []plan.Scalar{&plan.Col{}} // column 0 belongs to no scan
+}
+
+// literal is the canonical form of a domain's value in a key's type: char(n) is padded as the database does it.
+func literal(v sqltype.Value, t sqltype.Type) sqltype.Value {
+	switch x := v.(type) {
+	case string:
+		if t.OID != sqltype.OIDBPChar {
+			return x
+		}
+		x = strings.TrimRight(x, " ")
+		if n := int(t.Typmod) - 4; n > 0 {
+			if short := n - len([]rune(x)); short > 0 {
+				x += strings.Repeat(" ", short)
+			}
+		}
+		return x
+	case decimal.Decimal:
+		if _, s, ok := t.NumericMod(); ok {
+			return x.Round(int32(s)).Add(decimal.New(0, -int32(max(0, s))))
+		}
+		return trimmed(x)
+	case float64:
+		return x + 0 // -0 is 0
+	}
+	return v
+}
+
+// trimmed drops trailing zeros, as the print does for numerics without a modifier.
+func trimmed(x decimal.Decimal) decimal.Decimal {
+	for x.Exponent() < 0 {
+		y := x.Truncate(-x.Exponent() - 1)
+		if !y.Equal(x) {
+			break
+		}
+		x = y
+	}
+	return x
+}

@@ -1,0 +1,250 @@
+package sensitivity
+
+import (
+	"math/bits"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// measures chooses the fewest integers that determine the aggregates, with their clamps (6).
+func (z *analyzer) measures() error {
+	a := z.out
+	averaged := map[string]bool{}
+	for _, g := range a.Agg.Aggs {
+		if g.Fn == plan.Avg {
+			averaged[z.scalarText(g.Arg)] = true
+		}
+	}
+	for _, g := range a.Agg.Aggs {
+		f, err := z.formula(g, averaged)
+		if err != nil {
+			return err
+		}
+		a.Formulas = append(a.Formulas, f)
+	}
+	return nil
+}
+
+func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, error) {
+	f := Formula{Agg: g.ID, Count: -1, Sum: -1}
+	if g.Distinct && g.Fn != plan.Count {
+		return f, sqlerr.New(sqlerr.PrivateShape, "%s(DISTINCT ...) over private rows is not supported", g.Fn).At(g.Pos)
+	}
+	var err error
+	switch g.Fn {
+	case plan.CountRows:
+		f.Kind = IsCount
+		f.Count, err = z.measure(Measure{Kind: CountRows}, g)
+	case plan.Count:
+		f.Kind = IsCount
+		if g.Distinct {
+			f.Count, err = z.countDistinct(g)
+		} else {
+			f.Count, err = z.countValues(g)
+		}
+	case plan.Sum:
+		if averaged[z.scalarText(g.Arg)] {
+			f.Kind = IsSumFromPair
+			f.Count, f.Sum, err = z.pair(g)
+		} else {
+			f.Kind = IsSum
+			f.Sum, err = z.measure(Measure{Kind: SumValues, Arg: g.Arg}, g)
+		}
+	case plan.Avg:
+		f.Kind = IsAvg
+		f.Count, f.Sum, err = z.pair(g)
+	case plan.Min, plan.Max:
+		err = sqlerr.New(sqlerr.PrivateShape, "%s over private rows is not supported", g.Fn).At(g.Pos).
+			WithHint("Group by ranges of the value (CASE) and count.")
+	default:
+		err = sqlerr.New(sqlerr.PrivateShape, "the aggregate %s over private rows is not supported", g.Fn).At(g.Pos)
+	}
+	return f, err
+}
+
+// pair measures the count of x and the centred sum of x.
+func (z *analyzer) pair(g plan.AggItem) (count, sum int, err error) {
+	if sum, err = z.measure(Measure{Kind: CentredSum, Arg: g.Arg}, g); err != nil {
+		return
+	}
+	count, err = z.countValues(g)
+	return
+}
+
+// countValues counts rows where the argument is not NULL: all rows, if that follows from the plan.
+func (z *analyzer) countValues(g plan.AggItem) (int, error) {
+	if !z.mayBeNull(g.Arg) {
+		return z.measure(Measure{Kind: CountRows}, g)
+	}
+	return z.measure(Measure{Kind: CountValues, Arg: g.Arg}, g)
+}
+
+func (z *analyzer) countDistinct(g plan.AggItem) (int, error) {
+	eq := z.classesOf(z.blocks[0])
+	if id := plainColumn(g.Arg); id != 0 {
+		unit := z.out.Body.UnitCol
+		if id = z.base(id); id == unit || eq.same(id, unit) || z.addedEqual(eq, id, unit) {
+			return z.measure(Measure{Kind: Units}, g)
+		}
+	}
+	return 0, sqlerr.New(sqlerr.PrivateShape, "COUNT(DISTINCT ...) over private rows is supported for the privacy unit only").At(g.Pos).
+		WithHint("Count persons with COUNT(DISTINCT %s), or rows with COUNT(*).", unitName(z.out.Unit))
+}
+
+// addedEqual: equal to the unit by an equality that the analysis added between scans that are never padded.
+func (z *analyzer) addedEqual(eq classes, id, unit plan.ColID) bool {
+	for _, e := range z.added {
+		x, y := z.owner[e.a], z.owner[e.b]
+		if x.nullable() || y.nullable() {
+			continue
+		}
+		if (id == e.a || eq.same(id, e.a)) && (unit == e.b || eq.same(unit, e.b)) || (id == e.b || eq.same(id, e.b)) && (unit == e.a || eq.same(unit, e.a)) {
+			return true
+		}
+	}
+	return false
+}
+
+// unitName is the column's own name in "table.column".
+func unitName(u dp.Unit) string {
+	s := string(u)
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] == '.' {
+			return s[i+1:]
+		}
+	}
+	return s
+}
+
+// measure finds or adds a measure; g says what for.
+func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
+	for i, o := range z.out.Measures {
+		if o.Kind == m.Kind && z.scalarText(o.Arg) == z.scalarText(m.Arg) {
+			return i, nil
+		}
+	}
+	if m.Kind != Units && z.out.MaxRows == 0 {
+		name := "a table"
+		if z.noRows != nil {
+			name = z.noRows.scan.Table.Name
+		}
+		return 0, sqlerr.New(sqlerr.NoMaxRows, "table %s has no max_rows_per_unit, so one person's part of %s is not bounded", name, g.Fn).At(g.Pos).
+			WithHint("Ask for COUNT(DISTINCT %s), or ask the owner to declare max_rows_per_unit.", unitName(z.out.Unit))
+	}
+	z.clampColumns(m.Arg)
+	m.Single = z.single
+	if err := z.bound(&m, g); err != nil {
+		return 0, err
+	}
+	z.out.Measures = append(z.out.Measures, m)
+	return len(z.out.Measures) - 1, nil
+}
+
+// bound sets a measure's row range, partial range and sensitivity (6), (9).
+func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
+	m.Grid = decimal.NewFromInt(1)
+	switch m.Kind {
+	case Units:
+		m.Hi, m.PerGroup = 1, 1
+		return nil
+	case CountRows, CountValues:
+		if z.out.MaxRows > dp.MaxSensitivity {
+			return tooWide().At(g.Pos)
+		}
+		m.Hi, m.PerGroup = int64(z.out.MaxRows), z.out.MaxRows
+		return nil
+	}
+	b := z.rangeOf(m.Arg)
+	if b.null { // the sum of nothing
+		b.iv = &num.Interval{}
+	}
+	if b.iv == nil || b.iv.Lo.GreaterThan(b.iv.Hi) {
+		return z.noRange(m.Arg, g)
+	}
+	m.Grid, m.Rounded = z.gridOf(m.Arg, b.iv)
+	var ok1, ok2 bool
+	m.RowLo, ok1 = steps(b.iv.Lo, m.Grid, -1)
+	m.RowHi, ok2 = steps(b.iv.Hi, m.Grid, 1)
+	if !ok1 || !ok2 {
+		return tooWide().At(g.Pos)
+	}
+	lo, hi := min(m.RowLo, 0), max(m.RowHi, 0)
+	if m.Kind == CentredSum { // each row within +-(RowHi - RowLo)
+		hi = m.RowHi - m.RowLo
+		lo = -hi
+	}
+	m.Lo, ok1 = times(lo, z.out.MaxRows)
+	m.Hi, ok2 = times(hi, z.out.MaxRows)
+	if !ok1 || !ok2 {
+		return tooWide().At(g.Pos)
+	}
+	m.PerGroup = max(1, magnitude(m.Lo), magnitude(m.Hi))
+	return nil
+}
+
+// times is x*n if its magnitude is at most dp.MaxSensitivity (9).
+func times(x int64, n uint64) (int64, bool) {
+	hi, lo := bits.Mul64(magnitude(x), n)
+	if hi != 0 || lo > dp.MaxSensitivity {
+		return 0, false
+	}
+	if x < 0 {
+		return -int64(lo), true
+	}
+	return int64(lo), true
+}
+
+// clampColumns notes the columns whose declared range the argument is read through.
+func (z *analyzer) clampColumns(x plan.Scalar) {
+	if x == nil {
+		return
+	}
+	z.walkBase(x, func(id plan.ColID) {
+		if c, ok := z.clampOf(id); ok {
+			z.out.Body.Clamped[id] = c
+		}
+	})
+}
+
+// walkBase calls f for every scan column under an expression, through all definitions.
+func (z *analyzer) walkBase(x plan.Scalar, f func(plan.ColID)) {
+	seen := map[plan.ColID]bool{}
+	var visit func(plan.Scalar)
+	visit = func(x plan.Scalar) {
+		walkColumns(x, func(id plan.ColID) {
+			if seen[id] {
+				return
+			}
+			seen[id] = true
+			if d, ok := z.defs[id]; ok {
+				visit(d.expr)
+				return
+			}
+			f(id)
+		})
+	}
+	visit(x)
+}
+
+func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
+	err := sqlerr.New(sqlerr.NoRange, "the values of %s have no declared range, so one person's part is not bounded", g.Fn).At(g.Pos)
+	name := ""
+	z.walkBase(x, func(id plan.ColID) {
+		if s := z.owner[id]; s != nil && name == "" && z.columnRange(id).iv == nil {
+			for i, c := range s.scan.Columns {
+				if c == id && s.scan.Table.Columns[i].Type.IsNumber() {
+					name = z.tableColumn(s, i)
+				}
+			}
+		}
+	})
+	if name != "" {
+		return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy; CASE with constants has a range too.", name)
+	}
+	return err.WithHint("Sum an expression whose bounds follow from declared ranges and constants.")
+}

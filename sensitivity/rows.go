@@ -1,0 +1,143 @@
+package sensitivity
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// countRows finds how many rows of one unit count (design section 5): MaxRows is where the clamp stands, so it is a matter of
+// accuracy, not of (6), but for single, which leaves the clamp to the row.
+func (z *analyzer) countRows() {
+	z.fixPublic()
+	var set []*scanInfo
+	total := uint64(1)
+	for _, b := range z.blocks {
+		before := len(set)
+		for _, s := range z.scans {
+			if s.in == b && s.private() {
+				set = append(set, s)
+			}
+		}
+		if b.parent != nil && chains(set[:before], set) { // each row of the preserved side comes once at least
+			total = add(total-1, z.product(set, 0))
+		} else {
+			total = mul(total, z.product(set, before))
+		}
+	}
+	if z.noRows != nil {
+		return
+	}
+	var why []string
+	for _, s := range set {
+		switch t := s.scan.Table; {
+		case s.determined(set):
+		case uniqueUnit(t):
+			why = append(why, "one row a unit in "+t.Name)
+		default:
+			why = append(why, fmt.Sprintf("max_rows_per_unit %d of %s", t.MaxRows, t.Name))
+		}
+	}
+	z.out.MaxRows, z.out.MaxWhy = total, strings.Join(why, " x ")
+	z.single = z.onePerUnit()
+	for _, s := range z.scans {
+		if !s.private() && !s.fixed {
+			z.out.MaxWhy += fmt.Sprintf("; %s is not joined by a unique key: rows beyond that are cut", s.name())
+		}
+	}
+}
+
+// product is the product over the scans from `from` on whose rows are not determined by another's of the set.
+func (z *analyzer) product(set []*scanInfo, from int) uint64 {
+	rows := uint64(1)
+	for _, s := range set[from:] {
+		if s.determined(set) {
+			continue
+		}
+		if s.scan.Table.MaxRows == 0 {
+			z.noRows = s
+		}
+		rows = mul(rows, s.scan.Table.MaxRows)
+	}
+	return rows
+}
+
+func (s *scanInfo) determined(set []*scanInfo) bool {
+	return slices.ContainsFunc(s.children, func(c *scanInfo) bool { return slices.Contains(set, c) })
+}
+
+// chains reports whether the larger set determines rows that the smaller one left free.
+func chains(small, large []*scanInfo) bool {
+	return slices.ContainsFunc(small, func(s *scanInfo) bool { return s.determined(large) && !s.determined(small) })
+}
+
+// mul and add stay at a value that check refuses.
+func mul(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	if hi != 0 || lo > dp.MaxSensitivity {
+		return dp.MaxSensitivity + 1
+	}
+	return lo
+}
+
+func add(a, b uint64) uint64 { return min(a, dp.MaxSensitivity) + min(b, dp.MaxSensitivity+1) }
+
+// fixPublic marks the public scans that are joined by a unique key to rows that are determined already.
+func (z *analyzer) fixPublic() {
+	for changed := true; changed; {
+		changed = false
+		for _, s := range z.scans {
+			if s.private() || s.fixed {
+				continue
+			}
+			if z.keyDetermined(s, func(o *scanInfo) bool { return o.private() || o.fixed }) {
+				s.fixed, changed = true, true
+			}
+		}
+	}
+}
+
+// keyDetermined reports whether all columns of one of the scan's keys equal columns of scans that are ok.
+func (z *analyzer) keyDetermined(s *scanInfo, ok func(*scanInfo) bool) bool {
+	return z.keyEquals(s, func(id plan.ColID) bool {
+		o := z.owner[id]
+		return o != nil && o != s && ok(o)
+	})
+}
+
+func (z *analyzer) keyEquals(s *scanInfo, ok func(plan.ColID) bool) bool {
+	eq := z.classesOf(s.in)
+	for _, k := range s.scan.Table.Keys {
+		all := len(k) > 0
+		for _, c := range k {
+			all = all && z.anyEqual(eq, s.scan.Columns[c], ok)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+func (z *analyzer) anyEqual(eq classes, id plan.ColID, ok func(plan.ColID) bool) bool {
+	for other := range z.owner {
+		if other != id && eq.same(other, id) && ok(other) {
+			return true
+		}
+	}
+	return false
+}
+
+// onePerUnit reports whether keys alone say that a unit has at most one row in the body.
+func (z *analyzer) onePerUnit() bool {
+	for _, s := range z.scans {
+		if s.private() && (!uniqueUnit(s.scan.Table) || s.path != nil) || !s.private() && !s.fixed {
+			return false
+		}
+	}
+	return true
+}

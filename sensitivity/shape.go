@@ -1,0 +1,138 @@
+package sensitivity
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// touchesPrivate reports whether any table below is private. What is no known node counts as private.
+func touchesPrivate(r plan.Rel) bool {
+	switch n := r.(type) {
+	case *plan.OneRow:
+		return false
+	case *plan.Scan:
+		return !n.Table.Public
+	case *plan.Join:
+		return touchesPrivate(n.Left) || touchesPrivate(n.Right)
+	case *plan.Aggregate:
+		return touchesPrivate(n.Input)
+	default:
+		in := finishingInput(r)
+		return in == nil || touchesPrivate(in)
+	}
+}
+
+// finishingInput is the input of a node that may stand above the aggregate; nil for any other node.
+func finishingInput(r plan.Rel) plan.Rel {
+	switch n := r.(type) {
+	case *plan.Filter:
+		return n.Input
+	case *plan.Project:
+		return n.Input
+	case *plan.Distinct:
+		return n.Input
+	case *plan.Sort:
+		return n.Input
+	case *plan.Limit:
+		return n.Input
+	}
+	return nil
+}
+
+// findAggregate finds the one aggregate over private rows (1).
+func findAggregate(q *plan.Query) (*plan.Aggregate, error) {
+	distinct := false
+	for r := q.Root; ; {
+		if a, ok := r.(*plan.Aggregate); ok {
+			return a, nil
+		}
+		if _, ok := r.(*plan.Distinct); ok {
+			distinct = true
+		}
+		in := finishingInput(r)
+		if in == nil {
+			return nil, noAggregate(q, r, distinct)
+		}
+		r = in
+	}
+}
+
+func noAggregate(q *plan.Query, at plan.Rel, distinct bool) error {
+	if j, ok := at.(*plan.Join); ok && hasAggregate(at) {
+		return sqlerr.New(sqlerr.PrivateShape, "a join with aggregated private rows is not supported").At(j.Pos).
+			WithHint("Aggregate once, over the joined tables.")
+	}
+	if distinct {
+		return sqlerr.New(sqlerr.PrivateShape, "DISTINCT over private rows is not supported").At(q.Pos).
+			WithHint("Use GROUP BY, for example: %s", example(q, at))
+	}
+	return sqlerr.New(sqlerr.RawRows, "rows of private tables cannot be shown").At(q.Pos).
+		WithHint("Ask for an aggregate, for example: %s", example(q, at))
+}
+
+func hasAggregate(r plan.Rel) bool {
+	switch n := r.(type) {
+	case *plan.Aggregate:
+		return true
+	case *plan.Join:
+		return hasAggregate(n.Left) || hasAggregate(n.Right)
+	}
+	in := finishingInput(r)
+	return in != nil && hasAggregate(in)
+}
+
+// example is an aggregate over the columns that the statement asked for: the first column with a public domain groups, the
+// first with a range is averaged.
+func example(q *plan.Query, from plan.Rel) string {
+	var group, avg string
+	for _, o := range q.Outputs {
+		info := q.Columns[o.Col]
+		if info.Table == nil || info.Table.Public || info.Attr >= len(info.Table.Columns) {
+			continue
+		}
+		c := info.Table.Columns[info.Attr]
+		if group == "" && c.Domain != nil {
+			group = info.Name
+		}
+		if avg == "" && c.Range != nil && c.Type.IsNumber() {
+			avg = info.Name
+		}
+	}
+	var b strings.Builder
+	b.WriteString("SELECT ")
+	if group != "" {
+		b.WriteString(group + ", ")
+	}
+	b.WriteString("count(*)")
+	if avg != "" {
+		fmt.Fprintf(&b, ", avg(%s)", avg)
+	}
+	if s, ok := from.(*plan.Scan); ok {
+		b.WriteString(" FROM " + s.Table.Name)
+	} else {
+		b.WriteString(" FROM ...")
+	}
+	if group != "" {
+		b.WriteString(" GROUP BY " + group)
+	}
+	return b.String()
+}
+
+// belowRefusal names a node that may not stand below the aggregate (2).
+func belowRefusal(r plan.Rel, pos int) error {
+	what, hint := "this operation", "Only filters, projections and joins may stand below an aggregate over private rows."
+	switch n := r.(type) {
+	case *plan.Aggregate:
+		what, pos = "an aggregate inside an aggregate", n.Pos
+	case *plan.Distinct:
+		what, hint = "DISTINCT below an aggregate", "Leave DISTINCT out of the subquery, or count persons with COUNT(DISTINCT ...)."
+	case *plan.Sort:
+		what, hint = "ORDER BY below an aggregate", "Leave ORDER BY out of the subquery: an aggregate does not depend on order."
+	case *plan.Limit:
+		what, hint = "LIMIT below an aggregate", "Which rows it keeps would depend on other people's rows; use WHERE."
+	}
+	return sqlerr.New(sqlerr.PrivateShape, "%s over private rows is not supported", what).At(pos).WithHint("%s", hint)
+}

@@ -1,0 +1,243 @@
+package sensitivity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// addSource finds the public values of key i, if it has any. What is no known form has none (8).
+func (z *analyzer) addSource(i int) error {
+	id := z.base(z.out.Keys[i].Col)
+	t := z.out.Keys[i].Type
+	if d, ok := z.defs[id]; ok {
+		z.addFixed(i, d.expr, t, d.in.parent != nil)
+		return nil
+	}
+	s := z.owner[id]
+	if s == nil {
+		return sqlerr.New(sqlerr.Internal, "a key is no column of the body")
+	}
+	attr := slices.Index(s.scan.Columns, id)
+	if !s.private() {
+		z.addJoined(i, s, attr)
+		return nil
+	}
+	c := s.scan.Table.Columns[attr]
+	if d := c.Domain; d != nil && d.From == nil {
+		z.addDomain(i, s, attr)
+		return nil
+	}
+	if p, a := z.publicEqual(id, t); p != nil {
+		z.addJoined(i, p, a)
+		return nil
+	}
+	switch {
+	case c.Domain != nil:
+		if z.opts.Public != nil {
+			z.append(Source{Keys: []int{i}, Table: c.Domain.From, Columns: []int{c.Domain.FromColumn}, Why: "values of " + z.tableColumn(s, attr)}, s.nullable())
+		}
+	case t.OID == sqltype.OIDBool:
+		z.append(Source{Keys: []int{i}, Tuples: booleans, Fixed: true, Why: "true and false"}, !c.NotNull || s.nullable())
+	}
+	return nil
+}
+
+var booleans = [][]sqltype.Value{{false}, {true}}
+
+func (z *analyzer) append(s Source, null bool) {
+	if null && s.Table == nil && !slices.ContainsFunc(s.Tuples, allNull) {
+		s.Tuples = append(slices.Clone(s.Tuples), make([]sqltype.Value, len(s.Keys)))
+	}
+	if null && s.Table != nil {
+		z.padded[len(z.out.Groups.Sources)] = true
+	}
+	z.out.Groups.Sources = append(z.out.Groups.Sources, s)
+}
+
+func allNull(t []sqltype.Value) bool {
+	return !slices.ContainsFunc(t, func(v sqltype.Value) bool { return v != nil })
+}
+
+func (z *analyzer) tableColumn(s *scanInfo, attr int) string {
+	return s.scan.Table.Name + "." + s.scan.Table.Columns[attr].Name
+}
+
+// addDomain takes a list of the policy. NULL is in it only if listed, or where padding brings it.
+func (z *analyzer) addDomain(i int, s *scanInfo, attr int) {
+	src := Source{Keys: []int{i}, Why: "values of " + z.tableColumn(s, attr)}
+	for _, v := range s.scan.Table.Columns[attr].Domain.Values {
+		t := []sqltype.Value{nil}
+		if v != nil {
+			t[0] = literal(v, z.out.Keys[i].Type)
+		}
+		if !slices.ContainsFunc(src.Tuples, func(o []sqltype.Value) bool { return sameTuple(o, t) }) {
+			src.Tuples = append(src.Tuples, t)
+		}
+	}
+	z.append(src, s.nullable())
+}
+
+func sameTuple(a, b []sqltype.Value) bool {
+	for i := range a {
+		if (a[i] == nil) != (b[i] == nil) || a[i] != nil && sqltype.Compare(a[i], b[i]) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// addJoined takes a column of a public scan; columns of one scan are one source.
+func (z *analyzer) addJoined(i int, s *scanInfo, attr int) {
+	if z.opts.Public == nil {
+		return
+	}
+	if at, ok := z.joined[s]; ok {
+		src := &z.out.Groups.Sources[at]
+		src.Keys, src.Columns = append(src.Keys, i), append(src.Columns, attr)
+		return
+	}
+	z.joined[s] = len(z.out.Groups.Sources)
+	z.append(Source{Keys: []int{i}, Table: s.scan.Table, Columns: []int{attr}, Joined: true, Why: "rows of " + s.scan.Table.Name}, s.nullable())
+}
+
+// publicEqual finds a column of a public scan that equals the private one in every row.
+func (z *analyzer) publicEqual(id plan.ColID, t sqltype.Type) (*scanInfo, int) {
+	if !oneForm(t) {
+		return nil, 0
+	}
+	eq := z.classesOf(z.blocks[0])
+	for _, s := range z.scans {
+		if s.private() || s.nullable() {
+			continue
+		}
+		for i, c := range s.scan.Columns {
+			if eq.same(c, id) && s.scan.Table.Columns[i].Type.OID == t.OID {
+				return s, i
+			}
+		}
+	}
+	return nil, 0
+}
+
+// addFixed takes expressions with few results by their form: constants, CASE over constants, booleans.
+func (z *analyzer) addFixed(i int, x plan.Scalar, t sqltype.Type, padded bool) {
+	if vals, why, ok := z.results(x, t); ok {
+		src := Source{Keys: []int{i}, Fixed: true, Why: why}
+		for _, v := range vals {
+			tuple := []sqltype.Value{v}
+			if !slices.ContainsFunc(src.Tuples, func(o []sqltype.Value) bool { return sameTuple(o, tuple) }) {
+				src.Tuples = append(src.Tuples, tuple)
+			}
+		}
+		z.append(src, padded)
+	}
+}
+
+func (z *analyzer) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, string, bool) {
+	switch n := x.(type) {
+	case *plan.Const:
+		if n.Value == nil {
+			return []sqltype.Value{nil}, "a constant", true
+		}
+		return []sqltype.Value{literal(n.Value, t)}, "a constant", true
+	case *plan.Case:
+		var out []sqltype.Value
+		parts := []plan.Scalar{}
+		for _, w := range n.Whens {
+			parts = append(parts, w.Result)
+		}
+		if n.Else != nil {
+			parts = append(parts, n.Else)
+		} else {
+			out = append(out, nil)
+		}
+		for _, p := range parts {
+			vals, _, ok := z.results(p, t)
+			if !ok {
+				return nil, "", false
+			}
+			out = append(out, vals...)
+		}
+		return nullLast(out), "the results of CASE", true
+	}
+	if t.OID != sqltype.OIDBool {
+		return nil, "", false
+	}
+	if z.mayBeNull(x) {
+		return []sqltype.Value{false, true, nil}, "true and false", true
+	}
+	return []sqltype.Value{false, true}, "true and false", true
+}
+
+func nullLast(vals []sqltype.Value) []sqltype.Value {
+	slices.SortStableFunc(vals, func(a, b sqltype.Value) int {
+		switch {
+		case a == nil && b != nil:
+			return 1
+		case a != nil && b == nil:
+			return -1
+		}
+		return 0
+	})
+	return vals
+}
+
+// readSource reads the values of a public table. Where they are too many, or hold what is no value of the key's type, the keys
+// count as unknown.
+func (z *analyzer) readSource(at int) error {
+	s := &z.out.Groups.Sources[at]
+	if s.Table == nil {
+		return nil
+	}
+	if !s.Table.Public {
+		return sqlerr.New(sqlerr.Internal, "%s is not public", s.Table.Name)
+	}
+	limit := int(min(z.opts.MaxPublicGroups, maxTuples))
+	tuples, err := z.opts.Public.Distinct(z.ctx, s.Table, s.Columns, limit)
+	if err != nil {
+		return err
+	}
+	if len(tuples) > limit {
+		s.Keys = nil
+		return nil
+	}
+	var out [][]sqltype.Value
+	seen := map[string]bool{}
+	for _, t := range tuples {
+		c := make([]sqltype.Value, len(t))
+		skip := false
+		for i, v := range t {
+			if v != nil {
+				c[i] = literal(v, z.out.Keys[s.Keys[i]].Type)
+			}
+			skip = skip || v == nil && !s.Joined // NULL is no value of a domain
+		}
+		if key := tupleText(c); !skip && !seen[key] {
+			seen[key] = true
+			out = append(out, c)
+		}
+	}
+	if null := make([]sqltype.Value, len(s.Keys)); z.padded[at] && !seen[tupleText(null)] {
+		out = append(out, null)
+	}
+	s.Tuples = out
+	return nil
+}
+
+// maxTuples keeps the reading of one source in memory whatever the policy says.
+const maxTuples = 1_000_000
+
+// tupleText is equal for equal tuples of canonical values and no others.
+func tupleText(t []sqltype.Value) string {
+	var b strings.Builder
+	for _, v := range t {
+		s := fmt.Sprint(v)
+		fmt.Fprintf(&b, "%T%d:%s;", v, len(s), s)
+	}
+	return b.String()
+}

@@ -1,0 +1,429 @@
+package sensitivity
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// hidden is the way from a scan to its unit along tables that the statement does not name.
+type hidden struct {
+	scans []*plan.Scan
+	on    []plan.Scalar // one a scan: its join with what stands before
+	unit  plan.ColID
+}
+
+// link proves (3): all private scans belong to one unit in every row.
+func (z *analyzer) link() error {
+	var first *scanInfo
+	for i, s := range z.scans {
+		s.comp = i
+		if !s.private() {
+			continue
+		}
+		if first == nil {
+			first = s
+			z.out.Unit = s.scan.Table.Units[0]
+		}
+		if s.scan.Table.Units[0] != z.out.Unit {
+			return sqlerr.New(sqlerr.PrivateShape, "rows of two privacy units (%s and %s) cannot be joined", z.out.Unit, s.scan.Table.Units[0]).At(s.scan.Pos)
+		}
+	}
+	for _, b := range z.blocks {
+		if err := z.linkBlock(b); err != nil {
+			return err
+		}
+	}
+	for _, s := range z.scans {
+		if s.private() && s.unit == 0 && s.parent == nil {
+			if err := z.hiddenPath(s); err != nil {
+				return err
+			}
+		}
+	}
+	return z.chooseUnit(first)
+}
+
+// linkBlock links the block's private scans with each other and with those of the blocks around it.
+func (z *analyzer) linkBlock(b *block) error {
+	eq := z.classesOf(b)
+	var here, all []*scanInfo
+	for _, s := range z.scans {
+		if !s.private() {
+			continue
+		}
+		if s.in == b {
+			s.unit = s.own()
+			here = append(here, s)
+		}
+		if s.in == b || isAround(s.in, b) {
+			all = append(all, s)
+		}
+	}
+	for _, s := range here {
+		for _, p := range all {
+			if p != s && z.linkedAlongPath(eq, s, p) {
+				z.join(s, p)
+				s.parent, p.children = p, append(p.children, s)
+				z.addUnitEquality(s, p)
+				break
+			}
+		}
+	}
+	for _, s := range here {
+		for _, p := range all {
+			switch {
+			case p == s:
+			case s.unit != 0 && p.unit != 0 && eq.same(s.unit, p.unit): // on the unit
+				z.join(s, p)
+				z.chainToUnitTable(s, p)
+			case s.in != p.in && z.linkedAlongPath(eq, p, s): // a padded parent
+				z.join(s, p)
+				s.children = append(s.children, p)
+				z.addUnitEquality(s, p)
+			}
+		}
+	}
+	for _, s := range here {
+		for _, p := range all {
+			if s.comp != p.comp {
+				return z.offUnit(s, p, b)
+			}
+		}
+	}
+	return nil
+}
+
+func isAround(outer, b *block) bool {
+	for in := b.parent; in != nil; in = in.parent {
+		if in == outer {
+			return true
+		}
+	}
+	return false
+}
+
+func (z *analyzer) join(a, b *scanInfo) {
+	from, to := a.comp, b.comp
+	for _, s := range z.scans {
+		if s.comp == from {
+			s.comp = to
+		}
+	}
+}
+
+// linkedAlongPath reports whether the statement joins child to parent on all columns of the declared path but the unit's own,
+// of which there must be one at least: a path that is the unit's column alone is a join on the unit.
+func (z *analyzer) linkedAlongPath(eq classes, child, parent *scanInfo) bool {
+	path := child.scan.Table.Path
+	if path == nil || path.Parent != parent.scan.Table || len(path.Columns) != len(path.ParentColumns) {
+		return false
+	}
+	linked := false
+	for i, c := range path.Columns {
+		pc := path.ParentColumns[i]
+		if c == child.scan.Table.UnitCol && pc == parent.scan.Table.UnitCol {
+			continue
+		}
+		if !eq.same(child.scan.Columns[c], parent.scan.Columns[pc]) {
+			return false
+		}
+		linked = true
+	}
+	return linked
+}
+
+// chainToUnitTable notes that a join on the unit leads to the unit's own table, where a unit has one row.
+func (z *analyzer) chainToUnitTable(s, p *scanInfo) {
+	for _, pair := range [][2]*scanInfo{{s, p}, {p, s}} {
+		child, parent := pair[0], pair[1]
+		if child.parent == nil && uniqueUnit(parent.scan.Table) && !uniqueUnit(child.scan.Table) && !parent.nullableFrom(child) {
+			child.parent, parent.children = parent, append(parent.children, child)
+			return
+		}
+	}
+}
+
+func (s *scanInfo) nullableFrom(child *scanInfo) bool {
+	return s.in != child.in && !isAround(s.in, child.in)
+}
+
+// uniqueUnit reports whether the table has one row a unit: its unit column is a key and never NULL.
+func uniqueUnit(t *plan.Table) bool {
+	if t.Public || t.UnitCol < 0 || !t.Columns[t.UnitCol].NotNull {
+		return false
+	}
+	for _, k := range t.Keys {
+		if len(k) == 1 && k[0] == t.UnitCol {
+			return true
+		}
+	}
+	return false
+}
+
+// addUnitEquality asks for the equality of the unit's columns where both sides carry one (3).
+func (z *analyzer) addUnitEquality(a, b *scanInfo) {
+	if a.own() != 0 && b.own() != 0 && !z.saysEqual(a.own(), b.own()) {
+		z.added = append(z.added, &equality{a: a.own(), b: b.own()})
+	}
+}
+
+// saysEqual reports whether the statement itself has the equality as a join condition.
+func (z *analyzer) saysEqual(a, b plan.ColID) bool {
+	for _, bl := range z.blocks {
+		for _, list := range [][]equality{bl.eqs, bl.on} {
+			for _, e := range list {
+				x, y := z.base(e.a), z.base(e.b)
+				if x == a && y == b || x == b && y == a {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// offUnit names the condition that is missing.
+func (z *analyzer) offUnit(s, p *scanInfo, b *block) error {
+	pos := s.scan.Pos
+	if j := z.joinOf(s, p, b); j != nil {
+		pos = j.Pos
+	}
+	err := sqlerr.New(sqlerr.JoinOffUnit, "%s and %s are not joined on the privacy unit: a row could belong to two of them", s.name(), p.name()).At(pos)
+	for _, pair := range [][2]*scanInfo{{s, p}, {p, s}} {
+		if cond := pathCondition(pair[0], pair[1]); cond != "" {
+			return err.WithHint("Add the join condition %s.", cond)
+		}
+	}
+	if s.own() != 0 && p.own() != 0 && visible(s) && visible(p) {
+		return err.WithHint("Add the join condition %s = %s.", s.column(s.scan.Table.UnitCol), p.column(p.scan.Table.UnitCol))
+	}
+	return err.WithHint("Join them along their declared foreign keys, through the tables that lead to %s.", z.out.Unit)
+}
+
+func visible(s *scanInfo) bool { return s.scan.Table.Columns[s.scan.Table.UnitCol].Visible }
+
+// pathCondition is the declared path between two scans as a condition; "" if there is none that the analyst could write.
+func pathCondition(child, parent *scanInfo) string {
+	path := child.scan.Table.Path
+	if path == nil || path.Parent != parent.scan.Table {
+		return ""
+	}
+	var parts []string
+	for i, c := range path.Columns {
+		pc := path.ParentColumns[i]
+		if !child.scan.Table.Columns[c].Visible || !parent.scan.Table.Columns[pc].Visible {
+			return ""
+		}
+		parts = append(parts, fmt.Sprintf("%s = %s", child.column(c), parent.column(pc)))
+	}
+	return strings.Join(parts, " AND ")
+}
+
+// joinOf is the lowest join that brings the two scans together.
+func (z *analyzer) joinOf(s, p *scanInfo, b *block) *plan.Join {
+	var found *plan.Join
+	var walk func(r plan.Rel) bool // whether exactly one of the two is below
+	walk = func(r plan.Rel) bool {
+		switch n := r.(type) {
+		case *plan.Scan:
+			return n == s.scan || n == p.scan
+		case *plan.Join:
+			l, rr := walk(n.Left), walk(n.Right)
+			if l && rr && found == nil {
+				found = n
+			}
+			return l || rr
+		}
+		in := finishingInput(r)
+		return in != nil && walk(in)
+	}
+	walk(z.out.Agg.Input)
+	if found == nil && b.join != nil {
+		found = b.join
+	}
+	return found
+}
+
+// hiddenPath joins the declared parents of a scan inside until one has the unit's column.
+func (z *analyzer) hiddenPath(s *scanInfo) error {
+	h := &hidden{}
+	at := s.scan
+	for seen := 0; at.Table.UnitCol < 0; seen++ {
+		path := at.Table.Path
+		if path == nil || path.Parent == nil || len(path.Columns) == 0 || len(path.Columns) != len(path.ParentColumns) || seen > maxPath {
+			return sqlerr.New(sqlerr.PrivateShape, "table %s has no way to the privacy unit", s.scan.Table.Name).At(s.scan.Pos)
+		}
+		next := z.newScan(path.Parent)
+		var conds []plan.Scalar
+		for i, c := range path.Columns {
+			conds = append(conds, z.equal(at.Columns[c], next.Columns[path.ParentColumns[i]]))
+		}
+		h.scans = append(h.scans, next)
+		h.on = append(h.on, conjunction(conds))
+		at = next
+	}
+	h.unit = at.Columns[at.Table.UnitCol]
+	s.path, s.unit = h, h.unit
+	return nil
+}
+
+// maxPath limits declared chains; a policy has no cycle, and this is not the place to find one.
+const maxPath = 32
+
+func (z *analyzer) newScan(t *plan.Table) *plan.Scan {
+	s := &plan.Scan{Table: t, Pos: -1}
+	for i, c := range t.Columns {
+		s.Columns = append(s.Columns, plan.ColID(len(z.out.Query.Columns)))
+		z.out.Query.Columns = append(z.out.Query.Columns, plan.ColumnInfo{Name: c.Name, Type: c.Type, Table: t, Attr: i})
+	}
+	return s
+}
+
+func (z *analyzer) typeOf(id plan.ColID) sqltype.Type { return z.out.Query.Columns[id].Type }
+
+func (z *analyzer) equal(a, b plan.ColID) plan.Scalar {
+	return &plan.Call{Fn: unitEquality, T: sqltype.Bool, Pos: -1,
+		Args: []plan.Scalar{&plan.Col{ID: a, T: z.typeOf(a)}, &plan.Col{ID: b, T: z.typeOf(b)}}}
+}
+
+// unitEquality is the "=" of keys of the same type, which needs no total form in any backend.
+var unitEquality = &funcs.Func{Name: "=", Kind: funcs.Operator, Result: sqltype.OIDBool, Spell: spellEqual, Exact: spellEqual}
+
+func spellEqual(_ funcs.Dialect, args []string, _ []sqltype.Type, _ sqltype.Type) string {
+	return args[0] + " = " + args[1]
+}
+
+func conjunction(conds []plan.Scalar) plan.Scalar {
+	switch len(conds) {
+	case 0:
+		return nil
+	case 1:
+		return conds[0]
+	}
+	return &plan.Logic{Op: plan.And, Args: conds}
+}
+
+// chooseUnit takes the unit's value from a scan that is never padded.
+func (z *analyzer) chooseUnit(first *scanInfo) error {
+	for s, n := first, 0; s != nil && n <= len(z.scans); s, n = s.parent, n+1 {
+		if s.unit != 0 && !s.nullable() {
+			z.out.Body = &Body{UnitCol: s.unit, Clamped: map[plan.ColID]Clamp{}}
+			return nil
+		}
+	}
+	for _, s := range z.scans {
+		if s.private() && s.unit != 0 && !s.nullable() {
+			z.out.Body = &Body{UnitCol: s.unit, Clamped: map[plan.ColID]Clamp{}}
+			return nil
+		}
+	}
+	return sqlerr.New(sqlerr.Internal, "no private table of the statement leads to its unit")
+}
+
+// buildBody writes paths and unit equalities into the relation; projections pass the unit's columns on.
+func (z *analyzer) buildBody() error {
+	z.out.Body.Rel = z.rebuild(z.out.Agg.Input)
+	for _, e := range z.added {
+		if !e.placed {
+			return sqlerr.New(sqlerr.Internal, "no join has both sides of a unit equality")
+		}
+	}
+	if !contains(z.out.Body.Rel.Cols(), z.out.Body.UnitCol) {
+		return sqlerr.New(sqlerr.Internal, "the unit's column does not reach the aggregate")
+	}
+	return nil
+}
+
+func (z *analyzer) rebuild(r plan.Rel) plan.Rel {
+	switch n := r.(type) {
+	case *plan.Scan:
+		var out plan.Rel = n
+		if h := z.owner[firstColumn(n)].path; h != nil {
+			for i, s := range h.scans {
+				out = &plan.Join{Kind: plan.InnerJoin, Left: out, Right: s, On: h.on[i], Pos: -1}
+			}
+		}
+		return out
+	case *plan.Filter:
+		return &plan.Filter{Input: z.rebuild(n.Input), Cond: n.Cond}
+	case *plan.Project:
+		in := z.rebuild(n.Input)
+		items := append([]plan.Item(nil), n.Items...)
+		for _, c := range z.unitColumns(in) {
+			if !hasItem(items, c) {
+				items = append(items, plan.Item{ID: c, Expr: &plan.Col{ID: c, T: z.typeOf(c)}})
+			}
+		}
+		return &plan.Project{Input: in, Items: items}
+	case *plan.Join:
+		j := *n
+		j.Left, j.Right = z.rebuild(n.Left), z.rebuild(n.Right)
+		for _, e := range z.added {
+			if !e.placed && across(e, j.Left.Cols(), j.Right.Cols()) {
+				e.placed = true
+				j.On = and(j.On, z.equal(e.a, e.b))
+			}
+		}
+		return &j
+	}
+	return r
+}
+
+func firstColumn(n *plan.Scan) plan.ColID {
+	if len(n.Columns) == 0 {
+		return 0
+	}
+	return n.Columns[0]
+}
+
+// unitColumns are the columns of a relation that units or added equalities need.
+func (z *analyzer) unitColumns(r plan.Rel) []plan.ColID {
+	var out []plan.ColID
+	for _, c := range r.Cols() {
+		need := c == z.out.Body.UnitCol
+		for _, e := range z.added {
+			need = need || c == e.a || c == e.b
+		}
+		if need {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func hasItem(items []plan.Item, id plan.ColID) bool {
+	for _, it := range items {
+		if it.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func across(e *equality, left, right []plan.ColID) bool {
+	return contains(left, e.a) && contains(right, e.b) || contains(left, e.b) && contains(right, e.a)
+}
+
+func contains(list []plan.ColID, id plan.ColID) bool {
+	for _, c := range list {
+		if c == id {
+			return true
+		}
+	}
+	return false
+}
+
+func and(a, b plan.Scalar) plan.Scalar {
+	if a == nil {
+		return b
+	}
+	if l, ok := a.(*plan.Logic); ok && l.Op == plan.And {
+		return &plan.Logic{Op: plan.And, Args: append(append([]plan.Scalar(nil), l.Args...), b)}
+	}
+	return &plan.Logic{Op: plan.And, Args: []plan.Scalar{a, b}}
+}
