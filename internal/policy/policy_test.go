@@ -66,7 +66,7 @@ func with(input string) string {
 
 // TestPolicies runs the golden files: what a policy means, or all that is wrong with it.
 func TestPolicies(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/golden", func(t *testing.T, path string) {
 		var rels []sqltype.Relation
 		var p *Policy
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
