@@ -411,12 +411,12 @@ func (c *chain) modified(a *atom, x Expr) (Expr, error) {
 	return call, err
 }
 
-// callItem says whether an item is a call or one of its endings (its atom is taken already).
+// callItem says whether an item is a plain call or one of its endings (its atom is taken already).
 func (l *lowering) callItem(n ast.ExprNode) bool {
 	call, ok := n.(*ast.FuncCallExpr)
 	if !ok {
 		return false
 	}
 	a := l.number(call.FnName.O)
-	return a != nil && a.kind == aCall && (a.mark == mFunc || a.mark == mFilter || a.mark == mWithin)
+	return a != nil && a.kind == aCall && (a.mark == mFunc && a.op == "" || a.mark == mFilter || a.mark == mWithin)
 }

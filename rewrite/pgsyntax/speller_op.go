@@ -24,7 +24,7 @@ func (s *speller) operator() error {
 	if done, err := s.clauseWord(); done || err != nil {
 		return err
 	}
-	if f.fresh && f.mark == mOver {
+	if f.fresh && f.mark == mOver || f.kind == fQuery && f.ended {
 		return syntaxAt(t)
 	}
 	switch t.kind {
@@ -64,7 +64,7 @@ func (s *speller) separator() (bool, error) {
 	f, t := s.top(), s.tok(0)
 	if t.punct(",") {
 		switch {
-		case f.kind == fList && (f.mark == mCast || f.mark == mIndex || f.mark == mFilter || f.inBound || f.bounds > 0):
+		case f.kind == fList && (f.mark == mCast || f.mark == mIndex || f.mark == mFilter || f.mark == mOver && f.special == "frame"):
 			return true, syntaxAt(t)
 		case f.kind == fCase, f.kind == fJoin:
 			return true, syntaxAt(t)

@@ -216,6 +216,9 @@ func (s *speller) clauseWord() (done bool, err error) {
 	if f.kind != fQuery || t.kind != tWord {
 		return false, nil
 	}
+	if f.clause == cNested && (t.text == "where" || t.text == "group" || t.text == "having" || t.text == "window") {
+		return true, syntaxAt(t)
+	}
 	switch t.text {
 	case "from":
 		if f.clause != cSelect {
