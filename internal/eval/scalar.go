@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"slices"
+
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -165,8 +167,8 @@ func (c *compiler) is(x *plan.Is, s scope) (scalar, error) {
 	}, nil
 }
 
-// in evaluates what has no columns first and all of it, as PostgreSQL makes an array of it, then the rest one by one until a
-// match.
+// in goes through the list until a match, in PostgreSQL's order (transformAExprIn): two or more items without columns are an
+// array, all of which is evaluated first; the others are compared one by one.
 func (c *compiler) in(x *plan.In, s scope) (scalar, error) {
 	if x.Eq == nil || x.Eq.Eval == nil {
 		return nil, unsupported("IN cannot be computed over released values for %s", x.X.Type())
@@ -175,55 +177,54 @@ func (c *compiler) in(x *plan.In, s scope) (scalar, error) {
 	if err != nil {
 		return nil, err
 	}
-	var fixed, varying []plan.Scalar
+	var array, single []plan.Scalar
 	for _, item := range x.List {
 		if hasColumn(item) {
-			varying = append(varying, item)
+			single = append(single, item)
 		} else {
-			fixed = append(fixed, item)
+			array = append(array, item)
 		}
 	}
-	first, err := c.scalars(fixed, s)
+	if len(array) < 2 {
+		array, single = nil, x.List
+	}
+	items, err := c.scalars(slices.Concat(array, single), s)
 	if err != nil {
 		return nil, err
 	}
-	rest, err := c.scalars(varying, s)
-	if err != nil {
-		return nil, err
+	var types [][]sqltype.Type
+	for _, item := range slices.Concat(array, single) {
+		types = append(types, []sqltype.Type{x.X.Type(), item.Type()})
 	}
-	types := func(item plan.Scalar) []sqltype.Type { return []sqltype.Type{x.X.Type(), item.Type()} }
 	return func(m *machine, row []sqltype.Value) (sqltype.Value, error) {
 		v, err := left(m, row)
 		if err != nil {
 			return nil, err
 		}
-		vals := make([]sqltype.Value, len(first))
-		for i, f := range first {
-			if vals[i], err = f(m, row); err != nil {
+		first := make([]sqltype.Value, len(array))
+		for i := range first {
+			if first[i], err = items[i](m, row); err != nil {
 				return nil, err
 			}
 		}
 		null := false
-		match := func(item sqltype.Value, of plan.Scalar) (bool, error) {
+		for i, f := range items {
+			var item sqltype.Value
+			if i < len(first) {
+				item = first[i]
+			} else if item, err = f(m, row); err != nil {
+				return nil, err
+			}
 			if v == nil || item == nil {
 				null = true
-				return false, nil
+				continue
 			}
-			eq, err := x.Eq.Eval([]sqltype.Value{v, item}, types(of), sqltype.Bool)
-			return eq == true, err
-		}
-		for i, item := range vals {
-			if found, err := match(item, fixed[i]); found || err != nil {
-				return !x.Not, err
-			}
-		}
-		for i, f := range rest {
-			item, err := f(m, row)
+			equal, err := x.Eq.Eval([]sqltype.Value{v, item}, types[i], sqltype.Bool)
 			if err != nil {
 				return nil, err
 			}
-			if found, err := match(item, varying[i]); found || err != nil {
-				return !x.Not, err
+			if equal == true {
+				return !x.Not, nil
 			}
 		}
 		if null {
