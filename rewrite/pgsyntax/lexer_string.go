@@ -71,7 +71,7 @@ func (l *lexer) continued() int {
 	return 0
 }
 
-// escape reads one backslash escape of an E” string.
+// escape reads one backslash escape of an E string.
 func (l *lexer) escape(b *strings.Builder) error {
 	start := l.pos
 	c := l.at(l.pos + 1)

@@ -132,8 +132,8 @@ func (c *chain) unexpected() error {
 	return c.lost(Pos(c.toks[len(c.toks)-1].pos))
 }
 
-// parse reads operators of at least level min. plain is PostgreSQL's b_expr.
-func (c *chain) parse(min int, plain bool) (Expr, error) {
+// parse reads operators of at least a level. plain is PostgreSQL's b_expr.
+func (c *chain) parse(least int, plain bool) (Expr, error) {
 	left, err := c.operand(plain)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (c *chain) parse(min int, plain bool) (Expr, error) {
 			return left, nil
 		}
 		lev, ok := a.level()
-		if lev < min || plain && !ok || lev == levEscape || a.mark == mSort {
+		if lev < least || plain && !ok || lev == levEscape || a.mark == mSort {
 			return left, nil
 		}
 		if lev == unchained {

@@ -53,9 +53,9 @@ func closed(e Expr) bool {
 	return false
 }
 
-// at writes an expression, in parentheses if it binds less than min.
-func (p *printer) at(e Expr, min int) {
-	if levelOf(e) < min {
+// at writes an expression, in parentheses if it binds less than a level.
+func (p *printer) at(e Expr, least int) {
+	if levelOf(e) < least {
 		p.paren(e)
 		return
 	}
