@@ -78,15 +78,3 @@ func closing(log *slog.Logger, what string, f func() error) {
 		log.Error("closing", "what", what, "error", err.Error())
 	}
 }
-
-// wire gives the proxy its view of the engine.
-type wire struct{ *engine.Engine }
-
-// Open begins a session.
-func (w wire) Open(user, application string) (proxy.Session, error) {
-	s, err := w.Engine.Open(user, application)
-	if err != nil {
-		return nil, err
-	}
-	return wireSession{s}, nil
-}

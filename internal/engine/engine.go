@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/noise"
@@ -107,7 +107,7 @@ func (e *Engine) Open(user, application string) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{engine: e, analyst: a}
-	s.start = settings{epsilon: min(e.policy.Query.Epsilon, a.MaxQueryEpsilon), mechanism: e.mechanism(), maxGroups: e.policy.Query.MaxGroups,
+	s.start = settings{epsilon: min(e.policy.Query.Epsilon, a.MaxQueryEpsilon), mechanism: measure.Mechanism(e.policy.Query.Mechanism), maxGroups: e.policy.Query.MaxGroups,
 		bounding: "linf", notices: "off"}
 	if application == "psql" {
 		s.start.notices = "brief"
@@ -163,10 +163,4 @@ func logged(err error) []any {
 		}
 	}
 	return []any{"class", fmt.Sprintf("%T", err)}
-}
-
-func sortedCopy(in []string) []string {
-	out := slices.Clone(in)
-	slices.Sort(out)
-	return out
 }

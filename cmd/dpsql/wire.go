@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/proxy"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// wire is an engine as the proxy wants to see it: the same methods, with the proxy's interfaces as results.
+type wire struct{ *engine.Engine }
+
+// Open begins a session.
+func (w wire) Open(user, application string) (proxy.Session, error) {
+	s, err := w.Engine.Open(user, application)
+	if err != nil {
+		return nil, err
+	}
+	return wireSession{s}, nil
+}
+
+type wireSession struct{ *engine.Session }
+
+// Prepare binds a statement.
+func (w wireSession) Prepare(ctx context.Context, st pgsyntax.Statement, params []sqltype.OID) (proxy.Prepared, error) {
+	p, err := w.Session.Prepare(ctx, st, params)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}

@@ -1,0 +1,78 @@
+package funcs
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// All lists every row of the registry, in a stable order.
+var All = sync.OnceValue(func() []*Func {
+	return slices.Concat(arithmetic(), comparisons(), casts(), mathFunctions(), textFunctions())
+})
+
+var (
+	intOIDs   = []sqltype.OID{sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8}
+	floatOIDs = []sqltype.OID{sqltype.OIDFloat4, sqltype.OIDFloat8}
+)
+
+// widest is PostgreSQL's result type of an integer operator over two integer types.
+func widest(a, b sqltype.OID) sqltype.OID {
+	if slices.Index(intOIDs, b) > slices.Index(intOIDs, a) {
+		return b
+	}
+	return a
+}
+
+func isFloat(o sqltype.OID) bool { return o == sqltype.OIDFloat4 || o == sqltype.OIDFloat8 }
+
+func isInt(o sqltype.OID) bool { return slices.Contains(intOIDs, o) }
+
+// sqlName is a type's name that both backends read.
+func sqlName(t sqltype.OID) string {
+	switch t {
+	case sqltype.OIDBool:
+		return "boolean"
+	case sqltype.OIDInt2:
+		return "smallint"
+	case sqltype.OIDInt4:
+		return "integer"
+	case sqltype.OIDInt8:
+		return "bigint"
+	case sqltype.OIDFloat4:
+		return "real"
+	case sqltype.OIDFloat8:
+		return "double precision"
+	case sqltype.OIDNumeric:
+		return "numeric"
+	case sqltype.OIDDate:
+		return "date"
+	case sqltype.OIDTimestamp:
+		return "timestamp"
+	}
+	return "text"
+}
+
+type spelling = func(d Dialect, args []string, types []sqltype.Type, result sqltype.Type) string
+
+// infix spells a op b in both dialects.
+func infix(op string) spelling {
+	return func(_ Dialect, a []string, _ []sqltype.Type, _ sqltype.Type) string {
+		return "(" + a[0] + " " + op + " " + a[1] + ")"
+	}
+}
+
+// call spells name(args) in both dialects.
+func call(name string) spelling {
+	return func(_ Dialect, a []string, _ []sqltype.Type, _ sqltype.Type) string {
+		s := name + "("
+		for i, x := range a {
+			if i > 0 {
+				s += ", "
+			}
+			s += x
+		}
+		return s + ")"
+	}
+}

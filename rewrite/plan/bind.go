@@ -1,0 +1,143 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// BindOptions is what binding needs beside the catalog.
+type BindOptions struct {
+	ParamTypes []sqltype.OID           // as the client gave them in Parse; 0 = to be inferred
+	Session    map[string]SessionValue // functions about the session (current_user ...), as constants
+}
+
+// SessionValue is a constant of the session.
+type SessionValue struct {
+	Value sqltype.Value
+	Type  sqltype.Type
+}
+
+// Bind resolves names and types of a query by PostgreSQL's rules. Whatever has no place in a Query is refused by name and
+// position (*sqlerr.Error).
+func Bind(stmt *pgsyntax.Select, cat Catalog, opts BindOptions) (*Query, error) {
+	b := &binder{cat: cat, opts: opts, columns: make([]ColumnInfo, 1), refs: map[*Col]ref{}, params: make([]param, 0, len(opts.ParamTypes))}
+	for _, oid := range opts.ParamTypes {
+		b.params = append(b.params, param{t: sqltype.Type{OID: oid, Typmod: -1}, known: oid != 0 && oid != sqltype.OIDUnknown})
+	}
+	r, err := b.selectStmt(stmt)
+	if err != nil {
+		return nil, err
+	}
+	q := &Query{Root: r.rel, Columns: b.columns, Pos: int(stmt.Pos)}
+	for _, o := range r.outputs {
+		q.Outputs = append(q.Outputs, b.output(o))
+	}
+	for i := range b.params {
+		p := &b.params[i]
+		if !p.known {
+			return nil, sqlerr.New(sqlerr.IndeterminateType, "could not determine data type of parameter $%d", i+1)
+		}
+		if !p.t.Known() {
+			return nil, sqlerr.New(sqlerr.Unsupported, "parameters of type OID %d are not supported", p.t.OID)
+		}
+		q.Params = append(q.Params, p.t)
+	}
+	return q, nil
+}
+
+// binder binds one statement; subqueries share it.
+type binder struct {
+	cat     Catalog
+	opts    BindOptions
+	columns []ColumnInfo
+	params  []param
+	refs    map[*Col]ref // where a column was named, for grouping errors
+}
+
+type ref struct {
+	name string
+	pos  pgsyntax.Pos
+}
+
+// param is what is known of $n; uses are retyped when the type is found.
+type param struct {
+	t     sqltype.Type
+	known bool
+	uses  []*Param
+}
+
+// bound is a bound SELECT.
+type bound struct {
+	rel     Rel
+	outputs []namedOutput
+}
+
+type namedOutput struct {
+	name  string
+	col   ColID
+	count bool
+}
+
+func (b *binder) newCol(info ColumnInfo) ColID {
+	b.columns = append(b.columns, info)
+	return ColID(len(b.columns) - 1)
+}
+
+func (b *binder) col(id ColID) *Col { return &Col{ID: id, T: b.columns[id].Type} }
+
+func (b *binder) output(o namedOutput) Output {
+	info := b.columns[o.col]
+	out := Output{Name: o.name, Col: o.col, Type: info.Type, Count: o.count}
+	if out.Type.OID == sqltype.OIDUnknown { // PostgreSQL sends untyped literals as text
+		out.Type = sqltype.Text
+	}
+	if info.Table != nil {
+		out.TableOID, out.Attr = info.Table.OID, int16(info.Attr+1)
+	}
+	return out
+}
+
+// unsupported refuses a construct that PostgreSQL has.
+func unsupported(pos pgsyntax.Pos, what string) *sqlerr.Error {
+	return sqlerr.New(sqlerr.Unsupported, "%s not supported yet", what).At(int(pos))
+}
+
+// nearest finds the most similar of some names, for hints; "" if none is near.
+func nearest(name string, names []string) string {
+	best, least := "", 1+len(name)/3
+	for _, n := range names {
+		if d := distance(name, n); d <= least && (best == "" || d < distance(name, best) || d == distance(name, best) && n < best) {
+			best = n
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance, by bytes, with a swap of neighbours as one step.
+func distance(a, b string) int {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}

@@ -1,0 +1,290 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// scope is what names mean in a SELECT's expressions: the columns of FROM, in the order of *.
+type scope struct {
+	cols   []scopeCol
+	tables []string // aliases, in order
+}
+
+type scopeCol struct {
+	table  string // alias
+	name   string
+	id     ColID
+	merged bool // by USING: found by its qualified name only
+}
+
+func (b *binder) from(list []pgsyntax.TableExpr) (Rel, *scope, error) {
+	if len(list) == 0 {
+		return &OneRow{}, &scope{}, nil
+	}
+	var rel Rel
+	sc := &scope{}
+	for _, t := range list {
+		r, s, err := b.tableExpr(t)
+		if err != nil {
+			return nil, nil, err
+		}
+		if rel == nil {
+			rel, sc = r, s
+			continue
+		}
+		if sc, err = sc.with(s, t.Position()); err != nil {
+			return nil, nil, err
+		}
+		rel = &Join{Kind: InnerJoin, Left: rel, Right: r, Pos: int(t.Position())}
+	}
+	return rel, sc, nil
+}
+
+// with puts two scopes side by side.
+func (s *scope) with(o *scope, pos pgsyntax.Pos) (*scope, error) {
+	for _, t := range o.tables {
+		if slices.Contains(s.tables, t) {
+			return nil, sqlerr.New(sqlerr.DuplicateAlias, "table name %q specified more than once", t).At(int(pos))
+		}
+	}
+	return &scope{cols: slices.Concat(s.cols, o.cols), tables: slices.Concat(s.tables, o.tables)}, nil
+}
+
+func (b *binder) tableExpr(t pgsyntax.TableExpr) (Rel, *scope, error) {
+	switch t := t.(type) {
+	case *pgsyntax.TableName:
+		return b.tableName(t)
+	case *pgsyntax.Derived:
+		return b.derived(t)
+	case *pgsyntax.Join:
+		return b.join(t)
+	case *pgsyntax.TableFunc:
+		return nil, nil, unsupported(t.Pos, "functions in FROM are")
+	}
+	return nil, nil, unsupported(t.Position(), "this entry of FROM is")
+}
+
+func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
+	table, ok := b.cat.Table(t.Schema, t.Name)
+	if !ok {
+		name := t.Name
+		if t.Schema != "" {
+			name = t.Schema + "." + name
+		}
+		err := sqlerr.New(sqlerr.UndefinedTable, "relation %q does not exist", name).At(int(t.Pos))
+		if n := nearest(t.Name, b.cat.TableNames()); n != "" {
+			err = err.WithHint("Perhaps you meant %q.", n)
+		}
+		return nil, nil, err
+	}
+	alias := t.Alias
+	if alias == "" {
+		alias = t.Name
+	}
+	scan := &Scan{Table: table, Alias: alias, Pos: int(t.Pos)}
+	sc := &scope{tables: []string{alias}}
+	for i, c := range table.Columns {
+		id := b.newCol(ColumnInfo{Name: c.Name, Type: c.Type, Table: table, Attr: i})
+		scan.Columns = append(scan.Columns, id)
+		if c.Visible {
+			sc.cols = append(sc.cols, scopeCol{table: alias, name: c.Name, id: id})
+		}
+	}
+	return scan, sc, sc.rename(t.Columns, alias, t.Pos)
+}
+
+// rename applies alias(c1, c2).
+func (s *scope) rename(names []string, alias string, pos pgsyntax.Pos) error {
+	if len(names) > len(s.cols) {
+		return sqlerr.New(sqlerr.UndefinedColumn, "table %q has %d columns available but %d columns specified", alias, len(s.cols), len(names)).At(int(pos))
+	}
+	for i, n := range names {
+		s.cols[i].name = n
+	}
+	return nil
+}
+
+func (b *binder) derived(t *pgsyntax.Derived) (Rel, *scope, error) {
+	if t.Lateral {
+		return nil, nil, unsupported(t.Pos, "LATERAL is")
+	}
+	if t.Alias == "" {
+		return nil, nil, sqlerr.New(sqlerr.Syntax, "subquery in FROM must have an alias").At(int(t.Pos)).
+			WithHint("For example, FROM (SELECT ...) [AS] foo.")
+	}
+	r, err := b.selectStmt(t.Query)
+	if err != nil {
+		return nil, nil, err
+	}
+	sc := &scope{tables: []string{t.Alias}}
+	for _, o := range r.outputs {
+		sc.cols = append(sc.cols, scopeCol{table: t.Alias, name: o.name, id: o.col})
+	}
+	return r.rel, sc, sc.rename(t.Columns, t.Alias, t.Pos)
+}
+
+func (b *binder) join(t *pgsyntax.Join) (Rel, *scope, error) {
+	l, ls, err := b.tableExpr(t.Left)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, rs, err := b.tableExpr(t.Right)
+	if err != nil {
+		return nil, nil, err
+	}
+	j := &Join{Kind: InnerJoin, Left: l, Right: r, Pos: int(t.Pos)}
+	preserved, other := ls, rs
+	switch t.Kind {
+	case pgsyntax.InnerJoin, pgsyntax.CrossJoin:
+	case pgsyntax.LeftJoin:
+		j.Kind = LeftJoin
+	case pgsyntax.RightJoin:
+		j.Kind, j.Left, j.Right = LeftJoin, r, l
+		preserved, other = rs, ls
+	default:
+		return nil, nil, unsupported(t.Pos, string(t.Kind)+" JOIN is").WithHint("Use LEFT JOIN or INNER JOIN.")
+	}
+	sc, err := ls.with(rs, t.Pos)
+	if err != nil {
+		return nil, nil, err
+	}
+	using := t.Using
+	if t.Natural {
+		for _, c := range ls.cols {
+			if slices.ContainsFunc(rs.cols, func(d scopeCol) bool { return d.name == c.name && !d.merged }) && !c.merged {
+				using = append(using, c.name)
+			}
+		}
+	}
+	if len(using) > 0 {
+		j.On, sc, err = b.using(using, preserved, other, sc, t.Pos)
+		return j, sc, err
+	}
+	if t.On != nil {
+		e := &exprs{binder: b, scope: sc, clause: "JOIN conditions"}
+		if j.On, err = e.condition(t.On, "JOIN/ON"); err != nil {
+			return nil, nil, err
+		}
+	}
+	return j, sc, nil
+}
+
+// using binds USING: the merged columns come first in *, and are the preserved side's.
+func (b *binder) using(names []string, preserved, other, both *scope, pos pgsyntax.Pos) (Scalar, *scope, error) {
+	var conds []Scalar
+	out := &scope{tables: both.tables}
+	hidden := map[ColID]bool{}
+	for _, n := range names {
+		x, err := preserved.unqualified(n, pos, "left")
+		if err != nil {
+			return nil, nil, err
+		}
+		y, err := other.unqualified(n, pos, "right")
+		if err != nil {
+			return nil, nil, err
+		}
+		eq, err := b.operator("=", []Scalar{b.col(x.id), b.col(y.id)}, pos)
+		if err != nil {
+			return nil, nil, err
+		}
+		conds = append(conds, eq)
+		hidden[x.id], hidden[y.id] = true, true
+		out.cols = append(out.cols, scopeCol{name: n, id: x.id})
+	}
+	for _, c := range both.cols {
+		c.merged = c.merged || hidden[c.id]
+		out.cols = append(out.cols, c)
+	}
+	if len(conds) == 1 {
+		return conds[0], out, nil
+	}
+	return &Logic{Op: And, Args: conds}, out, nil
+}
+
+func (s *scope) unqualified(name string, pos pgsyntax.Pos, side string) (scopeCol, error) {
+	var found []scopeCol
+	for _, c := range s.cols {
+		if c.name == name && !c.merged {
+			found = append(found, c)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return scopeCol{}, sqlerr.New(sqlerr.UndefinedColumn, "column %q specified in USING clause does not exist in %s table", name, side).At(int(pos))
+	}
+	return scopeCol{}, sqlerr.New(sqlerr.AmbiguousColumn, "common column name %q appears more than once in %s table", name, side).At(int(pos))
+}
+
+// column resolves a possibly qualified name.
+func (s *scope) column(path []string, pos pgsyntax.Pos) (scopeCol, error) {
+	name := path[len(path)-1]
+	table := ""
+	if len(path) > 1 {
+		table = path[len(path)-2] // schema.table.column: the alias is the table's name
+	}
+	var found []scopeCol
+	for _, c := range s.cols {
+		if c.name == name && (table == "" && !c.merged || table != "" && c.table == table) {
+			found = append(found, c)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return scopeCol{}, sqlerr.New(sqlerr.AmbiguousColumn, "column reference %q is ambiguous", name).At(int(pos))
+	case table != "" && !slices.Contains(s.tables, table):
+		return scopeCol{}, sqlerr.New(sqlerr.UndefinedTable, "missing FROM-clause entry for table %q", table).At(int(pos))
+	case table != "":
+		return scopeCol{}, s.hint(sqlerr.New(sqlerr.UndefinedColumn, "column %s.%s does not exist", table, name).At(int(pos)), name)
+	}
+	return scopeCol{}, s.hint(sqlerr.New(sqlerr.UndefinedColumn, "column %q does not exist", name).At(int(pos)), name)
+}
+
+func (s *scope) hint(err *sqlerr.Error, name string) *sqlerr.Error {
+	var names []string
+	for _, c := range s.cols {
+		names = append(names, c.name)
+	}
+	if n := nearest(name, names); n != "" {
+		for _, c := range s.cols {
+			if c.name == n && c.table != "" {
+				return err.WithHint("Perhaps you meant to reference the column %q.", c.table+"."+n)
+			}
+		}
+	}
+	return err
+}
+
+// star expands * (table "") or t.*.
+func (s *scope) star(x *pgsyntax.Star) ([]scopeCol, error) {
+	if len(x.Table) == 0 {
+		var out []scopeCol
+		for _, c := range s.cols {
+			if !c.merged {
+				out = append(out, c)
+			}
+		}
+		if len(s.tables) == 0 {
+			return nil, sqlerr.New(sqlerr.Syntax, "SELECT * with no tables specified is not valid").At(int(x.Pos))
+		}
+		return out, nil
+	}
+	table := x.Table[len(x.Table)-1]
+	if !slices.Contains(s.tables, table) {
+		return nil, sqlerr.New(sqlerr.UndefinedTable, "missing FROM-clause entry for table %q", strings.Join(x.Table, ".")).At(int(x.Pos))
+	}
+	var out []scopeCol
+	for _, c := range s.cols {
+		if c.table == table {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,499 @@
+package plan
+
+import (
+	"strconv"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// selecting is the state of one SELECT.
+type selecting struct {
+	*binder
+	stmt  *pgsyntax.Select
+	scope *scope
+	rel   Rel
+	agg   *Aggregate // nil without aggregation
+
+	keyText map[string]ColID // canonical text of a grouping expression -> its column
+	aggText map[string]ColID
+	below   []Item // expressions that are computed under the Aggregate
+
+	targets []target
+	sort    []sortItem
+}
+
+// sortItem is an ORDER BY key: a place in the select list, or (target -1) an expression.
+type sortItem struct {
+	target           int
+	expr             Scalar
+	pos              pgsyntax.Pos
+	desc, nullsFirst bool
+}
+
+type target struct {
+	name string
+	expr Scalar
+	ast  pgsyntax.Expr
+}
+
+func (b *binder) selectStmt(s *pgsyntax.Select) (*bound, error) {
+	if err := refuseClauses(s); err != nil {
+		return nil, err
+	}
+	rel, sc, err := b.from(s.From)
+	if err != nil {
+		return nil, err
+	}
+	q := &selecting{binder: b, stmt: s, scope: sc, rel: rel, keyText: map[string]ColID{}, aggText: map[string]ColID{}}
+	if s.Where != nil {
+		e := &exprs{binder: b, scope: sc, clause: "WHERE"}
+		cond, err := e.condition(s.Where, "WHERE")
+		if err != nil {
+			return nil, err
+		}
+		q.rel = &Filter{Input: q.rel, Cond: cond}
+	}
+	if len(s.GroupBy) > 0 || s.Having != nil || q.hasAggregates() {
+		q.agg = &Aggregate{Pos: int(s.Pos)}
+	}
+	if err := q.bindTargets(); err != nil {
+		return nil, err
+	}
+	if err := q.groupBy(); err != nil {
+		return nil, err
+	}
+	having, err := q.having()
+	if err != nil {
+		return nil, err
+	}
+	if err := q.orderBy(); err != nil {
+		return nil, err
+	}
+	if err := q.lift(&having); err != nil {
+		return nil, err
+	}
+	return q.assemble(having)
+}
+
+func refuseClauses(s *pgsyntax.Select) error {
+	switch {
+	case len(s.With) > 0:
+		return unsupported(s.With[0].Pos, "WITH queries are").WithHint("A derived table, FROM (SELECT ...) AS t, may do.")
+	case s.Op != pgsyntax.NoOp:
+		return unsupported(s.Pos, string(s.Op)+" is")
+	case len(s.Values) > 0:
+		return unsupported(s.Pos, "VALUES lists are")
+	case len(s.DistinctOn) > 0:
+		return unsupported(s.DistinctOn[0].Position(), "DISTINCT ON is")
+	case len(s.Windows) > 0:
+		return unsupported(s.Pos, "the WINDOW clause is")
+	case len(s.Targets) == 0:
+		return unsupported(s.Pos, "an empty select list is")
+	}
+	return nil
+}
+
+// hasAggregates looks for aggregate calls in select list and ORDER BY.
+func (q *selecting) hasAggregates() bool {
+	found := false
+	look := func(e pgsyntax.Expr) {
+		pgsyntax.WalkExpr(e, &pgsyntax.Visitor{Expr: func(x pgsyntax.Expr) bool {
+			if f, ok := x.(*pgsyntax.FuncCall); ok && isAggregate(f) {
+				found = true
+			}
+			return true
+		}})
+	}
+	for _, t := range q.stmt.Targets {
+		look(t.Expr)
+	}
+	for _, o := range q.stmt.OrderBy {
+		look(o.Expr)
+	}
+	return found
+}
+
+// bindTargets binds the select list over the columns of FROM; aggregates become columns of the Aggregate.
+func (q *selecting) bindTargets() error {
+	e := q.exprs("SELECT list")
+	for _, t := range q.stmt.Targets {
+		if star, ok := t.Expr.(*pgsyntax.Star); ok {
+			cols, err := q.scope.star(star)
+			if err != nil {
+				return err
+			}
+			for _, c := range cols {
+				x := q.col(c.id)
+				q.refs[x] = ref{qualified(c), star.Pos}
+				q.targets = append(q.targets, target{name: c.name, expr: x})
+			}
+			continue
+		}
+		x, err := e.expr(t.Expr)
+		if err != nil {
+			return err
+		}
+		name := t.Alias
+		if name == "" {
+			name = outputName(t.Expr)
+		}
+		q.targets = append(q.targets, target{name: name, expr: x, ast: t.Expr})
+	}
+	return nil
+}
+
+func qualified(c scopeCol) string {
+	if c.table == "" {
+		return c.name
+	}
+	return c.table + "." + c.name
+}
+
+// exprs binds expressions of a clause in which aggregates may stand.
+func (q *selecting) exprs(clause string) *exprs {
+	return &exprs{binder: q.binder, scope: q.scope, clause: clause, aggs: q}
+}
+
+// groupBy binds GROUP BY: an input column's name comes before an output name; a number is a place in the select list.
+func (q *selecting) groupBy() error {
+	e := &exprs{binder: q.binder, scope: q.scope, clause: "GROUP BY"}
+	for _, g := range q.stmt.GroupBy {
+		x, err := q.groupItem(e, g)
+		if err != nil {
+			return err
+		}
+		text := scalarText(x)
+		if _, ok := q.keyText[text]; ok {
+			continue
+		}
+		id := q.place(x, &q.below, outputName(g))
+		q.keyText[text] = id
+		q.agg.Keys = append(q.agg.Keys, id)
+	}
+	return nil
+}
+
+func (q *selecting) groupItem(e *exprs, g pgsyntax.Expr) (Scalar, error) {
+	switch g := g.(type) {
+	case *pgsyntax.Grouping:
+		return nil, unsupported(g.Pos, g.Kind+" is").WithHint("Ask each grouping as a statement of its own.")
+	case *pgsyntax.Literal:
+		if g.Kind != pgsyntax.IntegerLit {
+			return nil, sqlerr.New(sqlerr.Syntax, "non-integer constant in GROUP BY").At(int(g.Pos))
+		}
+		n, err := strconv.Atoi(g.Text)
+		if err != nil || n < 1 || n > len(q.targets) {
+			return nil, sqlerr.New(sqlerr.InvalidColumnRef, "GROUP BY position %s is not in select list", g.Text).At(int(g.Pos))
+		}
+		return q.groupTarget(q.targets[n-1], e, g.Pos)
+	case *pgsyntax.ColumnRef:
+		if len(g.Path) == 1 {
+			if _, err := q.scope.column(g.Path, g.Pos); err != nil {
+				for _, t := range q.targets {
+					if t.name == g.Path[0] {
+						return q.groupTarget(t, e, g.Pos)
+					}
+				}
+			}
+		}
+	}
+	return e.expr(g)
+}
+
+func (q *selecting) groupTarget(t target, e *exprs, pos pgsyntax.Pos) (Scalar, error) {
+	if t.ast == nil {
+		return t.expr, nil
+	}
+	x, err := e.expr(t.ast) // again, where aggregates may not stand
+	if err != nil {
+		return nil, err
+	}
+	if x.Type().OID == sqltype.OIDUnknown {
+		return e.coerce(x, sqltype.Text, pos)
+	}
+	return x, nil
+}
+
+// place gives an expression a column: its own if it is one, else a new one computed in items.
+func (q *selecting) place(x Scalar, items *[]Item, name string) ColID {
+	if c, ok := x.(*Col); ok {
+		return c.ID
+	}
+	id := q.newCol(ColumnInfo{Name: name, Type: x.Type()})
+	*items = append(*items, Item{ID: id, Expr: x})
+	return id
+}
+
+func (q *selecting) having() (Scalar, error) {
+	if q.stmt.Having == nil {
+		return nil, nil
+	}
+	return q.exprs("HAVING").condition(q.stmt.Having, "HAVING")
+}
+
+// lift turns expressions over the columns of FROM into expressions over the Aggregate's output.
+func (q *selecting) lift(having *Scalar) error {
+	if q.agg == nil {
+		return nil
+	}
+	var err error
+	if *having != nil {
+		if *having, err = q.lifted(*having); err != nil {
+			return err
+		}
+	}
+	for i := range q.targets {
+		if q.targets[i].expr, err = q.lifted(q.targets[i].expr); err != nil {
+			return err
+		}
+	}
+	for i := range q.sort {
+		if s := &q.sort[i]; s.target < 0 {
+			if s.expr, err = q.lifted(s.expr); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (q *selecting) lifted(x Scalar) (Scalar, error) {
+	if id, ok := q.keyText[scalarText(x)]; ok {
+		return q.col(id), nil
+	}
+	if c, ok := x.(*Col); ok {
+		if q.isAggregateOutput(c.ID) {
+			return x, nil
+		}
+		if q.determinedByKeys(c.ID) {
+			q.keyText[scalarText(x)] = c.ID
+			q.agg.Keys = append(q.agg.Keys, c.ID)
+			return x, nil
+		}
+		r := q.refs[c]
+		return nil, sqlerr.New(sqlerr.Grouping, "column %q must appear in the GROUP BY clause or be used in an aggregate function", r.name).At(int(r.pos))
+	}
+	return mapChildren(x, q.lifted)
+}
+
+func (q *selecting) isAggregateOutput(id ColID) bool {
+	for _, a := range q.agg.Aggs {
+		if a.ID == id {
+			return true
+		}
+	}
+	for _, e := range q.agg.Errors {
+		if e.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// determinedByKeys: a table's key among the grouping columns determines its other columns, as PostgreSQL sees it.
+func (q *selecting) determinedByKeys(id ColID) bool {
+	info := q.columns[id]
+	if info.Table == nil {
+		return false
+	}
+	scan := scanOf(q.rel, id)
+	if scan == nil {
+		return false
+	}
+	for _, key := range info.Table.Keys {
+		all := len(key) > 0
+		for _, k := range key {
+			_, grouped := q.keyText[scalarText(q.col(scan.Columns[k]))]
+			all = all && grouped && info.Table.Columns[k].NotNull
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+func scanOf(r Rel, id ColID) *Scan {
+	switch n := r.(type) {
+	case *Scan:
+		for _, c := range n.Columns {
+			if c == id {
+				return n
+			}
+		}
+	case *Filter:
+		return scanOf(n.Input, id)
+	case *Join:
+		if s := scanOf(n.Left, id); s != nil {
+			return s
+		}
+		return scanOf(n.Right, id)
+	}
+	return nil
+}
+
+// assemble puts the nodes above FROM and WHERE together.
+func (q *selecting) assemble(having Scalar) (*bound, error) {
+	rel := q.rel
+	if q.agg != nil {
+		if len(q.below) > 0 {
+			items := make([]Item, 0, len(rel.Cols())+len(q.below))
+			for _, id := range rel.Cols() {
+				items = append(items, Item{ID: id, Expr: q.col(id)})
+			}
+			rel = &Project{Input: rel, Items: append(items, q.below...)}
+		}
+		q.agg.Input = rel
+		rel = q.agg
+		if having != nil {
+			rel = &Filter{Input: rel, Cond: having}
+		}
+	}
+	out := &bound{}
+	var items []Item
+	at := map[ColID]bool{}
+	texts := map[string]ColID{}
+	add := func(x Scalar, name string) ColID {
+		text := scalarText(x)
+		id, ok := texts[text]
+		if !ok {
+			if c, isCol := x.(*Col); isCol {
+				id = c.ID
+			} else {
+				id = q.newCol(ColumnInfo{Name: name, Type: x.Type()})
+			}
+			texts[text] = id
+			items = append(items, Item{ID: id, Expr: x})
+		}
+		at[id] = true
+		return id
+	}
+	ids := make([]ColID, len(q.targets))
+	for i, t := range q.targets {
+		x := t.expr
+		if x.Type().OID == sqltype.OIDUnknown {
+			var err error
+			if x, err = q.exprs("SELECT list").coerce(x, sqltype.Text, q.stmt.Pos); err != nil {
+				return nil, err
+			}
+		}
+		ids[i] = add(x, t.name)
+		out.outputs = append(out.outputs, namedOutput{name: t.name, col: ids[i], count: q.isCount(ids[i])})
+	}
+	var keys []SortKey
+	for _, s := range q.sort {
+		id := ColID(0)
+		if s.target >= 0 {
+			id = ids[s.target]
+		} else {
+			n := len(items)
+			if id = add(s.expr, "?column?"); len(items) > n && q.stmt.Distinct {
+				return nil, sqlerr.New(sqlerr.InvalidColumnRef, "for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(int(s.pos))
+			}
+		}
+		keys = append(keys, SortKey{Col: id, Desc: s.desc, NullsFirst: s.nullsFirst})
+	}
+	rel = &Project{Input: rel, Items: items}
+	if q.stmt.Distinct {
+		rel = &Distinct{Input: rel}
+	}
+	if len(keys) > 0 {
+		rel = &Sort{Input: rel, Keys: keys}
+	}
+	rel, err := q.limit(rel)
+	out.rel = rel
+	return out, err
+}
+
+func (q *selecting) isCount(id ColID) bool {
+	if q.agg == nil {
+		return false
+	}
+	for _, a := range q.agg.Aggs {
+		if a.ID == id {
+			return a.Fn == CountRows || a.Fn == Count
+		}
+	}
+	return false
+}
+
+// orderBy binds ORDER BY: an output name comes before an input column's; a number is a place in the select list.
+func (q *selecting) orderBy() error {
+	e := q.exprs("ORDER BY")
+	for _, o := range q.stmt.OrderBy {
+		item := sortItem{target: -1, pos: o.Expr.Position(), desc: o.Desc, nullsFirst: o.Desc}
+		if o.NullsFirst != nil {
+			item.nullsFirst = *o.NullsFirst
+		}
+		switch x := o.Expr.(type) {
+		case *pgsyntax.Literal:
+			n, err := strconv.Atoi(x.Text)
+			if x.Kind != pgsyntax.IntegerLit {
+				return sqlerr.New(sqlerr.Syntax, "non-integer constant in ORDER BY").At(int(x.Pos))
+			}
+			if err != nil || n < 1 || n > len(q.targets) {
+				return sqlerr.New(sqlerr.InvalidColumnRef, "ORDER BY position %s is not in select list", x.Text).At(int(x.Pos))
+			}
+			item.target = n - 1
+		case *pgsyntax.ColumnRef:
+			if len(x.Path) == 1 {
+				for i, t := range q.targets {
+					if t.name != x.Path[0] {
+						continue
+					}
+					if item.target >= 0 && scalarText(q.targets[item.target].expr) != scalarText(t.expr) {
+						return sqlerr.New(sqlerr.AmbiguousColumn, "ORDER BY %q is ambiguous", x.Path[0]).At(int(x.Pos))
+					}
+					if item.target < 0 {
+						item.target = i
+					}
+				}
+			}
+		}
+		if item.target < 0 {
+			var err error
+			if item.expr, err = e.expr(o.Expr); err != nil {
+				return err
+			}
+		}
+		q.sort = append(q.sort, item)
+	}
+	return nil
+}
+
+// limit binds LIMIT and OFFSET: constants or parameters.
+func (q *selecting) limit(rel Rel) (Rel, error) {
+	l := &Limit{Input: rel}
+	var err error
+	if l.Count, err = q.limitValue(q.stmt.Limit, "LIMIT"); err != nil {
+		return nil, err
+	}
+	if l.Offset, err = q.limitValue(q.stmt.Offset, "OFFSET"); err != nil {
+		return nil, err
+	}
+	if l.Count == nil && l.Offset == nil {
+		return rel, nil
+	}
+	return l, nil
+}
+
+func (q *selecting) limitValue(x pgsyntax.Expr, clause string) (Scalar, error) {
+	if x == nil {
+		return nil, nil
+	}
+	e := &exprs{binder: q.binder, scope: &scope{}, clause: clause}
+	v, err := e.expr(x)
+	if err != nil {
+		return nil, err
+	}
+	if v, err = e.assign(v, sqltype.Int8, x.Position()); err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case *Const, *Param:
+		return v, nil
+	}
+	return nil, unsupported(x.Position(), "an expression in "+clause+" is").WithHint("Write a number, or a parameter.")
+}

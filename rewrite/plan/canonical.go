@@ -1,0 +1,279 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// printer writes plans as text. With numbers set, columns are numbered in the order of their first use and names, aliases and
+// positions are dropped: equal texts are equal plans.
+type printer struct {
+	columns []ColumnInfo
+	numbers map[ColID]int
+}
+
+// Canonical is a stable text of a relation: column ids are renumbered in the order of first use, conjuncts are sorted, names of
+// outputs, aliases and positions are dropped. Plans with equal texts return the same rows.
+func Canonical(r Rel) string {
+	p := &printer{numbers: map[ColID]int{}}
+	return p.rel(r)
+}
+
+// CanonicalScalar is the text of a scalar over a relation that was, or will be, written with the same numbering.
+type CanonicalScalars struct{ p *printer }
+
+// NewCanonical starts a numbering.
+func NewCanonical() *CanonicalScalars { return &CanonicalScalars{&printer{numbers: map[ColID]int{}}} }
+
+// Rel writes a relation.
+func (c *CanonicalScalars) Rel(r Rel) string { return c.p.rel(r) }
+
+// Scalar writes a scalar.
+func (c *CanonicalScalars) Scalar(x Scalar) string { return c.p.scalar(x) }
+
+// Col writes a column.
+func (c *CanonicalScalars) Col(id ColID) string { return c.p.col(id) }
+
+// Format is a readable tree of a query, for EXPLAIN and golden tests.
+func Format(q *Query) string {
+	p := &printer{columns: q.Columns}
+	var b strings.Builder
+	for i, o := range q.Outputs {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s:%s %s", o.Name, p.col(o.Col), o.Type)
+		if o.Count {
+			b.WriteString(" count")
+		}
+	}
+	b.WriteString("\n")
+	p.tree(&b, q.Root, 1)
+	return b.String()
+}
+
+// FormatScalar is a readable text of an expression of a query.
+func FormatScalar(q *Query, x Scalar) string { return (&printer{columns: q.Columns}).scalar(x) }
+
+func (p *printer) tree(b *strings.Builder, r Rel, depth int) {
+	b.WriteString(strings.Repeat("  ", depth) + p.line(r) + "\n")
+	for _, in := range Inputs(r) {
+		p.tree(b, in, depth+1)
+	}
+}
+
+// rel is the canonical form: inputs first, so that columns are numbered where they are made.
+func (p *printer) rel(r Rel) string {
+	var ins []string
+	for _, in := range Inputs(r) {
+		ins = append(ins, p.rel(in))
+	}
+	return p.line(r) + "(" + strings.Join(ins, ",") + ")"
+}
+
+func (p *printer) line(r Rel) string {
+	switch n := r.(type) {
+	case *Scan:
+		var cols []string
+		for i, c := range n.Columns {
+			if p.numbers != nil {
+				cols = append(cols, p.col(c))
+			} else if n.Table.Columns[i].Visible {
+				cols = append(cols, p.col(c))
+			}
+		}
+		return fmt.Sprintf("scan %s.%s [%s]", n.Table.Schema, n.Table.Name, strings.Join(cols, " "))
+	case *OneRow:
+		return "one row"
+	case *Filter:
+		return "filter " + p.condition(n.Cond)
+	case *Project:
+		var items []string
+		for _, it := range n.Items {
+			if c, ok := it.Expr.(*Col); ok && c.ID == it.ID {
+				if p.numbers == nil {
+					items = append(items, p.col(it.ID))
+				}
+				continue
+			}
+			e := p.scalar(it.Expr)
+			items = append(items, p.col(it.ID)+"="+e)
+		}
+		return "project " + strings.Join(items, ", ")
+	case *Join:
+		if n.On == nil {
+			return string(n.Kind) + " join"
+		}
+		return string(n.Kind) + " join on " + p.condition(n.On)
+	case *Aggregate:
+		var keys, aggs []string
+		for _, k := range n.Keys {
+			keys = append(keys, p.col(k))
+		}
+		for _, a := range n.Aggs {
+			text := aggTextWith(p, a)
+			aggs = append(aggs, p.col(a.ID)+"="+text)
+		}
+		for _, e := range n.Errors {
+			aggs = append(aggs, fmt.Sprintf("%s=%s(%s)", p.col(e.ID), e.Kind, p.col(e.Of)))
+		}
+		return fmt.Sprintf("aggregate by [%s] %s", strings.Join(keys, " "), strings.Join(aggs, ", "))
+	case *Distinct:
+		return "distinct"
+	case *Sort:
+		var keys []string
+		for _, k := range n.Keys {
+			s := p.col(k.Col)
+			if k.Desc {
+				s += " desc"
+			}
+			if k.NullsFirst != k.Desc {
+				s += map[bool]string{true: " nulls first", false: " nulls last"}[k.NullsFirst]
+			}
+			keys = append(keys, s)
+		}
+		return "sort " + strings.Join(keys, ", ")
+	case *Limit:
+		s := "limit"
+		if n.Count != nil {
+			s += " " + p.scalar(n.Count)
+		}
+		if n.Offset != nil {
+			s += " offset " + p.scalar(n.Offset)
+		}
+		return s
+	}
+	return fmt.Sprintf("unknown %T", r)
+}
+
+// condition sorts conjuncts in canonical form.
+func (p *printer) condition(x Scalar) string {
+	parts := Conjuncts(x)
+	texts := make([]string, len(parts))
+	if p.numbers == nil {
+		for i, c := range parts {
+			texts[i] = p.scalar(c)
+		}
+		return strings.Join(texts, " AND ")
+	}
+	for i, c := range parts {
+		texts[i] = p.scalar(c) // columns of a condition are numbered by its inputs already
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, " AND ")
+}
+
+func (p *printer) col(id ColID) string {
+	if p.numbers != nil {
+		n, ok := p.numbers[id]
+		if !ok {
+			n = len(p.numbers) + 1
+			p.numbers[id] = n
+		}
+		return "#" + strconv.Itoa(n)
+	}
+	if int(id) < len(p.columns) {
+		return fmt.Sprintf("%s:%d", p.columns[id].Name, id)
+	}
+	return fmt.Sprintf("col:%d", id)
+}
+
+func (p *printer) scalar(x Scalar) string {
+	switch x := x.(type) {
+	case *Col:
+		return p.col(x.ID)
+	case *Const:
+		return constText(x)
+	case *Param:
+		return "$" + strconv.Itoa(x.N) + ":" + x.T.String()
+	case *Call:
+		args := p.list(x.Args)
+		types := make([]string, len(x.Fn.Args))
+		for i, t := range x.Fn.Args {
+			types[i] = strconv.Itoa(int(t))
+		}
+		if p.numbers == nil {
+			return fmt.Sprintf("%s(%s)%s", x.Fn.Name, args, castSuffix(x))
+		}
+		return fmt.Sprintf("%s/%s:%s(%s)", x.Fn.Name, strings.Join(types, "/"), x.T, args)
+	case *Logic:
+		return fmt.Sprintf("%s(%s)", x.Op, p.list(x.Args))
+	case *Is:
+		not := ""
+		if x.Not {
+			not = "NOT "
+		}
+		return fmt.Sprintf("(%s IS %s%s)", p.scalar(x.X), not, x.What)
+	case *In:
+		not := ""
+		if x.Not {
+			not = " NOT"
+		}
+		return fmt.Sprintf("(%s%s IN (%s))", p.scalar(x.X), not, p.list(x.List))
+	case *Case:
+		var b strings.Builder
+		b.WriteString("CASE")
+		for _, w := range x.Whens {
+			fmt.Fprintf(&b, " WHEN %s THEN %s", p.scalar(w.Cond), p.scalar(w.Result))
+		}
+		if x.Else != nil {
+			b.WriteString(" ELSE " + p.scalar(x.Else))
+		}
+		return b.String() + " END"
+	case *Coalesce:
+		return fmt.Sprintf("COALESCE(%s)", p.list(x.Args))
+	}
+	return fmt.Sprintf("unknown %T", x)
+}
+
+func castSuffix(x *Call) string {
+	if x.Fn.Name == "cast" {
+		return "::" + x.T.String()
+	}
+	return ""
+}
+
+func (p *printer) list(xs []Scalar) string {
+	texts := make([]string, len(xs))
+	for i, x := range xs {
+		texts[i] = p.scalar(x)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func constText(c *Const) string {
+	var s string
+	switch v := c.Value.(type) {
+	case nil:
+		s = "NULL"
+	case string:
+		s = strconv.Quote(v)
+	case decimal.Decimal:
+		s = sqltype.FormatText(v, sqltype.Numeric)
+	default:
+		s = fmt.Sprint(v)
+	}
+	return s + ":" + c.T.String()
+}
+
+// scalarText is equal for equal expressions of one statement.
+func scalarText(x Scalar) string { return (&printer{}).scalar(x) + ":" + x.Type().String() }
+
+func aggText(a AggItem) string { return aggTextWith(&printer{}, a) }
+
+func aggTextWith(p *printer, a AggItem) string {
+	if a.Arg == nil {
+		return string(a.Fn)
+	}
+	d := ""
+	if a.Distinct {
+		d = "DISTINCT "
+	}
+	return fmt.Sprintf("%s(%s%s)", a.Fn, d, p.scalar(a.Arg))
+}

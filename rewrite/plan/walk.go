@@ -1,0 +1,159 @@
+package plan
+
+// Children are a scalar's operands, in order.
+func Children(x Scalar) []Scalar {
+	switch x := x.(type) {
+	case *Call:
+		return x.Args
+	case *Logic:
+		return x.Args
+	case *Is:
+		return []Scalar{x.X}
+	case *In:
+		return append([]Scalar{x.X}, x.List...)
+	case *Case:
+		var out []Scalar
+		for _, w := range x.Whens {
+			out = append(out, w.Cond, w.Result)
+		}
+		if x.Else != nil {
+			out = append(out, x.Else)
+		}
+		return out
+	case *Coalesce:
+		return x.Args
+	}
+	return nil
+}
+
+// VisitCols calls f for every column that x reads.
+func VisitCols(x Scalar, f func(*Col)) {
+	if c, ok := x.(*Col); ok {
+		f(c)
+		return
+	}
+	for _, y := range Children(x) {
+		VisitCols(y, f)
+	}
+}
+
+// Substitute replaces columns: f returns nil to keep one.
+func Substitute(x Scalar, f func(*Col) Scalar) Scalar {
+	if c, ok := x.(*Col); ok {
+		if y := f(c); y != nil {
+			return y
+		}
+		return c
+	}
+	out, err := mapChildren(x, func(y Scalar) (Scalar, error) { return Substitute(y, f), nil })
+	if err != nil {
+		return x // f of this package's own, which never fails
+	}
+	return out
+}
+
+// mapChildren rebuilds a scalar over changed operands; leaves come back as they are.
+func mapChildren(x Scalar, f func(Scalar) (Scalar, error)) (Scalar, error) {
+	all := func(in []Scalar) ([]Scalar, error) {
+		out := make([]Scalar, len(in))
+		for i, y := range in {
+			var err error
+			if out[i], err = f(y); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	var err error
+	switch x := x.(type) {
+	case *Call:
+		c := *x
+		c.Args, err = all(x.Args)
+		return &c, err
+	case *Logic:
+		c := *x
+		c.Args, err = all(x.Args)
+		return &c, err
+	case *Coalesce:
+		c := *x
+		c.Args, err = all(x.Args)
+		return &c, err
+	case *Is:
+		c := *x
+		c.X, err = f(x.X)
+		return &c, err
+	case *In:
+		c := *x
+		if c.X, err = f(x.X); err != nil {
+			return nil, err
+		}
+		c.List, err = all(x.List)
+		return &c, err
+	case *Case:
+		c := *x
+		c.Whens = make([]When, len(x.Whens))
+		for i, w := range x.Whens {
+			if c.Whens[i].Cond, err = f(w.Cond); err != nil {
+				return nil, err
+			}
+			if c.Whens[i].Result, err = f(w.Result); err != nil {
+				return nil, err
+			}
+		}
+		if x.Else != nil {
+			c.Else, err = f(x.Else)
+		}
+		return &c, err
+	}
+	return x, nil
+}
+
+// Conjuncts splits a condition at its ANDs; nil has none.
+func Conjuncts(x Scalar) []Scalar {
+	if x == nil {
+		return nil
+	}
+	if l, ok := x.(*Logic); ok && l.Op == And {
+		var out []Scalar
+		for _, a := range l.Args {
+			out = append(out, Conjuncts(a)...)
+		}
+		return out
+	}
+	return []Scalar{x}
+}
+
+// Equality recognises col = col; ok is false for anything else.
+func Equality(x Scalar) (a, b ColID, ok bool) {
+	c, isCall := x.(*Call)
+	if !isCall || c.Fn.Name != "=" || len(c.Args) != 2 {
+		return 0, 0, false
+	}
+	l, lok := c.Args[0].(*Col)
+	r, rok := c.Args[1].(*Col)
+	if !lok || !rok {
+		return 0, 0, false
+	}
+	return l.ID, r.ID, true
+}
+
+// Inputs are a node's inputs.
+func Inputs(r Rel) []Rel {
+	switch n := r.(type) {
+	case *Filter:
+		return []Rel{n.Input}
+	case *Project:
+		return []Rel{n.Input}
+	case *Join:
+		return []Rel{n.Left, n.Right}
+	case *Aggregate:
+		return []Rel{n.Input}
+	case *Distinct:
+		return []Rel{n.Input}
+	case *Sort:
+		return []Rel{n.Input}
+	case *Limit:
+		return []Rel{n.Input}
+	}
+	return nil
+}
