@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,7 +134,8 @@ func (s *session) decodeStartup(packet []byte, code uint32) (map[string]string, 
 		return nil, protocolError("invalid startup packet layout: expected terminator as last byte")
 	}
 	var unknown []string
-	for name, value := range m.Parameters {
+	for _, name := range slices.Sorted(maps.Keys(m.Parameters)) {
+		value := m.Parameters[name]
 		if sqltype.ValidText([]byte(name)) != nil || sqltype.ValidText([]byte(value)) != nil {
 			return nil, sqlerr.New(sqlerr.InvalidEncoding, "the startup packet is not valid UTF-8")
 		}
@@ -157,8 +160,8 @@ func (s *session) startSettings(params map[string]string) error {
 			return err
 		}
 	}
-	for name, value := range params {
-		name = strings.ToLower(name)
+	for _, given := range slices.Sorted(maps.Keys(params)) { // of several errors always the same is told
+		name, value := strings.ToLower(given), params[given]
 		switch {
 		case name == "user", name == "database", name == "options", strings.HasPrefix(name, "_pq_."):
 		case name == "replication":
