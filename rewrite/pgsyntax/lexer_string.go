@@ -17,7 +17,7 @@ func (l *lexer) str(start, open int, escapes bool) error {
 	l.pos = open + 1
 	for {
 		run := l.pos
-		for l.pos < len(l.src) && l.src[l.pos] != '\'' && !(escapes && l.src[l.pos] == '\\') {
+		for l.pos < len(l.src) && l.src[l.pos] != '\'' && (!escapes || l.src[l.pos] != '\\') {
 			l.pos++
 		}
 		b.WriteString(l.src[run:l.pos])

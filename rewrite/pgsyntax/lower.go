@@ -365,7 +365,7 @@ func (l *lowering) namedWindow(spec *ast.WindowSpec) (w NamedWindow, err error) 
 // orderBy lowers ORDER BY with the LIMIT and OFFSET that it carries.
 func (l *lowering) orderBy(sel *Select, items []*ast.ByItem) error {
 	var value *Expr // where the next item belongs
-	marked, sorted := false, len(sel.OrderBy) > 0
+	marked, sorted, limited := false, len(sel.OrderBy) > 0, l.limits[sel] > 0
 	for _, it := range items {
 		a := l.peek(it.Expr)
 		switch {
@@ -378,7 +378,7 @@ func (l *lowering) orderBy(sel *Select, items []*ast.ByItem) error {
 			if a.mark == mOffset {
 				bit, value = 2, &sel.Offset
 			}
-			if l.limits[sel]&bit != 0 {
+			if limited || l.limits[sel]&bit != 0 {
 				return sqlerr.New(sqlerr.Syntax, "multiple %s clauses not allowed", a.mark).At(int(a.pos))
 			}
 			l.limits[sel] |= bit

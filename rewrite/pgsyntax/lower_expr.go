@@ -141,7 +141,7 @@ func (c *chain) parse(least int, plain bool) (Expr, error) {
 	unchained := 0 // the level of the operator just read, if it may not follow itself
 	for {
 		a := c.peekAtom()
-		if a == nil || a.kind != aInfix && a.kind != aPostfix && !(a.kind == aCall && isPostfixCall(a.mark)) {
+		if a == nil || a.kind != aInfix && a.kind != aPostfix && (a.kind != aCall || !isPostfixCall(a.mark)) {
 			return left, nil
 		}
 		lev, ok := a.level()

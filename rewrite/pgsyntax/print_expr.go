@@ -265,7 +265,7 @@ func plainOperands(e Expr) bool {
 		case *Collate, *Quantified:
 			return false
 		case *FuncCall:
-			return !(x.Special && x.Name == "timezone")
+			return !x.Special || x.Name != "timezone"
 		default:
 			return true
 		}
