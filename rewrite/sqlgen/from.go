@@ -1,0 +1,240 @@
+package sqlgen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// from is the FROM and WHERE of one SELECT. Computed columns are written where they are read; text is written last, when it is
+// known which columns of its subqueries are.
+type from struct {
+	text  func() string
+	where []string
+	one   bool // a single item: needs no parentheses in a join
+	none  bool // SELECT without FROM
+	cols  map[plan.ColID]*column
+}
+
+// column is one that can be read here: of a table, of a subquery, or computed.
+type column struct {
+	ref  string       // "t1"."name" of a table
+	typ  sqltype.Type // of ref
+	expr plan.Scalar  // computed from other columns
+	sub  *subquery    // exported by a subquery
+
+	memo [2]string
+}
+
+// subquery is a SELECT in FROM whose list grows with what is read of it.
+type subquery struct {
+	alias  string
+	in     *from
+	list   []string
+	names  map[string]string
+	start  string                      // SELECT or SELECT DISTINCT
+	suffix string                      // GROUP BY
+	late   func() string               // ORDER BY, LIMIT
+	fixed  map[plan.ColID]string       // an aggregate's columns
+	types  map[plan.ColID]sqltype.Type // and their types
+}
+
+// column prints a column; in range mode the scans' declared ranges are put in.
+func (f *from) column(p *printer, id plan.ColID, m mode) string {
+	c, ok := f.cols[id]
+	if !ok {
+		return p.fail(internalError("column %d is not in reach", id))
+	}
+	if c.memo[m] == "" {
+		c.memo[m] = c.print(p, f, id, m)
+	}
+	return c.memo[m]
+}
+
+func (c *column) print(p *printer, f *from, id plan.ColID, m mode) string {
+	switch {
+	case c.expr != nil:
+		return p.scalar(c.expr, f, m)
+	case c.sub != nil:
+		return c.sub.export(p, id, m)
+	}
+	if m == inRange {
+		if clamp, ok := p.clamped[id]; ok {
+			return p.clampColumn(c.ref, c.typ, clamp)
+		}
+	}
+	return c.ref
+}
+
+// export adds a column to the list.
+func (s *subquery) export(p *printer, id plan.ColID, m mode) string {
+	if name, ok := s.fixed[id]; ok {
+		return s.alias + "." + name
+	}
+	text := s.in.column(p, id, m)
+	name, ok := s.names[text]
+	if !ok {
+		name = quote(fmt.Sprintf("c%d", len(s.names)+1))
+		s.names[text] = name
+		s.list = append(s.list, text+" AS "+name)
+	}
+	return s.alias + "." + name
+}
+
+func (s *subquery) text() string {
+	list := s.list
+	if len(list) == 0 {
+		list = []string{"1 AS " + quote("c0")}
+	}
+	start := s.start
+	if start == "" {
+		start = "SELECT"
+	}
+	tail := s.suffix
+	if s.late != nil {
+		tail += s.late()
+	}
+	return fmt.Sprintf("(%s %s%s%s) AS %s", start, strings.Join(list, ", "), s.in.clause(), tail, s.alias)
+}
+
+// clause is " FROM ... WHERE ...".
+func (f *from) clause() string {
+	out := ""
+	if !f.none {
+		out = " FROM " + f.text()
+	}
+	if len(f.where) > 0 {
+		out += " WHERE " + strings.Join(f.where, " AND ")
+	}
+	return out
+}
+
+// build prepares a relation as the FROM and WHERE of a SELECT.
+func (p *printer) build(r plan.Rel) *from {
+	switch n := r.(type) {
+	case *plan.OneRow:
+		return &from{text: func() string { return "" }, one: true, none: true, cols: map[plan.ColID]*column{}}
+	case *plan.Scan:
+		return p.scan(n)
+	case *plan.Filter:
+		f := p.build(n.Input)
+		for _, c := range conjuncts(n.Cond) {
+			f.where = append(f.where, p.scalar(c, f, stored))
+		}
+		return f
+	case *plan.Project:
+		f := p.build(n.Input)
+		f.project(n.Items)
+		return f
+	case *plan.Join:
+		return p.join(n)
+	case *plan.Aggregate:
+		return p.aggregate(n)
+	case *plan.Distinct:
+		return p.derived(n.Input, "SELECT DISTINCT", "")
+	case *plan.Sort, *plan.Limit:
+		return p.ordered(r)
+	}
+	p.fail(internalError("a relation of type %T cannot be printed", r))
+	return &from{text: func() string { return "" }, cols: map[plan.ColID]*column{}}
+}
+
+func (f *from) project(items []plan.Item) {
+	for _, it := range items {
+		if c, ok := it.Expr.(*plan.Col); ok && c.ID == it.ID {
+			continue
+		}
+		f.cols[it.ID] = &column{expr: it.Expr}
+	}
+}
+
+func (p *printer) scan(n *plan.Scan) *from {
+	alias := p.alias()
+	name := quote(n.Table.Name)
+	if n.Table.Schema != "" {
+		name = quote(n.Table.Schema) + "." + name
+	}
+	f := &from{text: func() string { return name + " AS " + alias }, one: true, cols: map[plan.ColID]*column{}}
+	for i, id := range n.Columns {
+		f.cols[id] = &column{ref: alias + "." + quote(n.Table.Columns[i].Name), typ: n.Table.Columns[i].Type}
+	}
+	return f
+}
+
+func (p *printer) join(n *plan.Join) *from {
+	l, r := p.build(n.Left), p.build(n.Right)
+	if n.Kind == plan.LeftJoin && !r.plain() {
+		r = p.wrap(r, "", "")
+	}
+	if l.none {
+		l = p.wrap(l, "", "")
+	}
+	if r.none {
+		r = p.wrap(r, "", "")
+	}
+	f := &from{where: append(slices.Clone(l.where), r.where...), cols: l.cols}
+	for id, c := range r.cols {
+		f.cols[id] = c
+	}
+	word, on := " INNER JOIN ", ""
+	switch {
+	case n.Kind == plan.LeftJoin:
+		word, on = " LEFT JOIN ", " ON TRUE"
+	case n.Kind != plan.InnerJoin:
+		p.fail(internalError("a %s join cannot be printed", n.Kind))
+	case n.On == nil:
+		word = " CROSS JOIN "
+	}
+	if n.On != nil {
+		on = " ON " + strings.Join(p.list(conjuncts(n.On), f, stored), " AND ")
+	}
+	f.text = func() string {
+		right := r.text()
+		if !r.one {
+			right = "(" + right + ")"
+		}
+		return l.text() + word + right + on
+	}
+	return f
+}
+
+// plain: nothing but tables' own columns, so that padding may be left to the join.
+func (f *from) plain() bool {
+	if len(f.where) > 0 || f.none {
+		return false
+	}
+	for _, c := range f.cols {
+		if c.expr != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// wrap makes a subquery of a FROM and WHERE.
+func (p *printer) wrap(in *from, start, suffix string) *from {
+	s := &subquery{alias: p.alias(), in: in, names: map[string]string{}, start: start, suffix: suffix}
+	f := &from{text: s.text, one: true, cols: map[plan.ColID]*column{}}
+	for id := range in.cols {
+		f.cols[id] = &column{sub: s}
+	}
+	return f
+}
+
+// conjuncts splits a condition at AND.
+func conjuncts(x plan.Scalar) []plan.Scalar {
+	if x == nil {
+		return nil
+	}
+	if l, ok := x.(*plan.Logic); ok && l.Op == plan.And {
+		var out []plan.Scalar
+		for _, a := range l.Args {
+			out = append(out, conjuncts(a)...)
+		}
+		return out
+	}
+	return []plan.Scalar{x}
+}

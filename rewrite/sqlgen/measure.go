@@ -1,0 +1,230 @@
+package sqlgen
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// clampColumn reads a table's column through its declared range. NULL stays NULL (it fails both comparisons) and NaN, which is
+// above all numbers in both backends, becomes the upper end.
+func (p *printer) clampColumn(ref string, t sqltype.Type, c sensitivity.Clamp) string {
+	lo, err := p.number(c.Lo, t)
+	if err != nil {
+		return p.fail(err)
+	}
+	hi, err := p.number(c.Hi, t)
+	if err != nil {
+		return p.fail(err)
+	}
+	least, most := integerLimits(t)
+	out := "(CASE"
+	if most == nil || c.Hi.LessThan(*most) {
+		out += fmt.Sprintf(" WHEN %s > %s THEN %s", ref, hi, hi)
+	}
+	if least == nil || c.Lo.GreaterThan(*least) {
+		out += fmt.Sprintf(" WHEN %s < %s THEN %s", ref, lo, lo)
+	}
+	if out == "(CASE" {
+		return ref
+	}
+	return out + " ELSE " + ref + " END)"
+}
+
+// integerLimits are the least and the greatest value of an integer type: a clamp there does nothing.
+func integerLimits(t sqltype.Type) (least, most *decimal.Decimal) {
+	if !t.IsInteger() {
+		return nil, nil
+	}
+	half := decimal.NewFromInt(1 << (uint(t.Len())*8 - 2)) // 2^63 is no int64
+	lo, hi := half.Mul(decimal.NewFromInt(-2)), half.Mul(decimal.NewFromInt(2)).Sub(decimal.NewFromInt(1))
+	return &lo, &hi
+}
+
+// smallInteger: a sum of int2 or int4 is kept in a bigint if the rows it would take to overflow are more than 2^38 of one unit.
+const smallInteger = 1 << 24
+
+// rows is how a measure's row values are summed: Sum over text is in units of 10^-scale steps.
+type rows struct {
+	text  string
+	scale int32 // the sum times 10^scale is in grid steps
+	small bool  // PostgreSQL's sum of it is a bigint
+}
+
+// row prints the value of one row for a sum. The sum itself cannot overflow for any data: integers go to numeric (or bigint,
+// smallInteger) on PostgreSQL and to HUGEINT on DuckDB; PostgreSQL's numerics are summed as they are, exactly. What is rounded
+// to the grid is clamped before, so that the cast has nothing to raise on.
+func (p *printer) row(m sensitivity.Measure, f *from) rows {
+	text := p.scalar(m.Arg, f, inRange)
+	t := m.Arg.Type()
+	bounded := p.bounded(m.Arg, f)
+	lo, hi := m.Grid.Mul(decimal.NewFromInt(m.RowLo)), m.Grid.Mul(decimal.NewFromInt(m.RowHi))
+	if m.Rounded {
+		return rows{text: p.rounded(m, text, t, bounded)}
+	}
+	switch {
+	case t.IsInteger():
+		if m.Single && !bounded {
+			text = p.clampColumn(text, t, sensitivity.Clamp{Lo: lo, Hi: hi})
+		}
+		small := p.d == funcs.Postgres && t.OID != sqltype.OIDInt8 && max(-m.RowLo, m.RowHi) <= smallInteger
+		if p.d == funcs.Postgres && t.OID != sqltype.OIDInt8 && (m.Single || !small) {
+			text, small = "CAST("+text+" AS pg_catalog.int8)", false
+		}
+		return rows{text: text, small: small}
+	case p.d == funcs.Postgres:
+		if m.Single && !bounded {
+			text = p.clampColumn(text, sqltype.Numeric, sensitivity.Clamp{Lo: lo, Hi: hi})
+		}
+		return rows{text: text, scale: -m.Grid.Exponent()}
+	}
+	if !bounded {
+		text = p.clampColumn(text, sqltype.Numeric, sensitivity.Clamp{Lo: lo, Hi: hi})
+	}
+	return rows{text: p.toSteps(text, m.Grid)}
+}
+
+// toSteps brings DuckDB's decimals, which lie on the grid, to integers.
+func (p *printer) toSteps(text string, grid decimal.Decimal) string {
+	if grid.Exponent() == 0 {
+		return "CAST(" + text + " AS BIGINT)"
+	}
+	return fmt.Sprintf("CAST(%s * %s AS BIGINT)", text, decimal.New(1, -grid.Exponent()))
+}
+
+// bounded: the argument is a column that is read through its range, so its values are in [RowLo, RowHi] already.
+func (p *printer) bounded(x plan.Scalar, f *from) bool {
+	c, ok := x.(*plan.Col)
+	if !ok {
+		return false
+	}
+	if _, ok := p.clamped[c.ID]; ok {
+		return true
+	}
+	col := f.cols[c.ID]
+	return col != nil && col.expr != nil && p.bounded(col.expr, f)
+}
+
+// rounded prints a row's value as an integer number of steps: clamped, divided by the grid, rounded.
+func (p *printer) rounded(m sensitivity.Measure, text string, t sqltype.Type, bounded bool) string {
+	wide := sqltype.Numeric
+	if t.IsFloat() {
+		wide = sqltype.Float8
+		if t.OID == sqltype.OIDFloat4 {
+			name, err := p.typeName(wide, nil)
+			if err != nil {
+				return p.fail(err)
+			}
+			text = "CAST(" + text + " AS " + name + ")"
+		}
+	}
+	grid, err := p.number(m.Grid, wide)
+	if err != nil {
+		return p.fail(err)
+	}
+	big, err := p.typeName(sqltype.Int8, nil)
+	if err != nil {
+		return p.fail(err)
+	}
+	value := fmt.Sprintf("CAST(%s(%s / %s) AS %s)", p.fn("round"), text, grid, big)
+	if !t.IsFloat() && m.Grid.Coefficient().IsInt64() && m.Grid.Coefficient().Int64() == 1 && m.Grid.Exponent() < 0 {
+		value = fmt.Sprintf("CAST(%s(%s * %s) AS %s)", p.fn("round"), text, decimal.New(1, -m.Grid.Exponent()), big)
+	}
+	if bounded {
+		return value
+	}
+	lo, err1 := p.number(m.Grid.Mul(decimal.NewFromInt(m.RowLo)), wide)
+	hi, err2 := p.number(m.Grid.Mul(decimal.NewFromInt(m.RowHi)), wide)
+	if err1 != nil || err2 != nil {
+		return p.fail(firstError(err1, err2))
+	}
+	return fmt.Sprintf("(CASE WHEN %s > %s THEN %d WHEN %s < %s THEN %d ELSE %s END)", text, hi, m.RowHi, text, lo, m.RowLo, value)
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partial prints a unit's part of a measure, clamped, from the columns of the level below.
+//
+// Proof: (1) the result is NULL (and contributes nothing) or an integer in [Lo, Hi], whatever the rows were: every branch ends in
+// the clamp, and the test for NULL stands before it, since least(NULL, 10) is 10. (2) It is a function of the unit's multiset
+// of rows: counts and exact sums. (3) A centred sum of k > m rows is scaled by m/k toward zero in exact integers (div truncates
+// toward zero), so sum and count are cut alike. (4) Nothing raises: PostgreSQL's numerics hold any sum, DuckDB's HUGEINT holds
+// 2^53 m k.
+func (p *printer) partial(m sensitivity.Measure, c columns, maxRows uint64) string {
+	switch m.Kind {
+	case sensitivity.CountRows, sensitivity.CountValues:
+		return fmt.Sprintf("CASE WHEN %s > %d THEN %d ELSE %s END", c.count, m.Hi, m.Hi, c.count)
+	case sensitivity.SumValues:
+		if c.scale > 0 {
+			unit := decimal.New(1, -c.scale)
+			hi, lo := unit.Mul(decimal.NewFromInt(m.Hi)), unit.Mul(decimal.NewFromInt(m.Lo))
+			return fmt.Sprintf("CASE WHEN %s > %s THEN %d WHEN %s < %s THEN %d ELSE %s END", c.sum, hi, m.Hi, c.sum, lo, m.Lo, p.big(steps(c)))
+		}
+		value := c.sum
+		if !c.small {
+			value = p.big(value)
+		}
+		return fmt.Sprintf("CASE WHEN %s > %d THEN %d WHEN %s < %d THEN %d ELSE %s END", c.sum, m.Hi, m.Hi, c.sum, m.Lo, m.Lo, value)
+	}
+	middle := m.RowLo + m.RowHi
+	whole := fmt.Sprintf("2 * %s - %s", steps(c), p.times(middle, c.count, m, maxRows))
+	cut := fmt.Sprintf("((2 * %s - (%d) * %s) * %d) // %s", p.wide(c.sum), middle, p.wide(c.count), maxRows, c.count)
+	if p.d == funcs.Postgres {
+		cut = fmt.Sprintf("pg_catalog.div((2 * %s - (%d) * %s) * %d, %s)", p.wide(steps(c)), middle, p.wide(c.count), maxRows, c.count)
+	}
+	clamp := func(x string) string { return p.big(fmt.Sprintf("LEAST(GREATEST(%s, %d), %d)", x, m.Lo, m.Hi)) }
+	return fmt.Sprintf("CASE WHEN %s > %d THEN %s WHEN %s > 0 THEN %s END", c.count, maxRows, clamp(cut), c.count, clamp(whole))
+}
+
+// times is middle * count, in a type that holds it for counts up to maxRows.
+func (p *printer) times(middle int64, count string, m sensitivity.Measure, maxRows uint64) string {
+	wide := p.d == funcs.DuckDB
+	if hi, lo := bits.Mul64(maxRows, uint64(max(-m.RowLo, m.RowHi, 1))); hi != 0 || lo > 1<<60 {
+		wide = true
+	}
+	if wide {
+		count = p.wide(count)
+	}
+	return fmt.Sprintf("(%d) * %s", middle, count)
+}
+
+// columns are the names of a unit's count and sum in the level below.
+type columns struct {
+	count, sum string
+	scale      int32
+	small      bool
+}
+
+func steps(c columns) string {
+	if c.scale > 0 {
+		return fmt.Sprintf("(%s * %s)", c.sum, decimal.New(1, c.scale))
+	}
+	return c.sum
+}
+
+func (p *printer) big(x string) string {
+	if p.d == funcs.DuckDB {
+		return "CAST(" + x + " AS BIGINT)"
+	}
+	return "CAST(" + x + " AS pg_catalog.int8)"
+}
+
+func (p *printer) wide(x string) string {
+	if p.d == funcs.DuckDB {
+		return "CAST(" + x + " AS HUGEINT)"
+	}
+	return "CAST(" + x + " AS pg_catalog.numeric)"
+}

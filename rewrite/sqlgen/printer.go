@@ -1,0 +1,186 @@
+package sqlgen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// printer writes one statement. Its first error stays.
+type printer struct {
+	d       funcs.Dialect
+	exact   bool // PostgreSQL's own forms, which may raise: over public tables only
+	clamped map[plan.ColID]sensitivity.Clamp
+
+	args    []Arg
+	known   map[string]string // printed constants
+	aliases int
+	err     error
+}
+
+func newPrinter(d funcs.Dialect) (*printer, error) {
+	if d != funcs.Postgres && d != funcs.DuckDB {
+		return nil, internalError("there is no dialect %q", d)
+	}
+	return &printer{d: d, known: map[string]string{}}, nil
+}
+
+func (p *printer) fail(err error) string {
+	if p.err == nil {
+		p.err = err
+	}
+	return "NULL"
+}
+
+func (p *printer) alias() string {
+	p.aliases++
+	return quote(fmt.Sprintf("t%d", p.aliases))
+}
+
+// mode says how a column is read: as stored, or through its declared range.
+type mode int
+
+const (
+	stored mode = iota
+	inRange
+)
+
+// scalar prints an expression, parenthesised where it is no single term.
+func (p *printer) scalar(x plan.Scalar, f *from, m mode) string {
+	if p.err != nil {
+		return "NULL"
+	}
+	text := p.scalarText(x, f, m)
+	if len(text) > maxText {
+		return p.fail(tooComplex())
+	}
+	return text
+}
+
+func (p *printer) scalarText(x plan.Scalar, f *from, m mode) string {
+	switch n := x.(type) {
+	case *plan.Col:
+		return f.column(p, n.ID, m)
+	case *plan.Const:
+		return p.constant(n.Value, n.T)
+	case *plan.Param:
+		return p.argument(Arg{Type: n.T, Param: n.N})
+	case *plan.Call:
+		return p.call(n.Fn, n.Args, n.T, f, m)
+	case *plan.Logic:
+		return p.logic(n, f, m)
+	case *plan.Is:
+		return p.is(n, f, m)
+	case *plan.In:
+		not := ""
+		if n.Not {
+			not = "NOT "
+		}
+		return fmt.Sprintf("(%s %sIN (%s))", p.scalar(n.X, f, m), not, strings.Join(p.list(n.List, f, m), ", "))
+	case *plan.Case:
+		var b strings.Builder
+		b.WriteString("(CASE")
+		for _, w := range n.Whens {
+			fmt.Fprintf(&b, " WHEN %s THEN %s", p.scalar(w.Cond, f, m), p.scalar(w.Result, f, m))
+		}
+		if n.Else != nil {
+			b.WriteString(" ELSE " + p.scalar(n.Else, f, m))
+		}
+		return b.String() + " END)"
+	case *plan.Coalesce:
+		return "COALESCE(" + strings.Join(p.list(n.Args, f, m), ", ") + ")"
+	}
+	return p.fail(internalError("an expression of type %T cannot be printed", x))
+}
+
+func (p *printer) list(xs []plan.Scalar, f *from, m mode) []string {
+	out := make([]string, len(xs))
+	for i, x := range xs {
+		out[i] = p.scalar(x, f, m)
+	}
+	return out
+}
+
+func (p *printer) call(fn *funcs.Func, args []plan.Scalar, t sqltype.Type, f *from, m mode) string {
+	types := make([]sqltype.Type, len(args))
+	for i, a := range args {
+		types[i] = a.Type()
+	}
+	spell := fn.Spell
+	if p.exact {
+		spell = fn.Exact
+	}
+	if spell == nil {
+		return p.fail(internalError("function %s has no form for the backend", fn.Name))
+	}
+	return "(" + spell(p.d, p.list(args, f, m), types, t) + ")"
+}
+
+func (p *printer) logic(n *plan.Logic, f *from, m mode) string {
+	args := p.list(n.Args, f, m)
+	switch {
+	case n.Op == plan.Not && len(args) == 1:
+		return "(NOT " + args[0] + ")"
+	case (n.Op == plan.And || n.Op == plan.Or) && len(args) > 0:
+		return "(" + strings.Join(args, " "+string(n.Op)+" ") + ")"
+	}
+	return p.fail(internalError("%s of %d conditions cannot be printed", n.Op, len(args)))
+}
+
+func (p *printer) is(n *plan.Is, f *from, m mode) string {
+	what := strings.ToUpper(n.What)
+	switch what {
+	case "NULL", "TRUE", "FALSE":
+	case "UNKNOWN":
+		what = "NULL" // of a boolean
+	default:
+		return p.fail(internalError("IS %s cannot be printed", n.What))
+	}
+	if n.Not {
+		what = "NOT " + what
+	}
+	return fmt.Sprintf("(%s IS %s)", p.scalar(n.X, f, m), what)
+}
+
+// constant prints NULL and booleans in place and everything else as a parameter.
+func (p *printer) constant(v sqltype.Value, t sqltype.Type) string {
+	switch b := v.(type) {
+	case nil:
+		name, err := p.typeName(t, nil)
+		if err != nil {
+			return p.fail(err)
+		}
+		return "CAST(NULL AS " + name + ")"
+	case bool:
+		if b {
+			return "TRUE"
+		}
+		return "FALSE"
+	}
+	return p.argument(Arg{Type: t, Value: v})
+}
+
+func (p *printer) argument(a Arg) string {
+	if a.Type.OID == sqltype.OIDUnknown {
+		a.Type = sqltype.Text
+	}
+	name, err := p.typeName(a.Type, a.Value)
+	if err != nil {
+		return p.fail(err)
+	}
+	key := fmt.Sprintf("%T %v %v %d", a.Value, a.Value, a.Type, a.Param)
+	if s, ok := p.known[key]; ok {
+		return s
+	}
+	if len(p.args) >= maxArgs {
+		return p.fail(tooComplex())
+	}
+	p.args = append(p.args, a)
+	s := fmt.Sprintf("CAST($%d AS %s)", len(p.args), name)
+	p.known[key] = s
+	return s
+}

@@ -1,0 +1,203 @@
+package sqlgen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Private prints the statement that returns the group totals of an analysis: outer totals over one subquery grouped by (unit,
+// keys), or over the rows where keys say that a unit has one. seed varies which groups of a unit the cap keeps; it is public.
+//
+// Proof: claim: for the totals that come back, one unit changes at most Limit.PerUnit groups, each measure by at most PerGroup.
+// (1) Rows whose unit is NULL are dropped first. (2) The inner level has one row for each (unit, group), and its partials are
+// clamped (partial, (1)). (3) With Limit.Capped at most PerUnit rows of a unit are kept, in an order of the unit's own keys:
+// hash of unit, keys and seed, then the keys themselves; so which are kept depends on that unit's rows alone. (4) Keys are
+// canonical before they group. (5) Where domains bound the groups, rows outside them are dropped (domainFilters). (6) Totals of
+// integers do not depend on order and do not overflow. Source: Wilson et al. 2020, section 3.
+func Private(a *sensitivity.Analysis, d funcs.Dialect, seed int64) (*Statement, error) {
+	p, err := newPrinter(d)
+	if err != nil {
+		return nil, err
+	}
+	if a.Class != sensitivity.Private || a.Body == nil || a.Body.UnitCol == 0 || a.Limit.PerUnit == 0 {
+		return nil, internalError("the analysis of a private statement is not complete")
+	}
+	p.clamped = a.Body.Clamped
+	w := &private{printer: p, a: a, seed: seed, names: map[string]string{}}
+	st := w.statement()
+	if p.err == nil && len(st.SQL) > maxText {
+		p.err = tooComplex()
+	}
+	return st, p.err
+}
+
+// private prints one private statement.
+type private struct {
+	*printer
+	a    *sensitivity.Analysis
+	seed int64
+	f    *from
+	unit string
+	keys []string // canonical
+
+	list  []string          // columns of the inner level
+	names map[string]string // their names by text
+}
+
+func (w *private) statement() *Statement {
+	w.f = w.build(w.a.Body.Rel)
+	ut := w.a.Query.Columns[w.a.Body.UnitCol].Type
+	unit := w.f.column(w.printer, w.a.Body.UnitCol, stored)
+	w.unit = w.binary(unit, ut)
+	w.f.where = append([]string{unit + " IS NOT NULL"}, w.f.where...) // (1)
+	for _, k := range w.a.Keys {
+		w.keys = append(w.keys, w.canonicalKey(w.f.column(w.printer, k.Col, stored), k.Type)) // (4)
+	}
+	w.f.where = append(w.f.where, w.domainFilters(w.a, w.keys)...) // (5)
+	st := &Statement{}
+	single := w.single()
+	refs := w.keys
+	from := ""
+	if !single {
+		refs = make([]string, len(w.keys))
+		for i := range w.keys {
+			refs[i] = fmt.Sprintf(`"g"."k%d"`, i+1)
+		}
+	}
+	var out, group []string
+	put := func(role Role, index int, t sqltype.Type, name, text string) {
+		out = append(out, text+" AS "+quote(name))
+		st.Columns = append(st.Columns, Column{Role: role, Index: index, Type: t})
+	}
+	for i, k := range w.a.Keys {
+		put(RoleKey, i, keyType(k.Type), fmt.Sprintf("k%d", i+1), refs[i])
+		group = append(group, fmt.Sprint(i+1))
+	}
+	if !w.a.Groups.Public {
+		put(RoleUnits, 0, sqltype.Int8, "units", w.fn("count")+"(*)")
+	}
+	for i, m := range w.a.Measures {
+		text, t := w.total(i, m, single)
+		put(RoleMeasure, i, t, fmt.Sprintf("m%d", i+1), text)
+	}
+	if len(out) == 0 {
+		w.fail(internalError("nothing is measured"))
+	}
+	if single {
+		from = w.f.clause()
+	} else {
+		from = w.grouped(ut)
+	}
+	st.SQL = "SELECT " + strings.Join(out, ", ") + from
+	if len(group) > 0 {
+		st.SQL += " GROUP BY " + strings.Join(group, ", ")
+	}
+	st.Args = w.args
+	return st
+}
+
+// single: keys say that a unit has one row, for all measures alike.
+func (w *private) single() bool {
+	for _, m := range w.a.Measures {
+		if !m.Single {
+			return false
+		}
+	}
+	return len(w.a.Measures) > 0
+}
+
+// grouped prints the level of (unit, group) rows, with the cap.
+func (w *private) grouped(ut sqltype.Type) string {
+	list := []string{w.unit + ` AS "u"`}
+	group := []string{"1"}
+	for i, k := range w.keys {
+		list = append(list, fmt.Sprintf(`%s AS "k%d"`, k, i+1))
+		group = append(group, fmt.Sprint(i+2))
+	}
+	list = append(list, w.list...)
+	kept := ""
+	if w.a.Limit.Capped { // (3)
+		types := make([]sqltype.Type, len(w.keys))
+		order := make([]string, 0, len(w.keys)+1)
+		for i, k := range w.a.Keys {
+			types[i] = keyType(k.Type)
+		}
+		order = append(order, w.hash(w.unit, ut, w.keys, types, w.seed))
+		for _, k := range w.keys {
+			order = append(order, k+" ASC NULLS LAST")
+		}
+		list = append(list, fmt.Sprintf(`%s() OVER (PARTITION BY %s ORDER BY %s) AS "rn"`, w.fn("row_number"), w.unit, strings.Join(order, ", ")))
+		kept = fmt.Sprintf(` WHERE "g"."rn" <= %d`, w.a.Limit.PerUnit)
+	}
+	return fmt.Sprintf(` FROM (SELECT %s%s GROUP BY %s) AS "g"%s`, strings.Join(list, ", "), w.f.clause(), strings.Join(group, ", "), kept)
+}
+
+// inner adds a column to the level of (unit, group) rows and gives its name above.
+func (w *private) inner(text string) string {
+	name, ok := w.names[text]
+	if !ok {
+		name = fmt.Sprintf("p%d", len(w.list)+1)
+		w.names[text] = name
+		w.list = append(w.list, text+" AS "+quote(name))
+	}
+	return `"g".` + quote(name)
+}
+
+// total prints a measure's total over units.
+func (w *private) total(i int, m sensitivity.Measure, single bool) (string, sqltype.Type) {
+	if m.Kind == sensitivity.Units {
+		return w.fn("count") + "(*)", sqltype.Int8
+	}
+	var c columns
+	read := w.inner
+	if single {
+		read = func(text string) string { return text }
+	}
+	switch m.Kind {
+	case sensitivity.CountRows:
+		c.count = read(w.fn("count") + "(*)")
+	case sensitivity.CountValues:
+		c.count = read(w.count(m))
+	case sensitivity.SumValues, sensitivity.CentredSum:
+		r := w.row(m, w.f)
+		c.scale, c.small = r.scale, r.small
+		c.sum = read(w.fn("sum") + "(" + r.text + ")")
+		if m.Kind == sensitivity.CentredSum {
+			c.count = read(w.countBeside(i, m))
+		}
+	default:
+		return w.fail(internalError("measure %s cannot be printed", m.Kind)), sqltype.Numeric
+	}
+	if !single {
+		return w.fn("sum") + "(" + w.partial(m, c, w.a.MaxRows) + ")", sqltype.Numeric
+	}
+	switch m.Kind {
+	case sensitivity.SumValues:
+		return steps(c), sqltype.Numeric
+	case sensitivity.CentredSum:
+		return fmt.Sprintf("2 * %s - (%d) * %s", steps(c), m.RowLo+m.RowHi, w.wide(c.count)), sqltype.Numeric
+	}
+	return c.count, sqltype.Int8
+}
+
+func (w *private) count(m sensitivity.Measure) string {
+	how := inRange
+	if w.bounded(m.Arg, w.f) { // the clamp keeps NULL and nothing else
+		how = stored
+	}
+	return w.fn("count") + "(" + w.scalar(m.Arg, w.f, how) + ")"
+}
+
+// countBeside is the count that a centred sum's formula uses: of all rows, if the argument is never NULL.
+func (w *private) countBeside(i int, m sensitivity.Measure) string {
+	for _, f := range w.a.Formulas {
+		if f.Sum == i && f.Count >= 0 && f.Count < len(w.a.Measures) && w.a.Measures[f.Count].Kind == sensitivity.CountRows {
+			return w.fn("count") + "(*)"
+		}
+	}
+	return w.count(m)
+}

@@ -1,0 +1,276 @@
+package sqlgen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// PublicQuery prints a statement over public tables as it is. A plan with a private table is refused.
+func PublicQuery(q *plan.Query, d funcs.Dialect) (*Statement, error) {
+	if !onlyPublic(q.Root) {
+		return nil, internalError("a plan with a private table is not printed without its bounds")
+	}
+	return plainQuery(q, d)
+}
+
+// onlyPublic: every node is a known one and every table is public.
+func onlyPublic(r plan.Rel) bool {
+	switch n := r.(type) {
+	case *plan.OneRow:
+		return true
+	case *plan.Scan:
+		return n.Table != nil && n.Table.Public
+	case *plan.Join:
+		return onlyPublic(n.Left) && onlyPublic(n.Right)
+	case *plan.Filter:
+		return onlyPublic(n.Input)
+	case *plan.Project:
+		return onlyPublic(n.Input)
+	case *plan.Aggregate:
+		return onlyPublic(n.Input)
+	case *plan.Distinct:
+		return onlyPublic(n.Input)
+	case *plan.Sort:
+		return onlyPublic(n.Input)
+	case *plan.Limit:
+		return onlyPublic(n.Input)
+	}
+	return false
+}
+
+// plainQuery is the un-noised print: PublicQuery's, and that of this package's own tests.
+func plainQuery(q *plan.Query, d funcs.Dialect) (*Statement, error) {
+	p, err := newPrinter(d)
+	if err != nil {
+		return nil, err
+	}
+	p.exact = true
+	f, suffix := p.top(q.Root)
+	st := &Statement{}
+	var list []string
+	for i, o := range q.Outputs {
+		list = append(list, fmt.Sprintf("%s AS %s", p.output(f.column(p, o.Col, stored), o.Type), quote(fmt.Sprintf("o%d", i+1))))
+		st.Columns = append(st.Columns, Column{Role: RoleOutput, Index: i, Type: o.Type})
+	}
+	if len(list) == 0 {
+		return nil, internalError("a statement without columns cannot be printed")
+	}
+	tail := suffix()
+	st.SQL = "SELECT " + strings.Join(list, ", ") + f.clause() + tail
+	st.Args = p.args
+	if p.err == nil && len(st.SQL) > maxText {
+		p.err = tooComplex()
+	}
+	return st, p.err
+}
+
+// output brings a result to the type that the plan says, where the backend's own would differ.
+func (p *printer) output(text string, t sqltype.Type) string {
+	if p.d == funcs.DuckDB && t.IsInteger() {
+		name, err := p.typeName(t, nil)
+		if err != nil {
+			return p.fail(err)
+		}
+		return "CAST(" + text + " AS " + name + ")"
+	}
+	return text
+}
+
+// top takes LIMIT, ORDER BY and projections off the top of a plan; suffix prints the first two once the columns are known.
+func (p *printer) top(r plan.Rel) (*from, func() string) {
+	var limit *plan.Limit
+	var sort *plan.Sort
+	var projects []*plan.Project
+	for {
+		switch n := r.(type) {
+		case *plan.Project:
+			projects = append(projects, n)
+			r = n.Input
+			continue
+		case *plan.Limit:
+			if limit == nil && sort == nil {
+				limit, r = n, n.Input
+				continue
+			}
+		case *plan.Sort:
+			if sort == nil {
+				sort, r = n, n.Input
+				continue
+			}
+		}
+		break
+	}
+	f := p.build(r)
+	for i := len(projects) - 1; i >= 0; i-- {
+		f.project(projects[i].Items)
+	}
+	return f, func() string { return p.tail(f, sort, limit) }
+}
+
+func (p *printer) tail(f *from, sort *plan.Sort, limit *plan.Limit) string {
+	out := ""
+	if sort != nil && len(sort.Keys) > 0 {
+		out = " ORDER BY " + strings.Join(p.sortKeys(f, sort.Keys), ", ")
+	}
+	if limit != nil {
+		if limit.Count != nil {
+			out += " LIMIT " + p.scalar(limit.Count, f, stored)
+		}
+		if limit.Offset != nil {
+			out += " OFFSET " + p.scalar(limit.Offset, f, stored)
+		}
+	}
+	return out
+}
+
+func (p *printer) sortKeys(f *from, keys []plan.SortKey) []string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		text := f.column(p, k.Col, stored)
+		if t, ok := f.typeOf(k.Col); ok {
+			text = p.binary(text, t)
+		}
+		dir, nulls := "ASC", "LAST"
+		if k.Desc {
+			dir = "DESC"
+		}
+		if k.NullsFirst {
+			nulls = "FIRST"
+		}
+		out[i] = fmt.Sprintf("%s %s NULLS %s", text, dir, nulls)
+	}
+	return out
+}
+
+// typeOf is a column's type where the plan's tree says it.
+func (f *from) typeOf(id plan.ColID) (sqltype.Type, bool) {
+	c := f.cols[id]
+	for c != nil {
+		switch {
+		case c.expr != nil:
+			return c.expr.Type(), true
+		case c.sub == nil:
+			return c.typ, c.ref != ""
+		}
+		if t, ok := c.sub.types[id]; ok {
+			return t, true
+		}
+		c = c.sub.in.cols[id]
+	}
+	return sqltype.Type{}, false
+}
+
+// ordered prints ORDER BY and LIMIT below the top as a subquery.
+func (p *printer) ordered(r plan.Rel) *from {
+	in, suffix := p.top(r)
+	f := p.wrap(in, "", "")
+	for _, c := range f.cols {
+		c.sub.late = suffix
+		break
+	}
+	return f
+}
+
+// derived prints a relation as a subquery that lists all of its columns.
+func (p *printer) derived(r plan.Rel, start, suffix string) *from {
+	in := p.build(r)
+	f := p.wrap(in, start, suffix)
+	out := map[plan.ColID]*column{}
+	for _, id := range r.Cols() {
+		f.column(p, id, stored)
+		out[id] = f.cols[id]
+	}
+	f.cols = out
+	return f
+}
+
+// aggregate prints a public aggregate as a subquery.
+func (p *printer) aggregate(n *plan.Aggregate) *from {
+	if len(n.Errors) > 0 {
+		p.fail(internalError("dp_error is no column of a public aggregate"))
+	}
+	in := p.build(n.Input)
+	s := &subquery{alias: p.alias(), in: in, names: map[string]string{}, fixed: map[plan.ColID]string{}, types: map[plan.ColID]sqltype.Type{}}
+	f := &from{text: s.text, one: true, cols: map[plan.ColID]*column{}}
+	put := func(id plan.ColID, text string, t sqltype.Type) {
+		name := quote(fmt.Sprintf("c%d", len(s.list)+1))
+		s.list = append(s.list, text+" AS "+name)
+		s.fixed[id], s.types[id] = name, t
+		f.cols[id] = &column{sub: s}
+	}
+	var group []string
+	for i, k := range n.Keys {
+		t, _ := in.typeOf(k)
+		put(k, in.column(p, k, stored), t)
+		group = append(group, fmt.Sprint(i+1))
+	}
+	for _, a := range n.Aggs {
+		put(a.ID, p.publicAggregate(a, in), a.Type)
+	}
+	if len(group) > 0 {
+		s.suffix = " GROUP BY " + strings.Join(group, ", ")
+	}
+	return f
+}
+
+func (p *printer) publicAggregate(a plan.AggItem, in *from) string {
+	if a.Fn == plan.CountRows {
+		return p.fn("count") + "(*)"
+	}
+	arg := p.scalar(a.Arg, in, stored)
+	if t := a.Arg.Type(); (a.Fn == plan.Min || a.Fn == plan.Max) && t.IsString() {
+		arg = p.binary(arg, t)
+	}
+	if a.Distinct {
+		arg = "DISTINCT " + arg
+	}
+	switch a.Fn {
+	case plan.Count, plan.Min, plan.Max:
+		return fmt.Sprintf("%s(%s)", p.fn(string(a.Fn)), arg)
+	case plan.Sum, plan.Avg:
+		text := fmt.Sprintf("%s(%s)", p.fn(string(a.Fn)), arg)
+		if p.d == funcs.DuckDB && a.Type.OID == sqltype.OIDNumeric && a.Fn == plan.Avg {
+			return fmt.Sprintf("CAST(%s AS DECIMAL(%d,%d))", text, duckDigits, avgScale)
+		}
+		return text
+	}
+	return p.fail(internalError("the aggregate %s cannot be printed", a.Fn))
+}
+
+// avgScale is the least number of decimals of PostgreSQL's avg for values below 10^4.
+const avgScale = 16
+
+// DistinctTuples prints the distinct values of columns of a public table, at most limit+1 of them.
+func DistinctTuples(t *plan.Table, cols []int, limit int, d funcs.Dialect) (*Statement, error) {
+	if t == nil || !t.Public {
+		return nil, internalError("values of a private table are not read")
+	}
+	p, err := newPrinter(d)
+	if err != nil {
+		return nil, err
+	}
+	s := &plan.Scan{Table: t, Pos: -1}
+	for i := range t.Columns {
+		s.Columns = append(s.Columns, plan.ColID(i+1))
+	}
+	f := p.build(s)
+	st := &Statement{}
+	var list []string
+	for i, c := range cols {
+		if c < 0 || c >= len(t.Columns) {
+			return nil, internalError("table %s has no column %d", t.Name, c)
+		}
+		ct := t.Columns[c].Type
+		list = append(list, fmt.Sprintf("%s AS %s", p.canonicalKey(f.column(p, s.Columns[c], stored), ct), quote(fmt.Sprintf("k%d", i+1))))
+		st.Columns = append(st.Columns, Column{Role: RoleOutput, Index: i, Type: keyType(ct)})
+	}
+	if len(list) == 0 || limit < 0 {
+		return nil, internalError("no columns to read")
+	}
+	st.SQL = fmt.Sprintf("SELECT DISTINCT %s%s LIMIT %d", strings.Join(list, ", "), f.clause(), limit+1)
+	return st, p.err
+}

@@ -1,0 +1,58 @@
+// Package sqlgen prints SQL for a backend: the totals of a private statement with their per-unit bounds (Private), statements
+// over public tables (PublicQuery) and the values of public columns (DistinctTuples). It says of each returned column what it
+// is. It never prints a private plan without its bounds: PublicQuery and DistinctTuples refuse any private table, and there is
+// no option, flag or build tag that changes that. Analysts' constants travel as parameters; policy bounds are inline numbers.
+package sqlgen
+
+import (
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// Statement is one printed statement.
+type Statement struct {
+	SQL     string
+	Args    []Arg
+	Columns []Column
+}
+
+// Arg is the value of $i: a constant of the plan (Value), or the statement's own parameter $Param where Param > 0.
+type Arg struct {
+	Type  sqltype.Type
+	Value sqltype.Value
+	Param int
+}
+
+// Column says what a returned column is. Type is what the backend sends: totals are bigint or numeric without fraction, NULL
+// for nobody; keys are in canonical form.
+type Column struct {
+	Role  Role
+	Index int // key, measure or output i; 0 for Units
+	Type  sqltype.Type
+}
+
+// Role is the meaning of a column.
+type Role string
+
+// The roles.
+const (
+	RoleKey     Role = "key"
+	RoleUnits   Role = "units" // number of units in the group, exact: for the selection of groups and nothing else
+	RoleMeasure Role = "measure"
+	RoleOutput  Role = "output"
+)
+
+// limits of a printed statement.
+const (
+	maxText = 4 << 20 // bytes; nested derived columns multiply
+	maxArgs = 60_000  // PostgreSQL's protocol ends at 65,535
+)
+
+func tooComplex() error {
+	return sqlerr.New(sqlerr.TooComplex, "the statement is too long once its subqueries are written out").
+		WithHint("Use fewer nested expressions, or a shorter list.")
+}
+
+func internalError(format string, args ...any) error {
+	return sqlerr.New(sqlerr.Internal, format, args...)
+}
