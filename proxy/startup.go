@@ -73,8 +73,7 @@ func (s *session) startup() error {
 	s.be.Send(&pgproto3.AuthenticationOk{})
 	s.reportSettings()
 	s.be.Send(&pgproto3.BackendKeyData{ProcessID: s.pid, SecretKey: s.key[:]})
-	s.ready()
-	return nil
+	return s.ready()
 }
 
 // readStartup answers requests for encryption until the start-up packet comes, and gives its parameters.
