@@ -78,6 +78,25 @@ func TestQuantileOfWideScales(t *testing.T) {
 	}
 }
 
+// Scales at which the tail is within 10^-10 to 10^-15 of 1/40, on either side: there float64 leaves a doubt and exact bounds
+// decide. By mpmath.
+func TestQuantileNearTies(t *testing.T) {
+	for _, c := range []struct {
+		law  law
+		want int64
+	}{
+		{newGaussian(dp.Scale{Num: 389291, Den: 137999}), 5}, {newGaussian(dp.Scale{Num: 2063923, Den: 731636}), 6},
+		{newGaussian(dp.Scale{Num: 21387873, Den: 533992}), 78}, {newGaussian(dp.Scale{Num: 36480688, Den: 910815}), 79},
+		{newGaussian(dp.Scale{Num: 8329920, Den: 104321}), 156}, {newGaussian(dp.Scale{Num: 15010241, Den: 187983}), 157},
+		{newLaplace(dp.Scale{Num: 234245, Den: 153206}), 4}, {newLaplace(dp.Scale{Num: 197466, Den: 129151}), 5},
+		{newLaplace(dp.Scale{Num: 2351682, Den: 70097}), 100}, {newLaplace(dp.Scale{Num: 1995761, Den: 59488}), 101},
+	} {
+		if k := c.law.quantile975(); k != c.want {
+			t.Errorf("%+v: %d, reference %d", c.law, k, c.want)
+		}
+	}
+}
+
 // Samples stay within the quantile as often as it says.
 func TestQuantileCoversSamples(t *testing.T) {
 	for _, s := range testScales {

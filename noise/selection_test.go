@@ -124,6 +124,26 @@ func TestSelectionIsPrivateOnNeighbours(t *testing.T) {
 	}
 }
 
+// The check of delta is right to the last bit of a float64: by mpmath to 60 digits, the least delta that each selection pays.
+func TestSelectorKnowsTheLeastDelta(t *testing.T) {
+	for _, c := range []struct {
+		ev    dp.Selection
+		delta float64
+	}{
+		{dp.Selection{Groups: 4, Scale: dp.Scale{Num: 40, Den: 1}, Threshold: 526}, 9.726929832054735e-08},
+		{dp.Selection{Groups: 1, Scale: dp.Scale{Num: 1, Den: 5}, Threshold: 2}, 4.479224705943127e-05},
+		{dp.Selection{Groups: 3, Scale: dp.Scale{Num: 7, Den: 3}, Threshold: 40}, 2.272422995003603e-08},
+		{dp.Selection{Groups: 2, Scale: dp.Scale{Num: 1e12, Den: 1}, Threshold: 1e13}, 4.540199100968777e-17},
+	} {
+		c.ev.Delta = c.delta
+		selector(t, c.ev)
+		c.ev.Delta = math.Nextafter(c.delta, 0)
+		if _, err := fixed(t).Selector(c.ev); err == nil {
+			t.Errorf("%+v is taken", c.ev)
+		}
+	}
+}
+
 func TestSelectorRefusesWhatDoesNotPay(t *testing.T) {
 	for name, change := range map[string]func(*dp.Selection){
 		"threshold": func(s *dp.Selection) { s.Threshold-- },
