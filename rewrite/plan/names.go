@@ -80,10 +80,6 @@ func figure(x pgsyntax.Expr) (string, int) {
 		if _, name, err := castType(x.Type); err == nil {
 			return name, 1
 		}
-	case *pgsyntax.Literal:
-		if x.Kind == pgsyntax.BoolLit {
-			return "bool", 1
-		}
 	case *pgsyntax.Case:
 		if x.Else != nil {
 			if name, worth := figure(x.Else); worth > 1 {

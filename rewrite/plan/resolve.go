@@ -154,13 +154,17 @@ func byUnknowns(fit []*funcs.Func, types []sqltype.OID) []*funcs.Func {
 		if t != sqltype.OIDUnknown {
 			continue
 		}
-		want := category(fit[0].Args[i])
+		want, mixed := category(fit[0].Args[i]), false
 		for _, f := range fit {
-			if c := category(f.Args[i]); c == 'S' {
-				want = 'S'
-			} else if c != want && want != 'S' {
-				return fit // no single category
+			c := category(f.Args[i])
+			mixed = mixed || c != want
+			if c == 'S' {
+				want, mixed = 'S', false
+				break
 			}
+		}
+		if mixed {
+			return fit // no single category
 		}
 		kept := fit[:0:0]
 		for _, f := range fit {
