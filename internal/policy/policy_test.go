@@ -310,6 +310,15 @@ func TestDemoPolicyBinds(t *testing.T) {
 		if !ok || enc.UnitCol < 0 || enc.Path.Parent.MaxRows != 1 {
 			t.Errorf("%s: encounters: %+v", a.Name, enc)
 		}
+		if people, _ := cat.Table("", "patients"); enc.Path.Parent != people {
+			t.Errorf("%s: the path of encounters leaves the analyst's catalog", a.Name)
+		}
+		types, _ := cat.Table("", "admission_types")
+		for _, col := range enc.Columns {
+			if col.Name == "admission_type_id" && (col.Domain == nil || col.Domain.From != types) {
+				t.Errorf("%s: the domain of %s leaves the analyst's catalog", a.Name, col.Name)
+			}
+		}
 		if i := len(cat.TableNames()); i != 6 {
 			t.Errorf("%s sees %d tables", a.Name, i)
 		}
