@@ -115,7 +115,7 @@ func (s *stream) fail(err error) {
 // below is uniform on 0 ... n-1, n > 0.
 //
 // Proof: for uniform w, the high word of w*n is u for exactly floor(2^64/n) or one more values of w; the low word is less
-// than 2^64 mod n on exactly one of them where there is one more, and those are drawn again (Lemire 2019, Lemma 4.1).
+// than 2^64 mod n on exactly one of them where there is one more, and those are drawn again (Lemire 2019, "Fast random integer generation in an interval").
 func (s *stream) below(n uint64) uint64 {
 	hi, lo := bits.Mul64(s.word(), n)
 	if lo < n {

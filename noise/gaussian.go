@@ -30,7 +30,7 @@ func (l gaussianLaw) sigma() float64 { return float64(l.num) / float64(l.den) }
 
 // draw samples the law exactly.
 //
-// Proof: Canonne, Kamath, Steinke 2020, Algorithm 3 and Theorem 27: y from the discrete Laplace of scale t = floor(sigma)+1,
+// Proof: Canonne, Kamath, Steinke 2020, section 5, Algorithm 3: y from the discrete Laplace of scale t = floor(sigma)+1,
 // kept with probability exp(-g(y)), g(y) = (|y| - sigma^2/t)^2/(2 sigma^2), has the discrete Gaussian law. keep is exact.
 func (l gaussianLaw) draw(s *stream) int64 {
 	for s.err == nil {

@@ -32,7 +32,7 @@ func gcd(a, b uint64) uint64 {
 
 // draw samples the law exactly.
 //
-// Proof: Canonne, Kamath, Steinke 2020, Algorithm 2 and Proposition 27: u uniform below num, kept with probability
+// Proof: Canonne, Kamath, Steinke 2020, section 5, Algorithm 2: u uniform below num, kept with probability
 // exp(-u/num), and v geometric with ratio exp(-1) make u + num v geometric with ratio exp(-1/num); floor(./den) of it is
 // geometric with ratio exp(-den/num); a fair sign, where -0 starts again, makes it the discrete Laplace. Products are 128 bits
 // wide; a result beyond an int64 needs v >= 2^63/2^50 - 1, of probability below e^-8000, and is an error.
