@@ -125,9 +125,10 @@ func (c *compiler) logic(x *plan.Logic, s scope) (scalar, error) {
 				if err != nil {
 					return nil, err
 				}
-				if v == nil {
+				switch v {
+				case nil:
 					null = true
-				} else if v == certain {
+				case certain:
 					return certain, nil
 				}
 			}

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"net"
 	"net/url"
@@ -375,17 +377,24 @@ func (f *file) listen(n ast.Node) {
 	if !ok {
 		return
 	}
-	host, port, err := net.SplitHostPort(w.text)
+	if err := f.p.SetListen(w.text); err != nil {
+		f.add(w.position, "%v", err).hint("such as %s", defaultListen)
+	}
+}
+
+// SetListen replaces the address to listen on, host:port, under the policy's own rule: other addresses than the machine's own
+// need TLS.
+func (p *Policy) SetListen(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
 	if err == nil {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		f.add(w.position, "listen must be host:port, not %q", clip(w.text))
-		return
+		return fmt.Errorf("listen must be host:port, not %q", clip(addr))
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		f.add(w.position, "listen: other addresses than the machine's own need TLS, which is not built yet").hint("%s", defaultListen)
-		return
+		return errors.New("listen: other addresses than the machine's own need TLS, which is not built yet")
 	}
-	f.p.Listen = w.text
+	p.Listen = addr
+	return nil
 }
