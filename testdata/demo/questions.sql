@@ -14,8 +14,8 @@ SELECT e.readmitted AS back, avg(e.days_in_hospital) AS days, count(*) AS stays
 -- explained: What would it cost? (spends nothing)
 EXPLAIN SELECT age_band, sum(prior_inpatient) FROM encounters GROUP BY age_band;
 
--- answered: Medications by age, with the 95% error in the answer
-SELECT age_band, avg(medications) AS medications, dp_error(avg(medications)) AS "+-"
+-- answered: Days by age, with the 95% error in the answer
+SELECT age_band, avg(days_in_hospital) AS days, dp_error(avg(days_in_hospital)) AS "+-"
   FROM encounters GROUP BY age_band ORDER BY age_band;
 
 -- answered: Insulin by kind of admission: three tables, groups from a public one

@@ -1,0 +1,42 @@
+package sensitivity
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// sortMeasures puts the measures into an order that follows from what they are, not from the select list: statements that
+// differ only there have one canonical text and share a release.
+func (z *analyzer) sortMeasures() {
+	a := z.out
+	type entry struct {
+		was  int
+		text string
+	}
+	order := make([]entry, len(a.Measures))
+	for i, m := range a.Measures {
+		arg := ""
+		if m.Arg != nil {
+			c := plan.NewCanonical()
+			c.Rel(a.Body.Rel) // numbers the columns
+			arg = c.Scalar(m.Arg)
+		}
+		order[i] = entry{i, string(m.Kind) + " " + arg}
+	}
+	slices.SortStableFunc(order, func(x, y entry) int { return cmp.Compare(x.text, y.text) })
+	to := make([]int, len(order))
+	sorted := make([]Measure, len(order))
+	for now, e := range order {
+		to[e.was], sorted[now] = now, a.Measures[e.was]
+	}
+	a.Measures = sorted
+	for i := range a.Formulas {
+		for _, at := range []*int{&a.Formulas[i].Count, &a.Formulas[i].Sum} {
+			if *at >= 0 {
+				*at = to[*at]
+			}
+		}
+	}
+}
