@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/num"
@@ -312,9 +313,14 @@ func (b *binding) foreignKeys(bt *boundTable) {
 	}
 }
 
+// sameName compares names as the backend does: DuckDB gives a foreign key's names as its DDL spelt them.
+func (b *binding) sameName(x, y string) bool {
+	return x == y || b.p.Backend.DuckDB != "" && strings.EqualFold(x, y)
+}
+
 func (b *binding) target(fk sqltype.RelationForeignKey) *boundTable {
 	for _, bt := range b.bound {
-		if bt.rel.Schema == fk.RefSchema && bt.rel.Name == fk.RefTable {
+		if b.sameName(bt.rel.Schema, fk.RefSchema) && b.sameName(bt.rel.Name, fk.RefTable) {
 			return bt
 		}
 	}
@@ -324,23 +330,29 @@ func (b *binding) target(fk sqltype.RelationForeignKey) *boundTable {
 // sameWay reports that a foreign key leads where the table's own unit is: it pairs the unit's columns of both tables; or it
 // runs along the declared path, with its columns among the path's, or the path's among its own.
 func (b *binding) sameWay(bt, target *boundTable, fk sqltype.RelationForeignKey) bool {
-	var pairs, path [][2]string
+	type pair struct{ own, theirs string }
+	same := func(x, y pair) bool { return b.sameName(x.own, y.own) && b.sameName(x.theirs, y.theirs) }
+	within := func(list, of []pair) bool {
+		return !slices.ContainsFunc(list, func(x pair) bool {
+			return !slices.ContainsFunc(of, func(y pair) bool { return same(x, y) })
+		})
+	}
+	var key []pair
 	for i, c := range fk.Columns {
-		pair := [2]string{c, fk.RefColumns[i]}
-		pairs = append(pairs, pair)
-		own, theirs := bt.table.UnitCol, target.table.UnitCol
-		if own >= 0 && theirs >= 0 && bt.table.Columns[own].Name == pair[0] && target.table.Columns[theirs].Name == pair[1] {
+		key = append(key, pair{c, fk.RefColumns[i]})
+	}
+	if own, theirs := bt.table.UnitCol, target.table.UnitCol; own >= 0 && theirs >= 0 {
+		if within([]pair{{bt.table.Columns[own].Name, target.table.Columns[theirs].Name}}, key) {
 			return true
 		}
 	}
-	if p := bt.decl.path; p != nil && p.parent == target.decl {
-		for i, c := range p.columns {
-			path = append(path, [2]string{c, p.parentColumns[i]})
-		}
-		within := func(a, of [][2]string) bool {
-			return !slices.ContainsFunc(a, func(x [2]string) bool { return !slices.Contains(of, x) })
-		}
-		return within(pairs, path) || within(path, pairs)
+	p := bt.decl.path
+	if p == nil || p.parent != target.decl {
+		return false
 	}
-	return false
+	var path []pair
+	for i, c := range p.columns {
+		path = append(path, pair{c, p.parentColumns[i]})
+	}
+	return within(key, path) || within(path, key)
 }

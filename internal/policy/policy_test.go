@@ -325,6 +325,28 @@ func TestDemoPolicyBinds(t *testing.T) {
 	}
 }
 
+// TestDuckDBNames: DuckDB's names know no case, so neither does the search for a second way.
+func TestDuckDBNames(t *testing.T) {
+	rels := demoRelations()
+	for i := range rels {
+		if rels[i].Name == "encounters" {
+			rels[i].ForeignKeys[0] = sqltype.RelationForeignKey{Columns: []string{"PATIENT_ID"}, RefSchema: "main", RefTable: "Patients", RefColumns: []string{"Patient_Id"}}
+		}
+	}
+	if _, err := demoPolicy(t).Bind(rels); err != nil {
+		t.Errorf("the declared way in another case: %v", err)
+	}
+	for i := range rels {
+		if rels[i].Name == "prescriptions" {
+			rels[i].ForeignKeys = append(rels[i].ForeignKeys,
+				sqltype.RelationForeignKey{Columns: []string{"patient_id"}, RefSchema: "main", RefTable: "PATIENTS", RefColumns: []string{"patient_id"}})
+		}
+	}
+	if _, err := demoPolicy(t).Bind(rels); err == nil || !strings.Contains(err.Error(), "second way") {
+		t.Errorf("a second way in another case: %v", err)
+	}
+}
+
 // TestEpoch: what changes a release's meaning changes the epoch; rights, budgets and the order of tables do not.
 func TestEpoch(t *testing.T) {
 	rels := parseSchema(t, "people(id int!, age int, sex text) key(id)\nextra(k int) key(k)")
