@@ -342,6 +342,9 @@ func (r *reader) timeZone(s *Set) error {
 		}
 		return err
 	}
+	if t := r.tok(0); t.kind == tWord && t.class() != plainWord {
+		return syntaxAt(t)
+	}
 	v, err := r.settingValue()
 	s.Values = []string{v}
 	return err

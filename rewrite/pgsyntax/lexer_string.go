@@ -221,7 +221,7 @@ func (l *lexer) unicodeEscaped(start int) error {
 		return err
 	}
 	const word = "uescape"
-	if p := l.pos; len(l.src)-p > len(word) && strings.EqualFold(l.src[p:p+len(word)], word) && !isName(l.src[p+len(word)]) {
+	if p := l.pos; len(l.src)-p >= len(word) && strings.EqualFold(l.src[p:p+len(word)], word) && !isName(l.at(p+len(word))) {
 		l.pos += len(word)
 		if err := l.skipBlank(); err != nil {
 			return err

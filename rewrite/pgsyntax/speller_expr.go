@@ -108,7 +108,7 @@ func (s *speller) word() error {
 	names := s.dotted()
 	u := s.tok(0)
 	switch {
-	case u.kind == tString && len(names) <= 2 && (t.isTypeFuncName() || len(names) == 2 && t.isColID()):
+	case u.kind == tString && (len(names) == 1 && t.isTypeFuncName() || len(names) == 2 && t.isColID()):
 		typ := &TypeName{Pos: Pos(t.pos), Name: names[len(names)-1]}
 		if len(names) == 2 {
 			typ.Schema = names[0]

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sqlTypes are the type names that SQL spells with words of its own. Their modifiers' greatest number stands beside.
+// sqlTypes are the type names that SQL spells with words of its own. How many modifiers each may have stands beside.
 var sqlTypes = map[string]int{
 	"int": 0, "integer": 0, "smallint": 0, "bigint": 0, "real": 0, "boolean": 0, "double precision": 0, "float": 1, "decimal": 2,
 	"dec": 2, "numeric": 2, "bit": 1, "bit varying": 1, "character": 1, "char": 1, "varchar": 1, "character varying": 1,
@@ -26,11 +26,11 @@ func (r *reader) typeName(constant bool) (*TypeName, error) {
 		r.i++
 		typ.Name = "interval"
 		if constant {
-			typ.Mods, err = r.mods()
+			typ.Mods, err = r.mods(true)
 			return typ, err
 		}
 		if r.tok(0).punct("(") {
-			typ.Mods, err = r.mods()
+			typ.Mods, err = r.mods(true)
 		} else {
 			typ.Fields, typ.Mods, err = r.intervalFields()
 		}
@@ -69,7 +69,7 @@ func (r *reader) plainType(typ *TypeName) error {
 	}
 	var err error
 	if r.tok(0).punct("(") {
-		typ.Mods, err = r.mods()
+		typ.Mods, err = r.mods(false)
 	}
 	return err
 }
@@ -106,13 +106,11 @@ func (r *reader) sqlType(typ *TypeName) bool {
 // sqlTypeTail reads the modifiers and the time zone words.
 func (r *reader) sqlTypeTail(typ *TypeName) error {
 	if r.tok(0).punct("(") && sqlTypes[typ.Name] > 0 {
-		at := r.tok(0)
+		// PostgreSQL's grammar takes any list for decimal and bit; the binder knows what it means.
+		list := sqlTypes[typ.Name] > 1 || strings.HasPrefix(typ.Name, "bit")
 		var err error
-		if typ.Mods, err = r.mods(); err != nil {
+		if typ.Mods, err = r.mods(!list); err != nil {
 			return err
-		}
-		if len(typ.Mods) > sqlTypes[typ.Name] {
-			return syntaxAt(at)
 		}
 	}
 	if typ.Name == "time" || typ.Name == "timestamp" {
@@ -126,8 +124,8 @@ func (r *reader) sqlTypeTail(typ *TypeName) error {
 	return nil
 }
 
-// mods reads a bracketed list of whole numbers.
-func (r *reader) mods() ([]int, error) {
+// mods reads a bracketed list of whole numbers; one only allows a single one without sign. No bracket is no error.
+func (r *reader) mods(one bool) ([]int, error) {
 	if !r.tok(0).punct("(") {
 		return nil, nil
 	}
@@ -135,7 +133,7 @@ func (r *reader) mods() ([]int, error) {
 	var out []int
 	for {
 		sign := ""
-		if t := r.tok(0); t.kind == tOp && t.text == "-" {
+		if t := r.tok(0); !one && t.kind == tOp && t.text == "-" {
 			sign = "-"
 			r.i++
 		}
@@ -155,7 +153,7 @@ func (r *reader) mods() ([]int, error) {
 		if r.acceptPunct(")") {
 			return out, nil
 		}
-		if !r.acceptPunct(",") {
+		if one || !r.acceptPunct(",") {
 			return nil, r.unexpected()
 		}
 	}
@@ -190,10 +188,7 @@ func (r *reader) intervalFields() (string, []int, error) {
 	if order[last] != "second" || !r.tok(0).punct("(") {
 		return fields, nil, nil
 	}
-	mods, err := r.mods()
-	if err == nil && len(mods) != 1 {
-		err = r.unexpected()
-	}
+	mods, err := r.mods(true)
 	return fields, mods, err
 }
 
