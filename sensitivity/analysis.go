@@ -45,6 +45,9 @@ type Body struct {
 	// Clamped lists columns of scans that the proof reads through their declared range: inside measures' Args a Col of these
 	// is replaced by its clamped value. WHERE and keys see the stored value.
 	Clamped map[plan.ColID]Clamp
+	// Safe holds the calls under measures' Args that neither raise nor give NULL of themselves where Clamped columns are read
+	// (funcs.Func.Safe); elsewhere they have their total form.
+	Safe map[*plan.Call]bool
 }
 
 // Clamp is a declared range used by a proof.

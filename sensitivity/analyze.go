@@ -73,10 +73,11 @@ type analyzer struct {
 	joined map[*scanInfo]int // the source of a public scan
 	padded map[int]bool      // sources whose rows padding adds NULL to
 
-	added  []*equality // unit equalities to put into joins
-	ranges map[plan.ColID]bound
-	noRows *scanInfo // a table without max_rows_per_unit that MaxRows would need
-	single bool      // keys say that a unit has one row at most
+	added   []*equality // unit equalities to put into joins
+	ranges  map[plan.ColID]bound
+	notNull map[plan.ColID]bool
+	noRows  *scanInfo // a table without max_rows_per_unit that MaxRows would need
+	single  bool      // keys say that a unit has one row at most
 }
 
 func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts Options) *analyzer {
@@ -105,6 +106,7 @@ func (z *analyzer) run() error {
 	if err := z.measures(); err != nil { // (6), (9)
 		return err
 	}
+	z.sortMeasures()
 	return z.check()
 }
 

@@ -122,26 +122,17 @@ func (z *analyzer) collectJoin(n *plan.Join, in *block) error {
 
 // equalities lists the conjuncts of the form column = column.
 func equalities(cond plan.Scalar) []equality {
-	switch n := cond.(type) {
-	case *plan.Logic:
-		if n.Op != plan.And {
-			return nil
+	var out []equality
+	for _, x := range plan.Conjuncts(cond) {
+		c, ok := x.(*plan.Call)
+		if !ok || c.Fn.Name != "=" || len(c.Args) != 2 {
+			continue
 		}
-		var out []equality
-		for _, a := range n.Args {
-			out = append(out, equalities(a)...)
-		}
-		return out
-	case *plan.Call:
-		if n.Fn.Name != "=" || len(n.Args) != 2 {
-			return nil
-		}
-		a, b := plainColumn(n.Args[0]), plainColumn(n.Args[1])
-		if a != 0 && b != 0 {
-			return []equality{{a: a, b: b}}
+		if a, b := plainColumn(c.Args[0]), plainColumn(c.Args[1]); a != 0 && b != 0 {
+			out = append(out, equality{a: a, b: b})
 		}
 	}
-	return nil
+	return out
 }
 
 // plainColumn sees through casts that keep different values different.

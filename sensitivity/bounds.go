@@ -52,18 +52,54 @@ func (z *analyzer) rangeOf(x plan.Scalar) bound {
 }
 
 func (z *analyzer) callRange(n *plan.Call) bound {
+	args, types, null := z.argRanges(n)
+	if null { // every function is strict
+		return bound{null: true}
+	}
 	if n.Fn.Range == nil {
 		return bound{}
 	}
-	args, types := make([]*num.Interval, len(n.Args)), make([]sqltype.Type, len(n.Args))
+	return bound{iv: n.Fn.Range(args, types)}
+}
+
+func (z *analyzer) argRanges(n *plan.Call) (args []*num.Interval, types []sqltype.Type, null bool) {
+	args, types = make([]*num.Interval, len(n.Args)), make([]sqltype.Type, len(n.Args))
 	for i, a := range n.Args {
 		b := z.rangeOf(a)
-		if b.null { // every function is strict
-			return b
-		}
+		null = null || b.null
 		args[i], types[i] = b.iv, a.Type()
 	}
-	return bound{iv: n.Fn.Range(args, types)}
+	return args, types, null
+}
+
+// safe reports that the call cannot raise, overflow or be NULL of itself where clamped columns are read: sqlgen may then print
+// PostgreSQL's own form inside measures.
+func (z *analyzer) safe(n *plan.Call) bool {
+	if n.Fn.Safe == nil {
+		return false
+	}
+	if known, ok := z.out.Body.Safe[n]; ok {
+		return known
+	}
+	args, types, _ := z.argRanges(n)
+	z.out.Body.Safe[n] = n.Fn.Safe(args, types)
+	return z.out.Body.Safe[n]
+}
+
+// noteSafe fills Body.Safe for an argument and what it is computed from.
+func (z *analyzer) noteSafe(x plan.Scalar, seen map[plan.ColID]bool) {
+	switch n := x.(type) {
+	case *plan.Col:
+		if d, ok := z.defs[n.ID]; ok && !seen[n.ID] {
+			seen[n.ID] = true
+			z.noteSafe(d.expr, seen)
+		}
+	case *plan.Call:
+		z.safe(n)
+	}
+	for _, part := range plan.Children(x) {
+		z.noteSafe(part, seen)
+	}
 }
 
 func (z *analyzer) hull(parts []plan.Scalar) bound {
@@ -235,6 +271,8 @@ func (z *analyzer) callScale(n *plan.Call) (int32, bool) {
 		}
 	case (n.Fn.Name == "+" || n.Fn.Name == "-" || n.Fn.Name == "abs") && n.T.OID == sqltype.OIDNumeric:
 		return z.maxScale(n.Args)
+	case len(n.Args) == 1 && (n.Fn.Name == "round" || n.Fn.Name == "floor" || n.Fn.Name == "ceil" || n.Fn.Name == "ceiling"):
+		return 0, true
 	case n.Fn.Name == "*" && n.T.OID == sqltype.OIDNumeric && len(n.Args) == 2:
 		a, ok1 := z.scaleOf(n.Args[0])
 		b, ok2 := z.scaleOf(n.Args[1])

@@ -147,44 +147,22 @@ func (z *analyzer) leaves(x plan.Scalar, f func(plan.ColID)) {
 	visit(x)
 }
 
-// walkColumns calls f for every column reference in an expression.
+// walkColumns calls f for every column reference in an expression, and for column 0, which no condition accepts, where a node
+// has no parts that are known.
 func walkColumns(x plan.Scalar, f func(plan.ColID)) {
 	switch n := x.(type) {
 	case *plan.Col:
 		f(n.ID)
+		return
+	case *plan.Const, *plan.Param:
+		return
+	case *plan.Call, *plan.Logic, *plan.Is, *plan.In, *plan.Case, *plan.Coalesce:
 	default:
-		for _, a := range operands(x) {
-			walkColumns(a, f)
-		}
+		f(0)
 	}
-}
-
-// operands are the parts of an expression. An unknown node has a part that no condition accepts.
-func operands(x plan.Scalar) []plan.Scalar {
-	switch n := x.(type) {
-	case *plan.Col, *plan.Const, *plan.Param:
-		return nil
-	case *plan.Call:
-		return n.Args
-	case *plan.Logic:
-		return n.Args
-	case *plan.Is:
-		return []plan.Scalar{n.X}
-	case *plan.In:
-		return append([]plan.Scalar{n.X}, n.List...)
-	case *plan.Coalesce:
-		return n.Args
-	case *plan.Case:
-		var out []plan.Scalar
-		for _, w := range n.Whens {
-			out = append(out, w.Cond, w.Result)
-		}
-		if n.Else != nil {
-			out = append(out, n.Else)
-		}
-		return out
+	for _, part := range plan.Children(x) {
+		walkColumns(part, f)
 	}
-	return []plan.Scalar{&plan.Col{}} // column 0 belongs to no scan
 }
 
 // literal is the canonical form of a domain's value in a key's type: char(n) is padded as the database does it.

@@ -209,6 +209,7 @@ func (z *analyzer) clampColumns(x plan.Scalar) {
 			z.out.Body.Clamped[id] = c
 		}
 	})
+	z.noteSafe(x, map[plan.ColID]bool{})
 }
 
 // walkBase calls f for every scan column under an expression, through all definitions.

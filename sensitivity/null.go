@@ -10,7 +10,7 @@ func (z *analyzer) mayBeNull(x plan.Scalar) bool {
 	case *plan.Col:
 		return z.columnMayBeNull(n.ID)
 	case *plan.Call:
-		return n.Fn.MayBeNull || z.anyNull(n.Args)
+		return n.Fn.MayBeNull && !z.safe(n) || z.anyNull(n.Args)
 	case *plan.Logic:
 		return z.anyNull(n.Args)
 	case *plan.Is:
@@ -49,6 +49,12 @@ func (z *analyzer) anyNull(list []plan.Scalar) bool {
 
 func (z *analyzer) columnMayBeNull(id plan.ColID) bool {
 	if id == z.out.Body.UnitCol { // rows without a unit are dropped
+		return false
+	}
+	if z.notNull == nil {
+		z.notNull = plan.NotNull(z.out.Body.Rel)
+	}
+	if z.notNull[id] {
 		return false
 	}
 	if d, ok := z.defs[id]; ok {

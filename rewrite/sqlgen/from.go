@@ -121,7 +121,7 @@ func (p *printer) build(r plan.Rel) *from {
 		return p.scan(n)
 	case *plan.Filter:
 		f := p.build(n.Input)
-		for _, c := range conjuncts(n.Cond) {
+		for _, c := range plan.Conjuncts(n.Cond) {
 			f.where = append(f.where, p.scalar(c, f, stored))
 		}
 		return f
@@ -189,7 +189,7 @@ func (p *printer) join(n *plan.Join) *from {
 		word = " CROSS JOIN "
 	}
 	if n.On != nil {
-		on = " ON " + strings.Join(p.list(conjuncts(n.On), f, stored), " AND ")
+		on = " ON " + strings.Join(p.list(plan.Conjuncts(n.On), f, stored), " AND ")
 	}
 	f.text = func() string {
 		right := r.text()
@@ -222,19 +222,4 @@ func (p *printer) wrap(in *from, start, suffix string) *from {
 		f.cols[id] = &column{sub: s}
 	}
 	return f
-}
-
-// conjuncts splits a condition at AND.
-func conjuncts(x plan.Scalar) []plan.Scalar {
-	if x == nil {
-		return nil
-	}
-	if l, ok := x.(*plan.Logic); ok && l.Op == plan.And {
-		var out []plan.Scalar
-		for _, a := range l.Args {
-			out = append(out, conjuncts(a)...)
-		}
-		return out
-	}
-	return []plan.Scalar{x}
 }

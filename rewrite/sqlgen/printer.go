@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -15,6 +16,7 @@ type printer struct {
 	d       funcs.Dialect
 	exact   bool // PostgreSQL's own forms, which may raise: over public tables only
 	clamped map[plan.ColID]sensitivity.Clamp
+	safe    map[*plan.Call]bool
 
 	args    []Arg
 	known   map[string]string // printed constants
@@ -70,7 +72,7 @@ func (p *printer) scalarText(x plan.Scalar, f *from, m mode) string {
 	case *plan.Param:
 		return p.argument(Arg{Type: n.T, Param: n.N})
 	case *plan.Call:
-		return p.call(n.Fn, n.Args, n.T, f, m)
+		return p.call(n, f, m)
 	case *plan.Logic:
 		return p.logic(n, f, m)
 	case *plan.Is:
@@ -105,19 +107,24 @@ func (p *printer) list(xs []plan.Scalar, f *from, m mode) []string {
 	return out
 }
 
-func (p *printer) call(fn *funcs.Func, args []plan.Scalar, t sqltype.Type, f *from, m mode) string {
-	types := make([]sqltype.Type, len(args))
-	for i, a := range args {
+func (p *printer) call(n *plan.Call, f *from, m mode) string {
+	types := make([]sqltype.Type, len(n.Args))
+	for i, a := range n.Args {
 		types[i] = a.Type()
 	}
-	spell := fn.Spell
-	if p.exact {
-		spell = fn.Exact
+	spell := n.Fn.Spell
+	if p.exact || m == inRange && p.safe[n] {
+		spell = n.Fn.Exact
 	}
-	if spell == nil {
-		return p.fail(internalError("function %s has no form for the backend", fn.Name))
+	text := ""
+	if spell != nil {
+		text = spell(p.d, p.list(n.Args, f, m), types, n.T)
 	}
-	return "(" + spell(p.d, p.list(args, f, m), types, t) + ")"
+	if text == "" {
+		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s %s cannot be computed by the data set's database here", n.Fn.Kind, n.Fn.Name).At(n.Pos).
+			WithHint("It has no form there that cannot fail on some value."))
+	}
+	return "(" + text + ")"
 }
 
 func (p *printer) logic(n *plan.Logic, f *from, m mode) string {

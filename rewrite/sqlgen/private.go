@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -26,7 +27,7 @@ func Private(a *sensitivity.Analysis, d funcs.Dialect, seed int64) (*Statement, 
 	if a.Class != sensitivity.Private || a.Body == nil || a.Body.UnitCol == 0 || a.Limit.PerUnit == 0 {
 		return nil, internalError("the analysis of a private statement is not complete")
 	}
-	p.clamped = a.Body.Clamped
+	p.clamped, p.safe = a.Body.Clamped, a.Body.Safe
 	w := &private{printer: p, a: a, seed: seed, names: map[string]string{}}
 	st := w.statement()
 	if p.err == nil && len(st.SQL) > maxText {
@@ -55,7 +56,8 @@ func (w *private) statement() *Statement {
 	w.unit = w.binary(unit, ut)
 	w.f.where = append([]string{unit + " IS NOT NULL"}, w.f.where...) // (1)
 	for _, k := range w.a.Keys {
-		w.keys = append(w.keys, w.canonicalKey(w.f.column(w.printer, k.Col, stored), k.Type)) // (4)
+		native := w.native(&plan.Col{ID: k.Col, T: k.Type}, w.f, stored)
+		w.keys = append(w.keys, w.canonicalKey(w.f.column(w.printer, k.Col, stored), k.Type, native)) // (4)
 	}
 	w.f.where = append(w.f.where, w.domainFilters(w.a, w.keys)...) // (5)
 	st := &Statement{}
