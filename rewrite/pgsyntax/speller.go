@@ -223,7 +223,7 @@ func (s *speller) close() error {
 	switch {
 	case f.kind == fQuery && f.clause == cFetch && !f.ended:
 		return s.unexpected()
-	case f.tables, f.operand && !(f.kind == fList && f.fresh), f.inBound, f.bounds > 0:
+	case f.tables, f.operand && (f.kind != fList || !f.fresh), f.inBound, f.bounds > 0:
 		return s.unexpected()
 	case f.operand && f.mark != mFunc && f.mark != mRow && f.mark != mArray && f.mark != mGroups && f.mark != mParen:
 		return s.unexpected()

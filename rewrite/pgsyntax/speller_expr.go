@@ -158,7 +158,8 @@ func (s *speller) typedLiteral(typ *TypeName) error {
 // grouping reads ROLLUP, CUBE and GROUPING SETS at the start of a GROUP BY item.
 func (s *speller) grouping() bool {
 	f, t := s.top(), s.tok(0)
-	if !(f.kind == fQuery && f.clause == cGroup && s.afterComma()) && !(f.mark == mGroups && f.special == "grouping sets") {
+	item := f.kind == fQuery && f.clause == cGroup && s.afterComma()
+	if !item && (f.mark != mGroups || f.special != "grouping sets") {
 		return false
 	}
 	op := ""
