@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/internal/policy"
+)
+
+// benchServer is `dpsql serve` before a real PostgreSQL.
+func benchServer(b *testing.B, backendURL, policyText string) *server {
+	b.Helper()
+	verifier, err := policy.MakeVerifier("demo")
+	if err != nil {
+		b.Fatal(err)
+	}
+	path := filepath.Join(b.TempDir(), "policy.yaml")
+	if err := os.WriteFile(path, fmt.Appendf(nil, policyText, backendURL, verifier), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	s := serveDir(b, path)
+	b.Cleanup(s.kill)
+	return s
+}
+
+func median(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+// timed runs f n times and gives the median.
+func timed(b *testing.B, n int, f func(i int) error) time.Duration {
+	b.Helper()
+	out := make([]time.Duration, n)
+	for i := range out {
+		start := time.Now()
+		if err := f(i); err != nil {
+			b.Fatal(err)
+		}
+		out[i] = time.Since(start)
+	}
+	return median(out)
+}
+
+// syncs is the median of two 4 KiB appends, each with its fsync, on the file system that the ledger is on.
+func syncs(b *testing.B, dir string, n int) time.Duration {
+	f, err := os.CreateTemp(dir, "sync")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	page := make([]byte, 4096)
+	return timed(b, n, func(int) error {
+		for range 2 {
+			if _, err := f.Write(page); err != nil {
+				return err
+			}
+			if err := f.Sync(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+const demoBenchPolicy = `
+dataset: demo
+backend: {postgres: %q}
+unit: patients.patient_id
+tables:
+  patients: {columns: {patient_id: {}}}
+  encounters:
+    unit: patient_id -> patients.patient_id
+    max_rows_per_unit: 10
+    columns: {encounter_id: {}, patient_id: {}, days_in_hospital: {range: [1, 14]}}
+budget: {epsilon: 10000, delta: 1e-6}
+query: {epsilon: 0.5}
+analysts:
+  analyst: {password: %q, may: [patients, encounters]}
+`
+
+// BenchmarkPointQuestion: one client, TLS off, a point question through dpsql against the same over a direct connection. Each
+// private one is a new statement, so each is charged: two transactions in the ledger.
+func BenchmarkPointQuestion(b *testing.B) {
+	pg := pgtest.Start(b)
+	if err := pg.LoadDemo("demo"); err != nil {
+		b.Fatal(err)
+	}
+	s := benchServer(b, pg.ReaderURL("demo"), demoBenchPolicy)
+	direct, private := connect(b, pg.ReaderURL("demo")), connect(b, s.url("analyst"))
+	ctx := context.Background()
+	var n int64
+	ask := func(c *pgx.Conn, first int) func(int) error {
+		return func(i int) error {
+			return c.QueryRow(ctx, "SELECT count(*) FROM encounters WHERE encounter_id = $1", first+i).Scan(&n)
+		}
+	}
+	timed(b, 200, ask(direct, 1))
+	timed(b, 200, ask(private, 50_000))
+	b.ResetTimer()
+	rounds := max(b.N, 300)
+	raw := timed(b, rounds, ask(direct, 1))
+	through := timed(b, rounds, ask(private, 1))
+	again := timed(b, rounds, ask(private, 1)) // answered from stored releases
+	fsync := syncs(b, b.TempDir(), rounds)
+	b.ReportMetric(raw.Seconds()*1e3, "ms-direct")
+	b.ReportMetric(through.Seconds()*1e3, "ms-private")
+	b.ReportMetric(again.Seconds()*1e3, "ms-repeat")
+	b.ReportMetric(fsync.Seconds()*1e3, "ms-2fsync")
+	b.ReportMetric((through-raw-fsync).Seconds()*1e3, "ms-added-beyond-2fsync")
+}
+
+const tpchPolicy = `
+dataset: demo
+backend: {postgres: %q}
+unit: customer.c_custkey
+tables:
+  customer: {columns: {c_custkey: {}, c_nationkey: {}, c_mktsegment: {}}}
+  orders:
+    unit: o_custkey -> customer.c_custkey
+    max_rows_per_unit: 50
+    columns: {o_orderkey: {}, o_custkey: {}, o_orderdate: {}}
+  lineitem:
+    unit: l_orderkey -> orders.o_orderkey
+    max_rows_per_unit: 200
+    columns:
+      l_orderkey: {}
+      l_suppkey: {}
+      l_quantity: {range: [0, 50]}
+      l_extendedprice: {range: [0, 120000]}
+      l_discount: {range: [0, 0.1]}
+      l_tax: {range: [0, 0.08]}
+      l_returnflag: {values: [A, N, R]}
+      l_linestatus: {values: [O, F]}
+      l_shipdate: {}
+  supplier: {public: true}
+  nation: {public: true}
+  region: {public: true}
+budget: {epsilon: 10000, delta: 1e-6}
+query: {epsilon: 1, max_groups: 6}
+analysts:
+  analyst: {password: %q, may: [customer, orders, lineitem]}
+`
+
+var tpchQuestions = []struct{ name, sql string }{
+	{"Q1", `SELECT l_returnflag, l_linestatus, sum(l_quantity) AS sum_qty, sum(l_extendedprice) AS sum_base_price,
+  sum(l_extendedprice * (1 - l_discount)) AS sum_disc_price, sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)) AS sum_charge,
+  avg(l_quantity) AS avg_qty, avg(l_extendedprice) AS avg_price, avg(l_discount) AS avg_disc, count(*) AS count_order
+  FROM lineitem WHERE l_shipdate <= DATE '1998-09-02' AND l_quantity < %d GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus`},
+	{"Q5", `SELECT n_name, sum(l_extendedprice * (1 - l_discount)) AS revenue
+  FROM customer JOIN orders ON c_custkey = o_custkey JOIN lineitem ON l_orderkey = o_orderkey JOIN supplier ON l_suppkey = s_suppkey AND c_nationkey = s_nationkey
+  JOIN nation ON s_nationkey = n_nationkey JOIN region ON n_regionkey = r_regionkey
+  WHERE r_name = 'ASIA' AND o_orderdate >= DATE '1994-01-01' AND o_orderdate < DATE '1995-01-01' AND l_quantity < %d GROUP BY n_name ORDER BY revenue DESC`},
+	{"Q6", `SELECT sum(l_extendedprice * l_discount) AS revenue FROM lineitem
+  WHERE l_shipdate >= DATE '1994-01-01' AND l_shipdate < DATE '1995-01-01' AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < %d`},
+}
+
+// BenchmarkTPCH: TPC-H SF 0.1 on PostgreSQL, private against raw, the customer as unit. Derived from TPC-H, not comparable to
+// published TPC-H results. The data is ../shared/data/tpch-sf0.1, or the folder in DPSQL_TPCH.
+func BenchmarkTPCH(b *testing.B) {
+	dir := os.Getenv("DPSQL_TPCH")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "data", "tpch-sf0.1")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		b.Logf("no TPC-H data: %v", err)
+		return
+	}
+	pg := pgtest.Start(b)
+	if err := pg.LoadTPCH("tpch", dir); err != nil {
+		b.Fatal(err)
+	}
+	s := benchServer(b, pg.ReaderURL("tpch"), tpchPolicy)
+	direct, private := connect(b, pg.ReaderURL("tpch")), connect(b, s.url("analyst"))
+	run := func(c *pgx.Conn, sql string, first int) func(int) error {
+		return func(i int) error {
+			rows, err := c.Query(context.Background(), fmt.Sprintf(sql, first+i))
+			if err != nil {
+				return err
+			}
+			rows.Close()
+			return rows.Err()
+		}
+	}
+	for _, q := range tpchQuestions {
+		b.Run(q.name, func(b *testing.B) {
+			rounds := max(min(b.N, 9), 3)
+			timed(b, 1, run(direct, q.sql, 1000))
+			timed(b, 1, run(private, q.sql, 2000))
+			raw := timed(b, rounds, run(direct, q.sql, 3000))
+			through := timed(b, rounds, run(private, q.sql, 4000+b.N*100))
+			b.ReportMetric(raw.Seconds()*1e3, "ms-raw")
+			b.ReportMetric(through.Seconds()*1e3, "ms-private")
+			b.ReportMetric(through.Seconds()/raw.Seconds(), "private/raw")
+		})
+	}
+}
