@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +62,30 @@ func serve(ctx context.Context, p *policy.Policy) error {
 		return err
 	}
 	log.Info("serving", "dataset", p.Dataset, "listen", l.Addr().String())
-	return proxy.Serve(ctx, l, wire{e}, proxy.Options{Logger: log})
+	return proxy.Serve(ctx, l, wire{e}, wireOptions(p, log))
+}
+
+// wireOptions make what a user who does not exist is shown look like that of the policy's analysts: the same over restarts (the
+// secret is derived from the verifiers, which are secret themselves) and of their iteration count.
+func wireOptions(p *policy.Policy, log *slog.Logger) proxy.Options {
+	o := proxy.Options{Logger: log}
+	mac := sha256.New()
+	mac.Write([]byte("dpsql salts of unknown users"))
+	for _, a := range p.Analysts {
+		mac.Write([]byte(a.Verifier))
+		if n, err := strconv.Atoi(iterations(a.Verifier)); err == nil {
+			o.MockIterations = n
+		}
+	}
+	o.ServerSecret = mac.Sum(nil)
+	return o
+}
+
+// iterations is the count in "SCRAM-SHA-256$count:salt$...".
+func iterations(verifier string) string {
+	_, rest, _ := strings.Cut(verifier, "$")
+	n, _, _ := strings.Cut(rest, ":")
+	return n
 }
 
 // openBackend opens the database that the policy names: one line a kind of backend.

@@ -38,6 +38,7 @@ type Engine struct {
 	log      *slog.Logger
 	public   *publicCache
 	asking   keyedLock
+	failures failureCount
 }
 
 // Open checks the policy against the live schema and takes the ledger. The backend stays the caller's to close.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/engine/measure"
@@ -10,18 +11,36 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
-// maxFailures is how many resource failures an analyst may have before the owner must look (design section 1).
+// maxFailures is how many resource failures an analyst may have before the owner must look (design section 1). They are counted
+// since the proxy's start: to look at the log and start it again is the owner's pardon.
 const maxFailures = 5
+
+// failureCount counts resource failures by analyst.
+type failureCount struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *failureCount) add(analyst string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]int{}
+	}
+	c.n[analyst]++
+}
+
+func (c *failureCount) of(analyst string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n[analyst]
+}
 
 // notStopped refuses an analyst with too many resource failures.
 func (s *Session) notStopped() error {
-	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
-	if err != nil {
-		return s.ledgerFailed(err)
-	}
-	if b.Analyst.Failures >= maxFailures {
+	if s.engine.failures.of(s.analyst.Name) >= maxFailures {
 		return sqlerr.New(sqlerr.AnalystStopped, "this analyst's private statements are stopped after %d that ran out of a resource", maxFailures).
-			WithHint("Ask the owner of the data to look at the log; answers that were released before are still given.")
+			WithHint("Ask the owner of the data to look at the log and to start dpsql again; answers that were released before are still given.")
 	}
 	return nil
 }
@@ -36,6 +55,7 @@ func (s *Session) resourceFailed(ctx context.Context, id int64, err error) error
 	}
 	s.engine.log.Error("a private statement failed after its charge", append([]any{"analyst", s.analyst.Name, "reservation", id, "end", class}, logged(err)...)...)
 	if !canceled { // a client's own cancel is no failure; its reservation stays outstanding, that is, spent
+		s.engine.failures.add(s.analyst.Name)
 		if ferr := s.engine.ledger.Fail(context.WithoutCancel(ctx), id, class); ferr != nil {
 			s.engine.log.Error("the ledger could not note a failure", logged(ferr)...)
 		}
