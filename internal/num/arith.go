@@ -15,7 +15,9 @@ func Ints(lo, hi int64) *Interval {
 }
 
 // Contains reports lo <= x <= hi.
-func (a *Interval) Contains(x decimal.Decimal) bool { return a.Lo.LessThanOrEqual(x) && x.LessThanOrEqual(a.Hi) }
+func (a *Interval) Contains(x decimal.Decimal) bool {
+	return a.Lo.LessThanOrEqual(x) && x.LessThanOrEqual(a.Hi)
+}
 
 // Within reports that a is known and lies inside b.
 func (a *Interval) Within(b *Interval) bool {

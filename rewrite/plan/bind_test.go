@@ -202,4 +202,3 @@ func TestCanonical(t *testing.T) {
 		}
 	}
 }
-

@@ -25,7 +25,7 @@ func Canonical(r Rel) string {
 	return p.rel(r)
 }
 
-// CanonicalScalar is the text of a scalar over a relation that was, or will be, written with the same numbering.
+// CanonicalScalars writes relations, scalars and columns with one numbering.
 type CanonicalScalars struct{ p *printer }
 
 // NewCanonical starts a numbering.
