@@ -31,6 +31,7 @@ var (
 	InvalidRowOffset  = reg("invalid_row_offset", "2201X")
 	InvalidDatetime   = reg("invalid_datetime", "22007")
 	InvalidEncoding   = reg("invalid_encoding", "22021")
+	InvalidEscape     = reg("invalid_escape_sequence", "22025")
 	DatetimeRange     = reg("datetime_out_of_range", "22008")
 	TimeZoneRange     = reg("time_zone_out_of_range", "22009")
 	StringTooLong     = reg("string_too_long", "22001")

@@ -3,6 +3,7 @@ package funcs
 import (
 	"math"
 	"math/big"
+	"strconv"
 
 	"github.com/shopspring/decimal"
 
@@ -13,15 +14,16 @@ import (
 
 // arithmetic has + - * / % and unary minus and plus.
 //
-// Total forms. Integers are computed wide (numeric on PostgreSQL, HUGEINT on DuckDB): where PostgreSQL would raise for
-// overflow of the narrow type, the result is the mathematical one, so that nothing raises and intervals hold. Division by zero is
-// NULL. Floats are computed where both operands are 0 or of a size in [1e-150, 1e150] (so that nothing overflows or
-// underflows); NaN, infinities and others give NULL.
+// Total forms: where PostgreSQL would raise (an integer beyond its type, division by zero, a float's overflow or underflow, a numeric
+// of 131072 digits) the result is NULL. Integers are computed in a wider type and brought back.
 func arithmetic() []*Func {
 	var out []*Func
 	for _, op := range []string{"+", "-", "*", "/", "%"} {
 		for _, a := range intOIDs {
 			for _, b := range intOIDs {
+				if op == "%" && a != b {
+					continue // PostgreSQL has the remainder within one type only
+				}
 				out = append(out, intOperator(op, a, b))
 			}
 		}
@@ -42,28 +44,23 @@ func arithmetic() []*Func {
 }
 
 func intOperator(op string, a, b sqltype.OID) *Func {
-	f := &Func{Name: op, Kind: Operator, Args: []sqltype.OID{a, b}, Result: widest(a, b), MayBeNull: true, Exact: infix(op)}
+	t := widest(a, b)
+	f := &Func{Name: op, Kind: Operator, Args: oids(a, b), Result: t, MayBeNull: true, Exact: infix(op),
+		Range: intRange(op, oids(a, b), t), Safe: intSafe(op, oids(a, b), t)}
 	f.Spell = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 		if d == DuckDB {
-			l, r := "CAST("+x[0]+" AS HUGEINT)", "CAST("+x[1]+" AS HUGEINT)"
-			if op == "/" {
-				return "TRY(" + l + " // nullif(" + r + ", 0))"
-			}
-			if op == "%" {
-				r = "nullif(" + r + ", 0)"
-			}
-			return "TRY(" + l + " " + op + " " + r + ")"
+			return duckInt(op, t, x)
 		}
-		l, r := "CAST("+x[0]+" AS numeric)", "CAST("+x[1]+" AS numeric)"
-		switch op {
-		case "/":
-			return "div(" + l + ", nullif(" + r + ", 0))"
-		case "%":
-			return "(" + l + " % nullif(" + r + ", 0))"
-		}
-		return "(" + l + " " + op + " " + r + ")"
+		return pgInt(op, t, x)
 	}
-	f.Range = rangeOf(op, true)
+	if op == "/" || op == "%" {
+		f.Exact = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+			if d == DuckDB {
+				return duckExactDivision(map[string]string{"/": "//", "%": "%"}[op], x)
+			}
+			return "(" + x[0] + " " + op + " " + x[1] + ")"
+		}
+	}
 	f.Eval = func(v []sqltype.Value, _ []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
 		l, r := big.NewInt(v[0].(int64)), big.NewInt(v[1].(int64))
 		z := new(big.Int)
@@ -89,6 +86,49 @@ func intOperator(op string, a, b sqltype.OID) *Func {
 	return f
 }
 
+// pgInt computes in bigint or numeric and keeps what fits the type.
+func pgInt(op string, t sqltype.OID, x []string) string {
+	if op == "%" { // the least number % -1 is 0
+		return "(" + x[0] + " % nullif(" + x[1] + ", 0))"
+	}
+	wide := "int8"
+	if t == sqltype.OIDInt8 {
+		wide = "numeric"
+	}
+	l, r := "CAST("+x[0]+" AS "+wide+")", "CAST("+x[1]+" AS "+wide+")"
+	v := l + " " + op + " " + r
+	if op == "/" {
+		r = "nullif(" + r + ", 0)"
+		if v = l + " / " + r; wide == "numeric" {
+			v = "div(" + l + ", " + r + ")"
+		}
+	}
+	return within(v, wide, beyond[t][0], beyond[t][1], sqlName(t))
+}
+
+// beyond has the integers next to a type's range.
+var beyond = map[sqltype.OID][2]string{
+	sqltype.OIDInt2: {"-32769", "32768"}, sqltype.OIDInt4: {"-2147483649", "2147483648"},
+	sqltype.OIDInt8: {"-9223372036854775809", "9223372036854775808"},
+}
+
+// duckInt computes in HUGEINT, where nothing overflows (division by zero is NULL there), and keeps what fits the type.
+func duckInt(op string, t sqltype.OID, x []string) string {
+	wide := "BIGINT"
+	if t == sqltype.OIDInt8 {
+		wide = "HUGEINT"
+	}
+	if op == "/" {
+		op = "//"
+	}
+	return "TRY_CAST(CAST(" + x[0] + " AS " + wide + ") " + op + " CAST(" + x[1] + " AS " + wide + ") AS " + sqlName(t) + ")"
+}
+
+// duckExactDivision raises for a zero divisor, as PostgreSQL does and DuckDB does not. The list names the divisor once.
+func duckExactDivision(op string, x []string) string {
+	return "(" + x[0] + " " + op + " list_transform([" + x[1] + "], lambda v: CASE WHEN v = 0 THEN error('division by zero') ELSE v END)[1])"
+}
+
 // fitInt is an integer of a type, or PostgreSQL's overflow error.
 func fitInt(z *big.Int, t sqltype.Type) (sqltype.Value, error) {
 	bits := map[sqltype.OID]uint{sqltype.OIDInt2: 15, sqltype.OIDInt4: 31, sqltype.OIDInt8: 63}[t.OID]
@@ -102,50 +142,97 @@ func fitInt(z *big.Int, t sqltype.Type) (sqltype.Value, error) {
 func divisionByZero() error { return sqlerr.New(sqlerr.DivisionByZero, "division by zero") }
 
 func numericOperator(op string) *Func {
-	f := &Func{Name: op, Kind: Operator, Args: []sqltype.OID{sqltype.OIDNumeric, sqltype.OIDNumeric}, Result: sqltype.OIDNumeric,
-		MayBeNull: true, Exact: infix(op), Range: rangeOf(op, false)}
-	f.Spell = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		r := x[1]
-		if op == "/" || op == "%" {
-			r = "nullif(" + r + ", 0)"
-		}
+	f := &Func{Name: op, Kind: Operator, Args: oids(sqltype.OIDNumeric, sqltype.OIDNumeric), Result: sqltype.OIDNumeric,
+		MayBeNull: true, Exact: infix(op), Range: numericRange(op), Safe: numericSafe(op)}
+	f.Spell = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
 		switch {
 		case d == DuckDB && op == "/":
-			return "" // DuckDB divides decimals as doubles: refused there
+			return "" // DuckDB divides decimals as doubles, and PostgreSQL's scale of a quotient depends on the values
 		case d == DuckDB:
-			return "TRY(" + x[0] + " " + op + " " + r + ")"
+			return "TRY(" + wideDecimal(x[0], types[0]) + " " + op + " " + wideDecimal(x[1], types[1]) + ")"
+		case op == "%":
+			return "(" + x[0] + " % nullif(" + x[1] + ", 0))"
+		case op == "/":
+			return "(" + limited(x[0], types[0]) + " / nullif(" + x[1] + ", 0))"
 		}
-		return "(" + x[0] + " " + op + " " + r + ")"
+		return "(" + limited(x[0], types[0]) + " " + op + " " + limited(x[1], types[1]) + ")"
+	}
+	f.Exact = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
+		switch {
+		case d == Postgres:
+			return "(" + x[0] + " " + op + " " + x[1] + ")"
+		case op == "/":
+			return ""
+		case op == "%":
+			return duckExactDivision("%", []string{wideDecimal(x[0], types[0]), wideDecimal(x[1], types[1])})
+		}
+		return "(" + wideDecimal(x[0], types[0]) + " " + op + " " + wideDecimal(x[1], types[1]) + ")"
 	}
 	f.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
-		l, r := v[0].(decimal.Decimal), v[1].(decimal.Decimal)
-		var z decimal.Decimal
-		switch op {
-		case "+":
-			z = l.Add(r)
-		case "-":
-			z = l.Sub(r)
-		case "*":
-			z = l.Mul(r)
-		case "/":
-			return NumericDiv(l, r)
-		case "%":
-			if r.IsZero() {
-				return nil, divisionByZero()
-			}
-			z = l.Mod(r)
-			z = z.Add(decimal.New(0, min(l.Exponent(), r.Exponent())))
-		}
-		return checkNumeric(z)
+		return numericArith(op, v[0].(decimal.Decimal), v[1].(decimal.Decimal))
 	}
 	return f
 }
 
-// maxDigits is the most digits before the point that a computed numeric may have here (PostgreSQL: 131072).
-const maxDigits = 10_000
+// limited makes a PostgreSQL numeric without a modifier NULL unless its size is below 10^1000 or it is NaN or infinite: sums, products
+// and quotients of such numbers cannot overflow, nor take long.
+func limited(x string, t sqltype.Type) string {
+	if _, _, ok := t.NumericMod(); ok { // 1000 digits at most
+		return x
+	}
+	return guard("CASE WHEN abs({x}) < numeric '1e1000' OR ({x} = {x} / 2 AND {x} <> 0) THEN {x} END", []string{x})
+}
+
+// wideDecimal gives a DuckDB decimal of a declared scale 38 digits, so that an operation on it has room; others have
+// them already, being computed, or are constants.
+func wideDecimal(x string, t sqltype.Type) string {
+	if _, s, ok := t.NumericMod(); ok {
+		return "CAST(" + x + " AS DECIMAL(38, " + strconv.Itoa(s) + "))"
+	}
+	return x
+}
+
+func numericArith(op string, l, r decimal.Decimal) (sqltype.Value, error) {
+	l, r = plain(l), plain(r)
+	switch op {
+	case "+":
+		return checkNumeric(l.Add(r))
+	case "-":
+		return checkNumeric(l.Sub(r))
+	case "*":
+		z := l.Mul(r)
+		if z.Exponent() < -maxScale {
+			z = z.Round(maxScale)
+		}
+		return checkNumeric(z)
+	case "/":
+		return NumericDiv(l, r)
+	}
+	if r.IsZero() {
+		return nil, divisionByZero()
+	}
+	return checkNumeric(scaled(l.Mod(r), max(-l.Exponent(), -r.Exponent())))
+}
+
+// plain writes out a positive exponent: PostgreSQL's display scale is never negative.
+func plain(x decimal.Decimal) decimal.Decimal {
+	if x.Exponent() > 0 && x.Exponent() <= maxDigits {
+		return scaled(x, 0)
+	}
+	return x
+}
+
+// scaled writes x with exactly the given number of places, which must not be too few for it.
+func scaled(x decimal.Decimal, places int32) decimal.Decimal { return x.Add(decimal.New(0, -places)) }
+
+// PostgreSQL's limits: digits before and after the point.
+const (
+	maxDigits = 131072
+	maxScale  = 16383
+)
 
 func checkNumeric(z decimal.Decimal) (sqltype.Value, error) {
-	if z.NumDigits()+int(z.Exponent()) > maxDigits || -z.Exponent() > 16383 {
+	if z.Exponent() > maxDigits || z.NumDigits()+int(z.Exponent()) > maxDigits || z.Exponent() < -maxScale {
 		return nil, sqlerr.New(sqlerr.NumericRange, "value overflows numeric format")
 	}
 	return z, nil
@@ -157,9 +244,8 @@ func NumericDiv(l, r decimal.Decimal) (sqltype.Value, error) {
 	if r.IsZero() {
 		return nil, divisionByZero()
 	}
-	scale := max(divScale(l, r), -l.Exponent(), -r.Exponent(), 0)
-	q := l.DivRound(r, scale)
-	return checkNumeric(q.Add(decimal.New(0, -scale)))
+	scale := min(max(divScale(l, r), -l.Exponent(), -r.Exponent(), 0), 1000)
+	return checkNumeric(scaled(l.DivRound(r, scale), scale))
 }
 
 // divScale is select_div_scale's estimate: 16 digits less four for each base-10000 digit of the quotient before the point.
@@ -183,74 +269,22 @@ func leading(x decimal.Decimal) (weight, digit int) {
 	return weight, int(x.Shift(int32(-4 * weight)).IntPart())
 }
 
-func floatOperator(op string, a, b sqltype.OID) *Func {
-	result := sqltype.OIDFloat8
-	if a == sqltype.OIDFloat4 && b == sqltype.OIDFloat4 {
-		result = sqltype.OIDFloat4
-	}
-	f := &Func{Name: op, Kind: Operator, Args: []sqltype.OID{a, b}, Result: result, MayBeNull: true, Exact: infix(op), Range: rangeOf(op, false)}
-	bound := "1e150"
-	if result == sqltype.OIDFloat4 {
-		bound = "1e18"
-	}
-	f.Spell = func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		safe := func(s string, zero bool) string {
-			c := "(abs(" + s + ") BETWEEN 1 / CAST('" + bound + "' AS double precision) AND CAST('" + bound + "' AS double precision)"
-			if zero {
-				c += " OR " + s + " = 0"
-			}
-			return c + ")"
-		}
-		return "(CASE WHEN " + safe(x[0], true) + " AND " + safe(x[1], op != "/") + " THEN " + x[0] + " " + op + " " + x[1] + " END)"
-	}
-	f.Eval = func(v []sqltype.Value, _ []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
-		l, r := v[0].(float64), v[1].(float64)
-		var z float64
-		switch op {
-		case "+":
-			z = l + r
-		case "-":
-			z = l - r
-		case "*":
-			z = l * r
-		case "/":
-			if r == 0 && !math.IsNaN(l) {
-				return nil, divisionByZero()
-			}
-			z = l / r
-		}
-		if t.OID == sqltype.OIDFloat4 {
-			z = float64(float32(z))
-		}
-		if math.IsInf(z, 0) && !math.IsInf(l, 0) && !math.IsInf(r, 0) {
-			return nil, sqlerr.New(sqlerr.NumericRange, "value out of range: overflow")
-		}
-		if z == 0 && (op == "*" || op == "/") && l != 0 && (op == "/" && !math.IsInf(r, 0) || op == "*" && r != 0) {
-			return nil, sqlerr.New(sqlerr.NumericRange, "value out of range: underflow")
-		}
-		return z, nil
-	}
-	return f
-}
-
 func negation(t sqltype.OID) *Func {
-	return &Func{Name: "-", Kind: Operator, Args: []sqltype.OID{t}, Result: t, MayBeNull: isInt(t),
-		Spell: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-			switch {
-			case isInt(t) && d == DuckDB:
-				return "TRY(-CAST(" + x[0] + " AS HUGEINT))"
-			case isInt(t):
-				return "(-CAST(" + x[0] + " AS numeric))"
+	minus := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return "(-" + x[0] + ")" }
+	return &Func{Name: "-", Kind: Operator, Args: oids(t), Result: t, MayBeNull: isInt(t), Exact: minus,
+		Spell: func(d Dialect, x []string, types []sqltype.Type, result sqltype.Type) string {
+			if isInt(t) {
+				return "(-" + notLeast(x[0], t) + ")"
 			}
-			return "(-" + x[0] + ")"
+			return minus(d, x, types, result)
 		},
-		Exact: func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return "(-" + x[0] + ")" },
 		Range: func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
-			if a[0] == nil {
-				return nil
+			if isInt(t) {
+				return known(a, oids(t))[0].Neg().Meet(plainRange(t))
 			}
-			return &num.Interval{Lo: a[0].Hi.Neg(), Hi: a[0].Lo.Neg()}
+			return a[0].Neg()
 		},
+		Safe: notLeastSafe(t),
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, rt sqltype.Type) (sqltype.Value, error) {
 			switch x := v[0].(type) {
 			case int64:
@@ -262,6 +296,18 @@ func negation(t sqltype.OID) *Func {
 		}}
 }
 
+// notLeast makes the least integer of a type, which has no negative, NULL.
+func notLeast(x string, t sqltype.OID) string {
+	least := map[sqltype.OID]string{sqltype.OIDInt2: "-32768", sqltype.OIDInt4: "-2147483648", sqltype.OIDInt8: "-9223372036854775808"}[t]
+	return "nullif(" + x + ", CAST('" + least + "' AS " + sqlName(t) + "))"
+}
+
+func notLeastSafe(t sqltype.OID) safeFunc {
+	return func(a []*num.Interval, _ []sqltype.Type) bool {
+		return !isInt(t) || a[0] != nil && a[0].Lo.GreaterThan(plainRange(t).Lo)
+	}
+}
+
 func plus(t sqltype.OID) *Func {
 	same := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return x[0] }
 	return &Func{Name: "+", Kind: Operator, Args: []sqltype.OID{t}, Result: t, Spell: same, Exact: same, Range: firstRange,
@@ -269,62 +315,3 @@ func plus(t sqltype.OID) *Func {
 }
 
 func firstRange(a []*num.Interval, _ []sqltype.Type) *num.Interval { return a[0] }
-
-// rangeOf is interval arithmetic, exact but for division, which is rounded outwards.
-//
-// Proof: for x in [a, b] and y in [c, d], x + y lies between the sums of the ends, x * y and (0 outside [c, d]) x / y between
-// the least and greatest of the four corners, since each is monotone in each argument; truncation is monotone; a remainder is
-// smaller than the divisor, of the dividend's sign, and no larger than the dividend.
-func rangeOf(op string, integers bool) func([]*num.Interval, []sqltype.Type) *num.Interval {
-	return func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
-		x, y := a[0], a[1]
-		if x == nil || y == nil {
-			return nil
-		}
-		switch op {
-		case "+":
-			return &num.Interval{Lo: x.Lo.Add(y.Lo), Hi: x.Hi.Add(y.Hi)}
-		case "-":
-			return &num.Interval{Lo: x.Lo.Sub(y.Hi), Hi: x.Hi.Sub(y.Lo)}
-		case "*":
-			return hull(x.Lo.Mul(y.Lo), x.Lo.Mul(y.Hi), x.Hi.Mul(y.Lo), x.Hi.Mul(y.Hi))
-		case "%":
-			m := decimal.Max(y.Lo.Abs(), y.Hi.Abs())
-			out := &num.Interval{Lo: decimal.Max(m.Neg(), x.Lo), Hi: decimal.Min(m, x.Hi)}
-			if out.Lo.IsPositive() {
-				out.Lo = decimal.Zero
-			}
-			if out.Hi.IsNegative() {
-				out.Hi = decimal.Zero
-			}
-			return out
-		}
-		if !y.Lo.IsPositive() && !y.Hi.IsNegative() { // 0 is among the divisors
-			if !integers {
-				return nil
-			}
-			m := decimal.Max(x.Lo.Abs(), x.Hi.Abs()) // |divisor| >= 1
-			return &num.Interval{Lo: m.Neg(), Hi: m}
-		}
-		const places = 30
-		ulp := decimal.New(1, -places)
-		var corners []decimal.Decimal
-		for _, p := range []decimal.Decimal{x.Lo, x.Hi} {
-			for _, q := range []decimal.Decimal{y.Lo, y.Hi} {
-				c := p.DivRound(q, places)
-				corners = append(corners, c.Sub(ulp), c.Add(ulp))
-			}
-		}
-		out := hull(corners...)
-		if integers {
-			out = &num.Interval{Lo: out.Lo.Truncate(0), Hi: out.Hi.Truncate(0)}
-		} else { // PostgreSQL rounds the quotient at 16 digits or more; with few digits before the point at 4 places at least
-			out = &num.Interval{Lo: out.Lo.RoundFloor(0), Hi: out.Hi.RoundCeil(0)}
-		}
-		return out
-	}
-}
-
-func hull(xs ...decimal.Decimal) *num.Interval {
-	return &num.Interval{Lo: decimal.Min(xs[0], xs[1:]...), Hi: decimal.Max(xs[0], xs[1:]...)}
-}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -42,64 +43,35 @@ func castName(t sqltype.Type) string {
 	return sqlName(t.OID)
 }
 
+// numberCast converts between integers, floats and numeric. Integers get the nearest whole number: from numeric halves go away
+// from zero, from floats to even. A number that the type cannot hold is NULL.
 func numberCast(from, to sqltype.OID) *Func {
-	f := &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{from}, Result: to, MayBeNull: isFloat(from) || to == sqltype.OIDFloat4, Exact: exactCast}
-	f.Range = func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
-		if a[0] == nil || isFloat(to) && !isFloat(from) {
-			return a[0] // floats are monotone in the number; a bound that is no float is rounded by the scan's clamp again
-		}
-		if isInt(to) { // rounding is monotone
-			return &num.Interval{Lo: a[0].Lo.RoundFloor(0), Hi: a[0].Hi.RoundCeil(0)}
-		}
-		// To numeric(p, s): rounded to s places, at most half a unit away.
-		return &num.Interval{Lo: a[0].Lo.RoundFloor(0), Hi: a[0].Hi.RoundCeil(0)}
-	}
+	f := &Func{Name: "cast", Kind: Cast, Args: oids(from), Result: to, Exact: exactCast}
+	f.MayBeNull = isInt(to) && !narrower(from, to) || isFloat(to) && (from == sqltype.OIDNumeric || to == sqltype.OIDFloat4) || to == sqltype.OIDNumeric
 	f.Spell = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
-		v := x[0]
-		switch {
-		case isInt(from) && isInt(to): // wide already; see arithmetic
-			return v
-		case isFloat(from) && isFloat(to) && to == sqltype.OIDFloat8:
-			return "CAST(" + v + " AS double precision)"
-		case isFloat(to) && isInt(from):
-			return "CAST(CASE WHEN " + v + " BETWEEN -9223372036854775808 AND 9223372036854775807 THEN " + v + " END AS " + sqlName(to) + ")"
-		case isFloat(to):
-			bound := "1e300"
-			if to == sqltype.OIDFloat4 {
-				bound = "1e37"
-			}
-			if d == DuckDB {
-				return "TRY_CAST(" + v + " AS " + sqlName(to) + ")"
-			}
-			return "CAST(CASE WHEN " + v + " = 0 OR abs(" + v + ") BETWEEN 1 / CAST('" + bound + "' AS " + sqlName(from) + ") AND CAST('" + bound + "' AS " + sqlName(from) +
-				") THEN " + v + " END AS " + sqlName(to) + ")"
-		case isInt(to) && isFloat(from):
-			in := v + " BETWEEN CAST('-9.2e18' AS double precision) AND CAST('9.2e18' AS double precision)"
-			if d == DuckDB {
-				return "CAST(CASE WHEN " + in + " THEN round_even(" + v + ", 0) END AS BIGINT)"
-			}
-			return "CAST(CASE WHEN " + in + " THEN " + v + " END AS bigint)"
-		case isInt(to): // from numeric: half away from zero
-			if d == DuckDB {
-				return "TRY_CAST(round(" + v + ", 0) AS HUGEINT)"
-			}
-			return "round(" + v + ")"
-		case isFloat(from): // to numeric: PostgreSQL keeps 15 digits
-			if d == DuckDB {
-				return ""
-			}
-			return roundedTo("CAST(CASE WHEN abs("+v+") < CAST('1e300' AS double precision) THEN "+v+" END AS numeric)", t)
-		}
 		if d == DuckDB {
-			if _, s, ok := t.NumericMod(); ok {
-				return "TRY_CAST(" + v + " AS DECIMAL(38, " + strconv.Itoa(s) + "))"
-			}
-			if isInt(from) {
-				return "TRY_CAST(" + v + " AS DECIMAL(38, 0))"
-			}
-			return v
+			return duckNumberCast(x[0], from, types[0], t)
 		}
-		return roundedTo("CAST("+v+" AS numeric)", t)
+		return pgNumberCast(x[0], from, t)
+	}
+	f.Exact = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+		if d == DuckDB {
+			return strings.ReplaceAll(duckNumberCast(x[0], from, types[0], t), "TRY_CAST(", "CAST(")
+		}
+		return exactCast(d, x, types, t)
+	}
+	f.Range = func(a []*num.Interval, types []sqltype.Type) *num.Interval { return castRange(a, from, to) }
+	f.Safe = func(a []*num.Interval, types []sqltype.Type) bool {
+		r := known(a, oids(from))[0]
+		switch {
+		case r == nil:
+			return false
+		case isInt(to):
+			return castRange(a, from, to).Within(plainRange(to)) && r.Map(func(x decimal.Decimal) decimal.Decimal { return x.Round(0) }).Within(plainRange(to)) && !isFloat(from)
+		case to == sqltype.OIDFloat8:
+			return from != sqltype.OIDNumeric
+		}
+		return false
 	}
 	f.Eval = func(v []sqltype.Value, _ []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
 		return castNumber(v[0], from, t)
@@ -107,12 +79,112 @@ func numberCast(from, to sqltype.OID) *Func {
 	return f
 }
 
-// roundedTo gives a numeric the scale of numeric(p, s), without p's limit (where PostgreSQL would raise).
-func roundedTo(x string, t sqltype.Type) string {
-	if _, s, ok := t.NumericMod(); ok {
-		return "round(" + x + ", " + strconv.Itoa(s) + ")"
+// narrower reports that an integer type fits into another.
+func narrower(a, b sqltype.OID) bool { return isInt(a) && isInt(b) && widest(a, b) == b }
+
+// castRange is the interval of a cast's total form. Proof: every conversion rounds, and rounding to a grid is monotone, so the
+// ends rounded outward to whole numbers (integers, numeric(p, s)) or to the nearest float bound it; float4 and float8 to
+// numeric round to 6 and 15 digits, at most one part in 10^5 and 10^14 away; what does not fit is NULL.
+func castRange(a []*num.Interval, from, to sqltype.OID) *num.Interval {
+	r := known(a, oids(from))[0]
+	if isFloat(from) {
+		r = toFloat(r, from)
 	}
-	return x
+	switch {
+	case isFloat(to):
+		return toFloat(r, to)
+	case r.Map(same) == nil:
+		return plainRange(to)
+	case to == sqltype.OIDNumeric && isFloat(from):
+		part := decimal.New(1, -14)
+		if from == sqltype.OIDFloat4 {
+			part = decimal.New(1, -5)
+		}
+		m := r.Abs().Hi.Mul(part)
+		r = r.Add(&num.Interval{Lo: m.Neg(), Hi: m})
+	}
+	r = &num.Interval{Lo: r.Lo.RoundFloor(0), Hi: r.Hi.RoundCeil(0)}
+	if isInt(to) {
+		return r.Meet(plainRange(to))
+	}
+	return r
+}
+
+func pgNumberCast(v string, from sqltype.OID, t sqltype.Type) string {
+	to := t.OID
+	plainCast := "CAST(" + v + " AS " + castName(t) + ")"
+	switch {
+	case isInt(to) && isInt(from):
+		if narrower(from, to) {
+			return plainCast
+		}
+		return within("CAST("+v+" AS int8)", "int8", beyond[to][0], beyond[to][1], sqlName(to))
+	case isInt(to) && isFloat(from): // round is rint: halves to even
+		lo, hi := beyond[to][0], beyond[to][1]
+		if to == sqltype.OIDInt8 {
+			lo = "-9223372036854777856" // the next float
+		}
+		return within("round(CAST("+v+" AS float8))", "float8", lo, hi, sqlName(to))
+	case isInt(to): // clipped before rounding, which could overflow; NaN is above all
+		clip := "numeric_smaller(numeric_larger(" + v + ", numeric '" + beyond[to][0] + "'), numeric '" + beyond[to][1] + "')"
+		return within("round("+clip+")", "numeric", beyond[to][0], beyond[to][1], sqlName(to))
+	case isFloat(to) && isInt(from), to == sqltype.OIDFloat8 && isFloat(from):
+		return plainCast
+	case isFloat(to) && isFloat(from):
+		return guard(toFloat4("{x}"), []string{v})
+	case isFloat(to):
+		most, least := "1.7976931348623158079e308", "2.4703282292062327209e-324"
+		if to == sqltype.OIDFloat4 {
+			most, least = "3.4028235677973366163e38", "7.006492321624085355e-46"
+		}
+		return guard("CASE WHEN {x} = 0 OR (abs({x}) > numeric '"+least+"' AND abs({x}) < numeric '"+most+"') OR (abs({x}) > 1 AND {x} = {x} / 2) THEN CAST({x} AS "+sqlName(to)+") END", []string{v})
+	case isFloat(from): // PostgreSQL 13 raises for infinities
+		v = "CAST(nullif(nullif(" + v + ", " + sqlName(from) + " 'Infinity'), " + sqlName(from) + " '-Infinity') AS numeric)"
+	default:
+		v = "CAST(" + v + " AS numeric)"
+	}
+	p, s, ok := t.NumericMod()
+	if !ok {
+		return v
+	}
+	limit := "numeric '1e" + strconv.Itoa(p-s) + "'" // NaN, which numeric(p, s) holds, passes
+	return guard("CASE WHEN {x} = numeric 'NaN' OR abs({x}) < "+limit+" AND abs(round({x}, "+strconv.Itoa(s)+")) < "+limit+" THEN CAST({x} AS "+castName(t)+") END", []string{v})
+}
+
+func duckNumberCast(v string, from sqltype.OID, ft, t sqltype.Type) string {
+	to := t.OID
+	try := func(x, name string) string { return "TRY_CAST(" + x + " AS " + name + ")" }
+	switch {
+	case isInt(to) && isInt(from):
+		return try(v, sqlName(to))
+	case isInt(to) && isFloat(from): // halves to even; straight to INTEGER, DuckDB 1.5 wraps 2147483647.5 round
+		return try(try(v, "BIGINT"), sqlName(to))
+	case isInt(to):
+		return try("round("+v+", 0)", sqlName(to))
+	case isFloat(to) && from == sqltype.OIDNumeric: // by way of text, which is read to the nearest float
+		return try("CAST("+v+" AS VARCHAR)", sqlName(to))
+	case isFloat(to):
+		return try(v, sqlName(to))
+	}
+	p, s, ok := t.NumericMod()
+	switch {
+	case ok && (p > 38 || s < 0 || s > p):
+		return ""
+	case isFloat(from) && !ok: // PostgreSQL's scale depends on the value
+		return ""
+	case isFloat(from): // 15 or 6 digits, as PostgreSQL keeps
+		places := map[sqltype.OID]string{sqltype.OIDFloat4: "5", sqltype.OIDFloat8: "14"}[from]
+		return try("printf('%."+places+"e', CAST("+v+" AS DOUBLE))", duckDecimal(p, s))
+	case ok:
+		return try(v, duckDecimal(p, s))
+	case isInt(from):
+		return "CAST(" + v + " AS " + duckDecimal(38, 0) + ")"
+	}
+	return wideDecimal(v, ft)
+}
+
+func duckDecimal(p, s int) string {
+	return "DECIMAL(" + strconv.Itoa(p) + ", " + strconv.Itoa(s) + ")"
 }
 
 func castNumber(v sqltype.Value, from sqltype.OID, t sqltype.Type) (sqltype.Value, error) {
@@ -157,7 +229,7 @@ func castNumber(v sqltype.Value, from sqltype.OID, t sqltype.Type) (sqltype.Valu
 			y, _ := strconv.ParseFloat(d.String(), 32)
 			x = y
 		}
-		if math.IsInf(x, 0) {
+		if math.IsInf(x, 0) || x == 0 && !d.IsZero() {
 			return nil, outOfRange
 		}
 		return x, nil
@@ -247,11 +319,11 @@ func dateToTimestamp() *Func {
 			if d == DuckDB {
 				return "TRY_CAST(" + x[0] + " AS TIMESTAMP)"
 			}
-			return "CAST(CASE WHEN " + x[0] + " < DATE '290000-01-01' THEN " + x[0] + " END AS timestamp)"
+			return guard("CAST(CASE WHEN {x} < date '294277-01-01' OR {x} = date 'infinity' THEN {x} END AS timestamp)", x)
 		},
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			d := v[0].(sqltype.Days)
-			if d > 105_000_000 || d < -2_451_546 {
+			if d > 106_751_622 || d < -2_451_545 { // 294276-12-31, 4713-01-01 BC
 				return nil, sqlerr.New(sqlerr.DatetimeRange, "date out of range for timestamp")
 			}
 			return sqltype.Micros(int64(d) * microsPerDay), nil

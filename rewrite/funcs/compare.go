@@ -24,17 +24,25 @@ func comparisons() []*Func {
 }
 
 func comparison(op string, a, b sqltype.OID) *Func {
-	spell := func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+	exact := func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 		l, r := x[0], x[1]
 		switch {
 		case d == DuckDB && a == sqltype.OIDBPChar:
 			l, r = "rtrim("+l+", ' ')", "rtrim("+r+", ' ')"
-		case d == Postgres && (a == sqltype.OIDText || a == sqltype.OIDBPChar || a == sqltype.OIDName) && op != "=" && op != "<>":
+		case d == Postgres && isText(a) && op != "=" && op != "<>": // equality is of bytes anyway, and may use an index
 			r += ` COLLATE pg_catalog."C"`
 		}
 		return "(" + l + " " + op + " " + r + ")"
 	}
-	return &Func{Name: op, Kind: Operator, Args: []sqltype.OID{a, b}, Result: sqltype.OIDBool, Spell: spell, Exact: spell,
+	// DuckDB brings decimals to a common scale, and dates to timestamps: what has no room there is NULL.
+	may := a == sqltype.OIDNumeric || a != b && !isInt(a) && !isFloat(a)
+	spell := func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+		if s := exact(d, x, types, t); d != DuckDB || !may || roomy(types) {
+			return s
+		}
+		return "TRY" + exact(d, x, types, t)
+	}
+	return &Func{Name: op, Kind: Operator, Args: []sqltype.OID{a, b}, Result: sqltype.OIDBool, MayBeNull: may, Spell: spell, Exact: exact,
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			c := compare(v[0], v[1])
 			switch op {
@@ -51,6 +59,23 @@ func comparison(op string, a, b sqltype.OID) *Func {
 			}
 			return c >= 0, nil
 		}}
+}
+
+func isText(o sqltype.OID) bool {
+	return o == sqltype.OIDText || o == sqltype.OIDBPChar || o == sqltype.OIDName
+}
+
+// roomy reports that two declared decimals fit together into 38 digits.
+func roomy(types []sqltype.Type) bool {
+	whole, places := 0, 0
+	for _, t := range types {
+		p, s, ok := t.NumericMod()
+		if !ok {
+			return false
+		}
+		whole, places = max(whole, p-s), max(places, s)
+	}
+	return whole+places <= 38
 }
 
 // compare is sqltype.Compare, also of a date with a timestamp.

@@ -76,3 +76,6 @@ func call(name string) spelling {
 		return s + ")"
 	}
 }
+
+// oids is a list of argument types.
+func oids(o ...sqltype.OID) []sqltype.OID { return o }

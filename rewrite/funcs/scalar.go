@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
@@ -27,26 +28,20 @@ func mathFunctions() []*Func {
 }
 
 func absolute(t sqltype.OID) *Func {
-	return &Func{Name: "abs", Kind: Function, Args: []sqltype.OID{t}, Result: t, MayBeNull: isInt(t), Exact: call("abs"),
-		Spell: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-			switch {
-			case isInt(t) && d == DuckDB:
-				return "TRY(abs(CAST(" + x[0] + " AS HUGEINT)))"
-			case isInt(t):
-				return "abs(CAST(" + x[0] + " AS numeric))"
+	return &Func{Name: "abs", Kind: Function, Args: oids(t), Result: t, MayBeNull: isInt(t), Exact: call("abs"),
+		Spell: func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+			if isInt(t) {
+				return "abs(" + notLeast(x[0], t) + ")"
 			}
 			return "abs(" + x[0] + ")"
 		},
 		Range: func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
-			if a[0] == nil {
-				return nil
+			if isInt(t) {
+				return known(a, oids(t))[0].Abs().Meet(plainRange(t))
 			}
-			out := hull(a[0].Lo.Abs(), a[0].Hi.Abs())
-			if !a[0].Lo.IsPositive() && !a[0].Hi.IsNegative() {
-				out.Lo = decimal.Zero
-			}
-			return out
+			return a[0].Abs()
 		},
+		Safe: notLeastSafe(t),
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, rt sqltype.Type) (sqltype.Value, error) {
 			switch x := v[0].(type) {
 			case int64:
@@ -60,26 +55,34 @@ func absolute(t sqltype.OID) *Func {
 
 // rounding is floor, ceil or round to a whole number: numeric halves away from zero, floats to even.
 func rounding(name string, t sqltype.OID) *Func {
-	return &Func{Name: name, Kind: Function, Args: []sqltype.OID{t}, Result: t, MayBeNull: t == sqltype.OIDNumeric, Exact: call(name),
-		Spell: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-			if d == DuckDB {
-				switch {
-				case name == "round" && t == sqltype.OIDFloat8:
-					return "round_even(" + x[0] + ", 0)"
-				case name == "round":
-					return "TRY(round(" + x[0] + ", 0))"
-				case t == sqltype.OIDNumeric:
-					return "TRY(" + name + "(" + x[0] + "))"
-				}
+	return &Func{Name: name, Kind: Function, Args: oids(t), Result: t, MayBeNull: t == sqltype.OIDNumeric,
+		Spell: func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
+			switch {
+			case t == sqltype.OIDFloat8:
+				return floatRounding(d, name, x[0])
+			case d == DuckDB:
+				return "TRY(" + name + "(" + wideDecimal(x[0], types[0]) + "))"
+			}
+			return name + "(" + limited(x[0], types[0]) + ")"
+		},
+		Exact: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+			if t == sqltype.OIDFloat8 {
+				return floatRounding(d, name, x[0])
 			}
 			return name + "(" + x[0] + ")"
 		},
+		// Proof: rounding to whole numbers is monotone.
 		Range: func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
-			if a[0] == nil {
+			r := a[0]
+			if t == sqltype.OIDFloat8 {
+				r = toFloat(r, t)
+			}
+			if r.Map(same) == nil {
 				return nil
 			}
-			return &num.Interval{Lo: a[0].Lo.RoundFloor(0), Hi: a[0].Hi.RoundCeil(0)}
+			return &num.Interval{Lo: r.Lo.RoundFloor(0), Hi: r.Hi.RoundCeil(0)}
 		},
+		Safe: func(a []*num.Interval, _ []sqltype.Type) bool { return a[0].Map(same) != nil },
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			if x, ok := v[0].(float64); ok {
 				switch name {
@@ -90,30 +93,50 @@ func rounding(name string, t sqltype.OID) *Func {
 				}
 				return math.Ceil(x), nil
 			}
-			x := v[0].(decimal.Decimal)
+			x := plain(v[0].(decimal.Decimal))
 			switch name {
 			case "floor":
-				return x.Floor(), nil
+				return checkNumeric(x.Floor())
 			case "round":
-				return x.Round(0), nil
+				return checkNumeric(x.Round(0))
 			}
-			return x.Ceil(), nil
+			return checkNumeric(x.Ceil())
 		}}
 }
 
-// roundTo is round(numeric, integer). Over private rows it is there on PostgreSQL only; places beyond 1000 give NULL.
+func floatRounding(d Dialect, name, x string) string {
+	if d == DuckDB && name == "round" {
+		return "round_even(" + x + ", 0)"
+	}
+	return name + "(" + x + ")"
+}
+
+// maxPlaces is numeric.c's NUMERIC_MAX_RESULT_SCALE: round takes no more places, nor more places before the point.
+const maxPlaces = 2000
+
+// roundTo is round(numeric, integer). DuckDB wants a constant number of places, which a printed parameter is not: refused there.
 func roundTo() *Func {
-	return &Func{Name: "round", Kind: Function, Args: []sqltype.OID{sqltype.OIDNumeric, sqltype.OIDInt4}, Result: sqltype.OIDNumeric, MayBeNull: true, Exact: call("round"),
-		Spell: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+	return &Func{Name: "round", Kind: Function, Args: oids(sqltype.OIDNumeric, sqltype.OIDInt4), Result: sqltype.OIDNumeric, MayBeNull: true, Exact: call("round"),
+		Spell: func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
 			if d == DuckDB {
 				return ""
 			}
-			return "round(" + x[0] + ", CAST(CASE WHEN " + x[1] + " BETWEEN -1000 AND 1000 THEN " + x[1] + " END AS integer))"
+			return "round(" + limited(x[0], types[0]) + ", " + x[1] + ")"
+		},
+		// Proof: with places >= 0, whole ends lie on the grid, and rounding to it is monotone.
+		Range: func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
+			if a[0].Map(same) == nil || a[1] == nil || a[1].Lo.Sign() < 0 {
+				return nil
+			}
+			return &num.Interval{Lo: a[0].Lo.RoundFloor(0), Hi: a[0].Hi.RoundCeil(0)}
 		},
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
-			places := int32(max(-2000, min(2000, v[1].(int64))))
-			x := v[0].(decimal.Decimal).Round(places)
-			return x.Add(decimal.New(0, -max(0, places))), nil
+			places := int32(max(-maxPlaces, min(maxPlaces, v[1].(int64))))
+			x := plain(v[0].(decimal.Decimal))
+			if int(-places) > x.NumDigits() {
+				return decimal.Zero, nil
+			}
+			return checkNumeric(scaled(x.Round(places), max(0, places)))
 		}}
 }
 
@@ -121,14 +144,14 @@ func roundTo() *Func {
 // PostgreSQL.
 func textFunctions() []*Func {
 	var out []*Func
-	for name, f := range map[string]func(string) string{"lower": strings.ToLower, "upper": strings.ToUpper} {
-		out = append(out, &Func{Name: name, Kind: Function, Args: []sqltype.OID{sqltype.OIDText}, Result: sqltype.OIDText, Spell: call(name), Exact: call(name),
+	for _, f := range []struct {
+		name string
+		eval func(string) string
+	}{{"lower", strings.ToLower}, {"upper", strings.ToUpper}} {
+		out = append(out, &Func{Name: f.name, Kind: Function, Args: oids(sqltype.OIDText), Result: sqltype.OIDText, Spell: call(f.name), Exact: call(f.name),
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
-				return f(v[0].(string)), nil
+				return f.eval(v[0].(string)), nil
 			}})
-	}
-	if out[0].Name != "lower" {
-		out[0], out[1] = out[1], out[0]
 	}
 	for _, name := range []string{"length", "char_length", "character_length"} {
 		out = append(out, &Func{Name: name, Kind: Function, Args: []sqltype.OID{sqltype.OIDText}, Result: sqltype.OIDInt4, Spell: call("length"), Exact: call("length"),
@@ -136,20 +159,20 @@ func textFunctions() []*Func {
 				return int64(utf8.RuneCountInString(v[0].(string))), nil
 			}})
 	}
+	matches := func(x []string) string { return "(" + x[0] + " LIKE " + x[1] + ` ESCAPE '\')` }
 	like := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		return "(CASE WHEN right(" + x[1] + `, 1) <> '\' THEN ` + x[0] + " LIKE " + x[1] + ` ESCAPE '\' END)`
+		return "(CASE WHEN (length(" + x[1] + ") - length(rtrim(" + x[1] + `, '\'))) % 2 = 0 THEN ` + matches(x) + " END)"
 	}
 	concat := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 		return "(" + x[0] + " || " + x[1] + ")"
 	}
 	return append(out,
-		// A pattern that ends in a backslash, which may raise, gives NULL.
+		// The pattern is a constant or a parameter: the binder sees to it. One that ends in a lone backslash, which raises only for
+		// texts that get that far, gives NULL.
 		&Func{Name: "LIKE", Kind: Operator, Args: []sqltype.OID{sqltype.OIDText, sqltype.OIDText}, Result: sqltype.OIDBool, MayBeNull: true, Spell: like,
-			Exact: func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-				return "(" + x[0] + " LIKE " + x[1] + ` ESCAPE '\')`
-			},
+			Exact: func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return matches(x) },
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
-				return matchLike([]rune(v[0].(string)), []rune(v[1].(string))), nil
+				return matchLike([]rune(v[0].(string)), []rune(v[1].(string)))
 			}},
 		&Func{Name: "||", Kind: Operator, Args: []sqltype.OID{sqltype.OIDText, sqltype.OIDText}, Result: sqltype.OIDText, Spell: concat, Exact: concat,
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
@@ -157,27 +180,36 @@ func textFunctions() []*Func {
 			}})
 }
 
-// matchLike matches by the last % alone, in time length of text times length of pattern.
-func matchLike(s, p []rune) bool {
+// matchLike goes back to the last % alone, in time length of text times length of pattern. Like PostgreSQL it raises for a
+// lone backslash at the pattern's end only where the match gets there.
+func matchLike(s, p []rune) (sqltype.Value, error) {
 	i, j, star, mark := 0, 0, -1, 0
 	for i < len(s) {
 		switch {
 		case j < len(p) && p[j] == '%':
 			star, mark = j, i
 			j++
-		case j < len(p) && p[j] == '\\' && j+1 < len(p) && p[j+1] == s[i]:
-			i, j = i+1, j+2
-		case j < len(p) && p[j] != '\\' && (p[j] == '_' || p[j] == s[i]):
+			continue
+		case j < len(p) && p[j] == '\\':
+			if j+1 == len(p) {
+				return nil, sqlerr.New(sqlerr.InvalidEscape, "LIKE pattern must not end with escape character")
+			}
+			if p[j+1] == s[i] {
+				i, j = i+1, j+2
+				continue
+			}
+		case j < len(p) && (p[j] == '_' || p[j] == s[i]):
 			i, j = i+1, j+1
-		case star >= 0:
-			mark++
-			i, j = mark, star+1
-		default:
-			return false
+			continue
 		}
+		if star < 0 {
+			return false, nil
+		}
+		mark++
+		i, j = mark, star+1
 	}
 	for j < len(p) && p[j] == '%' {
 		j++
 	}
-	return j == len(p)
+	return j == len(p), nil
 }
