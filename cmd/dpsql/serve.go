@@ -34,7 +34,9 @@ The policy names the database, the privacy unit, what may be asked and what it m
 				return err
 			}
 			if listen != "" {
-				p.Listen = listen
+				if err := p.SetListen(listen); err != nil {
+					return err
+				}
 			}
 			return serve(cmd.Context(), p)
 		},
