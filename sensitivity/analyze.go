@@ -28,7 +28,7 @@ type Options struct {
 //	    and nothing depends on the order or number of other rows.
 //	(3) Every private row in an output row belongs to one and the same unit: two private scans are linked by equality of their
 //	    unit columns, or along the foreign key by which the child reaches its unit; where both carry the unit's column its
-//	    equality is added.
+//	    equality is added, and where the child does not the parent's columns are a key of the database.
 //	(4) No private scan stands on the padded side of a public one: a public row's presence does not depend on private rows.
 //	    Between private scans padding depends on rows of the same unit only, since (3) holds in the ON condition.
 //	(5) Rows whose unit is NULL are dropped (by the print), so every counted row has exactly one unit.
@@ -119,15 +119,14 @@ func (z *analyzer) check() error {
 	if !a.Groups.Public && z.opts.DeltaZero {
 		return z.unknownGroups()
 	}
+	if s := (dp.Sensitivity{PerGroup: 1, Groups: a.Limit.PerUnit}); s.Validate() != nil {
+		return sqlerr.New(sqlerr.TooManyGroups, "the groups that one person may be in are not bounded").At(a.Agg.Pos).WithCause(s.Validate())
+	}
 	for _, m := range a.Measures {
 		s := dp.Sensitivity{PerGroup: m.PerGroup, Groups: a.Limit.PerUnit}
 		if err := s.Validate(); err != nil || magnitude(m.Lo) > m.PerGroup || magnitude(m.Hi) > m.PerGroup {
 			return tooWide().WithCause(err)
 		}
-	}
-	s := dp.Sensitivity{PerGroup: 1, Groups: a.Limit.PerUnit}
-	if err := s.Validate(); err != nil {
-		return sqlerr.New(sqlerr.TooManyGroups, "one person may be in too many groups of this statement").WithCause(err)
 	}
 	return nil
 }

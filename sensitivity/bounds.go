@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/num"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -59,7 +60,17 @@ func (z *analyzer) callRange(n *plan.Call) bound {
 	if n.Fn.Range == nil {
 		return bound{}
 	}
-	return bound{iv: n.Fn.Range(args, types)}
+	iv := n.Fn.Range(args, types)
+	if slices.Contains(args, nil) && nearlyAll(iv, n.T) {
+		return bound{}
+	}
+	return bound{iv: iv}
+}
+
+// nearlyAll: an interval that says little more than the type does is none: the clamp would stand where noise drowns everything.
+func nearlyAll(iv *num.Interval, t sqltype.Type) bool {
+	all := funcs.TypeRange(t)
+	return iv != nil && all != nil && iv.Hi.Sub(iv.Lo).GreaterThan(all.Hi.Sub(all.Lo).Div(decimal.NewFromInt(4)))
 }
 
 func (z *analyzer) argRanges(n *plan.Call) (args []*num.Interval, types []sqltype.Type, null bool) {

@@ -15,7 +15,7 @@ import (
 func (z *analyzer) countRows() {
 	z.fixPublic()
 	var set []*scanInfo
-	total := uint64(1)
+	total, unmatched := uint64(1), false
 	for _, b := range z.blocks {
 		before := len(set)
 		for _, s := range z.scans {
@@ -24,6 +24,7 @@ func (z *analyzer) countRows() {
 			}
 		}
 		if b.parent != nil && chains(set[:before], set) { // each row of the preserved side comes once at least
+			unmatched = unmatched || total > 1
 			total = add(total-1, z.product(set, 0))
 		} else {
 			total = mul(total, z.product(set, before))
@@ -43,6 +44,9 @@ func (z *analyzer) countRows() {
 		}
 	}
 	z.out.MaxRows, z.out.MaxWhy = total, strings.Join(why, " x ")
+	if unmatched {
+		z.out.MaxWhy += ", and rows of the left side without a match"
+	}
 	z.single = z.onePerUnit()
 	for _, s := range z.scans {
 		if !s.private() && !s.fixed {

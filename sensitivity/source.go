@@ -145,6 +145,10 @@ func (z *analyzer) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, stri
 			return []sqltype.Value{nil}, "a constant", true
 		}
 		return []sqltype.Value{literal(n.Value, t)}, "a constant", true
+	case *plan.Call:
+		if v, ok := constantCall(n); ok {
+			return []sqltype.Value{literal(v, t)}, "a constant", true
+		}
 	case *plan.Case:
 		var out []sqltype.Value
 		parts := []plan.Scalar{}
@@ -172,6 +176,23 @@ func (z *analyzer) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, stri
 		return []sqltype.Value{false, true, nil}, "true and false", true
 	}
 	return []sqltype.Value{false, true}, "true and false", true
+}
+
+// constantCall computes a call of constants, such as the cast of a literal; NULL and what raises are not for here.
+func constantCall(n *plan.Call) (sqltype.Value, bool) {
+	if n.Fn.Eval == nil || len(n.Args) == 0 {
+		return nil, false
+	}
+	args, types := make([]sqltype.Value, len(n.Args)), make([]sqltype.Type, len(n.Args))
+	for i, a := range n.Args {
+		c, ok := a.(*plan.Const)
+		if !ok || c.Value == nil {
+			return nil, false
+		}
+		args[i], types[i] = c.Value, c.T
+	}
+	v, err := n.Fn.Eval(args, types, n.T)
+	return v, err == nil && v != nil
 }
 
 func nullLast(vals []sqltype.Value) []sqltype.Value {

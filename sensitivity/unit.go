@@ -2,6 +2,7 @@ package sensitivity
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -124,6 +125,9 @@ func (z *analyzer) linkedAlongPath(eq classes, child, parent *scanInfo) bool {
 		return false
 	}
 	linked := false
+	if child.own() == 0 && !keyed(path) {
+		return false
+	}
 	for i, c := range path.Columns {
 		pc := path.ParentColumns[i]
 		if c == child.scan.Table.UnitCol && pc == parent.scan.Table.UnitCol {
@@ -258,6 +262,10 @@ func (z *analyzer) hiddenPath(s *scanInfo) error {
 		if path == nil || path.Parent == nil || len(path.Columns) == 0 || len(path.Columns) != len(path.ParentColumns) || seen > maxPath {
 			return sqlerr.New(sqlerr.PrivateShape, "table %s has no way to the privacy unit", s.scan.Table.Name).At(s.scan.Pos)
 		}
+		if !keyed(path) {
+			return sqlerr.New(sqlerr.PrivateShape, "table %s reaches the privacy unit through columns of %s that the database does not keep unique", at.Table.Name, path.Parent.Name).
+				At(s.scan.Pos).WithHint("The owner can add a unique constraint there, or the unit's column to %s.", at.Table.Name)
+		}
 		next := z.newScan(path.Parent)
 		var conds []plan.Scalar
 		for i, c := range path.Columns {
@@ -270,6 +278,13 @@ func (z *analyzer) hiddenPath(s *scanInfo) error {
 	h.unit = at.Columns[at.Table.UnitCol]
 	s.path, s.unit = h, h.unit
 	return nil
+}
+
+// keyed reports whether the path's parent columns hold a key, so that a child row has one parent and with it one unit (3).
+func keyed(path *plan.UnitPath) bool {
+	return slices.ContainsFunc(path.Parent.Keys, func(k []int) bool {
+		return len(k) > 0 && !slices.ContainsFunc(k, func(c int) bool { return !slices.Contains(path.ParentColumns, c) })
+	})
 }
 
 // maxPath limits declared chains; a policy has no cycle, and this is not the place to find one.
@@ -333,7 +348,7 @@ func (z *analyzer) buildBody() error {
 			return sqlerr.New(sqlerr.Internal, "no join has both sides of a unit equality")
 		}
 	}
-	if !contains(z.out.Body.Rel.Cols(), z.out.Body.UnitCol) {
+	if !slices.Contains(z.out.Body.Rel.Cols(), z.out.Body.UnitCol) {
 		return sqlerr.New(sqlerr.Internal, "the unit's column does not reach the aggregate")
 	}
 	return nil
@@ -355,7 +370,7 @@ func (z *analyzer) rebuild(r plan.Rel) plan.Rel {
 		in := z.rebuild(n.Input)
 		items := append([]plan.Item(nil), n.Items...)
 		for _, c := range z.unitColumns(in) {
-			if !hasItem(items, c) {
+			if !slices.ContainsFunc(items, func(it plan.Item) bool { return it.ID == c }) {
 				items = append(items, plan.Item{ID: c, Expr: &plan.Col{ID: c, T: z.typeOf(c)}})
 			}
 		}
@@ -396,26 +411,8 @@ func (z *analyzer) unitColumns(r plan.Rel) []plan.ColID {
 	return out
 }
 
-func hasItem(items []plan.Item, id plan.ColID) bool {
-	for _, it := range items {
-		if it.ID == id {
-			return true
-		}
-	}
-	return false
-}
-
 func across(e *equality, left, right []plan.ColID) bool {
-	return contains(left, e.a) && contains(right, e.b) || contains(left, e.b) && contains(right, e.a)
-}
-
-func contains(list []plan.ColID, id plan.ColID) bool {
-	for _, c := range list {
-		if c == id {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(left, e.a) && slices.Contains(right, e.b) || slices.Contains(left, e.b) && slices.Contains(right, e.a)
 }
 
 func and(a, b plan.Scalar) plan.Scalar {

@@ -6,20 +6,16 @@ import (
 
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
-	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // canonicalKey prints a key so that equal keys are spelled alike: otherwise the spelling would show which row came first. Numerics
 // lose trailing zeros unless their type fixes the scale, and what is no finite number is NULL; -0 is 0, there is one NaN, text
-// compares by bytes, char without a length loses its trailing blanks (char(n) always has them). Integers that are computed
-// wide (funcs' total forms) come back to their type, or are NULL. native: the text has the backend's own type for t.
-func (p *printer) canonicalKey(x string, t sqltype.Type, native bool) string {
+// compares by bytes, char without a length loses its trailing blanks (char(n) always has them).
+func (p *printer) canonicalKey(x string, t sqltype.Type) string {
 	_, _, scaled := t.NumericMod()
 	pg := p.d == funcs.Postgres
 	switch {
-	case t.IsInteger() && !native:
-		return p.narrow(x, t)
 	case t.OID == sqltype.OIDNumeric && pg:
 		y := x
 		if !scaled {
@@ -45,55 +41,6 @@ func (p *printer) canonicalKey(x string, t sqltype.Type, native bool) string {
 		return "CAST(" + x + ` AS pg_catalog.text) COLLATE pg_catalog."C"`
 	}
 	return p.binary(x, t)
-}
-
-// narrow brings an integer that was computed wide to its type; what does not fit is NULL.
-func (p *printer) narrow(x string, t sqltype.Type) string {
-	name, err := p.typeName(t, nil)
-	if err != nil {
-		return p.fail(err)
-	}
-	if p.d == funcs.DuckDB {
-		return "TRY_CAST(" + x + " AS " + name + ")"
-	}
-	least, most := integerLimits(t)
-	return fmt.Sprintf("(CASE WHEN %s BETWEEN %s AND %s THEN CAST(%s AS %s) END)", x, least, most, x, name)
-}
-
-// native reports that an expression is printed with the backend's own type for its type, not wide.
-func (p *printer) native(x plan.Scalar, f *from, m mode) bool {
-	switch n := x.(type) {
-	case *plan.Col:
-		c := f.cols[n.ID]
-		switch {
-		case c == nil:
-			return false
-		case c.expr != nil:
-			return p.native(c.expr, f, m)
-		case c.sub != nil:
-			return c.sub.in != nil && c.sub.fixed == nil && p.native(x, c.sub.in, m)
-		}
-		return true
-	case *plan.Const, *plan.Param:
-		return true
-	case *plan.Call:
-		return p.exact || m == inRange && p.safe[n]
-	case *plan.Case:
-		for _, w := range n.Whens {
-			if !p.native(w.Result, f, m) {
-				return false
-			}
-		}
-		return n.Else == nil || p.native(n.Else, f, m)
-	case *plan.Coalesce:
-		for _, a := range n.Args {
-			if !p.native(a, f, m) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
 }
 
 // keyType is the type of canonicalKey's result.
@@ -213,7 +160,7 @@ func (p *printer) inTable(a *sensitivity.Analysis, s sensitivity.Source, keys []
 	}
 	c := s.Table.Columns[s.Columns[0]]
 	k := s.Keys[0]
-	in := fmt.Sprintf("%s IN (SELECT %s FROM %s AS %s)", keys[k], p.canonicalKey(alias+"."+quote(c.Name), c.Type, true), name, alias)
+	in := fmt.Sprintf("%s IN (SELECT %s FROM %s AS %s)", keys[k], p.canonicalKey(alias+"."+quote(c.Name), c.Type), name, alias)
 	for _, t := range s.Tuples {
 		if t[0] == nil {
 			return either(in, keys[k]+" IS NULL")

@@ -71,17 +71,13 @@ func (p *printer) row(m sensitivity.Measure, f *from) rows {
 	switch {
 	case t.IsInteger():
 		if m.Single && !bounded {
-			text = p.clampColumn(text, sqltype.Int8, sensitivity.Clamp{Lo: lo, Hi: hi})
+			text = p.clampColumn(text, t, sensitivity.Clamp{Lo: lo, Hi: hi})
 		}
-		if p.d == funcs.DuckDB { // sums to HUGEINT; a wide value would sum to a double
-			if !p.native(m.Arg, f, inRange) {
-				text = "TRY_CAST(" + text + " AS BIGINT)"
-			}
+		if p.d == funcs.DuckDB || t.OID == sqltype.OIDInt8 {
 			return rows{text: text}
 		}
-		native := t.OID != sqltype.OIDInt8 && p.native(m.Arg, f, inRange)
-		small := native && !m.Single && max(-m.RowLo, m.RowHi) <= smallInteger
-		if native && !small {
+		small := !m.Single && max(-m.RowLo, m.RowHi) <= smallInteger
+		if !small {
 			text = "CAST(" + text + " AS pg_catalog.int8)"
 		}
 		return rows{text: text, small: small}

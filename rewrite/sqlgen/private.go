@@ -6,7 +6,6 @@ import (
 
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
-	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -56,8 +55,7 @@ func (w *private) statement() *Statement {
 	w.unit = w.binary(unit, ut)
 	w.f.where = append([]string{unit + " IS NOT NULL"}, w.f.where...) // (1)
 	for _, k := range w.a.Keys {
-		native := w.native(&plan.Col{ID: k.Col, T: k.Type}, w.f, stored)
-		w.keys = append(w.keys, w.canonicalKey(w.f.column(w.printer, k.Col, stored), k.Type, native)) // (4)
+		w.keys = append(w.keys, w.canonicalKey(w.f.column(w.printer, k.Col, stored), k.Type)) // (4)
 	}
 	w.f.where = append(w.f.where, w.domainFilters(w.a, w.keys)...) // (5)
 	st := &Statement{}

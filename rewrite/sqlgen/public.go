@@ -265,7 +265,7 @@ func DistinctTuples(t *plan.Table, cols []int, limit int, d funcs.Dialect) (*Sta
 			return nil, internalError("table %s has no column %d", t.Name, c)
 		}
 		ct := t.Columns[c].Type
-		list = append(list, fmt.Sprintf("%s AS %s", p.canonicalKey(f.column(p, s.Columns[c], stored), ct, true), quote(fmt.Sprintf("k%d", i+1))))
+		list = append(list, fmt.Sprintf("%s AS %s", p.canonicalKey(f.column(p, s.Columns[c], stored), ct), quote(fmt.Sprintf("k%d", i+1))))
 		st.Columns = append(st.Columns, Column{Role: RoleOutput, Index: i, Type: keyType(ct)})
 	}
 	if len(list) == 0 || limit < 0 {

@@ -1,0 +1,43 @@
+package neighbour
+
+import (
+	"context"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+)
+
+// Reader is a plan.PublicReader on a test's database.
+type Reader struct {
+	DB      DB
+	Dialect funcs.Dialect
+}
+
+// Distinct reads the values of a public table.
+func (r Reader) Distinct(ctx context.Context, t *plan.Table, columns []int, limit int) ([][]sqltype.Value, error) {
+	st, err := sqlgen.DistinctTuples(t, columns, limit, r.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	return r.DB.Query(ctx, st)
+}
+
+// Fixed is a plan.PublicReader without a database: the values by "table.column", one column at a time or none.
+type Fixed map[string][]sqltype.Value
+
+// Distinct gives the product of the columns' values.
+func (f Fixed) Distinct(_ context.Context, t *plan.Table, columns []int, limit int) ([][]sqltype.Value, error) {
+	out := [][]sqltype.Value{{}}
+	for _, c := range columns {
+		var next [][]sqltype.Value
+		for _, o := range out {
+			for _, v := range f[t.Name+"."+t.Columns[c].Name] {
+				next = append(next, append(append([]sqltype.Value{}, o...), v))
+			}
+		}
+		out = next
+	}
+	return out[:min(len(out), limit+1)], nil
+}
