@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 func asPgError(err error, to **pgconn.PgError) bool { return errors.As(err, to) }
@@ -79,19 +80,65 @@ func TestPgx(t *testing.T) {
 			t.Errorf("%s: %v, want %s", bad.url, err, bad.code)
 		}
 	}
-	// A portal with a row limit is run once: its rows come in parts of one release.
-	pc := conn.PgConn()
 	if _, err := conn.Prepare(ctx, "by_days", "SELECT days < 15 AS short, count(*) FROM stays GROUP BY 1 ORDER BY 1"); err != nil {
 		t.Fatal(err)
 	}
-	r := pc.ExecPrepared(ctx, "by_days", nil, nil, nil).Read()
+	r := conn.PgConn().ExecPrepared(ctx, "by_days", nil, nil, nil).Read()
 	if r.Err != nil || len(r.Rows) != 2 {
 		t.Errorf("two public groups: %v, %v", r.Rows, r.Err)
 	}
-	canceled, cancel := context.WithTimeout(ctx, time.Nanosecond)
-	defer cancel()
-	if _, err := connect(t, s.url("analyst")).Exec(canceled, "SELECT sum(days) FROM stays"); err == nil {
-		t.Error("a cancelled statement was answered")
+}
+
+// TestRowLimit: a portal is run and charged once; its rows come in parts of one release.
+func TestRowLimit(t *testing.T) {
+	s := serveDir(t, smallServer(t, 1000, 1))
+	defer s.kill()
+	ctx := context.Background()
+	spent := func() (pure float64) {
+		if err := connect(t, s.url("analyst")).QueryRow(ctx, "SELECT pure_spent FROM dpsql.budget WHERE scope = 'data_set'").Scan(&pure); err != nil {
+			t.Fatal(err)
+		}
+		return pure
+	}
+	h, err := connect(t, s.url("analyst")).PgConn().Hijack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Conn.Close()
+	f := h.Frontend
+	f.SendParse(&pgproto3.Parse{Query: "SELECT days < 15 AS short, count(*) FROM stays GROUP BY 1 ORDER BY 1"})
+	f.SendBind(&pgproto3.Bind{DestinationPortal: "p"})
+	for range 3 {
+		f.SendExecute(&pgproto3.Execute{Portal: "p", MaxRows: 1})
+	}
+	f.SendSync(&pgproto3.Sync{})
+	if err := f.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	for {
+		m, err := f.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch m := m.(type) {
+		case *pgproto3.ErrorResponse:
+			t.Fatalf("%+v", m)
+		case *pgproto3.DataRow:
+			seen = append(seen, "row "+string(m.Values[0]))
+		case *pgproto3.PortalSuspended:
+			seen = append(seen, "suspended")
+		case *pgproto3.CommandComplete:
+			seen = append(seen, string(m.CommandTag))
+		case *pgproto3.ReadyForQuery:
+			if got := strings.Join(seen, ", "); got != "row f, suspended, row t, suspended, SELECT 0" {
+				t.Error(got)
+			}
+			if p := spent(); p < 0.999 || p > 1 {
+				t.Errorf("three Executes of one portal cost %g", p)
+			}
+			return
+		}
 	}
 }
 
@@ -247,5 +294,35 @@ func TestDemoAnswers(t *testing.T) {
 	}
 	if rows.Err() != nil || i != 3 {
 		t.Errorf("%d rows, %v", i, rows.Err())
+	}
+	// Cancel: a statement that would run for minutes ends with 57014, and its charge stays.
+	watch := connect(t, conn.Config().ConnString())
+	spent := func() (renyi float64) {
+		if err := watch.QueryRow(context.Background(), "SELECT renyi_spent FROM dpsql.budget WHERE scope = 'data_set'").Scan(&renyi); err != nil {
+			t.Fatal(err)
+		}
+		return renyi
+	}
+	before := spent()
+	slow, err := pgx.Connect(context.Background(), conn.Config().ConnString())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close(context.Background())
+	go func() {
+		for spent() <= before { // until it is charged, that is, running
+			time.Sleep(20 * time.Millisecond)
+		}
+		if err := slow.PgConn().CancelRequest(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	_, err = slow.Exec(context.Background(), "SELECT count(*) FROM encounters e, encounters f, discharges a, discharges b, discharges c, discharges d WHERE e.patient_id = f.patient_id AND a.id + b.id * c.id > d.id")
+	var pe *pgconn.PgError
+	if !asPgError(err, &pe) || pe.Code != "57014" {
+		t.Errorf("cancelled statement: %v", err)
+	}
+	if spent() <= before { // the watcher above has ended: it saw the charge before it cancelled
+		t.Error("a cancelled statement was given its charge back")
 	}
 }
