@@ -90,9 +90,15 @@ func (s *Session) budgetLine() (string, error) {
 		return "", s.ledgerFailed(err)
 	}
 	f := s.engine.filter
-	line := fmt.Sprintf("epsilon %s, delta %s: spent %s", number(f.Epsilon*s.analyst.Share), number(f.Delta*s.analyst.Share), number(b.Analyst.Spent.Pure))
+	line := fmt.Sprintf("epsilon %s, delta %s: ", number(f.Epsilon*s.analyst.Share), number(f.Delta*s.analyst.Share))
+	switch {
+	case !math.IsInf(b.Analyst.Spent.Pure, 1):
+		line += "spent epsilon " + number(b.Analyst.Spent.Pure)
+	default:
+		line += "the plain sum of epsilons has ended (Gaussian noise was used)"
+	}
 	if f.Order != 0 {
-		line += fmt.Sprintf(", or Renyi %s of %s at order %s", number(b.Analyst.Spent.Renyi), number(b.Analyst.Rooms.Renyi), number(f.Order))
+		line += fmt.Sprintf("; spent Renyi %s of %s at order %s", number(b.Analyst.Spent.Renyi), number(b.Analyst.Rooms.Renyi), number(f.Order))
 	}
 	return line + fmt.Sprintf("; delta spent %s; left: %d statements of epsilon %s", number(b.Analyst.Spent.Delta), rows[0][8], number(s.now.epsilon)), nil
 }
