@@ -323,10 +323,10 @@ func dateToTimestamp() *Func {
 		},
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			d := v[0].(sqltype.Days)
-			if d > 106_751_622 || d < -2_451_545 { // 294276-12-31, 4713-01-01 BC
+			if infinite := d == sqltype.DateInfinity || d == sqltype.DateMinusInfinity; !infinite && (d > lastDay || d < firstDay) {
 				return nil, sqlerr.New(sqlerr.DatetimeRange, "date out of range for timestamp")
 			}
-			return sqltype.Micros(int64(d) * microsPerDay), nil
+			return micros(d, sqltype.Micros(0)), nil
 		}}
 }
 
@@ -334,7 +334,14 @@ func timestampToDate() *Func {
 	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDTimestamp}, Result: sqltype.OIDDate, Exact: exactCast,
 		Spell: exactCast,
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
-			m := int64(v[0].(sqltype.Micros))
+			at := v[0].(sqltype.Micros)
+			switch at {
+			case sqltype.InstantInfinity:
+				return sqltype.DateInfinity, nil
+			case sqltype.InstantMinusInfinity:
+				return sqltype.DateMinusInfinity, nil
+			}
+			m := int64(at)
 			d := m / microsPerDay
 			if m%microsPerDay < 0 {
 				d--

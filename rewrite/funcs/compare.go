@@ -85,13 +85,28 @@ func compare(a, b sqltype.Value) int {
 
 const microsPerDay = 86_400_000_000
 
+// micros is a date as a timestamp where it is compared with one: infinities stay, dates after all timestamps come after them.
 func micros(x, other sqltype.Value) sqltype.Value {
 	d, isDate := x.(sqltype.Days)
-	if _, ok := other.(sqltype.Micros); ok && isDate {
-		return sqltype.Micros(int64(d) * microsPerDay)
+	if _, ok := other.(sqltype.Micros); !ok || !isDate {
+		return x
 	}
-	return x
+	switch {
+	case d == sqltype.DateInfinity:
+		return sqltype.InstantInfinity
+	case d == sqltype.DateMinusInfinity:
+		return sqltype.InstantMinusInfinity
+	case d > lastDay:
+		return sqltype.InstantInfinity - 1
+	}
+	return sqltype.Micros(int64(d) * microsPerDay)
 }
+
+// The days that timestamps reach: 24 November 4714 BC, before which PostgreSQL has no date either, to 31 December 294276.
+const (
+	firstDay = -2451545
+	lastDay  = 106751982
+)
 
 // toDecimal is an exact number of any integer or numeric value.
 func toDecimal(v sqltype.Value) decimal.Decimal {

@@ -72,7 +72,7 @@ var floatGuards = func() map[string]string {
 		" WHEN (" + g + " * " + power(-512) + ") * " + s + " < " + power(512) + " THEN {x} * {y} END" +
 		" WHEN " + g + " >= 1 THEN {x} * {y} WHEN (" + s + " * " + power(537) + ") * (" + g + " * " + power(537) + ") > 0.5 THEN {x} * {y} END"
 	quotient := "CASE WHEN abs({x}) > " + inf + " OR abs({y}) > " + inf + " THEN {x} * {y} WHEN {y} = 0 THEN NULL" +
-		" WHEN abs({y}) = " + inf + " THEN CASE WHEN abs({x}) = " + inf + " THEN float8 'NaN' ELSE {x} * 0 END" +
+		" WHEN abs({y}) = " + inf + " THEN CASE WHEN abs({x}) = " + inf + " THEN float8 'NaN' ELSE {x} * (sign({y}) * 0) END" +
 		" WHEN {x} = 0 OR abs({x}) = " + inf + " OR (abs({x}) BETWEEN " + power(-500) + " AND " + power(500) + " AND abs({y}) BETWEEN " + power(-500) + " AND " + power(500) + ") THEN {x} / {y}" +
 		" WHEN abs({y}) <= 1 THEN CASE WHEN abs({x}) < " + power(-60) + " THEN {x} / {y}" +
 		" WHEN abs({x}) < 1 THEN CASE WHEN abs({x}) / (abs({y}) * " + power(537) + ") < " + power(487) + " THEN {x} / {y} END" +
@@ -93,7 +93,7 @@ func float4Guard(op string) string {
 		return toFloat4("(" + x + " " + op + " " + y + ")")
 	}
 	return "CASE WHEN abs(" + x + ") > float8 'Infinity' OR abs(" + y + ") > float8 'Infinity' THEN {x} * {y} WHEN {y} = 0 THEN NULL" +
-		" WHEN abs(" + y + ") = float8 'Infinity' THEN CASE WHEN abs(" + x + ") = float8 'Infinity' THEN float4 'NaN' ELSE CAST(" + x + " * 0 AS float4) END" +
+		" WHEN abs(" + y + ") = float8 'Infinity' THEN CASE WHEN abs(" + x + ") = float8 'Infinity' THEN float4 'NaN' ELSE CAST(" + x + " * (sign(" + y + ") * 0) AS float4) END" +
 		" ELSE " + toFloat4("("+x+" / nullif("+y+", 0))") + " END"
 }
 

@@ -111,9 +111,6 @@ func floatRounding(d Dialect, name, x string) string {
 	return name + "(" + x + ")"
 }
 
-// maxPlaces is numeric.c's NUMERIC_MAX_RESULT_SCALE: round takes no more places, nor more places before the point.
-const maxPlaces = 2000
-
 // roundTo is round(numeric, integer). DuckDB wants a constant number of places, which a printed parameter is not: refused there.
 func roundTo() *Func {
 	return &Func{Name: "round", Kind: Function, Args: oids(sqltype.OIDNumeric, sqltype.OIDInt4), Result: sqltype.OIDNumeric, MayBeNull: true, Exact: call("round"),
@@ -131,7 +128,7 @@ func roundTo() *Func {
 			return &num.Interval{Lo: a[0].Lo.RoundFloor(0), Hi: a[0].Hi.RoundCeil(0)}
 		},
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
-			places := int32(max(-maxPlaces, min(maxPlaces, v[1].(int64))))
+			places := int32(max(-maxDigits-1, min(maxScale, v[1].(int64)))) // numeric.c's own limits
 			x := plain(v[0].(decimal.Decimal))
 			if int(-places) > x.NumDigits() {
 				return decimal.Zero, nil

@@ -1,0 +1,333 @@
+package funcs
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// outcome is one row of a test: the arguments' texts (nil: NULL), PostgreSQL's own result or SQLSTATE, and the total form's.
+type outcome struct {
+	args         []*string
+	exact, total *string
+	code         string
+}
+
+// TestTotalForms runs every row over every combination of edge values in PostgreSQL:
+//   - the total form never raises, also where its arguments are long;
+//   - it equals PostgreSQL's own result wherever that one does not raise, and is NULL where it does (and MayBeNull says so);
+//   - it has the declared type and is strict;
+//   - Eval gives PostgreSQL's result, or raises its SQLSTATE;
+//   - Range holds for the narrowest and for wider intervals, and Safe is false wherever PostgreSQL raises.
+func TestTotalForms(t *testing.T) {
+	conn, err := pgx.Connect(context.Background(), pgtest.Start(t).URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	n := 0
+	for _, f := range All() {
+		for _, rt := range results(f) {
+			n++
+			outs := runPostgres(t, conn, f, rt, "f"+strconv.Itoa(n))
+			for _, o := range outs {
+				checkTotal(t, f, rt, o)
+				checkEval(t, f, rt, o)
+			}
+			checkRanges(t, f, rt, outs)
+			if t.Failed() && n%10 == 0 {
+				t.FailNow()
+			}
+		}
+	}
+}
+
+func runPostgres(t *testing.T, conn *pgx.Conn, f *Func, rt sqltype.Type, name string) []outcome {
+	t.Helper()
+	ctx := context.Background()
+	var params, from, cols, texts []string
+	for i, o := range f.Args {
+		values := append([]string{}, edges[o]...)
+		if o == sqltype.OIDNumeric {
+			values = append(values, hugeNumerics...)
+		}
+		var list []string
+		for _, v := range values {
+			list = append(list, "("+quoteText(v)+")")
+		}
+		if len(values) == 0 {
+			t.Fatalf("%s: no edge values", signature(f, rt))
+		}
+		c := []string{"x", "y"}[i]
+		params = append(params, c+" "+pgType(sqltype.Type{OID: o, Typmod: -1}))
+		from = append(from, fmt.Sprintf("(SELECT CAST(column1 AS %s) AS %s FROM (VALUES %s, (NULL)) AS v) AS t%d", pgType(sqltype.Type{OID: o, Typmod: -1}), c, strings.Join(list, ", "), i))
+		cols, texts = append(cols, c), append(texts, "CAST("+c+" AS text)")
+	}
+	ts := types(f)
+	long := make([]string, len(cols))
+	for i, c := range cols {
+		long[i] = "(" + c + "/*" + strings.Repeat("x", inlineLimit) + "*/)"
+	}
+	total, totalLong := f.Spell(Postgres, cols, ts, rt), f.Spell(Postgres, long, ts, rt)
+	if total == "" {
+		t.Fatalf("%s: no spelling", signature(f, rt))
+	}
+	fn := fmt.Sprintf("CREATE FUNCTION %s(%s) RETURNS text LANGUAGE plpgsql AS $f$ BEGIN RETURN %s; EXCEPTION WHEN OTHERS THEN RETURN 'ERROR ' || SQLSTATE; END $f$",
+		name, strings.Join(params, ", "), f.Exact(Postgres, cols, ts, rt))
+	if _, err := conn.Exec(ctx, fn); err != nil {
+		t.Fatalf("%s: %v\n%s", signature(f, rt), err, fn)
+	}
+	sql := fmt.Sprintf("SELECT %s, %s(%s), CAST(%s AS text), CAST(%s AS text), pg_typeof(%s)::oid::int8 FROM %s",
+		strings.Join(texts, ", "), name, strings.Join(cols, ", "), total, totalLong, total, strings.Join(from, ", "))
+	rows, err := conn.Query(ctx, sql)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", signature(f, rt), err, sql)
+	}
+	var outs []outcome
+	for rows.Next() {
+		o := outcome{args: make([]*string, len(cols))}
+		var again *string
+		var oid int64
+		var dest []any
+		for i := range o.args {
+			dest = append(dest, &o.args[i])
+		}
+		if err := rows.Scan(append(dest, &o.exact, &o.total, &again, &oid)...); err != nil {
+			t.Fatalf("%s: %v", signature(f, rt), err)
+		}
+		if sqltype.OID(oid) != f.Result {
+			t.Fatalf("%s: the total form has type %d: %s", signature(f, rt), oid, total)
+		}
+		if show(o.total) != show(again) {
+			t.Errorf("%s%s: total form %s, with long arguments %s", signature(f, rt), shown(o.args), show(o.total), show(again))
+		}
+		if o.exact != nil && strings.HasPrefix(*o.exact, "ERROR ") {
+			o.code, o.exact = (*o.exact)[6:], nil
+		}
+		outs = append(outs, o)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: the total form raised: %v\n%s", signature(f, rt), err, total)
+	}
+	return outs
+}
+
+func checkTotal(t *testing.T, f *Func, rt sqltype.Type, o outcome) {
+	t.Helper()
+	switch {
+	case o.code != "" && o.total != nil:
+		t.Errorf("%s%s: PostgreSQL raises %s, the total form gives %s", signature(f, rt), shown(o.args), o.code, *o.total)
+	case o.code != "" && !f.MayBeNull:
+		t.Errorf("%s%s: PostgreSQL raises %s, and MayBeNull is false", signature(f, rt), shown(o.args), o.code)
+	case o.code == "" && show(o.exact) != show(o.total) && !beyondLimit(f, o.args):
+		t.Errorf("%s%s: total form %s, want %s", signature(f, rt), shown(o.args), show(o.total), show(o.exact))
+	}
+}
+
+// beyondLimit: what the contracts of numericOperator and numberCast except: NaN divided by zero is NULL, and so are numerics of more than 1000 digits before the point, and infinite ones where PostgreSQL 13 would raise, are NULL.
+func beyondLimit(f *Func, args []*string) bool {
+	if (f.Name == "/" || f.Name == "%") && f.Result == sqltype.OIDNumeric && args[0] != nil && *args[0] == "NaN" {
+		return true
+	}
+	for i, a := range args {
+		if a == nil {
+			continue
+		}
+		if f.Args[i] == sqltype.OIDNumeric && len(strings.SplitN(*a, ".", 2)[0]) > 1000 {
+			return true
+		}
+		if f.Kind == Cast && isFloat(f.Args[i]) && f.Result == sqltype.OIDNumeric && strings.HasSuffix(*a, "Infinity") {
+			return true
+		}
+	}
+	return false
+}
+
+func checkEval(t *testing.T, f *Func, rt sqltype.Type, o outcome) {
+	t.Helper()
+	vals, ok := values(f, o.args)
+	if f.Eval == nil || !ok {
+		return
+	}
+	got, err := f.Eval(vals, types(f), rt)
+	var e *sqlerr.Error
+	switch {
+	case rt.OID == sqltype.OIDNumeric && o.exact != nil && (*o.exact == "NaN" || strings.HasSuffix(*o.exact, "Infinity")):
+		if err == nil { // released values have no such numerics
+			t.Errorf("%s%s: Eval gives %v, PostgreSQL %s", signature(f, rt), shown(o.args), got, *o.exact)
+		}
+	case err != nil:
+		if e, ok = err.(*sqlerr.Error); !ok || e.Code != o.code {
+			t.Errorf("%s%s: Eval raises %v, PostgreSQL %q %s", signature(f, rt), shown(o.args), err, o.code, show(o.exact))
+		}
+	case o.code != "":
+		t.Errorf("%s%s: Eval gives %v, PostgreSQL raises %s", signature(f, rt), shown(o.args), sqltype.FormatText(got, rt), o.code)
+	case o.exact == nil:
+		t.Errorf("%s%s: Eval gives %v, PostgreSQL NULL", signature(f, rt), shown(o.args), got)
+	default:
+		text := sqltype.FormatText(got, rt)
+		if rt.OID == sqltype.OIDBool {
+			text = strconv.FormatBool(got.(bool))
+		}
+		if text != *o.exact && !unicodeCase(f, o.args) {
+			t.Errorf("%s%s: Eval gives %s, PostgreSQL %s", signature(f, rt), shown(o.args), show(&text), show(o.exact))
+		}
+	}
+}
+
+// unicodeCase: in a cluster of locale C, PostgreSQL changes the case of ASCII only.
+func unicodeCase(f *Func, args []*string) bool {
+	return (f.Name == "lower" || f.Name == "upper") && strings.IndexFunc(*args[0], func(r rune) bool { return r > 127 }) >= 0
+}
+
+// values are the arguments as Go values; not ok where one is NULL or has no Go form (NaN and infinite numerics).
+func values(f *Func, args []*string) ([]sqltype.Value, bool) {
+	out := make([]sqltype.Value, len(args))
+	for i, a := range args {
+		if a == nil || len(*a) > 2000 {
+			return nil, false
+		}
+		v, err := sqltype.ParseText(*a, sqltype.Type{OID: f.Args[i], Typmod: -1})
+		if err != nil {
+			return nil, false
+		}
+		out[i] = v
+	}
+	return out, true
+}
+
+// checkRanges draws intervals around the arguments: the narrowest, and from each argument to a few others.
+func checkRanges(t *testing.T, f *Func, rt sqltype.Type, outs []outcome) {
+	t.Helper()
+	if f.Range == nil && f.Safe == nil {
+		return
+	}
+	ts := types(f)
+	others := make([][]decimal.Decimal, len(f.Args))
+	for i, o := range f.Args {
+		for _, e := range edges[o] {
+			if d, ok := asDecimal(e, o); ok {
+				others[i] = append(others[i], d)
+			}
+		}
+	}
+	for k, o := range outs {
+		exact := make([]decimal.Decimal, len(o.args))
+		fine := true
+		for i, a := range o.args {
+			if a == nil {
+				fine = false
+				break
+			}
+			var ok bool
+			exact[i], ok = asDecimal(*a, f.Args[i])
+			fine = fine && ok
+		}
+		if !fine {
+			continue
+		}
+		for wide := range 4 {
+			ivs := make([]*num.Interval, len(exact))
+			for i := range ivs {
+				other := exact[i]
+				if wide > 0 {
+					other = others[i][(k*(i+3)+wide*5)%len(others[i])]
+				}
+				ivs[i] = num.Of(exact[i], other)
+			}
+			if f.Safe != nil && (o.code != "" || o.total == nil) && f.Safe(ivs, ts) {
+				t.Errorf("%s%s: Safe within %v, and PostgreSQL raises %s", signature(f, rt), shown(o.args), ivs, o.code)
+			}
+			if f.Range == nil || o.total == nil {
+				continue
+			}
+			r := f.Range(ivs, ts)
+			if r == nil {
+				continue
+			}
+			got, ok := asDecimal(*o.total, f.Result)
+			if !ok || !r.Contains(got) {
+				t.Errorf("%s%s: %s is not in %v, for arguments in %v %v", signature(f, rt), shown(o.args), *o.total, r, ivs[0], ivs[len(ivs)-1])
+			}
+		}
+	}
+}
+
+var decimals = map[string]decimal.Decimal{}
+
+// asDecimal is a number exactly; not ok for what is no number, not finite, or very long.
+func asDecimal(s string, o sqltype.OID) (decimal.Decimal, bool) {
+	switch {
+	case isFloat(o):
+		bits := 64
+		if o == sqltype.OIDFloat4 {
+			bits = 32
+		}
+		x, err := strconv.ParseFloat(s, bits)
+		if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+			return decimal.Zero, false
+		}
+		key := strconv.FormatFloat(x, 'g', -1, 64)
+		if _, ok := decimals[key]; !ok {
+			decimals[key] = exactFloat(x)
+		}
+		return decimals[key], true
+	case isInt(o) || o == sqltype.OIDNumeric:
+		if len(s) > 2000 {
+			return decimal.Zero, false
+		}
+		d, err := decimal.NewFromString(s)
+		return d, err == nil
+	}
+	return decimal.Zero, false
+}
+
+func exactFloat(x float64) decimal.Decimal {
+	text := strconv.FormatFloat(x, 'f', 1100, 64) // all of a double's places
+	d, err := decimal.NewFromString(strings.TrimRight(strings.TrimRight(text, "0"), "."))
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func show(s *string) string {
+	if s == nil {
+		return "NULL"
+	}
+	if len(*s) > 80 {
+		return (*s)[:40] + fmt.Sprintf("..(%d)", len(*s))
+	}
+	return *s
+}
+
+func shown(args []*string) string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = show(a)
+	}
+	return " of (" + strings.Join(out, ", ") + ")"
+}
+
+func pgType(t sqltype.Type) string {
+	switch t.OID {
+	case sqltype.OIDBPChar:
+		return "bpchar"
+	case sqltype.OIDVarchar:
+		return "varchar"
+	case sqltype.OIDName:
+		return "name"
+	}
+	return castName(t)
+}
