@@ -249,7 +249,7 @@ func checkRanges(t *testing.T, f *Func, rt sqltype.Type, outs []outcome) {
 			if f.Safe != nil && (o.code != "" || o.total == nil) && f.Safe(ivs, ts) {
 				t.Errorf("%s%s: Safe within %v, and PostgreSQL raises %s", signature(f, rt), shown(o.args), ivs, o.code)
 			}
-			if f.Range == nil || o.total == nil {
+			if f.Range == nil || o.total == nil || len(*o.total) > 2000 {
 				continue
 			}
 			r := f.Range(ivs, ts)
