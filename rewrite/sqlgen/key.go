@@ -58,26 +58,23 @@ func (p *printer) hash(unit string, ut sqltype.Type, keys []string, types []sqlt
 		return fmt.Sprintf("hash(%s)", strings.Join(append(append([]string{unit}, keys...), fmt.Sprint(seed)), ", "))
 	}
 	h := pgHash(unit, ut, fmt.Sprintf("(%d)", seed))
-	for i, k := range keys { // a NULL key leaves the hash as it is
-		h = fmt.Sprintf("COALESCE(%s, %s)", pgHash(k, types[i], h), h)
-		if len(h) > maxText {
-			return p.fail(tooComplex())
-		}
+	for i, k := range keys {
+		h = pgHash(k, types[i], h)
 	}
 	return h
 }
 
-// pgHash is the type's own extended hash; values of other types are hashed by their text.
+// pgHash is the type's own extended hash; values of other types are hashed by their text. NULL hashes as 0 or ” does.
 func pgHash(x string, t sqltype.Type, seed string) string {
 	switch {
 	case t.IsInteger():
-		return fmt.Sprintf("pg_catalog.hashint8extended(CAST(%s AS pg_catalog.int8), %s)", x, seed)
+		return fmt.Sprintf("pg_catalog.hashint8extended(COALESCE(CAST(%s AS pg_catalog.int8), 0), %s)", x, seed)
 	case t.IsFloat():
-		return fmt.Sprintf("pg_catalog.hashfloat8extended(CAST(%s AS pg_catalog.float8), %s)", x, seed)
+		return fmt.Sprintf("pg_catalog.hashfloat8extended(COALESCE(CAST(%s AS pg_catalog.float8), 0), %s)", x, seed)
 	case t.OID == sqltype.OIDNumeric:
-		return fmt.Sprintf("pg_catalog.hash_numeric_extended(%s, %s)", x, seed)
+		return fmt.Sprintf("pg_catalog.hash_numeric_extended(COALESCE(%s, 0), %s)", x, seed)
 	}
-	return fmt.Sprintf(`pg_catalog.hashtextextended(CAST(%s AS pg_catalog.text) COLLATE pg_catalog."C", %s)`, x, seed)
+	return fmt.Sprintf(`pg_catalog.hashtextextended(COALESCE(CAST(%s AS pg_catalog.text), '') COLLATE pg_catalog."C", %s)`, x, seed)
 }
 
 // domainFilters keeps the rows whose keys are in their public domains. It must where the groups of a unit are counted by the

@@ -1,0 +1,67 @@
+package sqlgen_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+var (
+	server          *pgtest.Server
+	inside, outside *neighbour.Postgres
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	s, stop, err := pgtest.StartShared()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer stop()
+	server = s
+	ctx := context.Background()
+	if inside, err = neighbour.OpenClinic(ctx, s, "inside", neighbour.Inside); err == nil {
+		outside, err = neighbour.OpenClinic(ctx, s, "outside", neighbour.Outside)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+func bind(t testing.TB, sql string, cat plan.Catalog) *plan.Query {
+	t.Helper()
+	st, err := pgsyntax.Parse(sql)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	q, err := plan.Bind(st[0].Node.(*pgsyntax.Select), cat, plan.BindOptions{})
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return q
+}
+
+func analyze(t testing.TB, sql string, db neighbour.DB, groups uint64) *sensitivity.Analysis {
+	t.Helper()
+	q := bind(t, sql, neighbour.ClinicCatalog())
+	a, err := sensitivity.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: groups, MaxPublicGroups: 1000,
+		Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return a
+}

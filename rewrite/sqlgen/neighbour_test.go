@@ -1,0 +1,78 @@
+package sqlgen_test
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+)
+
+var someUnits = []int{neighbour.Heavy, neighbour.Plain, neighbour.Nulls}
+
+// TestNeighbours: without one unit no total of the printed statement changes by more than the analysis claims, on data that breaks
+// every declaration, at two sizes of the cap; rows without an owner and physical order change nothing.
+func TestNeighbours(t *testing.T) {
+	ctx := context.Background()
+	used := 0
+	for _, sql := range slices.Concat(neighbour.Statements, neighbour.FanOut, neighbour.PostgresOnly) {
+		for _, groups := range []uint64{1, 4} {
+			a := analyze(t, sql, outside, groups)
+			share, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), a, funcs.Postgres, someUnits, nil)
+			if err != nil {
+				t.Errorf("%s: %v", sql, err)
+			}
+			if share == 1 {
+				used++
+			}
+		}
+	}
+	if used < 40 {
+		t.Errorf("only %d statements use their whole claim: the data is too tame", used)
+	}
+}
+
+// TestPlantedBugs: the neighbour test fails on each of these.
+func TestPlantedBugs(t *testing.T) {
+	replace := func(pattern, with string) func(string) string {
+		re := regexp.MustCompile(pattern)
+		return func(sql string) string { return re.ReplaceAllString(sql, with) }
+	}
+	all := make([]int, 40)
+	for i := range all {
+		all[i] = i + 1
+	}
+	cases := []struct {
+		name, sql string
+		groups    uint64
+		mangle    func(string) string
+	}{
+		{"count clamp removed", "select count(*) from encounters", 2, replace(`CASE WHEN ("g"."p1") > 4 THEN 4 ELSE "g"."p1" END`, "$1")},
+		{"sum clamp removed", "select sum(days) from encounters", 2, replace(`sum\(CASE WHEN ("g"."p1") > .*? END\)`, "sum($1)")},
+		{"centred sum not scaled to m rows", "select avg(days) from encounters", 2, replace(`WHEN "g"."p2" > 4 THEN .* WHEN "g"."p2" > 0 THEN CAST\(LEAST\(GREATEST\((.*), -52\), 52\)`, "WHEN TRUE THEN CAST(($1)")},
+		{"column clamp removed", "select count(*), avg(weight) from patients", 2, replace(`\(CASE WHEN ("t1"."weight") > .*? ELSE "t1"."weight" END\)`, "CASE WHEN $1 <> 'NaN' THEN $1 * 1000 END")},
+		{"cap removed", "select diag, count(*) from encounters group by 1", 2, replace(` WHERE "g"."rn" <= \d+`, "")},
+		{"cap over all units", "select diag, count(*) from encounters group by 1", 1, replace(`PARTITION BY "t1"."patient_id" `, "")},
+		{"domain filter removed", "select p.race, e.kind_id, count(*) from encounters e join patients p on p.patient_id = e.patient_id group by 1, 2", 4, replace(` AND "t1"."kind_id" IN \(.*?\)\)`, "")},
+		{"rows without a unit kept", "select count(*) from encounters", 2, replace(`"t1"."patient_id" IS NOT NULL`, "TRUE")},
+		{"grid removed", "select sum(score) from encounters", 2, func(sql string) string {
+			return strings.ReplaceAll(strings.ReplaceAll(sql, "pg_catalog.round(", "("), "AS pg_catalog.int8", "AS pg_catalog.numeric")
+		}},
+		{"sum in floats", "select sum(big) from encounters", 2, replace(`sum\((\(CASE .*? END\))\) AS "p1"`, `sum(CAST($1 AS pg_catalog.float4)) AS "p1"`)},
+		{"unit equality removed from a self-join", "select avg(b.days) from encounters a join encounters b on a.patient_id = b.patient_id", 2, replace(`ON \(+"t1"\."patient_id" = "t2"\."patient_id"\)+`, "ON TRUE")},
+	}
+	ctx := context.Background()
+	for _, c := range cases {
+		a := analyze(t, c.sql, outside, c.groups)
+		if _, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), a, funcs.Postgres, all, nil); err != nil {
+			t.Errorf("%s: without the bug: %v", c.name, err)
+		}
+		_, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), a, funcs.Postgres, all, c.mangle)
+		if err == nil || strings.Contains(err.Error(), "changes nothing in") || strings.Contains(err.Error(), "SQLSTATE") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
