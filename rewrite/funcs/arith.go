@@ -146,8 +146,8 @@ func numericOperator(op string) *Func {
 		MayBeNull: true, Exact: infix(op), Range: numericRange(op), Safe: numericSafe(op)}
 	f.Spell = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
 		switch {
-		case d == DuckDB && op == "/":
-			return "" // DuckDB divides decimals as doubles, and PostgreSQL's scale of a quotient depends on the values
+		case d == DuckDB && (op == "/" || op == "%"):
+			return "" // DuckDB computes both as doubles, and PostgreSQL's scale of a quotient depends on the values
 		case d == DuckDB:
 			return "TRY(" + wideDecimal(x[0], types[0]) + " " + op + " " + wideDecimal(x[1], types[1]) + ")"
 		case op == "%":
@@ -161,10 +161,8 @@ func numericOperator(op string) *Func {
 		switch {
 		case d == Postgres:
 			return "(" + x[0] + " " + op + " " + x[1] + ")"
-		case op == "/":
+		case op == "/" || op == "%":
 			return ""
-		case op == "%":
-			return duckExactDivision("%", []string{wideDecimal(x[0], types[0]), wideDecimal(x[1], types[1])})
 		}
 		return "(" + wideDecimal(x[0], types[0]) + " " + op + " " + wideDecimal(x[1], types[1]) + ")"
 	}

@@ -170,11 +170,8 @@ func duckNumberCast(v string, from sqltype.OID, ft, t sqltype.Type) string {
 	switch {
 	case ok && (p > 38 || s < 0 || s > p):
 		return ""
-	case isFloat(from) && !ok: // PostgreSQL's scale depends on the value
+	case isFloat(from): // DuckDB 1.5 reads no text with an exponent right, and has no other way to PostgreSQL's 15 digits
 		return ""
-	case isFloat(from): // 15 or 6 digits, as PostgreSQL keeps
-		places := map[sqltype.OID]string{sqltype.OIDFloat4: "5", sqltype.OIDFloat8: "14"}[from]
-		return try("printf('%."+places+"e', CAST("+v+" AS DOUBLE))", duckDecimal(p, s))
 	case ok:
 		return try(v, duckDecimal(p, s))
 	case isInt(from):
@@ -288,7 +285,10 @@ func toText(from sqltype.OID) *Func {
 		if from == sqltype.OIDBPChar {
 			return "rtrim(" + x[0] + ", ' ')"
 		}
-		if d == DuckDB {
+		switch {
+		case d == DuckDB && from == sqltype.OIDDate:
+			return "replace(CAST(" + x[0] + " AS VARCHAR), ' (BC)', ' BC')"
+		case d == DuckDB:
 			return "CAST(" + x[0] + " AS VARCHAR)"
 		}
 		return "CAST(" + x[0] + " AS text)"

@@ -1,0 +1,297 @@
+package funcs
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	_ "github.com/duckdb/duckdb-go/v2" // driver
+	"github.com/jackc/pgx/v5"
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// duckEdges are values that DuckDB's decimals hold, by declared type.
+var duckEdges = map[sqltype.Type][]string{
+	sqltype.Timestamp: {"2000-01-01 00:00:00", "1999-12-31 23:59:59.999999", "1969-12-31 00:00:00.000001", "4713-01-01 (BC) 00:00:00", "294247-01-10 04:00:00",
+		"infinity", "-infinity"},
+	sqltype.NumericOf(5, 2):  {"0.00", "1.10", "-0.50", "2.50", "99.99", "-999.99", "0.01"},
+	sqltype.NumericOf(18, 3): {"0.000", "1.000", "-7.500", "0.001", "999999999999999.999", "-999999999999999.999", "2147483647.500", "32767.500", "0.700"},
+	sqltype.NumericOf(38, 0): {"0", "-1", "9223372036854775808", "99999999999999999999999999999999999999", "-99999999999999999999999999999999999999"},
+}
+
+var numericTypes = []sqltype.Type{sqltype.NumericOf(5, 2), sqltype.NumericOf(18, 3), sqltype.NumericOf(38, 0)}
+
+// variants are the argument types that a row is tried with on DuckDB.
+func variants(f *Func) [][]sqltype.Type {
+	out := [][]sqltype.Type{nil}
+	for _, o := range f.Args {
+		options := []sqltype.Type{{OID: o, Typmod: -1}}
+		if o == sqltype.OIDNumeric {
+			options = numericTypes
+		}
+		var next [][]sqltype.Type
+		for _, head := range out {
+			for _, t := range options {
+				next = append(next, append(append([]sqltype.Type{}, head...), t))
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+func duckValues(t sqltype.Type) []string {
+	if v, ok := duckEdges[t]; ok {
+		return v
+	}
+	var out []string
+	for _, v := range edges[t.OID] {
+		if day, ok := strings.CutSuffix(v, " BC"); ok && (t.OID == sqltype.OIDDate || t.OID == sqltype.OIDTimestamp) {
+			day, clock, _ := strings.Cut(day, " ")
+			v = strings.TrimSpace(day + " (BC) " + clock)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func duckType(t sqltype.Type) string {
+	if p, s, ok := t.NumericMod(); ok {
+		return duckDecimal(p, s)
+	}
+	if isText(t.OID) || t.OID == sqltype.OIDVarchar {
+		return "VARCHAR"
+	}
+	return sqlName(t.OID)
+}
+
+// TestDuckDB runs every row's total form over edge values in DuckDB and compares it with PostgreSQL's own result:
+//   - it never raises, and is strict;
+//   - it equals PostgreSQL's result wherever that one does not raise, but for what DuckDB cannot hold, which is NULL;
+//   - where PostgreSQL raises, it is NULL, or a float of IEEE's arithmetic;
+//   - Range holds.
+func TestDuckDB(t *testing.T) {
+	pg, err := pgx.Connect(context.Background(), pgtest.Start(t).URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pg.Close(context.Background()) }()
+	duck, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = duck.Close() }()
+	n, refused := 0, map[string]bool{}
+	for _, f := range All() {
+		for _, rt := range results(f) {
+			for _, ts := range variants(f) {
+				n++
+				if f.Spell(DuckDB, []string{"x", "y"}[:len(ts)], ts, rt) == "" {
+					refused[signature(f, rt)] = true
+					continue
+				}
+				for _, o := range runBoth(t, pg, duck, f, ts, rt, "d"+strconv.Itoa(n)) {
+					checkDuck(t, f, ts, rt, o)
+				}
+			}
+		}
+	}
+	for _, name := range []string{"cast cast(double precision) -> numeric", "cast cast(real) -> numeric", "function round(numeric, integer) -> numeric",
+		"operator %(numeric, numeric) -> numeric", "operator /(numeric, numeric) -> numeric"} {
+		if !refused[name] {
+			t.Errorf("%s is not refused on DuckDB any more", name)
+		}
+		delete(refused, name)
+	}
+	for name := range refused {
+		if !strings.Contains(name, "cast(double precision) -> numeric(") && !strings.Contains(name, "cast(real) -> numeric(") {
+			t.Errorf("%s is refused on DuckDB", name)
+		}
+	}
+}
+
+func runBoth(t *testing.T, pg *pgx.Conn, duck *sql.DB, f *Func, ts []sqltype.Type, rt sqltype.Type, name string) []outcome {
+	t.Helper()
+	ctx := context.Background()
+	cols := []string{"x", "y"}[:len(ts)]
+	var params []string
+	var values [][]string
+	for i, ty := range ts {
+		params = append(params, cols[i]+" "+pgType(ty))
+		values = append(values, duckValues(ty))
+	}
+	if _, err := pg.Exec(ctx, fmt.Sprintf("CREATE FUNCTION %s(%s) RETURNS text LANGUAGE plpgsql AS $f$ BEGIN RETURN %s; EXCEPTION WHEN OTHERS THEN RETURN 'ERROR ' || SQLSTATE; END $f$",
+		name, strings.Join(params, ", "), f.Exact(Postgres, cols, ts, rt))); err != nil {
+		t.Fatalf("%s: %v", signature(f, rt), err)
+	}
+	var outs []outcome
+	var pgRows, duckRows []string
+	each(values, func(args []*string) {
+		var p, d []string
+		for i, a := range args {
+			if a == nil {
+				p, d = append(p, "CAST(NULL AS "+pgType(ts[i])+")"), append(d, "CAST(NULL AS "+duckType(ts[i])+")")
+				continue
+			}
+			p = append(p, "CAST("+quoteText(pgText(*a))+" AS "+pgType(ts[i])+")")
+			d = append(d, "CAST("+quoteText(*a)+" AS "+duckType(ts[i])+")")
+		}
+		k := strconv.Itoa(len(outs))
+		pgRows, duckRows = append(pgRows, "("+k+", "+strings.Join(p, ", ")+")"), append(duckRows, "("+k+", "+strings.Join(d, ", ")+")")
+		outs = append(outs, outcome{args: args})
+	})
+	table := func(rows []string) string {
+		return "(VALUES " + strings.Join(rows, ", ") + ") AS v(k, " + strings.Join(cols, ", ") + ")"
+	}
+	rows, err := pg.Query(ctx, "SELECT k, "+name+"("+strings.Join(cols, ", ")+") FROM "+table(pgRows))
+	if err != nil {
+		t.Fatalf("%s: %v", signature(f, rt), err)
+	}
+	for rows.Next() {
+		var k int
+		var s *string
+		if err := rows.Scan(&k, &s); err != nil {
+			t.Fatal(err)
+		}
+		if s != nil && strings.HasPrefix(*s, "ERROR ") {
+			outs[k].code, s = (*s)[6:], nil
+		}
+		outs[k].exact = s
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", signature(f, rt), err)
+	}
+	total := f.Spell(DuckDB, cols, ts, rt)
+	drows, err := duck.QueryContext(ctx, "SELECT k, CAST("+total+" AS VARCHAR) FROM "+table(duckRows))
+	if err != nil {
+		t.Fatalf("%s %v: the total form raised: %v\n%s", signature(f, rt), ts, err, total)
+	}
+	defer func() { _ = drows.Close() }()
+	for drows.Next() {
+		var k int
+		var s *string
+		if err := drows.Scan(&k, &s); err != nil {
+			t.Fatal(err)
+		}
+		outs[k].total = s
+	}
+	if err := drows.Err(); err != nil {
+		t.Fatalf("%s: the total form raised: %v\n%s", signature(f, rt), err, total)
+	}
+	return outs
+}
+
+// pgText undoes duckValues.
+func pgText(s string) string {
+	if day, clock, ok := strings.Cut(s, " (BC)"); ok {
+		return day + clock + " BC"
+	}
+	return s
+}
+
+// each calls f for the product of the lists, each with NULL added.
+func each(lists [][]string, f func([]*string)) {
+	var walk func(i int, head []*string)
+	walk = func(i int, head []*string) {
+		if i == len(lists) {
+			f(append([]*string{}, head...))
+			return
+		}
+		walk(i+1, append(head, nil))
+		for k := range lists[i] {
+			walk(i+1, append(head, &lists[i][k]))
+		}
+	}
+	walk(0, nil)
+}
+
+func checkDuck(t *testing.T, f *Func, ts []sqltype.Type, rt sqltype.Type, o outcome) {
+	t.Helper()
+	fail := func(format string, args ...any) {
+		t.Helper()
+		t.Errorf("%s%v%s: "+format, append([]any{signature(f, rt), ts, shown(o.args)}, args...)...)
+	}
+	for _, a := range o.args {
+		if a == nil {
+			if o.total != nil {
+				fail("%s for NULL", *o.total)
+			}
+			return
+		}
+	}
+	switch {
+	case o.code != "":
+		if o.total != nil && !isFloat(f.Result) {
+			fail("PostgreSQL raises %s, DuckDB gives %s", o.code, *o.total)
+		}
+	case o.exact == nil || unicodeCase(f, o.args) || f.Name == "LIKE" && *o.args[1] == "a\\":
+	case o.total == nil:
+		if !f.MayBeNull || !noRoom(f, ts, o) {
+			fail("NULL, want %s", *o.exact)
+		}
+	case !sameValue(f.Result, *o.total, *o.exact):
+		fail("%s, want %s", *o.total, *o.exact)
+	}
+	checkDuckRange(t, f, ts, rt, o)
+}
+
+// noRoom: what DuckDB does not hold.
+func noRoom(f *Func, ts []sqltype.Type, o outcome) bool {
+	switch {
+	case f.Result == sqltype.OIDNumeric: // 38 digits
+		return len(strings.TrimLeft(*o.exact, "-")) > 36 || strings.Contains("NaN Infinity -Infinity", *o.exact)
+	case f.Result == sqltype.OIDBool && ts[0].OID == sqltype.OIDNumeric: // no common scale
+		return len(*o.args[0]) > 30 || len(*o.args[1]) > 30
+	case f.Result == sqltype.OIDBool: // dates beyond timestamps
+		return strings.Contains(*o.args[0]+*o.args[1], "5874897") || strings.Contains(*o.args[0]+*o.args[1], "29427")
+	case f.Name == "/" && isFloat(f.Result): // NaN / 0
+		return *o.exact == "NaN"
+	case f.Result == sqltype.OIDTimestamp:
+		return strings.HasPrefix(*o.args[0], "29427")
+	}
+	return false
+}
+
+func sameValue(o sqltype.OID, got, want string) bool {
+	switch {
+	case isFloat(o):
+		g, err1 := strconv.ParseFloat(strings.Replace(got, "-nan", "nan", 1), 64)
+		w, err2 := strconv.ParseFloat(want, 64)
+		return err1 == nil && err2 == nil && (g == w || math.IsNaN(g) && math.IsNaN(w))
+	case o == sqltype.OIDDate || o == sqltype.OIDTimestamp:
+		return got == want || strings.Contains(want, "BC") && strings.Contains(got, "(BC)")
+	case o == sqltype.OIDNumeric:
+		g, err1 := decimal.NewFromString(got)
+		w, err2 := decimal.NewFromString(want)
+		return err1 == nil && err2 == nil && g.Equal(w)
+	}
+	return got == want
+}
+
+func checkDuckRange(t *testing.T, f *Func, ts []sqltype.Type, rt sqltype.Type, o outcome) {
+	t.Helper()
+	if f.Range == nil || o.total == nil {
+		return
+	}
+	ivs := make([]*num.Interval, len(o.args))
+	for i, a := range o.args {
+		if d, ok := asDecimal(*a, f.Args[i]); ok {
+			ivs[i] = num.Of(d, d)
+		} else if f.Args[i] != sqltype.OIDBool {
+			return
+		}
+	}
+	if r := f.Range(ivs, ts); r != nil {
+		if got, ok := asDecimal(*o.total, f.Result); !ok || !r.Contains(got) {
+			t.Errorf("%s%s: %s is not in %v", signature(f, rt), shown(o.args), *o.total, r)
+		}
+	}
+}
