@@ -100,7 +100,7 @@ func (z *analyzer) countDistinct(g plan.AggItem) (int, error) {
 func (z *analyzer) addedEqual(eq classes, id, unit plan.ColID) bool {
 	for _, e := range z.added {
 		x, y := z.owner[e.a], z.owner[e.b]
-		if x.nullable() || y.nullable() {
+		if x == nil || y == nil || x.nullable() || y.nullable() { // nil: of a hidden path
 			continue
 		}
 		if (id == e.a || eq.same(id, e.a)) && (unit == e.b || eq.same(unit, e.b)) || (id == e.b || eq.same(id, e.b)) && (unit == e.a || eq.same(unit, e.a)) {

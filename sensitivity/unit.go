@@ -46,6 +46,13 @@ func (z *analyzer) link() error {
 			}
 		}
 	}
+	for _, s := range z.scans {
+		for _, c := range s.children { // a padded parent beside the hidden path of its child
+			if c.path != nil && s.own() != 0 {
+				z.added = append(z.added, &equality{a: c.unit, b: s.own()})
+			}
+		}
+	}
 	return z.chooseUnit(first)
 }
 

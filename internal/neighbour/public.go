@@ -2,6 +2,8 @@ package neighbour
 
 import (
 	"context"
+	"fmt"
+	"sort"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -15,13 +17,15 @@ type Reader struct {
 	Dialect funcs.Dialect
 }
 
-// Distinct reads the values of a public table.
+// Distinct reads the values of a public table, in an order that does not depend on the database.
 func (r Reader) Distinct(ctx context.Context, t *plan.Table, columns []int, limit int) ([][]sqltype.Value, error) {
 	st, err := sqlgen.DistinctTuples(t, columns, limit, r.Dialect)
 	if err != nil {
 		return nil, err
 	}
-	return r.DB.Query(ctx, st)
+	rows, err := r.DB.Query(ctx, st)
+	sort.Slice(rows, func(i, j int) bool { return fmt.Sprint(rows[i]) < fmt.Sprint(rows[j]) })
+	return rows, err
 }
 
 // Fixed is a plan.PublicReader without a database: the values by "table.column", one column at a time or none.

@@ -84,7 +84,7 @@ func duckNumeric(t sqltype.Type, v sqltype.Value) string {
 
 // number is an exact inline number of a type.
 func (p *printer) number(d decimal.Decimal, t sqltype.Type) (string, error) {
-	text := d.StringFixed(max(0, -d.Exponent()))
+	text := d.String()
 	switch {
 	case t.OID == sqltype.OIDInt4:
 		return text, nil

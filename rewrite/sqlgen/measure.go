@@ -182,26 +182,32 @@ func (p *printer) partial(m sensitivity.Measure, c columns, maxRows uint64) stri
 		}
 		return fmt.Sprintf("CASE WHEN %s > %d THEN %d WHEN %s < %d THEN %d ELSE %s END", c.sum, m.Hi, m.Hi, c.sum, m.Lo, m.Lo, value)
 	}
-	middle := m.RowLo + m.RowHi
-	whole := fmt.Sprintf("2 * %s - %s", steps(c), p.times(middle, c.count, m, maxRows))
-	cut := fmt.Sprintf("((2 * %s - (%d) * %s) * %d) // %s", p.wide(c.sum), middle, p.wide(c.count), maxRows, c.count)
+	whole := centred(m, steps(c), p.holding(c.count, m, maxRows))
+	cut := centred(m, p.wide(steps(c)), p.wide(c.count))
 	if p.d == funcs.Postgres {
-		cut = fmt.Sprintf("pg_catalog.div((2 * %s - (%d) * %s) * %d, %s)", p.wide(steps(c)), middle, p.wide(c.count), maxRows, c.count)
+		cut = fmt.Sprintf("pg_catalog.div((%s) * %d, %s)", cut, maxRows, c.count)
+	} else {
+		cut = fmt.Sprintf("((%s) * %d) // %s", cut, maxRows, c.count)
 	}
 	clamp := func(x string) string { return p.big(fmt.Sprintf("LEAST(GREATEST(%s, %d), %d)", x, m.Lo, m.Hi)) }
 	return fmt.Sprintf("CASE WHEN %s > %d THEN %s WHEN %s > 0 THEN %s END", c.count, maxRows, clamp(cut), c.count, clamp(whole))
 }
 
-// times is middle * count, in a type that holds it for counts up to maxRows.
-func (p *printer) times(middle int64, count string, m sensitivity.Measure, maxRows uint64) string {
-	wide := p.d == funcs.DuckDB
-	if hi, lo := bits.Mul64(maxRows, uint64(max(-m.RowLo, m.RowHi, 1))); hi != 0 || lo > 1<<60 {
-		wide = true
+// centred is the sum of 2x - (RowLo + RowHi) over rows whose sum and count are known.
+func centred(m sensitivity.Measure, sum, count string) string {
+	if m.RowLo == -m.RowHi {
+		return "2 * " + sum
 	}
-	if wide {
-		count = p.wide(count)
+	return fmt.Sprintf("2 * %s - (%d) * %s", sum, m.RowLo+m.RowHi, count)
+}
+
+// holding is the count in a type that holds its product with the row range for counts up to maxRows.
+func (p *printer) holding(count string, m sensitivity.Measure, maxRows uint64) string {
+	hi, lo := bits.Mul64(maxRows, uint64(max(-m.RowLo, m.RowHi, 1)))
+	if p.d == funcs.DuckDB || hi != 0 || lo > 1<<60 {
+		return p.wide(count)
 	}
-	return fmt.Sprintf("(%d) * %s", middle, count)
+	return count
 }
 
 // columns are the names of a unit's count and sum in the level below.

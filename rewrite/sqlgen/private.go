@@ -179,7 +179,7 @@ func (w *private) total(i int, m sensitivity.Measure, single bool) (string, sqlt
 	case sensitivity.SumValues:
 		return steps(c), sqltype.Numeric
 	case sensitivity.CentredSum:
-		return fmt.Sprintf("2 * %s - (%d) * %s", steps(c), m.RowLo+m.RowHi, w.wide(c.count)), sqltype.Numeric
+		return centred(m, steps(c), w.wide(c.count)), sqltype.Numeric
 	}
 	return c.count, sqltype.Int8
 }

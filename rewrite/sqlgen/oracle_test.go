@@ -1,0 +1,218 @@
+package sqlgen_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+func outputTypes(q *plan.Query) []sqltype.Type {
+	out := make([]sqltype.Type, len(q.Outputs))
+	for i, o := range q.Outputs {
+		out[i] = o.Type
+	}
+	return out
+}
+
+// lines is a multiset of rows as text; numerics without their trailing zeros.
+func lines(rows [][]sqltype.Value) []string {
+	var out []string
+	for _, r := range rows {
+		var vals []string
+		for _, v := range r {
+			switch x := v.(type) {
+			case decimal.Decimal:
+				v = x.Round(9).String()
+			case float64:
+				v = fmt.Sprintf("%.9g", x)
+			case string:
+				v = strings.TrimRight(x, " ")
+			}
+			vals = append(vals, fmt.Sprint(v))
+		}
+		out = append(out, strings.Join(vals, "|"))
+	}
+	sort.Strings(out)
+	return out
+}
+
+// TestUnnoisedOracle: the un-noised print of every golden statement returns on PostgreSQL what its text returns.
+func TestUnnoisedOracle(t *testing.T) {
+	ctx := context.Background()
+	if err := inside.Exec(ctx, "SET search_path = public"); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := inside.Exec(ctx, "SET search_path = ''"); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	for _, sql := range slices.Concat(neighbour.Statements, neighbour.FanOut, neighbour.PostgresOnly, publicStatements) {
+		q := bind(t, sql, neighbour.ClinicCatalog())
+		want, err := inside.Text(ctx, sql, outputTypes(q))
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		st, err := sqlgen.PlainQuery(q, funcs.Postgres)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		got, err := inside.Query(ctx, st)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", sql, err, st.SQL)
+			continue
+		}
+		if g, w := lines(got), lines(want); !slices.Equal(g, w) {
+			t.Errorf("%s\n%s\n  got  %v\n  want %v", sql, st.SQL, g, w)
+		}
+	}
+}
+
+var publicStatements = []string{
+	"select count(*), min(label), max(id) from kinds",
+	"select k.label, avg(r.rate) from kinds k join rates r on r.kind_id = k.id group by 1 order by 1 desc nulls last limit 3",
+	"select distinct region from cities order by 1 limit 2 offset 1",
+	"select id * 2 as n, upper(name) from cities where region is not null order by n desc",
+	"select 1, 'x', null, 2.50",
+	"select count(distinct region), sum(id) from cities having count(*) > 1",
+	"select x.n, c.name from (select region, count(*) as n from cities group by region order by 2 desc, 1 limit 1) x join cities c on c.region = x.region",
+	"select k.id, z.v from kinds k left join (select kind_id, coalesce(rate, 0) + 1 as v from rates where rate > 1) z on z.kind_id = k.id",
+	"select a.name, b.id from (select name, id from cities) a, kinds b where a.id = b.id and a.name in ('Delft', 'Leiden')",
+}
+
+// TestTotals: with room for all rows and groups, the bounded totals give the aggregates of the original text through their
+// formulas: nothing inside the declarations is cut, lost or counted twice.
+func TestTotals(t *testing.T) {
+	ctx := context.Background()
+	for _, sql := range slices.Concat(neighbour.Statements, neighbour.PostgresOnly) {
+		a := analyze(t, sql, inside, 1000)
+		st, err := sqlgen.Private(a, funcs.Postgres, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := inside.Query(ctx, st)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", sql, err, st.SQL)
+			continue
+		}
+		// The aggregate's own columns, un-noised.
+		raw := &plan.Query{Root: a.Agg, Columns: a.Query.Columns}
+		for _, id := range a.Agg.Cols() {
+			raw.Outputs = append(raw.Outputs, plan.Output{Col: id, Type: a.Query.Columns[id].Type})
+		}
+		plain, err := sqlgen.PlainQuery(raw, funcs.Postgres)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := inside.Query(ctx, plain)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", sql, err, plain.SQL)
+			continue
+		}
+		got := aggregates(t, a, st.Columns, rows)
+		compareGroups(t, sql+"\n"+st.SQL, a, got, want)
+	}
+}
+
+// aggregates applies the formulas; NULL stands where a group has no value.
+func aggregates(t *testing.T, a *sensitivity.Analysis, cols []sqlgen.Column, rows [][]sqltype.Value) map[string][]decimal.Decimal {
+	out := map[string][]decimal.Decimal{}
+	for _, r := range rows {
+		measures := make([]decimal.Decimal, len(a.Measures))
+		keys := make([]sqltype.Value, len(a.Keys))
+		for i, c := range cols {
+			switch c.Role {
+			case sqlgen.RoleKey:
+				keys[c.Index] = r[i]
+			case sqlgen.RoleMeasure:
+				measures[c.Index] = toDecimal(r[i])
+			}
+		}
+		var vals []decimal.Decimal
+		for _, f := range a.Formulas {
+			vals = append(vals, apply(a, f, measures))
+		}
+		key := strings.Join(lines([][]sqltype.Value{keys}), "")
+		if _, ok := out[key]; ok {
+			t.Errorf("group %s comes twice", key)
+		}
+		out[key] = vals
+	}
+	return out
+}
+
+func apply(a *sensitivity.Analysis, f sensitivity.Formula, m []decimal.Decimal) decimal.Decimal {
+	two := decimal.NewFromInt(2)
+	switch f.Kind {
+	case sensitivity.IsCount:
+		return m[f.Count]
+	case sensitivity.IsSum:
+		return m[f.Sum].Mul(a.Measures[f.Sum].Grid)
+	}
+	s := a.Measures[f.Sum]
+	middle := decimal.NewFromInt(s.RowLo + s.RowHi).Mul(s.Grid).Div(two)
+	half := m[f.Sum].Mul(s.Grid).Div(two)
+	if f.Kind == sensitivity.IsSumFromPair {
+		return middle.Mul(m[f.Count]).Add(half)
+	}
+	if m[f.Count].IsZero() {
+		return middle
+	}
+	return middle.Add(half.Div(m[f.Count]))
+}
+
+func toDecimal(v sqltype.Value) decimal.Decimal {
+	switch x := v.(type) {
+	case int64:
+		return decimal.NewFromInt(x)
+	case float64:
+		return decimal.NewFromFloat(x)
+	case decimal.Decimal:
+		return x
+	}
+	return decimal.Zero
+}
+
+func compareGroups(t *testing.T, what string, a *sensitivity.Analysis, got map[string][]decimal.Decimal, want [][]sqltype.Value) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, r := range want {
+		key := strings.Join(lines([][]sqltype.Value{r[:len(a.Keys)]}), "")
+		if seen[key] { // the text's own grouping is finer, by spelling
+			continue
+		}
+		seen[key] = true
+		vals, ok := got[key]
+		if !ok {
+			if !a.Groups.Public || slices.ContainsFunc(a.Groups.Sources, func(s sensitivity.Source) bool { return s.Fixed || s.Joined }) {
+				t.Errorf("%s\n  group %s is missing", what, key)
+			}
+			continue
+		}
+		for i, f := range a.Formulas {
+			w := r[len(a.Keys)+i]
+			if w == nil { // nobody
+				continue
+			}
+			tolerance := toDecimal(w).Abs().Mul(decimal.New(1, -14)).Add(decimal.New(1, -9)) // of the last digits of a quotient
+			if f.Sum >= 0 && a.Measures[f.Sum].Rounded {                                     // at most half a step a row
+				tolerance = a.Measures[f.Sum].Grid.Mul(decimal.NewFromInt(200))
+			}
+			if d := vals[i].Sub(toDecimal(w)).Abs(); d.GreaterThan(tolerance) {
+				t.Errorf("%s\n  group %s: aggregate %d is %s, want %v", what, key, i+1, vals[i], w)
+			}
+		}
+	}
+}

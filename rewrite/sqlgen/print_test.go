@@ -1,0 +1,194 @@
+package sqlgen_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// TestPrint holds the printed statements: private (groups= sets the cap) and public, for one dialect or both.
+func TestPrint(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			groups := uint64(4)
+			if d.HasArg("groups") {
+				d.ScanArgs(t, "groups", &groups)
+			}
+			var b strings.Builder
+			for _, dialect := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
+				var st *sqlgen.Statement
+				var err error
+				if d.Cmd == "private" {
+					st, err = sqlgen.Private(analyze(t, d.Input, inside, groups), dialect, 42)
+				} else {
+					st, err = sqlgen.PublicQuery(bind(t, d.Input, neighbour.ClinicCatalog()), dialect)
+				}
+				fmt.Fprintf(&b, "-- %s\n", dialect)
+				if err != nil {
+					fmt.Fprintln(&b, err)
+					continue
+				}
+				b.WriteString(layout(st.SQL) + "\n")
+				if dialect == funcs.DuckDB {
+					continue // arguments and columns are those above
+				}
+				for i, a := range st.Args {
+					fmt.Fprintf(&b, "$%d = %v %s %d\n", i+1, a.Value, a.Type, a.Param)
+				}
+				for _, c := range st.Columns {
+					fmt.Fprintf(&b, "%s %d %s\n", c.Role, c.Index, c.Type)
+				}
+			}
+			return b.String()
+		})
+	})
+}
+
+// layout breaks the one line that is printed where a reader would.
+func layout(sql string) string {
+	for _, w := range []string{" FROM ", " WHERE ", " GROUP BY ", " INNER JOIN ", " LEFT JOIN ", " CROSS JOIN ", " ORDER BY ", ", pg_catalog.sum(", ", sum("} {
+		sql = strings.ReplaceAll(sql, w, "\n "+w[1:])
+	}
+	return sql
+}
+
+var (
+	scanForm  = regexp.MustCompile(`"public"\."(\w+)" AS "(t\d+)"`)
+	exported  = regexp.MustCompile(`"(t\d+)"\."patient_id" AS "(c\d+)"`)
+	typedForm = regexp.MustCompile(`(int8|float8|float4|numeric) '[^']*'`) // of total forms: no analyst's values
+	unitEqual = regexp.MustCompile(`"(t\d+)"\."patient_id" = "(t\d+)"\."patient_id"`)
+	fromForm  = regexp.MustCompile(`(?:FROM|JOIN) \(*`)
+)
+
+// TestScaleRules checks scale.md's rules 2 to 4 on every printed PostgreSQL statement, so that a distributed backend goes on
+// working: unit equalities are in the joins, group totals stand over one subquery without WITH, values travel as parameters.
+func TestScaleRules(t *testing.T) {
+	for _, sql := range slices.Concat(neighbour.Statements, neighbour.FanOut, neighbour.PostgresOnly) {
+		for _, groups := range []uint64{1, 4} {
+			st, err := sqlgen.Private(analyze(t, sql, inside, groups), funcs.Postgres, 42)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, broken := range scaleRules(st.SQL) {
+				t.Errorf("%s: %s\n%s", sql, broken, st.SQL)
+			}
+		}
+	}
+	for _, bad := range []string{
+		`WITH x AS (SELECT 1) SELECT 1`,
+		`SELECT count(*) FROM "public"."labs" AS "t1" INNER JOIN "public"."encounters" AS "t2" ON "t1"."encounter_id" = "t2"."encounter_id"`,
+		`SELECT count(*) FROM "public"."labs" AS "t1" WHERE "t1"."x" = 'text'`,
+		`SELECT count(*) FROM "labs" AS "t1"`,
+	} {
+		if len(scaleRules(bad)) == 0 {
+			t.Errorf("the rules see nothing wrong in %s", bad)
+		}
+	}
+}
+
+func scaleRules(sql string) []string {
+	var out []string
+	cat := neighbour.ClinicCatalog()
+	sql = typedForm.ReplaceAllString(unexport(sql), "0")
+	group := map[string]string{}
+	for _, m := range scanForm.FindAllStringSubmatch(sql, -1) {
+		if tab, ok := cat.Table("", m[1]); ok && !tab.Public && tab.UnitCol >= 0 {
+			group[m[2]] = m[2]
+		}
+	}
+	for _, m := range unitEqual.FindAllStringSubmatch(sql, -1) { // rule 2
+		from, to := group[m[1]], group[m[2]]
+		for k, v := range group {
+			if v == from {
+				group[k] = to
+			}
+		}
+	}
+	first := ""
+	for _, v := range group {
+		if first == "" {
+			first = v
+		}
+		if v != first {
+			out = append(out, "a join without the equality of the unit's columns")
+		}
+	}
+	if regexp.MustCompile(`(?i)\bWITH\b|GROUPING|ROLLUP|CUBE`).MatchString(sql) || strings.Count(sql, "GROUP BY") > 2 { // rule 3
+		out = append(out, "no group totals over one subquery")
+	}
+	if strings.Contains(strings.ReplaceAll(sql, "''", ""), "'") || regexp.MustCompile(`(?i)TEMP|CREATE|INTO`).MatchString(sql) { // rule 4
+		out = append(out, "a value that is no parameter")
+	}
+	for _, at := range fromForm.FindAllStringIndex(sql, -1) {
+		if rest := sql[at[1]:]; !strings.HasPrefix(rest, `"public".`) && !strings.HasPrefix(rest, "SELECT ") {
+			out = append(out, "a table without its schema")
+		}
+	}
+	return out
+}
+
+// unexport names the unit's column where a subquery passes it on.
+func unexport(sql string) string {
+	for _, m := range exported.FindAllStringSubmatchIndex(sql, -1) {
+		depth, end := 1, m[1]
+		for ; end < len(sql) && depth > 0; end++ {
+			switch sql[end] {
+			case '(':
+				depth++
+			case ')':
+				depth--
+			}
+		}
+		rest, ok := strings.CutPrefix(sql[end:], ` AS "`)
+		alias, _, _ := strings.Cut(rest, `"`)
+		if ok {
+			return unexport(strings.Replace(strings.ReplaceAll(sql, fmt.Sprintf(`"%s"."%s"`, alias, sql[m[4]:m[5]]), fmt.Sprintf(`"%s"."patient_id"`, sql[m[2]:m[3]])),
+				sql[m[0]:m[1]], "1", 1))
+		}
+	}
+	return sql
+}
+
+// TestNoUnnoisedPrint: nothing that the package exports prints a private table without its bounds.
+func TestNoUnnoisedPrint(t *testing.T) {
+	for _, sql := range append([]string{"select * from encounters", "select k.label from kinds k left join encounters e on true"}, neighbour.Statements...) {
+		for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
+			if st, err := sqlgen.PublicQuery(bind(t, sql, neighbour.ClinicCatalog()), d); err == nil {
+				t.Errorf("%s is printed: %s", sql, st.SQL)
+			}
+		}
+	}
+	cat := neighbour.ClinicCatalog()
+	for _, table := range cat.Tables {
+		if _, err := sqlgen.DistinctTuples(table, []int{0}, 10, funcs.Postgres); (err == nil) != table.Public {
+			t.Errorf("distinct values of %s: %v", table.Name, err)
+		}
+	}
+	if _, err := sqlgen.Private(&sensitivity.Analysis{Class: sensitivity.Private}, funcs.Postgres, 0); err == nil {
+		t.Error("an empty analysis is printed")
+	}
+	if _, err := sqlgen.Private(analyze(t, "select count(*) from kinds", inside, 4), funcs.Postgres, 0); err == nil {
+		t.Error("a public analysis is printed as a private one")
+	}
+}
+
+// TestDeepNesting: derived columns that double at each level are refused before they fill memory.
+func TestDeepNesting(t *testing.T) {
+	sql := "select patient_id, days as a0 from encounters"
+	for i := range 30 {
+		sql = fmt.Sprintf("select patient_id, a%d + a%d as a%d from (%s) d%d", i, i, i+1, sql, i)
+	}
+	a := analyze(t, "select count(*) from ("+sql+") x where a30 > 1", inside, 4)
+	if _, err := sqlgen.Private(a, funcs.Postgres, 0); err == nil || !strings.Contains(err.Error(), "54001") {
+		t.Errorf("got %v", err)
+	}
+}
