@@ -119,21 +119,20 @@ func (w *private) grouped(ut sqltype.Type) string {
 		group = append(group, fmt.Sprint(i+2))
 	}
 	list = append(list, w.list...)
-	kept := ""
-	if w.a.Limit.Capped { // (3)
-		types := make([]sqltype.Type, len(w.keys))
-		order := make([]string, 0, len(w.keys)+1)
-		for i, k := range w.a.Keys {
-			types[i] = keyType(k.Type)
-		}
-		order = append(order, w.hash(w.unit, ut, w.keys, types, w.seed))
-		for _, k := range w.keys {
-			order = append(order, k+" ASC NULLS LAST")
-		}
-		list = append(list, fmt.Sprintf(`%s() OVER (PARTITION BY %s ORDER BY %s) AS "rn"`, w.fn("row_number"), w.unit, strings.Join(order, ", ")))
-		kept = fmt.Sprintf(` WHERE "g"."rn" <= %d`, w.a.Limit.PerUnit)
+	rows := fmt.Sprintf(`(SELECT %s%s GROUP BY %s) AS "g"`, strings.Join(list, ", "), w.f.clause(), strings.Join(group, ", "))
+	if !w.a.Limit.Capped {
+		return " FROM " + rows
 	}
-	return fmt.Sprintf(` FROM (SELECT %s%s GROUP BY %s) AS "g"%s`, strings.Join(list, ", "), w.f.clause(), strings.Join(group, ", "), kept)
+	keys, types := make([]string, len(w.keys)), make([]sqltype.Type, len(w.keys)) // (3)
+	for i, k := range w.a.Keys {
+		keys[i], types[i] = fmt.Sprintf(`"g"."k%d"`, i+1), keyType(k.Type)
+	}
+	order := []string{w.hash(`"g"."u"`, ut, keys, types, w.seed)}
+	for _, k := range keys { // their collation is the one of the level below
+		order = append(order, k+" ASC NULLS LAST")
+	}
+	return fmt.Sprintf(` FROM (SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g" WHERE "g"."rn" <= %d`,
+		w.fn("row_number"), strings.Join(order, ", "), rows, w.a.Limit.PerUnit)
 }
 
 // inner adds a column to the level of (unit, group) rows and gives its name above.
