@@ -25,7 +25,8 @@ func casts() []*Func {
 		}
 	}
 	out = append(out, boolToInt(), intToBool())
-	for _, from := range []sqltype.OID{sqltype.OIDBool, sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDNumeric, sqltype.OIDDate, sqltype.OIDBPChar} {
+	for _, from := range []sqltype.OID{sqltype.OIDBool, sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDNumeric, sqltype.OIDDate, sqltype.OIDTimestamp,
+		sqltype.OIDFloat4, sqltype.OIDFloat8, sqltype.OIDBPChar} {
 		out = append(out, toText(from))
 	}
 	out = append(out, dateToTimestamp(), timestampToDate())
@@ -286,6 +287,10 @@ func toText(from sqltype.OID) *Func {
 			return "rtrim(" + x[0] + ", ' ')"
 		}
 		switch {
+		case d == DuckDB && isFloat(from):
+			return "" // spelled otherwise there: 1e+15, 0.0
+		case d == DuckDB && from == sqltype.OIDTimestamp: // the clock stands after BC there
+			return "regexp_replace(CAST(" + x[0] + " AS VARCHAR), '^(.*) \\(BC\\) (.*)$', '\\1 \\2 BC')"
 		case d == DuckDB && from == sqltype.OIDDate:
 			return "replace(CAST(" + x[0] + " AS VARCHAR), ' (BC)', ' BC')"
 		case d == DuckDB:

@@ -75,7 +75,7 @@ func (e *exprs) coalesce(x *pgsyntax.FuncCall, args []Scalar) (Scalar, error) {
 	return &Coalesce{Args: args, T: t}, nil
 }
 
-// nullif is CASE WHEN a = b THEN NULL ELSE a END; its type is a's.
+// nullif is CASE WHEN a = b THEN NULL ELSE a END; its type is a's as the comparison takes it.
 func (e *exprs) nullif(x *pgsyntax.FuncCall, args []Scalar) (Scalar, error) {
 	if len(args) != 2 {
 		return nil, sqlerr.New(sqlerr.Syntax, "NULLIF needs two arguments").At(int(x.Pos))
@@ -85,10 +85,8 @@ func (e *exprs) nullif(x *pgsyntax.FuncCall, args []Scalar) (Scalar, error) {
 		return nil, err
 	}
 	a := args[0]
-	if a.Type().OID == sqltype.OIDUnknown {
-		if a, err = e.coerce(a, sqltype.Text, x.Pos); err != nil {
-			return nil, err
-		}
+	if call, ok := eq.(*Call); ok {
+		a = call.Args[0]
 	}
 	return &Case{Whens: []When{{Cond: eq, Result: &Const{T: a.Type()}}}, Else: a, T: a.Type()}, nil
 }
@@ -137,6 +135,9 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 				return nil, err
 			}
 		}
+	} else if (fn == Sum || fn == Avg) && arg.Type().OID == sqltype.OIDUnknown {
+		return nil, sqlerr.New(sqlerr.AmbiguousFunction, "function %s(unknown) is not unique", x.Name).At(int(x.Pos)).
+			WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
 	} else if item.Type, ok = aggregateType(fn, arg.Type()); !ok {
 		return nil, undefinedFunction(x.Name, args, x.Pos)
 	}

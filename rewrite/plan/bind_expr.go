@@ -214,7 +214,25 @@ func (e *exprs) binary(x *pgsyntax.Binary) (Scalar, error) {
 	if x.Escape != nil {
 		return nil, unsupported(x.Pos, "ESCAPE is")
 	}
+	if x.Op == "||" {
+		if l, r, err = e.asTexts(l, r, x.Pos); err != nil {
+			return nil, err
+		}
+	}
 	return e.operator(x.Op, []Scalar{l, r}, x.Pos)
+}
+
+// asTexts makes text of the operand of || that is none, where the other is one.
+func (e *exprs) asTexts(l, r Scalar, pos pgsyntax.Pos) (Scalar, Scalar, error) {
+	text := func(x Scalar) bool { c := category(x.Type().OID); return c == 'S' || c == 'X' }
+	var err error
+	switch {
+	case text(l) && !text(r):
+		r, err = e.explicit(r, sqltype.Text, pos)
+	case text(r) && !text(l):
+		l, err = e.explicit(l, sqltype.Text, pos)
+	}
+	return l, r, err
 }
 
 func (e *exprs) is(x *pgsyntax.Is) (Scalar, error) {
@@ -272,30 +290,82 @@ func (e *exprs) in(x *pgsyntax.In) (Scalar, error) {
 		}
 		args, pos = append(args, v), append(pos, a.Position())
 	}
-	t, err := e.common(args, "IN", x.Pos)
-	if err != nil {
-		return nil, err
+	out, err := e.inList(args, pos)
+	if err != nil || !x.Not {
+		return out, err
 	}
-	for i := range args {
-		if args[i], err = e.coerce(args[i], t, pos[i]); err != nil {
-			return nil, err
+	if in, ok := out.(*In); ok {
+		in.Not = true
+		return in, nil
+	}
+	return &Logic{Op: Not, Args: []Scalar{out}}, nil
+}
+
+// inList follows PostgreSQL (parse_expr.c, transformAExprIn): several items without columns are brought to one type with x, if
+// they have one; every other item is compared on its own. args[0] is x.
+func (e *exprs) inList(args []Scalar, pos []pgsyntax.Pos) (Scalar, error) {
+	var plain, single []int
+	for i := range args[1:] {
+		if hasCols(args[i+1]) {
+			single = append(single, i+1)
+		} else {
+			plain = append(plain, i+1)
 		}
 	}
-	eq, err := e.operator("=", []Scalar{args[0], args[1]}, x.Pos)
-	if err != nil {
-		return nil, err
-	}
-	call, ok := eq.(*Call)
-	if !ok {
-		return nil, unsupported(x.Pos, "IN over this type is")
-	}
-	want := sqltype.Type{OID: call.Fn.Args[0], Typmod: -1}
-	for i := range args { // e.g. varchar compares as text
-		if args[i], err = e.coerce(args[i], want, pos[i]); err != nil {
-			return nil, err
+	right := slices.Clone(args)
+	if len(plain) > 1 {
+		list := []Scalar{args[0]}
+		for _, i := range plain {
+			list = append(list, args[i])
+		}
+		if t, err := e.common(list, "IN", pos[0]); err == nil {
+			for _, i := range plain {
+				if right[i], err = e.coerce(args[i], sqltype.Type{OID: t.OID, Typmod: -1}, pos[i]); err != nil {
+					return nil, err
+				}
+			}
 		}
 	}
-	return &In{X: args[0], List: args[1:], Not: x.Not, Eq: call.Fn}, nil
+	in, parts, untyped := &In{}, []Scalar{}, args[0].Type().OID == sqltype.OIDUnknown
+	for _, i := range append(plain, single...) {
+		v, err := e.operator("=", []Scalar{e.again(args[0], untyped), right[i]}, pos[i])
+		if err != nil {
+			return nil, err
+		}
+		call, ok := v.(*Call)
+		if !ok {
+			return nil, unsupported(pos[i], "IN over this type is")
+		}
+		switch {
+		case in.Eq == nil:
+			in.Eq, in.X, in.List = call.Fn, call.Args[0], []Scalar{call.Args[1]}
+		case in.Eq == call.Fn:
+			in.List = append(in.List, call.Args[1])
+		default:
+			parts = append(parts, call)
+		}
+	}
+	if len(parts) == 0 {
+		return in, nil
+	}
+	return &Logic{Op: Or, Args: append([]Scalar{in}, parts...)}, nil
+}
+
+// again is x for one more comparison: a parameter that had no type before the first is to get the same from each.
+func (e *exprs) again(x Scalar, untyped bool) Scalar {
+	p, ok := x.(*Param)
+	if !ok || !untyped {
+		return x
+	}
+	out := &Param{N: p.N, T: sqltype.Unknown}
+	e.params[p.N-1].uses = append(e.params[p.N-1].uses, out)
+	return out
+}
+
+func hasCols(x Scalar) bool {
+	found := false
+	VisitCols(x, func(*Col) { found = true })
+	return found
 }
 
 func (e *exprs) caseExpr(x *pgsyntax.Case) (Scalar, error) {
@@ -342,6 +412,9 @@ func (e *exprs) caseExpr(x *pgsyntax.Case) (Scalar, error) {
 	}
 	if out.T, err = e.common(results, "CASE", x.Pos); err != nil {
 		return nil, err
+	}
+	if x.Else == nil {
+		out.T.Typmod = -1
 	}
 	for i, r := range results {
 		if r, err = e.coerce(r, out.T, x.Pos); err != nil {

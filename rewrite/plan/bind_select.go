@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -180,11 +181,11 @@ func (q *selecting) groupItem(e *exprs, g pgsyntax.Expr) (Scalar, error) {
 	case *pgsyntax.Grouping:
 		return nil, unsupported(g.Pos, g.Kind+" is").WithHint("Ask each grouping as a statement of its own.")
 	case *pgsyntax.Literal:
-		if g.Kind != pgsyntax.IntegerLit {
+		n, err := strconv.Atoi(g.Text)
+		if g.Kind != pgsyntax.IntegerLit || err != nil || n > math.MaxInt32 {
 			return nil, sqlerr.New(sqlerr.Syntax, "non-integer constant in GROUP BY").At(int(g.Pos))
 		}
-		n, err := strconv.Atoi(g.Text)
-		if err != nil || n < 1 || n > len(q.targets) {
+		if n < 1 || n > len(q.targets) {
 			return nil, sqlerr.New(sqlerr.InvalidColumnRef, "GROUP BY position %s is not in select list", g.Text).At(int(g.Pos))
 		}
 		return q.groupTarget(q.targets[n-1], e, g.Pos)
@@ -430,10 +431,10 @@ func (q *selecting) orderBy() error {
 		switch x := o.Expr.(type) {
 		case *pgsyntax.Literal:
 			n, err := strconv.Atoi(x.Text)
-			if x.Kind != pgsyntax.IntegerLit {
+			if x.Kind != pgsyntax.IntegerLit || err != nil || n > math.MaxInt32 {
 				return sqlerr.New(sqlerr.Syntax, "non-integer constant in ORDER BY").At(int(x.Pos))
 			}
-			if err != nil || n < 1 || n > len(q.targets) {
+			if n < 1 || n > len(q.targets) {
 				return sqlerr.New(sqlerr.InvalidColumnRef, "ORDER BY position %s is not in select list", x.Text).At(int(x.Pos))
 			}
 			item.target = n - 1

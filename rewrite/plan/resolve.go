@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -23,6 +24,12 @@ var registry = sync.OnceValue(func() map[funcs.Kind]map[string][]*funcs.Func {
 
 func (b *binder) operator(op string, args []Scalar, pos pgsyntax.Pos) (Scalar, error) {
 	fn, err := choose(registry()[funcs.Operator][op], args, true)
+	if rivals(op, args) {
+		fn, err = nil, errAmbiguous
+	}
+	if fn == nil && err == nil && (op == "+" || op == "-") && slices.ContainsFunc(args, func(a Scalar) bool { return category(a.Type().OID) == 'D' }) {
+		return nil, unsupported(pos, "arithmetic on dates is")
+	}
 	if fn == nil {
 		text := op + " " + typeName(args[0].Type())
 		if len(args) == 2 {
@@ -64,6 +71,22 @@ func (b *binder) apply(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (Scalar,
 		call.T.Typmod = fn.Typmod(types)
 	}
 	return call, nil
+}
+
+// rivals: PostgreSQL has these operators for intervals, too, so that operands without any type do not decide.
+func rivals(op string, args []Scalar) bool {
+	for _, a := range args {
+		if a.Type().OID != sqltype.OIDUnknown {
+			return false
+		}
+	}
+	switch op {
+	case "-":
+		return true
+	case "+", "*", "/":
+		return len(args) == 2
+	}
+	return false
 }
 
 var errAmbiguous = sqlerr.New(sqlerr.AmbiguousFunction, "ambiguous")
@@ -242,6 +265,7 @@ func (b *binder) common(args []Scalar, clause string, pos pgsyntax.Pos) (sqltype
 	for _, a := range args {
 		switch at := a.Type(); {
 		case at.OID == sqltype.OIDUnknown:
+			same = false
 		case t.OID == sqltype.OIDUnknown:
 			t = at
 		case at == t:
@@ -367,6 +391,13 @@ func (b *binder) convert(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, er
 	if t.Typmod == -1 && renamed(from.OID, t.OID) {
 		return retyped(x, t), nil
 	}
+	if t == sqltype.Varchar && !from.IsString() { // as text
+		v, err := b.convert(x, sqltype.Text, pos)
+		if err != nil {
+			return nil, err
+		}
+		return retyped(v, t), nil
+	}
 	return nil, cannotCast(from, t, pos)
 }
 
@@ -398,6 +429,10 @@ func retyped(x Scalar, t sqltype.Type) Scalar {
 }
 
 func cannotCast(from, to sqltype.Type, pos pgsyntax.Pos) error {
+	if from.IsString() != to.IsString() { // PostgreSQL reads and writes every type as text
+		return unsupported(pos, "a cast from "+typeName(from)+" to "+typeName(to)+" is").
+			WithHint("Only literals are read as other types: a text that is no number would be an error that depends on the data.")
+	}
 	return sqlerr.New(sqlerr.CannotCoerce, "cannot cast type %s to %s", typeName(from), typeName(to)).At(int(pos))
 }
 
