@@ -15,6 +15,7 @@ var (
 	InvalidColumnRef  = reg("invalid_column_reference", "42P10")
 	WrongObjectType   = reg("wrong_object_type", "42809")
 	UndefinedFunction = reg("undefined_function", "42883")
+	UndefinedSchema   = reg("undefined_schema", "3F000")
 	UndefinedObject   = reg("undefined_object", "42704")
 	DatatypeMismatch  = reg("datatype_mismatch", "42804")
 	CannotCoerce      = reg("cannot_coerce", "42846")

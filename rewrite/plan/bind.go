@@ -40,6 +40,12 @@ func Bind(stmt *pgsyntax.Select, cat Catalog, opts BindOptions) (*Query, error) 
 		if !p.known {
 			return nil, sqlerr.New(sqlerr.IndeterminateType, "could not determine data type of parameter $%d", i+1)
 		}
+		for _, u := range p.uses {
+			if u.T.OID != p.t.OID { // used before the type was found, where none was needed
+				return nil, sqlerr.New(sqlerr.AmbiguousParam, "inconsistent types deduced for parameter $%d", i+1).
+					WithHint("Give it a type where it is used first: $%d::%s.", i+1, typeName(p.t))
+			}
+		}
 		if !p.t.Known() {
 			return nil, sqlerr.New(sqlerr.Unsupported, "parameters of type OID %d are not supported", p.t.OID)
 		}
@@ -62,7 +68,7 @@ type ref struct {
 	pos  pgsyntax.Pos
 }
 
-// param is what is known of $n; uses are retyped when the type is found.
+// param is what is known of $n, and where it stands. As in PostgreSQL each use gets its type where something needs one, and all must agree.
 type param struct {
 	t     sqltype.Type
 	known bool

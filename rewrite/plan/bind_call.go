@@ -37,10 +37,12 @@ func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 	case x.Over != nil:
 		return nil, unsupported(x.Pos, "window functions are")
 	case !builtinSchema(x.Schema):
-		return nil, undefinedFunction(x.Schema+"."+x.Name, nil, x.Pos)
+		return nil, sqlerr.New(sqlerr.UndefinedSchema, "schema %q does not exist", x.Schema).At(int(x.Pos)).WithHint("Functions are in pg_catalog.")
 	case isAggregate(x):
 		return e.aggregate(x)
-	case x.Distinct || x.Star || len(x.OrderBy) > 0 || x.Filter != nil || len(x.WithinGroup) > 0:
+	case x.Star:
+		return nil, undefinedFunction(x.Name, nil, x.Pos)
+	case x.Distinct || len(x.OrderBy) > 0 || x.Filter != nil || len(x.WithinGroup) > 0:
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "%s is not an aggregate function", x.Name).At(int(x.Pos))
 	}
 	if v, ok := e.opts.Session[x.Name]; ok && len(x.Args) == 0 {
@@ -124,13 +126,19 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(args) == 0 && fn == Count {
+		return nil, sqlerr.New(sqlerr.WrongObjectType, "count(*) must be used to call a parameterless aggregate function").At(int(x.Pos))
+	}
 	if len(args) != 1 {
 		return nil, undefinedFunction(x.Name, args, x.Pos)
 	}
 	arg := args[0]
 	if fn == Count {
 		item.Type = sqltype.Int8
-		if arg.Type().OID == sqltype.OIDUnknown {
+		if arg, err = e.textLiteral(arg, x.Pos); err != nil {
+			return nil, err
+		}
+		if x.Distinct && arg.Type().OID == sqltype.OIDUnknown {
 			if arg, err = e.coerce(arg, sqltype.Text, x.Pos); err != nil {
 				return nil, err
 			}
@@ -140,6 +148,11 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 			WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
 	} else if item.Type, ok = aggregateType(fn, arg.Type()); !ok {
 		return nil, undefinedFunction(x.Name, args, x.Pos)
+	}
+	if fn == Min || fn == Max {
+		if arg, err = e.coerce(arg, item.Type, x.Pos); err != nil {
+			return nil, err
+		}
 	}
 	if item.Distinct && (fn == Min || fn == Max) {
 		item.Distinct = false

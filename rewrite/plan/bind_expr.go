@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shopspring/decimal"
-
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -43,12 +41,13 @@ func (e *exprs) expr(x pgsyntax.Expr) (Scalar, error) {
 	switch x := x.(type) {
 	case *pgsyntax.ColumnRef:
 		c, err := e.scope.column(x.Path, x.Pos)
+		if err != nil && len(x.Path) == 1 && slices.Contains(e.scope.tables, x.Path[0]) {
+			return nil, unsupported(x.Pos, "a whole row as a value is").WithHint("Name its columns.")
+		}
 		if err != nil {
 			return nil, err
 		}
-		col := e.col(c.id)
-		e.refs[col] = ref{qualified(c), x.Pos}
-		return col, nil
+		return e.named(c, x.Pos), nil
 	case *pgsyntax.Literal:
 		return literal(x)
 	case *pgsyntax.Param:
@@ -83,6 +82,20 @@ func (e *exprs) expr(x pgsyntax.Expr) (Scalar, error) {
 		return nil, sqlerr.New(sqlerr.Syntax, "* cannot stand in an expression").At(int(x.Pos))
 	}
 	return nil, unsupported(x.Position(), "this expression is")
+}
+
+// named is a column of the scope, with the place where it was named.
+func (b *binder) named(c scopeCol, pos pgsyntax.Pos) Scalar {
+	if c.expr != nil {
+		return Substitute(c.expr, func(inner *Col) Scalar {
+			out := &Col{ID: inner.ID, T: inner.T}
+			b.refs[out] = ref{qualified(c), pos}
+			return out
+		})
+	}
+	out := b.col(c.id)
+	b.refs[out] = ref{qualified(c), pos}
+	return out
 }
 
 func literal(x *pgsyntax.Literal) (Scalar, error) {
@@ -139,19 +152,13 @@ func (b *binder) setParam(x *Param, t sqltype.Type, pos pgsyntax.Pos) error {
 			WithDetail("%s versus %s", typeName(p.t), typeName(t))
 	}
 	p.t, p.known = sqltype.Type{OID: t.OID, Typmod: -1}, true
-	for _, u := range p.uses {
-		u.T = p.t
-	}
+	x.T = p.t
 	return nil
 }
 
 func (e *exprs) unary(x *pgsyntax.Unary) (Scalar, error) {
 	if lit, ok := x.X.(*pgsyntax.Literal); ok && x.Op == "-" && (lit.Kind == pgsyntax.IntegerLit || lit.Kind == pgsyntax.NumericLit) {
-		v, err := literal(lit)
-		if err != nil {
-			return nil, err
-		}
-		return negated(v.(*Const)), nil
+		return literal(&pgsyntax.Literal{Pos: x.Pos, Kind: lit.Kind, Text: "-" + lit.Text}) // -2147483648 is an integer
 	}
 	v, err := e.expr(x.X)
 	if err != nil {
@@ -164,16 +171,6 @@ func (e *exprs) unary(x *pgsyntax.Unary) (Scalar, error) {
 		return &Logic{Op: Not, Args: []Scalar{v}}, nil
 	}
 	return e.operator(x.Op, []Scalar{v}, x.Pos)
-}
-
-func negated(c *Const) *Const {
-	switch v := c.Value.(type) {
-	case int64:
-		return &Const{Value: -v, T: c.T}
-	case decimal.Decimal:
-		return &Const{Value: v.Neg(), T: c.T}
-	}
-	return c
 }
 
 func (e *exprs) binary(x *pgsyntax.Binary) (Scalar, error) {
@@ -241,15 +238,21 @@ func (e *exprs) is(x *pgsyntax.Is) (Scalar, error) {
 		return nil, err
 	}
 	if x.What == "NULL" {
-		if v.Type().OID == sqltype.OIDUnknown {
-			if v, err = e.coerce(v, sqltype.Text, x.Pos); err != nil {
-				return nil, err
-			}
+		if v, err = e.textLiteral(v, x.Pos); err != nil {
+			return nil, err
 		}
 	} else if v, err = e.boolean(v, "argument of IS "+x.What, x.Pos); err != nil {
 		return nil, err
 	}
 	return &Is{X: v, What: x.What, Not: x.Not}, nil
+}
+
+// textLiteral makes text of an untyped literal where any type will do; a parameter stays without one.
+func (b *binder) textLiteral(x Scalar, pos pgsyntax.Pos) (Scalar, error) {
+	if c, ok := x.(*Const); ok && c.T.OID == sqltype.OIDUnknown {
+		return b.coerce(x, sqltype.Text, pos)
+	}
+	return x, nil
 }
 
 func (e *exprs) between(x *pgsyntax.Between) (Scalar, error) {
@@ -354,7 +357,7 @@ func (e *exprs) inList(args []Scalar, pos []pgsyntax.Pos) (Scalar, error) {
 // again is x for one more comparison: a parameter that had no type before the first is to get the same from each.
 func (e *exprs) again(x Scalar, untyped bool) Scalar {
 	p, ok := x.(*Param)
-	if !ok || !untyped {
+	if !ok || !untyped || p.T.OID == sqltype.OIDUnknown {
 		return x
 	}
 	out := &Param{N: p.N, T: sqltype.Unknown}
@@ -410,7 +413,12 @@ func (e *exprs) caseExpr(x *pgsyntax.Case) (Scalar, error) {
 		}
 		results = append(results, r)
 	}
-	if out.T, err = e.common(results, "CASE", x.Pos); err != nil {
+	first := results // PostgreSQL looks at ELSE first
+	if x.Else != nil {
+		n := len(results) - 1
+		first = append([]Scalar{results[n]}, results[:n]...)
+	}
+	if out.T, err = e.common(first, "CASE", x.Pos); err != nil {
 		return nil, err
 	}
 	if x.Else == nil {

@@ -15,10 +15,12 @@ type scope struct {
 }
 
 type scopeCol struct {
+	schema string // of a table without an alias
 	table  string // alias
 	name   string
 	id     ColID
-	merged bool // by USING: found by its qualified name only
+	expr   Scalar // in place of id: a column merged by USING that had to be brought to the common type
+	merged bool   // by USING: found by its qualified name only
 }
 
 func (b *binder) from(list []pgsyntax.TableExpr) (Rel, *scope, error) {
@@ -85,9 +87,9 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 		}
 		return nil, nil, err
 	}
-	alias := t.Alias
+	alias, schema := t.Alias, ""
 	if alias == "" {
-		alias = t.Name
+		alias, schema = t.Name, table.Schema
 	}
 	scan := &Scan{Table: table, Alias: alias, Pos: int(t.Pos)}
 	sc := &scope{tables: []string{alias}}
@@ -95,7 +97,7 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 		id := b.newCol(ColumnInfo{Name: c.Name, Type: c.Type, Table: table, Attr: i})
 		scan.Columns = append(scan.Columns, id)
 		if c.Visible {
-			sc.cols = append(sc.cols, scopeCol{table: alias, name: c.Name, id: id})
+			sc.cols = append(sc.cols, scopeCol{schema: schema, table: alias, name: c.Name, id: id})
 		}
 	}
 	return scan, sc, sc.rename(t.Columns, alias, t.Pos)
@@ -104,7 +106,7 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 // rename applies alias(c1, c2).
 func (s *scope) rename(names []string, alias string, pos pgsyntax.Pos) error {
 	if len(names) > len(s.cols) {
-		return sqlerr.New(sqlerr.UndefinedColumn, "table %q has %d columns available but %d columns specified", alias, len(s.cols), len(names)).At(int(pos))
+		return sqlerr.New(sqlerr.InvalidColumnRef, "table %q has %d columns available but %d columns specified", alias, len(s.cols), len(names)).At(int(pos))
 	}
 	for i, n := range names {
 		s.cols[i].name = n
@@ -141,14 +143,12 @@ func (b *binder) join(t *pgsyntax.Join) (Rel, *scope, error) {
 		return nil, nil, err
 	}
 	j := &Join{Kind: InnerJoin, Left: l, Right: r, Pos: int(t.Pos)}
-	preserved, other := ls, rs
 	switch t.Kind {
 	case pgsyntax.InnerJoin, pgsyntax.CrossJoin:
 	case pgsyntax.LeftJoin:
 		j.Kind = LeftJoin
 	case pgsyntax.RightJoin:
 		j.Kind, j.Left, j.Right = LeftJoin, r, l
-		preserved, other = rs, ls
 	default:
 		return nil, nil, unsupported(t.Pos, string(t.Kind)+" JOIN is").WithHint("Use LEFT JOIN or INNER JOIN.")
 	}
@@ -165,7 +165,7 @@ func (b *binder) join(t *pgsyntax.Join) (Rel, *scope, error) {
 		}
 	}
 	if len(using) > 0 {
-		j.On, sc, err = b.using(using, preserved, other, sc, t.Pos)
+		j.On, sc, err = b.using(using, t.Kind, ls, rs, sc, t.Pos)
 		return j, sc, err
 	}
 	if t.On != nil {
@@ -177,30 +177,47 @@ func (b *binder) join(t *pgsyntax.Join) (Rel, *scope, error) {
 	return j, sc, nil
 }
 
-// using binds USING: the merged columns come first in *, and are the preserved side's.
-func (b *binder) using(names []string, preserved, other, both *scope, pos pgsyntax.Pos) (Scalar, *scope, error) {
+// using binds USING: the merged columns come first in *. They have the two sides' common type and are the left side's, but
+// the right's in a right join, and in an inner join where only that one has the type already (parse_clause.c, buildMergedJoinVar).
+func (b *binder) using(names []string, kind pgsyntax.JoinKind, left, right, both *scope, pos pgsyntax.Pos) (Scalar, *scope, error) {
 	var conds []Scalar
 	out := &scope{tables: both.tables}
-	hidden := map[ColID]bool{}
+	hidden := map[int]bool{}
 	for _, n := range names {
-		x, err := preserved.unqualified(n, pos, "left")
+		i, err := left.unqualified(n, pos, "left")
 		if err != nil {
 			return nil, nil, err
 		}
-		y, err := other.unqualified(n, pos, "right")
+		k, err := right.unqualified(n, pos, "right")
 		if err != nil {
 			return nil, nil, err
 		}
-		eq, err := b.operator("=", []Scalar{b.col(x.id), b.col(y.id)}, pos)
+		x, y := b.named(left.cols[i], pos), b.named(right.cols[k], pos)
+		eq, err := b.operator("=", []Scalar{x, y}, pos)
 		if err != nil {
 			return nil, nil, err
 		}
 		conds = append(conds, eq)
-		hidden[x.id], hidden[y.id] = true, true
-		out.cols = append(out.cols, scopeCol{name: n, id: x.id})
+		hidden[i], hidden[len(left.cols)+k] = true, true
+		t, err := b.common([]Scalar{x, y}, "JOIN/USING", pos)
+		if err != nil {
+			return nil, nil, err
+		}
+		from, col := x, left.cols[i]
+		if kind == pgsyntax.RightJoin || kind != pgsyntax.LeftJoin && x.Type() != t && y.Type() == t {
+			from, col = y, right.cols[k]
+		}
+		merged := scopeCol{name: n, id: col.id, expr: col.expr}
+		if from.Type() != t {
+			merged.id = 0
+			if merged.expr, err = b.explicit(from, t, pos); err != nil {
+				return nil, nil, err
+			}
+		}
+		out.cols = append(out.cols, merged)
 	}
-	for _, c := range both.cols {
-		c.merged = c.merged || hidden[c.id]
+	for i, c := range both.cols {
+		c.merged = c.merged || hidden[i]
 		out.cols = append(out.cols, c)
 	}
 	if len(conds) == 1 {
@@ -209,20 +226,20 @@ func (b *binder) using(names []string, preserved, other, both *scope, pos pgsynt
 	return &Logic{Op: And, Args: conds}, out, nil
 }
 
-func (s *scope) unqualified(name string, pos pgsyntax.Pos, side string) (scopeCol, error) {
-	var found []scopeCol
-	for _, c := range s.cols {
+func (s *scope) unqualified(name string, pos pgsyntax.Pos, side string) (int, error) {
+	var found []int
+	for i, c := range s.cols {
 		if c.name == name && !c.merged {
-			found = append(found, c)
+			found = append(found, i)
 		}
 	}
 	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return scopeCol{}, sqlerr.New(sqlerr.UndefinedColumn, "column %q specified in USING clause does not exist in %s table", name, side).At(int(pos))
+		return 0, sqlerr.New(sqlerr.UndefinedColumn, "column %q specified in USING clause does not exist in %s table", name, side).At(int(pos))
 	}
-	return scopeCol{}, sqlerr.New(sqlerr.AmbiguousColumn, "common column name %q appears more than once in %s table", name, side).At(int(pos))
+	return 0, sqlerr.New(sqlerr.AmbiguousColumn, "common column name %q appears more than once in %s table", name, side).At(int(pos))
 }
 
 // column resolves a possibly qualified name.
@@ -232,9 +249,16 @@ func (s *scope) column(path []string, pos pgsyntax.Pos) (scopeCol, error) {
 	if len(path) > 1 {
 		table = path[len(path)-2] // schema.table.column: the alias is the table's name
 	}
+	schema := ""
+	if len(path) > 2 {
+		schema = path[len(path)-3]
+	}
+	if len(path) > 3 {
+		return scopeCol{}, unsupported(pos, "a reference across databases is")
+	}
 	var found []scopeCol
 	for _, c := range s.cols {
-		if c.name == name && (table == "" && !c.merged || table != "" && c.table == table) {
+		if c.name == name && (table == "" && !c.merged || table != "" && c.table == table && (schema == "" || c.schema == schema)) {
 			found = append(found, c)
 		}
 	}
@@ -243,7 +267,7 @@ func (s *scope) column(path []string, pos pgsyntax.Pos) (scopeCol, error) {
 		return found[0], nil
 	case len(found) > 1:
 		return scopeCol{}, sqlerr.New(sqlerr.AmbiguousColumn, "column reference %q is ambiguous", name).At(int(pos))
-	case table != "" && !slices.Contains(s.tables, table):
+	case table != "" && (!slices.Contains(s.tables, table) || schema != ""):
 		return scopeCol{}, sqlerr.New(sqlerr.UndefinedTable, "missing FROM-clause entry for table %q", table).At(int(pos))
 	case table != "":
 		return scopeCol{}, s.hint(sqlerr.New(sqlerr.UndefinedColumn, "column %s.%s does not exist", table, name).At(int(pos)), name)

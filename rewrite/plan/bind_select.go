@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -126,9 +127,7 @@ func (q *selecting) bindTargets() error {
 				return err
 			}
 			for _, c := range cols {
-				x := q.col(c.id)
-				q.refs[x] = ref{qualified(c), star.Pos}
-				q.targets = append(q.targets, target{name: c.name, expr: x})
+				q.targets = append(q.targets, target{name: c.name, expr: q.named(c, star.Pos)})
 			}
 			continue
 		}
@@ -165,6 +164,11 @@ func (q *selecting) groupBy() error {
 		if err != nil {
 			return err
 		}
+		if x.Type().OID == sqltype.OIDUnknown {
+			if x, err = e.coerce(x, sqltype.Text, g.Position()); err != nil {
+				return err
+			}
+		}
 		text := scalarText(x)
 		if _, ok := q.keyText[text]; ok {
 			continue
@@ -192,10 +196,18 @@ func (q *selecting) groupItem(e *exprs, g pgsyntax.Expr) (Scalar, error) {
 	case *pgsyntax.ColumnRef:
 		if len(g.Path) == 1 {
 			if _, err := q.scope.column(g.Path, g.Pos); err != nil {
-				for _, t := range q.targets {
-					if t.name == g.Path[0] {
-						return q.groupTarget(t, e, g.Pos)
+				found := -1
+				for i, t := range q.targets {
+					switch {
+					case t.name != g.Path[0]:
+					case found < 0:
+						found = i
+					case scalarText(q.targets[found].expr) != scalarText(t.expr):
+						return nil, sqlerr.New(sqlerr.AmbiguousColumn, "GROUP BY %q is ambiguous", t.name).At(int(g.Pos))
 					}
+				}
+				if found >= 0 {
+					return q.groupTarget(q.targets[found], e, g.Pos)
 				}
 			}
 		}
@@ -219,7 +231,7 @@ func (q *selecting) groupTarget(t target, e *exprs, pos pgsyntax.Pos) (Scalar, e
 
 // place gives an expression a column: its own if it is one, else a new one computed in items.
 func (q *selecting) place(x Scalar, items *[]Item, name string) ColID {
-	if c, ok := x.(*Col); ok {
+	if c, ok := x.(*Col); ok && c.T == q.columns[c.ID].Type {
 		return c.ID
 	}
 	id := q.newCol(ColumnInfo{Name: name, Type: x.Type()})
@@ -265,11 +277,10 @@ func (q *selecting) lifted(x Scalar) (Scalar, error) {
 		return q.col(id), nil
 	}
 	if c, ok := x.(*Col); ok {
-		if q.isAggregateOutput(c.ID) {
+		if q.isAggregateOutput(c.ID) || slices.Contains(q.agg.Keys, c.ID) { // perhaps under another name of its type
 			return x, nil
 		}
 		if q.determinedByKeys(c.ID) {
-			q.keyText[scalarText(x)] = c.ID
 			q.agg.Keys = append(q.agg.Keys, c.ID)
 			return x, nil
 		}
@@ -306,8 +317,7 @@ func (q *selecting) determinedByKeys(id ColID) bool {
 	for _, key := range info.Table.Keys {
 		all := len(key) > 0
 		for _, k := range key {
-			_, grouped := q.keyText[scalarText(q.col(scan.Columns[k]))]
-			all = all && grouped && info.Table.Columns[k].NotNull
+			all = all && slices.Contains(q.agg.Keys, scan.Columns[k]) && info.Table.Columns[k].NotNull
 		}
 		if all {
 			return true
@@ -360,7 +370,7 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 		text := scalarText(x)
 		id, ok := texts[text]
 		if !ok {
-			if c, isCol := x.(*Col); isCol {
+			if c, isCol := x.(*Col); isCol && c.T == q.columns[c.ID].Type {
 				id = c.ID
 			} else {
 				id = q.newCol(ColumnInfo{Name: name, Type: x.Type()})
@@ -458,6 +468,11 @@ func (q *selecting) orderBy() error {
 			if item.expr, err = e.expr(o.Expr); err != nil {
 				return err
 			}
+			if item.expr.Type().OID == sqltype.OIDUnknown {
+				if item.expr, err = e.coerce(item.expr, sqltype.Text, item.pos); err != nil {
+					return err
+				}
+			}
 		}
 		q.sort = append(q.sort, item)
 	}
@@ -484,13 +499,16 @@ func (q *selecting) limitValue(x pgsyntax.Expr, clause string) (Scalar, error) {
 	if x == nil {
 		return nil, nil
 	}
-	e := &exprs{binder: q.binder, scope: &scope{}, clause: clause}
+	e := &exprs{binder: q.binder, scope: q.scope, clause: clause}
 	v, err := e.expr(x)
 	if err != nil {
 		return nil, err
 	}
-	if v, err = e.assign(v, sqltype.Int8, x.Position()); err != nil {
+	if v, err = e.assign(v, sqltype.Int8, clause, x.Position()); err != nil {
 		return nil, err
+	}
+	if hasCols(v) {
+		return nil, sqlerr.New(sqlerr.InvalidColumnRef, "argument of %s must not contain variables", clause).At(int(x.Position()))
 	}
 	switch v := v.(type) {
 	case *Const, *Param:

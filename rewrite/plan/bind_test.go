@@ -140,7 +140,7 @@ func TestRefused(t *testing.T) {
 		{"select nosuch(1)", "42883", 8, "function nosuch(integer) does not exist"},
 		{"select 'x'::int", "22P02", 11, "invalid input syntax"},
 		{"select 1 from patients where gender", "42804", 30, "argument of WHERE must be type boolean"},
-		{"select case when true then 1 else true end", "42804", 8, "CASE types integer and boolean cannot be matched"},
+		{"select case when true then 1 else true end", "42804", 8, "CASE types boolean and integer cannot be matched"},
 		{"select count(*) from patients group by 5", "42P10", 40, "GROUP BY position 5"},
 		{"select 1 order by 2", "42P10", 19, "ORDER BY position 2"},
 		{"select distinct gender from patients order by race", "42P10", 47, "for SELECT DISTINCT"},

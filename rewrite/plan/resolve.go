@@ -127,7 +127,7 @@ func choose(list []*funcs.Func, args []Scalar, operator bool) (*funcs.Func, erro
 	fit = best(fit, func(f *funcs.Func) int {
 		n := 0
 		for i, t := range types {
-			if f.Args[i] == t || t == sqltype.OIDVarchar && f.Args[i] == sqltype.OIDText {
+			if f.Args[i] == t {
 				n++
 			}
 		}
@@ -305,7 +305,7 @@ func (b *binder) coerce(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, err
 }
 
 // assign brings a value to a type by an assignment cast: numbers may be narrowed.
-func (b *binder) assign(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, error) {
+func (b *binder) assign(x Scalar, t sqltype.Type, clause string, pos pgsyntax.Pos) (Scalar, error) {
 	if x.Type().OID == t.OID {
 		return x, nil
 	}
@@ -313,7 +313,7 @@ func (b *binder) assign(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, err
 		return b.known(x, t, pos)
 	}
 	if !x.Type().IsNumber() {
-		return nil, sqlerr.New(sqlerr.DatatypeMismatch, "argument must be type %s, not type %s", typeName(t), typeName(x.Type())).At(int(pos))
+		return nil, sqlerr.New(sqlerr.DatatypeMismatch, "argument of %s must be type %s, not type %s", clause, typeName(t), typeName(x.Type())).At(int(pos))
 	}
 	v, err := b.convert(x, t, pos)
 	if err != nil {
@@ -342,7 +342,7 @@ func foldConst(x Scalar, pos pgsyntax.Pos) (Scalar, error) {
 // explicit brings a value to a type by CAST.
 func (b *binder) explicit(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, error) {
 	from := x.Type()
-	if from == t || from.OID == t.OID && t.Typmod == -1 {
+	if from == t {
 		return x, nil
 	}
 	if from.OID == sqltype.OIDUnknown {
@@ -388,28 +388,37 @@ func (b *binder) convert(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, er
 			return &Call{Fn: f, Args: []Scalar{x}, T: t, Pos: int(pos)}, nil
 		}
 	}
-	if t.Typmod == -1 && renamed(from.OID, t.OID) {
-		return retyped(x, t), nil
-	}
-	if t == sqltype.Varchar && !from.IsString() { // as text
+	switch {
+	case t.Typmod == -1 && renamed(from.OID, t.OID):
+		return b.retyped(x, t), nil
+	case t == sqltype.Varchar && (!from.IsString() || from.OID == sqltype.OIDBPChar): // as text
 		v, err := b.convert(x, sqltype.Text, pos)
 		if err != nil {
 			return nil, err
 		}
-		return retyped(v, t), nil
+		return b.retyped(v, t), nil
 	}
 	return nil, cannotCast(from, t, pos)
 }
 
+// renamed: a value of one type is the same value of the other; without its modifier, too.
 func renamed(from, to sqltype.OID) bool {
-	return (from == sqltype.OIDVarchar || from == sqltype.OIDName) && to == sqltype.OIDText || from == sqltype.OIDText && to == sqltype.OIDVarchar
+	switch from {
+	case sqltype.OIDVarchar, sqltype.OIDText:
+		return to == sqltype.OIDText || to == sqltype.OIDVarchar || to == sqltype.OIDBPChar
+	case sqltype.OIDName:
+		return to == sqltype.OIDText || to == sqltype.OIDVarchar
+	}
+	return from == to && to == sqltype.OIDBPChar
 }
 
 // retyped is x under another type of the same form.
-func retyped(x Scalar, t sqltype.Type) Scalar {
+func (b *binder) retyped(x Scalar, t sqltype.Type) Scalar {
 	switch x := x.(type) {
 	case *Col:
-		return &Col{ID: x.ID, T: t}
+		c := &Col{ID: x.ID, T: t}
+		b.refs[c] = b.refs[x]
+		return c
 	case *Const:
 		return &Const{Value: x.Value, T: t}
 	case *Call:
