@@ -23,7 +23,7 @@ func TestCanonical(t *testing.T) {
 		{"select count(*) from encounters where days > 2 and cost > 1", "select count(*) from encounters where cost > 1 and days > 2"},
 		{"select count(*) from encounters where days > 3 and cost > 1"},
 		{"select count(*) from encounters where days > $1"},
-		{"select count(*) from encounters where days > $1 + $2"},
+		{"select count(*) from encounters where days > $1 * 2"},
 		{"select count(medications) from encounters"},
 		{"select avg(days), count(*) from encounters", "select count(*), sum(days), avg(days) from encounters x"},
 		{"select sum(days) from encounters"},

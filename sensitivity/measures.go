@@ -78,7 +78,7 @@ func (z *analyzer) pair(g plan.AggItem) (count, sum int, err error) {
 
 // countValues counts rows where the argument is not NULL: all rows, if that follows from the plan.
 func (z *analyzer) countValues(g plan.AggItem) (int, error) {
-	if !z.mayBeNull(g.Arg) {
+	if !z.mayBeNull(g.Arg, inRange) {
 		return z.measure(Measure{Kind: CountRows}, g)
 	}
 	return z.measure(Measure{Kind: CountValues, Arg: g.Arg}, g)

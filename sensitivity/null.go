@@ -2,34 +2,43 @@ package sensitivity
 
 import "github.com/dpsql/dpsql/rewrite/plan"
 
+// reading says how an expression's columns are read: as stored (keys, filters), or through their declared ranges (measures), where
+// calls that are safe within them cannot be NULL of themselves.
+type reading bool
+
+const (
+	stored  reading = false
+	inRange reading = true
+)
+
 // mayBeNull reports whether an expression over the body can be NULL in a counted row; what is not known can.
-func (z *analyzer) mayBeNull(x plan.Scalar) bool {
+func (z *analyzer) mayBeNull(x plan.Scalar, r reading) bool {
 	switch n := x.(type) {
 	case *plan.Const:
 		return n.Value == nil
 	case *plan.Col:
-		return z.columnMayBeNull(n.ID)
+		return z.columnMayBeNull(n.ID, r)
 	case *plan.Call:
-		return n.Fn.MayBeNull && !z.safe(n) || z.anyNull(n.Args)
+		return n.Fn.MayBeNull && !(r == inRange && z.safe(n)) || z.anyNull(n.Args, r)
 	case *plan.Logic:
-		return z.anyNull(n.Args)
+		return z.anyNull(n.Args, r)
 	case *plan.Is:
 		return false
 	case *plan.In:
-		return z.mayBeNull(n.X) || z.anyNull(n.List)
+		return z.mayBeNull(n.X, r) || z.anyNull(n.List, r)
 	case *plan.Case:
-		if n.Else == nil || z.mayBeNull(n.Else) {
+		if n.Else == nil || z.mayBeNull(n.Else, r) {
 			return true
 		}
 		for _, w := range n.Whens {
-			if z.mayBeNull(w.Result) {
+			if z.mayBeNull(w.Result, r) {
 				return true
 			}
 		}
 		return false
 	case *plan.Coalesce:
 		for _, a := range n.Args {
-			if !z.mayBeNull(a) {
+			if !z.mayBeNull(a, r) {
 				return false
 			}
 		}
@@ -38,16 +47,16 @@ func (z *analyzer) mayBeNull(x plan.Scalar) bool {
 	return true
 }
 
-func (z *analyzer) anyNull(list []plan.Scalar) bool {
+func (z *analyzer) anyNull(list []plan.Scalar, r reading) bool {
 	for _, x := range list {
-		if z.mayBeNull(x) {
+		if z.mayBeNull(x, r) {
 			return true
 		}
 	}
 	return false
 }
 
-func (z *analyzer) columnMayBeNull(id plan.ColID) bool {
+func (z *analyzer) columnMayBeNull(id plan.ColID, r reading) bool {
 	if id == z.out.Body.UnitCol { // rows without a unit are dropped
 		return false
 	}
@@ -58,7 +67,7 @@ func (z *analyzer) columnMayBeNull(id plan.ColID) bool {
 		return false
 	}
 	if d, ok := z.defs[id]; ok {
-		return d.in.parent != nil || z.mayBeNull(d.expr)
+		return d.in.parent != nil || z.mayBeNull(d.expr, r)
 	}
 	s := z.owner[id]
 	if s == nil || s.nullable() {

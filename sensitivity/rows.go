@@ -62,10 +62,14 @@ func (z *analyzer) product(set []*scanInfo, from int) uint64 {
 		if s.determined(set) {
 			continue
 		}
-		if s.scan.Table.MaxRows == 0 {
+		m := s.scan.Table.MaxRows
+		switch {
+		case uniqueUnit(s.scan.Table):
+			m = 1
+		case m == 0:
 			z.noRows = s
 		}
-		rows = mul(rows, s.scan.Table.MaxRows)
+		rows = mul(rows, m)
 	}
 	return rows
 }

@@ -172,7 +172,7 @@ func (z *analyzer) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, stri
 	if t.OID != sqltype.OIDBool {
 		return nil, "", false
 	}
-	if z.mayBeNull(x) {
+	if z.mayBeNull(x, stored) {
 		return []sqltype.Value{false, true, nil}, "true and false", true
 	}
 	return []sqltype.Value{false, true}, "true and false", true

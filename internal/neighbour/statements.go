@@ -27,6 +27,7 @@ var Statements = []string{
 	"select days / 7 as w, medications + 1, count(*) from encounters group by 1, 2",
 	"select case when days > 7 then 'long' when days > 3 then 'middle' end, count(*) from encounters group by 1",
 	"select p.ward, e.diag, count(*) from encounters e join patients p on p.patient_id = e.patient_id group by 1, 2",
+	"select p.race, e.days * 100000000 > 5, count(*) from encounters e join patients p on p.patient_id = e.patient_id group by 1, 2",
 	"select upper(diag), count(*) from encounters group by 1",
 	"select count(*), avg(weight), sum(account), avg(account) from patients",
 	"select ward, count(*), avg(weight) from patients group by 1",
