@@ -23,7 +23,7 @@ type SessionValue struct {
 // Bind resolves names and types of a query by PostgreSQL's rules. Whatever has no place in a Query is refused by name and
 // position (*sqlerr.Error).
 func Bind(stmt *pgsyntax.Select, cat Catalog, opts BindOptions) (*Query, error) {
-	b := &binder{cat: cat, opts: opts, columns: make([]ColumnInfo, 1), refs: map[*Col]ref{}, params: make([]param, 0, len(opts.ParamTypes))}
+	b := &binder{cat: cat, opts: opts, columns: make([]ColumnInfo, 1), refs: map[*Col]ref{}, places: map[Scalar]pgsyntax.Pos{}, params: make([]param, 0, len(opts.ParamTypes))}
 	for _, oid := range opts.ParamTypes {
 		b.params = append(b.params, param{t: sqltype.Type{OID: oid, Typmod: -1}, known: oid != 0 && oid != sqltype.OIDUnknown})
 	}
@@ -61,6 +61,15 @@ type binder struct {
 	columns []ColumnInfo
 	params  []param
 	refs    map[*Col]ref // where a column was named, for grouping errors
+	places  map[Scalar]pgsyntax.Pos
+}
+
+// place is where an expression starts in the text, or another position where that is not known.
+func (b *binder) place(x Scalar, other pgsyntax.Pos) pgsyntax.Pos {
+	if p, ok := b.places[x]; ok {
+		return p
+	}
+	return other
 }
 
 type ref struct {

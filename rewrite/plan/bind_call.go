@@ -42,7 +42,9 @@ func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 		return e.aggregate(x)
 	case x.Star:
 		return nil, undefinedFunction(x.Name, nil, x.Pos)
-	case x.Distinct || len(x.OrderBy) > 0 || x.Filter != nil || len(x.WithinGroup) > 0:
+	case x.Distinct:
+		return nil, sqlerr.New(sqlerr.WrongObjectType, "DISTINCT specified, but %s is not an aggregate function", x.Name).At(int(x.Pos))
+	case len(x.OrderBy) > 0 || x.Filter != nil || len(x.WithinGroup) > 0:
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "%s is not an aggregate function", x.Name).At(int(x.Pos))
 	}
 	if v, ok := e.opts.Session[x.Name]; ok && len(x.Args) == 0 {

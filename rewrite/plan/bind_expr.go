@@ -32,12 +32,37 @@ func (e *exprs) boolean(v Scalar, what string, pos pgsyntax.Pos) (Scalar, error)
 		return e.coerce(v, sqltype.Bool, pos)
 	}
 	if v.Type().OID != sqltype.OIDBool {
-		return nil, sqlerr.New(sqlerr.DatatypeMismatch, "%s must be type boolean, not type %s", what, typeName(v.Type())).At(int(pos))
+		return nil, sqlerr.New(sqlerr.DatatypeMismatch, "%s must be type boolean, not type %s", what, typeName(v.Type())).At(int(e.place(v, pos)))
 	}
 	return v, nil
 }
 
 func (e *exprs) expr(x pgsyntax.Expr) (Scalar, error) {
+	v, err := e.bind(x)
+	if err == nil {
+		e.places[v] = start(x)
+	}
+	return v, err
+}
+
+// start is where an expression starts; an infix operator's own position is the operator's.
+func start(x pgsyntax.Expr) pgsyntax.Pos {
+	switch x := x.(type) {
+	case *pgsyntax.Binary:
+		return min(x.Pos, start(x.Left))
+	case *pgsyntax.Is:
+		return min(x.Pos, start(x.X))
+	case *pgsyntax.In:
+		return min(x.Pos, start(x.X))
+	case *pgsyntax.Between:
+		return min(x.Pos, start(x.X))
+	case *pgsyntax.Cast:
+		return min(x.Pos, start(x.X))
+	}
+	return x.Position()
+}
+
+func (e *exprs) bind(x pgsyntax.Expr) (Scalar, error) {
 	switch x := x.(type) {
 	case *pgsyntax.ColumnRef:
 		c, err := e.scope.column(x.Path, x.Pos)
@@ -285,15 +310,15 @@ func (e *exprs) in(x *pgsyntax.In) (Scalar, error) {
 	if x.Query != nil {
 		return nil, unsupported(x.Pos, "IN (subquery) is").WithHint("Join along the foreign key, or list the values.")
 	}
-	args, pos := make([]Scalar, 0, len(x.List)+1), []pgsyntax.Pos{x.X.Position()}
+	args := make([]Scalar, 0, len(x.List)+1)
 	for _, a := range append([]pgsyntax.Expr{x.X}, x.List...) {
 		v, err := e.expr(a)
 		if err != nil {
 			return nil, err
 		}
-		args, pos = append(args, v), append(pos, a.Position())
+		args = append(args, v)
 	}
-	out, err := e.inList(args, pos)
+	out, err := e.inList(args, x.Pos)
 	if err != nil || !x.Not {
 		return out, err
 	}
@@ -306,7 +331,7 @@ func (e *exprs) in(x *pgsyntax.In) (Scalar, error) {
 
 // inList follows PostgreSQL (parse_expr.c, transformAExprIn): several items without columns are brought to one type with x, if
 // they have one; every other item is compared on its own. args[0] is x.
-func (e *exprs) inList(args []Scalar, pos []pgsyntax.Pos) (Scalar, error) {
+func (e *exprs) inList(args []Scalar, pos pgsyntax.Pos) (Scalar, error) {
 	var plain, single []int
 	for i := range args[1:] {
 		if hasCols(args[i+1]) {
@@ -321,9 +346,9 @@ func (e *exprs) inList(args []Scalar, pos []pgsyntax.Pos) (Scalar, error) {
 		for _, i := range plain {
 			list = append(list, args[i])
 		}
-		if t, err := e.common(list, "IN", pos[0]); err == nil {
+		if t, err := e.common(list, "IN", pos); err == nil {
 			for _, i := range plain {
-				if right[i], err = e.coerce(args[i], sqltype.Type{OID: t.OID, Typmod: -1}, pos[i]); err != nil {
+				if right[i], err = e.coerce(args[i], sqltype.Type{OID: t.OID, Typmod: -1}, pos); err != nil {
 					return nil, err
 				}
 			}
@@ -331,13 +356,13 @@ func (e *exprs) inList(args []Scalar, pos []pgsyntax.Pos) (Scalar, error) {
 	}
 	in, parts, untyped := &In{}, []Scalar{}, args[0].Type().OID == sqltype.OIDUnknown
 	for _, i := range append(plain, single...) {
-		v, err := e.operator("=", []Scalar{e.again(args[0], untyped), right[i]}, pos[i])
+		v, err := e.operator("=", []Scalar{e.again(args[0], untyped), right[i]}, pos)
 		if err != nil {
 			return nil, err
 		}
 		call, ok := v.(*Call)
 		if !ok {
-			return nil, unsupported(pos[i], "IN over this type is")
+			return nil, unsupported(pos, "IN over this type is")
 		}
 		switch {
 		case in.Eq == nil:
@@ -362,6 +387,7 @@ func (e *exprs) again(x Scalar, untyped bool) Scalar {
 	}
 	out := &Param{N: p.N, T: sqltype.Unknown}
 	e.params[p.N-1].uses = append(e.params[p.N-1].uses, out)
+	e.places[out] = e.places[p]
 	return out
 }
 

@@ -173,7 +173,7 @@ func (q *selecting) groupBy() error {
 		if _, ok := q.keyText[text]; ok {
 			continue
 		}
-		id := q.place(x, &q.below, outputName(g))
+		id := q.column(x, &q.below, outputName(g))
 		q.keyText[text] = id
 		q.agg.Keys = append(q.agg.Keys, id)
 	}
@@ -229,8 +229,8 @@ func (q *selecting) groupTarget(t target, e *exprs, pos pgsyntax.Pos) (Scalar, e
 	return x, nil
 }
 
-// place gives an expression a column: its own if it is one, else a new one computed in items.
-func (q *selecting) place(x Scalar, items *[]Item, name string) ColID {
+// column gives an expression a column: its own if it is one, else a new one computed in items.
+func (q *selecting) column(x Scalar, items *[]Item, name string) ColID {
 	if c, ok := x.(*Col); ok && c.T == q.columns[c.ID].Type {
 		return c.ID
 	}
@@ -401,7 +401,7 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 		} else {
 			n := len(items)
 			if id = add(s.expr, "?column?"); len(items) > n && q.stmt.Distinct {
-				return nil, sqlerr.New(sqlerr.InvalidColumnRef, "for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(int(s.pos))
+				return nil, sqlerr.New(sqlerr.InvalidColumnRef, "for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(int(q.place(s.expr, s.pos)))
 			}
 		}
 		keys = append(keys, SortKey{Col: id, Desc: s.desc, NullsFirst: s.nullsFirst})

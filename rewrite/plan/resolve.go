@@ -31,9 +31,13 @@ func (b *binder) operator(op string, args []Scalar, pos pgsyntax.Pos) (Scalar, e
 		return nil, unsupported(pos, "arithmetic on dates is")
 	}
 	if fn == nil {
-		text := op + " " + typeName(args[0].Type())
+		name := op
+		if op == "LIKE" {
+			name = "~~"
+		}
+		text := name + " " + typeName(args[0].Type())
 		if len(args) == 2 {
-			text = typeName(args[0].Type()) + " " + op + " " + typeName(args[1].Type())
+			text = typeName(args[0].Type()) + " " + name + " " + typeName(args[1].Type())
 		}
 		if err == errAmbiguous {
 			return nil, sqlerr.New(sqlerr.AmbiguousFunction, "operator is not unique: %s", text).At(int(pos)).WithHint("Could not choose a best candidate operator. You might need to add explicit type casts.")
@@ -272,7 +276,7 @@ func (b *binder) common(args []Scalar, clause string, pos pgsyntax.Pos) (sqltype
 		case at.OID == t.OID:
 			same = false
 		case category(at.OID) != category(t.OID):
-			return t, sqlerr.New(sqlerr.DatatypeMismatch, "%s types %s and %s cannot be matched", clause, typeName(t), typeName(at)).At(int(pos))
+			return t, sqlerr.New(sqlerr.DatatypeMismatch, "%s types %s and %s cannot be matched", clause, typeName(t), typeName(at)).At(int(b.place(a, pos)))
 		default:
 			if !preferred(t.OID) && implicit(t.OID, at.OID) && !implicit(at.OID, t.OID) {
 				t = at
@@ -313,7 +317,7 @@ func (b *binder) assign(x Scalar, t sqltype.Type, clause string, pos pgsyntax.Po
 		return b.known(x, t, pos)
 	}
 	if !x.Type().IsNumber() {
-		return nil, sqlerr.New(sqlerr.DatatypeMismatch, "argument of %s must be type %s, not type %s", clause, typeName(t), typeName(x.Type())).At(int(pos))
+		return nil, sqlerr.New(sqlerr.DatatypeMismatch, "argument of %s must be type %s, not type %s", clause, typeName(t), typeName(x.Type())).At(int(b.place(x, pos)))
 	}
 	v, err := b.convert(x, t, pos)
 	if err != nil {
@@ -360,6 +364,7 @@ func (b *binder) explicit(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, e
 
 // known gives an untyped literal or parameter its type.
 func (b *binder) known(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, error) {
+	pos = b.place(x, pos)
 	switch x := x.(type) {
 	case *Param:
 		return x, b.setParam(x, t, pos)

@@ -90,7 +90,7 @@ func TestTypes(t *testing.T) {
 	}
 	cat := wideCatalog()
 	list := append(typeStatements(), statements(t, "testdata/types.sql")...)
-	bad, same, refused, words := 0, 0, 0, []string{}
+	bad, same, refused, words := 0, 0, 0, 0
 	for _, sql := range list {
 		want := describe(conn, sql)
 		got := bound(t, cat, sql)
@@ -99,18 +99,27 @@ func TestTypes(t *testing.T) {
 			same++
 		case strings.HasPrefix(got, "0A000"):
 			refused++
-		case strings.HasPrefix(got, want[:min(5, len(want))]+" at "):
-			words = append(words, sql+"\n  got  "+got+"\n  want "+want)
+		case otherWords(sql, got, want):
+			words++
 		default:
 			if bad++; bad <= 60 {
 				t.Errorf("%s\n  got  %s\n  want %s", sql, got, want)
 			}
 		}
 	}
-	for _, w := range words {
-		t.Log(w)
+	t.Logf("%d statements: %d as PostgreSQL, %d not supported, %d in other words, %d wrong", len(list), same, refused, words, bad)
+}
+
+// otherWords: the same SQLSTATE, said of another place or in other words. A simple CASE is at its WHEN for PostgreSQL; the front end
+// refuses a call with too few arguments where it starts; a hint is not compared.
+func otherWords(sql, got, want string) bool {
+	g, _, ok := strings.Cut(got, " at ")
+	w, _, _ := strings.Cut(want, " at ")
+	if !ok || g != w {
+		return false
 	}
-	t.Logf("%d statements: %d as PostgreSQL, %d not supported, %d in other words, %d wrong", len(list), same, refused, len(words), bad)
+	return strings.HasPrefix(sql, "select case ") || g == sqlerr.DuplicateAlias.Code || g == sqlerr.InvalidColumnRef.Code || g == sqlerr.Syntax.Code ||
+		strings.Contains(want, "invalid reference to FROM-clause entry") || strings.Contains(want, "for type timestamp:")
 }
 
 // describe is PostgreSQL's description of a statement, or the SQLSTATE of its refusal.
