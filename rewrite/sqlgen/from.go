@@ -89,15 +89,11 @@ func (s *subquery) text() string {
 	if len(list) == 0 {
 		list = []string{"1 AS " + quote("c0")}
 	}
-	start := s.start
-	if start == "" {
-		start = "SELECT"
-	}
 	tail := s.suffix
 	if s.late != nil {
 		tail += s.late()
 	}
-	return fmt.Sprintf("(%s %s%s%s) AS %s", start, strings.Join(list, ", "), s.in.clause(), tail, s.alias)
+	return fmt.Sprintf("(%s %s%s%s) AS %s", s.start, strings.Join(list, ", "), s.in.clause(), tail, s.alias)
 }
 
 // clause is " FROM ... WHERE ...".
@@ -134,7 +130,7 @@ func (p *printer) build(r plan.Rel) *from {
 	case *plan.Aggregate:
 		return p.aggregate(n)
 	case *plan.Distinct:
-		return p.derived(n.Input, "SELECT DISTINCT", "")
+		return p.distinct(n)
 	case *plan.Sort, *plan.Limit:
 		return p.ordered(r)
 	}
@@ -167,13 +163,13 @@ func (p *printer) scan(n *plan.Scan) *from {
 func (p *printer) join(n *plan.Join) *from {
 	l, r := p.build(n.Left), p.build(n.Right)
 	if n.Kind == plan.LeftJoin && !r.plain() {
-		r = p.wrap(r, "", "")
+		r = p.wrap(r)
 	}
 	if l.none {
-		l = p.wrap(l, "", "")
+		l = p.wrap(l)
 	}
 	if r.none {
-		r = p.wrap(r, "", "")
+		r = p.wrap(r)
 	}
 	f := &from{where: append(slices.Clone(l.where), r.where...), cols: l.cols}
 	for id, c := range r.cols {
@@ -215,10 +211,16 @@ func (f *from) plain() bool {
 }
 
 // wrap makes a subquery of a FROM and WHERE.
-func (p *printer) wrap(in *from, start, suffix string) *from {
-	s := &subquery{alias: p.alias(), in: in, names: map[string]string{}, start: start, suffix: suffix}
+func (p *printer) wrap(in *from) *from { return p.subquery(in).from() }
+
+func (p *printer) subquery(in *from) *subquery {
+	return &subquery{alias: p.alias(), in: in, names: map[string]string{}, start: "SELECT"}
+}
+
+// from reads a subquery: all columns of its own FROM can be asked of it.
+func (s *subquery) from() *from {
 	f := &from{text: s.text, one: true, cols: map[plan.ColID]*column{}}
-	for id := range in.cols {
+	for id := range s.in.cols {
 		f.cols[id] = &column{sub: s}
 	}
 	return f

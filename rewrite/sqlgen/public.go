@@ -167,24 +167,21 @@ func (f *from) typeOf(id plan.ColID) (sqltype.Type, bool) {
 // ordered prints ORDER BY and LIMIT below the top as a subquery.
 func (p *printer) ordered(r plan.Rel) *from {
 	in, suffix := p.top(r)
-	f := p.wrap(in, "", "")
-	for _, c := range f.cols {
-		c.sub.late = suffix
-		break
-	}
-	return f
+	s := p.subquery(in)
+	s.late = suffix
+	return s.from()
 }
 
-// derived prints a relation as a subquery that lists all of its columns.
-func (p *printer) derived(r plan.Rel, start, suffix string) *from {
-	in := p.build(r)
-	f := p.wrap(in, start, suffix)
-	out := map[plan.ColID]*column{}
-	for _, id := range r.Cols() {
-		f.column(p, id, stored)
-		out[id] = f.cols[id]
+// distinct prints DISTINCT as a subquery that lists all columns of its input and no others.
+func (p *printer) distinct(n *plan.Distinct) *from {
+	s := p.subquery(p.build(n.Input))
+	s.start = "SELECT DISTINCT"
+	all := s.from()
+	f := &from{text: s.text, one: true, cols: map[plan.ColID]*column{}}
+	for _, id := range n.Input.Cols() {
+		all.column(p, id, stored)
+		f.cols[id] = all.cols[id]
 	}
-	f.cols = out
 	return f
 }
 
@@ -194,7 +191,8 @@ func (p *printer) aggregate(n *plan.Aggregate) *from {
 		p.fail(internalError("dp_error is no column of a public aggregate"))
 	}
 	in := p.build(n.Input)
-	s := &subquery{alias: p.alias(), in: in, names: map[string]string{}, fixed: map[plan.ColID]string{}, types: map[plan.ColID]sqltype.Type{}}
+	s := p.subquery(in)
+	s.fixed, s.types = map[plan.ColID]string{}, map[plan.ColID]sqltype.Type{}
 	f := &from{text: s.text, one: true, cols: map[plan.ColID]*column{}}
 	put := func(id plan.ColID, text string, t sqltype.Type) {
 		name := quote(fmt.Sprintf("c%d", len(s.list)+1))
