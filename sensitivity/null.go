@@ -19,7 +19,7 @@ func (z *analyzer) mayBeNull(x plan.Scalar, r reading) bool {
 	case *plan.Col:
 		return z.columnMayBeNull(n.ID, r)
 	case *plan.Call:
-		return n.Fn.MayBeNull && !(r == inRange && z.safe(n)) || z.anyNull(n.Args, r)
+		return n.Fn.MayBeNull && (r == stored || !z.safe(n)) || z.anyNull(n.Args, r)
 	case *plan.Logic:
 		return z.anyNull(n.Args, r)
 	case *plan.Is:
