@@ -3,7 +3,7 @@
 GO      ?= go
 GOTEST  ?= $(GO) test -timeout 14m
 UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./internal/sqlerr/... ./internal/secret/... ./internal/policy/... \
-           ./internal/eval/... ./internal/rooms/... ./noise/... ./budget/... ./rewrite/... ./sensitivity/... ./testdata/...
+           ./internal/eval/... ./internal/rooms/... ./noise/... ./budget/... ./rewrite/... ./sensitivity/...
 DB       = ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/...
 
@@ -42,13 +42,14 @@ test-long: deps
 
 # Figures of docs/benchmarks.md.
 bench: deps
-	$(GO) test -run '^$$' -bench . -benchtime 2s ./noise/... ./rewrite/pgsyntax/... ./budget/...
-	$(GO) test -run '^$$' -bench . -benchtime 300x ./internal/engine/...
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./noise ./rewrite/pgsyntax ./budget/...
+	$(GO) test -run '^$$' -bench . -benchtime 5x ./cmd/dpsql
 
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime 60s ./rewrite/pgsyntax
-	$(GO) test -run '^$$' -fuzz FuzzPolicy -fuzztime 60s ./internal/policy
+	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime 60s ./internal/policy
 	$(GO) test -run '^$$' -fuzz FuzzSession -fuzztime 60s ./proxy
+	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 60s ./internal/sqltype
 
 lint:
 	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run ./...
