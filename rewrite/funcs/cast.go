@@ -176,7 +176,8 @@ func duckNumberCast(v string, from sqltype.OID, ft, t sqltype.Type) string {
 	case ok:
 		return try(v, duckDecimal(p, s))
 	case isInt(from):
-		return "CAST(" + v + " AS " + duckDecimal(38, 0) + ")"
+		// Over 18 digits DuckDB computes in 128 bits; beside a scale of another operand's these leave room in 38 digits.
+		return "CAST(" + v + " AS " + duckDecimal(19, 0) + ")"
 	}
 	return wideDecimal(v, ft)
 }

@@ -221,8 +221,14 @@ func (e *exprs) binary(x *pgsyntax.Binary) (Scalar, error) {
 			args = append(slices.Clone(ll.Args), r)
 		}
 		return &Logic{Op: op, Args: args}, nil
-	case "NOT LIKE":
+	case "LIKE", "NOT LIKE":
 		if x.Escape != nil {
+			break
+		}
+		if hasCols(r) {
+			return nil, unsupported(x.Right.Position(), "a pattern made of columns is").WithHint("Write the pattern, or make it a parameter.")
+		}
+		if x.Op == "LIKE" {
 			break
 		}
 		v, err := e.operator("LIKE", []Scalar{l, r}, x.Pos)

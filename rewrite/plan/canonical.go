@@ -96,10 +96,8 @@ func (p *printer) line(r Rel) string {
 	case *Project:
 		var items []string
 		for _, it := range n.Items {
-			if c, ok := it.Expr.(*Col); ok && c.ID == it.ID {
-				if p.numbers == nil {
-					items = append(items, p.col(it.ID))
-				}
+			if c, ok := it.Expr.(*Col); ok && c.ID == it.ID { // which columns go on decides what DISTINCT above compares
+				items = append(items, p.col(it.ID))
 				continue
 			}
 			e := p.scalar(it.Expr)
