@@ -326,7 +326,7 @@ func (b *binder) assign(x Scalar, t sqltype.Type, clause string, pos pgsyntax.Po
 	return foldConst(v, pos)
 }
 
-// foldConst evaluates a cast of a constant.
+// foldConst evaluates a cast of a constant: what it gives has a value to derive an interval from.
 func foldConst(x Scalar, pos pgsyntax.Pos) (Scalar, error) {
 	call, ok := x.(*Call)
 	if !ok || len(call.Args) != 1 || call.Fn.Eval == nil {
@@ -390,7 +390,11 @@ func (b *binder) convert(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, er
 	from := x.Type()
 	for _, f := range registry()[funcs.Cast]["cast"] {
 		if f.Args[0] == from.OID && f.Result == t.OID {
-			return &Call{Fn: f, Args: []Scalar{x}, T: t, Pos: int(pos)}, nil
+			call := &Call{Fn: f, Args: []Scalar{x}, T: t, Pos: int(pos)}
+			if v, err := foldConst(call, pos); err == nil {
+				return v, nil
+			}
+			return call, nil // raises when it is run, as PostgreSQL's does
 		}
 	}
 	switch {
