@@ -82,19 +82,12 @@ func (p *printer) scalarText(x plan.Scalar, f *from, m mode) string {
 		if n.Not {
 			not = "NOT "
 		}
-		return fmt.Sprintf("(%s %sIN (%s))", p.scalar(n.X, f, m), not, strings.Join(p.list(n.List, f, m), ", "))
+		list := p.sideBySide(append([]plan.Scalar{n.X}, n.List...), f, m)
+		return fmt.Sprintf("(%s %sIN (%s))", list[0], not, strings.Join(list[1:], ", "))
 	case *plan.Case:
-		var b strings.Builder
-		b.WriteString("(CASE")
-		for _, w := range n.Whens {
-			fmt.Fprintf(&b, " WHEN %s THEN %s", p.scalar(w.Cond, f, m), p.scalar(w.Result, f, m))
-		}
-		if n.Else != nil {
-			b.WriteString(" ELSE " + p.scalar(n.Else, f, m))
-		}
-		return b.String() + " END)"
+		return p.caseText(n, f, m)
 	case *plan.Coalesce:
-		return "COALESCE(" + strings.Join(p.list(n.Args, f, m), ", ") + ")"
+		return "COALESCE(" + strings.Join(p.sideBySide(n.Args, f, m), ", ") + ")"
 	}
 	return p.fail(internalError("an expression of type %T cannot be printed", x))
 }
@@ -103,6 +96,60 @@ func (p *printer) list(xs []plan.Scalar, f *from, m mode) []string {
 	out := make([]string, len(xs))
 	for i, x := range xs {
 		out[i] = p.scalar(x, f, m)
+	}
+	return out
+}
+
+func (p *printer) caseText(n *plan.Case, f *from, m mode) string {
+	var conds, results []plan.Scalar
+	for _, w := range n.Whens {
+		conds, results = append(conds, w.Cond), append(results, w.Result)
+	}
+	if n.Else != nil {
+		results = append(results, n.Else)
+	}
+	whens, list := p.list(conds, f, m), p.sideBySide(results, f, m)
+	var b strings.Builder
+	b.WriteString("(CASE")
+	for i, w := range whens {
+		fmt.Fprintf(&b, " WHEN %s THEN %s", w, list[i])
+	}
+	if n.Else != nil {
+		b.WriteString(" ELSE " + list[len(list)-1])
+	}
+	return b.String() + " END)"
+}
+
+// sideBySide prints what CASE, COALESCE or IN brings to one type. Beside each other, DuckDB rounds decimals of 38 digits to the scale
+// that the widest leaves, and in IN raises for a value without room: so each is brought to the scale that holds all of them, and a
+// value without room there is NULL. Where a scale is not known beside anything but constants, it is refused.
+func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode) []string {
+	out := p.list(xs, f, m)
+	if p.d != funcs.DuckDB || len(xs) < 2 || xs[0].Type().OID != sqltype.OIDNumeric {
+		return out
+	}
+	most, known, computed, alike := 0, true, 0, true
+	for _, x := range xs {
+		_, _, declared := x.Type().NumericMod()
+		alike = alike && declared && x.Type() == xs[0].Type()
+		places, ok := plan.Places(x)
+		if _, isParam := x.(*plan.Param); isParam {
+			places, ok = duckScale, true
+		}
+		if _, isConst := x.(*plan.Const); !isConst {
+			computed++
+		}
+		most, known = max(most, places), known && ok
+	}
+	switch {
+	case alike:
+	case !known && computed > 1 && !p.exact:
+		p.fail(sqlerr.New(sqlerr.PrivateFunction, "numerics of different scales cannot stand side by side in the data set's database here").
+			WithHint("Cast each to one type, such as numeric(18,4)."))
+	case known && most <= duckDigits:
+		for i := range out {
+			out[i] = fmt.Sprintf("TRY_CAST(%s AS DECIMAL(%d,%d))", out[i], duckDigits, most)
+		}
 	}
 	return out
 }
