@@ -370,10 +370,10 @@ func (e *exprs) inList(args []Scalar, pos pgsyntax.Pos) (Scalar, error) {
 		if !ok {
 			return nil, unsupported(pos, "IN over this type is")
 		}
-		switch {
-		case in.Eq == nil:
+		switch in.Eq {
+		case nil:
 			in.Eq, in.X, in.List = call.Fn, call.Args[0], []Scalar{call.Args[1]}
-		case in.Eq == call.Fn:
+		case call.Fn:
 			in.List = append(in.List, call.Args[1])
 		default:
 			parts = append(parts, call)

@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// orderBy binds ORDER BY: an output name comes before an input column's; a number is a place in the select list.
+func (q *selecting) orderBy() error {
+	e := q.exprs("ORDER BY")
+	for _, o := range q.stmt.OrderBy {
+		item := sortItem{target: -1, pos: o.Expr.Position(), desc: o.Desc, nullsFirst: o.Desc}
+		if o.NullsFirst != nil {
+			item.nullsFirst = *o.NullsFirst
+		}
+		switch x := o.Expr.(type) {
+		case *pgsyntax.Literal:
+			n, err := strconv.Atoi(x.Text)
+			if x.Kind != pgsyntax.IntegerLit || err != nil || n > math.MaxInt32 {
+				return sqlerr.New(sqlerr.Syntax, "non-integer constant in ORDER BY").At(int(x.Pos))
+			}
+			if n < 1 || n > len(q.targets) {
+				return sqlerr.New(sqlerr.InvalidColumnRef, "ORDER BY position %s is not in select list", x.Text).At(int(x.Pos))
+			}
+			item.target = n - 1
+		case *pgsyntax.ColumnRef:
+			if len(x.Path) == 1 {
+				for i, t := range q.targets {
+					if t.name != x.Path[0] {
+						continue
+					}
+					if item.target >= 0 && scalarText(q.targets[item.target].expr) != scalarText(t.expr) {
+						return sqlerr.New(sqlerr.AmbiguousColumn, "ORDER BY %q is ambiguous", x.Path[0]).At(int(x.Pos))
+					}
+					if item.target < 0 {
+						item.target = i
+					}
+				}
+			}
+		}
+		if item.target < 0 {
+			var err error
+			if item.expr, err = e.expr(o.Expr); err != nil {
+				return err
+			}
+			if item.expr.Type().OID == sqltype.OIDUnknown {
+				if item.expr, err = e.coerce(item.expr, sqltype.Text, item.pos); err != nil {
+					return err
+				}
+			}
+		}
+		q.sort = append(q.sort, item)
+	}
+	return nil
+}
+
+// limit binds LIMIT and OFFSET: constants or parameters.
+func (q *selecting) limit(rel Rel) (Rel, error) {
+	l := &Limit{Input: rel}
+	var err error
+	if l.Count, err = q.limitValue(q.stmt.Limit, "LIMIT"); err != nil {
+		return nil, err
+	}
+	if l.Offset, err = q.limitValue(q.stmt.Offset, "OFFSET"); err != nil {
+		return nil, err
+	}
+	if l.Count == nil && l.Offset == nil {
+		return rel, nil
+	}
+	return l, nil
+}
+
+func (q *selecting) limitValue(x pgsyntax.Expr, clause string) (Scalar, error) {
+	if x == nil {
+		return nil, nil
+	}
+	e := &exprs{binder: q.binder, scope: q.scope, clause: clause}
+	v, err := e.expr(x)
+	if err != nil {
+		return nil, err
+	}
+	if v, err = e.assign(v, sqltype.Int8, clause, x.Position()); err != nil {
+		return nil, err
+	}
+	if hasCols(v) {
+		return nil, sqlerr.New(sqlerr.InvalidColumnRef, "argument of %s must not contain variables", clause).At(int(x.Position()))
+	}
+	switch v := v.(type) {
+	case *Const, *Param:
+		return v, nil
+	}
+	return nil, unsupported(x.Position(), "an expression in "+clause+" is").WithHint("Write a number, or a parameter.")
+}
