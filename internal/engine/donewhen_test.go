@@ -269,7 +269,7 @@ func (replayTx) Close() {}
 var bothStatements = []string{
 	byReadmitted,
 	"select count(*), count(distinct patient_id), count(a1c) from encounters",
-	"select gender, count(*) from patients group by gender order by gender",
+	"select gender, count(*) from public.patients group by gender order by gender",
 	"select gender, avg(medications), sum(prior_inpatient), dp_error(count(*)) from patients join encounters using (patient_id) group by gender order by 1",
 	"select age_band, avg(days_in_hospital), dp_error(avg(days_in_hospital)) from encounters where readmitted = '<30' group by age_band order by age_band",
 	"select a1c, count(*) n from encounters group by a1c order by n desc",

@@ -173,6 +173,16 @@ func (v *view) Table(schema, name string) (*plan.Table, bool) {
 	if schema == "" {
 		schema = v.defaultSchema
 	}
+	if t, ok := v.find(schema, name); ok {
+		return t, true
+	}
+	if schema == "public" { // what PostgreSQL's clients call the default schema, whatever the database's name of it
+		return v.find(v.defaultSchema, name)
+	}
+	return nil, false
+}
+
+func (v *view) find(schema, name string) (*plan.Table, bool) {
 	for _, t := range v.tables {
 		if t.Schema == schema && t.Name == name {
 			return t, true
