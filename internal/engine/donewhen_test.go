@@ -182,27 +182,22 @@ func totals(t testing.TB, p *Prepared) map[string][]*big.Int {
 		var key []string
 		vals := make([]*big.Int, len(p.an.Measures))
 		for i, c := range st.Columns {
-			switch v := secret.Open(r[i]).(type) {
-			case nil:
-				if c.Role == sqlgen.RoleKey {
-					key = append(key, "NULL")
-				} else if c.Role == sqlgen.RoleMeasure {
-					vals[c.Index] = new(big.Int)
+			v := secret.Open(r[i])
+			switch c.Role {
+			case sqlgen.RoleKey:
+				if v == nil {
+					v = "NULL"
 				}
-			case decimal.Decimal:
-				if c.Role == sqlgen.RoleMeasure {
-					vals[c.Index] = v.BigInt()
-					continue
-				}
-				key = append(key, v.String())
-			case int64:
-				if c.Role == sqlgen.RoleMeasure {
-					vals[c.Index] = big.NewInt(v)
-				} else if c.Role == sqlgen.RoleKey {
-					key = append(key, fmt.Sprint(v))
-				}
-			default:
 				key = append(key, fmt.Sprint(v))
+			case sqlgen.RoleMeasure:
+				switch v := v.(type) {
+				case nil:
+					vals[c.Index] = new(big.Int)
+				case int64:
+					vals[c.Index] = big.NewInt(v)
+				case decimal.Decimal:
+					vals[c.Index] = v.BigInt()
+				}
 			}
 		}
 		out[strings.Join(key, "|")] = vals

@@ -68,31 +68,22 @@ func (s *Session) publicFailed(ctx context.Context, err error) error {
 }
 
 // readPublic runs a print over public tables alone; its rows are public values.
-func (e *Engine) readPublic(ctx context.Context, st *sqlgen.Statement, args []sqltype.Value) ([][]sqltype.Value, error) {
-	tx, err := e.backend.Begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer tx.Close()
-	bargs, want := bindArgs(st, args)
-	rows, err := tx.Query(ctx, st.SQL, bargs, want)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out [][]sqltype.Value
-	for rows.Next() {
-		in := rows.Row()
-		row := make([]sqltype.Value, len(in))
-		for i, v := range in {
-			row[i] = secret.Open(v)
+func (e *Engine) readPublic(ctx context.Context, st *sqlgen.Statement, args []sqltype.Value) (out [][]sqltype.Value, err error) {
+	err = e.inSnapshot(ctx, st, args, func(rows secret.Rows) error {
+		for rows.Next() {
+			in := rows.Row()
+			row := make([]sqltype.Value, len(in))
+			for i, v := range in {
+				row[i] = secret.Open(v)
+			}
+			if len(out) == maxPublicRows {
+				return backend.NewError(backend.FailResource, "rows", fmt.Errorf("more than %d rows", maxPublicRows))
+			}
+			out = append(out, row)
 		}
-		if len(out) == maxPublicRows {
-			return nil, backend.NewError(backend.FailResource, "rows", fmt.Errorf("more than %d rows", maxPublicRows))
-		}
-		out = append(out, row)
-	}
-	return out, rows.Err()
+		return rows.Err()
+	})
+	return out, err
 }
 
 // maxPublicRows limits an answer over public tables, which is held in memory.

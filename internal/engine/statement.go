@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -228,18 +229,28 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 // read runs the printed statement in one snapshot and releases its rows.
 func (p *Prepared) read(ctx context.Context, st *sqlgen.Statement, mp *measure.Plan, args []sqltype.Value) (*release.Release, error) {
 	e := p.session.engine
+	var r *release.Release
+	err := e.inSnapshot(ctx, st, args, func(rows secret.Rows) (err error) {
+		r, err = release.Make(p.an, mp, st.Columns, rows, e.noise)
+		return err
+	})
+	return r, err
+}
+
+// inSnapshot runs one printed statement in a snapshot of its own and hands its rows over.
+func (e *Engine) inSnapshot(ctx context.Context, st *sqlgen.Statement, args []sqltype.Value, use func(secret.Rows) error) error {
 	tx, err := e.backend.Begin(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer tx.Close()
 	bargs, want := bindArgs(st, args)
 	rows, err := tx.Query(ctx, st.SQL, bargs, want)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
-	return release.Make(p.an, mp, st.Columns, rows, e.noise)
+	return use(rows)
 }
 
 // price splits the session's epsilon over what the statement measures.
