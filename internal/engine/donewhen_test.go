@@ -32,11 +32,13 @@ import (
 
 // Both backends with the demo's data, started once.
 var shared struct {
-	duck sync.Once
-	pg   sync.Once
-	db   backend.Backend
-	real backend.Backend
-	stop func()
+	duck   sync.Once
+	start  sync.Once
+	pg     sync.Once
+	db     backend.Backend
+	server *pgtest.Server
+	real   backend.Backend
+	stop   func()
 }
 
 func TestMain(m *testing.M) {
@@ -64,13 +66,21 @@ func demoDuck(t testing.TB) backend.Backend {
 	return shared.db
 }
 
-func demoPostgres(t testing.TB) backend.Backend {
-	shared.pg.Do(func() {
+// server is the package's one PostgreSQL.
+func server(t testing.TB) *pgtest.Server {
+	shared.start.Do(func() {
 		s, stop, err := pgtest.StartShared()
 		if err != nil {
 			t.Fatal(err)
 		}
-		shared.stop = stop
+		shared.server, shared.stop = s, stop
+	})
+	return shared.server
+}
+
+func demoPostgres(t testing.TB) backend.Backend {
+	shared.pg.Do(func() {
+		s := server(t)
 		if err := s.LoadDemo("demo"); err != nil {
 			t.Fatal(err)
 		}
