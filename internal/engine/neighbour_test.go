@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -70,44 +71,48 @@ func compareClinics(t testing.TB, p *Prepared, mangle func(string) string) (shar
 		}
 		st.SQL = sql
 	}
-	totals := func(c clinic) *neighbour.Totals {
-		out, err := neighbour.ReadTotals(context.Background(), uncovered{c.open(t, d)}, st)
-		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
-		return out
+	totals := func(c clinic) (*neighbour.Totals, error) {
+		return neighbour.ReadTotals(context.Background(), uncovered{c.open(t, d)}, st)
 	}
-	before := totals(wild)
-	for _, c := range without {
-		one, err := neighbour.Compare(p.an, before, totals(c))
+	before, err := totals(wild)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range slices.Concat(without, []clinic{owned, mixed}) {
+		after, err := totals(c)
+		if err != nil {
+			return share, err
+		}
+		one := 0.0
+		if c.name == owned.name || c.name == mixed.name {
+			err = neighbour.Equal(before, after)
+		} else {
+			one, err = neighbour.Compare(p.an, before, after)
+		}
 		if err != nil {
 			return share, fmt.Errorf("%s: %w", c.name, err)
 		}
 		share = max(share, one)
 	}
-	for _, c := range []clinic{owned, mixed} {
-		if err := neighbour.Equal(before, totals(c)); err != nil {
-			return share, fmt.Errorf("%s: %w", c.name, err)
-		}
-	}
 	return share, nil
 }
 
-// plantedBugs take one bound out of a print; the dialects spell some of them apart.
+// plantedBugs take one bound out of a print: pairs of a pattern and its replacement; patterns of one dialect only find nothing in the other.
 var plantedBugs = []struct {
 	name, sql, groups string
-	patterns          map[backend.Dialect][2]string
+	replace           []string
 }{
-	{"count clamp dropped", "select count(*) from encounters", "2", both(`CASE WHEN ("g"."p1") > 4 THEN 4 ELSE "g"."p1" END`, "$1")},
-	{"sum clamp dropped", "select sum(days) from encounters", "2", both(`sum\(CASE WHEN ("g"."p1") > .*? END\)`, "sum($1)")},
-	{"group cap dropped", "select diag, count(*) from encounters group by 1", "2", both(` WHERE "g"."rn" <= \d+`, "")},
-	{"cap over all units", "select diag, count(*) from encounters group by 1", "1", both(`PARTITION BY "g"."u" `, "")},
-	{"rows without a unit kept", "select count(*) from encounters", "2", both(`"t1"."patient_id" IS NOT NULL`, "TRUE")},
-	{"centred sum not scaled to m rows", "select avg(days) from encounters", "2", both(`WHEN "g"."p2" > 4 THEN .* WHEN "g"."p2" > 0 THEN CAST\(LEAST\(GREATEST\((.*), -52\), 52\)`, "WHEN TRUE THEN CAST(($1)")},
-}
-
-func both(pattern, with string) map[backend.Dialect][2]string {
-	return map[backend.Dialect][2]string{backend.DuckDB: {pattern, with}, backend.Postgres: {pattern, with}}
+	{"count clamp dropped", "select count(*) from encounters", "2", []string{`CASE WHEN ("g"."p1") > 4 THEN 4 ELSE "g"."p1" END`, "$1"}},
+	{"sum clamp dropped", "select sum(days) from encounters", "2", []string{`sum\(CASE WHEN ("g"."p1") > .*? END\)`, "sum($1)"}},
+	{"column clamp dropped", "select avg(days) from encounters", "2", []string{`\(CASE WHEN ("t1"."days") > .*? END\)`, "$1",
+		`LEAST\(GREATEST\((2 \* .*?), -52\), 52\)`, "$1", `LEAST\(GREATEST\((.*?), -52\), 52\)`, "$1"}},
+	{"group cap dropped", "select diag, count(*) from encounters group by 1", "2", []string{` WHERE "g"."rn" <= \d+`, ""}},
+	{"rows without a unit kept", "select count(*) from encounters", "2", []string{`"t1"."patient_id" IS NOT NULL`, "TRUE"}},
+	{"centred sum not scaled to m rows", "select avg(days) from encounters", "2", []string{
+		`WHEN "g"."p2" > 4 THEN .* WHEN "g"."p2" > 0 THEN CAST\(LEAST\(GREATEST\((.*), -52\), 52\)`, "WHEN TRUE THEN CAST(($1)"}},
+	{"grid dropped", "select sum(score) from encounters", "2", []string{`(pg_catalog\.)?round\(`, "(", `pg_catalog\.int8`, "pg_catalog.numeric", `BIGINT`, "DECIMAL(38, 9)"}},
+	{"unit equality dropped from a self-join", "select avg(b.days) from encounters a join encounters b on a.patient_id = b.patient_id", "2", []string{
+		`ON \(+"t1"\."patient_id" = "t2"\."patient_id"\)+`, "ON TRUE"}},
 }
 
 // TestPlantedBugs: the neighbour test fails on each of these.
@@ -120,10 +125,15 @@ func TestPlantedBugs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			re := regexp.MustCompile(bug.patterns[d][0])
-			_, err = compareClinics(t, p, func(sql string) string { return re.ReplaceAllString(sql, bug.patterns[d][1]) })
-			if err == nil {
-				t.Errorf("%s: %s passes", d, bug.name)
+			_, err = compareClinics(t, p, func(sql string) string {
+				for i := 0; i < len(bug.replace); i += 2 {
+					sql = regexp.MustCompile(bug.replace[i]).ReplaceAllString(sql, bug.replace[i+1])
+				}
+				return sql
+			})
+			var failed *backend.Error
+			if err == nil || errors.As(err, &failed) { // a print that does not run proves nothing
+				t.Errorf("%s: %s: %v", d, bug.name, err)
 			} else if testing.Verbose() {
 				t.Logf("%s: %s: %s", d, bug.name, strings.SplitN(err.Error(), "\n", 2)[0])
 			}

@@ -1,0 +1,616 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// charges are the reservations of a ledger so far.
+func charges(t testing.TB, e *Engine) []ledger.Charge {
+	t.Helper()
+	var out []ledger.Charge
+	for r, err := range e.ledger.Records(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Reserve != nil {
+			out = append(out, *r.Reserve)
+		}
+	}
+	return out
+}
+
+// charged says how many reservations do makes.
+func charged(t testing.TB, e *Engine, do func()) int {
+	t.Helper()
+	before := len(charges(t, e))
+	do()
+	return len(charges(t, e)) - before
+}
+
+// TestRepeatsAreFree: what can be answered from a stored release is, whoever asks with the right to, and with the same numbers.
+func TestRepeatsAreFree(t *testing.T) {
+	e := clinicSession(t, tame, backend.DuckDB).engine
+	ann, bob := e.session(t, "ann"), e.session(t, "bob")
+	const first = "select readmitted, count(*), avg(days) from encounters group by 1 order by 1"
+	var before [][]sqltype.Value
+	if n := charged(t, e, func() { _, a := ask(t, ann, first); before = a.Rows }); n != 1 {
+		t.Fatalf("%d charges", n)
+	}
+	for _, c := range []struct {
+		s    *Session
+		sql  string
+		pick []int // the columns of first
+	}{
+		{ann, first, []int{0, 1, 2}},
+		{bob, first, []int{0, 1, 2}},
+		{ann, "select e.readmitted as again, count(*) as n, avg(e.days) from encounters as e group by e.readmitted order by again", []int{0, 1, 2}},
+		{ann, "select avg(days) as a, count(*), readmitted from encounters group by readmitted order by readmitted", []int{2, 1, 0}},
+		{ann, "select readmitted, count(*), avg(days) from encounters group by 1 having count(*) > -1000000 order by 1 limit 100 offset 0", []int{0, 1, 2}},
+	} {
+		var rows [][]sqltype.Value
+		n := charged(t, e, func() { _, a := ask(t, c.s, c.sql); rows = a.Rows })
+		if n != 0 {
+			t.Errorf("%s: %d charges", c.sql, n)
+		}
+		for i, r := range rows {
+			for j, from := range c.pick {
+				if fmt.Sprint(r[from]) != fmt.Sprint(before[i][j]) {
+					t.Errorf("%s: row %d column %d is %v, it was %v", c.sql, i, j, r[from], before[i][j])
+				}
+			}
+		}
+	}
+	for _, other := range []string{
+		"select readmitted, count(*), avg(days) from encounters where days > 1 group by 1",
+		"select readmitted, count(*), avg(days) from encounters where days > 2 group by 1",
+		"select readmitted, count(*), sum(cost) from encounters group by 1",
+	} {
+		if n := charged(t, e, func() { ask(t, ann, other) }); n != 1 {
+			t.Errorf("%s: %d charges", other, n)
+		}
+	}
+}
+
+// TestPriceAndRepeats: asked with more a statement is charged anew, asked with less it is free, and the better release answers.
+func TestPriceAndRepeats(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	const sql = "select count(*) from encounters"
+	var first, second, third [][]sqltype.Value
+	for _, c := range []struct {
+		epsilon string
+		into    *[][]sqltype.Value
+		charges int
+	}{{"0.5", &first, 1}, {"2", &second, 1}, {"0.25", &third, 0}, {"2", &third, 0}} {
+		set(t, s, "dpsql.epsilon", c.epsilon)
+		if n := charged(t, s.engine, func() { _, a := ask(t, s, sql); *c.into = a.Rows }); n != c.charges {
+			t.Errorf("epsilon %s: %d charges, not %d", c.epsilon, n, c.charges)
+		}
+	}
+	if fmt.Sprint(second) != fmt.Sprint(third) {
+		t.Errorf("the release at the higher price does not answer: %v, %v", second, third)
+	}
+	all := charges(t, s.engine)
+	if all[0].Price != 0.5 || all[1].Price != 2 {
+		t.Errorf("prices %g, %g", all[0].Price, all[1].Price)
+	}
+	// Other settings that change the release change the key.
+	set(t, s, "dpsql.max_groups", "2")
+	if n := charged(t, s.engine, func() { ask(t, s, "select diag, count(*) from encounters group by 1") }); n != 1 {
+		t.Errorf("%d charges", n)
+	}
+	set(t, s, "dpsql.max_groups", "3")
+	if n := charged(t, s.engine, func() { ask(t, s, "select diag, count(*) from encounters group by 1") }); n != 1 {
+		t.Errorf("another cap: %d charges", n)
+	}
+}
+
+// TestParameters: values of parameters are part of the question.
+func TestParameters(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	p, err := prepare(s, "select count(*) from encounters where days > $1", sqltype.OIDInt4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		arg     sqltype.Value
+		charges int
+	}{{int64(3), 1}, {int64(4), 1}, {int64(3), 0}, {nil, 1}, {nil, 0}} {
+		n := charged(t, s.engine, func() {
+			if _, err := p.Run(context.Background(), []sqltype.Value{c.arg}); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if n != c.charges {
+			t.Errorf("$1 = %v: %d charges, not %d", c.arg, n, c.charges)
+		}
+	}
+	if _, err := p.Run(context.Background(), nil); sqlerr.ID(err) != "protocol_violation" {
+		t.Errorf("without a value: %v", err)
+	}
+}
+
+// TestFree: nothing of this spends.
+func TestFree(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	n := charged(t, s.engine, func() {
+		for _, sql := range []string{
+			"explain select diag, count(*) from encounters group by 1", "explain (verbose, costs off) select count(*) from patients",
+			"select * from kinds", "select count(*) from cities", "select 1", "select * from dpsql.budget",
+			"select gender from patients group by gender",
+		} {
+			ask(t, s, sql)
+		}
+		p, err := prepare(s, "select avg(cost) as c, count(*), gender from encounters e join patients p on p.patient_id = e.patient_id group by 3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := p.Columns(); len(c) != 3 || c[0].Name != "c" || c[0].Type.OID != sqltype.OIDNumeric || c[1].Type != sqltype.Int8 || c[2].Type != sqltype.Text {
+			t.Errorf("columns %v", c)
+		}
+		if _, _, err := s.Show("dpsql.budget"); err != nil {
+			t.Error(err)
+		}
+		for sql, id := range map[string]string{
+			"select * from encounters":                                               "raw_rows",
+			"select sum(free) from encounters":                                       "no_range",
+			"select count(*) from visits":                                            "no_max_rows",
+			"select count(*) from encounters a join encounters b on a.days = b.days": "join_off_unit",
+			"select count(*) from nowhere":                                           "undefined_table",
+			"select nothing from encounters":                                         "undefined_column",
+			"select count(distinct diag) from encounters":                            "",
+			"select readmitted, days from encounters group by 1":                     "grouping_error",
+			"select count(*) from encounters where 1":                                "datatype_mismatch",
+			"select min(days) from encounters":                                       "",
+			"explain analyze select count(*) from encounters":                        "unsupported",
+			"select avg(days) over () from encounters":                               "",
+		} {
+			_, err := try(s, sql)
+			if err == nil || sqlerr.ID(err) == "" || id != "" && sqlerr.ID(err) != id {
+				t.Errorf("%s: %v, not %s", sql, err, id)
+			}
+		}
+	})
+	if n != 0 {
+		t.Errorf("%d charges", n)
+	}
+}
+
+// TestRights: without `may` a table or column does not exist: the errors are those of a name that nobody has.
+func TestRights(t *testing.T) {
+	e := clinicSession(t, tame, backend.DuckDB).engine
+	ann, clerk, nobody := e.session(t, "ann"), e.session(t, "clerk"), e.session(t, "nobody")
+	ask(t, ann, "select count(*) from encounters")
+	ask(t, ann, "select race, count(*) from patients group by 1")
+	same := func(s *Session, sql, word, invented string) {
+		t.Helper()
+		_, a := try(s, sql)
+		_, b := try(s, strings.ReplaceAll(sql, word, invented))
+		var x, y *sqlerr.Error
+		if !errors.As(a, &x) || !errors.As(b, &y) {
+			t.Errorf("%s: %v, %v", sql, a, b)
+			return
+		}
+		y.Message, y.Hint = strings.ReplaceAll(y.Message, invented, word), strings.ReplaceAll(y.Hint, invented, word)
+		if x.Code != y.Code || x.ID != y.ID || x.Message != y.Message || x.Hint != y.Hint || x.Detail != y.Detail || x.Pos != y.Pos {
+			t.Errorf("%s: %+v differs from %+v", sql, x, y)
+		}
+	}
+	same(clerk, "select count(*) from encounters", "encounters", "xncounters")
+	same(clerk, "select race, count(*) from patients group by 1", "race", "rxce")
+	same(clerk, "select count(*) from patients where weight > 3", "weight", "wxight")
+	same(nobody, "select count(*) from patients", "patients", "pxtients")
+	same(nobody, "select name from cities", "cities", "cxties")
+	if n := charged(t, e, func() { ask(t, clerk, "select gender, count(*) from patients group by 1") }); n != 1 {
+		t.Errorf("%d charges", n)
+	}
+	if _, err := e.Open("mallory", "psql"); sqlerr.ID(err) != "invalid_authorization" {
+		t.Errorf("an unknown analyst: %v", err)
+	}
+}
+
+// TestQuotaAndLimits: an analyst's quota and max_query_epsilon hold, and refusals tell what is left.
+func TestQuotaAndLimits(t *testing.T) {
+	e := clinicSession(t, tame, backend.DuckDB).engine
+	guest, ann := e.session(t, "guest"), e.session(t, "ann")
+	_, err := try(guest, "select count(*) from encounters")
+	var denied *sqlerr.Error
+	if !errors.As(err, &denied) || denied.ID != "budget_exhausted" || !strings.Contains(denied.Message, "your budget") || !strings.Contains(denied.Detail, "0.2") || denied.Hint == "" {
+		t.Errorf("%+v", err)
+	}
+	ask(t, ann, "select count(*) from encounters")
+	if n := charged(t, e, func() { ask(t, guest, "select count(*) from encounters") }); n != 0 {
+		t.Errorf("what ann paid for costs guest %d charges", n)
+	}
+	set(t, guest, "dpsql.epsilon", "0.1")
+	ask(t, guest, "select count(*) from patients")
+	if err := guest.Set("dpsql.epsilon", []string{"5.5"}); sqlerr.ID(err) != "epsilon_too_large" {
+		t.Errorf("%v", err)
+	}
+	if err := ann.Set("dpsql.epsilon", []string{"5.0001"}); sqlerr.ID(err) != "epsilon_too_large" {
+		t.Errorf("%v", err)
+	}
+	for _, bad := range []string{"0", "-1", "NaN", "inf", "", "x", "1e20"} {
+		if err := ann.Set("dpsql.epsilon", []string{bad}); err == nil {
+			t.Errorf("epsilon %q is taken", bad)
+		}
+	}
+	for name, bad := range map[string]string{"dpsql.mechanism": "none", "dpsql.max_groups": "0", "dpsql.bounding": "l2", "dpsql.notices": "loud", "dpsql.noise": "off"} {
+		if err := ann.Set(name, []string{bad}); err == nil {
+			t.Errorf("%s = %s is taken", name, bad)
+		}
+	}
+}
+
+// TestBudgetTable: dpsql.budget and SHOW follow the ledger; the plain sum ends with the first Gaussian.
+func TestBudgetTable(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	set(t, s, "dpsql.mechanism", "laplace")
+	row := func() []sqltype.Value {
+		_, a := ask(t, s, "select scope, epsilon, delta, \"order\", pure_spent, renyi_spent, renyi_room, delta_spent, statements_left, renews_at from dpsql.budget order by scope")
+		if len(a.Rows) != 2 || a.Rows[0][0] != "analyst" || a.Rows[1][0] != "data_set" {
+			t.Fatalf("%v", a.Rows)
+		}
+		if a.Rows[0][9] != nil {
+			t.Error("a budget without window renews")
+		}
+		return a.Rows[0]
+	}
+	before := row()
+	if before[1] != 20.0 || before[2] != 1e-6 || before[4] != 0.0 || before[5] != 0.0 {
+		t.Errorf("%v", before)
+	}
+	ask(t, s, "select count(*) from encounters")
+	after := row()
+	if got := after[4].(float64); got < 0.49 || got > 0.5 {
+		t.Errorf("pure spent %g", got)
+	}
+	if after[8].(int64) >= before[8].(int64) {
+		t.Errorf("left %d, before %d", after[8], before[8])
+	}
+	set(t, s, "dpsql.mechanism", "gaussian")
+	ask(t, s, "select count(*) from patients")
+	if last := row(); !math.IsInf(last[4].(float64), 1) || last[5].(float64) <= after[5].(float64) {
+		t.Errorf("after a Gaussian: %v", last)
+	}
+	line, ok, err := s.Show("dpsql.budget")
+	if !ok || err != nil || !strings.Contains(line, "the plain sum of epsilons has ended") || strings.Contains(line, "\n") {
+		t.Errorf("%q, %v", line, err)
+	}
+}
+
+// TestOverBudget: the data set's budget is never passed, and what was paid for stays free at the end.
+func TestOverBudget(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20, delta: 1e-6}", "epsilon: 1, delta: 0}")
+	n := 0
+	for i := range 20 {
+		if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days > %d", i)); err == nil {
+			n++
+		} else if sqlerr.ID(err) != "budget_exhausted" {
+			t.Fatal(err)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d statements of epsilon 0.5 in a budget of 1", n)
+	}
+	ask(t, s, "select count(*) from encounters where days > 1")
+	b, err := s.engine.ledger.Balance("ann", 1)
+	if err != nil || b.Dataset.Spent.Pure > 1 {
+		t.Errorf("%+v, %v", b, err)
+	}
+	if _, err := try(s, "select diag, count(*) from encounters group by 1"); sqlerr.ID(err) != "unknown_groups" {
+		t.Errorf("unknown groups with delta 0: %v", err)
+	}
+	if err := s.Set("dpsql.mechanism", []string{"gaussian"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := try(s, "select count(*) from patients"); sqlerr.ID(err) != "mechanism_unavailable" {
+		t.Errorf("Gaussian with delta 0: %v", err)
+	}
+}
+
+// failing is a real backend that goes wrong at a chosen place, for private statements only.
+type failing struct {
+	backend.Backend
+	begin, query error
+	afterRow     int // rows before rowErr
+	row          error
+	wait         bool // until the context ends
+	entered      chan struct{}
+	mu           sync.Mutex
+	private      int
+}
+
+func (f *failing) Begin(ctx context.Context) (backend.Tx, error) {
+	if f.begin != nil {
+		return nil, f.begin
+	}
+	tx, err := f.Backend.Begin(ctx)
+	return &failingTx{tx, f}, err
+}
+
+type failingTx struct {
+	backend.Tx
+	f *failing
+}
+
+func (t *failingTx) Query(ctx context.Context, sql string, args []backend.Arg, want []sqltype.Type) (secret.Rows, error) {
+	if !strings.Contains(sql, "encounters") {
+		return t.Tx.Query(ctx, sql, args, want)
+	}
+	t.f.mu.Lock()
+	t.f.private++
+	t.f.mu.Unlock()
+	if t.f.wait {
+		if t.f.entered != nil {
+			close(t.f.entered)
+		}
+		<-ctx.Done()
+		return nil, backend.NewError(backend.FailCanceled, "57014", ctx.Err())
+	}
+	if t.f.query != nil {
+		return nil, t.f.query
+	}
+	rows, err := t.Tx.Query(ctx, sql, args, want)
+	if err != nil || t.f.row == nil {
+		return rows, err
+	}
+	return &failingRows{rows, t.f, 0}, nil
+}
+
+type failingRows struct {
+	secret.Rows
+	f *failing
+	n int
+}
+
+func (r *failingRows) Next() bool {
+	r.n++
+	return r.n <= r.f.afterRow && r.Rows.Next()
+}
+func (r *failingRows) Err() error { return r.f.row }
+
+var errBackend = backend.NewError(backend.FailOther, "22012", errors.New("ERROR: patient 4711 has a division by zero"))
+
+// TestFailuresKeepTheCharge: whatever fails after the reservation keeps the charge and gives the one fixed error, which says nothing
+// of the cause; a client's own cancel keeps it too.
+func TestFailuresKeepTheCharge(t *testing.T) {
+	const fixed = "the statement could not be completed"
+	for name, f := range map[string]*failing{
+		"begin":      {begin: backend.NewError(backend.FailUnavailable, "08006", errors.New("gone"))},
+		"query":      {query: errBackend},
+		"first row":  {row: errBackend},
+		"later row":  {row: errBackend, afterRow: 2},
+		"plain text": {row: errors.New("patient 4711"), afterRow: 1},
+		"timeout":    {wait: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := clinicPolicyFor(t, backend.DuckDB)
+			p.StatementTimeout = 300 * time.Millisecond
+			real := tame.open(t, backend.DuckDB)
+			f.Backend = real
+			e := engineOn(t, p, real)
+			e.backend = f
+			s := e.session(t, "ann")
+			var err error
+			n := charged(t, e, func() { _, err = try(s, "select days, count(*) from encounters group by 1") })
+			var shown *sqlerr.Error
+			if n != 1 || !errors.As(err, &shown) || shown.ID != "resource_failure" || shown.Message != fixed {
+				t.Fatalf("%d charges, %+v", n, err)
+			}
+			if text := shown.Error() + shown.Detail + shown.Hint; strings.Contains(text, "4711") || strings.Contains(text, "zero") {
+				t.Errorf("the cause is shown: %s", text)
+			}
+			b, berr := e.ledger.Balance("ann", 1)
+			if berr != nil || b.Analyst.Failures != 1 || b.Analyst.Spent.Renyi <= 0 {
+				t.Errorf("%+v, %v", b, berr)
+			}
+			// It is asked and paid for again: no release was stored.
+			e.backend = real
+			if n := charged(t, e, func() { ask(t, s, "select days, count(*) from encounters group by 1") }); n != 1 {
+				t.Errorf("again: %d charges", n)
+			}
+		})
+	}
+}
+
+// TestCancelKeepsTheCharge: a client's own cancel is no failure of the analyst, and gives nothing back.
+func TestCancelKeepsTheCharge(t *testing.T) {
+	real := tame.open(t, backend.DuckDB)
+	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), real)
+	f := &failing{Backend: real, wait: true, entered: make(chan struct{})}
+	e.backend = f
+	p, err := prepare(e.session(t, "ann"), "select count(*) from encounters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-f.entered
+		cancel()
+	}()
+	_, err = p.Run(ctx, nil)
+	if sqlerr.ID(err) != "query_canceled" {
+		t.Errorf("%v", err)
+	}
+	b, err := e.ledger.Balance("ann", 1)
+	if err != nil || b.Analyst.Statements != 1 || b.Analyst.Failures != 0 || b.Analyst.Spent.Renyi <= 0 {
+		t.Errorf("%+v, %v", b, err)
+	}
+}
+
+// TestStoppedAnalyst: after some resource failures an analyst's new statements are refused before they are charged; stored answers
+// and other analysts go on.
+func TestStoppedAnalyst(t *testing.T) {
+	real := tame.open(t, backend.DuckDB)
+	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), real)
+	ann, bob := e.session(t, "ann"), e.session(t, "bob")
+	ask(t, ann, "select count(*) from encounters")
+	e.backend = &failing{Backend: real, query: errBackend}
+	for i := range maxFailures {
+		if _, err := try(ann, fmt.Sprintf("select count(*) from encounters where days > %d", i)); sqlerr.ID(err) != "resource_failure" {
+			t.Fatal(err)
+		}
+	}
+	e.backend = real
+	n := charged(t, e, func() {
+		if _, err := try(ann, "select count(*) from encounters where days > 9"); sqlerr.ID(err) != "analyst_stopped" {
+			t.Errorf("%v", err)
+		}
+		ask(t, ann, "select count(*) from encounters")
+	})
+	if n != 0 {
+		t.Errorf("%d charges", n)
+	}
+	ask(t, bob, "select count(*) from encounters where days > 9")
+}
+
+// brokenLedger fails where it is told to.
+type brokenLedger struct {
+	ledger.Ledger
+	reserve, commit, lookup error
+}
+
+func (b brokenLedger) Reserve(ctx context.Context, r ledger.Reservation) (int64, error) {
+	if b.reserve != nil {
+		return 0, b.reserve
+	}
+	return b.Ledger.Reserve(ctx, r)
+}
+
+func (b brokenLedger) Commit(ctx context.Context, id int64, r ledger.Release) error {
+	if b.commit != nil {
+		return b.commit
+	}
+	return b.Ledger.Commit(ctx, id, r)
+}
+
+func (b brokenLedger) Lookup(ctx context.Context, key ledger.Hash, analyst string) (*ledger.Stored, bool, error) {
+	if b.lookup != nil {
+		return nil, false, b.lookup
+	}
+	return b.Ledger.Lookup(ctx, key, analyst)
+}
+
+// TestLedgerFailureGivesNoAnswer: nothing is read that is not reserved, and nothing is shown that is not committed.
+func TestLedgerFailureGivesNoAnswer(t *testing.T) {
+	disk := errors.New("disk full at /secret/path")
+	for name, c := range map[string]struct {
+		broken  brokenLedger
+		private int // statements that reached the data
+	}{
+		"reserve": {brokenLedger{reserve: disk}, 0},
+		"commit":  {brokenLedger{commit: disk}, 1},
+		"lookup":  {brokenLedger{lookup: disk}, 0},
+	} {
+		real := tame.open(t, backend.DuckDB)
+		e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), real)
+		c.broken.Ledger = e.ledger
+		e.ledger = c.broken
+		f := &failing{Backend: real}
+		e.backend = f
+		rows, err := try(e.session(t, "ann"), "select count(*) from encounters")
+		var shown *sqlerr.Error
+		if rows != nil || !errors.As(err, &shown) || shown.ID != "ledger_unavailable" || strings.Contains(shown.Error()+shown.Hint+shown.Detail, "disk") {
+			t.Errorf("%s: %v, %+v", name, rows, err)
+		}
+		if f.private != c.private {
+			t.Errorf("%s: the data was asked %d times", name, f.private)
+		}
+	}
+}
+
+// TestSameQuestionAtOnce: sessions that ask the same at once make one release; all get its numbers.
+func TestSameQuestionAtOnce(t *testing.T) {
+	real := tame.open(t, backend.DuckDB)
+	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), real)
+	f := &failing{Backend: real}
+	e.backend = f
+	var wg sync.WaitGroup
+	answers := make([]string, 8)
+	for i := range answers {
+		s := e.session(t, []string{"ann", "bob"}[i%2])
+		wg.Go(func() {
+			rows, err := try(s, "select readmitted, count(*) from encounters group by 1 order by 1")
+			if err != nil {
+				t.Error(err)
+			}
+			answers[i] = fmt.Sprint(rows)
+		})
+	}
+	wg.Wait()
+	if n := len(charges(t, e)); n != 1 || f.private != 1 {
+		t.Errorf("%d charges, %d reads", n, f.private)
+	}
+	for _, a := range answers {
+		if a != answers[0] {
+			t.Errorf("%s and %s", a, answers[0])
+		}
+	}
+}
+
+// TestNeighboursLookAlike: on neighbouring databases every statement gives the same error or succeeds, at the same charge, with the
+// same columns and command tag, and public groups are the same.
+func TestNeighboursLookAlike(t *testing.T) {
+	statements := slices.Concat(neighbour.Statements, []string{
+		"select sum(1 / (days - 3)) from encounters", "select avg(cost / (medications - 5)) from encounters", "select sum(big * big) from encounters",
+		"select sum(level::int) from encounters", "select count(*) from encounters where 1 / days > 0", "select sum(medications::int2) from encounters",
+		"select avg(days) / 0 from encounters", "select count(*) from encounters where diag::int > 3", "select sum(length(diag)) from encounters",
+		"select * from patients", "select kind_id, sum(days) / count(*) from encounters group by 1",
+	})
+	var first []string
+	for _, c := range append([]clinic{wild}, without...) {
+		s := clinicSession(t, c, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+		var seen []string
+		for _, sql := range statements {
+			line := sql
+			p, err := prepare(s, sql)
+			if err == nil {
+				line += fmt.Sprint(p.Columns())
+				var a *Answer
+				if a, err = p.Run(context.Background(), nil); err == nil {
+					line += a.Tag
+					if p.an.Groups.Public && !strings.Contains(sql, "having") {
+						line += keysOf(p, &Answer{Rows: a.Rows})
+					}
+				}
+			}
+			var shown *sqlerr.Error
+			if errors.As(err, &shown) {
+				line += fmt.Sprintf("%s|%s|%s|%s|%d", shown.ID, shown.Message, shown.Detail, shown.Hint, shown.Pos)
+			} else if err != nil {
+				t.Errorf("%s: %v", sql, err)
+			}
+			seen = append(seen, line)
+		}
+		for _, r := range charges(t, s.engine) {
+			seen = append(seen, fmt.Sprintf("%g %+v %v", r.Price, r.Loss, r.Events))
+		}
+		if first == nil {
+			first = seen
+			continue
+		}
+		if len(first) != len(seen) {
+			t.Fatalf("%s: %d charges, not %d", c.name, len(seen), len(first))
+		}
+		for i := range seen {
+			if seen[i] != first[i] {
+				t.Errorf("%s:\n%s\n%s", c.name, seen[i], first[i])
+			}
+		}
+	}
+}
