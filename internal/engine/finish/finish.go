@@ -150,7 +150,7 @@ func value(a *sensitivity.Analysis, i int, v []*big.Int) (sqltype.Value, error) 
 			} else if x.Cmp(hi) > 0 {
 				x = hi
 			}
-			scale = max(avgScale(x), scale)
+			scale = max(avgScale(x, v[f.Count]), scale)
 		}
 	}
 	switch {
@@ -175,18 +175,45 @@ func value(a *sensitivity.Analysis, i int, v []*big.Int) (sqltype.Value, error) 
 	return nil, sqlerr.New(sqlerr.Internal, "an aggregate of type %s has no value", t)
 }
 
-// avgScale is the display scale of PostgreSQL's numeric division for a quotient of this size: 16 significant digits, in
-// groups of four, at least the inputs' own (numeric.c, select_div_scale).
-func avgScale(x *big.Rat) int32 {
-	f, _ := x.Float64()
-	weight := 0
-	if f = math.Abs(f); f > 0 {
-		weight = int(math.Floor(math.Log10(f) / 4))
+// avgScale is the display scale of PostgreSQL's numeric division of a sum x*count by count: 16 significant digits, counted in
+// base 10000 from the operands' first digits (numeric.c, select_div_scale). Without rows x stands for the sum of one.
+func avgScale(x *big.Rat, count *big.Int) int32 {
+	n := new(big.Rat).SetInt(count)
+	if count.Sign() <= 0 {
+		n.SetInt64(1)
+	}
+	sumWeight, sumDigit := firstDigit(new(big.Rat).Mul(x, n))
+	countWeight, countDigit := firstDigit(n)
+	weight := sumWeight - countWeight
+	if sumDigit <= countDigit {
+		weight--
 	}
 	return int32(max(0, 16-4*weight))
 }
 
-// round gives x at a scale, half away from zero as PostgreSQL does.
+// firstDigit gives the first digit of |x| in base 10000 and its power; 0 and 0 for 0.
+func firstDigit(x *big.Rat) (weight int, digit int64) {
+	if x.Sign() == 0 {
+		return 0, 0
+	}
+	base, one, r := big.NewRat(10000, 1), big.NewRat(1, 1), new(big.Rat).Abs(x)
+	for ; r.Cmp(base) >= 0; weight++ {
+		r.Quo(r, base)
+	}
+	for ; r.Cmp(one) < 0; weight-- {
+		r.Mul(r, base)
+	}
+	return weight, new(big.Int).Quo(r.Num(), r.Denom()).Int64()
+}
+
+// round gives x at a scale, half away from zero as PostgreSQL does: one exact rounding.
 func round(x *big.Rat, scale int32) decimal.Decimal {
-	return decimal.NewFromBigRat(x, scale+1).Round(scale).Add(decimal.New(0, -scale))
+	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
+	twice := new(big.Int).Mul(new(big.Int).Abs(x.Num()), power)
+	twice.Lsh(twice, 1).Add(twice, x.Denom())
+	n := twice.Quo(twice, new(big.Int).Lsh(x.Denom(), 1)) // floor(|x| 10^scale + 1/2)
+	if x.Sign() < 0 {
+		n.Neg(n)
+	}
+	return decimal.NewFromBigInt(n, -scale)
 }
