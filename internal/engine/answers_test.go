@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// TestNegativeCounts: a count among nobody is noise. Shown as a count it is never negative; in expressions, intervals, HAVING and
+// sums it stays as it was released. Of 60 such counts none is negative with probability below 1e-9 (each is not with less than 0.6).
+func TestNegativeCounts(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	negative := 0
+	for i := range 20 {
+		from := fmt.Sprintf("from encounters where days > %d group by 1", 100+i)
+		_, a := ask(t, s, "select readmitted, count(*), count(*) + 0, dp_low(count(*)), dp_error(count(*)), count(*) * 1.0 "+from+" order by 1")
+		if len(a.Rows) != 3 {
+			t.Fatalf("%d groups", len(a.Rows))
+		}
+		below := 0
+		for _, r := range a.Rows {
+			shown, kept := r[1].(int64), r[2].(int64)
+			if shown != max(0, kept) || r[3].(float64) != float64(kept)-r[4].(float64) || !r[5].(decimal.Decimal).Equal(decimal.NewFromInt(kept)) {
+				t.Errorf("%v", r)
+			}
+			if kept < 0 {
+				below++
+			}
+		}
+		negative += below
+		if n := charged(t, s.engine, func() {
+			if _, a := ask(t, s, "select readmitted, count(*) "+from+" having count(*) < 0"); len(a.Rows) != below {
+				t.Errorf("%d groups have a negative count, HAVING finds %d", below, len(a.Rows))
+			}
+		}); n != 0 {
+			t.Errorf("%d charges", n)
+		}
+	}
+	if negative == 0 {
+		t.Error("no count is negative: they are clamped too early")
+	}
+}
+
+// TestNobody: what aggregates give over no rows is numbers in their range, never NULL, and public groups are all there.
+func TestNobody(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	for i := range 10 {
+		where := fmt.Sprintf(" from encounters where days > %d", 200+i)
+		_, a := ask(t, s, "select count(*), count(medications), sum(days), avg(days), sum(cost), avg(score), avg(cost)"+where)
+		if len(a.Rows) != 1 || slices.Contains(a.Rows[0], nil) {
+			t.Fatalf("%v", a.Rows)
+		}
+		days := a.Rows[0][3].(decimal.Decimal).InexactFloat64()
+		if score := a.Rows[0][5].(float64); days < 1 || days > 14 || score < -1 || score > 1 {
+			t.Errorf("averages %g, %g", days, score)
+		}
+		_, a = ask(t, s, "select readmitted, kind_id, count(*), avg(days)"+where+" group by 1, 2")
+		if len(a.Rows) != 12 {
+			t.Errorf("%d public groups", len(a.Rows))
+		}
+		if _, a = ask(t, s, "select diag, count(*)"+where+" group by 1"); len(a.Rows) != 0 {
+			t.Errorf("unknown groups of nobody: %v", a.Rows)
+		}
+	}
+}
+
+// TestRareGroups: a group of one or two persons is never shown (a chance of 1e-14 a statement and person), groups of many are; each
+// shown key is one of the data's.
+func TestRareGroups(t *testing.T) {
+	p := clinicPolicyFor(t, backend.DuckDB, "epsilon: 20,", "epsilon: 10000,")
+	p.Query.Delta = 1e-14
+	s := engineOn(t, p, tame.open(t, backend.DuckDB)).session(t, "ann")
+	set(t, s, "dpsql.max_groups", "1")
+	for range 20 {
+		if _, a := ask(t, s, "select account, count(*) from patients group by 1"); len(a.Rows) > 0 {
+			t.Fatalf("a rare group is shown: %v", a.Rows)
+		}
+		set(t, s, "dpsql.epsilon", fmt.Sprint(s.now.epsilon*1.1)) // a fresh release
+	}
+	// The truncated noise is within the threshold T: a group of more than 2T persons is always kept.
+	d := demoSession(t, demoDuck(t), "analyst")
+	const races = "select race, count(distinct patient_id) from patients group by race"
+	pr, a := ask(t, d, races)
+	mp, err := d.price(pr.an)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := keysOf(pr, a)
+	for key, v := range totals(t, pr) {
+		if n := v[0].Uint64(); n > 2*mp.Selection.Threshold && !strings.Contains(shown, strings.ReplaceAll(key, "NULL", "<nil>")) {
+			t.Errorf("%s, of %d patients, is not among %s", key, n, shown)
+		}
+	}
+}
+
+// TestGroupsAlone: GROUP BY without aggregates: public groups are free, unknown ones cost a selection and nothing else.
+func TestGroupsAlone(t *testing.T) {
+	s := demoSession(t, demoDuck(t), "analyst")
+	if n := charged(t, s.engine, func() {
+		if _, a := ask(t, s, "select readmitted from encounters group by 1"); len(a.Rows) != 3 {
+			t.Errorf("%v", a.Rows)
+		}
+	}); n != 0 {
+		t.Errorf("%d charges", n)
+	}
+	if n := charged(t, s.engine, func() {
+		if _, a := ask(t, s, "select race from patients group by race order by race"); len(a.Rows) < 5 {
+			t.Errorf("%v", a.Rows)
+		}
+	}); n != 1 {
+		t.Errorf("%d charges", n)
+	}
+	if ev := charges(t, s.engine)[0].Events; len(ev) != 1 || ev[0].Name() != "truncated_geometric_selection" {
+		t.Errorf("%v", ev)
+	}
+}
+
+// TestAverageSpelling: an average has the digits and the scale of PostgreSQL's division of sum by count, for any released numbers.
+func TestAverageSpelling(t *testing.T) {
+	ctx := context.Background()
+	s := clinicSession(t, tame, backend.Postgres, "account:    {range: [-1000, 1000]}", "account:    {range: [-1000000, 1000000]}")
+	conn, err := pgconn.Connect(ctx, server(t).URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	db := &neighbour.Postgres{Conn: conn}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		sql   string
+		scale int32
+	}{{"select avg(account), count(account) from patients", 2}, {"select avg(days), count(days) from encounters", 0}} {
+		p, err := prepare(s, c.sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := unnoised(t, p)
+		f := p.an.Formulas[0]
+		m := p.an.Measures[f.Sum]
+		r.Groups = nil
+		var list []string
+		for i := range 2000 {
+			count := 1 + rnd.Int64N([]int64{10, 1000, 30000, 1e6, 1e9}[i%5])
+			sum := count*m.RowLo + rnd.Int64N(count*(m.RowHi-m.RowLo)/[]int64{1, 10, 1000, 1000000}[i/5%4]+1) // of x, in steps
+			if i%50 == 0 {
+				sum = 0
+			}
+			sum = min(max(sum, count*m.RowLo), count*m.RowHi)
+			v := make([]*big.Int, len(p.an.Measures))
+			for j := range v {
+				v[j] = big.NewInt(count)
+			}
+			v[f.Sum] = big.NewInt(2*sum - count*(m.RowLo+m.RowHi))
+			r.Groups = append(r.Groups, release.Group{Values: v})
+			list = append(list, fmt.Sprintf("(%d, %s / %d::numeric)", i, decimal.New(sum, -c.scale).StringFixed(c.scale)+"::numeric", count))
+		}
+		rel, err := finish.Relation(p.an, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := db.Text(ctx, "select q from (values "+strings.Join(list, ", ")+") v(i, q) order by i", []sqltype.Type{sqltype.Numeric})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong := 0
+		for i := range want {
+			if g, w := spelled(rel.Rows[i][0], sqltype.Numeric), spelled(want[i][0], sqltype.Numeric); g != w {
+				if wrong++; wrong < 5 {
+					t.Errorf("%s: %s is %s, PostgreSQL has %s", c.sql, list[i], g, w)
+				}
+			}
+		}
+		if wrong > 0 {
+			t.Errorf("%s: %d of %d averages are spelled otherwise", c.sql, wrong, len(want))
+		}
+	}
+}
