@@ -9,8 +9,6 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
-// ServerVersion is the version of PostgreSQL whose behaviour clients meet, as server_version tells it.
-const ServerVersion = "15.18"
 
 // parameter is one setting that PostgreSQL has and clients use. check reads the values of a SET and gives the canonical one.
 // Where dpsql has no other behaviour than the default, check refuses all else by name.
@@ -74,7 +72,7 @@ var parameterTable = []parameter{
 	{name: "row_security", def: "on", about: "Row security.", check: onlyBool},
 	{name: "search_path", def: `"$user", public`, about: "The schemas of unqualified names.", check: searchPath},
 	{name: "server_encoding", def: "UTF8", about: "The server's character set.", fixed: true, check: refused, reported: true},
-	{name: "server_version", def: ServerVersion, about: "The version of PostgreSQL that is spoken.", fixed: true, check: refused, reported: true},
+	{name: "server_version", def: sqltype.ServerVersion, about: "The version of PostgreSQL that is spoken.", fixed: true, check: refused, reported: true},
 	{name: "server_version_num", def: "150018", about: "The version as a number.", fixed: true, check: refused},
 	{name: "session_authorization", about: "The user of the session.", fixed: true, check: refused, reported: true},
 	{name: "ssl", def: "off", about: "Whether TLS is offered.", fixed: true, check: refused},

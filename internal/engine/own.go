@@ -108,7 +108,7 @@ func (s *Session) constants() map[string]plan.SessionValue {
 	text := func(v string) plan.SessionValue { return plan.SessionValue{Value: v, Type: sqltype.Text} }
 	name := func(v string) plan.SessionValue { return plan.SessionValue{Value: v, Type: sqltype.Name} }
 	return map[string]plan.SessionValue{
-		"version": text("PostgreSQL 15.0 (dpsql: differentially private proxy)"), "current_database": name(s.engine.Database()), "current_catalog": name(s.engine.Database()),
+		"version": text("PostgreSQL " + sqltype.ServerVersion + " (dpsql: differentially private proxy)"), "current_database": name(s.engine.Database()), "current_catalog": name(s.engine.Database()),
 		"current_schema": name("public"), "current_user": name(s.analyst.Name), "session_user": name(s.analyst.Name), "user": name(s.analyst.Name), "current_role": name(s.analyst.Name),
 	}
 }

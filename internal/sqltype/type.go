@@ -4,6 +4,9 @@ package sqltype
 
 import "fmt"
 
+// ServerVersion is the PostgreSQL that dpsql behaves as: clients pick their catalog queries by it.
+const ServerVersion = "15.18"
+
 // OID is a PostgreSQL type OID.
 type OID uint32
 
