@@ -9,7 +9,6 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
-
 // parameter is one setting that PostgreSQL has and clients use. check reads the values of a SET and gives the canonical one.
 // Where dpsql has no other behaviour than the default, check refuses all else by name.
 type parameter struct {
