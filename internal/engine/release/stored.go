@@ -78,7 +78,7 @@ func Decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 		}
 		p.Selection, rest = &sel, nil
 	}
-	if len(rest) != 0 {
+	if len(rest) != 0 || (p.Selection == nil) != a.Groups.Public {
 		return nil, errShape
 	}
 	r := &Release{Plan: p, Groups: make([]Group, len(s.Groups))}
