@@ -1,0 +1,236 @@
+package finish
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/shopspring/decimal"
+	"pgregory.net/rapid"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+func ints(v ...int64) []*big.Int {
+	var out []*big.Int
+	for _, x := range v {
+		out = append(out, big.NewInt(x))
+	}
+	return out
+}
+
+// pair is the analysis of count(x), avg(x), sum(x) over a centred pair: measure 0 is the count, 1 the centred sum.
+func pair(grid string, lo, hi int64, avg sqltype.Type) *sensitivity.Analysis {
+	a := &sensitivity.Analysis{Agg: &plan.Aggregate{}}
+	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountValues},
+		{Kind: sensitivity.CentredSum, Grid: decimal.RequireFromString(grid), RowLo: lo, RowHi: hi}}
+	sum := sqltype.Numeric
+	if avg == sqltype.Float8 {
+		sum = sqltype.Float8
+	}
+	for i, f := range []struct {
+		kind sensitivity.FormulaKind
+		typ  sqltype.Type
+	}{{sensitivity.IsCount, sqltype.Int8}, {sensitivity.IsAvg, avg}, {sensitivity.IsSumFromPair, sum}} {
+		id := plan.ColID(i + 1)
+		a.Agg.Aggs = append(a.Agg.Aggs, plan.AggItem{ID: id, Type: f.typ})
+		a.Formulas = append(a.Formulas, sensitivity.Formula{Agg: id, Kind: f.kind, Count: 0, Sum: 1})
+	}
+	return a
+}
+
+// TestFormulas: each aggregate from its noisy integers, as design section 7 says.
+func TestFormulas(t *testing.T) {
+	days := pair("1", 1, 14, sqltype.Numeric)
+	cost := pair("0.01", -50, 50000, sqltype.Numeric)
+	score := pair("0.0000019073486328125", -524288, 524288, sqltype.Float8) // 2^-19
+	for _, c := range []struct {
+		what        string
+		a           *sensitivity.Analysis
+		count, sum  int64
+		n, avg, all string
+	}{
+		{"the middle", days, 10, 0, "10", "7.5000000000000000", "75"},
+		{"above it", days, 4, 6, "4", "8.2500000000000000", "33"},
+		{"a half in the sum rounds away from zero", days, 3, 2, "3", "7.8333333333333333", "24"},
+		{"clamped above", days, 2, 1000, "2", "14.0000000000000000", "515"},
+		{"clamped below", days, 2, -1000, "2", "1.00000000000000000000", "-485"},
+		{"nobody", days, 0, 55, "0", "7.5000000000000000", "28"},
+		{"fewer than nobody", days, -3, 55, "-3", "7.5000000000000000", "5"},
+		{"a grid of cents", cost, 2, 1, "2", "249.7525000000000000", "499.51"},
+		{"cents, negative", cost, 3, -149852, "3", "-0.00333333333333333333", "-0.01"},
+		{"floats", score, 4, 1 << 20, "4", "0.25", "1"},
+	} {
+		for i, want := range []string{c.n, c.avg, c.all} {
+			v, err := value(c.a, i, ints(c.count, c.sum))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := sqltype.FormatText(v, c.a.Agg.Aggs[i].Type); got != want {
+				t.Errorf("%s: formula %d gives %s, not %s", c.what, i, got, want)
+			}
+		}
+	}
+}
+
+// TestBigintIsTheLimit: an integer beyond bigint is the nearest one, on both sides.
+func TestBigintIsTheLimit(t *testing.T) {
+	a := &sensitivity.Analysis{Agg: &plan.Aggregate{Aggs: []plan.AggItem{{ID: 1, Type: sqltype.Int8}}},
+		Measures: []sensitivity.Measure{{Kind: sensitivity.SumValues, Grid: decimal.NewFromInt(1)}}, Formulas: []sensitivity.Formula{{Agg: 1, Kind: sensitivity.IsSum, Sum: 0}}}
+	for sign, want := range map[int64]int64{1: math.MaxInt64, -1: math.MinInt64} {
+		v, err := value(a, 0, []*big.Int{new(big.Int).Lsh(big.NewInt(sign), 70)})
+		if err != nil || v != want {
+			t.Errorf("%v, %v", v, err)
+		}
+	}
+}
+
+// TestOneRounding: round is the nearest decimal, halves away from zero, in one step: what rounds up only at the next digit stays.
+func TestOneRounding(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, d := rapid.Int64().Draw(t, "n"), rapid.Int64Range(1, 1<<40).Draw(t, "d")
+		scale := rapid.Int32Range(0, 30).Draw(t, "scale")
+		x := big.NewRat(n, d)
+		got := round(x, scale)
+		half := new(big.Rat).Quo(big.NewRat(1, 2), new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)))
+		off := new(big.Rat).Sub(got.Rat(), x)
+		if c := off.Abs(off).Cmp(half); c > 0 || c == 0 && got.Abs().Rat().Cmp(new(big.Rat).Abs(x)) < 0 {
+			t.Fatalf("%s at scale %d is %s", x, scale, got)
+		}
+		if got.Exponent() != -scale {
+			t.Fatalf("scale %d, not %d", -got.Exponent(), scale)
+		}
+	})
+}
+
+func laplaceOf(scale uint64) dp.Event {
+	return dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: scale, Den: 1}}
+}
+
+func gaussianOf(scale uint64) dp.Event {
+	return dp.Gaussian{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: scale, Den: 1}}
+}
+
+func planOf(events ...dp.Event) *measure.Plan {
+	return &measure.Plan{Measures: events, UnitsFromSelection: -1}
+}
+
+// TestErrorFormulas: the half widths of design section 9, from public parameters; for averages from released values too.
+func TestErrorFormulas(t *testing.T) {
+	a := pair("0.5", 0, 20, sqltype.Numeric) // x in [0, 10], half steps: one step of the centred sum is a quarter
+	e, err := NewErrors(a, planOf(gaussianOf(100), gaussianOf(300)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	close := func(what string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-9*math.Abs(want) {
+			t.Errorf("%s: %g, not %g", what, got, want)
+		}
+	}
+	close("count", e.Expected(0, math.NaN()), 196)
+	close("sum of a pair: 1.96 sqrt((5 100)^2 + (300/4)^2)", e.Expected(2, math.NaN()), 1.96*math.Sqrt(500*500+75*75))
+	// avg = 5 + (s/4)/c: deviation 1/c sqrt((300/4)^2 + (s/4/c)^2 100^2)
+	_, w := e.of(1, ints(10000, 8000))
+	close("avg", w, 1.96/10000*math.Sqrt(75*75+math.Pow(2000.0/10000, 2)*100*100))
+	for _, c := range []int64{199, 0, -5} {
+		if _, w := e.of(1, ints(c, 1)); w != 5 {
+			t.Errorf("avg among %d: %g, not half the range", c, w)
+		}
+	}
+	if _, w := e.of(1, ints(200, 0)); w >= 5 {
+		t.Errorf("avg among two deviations: %g", w)
+	}
+	if v, _ := e.of(1, ints(200, 1_000_000)); v != 10 {
+		t.Errorf("the interval's middle is %g, outside the range", v)
+	}
+	if v, w := e.of(0, ints(-7, 0)); v != -7 || w != 196 {
+		t.Errorf("a count's interval is clamped: %g, %g", v, w)
+	}
+	if x := e.Expected(1, math.NaN()); !math.IsNaN(x) {
+		t.Errorf("an average among an unknown number has error %g", x)
+	}
+	e, err = NewErrors(a, planOf(laplaceOf(100), laplaceOf(300)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	close("a Laplace pair", e.Expected(2, math.NaN()), twoLaplace(500, 75))
+}
+
+// TestUnitsError: a number of units that the selection gave has the selection's error.
+func TestUnitsError(t *testing.T) {
+	a := &sensitivity.Analysis{Agg: &plan.Aggregate{}, Measures: []sensitivity.Measure{{Kind: sensitivity.Units}},
+		Formulas: []sensitivity.Formula{{Agg: 1, Kind: sensitivity.IsCount}}}
+	p := &measure.Plan{Measures: []dp.Event{nil}, Selection: &dp.Selection{Groups: 4, Scale: dp.Scale{Num: 10, Den: 1}, Threshold: 250, Delta: 1e-9}}
+	e, err := NewErrors(a, p)
+	if err != nil || e.Expected(0, math.NaN()) != 30 { // 10 ln 20 = 29.96
+		t.Errorf("%v, %v", e, err)
+	}
+}
+
+// TestTwoLaplace: the quantile leaves 2.5% in the tail of the sum's density, integrated by Simpson's rule.
+func TestTwoLaplace(t *testing.T) {
+	for _, c := range [][2]float64{{1, 1}, {1, 0.999999}, {1, 1.001}, {2, 1}, {100, 1}, {500, 75}, {1, 0}, {3, 3}} {
+		a, b := c[0], c[1]
+		z := twoLaplace(a, b)
+		if z != twoLaplace(b, a) {
+			t.Errorf("%v: not symmetric", c)
+		}
+		// P(X + Y > z) = integral over x of density(x) tail(z - x).
+		tail := func(y float64) float64 {
+			if b == 0 {
+				if y < 0 {
+					return 1
+				}
+				return 0
+			}
+			if y >= 0 {
+				return math.Exp(-y/b) / 2
+			}
+			return 1 - math.Exp(y/b)/2
+		}
+		f := func(x float64) float64 { return math.Exp(-math.Abs(x)/a) / (2 * a) * tail(z-x) }
+		got := simpson(f, -40*a, 0) + simpson(f, 0, z) + simpson(f, math.Nextafter(z, math.Inf(1)), z+40*a)
+		if math.Abs(got-0.025) > 2e-6 {
+			t.Errorf("scales %v: %g beyond %g", c, got, z)
+		}
+	}
+}
+
+func simpson(f func(float64) float64, lo, hi float64) float64 {
+	const n = 400_000
+	h := (hi - lo) / n
+	sum := f(lo) + f(hi)
+	for i := 1; i < n; i++ {
+		sum += float64(2+2*(i%2)) * f(lo+float64(i)*h)
+	}
+	return sum * h / 3
+}
+
+// TestRelation: keys, aggregates and errors stand in the aggregate's order, one row a group.
+func TestRelation(t *testing.T) {
+	a := pair("1", 0, 10, sqltype.Numeric)
+	a.Agg.Errors = []plan.ErrorItem{{ID: 11, Kind: plan.ErrorHalfWidth, Of: 1}, {ID: 12, Kind: plan.ErrorLow, Of: 1}, {ID: 13, Kind: plan.ErrorHigh, Of: 2}}
+	r := &release.Release{Plan: planOf(gaussianOf(100), gaussianOf(100)), Groups: []release.Group{
+		{Keys: []sqltype.Value{"a"}, Values: ints(-5, 0)}, {Keys: []sqltype.Value{nil}, Values: ints(10000, 0)}}}
+	rel, err := Relation(a, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := rel.Rows[0], rel.Rows[1]
+	if len(first) != 7 || first[0] != "a" || first[1] != int64(-5) || first[4] != 196.0 || first[5] != -201.0 || first[6] != 10.0 {
+		t.Errorf("%v", first)
+	}
+	if second[0] != nil || second[1] != int64(10000) || math.Abs(second[6].(float64)-5-0.0098) > 1e-9 {
+		t.Errorf("%v", second)
+	}
+	a.Agg.Errors[0].Of = 99
+	if _, err := Relation(a, r); err == nil {
+		t.Error("an error of no aggregate is given")
+	}
+}
