@@ -44,7 +44,7 @@ Before your database:   dpsql serve --config policy.yaml`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(demoCommand(), serveCommand(), versionCommand())
+	c.AddCommand(demoCommand(), serveCommand(), userCommand(), versionCommand())
 	return c
 }
 

@@ -102,6 +102,11 @@ func TestVersionAndHelp(t *testing.T) {
 			t.Errorf("dpsql %s: %v\n%s", c.args, err, out)
 		}
 	}
+	hash := program(t.Context(), "user", "hash")
+	hash.Stdin = strings.NewReader("demo\n")
+	if out, err := hash.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "SCRAM-SHA-256$4096:") {
+		t.Errorf("user hash: %v\n%s", err, out)
+	}
 	out, err := program(t.Context(), "serve").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "config") {
 		t.Errorf("serve without --config: %v\n%s", err, out)

@@ -123,20 +123,6 @@ func Conjuncts(x Scalar) []Scalar {
 	return []Scalar{x}
 }
 
-// Equality recognises col = col; ok is false for anything else.
-func Equality(x Scalar) (a, b ColID, ok bool) {
-	c, isCall := x.(*Call)
-	if !isCall || c.Fn.Name != "=" || len(c.Args) != 2 {
-		return 0, 0, false
-	}
-	l, lok := c.Args[0].(*Col)
-	r, rok := c.Args[1].(*Col)
-	if !lok || !rok {
-		return 0, 0, false
-	}
-	return l.ID, r.ID, true
-}
-
 // Inputs are a node's inputs.
 func Inputs(r Rel) []Rel {
 	switch n := r.(type) {
