@@ -124,6 +124,8 @@ var plantedBugs = []struct {
 	{"centred sum not scaled to m rows", "select avg(days) from encounters", "2", []string{
 		`WHEN "g"."p2" > 4 THEN .* WHEN "g"."p2" > 0 THEN CAST\(LEAST\(GREATEST\((.*), -52\), 52\)`, "WHEN TRUE THEN CAST(($1)"}},
 	{"grid dropped", "select sum(score) from encounters", "2", []string{`(pg_catalog\.)?round\(`, "(", `pg_catalog\.int8`, "pg_catalog.numeric", `BIGINT`, "DECIMAL(38, 9)"}},
+	{"sums in floats", "select sum(big) from encounters", "2", []string{`pg_catalog\.sum\((\(CASE .*? END\))\) AS "p1"`,
+		`pg_catalog.sum(CAST($1 AS pg_catalog.float4)) AS "p1"`}},
 	{"unit equality dropped from a self-join", "select avg(b.days) from encounters a join encounters b on a.patient_id = b.patient_id", "2", []string{
 		`ON \(+"t1"\."patient_id" = "t2"\."patient_id"\)+`, "ON TRUE"}},
 }
@@ -133,6 +135,9 @@ func TestPlantedBugs(t *testing.T) {
 	for _, d := range dialects {
 		s := clinicSession(t, wild, d)
 		for _, bug := range plantedBugs {
+			if bug.name == "sums in floats" && d == backend.DuckDB {
+				continue // it adds floats up in doubles, exactly for these numbers
+			}
 			set(t, s, "dpsql.max_groups", bug.groups)
 			p, err := prepare(s, bug.sql)
 			if err != nil {

@@ -127,17 +127,17 @@ func TestErrorFormulas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	close := func(what string, got, want float64) {
+	same := func(what string, got, want float64) {
 		t.Helper()
 		if math.Abs(got-want) > 1e-9*math.Abs(want) {
 			t.Errorf("%s: %g, not %g", what, got, want)
 		}
 	}
-	close("count", e.Expected(0, math.NaN()), 196)
-	close("sum of a pair: 1.96 sqrt((5 100)^2 + (300/4)^2)", e.Expected(2, math.NaN()), 1.96*math.Sqrt(500*500+75*75))
+	same("count", e.Expected(0, math.NaN()), 196)
+	same("sum of a pair: 1.96 sqrt((5 100)^2 + (300/4)^2)", e.Expected(2, math.NaN()), 1.96*math.Sqrt(500*500+75*75))
 	// avg = 5 + (s/4)/c: deviation 1/c sqrt((300/4)^2 + (s/4/c)^2 100^2)
 	_, w := e.of(1, ints(10000, 8000))
-	close("avg", w, 1.96/10000*math.Sqrt(75*75+math.Pow(2000.0/10000, 2)*100*100))
+	same("avg", w, 1.96/10000*math.Sqrt(75*75+0.2*0.2*100*100))
 	for _, c := range []int64{199, 0, -5} {
 		if _, w := e.of(1, ints(c, 1)); w != 5 {
 			t.Errorf("avg among %d: %g, not half the range", c, w)
@@ -159,7 +159,7 @@ func TestErrorFormulas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	close("a Laplace pair", e.Expected(2, math.NaN()), twoLaplace(500, 75))
+	same("a Laplace pair", e.Expected(2, math.NaN()), twoLaplace(500, 75))
 }
 
 // TestUnitsError: a number of units that the selection gave has the selection's error.
