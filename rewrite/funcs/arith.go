@@ -121,7 +121,14 @@ func duckInt(op string, t sqltype.OID, x []string) string {
 	if op == "/" {
 		op = "//"
 	}
-	return "TRY_CAST(CAST(" + x[0] + " AS " + wide + ") " + op + " CAST(" + x[1] + " AS " + wide + ") AS " + sqlName(t) + ")"
+	return duckWithin("CAST("+x[0]+" AS "+wide+") "+op+" CAST("+x[1]+" AS "+wide+")", t)
+}
+
+// duckWithin narrows a wide integer, NULL where it does not fit. DuckDB 1.5's optimiser drops a TRY_CAST that is compared with
+// a constant, so the value is pushed onto the integers next to the range, which become NULL (as NULL itself does).
+func duckWithin(wide string, t sqltype.OID) string {
+	lo, hi := beyond[t][0]+"::HUGEINT", beyond[t][1]+"::HUGEINT"
+	return "CAST(nullif(nullif(least(greatest(" + wide + ", " + lo + "), " + hi + "), " + lo + "), " + hi + ") AS " + sqlName(t) + ")"
 }
 
 // duckExactDivision raises for a zero divisor, as PostgreSQL does and DuckDB does not. The list names the divisor once.

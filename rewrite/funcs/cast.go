@@ -56,10 +56,15 @@ func numberCast(from, to sqltype.OID) *Func {
 		return pgNumberCast(x[0], from, t)
 	}
 	f.Exact = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
-		if d == DuckDB {
-			return strings.ReplaceAll(duckNumberCast(x[0], from, types[0], t), "TRY_CAST(", "CAST(")
+		switch {
+		case d == Postgres || isInt(to) && isInt(from):
+			return exactCast(d, x, types, t)
+		case isInt(to) && isFloat(from):
+			return "CAST(CAST(" + x[0] + " AS BIGINT) AS " + sqlName(to) + ")"
+		case isInt(to):
+			return "CAST(round(" + x[0] + ", 0) AS " + sqlName(to) + ")"
 		}
-		return exactCast(d, x, types, t)
+		return strings.ReplaceAll(duckNumberCast(x[0], from, types[0], t), "TRY_CAST(", "CAST(")
 	}
 	f.Range = func(a []*num.Interval, types []sqltype.Type) *num.Interval { return castRange(a, from, to) }
 	f.Safe = func(a []*num.Interval, types []sqltype.Type) bool {
@@ -157,11 +162,11 @@ func duckNumberCast(v string, from sqltype.OID, ft, t sqltype.Type) string {
 	try := func(x, name string) string { return "TRY_CAST(" + x + " AS " + name + ")" }
 	switch {
 	case isInt(to) && isInt(from):
-		return try(v, sqlName(to))
+		return duckWithin(v, to)
 	case isInt(to) && isFloat(from): // halves to even; straight to INTEGER, DuckDB 1.5 wraps 2147483647.5 round
-		return try(try(v, "BIGINT"), sqlName(to))
+		return duckWithin(try(v, "BIGINT"), to)
 	case isInt(to):
-		return try("round("+v+", 0)", sqlName(to))
+		return duckWithin(try("round("+v+", 0)", "HUGEINT"), to)
 	case isFloat(to) && from == sqltype.OIDNumeric: // by way of text, which is read to the nearest float
 		return try("CAST("+v+" AS VARCHAR)", sqlName(to))
 	case isFloat(to):
