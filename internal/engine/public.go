@@ -53,18 +53,19 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 	}
 	rows, err := s.engine.readPublic(ctx, st, args)
 	if err != nil {
-		return nil, s.publicFailed(ctx, err)
+		return nil, s.uncharged(ctx, err)
 	}
 	return rows, nil
 }
 
-func (s *Session) publicFailed(ctx context.Context, err error) error {
-	s.engine.log.Error("a public statement failed", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
+// uncharged is the end of a statement that failed before anything was charged.
+func (s *Session) uncharged(ctx context.Context, err error) error {
+	s.engine.log.Error("a statement failed before any charge", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
 	if clientCanceled(ctx) {
 		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
 	}
-	return sqlerr.New(sqlerr.ResourceFailure, "the database could not answer this statement").
-		WithHint("It may divide by zero, overflow or run out of time on the public tables; the owner's log has the class of the failure.").WithCause(err)
+	return sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").
+		WithHint("Nothing was spent. It ran out of time, or a public table made it divide by zero or overflow; the owner's log has the class of the failure.").WithCause(err)
 }
 
 // readPublic runs a print over public tables alone; its rows are public values.

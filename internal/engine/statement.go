@@ -150,7 +150,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (*Answe
 	}
 	unlock, err := e.asking.lock(ctx, key)
 	if err != nil {
-		return nil, s.failed(ctx, err)
+		return nil, s.uncharged(ctx, err) // nothing was charged yet
 	}
 	defer unlock()
 
