@@ -76,6 +76,7 @@ type analyzer struct {
 	added   []*equality // unit equalities to put into joins
 	ranges  map[plan.ColID]bound
 	notNull map[plan.ColID]bool
+	nulls   map[readColumn]bool
 	noRows  *scanInfo // a table without max_rows_per_unit that MaxRows would need
 	single  bool      // keys say that a unit has one row at most
 }

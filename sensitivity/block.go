@@ -1,6 +1,8 @@
 package sensitivity
 
 import (
+	"slices"
+
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -183,30 +185,31 @@ func (c classes) find(x plan.ColID) plan.ColID {
 
 func (c classes) same(a, b plan.ColID) bool { return a != 0 && b != 0 && c.find(a) == c.find(b) }
 
-// classesOf joins the equalities of a block, of its left join and of the blocks around it. From around it only those between
-// columns of other blocks: whether a row is padded is decided by the ON condition, before any WHERE (4).
+// classesOf joins the equalities that hold in a block.
 func (z *analyzer) classesOf(b *block) classes {
 	c := classes{}
-	join := func(e equality) {
+	for _, e := range z.holdsIn(b) {
 		x, y := c.find(z.base(e.a)), c.find(z.base(e.b))
 		if x != y {
 			c[x] = y
 		}
 	}
-	for _, e := range b.eqs {
-		join(e)
-	}
+	return c
+}
+
+// holdsIn lists the equalities of a block, of its left join and of the blocks around it. From around it only those between
+// columns of other blocks: whether a row is padded is decided by the ON condition, before any WHERE (4).
+func (z *analyzer) holdsIn(b *block) []equality {
+	out := slices.Clone(b.eqs)
 	for in := b; in.parent != nil; in = in.parent {
-		for _, e := range in.on {
-			join(e)
-		}
+		out = append(out, in.on...)
 		for _, e := range in.parent.eqs {
 			if !z.within(e.a, in) && !z.within(e.b, in) {
-				join(e)
+				out = append(out, e)
 			}
 		}
 	}
-	return c
+	return out
 }
 
 // within tells whether a column comes from a block or one padded inside it.

@@ -56,7 +56,26 @@ func (z *analyzer) anyNull(list []plan.Scalar, r reading) bool {
 	return false
 }
 
+// columnMayBeNull is worked out once a column and reading: definitions may name one another many times over.
 func (z *analyzer) columnMayBeNull(id plan.ColID, r reading) bool {
+	key := readColumn{id, r}
+	if known, ok := z.nulls[key]; ok {
+		return known
+	}
+	if z.nulls == nil {
+		z.nulls = map[readColumn]bool{}
+	}
+	null := z.deriveNull(id, r)
+	z.nulls[key] = null
+	return null
+}
+
+type readColumn struct {
+	id plan.ColID
+	r  reading
+}
+
+func (z *analyzer) deriveNull(id plan.ColID, r reading) bool {
 	if id == z.out.Body.UnitCol { // rows without a unit are dropped
 		return false
 	}

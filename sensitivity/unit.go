@@ -178,21 +178,22 @@ func uniqueUnit(t *plan.Table) bool {
 
 // addUnitEquality asks for the equality of the unit's columns where both sides carry one (3).
 func (z *analyzer) addUnitEquality(a, b *scanInfo) {
-	if a.own() != 0 && b.own() != 0 && !z.saysEqual(a.own(), b.own()) {
+	inner := a.in
+	if isAround(a.in, b.in) {
+		inner = b.in
+	}
+	if a.own() != 0 && b.own() != 0 && !z.saysEqual(a.own(), b.own(), inner) {
 		z.added = append(z.added, &equality{a: a.own(), b: b.own()})
 	}
 }
 
-// saysEqual reports whether the statement itself has the equality as a join condition.
-func (z *analyzer) saysEqual(a, b plan.ColID) bool {
-	for _, bl := range z.blocks {
-		for _, list := range [][]equality{bl.eqs, bl.on} {
-			for _, e := range list {
-				x, y := z.base(e.a), z.base(e.b)
-				if x == a && y == b || x == b && y == a {
-					return true
-				}
-			}
+// saysEqual reports whether the statement itself has the equality where it holds for every row in which the block is present: in
+// the block, in its left join's ON or around it. The ON of another left join only decides that one's padding (3).
+func (z *analyzer) saysEqual(a, b plan.ColID, in *block) bool {
+	for _, e := range z.holdsIn(in) {
+		x, y := z.base(e.a), z.base(e.b)
+		if x == a && y == b || x == b && y == a {
+			return true
 		}
 	}
 	return false

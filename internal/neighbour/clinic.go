@@ -223,6 +223,11 @@ func (g *generator) encounter(patient string, children int) {
 			g.add("labs", patient, id, g.rare("'-Infinity'", fmt.Sprintf("%d.5", g.next(999))))
 		}
 	}
+	if patient == fmt.Sprint(Heavy) && g.outside { // rows of other people that point at this one's
+		for i := range 3 {
+			g.add("labs", fmt.Sprint(1+(Heavy+g.encounters+i)%units), id, "1.5")
+		}
+	}
 }
 
 // DeleteUnit gives the statements that remove all rows of one unit, children first.

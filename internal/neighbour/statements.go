@@ -37,6 +37,8 @@ var Statements = []string{
 	"select p.gender, count(*), avg(e.days) from encounters e join patients p on p.patient_id = e.patient_id group by 1",
 	"select p.race, e.readmitted, count(*), avg(p.weight) from patients p, encounters e where p.patient_id = e.patient_id and e.days < 10 group by 1, 2",
 	"select count(*), sum(dose), avg(dose) from prescriptions",
+	// The unit equality in another join's ON does not filter: it is added all the same.
+	"select count(*), sum(e.days) from labs l join encounters e on l.encounter_id = e.encounter_id left join kinds k on l.patient_id = e.patient_id and k.id = e.kind_id",
 	"select change, count(*), count(distinct e.patient_id) from prescriptions r join encounters e on e.encounter_id = r.encounter_id group by 1",
 	"select drug, count(*), sum(dose) from prescriptions group by 1",
 	"select p.gender, r.drug, count(*), sum(e.days) from prescriptions r join encounters e on r.encounter_id = e.encounter_id join patients p on p.patient_id = e.patient_id group by 1, 2",
