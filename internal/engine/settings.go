@@ -20,6 +20,9 @@ type settings struct {
 	notices   string
 }
 
+// leastPart: a statement may cost no less than the usual price divided by it.
+const leastPart = 1000
+
 // setting is one row of the table of settings.
 type setting struct {
 	get func(*settings) string
@@ -33,6 +36,10 @@ var settingTable = map[string]setting{
 			e, err := strconv.ParseFloat(v, 64)
 			if err != nil || !(e > 0) || math.IsInf(e, 0) {
 				return sqlerr.New(sqlerr.InvalidParam, "dpsql.epsilon must be a positive number, not %q", v)
+			}
+			// A floor: an almost free statement is still a scan and two records in the ledger.
+			if least := s.engine.policy.Query.Epsilon / leastPart; e < least {
+				return sqlerr.New(sqlerr.InvalidParam, "dpsql.epsilon %g is too small to ask for anything", e).WithHint("The least is %g.", least)
 			}
 			if most := s.analyst.MaxQueryEpsilon; e > most {
 				return sqlerr.New(sqlerr.EpsilonTooLarge, "dpsql.epsilon %g is more than this analyst may spend on one statement", e).

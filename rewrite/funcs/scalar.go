@@ -157,8 +157,12 @@ func textFunctions() []*Func {
 			}})
 	}
 	matches := func(x []string) string { return "(" + x[0] + " LIKE " + x[1] + ` ESCAPE '\')` }
-	like := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
-		return "(CASE WHEN (length(" + x[1] + ") - length(rtrim(" + x[1] + `, '\'))) % 2 = 0 THEN ` + matches(x) + " END)"
+	like := func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+		m := matches(x)
+		if d == DuckDB {
+			m = duckLike(x)
+		}
+		return "(CASE WHEN (length(" + x[1] + ") - length(rtrim(" + x[1] + `, '\'))) % 2 = 0 THEN ` + m + " END)"
 	}
 	concat := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 		return "(" + x[0] + " || " + x[1] + ")"
@@ -175,6 +179,14 @@ func textFunctions() []*Func {
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 				return v[0].(string) + v[1].(string), nil
 			}})
+}
+
+// duckLike is LIKE by DuckDB's regular expressions, which are linear in the text: its own LIKE tries every way to place each %, so
+// that one person's text could keep it busy for hours. Each character of the pattern becomes its code point, % and _ their
+// expressions; a backslash takes the next character as it is.
+func duckLike(x []string) string {
+	return "regexp_full_match(" + x[0] + ", array_to_string(list_transform(regexp_extract_all(" + x[1] + `, '\\.|.', 0, 's'), lambda t: ` +
+		`CASE WHEN t = '%' THEN '.*' WHEN t = '_' THEN '.' ELSE '\x{' || to_hex(ord(right(t, 1))) || '}' END), ''), 's')`
 }
 
 // matchLike goes back to the last % alone, in time length of text times length of pattern. Like PostgreSQL it raises for a

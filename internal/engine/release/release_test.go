@@ -227,6 +227,29 @@ func TestUnknownGroups(t *testing.T) {
 	}
 }
 
+// TestUnknownGroupsAreNoisy: the shown number of units has the selection's own law: of 2,000 releases of 1000 units the share of each
+// noise from -4 to 4 is within 6.5 binomial deviations of its probability (false alarm below 9 * 1e-10).
+func TestUnknownGroupsAreNoisy(t *testing.T) {
+	const n = 2000
+	seen := map[int64]int{}
+	src := noise.NewSource()
+	for range n {
+		rows := &table{rows: [][]sqltype.Value{{"a", int64(1000), int64(1000), decimal.NewFromInt(0)}}}
+		r, err := Make(unknown(sqltype.Text), unknownPlan(), columns(1, 0, 1), rows, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[r.Groups[0].Values[0].Int64()-1000]++
+	}
+	q := math.Exp(-1 / selection.Scale.Float())
+	for x := int64(-4); x <= 4; x++ {
+		p := (1 - q) / (1 + q) * math.Pow(q, math.Abs(float64(x))) // truncation at 60 changes it by less than 1e-12
+		if d := math.Abs(float64(seen[x]) - n*p); d > 6.5*math.Sqrt(n*p*(1-p)) {
+			t.Errorf("noise %d came %d times of %d, its probability is %.4f", x, seen[x], n, p)
+		}
+	}
+}
+
 // TestPublicGroups: every tuple of the domain is there, in its order, once; other rows are dropped; spelling of keys does not matter.
 func TestPublicGroups(t *testing.T) {
 	a := &sensitivity.Analysis{Class: sensitivity.Private, Keys: []sensitivity.Key{{Type: sqltype.Text}, {Type: sqltype.Numeric}, {Type: sqltype.Float8}}}

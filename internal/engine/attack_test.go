@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// TestLikeIsLinear: a pattern that makes a backtracking LIKE try 2^60 ways on one person's text is answered like any other. Were it
+// not, the test would not end.
+func TestLikeIsLinear(t *testing.T) {
+	for _, b := range []backend.Backend{demoDuck(t), demoPostgres(t)} {
+		s := demoSession(t, b, "analyst")
+		pattern := strings.Repeat("%_", 60) + "%$"
+		ask(t, s, "select count(*) from patients where case when patient_id = 1 then race||race||race||race||race||race||race||race like '"+pattern+"' else false end")
+	}
+}
+
+// TestNestingIsNotExponential: analysis works a column out once, however often its definition is named.
+func TestNestingIsNotExponential(t *testing.T) {
+	s := demoSession(t, demoDuck(t), "analyst")
+	for _, wrap := range []string{"x in (x, x)", "x and x", "case when x then x else x end"} {
+		q := "select med_change as x from encounters"
+		for range 60 {
+			q = "select " + wrap + " as x from (" + q + ") t"
+		}
+		if _, err := prepare(s, "select x, count(*) from ("+q+") t group by 1"); sqlerr.ID(err) == "" {
+			t.Errorf("%s: %v", wrap, err)
+		}
+	}
+}
+
+// TestSetBetweenPrepareAndRun: the statement is bounded and priced by the settings under which it is run.
+func TestSetBetweenPrepareAndRun(t *testing.T) {
+	s := demoSession(t, demoDuck(t), "analyst")
+	p, err := prepare(s, "select admission_type_id, count(*) from encounters group by 1")
+	if err != nil || p.an.Limit.PerUnit != 4 {
+		t.Fatal(err, p.an.Limit)
+	}
+	if err := s.Set("dpsql.max_groups", []string{"2"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Set("dpsql.epsilon", []string{"0.25"}); err != nil {
+		t.Fatal(err)
+	}
+	a, err := p.Run(context.Background(), nil)
+	if err != nil || p.an.Limit.PerUnit != 2 || !strings.Contains(a.Notice, "price 0.25") {
+		t.Errorf("%v, %+v, %s", err, p.an.Limit, a.Notice)
+	}
+}
+
+// TestEpsilonFloor: an almost free statement is refused.
+func TestEpsilonFloor(t *testing.T) {
+	s := demoSession(t, demoDuck(t), "analyst")
+	for _, tiny := range []string{"1e-12", "0x1p-1074", "0.000499"} {
+		if err := s.Set("dpsql.epsilon", []string{tiny}); sqlerr.ID(err) != "invalid_parameter" {
+			t.Errorf("epsilon %s: %v", tiny, err)
+		}
+	}
+	if err := s.Set("dpsql.epsilon", []string{"0.0005"}); err != nil {
+		t.Error(err)
+	}
+}
