@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -59,20 +60,14 @@ func (s *Session) ownRows(t *plan.Table) ([][]sqltype.Value, error) {
 	if err != nil {
 		return nil, s.ledgerFailed(err)
 	}
-	price := s.engine.filter.Limit(s.now.epsilon)
+	f := s.engine.filter
+	price := dp.Loss{Pure: s.now.epsilon, Renyi: f.Price(s.now.epsilon)} // what the price tag names, without a selection's delta
 	row := func(scope string, share float64, a ledger.Account) []sqltype.Value {
-		f := s.engine.filter
-		// The statements that are left are counted at the session's price, on the side that holds more.
-		left := int64(math.MaxInt64)
-		if a.Left.Pure < math.Inf(1) {
-			left = int64(a.Left.Pure / price.Epsilon)
-		}
 		var order, rs, rr sqltype.Value
 		if f.Order != 0 {
-			left = max(left, int64(a.Left.Renyi/price.Renyi))
 			order, rs, rr = f.Order, a.Spent.Renyi, a.Rooms.Renyi
 		}
-		return []sqltype.Value{scope, f.Epsilon * share, f.Delta * share, order, a.Spent.Pure, rs, rr, a.Spent.Delta, left, nil}
+		return []sqltype.Value{scope, f.Epsilon * share, f.Delta * share, order, a.Spent.Pure, rs, rr, a.Spent.Delta, a.StatementsLeft(price), nil}
 	}
 	mine, all := row("analyst", s.analyst.Share, b.Analyst), row("data_set", 1, b.Dataset)
 	mine[8] = min(mine[8].(int64), all[8].(int64))

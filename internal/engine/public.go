@@ -30,16 +30,21 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 	case own > 0 && own < len(scans):
 		return nil, sqlerr.New(sqlerr.Unsupported, "tables of schema dpsql cannot be joined with others").At(scans[0].Pos)
 	case own == len(scans):
+		rows := map[*plan.Table][][]sqltype.Value{}
+		for _, sc := range scans {
+			if rows[sc.Table] == nil {
+				var err error
+				if rows[sc.Table], err = s.ownRows(sc.Table); err != nil {
+					return nil, err
+				}
+			}
+		}
 		leaf := func(n plan.Rel) (*eval.Relation, bool) {
 			sc, ok := n.(*plan.Scan)
 			if !ok {
 				return nil, false
 			}
-			rows, err := s.ownRows(sc.Table)
-			if err != nil {
-				return nil, false
-			}
-			return &eval.Relation{Cols: sc.Columns, Rows: rows}, true
+			return &eval.Relation{Cols: sc.Columns, Rows: rows[sc.Table]}, true
 		}
 		rel, err := eval.Run(ctx, q.Root, leaf, q, args)
 		if err != nil {
@@ -70,6 +75,11 @@ func (s *Session) uncharged(ctx context.Context, err error) error {
 
 // readPublic runs a print over public tables alone; its rows are public values.
 func (e *Engine) readPublic(ctx context.Context, st *sqlgen.Statement, args []sqltype.Value) (out [][]sqltype.Value, err error) {
+	for _, c := range st.Columns { // a print of private totals is not for here
+		if c.Role != sqlgen.RoleOutput {
+			return nil, sqlerr.New(sqlerr.Internal, "a private statement was printed as a public one")
+		}
+	}
 	err = e.inSnapshot(ctx, st, args, func(rows secret.Rows) error {
 		for rows.Next() {
 			in := rows.Row()

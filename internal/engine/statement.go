@@ -179,7 +179,10 @@ func (p *Prepared) stored(ctx context.Context, key ledger.Hash, mp *measure.Plan
 		return r, true, err
 	}
 	old, ok, err := e.ledger.Lookup(ctx, key, p.session.analyst.Name)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, false, p.session.uncharged(ctx, err)
+	case err != nil:
 		return nil, false, p.session.ledgerFailed(err)
 	}
 	if !ok || old.Price < mp.Price {
@@ -209,7 +212,10 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 	}
 	id, err := e.ledger.Reserve(ctx, ledger.Reservation{Analyst: s.analyst.Name, Quota: s.analyst.Share, Statement: key, Price: mp.Price,
 		Events: mp.Events(), Loss: mp.Loss}) // (1)
-	if err != nil {
+	switch {
+	case err != nil && errors.Is(err, ctx.Err()): // it gave up before it wrote
+		return nil, s.uncharged(ctx, err)
+	case err != nil:
 		return nil, s.denied(err, mp)
 	}
 	r, err := p.read(ctx, st, mp, args)
@@ -220,7 +226,8 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 	if err != nil {
 		return nil, s.resourceFailed(ctx, id, err)
 	}
-	if err := e.ledger.Commit(ctx, id, ledger.Release{Key: key, Payload: payload}); err != nil { // (3)
+	// (3) A paid, finished release is kept whatever the client does now.
+	if err := e.ledger.Commit(context.WithoutCancel(ctx), id, ledger.Release{Key: key, Payload: payload}); err != nil {
 		return nil, s.ledgerFailed(err)
 	}
 	return r, nil

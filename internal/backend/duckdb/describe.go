@@ -65,7 +65,14 @@ func (d *DB) describe(ctx context.Context, conn *sql.Conn, n backend.RelationNam
 	return r, true, nil
 }
 
+// columns reads the columns. Where the table's own text names a collation (the catalog's types do not show it), its texts have
+// type OID 0: equality there may not be of bytes, which units and keys rest on.
 func (d *DB) columns(ctx context.Context, conn *sql.Conn, r *sqltype.Relation) error {
+	var collated bool
+	if err := conn.QueryRowContext(ctx, `SELECT coalesce(bool_or(sql ILIKE '%collate%'), false) FROM duckdb_tables()
+		WHERE database_name = $1 AND schema_name = $2 AND table_name = $3`, d.catalog, r.Schema, r.Name).Scan(&collated); err != nil {
+		return err
+	}
 	rows, err := conn.QueryContext(ctx, `SELECT column_name, data_type, NOT is_nullable FROM duckdb_columns()
 		WHERE database_name = $1 AND schema_name = $2 AND table_name = $3 ORDER BY column_index`, d.catalog, r.Schema, r.Name)
 	if err != nil {
@@ -79,6 +86,9 @@ func (d *DB) columns(ctx context.Context, conn *sql.Conn, r *sqltype.Relation) e
 			return err
 		}
 		c.Type = typeOf(text)
+		if collated && c.Type.IsString() {
+			c.Type = sqltype.Type{OID: 0, Typmod: -1}
+		}
 		c.NotNull = c.NotNull && r.Kind == sqltype.KindTable
 		r.Columns = append(r.Columns, c)
 	}

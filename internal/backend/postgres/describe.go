@@ -20,8 +20,10 @@ const relationsQuery = `
 	ORDER BY w.i`
 
 // Newer servers know NOT NULL constraints that were never checked; contype 'n' does not exist in older ones.
+// A column whose collation is not deterministic has type OID 0: equality there is not of bytes, which units and keys rest on.
 const columnsQuery = `
-	SELECT a.attname::text, a.atttypid, a.atttypmod, a.attnotnull AND NOT EXISTS (
+	SELECT a.attname::text, CASE WHEN EXISTS (SELECT FROM pg_collation c WHERE c.oid = a.attcollation AND NOT c.collisdeterministic)
+		THEN 0::oid ELSE a.atttypid END, a.atttypmod, a.attnotnull AND NOT EXISTS (
 		SELECT FROM pg_constraint k WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND k.conkey[1] = a.attnum AND NOT k.convalidated)
 	FROM pg_attribute a WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
 
