@@ -64,3 +64,39 @@ func TestEpsilonFloor(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// late cancels the client's context when the rows have all been read: the release is finished, and paid.
+type late struct {
+	backend.Backend
+	cancel context.CancelFunc
+}
+
+type lateTx struct {
+	backend.Tx
+	cancel context.CancelFunc
+}
+
+func (l late) Begin(ctx context.Context) (backend.Tx, error) {
+	tx, err := l.Backend.Begin(ctx)
+	return lateTx{tx, l.cancel}, err
+}
+
+func (l lateTx) Close() { l.Tx.Close(); l.cancel() }
+
+// TestCancelAfterRelease: a cancel that comes when the release is made does not lose it; the next asker has it free.
+func TestCancelAfterRelease(t *testing.T) {
+	s := demoSession(t, demoDuck(t), "analyst")
+	p, err := prepare(s, "select count(*) from encounters where diagnoses > 7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.engine.backend = late{s.engine.backend, cancel}
+	if _, err := p.Run(ctx, nil); err != nil && sqlerr.ID(err) != "query_canceled" {
+		t.Errorf("%v", err)
+	}
+	a, err := p.Run(context.Background(), nil)
+	if err != nil || !strings.Contains(a.Notice, "spent: nothing") {
+		t.Errorf("the paid release was lost: %v, %+v", err, a)
+	}
+}
