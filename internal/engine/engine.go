@@ -94,7 +94,7 @@ func (e *Engine) Verifier(user string) (string, bool) {
 }
 
 // StatementTimeout is the policy's limit on one statement.
-func (e *Engine) StatementTimeout() time.Duration { return e.policy.StatementTimeout }
+func (e *Engine) StatementTimeout() time.Duration { return e.policy.Limits.StatementTime }
 
 // Open begins a session of an analyst who has proved who they are. application is the client's application_name: notices are
 // on for psql alone.

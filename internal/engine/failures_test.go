@@ -93,7 +93,7 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := clinicPolicyFor(t, backend.DuckDB)
-			p.StatementTimeout = 300 * time.Millisecond
+			p.Limits.StatementTime = 300 * time.Millisecond
 			real := tame.open(t, backend.DuckDB)
 			f.Backend = real
 			e := engineOn(t, p, real)

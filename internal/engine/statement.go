@@ -116,7 +116,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	if len(args) != len(p.query.Params) {
 		return nil, sqlerr.New(sqlerr.ProtocolViolation, "the statement needs %d parameters, %d were given", len(p.query.Params), len(args))
 	}
-	if t := s.engine.policy.StatementTimeout; t > 0 {
+	if t := s.engine.policy.Limits.StatementTime; t > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t, errTimeout)
 		defer cancel()

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,7 +22,8 @@ import (
 // read. (4) A foreign key of the database that leads a private table to a private table by another way than its path would
 // make its rows depend on a second unit: refused; one on the path's own columns names no other unit, because where it disagrees with
 // the unit's column, that column holds and the join along the path finds nothing. (5) So is a public table that refers to a private one. What the database does not
-// declare as a foreign key is the owner's word. Design sections 1 and 2.
+// declare as a foreign key is the owner's word. Where the owner has said `also_unit`, the rows carry both units and no statement may read them; where `unprotected`, the second person is outside the promise.
+// Design sections 1 and 2.
 func (p *Policy) Bind(rels []sqltype.Relation) (*Catalogs, error) {
 	b := &binding{p: p, bound: map[*tableDecl]*boundTable{}}
 	for _, t := range p.tables {
@@ -40,6 +42,7 @@ func (p *Policy) Bind(rels []sqltype.Relation) (*Catalogs, error) {
 	for _, t := range p.tables {
 		b.resolve(t)
 	}
+	b.units()
 	for _, t := range p.tables {
 		if bt := b.bound[t]; bt != nil {
 			b.domains(bt)
@@ -127,9 +130,9 @@ func (b *binding) useColumns() {
 	}
 	use(b.p.unitTable, b.p.unitColumn.position, b.p.unitColumn.text)
 	for _, t := range b.p.tables {
-		if t.path != nil {
-			use(t, t.path.at, t.path.columns...)
-			use(t.path.parent, t.path.at, t.path.parentColumns...)
+		for _, path := range t.paths() {
+			use(t, path.at, path.columns...)
+			use(path.parent, path.at, path.parentColumns...)
 		}
 	}
 }
@@ -287,7 +290,39 @@ func subset(a, of []int) bool {
 	return !slices.ContainsFunc(a, func(x int) bool { return !slices.Contains(of, x) })
 }
 
-// foreignKeys refuses every second way to a unit (4), (5).
+// units settles to whom the rows of each private table belong: to the policy's unit, to those of also_unit, and to all of the
+// parent's.
+func (b *binding) units() {
+	done := map[*tableDecl]bool{}
+	var of func(d *tableDecl) dp.Units
+	of = func(d *tableDecl) dp.Units {
+		bt := b.bound[d]
+		if bt == nil || d.public {
+			return nil
+		}
+		if done[d] {
+			return bt.table.Units
+		}
+		done[d] = true
+		for _, path := range d.also {
+			bt.table.Units = append(bt.table.Units, dp.Unit(fmt.Sprintf("%s through %s", b.p.Unit, qualified(append([]string{d.name}, path.columns...)...))))
+		}
+		for _, path := range d.paths() {
+			for _, u := range of(path.parent) {
+				if !slices.Contains(bt.table.Units, u) {
+					bt.table.Units = append(bt.table.Units, u)
+				}
+			}
+		}
+		return bt.table.Units
+	}
+	for _, t := range b.p.tables {
+		of(t)
+	}
+}
+
+// foreignKeys refuses every second way to a unit (4), (5) on which the owner has not decided: also_unit makes the rows belong to
+// both, which no statement may read so far; unprotected says that the second person is not protected there.
 func (b *binding) foreignKeys(bt *boundTable) {
 	d := bt.decl
 	for _, fk := range bt.rel.ForeignKeys {
@@ -300,22 +335,56 @@ func (b *binding) foreignKeys(bt *boundTable) {
 				hint("give it a unit instead of public: true")
 			continue
 		}
-		if b.sameWay(bt, target, fk) {
+		if b.sameWay(bt, target, fk) || b.decided(bt, target, fk) {
 			continue
 		}
-		p := b.add(d.at, "table %s: the foreign key %v to %s is a second way to a unit", d, fk.Columns, target.decl)
+		same := ""
 		if target.table.UnitCol >= 0 && d.path != nil && len(fk.Columns) == 1 {
-			p.hint("if both lead to the same one, say so: unit: (%s, ...) -> %s.(%s, ...); also_unit and unprotected are not built yet",
-				fk.Columns[0], d.path.parent, b.p.unitColumn.text)
-		} else {
-			p.hint("also_unit and unprotected are not built yet: leave the table out")
+			same = fmt.Sprintf("if both lead to the same one, unit: (%s, ...) -> %s.(%s, ...); ", fk.Columns[0], d.path.parent, b.p.unitColumn.text)
+		}
+		b.add(d.at, "table %s: the foreign key %v to %s is a second way to a unit", d, fk.Columns, target.decl).
+			hint("say what it means: %salso_unit: %s if the rows belong to both; unprotected: true on the column if that person needs no protection here", same,
+				arrow(fk.Columns, target.decl, fk.RefColumns))
+	}
+}
+
+// arrow spells a path as a policy does.
+func arrow(columns []string, parent *tableDecl, of []string) string {
+	list := func(names []string) string {
+		var out []string
+		for _, n := range names {
+			out = append(out, quoteName(n))
+		}
+		if len(out) == 1 {
+			return out[0]
+		}
+		return "(" + strings.Join(out, ", ") + ")"
+	}
+	return fmt.Sprintf("%s -> %s.%s", list(columns), parent, list(of))
+}
+
+// decided reports that the owner has said what a second way means.
+func (b *binding) decided(bt, target *boundTable, fk sqltype.RelationForeignKey) bool {
+	d := bt.decl
+	if d.unprotected {
+		return true
+	}
+	for _, name := range fk.Columns {
+		if c := d.column(name); c != nil && c.unprotected {
+			return true
 		}
 	}
+	for _, path := range d.also {
+		if path.parent == target.decl && b.within(pairs(fk.Columns, fk.RefColumns), pairs(path.columns, path.parentColumns)) {
+			return true
+		}
+	}
+	return false
 }
 
 // sameName compares names as the backend does: DuckDB gives a foreign key's names as its DDL spelt them.
 func (b *binding) sameName(x, y string) bool {
-	return x == y || b.p.Backend.DuckDB != "" && strings.EqualFold(x, y)
+	return x == y || b.p.Backend.Postgres == "" && strings.EqualFold(x, y)
 }
 
 func (b *binding) target(fk sqltype.RelationForeignKey) *boundTable {
@@ -330,19 +399,9 @@ func (b *binding) target(fk sqltype.RelationForeignKey) *boundTable {
 // sameWay reports that a foreign key leads where the table's own unit is: it pairs the unit's columns of both tables; or it
 // runs along the declared path, with its columns among the path's, or the path's among its own.
 func (b *binding) sameWay(bt, target *boundTable, fk sqltype.RelationForeignKey) bool {
-	type pair struct{ own, theirs string }
-	same := func(x, y pair) bool { return b.sameName(x.own, y.own) && b.sameName(x.theirs, y.theirs) }
-	within := func(list, of []pair) bool {
-		return !slices.ContainsFunc(list, func(x pair) bool {
-			return !slices.ContainsFunc(of, func(y pair) bool { return same(x, y) })
-		})
-	}
-	var key []pair
-	for i, c := range fk.Columns {
-		key = append(key, pair{c, fk.RefColumns[i]})
-	}
+	key := pairs(fk.Columns, fk.RefColumns)
 	if own, theirs := bt.table.UnitCol, target.table.UnitCol; own >= 0 && theirs >= 0 {
-		if within([]pair{{bt.table.Columns[own].Name, target.table.Columns[theirs].Name}}, key) {
+		if b.within([]pair{{bt.table.Columns[own].Name, target.table.Columns[theirs].Name}}, key) {
 			return true
 		}
 	}
@@ -350,9 +409,23 @@ func (b *binding) sameWay(bt, target *boundTable, fk sqltype.RelationForeignKey)
 	if p == nil || p.parent != target.decl {
 		return false
 	}
-	var path []pair
-	for i, c := range p.columns {
-		path = append(path, pair{c, p.parentColumns[i]})
+	path := pairs(p.columns, p.parentColumns)
+	return b.within(key, path) || b.within(path, key)
+}
+
+// pair is a column with the one that it refers to.
+type pair struct{ own, theirs string }
+
+func pairs(own, theirs []string) (out []pair) {
+	for i, c := range own {
+		out = append(out, pair{c, theirs[i]})
 	}
-	return within(key, path) || within(path, key)
+	return out
+}
+
+func (b *binding) within(list, of []pair) bool {
+	same := func(x, y pair) bool { return b.sameName(x.own, y.own) && b.sameName(x.theirs, y.theirs) }
+	return !slices.ContainsFunc(list, func(x pair) bool {
+		return !slices.ContainsFunc(of, func(y pair) bool { return same(x, y) })
+	})
 }

@@ -68,7 +68,7 @@ func (c *Catalogs) Epoch() string { return c.epoch }
 func (c *Catalogs) hash() string {
 	h := sha256.New()
 	q := c.policy.Query
-	_, _ = fmt.Fprintf(h, "dpsql epoch 1 %q %q %d %d %s\n", c.policy.Dataset, c.policy.Unit, q.MaxGroups, q.MaxPublicGroups, q.Bounding)
+	_, _ = fmt.Fprintf(h, "dpsql epoch 2 %q %q %d %d %d %s\n", c.policy.Dataset, c.policy.Unit, c.policy.Population, q.MaxGroups, q.MaxPublicGroups, q.Bounding)
 	tables := slices.SortedFunc(func(yield func(*plan.Table) bool) {
 		for _, d := range c.order {
 			if !yield(c.tables[d]) {
@@ -79,7 +79,7 @@ func (c *Catalogs) hash() string {
 		return strings.Compare(qualified(a.Schema, a.Name), qualified(b.Schema, b.Name))
 	})
 	for _, t := range tables {
-		_, _ = fmt.Fprintf(h, "table %q %q public %t unit %d max %d keys %v\n", t.Schema, t.Name, t.Public, t.UnitCol, t.MaxRows, t.Keys)
+		_, _ = fmt.Fprintf(h, "table %q %q public %t units %q unit %d max %d keys %v\n", t.Schema, t.Name, t.Public, t.Units, t.UnitCol, t.MaxRows, t.Keys)
 		if p := t.Path; p != nil {
 			_, _ = fmt.Fprintf(h, "path %v %q %q %v\n", p.Columns, p.Parent.Schema, p.Parent.Name, p.ParentColumns)
 		}

@@ -1,15 +1,10 @@
 package policy
 
 import (
-	"errors"
-	"fmt"
-	"math"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +23,7 @@ const (
 	defaultPublic    = 100_000
 	defaultGroups    = 4
 	defaultListen    = "127.0.0.1:6543"
-	defaultTimeout   = 60 * time.Second
+	maxPopulation    = 1 << 40
 	defaultTTL       = 24 * time.Hour
 	defaultMechanism = "auto"
 )
@@ -56,14 +51,19 @@ type file struct {
 }
 
 func (f *file) policy(body ast.Node) {
-	var budget, query, analysts, unit, tables, people, ledger ast.Node
+	var budget, query, analysts, unit, tables, ledger, roles, listen ast.Node
 	keep := func(to *ast.Node) func(ast.Node) { return func(n ast.Node) { *to = n } }
 	p := f.p
 	p.Cache = Cache{TTL: defaultTTL, Scope: "data_set"}
-	p.Listen, p.StatementTimeout = defaultListen, defaultTimeout
+	p.Listen, p.Limits = defaultListen, DefaultLimits()
 	f.fields(body, "the policy", []field{
 		{name: "dataset", required: true, read: f.dataset},
-		{name: "people", read: keep(&people)},
+		{name: "people", read: f.people},
+		{name: "population", read: func(n ast.Node) {
+			if x, _, ok := f.count(n, "population", maxPopulation); ok {
+				p.Population = uint64(x)
+			}
+		}},
 		{name: "backend", required: true, read: f.backend},
 		{name: "unit", required: true, read: keep(&unit)},
 		{name: "tables", required: true, read: keep(&tables)},
@@ -72,15 +72,38 @@ func (f *file) policy(body ast.Node) {
 		{name: "analysts", required: true, read: keep(&analysts)},
 		{name: "ledger", read: keep(&ledger)},
 		{name: "cache", read: f.cache},
-		{name: "listen", read: f.listen},
+		{name: "roles", read: keep(&roles)},
+		{name: "listen", read: keep(&listen)},
+		{name: "limits", read: f.limits},
+		{name: "metrics", read: f.metrics},
+		{name: "audit", read: func(n ast.Node) { p.Audit = f.fileOrNone(n, "audit") }},
+		{name: "socket", read: func(n ast.Node) { p.Socket = f.fileOrNone(n, "socket") }},
 		{name: "statement_timeout", read: func(n ast.Node) {
 			if d, ok := f.duration(n, "statement_timeout", time.Millisecond, 24*time.Hour); ok {
-				p.StatementTimeout = d
+				p.Limits.StatementTime = d
 			}
 		}},
-		{name: "tls", instead: "listen on 127.0.0.1 and bring analysts there through SSH"},
+		{name: "tls", read: f.tls},
 		{name: "timing"},
 	})
+	if p.People == "" {
+		p.People = p.Dataset
+	}
+	p.Ledger.SQLite = f.path(p.People + ".ledger")
+	if ledger != nil {
+		f.ledger(ledger)
+	}
+	for _, d := range []struct {
+		to   *string
+		name string
+	}{{&p.Socket, p.Ledger.SQLite + ".sock"}, {&p.Audit, p.Ledger.SQLite + ".audit.jsonl"}} {
+		if *d.to == "" {
+			*d.to = d.name
+		}
+	}
+	if listen != nil {
+		f.listen(listen)
+	}
 	if tables != nil {
 		f.tables(tables)
 	}
@@ -93,19 +116,22 @@ func (f *file) policy(body ast.Node) {
 	f.unitPaths()
 	f.budget(budget)
 	f.query(query)
+	var known []role
+	if roles != nil {
+		known = f.roles(roles)
+	}
 	if analysts != nil {
-		f.analysts(analysts)
+		f.analysts(analysts, known)
 	}
-	p.People = p.Dataset
-	if people != nil {
-		if w, ok := f.text(people, "people"); ok && w.text != p.Dataset {
-			f.add(w.position, "people: policies that share one ledger are not built yet").hint("leave it out, or give the dataset's name")
-		}
+}
+
+// fileOrNone reads a path, or none.
+func (f *file) fileOrNone(n ast.Node, what string) string {
+	w, ok := f.text(n, what)
+	if !ok || w.text == "none" {
+		return "none"
 	}
-	p.Ledger.SQLite = f.path(p.Dataset + ".ledger")
-	if ledger != nil {
-		f.ledger(ledger)
-	}
+	return f.path(w.text)
 }
 
 var (
@@ -121,6 +147,15 @@ func (f *file) dataset(n ast.Node) {
 		return
 	}
 	f.p.Dataset = w.text
+}
+
+func (f *file) people(n ast.Node) {
+	w, ok := f.text(n, "people")
+	if ok && !datasetName.MatchString(w.text) {
+		f.add(w.position, "people must be a name of at most 63 letters, digits, _ and -, not %q", clip(w.text))
+		return
+	}
+	f.p.People = w.text
 }
 
 // path resolves a relative path against the policy's folder, so that starting elsewhere does not open an empty ledger.
@@ -151,16 +186,21 @@ func (f *file) backend(n ast.Node) {
 				b.DuckDB = f.path(w.text)
 			}
 		}},
-		{name: "files", instead: "load them into a DuckDB file"},
+		{name: "files", read: func(n ast.Node) {
+			given++
+			if w, ok := f.text(n, "backend.files"); ok {
+				b.Files = f.path(w.text)
+			}
+		}},
 		{name: "settings", read: func(n ast.Node) { settings = n }},
 	})
 	if given != 1 {
-		f.add(at(n), "backend must be one of postgres and duckdb")
+		f.add(at(n), "backend must be one of postgres, duckdb and files")
 	}
 	if settings == nil {
 		return
 	}
-	if b.DuckDB != "" {
+	if b.Postgres == "" {
 		f.add(at(settings), "backend.settings are for postgres only")
 		return
 	}
@@ -199,79 +239,6 @@ func (f *file) unit(n ast.Node) {
 	}
 }
 
-func (f *file) budget(n ast.Node) {
-	b := &f.p.Budget
-	b.Accountant = "rdp"
-	if n == nil {
-		return
-	}
-	f.fields(n, "budget", []field{
-		{name: "epsilon", required: true, read: func(n ast.Node) {
-			b.Epsilon, _ = f.float(n, "budget.epsilon", bounds{0, maxEpsilon, false})
-		}},
-		{name: "delta", required: true, read: func(n ast.Node) {
-			b.Delta, _ = f.float(n, "budget.delta", bounds{0, maxDelta, true})
-		}},
-		{name: "accountant", read: func(n ast.Node) {
-			b.Accountant = f.choice(n, "budget.accountant", []string{"rdp", "pure"}, []string{"zcdp", "gdp", "pld"})
-		}},
-		{name: "per", instead: "leave it out: the budget holds for ever"},
-		{name: "lifetime", instead: "leave it out: the budget holds for ever"},
-	})
-}
-
-func (f *file) query(n ast.Node) {
-	b, q := f.p.Budget, &f.p.Query
-	*q = Query{Epsilon: b.Epsilon / 100, Delta: b.Delta / 2000, Mechanism: defaultMechanism, Bounding: "linf",
-		MaxGroups: defaultGroups, MaxPublicGroups: defaultPublic}
-	if n == nil {
-		return
-	}
-	f.fields(n, "query", []field{
-		{name: "epsilon", read: func(n ast.Node) {
-			x, ok := f.float(n, "query.epsilon", bounds{0, maxEpsilon, false})
-			if ok && b.Epsilon > 0 && x > b.Epsilon {
-				f.add(at(n), "query.epsilon %g is more than budget.epsilon %g", x, b.Epsilon)
-			}
-			q.Epsilon = x
-		}},
-		{name: "delta", read: func(n ast.Node) {
-			x, ok := f.float(n, "query.delta", bounds{0, maxDelta, true})
-			if ok && x > b.Delta {
-				f.add(at(n), "query.delta %g is more than budget.delta %g", x, b.Delta)
-			}
-			q.Delta = x
-		}},
-		{name: "mechanism", read: func(n ast.Node) {
-			q.Mechanism = f.choice(n, "query.mechanism", []string{defaultMechanism, "laplace", "gaussian"}, nil)
-			if q.Mechanism == "gaussian" && (b.Accountant == "pure" || b.Delta == 0) {
-				f.add(at(n), "query.mechanism gaussian needs budget.delta above 0 and the accountant rdp")
-			}
-		}},
-		{name: "bounding", read: func(n ast.Node) {
-			q.Bounding = f.choice(n, "query.bounding", []string{"linf"}, []string{"l2"})
-		}},
-		{name: "max_groups", read: func(n ast.Node) {
-			if f.auto(n, "query.max_groups") {
-				return
-			}
-			if x, _, ok := f.count(n, "query.max_groups", maxGroupsLimit); ok {
-				q.MaxGroups = uint64(x)
-			}
-		}},
-		{name: "max_public_groups", read: func(n ast.Node) {
-			if x, _, ok := f.count(n, "query.max_public_groups", maxPublicGroups); ok {
-				q.MaxPublicGroups = int(x)
-			}
-		}},
-		{name: "min_people", read: func(n ast.Node) {
-			if w, ok := f.text(n, "query.min_people"); ok && w.text != "none" {
-				f.add(w.position, "query.min_people is not built yet").hint("leave it out, or write none")
-			}
-		}},
-	})
-}
-
 // auto refuses the word auto, which is not built yet.
 func (f *file) auto(n ast.Node, what string) bool {
 	s, ok := n.(*ast.StringNode)
@@ -280,66 +247,6 @@ func (f *file) auto(n ast.Node, what string) bool {
 	}
 	f.add(at(n), "%s: auto is not built yet", what).hint("give a number")
 	return true
-}
-
-func (f *file) analysts(n ast.Node) {
-	entries, ok := f.mapping(n, "analysts")
-	if !ok {
-		return
-	}
-	for _, e := range entries {
-		what := "analysts." + clip(e.key.text)
-		if !analystName.MatchString(e.key.text) {
-			f.add(e.key.position, "an analyst's name has at most 63 letters, digits, _ . @ and -, not %q", clip(e.key.text))
-		}
-		a := &Analyst{Name: e.key.text, Epsilon: f.p.Budget.Epsilon, Share: 1,
-			MaxQueryEpsilon: 10 * f.p.Query.Epsilon}
-		f.fields(e.value, what, []field{
-			{name: "password", required: true, read: func(n ast.Node) {
-				w, ok := f.secretText(n, what+".password")
-				if !ok {
-					return
-				}
-				if err := checkVerifier(w.text); err != nil {
-					f.add(w.position, "%s.password: %v", what, err)
-				}
-				a.Verifier = w.text
-			}},
-			{name: "may", read: func(n ast.Node) { f.may(n, a, what+".may") }},
-			{name: "budget", read: func(n ast.Node) { f.quota(n, a, what+".budget") }},
-			{name: "max_query_epsilon", read: func(n ast.Node) {
-				a.MaxQueryEpsilon, _ = f.float(n, what+".max_query_epsilon", bounds{0, maxEpsilon, false})
-			}},
-		})
-		f.p.Analysts = append(f.p.Analysts, a)
-	}
-}
-
-func (f *file) quota(n ast.Node, a *Analyst, what string) {
-	whole := f.p.Budget.Epsilon
-	f.fields(n, what, []field{
-		{name: "epsilon", required: true, read: func(n ast.Node) {
-			x, ok := f.float(n, what+".epsilon", bounds{0, maxEpsilon, false})
-			switch {
-			case !ok || whole == 0:
-			case x > whole:
-				f.add(at(n), "%s.epsilon %g is more than the data set's %g", what, x, whole)
-			default:
-				a.Epsilon, a.Share = x, share(x, whole)
-			}
-		}},
-		{name: "delta", instead: "an analyst's quota is a share of both, set by epsilon"},
-		{name: "per"},
-		{name: "lifetime"},
-	})
-}
-
-// share is part/whole rounded down, and never 0.
-func share(part, whole float64) float64 {
-	if part == whole {
-		return 1
-	}
-	return max(math.Nextafter(part/whole, 0), math.SmallestNonzeroFloat64)
 }
 
 func (f *file) cache(n ast.Node) {
@@ -370,31 +277,4 @@ func (f *file) ledger(n ast.Node) {
 		}},
 		{name: "postgres", instead: "keep the ledger in SQLite"},
 	})
-}
-
-func (f *file) listen(n ast.Node) {
-	w, ok := f.text(n, "listen")
-	if !ok {
-		return
-	}
-	if err := f.p.SetListen(w.text); err != nil {
-		f.add(w.position, "%v", err).hint("such as %s", defaultListen)
-	}
-}
-
-// SetListen replaces the address to listen on, host:port, under the policy's own rule: other addresses than the machine's own
-// need TLS.
-func (p *Policy) SetListen(addr string) error {
-	host, port, err := net.SplitHostPort(addr)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err != nil {
-		return fmt.Errorf("listen must be host:port, not %q", clip(addr))
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return errors.New("listen: other addresses than the machine's own need TLS, which is not built yet")
-	}
-	p.Listen = addr
-	return nil
 }

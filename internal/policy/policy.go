@@ -17,34 +17,43 @@ import (
 type Policy struct {
 	Name    string // the file, for messages
 	Dataset string // also the database name that clients connect to
-	People  string // = Dataset, so far
-	Backend Backend
+	People  string // policies over the same people share one ledger and lifetime; = Dataset by default
+	// Population is the declared number of units, a public fact; 0 where the owner says none.
+	Population uint64
+	Backend    Backend
 
 	Unit       dp.Unit // "patients.patient_id", as written
 	unitTable  *tableDecl
 	unitColumn word
 	tables     []*tableDecl // in the file's order
 
-	Budget           Budget
-	Query            Query
-	Analysts         []*Analyst // in the file's order
-	Ledger           Ledger
-	Cache            Cache
-	Listen           string // host:port, loopback only
-	StatementTimeout time.Duration
+	Budget   Budget
+	Query    Query
+	Analysts []*Analyst // in the file's order
+	Ledger   Ledger
+	Cache    Cache
+	Listen   string // host:port; loopback only without TLS
+	TLS      *TLS   // nil: none
+	Limits   Limits
+	Metrics  string // host:port of /metrics and /healthz; "" is none
+	Audit    string // file of the audit log, or "none"
+	Socket   string // Unix socket of the owner's commands, or "none"
 }
 
-// Backend is the database of people: exactly one of Postgres and DuckDB is set.
+// Backend is the database of people: exactly one of Postgres, DuckDB and Files is set.
 type Backend struct {
 	Postgres string // connection string
 	DuckDB   string // path of the database file
+	Files    string // folder of CSV and Parquet files
 	Settings map[string]string
 }
 
-// Budget is what the data set's analysts may spend together, for ever.
+// Budget is what the data set's analysts may spend together in one window, or for ever.
 type Budget struct {
 	Epsilon, Delta float64
-	Accountant     string // "rdp" or "pure"
+	Accountant     string  // "rdp" or "pure"
+	Per            string  // one of Windows; "": one window for ever
+	Lifetime       float64 // epsilon of all windows, and of all policies over the same people; 0: no limit, on purpose
 }
 
 // Query is what one statement costs and how it is bounded, where the session says nothing else.
@@ -55,6 +64,7 @@ type Query struct {
 	Bounding        string  // "linf"
 	MaxGroups       uint64  // groups to which one unit contributes (L0)
 	MaxPublicGroups int
+	MinPeople       int64 // groups whose noisy number of people is less are not shown; 0: none
 }
 
 // Analyst is one who may connect.
@@ -109,10 +119,10 @@ func (p *Policy) Analyst(name string) (*Analyst, bool) {
 
 // defaultSchema is the schema of names that are written without one.
 func (p *Policy) defaultSchema() string {
-	if p.Backend.DuckDB != "" {
-		return "main"
+	if p.Backend.Postgres != "" {
+		return "public"
 	}
-	return "public"
+	return "main"
 }
 
 // tableDecl is one table of the file. schema is empty where the backend's default schema is meant.
@@ -122,6 +132,11 @@ type tableDecl struct {
 	public       bool
 	pathGiven    bool // the key is there, whatever it says
 	path         *pathDecl
+	also         []*pathDecl // further units that its rows belong to
+	unprotected  bool        // second ways to a unit are not protected, whichever
+	file         string      // of the files backend; "": the table's name
+	key          word        // of the files backend: columns that the opening checks to be unique
+	keyColumns   []string
 	maxRows      uint64
 	maxRowsAt    position
 	columns      []*columnDecl
@@ -137,6 +152,14 @@ func (t *tableDecl) column(name string) *columnDecl {
 		}
 	}
 	return nil
+}
+
+// paths are all ways to units that the file gives.
+func (t *tableDecl) paths() []*pathDecl {
+	if t.path == nil {
+		return t.also
+	}
+	return append([]*pathDecl{t.path}, t.also...)
 }
 
 // pathDecl is "columns -> parent.columns".
@@ -159,6 +182,9 @@ type columnDecl struct {
 	hasValues   bool
 	from        *fromDecl
 	description string
+	unprotected bool
+	typeName    word // of the files backend
+	notNull     bool // of the files backend: checked when opened
 }
 
 // valueDecl is one value of a domain, as text.

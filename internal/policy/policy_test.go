@@ -122,7 +122,7 @@ func describe(p *Policy) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s, unit %s, backend %+v\n", p.Dataset, p.People, p.Unit, p.Backend)
 	fmt.Fprintf(&b, "budget %+v\nquery %+v\n", p.Budget, p.Query)
-	fmt.Fprintf(&b, "ledger %+v cache %+v listen %s timeout %s\n", p.Ledger, p.Cache, p.Listen, p.StatementTimeout)
+	fmt.Fprintf(&b, "ledger %+v cache %+v listen %s timeout %s\n", p.Ledger, p.Cache, p.Listen, p.Limits.StatementTime)
 	for _, t := range p.tables {
 		fmt.Fprintf(&b, "table %s public %t max %d", t, t.public, t.maxRows)
 		if t.path != nil {

@@ -41,7 +41,7 @@ func (f *file) tables(n ast.Node) {
 
 func (f *file) table(t *tableDecl, n ast.Node) {
 	what := "table " + t.String()
-	var columns, path ast.Node
+	var columns, path, also ast.Node
 	f.fields(n, what, []field{
 		{name: "public", read: func(n ast.Node) { t.public = f.flag(n, what+": public") }},
 		{name: "unit", read: func(n ast.Node) { path, t.pathGiven = n, true }},
@@ -54,9 +54,22 @@ func (f *file) table(t *tableDecl, n ast.Node) {
 			}
 		}},
 		{name: "columns", read: func(n ast.Node) { columns = n }},
-		{name: "also_unit"},
-		{name: "unprotected"},
+		{name: "also_unit", read: func(n ast.Node) { also = n }},
+		{name: "unprotected", read: func(n ast.Node) { t.unprotected = f.flag(n, what+": unprotected") }},
+		{name: "file", read: func(n ast.Node) {
+			if w, ok := f.text(n, what+": file"); ok && f.filesOnly(w.position, what+": file") {
+				t.file = w.text
+			}
+		}},
+		{name: "key", read: func(n ast.Node) { f.key(t, n, what+": key") }},
 	})
+	if t.public && (also != nil || t.unprotected) {
+		f.add(t.at, "%s is public: it has neither also_unit nor unprotected", what)
+		also = nil
+	}
+	if also != nil {
+		f.later = append(f.later, func() { f.alsoUnit(t, also, what) })
+	}
 	if t.public && (path != nil || t.maxRowsAt.line > 0) {
 		f.add(t.at, "%s is public: it has neither unit nor max_rows_per_unit", what)
 		path = nil
@@ -112,8 +125,23 @@ func (f *file) column(t *tableDecl, c *columnDecl, n ast.Node) {
 			c.description = w.text
 		}},
 		{name: "other"},
-		{name: "also_unit"},
-		{name: "unprotected"},
+		{name: "also_unit", instead: "say it of the table: also_unit: column -> table.column"},
+		{name: "unprotected", read: func(n ast.Node) {
+			c.unprotected = f.flag(n, what+": unprotected")
+			if t.public && c.unprotected {
+				f.add(c.name.position, "%s: a public table has no people to protect or not", what)
+			}
+		}},
+		{name: "type", read: func(n ast.Node) {
+			if w, ok := f.text(n, what+": type"); ok && f.filesOnly(w.position, what+": type") {
+				c.typeName = w
+			}
+		}},
+		{name: "not_null", read: func(n ast.Node) {
+			if f.filesOnly(at(n), what+": not_null") {
+				c.notNull = f.flag(n, what+": not_null")
+			}
+		}},
 	})
 	if t.public && (c.lo != nil || c.step != nil) {
 		f.add(c.name.position, "%s: a public table's columns have neither range nor step", what).hint("its values are answered exactly")
@@ -226,16 +254,58 @@ func (f *file) unknownTable(where position, what string, name []string) {
 	}
 }
 
-func (f *file) unitPath(t *tableDecl, n ast.Node, what string) {
-	w, ok := f.text(n, what+": unit")
+// filesOnly refuses what a database says itself.
+func (f *file) filesOnly(where position, what string) bool {
+	if f.p.Backend.Files != "" {
+		return true
+	}
+	f.add(where, "%s is for backend: {files: ...} alone; a database says it itself", what)
+	return false
+}
+
+// key reads a column or a list of them.
+func (f *file) key(t *tableDecl, n ast.Node, what string) {
+	nodes := []ast.Node{n}
+	if s, ok := n.(*ast.SequenceNode); ok {
+		nodes = s.Values
+	}
+	for _, x := range nodes {
+		w, ok := f.text(x, what)
+		if !ok {
+			return
+		}
+		t.keyColumns = append(t.keyColumns, w.text)
+	}
+	t.key = word{position: at(n)}
+	f.filesOnly(t.key.position, what)
+}
+
+// unitPath reads the way by which a table's rows belong to a unit.
+func (f *file) unitPath(t *tableDecl, n ast.Node, what string) { t.path = f.pathTo(n, what+": unit") }
+
+// alsoUnit reads further ways: a path, or a list of them.
+func (f *file) alsoUnit(t *tableDecl, n ast.Node, what string) {
+	nodes := []ast.Node{n}
+	if s, ok := n.(*ast.SequenceNode); ok {
+		nodes = s.Values
+	}
+	for _, x := range nodes {
+		if p := f.pathTo(x, what+": also_unit"); p != nil {
+			t.also = append(t.also, p)
+		}
+	}
+}
+
+func (f *file) pathTo(n ast.Node, what string) *pathDecl {
+	w, ok := f.text(n, what)
 	if !ok {
-		return
+		return nil
 	}
 	ref, err := parsePath(w.text)
 	if err != nil {
-		f.add(w.position, "%s: unit: %v", what, err).
+		f.add(w.position, "%s: %v", what, err).
 			hint("write column -> table.column or (a, b) -> table.(a, b), the latter in quotes inside { }")
-		return
+		return nil
 	}
 	name := []string{ref.schema, ref.table}
 	if ref.schema == "" {
@@ -244,13 +314,13 @@ func (f *file) unitPath(t *tableDecl, n ast.Node, what string) {
 	parent := f.find(name)
 	switch {
 	case parent == nil:
-		f.unknownTable(w.position, what+": unit", name)
-		return
+		f.unknownTable(w.position, what, name)
+		return nil
 	case parent.public:
-		f.add(w.position, "%s: unit leads to %s, which is public", what, parent)
-		return
+		f.add(w.position, "%s leads to %s, which is public", what, parent)
+		return nil
 	}
-	t.path = &pathDecl{w.position, ref.columns, parent, ref.parentColumns}
+	return &pathDecl{w.position, ref.columns, parent, ref.parentColumns}
 }
 
 // unitPaths checks that every private table reaches the unit's table, and that this one needs no path.
@@ -279,61 +349,4 @@ func (f *file) cyclic(t *tableDecl) bool {
 		t = t.path.parent
 	}
 	return true
-}
-
-func (f *file) may(n ast.Node, a *Analyst, what string) {
-	list, ok := f.items(n, what)
-	if !ok {
-		return
-	}
-	for _, it := range list {
-		w, ok := f.text(it, what)
-		if !ok {
-			continue
-		}
-		parts, err := parseDotted(w.text, 3)
-		if err != nil {
-			f.add(w.position, "%s: %v", what, err)
-			continue
-		}
-		f.grant(a, w, parts, what)
-	}
-}
-
-// grant resolves table, schema.table, table.column and schema.table.column; what could be two of them is refused.
-func (f *file) grant(a *Analyst, w word, parts []string, what string) {
-	var found []grant
-	if len(parts) <= 2 {
-		if t := f.find(parts); t != nil {
-			found = append(found, grant{w.position, t, ""})
-		}
-	}
-	if len(parts) >= 2 {
-		column := parts[len(parts)-1]
-		if t := f.find(parts[:len(parts)-1]); t != nil {
-			if t.column(column) == nil && !t.allColumns {
-				if len(found) == 0 {
-					p := f.add(w.position, "%s: table %s lists no column %s", what, t, clip(column))
-					var known []string
-					for _, c := range t.columns {
-						known = append(known, c.name.text)
-					}
-					if near := nearest(column, known); near != "" {
-						p.hint("did you mean %s.%s?", t, near)
-					}
-					return
-				}
-			} else {
-				found = append(found, grant{w.position, t, column})
-			}
-		}
-	}
-	switch len(found) {
-	case 0:
-		f.unknownTable(w.position, what, parts)
-	case 1:
-		a.may = append(a.may, found[0])
-	default:
-		f.add(w.position, "%s: %s is both a table and a column", what, clip(w.text)).hint("write schema.table.column")
-	}
 }

@@ -1,0 +1,125 @@
+package policy
+
+import (
+	"math"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Windows are the words that budget.per knows: calendar windows in UTC.
+var Windows = []string{"day", "week", "month", "quarter", "year"}
+
+func (f *file) budget(n ast.Node) {
+	b := &f.p.Budget
+	b.Accountant = "rdp"
+	if n == nil {
+		return
+	}
+	var per, lifetime ast.Node
+	f.fields(n, "budget", []field{
+		{name: "epsilon", required: true, read: func(n ast.Node) {
+			b.Epsilon, _ = f.float(n, "budget.epsilon", bounds{0, maxEpsilon, false})
+		}},
+		{name: "delta", required: true, read: func(n ast.Node) {
+			b.Delta, _ = f.float(n, "budget.delta", bounds{0, maxDelta, true})
+		}},
+		{name: "accountant", read: func(n ast.Node) {
+			b.Accountant = f.choice(n, "budget.accountant", []string{"rdp", "pure"}, []string{"zcdp", "gdp", "pld"})
+		}},
+		{name: "per", read: func(n ast.Node) { per = n }},
+		{name: "lifetime", read: func(n ast.Node) { lifetime = n }},
+	})
+	if per != nil {
+		b.Per = f.choice(per, "budget.per", Windows, nil)
+	}
+	given := lifetime != nil && f.lifetime(lifetime)
+	switch {
+	case given || lifetime != nil:
+	case per != nil:
+		f.add(at(per), "budget.lifetime is missing beside per: a budget that comes back has no end of its own").
+			hint("give the epsilon that all windows may cost together, or none on purpose")
+	case f.p.People != f.p.Dataset:
+		f.add(at(n), "budget.lifetime is missing: policies over the same people share one").
+			hint("give the epsilon that all of them may cost together, the same in each")
+	}
+}
+
+// lifetime reads the epsilon that all windows may cost together, or none.
+func (f *file) lifetime(n ast.Node) bool {
+	b := &f.p.Budget
+	if s, ok := n.(*ast.StringNode); ok && s.Token.Value == "none" {
+		if f.p.People != f.p.Dataset {
+			f.add(at(n), "budget.lifetime: policies over the same people need one")
+		}
+		return true
+	}
+	x, ok := f.float(n, "budget.lifetime", bounds{0, maxEpsilon * 1000, false})
+	if ok && x < b.Epsilon {
+		f.add(at(n), "budget.lifetime %g does not hold one window of epsilon %g", x, b.Epsilon)
+	}
+	b.Lifetime = x
+	return ok
+}
+
+func (f *file) query(n ast.Node) {
+	b, q := f.p.Budget, &f.p.Query
+	*q = Query{Epsilon: b.Epsilon / 100, Delta: b.Delta / 2000, Mechanism: defaultMechanism, Bounding: "linf",
+		MaxGroups: defaultGroups, MaxPublicGroups: defaultPublic}
+	if n == nil {
+		return
+	}
+	f.fields(n, "query", []field{
+		{name: "epsilon", read: func(n ast.Node) {
+			x, ok := f.float(n, "query.epsilon", bounds{0, maxEpsilon, false})
+			if ok && b.Epsilon > 0 && x > b.Epsilon {
+				f.add(at(n), "query.epsilon %g is more than budget.epsilon %g", x, b.Epsilon)
+			}
+			q.Epsilon = x
+		}},
+		{name: "delta", read: func(n ast.Node) {
+			x, ok := f.float(n, "query.delta", bounds{0, maxDelta, true})
+			if ok && x > b.Delta {
+				f.add(at(n), "query.delta %g is more than budget.delta %g", x, b.Delta)
+			}
+			q.Delta = x
+		}},
+		{name: "mechanism", read: func(n ast.Node) {
+			q.Mechanism = f.choice(n, "query.mechanism", []string{defaultMechanism, "laplace", "gaussian"}, nil)
+			if q.Mechanism == "gaussian" && (b.Accountant == "pure" || b.Delta == 0) {
+				f.add(at(n), "query.mechanism gaussian needs budget.delta above 0 and the accountant rdp")
+			}
+		}},
+		{name: "bounding", read: func(n ast.Node) {
+			q.Bounding = f.choice(n, "query.bounding", []string{"linf"}, []string{"l2"})
+		}},
+		{name: "max_groups", read: func(n ast.Node) {
+			if f.auto(n, "query.max_groups") {
+				return
+			}
+			if x, _, ok := f.count(n, "query.max_groups", maxGroupsLimit); ok {
+				q.MaxGroups = uint64(x)
+			}
+		}},
+		{name: "max_public_groups", read: func(n ast.Node) {
+			if x, _, ok := f.count(n, "query.max_public_groups", maxPublicGroups); ok {
+				q.MaxPublicGroups = int(x)
+			}
+		}},
+		{name: "min_people", read: func(n ast.Node) {
+			if s, ok := n.(*ast.StringNode); ok && s.Token.Value == "none" {
+				return
+			}
+			if x, _, ok := f.count(n, "query.min_people", maxRowsLimit); ok {
+				q.MinPeople = x
+			}
+		}},
+	})
+}
+
+// share is part/whole rounded down, and never 0.
+func share(part, whole float64) float64 {
+	if part == whole {
+		return 1
+	}
+	return max(math.Nextafter(part/whole, 0), math.SmallestNonzeroFloat64)
+}

@@ -1,0 +1,153 @@
+package policy
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Limits are what clients may use. They protect the proxy and other sessions; none of them is about privacy. A zero time is
+// no limit.
+type Limits struct {
+	Message            int64         // bytes of one message of the wire protocol
+	Sessions           int64         // at once
+	SessionsPerAnalyst int64         // at once
+	PreparedStatements int64         // of one session
+	Portals            int64         // of one session
+	LoginTime          time.Duration // from accept to the end of authentication
+	IdleTime           time.Duration // of a session without a statement
+	WriteTime          time.Duration // for a client that does not read
+	StatementTime      time.Duration // of one statement
+	StopTime           time.Duration // for running statements when the server stops
+	ReleaseGroups      int64         // groups of one stored release
+	ReleaseBytes       int64         // of one stored release
+	PublicRows         int64         // of an answer over public tables
+	BackendConnections int64         // to PostgreSQL; 0 is pgx's own choice
+}
+
+// Limit is one row of the list of limits: what the policy's `limits` may set, and what docs/configuration.md says of it.
+type Limit struct {
+	Name    string
+	Default string
+	Least   string
+	Most    string
+	What    string // one sentence
+	Exceed  string // what a client sees
+	set     func(*Limits, int64)
+	unit    unitOf
+}
+
+type unitOf string
+
+const (
+	plainCount unitOf = "count"
+	byteSize   unitOf = "bytes"
+	timeSpan   unitOf = "time"
+)
+
+func size(name, def, least, most, what, exceed string, to func(*Limits) *int64) Limit {
+	return Limit{name, def, least, most, what, exceed, func(l *Limits, n int64) { *to(l) = n }, byteSize}
+}
+
+func number(name, def, least, most, what, exceed string, to func(*Limits) *int64) Limit {
+	return Limit{name, def, least, most, what, exceed, func(l *Limits, n int64) { *to(l) = n }, plainCount}
+}
+
+func span(name, def, least, most, what, exceed string, to func(*Limits) *time.Duration) Limit {
+	return Limit{name, def, least, most, what, exceed, func(l *Limits, n int64) { *to(l) = time.Duration(n) }, timeSpan}
+}
+
+// LimitTable lists the limits: one line each.
+var LimitTable = []Limit{
+	size("message", "8MiB", "64KiB", "256MiB", "Length of one message of the wire protocol.", "54000, and the session ends: what follows cannot be read", func(l *Limits) *int64 { return &l.Message }),
+	number("sessions", "100", "1", "10000", "Sessions at once.", "53300", func(l *Limits) *int64 { return &l.Sessions }),
+	number("sessions_per_analyst", "20", "1", "10000", "Sessions of one analyst at once, so that nobody locks the others out.", "53300", func(l *Limits) *int64 { return &l.SessionsPerAnalyst }),
+	number("prepared_statements", "1000", "1", "100000", "Named statements of one session.", "54000", func(l *Limits) *int64 { return &l.PreparedStatements }),
+	number("portals", "1000", "1", "100000", "Open portals of one session.", "54000", func(l *Limits) *int64 { return &l.Portals }),
+	span("login_time", "60s", "1s", "1h", "From the connection to the end of authentication, TLS included.", "the connection ends", func(l *Limits) *time.Duration { return &l.LoginTime }),
+	span("idle_time", "0s", "0s", "720h", "Of a session without a statement; 0s is none.", "57P05", func(l *Limits) *time.Duration { return &l.IdleTime }),
+	span("write_time", "60s", "1s", "1h", "For a client that does not read its answer.", "the connection ends", func(l *Limits) *time.Duration { return &l.WriteTime }),
+	span("statement_time", "60s", "1ms", "24h", "Of one statement. What it costs stays spent.", "PV: resource failure, the same for all of them", func(l *Limits) *time.Duration { return &l.StatementTime }),
+	span("stop_time", "5s", "0s", "1h", "For running statements when the server is told to stop.", "57P01", func(l *Limits) *time.Duration { return &l.StopTime }),
+	number("release_groups", "1000000", "1", "100000000", "Groups of one release, which is held in memory and stored.", "54000 before the charge where the groups are public, else after it", func(l *Limits) *int64 { return &l.ReleaseGroups }),
+	size("release_bytes", "64MiB", "64KiB", "64MiB", "Size of one stored release in the ledger.", "PV: resource failure", func(l *Limits) *int64 { return &l.ReleaseBytes }),
+	number("public_rows", "1000000", "1", "100000000", "Rows of an answer over public tables, which is held in memory.", "PV: resource failure; nothing was spent", func(l *Limits) *int64 { return &l.PublicRows }),
+	number("backend_connections", "0", "0", "10000", "Connections to PostgreSQL; 0 is 4, or one a core if there are more.", "statements wait", func(l *Limits) *int64 { return &l.BackendConnections }),
+}
+
+// FixedLimits are those that no policy changes: the parser's, which bound every recursion over a statement.
+var FixedLimits = []Limit{
+	{Name: "statement text", Default: "4MiB", What: "Length of one statement.", Exceed: "54000"},
+	{Name: "parameters", Default: "65535", What: "The highest $n, as the wire protocol's.", Exceed: "54000"},
+	{Name: "nesting", Default: "200", What: "Brackets and CASE in each other.", Exceed: "54001"},
+	{Name: "depth", Default: "10000", What: "Operators and clauses on one path of a statement.", Exceed: "54001"},
+	{Name: "max_public_groups", Default: "100000", What: "Groups of one statement that are answered in full (query.max_public_groups).", Exceed: "groups are selected with noise, or PV"},
+}
+
+// DefaultLimits are those of a policy that says nothing.
+func DefaultLimits() Limits {
+	var l Limits
+	for _, row := range LimitTable {
+		n, err := row.parse(row.Default)
+		if err != nil {
+			panic("policy: the default of limits." + row.Name + ": " + err.Error())
+		}
+		row.set(&l, n)
+	}
+	return l
+}
+
+func (f *file) limits(n ast.Node) {
+	var spec []field
+	for _, row := range LimitTable {
+		spec = append(spec, field{name: row.Name, read: func(n ast.Node) {
+			what := "limits." + row.Name
+			w, ok := f.text(n, what)
+			if !ok {
+				return
+			}
+			x, err := row.parse(w.text)
+			if err != nil {
+				f.add(w.position, "%s: %v", what, err).hint("such as %s", row.Default)
+				return
+			}
+			least, _ := row.parse(row.Least)
+			most, _ := row.parse(row.Most)
+			if x < least || x > most {
+				f.add(w.position, "%s must be from %s to %s", what, row.Least, row.Most)
+				return
+			}
+			row.set(&f.p.Limits, x)
+		}})
+	}
+	f.fields(n, "limits", spec)
+}
+
+var sizeShape = regexp.MustCompile(`^([0-9]{1,9})(B|KiB|MiB|GiB)$`)
+
+func (l Limit) parse(text string) (int64, error) {
+	switch l.unit {
+	case timeSpan:
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not a duration", clip(text))
+		}
+		return int64(d), nil
+	case byteSize:
+		m := sizeShape.FindStringSubmatch(text)
+		if m == nil {
+			return 0, fmt.Errorf("%q is not a size", clip(text))
+		}
+		n, err := strconv.ParseInt(m[1], 10, 64)
+		return n << (10 * strings.Index("BKMG", m[2][:1])), err
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number", clip(text))
+	}
+	return n, nil
+}
