@@ -7,6 +7,7 @@ type Relation struct {
 	Columns      []RelationColumn
 	Keys         [][]string // sets of columns that a constraint (or the check of an opened file) makes unique
 	ForeignKeys  []RelationForeignKey
+	Comment      string // what the database's own documentation says of it
 }
 
 // RelationKind tells a table from what only looks like one.
@@ -24,6 +25,7 @@ type RelationColumn struct {
 	Name    string
 	Type    Type
 	NotNull bool
+	Comment string
 }
 
 // RelationForeignKey is a foreign key that the database enforces.

@@ -1,0 +1,30 @@
+package policy
+
+import "github.com/dpsql/dpsql/internal/sqltype"
+
+// Qualified spells a name of one or more parts as a policy does: a part that is not letters, digits, _ and $ in double quotes,
+// empty parts left out.
+func Qualified(parts ...string) string { return qualified(parts...) }
+
+// SplitName reads a name of at most most parts, as Qualified spells it.
+func SplitName(text string, most int) ([]string, error) { return parseDotted(text, most) }
+
+// Arrow spells a way to a unit: "a -> t.b" or "(a, b) -> t.(c, d)". An empty schema is the default one.
+func Arrow(columns []string, schema, table string, parentColumns []string) string {
+	return arrow(columns, &tableDecl{schema: schema, name: table}, parentColumns)
+}
+
+// SplitArrow reads what Arrow spells.
+func SplitArrow(text string) (columns []string, schema, table string, parentColumns []string, err error) {
+	p, err := parsePath(text)
+	return p.columns, p.schema, p.table, p.parentColumns, err
+}
+
+// ValidDataset reports that a name can be a data set's.
+func ValidDataset(name string) bool { return datasetName.MatchString(name) }
+
+// LeadsToUnit reports that a column of the type can be the unit or lead to it.
+func LeadsToUnit(t sqltype.Type) bool { return unitType(t) }
+
+// LongestName is the most bytes that a name has.
+const LongestName = maxName
