@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -201,9 +202,13 @@ func TestRecordsThatMayNotFollow(t *testing.T) {
 		"nothing":             {},
 		"two kinds":           {Reserve: good(), Fail: &Failure{Reservation: id}},
 		"a second head":       {Head: &head},
-		"recovers nothing":    {Opening: &Opening{Epoch: "1"}},
-		"recovers another":    {Opening: &Opening{Epoch: "1", Recovered: []int64{id + 1}}},
-		"no epoch":            {Opening: &Opening{Recovered: []int64{id}}},
+		"recovers nothing":    {Opening: &Opening{Dataset: "demo", Epoch: "1"}},
+		"recovers another":    {Opening: &Opening{Dataset: "demo", Epoch: "1", Recovered: []int64{id + 1}}},
+		"no epoch":            {Opening: &Opening{Dataset: "demo", Recovered: []int64{id}}},
+		"no data set":         {Opening: &Opening{Epoch: "1", Recovered: []int64{id}}},
+		"no such data set":    {Opening: &Opening{Dataset: "other", Epoch: "1", Recovered: []int64{id}}},
+		"an empty epoch":      {Epoch: &Epoch{}},
+		"nobody froze":        {Freeze: &Freeze{On: true}},
 		"another order":       {Reserve: &Charge{Reservation: good().Reservation, Order: 2}},
 		"closes another":      {Commit: &Commit{Reservation: 3}},
 		"time that runs back": {Reserve: good(), Time: l.state.clock.Add(-1)},
@@ -216,7 +221,8 @@ func TestRecordsThatMayNotFollow(t *testing.T) {
 		"no data set": func(h *Head) { h.Dataset = "" },
 		"no people":   func(h *Head) { h.People = "" },
 		"no epoch":    func(h *Head) { h.Epoch = "" },
-		"a window":    func(h *Head) { h.Window = "month" },
+		"a window":    func(h *Head) { h.Window = "fortnight" },
+		"a lifetime":  func(h *Head) { h.Lifetime = &Lifetime{math.NaN()} },
 		"a room":      func(h *Head) { h.Filter.RenyiRoom *= 2 },
 	} {
 		h := demoHead(t)

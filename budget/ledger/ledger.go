@@ -3,14 +3,19 @@
 // A statement is reserved (checked against the data set's filter and the analyst's quota, written and synced in one
 // transaction), then run, then committed with its release, or failed. A reservation counts as spent from the moment it is
 // written, whatever becomes of it: nothing is ever given back. Records are append-only, carry the events that were run as
-// data, and are chained by their hashes; balances are sums over them. A ledger that belongs to another data set or makes
+// data, and are chained by their hashes; balances are sums over them. A ledger that belongs to other people or makes
 // another promise is refused, as is one whose records were changed, naming the first broken one and keeping the file.
+//
+// A budget may come back in calendar windows; each that was charged counts in full against a lifetime. Several data sets over
+// the same people share one ledger, one after the other, and that lifetime. Time is the records': it never runs back, so a
+// clock that is turned back reopens nothing. A freeze stops an analyst, or everybody, until it is lifted.
 package ledger
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"time"
 
@@ -20,20 +25,35 @@ import (
 
 // Ledger is what the engine spends through. SQLite is the one for a single proxy. All methods may be called at once.
 type Ledger interface {
-	// Filter is the filter in force: the one that the window began with. Prices and losses must be its own.
+	// Filter is the filter in force: the one of the data set's first opening. Prices and losses must be its own.
 	Filter() *budget.Filter
 	// Reserve charges a statement before its data is touched and returns its id once the record is durable. A *Denied
-	// says that the budget does not hold it; then nothing was written. A context that ends does not stop a write begun.
+	// says that the budget does not hold it, ErrFrozen that the analyst is stopped; then nothing was written. A context that
+	// ends does not stop a write begun.
 	Reserve(ctx context.Context, r Reservation) (int64, error)
 	// Commit closes a reservation with its release, before the first byte of the answer goes out.
 	Commit(ctx context.Context, id int64, r Release) error
 	// Fail closes a reservation without a release. The charge stays, and the analyst's failures are counted.
 	Fail(ctx context.Context, id int64, class string) error
 	// Lookup finds the stored release for a key that this analyst may be given and that has not expired, made at the
-	// highest price if there are several.
+	// highest price if there are several. To a frozen analyst nothing answers (ErrFrozen).
 	Lookup(ctx context.Context, key Hash, analyst string) (*Stored, bool, error)
-	// Balance tells what was spent and what is left, for the data set and an analyst with the given share of it.
+	// Balance tells what was spent and what is left in the window of now, for the data set and an analyst with the given
+	// share of it.
 	Balance(analyst string, quota float64) (Balance, error)
+	// Accounts is the owner's view: all data sets, analysts and freezes.
+	Accounts() (Accounts, error)
+	// Freeze stops an analyst ("": everybody) in all data sets from the next statement on, durably; Unfreeze lifts just
+	// that freeze. by says who did it. Both do nothing where nothing would change.
+	Freeze(ctx context.Context, analyst, by string) error
+	Unfreeze(ctx context.Context, analyst, by string) error
+	// Frozen reports whether the analyst, or everybody, is frozen.
+	Frozen(analyst string) bool
+	// SetEpoch goes on under another policy text, whose promise must be the same: stored releases of others no longer
+	// answer, what was spent stays. It does nothing where the epoch is in force already.
+	SetEpoch(ctx context.Context, epoch string) error
+	// SetCache changes how long and to whom stored releases answer.
+	SetCache(c Cache) error
 	// Records reads all records from the first, for owners and tests.
 	Records(ctx context.Context) iter.Seq2[Record, error]
 	// Verify reads everything again: chain, losses, admissions, releases. A *CorruptError names the first broken record.
@@ -41,19 +61,23 @@ type Ledger interface {
 	Close() error
 }
 
-// Head is what a ledger is for. Everything but Epoch and the filter's order is fixed by the first opening.
+// Head is what a data set's budget is. Everything but Epoch and the filter's order is fixed by its first opening. People
+// and Lifetime are the same in all heads of a ledger; with more than one, Lifetime is set.
 type Head struct {
-	Dataset string         `json:"dataset"`
-	People  string         `json:"people"` // data sets over the same people name the same
-	Filter  *budget.Filter `json:"filter"`
-	Window  string         `json:"window"` // "": one window for ever
-	Epoch   string         `json:"epoch"`  // names the policy's text: stored releases answer within one epoch only
+	Dataset  string         `json:"dataset"`
+	People   string         `json:"people"` // data sets over the same people name the same
+	Filter   *budget.Filter `json:"filter"`
+	Window   string         `json:"window"`             // WindowDay ...; "": one window for ever
+	Lifetime *Lifetime      `json:"lifetime,omitempty"` // nil: none, on purpose
+	Epoch    string         `json:"epoch"`              // names the policy's text: stored releases answer within one epoch only
 }
 
-// The scopes of stored releases.
+// The scopes of stored releases and of denials.
 const (
 	ScopeDataset = "data_set" // a release answers every analyst (whose rights the engine has checked)
 	ScopeAnalyst = "analyst"  // a release answers the analyst who paid for it
+
+	ScopeLifetime = "lifetime" // denials only: the lifetime does not hold this window
 )
 
 // Cache says how long and to whom stored releases answer. The zero Cache stores none.
@@ -97,42 +121,6 @@ type Stored struct {
 	Payload       []byte
 }
 
-// Account is one balance.
-type Account struct {
-	Spent      dp.Loss
-	Rooms      budget.Rooms // in all
-	Left       budget.Rooms
-	Statements int64 // reserved
-	Failures   int64 // of them, ended by Fail
-}
-
-// StatementsLeft is how many more charges like this one fit.
-func (a Account) StatementsLeft(charge dp.Loss) int64 { return a.Rooms.StatementsLeft(a.Spent, charge) }
-
-// Balance is what an analyst may see: the own account and the data set's.
-type Balance struct {
-	Dataset Account
-	Analyst Account
-}
-
-// StatementsLeft is the least of both accounts.
-func (b Balance) StatementsLeft(charge dp.Loss) int64 {
-	return min(b.Dataset.StatementsLeft(charge), b.Analyst.StatementsLeft(charge))
-}
-
-// Denied says that a budget does not hold a charge, and what it still holds. Nothing was written.
-type Denied struct {
-	Scope   string // whose budget ended: ScopeDataset or ScopeAnalyst
-	Charge  dp.Loss
-	Balance Balance
-}
-
-// Error gives the remainders.
-func (d *Denied) Error() string {
-	return fmt.Sprintf("ledger: the budget (%s) does not hold a charge of %+v: left %+v of the data set, %+v of the analyst",
-		d.Scope, d.Charge, d.Balance.Dataset.Left, d.Balance.Analyst.Left)
-}
-
 // CorruptError names the first record that is not what was written.
 type CorruptError struct {
 	Seq    int64
@@ -149,8 +137,11 @@ var (
 	ErrInUse      = errors.New("ledger: the file is in use by another process (one dpsql owns a SQLite ledger)")
 	ErrNotDurable = errors.New("ledger: the file cannot be kept in the way that durable charges need (WAL, one owner, full sync)")
 	ErrMismatch   = errors.New("ledger: the file belongs to another budget")
+	ErrNotExist   = fmt.Errorf("ledger: there is no such file: %w", fs.ErrNotExist)
 	ErrForeign    = errors.New("ledger: the file is not a dpsql ledger")
 	ErrClosed     = errors.New("ledger: closed")
 	ErrBroken     = errors.New("ledger: stopped, since an earlier write may or may not be on disk; restart to read what is")
+	ErrFrozen     = errors.New("ledger: frozen by the owner")
+	ErrOwner      = errors.New("ledger: opened for its owner, not to serve a data set")
 	ErrNotOpen    = errors.New("ledger: no such outstanding reservation")
 )

@@ -27,10 +27,11 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// version is the records' format. Another is refused, never guessed at.
-const version = 1
+// version is the records' format. Those of version 1 (one data set, no windows, lifetime, freezes or epochs) are read as what
+// they were; another is refused, never guessed at.
+const version = 2
 
-// Record is one entry of the ledger. Exactly one of Head, Opening, Reserve, Commit and Fail is set.
+// Record is one entry of the ledger. Exactly one of Head to Freeze is set. What follows an Opening belongs to its data set.
 type Record struct {
 	Version  int       `json:"version"`
 	Seq      int64     `json:"seq"`      // from 1, without gaps
@@ -42,11 +43,25 @@ type Record struct {
 	Reserve  *Charge   `json:"reserve,omitempty"`
 	Commit   *Commit   `json:"commit,omitempty"`
 	Fail     *Failure  `json:"fail,omitempty"`
+	Epoch    *Epoch    `json:"epoch,omitempty"`
+	Freeze   *Freeze   `json:"freeze,omitempty"`
 }
 
-// Opening is written whenever a process takes the ledger. Reservations that it found outstanding are recovered: they were
-// charged, may have read the data, and will never be closed in another way.
+// kinds is how many are set.
+func (r *Record) kinds() int {
+	n := 0
+	for _, set := range []bool{r.Head != nil, r.Opening != nil, r.Reserve != nil, r.Commit != nil, r.Fail != nil, r.Epoch != nil, r.Freeze != nil} {
+		if set {
+			n++
+		}
+	}
+	return n
+}
+
+// Opening is written whenever a process takes the ledger to serve a data set. Reservations that it found outstanding are
+// recovered: they were charged, may have read the data, and will never be closed in another way.
 type Opening struct {
+	Dataset   string  `json:"dataset,omitempty"` // "" in version 1: the only one
 	Epoch     string  `json:"epoch"`
 	Recovered []int64 `json:"recovered,omitempty"`
 }
@@ -70,6 +85,18 @@ type Commit struct {
 type Failure struct {
 	Reservation int64  `json:"reservation"`
 	Class       string `json:"class"`
+}
+
+// Epoch is a reload under another policy text.
+type Epoch struct {
+	Epoch string `json:"epoch"`
+}
+
+// Freeze stops an analyst, or everybody, or lifts that.
+type Freeze struct {
+	Analyst string `json:"analyst"` // "": everybody
+	On      bool   `json:"on"`
+	By      string `json:"by"`
 }
 
 // encode gives the bytes that are stored and hashed.

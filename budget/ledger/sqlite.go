@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -21,25 +23,28 @@ import (
 // its method returns. Group commit would take the queue on mu as one batch; nothing outside would change.
 type SQLite struct {
 	path  string
-	cache Cache
 	now   func() time.Time
 	owner string
 
-	mu     sync.Mutex // guards all below
-	db     *sqlite3.Conn
-	state  *state
-	broken bool // a COMMIT failed: what is on disk is not known
-	sweep  int  // size of state.stored at which expired releases are dropped next
+	mu      sync.Mutex // guards all below
+	cache   Cache
+	db      *sqlite3.Conn
+	format  int // of the file
+	state   *state
+	serving *dataset // nil: opened for the owner
+	broken  bool     // a COMMIT failed: what is on disk is not known
+	sweep   int      // size of state.stored at which expired releases are dropped next
 
 	insertRecord, insertRelease, deleteRelease, selectRelease *sqlite3.Stmt
 }
 
 var _ Ledger = (*SQLite)(nil)
 
-// applicationID marks the file as ours ("dpsl"), and format is the layout of its tables.
+// applicationID marks the file as ours ("dpsl"). format names the tables' layout and what their records may hold: 1 has the
+// same tables and records of version 1 only; it becomes 2 with the first record of version 2.
 const (
 	applicationID = 0x6470736c
-	format        = 1
+	format        = 2
 )
 
 // The records can only be added to; releases are dropped when they expire.
@@ -53,27 +58,61 @@ CREATE TRIGGER records_keep BEFORE UPDATE ON records BEGIN SELECT raise(ABORT, '
 // firstSweep is the number of stored releases from which expired ones are looked for while running.
 const firstSweep = 1024
 
-// OpenSQLite takes the ledger at path, creating it if there is none, and appends an opening. The error wraps ErrInUse,
-// ErrNotDurable, ErrMismatch or ErrForeign, or is a *CorruptError; the file is then as it was. The filter in force is the
-// ledger's own (Filter): a policy that changed only query.epsilon goes on with the order that the window began with.
+// connector opens the database file; tests put a file layer that counts or fails under SQLite.
+type connector func(abs string) (*sqlite3.Conn, error)
+
+func connect(abs string) (*sqlite3.Conn, error) {
+	return sqlite3.OpenFlags(abs, sqlite3.OPEN_READWRITE|sqlite3.OPEN_NOFOLLOW)
+}
+
+// OpenSQLite takes the ledger at path to serve a data set, creating it if there is none, and appends an opening, with the
+// head before it if it is the data set's first. The error wraps ErrInUse, ErrNotDurable, ErrMismatch or ErrForeign, or is a
+// *CorruptError; the file is then as it was. The filter in force is the ledger's own (Filter): a policy that changed only
+// query.epsilon goes on with the order that the budget began with.
 func OpenSQLite(ctx context.Context, path string, head Head, opt Options) (*SQLite, error) {
-	return openWith(ctx, path, head, opt, func(abs string) (*sqlite3.Conn, error) {
-		return sqlite3.OpenFlags(abs, sqlite3.OPEN_READWRITE|sqlite3.OPEN_NOFOLLOW)
+	return openWith(ctx, path, head, opt, connect)
+}
+
+// OpenForOwner takes an existing ledger while no server has it, for Accounts, Records, Verify, Freeze and Unfreeze; the rest
+// is refused with ErrOwner. It appends nothing by itself. The error is as OpenSQLite's, or wraps ErrNotExist.
+func OpenForOwner(ctx context.Context, path string) (*SQLite, error) {
+	return openOwner(ctx, path, Options{})
+}
+
+func openOwner(ctx context.Context, path string, opt Options) (*SQLite, error) {
+	return take(ctx, path, opt, func(l *SQLite) error {
+		if _, err := os.Stat(l.path); errors.Is(err, fs.ErrNotExist) {
+			return ErrNotExist
+		} else if err != nil {
+			return err
+		}
+		if _, err := l.connect(connect, false); err != nil {
+			return err
+		}
+		return errors.Join(l.load(), l.prepare())
 	})
 }
 
-// openWith lets tests put a file layer that counts or fails under SQLite.
-func openWith(ctx context.Context, path string, head Head, opt Options, connect func(abs string) (*sqlite3.Conn, error)) (*SQLite, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+func openWith(ctx context.Context, path string, head Head, opt Options, connect connector) (*SQLite, error) {
 	if err := head.validate(); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	filter := *head.Filter // the caller's stays the caller's
 	head.Filter = &filter
-	if opt.Cache.TTL < 0 || opt.Cache.TTL > 0 && opt.Cache.Scope != ScopeDataset && opt.Cache.Scope != ScopeAnalyst {
-		return nil, fmt.Errorf("ledger: stored releases with ttl %v, scope %q", opt.Cache.TTL, opt.Cache.Scope)
+	if head.Lifetime != nil {
+		lifetime := *head.Lifetime
+		head.Lifetime = &lifetime
+	}
+	return take(ctx, path, opt, func(l *SQLite) error { return l.open(head, connect) })
+}
+
+// take makes a ledger by an opening that may fail half-way.
+func take(ctx context.Context, path string, opt Options, opening func(*SQLite) error) (*SQLite, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := opt.Cache.validate(); err != nil {
+		return nil, err
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -87,13 +126,13 @@ func openWith(ctx context.Context, path string, head Head, opt Options, connect 
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	l := &SQLite{path: abs, cache: opt.Cache, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), sweep: firstSweep}
-	if err := l.open(head, connect); err != nil {
+	if err := opening(l); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), l.closeDB())
 	}
 	return l, nil
 }
 
-func (l *SQLite) open(head Head, connect func(string) (*sqlite3.Conn, error)) error {
+func (l *SQLite) open(head Head, connect connector) error {
 	// The analysts' names and statements' hashes in it are for the owner alone.
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -102,34 +141,40 @@ func (l *SQLite) open(head Head, connect func(string) (*sqlite3.Conn, error)) er
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if l.db, err = connect(l.path); err != nil {
-		return inUse(err)
-	}
-	if err := answers(l.db, "PRAGMA locking_mode=exclusive", "exclusive"); err != nil {
-		return err
-	}
-	isNew, err := l.ours() // before anything is changed in a file that may be somebody else's
+	isNew, err := l.connect(connect, true)
 	if err != nil {
-		return err
-	}
-	if err := makeDurable(l.db); err != nil {
 		return err
 	}
 	if isNew {
 		err = l.create(head)
 	} else {
-		err = l.load(head)
+		err = l.enter(head)
 	}
 	if err != nil {
 		return err
 	}
-	if err := l.prepare(); err != nil {
+	if err := l.appendOpening(head); err != nil {
 		return err
 	}
-	if err := l.appendOpening(head.Epoch); err != nil {
-		return err
-	}
+	l.serving = l.state.current
 	return syncDir(filepath.Dir(l.path))
+}
+
+// connect takes the file and tells a new one from a ledger.
+func (l *SQLite) connect(connect connector, mayBeNew bool) (isNew bool, err error) {
+	if l.db, err = connect(l.path); err != nil {
+		return false, inUse(err)
+	}
+	if err := answers(l.db, "PRAGMA locking_mode=exclusive", "exclusive"); err != nil {
+		return false, err
+	}
+	if isNew, err = l.ours(); err != nil { // before anything is changed in a file that may be somebody else's
+		return false, err
+	}
+	if isNew && !mayBeNew {
+		return false, fmt.Errorf("%w: it is empty", ErrForeign)
+	}
+	return isNew, makeDurable(l.db)
 }
 
 // makeDurable makes a COMMIT return only when it is on disk: write-ahead log, synced at every commit.
@@ -174,8 +219,10 @@ func (l *SQLite) ours() (isNew bool, err error) {
 		return true, nil
 	case app != fmt.Sprint(applicationID):
 		return false, ErrForeign
-	case layout != fmt.Sprint(format):
-		return false, fmt.Errorf("%w of format %d but of format %s", ErrForeign, format, layout)
+	}
+	l.format, err = strconv.Atoi(layout)
+	if err != nil || l.format < 1 || l.format > format {
+		return false, fmt.Errorf("%w of format 1 to %d but of format %s", ErrForeign, format, layout)
 	}
 	return false, nil
 }
@@ -190,29 +237,50 @@ func (l *SQLite) create(head Head) error {
 }
 
 // load reads every record and checks the chain.
-func (l *SQLite) load(head Head) error {
+func (l *SQLite) load() error {
 	st := newState()
 	for _, err := range readChain(l.db, st) {
 		if err != nil {
 			return inUse(err)
 		}
 	}
-	if st.head == nil {
+	if len(st.datasets) == 0 {
 		return &CorruptError{Seq: 1, Reason: "it is missing"}
 	}
+	if st.version > l.format {
+		return &CorruptError{Seq: st.seq, Reason: fmt.Sprintf("a record of version %d in a file of format %d", st.version, l.format)}
+	}
 	l.state = st
-	return st.head.accepts(head)
+	return nil
 }
 
-// accepts compares what the first record says with what the policy says.
+// enter reads the ledger and compares the policy with what it promised; a new data set gets its head.
+func (l *SQLite) enter(head Head) error {
+	if err := l.load(); err != nil {
+		return err
+	}
+	known := l.state.find(head.Dataset)
+	if known != nil {
+		if err := known.head.accepts(head); err != nil {
+			return err
+		}
+	}
+	if err := l.prepare(); err != nil || known != nil {
+		return err
+	}
+	return l.transact(&Record{Head: &head}, func() error { return nil })
+}
+
+// accepts compares what the data set's head says with what the policy says.
 func (h *Head) accepts(asked Head) error {
 	switch {
-	case h.Dataset != asked.Dataset:
-		return fmt.Errorf("%w: it is data set %q's, not %q's", ErrMismatch, h.Dataset, asked.Dataset)
 	case h.People != asked.People:
 		return fmt.Errorf("%w: its people are %q, not %q", ErrMismatch, h.People, asked.People)
 	case h.Window != asked.Window:
-		return fmt.Errorf("%w: its window is %q, not %q", ErrMismatch, h.Window, asked.Window)
+		return fmt.Errorf("%w: its window is %q, not %q. A promise that was made stays: restore the policy's budget.per", ErrMismatch, h.Window, asked.Window)
+	case !sameLifetime(h.Lifetime, asked.Lifetime):
+		return fmt.Errorf("%w: its lifetime is %s, not %s. A promise that was made stays: restore the policy's budget.lifetime: %s",
+			ErrMismatch, h.Lifetime, asked.Lifetime, h.Lifetime)
 	case !h.Filter.SamePromise(asked.Filter):
 		return fmt.Errorf("%w: it promises epsilon %g, delta %g by accountant %s; the policy says %g, %g, %s. A promise that was made stays: "+
 			"restore the policy's budget", ErrMismatch, h.Filter.Epsilon, h.Filter.Delta, h.Filter.Accountant,
@@ -244,8 +312,8 @@ func (l *SQLite) prepare() error {
 }
 
 // appendOpening takes over what a process before left outstanding, and drops the payloads that nobody may ask for again.
-func (l *SQLite) appendOpening(epoch string) error {
-	o := &Opening{Epoch: epoch}
+func (l *SQLite) appendOpening(head Head) error {
+	o := &Opening{Dataset: head.Dataset, Epoch: head.Epoch}
 	for id := range l.state.outstanding {
 		o.Recovered = append(o.Recovered, id)
 	}
@@ -254,8 +322,13 @@ func (l *SQLite) appendOpening(epoch string) error {
 	return l.transact(&Record{Opening: o}, func() error { return l.dropReleases(gone) })
 }
 
-// Filter is the filter in force.
-func (l *SQLite) Filter() *budget.Filter { return l.state.head.Filter }
+// Filter is the filter in force; nil for an owner.
+func (l *SQLite) Filter() *budget.Filter {
+	if l.serving == nil {
+		return nil
+	}
+	return l.serving.head.Filter
+}
 
 // Close gives the file free. Outstanding reservations stay charged.
 func (l *SQLite) Close() error {

@@ -265,7 +265,9 @@ func TestAnotherBudgetIsRefused(t *testing.T) {
 		change func(*Head)
 		want   string
 	}{
-		"data set":   {func(h *Head) { h.Dataset = "other" }, `data set "demo"'s, not "other"'s`},
+		"data set":   {func(h *Head) { h.Dataset = "other" }, `data set "demo"'s with lifetime none; data set "other"`},
+		"window":     {func(h *Head) { h.Window = WindowDay }, `window is "", not "day"`},
+		"lifetime":   {func(h *Head) { h.Lifetime = &Lifetime{60} }, "lifetime is none, not 60"},
 		"people":     {func(h *Head) { h.People = "other" }, `people are "demo"`},
 		"epsilon":    {filter(budget.Params{Epsilon: 21, Delta: 1e-6, QueryEpsilon: 0.5, Accountant: "rdp"}), "epsilon 20"},
 		"delta":      {filter(budget.Params{Epsilon: 20, Delta: 1e-5, QueryEpsilon: 0.5, Accountant: "rdp"}), "delta 1e-06"},

@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/dpsql/dpsql/internal/dp"
@@ -10,20 +12,39 @@ import (
 // state is the sum of the records so far. The same code adds a record that was read and one that was just written, so what
 // a restart finds is what the process held.
 type state struct {
-	head        *Head
-	epoch       string
+	version     int // of the last record: it never falls
 	seq         int64
 	last        Hash
-	clock       time.Time // of the last record: time never runs back
-	dataset     account
-	analysts    map[string]*account
-	outstanding map[int64]*Charge
+	clock       time.Time  // of the last record: time never runs back
+	datasets    []*dataset // in the order of their first openings
+	current     *dataset   // of the last opening
+	outstanding map[int64]*openCharge
 	stored      map[Hash][]storedRef
+	frozen      map[string]FrozenAnalyst
+}
+
+// dataset is one data set's budget. The accounts are those of the window that was charged last.
+type dataset struct {
+	head     *Head
+	epoch    string
+	windows  int       // charged, in all
+	start    time.Time // of the last of them
+	all      account
+	analysts map[string]*account
 }
 
 type account struct {
 	spent                dp.Loss
 	statements, failures int64
+	quota                float64 // an analyst's, at the last charge
+}
+
+// openCharge is an outstanding reservation. It stays with the window and the policy that it was made under.
+type openCharge struct {
+	*Charge
+	of    *dataset
+	start time.Time
+	epoch string
 }
 
 // storedRef is a commit that may still answer.
@@ -34,74 +55,132 @@ type storedRef struct {
 	price         float64
 	loss          dp.Loss
 	made, expires time.Time
+	of            *dataset
 	epoch         string
 	payload       Hash
 }
 
 func newState() *state {
-	return &state{analysts: map[string]*account{}, outstanding: map[int64]*Charge{}, stored: map[Hash][]storedRef{}}
+	return &state{outstanding: map[int64]*openCharge{}, stored: map[Hash][]storedRef{}, frozen: map[string]FrozenAnalyst{}}
 }
 
-// analyst is an analyst's account; that of one who never asked is empty and not kept.
-func (s *state) analyst(name string) *account {
-	if a := s.analysts[name]; a != nil {
-		return a
+// find is a data set by its name; nil if it was never opened.
+func (s *state) find(name string) *dataset {
+	i := slices.IndexFunc(s.datasets, func(d *dataset) bool { return d.head.Dataset == name })
+	if i < 0 {
+		return nil
 	}
-	return &account{}
+	return s.datasets[i]
+}
+
+// at gives the accounts of the window that a moment is in. They are empty until it is charged.
+func (d *dataset) at(at time.Time) (all account, analysts map[string]*account, w Window) {
+	w = windowAt(d.head.Window, at)
+	if w.Charged = d.windows > 0 && d.start.Equal(w.Start); w.Charged {
+		return d.all, d.analysts, w
+	}
+	return account{}, nil, w
 }
 
 // check says whether a record may follow the ones so far.
 func (s *state) check(r *Record) error {
 	switch {
-	case r.Version != version:
-		return fmt.Errorf("version %d is not %d", r.Version, version)
+	case r.Version < max(1, s.version) || r.Version > version:
+		return fmt.Errorf("version %d follows version %d and this program knows up to %d", r.Version, s.version, version)
 	case r.Seq != s.seq+1:
 		return fmt.Errorf("number %d does not follow %d", r.Seq, s.seq)
 	case r.Previous != s.last:
 		return fmt.Errorf("the chain is broken: its hash of the record before is another")
 	case r.Time.Before(s.clock):
 		return fmt.Errorf("its time runs back")
-	case (r.Head != nil) != (r.Seq == 1):
-		return fmt.Errorf("the first record, and no other, is the head")
+	case r.Seq == 1 && r.Head == nil:
+		return fmt.Errorf("the first record is no head")
+	case r.kinds() != 1:
+		return fmt.Errorf("it is of %d kinds", r.kinds())
 	}
-	kinds := 0
-	for _, set := range []bool{r.Head != nil, r.Opening != nil, r.Reserve != nil, r.Commit != nil, r.Fail != nil} {
-		if set {
-			kinds++
+	if r.Version == 1 {
+		if err := checkFirstVersion(r); err != nil {
+			return err
 		}
-	}
-	if kinds != 1 {
-		return fmt.Errorf("it is of %d kinds", kinds)
 	}
 	switch {
 	case r.Head != nil:
-		return r.Head.validate()
+		return s.checkHead(r.Head)
 	case r.Opening != nil:
-		return s.checkOpening(r.Opening)
+		return s.checkOpening(r)
 	case r.Reserve != nil:
 		return s.checkCharge(r.Reserve)
 	case r.Commit != nil:
 		return s.checkOutstanding(r.Commit.Reservation)
-	default:
+	case r.Fail != nil:
 		return s.checkOutstanding(r.Fail.Reservation)
+	case r.Epoch != nil:
+		if s.current == nil || r.Epoch.Epoch == "" {
+			return fmt.Errorf("an epoch without a data set or a name")
+		}
+	case r.Freeze.By == "":
+		return fmt.Errorf("a freeze does not say by whom")
 	}
+	return nil
+}
+
+// checkFirstVersion refuses what version 1 did not have.
+func checkFirstVersion(r *Record) error {
+	switch {
+	case r.Head != nil && (r.Seq != 1 || r.Head.Window != "" || r.Head.Lifetime != nil):
+		return fmt.Errorf("version 1 has one head, the first record, without window and lifetime")
+	case r.Opening != nil && r.Opening.Dataset != "", r.Epoch != nil, r.Freeze != nil:
+		return fmt.Errorf("version 1 has no such record")
+	}
+	return nil
 }
 
 func (h *Head) validate() error {
 	switch {
 	case h.Dataset == "" || h.People == "" || h.Epoch == "":
 		return fmt.Errorf("the head names no data set, people or policy epoch")
-	case h.Window != "":
+	case !knownWindow(h.Window):
 		return fmt.Errorf("the window %q is not one that this version keeps", h.Window)
+	case h.Lifetime != nil && !(h.Lifetime.Epsilon > 0 && h.Lifetime.Epsilon <= maxLifetime):
+		return fmt.Errorf("a lifetime of epsilon %g is not in (0, %g]", h.Lifetime.Epsilon, float64(maxLifetime))
 	case h.Filter == nil:
 		return fmt.Errorf("the head has no filter")
 	}
 	return h.Filter.Validate()
 }
 
-func (s *state) checkOpening(o *Opening) error {
+// maxLifetime refuses slips; it is the policy's limit too.
+const maxLifetime = 1e9
+
+// checkHead compares a new data set's head with those of the data sets before it.
+func (s *state) checkHead(h *Head) error {
+	if err := h.validate(); err != nil || len(s.datasets) == 0 {
+		return err
+	}
+	first := s.datasets[0].head
+	switch {
+	case s.find(h.Dataset) != nil:
+		return fmt.Errorf("data set %q has a head already", h.Dataset)
+	case first.People != h.People:
+		return fmt.Errorf("%w: its people are %q (data set %q), not %q (data set %q). Other people need a ledger of their own: set ledger in the policy",
+			ErrMismatch, first.People, first.Dataset, h.People, h.Dataset)
+	case first.Lifetime == nil || h.Lifetime == nil:
+		return fmt.Errorf("%w: it is data set %q's with lifetime %s; data set %q over the same people has lifetime %s. Data sets over the same people "+
+			"need one lifetime from the first of them on", ErrMismatch, first.Dataset, first.Lifetime, h.Dataset, h.Lifetime)
+	case !sameLifetime(first.Lifetime, h.Lifetime):
+		return fmt.Errorf("%w: it is data set %q's with lifetime %s; data set %q over the same people has lifetime %s. They share one: "+
+			"set budget.lifetime to %s", ErrMismatch, first.Dataset, first.Lifetime, h.Dataset, h.Lifetime, first.Lifetime)
+	}
+	return nil
+}
+
+func (s *state) checkOpening(r *Record) error {
+	o := r.Opening
 	if o.Epoch == "" || len(o.Recovered) != len(s.outstanding) {
 		return fmt.Errorf("an opening recovers %d of %d reservations", len(o.Recovered), len(s.outstanding))
+	}
+	if r.Version > 1 && s.find(o.Dataset) == nil {
+		return fmt.Errorf("an opening of data set %q, which has no head", o.Dataset)
 	}
 	for i, id := range o.Recovered {
 		if s.outstanding[id] == nil || i > 0 && id <= o.Recovered[i-1] {
@@ -113,6 +192,8 @@ func (s *state) checkOpening(o *Opening) error {
 
 func (s *state) checkCharge(c *Charge) error {
 	switch {
+	case s.current == nil:
+		return fmt.Errorf("a charge before an opening")
 	case c.Analyst == "":
 		return fmt.Errorf("a charge without an analyst")
 	case len(c.Events) == 0:
@@ -121,8 +202,8 @@ func (s *state) checkCharge(c *Charge) error {
 		return fmt.Errorf("a charge with price %g", c.Price)
 	case !(c.Quota > 0 && c.Quota <= 1):
 		return fmt.Errorf("a charge with quota %g", c.Quota)
-	case c.Order != s.head.Filter.Order:
-		return fmt.Errorf("a charge at order %g, not %g", c.Order, s.head.Filter.Order)
+	case c.Order != s.current.head.Filter.Order:
+		return fmt.Errorf("a charge at order %g, not %g", c.Order, s.current.head.Filter.Order)
 	}
 	return c.Loss.Validate()
 }
@@ -136,27 +217,63 @@ func (s *state) checkOutstanding(id int64) error {
 
 // add counts a checked record; hash is its own.
 func (s *state) add(r *Record, hash Hash) {
-	s.seq, s.last, s.clock = r.Seq, hash, r.Time
+	s.version, s.seq, s.last, s.clock = r.Version, r.Seq, hash, r.Time
 	switch {
 	case r.Head != nil:
-		s.head, s.epoch = r.Head, r.Head.Epoch
+		s.datasets = append(s.datasets, &dataset{head: r.Head, epoch: r.Head.Epoch})
+		s.current = nil // until its opening
 	case r.Opening != nil:
-		s.epoch = r.Opening.Epoch
+		s.current = s.datasets[0]
+		if r.Version > 1 {
+			s.current = s.find(r.Opening.Dataset)
+		}
+		s.current.epoch = r.Opening.Epoch
 		clear(s.outstanding)
 	case r.Reserve != nil:
-		s.outstanding[r.Seq] = r.Reserve
-		a := s.analyst(r.Reserve.Analyst)
-		s.analysts[r.Reserve.Analyst] = a
-		for _, acc := range []*account{&s.dataset, a} {
-			acc.spent = acc.spent.Plus(r.Reserve.Loss)
-			acc.statements++
-		}
+		s.addCharge(r)
 	case r.Commit != nil:
 		s.addCommit(r)
 	case r.Fail != nil:
-		s.dataset.failures++
-		s.analysts[s.outstanding[r.Fail.Reservation].Analyst].failures++
-		delete(s.outstanding, r.Fail.Reservation)
+		s.addFailure(r.Fail.Reservation)
+	case r.Epoch != nil:
+		s.current.epoch = r.Epoch.Epoch
+	case r.Freeze.On:
+		s.frozen[r.Freeze.Analyst] = FrozenAnalyst{Analyst: r.Freeze.Analyst, By: r.Freeze.By, Since: r.Time}
+	default:
+		delete(s.frozen, r.Freeze.Analyst)
+	}
+}
+
+// addCharge counts a reservation in the window of its record's time, which begins with its first.
+//
+// Proof: a window is never reopened. check refuses a record whose time is before the last one's, and windowAt's start rises
+// with time; so d.start never falls, and whatever leaves it, for a later window or a clock that jumped, leaves it for good.
+func (s *state) addCharge(r *Record) {
+	d := s.current
+	if _, _, w := d.at(r.Time); !w.Charged {
+		d.windows++
+		d.start, d.all, d.analysts = w.Start, account{}, map[string]*account{}
+	}
+	a := d.analysts[r.Reserve.Analyst]
+	if a == nil {
+		a = &account{}
+		d.analysts[r.Reserve.Analyst] = a
+	}
+	a.quota = r.Reserve.Quota
+	for _, acc := range []*account{&d.all, a} {
+		acc.spent = acc.spent.Plus(r.Reserve.Loss)
+		acc.statements++
+	}
+	s.outstanding[r.Seq] = &openCharge{Charge: r.Reserve, of: d, start: d.start, epoch: d.epoch}
+}
+
+// addFailure counts it where its reservation was counted: not in a window that began since.
+func (s *state) addFailure(id int64) {
+	c := s.outstanding[id]
+	delete(s.outstanding, id)
+	if c.start.Equal(c.of.start) {
+		c.of.all.failures++
+		c.of.analysts[c.Analyst].failures++
 	}
 }
 
@@ -166,7 +283,7 @@ func (s *state) addCommit(r *Record) {
 	if r.Commit.Expires.After(r.Time) {
 		s.stored[r.Commit.Key] = append(s.stored[r.Commit.Key], storedRef{
 			seq: r.Seq, reservation: r.Commit.Reservation, analyst: c.Analyst, price: c.Price, loss: c.Loss,
-			made: r.Time, expires: r.Commit.Expires, epoch: s.epoch, payload: r.Commit.Payload,
+			made: r.Time, expires: r.Commit.Expires, of: c.of, epoch: c.epoch, payload: r.Commit.Payload,
 		})
 	}
 }
@@ -190,4 +307,22 @@ func (s *state) dropExpired(now time.Time) []int64 {
 		}
 	}
 	return gone
+}
+
+// differs says in what two states differ that were made of the same records, or "".
+func (s *state) differs(t *state) string {
+	if s.seq != t.seq || s.last != t.last || len(s.datasets) != len(t.datasets) {
+		return fmt.Sprintf("the file ends here, the process is at record %d", t.seq)
+	}
+	sameAccount := func(a, b *account) bool { return *a == *b }
+	for i, d := range s.datasets {
+		e := t.datasets[i]
+		if d.windows != e.windows || !d.start.Equal(e.start) || d.all != e.all || d.epoch != e.epoch || !maps.EqualFunc(d.analysts, e.analysts, sameAccount) {
+			return fmt.Sprintf("data set %q's balance is another in the process", d.head.Dataset)
+		}
+	}
+	if !maps.EqualFunc(s.frozen, t.frozen, func(a, b FrozenAnalyst) bool { return a.By == b.By && a.Since.Equal(b.Since) }) {
+		return "the freezes are others in the process"
+	}
+	return ""
 }

@@ -8,8 +8,6 @@ import (
 	"iter"
 
 	"github.com/ncruces/go-sqlite3"
-
-	"github.com/dpsql/dpsql/budget"
 )
 
 // readChain reads all records in order, checks each against those before it, adds it to st and then yields it. The first
@@ -87,7 +85,8 @@ func (l *SQLite) Records(ctx context.Context) iter.Seq2[Record, error] {
 }
 
 // Verify reads the file again and checks what an opening does not: SQLite's own structure, each charge's loss against its
-// events, that the budget held it when it was made, the stored releases, and that the sums are those in memory.
+// events, that its window's budget and the lifetime held it when it was made and nobody had frozen its analyst, the stored
+// releases, and that the sums are those in memory.
 func (l *SQLite) Verify(ctx context.Context) error {
 	unlock, err := l.begin(ctx)
 	if err != nil {
@@ -107,7 +106,7 @@ func (l *SQLite) Verify(ctx context.Context) error {
 			return err
 		}
 		if r.Reserve != nil {
-			if reason := recheck(st.head.Filter, balances, r.Reserve); reason != "" {
+			if reason := recheck(balances, r); reason != "" {
 				return &CorruptError{Seq: r.Seq, Reason: reason}
 			}
 		}
@@ -118,13 +117,8 @@ func (l *SQLite) Verify(ctx context.Context) error {
 			}
 		}
 	}
-	if st.seq != l.state.seq || st.last != l.state.last || st.dataset != l.state.dataset || len(st.analysts) != len(l.state.analysts) {
-		return &CorruptError{Seq: st.seq, Reason: fmt.Sprintf("the file ends here, the process is at record %d", l.state.seq)}
-	}
-	for name, a := range st.analysts {
-		if *a != *l.state.analyst(name) {
-			return &CorruptError{Seq: st.seq, Reason: fmt.Sprintf("analyst %q's balance is another", name)}
-		}
+	if reason := st.differs(l.state); reason != "" {
+		return &CorruptError{Seq: st.seq, Reason: reason}
 	}
 	return nil
 }
@@ -132,21 +126,25 @@ func (l *SQLite) Verify(ctx context.Context) error {
 // ulps is what another machine's mathematics may differ by.
 const ulps = 1e-12
 
-// recheck says what is wrong with a charge, or "".
-func recheck(f *budget.Filter, before *state, c *Charge) string {
-	own, err := f.Sum(c.Events)
+// recheck says what is wrong with a charge after the records before it, or "".
+func recheck(before *state, r *Record) string {
+	c, d := r.Reserve, before.current
+	own, err := d.head.Filter.Sum(c.Events)
 	if err != nil {
 		return err.Error()
 	}
 	if c.Loss.Pure < own.Pure*(1-ulps) || c.Loss.Renyi < own.Renyi*(1-ulps) || c.Loss.Delta < own.Delta*(1-ulps) {
 		return fmt.Sprintf("its loss %+v is below its events' loss %+v", c.Loss, own)
 	}
-	rooms, err := f.Rooms(c.Quota)
-	if err != nil {
-		return err.Error()
+	if err := before.checkFrozen(c.Analyst); err != nil {
+		return "it was charged to a frozen analyst"
 	}
-	if !f.Admits(before.dataset.spent, c.Loss) || !rooms.Admits(before.analyst(c.Analyst).spent, c.Loss) {
-		return "the budget did not hold its charge"
+	denied, err := before.admit(d, &c.Reservation, r.Time)
+	switch {
+	case err != nil:
+		return err.Error()
+	case denied != nil:
+		return fmt.Sprintf("the budget (%s) did not hold its charge", denied.Scope)
 	}
 	return ""
 }

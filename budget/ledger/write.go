@@ -13,15 +13,16 @@ import (
 // Reserve charges a statement, durably.
 //
 // Proof: mu serialises all charges, and the file has one owner, so the balances that the charge is compared with hold every
-// earlier one; the loss is taken again from the events by the filter in force, and a smaller one than that is refused. The
-// method returns only after the transaction was synced. Sums are rounded up (dp.Loss.Plus), rooms down (budget.Rooms).
+// earlier one of the window; the loss is taken again from the events by the filter in force, and a smaller one than that is
+// refused. The charge is admitted at the time that its record bears, so it counts in the window that held it. The
+// method returns only after the transaction was synced. Windows: state.addCharge, state.lifetime. Sums are rounded up (dp.Loss.Plus), rooms down (budget.Rooms).
 func (l *SQLite) Reserve(ctx context.Context, r Reservation) (int64, error) {
-	unlock, err := l.begin(ctx)
+	unlock, err := l.beginServing(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer unlock()
-	filter := l.state.head.Filter
+	filter := l.serving.head.Filter
 	own, err := filter.Sum(r.Events)
 	if err != nil {
 		return 0, err
@@ -33,29 +34,21 @@ func (l *SQLite) Reserve(ctx context.Context, r Reservation) (int64, error) {
 	if err := l.state.checkCharge(charge); err != nil {
 		return 0, fmt.Errorf("ledger: %w", err)
 	}
-	if err := l.admit(r); err != nil {
+	if err := l.state.checkFrozen(r.Analyst); err != nil {
 		return 0, err
 	}
-	rec := &Record{Reserve: charge}
+	rec := &Record{Reserve: charge, Time: l.time()} // one moment for the admission and the record
+	denied, err := l.state.admit(l.serving, &r, rec.Time)
+	switch {
+	case err != nil:
+		return 0, err
+	case denied != nil:
+		return 0, denied
+	}
 	if err := l.append(rec, nil); err != nil {
 		return 0, err
 	}
 	return rec.Seq, nil
-}
-
-// admit asks the data set's filter, then the analyst's quota.
-func (l *SQLite) admit(r Reservation) error {
-	b, err := l.balance(r.Analyst, r.Quota)
-	if err != nil {
-		return err
-	}
-	switch {
-	case !b.Dataset.Rooms.Admits(b.Dataset.Spent, r.Loss):
-		return &Denied{Scope: ScopeDataset, Charge: r.Loss, Balance: b}
-	case !b.Analyst.Rooms.Admits(b.Analyst.Spent, r.Loss):
-		return &Denied{Scope: ScopeAnalyst, Charge: r.Loss, Balance: b}
-	}
-	return nil
 }
 
 // Commit closes a reservation with its release, durably, and stores it for as long as the cache says.
@@ -63,7 +56,7 @@ func (l *SQLite) Commit(ctx context.Context, id int64, r Release) error {
 	if len(r.Payload) > MaxRelease {
 		return fmt.Errorf("ledger: a release of %d bytes is over the limit of %d", len(r.Payload), MaxRelease)
 	}
-	unlock, err := l.begin(ctx)
+	unlock, err := l.beginServing(ctx)
 	if err != nil {
 		return err
 	}
@@ -83,7 +76,7 @@ func (l *SQLite) Commit(ctx context.Context, id int64, r Release) error {
 
 // Fail closes a reservation without a release; class is a word for the owner.
 func (l *SQLite) Fail(ctx context.Context, id int64, class string) error {
-	unlock, err := l.begin(ctx)
+	unlock, err := l.beginServing(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,18 +87,21 @@ func (l *SQLite) Fail(ctx context.Context, id int64, class string) error {
 	return l.append(&Record{Fail: &Failure{Reservation: id, Class: class}}, nil)
 }
 
-// Lookup finds a stored release. A payload that is not what was committed is a *CorruptError.
+// Lookup finds a stored release of this data set, whatever window it was made in. A payload that is not what was committed is a *CorruptError.
 func (l *SQLite) Lookup(ctx context.Context, key Hash, analyst string) (*Stored, bool, error) {
-	unlock, err := l.begin(ctx)
+	unlock, err := l.beginServing(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	defer unlock()
+	if err := l.state.checkFrozen(analyst); err != nil {
+		return nil, false, err
+	}
 	now := l.time()
 	var best *storedRef
 	for i, ref := range l.state.stored[key] {
 		expires := ref.made.Add(l.cache.TTL) // a shorter ttl holds for older releases too
-		live := now.Before(ref.expires) && now.Before(expires) && ref.epoch == l.state.epoch
+		live := now.Before(ref.expires) && now.Before(expires) && ref.of == l.serving && ref.epoch == l.serving.epoch
 		mayAnswer := l.cache.Scope == ScopeDataset || l.cache.Scope == ScopeAnalyst && ref.analyst == analyst
 		if live && mayAnswer && (best == nil || ref.price >= best.price) {
 			best = &l.state.stored[key][i]
@@ -125,29 +121,6 @@ func (l *SQLite) Lookup(ctx context.Context, key Hash, analyst string) (*Stored,
 		Reservation: best.reservation, Analyst: best.analyst, Price: best.price, Loss: best.loss,
 		Made: best.made, Expires: best.expires, Payload: payload,
 	}, true, nil
-}
-
-// Balance tells what was spent and what is left.
-func (l *SQLite) Balance(analyst string, quota float64) (Balance, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.balance(analyst, quota)
-}
-
-func (l *SQLite) balance(analyst string, quota float64) (Balance, error) {
-	var b Balance
-	for _, a := range []struct {
-		into  *Account
-		acc   *account
-		share float64
-	}{{&b.Dataset, &l.state.dataset, 1}, {&b.Analyst, l.state.analyst(analyst), quota}} {
-		rooms, err := l.state.head.Filter.Rooms(a.share)
-		if err != nil {
-			return Balance{}, err
-		}
-		*a.into = Account{Spent: a.acc.spent, Rooms: rooms, Left: rooms.Left(a.acc.spent), Statements: a.acc.statements, Failures: a.acc.failures}
-	}
-	return b, nil
 }
 
 // begin waits for the turn. From here on the caller's context is not asked any more: a write is never left half-way.
@@ -209,12 +182,16 @@ func (l *SQLite) transact(r *Record, beside func() error) error {
 		return inUse(err)
 	}
 	err = beside()
+	if err == nil && l.format != format { // an older program must not go on in a file with records that it does not know
+		err = l.db.Exec(fmt.Sprintf("PRAGMA user_version=%d", format))
+	}
 	if err == nil {
 		err = run(l.insertRecord, r.Seq, body, hash[:])
 	}
 	if err == nil {
 		if err = l.db.Exec("COMMIT"); err == nil {
 			l.state.add(r, hash)
+			l.format = format
 			return nil
 		}
 		l.broken = true

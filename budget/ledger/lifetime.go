@@ -1,0 +1,81 @@
+package ledger
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/dpsql/dpsql/budget"
+)
+
+// Lifetime limits what all windows, of all data sets over the same people, may cost together.
+type Lifetime struct {
+	Epsilon float64 `json:"epsilon"`
+}
+
+// LifetimeBalance is what the charged windows cost. Without a limit Epsilon and Left are 0.
+type LifetimeBalance struct {
+	Limited    bool    `json:"limited"`
+	Epsilon    float64 `json:"epsilon"`
+	Spent      float64 `json:"spent"`       // the charged windows' epsilons, rounded up
+	SpentDelta float64 `json:"spent_delta"` // their deltas, rounded up
+	Left       float64 `json:"left"`        // rounded down, at least 0
+	Windows    int     `json:"windows"`     // charged, of all data sets
+}
+
+// holds says whether one more window of this filter may be charged.
+func (b LifetimeBalance) holds(f *budget.Filter) bool { return !b.Limited || f.Epsilon <= b.Left }
+
+// lifetime sums the charged windows.
+//
+// Proof: claim: with charged windows w, each with its data set's (e_w, d_w), all that the ledger's people ever gave away is
+// (sum e_w, sum d_w)-DP, and the first sum is never above Lifetime.Epsilon. (1) Each window is (e_w, d_w)-DP under adaptive
+// composition (budget.NewFilter). (2) What is asked in a window may depend on all that was answered before; adaptive basic
+// composition adds both (Dwork, Roth 2014, Theorem 3.16 and appendix B): k windows of one budget are (k e, k d). (3) A charge
+// is fixed when it is reserved and counts in that window; an answer that comes after the window's end is the same release,
+// later. Data sets in one ledger are served one after the other. (4) A window without a charge reads no data: what it
+// shows are stored releases (post-processing) and what the policy says. (5) The first charge of a window is admitted only if the
+// sum with it is at most Lifetime.Epsilon, and Lifetime never changes (state.checkHead, Head.accepts).
+// Rounding: the sum is exact over the float64 epsilons; Spent up, Left down, so e <= Left just if the exact sum fits.
+func (s *state) lifetime() LifetimeBalance {
+	var b LifetimeBalance
+	epsilon, delta := new(big.Rat), new(big.Rat)
+	for _, d := range s.datasets {
+		n := new(big.Rat).SetInt64(int64(d.windows))
+		epsilon.Add(epsilon, new(big.Rat).Mul(n, exact(d.head.Filter.Epsilon)))
+		delta.Add(delta, new(big.Rat).Mul(n, exact(d.head.Filter.Delta)))
+		b.Windows += d.windows
+	}
+	b.Spent, b.SpentDelta = up(epsilon), up(delta)
+	if len(s.datasets) == 0 || s.datasets[0].head.Lifetime == nil { // it is the same in all
+		return b
+	}
+	b.Limited, b.Epsilon = true, s.datasets[0].head.Lifetime.Epsilon
+	left := new(big.Rat).Sub(exact(b.Epsilon), epsilon)
+	b.Left = math.Max(0, -up(left.Neg(left)))
+	return b
+}
+
+// exact is a finite float64 as it is; validated heads hold no others.
+func exact(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+
+// up is the least float64 that is not below r.
+func up(r *big.Rat) float64 {
+	x, _ := r.Float64()
+	if exact(x).Cmp(r) < 0 {
+		x = math.Nextafter(x, math.Inf(1))
+	}
+	return x
+}
+
+func sameLifetime(a, b *Lifetime) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Epsilon == b.Epsilon
+}
+
+// String is as a policy writes it.
+func (l *Lifetime) String() string {
+	if l == nil {
+		return "none"
+	}
+	return fmt.Sprint(l.Epsilon)
+}
