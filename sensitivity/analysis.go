@@ -36,6 +36,8 @@ type Analysis struct {
 	Limit    GroupLimit
 	Measures []Measure // the fewest integers that determine the aggregates
 	Formulas []Formula // one for each of Agg.Aggs
+	// People is the measure that says how many units each group has, where Options.CountPeople asked for it; else -1.
+	People int
 }
 
 // Body is the relation that is aggregated: Rel yields one row a private row, with UnitCol, the keys and the arguments.

@@ -14,6 +14,7 @@ type Options struct {
 	MaxPublicGroups uint64            // above it public groups are treated as unknown ones
 	Public          plan.PublicReader // reads the values of public tables; nil: keys with such values are unknown
 	DeltaZero       bool              // the budget has no delta: unknown groups cannot be selected
+	CountPeople     bool              // grouped statements measure each group's number of units, to hide small ones (Analysis.People)
 }
 
 // Analyze says what may be measured of a statement, or refuses it. It reads public tables through Options.Public, never
@@ -84,7 +85,7 @@ type analyzer struct {
 func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts Options) *analyzer {
 	own := *q // paths add columns; the caller's plan stays as it is
 	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)
-	return &analyzer{ctx: ctx, opts: opts, out: &Analysis{Class: Private, Query: &own, Agg: agg},
+	return &analyzer{ctx: ctx, opts: opts, out: &Analysis{Class: Private, Query: &own, Agg: agg, People: -1},
 		owner: map[plan.ColID]*scanInfo{}, defs: map[plan.ColID]definition{}, ranges: map[plan.ColID]bound{},
 		joined: map[*scanInfo]int{}, padded: map[int]bool{}}
 }

@@ -35,6 +35,9 @@ func Explain(a *Analysis) []string {
 	} else {
 		say("Groups of a unit: %d (%s)", a.Limit.PerUnit, a.Limit.Why)
 	}
+	if a.People >= 0 {
+		say("Small groups: not shown where measure %d is under the policy's min_people", a.People+1)
+	}
 	for i, m := range a.Measures {
 		say("Measure %d: %s", i+1, a.measureLine(m))
 	}

@@ -27,7 +27,12 @@ func (z *analyzer) measures() error {
 		}
 		a.Formulas = append(a.Formulas, f)
 	}
-	return nil
+	if !z.opts.CountPeople || len(a.Keys) == 0 {
+		return nil
+	}
+	var err error
+	a.People, err = z.measure(Measure{Kind: Units}, plan.AggItem{Pos: a.Agg.Pos})
+	return err
 }
 
 func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, error) {

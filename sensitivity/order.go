@@ -32,6 +32,9 @@ func (z *analyzer) sortMeasures() {
 		to[e.was], sorted[now] = now, a.Measures[e.was]
 	}
 	a.Measures = sorted
+	if a.People >= 0 {
+		a.People = to[a.People]
+	}
 	for i := range a.Formulas {
 		for _, at := range []*int{&a.Formulas[i].Count, &a.Formulas[i].Sum} {
 			if *at >= 0 {

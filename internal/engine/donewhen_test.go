@@ -338,7 +338,7 @@ func deviations(t *testing.T, p *Prepared) (numbers, outside int) {
 		t.Fatal(err)
 	}
 	st, rows := scan(t, p)
-	r, err := release.Make(p.an, mp, st.Columns, &kept{rows: rows}, noise.NewSource())
+	r, err := release.Make(p.an, mp, st.Columns, &kept{rows: rows}, noise.NewSource(), 1000000)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -14,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -24,44 +26,46 @@ type Options struct {
 	Backend    backend.Backend
 	LedgerPath string // "" = the policy's
 	Logger     *slog.Logger
+	Watch      Watcher // nil: nobody watches
 }
 
 // Engine serves one data set: one policy, one backend, one ledger.
 type Engine struct {
-	policy   *policy.Policy
-	catalogs *policy.Catalogs
+	world    atomic.Pointer[world]
 	backend  backend.Backend
 	dialect  funcs.Dialect
 	ledger   ledger.Ledger
 	filter   *budget.Filter
 	noise    *noise.Source
 	log      *slog.Logger
-	public   *publicCache
+	watch    Watcher
 	asking   keyedLock
 	failures failureCount
+	changing sync.Mutex // one reload at a time
+}
+
+// world is a policy bound to a schema: what a reload replaces as a whole.
+type world struct {
+	policy   *policy.Policy
+	catalogs *policy.Catalogs
+	public   *publicCache
 }
 
 // Open checks the policy against the live schema and takes the ledger. The backend stays the caller's to close.
 func Open(ctx context.Context, opt Options) (*Engine, error) {
 	p := opt.Policy
-	e := &Engine{policy: p, backend: opt.Backend, dialect: funcs.Dialect(opt.Backend.Dialect()), noise: noise.NewSource(), log: opt.Logger}
+	e := &Engine{backend: opt.Backend, dialect: funcs.Dialect(opt.Backend.Dialect()), noise: noise.NewSource(), log: opt.Logger, watch: opt.Watch}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
-	var names []backend.RelationName
-	for _, n := range p.Relations() {
-		names = append(names, backend.RelationName{Schema: n.Schema, Name: n.Name})
+	if e.watch == nil {
+		e.watch = nobody{}
 	}
-	rels, err := e.backend.Describe(ctx, names)
+	w, err := e.bind(ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("reading the database's schema: %w (%w)", err, errors.Unwrap(err))
-	}
-	if e.catalogs, err = p.Bind(rels); err != nil {
 		return nil, err
 	}
-	e.public = newPublicCache(e)
-	filter, err := budget.NewFilter(budget.Params{Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta, QueryEpsilon: p.Query.Epsilon,
-		Accountant: p.Budget.Accountant})
+	head, err := Head(p, w.catalogs.Epoch())
 	if err != nil {
 		return nil, err
 	}
@@ -69,53 +73,142 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if path == "" {
 		path = p.Ledger.SQLite
 	}
-	head := ledger.Head{Dataset: p.Dataset, People: p.People, Filter: filter, Epoch: e.catalogs.Epoch()}
-	e.ledger, err = ledger.OpenSQLite(ctx, path, head, ledger.Options{Cache: ledger.Cache{TTL: p.Cache.TTL, Scope: p.Cache.Scope}})
+	e.ledger, err = ledger.OpenSQLite(ctx, path, head, ledger.Options{Cache: cache(p)})
 	if err != nil {
 		return nil, err
 	}
 	e.filter = e.ledger.Filter()
+	e.world.Store(w)
 	return e, nil
+}
+
+// Head is what a policy promises, as the ledger keeps it.
+func Head(p *policy.Policy, epoch string) (ledger.Head, error) {
+	filter, err := budget.NewFilter(budget.Params{Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta, QueryEpsilon: p.Query.Epsilon,
+		Accountant: p.Budget.Accountant})
+	h := ledger.Head{Dataset: p.Dataset, People: p.People, Filter: filter, Epoch: epoch}
+	return h, err
+}
+
+func cache(p *policy.Policy) ledger.Cache {
+	return ledger.Cache{TTL: p.Cache.TTL, Scope: p.Cache.Scope}
+}
+
+// bind checks a policy against the live schema.
+func (e *Engine) bind(ctx context.Context, p *policy.Policy) (*world, error) {
+	rels, err := Describe(ctx, e.backend, p)
+	if err != nil {
+		return nil, err
+	}
+	w := &world{policy: p}
+	if w.catalogs, err = p.Bind(rels); err != nil {
+		return nil, err
+	}
+	w.public = newPublicCache(e, int(p.Limits.PublicRows))
+	return w, nil
+}
+
+// Describe reads what the database says of the policy's tables.
+func Describe(ctx context.Context, b backend.Backend, p *policy.Policy) ([]sqltype.Relation, error) {
+	var names []backend.RelationName
+	for _, n := range p.Relations() {
+		names = append(names, backend.RelationName{Schema: n.Schema, Name: n.Name})
+	}
+	rels, err := b.Describe(ctx, names)
+	if err != nil {
+		return nil, fmt.Errorf("reading the database's schema: %w (%w)", err, errors.Unwrap(err))
+	}
+	return rels, nil
+}
+
+// Reload puts another policy in force, for running sessions too: rights, prices, bounds, descriptions. What was promised and what
+// is open stays: another data set, people, budget, backend or ledger is refused, and then the old policy goes on whole. A change
+// of what answers mean opens a new epoch of the ledger, which forgets no charge.
+func (e *Engine) Reload(ctx context.Context, p *policy.Policy) error {
+	e.changing.Lock()
+	defer e.changing.Unlock()
+	old := e.world.Load()
+	if err := fixed(old.policy, p); err != nil {
+		return err
+	}
+	w, err := e.bind(ctx, p)
+	if err != nil {
+		return err
+	}
+	e.world.Store(w)
+	return nil
+}
+
+// fixed refuses what a running server cannot change.
+func fixed(a, b *policy.Policy) error {
+	for _, f := range []struct {
+		key  string
+		same bool
+	}{
+		{"dataset", a.Dataset == b.Dataset}, {"people", a.People == b.People}, {"budget", a.Budget == b.Budget}, {"ledger", a.Ledger == b.Ledger},
+		{"backend", a.Backend.Postgres == b.Backend.Postgres && a.Backend.DuckDB == b.Backend.DuckDB && a.Backend.Files == b.Backend.Files &&
+			maps.Equal(a.Backend.Settings, b.Backend.Settings)},
+	} {
+		if !f.same {
+			return fmt.Errorf("%s has changed, which a running server does not take over: restore it, or stop the server and start it with the new policy "+
+				"(a budget that was promised stays in the ledger)", f.key)
+		}
+	}
+	return nil
 }
 
 // Close gives the ledger free.
 func (e *Engine) Close() error { return e.ledger.Close() }
 
+// Policy is the one in force.
+func (e *Engine) Policy() *policy.Policy { return e.world.Load().policy }
+
 // Database is the name that clients connect to: the data set's.
-func (e *Engine) Database() string { return e.policy.Dataset }
+func (e *Engine) Database() string { return e.Policy().Dataset }
 
 // Verifier is an analyst's stored SCRAM verifier.
 func (e *Engine) Verifier(user string) (string, bool) {
-	a, ok := e.policy.Analyst(user)
+	a, ok := e.Policy().Analyst(user)
 	if !ok {
 		return "", false
 	}
 	return a.Verifier, true
 }
 
-// StatementTimeout is the policy's limit on one statement.
-func (e *Engine) StatementTimeout() time.Duration { return e.policy.Limits.StatementTime }
-
 // Open begins a session of an analyst who has proved who they are. application is the client's application_name: notices are
 // on for psql alone.
 func (e *Engine) Open(user, application string) (*Session, error) {
-	a, ok := e.policy.Analyst(user)
-	if !ok {
-		return nil, sqlerr.New(sqlerr.InvalidAuth, "role %q does not exist", user)
-	}
-	cat, err := e.catalogs.For(user)
-	if err != nil {
+	s := &Session{engine: e, user: user}
+	if err := s.refresh(); err != nil {
 		return nil, err
 	}
-	s := &Session{engine: e, analyst: a}
-	s.start = settings{epsilon: min(e.policy.Query.Epsilon, a.MaxQueryEpsilon), mechanism: measure.Mechanism(e.policy.Query.Mechanism), maxGroups: e.policy.Query.MaxGroups,
+	p := s.world.policy
+	s.start = settings{epsilon: min(p.Query.Epsilon, s.analyst.MaxQueryEpsilon), mechanism: measure.Mechanism(p.Query.Mechanism), maxGroups: p.Query.MaxGroups,
 		bounding: "linf", notices: "off"}
 	if application == "psql" {
 		s.start.notices = "brief"
 	}
 	s.now = s.start
-	s.catalog = newSessionCatalog(s, cat)
 	return s, nil
+}
+
+// refresh takes over the policy in force: what one may no longer see does not exist from the next statement on.
+func (s *Session) refresh() error {
+	w := s.engine.world.Load()
+	if s.world == w {
+		return nil
+	}
+	a, ok := w.policy.Analyst(s.user)
+	if !ok {
+		return sqlerr.New(sqlerr.InvalidAuth, "role %q does not exist", s.user)
+	}
+	cat, err := w.catalogs.For(s.user)
+	if err != nil {
+		return err
+	}
+	s.world, s.analyst, s.catalog = w, a, newSessionCatalog(cat)
+	s.start.epsilon, s.now.epsilon = min(s.start.epsilon, a.MaxQueryEpsilon), min(s.now.epsilon, a.MaxQueryEpsilon)
+	return nil
 }
 
 // keyedLock makes those who ask the same wait for one another.

@@ -99,7 +99,7 @@ func drawCounts(t *testing.T, p *Prepared, mp *measure.Plan, total int64) map[in
 	}
 	var keys [][]sqltype.Value
 	if p.an.Groups.Public {
-		r, err := release.Make(p.an, mp, st.Columns, noRows{}, noise.NewSource())
+		r, err := release.Make(p.an, mp, st.Columns, noRows{}, noise.NewSource(), 1000000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func drawCounts(t *testing.T, p *Prepared, mp *measure.Plan, total int64) map[in
 	src := noise.NewSource()
 	out := map[int64]int{}
 	for range draws / len(keys) {
-		r, err := release.Make(p.an, mp, st.Columns, &kept{rows: rows}, src)
+		r, err := release.Make(p.an, mp, st.Columns, &kept{rows: rows}, src, 1000000)
 		if err != nil {
 			t.Fatal(err)
 		}

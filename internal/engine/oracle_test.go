@@ -84,7 +84,7 @@ func TestOracle(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 			continue
 		}
-		got, err := finish.Run(ctx, p.an, unnoised(t, p), nil)
+		got, err := finish.Run(ctx, p.an, unnoised(t, p), nil, 0)
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 			continue

@@ -17,7 +17,7 @@ type sessionCatalog struct {
 	tables map[string]*plan.Table
 }
 
-func newSessionCatalog(_ *Session, inner plan.Catalog) *sessionCatalog {
+func newSessionCatalog(inner plan.Catalog) *sessionCatalog {
 	return &sessionCatalog{Catalog: inner, tables: map[string]*plan.Table{budgetTable.Name: budgetTable}}
 }
 

@@ -56,7 +56,7 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.engine.readPublic(ctx, st, args)
+	rows, err := s.engine.readPublic(ctx, st, args, int(s.world.policy.Limits.PublicRows))
 	if err != nil {
 		return nil, s.uncharged(ctx, err)
 	}
@@ -74,7 +74,7 @@ func (s *Session) uncharged(ctx context.Context, err error) error {
 }
 
 // readPublic runs a print over public tables alone; its rows are public values.
-func (e *Engine) readPublic(ctx context.Context, st *sqlgen.Statement, args []sqltype.Value) (out [][]sqltype.Value, err error) {
+func (e *Engine) readPublic(ctx context.Context, st *sqlgen.Statement, args []sqltype.Value, most int) (out [][]sqltype.Value, err error) {
 	for _, c := range st.Columns { // a print of private totals is not for here
 		if c.Role != sqlgen.RoleOutput {
 			return nil, sqlerr.New(sqlerr.Internal, "a private statement was printed as a public one")
@@ -87,8 +87,8 @@ func (e *Engine) readPublic(ctx context.Context, st *sqlgen.Statement, args []sq
 			for i, v := range in {
 				row[i] = secret.Open(v)
 			}
-			if len(out) == maxPublicRows {
-				return backend.NewError(backend.FailResource, "rows", fmt.Errorf("more than %d rows", maxPublicRows))
+			if len(out) == most {
+				return backend.NewError(backend.FailResource, "rows", fmt.Errorf("more than %d rows", most))
 			}
 			out = append(out, row)
 		}
@@ -96,9 +96,6 @@ func (e *Engine) readPublic(ctx context.Context, st *sqlgen.Statement, args []sq
 	})
 	return out, err
 }
-
-// maxPublicRows limits an answer over public tables, which is held in memory.
-const maxPublicRows = 1_000_000
 
 // bindArgs gives the print its parameters and says which types come back.
 func bindArgs(st *sqlgen.Statement, args []sqltype.Value) ([]backend.Arg, []sqltype.Type) {
@@ -142,6 +139,7 @@ func scansOf(r plan.Rel, out []*plan.Scan) []*plan.Scan {
 // publicCache keeps the distinct values of public tables' columns for a while: they make public groups.
 type publicCache struct {
 	engine *Engine
+	most   int // rows of one answer
 	mu     sync.Mutex
 	held   map[string]publicValues
 }
@@ -153,8 +151,8 @@ type publicValues struct {
 
 const publicTTL = time.Minute
 
-func newPublicCache(e *Engine) *publicCache {
-	return &publicCache{engine: e, held: map[string]publicValues{}}
+func newPublicCache(e *Engine, most int) *publicCache {
+	return &publicCache{engine: e, most: most, held: map[string]publicValues{}}
 }
 
 // Distinct implements plan.PublicReader; tuples are sorted, NULL last.
@@ -173,7 +171,7 @@ func (c *publicCache) Distinct(ctx context.Context, t *plan.Table, columns []int
 	if err != nil {
 		return nil, err
 	}
-	tuples, err := c.engine.readPublic(ctx, st, nil)
+	tuples, err := c.engine.readPublic(ctx, st, nil, c.most)
 	if err != nil {
 		c.engine.log.Error("a public table could not be read", logged(err)...)
 		return nil, sqlerr.New(sqlerr.ResourceFailure, "the database could not be asked for the values of public table %s", t.Name).WithCause(err)

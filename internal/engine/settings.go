@@ -38,7 +38,7 @@ var settingTable = map[string]setting{
 				return sqlerr.New(sqlerr.InvalidParam, "dpsql.epsilon must be a positive number, not %q", v)
 			}
 			// A floor: an almost free statement is still a scan and two records in the ledger.
-			if least := s.engine.policy.Query.Epsilon / leastPart; e < least {
+			if least := s.world.policy.Query.Epsilon / leastPart; e < least {
 				return sqlerr.New(sqlerr.InvalidParam, "dpsql.epsilon %g is too small to ask for anything", e).WithHint("The least is %g.", least)
 			}
 			if most := s.analyst.MaxQueryEpsilon; e > most {
@@ -61,7 +61,7 @@ var settingTable = map[string]setting{
 		func(s *settings) string { return strconv.FormatUint(s.maxGroups, 10) },
 		func(s *Session, to *settings, v string) error {
 			n, err := strconv.ParseUint(v, 10, 64)
-			most := uint64(s.engine.policy.Query.MaxPublicGroups)
+			most := uint64(s.world.policy.Query.MaxPublicGroups)
 			if err != nil || n == 0 || n > most {
 				return sqlerr.New(sqlerr.InvalidParam, "dpsql.max_groups must be a whole number from 1 to %d, not %q", most, v)
 			}

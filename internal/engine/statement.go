@@ -26,6 +26,8 @@ import (
 // Session is one connection's view: who asks, with which settings. It is for one goroutine.
 type Session struct {
 	engine     *Engine
+	user       string
+	world      *world // with analyst and catalog: of the policy that the session last saw
 	analyst    *policy.Analyst
 	catalog    *sessionCatalog
 	start, now settings
@@ -42,11 +44,15 @@ type Prepared struct {
 	params  []sqltype.OID
 	query   *plan.Query
 	under   settings // the settings of the analysis
+	world   *world   // and its policy
 	an      *sensitivity.Analysis
 }
 
 // Prepare binds and analyses a SELECT or an EXPLAIN of one. It touches no private data and spends nothing.
 func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []sqltype.OID) (*Prepared, error) {
+	if err := s.refresh(); err != nil {
+		return nil, err
+	}
 	p := &Prepared{session: s, params: params}
 	switch n := st.Node.(type) {
 	case *pgsyntax.Select:
@@ -73,10 +79,14 @@ func (p *Prepared) analyse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := sensitivity.Analyze(ctx, q, sensitivity.Options{MaxGroups: s.now.maxGroups, MaxPublicGroups: uint64(s.engine.policy.Query.MaxPublicGroups),
-		Public: s.engine.public, DeltaZero: s.engine.policy.Budget.Delta == 0})
+	a, err := sensitivity.Analyze(ctx, q, sensitivity.Options{MaxGroups: s.now.maxGroups, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
+		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0})
 	if err != nil {
 		return err
+	}
+	if a.Groups.Public && a.Groups.Count > uint64(s.world.policy.Limits.ReleaseGroups) {
+		return sqlerr.New(sqlerr.TooManyGroups, "the statement has %d groups; one answer has at most %d", a.Groups.Count, s.world.policy.Limits.ReleaseGroups).
+			WithHint("Ask for fewer groups, or ask the owner to raise limits.release_groups.")
 	}
 	if a.Class == sensitivity.Private { // refuse before anything is charged what could not be finished or printed
 		if err := eval.Check(q.Root, func(n plan.Rel) bool { return n == plan.Rel(a.Agg) }); err != nil {
@@ -86,7 +96,7 @@ func (p *Prepared) analyse(ctx context.Context) error {
 			return err
 		}
 	}
-	p.query, p.an, p.under = q, a, s.now
+	p.query, p.an, p.under, p.world = q, a, s.now, s.world
 	return nil
 }
 
@@ -108,7 +118,10 @@ func (p *Prepared) Columns() []Column {
 // Run answers the statement. A private one is charged here, unless a stored release answers it.
 func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
 	s := p.session
-	if s.now != p.under { // a SET came between Parse and Execute
+	if err := s.refresh(); err != nil {
+		return nil, err
+	}
+	if s.now != p.under || s.world != p.world { // a SET or a reload came between Parse and Execute
 		if err := p.analyse(ctx); err != nil {
 			return nil, err
 		}
@@ -116,7 +129,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	if len(args) != len(p.query.Params) {
 		return nil, sqlerr.New(sqlerr.ProtocolViolation, "the statement needs %d parameters, %d were given", len(p.query.Params), len(args))
 	}
-	if t := s.engine.policy.Limits.StatementTime; t > 0 {
+	if t := s.world.policy.Limits.StatementTime; t > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t, errTimeout)
 		defer cancel()
@@ -137,7 +150,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 var errTimeout = errors.New("statement timeout")
 
 // runPrivate is the way of design section 3 from the charge on.
-func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *Answer, err error) {
 	s := p.session
 	e := s.engine
 	mp, err := s.price(p.an)
@@ -148,6 +161,8 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (*Answe
 	if err != nil {
 		return nil, err
 	}
+	heard := Heard{Analyst: s.analyst.Name, Statement: key, Plan: sensitivity.Canonical(p.an), Order: e.filter.Order, Outcome: Answered}
+	defer func() { s.tell(&heard, err) }()
 	unlock, err := e.asking.lock(ctx, key)
 	if err != nil {
 		return nil, s.uncharged(ctx, err) // nothing was charged yet
@@ -159,11 +174,13 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (*Answe
 		return nil, err
 	}
 	if r == nil {
-		if r, err = p.ask(ctx, key, mp, args); err != nil {
+		if r, err = p.ask(ctx, key, mp, args, &heard); err != nil {
 			return nil, err
 		}
+	} else {
+		heard.Outcome = Free
 	}
-	rows, err := finish.Run(ctx, p.an, r, args)
+	rows, err := finish.Run(ctx, p.an, r, args, p.world.policy.Query.MinPeople)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +192,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (*Answe
 func (p *Prepared) stored(ctx context.Context, key ledger.Hash, mp *measure.Plan) (*release.Release, bool, error) {
 	e := p.session.engine
 	if len(mp.Events()) == 0 {
-		r, err := release.Make(p.an, mp, nil, noRows{}, e.noise)
+		r, err := release.Make(p.an, mp, nil, noRows{}, e.noise, p.releaseGroups())
 		return r, true, err
 	}
 	old, ok, err := e.ledger.Lookup(ctx, key, p.session.analyst.Name)
@@ -200,7 +217,7 @@ func (p *Prepared) stored(ctx context.Context, key ledger.Hash, mp *measure.Plan
 // Proof: (1) the reservation is durable before the backend is asked; (2) whatever fails afterwards keeps the charge and is
 // answered with one fixed error, the client's own cancel apart; (3) the release is durable before any of it is returned. The
 // statement that is printed, its parameters and its noise follow from the plan, the policy and the settings.
-func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, args []sqltype.Value) (*release.Release, error) {
+func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, args []sqltype.Value, heard *Heard) (*release.Release, error) {
 	s := p.session
 	e := s.engine
 	st, err := sqlgen.Private(p.an, e.dialect, int64(binary.BigEndian.Uint64(key[:8])))
@@ -218,6 +235,7 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 	case err != nil:
 		return nil, s.denied(err, mp)
 	}
+	heard.Reservation, heard.Price, heard.Loss = id, mp.Price, mp.Loss
 	r, err := p.read(ctx, st, mp, args)
 	if err != nil { // (2)
 		return nil, s.resourceFailed(ctx, id, err)
@@ -238,7 +256,7 @@ func (p *Prepared) read(ctx context.Context, st *sqlgen.Statement, mp *measure.P
 	e := p.session.engine
 	var r *release.Release
 	err := e.inSnapshot(ctx, st, args, func(rows secret.Rows) (err error) {
-		r, err = release.Make(p.an, mp, st.Columns, rows, e.noise)
+		r, err = release.Make(p.an, mp, st.Columns, rows, e.noise, p.releaseGroups())
 		return err
 	})
 	return r, err
@@ -260,9 +278,12 @@ func (e *Engine) inSnapshot(ctx context.Context, st *sqlgen.Statement, args []sq
 	return use(rows)
 }
 
+// releaseGroups limits a release, which is held in memory.
+func (p *Prepared) releaseGroups() int { return int(p.world.policy.Limits.ReleaseGroups) }
+
 // price splits the session's epsilon over what the statement measures.
 func (s *Session) price(a *sensitivity.Analysis) (*measure.Plan, error) {
-	return measure.New(a, measure.Ask{Filter: s.engine.filter, Epsilon: s.now.epsilon, QueryDelta: s.engine.policy.Query.Delta, Mechanism: s.now.mechanism})
+	return measure.New(a, measure.Ask{Filter: s.engine.filter, Epsilon: s.now.epsilon, QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism})
 }
 
 // key names everything that determines a release but its noise: canonical plan, parameters, bounds, time zone, policy.
@@ -275,7 +296,7 @@ func (p *Prepared) key(args []sqltype.Value) (ledger.Hash, error) {
 		h.Write([]byte(text))
 	}
 	write("dpsql release 1")
-	write(p.session.engine.catalogs.Epoch())
+	write(p.world.catalogs.Epoch())
 	write("UTC")
 	write(sensitivity.Canonical(p.an))
 	for i, v := range args {

@@ -73,6 +73,8 @@ var (
 	AnalystStopped  = reg("analyst_stopped", "PV013")    // too many resource failures
 	LedgerFailure   = reg("ledger_unavailable", "PV014") // the ledger could not make the charge durable
 	PrivateFunction = reg("private_function", "PV015")   // a function that may not see private values
+	Frozen          = reg("frozen", "PV016")             // the owner has frozen this analyst, or everybody
+	LifetimeEnded   = reg("lifetime_ended", "PV017")     // the lifetime budget holds no new window
 )
 
 var kinds []Kind

@@ -17,9 +17,10 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Run answers a private statement from its release.
-func Run(ctx context.Context, a *sensitivity.Analysis, r *release.Release, args []sqltype.Value) ([][]sqltype.Value, error) {
-	rel, err := Relation(a, r)
+// Run answers a private statement from its release. Groups with fewer than minPeople units by their noisy number are left out
+// (Analysis.People; 0: none are).
+func Run(ctx context.Context, a *sensitivity.Analysis, r *release.Release, args []sqltype.Value, minPeople int64) ([][]sqltype.Value, error) {
+	rel, err := Relation(a, enough(a, r, minPeople))
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +35,20 @@ func Run(ctx context.Context, a *sensitivity.Analysis, r *release.Release, args 
 		return nil, err
 	}
 	return Outputs(a.Query, out)
+}
+
+// enough leaves out the groups whose released number of units is under the least: post-processing.
+func enough(a *sensitivity.Analysis, r *release.Release, least int64) *release.Release {
+	if a.People < 0 || least == 0 {
+		return r
+	}
+	kept := &release.Release{Plan: r.Plan}
+	for _, g := range r.Groups {
+		if g.Values[a.People].Cmp(big.NewInt(least)) >= 0 {
+			kept.Groups = append(kept.Groups, g)
+		}
+	}
+	return kept
 }
 
 // Outputs picks the answer's columns. A column that is a count itself shows no negative number: the last step, so that

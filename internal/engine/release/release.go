@@ -33,13 +33,10 @@ type Group struct {
 	Values []*big.Int
 }
 
-// ErrLarge says that a release has more bytes than one may have.
+// ErrLarge says that a release has more groups than one may have. How many there are was released, so this tells nothing else.
 var ErrLarge = errors.New("release: too many groups")
 
-// MaxGroups limits a release that is kept in memory.
-const MaxGroups = 1_000_000
-
-// Make reads the rows of the printed statement and releases them.
+// Make reads the rows of the printed statement and releases them, most groups at most.
 //
 // Proof: claim: the result is the outcome of exactly the plan's events on totals whose sensitivity is the analysis' claim.
 // (1) Public groups: every tuple of the domain gets fresh noise on every measure, whether or not a row came for it (its total
@@ -48,7 +45,7 @@ const MaxGroups = 1_000_000
 // and get fresh noise on the others. (3) Noise is drawn anew for every entry; nothing of the row but totals and keys of kept
 // groups leaves this function; groups are ordered by their keys. (4) A row that does not fit the plan's types is a failure
 // that tells nothing. Source: design sections 4 and 5; package noise for (2)'s selection.
-func Make(a *sensitivity.Analysis, p *measure.Plan, cols []sqlgen.Column, rows secret.Rows, src *noise.Source) (*Release, error) {
+func Make(a *sensitivity.Analysis, p *measure.Plan, cols []sqlgen.Column, rows secret.Rows, src *noise.Source, most int) (*Release, error) {
 	mechs := make([]*noise.Mechanism, len(p.Measures))
 	for i, ev := range p.Measures {
 		if ev == nil {
@@ -62,13 +59,16 @@ func Make(a *sensitivity.Analysis, p *measure.Plan, cols []sqlgen.Column, rows s
 	}
 	r := &Release{Plan: p}
 	if a.Groups.Public {
+		if a.Groups.Count > uint64(most) {
+			return nil, ErrLarge
+		}
 		return r, r.public(a, cols, rows, mechs)
 	}
 	sel, err := src.Selector(*p.Selection)
 	if err != nil {
 		return nil, err
 	}
-	return r, r.unknown(a, cols, rows, mechs, sel)
+	return r, r.unknown(a, cols, rows, mechs, sel, most)
 }
 
 func (r *Release) public(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows, mechs []*noise.Mechanism) error {
@@ -108,7 +108,7 @@ func (r *Release) public(a *sensitivity.Analysis, cols []sqlgen.Column, rows sec
 	return nil
 }
 
-func (r *Release) unknown(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows, mechs []*noise.Mechanism, sel *noise.Selector) error {
+func (r *Release) unknown(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows, mechs []*noise.Mechanism, sel *noise.Selector, most int) error {
 	for rows.Next() {
 		row, err := open(a, cols, rows.Row())
 		if err != nil {
@@ -128,7 +128,7 @@ func (r *Release) unknown(a *sensitivity.Analysis, cols []sqlgen.Column, rows se
 		if i := r.Plan.UnitsFromSelection; i >= 0 {
 			noisy[i] = big.NewInt(n)
 		}
-		if len(r.Groups) == MaxGroups {
+		if len(r.Groups) == most {
 			return ErrLarge
 		}
 		r.Groups = append(r.Groups, Group{Keys: row.keys, Values: noisy})
