@@ -86,7 +86,10 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 func Head(p *policy.Policy, epoch string) (ledger.Head, error) {
 	filter, err := budget.NewFilter(budget.Params{Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta, QueryEpsilon: p.Query.Epsilon,
 		Accountant: p.Budget.Accountant})
-	h := ledger.Head{Dataset: p.Dataset, People: p.People, Filter: filter, Epoch: epoch}
+	h := ledger.Head{Dataset: p.Dataset, People: p.People, Filter: filter, Window: p.Budget.Per, Epoch: epoch}
+	if p.Budget.Lifetime > 0 {
+		h.Lifetime = &ledger.Lifetime{Epsilon: p.Budget.Lifetime}
+	}
 	return h, err
 }
 
@@ -133,6 +136,12 @@ func (e *Engine) Reload(ctx context.Context, p *policy.Policy) error {
 	}
 	w, err := e.bind(ctx, p)
 	if err != nil {
+		return err
+	}
+	if err := e.ledger.SetCache(cache(p)); err != nil {
+		return err
+	}
+	if err := e.ledger.SetEpoch(ctx, w.catalogs.Epoch()); err != nil {
 		return err
 	}
 	e.world.Store(w)

@@ -76,8 +76,12 @@ func clientCanceled(ctx context.Context) bool {
 	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeout)
 }
 
-// ledgerFailed: nothing is answered that the ledger does not hold.
+// ledgerFailed: nothing is answered that the ledger does not hold, nor to whom the owner has frozen.
 func (s *Session) ledgerFailed(err error) error {
+	if errors.Is(err, ledger.ErrFrozen) {
+		return sqlerr.New(sqlerr.Frozen, "the owner of the data has stopped this analyst's statements").
+			WithHint("Nothing was spent. Ask the owner; answers are given again once the freeze is lifted.").WithCause(err)
+	}
 	s.engine.log.Error("the ledger failed", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
 	return sqlerr.New(sqlerr.LedgerFailure, "the budget's ledger is not available").
 		WithHint("Nothing can be answered before the owner of the data has looked at it.").WithCause(err)
@@ -88,6 +92,12 @@ func (s *Session) denied(err error, mp *measure.Plan) error {
 	var d *ledger.Denied
 	if !errors.As(err, &d) {
 		return s.ledgerFailed(err)
+	}
+	if d.Scope == ledger.ScopeLifetime {
+		l := d.Balance.Lifetime
+		return sqlerr.New(sqlerr.LifetimeEnded, "the lifetime budget does not hold another window").
+			WithDetail("Lifetime: epsilon %s, of which %s is used by the windows that something was asked in; each costs epsilon %s.", number(l.Epsilon), number(l.Spent), number(s.engine.filter.Epsilon)).
+			WithHint("A statement that was answered before is free; a longer lifetime is a new promise, which is the owner's to make.")
 	}
 	whose, left := "the data set's", d.Balance.Dataset.Left
 	if d.Scope == ledger.ScopeAnalyst {

@@ -67,11 +67,27 @@ func (s *Session) ownRows(t *plan.Table) ([][]sqltype.Value, error) {
 		if f.Order != 0 {
 			order, rs, rr = f.Order, a.Spent.Renyi, a.Rooms.Renyi
 		}
-		return []sqltype.Value{scope, f.Epsilon * share, f.Delta * share, order, a.Spent.Pure, rs, rr, a.Spent.Delta, a.StatementsLeft(price), nil}
+		return []sqltype.Value{scope, f.Epsilon * share, f.Delta * share, order, a.Spent.Pure, rs, rr, a.Spent.Delta, a.StatementsLeft(price), renews(b)}
 	}
 	mine, all := row("analyst", s.analyst.Share, b.Analyst), row("data_set", 1, b.Dataset)
 	mine[8] = min(mine[8].(int64), all[8].(int64))
-	return [][]sqltype.Value{mine, all}, nil
+	rows := [][]sqltype.Value{mine, all}
+	if l := b.Lifetime; l.Limited || s.world.policy.Budget.Per != "" { // each charged window counts in full
+		var most sqltype.Value
+		if l.Limited {
+			most = l.Epsilon
+		}
+		rows = append(rows, []sqltype.Value{"lifetime", most, nil, nil, l.Spent, nil, nil, l.SpentDelta, nil, nil})
+	}
+	return rows, nil
+}
+
+// renews is when a budget with windows comes back; NULL where it never does.
+func renews(b ledger.Balance) sqltype.Value {
+	if b.Window.Renews.IsZero() {
+		return nil
+	}
+	return sqltype.InstantOf(b.Window.Renews)
 }
 
 // budgetLine is SHOW dpsql.budget.
@@ -95,7 +111,16 @@ func (s *Session) budgetLine() (string, error) {
 	if f.Order != 0 {
 		line += fmt.Sprintf("; spent Renyi %s of %s at order %s", number(b.Analyst.Spent.Renyi), number(b.Analyst.Rooms.Renyi), number(f.Order))
 	}
-	return line + fmt.Sprintf("; delta spent %s; left: %d statements of epsilon %s", number(b.Analyst.Spent.Delta), rows[0][8], number(s.now.epsilon)), nil
+	line += fmt.Sprintf("; delta spent %s; left: %d statements of epsilon %s", number(b.Analyst.Spent.Delta), rows[0][8], number(s.now.epsilon))
+	if per := s.world.policy.Budget.Per; per != "" {
+		line += fmt.Sprintf("; comes back each %s, next on %s UTC", per, b.Window.Renews.Format("2006-01-02 15:04"))
+	}
+	if l := b.Lifetime; l.Limited {
+		line += fmt.Sprintf("; lifetime epsilon %s, used %s by %d charged windows", number(l.Epsilon), number(l.Spent), l.Windows)
+	} else if s.world.policy.Budget.Per != "" {
+		line += fmt.Sprintf("; lifetime: none, used %s by %d charged windows", number(l.Spent), l.Windows)
+	}
+	return line, nil
 }
 
 // constants are the functions about the session itself.

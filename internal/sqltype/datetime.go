@@ -31,6 +31,9 @@ const (
 	epochUnix    = 946684800 // 2000-01-01 in Unix seconds
 )
 
+// InstantOf is a moment in microseconds, rounded down.
+func InstantOf(t time.Time) Micros { return Micros(t.UnixMicro() - epochUnix*1e6) }
+
 func (d Days) valid() bool {
 	return d == DateInfinity || d == DateMinusInfinity || d >= minDays && d < endDays
 }
