@@ -8,6 +8,7 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -26,7 +27,8 @@ type Options struct {
 	Backend    backend.Backend
 	LedgerPath string // "" = the policy's
 	Logger     *slog.Logger
-	Watch      Watcher // nil: nobody watches
+	Watch      Watcher          // nil: nobody watches
+	Now        func() time.Time // the ledger's clock; nil: time.Now
 }
 
 // Engine serves one data set: one policy, one backend, one ledger.
@@ -73,7 +75,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if path == "" {
 		path = p.Ledger.SQLite
 	}
-	e.ledger, err = ledger.OpenSQLite(ctx, path, head, ledger.Options{Cache: cache(p)})
+	e.ledger, err = ledger.OpenSQLite(ctx, path, head, ledger.Options{Cache: cache(p), Now: opt.Now})
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // maxFailures is how many resource failures an analyst may have before the owner must look (design section 1). They are counted
-// since the proxy's start: to look at the log and start it again is the owner's pardon.
+// since the proxy's start: `dpsql unfreeze` after a look at the log is the owner's pardon.
 const maxFailures = 5
 
 // failureCount counts resource failures by analyst.
@@ -30,6 +30,17 @@ func (c *failureCount) add(analyst string) {
 	c.n[analyst]++
 }
 
+// pardon forgets an analyst's failures; "" everybody's.
+func (c *failureCount) pardon(analyst string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if analyst == "" {
+		clear(c.n)
+	} else {
+		delete(c.n, analyst)
+	}
+}
+
 func (c *failureCount) of(analyst string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,7 +51,7 @@ func (c *failureCount) of(analyst string) int {
 func (s *Session) notStopped() error {
 	if s.engine.failures.of(s.analyst.Name) >= maxFailures {
 		return sqlerr.New(sqlerr.AnalystStopped, "this analyst's private statements are stopped after %d that ran out of a resource", maxFailures).
-			WithHint("Ask the owner of the data to look at the log and to start dpsql again; answers that were released before are still given.")
+			WithHint("Ask the owner of the data to look at the log and to run dpsql unfreeze; answers that were released before are still given.")
 	}
 	return nil
 }

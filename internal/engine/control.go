@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// Freeze stops an analyst's private statements, or everybody's (""), from now on and over restarts. by says who did it. A
+// statement that runs already ends: it is paid for.
+func (e *Engine) Freeze(ctx context.Context, analyst, by string) error {
+	if _, known := e.Policy().Analyst(analyst); analyst != "" && !known {
+		return sqlerr.New(sqlerr.UndefinedObject, "the policy has no analyst %q", analyst)
+	}
+	return e.ledger.Freeze(ctx, analyst, by)
+}
+
+// Unfreeze lifts just that freeze, and pardons the analyst's resource failures; "" lifts the one of everybody.
+func (e *Engine) Unfreeze(ctx context.Context, analyst, by string) error {
+	if err := e.ledger.Unfreeze(ctx, analyst, by); err != nil {
+		return fmt.Errorf("lifting the freeze: %w", err)
+	}
+	e.failures.pardon(analyst)
+	return nil
+}
+
+// Accounts is the owner's view of the budget.
+func (e *Engine) Accounts() (ledger.Accounts, error) { return e.ledger.Accounts() }
+
+// Healthy reports whether the ledger can be read: what /healthz says.
+func (e *Engine) Healthy() error {
+	_, err := e.ledger.Accounts()
+	return err
+}

@@ -1,0 +1,294 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// TestReload: another policy acts on running sessions and prepared statements at once; what is fixed is refused whole; the
+// budget goes on, and releases of another epoch do not answer.
+func TestReload(t *testing.T) {
+	ctx := context.Background()
+	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	ann, guest := e.session(t, "ann"), e.session(t, "guest")
+	const sum = "select sum(days) from encounters"
+	old, err := prepare(ann, sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.Run(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := charged(t, e, func() { mustTry(t, ann, sum) }); n != 0 {
+		t.Fatalf("the repeat was charged %d times", n)
+	}
+	for _, edit := range [][2]string{{"epsilon: 20", "epsilon: 21"}, {"dataset: clinic", "dataset: other"}, {"people: ", ""}} {
+		if edit[1] == "" {
+			continue
+		}
+		err := e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB, edit[0], edit[1]))
+		if err == nil || !strings.Contains(err.Error(), "stop the server") {
+			t.Errorf("%s -> %s: %v", edit[0], edit[1], err)
+		}
+	}
+	// guest goes, clerk's table goes, ann's price limit sinks, a range changes.
+	p := clinicPolicyFor(t, backend.DuckDB, "  guest: ", "  visitor: ", "max_query_epsilon: 5", "max_query_epsilon: 0.25", "days:         {range: [1, 14]}", "days:         {range: [1, 13]}")
+	if err := e.Reload(ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := try(guest, "select 1"); sqlerr.ID(err) != sqlerr.InvalidAuth.ID {
+		t.Errorf("an analyst who is gone: %v", err)
+	}
+	if v, _, _ := ann.Show("dpsql.epsilon"); v != "0.5" { // before the next statement
+		t.Errorf("epsilon %s", v)
+	}
+	if n := charged(t, e, func() {
+		if _, err := old.Run(ctx, nil); err != nil {
+			t.Error(err)
+		}
+	}); n != 1 {
+		t.Errorf("under another range the old release answered: %d charges", n)
+	}
+	if v, _, _ := ann.Show("dpsql.epsilon"); v != "0.25" {
+		t.Errorf("epsilon %s is above the new limit", v)
+	}
+	b, err := e.ledger.Balance("ann", 1)
+	if err != nil || b.Dataset.Statements != 2 {
+		t.Errorf("%d statements in the ledger, %v", b.Dataset.Statements, err)
+	}
+	// Back again: nothing is forgotten, nothing comes back.
+	if err := e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := try(guest, "select 1"); err != nil {
+		t.Error(err)
+	}
+	if after, err := e.ledger.Balance("ann", 1); err != nil || after.Dataset.Spent != b.Dataset.Spent {
+		t.Errorf("a reload changed what was spent: %+v, %v", after.Dataset.Spent, err)
+	}
+}
+
+func mustTry(t testing.TB, s *Session, sql string) [][]sqltype.Value {
+	t.Helper()
+	rows, err := try(s, sql)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return rows
+}
+
+// TestMinPeople: groups with too few people by their own noisy number are not shown, whether groups are public or selected, asked
+// for or not; a group of everybody is never hidden; the count is paid for.
+func TestMinPeople(t *testing.T) {
+	const big = "1000000"
+	plain := clinicSession(t, tame, backend.DuckDB)
+	hidden := clinicSession(t, tame, backend.DuckDB, "epsilon: 0.5}", "epsilon: 0.5, min_people: "+big+"}")
+	small := clinicSession(t, tame, backend.DuckDB, "epsilon: 0.5}", "epsilon: 0.5, min_people: 1}")
+	for _, q := range []string{
+		"select gender, count(*) from patients group by gender",
+		"select gender, count(distinct patient_id) from patients group by 1",
+		"select gender from patients group by 1",
+		"select race, sum(days) from encounters e join patients p on e.patient_id = p.patient_id group by 1",
+	} {
+		all := mustTry(t, plain, q)
+		if rows := mustTry(t, hidden, q); len(rows) != 0 {
+			t.Errorf("%s: %d groups are shown with fewer than %s people", q, len(rows), big)
+		}
+		if rows := mustTry(t, small, q); len(rows) > len(all) && !strings.Contains(q, "race") {
+			t.Errorf("%s: %d groups of %d", q, len(rows), len(all))
+		}
+	}
+	if rows := mustTry(t, hidden, "select count(*) from patients"); len(rows) != 1 {
+		t.Errorf("everybody is hidden: %v", rows)
+	}
+	p, err := prepare(hidden, "select gender, count(*) from patients group by gender")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mp, err := hidden.price(p.an)
+	if err != nil || len(mp.Events()) != 2 {
+		t.Errorf("the count of people is measured: %v, %v", mp, err)
+	}
+}
+
+// TestFreeze: a frozen analyst gets neither new nor stored answers, at once and after a restart; the others do.
+func TestFreeze(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "ledger")
+	open := func() *Engine {
+		e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: tame.open(t, backend.DuckDB), LedgerPath: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	e := open()
+	const q = "select count(*) from encounters"
+	ann, bob := e.session(t, "ann"), e.session(t, "bob")
+	mustTry(t, ann, q)
+	if err := e.Freeze(ctx, "ann", "owner"); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []string{q, "select count(*) from labs"} {
+		if _, err := try(ann, x); sqlerr.ID(err) != sqlerr.Frozen.ID {
+			t.Errorf("%s: %v", x, err)
+		}
+		mustTry(t, bob, x)
+	}
+	if err := e.Freeze(ctx, "zoe", "owner"); err == nil {
+		t.Error("an analyst whom nobody knows was frozen")
+	}
+	if err := errors.Join(e.Freeze(ctx, "", "owner"), e.Close()); err != nil {
+		t.Fatal(err)
+	}
+	e = open()
+	defer func() { _ = e.Close() }()
+	bob = e.session(t, "bob")
+	if _, err := try(bob, q); sqlerr.ID(err) != sqlerr.Frozen.ID {
+		t.Errorf("everybody is frozen: %v", err)
+	}
+	if err := e.Unfreeze(ctx, "", "owner"); err != nil {
+		t.Fatal(err)
+	}
+	mustTry(t, bob, q)
+	if _, err := try(e.session(t, "ann"), q); sqlerr.ID(err) != sqlerr.Frozen.ID {
+		t.Errorf("ann's own freeze: %v", err)
+	}
+}
+
+// TestWindows: the budget comes back with the calendar, its renewal and lifetime are shown, and the lifetime ends it.
+func TestWindows(t *testing.T) {
+	ctx := context.Background()
+	now := time.Date(2026, 1, 31, 23, 59, 0, 0, time.UTC)
+	p := clinicPolicyFor(t, backend.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 1, delta: 1e-6, per: month, lifetime: 2, accountant: pure}", "{epsilon: 0.5}", "{epsilon: 1}",
+		"max_query_epsilon: 5", "max_query_epsilon: 1")
+	e, err := Open(ctx, Options{Policy: p, Backend: tame.open(t, backend.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	s := e.session(t, "ann")
+	mustTry(t, s, "select count(*) from encounters")
+	if _, err := try(s, "select count(*) from labs"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
+		t.Fatalf("%v", err)
+	}
+	rows := mustTry(t, s, "select scope, epsilon, pure_spent, statements_left, renews_at from dpsql.budget")
+	if len(rows) != 3 || rows[2][0] != "lifetime" || rows[2][1] != 2.0 || rows[2][2] != 1.0 || rows[0][3] != int64(0) ||
+		rows[0][4] != sqltype.InstantOf(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)) {
+		t.Errorf("%v", rows)
+	}
+	line, _, err := s.Show("dpsql.budget")
+	if err != nil || !strings.Contains(line, "next on 2026-02-01 00:00 UTC") || !strings.Contains(line, "lifetime epsilon 2, used 1") {
+		t.Errorf("%q, %v", line, err)
+	}
+	now = now.Add(2 * time.Minute)
+	mustTry(t, s, "select count(*) from labs")
+	now = now.AddDate(0, 1, 0)
+	_, err = try(s, "select count(*) from prescriptions")
+	if sqlerr.ID(err) != sqlerr.LifetimeEnded.ID {
+		t.Errorf("a third window: %v", err)
+	}
+	now = now.AddDate(-1, 0, 0) // a clock turned back is where the last record was, and opens nothing
+	if _, err = try(s, "select count(*) from prescriptions"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
+		t.Errorf("a clock turned back: %v", err)
+	}
+}
+
+// TestTwoUnits: rows that belong to two people are in no answer so far, nor are their children's.
+func TestTwoUnits(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, "  visits:\n    unit: patient_id -> patients.patient_id\n", "  visits:\n    unit: patient_id -> patients.patient_id\n    also_unit: minutes -> patients.patient_id\n")
+	for _, q := range []string{"select count(*) from visits", "select count(distinct patient_id) from visits", "select count(*) from patients p join visits v on p.patient_id = v.patient_id"} {
+		if _, err := try(s, q); sqlerr.ID(err) != sqlerr.PrivateShape.ID {
+			t.Errorf("%s: %v", q, err)
+		}
+	}
+	mustTry(t, s, "select count(*) from encounters")
+}
+
+// TestHiddenIsAbsent: what an analyst may not see gives, byte for byte, what a name that does not exist gives, in every place
+// where a name may stand.
+func TestHiddenIsAbsent(t *testing.T) {
+	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	clerk := e.session(t, "clerk") // patients.gender, patients.patient_id and public tables
+	say := func(sql string) string {
+		p, err := prepare(clerk, sql)
+		if err == nil {
+			_, err = p.Run(context.Background(), nil)
+		}
+		var u *sqlerr.Error
+		if !errors.As(err, &u) {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		return strings.Join([]string{u.Code, u.ID, u.Message, u.Detail, u.Hint, sqltype.FormatText(int64(u.Pos), sqltype.Int8)}, "|")
+	}
+	tables := []string{
+		"select count(*) from T", "select count(*) from public.T", `select count(*) from "T"`, "select count(*) from main.T", "select * from T", "explain select count(*) from T",
+		"select count(*) from patients p join T e on p.patient_id = e.patient_id", "select count(*) from patients p left join T e on e.patient_id = p.patient_id",
+		"select T.days from patients", "select count(*) from patients where T.days > 1", "select count(*) from (select * from T) x", "select count(*) from patients, T",
+		"select count(*) from T where days > 3 group by nothing", "select sum(days) from T", "select 1 from cities, T", "select city from cities union select 1 from T",
+		"select (select count(*) from T)", "select count(*) from patients where exists (select 1 from T)", "select count(*) from patients where patient_id in (select patient_id from T)",
+	}
+	for _, tmpl := range tables {
+		for _, pair := range [][2]string{{"encounters", "encountesr"}, {"prescriptions", "prescriptiosn"}} {
+			hidden, absent := say(strings.ReplaceAll(tmpl, "T", pair[0])), say(strings.ReplaceAll(tmpl, "T", pair[1]))
+			if strings.ReplaceAll(hidden, pair[0], "T") != strings.ReplaceAll(absent, pair[1], "T") {
+				t.Errorf("%s\nhidden: %s\nabsent: %s", tmpl, hidden, absent)
+			}
+		}
+	}
+	columns := []string{"select C from patients", "select count(C) from patients", "select count(*) from patients where C = 'x'", "select C, count(*) from patients group by C",
+		"select count(*) from patients group by C", "select count(*) from patients p where p.C is null", "select count(*) from patients order by C", "select sum(C) from patients",
+		"select count(*) from patients p join cities c on p.C = c.city", "select count(*) from patients join cities using (C)", "select gender as x, max(C) from patients group by 1",
+		"select count(*) from (select C from patients) x", "explain select avg(C) from patients"}
+	for _, tmpl := range columns {
+		for _, pair := range [][2]string{{"weight", "wieght"}, {"race", "rade"}} {
+			hidden, absent := say(strings.ReplaceAll(tmpl, "C", pair[0])), say(strings.ReplaceAll(tmpl, "C", pair[1]))
+			if strings.ReplaceAll(hidden, pair[0], "C") != strings.ReplaceAll(absent, pair[1], "C") {
+				t.Errorf("%s\nhidden: %s\nabsent: %s", tmpl, hidden, absent)
+			}
+		}
+	}
+}
+
+// TestHeard: the owner hears of each statement with its charge and outcome, and no price is told that was not charged.
+func TestHeard(t *testing.T) {
+	ctx := context.Background()
+	var log heardLog
+	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: tame.open(t, backend.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Watch: &log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	ann, guest := e.session(t, "ann"), e.session(t, "guest")
+	mustTry(t, ann, "select count(*) from encounters where days > 7654")
+	mustTry(t, ann, "select count(*) from encounters where days > 7654")
+	_, _ = try(guest, "select count(*) from labs")
+	_, _ = try(ann, "select nothing")
+	if len(log) != 3 {
+		t.Fatalf("%d events", len(log))
+	}
+	for i, want := range []Heard{{Analyst: "ann", Outcome: Answered, Price: 0.5}, {Analyst: "ann", Outcome: Free}, {Analyst: "guest", Outcome: Denied, Error: sqlerr.BudgetExhausted.ID}} {
+		h := log[i]
+		if h.Analyst != want.Analyst || h.Outcome != want.Outcome || h.Error != want.Error || h.Price != want.Price || (h.Price > 0) != (h.Reservation > 0) || h.Loss.Renyi < 0 ||
+			math.IsNaN(h.Loss.Renyi) || !strings.Contains(h.Plan, "unit patients.patient_id") {
+			t.Errorf("%d: %+v", i, h)
+		}
+	}
+	if log[0].Statement != log[1].Statement || log[0].Statement == (ledger.Hash{}) {
+		t.Error("the repeat has another key")
+	}
+}
+
+type heardLog []Heard
+
+func (l *heardLog) Heard(h Heard) { *l = append(*l, h) }
