@@ -8,7 +8,7 @@
 //
 // A budget may come back in calendar windows; each that was charged counts in full against a lifetime. Several data sets over
 // the same people share one ledger, one after the other, and that lifetime. Time is the records': it never runs back, so a
-// clock that is turned back reopens nothing. A freeze stops an analyst, or everybody, until it is lifted.
+// clock that is turned back reopens nothing. A mark beside the file shows an older file that was put in its place. A freeze stops an analyst, or everybody, until it is lifted.
 package ledger
 
 import (
@@ -138,6 +138,7 @@ var (
 	ErrNotDurable = errors.New("ledger: the file cannot be kept in the way that durable charges need (WAL, one owner, full sync)")
 	ErrMismatch   = errors.New("ledger: the file belongs to another budget")
 	ErrNotExist   = fmt.Errorf("ledger: there is no such file: %w", fs.ErrNotExist)
+	ErrRolledBack = errors.New("ledger: the file is older than its mark")
 	ErrForeign    = errors.New("ledger: the file is not a dpsql ledger")
 	ErrClosed     = errors.New("ledger: closed")
 	ErrBroken     = errors.New("ledger: stopped, since an earlier write may or may not be on disk; restart to read what is")

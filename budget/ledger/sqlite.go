@@ -31,6 +31,7 @@ type SQLite struct {
 	db      *sqlite3.Conn
 	format  int // of the file
 	state   *state
+	mark    *mark
 	serving *dataset // nil: opened for the owner
 	broken  bool     // a COMMIT failed: what is on disk is not known
 	sweep   int      // size of state.stored at which expired releases are dropped next
@@ -89,7 +90,10 @@ func openOwner(ctx context.Context, path string, opt Options) (*SQLite, error) {
 		if _, err := l.connect(connect, false); err != nil {
 			return err
 		}
-		return errors.Join(l.load(), l.prepare())
+		if err := l.load(); err != nil {
+			return err
+		}
+		return l.prepare()
 	})
 }
 
@@ -154,6 +158,9 @@ func (l *SQLite) open(head Head, connect connector) error {
 		return err
 	}
 	if err := l.appendOpening(head); err != nil {
+		return err
+	}
+	if err := l.mark.file.Sync(); err != nil {
 		return err
 	}
 	l.serving = l.state.current
@@ -228,6 +235,13 @@ func (l *SQLite) ours() (isNew bool, err error) {
 }
 
 func (l *SQLite) create(head Head) error {
+	w, err := readMark(l.path)
+	if err != nil {
+		return err
+	}
+	if err := w.passed(l.path, 0); err != nil {
+		return err
+	}
 	return l.transact(&Record{Head: &head}, func() error {
 		if err := l.db.Exec(fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d;", applicationID, format) + schema); err != nil {
 			return err
@@ -236,12 +250,19 @@ func (l *SQLite) create(head Head) error {
 	})
 }
 
-// load reads every record and checks the chain.
+// load reads every record and checks the chain, and that it is not older than its mark.
 func (l *SQLite) load() error {
+	w, err := readMark(l.path)
+	if err != nil {
+		return err
+	}
 	st := newState()
 	for _, err := range readChain(l.db, st) {
 		if err != nil {
 			return inUse(err)
+		}
+		if err := w.holds(l.path, st.seq, st.last); err != nil {
+			return err
 		}
 	}
 	if len(st.datasets) == 0 {
@@ -251,7 +272,7 @@ func (l *SQLite) load() error {
 		return &CorruptError{Seq: st.seq, Reason: fmt.Sprintf("a record of version %d in a file of format %d", st.version, l.format)}
 	}
 	l.state = st
-	return nil
+	return w.passed(l.path, st.seq)
 }
 
 // enter reads the ledger and compares the policy with what it promised; a new data set gets its head.
@@ -265,8 +286,16 @@ func (l *SQLite) enter(head Head) error {
 			return err
 		}
 	}
-	if err := l.prepare(); err != nil || known != nil {
+	if known == nil {
+		if err := l.state.checkHead(&head); err != nil {
+			return err
+		}
+	}
+	if err := l.prepare(); err != nil {
 		return err
+	}
+	if known != nil {
+		return nil
 	}
 	return l.transact(&Record{Head: &head}, func() error { return nil })
 }
@@ -289,7 +318,13 @@ func (h *Head) accepts(asked Head) error {
 	return nil
 }
 
-func (l *SQLite) prepare() error {
+// prepare makes ready to write.
+func (l *SQLite) prepare() (err error) {
+	if l.mark == nil {
+		if l.mark, err = openMark(l.path); err != nil {
+			return err
+		}
+	}
 	for _, p := range []struct {
 		stmt **sqlite3.Stmt
 		sql  string
@@ -345,7 +380,7 @@ func (l *SQLite) closeDB() error {
 	for _, stmt := range []*sqlite3.Stmt{l.insertRecord, l.insertRelease, l.deleteRelease, l.selectRelease} {
 		errs = append(errs, stmt.Close())
 	}
-	errs = append(errs, l.db.Close())
+	errs = append(errs, l.db.Close(), l.mark.close())
 	l.db = nil
 	return errors.Join(errs...)
 }

@@ -192,7 +192,10 @@ func (l *SQLite) transact(r *Record, beside func() error) error {
 		if err = l.db.Exec("COMMIT"); err == nil {
 			l.state.add(r, hash)
 			l.format = format
-			return nil
+			if err = l.mark.move(waterline{r.Seq, hash}); err != nil {
+				l.broken = true
+			}
+			return err
 		}
 		l.broken = true
 	}
