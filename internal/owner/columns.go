@@ -1,0 +1,128 @@
+package owner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// line is one column as a policy lists it: live, or as a comment that the owner can uncomment.
+type line struct {
+	live  bool
+	entry string // key: value
+	note  string
+}
+
+// columnLines lists a table's columns.
+func (s *schema) columnLines(t *table) []line {
+	out := make([]line, len(t.rel.Columns))
+	for i, c := range t.rel.Columns {
+		out[i] = s.columnLine(t, c)
+	}
+	return out
+}
+
+const (
+	rangeBlank  = "range: [ , ] = lowest and highest value that make sense; values outside are cut; from meaning, never from max()"
+	valuesBlank = "values: [ , ] = groups that are answered whoever is in them; without it they are found with noise"
+	fileTypes   = "CSV carries no types: integer, bigint, numeric(12,2), double precision, boolean, date, timestamp"
+)
+
+func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
+	l := line{live: true, entry: scalar(c.Name) + ": {}", note: typeText(c.Type)}
+	untyped := s.backend == backendFiles && c.Type.OID == sqltype.OIDText
+	if untyped {
+		l.entry, l.note = scalar(c.Name)+": {type: text}", fileTypes
+	}
+	say := func(format string, args ...any) { l.note += "; " + fmt.Sprintf(format, args...) }
+	switch {
+	case !writableName(c.Name):
+		l.live = false
+		l.entry = inComment(c.Name)
+		say("its name is longer than the 63 bytes that a policy's names have")
+	case !c.Type.Known():
+		l.live = false
+	case t.personal(c.Name):
+		l.live = false
+		say("left out: it names or reaches one person")
+	case freeText(c.Name):
+		l.live = false
+		say("left out: free text can say anything about one person")
+	case t.isKey(c.Name):
+		s.domain(t, c.Name, say)
+	case c.Type.OID == sqltype.OIDBool:
+		l.entry = scalar(c.Name) + ": {values: [true, false]}"
+		if !c.NotNull {
+			say("add null to the values if a missing one is a group too")
+		}
+	case c.Type.IsNumber():
+		say(rangeBlank)
+	case c.Type.IsString() && !untyped:
+		say(valuesBlank)
+	}
+	if c.Comment != "" {
+		say("the database says: %s", inComment(c.Comment))
+	}
+	return l
+}
+
+// domain points to the list of values that a look-up table would give.
+func (s *schema) domain(t *table, column string, say func(string, ...any)) {
+	for _, e := range t.edges {
+		if len(e.columns) == 1 && e.columns[0] == column && e.to.hops < 0 && s.lookups[e.to] {
+			say("values: {from: %s}, once that table is public", inComment(s.spell(e.to)+"."+scalar(e.toColumns[0])))
+			return
+		}
+	}
+}
+
+// isKey reports columns that stand for rows, in which a range has no meaning.
+func (t *table) isKey(column string) bool {
+	if t.path != nil && slices.Contains(t.path.columns, column) || column == t.unitColumn {
+		return true
+	}
+	for _, e := range t.edges {
+		if slices.Contains(e.columns, column) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.rel.Keys, func(k []string) bool { return len(k) == 1 && k[0] == column })
+}
+
+// Words of columns by which one person is named or reached. One of them as a whole word is enough: whoever wants it removes a #.
+var personalWords = []string{"name", "firstname", "lastname", "fullname", "surname", "username", "nickname", "login", "email", "mail", "phone", "telephone", "tel", "mobile",
+	"cell", "fax", "address", "address1", "address2", "addr", "street", "ssn", "sin", "nino", "passport", "licence", "license", "iban", "bic", "password", "passwd", "pwd", "pass", "hash",
+	"salt", "secret", "token", "apikey", "cookie", "session", "ip", "mac", "photo", "picture", "image", "avatar", "portrait", "signature", "fingerprint", "url", "uri", "homepage",
+	"cvv", "cvc", "pan", "latitude", "longitude", "lat", "lon", "lng", "geom", "imei", "imsi", "plate", "vin", "insurance", "mrn", "contact"}
+
+var personalPairs = []string{"credit card", "card number", "account number", "social security", "national id", "tax id", "api key", "device id", "e mail", "given name",
+	"medical record", "health card"}
+
+// personal reports a column that names or reaches one person. A number that stands for a row elsewhere, as address_id, does not.
+func (t *table) personal(column string) bool {
+	w := words(column)
+	id := len(w) > 1 && w[len(w)-1] == "id"
+	refers := slices.ContainsFunc(t.edges, func(e edge) bool { return slices.Contains(e.columns, column) })
+	return personalName(column) && !(id && (refers || t.unique([]string{column})))
+}
+
+func personalName(column string) bool {
+	w := words(column)
+	if slices.ContainsFunc(w, func(x string) bool {
+		return slices.Contains(personalWords, x) || slices.Contains(personalWords, singular(x))
+	}) {
+		return true
+	}
+	text := " " + strings.Join(w, " ") + " "
+	return slices.ContainsFunc(personalPairs, func(p string) bool { return strings.Contains(text, " "+p+" ") })
+}
+
+var freeWords = []string{"note", "comment", "remark", "description", "text", "message", "body", "content", "memo", "bio", "biography", "narrative", "subject", "title", "summary",
+	"details", "detail", "feedback", "answer", "reason", "transcript", "data", "json", "payload", "document", "attachment", "file"}
+
+func freeText(column string) bool {
+	w := words(column)
+	return len(w) > 0 && slices.Contains(freeWords, singular(w[len(w)-1]))
+}

@@ -1,0 +1,154 @@
+package owner
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// URLVariable is the environment variable that a policy names instead of a URL with a password.
+const URLVariable = "DPSQL_DATABASE_URL"
+
+// InitOptions say how a first policy is written.
+type InitOptions struct {
+	Dataset string // the data set's name
+	Backend string // "postgres", "duckdb" or "files"
+	URL     string // URL, file or folder, as the policy shall name it; a URL with a password is replaced by env:DPSQL_DATABASE_URL
+	Unit    string // table.column; "": the best of Candidates, or what Merge says
+	Merge   []byte // an older policy to bring up to the schema; nil: none
+}
+
+// Init writes a first policy from the schema alone: keys, foreign keys, types and comments, never values. What only the owner can
+// say is left as FILL_IN, which policy.Parse refuses on its line, or as a comment. With Merge it gives that text with every byte
+// kept, new tables and columns added and vanished ones marked; see merge. The same input gives the same bytes, and Init of its
+// own output changes nothing.
+func Init(rels []sqltype.Relation, opt InitOptions) ([]byte, error) {
+	s, err := newSchema(rels, opt.Backend)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Merge != nil {
+		return s.merge(opt)
+	}
+	if !policy.ValidDataset(opt.Dataset) {
+		return nil, fmt.Errorf("a data set's name is at most 63 letters, digits, _ and -, not %q", opt.Dataset)
+	}
+	if opt.URL == "" {
+		return nil, errors.New("init needs the backend's URL, file or folder")
+	}
+	candidates := s.candidates()
+	switch {
+	case opt.Unit != "":
+		if err := s.setUnit(opt.Unit); err != nil {
+			return nil, err
+		}
+	case len(candidates) > 0:
+		s.root, s.unit = s.find(candidates[0].Schema, candidates[0].Table), candidates[0].Column
+	}
+	s.findPaths()
+	s.sort()
+	w := &writer{s: s}
+	w.head(opt, candidates)
+	w.tables()
+	w.foot()
+	return []byte(strings.Join(w.lines, "\n") + "\n"), nil
+}
+
+// setUnit takes the owner's word for the unit.
+func (s *schema) setUnit(unit string) error {
+	parts, err := policy.SplitName(unit, 3)
+	if err != nil || len(parts) < 2 {
+		return fmt.Errorf("the unit must be table.column, not %q", unit)
+	}
+	name, column := parts[:len(parts)-1], parts[len(parts)-1]
+	t := s.named(name)
+	if t == nil || t.rel.Kind != sqltype.KindTable {
+		return fmt.Errorf("the unit: the database has no table %s", policy.Qualified(name...))
+	}
+	c, ok := t.rel.Column(column)
+	switch {
+	case !ok:
+		return fmt.Errorf("the unit: table %s has no column %s", s.spell(t), policy.Qualified(column))
+	case !policy.LeadsToUnit(c.Type):
+		return fmt.Errorf("the unit: %s is of %s; usable are integers, text, numeric, date and timestamp", unit, typeText(c.Type))
+	}
+	s.root, s.unit = t, column
+	return nil
+}
+
+func (w *writer) head(opt InitOptions, candidates []Candidate) {
+	w.add("# A first policy, written by dpsql init from the schema alone: keys, foreign keys, types and comments. No value was read.")
+	w.add("# To finish it: replace every FILL_IN, read every comment, then run dpsql check. A table or column that is not listed does not")
+	w.add("# exist for analysts. Ranges and lists of values are public: take them from what a value means, never from the data.")
+	w.add("dataset: " + scalar(opt.Dataset) + "  # also the database name that clients connect to")
+	place, note := opt.URL, ""
+	if opt.Backend == backendPostgres && hasPassword(opt.URL) {
+		place = "env:" + URLVariable
+		note = "  # the URL has a password, so it stays out of this file: export " + URLVariable + "=postgres://..."
+	}
+	w.add("backend: {" + opt.Backend + ": " + scalar(place) + "}" + note)
+	w.unit(opt, candidates)
+	w.add("# population: 100000  # about how many people the data is of, as the public may know it; budget.delta is held against it", "")
+}
+
+func (w *writer) unit(opt InitOptions, candidates []Candidate) {
+	s := w.s
+	if s.root == nil {
+		w.add("unit: " + fillIn + "  # the column that stands for one person, table.column: no table has a key of one column that could")
+		return
+	}
+	w.add("unit: " + scalar(s.unitName()) + "  # the column that stands for one person: what one person adds or removes is hidden")
+	if opt.Unit != "" {
+		return
+	}
+	if !candidates[0].People {
+		w.add("# A guess: nothing in its name or columns says that its rows are people. Run dpsql init --unit table.column for another one.")
+	}
+	var others []string
+	for _, c := range candidates[1:] {
+		if c.People && len(others) < 5 {
+			others = append(others, fmt.Sprintf("%s (%d tables lead to it)", inComment(c.Name), c.Reach))
+		}
+	}
+	if len(others) > 0 {
+		w.add("# Others that look like people: " + strings.Join(others, ", ") + "; dpsql init --unit table.column takes one of them.")
+	}
+}
+
+func (w *writer) foot() {
+	w.add("",
+		"budget:",
+		"  epsilon: 10    # what all analysts together may learn about any one person in one window; 1 is strict, 10 is common",
+		"  delta: 1e-6    # keep it well below 1 / (number of people)",
+		"  per: month     # the window after which epsilon is there again",
+		"  lifetime: 60   # epsilon of all windows together, for ever: here six of them",
+		"# query: {epsilon: 0.1}  # price of a statement where the session says nothing",
+		"",
+		"analysts:",
+		"  analyst:",
+		"    password: env:ANALYST_VERIFIER  # made by dpsql user hash; never the password itself")
+	example := "tables and columns"
+	if w.s.root != nil {
+		example = policy.Qualified(w.s.policySchema(w.s.root), w.s.root.rel.Name)
+		example = fmt.Sprintf("[%s, %s]", inComment(example), inComment(w.s.unitName()))
+	}
+	w.add("    may: []  # nothing until you list it: tables and columns such as " + example)
+}
+
+// hasPassword reports a URL that must not stand in a file; one that cannot be read might hide a password.
+func hasPassword(text string) bool {
+	if strings.HasPrefix(text, "env:") {
+		return false
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Opaque != "" {
+		return true
+	}
+	_, has := u.User.Password()
+	return has || slices.ContainsFunc([]string{"password", "sslpassword", "passfile"}, u.Query().Has)
+}

@@ -1,0 +1,147 @@
+package owner
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+var verifier = "SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA="
+
+// TestInit runs the scripts of testdata. Commands: schema (what the database has), candidates, init, old (an older policy), merge
+// (prints the lines that it added with + and took away with -) and check (the last policy read and bound, FILL_INs filled with fill=).
+func TestInit(t *testing.T) {
+	t.Setenv("ANALYST_VERIFIER", verifier)
+	t.Setenv(URLVariable, "postgres://reader:secret@db/x")
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		var rels []sqltype.Relation
+		backend, last := "postgres", []byte(nil)
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			opt := InitOptions{Dataset: "shop", Backend: backend, URL: "postgres://reader@db/shop"}
+			if backend != "postgres" {
+				opt.URL = "shop." + backend
+			}
+			fill := "3"
+			for _, a := range d.CmdArgs {
+				switch a.Key {
+				case "backend":
+					backend = a.Vals[0]
+				case "unit":
+					opt.Unit = a.Vals[0]
+				case "url":
+					opt.URL = a.Vals[0]
+				case "dataset":
+					opt.Dataset = strings.Join(a.Vals, "")
+				case "fill":
+					fill = a.Vals[0]
+				default:
+					d.Fatalf(t, "argument %s", a.Key)
+				}
+			}
+			switch d.Cmd {
+			case "schema":
+				rels = readSchema(t, map[bool]string{true: "public", false: "main"}[backend == "postgres"], d.Input)
+				return ""
+			case "candidates":
+				list, err := Candidates(rels, backend)
+				if err != nil {
+					return err.Error()
+				}
+				var b strings.Builder
+				for _, c := range list {
+					fmt.Fprintf(&b, "%s reach %d people %t score %d\n", c.Name, c.Reach, c.People, c.Score)
+				}
+				return b.String()
+			case "init":
+				out, err := Init(rels, opt)
+				if err != nil {
+					return "error: " + err.Error()
+				}
+				mergeAgain(t, rels, opt, out)
+				last = out
+				return string(out)
+			case "old":
+				last = []byte(d.Input + "\n")
+				return ""
+			case "merge":
+				opt.Merge = last
+				out, err := Init(rels, opt)
+				if err != nil {
+					return "error: " + err.Error()
+				}
+				mergeAgain(t, rels, opt, out)
+				diff := difference(string(last), string(out))
+				last = out
+				return diff
+			case "check":
+				return check(rels, strings.ReplaceAll(string(last), fillIn, fill))
+			case "show":
+				return string(last)
+			}
+			d.Fatalf(t, "command %s", d.Cmd)
+			return ""
+		})
+	})
+}
+
+// mergeAgain demands that a merge with the same schema changes no byte.
+func mergeAgain(t *testing.T, rels []sqltype.Relation, opt InitOptions, text []byte) {
+	t.Helper()
+	opt.Merge, opt.Unit = text, ""
+	again, err := Init(rels, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(again) != string(text) {
+		t.Errorf("a second merge changes the file:\n%s", difference(string(text), string(again)))
+	}
+}
+
+func check(rels []sqltype.Relation, text string) string {
+	p, err := policy.Parse("policy.yaml", []byte(text))
+	if err == nil {
+		_, err = p.Bind(rels)
+	}
+	var pe *policy.Error
+	if errors.As(err, &pe) {
+		lines := strings.Split(text, "\n")
+		var b strings.Builder
+		for _, x := range pe.Problems {
+			fmt.Fprintf(&b, "%d: %s\n    %s\n", x.Line, x.Message, strings.TrimSpace(lines[x.Line-1]))
+		}
+		return b.String()
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return "ok"
+}
+
+// difference is what was added and taken away, in order; lines do not move.
+func difference(a, b string) string {
+	x, y := strings.SplitAfter(a, "\n"), strings.SplitAfter(b, "\n")
+	var out strings.Builder
+	i, j := 0, 0
+	for i < len(x) || j < len(y) {
+		switch {
+		case i < len(x) && j < len(y) && x[i] == y[j]:
+			i, j = i+1, j+1
+		case i < len(x) && strings.Contains(x[i], proseGone) && (j >= len(y) || !strings.Contains(y[j], proseGone)):
+			out.WriteString("-" + x[i])
+			i++
+		case j < len(y):
+			out.WriteString("+" + y[j])
+			j++
+		default:
+			out.WriteString("-" + x[i])
+			i++
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,93 @@
+package owner
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+var testTypes = map[string]sqltype.Type{
+	"int": sqltype.Int4, "smallint": sqltype.Int2, "bigint": sqltype.Int8, "text": sqltype.Text, "varchar": {OID: sqltype.OIDVarchar, Typmod: 49},
+	"money": sqltype.NumericOf(5, 2), "double": sqltype.Float8, "bool": sqltype.Bool, "date": sqltype.Date, "timestamp": sqltype.Timestamp,
+	"unknown": {OID: 2950, Typmod: -1},
+}
+
+// readSchema reads tables in a small language: "table name" or "view name", then "column type [not null] [key]", "key a, b" and
+// "fk a, b -> table c, d"; "-- words" is the database's comment.
+func readSchema(t *testing.T, defaultSchema, text string) []sqltype.Relation {
+	t.Helper()
+	var rels []sqltype.Relation
+	for _, l := range strings.Split(text, "\n") {
+		l, comment, _ := strings.Cut(l, "--")
+		comment = strings.TrimSpace(comment)
+		w := fields(l)
+		if len(w) == 0 {
+			continue
+		}
+		if !strings.HasPrefix(l, " ") {
+			schema, name, ok := strings.Cut(w[1], ".")
+			if !ok {
+				schema, name = defaultSchema, w[1]
+			}
+			rels = append(rels, sqltype.Relation{Schema: schema, Name: name, Kind: sqltype.RelationKind(w[0]), Comment: comment})
+			continue
+		}
+		r := &rels[len(rels)-1]
+		switch w[0] {
+		case "key":
+			r.Keys = append(r.Keys, commas(strings.Join(w[1:], " ")))
+		case "fk":
+			own, to, ok := strings.Cut(strings.Join(w[1:], " "), "->")
+			if !ok {
+				t.Fatalf("fk: %s", l)
+			}
+			target := strings.Fields(to)
+			fk := sqltype.RelationForeignKey{Columns: commas(own), RefSchema: defaultSchema, RefTable: target[0], RefColumns: commas(strings.Join(target[1:], " "))}
+			if s, name, ok := strings.Cut(target[0], "."); ok {
+				fk.RefSchema, fk.RefTable = s, name
+			}
+			r.ForeignKeys = append(r.ForeignKeys, fk)
+		default:
+			typ, ok := testTypes[w[1]]
+			if !ok {
+				t.Fatalf("type %s", w[1])
+			}
+			rest := strings.Join(w[2:], " ")
+			c := sqltype.RelationColumn{Name: w[0], Type: typ, NotNull: strings.Contains(rest, "not null"), Comment: comment}
+			if strings.Contains(rest, "key") {
+				r.Keys, c.NotNull = append(r.Keys, []string{c.Name}), true
+			}
+			r.Columns = append(r.Columns, c)
+		}
+	}
+	return rels
+}
+
+// fields splits at blanks; a name in double quotes is one, with \n read.
+func fields(s string) []string {
+	var out []string
+	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
+		if s[0] != '"' {
+			w, rest, _ := strings.Cut(s, " ")
+			out, s = append(out, w), rest
+			continue
+		}
+		var w string
+		if _, err := fmt.Sscanf(s, "%q", &w); err != nil {
+			panic(err)
+		}
+		end := strings.Index(s[1:], `"`) + 2
+		out, s = append(out, w), s[end:]
+	}
+	return out
+}
+
+func commas(s string) []string {
+	var out []string
+	for _, x := range strings.Split(s, ",") {
+		out = append(out, strings.TrimSpace(x))
+	}
+	return out
+}

@@ -1,0 +1,228 @@
+package owner
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// Beginnings of the sentences that init writes into the tables section. A merge knows by them that a comment is not the owner's.
+const (
+	proseNew      = "new in the database"
+	proseGone     = "gone from the database: "
+	proseUnit     = "one row stands for one person"
+	proseSecond   = "dpsql check refuses this table until you decide: "
+	proseSame     = "if it is always the same person as along unit: "
+	proseBoth     = "if the rows belong to both: "
+	proseNeither  = "if that person needs no protection here: "
+	proseSays     = "the database says: "
+	proseLookup   = "a look-up table?"
+	proseNoWay    = "not listed: "
+	proseRows     = "how many rows of one person count in one group"
+	proseOneRow   = "one row a person"
+	proseFilesKey = "checked when the files are opened"
+	proseList     = "columns that are not listed"
+)
+
+var prose = []string{proseNew, proseGone, proseUnit, proseSecond, proseSame, proseBoth, proseNeither, proseSays, proseLookup, proseNoWay, proseRows, proseOneRow,
+	proseFilesKey, proseList}
+
+// writer gathers a policy's lines.
+type writer struct {
+	s     *schema
+	lines []string
+}
+
+func (w *writer) add(lines ...string) { w.lines = append(w.lines, lines...) }
+
+func (w *writer) tables() {
+	w.add("tables:")
+	for _, t := range w.s.tables {
+		if t.hops >= 0 {
+			w.add(w.s.tableLines(t, "  ", "")...)
+		}
+	}
+	for _, t := range w.s.tables {
+		if t.hops < 0 {
+			w.add(w.s.tableLines(t, "  ", "")...)
+		}
+	}
+}
+
+// tableLines is a table's entry: live if it has a way to the unit, else commented out with the reason. mark is empty or says that
+// the table is new.
+func (s *schema) tableLines(t *table, indent, mark string) []string {
+	name := s.spell(t)
+	key := indent + scalar(name) + ":"
+	switch {
+	case !writable(t):
+		return []string{indent + "# " + inComment(name) + ": " + proseNoWay + mark + "its name is longer than the 63 bytes that a policy's names have"}
+	case t.hops >= 0:
+		return s.privateLines(t, indent, mark)
+	case t.rel.Kind == sqltype.KindView:
+		return []string{indent + "# " + scalar(name) + ":  # " + mark + proseNoWay + "a view; list the tables below it"}
+	case t.rel.Kind != sqltype.KindTable:
+		return []string{indent + "# " + scalar(name) + ":  # " + mark + proseNoWay + "no plain table (foreign, partitioned or with children)"}
+	case s.lookups[t]:
+		return []string{indent + "# " + strings.TrimSpace(key) + " {public: true}  # " + mark + proseLookup +
+			" Remove the # if its rows belong to nobody: they are then answered exactly and for free" + says(t)}
+	}
+	why := "nothing in the database says whose rows these are"
+	if t.looksLikePeople() {
+		why += ", and they look like people"
+	}
+	out := []string{indent + "# " + strings.TrimSpace(key) + "  # " + mark + proseNoWay + why + says(t)}
+	to := fillIn
+	if e, ok := s.guess(t); ok {
+		to = s.arrow(e)
+	}
+	body := []string{"  unit: " + arrowScalar(to) + "  # by which column its rows belong to a person: column -> table.column"}
+	body = append(body, "  max_rows_per_unit: "+fillIn+"  # "+proseRows, "  columns:")
+	body = append(body, columnText(s.columnLines(t), "    ")...)
+	for _, l := range body {
+		out = append(out, indent+"# "+l)
+	}
+	return out
+}
+
+var plainArrow = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]* -> [A-Za-z0-9_.]+$`)
+
+// arrowScalar leaves a way without quotes where block style does not need them.
+func arrowScalar(path string) string {
+	if plainArrow.MatchString(path) {
+		return path
+	}
+	return scalar(path)
+}
+
+func (s *schema) privateLines(t *table, indent, mark string) []string {
+	inner := indent + "  "
+	head := indent + scalar(s.spell(t)) + ":"
+	var notes []string
+	if t == s.root {
+		notes = append(notes, proseUnit)
+	}
+	if t.rel.Comment != "" {
+		notes = append(notes, proseSays+inComment(t.rel.Comment))
+	}
+	if mark != "" {
+		notes = append([]string{strings.TrimSuffix(mark, "; ")}, notes...)
+	}
+	if len(notes) > 0 {
+		head += "  # " + strings.Join(notes, "; ")
+	}
+	out := []string{head}
+	if t != s.root {
+		out = append(out, inner+"unit: "+arrowScalar(s.arrow(*t.path)))
+	}
+	if s.backend == backendFiles && t == s.root && t.oneRow {
+		out = append(out, inner+"key: "+scalar(s.unit)+"  # "+proseFilesKey)
+	}
+	for _, e := range t.seconds() {
+		out = append(out, s.secondLines(t, e, inner)...)
+	}
+	switch {
+	case t == s.root && t.oneRow:
+	case t.oneRow:
+		out = append(out, inner+"max_rows_per_unit: 1  # "+proseOneRow+", by the database's keys")
+	default:
+		out = append(out, inner+"max_rows_per_unit: "+fillIn+"  # "+proseRows+"; more are scaled or cut, and noise grows with it")
+	}
+	columns := s.columnLines(t)
+	lines := columnText(columns, inner+"  ")
+	if !slices.ContainsFunc(columns, func(l line) bool { return l.live }) {
+		return append(append(out, inner+"columns: {}  # "+proseList+" do not exist for analysts"), lines...)
+	}
+	return append(append(out, inner+"columns:"), lines...)
+}
+
+// secondLines say what the owner can mean by a second way to a person; the choice is never made here.
+func (s *schema) secondLines(t *table, e edge, indent string) []string {
+	arrow := inComment(s.arrow(e))
+	out := []string{indent + "# " + proseSecond + arrow + " is a second way to a person"}
+	if same, ok := s.sameOne(t, e); ok {
+		out = append(out, indent+"# "+proseSame+"unit: "+inComment(same))
+	}
+	out = append(out, indent+"# "+proseBoth+"also_unit: "+arrow)
+	return append(out, indent+"# "+proseNeither+"unprotected: true, on the column "+inComment(policy.Qualified(e.columns[0])))
+}
+
+// sameOne is the way that says that two foreign keys lead to one person: the child has the unit's column and so has its parent.
+func (s *schema) sameOne(t *table, e edge) (string, bool) {
+	if t.unitColumn == "" || e.to.unitColumn == "" || e.to == t || t == s.root || slices.Contains(e.columns, t.unitColumn) {
+		return "", false
+	}
+	both := edge{columns: append([]string{t.unitColumn}, e.columns...), to: e.to, toColumns: append([]string{e.to.unitColumn}, e.toColumns...)}
+	if slices.Contains(e.toColumns, e.to.unitColumn) {
+		return "", false
+	}
+	return scalar(s.arrow(both)), true
+}
+
+func says(t *table) string {
+	if t.rel.Comment == "" {
+		return ""
+	}
+	return "; " + proseSays + inComment(t.rel.Comment)
+}
+
+// columnText aligns a table's columns.
+func columnText(list []line, indent string) []string {
+	const widest = 40
+	width := 0
+	text := make([]string, len(list))
+	for i, l := range list {
+		text[i] = l.entry
+		if !l.live {
+			text[i] = "# " + l.entry
+		}
+		if n := utf8.RuneCountInString(text[i]); n <= widest {
+			width = max(width, n)
+		}
+	}
+	for i, l := range list {
+		text[i] = fmt.Sprintf("%s%-*s  # %s", indent, width, text[i], l.note)
+	}
+	return text
+}
+
+// findLookups finds the tables that look like lists of codes: nothing private in them, and all that they refer to is of their kind.
+func (s *schema) findLookups() {
+	referred := map[*table]bool{}
+	for _, t := range s.tables {
+		for _, e := range t.edges {
+			if e.to != t {
+				referred[e.to] = true
+			}
+		}
+	}
+	out := map[*table]bool{}
+	for _, t := range s.tables {
+		_, guessed := s.guess(t)
+		if t.rel.Kind == sqltype.KindTable && t.hops < 0 && !t.looksLikePeople() && !guessed && (referred[t] || len(t.edges) > 0 || t.namedLikeCodes()) {
+			out[t] = true
+		}
+	}
+	for shrunk := true; shrunk; {
+		shrunk = false
+		for t := range out {
+			if slices.ContainsFunc(t.edges, func(e edge) bool { return !out[e.to] }) {
+				delete(out, t)
+				shrunk = true
+			}
+		}
+	}
+	s.lookups = out
+}
+
+var codeWords = []string{"type", "status", "code", "category", "kind", "country", "region", "currency", "language", "state", "level", "source", "lookup", "class", "group"}
+
+func (t *table) namedLikeCodes() bool {
+	w := words(t.rel.Name)
+	return len(w) > 0 && len(t.rel.Columns) <= 4 && slices.Contains(codeWords, singular(w[len(w)-1]))
+}
