@@ -46,7 +46,7 @@ func readMark(path string) (waterline, error) {
 	if err == nil {
 		err = w.hash.UnmarshalText([]byte(hex))
 	}
-	if err != nil || w.text() != string(text) {
+	if err != nil || w.seq < 1 || w.text() != string(text) {
 		return waterline{}, fmt.Errorf("%w: %s%s is not a mark. If the ledger is the newest there is, delete the mark", ErrRolledBack, path, markSuffix)
 	}
 	return w, nil

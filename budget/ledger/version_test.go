@@ -1,0 +1,102 @@
+package ledger
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// testdata/version1 is a ledger of the demo that the program of format 1 wrote on 2026-10-30: ann 0.5 with a release, bob a
+// Gaussian 0.5 that failed, and 0.1 left outstanding, of a quota of 0.25.
+func version1(t *testing.T) (path string, opt Options) {
+	path = tempPath(t)
+	copyFile(t, path, "testdata/version1")
+	h := &hands{}
+	h.set(t, "2026-10-30 13:00")
+	return path, h.options()
+}
+
+// A ledger of format 1 goes on as what it was; from the first new record on the older program refuses it.
+func TestVersion1IsReadOn(t *testing.T) {
+	path, opt := version1(t)
+	o := must(openOwner(ctx, path, opt))(t)
+	if acc := must(o.Accounts())(t); acc.Datasets[0].Analysts["bob"].Failures != 1 || acc.Lifetime.Limited || o.format != 1 {
+		t.Errorf("%+v", acc)
+	}
+	if err := errors.Join(o.Verify(ctx), o.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		l := open(t, path, demoHead(t), opt)
+		b := must(l.Balance("bob", 0.25))(t)
+		if b.Dataset.Statements != 3 || b.Analyst.Statements != 2 || b.Dataset.Failures != 1 || b.Lifetime.Windows != 1 || !b.Window.Charged {
+			t.Errorf("%+v", b)
+		}
+		if s, ok, err := l.Lookup(ctx, Hash{9}, "bob"); !ok || err != nil || string(s.Payload) != "54,864" || !s.Made.Equal(time.Date(2026, 10, 30, 12, 0, 0, 0, time.UTC)) {
+			t.Errorf("%+v %v %v", s, ok, err)
+		}
+		if err := l.Verify(ctx); err != nil {
+			t.Error(err)
+		}
+		if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != "2" {
+			t.Errorf("format %s", got)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	head := demoHead(t)
+	head.Window, head.Lifetime = WindowMonth, &Lifetime{60}
+	if _, err := OpenSQLite(ctx, path, head, opt); !errors.Is(err, ErrMismatch) {
+		t.Errorf("it got windows: %v", err)
+	}
+}
+
+// A format that this program does not know is refused, and so are newer records in an older file and older ones after newer.
+func TestOtherVersionsAreRefused(t *testing.T) {
+	path, opt := version1(t)
+	db := must(sqlite3.Open(path))(t)
+	if err := errors.Join(db.Exec("PRAGMA user_version=3"), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenSQLite(ctx, path, demoHead(t), opt); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "format 3") {
+		t.Error(err)
+	}
+	newer := filled(t)
+	db = must(sqlite3.Open(newer))(t)
+	if err := errors.Join(db.Exec("PRAGMA user_version=1"), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var broken *CorruptError
+	if _, err := OpenSQLite(ctx, newer, demoHead(t), opt); !errors.As(err, &broken) {
+		t.Error(err)
+	}
+	head := demoHead(t)
+	head.Window = WindowDay
+	for want, c := range map[string]struct {
+		after state
+		r     Record
+	}{
+		"version 0":          {state{}, Record{Seq: 1, Head: &head}},
+		"version 3":          {state{}, Record{Version: 3, Seq: 1, Head: &head}},
+		"follows version 2":  {state{version: 2}, Record{Version: 1, Seq: 1, Head: &head}},
+		"without window":     {state{}, Record{Version: 1, Seq: 1, Head: &head}},
+		"version 1 has one":  {state{seq: 1}, Record{Version: 1, Seq: 2, Head: &Head{}}},
+		"no such record":     {state{seq: 1}, Record{Version: 1, Seq: 2, Freeze: &Freeze{On: true, By: "x"}}},
+		"version 1 has no":   {state{seq: 1}, Record{Version: 1, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1"}}},
+		"is no head":         {state{}, Record{Version: 2, Seq: 1, Freeze: &Freeze{On: true, By: "x"}}},
+		"before an opening":  {state{seq: 1}, Record{Version: 2, Seq: 2, Reserve: &Charge{}}},
+		"without a data set": {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{"2"}}},
+		"which has no head":  {state{seq: 1}, Record{Version: 2, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1"}}},
+		"has a head already": {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Head: &head}},
+		"not say by whom":    {state{seq: 1}, Record{Version: 2, Seq: 2, Freeze: &Freeze{On: true}}},
+		"it is of 2 kinds":   {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{"2"}, Freeze: &Freeze{By: "x"}}},
+	} {
+		if err := c.after.check(&c.r); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
