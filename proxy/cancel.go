@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -13,29 +14,32 @@ var errCanceled = errors.New("canceled by the client")
 
 // cancel ends the running statement of the session that the request names, if the key is that session's. An idle session is
 // left alone, and nothing is told to the asker.
-func (srv *server) cancel(m *pgproto3.CancelRequest) {
+func (srv *Server) cancelRequest(m *pgproto3.CancelRequest) {
 	srv.mu.Lock()
 	s := srv.sessions[m.ProcessID]
 	srv.mu.Unlock()
 	if s == nil || subtle.ConstantTimeCompare(s.key[:], m.SecretKey) != 1 {
 		return
 	}
-	s.cancelRunning()
+	s.cancelRunning(errCanceled)
 }
 
-func (s *session) cancelRunning() {
+func (s *session) cancelRunning(why error) {
 	s.runMu.Lock()
 	defer s.runMu.Unlock()
 	if s.cancelRun != nil {
-		s.cancelRun(errCanceled)
+		s.cancelRun(why)
 	}
 }
 
 // running gives the context of one statement, which a CancelRequest ends. done must be called when it is over.
 func (s *session) running() (ctx context.Context, done func()) {
-	ctx, cancel := context.WithCancelCause(s.srv.ctx)
+	ctx, cancel := context.WithCancelCause(s.ctx)
 	s.runMu.Lock()
 	s.cancelRun = cancel
+	if s.terminated {
+		cancel(errShutdown)
+	}
 	s.runMu.Unlock()
 	return ctx, func() {
 		s.runMu.Lock()
@@ -43,4 +47,19 @@ func (s *session) running() (ctx context.Context, done func()) {
 		s.runMu.Unlock()
 		cancel(nil)
 	}
+}
+
+// stop ends a session as soon as no statement runs.
+func (s *session) stop() {
+	s.stopping.Store(true)
+	_ = s.raw.SetReadDeadline(time.Unix(1, 0)) // an idle session wakes up and says goodbye
+}
+
+// terminate ends a session now: a running statement is cancelled.
+func (s *session) terminate() {
+	s.runMu.Lock()
+	s.terminated = true
+	s.runMu.Unlock()
+	s.cancelRunning(errShutdown)
+	s.stop()
 }

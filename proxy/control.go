@@ -166,20 +166,16 @@ func (s *session) runDeallocate(n *pgsyntax.Deallocate) (*engine.Answer, error) 
 		s.dropStatements()
 		return tag("DEALLOCATE ALL")
 	}
-	if _, ok := s.statements[n.Name]; !ok || n.Name == "" {
+	if _, ok := s.statements.get(n.Name); !ok || n.Name == "" {
 		return nil, sqlerr.New(sqlerr.InvalidStatement, "prepared statement \"%s\" does not exist", n.Name)
 	}
-	delete(s.statements, n.Name)
+	s.statements.drop(n.Name)
 	return tag("DEALLOCATE")
 }
 
 // dropStatements forgets the named statements; the unnamed one is not DEALLOCATE's.
 func (s *session) dropStatements() {
-	for name := range s.statements {
-		if name != "" {
-			delete(s.statements, name)
-		}
-	}
+	s.statements.dropIf(func(name string, _ *statement) bool { return name != "" })
 }
 
 func (s *session) runDiscard(n *pgsyntax.Discard) (*engine.Answer, error) {
@@ -202,9 +198,9 @@ func (s *session) runClose(n *pgsyntax.CloseCursor) (*engine.Answer, error) {
 		s.dropPortals(-1)
 		return tag("CLOSE CURSOR ALL")
 	}
-	if _, ok := s.portals[n.Name]; !ok {
+	if _, ok := s.portals.get(n.Name); !ok {
 		return nil, sqlerr.New(sqlerr.InvalidPortal, "cursor \"%s\" does not exist", n.Name)
 	}
-	delete(s.portals, n.Name)
+	s.portals.drop(n.Name)
 	return tag("CLOSE CURSOR")
 }

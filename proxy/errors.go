@@ -54,7 +54,7 @@ func runError(ctx context.Context, err error) error {
 
 // sendError writes an ErrorResponse. text is the message's text that the error's position is in.
 func (s *session) sendError(severity string, e *sqlerr.Error, text string) {
-	s.be.Send(&pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: e.Code, Message: clean(e.Message), Detail: clean(e.Detail),
+	s.send(&pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: e.Code, Message: clean(e.Message), Detail: clean(e.Detail),
 		Hint: clean(e.Hint), Position: position(e.Pos, text)})
 }
 
@@ -91,7 +91,7 @@ func (s *session) sendNotice(level, severity, code, text string) {
 	if severities[s.set.get("client_min_messages")] > severities[level] {
 		return
 	}
-	s.be.Send(&pgproto3.NoticeResponse{Severity: severity, SeverityUnlocalized: severity, Code: code, Message: clean(text)})
+	s.send(&pgproto3.NoticeResponse{Severity: severity, SeverityUnlocalized: severity, Code: code, Message: clean(text)})
 }
 
 // literals are what an error's text may quote of a statement or of data: strings in any quotes, key values and numbers.

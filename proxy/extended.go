@@ -49,7 +49,7 @@ func (s *session) parseMessage(m *pgproto3.Parse) error {
 		return err
 	}
 	if m.Name == "" { // also where the new one fails
-		delete(s.statements, "")
+		s.statements.drop("")
 	}
 	s.beginImplicit()
 	parsed, err := s.parse(m.Query)
@@ -72,22 +72,25 @@ func (s *session) parseMessage(m *pgproto3.Parse) error {
 	if err != nil {
 		return err
 	}
-	if _, taken := s.statements[m.Name]; taken {
+	if _, taken := s.statements.get(m.Name); taken {
 		return sqlerr.New(sqlerr.DuplicateStmt, "prepared statement \"%s\" already exists", m.Name)
 	}
-	if len(s.statements) >= s.srv.opts.MaxStatements {
+	if len(s.statements.items) >= s.srv.opts.MaxStatements {
 		return sqlerr.New(sqlerr.SessionLimit, "a session can hold %d prepared statements", s.srv.opts.MaxStatements).
 			WithHint("Close those that are not needed any more (DEALLOCATE).")
 	}
-	s.statements[m.Name] = p
-	s.be.Send(&pgproto3.ParseComplete{})
+	if err := s.keep(p.size()); err != nil {
+		return err
+	}
+	s.statements.put(m.Name, p)
+	s.send(&pgproto3.ParseComplete{})
 	return nil
 }
 
 func validName(name string) error { return sqltype.ValidText([]byte(name)) }
 
 func (s *session) findStatement(name string) (*statement, error) {
-	if st, ok := s.statements[name]; ok {
+	if st, ok := s.statements.get(name); ok {
 		return st, nil
 	}
 	if name == "" {
@@ -97,7 +100,7 @@ func (s *session) findStatement(name string) (*statement, error) {
 }
 
 func (s *session) findPortal(name string) (*portal, error) {
-	if p, ok := s.portals[name]; ok {
+	if p, ok := s.portals.get(name); ok {
 		return p, nil
 	}
 	return nil, sqlerr.New(sqlerr.InvalidPortal, "portal \"%s\" does not exist", name)
@@ -122,10 +125,10 @@ func (s *session) bind(m *pgproto3.Bind) (string, error) {
 	if s.tx.failed() && (!endsTransaction(st.node) || len(st.params) > 0) {
 		return "", errAborted()
 	}
-	if _, taken := s.portals[m.DestinationPortal]; taken && m.DestinationPortal != "" {
+	if _, taken := s.portals.get(m.DestinationPortal); taken && m.DestinationPortal != "" {
 		return "", sqlerr.New(sqlerr.DuplicatePortal, "cursor \"%s\" already exists", m.DestinationPortal)
 	}
-	if len(s.portals) >= s.srv.opts.MaxPortals {
+	if len(s.portals.items) >= s.srv.opts.MaxPortals {
 		return "", sqlerr.New(sqlerr.SessionLimit, "a session can hold %d portals", s.srv.opts.MaxPortals).WithHint("Close those that are not needed any more.")
 	}
 	args, err := decodeArgs(m, st)
@@ -136,8 +139,13 @@ func (s *session) bind(m *pgproto3.Bind) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.portals[m.DestinationPortal] = &portal{name: m.DestinationPortal, statement: st, args: args, formats: formats, depth: len(s.tx.saves)}
-	s.be.Send(&pgproto3.BindComplete{})
+	p := &portal{name: m.DestinationPortal, statement: st, args: args, formats: formats, depth: len(s.tx.saves), bytes: st.bytes + argBytes(m)}
+	s.portals.drop(p.name)
+	if err := s.keep(p.size()); err != nil {
+		return "", err
+	}
+	s.portals.put(p.name, p)
+	s.send(&pgproto3.BindComplete{})
 	return "", nil
 }
 
@@ -212,12 +220,12 @@ func (s *session) describe(m *pgproto3.Describe) error {
 		for i, p := range st.params {
 			oids[i] = uint32(p.OID)
 		}
-		s.be.Send(&pgproto3.ParameterDescription{ParameterOIDs: oids})
+		s.send(&pgproto3.ParameterDescription{ParameterOIDs: oids})
 	}
 	if st.rows {
-		s.be.Send(rowDescription(st.columns, formats))
+		s.send(rowDescription(st.columns, formats))
 	} else {
-		s.be.Send(&pgproto3.NoData{})
+		s.send(&pgproto3.NoData{})
 	}
 	return nil
 }
@@ -232,7 +240,7 @@ func (s *session) execute(m *pgproto3.Execute) (string, error) {
 		return "", err
 	}
 	if _, empty := p.statement.node.(*pgsyntax.Empty); empty {
-		s.be.Send(&pgproto3.EmptyQueryResponse{})
+		s.send(&pgproto3.EmptyQueryResponse{})
 		return "", nil
 	}
 	s.beginImplicit()
@@ -246,12 +254,12 @@ func (s *session) execute(m *pgproto3.Execute) (string, error) {
 func (s *session) closeMessage(m *pgproto3.Close) error {
 	switch m.ObjectType {
 	case 'S':
-		delete(s.statements, m.Name)
+		s.statements.drop(m.Name)
 	case 'P':
-		delete(s.portals, m.Name)
+		s.portals.drop(m.Name)
 	default:
 		return protocolError("invalid CLOSE message subtype %d", m.ObjectType)
 	}
-	s.be.Send(&pgproto3.CloseComplete{})
+	s.send(&pgproto3.CloseComplete{})
 	return nil
 }

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"net"
 	"runtime"
@@ -16,13 +15,13 @@ import (
 const fuzzMemory = 256 << 20
 
 // fuzzServer is a server without a listener. Panics are logged, and the log fails the test.
-func fuzzServer(t *testing.T) *server {
-	opts, err := Options{MaxMessage: 64 << 10, WriteTimeout: 5 * time.Second, LoginTimeout: 5 * time.Second, MaxStatements: 10, MaxPortals: 10, ServerSecret: []byte("s"),
-		Logger: slog.New(slog.NewTextHandler(panicLog{t}, &slog.HandlerOptions{Level: slog.LevelError}))}.withDefaults()
+func fuzzServer(t *testing.T) *Server {
+	srv, err := New(newScripted(), Options{MaxMessage: 64 << 10, WriteTimeout: 5 * time.Second, LoginTimeout: 5 * time.Second, MaxStatements: 10, MaxPortals: 10, ServerSecret: []byte("s"),
+		Logger: slog.New(slog.NewTextHandler(panicLog{t}, &slog.HandlerOptions{Level: slog.LevelError}))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &server{engine: newScripted(), opts: opts, log: opts.Logger, ctx: context.Background(), conns: map[net.Conn]*session{}, sessions: map[uint32]*session{}}
+	return srv
 }
 
 type panicLog struct{ t *testing.T }
@@ -108,7 +107,7 @@ func FuzzStartup(f *testing.F) {
 	f.Add(packet(cancelCode, "12345678"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		srv := fuzzServer(t)
-		feed(t, data, srv.serve)
+		feed(t, data, func(conn net.Conn) { srv.serve(newSession(srv, conn)) })
 		if n := srv.engine.(*scripted).open; n != 0 || len(srv.sessions) != 0 {
 			t.Errorf("%d sessions were opened", len(srv.sessions))
 		}

@@ -19,7 +19,51 @@ type portal struct {
 
 	answer *engine.Answer
 	next   int  // row
+	unread int  // about the answer's memory while there are rows to read
 	broken bool // it failed, or it had no rows and is done
+
+	bytes int // about its memory, the statement's with it, which may be closed meanwhile
+}
+
+func (p *portal) size() int { return p.bytes }
+
+func argBytes(m *pgproto3.Bind) int {
+	n := len(m.DestinationPortal) + 64
+	for _, raw := range m.Parameters {
+		n += len(raw) + 32
+	}
+	return n
+}
+
+// answerBytes is about the memory of rows.
+func answerBytes(rows [][]sqltype.Value) int {
+	n := 0
+	for _, row := range rows {
+		n += 24 + 32*len(row)
+		for _, v := range row {
+			switch v := v.(type) {
+			case string:
+				n += len(v)
+			case []byte:
+				n += len(v)
+			}
+		}
+	}
+	return n
+}
+
+// roomForAnswer refuses to run one statement more while the session's portals hold too much that was not read. Nothing is spent
+// then. What is held is at most the limit and one answer.
+func (s *session) roomForAnswer() error {
+	held := 0
+	for _, p := range s.portals.items {
+		held += p.unread
+	}
+	if held < s.srv.opts.MaxAnswerBytes {
+		return nil
+	}
+	return sqlerr.New(sqlerr.SessionLimit, "the portals of this session hold about %d bytes of unread answers, the limit is %d", held, s.srv.opts.MaxAnswerBytes).
+		WithHint("Read them to the end or close them. Nothing was spent.")
 }
 
 // executePortal sends up to limit rows (all for limit <= 0). As in PostgreSQL a portal is suspended whenever the limit was
@@ -30,6 +74,10 @@ func (s *session) executePortal(p *portal, limit int) error {
 	}
 	p.broken = true // until it went well
 	if p.answer == nil {
+		if err := s.roomForAnswer(); err != nil {
+			p.broken = false
+			return err
+		}
 		answer, err := s.run(p.statement, p.args)
 		if err != nil {
 			return err
@@ -37,7 +85,8 @@ func (s *session) executePortal(p *portal, limit int) error {
 		p.answer = answer
 	}
 	if !p.statement.rows {
-		s.be.Send(&pgproto3.CommandComplete{CommandTag: []byte(p.answer.Tag)})
+		s.send(&pgproto3.CommandComplete{CommandTag: []byte(p.answer.Tag)})
+		s.srv.opts.Metrics.Statement("ok")
 		return nil
 	}
 	rows := p.answer.Rows[p.next:]
@@ -51,18 +100,19 @@ func (s *session) executePortal(p *portal, limit int) error {
 	p.next += len(rows)
 	p.broken = false
 	if suspended {
-		s.be.Send(&pgproto3.PortalSuspended{})
+		if p.unread == 0 {
+			p.unread = answerBytes(p.answer.Rows)
+		}
+		s.send(&pgproto3.PortalSuspended{})
 		return nil
 	}
-	s.be.Send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(p.answer, len(rows)))})
+	s.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(p.answer, len(rows)))})
+	s.srv.opts.Metrics.Statement("ok")
+	p.answer, p.next, p.unread = &engine.Answer{Tag: p.answer.Tag}, 0, 0 // all was read: only the tag is needed again
 	return nil
 }
 
 // dropPortals forgets the portals made under more than depth savepoints; -1 means all.
 func (s *session) dropPortals(depth int) {
-	for name, p := range s.portals {
-		if p.depth > depth {
-			delete(s.portals, name)
-		}
-	}
+	s.portals.dropIf(func(_ string, p *portal) bool { return p.depth > depth })
 }

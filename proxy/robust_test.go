@@ -50,8 +50,8 @@ func TestBadFrames(t *testing.T) {
 		"zero type":             frame(0, 4, ""),
 		"length below itself":   frame('Q', 3, ""),
 		"negative length":       frame('Q', -1, ""),
-		"above the limit":       frame('Q', 1<<20+5, ""),
-		"two gigabytes":         frame('B', 1<<31-1, ""),
+		"most negative length":  frame('Q', -1<<31, ""),
+		"zero length":           frame('Q', 0, ""),
 		"query without end":     frame('Q', 12, "select 1"),
 		"query with NUL":        frame('Q', 14, "select\x001\x00\x00"),
 		"empty query body":      frame('Q', 4, ""),
@@ -84,6 +84,40 @@ func TestBadFrames(t *testing.T) {
 	}
 	waitClosed(t, e)
 	dial(t, proxyURL(addr))
+}
+
+// TestLongMessages: a message above the limit is told, though the client is still sending it, and nothing of its length is kept.
+func TestLongMessages(t *testing.T) {
+	e := newScripted()
+	addr := startProxy(t, e, Options{MaxMessage: 1 << 20})
+	other := dial(t, proxyURL(addr))
+	for _, c := range []struct{ length, send int }{{1<<20 + 5, 0}, {1<<31 - 1, 0}, {100 << 20, 100<<20 - 4}} {
+		h, err := dial(t, proxyURL(addr)).Hijack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := make(chan error, 1)
+		go func() {
+			_, err := h.Conn.Write([]byte(frame('Q', c.length, strings.Repeat(" ", c.send))))
+			sent <- err
+		}()
+		p := &player{conn: h.Conn, fe: h.Frontend}
+		want := fmt.Sprintf("ErrorResponse FATAL 54000 message of %d bytes is longer than the limit of 1048576\n(closed)\n", c.length-4)
+		if got := p.until(t, []string{"ReadyForQuery"}, false, ""); got != want {
+			t.Error(got)
+		}
+		if err := <-sent; err != nil {
+			t.Errorf("%d bytes could not be sent: %v", c.length, err)
+		}
+		_ = h.Conn.Close()
+		if _, err := other.Exec(context.Background(), "select 1").ReadAll(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := other.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	waitClosed(t, e)
 }
 
 // TestBadText: text that is not UTF-8 is an error of the statement, in every message, and the session goes on.

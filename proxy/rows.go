@@ -7,9 +7,6 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
-// flushAt is how many bytes of rows are kept before they are written.
-const flushAt = 64 << 10
-
 // rowDescription describes columns; formats are of a portal, nil for a statement.
 func rowDescription(columns []engine.Column, formats []int16) *pgproto3.RowDescription {
 	fields := make([]pgproto3.FieldDescription, len(columns))
@@ -44,11 +41,9 @@ func (s *session) sendRows(columns []engine.Column, formats []int16, rows [][]sq
 			}
 			start = end
 		}
-		s.be.Send(&msg)
-		if s.pending += len(scratch) + 4*len(columns) + 7; s.pending >= flushAt {
-			if err := s.flush(); err != nil {
-				return err
-			}
+		s.send(&msg)
+		if err := s.relieve(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -16,13 +16,16 @@ import (
 
 const (
 	scramMechanism = "SCRAM-SHA-256"
+	scramPlus      = "SCRAM-SHA-256-PLUS"
 	maxSASL        = 1024 // PG_MAX_SASL_MESSAGE_LENGTH
 	saltSize       = 16   // SCRAM_DEFAULT_SALT_LEN
 )
 
 // authenticate is the server's side of SCRAM-SHA-256. The user is the start-up packet's, whatever the SCRAM message says. A user
-// who does not exist goes through the same messages, with a salt that is always the same for that name, to the same error.
-func (s *session) authenticate() error {
+// who does not exist goes through the same messages, with a salt that is always the same for that name, to the same error. Over
+// TLS SCRAM-SHA-256-PLUS is offered too, which ties the log-in to our certificate: nobody between can pass it on. It gives the
+// verifier that the client proved to know the password of.
+func (s *session) authenticate() (string, error) {
 	stored, known := s.srv.engine.Verifier(s.user)
 	cred, err := parseVerifier(stored)
 	if known && err != nil {
@@ -33,41 +36,66 @@ func (s *session) authenticate() error {
 	}
 	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return cred, nil })
 	if err != nil {
-		return err
+		return "", err
 	}
-	conv := server.NewConversation()
-
+	mechanisms := []string{scramMechanism}
+	if s.binding.IsSupported() {
+		mechanisms = []string{scramPlus, scramMechanism}
+	}
 	s.be.SetMaxBodyLen(maxSASL)
-	s.be.Send(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{scramMechanism}})
+	s.send(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms})
 	msg, err := s.ask(pgproto3.AuthTypeSASL)
 	if err != nil {
-		return err
+		return "", err
 	}
 	first, ok := msg.(*pgproto3.SASLInitialResponse)
 	if !ok {
-		return protocolError("expected SASL response")
+		return "", protocolError("expected SASL response")
 	}
-	if first.AuthMechanism != scramMechanism {
-		return protocolError("client selected an invalid SASL authentication mechanism")
+	var conv *scram.ServerConversation
+	switch {
+	case first.AuthMechanism == scramPlus && s.binding.IsSupported():
+		conv = server.NewConversationWithChannelBindingRequired(s.binding)
+	case first.AuthMechanism == scramMechanism && !strings.HasPrefix(string(first.Data), "p="):
+		conv = server.NewConversationWithChannelBinding(s.binding) // a client that saw no PLUS where one was offered is refused
+	default:
+		return "", protocolError("client selected an invalid SASL authentication mechanism")
 	}
 	reply, err := conv.Step(string(first.Data))
 	if err != nil {
-		return protocolError("malformed SCRAM message")
+		return "", protocolError("malformed SCRAM message")
 	}
-	s.be.Send(&pgproto3.AuthenticationSASLContinue{Data: []byte(reply)})
+	s.send(&pgproto3.AuthenticationSASLContinue{Data: []byte(reply)})
 	if msg, err = s.ask(pgproto3.AuthTypeSASLContinue); err != nil {
-		return err
+		return "", err
 	}
 	final, ok := msg.(*pgproto3.SASLResponse)
 	if !ok {
-		return protocolError("expected SASL response")
+		return "", protocolError("expected SASL response")
+	}
+	// Only now something is guessed: psql without a password comes this far too, and comes back with one.
+	try, ok := s.srv.throttle.begin(s.user, s.origin)
+	if !ok {
+		return "", sqlerr.New(sqlerr.InvalidAuth, "too many wrong passwords for user %q", s.user).WithHint("Wait a minute.")
+	}
+	if try.wait > 0 {
+		s.srv.opts.sleep(s.ctx, try.wait)
 	}
 	reply, err = conv.Step(string(final.Data))
-	if err != nil || !conv.Valid() || !known {
-		return sqlerr.New(sqlerr.InvalidPassword, "password authentication failed for user %q", s.user)
+	switch {
+	case err != nil && reply == scram.ErrChannelBindingsDontMatch:
+		return "", sqlerr.New(sqlerr.InvalidAuth, "SCRAM channel binding check failed").
+			WithHint("The client was shown another certificate than this server's: something between ends TLS. Let it pass TLS through, or connect with channel_binding=disable.")
+	case err != nil || !conv.Valid() || !known:
+		return "", wrongPassword(s.user)
 	}
-	s.be.Send(&pgproto3.AuthenticationSASLFinal{Data: []byte(reply)})
-	return nil
+	try.right()
+	s.send(&pgproto3.AuthenticationSASLFinal{Data: []byte(reply)})
+	return stored, nil
+}
+
+func wrongPassword(user string) error {
+	return sqlerr.New(sqlerr.InvalidPassword, "password authentication failed for user %q", user)
 }
 
 // ask sends what is pending and reads the client's answer to it.
@@ -75,7 +103,7 @@ func (s *session) ask(authType uint32) (pgproto3.FrontendMessage, error) {
 	if err := s.be.SetAuthType(authType); err != nil {
 		return nil, err
 	}
-	if err := s.be.Flush(); err != nil {
+	if err := s.write(); err != nil {
 		return nil, errQuiet
 	}
 	msg, err := s.be.Receive()
@@ -87,7 +115,7 @@ func (s *session) ask(authType uint32) (pgproto3.FrontendMessage, error) {
 
 // mockCredentials are those of nobody: derived from the name and the server's secret, and matched by no password that
 // anybody knows (the caller refuses even that one).
-func (srv *server) mockCredentials(user string) scram.StoredCredentials {
+func (srv *Server) mockCredentials(user string) scram.StoredCredentials {
 	derive := func(purpose string) []byte {
 		mac := hmac.New(sha256.New, srv.opts.ServerSecret)
 		mac.Write([]byte(purpose + "\x00" + user))

@@ -5,103 +5,93 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"sync"
 	"time"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
-// Options limit what clients may use. Zero values mean the defaults.
-type Options struct {
-	Logger        *slog.Logger  // nothing is logged by default
-	MaxMessage    int           // bytes of one message's body; 8 MiB
-	MaxSessions   int           // sessions at once; 100, PostgreSQL's max_connections
-	MaxStatements int           // prepared statements of one session; 1000
-	MaxPortals    int           // portals of one session; 1000
-	LoginTimeout  time.Duration // from accept to the end of authentication; 60 s, PostgreSQL's authentication_timeout
-	WriteTimeout  time.Duration // for a client that does not read; 60 s
-	StopGrace     time.Duration // for running statements when Serve is stopped; 5 s
-	// ServerSecret derives the salts shown to users who do not exist. By default it is random for each Serve: then such a salt
-	// changes when the proxy restarts, and that of a user does not.
-	ServerSecret []byte
-	// MockIterations is the SCRAM iteration count shown to users who do not exist; 4096, as PostgreSQL writes verifiers.
-	MockIterations int
-}
-
-func (o Options) withDefaults() (Options, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	for _, d := range []struct {
-		v   *int
-		def int
-	}{{&o.MaxMessage, 8 << 20}, {&o.MaxSessions, 100}, {&o.MaxStatements, 1000}, {&o.MaxPortals, 1000}, {&o.MockIterations, 4096}} {
-		if *d.v == 0 {
-			*d.v = d.def
-		}
-	}
-	for _, d := range []struct {
-		v   *time.Duration
-		def time.Duration
-	}{{&o.LoginTimeout, time.Minute}, {&o.WriteTimeout, time.Minute}, {&o.StopGrace, 5 * time.Second}} {
-		if *d.v == 0 {
-			*d.v = d.def
-		}
-	}
-	if len(o.ServerSecret) == 0 {
-		o.ServerSecret = make([]byte, 32)
-		if _, err := rand.Read(o.ServerSecret); err != nil {
-			return o, fmt.Errorf("proxy: %w", err)
-		}
-	}
-	return o, nil
-}
-
-// server is one listener's sessions.
-type server struct {
-	engine Engine
-	opts   Options
-	log    *slog.Logger
-	ctx    context.Context // of all statements; ended by force when the grace is over
+// Server is the sessions of one Engine. It serves one listener, once.
+type Server struct {
+	engine   Engine
+	opts     Options
+	log      *slog.Logger
+	throttle *throttle
+	ctx      context.Context // of all sessions; ended by force when the grace is over
+	cancel   context.CancelCauseFunc
 
 	mu       sync.Mutex
-	conns    map[net.Conn]*session // nil before authentication
-	sessions map[uint32]*session   // by process id, once authenticated
+	open     map[*session]struct{}
+	waiting  map[origin][]*session // those that have not logged in, the oldest first
+	sessions map[uint32]*session   // those that have, by process id
+	ofUser   map[string]int        // how many they are
 	stopping bool
 	wg       sync.WaitGroup
 }
 
-// errShutdown ends the statements that outlive the grace of a stop.
+// errShutdown ends the statements that outlive the grace of a stop, and those of a session that was terminated.
 var errShutdown = errors.New("the proxy is stopping")
 
-// Serve answers clients on l until ctx ends. Then it accepts no more, tells idle clients, gives running statements the
-// grace of Options.StopGrace, closes every connection and returns nil. Any other error is the listener's.
-func Serve(ctx context.Context, l net.Listener, e Engine, opts Options) error {
+// New makes a server that is not serving yet.
+func New(e Engine, opts Options) (*Server, error) {
 	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	srv := &Server{engine: e, opts: opts, log: opts.Logger, throttle: newThrottle(opts.now, opts.LoginTimeout/2),
+		open: map[*session]struct{}{}, waiting: map[origin][]*session{}, sessions: map[uint32]*session{}, ofUser: map[string]int{}}
+	srv.ctx, srv.cancel = context.WithCancelCause(context.Background())
+	return srv, nil
+}
+
+// Serve answers clients on l until ctx ends: New and Server.Serve in one, for an owner who ends no sessions.
+func Serve(ctx context.Context, l net.Listener, e Engine, opts Options) error {
+	srv, err := New(e, opts)
 	if err != nil {
 		return err
 	}
-	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cancel(nil)
-	srv := &server{engine: e, opts: opts, log: opts.Logger, ctx: base, conns: map[net.Conn]*session{}, sessions: map[uint32]*session{}}
+	return srv.Serve(ctx, l)
+}
+
+// Serve answers clients on l until ctx ends. Then it accepts no more, tells idle clients, gives running statements the
+// grace of Options.StopGrace, closes every connection and returns nil. Any other error is the listener's.
+func (srv *Server) Serve(ctx context.Context, l net.Listener) error {
+	defer srv.cancel(nil)
 	unhook := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer unhook()
-	err = srv.accept(l)
+	err := srv.accept(l)
 	stopped := ctx.Err() != nil
 	if !stopped {
 		_ = l.Close()
 	}
-	srv.stop(cancel)
+	srv.stop()
 	if stopped {
 		return nil
 	}
 	return err
 }
 
+// Terminate ends a user's sessions, and tells how many they were: they get FATAL 57P01, a running statement is cancelled
+// first. A log-in that is under way is refused if the engine does not give the same verifier any more; so an owner who takes
+// a user away changes the engine first and terminates then.
+func (srv *Server) Terminate(user string) int {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	n := 0
+	for _, s := range srv.sessions {
+		if s.user == user {
+			s.terminate()
+			n++
+		}
+	}
+	return n
+}
+
 // accept runs until the listener is closed. Failures that pass (too many open files) are waited for, as net/http does.
-func (srv *server) accept(l net.Listener) error {
+func (srv *Server) accept(l net.Listener) error {
 	var wait time.Duration
 	for {
 		conn, err := l.Accept()
@@ -120,57 +110,116 @@ func (srv *server) accept(l net.Listener) error {
 	}
 }
 
-// start serves one connection in its own goroutine. Twice as many connections as sessions are open at most: the others are
-// logging in or cancelling.
-func (srv *server) start(conn net.Conn) {
-	srv.mu.Lock()
-	full := len(srv.conns) >= 2*srv.opts.MaxSessions+16 || srv.stopping
-	if !full {
-		srv.conns[conn] = nil
-		srv.wg.Add(1)
-	}
-	srv.mu.Unlock()
-	if full {
+// start serves one connection in its own goroutine.
+func (srv *Server) start(conn net.Conn) {
+	s := newSession(srv, conn)
+	if !srv.admit(s) {
+		s.cancel()
 		_ = conn.Close()
 		return
 	}
 	go func() {
 		defer srv.wg.Done()
-		defer srv.forget(conn)
-		srv.serve(conn)
+		defer srv.forget(s)
+		srv.serve(s)
 	}()
 }
 
-func (srv *server) forget(conn net.Conn) {
-	_ = conn.Close()
+// admit makes room for a connection. Where there are too many that have not logged in, of its address or in all, the oldest
+// gives way: a stranger who only holds connections open locks nobody out.
+func (srv *Server) admit(s *session) bool {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	if s := srv.conns[conn]; s != nil {
-		delete(srv.sessions, s.pid)
+	if srv.stopping {
+		return false
 	}
-	delete(srv.conns, conn)
+	if len(srv.waiting[s.origin]) >= srv.opts.MaxPreAuth {
+		srv.evict(srv.waiting[s.origin][0])
+	}
+	if len(srv.open)-len(srv.sessions) >= srv.opts.MaxSessions+16 {
+		var most origin
+		for o, list := range srv.waiting {
+			if len(list) > len(srv.waiting[most]) {
+				most = o
+			}
+		}
+		if len(srv.waiting[most]) == 0 { // all of them are ending already
+			return false
+		}
+		srv.evict(srv.waiting[most][0])
+	}
+	srv.open[s] = struct{}{}
+	srv.waiting[s.origin] = append(srv.waiting[s.origin], s)
+	srv.wg.Add(1)
+	return true
+}
+
+// evict ends a connection that has not logged in. It is waiting for its client or for its delay; both end here.
+func (srv *Server) evict(s *session) {
+	srv.unwait(s)
+	s.log.Info("connection closed before its log-in: there are too many", "client", s.address())
+	s.cancel()
+	_ = s.raw.Close()
+}
+
+// unwait takes a session off the list of those that have not logged in.
+func (srv *Server) unwait(s *session) {
+	list := srv.waiting[s.origin]
+	for i := range list {
+		if list[i] == s {
+			list = append(list[:i:i], list[i+1:]...)
+			break
+		}
+	}
+	if srv.waiting[s.origin] = list; len(list) == 0 {
+		delete(srv.waiting, s.origin)
+	}
+}
+
+func (srv *Server) forget(s *session) {
+	s.hangUp()
+	s.cancel()
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	srv.unwait(s)
+	if srv.sessions[s.pid] == s {
+		delete(srv.sessions, s.pid)
+		if srv.ofUser[s.user]--; srv.ofUser[s.user] == 0 {
+			delete(srv.ofUser, s.user)
+		}
+	}
+	delete(srv.open, s)
 }
 
 // serve is one connection's life.
-func (srv *server) serve(conn net.Conn) {
-	s := newSession(srv, conn)
+func (srv *Server) serve(s *session) {
 	defer s.end()
 	if err := s.startup(); err != nil {
+		if e := (*sqlerr.Error)(nil); errors.As(err, &e) {
+			srv.opts.Metrics.LoginFailed(e.Code)
+		}
 		s.refuse(err)
 		return
 	}
+	srv.opts.Metrics.SessionOpened()
+	defer srv.opts.Metrics.SessionClosed()
 	s.loop()
 }
 
 // register makes an authenticated session known to cancels and to the stop, and gives it its process id and key.
-func (srv *server) register(s *session) error {
+func (srv *Server) register(s *session) error {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	switch {
 	case srv.stopping:
 		return errStopping()
+	case s.ctx.Err() != nil:
+		return errQuiet
 	case len(srv.sessions) >= srv.opts.MaxSessions:
 		return errTooManyClients()
+	case srv.ofUser[s.user] >= srv.opts.MaxSessionsPerUser:
+		return sqlerr.New(sqlerr.TooManyConns, "too many connections for role %q", s.user).
+			WithHint("A user can have %d sessions at once; close those that are not needed any more.", srv.opts.MaxSessionsPerUser)
 	}
 	if _, err := io.ReadFull(rand.Reader, s.key[:]); err != nil {
 		return err
@@ -185,27 +234,28 @@ func (srv *server) register(s *session) error {
 			break
 		}
 	}
+	srv.unwait(s)
 	srv.sessions[s.pid] = s
-	srv.conns[s.conn] = s
+	srv.ofUser[s.user]++
 	return nil
 }
 
 // stop ends all connections: idle sessions now, others when their statement or the grace ends.
-func (srv *server) stop(cancel context.CancelCauseFunc) {
+func (srv *Server) stop() {
 	srv.mu.Lock()
 	srv.stopping = true
-	for conn, s := range srv.conns {
-		if s == nil {
-			_ = conn.Close()
+	for s := range srv.open {
+		if srv.sessions[s.pid] != s {
+			s.cancel()
+			_ = s.raw.Close()
 			continue
 		}
-		s.stopping.Store(true)
-		_ = conn.SetReadDeadline(time.Unix(1, 0)) // an idle session wakes up and says goodbye
+		s.stop()
 	}
 	srv.mu.Unlock()
 	done := make(chan struct{})
 	go func() { srv.wg.Wait(); close(done) }()
-	for _, end := range []func(){func() { cancel(errShutdown) }, srv.closeAll} {
+	for _, end := range []func(){func() { srv.cancel(errShutdown) }, srv.closeAll} {
 		select {
 		case <-done:
 			return
@@ -216,10 +266,10 @@ func (srv *server) stop(cancel context.CancelCauseFunc) {
 	<-done
 }
 
-func (srv *server) closeAll() {
+func (srv *Server) closeAll() {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	for conn := range srv.conns {
-		_ = conn.Close()
+	for s := range srv.open {
+		_ = s.raw.Close()
 	}
 }

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -11,17 +12,28 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/xdg-go/scram"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
-// session is one connection, served by one goroutine. Only stopping, key, pid, conn and what runMu guards are touched by others.
+// session is one connection, served by one goroutine. Only raw, origin, cancel, stopping, what register sets and what runMu
+// guards are touched by others.
 type session struct {
-	srv  *server
-	conn net.Conn
-	io   *tap
-	be   *pgproto3.Backend
-	log  *slog.Logger
+	srv    *Server
+	raw    net.Conn // as accepted
+	origin origin
+	ctx    context.Context // ends with the connection
+	cancel context.CancelFunc
+
+	conn    net.Conn // raw, or TLS over it
+	tls     *tls.Conn
+	binding scram.ChannelBinding // of the TLS
+	io      *tap
+	be      *pgproto3.Backend // reads; what is written goes through send
+	out     []byte            // messages not written yet
+	unsent  error             // one of them cannot be encoded
+	log     *slog.Logger
 
 	user   string
 	pid    uint32
@@ -31,15 +43,15 @@ type session struct {
 	set        *settings
 	reported   map[string]string // the values of ParameterStatus that the client has
 	tx         transaction
-	statements map[string]*statement // "" is the unnamed one
-	portals    map[string]*portal
+	statements shelf[*statement] // "" is the unnamed one
+	portals    shelf[*portal]
 	skipping   bool // an extended message failed: everything up to Sync is skipped
 	several    bool // the message being served holds more than one statement: its implicit transaction is a block for some rules
-	pending    int  // bytes of rows not flushed yet, about
 
-	stopping  atomic.Bool
-	runMu     sync.Mutex
-	cancelRun context.CancelCauseFunc
+	stopping   atomic.Bool
+	runMu      sync.Mutex
+	cancelRun  context.CancelCauseFunc
+	terminated bool
 }
 
 // tap is the connection as the codec sees it. It remembers whether reading failed, which tells a lost connection from a bad
@@ -48,6 +60,7 @@ type tap struct {
 	conn    net.Conn
 	timeout time.Duration // of a write; 0 leaves the deadline of the log-in
 	failed  error
+	metrics Metrics
 }
 
 func (t *tap) Read(b []byte) (int, error) {
@@ -55,6 +68,7 @@ func (t *tap) Read(b []byte) (int, error) {
 	if err != nil {
 		t.failed = err
 	}
+	t.metrics.Bytes(n, 0)
 	return n, err
 }
 
@@ -67,14 +81,20 @@ func (t *tap) Write(b []byte) (int, error) {
 			return 0, err
 		}
 	}
-	return t.conn.Write(b)
+	n, err := t.conn.Write(b)
+	t.metrics.Bytes(0, n)
+	return n, err
 }
 
-func newSession(srv *server, conn net.Conn) *session {
-	t := &tap{conn: conn}
-	return &session{srv: srv, conn: conn, io: t, be: pgproto3.NewBackend(t, t), log: srv.log,
-		statements: map[string]*statement{}, portals: map[string]*portal{}, reported: map[string]string{}}
+func newSession(srv *Server, conn net.Conn) *session {
+	t := &tap{conn: conn, metrics: srv.opts.Metrics}
+	s := &session{srv: srv, raw: conn, origin: originOf(conn.RemoteAddr()), conn: conn, io: t, be: pgproto3.NewBackend(t, t), log: srv.log,
+		statements: newShelf[*statement](), portals: newShelf[*portal](), reported: map[string]string{}}
+	s.ctx, s.cancel = context.WithCancel(srv.ctx)
+	return s
 }
+
+func (s *session) address() string { return s.raw.RemoteAddr().String() }
 
 // end closes the engine's session. A panic, ours or the engine's, ends here: the client is told of an internal error, the log
 // has the stack, and the other sessions go on. What the panic said may quote data, so only an error of the runtime is logged.
@@ -112,7 +132,7 @@ func (s *session) refuse(err error) {
 	e := s.shown(err)
 	s.log.Info("connection refused or ended", "code", e.Code, "id", e.ID)
 	s.sendError("FATAL", e, "")
-	if err := s.be.Flush(); err != nil {
+	if err := s.write(); err != nil {
 		s.log.Debug("the last word did not arrive", "error", redact(err))
 	}
 }
@@ -123,30 +143,54 @@ func (s *session) readError(err error) error {
 	case s.stopping.Load():
 		return errStopping()
 	case s.io.failed != nil:
+		if t, ok := s.io.failed.(net.Error); ok && t.Timeout() && s.engine != nil {
+			return sqlerr.New(sqlerr.IdleTimeout, "terminating connection due to idle-session timeout").
+				WithHint("The limit here is %v.", s.srv.opts.IdleTimeout)
+		}
 		return errQuiet
 	}
 	var long *pgproto3.ExceededMaxBodyLenErr
-	if errors.As(err, &long) {
-		return sqlerr.New(sqlerr.ProtocolViolation, "message of %d bytes is longer than the limit of %d", long.ActualBodyLen, long.MaxExpectedBodyLen)
+	if errors.As(err, &long) && s.engine != nil {
+		return sqlerr.New(sqlerr.TooLong, "message of %d bytes is longer than the limit of %d", long.ActualBodyLen, long.MaxExpectedBodyLen)
 	}
 	return sqlerr.New(sqlerr.ProtocolViolation, "invalid message format").WithCause(err)
 }
 
 // loop serves messages until the client leaves.
 func (s *session) loop() {
-	s.io.timeout = s.srv.opts.WriteTimeout
 	for {
-		msg, err := s.be.Receive()
+		msg, err := s.receive()
 		if err == nil {
-			err = s.handle(msg)
-		} else {
-			err = s.readError(err)
+			if err = s.handle(msg); err == nil {
+				err = s.relieve()
+			}
 		}
 		if err != nil {
 			s.refuse(err)
+			if id := sqlerr.ID(err); id == sqlerr.TooLong.ID || id == sqlerr.ProtocolViolation.ID {
+				s.linger()
+			}
 			return
 		}
 	}
+}
+
+// receive reads the next message. A stop that comes between its look at the flag and its read ends the read by the deadline,
+// which is why the flag is looked at after the deadline of idleness was set.
+func (s *session) receive() (pgproto3.FrontendMessage, error) {
+	if idle := s.srv.opts.IdleTimeout; idle > 0 {
+		if err := s.conn.SetReadDeadline(time.Now().Add(idle)); err != nil {
+			return nil, errQuiet
+		}
+	}
+	if s.stopping.Load() {
+		return nil, errStopping()
+	}
+	msg, err := s.be.Receive()
+	if err != nil {
+		return nil, s.readError(err)
+	}
+	return msg, nil
 }
 
 // handle serves one message. Its error ends the session: errors of statements are sent here, not returned.
@@ -179,21 +223,13 @@ func (s *session) fail(err error, text string) {
 	e := s.shown(err)
 	s.log.Debug("refused", "code", e.Code, "id", e.ID)
 	s.sendError("ERROR", e, text)
+	s.srv.opts.Metrics.Statement(e.Code)
 	s.failTransaction()
 }
 
 // ready ends a cycle: changed settings are reported, and all that is pending leaves in one write.
 func (s *session) ready() error {
 	s.reportSettings()
-	s.be.Send(&pgproto3.ReadyForQuery{TxStatus: s.tx.status()})
+	s.send(&pgproto3.ReadyForQuery{TxStatus: s.tx.status()})
 	return s.flush()
-}
-
-func (s *session) flush() error {
-	s.pending = 0
-	if err := s.be.Flush(); err != nil {
-		s.log.Info("the client does not take its answers", "error", redact(err))
-		return errQuiet
-	}
-	return nil
 }

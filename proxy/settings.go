@@ -222,7 +222,7 @@ func (s *session) reportSettings() {
 	for _, name := range reportedNames {
 		if v := s.set.get(name); !s.has(name, v) {
 			s.reported[name] = v
-			s.be.Send(&pgproto3.ParameterStatus{Name: parameters[name].name, Value: clean(v)})
+			s.send(&pgproto3.ParameterStatus{Name: parameters[name].name, Value: clean(v)})
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 // query serves the simple protocol: statements one after the other in one implicit transaction, each with its own result, up to
 // the first that fails.
 func (s *session) query(text string) error {
-	delete(s.statements, "")
-	delete(s.portals, "")
+	s.statements.drop("")
+	s.portals.drop("")
 	statements, err := s.parse(text)
 	if err != nil {
 		s.fail(err, text)
@@ -25,7 +25,7 @@ func (s *session) query(text string) error {
 	defer func() { s.several = false }()
 	for _, st := range statements {
 		if _, empty := st.Node.(*pgsyntax.Empty); empty {
-			s.be.Send(&pgproto3.EmptyQueryResponse{})
+			s.send(&pgproto3.EmptyQueryResponse{})
 			break
 		}
 		if err := s.simple(st, text); err != nil {
@@ -34,6 +34,9 @@ func (s *session) query(text string) error {
 			}
 			s.fail(err, text)
 			break
+		}
+		if err := s.relieve(); err != nil {
+			return err
 		}
 	}
 	s.endImplicit()
@@ -53,7 +56,7 @@ func (s *session) simple(st pgsyntax.Statement, text string) error {
 		return err
 	}
 	if p.rows {
-		s.be.Send(rowDescription(p.columns, nil))
+		s.send(rowDescription(p.columns, nil))
 	}
 	answer, err := s.run(p, nil)
 	if err != nil {
@@ -64,7 +67,8 @@ func (s *session) simple(st pgsyntax.Statement, text string) error {
 			return err
 		}
 	}
-	s.be.Send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(answer, len(answer.Rows)))})
+	s.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(answer, len(answer.Rows)))})
+	s.srv.opts.Metrics.Statement("ok")
 	return nil
 }
 

@@ -33,7 +33,7 @@ var errQuiet = errors.New("the connection is over")
 // startup reads the start-up packets, authenticates and greets. Nothing is read beyond what was asked for: bytes behind an
 // SSLRequest are never taken as clear text.
 func (s *session) startup() error {
-	if err := s.conn.SetDeadline(time.Now().Add(s.srv.opts.LoginTimeout)); err != nil {
+	if err := s.raw.SetDeadline(time.Now().Add(s.srv.opts.LoginTimeout)); err != nil {
 		return err
 	}
 	params, err := s.readStartup()
@@ -44,14 +44,22 @@ func (s *session) startup() error {
 	if s.user == "" {
 		return sqlerr.New(sqlerr.InvalidAuth, "no PostgreSQL user name specified in startup packet")
 	}
-	if err := s.authenticate(); err != nil {
+	if s.srv.opts.RequireTLS && s.tls == nil {
+		return errPlaintext()
+	}
+	verifier, err := s.authenticate()
+	if err != nil {
 		return err
 	}
 	if err := s.conn.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
+	s.io.timeout = s.srv.opts.WriteTimeout
 	if err := s.srv.register(s); err != nil {
 		return err
+	}
+	if now, ok := s.srv.engine.Verifier(s.user); !ok || now != verifier { // changed since, and Terminate did not see us
+		return wrongPassword(s.user)
 	}
 	database := params["database"]
 	if database == "" {
@@ -64,23 +72,26 @@ func (s *session) startup() error {
 		return err
 	}
 	s.set = newSettings(s.user, s.engine)
+	if s.srv.opts.TLS != nil {
+		s.set.starts["ssl"] = "on"
+	}
 	if err := s.startSettings(params); err != nil {
 		return err
 	}
 	s.be.SetMaxBodyLen(s.srv.opts.MaxMessage)
 	s.log = s.log.With("user", s.user, "pid", s.pid)
-	s.log.Info("session", "client", s.conn.RemoteAddr().String())
-	s.be.Send(&pgproto3.AuthenticationOk{})
+	s.log.Info("session", "client", s.address(), "tls", s.tls != nil)
+	s.send(&pgproto3.AuthenticationOk{})
 	s.reportSettings()
-	s.be.Send(&pgproto3.BackendKeyData{ProcessID: s.pid, SecretKey: s.key[:]})
+	s.send(&pgproto3.BackendKeyData{ProcessID: s.pid, SecretKey: s.key[:]})
 	return s.ready()
 }
 
 // readStartup answers requests for encryption until the start-up packet comes, and gives its parameters.
 func (s *session) readStartup() (map[string]string, error) {
 	asked := map[uint32]bool{}
-	for {
-		packet, err := readPacket(s.conn)
+	for first := true; ; first = false {
+		packet, err := s.readPacket(first)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +100,7 @@ func (s *session) readStartup() (map[string]string, error) {
 		case cancelCode:
 			var m pgproto3.CancelRequest
 			if err := m.Decode(packet); err == nil {
-				s.srv.cancel(&m)
+				s.srv.cancelRequest(&m)
 			}
 			return nil, errQuiet
 		case sslCode, gssCode:
@@ -97,6 +108,16 @@ func (s *session) readStartup() (map[string]string, error) {
 				return nil, protocolError("unsupported frontend protocol")
 			}
 			asked[code] = true
+			if code == sslCode && s.srv.opts.TLS != nil {
+				if _, err := s.conn.Write([]byte{'S'}); err != nil {
+					return nil, errQuiet
+				}
+				if err := s.encrypt(s.conn); err != nil {
+					return nil, err
+				}
+				asked[gssCode] = true
+				continue
+			}
 			if _, err := s.conn.Write([]byte{'N'}); err != nil {
 				return nil, errQuiet
 			}
@@ -106,18 +127,25 @@ func (s *session) readStartup() (map[string]string, error) {
 	}
 }
 
-// readPacket reads a packet without a type byte: its length, then the body that starts with a code.
-func readPacket(r io.Reader) ([]byte, error) {
+// readPacket reads a packet without a type byte: its length, then the body that starts with a code. The first may be behind
+// TLS that nobody asked for.
+func (s *session) readPacket(first bool) ([]byte, error) {
 	var head [4]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
+	if _, err := io.ReadFull(s.conn, head[:]); err != nil {
 		return nil, errQuiet
+	}
+	if first && head[0] == tlsHandshake && s.srv.opts.TLS != nil {
+		if err := s.encryptDirect(head[:]); err != nil {
+			return nil, err
+		}
+		return s.readPacket(false)
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n < 8 || n > maxStartup {
 		return nil, protocolError("invalid length of startup packet")
 	}
 	packet := make([]byte, n-4)
-	if _, err := io.ReadFull(r, packet); err != nil {
+	if _, err := io.ReadFull(s.conn, packet); err != nil {
 		return nil, errQuiet
 	}
 	return packet, nil
@@ -143,7 +171,7 @@ func (s *session) decodeStartup(packet []byte, code uint32) (map[string]string, 
 		}
 	}
 	if code > protocol3 || len(unknown) > 0 {
-		s.be.Send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocol3, UnrecognizedOptions: unknown})
+		s.send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocol3, UnrecognizedOptions: unknown})
 	}
 	return m.Parameters, nil
 }

@@ -15,11 +15,42 @@ type statement struct {
 	params   []sqltype.Type  // of $1 ...
 	columns  []engine.Column // of the answer
 	rows     bool            // the statement returns rows, if only none: it is described by a RowDescription
+	bytes    int             // about its memory
+}
+
+func (st *statement) size() int { return st.bytes }
+
+// nodeBytes is about what one node of a tree costs: itself, and what the engine makes of it.
+const nodeBytes = 512
+
+// measure estimates a statement's memory.
+func measure(n pgsyntax.Node, text string) int {
+	if e, ok := n.(*pgsyntax.Explain); ok {
+		n = e.Query
+	}
+	nodes := 1
+	if sel, ok := n.(*pgsyntax.Select); ok {
+		pgsyntax.Walk(sel, &pgsyntax.Visitor{
+			Query: func(*pgsyntax.Select) bool { nodes++; return true },
+			Table: func(pgsyntax.TableExpr) bool { nodes++; return true },
+			Expr:  func(pgsyntax.Expr) bool { nodes++; return true },
+		})
+	}
+	return len(text) + nodes*nodeBytes
+}
+
+// keep refuses to hold so many bytes more.
+func (s *session) keep(bytes int) error {
+	if held := s.statements.bytes + s.portals.bytes; held+bytes > s.srv.opts.MaxStatementBytes {
+		return sqlerr.New(sqlerr.SessionLimit, "the statements and portals of a session can hold about %d bytes; this one needs %d, %d are held",
+			s.srv.opts.MaxStatementBytes, bytes, held).WithHint("Close those that are not needed any more (DEALLOCATE), or send the statement by the simple protocol.")
+	}
+	return nil
 }
 
 // prepare finds a statement's types. oids are the parameter types that the client gave.
 func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID) (*statement, error) {
-	out := &statement{node: st.Node, text: text}
+	out := &statement{node: st.Node, text: text, bytes: measure(st.Node, text)}
 	switch n := st.Node.(type) {
 	case *pgsyntax.Select, *pgsyntax.Explain:
 		ctx, done := s.running()

@@ -167,7 +167,7 @@ func (s *session) runRelease(n *pgsyntax.Release) (*engine.Answer, error) {
 		return nil, err
 	}
 	s.tx.saves = s.tx.saves[:i]
-	for _, p := range s.portals {
+	for _, p := range s.portals.items {
 		p.depth = min(p.depth, i)
 	}
 	return tag("RELEASE")

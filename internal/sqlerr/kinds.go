@@ -54,6 +54,7 @@ var (
 	ReadOnly          = reg("read_only", "25006")
 	QueryCanceled     = reg("query_canceled", "57014")
 	AdminShutdown     = reg("admin_shutdown", "57P01")
+	IdleTimeout       = reg("idle_timeout", "57P05")
 	TooManyConns      = reg("too_many_connections", "53300")
 	Privilege         = reg("insufficient_privilege", "42501")
 	Internal          = reg("internal", "XX000")
