@@ -173,19 +173,83 @@ func TestVerifyFindsFalseCharges(t *testing.T) {
 		want  string
 	}{
 		"loss x 0.9":  {func(c *Charge) { c.Loss.Pure, c.Loss.Renyi = 0.9*c.Loss.Pure, 0.9*c.Loss.Renyi }, "below its events' loss"},
-		"over budget": {func(c *Charge) { c.Loss.Pure, c.Loss.Renyi = 30, 30 }, "did not hold"},
-		"over quota":  {func(c *Charge) { c.Quota = 1e-3 }, "did not hold"},
+		"over budget": {func(c *Charge) { c.Loss.Pure, c.Loss.Renyi = 30, 30 }, "(data_set) did not hold"},
+		"over quota":  {func(c *Charge) { c.Quota = 1e-3 }, "(analyst) did not hold"},
 	} {
 		path := filled(t)
 		l := open(t, path, demoHead(t), dayCache())
 		charge := &Charge{Reservation: count(t, l.Filter(), "ann", 1, 0.5), Order: l.Filter().Order}
 		c.spoil(charge)
-		if err := l.transact(&Record{Reserve: charge}, func() error { return nil }); err != nil {
-			t.Fatal(err)
-		}
+		write(t, l, &Record{Reserve: charge})
 		var broken *CorruptError
 		if err := l.Verify(ctx); !errors.As(err, &broken) || broken.Seq != 10 || !strings.Contains(broken.Reason, c.want) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// write appends a record past all admission.
+func write(t *testing.T, l *SQLite, r *Record) {
+	t.Helper()
+	if err := l.transact(r, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Verify finds charges in a window that the lifetime did not hold, in one that was used up, and to a frozen analyst; at every
+// later opening too.
+func TestVerifyFindsChargesBeyondPromises(t *testing.T) {
+	charge := func(l *SQLite) *Record {
+		return &Record{Reserve: &Charge{Reservation: count(t, l.Filter(), "ann", 1, 0.5)}}
+	}
+	for want, spoil := range map[string]func(l *SQLite, h *hands){
+		"(lifetime) did not hold": func(l *SQLite, h *hands) {
+			for range 3 {
+				must(l.Reserve(ctx, charge(l).Reserve.Reservation))(t)
+				h.now = h.now.AddDate(0, 1, 0)
+			}
+			write(t, l, charge(l))
+		},
+		"(data_set) did not hold": func(l *SQLite, h *hands) {
+			spendAll(t, l)
+			h.now = h.now.AddDate(0, 0, 1)
+			write(t, l, charge(l))
+		},
+		"frozen analyst": func(l *SQLite, _ *hands) {
+			if err := l.Freeze(ctx, "", "owner"); err != nil {
+				t.Fatal(err)
+			}
+			write(t, l, charge(l))
+		},
+	} {
+		h, path := &hands{}, tempPath(t)
+		h.set(t, "2026-11-21 12:00")
+		l := open(t, path, monthly(t), h.options())
+		spoil(l, h)
+		seq := l.state.seq
+		for range 2 {
+			var broken *CorruptError
+			if err := l.Verify(ctx); !errors.As(err, &broken) || broken.Seq != seq || !strings.Contains(broken.Reason, want) {
+				t.Errorf("%s: %v", want, err)
+			}
+			l = reopen(t, l, path, monthly(t), h.options())
+		}
+	}
+}
+
+// Verify finds sums in memory that are not the records'.
+func TestVerifyFindsOtherSums(t *testing.T) {
+	for want, bend := range map[string]func(*state){
+		"balance is another":                func(s *state) { s.datasets[0].windows-- },
+		"balance is another in the process": func(s *state) { s.datasets[0].analysts["ann"].failures++ },
+		`data set "demo"`:                   func(s *state) { s.datasets[0].epoch = "0" },
+		"freezes are others":                func(s *state) { s.frozen["bob"] = FrozenAnalyst{} },
+		"at record 10":                      func(s *state) { s.seq++ },
+	} {
+		l := open(t, filled(t), demoHead(t), dayCache())
+		bend(l.state)
+		if err := l.Verify(ctx); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
 		}
 	}
 }

@@ -33,11 +33,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// spendForEver reserves and commits from four sessions, and says what a client would have seen: an answer only after
+// spendForEver reserves and commits from four sessions, freezes guests from a fifth, and says what a client would have seen: an answer only after
 // its commit.
 func spendForEver(path string) error {
 	t := &testing.T{}
-	l, err := OpenSQLite(ctx, path, pureHead(t, 1e6), dayCache())
+	l, err := OpenSQLite(ctx, path, crashHead(t), dayCache())
 	if err != nil {
 		return err
 	}
@@ -46,6 +46,8 @@ func spendForEver(path string) error {
 		wg   sync.WaitGroup
 		mu   sync.Mutex
 		errs = make([]error, 4)
+
+		freezing error
 	)
 	say := func(text string) {
 		mu.Lock()
@@ -64,6 +66,13 @@ func spendForEver(path string) error {
 		say(fmt.Sprintf("answered %d", id))
 		return nil
 	}
+	wg.Go(func() {
+		for n := l.state.seq; freezing == nil; n++ {
+			if freezing = l.Freeze(ctx, fmt.Sprint("guest ", n), "owner"); freezing == nil {
+				say(fmt.Sprintf("frozen guest %d", n))
+			}
+		}
+	})
 	if err := spend(); err != nil { // so that each child has answered once before it is killed
 		return err
 	}
@@ -75,23 +84,34 @@ func spendForEver(path string) error {
 		})
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, freezing)...)
+}
+
+// crashHead is a budget that lasts for all crashes.
+func crashHead(t testing.TB) Head {
+	head := pureHead(t, 1e6)
+	head.Lifetime = &Lifetime{1e6}
+	return head
 }
 
 func keyOf(id int64) Hash { return Hash{byte(id), byte(id >> 8), byte(id >> 16), 1} }
 
-// kill -9 at random instants under load: every reservation and answer that was seen is in the ledger after each, the chain
-// holds, and the spent is at least what clients saw.
+// kill -9 at random instants under load: every reservation, answer and freeze that was seen is in the ledger after each, no
+// mark is ahead of it, the chain holds, and the spent is at least what clients saw.
 func TestCrash(t *testing.T) {
 	path := tempPath(t)
 	seen := map[string]int{}
 	answered := map[int64]bool{}
+	frozen := map[string]bool{}
 	for n := range *crashes {
 		for _, line := range runAndKill(t, path, time.Duration(rand.IntN(40)+1)*time.Millisecond) {
 			word, id, _ := strings.Cut(line, " ")
 			seen[word]++
 			if word == "error" {
 				t.Fatal(line)
+			}
+			if word == "frozen" {
+				frozen[id] = true
 			}
 			if word == "answered" {
 				var i int64
@@ -101,7 +121,7 @@ func TestCrash(t *testing.T) {
 				answered[i] = true
 			}
 		}
-		l := must(OpenSQLite(ctx, path, pureHead(t, 1e6), dayCache()))(t)
+		l := must(OpenSQLite(ctx, path, crashHead(t), dayCache()))(t)
 		if err := l.Verify(ctx); err != nil {
 			t.Fatalf("after crash %d: %v", n+1, err)
 		}
@@ -114,6 +134,11 @@ func TestCrash(t *testing.T) {
 		if b.Dataset.Spent.Pure < least.Pure || b.Analyst.Spent != b.Dataset.Spent || b.Analyst.Statements < int64(seen["reserved"]) {
 			t.Fatalf("after crash %d: %+v spent of %d statements, clients saw %d", n+1, b.Dataset.Spent, b.Analyst.Statements, seen["reserved"])
 		}
+		for guest := range frozen {
+			if !l.Frozen(guest) {
+				t.Fatalf("after crash %d: %s is not frozen any more", n+1, guest)
+			}
+		}
 		for id := range answered {
 			s, ok, err := l.Lookup(ctx, keyOf(id), "ann")
 			if err != nil || !ok || string(s.Payload) != fmt.Sprint("answer ", id) {
@@ -124,7 +149,7 @@ func TestCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("%d crashes, %d reserved, %d answered", *crashes, seen["reserved"], seen["answered"])
+	t.Logf("%d crashes, %d reserved, %d answered, %d frozen", *crashes, seen["reserved"], seen["answered"], seen["frozen"])
 }
 
 // runAndKill starts a spending process, kills it that long after its first answer, and gives the whole lines that it said.

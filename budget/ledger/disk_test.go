@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -105,6 +106,17 @@ func TestEveryChargeIsSynced(t *testing.T) {
 			t.Errorf("Commit: %q, want %q", got, want)
 		}
 	}
+	for name, write := range map[string]func() error{
+		"Freeze":   func() error { return l.Freeze(ctx, "ann", "owner") },
+		"SetEpoch": func() error { return l.SetEpoch(ctx, "2") },
+	} {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.forget(); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +139,9 @@ func TestFailingDisk(t *testing.T) {
 			if id, err := l.Reserve(ctx, r); err == nil {
 				t.Fatalf("reservation %d, though its record is not on disk", id)
 			}
+			if err := l.Freeze(ctx, "bob", "owner"); err == nil {
+				t.Fatal("a freeze, though its record is not on disk")
+			}
 			d.fail = nil
 			admitted := int64(1)
 			if _, err := l.Reserve(ctx, r); err == nil {
@@ -145,6 +160,28 @@ func TestFailingDisk(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A mark that cannot be moved stops the ledger, and what was charged stays.
+func TestFailingMark(t *testing.T) {
+	path := tempPath(t)
+	l := open(t, path, demoHead(t), dayCache())
+	r := count(t, l.Filter(), "ann", 1, 0.1)
+	file := l.mark.file
+	l.mark.file = must(os.Open(path + markSuffix))(t) // read-only
+	if _, err := l.Reserve(ctx, r); err == nil {
+		t.Fatal("no error")
+	}
+	if _, err := l.Reserve(ctx, r); !errors.Is(err, ErrBroken) {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = reopen(t, l, path, demoHead(t), dayCache())
+	if b := must(l.Balance("ann", 1))(t); b.Dataset.Statements != 1 {
+		t.Errorf("%+v", b)
 	}
 }
 

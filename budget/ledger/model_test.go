@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,151 +16,333 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 )
 
-// model is a ledger without a file: what the store must agree with after every step.
+// model is a ledger without a file: a list of charges from which all that the store says follows by brute force.
 type model struct {
-	filter      *budget.Filter
-	spent       map[string]dp.Loss // by analyst; "" is the data set
-	failures    map[string]int64
-	outstanding map[int64]Reservation
-	stored      []modelRelease
-	now         time.Time
+	heads   []Head
+	current *Head
+	epoch   string
+	now     time.Time // what the clock shows
+	clock   time.Time // of the last record
+	charges []*modelCharge
+	frozen  map[string]bool
+	cache   Cache
+}
+
+type modelCharge struct {
+	Reservation
+	id      int64
+	dataset string
+	window  string
+	epoch   string
+	open    bool
+	failed  bool
+	release *modelRelease
 }
 
 type modelRelease struct {
 	key     Hash
-	analyst string
-	price   float64
 	payload string
 	expires time.Time
 }
 
+// time is the later of the clock and the last record.
+func (m *model) time() time.Time {
+	if m.now.Before(m.clock) {
+		return m.clock
+	}
+	return m.now
+}
+
+// wrote notes that a record was written.
+func (m *model) wrote() { m.clock = m.time() }
+
+// windowName names the window of a moment, by other means than the store's.
+func windowName(per string, at time.Time) string {
+	switch per {
+	case WindowDay:
+		return at.Format(time.DateOnly)
+	case WindowWeek:
+		return fmt.Sprint(at.ISOWeek())
+	case WindowMonth:
+		return at.Format("2006-01")
+	case WindowQuarter:
+		return fmt.Sprint(at.Year(), (at.Month()-1)/3)
+	}
+	return ""
+}
+
+// account sums a data set's charges, an analyst's or ("") all, in the window of now.
+func (m *model) account(h *Head, analyst string) (spent dp.Loss, statements, failures int64) {
+	for _, c := range m.charges {
+		if c.dataset == h.Dataset && c.window == windowName(h.Window, m.time()) && (analyst == "" || c.Analyst == analyst) {
+			spent = spent.Plus(c.Loss)
+			statements++
+			if c.failed {
+				failures++
+			}
+		}
+	}
+	return spent, statements, failures
+}
+
+// lifetime sums the charged windows; the model's budgets are whole numbers. with adds a data set's present window.
+func (m *model) lifetime(with *Head) (spent float64, windows int) {
+	charged := map[[2]string]float64{}
+	of := map[string]float64{}
+	for _, h := range m.heads {
+		of[h.Dataset] = h.Filter.Epsilon
+	}
+	for _, c := range m.charges {
+		charged[[2]string{c.dataset, c.window}] = of[c.dataset]
+	}
+	if with != nil {
+		charged[[2]string{with.Dataset, windowName(with.Window, m.time())}] = with.Filter.Epsilon
+	}
+	for _, epsilon := range charged {
+		spent += epsilon
+	}
+	return spent, len(charged)
+}
+
+// ended says whether the lifetime does not hold a data set's present window.
+func (m *model) ended(h *Head) bool {
+	spent, _ := m.lifetime(h)
+	return spent > h.Lifetime.Epsilon
+}
+
+// admits says which scope denies a charge, or "".
+func (m *model) admits(t *rapid.T, r Reservation) string {
+	rooms, err := m.current.Filter.Rooms(r.Quota)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, _, _ := m.account(m.current, "")
+	own, _, _ := m.account(m.current, r.Analyst)
+	switch {
+	case m.ended(m.current):
+		return ScopeLifetime
+	case !m.current.Filter.Admits(all, r.Loss):
+		return ScopeDataset
+	case !rooms.Admits(own, r.Loss):
+		return ScopeAnalyst
+	}
+	return ""
+}
+
 // best is the release that a lookup must give.
-func (m *model) best(key Hash, analyst string, c Cache) (text string, ok bool) {
+func (m *model) best(key Hash, analyst string) (text string, ok bool) {
 	price := 0.0
-	for _, s := range m.stored {
-		if s.key == key && (c.Scope == ScopeDataset || s.analyst == analyst) && m.now.Before(s.expires) && s.price >= price {
-			text, ok, price = s.payload, true, s.price
+	for _, c := range m.charges {
+		if s := c.release; s != nil && s.key == key && c.dataset == m.current.Dataset && c.epoch == m.epoch && c.Price >= price &&
+			(m.cache.Scope == ScopeDataset || c.Analyst == analyst) && m.time().Before(s.expires) {
+			text, ok, price = s.payload, true, c.Price
 		}
 	}
 	return text, ok
 }
 
-// The store against the model under random reservations, commits, failures, look-ups, hours and restarts.
+func (m *model) isFrozen(analyst string) bool { return m.frozen[""] || m.frozen[analyst] }
+
+// same compares all accounts of the store with the model's.
+func (m *model) same(l *SQLite, quotas map[string]float64) error {
+	for analyst, quota := range quotas {
+		b, err := l.Balance(analyst, quota)
+		if err != nil {
+			return err
+		}
+		all, n, failures := m.account(m.current, "")
+		own, ownN, ownFailures := m.account(m.current, analyst)
+		spent, windows := m.lifetime(nil)
+		left := max(0, m.current.Lifetime.Epsilon-spent)
+		if b.Dataset.Spent != all || b.Analyst.Spent != own || b.Dataset.Statements != n || b.Analyst.Statements != ownN ||
+			b.Dataset.Failures != failures || b.Analyst.Failures != ownFailures || b.Window.Charged != (n > 0) {
+			return fmt.Errorf("%s at %v: %+v", analyst, m.time(), b)
+		}
+		if b.Lifetime.Spent != spent || b.Lifetime.Windows != windows || b.Lifetime.Left != left || b.Dataset.Ended != m.ended(m.current) ||
+			b.Dataset.Ended && b.StatementsLeft(dp.Loss{Pure: 1e-9}) != 0 {
+			return fmt.Errorf("lifetime at %v: %+v", m.time(), b)
+		}
+		if l.Frozen(analyst) != m.isFrozen(analyst) {
+			return fmt.Errorf("%s is frozen: %v", analyst, l.Frozen(analyst))
+		}
+	}
+	acc, err := l.Accounts()
+	if err != nil {
+		return err
+	}
+	for _, d := range acc.Datasets {
+		h := &m.heads[slices.IndexFunc(m.heads, func(h Head) bool { return h.Dataset == d.Dataset })]
+		if all, n, failures := m.account(h, ""); d.Account.Spent != all || d.Account.Statements != n || d.Account.Failures != failures || d.Account.Ended != m.ended(h) {
+			return fmt.Errorf("the owner sees %+v", d)
+		}
+	}
+	return nil
+}
+
+var modelFilters = sync.OnceValue(func() []*budget.Filter {
+	var out []*budget.Filter
+	for _, p := range []budget.Params{
+		{Epsilon: 20, Delta: 1e-6, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP},
+		{Epsilon: 8, Delta: 1e-7, QueryEpsilon: 0.2, Accountant: budget.AccountantRDP},
+	} {
+		f, err := budget.NewFilter(p)
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, f)
+	}
+	return out
+})
+
+// The store against the model under random reservations, commits, failures, look-ups, freezes, reloads, restarts for either
+// data set, and a clock that jumps both ways.
 func TestModel(t *testing.T) {
 	quotas := map[string]float64{"ann": 1, "bob": 0.25, "guest": 0.01}
 	analysts := rapid.SampledFrom([]string{"ann", "bob", "guest"})
+	epochs := rapid.SampledFrom([]string{"1", "2"})
 	dir := t.TempDir()
 	run := 0
 	rapid.Check(t, func(t *rapid.T) {
 		run++
 		path := filepath.Join(dir, fmt.Sprint(run))
-		cache := Cache{TTL: 5 * time.Hour, Scope: rapid.SampledFrom([]string{ScopeDataset, ScopeAnalyst}).Draw(t, "scope")}
-		head := modelHead(t)
-		m := &model{filter: head.Filter, spent: map[string]dp.Loss{}, failures: map[string]int64{}, outstanding: map[int64]Reservation{},
-			now: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}
-		start := func() *SQLite {
-			l, err := OpenSQLite(ctx, path, head, Options{Cache: cache, Now: func() time.Time { return m.now }})
+		m := &model{frozen: map[string]bool{}, now: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
+			cache: Cache{TTL: 50 * time.Hour, Scope: rapid.SampledFrom([]string{ScopeDataset, ScopeAnalyst}).Draw(t, "scope")}}
+		pers := rapid.SampledFrom([]string{"", WindowDay, WindowDay, WindowWeek, WindowMonth, WindowQuarter})
+		for i, f := range modelFilters() {
+			m.heads = append(m.heads, Head{Dataset: fmt.Sprint("set ", i), People: "all", Filter: f, Window: pers.Draw(t, "per"), Lifetime: &Lifetime{60}})
+		}
+		start := func(t *rapid.T) *SQLite {
+			m.current = &m.heads[rapid.IntRange(0, 1).Draw(t, "data set")]
+			m.epoch = epochs.Draw(t, "epoch")
+			head := *m.current
+			head.Epoch = m.epoch
+			l, err := OpenSQLite(ctx, path, head, Options{Cache: m.cache, Now: func() time.Time { return m.now }})
 			if err != nil {
 				t.Fatal(err)
 			}
+			m.wrote()
 			return l
 		}
-		l := start()
-		anyOpen := func(t *rapid.T) int64 {
-			ids := []int64{-1} // no such reservation
-			for id := range m.outstanding {
-				ids = append(ids, id)
+		l := start(t)
+		anyOpen := func(t *rapid.T) (id int64, c *modelCharge) {
+			ids, of := []int64{-1}, map[int64]*modelCharge{} // -1: no such reservation
+			for _, c := range m.charges {
+				if c.open {
+					ids, of[c.id] = append(ids, c.id), c
+				}
 			}
-			return rapid.SampledFrom(sorted(ids)).Draw(t, "id")
+			id = rapid.SampledFrom(ids).Draw(t, "id")
+			return id, of[id]
 		}
-		closed := func(id int64, err error) bool {
-			if _, known := m.outstanding[id]; !known {
+		closed := func(c *modelCharge, err error) bool {
+			if c == nil {
 				if !errors.Is(err, ErrNotOpen) {
-					t.Fatalf("closing %d: %v", id, err)
+					t.Fatalf("closing no reservation: %v", err)
 				}
 				return false
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
+			c.open = false
+			m.wrote()
 			return true
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"reserve": func(t *rapid.T) {
-				r := drawReservation(t, m.filter, analysts.Draw(t, "analyst"), quotas)
-				rooms, err := m.filter.Rooms(r.Quota)
-				if err != nil {
-					t.Fatal(err)
-				}
-				all, own := m.filter.Admits(m.spent[""], r.Loss), rooms.Admits(m.spent[r.Analyst], r.Loss)
+				r := drawReservation(t, m.current.Filter, analysts.Draw(t, "analyst"), quotas)
+				scope := m.admits(t, r)
 				id, err := l.Reserve(ctx, r)
 				var denied *Denied
 				switch {
-				case all && own && err == nil:
-					m.outstanding[id] = r
-					m.spent[""], m.spent[r.Analyst] = m.spent[""].Plus(r.Loss), m.spent[r.Analyst].Plus(r.Loss)
-				case all && own || !errors.As(err, &denied) || (denied.Scope == ScopeDataset) != !all:
-					t.Fatalf("data set admits %v, analyst %v: %v", all, own, err)
+				case m.isFrozen(r.Analyst):
+					if !errors.Is(err, ErrFrozen) {
+						t.Fatalf("frozen: %v", err)
+					}
+				case scope == "" && err == nil:
+					m.wrote()
+					m.charges = append(m.charges, &modelCharge{Reservation: r, id: id, dataset: m.current.Dataset,
+						window: windowName(m.current.Window, m.time()), epoch: m.epoch, open: true})
+				case scope == "" || !errors.As(err, &denied) || denied.Scope != scope:
+					t.Fatalf("the model denies by %q: %v", scope, err)
 				}
 			},
 			"commit": func(t *rapid.T) {
-				id, key := anyOpen(t), Hash{rapid.Byte().Draw(t, "key") % 4}
-				text := rapid.SampledFrom([]string{"", "1", "a longer release"}).Draw(t, "release")
-				if closed(id, l.Commit(ctx, id, Release{Key: key, Payload: []byte(text)})) {
-					r := m.outstanding[id]
-					m.stored = append(m.stored, modelRelease{key, r.Analyst, r.Price, text, m.now.Add(cache.TTL)})
-					delete(m.outstanding, id)
+				id, c := anyOpen(t)
+				s := &modelRelease{key: Hash{rapid.Byte().Draw(t, "key") % 4}, expires: m.time().Add(m.cache.TTL),
+					payload: rapid.SampledFrom([]string{"", "1", "a longer release"}).Draw(t, "release")}
+				if closed(c, l.Commit(ctx, id, Release{Key: s.key, Payload: []byte(s.payload)})) {
+					c.release = s
 				}
 			},
 			"fail": func(t *rapid.T) {
-				id := anyOpen(t)
-				if closed(id, l.Fail(ctx, id, "disk")) {
-					m.failures[""]++
-					m.failures[m.outstanding[id].Analyst]++
-					delete(m.outstanding, id)
+				id, c := anyOpen(t)
+				if closed(c, l.Fail(ctx, id, "disk")) {
+					c.failed = true
 				}
 			},
 			"lookup": func(t *rapid.T) {
 				key, analyst := Hash{rapid.Byte().Draw(t, "key") % 4}, analysts.Draw(t, "analyst")
 				got, found, err := l.Lookup(ctx, key, analyst)
-				want, ok := m.best(key, analyst, cache)
-				if err != nil || found != ok || ok && string(got.Payload) != want {
+				want, ok := m.best(key, analyst)
+				if m.isFrozen(analyst) {
+					if !errors.Is(err, ErrFrozen) {
+						t.Fatalf("frozen: %v", err)
+					}
+				} else if err != nil || found != ok || ok && string(got.Payload) != want {
 					t.Fatalf("lookup: %+v %v %v, want %q %v", got, found, err, want, ok)
 				}
 			},
-			"hours": func(t *rapid.T) { m.now = m.now.Add(time.Duration(rapid.IntRange(1, 4).Draw(t, "n")) * time.Hour) },
+			"freeze": func(t *rapid.T) {
+				who, on := rapid.SampledFrom([]string{"", "ann", "bob"}).Draw(t, "who"), rapid.SampledFrom([]bool{true, false, false}).Draw(t, "on")
+				do := l.Unfreeze
+				if on {
+					do = l.Freeze
+				}
+				if err := do(ctx, who, "owner"); err != nil {
+					t.Fatal(err)
+				}
+				if m.frozen[who] != on {
+					m.frozen[who] = on
+					m.wrote()
+				}
+			},
+			"reload": func(t *rapid.T) {
+				epoch := epochs.Draw(t, "epoch")
+				m.cache.Scope = rapid.SampledFrom([]string{ScopeDataset, ScopeAnalyst}).Draw(t, "scope")
+				if err := errors.Join(l.SetEpoch(ctx, epoch), l.SetCache(m.cache)); err != nil {
+					t.Fatal(err)
+				}
+				if epoch != m.epoch {
+					m.epoch = epoch
+					m.wrote()
+				}
+			},
+			"clock": func(t *rapid.T) {
+				m.now = m.now.Add(time.Duration(rapid.SampledFrom([]int{1, 5, 5, 24, 24, 24 * 8, 24 * 40, -24, -24 * 60}).Draw(t, "hours")) * time.Hour)
+			},
 			"restart": func(t *rapid.T) {
 				if err := l.Close(); err != nil {
 					t.Fatal(err)
 				}
-				l = start()
-				clear(m.outstanding)
+				l = start(t)
+				for _, c := range m.charges {
+					c.open = false
+				}
 			},
 			"": func(t *rapid.T) {
-				for analyst, quota := range quotas {
-					b, err := l.Balance(analyst, quota)
-					if err != nil || b.Dataset.Spent != m.spent[""] || b.Analyst.Spent != m.spent[analyst] ||
-						b.Dataset.Failures != m.failures[""] || b.Analyst.Failures != m.failures[analyst] {
-						t.Fatalf("%s: %+v %v, want %+v", analyst, b, err, m)
-					}
+				if err := m.same(l, quotas); err != nil {
+					t.Fatal(err)
 				}
 			},
 		})
 		if err := l.Verify(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(l.Close(), os.Remove(path)); err != nil {
+		if err := errors.Join(l.Close(), os.Remove(path), os.Remove(path+markSuffix)); err != nil {
 			t.Fatal(err)
 		}
 	})
-}
-
-func modelHead(t *rapid.T) Head {
-	f, err := budget.NewFilter(budget.Params{Epsilon: 20, Delta: 1e-6, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Head{Dataset: "demo", People: "demo", Filter: f, Epoch: "1"}
 }
 
 func drawReservation(t *rapid.T, f *budget.Filter, analyst string, quotas map[string]float64) Reservation {
