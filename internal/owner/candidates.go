@@ -52,7 +52,7 @@ var peopleColumns = []string{"first_name", "firstname", "given_name", "last_name
 func (s *schema) candidates() []Candidate {
 	var out []Candidate
 	for _, t := range s.tables {
-		if t.rel.Kind != sqltype.KindTable || !writable(t) {
+		if !t.proposable() {
 			continue
 		}
 		column, ok := t.keyColumn(s.backend == backendFiles)
@@ -102,7 +102,7 @@ func (s *schema) reach(t *table) int {
 	for grown := true; grown; {
 		grown = false
 		for _, o := range s.tables {
-			if seen[o] || o.rel.Kind != sqltype.KindTable {
+			if seen[o] || !o.proposable() {
 				continue
 			}
 			if slices.ContainsFunc(o.edges, func(e edge) bool { return seen[e.to] && o.usable(e) }) {

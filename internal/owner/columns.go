@@ -44,6 +44,9 @@ func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 		say("its name is longer than the 63 bytes that a policy's names have")
 	case !c.Type.Known():
 		l.live = false
+	case c.Denied:
+		l.live = false
+		say("left out: the database's user may not read it")
 	case t.personal(c.Name):
 		l.live = false
 		say("left out: it names or reaches one person")
@@ -57,7 +60,7 @@ func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 		if !c.NotNull {
 			say("add null to the values if a missing one is a group too")
 		}
-	case c.Type.IsNumber():
+	case c.Type.IsNumber() && !namedLikeID(c.Name):
 		say(rangeBlank)
 	case c.Type.IsString() && !untyped:
 		say(valuesBlank)
@@ -102,10 +105,14 @@ var personalPairs = []string{"credit card", "card number", "account number", "so
 
 // personal reports a column that names or reaches one person. A number that stands for a row elsewhere, as address_id, does not.
 func (t *table) personal(column string) bool {
-	w := words(column)
-	id := len(w) > 1 && w[len(w)-1] == "id"
+	id := namedLikeID(column) && len(words(column)) > 1
 	refers := slices.ContainsFunc(t.edges, func(e edge) bool { return slices.Contains(e.columns, column) })
 	return personalName(column) && !(id && (refers || t.unique([]string{column})))
+}
+
+func namedLikeID(column string) bool {
+	w := words(column)
+	return len(w) > 0 && w[len(w)-1] == "id"
 }
 
 func personalName(column string) bool {

@@ -99,7 +99,8 @@ func (w *writer) head(opt InitOptions, candidates []Candidate) {
 func (w *writer) unit(opt InitOptions, candidates []Candidate) {
 	s := w.s
 	if s.root == nil {
-		w.add("unit: " + fillIn + "  # the column that stands for one person, table.column: no table has a key of one column that could")
+		w.add("unit: "+fillIn+"  # the column that stands for one person, table.column: no table has a key of one column that could.",
+			"# dpsql init --unit table.column writes the ways to it, too.")
 		return
 	}
 	w.add("unit: " + scalar(s.unitName()) + "  # the column that stands for one person: what one person adds or removes is hidden")
@@ -132,12 +133,11 @@ func (w *writer) foot() {
 		"analysts:",
 		"  analyst:",
 		"    password: env:ANALYST_VERIFIER  # made by dpsql user hash; never the password itself")
-	example := "tables and columns"
+	example := ""
 	if w.s.root != nil {
-		example = policy.Qualified(w.s.policySchema(w.s.root), w.s.root.rel.Name)
-		example = fmt.Sprintf("[%s, %s]", inComment(example), inComment(w.s.unitName()))
+		example = fmt.Sprintf(", such as [%s, %s]", inComment(w.s.spell(w.s.root)), inComment(w.s.unitName()))
 	}
-	w.add("    may: []  # nothing until you list it: tables and columns such as " + example)
+	w.add("    may: []  # nothing until you list it: tables and columns" + example)
 }
 
 // hasPassword reports a URL that must not stand in a file; one that cannot be read might hide a password.

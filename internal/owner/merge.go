@@ -97,7 +97,7 @@ func (m *merging) match() {
 			parts = parts[1:]
 		}
 		if parent := m.s.named(parts); parent != nil {
-			t.path = &edge{columns, parent, parentColumns}
+			t.path = &edge{columns: columns, to: parent, toColumns: parentColumns}
 		}
 	}
 	for t := range m.listed {

@@ -84,9 +84,11 @@ func keyText(k ast.MapKeyNode) string {
 
 // nodeText is a scalar as it was written, as policy reads it.
 func nodeText(n ast.Node) string {
-	switch n.(type) {
+	switch x := n.(type) {
 	case *ast.MappingNode, *ast.MappingValueNode, *ast.SequenceNode, nil:
 		return ""
+	case *ast.LiteralNode:
+		return strings.TrimSuffix(x.Value.Value, "\n")
 	}
 	if t := n.GetToken(); t != nil {
 		return t.Value

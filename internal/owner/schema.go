@@ -42,6 +42,7 @@ type edge struct {
 	columns   []string
 	to        *table
 	toColumns []string
+	partial   bool // leads to one part of the table that rows may refer to
 }
 
 func newSchema(rels []sqltype.Relation, backend string) (*schema, error) {
@@ -69,6 +70,11 @@ func newSchema(rels []sqltype.Relation, backend string) (*schema, error) {
 	return s, nil
 }
 
+// proposable reports a plain table that a policy can name and whose rows no other table gives too.
+func (t *table) proposable() bool {
+	return t.rel.Kind == sqltype.KindTable && len(t.rel.PartOf) == 0 && writable(t)
+}
+
 func (s *schema) same(a, b string) bool {
 	return a == b || s.backend != backendPostgres && strings.EqualFold(a, b) // DuckDB gives names as a foreign key spelt them
 }
@@ -81,7 +87,7 @@ func (s *schema) edge(t *table, fk sqltype.RelationForeignKey) (edge, bool) {
 	if i < 0 {
 		return edge{}, false
 	}
-	e := edge{to: s.tables[i]}
+	e := edge{to: s.tables[i], partial: fk.Partial}
 	for i := range fk.Columns {
 		own, ok := s.column(t, fk.Columns[i])
 		theirs, ok2 := s.column(e.to, fk.RefColumns[i])
@@ -162,11 +168,11 @@ func (s *schema) findPaths() {
 
 // findPath takes the first foreign key that leads to a table one step nearer.
 func (s *schema) findPath(t *table, hops int) {
-	if t.closed || t.rel.Kind != sqltype.KindTable || !writable(t) {
+	if t.closed || !t.proposable() {
 		return
 	}
 	for _, e := range t.edges {
-		if e.to.hops == hops-1 && t.usable(e) {
+		if e.to.hops == hops-1 && !e.partial && t.usable(e) {
 			t.path, t.hops = &e, hops
 			s.settle(t)
 			return

@@ -64,10 +64,8 @@ func (s *schema) tableLines(t *table, indent, mark string) []string {
 		return []string{indent + "# " + inComment(name) + ": " + proseNoWay + mark + "its name is longer than the 63 bytes that a policy's names have"}
 	case t.hops >= 0:
 		return s.privateLines(t, indent, mark)
-	case t.rel.Kind == sqltype.KindView:
-		return []string{indent + "# " + scalar(name) + ":  # " + mark + proseNoWay + "a view; list the tables below it"}
-	case t.rel.Kind != sqltype.KindTable:
-		return []string{indent + "# " + scalar(name) + ":  # " + mark + proseNoWay + "no plain table (foreign, partitioned or with children)"}
+	case !t.proposable():
+		return []string{indent + "# " + scalar(name) + ":  # " + mark + proseNoWay + s.notPlain(t)}
 	case s.lookups[t]:
 		return []string{indent + "# " + strings.TrimSpace(key) + " {public: true}  # " + mark + proseLookup +
 			" Remove the # if its rows belong to nobody: they are then answered exactly and for free" + says(t)}
@@ -77,17 +75,28 @@ func (s *schema) tableLines(t *table, indent, mark string) []string {
 		why += ", and they look like people"
 	}
 	out := []string{indent + "# " + strings.TrimSpace(key) + "  # " + mark + proseNoWay + why + says(t)}
-	to := fillIn
+	way := fillIn + "  # by which column its rows belong to a person: column -> table.column"
 	if e, ok := s.guess(t); ok {
-		to = s.arrow(e)
+		way = arrowScalar(s.arrow(e)) + "  # a guess from the column's name"
 	}
-	body := []string{"  unit: " + arrowScalar(to) + "  # by which column its rows belong to a person: column -> table.column"}
+	body := []string{"  unit: " + way}
 	body = append(body, "  max_rows_per_unit: "+fillIn+"  # "+proseRows, "  columns:")
 	body = append(body, columnText(s.columnLines(t), "    ")...)
 	for _, l := range body {
 		out = append(out, indent+"# "+l)
 	}
 	return out
+}
+
+// notPlain says what a relation is that is never proposed.
+func (s *schema) notPlain(t *table) string {
+	switch {
+	case t.rel.Kind == sqltype.KindOther:
+		return "other tables inherit from it"
+	case t.rel.Kind == sqltype.KindTable && len(t.rel.PartOf) > 0:
+		return "its rows are also those of " + inComment(policy.Qualified(t.rel.PartOf[0].Schema, t.rel.PartOf[0].Name)) + "; list that one"
+	}
+	return "a " + string(t.rel.Kind) + "; list the tables below it"
 }
 
 var plainArrow = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]* -> [A-Za-z0-9_.]+$`)
@@ -104,7 +113,7 @@ func (s *schema) privateLines(t *table, indent, mark string) []string {
 	inner := indent + "  "
 	head := indent + scalar(s.spell(t)) + ":"
 	var notes []string
-	if t == s.root {
+	if t == s.root && t.oneRow {
 		notes = append(notes, proseUnit)
 	}
 	if t.rel.Comment != "" {
@@ -204,7 +213,7 @@ func (s *schema) findLookups() {
 	out := map[*table]bool{}
 	for _, t := range s.tables {
 		_, guessed := s.guess(t)
-		if t.rel.Kind == sqltype.KindTable && t.hops < 0 && !t.looksLikePeople() && !guessed && (referred[t] || len(t.edges) > 0 || t.namedLikeCodes()) {
+		if t.proposable() && t.hops < 0 && !t.looksLikePeople() && !guessed && (referred[t] || len(t.edges) > 0 || t.namedLikeCodes()) {
 			out[t] = true
 		}
 	}
