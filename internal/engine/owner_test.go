@@ -292,3 +292,72 @@ func TestHeard(t *testing.T) {
 type heardLog []Heard
 
 func (l *heardLog) Heard(h Heard) { *l = append(*l, h) }
+
+// TestRehearse: prices, expected errors and the first statement over budget are what the analyst would meet; no backend is asked
+// for private rows, and the ledger in use is not touched.
+func TestRehearse(t *testing.T) {
+	ctx := context.Background()
+	blind := &counting{Backend: tame.open(t, backend.DuckDB)}
+	r, err := OpenRehearsal(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}"), Backend: blind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	got, err := r.Play(ctx, "ann", `select count(*) from encounters;
+select count(*) from encounters where days > $1; -- a parameter
+select count(*) from encounters;
+select * from encounters;
+selec 1;
+select 'a;b';
+set dpsql.epsilon = 0.25; select sum(days), avg(days) from encounters`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []struct {
+		line   int
+		class  string
+		id     string
+		free   bool
+		denied bool
+	}{
+		{1, "private", "", false, false}, {2, "private", "", false, false}, {3, "private", "", true, false}, {4, "", "raw_rows", false, false},
+		{5, "", "syntax", false, false}, {6, "public", "", false, false}, {7, "session", "", false, false}, {7, "private", "", false, true},
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%d forecasts: %+v", len(got), got)
+	}
+	for i, w := range want {
+		f := got[i]
+		id := ""
+		if f.Err != nil {
+			id = sqlerr.ID(f.Err)
+		}
+		if f.Line != w.line || f.Class != w.class || id != w.id || f.Free != w.free || f.Denied != w.denied {
+			t.Errorf("%d: %+v", i, f)
+		}
+	}
+	if e := got[0].Expected; len(e) != 1 || e[0] != "count 24" {
+		t.Errorf("expected error %v", e)
+	}
+	if blind.private > 0 {
+		t.Errorf("%d transactions on the backend", blind.private)
+	}
+	if _, err := r.Play(ctx, "nobody-knows", "select 1"); err == nil {
+		t.Error("an unknown analyst rehearsed")
+	}
+}
+
+// counting counts the snapshots that were opened.
+type counting struct {
+	backend.Backend
+	private int
+}
+
+func (c *counting) Begin(ctx context.Context) (backend.Tx, error) {
+	c.private++
+	return c.Backend.Begin(ctx)
+}

@@ -56,6 +56,26 @@ func Parse(text string) ([]Statement, error) {
 	return out, nil
 }
 
+// Split cuts a script at the semicolons between statements, without reading them: each can be parsed, and fail, by itself.
+// Offset says where each begins. What the lexer cannot read (a quote that is not closed) is an error of the whole.
+func Split(text string) (out []Statement, err error) {
+	toks, err := lex(text)
+	if err != nil {
+		return nil, err
+	}
+	first := -1
+	for i, t := range toks {
+		switch end := t.kind == tEnd || t.punct(";"); {
+		case !end && first < 0:
+			first = i
+		case end && first >= 0:
+			out = append(out, Statement{Text: text[toks[first].pos:toks[i-1].end], Offset: toks[first].pos})
+			first = -1
+		}
+	}
+	return out, nil
+}
+
 // parseStatement reads one statement; stop is the token behind it.
 func parseStatement(text string, toks []token, stop token) (Statement, error) {
 	first, last := toks[0], toks[len(toks)-1]

@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Forecast is what a statement would cost and how exact it would be. It follows from the policy, the schema and public tables.
+type Forecast struct {
+	SQL      string
+	Line     int // of the script, from 1
+	Err      error
+	Class    string // "private", "public", "session"
+	Free     bool   // private, but asked before at no less
+	Price    float64
+	Loss     dp.Loss
+	Denied   bool     // the budget that is left would not hold it
+	Left     int64    // statements like it that would be left after it
+	Expected []string // 95% errors of the aggregates that are output columns: "count 114"
+}
+
+// Rehearsal plays statements against an empty ledger of its own. It reads no private row.
+type Rehearsal struct {
+	engine *Engine
+	dir    string
+	asked  map[ledger.Hash]float64
+}
+
+// OpenRehearsal checks the policy against the live schema, as Open does, and takes a ledger in a temporary folder.
+func OpenRehearsal(ctx context.Context, opt Options) (*Rehearsal, error) {
+	dir, err := os.MkdirTemp("", "dpsql-rehearse-")
+	if err != nil {
+		return nil, err
+	}
+	opt.LedgerPath = filepath.Join(dir, "ledger")
+	e, err := Open(ctx, opt)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &Rehearsal{engine: e, dir: dir, asked: map[ledger.Hash]float64{}}, nil
+}
+
+// Close removes the ledger.
+func (r *Rehearsal) Close() error { return errors.Join(r.engine.Close(), os.RemoveAll(r.dir)) }
+
+// Play forecasts a script's statements in their order, as one session of an analyst. The error is the script's: a quote that
+// is not closed, an analyst whom nobody knows.
+func (r *Rehearsal) Play(ctx context.Context, analyst, script string) ([]Forecast, error) {
+	s, err := r.engine.Open(analyst, "")
+	if err != nil {
+		return nil, err
+	}
+	pieces, err := pgsyntax.Split(script)
+	if err != nil {
+		return nil, err
+	}
+	var out []Forecast
+	for _, p := range pieces {
+		f := Forecast{SQL: p.Text, Line: 1 + strings.Count(script[:p.Offset], "\n")}
+		f.Err = r.forecast(ctx, s, &f)
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+func (r *Rehearsal) forecast(ctx context.Context, s *Session, f *Forecast) error {
+	parsed, err := pgsyntax.Parse(f.SQL)
+	if err != nil {
+		return err
+	}
+	switch n := parsed[0].Node.(type) {
+	case *pgsyntax.Select:
+	case *pgsyntax.Set:
+		f.Class = "session"
+		if strings.HasPrefix(n.Name, "dpsql.") && !n.Default {
+			return s.Set(n.Name, n.Values)
+		} else if strings.HasPrefix(n.Name, "dpsql.") {
+			return s.Reset(n.Name)
+		}
+		return nil
+	case *pgsyntax.Explain:
+		f.Class = "public"
+		_, err := s.Prepare(ctx, parsed[0], nil)
+		return err
+	default:
+		f.Class = "session"
+		return nil
+	}
+	p, err := s.Prepare(ctx, parsed[0], nil)
+	if err != nil {
+		return err
+	}
+	f.Class = string(p.an.Class)
+	if p.an.Class != sensitivity.Private {
+		return nil
+	}
+	return r.charge(ctx, p, f)
+}
+
+// charge prices a private statement and reserves it in the rehearsal's ledger.
+func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error {
+	s := p.session
+	mp, err := s.price(p.an)
+	if err != nil {
+		return err
+	}
+	key, err := p.key(make([]sqltype.Value, len(p.query.Params)))
+	if err != nil {
+		return err
+	}
+	e, err := finish.NewErrors(p.an, mp)
+	if err != nil {
+		return err
+	}
+	for _, n := range namedAggregates(p.an) {
+		f.Expected = append(f.Expected, n.name+" "+number(e.Expected(n.formula, s.declaredRows(p.an))))
+	}
+	f.Price, f.Loss = mp.Price, mp.Loss
+	if asked, ok := r.asked[key]; len(mp.Events()) == 0 || ok && asked >= mp.Price {
+		f.Free = true
+	} else {
+		_, err := r.engine.ledger.Reserve(ctx, ledger.Reservation{Analyst: s.analyst.Name, Quota: s.analyst.Share, Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})
+		var denied *ledger.Denied
+		switch {
+		case errors.As(err, &denied):
+			f.Denied = true
+		case err != nil:
+			return err
+		default:
+			r.asked[key] = mp.Price
+		}
+	}
+	b, err := r.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+	f.Left = b.StatementsLeft(mp.Loss)
+	return err
+}
+
+// declaredRows is the size of a group as the policy declares it: the population, spread evenly over public groups; 1000 where it
+// says nothing. It only tells how exact an average would be.
+func (s *Session) declaredRows(a *sensitivity.Analysis) float64 {
+	rows := 1000.0
+	if n := s.world.policy.Population; n > 0 {
+		rows = float64(n)
+		if a.Groups.Public && a.Groups.Count > 1 {
+			rows /= float64(a.Groups.Count)
+		}
+	}
+	return max(1, rows)
+}

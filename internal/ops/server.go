@@ -1,0 +1,46 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/dpsql/dpsql/internal/engine"
+)
+
+// Serve answers /metrics and /healthz on l until ctx ends. healthy says what is wrong, or nil; the words go to the owner's
+// network, so they name no statement.
+func Serve(ctx context.Context, l net.Listener, m *Metrics, healthy func(context.Context) error) error {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		text := "ok\n"
+		if err := healthy(r.Context()); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			text = err.Error() + "\n"
+		}
+		_, _ = w.Write([]byte(text)) // the asker may be gone
+	})
+	s := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16}
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+	defer stop()
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Watchers are several of them as one.
+type Watchers []engine.Watcher
+
+// Heard tells all.
+func (ws Watchers) Heard(h engine.Heard) {
+	for _, w := range ws {
+		w.Heard(h)
+	}
+}
