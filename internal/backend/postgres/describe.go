@@ -11,71 +11,77 @@ import (
 
 const defaultSchema = "public"
 
-const relationsQuery = `
-	SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, c.relhassubclass AND c.relkind <> 'p'
+const namedQuery = `
+	SELECT c.oid
 	FROM ROWS FROM (unnest($1::text[]), unnest($2::text[])) WITH ORDINALITY AS w(s, t, i)
 	JOIN pg_namespace n ON n.nspname = w.s
 	JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = w.t
 	WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p')
 	ORDER BY w.i`
 
+// With whether it has children that inherit from it, and partitions that are no plain tables.
+const relationsQuery = `
+	SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text,
+		c.relkind <> 'p' AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid),
+		c.relkind = 'p' AND EXISTS (
+			WITH RECURSIVE part(oid) AS (
+				SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = c.oid
+				UNION SELECT i.inhrelid FROM part JOIN pg_inherits i ON i.inhparent = part.oid)
+			SELECT FROM part JOIN pg_class l ON l.oid = part.oid WHERE l.relkind NOT IN ('r', 'p')),
+		row_security_active(c.oid), coalesce(obj_description(c.oid, 'pg_class'), '')
+	FROM unnest($1::int8[]) WITH ORDINALITY AS w(oid, i)
+	JOIN pg_class c ON c.oid = w.oid::oid JOIN pg_namespace n ON n.oid = c.relnamespace
+	ORDER BY w.i`
+
 // Newer servers know NOT NULL constraints that were never checked; contype 'n' does not exist in older ones.
 // A column whose collation is not deterministic has type OID 0: equality there is not of bytes, which units and keys rest on.
 const columnsQuery = `
-	SELECT a.attname::text, CASE WHEN EXISTS (SELECT FROM pg_collation c WHERE c.oid = a.attcollation AND NOT c.collisdeterministic)
-		THEN 0::oid ELSE a.atttypid END, a.atttypmod, a.attnotnull AND NOT EXISTS (
-		SELECT FROM pg_constraint k WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND k.conkey[1] = a.attnum AND NOT k.convalidated)
-	FROM pg_attribute a WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
+	SELECT a.attrelid, a.attname::text,
+		CASE WHEN EXISTS (SELECT FROM pg_collation c WHERE c.oid = a.attcollation AND NOT c.collisdeterministic)
+			THEN 0::oid ELSE a.atttypid END, a.atttypmod,
+		a.attnotnull AND NOT EXISTS (SELECT FROM pg_constraint k
+			WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND k.conkey[1] = a.attnum AND NOT k.convalidated),
+		coalesce(col_description(a.attrelid, a.attnum), ''), NOT has_column_privilege(a.attrelid, a.attnum, 'SELECT'), a.attnum
+	FROM pg_attribute a WHERE a.attrelid = ANY ($1::int8[]::oid[]) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
 
-// Unique indexes, whether or not a constraint named them: whole, valid, immediate; INCLUDE columns are no part of a key.
-const keysQuery = `
-	SELECT ARRAY(SELECT a.attname::text FROM generate_series(0, i.indnkeyatts - 1) p
-		JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[p] ORDER BY p)
-	FROM pg_index i
-	WHERE i.indrelid = $1 AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indisready
-		AND NOT i.indisexclusion AND i.indpred IS NULL AND i.indexprs IS NULL
-	ORDER BY i.indisprimary DESC, i.indexrelid`
+const ancestorsQuery = `
+	WITH RECURSIVE up(oid, parent) AS (
+		SELECT inhrelid, inhparent FROM pg_inherits WHERE inhrelid = ANY ($1::int8[]::oid[])
+		UNION SELECT up.oid, i.inhparent FROM up JOIN pg_inherits i ON i.inhrelid = up.parent)
+	SELECT up.oid, n.nspname::text, c.relname::text
+	FROM up JOIN pg_class c ON c.oid = up.parent JOIN pg_namespace n ON n.oid = c.relnamespace ORDER BY 2, 3`
 
-// Foreign keys that were checked and whose triggers are on; not those over periods, which mean containment.
-const foreignKeysQuery = `
-	SELECT n.nspname::text, r.relname::text,
-		ARRAY(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY u(n, i)
-			JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.n ORDER BY u.i),
-		ARRAY(SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY u(n, i)
-			JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.n ORDER BY u.i)
-	FROM pg_constraint k JOIN pg_class r ON r.oid = k.confrelid JOIN pg_namespace n ON n.oid = r.relnamespace
-	WHERE k.conrelid = $1 AND k.contype = 'f' AND k.convalidated
-		AND coalesce(to_jsonb(k) ->> 'conperiod', 'false') = 'false'
-		AND NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgconstraint = k.oid AND t.tgenabled NOT IN ('O', 'A'))
-	ORDER BY k.oid`
-
-// Describe reads pg_catalog in one snapshot. A table with inheritance children is KindOther without keys: its constraints
-// do not bind the children's rows, which a SELECT gives too.
+// Describe reads pg_catalog in one snapshot. Only what PostgreSQL enforces on every row that a SELECT gives is told as a key,
+// a foreign key or NOT NULL.
 func (d *DB) Describe(ctx context.Context, names []backend.RelationName) ([]sqltype.Relation, error) {
-	conn, err := d.pool.Acquire(ctx)
-	if err != nil {
-		return nil, unavailable(ctx, err)
-	}
-	defer conn.Release()
 	var out []sqltype.Relation
-	read := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	err = pgx.BeginTxFunc(ctx, conn, read, func(t pgx.Tx) error {
-		out, err = describe(ctx, t, names)
+	err := d.inSnapshot(ctx, func(t pgx.Tx) error {
+		oids, err := named(ctx, t, names)
+		if err != nil {
+			return err
+		}
+		out, err = (&catalog{ctx: ctx, tx: t}).describe(oids)
 		return err
 	})
+	return out, err
+}
+
+// inSnapshot runs reads of the schema in one snapshot.
+func (d *DB) inSnapshot(ctx context.Context, read func(pgx.Tx) error) error {
+	conn, err := d.pool.Acquire(ctx)
 	if err != nil {
-		return nil, unavailable(ctx, err)
+		return unavailable(ctx, err)
 	}
-	return out, nil
+	defer conn.Release()
+	o := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	if err := pgx.BeginTxFunc(ctx, conn, o, read); err != nil {
+		return unavailable(ctx, err)
+	}
+	return nil
 }
 
-type found struct {
-	oid      uint32
-	relation sqltype.Relation
-	inherits bool // has children whose rows it gives without binding them
-}
-
-func describe(ctx context.Context, t pgx.Tx, names []backend.RelationName) ([]sqltype.Relation, error) {
+// named gives the OIDs of the relations that exist.
+func named(ctx context.Context, t pgx.Tx, names []backend.RelationName) ([]int64, error) {
 	schemas, tables := make([]string, len(names)), make([]string, len(names))
 	for i, n := range names {
 		schemas[i], tables[i] = n.Schema, n.Name
@@ -83,70 +89,132 @@ func describe(ctx context.Context, t pgx.Tx, names []backend.RelationName) ([]sq
 			schemas[i] = defaultSchema
 		}
 	}
-	q, err := t.Query(ctx, relationsQuery, schemas, tables)
+	return collectOIDs(t.Query(ctx, namedQuery, schemas, tables))
+}
+
+func collectOIDs(q pgx.Rows, err error) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := pgx.CollectRows(q, func(row pgx.CollectableRow) (found, error) {
-		var f found
-		var kind string
-		err := row.Scan(&f.oid, &f.relation.Schema, &f.relation.Name, &kind, &f.inherits)
-		f.relation.Kind = kindOf(kind, f.inherits)
-		return f, err
+	return pgx.CollectRows(q, func(row pgx.CollectableRow) (int64, error) {
+		var oid uint32
+		err := row.Scan(&oid)
+		return int64(oid), err
 	})
+}
+
+// catalog reads the schema within one snapshot.
+type catalog struct {
+	ctx   context.Context //nolint:containedctx // lives as long as one call
+	tx    pgx.Tx
+	views map[uint32]*view
+}
+
+// entry is one relation as pg_catalog has it.
+type entry struct {
+	sqltype.Relation
+	oid      uint32
+	relkind  string
+	attnums  []int16 // of Columns
+	unbound  string  // why no constraint binds the rows it gives
+	inherits bool    // has children whose rows it gives too
+}
+
+// each runs a query about relations, given by OID, and scans its rows.
+func (c *catalog) each(query string, oids []int64, scan func(pgx.Rows) error) error {
+	q, err := c.tx.Query(c.ctx, query, oids)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	for q.Next() {
+		if err := scan(q); err != nil {
+			return err
+		}
+	}
+	return q.Err()
+}
+
+// describe tells all of the relations.
+func (c *catalog) describe(oids []int64) ([]sqltype.Relation, error) {
+	entries, err := c.entries(oids)
 	if err != nil {
 		return nil, err
 	}
 	var out []sqltype.Relation
-	for _, f := range all {
-		if err := f.fill(ctx, t); err != nil {
-			return nil, err
+	for _, e := range entries {
+		if e.relkind == "v" || e.relkind == "m" {
+			if err := c.describeView(e); err != nil {
+				return nil, err
+			}
 		}
-		out = append(out, f.relation)
+		out = append(out, e.Relation)
 	}
 	return out, nil
 }
 
-func kindOf(relkind string, inherits bool) sqltype.RelationKind {
-	switch {
-	case relkind == "r" && !inherits:
-		return sqltype.KindTable
-	case relkind == "v":
-		return sqltype.KindView
+// entries reads everything but what views are made of.
+func (c *catalog) entries(oids []int64) ([]*entry, error) {
+	var all []*entry
+	of := map[uint32]*entry{}
+	err := c.each(relationsQuery, oids, func(q pgx.Rows) error {
+		e := &entry{}
+		var foreignPart bool
+		err := q.Scan(&e.oid, &e.Schema, &e.Name, &e.relkind, &e.inherits, &foreignPart, &e.RowSecurity, &e.Comment)
+		e.classify(foreignPart)
+		all, of[e.oid] = append(all, e), e
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return sqltype.KindOther
+	err = c.each(columnsQuery, oids, func(q pgx.Rows) error {
+		var rel, oid uint32
+		var col sqltype.RelationColumn
+		var attnum int16
+		err := q.Scan(&rel, &col.Name, &oid, &col.Type.Typmod, &col.NotNull, &col.Comment, &col.Denied, &attnum)
+		if e := of[rel]; e != nil {
+			col.Type.OID = sqltype.OID(oid)
+			col.NotNull = col.NotNull && e.Kind == sqltype.KindTable
+			e.Columns, e.attnums = append(e.Columns, col), append(e.attnums, attnum)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = c.each(ancestorsQuery, oids, func(q pgx.Rows) error {
+		var rel uint32
+		var name sqltype.QualifiedName
+		err := q.Scan(&rel, &name.Schema, &name.Name)
+		if e := of[rel]; e != nil {
+			e.PartOf = append(e.PartOf, name)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, c.constraints(oids, of)
 }
 
-func (f *found) fill(ctx context.Context, t pgx.Tx) error {
-	q, err := t.Query(ctx, columnsQuery, f.oid)
-	if err != nil {
-		return err
+// classify settles the kind, and whether constraints bind all rows.
+func (e *entry) classify(foreignPart bool) {
+	e.Partitioned = e.relkind == "p"
+	switch {
+	case e.relkind == "v":
+		e.Kind = sqltype.KindView
+	case e.relkind == "m":
+		e.Kind = sqltype.KindMatView
+	case e.relkind == "f":
+		e.Kind, e.unbound = sqltype.KindForeign, "the table is a foreign one"
+	case foreignPart:
+		e.Kind, e.unbound = sqltype.KindForeign, "a partition of the table is a foreign one"
+	case e.inherits:
+		e.Kind, e.unbound = sqltype.KindOther, "it does not bind the rows of the tables that inherit from this one"
+	case e.relkind == "r" || e.relkind == "p":
+		e.Kind = sqltype.KindTable
+	default:
+		e.Kind, e.unbound = sqltype.KindOther, "the relation is of an unknown kind"
 	}
-	r := &f.relation
-	r.Columns, err = pgx.CollectRows(q, func(row pgx.CollectableRow) (sqltype.RelationColumn, error) {
-		var c sqltype.RelationColumn
-		var oid uint32
-		err := row.Scan(&c.Name, &oid, &c.Type.Typmod, &c.NotNull)
-		c.Type.OID = sqltype.OID(oid)
-		c.NotNull = c.NotNull && !f.inherits
-		return c, err
-	})
-	if err != nil || f.inherits {
-		return err
-	}
-	if q, err = t.Query(ctx, keysQuery, f.oid); err != nil {
-		return err
-	}
-	if r.Keys, err = pgx.CollectRows(q, pgx.RowTo[[]string]); err != nil {
-		return err
-	}
-	if q, err = t.Query(ctx, foreignKeysQuery, f.oid); err != nil {
-		return err
-	}
-	r.ForeignKeys, err = pgx.CollectRows(q, func(row pgx.CollectableRow) (sqltype.RelationForeignKey, error) {
-		var k sqltype.RelationForeignKey
-		err := row.Scan(&k.RefSchema, &k.RefTable, &k.Columns, &k.RefColumns)
-		return k, err
-	})
-	return err
 }

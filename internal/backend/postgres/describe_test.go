@@ -52,7 +52,7 @@ func TestDescribeTellsWhatIsEnforced(t *testing.T) {
 		t.Errorf("%d relations: %v", len(byName), byName)
 	}
 	kinds := map[string]sqltype.RelationKind{"public.kid": sqltype.KindTable, "public.ancestor": sqltype.KindOther, "public.heir": sqltype.KindTable,
-		"public.parted": sqltype.KindOther, "public.part1": sqltype.KindTable, "public.v": sqltype.KindView, "public.mv": sqltype.KindOther}
+		"public.parted": sqltype.KindTable, "public.part1": sqltype.KindTable, "public.v": sqltype.KindView, "public.mv": sqltype.KindMatView}
 	for name, want := range kinds {
 		if byName[name].Kind != want {
 			t.Errorf("%s is a %s, want %s", name, byName[name].Kind, want)
