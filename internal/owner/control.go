@@ -1,0 +1,182 @@
+package owner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+)
+
+// Server is what the owner's commands ask of a running server.
+type Server interface {
+	Freeze(ctx context.Context, analyst, by string) error
+	Unfreeze(ctx context.Context, analyst, by string) error
+	Accounts() (ledger.Accounts, error)
+	// Reload reads the policy file again.
+	Reload(ctx context.Context) error
+}
+
+// order is one command on the socket.
+type order struct {
+	Analyst string `json:"analyst,omitempty"`
+	By      string `json:"by,omitempty"`
+}
+
+// maxOrder limits a command's bytes.
+const maxOrder = 1 << 16
+
+// Listen opens the owner's socket: only its own user may open it (0600). A socket that a killed server left is replaced; one
+// that answers is not.
+func Listen(ctx context.Context, path string) (net.Listener, error) {
+	if len(path) > 100 {
+		return nil, fmt.Errorf("the socket's path %s is too long for the operating system: give a short one with socket: in the policy", path)
+	}
+	if info, err := os.Lstat(path); err == nil {
+		if info.Mode()&fs.ModeSocket == 0 {
+			return nil, fmt.Errorf("%s is there and is not a socket: give another with socket: in the policy", path)
+		}
+		if (&Client{path: path}).running(ctx) {
+			return nil, fmt.Errorf("another server answers on %s", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	old := syscall.Umask(0o177) // there is no moment at which others could open it
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	syscall.Umask(old)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Serve obeys the owner's commands until ctx ends.
+func Serve(ctx context.Context, l net.Listener, s Server) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { reply(w, struct{}{}, nil) })
+	mux.HandleFunc("GET /budget", func(w http.ResponseWriter, _ *http.Request) {
+		a, err := s.Accounts()
+		reply(w, Report(a), err)
+	})
+	for name, do := range map[string]func(context.Context, order) error{
+		"freeze":   func(ctx context.Context, o order) error { return s.Freeze(ctx, o.Analyst, o.By) },
+		"unfreeze": func(ctx context.Context, o order) error { return s.Unfreeze(ctx, o.Analyst, o.By) },
+		"reload":   func(ctx context.Context, _ order) error { return s.Reload(ctx) },
+	} {
+		mux.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) {
+			var o order
+			d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder))
+			d.DisallowUnknownFields()
+			if err := d.Decode(&o); err != nil {
+				reply(w, nil, err)
+				return
+			}
+			reply(w, struct{}{}, do(r.Context(), o))
+		})
+	}
+	h := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 5 * time.Minute}
+	stop := context.AfterFunc(ctx, func() { _ = h.Close() })
+	defer stop()
+	if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// answer is what comes back.
+type answer struct {
+	Error string          `json:"error,omitempty"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+func reply(w http.ResponseWriter, v any, err error) {
+	var a answer
+	if err == nil {
+		a.Value, err = json.Marshal(v)
+	}
+	if err != nil {
+		a = answer{Error: err.Error()}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(a) // the asker may be gone
+}
+
+// Client gives commands to a running server.
+type Client struct{ path string }
+
+// Dial finds the server on a socket; false if none answers.
+func Dial(ctx context.Context, path string) (*Client, bool) {
+	c := &Client{path}
+	return c, path != "none" && c.running(ctx)
+}
+
+func (c *Client) running(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	return c.call(ctx, http.MethodGet, "ping", nil, nil) == nil
+}
+
+// Freeze stops an analyst, or everybody ("").
+func (c *Client) Freeze(ctx context.Context, analyst, by string) error {
+	return c.call(ctx, http.MethodPost, "freeze", order{analyst, by}, nil)
+}
+
+// Unfreeze lifts just that freeze.
+func (c *Client) Unfreeze(ctx context.Context, analyst, by string) error {
+	return c.call(ctx, http.MethodPost, "unfreeze", order{analyst, by}, nil)
+}
+
+// Reload makes the server read its policy again.
+func (c *Client) Reload(ctx context.Context) error {
+	return c.call(ctx, http.MethodPost, "reload", order{}, nil)
+}
+
+// Budget is the ledger's report.
+func (c *Client) Budget(ctx context.Context) (b Budget, err error) {
+	return b, c.call(ctx, http.MethodGet, "budget", nil, &b)
+}
+
+func (c *Client) call(ctx context.Context, method, name string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://dpsql/"+name, body)
+	if err != nil {
+		return err
+	}
+	h := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", c.path)
+	}}}
+	resp, err := h.Do(req)
+	if err != nil {
+		return fmt.Errorf("asking the server on %s: %w", c.path, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var a answer
+	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
+		return fmt.Errorf("asking the server on %s: %w", c.path, err)
+	}
+	switch {
+	case a.Error != "":
+		return errors.New(a.Error)
+	case out != nil:
+		return json.Unmarshal(a.Value, out)
+	}
+	return nil
+}

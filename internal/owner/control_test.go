@@ -1,0 +1,140 @@
+package owner
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// fakeServer remembers its orders.
+type fakeServer struct {
+	orders []string
+	err    error
+}
+
+func (f *fakeServer) Freeze(_ context.Context, analyst, by string) error {
+	f.orders = append(f.orders, "freeze "+analyst+" by "+by)
+	return f.err
+}
+
+func (f *fakeServer) Unfreeze(_ context.Context, analyst, by string) error {
+	f.orders = append(f.orders, "unfreeze "+analyst+" by "+by)
+	return f.err
+}
+
+func (f *fakeServer) Reload(context.Context) error {
+	f.orders = append(f.orders, "reload")
+	return f.err
+}
+
+func (f *fakeServer) Accounts() (ledger.Accounts, error) {
+	filter, err := budget.NewFilter(budget.Params{Epsilon: 10, Delta: 1e-6, QueryEpsilon: 0.1, Accountant: budget.AccountantRDP})
+	if err != nil {
+		return ledger.Accounts{}, err
+	}
+	rooms, err := filter.Rooms(1)
+	spent := dp.Loss{Pure: math.Inf(1), Renyi: 0.25, Delta: 1e-9}
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	return ledger.Accounts{People: "p", Lifetime: ledger.LifetimeBalance{Limited: true, Epsilon: 60, Spent: 20, Windows: 2},
+		Frozen: []ledger.FrozenAnalyst{{By: "owner", Since: at}, {Analyst: "ann", By: "owner", Since: at}},
+		Datasets: []ledger.DatasetAccounts{{Dataset: "d", Filter: filter, Per: "month", Window: ledger.Window{Start: at, Renews: at.AddDate(0, 1, 0)},
+			Account: ledger.Account{Spent: spent, Rooms: rooms, Statements: 3}, Analysts: map[string]ledger.Account{"ann": {Spent: spent, Rooms: rooms, Statements: 3, Failures: 1}}}}}, err
+}
+
+// TestControl: the owner's commands over the socket, its mode, what is in its place, and errors that come back as they are.
+func TestControl(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	path := filepath.Join(t.TempDir(), "s.sock")
+	if _, up := Dial(ctx, path); up {
+		t.Fatal("nobody is there")
+	}
+	l, err := Listen(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("mode %v, %v", info.Mode(), err)
+	}
+	f := &fakeServer{}
+	done := make(chan error)
+	go func() { done <- Serve(ctx, l, f) }()
+	c, up := Dial(ctx, path)
+	if !up {
+		t.Fatal("the server does not answer")
+	}
+	if err := errors.Join(c.Freeze(ctx, "ann", "root"), c.Unfreeze(ctx, "", "root"), c.Reload(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(f.orders, "; "); got != "freeze ann by root; unfreeze  by root; reload" {
+		t.Error(got)
+	}
+	f.err = errors.New("the policy has no analyst \"x\"")
+	if err := c.Freeze(ctx, "x", "root"); err == nil || err.Error() != f.err.Error() {
+		t.Errorf("%v", err)
+	}
+	b, err := c.Budget(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := b.Print(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"data set d: epsilon 10, delta 1e-06, rdp per month, this window from 2026-03-01 00:00:00 to 2026-04-01 00:00:00 UTC", "ended", "0.25", "lifetime of p: epsilon 60, used 20",
+		"frozen: everybody since 2026-03-01 00:00:00 UTC, by owner", "frozen: ann"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in\n%s", want, text.String())
+		}
+	}
+	if _, err := Listen(ctx, path); err == nil || !strings.Contains(err.Error(), "another server") {
+		t.Errorf("a second server: %v", err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestListenPlaces: a dead socket is replaced, another file is not, a long path is refused with the cure.
+func TestListenPlaces(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	dead := filepath.Join(dir, "dead.sock")
+	old, err := net.Listen("unix", dead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old.(*net.UnixListener).SetUnlinkOnClose(false)
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Listen(ctx, dead)
+	if err != nil {
+		t.Fatalf("a dead socket is in the way: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{file: "not a socket", filepath.Join(dir, strings.Repeat("x", 120)): "socket: in the policy"} {
+		if _, err := Listen(ctx, path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "precious" {
+		t.Error("the file was touched")
+	}
+}
