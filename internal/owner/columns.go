@@ -107,7 +107,8 @@ var personalPairs = []string{"credit card", "card number", "account number", "so
 func (t *table) personal(column string) bool {
 	id := namedLikeID(column) && len(words(column)) > 1
 	refers := slices.ContainsFunc(t.edges, func(e edge) bool { return slices.Contains(e.columns, column) })
-	return personalName(column) && !(id && (refers || t.unique([]string{column})))
+	number := id && (refers || t.unique([]string{column}))
+	return personalName(column) && !number
 }
 
 func namedLikeID(column string) bool {

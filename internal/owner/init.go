@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/policy"
@@ -140,15 +139,16 @@ func (w *writer) foot() {
 	w.add("    may: []  # nothing until you list it: tables and columns" + example)
 }
 
-// hasPassword reports a URL that must not stand in a file; one that cannot be read might hide a password.
+// hasPassword reports a URL that must not stand in a file; one that cannot be read whole might hide a password.
 func hasPassword(text string) bool {
 	if strings.HasPrefix(text, "env:") {
 		return false
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Opaque != "" {
+	if err != nil || u.Host == "" {
 		return true
 	}
+	query, err := url.ParseQuery(u.RawQuery)
 	_, has := u.User.Password()
-	return has || slices.ContainsFunc([]string{"password", "sslpassword", "passfile"}, u.Query().Has)
+	return has || err != nil || query.Has("password") || query.Has("sslpassword") || query.Has("passfile")
 }

@@ -14,12 +14,12 @@ import (
 
 var verifier = "SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA="
 
-// TestInit runs the scripts of testdata. Commands: schema (what the database has), candidates, init, old (an older policy), merge
+// TestInit runs the scripts of testdata/init. Commands: schema (what the database has), candidates, init, old (an older policy), merge
 // (prints the lines that it added with + and took away with -) and check (the last policy read and bound, FILL_INs filled with fill=).
 func TestInit(t *testing.T) {
 	t.Setenv("ANALYST_VERIFIER", verifier)
 	t.Setenv(URLVariable, "postgres://reader:secret@db/x")
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/init", func(t *testing.T, path string) {
 		var rels []sqltype.Relation
 		backend, last := "postgres", []byte(nil)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -144,4 +144,22 @@ func difference(a, b string) string {
 		}
 	}
 	return out.String()
+}
+
+// TestPasswordStaysOut: a URL with a password, or one that might hide it, is not written.
+func TestPasswordStaysOut(t *testing.T) {
+	for url, kept := range map[string]bool{
+		"postgres://reader@db/shop": true, "env:SHOP_URL": true, "postgresql://db/shop?sslmode=verify-full": true,
+		"postgres://reader:hunter2@db/shop": false, "postgres://reader:@db/shop": false, "postgres://db/shop?user=u&password=hunter2": false,
+		"postgres://reader:hun%ter2@db/shop": false, "host=db password=hunter2": false, "postgres:reader:hunter2@db": false,
+		"postgres://db/shop?sslpassword=hunter2": false, "postgres://db/shop?x=1;password=hunter2": false,
+	} {
+		out, err := Init(nil, InitOptions{Dataset: "d", Backend: "postgres", URL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(out), url) != kept || strings.Contains(string(out), "hunter2") || strings.Contains(string(out), "env:"+URLVariable) == kept {
+			t.Errorf("%s:\n%s", url, out)
+		}
+	}
 }

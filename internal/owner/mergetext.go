@@ -131,14 +131,20 @@ func (x *text) sectionEnd(from, to, indent int) int {
 	return end
 }
 
-// regionEnd is the line after those that belong to the entry on line from: the first comment that is no deeper ends it.
+// regionEnd is the line after those that belong to the entry on line from: a comment that is no deeper, and below which the entry has
+// nothing more, ends it.
 func (x *text) regionEnd(from, to, indent int) int {
-	for i := from + 1; i < to; i++ {
-		if isComment(x.lines[i]) && commentIndent(x.lines[i]) <= indent {
-			return i
+	end := to
+	for i := to - 1; i > from; i-- {
+		switch {
+		case isBlank(x.lines[i]):
+		case !isComment(x.lines[i]):
+			return end
+		case commentIndent(x.lines[i]) <= indent:
+			end = i
 		}
 	}
-	return to
+	return end
 }
 
 // mentionsTable reports that the tables section has a comment about a table: the table commented out, or its name in a sentence at

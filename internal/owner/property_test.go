@@ -128,7 +128,7 @@ func TestMergeProperties(t *testing.T) {
 		opt.Merge = once
 		twice, err := Init(second, opt)
 		if err != nil || string(twice) != string(once) {
-			t.Fatalf("merging twice is not merging once: %v\n%s", err, difference(string(once), string(twice)))
+			t.Fatalf("merging twice is not merging once: %v\n%s\nof\n%s", err, difference(string(once), string(twice)), opt.Merge)
 		}
 	})
 	if merged < refused {
@@ -148,7 +148,7 @@ func known(s *schema, text []byte, r *sqltype.Relation) bool {
 
 // mustHold checks a fresh policy whose blanks are filled: nothing is wrong but second ways, which are the owner's to decide.
 func mustHold(t *rapid.T, rels []sqltype.Relation, text string) {
-	p, err := policy.Parse("policy.yaml", []byte(strings.ReplaceAll(strings.ReplaceAll(text, ": "+fillIn, ": 3"), "postgres: "+fillIn, "")))
+	p, err := policy.Parse("policy.yaml", []byte(strings.ReplaceAll(text, "max_rows_per_unit: "+fillIn, "max_rows_per_unit: 3")))
 	if err == nil {
 		_, err = p.Bind(rels)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
-// fillIn stands where only the owner knows: no number and no name, so that policy.Parse refuses it on its line.
-const fillIn = "FILL_IN"
+// fillIn stands where only the owner knows; policy.Parse refuses it on its line.
+const fillIn = policy.Blank
 
 // reserved words mean something else than themselves to one version of YAML or another.
 var reserved = map[string]bool{"null": true, "true": true, "false": true, "yes": true, "no": true, "on": true, "off": true, "y": true, "n": true, "nan": true, "inf": true}

@@ -268,7 +268,7 @@ func demoRelations() (rels []sqltype.Relation) {
 	for _, d := range demo.Tables {
 		r := sqltype.Relation{Schema: "main", Name: d.Name, Kind: sqltype.KindTable}
 		for _, c := range d.Columns {
-			r.Columns = append(r.Columns, sqltype.RelationColumn(c))
+			r.Columns = append(r.Columns, sqltype.RelationColumn{Name: c.Name, Type: c.Type, NotNull: c.NotNull})
 		}
 		if d.PrimaryKey != "" {
 			r.Keys = [][]string{{d.PrimaryKey}}

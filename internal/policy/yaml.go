@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +25,7 @@ const maxFile = 4 << 20
 type reader struct {
 	problems
 	lookup func(string) (string, bool) // of environment variables
+	bare   []word                      // words in the place of texts that YAML 1.1 takes for true or false
 }
 
 // parseYAML gives the one document of a text, or nil after a problem.
@@ -216,6 +218,9 @@ func (r *reader) scalar(n ast.Node, what string) (scalar, bool) {
 	case *ast.StringNode:
 		s.text = x.Token.Value
 		s.quoted = x.Token.Type == token.SingleQuoteType || x.Token.Type == token.DoubleQuoteType
+		if !s.quoted && slices.Contains([]string{"no", "off", "on", "yes", "y", "n"}, strings.ToLower(s.text)) {
+			r.bare = append(r.bare, s.word)
+		}
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		s.text = n.GetToken().Value
 	case *ast.LiteralNode:
@@ -253,11 +258,26 @@ func (r *reader) extra(where position) {
 // text reads a value that is not NULL.
 func (r *reader) text(n ast.Node, what string) (word, bool) {
 	s, ok := r.scalar(n, what)
-	if ok && (s.null || s.text == "") {
+	switch {
+	case !ok:
+	case s.null || s.text == "":
 		r.add(s.position, "%s is empty", what)
+		return s.word, false
+	case r.blank(s, what):
 		return s.word, false
 	}
 	return s.word, ok
+}
+
+// Blank stands in a file that dpsql init wrote where only the owner can say what is meant.
+const Blank = "FILL_IN"
+
+func (r *reader) blank(s scalar, what string) bool {
+	if s.quoted || s.text != Blank {
+		return false
+	}
+	r.add(s.position, "%s is still to be filled in", what).hint("the comment beside it says with what")
+	return true
 }
 
 // choice reads one of a few words; those of later are known but not built yet.
@@ -303,7 +323,7 @@ const maxDigits = 60
 
 func (r *reader) decimal(n ast.Node, what string) (decimal.Decimal, position, bool) {
 	s, ok := r.scalar(n, what)
-	if !ok {
+	if !ok || r.blank(s, what) {
 		return decimal.Decimal{}, s.position, false
 	}
 	d, ok := parseDecimal(s.text)
