@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -70,9 +69,4 @@ func gaussian(t testing.TB, f *budget.Filter, analyst string, quota, epsilon flo
 		Analyst: analyst, Quota: quota, Statement: Hash{2}, Price: epsilon,
 		Events: Events{ev}, Loss: must(f.Loss(ev))(t),
 	}
-}
-
-func sorted(ids []int64) []int64 {
-	slices.Sort(ids)
-	return ids
 }

@@ -67,9 +67,9 @@ func connect(abs string) (*sqlite3.Conn, error) {
 }
 
 // OpenSQLite takes the ledger at path to serve a data set, creating it if there is none, and appends an opening, with the
-// head before it if it is the data set's first. The error wraps ErrInUse, ErrNotDurable, ErrMismatch or ErrForeign, or is a
-// *CorruptError; the file is then as it was. The filter in force is the ledger's own (Filter): a policy that changed only
-// query.epsilon goes on with the order that the budget began with.
+// head before it if it is the data set's first. The error wraps ErrInUse, ErrNotDurable, ErrMismatch, ErrRolledBack or
+// ErrForeign, or is a *CorruptError; the file is then as it was. The filter in force is the ledger's own (Filter): a policy that
+// changed only query.epsilon goes on with the order that the budget began with.
 func OpenSQLite(ctx context.Context, path string, head Head, opt Options) (*SQLite, error) {
 	return openWith(ctx, path, head, opt, connect)
 }
@@ -280,22 +280,17 @@ func (l *SQLite) enter(head Head) error {
 	if err := l.load(); err != nil {
 		return err
 	}
-	known := l.state.find(head.Dataset)
-	if known != nil {
+	if known := l.state.find(head.Dataset); known != nil {
 		if err := known.head.accepts(head); err != nil {
 			return err
 		}
+		return l.prepare()
 	}
-	if known == nil {
-		if err := l.state.checkHead(&head); err != nil {
-			return err
-		}
+	if err := l.state.checkHead(&head); err != nil {
+		return err
 	}
 	if err := l.prepare(); err != nil {
 		return err
-	}
-	if known != nil {
-		return nil
 	}
 	return l.transact(&Record{Head: &head}, func() error { return nil })
 }
@@ -304,7 +299,7 @@ func (l *SQLite) enter(head Head) error {
 func (h *Head) accepts(asked Head) error {
 	switch {
 	case h.People != asked.People:
-		return fmt.Errorf("%w: its people are %q, not %q", ErrMismatch, h.People, asked.People)
+		return fmt.Errorf("%w: its people are %q, not %q. A promise that was made stays: restore the policy's people", ErrMismatch, h.People, asked.People)
 	case h.Window != asked.Window:
 		return fmt.Errorf("%w: its window is %q, not %q. A promise that was made stays: restore the policy's budget.per", ErrMismatch, h.Window, asked.Window)
 	case !sameLifetime(h.Lifetime, asked.Lifetime):
