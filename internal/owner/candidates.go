@@ -105,7 +105,7 @@ func (s *schema) reach(t *table) int {
 			if seen[o] || !o.proposable() {
 				continue
 			}
-			if slices.ContainsFunc(o.edges, func(e edge) bool { return seen[e.to] && o.usable(e) }) {
+			if slices.ContainsFunc(o.edges, func(e edge) bool { return seen[e.to] && !e.weak && o.usable(e) }) {
 				seen[o], grown = true, true
 			}
 		}

@@ -42,7 +42,7 @@ type edge struct {
 	columns   []string
 	to        *table
 	toColumns []string
-	partial   bool // leads to one part of the table that rows may refer to
+	weak      bool // not enforced, or leads to one part of what rows may refer to: no way of its own, but a second one
 }
 
 func newSchema(rels []sqltype.Relation, backend string) (*schema, error) {
@@ -63,6 +63,15 @@ func newSchema(rels []sqltype.Relation, backend string) (*schema, error) {
 	for _, t := range s.tables {
 		for _, fk := range t.rel.ForeignKeys {
 			if e, ok := s.edge(t, fk); ok {
+				t.edges = append(t.edges, e)
+			}
+		}
+		for _, u := range t.rel.Unenforced {
+			if u.Kind != sqltype.UnenforcedForeignKey {
+				continue
+			}
+			if e, ok := s.edge(t, sqltype.RelationForeignKey{Columns: u.Columns, RefSchema: u.RefSchema, RefTable: u.RefTable, RefColumns: u.RefColumns}); ok {
+				e.weak = true
 				t.edges = append(t.edges, e)
 			}
 		}
@@ -87,7 +96,7 @@ func (s *schema) edge(t *table, fk sqltype.RelationForeignKey) (edge, bool) {
 	if i < 0 {
 		return edge{}, false
 	}
-	e := edge{to: s.tables[i], partial: fk.Partial}
+	e := edge{to: s.tables[i], weak: fk.Partial}
 	for i := range fk.Columns {
 		own, ok := s.column(t, fk.Columns[i])
 		theirs, ok2 := s.column(e.to, fk.RefColumns[i])
@@ -172,7 +181,7 @@ func (s *schema) findPath(t *table, hops int) {
 		return
 	}
 	for _, e := range t.edges {
-		if e.to.hops == hops-1 && !e.partial && t.usable(e) {
+		if e.to.hops == hops-1 && !e.weak && t.usable(e) {
 			t.path, t.hops = &e, hops
 			s.settle(t)
 			return
@@ -262,10 +271,16 @@ func (s *schema) sort() {
 	slices.SortStableFunc(s.tables, func(a, b *table) int { return cmp.Compare(far(a), far(b)) })
 }
 
-// guess is the column of a table that has the unit's name, where no foreign key says so: a hint, never written as fact.
-func (s *schema) guess(t *table) (edge, bool) {
+// guess is a way that the database does not promise: a foreign key that it does not enforce, or a column that has the unit's name.
+// It is a hint, never written as fact.
+func (s *schema) guess(t *table) (e edge, why string, ok bool) {
+	for _, e := range t.edges {
+		if e.weak && e.to.hops >= 0 && t.usable(e) {
+			return e, "a guess: the database does not enforce this foreign key", true
+		}
+	}
 	if s.root == nil {
-		return edge{}, false
+		return edge{}, "", false
 	}
 	key, _ := s.root.rel.Column(s.unit)
 	for _, name := range []string{s.unit, singular(s.root.rel.Name) + "_" + s.unit, singular(s.root.rel.Name) + "_id"} {
@@ -274,11 +289,11 @@ func (s *schema) guess(t *table) (edge, bool) {
 		}
 		for _, c := range t.rel.Columns {
 			if strings.EqualFold(c.Name, name) && (c.Type.OID == key.Type.OID || c.Type.IsInteger() && key.Type.IsInteger()) && policy.LeadsToUnit(c.Type) {
-				return edge{columns: []string{c.Name}, to: s.root, toColumns: []string{s.unit}}, true
+				return edge{columns: []string{c.Name}, to: s.root, toColumns: []string{s.unit}}, "a guess from the column's name", true
 			}
 		}
 	}
-	return edge{}, false
+	return edge{}, "", false
 }
 
 // plainID is a name that every table could have.

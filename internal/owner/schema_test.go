@@ -15,7 +15,8 @@ var testTypes = map[string]sqltype.Type{
 }
 
 // readSchema reads tables in a small language: "table name" or "view name", then "column type [not null] [key]", "key a, b" and
-// "fk a, b -> table c, d"; "-- words" is the database's comment.
+// "fk a, b -> table c, d" or "weak" for one that is not
+// enforced; "-- words" is the database's comment.
 func readSchema(t *testing.T, defaultSchema, text string) []sqltype.Relation {
 	t.Helper()
 	var rels []sqltype.Relation
@@ -31,14 +32,14 @@ func readSchema(t *testing.T, defaultSchema, text string) []sqltype.Relation {
 			if !ok {
 				schema, name = defaultSchema, w[1]
 			}
-			rels = append(rels, sqltype.Relation{Schema: schema, Name: name, Kind: sqltype.RelationKind(w[0]), Comment: comment})
+			rels = append(rels, sqltype.Relation{Schema: schema, Name: name, Kind: sqltype.RelationKind(strings.ReplaceAll(w[0], "_", " ")), Comment: comment})
 			continue
 		}
 		r := &rels[len(rels)-1]
 		switch w[0] {
 		case "key":
 			r.Keys = append(r.Keys, commas(strings.Join(w[1:], " ")))
-		case "fk":
+		case "fk", "weak":
 			own, to, ok := strings.Cut(strings.Join(w[1:], " "), "->")
 			if !ok {
 				t.Fatalf("fk: %s", l)
@@ -48,7 +49,12 @@ func readSchema(t *testing.T, defaultSchema, text string) []sqltype.Relation {
 			if s, name, ok := strings.Cut(target[0], "."); ok {
 				fk.RefSchema, fk.RefTable = s, name
 			}
-			r.ForeignKeys = append(r.ForeignKeys, fk)
+			if w[0] == "weak" {
+				r.Unenforced = append(r.Unenforced, sqltype.Unenforced{Kind: sqltype.UnenforcedForeignKey, Columns: fk.Columns,
+					RefSchema: fk.RefSchema, RefTable: fk.RefTable, RefColumns: fk.RefColumns})
+			} else {
+				r.ForeignKeys = append(r.ForeignKeys, fk)
+			}
 		default:
 			typ, ok := testTypes[w[1]]
 			if !ok {

@@ -76,8 +76,8 @@ func (s *schema) tableLines(t *table, indent, mark string) []string {
 	}
 	out := []string{indent + "# " + strings.TrimSpace(key) + "  # " + mark + proseNoWay + why + says(t)}
 	way := fillIn + "  # by which column its rows belong to a person: column -> table.column"
-	if e, ok := s.guess(t); ok {
-		way = arrowScalar(s.arrow(e)) + "  # a guess from the column's name"
+	if e, why, ok := s.guess(t); ok {
+		way = arrowScalar(s.arrow(e)) + "  # " + why
 	}
 	body := []string{"  unit: " + way}
 	body = append(body, "  max_rows_per_unit: "+fillIn+"  # "+proseRows, "  columns:")
@@ -91,6 +91,8 @@ func (s *schema) tableLines(t *table, indent, mark string) []string {
 // notPlain says what a relation is that is never proposed.
 func (s *schema) notPlain(t *table) string {
 	switch {
+	case t.rel.Kind == sqltype.KindForeign:
+		return "a foreign table: its own database enforces its keys, not this one"
 	case t.rel.Kind == sqltype.KindOther:
 		return "other tables inherit from it"
 	case t.rel.Kind == sqltype.KindTable && len(t.rel.PartOf) > 0:
@@ -212,7 +214,7 @@ func (s *schema) findLookups() {
 	}
 	out := map[*table]bool{}
 	for _, t := range s.tables {
-		_, guessed := s.guess(t)
+		_, _, guessed := s.guess(t)
 		if t.proposable() && t.hops < 0 && !t.looksLikePeople() && !guessed && (referred[t] || len(t.edges) > 0 || t.namedLikeCodes()) {
 			out[t] = true
 		}
