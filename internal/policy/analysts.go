@@ -39,7 +39,7 @@ func (f *file) analysts(n ast.Node, roles []role) {
 		if !analystName.MatchString(e.key.text) {
 			f.add(e.key.position, "an analyst's name has at most 63 letters, digits, _ . @ and -, not %q", clip(e.key.text))
 		}
-		a := &Analyst{Name: e.key.text, Epsilon: f.p.Budget.Epsilon, Share: 1,
+		a := &Analyst{at: e.key.position, Name: e.key.text, Epsilon: f.p.Budget.Epsilon, Share: 1,
 			MaxQueryEpsilon: 10 * f.p.Query.Epsilon}
 		f.fields(e.value, what, []field{
 			{name: "password", required: true, read: func(n ast.Node) {

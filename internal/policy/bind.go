@@ -26,6 +26,16 @@ import (
 // Design sections 1 and 2.
 func (p *Policy) Bind(rels []sqltype.Relation) (*Catalogs, error) {
 	b := &binding{p: p, bound: map[*tableDecl]*boundTable{}}
+	c := b.run(rels)
+	if err := b.err(p.Name); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// run binds what can be bound, so that everything that does not fit is found at once; nil where something does not.
+func (b *binding) run(rels []sqltype.Relation) *Catalogs {
+	p := b.p
 	for _, t := range p.tables {
 		if r := b.relation(t, rels); r != nil {
 			b.bound[t] = &boundTable{decl: t, rel: r}
@@ -49,6 +59,7 @@ func (p *Policy) Bind(rels []sqltype.Relation) (*Catalogs, error) {
 			b.foreignKeys(bt)
 		}
 	}
+	b.oneWayARow()
 	for _, a := range p.Analysts {
 		for _, g := range a.may {
 			if bt := b.bound[g.table]; bt != nil && g.column != "" && bt.columnIndex(g.column) < 0 && g.table.allColumns {
@@ -56,10 +67,10 @@ func (p *Policy) Bind(rels []sqltype.Relation) (*Catalogs, error) {
 			}
 		}
 	}
-	if err := b.err(p.Name); err != nil {
-		return nil, err
+	if len(b.list) > 0 {
+		return nil
 	}
-	return newCatalogs(b), nil
+	return newCatalogs(b)
 }
 
 // binding is one Bind.
@@ -92,13 +103,8 @@ func (b *binding) relation(t *tableDecl, rels []sqltype.Relation) *sqltype.Relat
 		if r.Schema != schema || r.Name != t.name {
 			continue
 		}
-		switch r.Kind {
-		case sqltype.KindTable:
+		if b.usable(t, r) {
 			return r
-		case sqltype.KindView:
-			b.add(t.at, "%s is a view, which is not built yet", t).hint("list the tables below it")
-		default:
-			b.add(t.at, "%s is not a plain table", t).hint("foreign and partitioned tables and those with children are not built yet")
 		}
 		return nil
 	}
@@ -170,8 +176,11 @@ func (b *binding) table(bt *boundTable) {
 	bt.table = t
 	for _, rc := range bt.rel.Columns {
 		c := d.column(rc.Name)
-		if c == nil && !d.allColumns && !bt.used[rc.Name] {
+		if c == nil && !d.allColumns && !bt.used[rc.Name] || rc.Denied && d.allColumns {
 			continue
+		}
+		if rc.Denied {
+			b.add(d.at, "the backend's role may not read column %s of table %s", quoteName(rc.Name), d).hint("GRANT SELECT ON %s TO it, or leave the column out", d)
 		}
 		pc := plan.TableColumn{Name: rc.Name, Type: rc.Type, NotNull: rc.NotNull, Visible: c != nil || d.allColumns}
 		if c != nil {
@@ -322,30 +331,41 @@ func (b *binding) units() {
 }
 
 // foreignKeys refuses every second way to a unit (4), (5) on which the owner has not decided: also_unit makes the rows belong to
-// both, which no statement may read so far; unprotected says that the second person is not protected there.
+// both, which no statement may read so far; unprotected says that the second person is not protected there. A foreign key that
+// the database does not enforce still says whom its rows mean.
 func (b *binding) foreignKeys(bt *boundTable) {
-	d := bt.decl
-	for _, fk := range bt.rel.ForeignKeys {
-		target := b.target(fk)
-		if target == nil || target.decl.public {
-			continue
+	keys := slices.Clone(bt.rel.ForeignKeys)
+	for _, u := range bt.rel.Unenforced {
+		if u.Kind == sqltype.UnenforcedForeignKey {
+			keys = append(keys, sqltype.RelationForeignKey{Columns: u.Columns, RefSchema: u.RefSchema, RefTable: u.RefTable, RefColumns: u.RefColumns})
 		}
-		if d.public {
-			b.add(d.at, "table %s is public but its foreign key %v leads to %s, which is private", d, fk.Columns, target.decl).
-				hint("give it a unit instead of public: true")
-			continue
-		}
-		if b.sameWay(bt, target, fk) || b.decided(bt, target, fk) {
-			continue
-		}
-		same := ""
-		if target.table.UnitCol >= 0 && d.path != nil && len(fk.Columns) == 1 {
-			same = fmt.Sprintf("if both lead to the same one, unit: (%s, ...) -> %s.(%s, ...); ", fk.Columns[0], d.path.parent, b.p.unitColumn.text)
-		}
-		b.add(d.at, "table %s: the foreign key %v to %s is a second way to a unit", d, fk.Columns, target.decl).
-			hint("say what it means: %salso_unit: %s if the rows belong to both; unprotected: true on the column if that person needs no protection here", same,
-				arrow(fk.Columns, target.decl, fk.RefColumns))
 	}
+	for _, fk := range keys {
+		for _, target := range b.targets(fk) {
+			b.foreignKey(bt, target, fk)
+		}
+	}
+}
+
+func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignKey) {
+	d := bt.decl
+	switch {
+	case target.decl.public:
+		return
+	case d.public:
+		b.add(d.at, "table %s is public but its foreign key %v leads to %s, which is private", d, fk.Columns, target.decl).
+			hint("give it a unit instead of public: true")
+		return
+	case b.sameWay(bt, target, fk) || b.decided(bt, target, fk):
+		return
+	}
+	same := ""
+	if target.table.UnitCol >= 0 && d.path != nil && len(fk.Columns) == 1 {
+		same = fmt.Sprintf("if both lead to the same one, unit: (%s, ...) -> %s.(%s, ...); ", fk.Columns[0], d.path.parent, b.p.unitColumn.text)
+	}
+	b.add(d.at, "table %s: the foreign key %v to %s is a second way to a unit", d, fk.Columns, target.decl).
+		hint("say what it means: %salso_unit: %s if the rows belong to both; unprotected: true on the column if that person needs no protection here", same,
+			arrow(fk.Columns, target.decl, fk.RefColumns))
 }
 
 // arrow spells a path as a policy does.
@@ -375,7 +395,7 @@ func (b *binding) decided(bt, target *boundTable, fk sqltype.RelationForeignKey)
 		}
 	}
 	for _, path := range d.also {
-		if path.parent == target.decl && b.within(pairs(fk.Columns, fk.RefColumns), pairs(path.columns, path.parentColumns)) {
+		if path.parent == target.decl && b.within(pairs(fk.Columns, fk.RefColumns), pairs(path.columns, target.baseColumns(path.parentColumns))) {
 			return true
 		}
 	}
@@ -387,13 +407,22 @@ func (b *binding) sameName(x, y string) bool {
 	return x == y || b.p.Backend.Postgres == "" && strings.EqualFold(x, y)
 }
 
-func (b *binding) target(fk sqltype.RelationForeignKey) *boundTable {
-	for _, bt := range b.bound {
-		if b.sameName(bt.rel.Schema, fk.RefSchema) && b.sameName(bt.rel.Name, fk.RefTable) {
-			return bt
+// targets are the listed relations that hold rows of the table that a foreign key leads to: itself, simple views of it,
+// partitions of it.
+func (b *binding) targets(fk sqltype.RelationForeignKey) (out []*boundTable) {
+	for _, t := range b.p.tables {
+		if bt := b.bound[t]; bt != nil && b.holds(bt.rel, fk.RefSchema, fk.RefTable) {
+			out = append(out, bt)
 		}
 	}
-	return nil
+	return out
+}
+
+// holds reports that a relation gives rows of a table.
+func (b *binding) holds(r *sqltype.Relation, schema, name string) bool {
+	same := func(q sqltype.QualifiedName) bool { return b.sameName(q.Schema, schema) && b.sameName(q.Name, name) }
+	return same(sqltype.QualifiedName{Schema: r.Schema, Name: r.Name}) || r.View != nil && (r.View.Simple && same(r.View.Base) || slices.ContainsFunc(r.View.Reads, same)) ||
+		slices.ContainsFunc(r.PartOf, same)
 }
 
 // sameWay reports that a foreign key leads where the table's own unit is: it pairs the unit's columns of both tables; or it
@@ -401,7 +430,7 @@ func (b *binding) target(fk sqltype.RelationForeignKey) *boundTable {
 func (b *binding) sameWay(bt, target *boundTable, fk sqltype.RelationForeignKey) bool {
 	key := pairs(fk.Columns, fk.RefColumns)
 	if own, theirs := bt.table.UnitCol, target.table.UnitCol; own >= 0 && theirs >= 0 {
-		if b.within([]pair{{bt.table.Columns[own].Name, target.table.Columns[theirs].Name}}, key) {
+		if b.within([]pair{{bt.table.Columns[own].Name, target.rel.BaseColumn(target.table.Columns[theirs].Name)}}, key) {
 			return true
 		}
 	}
@@ -409,8 +438,16 @@ func (b *binding) sameWay(bt, target *boundTable, fk sqltype.RelationForeignKey)
 	if p == nil || p.parent != target.decl {
 		return false
 	}
-	path := pairs(p.columns, p.parentColumns)
+	path := pairs(p.columns, target.baseColumns(p.parentColumns))
 	return b.within(key, path) || b.within(path, key)
+}
+
+// baseColumns are the names that foreign keys use: those of the table below a view.
+func (t *boundTable) baseColumns(names []string) (out []string) {
+	for _, n := range names {
+		out = append(out, t.rel.BaseColumn(n))
+	}
+	return out
 }
 
 // pair is a column with the one that it refers to.

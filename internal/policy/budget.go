@@ -22,6 +22,7 @@ func (f *file) budget(n ast.Node) {
 		}},
 		{name: "delta", required: true, read: func(n ast.Node) {
 			b.Delta, _ = f.float(n, "budget.delta", bounds{0, maxDelta, true})
+			f.deltaAt = at(n)
 		}},
 		{name: "accountant", read: func(n ast.Node) {
 			b.Accountant = f.choice(n, "budget.accountant", []string{"rdp", "pure"}, []string{"zcdp", "gdp", "pld"})
@@ -29,6 +30,9 @@ func (f *file) budget(n ast.Node) {
 		{name: "per", read: func(n ast.Node) { per = n }},
 		{name: "lifetime", read: func(n ast.Node) { lifetime = n }},
 	})
+	if n := f.p.Population; n > 0 && b.Delta*float64(n) >= 1 {
+		f.add(f.deltaAt, "budget.delta %g promises nothing to %d people: one of them could be published whole", b.Delta, n).hint("at most %.0e", 0.1/float64(n))
+	}
 	if per != nil {
 		b.Per = f.choice(per, "budget.per", Windows, nil)
 	}

@@ -46,8 +46,9 @@ func parse(name string, text []byte, lookup func(string) (string, bool)) (*Polic
 // file is one parse. Sections that refer to others are read after them, whatever their order in the file.
 type file struct {
 	reader
-	p     *Policy
-	later []func()
+	p       *Policy
+	later   []func()
+	deltaAt position
 }
 
 func (f *file) policy(body ast.Node) {

@@ -75,6 +75,7 @@ type Analyst struct {
 	Share           float64 // Epsilon / the data set's, in (0, 1], rounded down
 	MaxQueryEpsilon float64
 	may             []grant
+	at              position
 }
 
 // Ledger is where the budget is kept.

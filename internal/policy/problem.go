@@ -54,6 +54,11 @@ func (ps *problems) err(file string) error {
 	if len(ps.list) == 0 {
 		return nil
 	}
+	return &Error{File: file, Problems: ps.sorted()}
+}
+
+// sorted gives them in the file's order, each once, and of a hopeless file not all.
+func (ps *problems) sorted() []Problem {
 	slices.SortStableFunc(ps.list, func(a, b Problem) int {
 		if a.Line != b.Line {
 			return a.Line - b.Line
@@ -65,7 +70,7 @@ func (ps *problems) err(file string) error {
 		list = append(list[:maxProblems:maxProblems], Problem{Line: list[maxProblems].Line, Col: list[maxProblems].Col,
 			Message: fmt.Sprintf("%d more problems from here on", len(list)-maxProblems)})
 	}
-	return &Error{File: file, Problems: list}
+	return list
 }
 
 // nearest finds the name that a misspelt one most likely meant: within a third of its letters, else "".

@@ -90,3 +90,11 @@ func (r *Relation) Column(name string) (RelationColumn, bool) {
 	}
 	return RelationColumn{}, false
 }
+
+// BaseColumn is the name by which foreign keys know a column: that of the table below a simple view.
+func (r *Relation) BaseColumn(name string) string {
+	if r.View == nil || !r.View.Simple {
+		return name
+	}
+	return r.View.BaseColumns[name] // "" for a computed one, which no foreign key names
+}

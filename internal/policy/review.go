@@ -1,0 +1,191 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// Review is everything that can be said of a policy file at once: what Parse and Bind refuse, together, and what they take but
+// an owner should look at.
+type Review struct {
+	Policy   *Policy   // nil if the file is not YAML
+	Catalogs *Catalogs // nil if there are problems
+	Problems []Problem
+	Warnings []Problem
+}
+
+// Err is the problems as one error, or nil.
+func (r *Review) Err() error {
+	if len(r.Problems) == 0 {
+		return nil
+	}
+	return &Error{File: r.Policy.Name, Problems: r.Problems}
+}
+
+// Check reads a policy file and reviews it against the schema that look gives. look is asked even where the file has mistakes, if
+// it says which backend; its error is returned as it is, beside what was found without the schema.
+func Check(path string, look func(*Policy) ([]sqltype.Relation, error)) (*Review, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return check(path, text, os.LookupEnv, look)
+}
+
+func check(name string, text []byte, lookup func(string) (string, bool), look func(*Policy) ([]sqltype.Relation, error)) (*Review, error) {
+	f := &file{reader: reader{lookup: lookup}, p: &Policy{Name: name}}
+	body := f.parseYAML(text)
+	if body != nil {
+		f.policy(body)
+	}
+	r := &Review{Policy: f.p}
+	b := f.p.Backend
+	var rels []sqltype.Relation
+	var err error
+	if body != nil && (b.Postgres != "" || b.DuckDB != "" || b.Files != "") {
+		rels, err = look(f.p)
+	} else {
+		err = errNoBackend
+	}
+	bound := &binding{p: f.p, bound: map[*tableDecl]*boundTable{}}
+	if err == nil {
+		r.Catalogs = bound.run(rels)
+	}
+	f.list = append(f.list, bound.list...)
+	r.Problems = f.sorted()
+	if len(r.Problems) > 0 {
+		r.Catalogs = nil
+	}
+	var w warnings
+	w.file(f)
+	if err == nil {
+		w.schema(bound)
+	}
+	r.Warnings = w.sorted()
+	if errors.Is(err, errNoBackend) {
+		err = nil // said already
+	}
+	return r, err
+}
+
+var errNoBackend = errors.New("policy: no backend")
+
+// warnings are collected like problems.
+type warnings struct{ problems }
+
+// file warns of what the file alone shows.
+func (w *warnings) file(f *file) {
+	for _, at := range f.bare {
+		w.add(at.position, "%s is written without quotes: other YAML readers take it for true or false", at.text).hint(`write "%s"`, at.text)
+	}
+	if n := f.p.Population; n > 0 && f.p.Budget.Delta > 0.1/float64(n) {
+		w.add(f.deltaAt, "budget.delta %g is more than a tenth of 1/population (%d people)", f.p.Budget.Delta, n).
+			hint("at most %.0e: with 1/n, publishing one whole person would keep the promise", 0.1/float64(n))
+	} else if n == 0 && f.p.Budget.Delta > 1e-5 {
+		w.add(f.deltaAt, "budget.delta %g is large, and no population is declared to compare it with", f.p.Budget.Delta).hint("say population: how many people there are, about")
+	}
+	for _, t := range f.p.tables {
+		for _, c := range t.columns {
+			if c.lo == nil {
+				continue
+			}
+			for _, end := range []decimal.Decimal{*c.lo, *c.hi} {
+				if odd(end) {
+					w.add(c.rangeAt, "column %s.%s: range: %s looks copied from the data", t, quoteName(c.name.text), end).
+						hint("the ends of a range are public: choose them from what the values mean, never from min() and max()")
+				}
+			}
+		}
+	}
+	for _, a := range f.p.Analysts {
+		if len(a.may) == 0 {
+			w.add(a.at, "analysts.%s may see nothing", a.Name).hint("may: [table, table.column]")
+		}
+	}
+}
+
+// usual are numbers that people choose although they have many digits: days, minutes, hours, seconds, degrees, powers of two.
+var usual = []int64{365, 366, 168, 744, 1440, 8760, 8784, 10080, 3600, 86400, 604800, 125, 128, 255, 256, 511, 512, 1023, 1024, 2047, 2048, 4095, 4096, 32767, 32768, 65535, 65536,
+	2147483647, 2147483648, 180, 270, 360}
+
+var nines = regexp.MustCompile(`^9+$`)
+
+// odd reports an end that nobody would choose from the meaning of a column: more than two digits that matter.
+func odd(d decimal.Decimal) bool {
+	if d.Abs().IsInteger() && slices.Contains(usual, d.Abs().IntPart()) {
+		return false
+	}
+	digits := strings.TrimRight(strings.TrimLeft(d.Abs().Coefficient().String(), "0"), "0")
+	year := d.IsInteger() && d.GreaterThanOrEqual(decimal.NewFromInt(1800)) && d.LessThanOrEqual(decimal.NewFromInt(2200))
+	return len(digits) > 2 && !nines.MatchString(digits) && !year
+}
+
+// schema warns of what the database shows.
+func (w *warnings) schema(b *binding) {
+	p := b.p
+	for _, t := range p.tables {
+		bt := b.bound[t]
+		if bt == nil || bt.table == nil {
+			continue
+		}
+		for _, u := range bt.rel.Unenforced {
+			if u.Kind == sqltype.UnenforcedKey {
+				w.add(t.at, "table %s: the key %s %v is not used: %s", t, quoteName(u.Name), u.Columns, u.Reason)
+			}
+		}
+		if t.public {
+			continue
+		}
+		w.private(b, bt)
+	}
+}
+
+func (w *warnings) private(b *binding, bt *boundTable) {
+	t, p := bt.decl, b.p
+	if t == p.unitTable {
+		if c, ok := bt.rel.Column(p.unitColumn.text); ok && !c.NotNull {
+			w.add(p.unitColumn.position, "%s.%s can be NULL: rows without it belong to nobody and are in no answer", t, quoteName(c.Name))
+		}
+		return
+	}
+	if t.path == nil {
+		return
+	}
+	for _, name := range t.path.columns {
+		if c, ok := bt.rel.Column(name); ok && !c.NotNull {
+			w.add(t.path.at, "%s.%s can be NULL: rows without it belong to nobody and are in no answer", t, quoteName(name))
+		}
+	}
+	enforced := false
+	for _, fk := range bt.rel.ForeignKeys {
+		for _, target := range b.targets(fk) {
+			enforced = enforced || target.decl == t.path.parent && b.sameWay(bt, target, fk)
+		}
+	}
+	if !enforced {
+		w.add(t.path.at, "table %s: no foreign key enforces %s: rows that lead nowhere are in no answer", t, arrow(t.path.columns, t.path.parent, t.path.parentColumns))
+	}
+	if bt.table.UnitCol < 0 {
+		w.add(t.at, "table %s does not carry the unit's column: each statement joins the tables up to %s", t, p.unitTable).
+			hint("with the column in the table, and in its unit path, answers are faster and a distributed PostgreSQL can run them where the rows are")
+	}
+	unit := strings.ToLower(p.unitColumn.text)
+	for _, c := range bt.rel.Columns {
+		name := strings.ToLower(c.Name)
+		if (name == unit || strings.HasSuffix(name, "_"+unit)) && !bt.used[c.Name] && !t.unprotected && len(t.also) == 0 {
+			if d := t.column(c.Name); d != nil && d.unprotected {
+				continue
+			}
+			w.add(t.at, "table %s: column %s looks like a second way to a person", t, quoteName(c.Name)).
+				hint("if it is: also_unit: %s, or unprotected: true on the column", fmt.Sprintf("%s -> %s.%s", c.Name, p.unitTable, quoteName(p.unitColumn.text)))
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+func column(name string, t sqltype.Type, notNull bool) sqltype.RelationColumn {
+	return sqltype.RelationColumn{Name: name, Type: t, NotNull: notNull}
+}
+
+// peopleAndStays are two tables, of which tests make views and worse.
+func peopleAndStays() (people, stays sqltype.Relation) {
+	people = sqltype.Relation{Schema: "public", Name: "people", Kind: sqltype.KindTable, Keys: [][]string{{"id"}},
+		Columns: []sqltype.RelationColumn{column("id", sqltype.Int4, true), column("age", sqltype.Int4, false)}}
+	stays = sqltype.Relation{Schema: "public", Name: "stays", Kind: sqltype.KindTable, Keys: [][]string{{"nr"}},
+		Columns:     []sqltype.RelationColumn{column("nr", sqltype.Int4, true), column("who", sqltype.Int4, true), column("visitor", sqltype.Int4, false)},
+		ForeignKeys: []sqltype.RelationForeignKey{{Columns: []string{"who"}, RefSchema: "public", RefTable: "people", RefColumns: []string{"id"}}}}
+	return people, stays
+}
+
+const twoTables = `
+dataset: d
+backend: {postgres: "postgres://h/d"}
+unit: people.id
+tables:
+  people: {columns: {id: {}, age: {}}}
+  stays: {unit: who -> people.id, max_rows_per_unit: 3, columns: {nr: {}}}
+EXTRA
+budget: {epsilon: 1, delta: 0}
+analysts: {ann: {password: env:VERIFIER, may: [people]}}
+`
+
+func review(t *testing.T, text string, rels ...sqltype.Relation) *Review {
+	t.Helper()
+	r, err := check("p.yaml", []byte(text), testEnv, func(*Policy) ([]sqltype.Relation, error) { return rels, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestRelations: what a relation of the database may be in a policy, and what not.
+func TestRelations(t *testing.T) {
+	people, stays := peopleAndStays()
+	simple := &sqltype.ViewFacts{Simple: true, Base: sqltype.QualifiedName{Schema: "public", Name: "base"}, BaseColumns: map[string]string{"nr": "n", "who": "w"},
+		Reads: []sqltype.QualifiedName{{Schema: "public", Name: "base"}}}
+	view := func(change func(r *sqltype.Relation, v *sqltype.ViewFacts)) sqltype.Relation {
+		r, v := stays, *simple
+		r.Kind, r.Keys, r.View = sqltype.KindView, nil, &v
+		r.ForeignKeys = append([]sqltype.RelationForeignKey(nil), stays.ForeignKeys...)
+		if change != nil {
+			change(&r, &v)
+		}
+		return r
+	}
+	of := func(change func(*sqltype.Relation)) sqltype.Relation {
+		r := stays
+		change(&r)
+		return r
+	}
+	codes := func(kind sqltype.RelationKind, v *sqltype.ViewFacts) sqltype.Relation {
+		return sqltype.Relation{Schema: "public", Name: "codes", Kind: kind, View: v, Columns: []sqltype.RelationColumn{column("code", sqltype.Text, false)}}
+	}
+	for _, c := range []struct {
+		name  string
+		stays sqltype.Relation
+		extra string
+		more  []sqltype.Relation
+		want  string // of the problem; "" for none
+	}{
+		{"table", stays, "", nil, ""},
+		{"partitioned table", of(func(r *sqltype.Relation) { r.Partitioned = true }), "", nil, ""},
+		{"row security", of(func(r *sqltype.Relation) { r.RowSecurity = true }), "", nil, "row-level security"},
+		{"foreign table", of(func(r *sqltype.Relation) { r.Kind = sqltype.KindForeign }), "", nil, "foreign table"},
+		{"inheritance", of(func(r *sqltype.Relation) { r.Kind = sqltype.KindOther }), "", nil, "inheriting children"},
+		{"simple view", view(nil), "", nil, ""},
+		{"view of unknown definition", view(func(r *sqltype.Relation, _ *sqltype.ViewFacts) { r.View = nil }), "", nil, "cannot be read"},
+		{"view that joins", view(func(_ *sqltype.Relation, v *sqltype.ViewFacts) { v.Simple, v.Why = false, "it joins" }), "", nil, "it joins"},
+		{"volatile view", view(func(_ *sqltype.Relation, v *sqltype.ViewFacts) { v.Volatile = []string{"random()"} }), "", nil, "random()"},
+		{"materialized view", view(func(r *sqltype.Relation, _ *sqltype.ViewFacts) { r.Kind = sqltype.KindMatView }), "", nil, "materialized"},
+		{"a hidden column of the view's table leads to another person", view(func(r *sqltype.Relation, _ *sqltype.ViewFacts) {
+			r.ForeignKeys = append(r.ForeignKeys, sqltype.RelationForeignKey{Columns: []string{"base.friend"}, RefSchema: "public", RefTable: "people", RefColumns: []string{"id"}})
+		}), "", nil, "second way"},
+		{"an unenforced foreign key tells of another person too", of(func(r *sqltype.Relation) {
+			r.Unenforced = []sqltype.Unenforced{{Kind: sqltype.UnenforcedForeignKey, Name: "f", Columns: []string{"visitor"}, RefSchema: "public", RefTable: "people", RefColumns: []string{"id"}}}
+		}), "", nil, "second way"},
+		{"no right on a column", of(func(r *sqltype.Relation) {
+			r.Columns = []sqltype.RelationColumn{{Name: "nr", Type: sqltype.Int4, Denied: true}, column("who", sqltype.Int4, true)}
+		}), "", nil, "may not read column nr"},
+		{"public view of public things", stays, "  codes: {public: true}", []sqltype.Relation{codes(sqltype.KindView, &sqltype.ViewFacts{Reads: []sqltype.QualifiedName{{Schema: "x", Name: "y"}}})}, ""},
+		{"public view of private rows", stays, "  codes: {public: true}", []sqltype.Relation{codes(sqltype.KindView, &sqltype.ViewFacts{Reads: []sqltype.QualifiedName{{Schema: "public", Name: "stays"}}})}, "reads stays, which is private"},
+		{"public view with a function that may read anything", stays, "  codes: {public: true}", []sqltype.Relation{codes(sqltype.KindView, &sqltype.ViewFacts{Opaque: []string{"f()"}})}, "may read anything"},
+		{"public materialized view of private rows", stays, "  codes: {public: true}", []sqltype.Relation{codes(sqltype.KindMatView, &sqltype.ViewFacts{Reads: []sqltype.QualifiedName{{Schema: "public", Name: "people"}}})}, "reads people"},
+		{"public partition of a private table", stays, "  codes: {public: true}", []sqltype.Relation{func() sqltype.Relation {
+			r := codes(sqltype.KindTable, nil)
+			r.PartOf = []sqltype.QualifiedName{{Schema: "public", Name: "stays"}}
+			return r
+		}()}, "says otherwise whose they are"},
+		{"one row listed twice with two owners", of(func(r *sqltype.Relation) { r.ForeignKeys = nil }), "  codes: {unit: visitor -> people.id, columns: {code: {}}}", []sqltype.Relation{func() sqltype.Relation {
+			r := codes(sqltype.KindView, &sqltype.ViewFacts{Simple: true, Base: sqltype.QualifiedName{Schema: "public", Name: "stays"}, BaseColumns: map[string]string{"visitor": "visitor"}})
+			r.Columns = append(r.Columns, column("visitor", sqltype.Int4, false))
+			return r
+		}()}, "says otherwise whose they are"},
+	} {
+		rels := append([]sqltype.Relation{people, c.stays}, c.more...)
+		r := review(t, strings.ReplaceAll(twoTables, "EXTRA", c.extra), rels...)
+		var all []string
+		for _, p := range r.Problems {
+			all = append(all, fmt.Sprintf("%d:%d: %s", p.Line, p.Col, p.Message))
+		}
+		switch text := strings.Join(all, "\n"); {
+		case c.want == "" && text != "":
+			t.Errorf("%s: %s", c.name, text)
+		case !strings.Contains(text, c.want):
+			t.Errorf("%s: %q is not in %q", c.name, c.want, text)
+		case (r.Err() == nil) != (r.Catalogs != nil):
+			t.Errorf("%s: problems and catalogs do not agree", c.name)
+		}
+	}
+}
+
+// TestForeignKeyThroughView: a foreign key to a table of which only a view is listed is a way to the unit all the same.
+func TestForeignKeyThroughView(t *testing.T) {
+	people, stays := peopleAndStays()
+	people.Name, people.Kind = "folk", sqltype.KindView
+	people.Columns[0].Name = "pid"
+	people.Keys = [][]string{{"pid"}}
+	people.View = &sqltype.ViewFacts{Simple: true, Base: sqltype.QualifiedName{Schema: "public", Name: "people"}, BaseColumns: map[string]string{"pid": "id", "age": "age"}}
+	stays.ForeignKeys = append(stays.ForeignKeys, sqltype.RelationForeignKey{Columns: []string{"visitor"}, RefSchema: "public", RefTable: "people", RefColumns: []string{"id"}})
+	text := strings.NewReplacer("people.id", "folk.pid", "people: {columns: {id:", "folk: {columns: {pid:", "may: [people]", "may: [folk]", "EXTRA", "").Replace(twoTables)
+	r := review(t, text, people, stays)
+	if len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Message, "[visitor] to folk is a second way") {
+		t.Errorf("%v", r.Problems)
+	}
+	for _, w := range r.Warnings {
+		if strings.Contains(w.Message, "no foreign key enforces") {
+			t.Errorf("the foreign key of the path is not known through the view: %s", w.Message)
+		}
+	}
+}
+
+// TestWarnings: what is taken but should be looked at; mistakes of the file and of the schema are told together.
+func TestWarnings(t *testing.T) {
+	people, stays := peopleAndStays()
+	stays.ForeignKeys = nil
+	stays.Columns[1].NotNull = false
+	stays.Columns = append(stays.Columns, column("escort_id", sqltype.Int4, false))
+	stays.Unenforced = []sqltype.Unenforced{{Kind: sqltype.UnenforcedKey, Name: "u", Columns: []string{"visitor"}, Reason: "it is deferrable"}}
+	text := `
+dataset: d
+backend: {postgres: "postgres://h/d"}
+unit: people.id
+population: 200
+tables:
+  people: {columns: {id: {}, age: {range: [0, 97.3]}, smokes: {values: [NO, yes, "on"]}, born: {range: [1900, 2026]}, pay: {range: [0, 99999]}}}
+  stays: {unit: who -> people.id, columns: {nr: {}, agee: {}}}
+budget: {epsilon: 1, delta: 1e-3}
+analysts: {ann: {password: env:VERIFIER}}
+sesame: open
+`
+	r := review(t, text, people, stays)
+	for _, want := range []string{`11:1: the policy has no key "sesame"`, "has no column smokes", "has no column agee"} {
+		if !contains(r.Problems, want) {
+			t.Errorf("no problem %q in %v", want, r.Problems)
+		}
+	}
+	for _, want := range []string{"97.3 looks copied from the data", "NO is written without quotes", "yes is written without quotes", "budget.delta 0.001 is more than a tenth", "analysts.ann may see nothing",
+		"stays.who can be NULL", "no foreign key enforces who -> people.id", `the key u [visitor] is not used: it is deferrable`, "escort_id looks like a second way"} {
+		if !contains(r.Warnings, want) {
+			t.Errorf("no warning %q in %v", want, r.Warnings)
+		}
+	}
+	for _, bad := range []string{"2026", "99999", `"on"`} {
+		if contains(r.Warnings, bad) {
+			t.Errorf("%s is warned of: %v", bad, r.Warnings)
+		}
+	}
+	// No schema: what the file alone shows is told beside the failure.
+	down := errors.New("down")
+	r, err := check("p.yaml", []byte(text), testEnv, func(*Policy) ([]sqltype.Relation, error) { return nil, down })
+	if !errors.Is(err, down) || !contains(r.Problems, "sesame") || contains(r.Problems, "smokes") {
+		t.Errorf("%v, %v", err, r.Problems)
+	}
+	if r, err := check("p.yaml", []byte("a: ["), testEnv, nil); err != nil || len(r.Problems) == 0 {
+		t.Errorf("%v, %v", r, err)
+	}
+	// Half a policy never panics.
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		part := strings.Join(append(append([]string(nil), lines[:i]...), lines[min(i+1, len(lines)):]...), "\n")
+		review(t, part, people, stays)
+	}
+}
+
+func contains(list []Problem, part string) bool {
+	for _, p := range list {
+		if strings.Contains(fmt.Sprintf("%d:%d: %s", p.Line, p.Col, p.Message), part) {
+			return true
+		}
+	}
+	return false
+}
