@@ -79,6 +79,7 @@ func (s *session) parseMessage(m *pgproto3.Parse) error {
 		return sqlerr.New(sqlerr.SessionLimit, "a session can hold %d prepared statements", s.srv.opts.MaxStatements).
 			WithHint("Close those that are not needed any more (DEALLOCATE).")
 	}
+	p.bytes += len(m.Name)
 	if err := s.keep(p.size()); err != nil {
 		return err
 	}

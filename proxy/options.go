@@ -28,7 +28,7 @@ type Options struct {
 	MaxPreAuth         int           // connections of one address (IPv6: of one /64) that have not logged in; 50. Then the oldest is closed
 	MaxStatements      int           // prepared statements of one session; 1000. 53400
 	MaxPortals         int           // portals of one session; 1000. 53400
-	MaxStatementBytes  int           // memory of one session's prepared statements and portals, as estimated from texts, trees and parameters; 64 MiB. 53400
+	MaxStatementBytes  int           // memory of one session's prepared statements and portals, as estimated from texts, trees and parameters; 32 MiB. 53400
 	MaxAnswerBytes     int           // memory of answers that one session's portals hold unread, about: more statements are not run; 64 MiB. 53400
 	LoginTimeout       time.Duration // from accept to the end of authentication, TLS included; 60 s, PostgreSQL's authentication_timeout
 	IdleTimeout        time.Duration // of a session that sends no message; 0 is none. 57P05
@@ -76,7 +76,7 @@ func (o Options) withDefaults() (Options, error) {
 		v   *int
 		def int
 	}{{&o.MaxMessage, 8 << 20}, {&o.MaxSessions, 100}, {&o.MaxSessionsPerUser, 20}, {&o.MaxPreAuth, 50}, {&o.MaxStatements, 1000}, {&o.MaxPortals, 1000},
-		{&o.MaxStatementBytes, 64 << 20}, {&o.MaxAnswerBytes, 64 << 20}, {&o.MockIterations, 4096}} {
+		{&o.MaxStatementBytes, 32 << 20}, {&o.MaxAnswerBytes, 64 << 20}, {&o.MockIterations, 4096}} {
 		if *d.v < 0 {
 			return o, fmt.Errorf("proxy: a limit is negative")
 		}

@@ -243,9 +243,15 @@ func floatDigits(p *parameter, list []string) (string, error) {
 }
 
 // searchPath takes paths that lead to the published tables first: public, with or without "$user" and pg_catalog.
+// maxSearchPath bounds what a savepoint keeps of a value. There are three names to take.
+const maxSearchPath = 10
+
 func searchPath(p *parameter, list []string) (string, error) {
 	if len(list) == 1 { // of the start-up packet, or one name
 		list = strings.Split(list[0], ",")
+	}
+	if len(list) > maxSearchPath {
+		return "", sqlerr.New(sqlerr.InvalidParam, "search_path can name %d schemas", maxSearchPath)
 	}
 	found := false
 	shown := make([]string, len(list))

@@ -23,6 +23,9 @@ func (st *statement) size() int { return st.bytes }
 // nodeBytes is about what one node of a tree costs: itself, and what the engine makes of it.
 const nodeBytes = 512
 
+// typeBytes is about what a parameter or a column costs.
+const typeBytes = 128
+
 // measure estimates a statement's memory.
 func measure(n pgsyntax.Node, text string) int {
 	if e, ok := n.(*pgsyntax.Explain); ok {
@@ -60,6 +63,7 @@ func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID
 			return nil, runError(ctx, err)
 		}
 		out.prepared, out.params, out.columns, out.rows = p, p.Params(), p.Columns(), true
+		out.bytes += typeBytes * (len(out.params) + len(out.columns))
 		return out, nil
 	case *pgsyntax.Show:
 		columns, err := s.set.describe(n)
@@ -80,6 +84,7 @@ func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID
 	for _, oid := range oids { // a session statement has no $n, but a client may declare types for it
 		out.params = append(out.params, sqltype.Type{OID: oid, Typmod: -1})
 	}
+	out.bytes += typeBytes * len(out.params)
 	return out, nil
 }
 
