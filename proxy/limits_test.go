@@ -218,7 +218,7 @@ Sync`, i, i, end))
 // TestFloodWithoutSync: answers leave as they grow, whether the client ever says Sync or not, and however many statements are in
 // a message; so what we hold of them is bounded.
 func TestFloodWithoutSync(t *testing.T) {
-	addr := startProxy(t, newScripted(), Options{})
+	addr := startProxy(t, newScripted(), Options{StopGrace: 10 * time.Millisecond})
 	other := dial(t, proxyURL(addr))
 	for name, c := range map[string]struct {
 		message pgproto3.FrontendMessage
@@ -228,8 +228,8 @@ func TestFloodWithoutSync(t *testing.T) {
 		"parse":    {&pgproto3.Parse{Query: "select 1"}, 100000, "ParseComplete\n"},
 		"describe": {&pgproto3.Describe{ObjectType: 'S'}, 50000, "ParameterDescription []\nRowDescription"},
 		"close":    {&pgproto3.Close{ObjectType: 'S', Name: "x"}, 100000, "CloseComplete\n"},
-		"query":    {&pgproto3.Query{String: strings.Repeat("reset all;", 40000)}, 1, "CommandComplete RESET\n"},
-		"empty":    {&pgproto3.Query{String: strings.Repeat("select 1 where false;", 20000)}, 1, "RowDescription"},
+		"query":    {&pgproto3.Query{String: strings.Repeat("reset all;", 40000) + "select pg_sleep(20)"}, 1, "CommandComplete RESET\n"},
+		"empty":    {&pgproto3.Query{String: strings.Repeat("select 1 where false;", 20000) + "select pg_sleep(20)"}, 1, "RowDescription"},
 	} {
 		p := hijacked(t, addr)
 		if name != "query" && name != "empty" {
@@ -246,7 +246,7 @@ func TestFloodWithoutSync(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := 0
-		for buf := make([]byte, flushAt); got < 4*flushAt; { // 256 KiB of answers came without any Sync
+		for buf := make([]byte, flushAt); got < 4*flushAt; { // 256 KiB of answers came without any Sync, before the message was through
 			n, err := p.conn.Read(buf)
 			if err != nil {
 				t.Fatalf("%s: after %d bytes: %v", name, got, err)
@@ -398,6 +398,21 @@ func TestTerminate(t *testing.T) {
 		t.Errorf("%d sessions of nobody", n)
 	}
 	works(t, dial(t, proxyURL(addr))) // the engine still knows them
+}
+
+// TestTerminateBetween: a session that is terminated between two looks at the flag, with a message in hand, runs nothing more.
+func TestTerminateBetween(t *testing.T) {
+	srv, err := New(newScripted(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSession(srv, fedConn{})
+	s.terminate()
+	ctx, done := s.running()
+	defer done()
+	if !errors.Is(context.Cause(ctx), errShutdown) {
+		t.Error("its statement runs")
+	}
 }
 
 // changing is an engine whose users change between two looks.

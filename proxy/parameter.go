@@ -242,10 +242,10 @@ func floatDigits(p *parameter, list []string) (string, error) {
 	return strconv.Itoa(n), nil
 }
 
-// searchPath takes paths that lead to the published tables first: public, with or without "$user" and pg_catalog.
 // maxSearchPath bounds what a savepoint keeps of a value. There are three names to take.
 const maxSearchPath = 10
 
+// searchPath takes paths that lead to the published tables first: public, with or without "$user" and pg_catalog.
 func searchPath(p *parameter, list []string) (string, error) {
 	if len(list) == 1 { // of the start-up packet, or one name
 		list = strings.Split(list[0], ",")

@@ -219,7 +219,9 @@ func TestClearTextBehindSSLRequest(t *testing.T) {
 // TestOddHandshakes: old versions, a client that begins with TLS and does not mean PostgreSQL, and one that stalls.
 func TestOddHandshakes(t *testing.T) {
 	a := newAuthority(t)
-	addr := startProxy(t, newScripted(), Options{TLS: a.issueNow(t), LoginTimeout: 300 * time.Millisecond})
+	config := a.issueNow(t)
+	config.SetSessionTicketKeys([][32]byte{{1}}) // an owner's wish that is not granted
+	addr := startProxy(t, newScripted(), Options{TLS: config, LoginTimeout: 300 * time.Millisecond})
 	old := a.client()
 	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	if err := tls.Client(askTLS(t, addr, nil), old).Handshake(); err == nil {
@@ -238,6 +240,17 @@ func TestOddHandshakes(t *testing.T) {
 	}
 	if got := firstMessages(t, c); !strings.HasPrefix(got, "ErrorResponse FATAL 08P01 received direct SSL connection request without ALPN") {
 		t.Error(got)
+	}
+	again := a.client()
+	again.ClientSessionCache = tls.NewLRUClientSessionCache(1)
+	for range 2 {
+		c := tls.Client(rawDial(t, addr), again)
+		if _, err := c.Write(packet(protocol3, params("user", "analyst", "database", "demo"))); err != nil {
+			t.Fatal(err)
+		}
+		if got := firstMessages(t, c); got != "AuthenticationSASL\n" || c.ConnectionState().DidResume {
+			t.Errorf("%s, resumed: %v", got, c.ConnectionState().DidResume)
+		}
 	}
 	for _, behind := range [][]byte{nil, {0x16}, {0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc}} {
 		stalled := askTLS(t, addr, behind)
