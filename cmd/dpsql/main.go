@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -18,18 +19,64 @@ import (
 // version is set by release builds: -ldflags "-X main.version=v1.2.3".
 var version = ""
 
+// Exit codes.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+	exitFound  = 3 // the command did its work and found something to mend (check, rehearse)
+)
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := root().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "dpsql:", err)
-		var e *sqlerr.Error
-		if errors.As(err, &e) && e.Hint != "" {
-			fmt.Fprintln(os.Stderr, "hint:", e.Hint)
-		}
-		stop()
-		os.Exit(1)
+	code := run(ctx, root())
+	stop()
+	os.Exit(code)
+}
+
+// run executes a command and says on standard error what went wrong.
+func run(ctx context.Context, c *cobra.Command) int {
+	err := c.ExecuteContext(ctx)
+	var wrong usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errFound):
+		return exitFound
+	case errors.As(err, &wrong), strings.HasPrefix(err.Error(), "required flag"), strings.HasPrefix(err.Error(), "unknown command"): // cobra has no types for these
+		_, _ = fmt.Fprintf(c.ErrOrStderr(), "dpsql: %v\nSee dpsql --help.\n", err)
+		return exitUsage
 	}
+	_, _ = fmt.Fprintln(c.ErrOrStderr(), "dpsql:", err)
+	var e *sqlerr.Error
+	if errors.As(err, &e) && e.Hint != "" {
+		_, _ = fmt.Fprintln(c.ErrOrStderr(), "hint:", e.Hint)
+	}
+	return exitFailed
+}
+
+// usageError is a command line that means nothing.
+type usageError struct{ error }
+
+// strict makes mistakes of the command line usageErrors, in all commands.
+func strict(c *cobra.Command) *cobra.Command {
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		if check := c.Args; check != nil {
+			c.Args = func(cmd *cobra.Command, args []string) error {
+				if err := check(cmd, args); err != nil {
+					return usageError{err}
+				}
+				return nil
+			}
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(c)
+	return c
 }
 
 func root() *cobra.Command {
@@ -40,12 +87,17 @@ func root() *cobra.Command {
 adds the noise that hides any one person to each answer, and keeps the privacy budget in a ledger.
 
 See it work:            dpsql demo
-Before your database:   dpsql serve --config policy.yaml`,
+Before your database:   dpsql init --backend postgres://user@host/database > policy.yaml
+                        dpsql check --config policy.yaml
+                        dpsql serve --config policy.yaml
+
+Exit codes: 0 done, 1 failed, 2 wrong command line, 3 found something to mend (check, rehearse).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(demoCommand(), serveCommand(), userCommand(), versionCommand())
-	return c
+	c.AddCommand(demoCommand(), initCommand(), checkCommand(), serveCommand(), reloadCommand(), budgetCommand(), freezeCommand(), unfreezeCommand(),
+		queryCommand(), explainCommand(), rehearseCommand(), userCommand(), versionCommand())
+	return strict(c)
 }
 
 func versionCommand() *cobra.Command {

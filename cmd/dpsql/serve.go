@@ -3,19 +3,24 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"fmt"
+	"crypto/tls"
+	"errors"
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/backend/duckdb"
-	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/ops"
+	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/proxy"
 )
@@ -26,7 +31,10 @@ func serveCommand() *cobra.Command {
 		Use:   "serve --config policy.yaml",
 		Short: "Serve the data set of a policy file to analysts",
 		Long: `Serve the data set of a policy file over PostgreSQL's wire protocol until interrupted.
-The policy names the database, the privacy unit, what may be asked and what it may cost: see docs/policy.md.`,
+The policy names the database, the privacy unit, what may be asked and what it may cost: see docs/policy.md.
+
+SIGHUP (or dpsql reload) reads the policy and the certificate again, and opens the audit log anew. SIGTERM and
+SIGINT let running statements end for limits.stop_time.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := policy.Load(config)
@@ -38,71 +46,264 @@ The policy names the database, the privacy unit, what may be asked and what it m
 					return err
 				}
 			}
-			return serve(cmd.Context(), p)
+			s := &server{config: config, policy: p, log: slog.New(slog.NewJSONHandler(os.Stderr, nil))}
+			return s.run(cmd.Context())
 		},
 	}
-	c.Flags().StringVarP(&config, "config", "c", "", "the policy file (required)")
+	configFlag(c, &config)
 	c.Flags().StringVar(&listen, "listen", "", "address to listen on, in place of the policy's")
-	_ = c.MarkFlagRequired("config")
 	return c
 }
 
-func serve(ctx context.Context, p *policy.Policy) error {
-	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+// server is one running `dpsql serve`.
+type server struct {
+	config string
+	policy *policy.Policy // as it was at the start
+	log    *slog.Logger
+
+	engine *engine.Engine
+	wire   *proxy.Server
+	certs  *proxy.Certificates // nil without TLS
+	audit  *ops.Audit          // nil without one
+}
+
+func (s *server) run(ctx context.Context) (err error) {
+	p := s.policy
 	b, err := openBackend(ctx, p)
 	if err != nil {
 		return err
 	}
-	defer closing(log, "backend", b.Close)
-	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: b, Logger: log})
+	defer closing(s.log, "backend", b.Close)
+	var watch ops.Watchers
+	if p.Audit != "none" {
+		if s.audit, err = ops.OpenAudit(p.Audit, s.log); err != nil {
+			return err
+		}
+		defer closing(s.log, "audit log", s.audit.Close)
+		watch = append(watch, s.audit)
+	}
+	metrics := ops.NewMetrics(versionText())
+	watch = append(watch, metrics)
+	if s.engine, err = engine.Open(ctx, engine.Options{Policy: p, Backend: b, Logger: s.log, Watch: watch}); err != nil {
+		return err
+	}
+	defer closing(s.log, "ledger", s.engine.Close)
+	metrics.Budget(s.engine.Accounts)
+	warnOfRights(ctx, s.log, b, p)
+
+	o, err := s.wireOptions()
 	if err != nil {
 		return err
 	}
-	defer closing(log, "ledger", e.Close)
+	o.Metrics = metrics
+	if s.wire, err = proxy.New(wire{s.engine}, o); err != nil {
+		return err
+	}
+	// Everything is opened before anything is served, so that a wrong address fails at once.
 	l, err := net.Listen("tcp", p.Listen)
 	if err != nil {
 		return err
 	}
-	log.Info("serving", "dataset", p.Dataset, "listen", l.Addr().String())
-	return proxy.Serve(ctx, l, wire{e}, wireOptions(p, log))
+	served := []func(context.Context) error{func(ctx context.Context) error { return s.wire.Serve(ctx, l) }}
+	if p.Socket != "none" {
+		sock, err := owner.Listen(ctx, p.Socket)
+		if err != nil {
+			return errors.Join(err, l.Close())
+		}
+		served = append(served, func(ctx context.Context) error { return owner.Serve(ctx, sock, s) })
+	}
+	if p.Metrics != "" {
+		ml, err := net.Listen("tcp", p.Metrics)
+		if err != nil {
+			return errors.Join(err, l.Close())
+		}
+		served = append(served, func(ctx context.Context) error { return ops.Serve(ctx, ml, metrics, func(ctx context.Context) error { return s.healthy(ctx, b) }) })
+	}
+	stop := s.reloadOnHangup(ctx)
+	defer stop()
+	s.log.Info("serving", "dataset", p.Dataset, "listen", l.Addr().String(), "tls", s.certs != nil, "metrics", p.Metrics, "socket", p.Socket, "audit", p.Audit)
+	err = together(ctx, served)
+	s.log.Info("stopped", "dataset", p.Dataset)
+	return err
 }
 
-// wireOptions make what a user who does not exist is shown look like that of the policy's analysts: the same over restarts (the
+// together runs all until the first ends; then it stops the others. The error is that of the first that failed.
+func together(ctx context.Context, run []func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan error, len(run))
+	for _, f := range run {
+		go func() {
+			defer cancel()
+			done <- f(ctx)
+		}()
+	}
+	var first error
+	for range run {
+		if err := <-done; first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// reloadOnHangup obeys SIGHUP.
+func (s *server) reloadOnHangup(ctx context.Context) (stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-c:
+				if err := s.Reload(ctx); err != nil {
+					s.log.Error("the reload was refused; the server goes on as it was", "error", err.Error())
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { signal.Stop(c); close(done) }
+}
+
+// Reload reads the policy file and the certificate again, and opens the audit log anew. Each that is wrong leaves what was
+// in force.
+func (s *server) Reload(ctx context.Context) error {
+	var errs []error
+	if s.certs != nil {
+		errs = append(errs, s.certs.Reload())
+	}
+	if s.audit != nil {
+		errs = append(errs, s.audit.Reopen())
+	}
+	p, err := policy.Load(s.config)
+	if err == nil {
+		before := s.engine.Policy()
+		if err = s.engine.Reload(ctx, p); err == nil {
+			s.reloaded(before, p)
+		}
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// reloaded ends the sessions of analysts who are gone or have another password, and names what waits for a restart.
+func (s *server) reloaded(before, now *policy.Policy) {
+	for _, a := range before.Analysts {
+		if b, ok := now.Analyst(a.Name); !ok || b.Verifier != a.Verifier {
+			s.wire.Terminate(a.Name)
+		}
+	}
+	var waits []string
+	limits := now.Limits
+	limits.StatementTime, limits.ReleaseGroups, limits.PublicRows = s.policy.Limits.StatementTime, s.policy.Limits.ReleaseGroups, s.policy.Limits.PublicRows
+	for _, k := range []struct {
+		key  string
+		same bool
+	}{
+		{"listen", s.policy.Listen == now.Listen}, {"metrics", s.policy.Metrics == now.Metrics}, {"socket", s.policy.Socket == now.Socket}, {"audit", s.policy.Audit == now.Audit},
+		{"limits", limits == s.policy.Limits}, {"tls", (s.policy.TLS == nil) == (now.TLS == nil) && (now.TLS == nil || *s.policy.TLS == *now.TLS)},
+	} {
+		if !k.same {
+			waits = append(waits, k.key)
+		}
+	}
+	s.log.Info("reloaded", "wait_for_restart", waits)
+}
+
+// Freeze stops an analyst, or everybody, and ends what of theirs is open.
+func (s *server) Freeze(ctx context.Context, analyst, by string) error {
+	if err := s.engine.Freeze(ctx, analyst, by); err != nil {
+		return err
+	}
+	for _, a := range s.engine.Policy().Analysts {
+		if analyst == "" || a.Name == analyst {
+			s.wire.Terminate(a.Name)
+		}
+	}
+	s.log.Warn("frozen", "analyst", analyst, "by", by)
+	return nil
+}
+
+// Unfreeze lifts just that freeze.
+func (s *server) Unfreeze(ctx context.Context, analyst, by string) error {
+	err := s.engine.Unfreeze(ctx, analyst, by)
+	if err == nil {
+		s.log.Warn("freeze lifted", "analyst", analyst, "by", by)
+	}
+	return err
+}
+
+// Accounts is the owner's view of the budget.
+func (s *server) Accounts() (ledger.Accounts, error) { return s.engine.Accounts() }
+
+// healthy is what /healthz says: whether the ledger and the backend can be asked.
+func (s *server) healthy(ctx context.Context, b backend.Backend) error {
+	if err := s.engine.Healthy(); err != nil {
+		return errors.New("the ledger cannot be read")
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	tx, err := b.Begin(ctx)
+	if err != nil {
+		return errors.New("the backend does not answer")
+	}
+	tx.Close()
+	return nil
+}
+
+// wireOptions are the policy's limits and certificate.
+func (s *server) wireOptions() (proxy.Options, error) {
+	p, l := s.policy, s.policy.Limits
+	o := proxy.Options{
+		Logger: s.log, RequireTLS: p.RequireTLS(), MaxMessage: int(l.Message), MaxSessions: int(l.Sessions), MaxSessionsPerUser: int(l.SessionsPerAnalyst),
+		MaxPreAuth: int(l.WaitingLogins), MaxStatements: int(l.PreparedStatements), MaxPortals: int(l.Portals), MaxStatementBytes: int(l.StatementMemory),
+		MaxAnswerBytes: int(l.AnswerMemory), LoginTimeout: l.LoginTime, IdleTimeout: l.IdleTime, WriteTimeout: l.WriteTime, StopGrace: l.StopTime,
+	}
+	o.ServerSecret, o.MockIterations = unknownUsers(p)
+	if p.TLS == nil {
+		return o, nil
+	}
+	var err error
+	if s.certs, err = proxy.LoadCertificates(p.TLS.Cert, p.TLS.Key); err != nil {
+		return o, err
+	}
+	o.TLS = &tls.Config{GetCertificate: s.certs.GetCertificate}
+	return o, nil
+}
+
+// unknownUsers make what a user who does not exist is shown look like that of the policy's analysts: the same over restarts (the
 // secret is derived from the verifiers, which are secret themselves) and of their iteration count.
-func wireOptions(p *policy.Policy, log *slog.Logger) proxy.Options {
-	o := proxy.Options{Logger: log}
+func unknownUsers(p *policy.Policy) (secret []byte, iterations int) {
 	mac := sha256.New()
 	mac.Write([]byte("dpsql salts of unknown users"))
 	for _, a := range p.Analysts {
 		mac.Write([]byte(a.Verifier))
-		if n, err := strconv.Atoi(iterations(a.Verifier)); err == nil {
-			o.MockIterations = n
+		if n, err := strconv.Atoi(iterationsOf(a.Verifier)); err == nil {
+			iterations = n
 		}
 	}
-	o.ServerSecret = mac.Sum(nil)
-	return o
+	return mac.Sum(nil), iterations
 }
 
-// iterations is the count in "SCRAM-SHA-256$count:salt$...".
-func iterations(verifier string) string {
+// iterationsOf is the count in "SCRAM-SHA-256$count:salt$...".
+func iterationsOf(verifier string) string {
 	_, rest, _ := strings.Cut(verifier, "$")
 	n, _, _ := strings.Cut(rest, ":")
 	return n
 }
 
-// openBackend opens the database that the policy names: one line a kind of backend.
-func openBackend(ctx context.Context, p *policy.Policy) (backend.Backend, error) {
-	switch {
-	case p.Backend.Postgres != "":
-		return postgres.Open(ctx, p.Backend.Postgres, postgres.Options{Settings: p.Backend.Settings})
-	case p.Backend.DuckDB != "":
-		return duckdb.Open(ctx, p.Backend.DuckDB, duckdb.Options{})
+// warnOfRights says at the start what dpsql check says at length: the backend's role should read the listed tables and no more.
+func warnOfRights(ctx context.Context, log *slog.Logger, b backend.Backend, p *policy.Policy) {
+	a, ok := b.(backend.Auditor)
+	if !ok {
+		return
 	}
-	return nil, fmt.Errorf("the policy names no backend")
-}
-
-func closing(log *slog.Logger, what string, f func() error) {
-	if err := f(); err != nil {
-		log.Error("closing", "what", what, "error", err.Error())
+	audit, err := a.Audit(ctx, relations(p))
+	switch {
+	case err != nil:
+		log.Warn("the rights of the backend's role could not be read", "error", err.Error())
+	case len(audit.Findings) > 0:
+		log.Warn("the backend's role may do more, or less, than read the policy's tables: run dpsql check", "role", audit.Role, "findings", len(audit.Findings))
 	}
 }

@@ -21,8 +21,8 @@ type Metrics struct {
 	bytes      *prometheus.CounterVec
 }
 
-// NewMetrics makes the counters of one server; accounts gives the budget whenever it is asked for.
-func NewMetrics(version string, accounts func() (ledger.Accounts, error)) *Metrics {
+// NewMetrics makes the counters of one server.
+func NewMetrics(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		sessions: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dpsql_sessions", Help: "Sessions that are open now."}),
@@ -39,9 +39,14 @@ func NewMetrics(version string, accounts func() (ledger.Accounts, error)) *Metri
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "dpsql_build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
-	m.registry.MustRegister(build, m.sessions, m.logins, m.statements, m.private, m.price, m.bytes, &budgetCollector{accounts},
+	m.registry.MustRegister(build, m.sessions, m.logins, m.statements, m.private, m.price, m.bytes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// Budget shows the ledger's balances beside the counters; accounts gives them whenever they are asked for.
+func (m *Metrics) Budget(accounts func() (ledger.Accounts, error)) {
+	m.registry.MustRegister(&budgetCollector{accounts})
 }
 
 // SessionOpened counts a session that logged in.

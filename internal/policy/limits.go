@@ -18,6 +18,9 @@ type Limits struct {
 	SessionsPerAnalyst int64         // at once
 	PreparedStatements int64         // of one session
 	Portals            int64         // of one session
+	StatementMemory    int64         // bytes of one session's prepared statements and portals
+	AnswerMemory       int64         // bytes of answers that one session's portals hold unread
+	WaitingLogins      int64         // connections of one address that have not logged in
 	LoginTime          time.Duration // from accept to the end of authentication
 	IdleTime           time.Duration // of a session without a statement
 	WriteTime          time.Duration // for a client that does not read
@@ -66,8 +69,11 @@ var LimitTable = []Limit{
 	size("message", "8MiB", "64KiB", "256MiB", "Length of one message of the wire protocol.", "54000, and the session ends: what follows cannot be read", func(l *Limits) *int64 { return &l.Message }),
 	number("sessions", "100", "1", "10000", "Sessions at once.", "53300", func(l *Limits) *int64 { return &l.Sessions }),
 	number("sessions_per_analyst", "20", "1", "10000", "Sessions of one analyst at once, so that nobody locks the others out.", "53300", func(l *Limits) *int64 { return &l.SessionsPerAnalyst }),
-	number("prepared_statements", "1000", "1", "100000", "Named statements of one session.", "54000", func(l *Limits) *int64 { return &l.PreparedStatements }),
-	number("portals", "1000", "1", "100000", "Open portals of one session.", "54000", func(l *Limits) *int64 { return &l.Portals }),
+	number("prepared_statements", "1000", "1", "100000", "Named statements of one session.", "53400", func(l *Limits) *int64 { return &l.PreparedStatements }),
+	number("portals", "1000", "1", "100000", "Open portals of one session.", "53400", func(l *Limits) *int64 { return &l.Portals }),
+	size("statement_memory", "64MiB", "1MiB", "16GiB", "Memory of one session's prepared statements and portals, about.", "53400", func(l *Limits) *int64 { return &l.StatementMemory }),
+	size("answer_memory", "64MiB", "1MiB", "16GiB", "Memory of answers that one session's portals hold unread, about.", "53400", func(l *Limits) *int64 { return &l.AnswerMemory }),
+	number("waiting_logins", "50", "1", "10000", "Connections of one address that have not logged in.", "the oldest of them is closed", func(l *Limits) *int64 { return &l.WaitingLogins }),
 	span("login_time", "60s", "1s", "1h", "From the connection to the end of authentication, TLS included.", "the connection ends", func(l *Limits) *time.Duration { return &l.LoginTime }),
 	span("idle_time", "0s", "0s", "720h", "Of a session without a statement; 0s is none.", "57P05", func(l *Limits) *time.Duration { return &l.IdleTime }),
 	span("write_time", "60s", "1s", "1h", "For a client that does not read its answer.", "the connection ends", func(l *Limits) *time.Duration { return &l.WriteTime }),

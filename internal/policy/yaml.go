@@ -218,7 +218,7 @@ func (r *reader) scalar(n ast.Node, what string) (scalar, bool) {
 	case *ast.StringNode:
 		s.text = x.Token.Value
 		s.quoted = x.Token.Type == token.SingleQuoteType || x.Token.Type == token.DoubleQuoteType
-		if !s.quoted && slices.Contains([]string{"no", "off", "on", "yes", "y", "n"}, strings.ToLower(s.text)) {
+		if !s.quoted && boolLike(s.text) {
 			r.bare = append(r.bare, s.word)
 		}
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
@@ -248,6 +248,11 @@ func (r *reader) scalar(n ast.Node, what string) (scalar, bool) {
 		return s, false
 	}
 	return s, true
+}
+
+// boolLike reports the words that YAML 1.1 takes for true or false.
+func boolLike(s string) bool {
+	return slices.Contains([]string{"no", "off", "on", "yes", "y", "n", "true", "false", "null"}, strings.ToLower(s))
 }
 
 // extra refuses YAML's ways to write one thing in two places.

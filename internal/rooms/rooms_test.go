@@ -22,7 +22,8 @@ proxy: internal/engine internal/pgmeta rewrite/pgsyntax
 internal/engine: internal/engine/measure internal/engine/release internal/engine/finish internal/pgmeta internal/eval internal/policy internal/backend internal/secret mlext rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity noise budget budget/ledger
 internal/pgmeta: internal/policy internal/eval rewrite/plan
 internal/eval: rewrite/plan rewrite/funcs
-internal/owner: internal/policy internal/backend internal/engine
+internal/owner: internal/policy internal/backend internal/engine budget/ledger
+internal/ops: internal/engine budget/ledger
 rewrite/pgsyntax:
 rewrite/funcs:
 rewrite/plan: rewrite/pgsyntax rewrite/funcs

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/spf13/cobra"
+
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/owner"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+const askLong = `
+Where a server runs, it is asked over its wire, as the analyst: the password is read from PGPASSWORD, and the certificate is checked
+against --sslrootcert (default: the system's authorities). Where none runs, the policy's database and ledger are opened here.`
+
+func queryCommand() *cobra.Command {
+	return askCommand("query SQL --config policy.yaml", "Ask one statement as an analyst, and print the answer",
+		"Ask one statement as an analyst and print the answer. It is charged like any other."+askLong, "")
+}
+
+func explainCommand() *cobra.Command {
+	return askCommand("explain SQL --config policy.yaml", "Tell how a statement is bounded, what it costs and how exact it would be",
+		"Print a statement's plan, bounds, mechanism, charge and expected error. It touches no private row and spends nothing."+askLong, "EXPLAIN ")
+}
+
+func askCommand(use, short, long, prefix string) *cobra.Command {
+	a := &oneQuestion{prefix: prefix}
+	c := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+		return a.run(cmd, args[0])
+	}}
+	configFlag(c, &a.config)
+	c.Flags().StringVar(&a.analyst, "analyst", "", "who asks (default: the policy's first)")
+	c.Flags().StringVar(&a.root, "sslrootcert", "", "certificate of the authority that signed the server's")
+	return c
+}
+
+// oneQuestion is one question on the command line.
+type oneQuestion struct{ prefix, config, analyst, root string }
+
+// table is an answer as text.
+type table struct {
+	names   []string
+	rows    [][]string
+	notices []string
+}
+
+func (q *oneQuestion) run(cmd *cobra.Command, sql string) error {
+	ctx := cmd.Context()
+	p, err := policy.Load(q.config)
+	if err != nil {
+		return err
+	}
+	if q.analyst, err = analystOr(p, q.analyst); err != nil {
+		return err
+	}
+	ask := q.here
+	if _, up := owner.Dial(ctx, p.Socket); up {
+		ask = q.wire
+	}
+	t, err := ask(ctx, p, q.prefix+sql)
+	if err != nil {
+		return err
+	}
+	for _, n := range t.notices {
+		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "NOTICE:", n)
+	}
+	return t.print(cmd.OutOrStdout())
+}
+
+func (t *table) print(to io.Writer) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	if len(t.names) > 1 || len(t.names) == 1 && t.names[0] != "QUERY PLAN" {
+		_, _ = fmt.Fprintln(w, strings.Join(t.names, "\t"))
+	}
+	for _, r := range t.rows {
+		_, _ = fmt.Fprintln(w, strings.Join(r, "\t"))
+	}
+	return w.Flush()
+}
+
+// wire asks the running server.
+func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, sql string) (*table, error) {
+	host, port, err := net.SplitHostPort(p.Listen)
+	if err != nil {
+		return nil, err
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	u := url.URL{Scheme: "postgres", Host: net.JoinHostPort(host, port), Path: "/" + p.Dataset, User: url.User(q.analyst)}
+	v := url.Values{"application_name": {"psql"}, "sslmode": {"disable"}}
+	if p.TLS != nil {
+		v.Set("sslmode", "verify-full")
+		if q.root != "" {
+			v.Set("sslrootcert", q.root)
+		}
+	}
+	u.RawQuery = v.Encode()
+	config, err := pgx.ParseConfig(u.String())
+	if err != nil {
+		return nil, err
+	}
+	if config.Password == "" {
+		return nil, errors.New("a server runs with this policy: give the analyst's password in PGPASSWORD")
+	}
+	t := &table{}
+	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { t.notices = append(t.notices, n.Message) }
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	results, err := conn.PgConn().Exec(ctx, sql).ReadAll()
+	if err != nil {
+		return nil, shown(err)
+	}
+	for _, r := range results {
+		t.names, t.rows = nil, nil
+		for _, f := range r.FieldDescriptions {
+			t.names = append(t.names, f.Name)
+		}
+		for _, row := range r.Rows {
+			var cells []string
+			for _, c := range row {
+				cells = append(cells, cell(string(c), c == nil))
+			}
+			t.rows = append(t.rows, cells)
+		}
+	}
+	return t, nil
+}
+
+// shown gives a server's error with its hint.
+func shown(err error) error {
+	var pe *pgconn.PgError
+	if !errors.As(err, &pe) {
+		return err
+	}
+	text := fmt.Sprintf("%s (%s)", pe.Message, pe.Code)
+	for _, more := range []string{pe.Detail, pe.Hint} {
+		if more != "" {
+			text += "\n    " + more
+		}
+	}
+	return errors.New(text)
+}
+
+func cell(s string, null bool) string {
+	if null {
+		return "NULL"
+	}
+	return s
+}
+
+// here opens the policy's database and ledger.
+func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, sql string) (_ *table, err error) {
+	b, err := openBackend(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: b, Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil))})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	s, err := e.Open(q.analyst, "psql")
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	list, err := pgsyntax.Parse(sql)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != 1 {
+		return nil, errors.New("one statement at a time")
+	}
+	st, err := s.Prepare(ctx, list[0], nil)
+	if err != nil {
+		return nil, err
+	}
+	a, err := st.Run(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{}
+	if a.Notice != "" {
+		t.notices = []string{a.Notice}
+	}
+	cols := st.Columns()
+	for _, c := range cols {
+		t.names = append(t.names, c.Name)
+	}
+	for _, row := range a.Rows {
+		var cells []string
+		for i, v := range row {
+			text := ""
+			if v != nil {
+				text = sqltype.FormatText(v, cols[i].Type)
+			}
+			cells = append(cells, cell(text, v == nil))
+		}
+		t.rows = append(t.rows, cells)
+	}
+	return t, nil
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/backend/duckdb"
+	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/policy"
+)
+
+// openBackend opens the database that the policy names: one line a kind of backend.
+func openBackend(ctx context.Context, p *policy.Policy) (backend.Backend, error) {
+	switch {
+	case p.Backend.Postgres != "":
+		return postgres.Open(ctx, p.Backend.Postgres, postgres.Options{Settings: p.Backend.Settings, PoolSize: int(p.Limits.BackendConnections)})
+	case p.Backend.DuckDB != "":
+		return duckdb.Open(ctx, p.Backend.DuckDB, duckdb.Options{})
+	}
+	return nil, fmt.Errorf("the policy names no backend")
+}
+
+// relations are the policy's tables as a backend names them.
+func relations(p *policy.Policy) (out []backend.RelationName) {
+	for _, n := range p.Relations() {
+		out = append(out, backend.RelationName(n))
+	}
+	return out
+}
+
+// configFlag is the policy's file, which most commands need.
+func configFlag(c *cobra.Command, to *string) {
+	c.Flags().StringVarP(to, "config", "c", "", "the policy file (required)")
+	_ = c.MarkFlagRequired("config")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+}
+
+func closing(log *slog.Logger, what string, f func() error) {
+	if err := f(); err != nil {
+		log.Error("closing", "what", what, "error", err.Error())
+	}
+}

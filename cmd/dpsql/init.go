@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/backend/duckdb"
+	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/owner"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+func initCommand() *cobra.Command {
+	var where, unit, merge, dataset string
+	c := &cobra.Command{
+		Use:   "init --backend URL > policy.yaml",
+		Short: "Write a first policy from a database's schema",
+		Long: `Write a first policy from a database's keys, foreign keys, types and comments, never from its values. The backend is
+postgres://user@host/database, a DuckDB file (name.duckdb), or a folder of CSV and Parquet files. What only you can say is left
+as FILL_IN, with a sentence: dpsql check names each line.
+
+The unit is who is protected (customers.customer_id). Without --unit it is asked for on a terminal, and else proposed.
+After a change of the schema, dpsql init --backend URL --merge policy.yaml prints the policy with every word of yours kept, new
+tables and columns added, and those that are gone marked.`,
+		Example: "  dpsql init --backend postgres://reader@localhost/sakila --unit customer.customer_id > policy.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			i := initialiser{unit: unit, merge: merge, dataset: dataset, in: cmd.InOrStdin(), err: cmd.ErrOrStderr()}
+			return i.run(cmd.Context(), where, cmd.OutOrStdout())
+		},
+	}
+	c.Flags().StringVar(&where, "backend", "", "postgres://user@host/database, a DuckDB file, or a folder of files (required)")
+	c.Flags().StringVar(&unit, "unit", "", "the column that stands for one person: table.column")
+	c.Flags().StringVar(&merge, "merge", "", "an older policy to bring up to the schema")
+	c.Flags().StringVar(&dataset, "dataset", "", "the data set's name (default: the database's)")
+	_ = c.MarkFlagRequired("backend")
+	_ = c.MarkFlagFilename("merge", "yaml", "yml")
+	return c
+}
+
+type initialiser struct {
+	unit, merge, dataset string
+	in                   io.Reader
+	err                  io.Writer
+}
+
+func (i *initialiser) run(ctx context.Context, where string, out io.Writer) error {
+	kind, err := backendKind(where)
+	if err != nil {
+		return err
+	}
+	rels, err := survey(ctx, kind, where)
+	if err != nil {
+		return err
+	}
+	opt := owner.InitOptions{Dataset: i.dataset, Backend: kind, URL: where, Unit: i.unit}
+	if opt.Dataset == "" {
+		opt.Dataset = datasetOf(kind, where)
+	}
+	if i.merge != "" {
+		if opt.Merge, err = os.ReadFile(i.merge); err != nil {
+			return err
+		}
+	} else if opt.Unit == "" {
+		if opt.Unit, err = i.askUnit(rels, kind); err != nil {
+			return err
+		}
+	}
+	text, err := owner.Init(rels, opt)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return err
+}
+
+// askUnit offers the candidates on a terminal; "" is the first.
+func (i *initialiser) askUnit(rels []sqltype.Relation, kind string) (string, error) {
+	f, ok := i.in.(*os.File)
+	if !ok {
+		return "", nil
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return "", nil
+	}
+	list, err := owner.Candidates(rels, kind)
+	if err != nil || len(list) == 0 {
+		return "", err
+	}
+	_, _ = fmt.Fprintln(i.err, "Who is protected? The column that stands for one person (or household, account ...):")
+	list = list[:min(len(list), 9)]
+	for n, c := range list {
+		_, _ = fmt.Fprintf(i.err, "  %d  %s (%d tables lead to it)\n", n+1, c.Name, c.Reach)
+	}
+	_, _ = fmt.Fprint(i.err, "Number, or table.column [1]: ")
+	line, err := bufio.NewReader(f).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	line = strings.TrimSpace(line)
+	if line == "" {
+		line = "1"
+	}
+	if n, err := strconv.Atoi(line); err == nil {
+		if n < 1 || n > len(list) {
+			return "", fmt.Errorf("there is no number %d", n)
+		}
+		return list[n-1].Name, nil
+	}
+	return line, nil
+}
+
+// backendKind tells what a backend is from how it is written.
+func backendKind(where string) (string, error) {
+	if strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://") {
+		return "postgres", nil
+	}
+	info, err := os.Stat(where)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("the backend is neither a postgres:// URL nor a file or folder: %w", err)
+	case info.IsDir():
+		return "files", nil
+	}
+	return "duckdb", nil
+}
+
+var notName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
+// datasetOf proposes a name: the database's, or the file's.
+func datasetOf(kind, where string) string {
+	name := strings.TrimSuffix(filepath.Base(where), filepath.Ext(where))
+	if kind == "postgres" {
+		name = ""
+		if c, err := pgx.ParseConfig(where); err == nil {
+			name = c.Database
+		}
+	}
+	name = strings.Trim(notName.ReplaceAllString(name, "_"), "_-")
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "data_" + name
+	}
+	return name[:min(len(name), 63)]
+}
+
+// survey reads the schema of what a backend has.
+func survey(ctx context.Context, kind, where string) (_ []sqltype.Relation, err error) {
+	var b backend.Backend
+	switch kind {
+	case "postgres":
+		b, err = postgres.Open(ctx, where, postgres.Options{})
+	case "duckdb":
+		b, err = duckdb.Open(ctx, where, duckdb.Options{})
+	default:
+		return surveyFiles(ctx, where)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	s, ok := b.(backend.Surveyor)
+	if !ok {
+		return nil, fmt.Errorf("a %s backend cannot be surveyed", kind)
+	}
+	return s.Survey(ctx)
+}
+
+func surveyFiles(context.Context, string) ([]sqltype.Relation, error) { return nil, errors.New("files are not built yet") }

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/user"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/owner"
+	"github.com/dpsql/dpsql/internal/policy"
+)
+
+// ownersLedger is what freeze and budget need: a running server, or the ledger itself.
+type ownersLedger interface {
+	Freeze(ctx context.Context, analyst, by string) error
+	Unfreeze(ctx context.Context, analyst, by string) error
+	Budget(ctx context.Context) (owner.Budget, error)
+	Close() error
+}
+
+// openLedger asks the running server where there is one, and else takes the ledger.
+func openLedger(ctx context.Context, p *policy.Policy) (ownersLedger, error) {
+	if c, up := owner.Dial(ctx, p.Socket); up {
+		return running{c}, nil
+	}
+	l, err := ledger.OpenForOwner(ctx, p.Ledger.SQLite)
+	switch {
+	case errors.Is(err, ledger.ErrInUse):
+		return nil, fmt.Errorf("%w: a server has it, but none answers on the socket %s", err, p.Socket)
+	case errors.Is(err, ledger.ErrNotExist):
+		return nil, fmt.Errorf("%s: nothing was served with this policy yet, so nothing was spent", p.Ledger.SQLite)
+	case err != nil:
+		return nil, err
+	}
+	return alone{l}, nil
+}
+
+type running struct{ *owner.Client }
+
+func (running) Close() error { return nil }
+
+type alone struct{ *ledger.SQLite }
+
+func (a alone) Budget(context.Context) (owner.Budget, error) {
+	accounts, err := a.Accounts()
+	return owner.Report(accounts), err
+}
+
+// withLedger runs one of the owner's commands.
+func withLedger(ctx context.Context, config string, do func(*policy.Policy, ownersLedger) error) (err error) {
+	p, err := policy.Load(config)
+	if err != nil {
+		return err
+	}
+	l, err := openLedger(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	return do(p, l)
+}
+
+func budgetCommand() *cobra.Command {
+	c := &cobra.Command{Use: "budget", Short: "Show what was spent and what is left"}
+	var config string
+	var asJSON bool
+	show := &cobra.Command{
+		Use:   "show --config policy.yaml",
+		Short: "Show the budget: promised, spent, left, window, lifetime, freezes",
+		Long: `Show the data set's and each analyst's balance in the present window, the lifetime of all windows, and freezes.
+It asks the running server over its socket; where none runs it reads the ledger itself.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withLedger(cmd.Context(), config, func(_ *policy.Policy, l ownersLedger) error {
+				b, err := l.Budget(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), b)
+				}
+				return b.Print(cmd.OutOrStdout())
+			})
+		},
+	}
+	configFlag(show, &config)
+	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.AddCommand(show)
+	return c
+}
+
+func printJSON(to io.Writer, v any) error {
+	e := json.NewEncoder(to)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func freezeCommand() *cobra.Command {
+	return freezer("freeze [analyst] --config policy.yaml", "Stop an analyst's statements, or everybody's, at once",
+		`Stop an analyst's private statements, or everybody's without a name: at once on a running server, whose sessions of that
+analyst end, and until dpsql unfreeze, over restarts. Answers that were released before are not given to them either.`,
+		"frozen", ownersLedger.Freeze)
+}
+
+func unfreezeCommand() *cobra.Command {
+	return freezer("unfreeze [analyst] --config policy.yaml", "Lift a freeze",
+		`Lift the freeze of an analyst, or without a name that of everybody (an analyst's own freeze stays). On a running server it also
+lets an analyst go on who was stopped after statements that ran out of a resource.`,
+		"no longer frozen", ownersLedger.Unfreeze)
+}
+
+func freezer(use, short, long, done string, do func(ownersLedger, context.Context, string, string) error) *cobra.Command {
+	var config string
+	c := &cobra.Command{
+		Use: use, Short: short, Long: long, Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			p, err := policy.Load(config)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, a := range p.Analysts {
+				names = append(names, a.Name)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withLedger(cmd.Context(), config, func(p *policy.Policy, l ownersLedger) error {
+				analyst, who := "", "everybody"
+				if len(args) == 1 {
+					analyst, who = args[0], args[0]
+					if _, known := p.Analyst(analyst); !known {
+						return fmt.Errorf("the policy has no analyst %q", analyst)
+					}
+				}
+				if err := do(l, cmd.Context(), analyst, whoami()); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", done, who)
+				return err
+			})
+		},
+	}
+	configFlag(c, &config)
+	return c
+}
+
+// whoami is the user of the operating system, for the ledger's records.
+func whoami() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "unknown"
+}
+
+func reloadCommand() *cobra.Command {
+	var config string
+	c := &cobra.Command{
+		Use:   "reload --config policy.yaml",
+		Short: "Make the running server read its policy and certificate again",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := policy.Load(config)
+			if err != nil {
+				return err
+			}
+			s, up := owner.Dial(cmd.Context(), p.Socket)
+			if !up {
+				return fmt.Errorf("no server answers on %s", p.Socket)
+			}
+			if err := s.Reload(cmd.Context()); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "reloaded")
+			return err
+		},
+	}
+	configFlag(c, &config)
+	return c
+}

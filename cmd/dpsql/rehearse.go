@@ -1,0 +1,151 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+func rehearseCommand() *cobra.Command {
+	var config, analyst string
+	c := &cobra.Command{
+		Use:   "rehearse workload.sql --config policy.yaml",
+		Short: "Tell what a workload would cost and how exact it would be, without touching data",
+		Long: `Go through the statements of a file as an analyst's session would, against an empty budget: which are accepted and which are not
+and why, what each costs, how exact it would be (95% error of the noise; averages for the declared population), and which is the
+first that the budget would not hold. It reads the schema and public tables; no private row is read, and nothing is spent.
+
+Exit code: 0 all would be answered, 1 could not rehearse, 3 some would not.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			script, err := readFile(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			return rehearse(cmd, config, analyst, script)
+		},
+	}
+	configFlag(c, &config)
+	c.Flags().StringVar(&analyst, "analyst", "", "whose rights and limits (default: the policy's first)")
+	return c
+}
+
+// readFile reads a file, or standard input for "-".
+func readFile(cmd *cobra.Command, path string) (string, error) {
+	if path == "-" {
+		text, err := io.ReadAll(cmd.InOrStdin())
+		return string(text), err
+	}
+	text, err := os.ReadFile(path)
+	return string(text), err
+}
+
+func rehearse(cmd *cobra.Command, config, analyst, script string) (err error) {
+	ctx := cmd.Context()
+	p, err := policy.Load(config)
+	if err != nil {
+		return err
+	}
+	if analyst, err = analystOr(p, analyst); err != nil {
+		return err
+	}
+	b, err := openBackend(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	r, err := engine.OpenRehearsal(ctx, engine.Options{Policy: p, Backend: b, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	list, err := r.Play(ctx, analyst, script)
+	if err != nil {
+		return err
+	}
+	return printForecasts(cmd.OutOrStdout(), list)
+}
+
+// analystOr is the analyst that was named, or the policy's first.
+func analystOr(p *policy.Policy, name string) (string, error) {
+	switch _, known := p.Analyst(name); {
+	case name == "" && len(p.Analysts) > 0:
+		return p.Analysts[0].Name, nil
+	case !known:
+		return "", fmt.Errorf("the policy has no analyst %q", name)
+	}
+	return name, nil
+}
+
+func printForecasts(out io.Writer, list []engine.Forecast) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	say := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) } // Flush tells the error
+	say("line\toutcome\tprice\tleft after\texpected 95%% error\tstatement\n")
+	refused, over, total := 0, 0, 0.0
+	for _, f := range list {
+		outcome, price, left := "public, free", "", ""
+		switch {
+		case f.Err != nil:
+			outcome = "refused: " + sqlerr.ID(f.Err)
+			refused++
+		case f.Class == "session":
+			outcome = "setting"
+		case f.Free:
+			outcome, price = "asked before, free", "0"
+		case f.Denied:
+			outcome, price = "OVER BUDGET", fmt.Sprintf("%.3g", f.Price)
+			over++
+		case f.Class == "private":
+			outcome, price, left = "answered", fmt.Sprintf("%.3g", f.Price), fmt.Sprint(f.Left)
+			total += f.Price
+		}
+		say("%d\t%s\t%s\t%s\t%s\t%s\n", f.Line, outcome, price, left, strings.Join(f.Expected, ", "), oneLine(f.SQL))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, f := range list {
+		if f.Err != nil {
+			_, _ = fmt.Fprintf(out, "line %d: %s\n", f.Line, explained(f.Err))
+		}
+	}
+	for _, f := range list {
+		if f.Denied {
+			_, _ = fmt.Fprintf(out, "line %d is the first that the budget does not hold\n", f.Line)
+			break
+		}
+	}
+	_, err := fmt.Fprintf(out, "%d statements: prices add up to epsilon %.4g; %d refused, %d over budget\n", len(list), total, refused, over)
+	if err == nil && refused+over > 0 {
+		err = errFound
+	}
+	return err
+}
+
+// oneLine shortens a statement for a table.
+func oneLine(sql string) string {
+	s := strings.Join(strings.Fields(sql), " ")
+	if r := []rune(s); len(r) > 70 {
+		s = string(r[:67]) + "..."
+	}
+	return s
+}
+
+// explained is an error with its hint.
+func explained(err error) string {
+	var e *sqlerr.Error
+	if errors.As(err, &e) && e.Hint != "" {
+		return e.Error() + "\n    " + e.Hint
+	}
+	return err.Error()
+}

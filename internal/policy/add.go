@@ -1,0 +1,117 @@
+package policy
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// NewAnalyst is one to be written into a policy file.
+type NewAnalyst struct {
+	Name, Verifier string
+	May            []string // as in the policy
+}
+
+// AddAnalyst gives a policy's text with one analyst more, as the first of analysts, and every other byte as it was. What comes
+// out is a policy: a name that is taken, a table that nobody listed or a mistake that was there before are its problems.
+func AddAnalyst(name string, text []byte, a NewAnalyst) ([]byte, error) {
+	p, err := Parse(name, text)
+	if err != nil {
+		return nil, err
+	}
+	if _, taken := p.Analyst(a.Name); taken {
+		return nil, fmt.Errorf("%s: there is an analyst %s already", name, a.Name)
+	}
+	at, err := analystsKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	entry := fmt.Sprintf("%s: {password: %q, may: [%s]}", quoteYAML(a.Name), a.Verifier, strings.Join(quoteAll(a.May), ", "))
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	var added []byte
+	switch {
+	case at.flow:
+		return nil, fmt.Errorf("%s:%d: analysts is written in braces: put this line into it yourself:\n  %s", name, at.line, entry)
+	default:
+		ending := "\n"
+		if bytes.HasSuffix(lines[at.line-1], []byte("\r\n")) {
+			ending = "\r\n"
+		}
+		lines[at.line-1] = append(bytes.Clone(lines[at.line-1]), strings.Repeat(" ", at.indent)+entry+ending...)
+		added = bytes.Join(lines, nil)
+	}
+	again, err := parse(name, added, os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	if _, there := again.Analyst(a.Name); !there || len(again.Analysts) != len(p.Analysts)+1 {
+		return nil, fmt.Errorf("%s: the analyst could not be added to this file: put this line under analysts yourself:\n  %s", name, entry)
+	}
+	return added, nil
+}
+
+// analystsAt is where the key `analysts` stands.
+type analystsAt struct {
+	line, indent int
+	flow         bool
+}
+
+func analystsKey(text []byte) (at analystsAt, err error) {
+	f, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return at, err
+	}
+	for _, d := range f.Docs {
+		m, ok := d.Body.(*ast.MappingNode)
+		if !ok {
+			continue
+		}
+		for _, v := range m.Values {
+			if v.Key.GetToken().Value != "analysts" {
+				continue
+			}
+			at.line = v.Key.GetToken().Position.Line
+			switch n := v.Value.(type) {
+			case *ast.MappingNode:
+				at.flow = n.IsFlowStyle
+				if len(n.Values) > 0 {
+					at.indent = n.Values[0].Key.GetToken().Position.Column - 1
+				}
+			case *ast.MappingValueNode:
+				at.indent = n.Key.GetToken().Position.Column - 1
+			default:
+				at.flow = true
+			}
+			return at, nil
+		}
+	}
+	return at, fmt.Errorf("there is no key analysts in block style")
+}
+
+// quoteYAML quotes what YAML would not read as a plain text.
+func quoteYAML(s string) string {
+	if plainName(s) && !boolLike(s) {
+		return s
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+func quoteAll(list []string) (out []string) {
+	for _, s := range list {
+		parts := strings.Split(s, ".")
+		plain := true
+		for _, p := range parts {
+			plain = plain && plainName(p)
+		}
+		if plain && !boolLike(s) {
+			out = append(out, s)
+		} else {
+			out = append(out, fmt.Sprintf("%q", s))
+		}
+	}
+	return out
+}
