@@ -46,7 +46,7 @@ SIGINT let running statements end for limits.stop_time.`,
 					return err
 				}
 			}
-			s := &server{config: config, policy: p, log: slog.New(slog.NewJSONHandler(os.Stderr, nil))}
+			s := &daemon{config: config, policy: p, log: slog.New(slog.NewJSONHandler(os.Stderr, nil))}
 			return s.run(cmd.Context())
 		},
 	}
@@ -55,8 +55,8 @@ SIGINT let running statements end for limits.stop_time.`,
 	return c
 }
 
-// server is one running `dpsql serve`.
-type server struct {
+// daemon is one running `dpsql serve`.
+type daemon struct {
 	config string
 	policy *policy.Policy // as it was at the start
 	log    *slog.Logger
@@ -67,7 +67,7 @@ type server struct {
 	audit  *ops.Audit          // nil without one
 }
 
-func (s *server) run(ctx context.Context) (err error) {
+func (s *daemon) run(ctx context.Context) (err error) {
 	p := s.policy
 	b, err := openBackend(ctx, p)
 	if err != nil {
@@ -148,7 +148,7 @@ func together(ctx context.Context, run []func(context.Context) error) error {
 }
 
 // reloadOnHangup obeys SIGHUP.
-func (s *server) reloadOnHangup(ctx context.Context) (stop func()) {
+func (s *daemon) reloadOnHangup(ctx context.Context) (stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)
 	done := make(chan struct{})
@@ -169,7 +169,7 @@ func (s *server) reloadOnHangup(ctx context.Context) (stop func()) {
 
 // Reload reads the policy file and the certificate again, and opens the audit log anew. Each that is wrong leaves what was
 // in force.
-func (s *server) Reload(ctx context.Context) error {
+func (s *daemon) Reload(ctx context.Context) error {
 	var errs []error
 	if s.certs != nil {
 		errs = append(errs, s.certs.Reload())
@@ -188,7 +188,7 @@ func (s *server) Reload(ctx context.Context) error {
 }
 
 // reloaded ends the sessions of analysts who are gone or have another password, and names what waits for a restart.
-func (s *server) reloaded(before, now *policy.Policy) {
+func (s *daemon) reloaded(before, now *policy.Policy) {
 	for _, a := range before.Analysts {
 		if b, ok := now.Analyst(a.Name); !ok || b.Verifier != a.Verifier {
 			s.wire.Terminate(a.Name)
@@ -212,7 +212,7 @@ func (s *server) reloaded(before, now *policy.Policy) {
 }
 
 // Freeze stops an analyst, or everybody, and ends what of theirs is open.
-func (s *server) Freeze(ctx context.Context, analyst, by string) error {
+func (s *daemon) Freeze(ctx context.Context, analyst, by string) error {
 	if err := s.engine.Freeze(ctx, analyst, by); err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (s *server) Freeze(ctx context.Context, analyst, by string) error {
 }
 
 // Unfreeze lifts just that freeze.
-func (s *server) Unfreeze(ctx context.Context, analyst, by string) error {
+func (s *daemon) Unfreeze(ctx context.Context, analyst, by string) error {
 	err := s.engine.Unfreeze(ctx, analyst, by)
 	if err == nil {
 		s.log.Warn("freeze lifted", "analyst", analyst, "by", by)
@@ -235,10 +235,10 @@ func (s *server) Unfreeze(ctx context.Context, analyst, by string) error {
 }
 
 // Accounts is the owner's view of the budget.
-func (s *server) Accounts() (ledger.Accounts, error) { return s.engine.Accounts() }
+func (s *daemon) Accounts() (ledger.Accounts, error) { return s.engine.Accounts() }
 
 // healthy is what /healthz says: whether the ledger and the backend can be asked.
-func (s *server) healthy(ctx context.Context, b backend.Backend) error {
+func (s *daemon) healthy(ctx context.Context, b backend.Backend) error {
 	if err := s.engine.Healthy(); err != nil {
 		return errors.New("the ledger cannot be read")
 	}
@@ -253,7 +253,7 @@ func (s *server) healthy(ctx context.Context, b backend.Backend) error {
 }
 
 // wireOptions are the policy's limits and certificate.
-func (s *server) wireOptions() (proxy.Options, error) {
+func (s *daemon) wireOptions() (proxy.Options, error) {
 	p, l := s.policy, s.policy.Limits
 	o := proxy.Options{
 		Logger: s.log, RequireTLS: p.RequireTLS(), MaxMessage: int(l.Message), MaxSessions: int(l.Sessions), MaxSessionsPerUser: int(l.SessionsPerAnalyst),

@@ -71,7 +71,7 @@ var LimitTable = []Limit{
 	number("sessions_per_analyst", "20", "1", "10000", "Sessions of one analyst at once, so that nobody locks the others out.", "53300", func(l *Limits) *int64 { return &l.SessionsPerAnalyst }),
 	number("prepared_statements", "1000", "1", "100000", "Named statements of one session.", "53400", func(l *Limits) *int64 { return &l.PreparedStatements }),
 	number("portals", "1000", "1", "100000", "Open portals of one session.", "53400", func(l *Limits) *int64 { return &l.Portals }),
-	size("statement_memory", "64MiB", "1MiB", "16GiB", "Memory of one session's prepared statements and portals, about.", "53400", func(l *Limits) *int64 { return &l.StatementMemory }),
+	size("statement_memory", "32MiB", "1MiB", "16GiB", "Memory of one session's prepared statements and portals, about.", "53400", func(l *Limits) *int64 { return &l.StatementMemory }),
 	size("answer_memory", "64MiB", "1MiB", "16GiB", "Memory of answers that one session's portals hold unread, about.", "53400", func(l *Limits) *int64 { return &l.AnswerMemory }),
 	number("waiting_logins", "50", "1", "10000", "Connections of one address that have not logged in.", "the oldest of them is closed", func(l *Limits) *int64 { return &l.WaitingLogins }),
 	span("login_time", "60s", "1s", "1h", "From the connection to the end of authentication, TLS included.", "the connection ends", func(l *Limits) *time.Duration { return &l.LoginTime }),
