@@ -111,27 +111,31 @@ func (c *catalog) rule(v *view) error {
 	if err != nil {
 		return err
 	}
-	tree, err := parseTree(text)
-	list, ok := tree.([]any)
-	if err != nil || !ok || len(list) != 1 {
+	if v.query = queryOf(text); v.query == nil {
 		v.volatile = []string{"a definition that dpsql does not understand"}
 		return nil
 	}
-	v.query, _ = list[0].(*treeNode)
-	if v.query == nil {
-		v.volatile = []string{"a definition that dpsql does not understand"}
-		return nil
-	}
-	walkTree(tree, func(n *treeNode) {
+	walkTree(v.query, func(n *treeNode) {
 		if oid := n.oid("relid"); oid != 0 && oid != v.oid {
 			v.reads[oid] = true
 		}
 	})
-	if v.known, err = c.functionsOf(tree); err != nil {
+	if v.known, err = c.functionsOf(v.query); err != nil {
 		return err
 	}
-	v.volatile, v.opaque = v.known.effects(tree)
+	v.volatile, v.opaque = v.known.effects(v.query)
 	return nil
+}
+
+// queryOf gives a rule's one query, or nil if the text is not understood.
+func queryOf(text string) *treeNode {
+	tree, err := parseTree(text)
+	list, ok := tree.([]any)
+	if err != nil || !ok || len(list) != 1 {
+		return nil
+	}
+	query, _ := list[0].(*treeNode)
+	return query
 }
 
 func (c *catalog) viewsAmong(read []uint32) ([]uint32, error) {
