@@ -35,13 +35,14 @@ const relationsQuery = `
 
 // Newer servers know NOT NULL constraints that were never checked; contype 'n' does not exist in older ones.
 // A column whose collation is not deterministic has type OID 0: equality there is not of bytes, which units and keys rest on.
+// So has one that newer servers compute where it is read, which may fail.
 const columnsQuery = `
 	SELECT a.attrelid, a.attname::text,
 		CASE WHEN EXISTS (SELECT FROM pg_collation c WHERE c.oid = a.attcollation AND NOT c.collisdeterministic)
 			THEN 0::oid ELSE a.atttypid END, a.atttypmod,
 		a.attnotnull AND NOT EXISTS (SELECT FROM pg_constraint k
 			WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND k.conkey[1] = a.attnum AND NOT k.convalidated),
-		coalesce(col_description(a.attrelid, a.attnum), ''), NOT has_column_privilege(a.attrelid, a.attnum, 'SELECT'), a.attnum
+		coalesce(col_description(a.attrelid, a.attnum), ''), NOT has_column_privilege(a.attrelid, a.attnum, 'SELECT'), a.attnum, a.attgenerated = 'v'
 	FROM pg_attribute a WHERE a.attrelid = ANY ($1::int8[]::oid[]) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
 
 const ancestorsQuery = `
@@ -103,9 +104,9 @@ func collectOIDs(q pgx.Rows, err error) ([]int64, error) {
 	})
 }
 
-// catalog reads the schema within one snapshot.
+// catalog reads the schema within one snapshot; it lives as long as one call.
 type catalog struct {
-	ctx   context.Context //nolint:containedctx // lives as long as one call
+	ctx   context.Context
 	tx    pgx.Tx
 	views map[uint32]*view
 }
@@ -117,6 +118,7 @@ type entry struct {
 	relkind  string
 	attnums  []int16 // of Columns
 	unbound  string  // why no constraint binds the rows it gives
+	virtual  bool    // has columns that are computed where they are read
 	inherits bool    // has children whose rows it gives too
 }
 
@@ -172,9 +174,12 @@ func (c *catalog) entries(oids []int64) ([]*entry, error) {
 		var rel, oid uint32
 		var col sqltype.RelationColumn
 		var attnum int16
-		err := q.Scan(&rel, &col.Name, &oid, &col.Type.Typmod, &col.NotNull, &col.Comment, &col.Denied, &attnum)
+		var virtual bool
+		err := q.Scan(&rel, &col.Name, &oid, &col.Type.Typmod, &col.NotNull, &col.Comment, &col.Denied, &attnum, &virtual)
 		if e := of[rel]; e != nil {
-			col.Type.OID = sqltype.OID(oid)
+			if col.Type.OID = sqltype.OID(oid); virtual {
+				col.Type.OID, e.virtual = 0, true
+			}
 			col.NotNull = col.NotNull && e.Kind == sqltype.KindTable
 			e.Columns, e.attnums = append(e.Columns, col), append(e.attnums, attnum)
 		}

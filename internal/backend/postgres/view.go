@@ -228,6 +228,9 @@ func (c *catalog) bottom(v *view) (*entry, map[int16]int16, error) {
 	below := found[0]
 	switch below.Kind {
 	case sqltype.KindTable: // (1)
+		if below.virtual {
+			return nil, nil, notSimple(fmt.Sprintf("%s.%s has virtual generated columns", below.Schema, below.Name))
+		}
 		return below, s.plain, nil
 	case sqltype.KindView:
 		w, err := c.viewOf(s.base)

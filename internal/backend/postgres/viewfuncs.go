@@ -167,15 +167,17 @@ func spelled(signature string) string {
 
 var (
 	patterns = words("textlike(text,text) textnlike(text,text) texticlike(text,text) texticnlike(text,text) bpcharlike(character,text) bpcharnlike(character,text)")
-	parts    = words("extract(text,date) extract(text,timestamp_) date_part(text,date) date_part(text,timestamp_)")
+	parts    = words("extract(text,date) extract(text,timestamp_) date_part(text,timestamp_)")
 	// For infinite dates these are infinite or NULL.
+	// date_part(text, date) goes through timestamp, which late dates do not fit.
 	partNames = words("year month day quarter week dow doy isodow isoyear decade century")
 )
 
 // total reports a built-in function that never fails on the arguments of this call.
 func (f *function) total(call *treeNode) bool {
 	signature := spelled(f.signature)
-	ofText := strings.Contains(signature, "text") || strings.Contains(signature, "character")
+	_, arguments, _ := strings.Cut(signature, "(")
+	ofText := strings.Contains(arguments, "text") || strings.Contains(arguments, "character")
 	if ofText && call.oid("inputcollid") == 0 { // no collation could be told: it fails when it runs
 		return false
 	}
@@ -217,6 +219,7 @@ var (
 	plainCollations = oids(0, 100, 950, 951) // none, default, C, POSIX
 	// Types whose comparison is total: boolean, integers, text, floats, bpchar, varchar, date, time, timestamps, numeric, uuid.
 	comparable = oids(16, 20, 21, 23, 25, 700, 701, 1042, 1043, 1082, 1083, 1114, 1184, 1700, 2950)
+	texts      = oids(25, 1042, 1043)
 	// Types whose text is the same in every session.
 	printable = oids(16, 20, 21, 23, 25, 1042, 1043, 1700, 2950)
 )

@@ -100,7 +100,7 @@ func simple(q *treeNode, known *functions) (*simpleQuery, error) {
 			return nil, err
 		}
 		if expr.label == "VAR" && t.text("resjunk") == "false" {
-			s.plain[int16(t.oid("resno"))] = int16(expr.oid("varattno")) //nolint:gosec // attributes are few
+			s.plain[int16(t.oid("resno"))] = int16(expr.oid("varattno")) // attributes are few
 		}
 	}
 	return s, nil
@@ -208,7 +208,7 @@ func (x *expressions) node(n *treeNode) error {
 			return notSimple("it uses a whole row or a system column")
 		}
 	case "MINMAXEXPR", "MINMAX":
-		if !comparable[n.oid("minmaxtype")] {
+		if t := n.oid("minmaxtype"); !comparable[t] || texts[t] && n.oid("inputcollid") == 0 {
 			return notSimple("it uses GREATEST or LEAST of a type that dpsql does not know")
 		}
 	case "COERCEVIAIO":
