@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
@@ -92,7 +93,7 @@ func (i *initialiser) askUnit(rels []sqltype.Relation, kind string) (string, err
 	if !ok {
 		return "", nil
 	}
-	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+	if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err != nil { // not a terminal
 		return "", nil
 	}
 	list, err := owner.Candidates(rels, kind)

@@ -360,8 +360,9 @@ func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignK
 		return
 	}
 	same := ""
-	if target.table.UnitCol >= 0 && d.path != nil && len(fk.Columns) == 1 {
-		same = fmt.Sprintf("if both lead to the same one, unit: (%s, ...) -> %s.(%s, ...); ", fk.Columns[0], d.path.parent, b.p.unitColumn.text)
+	if own, theirs := bt.table.UnitCol, target.table.UnitCol; own >= 0 && theirs >= 0 && !slices.Contains(fk.RefColumns, target.rel.BaseColumn(target.table.Columns[theirs].Name)) {
+		same = fmt.Sprintf("if both lead to the same person, unit: %q; ", arrow(append([]string{bt.table.Columns[own].Name}, fk.Columns...), target.decl,
+			append([]string{target.table.Columns[theirs].Name}, fk.RefColumns...)))
 	}
 	b.add(d.at, "table %s: the foreign key %v to %s is a second way to a unit", d, fk.Columns, target.decl).
 		hint("say what it means: %salso_unit: %s if the rows belong to both; unprotected: true on the column if that person needs no protection here", same,

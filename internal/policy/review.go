@@ -159,7 +159,11 @@ func (w *warnings) private(b *binding, bt *boundTable) {
 	if t.path == nil {
 		return
 	}
-	for _, name := range t.path.columns {
+	leads := t.path.columns
+	if own := bt.table.UnitCol; own >= 0 { // the row says itself whose it is
+		leads = []string{bt.table.Columns[own].Name}
+	}
+	for _, name := range leads {
 		if c, ok := bt.rel.Column(name); ok && !c.NotNull {
 			w.add(t.path.at, "%s.%s can be NULL: rows without it belong to nobody and are in no answer", t, quoteName(name))
 		}

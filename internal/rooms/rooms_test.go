@@ -42,7 +42,8 @@ internal/sqltype:
 internal/sqlerr:
 internal/num:
 testdata/demo:
-internal/pgtest: testdata/demo
+testdata/sakila:
+internal/pgtest: testdata/demo testdata/sakila
 internal/backend/backendtest: internal/backend internal/secret internal/pgtest testdata/demo
 internal/neighbour: internal/backend internal/secret internal/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity internal/policy
 `
