@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
@@ -26,3 +27,19 @@ type Audit struct {
 
 // Finding is one right too much or too little, with the statement that cures it.
 type Finding struct{ What, Fix string }
+
+// Marker is a backend whose schema can change while it is served. What a policy rests on (keys, NOT NULL, types, views, row
+// security) is then compared again in each statement's own snapshot.
+type Marker interface {
+	// Mark names the state of the relations' schema, and of what they are made of. Taken before Describe, it is never newer
+	// than what Describe says.
+	Mark(ctx context.Context, names []RelationName) (Mark, error)
+	// BeginMarked is Begin where the schema, as the snapshot sees it, is that of the mark; else ErrSchema.
+	BeginMarked(ctx context.Context, m Mark) (Tx, error)
+}
+
+// Mark is a backend's own; it means nothing to others.
+type Mark any
+
+// ErrSchema says that the schema is not what it was at the mark.
+var ErrSchema = errors.New("backend: the schema has changed")

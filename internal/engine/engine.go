@@ -44,6 +44,7 @@ type Engine struct {
 	asking   keyedLock
 	failures failureCount
 	changing sync.Mutex // one reload at a time
+	schema   schemaChange
 }
 
 // world is a policy bound to a schema: what a reload replaces as a whole.
@@ -51,6 +52,7 @@ type world struct {
 	policy   *policy.Policy
 	catalogs *policy.Catalogs
 	public   *publicCache
+	mark     backend.Mark // of the schema; nil where the backend's cannot change
 }
 
 // Open checks the policy against the live schema and takes the ledger. The backend stays the caller's to close.
@@ -101,29 +103,43 @@ func cache(p *policy.Policy) ledger.Cache {
 
 // bind checks a policy against the live schema.
 func (e *Engine) bind(ctx context.Context, p *policy.Policy) (*world, error) {
+	w := &world{policy: p}
+	if m, ok := e.backend.(backend.Marker); ok {
+		mark, err := m.Mark(ctx, relationNames(p))
+		if err != nil {
+			return nil, schemaError(err)
+		}
+		w.mark = mark
+	}
 	rels, err := Describe(ctx, e.backend, p)
 	if err != nil {
 		return nil, err
 	}
-	w := &world{policy: p}
 	if w.catalogs, err = p.Bind(rels); err != nil {
 		return nil, err
 	}
-	w.public = newPublicCache(e, int(p.Limits.PublicRows))
+	w.public = newPublicCache(e, w)
 	return w, nil
 }
 
 // Describe reads what the database says of the policy's tables.
 func Describe(ctx context.Context, b backend.Backend, p *policy.Policy) ([]sqltype.Relation, error) {
-	var names []backend.RelationName
-	for _, n := range p.Relations() {
-		names = append(names, backend.RelationName{Schema: n.Schema, Name: n.Name})
-	}
-	rels, err := b.Describe(ctx, names)
+	rels, err := b.Describe(ctx, relationNames(p))
 	if err != nil {
-		return nil, fmt.Errorf("reading the database's schema: %w (%w)", err, errors.Unwrap(err))
+		return nil, schemaError(err)
 	}
 	return rels, nil
+}
+
+func schemaError(err error) error {
+	return fmt.Errorf("reading the database's schema: %w (%w)", err, errors.Unwrap(err))
+}
+
+func relationNames(p *policy.Policy) (names []backend.RelationName) {
+	for _, n := range p.Relations() {
+		names = append(names, backend.RelationName(n))
+	}
+	return names
 }
 
 // Reload puts another policy in force, for running sessions too: rights, prices, bounds, descriptions. What was promised and what
@@ -143,6 +159,11 @@ func (e *Engine) Reload(ctx context.Context, p *policy.Policy) error {
 	if err := e.ledger.SetCache(cache(p)); err != nil {
 		return err
 	}
+	return e.enter(ctx, w)
+}
+
+// enter puts a world in force.
+func (e *Engine) enter(ctx context.Context, w *world) error {
 	if err := e.ledger.SetEpoch(ctx, w.catalogs.Epoch()); err != nil {
 		return err
 	}
@@ -205,6 +226,9 @@ func (e *Engine) Open(user, application string) (*Session, error) {
 
 // refresh takes over the policy in force: what one may no longer see does not exist from the next statement on.
 func (s *Session) refresh() error {
+	if err := s.engine.schema.settled(s.engine); err != nil {
+		return err
+	}
 	w := s.engine.world.Load()
 	if s.world == w {
 		return nil

@@ -56,7 +56,7 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.engine.readPublic(ctx, st, args, int(s.world.policy.Limits.PublicRows))
+	rows, err := s.engine.readPublic(ctx, s.world, st, args, int(s.world.policy.Limits.PublicRows))
 	if err != nil {
 		return nil, s.uncharged(ctx, err)
 	}
@@ -74,13 +74,13 @@ func (s *Session) uncharged(ctx context.Context, err error) error {
 }
 
 // readPublic runs a print over public tables alone; its rows are public values.
-func (e *Engine) readPublic(ctx context.Context, st *sqlgen.Statement, args []sqltype.Value, most int) (out [][]sqltype.Value, err error) {
+func (e *Engine) readPublic(ctx context.Context, w *world, st *sqlgen.Statement, args []sqltype.Value, most int) (out [][]sqltype.Value, err error) {
 	for _, c := range st.Columns { // a print of private totals is not for here
 		if c.Role != sqlgen.RoleOutput {
 			return nil, sqlerr.New(sqlerr.Internal, "a private statement was printed as a public one")
 		}
 	}
-	err = e.inSnapshot(ctx, st, args, func(rows secret.Rows) error {
+	err = e.inSnapshot(ctx, w, st, args, func(rows secret.Rows) error {
 		for rows.Next() {
 			in := rows.Row()
 			row := make([]sqltype.Value, len(in))
@@ -139,7 +139,7 @@ func scansOf(r plan.Rel, out []*plan.Scan) []*plan.Scan {
 // publicCache keeps the distinct values of public tables' columns for a while: they make public groups.
 type publicCache struct {
 	engine *Engine
-	most   int // rows of one answer
+	world  *world
 	mu     sync.Mutex
 	held   map[string]publicValues
 }
@@ -151,8 +151,8 @@ type publicValues struct {
 
 const publicTTL = time.Minute
 
-func newPublicCache(e *Engine, most int) *publicCache {
-	return &publicCache{engine: e, most: most, held: map[string]publicValues{}}
+func newPublicCache(e *Engine, w *world) *publicCache {
+	return &publicCache{engine: e, world: w, held: map[string]publicValues{}}
 }
 
 // Distinct implements plan.PublicReader; tuples are sorted, NULL last.
@@ -171,7 +171,7 @@ func (c *publicCache) Distinct(ctx context.Context, t *plan.Table, columns []int
 	if err != nil {
 		return nil, err
 	}
-	tuples, err := c.engine.readPublic(ctx, st, nil, c.most)
+	tuples, err := c.engine.readPublic(ctx, c.world, st, nil, int(c.world.policy.Limits.PublicRows))
 	if err != nil {
 		c.engine.log.Error("a public table could not be read", logged(err)...)
 		return nil, sqlerr.New(sqlerr.ResourceFailure, "the database could not be asked for the values of public table %s", t.Name).WithCause(err)

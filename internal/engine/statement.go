@@ -255,7 +255,7 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 func (p *Prepared) read(ctx context.Context, st *sqlgen.Statement, mp *measure.Plan, args []sqltype.Value) (*release.Release, error) {
 	e := p.session.engine
 	var r *release.Release
-	err := e.inSnapshot(ctx, st, args, func(rows secret.Rows) (err error) {
+	err := e.inSnapshot(ctx, p.world, st, args, func(rows secret.Rows) (err error) {
 		r, err = release.Make(p.an, mp, st.Columns, rows, e.noise, p.releaseGroups())
 		return err
 	})
@@ -263,8 +263,8 @@ func (p *Prepared) read(ctx context.Context, st *sqlgen.Statement, mp *measure.P
 }
 
 // inSnapshot runs one printed statement in a snapshot of its own and hands its rows over.
-func (e *Engine) inSnapshot(ctx context.Context, st *sqlgen.Statement, args []sqltype.Value, use func(secret.Rows) error) error {
-	tx, err := e.backend.Begin(ctx)
+func (e *Engine) inSnapshot(ctx context.Context, w *world, st *sqlgen.Statement, args []sqltype.Value, use func(secret.Rows) error) error {
+	tx, err := e.begin(ctx, w)
 	if err != nil {
 		return err
 	}

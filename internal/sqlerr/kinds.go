@@ -76,6 +76,7 @@ var (
 	PrivateFunction = reg("private_function", "PV015")   // a function that may not see private values
 	Frozen          = reg("frozen", "PV016")             // the owner has frozen this analyst, or everybody
 	LifetimeEnded   = reg("lifetime_ended", "PV017")     // the lifetime budget holds no new window
+	SchemaChanged   = reg("schema_changed", "PV018")     // the database no longer enforces what the policy needs
 )
 
 var kinds []Kind

@@ -139,7 +139,10 @@ func prepareSession(ctx context.Context, c *pgconn.PgConn, setup string) error {
 	if err := checkVersion(c.ParameterStatus("server_version")); err != nil {
 		return err
 	}
-	_, err := c.Exec(ctx, setup).ReadAll()
+	if _, err := c.Exec(ctx, setup).ReadAll(); err != nil {
+		return err
+	}
+	_, err := c.Prepare(ctx, markStatement, markQuery, nil)
 	return err
 }
 
@@ -172,13 +175,24 @@ const begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 // Begin opens a transaction. A pooled connection may have died since it was last used (the server was restarted): then
 // every idle one is thrown away, and a fresh one is tried. Nothing was asked of the data yet.
 func (d *DB) Begin(ctx context.Context) (backend.Tx, error) {
-	t, err := d.begin(ctx)
+	t, err := d.retried(ctx, func(ctx context.Context) (*tx, error) { return d.begin(ctx, nil) })
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (d *DB) retried(ctx context.Context, begin func(context.Context) (*tx, error)) (*tx, error) {
+	t, err := begin(ctx)
 	var dead *deadConn
 	if errors.As(err, &dead) && ctx.Err() == nil {
 		d.pool.Reset()
-		t, err = d.begin(ctx)
+		t, err = begin(ctx)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, backend.ErrSchema):
+		return nil, err
+	case err != nil:
 		return nil, unavailable(ctx, err)
 	}
 	return t, nil
@@ -189,12 +203,23 @@ type deadConn struct{ error }
 
 func (e *deadConn) Unwrap() error { return e.error }
 
-func (d *DB) begin(ctx context.Context) (*tx, error) {
+// begin opens a transaction, and compares the schema with a mark if there is one.
+func (d *DB) begin(ctx context.Context, at *mark) (*tx, error) {
 	conn, err := d.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.Conn().PgConn().Exec(ctx, begin).ReadAll(); err != nil {
+	c := conn.Conn().PgConn()
+	digest := ""
+	if at == nil {
+		_, err = c.Exec(ctx, begin).ReadAll()
+	} else {
+		var results []*pgconn.Result
+		if results, err = marked(ctx, c, at.oids, begin).ReadAll(); err == nil {
+			digest, err = digestOf(results)
+		}
+	}
+	if err != nil {
 		closed := conn.Conn().IsClosed()
 		conn.Release() // a connection that is closed or not idle is destroyed
 		if closed {
@@ -202,5 +227,10 @@ func (d *DB) begin(ctx context.Context) (*tx, error) {
 		}
 		return nil, err
 	}
-	return &tx{conn: conn}, nil
+	t := &tx{conn: conn}
+	if at != nil && digest != at.digest {
+		t.Close()
+		return nil, backend.ErrSchema
+	}
+	return t, nil
 }

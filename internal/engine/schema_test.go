@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// TestSchemaChanges: what the policy rests on is compared in each statement's snapshot. A change that does not matter costs nobody
+// an answer for long; one that takes a key away stops everything, without a charge, until it is back.
+func TestSchemaChanges(t *testing.T) {
+	ctx := context.Background()
+	s := server(t)
+	const db = "schema_changes"
+	if err := s.CreateDB(db); err != nil {
+		t.Fatal(err)
+	}
+	do := func(sql string) {
+		t.Helper()
+		if err := s.Exec(db, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, sql := range tame.statements() {
+		do(sql)
+	}
+	b, err := postgres.Open(ctx, s.URL(db), postgres.Options{PoolSize: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.Postgres), Backend: b, LedgerPath: filepath.Join(t.TempDir(), "ledger")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	ann := e.session(t, "ann")
+	n := 0
+	next := func() string { n++; return "select count(*) from prescriptions where dose <> " + string(rune('0'+n)) }
+	mustTry(t, ann, next())
+
+	// Statistics and rows are no schema.
+	do(`analyze`)
+	do(`vacuum`)
+	do(`insert into cities select * from cities where false`)
+	mustTry(t, ann, next())
+
+	// An index more: one statement is on its way and fails, the next is answered, and what was released before still is.
+	epoch := e.world.Load().catalogs.Epoch()
+	do(`create index extra on encounters (days)`)
+	if _, err := try(ann, next()); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
+		t.Fatalf("the change was not seen: %v", err)
+	}
+	mustTry(t, ann, next())
+	if now := e.world.Load().catalogs.Epoch(); now != epoch {
+		t.Errorf("an index changed what answers mean: %s, %s", epoch, now)
+	}
+	if e.failures.of("ann") != 0 {
+		t.Error("the analyst is blamed")
+	}
+
+	// A column that the policy does not list: another epoch is not needed either. A type that it lists: another epoch.
+	do(`alter table encounters alter column days type bigint`)
+	if _, err := try(ann, "select sum(days) from encounters"); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
+		t.Fatalf("%v", err)
+	}
+	mustTry(t, ann, "select sum(days) from encounters")
+	if now := e.world.Load().catalogs.Epoch(); now == epoch {
+		t.Error("another type, the same epoch")
+	}
+
+	// The key by which prescriptions reach their encounter goes: nothing may be answered.
+	do(`do $$ begin execute (select 'alter table encounters drop constraint ' || conname || ' cascade' from pg_constraint where conrelid = 'encounters'::regclass and contype in ('p', 'u')); end $$`)
+	if _, err := try(ann, next()); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
+		t.Fatalf("%v", err)
+	}
+	before := len(charges(t, e))
+	for range 3 {
+		if _, err := try(ann, next()); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
+			t.Fatalf("%v", err)
+		}
+	}
+	if after := len(charges(t, e)); after != before {
+		t.Errorf("%d charges while nothing is answered", after-before)
+	}
+	do(`alter table encounters add primary key (encounter_id)`)
+	e.schema.mu.Lock()
+	e.schema.tried = time.Time{} // as if the time had passed
+	e.schema.mu.Unlock()
+	mustTry(t, ann, next())
+}
