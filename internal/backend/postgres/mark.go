@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -18,6 +19,8 @@ import (
 type mark struct {
 	oids   string // an array's text
 	digest string
+	// seen is the last snapshot (pg_current_snapshot) in which the digest was found as it should be.
+	seen *atomic.Pointer[string]
 }
 
 var _ backend.Marker = (*DB)(nil)
@@ -33,7 +36,12 @@ const relatedQuery = `
 			UNION ALL SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = r.oid) x(oid))
 	SELECT oid FROM r ORDER BY oid`
 
-const markStatement = "dpsql_mark"
+// The statements that each connection has prepared.
+const (
+	markStatement     = "dpsql_mark"
+	snapshotStatement = "dpsql_snapshot"
+	snapshotQuery     = "SELECT pg_current_snapshot()::text"
+)
 
 // A row's xmin changes whenever the row does. ANALYZE and VACUUM write pg_class in place; TRUNCATE and the like are seen without
 // need, which costs a look at the schema. row_security_active depends on the role too.
@@ -64,38 +72,56 @@ func (d *DB) Mark(ctx context.Context, names []backend.RelationName) (backend.Ma
 			text = append(text, strconv.FormatInt(oid, 10))
 		}
 		m.oids = "{" + strings.Join(text, ",") + "}"
-		results, err := marked(ctx, t.Conn().PgConn(), m.oids, "").ReadAll()
-		if err != nil {
-			return err
-		}
-		m.digest, err = digestOf(results)
+		m.digest, err = digest(ctx, t.Conn().PgConn(), m.oids)
 		return err
 	})
+	m.seen = &atomic.Pointer[string]{}
 	return m, err
 }
 
-// marked sends first, if it is not empty, and the digest's query in one round trip.
-func marked(ctx context.Context, c *pgconn.PgConn, oids, first string) *pgconn.MultiResultReader {
-	b := &pgconn.Batch{}
-	if first != "" {
-		b.ExecParams(first, nil, nil, nil, nil)
-	}
-	b.ExecPrepared(markStatement, [][]byte{[]byte(oids)}, nil, nil)
-	return c.ExecBatch(ctx, b)
+func digest(ctx context.Context, c *pgconn.PgConn, oids string) (string, error) {
+	r := c.ExecPrepared(ctx, markStatement, [][]byte{[]byte(oids)}, nil, nil).Read()
+	return oneText(r)
 }
 
-func digestOf(results []*pgconn.Result) (string, error) {
-	if len(results) == 0 {
-		return "", errors.New("postgres: no digest of the schema")
-	}
-	r := results[len(results)-1]
+// oneText is an answer of one row and column.
+func oneText(r *pgconn.Result) (string, error) {
 	if r.Err != nil {
 		return "", r.Err
 	}
 	if len(r.Rows) != 1 || len(r.Rows[0]) != 1 {
-		return "", errors.New("postgres: no digest of the schema")
+		return "", errors.New("postgres: an answer of one value was expected")
 	}
 	return string(r.Rows[0][0]), nil
+}
+
+// compare says whether the transaction's snapshot sees the schema of the mark. snapshot is its pg_current_snapshot: where it
+// is the one that was compared last, the same transactions are visible, hence the same rows of pg_catalog.
+func (m *mark) compare(ctx context.Context, c *pgconn.PgConn, snapshot string) error {
+	if last := m.seen.Load(); last != nil && *last == snapshot {
+		return nil
+	}
+	now, err := digest(ctx, c, m.oids)
+	switch {
+	case err != nil:
+		return err
+	case now != m.digest:
+		return backend.ErrSchema
+	}
+	m.seen.Store(&snapshot)
+	return nil
+}
+
+// beginAt sends BEGIN and asks for the snapshot in one round trip.
+func beginAt(ctx context.Context, c *pgconn.PgConn) (snapshot string, err error) {
+	b := &pgconn.Batch{}
+	b.ExecParams(begin, nil, nil, nil, nil)
+	b.ExecPrepared(snapshotStatement, nil, nil, nil)
+	results, err := c.ExecBatch(ctx, b).ReadAll()
+	if err != nil {
+		return "", err
+	}
+	return oneText(results[len(results)-1])
 }
 
 // BeginMarked opens a transaction whose snapshot sees the schema of the mark: the digest is its first query, and PostgreSQL reads

@@ -142,8 +142,12 @@ func prepareSession(ctx context.Context, c *pgconn.PgConn, setup string) error {
 	if _, err := c.Exec(ctx, setup).ReadAll(); err != nil {
 		return err
 	}
-	_, err := c.Prepare(ctx, markStatement, markQuery, nil)
-	return err
+	for _, p := range [][2]string{{markStatement, markQuery}, {snapshotStatement, snapshotQuery}} {
+		if _, err := c.Prepare(ctx, p[0], p[1], nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func checkVersion(text string) error {
@@ -210,16 +214,19 @@ func (d *DB) begin(ctx context.Context, at *mark) (*tx, error) {
 		return nil, err
 	}
 	c := conn.Conn().PgConn()
-	digest := ""
 	if at == nil {
 		_, err = c.Exec(ctx, begin).ReadAll()
 	} else {
-		var results []*pgconn.Result
-		if results, err = marked(ctx, c, at.oids, begin).ReadAll(); err == nil {
-			digest, err = digestOf(results)
+		var snapshot string
+		if snapshot, err = beginAt(ctx, c); err == nil {
+			err = at.compare(ctx, c, snapshot)
 		}
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, backend.ErrSchema):
+		(&tx{conn: conn}).Close()
+		return nil, err
+	case err != nil:
 		closed := conn.Conn().IsClosed()
 		conn.Release() // a connection that is closed or not idle is destroyed
 		if closed {
@@ -227,10 +234,5 @@ func (d *DB) begin(ctx context.Context, at *mark) (*tx, error) {
 		}
 		return nil, err
 	}
-	t := &tx{conn: conn}
-	if at != nil && digest != at.digest {
-		t.Close()
-		return nil, backend.ErrSchema
-	}
-	return t, nil
+	return &tx{conn: conn}, nil
 }
