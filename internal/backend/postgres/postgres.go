@@ -139,6 +139,9 @@ func prepareSession(ctx context.Context, c *pgconn.PgConn, setup string) error {
 	if err := checkVersion(c.ParameterStatus("server_version")); err != nil {
 		return err
 	}
+	if err := checkEncoding(c.ParameterStatus("server_encoding")); err != nil {
+		return err
+	}
 	if _, err := c.Exec(ctx, setup).ReadAll(); err != nil {
 		return err
 	}
