@@ -101,6 +101,10 @@ const maxLogged = 500
 
 // redact is an error's text for the log, without literals. Its type comes along, so that what was cut can be found.
 func redact(err error) string {
+	var safe interface{ LogText() string } // one that says it holds no literals
+	if errors.As(err, &safe) {
+		return fmt.Sprintf("%T: %s", err, safe.LogText())
+	}
 	text := literals.ReplaceAllString(err.Error(), "?")
 	if len(text) > maxLogged {
 		text = text[:maxLogged] + "..."

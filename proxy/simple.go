@@ -48,7 +48,7 @@ func (s *session) simple(st pgsyntax.Statement, text string) error {
 		return errAborted()
 	}
 	s.beginImplicit()
-	if st.Params > 0 {
+	if _, refused := st.Node.(*pgsyntax.Other); st.Params > 0 && !refused {
 		return noParam(st.Node)
 	}
 	p, err := s.prepare(st, text, nil)

@@ -66,6 +66,9 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := p.SetListen(d.listen); err != nil { // the demo's password is known to everybody, and it has no TLS
+		return err
+	}
 	started := time.Now()
 	b, err := duckdb.OpenMemory(ctx, demo.LoadDuckDB, duckdb.Options{})
 	if err != nil {
@@ -112,8 +115,25 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 	}
 	host, port, _ := net.SplitHostPort(l.Addr().String())
 	fmt.Fprintf(d.out, "\nGo on yourself (Ctrl-C here ends the demo):\n\n  PGPASSWORD=demo psql -h %s -p %s -U analyst demo\n\n", host, port)
+	if err := d.tables(e); err != nil {
+		return err
+	}
 	<-ctx.Done()
 	return nil
+}
+
+// tables lists what there is to ask about.
+func (d *demonstration) tables(e *engine.Engine) error {
+	list, err := e.Tables("analyst")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(d.out, "Tables and columns:")
+	for _, t := range list {
+		fmt.Fprintf(d.out, "  %s (%s)\n", t.Name, strings.Join(t.Columns, ", "))
+	}
+	_, err = fmt.Fprintln(d.out)
+	return err
 }
 
 // question is one of questions.sql.

@@ -73,5 +73,8 @@ func NewError(c FailureClass, code string, cause error) *Error {
 // Error gives class and code only.
 func (e *Error) Error() string { return "backend: " + string(e.Class) + " " + e.Code }
 
+// LogText is Error: it may stand in a log as it is.
+func (e *Error) LogText() string { return e.Error() }
+
 // Unwrap gives the cause to whoever handles contexts' errors; it is never printed.
 func (e *Error) Unwrap() error { return e.cause }

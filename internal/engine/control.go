@@ -34,3 +34,28 @@ func (e *Engine) Healthy() error {
 	_, err := e.ledger.Accounts()
 	return err
 }
+
+// Table is a table as an analyst may see it.
+type Table struct {
+	Name    string
+	Columns []string
+}
+
+// Tables lists what an analyst may see.
+func (e *Engine) Tables(analyst string) ([]Table, error) {
+	tables, err := e.world.Load().catalogs.Visible(analyst)
+	if err != nil {
+		return nil, err
+	}
+	var out []Table
+	for _, t := range tables {
+		row := Table{Name: t.Name}
+		for _, c := range t.Columns {
+			if c.Visible {
+				row.Columns = append(row.Columns, c.Name)
+			}
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}

@@ -90,7 +90,7 @@ func (s *Session) failed(ctx context.Context, err error) error {
 		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
 	}
 	return sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").
-		WithHint("What it cost stays spent. The owner's log has the cause; asking for less (a filter, fewer groups) may help.").WithCause(err)
+		WithHint("What it cost stays spent. If it happens again, ask the owner, whose log has the cause, before you repeat it: the database may be down or too slow for the statement.").WithCause(err)
 }
 
 func clientCanceled(ctx context.Context) bool {

@@ -70,7 +70,7 @@ func (s *Session) uncharged(ctx context.Context, err error) error {
 		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
 	}
 	return sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").
-		WithHint("Nothing was spent. It ran out of time, or a public table made it divide by zero or overflow; the owner's log has the class of the failure.").WithCause(err)
+		WithHint("Nothing was spent. The database did not answer, the time ran out, or a public table's values made it divide by zero or overflow; the owner's log has the cause.").WithCause(err)
 }
 
 // readPublic runs a print over public tables alone; its rows are public values.

@@ -116,6 +116,23 @@ func hashDomain(h io.Writer, d *plan.Domain, t sqltype.Type) {
 // For is the world of one analyst: the tables and columns that `may` lists. Public tables belong to nobody: an analyst who
 // may see anything sees them all. Columns and tables that only a unit path needs are in it, but not to be seen.
 func (c *Catalogs) For(analyst string) (plan.Catalog, error) {
+	v, err := c.view(analyst)
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// Visible lists the tables that For shows, in the policy's order.
+func (c *Catalogs) Visible(analyst string) ([]*plan.Table, error) {
+	v, err := c.view(analyst)
+	if err != nil {
+		return nil, err
+	}
+	return v.tables, nil
+}
+
+func (c *Catalogs) view(analyst string) (*view, error) {
 	a, ok := c.policy.Analyst(analyst)
 	if !ok {
 		return nil, sqlerr.New(sqlerr.InvalidAuth, "role %q does not exist", analyst)

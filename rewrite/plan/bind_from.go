@@ -287,8 +287,17 @@ func (s *scope) hint(err *sqlerr.Error, name string) *sqlerr.Error {
 			}
 		}
 	}
+	if strings.ToLower(name) != name || strings.ContainsAny(name, " <>%.,-/") {
+		return err.WithHint("Double quotes are for names; a text is written in single quotes: '%s'.", strings.ReplaceAll(name, "'", "''"))
+	}
+	if len(names) > 0 && len(names) <= maxHinted {
+		return err.WithHint("There are: %s.", strings.Join(names, ", "))
+	}
 	return err
 }
+
+// maxHinted is how many columns a hint lists.
+const maxHinted = 40
 
 // star expands * (table "") or t.*.
 func (s *scope) star(x *pgsyntax.Star) ([]scopeCol, error) {

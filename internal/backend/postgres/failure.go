@@ -3,6 +3,10 @@ package postgres
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -21,10 +25,24 @@ func failure(ctx context.Context, err error) *backend.Error {
 		return backend.NewError(backend.FailTimeout, code, err)
 	case ctx.Err() != nil:
 		return backend.NewError(backend.FailCanceled, code, err)
-	case code == "":
-		return backend.NewError(backend.FailUnavailable, "", err) // the connection broke
+	case code == "": // the connection broke, or there was none
+		return backend.NewError(backend.FailUnavailable, broken(err), err)
 	}
 	return backend.NewError(classOf(code), code, err)
+}
+
+// broken says in the operating system's words why a connection broke: these hold no names and no values.
+func broken(err error) string {
+	var no syscall.Errno
+	if errors.As(err, &no) {
+		return no.Error()
+	}
+	for _, known := range []error{io.ErrUnexpectedEOF, io.EOF, net.ErrClosed, os.ErrDeadlineExceeded} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return "no connection"
 }
 
 func classOf(code string) backend.FailureClass {
