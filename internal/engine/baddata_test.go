@@ -56,10 +56,14 @@ analysts:
   bob: {password: VERIFIER, may: [people, facts], max_query_epsilon: 20}
 `
 
+func badPolicyText(d backend.Dialect) string {
+	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: bad.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/bad"}`}[d]
+	return strings.NewReplacer("VERIFIER", verifier, "BACKEND", uri).Replace(badPolicy)
+}
+
 func badPolicyFor(t testing.TB, d backend.Dialect) *policy.Policy {
 	t.Helper()
-	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: bad.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/bad"}`}[d]
-	p, err := policy.Parse("bad.yaml", []byte(strings.NewReplacer("VERIFIER", verifier, "BACKEND", uri).Replace(badPolicy)))
+	p, err := policy.Parse("bad.yaml", []byte(badPolicyText(d)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,4 +397,58 @@ func spentBy(t testing.TB, e *Engine) int64 {
 		t.Fatalf("%+v, %v", b, err)
 	}
 	return b.Dataset.Statements
+}
+
+// TestBadEncodings: a database whose texts may not be UTF-8 is served only if each of its texts has a UTF-8 form: an answer that fails
+// because of one person's bytes would tell of them.
+func TestBadEncodings(t *testing.T) {
+	srv := server(t)
+	for _, c := range []struct {
+		encoding string
+		bytes    []string // that a person's text may hold, as escapes of bytea
+		served   bool
+	}{
+		{"LATIN1", []string{`\xe9`, `\x80`, `\xff`}, true},
+		{"SQL_ASCII", []string{`\xff`, `\xc3`, `\xeda080`}, false},
+		{"WIN1252", []string{`\x81`}, false}, // no character
+		{"EUC_JP", []string{`\x8fa2b7`}, false},
+	} {
+		name := "enc_" + strings.ToLower(c.encoding)
+		if err := srv.Exec("postgres", fmt.Sprintf("CREATE DATABASE %s ENCODING '%s' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0", name, c.encoding)); err != nil {
+			t.Fatal(err)
+		}
+		rows := []string{"CREATE TABLE people (id int PRIMARY KEY, t text, c char(4))", "INSERT INTO people SELECT i, 'a', 'b' FROM generate_series(100, 200) i"}
+		for i, b := range c.bytes {
+			rows = append(rows, fmt.Sprintf("INSERT INTO people SELECT %d + i, convert_from('%s', '%s'), 'b' FROM generate_series(0, 49) i", 1000*(i+1), b, c.encoding))
+		}
+		if err := srv.Exec(name, strings.Join(rows, ";\n")); err != nil {
+			t.Fatalf("%s: %v", c.encoding, err)
+		}
+		b, err := postgres.Open(context.Background(), srv.URL(name), postgres.Options{PoolSize: 2})
+		if c.served != (err == nil) || err != nil && !strings.Contains(err.Error(), "UTF8 database") {
+			t.Errorf("%s: %v", c.encoding, err)
+		}
+		if err != nil {
+			continue
+		}
+		text := badPolicyText(backend.Postgres)
+		text = text[:strings.Index(text, "tables:")] + "tables:\n  people: {columns: {id: {}, t: {}, c: {}}}\n" + text[strings.Index(text, "budget:"):]
+		p, err := policy.Parse("bad.yaml", []byte(strings.ReplaceAll(text, "people, facts", "people")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := engineOn(t, p, b).session(t, "ann")
+		for _, sql := range []string{"select t, count(*) from people group by 1", "select upper(t), length(t), count(*) from people group by 1, 2", "select count(*) from people where t > 'é'",
+			"select t || c, count(*) from people group by 1", "select count(*) from people where t like '_'"} {
+			rows, err := try(s, sql)
+			if err != nil || len(rows) == 0 {
+				t.Errorf("%s: %s: %v %v", c.encoding, sql, err, rows)
+			} else if strings.Contains(sql, "select t, ") && len(rows) != len(c.bytes)+1 {
+				t.Errorf("%s: %v", c.encoding, rows)
+			}
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
