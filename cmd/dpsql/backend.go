@@ -20,8 +20,26 @@ func openBackend(ctx context.Context, p *policy.Policy) (backend.Backend, error)
 		return postgres.Open(ctx, p.Backend.Postgres, postgres.Options{Settings: p.Backend.Settings, PoolSize: int(p.Limits.BackendConnections)})
 	case p.Backend.DuckDB != "":
 		return duckdb.Open(ctx, p.Backend.DuckDB, duckdb.Options{})
+	case p.Backend.Files != "":
+		return openFiles(ctx, p)
 	}
 	return nil, fmt.Errorf("the policy names no backend")
+}
+
+func openFiles(ctx context.Context, p *policy.Policy) (backend.Backend, error) {
+	declared, err := p.FileTables()
+	if err != nil {
+		return nil, err
+	}
+	var tables []duckdb.FileTable
+	for _, d := range declared {
+		t := duckdb.FileTable{Name: d.Name, File: d.File, Keys: d.Keys}
+		for _, c := range d.Columns {
+			t.Columns = append(t.Columns, duckdb.FileColumn(c))
+		}
+		tables = append(tables, t)
+	}
+	return duckdb.OpenFiles(ctx, p.Backend.Files, tables, duckdb.Options{})
 }
 
 // relations are the policy's tables as a backend names them.

@@ -165,7 +165,7 @@ func survey(ctx context.Context, kind, where string) (_ []sqltype.Relation, err 
 	case "duckdb":
 		b, err = duckdb.Open(ctx, where, duckdb.Options{})
 	default:
-		return surveyFiles(ctx, where)
+		return duckdb.SurveyFiles(ctx, where)
 	}
 	if err != nil {
 		return nil, err
@@ -177,5 +177,3 @@ func survey(ctx context.Context, kind, where string) (_ []sqltype.Relation, err 
 	}
 	return s.Survey(ctx)
 }
-
-func surveyFiles(context.Context, string) ([]sqltype.Relation, error) { return nil, errors.New("files are not built yet") }

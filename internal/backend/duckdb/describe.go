@@ -62,6 +62,9 @@ func (d *DB) describe(ctx context.Context, conn *sql.Conn, n backend.RelationNam
 	if err := d.constraints(ctx, conn, &r); err != nil {
 		return r, false, err
 	}
+	if n.Schema == defaultSchema {
+		r.Keys = append(r.Keys, d.checkedKeys[n.Name]...)
+	}
 	return r, true, nil
 }
 

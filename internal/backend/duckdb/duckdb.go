@@ -1,5 +1,5 @@
 // Package duckdb is the backend over an embedded DuckDB: the owner's own file, opened read-only, or tables loaded into memory
-// (the demo's). Before anything is asked, DuckDB's settings are fixed to PostgreSQL's meaning (integer division, order of
+// (the demo's, and those of a folder of CSV and Parquet files). Before anything is asked, DuckDB's settings are fixed to PostgreSQL's meaning (integer division, order of
 // NULLs, UTC), no file, network or extension can be reached any more, and the configuration is locked.
 //
 // A statement's snapshot is one READ ONLY transaction; DuckDB fixes it at the first query. Answers are materialised by
@@ -32,6 +32,8 @@ type Options struct {
 type DB struct {
 	db      *sql.DB
 	catalog string // DuckDB's name for the database, to tell it from the system's own
+	// checkedKeys are what the opening of files found to be unique, by table: nobody writes afterwards.
+	checkedKeys map[string][][]string
 }
 
 var _ backend.Backend = (*DB)(nil)
