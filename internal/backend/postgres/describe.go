@@ -2,8 +2,10 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -67,15 +69,20 @@ func (d *DB) Describe(ctx context.Context, names []backend.RelationName) ([]sqlt
 	return out, err
 }
 
-// inSnapshot runs reads of the schema in one snapshot.
+// inSnapshot runs reads of the schema in one snapshot; as in Begin, a pooled connection that died since it was last used is none.
 func (d *DB) inSnapshot(ctx context.Context, read func(pgx.Tx) error) error {
-	conn, err := d.pool.Acquire(ctx)
+	o := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	t, err := d.pool.BeginTx(ctx, o)
+	var none *pgconn.ConnectError
+	if err != nil && !errors.As(err, &none) && ctx.Err() == nil {
+		d.pool.Reset()
+		t, err = d.pool.BeginTx(ctx, o)
+	}
 	if err != nil {
 		return unavailable(ctx, err)
 	}
-	defer conn.Release()
-	o := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	if err := pgx.BeginTxFunc(ctx, conn, o, read); err != nil {
+	defer func() { _ = t.Rollback(ctx) }() // it has only read
+	if err := read(t); err != nil {
 		return unavailable(ctx, err)
 	}
 	return nil
