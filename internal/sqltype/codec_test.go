@@ -274,31 +274,6 @@ func TestCompareAgrees(t *testing.T) {
 	}
 }
 
-func FuzzDecode(f *testing.F) {
-	oids := []sqltype.OID{16, 18, 19, 20, 21, 23, 25, 26, 700, 701, 705, 1042, 1043, 1082, 1114, 1184, 1186, 1700}
-	f.Add(uint8(17), true, []byte("\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"))
-	f.Add(uint8(17), false, []byte("1e131071"))
-	f.Fuzz(func(t *testing.T, which uint8, isBinary bool, src []byte) {
-		typ := sqltype.Type{OID: oids[int(which)%len(oids)], Typmod: -1}
-		format := sqltype.TextFormat
-		if isBinary {
-			format = sqltype.BinaryFormat
-		}
-		v, err := sqltype.Decode(src, typ, format)
-		if err != nil {
-			return
-		}
-		raw, err := sqltype.Encode(v, typ, format, nil)
-		if err != nil {
-			t.Fatalf("%s: %v was read and not written: %v", typ, v, err)
-		}
-		again, err := sqltype.Decode(raw, typ, format)
-		if err != nil || sqltype.Compare(v, again) != 0 {
-			t.Fatalf("%s: %q, then %q: %v", typ, src, raw, err)
-		}
-	})
-}
-
 func connect(t *testing.T) *pgconn.PgConn {
 	t.Helper()
 	conn, err := pgconn.Connect(context.Background(), server.URL("postgres"))
