@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/ops"
 	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -173,7 +174,17 @@ func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, sql string) (_
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: b, Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil))})
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	opt := engine.Options{Policy: p, Backend: b, Logger: log}
+	if p.Audit != "none" {
+		audit, err := ops.OpenAudit(p.Audit, log)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, audit.Close()) }()
+		opt.Watch = audit
+	}
+	e, err := engine.Open(ctx, opt)
 	if err != nil {
 		return nil, err
 	}

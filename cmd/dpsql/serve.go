@@ -196,7 +196,8 @@ func (s *daemon) reloaded(before, now *policy.Policy) {
 	}
 	var waits []string
 	limits := now.Limits
-	limits.StatementTime, limits.ReleaseGroups, limits.PublicRows = s.policy.Limits.StatementTime, s.policy.Limits.ReleaseGroups, s.policy.Limits.PublicRows
+	limits.StatementTime, limits.ReleaseGroups = s.policy.Limits.StatementTime, s.policy.Limits.ReleaseGroups // the engine takes these over
+	limits.ReleaseBytes, limits.PublicRows = s.policy.Limits.ReleaseBytes, s.policy.Limits.PublicRows
 	for _, k := range []struct {
 		key  string
 		same bool

@@ -65,7 +65,7 @@ type Account struct {
 
 // Report says what a ledger holds.
 func Report(a ledger.Accounts) Budget {
-	b := Budget{People: a.People, Lifetime: Lifetime{Spent: a.Lifetime.Spent, Delta: a.Lifetime.SpentDelta, Windows: a.Lifetime.Windows}}
+	b := Budget{Frozen: []Freeze{}, People: a.People, Lifetime: Lifetime{Spent: a.Lifetime.Spent, Delta: a.Lifetime.SpentDelta, Windows: a.Lifetime.Windows}}
 	if a.Lifetime.Limited {
 		b.Lifetime.Epsilon = &a.Lifetime.Epsilon
 	}

@@ -174,19 +174,23 @@ func (b *binding) table(bt *boundTable) {
 	d := bt.decl
 	t := &plan.Table{Schema: bt.rel.Schema, Name: bt.rel.Name, Public: d.public, UnitCol: -1}
 	bt.table = t
+	var denied []string
 	for _, rc := range bt.rel.Columns {
 		c := d.column(rc.Name)
 		if c == nil && !d.allColumns && !bt.used[rc.Name] || rc.Denied && d.allColumns {
 			continue
 		}
 		if rc.Denied {
-			b.add(d.at, "the backend's role may not read column %s of table %s", quoteName(rc.Name), d).hint("GRANT SELECT ON %s TO it, or leave the column out", d)
+			denied = append(denied, quoteName(rc.Name))
 		}
 		pc := plan.TableColumn{Name: rc.Name, Type: rc.Type, NotNull: rc.NotNull, Visible: c != nil || d.allColumns}
 		if c != nil {
 			b.declared(d, c, &pc)
 		}
 		t.Columns = append(t.Columns, pc)
+	}
+	if len(denied) > 0 {
+		b.add(d.at, "the backend's role may not read %s of table %s", strings.Join(denied, ", "), d).hint("GRANT SELECT ON %s TO it", d)
 	}
 	for _, c := range d.columns {
 		if _, ok := bt.rel.Column(c.name.text); !ok {

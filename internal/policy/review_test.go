@@ -91,7 +91,7 @@ func TestRelations(t *testing.T) {
 		}), "", nil, "second way"},
 		{"no right on a column", of(func(r *sqltype.Relation) {
 			r.Columns = []sqltype.RelationColumn{{Name: "nr", Type: sqltype.Int4, Denied: true}, column("who", sqltype.Int4, true)}
-		}), "", nil, "may not read column nr"},
+		}), "", nil, "may not read nr of table stays"},
 		{"public view of public things", stays, "  codes: {public: true}", []sqltype.Relation{codes(sqltype.KindView, &sqltype.ViewFacts{Reads: []sqltype.QualifiedName{{Schema: "x", Name: "y"}}})}, ""},
 		{"public view of private rows", stays, "  codes: {public: true}", []sqltype.Relation{codes(sqltype.KindView, &sqltype.ViewFacts{Reads: []sqltype.QualifiedName{{Schema: "public", Name: "stays"}}})}, "reads stays, which is private"},
 		{"public view with a function that may read anything", stays, "  codes: {public: true}", []sqltype.Relation{codes(sqltype.KindView, &sqltype.ViewFacts{Opaque: []string{"f()"}})}, "may read anything"},
