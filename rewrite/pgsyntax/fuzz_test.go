@@ -51,6 +51,54 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// FuzzLex: the tokens of a text stand in it in order, with nothing but blanks and comments between them, and each means by itself
+// what it means there.
+func FuzzLex(f *testing.F) {
+	for _, text := range corpus(f) {
+		f.Add(text)
+	}
+	for _, text := range []string{"a--b\n+-c", "1.e5 .5 1..2 0x1F 0b2 1_000 1__0", "$1$2 $a$ $b$ $a$", "e'\\u00e9\\'' U&'d!0061' uescape '!' U&\"a\"", "'a'\n  'b' 'c'", "b'01' x'Af' n'x'",
+		"/* /* */ */ - - @ !! -> ->> <=> !=", ":= :: => .. a.b[1:2]", "é \"\"\"\" _a$1", "not between nulls first with time"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
+			return
+		}
+		toks, err := lex(text)
+		if err != nil {
+			var e *sqlerr.Error
+			if !errors.As(err, &e) || e.Code == "" || e.Pos < 0 || e.Pos > len(text)+1 {
+				t.Fatalf("%q: %#v", text, err)
+			}
+			return
+		}
+		at := 0
+		var apart []string
+		for _, k := range toks {
+			if k.pos < at || k.end < k.pos || k.end > len(text) || k.kind != tEnd && k.end == k.pos {
+				t.Fatalf("%q: a token at %d to %d after %d", text, k.pos, k.end, at)
+			}
+			if between, err := lex(text[at:k.pos]); err != nil || len(between) != 1 {
+				t.Fatalf("%q: %q is between tokens", text, text[at:k.pos])
+			}
+			apart, at = append(apart, text[k.pos:k.end]), k.end
+		}
+		if last := toks[len(toks)-1]; last.kind != tEnd || at != len(text) {
+			t.Fatalf("%q: the last token ends at %d", text, at)
+		}
+		again, err := lex(strings.Join(apart, " "))
+		if err != nil || len(again) != len(toks) {
+			t.Fatalf("%q: apart %q: %d tokens, then %d, %v", text, apart, len(toks), len(again), err)
+		}
+		for i, k := range again {
+			if was := toks[i]; k.kind != was.kind || k.text != was.text || k.bound != was.bound {
+				t.Fatalf("%q: token %d is %+v, apart %+v", text, i, was, k)
+			}
+		}
+	})
+}
+
 // checkPositions fails if a node stands outside its statement.
 func checkPositions(t *testing.T, text string, st Statement) {
 	sel, ok := st.Node.(*Select)
