@@ -36,6 +36,8 @@ func AddAnalyst(name string, text []byte, a NewAnalyst) ([]byte, error) {
 	switch {
 	case at.flow:
 		return nil, fmt.Errorf("%s:%d: analysts is written in braces: put this line into it yourself:\n  %s", name, at.line, entry)
+	case at.line > len(lines): // its lines end in \r alone
+		return nil, fmt.Errorf("%s: the analyst could not be added to this file: put this line under analysts yourself:\n  %s", name, entry)
 	default:
 		ending := "\n"
 		if bytes.HasSuffix(lines[at.line-1], []byte("\r\n")) {
@@ -61,7 +63,7 @@ type analystsAt struct {
 }
 
 func analystsKey(text []byte) (at analystsAt, err error) {
-	f, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	f, err := parser.ParseBytes(unixLines(text), 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return at, err
 	}

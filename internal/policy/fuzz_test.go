@@ -40,7 +40,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	}
-	for _, text := range []string{"a: &x [*x, !!str 5, <<: {b: c}]", "? [a]\n: |\n  b", "\ufeffdataset: d", "dataset: \"\\xff\"", "a: \"\n\n\"\n", "- ", "a:\n- b\n c", "%YAML 1.2\n---\n{}",
+	for _, text := range []string{"a: &x [*x, !!str 5, <<: {b: c}]", "? [a]\n: |\n  b", "\ufeffdataset: d", "dataset: \"\\xff\"", "a: \"\n\n\"\n", "- ", "a:\n- b\n c", "#\r\n0", "%YAML 1.2\n---\n{}",
 		"unit: a.b\rtables: {a: {}}", with("tables: {people: {columns: {id: {}}}, x: {unit: a -> people.id, columns: {a: {range: [1e9999, 0x10]}}}}")} {
 		f.Add(text)
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -45,7 +46,7 @@ func (r *reader) parseYAML(text []byte) (body ast.Node) {
 			body = nil
 		}
 	}()
-	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	file, err := parser.ParseBytes(unixLines(text), 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		at, message := start, "the file is not YAML"
 		var ye yaml.Error
@@ -77,6 +78,11 @@ func (r *reader) parseYAML(text []byte) (body ast.Node) {
 	}
 	r.add(at(found[1]), "a policy is one YAML document without directives")
 	return nil
+}
+
+// unixLines ends all lines alike: the library counts some that end in \r\n twice.
+func unixLines(text []byte) []byte {
+	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 }
 
 // at is where a node begins.
