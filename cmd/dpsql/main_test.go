@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -95,7 +96,9 @@ func connect(t testing.TB, url string) *pgx.Conn {
 
 func TestVersionAndHelp(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"version", "dpsql"}, {"--help", "dpsql demo"}, {"demo --help", "--once"}, {"serve --help", "--config"},
+		{"version", "dpsql"}, {"--help", "dpsql demo"}, {"demo --help", "--once"}, {"serve --help", "--config"}, {"init --help", "--unit"}, {"check --help", "Exit code"},
+		{"rehearse --help", "--analyst"}, {"budget show --help", "--json"}, {"freeze --help", "unfreeze"}, {"unfreeze --help", "--config"}, {"reload --help", "--config"},
+		{"query --help", "PGPASSWORD"}, {"explain --help", "--sslrootcert"}, {"user add --help", "--may"}, {"user hash --help", "printf"}, {"completion bash", "__start_dpsql"},
 	} {
 		out, err := program(t.Context(), strings.Fields(c.args)...).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), c.want) {
@@ -110,6 +113,58 @@ func TestVersionAndHelp(t *testing.T) {
 	out, err := program(t.Context(), "serve").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "config") {
 		t.Errorf("serve without --config: %v\n%s", err, out)
+	}
+}
+
+// TestExitCodes: 0 done, 1 failed, 2 wrong command line, 3 found something to mend.
+func TestExitCodes(t *testing.T) {
+	path := smallServer(t, 1, 0.5)
+	work := filepath.Join(filepath.Dir(path), "work.sql")
+	bad := filepath.Join(filepath.Dir(path), "bad.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, body := range map[string]string{work: "select count(*) from stays", bad: strings.Replace(string(text), "max_rows_per_unit", "max_rows", 1)} {
+		if err := os.WriteFile(name, []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"version", 0, ""}, {"nonsense", 2, "unknown command"}, {"serve", 2, "config"}, {"serve --confg x", 2, "unknown flag"}, {"demo now", 2, "unknown command"},
+		{"serve --config /nowhere.yaml", 1, "no such file"}, {"check --config " + path, 0, "no mistakes"}, {"check --config " + bad, 3, "did you mean max_rows_per_unit"},
+		{"rehearse " + work + " --config " + path, 0, "0 refused, 0 over budget"}, {"budget show --config " + path, 1, "nothing was spent"},
+		{"query select --config " + path, 1, "syntax error"}, {"freeze nobody --config " + path, 1, "nothing was served"},
+	} {
+		out, err := program(t.Context(), strings.Fields(c.args)...).CombinedOutput()
+		code := 0
+		var ee *exec.ExitError
+		if errors.As(err, &ee) {
+			code = ee.ExitCode()
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if code != c.code || !strings.Contains(string(out), c.want) {
+			t.Errorf("dpsql %s: exit code %d, want %d with %q:\n%s", c.args, code, c.code, c.want, out)
+		}
+	}
+	query := program(t.Context(), "query", "select count(*) from stays", "--config", path)
+	if out, err := query.CombinedOutput(); err != nil || !strings.Contains(string(out), "spent: price 0.5") {
+		t.Errorf("query without a server: %v\n%s", err, out)
+	}
+	if out, err := program(t.Context(), "budget", "show", "--json", "--config", path).CombinedOutput(); err != nil || !strings.Contains(string(out), `"pure_spent": 0.4999`) {
+		t.Errorf("budget without a server: %v\n%s", err, out)
+	}
+	if out, err := program(t.Context(), "freeze", "analyst", "--config", path).CombinedOutput(); err != nil {
+		t.Errorf("freeze without a server: %v\n%s", err, out)
+	}
+	again := program(t.Context(), "query", "select count(*) from stays", "--config", path)
+	if out, err := again.CombinedOutput(); err == nil || !strings.Contains(string(out), "stopped this analyst") {
+		t.Errorf("a frozen analyst asked: %v\n%s", err, out)
 	}
 }
 
