@@ -244,6 +244,9 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 	if err != nil {
 		return nil, s.resourceFailed(ctx, id, err)
 	}
+	if most := p.world.policy.Limits.ReleaseBytes; int64(len(payload)) > most {
+		return nil, s.resourceFailed(ctx, id, fmt.Errorf("a release of %d bytes is over limits.release_bytes of %d", len(payload), most))
+	}
 	// (3) A paid, finished release is kept whatever the client does now.
 	if err := e.ledger.Commit(context.WithoutCancel(ctx), id, ledger.Release{Key: key, Payload: payload}); err != nil {
 		return nil, s.ledgerFailed(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Limits are what clients may use. They protect the proxy and other sessions; none of them is about privacy. A zero time is
+// Limits are what clients may use. They protect the proxy and other sessions; none of them is about privacy. A zero IdleTime is
 // no limit.
 type Limits struct {
 	Message            int64         // bytes of one message of the wire protocol
@@ -78,7 +78,7 @@ var LimitTable = []Limit{
 	span("idle_time", "0s", "0s", "720h", "Of a session without a statement; 0s is none.", "57P05", func(l *Limits) *time.Duration { return &l.IdleTime }),
 	span("write_time", "60s", "1s", "1h", "For a client that does not read its answer.", "the connection ends", func(l *Limits) *time.Duration { return &l.WriteTime }),
 	span("statement_time", "60s", "1ms", "24h", "Of one statement.", "PV012; what was charged stays spent", func(l *Limits) *time.Duration { return &l.StatementTime }),
-	span("stop_time", "5s", "0s", "1h", "For running statements when the server is told to stop.", "57P01", func(l *Limits) *time.Duration { return &l.StopTime }),
+	span("stop_time", "5s", "1ms", "1h", "For running statements when the server is told to stop.", "57P01", func(l *Limits) *time.Duration { return &l.StopTime }),
 	number("release_groups", "1000000", "1", "100000000", "Groups of one release, which is held in memory and stored.", "PV006 before the charge where the groups are public, else PV012 after it", func(l *Limits) *int64 { return &l.ReleaseGroups }),
 	size("release_bytes", "64MiB", "64KiB", "64MiB", "Size of one stored release in the ledger.", "PV012; what was charged stays spent", func(l *Limits) *int64 { return &l.ReleaseBytes }),
 	number("public_rows", "1000000", "1", "100000000", "Rows of an answer over public tables, which is held in memory.", "PV012; nothing was spent", func(l *Limits) *int64 { return &l.PublicRows }),
@@ -91,7 +91,7 @@ var FixedLimits = []Limit{
 	{Name: "parameters", Default: "65535", What: "The highest $n, as the wire protocol's.", Exceed: "54001"},
 	{Name: "nesting", Default: "200", What: "Brackets and CASE in each other.", Exceed: "54001"},
 	{Name: "depth", Default: "10000", What: "Operators and clauses on one path of a statement.", Exceed: "54001"},
-	{Name: "max_public_groups", Default: "100000", What: "Groups of one statement that are answered in full (query.max_public_groups).", Exceed: "groups are selected with noise; PV005 where query.delta is 0"},
+	{Name: "max_public_groups", Default: "100000", What: "Groups of one statement that are answered in full (query.max_public_groups).", Exceed: "groups are selected with noise; PV005 where budget.delta is 0"},
 }
 
 // DefaultLimits are those of a policy that says nothing.

@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// limited is a session of ann under limits of the policy.
+func limited(t *testing.T, change func(*policy.Policy), edits ...string) *Session {
+	t.Helper()
+	p := clinicPolicyFor(t, backend.DuckDB, edits...)
+	change(p)
+	return engineOn(t, p, tame.open(t, backend.DuckDB)).session(t, "ann")
+}
+
+// refused asks for an error's kind and for how many charges were made until it came; the session goes on.
+func refused(t *testing.T, s *Session, sql string, want sqlerr.Kind, charges int) {
+	t.Helper()
+	var err error
+	n := charged(t, s.engine, func() { _, err = try(s, sql) })
+	if sqlerr.ID(err) != want.ID || n != charges {
+		t.Errorf("%s: %v after %d charges, want %s after %d", sql, err, n, want.ID, charges)
+	}
+	mustTry(t, s, "select 1")
+}
+
+// TestReleaseGroups: too many public groups are refused before the charge. Of groups that are chosen with noise nobody may know
+// before it how many there are; the statement that finds too many keeps its charge.
+func TestReleaseGroups(t *testing.T) {
+	s := limited(t, func(p *policy.Policy) { p.Limits.ReleaseGroups = 2 })
+	mustTry(t, s, "select gender, count(*) from patients group by 1")
+	refused(t, s, "select ward, count(*) from patients group by 1", sqlerr.TooManyGroups, 0)
+	refused(t, s, "select ward from patients group by 1", sqlerr.TooManyGroups, 0)
+	s = limited(t, func(p *policy.Policy) { p.Limits.ReleaseGroups = 2 }, "max_query_epsilon: 5", "max_query_epsilon: 20")
+	set(t, s, "dpsql.max_groups", "1")
+	set(t, s, "dpsql.epsilon", "19") // four cities of 8 to 11 people: all are chosen, but for one time in 10^40
+	refused(t, s, "select city_id, count(*) from patients group by 1", sqlerr.ResourceFailure, 1)
+}
+
+// TestReleaseBytes: a release that is too long for the ledger is not shown; it keeps its charge, for it was made.
+func TestReleaseBytes(t *testing.T) {
+	s := limited(t, func(p *policy.Policy) { p.Limits.ReleaseBytes = 1000 })
+	refused(t, s, "select kind_id, readmitted, count(*), sum(days), sum(cost), sum(medications), sum(big) from encounters group by 1, 2", sqlerr.ResourceFailure, 1)
+}
+
+// TestPublicRows: an answer over public tables that is too long is an error and costs nothing.
+func TestPublicRows(t *testing.T) {
+	rows := len(mustTry(t, limited(t, func(*policy.Policy) {}), "select * from cities"))
+	mustTry(t, limited(t, func(p *policy.Policy) { p.Limits.PublicRows = int64(rows) }), "select * from cities")
+	refused(t, limited(t, func(p *policy.Policy) { p.Limits.PublicRows = int64(rows) - 1 }), "select * from cities", sqlerr.ResourceFailure, 0)
+}
+
+// TestMaxPublicGroups: beyond it public groups are chosen with noise, and without delta they are refused.
+func TestMaxPublicGroups(t *testing.T) {
+	for most, public := range map[string]bool{"2": false, "3": true} {
+		s := limited(t, func(*policy.Policy) {}, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, max_groups: 1, max_public_groups: "+most+"}")
+		p, err := prepare(s, "select ward, count(*) from patients group by 1")
+		if err != nil || p.an.Groups.Public != public {
+			t.Errorf("max_public_groups %s: %v", most, err)
+		}
+	}
+	s := limited(t, func(*policy.Policy) {}, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, max_groups: 1, max_public_groups: 2}", "delta: 1e-6", "delta: 0")
+	refused(t, s, "select ward, count(*) from patients group by 1", sqlerr.UnknownGroups, 0)
+}
+
+// TestDocumentedSettings: docs/configuration.md has the settings that there are, with the values that they take.
+func TestDocumentedSettings(t *testing.T) {
+	text, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented []string
+	s := limited(t, func(*policy.Policy) {})
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, " | ")
+		name := strings.Trim(cells[0], "| `")
+		if !strings.HasPrefix(name, "dpsql.") || len(cells) != 4 {
+			continue
+		}
+		documented = append(documented, name)
+		if cells[2][0] != '`' { // a range in words
+			continue
+		}
+		for v := range strings.SplitSeq(cells[2], ", ") {
+			set(t, s, name, strings.Trim(v, "`"))
+		}
+		now, _, err := s.Show(name)
+		if err != nil || !strings.HasSuffix(cells[2], "`"+now+"`") {
+			t.Errorf("%s is %s: %v", name, now, err)
+		}
+	}
+	slices.Sort(documented)
+	if !slices.Equal(documented, SettingNames()) {
+		t.Errorf("documented: %v", documented)
+	}
+	for _, c := range []struct {
+		name, value string
+		want        sqlerr.Kind
+	}{
+		{"dpsql.epsilon", "0.0004", sqlerr.InvalidParam}, {"dpsql.epsilon", "5.01", sqlerr.EpsilonTooLarge},
+		{"dpsql.max_groups", "0", sqlerr.InvalidParam}, {"dpsql.max_groups", "100001", sqlerr.InvalidParam},
+	} {
+		if err := s.Set(c.name, []string{c.value}); sqlerr.ID(err) != c.want.ID {
+			t.Errorf("%s = %s: %v", c.name, c.value, err)
+		}
+	}
+	if maxFailures != 5 {
+		t.Error("docs/configuration.md says that five resource failures stop an analyst")
+	}
+	for application, want := range map[string]string{"psql": "brief", "other": "off"} {
+		o, err := s.engine.Open("ann", application)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _, _ := o.Show("dpsql.notices"); got != want {
+			t.Errorf("%s: %s", application, got)
+		}
+	}
+}

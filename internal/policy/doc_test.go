@@ -1,0 +1,201 @@
+package policy
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+var update = flag.Bool("update", false, "write docs/configuration.md anew")
+
+const (
+	repository       = "../.."
+	configurationDoc = repository + "/docs/configuration.md"
+)
+
+// beyond names, for each limit, the test that goes beyond it.
+var beyond = map[string]string{
+	"message":              "proxy/robust_test.go TestLongMessages",
+	"sessions":             "proxy/startup_test.go TestRefusedLogins",
+	"sessions_per_analyst": "proxy/limits_test.go TestSessionsPerUser",
+	"prepared_statements":  "proxy/robust_test.go TestLimits",
+	"portals":              "proxy/robust_test.go TestLimits",
+	"statement_memory":     "proxy/limits_test.go TestHeldStatements",
+	"answer_memory":        "proxy/limits_test.go TestPortalNeverRead",
+	"waiting_logins":       "proxy/limits_test.go TestPreAuthLimits",
+	"login_time":           "proxy/robust_test.go TestLoginTimeout",
+	"idle_time":            "proxy/limits_test.go TestIdleTimeout",
+	"write_time":           "proxy/robust_test.go TestSlowReader",
+	"statement_time":       "internal/engine/failures_test.go TestFailuresKeepTheCharge",
+	"stop_time":            "proxy/robust_test.go TestStop",
+	"release_groups":       "internal/engine/limits_test.go TestReleaseGroups",
+	"release_bytes":        "internal/engine/limits_test.go TestReleaseBytes",
+	"public_rows":          "internal/engine/limits_test.go TestPublicRows",
+	"backend_connections":  "internal/backend/postgres/session_test.go TestPoolIsBounded",
+	"statement text":       "rewrite/pgsyntax/fuzz_test.go TestLimits",
+	"parameters":           "rewrite/pgsyntax/fuzz_test.go TestLimits",
+	"nesting":              "rewrite/pgsyntax/fuzz_test.go TestLimits",
+	"depth":                "rewrite/pgsyntax/fuzz_test.go TestLimits",
+	"max_public_groups":    "internal/engine/limits_test.go TestMaxPublicGroups",
+}
+
+// settings are what analysts may SET; internal/engine's TestDocumentedSettings holds them against the engine's own list.
+const settings = `| setting | at the start | values | what it does |
+|---|---|---|---|
+| ''dpsql.epsilon'' | ''query.epsilon'', at most the analyst's ''max_query_epsilon'' | from ''query.epsilon''/1000 (else 22023) to ''max_query_epsilon'' (else PV008) | price of the next statements |
+| ''dpsql.mechanism'' | ''query.mechanism'' | ''auto'', ''laplace'', ''gaussian'' | which noise |
+| ''dpsql.max_groups'' | ''query.max_groups'' | 1 to ''query.max_public_groups'' (else 22023) | groups of one person that count, where keys do not bound them |
+| ''dpsql.bounding'' | ''linf'' | ''linf'' | how a person's part in one group is bounded |
+| ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, the noise's 95% error; ''full'' adds the bounds |
+`
+
+func configuration() []byte {
+	var b bytes.Buffer
+	_, _ = fmt.Fprint(&b, `<!-- Written by: go test ./internal/policy -run TestConfigurationDoc -update -->
+# Limits and settings
+
+[policy.md](policy.md) has the policy's other keys.
+
+## Limits
+
+They keep one client from taking what others need. None of them is about privacy: that is the budget's and the bounds' work.
+The policy sets them, all of them optional:
+
+'''yaml
+limits: {message: 16MiB, sessions: 200, statement_time: 5m, idle_time: 30m}
+'''
+
+Sizes are whole numbers of B, KiB, MiB or GiB; times are such as 500ms, 60s, 5m, 24h. ''statement_timeout'' is another name for
+''limits.statement_time''. A reload takes over ''statement_time'', ''release_groups'', ''release_bytes'' and ''public_rows''; the others
+wait for a restart, and the log says so.
+
+`)
+	table(&b, LimitTable, true)
+	_, _ = fmt.Fprint(&b, `
+Codes are SQLSTATEs. PV006 is too_many_groups, PV012 resource_failure: one text for everything that fails after a charge, so that it
+tells nothing of the rows. After five of them the analyst's private statements are refused (PV013) until ''dpsql unfreeze''.
+
+These cannot be set under ''limits'':
+
+`)
+	table(&b, FixedLimits, false)
+	_, _ = fmt.Fprint(&b, `
+## What an analyst may SET
+
+Settings change what a statement costs and how it is bounded, within the policy. None turns noise or the budget off. They follow
+transactions as PostgreSQL's do; what was spent does not come back with a ROLLBACK.
+
+`, settings, `
+''SHOW dpsql.budget'' is the balance in one line, and ''SELECT * FROM dpsql.budget'' as a table. The settings of PostgreSQL that drivers send
+(''client_encoding'', ''DateStyle'', ''extra_float_digits'' and the like) are taken where they cannot change an answer.
+
+## Where each limit is tested
+
+`)
+	for _, list := range [][]Limit{LimitTable, FixedLimits} {
+		for _, l := range list {
+			_, _ = fmt.Fprintf(&b, "- ''%s'': %s\n", l.Name, beyond[l.Name])
+		}
+	}
+	return bytes.ReplaceAll(bytes.ReplaceAll(b.Bytes(), []byte("'''"), []byte("```")), []byte("''"), []byte("`"))
+}
+
+func table(b *bytes.Buffer, rows []Limit, settable bool) {
+	head := []string{"limit", "default", "what", "beyond it"}
+	if settable {
+		head = []string{"limit", "default", "from", "to", "what", "beyond it"}
+	}
+	_, _ = fmt.Fprintf(b, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
+	for _, l := range rows {
+		cells := []string{"''" + l.Name + "''", l.Default, l.What, l.Exceed}
+		if settable {
+			cells = []string{"''" + l.Name + "''", l.Default, l.Least, l.Most, l.What, l.Exceed}
+		}
+		_, _ = fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
+	}
+}
+
+// TestConfigurationDoc: docs/configuration.md says what the code does.
+func TestConfigurationDoc(t *testing.T) {
+	want := configuration()
+	if *update {
+		if err := os.WriteFile(configurationDoc, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(configurationDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("docs/configuration.md is stale: go test ./internal/policy -run TestConfigurationDoc -update")
+	}
+}
+
+var sqlstate = regexp.MustCompile(`\b(?:[0-9]{5}|57P[0-9]{2}|PV[0-9]{3})\b`)
+
+// TestEveryLimitIsTested: each row names a test that is there and asks for the row's SQLSTATEs.
+func TestEveryLimitIsTested(t *testing.T) {
+	kinds, err := os.ReadFile(filepath.Join(repository, "internal/sqlerr/kinds.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{} // by SQLSTATE: the kind's name in Go
+	for _, m := range regexp.MustCompile(`(?m)^\t(\w+) += reg\("\w+", "(\w+)"\)`).FindAllSubmatch(kinds, -1) {
+		names[string(m[2])] = string(m[1])
+	}
+	ids := map[string]string{}
+	for _, k := range sqlerr.Kinds() {
+		ids[k.Code] = k.ID
+	}
+	seen := 0
+	for _, list := range [][]Limit{LimitTable, FixedLimits} {
+		for _, l := range list {
+			seen++
+			file, name, ok := strings.Cut(beyond[l.Name], " ")
+			if !ok {
+				t.Errorf("%s has no test", l.Name)
+				continue
+			}
+			body, err := function(filepath.Join(repository, file), name)
+			if err != nil {
+				t.Errorf("%s: %v", l.Name, err)
+				continue
+			}
+			for _, code := range sqlstate.FindAllString(l.Exceed, -1) {
+				if names[code] == "" {
+					t.Errorf("%s: nothing gives %s", l.Name, code)
+				} else if !strings.Contains(body, code) && !strings.Contains(body, `"`+ids[code]+`"`) && !strings.Contains(body, "sqlerr."+names[code]) {
+					t.Errorf("%s: %s does not ask for %s", l.Name, name, code)
+				}
+			}
+		}
+	}
+	if seen != len(beyond) {
+		t.Errorf("%d limits, %d tests of them", seen, len(beyond))
+	}
+}
+
+// function is the text of a top-level function.
+func function(file, name string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	_, after, ok := strings.Cut(string(text), "\nfunc "+name+"(")
+	if !ok {
+		return "", fmt.Errorf("%s has no %s", file, name)
+	}
+	body, _, ok := strings.Cut(after, "\n}\n")
+	if !ok {
+		return "", fmt.Errorf("%s: %s has no end", file, name)
+	}
+	return body, nil
+}
