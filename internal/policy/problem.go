@@ -73,8 +73,18 @@ func (ps *problems) sorted() []Problem {
 	return list
 }
 
-// nearest finds the name that a misspelt one most likely meant: within a third of its letters, else "".
+// nearest finds the name that a misspelt one most likely meant: within a third of its letters, or the only one that it begins;
+// else "".
 func nearest(name string, known []string) string {
+	var longer []string
+	for _, k := range known {
+		if len(name) >= 4 && strings.HasPrefix(strings.ToLower(k), strings.ToLower(name)) {
+			longer = append(longer, k)
+		}
+	}
+	if len(longer) == 1 {
+		return longer[0]
+	}
 	best, least := "", len([]rune(name))/3+2
 	for _, k := range known {
 		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < least {
