@@ -47,9 +47,14 @@ bench: deps
 
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime 60s ./rewrite/pgsyntax
+	$(GO) test -run '^$$' -fuzz FuzzLex -fuzztime 60s ./rewrite/pgsyntax
+	$(GO) test -run '^$$' -fuzz FuzzBind -fuzztime 60s ./rewrite/plan
 	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime 60s ./internal/policy
+	$(GO) test -run '^$$' -fuzz FuzzParseTree -fuzztime 60s ./internal/backend/postgres
 	$(GO) test -run '^$$' -fuzz FuzzSession -fuzztime 60s ./proxy
+	$(GO) test -run '^$$' -fuzz FuzzStartup -fuzztime 60s ./proxy
 	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 60s ./internal/sqltype
+	$(GO) test -run '^$$' -fuzz FuzzValue -fuzztime 60s ./internal/sqltype
 
 lint:
 	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run ./...
