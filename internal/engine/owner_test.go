@@ -364,3 +364,35 @@ func (c *counting) Begin(ctx context.Context) (backend.Tx, error) {
 	c.private++
 	return c.Backend.Begin(ctx)
 }
+
+// TestPeople: two policies over the same people share a ledger, one after the other, and the lifetime of both.
+func TestPeople(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "ledger")
+	open := func(edits ...string) (*Engine, error) {
+		return Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, edits...), Backend: tame.open(t, backend.DuckDB), LedgerPath: path})
+	}
+	shared := []string{"dataset: clinic\n", "dataset: clinic\npeople: town\n", "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 4, delta: 1e-6, lifetime: 7}", "max_query_epsilon: 5", "max_query_epsilon: 4"}
+	first, err := open(shared...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustTry(t, first.session(t, "ann"), "select count(*) from encounters")
+	if _, err := open(append(shared, "dataset: clinic", "dataset: survey")...); !errors.Is(err, ledger.ErrInUse) {
+		t.Errorf("a second server on the ledger: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(append(shared, "dataset: clinic", "dataset: survey", "lifetime: 7", "lifetime: 9")...); !errors.Is(err, ledger.ErrMismatch) {
+		t.Errorf("another lifetime: %v", err)
+	}
+	second, err := open(append(shared, "dataset: clinic", "dataset: survey")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = second.Close() }()
+	if _, err := try(second.session(t, "ann"), "select count(*) from encounters"); sqlerr.ID(err) != sqlerr.LifetimeEnded.ID {
+		t.Errorf("4 of 7 are used, and 4 more were given: %v", err)
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestInitMerge: a first policy of a real database, with nothing of its values in it; merging it again changes nothing; what
+// the owner wrote stays.
+func TestInitMerge(t *testing.T) {
+	dir := filepath.Dir(smallServer(t, 1, 0.5))
+	db, mine := filepath.Join(dir, "small.duckdb"), filepath.Join(dir, "mine.yaml")
+	first := output(t, "init", "--backend", db, "--unit", "patients.patient_id", "--dataset", "small")
+	for _, want := range []string{"dataset: small", "unit: patients.patient_id", "stays:", "unit: patient_id -> patients.patient_id", "max_rows_per_unit: FILL_IN", "stay_id"} {
+		if !strings.Contains(first, want) {
+			t.Errorf("no %q in\n%s", want, first)
+		}
+	}
+	if err := os.WriteFile(mine, []byte(first), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again := output(t, "init", "--backend", db, "--merge", mine); again != first {
+		t.Errorf("a merge without a change of the schema gives\n%s", again)
+	}
+	own := strings.Replace(first, "max_rows_per_unit: FILL_IN", "max_rows_per_unit: 3 # as agreed", 1)
+	if err := os.WriteFile(mine, []byte(own), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again := output(t, "init", "--backend", db, "--merge", mine); again != own {
+		t.Errorf("the owner's words were changed:\n%s", again)
+	}
+	out, err := program(t.Context(), "init", "--backend", filepath.Join(dir, "none.duckdb")).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "neither a postgres:// URL nor a file") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// output is what dpsql prints; it must succeed.
+func output(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := program(t.Context(), args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("dpsql %s: %v\n%s", strings.Join(args, " "), err, stderr.Bytes())
+	}
+	return string(out)
+}
