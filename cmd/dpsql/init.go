@@ -93,7 +93,7 @@ func (i *initialiser) askUnit(rels []sqltype.Relation, kind string) (string, err
 	if !ok {
 		return "", nil
 	}
-	if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err != nil { // not a terminal
+	if !isTerminal(f) {
 		return "", nil
 	}
 	list, err := owner.Candidates(rels, kind)
@@ -121,6 +121,11 @@ func (i *initialiser) askUnit(rels []sqltype.Relation, kind string) (string, err
 		return list[n-1].Name, nil
 	}
 	return line, nil
+}
+
+func isTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
 }
 
 // backendKind tells what a backend is from how it is written.

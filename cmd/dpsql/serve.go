@@ -117,7 +117,9 @@ func (s *daemon) run(ctx context.Context) (err error) {
 		if err != nil {
 			return errors.Join(err, l.Close())
 		}
-		served = append(served, func(ctx context.Context) error { return ops.Serve(ctx, ml, metrics, func(ctx context.Context) error { return s.healthy(ctx, b) }) })
+		served = append(served, func(ctx context.Context) error {
+			return ops.Serve(ctx, ml, metrics, func(ctx context.Context) error { return s.healthy(ctx, b) })
+		})
 	}
 	stop := s.reloadOnHangup(ctx)
 	defer stop()

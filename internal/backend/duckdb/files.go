@@ -261,7 +261,7 @@ func (s *source) header() (out []fileColumn, err error) {
 }
 
 func (s *source) parquetSchema(ctx context.Context, conn *sql.Conn) (out []fileColumn, err error) {
-	rows, err := conn.QueryContext(ctx, "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM read_parquet("+quote(s.path)+"))")
+	rows, err := conn.QueryContext(ctx, "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM read_parquet("+quote(s.path)+"))") //nolint:gosec // quoted
 	if err != nil {
 		return nil, s.errorf("it is not Parquet")
 	}
@@ -423,7 +423,7 @@ func (s *source) check(ctx context.Context, conn *sql.Conn, raw string, cols []w
 			list, present = append(list, "("+w.value()+")"), append(present, ident(w.from.name)+" IS NOT NULL")
 		}
 		var twice bool
-		q := fmt.Sprintf("SELECT count(*) > 0 FROM (SELECT 1 FROM %s WHERE %s GROUP BY %s HAVING count(*) > 1 LIMIT 1)", raw, strings.Join(present, " AND "), strings.Join(list, ", "))
+		q := fmt.Sprintf("SELECT count(*) > 0 FROM (SELECT 1 FROM %s WHERE %s GROUP BY %s HAVING count(*) > 1 LIMIT 1)", raw, strings.Join(present, " AND "), strings.Join(list, ", ")) //nolint:gosec // quoted
 		if err := conn.QueryRowContext(ctx, q).Scan(&twice); err != nil {
 			errs = append(errs, s.errorf("the key %v could not be checked", key))
 		} else if twice {
