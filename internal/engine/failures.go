@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -62,24 +61,15 @@ func (s *Session) notStopped() error {
 func (s *Session) resourceFailed(ctx context.Context, id int64, err error) error {
 	canceled := clientCanceled(ctx)
 	class := "resource"
-	switch {
-	case canceled:
+	if canceled {
 		class = "canceled"
-	case errors.Is(err, backend.ErrSchema): // nobody's fault but the owner's, and no private row had a part in it
-		class = "schema"
 	}
 	s.engine.log.Error("a private statement failed after its charge", append([]any{"analyst", s.analyst.Name, "reservation", id, "end", class}, logged(err)...)...)
 	if !canceled { // a client's own cancel is no failure; its reservation stays outstanding, that is, spent
-		if class != "schema" {
-			s.engine.failures.add(s.analyst.Name)
-		}
+		s.engine.failures.add(s.analyst.Name)
 		if ferr := s.engine.ledger.Fail(context.WithoutCancel(ctx), id, class); ferr != nil {
 			s.engine.log.Error("the ledger could not note a failure", logged(ferr)...)
 		}
-	}
-	if class == "schema" {
-		return sqlerr.New(sqlerr.SchemaChanged, "the database's schema changed while the statement was on its way").
-			WithHint("What it cost stays spent. Ask again: the statement is then read under the new schema.").WithCause(err)
 	}
 	return s.failed(ctx, err)
 }

@@ -19,19 +19,16 @@ import (
 // failing is a real backend that goes wrong at a chosen place, for private statements only.
 type failing struct {
 	backend.Backend
-	begin, query error
-	afterRow     int // rows before rowErr
-	row          error
-	wait         bool // until the context ends
-	entered      chan struct{}
-	mu           sync.Mutex
-	private      int
+	query    error
+	afterRow int // rows before rowErr
+	row      error
+	wait     bool // until the context ends
+	entered  chan struct{}
+	mu       sync.Mutex
+	private  int
 }
 
 func (f *failing) Begin(ctx context.Context) (backend.Tx, error) {
-	if f.begin != nil {
-		return nil, f.begin
-	}
 	tx, err := f.Backend.Begin(ctx)
 	return &failingTx{tx, f}, err
 }
@@ -84,7 +81,6 @@ var errBackend = backend.NewError(backend.FailOther, "22012", errors.New("ERROR:
 func TestFailuresKeepTheCharge(t *testing.T) {
 	const fixed = "the statement could not be completed"
 	for name, f := range map[string]*failing{
-		"begin":      {begin: backend.NewError(backend.FailUnavailable, "08006", errors.New("gone"))},
 		"query":      {query: errBackend},
 		"first row":  {row: errBackend},
 		"later row":  {row: errBackend, afterRow: 2},

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -68,6 +69,10 @@ func (s *Session) uncharged(ctx context.Context, err error) error {
 	s.engine.log.Error("a statement failed before any charge", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
 	if clientCanceled(ctx) {
 		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
+	}
+	if errors.Is(err, backend.ErrSchema) {
+		return sqlerr.New(sqlerr.SchemaChanged, "the database's schema has changed").
+			WithHint("Nothing was spent. Ask again: the statement is then read under the new schema.").WithCause(err)
 	}
 	return sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").
 		WithHint("Nothing was spent. The database did not answer, the time ran out, or a public table's values made it divide by zero or overflow; the owner's log has the cause.").WithCause(err)

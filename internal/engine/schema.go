@@ -10,8 +10,8 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
-// The schema that a policy was bound to is compared again in each statement's snapshot. Where it is another, the statement
-// fails, and the policy is bound anew before the next: under the same epoch if nothing changed that matters, under a new one, or
+// The schema that a policy was bound to is compared again in each statement's snapshot, before the charge. Where it is another, the
+// statement fails, and the policy is bound anew before the next: under the same epoch if nothing changed that matters, under a new one, or
 // not at all, if the database no longer enforces what the policy needs. Then nothing is answered until it does again.
 
 // schemaChange knows whether the world in force is that of a schema that was seen to change.

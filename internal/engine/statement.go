@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -212,9 +213,10 @@ func (p *Prepared) stored(ctx context.Context, key ledger.Hash, mp *measure.Plan
 	return r, true, nil
 }
 
-// ask reserves, reads, releases and commits.
+// ask opens a snapshot, reserves, reads, releases and commits.
 //
-// Proof: (1) the reservation is durable before the backend is asked; (2) whatever fails afterwards keeps the charge and is
+// Proof: (0) opening a snapshot reads no row of the policy's tables: whether the backend answers, and with which schema, is not
+// private, so a failure there costs nothing; (1) the reservation is durable before the backend is asked for rows; (2) whatever fails afterwards keeps the charge and is
 // answered with one fixed error, the client's own cancel apart; (3) the release is durable before any of it is returned. The
 // statement that is printed, its parameters and its noise follow from the plan, the policy and the settings.
 func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, args []sqltype.Value, heard *Heard) (*release.Release, error) {
@@ -227,6 +229,11 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 	if err := s.notStopped(); err != nil {
 		return nil, err
 	}
+	tx, err := e.begin(ctx, p.world) // (0)
+	if err != nil {
+		return nil, s.uncharged(ctx, err)
+	}
+	defer tx.Close()
 	id, err := e.ledger.Reserve(ctx, ledger.Reservation{Analyst: s.analyst.Name, Quota: s.analyst.Share, Statement: key, Price: mp.Price,
 		Events: mp.Events(), Loss: mp.Loss}) // (1)
 	switch {
@@ -236,7 +243,8 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 		return nil, s.denied(err, mp)
 	}
 	heard.Reservation, heard.Price, heard.Loss = id, mp.Price, mp.Loss
-	r, err := p.read(ctx, st, mp, args)
+	r, err := p.read(ctx, tx, st, mp, args)
+	tx.Close()
 	if err != nil { // (2)
 		return nil, s.resourceFailed(ctx, id, err)
 	}
@@ -254,12 +262,10 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 	return r, nil
 }
 
-// read runs the printed statement in one snapshot and releases its rows.
-func (p *Prepared) read(ctx context.Context, st *sqlgen.Statement, mp *measure.Plan, args []sqltype.Value) (*release.Release, error) {
-	e := p.session.engine
-	var r *release.Release
-	err := e.inSnapshot(ctx, p.world, st, args, func(rows secret.Rows) (err error) {
-		r, err = release.Make(p.an, mp, st.Columns, rows, e.noise, p.releaseGroups())
+// read runs the printed statement in its snapshot and releases its rows.
+func (p *Prepared) read(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, mp *measure.Plan, args []sqltype.Value) (r *release.Release, err error) {
+	err = query(ctx, tx, st, args, func(rows secret.Rows) (err error) {
+		r, err = release.Make(p.an, mp, st.Columns, rows, p.session.engine.noise, p.releaseGroups())
 		return err
 	})
 	return r, err
@@ -272,6 +278,11 @@ func (e *Engine) inSnapshot(ctx context.Context, w *world, st *sqlgen.Statement,
 		return err
 	}
 	defer tx.Close()
+	return query(ctx, tx, st, args, use)
+}
+
+// query runs one printed statement and hands its rows over.
+func query(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, args []sqltype.Value, use func(secret.Rows) error) error {
 	bargs, want := bindArgs(st, args)
 	rows, err := tx.Query(ctx, st.SQL, bargs, want)
 	if err != nil {
