@@ -90,7 +90,12 @@ analysts:
 
 // BenchmarkPointQuestion: one client, TLS off, a point question through dpsql against the same over a direct connection. Each
 // private one is a new statement, so each is charged: two transactions in the ledger.
-func BenchmarkPointQuestion(b *testing.B) {
+func BenchmarkPointQuestion(b *testing.B) { pointQuestion(b, false) }
+
+// BenchmarkPointQuestionBusy is the same while others write: then each statement's snapshot is another one, and the schema is digested anew.
+func BenchmarkPointQuestionBusy(b *testing.B) { pointQuestion(b, true) }
+
+func pointQuestion(b *testing.B, busy bool) {
 	pg := pgtest.Start(b)
 	if err := pg.LoadDemo("demo"); err != nil {
 		b.Fatal(err)
@@ -106,6 +111,9 @@ func BenchmarkPointQuestion(b *testing.B) {
 	}
 	timed(b, 200, ask(direct, 1))
 	timed(b, 200, ask(private, 50_000))
+	if busy {
+		defer writer(b, pg.URL("demo"))()
+	}
 	b.ResetTimer()
 	rounds := max(b.N, 300)
 	raw := timed(b, rounds, ask(direct, 1))
@@ -117,6 +125,21 @@ func BenchmarkPointQuestion(b *testing.B) {
 	b.ReportMetric(again.Seconds()*1e3, "ms-repeat")
 	b.ReportMetric(fsync.Seconds()*1e3, "ms-2fsync")
 	b.ReportMetric((through-raw-fsync).Seconds()*1e3, "ms-added-beyond-2fsync")
+}
+
+// writer commits transactions, about one a millisecond, until it is stopped.
+func writer(b *testing.B, url string) (stop func()) {
+	conn := connect(b, url)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			_, _ = conn.Exec(context.Background(), "SELECT pg_current_xact_id()")
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	return func() { cancel(); <-done }
 }
 
 const tpchPolicy = `
