@@ -3,11 +3,11 @@
 GO      ?= go
 GOTEST  ?= $(GO) test -timeout 14m
 UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./internal/sqlerr/... ./internal/secret/... ./internal/policy/... \
-           ./internal/eval/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./noise/... ./budget/... ./rewrite/... ./sensitivity/...
+           ./internal/eval/... ./internal/rooms/... ./internal/ops/... ./deploy/... ./internal/owner/... ./internal/ops/... ./noise/... ./budget/... ./rewrite/... ./sensitivity/...
 DB       = ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/...
 
-.PHONY: all test test-unit test-db test-wire test-long bench fuzz lint deps build vet
+.PHONY: all test test-unit test-db test-wire test-long deploy-check bench fuzz lint deps build vet
 
 all: build
 
@@ -39,6 +39,10 @@ test-wire:
 test-long: deps
 	DPSQL_LONG=1 $(GO) test -timeout 80m ./...
 	cd internal/oracle && $(GO) test -timeout 30m ./...
+
+# The Dockerfile's and the compose file's steps, without docker (also a part of test-long).
+deploy-check: deps
+	DPSQL_LONG=1 $(GO) test -timeout 20m -run DeployCheck -v ./deploy
 
 # Figures of docs/benchmarks.md.
 bench: deps

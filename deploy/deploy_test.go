@@ -382,3 +382,41 @@ func environment(t testing.TB, password, database string) map[string]string {
 	}
 	return out
 }
+
+// TestDocumentedLogs: the messages that docs/operations.md tells to look for are those of the code.
+func TestDocumentedLogs(t *testing.T) {
+	_, table, ok := strings.Cut(read(t, filepath.Join(root, "docs/operations.md")), "| message | look at |\n|---|---|\n")
+	if !ok {
+		t.Fatal("there is no table of messages")
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	var code strings.Builder
+	for _, folder := range []string{"cmd/dpsql", "internal/engine", "internal/ops", "proxy"} {
+		files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if !strings.HasSuffix(f, "_test.go") {
+				code.WriteString(read(t, f))
+			}
+		}
+	}
+	messages := 0
+	for line := range strings.Lines(table) {
+		cell, _, _ := strings.Cut(line[2:], " | ")
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cell, -1) {
+			messages++
+			text, cut := strings.CutSuffix(m[1], " ...")
+			if !cut {
+				text += `"`
+			}
+			if !regexp.MustCompile(`log\.(?:Info|Warn|Error)\("` + regexp.QuoteMeta(text)).MatchString(code.String()) {
+				t.Errorf("nothing logs %q", m[1])
+			}
+		}
+	}
+	if messages < 8 {
+		t.Errorf("only %d messages", messages)
+	}
+}

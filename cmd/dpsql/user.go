@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -86,7 +87,21 @@ func readVerifier(from io.Reader) (string, error) {
 	return policy.MakeVerifier(password)
 }
 
-// replace writes a file anew beside it and puts it in its place, with its mode: a crash leaves the old or the new one.
+// keepOwner gives a file the owner and group of another: a policy that root edits stays readable for the server.
+func keepOwner(f *os.File, as os.FileInfo) error {
+	mine, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	want, ok := as.Sys().(*syscall.Stat_t)
+	have, ok2 := mine.Sys().(*syscall.Stat_t)
+	if !ok || !ok2 || want.Uid == have.Uid && want.Gid == have.Gid {
+		return nil
+	}
+	return f.Chown(int(want.Uid), int(want.Gid))
+}
+
+// replace writes a file anew beside it and puts it in its place, with its owner and mode: a crash leaves the old or the new one.
 func replace(path string, text []byte) (err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -102,6 +117,9 @@ func replace(path string, text []byte) (err error) {
 		}
 	}()
 	if _, err := f.Write(text); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := keepOwner(f, info); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	if err := errors.Join(f.Chmod(info.Mode().Perm()), f.Sync(), f.Close()); err != nil {

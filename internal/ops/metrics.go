@@ -81,7 +81,7 @@ type budgetCollector struct {
 }
 
 var (
-	spentDesc = prometheus.NewDesc("dpsql_budget_spent", "Spent of the data set's budget in this window: sides pure (epsilon), renyi, delta. No pure value once Gaussian noise ended that side.",
+	spentDesc = prometheus.NewDesc("dpsql_budget_spent", "Spent of the data set's budget in this window: sides pure (epsilon), renyi, delta. A side that has ended, or that the accountant has not, is absent.",
 		[]string{"data_set", "side"}, nil)
 	roomDesc     = prometheus.NewDesc("dpsql_budget_room", "What the window's budget holds in all, by side.", []string{"data_set", "side"}, nil)
 	frozenDesc   = prometheus.NewDesc("dpsql_frozen", "Freezes that hold.", nil, nil)
@@ -110,11 +110,13 @@ func (c *budgetCollector) Collect(to chan<- prometheus.Metric) {
 	for _, d := range a.Datasets {
 		s, r := d.Account.Spent, d.Account.Rooms
 		gauge(spentDesc, s.Pure, d.Dataset, "pure")
-		gauge(spentDesc, s.Renyi, d.Dataset, "renyi")
 		gauge(spentDesc, s.Delta, d.Dataset, "delta")
 		gauge(roomDesc, r.Pure, d.Dataset, "pure")
-		gauge(roomDesc, r.Renyi, d.Dataset, "renyi")
 		gauge(roomDesc, r.Delta, d.Dataset, "delta")
+		if r.Renyi > 0 { // else there is no such side
+			gauge(spentDesc, s.Renyi, d.Dataset, "renyi")
+			gauge(roomDesc, r.Renyi, d.Dataset, "renyi")
+		}
 	}
 	gauge(frozenDesc, float64(len(a.Frozen)))
 	gauge(lifetimeDesc, a.Lifetime.Spent, "spent")

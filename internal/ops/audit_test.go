@@ -1,0 +1,219 @@
+package ops
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine"
+)
+
+const planText = `count over encounters where diag = 'constant'`
+
+// charge is a statement that was charged.
+func charge(analyst string, reservation int64) engine.Heard {
+	return engine.Heard{Analyst: analyst, Statement: [32]byte{1, 2}, Plan: planText, Reservation: reservation, Price: 0.5,
+		Loss: dp.Loss{Pure: math.Inf(1), Renyi: 0.25, Delta: 1e-9}, Order: 3.18, Outcome: engine.Answered}
+}
+
+// open opens an audit log in a folder; its clock stands.
+func open(t *testing.T, path string) (*Audit, *bytes.Buffer) {
+	t.Helper()
+	var log bytes.Buffer
+	a, err := OpenAudit(path, slog.New(slog.NewJSONHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	a.now = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600)) }
+	return a, &log
+}
+
+func lines(t *testing.T, path string) (out []map[string]any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(string(text)) {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(l), &m); err != nil {
+			t.Fatalf("%q: %v", l, err)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// TestAuditLines: one line a statement with who, when, plan, charge and outcome; numbers that are none are left out.
+func TestAuditLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	a, log := open(t, path)
+	a.Heard(charge("ann", 7))
+	pure := charge("ann", 8)
+	pure.Loss, pure.Order = dp.Loss{Pure: 0.5, Renyi: math.Inf(1)}, 0
+	a.Heard(pure)
+	a.Heard(engine.Heard{Analyst: "bob", Plan: planText, Outcome: engine.Denied, Error: "budget_exhausted", Loss: dp.Loss{Pure: math.Inf(1), Renyi: math.Inf(1)}, Order: math.Inf(1)})
+	statement := "0102" + strings.Repeat("0", 60)
+	want := []map[string]any{
+		{"time": "2026-01-02T02:04:05Z", "analyst": "ann", "outcome": "answered", "statement": statement, "reservation": 7.0, "price": 0.5, "renyi": 0.25, "order": 3.18, "delta": 1e-9, "plan": planText},
+		{"time": "2026-01-02T02:04:05Z", "analyst": "ann", "outcome": "answered", "statement": statement, "reservation": 8.0, "price": 0.5, "epsilon": 0.5, "plan": planText},
+		{"time": "2026-01-02T02:04:05Z", "analyst": "bob", "outcome": "denied", "error": "budget_exhausted", "statement": strings.Repeat("0", 64), "plan": planText},
+	}
+	if got := lines(t, path); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v\nwant\n%v", got, want)
+	}
+	if log.Len() > 0 {
+		t.Error(log)
+	}
+}
+
+// TestAuditHoldsNoAnswers: an audit line is made of a Heard, in which no answer has a place. A new field wants a look.
+func TestAuditHoldsNoAnswers(t *testing.T) {
+	var fields []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[engine.Heard]()) {
+		fields = append(fields, f.Name+" "+f.Type.String())
+	}
+	if want := []string{"Analyst string", "Statement ledger.Hash", "Plan string", "Reservation int64", "Price float64", "Loss dp.Loss", "Order float64", "Outcome engine.Outcome", "Error string"}; !slices.Equal(fields, want) {
+		t.Errorf("%q", fields)
+	}
+}
+
+// TestAuditMode: nobody but its owner reads the plans' constants.
+func TestAuditMode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	open(t, path)
+	info, err := os.Stat(path)
+	if err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if _, err := OpenAudit(filepath.Join(path, "no folder"), slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("an audit log that cannot be opened is taken")
+	}
+}
+
+// TestAuditRotation: after a rename, Reopen goes on in a new file; what was there before is appended to. Where that fails the old
+// file stays in use.
+func TestAuditRotation(t *testing.T) {
+	dir := t.TempDir()
+	path, moved := filepath.Join(dir, "audit.jsonl"), filepath.Join(dir, "audit.jsonl.1")
+	a, log := open(t, path)
+	a.Heard(charge("ann", 1))
+	if err := os.Rename(path, moved); err != nil {
+		t.Fatal(err)
+	}
+	a.Heard(charge("ann", 2))
+	if err := a.Reopen(); err != nil {
+		t.Fatal(err)
+	}
+	a.Heard(charge("ann", 3))
+	if err := a.Reopen(); err != nil {
+		t.Fatal(err)
+	}
+	a.Heard(charge("ann", 4))
+	if old, now := lines(t, moved), lines(t, path); len(old) != 2 || len(now) != 2 || now[0]["reservation"] != 3.0 {
+		t.Errorf("%v\n%v", old, now)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if err := os.Rename(path, moved); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Reopen(); err == nil {
+		t.Error("a folder was opened")
+	}
+	a.Heard(charge("ann", 5))
+	if got := lines(t, moved); len(got) != 3 || got[2]["reservation"] != 5.0 {
+		t.Error(got)
+	}
+	if log.Len() > 0 {
+		t.Error(log)
+	}
+}
+
+// TestAuditCannotBeWritten: a full disk and a closed file are said in the log, without the line, and nothing else happens.
+func TestAuditCannotBeWritten(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip(err)
+	}
+	full, log := open(t, "/dev/full")
+	closed, clog := open(t, filepath.Join(t.TempDir(), "audit.jsonl"))
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		audit *Audit
+		log   *bytes.Buffer
+		want  string
+	}{{full, log, "no space left"}, {closed, clog, "closed"}} {
+		c.audit.Heard(charge("ann", 1))
+		c.audit.Heard(charge("ann", 2))
+		text := c.log.String()
+		if strings.Count(text, "the audit log could not be written") != 2 || !strings.Contains(text, c.want) || strings.Contains(text, "constant") || strings.Contains(text, "encounters") {
+			t.Error(text)
+		}
+		if err := c.audit.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := c.audit.Close(); err != nil {
+			t.Errorf("closed again: %v", err)
+		}
+	}
+	// A rotation brings a closed one back.
+	if err := closed.Reopen(); err != nil {
+		t.Error(err)
+	}
+	closed.Heard(charge("ann", 3))
+	if got := lines(t, closed.path); len(got) != 1 {
+		t.Error(got)
+	}
+}
+
+// TestAuditAtOnce: lines of many sessions, and rotations among them, are whole.
+func TestAuditAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	a, _ := open(t, path)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range 50 {
+				a.Heard(charge("ann", int64(i+1)))
+				if i%10 == 0 {
+					if err := a.Reopen(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(lines(t, path)); n != 400 {
+		t.Errorf("%d lines", n)
+	}
+}
+
+// TestWatchers: each hears of everything.
+func TestWatchers(t *testing.T) {
+	dir := t.TempDir()
+	a, _ := open(t, filepath.Join(dir, "a"))
+	b, _ := open(t, filepath.Join(dir, "b"))
+	Watchers{a, b}.Heard(charge("ann", 1))
+	Watchers(nil).Heard(charge("ann", 1))
+	if x, y := lines(t, a.path), lines(t, b.path); len(x) != 1 || !reflect.DeepEqual(x, y) {
+		t.Errorf("%v\n%v", x, y)
+	}
+}
