@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/dpsql/dpsql/internal/pgtest"
 )
 
@@ -46,6 +48,10 @@ func TestDeployCheck(t *testing.T) {
 	}
 	serve := c.command(list(t, one(t, dockerfile(t)[1], "CMD"))...)
 	serve.Stderr = c.log
+	// The unit's MemoryDenyWriteExecute, which children inherit. Kernels before 6.3 do not know it.
+	if err := unix.Prctl(unix.PR_SET_MDWE, unix.PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0); err != nil {
+		t.Logf("PR_SET_MDWE: %v", err)
+	}
 	if err := serve.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -172,6 +178,10 @@ func (c *container) initialise(pg *pgtest.Server) {
 	psql.Env = append(os.Environ(), "READER_PASSWORD="+password)
 	if out, err := psql.CombinedOutput(); err != nil {
 		c.t.Fatalf("init.sql: %v\n%s", err, out)
+	}
+	// The test's server asks nobody for a password; the container's does.
+	if err := pg.Exec("clinic", "DO $$ BEGIN ASSERT (SELECT rolpassword LIKE 'SCRAM-SHA-256$%' FROM pg_authid WHERE rolname = 'dpsql_reader'); END $$"); err != nil {
+		c.t.Errorf("the reader has no password: %v", err)
 	}
 }
 
