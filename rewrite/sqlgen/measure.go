@@ -139,6 +139,9 @@ func (p *printer) rounded(m sensitivity.Measure, text string, t sqltype.Type, bo
 	if !t.IsFloat() && m.Grid.Coefficient().IsInt64() && m.Grid.Coefficient().Int64() == 1 && m.Grid.Exponent() < 0 {
 		value = fmt.Sprintf("CAST(%s(%s * %s) AS %s)", p.fn("round"), text, decimal.New(1, -m.Grid.Exponent()), big)
 	}
+	if m.Single { // nothing above clamps: in floats the quotient of an end of the range may round beyond its step
+		value = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN LEAST(GREATEST(%s, %d), %d) END", text, value, m.RowLo, m.RowHi)
+	}
 	if bounded {
 		return value
 	}

@@ -14,7 +14,9 @@ import (
 //
 // Proof: claim: for the totals that come back, one unit changes at most Limit.PerUnit groups, each measure by at most PerGroup.
 // (1) Rows whose unit is NULL are dropped first. (2) The inner level has one row for each (unit, group), and its partials are
-// clamped (partial, (1)). (3) With Limit.Capped at most PerUnit rows of a unit are kept, in an order of the unit's own keys:
+// clamped (partial, (1)); or (2') keys of the database say that a unit has one row (sensitivity, (6')), there is no inner level,
+// and that row's integer is clamped: to its range where the values lie on the grid, after rounding where they do not (row,
+// rounded). (3) With Limit.Capped at most PerUnit rows of a unit are kept, in an order of the unit's own keys:
 // hash of unit, keys and seed, then the keys themselves; so which are kept depends on that unit's rows alone. (4) Keys are
 // canonical before they group. (5) Where domains bound the groups, rows outside them are dropped (domainFilters). (6) Totals of
 // integers do not depend on order and do not overflow. Source: Wilson et al. 2020, section 3.
