@@ -260,3 +260,37 @@ func TestSelectionDeltaHolds(t *testing.T) {
 		t.Errorf("the test does not see a threshold off by one: delta %g at %d", d, threshold-1)
 	}
 }
+
+// TestExpWithinTwoUlp: what enclosure's slack rests on. The exact side is a rational series of 200 bits.
+func TestExpWithinTwoUlp(t *testing.T) {
+	worst := 0.0
+	for i := range 4000 {
+		x := -700 + 1400*float64(i)/3999*(1-1e-9)
+		got := math.Exp(x)
+		want := expRat(x)
+		ulp := math.Nextafter(got, math.Inf(1)) - got
+		diff := new(big.Float).SetPrec(200).Sub(new(big.Float).SetPrec(200).SetFloat64(got), want)
+		off, _ := diff.Quo(diff, new(big.Float).SetFloat64(ulp)).Float64()
+		worst = max(worst, math.Abs(off))
+	}
+	if worst > 2 {
+		t.Errorf("math.Exp errs by %.3f units in the last place", worst)
+	}
+}
+
+// expRat is e^x by its series, after halving x often enough.
+func expRat(x float64) *big.Float {
+	const prec, halvings = 400, 20
+	y := new(big.Float).SetPrec(prec).SetFloat64(x)
+	y.SetMantExp(y, -halvings)
+	sum, term := big.NewFloat(1).SetPrec(prec), big.NewFloat(1).SetPrec(prec)
+	for n := 1; n < 60; n++ {
+		term.Mul(term, y)
+		term.Quo(term, big.NewFloat(float64(n)).SetPrec(prec))
+		sum.Add(sum, term)
+	}
+	for range halvings {
+		sum.Mul(sum, sum)
+	}
+	return sum
+}

@@ -58,7 +58,7 @@ const maxEpsilon = 1e6
 // Assumptions: each event's loss bounds it given all earlier answers; charges are fixed before the data is read.
 //
 // (1) Approximate deltas: an (e, d)-DP event's pair of distributions is (1-d) times an e-indistinguishable pair plus d times
-// anything (Kairouz, Oh, Viswanath 2015, Theorem 3.1). The deltas on every path add up to at most Delta/2, so "anything"
+// anything (Murtagh, Vadhan 2016, Lemma 3.2). The deltas on every path add up to at most Delta/2, so "anything"
 // happens with probability at most Delta/2. From here on only the first parts count: their losses are the event's
 // pure epsilon and a Renyi loss of at most that of e randomised response.
 //

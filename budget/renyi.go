@@ -42,8 +42,8 @@ func shiftedLaplace(a float64, d uint64, t enclosure) enclosure {
 }
 
 // randomizedResponse encloses from above the Renyi divergence of order a between the two inputs of randomised response with
-// the given epsilon: the largest of all epsilon-DP mechanisms (Kairouz, Oh, Viswanath 2015, Theorem 2.1, and
-// post-processing). Discrete Laplace noise shifted by 1 has the same two likelihood ratios with the same probabilities.
+// the given epsilon: the largest of all epsilon-DP mechanisms, each of which is a post-processing of it (Murtagh, Vadhan 2016,
+// Lemma 3.2 with delta 0). Discrete Laplace noise shifted by 1 has the same two likelihood ratios with the same probabilities.
 func randomizedResponse(a float64, epsilon enclosure) enclosure { return shiftedLaplace(a, 1, epsilon) }
 
 // continuousLaplace encloses the Renyi divergence of order a between Laplace densities that differ by a shift of epsilon

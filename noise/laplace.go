@@ -35,7 +35,8 @@ func gcd(a, b uint64) uint64 {
 // Proof: Canonne, Kamath, Steinke 2020, section 5, Algorithm 2: u uniform below num, kept with probability
 // exp(-u/num), and v geometric with ratio exp(-1) make u + num v geometric with ratio exp(-1/num); floor(./den) of it is
 // geometric with ratio exp(-den/num); a fair sign, where -0 starts again, makes it the discrete Laplace. Products are 128 bits
-// wide; a result beyond an int64 needs v >= 2^63/2^50 - 1, of probability below e^-8000, and is an error.
+// wide; a result beyond an int64 needs v >= 2^63/2^50 - 1, of probability below e^-8000, and is an error: the released law is the
+// discrete Laplace up to that statistical distance, which no accountant counts.
 func (l laplaceLaw) draw(s *stream) int64 {
 	for s.err == nil {
 		u := s.below(l.num)
@@ -89,7 +90,7 @@ func (l laplaceLaw) quantile975() int64 { return l.quantileWithin(math.MaxInt64)
 // quantileWithin is the 97.5% quantile given |x| <= limit: the least k with (q^(k+1) - Q)/(1+q-2Q) <= 1/40, Q = q^(limit+1), which
 // is k + 1 >= b ln(40/(1+q+38Q)).
 //
-// Proof: the float64 of the right side is off by less than b 2^-46 (three functions with errors below one unit in the last place, a
+// Proof: the float64 of the right side is off by less than b 2^-46 (three functions with errors below two units in the last place, a
 // sum between 1 and 40, a logarithm below 4: 16 roundings of 2^-53 at most). Where that leaves a doubt about the integer
 // part, exact bounds decide.
 func (l laplaceLaw) quantileWithin(limit uint64) int64 {

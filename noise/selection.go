@@ -43,7 +43,7 @@ type Selector struct {
 // that the other lacks, of mass pmf(T). So showing n+x is (1/b, pmf(T))-DP, and Keep is a function of n+x alone. A key with n = 0 has
 // n+x <= T and is never kept (3, 4), so that keys nobody has need no drawing and leave no trace, and the set of keys that are
 // looked at may depend on the data. All keys: by (2) at most Groups laws differ; basic composition gives the sums, with (5).
-// Source: Desfontaines, Voss, Gipson, Mandayam 2020, "Differentially private partition selection", on truncated
+// Source: Desfontaines, Voss, Gipson, Mandayam, "Differentially private partition selection", PoPETs 2022 (arXiv 2020), on truncated
 // geometric thresholding, which shows too that no selection keeps more where 1/b and pmf(T) are its whole cost.
 func (s *Source) Selector(ev dp.Selection) (*Selector, error) {
 	d, err := DistributionOf(ev)

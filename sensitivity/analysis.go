@@ -96,9 +96,10 @@ type Measure struct {
 	Kind MeasureKind
 	Arg  plan.Scalar // nil for CountRows and Units; over Body.Rel's columns, clamps not yet applied
 	// For Sum and CentredSum: Arg's row value is brought to an integer number of Grid steps in [RowLo, RowHi].
-	Grid         decimal.Decimal
-	Rounded      bool // row values are rounded to the grid (floats, divisions); false: they lie on it already
-	RowLo, RowHi int64
+	Grid             decimal.Decimal
+	Rounded          bool // row values are rounded to the grid (floats, divisions); false: they lie on it already
+	RowLo, RowHi     int64
+	RangeLo, RangeHi decimal.Decimal // of Arg's value, as declared or derived: within RowLo and RowHi steps
 	// The unit's partial in one group is clamped to [Lo, Hi], in steps. Without clamp needed (one row a unit by key): Single.
 	Lo, Hi int64
 	Single bool

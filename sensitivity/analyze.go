@@ -40,7 +40,7 @@ type Options struct {
 //	    to [RowLo, RowHi] after any rounding: MaxRows is 1, so that is the same interval.
 //	(7) A unit is in at most PerUnit groups: by functional dependency on the unit, by the number of values of public keys that
 //	    the print filters or the keys' form fixes, or by the printed cap (Wilson et al. 2020, section 3; Desfontaines,
-//	    Voss, Gipson, Mandayam 2022 for selecting the groups afterwards).
+//	    Voss, Gipson, Mandayam, PoPETs 2022, for selecting the groups afterwards).
 //	(8) Public groups follow from policy, literals and public tables alone; all others are selected with noise.
 //	(9) Bounds are exact decimals rounded outward to grid steps, all int64 arithmetic is checked, and both factors are at most
 //	    dp.MaxSensitivity; what does not fit is refused.

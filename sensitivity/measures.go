@@ -172,6 +172,7 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 		return z.noRange(m.Arg, g)
 	}
 	m.Grid, m.Rounded = z.gridOf(m.Arg, b.iv)
+	m.RangeLo, m.RangeHi = b.iv.Lo, b.iv.Hi
 	var ok1, ok2 bool
 	m.RowLo, ok1 = steps(b.iv.Lo, m.Grid, -1)
 	m.RowHi, ok2 = steps(b.iv.Hi, m.Grid, 1)

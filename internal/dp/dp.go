@@ -144,8 +144,9 @@ func (l Loss) Validate() error {
 
 // Plus is the sum under sequential composition, rounded up.
 //
-// Proof: pure epsilons, Renyi losses at one order and deltas each add up under adaptive composition (Dwork, Roth 2014,
-// Theorem 3.16; Mironov 2017, Proposition 1). Each float64 addition is rounded up, so the stored sum is never below the
+// Proof: of one statement, whose events are fixed before the data is read, pure epsilons, Renyi losses at one order and deltas each
+// add up (Dwork, Roth 2014, Theorem B.1; Mironov 2017, Proposition 1). Over statements that are chosen adaptively the sums are
+// those of a filter (Rogers, Roth, Ullman, Vadhan 2016): budget.NewFilter has that proof. Each float64 addition is rounded up, so the stored sum is never below the
 // real one.
 func (l Loss) Plus(m Loss) Loss {
 	return Loss{Pure: addUp(l.Pure, m.Pure), Renyi: addUp(l.Renyi, m.Renyi), Delta: addUp(l.Delta, m.Delta)}

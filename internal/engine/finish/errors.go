@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -15,15 +14,15 @@ type Errors struct {
 	a        *sensitivity.Analysis
 	variance []float64 // a measure, in squared steps
 	quantile []float64 // a measure: 97.5% quantile, in steps
-	laplace  []bool
-	scale    []float64
+	laws     []integerNoise
+	pairs    map[int]float64 // of formulas that combine two measures: computed once
 }
 
 // NewErrors works out the noise of each measure.
 func NewErrors(a *sensitivity.Analysis, p *measure.Plan) (*Errors, error) { return newErrors(a, p) }
 
 func newErrors(a *sensitivity.Analysis, p *measure.Plan) (*Errors, error) {
-	e := &Errors{a: a}
+	e := &Errors{a: a, pairs: map[int]float64{}}
 	for i := range a.Measures {
 		ev := p.Measures[i]
 		if ev == nil {
@@ -33,11 +32,9 @@ func newErrors(a *sensitivity.Analysis, p *measure.Plan) (*Errors, error) {
 		if err != nil {
 			return nil, err
 		}
-		l, isLaplace := ev.(dp.Laplace)
 		e.variance = append(e.variance, d.Variance())
 		e.quantile = append(e.quantile, float64(d.Quantile975()))
-		e.laplace = append(e.laplace, isLaplace)
-		e.scale = append(e.scale, l.Scale.Float())
+		e.laws = append(e.laws, lawOf(ev))
 	}
 	return e, nil
 }
@@ -64,8 +61,7 @@ func (e *Errors) of(i int, v []*big.Int) (val, width float64) {
 	c, _ := new(big.Float).SetInt(v[f.Count]).Float64()
 	s, _ := new(big.Float).SetInt(v[f.Sum]).Float64()
 	m := e.a.Measures[f.Sum]
-	grid := m.Grid.InexactFloat64()
-	lo, hi := float64(m.RowLo)*grid, float64(m.RowHi)*grid
+	lo, hi := m.RangeLo.InexactFloat64(), m.RangeHi.InexactFloat64()
 	return min(max(val, lo), hi), e.average(i, c, s)
 }
 
@@ -74,11 +70,10 @@ func (e *Errors) average(i int, c, s float64) float64 {
 	f := e.a.Formulas[i]
 	m := e.a.Measures[f.Sum]
 	half := m.Grid.InexactFloat64() / 2
-	width := half * float64(m.RowHi-m.RowLo)
 	if c < 2*math.Sqrt(e.variance[f.Count]) || c <= 0 {
-		return width
+		return half * float64(m.RowHi-m.RowLo)
 	}
-	return min(width, 1.96*half*math.Sqrt(e.variance[f.Sum]+(s/c)*(s/c)*e.variance[f.Count])/c)
+	return 1.96*half*math.Sqrt(e.variance[f.Sum]+(s/c)*(s/c)*e.variance[f.Count])/c
 }
 
 // plain is the half width of what is linear in the measures.
@@ -94,10 +89,12 @@ func (e *Errors) plain(i int) float64 {
 	x, _ := mid.Float64()
 	y, _ := step.Float64()
 	x, y = math.Abs(x), math.Abs(y)
-	if e.laplace[f.Count] && e.laplace[f.Sum] {
-		return twoLaplace(x*e.scale[f.Count], y*e.scale[f.Sum])
+	width, known := e.pairs[i]
+	if !known {
+		width = combined(x, e.laws[f.Count], y, e.laws[f.Sum])
+		e.pairs[i] = width
 	}
-	return 1.96 * math.Sqrt(x*x*e.variance[f.Count]+y*y*e.variance[f.Sum])
+	return width
 }
 
 // twoLaplace is the 97.5% quantile of the sum of two independent Laplace variables with scales a and b: the tail beyond z is

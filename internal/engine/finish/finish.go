@@ -158,8 +158,7 @@ func value(a *sensitivity.Analysis, i int, v []*big.Int) (sqltype.Value, error) 
 		m := a.Measures[f.Sum]
 		scale = max(0, -m.Grid.Exponent())
 		if f.Kind == sensitivity.IsAvg {
-			lo := new(big.Rat).Mul(new(big.Rat).SetInt64(m.RowLo), m.Grid.Rat())
-			hi := new(big.Rat).Mul(new(big.Rat).SetInt64(m.RowHi), m.Grid.Rat())
+			lo, hi := m.RangeLo.Rat(), m.RangeHi.Rat()
 			if x.Cmp(lo) < 0 {
 				x = lo
 			} else if x.Cmp(hi) > 0 {

@@ -28,7 +28,8 @@ func ints(v ...int64) []*big.Int {
 func pair(grid string, lo, hi int64, avg sqltype.Type) *sensitivity.Analysis {
 	a := &sensitivity.Analysis{Agg: &plan.Aggregate{}}
 	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountValues},
-		{Kind: sensitivity.CentredSum, Grid: decimal.RequireFromString(grid), RowLo: lo, RowHi: hi}}
+		{Kind: sensitivity.CentredSum, Grid: decimal.RequireFromString(grid), RowLo: lo, RowHi: hi,
+			RangeLo: decimal.RequireFromString(grid).Mul(decimal.NewFromInt(lo)), RangeHi: decimal.RequireFromString(grid).Mul(decimal.NewFromInt(hi))}}
 	sum := sqltype.Numeric
 	if avg == sqltype.Float8 {
 		sum = sqltype.Float8
@@ -134,7 +135,9 @@ func TestErrorFormulas(t *testing.T) {
 		}
 	}
 	same("count", e.Expected(0, math.NaN()), 196)
-	same("sum of a pair: 1.96 sqrt((5 100)^2 + (300/4)^2)", e.Expected(2, math.NaN()), 1.96*math.Sqrt(500*500+75*75))
+	if z, about := e.Expected(2, math.NaN()), 1.96*math.Sqrt(500*500+75*75); z < about || z > about*1.001 {
+		t.Errorf("sum of a pair: %g, about 1.96 sqrt((5 100)^2 + (300/4)^2) = %g", z, about)
+	}
 	// avg = 5 + (s/4)/c: deviation 1/c sqrt((300/4)^2 + (s/4/c)^2 100^2)
 	_, w := e.of(1, ints(10000, 8000))
 	same("avg", w, 1.96/10000*math.Sqrt(75*75+0.2*0.2*100*100))
@@ -159,7 +162,7 @@ func TestErrorFormulas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same("a Laplace pair", e.Expected(2, math.NaN()), twoLaplace(500, 75))
+	same("a Laplace pair", e.Expected(2, math.NaN()), combined(5, integerNoise{true, 100}, 0.25, integerNoise{true, 300}))
 }
 
 // TestUnitsError: a number of units that the selection gave has the selection's error.
@@ -232,5 +235,15 @@ func TestRelation(t *testing.T) {
 	a.Agg.Errors[0].Of = 99
 	if _, err := Relation(a, r); err == nil {
 		t.Error("an error of no aggregate is given")
+	}
+}
+
+// TestAverageInRange: an average of a float whose range does not lie on its grid is within the range, not the grid's.
+func TestAverageInRange(t *testing.T) {
+	a := pair("0.25", 0, 5, sqltype.Float8)
+	a.Measures[1].RangeHi = decimal.RequireFromString("1.1")
+	v, err := value(a, 1, ints(10, 100))
+	if err != nil || v != 1.1 {
+		t.Errorf("%v, %v", v, err)
 	}
 }

@@ -38,7 +38,9 @@ var ErrLarge = errors.New("release: too many groups")
 
 // Make reads the rows of the printed statement and releases them, most groups at most.
 //
-// Proof: claim: the result is the outcome of exactly the plan's events on totals whose sensitivity is the analysis' claim.
+// Proof: claim: the result is the outcome of exactly the plan's events on totals whose sensitivity is the analysis' claim. (0) The print
+// gives at most one row for each canonical tuple of keys (sqlgen.Private, (4)); a second one would make the total depend on the
+// order of a scan, and is a failure.
 // (1) Public groups: every tuple of the domain gets fresh noise on every measure, whether or not a row came for it (its total
 // is 0 then); rows of other tuples are dropped. So the set of groups is public. (2) Unknown groups: each row's number of units
 // goes through the selector once; only kept groups exist afterwards, with the selector's own noisy number as the Units measure,
@@ -84,6 +86,9 @@ func (r *Release) public(a *sensitivity.Analysis, cols []sqlgen.Column, rows sec
 			return err
 		}
 		if i, ok := at[keyText(row.keys)]; ok {
+			if totals[i] != nil { // (0)
+				return errShape
+			}
 			totals[i] = row.values
 		}
 	}
