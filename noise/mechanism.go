@@ -91,6 +91,10 @@ func (m *Mechanism) Event() dp.Event { return m.event }
 // Scale is the noise's scale.
 func (m *Mechanism) Scale() dp.Scale { return m.scale }
 
+// Ahead draws n numbers now, for the next n calls of Add: before the data is asked, so that neither the time of the answer nor that of
+// the data's reading follows the noise.
+func (m *Mechanism) Ahead(n int) error { return m.ahead.draw(n) }
+
 // Add returns total + fresh noise; total is not changed. An error gives no number.
 func (m *Mechanism) Add(total *big.Int) (*big.Int, error) {
 	x, err := m.ahead.sample() // condition 2
@@ -114,17 +118,26 @@ const batchSize = 32
 
 // ready draws a batch; the first when the mechanism is made, before it sees any data.
 func (s *supply) ready() error {
+	return s.draw(batchSize)
+}
+
+// draw replaces the batch by n fresh samples; what was left of the old one is never given.
+func (s *supply) draw(n int) error {
+	s.left = 0
 	if s.law == nil {
 		return errZero
 	}
-	if s.batch == nil {
-		s.batch = make([]int64, batchSize)
+	if n <= 0 {
+		return nil
 	}
+	if cap(s.batch) < n {
+		s.batch = make([]int64, n)
+	}
+	s.batch = s.batch[:n]
 	if err := s.source.fill(s.law, s.batch); err != nil {
-		s.left = 0
 		return err
 	}
-	s.left = batchSize
+	s.left = n
 	return nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/pgtest"
 	"github.com/dpsql/dpsql/internal/policy"
@@ -183,6 +184,15 @@ func scan(t testing.TB, p *Prepared) (*sqlgen.Statement, [][]secret.Value) {
 	return st, out
 }
 
+// make1 is one release of rows that are kept.
+func make1(p *Prepared, mp *measure.Plan, cols []sqlgen.Column, rows secret.Rows, src *noise.Source) (*release.Release, error) {
+	m, err := release.New(p.an, mp, src, 1_000_000)
+	if err != nil {
+		return nil, err
+	}
+	return m.Read(cols, rows)
+}
+
 // totals are a scan's integers by key text.
 func totals(t testing.TB, p *Prepared) map[string][]*big.Int {
 	t.Helper()
@@ -338,7 +348,7 @@ func deviations(t *testing.T, p *Prepared) (numbers, outside int) {
 		t.Fatal(err)
 	}
 	st, rows := scan(t, p)
-	r, err := release.Make(p.an, mp, st.Columns, &kept{rows: rows}, noise.NewSource(), 1000000)
+	r, err := make1(p, mp, st.Columns, &kept{rows: rows}, noise.NewSource())
 	if err != nil {
 		t.Fatal(err)
 	}

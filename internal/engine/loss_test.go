@@ -10,7 +10,6 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
-	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/noise"
@@ -33,7 +32,7 @@ var lossCases = []lossCase{
 	{"count of a selection", "select race, count(distinct patient_id) from patients group by race", "auto"},
 }
 
-// TestReleasedLoss: of what release.Make gives on two databases that differ by one person, every interval and every value of a
+// TestReleasedLoss: of what a release gives on two databases that differ by one person, every interval and every value of a
 // group's count has probabilities within e^epsilon and delta of each other, as the plan's loss claims. Each of the 126 events is
 // held by exact binomial bounds (Clopper, Pearson) of level 1e-9/504, so that the test's false alarm is below 1e-9. With scales
 // times 0.9 and the same claim it fails.
@@ -99,7 +98,7 @@ func drawCounts(t *testing.T, p *Prepared, mp *measure.Plan, total int64) map[in
 	}
 	var keys [][]sqltype.Value
 	if p.an.Groups.Public {
-		r, err := release.Make(p.an, mp, st.Columns, noRows{}, noise.NewSource(), 1000000)
+		r, err := make1(p, mp, st.Columns, noRows{}, noise.NewSource())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +124,7 @@ func drawCounts(t *testing.T, p *Prepared, mp *measure.Plan, total int64) map[in
 	src := noise.NewSource()
 	out := map[int64]int{}
 	for range draws / len(keys) {
-		r, err := release.Make(p.an, mp, st.Columns, &kept{rows: rows}, src, 1000000)
+		r, err := make1(p, mp, st.Columns, &kept{rows: rows}, src)
 		if err != nil {
 			t.Fatal(err)
 		}

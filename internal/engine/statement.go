@@ -193,7 +193,11 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 func (p *Prepared) stored(ctx context.Context, key ledger.Hash, mp *measure.Plan) (*release.Release, bool, error) {
 	e := p.session.engine
 	if len(mp.Events()) == 0 {
-		r, err := release.Make(p.an, mp, nil, noRows{}, e.noise, p.releaseGroups())
+		m, err := release.New(p.an, mp, e.noise, p.releaseGroups())
+		if err != nil {
+			return nil, false, err
+		}
+		r, err := m.Read(nil, noRows{})
 		return r, true, err
 	}
 	old, ok, err := e.ledger.Lookup(ctx, key, p.session.analyst.Name)
@@ -229,6 +233,10 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 	if err := s.notStopped(); err != nil {
 		return nil, err
 	}
+	maker, err := release.New(p.an, mp, e.noise, p.releaseGroups()) // its noise is drawn before the data is asked
+	if err != nil {
+		return nil, s.uncharged(ctx, err)
+	}
 	tx, err := e.begin(ctx, p.world) // (0)
 	if err != nil {
 		return nil, s.uncharged(ctx, err)
@@ -243,7 +251,11 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 		return nil, s.denied(err, mp)
 	}
 	heard.Reservation, heard.Price, heard.Loss = id, mp.Price, mp.Loss
-	r, err := p.read(ctx, tx, st, mp, args)
+	var r *release.Release
+	err = query(ctx, tx, st, args, func(rows secret.Rows) (err error) {
+		r, err = maker.Read(st.Columns, rows)
+		return err
+	})
 	tx.Close()
 	if err != nil { // (2)
 		return nil, s.resourceFailed(ctx, id, err)
@@ -260,15 +272,6 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 		return nil, s.ledgerFailed(err)
 	}
 	return r, nil
-}
-
-// read runs the printed statement in its snapshot and releases its rows.
-func (p *Prepared) read(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, mp *measure.Plan, args []sqltype.Value) (r *release.Release, err error) {
-	err = query(ctx, tx, st, args, func(rows secret.Rows) (err error) {
-		r, err = release.Make(p.an, mp, st.Columns, rows, p.session.engine.noise, p.releaseGroups())
-		return err
-	})
-	return r, err
 }
 
 // inSnapshot runs one printed statement in a snapshot of its own and hands its rows over.

@@ -73,7 +73,7 @@ func (e *Errors) average(i int, c, s float64) float64 {
 	if c < 2*math.Sqrt(e.variance[f.Count]) || c <= 0 {
 		return half * float64(m.RowHi-m.RowLo)
 	}
-	return 1.96*half*math.Sqrt(e.variance[f.Sum]+(s/c)*(s/c)*e.variance[f.Count])/c
+	return 1.96 * half * math.Sqrt(e.variance[f.Sum]+(s/c)*(s/c)*e.variance[f.Count]) / c
 }
 
 // plain is the half width of what is linear in the measures.

@@ -36,7 +36,48 @@ type Group struct {
 // ErrLarge says that a release has more groups than one may have. How many there are was released, so this tells nothing else.
 var ErrLarge = errors.New("release: too many groups")
 
-// Make reads the rows of the printed statement and releases them, most groups at most.
+// Maker is a release before the data was asked: mechanisms with their noise drawn, as far as it is known how much it takes.
+type Maker struct {
+	a     *sensitivity.Analysis
+	r     *Release
+	mechs []*noise.Mechanism
+	sel   *noise.Selector // nil where groups are public
+	most  int
+}
+
+// maxAhead limits the numbers that one measure draws ahead.
+const maxAhead = 1 << 17
+
+// New makes the mechanisms and draws their noise: for public groups all of it, up to maxAhead numbers a measure; where groups are
+// selected, whose number is not known, a first batch. The release will have most groups at most.
+func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) (*Maker, error) {
+	m := &Maker{a: a, r: &Release{Plan: p}, mechs: make([]*noise.Mechanism, len(p.Measures)), most: most}
+	if a.Groups.Public && a.Groups.Count > uint64(most) {
+		return nil, ErrLarge
+	}
+	for i, ev := range p.Measures {
+		if ev == nil {
+			continue
+		}
+		var err error
+		if m.mechs[i], err = src.Mechanism(ev); err != nil {
+			return nil, err
+		}
+		if a.Groups.Public {
+			if err := m.mechs[i].Ahead(int(min(a.Groups.Count, maxAhead))); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if a.Groups.Public {
+		return m, nil
+	}
+	var err error
+	m.sel, err = src.Selector(*p.Selection)
+	return m, err
+}
+
+// Read reads the rows of the printed statement and releases them; once.
 //
 // Proof: claim: the result is the outcome of exactly the plan's events on totals whose sensitivity is the analysis' claim. (0) The print
 // gives at most one row for each canonical tuple of keys (sqlgen.Private, (4)); a second one would make the total depend on the
@@ -47,30 +88,11 @@ var ErrLarge = errors.New("release: too many groups")
 // and get fresh noise on the others. (3) Noise is drawn anew for every entry; nothing of the row but totals and keys of kept
 // groups leaves this function; groups are ordered by their keys. (4) A row that does not fit the plan's types is a failure
 // that tells nothing. Source: design sections 4 and 5; package noise for (2)'s selection.
-func Make(a *sensitivity.Analysis, p *measure.Plan, cols []sqlgen.Column, rows secret.Rows, src *noise.Source, most int) (*Release, error) {
-	mechs := make([]*noise.Mechanism, len(p.Measures))
-	for i, ev := range p.Measures {
-		if ev == nil {
-			continue
-		}
-		m, err := src.Mechanism(ev)
-		if err != nil {
-			return nil, err
-		}
-		mechs[i] = m
+func (m *Maker) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
+	if m.sel == nil {
+		return m.r, m.r.public(m.a, cols, rows, m.mechs)
 	}
-	r := &Release{Plan: p}
-	if a.Groups.Public {
-		if a.Groups.Count > uint64(most) {
-			return nil, ErrLarge
-		}
-		return r, r.public(a, cols, rows, mechs)
-	}
-	sel, err := src.Selector(*p.Selection)
-	if err != nil {
-		return nil, err
-	}
-	return r, r.unknown(a, cols, rows, mechs, sel, most)
+	return m.r, m.r.unknown(m.a, cols, rows, m.mechs, m.sel, m.most)
 }
 
 func (r *Release) public(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows, mechs []*noise.Mechanism) error {

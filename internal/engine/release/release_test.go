@@ -205,7 +205,7 @@ func TestUnknownGroups(t *testing.T) {
 			{"z", int64(500), int64(500), decimal.NewFromInt(7)}, {"nobody", int64(0), int64(0), decimal.NewFromInt(1000000)}, {nil, int64(121), int64(121), nil},
 			{"few", int64(60), int64(60), decimal.NewFromInt(1)}, {"a", int64(1000), int64(1000), decimal.NewFromInt(-7)},
 		}}
-		r, err := Make(a, unknownPlan(), columns(1, 0, 1), rows, src, 1000000)
+		r, err := make1(a, unknownPlan(), columns(1, 0, 1), rows, src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +235,7 @@ func TestUnknownGroupsAreNoisy(t *testing.T) {
 	src := noise.NewSource()
 	for range n {
 		rows := &table{rows: [][]sqltype.Value{{"a", int64(1000), int64(1000), decimal.NewFromInt(0)}}}
-		r, err := Make(unknown(sqltype.Text), unknownPlan(), columns(1, 0, 1), rows, src, 1000000)
+		r, err := make1(unknown(sqltype.Text), unknownPlan(), columns(1, 0, 1), rows, src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +268,7 @@ func TestPublicGroups(t *testing.T) {
 		{nil, decimal.RequireFromString("100.000"), nil, nil},
 	}}
 	cols := []sqlgen.Column{{Role: sqlgen.RoleKey, Index: 0}, {Role: sqlgen.RoleKey, Index: 1}, {Role: sqlgen.RoleKey, Index: 2}, {Role: sqlgen.RoleMeasure}}
-	r, err := Make(a, p, cols, rows, noise.NewSource(), 1000000)
+	r, err := make1(a, p, cols, rows, noise.NewSource())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestMakeRefuses(t *testing.T) {
 		"a failure at the end":   {rows: [][]sqltype.Value{good}, err: broken},
 		"a failure at the start": {err: broken},
 	} {
-		r, err := Make(unknown(sqltype.Text), unknownPlan(), columns(1, 0, 1), rows, noise.NewSource(), 1000000)
+		r, err := make1(unknown(sqltype.Text), unknownPlan(), columns(1, 0, 1), rows, noise.NewSource())
 		if err == nil || strings.Contains(err.Error(), "4711") {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
@@ -304,12 +304,37 @@ func TestMakeRefuses(t *testing.T) {
 	bad := selection
 	bad.Threshold = 3
 	p.Selection = &bad
-	if _, err := Make(unknown(sqltype.Text), p, columns(1, 0, 1), &table{rows: [][]sqltype.Value{good}}, noise.NewSource(), 1000000); err == nil {
+	if _, err := make1(unknown(sqltype.Text), p, columns(1, 0, 1), &table{rows: [][]sqltype.Value{good}}, noise.NewSource()); err == nil {
 		t.Error("a threshold that its delta does not pay for is taken")
 	}
 	p = unknownPlan()
 	p.Measures[1] = dp.Gaussian{}
-	if _, err := Make(unknown(sqltype.Text), p, columns(1, 0, 1), &table{}, noise.NewSource(), 1000000); err == nil {
+	if _, err := make1(unknown(sqltype.Text), p, columns(1, 0, 1), &table{}, noise.NewSource()); err == nil {
 		t.Error("an empty event is taken")
+	}
+}
+
+func make1(a *sensitivity.Analysis, p *measure.Plan, cols []sqlgen.Column, rows secret.Rows, src *noise.Source) (*Release, error) {
+	m, err := New(a, p, src, 1_000_000)
+	if err != nil {
+		return nil, err
+	}
+	return m.Read(cols, rows)
+}
+
+// TestOneRowATuple: two rows for one public group are a failure, not the last of them.
+func TestOneRowATuple(t *testing.T) {
+	a := &sensitivity.Analysis{Class: sensitivity.Private, Keys: []sensitivity.Key{{Type: sqltype.Text}}, People: -1}
+	a.Groups = sensitivity.Groups{Public: true, Count: 1, Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: [][]sqltype.Value{{"a"}}}}}
+	a.Limit.PerUnit = 1
+	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, PerGroup: 1}}
+	p := &measure.Plan{Measures: []dp.Event{dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 1}}}, UnitsFromSelection: -1}
+	cols := []sqlgen.Column{{Role: sqlgen.RoleKey}, {Role: sqlgen.RoleMeasure}}
+	row := []sqltype.Value{"a", int64(1)}
+	if _, err := make1(a, p, cols, &table{rows: [][]sqltype.Value{row}}, noise.NewSource()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := make1(a, p, cols, &table{rows: [][]sqltype.Value{row, row}}, noise.NewSource()); err == nil {
+		t.Error("the last row won")
 	}
 }
