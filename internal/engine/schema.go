@@ -16,9 +16,10 @@ import (
 
 // schemaChange knows whether the world in force is that of a schema that was seen to change.
 type schemaChange struct {
-	mu    sync.Mutex
-	stale *world    // whose schema has changed; nil: none
-	tried time.Time // when it was last bound anew
+	mu      sync.Mutex
+	stale   *world    // whose schema has changed; nil: none
+	binding bool      // somebody is at it
+	tried   time.Time // when that last failed
 }
 
 // begin opens the snapshot of a statement of a world.
@@ -47,20 +48,24 @@ const again = 5 * time.Second
 // settled binds the policy anew where the schema was seen to change. It is asked before anything is charged.
 func (c *schemaChange) settled(e *Engine) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stale == nil {
-		return nil
-	}
-	if c.stale != e.world.Load() { // a reload came first
+	if c.stale != e.world.Load() { // none, or a reload came first
 		c.stale = nil
-		return nil
 	}
-	if time.Since(c.tried) < again {
+	settled, wait := c.stale == nil, c.binding || time.Since(c.tried) < again
+	c.binding = c.binding || !settled && !wait
+	c.mu.Unlock()
+	switch {
+	case settled:
+		return nil
+	case wait: // nobody waits for a database that may not answer
 		return errSchema()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	err := e.rebind(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.binding = false
 	if err != nil {
 		c.tried = time.Now()
 		e.log.Error("the database's schema has changed and no longer fits the policy: nothing is answered until it does (dpsql check tells what is wrong)", "error", err.Error())
