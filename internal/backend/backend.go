@@ -49,7 +49,7 @@ type Arg struct {
 // FailureClass tells the log (and only the log) what sort of failure a backend error was.
 type FailureClass string
 
-// The classes. Everything but Unavailable before Begin returned is after admission and keeps the charge.
+// The classes.
 const (
 	FailCanceled    FailureClass = "canceled"
 	FailTimeout     FailureClass = "timeout"

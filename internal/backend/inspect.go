@@ -34,8 +34,14 @@ type Marker interface {
 	// Mark names the state of the relations' schema, and of what they are made of. Taken before Describe, it is never newer
 	// than what Describe says.
 	Mark(ctx context.Context, names []RelationName) (Mark, error)
-	// BeginMarked is Begin where the schema, as the snapshot sees it, is that of the mark; else ErrSchema.
+	// BeginMarked is Begin where the schema, as the snapshot sees it, is that of the mark; else ErrSchema. Its Tx is a Confirmer.
 	BeginMarked(ctx context.Context, m Mark) (Tx, error)
+}
+
+// Confirmer is a transaction that can tell afterwards whether what it read was what its mark says. Confirm ends it; until it gave
+// nil, nothing that was read may be shown.
+type Confirmer interface {
+	Confirm(ctx context.Context) error
 }
 
 // Mark is a backend's own; it means nothing to others.

@@ -241,7 +241,7 @@ func (uncovered) Exec(context.Context, string) error { return errors.ErrUnsuppor
 // Query gives a printed statement's rows.
 func (u uncovered) Query(ctx context.Context, st *sqlgen.Statement) (out [][]sqltype.Value, err error) {
 	e := &Engine{backend: u.Backend}
-	err = e.inSnapshot(ctx, nil, st, nil, func(rows secret.Rows) error {
+	err = e.inSnapshot(ctx, &world{}, st, nil, func(rows secret.Rows) error {
 		for rows.Next() {
 			var row []sqltype.Value
 			for _, v := range rows.Row() {

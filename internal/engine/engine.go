@@ -156,10 +156,10 @@ func (e *Engine) Reload(ctx context.Context, p *policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	if err := e.ledger.SetCache(cache(p)); err != nil {
+	if err := e.enter(ctx, w); err != nil {
 		return err
 	}
-	return e.enter(ctx, w)
+	return e.ledger.SetCache(cache(p)) // it cannot fail: the policy was checked
 }
 
 // enter puts a world in force.
@@ -226,9 +226,6 @@ func (e *Engine) Open(user, application string) (*Session, error) {
 
 // refresh takes over the policy in force: what one may no longer see does not exist from the next statement on.
 func (s *Session) refresh() error {
-	if err := s.engine.schema.settled(s.engine); err != nil {
-		return err
-	}
 	w := s.engine.world.Load()
 	if s.world == w {
 		return nil

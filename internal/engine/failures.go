@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -61,15 +62,24 @@ func (s *Session) notStopped() error {
 func (s *Session) resourceFailed(ctx context.Context, id int64, err error) error {
 	canceled := clientCanceled(ctx)
 	class := "resource"
-	if canceled {
+	switch {
+	case canceled:
 		class = "canceled"
+	case errors.Is(err, backend.ErrSchema): // the owner's doing: no private row had a part in it
+		class = "schema"
 	}
 	s.engine.log.Error("a private statement failed after its charge", append([]any{"analyst", s.analyst.Name, "reservation", id, "end", class}, logged(err)...)...)
 	if !canceled { // a client's own cancel is no failure; its reservation stays outstanding, that is, spent
-		s.engine.failures.add(s.analyst.Name)
+		if class != "schema" {
+			s.engine.failures.add(s.analyst.Name)
+		}
 		if ferr := s.engine.ledger.Fail(context.WithoutCancel(ctx), id, class); ferr != nil {
 			s.engine.log.Error("the ledger could not note a failure", logged(ferr)...)
 		}
+	}
+	if class == "schema" {
+		return sqlerr.New(sqlerr.SchemaChanged, "the database's schema changed while the statement ran").
+			WithHint("What it cost stays spent. Ask again: the statement is then read under the new schema.").WithCause(err)
 	}
 	return s.failed(ctx, err)
 }

@@ -179,13 +179,36 @@ func (c *publicCache) Distinct(ctx context.Context, t *plan.Table, columns []int
 	tuples, err := c.engine.readPublic(ctx, c.world, st, nil, int(c.world.policy.Limits.PublicRows))
 	if err != nil {
 		c.engine.log.Error("a public table could not be read", logged(err)...)
+		if errors.Is(err, backend.ErrSchema) {
+			return nil, sqlerr.New(sqlerr.SchemaChanged, "the database's schema has changed").
+				WithHint("Nothing was spent. Ask again: the statement is then read under the new schema.").WithCause(err)
+		}
 		return nil, sqlerr.New(sqlerr.ResourceFailure, "the database could not be asked for the values of public table %s", t.Name).WithCause(err)
 	}
 	slices.SortFunc(tuples, compareTuples)
-	c.mu.Lock()
-	c.held[name] = publicValues{tuples, time.Now().Add(publicTTL)}
-	c.mu.Unlock()
+	c.keep(name, tuples)
 	return tuples, nil
+}
+
+// maxHeld limits the tuples that are kept: an analyst chooses which columns are asked for.
+const maxHeld = 1 << 20
+
+// keep remembers tuples, forgets what has expired, and forgets all where it would be too much.
+func (c *publicCache) keep(name string, tuples [][]sqltype.Value) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, held := time.Now(), len(tuples)
+	for k, v := range c.held {
+		if now.Before(v.until) {
+			held += len(v.tuples) + 1
+		} else {
+			delete(c.held, k)
+		}
+	}
+	if held > maxHeld {
+		clear(c.held)
+	}
+	c.held[name] = publicValues{tuples, now.Add(publicTTL)}
 }
 
 func compareTuples(a, b []sqltype.Value) int {

@@ -7,33 +7,48 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
-// The schema that a policy was bound to is compared again in each statement's snapshot, before the charge. Where it is another, the
-// statement fails, and the policy is bound anew before the next: under the same epoch if nothing changed that matters, under a new one, or
-// not at all, if the database no longer enforces what the policy needs. Then nothing is answered until it does again.
+// The schema that a policy was bound to is compared in each statement's snapshot, before the charge, and once more when its rows
+// were read. Where it is another, the statement fails, and the policy is bound anew before the next: under the same epoch if nothing
+// changed that matters, under a new one, or not at all, if the database no longer enforces what the policy needs. Then no table is
+// read until it does again.
 
 // schemaChange knows whether the world in force is that of a schema that was seen to change.
 type schemaChange struct {
 	mu      sync.Mutex
-	stale   *world    // whose schema has changed; nil: none
-	binding bool      // somebody is at it
-	tried   time.Time // when that last failed
+	stale   *world        // whose schema has changed; nil: none
+	binding chan struct{} // closed when the attempt under way has ended; nil: none is
+	tried   time.Time     // when the last attempt failed
+	err     error         // and what its statements are told
 }
 
 // begin opens the snapshot of a statement of a world.
 func (e *Engine) begin(ctx context.Context, w *world) (backend.Tx, error) {
 	m, ok := e.backend.(backend.Marker)
-	if !ok || w == nil || w.mark == nil {
+	if !ok || w.mark == nil {
 		return e.backend.Begin(ctx)
 	}
 	tx, err := m.BeginMarked(ctx, w.mark)
 	if errors.Is(err, backend.ErrSchema) {
 		e.schema.saw(w)
-		return nil, backend.NewError(backend.FailOther, "schema", err)
 	}
 	return tx, err
+}
+
+// confirm ends a snapshot in which rows were read: they may be used if the schema was the world's all the while.
+func (e *Engine) confirm(ctx context.Context, tx backend.Tx, w *world) error {
+	c, ok := tx.(backend.Confirmer)
+	if !ok {
+		return nil
+	}
+	err := c.Confirm(ctx)
+	if errors.Is(err, backend.ErrSchema) {
+		e.schema.saw(w)
+	}
+	return err
 }
 
 func (c *schemaChange) saw(w *world) {
@@ -45,49 +60,69 @@ func (c *schemaChange) saw(w *world) {
 // again is how long a schema that does not fit is left alone.
 const again = 5 * time.Second
 
-// settled binds the policy anew where the schema was seen to change. It is asked before anything is charged.
-func (c *schemaChange) settled(e *Engine) error {
+// settle binds the policy anew where the schema was seen to change. It is asked before a statement that reads tables is charged. One
+// attempt serves all who wait, each under its own context.
+func (e *Engine) settle(ctx context.Context) error {
+	c := &e.schema
 	c.mu.Lock()
 	if c.stale != e.world.Load() { // none, or a reload came first
-		c.stale = nil
+		c.stale, c.tried = nil, time.Time{}
 	}
-	settled, wait := c.stale == nil, c.binding || time.Since(c.tried) < again
-	c.binding = c.binding || !settled && !wait
-	c.mu.Unlock()
 	switch {
-	case settled:
+	case c.stale == nil:
+		c.mu.Unlock()
 		return nil
-	case wait: // nobody waits for a database that may not answer
-		return errSchema()
+	case c.binding == nil && time.Since(c.tried) < again:
+		defer c.mu.Unlock()
+		return c.err
+	case c.binding == nil:
+		c.binding = make(chan struct{})
+		go e.rebind(c.binding)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	err := e.rebind(ctx)
+	done := c.binding
+	c.mu.Unlock()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.binding = false
-	if err != nil {
-		c.tried = time.Now()
-		e.log.Error("the database's schema has changed and no longer fits the policy: nothing is answered until it does (dpsql check tells what is wrong)", "error", err.Error())
-		return errSchema()
+	if c.stale == nil {
+		return nil
 	}
-	c.stale, c.tried = nil, time.Time{}
-	e.log.Warn("the database's schema has changed; the policy was bound to it anew", "epoch", e.world.Load().catalogs.Epoch())
-	return nil
+	return c.err
 }
 
-func errSchema() error {
-	return sqlerr.New(sqlerr.SchemaChanged, "the database's schema has changed and no longer fits the policy").
-		WithHint("Nothing was spent. Ask the owner of the data to run dpsql check.")
-}
-
-// rebind binds the policy in force to the schema as it is now.
-func (e *Engine) rebind(ctx context.Context) error {
+// rebind binds the policy in force to the schema as it is now, and publishes what came of it.
+func (e *Engine) rebind(done chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
 	e.changing.Lock()
-	defer e.changing.Unlock()
 	w, err := e.bind(ctx, e.world.Load().policy)
-	if err != nil {
-		return err
+	if err == nil {
+		err = e.enter(ctx, w)
 	}
-	return e.enter(ctx, w)
+	e.changing.Unlock()
+	c := &e.schema
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer close(done)
+	c.binding = nil
+	var misfit *policy.Error
+	switch {
+	case err == nil:
+		c.stale, c.tried, c.err = nil, time.Time{}, nil
+		e.log.Warn("the database's schema has changed; the policy was bound to it anew", "epoch", w.catalogs.Epoch())
+		return
+	case errors.As(err, &misfit):
+		e.log.Error("the database's schema has changed and no longer fits the policy: no table is read until it does (dpsql check tells what is wrong)", "error", err.Error())
+		c.err = sqlerr.New(sqlerr.SchemaChanged, "the database's schema has changed and no longer fits the policy").
+			WithHint("Nothing was spent. Ask the owner of the data to run dpsql check.").WithCause(err)
+	default:
+		e.log.Error("the database's schema has changed and could not be read again", logged(err)...)
+		c.err = sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").
+			WithHint("Nothing was spent. The database did not answer; the owner's log has the cause.").WithCause(err)
+	}
+	c.tried = time.Now()
 }

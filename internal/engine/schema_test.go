@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func TestSchemaChanges(t *testing.T) {
 	defer func() { _ = e.Close() }()
 	ann := e.session(t, "ann")
 	n := 0
-	next := func() string { n++; return "select count(*) from prescriptions where dose <> " + string(rune('0'+n)) }
+	next := func() string { n++; return fmt.Sprintf("select count(*) from prescriptions where dose <> %d", n) }
 	mustTry(t, ann, next())
 
 	// Statistics and rows are no schema.
@@ -88,9 +89,59 @@ func TestSchemaChanges(t *testing.T) {
 	if after := len(charges(t, e)); after != before {
 		t.Errorf("%d charges while nothing is answered", after-before)
 	}
+	if _, err := try(ann, "explain "+next()); err != nil {
+		t.Errorf("EXPLAIN reads no table: %v", err)
+	}
 	do(`alter table encounters add primary key (encounter_id)`)
 	e.schema.mu.Lock()
 	e.schema.tried = time.Time{} // as if the time had passed
 	e.schema.mu.Unlock()
 	mustTry(t, ann, next())
+
+	// What a name means: other tables, without keys, under the same names. The rows of pg_catalog that say what the old ones are have
+	// not changed.
+	do(`alter schema public rename to before`)
+	do(`create schema public`)
+	for _, table := range neighbourTables {
+		do("create table public." + table + " as table before." + table)
+	}
+	for range 2 {
+		if _, err := try(ann, next()); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
+			t.Fatalf("tables of the same names were read: %v", err)
+		}
+	}
+	do(`drop schema public cascade`)
+	do(`alter schema before rename to public`)
+	e.schema.mu.Lock()
+	e.schema.tried = time.Time{}
+	e.schema.mu.Unlock()
+	mustTry(t, ann, next())
+
+	// The same behind the comparison: the table is swapped between the snapshot and the statement.
+	do(`create table public.swap as select encounter_id, drug, dose, change from prescriptions, generate_series(1, 100)`)
+	e.backend = &swapping{Marker: b, Backend: b, do: func() {
+		do(`begin; alter table prescriptions rename to aside; alter table swap rename to prescriptions; commit`)
+	}}
+	before = len(charges(t, e))
+	if _, err := try(ann, next()); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
+		t.Errorf("rows of a table that was not compared were released: %v", err)
+	}
+	if after := len(charges(t, e)); after != before+1 {
+		t.Errorf("%d charges: the rows had been asked for", after-before)
+	}
+}
+
+var neighbourTables = []string{"patients", "encounters", "prescriptions", "labs", "visits", "cities", "kinds", "rates"}
+
+// swapping does something between the comparison of the schema and the statement.
+type swapping struct {
+	backend.Marker
+	backend.Backend
+	do func()
+}
+
+func (s *swapping) BeginMarked(ctx context.Context, m backend.Mark) (backend.Tx, error) {
+	tx, err := s.Marker.BeginMarked(ctx, m)
+	s.do()
+	return tx, err
 }

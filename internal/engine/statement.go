@@ -119,6 +119,14 @@ func (p *Prepared) Columns() []Column {
 // Run answers the statement. A private one is charged here, unless a stored release answers it.
 func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
 	s := p.session
+	if p.explain == nil {
+		if err := s.engine.settle(ctx); err != nil {
+			if ctx.Err() != nil {
+				err = s.uncharged(ctx, err)
+			}
+			return nil, err
+		}
+	}
 	if err := s.refresh(); err != nil {
 		return nil, err
 	}
@@ -256,6 +264,9 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 		r, err = maker.Read(st.Columns, rows)
 		return err
 	})
+	if err == nil {
+		err = e.confirm(ctx, tx, p.world)
+	}
 	tx.Close()
 	if err != nil { // (2)
 		return nil, s.resourceFailed(ctx, id, err)
@@ -281,7 +292,10 @@ func (e *Engine) inSnapshot(ctx context.Context, w *world, st *sqlgen.Statement,
 		return err
 	}
 	defer tx.Close()
-	return query(ctx, tx, st, args, use)
+	if err := query(ctx, tx, st, args, use); err != nil {
+		return err
+	}
+	return e.confirm(ctx, tx, w)
 }
 
 // query runs one printed statement and hands its rows over.

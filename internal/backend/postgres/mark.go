@@ -14,10 +14,10 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 )
 
-// mark is the state of some relations' schema: who they and those below and above them are, and a digest of the rows of
-// pg_catalog that say what they are.
+// mark is the state of some relations' schema: what their names mean, who they and those below and above them are, and a digest of
+// the rows of pg_catalog that say what they are.
 type mark struct {
-	oids   string // an array's text
+	args   [][]byte // of the digest: OIDs, schemas, names, as texts of arrays
 	digest string
 	// seen is the last snapshot (pg_current_snapshot) in which the digest was found as it should be.
 	seen *atomic.Pointer[string]
@@ -36,18 +36,21 @@ const relatedQuery = `
 			UNION ALL SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = r.oid) x(oid))
 	SELECT oid FROM r ORDER BY oid`
 
-// The statements that each connection has prepared.
+// The statements that each connection has prepared. On a standby pg_current_snapshot does not tell which transactions are in
+// progress: there the schema is digested each time.
 const (
 	markStatement     = "dpsql_mark"
 	snapshotStatement = "dpsql_snapshot"
-	snapshotQuery     = "SELECT pg_current_snapshot()::text"
+	snapshotQuery     = "SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_current_snapshot()::text END"
 )
 
 // A row's xmin changes whenever the row does. ANALYZE and VACUUM write pg_class in place; TRUNCATE and the like are seen without
 // need, which costs a look at the schema. row_security_active depends on the role too.
 const markQuery = `
 	SELECT md5(coalesce(string_agg(x, ' ' ORDER BY x), '')) FROM (
-		SELECT 'c' || oid || '.' || xmin || row_security_active(oid) FROM pg_class WHERE oid = ANY ($1::oid[])
+		SELECT 'n' || quote_ident(w.s) || '.' || quote_ident(w.t) || '=' || coalesce(c.oid::text, '') FROM unnest($2::text[], $3::text[]) w(s, t)
+			LEFT JOIN pg_namespace n ON n.nspname = w.s LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = w.t
+		UNION ALL SELECT 'c' || oid || '.' || xmin || row_security_active(oid) FROM pg_class WHERE oid = ANY ($1::oid[])
 		UNION ALL SELECT 'a' || attrelid || '.' || attnum || '.' || xmin FROM pg_attribute WHERE attrelid = ANY ($1::oid[]) AND attnum > 0
 		UNION ALL SELECT 'i' || indexrelid || '.' || xmin FROM pg_index WHERE indrelid = ANY ($1::oid[])
 		UNION ALL SELECT 'k' || oid || '.' || xmin FROM pg_constraint WHERE conrelid = ANY ($1::oid[])
@@ -58,7 +61,7 @@ const markQuery = `
 
 // Mark reads what the relations are made of.
 func (d *DB) Mark(ctx context.Context, names []backend.RelationName) (backend.Mark, error) {
-	var m mark
+	m := mark{seen: &atomic.Pointer[string]{}}
 	err := d.inSnapshot(ctx, func(t pgx.Tx) error {
 		oids, err := named(ctx, t, names)
 		if err != nil {
@@ -67,21 +70,37 @@ func (d *DB) Mark(ctx context.Context, names []backend.RelationName) (backend.Ma
 		if oids, err = collectOIDs(t.Query(ctx, relatedQuery, oids)); err != nil {
 			return err
 		}
-		var text []string
+		var numbers, schemas, tables []string
 		for _, oid := range oids {
-			text = append(text, strconv.FormatInt(oid, 10))
+			numbers = append(numbers, strconv.FormatInt(oid, 10))
 		}
-		m.oids = "{" + strings.Join(text, ",") + "}"
-		m.digest, err = digest(ctx, t.Conn().PgConn(), m.oids)
+		for _, n := range names {
+			if n.Schema == "" {
+				n.Schema = defaultSchema
+			}
+			schemas, tables = append(schemas, n.Schema), append(tables, n.Name)
+		}
+		m.args = [][]byte{arrayText(numbers), arrayText(schemas), arrayText(tables)}
+		m.digest, err = digest(ctx, t.Conn().PgConn(), m.args)
 		return err
 	})
-	m.seen = &atomic.Pointer[string]{}
 	return m, err
 }
 
-func digest(ctx context.Context, c *pgconn.PgConn, oids string) (string, error) {
-	r := c.ExecPrepared(ctx, markStatement, [][]byte{[]byte(oids)}, nil, nil).Read()
-	return oneText(r)
+// arrayText spells an array, each element quoted.
+func arrayText(list []string) []byte {
+	var b strings.Builder
+	for i, x := range list {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(x) + `"`)
+	}
+	return []byte("{" + b.String() + "}")
+}
+
+func digest(ctx context.Context, c *pgconn.PgConn, args [][]byte) (string, error) {
+	return oneText(c.ExecPrepared(ctx, markStatement, args, nil, nil).Read())
 }
 
 // oneText is an answer of one row and column.
@@ -95,13 +114,13 @@ func oneText(r *pgconn.Result) (string, error) {
 	return string(r.Rows[0][0]), nil
 }
 
-// compare says whether the transaction's snapshot sees the schema of the mark. snapshot is its pg_current_snapshot: where it
+// compare says whether the present snapshot sees the schema of the mark. snapshot is its pg_current_snapshot, "" on a standby: where it
 // is the one that was compared last, the same transactions are visible, hence the same rows of pg_catalog.
 func (m *mark) compare(ctx context.Context, c *pgconn.PgConn, snapshot string) error {
-	if last := m.seen.Load(); last != nil && *last == snapshot {
+	if last := m.seen.Load(); snapshot != "" && last != nil && *last == snapshot {
 		return nil
 	}
-	now, err := digest(ctx, c, m.oids)
+	now, err := digest(ctx, c, m.args)
 	switch {
 	case err != nil:
 		return err
@@ -112,10 +131,10 @@ func (m *mark) compare(ctx context.Context, c *pgconn.PgConn, snapshot string) e
 	return nil
 }
 
-// beginAt sends BEGIN and asks for the snapshot in one round trip.
-func beginAt(ctx context.Context, c *pgconn.PgConn) (snapshot string, err error) {
+// snapshotAfter sends BEGIN or ROLLBACK and asks for the snapshot in one round trip.
+func snapshotAfter(ctx context.Context, c *pgconn.PgConn, command string) (snapshot string, err error) {
 	b := &pgconn.Batch{}
-	b.ExecParams(begin, nil, nil, nil, nil)
+	b.ExecParams(command, nil, nil, nil, nil)
 	b.ExecPrepared(snapshotStatement, nil, nil, nil)
 	results, err := c.ExecBatch(ctx, b).ReadAll()
 	if err != nil {
@@ -125,11 +144,15 @@ func beginAt(ctx context.Context, c *pgconn.PgConn) (snapshot string, err error)
 }
 
 // BeginMarked opens a transaction whose snapshot sees the schema of the mark: the digest is its first query, and PostgreSQL reads
-// rows of pg_catalog with the transaction's snapshot like any others.
+// rows of pg_catalog with the transaction's snapshot like any others. Where the schema is another, nothing was asked yet.
 //
-// Proof: claim: the rows that the statement sees fulfil the constraints that the mark's schema says are enforced. They are those of
-// the transaction's snapshot; each was written by a transaction that committed before it, under constraints whose catalog rows
-// were then as the digest says, or were checked when these constraints were made (unvalidated ones are not told by Describe).
+// Proof: claim: after Confirm, the statement read the relations that the policy was bound to, and the rows that it saw fulfil the
+// constraints that the mark's schema says are enforced. (1) PostgreSQL looks up names, views and children with the newest catalog,
+// not with the transaction's snapshot; so Confirm digests again, after the statement, in a newer snapshot. A row of pg_catalog that
+// changed in between has another xmin, and does not get the old one back; so where both digests are the mark's, all that was
+// looked up in between was as the mark says. (2) Among what is digested is what the names mean. (3) The rows are those of the
+// transaction's snapshot; each was written by a transaction that committed before it, under constraints whose catalog rows were
+// then as the digest says, or was checked when these were made (unvalidated ones are not told by Describe).
 func (d *DB) BeginMarked(ctx context.Context, m backend.Mark) (backend.Tx, error) {
 	at, ok := m.(mark)
 	if !ok {
@@ -139,5 +162,27 @@ func (d *DB) BeginMarked(ctx context.Context, m backend.Mark) (backend.Tx, error
 	if err != nil {
 		return nil, err
 	}
+	t.mark = &at
 	return t, nil
+}
+
+// Confirm ends the transaction and says whether the schema was that of its mark until then; else ErrSchema.
+func (t *tx) Confirm(ctx context.Context) error {
+	if t.mark == nil || t.conn == nil {
+		return backend.NewError(backend.FailOther, "mark", errors.New("postgres: no marked transaction to confirm"))
+	}
+	if t.rows != nil {
+		t.rows.Close()
+	}
+	c := t.conn.Conn().PgConn()
+	snapshot, err := snapshotAfter(ctx, c, "ROLLBACK")
+	if err == nil {
+		err = t.mark.compare(ctx, c, snapshot)
+	}
+	t.conn.Release() // the pool destroys it unless it is idle
+	t.conn = nil
+	if err != nil && !errors.Is(err, backend.ErrSchema) {
+		return failure(ctx, err)
+	}
+	return err
 }

@@ -221,7 +221,7 @@ func (d *DB) begin(ctx context.Context, at *mark) (*tx, error) {
 		_, err = c.Exec(ctx, begin).ReadAll()
 	} else {
 		var snapshot string
-		if snapshot, err = beginAt(ctx, c); err == nil {
+		if snapshot, err = snapshotAfter(ctx, c, begin); err == nil {
 			err = at.compare(ctx, c, snapshot)
 		}
 	}

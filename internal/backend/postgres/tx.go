@@ -16,6 +16,7 @@ import (
 type tx struct {
 	conn *pgxpool.Conn // nil once closed
 	rows *rows         // the open answer, if any
+	mark *mark         // of a marked transaction
 }
 
 // Query runs one statement; the answer of the one before is closed. Rows stream: a failure may come from Next.
