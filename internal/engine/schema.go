@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -25,28 +26,39 @@ type schemaChange struct {
 	err     error         // and what its statements are told
 }
 
-// begin opens the snapshot of a statement of a world.
-func (e *Engine) begin(ctx context.Context, w *world) (backend.Tx, error) {
+// snapshot is a transaction of a statement of a world.
+type snapshot struct {
+	backend.Tx
+	engine *Engine
+	world  *world
+	marked bool // opened at the world's mark
+}
+
+func (e *Engine) begin(ctx context.Context, w *world) (*snapshot, error) {
 	m, ok := e.backend.(backend.Marker)
 	if !ok || w.mark == nil {
-		return e.backend.Begin(ctx)
+		tx, err := e.backend.Begin(ctx)
+		return &snapshot{tx, e, w, false}, err
 	}
 	tx, err := m.BeginMarked(ctx, w.mark)
 	if errors.Is(err, backend.ErrSchema) {
 		e.schema.saw(w)
 	}
-	return tx, err
+	return &snapshot{tx, e, w, true}, err
 }
 
 // confirm ends a snapshot in which rows were read: they may be used if the schema was the world's all the while.
-func (e *Engine) confirm(ctx context.Context, tx backend.Tx, w *world) error {
-	c, ok := tx.(backend.Confirmer)
-	if !ok {
+func (s *snapshot) confirm(ctx context.Context) error {
+	if !s.marked {
 		return nil
+	}
+	c, ok := s.Tx.(backend.Confirmer)
+	if !ok {
+		return backend.NewError(backend.FailOther, "mark", fmt.Errorf("engine: a marked transaction of type %T cannot be confirmed", s.Tx))
 	}
 	err := c.Confirm(ctx)
 	if errors.Is(err, backend.ErrSchema) {
-		e.schema.saw(w)
+		s.engine.schema.saw(s.world)
 	}
 	return err
 }

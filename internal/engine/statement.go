@@ -265,7 +265,7 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 		return err
 	})
 	if err == nil {
-		err = e.confirm(ctx, tx, p.world)
+		err = tx.confirm(ctx)
 	}
 	tx.Close()
 	if err != nil { // (2)
@@ -295,7 +295,7 @@ func (e *Engine) inSnapshot(ctx context.Context, w *world, st *sqlgen.Statement,
 	if err := query(ctx, tx, st, args, use); err != nil {
 		return err
 	}
-	return e.confirm(ctx, tx, w)
+	return tx.confirm(ctx)
 }
 
 // query runs one printed statement and hands its rows over.
