@@ -1,5 +1,5 @@
 # make test     everything CI runs (15 minutes on 2 cores once modules are downloaded)
-# make test-long, bench, fuzz, lint: see each target. Everything a test needs is installed by `make deps`.
+# make test-long, soak, bench, fuzz, lint: see each target. Everything a test needs is installed by `make deps`.
 GO      ?= go
 GOTEST  ?= $(GO) test -timeout 14m
 UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./internal/sqlerr/... ./internal/secret/... ./internal/policy/... \
@@ -43,6 +43,10 @@ test-long: deps
 # The Dockerfile's and the compose file's steps, without docker (also a part of test-long).
 deploy-check: deps
 	DPSQL_LONG=1 $(GO) test -timeout 20m -run DeployCheck -v ./deploy
+
+# Ten minutes of faults and abuse; the figures go to the log.
+soak: deps
+	DPSQL_SOAK=10m $(GO) test -count=1 -timeout 40m -run 'TestSoak|TestAbuseLatency' -v ./cmd/dpsql
 
 # Figures of docs/benchmarks.md.
 bench: deps

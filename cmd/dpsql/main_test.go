@@ -22,6 +22,9 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	if asAbuser() {
+		return
+	}
 	os.Exit(m.Run())
 }
 
