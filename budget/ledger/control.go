@@ -5,6 +5,15 @@ import (
 	"fmt"
 )
 
+// Healthy tells a ledger that takes charges from one that has stopped.
+func (l *SQLite) Healthy() error {
+	unlock, err := l.begin(context.Background())
+	if err == nil {
+		unlock()
+	}
+	return err
+}
+
 // Freeze stops an analyst, or everybody, durably. A statement that was reserved before still ends.
 func (l *SQLite) Freeze(ctx context.Context, analyst, by string) error {
 	return l.freeze(ctx, Freeze{Analyst: analyst, On: true, By: by})

@@ -43,6 +43,8 @@ type Ledger interface {
 	Balance(analyst string, quota float64) (Balance, error)
 	// Accounts is the owner's view: all data sets, analysts and freezes.
 	Accounts() (Accounts, error)
+	// Healthy is nil while charges can be written: else ErrClosed, or ErrBroken after a write that may or may not be on disk.
+	Healthy() error
 	// Freeze stops an analyst ("": everybody) in all data sets from the next statement on, durably; Unfreeze lifts just
 	// that freeze. by says who did it. Both do nothing where nothing would change.
 	Freeze(ctx context.Context, analyst, by string) error

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -56,17 +57,22 @@ func check(cmd *cobra.Command, config string) (err error) {
 	for _, p := range r.Warnings {
 		say("%s\n", problem(config, "warning: ", p))
 	}
-	if err != nil {
+	findings := 0
+	var files *duckdb.FilesError
+	switch {
+	case errors.As(err, &files):
+		say("%v\n", files)
+		findings += len(files.Mistakes)
+	case err != nil:
 		say("the schema could not be checked\n")
 		return err
 	}
-	findings := 0
 	if a, ok := b.(backend.Auditor); ok {
 		audit, err := a.Audit(ctx, relations(r.Policy))
 		if err != nil {
 			return err
 		}
-		findings = len(audit.Findings)
+		findings += len(audit.Findings)
 		printAudit(out, audit)
 	}
 	if len(r.Problems)+findings > 0 {

@@ -53,7 +53,7 @@ func (a alone) Budget(context.Context) (owner.Budget, error) {
 
 // withLedger runs one of the owner's commands.
 func withLedger(ctx context.Context, config string, do func(*policy.Policy, ownersLedger) error) (err error) {
-	p, err := policy.Load(config)
+	p, err := policy.Places(config)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func freezer(use, short, long, done string, do func(ownersLedger, context.Contex
 	c := &cobra.Command{
 		Use: use, Short: short, Long: long, Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			p, err := policy.Load(config)
+			p, err := policy.Places(config)
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -134,8 +134,8 @@ func freezer(use, short, long, done string, do func(ownersLedger, context.Contex
 				analyst, who := "", "everybody"
 				if len(args) == 1 {
 					analyst, who = args[0], args[0]
-					if _, known := p.Analyst(analyst); !known {
-						return fmt.Errorf("the policy has no analyst %q", analyst)
+					if _, known := p.Analyst(analyst); !known { // a running server may know better
+						_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "dpsql: warning: %s has no analyst %q\n", config, analyst)
 					}
 				}
 				if err := do(l, cmd.Context(), analyst, whoami()); err != nil {
@@ -165,7 +165,7 @@ func reloadCommand() *cobra.Command {
 		Short: "Make the running server read its policy and certificate again",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := policy.Load(config)
+			p, err := policy.Places(config)
 			if err != nil {
 				return err
 			}

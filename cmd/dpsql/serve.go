@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -41,12 +42,13 @@ SIGINT let running statements end for limits.stop_time.`,
 			if err != nil {
 				return err
 			}
+			written := p.Listen
 			if listen != "" {
 				if err := p.SetListen(listen); err != nil {
 					return err
 				}
 			}
-			s := &daemon{config: config, policy: p, log: slog.New(slog.NewJSONHandler(os.Stderr, nil))}
+			s := &daemon{config: config, policy: p, listen: written, log: slog.New(slog.NewJSONHandler(os.Stderr, nil))}
 			return s.run(cmd.Context())
 		},
 	}
@@ -59,6 +61,7 @@ SIGINT let running statements end for limits.stop_time.`,
 type daemon struct {
 	config string
 	policy *policy.Policy // as it was at the start
+	listen string         // as the file had it then, whatever --listen said
 	log    *slog.Logger
 
 	engine *engine.Engine
@@ -104,18 +107,26 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	opened := []io.Closer{l}
+	closeAll := func(err error) error {
+		for _, c := range opened {
+			err = errors.Join(err, c.Close())
+		}
+		return err
+	}
 	served := []func(context.Context) error{func(ctx context.Context) error { return s.wire.Serve(ctx, l) }}
 	if p.Socket != "none" {
 		sock, err := owner.Listen(ctx, p.Socket)
 		if err != nil {
-			return errors.Join(err, l.Close())
+			return closeAll(err)
 		}
+		opened = append(opened, sock)
 		served = append(served, func(ctx context.Context) error { return owner.Serve(ctx, sock, s) })
 	}
 	if p.Metrics != "" {
 		ml, err := net.Listen("tcp", p.Metrics)
 		if err != nil {
-			return errors.Join(err, l.Close())
+			return closeAll(err)
 		}
 		served = append(served, func(ctx context.Context) error {
 			return ops.Serve(ctx, ml, metrics, func(ctx context.Context) error { return s.healthy(ctx, b) })
@@ -204,7 +215,7 @@ func (s *daemon) reloaded(before, now *policy.Policy) {
 		key  string
 		same bool
 	}{
-		{"listen", s.policy.Listen == now.Listen}, {"metrics", s.policy.Metrics == now.Metrics}, {"socket", s.policy.Socket == now.Socket}, {"audit", s.policy.Audit == now.Audit},
+		{"listen", s.listen == now.Listen}, {"metrics", s.policy.Metrics == now.Metrics}, {"socket", s.policy.Socket == now.Socket}, {"audit", s.policy.Audit == now.Audit},
 		{"limits", limits == s.policy.Limits}, {"tls", (s.policy.TLS == nil) == (now.TLS == nil) && (now.TLS == nil || *s.policy.TLS == *now.TLS)},
 	} {
 		if !k.same {

@@ -34,6 +34,12 @@ type FileColumn struct {
 	NotNull bool
 }
 
+// FilesError is all that is wrong with the files of a folder, by file, column and line.
+type FilesError struct{ Mistakes []error }
+
+// Error is one line a mistake.
+func (e *FilesError) Error() string { return errors.Join(e.Mistakes...).Error() }
+
 // fileEndings are the kinds of files, with the separator of those that are text.
 var fileEndings = []struct{ ending, separator string }{
 	{".csv", ","}, {".csv.gz", ","}, {".tsv", "\t"}, {".tsv.gz", "\t"}, {".parquet", ""},
@@ -59,7 +65,10 @@ func OpenFiles(ctx context.Context, folder string, tables []FileTable, o Options
 			}
 			keys[t.Name] = t.Keys
 		}
-		return errors.Join(errs...)
+		if len(errs) > 0 {
+			return &FilesError{errs}
+		}
+		return nil
 	}
 	d, err := OpenMemory(ctx, load, o)
 	if err != nil {
