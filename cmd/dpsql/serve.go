@@ -72,6 +72,9 @@ type daemon struct {
 
 func (s *daemon) run(ctx context.Context) (err error) {
 	p := s.policy
+	hangup := make(chan os.Signal, 1) // from the first moment: while the server starts, too, a SIGHUP must not end it
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
 	b, err := openBackend(ctx, p)
 	if err != nil {
 		return err
@@ -132,8 +135,7 @@ func (s *daemon) run(ctx context.Context) (err error) {
 			return ops.Serve(ctx, ml, metrics, func(ctx context.Context) error { return s.healthy(ctx, b) })
 		})
 	}
-	stop := s.reloadOnHangup(ctx)
-	defer stop()
+	served = append(served, func(ctx context.Context) error { return s.reloadOn(ctx, hangup) })
 	s.log.Info("serving", "dataset", p.Dataset, "listen", l.Addr().String(), "tls", s.certs != nil, "metrics", p.Metrics, "socket", p.Socket, "audit", p.Audit)
 	err = together(ctx, served)
 	s.log.Info("stopped", "dataset", p.Dataset)
@@ -160,24 +162,18 @@ func together(ctx context.Context, run []func(context.Context) error) error {
 	return first
 }
 
-// reloadOnHangup obeys SIGHUP.
-func (s *daemon) reloadOnHangup(ctx context.Context) (stop func()) {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGHUP)
-	done := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case <-c:
-				if err := s.Reload(ctx); err != nil {
-					s.log.Error("the reload was refused; the server goes on as it was", "error", err.Error())
-				}
-			case <-done:
-				return
+// reloadOn obeys SIGHUP until ctx ends.
+func (s *daemon) reloadOn(ctx context.Context, hangup <-chan os.Signal) error {
+	for {
+		select {
+		case <-hangup:
+			if err := s.Reload(ctx); err != nil {
+				s.log.Error("the reload was refused; the server goes on as it was", "error", err.Error())
 			}
+		case <-ctx.Done():
+			return nil
 		}
-	}()
-	return func() { signal.Stop(c); close(done) }
+	}
 }
 
 // Reload reads the policy file and the certificate again, and opens the audit log anew. Each that is wrong leaves what was

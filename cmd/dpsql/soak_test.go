@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,7 +38,7 @@ tables:
     max_rows_per_unit: 3
     columns: {stay_id: {}, patient_id: {}, days: {range: [0, 30]}}
 budget: {epsilon: 10000, delta: 0}
-query: {epsilon: 0.1}
+query: {epsilon: 0.01}
 listen: 127.0.0.1:%s
 socket: %s
 limits: {login_time: 5s, write_time: 3s, statement_time: 5s, stop_time: 2s}
@@ -79,7 +80,7 @@ type soak struct {
 	failed   atomic.Int64
 }
 
-const soakEpsilon = 0.1
+const soakEpsilon = 0.01
 
 func newSoak(t *testing.T) *soak {
 	dir, err := os.MkdirTemp("", "s")
@@ -138,6 +139,14 @@ func (s *soak) start() {
 		}
 		gone <- err
 	}(s.cmd)
+	for range 200 { // a signal before it listens could find it before it listens to signals
+		if c, err := net.Dial("tcp", s.addr()); err == nil {
+			_ = c.Close()
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	s.t.Error("the server does not listen")
 }
 
 // memory notes the server's resident memory.
@@ -181,8 +190,8 @@ func (s *soak) client(ctx context.Context, user string, number int) {
 				s.expected(err)
 				break
 			}
-			// 2 measures at epsilon 0.05 each: scales 3/0.05 and 90/0.05; beyond 40 scales has probability e^-40.
-			if math.Abs(float64(count-1000)) > 40*60 || math.Abs(float64(days-14500)) > 40*1800 {
+			// 2 measures at epsilon 0.005 each: scales 3/0.005 and 90/0.005; beyond 40 scales has probability e^-40.
+			if math.Abs(float64(count-1000)) > 40*600 || math.Abs(float64(days-14500)) > 40*18000 {
 				s.t.Errorf("%s was told %d, %d", user, count, days)
 			}
 			s.answered.Add(1)
