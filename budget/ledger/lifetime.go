@@ -36,6 +36,9 @@ func (b LifetimeBalance) holds(f *budget.Filter) bool { return !b.Limited || f.E
 // later. Data sets in one ledger are served one after the other. (4) A window without a charge reads no data: what it
 // shows are stored releases (post-processing) and what the policy says. (5) The first charge of a window is admitted only if the
 // sum with it is at most Lifetime.Epsilon, and Lifetime never changes (state.checkHead, Head.accepts).
+// Filters of several data sets interleave in time: each is one interactive mechanism, and these compose concurrently with the same sums
+// (Vadhan, Wang 2021; Lyu 2022). The claim holds for one unit: a policy that changes its unit begins a new epoch, whose charges and
+// those before are for their own units.
 // Rounding: the sum is exact over the float64 epsilons; Spent up, Left down, so e <= Left just if the exact sum fits.
 func (s *state) lifetime() LifetimeBalance {
 	var b LifetimeBalance

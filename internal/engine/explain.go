@@ -204,6 +204,9 @@ func (s *Session) errorLine(a *sensitivity.Analysis, r *release.Release) string 
 		if f.Kind == sensitivity.IsAvg {
 			most := new(big.Int)
 			for _, g := range r.Groups {
+				if a.People >= 0 && g.Values[a.People].Cmp(big.NewInt(s.world.policy.Query.MinPeople)) < 0 {
+					continue // it is not shown
+				}
 				if g.Values[f.Count].Cmp(most) > 0 {
 					most = g.Values[f.Count]
 				}

@@ -59,7 +59,9 @@ func (b *binding) run(rels []sqltype.Relation) *Catalogs {
 			b.foreignKeys(bt)
 		}
 	}
+	b.publicReads()
 	b.oneWayARow()
+	b.unlistedPersons()
 	for _, a := range p.Analysts {
 		for _, g := range a.may {
 			if bt := b.bound[g.table]; bt != nil && g.column != "" && bt.columnIndex(g.column) < 0 && g.table.allColumns {
@@ -338,17 +340,22 @@ func (b *binding) units() {
 // both, which no statement may read so far; unprotected says that the second person is not protected there. A foreign key that
 // the database does not enforce still says whom its rows mean.
 func (b *binding) foreignKeys(bt *boundTable) {
+	for _, fk := range b.allForeignKeys(bt) {
+		for _, target := range b.targets(fk) {
+			b.foreignKey(bt, target, fk)
+		}
+	}
+}
+
+// allForeignKeys are those that the database enforces and those that it does not.
+func (b *binding) allForeignKeys(bt *boundTable) []sqltype.RelationForeignKey {
 	keys := slices.Clone(bt.rel.ForeignKeys)
 	for _, u := range bt.rel.Unenforced {
 		if u.Kind == sqltype.UnenforcedForeignKey {
 			keys = append(keys, sqltype.RelationForeignKey{Columns: u.Columns, RefSchema: u.RefSchema, RefTable: u.RefTable, RefColumns: u.RefColumns})
 		}
 	}
-	for _, fk := range keys {
-		for _, target := range b.targets(fk) {
-			b.foreignKey(bt, target, fk)
-		}
-	}
+	return keys
 }
 
 func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignKey) {
@@ -388,16 +395,19 @@ func arrow(columns []string, parent *tableDecl, of []string) string {
 	return fmt.Sprintf("%s -> %s.%s", list(columns), parent, list(of))
 }
 
+// waived: the owner has said that whom a foreign key names is not protected.
+func (b *binding) waived(d *tableDecl, fk sqltype.RelationForeignKey) bool {
+	return d.unprotected || slices.ContainsFunc(fk.Columns, func(name string) bool {
+		c := d.column(name)
+		return c != nil && c.unprotected
+	})
+}
+
 // decided reports that the owner has said what a second way means.
 func (b *binding) decided(bt, target *boundTable, fk sqltype.RelationForeignKey) bool {
 	d := bt.decl
-	if d.unprotected {
+	if b.waived(d, fk) {
 		return true
-	}
-	for _, name := range fk.Columns {
-		if c := d.column(name); c != nil && c.unprotected {
-			return true
-		}
 	}
 	for _, path := range d.also {
 		if path.parent == target.decl && b.within(pairs(fk.Columns, fk.RefColumns), pairs(path.columns, target.baseColumns(path.parentColumns))) {

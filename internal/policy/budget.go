@@ -33,6 +33,14 @@ func (f *file) budget(n ast.Node) {
 	if n := f.p.Population; n > 0 && b.Delta*float64(n) >= 1 {
 		f.add(f.deltaAt, "budget.delta %g promises nothing to %d people: one of them could be published whole", b.Delta, n).hint("at most %.0e", 0.1/float64(n))
 	}
+	if per != nil && lifetime != nil {
+		defer func() {
+			if total := b.allDelta(); total >= 1 {
+				f.add(f.deltaAt, "budget.delta %g in each of %g windows adds up to %g: that promises nothing", b.Delta, math.Floor(b.Lifetime/b.Epsilon), total).
+					hint("a smaller delta, or a smaller lifetime")
+			}
+		}()
+	}
 	if per != nil {
 		b.Per = f.choice(per, "budget.per", Windows, nil)
 	}
@@ -46,6 +54,14 @@ func (f *file) budget(n ast.Node) {
 		f.add(at(n), "budget.lifetime is missing: policies over the same people share one").
 			hint("give the epsilon that all of them may cost together, the same in each")
 	}
+}
+
+// allDelta is the delta of all windows that the lifetime holds; of one window where there is no lifetime.
+func (b *Budget) allDelta() float64 {
+	if b.Per == "" || !(b.Lifetime > 0) || !(b.Epsilon > 0) {
+		return b.Delta
+	}
+	return math.Floor(b.Lifetime/b.Epsilon) * b.Delta
 }
 
 // lifetime reads the epsilon that all windows may cost together, or none.

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -13,8 +12,8 @@ import (
 // Proof: a private relation's rows must each be a function of one stored row, which belongs to one unit (Bind): a table's are,
 // those of declared partitions too, and a simple view's (sqltype.ViewFacts) where nothing in it is volatile. Any other view may
 // make rows of many people's. (a) A materialized view or a foreign table enforces nothing. (b) Row security may hide rows by what
-// other people's rows say. (c) A public relation must not read private rows, not through views either; one with functions that
-// may read anything is refused.
+// other people's rows say. (c) A public relation must not read what private relations are made of (publicReads); one with functions
+// that may read anything is refused.
 func (b *binding) usable(t *tableDecl, r *sqltype.Relation) bool {
 	refuse := func(hint, format string, args ...any) bool {
 		b.add(t.at, "%s %s", t, fmt.Sprintf(format, args...)).hint("%s", hint)
@@ -47,23 +46,51 @@ func (b *binding) usable(t *tableDecl, r *sqltype.Relation) bool {
 	return true
 }
 
-// publicView (c): what it reads must not be private.
+// publicView: a function that may read anything may read private rows (c).
 func (b *binding) publicView(t *tableDecl, r *sqltype.Relation) bool {
 	if len(r.View.Opaque) > 0 {
 		b.add(t.at, "%s is public but calls %s, which may read anything", t, strings.Join(r.View.Opaque, ", ")).hint("take them out of the view")
 		return false
 	}
-	for _, other := range b.p.tables {
-		schema := other.schema
-		if schema == "" {
-			schema = b.p.defaultSchema()
-		}
-		if !other.public && slices.Contains(r.View.Reads, sqltype.QualifiedName{Schema: schema, Name: other.name}) {
-			b.add(t.at, "%s is public but reads %s, which is private", t, other).hint("what is made of private rows is private: ask %s itself", other)
-			return false
+	return true
+}
+
+// publicReads refuses public relations that give, or are made of, rows that any private relation is made of (c): the table below a
+// private view is private, whether it is listed or not.
+func (b *binding) publicReads() {
+	private := map[sqltype.QualifiedName]*tableDecl{}
+	for _, t := range b.p.tables {
+		if bt := b.bound[t]; bt != nil && !t.public {
+			for _, name := range sources(bt.rel) {
+				private[name] = t
+			}
 		}
 	}
-	return true
+	for _, t := range b.p.tables {
+		bt := b.bound[t]
+		if bt == nil || !t.public {
+			continue
+		}
+		for _, name := range sources(bt.rel) {
+			if of := private[name]; of != nil {
+				b.add(t.at, "%s is public but reads %s, whose rows are private", t, qualified(name.Schema, name.Name)).
+					hint("what is made of private rows is private (%s is made of them too): ask %s itself", of, of)
+				break
+			}
+		}
+	}
+}
+
+// sources are the stored relations, by name, whose rows a relation may give: itself, what it reads, what it is part of.
+func sources(r *sqltype.Relation) []sqltype.QualifiedName {
+	out := append([]sqltype.QualifiedName{{Schema: r.Schema, Name: r.Name}}, r.PartOf...)
+	if r.View != nil {
+		out = append(out, r.View.Reads...)
+		if r.View.Simple {
+			out = append(out, r.View.Base)
+		}
+	}
+	return out
 }
 
 // oneWayARow refuses that one stored row is listed twice (as a table and as a view or partition of it) with different owners: by

@@ -86,8 +86,8 @@ func (w *warnings) file(f *file) {
 	for _, at := range f.bare {
 		w.add(at.position, "%s is written without quotes: other YAML readers take it for true or false", at.text).hint(`write "%s"`, at.text)
 	}
-	if n := f.p.Population; n > 0 && f.p.Budget.Delta > 0.1/float64(n) {
-		w.add(f.deltaAt, "budget.delta %g is more than a tenth of 1/population (%d people)", f.p.Budget.Delta, n).
+	if total, n := f.p.Budget.allDelta(), f.p.Population; n > 0 && total > 0.1/float64(n) {
+		w.add(f.deltaAt, "budget.delta %g (%g in all windows of the lifetime) is more than a tenth of 1/population (%d people)", f.p.Budget.Delta, total, n).
 			hint("at most %.0e: with 1/n, publishing one whole person would keep the promise", 0.1/float64(n))
 	} else if n == 0 && f.p.Budget.Delta > 1e-5 {
 		w.add(f.deltaAt, "budget.delta %g is large, and no population is declared to compare it with", f.p.Budget.Delta).hint("say population: how many people there are, about")

@@ -93,14 +93,15 @@ func TestRelations(t *testing.T) {
 			r.Columns = []sqltype.RelationColumn{{Name: "nr", Type: sqltype.Int4, Denied: true}, column("who", sqltype.Int4, true)}
 		}), "", nil, "may not read nr of table stays"},
 		{"public view of public things", stays, "  codes: {public: true}", []sqltype.Relation{codes(sqltype.KindView, &sqltype.ViewFacts{Reads: []sqltype.QualifiedName{{Schema: "x", Name: "y"}}})}, ""},
-		{"public view of private rows", stays, "  codes: {public: true}", []sqltype.Relation{codes(sqltype.KindView, &sqltype.ViewFacts{Reads: []sqltype.QualifiedName{{Schema: "public", Name: "stays"}}})}, "reads stays, which is private"},
+		{"public view of private rows", stays, "  codes: {public: true}", []sqltype.Relation{codes(sqltype.KindView, &sqltype.ViewFacts{Reads: []sqltype.QualifiedName{{Schema: "public", Name: "stays"}}})}, "reads public.stays, whose rows are private"},
+		{"public view of the table below a private view", view(nil), "  codes: {public: true}", []sqltype.Relation{codes(sqltype.KindView, &sqltype.ViewFacts{Reads: []sqltype.QualifiedName{{Schema: "public", Name: "base"}}})}, "reads public.base, whose rows are private"},
 		{"public view with a function that may read anything", stays, "  codes: {public: true}", []sqltype.Relation{codes(sqltype.KindView, &sqltype.ViewFacts{Opaque: []string{"f()"}})}, "may read anything"},
-		{"public materialized view of private rows", stays, "  codes: {public: true}", []sqltype.Relation{codes(sqltype.KindMatView, &sqltype.ViewFacts{Reads: []sqltype.QualifiedName{{Schema: "public", Name: "people"}}})}, "reads people"},
+		{"public materialized view of private rows", stays, "  codes: {public: true}", []sqltype.Relation{codes(sqltype.KindMatView, &sqltype.ViewFacts{Reads: []sqltype.QualifiedName{{Schema: "public", Name: "people"}}})}, "reads public.people"},
 		{"public partition of a private table", stays, "  codes: {public: true}", []sqltype.Relation{func() sqltype.Relation {
 			r := codes(sqltype.KindTable, nil)
 			r.PartOf = []sqltype.QualifiedName{{Schema: "public", Name: "stays"}}
 			return r
-		}()}, "says otherwise whose they are"},
+		}()}, "is public but reads public.stays"},
 		{"one row listed twice with two owners", of(func(r *sqltype.Relation) { r.ForeignKeys = nil }), "  codes: {unit: visitor -> people.id, columns: {code: {}}}", []sqltype.Relation{func() sqltype.Relation {
 			r := codes(sqltype.KindView, &sqltype.ViewFacts{Simple: true, Base: sqltype.QualifiedName{Schema: "public", Name: "stays"}, BaseColumns: map[string]string{"visitor": "visitor"}})
 			r.Columns = append(r.Columns, column("visitor", sqltype.Int4, false))
@@ -169,7 +170,7 @@ sesame: open
 			t.Errorf("no problem %q in %v", want, r.Problems)
 		}
 	}
-	for _, want := range []string{"97.3 looks copied from the data", "NO is written without quotes", "yes is written without quotes", "budget.delta 0.001 is more than a tenth", "analysts.ann may see nothing",
+	for _, want := range []string{"97.3 looks copied from the data", "NO is written without quotes", "yes is written without quotes", "is more than a tenth", "analysts.ann may see nothing",
 		"stays.who can be NULL", "no foreign key enforces who -> people.id", `the key u [visitor] is not used: it is deferrable`, "escort_id looks like a second way"} {
 		if !contains(r.Warnings, want) {
 			t.Errorf("no warning %q in %v", want, r.Warnings)
@@ -204,4 +205,27 @@ func contains(list []Problem, part string) bool {
 		}
 	}
 	return false
+}
+
+// TestUnlistedPersons: a foreign key to the table of persons is a second way to one even where that table is not listed.
+func TestUnlistedPersons(t *testing.T) {
+	people, _ := peopleAndStays()
+	messages := sqltype.Relation{Schema: "public", Name: "messages", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{column("sender", sqltype.Int4, true), column("receiver", sqltype.Int4, true)}}
+	for _, c := range []string{"sender", "receiver"} {
+		messages.ForeignKeys = append(messages.ForeignKeys, sqltype.RelationForeignKey{Columns: []string{c}, RefSchema: "public", RefTable: "people", RefColumns: []string{"id"}})
+	}
+	const text = `
+dataset: d
+backend: {postgres: "postgres://h/d"}
+unit: messages.sender
+tables: {messages: {columns: {sender: {}, receiver: {UNPROTECTED}}}}
+budget: {epsilon: 1, delta: 0}
+analysts: {ann: {password: env:VERIFIER, may: [messages]}}
+`
+	if r := review(t, strings.ReplaceAll(text, "UNPROTECTED", ""), people, messages); !contains(r.Problems, "[receiver] to public.people is a second way to a person") || len(r.Problems) != 1 {
+		t.Errorf("%v", r.Problems)
+	}
+	if r := review(t, strings.ReplaceAll(text, "UNPROTECTED", "unprotected: true"), people, messages); len(r.Problems) > 0 {
+		t.Errorf("%v", r.Problems)
+	}
 }
