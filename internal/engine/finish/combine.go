@@ -1,155 +1,143 @@
 package finish
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/dpsql/dpsql/internal/dp"
 )
 
-// integerNoise is the law of one measure's noise: discrete Laplace or discrete Gaussian of a scale, over the integers.
-type integerNoise struct {
+// law is the noise of one measure of a pair: discrete Laplace or discrete Gaussian.
+type law struct {
 	laplace bool
 	scale   float64
+	atLeast []float64 // of a narrow Gaussian: P(N >= k), k from -len/2 on
 }
 
-// lawOf is the law of a measure's event. A selection's number has truncated Laplace noise, whose tails are below Laplace's.
-func lawOf(ev dp.Event) integerNoise {
+// narrow laws are summed number by number: a wider one in blocks, and a wider Gaussian's tail is bounded by the normal law's.
+const narrow = 256
+
+// doubt is more than all rounding errors of a probability here.
+const doubt = 1e-9
+
+func lawOf(ev dp.Event) (*law, error) {
 	switch ev := ev.(type) {
 	case dp.Laplace:
-		return integerNoise{true, ev.Scale.Float()}
+		return &law{laplace: true, scale: ev.Scale.Float()}, nil
 	case dp.Gaussian:
-		return integerNoise{false, ev.Scale.Float()}
-	case dp.Selection:
-		return integerNoise{true, ev.Scale.Float()}
-	}
-	return integerNoise{false, math.Inf(1)}
-}
-
-// small scales are summed exactly; wider laws are compared with the continuous one that bounds them.
-const small = 256
-
-// tail bounds P(N >= k) from above: exactly for Laplace noise and small Gaussians.
-//
-// Proof: for k >= 1 the discrete Laplace has q^k/(1+q); for k <= 0 it is 1 - P(N >= 1-k). A wide Gaussian: P(N >= k) is at most the
-// normal tail beyond k-1, since exp(-j^2/2s^2) is below its integral over [j-1, j] and the sum over all j is at least
-// s sqrt(2 pi) (Poisson summation; Canonne, Kamath, Steinke 2020, Fact 18).
-func (n *table) tail(k float64) float64 {
-	switch {
-	case k > float64(n.most): // what is beyond the table is below beyond
-		if n.law.scale > small {
-			return n.wide(k)
+		l := &law{scale: ev.Scale.Float()}
+		if l.scale <= narrow {
+			l.fill()
 		}
-		return beyond
-	case n.law.scale > small:
-		return n.wide(k)
-	case k < -float64(n.most):
-		return 1
+		return l, nil
 	}
-	return n.atLeast[int(k)+n.most]
+	return nil, fmt.Errorf("finish: no sum has noise of event %T", ev)
 }
 
-func (n *table) wide(k float64) float64 {
-	s := n.law.scale
-	if !n.law.laplace {
-		return math.Erfc((k-1)/(s*math.Sqrt2)) / 2
-	}
-	if q := math.Exp(-1 / s); k >= 1 {
-		return math.Exp(-k/s) / (1 + q)
-	} else {
-		return 1 - math.Exp(-(1-k)/s)/(1+q)
-	}
-}
-
-// beyond is the probability that a table leaves out on each side: it is counted as if it were in the tail.
-const beyond = 1e-12
-
-// table is a law with its numbers, where its scale is small.
-type table struct {
-	law     integerNoise
-	most    int       // |k| <= most is tabled
-	pmf     []float64 // from -most
-	atLeast []float64 // P(N >= k), from -most; never too small
-}
-
-func newTable(law integerNoise) *table {
-	n := &table{law: law}
-	if !(law.scale <= small) {
-		return n
-	}
-	if law.laplace {
-		n.most = int(28*law.scale) + 2 // e^-28 < beyond
-	} else {
-		n.most = int(7.5*law.scale) + 2
-	}
-	n.pmf, n.atLeast = make([]float64, 2*n.most+1), make([]float64, 2*n.most+1)
+// fill sums a narrow Gaussian's pmf, small terms first; what lies beyond 6.5 deviations is below 1e-10.
+func (l *law) fill() {
+	most := int(6.5*l.scale) + 2
+	l.atLeast = make([]float64, 2*most+1)
 	sum := 0.0
-	for k := n.most; k >= -n.most; k-- { // small numbers first on this side
-		x := math.Abs(float64(k)) / law.scale
-		if !law.laplace {
-			x *= x / 2
-		}
-		n.pmf[k+n.most] = math.Exp(-x)
-		sum += n.pmf[k+n.most]
+	for i := 2 * most; i >= 0; i-- {
+		x := float64(i-most) / l.scale
+		sum += math.Exp(-x * x / 2)
+		l.atLeast[i] = sum
 	}
-	above := beyond
-	for i := 2 * n.most; i >= 0; i-- {
-		n.pmf[i] /= sum
-		above += n.pmf[i]
-		n.atLeast[i] = math.Min(1, above*(1+1e-9))
+	for i := range l.atLeast {
+		l.atLeast[i] /= sum
 	}
-	return n
 }
 
-// combined is the least z, up to 1e-9 of it and never less, such that |x N1 + y N2| <= z with probability at least 0.95, for
-// independent noises and x, y >= 0.
+// tail is P(N >= k) for a whole k, or more; less by at most doubt/4.
 //
-// Proof: Z is symmetric, so P(|Z| > z) = 2 P(Z > z) = 2 sum_n P(N1 = n) P(N2 > (z - x n)/y). The sum is taken over the law whose
-// steps in Z are the coarser, if it is small; its rest and every tail are rounded up. If it is not small, both are compared
-// with continuous laws: |N| is at most the ceiling of |C| in distribution, for C the continuous Laplace or normal of the same
-// scale (their tails at k-1 are at least the discrete ones at k), so Z is at most x C1 + y C2 + x + y.
-func combined(x float64, n1 integerNoise, y float64, n2 integerNoise) float64 {
-	if x < y || x == y && n1.scale > n2.scale {
-		x, n1, y, n2 = y, n2, x, n1
-	}
-	if x == 0 {
-		return 0
-	}
-	if !(n1.scale <= small) {
-		if n1.laplace && n2.laplace {
-			return twoLaplace(x*n1.scale, y*n2.scale) + x + y
+// Proof: Laplace: q^k/(1+q) for k >= 1, and symmetry. Wide Gaussian: the normal tail beyond k-1. For k >= 1, f(j) = exp(-j^2/2s^2) is
+// below its integral over [j-1, j], and the sum of f over all j is at least s sqrt(2 pi) (Canonne, Kamath, Steinke 2020, Fact 18). For
+// k <= 0, P(N >= k) = 1 - P(N >= 1-k), f(j) is above its integral over [j, j+1], and the sum of f is s sqrt(2 pi) but for
+// a factor 1 + 3 exp(-2 pi^2 s^2).
+func (l *law) tail(k float64) float64 {
+	if l.laplace {
+		q := math.Exp(-1 / l.scale)
+		if k >= 1 {
+			return math.Exp(-k/l.scale) / (1 + q)
 		}
-		return 1.96*math.Sqrt(x*x*n1.variance()+y*y*n2.variance()) + x + y
+		return 1 - math.Exp((k-1)/l.scale)/(1+q)
 	}
-	coarse, fine := newTable(n1), newTable(n2)
-	over := func(z float64) float64 { // P(Z > z), never too small
-		p := beyond
-		for i, at := range coarse.pmf {
-			left := z - x*float64(i-coarse.most)
-			switch {
-			case y > 0:
-				q := left / y
-				p += at * fine.tail(math.Floor(q-1e-9*(1+math.Abs(q)))+1)
-			case left < 1e-9*(z+x):
-				p += at
+	if l.atLeast == nil {
+		return math.Erfc((k-1)/(l.scale*math.Sqrt2)) / 2
+	}
+	switch most := len(l.atLeast) / 2; {
+	case k > float64(most):
+		return 0
+	case k < -float64(most):
+		return 1
+	default:
+		return l.atLeast[int(k)+most]
+	}
+}
+
+// block is how many neighbouring numbers are summed as one.
+func (l *law) block() float64 { return 1 + math.Floor(l.scale/narrow) }
+
+// summand is a law in blocks: the last number of each, and its probability.
+type summand struct {
+	to, p []float64
+	above float64 // P(N > the last of to)
+}
+
+func (l *law) blocks() summand {
+	reach := 6.5 * l.scale
+	if l.laplace {
+		reach = 21 * l.scale // e^-21 < doubt
+	}
+	w := l.block()
+	s := summand{above: 1}
+	for to := -w * math.Ceil(reach/w); to <= reach+w; to += w { // the first holds all that is below
+		above := l.tail(to + 1)
+		s.to, s.p = append(s.to, to), append(s.p, s.above-above)
+		s.above = above
+	}
+	return s
+}
+
+// combined is a k such that |c N1 + N2| <= k with probability at least 0.95, for independent noises and a whole c > 0: the least one
+// if both laws are narrow, or both are Laplace's and one is narrow; otherwise it is up to half a percent more. All numbers are
+// whole; above 2^30 it is up to 2^-30 of it more.
+//
+// Proof: Z = c N1 + N2 is symmetric, so it is asked that P(Z > k) <= 1/40. Let A be c N1 or N2 and B the other one.
+// P(Z > k) = E g(A), g(a) = P(B >= k+1-a), which rises with a: so (1) a law of A in which numbers are replaced by larger ones (a
+// block by its end, what is beyond the last block by infinity, tails by larger tails) gives no less, and (2) neither do larger
+// tails of B. (3) doubt is more than the errors of float64, and is added. (4) A quotient that is rounded before its ceiling
+// is taken gives the ceiling or less, since what is at most n rounds to at most n; from 2^53 on differences may be rounded up,
+// which slack takes away.
+func combined(c float64, n1, n2 *law) float64 {
+	a, ca, b, cb := n1, c, n2, 1.0
+	if over1, over2 := c*(n1.block()-1), n2.block()-1; over2 < over1 || over2 == over1 && n2.scale < n1.scale {
+		a, ca, b, cb = n2, 1, n1, c
+	}
+	s := a.blocks()
+	over := func(k float64) float64 { // P(Z > k), never too small
+		p := s.above + doubt // (1), (3)
+		for i, to := range s.to {
+			x, y := k+1, ca*to
+			left := x - y
+			if size := math.Abs(x) + math.Abs(y); size >= 1<<53 {
+				left -= size * 0x1p-50 // (4)
 			}
+			p += s.p[i] * b.tail(math.Ceil(left/cb)) // (2)
 		}
 		return p
 	}
-	lo, hi := 0.0, x*(40*n1.scale+2)+y*(40*n2.scale+2)
-	for hi-lo > 1e-9*hi {
-		if mid := (lo + hi) / 2; over(mid) > 0.025 {
+	lo, hi := -1.0, math.Ceil(3*(c*n1.scale+n2.scale))
+	for over(hi) > 0.025 {
+		lo, hi = hi, 2*hi+1
+	}
+	for hi-lo > max(1, hi*0x1p-30) {
+		if mid := math.Floor((lo + hi) / 2); over(mid) > 0.025 {
 			lo = mid
 		} else {
 			hi = mid
 		}
 	}
 	return hi
-}
-
-// variance of the continuous law, which is not below the discrete one's for Laplace (2 s^2) and for Gaussians.
-func (n integerNoise) variance() float64 {
-	if n.laplace {
-		return 2 * n.scale * n.scale
-	}
-	return n.scale * n.scale
 }

@@ -4,37 +4,56 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Errors tells what the noise of a plan does to each aggregate: from public parameters, and for averages released values.
+// Errors tells what the noise of a plan does to each aggregate: from public parameters, and for averages released values. It is
+// for one goroutine.
 type Errors struct {
 	a        *sensitivity.Analysis
 	variance []float64 // a measure, in squared steps
 	quantile []float64 // a measure: 97.5% quantile, in steps
-	laws     []integerNoise
-	pairs    map[int]float64 // of formulas that combine two measures: computed once
+	pairs    []*pair   // a formula: of those that combine two measures
+}
+
+// pair is the noise of a SUM that two measures give. Its width takes some milliseconds and is worked out once, where it is asked.
+type pair struct {
+	count, sum *law
+	width      float64
+	known      bool
 }
 
 // NewErrors works out the noise of each measure.
-func NewErrors(a *sensitivity.Analysis, p *measure.Plan) (*Errors, error) { return newErrors(a, p) }
-
-func newErrors(a *sensitivity.Analysis, p *measure.Plan) (*Errors, error) {
-	e := &Errors{a: a, pairs: map[int]float64{}}
+func NewErrors(a *sensitivity.Analysis, p *measure.Plan) (*Errors, error) {
+	e := &Errors{a: a, pairs: make([]*pair, len(a.Formulas))}
+	events := make([]dp.Event, len(a.Measures))
 	for i := range a.Measures {
-		ev := p.Measures[i]
-		if ev == nil {
-			ev = *p.Selection // the selection's noisy numbers are this measure
+		if events[i] = p.Measures[i]; events[i] == nil {
+			events[i] = *p.Selection // the selection's noisy numbers are this measure
 		}
-		d, err := noise.DistributionOf(ev)
+		d, err := noise.DistributionOf(events[i])
 		if err != nil {
 			return nil, err
 		}
 		e.variance = append(e.variance, d.Variance())
 		e.quantile = append(e.quantile, float64(d.Quantile975()))
-		e.laws = append(e.laws, lawOf(ev))
+	}
+	for i, f := range a.Formulas {
+		if f.Kind != sensitivity.IsSumFromPair {
+			continue
+		}
+		count, err := lawOf(events[f.Count])
+		if err != nil {
+			return nil, err
+		}
+		sum, err := lawOf(events[f.Sum])
+		if err != nil {
+			return nil, err
+		}
+		e.pairs[i] = &pair{count: count, sum: sum}
 	}
 	return e, nil
 }
@@ -85,40 +104,23 @@ func (e *Errors) plain(i int) float64 {
 	case sensitivity.IsSum:
 		return e.quantile[f.Sum] * e.a.Measures[f.Sum].Grid.InexactFloat64()
 	}
-	mid, step := middle(e.a.Measures[f.Sum])
-	x, _ := mid.Float64()
-	y, _ := step.Float64()
-	x, y = math.Abs(x), math.Abs(y)
-	width, known := e.pairs[i]
-	if !known {
-		width = combined(x, e.laws[f.Count], y, e.laws[f.Sum])
-		e.pairs[i] = width
-	}
-	return width
+	return e.pair(i)
 }
 
-// twoLaplace is the 97.5% quantile of the sum of two independent Laplace variables with scales a and b: the tail beyond z is
-// (a^2 e^(-z/a) - b^2 e^(-z/b)) / (2 (a^2 - b^2)), and (1 + z/(2a)) e^(-z/a) / 2 for a = b.
-func twoLaplace(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
+// pair is the half width of middle x count + centred sum: in the centred sum's steps, which are half grid steps, the noise is
+// c N1 + N2, c = RowLo + RowHi.
+func (e *Errors) pair(i int) float64 {
+	f, w := e.a.Formulas[i], e.pairs[i]
+	if w.known {
+		return w.width
 	}
-	if b <= 0 {
-		return a * math.Log(20)
+	m := e.a.Measures[f.Sum]
+	_, step := middle(m)
+	steps := e.quantile[f.Sum]
+	if c := math.Abs(float64(m.RowLo + m.RowHi)); c > 0 {
+		steps = combined(c, w.count, w.sum)
 	}
-	tail := func(z float64) float64 {
-		if a-b < 1e-6*a {
-			return (1 + z/(2*a)) * math.Exp(-z/a) / 2
-		}
-		return (a*a*math.Exp(-z/a) - b*b*math.Exp(-z/b)) / (2 * (a*a - b*b))
-	}
-	lo, hi := 0.0, 20*(a+b)
-	for range 200 {
-		if mid := (lo + hi) / 2; tail(mid) > 0.025 {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return hi
+	w.width, _ = step.Mul(step, new(big.Rat).SetFloat64(steps)).Float64()
+	w.known = true
+	return w.width
 }

@@ -78,7 +78,7 @@ func Outputs(q *plan.Query, rel *eval.Relation) ([][]sqltype.Value, error) {
 
 // Relation is the aggregate's output: keys, aggregates, errors, one row a group.
 func Relation(a *sensitivity.Analysis, r *release.Release) (*eval.Relation, error) {
-	e, err := newErrors(a, r.Plan)
+	e, err := NewErrors(a, r.Plan)
 	if err != nil {
 		return nil, err
 	}
