@@ -139,7 +139,7 @@ func (s *soak) start() {
 		}
 		gone <- err
 	}(s.cmd)
-	for range 200 { // a signal before it listens could find it before it listens to signals
+	for range 2400 { // a signal before it listens could find it before it listens to signals
 		if c, err := net.Dial("tcp", s.addr()); err == nil {
 			_ = c.Close()
 			return
@@ -196,6 +196,7 @@ func (s *soak) client(ctx context.Context, user string, number int) {
 				s.t.Errorf("%s was told %d, %d", user, count, days)
 			}
 			s.answered.Add(1)
+			time.Sleep(10 * time.Millisecond) // a start reads the whole ledger: it shall not have a million records
 			if !repeat {
 				s.mu.Lock()
 				s.seen[user] += soakEpsilon
