@@ -11,6 +11,7 @@ import (
 type law struct {
 	laplace bool
 	scale   float64
+	both    float64   // of a Laplace: 1+q, q = exp(-1/scale)
 	atLeast []float64 // of a narrow Gaussian: P(N >= k), k from -len/2 on
 }
 
@@ -23,7 +24,8 @@ const doubt = 1e-9
 func lawOf(ev dp.Event) (*law, error) {
 	switch ev := ev.(type) {
 	case dp.Laplace:
-		return &law{laplace: true, scale: ev.Scale.Float()}, nil
+		scale := ev.Scale.Float()
+		return &law{laplace: true, scale: scale, both: 1 + math.Exp(-1/scale)}, nil
 	case dp.Gaussian:
 		l := &law{scale: ev.Scale.Float()}
 		if l.scale <= narrow {
@@ -57,11 +59,10 @@ func (l *law) fill() {
 // a factor 1 + 3 exp(-2 pi^2 s^2).
 func (l *law) tail(k float64) float64 {
 	if l.laplace {
-		q := math.Exp(-1 / l.scale)
 		if k >= 1 {
-			return math.Exp(-k/l.scale) / (1 + q)
+			return math.Exp(-k/l.scale) / l.both
 		}
-		return 1 - math.Exp((k-1)/l.scale)/(1+q)
+		return 1 - math.Exp((k-1)/l.scale)/l.both
 	}
 	if l.atLeast == nil {
 		return math.Erfc((k-1)/(l.scale*math.Sqrt2)) / 2
@@ -102,7 +103,7 @@ func (l *law) blocks() summand {
 
 // combined is a k such that |c N1 + N2| <= k with probability at least 0.95, for independent noises and a whole c > 0: the least one
 // if both laws are narrow, or both are Laplace's and one is narrow; otherwise it is up to half a percent more. All numbers are
-// whole; above 2^30 it is up to 2^-30 of it more.
+// whole; above 2^20 it is up to 2^-20 of it more.
 //
 // Proof: Z = c N1 + N2 is symmetric, so it is asked that P(Z > k) <= 1/40. Let A be c N1 or N2 and B the other one.
 // P(Z > k) = E g(A), g(a) = P(B >= k+1-a), which rises with a: so (1) a law of A in which numbers are replaced by larger ones (a
@@ -132,7 +133,7 @@ func combined(c float64, n1, n2 *law) float64 {
 	for over(hi) > 0.025 {
 		lo, hi = hi, 2*hi+1
 	}
-	for hi-lo > max(1, hi*0x1p-30) {
+	for hi-lo > max(1, hi*0x1p-20) {
 		if mid := math.Floor((lo + hi) / 2); over(mid) > 0.025 {
 			lo = mid
 		} else {

@@ -72,7 +72,7 @@ func TestCombinedIsLeast(t *testing.T) {
 				if got := coverage(c, n1, n2, k); got < 0.95 {
 					t.Errorf("laplace %t, scales %v, %d N1 + N2: %g covers %.6f", laplace, s, c, k, got)
 				}
-				less := k - 1
+				less := k - math.Ceil(k*0x1p-20)
 				if !least {
 					less = math.Floor(k * 0.995)
 				}
