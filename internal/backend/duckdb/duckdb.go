@@ -72,15 +72,16 @@ func open(ctx context.Context, dsn string, load func(context.Context, *sql.Conn)
 		return nil, fmt.Errorf("duckdb: %w", err)
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
+	if err := set(ctx, conn, meaning(o)); err != nil {
+		return nil, err
+	}
 	if load != nil {
 		if err := load(ctx, conn); err != nil {
 			return nil, fmt.Errorf("duckdb: loading: %w", err)
 		}
 	}
-	for _, s := range settings(o) {
-		if _, err := conn.ExecContext(ctx, "SET GLOBAL "+s.name+" = "+quote(s.value)); err != nil {
-			return nil, fmt.Errorf("duckdb: setting %s: %w", s.name, err)
-		}
+	if err := set(ctx, conn, locks); err != nil {
+		return nil, err
 	}
 	d := &DB{db: db}
 	if err := conn.QueryRowContext(ctx, "SELECT current_database()").Scan(&d.catalog); err != nil {
@@ -91,16 +92,20 @@ func open(ctx context.Context, dsn string, load func(context.Context, *sql.Conn)
 
 type setting struct{ name, value string }
 
-// settings are in an order in which each can still be set: the lock is last.
-func settings(o Options) []setting {
+// meaning is set before anything is loaded: values are then read in UTC whatever the machine's zone, within the memory that the
+// owner gave (DuckDB would spill people's rows into ./.tmp), and nothing is fetched from the network.
+func meaning(o Options) []setting {
 	s := []setting{
 		{"integer_division", "true"},
 		{"default_null_order", "nulls_last_on_asc_first_on_desc"},
 		{"default_order", "ascending"},
 		{"default_collation", ""},
 		{"TimeZone", "UTC"},
-		{"preserve_insertion_order", "false"},
 		{"temp_directory", o.TempDir},
+		{"autoinstall_known_extensions", "false"},
+		{"autoload_known_extensions", "false"},
+		{"allow_community_extensions", "false"},
+		{"allow_persistent_secrets", "false"},
 	}
 	if o.Threads > 0 {
 		s = append(s, setting{"threads", strconv.Itoa(o.Threads)})
@@ -108,13 +113,23 @@ func settings(o Options) []setting {
 	if o.MemoryLimit != "" {
 		s = append(s, setting{"memory_limit", o.MemoryLimit})
 	}
-	return append(s,
-		setting{"autoinstall_known_extensions", "false"},
-		setting{"autoload_known_extensions", "false"},
-		setting{"allow_community_extensions", "false"},
-		setting{"allow_persistent_secrets", "false"},
-		setting{"enable_external_access", "false"},
-		setting{"lock_configuration", "true"})
+	return s
+}
+
+// locks are set when everything is loaded, in this order: the last forbids to set any more.
+var locks = []setting{
+	{"preserve_insertion_order", "false"}, // files are numbered by it
+	{"enable_external_access", "false"},
+	{"lock_configuration", "true"},
+}
+
+func set(ctx context.Context, conn *sql.Conn, list []setting) error {
+	for _, s := range list {
+		if _, err := conn.ExecContext(ctx, "SET GLOBAL "+s.name+" = "+quote(s.value)); err != nil {
+			return fmt.Errorf("duckdb: setting %s: %w", s.name, err)
+		}
+	}
+	return nil
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
