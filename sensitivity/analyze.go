@@ -36,8 +36,8 @@ type Options struct {
 //	(6) A unit's partial in a group is an integer in [Lo, Hi], clamped after all of its rows were taken in, hence
 //	    PerGroup = max(|Lo|, |Hi|) bounds what adding or removing the unit changes (Wilson et al. 2020, section 3: the
 //	    per-user clamp). It holds whatever MaxRows, ranges and grids are; those only say where the clamp stands. (6') Where keys
-//	    that the database enforces say that a unit has one row (Measure.Single), its one row's integer is clamped instead,
-//	    to [RowLo, RowHi] after any rounding: MaxRows is 1, so that is the same interval.
+//	    that the database enforces say that a unit has one row (Measure.Single), that row's integer is clamped instead, to
+//	    [RowLo, RowHi] after any rounding. MaxRows is 1, so what is made of it (it, 1, or 2x - (RowLo + RowHi)) is in [Lo, Hi].
 //	(7) A unit is in at most PerUnit groups: by functional dependency on the unit, by the number of values of public keys that
 //	    the print filters or the keys' form fixes, or by the printed cap (Wilson et al. 2020, section 3; Desfontaines,
 //	    Voss, Gipson, Mandayam, PoPETs 2022, for selecting the groups afterwards).

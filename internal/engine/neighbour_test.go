@@ -158,3 +158,35 @@ func TestPlantedBugs(t *testing.T) {
 		}
 	}
 }
+
+// TestNeighbourSingleRow: where keys say that a person has one row nothing is clamped above it, so its rounded value must be. In a
+// range of more than 2^52 steps of 0.7, which a float64 is less than, the quotient of the upper end rounds beyond its step.
+func TestNeighbourSingleRow(t *testing.T) {
+	most := clinic{name: "most", data: neighbour.Outside, change: []string{
+		fmt.Sprintf(`UPDATE "public"."patients" SET weight = 'NaN' WHERE patient_id = %d`, neighbour.Plain)}}
+	clamp := regexp.MustCompile(`LEAST\(GREATEST\((CAST\(.*? AS (?:pg_catalog\.int8|BIGINT)\)), 0\), 7961933830634830\)`)
+	for _, d := range dialects {
+		s := clinicSession(t, most, d, "weight:     {range: [0, 300]}", "weight:     {range: [0, 5573353681444381], step: 0.7}")
+		one := lacking(neighbour.Plain)
+		for _, sql := range []string{"select sum(weight) from patients", "select avg(weight) from patients", "select gender, sum(weight) from patients group by 1"} {
+			p, err := prepare(s, sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed := map[string]backend.Backend{one.name: one.open(t, d)}
+			if share, err := holds(p.an, st, most.open(t, d), changed, nil); err != nil || share != 1 {
+				t.Errorf("%s: %s: %g of the claim is used: %v", d, sql, share, err)
+			}
+			careless := *st
+			careless.SQL = clamp.ReplaceAllString(st.SQL, "$1")
+			var failed *backend.Error
+			if _, err := holds(p.an, &careless, most.open(t, d), changed, nil); err == nil || errors.As(err, &failed) {
+				t.Errorf("%s: %s: without the clamp of the rounded row: %v", d, sql, err)
+			}
+		}
+	}
+}
