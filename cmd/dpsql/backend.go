@@ -17,9 +17,9 @@ import (
 func openBackend(ctx context.Context, p *policy.Policy) (backend.Backend, error) {
 	switch {
 	case p.Backend.Postgres != "":
-		return postgres.Open(ctx, p.Backend.Postgres, postgres.Options{Settings: p.Backend.Settings, PoolSize: int(p.Limits.BackendConnections)})
+		return opened(postgres.Open(ctx, p.Backend.Postgres, postgres.Options{Settings: p.Backend.Settings, PoolSize: int(p.Limits.BackendConnections)}))
 	case p.Backend.DuckDB != "":
-		return duckdb.Open(ctx, p.Backend.DuckDB, duckdb.Options{})
+		return opened(duckdb.Open(ctx, p.Backend.DuckDB, duckdb.Options{}))
 	case p.Backend.Files != "":
 		return openFiles(ctx, p)
 	}
@@ -39,7 +39,15 @@ func openFiles(ctx context.Context, p *policy.Policy) (backend.Backend, error) {
 		}
 		tables = append(tables, t)
 	}
-	return duckdb.OpenFiles(ctx, p.Backend.Files, tables, duckdb.Options{})
+	return opened(duckdb.OpenFiles(ctx, p.Backend.Files, tables, duckdb.Options{}))
+}
+
+// opened keeps a backend that was not opened from looking like one: a nil pointer in an interface is not nil.
+func opened[B backend.Backend](b B, err error) (backend.Backend, error) {
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // relations are the policy's tables as a backend names them.

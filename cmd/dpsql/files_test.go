@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCheckFiles: what is wrong with files stands beside what is wrong with the policy, without a value; mended, there is nothing.
+func TestCheckFiles(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "p.yaml")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(code int, wants ...string) {
+		t.Helper()
+		cmd := program(t.Context(), "check", "--config", config)
+		cmd.Dir, cmd.Env = dir, append(cmd.Env, "V=SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA=")
+		out, _ := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != code || strings.Contains(string(out), "hunter2") {
+			t.Errorf("exit code %d, want %d:\n%s", got, code, out)
+		}
+		for _, want := range wants {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("no %q in\n%s", want, out)
+			}
+		}
+	}
+	policyFor := func(backend string) string {
+		return "dataset: t\nbackend: {" + backend + "}\nunit: people.id\ntables:\n  people:\n    key: id\n    columns:\n" +
+			"      id: {type: integer, not_null: true}\n      age: {type: integer, range: [0, 120]}\nbudget: {epsilon: 10, delta: 1e-6}\nanalysts: {a: {password: env:V, may: [people]}}\n"
+	}
+	write("p.yaml", policyFor("files: "+dir))
+	check(3, "the folder has no file people.csv")
+	write("people.csv", "id,age\n1,30\n2,hunter2\n")
+	check(3, `file people.csv: column "age", line 3: the value cannot be kept as integer`, "1 mistakes")
+	write("people.csv", "id,age\n1,30\n1,40\n")
+	check(3, "the key [id] is not unique")
+	write("people.csv", "id,age\n1,30\n2,40\n")
+	check(0, "no mistakes")
+
+	for _, backend := range []string{"files: " + dir + "/none", "duckdb: " + dir + "/none.duckdb", "postgres: \"postgres://u@127.0.0.1:1/x\""} {
+		write("p.yaml", policyFor(backend))
+		check(exitFailed, "the schema could not be checked")
+	}
+}
