@@ -16,7 +16,11 @@ func Explain(a *Analysis) []string {
 	}
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	say("Unit: %s, by %s", a.Unit, a.columnName(a.Body.UnitCol))
+	if by := a.visibleName(a.Body.UnitCol); by != "" {
+		say("Unit: %s", by)
+	} else {
+		say("Unit: the privacy unit, by a column that you may not see")
+	}
 	if a.MaxRows > 0 {
 		say("Rows of a unit: at most %d in a group (%s)", a.MaxRows, a.MaxWhy)
 	} else {
@@ -44,15 +48,21 @@ func Explain(a *Analysis) []string {
 	return lines
 }
 
-func (a *Analysis) columnName(id plan.ColID) string {
+// visibleName is a stored column's "table.column"; "" where the analyst may not see it.
+func (a *Analysis) visibleName(id plan.ColID) string {
 	if int(id) >= len(a.Query.Columns) {
-		return "?"
+		return ""
 	}
 	c := a.Query.Columns[id]
 	if c.Table == nil {
 		return c.Name
 	}
-	return c.Table.Name + "." + c.Name
+	for _, col := range c.Table.Columns {
+		if col.Name == c.Name && col.Visible {
+			return c.Table.Name + "." + c.Name
+		}
+	}
+	return ""
 }
 
 func (a *Analysis) sourcesWhy() string {

@@ -1,7 +1,9 @@
 package sensitivity
 
 import (
+	"fmt"
 	"math/bits"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -98,7 +100,7 @@ func (z *analyzer) countDistinct(g plan.AggItem) (int, error) {
 		}
 	}
 	return 0, sqlerr.New(sqlerr.PrivateShape, "COUNT(DISTINCT ...) over private rows is supported for the privacy unit only").At(g.Pos).
-		WithHint("Count persons with COUNT(DISTINCT %s), or rows with COUNT(*).", unitName(z.out.Unit))
+		WithHint("%srows with COUNT(*).", z.out.countUnits("Count persons with COUNT(DISTINCT %s), or ", "Count "))
 }
 
 // addedEqual: equal to the unit by an equality that the analysis added between scans that are never padded.
@@ -115,15 +117,12 @@ func (z *analyzer) addedEqual(eq classes, id, unit plan.ColID) bool {
 	return false
 }
 
-// unitName is the column's own name in "table.column".
-func unitName(u dp.Unit) string {
-	s := string(u)
-	for i := len(s) - 1; i >= 0; i-- {
-		if s[i] == '.' {
-			return s[i+1:]
-		}
+// countUnits names the unit's column, where the analyst may see it; what one may not see has no name.
+func (a *Analysis) countUnits(with, without string) string {
+	if name := a.visibleName(a.Body.UnitCol); name != "" {
+		return fmt.Sprintf(with, name[strings.LastIndexByte(name, '.')+1:])
 	}
-	return s
+	return without
 }
 
 // measure finds or adds a measure; g says what for.
@@ -139,7 +138,7 @@ func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
 			name = z.noRows.scan.Table.Name
 		}
 		return 0, sqlerr.New(sqlerr.NoMaxRows, "table %s has no max_rows_per_unit, so one person's part of %s is not bounded", name, g.Fn).At(g.Pos).
-			WithHint("Ask for COUNT(DISTINCT %s), or ask the owner to declare max_rows_per_unit.", unitName(z.out.Unit))
+			WithHint("%sthe owner to declare max_rows_per_unit.", z.out.countUnits("Ask for COUNT(DISTINCT %s), or ask ", "Ask "))
 	}
 	z.clampColumns(m.Arg)
 	m.Single = z.single

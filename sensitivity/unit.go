@@ -31,7 +31,7 @@ func (z *analyzer) link() error {
 			z.out.Unit = s.scan.Table.Units[0]
 		}
 		if s.scan.Table.Units[0] != z.out.Unit {
-			return sqlerr.New(sqlerr.PrivateShape, "rows of two privacy units (%s and %s) cannot be joined", z.out.Unit, s.scan.Table.Units[0]).At(s.scan.Pos)
+			return sqlerr.New(sqlerr.PrivateShape, "rows of two privacy units cannot be joined").At(s.scan.Pos)
 		}
 	}
 	for _, b := range z.blocks {
@@ -214,7 +214,7 @@ func (z *analyzer) offUnit(s, p *scanInfo, b *block) error {
 	if s.own() != 0 && p.own() != 0 && visible(s) && visible(p) {
 		return err.WithHint("Add the join condition %s = %s.", s.column(s.scan.Table.UnitCol), p.column(p.scan.Table.UnitCol))
 	}
-	return err.WithHint("Join them along their declared foreign keys, through the tables that lead to %s.", z.out.Unit)
+	return err.WithHint("Join them along their declared foreign keys, through the tables that lead to the privacy unit.")
 }
 
 func visible(s *scanInfo) bool { return s.scan.Table.Columns[s.scan.Table.UnitCol].Visible }

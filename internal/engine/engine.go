@@ -43,6 +43,7 @@ type Engine struct {
 	watch    Watcher
 	asking   keyedLock
 	failures failureCount
+	turns    turns
 	changing sync.Mutex // one reload at a time
 	schema   schemaChange
 }

@@ -51,7 +51,7 @@ func (p *Prepared) runExplain() (*Answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, "Private statement over "+string(p.an.Unit))
+		lines = append(lines, "Private statement")
 		lines = append(lines, sensitivity.Explain(p.an)...)
 		more, err := s.explainPrice(p.an, mp)
 		if err != nil {

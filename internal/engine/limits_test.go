@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"os"
 	"slices"
 	"strings"
@@ -122,4 +123,62 @@ func TestDocumentedSettings(t *testing.T) {
 			t.Errorf("%s: %s", application, got)
 		}
 	}
+}
+
+// TestStatementsAtOnce: an analyst's statements wait for one another beyond limits.statements_at_once, others' do not, and waiting
+// costs nothing: a flood takes neither all connections nor anybody's budget.
+func TestStatementsAtOnce(t *testing.T) {
+	var turns turns
+	ctx := context.Background()
+	var held []func()
+	for range 2 {
+		done, err := turns.take(ctx, "ann", 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, done)
+	}
+	if done, err := turns.take(ctx, "bob", 2); err != nil {
+		t.Fatal(err)
+	} else {
+		done()
+	}
+	short, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := turns.take(short, "ann", 2); err == nil {
+		t.Fatal("a third turn was given")
+	}
+	third := make(chan func())
+	go func() {
+		done, err := turns.take(ctx, "ann", 2)
+		if err != nil {
+			t.Error(err)
+		}
+		third <- done
+	}()
+	held[0]()
+	(<-third)()
+	held[1]()
+	if len(turns.taken) != 0 {
+		t.Errorf("turns are kept: %v", turns.taken)
+	}
+
+	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB, "statement_timeout: 20s", "statement_timeout: 50ms", "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\nlimits: {statements_at_once: 1}"), tame.open(t, backend.DuckDB))
+	done, err := e.turns.take(ctx, "ann", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := charged(t, e, func() {
+		for _, q := range []string{"select count(*) from encounters", "select name from cities"} {
+			if _, err := try(e.session(t, "ann"), q); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
+				t.Errorf("%s: %v", q, err)
+			}
+		}
+	})
+	if n != 0 || e.failures.of("ann") != 0 {
+		t.Errorf("waiting was charged %d times, and blamed %d times", n, e.failures.of("ann"))
+	}
+	mustTry(t, e.session(t, "bob"), "select count(*) from encounters")
+	done()
+	mustTry(t, e.session(t, "ann"), "select count(*) from encounters")
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -394,5 +395,52 @@ func TestPeople(t *testing.T) {
 	defer func() { _ = second.Close() }()
 	if _, err := try(second.session(t, "ann"), "select count(*) from encounters"); sqlerr.ID(err) != sqlerr.LifetimeEnded.ID {
 		t.Errorf("4 of 7 are used, and 4 more were given: %v", err)
+	}
+}
+
+// TestMinPeopleJudgesPeople: it is the number of people that decides, whatever else is measured before it.
+func TestMinPeopleJudgesPeople(t *testing.T) {
+	// Each encounter costs up to 500, so sums are far above 100 in groups of fewer people.
+	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 0.5}", "epsilon: 5, min_people: 100}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}")
+	rows := mustTry(t, s, "select readmitted, sum(cost), avg(days), count(*), count(distinct patient_id) from encounters group by 1")
+	for _, r := range rows {
+		if n, ok := r[4].(int64); !ok || n < 100 {
+			t.Errorf("a group of %v people is shown", r[4])
+		}
+	}
+	all := mustTry(t, clinicSession(t, tame, backend.DuckDB, "epsilon: 0.5}", "epsilon: 5}", "{epsilon: 20, delta: 1e-6}", "{epsilon: 1000, delta: 1e-6}"),
+		"select readmitted, sum(cost), avg(days), count(*), count(distinct patient_id) from encounters group by 1")
+	if len(all) != 3 || len(rows) == 3 {
+		t.Errorf("%d of %d groups are shown: %v", len(rows), len(all), all)
+	}
+}
+
+// TestExplainHidesNames: EXPLAIN and hints name nothing that the analyst may not see, not even the unit.
+func TestExplainHidesNames(t *testing.T) {
+	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB, "may: [patients.gender, patients.patient_id, cities]", "may: [prescriptions.dose, prescriptions.drug]"), tame.open(t, backend.DuckDB))
+	s := e.session(t, "clerk")
+	set(t, s, "dpsql.notices", "full")
+	for _, q := range []string{"explain select sum(dose) from prescriptions", "explain select drug, count(*) from prescriptions group by 1", "select count(distinct drug) from prescriptions", "select count(*) from prescriptions",
+		"select avg(a.dose) from prescriptions a, prescriptions b", "select max(dose) from prescriptions", "select * from prescriptions"} {
+		var text string
+		p, err := prepare(s, q)
+		if err == nil {
+			var a *Answer
+			if a, err = p.Run(context.Background(), nil); err == nil {
+				text = a.Notice
+				for _, r := range a.Rows {
+					text += fmt.Sprintf(" %v", r)
+				}
+			}
+		}
+		var u *sqlerr.Error
+		if errors.As(err, &u) {
+			text += u.Message + u.Detail + u.Hint
+		}
+		for _, hidden := range []string{"patient", "encounter"} {
+			if strings.Contains(text, hidden) {
+				t.Errorf("%s names %s: %s", q, hidden, text)
+			}
+		}
 	}
 }

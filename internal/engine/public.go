@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/eval"
@@ -57,6 +59,11 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 	if err != nil {
 		return nil, err
 	}
+	done, err := s.turn(ctx)
+	if err != nil {
+		return nil, s.uncharged(ctx, err)
+	}
+	defer done()
 	rows, err := s.engine.readPublic(ctx, s.world, st, args, int(s.world.policy.Limits.PublicRows))
 	if err != nil {
 		return nil, s.uncharged(ctx, err)
@@ -85,12 +92,17 @@ func (e *Engine) readPublic(ctx context.Context, w *world, st *sqlgen.Statement,
 			return nil, sqlerr.New(sqlerr.Internal, "a private statement was printed as a public one")
 		}
 	}
+	bytes := int64(0)
 	err = e.inSnapshot(ctx, w, st, args, func(rows secret.Rows) error {
 		for rows.Next() {
 			in := rows.Row()
 			row := make([]sqltype.Value, len(in))
 			for i, v := range in {
 				row[i] = secret.Open(v)
+				bytes += sizeOf(row[i])
+			}
+			if bytes > w.policy.Limits.AnswerMemory {
+				return backend.NewError(backend.FailResource, "memory", fmt.Errorf("more than %d bytes", w.policy.Limits.AnswerMemory))
 			}
 			if len(out) == most {
 				return backend.NewError(backend.FailResource, "rows", fmt.Errorf("more than %d rows", most))
@@ -100,6 +112,18 @@ func (e *Engine) readPublic(ctx context.Context, w *world, st *sqlgen.Statement,
 		return rows.Err()
 	})
 	return out, err
+}
+
+// sizeOf is the memory of a value, about.
+func sizeOf(v sqltype.Value) int64 {
+	const word = 32 // an interface and a row's share
+	switch v := v.(type) {
+	case string:
+		return word + int64(len(v))
+	case decimal.Decimal:
+		return 2*word + int64(v.Coefficient().BitLen()/8)
+	}
+	return word
 }
 
 // bindArgs gives the print its parameters and says which types come back.

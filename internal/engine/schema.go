@@ -42,7 +42,7 @@ func (e *Engine) begin(ctx context.Context, w *world) (*snapshot, error) {
 	}
 	tx, err := m.BeginMarked(ctx, w.mark)
 	if errors.Is(err, backend.ErrSchema) {
-		e.schema.saw(w)
+		e.saw(w)
 	}
 	return &snapshot{tx, e, w, true}, err
 }
@@ -58,15 +58,17 @@ func (s *snapshot) confirm(ctx context.Context) error {
 	}
 	err := c.Confirm(ctx)
 	if errors.Is(err, backend.ErrSchema) {
-		s.engine.schema.saw(s.world)
+		s.engine.saw(s.world)
 	}
 	return err
 }
 
-func (c *schemaChange) saw(w *world) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stale = w
+func (e *Engine) saw(w *world) {
+	e.schema.mu.Lock()
+	defer e.schema.mu.Unlock()
+	if w == e.world.Load() { // a late statement of an old one says nothing new
+		e.schema.stale = w
+	}
 }
 
 // again is how long a schema that does not fit is left alone.

@@ -54,6 +54,11 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 	if err := s.refresh(); err != nil {
 		return nil, err
 	}
+	if t := s.world.policy.Limits.StatementTime; t > 0 { // public tables' values may be read for the groups
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, t, errTimeout)
+		defer cancel()
+	}
 	p := &Prepared{session: s, params: params}
 	switch n := st.Node.(type) {
 	case *pgsyntax.Select:
@@ -245,6 +250,11 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 	if err != nil {
 		return nil, s.uncharged(ctx, err)
 	}
+	done, err := s.turn(ctx)
+	if err != nil {
+		return nil, s.uncharged(ctx, err)
+	}
+	defer done()
 	tx, err := e.begin(ctx, p.world) // (0)
 	if err != nil {
 		return nil, s.uncharged(ctx, err)

@@ -38,6 +38,7 @@ var beyond = map[string]string{
 	"release_groups":       "internal/engine/limits_test.go TestReleaseGroups",
 	"release_bytes":        "internal/engine/limits_test.go TestReleaseBytes",
 	"public_rows":          "internal/engine/limits_test.go TestPublicRows",
+	"statements_at_once":   "internal/engine/limits_test.go TestStatementsAtOnce",
 	"backend_connections":  "internal/backend/postgres/session_test.go TestPoolIsBounded",
 	"statement text":       "rewrite/pgsyntax/fuzz_test.go TestLimits",
 	"parameters":           "rewrite/pgsyntax/fuzz_test.go TestLimits",

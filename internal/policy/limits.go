@@ -30,6 +30,7 @@ type Limits struct {
 	ReleaseBytes       int64         // of one stored release
 	PublicRows         int64         // of an answer over public tables
 	BackendConnections int64         // to PostgreSQL; 0 is pgx's own choice
+	StatementsAtOnce   int64         // of one analyst that read the database
 }
 
 // Limit is one row of the list of limits: what the policy's `limits` may set, and what docs/configuration.md says of it.
@@ -82,6 +83,7 @@ var LimitTable = []Limit{
 	number("release_groups", "1000000", "1", "100000000", "Groups of one release, which is held in memory and stored.", "PV006 before the charge where the groups are public, else PV012 after it", func(l *Limits) *int64 { return &l.ReleaseGroups }),
 	size("release_bytes", "64MiB", "64KiB", "64MiB", "Size of one stored release in the ledger.", "PV012; what was charged stays spent", func(l *Limits) *int64 { return &l.ReleaseBytes }),
 	number("public_rows", "1000000", "1", "100000000", "Rows of an answer over public tables, which is held in memory.", "PV012; nothing was spent", func(l *Limits) *int64 { return &l.PublicRows }),
+	number("statements_at_once", "2", "1", "10000", "Statements of one analyst, in all sessions, that read the database at the same time.", "statements wait", func(l *Limits) *int64 { return &l.StatementsAtOnce }),
 	number("backend_connections", "0", "0", "10000", "Connections to PostgreSQL; 0 is 4, or one a core if there are more.", "statements wait", func(l *Limits) *int64 { return &l.BackendConnections }),
 }
 

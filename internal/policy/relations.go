@@ -103,17 +103,13 @@ func (b *binding) oneWayARow() {
 	rows := map[sqltype.QualifiedName][]listed{}
 	for _, t := range b.p.tables {
 		bt := b.bound[t]
-		if bt == nil {
+		if bt == nil || t.public { // publicReads looks at these
 			continue
 		}
 		r := bt.rel
-		of := append([]sqltype.QualifiedName{{Schema: r.Schema, Name: r.Name}}, r.PartOf...)
-		if r.View != nil && r.View.Simple {
-			of = append(of, r.View.Base)
-		}
-		owner := "public"
+		of := sources(r)
+		owner := ""
 		switch {
-		case t.public:
 		case t == b.p.unitTable:
 			owner = "unit " + r.BaseColumn(b.p.unitColumn.text)
 		case t.path != nil:

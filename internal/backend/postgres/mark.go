@@ -45,7 +45,8 @@ const (
 )
 
 // A row's xmin changes whenever the row does. ANALYZE and VACUUM write pg_class in place; TRUNCATE and the like are seen without
-// need, which costs a look at the schema. row_security_active depends on the role too.
+// need, which costs a look at the schema. row_security_active depends on the role too, and what a
+// view shows on its owner's.
 const markQuery = `
 	SELECT md5(coalesce(string_agg(x, ' ' ORDER BY x), '')) FROM (
 		SELECT 'n' || quote_ident(w.s) || '.' || quote_ident(w.t) || '=' || coalesce(c.oid::text, '') FROM unnest($2::text[], $3::text[]) w(s, t)
@@ -56,6 +57,10 @@ const markQuery = `
 		UNION ALL SELECT 'k' || oid || '.' || xmin FROM pg_constraint WHERE conrelid = ANY ($1::oid[])
 		UNION ALL SELECT 't' || oid || '.' || xmin FROM pg_trigger WHERE tgrelid = ANY ($1::oid[])
 		UNION ALL SELECT 'r' || oid || '.' || xmin FROM pg_rewrite WHERE ev_class = ANY ($1::oid[])
+		UNION ALL SELECT 'o' || c.oid || '.' || r.oid || r.rolbypassrls || r.rolsuper FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner
+			WHERE c.oid = ANY ($1::oid[]) AND c.relkind = 'v'
+		UNION ALL SELECT 'm' || m.roleid || '.' || m.member || '.' || m.xmin FROM pg_class c JOIN pg_auth_members m ON m.member = c.relowner
+			WHERE c.oid = ANY ($1::oid[]) AND c.relkind = 'v'
 		UNION ALL SELECT 'h' || inhrelid || '.' || inhparent || '.' || xmin FROM pg_inherits WHERE inhparent = ANY ($1::oid[])
 	) s(x)`
 
