@@ -79,9 +79,9 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 
 // Read reads the rows of the printed statement and releases them; once.
 //
-// Proof: claim: the result is the outcome of exactly the plan's events on totals whose sensitivity is the analysis' claim. (0) The print
-// gives at most one row for each canonical tuple of keys (sqlgen.Private, (4)); a second one would make the total depend on the
-// order of a scan, and is a failure.
+// Proof: claim: the result is the outcome of exactly the plan's events on totals whose sensitivity is the analysis' claim.
+// (0) The print gives at most one row for each tuple of keys: it groups by canonical keys (sqlgen.Private, (4)), and keyText and
+// lessKeys tell apart what those do. A second row would let the last one win, or release one group twice: a failure.
 // (1) Public groups: every tuple of the domain gets fresh noise on every measure, whether or not a row came for it (its total
 // is 0 then); rows of other tuples are dropped. So the set of groups is public. (2) Unknown groups: each row's number of units
 // goes through the selector once; only kept groups exist afterwards, with the selector's own noisy number as the Units measure,
@@ -164,6 +164,11 @@ func (r *Release) unknown(a *sensitivity.Analysis, cols []sqlgen.Column, rows se
 		return err
 	}
 	sort.Slice(r.Groups, func(i, j int) bool { return lessKeys(r.Groups[i].Keys, r.Groups[j].Keys) })
+	for i := 1; i < len(r.Groups); i++ {
+		if !lessKeys(r.Groups[i-1].Keys, r.Groups[i].Keys) { // (0)
+			return errShape
+		}
+	}
 	return nil
 }
 

@@ -322,7 +322,7 @@ func make1(a *sensitivity.Analysis, p *measure.Plan, cols []sqlgen.Column, rows 
 	return m.Read(cols, rows)
 }
 
-// TestOneRowATuple: two rows for one public group are a failure, not the last of them.
+// TestOneRowATuple: two rows for one group are a failure: not the last of them for a public one, and not two groups.
 func TestOneRowATuple(t *testing.T) {
 	a := &sensitivity.Analysis{Class: sensitivity.Private, Keys: []sensitivity.Key{{Type: sqltype.Text}}, People: -1}
 	a.Groups = sensitivity.Groups{Public: true, Count: 1, Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: [][]sqltype.Value{{"a"}}}}}
@@ -336,5 +336,17 @@ func TestOneRowATuple(t *testing.T) {
 	}
 	if _, err := make1(a, p, cols, &table{rows: [][]sqltype.Value{row, row}}, noise.NewSource()); err == nil {
 		t.Error("the last row won")
+	}
+	for _, pair := range [][2]sqltype.Value{{"a", "a"}, {decimal.RequireFromString("1.50"), decimal.RequireFromString("1.5")}, {0.0, math.Copysign(0, -1)}, {math.NaN(), math.NaN()}} {
+		rows := &table{rows: [][]sqltype.Value{{pair[0], int64(1000), int64(1000), nil}, {"other", int64(1000), int64(1000), nil}, {pair[1], int64(1000), int64(1000), nil}}}
+		if pair[0] != "a" {
+			rows.rows[1][0] = nil
+		}
+		if _, err := make1(unknown(sqltype.Text), unknownPlan(), columns(1, 0, 1), rows, noise.NewSource()); !errors.Is(err, errShape) {
+			t.Errorf("two groups %v: %v", pair[0], err)
+		}
+		if keyText(pair[:1]) != keyText(pair[1:]) {
+			t.Errorf("%v and %v have two texts", pair[0], pair[1])
+		}
 	}
 }

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"math/big"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// publicKeys are values that people have in package engine's bad table, spelled otherwise than the database spells them.
+var publicKeys = map[string]string{
+	"kind": `[a, b, null, A, "a ", ""]`, "i2": "[7, 0, 1, 32767]", "i4": "[0, 1, -7, 2147483647, null]", "i8": "[0, 5, -7, 9007199254740993, 9223372036854775807]",
+	"f4": "[-0.0, 0.50, 1, null]", "f8": "[0, 0.500, 1.0, null]", "n": "[0.000, 1.5, 2.00, null]", "m": "[0, 12.5, 99.990, -9999999999.99]",
+	"d": `["2024-02-29", "2000-01-01", "infinity", null]`, "ts": `["2024-02-29 12:34:56.500", "2000-01-01", "-infinity", null]`,
+	"t": `[x, "1", "2024-01-01", "", " ", "NaN", null]`, "v": `[x, "1", "", "x ", null]`, "c": `[x, yy, " x", null]`, "c2": `[x, yy, "", null]`, "b": "[true, false, null]",
+}
+
+// TestKeysAgree: the print's canonical keys and the release's reading of them agree for every type on both backends: no two rows
+// of a print are one group of the release, and every value of a domain finds its row, however policy and rows spell it.
+func TestKeysAgree(t *testing.T) {
+	for _, d := range dialects {
+		db := openBad(t, d, oneBad)
+		unknown := engineOn(t, badPolicyFor(t, d), db).session(t, "ann")
+		text := badPolicyText(d)
+		for _, c := range badColumns {
+			text = regexp.MustCompile(`(?m)^(      `+c.name+`:) .*$`).ReplaceAllString(text, "$1 {values: "+publicKeys[c.name]+"}")
+		}
+		pol, err := policy.Parse("bad.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		public := engineOn(t, pol, db).session(t, "ann")
+		for _, c := range badColumns {
+			sql := "select " + c.name + ", count(*) from facts group by 1"
+			for _, s := range []*Session{unknown, public} {
+				set(t, s, "dpsql.max_groups", "20")
+				p, err := prepare(s, sql)
+				if err != nil {
+					t.Fatal(err)
+				}
+				st, rows := scan(t, p)
+				found, all := quiet(t, p, st, rows)
+				if all != len(rows) {
+					t.Errorf("%s: %s: %d of the %d rows' keys are groups", d, sql, all, len(rows))
+				}
+				if s == public && found != all {
+					t.Errorf("%s: %s: %d groups of %d came, domain %s", d, sql, found, all, publicKeys[c.name])
+				}
+			}
+		}
+	}
+}
+
+// quiet releases a statement's rows with noise that is 0: over its domain, or one of the rows' own keys. It gives how many groups
+// are not empty, and how many there are.
+func quiet(t *testing.T, p *Prepared, st *sqlgen.Statement, rows [][]secret.Value) (found, all int) {
+	t.Helper()
+	a := *p.an
+	a.People = -1
+	mp := &measure.Plan{UnitsFromSelection: -1}
+	for range a.Measures { // at this scale a sample is not 0 with a probability below e^-1000000
+		mp.Measures = append(mp.Measures, dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: dp.MaxScaleDen}})
+	}
+	if !a.Groups.Public {
+		var keys [][]sqltype.Value
+		for _, row := range rows {
+			keys = append(keys, []sqltype.Value{secret.Open(row[0])})
+		}
+		a.Groups = sensitivity.Groups{Public: true, Count: uint64(len(keys)), Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: keys}}}
+	}
+	cp := *p
+	cp.an = &a
+	cols, kept1 := withoutUnits(st.Columns, rows)
+	r, err := make1(&cp, mp, cols, &kept{rows: kept1}, noise.NewSource())
+	if err != nil {
+		t.Errorf("%s: %v", strings.SplitN(st.SQL, "\n", 2)[0], err)
+		return 0, 0
+	}
+	for _, g := range r.Groups {
+		if g.Values[0].Cmp(new(big.Int)) > 0 {
+			found++
+		}
+	}
+	return found, len(r.Groups)
+}
+
+// withoutUnits takes the column away that only a selection needs.
+func withoutUnits(cols []sqlgen.Column, rows [][]secret.Value) ([]sqlgen.Column, [][]secret.Value) {
+	for i, c := range cols {
+		if c.Role != sqlgen.RoleUnits {
+			continue
+		}
+		for j := range rows {
+			rows[j] = append(rows[j][:i:i], rows[j][i+1:]...)
+		}
+		return append(cols[:i:i], cols[i+1:]...), rows
+	}
+	return cols, rows
+}
