@@ -76,7 +76,7 @@ func (f *Filter) gaussianRenyi(s dp.Sensitivity, sigma dp.Scale) float64 {
 // differ by at most e^(1/b); what only one can give has the pmf at Threshold. So each group is (1/b, pmf)-DP and together
 // they are (Groups/b, Groups pmf)-DP by basic composition (Dwork, Roth 2014, Theorem 3.16); keeping a group is
 // post-processing, and a group of nobody is never kept, as 0 + noise <= Threshold. A stated delta that may be below
-// Groups pmf is refused.
+// Groups pmf (hi) is refused.
 func (f *Filter) selectionLoss(e dp.Selection) (dp.Loss, error) {
 	if least := selectionDelta(e.Groups, e.Scale, e.Threshold); e.Delta < least.hi {
 		return dp.Loss{}, fmt.Errorf("budget: selection with threshold %d states delta %g, which is below its %g", e.Threshold, e.Delta, least.hi)

@@ -34,8 +34,8 @@ func (l Limit) Part(num, den uint64) Limit {
 func (l Limit) RenyiOnly() Limit { return Limit{Epsilon: math.Inf(1), Renyi: l.Renyi} }
 
 // spare is left of every limit, so that losses which are rounded up at each addition still add up to no more than the
-// whole: ten statements of 0.1 fit a budget of 1. It covers half a million additions (each rounds up by
-// 2^-52 of the sum at most, and 2^-32 is 2^20 of these); noise grows by its like, unseen.
+// whole: ten statements of 0.1 fit a budget of 1. It covers half a million additions: each adds less than 2^-52 of the sum, and
+// 2^-32 is a million of these. Noise grows by its like, unseen.
 const spare = 1.0 / (1 << 32)
 
 // LaplaceScale is the least scale, up to the grid of scales, whose discrete Laplace noise stays within the limit.

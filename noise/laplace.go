@@ -35,8 +35,9 @@ func gcd(a, b uint64) uint64 {
 // Proof: Canonne, Kamath, Steinke 2020, section 5, Algorithm 2: u uniform below num, kept with probability
 // exp(-u/num), and v geometric with ratio exp(-1) make u + num v geometric with ratio exp(-1/num); floor(./den) of it is
 // geometric with ratio exp(-den/num); a fair sign, where -0 starts again, makes it the discrete Laplace. Products are 128 bits
-// wide; a result beyond an int64 needs v >= 2^63/2^50 - 1, of probability below e^-8000, and is an error: the released law is the
-// discrete Laplace up to that statistical distance, which no accountant counts.
+// wide. A result y >= 2^63 is an error: it needs num (v+1) > 2^63 den, which is v >= 2^13 as num/den <= 2^50, of probability e^-8192 at
+// most for each result before its sign. So the law that is released, here and where other laws draw from this one, is the stated one up to
+// a statistical distance below e^-8000, which no accountant counts.
 func (l laplaceLaw) draw(s *stream) int64 {
 	for s.err == nil {
 		u := s.below(l.num)
@@ -90,9 +91,9 @@ func (l laplaceLaw) quantile975() int64 { return l.quantileWithin(math.MaxInt64)
 // quantileWithin is the 97.5% quantile given |x| <= limit: the least k with (q^(k+1) - Q)/(1+q-2Q) <= 1/40, Q = q^(limit+1), which
 // is k + 1 >= b ln(40/(1+q+38Q)).
 //
-// Proof: the float64 of the right side is off by less than b 2^-46 (three functions with errors below two units in the last place, a
-// sum between 1 and 40, a logarithm below 4: 16 roundings of 2^-53 at most). Where that leaves a doubt about the integer
-// part, exact bounds decide.
+// Proof: the float64 of the right side is off by less than b 2^-46, which is 128 roundings of b 2^-53: Exp errs by less than two units in
+// the last place (four roundings), Log by less than one, their arguments by four roundings, and what that makes of a sum between 1 and
+// 40 and a logarithm below 4 is below 40 roundings. Where that leaves a doubt about the integer part, exact bounds decide.
 func (l laplaceLaw) quantileWithin(limit uint64) int64 {
 	b := l.scale()
 	x := b * math.Log(40/(1+math.Exp(-1/b)+38*math.Exp(-(float64(limit)+1)/b)))

@@ -64,8 +64,8 @@ type Mechanism struct {
 // Mechanism makes the mechanism that runs an event: dp.Laplace or dp.Gaussian. Each entry of the event's vector takes one Add.
 //
 // Proof: the event claims noise of its law and scale on each entry of an integer vector of its sensitivity. (1) The
-// event is valid, so that the scale is positive. (2) Each Add takes a fresh sample of exactly that law, independent of all
-// others. (3) It is added to the exact integer without rounding or wrapping. What this costs is the accountant's theorem about
+// event is valid, so that the scale is positive. (2) Each Add takes a fresh sample of that law, independent of all others: exactly that
+// law, but that a sample beyond an int64 is an error instead, of probability below e^-8000 (laplaceLaw.draw). (3) It is added to the exact integer without rounding or wrapping. What this costs is the accountant's theorem about
 // the event; that the totals have the sensitivity is the caller's claim.
 func (s *Source) Mechanism(ev dp.Event) (*Mechanism, error) {
 	m := &Mechanism{event: ev}

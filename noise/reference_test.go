@@ -93,7 +93,7 @@ func againstPMF(t *testing.T, out []int64, pmf []float64) {
 // keepProbability is the chance that a group of n units is kept: P(noise > T - n).
 func keepProbability(e exact, n float64) float64 { return e.below(n - e.limit - 1) }
 
-// optimal is the largest chance of keeping a group of n units that (epsilon, delta) allows, by Desfontaines et al. 2020:
+// optimal is the largest chance of keeping a group of n units that (epsilon, delta) allows, by Desfontaines et al., PoPETs 2022:
 // each is bounded by the one for n-1.
 func optimal(epsilon, delta float64, n int) []float64 {
 	p := make([]float64, n+1)

@@ -37,8 +37,8 @@ type Selector struct {
 //
 // Proof: releasing, for every key that there could be, its noisy number of units where Keep says so, is (Groups/b, Delta)-DP.
 // Assumptions: (1) a key's number n is of distinct units, and 0 if no row has it; (2) one unit adds at most 1 to each of at most
-// Groups numbers. Facts kept here: (3) the noise x has the law proportional to exp(-|x|/b) on [-T, T], exactly; (4) a key
-// is kept only if n + x > T, strictly; (5) Groups*pmf(T) <= Delta, proved with outward rounding.
+// Groups numbers. Facts kept here: (3) the noise x has the law proportional to exp(-|x|/b) on [-T, T], exactly but for the
+// error of laplaceLaw.draw; (4) a key is kept only if n + x > T, strictly; (5) Groups*pmf(T) <= Delta, proved with outward rounding.
 // One key: the laws of n+x and (n+1)+x have, wherever both are positive, a ratio in [exp(-1/b), exp(1/b)]; each has one more point
 // that the other lacks, of mass pmf(T). So showing n+x is (1/b, pmf(T))-DP, and Keep is a function of n+x alone. A key with n = 0 has
 // n+x <= T and is never kept (3, 4), so that keys nobody has need no drawing and leave no trace, and the set of keys that are

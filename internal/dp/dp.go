@@ -144,10 +144,11 @@ func (l Loss) Validate() error {
 
 // Plus is the sum under sequential composition, rounded up.
 //
-// Proof: of one statement, whose events are fixed before the data is read, pure epsilons, Renyi losses at one order and deltas each
-// add up (Dwork, Roth 2014, Theorem B.1; Mironov 2017, Proposition 1). Over statements that are chosen adaptively the sums are
-// those of a filter (Rogers, Roth, Ullman, Vadhan 2016): budget.NewFilter has that proof. Each float64 addition is rounded up, so the stored sum is never below the
-// real one.
+// Proof: within one statement, whose events are fixed before the data is read, pure epsilons, Renyi losses at one order and
+// deltas each add up, also where a later event acts on the groups that an earlier one chose (Dwork, Roth 2014, Theorem B.1;
+// Mironov 2017, Proposition 1). Across statements that are chosen adaptively, losses included, no theorem for fixed losses serves:
+// there the sums are a filter's (Rogers, Roth, Ullman, Vadhan 2016), and budget.NewFilter has that proof. Each float64 addition is
+// rounded up, so the stored sum is never below the real one.
 func (l Loss) Plus(m Loss) Loss {
 	return Loss{Pure: addUp(l.Pure, m.Pure), Renyi: addUp(l.Renyi, m.Renyi), Delta: addUp(l.Delta, m.Delta)}
 }
