@@ -44,7 +44,7 @@ func askCommand(use, short, long, prefix string) *cobra.Command {
 		return a.run(cmd, args[0])
 	}}
 	configFlag(c, &a.config)
-	c.Flags().StringVar(&a.analyst, "analyst", "", "who asks (default: the policy's first)")
+	c.Flags().StringVar(&a.analyst, "analyst", "", "who asks (default: the policy's only one)")
 	c.Flags().StringVar(&a.root, "sslrootcert", "", "certificate of the authority that signed the server's")
 	return c
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/proxy"
 )
 
 // errFound ends a command that did its work and found something to mend: exit code 3.
@@ -58,6 +59,12 @@ func check(cmd *cobra.Command, config string) (err error) {
 		say("%s\n", problem(config, "warning: ", p))
 	}
 	findings := 0
+	if t := r.Policy.TLS; t != nil && t.Cert != "" && t.Key != "" {
+		if _, err := proxy.LoadCertificates(t.Cert, t.Key); err != nil {
+			say("tls: %v\n", err)
+			findings++
+		}
+	}
 	var files *duckdb.FilesError
 	switch {
 	case errors.As(err, &files):

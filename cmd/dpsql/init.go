@@ -34,7 +34,7 @@ as FILL_IN, with a sentence: dpsql check names each line.
 
 The unit is who is protected (customers.customer_id). Without --unit it is asked for on a terminal, and else proposed.
 After a change of the schema, dpsql init --backend URL --merge policy.yaml prints the policy with every word of yours kept, new
-tables and columns added, and those that are gone marked.`,
+tables and columns added, and those that are gone marked. Send it to another file: the shell empties the one that it writes to.`,
 		Example: "  dpsql init --backend postgres://reader@localhost/sakila --unit customer.customer_id > policy.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -73,6 +73,9 @@ func (i *initialiser) run(ctx context.Context, where string, out io.Writer) erro
 	if i.merge != "" {
 		if opt.Merge, err = os.ReadFile(i.merge); err != nil {
 			return err
+		}
+		if len(opt.Merge) == 0 {
+			return fmt.Errorf("%s is empty: was the output sent onto it? Restore it, and write to another file", i.merge)
 		}
 	} else if opt.Unit == "" {
 		if opt.Unit, err = i.askUnit(rels, kind); err != nil {

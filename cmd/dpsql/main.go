@@ -27,6 +27,7 @@ const (
 )
 
 func main() {
+	syscall.Umask(0o077) // ledger, its log, audit and socket are their owner's alone
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	code := run(ctx, root())

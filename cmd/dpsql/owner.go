@@ -141,8 +141,22 @@ func freezer(use, short, long, done string, do func(ownersLedger, context.Contex
 				if err := do(l, cmd.Context(), analyst, whoami()); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", done, who)
-				return err
+				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", done, who)
+				b, err := l.Budget(cmd.Context())
+				if err != nil {
+					return err
+				}
+				for _, f := range b.Frozen { // freezes of one analyst and of everybody are lifted each by itself
+					if f.Analyst == analyst && done == "frozen" {
+						continue
+					}
+					still, lift := f.Analyst, "dpsql unfreeze "+f.Analyst
+					if still == "" {
+						still, lift = "everybody", "dpsql unfreeze"
+					}
+					_, _ = fmt.Fprintf(cmd.OutOrStdout(), "still frozen: %s (%s lifts it)\n", still, lift)
+				}
+				return nil
 			})
 		},
 	}

@@ -36,7 +36,7 @@ Exit code: 0 all would be answered, 1 could not rehearse, 3 some would not.`,
 		},
 	}
 	configFlag(c, &config)
-	c.Flags().StringVar(&analyst, "analyst", "", "whose rights and limits (default: the policy's first)")
+	c.Flags().StringVar(&analyst, "analyst", "", "whose rights and limits (default: the policy's only one)")
 	return c
 }
 
@@ -76,11 +76,13 @@ func rehearse(cmd *cobra.Command, config, analyst, script string) (err error) {
 	return printForecasts(cmd.OutOrStdout(), list)
 }
 
-// analystOr is the analyst that was named, or the policy's first.
+// analystOr is the analyst that was named, or the policy's only one.
 func analystOr(p *policy.Policy, name string) (string, error) {
 	switch _, known := p.Analyst(name); {
-	case name == "" && len(p.Analysts) > 0:
+	case name == "" && len(p.Analysts) == 1:
 		return p.Analysts[0].Name, nil
+	case name == "":
+		return "", fmt.Errorf("the policy has %d analysts: say as whom with --analyst", len(p.Analysts))
 	case !known:
 		return "", fmt.Errorf("the policy has no analyst %q", name)
 	}

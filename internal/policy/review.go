@@ -141,6 +141,12 @@ func (w *warnings) schema(b *binding) {
 				w.add(t.at, "table %s: the key %s %v is not used: %s", t, quoteName(u.Name), u.Columns, u.Reason)
 			}
 		}
+		for _, c := range bt.rel.Columns {
+			if d := t.column(c.Name); d != nil && !c.Type.Known() {
+				w.add(d.name.position, "column %s.%s has a type that dpsql does not compute with: it does not exist for analysts", t, quoteName(c.Name)).
+					hint("a view of the table may give it as text, if the database allows that without failing")
+			}
+		}
 		if t.public {
 			continue
 		}
