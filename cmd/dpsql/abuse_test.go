@@ -57,7 +57,7 @@ var tricks = []struct {
 			_ = c.Close()
 		}
 	}},
-	{"a wrong password", func(addr string) { _, _ = login(addr, "wrong") }},
+	{"a wrong password", func(addr string) { _, _ = login(addr, "nobody", "wrong") }}, // another name: log-ins of this one are slowed down
 	{"a storm of connections", func(addr string) {
 		var open []net.Conn
 		for range 40 {
@@ -145,7 +145,7 @@ func session(name string, do func(net.Conn)) struct {
 		name string
 		play func(addr string)
 	}{name, func(addr string) {
-		c, err := login(addr, "demo")
+		c, err := login(addr, "abuser", "demo")
 		if err != nil {
 			return
 		}
@@ -156,11 +156,11 @@ func session(name string, do func(net.Conn)) struct {
 	}}
 }
 
-// login gives the raw connection of a session of the abuser.
-func login(addr, password string) (net.Conn, error) {
+// login gives the raw connection of a session.
+func login(addr, user, password string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	c, err := pgconn.Connect(ctx, fmt.Sprintf("postgres://abuser:%s@%s/demo?sslmode=disable", password, addr))
+	c, err := pgconn.Connect(ctx, fmt.Sprintf("postgres://%s:%s@%s/demo?sslmode=disable", user, password, addr))
 	if err != nil {
 		return nil, err
 	}
