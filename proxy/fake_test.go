@@ -160,7 +160,11 @@ func mustValue(t sqltype.Type, text string) sqltype.Value {
 	return v
 }
 
+// wide is a statement with long answers: a long name and no rows.
+const wide = "select 1 as wide where false"
+
 var script = map[string]known{
+	wide:                                {columns: []engine.Column{column(strings.Repeat("wide", 100), sqltype.Int4)}, run: constant()},
 	"select 1":                          {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(1)})},
 	"select 1 as x":                     {columns: []engine.Column{column("x", sqltype.Int4)}, run: constant([]sqltype.Value{int64(1)})},
 	"select 2":                          {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(2)})},

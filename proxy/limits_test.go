@@ -228,8 +228,8 @@ func TestFloodWithoutSync(t *testing.T) {
 		"parse":    {&pgproto3.Parse{Query: "select 1"}, 100000, "ParseComplete\n"},
 		"describe": {&pgproto3.Describe{ObjectType: 'S'}, 50000, "ParameterDescription []\nRowDescription"},
 		"close":    {&pgproto3.Close{ObjectType: 'S', Name: "x"}, 100000, "CloseComplete\n"},
-		"query":    {&pgproto3.Query{String: strings.Repeat("reset all;", 40000) + "select pg_sleep(20)"}, 1, "CommandComplete RESET\n"},
-		"empty":    {&pgproto3.Query{String: strings.Repeat("select 1 where false;", 20000) + "select pg_sleep(20)"}, 1, "RowDescription"},
+		"query":    {&pgproto3.Query{String: strings.Repeat("show all;", 900) + "select pg_sleep(20)"}, 1, "RowDescription"},
+		"empty":    {&pgproto3.Query{String: strings.Repeat(wide+";", 900) + "select pg_sleep(20)"}, 1, "RowDescription"},
 	} {
 		p := hijacked(t, addr)
 		if name != "query" && name != "empty" {
@@ -259,20 +259,25 @@ func TestFloodWithoutSync(t *testing.T) {
 	}
 }
 
-// TestNesting: 10,000 parentheses are an error of the statement.
-func TestNesting(t *testing.T) {
+// TestTooComplex: 10,000 parentheses, and more statements or words than a message may have, are errors of that message only.
+func TestTooComplex(t *testing.T) {
 	addr := startProxy(t, newScripted(), Options{})
 	other := dial(t, proxyURL(addr))
 	conn := dial(t, proxyURL(addr))
-	text := "select " + strings.Repeat("(", 10000) + "1" + strings.Repeat(")", 10000)
-	var pgErr *pgconn.PgError
-	if _, err := conn.Exec(context.Background(), text).ReadAll(); !errors.As(err, &pgErr) || pgErr.Code != sqlerr.TooComplex.Code {
-		t.Error(err)
+	for _, text := range []string{
+		"select " + strings.Repeat("(", 10000) + "1" + strings.Repeat(")", 10000),
+		strings.Repeat("select 1;", 100000),
+		"select 1" + strings.Repeat(", 1", 50000),
+	} {
+		var pgErr *pgconn.PgError
+		if _, err := conn.Exec(context.Background(), text).ReadAll(); !errors.As(err, &pgErr) || pgErr.Code != sqlerr.TooComplex.Code {
+			t.Error(err)
+		}
+		if _, err := conn.Prepare(context.Background(), "s", text, nil); !errors.As(err, &pgErr) || pgErr.Code != sqlerr.TooComplex.Code {
+			t.Error(err)
+		}
+		works(t, conn)
 	}
-	if _, err := conn.Prepare(context.Background(), "s", text, nil); !errors.As(err, &pgErr) || pgErr.Code != sqlerr.TooComplex.Code {
-		t.Error(err)
-	}
-	works(t, conn)
 	works(t, other)
 }
 

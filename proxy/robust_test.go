@@ -323,8 +323,10 @@ func TestLimits(t *testing.T) {
 			t.Errorf("statement %d: %v", i, err)
 		}
 	}
-	if _, err := conn.Exec(ctx, "begin"+strings.Repeat(";savepoint s", maxSavepoints)).ReadAll(); err != nil {
-		t.Error(err)
+	for _, text := range []string{"begin", strings.Repeat("savepoint s;", maxSavepoints)} {
+		if _, err := conn.Exec(ctx, text).ReadAll(); err != nil {
+			t.Error(err)
+		}
 	}
 	var pgErr *pgconn.PgError
 	if _, err := conn.Exec(ctx, "savepoint s").ReadAll(); !errors.As(err, &pgErr) || pgErr.Code != sqlerr.SessionLimit.Code {

@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 var update = flag.Bool("update", false, "write docs/configuration.md anew")
@@ -41,6 +43,8 @@ var beyond = map[string]string{
 	"statements_at_once":   "internal/engine/limits_test.go TestStatementsAtOnce",
 	"backend_connections":  "internal/backend/postgres/session_test.go TestPoolIsBounded",
 	"statement text":       "rewrite/pgsyntax/fuzz_test.go TestLimits",
+	"tokens":               "rewrite/pgsyntax/memory_test.go TestCaps",
+	"statements":           "rewrite/pgsyntax/memory_test.go TestCaps",
 	"parameters":           "rewrite/pgsyntax/fuzz_test.go TestLimits",
 	"nesting":              "rewrite/pgsyntax/fuzz_test.go TestLimits",
 	"depth":                "rewrite/pgsyntax/fuzz_test.go TestLimits",
@@ -137,6 +141,24 @@ func TestConfigurationDoc(t *testing.T) {
 	}
 	if !bytes.Equal(got, want) {
 		t.Error("docs/configuration.md is stale: go test ./internal/policy -run TestConfigurationDoc -update")
+	}
+}
+
+// TestFixedLimits: the list says what the parser does.
+func TestFixedLimits(t *testing.T) {
+	want := map[string]string{"statement text": fmt.Sprintf("%dMiB", pgsyntax.MaxText>>20), "max_public_groups": strconv.Itoa(defaultPublic)}
+	for name, n := range map[string]int{"tokens": pgsyntax.MaxTokens, "statements": pgsyntax.MaxStatements, "parameters": pgsyntax.MaxParams,
+		"nesting": pgsyntax.MaxNest, "depth": pgsyntax.MaxDepth} {
+		want[name] = strconv.Itoa(n)
+	}
+	for _, l := range FixedLimits {
+		if l.Default != want[l.Name] {
+			t.Errorf("%s is %s, want %s", l.Name, l.Default, want[l.Name])
+		}
+		delete(want, l.Name)
+	}
+	for name := range want {
+		t.Errorf("%s is not in the list", name)
 	}
 }
 

@@ -87,9 +87,11 @@ var LimitTable = []Limit{
 	number("backend_connections", "0", "0", "10000", "Connections to PostgreSQL; 0 is 4, or one a core if there are more.", "statements wait", func(l *Limits) *int64 { return &l.BackendConnections }),
 }
 
-// FixedLimits are those that no policy changes: the parser's, which bound every recursion over a statement.
+// FixedLimits are those that no policy changes: the parser's, which bound every recursion over a statement and its memory.
 var FixedLimits = []Limit{
-	{Name: "statement text", Default: "4MiB", What: "Length of one statement.", Exceed: "54000"},
+	{Name: "statement text", Default: "4MiB", What: "Length of the statements of one message.", Exceed: "54000"},
+	{Name: "tokens", Default: "50000", What: "Words, literals and signs of one message. Reading it takes at most about 70 MB beside its text, its statements keep 15 MB.", Exceed: "54001"},
+	{Name: "statements", Default: "1000", What: "Statements of one message of the simple protocol.", Exceed: "54001"},
 	{Name: "parameters", Default: "65535", What: "The highest $n, as the wire protocol's.", Exceed: "54001"},
 	{Name: "nesting", Default: "200", What: "Brackets and CASE in each other.", Exceed: "54001"},
 	{Name: "depth", Default: "10000", What: "Operators and clauses on one path of a statement.", Exceed: "54001"},

@@ -65,7 +65,7 @@ func FuzzLex(f *testing.F) {
 		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
 			return
 		}
-		toks, err := lex(text)
+		toks, err := lex(text, MaxTokens)
 		if err != nil {
 			var e *sqlerr.Error
 			if !errors.As(err, &e) || e.Code == "" || e.Pos < 0 || e.Pos > len(text)+1 {
@@ -79,7 +79,7 @@ func FuzzLex(f *testing.F) {
 			if k.pos < at || k.end < k.pos || k.end > len(text) || k.kind != tEnd && k.end == k.pos {
 				t.Fatalf("%q: a token at %d to %d after %d", text, k.pos, k.end, at)
 			}
-			if between, err := lex(text[at:k.pos]); err != nil || len(between) != 1 {
+			if between, err := lex(text[at:k.pos], MaxTokens); err != nil || len(between) != 1 {
 				t.Fatalf("%q: %q is between tokens", text, text[at:k.pos])
 			}
 			apart, at = append(apart, text[k.pos:k.end]), k.end
@@ -87,7 +87,7 @@ func FuzzLex(f *testing.F) {
 		if last := toks[len(toks)-1]; last.kind != tEnd || at != len(text) {
 			t.Fatalf("%q: the last token ends at %d", text, at)
 		}
-		again, err := lex(strings.Join(apart, " "))
+		again, err := lex(strings.Join(apart, " "), MaxTokens)
 		if err != nil || len(again) != len(toks) {
 			t.Fatalf("%q: apart %q: %d tokens, then %d, %v", text, apart, len(toks), len(again), err)
 		}
@@ -210,13 +210,20 @@ func TestLimits(t *testing.T) {
 		{"joins", "select 1 from a" + repeat(" join b on true", 2000), sqlerr.Kind{}},
 		{"open joins", "select 1 from a" + repeat(" join b", 2000) + repeat(" on true", 2000), sqlerr.Kind{}},
 		{"open parentheses", repeat("(", 1<<20), sqlerr.TooComplex},
-		{"open strings", repeat("'a' ", 1<<19) + "'", sqlerr.Syntax},
+		{"open strings", repeat("'a' ", 40000) + "'", sqlerr.Syntax},
+		{"strings", "select " + repeat("'a' ", 1<<19), sqlerr.TooComplex},
 		{"plus signs", "select " + repeat("+", 1<<20), sqlerr.Syntax},
-		{"an IN list", "select a in (1" + repeat(", 1", 100000) + ")", sqlerr.Kind{}},
+		{"an IN list", "select a in (1" + repeat(", 1", 20000) + ")", sqlerr.Kind{}},
+		{"too long an IN list", "select a in (1" + repeat(", 1", 30000) + ")", sqlerr.TooComplex},
+		{"a VALUES list", "select * from (values (1, 'a', 2.5)" + repeat(", (1, 'a', 2.5)", 5000) + ") v", sqlerr.Kind{}},
+		{"semicolons", repeat(";", 1<<20), sqlerr.TooComplex},
 		{"comments", repeat("/*", 1<<20), sqlerr.Syntax},
 		{"dollar tags", repeat("$a", 1<<20), sqlerr.Syntax},
-		{"statements", repeat("select 1;", 5000), sqlerr.Kind{}},
-		{"length", "select 1" + repeat(" ", maxText), sqlerr.TooLong},
+		{"a script", repeat("select count(*) from t where a = 1 group by b order by c;", 900), sqlerr.Kind{}},
+		{"statements", repeat("begin;;", MaxStatements), sqlerr.Kind{}},
+		{"too many statements", repeat("begin;;", MaxStatements) + "select", sqlerr.TooComplex},
+		{"very many statements", repeat("select 1;", 100000), sqlerr.TooComplex},
+		{"length", "select 1" + repeat(" ", MaxText), sqlerr.TooLong},
 		{"parameters", "select $65536", sqlerr.TooComplex},
 		{"a long number", "select 0x" + repeat("f", 1<<20), sqlerr.TooLong},
 		{"a NUL", "select \x00", sqlerr.InvalidEncoding},

@@ -53,9 +53,9 @@ type lexer struct {
 	toks []token
 }
 
-// lex cuts a whole message into tokens, the last one a tEnd. The text is valid UTF-8 without NUL.
-func lex(src string) ([]token, error) {
-	l := &lexer{src: src, toks: make([]token, 0, len(src)/5+8)}
+// lex cuts a whole message into at most so many tokens and a tEnd behind them. The text is valid UTF-8 without NUL.
+func lex(src string, most int) ([]token, error) {
+	l := &lexer{src: src, toks: make([]token, 0, min(len(src)/5+8, MaxTokens+1))}
 	for {
 		if err := l.skipBlank(); err != nil {
 			return nil, err
@@ -64,6 +64,10 @@ func lex(src string) ([]token, error) {
 			l.toks = append(l.toks, token{kind: tEnd, pos: len(src), end: len(src)})
 			l.tie()
 			return l.toks, nil
+		}
+		if len(l.toks) >= most {
+			return nil, sqlerr.New(sqlerr.TooComplex, "message of more than %d words, literals and signs", most).At(l.pos).
+				WithHint("A message has at most %d: split it, and a long list into several statements or a range (BETWEEN).", most)
 		}
 		if err := l.next(); err != nil {
 			return nil, err
@@ -218,7 +222,7 @@ func cutName(s string) string {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
-	return s[:n]
+	return strings.Clone(s[:n])
 }
 
 // operator follows PostgreSQL's rule: the longest run of operator characters, cut before a comment; of several characters a
@@ -326,9 +330,9 @@ func (l *lexer) dollar(start int) error {
 			return l.errorf(start, "trailing junk after parameter at or near \"%s\"", l.src[start:l.pos+1])
 		}
 		n, err := strconv.Atoi(l.src[start+1 : l.pos])
-		if err != nil || n > maxParams {
+		if err != nil || n > MaxParams {
 			return sqlerr.New(sqlerr.TooComplex, "parameter number too large at or near \"%s\"", clip(l.src[start:l.pos])).
-				At(start).WithHint("A statement has at most %d parameters.", maxParams)
+				At(start).WithHint("A statement has at most %d parameters.", MaxParams)
 		}
 		if n == 0 {
 			return sqlerr.New(sqlerr.UndefinedParam, "there is no parameter $0").At(start)

@@ -1,6 +1,7 @@
 package pgsyntax
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -8,20 +9,23 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
-// The limits of a message, all checked before the parser sees it.
+// The limits of a message, all checked before the parser sees it. Memory follows the tokens: reading takes up to 1.4 KB a token at
+// once, the trees keep up to 0.3 KB (TestMemory).
 const (
-	maxText   = 4 << 20 // bytes of a message
-	maxParams = 65535   // the highest $n, as the wire protocol's
-	maxNest   = 200     // brackets and CASE in each other
-	maxDepth  = 10000   // operators and clauses on one path of the tree: bounds every recursion over it
+	MaxText       = 4 << 20 // bytes of a message
+	MaxTokens     = 50000   // words, literals and signs of a message
+	MaxStatements = 1000    // of a message
+	MaxParams     = 65535   // the highest $n, as the wire protocol's
+	MaxNest       = 200     // brackets and CASE in each other
+	MaxDepth      = 10000   // operators and clauses on one path of the tree: bounds every recursion over it
 )
 
 // Parse reads a whole message: any number of statements separated by ';'. A syntax error anywhere is an error of the whole
 // message. Empty statements between others are dropped; a message with nothing else gives one *Empty. Errors are *sqlerr.Error
 // with a position in text.
 func Parse(text string) ([]Statement, error) {
-	if len(text) > maxText {
-		return nil, sqlerr.New(sqlerr.TooLong, "statement of %d bytes is longer than the limit of %d", len(text), maxText).
+	if len(text) > MaxText {
+		return nil, sqlerr.New(sqlerr.TooLong, "statement of %d bytes is longer than the limit of %d", len(text), MaxText).
 			WithHint("Send shorter statements, or parameters for long values.")
 	}
 	for i, r := range text {
@@ -31,47 +35,60 @@ func Parse(text string) ([]Statement, error) {
 			}
 		}
 	}
-	toks, err := lex(text)
+	toks, err := lex(text, MaxTokens)
 	if err != nil {
 		return nil, err
 	}
-	var out []Statement
-	for len(toks) > 0 {
-		n := 0
-		for toks[n].kind != tEnd && !toks[n].punct(";") {
-			n++
-		}
-		if n > 0 {
-			st, err := parseStatement(text, toks[:n:n], toks[n])
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, st)
-		}
-		toks = toks[n+1:]
+	spans := cut(toks)
+	if len(spans) > MaxStatements {
+		return nil, sqlerr.New(sqlerr.TooComplex, "message of %d statements, the limit is %d", len(spans), MaxStatements).
+			At(toks[spans[MaxStatements].first].pos).WithHint("Send at most %d statements in one message: a long script in several parts.", MaxStatements)
 	}
-	if len(out) == 0 {
-		out = append(out, Statement{Node: &Empty{}, Text: text})
+	if len(spans) == 0 {
+		return []Statement{{Node: &Empty{}, Text: text}}, nil
+	}
+	out := make([]Statement, 0, len(spans))
+	for _, s := range spans {
+		st, err := parseStatement(text, toks[s.first:s.end:s.end], toks[s.end])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, st)
 	}
 	return out, nil
 }
 
+// span is a statement's tokens: [first, end).
+type span struct{ first, end int }
+
+// cut finds the statements between semicolons that are not empty.
+func cut(toks []token) []span {
+	var out []span
+	first := 0
+	for i := range toks {
+		if toks[i].kind == tEnd || toks[i].punct(";") {
+			if i > first {
+				out = append(out, span{first, i})
+			}
+			first = i + 1
+		}
+	}
+	return out
+}
+
 // Split cuts a script at the semicolons between statements, without reading them: each can be parsed, and fail, by itself.
-// Offset says where each begins. What the lexer cannot read (a quote that is not closed) is an error of the whole.
-func Split(text string) (out []Statement, err error) {
-	toks, err := lex(text)
+// Offset says where each begins. What the lexer cannot read (a quote that is not closed) is an error of the whole. A script is the
+// owner's own file: it may be as long as it is.
+func Split(text string) ([]Statement, error) {
+	toks, err := lex(text, math.MaxInt)
 	if err != nil {
 		return nil, err
 	}
-	first := -1
-	for i, t := range toks {
-		switch end := t.kind == tEnd || t.punct(";"); {
-		case !end && first < 0:
-			first = i
-		case end && first >= 0:
-			out = append(out, Statement{Text: text[toks[first].pos:toks[i-1].end], Offset: toks[first].pos})
-			first = -1
-		}
+	spans := cut(toks)
+	out := make([]Statement, len(spans))
+	for i, s := range spans {
+		first, last := toks[s.first], toks[s.end-1]
+		out[i] = Statement{Text: text[first.pos:last.end], Offset: first.pos}
 	}
 	return out, nil
 }
@@ -106,8 +123,8 @@ func measure(toks []token) ([]int, error) {
 		t, top := &toks[i], &stack[len(stack)-1]
 		switch {
 		case t.punct("("), t.punct("["), t.is("case") && !nameAt(toks, i):
-			if len(stack) > maxNest {
-				return nil, sqlerr.New(sqlerr.TooComplex, "statement is nested deeper than %d levels", maxNest).At(t.pos).
+			if len(stack) > MaxNest {
+				return nil, sqlerr.New(sqlerr.TooComplex, "statement is nested deeper than %d levels", MaxNest).At(t.pos).
 					WithHint("Simplify the statement.")
 			}
 			stack = append(stack, nest{open: i})
@@ -126,8 +143,8 @@ func measure(toks []token) ([]int, error) {
 		case t.kind == tOp, t.kind == tPunct, t.kind == tWord && t.class() >= colName:
 			top.run++
 		}
-		if top.depth() > maxDepth {
-			return nil, sqlerr.New(sqlerr.TooComplex, "expression is deeper than %d operators", maxDepth).At(t.pos).
+		if top.depth() > MaxDepth {
+			return nil, sqlerr.New(sqlerr.TooComplex, "expression is deeper than %d operators", MaxDepth).At(t.pos).
 				WithHint("Split the statement, or write long OR lists as IN (...).")
 		}
 	}
