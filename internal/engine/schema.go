@@ -91,7 +91,7 @@ func (e *Engine) settle(ctx context.Context) error {
 		return c.err
 	case c.binding == nil:
 		c.binding = make(chan struct{})
-		go e.rebind(c.binding)
+		go e.rebind(c.binding) //nolint:gosec // G118: it serves all who wait, and outlives the statement that came first
 	}
 	done := c.binding
 	c.mu.Unlock()
