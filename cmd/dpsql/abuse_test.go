@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -86,6 +85,13 @@ var tricks = []struct {
 	}),
 	session("4 MB of statement", func(c net.Conn) { send(c, 'Q', "select "+strings.Repeat("1+", 2<<20)+"1\x00") }),
 	session("many statements in one", func(c net.Conn) { send(c, 'Q', strings.Repeat("select 1;", 50_000)+"\x00") }),
+	session("as many as are taken", func(c net.Conn) { send(c, 'Q', strings.Repeat("select 1;", 1000)+"\x00") }),
+	session("as many words as are taken", func(c net.Conn) {
+		send(c, 'Q', "select 1 where 1 in (1"+strings.Repeat(",1", 24_990)+")\x00")
+	}),
+	session("the worst of trees", func(c net.Conn) {
+		send(c, 'Q', "select 1"+strings.Repeat(",(table a"+strings.Repeat(" union table b", 1000)+")", 16)+"\x00")
+	}),
 	session("10,000 named statements", func(c net.Conn) {
 		for i := range 10_000 {
 			if !send(c, 'P', fmt.Sprintf("s%d\x00select count(*) from stays\x00\x00\x00", i)) {
@@ -133,7 +139,7 @@ func say(addr, text string) {
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(time.Second))
 	_, _ = c.Write([]byte(text))
-	_, _ = io.CopyN(io.Discard, c, 1000)
+	taste(c)
 }
 
 // session logs in as the abuser, and leaves without a word.
@@ -152,8 +158,21 @@ func session(name string, do func(net.Conn)) struct {
 		defer func() { _ = c.Close() }()
 		_ = c.SetDeadline(time.Now().Add(5 * time.Second))
 		do(c)
-		_, _ = io.CopyN(io.Discard, c, 1<<16)
+		taste(c)
 	}}
+}
+
+// taste reads up to 64 KiB of answers, while they come: a hand that waits for more does no harm.
+func taste(c net.Conn) {
+	buf := make([]byte, 1<<16)
+	for read := 0; read < len(buf); {
+		_ = c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+		n, err := c.Read(buf)
+		if err != nil {
+			return
+		}
+		read += n
+	}
 }
 
 // login gives the raw connection of a session.
