@@ -225,6 +225,8 @@ func (b *binding) declared(t *tableDecl, c *columnDecl, pc *plan.TableColumn) {
 		} else {
 			pc.Range = &num.Interval{Lo: *c.lo, Hi: *c.hi}
 		}
+	} else if c.rangeAt.line > 0 && !pc.Type.IsNumber() {
+		b.add(c.rangeAt, "column %s.%s: range: a column of %s has none", t, quoteName(pc.Name), typeText(pc.Type))
 	}
 	if c.step != nil {
 		if err := checkStep(*c.step, pc.Type); err != nil {

@@ -88,6 +88,12 @@ func (f *file) query(n ast.Node) {
 	if n == nil {
 		return
 	}
+	gaussian := func(n ast.Node, what string) {
+		if b.Accountant == "pure" || b.Delta == 0 {
+			f.add(at(n), "%s needs budget.delta above 0 and the accountant rdp", what)
+		}
+	}
+	var l2 ast.Node
 	f.fields(n, "query", []field{
 		{name: "epsilon", read: func(n ast.Node) {
 			x, ok := f.float(n, "query.epsilon", bounds{0, maxEpsilon, false})
@@ -105,18 +111,21 @@ func (f *file) query(n ast.Node) {
 		}},
 		{name: "mechanism", read: func(n ast.Node) {
 			q.Mechanism = f.choice(n, "query.mechanism", []string{defaultMechanism, "laplace", "gaussian"}, nil)
-			if q.Mechanism == "gaussian" && (b.Accountant == "pure" || b.Delta == 0) {
-				f.add(at(n), "query.mechanism gaussian needs budget.delta above 0 and the accountant rdp")
+			if q.Mechanism == "gaussian" {
+				gaussian(n, "query.mechanism gaussian")
 			}
 		}},
 		{name: "bounding", read: func(n ast.Node) {
-			q.Bounding = f.choice(n, "query.bounding", []string{"linf"}, []string{"l2"})
+			q.Bounding = f.choice(n, "query.bounding", []string{"linf", "auto", "l2"}, nil)
+			if q.Bounding == "l2" {
+				gaussian(n, "query.bounding l2")
+				l2 = n
+			}
 		}},
 		{name: "max_groups", read: func(n ast.Node) {
-			if f.auto(n, "query.max_groups") {
-				return
-			}
-			if x, _, ok := f.count(n, "query.max_groups", maxGroupsLimit); ok {
+			if automatic(n) {
+				q.MaxGroups = 0
+			} else if x, _, ok := f.count(n, "query.max_groups", maxGroupsLimit); ok {
 				q.MaxGroups = uint64(x)
 			}
 		}},
@@ -134,6 +143,9 @@ func (f *file) query(n ast.Node) {
 			}
 		}},
 	})
+	if l2 != nil && q.Mechanism == "laplace" {
+		f.add(at(l2), "query.bounding l2 is for Gaussian noise, but query.mechanism is laplace")
+	}
 }
 
 // share is part/whole rounded down, and never 0.

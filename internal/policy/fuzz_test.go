@@ -92,7 +92,7 @@ func checkPlaces(t *testing.T, text string, err error) {
 
 func checkSound(t *testing.T, p *Policy) {
 	if !(p.Budget.Epsilon > 0) || !(p.Budget.Delta >= 0 && p.Budget.Delta <= maxDelta) || !(p.Query.Epsilon > 0) || !(p.Query.Epsilon <= p.Budget.Epsilon) ||
-		p.Query.MaxGroups == 0 || p.Unit == "" || p.unitTable == nil || p.Dataset == "" {
+		p.Query.Bounding == "" || p.Unit == "" || p.unitTable == nil || p.Dataset == "" {
 		t.Fatalf("an unsound policy was taken: %+v", p)
 	}
 	for _, a := range p.Analysts {

@@ -240,14 +240,10 @@ func (f *file) unit(n ast.Node) {
 	}
 }
 
-// auto refuses the word auto, which is not built yet.
-func (f *file) auto(n ast.Node, what string) bool {
+// automatic reports the word that leaves a bound to each statement, as if the key were left out.
+func automatic(n ast.Node) bool {
 	s, ok := n.(*ast.StringNode)
-	if !ok || s.Token.Value != "auto" {
-		return false
-	}
-	f.add(at(n), "%s: auto is not built yet", what).hint("give a number")
-	return true
+	return ok && s.Token.Value == "auto"
 }
 
 func (f *file) cache(n ast.Node) {

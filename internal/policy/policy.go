@@ -61,8 +61,8 @@ type Query struct {
 	Epsilon         float64
 	Delta           float64 // of one statement that selects groups
 	Mechanism       string  // "auto", "laplace" or "gaussian"
-	Bounding        string  // "linf"
-	MaxGroups       uint64  // groups to which one unit contributes (L0)
+	Bounding        string  // "linf", "l2" or "auto"
+	MaxGroups       uint64  // groups to which one unit contributes (L0); 0: chosen by each statement
 	MaxPublicGroups int
 	MinPeople       int64 // groups whose noisy number of people is less are not shown; 0: none
 }
@@ -155,8 +155,8 @@ type tableDecl struct {
 	file         string      // of the files backend; "": the table's name
 	key          word        // of the files backend: columns that the opening checks to be unique
 	keyColumns   []string
-	maxRows      uint64
-	maxRowsAt    position
+	maxRows      uint64   // 0: chosen by each statement
+	maxRowsAt    position // set by auto too
 	columns      []*columnDecl
 	allColumns   bool // a public table that lists none: all are visible
 }
@@ -191,8 +191,8 @@ type pathDecl struct {
 // columnDecl is one column of the file.
 type columnDecl struct {
 	name        word
-	lo, hi      *decimal.Decimal
-	rangeAt     position
+	lo, hi      *decimal.Decimal // nil: automatic where the type allows
+	rangeAt     position         // set by auto too
 	step        *decimal.Decimal
 	stepAt      position
 	values      []valueDecl

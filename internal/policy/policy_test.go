@@ -379,13 +379,20 @@ func TestEpoch(t *testing.T) {
 		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}, sex: {values: [f, m, null]}}}}",
 		`tables: {people: {columns: {id: {}, age: {range: [0, 120]}, sex: {values: [f, m, "null"]}}}}`,
 		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}}, extra: {public: true}}",
-		"query: {max_groups: 5}", "query: {max_public_groups: 5}", "dataset: other",
+		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}}, extra: {unit: k -> people.id, columns: {k: {}}}}",
+		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}}, extra: {unit: k -> people.id, max_rows_per_unit: 2, columns: {k: {}}}}",
+		"query: {max_groups: 5}", "query: {max_groups: auto}", "query: {bounding: l2}", "query: {bounding: auto}", "query: {max_public_groups: 5}", "dataset: other",
 	} {
 		e := epoch(s)
 		if first, ok := seen[e]; ok {
 			t.Errorf("the same epoch: %s and %s", s, first)
 		}
 		seen[e] = s
+	}
+	left := epoch("tables: {people: {columns: {id: {}, age: {}}}, extra: {unit: k -> people.id, columns: {k: {}}}}")
+	auto := epoch("tables: {people: {columns: {id: {}, age: {range: auto}}}, extra: {unit: k -> people.id, max_rows_per_unit: auto, columns: {k: {}}}}")
+	if left != auto {
+		t.Error("auto is another epoch than what is left out")
 	}
 	a := epoch("tables: {people: {columns: {id: {}}}, extra: {public: true}}")
 	b := epoch("tables: {extra: {public: true}, people: {columns: {id: {}}}}")

@@ -93,6 +93,7 @@ func (w *warnings) file(f *file) {
 		w.add(f.deltaAt, "budget.delta %g is large, and no population is declared to compare it with", f.p.Budget.Delta).hint("say population: how many people there are, about")
 	}
 	for _, t := range f.p.tables {
+		w.maxRows(t)
 		for _, c := range t.columns {
 			if c.lo == nil {
 				continue
@@ -100,7 +101,7 @@ func (w *warnings) file(f *file) {
 			for _, end := range []decimal.Decimal{*c.lo, *c.hi} {
 				if odd(end) {
 					w.add(c.rangeAt, "column %s.%s: range: %s looks copied from the data", t, quoteName(c.name.text), end).
-						hint("the ends of a range are public: choose them from what the values mean, never from min() and max()")
+						hint("the ends of a range are public: choose them from what the values mean, never from min() and max(); range: auto leaves them to each statement, if the type is exact")
 				}
 			}
 		}
@@ -109,6 +110,20 @@ func (w *warnings) file(f *file) {
 		if len(a.may) == 0 {
 			w.add(a.at, "analysts.%s may see nothing", a.Name).hint("may: [table, table.column]")
 		}
+	}
+}
+
+// usualRows: a larger max_rows_per_unit is no bound that somebody knows, but one that was to be out of the way.
+const usualRows = 10_000
+
+func (w *warnings) maxRows(t *tableDecl) {
+	switch n := t.maxRows; {
+	case n > usualRows:
+		w.add(t.maxRowsAt, "table %s: max_rows_per_unit %d makes the noise of every count that much larger", t, n).
+			hint("max_rows_per_unit: auto finds a smaller bound with a part of each statement's epsilon")
+	case odd(decimal.NewFromUint64(n)):
+		w.add(t.maxRowsAt, "table %s: max_rows_per_unit %d looks copied from the data", t, n).
+			hint("it is public: choose it from what the rows mean, never from max(); if you do not know it, max_rows_per_unit: auto")
 	}
 }
 
@@ -150,8 +165,35 @@ func (w *warnings) schema(b *binding) {
 		if t.public {
 			continue
 		}
+		w.unsummed(bt)
 		w.private(b, bt)
 	}
+}
+
+// unsummed warns of numbers over which SUM and AVG are refused: no range, and no grid that follows from the type or a step. Those
+// that look like groups or keys are not meant to be summed.
+func (w *warnings) unsummed(bt *boundTable) {
+	for i, c := range bt.table.Columns {
+		d := bt.decl.column(c.Name)
+		if d == nil || !needsRange(c.Type) || c.Range != nil || c.Step != nil || d.hasValues || bt.used[c.Name] || bt.inKey(i) {
+			continue
+		}
+		w.add(d.name.position, "column %s.%s is %s without range or step: sums and averages over it are refused", bt.decl, quoteName(c.Name), c.Type).
+			hint("range: [lowest, highest] from what the values mean, or step: the grid to which each value is rounded")
+	}
+}
+
+// needsRange reports the numbers whose sums have no grid of their own.
+func needsRange(t sqltype.Type) bool {
+	_, _, scaled := t.NumericMod()
+	return t.IsNumber() && !t.IsInteger() && !scaled
+}
+
+// inKey reports a column that a key or a foreign key of the database has.
+func (t *boundTable) inKey(column int) bool {
+	name := t.table.Columns[column].Name
+	return slices.ContainsFunc(t.table.Keys, func(k []int) bool { return slices.Contains(k, column) }) ||
+		slices.ContainsFunc(t.rel.ForeignKeys, func(fk sqltype.RelationForeignKey) bool { return slices.Contains(fk.Columns, name) })
 }
 
 func (w *warnings) private(b *binding, bt *boundTable) {

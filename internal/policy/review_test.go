@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -205,6 +206,46 @@ func contains(list []Problem, part string) bool {
 		}
 	}
 	return false
+}
+
+// TestBoundsReview: bounds that are left to the statements are not warned of; numbers that nobody chose are, and so is what nothing sums.
+func TestBoundsReview(t *testing.T) {
+	people, stays := peopleAndStays()
+	stays.Keys = append(stays.Keys, []string{"weight"})
+	stays.Columns = append(stays.Columns, column("cost", sqltype.Float8, false), column("fee", sqltype.Numeric, false), column("paid", sqltype.NumericOf(8, 2), false),
+		column("temperature", sqltype.Float8, false), column("dose", sqltype.Float8, false), column("share", sqltype.Float8, false), column("weight", sqltype.Numeric, false), column("days", sqltype.Int4, false))
+	const columns = "{nr: {}, cost: {range: auto}, fee: {}, paid: {range: auto}, temperature: {range: [30, 45]}, dose: {step: 0.5}, share: {values: [0.5, 1]}, weight: {}, days: {}}"
+	unsummed := []string{"column stays.cost is double precision without range or step", "column stays.fee is numeric without range or step"}
+	for rows, want := range map[string][]string{
+		"": nil, "max_rows_per_unit: auto": nil, "max_rows_per_unit: 3": nil, "max_rows_per_unit: 365": nil, "max_rows_per_unit: 10000": nil,
+		"max_rows_per_unit: 137":     {"max_rows_per_unit 137 looks copied from the data"},
+		"max_rows_per_unit: 1000000": {"max_rows_per_unit 1000000 makes the noise"},
+		"max_rows_per_unit: 12345":   {"max_rows_per_unit 12345 makes the noise"},
+	} {
+		text := strings.NewReplacer("max_rows_per_unit: 3, ", rows+strings.Repeat(", ", min(1, len(rows))), "columns: {nr: {}}", "columns: "+columns, "EXTRA", "").Replace(twoTables)
+		r := review(t, text, people, stays)
+		if len(r.Problems) > 0 {
+			t.Fatalf("%s: %v", rows, r.Problems)
+		}
+		var bounds []string
+		for _, w := range r.Warnings {
+			if strings.Contains(w.Message, "max_rows_per_unit") || strings.Contains(w.Message, "range") || strings.Contains(w.Message, "copied") {
+				bounds = append(bounds, w.Message)
+				if strings.Contains(w.Message, "max_rows_per_unit") && !strings.Contains(w.Hint, "auto") {
+					t.Errorf("%s: no way out in %q", w.Message, w.Hint)
+				}
+			}
+		}
+		want = append(slices.Clone(want), unsummed...)
+		if len(bounds) != len(want) {
+			t.Errorf("%q: %q", rows, bounds)
+		}
+		for _, x := range want {
+			if !contains(r.Warnings, x) {
+				t.Errorf("%q: no warning %q in %v", rows, x, r.Warnings)
+			}
+		}
+	}
 }
 
 // TestUnlistedPersons: a foreign key to the table of persons is a second way to one even where that table is not listed.

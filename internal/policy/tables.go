@@ -46,10 +46,9 @@ func (f *file) table(t *tableDecl, n ast.Node) {
 		{name: "public", read: func(n ast.Node) { t.public = f.flag(n, what+": public") }},
 		{name: "unit", read: func(n ast.Node) { path, t.pathGiven = n, true }},
 		{name: "max_rows_per_unit", read: func(n ast.Node) {
-			if f.auto(n, what+": max_rows_per_unit") {
-				return
-			}
-			if x, where, ok := f.count(n, what+": max_rows_per_unit", maxRowsLimit); ok {
+			if automatic(n) {
+				t.maxRowsAt = at(n)
+			} else if x, where, ok := f.count(n, what+": max_rows_per_unit", maxRowsLimit); ok {
 				t.maxRows, t.maxRowsAt = uint64(x), where
 			}
 		}},
@@ -143,7 +142,7 @@ func (f *file) column(t *tableDecl, c *columnDecl, n ast.Node) {
 			}
 		}},
 	})
-	if t.public && (c.lo != nil || c.step != nil) {
+	if t.public && (c.rangeAt.line > 0 || c.step != nil) {
 		f.add(c.name.position, "%s: a public table's columns have neither range nor step", what).hint("its values are answered exactly")
 	}
 	if c.step != nil && c.lo != nil && c.lo.LessThan(*c.hi) && c.step.GreaterThan(c.hi.Sub(*c.lo)) {
@@ -152,7 +151,8 @@ func (f *file) column(t *tableDecl, c *columnDecl, n ast.Node) {
 }
 
 func (f *file) interval(c *columnDecl, n ast.Node, what string) {
-	if f.auto(n, what) {
+	if automatic(n) {
+		c.rangeAt = at(n)
 		return
 	}
 	ends, ok := f.items(n, what)
@@ -178,9 +178,6 @@ func (f *file) interval(c *columnDecl, n ast.Node, what string) {
 }
 
 func (f *file) values(c *columnDecl, n ast.Node, what string) {
-	if f.auto(n, what) {
-		return
-	}
 	c.valuesAt, c.hasValues = at(n), true
 	if _, isMap := n.(*ast.MappingNode); isMap {
 		f.fields(n, what, []field{
