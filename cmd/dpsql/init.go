@@ -30,7 +30,7 @@ func initCommand() *cobra.Command {
 		Short: "Write a first policy from a database's schema",
 		Long: `Write a first policy from a database's keys, foreign keys, types and comments, never from its values. The backend is
 postgres://user@host/database, a DuckDB file (name.duckdb), or a folder of CSV and Parquet files. What only you can say is left
-as FILL_IN, with a sentence: dpsql check names each line.
+as FILL_IN or in a comment; how much of one person counts, each statement can find itself (auto).
 
 The unit is who is protected (customers.customer_id). Without --unit it is asked for on a terminal, and else proposed.
 After a change of the schema, dpsql init --backend URL --merge policy.yaml prints the policy with every word of yours kept, new

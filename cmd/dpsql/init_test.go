@@ -14,7 +14,7 @@ func TestInitMerge(t *testing.T) {
 	dir := filepath.Dir(smallServer(t, 1, 0.5))
 	db, mine := filepath.Join(dir, "small.duckdb"), filepath.Join(dir, "mine.yaml")
 	first := output(t, "init", "--backend", db, "--unit", "patients.patient_id", "--dataset", "small")
-	for _, want := range []string{"dataset: small", "unit: patients.patient_id", "stays:", "unit: patient_id -> patients.patient_id", "max_rows_per_unit: FILL_IN", "stay_id"} {
+	for _, want := range []string{"dataset: small", "unit: patients.patient_id", "stays:", "unit: patient_id -> patients.patient_id", "max_rows_per_unit: auto", "stay_id"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("no %q in\n%s", want, first)
 		}
@@ -25,7 +25,7 @@ func TestInitMerge(t *testing.T) {
 	if again := output(t, "init", "--backend", db, "--merge", mine); again != first {
 		t.Errorf("a merge without a change of the schema gives\n%s", again)
 	}
-	own := strings.Replace(first, "max_rows_per_unit: FILL_IN", "max_rows_per_unit: 3 # as agreed", 1)
+	own := strings.Replace(first, "max_rows_per_unit: auto", "max_rows_per_unit: 3 # as agreed", 1)
 	if err := os.WriteFile(mine, []byte(own), 0o600); err != nil {
 		t.Fatal(err)
 	}

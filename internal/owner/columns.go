@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
@@ -25,7 +26,7 @@ func (s *schema) columnLines(t *table) []line {
 }
 
 const (
-	rangeBlank  = "range: [ , ] = lowest and highest value that make sense; values outside are cut; from meaning, never from max()"
+	rangeBlank  = "sums need range: [ , ] = lowest and highest value that make sense, values outside are cut; from meaning, never from max()"
 	valuesBlank = "values: [ , ] = groups that are answered whoever is in them; without it they are found with noise"
 	fileTypes   = "CSV carries no types: integer, bigint, numeric(12,2), double precision, boolean, date, timestamp"
 )
@@ -60,7 +61,7 @@ func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 		if !c.NotNull {
 			say("add null to the values if a missing one is a group too")
 		}
-	case c.Type.IsNumber() && !namedLikeID(c.Name):
+	case policy.NeedsRange(c.Type) && !namedLikeID(c.Name):
 		say(rangeBlank)
 	case c.Type.IsString() && !untyped:
 		say(valuesBlank)

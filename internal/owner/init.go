@@ -82,8 +82,8 @@ func (s *schema) setUnit(unit string) error {
 
 func (w *writer) head(opt InitOptions, candidates []Candidate) {
 	w.add("# A first policy, written by dpsql init from the schema alone: keys, foreign keys, types and comments. No value was read.")
-	w.add("# To finish it: replace every FILL_IN, read every comment, then run dpsql check. A table or column that is not listed does not")
-	w.add("# exist for analysts. Ranges and lists of values are public: take them from what a value means, never from the data.")
+	w.add("# To finish it: read every comment, replace FILL_IN where it stands, then run dpsql check. A table or column that is not listed")
+	w.add("# does not exist for analysts. Ranges and lists of values are public: take them from what a value means, never from the data.")
 	w.add("dataset: " + scalar(opt.Dataset) + "  # also the database name that clients connect to")
 	place, note := opt.URL, ""
 	if opt.Backend == backendPostgres && hasPassword(opt.URL) {

@@ -10,7 +10,7 @@ import (
 
 var testTypes = map[string]sqltype.Type{
 	"int": sqltype.Int4, "smallint": sqltype.Int2, "bigint": sqltype.Int8, "text": sqltype.Text, "varchar": {OID: sqltype.OIDVarchar, Typmod: 49},
-	"money": sqltype.NumericOf(5, 2), "double": sqltype.Float8, "bool": sqltype.Bool, "date": sqltype.Date, "timestamp": sqltype.Timestamp,
+	"money": sqltype.NumericOf(5, 2), "double": sqltype.Float8, "numeric": sqltype.Numeric, "bool": sqltype.Bool, "date": sqltype.Date, "timestamp": sqltype.Timestamp,
 	"unknown": {OID: 2950, Typmod: -1},
 }
 

@@ -23,7 +23,7 @@ const (
 	proseSays     = "the database says: "
 	proseLookup   = "a look-up table?"
 	proseNoWay    = "not listed: "
-	proseRows     = "how many rows of one person count in one group"
+	proseRows     = "found with a part of each statement's epsilon"
 	proseOneRow   = "one row a person"
 	proseFilesKey = "checked when the files are opened"
 	proseList     = "columns that are not listed"
@@ -80,7 +80,7 @@ func (s *schema) tableLines(t *table, indent, mark string) []string {
 		way = arrowScalar(s.arrow(e)) + "  # " + why
 	}
 	body := []string{"  unit: " + way}
-	body = append(body, "  max_rows_per_unit: "+fillIn+"  # "+proseRows, "  columns:")
+	body = append(body, "  max_rows_per_unit: auto  # "+proseRows, "  columns:")
 	body = append(body, columnText(s.columnLines(t), "    ")...)
 	for _, l := range body {
 		out = append(out, indent+"# "+l)
@@ -142,7 +142,7 @@ func (s *schema) privateLines(t *table, indent, mark string) []string {
 	case t.oneRow:
 		out = append(out, inner+"max_rows_per_unit: 1  # "+proseOneRow+", by the database's keys")
 	default:
-		out = append(out, inner+"max_rows_per_unit: "+fillIn+"  # "+proseRows+"; more are scaled or cut, and noise grows with it")
+		out = append(out, inner+"max_rows_per_unit: auto  # "+proseRows+"; a number you know (a term has 2 semesters ...) is cheaper")
 	}
 	columns := s.columnLines(t)
 	lines := columnText(columns, inner+"  ")

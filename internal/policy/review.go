@@ -175,18 +175,12 @@ func (w *warnings) schema(b *binding) {
 func (w *warnings) unsummed(bt *boundTable) {
 	for i, c := range bt.table.Columns {
 		d := bt.decl.column(c.Name)
-		if d == nil || !needsRange(c.Type) || c.Range != nil || c.Step != nil || d.hasValues || bt.used[c.Name] || bt.inKey(i) {
+		if d == nil || !NeedsRange(c.Type) || c.Range != nil || c.Step != nil || d.hasValues || bt.used[c.Name] || bt.inKey(i) {
 			continue
 		}
 		w.add(d.name.position, "column %s.%s is %s without range or step: sums and averages over it are refused", bt.decl, quoteName(c.Name), c.Type).
 			hint("range: [lowest, highest] from what the values mean, or step: the grid to which each value is rounded")
 	}
-}
-
-// needsRange reports the numbers whose sums have no grid of their own.
-func needsRange(t sqltype.Type) bool {
-	_, _, scaled := t.NumericMod()
-	return t.IsNumber() && !t.IsInteger() && !scaled
 }
 
 // inKey reports a column that a key or a foreign key of the database has.

@@ -28,3 +28,9 @@ func LeadsToUnit(t sqltype.Type) bool { return unitType(t) }
 
 // LongestName is the most bytes that a name has.
 const LongestName = maxName
+
+// NeedsRange reports the numbers that are summed only where the policy gives range or step: their type has no grid.
+func NeedsRange(t sqltype.Type) bool {
+	_, _, scaled := t.NumericMod()
+	return t.IsNumber() && !t.IsInteger() && !scaled
+}
