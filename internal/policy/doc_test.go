@@ -56,8 +56,9 @@ const settings = `| setting | at the start | values | what it does |
 |---|---|---|---|
 | ''dpsql.epsilon'' | ''query.epsilon'', at most the analyst's ''max_query_epsilon'' | from ''query.epsilon''/1000 (else 22023) to ''max_query_epsilon'' (else PV008) | price of the next statements |
 | ''dpsql.mechanism'' | ''query.mechanism'' | ''auto'', ''laplace'', ''gaussian'' | which noise |
-| ''dpsql.max_groups'' | ''query.max_groups'' | 1 to ''query.max_public_groups'' (else 22023) | groups of one person that count, where keys do not bound them |
-| ''dpsql.bounding'' | ''linf'' | ''linf'' | how a person's part in one group is bounded |
+| ''dpsql.max_groups'' | ''query.max_groups'' | 1 to ''query.max_public_groups'' (else 22023), or ''auto'' | groups of one person that count, where keys do not bound them |
+| ''dpsql.clip'' | ''auto'' | 1 or more, or ''auto'' | rows of one person that count in one group, never more than the policy's number; ''auto'' is that number, or finds one where the policy has none |
+| ''dpsql.bounding'' | ''query.bounding'' | ''auto'', ''l2'', ''linf'' | how a person's part is bounded: in each group, or over all groups by its length (for Gaussian noise), or whichever is expected to err less |
 | ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, the noise's 95% error; ''full'' adds the bounds |
 `
 
