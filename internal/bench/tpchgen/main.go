@@ -1,0 +1,97 @@
+//go:build tpchgen
+
+// Command tpchgen writes TPC-H's tables at a scale factor as gzipped CSV files, offline: by the dbgen that DuckDB's tpch extension
+// brings, which the Go module links but does not register. It is built only by the accuracy bench, with the tag tpchgen.
+//
+//	go run -tags tpchgen ./internal/bench/tpchgen -sf 1 -out DIR
+package main
+
+/*
+int tpchgen_register(void *database);
+*/
+import "C"
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	duckdb "github.com/duckdb/duckdb-go-bindings"
+)
+
+// version is the one whose layout init.cpp knows.
+const version = "v1.5.5"
+
+var tables = []string{"region", "nation", "supplier", "part", "partsupp", "customer", "orders", "lineitem"}
+
+func main() {
+	sf := flag.Float64("sf", 1, "scale factor")
+	out := flag.String("out", "", "folder that gets <table>.csv.gz")
+	flag.Parse()
+	if err := generate(*sf, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "tpchgen:", err)
+		os.Exit(1)
+	}
+}
+
+// generate writes into a folder beside out and renames it, so that a folder that is there is whole.
+func generate(sf float64, out string) error {
+	if out == "" || strings.ContainsRune(out, '\'') {
+		return errors.New("-out must name a folder, without quotes in its name")
+	}
+	if v := duckdb.LibraryVersion(); v != version {
+		return fmt.Errorf("DuckDB is %s; the layout of %s is what init.cpp knows", v, version)
+	}
+	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+		return err
+	}
+	part, err := os.MkdirTemp(filepath.Dir(out), ".tpchgen-")
+	if err != nil {
+		return err
+	}
+	if err := write(sf, part); err != nil {
+		return errors.Join(err, os.RemoveAll(part))
+	}
+	if err := os.Chmod(part, 0o755); err != nil {
+		return err
+	}
+	return os.Rename(part, out)
+}
+
+func write(sf float64, dir string) error {
+	var db duckdb.Database
+	if duckdb.Open("", &db) == duckdb.StateError {
+		return errors.New("DuckDB does not open")
+	}
+	defer duckdb.Close(&db)
+	if C.tpchgen_register(db.Ptr) != 0 {
+		return errors.New("the tpch extension does not register")
+	}
+	var conn duckdb.Connection
+	if duckdb.Connect(db, &conn) == duckdb.StateError {
+		return errors.New("DuckDB does not connect")
+	}
+	defer duckdb.Disconnect(&conn)
+	if err := run(conn, fmt.Sprintf("CALL dbgen(sf=%g)", sf)); err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if err := run(conn, fmt.Sprintf("COPY %s TO '%s' (FORMAT csv, HEADER, COMPRESSION gzip)", t, filepath.Join(dir, t+".csv.gz"))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func run(conn duckdb.Connection, sql string) error {
+	var res duckdb.Result
+	state := duckdb.Query(conn, sql, &res)
+	defer duckdb.DestroyResult(&res)
+	if state == duckdb.StateError {
+		return fmt.Errorf("%s: %s", sql, duckdb.ResultError(&res))
+	}
+	return nil
+}
