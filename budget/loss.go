@@ -28,6 +28,21 @@ func (f *Filter) Loss(ev dp.Event) (dp.Loss, error) {
 		return dp.Loss{Pure: math.Inf(1), Renyi: f.gaussianRenyi(e.Sensitivity, e.Scale)}, nil
 	case dp.Selection:
 		return f.selectionLoss(e)
+	case dp.Choice:
+		pure, renyi := f.choiceLoss(e.Threshold, e.Counts)
+		return dp.Loss{Pure: pure, Renyi: renyi}, nil
+	case dp.Clipped:
+		return f.clippedLoss(e)
+	case dp.OneOf: // whichever it is, given the choice that was released before it
+		var most dp.Loss
+		for _, sel := range e.Selections {
+			l, err := f.selectionLoss(sel)
+			if err != nil {
+				return dp.Loss{}, err
+			}
+			most = dp.Loss{Pure: math.Max(most.Pure, l.Pure), Renyi: math.Max(most.Renyi, l.Renyi), Delta: math.Max(most.Delta, l.Delta)}
+		}
+		return most, nil
 	}
 	return dp.Loss{}, fmt.Errorf("budget: the accountant does not know the event %q", ev.Name())
 }

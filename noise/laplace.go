@@ -30,15 +30,15 @@ func gcd(a, b uint64) uint64 {
 	return a
 }
 
-// draw samples the law exactly.
+// magnitude samples the law of |x| before 0 gets its share of signs: P(y) = (1-q) q^y on y >= 0.
 //
 // Proof: Canonne, Kamath, Steinke 2020, section 5, Algorithm 2: u uniform below num, kept with probability
 // exp(-u/num), and v geometric with ratio exp(-1) make u + num v geometric with ratio exp(-1/num); floor(./den) of it is
-// geometric with ratio exp(-den/num); a fair sign, where -0 starts again, makes it the discrete Laplace. Products are 128 bits
+// geometric with ratio exp(-den/num). Products are 128 bits
 // wide. A result y >= 2^63 is an error: it needs num (v+1) > 2^63 den, which is v >= 2^13 as num/den <= 2^50, of probability e^-8192 at
-// most for each result before its sign. So the law that is released, here and where other laws draw from this one, is the stated one up to
+// most for each result. So the law that is released, here and where other laws draw from this one, is the stated one up to
 // a statistical distance below e^-8000, which no accountant counts.
-func (l laplaceLaw) draw(s *stream) int64 {
+func (l laplaceLaw) magnitude(s *stream) int64 {
 	for s.err == nil {
 		u := s.below(l.num)
 		if !s.expMinus(u, l.num) {
@@ -60,12 +60,24 @@ func (l laplaceLaw) draw(s *stream) int64 {
 			s.fail(errRange)
 			break
 		}
+		return int64(y)
+	}
+	return 0
+}
+
+// draw samples the law exactly.
+//
+// Proof: a magnitude with a fair sign, where -0 starts again, has the discrete Laplace law (Canonne, Kamath, Steinke 2020,
+// section 5, Algorithm 2).
+func (l laplaceLaw) draw(s *stream) int64 {
+	for s.err == nil {
+		y := l.magnitude(s)
 		negative := s.word()>>63 == 1
 		switch {
 		case !negative:
-			return int64(y)
+			return y
 		case y != 0:
-			return -int64(y)
+			return -y
 		}
 	}
 	return 0

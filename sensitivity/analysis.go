@@ -29,12 +29,13 @@ type Analysis struct {
 	Agg      *plan.Aggregate
 	Unit     dp.Unit
 	Body     *Body  // the aggregate's input, made ready: unit path joined, unit equalities added
-	MaxRows  uint64 // m: rows of one unit per group that count
+	MaxRows  uint64 // m: rows of one unit per group that count; 0: automatic
 	MaxWhy   string // where m comes from, for EXPLAIN
 	Keys     []Key  // one for each of Agg.Keys
 	Groups   Groups // which groups are answered
 	Limit    GroupLimit
 	Measures []Measure // the fewest integers that determine the aggregates
+	Choices  []*Choice // the bounds that are chosen on the data
 	Formulas []Formula // one for each of Agg.Aggs
 	// People is the measure that says how many units each group has, where Options.CountPeople asked for it; else -1.
 	People int
@@ -89,6 +90,8 @@ type GroupLimit struct {
 	PerUnit uint64 // L0: the bound that the sensitivities use
 	Capped  bool   // the printed SQL must keep PerUnit of a unit's groups, by hash order; false: the keys say so already
 	Why     string
+	// With an automatic cap PerUnit is its largest edge, which the print keeps; Clip chooses how many of them count. nil: PerUnit counts.
+	Clip *Choice
 }
 
 // Measure is one integer a group that is measured with noise: the sum over units of a clamped partial.
@@ -105,6 +108,17 @@ type Measure struct {
 	Single bool
 	// Sensitivity: one unit changes the total of one group by at most PerGroup = max(|Lo|, |Hi|).
 	PerGroup uint64
+	// With an automatic bound [Lo, Hi] only keeps integers small: the partial's magnitude is clamped to Factor times the edge
+	// that Clip chooses. nil: [Lo, Hi] is the bound.
+	Clip   *Choice
+	Factor uint64
+}
+
+// Choice is an automatic bound: one of Edges, chosen by how many units have a partial beyond it.
+type Choice struct {
+	Index   int      // in Analysis.Choices
+	Measure int      // whose partials' magnitudes are compared with the edges, its Factor being 1; -1: the number of a unit's groups is
+	Edges   []uint64 // increasing, public
 }
 
 // MeasureKind is what is measured.
@@ -136,5 +150,6 @@ const (
 	IsCount       FormulaKind = "count"       // c
 	IsSum         FormulaKind = "sum"         // sum * Grid
 	IsAvg         FormulaKind = "avg"         // mid + Grid*s/2/c, clamped to the range; c <= 0 gives mid
+	IsRatio       FormulaKind = "ratio"       // sum * Grid / c, for an average without a declared range; c <= 0 gives 0
 	IsSumFromPair FormulaKind = "sum of pair" // mid*c + Grid*s/2
 )

@@ -11,9 +11,11 @@ import (
 // Options are the policy's and the session's limits. Zero values refuse or claim least.
 type Options struct {
 	MaxGroups       uint64            // L0: groups of one unit that count where the keys don't bound them
+	ChooseGroups    bool              // that number is chosen on the data instead
 	MaxPublicGroups uint64            // above it public groups are treated as unknown ones
 	Public          plan.PublicReader // reads the values of public tables; nil: keys with such values are unknown
 	DeltaZero       bool              // the budget has no delta: unknown groups cannot be selected
+	Clip            uint64            // rows of one unit in a group that count, at most; 0: as the policy says
 	CountPeople     bool              // grouped statements measure each group's number of units, to hide small ones (Analysis.People)
 }
 
@@ -80,7 +82,7 @@ type analyzer struct {
 	ranges  map[plan.ColID]bound
 	notNull map[plan.ColID]bool
 	nulls   map[readColumn]bool
-	noRows  *scanInfo // a table without max_rows_per_unit that MaxRows would need
+	noRows  *scanInfo // a table whose rows of one unit are bounded automatically
 	single  bool      // keys say that a unit has one row at most
 }
 

@@ -35,7 +35,7 @@ func Canonical(a *Analysis) string {
 	for _, s := range a.Groups.Sources {
 		say("source %v fixed %t counts %t joined %t %s", s.Keys, s.Fixed, s.Counts, s.Joined, digest(s.Tuples))
 	}
-	say("limit %d capped %t", a.Limit.PerUnit, a.Limit.Capped)
+	say("limit %d capped %t chosen %t", a.Limit.PerUnit, a.Limit.Capped, a.Limit.Clip != nil)
 	say("rows %d", a.MaxRows)
 	for _, m := range a.Measures {
 		arg := ""
@@ -43,6 +43,9 @@ func Canonical(a *Analysis) string {
 			arg = c.Scalar(m.Arg)
 		}
 		say("measure %s %s grid %s rounded %t row [%d, %d] partial [%d, %d] single %t", m.Kind, arg, m.Grid, m.Rounded, m.RowLo, m.RowHi, m.Lo, m.Hi, m.Single)
+		if c := m.Clip; c != nil {
+			say("automatic %d of measure %d times %d, %d edges from %d to %d", c.Index, c.Measure, m.Factor, len(c.Edges), c.Edges[0], c.Edges[len(c.Edges)-1])
+		}
 	}
 	return strings.Join(lines, "\n")
 }

@@ -97,7 +97,6 @@ func TestFailClosed(t *testing.T) {
 			s.Table.Path.Parent = s.Table
 			s.Table.Path.ParentColumns = []int{0}
 		},
-		"no limit on rows":         func(q *plan.Query) { scan(q).Table.MaxRows = 0 },
 		"too many rows":            func(q *plan.Query) { scan(q).Table.MaxRows = dp.MaxSensitivity + 1 },
 		"a join with an aggregate": func(q *plan.Query) { q.Root = &plan.Join{Kind: plan.InnerJoin, Left: q.Root, Right: &plan.OneRow{}} },
 	} {
@@ -183,6 +182,12 @@ e unit=id path=id->p.id m=ROWS
 		for _, x := range a.Measures {
 			if err := (dp.Sensitivity{PerGroup: x.PerGroup, Groups: a.Limit.PerUnit}).Validate(); err != nil {
 				t.Fatal(err)
+			}
+			if x.Clip != nil { // the clamp is where the choice puts it
+				if last := x.Clip.Edges[len(x.Clip.Edges)-1]; last*x.Factor > x.PerGroup {
+					t.Fatalf("edge %d times %d is above %d", last, x.Factor, x.PerGroup)
+				}
+				continue
 			}
 			worst := []int64{x.RowLo, x.RowHi}
 			if x.Kind == sensitivity.CentredSum {

@@ -21,10 +21,12 @@ func Explain(a *Analysis) []string {
 	} else {
 		say("Unit: the privacy unit, by a column that you may not see")
 	}
-	if a.MaxRows > 0 {
+	if len(a.Choices) == 0 && a.MaxRows == 0 {
+		say("Rows of a unit: any number")
+	} else if a.MaxRows > 0 {
 		say("Rows of a unit: at most %d in a group (%s)", a.MaxRows, a.MaxWhy)
 	} else {
-		say("Rows of a unit: not bounded")
+		say("Rows of a unit: not declared; bounds are chosen, after a noisy look at how many units have more")
 	}
 	switch {
 	case len(a.Keys) == 0:
@@ -34,7 +36,9 @@ func Explain(a *Analysis) []string {
 	default:
 		say("Groups: unknown, chosen by their noisy numbers of units")
 	}
-	if a.Limit.Capped {
+	if c := a.Limit.Clip; c != nil {
+		say("Cap: what choice %d gives, of a unit's groups (%s)", c.Index+1, c.span(nil))
+	} else if a.Limit.Capped {
 		say("Cap: %d groups of a unit (%s)", a.Limit.PerUnit, a.Limit.Why)
 	} else {
 		say("Groups of a unit: %d (%s)", a.Limit.PerUnit, a.Limit.Why)
@@ -82,10 +86,16 @@ func (a *Analysis) measureLine(m Measure) string {
 		if m.Kind == CountValues {
 			what = "rows with a value"
 		}
+		if m.Clip != nil {
+			return fmt.Sprintf("%s; a unit counts at most what choice %d gives (%s)", what, m.Clip.Index+1, m.Clip.span(nil))
+		}
 		return fmt.Sprintf("%s; a unit counts at most %d", what, m.Hi)
 	}
 	at := func(n int64) string { return m.Grid.Mul(decimal.NewFromInt(n)).String() }
 	line := fmt.Sprintf("sum of values in [%s, %s]", at(m.RowLo), at(m.RowHi))
+	if m.Clip != nil && m.Kind == SumValues && m.RowHi == mostSteps {
+		line = "sum of values"
+	}
 	lo, hi := at(m.Lo), at(m.Hi)
 	if m.Kind == CentredSum {
 		half := decimal.NewFromFloat(0.5)
@@ -96,8 +106,24 @@ func (a *Analysis) measureLine(m Measure) string {
 	if m.Rounded {
 		line += ", rounded row by row"
 	}
-	if m.Single {
+	switch {
+	case m.Clip != nil && m.Kind == CentredSum:
+		return line + fmt.Sprintf("; a unit's part is clamped to +-%s times choice %d", m.Grid.Mul(decimal.NewFromUint64(m.Factor)).Mul(decimal.NewFromFloat(0.5)), m.Clip.Index+1)
+	case m.Clip != nil:
+		return line + fmt.Sprintf("; a unit's part is clamped to what choice %d gives (%s)", m.Clip.Index+1, m.Clip.span(&m.Grid))
+	case m.Single:
 		return line
 	}
 	return line + fmt.Sprintf("; a unit's part is clamped to [%s, %s]", lo, hi)
+}
+
+// span says which edges a choice is among.
+func (c *Choice) span(grid *decimal.Decimal) string {
+	at := func(e uint64) string {
+		if grid == nil {
+			return fmt.Sprint(e)
+		}
+		return grid.Mul(decimal.NewFromUint64(e)).String()
+	}
+	return fmt.Sprintf("%d edges from %s to %s", len(c.Edges), at(c.Edges[0]), at(c.Edges[len(c.Edges)-1]))
 }

@@ -72,9 +72,17 @@ func (z *analyzer) limit() {
 		a.Limit = GroupLimit{PerUnit: 1, Why: "one group"}
 	case bounded && len(names) == 0:
 		a.Limit = GroupLimit{PerUnit: 1, Why: "the unit determines the group"}
-	case bounded && per <= z.opts.MaxGroups:
+	case bounded && (per <= z.opts.MaxGroups || z.opts.ChooseGroups && per <= 4):
 		a.Limit = GroupLimit{PerUnit: per, Why: "no cap: groups of a unit are at most " + strings.Join(names, " x ")}
 	default:
+		if z.opts.ChooseGroups {
+			most := uint64(mostGroups)
+			if bounded {
+				most = min(most, per)
+			}
+			a.Limit = GroupLimit{PerUnit: most, Capped: true, Why: "chosen; more groups of a unit are cut, by hash order", Clip: &Choice{Measure: -1, Edges: Ladder(1, most)}}
+			break
+		}
 		a.Limit = GroupLimit{PerUnit: z.opts.MaxGroups, Capped: true, Why: fmt.Sprintf("max_groups %d: more groups of a unit are cut, by hash order", z.opts.MaxGroups)}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/dp"
-	"github.com/dpsql/dpsql/internal/num"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -55,7 +54,7 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 			f.Count, err = z.countValues(g)
 		}
 	case plan.Sum:
-		if averaged[z.scalarText(g.Arg)] {
+		if averaged[z.scalarText(g.Arg)] && z.declared(g.Arg) != nil {
 			f.Kind = IsSumFromPair
 			f.Count, f.Sum, err = z.pair(g)
 		} else {
@@ -63,7 +62,13 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 			f.Sum, err = z.measure(Measure{Kind: SumValues, Arg: g.Arg}, g)
 		}
 	case plan.Avg:
-		f.Kind = IsAvg
+		if f.Kind = IsAvg; z.declared(g.Arg) == nil {
+			f.Kind = IsRatio
+			if f.Sum, err = z.measure(Measure{Kind: SumValues, Arg: g.Arg}, g); err == nil {
+				f.Count, err = z.countValues(g)
+			}
+			return f, err
+		}
 		f.Count, f.Sum, err = z.pair(g)
 	case plan.Min, plan.Max:
 		err = sqlerr.New(sqlerr.PrivateShape, "%s over private rows is not supported", g.Fn).At(g.Pos).
@@ -74,12 +79,12 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 	return f, err
 }
 
-// pair measures the count of x and the centred sum of x.
+// pair measures the count of x and the centred sum of x. An automatic bound is one for both: that of the count.
 func (z *analyzer) pair(g plan.AggItem) (count, sum int, err error) {
-	if sum, err = z.measure(Measure{Kind: CentredSum, Arg: g.Arg}, g); err != nil {
+	if count, err = z.countValues(g); err != nil {
 		return
 	}
-	count, err = z.countValues(g)
+	sum, err = z.measure(Measure{Kind: CentredSum, Arg: g.Arg, Clip: z.out.Measures[count].Clip}, g)
 	return
 }
 
@@ -132,14 +137,6 @@ func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
 			return i, nil
 		}
 	}
-	if m.Kind != Units && z.out.MaxRows == 0 {
-		name := "a table"
-		if z.noRows != nil {
-			name = z.noRows.scan.Table.Name
-		}
-		return 0, sqlerr.New(sqlerr.NoMaxRows, "table %s has no max_rows_per_unit, so one person's part of %s is not bounded", name, g.Fn).At(g.Pos).
-			WithHint("%sthe owner to declare max_rows_per_unit.", z.out.countUnits("Ask for COUNT(DISTINCT %s), or ask ", "Ask "))
-	}
 	z.clampColumns(m.Arg)
 	m.Single = z.single
 	if err := z.bound(&m, g); err != nil {
@@ -151,30 +148,30 @@ func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
 
 // bound sets a measure's row range, partial range and sensitivity (6), (9).
 func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
-	m.Grid = decimal.NewFromInt(1)
+	m.Grid, m.Factor = decimal.NewFromInt(1), 1
 	switch m.Kind {
 	case Units:
 		m.Hi, m.PerGroup = 1, 1
 		return nil
 	case CountRows, CountValues:
+		if z.out.MaxRows == 0 {
+			return z.choose(m, 1, mostRows)
+		}
 		if z.out.MaxRows > dp.MaxSensitivity {
 			return tooWide().At(g.Pos)
 		}
 		m.Hi, m.PerGroup = int64(z.out.MaxRows), z.out.MaxRows
 		return nil
 	}
-	b := z.rangeOf(m.Arg)
-	if b.null { // the sum of nothing
-		b.iv = &num.Interval{}
+	iv := z.declared(m.Arg)
+	if iv == nil {
+		return z.undeclared(m, g)
 	}
-	if b.iv == nil || b.iv.Lo.GreaterThan(b.iv.Hi) {
-		return z.noRange(m.Arg, g)
-	}
-	m.Grid, m.Rounded = z.gridOf(m.Arg, b.iv)
-	m.RangeLo, m.RangeHi = b.iv.Lo, b.iv.Hi
+	m.Grid, m.Rounded = z.gridOf(m.Arg, iv)
+	m.RangeLo, m.RangeHi = iv.Lo, iv.Hi
 	var ok1, ok2 bool
-	m.RowLo, ok1 = steps(b.iv.Lo, m.Grid, -1)
-	m.RowHi, ok2 = steps(b.iv.Hi, m.Grid, 1)
+	m.RowLo, ok1 = steps(iv.Lo, m.Grid, -1)
+	m.RowHi, ok2 = steps(iv.Hi, m.Grid, 1)
 	if !ok1 || !ok2 {
 		return tooWide().At(g.Pos)
 	}
@@ -182,6 +179,9 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 	if m.Kind == CentredSum { // each row within +-(RowHi - RowLo)
 		hi = m.RowHi - m.RowLo
 		lo = -hi
+	}
+	if z.out.MaxRows == 0 {
+		return z.automatic(m, max(1, magnitude(lo), magnitude(hi)))
 	}
 	m.Lo, ok1 = times(lo, z.out.MaxRows)
 	m.Hi, ok2 = times(hi, z.out.MaxRows)

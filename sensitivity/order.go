@@ -32,6 +32,17 @@ func (z *analyzer) sortMeasures() {
 		to[e.was], sorted[now] = now, a.Measures[e.was]
 	}
 	a.Measures = sorted
+	a.Choices = nil
+	for i, m := range a.Measures {
+		if m.Clip != nil && m.Kind != CentredSum {
+			m.Clip.Measure, m.Clip.Index = i, len(a.Choices)
+			a.Choices = append(a.Choices, m.Clip)
+		}
+	}
+	if c := a.Limit.Clip; c != nil {
+		c.Index = len(a.Choices)
+		a.Choices = append(a.Choices, c)
+	}
 	if a.People >= 0 {
 		a.People = to[a.People]
 	}

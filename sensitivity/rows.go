@@ -31,6 +31,9 @@ func (z *analyzer) countRows() {
 		}
 	}
 	if z.noRows != nil {
+		if z.out.MaxRows = z.opts.Clip; z.opts.Clip > 0 {
+			z.out.MaxWhy = "dpsql.clip"
+		}
 		return
 	}
 	var why []string
@@ -44,6 +47,9 @@ func (z *analyzer) countRows() {
 		}
 	}
 	z.out.MaxRows, z.out.MaxWhy = total, strings.Join(why, " x ")
+	if c := z.opts.Clip; c > 0 && c < total {
+		z.out.MaxRows, z.out.MaxWhy = c, "dpsql.clip"
+	}
 	if unmatched {
 		z.out.MaxWhy += ", and rows of the left side without a match"
 	}

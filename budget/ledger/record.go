@@ -142,6 +142,9 @@ var eventReaders = map[string]func([]byte) (dp.Event, error){
 	dp.Laplace{}.Name():   readEvent[dp.Laplace],
 	dp.Gaussian{}.Name():  readEvent[dp.Gaussian],
 	dp.Selection{}.Name(): readEvent[dp.Selection],
+	dp.Choice{}.Name():    readEvent[dp.Choice],
+	dp.Clipped{}.Name():   readEvent[dp.Clipped],
+	dp.OneOf{}.Name():     readEvent[dp.OneOf],
 }
 
 func readEvent[E dp.Event](text []byte) (dp.Event, error) {

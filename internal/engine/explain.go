@@ -78,7 +78,13 @@ func (s *Session) explainPrice(a *sensitivity.Analysis, mp *measure.Plan) ([]str
 		}
 		lines = append(lines, fmt.Sprintf("Noise %d: %s", i+1, noiseLine(ev)))
 	}
-	if sel := mp.Selection; sel != nil {
+	for i, ev := range mp.Choices {
+		lines = append(lines, s.choiceLine(a, i, ev))
+	}
+	if n := len(mp.Selections); n > 1 {
+		lines = append(lines, fmt.Sprintf("Groups chosen: noisy number of units > %d to %d, by the cap (truncated Laplace, delta %s)", mp.Selections[0].Threshold,
+			mp.Selections[n-1].Threshold, number(mp.Selections[0].Delta)))
+	} else if sel := mp.Selection(); sel != nil {
 		lines = append(lines, fmt.Sprintf("Groups chosen: noisy number of units > %d (truncated Laplace, scale %s, delta %s)", sel.Threshold,
 			number(sel.Scale.Float()), number(sel.Delta)))
 	}
@@ -91,26 +97,88 @@ func (s *Session) explainPrice(a *sensitivity.Analysis, mp *measure.Plan) ([]str
 		return nil, s.ledgerFailed(err)
 	}
 	lines = append(lines, fmt.Sprintf("Left: %s such statements", statements(b.StatementsLeft(mp.Loss))))
-	e, err := finish.NewErrors(a, mp)
+	errs, err := expectedErrors(a, mp, 1000, 100_000)
 	if err != nil {
 		return nil, err
-	}
-	var errs []string
-	for _, n := range namedAggregates(a) {
-		if a.Formulas[n.formula].Kind == sensitivity.IsAvg {
-			var of []string
-			for _, count := range []float64{1000, 100_000} {
-				of = append(of, fmt.Sprintf("%s among %g", number(e.Expected(n.formula, count)), count))
-			}
-			errs = append(errs, n.name+" "+strings.Join(of, ", "))
-			continue
-		}
-		errs = append(errs, n.name+" "+number(e.Expected(n.formula, math.NaN())))
 	}
 	if len(errs) > 0 {
 		lines = append(lines, "Expected 95% error (noise only; what clipping takes away is not in it): "+strings.Join(errs, "; "))
 	}
 	return lines, nil
+}
+
+// choiceLine says what a choice is among and what it costs.
+func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Choice) string {
+	what := "the cap of groups"
+	if m := a.Choices[i].Measure; m >= 0 {
+		what = fmt.Sprintf("the bound of measure %d", m+1)
+	}
+	cost := ""
+	if loss, err := s.engine.filter.Loss(ev); err == nil {
+		cost = fmt.Sprintf("; it costs epsilon %s of the price", number(loss.Pure))
+	}
+	return fmt.Sprintf("Choice %d: %s, the first of %d edges beyond which at most about %d units are (sparse vector, scales %s)%s", i+1, what, ev.Edges, ev.Stop,
+		number(ev.Counts.Float()), cost)
+}
+
+// expectedErrors tells for each aggregate that is an output column its 95% half width, averages for given numbers of rows. What depends on a
+// chosen bound is told in multiples of it.
+func expectedErrors(a *sensitivity.Analysis, mp *measure.Plan, counts ...float64) ([]string, error) {
+	run, chosen, err := mp.Reference(a)
+	if err != nil {
+		return nil, err
+	}
+	e, err := finish.NewErrors(a, run)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, n := range namedAggregates(a) {
+		times, unit, ok := inBounds(a, mp, chosen, a.Formulas[n.formula])
+		switch f := a.Formulas[n.formula]; {
+		case !ok || f.Kind == sensitivity.IsRatio:
+			out = append(out, n.name+" depends on what is chosen")
+		case f.Kind == sensitivity.IsAvg:
+			var of []string
+			for _, count := range counts {
+				text := number(e.Expected(n.formula, count)/times) + unit
+				if len(counts) > 1 {
+					text += fmt.Sprintf(" among %g", count)
+				}
+				of = append(of, text)
+			}
+			out = append(out, n.name+" "+strings.Join(of, ", "))
+		default:
+			out = append(out, n.name+" "+number(e.Expected(n.formula, math.NaN())/times)+unit)
+		}
+	}
+	return out, nil
+}
+
+// inBounds is the reference bound that a formula's noise is proportional to, and how it is called; ok is false where there are several.
+func inBounds(a *sensitivity.Analysis, mp *measure.Plan, chosen measure.Chosen, f sensitivity.Formula) (times float64, unit string, ok bool) {
+	if a.Limit.Clip != nil {
+		return 0, "", false
+	}
+	var clip *sensitivity.Choice
+	for i, at := range []int{f.Count, f.Sum} {
+		if at < 0 {
+			continue
+		}
+		if i > 0 && f.Count >= 0 && a.Measures[at].Clip != clip {
+			return 0, "", false
+		}
+		clip = a.Measures[at].Clip
+	}
+	if clip == nil {
+		return 1, "", true
+	}
+	_, edge := mp.Clip(clip, chosen)
+	times = float64(edge)
+	if m := a.Measures[clip.Measure]; m.Kind == sensitivity.SumValues {
+		times *= m.Grid.InexactFloat64()
+	}
+	return times, fmt.Sprintf(" x choice %d", clip.Index+1), true
 }
 
 func noiseLine(ev dp.Event) string {
@@ -119,6 +187,15 @@ func noiseLine(ev dp.Event) string {
 		return fmt.Sprintf("discrete Laplace, scale %s; one unit changes %d groups by at most %d", number(ev.Scale.Float()), ev.Sensitivity.Groups, ev.Sensitivity.PerGroup)
 	case dp.Gaussian:
 		return fmt.Sprintf("discrete Gaussian, sigma %s; one unit changes %d groups by at most %d", number(ev.Scale.Float()), ev.Sensitivity.Groups, ev.Sensitivity.PerGroup)
+	}
+	if ev, ok := ev.(dp.Clipped); ok {
+		name := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma"}[ev.Noise]
+		groups := fmt.Sprint(ev.Groups[0])
+		if n := len(ev.Groups); n > 1 {
+			groups = fmt.Sprintf("at most %d", ev.Groups[n-1])
+		}
+		norm := map[dp.NoiseKind]string{dp.LaplaceNoise: "bound and groups", dp.GaussianNoise: "bound and the root of groups"}[ev.Noise]
+		return fmt.Sprintf("%s %s times %s; one unit changes %s groups by at most the bound", name, number(ev.Ratio.Float()), norm, groups)
 	}
 	return ev.Name()
 }
@@ -193,7 +270,7 @@ func namedAggregates(a *sensitivity.Analysis) []namedAggregate {
 
 // errorLine says the 95% errors in the largest group: "count 114, avg 0.07".
 func (s *Session) errorLine(a *sensitivity.Analysis, r *release.Release) string {
-	e, err := finish.NewErrors(a, r.Plan)
+	e, err := finish.NewErrors(a, r.Run)
 	if err != nil || len(r.Groups) == 0 {
 		return ""
 	}
@@ -213,7 +290,9 @@ func (s *Session) errorLine(a *sensitivity.Analysis, r *release.Release) string 
 			}
 			count, _ = new(big.Float).SetInt(most).Float64()
 		}
-		parts = append(parts, n.name+" "+number(e.Expected(n.formula, count)))
+		if width := e.Expected(n.formula, count); !math.IsNaN(width) {
+			parts = append(parts, n.name+" "+number(width))
+		}
 	}
 	return strings.Join(parts, ", ")
 }

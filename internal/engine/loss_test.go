@@ -80,10 +80,10 @@ func lessNoise(mp *measure.Plan) *measure.Plan {
 		}
 		out.Measures = append(out.Measures, ev)
 	}
-	if mp.Selection != nil {
-		sel := *mp.Selection
+	out.Selections = nil
+	for _, sel := range mp.Selections {
 		sel.Scale = less(sel.Scale)
-		out.Selection = &sel
+		out.Selections = append(out.Selections, sel)
 	}
 	return &out
 }

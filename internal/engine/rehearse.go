@@ -9,7 +9,6 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/dp"
-	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -118,12 +117,8 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 	if err != nil {
 		return err
 	}
-	e, err := finish.NewErrors(p.an, mp)
-	if err != nil {
+	if f.Expected, err = expectedErrors(p.an, mp, s.declaredRows(p.an)); err != nil {
 		return err
-	}
-	for _, n := range namedAggregates(p.an) {
-		f.Expected = append(f.Expected, n.name+" "+number(e.Expected(n.formula, s.declaredRows(p.an))))
 	}
 	f.Price, f.Loss = mp.Price, mp.Loss
 	if asked, ok := r.asked[key]; len(mp.Events()) == 0 || ok && asked >= mp.Price {

@@ -15,8 +15,9 @@ import (
 type settings struct {
 	epsilon   float64
 	mechanism measure.Mechanism
-	maxGroups uint64
+	maxGroups uint64 // 0: auto
 	bounding  string
+	clip      uint64 // 0: auto
 	notices   string
 }
 
@@ -58,21 +59,25 @@ var settingTable = map[string]setting{
 		},
 	},
 	"dpsql.max_groups": {
-		func(s *settings) string { return strconv.FormatUint(s.maxGroups, 10) },
-		func(s *Session, to *settings, v string) error {
-			n, err := strconv.ParseUint(v, 10, 64)
-			most := uint64(s.world.policy.Query.MaxPublicGroups)
-			if err != nil || n == 0 || n > most {
-				return sqlerr.New(sqlerr.InvalidParam, "dpsql.max_groups must be a whole number from 1 to %d, not %q", most, v)
-			}
-			to.maxGroups = n
-			return nil
+		func(s *settings) string { return numberOrAuto(s.maxGroups) },
+		func(s *Session, to *settings, v string) (err error) {
+			to.maxGroups, err = parseNumberOrAuto("dpsql.max_groups", v, uint64(s.world.policy.Query.MaxPublicGroups))
+			return err
+		},
+	},
+	// Rows of one unit in a group that count, at most: an analyst who knows the data may ask for fewer than the policy allows, which is
+	// more exact, or set an automatic bound and save the choice's share.
+	"dpsql.clip": {
+		func(s *settings) string { return numberOrAuto(s.clip) },
+		func(_ *Session, to *settings, v string) (err error) {
+			to.clip, err = parseNumberOrAuto("dpsql.clip", v, mostClip)
+			return err
 		},
 	},
 	"dpsql.bounding": {
 		func(s *settings) string { return s.bounding },
 		func(_ *Session, to *settings, v string) (err error) {
-			to.bounding, err = choice("dpsql.bounding", v, "linf")
+			to.bounding, err = choice("dpsql.bounding", v, "linf", "auto", "l2")
 			return err
 		},
 	},
@@ -83,6 +88,27 @@ var settingTable = map[string]setting{
 			return err
 		},
 	},
+}
+
+// mostClip is the largest dpsql.clip, as of max_rows_per_unit.
+const mostClip = 1 << 32
+
+func numberOrAuto(n uint64) string {
+	if n == 0 {
+		return "auto"
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+func parseNumberOrAuto(name, v string, most uint64) (uint64, error) {
+	if strings.EqualFold(v, "auto") {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(v, 10, 64)
+	if err != nil || n == 0 || n > most {
+		return 0, sqlerr.New(sqlerr.InvalidParam, "%s must be auto or a whole number from 1 to %d, not %q", name, most, v)
+	}
+	return n, nil
 }
 
 func choice(name, v string, values ...string) (string, error) {
@@ -157,7 +183,7 @@ func unknownSetting(name string) error {
 
 // SettingNames lists the settings, sorted.
 func SettingNames() []string {
-	return []string{"dpsql.bounding", "dpsql.epsilon", "dpsql.max_groups", "dpsql.mechanism", "dpsql.notices"}
+	return []string{"dpsql.bounding", "dpsql.clip", "dpsql.epsilon", "dpsql.max_groups", "dpsql.mechanism", "dpsql.notices"}
 }
 
 func number(x float64) string {

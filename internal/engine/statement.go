@@ -85,7 +85,7 @@ func (p *Prepared) analyse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := sensitivity.Analyze(ctx, q, sensitivity.Options{MaxGroups: s.now.maxGroups, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
+	a, err := sensitivity.Analyze(ctx, q, sensitivity.Options{MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, Clip: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
 		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0})
 	if err != nil {
 		return err
@@ -324,7 +324,8 @@ func (p *Prepared) releaseGroups() int { return int(p.world.policy.Limits.Releas
 
 // price splits the session's epsilon over what the statement measures.
 func (s *Session) price(a *sensitivity.Analysis) (*measure.Plan, error) {
-	return measure.New(a, measure.Ask{Filter: s.engine.filter, Epsilon: s.now.epsilon, QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism})
+	return measure.New(a, measure.Ask{Filter: s.engine.filter, Epsilon: s.now.epsilon, QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
+		Population: int64(min(s.world.policy.Population, 1<<40))})
 }
 
 // key names everything that determines a release but its noise: canonical plan, parameters, bounds, time zone, policy.

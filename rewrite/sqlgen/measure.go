@@ -185,6 +185,10 @@ func (p *printer) partial(m sensitivity.Measure, c columns, maxRows uint64) stri
 		}
 		return fmt.Sprintf("CASE WHEN %s > %d THEN %d WHEN %s < %d THEN %d ELSE %s END", c.sum, m.Hi, m.Hi, c.sum, m.Lo, m.Lo, value)
 	}
+	clamp := func(x string) string { return p.big(fmt.Sprintf("LEAST(GREATEST(%s, %d), %d)", x, m.Lo, m.Hi)) }
+	if m.Clip != nil { // the choice clamps the sum as it does the count; nothing is scaled
+		return fmt.Sprintf("CASE WHEN %s > 0 THEN %s END", c.count, clamp(centred(m, p.wide(steps(c)), p.wide(c.count))))
+	}
 	whole := centred(m, steps(c), p.holding(c.count, m, maxRows))
 	cut := centred(m, p.wide(steps(c)), p.wide(c.count))
 	if p.d == funcs.Postgres {
@@ -192,7 +196,6 @@ func (p *printer) partial(m sensitivity.Measure, c columns, maxRows uint64) stri
 	} else {
 		cut = fmt.Sprintf("((%s) * %d) // %s", cut, maxRows, c.count)
 	}
-	clamp := func(x string) string { return p.big(fmt.Sprintf("LEAST(GREATEST(%s, %d), %d)", x, m.Lo, m.Hi)) }
 	return fmt.Sprintf("CASE WHEN %s > %d THEN %s WHEN %s > 0 THEN %s END", c.count, maxRows, clamp(cut), c.count, clamp(whole))
 }
 

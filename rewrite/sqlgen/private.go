@@ -60,6 +60,9 @@ func (w *private) statement() *Statement {
 		w.keys = append(w.keys, w.canonicalKey(w.f.column(w.printer, k.Col, stored), k.Type)) // (4)
 	}
 	w.f.where = append(w.f.where, w.domainFilters(w.a, w.keys)...) // (5)
+	if len(w.a.Choices) > 0 {
+		return w.histogram(ut)
+	}
 	st := &Statement{}
 	single := w.single()
 	refs := w.keys
@@ -153,11 +156,25 @@ func (w *private) total(i int, m sensitivity.Measure, single bool) (string, sqlt
 	if m.Kind == sensitivity.Units {
 		return w.fn("count") + "(*)", sqltype.Int8
 	}
-	var c columns
 	read := w.inner
 	if single {
 		read = func(text string) string { return text }
 	}
+	c := w.columns(i, m, read)
+	if !single {
+		return w.fn("sum") + "(" + w.partial(m, c, w.a.MaxRows) + ")", sqltype.Numeric
+	}
+	switch m.Kind {
+	case sensitivity.SumValues:
+		return steps(c), sqltype.Numeric
+	case sensitivity.CentredSum:
+		return centred(m, steps(c), w.wide(c.count)), sqltype.Numeric
+	}
+	return c.count, sqltype.Int8
+}
+
+// columns are what a measure's partial is made of.
+func (w *private) columns(i int, m sensitivity.Measure, read func(string) string) (c columns) {
 	switch m.Kind {
 	case sensitivity.CountRows:
 		c.count = read(w.fn("count") + "(*)")
@@ -171,18 +188,9 @@ func (w *private) total(i int, m sensitivity.Measure, single bool) (string, sqlt
 			c.count = read(w.countBeside(i, m))
 		}
 	default:
-		return w.fail(internalError("measure %s cannot be printed", m.Kind)), sqltype.Numeric
+		w.fail(internalError("measure %s cannot be printed", m.Kind))
 	}
-	if !single {
-		return w.fn("sum") + "(" + w.partial(m, c, w.a.MaxRows) + ")", sqltype.Numeric
-	}
-	switch m.Kind {
-	case sensitivity.SumValues:
-		return steps(c), sqltype.Numeric
-	case sensitivity.CentredSum:
-		return centred(m, steps(c), w.wide(c.count)), sqltype.Numeric
-	}
-	return c.count, sqltype.Int8
+	return c
 }
 
 func (w *private) count(m sensitivity.Measure) string {

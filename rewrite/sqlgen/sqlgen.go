@@ -27,7 +27,7 @@ type Arg struct {
 // for nobody; keys are in canonical form.
 type Column struct {
 	Role  Role
-	Index int // key, measure or output i; 0 for Units
+	Index int // key, measure or output i; 0 for the others
 	Type  sqltype.Type
 }
 
@@ -40,6 +40,23 @@ const (
 	RoleUnits   Role = "units" // number of units in the group, exact: for the selection of groups and nothing else
 	RoleMeasure Role = "measure"
 	RoleOutput  Role = "output"
+
+	// Of statements with automatic bounds, whose rows are of several parts (Histogram).
+	RolePart   Role = "part"
+	RoleRank   Role = "rank"   // bucket of the group's rank among its unit's groups
+	RoleBucket Role = "bucket" // of the partial's magnitude
+	RoleCount  Role = "count"  // of partials, or of units
+	RoleSigned Role = "signed" // positive partials less negative ones
+	RoleSum    Role = "sum"    // of partials
+)
+
+// The parts of a statement with automatic bounds. A bucket b of edges holds what is above edge b-1 and at most edge b, counted from
+// 0; len(edges) is above all.
+const (
+	PartTotals = 0 // per group: RoleCount is the number of units, and the measures with fixed bounds
+	// i+1, i a measure with an automatic bound: per group and bucket of its partials.
+	// -(c+1), c a choice: without keys, per bucket the number of units whose largest partial is in it; or, for the cap of groups, whose
+	// number of groups is in it.
 )
 
 // limits of a printed statement.

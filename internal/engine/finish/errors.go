@@ -26,13 +26,13 @@ type pair struct {
 	known      bool
 }
 
-// NewErrors works out the noise of each measure.
+// NewErrors works out the noise of each measure, for a plan whose bounds are chosen.
 func NewErrors(a *sensitivity.Analysis, p *measure.Plan) (*Errors, error) {
 	e := &Errors{a: a, pairs: make([]*pair, len(a.Formulas))}
 	events := make([]dp.Event, len(a.Measures))
 	for i := range a.Measures {
 		if events[i] = p.Measures[i]; events[i] == nil {
-			events[i] = *p.Selection // the selection's noisy numbers are this measure
+			events[i] = *p.Selection() // the selection's noisy numbers are this measure
 		}
 		d, err := noise.DistributionOf(events[i])
 		if err != nil {
@@ -61,24 +61,27 @@ func NewErrors(a *sensitivity.Analysis, p *measure.Plan) (*Errors, error) {
 // Expected is the 95% half width of aggregate i where count says how many rows there are (for averages; NaN if it is not known).
 func (e *Errors) Expected(i int, count float64) float64 {
 	f := e.a.Formulas[i]
-	if f.Kind != sensitivity.IsAvg {
+	if f.Kind != sensitivity.IsAvg && f.Kind != sensitivity.IsRatio {
 		return e.plain(i)
 	}
-	if math.IsNaN(count) {
-		return count
+	if math.IsNaN(count) || f.Kind == sensitivity.IsRatio { // it depends on the sum too
+		return math.NaN()
 	}
 	return e.average(i, count, 0)
 }
 
-// of gives an aggregate's unclamped value and the half width of its 95% interval.
+// of gives an aggregate's unclamped value and the half width of its 95% interval; NaN where nothing can be said.
 func (e *Errors) of(i int, v []*big.Int) (val, width float64) {
 	f := e.a.Formulas[i]
 	val, _ = exact(e.a, i, v).Float64()
-	if f.Kind != sensitivity.IsAvg {
+	if f.Kind != sensitivity.IsAvg && f.Kind != sensitivity.IsRatio {
 		return val, e.plain(i)
 	}
 	c, _ := new(big.Float).SetInt(v[f.Count]).Float64()
 	s, _ := new(big.Float).SetInt(v[f.Sum]).Float64()
+	if f.Kind == sensitivity.IsRatio {
+		return val, e.ratio(i, c, s)
+	}
 	m := e.a.Measures[f.Sum]
 	lo, hi := m.RangeLo.InexactFloat64(), m.RangeHi.InexactFloat64()
 	return min(max(val, lo), hi), e.average(i, c, s)
@@ -93,6 +96,15 @@ func (e *Errors) average(i int, c, s float64) float64 {
 		return half * float64(m.RowHi-m.RowLo)
 	}
 	return 1.96 * half * math.Sqrt(e.variance[f.Sum]+(s/c)*(s/c)*e.variance[f.Count]) / c
+}
+
+// ratio is 1.96 sqrt(Var(S) + (S/C)^2 Var(C)) / C, or nothing where C is less than two deviations of C.
+func (e *Errors) ratio(i int, c, s float64) float64 {
+	f := e.a.Formulas[i]
+	if c < 2*math.Sqrt(e.variance[f.Count]) || c <= 0 {
+		return math.NaN()
+	}
+	return 1.96 * e.a.Measures[f.Sum].Grid.InexactFloat64() * math.Sqrt(e.variance[f.Sum]+(s/c)*(s/c)*e.variance[f.Count]) / c
 }
 
 // plain is the half width of what is linear in the measures.

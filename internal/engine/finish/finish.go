@@ -42,7 +42,7 @@ func enough(a *sensitivity.Analysis, r *release.Release, least int64) *release.R
 	if a.People < 0 || least == 0 {
 		return r
 	}
-	kept := &release.Release{Plan: r.Plan}
+	kept := &release.Release{Plan: r.Plan, Chosen: r.Chosen, Run: r.Run}
 	for _, g := range r.Groups {
 		if g.Values[a.People].Cmp(big.NewInt(least)) >= 0 {
 			kept.Groups = append(kept.Groups, g)
@@ -78,7 +78,7 @@ func Outputs(q *plan.Query, rel *eval.Relation) ([][]sqltype.Value, error) {
 
 // Relation is the aggregate's output: keys, aggregates, errors, one row a group.
 func Relation(a *sensitivity.Analysis, r *release.Release) (*eval.Relation, error) {
-	e, err := NewErrors(a, r.Plan)
+	e, err := NewErrors(a, r.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +103,10 @@ func Relation(a *sensitivity.Analysis, r *release.Release) (*eval.Relation, erro
 				width = v - width
 			case plan.ErrorHigh:
 				width = v + width
+			}
+			if math.IsNaN(width) {
+				row = append(row, nil)
+				continue
 			}
 			row = append(row, width)
 		}
@@ -130,8 +134,15 @@ func exact(a *sensitivity.Analysis, i int, v []*big.Int) *big.Rat {
 		return new(big.Rat).Mul(new(big.Rat).SetInt(v[f.Sum]), a.Measures[f.Sum].Grid.Rat())
 	}
 	m := a.Measures[f.Sum]
-	mid, step := middle(m)
 	c := new(big.Rat).SetInt(v[f.Count])
+	if f.Kind == sensitivity.IsRatio {
+		if c.Sign() <= 0 {
+			return new(big.Rat)
+		}
+		sum := new(big.Rat).Mul(new(big.Rat).SetInt(v[f.Sum]), m.Grid.Rat())
+		return sum.Quo(sum, c)
+	}
+	mid, step := middle(m)
 	s := new(big.Rat).Mul(new(big.Rat).SetInt(v[f.Sum]), step)
 	if f.Kind == sensitivity.IsSumFromPair {
 		return s.Add(s, c.Mul(c, mid))
@@ -164,6 +175,8 @@ func value(a *sensitivity.Analysis, i int, v []*big.Int) (sqltype.Value, error) 
 			} else if x.Cmp(hi) > 0 {
 				x = hi
 			}
+		}
+		if f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsRatio {
 			scale = max(avgScale(x, v[f.Count]), scale)
 		}
 	}

@@ -171,7 +171,7 @@ func TestErrorFormulas(t *testing.T) {
 func TestUnitsError(t *testing.T) {
 	a := &sensitivity.Analysis{Agg: &plan.Aggregate{}, Measures: []sensitivity.Measure{{Kind: sensitivity.Units}},
 		Formulas: []sensitivity.Formula{{Agg: 1, Kind: sensitivity.IsCount}}}
-	p := &measure.Plan{Measures: []dp.Event{nil}, Selection: &dp.Selection{Groups: 4, Scale: dp.Scale{Num: 10, Den: 1}, Threshold: 250, Delta: 1e-9}}
+	p := &measure.Plan{Measures: []dp.Event{nil}, Selections: []dp.Selection{{Groups: 4, Scale: dp.Scale{Num: 10, Den: 1}, Threshold: 250, Delta: 1e-9}}}
 	e, err := NewErrors(a, p)
 	if err != nil || e.Expected(0, math.NaN()) != 30 { // 10 ln 20 = 29.96
 		t.Errorf("%v, %v", e, err)
@@ -182,7 +182,7 @@ func TestUnitsError(t *testing.T) {
 func TestRelation(t *testing.T) {
 	a := pairOf("1", 0, 10, sqltype.Numeric)
 	a.Agg.Errors = []plan.ErrorItem{{ID: 11, Kind: plan.ErrorHalfWidth, Of: 1}, {ID: 12, Kind: plan.ErrorLow, Of: 1}, {ID: 13, Kind: plan.ErrorHigh, Of: 2}}
-	r := &release.Release{Plan: planOf(gaussianOf(100), gaussianOf(100)), Groups: []release.Group{
+	r := &release.Release{Run: planOf(gaussianOf(100), gaussianOf(100)), Groups: []release.Group{
 		{Keys: []sqltype.Value{"a"}, Values: ints(-5, 0)}, {Keys: []sqltype.Value{nil}, Values: ints(10000, 0)}}}
 	rel, err := Relation(a, r)
 	if err != nil {

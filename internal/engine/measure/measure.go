@@ -28,30 +28,40 @@ type Ask struct {
 	Epsilon    float64   // the price tag
 	QueryDelta float64   // delta of one selecting statement
 	Mechanism  Mechanism // Auto, Laplace, Gaussian
+	Population int64     // about how many units there are, as the policy declares it; 0: nobody said
 }
 
-// Plan says what will be run. Events has one entry a measure, in order, but for a Units measure that the selection's noisy
-// number answers (UnitsFromSelection); the selection comes last.
+// Plan says what will be run. Choices has one entry a choice of the analysis, in order. Measures has one a measure, in order, but for a
+// Units measure that the selection's noisy number answers (UnitsFromSelection); what depends on a choice is a dp.Clipped. The selection comes
+// last: one, or where the cap of groups is chosen one for each of its edges.
 type Plan struct {
-	Price     float64
-	Mechanism Mechanism // Laplace or Gaussian; "" where only a selection is run, or nothing
-	Measures  []dp.Event
-	Selection *dp.Selection
+	Price      float64
+	Mechanism  Mechanism // Laplace or Gaussian; "" where only a selection is run, or nothing
+	Choices    []dp.Choice
+	Measures   []dp.Event
+	Selections []dp.Selection
 	// UnitsFromSelection is the measure that the selection's noisy numbers are, or -1.
 	UnitsFromSelection int
 	Loss               dp.Loss
 }
 
-// Events are all events, as the ledger keeps them.
+// Events are all events, as the ledger keeps them, in the order in which they are run. Of several selections one will be run.
 func (p *Plan) Events() []dp.Event {
 	var out []dp.Event
+	for _, ev := range p.Choices {
+		out = append(out, ev)
+	}
 	for _, ev := range p.Measures {
 		if ev != nil {
 			out = append(out, ev)
 		}
 	}
-	if p.Selection != nil {
-		out = append(out, *p.Selection)
+	switch len(p.Selections) {
+	case 0:
+	case 1:
+		out = append(out, p.Selections[0])
+	default:
+		out = append(out, dp.OneOf{Selections: p.Selections})
 	}
 	return out
 }
@@ -61,7 +71,7 @@ func (p *Plan) Events() []dp.Event {
 // Proof: claim: the loss of all events together is at most the price tag's: if every event has an epsilon part, the sum of the
 // epsilons is at most e and that of the Renyi losses at most r(e); otherwise the Renyi losses are. Each event is calibrated to a
 // part of the limit, and the parts' numerators add up to the denominator: (1) selection 1/3 where it is extra and something else
-// is measured, the rest in equal parts; budget.Limit.Part rounds down and the calibrations round scales up. (2) The sum is taken
+// is measured, the rest in equal parts, of which each choice takes its share from the measures that use it; budget.Limit.Part rounds down and the calibrations round scales up. (2) The sum is taken
 // again by the filter over the events as they will be run, and a sum above the tag is refused. Sequential composition: package
 // budget. The number of parts and the sensitivities come from the plan and the policy, so no scale depends on private rows.
 func New(a *sensitivity.Analysis, ask Ask) (*Plan, error) {
@@ -100,7 +110,7 @@ func (p *Plan) noisy() []dp.Event {
 func logVariance(p *Plan) float64 {
 	sum := 0.0
 	for _, ev := range p.noisy() {
-		d, err := noise.DistributionOf(ev)
+		d, err := noise.DistributionOf(typical(ev))
 		if err != nil {
 			return math.Inf(1)
 		}
@@ -127,49 +137,42 @@ func build(a *sensitivity.Analysis, ask Ask, mech Mechanism) (*Plan, error) {
 
 func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit) (*Plan, error) {
 	p := &Plan{Price: ask.Epsilon, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures))}
-	parts := uint64(len(a.Measures))
 	if !a.Groups.Public {
 		for i, m := range a.Measures {
 			if m.Kind == sensitivity.Units {
 				p.UnitsFromSelection = i
 			}
 		}
-		if p.UnitsFromSelection >= 0 {
-			parts--
-		}
 	}
-	if parts > 0 && mech == Gaussian {
+	w := weigh(a, ask, mech, p.UnitsFromSelection)
+	if w.measured && mech == Gaussian {
 		limit = limit.RenyiOnly()
-	}
-	// Each measure gets num/den of the limit, the selection snum/den.
-	num, snum, den := uint64(1), uint64(0), parts
-	if !a.Groups.Public {
-		switch {
-		case parts == 0:
-			snum, den = 1, 1
-		case p.UnitsFromSelection >= 0: // the selection is one of the measures
-			snum, den = 1, parts+1
-		default:
-			num, snum, den = 2, parts, 3*parts // a third for the selection
-		}
 	}
 	for i, m := range a.Measures {
 		if i == p.UnitsFromSelection {
 			continue
 		}
-		ev, err := event(ask.Filter, dp.Sensitivity{PerGroup: m.PerGroup, Groups: a.Limit.PerUnit}, limit.Part(num, den), mech)
+		ev, err := event(ask.Filter, a, m, w.part(limit, w.measures[i]), mech)
 		if err != nil {
 			return nil, tooMuch(err)
 		}
-		p.Measures[i] = ev
-		p.Mechanism = mech
+		p.Measures[i], p.Mechanism = ev, mech
 	}
-	if snum > 0 {
-		sel, err := ask.Filter.Selection(a.Limit.PerUnit, limit.Part(snum, den), ask.QueryDelta)
+	for i, c := range a.Choices {
+		ev, err := choice(a, c, ask, p, w.part(limit, w.choices[i]))
 		if err != nil {
-			return nil, tooMuch(err)
+			return nil, err
 		}
-		p.Selection = &sel
+		p.Choices = append(p.Choices, ev)
+	}
+	if w.selection > 0 {
+		for _, groups := range caps(a) {
+			sel, err := ask.Filter.Selection(groups, w.part(limit, w.selection), ask.QueryDelta)
+			if err != nil {
+				return nil, tooMuch(err)
+			}
+			p.Selections = append(p.Selections, sel)
+		}
 	}
 	loss, err := ask.Filter.Sum(p.Events())
 	if err != nil {
@@ -179,7 +182,27 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 	return p, nil
 }
 
-func event(f *budget.Filter, s dp.Sensitivity, l budget.Limit, mech Mechanism) (dp.Event, error) {
+// caps are the numbers of groups that one unit may be in: one, or those among which it is chosen.
+func caps(a *sensitivity.Analysis) []uint64 {
+	if a.Limit.Clip != nil {
+		return a.Limit.Clip.Edges
+	}
+	return []uint64{a.Limit.PerUnit}
+}
+
+func event(f *budget.Filter, a *sensitivity.Analysis, m sensitivity.Measure, l budget.Limit, mech Mechanism) (dp.Event, error) {
+	if m.Clip != nil || a.Limit.Clip != nil {
+		kind := dp.LaplaceNoise
+		if mech == Gaussian {
+			kind = dp.GaussianNoise
+		}
+		least := m.PerGroup
+		if m.Clip != nil {
+			least = m.Clip.Edges[0] * m.Factor
+		}
+		return f.Clipped(kind, least, caps(a), l)
+	}
+	s := dp.Sensitivity{PerGroup: m.PerGroup, Groups: a.Limit.PerUnit}
 	if mech == Gaussian {
 		scale, err := f.GaussianScale(s, l)
 		return dp.Gaussian{Sensitivity: s, Scale: scale}, err

@@ -23,7 +23,9 @@ import (
 // Release is what was released of one statement: per group its keys and one noisy integer a measure, unclamped. Groups are in
 // the order of their domains, or sorted by key where they were selected, never in the order of a scan.
 type Release struct {
-	Plan   *measure.Plan
+	Plan   *measure.Plan  // as it was charged
+	Chosen measure.Chosen // bounds that were chosen on the data
+	Run    *measure.Plan  // Plan with the chosen bounds: what noise the groups have
 	Groups []Group
 }
 
@@ -43,38 +45,58 @@ type Maker struct {
 	mechs []*noise.Mechanism
 	sel   *noise.Selector // nil where groups are public
 	most  int
+
+	src      *noise.Source // where bounds are chosen, mechanisms are made afterwards
+	choosers []*noise.Chooser
 }
 
 // maxAhead limits the numbers that one measure draws ahead.
 const maxAhead = 1 << 17
 
 // New makes the mechanisms and draws their noise: for public groups all of it, up to maxAhead numbers a measure; where groups are
-// selected, whose number is not known, a first batch. The release will have most groups at most.
+// selected, whose number is not known, a first batch. Where bounds are chosen only the choices' noise can be drawn before the data is asked;
+// the scales of the others are not known yet. The release will have most groups at most.
 func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) (*Maker, error) {
-	m := &Maker{a: a, r: &Release{Plan: p}, mechs: make([]*noise.Mechanism, len(p.Measures)), most: most}
+	m := &Maker{a: a, r: &Release{Plan: p, Run: p}, most: most, src: src}
 	if a.Groups.Public && a.Groups.Count > uint64(most) {
 		return nil, ErrLarge
 	}
-	for i, ev := range p.Measures {
+	for _, ev := range p.Choices {
+		c, err := src.Chooser(ev)
+		if err != nil {
+			return nil, err
+		}
+		m.choosers = append(m.choosers, c)
+	}
+	if len(m.choosers) > 0 {
+		return m, nil
+	}
+	return m, m.mechanisms()
+}
+
+// mechanisms makes those of the plan that is run.
+func (m *Maker) mechanisms() error {
+	m.mechs = make([]*noise.Mechanism, len(m.r.Run.Measures))
+	for i, ev := range m.r.Run.Measures {
 		if ev == nil {
 			continue
 		}
 		var err error
-		if m.mechs[i], err = src.Mechanism(ev); err != nil {
-			return nil, err
+		if m.mechs[i], err = m.src.Mechanism(ev); err != nil {
+			return err
 		}
-		if a.Groups.Public {
-			if err := m.mechs[i].Ahead(int(min(a.Groups.Count, maxAhead))); err != nil {
-				return nil, err
+		if m.a.Groups.Public {
+			if err := m.mechs[i].Ahead(int(min(m.a.Groups.Count, maxAhead))); err != nil {
+				return err
 			}
 		}
 	}
-	if a.Groups.Public {
-		return m, nil
+	if m.a.Groups.Public {
+		return nil
 	}
 	var err error
-	m.sel, err = src.Selector(*p.Selection)
-	return m, err
+	m.sel, err = m.src.Selector(*m.r.Run.Selection())
+	return err
 }
 
 // Read reads the rows of the printed statement and releases them; once.
@@ -89,32 +111,49 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 // groups leaves this function; groups are ordered by their keys. (4) A row that does not fit the plan's types is a failure
 // that tells nothing. Source: design sections 4 and 5; package noise for (2)'s selection.
 func (m *Maker) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
-	if m.sel == nil {
-		return m.r, m.r.public(m.a, cols, rows, m.mechs)
+	if len(m.choosers) > 0 {
+		return m.choose(cols, rows)
 	}
-	return m.r, m.r.unknown(m.a, cols, rows, m.mechs, m.sel, m.most)
+	each := func(use func(opened) error) error {
+		for rows.Next() {
+			row, err := open(m.a, cols, rows.Row())
+			if err != nil {
+				return err
+			}
+			if err := use(row); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	}
+	return m.r, m.release(each)
 }
 
-func (r *Release) public(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows, mechs []*noise.Mechanism) error {
+// release reads groups' totals one by one and releases them.
+func (m *Maker) release(each func(func(opened) error) error) error {
+	if m.sel == nil {
+		return m.r.public(m.a, each, m.mechs)
+	}
+	return m.r.unknown(each, m.mechs, m.sel, m.most)
+}
+
+func (r *Release) public(a *sensitivity.Analysis, each func(func(opened) error) error, mechs []*noise.Mechanism) error {
 	tuples := domain(a)
 	at := make(map[string]int, len(tuples))
 	totals := make([][]*big.Int, len(tuples))
 	for i, t := range tuples {
 		at[keyText(t)] = i
 	}
-	for rows.Next() {
-		row, err := open(a, cols, rows.Row())
-		if err != nil {
-			return err
-		}
+	err := each(func(row opened) error {
 		if i, ok := at[keyText(row.keys)]; ok {
 			if totals[i] != nil { // (0)
 				return errShape
 			}
 			totals[i] = row.values
 		}
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	zero := make([]*big.Int, len(mechs))
@@ -135,18 +174,11 @@ func (r *Release) public(a *sensitivity.Analysis, cols []sqlgen.Column, rows sec
 	return nil
 }
 
-func (r *Release) unknown(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows, mechs []*noise.Mechanism, sel *noise.Selector, most int) error {
-	for rows.Next() {
-		row, err := open(a, cols, rows.Row())
-		if err != nil {
-			return err
-		}
+func (r *Release) unknown(each func(func(opened) error) error, mechs []*noise.Mechanism, sel *noise.Selector, most int) error {
+	err := each(func(row opened) error {
 		n, kept, err := sel.Keep(row.units)
-		if err != nil {
+		if err != nil || !kept {
 			return err
-		}
-		if !kept {
-			continue
 		}
 		noisy, err := addNoise(mechs, row.values)
 		if err != nil {
@@ -159,8 +191,9 @@ func (r *Release) unknown(a *sensitivity.Analysis, cols []sqlgen.Column, rows se
 			return ErrLarge
 		}
 		r.Groups = append(r.Groups, Group{Keys: row.keys, Values: noisy})
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	sort.Slice(r.Groups, func(i, j int) bool { return lessKeys(r.Groups[i].Keys, r.Groups[j].Keys) })

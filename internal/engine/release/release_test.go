@@ -68,7 +68,7 @@ func columns(keys int, measures ...int) []sqlgen.Column {
 }
 
 func unknownPlan() *measure.Plan {
-	return &measure.Plan{Price: 0.5, Mechanism: measure.Gaussian, Measures: []dp.Event{nil, gaussian}, Selection: &selection, UnitsFromSelection: 0,
+	return &measure.Plan{Price: 0.5, Mechanism: measure.Gaussian, Measures: []dp.Event{nil, gaussian}, Selections: []dp.Selection{selection}, UnitsFromSelection: 0,
 		Loss: dp.Loss{Pure: math.Inf(1), Renyi: 0.25, Delta: 1e-9}}
 }
 
@@ -125,7 +125,7 @@ func TestStoredForm(t *testing.T) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		if fmt.Sprint(back.Plan.Measures, back.Plan.Loss, back.Plan.Price, back.Plan.Mechanism, back.Plan.UnitsFromSelection) !=
-			fmt.Sprint(r.Plan.Measures, r.Plan.Loss, r.Plan.Price, r.Plan.Mechanism, r.Plan.UnitsFromSelection) || (back.Plan.Selection == nil) != (r.Plan.Selection == nil) {
+			fmt.Sprint(r.Plan.Measures, r.Plan.Loss, r.Plan.Price, r.Plan.Mechanism, r.Plan.UnitsFromSelection) || len(back.Plan.Selections) != len(r.Plan.Selections) {
 			t.Fatalf("the plan is %+v, it was %+v", back.Plan, r.Plan)
 		}
 		for i, g := range r.Groups {
@@ -303,7 +303,7 @@ func TestMakeRefuses(t *testing.T) {
 	p := unknownPlan()
 	bad := selection
 	bad.Threshold = 3
-	p.Selection = &bad
+	p.Selections = []dp.Selection{bad}
 	if _, err := make1(unknown(sqltype.Text), p, columns(1, 0, 1), &table{rows: [][]sqltype.Value{good}}, noise.NewSource()); err == nil {
 		t.Error("a threshold that its delta does not pay for is taken")
 	}

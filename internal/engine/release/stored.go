@@ -13,7 +13,7 @@ import (
 )
 
 // stored is a release as the ledger keeps it, under a key that fixes keys' types and the order of measures. Events has one
-// entry a measure but for Units, then the selection.
+// entry a choice, one a measure but for Units, then the selection.
 type stored struct {
 	Version   int           `json:"version"`
 	Price     float64       `json:"price"`
@@ -21,6 +21,7 @@ type stored struct {
 	Loss      dp.Loss       `json:"loss"`
 	Units     int           `json:"units_from_selection"`
 	Events    ledger.Events `json:"events"`
+	Chosen    []int         `json:"chosen,omitempty"`
 	Groups    []storedGroup `json:"groups"`
 }
 
@@ -34,7 +35,7 @@ const storedVersion = 1
 // Encode writes a release for the ledger.
 func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
 	s := stored{Version: storedVersion, Price: r.Plan.Price, Mechanism: string(r.Plan.Mechanism), Loss: r.Plan.Loss,
-		Units: r.Plan.UnitsFromSelection, Events: r.Plan.Events(), Groups: make([]storedGroup, len(r.Groups))}
+		Units: r.Plan.UnitsFromSelection, Events: r.Plan.Events(), Chosen: r.Chosen, Groups: make([]storedGroup, len(r.Groups))}
 	for i, g := range r.Groups {
 		sg := storedGroup{Values: g.Values}
 		for k, v := range g.Keys {
@@ -62,6 +63,16 @@ func Decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 	p := &measure.Plan{Price: s.Price, Mechanism: measure.Mechanism(s.Mechanism), Loss: s.Loss, UnitsFromSelection: s.Units,
 		Measures: make([]dp.Event, len(a.Measures))}
 	rest := s.Events
+	for range a.Choices {
+		if len(rest) == 0 {
+			return nil, errShape
+		}
+		c, ok := rest[0].(dp.Choice)
+		if !ok {
+			return nil, errShape
+		}
+		p.Choices, rest = append(p.Choices, c), rest[1:]
+	}
 	for i := range p.Measures {
 		if i == s.Units {
 			continue
@@ -72,16 +83,24 @@ func Decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 		p.Measures[i], rest = rest[0], rest[1:]
 	}
 	if len(rest) == 1 {
-		sel, ok := rest[0].(dp.Selection)
-		if !ok {
+		switch sel := rest[0].(type) {
+		case dp.Selection:
+			p.Selections = []dp.Selection{sel}
+		case dp.OneOf:
+			p.Selections = sel.Selections
+		default:
 			return nil, errShape
 		}
-		p.Selection, rest = &sel, nil
+		rest = nil
 	}
-	if len(rest) != 0 || (p.Selection == nil) != a.Groups.Public {
+	if len(rest) != 0 || (len(p.Selections) == 0) != a.Groups.Public {
 		return nil, errShape
 	}
-	r := &Release{Plan: p, Groups: make([]Group, len(s.Groups))}
+	run, err := p.Resolve(a, s.Chosen)
+	if err != nil {
+		return nil, err
+	}
+	r := &Release{Plan: p, Chosen: s.Chosen, Run: run, Groups: make([]Group, len(s.Groups))}
 	for i, sg := range s.Groups {
 		if len(sg.Keys) != len(a.Keys) || len(sg.Values) != len(a.Measures) {
 			return nil, errShape

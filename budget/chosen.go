@@ -1,0 +1,87 @@
+package budget
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// choiceLoss is what a sparse vector costs: 1/b1 + 1/b2, and the Renyi loss of that much randomised response.
+//
+// Proof: the choice is (1/b1 + 1/b2)-DP (noise.Chooser has the proof), and no mechanism of that epsilon has a larger Renyi loss than
+// randomised response. Rounding: up.
+func (f *Filter) choiceLoss(threshold, counts dp.Scale) (pure, renyi float64) {
+	epsilon := inverse(threshold).plus(inverse(counts))
+	if f.Order != 0 {
+		renyi = randomizedResponse(f.Order, epsilon).hi
+	}
+	return epsilon.hi, renyi
+}
+
+// clippedLoss is the largest loss of the events that dp.Clipped.At gives.
+//
+// Proof: the clip t >= Least and the number of groups g were released before, so the loss given them is that of noise of a known scale
+// (sequential composition with the choice, which has its own event). Laplace: at most g entries shift by at most t each, and the scale is at least
+// b = Ratio g t; the pure loss g t/b is 1/Ratio for all of them. The Renyi loss is at most g R(t, b) (laplaceRenyi), where a larger scale gives less:
+// wider discrete Laplace noise is narrower noise with independent noise added, since the generating function of a geometric number of ratio q'
+// over that of ratio q < q' is (1-q')/(1-q) (q/q' + (1-q/q')/(1-q's)), whose coefficients are not negative. At fixed u = t/b it falls with t: with e = u/t, A = e^((a-1)e) and B = e^(-ae), shiftedLaplace's
+//
+//	f = w e^((a-1)u) + (1-w) e^(-au),  w = sinh(ae) / (sinh(ae) + sinh((a-1)e)),
+//
+// and w rises with e, since the derivative of ln(sinh(ae)/sinh((a-1)e)) is a coth(ae) - (a-1) coth((a-1)e) >= 0, x coth(x) being
+// increasing. So the largest is at t = Least; all allowed g are tried. Gaussian: a g t^2/(2 sigma^2) <= a/(2 Ratio^2), whichever g and t (gaussianRenyi).
+// Rounding: up.
+func (f *Filter) clippedLoss(e dp.Clipped) (dp.Loss, error) {
+	if e.Noise == dp.GaussianNoise && f.Order == 0 {
+		return dp.Loss{}, fmt.Errorf("budget: Gaussian noise has no price in a budget of plain epsilons")
+	}
+	pure, renyi := f.clipped(e)
+	return dp.Loss{Pure: pure, Renyi: renyi}, nil
+}
+
+func (f *Filter) clipped(e dp.Clipped) (pure, renyi float64) {
+	one := inverse(e.Ratio)
+	if e.Noise == dp.GaussianNoise {
+		return math.Inf(1), exactly(f.Order / 2).times(one).times(one).hi
+	}
+	if f.Order != 0 {
+		for _, g := range e.Groups {
+			groups := exactUint(g)
+			renyi = math.Max(renyi, groups.times(shiftedLaplace(f.Order, e.Least, one.over(groups.times(exactUint(e.Least))))).hi)
+		}
+	}
+	return one.hi, renyi
+}
+
+// Choice calibrates a sparse vector over edges: the least scales, equal for threshold and counts, whose loss stays within the limit. Where
+// it stops is the caller's, from public facts.
+func (f *Filter) Choice(edges uint64, l Limit) (dp.Choice, error) {
+	b, err := f.leastScale(l, func(b dp.Scale) (pure, renyi float64) { return f.choiceLoss(b, b) })
+	return dp.Choice{Edges: edges, Threshold: b, Counts: b}, err
+}
+
+// Clipped calibrates noise whose clip is chosen: the least ratio whose loss stays within the limit for every clip from least on and every
+// number of groups.
+func (f *Filter) Clipped(noise dp.NoiseKind, least uint64, groups []uint64, l Limit) (dp.Clipped, error) {
+	e := dp.Clipped{Noise: noise, Least: least, Groups: groups, Ratio: dp.Scale{Num: 1, Den: 1}}
+	if err := e.Validate(); err != nil {
+		return e, err
+	}
+	if noise == dp.GaussianNoise {
+		if f.Order == 0 {
+			return e, fmt.Errorf("budget: Gaussian noise has no price in a budget of plain epsilons")
+		}
+		l = l.RenyiOnly()
+	}
+	ratio, err := f.leastScale(l, func(r dp.Scale) (pure, renyi float64) {
+		e.Ratio = r
+		pure, renyi = f.clipped(e)
+		if noise == dp.GaussianNoise {
+			pure = 0 // it counts on the Renyi side alone
+		}
+		return pure, renyi
+	})
+	e.Ratio = ratio
+	return e, err
+}

@@ -1,0 +1,155 @@
+package dp
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// Choice is a bound chosen on private data by a sparse vector: edges in a fixed order, for each the number N of units beyond it,
+// which one unit raises by at most 1. With rho and a fresh nu for each edge, both of probability proportional to exp(-x/b) on the whole
+// numbers x >= 0, the first edge with N + rho - nu <= Stop is released, or that there is none.
+type Choice struct {
+	Edges     uint64 `json:"edges"`
+	Stop      int64  `json:"stop"`
+	Threshold Scale  `json:"threshold"` // b of rho
+	Counts    Scale  `json:"counts"`    // b of each nu
+}
+
+// MaxEdges limits the edges of one choice.
+const MaxEdges = 1 << 12
+
+// NoiseKind names a law of noise.
+type NoiseKind string
+
+// The laws of a Clipped event.
+const (
+	LaplaceNoise  NoiseKind = "laplace"
+	GaussianNoise NoiseKind = "gaussian"
+)
+
+// Clipped is noise on each entry of a vector whose bounds a Choice of the same statement releases first: one unit then changes at most
+// g entries, g one of Groups, each by at most t, whichever t >= Least, and the noise's scale is at least Ratio times the norm that
+// the law asks for: g t for Laplace, sqrt(g) t for Gaussian noise. What it costs does not depend on what was chosen.
+type Clipped struct {
+	Noise  NoiseKind `json:"noise"`
+	Least  uint64    `json:"least"`
+	Groups []uint64  `json:"groups"`
+	Ratio  Scale     `json:"ratio"`
+}
+
+// OneOf is one selection of several, which one a Choice of the same statement releases first.
+type OneOf struct {
+	Selections []Selection `json:"selections"`
+}
+
+// Name is the event's stable name in the ledger.
+func (OneOf) Name() string { return "one_of_selections" }
+
+// Validate refuses what no mechanism can have run.
+func (e OneOf) Validate() error {
+	if len(e.Selections) == 0 || len(e.Selections) > MaxEdges {
+		return fmt.Errorf("dp: one of %d selections is out of range", len(e.Selections))
+	}
+	for _, s := range e.Selections {
+		if err := s.Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Name is the event's stable name in the ledger.
+func (Choice) Name() string { return "sparse_vector" }
+
+// Name is the event's stable name in the ledger.
+func (Clipped) Name() string { return "clipped_noise" }
+
+// Validate refuses what no mechanism can have run.
+func (e Choice) Validate() error {
+	if e.Edges == 0 || e.Edges > MaxEdges || e.Stop < -MaxScale || e.Stop > MaxScale {
+		return fmt.Errorf("dp: choice among %d edges that stops at %d is out of range", e.Edges, e.Stop)
+	}
+	return firstError(e.Threshold.Validate(), e.Counts.Validate())
+}
+
+// Validate refuses what no mechanism can have run.
+func (e Clipped) Validate() error {
+	if e.Noise != LaplaceNoise && e.Noise != GaussianNoise {
+		return fmt.Errorf("dp: no noise is called %q", e.Noise)
+	}
+	if e.Least == 0 || e.Least > MaxSensitivity || len(e.Groups) == 0 || len(e.Groups) > MaxEdges {
+		return fmt.Errorf("dp: clips from %d on in %d numbers of groups are out of range", e.Least, len(e.Groups))
+	}
+	for _, g := range e.Groups {
+		if g == 0 || g > MaxSensitivity {
+			return fmt.Errorf("dp: %d groups are out of range", g)
+		}
+	}
+	return e.Ratio.Validate()
+}
+
+// At is the event that is run once clip and number of groups were released. Only what the Clipped event allows is given.
+//
+// Proof: the scale is at least Ratio times the norm: the square root is replaced by a rational above it, and a numerator that is too long
+// loses its last bits upward.
+func (e Clipped) At(clip, groups uint64) (Event, error) {
+	allowed := false
+	for _, g := range e.Groups {
+		allowed = allowed || g == groups
+	}
+	if err := e.Validate(); err != nil {
+		return nil, err
+	}
+	if !allowed || clip < e.Least {
+		return nil, fmt.Errorf("dp: clip %d in %d groups is not among those that were priced", clip, groups)
+	}
+	s := Sensitivity{PerGroup: clip, Groups: groups}
+	norm := new(big.Rat).SetInt(s.L1())
+	if e.Noise == GaussianNoise {
+		norm = sqrtUp(s.L2Squared())
+	}
+	scale, err := scaleUp(norm.Mul(norm, e.Ratio.Rat()))
+	if err != nil {
+		return nil, err
+	}
+	var ev Event = Laplace{Sensitivity: s, Scale: scale}
+	if e.Noise == GaussianNoise {
+		ev = Gaussian{Sensitivity: s, Scale: scale}
+	}
+	return ev, ev.Validate()
+}
+
+// sqrtUp is a rational that is at least the root of n, and less than 2^-20 above it.
+func sqrtUp(n *big.Int) *big.Rat {
+	const bits = 20
+	square := new(big.Int).Lsh(n, 2*bits)
+	root := new(big.Int).Sqrt(square)
+	if new(big.Int).Mul(root, root).Cmp(square) < 0 {
+		root.Add(root, big.NewInt(1))
+	}
+	return new(big.Rat).SetFrac(root, new(big.Int).Lsh(big.NewInt(1), bits))
+}
+
+// scaleUp is the least scale that is at least x, of those with a power of two below MaxScaleDen under a numerator that fits.
+func scaleUp(x *big.Rat) (Scale, error) {
+	for den := uint64(MaxScaleDen); den > 0; den /= 2 {
+		n := new(big.Int).Mul(x.Num(), new(big.Int).SetUint64(den))
+		n, rest := n.QuoRem(n, x.Denom(), new(big.Int))
+		if rest.Sign() > 0 {
+			n.Add(n, big.NewInt(1))
+		}
+		if n.BitLen() > 53 && den > 1 {
+			continue
+		}
+		if !n.IsUint64() {
+			break
+		}
+		num := n.Uint64()
+		for num%2 == 0 && den > 1 {
+			num, den = num/2, den/2
+		}
+		s := Scale{Num: num, Den: den}
+		return s, s.Validate()
+	}
+	return Scale{}, fmt.Errorf("dp: a scale of %s is out of range", x.FloatString(0))
+}

@@ -1,0 +1,240 @@
+package measure
+
+import (
+	"errors"
+	"math"
+
+	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// weights say how a limit is split: each entry gets its part of the sum.
+type weights struct {
+	measures, choices []uint64
+	selection         uint64
+	measured          bool // something but the selection
+}
+
+// whole is the weight of a measure that pays for no choice.
+const whole = 1000
+
+// weigh splits a statement's price: equal parts for the measures, of which each choice takes its share from those that use it; a third for a
+// selection that is extra.
+func weigh(a *sensitivity.Analysis, ask Ask, mech Mechanism, fromSelection int) weights {
+	w := weights{measures: make([]uint64, len(a.Measures)), choices: make([]uint64, len(a.Choices))}
+	parts, sum := uint64(0), uint64(0)
+	for i := range a.Measures {
+		if i != fromSelection {
+			w.measures[i], w.measured = whole, true
+			parts++
+		}
+	}
+	if !a.Groups.Public {
+		switch {
+		case parts == 0 || fromSelection >= 0:
+			w.selection = whole
+		default:
+			w.selection = parts * whole / 2
+		}
+	}
+	share := Share(a, ask.Epsilon/float64(max(1, parts)), ask.Population)
+	if mech == Gaussian { // its currency is the square of epsilon
+		share /= 2
+	}
+	take := uint64(math.Round(share * whole))
+	for i, m := range a.Measures {
+		if m.Clip != nil {
+			w.measures[i] -= take
+			w.choices[m.Clip.Index] += take
+		}
+		sum += w.measures[i]
+	}
+	if c := a.Limit.Clip; c != nil {
+		w.choices[c.Index] = (sum + w.selection) * take / (whole - take)
+	}
+	return w
+}
+
+// part is one weight's part of the limit.
+func (w weights) part(l budget.Limit, n uint64) budget.Limit {
+	den := w.selection
+	for _, list := range [][]uint64{w.measures, w.choices} {
+		for _, x := range list {
+			den += x
+		}
+	}
+	common, rest := den, n
+	for rest != 0 {
+		common, rest = rest, common%rest
+	}
+	return l.Part(n/common, den/common) // 1/3 is 1/3, however it came about
+}
+
+// The least and the largest share of a measure's price that its choice takes.
+const (
+	leastShare = 0.05
+	mostShare  = 0.40
+)
+
+// Share is the part of a measure's price that the choice of its bound takes. It follows from public facts only: the price, the population that
+// the policy declares, and the number of groups. Where there are many units, a choice that is off by some of them costs little;
+// with many groups it aims at many units beyond the bound, and may be off by more. A fifth, where nobody declared a population. The numbers are
+// measured ones (docs/accuracy.md).
+func Share(a *sensitivity.Analysis, epsilon float64, population int64) float64 {
+	share := 0.2
+	if population > 0 {
+		share = 1.2 / (1 + math.Max(1, math.Log10(float64(population)*epsilon)))
+	}
+	return math.Min(mostShare, math.Max(leastShare, share/math.Sqrt(math.Min(16, groups(a)))))
+}
+
+// groups is how many groups' noise one bound decides about, from public facts.
+func groups(a *sensitivity.Analysis) float64 {
+	const unknown, most = 25, 100
+	if !a.Groups.Public {
+		return unknown
+	}
+	return math.Min(most, math.Max(1, float64(a.Groups.Count)))
+}
+
+// choice calibrates a choice and says where it stops: where raising the bound by 1 would add as much noise, over all groups, as it takes cutting
+// away, with a margin for the choice's own noise.
+func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l budget.Limit) (dp.Choice, error) {
+	usable, perStep := drawable(a, c, p)
+	if usable == 0 {
+		return dp.Choice{}, tooMuch(errors.New("measure: no edge's noise can be drawn"))
+	}
+	ev, err := ask.Filter.Choice(uint64(usable), l)
+	if err != nil {
+		return ev, tooMuch(err)
+	}
+	stop := groups(a)*perStep + 0.5*ev.Counts.Float()
+	if ask.Population > 0 { // more would cut everybody
+		stop = math.Min(stop, math.Max(1, float64(ask.Population)/20))
+	}
+	ev.Stop = int64(math.Round(math.Min(stop, dp.MaxScale)))
+	return ev, nil
+}
+
+// drawable is how many of a choice's edges have noise that can be drawn, and the mean size of one group's noise at a clip of 1.
+func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges int, perStep float64) {
+	edges = len(c.Edges)
+	for i, m := range a.Measures {
+		ev, ok := p.Measures[i].(dp.Clipped)
+		if !ok || m.Clip != c && a.Limit.Clip != c {
+			continue
+		}
+		if i == c.Measure || c.Measure < 0 && perStep == 0 {
+			perStep = meanSize(ev)
+		}
+		for edges > 0 {
+			clip, groups := m.PerGroup, ev.Groups[len(ev.Groups)-1]
+			if c.Measure < 0 {
+				if groups = c.Edges[edges-1]; m.Clip != nil {
+					clip = m.Clip.Edges[0] * m.Factor
+				}
+			} else {
+				clip = c.Edges[edges-1] * m.Factor
+			}
+			if _, err := ev.At(clip, groups); err == nil {
+				break
+			}
+			edges--
+		}
+	}
+	return edges, perStep
+}
+
+// meanSize is the mean of |noise| over the clip, in one group.
+func meanSize(ev dp.Clipped) float64 {
+	g := float64(ev.Groups[len(ev.Groups)/2])
+	if ev.Noise == dp.GaussianNoise {
+		return ev.Ratio.Float() * math.Sqrt(g) * math.Sqrt(2/math.Pi)
+	}
+	return ev.Ratio.Float() * g
+}
+
+// typical is an event with a law: a clipped one's at some clip, to compare mechanisms by.
+func typical(ev dp.Event) dp.Event {
+	if c, ok := ev.(dp.Clipped); ok {
+		if at, err := c.At(max(c.Least, 1<<10), c.Groups[len(c.Groups)/2]); err == nil {
+			return at
+		}
+	}
+	return ev
+}
+
+// Chosen is what a statement's choices released: the index of an edge each, len(Edges) where none was found.
+type Chosen []int
+
+// Clip is the edge that counts for a choice: beyond the last one nothing is drawable, so that stands for all.
+func (p *Plan) Clip(c *sensitivity.Choice, chosen Chosen) (index int, edge uint64) {
+	index = min(chosen[c.Index], int(p.Choices[c.Index].Edges)-1)
+	return index, c.Edges[index]
+}
+
+// Resolve is the plan with the bounds that were chosen: events with a law, and one selection at most.
+func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Plan, error) {
+	if len(chosen) != len(a.Choices) || len(p.Choices) != len(a.Choices) {
+		return nil, errors.New("measure: choices do not fit the plan")
+	}
+	if len(chosen) == 0 {
+		return p, nil
+	}
+	for i, at := range chosen {
+		if at < 0 || at > int(p.Choices[i].Edges) || int(p.Choices[i].Edges) > len(a.Choices[i].Edges) {
+			return nil, errors.New("measure: a choice is not among the edges")
+		}
+	}
+	out := *p
+	cap, groups := 0, a.Limit.PerUnit
+	if c := a.Limit.Clip; c != nil {
+		cap, groups = p.Clip(c, chosen)
+	}
+	out.Measures = make([]dp.Event, len(p.Measures))
+	for i, m := range a.Measures {
+		out.Measures[i] = p.Measures[i]
+		if ev, ok := p.Measures[i].(dp.Clipped); ok {
+			clip := m.PerGroup
+			if m.Clip != nil {
+				_, edge := p.Clip(m.Clip, chosen)
+				clip = edge * m.Factor
+			}
+			at, err := ev.At(clip, groups)
+			if err != nil {
+				return nil, err
+			}
+			out.Measures[i] = at
+		}
+	}
+	if len(p.Selections) > 1 {
+		out.Selections = p.Selections[cap : cap+1]
+	}
+	return &out, nil
+}
+
+// Reference is the plan at bounds that stand for all, to say what noise is in multiples of a bound: large ones, at which steps do not show.
+func (p *Plan) Reference(a *sensitivity.Analysis) (*Plan, Chosen, error) {
+	chosen := make(Chosen, len(a.Choices))
+	for i, c := range a.Choices {
+		most := int(p.Choices[i].Edges) - 1
+		if c.Measure < 0 {
+			chosen[i] = most / 2
+			continue
+		}
+		for chosen[i] < most && c.Edges[chosen[i]] < 1<<10 {
+			chosen[i]++
+		}
+	}
+	run, err := p.Resolve(a, chosen)
+	return run, chosen, err
+}
+
+// Selection is the one that is run; nil where groups are public.
+func (p *Plan) Selection() *dp.Selection {
+	if len(p.Selections) == 0 {
+		return nil
+	}
+	return &p.Selections[0]
+}

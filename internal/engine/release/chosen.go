@@ -1,0 +1,249 @@
+package release
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// choose reads the parts of a statement with automatic bounds, chooses the bounds and releases the groups at them.
+//
+// Proof: claim: the result is the outcome of the plan's events in their order. (1) Each choice takes, once, the exact numbers of units
+// beyond each of its edges, which one unit raises by at most 1 (sqlgen.histogram (4), sensitivity.choose); nothing but the edge that
+// its mechanism gives is used of it. (2) The bounds are now released, so the scales that follow from them are public: the plan's events at
+// those bounds are what the accountant priced for all of them (dp.Clipped, dp.OneOf). (3) A group's totals at the bounds are exact (sqlgen.histogram (3)), made of
+// partials within the chosen cap alone, so one unit changes as many groups as the event says, each by no more. Then Read's proof holds. (4) A row that does
+// not fit is a failure that tells nothing; a group or bucket without rows counts as 0.
+func (m *Maker) choose(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
+	h := &histogram{a: m.a, at: map[string]*groupParts{}, beyond: make([][]int64, len(m.a.Choices))}
+	for rows.Next() {
+		if err := h.read(cols, rows.Row()); err != nil {
+			return nil, err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	m.r.Chosen = make(measure.Chosen, len(m.choosers))
+	for i, c := range m.choosers { // (1)
+		units, err := h.unitsBeyond(i, int(c.Event().Edges))
+		if err != nil {
+			return nil, err
+		}
+		edge, found, err := c.Choose(units)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			edge = int(c.Event().Edges)
+		}
+		m.r.Chosen[i] = edge
+	}
+	var err error
+	if m.r.Run, err = m.r.Plan.Resolve(m.a, m.r.Chosen); err != nil { // (2)
+		return nil, err
+	}
+	if err := m.mechanisms(); err != nil {
+		return nil, err
+	}
+	return m.r, m.release(func(use func(opened) error) error { // (3)
+		for _, g := range h.groups {
+			if err := use(h.totals(g, m.r)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// histogram is what came back, out of its cover.
+type histogram struct {
+	a      *sensitivity.Analysis
+	groups []*groupParts
+	at     map[string]*groupParts
+	beyond [][]int64 // a choice: units by bucket
+}
+
+// groupParts are one group's rows.
+type groupParts struct {
+	keys    []sqltype.Value
+	totals  []rankTotals
+	buckets [][]bucket // a measure
+}
+
+type rankTotals struct {
+	rank   int
+	units  int64
+	values []*big.Int
+}
+
+type bucket struct {
+	rank, at      int
+	count, signed int64
+	sum           *big.Int
+}
+
+func (h *histogram) read(cols []sqlgen.Column, row []secret.Value) error {
+	a := h.a
+	if len(row) != len(cols) {
+		return errShape
+	}
+	keys, values := make([]sqltype.Value, len(a.Keys)), make([]*big.Int, len(a.Measures))
+	var b bucket
+	part := 0
+	for i, c := range cols {
+		v := secret.Open(row[i])
+		if c.Role == sqlgen.RoleKey {
+			keys[c.Index] = v
+			continue
+		}
+		n, err := integer(v)
+		if err != nil {
+			return err
+		}
+		small := func() int64 {
+			if !n.IsInt64() {
+				err = errShape
+			}
+			return n.Int64()
+		}
+		switch c.Role {
+		case sqlgen.RolePart:
+			part = int(small())
+		case sqlgen.RoleRank:
+			b.rank = int(small())
+		case sqlgen.RoleBucket:
+			b.at = int(small())
+		case sqlgen.RoleCount:
+			b.count = small()
+		case sqlgen.RoleSigned:
+			b.signed = small()
+		case sqlgen.RoleSum:
+			b.sum = n
+		case sqlgen.RoleMeasure:
+			values[c.Index] = n
+		default:
+			err = errShape
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if b.count < 0 || b.at < 0 || b.rank < 0 {
+		return errShape
+	}
+	if part < 0 {
+		return h.unitRow(-part-1, b)
+	}
+	g, ok := h.at[keyText(keys)]
+	if !ok {
+		g = &groupParts{keys: keys, buckets: make([][]bucket, len(a.Measures))}
+		h.at[keyText(keys)] = g
+		h.groups = append(h.groups, g)
+	}
+	if part == sqlgen.PartTotals {
+		g.totals = append(g.totals, rankTotals{b.rank, b.count, values})
+		return nil
+	}
+	i := part - 1
+	if i >= len(a.Measures) || a.Measures[i].Clip == nil {
+		return errShape
+	}
+	g.buckets[i] = append(g.buckets[i], b)
+	return nil
+}
+
+// unitRow takes a row of a choice's own part.
+func (h *histogram) unitRow(choice int, b bucket) error {
+	if choice >= len(h.beyond) {
+		return errShape
+	}
+	edges := len(h.a.Choices[choice].Edges)
+	if b.at > edges {
+		return errShape
+	}
+	if h.beyond[choice] == nil {
+		h.beyond[choice] = make([]int64, edges+1)
+	}
+	h.beyond[choice][b.at] += b.count
+	return nil
+}
+
+// unitsBeyond is how many units have more than each of a choice's first edges: units in higher buckets. Where a unit is in one group its
+// partial there is its largest.
+func (h *histogram) unitsBeyond(choice, edges int) ([]int64, error) {
+	c := h.a.Choices[choice]
+	in := h.beyond[choice]
+	if in == nil {
+		in = make([]int64, len(c.Edges)+1)
+	}
+	if h.a.Limit.PerUnit == 1 {
+		for _, g := range h.groups {
+			for _, b := range g.buckets[c.Measure] {
+				if b.at > len(c.Edges) {
+					return nil, errShape
+				}
+				in[b.at] += b.count
+			}
+		}
+	}
+	out := make([]int64, edges)
+	sum := int64(0)
+	for e := len(c.Edges) - 1; e >= 0; e-- {
+		if in[e+1] > math.MaxInt64-sum {
+			return nil, errShape
+		}
+		if sum += in[e+1]; e < edges {
+			out[e] = sum
+		}
+	}
+	return out, nil
+}
+
+// totals are a group's at the chosen bounds.
+func (h *histogram) totals(g *groupParts, r *Release) opened {
+	out := opened{keys: g.keys, values: make([]*big.Int, len(h.a.Measures))}
+	most := math.MaxInt
+	if c := h.a.Limit.Clip; c != nil {
+		most, _ = r.Plan.Clip(c, r.Chosen)
+	}
+	for i := range out.values {
+		out.values[i] = new(big.Int)
+	}
+	for _, t := range g.totals {
+		if t.rank > most {
+			continue
+		}
+		out.units += t.units
+		for i, m := range h.a.Measures {
+			switch {
+			case m.Kind == sensitivity.Units:
+				out.values[i].Add(out.values[i], big.NewInt(t.units))
+			case m.Clip == nil:
+				out.values[i].Add(out.values[i], t.values[i])
+			}
+		}
+	}
+	for i, m := range h.a.Measures {
+		if m.Clip == nil {
+			continue
+		}
+		at, edge := r.Plan.Clip(m.Clip, r.Chosen)
+		clip := new(big.Int).SetUint64(edge * m.Factor)
+		for _, b := range g.buckets[i] {
+			switch {
+			case b.rank > most:
+			case b.at <= at:
+				out.values[i].Add(out.values[i], b.sum)
+			default:
+				out.values[i].Add(out.values[i], new(big.Int).Mul(clip, big.NewInt(b.signed)))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+package sensitivity
+
+import (
+	"math/bits"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// The ends of automatic bounds.
+const (
+	mostRows   = 1 << 32 // rows of one unit in a group
+	mostSteps  = 1 << 46 // a sum's partial, in steps: noise of larger scales is hardly ever drawn
+	mostGroups = 64      // groups of one unit
+	fineStart  = 16      // the first edge of a sum whose values are much larger: a smaller one would only cost Renyi loss
+	fineScale  = 4       // decimals of a sum without a declared range; finer values are rounded row by row
+)
+
+// Ladder lists the edges among which an automatic bound is chosen: integers from the first to the last, each larger than the one
+// before by a quarter or by 1.
+func Ladder(first, last uint64) []uint64 {
+	var out []uint64
+	for t := first; t < last; t = max(t+1, t+(t+3)/4) {
+		out = append(out, t)
+	}
+	return append(out, last)
+}
+
+// choose gives a measure an automatic bound of its own.
+//
+// Proof: what a statement with an automatic bound claims is this. For databases that differ in all rows of one unit, whatever edge t of the
+// ladder is taken, the vector of group totals of min(|partial|, Factor t) with the partial's sign differs in at most
+// Limit.PerUnit groups, each by at most Factor t: Analyze's (6) and (7) with the clamp moved to Factor t, which is public once t is released. For the
+// choice, the number of units with a partial beyond t in some group differs by at most 1 for each t, all in the same direction, as a unit is
+// counted once however many groups it is in: noise.Chooser's assumption (1). One t serves both signs of a sum: adding a
+// unit moves a total by at most the larger of two clips, so a smaller one on one side would cut and buy nothing.
+func (z *analyzer) choose(m *Measure, first, last uint64) error {
+	if m.Clip == nil {
+		m.Clip = &Choice{Edges: Ladder(first, last)} // sortMeasures lists it
+	}
+	edges := m.Clip.Edges
+	hi, most := bits.Mul64(edges[len(edges)-1], m.Factor)
+	if hi != 0 || most > dp.MaxSensitivity {
+		// the pair's larger edges are not for this factor: shortened for both, before anything else uses them
+		for n := len(edges); n > 1; n-- {
+			if hi, lo := bits.Mul64(edges[n-1], m.Factor); hi == 0 && lo <= dp.MaxSensitivity {
+				m.Clip.Edges, most = edges[:n], lo
+				break
+			}
+		}
+		if most > dp.MaxSensitivity {
+			return tooWide()
+		}
+	}
+	m.Hi, m.PerGroup = int64(most), most
+	if m.Kind == CentredSum || m.Kind == SumValues && m.RowLo < 0 {
+		m.Lo = -m.Hi
+	}
+	return nil
+}
+
+// automatic bounds a sum over values of a declared range by a choice: a centred sum by its count's, in multiples of the range; another
+// one by its own.
+func (z *analyzer) automatic(m *Measure, row uint64) error {
+	if m.Kind == CentredSum {
+		m.Factor = row
+		return z.choose(m, 1, mostRows)
+	}
+	last := uint64(mostSteps)
+	if hi, lo := bits.Mul64(row, mostRows); hi == 0 {
+		last = min(last, lo)
+	}
+	return z.choose(m, startFor(row), last)
+}
+
+func startFor(row uint64) uint64 {
+	if row >= 64*fineStart {
+		return fineStart
+	}
+	return 1
+}
+
+// declared is the interval that follows from declared ranges and constants; nil where none does.
+func (z *analyzer) declared(x plan.Scalar) *num.Interval {
+	z.clampColumns(x)
+	b := z.rangeOf(x)
+	if b.null { // the sum of nothing
+		return &num.Interval{}
+	}
+	if b.iv == nil || b.iv.Lo.GreaterThan(b.iv.Hi) {
+		return nil
+	}
+	return b.iv
+}
+
+// undeclared bounds a sum over values without a declared range by a choice on the sums themselves. The grid must be known: integers, and
+// numerics whose scale follows from types, or a column with a step.
+func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
+	first := uint64(fineStart)
+	switch scale, ok := z.scaleOf(m.Arg); {
+	case m.Arg.Type().IsInteger():
+		first = 1
+	case z.stepOf(m.Arg) != nil && z.stepOf(m.Arg).IsPositive():
+		m.Grid, m.Rounded = *z.stepOf(m.Arg), true
+	case !ok || m.Arg.Type().IsFloat():
+		return z.noRange(m.Arg, g)
+	default:
+		m.Grid, m.Rounded = decimal.New(1, -min(scale, fineScale)), scale > fineScale
+	}
+	// Values beyond are clamped where rows are: they are beyond every edge anyway.
+	m.RowLo, m.RowHi = -mostSteps, mostSteps
+	if s, ok := z.single, m.Arg.Type(); s && ok.IsInteger() && ok.Len() < 8 {
+		m.RowHi = 1 << (uint(ok.Len())*8 - 1)
+		m.RowLo = -m.RowHi
+	}
+	m.RangeLo, m.RangeHi = m.Grid.Mul(decimal.NewFromInt(m.RowLo)), m.Grid.Mul(decimal.NewFromInt(m.RowHi))
+	return z.choose(m, first, uint64(m.RowHi))
+}
