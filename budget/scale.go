@@ -30,6 +30,17 @@ func (l Limit) Part(num, den uint64) Limit {
 	return Limit{Epsilon: part(l.Epsilon), Renyi: part(l.Renyi)}
 }
 
+// Less is what is left of the limit beside a smaller one that was spent, rounded down and not below 0.
+func (l Limit) Less(spent Limit) Limit {
+	left := func(x, y float64) float64 {
+		if math.IsInf(x, 1) {
+			return x
+		}
+		return math.Max(0, exactly(x).minus(exactly(y)).lo)
+	}
+	return Limit{Epsilon: left(l.Epsilon, spent.Epsilon), Renyi: left(l.Renyi, spent.Renyi)}
+}
+
 // RenyiOnly is the limit for a statement whose pure loss is infinite anyway.
 func (l Limit) RenyiOnly() Limit { return Limit{Epsilon: math.Inf(1), Renyi: l.Renyi} }
 

@@ -270,7 +270,7 @@ func namedAggregates(a *sensitivity.Analysis) []namedAggregate {
 
 // errorLine says the 95% errors in the largest group: "count 114, avg 0.07".
 func (s *Session) errorLine(a *sensitivity.Analysis, r *release.Release) string {
-	e, err := finish.NewErrors(a, r.Run)
+	e, err := finish.Of(a, r)
 	if err != nil || len(r.Groups) == 0 {
 		return ""
 	}

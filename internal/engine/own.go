@@ -18,7 +18,7 @@ type sessionCatalog struct {
 }
 
 func newSessionCatalog(inner plan.Catalog) *sessionCatalog {
-	return &sessionCatalog{Catalog: inner, tables: map[string]*plan.Table{budgetTable.Name: budgetTable}}
+	return &sessionCatalog{Catalog: inner, tables: map[string]*plan.Table{budgetTable.Name: budgetTable, lastTable.Name: lastTable}}
 }
 
 // Table resolves dpsql.* and everything that the policy shows.
@@ -53,7 +53,11 @@ func ownTable(oid uint32, name string, spec ...any) *plan.Table {
 
 // ownRows are the rows of one of dpsql's own tables, as this analyst may see them.
 func (s *Session) ownRows(t *plan.Table) ([][]sqltype.Value, error) {
-	if t != budgetTable {
+	switch t {
+	case budgetTable:
+	case lastTable:
+		return s.lastRows()
+	default:
 		return nil, sqlerr.New(sqlerr.Internal, "dpsql.%s has no rows", t.Name)
 	}
 	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)

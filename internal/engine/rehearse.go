@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -121,7 +122,23 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 		return err
 	}
 	f.Price, f.Loss = mp.Price, mp.Loss
-	if asked, ok := r.asked[key]; len(mp.Events()) == 0 || ok && asked >= mp.Price {
+	asked, again := r.asked[key]
+	if again && asked < mp.Price { // the release of the smaller price is topped up
+		run, _, err := mp.Reference(p.an)
+		if err != nil {
+			return err
+		}
+		top, err := measure.TopUp(p.an, run, asked, s.asks())
+		if err != nil {
+			return err
+		}
+		if top == nil {
+			f.Free = true
+			return nil
+		}
+		mp, f.Loss = top, top.Loss
+	}
+	if len(mp.Events()) == 0 || again && asked >= mp.Price {
 		f.Free = true
 	} else {
 		_, err := r.engine.ledger.Reserve(ctx, ledger.Reservation{Analyst: s.analyst.Name, Quota: s.analyst.Share, Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})

@@ -32,6 +32,7 @@ type Session struct {
 	analyst    *policy.Analyst
 	catalog    *sessionCatalog
 	start, now settings
+	last       *lastAnswer
 }
 
 // Close ends the session.
@@ -187,22 +188,21 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 	if err != nil {
 		return nil, err
 	}
-	if r == nil {
-		if r, err = p.ask(ctx, key, mp, args, &heard); err != nil {
-			return nil, err
-		}
-	} else {
+	if free {
 		heard.Outcome = Free
+	} else if r, err = p.ask(ctx, key, mp, r, args, &heard); err != nil {
+		return nil, err
 	}
+	s.last = &lastAnswer{p.an, r, heard.Outcome == Free}
 	rows, err := finish.Run(ctx, p.an, r, args, p.world.policy.Query.MinPeople)
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{Rows: rows, Tag: "SELECT", Notice: s.notice(p.an, r, free)}, nil
+	return &Answer{Rows: rows, Tag: "SELECT", Notice: s.notice(p.an, r, heard.Outcome == Free)}, nil
 }
 
 // stored looks for a release that answers at no charge: made of the same key with at least the asked price, or public through
-// and through (groups without a measure).
+// and through (groups without a measure). One that was made at a smaller price comes back too, not free: it can be topped up.
 func (p *Prepared) stored(ctx context.Context, key ledger.Hash, mp *measure.Plan) (*release.Release, bool, error) {
 	e := p.session.engine
 	if len(mp.Events()) == 0 {
@@ -220,14 +220,30 @@ func (p *Prepared) stored(ctx context.Context, key ledger.Hash, mp *measure.Plan
 	case err != nil:
 		return nil, false, p.session.ledgerFailed(err)
 	}
-	if !ok || old.Price < mp.Price {
+	if !ok {
 		return nil, false, nil
 	}
 	r, err := release.Decode(p.an, old.Payload)
 	if err != nil {
 		return nil, false, p.session.ledgerFailed(err)
 	}
-	return r, true, nil
+	return r, old.Price >= mp.Price, nil
+}
+
+// maker makes what will be run, its noise drawn before the data is asked: the whole plan, or what tops up an older release. The plan comes back
+// as it is charged; nil where nothing is, because the older release has no numbers to measure again.
+func (p *Prepared) maker(mp *measure.Plan, old *release.Release) (*measure.Plan, *release.Maker, error) {
+	e := p.session.engine
+	if old == nil {
+		m, err := release.New(p.an, mp, e.noise, p.releaseGroups())
+		return mp, m, err
+	}
+	top, err := measure.TopUp(p.an, old.Run, old.Spent().Price, p.session.asks())
+	if err != nil || top == nil {
+		return nil, nil, err
+	}
+	m, err := release.NewTopUp(p.an, top, old, e.noise)
+	return top, m, err
 }
 
 // ask opens a snapshot, reserves, reads, releases and commits.
@@ -236,7 +252,7 @@ func (p *Prepared) stored(ctx context.Context, key ledger.Hash, mp *measure.Plan
 // private, so a failure there costs nothing; (1) the reservation is durable before the backend is asked for rows; (2) whatever fails afterwards keeps the charge and is
 // answered with one fixed error, the client's own cancel apart; (3) the release is durable before any of it is returned. The
 // statement that is printed, its parameters and its noise follow from the plan, the policy and the settings.
-func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, args []sqltype.Value, heard *Heard) (*release.Release, error) {
+func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, old *release.Release, args []sqltype.Value, heard *Heard) (*release.Release, error) {
 	s := p.session
 	e := s.engine
 	st, err := sqlgen.Private(p.an, e.dialect, int64(binary.BigEndian.Uint64(key[:8])))
@@ -246,9 +262,15 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, a
 	if err := s.notStopped(); err != nil {
 		return nil, err
 	}
-	maker, err := release.New(p.an, mp, e.noise, p.releaseGroups()) // its noise is drawn before the data is asked
-	if err != nil {
+	mp, maker, err := p.maker(mp, old)
+	switch {
+	case sqlerr.ID(err) != "": // the price is too small for a top-up
+		return nil, err
+	case err != nil:
 		return nil, s.uncharged(ctx, err)
+	case mp == nil:
+		heard.Outcome = Free
+		return old, nil
 	}
 	done, err := s.turn(ctx)
 	if err != nil {
@@ -324,8 +346,13 @@ func (p *Prepared) releaseGroups() int { return int(p.world.policy.Limits.Releas
 
 // price splits the session's epsilon over what the statement measures.
 func (s *Session) price(a *sensitivity.Analysis) (*measure.Plan, error) {
-	return measure.New(a, measure.Ask{Filter: s.engine.filter, Epsilon: s.now.epsilon, QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
-		Population: int64(min(s.world.policy.Population, 1<<40))})
+	return measure.New(a, s.asks())
+}
+
+// asks is what the session's settings ask for.
+func (s *Session) asks() measure.Ask {
+	return measure.Ask{Filter: s.engine.filter, Epsilon: s.now.epsilon, QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
+		Population: int64(min(s.world.policy.Population, 1<<40))}
 }
 
 // key names everything that determines a release but its noise: canonical plan, parameters, bounds, time zone, policy.
@@ -357,7 +384,7 @@ func (s *Session) notice(a *sensitivity.Analysis, r *release.Release, free bool)
 	if s.now.notices == "off" {
 		return ""
 	}
-	mp := r.Plan
+	mp := r.Spent()
 	var text string
 	switch {
 	case len(mp.Events()) == 0:

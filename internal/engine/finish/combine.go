@@ -32,6 +32,10 @@ func lawOf(ev dp.Event) (*law, error) {
 			l.fill()
 		}
 		return l, nil
+	case dp.Selection:
+		// Truncated noise has thinner tails: P(N >= k | |N| <= T) = (p - t)/(1 - 2t) <= p for p = P(N >= k) <= 1/2, t = P(N > T); and sums of symmetric
+		// unimodal numbers keep that order of |.| (Birnbaum 1948).
+		return lawOf(dp.Laplace{Scale: ev.Scale})
 	}
 	return nil, fmt.Errorf("finish: no sum has noise of event %T", ev)
 }

@@ -145,9 +145,18 @@ func twoLaplace(a, b float64) float64 {
 	return hi
 }
 
-// TestNoLawOfSelections: a sum never rests on a selection's numbers.
-func TestNoLawOfSelections(t *testing.T) {
-	if _, err := lawOf(dp.Selection{Groups: 4, Scale: dp.Scale{Num: 10, Den: 1}, Threshold: 250, Delta: 1e-9}); err == nil {
-		t.Error("a selection has a law")
+// TestLawOfSelections: a selection's truncated noise has the tails of noise that is not, or thinner ones.
+func TestLawOfSelections(t *testing.T) {
+	scale := dp.Scale{Num: 10, Den: 1}
+	l, err := lawOf(dp.Selection{Groups: 4, Scale: scale, Threshold: 30, Delta: 1e-2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := math.Exp(-0.1)
+	mass := func(k int) float64 { return (math.Pow(q, float64(k)) - math.Pow(q, 31)) / (1 + q - 2*math.Pow(q, 31)) }
+	for k := 1; k <= 30; k++ {
+		if exact := mass(k); exact > l.tail(float64(k)) {
+			t.Errorf("P(N >= %d) is %g, the law says %g", k, exact, l.tail(float64(k)))
+		}
 	}
 }

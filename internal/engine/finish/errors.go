@@ -4,9 +4,8 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
-	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -21,39 +20,37 @@ type Errors struct {
 
 // pair is the noise of a SUM that two measures give. Its width takes some milliseconds and is worked out once, where it is asked.
 type pair struct {
-	count, sum *law
+	count, sum mixture
 	width      float64
 	known      bool
 }
 
 // NewErrors works out the noise of each measure, for a plan whose bounds are chosen.
 func NewErrors(a *sensitivity.Analysis, p *measure.Plan) (*Errors, error) {
+	return newErrors(a, p, nil)
+}
+
+// Of works out the noise of a release's values.
+func Of(a *sensitivity.Analysis, r *release.Release) (*Errors, error) {
+	return newErrors(a, r.Run, r.Tops)
+}
+
+func newErrors(a *sensitivity.Analysis, p *measure.Plan, tops []release.Top) (*Errors, error) {
 	e := &Errors{a: a, pairs: make([]*pair, len(a.Formulas))}
-	events := make([]dp.Event, len(a.Measures))
+	values := make([]mixture, len(a.Measures))
 	for i := range a.Measures {
-		if events[i] = p.Measures[i]; events[i] == nil {
-			events[i] = *p.Selection() // the selection's noisy numbers are this measure
-		}
-		d, err := noise.DistributionOf(events[i])
+		m, err := mixtureOf(p, tops, i)
 		if err != nil {
 			return nil, err
 		}
-		e.variance = append(e.variance, d.Variance())
-		e.quantile = append(e.quantile, float64(d.Quantile975()))
+		values[i] = m
+		e.variance = append(e.variance, m.variance)
+		e.quantile = append(e.quantile, m.quantile())
 	}
 	for i, f := range a.Formulas {
-		if f.Kind != sensitivity.IsSumFromPair {
-			continue
+		if f.Kind == sensitivity.IsSumFromPair {
+			e.pairs[i] = &pair{count: values[f.Count], sum: values[f.Sum]}
 		}
-		count, err := lawOf(events[f.Count])
-		if err != nil {
-			return nil, err
-		}
-		sum, err := lawOf(events[f.Sum])
-		if err != nil {
-			return nil, err
-		}
-		e.pairs[i] = &pair{count: count, sum: sum}
 	}
 	return e, nil
 }
@@ -69,6 +66,9 @@ func (e *Errors) Expected(i int, count float64) float64 {
 	}
 	return e.average(i, count, 0)
 }
+
+// Measure is the 95% half width of measure i itself, in its steps.
+func (e *Errors) Measure(i int) float64 { return e.quantile[i] }
 
 // of gives an aggregate's unclamped value and the half width of its 95% interval; NaN where nothing can be said.
 func (e *Errors) of(i int, v []*big.Int) (val, width float64) {
@@ -130,7 +130,7 @@ func (e *Errors) pair(i int) float64 {
 	_, step := middle(m)
 	steps := e.quantile[f.Sum]
 	if c := math.Abs(float64(m.RowLo + m.RowHi)); c > 0 {
-		steps = combined(c, w.count, w.sum)
+		steps = linear(c, w.count, w.sum)
 	}
 	w.width, _ = step.Mul(step, new(big.Rat).SetFloat64(steps)).Float64()
 	w.known = true

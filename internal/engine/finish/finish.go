@@ -42,7 +42,7 @@ func enough(a *sensitivity.Analysis, r *release.Release, least int64) *release.R
 	if a.People < 0 || least == 0 {
 		return r
 	}
-	kept := &release.Release{Plan: r.Plan, Chosen: r.Chosen, Run: r.Run}
+	kept := &release.Release{Plan: r.Plan, Chosen: r.Chosen, Run: r.Run, Tops: r.Tops}
 	for _, g := range r.Groups {
 		if g.Values[a.People].Cmp(big.NewInt(least)) >= 0 {
 			kept.Groups = append(kept.Groups, g)
@@ -78,7 +78,7 @@ func Outputs(q *plan.Query, rel *eval.Relation) ([][]sqltype.Value, error) {
 
 // Relation is the aggregate's output: keys, aggregates, errors, one row a group.
 func Relation(a *sensitivity.Analysis, r *release.Release) (*eval.Relation, error) {
-	e, err := NewErrors(a, r.Run)
+	e, err := Of(a, r)
 	if err != nil {
 		return nil, err
 	}

@@ -202,13 +202,7 @@ func event(f *budget.Filter, a *sensitivity.Analysis, m sensitivity.Measure, l b
 		}
 		return f.Clipped(kind, least, caps(a), l)
 	}
-	s := dp.Sensitivity{PerGroup: m.PerGroup, Groups: a.Limit.PerUnit}
-	if mech == Gaussian {
-		scale, err := f.GaussianScale(s, l)
-		return dp.Gaussian{Sensitivity: s, Scale: scale}, err
-	}
-	scale, err := f.LaplaceScale(s, l)
-	return dp.Laplace{Sensitivity: s, Scale: scale}, err
+	return noiseFor(f, dp.Sensitivity{PerGroup: m.PerGroup, Groups: a.Limit.PerUnit}, l, mech)
 }
 
 func tooMuch(err error) error {

@@ -20,13 +20,8 @@ import (
 // partials within the chosen cap alone, so one unit changes as many groups as the event says, each by no more. Then Read's proof holds. (4) A row that does
 // not fit is a failure that tells nothing; a group or bucket without rows counts as 0.
 func (m *Maker) choose(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
-	h := &histogram{a: m.a, at: map[string]*groupParts{}, beyond: make([][]int64, len(m.a.Choices))}
-	for rows.Next() {
-		if err := h.read(cols, rows.Row()); err != nil {
-			return nil, err
-		}
-	}
-	if err := rows.Err(); err != nil {
+	h, err := readHistogram(m.a, cols, rows)
+	if err != nil {
 		return nil, err
 	}
 	m.r.Chosen = make(measure.Chosen, len(m.choosers))
@@ -44,21 +39,25 @@ func (m *Maker) choose(cols []sqlgen.Column, rows secret.Rows) (*Release, error)
 		}
 		m.r.Chosen[i] = edge
 	}
-	var err error
 	if m.r.Run, err = m.r.Plan.Resolve(m.a, m.r.Chosen); err != nil { // (2)
 		return nil, err
 	}
 	if err := m.mechanisms(); err != nil {
 		return nil, err
 	}
-	return m.r, m.release(func(use func(opened) error) error { // (3)
+	return m.r, m.release(h.each(m.r)) // (3)
+}
+
+// each gives the groups' totals at a release's bounds.
+func (h *histogram) each(r *Release) func(func(opened) error) error {
+	return func(use func(opened) error) error {
 		for _, g := range h.groups {
-			if err := use(h.totals(g, m.r)); err != nil {
+			if err := use(h.totals(g, r)); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}
 }
 
 // histogram is what came back, out of its cover.
@@ -86,6 +85,16 @@ type bucket struct {
 	rank, at      int
 	count, signed int64
 	sum           *big.Int
+}
+
+func readHistogram(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows) (*histogram, error) {
+	h := &histogram{a: a, at: map[string]*groupParts{}, beyond: make([][]int64, len(a.Choices))}
+	for rows.Next() {
+		if err := h.read(cols, rows.Row()); err != nil {
+			return nil, err
+		}
+	}
+	return h, rows.Err()
 }
 
 func (h *histogram) read(cols []sqlgen.Column, row []secret.Value) error {

@@ -26,7 +26,22 @@ type Release struct {
 	Plan   *measure.Plan  // as it was charged
 	Chosen measure.Chosen // bounds that were chosen on the data
 	Run    *measure.Plan  // Plan with the chosen bounds: what noise the groups have
+	Tops   []Top          // what was measured again later, in order
 	Groups []Group
+}
+
+// Top is one measuring more, for a higher price: a group's value became the weighted mean of what it was and of the fresh one, rounded.
+type Top struct {
+	Plan    *measure.Plan
+	Weights [][2]int64 // a measure: of what it was, of the fresh one
+}
+
+// Spent is the plan of the last charge.
+func (r *Release) Spent() *measure.Plan {
+	if n := len(r.Tops); n > 0 {
+		return r.Tops[n-1].Plan
+	}
+	return r.Plan
 }
 
 // Group is one released group.
@@ -48,6 +63,7 @@ type Maker struct {
 
 	src      *noise.Source // where bounds are chosen, mechanisms are made afterwards
 	choosers []*noise.Chooser
+	old      *Release // what is topped up; nil: nothing is
 }
 
 // maxAhead limits the numbers that one measure draws ahead.
@@ -111,10 +127,18 @@ func (m *Maker) mechanisms() error {
 // groups leaves this function; groups are ordered by their keys. (4) A row that does not fit the plan's types is a failure
 // that tells nothing. Source: design sections 4 and 5; package noise for (2)'s selection.
 func (m *Maker) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
-	if len(m.choosers) > 0 {
+	switch {
+	case m.old != nil:
+		return m.topUp(cols, rows)
+	case len(m.choosers) > 0:
 		return m.choose(cols, rows)
 	}
-	each := func(use func(opened) error) error {
+	return m.r, m.release(m.plain(cols, rows))
+}
+
+// plain reads rows of totals.
+func (m *Maker) plain(cols []sqlgen.Column, rows secret.Rows) func(func(opened) error) error {
+	return func(use func(opened) error) error {
 		for rows.Next() {
 			row, err := open(m.a, cols, rows.Row())
 			if err != nil {
@@ -126,7 +150,6 @@ func (m *Maker) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 		}
 		return rows.Err()
 	}
-	return m.r, m.release(each)
 }
 
 // release reads groups' totals one by one and releases them.

@@ -22,7 +22,16 @@ type stored struct {
 	Units     int           `json:"units_from_selection"`
 	Events    ledger.Events `json:"events"`
 	Chosen    []int         `json:"chosen,omitempty"`
+	Tops      []storedTop   `json:"tops,omitempty"`
 	Groups    []storedGroup `json:"groups"`
+}
+
+type storedTop struct {
+	Price     float64       `json:"price"`
+	Mechanism string        `json:"mechanism"`
+	Loss      dp.Loss       `json:"loss"`
+	Events    ledger.Events `json:"events"`
+	Weights   [][2]int64    `json:"weights"`
 }
 
 type storedGroup struct {
@@ -36,6 +45,9 @@ const storedVersion = 1
 func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
 	s := stored{Version: storedVersion, Price: r.Plan.Price, Mechanism: string(r.Plan.Mechanism), Loss: r.Plan.Loss,
 		Units: r.Plan.UnitsFromSelection, Events: r.Plan.Events(), Chosen: r.Chosen, Groups: make([]storedGroup, len(r.Groups))}
+	for _, t := range r.Tops {
+		s.Tops = append(s.Tops, storedTop{t.Plan.Price, string(t.Plan.Mechanism), t.Plan.Loss, t.Plan.Events(), t.Weights})
+	}
 	for i, g := range r.Groups {
 		sg := storedGroup{Values: g.Values}
 		for k, v := range g.Keys {
@@ -101,6 +113,18 @@ func Decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 		return nil, err
 	}
 	r := &Release{Plan: p, Chosen: s.Chosen, Run: run, Groups: make([]Group, len(s.Groups))}
+	for _, t := range s.Tops {
+		if len(t.Events) != len(a.Measures) || len(t.Weights) != len(a.Measures) {
+			return nil, errShape
+		}
+		for _, w := range t.Weights {
+			if w[0] < 1 || w[1] < 1 {
+				return nil, errShape
+			}
+		}
+		r.Tops = append(r.Tops, Top{Plan: &measure.Plan{Price: t.Price, Mechanism: measure.Mechanism(t.Mechanism), Loss: t.Loss, UnitsFromSelection: -1,
+			Measures: t.Events}, Weights: t.Weights})
+	}
 	for i, sg := range s.Groups {
 		if len(sg.Keys) != len(a.Keys) || len(sg.Values) != len(a.Measures) {
 			return nil, errShape

@@ -1,0 +1,135 @@
+package finish
+
+import (
+	"math"
+
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/noise"
+)
+
+// mixture is the noise of a measure's value: of one event, or of a weighted mean of several, rounded after each.
+type mixture struct {
+	terms    []term
+	rounding float64 // the most that all roundings together move it
+	variance float64
+	exact    float64 // the 97.5% quantile of a single event
+}
+
+// term is weight times independent noise.
+type term struct {
+	weight float64
+	law    *law // nil for a single event whose sums nobody asks for
+}
+
+func mixtureOf(p *measure.Plan, tops []release.Top, i int) (mixture, error) {
+	ev, err := p.Event(i)
+	if err != nil {
+		return mixture{}, err
+	}
+	d, err := noise.DistributionOf(ev)
+	if err != nil {
+		return mixture{}, err
+	}
+	l, err := lawOf(ev)
+	if err != nil {
+		return mixture{}, err
+	}
+	m := mixture{terms: []term{{1, l}}, variance: d.Variance()}
+	if len(tops) == 0 {
+		m.exact = float64(d.Quantile975())
+		return m, nil
+	}
+	for _, t := range tops {
+		fresh, err := lawOf(t.Plan.Measures[i])
+		if err != nil {
+			return mixture{}, err
+		}
+		v, err := t.Plan.Variance(i)
+		if err != nil {
+			return mixture{}, err
+		}
+		now := float64(t.Weights[i][1]) / float64(t.Weights[i][0]+t.Weights[i][1])
+		was := 1 - now
+		for k := range m.terms {
+			m.terms[k].weight *= was
+		}
+		m.terms = append(m.terms, term{now, fresh})
+		m.rounding = m.rounding*was + 0.5
+		m.variance = was*was*m.variance + now*now*v + 1.0/12
+	}
+	return m, nil
+}
+
+// quantile is a k such that the value is within k of the total with probability at least 0.95; the least one for a single event.
+func (m mixture) quantile() float64 {
+	if len(m.terms) == 1 {
+		return m.exact
+	}
+	return math.Floor(wide(m.terms) + m.rounding)
+}
+
+// linear is the like of c times one value and another one.
+func linear(c float64, x, y mixture) float64 {
+	if len(x.terms) == 1 && len(y.terms) == 1 {
+		return combined(c, x.terms[0].law, y.terms[0].law)
+	}
+	terms := append([]term(nil), y.terms...)
+	for _, t := range x.terms {
+		terms = append(terms, term{t.weight * c, t.law})
+	}
+	return math.Ceil(wide(terms) + c*x.rounding + y.rounding)
+}
+
+// wide is a k such that |sum of terms| <= k with probability at least 0.95, at most some percent more than the least.
+//
+// Proof: the sum is symmetric, so it is asked that P(sum > k) <= 1/40. Each term is replaced by a larger one: its value by the end of the cell of
+// width w that it is in, anything beyond reach by infinity, tails by larger tails (law.tail); sums of larger terms are larger. Cells are
+// convolved; doubt covers the errors of float64 sums of non-negative numbers.
+func wide(terms []term) float64 {
+	const cells = 128 // to a deviation
+	variance := 0.0
+	for _, t := range terms {
+		s := t.weight * t.law.scale
+		if variance += s * s; t.law.laplace {
+			variance += s * s
+		}
+	}
+	w := math.Sqrt(variance) / cells
+	sum, beyond := []float64{1}, 0.0 // sum[i] is the mass at (i - zero) w
+	zero := 0
+	for _, t := range terms {
+		p, above, middle := t.cells(w)
+		next := make([]float64, len(sum)+len(p)-1)
+		for i, x := range sum {
+			for j, y := range p {
+				next[i+j] += x * y
+			}
+		}
+		beyond += above
+		sum, zero = next, zero+middle
+	}
+	over := beyond + doubt
+	for i := len(sum) - 1; i >= 0; i-- {
+		if over += sum[i]; over > 0.025 {
+			return math.Max(0, float64(i-zero)*w)
+		}
+	}
+	return 0
+}
+
+// cells is a term's mass at multiples of w, from -middle on, each value moved up to one, and what is beyond the last.
+func (t term) cells(w float64) (p []float64, above float64, middle int) {
+	reach := 7.0
+	if t.law.laplace {
+		reach = 16
+	}
+	middle = int(math.Ceil(reach*t.weight*t.law.scale/w)) + 1
+	last := 1.0 // P(t > the cell before)
+	for i := -middle; i <= middle; i++ {
+		rest := t.law.tail(math.Floor(float64(i)*w/t.weight) + 1)
+		p = append(p, math.Max(0, last-rest))
+		last = rest
+	}
+	return p, last, middle
+}

@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// lastTable is design section 9's dpsql.last: the facts about the session's last private answer, a row a measure. All of it is public or
+// released: bounds that were chosen are, and noise follows from them.
+var lastTable = ownTable(16385, "last", sqltype.Int8, "measure", sqltype.Text, "kind", "bound", sqltype.Float8, "clip", sqltype.Int8, "groups",
+	sqltype.Text, "noise", sqltype.Float8, "scale", "error_95", "price", sqltype.Bool, "free")
+
+// lastAnswer is what dpsql.last tells of.
+type lastAnswer struct {
+	analysis *sensitivity.Analysis
+	release  *release.Release
+	free     bool
+}
+
+func (s *Session) lastRows() ([][]sqltype.Value, error) {
+	l := s.last
+	if l == nil {
+		return nil, nil
+	}
+	e, err := finish.Of(l.analysis, l.release)
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]sqltype.Value
+	for i, m := range l.analysis.Measures {
+		ev, err := l.release.Run.Event(i)
+		if err != nil {
+			return nil, err
+		}
+		bound, law, scale, in := "declared", "laplace", dp.Scale{}, dp.Sensitivity{}
+		switch ev := ev.(type) {
+		case dp.Laplace:
+			scale, in = ev.Scale, ev.Sensitivity
+		case dp.Gaussian:
+			law, scale, in = "gaussian", ev.Scale, ev.Sensitivity
+		case dp.Selection:
+			law, scale, in = "truncated laplace", ev.Scale, dp.Sensitivity{PerGroup: 1, Groups: ev.Groups}
+		}
+		if m.Clip != nil {
+			bound = "chosen"
+		}
+		step := m.Grid.InexactFloat64()
+		if m.Kind == sensitivity.CentredSum {
+			step /= 2
+		}
+		rows = append(rows, []sqltype.Value{int64(i + 1), string(m.Kind), bound, float64(in.PerGroup) * step, int64(in.Groups), law, scale.Float() * step,
+			e.Measure(i) * step, l.release.Spent().Price, l.free})
+	}
+	return rows, nil
+}

@@ -1,0 +1,106 @@
+package measure
+
+import (
+	"errors"
+	"math"
+
+	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// TopUp prices what makes a stored release of a smaller price as exact as the asked one: every measure once more, at the bounds and for the
+// groups that were chosen then. run is the release's plan with its bounds, price what it was made at. nil: there is nothing to
+// measure again.
+//
+// Proof: the old events lost at most what the tag of the old price allows, those here at most the difference of the tags, side by side (Limit.Less
+// rounds down): together at most the new price's tag, by sequential composition. Their sensitivities are those of the release's own events: the
+// bounds and groups are released values. Noise stays of the kind that it was, so a price without a pure part is one for both.
+func TopUp(a *sensitivity.Analysis, run *Plan, price float64, ask Ask) (*Plan, error) {
+	p := &Plan{Price: ask.Epsilon, Mechanism: run.Mechanism, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures))}
+	if len(a.Measures) == 0 {
+		return nil, nil
+	}
+	if p.Mechanism == "" {
+		p.Mechanism = Laplace
+	}
+	limit := ask.Filter.Limit(ask.Epsilon).Less(ask.Filter.Limit(price))
+	if p.Mechanism == Gaussian {
+		limit = limit.RenyiOnly()
+	}
+	for i := range a.Measures {
+		s, err := runSensitivity(run, i)
+		if err != nil {
+			return nil, err
+		}
+		if p.Measures[i], err = noiseFor(ask.Filter, s, limit.Part(1, uint64(len(a.Measures))), p.Mechanism); err != nil {
+			return nil, tooMuch(err)
+		}
+	}
+	var err error
+	p.Loss, err = ask.Filter.Sum(p.Events())
+	return p, err
+}
+
+func runSensitivity(run *Plan, i int) (dp.Sensitivity, error) {
+	switch ev := run.Measures[i].(type) {
+	case dp.Laplace:
+		return ev.Sensitivity, nil
+	case dp.Gaussian:
+		return ev.Sensitivity, nil
+	case nil:
+		if sel := run.Selection(); sel != nil {
+			return dp.Sensitivity{PerGroup: 1, Groups: sel.Groups}, nil
+		}
+	}
+	return dp.Sensitivity{}, errors.New("measure: a release's event has no sensitivity")
+}
+
+func noiseFor(f *budget.Filter, s dp.Sensitivity, l budget.Limit, mech Mechanism) (dp.Event, error) {
+	if mech == Gaussian {
+		scale, err := f.GaussianScale(s, l)
+		return dp.Gaussian{Sensitivity: s, Scale: scale}, err
+	}
+	scale, err := f.LaplaceScale(s, l)
+	return dp.Laplace{Sensitivity: s, Scale: scale}, err
+}
+
+// Event is what was run for measure i: its own, or the selection whose noisy numbers it is.
+func (p *Plan) Event(i int) (dp.Event, error) {
+	if ev := p.Measures[i]; ev != nil {
+		return ev, nil
+	}
+	if sel := p.Selection(); sel != nil {
+		return *sel, nil
+	}
+	return nil, errors.New("measure: nothing was run for a measure")
+}
+
+// Weights are whole numbers near the inverses of two variances: of what was released before and of the fresh event. They follow from
+// scales alone.
+func Weights(before float64, fresh dp.Event) (was, now int64, err error) {
+	d, err := noise.DistributionOf(fresh)
+	if err != nil {
+		return 0, 0, err
+	}
+	const most = 1 << 20
+	switch ratio := before / d.Variance(); {
+	case !(ratio > 0) || math.IsInf(ratio, 1):
+		return 0, 0, errors.New("measure: a variance is out of range")
+	case ratio >= 1:
+		return 1, int64(math.Min(most, math.Round(ratio))), nil
+	default:
+		return int64(math.Min(most, math.Round(1/ratio))), 1, nil
+	}
+}
+
+// Variance is that of measure i's noise.
+func (p *Plan) Variance(i int) (float64, error) {
+	ev, err := p.Event(i)
+	if err != nil {
+		return 0, err
+	}
+	d, err := noise.DistributionOf(ev)
+	return d.Variance(), err
+}

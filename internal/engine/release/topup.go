@@ -1,0 +1,126 @@
+package release
+
+import (
+	"errors"
+	"math/big"
+
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// NewTopUp makes the mechanisms of a plan that tops up a release, which stays as it is. All their noise is drawn now, as far as it is
+// held ahead: the groups are known.
+func NewTopUp(a *sensitivity.Analysis, p *measure.Plan, old *Release, src *noise.Source) (*Maker, error) {
+	m := &Maker{a: a, r: &Release{Plan: old.Plan, Chosen: old.Chosen, Run: old.Run}, old: old, src: src}
+	top := Top{Plan: p}
+	for i, ev := range p.Measures {
+		before, err := old.variance(i)
+		if err != nil {
+			return nil, err
+		}
+		was, now, err := measure.Weights(before, ev)
+		if err != nil {
+			return nil, err
+		}
+		top.Weights = append(top.Weights, [2]int64{was, now})
+		mech, err := src.Mechanism(ev)
+		if err != nil {
+			return nil, err
+		}
+		if err := mech.Ahead(min(len(old.Groups), maxAhead)); err != nil {
+			return nil, err
+		}
+		m.mechs = append(m.mechs, mech)
+	}
+	m.r.Tops = append(append(m.r.Tops, old.Tops...), top)
+	return m, nil
+}
+
+// variance is that of measure i's value, its roundings left out.
+func (r *Release) variance(i int) (float64, error) {
+	v, err := r.Run.Variance(i)
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range r.Tops {
+		fresh, err := t.Plan.Variance(i)
+		if err != nil {
+			return 0, err
+		}
+		was, now := float64(t.Weights[i][0]), float64(t.Weights[i][1])
+		v = (was*was*v + now*now*fresh) / ((was + now) * (was + now))
+	}
+	return v, nil
+}
+
+// topUp measures the old release's groups again at its bounds.
+//
+// Proof: claim: the outcome of exactly the plan's events, for the old release's groups. (1) Which groups are measured, and at which bounds, is
+// released already; a group without rows now counts as 0 and gets its noise like the others, rows of other groups are dropped.
+// (2) The totals have the sensitivity of the old events, whose bounds these are (Read, choose). (3) The mean is of released values, with weights from scales:
+// post-processing.
+func (m *Maker) topUp(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
+	each := m.plain(cols, rows)
+	if len(m.a.Choices) > 0 {
+		h, err := readHistogram(m.a, cols, rows)
+		if err != nil {
+			return nil, err
+		}
+		each = h.each(m.old)
+	}
+	at := make(map[string]int, len(m.old.Groups))
+	for i, g := range m.old.Groups {
+		at[keyText(g.Keys)] = i
+	}
+	totals := make([][]*big.Int, len(m.old.Groups))
+	err := each(func(row opened) error {
+		if i, ok := at[keyText(row.keys)]; ok {
+			if totals[i] != nil {
+				return errShape
+			}
+			totals[i] = row.values
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	weights := m.r.Tops[len(m.r.Tops)-1].Weights
+	for i, g := range m.old.Groups {
+		v := totals[i]
+		if v == nil {
+			v = make([]*big.Int, len(m.mechs))
+			for k := range v {
+				v[k] = new(big.Int)
+			}
+		}
+		fresh, err := addNoise(m.mechs, v)
+		if err != nil {
+			return nil, err
+		}
+		if len(g.Values) != len(fresh) {
+			return nil, errors.New("release: a group has not the plan's measures")
+		}
+		for k := range fresh {
+			fresh[k] = mean(g.Values[k], fresh[k], weights[k])
+		}
+		m.r.Groups = append(m.r.Groups, Group{Keys: g.Keys, Values: fresh})
+	}
+	return m.r, nil
+}
+
+// mean is the weighted mean, rounded to the nearest integer, half away from zero.
+func mean(was, now *big.Int, w [2]int64) *big.Int {
+	sum := new(big.Int).Mul(was, big.NewInt(w[0]))
+	sum.Add(sum, new(big.Int).Mul(now, big.NewInt(w[1])))
+	n := big.NewInt(w[0] + w[1])
+	twice := new(big.Int).Lsh(new(big.Int).Abs(sum), 1)
+	q := twice.Add(twice, n).Quo(twice, new(big.Int).Lsh(n, 1))
+	if sum.Sign() < 0 {
+		q.Neg(q)
+	}
+	return q
+}
