@@ -24,7 +24,10 @@ func (s *Source) Chooser(ev dp.Choice) (*Chooser, error) {
 		return nil, err
 	}
 	c.rho = one[0]
-	return c, s.fill(geometricLaw{newLaplace(ev.Counts)}, c.nu)
+	if err := s.fill(geometricLaw{newLaplace(ev.Counts)}, c.nu); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // geometricLaw is one-sided: P(x) = (1-q) q^x on x >= 0.
