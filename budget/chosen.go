@@ -33,7 +33,7 @@ func (f *Filter) choiceLoss(threshold, counts dp.Scale) (pure, renyi float64) {
 // increasing. So the largest is at t = Least; all allowed g are tried. Gaussian: a g t^2/(2 sigma^2) <= a/(2 Ratio^2), whichever g and t (gaussianRenyi).
 // Rounding: up.
 func (f *Filter) clippedLoss(e dp.Clipped) (dp.Loss, error) {
-	if e.Noise == dp.GaussianNoise && f.Order == 0 {
+	if e.Noise != dp.LaplaceNoise && f.Order == 0 {
 		return dp.Loss{}, fmt.Errorf("budget: Gaussian noise has no price in a budget of plain epsilons")
 	}
 	pure, renyi := f.clipped(e)
@@ -42,7 +42,7 @@ func (f *Filter) clippedLoss(e dp.Clipped) (dp.Loss, error) {
 
 func (f *Filter) clipped(e dp.Clipped) (pure, renyi float64) {
 	one := inverse(e.Ratio)
-	if e.Noise == dp.GaussianNoise {
+	if e.Noise != dp.LaplaceNoise {
 		return math.Inf(1), exactly(f.Order / 2).times(one).times(one).hi
 	}
 	if f.Order != 0 {
@@ -68,7 +68,7 @@ func (f *Filter) Clipped(noise dp.NoiseKind, least uint64, groups []uint64, l Li
 	if err := e.Validate(); err != nil {
 		return e, err
 	}
-	if noise == dp.GaussianNoise {
+	if noise != dp.LaplaceNoise {
 		if f.Order == 0 {
 			return e, fmt.Errorf("budget: Gaussian noise has no price in a budget of plain epsilons")
 		}
@@ -77,7 +77,7 @@ func (f *Filter) Clipped(noise dp.NoiseKind, least uint64, groups []uint64, l Li
 	ratio, err := f.leastScale(l, func(r dp.Scale) (pure, renyi float64) {
 		e.Ratio = r
 		pure, renyi = f.clipped(e)
-		if noise == dp.GaussianNoise {
+		if noise != dp.LaplaceNoise {
 			pure = 0 // it counts on the Renyi side alone
 		}
 		return pure, renyi

@@ -92,6 +92,8 @@ type GroupLimit struct {
 	Why     string
 	// With an automatic cap PerUnit is its largest edge, which the print keeps; Clip chooses how many of them count. nil: PerUnit counts.
 	Clip *Choice
+	// L2: a unit is in any of its groups, and its whole vector of partials is scaled to a norm that is chosen (each measure's Clip).
+	L2 bool
 }
 
 // Measure is one integer a group that is measured with noise: the sum over units of a clamped partial.
@@ -112,6 +114,9 @@ type Measure struct {
 	// that Clip chooses. nil: [Lo, Hi] is the bound.
 	Clip   *Choice
 	Factor uint64
+	// Fine is how many parts of a step the totals, Clip's edges and the noise are in (Limit.L2: scaled partials are no whole steps); 1
+	// elsewhere. What is released is rounded to steps.
+	Fine uint64
 }
 
 // Choice is an automatic bound: one of Edges, chosen by how many units have a partial beyond it.

@@ -12,6 +12,7 @@ import (
 type Options struct {
 	MaxGroups       uint64            // L0: groups of one unit that count where the keys don't bound them
 	ChooseGroups    bool              // that number is chosen on the data instead
+	L2              bool              // scale a unit's whole vector over public groups, where it may be in several
 	MaxPublicGroups uint64            // above it public groups are treated as unknown ones
 	Public          plan.PublicReader // reads the values of public tables; nil: keys with such values are unknown
 	DeltaZero       bool              // the budget has no delta: unknown groups cannot be selected

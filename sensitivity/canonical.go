@@ -35,7 +35,7 @@ func Canonical(a *Analysis) string {
 	for _, s := range a.Groups.Sources {
 		say("source %v fixed %t counts %t joined %t %s", s.Keys, s.Fixed, s.Counts, s.Joined, digest(s.Tuples))
 	}
-	say("limit %d capped %t chosen %t", a.Limit.PerUnit, a.Limit.Capped, a.Limit.Clip != nil)
+	say("limit %d capped %t chosen %t norm %t", a.Limit.PerUnit, a.Limit.Capped, a.Limit.Clip != nil, a.Limit.L2)
 	say("rows %d", a.MaxRows)
 	for _, m := range a.Measures {
 		arg := ""

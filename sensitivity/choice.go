@@ -119,3 +119,51 @@ func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
 	m.RangeLo, m.RangeHi = m.Grid.Mul(decimal.NewFromInt(m.RowLo)), m.Grid.Mul(decimal.NewFromInt(m.RowHi))
 	return z.choose(m, first, uint64(m.RowHi))
 }
+
+// fineParts is how many parts a step has where vectors are scaled: a count of 1 may become a third.
+const fineParts = 1 << 8
+
+// norm gives a measure of a statement with Limit.L2 the choice of its norm, in parts of steps, or shares another's: an average's centred
+// sum is within its range times what its count is, group by group, so its norm is too.
+//
+// Proof: claim: whatever edge C is taken, adding or removing one unit changes the vector of totals by a vector of L2 norm at most Factor C. A unit's partials x_g, clamped
+// or not, are functions of its own rows; where their norm n is above Factor C each is replaced by x_g Factor C/r rounded toward zero, for an integer r >= n
+// (sqlgen.Scaled): its magnitude is at most |x_g| Factor C/n, so the norm of all is at most Factor C; else it is at most that already. Totals
+// add up over units. For the choice: the number of units whose norm exceeds C changes by 0 or 1, in one direction, for every C. No cap is needed, as the norm is over
+// all groups of the unit: those of the domain, to which the print filters.
+func (z *analyzer) norm(m *Measure, shared *Choice) error {
+	most := m.PerGroup
+	if m.Kind != SumValues || m.Arg.Type().IsInteger() || max(magnitude(m.RowLo), magnitude(m.RowHi)) < 1<<10 {
+		m.Fine = fineParts
+	}
+	if m.Kind == CentredSum {
+		if m.Factor == 1 { // the bounds are declared
+			m.Factor = max(1, uint64(m.RowHi-m.RowLo))
+		}
+		if shared == nil {
+			return tooWide()
+		}
+		m.Clip = shared
+		for len(shared.Edges) > 1 {
+			if hi, lo := bits.Mul64(shared.Edges[len(shared.Edges)-1], m.Factor); hi == 0 && lo <= dp.MaxSensitivity {
+				return nil
+			}
+			shared.Edges = shared.Edges[:len(shared.Edges)-1]
+		}
+		return tooWide()
+	}
+	root := uint64(1)
+	for root*root < z.out.Limit.PerUnit {
+		root++
+	}
+	hi, last := bits.Mul64(most*m.Fine, root)
+	if hi != 0 || last > mostSteps {
+		last = mostSteps
+	}
+	first := m.Fine
+	if m.Kind == SumValues && m.Fine == 1 {
+		first = fineStart
+	}
+	m.Clip = &Choice{Edges: Ladder(min(first, last), last)}
+	return nil
+}

@@ -38,6 +38,8 @@ func Explain(a *Analysis) []string {
 	}
 	if c := a.Limit.Clip; c != nil {
 		say("Cap: what choice %d gives, of a unit's groups (%s)", c.Index+1, c.span(nil))
+	} else if a.Limit.L2 {
+		say("Groups of a unit: any (%s)", a.Limit.Why)
 	} else if a.Limit.Capped {
 		say("Cap: %d groups of a unit (%s)", a.Limit.PerUnit, a.Limit.Why)
 	} else {
@@ -78,6 +80,21 @@ func (a *Analysis) sourcesWhy() string {
 }
 
 func (a *Analysis) measureLine(m Measure) string {
+	line := a.partLine(m)
+	if a.Limit.L2 {
+		line += fmt.Sprintf("; a unit's vector over all groups is scaled to %d times the norm of choice %d (%s)", m.Factor, m.Clip.Index+1, m.Clip.span(nil))
+		if m.Fine > 1 {
+			line += fmt.Sprintf(", in parts of 1/%d", m.Fine)
+		}
+	}
+	return line
+}
+
+// partLine says what a unit's part in one group is.
+func (a *Analysis) partLine(m Measure) string {
+	if a.Limit.L2 {
+		m.Clip = nil
+	}
 	switch m.Kind {
 	case Units:
 		return "number of units; a unit counts once"

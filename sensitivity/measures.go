@@ -138,9 +138,18 @@ func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
 		}
 	}
 	z.clampColumns(m.Arg)
-	m.Single = z.single
+	m.Single, m.Fine = z.single, 1
+	shared := m.Clip
+	if z.out.Limit.L2 {
+		m.Clip = nil
+	}
 	if err := z.bound(&m, g); err != nil {
 		return 0, err
+	}
+	if z.out.Limit.L2 {
+		if err := z.norm(&m, shared); err != nil {
+			return 0, err
+		}
 	}
 	z.out.Measures = append(z.out.Measures, m)
 	return len(z.out.Measures) - 1, nil

@@ -25,6 +25,8 @@ type NoiseKind string
 const (
 	LaplaceNoise  NoiseKind = "laplace"
 	GaussianNoise NoiseKind = "gaussian"
+	// GaussianNormNoise is Gaussian noise on a vector that one unit changes by a vector of L2 norm at most t, in whichever entries: Groups is {1}.
+	GaussianNormNoise NoiseKind = "gaussian_norm"
 )
 
 // Clipped is noise on each entry of a vector whose bounds a Choice of the same statement releases first: one unit then changes at most
@@ -74,7 +76,9 @@ func (e Choice) Validate() error {
 
 // Validate refuses what no mechanism can have run.
 func (e Clipped) Validate() error {
-	if e.Noise != LaplaceNoise && e.Noise != GaussianNoise {
+	switch {
+	case e.Noise == LaplaceNoise, e.Noise == GaussianNoise, e.Noise == GaussianNormNoise && len(e.Groups) == 1 && e.Groups[0] == 1:
+	default:
 		return fmt.Errorf("dp: no noise is called %q", e.Noise)
 	}
 	if e.Least == 0 || e.Least > MaxSensitivity || len(e.Groups) == 0 || len(e.Groups) > MaxEdges {
@@ -105,7 +109,7 @@ func (e Clipped) At(clip, groups uint64) (Event, error) {
 	}
 	s := Sensitivity{PerGroup: clip, Groups: groups}
 	norm := new(big.Rat).SetInt(s.L1())
-	if e.Noise == GaussianNoise {
+	if e.Noise != LaplaceNoise {
 		norm = sqrtUp(s.L2Squared())
 	}
 	scale, err := scaleUp(norm.Mul(norm, e.Ratio.Rat()))
@@ -113,7 +117,7 @@ func (e Clipped) At(clip, groups uint64) (Event, error) {
 		return nil, err
 	}
 	var ev Event = Laplace{Sensitivity: s, Scale: scale}
-	if e.Noise == GaussianNoise {
+	if e.Noise != LaplaceNoise {
 		ev = Gaussian{Sensitivity: s, Scale: scale}
 	}
 	return ev, ev.Validate()

@@ -174,7 +174,7 @@ func inBounds(a *sensitivity.Analysis, mp *measure.Plan, chosen measure.Chosen, 
 		return 1, "", true
 	}
 	_, edge := mp.Clip(clip, chosen)
-	times = float64(edge)
+	times = float64(edge) / math.Max(1, float64(a.Measures[clip.Measure].Fine))
 	if m := a.Measures[clip.Measure]; m.Kind == sensitivity.SumValues {
 		times *= m.Grid.InexactFloat64()
 	}
@@ -188,7 +188,9 @@ func noiseLine(ev dp.Event) string {
 	case dp.Gaussian:
 		return fmt.Sprintf("discrete Gaussian, sigma %s; one unit changes %d groups by at most %d", number(ev.Scale.Float()), ev.Sensitivity.Groups, ev.Sensitivity.PerGroup)
 	}
-	if ev, ok := ev.(dp.Clipped); ok {
+	if ev, ok := ev.(dp.Clipped); ok && ev.Noise == dp.GaussianNormNoise {
+		return fmt.Sprintf("discrete Gaussian, sigma %s times the norm; one unit changes the groups by a vector of at most that norm", number(ev.Ratio.Float()))
+	} else if ok {
 		name := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma"}[ev.Noise]
 		groups := fmt.Sprint(ev.Groups[0])
 		if n := len(ev.Groups); n > 1 {

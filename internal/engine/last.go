@@ -51,7 +51,15 @@ func (s *Session) lastRows() ([][]sqltype.Value, error) {
 		if m.Kind == sensitivity.CentredSum {
 			step /= 2
 		}
-		rows = append(rows, []sqltype.Value{int64(i + 1), string(m.Kind), bound, float64(in.PerGroup) * step, int64(in.Groups), law, scale.Float() * step,
+		noiseStep := step
+		if m.Fine > 1 {
+			noiseStep /= float64(m.Fine)
+		}
+		var groups sqltype.Value = int64(in.Groups)
+		if l.analysis.Limit.L2 { // the clip is a norm over all of them
+			bound, groups = "chosen norm", nil
+		}
+		rows = append(rows, []sqltype.Value{int64(i + 1), string(m.Kind), bound, float64(in.PerGroup) * noiseStep, groups, law, scale.Float() * noiseStep,
 			e.Measure(i) * step, l.release.Spent().Price, l.free})
 	}
 	return rows, nil

@@ -86,8 +86,7 @@ func (p *Prepared) analyse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := sensitivity.Analyze(ctx, q, sensitivity.Options{MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, Clip: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
-		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0})
+	a, err := s.bound(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -102,9 +101,34 @@ func (p *Prepared) analyse(ctx context.Context) error {
 		if _, err := sqlgen.Private(a, s.engine.dialect, 0); err != nil {
 			return err
 		}
+		if a.Limit.L2 {
+			clips := make([]uint64, len(a.Choices))
+			for i, c := range a.Choices {
+				clips[i] = c.Edges[len(c.Edges)-1]
+			}
+			if _, err := sqlgen.Scaled(a, s.engine.dialect, clips); err != nil {
+				return err
+			}
+		}
 	}
 	p.query, p.an, p.under, p.world = q, a, s.now, s.world
 	return nil
+}
+
+// bound analyses under the session's bounding. auto scales whole vectors where that is possible and Gaussian noise is what the price would take
+// anyway: its norm is at most what a cap and a clip allow together, and nothing is cut by a cap.
+func (s *Session) bound(ctx context.Context, q *plan.Query) (*sensitivity.Analysis, error) {
+	opts := sensitivity.Options{MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, Clip: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
+		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, L2: s.now.bounding == "l2"}
+	a, err := sensitivity.Analyze(ctx, q, opts)
+	if err != nil || s.now.bounding != "auto" || a.Class != sensitivity.Private || !a.Groups.Public || len(a.Measures) == 0 || a.Limit.PerUnit == 1 {
+		return a, err
+	}
+	if mp, err := s.price(a); err != nil || mp.Mechanism != measure.Gaussian {
+		return a, nil //nolint:nilerr // what cannot be priced is refused when it is asked
+	}
+	opts.L2 = true
+	return sensitivity.Analyze(ctx, q, opts)
 }
 
 // Params are the types of $1 ...
@@ -291,11 +315,7 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, o
 		return nil, s.denied(err, mp)
 	}
 	heard.Reservation, heard.Price, heard.Loss = id, mp.Price, mp.Loss
-	var r *release.Release
-	err = query(ctx, tx, st, args, func(rows secret.Rows) (err error) {
-		r, err = maker.Read(st.Columns, rows)
-		return err
-	})
+	r, err := p.read(ctx, tx, st, maker, old, args)
 	if err == nil {
 		err = tx.confirm(ctx)
 	}
@@ -315,6 +335,29 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, o
 		return nil, s.ledgerFailed(err)
 	}
 	return r, nil
+}
+
+// read runs the statement's scans in their snapshot: one, or where vectors are scaled to norms that are chosen first, two.
+func (p *Prepared) read(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, maker *release.Maker, old *release.Release, args []sqltype.Value) (r *release.Release, err error) {
+	if p.an.Limit.L2 {
+		var clips []uint64
+		if old != nil {
+			clips = old.Clips(p.an)
+		} else if err := query(ctx, tx, st, args, func(rows secret.Rows) (err error) {
+			clips, err = maker.Bounds(st.Columns, rows)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		if st, err = sqlgen.Scaled(p.an, p.session.engine.dialect, clips); err != nil {
+			return nil, err
+		}
+	}
+	err = query(ctx, tx, st, args, func(rows secret.Rows) (err error) {
+		r, err = maker.Read(st.Columns, rows)
+		return err
+	})
+	return r, err
 }
 
 // inSnapshot runs one printed statement in a snapshot of its own and hands its rows over.

@@ -205,16 +205,16 @@ func (w *private) units() (level string, parts []string) {
 }
 
 // scaled are the edges as comparable integers.
-func scaled(edges []uint64, factor uint64) []uint64 {
-	out := make([]uint64, len(edges))
+func scaled(edges []uint64, factor uint64) []string {
+	out := make([]string, len(edges))
 	for i, e := range edges {
-		out[i] = e * factor // sensitivity.choose: at most 2^53
+		out[i] = fmt.Sprint(e * factor) // sensitivity.choose: at most 2^53
 	}
 	return out
 }
 
 // tree prints the number of edges below x as a balanced tree of comparisons.
-func tree(x string, edges []uint64) string {
+func tree(x string, edges []string) string {
 	var b strings.Builder
 	var write func(lo, hi int) // the answer is in [lo, hi]
 	write = func(lo, hi int) {
@@ -223,7 +223,7 @@ func tree(x string, edges []uint64) string {
 			return
 		}
 		mid := (lo + hi) / 2
-		fmt.Fprintf(&b, "CASE WHEN %s > %d THEN ", x, edges[mid])
+		fmt.Fprintf(&b, "CASE WHEN %s > %s THEN ", x, edges[mid])
 		write(mid+1, hi)
 		b.WriteString(" ELSE ")
 		write(lo, mid)

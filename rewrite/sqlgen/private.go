@@ -21,6 +21,11 @@ import (
 // canonical before they group. (5) Where domains bound the groups, rows outside them are dropped (domainFilters). (6) Totals of
 // integers do not depend on order and do not overflow. Source: Wilson et al. 2020, section 3.
 func Private(a *sensitivity.Analysis, d funcs.Dialect, seed int64) (*Statement, error) {
+	return printed(a, d, seed, (*private).statement)
+}
+
+// printed prepares what every statement has: the rows, the unit and the keys.
+func printed(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement func(*private) *Statement) (*Statement, error) {
 	p, err := newPrinter(d)
 	if err != nil {
 		return nil, err
@@ -30,7 +35,8 @@ func Private(a *sensitivity.Analysis, d funcs.Dialect, seed int64) (*Statement, 
 	}
 	p.clamped, p.safe = a.Body.Clamped, a.Body.Safe
 	w := &private{printer: p, a: a, seed: seed, names: map[string]string{}}
-	st := w.statement()
+	w.prepare()
+	st := statement(w)
 	if p.err == nil && len(st.SQL) > maxText {
 		p.err = tooComplex()
 	}
@@ -50,16 +56,22 @@ type private struct {
 	names map[string]string // their names by text
 }
 
-func (w *private) statement() *Statement {
+func (w *private) prepare() {
 	w.f = w.build(w.a.Body.Rel)
-	ut := w.a.Query.Columns[w.a.Body.UnitCol].Type
 	unit := w.f.column(w.printer, w.a.Body.UnitCol, stored)
-	w.unit = w.binary(unit, ut)
+	w.unit = w.binary(unit, w.a.Query.Columns[w.a.Body.UnitCol].Type)
 	w.f.where = append([]string{unit + " IS NOT NULL"}, w.f.where...) // (1)
 	for _, k := range w.a.Keys {
 		w.keys = append(w.keys, w.canonicalKey(w.f.column(w.printer, k.Col, stored), k.Type)) // (4)
 	}
 	w.f.where = append(w.f.where, w.domainFilters(w.a, w.keys)...) // (5)
+}
+
+func (w *private) statement() *Statement {
+	ut := w.a.Query.Columns[w.a.Body.UnitCol].Type
+	if w.a.Limit.L2 {
+		return w.norms(ut)
+	}
 	if len(w.a.Choices) > 0 {
 		return w.histogram(ut)
 	}

@@ -199,12 +199,12 @@ func (w *world) scan(ctx context.Context, sql string) (*scan, error) {
 		return nil, err
 	}
 	p := w.policy
-	if s.an, err = sensitivity.Analyze(ctx, s.query, sensitivity.Options{MaxGroups: p.Query.MaxGroups, MaxPublicGroups: uint64(p.Query.MaxPublicGroups),
+	if s.an, err = sensitivity.Analyze(ctx, s.query, sensitivity.Options{MaxGroups: p.Query.MaxGroups, ChooseGroups: p.Query.MaxGroups == 0, MaxPublicGroups: uint64(p.Query.MaxPublicGroups),
 		Public: w, DeltaZero: p.Budget.Delta == 0}); err != nil {
 		return nil, err
 	}
 	if s.plan, err = measure.New(s.an, measure.Ask{Filter: w.filter, Epsilon: p.Query.Epsilon, QueryDelta: p.Query.Delta,
-		Mechanism: measure.Mechanism(p.Query.Mechanism)}); err != nil {
+		Mechanism: measure.Mechanism(p.Query.Mechanism), Population: int64(p.Population)}); err != nil {
 		return nil, err
 	}
 	if s.st, err = sqlgen.Private(s.an, w.dialect(), 1); err != nil {
@@ -261,8 +261,19 @@ func (s *scan) draw(ctx context.Context, src *noise.Source) (answer, error) {
 	return out, nil
 }
 
-// chosen are the bounds that a release chose, in the measure's own unit: what fixed ones are is in the policy.
-func chosen(*sensitivity.Analysis, *release.Release) []float64 { return nil }
+// chosen are the bounds that a release chose, in the aggregate's own unit: of each choice the largest partial that counts, or, for
+// the cap of groups, the number of groups.
+func chosen(a *sensitivity.Analysis, r *release.Release) []float64 {
+	out := make([]float64, len(a.Choices))
+	for i, c := range a.Choices {
+		_, edge := r.Plan.Clip(c, r.Chosen)
+		out[i] = float64(edge)
+		if c.Measure >= 0 && a.Measures[c.Measure].Kind == sensitivity.SumValues {
+			out[i] *= a.Measures[c.Measure].Grid.InexactFloat64()
+		}
+	}
+	return out
+}
 
 func number(v sqltype.Value) (float64, error) {
 	switch v := v.(type) {

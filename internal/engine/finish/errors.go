@@ -39,7 +39,7 @@ func newErrors(a *sensitivity.Analysis, p *measure.Plan, tops []release.Top) (*E
 	e := &Errors{a: a, pairs: make([]*pair, len(a.Formulas))}
 	values := make([]mixture, len(a.Measures))
 	for i := range a.Measures {
-		m, err := mixtureOf(p, tops, i)
+		m, err := mixtureOf(p, tops, i, a.Measures[i].Fine)
 		if err != nil {
 			return nil, err
 		}

@@ -22,7 +22,8 @@ type term struct {
 	law    *law // nil for a single event whose sums nobody asks for
 }
 
-func mixtureOf(p *measure.Plan, tops []release.Top, i int) (mixture, error) {
+// mixtureOf: fine is how many parts of a step the events are in.
+func mixtureOf(p *measure.Plan, tops []release.Top, i int, fine uint64) (mixture, error) {
 	ev, err := p.Event(i)
 	if err != nil {
 		return mixture{}, err
@@ -35,9 +36,13 @@ func mixtureOf(p *measure.Plan, tops []release.Top, i int) (mixture, error) {
 	if err != nil {
 		return mixture{}, err
 	}
-	m := mixture{terms: []term{{1, l}}, variance: d.Variance()}
+	part, round := 1.0, 0.0
+	if fine > 1 {
+		part, round = 1/float64(fine), 0.5
+	}
+	m := mixture{terms: []term{{part, l}}, rounding: round, variance: d.Variance()*part*part + round/6}
 	if len(tops) == 0 {
-		m.exact = float64(d.Quantile975())
+		m.exact = math.Floor(float64(d.Quantile975())*part + round)
 		return m, nil
 	}
 	for _, t := range tops {
@@ -54,9 +59,9 @@ func mixtureOf(p *measure.Plan, tops []release.Top, i int) (mixture, error) {
 		for k := range m.terms {
 			m.terms[k].weight *= was
 		}
-		m.terms = append(m.terms, term{now, fresh})
-		m.rounding = m.rounding*was + 0.5
-		m.variance = was*was*m.variance + now*now*v + 1.0/12
+		m.terms = append(m.terms, term{now * part, fresh})
+		m.rounding = m.rounding*was + round*now + 0.5
+		m.variance = was*was*m.variance + now*now*(v*part*part+round/6) + 1.0/12
 	}
 	return m, nil
 }
@@ -71,7 +76,7 @@ func (m mixture) quantile() float64 {
 
 // linear is the like of c times one value and another one.
 func linear(c float64, x, y mixture) float64 {
-	if len(x.terms) == 1 && len(y.terms) == 1 {
+	if len(x.terms) == 1 && len(y.terms) == 1 && x.rounding+y.rounding == 0 {
 		return combined(c, x.terms[0].law, y.terms[0].law)
 	}
 	terms := append([]term(nil), y.terms...)

@@ -149,7 +149,7 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 // meanSize is the mean of |noise| over the clip, in one group.
 func meanSize(ev dp.Clipped) float64 {
 	g := float64(ev.Groups[len(ev.Groups)/2])
-	if ev.Noise == dp.GaussianNoise {
+	if ev.Noise != dp.LaplaceNoise {
 		return ev.Ratio.Float() * math.Sqrt(g) * math.Sqrt(2/math.Pi)
 	}
 	return ev.Ratio.Float() * g
@@ -188,7 +188,7 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Plan, error) {
 		}
 	}
 	out := *p
-	cap, groups := 0, a.Limit.PerUnit
+	cap, groups := 0, caps(a)[0]
 	if c := a.Limit.Clip; c != nil {
 		cap, groups = p.Clip(c, chosen)
 	}

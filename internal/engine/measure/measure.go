@@ -75,6 +75,13 @@ func (p *Plan) Events() []dp.Event {
 // again by the filter over the events as they will be run, and a sum above the tag is refused. Sequential composition: package
 // budget. The number of parts and the sensitivities come from the plan and the policy, so no scale depends on private rows.
 func New(a *sensitivity.Analysis, ask Ask) (*Plan, error) {
+	if a.Limit.L2 { // a norm bounds nothing but Gaussian noise
+		if ask.Filter.Order == 0 || ask.Mechanism == Laplace {
+			return nil, sqlerr.New(sqlerr.BadMechanism, "dpsql.bounding = l2 needs Gaussian noise").
+				WithHint("SET dpsql.bounding = linf, or dpsql.mechanism = auto under a policy with delta and accountant: rdp.")
+		}
+		return build(a, ask, Gaussian)
+	}
 	laplace, err := build(a, ask, Laplace)
 	if ask.Mechanism == Laplace || ask.Filter.Order == 0 && ask.Mechanism == Auto {
 		return laplace, err
@@ -184,8 +191,11 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 
 // caps are the numbers of groups that one unit may be in: one, or those among which it is chosen.
 func caps(a *sensitivity.Analysis) []uint64 {
-	if a.Limit.Clip != nil {
+	switch {
+	case a.Limit.Clip != nil:
 		return a.Limit.Clip.Edges
+	case a.Limit.L2: // the norm is of all groups
+		return []uint64{1}
 	}
 	return []uint64{a.Limit.PerUnit}
 }
@@ -193,7 +203,10 @@ func caps(a *sensitivity.Analysis) []uint64 {
 func event(f *budget.Filter, a *sensitivity.Analysis, m sensitivity.Measure, l budget.Limit, mech Mechanism) (dp.Event, error) {
 	if m.Clip != nil || a.Limit.Clip != nil {
 		kind := dp.LaplaceNoise
-		if mech == Gaussian {
+		switch {
+		case a.Limit.L2:
+			kind = dp.GaussianNormNoise
+		case mech == Gaussian:
 			kind = dp.GaussianNoise
 		}
 		least := m.PerGroup

@@ -20,6 +20,36 @@ import (
 // partials within the chosen cap alone, so one unit changes as many groups as the event says, each by no more. Then Read's proof holds. (4) A row that does
 // not fit is a failure that tells nothing; a group or bucket without rows counts as 0.
 func (m *Maker) choose(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
+	h, err := m.bounds(cols, rows)
+	if err != nil {
+		return nil, err
+	}
+	return m.r, m.release(h.each(m.r)) // (3)
+}
+
+// Bounds reads the first scan of a statement whose vectors are scaled, and chooses the norms: the edges, one a choice, at which the second scan
+// is printed. Then Read takes that one. See choose's proof, (1) and (2).
+func (m *Maker) Bounds(cols []sqlgen.Column, rows secret.Rows) ([]uint64, error) {
+	if !m.a.Limit.L2 || m.old != nil || m.r.Chosen != nil {
+		return nil, errShape
+	}
+	if _, err := m.bounds(cols, rows); err != nil {
+		return nil, err
+	}
+	return m.r.Clips(m.a), nil
+}
+
+// Clips are the edges that were chosen, one a choice.
+func (r *Release) Clips(a *sensitivity.Analysis) []uint64 {
+	out := make([]uint64, len(a.Choices))
+	for i, c := range a.Choices {
+		_, out[i] = r.Plan.Clip(c, r.Chosen)
+	}
+	return out
+}
+
+// bounds runs the choices and makes the mechanisms that they leave.
+func (m *Maker) bounds(cols []sqlgen.Column, rows secret.Rows) (*histogram, error) {
 	h, err := readHistogram(m.a, cols, rows)
 	if err != nil {
 		return nil, err
@@ -42,10 +72,7 @@ func (m *Maker) choose(cols []sqlgen.Column, rows secret.Rows) (*Release, error)
 	if m.r.Run, err = m.r.Plan.Resolve(m.a, m.r.Chosen); err != nil { // (2)
 		return nil, err
 	}
-	if err := m.mechanisms(); err != nil {
-		return nil, err
-	}
-	return m.r, m.release(h.each(m.r)) // (3)
+	return h, m.mechanisms()
 }
 
 // each gives the groups' totals at a release's bounds.
@@ -191,7 +218,7 @@ func (h *histogram) unitsBeyond(choice, edges int) ([]int64, error) {
 	if in == nil {
 		in = make([]int64, len(c.Edges)+1)
 	}
-	if h.a.Limit.PerUnit == 1 {
+	if h.a.Limit.PerUnit == 1 && !h.a.Limit.L2 {
 		for _, g := range h.groups {
 			for _, b := range g.buckets[c.Measure] {
 				if b.at > len(c.Edges) {

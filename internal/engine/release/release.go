@@ -130,7 +130,9 @@ func (m *Maker) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 	switch {
 	case m.old != nil:
 		return m.topUp(cols, rows)
-	case len(m.choosers) > 0:
+	case m.a.Limit.L2 && m.r.Chosen == nil:
+		return nil, errShape
+	case len(m.choosers) > 0 && !m.a.Limit.L2:
 		return m.choose(cols, rows)
 	}
 	return m.r, m.release(m.plain(cols, rows))
@@ -192,7 +194,7 @@ func (r *Release) public(a *sensitivity.Analysis, each func(func(opened) error) 
 		if err != nil {
 			return err
 		}
-		r.Groups = append(r.Groups, Group{Keys: t, Values: noisy})
+		r.Groups = append(r.Groups, Group{Keys: t, Values: whole(a, noisy)})
 	}
 	return nil
 }
@@ -226,6 +228,16 @@ func (r *Release) unknown(each func(func(opened) error) error, mechs []*noise.Me
 		}
 	}
 	return nil
+}
+
+// whole brings values in parts of steps to steps, half away from zero: post-processing.
+func whole(a *sensitivity.Analysis, values []*big.Int) []*big.Int {
+	for i, m := range a.Measures {
+		if m.Fine > 1 {
+			values[i] = mean(values[i], new(big.Int), [2]int64{1, int64(m.Fine) - 1})
+		}
+	}
+	return values
 }
 
 func addNoise(mechs []*noise.Mechanism, totals []*big.Int) ([]*big.Int, error) {

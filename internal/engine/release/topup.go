@@ -64,7 +64,7 @@ func (r *Release) variance(i int) (float64, error) {
 // post-processing.
 func (m *Maker) topUp(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 	each := m.plain(cols, rows)
-	if len(m.a.Choices) > 0 {
+	if len(m.a.Choices) > 0 && !m.a.Limit.L2 {
 		h, err := readHistogram(m.a, cols, rows)
 		if err != nil {
 			return nil, err
@@ -101,6 +101,7 @@ func (m *Maker) topUp(cols []sqlgen.Column, rows secret.Rows) (*Release, error) 
 		if err != nil {
 			return nil, err
 		}
+		fresh = whole(m.a, fresh)
 		if len(g.Values) != len(fresh) {
 			return nil, errors.New("release: a group has not the plan's measures")
 		}
