@@ -3,11 +3,11 @@
 GO      ?= go
 GOTEST  ?= $(GO) test -timeout 14m
 UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./internal/sqlerr/... ./internal/secret/... ./internal/policy/... \
-           ./internal/eval/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./budget/... ./rewrite/... ./sensitivity/...
+           ./internal/eval/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./budget/... ./rewrite/... ./sensitivity/... ./internal/bench/baseline
 DB       = ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/...
 
-.PHONY: all test test-unit test-db test-wire test-long deploy-check bench fuzz lint deps build vet
+.PHONY: all test test-unit test-db test-wire test-long deploy-check bench bench-accuracy fuzz lint deps build vet
 
 all: build
 
@@ -55,6 +55,10 @@ soak: deps
 bench: deps
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./noise ./rewrite/pgsyntax ./budget/...
 	$(GO) test -run '^$$' -bench . -benchtime 5x ./cmd/dpsql
+
+# docs/accuracy.md and docs/bounds.md: about 15 minutes on 2 cores, once TPC-H at SF 1 and 2 is in the cache.
+bench-accuracy: deps
+	$(GO) run ./internal/bench/accuracy
 
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime 60s ./rewrite/pgsyntax

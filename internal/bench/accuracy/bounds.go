@@ -104,7 +104,7 @@ func (r *boundsReport) table() string {
 
 func (r *boundsReport) write(docs string) error {
 	dir := filepath.Join(docs, "bounds")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
 	rows := [][]string{{"epsilon", "m", "rows_cut", "median", "p95"}}

@@ -80,8 +80,8 @@ func (r *report) plotErrors(path string) error {
 		y := r.row(i)
 		ours = append(ours, plotter.XY{X: 100 * x.median, Y: y})
 		best = append(best, plotter.XY{X: 100 * x.best.Median, Y: y})
-		if !math.IsNaN(x.race) {
-			race = append(race, plotter.XY{X: 100 * x.race, Y: y})
+		if !math.IsNaN(x.racer()) {
+			race = append(race, plotter.XY{X: 100 * x.racer(), Y: y})
 		}
 		if x.q.target > 0 {
 			target = append(target, plotter.XY{X: 100 * x.q.target, Y: y})
@@ -95,7 +95,7 @@ func (r *report) plotErrors(path string) error {
 		at    plotter.XYs
 		shape draw.GlyphDrawer
 		c     color.Color
-	}{{"Race-to-the-Top", race, draw.SquareGlyph{}, red}, {"at most (target)", target, draw.PlusGlyph{}, gray}, {"best fixed bound, knowing the data", best, draw.TriangleGlyph{}, green},
+	}{{"Race-to-the-Top, the better base", race, draw.SquareGlyph{}, red}, {"at most (target)", target, draw.PlusGlyph{}, gray}, {"best fixed bound, knowing the data", best, draw.TriangleGlyph{}, green},
 		{"dpsql, automatic", ours, draw.CircleGlyph{}, blue}} {
 		if err := points(p, s.name, s.at, s.shape, s.c); err != nil {
 			return err

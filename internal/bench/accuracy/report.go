@@ -36,7 +36,7 @@ func (r *report) printTimes(w io.Writer) {
 // table is the main one. A row that misses a target is marked and says why, in the words of reasons.csv.
 func (r *report) table(reasons map[string]string) string {
 	var t strings.Builder
-	t.WriteString("| question | data | epsilon | median | 95th percentile | best fixed bound | ours / best | R2T here | others published | at most | bound chosen: 5%, median, 95% | best fixed |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	t.WriteString("| question | data | epsilon | median | 95th percentile | best fixed bound | ours / best | R2T here, base 2 / 5.5 | others published | at most | bound chosen: 5%, median, 95% | best fixed |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, x := range r.results {
 		mark, epsilon, target := "", fmt.Sprint(x.q.epsilon), ""
 		if len(x.missed()) > 0 {
@@ -49,7 +49,7 @@ func (r *report) table(reasons map[string]string) string {
 			target = percent(x.q.target)
 		}
 		fmt.Fprintf(&t, "| %s%s | %s | %s | %s | %s | %s | %.2f (%.2g) | %s | %s | %s | %s | %s |\n", x.q.title, mark, x.q.data, epsilon, percent(x.median), percent(x.p95), percent(x.best.Median),
-			x.ratio(), x.q.factor, percent(x.race), x.q.published, target, clipText(x), bestText(x))
+			x.ratio(), x.q.factor, raceText(x), x.q.published, target, clipText(x), bestText(x))
 	}
 	for _, x := range r.results {
 		if m := x.missed(); len(m) > 0 {
@@ -73,6 +73,13 @@ func clipText(x *result) string {
 		out = append(out, fmt.Sprintf("%s, %s, %s", short(baseline.Quantile(at, 0.05)), short(baseline.Quantile(at, 0.5)), short(baseline.Quantile(at, 0.95))))
 	}
 	return strings.Join(out, "; ")
+}
+
+func raceText(x *result) string {
+	if x.q.gs == 0 {
+		return ""
+	}
+	return percent(x.race[0][0]) + " / " + percent(x.race[1][0])
 }
 
 func bestText(x *result) string {
@@ -103,7 +110,7 @@ func (r *report) timeTable() string {
 // write puts tables, draws and figures under the docs folder.
 func (r *report) write(docs string) error {
 	dir := filepath.Join(docs, "accuracy")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
 	reasons, err := readReasons(filepath.Join(dir, "reasons.csv"))
@@ -142,16 +149,16 @@ func (r *report) machine() string {
 func (r *report) assumed() string {
 	var list []string
 	for _, x := range r.results {
-		if x.q.gs > 0 {
-			list = append(list, fmt.Sprintf("%s (%s) %s", x.q.id, x.q.data, strconv.FormatFloat(x.q.gs, 'f', -1, 64)))
+		if x.q.gs > 0 && x.q.gs != 1e6 {
+			list = append(list, fmt.Sprintf("%s %s", x.q.title, strconv.FormatFloat(x.q.gs, 'f', -1, 64)))
 		}
 	}
-	return "Global sensitivities that Race-to-the-Top was told here: " + strings.Join(list, ", ") + ".\n"
+	return "Race-to-the-Top was told a global sensitivity of 1000000, as in its paper, but for larger sums: " + strings.Join(list, ", ") + ".\n"
 }
 
 func (r *report) questionRows() [][]string {
-	out := [][]string{{"question", "data", "epsilon", "delta", "exact", "people", "median", "p95", "best_fixed_median", "best_fixed_p95", "best_fixed_clip", "best_fixed_groups", "r2t_median", "r2t_p95",
-		"r2t_gs", "target", "factor", "scan_seconds", "scan_rows"}}
+	out := [][]string{{"question", "data", "epsilon", "delta", "exact", "people", "median", "p95", "best_fixed_median", "best_fixed_p95", "best_fixed_clip", "best_fixed_groups", "r2t_2_median", "r2t_2_p95",
+		"r2t_5.5_median", "r2t_5.5_p95", "r2t_gs", "target", "factor", "scan_seconds", "scan_rows"}}
 	f := func(x float64) string {
 		if math.IsNaN(x) {
 			return ""
@@ -160,7 +167,7 @@ func (r *report) questionRows() [][]string {
 	}
 	for _, x := range r.results {
 		out = append(out, []string{x.q.id, x.q.data, f(x.q.epsilon), f(x.q.delta), f(x.exact), strconv.Itoa(x.units), f(x.median), f(x.p95), f(x.best.Median), f(x.best.P95), f(x.best.Clip),
-			strconv.Itoa(x.best.PerUnit), f(x.race), f(x.race95), f(x.q.gs), f(x.q.target), f(x.q.factor), f(x.scanned), f(x.rowsRead)})
+			strconv.Itoa(x.best.PerUnit), f(x.race[0][0]), f(x.race[0][1]), f(x.race[1][0]), f(x.race[1][1]), f(x.q.gs), f(x.q.target), f(x.q.factor), f(x.scanned), f(x.rowsRead)})
 	}
 	return out
 }
@@ -228,5 +235,5 @@ func writeBlock(path, name, text string) error {
 	if !ok || !ok2 {
 		return fmt.Errorf("%s has no block %q", path, name)
 	}
-	return os.WriteFile(path, []byte(before+begin+text+end+after), 0o644)
+	return os.WriteFile(path, []byte(before+begin+text+end+after), 0o600)
 }

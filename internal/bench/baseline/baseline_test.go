@@ -15,7 +15,7 @@ func close(t *testing.T, what string, got, want, within float64) {
 
 // Three people with 1, 3 and 10 rows, GS 16, epsilon 1, beta 0.1: four races of noise scale 4 tau and penalty 4 ln(40) tau.
 func TestRaceByHand(t *testing.T) {
-	r := NewRace([]float64{1, 3, 10}, 1, 16, 0.1)
+	r := NewRace([]float64{1, 3, 10}, 1, 16, 0.1, 2)
 	var scales []float64
 	penalty := 4 * math.Log(40)
 	lift := []float64{0, 0, 200, 0} // the third race gets luck: 1 + 3 + 8 + 200 less 8 penalties
@@ -29,8 +29,15 @@ func TestRaceByHand(t *testing.T) {
 	close(t, "the answer", got, 12+200-8*penalty, 1e-9)
 	close(t, "the answer without luck", r.Answer(func(float64) float64 { return 0 }), 0, 0)
 	// With a thousand times epsilon the penalty is small, and the race at 16 cuts nobody and wins.
-	rich := NewRace([]float64{1, 3, 10}, 1e6, 16, 0.1)
+	rich := NewRace([]float64{1, 3, 10}, 1e6, 16, 0.1, 2)
 	close(t, "the rich answer", rich.Answer(func(float64) float64 { return 0 }), 14-16*penalty/1e6, 1e-9)
+}
+
+// With the base of the authors' program, and what TPC-H's Q10 is in their experiments (count of orders, GS 10^6), there are 8 races.
+func TestRaceBase(t *testing.T) {
+	if r := NewRace([]float64{1}, 0.8, 1e6, Beta, 5.5); len(r.taus) != 8 || math.Abs(r.taus[1]-30.25) > 1e-9 {
+		t.Errorf("the races are at %v", r.taus)
+	}
 }
 
 func TestBestFixedByHand(t *testing.T) {

@@ -3,22 +3,23 @@ package baseline
 import "math"
 
 // Race is Race-to-the-Top for a sum without self-joins (Dong, Fang, Yi, Tao, Machanavajjhala, "R2T: Instance-optimal Truncation for
-// Differentially Private Query Evaluation with Foreign Keys", SIGMOD 2022, section 5): for tau = 2, 4, 8, ..., the first power that
-// is at least GS, the sum with each person cut at tau gets Laplace noise of scale L tau/epsilon, L = log2(GS), less a penalty of
-// L ln(L/beta) tau/epsilon; the largest of them, or 0, is the answer.
+// Differentially Private Query Evaluation with Foreign Keys", SIGMOD 2022, section 5): for tau = base, base^2, ..., base^L, the last
+// power that is at most GS, the sum with each person cut at tau gets Laplace noise of scale L tau/epsilon less a penalty of
+// L ln(L/beta) tau/epsilon; the largest of them, or 0, is the answer. The paper's base is 2; its authors' program has 5.5.
 type Race struct {
-	Epsilon, GS, Beta float64
-	taus, sums        []float64
+	Epsilon, Beta float64
+	taus, sums    []float64
 }
 
 // Beta is the failure probability that the paper's experiments have.
 const Beta = 0.1
 
 // NewRace prepares a race over partials that are not negative. gs is the global sensitivity that is assumed of one person.
-func NewRace(values []float64, epsilon, gs, beta float64) *Race {
-	r := &Race{Epsilon: epsilon, GS: gs, Beta: beta}
-	for j := 1; j <= int(math.Ceil(math.Log2(gs))); j++ {
-		tau := math.Exp2(float64(j))
+func NewRace(values []float64, epsilon, gs, beta, base float64) *Race {
+	r := &Race{Epsilon: epsilon, Beta: beta}
+	races := max(1, int(math.Log(gs)/math.Log(base)+1e-9))
+	for j := 1; j <= races; j++ {
+		tau := math.Pow(base, float64(j))
 		r.taus = append(r.taus, tau)
 		r.sums = append(r.sums, Clipped(values, tau))
 	}
