@@ -1,0 +1,455 @@
+package measure
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// shape says which measures an analysis with choices has.
+type shape struct {
+	public  bool
+	groups  uint64 // public ones
+	cap     bool   // the number of a unit's groups is chosen
+	l2      bool
+	perUnit uint64
+	parts   []measured
+}
+
+type measured string
+
+// The measures of a shape.
+const (
+	people      measured = "people"
+	fixedCount  measured = "fixed count"
+	chosenCount measured = "chosen count"
+	chosenSum   measured = "chosen sum"
+	chosenPair  measured = "chosen pair" // a count and a centred sum that share a choice
+)
+
+// analysis makes what package sensitivity makes of such a statement: choices in the order of measures, the cap's last.
+func (s shape) analysis() *sensitivity.Analysis {
+	a := &sensitivity.Analysis{Class: sensitivity.Private, People: -1, Limit: sensitivity.GroupLimit{PerUnit: s.perUnit, L2: s.l2}}
+	if a.Groups.Public = s.public; s.public {
+		a.Groups.Count = s.groups
+	}
+	choose := func(first, last, most uint64) *sensitivity.Choice {
+		c := &sensitivity.Choice{Index: len(a.Choices), Measure: len(a.Measures), Edges: sensitivity.Ladder(first, last)}
+		for c.Edges[len(c.Edges)-1] > most {
+			c.Edges = c.Edges[:len(c.Edges)-1]
+		}
+		a.Choices = append(a.Choices, c)
+		return c
+	}
+	add := func(kind sensitivity.MeasureKind, c *sensitivity.Choice, factor uint64) {
+		m := sensitivity.Measure{Kind: kind, Clip: c, Factor: factor, Fine: 1, PerGroup: 10}
+		if c != nil {
+			m.PerGroup = c.Edges[len(c.Edges)-1] * factor
+		}
+		if kind == sensitivity.Units {
+			m.PerGroup = 1
+		}
+		a.Measures = append(a.Measures, m)
+	}
+	for _, p := range s.parts {
+		switch p {
+		case people:
+			var c *sensitivity.Choice
+			if s.l2 {
+				c = choose(1, 1<<20, 1<<20)
+			}
+			add(sensitivity.Units, c, 1)
+		case fixedCount:
+			add(sensitivity.CountRows, nil, 1)
+		case chosenCount:
+			add(sensitivity.CountRows, choose(1, 1<<32, 1<<32), 1)
+		case chosenSum:
+			add(sensitivity.SumValues, choose(16, 1<<46, 1<<46), 1)
+		case chosenPair:
+			const factor = 1 << 24
+			c := choose(1, 1<<32, dp.MaxSensitivity/factor)
+			add(sensitivity.CountValues, c, 1)
+			add(sensitivity.CentredSum, c, factor)
+		}
+	}
+	if s.cap {
+		c := &sensitivity.Choice{Index: len(a.Choices), Measure: -1, Edges: sensitivity.Ladder(1, 64)}
+		a.Choices = append(a.Choices, c)
+		a.Limit = sensitivity.GroupLimit{PerUnit: 64, Capped: true, Clip: c}
+	}
+	return a
+}
+
+func drawShape(t *rapid.T) shape {
+	s := shape{public: rapid.Bool().Draw(t, "public"), groups: rapid.Uint64Range(1, 2000).Draw(t, "public groups"), perUnit: rapid.Uint64Range(1, 64).Draw(t, "groups of a unit")}
+	if rapid.Bool().Draw(t, "people") {
+		s.parts = []measured{people}
+	}
+	kinds := []measured{chosenCount, chosenSum, chosenPair, fixedCount}
+	if s.l2 = s.public && rapid.IntRange(0, 3).Draw(t, "l2") == 0; s.l2 {
+		kinds = kinds[:3] // all measures' norms are chosen
+	} else {
+		s.cap = rapid.Bool().Draw(t, "cap is chosen")
+	}
+	s.parts = append(s.parts, rapid.SliceOfN(rapid.SampledFrom(kinds), 1, 4).Draw(t, "measures")...)
+	return s
+}
+
+func drawAsk(t *rapid.T) Ask {
+	acc := rapid.SampledFrom([]string{budget.AccountantRDP, budget.AccountantPure}).Draw(t, "accountant")
+	return Ask{
+		Filter: filter(t, rapid.Float64Range(0.5, 50).Draw(t, "budget"), 1e-6, 0.1, acc), Epsilon: rapid.Float64Range(0.01, 5).Draw(t, "epsilon"), QueryDelta: 1e-9,
+		Mechanism:  rapid.SampledFrom([]Mechanism{Auto, Laplace, Gaussian}).Draw(t, "mechanism"),
+		Population: rapid.SampledFrom([]int64{0, 1, 50, 10_000, 1 << 40}).Draw(t, "population"),
+	}
+}
+
+func sum(t interface{ Fatal(...any) }, f *budget.Filter, events []dp.Event) dp.Loss {
+	l, err := f.Sum(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestTagHoldsWithChoices: for any shape with chosen bounds, the events' losses stay under the price tag, taken again by the accountant;
+// and so do those of the events that are run in the end, whichever bounds are released. Each choice has its event; whatever it releases, up to "none",
+// there is noise for it, of the bound's sensitivity.
+func TestTagHoldsWithChoices(t *testing.T) {
+	seen := map[Mechanism]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		a, ask := drawShape(t).analysis(), drawAsk(t)
+		p, err := New(a, ask)
+		if err != nil {
+			if id := sqlerr.ID(err); id != sqlerr.NoiseTooLarge.ID && id != sqlerr.BadMechanism.ID {
+				t.Fatal(err)
+			}
+			return
+		}
+		seen[p.Mechanism]++
+		const slack = 1 + 1e-9
+		under := func(what string, l, most dp.Loss) {
+			if !math.IsInf(most.Pure, 1) && l.Pure > most.Pure*slack || l.Renyi > most.Renyi*slack || l.Delta > most.Delta*slack {
+				t.Fatalf("%s: %+v is more than %+v", what, l, most)
+			}
+		}
+		pure := ask.Epsilon
+		if p.Mechanism == Gaussian {
+			pure = math.Inf(1) // the Renyi side alone
+		}
+		tag := dp.Loss{Pure: pure, Renyi: ask.Filter.Price(ask.Epsilon), Delta: ask.QueryDelta}
+		if ask.Filter.Order == 0 && p.Mechanism == Gaussian {
+			t.Fatal("Gaussian noise in plain epsilons")
+		}
+		all := sum(t, ask.Filter, p.Events())
+		under("the plan", all, tag)
+		under("the plan's events", all, p.Loss)
+		under("the stated loss", p.Loss, tag)
+		if len(p.Choices) != len(a.Choices) {
+			t.Fatalf("%d events for %d choices", len(p.Choices), len(a.Choices))
+		}
+		for i, c := range p.Choices {
+			if err := c.Validate(); err != nil || c.Edges > uint64(len(a.Choices[i].Edges)) {
+				t.Fatalf("choice %+v among %d edges: %v", c, len(a.Choices[i].Edges), err)
+			}
+			alone := sum(t, ask.Filter, []dp.Event{c})
+			if !(alone.Pure > 0) || ask.Filter.Order != 0 && !(alone.Renyi > 0) {
+				t.Fatalf("%+v is free", c)
+			}
+		}
+		if again, err := New(a, ask); err != nil || !reflect.DeepEqual(again, p) {
+			t.Fatalf("another time it is %+v, %v", again, err)
+		}
+		for range 5 {
+			chosen := make(Chosen, len(a.Choices))
+			for i, c := range p.Choices {
+				chosen[i] = rapid.OneOf(rapid.IntRange(0, int(c.Edges)), rapid.SampledFrom([]int{0, int(c.Edges)})).Draw(t, "chosen")
+			}
+			run, err := p.Resolve(a, chosen)
+			if err != nil {
+				t.Fatalf("%v: %v", chosen, err)
+			}
+			checkResolved(t, a, p, run, chosen)
+			under(fmt.Sprint(chosen), sum(t, ask.Filter, run.Events()), p.Loss)
+		}
+	})
+	if seen[Laplace] == 0 || seen[Gaussian] == 0 {
+		t.Errorf("mechanisms %v", seen)
+	}
+}
+
+// checkResolved compares what is run with what the released bounds ask for.
+func checkResolved(t *rapid.T, a *sensitivity.Analysis, p, run *Plan, chosen Chosen) {
+	edge := func(c *sensitivity.Choice) uint64 {
+		return c.Edges[min(chosen[c.Index], int(p.Choices[c.Index].Edges)-1)]
+	}
+	groups := a.Limit.PerUnit
+	switch {
+	case a.Limit.Clip != nil:
+		groups = edge(a.Limit.Clip)
+	case a.Limit.L2:
+		groups = 1
+	}
+	for i, m := range a.Measures {
+		if i == p.UnitsFromSelection {
+			if run.Measures[i] != nil {
+				t.Fatalf("measure %d has noise of its own", i)
+			}
+			continue
+		}
+		clip := m.PerGroup
+		if m.Clip != nil {
+			clip = edge(m.Clip) * m.Factor
+		}
+		if s, ok := sensitivityOf(run.Measures[i]); !ok || s != (dp.Sensitivity{PerGroup: clip, Groups: groups}) {
+			t.Fatalf("measure %d at %v is run as %+v: bound %d in %d groups", i, chosen, run.Measures[i], clip, groups)
+		}
+	}
+	sel := run.Selection()
+	if a.Groups.Public != (sel == nil) || len(run.Selections) > 1 || sel != nil && sel.Groups != groups {
+		t.Fatalf("groups are chosen by %+v, a unit is in %d", run.Selections, groups)
+	}
+	if !slices.Equal(run.Choices, p.Choices) {
+		t.Fatal("other choices")
+	}
+}
+
+// TestEventsOrder: choices come first, then measures, then one selection or one of several: what the stored form reads back.
+func TestEventsOrder(t *testing.T) {
+	f := filter(t, 20, 1e-6, 0.5, budget.AccountantRDP)
+	for _, c := range []struct {
+		s    shape
+		want string
+	}{
+		{shape{public: true, groups: 3, perUnit: 3, parts: []measured{chosenCount}}, "[dp.Choice dp.Clipped]"},
+		{shape{public: true, groups: 3, perUnit: 3, parts: []measured{people, chosenPair, fixedCount, chosenSum}}, "[dp.Choice dp.Choice dp.Laplace dp.Clipped dp.Clipped dp.Laplace dp.Clipped]"},
+		{shape{cap: true, parts: []measured{people, chosenCount}}, "[dp.Choice dp.Choice dp.Clipped dp.OneOf]"},
+		{shape{perUnit: 4, parts: []measured{people, chosenCount}}, "[dp.Choice dp.Clipped dp.Selection]"},
+		{shape{cap: true, public: true, groups: 90, parts: []measured{people, fixedCount}}, "[dp.Choice dp.Clipped dp.Clipped]"},
+	} {
+		p, err := New(c.s.analysis(), Ask{Filter: f, Epsilon: 1, QueryDelta: 1e-9, Mechanism: Laplace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, ev := range p.Events() {
+			got = append(got, fmt.Sprintf("%T", ev))
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%+v: %v, not %s", c.s, got, c.want)
+		}
+	}
+}
+
+// TestShare: from 5% to 40%, whatever the price and population, and from those and the number of public groups alone.
+func TestShare(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, other := drawShape(t), drawShape(t)
+		other.public, other.groups = s.public, s.groups
+		e := rapid.OneOf(rapid.Float64Range(1e-9, 1e6), rapid.SampledFrom([]float64{0, 1, 5e-324, math.MaxFloat64, math.Inf(1)})).Draw(t, "epsilon")
+		n := rapid.OneOf(rapid.Int64Min(0), rapid.SampledFrom([]int64{0, 1, math.MaxInt64})).Draw(t, "population")
+		share := Share(s.analysis(), e, n)
+		if !(share >= 0.05 && share <= 0.40) {
+			t.Fatalf("%g", share)
+		}
+		if again := Share(other.analysis(), e, n); again != share {
+			t.Fatalf("%g with other measures, %g", again, share)
+		}
+	})
+	a := shape{public: true, groups: 1, perUnit: 1, parts: []measured{chosenCount}}.analysis()
+	if s := Share(a, 1, 0); s != 0.2 {
+		t.Errorf("%g where nobody declared a population", s)
+	}
+	if few, many := Share(a, 1, 50), Share(a, 1, 1e9); !(few == 0.40 && many < 0.2) {
+		t.Errorf("%g of few, %g of many", few, many)
+	}
+}
+
+// TestWeights: a choice takes its share from the measures that use it, and from no other; a chosen cap takes it from all. A Gaussian's share is of its
+// currency, which is the square of epsilon.
+func TestWeights(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, ask := drawShape(t).analysis(), drawAsk(t)
+		units := -1
+		for i, m := range a.Measures {
+			if m.Kind == sensitivity.Units && !a.Groups.Public {
+				units = i
+			}
+		}
+		for _, mech := range []Mechanism{Laplace, Gaussian} {
+			w := weigh(a, ask, mech, units)
+			parts, all := 0, w.selection
+			for i, x := range w.measures {
+				if i != units {
+					parts++
+				}
+				if all += x; x > whole || (x == 0) != (i == units) {
+					t.Fatalf("measure %d of %+v", i, w)
+				}
+			}
+			share := Share(a, ask.Epsilon/float64(parts), ask.Population)
+			if mech == Gaussian {
+				share /= 2
+			}
+			for i, c := range a.Choices {
+				users := 0
+				for _, m := range a.Measures {
+					if m.Clip == c {
+						users++
+					}
+				}
+				if got := float64(w.choices[i]) / whole; c != a.Limit.Clip && math.Abs(got-share*float64(users)) > 0.0006*float64(users) {
+					t.Fatalf("choice %d of %d users takes %g, not %g each", i, users, got, share)
+				}
+				if got := float64(w.choices[i]) / float64(all+w.choices[i]); c == a.Limit.Clip && math.Abs(got-share) > 0.002 {
+					t.Fatalf("the cap takes %g, not %g", got, share)
+				}
+			}
+			// The parts add up to no more than the limit.
+			l, e := ask.Filter.Limit(1), 0.0
+			for _, list := range [][]uint64{w.measures, w.choices, {w.selection}} {
+				for _, x := range list {
+					e += w.part(l, x).Epsilon
+				}
+			}
+			if e > l.Epsilon*(1+1e-12) || e < l.Epsilon*(1-1e-9) {
+				t.Fatalf("parts add up to %g", e)
+			}
+		}
+	})
+}
+
+func plan(t *testing.T, a *sensitivity.Analysis, epsilon float64, mech Mechanism) *Plan {
+	t.Helper()
+	p, err := New(a, Ask{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: epsilon, QueryDelta: 1e-9, Mechanism: mech})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestResolveRefuses: bounds that the plan did not price, or that are of another statement, are refused; there is never an event without a law.
+func TestResolveRefuses(t *testing.T) {
+	a := shape{cap: true, parts: []measured{people, chosenCount, chosenSum}}.analysis()
+	p := plan(t, a, 1, Laplace)
+	most := make(Chosen, 3)
+	for i, c := range p.Choices {
+		most[i] = int(c.Edges)
+	}
+	for _, ok := range []Chosen{{0, 0, 0}, most, {3, 7, 2}} {
+		if _, err := p.Resolve(a, ok); err != nil {
+			t.Errorf("%v: %v", ok, err)
+		}
+	}
+	for name, chosen := range map[string]Chosen{
+		"nothing": nil, "too few": {0, 0}, "too many": {0, 0, 0, 0}, "below 0": {0, -1, 0}, "beyond": {most[0] + 1, 0, 0}, "a cap beyond": {0, 0, most[2] + 1},
+	} {
+		if run, err := p.Resolve(a, chosen); err == nil {
+			t.Errorf("%s: %+v", name, run)
+		}
+	}
+	for name, spoil := range map[string]func(*Plan, *sensitivity.Analysis){
+		"a choice less":         func(p *Plan, _ *sensitivity.Analysis) { p.Choices = p.Choices[:2] },
+		"a choice more":         func(p *Plan, _ *sensitivity.Analysis) { p.Choices = append(slices.Clone(p.Choices), p.Choices[0]) },
+		"more edges than there": func(_ *Plan, a *sensitivity.Analysis) { a.Choices[0].Edges = a.Choices[0].Edges[:3] },
+		"a clip below the least": func(p *Plan, _ *sensitivity.Analysis) {
+			ev := p.Measures[1].(dp.Clipped)
+			ev.Least = 5
+			p.Measures[1] = ev
+		},
+		"groups that were not priced": func(p *Plan, _ *sensitivity.Analysis) {
+			ev := p.Measures[1].(dp.Clipped)
+			ev.Groups = ev.Groups[1:]
+			p.Measures[1] = ev
+		},
+		"no ratio": func(p *Plan, _ *sensitivity.Analysis) { p.Measures[1] = dp.Clipped{} },
+	} {
+		a := shape{cap: true, parts: []measured{people, chosenCount, chosenSum}}.analysis()
+		p := plan(t, a, 1, Laplace)
+		spoil(p, a)
+		if run, err := p.Resolve(a, Chosen{0, 0, 0}); err == nil {
+			t.Errorf("%s: %+v", name, run)
+		}
+	}
+}
+
+// TestDrawableCutsEdges: where the price is so small that noise at the last edges can't be drawn, those are no candidates, and "none" stands for the
+// last that is; one edge more could not be drawn. Where none is left the statement is refused.
+func TestDrawableCutsEdges(t *testing.T) {
+	for _, mech := range []Mechanism{Laplace, Gaussian} {
+		for _, s := range []shape{
+			{public: true, groups: 1, perUnit: 1, parts: []measured{chosenSum}},
+			{public: true, groups: 90, perUnit: 25, parts: []measured{chosenPair, chosenSum}},
+			{cap: true, parts: []measured{chosenSum}},
+			{cap: true, parts: []measured{chosenPair, fixedCount}},
+		} {
+			a, cut := s.analysis(), 0
+			for _, epsilon := range []float64{1, 1e-2, 1e-3, 1e-4} {
+				p := plan(t, a, epsilon, mech)
+				for i, c := range a.Choices {
+					edges := int(p.Choices[i].Edges)
+					if edges == len(c.Edges) {
+						continue
+					}
+					cut++
+					drawn := func(edge uint64) bool {
+						for k, m := range a.Measures {
+							if ev, ok := p.Measures[k].(dp.Clipped); ok && m.Clip == c {
+								if _, err := ev.At(edge*m.Factor, slices.Max(ev.Groups)); err != nil {
+									return false
+								}
+							}
+						}
+						return true
+					}
+					if c.Measure < 0 { // only where every clip is cut away first
+						t.Errorf("%s, %+v at %g: the cap has %d of %d edges", mech, s, epsilon, edges, len(c.Edges))
+					} else if !drawn(c.Edges[edges-1]) || drawn(c.Edges[edges]) {
+						t.Errorf("%s, %+v at %g: %d edges of %d", mech, s, epsilon, edges, len(c.Edges))
+					}
+				}
+				if err := resolves(p, a); err != nil {
+					t.Errorf("%s, %+v at %g: %v", mech, s, epsilon, err)
+				}
+			}
+			if cut == 0 {
+				t.Errorf("%s, %+v: no edge is ever cut, so the test proves nothing", mech, s)
+			}
+		}
+	}
+	a := shape{public: true, groups: 1, perUnit: 1, parts: []measured{chosenSum}}.analysis()
+	a.Choices[0].Edges = a.Choices[0].Edges[len(a.Choices[0].Edges)-1:]
+	if p, err := New(a, Ask{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: 1e-4, QueryDelta: 1e-9, Mechanism: Laplace}); sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// resolves tries each combination of the first, a middle, the last edge and none.
+func resolves(p *Plan, a *sensitivity.Analysis) error {
+	chosen := make(Chosen, len(a.Choices))
+	var try func(i int) error
+	try = func(i int) error {
+		if i == len(chosen) {
+			_, err := p.Resolve(a, chosen)
+			return err
+		}
+		n := int(p.Choices[i].Edges)
+		for _, at := range []int{0, n / 2, n - 1, n} {
+			chosen[i] = at
+			if err := try(i + 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return try(0)
+}
