@@ -54,11 +54,13 @@ func (f *Filter) clipped(e dp.Clipped) (pure, renyi float64) {
 	return one.hi, renyi
 }
 
-// Choice calibrates a sparse vector over edges: the least scales, equal for threshold and counts, whose loss stays within the limit. Where
-// it stops is the caller's, from public facts.
+// Choice calibrates a sparse vector over edges: the least scales whose loss stays within the limit, of the counts' noise one and a half times that of the
+// threshold. Too high a stop is tried again at every edge, too low a one passes them all: on the data of docs/accuracy.md this split has
+// both small medians and small 95th percentiles. Where it stops is the caller's, from public facts.
 func (f *Filter) Choice(edges uint64, l Limit) (dp.Choice, error) {
-	b, err := f.leastScale(l, func(b dp.Scale) (pure, renyi float64) { return f.choiceLoss(b, b) })
-	return dp.Choice{Edges: edges, Threshold: b, Counts: b}, err
+	counts := func(b dp.Scale) dp.Scale { return dp.Scale{Num: (3*b.Num + 1) / 2, Den: b.Den} }
+	b, err := f.leastScale(l, func(b dp.Scale) (pure, renyi float64) { return f.choiceLoss(b, counts(b)) })
+	return dp.Choice{Edges: edges, Threshold: b, Counts: counts(b)}, err
 }
 
 // Clipped calibrates noise whose clip is chosen: the least ratio whose loss stays within the limit for every clip from least on and every

@@ -125,6 +125,9 @@ func TestClippedChecksFindPlantedBugs(t *testing.T) {
 	}
 }
 
+// wider is the scale of a choice's counts beside its threshold's.
+func wider(b dp.Scale) dp.Scale { return dp.Scale{Num: (3*b.Num + 1) / 2, Den: b.Den} }
+
 // TestChosenScalesAreLeast: what is calibrated stays within the limit, and a scale that is finer by the spare and a step of the grid does not.
 func TestChosenScalesAreLeast(t *testing.T) {
 	for _, f := range chosenFilters(t) {
@@ -137,11 +140,11 @@ func TestChosenScalesAreLeast(t *testing.T) {
 			}{
 				{"choice", func() (dp.Scale, error) {
 					ev, err := f.Choice(7, l)
-					if ev.Edges != 7 || ev.Threshold != ev.Counts {
+					if ev.Edges != 7 || ev.Counts != wider(ev.Threshold) {
 						t.Fatalf("%+v", ev)
 					}
 					return ev.Threshold, err
-				}, func(b dp.Scale) dp.Event { return dp.Choice{Edges: 7, Threshold: b, Counts: b} }},
+				}, func(b dp.Scale) dp.Event { return dp.Choice{Edges: 7, Threshold: b, Counts: wider(b)} }},
 				clippedCase(t, f, dp.LaplaceNoise, l), clippedCase(t, f, dp.GaussianNoise, l),
 			} {
 				if c.name == string(dp.GaussianNoise) && f.Order == 0 {

@@ -17,14 +17,14 @@ func policyText(d *dataset, kind, where string, fixed bool, budget, query, verif
 		with = "$1"
 	}
 	text := bound.ReplaceAllString(d.policy, with)
-	return fmt.Sprintf("dataset: bench\nbackend: {%s: %q, settings: {%s}}\n%sbudget: {%s}\nquery: {%s}\nanalysts:\n  bench: {password: %q, may: [%s], max_query_epsilon: 100}\n",
+	return fmt.Sprintf("dataset: bench\nbackend: {%s: %q%s}\n%sbudget: {%s}\nquery: {%s}\nanalysts:\n  bench: {password: %q, may: [%s], max_query_epsilon: 100}\n",
 		kind, where, settingsOf(kind), text, budget, query, verifier, strings.Join(d.private, ", "))
 }
 
 // settingsOf is what private and raw statements run under alike.
 func settingsOf(kind string) string {
 	if kind == "postgres" {
-		return "work_mem: " + workMem
+		return ", settings: {work_mem: " + workMem + "}"
 	}
 	return ""
 }

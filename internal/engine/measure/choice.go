@@ -21,7 +21,7 @@ const whole = 1000
 
 // weigh splits a statement's price: equal parts for the measures, of which each choice takes its share from those that use it; a third for a
 // selection that is extra.
-func weigh(a *sensitivity.Analysis, ask Ask, mech Mechanism, fromSelection int) weights {
+func weigh(a *sensitivity.Analysis, ask Ask, fromSelection int) weights {
 	w := weights{measures: make([]uint64, len(a.Measures)), choices: make([]uint64, len(a.Choices))}
 	parts, sum := uint64(0), uint64(0)
 	for i := range a.Measures {
@@ -39,9 +39,6 @@ func weigh(a *sensitivity.Analysis, ask Ask, mech Mechanism, fromSelection int) 
 		}
 	}
 	share := Share(a, ask.Epsilon/float64(max(1, parts)), ask.Population)
-	if mech == Gaussian { // its currency is the square of epsilon
-		share /= 2
-	}
 	take := uint64(math.Round(share * whole))
 	for i, m := range a.Measures {
 		if m.Clip != nil {
@@ -79,12 +76,12 @@ const (
 
 // Share is the part of a measure's price that the choice of its bound takes. It follows from public facts only: the price, the population that
 // the policy declares, and the number of groups. Where there are many units, a choice that is off by some of them costs little;
-// with many groups it aims at many units beyond the bound, and may be off by more. A fifth, where nobody declared a population. The numbers are
+// with many groups it aims at many units beyond the bound, and may be off by more. A quarter, where nobody declared a population. The numbers are
 // measured ones (docs/accuracy.md).
 func Share(a *sensitivity.Analysis, epsilon float64, population int64) float64 {
-	share := 0.2
+	share := 0.25
 	if population > 0 {
-		share = 1.2 / (1 + math.Max(1, math.Log10(float64(population)*epsilon)))
+		share = 1.5 / (1 + math.Max(1, math.Log10(float64(population)*epsilon)))
 	}
 	return math.Min(mostShare, math.Max(leastShare, share/math.Sqrt(math.Min(16, groups(a)))))
 }
@@ -99,7 +96,7 @@ func groups(a *sensitivity.Analysis) float64 {
 }
 
 // choice calibrates a choice and says where it stops: where raising the bound by 1 would add as much noise, over all groups, as it takes cutting
-// away, with a margin for the choice's own noise.
+// away, with a margin for the choice's own noise: a bound that is too large costs noise in every group, one that is too small cuts in few.
 func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l budget.Limit) (dp.Choice, error) {
 	usable, perStep := drawable(a, c, p)
 	if usable == 0 {
@@ -109,7 +106,11 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 	if err != nil {
 		return ev, tooMuch(err)
 	}
-	stop := groups(a)*perStep + 0.5*ev.Counts.Float()
+	margin := 0.5
+	if groups(a) > 1 {
+		margin = 3
+	}
+	stop := groups(a)*perStep + margin*ev.Threshold.Float()
 	if ask.Population > 0 { // more would cut everybody
 		stop = math.Min(stop, math.Max(1, float64(ask.Population)/20))
 	}
@@ -183,9 +184,17 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Plan, error) {
 		return p, nil
 	}
 	for i, at := range chosen {
-		if at < 0 || at > int(p.Choices[i].Edges) || int(p.Choices[i].Edges) > len(a.Choices[i].Edges) {
+		edges := p.Choices[i].Edges
+		if at < 0 || uint64(at) > edges || edges == 0 || edges > uint64(len(a.Choices[i].Edges)) {
 			return nil, errors.New("measure: a choice is not among the edges")
 		}
+	}
+	selections := len(caps(a))
+	if a.Groups.Public {
+		selections = 0
+	}
+	if len(p.Measures) != len(a.Measures) || len(p.Selections) != selections {
+		return nil, errors.New("measure: events do not fit the plan")
 	}
 	out := *p
 	cap, groups := 0, caps(a)[0]
@@ -195,7 +204,11 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Plan, error) {
 	out.Measures = make([]dp.Event, len(p.Measures))
 	for i, m := range a.Measures {
 		out.Measures[i] = p.Measures[i]
-		if ev, ok := p.Measures[i].(dp.Clipped); ok {
+		ev, ok := p.Measures[i].(dp.Clipped)
+		if i != p.UnitsFromSelection && ok != (m.Clip != nil || a.Limit.Clip != nil) {
+			return nil, errors.New("measure: an event has not the bound that was chosen")
+		}
+		if ok {
 			clip := m.PerGroup
 			if m.Clip != nil {
 				_, edge := p.Clip(m.Clip, chosen)
@@ -208,7 +221,10 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Plan, error) {
 			out.Measures[i] = at
 		}
 	}
-	if len(p.Selections) > 1 {
+	if selections > 0 {
+		if p.Selections[cap].Groups != groups {
+			return nil, errors.New("measure: groups are not selected by the cap that was chosen")
+		}
 		out.Selections = p.Selections[cap : cap+1]
 	}
 	return &out, nil

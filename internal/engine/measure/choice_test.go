@@ -266,16 +266,15 @@ func TestShare(t *testing.T) {
 		}
 	})
 	a := shape{public: true, groups: 1, perUnit: 1, parts: []measured{chosenCount}}.analysis()
-	if s := Share(a, 1, 0); s != 0.2 {
+	if s := Share(a, 1, 0); s != 0.25 {
 		t.Errorf("%g where nobody declared a population", s)
 	}
-	if few, many := Share(a, 1, 50), Share(a, 1, 1e9); !(few == 0.40 && many < 0.2) {
+	if few, many := Share(a, 1, 50), Share(a, 1, 1e9); !(few == 0.40 && many < 0.25) {
 		t.Errorf("%g of few, %g of many", few, many)
 	}
 }
 
-// TestWeights: a choice takes its share from the measures that use it, and from no other; a chosen cap takes it from all. A Gaussian's share is of its
-// currency, which is the square of epsilon.
+// TestWeights: a choice takes its share from the measures that use it, and from no other; a chosen cap takes it from all.
 func TestWeights(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, ask := drawShape(t).analysis(), drawAsk(t)
@@ -285,45 +284,40 @@ func TestWeights(t *testing.T) {
 				units = i
 			}
 		}
-		for _, mech := range []Mechanism{Laplace, Gaussian} {
-			w := weigh(a, ask, mech, units)
-			parts, all := 0, w.selection
-			for i, x := range w.measures {
-				if i != units {
-					parts++
-				}
-				if all += x; x > whole || (x == 0) != (i == units) {
-					t.Fatalf("measure %d of %+v", i, w)
+		w := weigh(a, ask, units)
+		parts, all := 0, w.selection
+		for i, x := range w.measures {
+			if i != units {
+				parts++
+			}
+			if all += x; x > whole || (x == 0) != (i == units) {
+				t.Fatalf("measure %d of %+v", i, w)
+			}
+		}
+		share := Share(a, ask.Epsilon/float64(parts), ask.Population)
+		for i, c := range a.Choices {
+			users := 0
+			for _, m := range a.Measures {
+				if m.Clip == c {
+					users++
 				}
 			}
-			share := Share(a, ask.Epsilon/float64(parts), ask.Population)
-			if mech == Gaussian {
-				share /= 2
+			if got := float64(w.choices[i]) / whole; c != a.Limit.Clip && math.Abs(got-share*float64(users)) > 0.0006*float64(users) {
+				t.Fatalf("choice %d of %d users takes %g, not %g each", i, users, got, share)
 			}
-			for i, c := range a.Choices {
-				users := 0
-				for _, m := range a.Measures {
-					if m.Clip == c {
-						users++
-					}
-				}
-				if got := float64(w.choices[i]) / whole; c != a.Limit.Clip && math.Abs(got-share*float64(users)) > 0.0006*float64(users) {
-					t.Fatalf("choice %d of %d users takes %g, not %g each", i, users, got, share)
-				}
-				if got := float64(w.choices[i]) / float64(all+w.choices[i]); c == a.Limit.Clip && math.Abs(got-share) > 0.002 {
-					t.Fatalf("the cap takes %g, not %g", got, share)
-				}
+			if got := float64(w.choices[i]) / float64(all+w.choices[i]); c == a.Limit.Clip && math.Abs(got-share) > 0.002 {
+				t.Fatalf("the cap takes %g, not %g", got, share)
 			}
-			// The parts add up to no more than the limit.
-			l, e := ask.Filter.Limit(1), 0.0
-			for _, list := range [][]uint64{w.measures, w.choices, {w.selection}} {
-				for _, x := range list {
-					e += w.part(l, x).Epsilon
-				}
+		}
+		// The parts add up to no more than the limit.
+		l, e := ask.Filter.Limit(1), 0.0
+		for _, list := range [][]uint64{w.measures, w.choices, {w.selection}} {
+			for _, x := range list {
+				e += w.part(l, x).Epsilon
 			}
-			if e > l.Epsilon*(1+1e-12) || e < l.Epsilon*(1-1e-9) {
-				t.Fatalf("parts add up to %g", e)
-			}
+		}
+		if e > l.Epsilon*(1+1e-12) || e < l.Epsilon*(1-1e-9) {
+			t.Fatalf("parts add up to %g", e)
 		}
 	})
 }
@@ -371,7 +365,17 @@ func TestResolveRefuses(t *testing.T) {
 			ev.Groups = ev.Groups[1:]
 			p.Measures[1] = ev
 		},
-		"no ratio": func(p *Plan, _ *sensitivity.Analysis) { p.Measures[1] = dp.Clipped{} },
+		"no ratio":                 func(p *Plan, _ *sensitivity.Analysis) { p.Measures[1] = dp.Clipped{} },
+		"no edges":                 func(p *Plan, _ *sensitivity.Analysis) { p.Choices[0].Edges = 0 },
+		"noise of a fixed bound":   func(p *Plan, _ *sensitivity.Analysis) { p.Measures[1] = dp.Laplace{} },
+		"no noise":                 func(p *Plan, _ *sensitivity.Analysis) { p.Measures[1] = nil },
+		"a measure less":           func(p *Plan, _ *sensitivity.Analysis) { p.Measures = p.Measures[:2] },
+		"no selection":             func(p *Plan, _ *sensitivity.Analysis) { p.Selections = nil },
+		"one selection":            func(p *Plan, _ *sensitivity.Analysis) { p.Selections = p.Selections[:1] },
+		"a selection less":         func(p *Plan, _ *sensitivity.Analysis) { p.Selections = p.Selections[:len(p.Selections)-1] },
+		"another cap's selection":  func(p *Plan, _ *sensitivity.Analysis) { p.Selections[0] = p.Selections[1] },
+		"selections of public":     func(_ *Plan, a *sensitivity.Analysis) { a.Groups.Public, a.Groups.Count = true, 9 },
+		"a bound that is not used": func(_ *Plan, a *sensitivity.Analysis) { a.Measures[1].Clip, a.Limit.Clip = nil, nil },
 	} {
 		a := shape{cap: true, parts: []measured{people, chosenCount, chosenSum}}.analysis()
 		p := plan(t, a, 1, Laplace)

@@ -151,7 +151,7 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 			}
 		}
 	}
-	w := weigh(a, ask, mech, p.UnitsFromSelection)
+	w := weigh(a, ask, p.UnitsFromSelection)
 	if w.measured && mech == Gaussian {
 		limit = limit.RenyiOnly()
 	}
