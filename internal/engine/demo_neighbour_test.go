@@ -67,6 +67,7 @@ func TestDemoNeighbours(t *testing.T) {
 			delete(dbs, "all")
 			delete(dbs, "shuffled")
 			s := demoSession(t, all, "analyst")
+			declared(t, s)
 			full := 0
 			statements := slices.Concat(bothStatements, []string{
 				"select diag_1, count(*), sum(lab_procedures) from encounters group by 1",
