@@ -79,7 +79,7 @@ func (s *Session) explainPrice(a *sensitivity.Analysis, mp *measure.Plan) ([]str
 		lines = append(lines, fmt.Sprintf("Noise %d: %s", i+1, noiseLine(ev)))
 	}
 	for i, ev := range mp.Choices {
-		lines = append(lines, s.choiceLine(a, i, ev))
+		lines = append(lines, s.choiceLine(a, i, ev, mp.Shares[i]))
 	}
 	if n := len(mp.Selections); n > 1 {
 		lines = append(lines, fmt.Sprintf("Groups chosen: noisy number of units > %d to %d, by the cap (truncated Laplace, delta %s)", mp.Selections[0].Threshold,
@@ -108,17 +108,17 @@ func (s *Session) explainPrice(a *sensitivity.Analysis, mp *measure.Plan) ([]str
 }
 
 // choiceLine says what a choice is among and what it costs.
-func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Choice) string {
+func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Choice, share float64) string {
 	what := "the cap of groups"
 	if m := a.Choices[i].Measure; m >= 0 {
 		what = fmt.Sprintf("the bound of measure %d", m+1)
 	}
 	cost := ""
 	if loss, err := s.engine.filter.Loss(ev); err == nil {
-		cost = fmt.Sprintf("; it costs epsilon %s of the price", number(loss.Pure))
+		cost = fmt.Sprintf("; it takes %s%% of the price, being epsilon %s by itself", number(100*share), number(loss.Pure))
 	}
-	return fmt.Sprintf("Choice %d: %s, the first of %d edges beyond which at most about %d units are (sparse vector, scales %s)%s", i+1, what, ev.Edges, ev.Stop,
-		number(ev.Counts.Float()), cost)
+	return fmt.Sprintf("Choice %d: %s, the first of %d edges beyond which at most about %d units are (sparse vector, scales %s and %s)%s", i+1, what, ev.Edges, ev.Stop,
+		number(ev.Threshold.Float()), number(ev.Counts.Float()), cost)
 }
 
 // expectedErrors tells for each aggregate that is an output column its 95% half width, averages for given numbers of rows. What depends on a
@@ -141,7 +141,7 @@ func expectedErrors(a *sensitivity.Analysis, mp *measure.Plan, counts ...float64
 		case f.Kind == sensitivity.IsAvg:
 			var of []string
 			for _, count := range counts {
-				text := number(e.Expected(n.formula, count)/times) + unit
+				text := number(e.Expected(n.formula, count*times)) + unit // as of a bound of 1 among count
 				if len(counts) > 1 {
 					text += fmt.Sprintf(" among %g", count)
 				}

@@ -53,14 +53,19 @@ func weigh(a *sensitivity.Analysis, ask Ask, fromSelection int) weights {
 	return w
 }
 
-// part is one weight's part of the limit.
-func (w weights) part(l budget.Limit, n uint64) budget.Limit {
-	den := w.selection
+func (w weights) sum() uint64 {
+	sum := w.selection
 	for _, list := range [][]uint64{w.measures, w.choices} {
 		for _, x := range list {
-			den += x
+			sum += x
 		}
 	}
+	return sum
+}
+
+// part is one weight's part of the limit.
+func (w weights) part(l budget.Limit, n uint64) budget.Limit {
+	den := w.sum()
 	common, rest := den, n
 	for rest != 0 {
 		common, rest = rest, common%rest

@@ -38,6 +38,7 @@ type Plan struct {
 	Price      float64
 	Mechanism  Mechanism // Laplace or Gaussian; "" where only a selection is run, or nothing
 	Choices    []dp.Choice
+	Shares     []float64 // of the price, a choice: for EXPLAIN
 	Measures   []dp.Event
 	Selections []dp.Selection
 	// UnitsFromSelection is the measure that the selection's noisy numbers are, or -1.
@@ -170,7 +171,7 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 		if err != nil {
 			return nil, err
 		}
-		p.Choices = append(p.Choices, ev)
+		p.Choices, p.Shares = append(p.Choices, ev), append(p.Shares, float64(w.choices[i])/float64(w.sum()))
 	}
 	if w.selection > 0 {
 		for _, groups := range caps(a) {
