@@ -18,7 +18,7 @@ import (
 // its mechanism gives is used of it. (2) The bounds are now released, so the scales that follow from them are public: the plan's events at
 // those bounds are what the accountant priced for all of them (dp.Clipped, dp.OneOf). (3) A group's totals at the bounds are exact (sqlgen.histogram (3)), made of
 // partials within the chosen cap alone, so one unit changes as many groups as the event says, each by no more. Then Read's proof holds. (4) A row that does
-// not fit is a failure that tells nothing; a group or bucket without rows counts as 0.
+// not fit, or a second one for the same part, rank and bucket of a group, is a failure that tells nothing; a group or bucket without rows counts as 0.
 func (m *Maker) choose(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 	h, err := m.bounds(cols, rows)
 	if err != nil {
@@ -93,6 +93,13 @@ type histogram struct {
 	groups []*groupParts
 	at     map[string]*groupParts
 	beyond [][]int64 // a choice: units by bucket
+	seen   map[slot]bool
+}
+
+// slot is what the print gives at most one row for; a choice's own parts have no group.
+type slot struct {
+	group          *groupParts
+	part, rank, at int
 }
 
 // groupParts are one group's rows.
@@ -115,7 +122,7 @@ type bucket struct {
 }
 
 func readHistogram(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows) (*histogram, error) {
-	h := &histogram{a: a, at: map[string]*groupParts{}, beyond: make([][]int64, len(a.Choices))}
+	h := &histogram{a: a, at: map[string]*groupParts{}, beyond: make([][]int64, len(a.Choices)), seen: map[slot]bool{}}
 	for rows.Next() {
 		if err := h.read(cols, rows.Row()); err != nil {
 			return nil, err
@@ -173,14 +180,21 @@ func (h *histogram) read(cols []sqlgen.Column, row []secret.Value) error {
 	if b.count < 0 || b.at < 0 || b.rank < 0 {
 		return errShape
 	}
+	var g *groupParts
+	if part >= 0 {
+		if g = h.at[keyText(keys)]; g == nil {
+			g = &groupParts{keys: keys, buckets: make([][]bucket, len(a.Measures))}
+			h.at[keyText(keys)] = g
+			h.groups = append(h.groups, g)
+		}
+	}
+	s := slot{g, part, b.rank, b.at}
+	if h.seen[s] { // (4)
+		return errShape
+	}
+	h.seen[s] = true
 	if part < 0 {
 		return h.unitRow(-part-1, b)
-	}
-	g, ok := h.at[keyText(keys)]
-	if !ok {
-		g = &groupParts{keys: keys, buckets: make([][]bucket, len(a.Measures))}
-		h.at[keyText(keys)] = g
-		h.groups = append(h.groups, g)
 	}
 	if part == sqlgen.PartTotals {
 		g.totals = append(g.totals, rankTotals{b.rank, b.count, values})
