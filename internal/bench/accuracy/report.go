@@ -102,7 +102,11 @@ func (r *report) timeTable() string {
 				mark = " **(missed)**"
 			}
 		}
-		fmt.Fprintf(&t, "| %s%s | %s | %s | %.1f | %.1f | %.2f | %s |\n", x.name, mark, x.data, x.kind, x.raw.Seconds()*1e3, x.private.Seconds()*1e3, x.ratio(), target)
+		private := fmt.Sprintf("%.1f | %.2f", x.private.Seconds()*1e3, x.ratio())
+		if x.failed != "" {
+			private = "failed: " + x.failed + " |"
+		}
+		fmt.Fprintf(&t, "| %s%s | %s | %s | %.1f | %s | %s |\n", x.name, mark, x.data, x.kind, x.raw.Seconds()*1e3, private, target)
 	}
 	return t.String()
 }

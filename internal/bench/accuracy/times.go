@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,10 +26,17 @@ import (
 type timing struct {
 	name, data, kind string
 	raw, private     time.Duration
+	failed           string  // why there is no private time
 	target           float64 // largest ratio; 0: recorded only
 }
 
-func (t *timing) ratio() float64 { return t.private.Seconds() / t.raw.Seconds() }
+// ratio is how much longer the private one takes; infinite where it failed.
+func (t *timing) ratio() float64 {
+	if t.failed != "" {
+		return math.Inf(1)
+	}
+	return t.private.Seconds() / t.raw.Seconds()
+}
 
 // timed is a statement with a place for a number that makes it new: a repeat would be answered from the stored release.
 type timed struct {
@@ -128,13 +137,21 @@ func (b *bench) postgresTimes(ctx context.Context, d *dataset, list []timed) (ou
 		if r.raw, err = median(raw, t.sql); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
-		if r.private, err = median(private, t.sql); err != nil {
-			return nil, fmt.Errorf("%s, private: %w", t.name, err)
-		}
-		b.say("%s on %s, PostgreSQL: %.2f", t.name, d.name, r.ratio())
+		r.ask(b, private, t.sql)
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// ask measures the private side; a statement that fails, for time or memory, is a row too.
+func (t *timing) ask(b *bench, private func(string) error, text string) {
+	var err error
+	if t.private, err = median(private, text); err != nil {
+		t.failed = err.Error()
+		b.say("%s on %s, %s: %s", t.name, t.data, t.kind, t.failed)
+		return
+	}
+	b.say("%s on %s, %s: %.2f", t.name, t.data, t.kind, t.ratio())
 }
 
 // duckTimes measures all raw statements first: one file cannot be open twice with different settings.
@@ -177,10 +194,7 @@ func (b *bench) duckTimes(ctx context.Context, d *dataset, list []timed) (out []
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	for i, t := range list {
-		if out[i].private, err = median(private, t.sql); err != nil {
-			return nil, fmt.Errorf("%s, private: %w", t.name, err)
-		}
-		b.say("%s on %s, DuckDB: %.2f", t.name, d.name, out[i].ratio())
+		out[i].ask(b, private, t.sql)
 	}
 	return out, nil
 }
@@ -195,7 +209,8 @@ func (b *bench) asker(ctx context.Context, d *dataset, kind, where string, over 
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: over, LedgerPath: filepath.Join(dir, "bench.ledger")})
+	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: over, LedgerPath: filepath.Join(dir, "bench.ledger"),
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
