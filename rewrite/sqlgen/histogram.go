@@ -2,15 +2,15 @@ package sqlgen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// histogram prints a statement with automatic bounds: one scan, whose (unit, group) rows with their partials are kept and read once a
-// part.
+// histogram prints a statement with automatic bounds in one scan: outer totals over one subquery of (unit, group) rows, each of which is
+// taken once for every part that it counts in. No CTE stands between, so that a distributed PostgreSQL sends totals alone.
 //
 // Proof: claim: from what comes back the total of min(|partial|, Factor t) with the partial's sign is had exactly for each edge t, and the
 // number of units beyond each edge; what one unit changes in those is sensitivity.Choice's claim. (1) "h" has one row for each (unit,
@@ -18,24 +18,88 @@ import (
 // rows in that group alone. (2) A partial is in exactly one bucket of its measure, by comparisons of integers with edges that are integers
 // (edges between grid steps would put the sum of a bucket beyond t times its number). NULL and 0 add nothing to a sum, exceed no edge, and are
 // left out before the CASE, in which NULL would fail every comparison. (3) The sum clipped at t is the buckets' exact sums up to t's and
-// Factor t times the signed number beyond. (4) Units are counted once a choice, in the bucket of their largest partial over all
-// groups; where a unit is in one group its partial is that one, and the measure's own part serves. (5) A bucket without rows has no row
-// and counts as 0, as does a group without rows.
+// Factor t times the signed number beyond. (4) Units are counted once a choice, by the one of their rows that is first, in the bucket of their
+// largest partial over all groups; where a unit is in one group its partial is that one, and the measure's own part serves. (5) A bucket without
+// rows has no row and counts as 0, as does a group without rows.
 func (w *private) histogram(ut sqltype.Type) *Statement {
-	a := w.a
+	h := w.rows(ut)
+	parts := w.parts()
+	st := &Statement{Args: w.args}
+	from := fmt.Sprintf(` FROM (%s) AS "h"`, h)
+	one := ""
+	if len(parts) > 1 {
+		numbers := make([]string, len(parts))
+		for i, p := range parts {
+			numbers[i] = fmt.Sprintf("(%d)", p.number)
+		}
+		from += fmt.Sprintf(` CROSS JOIN (VALUES %s) AS "v"("part")`, strings.Join(numbers, ", "))
+	} else {
+		one = fmt.Sprint(parts[0].number)
+	}
+	var out, group []string
+	put := func(c Column, text string, key bool) {
+		out, st.Columns = append(out, text), append(st.Columns, c)
+		if key {
+			group = append(group, fmt.Sprint(len(out)))
+		}
+	}
+	for i, k := range w.a.Keys {
+		text := fmt.Sprintf(`"h"."k%d"`, i+1)
+		if w.perUnit() {
+			text = fmt.Sprintf(`CASE WHEN "v"."part" >= 0 THEN %s END`, text)
+		}
+		put(Column{RoleKey, i, keyType(k.Type)}, text, true)
+	}
+	small := func(role Role, of func(part) string) {
+		text := byPart(parts, "0", of)
+		put(Column{Role: role, Type: sqltype.Int8}, w.big(text), text != "0")
+	}
+	if one == "" {
+		put(Column{Role: RolePart, Type: sqltype.Int8}, w.big(`"v"."part"`), true)
+	} else {
+		put(Column{Role: RolePart, Type: sqltype.Int8}, w.big(one), false)
+	}
+	small(RoleRank, func(p part) string { return p.rank })
+	small(RoleBucket, func(p part) string { return p.bucket })
+	put(Column{Role: RoleCount, Type: sqltype.Int8}, w.fn("count")+"(*)", false)
+	total := func(role Role, of func(part) string) {
+		put(Column{Role: role, Type: sqltype.Numeric}, w.wide(w.fn("sum")+"("+byPart(parts, "0", of)+")"), false)
+	}
+	total(RoleSigned, func(p part) string { return p.sign })
+	total(RoleSum, func(p part) string { return p.value })
+	for i, m := range w.a.Measures {
+		if m.Clip == nil && m.Kind != sensitivity.Units {
+			text := byPart(parts, "NULL", func(p part) string {
+				if p.number != PartTotals {
+					return ""
+				}
+				return fmt.Sprintf(`"h"."x%d"`, i+1)
+			})
+			put(Column{RoleMeasure, i, sqltype.Numeric}, w.wide(w.fn("sum")+"("+text+")"), false)
+		}
+	}
+	st.SQL = "SELECT " + strings.Join(out, ", ") + from
+	if where := byPart(parts, "TRUE", func(p part) string { return p.where }); where != "TRUE" {
+		st.SQL += " WHERE " + where
+	}
+	if len(group) > 0 {
+		st.SQL += " GROUP BY " + strings.Join(group, ", ")
+	}
+	return st
+}
+
+// rows prints the (unit, group) rows: keys, partials, and where units are counted apart their largest ones and which row is first.
+func (w *private) rows(ut sqltype.Type) string {
 	var list []string
 	for i := range w.keys {
 		list = append(list, fmt.Sprintf(`"g"."k%d" AS "k%d"`, i+1, i+1))
 	}
-	for i, m := range a.Measures {
-		if m.Kind == sensitivity.Units {
-			continue
+	for i, m := range w.a.Measures {
+		if m.Kind != sensitivity.Units {
+			list = append(list, fmt.Sprintf(`%s AS "x%d"`, w.partial(m, w.columns(i, m, w.inner), w.a.MaxRows), i+1))
 		}
-		x := w.partial(m, w.columns(i, m, w.inner), a.MaxRows)
-		list = append(list, fmt.Sprintf(`%s AS "x%d"`, x, i+1))
 	}
-	rank := a.Limit.Clip != nil
-	if rank {
+	if w.a.Limit.Capped {
 		list = append(list, `"g"."rn" AS "rn"`)
 	}
 	if w.perUnit() {
@@ -45,137 +109,88 @@ func (w *private) histogram(ut sqltype.Type) *Statement {
 		list = append(list, `1 AS "one"`)
 	}
 	h := "SELECT " + strings.Join(list, ", ") + w.grouped(ut)
-
-	var branches []string
-	if !a.Groups.Public || w.fixed() {
-		branches = append(branches, w.branch(part{number: PartTotals, grouped: true, totals: true, from: `"h"`}))
+	if !w.perUnit() {
+		return h
 	}
-	for i, m := range a.Measures {
-		if m.Clip != nil {
-			branches = append(branches, w.buckets(i, m))
+	over := ` OVER (PARTITION BY "h"."u")`
+	list = []string{`"h".*`}
+	for _, c := range w.a.Choices {
+		x := `"h"."rn"`
+		if c != w.a.Limit.Clip {
+			x = w.magnitude(c.Measure)
 		}
+		list = append(list, fmt.Sprintf(`%s(%s)%s AS "y%d"`, w.fn("max"), x, over, c.Index+1))
 	}
-	with := fmt.Sprintf(`WITH "h" AS MATERIALIZED (%s)`, h)
-	if w.perUnit() {
-		level, parts := w.units()
-		with += fmt.Sprintf(`, "w" AS MATERIALIZED (%s)`, level)
-		branches = append(branches, parts...)
-	}
-	st := &Statement{}
-	for i, k := range a.Keys {
-		st.Columns = append(st.Columns, Column{RoleKey, i, keyType(k.Type)})
-	}
-	for _, role := range []Role{RolePart, RoleRank, RoleBucket, RoleCount} {
-		st.Columns = append(st.Columns, Column{Role: role, Type: sqltype.Int8})
-	}
-	st.Columns = append(st.Columns, Column{Role: RoleSigned, Type: sqltype.Numeric}, Column{Role: RoleSum, Type: sqltype.Numeric})
-	for i, m := range a.Measures {
-		if m.Clip == nil && m.Kind != sensitivity.Units {
-			st.Columns = append(st.Columns, Column{RoleMeasure, i, sqltype.Numeric})
+	if w.a.Limit.Capped { // ranks begin with 1, and no later filter takes the first away
+		list = append(list, `"h"."rn" = 1 AS "first"`)
+	} else {
+		var order []string
+		for i := range w.keys {
+			order = append(order, fmt.Sprintf(`"h"."k%d" ASC NULLS LAST`, i+1))
 		}
+		list = append(list, fmt.Sprintf(`%s() OVER (PARTITION BY "h"."u" ORDER BY %s) = 1 AS "first"`, w.fn("row_number"), strings.Join(order, ", ")))
 	}
-	st.SQL = with + " " + strings.Join(branches, " UNION ALL ")
-	if len(branches) == 1 { // a planner reads it better in place
-		st.SQL = strings.Replace(branches[0], ` FROM "h"`, ` FROM (`+h+`) AS "h"`, 1)
-	}
-	st.Args = w.args
-	return st
+	return fmt.Sprintf(`SELECT %s FROM (%s) AS "h"`, strings.Join(list, ", "), h)
 }
 
 // perUnit: a unit may be in several groups, so that units are counted apart from partials.
 func (w *private) perUnit() bool { return w.a.Limit.PerUnit > 1 }
 
-// fixed: some measure's bounds are not chosen.
-func (w *private) fixed() bool {
-	for _, m := range w.a.Measures {
-		if m.Clip == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// part is one branch of the UNION: what differs from NULL and 0.
+// part is what one row of "h" counts as in one part of the answer: "" is 0, or no condition.
 type part struct {
-	number      int
-	grouped     bool // by keys, and by rank where the cap is chosen
-	totals      bool // of the measures with fixed bounds
-	bucket      string
-	signed, sum string
-	from, where string
+	number       int
+	rank, bucket string
+	sign, value  string
+	where        string
 }
 
-func (w *private) branch(b part) string {
-	var out, group []string
-	for i, k := range w.a.Keys {
-		if b.grouped {
-			group = append(group, fmt.Sprint(i+1))
-			out = append(out, fmt.Sprintf(`"h"."k%d"`, i+1))
+func (w *private) parts() []part {
+	a := w.a
+	var out []part
+	rank := ""
+	if a.Limit.Clip != nil {
+		rank = tree(`"h"."rn"`, scaled(a.Limit.Clip.Edges, 1))
+	}
+	fixed := slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Clip == nil })
+	if !a.Groups.Public || fixed {
+		out = append(out, part{number: PartTotals, rank: rank})
+	}
+	for i, m := range a.Measures {
+		if m.Clip == nil {
 			continue
 		}
-		out = append(out, w.null(keyType(k.Type)))
-	}
-	by := func(text string) string {
-		if text == "" {
-			return w.big("0")
+		x := fmt.Sprintf(`"h"."x%d"`, i+1)
+		p := part{number: i + 1, rank: rank, bucket: tree(w.magnitude(i), scaled(m.Clip.Edges, m.Factor)), sign: "1", value: x, where: x + " > 0"}
+		if m.Lo < 0 {
+			p.sign, p.where = fmt.Sprintf("CASE WHEN %s < 0 THEN -1 ELSE 1 END", x), x+" <> 0"
 		}
-		group = append(group, fmt.Sprint(len(out)+1))
-		return w.big(text)
+		out = append(out, p)
 	}
-	rank := ""
-	if c := w.a.Limit.Clip; c != nil && b.grouped {
-		rank = tree(`"h"."rn"`, scaled(c.Edges, 1))
+	if !w.perUnit() {
+		return out
 	}
-	out = append(out, w.big(fmt.Sprint(b.number)))
-	out = append(out, by(rank))
-	out = append(out, by(b.bucket))
-	out = append(out, w.fn("count")+"(*)")
-	for _, text := range []string{b.signed, b.sum} {
-		if text == "" {
-			text = "0"
-		}
-		out = append(out, w.wide(text))
+	for _, c := range a.Choices {
+		y := fmt.Sprintf(`"h"."y%d"`, c.Index+1)
+		out = append(out, part{number: -(c.Index + 1), bucket: tree(y, scaled(c.Edges, 1)), where: fmt.Sprintf(`"h"."first" AND %s > 0`, y)})
 	}
-	for i, m := range w.a.Measures {
-		switch {
-		case m.Clip != nil || m.Kind == sensitivity.Units:
-		case b.totals:
-			out = append(out, w.wide(fmt.Sprintf(`%s("h"."x%d")`, w.fn("sum"), i+1)))
-		default:
-			out = append(out, w.wide("NULL"))
-		}
-	}
-	text := "SELECT " + strings.Join(out, ", ") + " FROM " + b.from
-	if b.where != "" {
-		text += " WHERE " + b.where
-	}
-	if len(group) > 0 {
-		text += " GROUP BY " + strings.Join(group, ", ")
-	}
-	return text
+	return out
 }
 
-// null is a typed NULL: a UNION of untyped ones would be text.
-func (w *private) null(t sqltype.Type) string {
-	name, err := w.typeName(t, nil)
-	if err != nil {
-		return w.fail(err)
+// byPart prints what a row counts as, by its part.
+func byPart(parts []part, otherwise string, of func(part) string) string {
+	var whens []string
+	for _, p := range parts {
+		if text := of(p); text != "" {
+			whens = append(whens, fmt.Sprintf("WHEN %d THEN %s", p.number, text))
+			if len(parts) == 1 {
+				return text
+			}
+		}
 	}
-	if w.d == funcs.Postgres && t.OID == sqltype.OIDBPChar && t.Typmod <= 4 {
-		name = "pg_catalog.text"
+	if len(whens) == 0 {
+		return otherwise
 	}
-	return w.binary("CAST(NULL AS "+name+")", t)
-}
-
-// buckets is a measure's histogram.
-func (w *private) buckets(i int, m sensitivity.Measure) string {
-	x := fmt.Sprintf(`"h"."x%d"`, i+1)
-	b := part{number: i + 1, grouped: true, bucket: tree(w.magnitude(i), scaled(m.Clip.Edges, m.Factor)), signed: w.fn("count") + "(*)", sum: w.fn("sum") + "(" + x + ")",
-		from: `"h"`, where: x + " > 0"}
-	if m.Lo < 0 {
-		b.signed, b.where = fmt.Sprintf("%s(CASE WHEN %s > 0 THEN 1 ELSE -1 END)", w.fn("sum"), x), x+" <> 0"
-	}
-	return w.branch(b)
+	return fmt.Sprintf(`CASE "v"."part" %s ELSE %s END`, strings.Join(whens, " "), otherwise)
 }
 
 // magnitude of a measure's partial.
@@ -185,23 +200,6 @@ func (w *private) magnitude(i int) string {
 		return w.fn("abs") + "(" + x + ")"
 	}
 	return x
-}
-
-// units counts units by their largest partial, for each choice, and by their number of groups for the cap: the level of units, and
-// its parts.
-func (w *private) units() (level string, parts []string) {
-	var list []string
-	for _, c := range w.a.Choices {
-		x := `"h"."rn"`
-		if c != w.a.Limit.Clip {
-			x = w.magnitude(c.Measure)
-		}
-		y := fmt.Sprintf("y%d", c.Index+1)
-		list = append(list, fmt.Sprintf(`%s(%s) AS "%s"`, w.fn("max"), x, y))
-		y = `"w"."` + y + `"`
-		parts = append(parts, w.branch(part{number: -(c.Index + 1), bucket: tree(y, scaled(c.Edges, 1)), from: `"w"`, where: y + " > 0"}))
-	}
-	return fmt.Sprintf(`SELECT %s FROM "h" GROUP BY "h"."u"`, strings.Join(list, ", ")), parts
 }
 
 // scaled are the edges as comparable integers.

@@ -1,0 +1,550 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Units of the clinic whose vectors are made to break a careless print.
+const (
+	everywhere = 101 + iota // one row in each of 12 groups
+	uneven                  // counts 1 and 2: their norm is no whole number
+	signed                  // partials of both signs, some of them 0
+	voidOnly                // rows whose values are all NULL
+	massive                 // as much as the declarations allow, in each group
+)
+
+var vectorUnits = []int{everywhere, uneven, signed, voidOnly, massive}
+
+// vectorRows are those units' rows, in the order of the clinic's encounters.
+func vectorRows() []string {
+	var rows []string
+	n := 5000
+	add := func(unit, kind, days int, medications string, readmitted, big string) {
+		n++
+		rows = append(rows, fmt.Sprintf("(%d, %d, %d, %d, %s, 0.5, 10.25, 1.5, '250', '%s', %s, 2.5, 1)", n, unit, kind, days, medications, readmitted, big))
+	}
+	for kind := 1; kind <= 4; kind++ {
+		for i, r := range []string{"NO", "<30", ">30"} {
+			add(everywhere, kind, 1, "0", r, "1")
+			add(signed, kind, 7, "1", r, fmt.Sprint([]int{-500_000_000_000, 700_000_000_001, 0}[(i+kind)%3]))
+			for range 6 {
+				add(massive, kind, 14, "100", r, "1000000000000")
+			}
+		}
+	}
+	add(uneven, 1, 3, "1", "NO", "-3")
+	add(uneven, 2, 2, "2", "NO", "4")
+	add(uneven, 2, 2, "2", "NO", "4")
+	add(voidOnly, 3, 5, "NULL", "NO", "NULL")
+	add(voidOnly, 4, 5, "NULL", "<30", "NULL")
+	var people []string
+	for _, u := range vectorUnits {
+		people = append(people, fmt.Sprintf("(%d, 'Female', 'a', true, false, 1, 70, 10, 'A')", u))
+	}
+	return []string{
+		`INSERT INTO "public"."patients" VALUES ` + strings.Join(people, ", "),
+		`INSERT INTO "public"."encounters" VALUES ` + strings.Join(rows, ", "),
+	}
+}
+
+// vectors is the wild clinic with those units; except drops units again.
+func vectors(except ...int) clinic {
+	c := clinic{name: "vectors", data: neighbour.Outside, change: vectorRows()}
+	for _, u := range except {
+		c.name += fmt.Sprintf("_%d", u)
+		c.change = append(c.change, neighbour.ClinicCatalog().DeleteUnit(u)...)
+	}
+	return c
+}
+
+// normEdits leave the bounds of encounters to each statement.
+var normEdits = [][]string{nil, {"    max_rows_per_unit: 4\n", ""}}
+
+var normStatements = []string{
+	"select kind_id, readmitted, count(*), count(distinct patient_id) from encounters group by 1, 2",
+	"select kind_id, readmitted, sum(big), avg(medications) from encounters group by 1, 2",
+	"select kind_id, sum(days), sum(cost), avg(score) from encounters group by 1",
+}
+
+// normPlan prepares a statement whose vectors are scaled.
+func normPlan(t testing.TB, s *Session, sql string) *Prepared {
+	t.Helper()
+	set(t, s, "dpsql.bounding", "l2")
+	set(t, s, "dpsql.mechanism", "gaussian")
+	p, err := prepare(s, sql)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	if !p.an.Limit.L2 {
+		t.Fatalf("%s: vectors are not scaled", sql)
+	}
+	return p
+}
+
+// unitsBeyondNorms are the numbers of units whose norm is beyond each edge of each choice, as the first scan tells them.
+func unitsBeyondNorms(p *Prepared, db backend.Backend, mangle func(string) string) ([][]int64, error) {
+	st, err := sqlgen.Private(p.an, p.session.engine.dialect, 42)
+	if err != nil {
+		return nil, err
+	}
+	if mangle != nil {
+		st.SQL = mangle(st.SQL)
+	}
+	rows, err := uncovered{db}.Query(context.Background(), st)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]int64, len(p.an.Choices))
+	for i, c := range p.an.Choices {
+		out[i] = make([]int64, len(c.Edges))
+	}
+	for _, r := range rows {
+		var part, bucket, count int64
+		for i, c := range st.Columns {
+			n, ok := r[i].(int64)
+			if !ok {
+				return nil, fmt.Errorf("%v is no number", r)
+			}
+			switch c.Role {
+			case sqlgen.RolePart:
+				part = n
+			case sqlgen.RoleBucket:
+				bucket = n
+			case sqlgen.RoleCount:
+				count = n
+			}
+		}
+		for e := range bucket {
+			out[-part-1][e] += count
+		}
+	}
+	return out, nil
+}
+
+// normTotals are the second scan's totals at an edge of each choice.
+func normTotals(p *Prepared, db backend.Backend, clips []uint64, mangle func(string) string) (*neighbour.Totals, error) {
+	st, err := sqlgen.Scaled(p.an, p.session.engine.dialect, clips)
+	if err != nil {
+		return nil, err
+	}
+	if mangle != nil {
+		was := st.SQL
+		if st.SQL = mangle(was); st.SQL == was {
+			return nil, errNoChange
+		}
+	}
+	return neighbour.ReadTotals(context.Background(), uncovered{db}, st)
+}
+
+var errNoChange = errors.New("the planted bug changes nothing")
+
+// normsHold compares a database with those that lack a unit. At every edge that some unit's norm is beyond, and one more: the number of units beyond falls by 0 or
+// 1, and no unit's own vector has a norm above Factor C, in integers; at every 16th edge (all, where a bug is looked for) the totals of the databases themselves
+// differ by no more. It gives how many claims were used to 99% at least.
+func normsHold(p *Prepared, db backend.Backend, lacking map[int]backend.Backend, first, second func(string) string) (used int, err error) {
+	before, err := unitsBeyondNorms(p, db, first)
+	if err != nil {
+		return 0, err
+	}
+	edges := 0
+	for i, c := range p.an.Choices {
+		for e := range c.Edges {
+			if before[i][e] > 0 {
+				edges = max(edges, e+2)
+			}
+		}
+	}
+	for unit, b := range lacking {
+		after, err := unitsBeyondNorms(p, b, first)
+		if err != nil {
+			return 0, err
+		}
+		for i := range before {
+			for e := range before[i] {
+				if d := before[i][e] - after[i][e]; d != 0 && d != 1 {
+					return 0, fmt.Errorf("without %d, choice %d, edge %d: %d units beyond are %d", unit, i+1, p.an.Choices[i].Edges[e], before[i][e], after[i][e])
+				}
+			}
+		}
+	}
+	for e := range edges {
+		clips := make([]uint64, len(p.an.Choices))
+		for i, c := range p.an.Choices {
+			clips[i] = c.Edges[min(e, len(c.Edges)-1)]
+		}
+		n, err := unitNorms(p, db, clips, second)
+		if used += n; err != nil {
+			return used, err
+		}
+		if e%16 > 0 && second == nil {
+			continue
+		}
+		with, err := normTotals(p, db, clips, second)
+		if err != nil {
+			return 0, err
+		}
+		for unit, b := range lacking {
+			without, err := normTotals(p, b, clips, second)
+			if err != nil {
+				return 0, err
+			}
+			moved := map[string][]*big.Int{}
+			for key, v := range with.Groups {
+				for i := range v {
+					d := new(big.Int).Set(v[i])
+					if was := without.Groups[key]; was != nil {
+						d.Sub(d, was[i])
+					}
+					moved[key] = append(moved[key], d)
+				}
+			}
+			if _, err := withinNorms(p, clips, moved); err != nil {
+				return used, fmt.Errorf("without %d: %w", unit, err)
+			}
+		}
+	}
+	return used, nil
+}
+
+// withinNorms holds a unit's vectors, one a measure, against Factor C.
+func withinNorms(p *Prepared, clips []uint64, moved map[string][]*big.Int) (used int, err error) {
+	for i, m := range p.an.Measures {
+		claim := new(big.Int).Mul(new(big.Int).SetUint64(clips[m.Clip.Index]), new(big.Int).SetUint64(m.Factor))
+		claim.Mul(claim, claim)
+		square := new(big.Int)
+		for _, v := range moved {
+			square.Add(square, new(big.Int).Mul(v[i], v[i]))
+		}
+		if square.Cmp(claim) > 0 {
+			return used, fmt.Errorf("measure %d, norm %d times %d: a vector's norm is the root of %s", i+1, clips[m.Clip.Index], m.Factor, square)
+		}
+		if square.Mul(square, big.NewInt(100)).Cmp(claim.Mul(claim, big.NewInt(99))) >= 0 {
+			used++
+		}
+	}
+	return used, nil
+}
+
+// unitNorms holds each unit's own vector, had by grouping the second scan by units too.
+func unitNorms(p *Prepared, db backend.Backend, clips []uint64, mangle func(string) string) (used int, err error) {
+	st, err := sqlgen.Scaled(p.an, p.session.engine.dialect, clips)
+	if err != nil {
+		return 0, err
+	}
+	if mangle != nil {
+		st.SQL = mangle(st.SQL)
+	}
+	const from = ` FROM "h" JOIN "w"`
+	if strings.Count(st.SQL, from) != 1 {
+		return 0, errNoChange
+	}
+	st.SQL = strings.Replace(st.SQL, from, `, "h"."u"`+from, 1) + `, "h"."u"`
+	st.Columns = append(st.Columns, sqlgen.Column{Role: sqlgen.RoleKey, Index: len(p.an.Keys), Type: sqltype.Int4})
+	rows, err := uncovered{db}.Query(context.Background(), st)
+	if err != nil {
+		return 0, err
+	}
+	units := map[sqltype.Value]map[string][]*big.Int{}
+	for _, r := range rows {
+		unit := r[len(r)-1]
+		if units[unit] == nil {
+			units[unit] = map[string][]*big.Int{}
+		}
+		v := make([]*big.Int, len(p.an.Measures))
+		for i, c := range st.Columns {
+			if c.Role == sqlgen.RoleMeasure {
+				v[c.Index] = whole(r[i])
+			}
+		}
+		units[unit][fmt.Sprint(r[:len(p.an.Keys)])] = v
+	}
+	for unit, v := range units {
+		n, err := withinNorms(p, clips, v)
+		if used += n; err != nil {
+			return used, fmt.Errorf("unit %v: %w", unit, err)
+		}
+	}
+	return used, nil
+}
+
+// TestNormNeighbours: whatever norm is chosen, without any one unit the number of units beyond each edge falls by 0 or 1, and each measure's totals
+// change by no more than that norm, on data that breaks every declaration.
+func TestNormNeighbours(t *testing.T) {
+	for _, d := range dialects {
+		lacking := map[int]backend.Backend{}
+		for _, u := range append(vectorUnits[:len(vectorUnits):len(vectorUnits)], neighbour.Heavy) {
+			lacking[u] = vectors(u).open(t, d)
+		}
+		used := 0
+		for i, edits := range normEdits {
+			s := clinicSession(t, vectors(), d, edits...)
+			for j, sql := range normStatements {
+				if i == 1 && j == 2 {
+					continue
+				}
+				p := normPlan(t, s, sql)
+				n, err := normsHold(p, s.engine.backend, lacking, nil, nil)
+				if err != nil {
+					t.Errorf("%s: %s: %v", d, sql, err)
+				}
+				used += n
+			}
+		}
+		if used < 100 {
+			t.Errorf("%s: only %d claims are used: the data is too tame", d, used)
+		}
+	}
+}
+
+// normBugs are pairs of a pattern and its replacement, in the scan that they are in.
+var normBugs = []struct {
+	name, sql     string
+	first, second []string
+}{
+	{"root not rounded up", normStatements[0], nil, []string{
+		`pg_catalog\.ceil\((pg_catalog\.sqrt\(.*?\), 0\)\))\) \+ 1`, "pg_catalog.floor($1)",
+		`CAST\(ceil\((sqrt\(CAST\(.*?AS DOUBLE\)\)) \* \(1 \+ pow\(2\.0, -40\)\)\) AS HUGEINT\) \+ 1`, "CAST(floor($1) AS HUGEINT)"}},
+	{"rounded where truncated", normStatements[0], nil, []string{
+		`pg_catalog\.div\((.*?), ("w"\."r\d")\)`, "pg_catalog.round(($1) / $2)",
+		`(\(CAST\("h"\."x\d" AS HUGEINT\) \* \d+\)) // ("w"\."r\d")`, "CAST(round(CAST($1 AS DOUBLE) / CAST($2 AS DOUBLE)) AS HUGEINT)"}},
+	{"norm of one group", normStatements[0], nil, []string{
+		`COALESCE\(pg_catalog\.sum\(`, "COALESCE(pg_catalog.max(", `COALESCE\(sum\(`, "COALESCE(max("}},
+	{"clip of each group", normStatements[0], nil, []string{
+		`> (\d+) THEN pg_catalog\.div\((CAST\("h"\."x\d" AS pg_catalog\.numeric\)) \* (\d+), "w"\."r\d"\)`, "> $1 THEN LEAST(GREATEST($2, -$3), $3)",
+		`> (\d+) THEN \((CAST\("h"\."x\d" AS HUGEINT)\) \* (\d+)\) // "w"\."r\d"`, "> $1 THEN LEAST(GREATEST($2), -$3), $3)"}},
+	{"limit dropped", normStatements[1], nil, []string{`"w"\."q\d" > \d+`, "FALSE"}},
+	{"partials counted for units", normStatements[0], []string{`GROUP BY "h"\."u"\)`, `GROUP BY "h"."u", "h"."k1", "h"."k2")`}, nil},
+}
+
+// TestNormPlantedBugs: the neighbour test fails on each of these.
+func TestNormPlantedBugs(t *testing.T) {
+	for _, d := range dialects {
+		s := clinicSession(t, vectors(), d)
+		lacking := map[int]backend.Backend{}
+		for _, u := range []int{everywhere, uneven, massive} {
+			lacking[u] = vectors(u).open(t, d)
+		}
+		for _, bug := range normBugs {
+			mangle := func(list []string) func(string) string {
+				if list == nil {
+					return nil
+				}
+				return func(sql string) string {
+					for i := 0; i < len(list); i += 2 {
+						sql = regexp.MustCompile(list[i]).ReplaceAllString(sql, list[i+1])
+					}
+					return sql
+				}
+			}
+			_, err := normsHold(normPlan(t, s, bug.sql), s.engine.backend, lacking, mangle(bug.first), mangle(bug.second))
+			var failed *backend.Error
+			if err == nil || errors.As(err, &failed) || errors.Is(err, errNoChange) {
+				t.Errorf("%s: %s: %v", d, bug.name, err)
+			} else if testing.Verbose() {
+				t.Logf("%s: %s: %s", d, bug.name, strings.SplitN(err.Error(), "\n", 2)[0])
+			}
+		}
+	}
+}
+
+// TestNormOracle: the second scan's totals are those of a direct computation on the clinic's rows, to the last integer, at every edge.
+func TestNormOracle(t *testing.T) {
+	ctx := context.Background()
+	vectors().open(t, backend.Postgres)
+	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_vectors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	raw, err := (&neighbour.Postgres{Conn: conn}).Text(ctx, `select patient_id::int8, kind_id::int8, least(greatest(days, 1), 14)::int8,
+		medications is not null, least(greatest(medications, 0), 100)::int8 from public.encounters where patient_id is not null and kind_id between 1 and 4`,
+		[]sqltype.Type{sqltype.Int8, sqltype.Int8, sqltype.Int8, sqltype.Bool, sqltype.Int8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type cell struct{ rows, days, values, medications int64 }
+	people := map[int64]map[int64]*cell{}
+	number := func(v sqltype.Value) int64 { return whole(v).Int64() }
+	for _, r := range raw {
+		unit, kind := number(r[0]), number(r[1])
+		if people[unit] == nil {
+			people[unit] = map[int64]*cell{}
+		}
+		if people[unit][kind] == nil {
+			people[unit][kind] = &cell{}
+		}
+		c := people[unit][kind]
+		c.rows, c.days = c.rows+1, c.days+number(r[2])
+		if r[3] == true {
+			c.values, c.medications = c.values+1, c.medications+number(r[4])
+		}
+	}
+	const most, fine = 4, 256
+	partials := map[sensitivity.MeasureKind]func(*cell) int64{ // in parts of steps; the measures of the statement below
+		sensitivity.CountRows:   func(c *cell) int64 { return fine * min(most, c.rows) },
+		sensitivity.SumValues:   func(c *cell) int64 { return fine * min(most*14, c.days) },
+		sensitivity.CountValues: func(c *cell) int64 { return fine * min(most, c.values) },
+		sensitivity.CentredSum: func(c *cell) int64 { // centred: 2x - 100 k, of k > m rows m/k toward zero
+			x := 2*c.medications - 100*c.values
+			if c.values > most {
+				x = x * most / c.values
+			}
+			return fine * x
+		},
+	}
+	for _, d := range dialects {
+		s := clinicSession(t, vectors(), d)
+		p := normPlan(t, s, "select kind_id, count(*), sum(days), avg(medications) from encounters group by 1")
+		if n := len(p.an.Measures); n != len(partials) {
+			t.Fatalf("%d measures", n)
+		}
+		units, err := unitsBeyondNorms(p, s.engine.backend, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut := 0
+		for e := 0; e < 60; e++ {
+			clips := make([]uint64, len(p.an.Choices))
+			for i, c := range p.an.Choices {
+				clips[i] = c.Edges[min(e, len(c.Edges)-1)]
+			}
+			want := map[string][]*big.Int{}
+			for i, m := range p.an.Measures {
+				limit := new(big.Int).SetUint64(clips[m.Clip.Index] * m.Factor)
+				beyond := int64(0)
+				for _, kinds := range people {
+					q := new(big.Int)
+					for _, c := range kinds {
+						x := big.NewInt(partials[m.Kind](c))
+						q.Add(q, x.Mul(x, x))
+					}
+					scaled := q.Cmp(new(big.Int).Mul(limit, limit)) > 0
+					if scaled {
+						beyond++
+						cut++
+					}
+					r := new(big.Int).Sqrt(q) // the print's: never less than the root, at most 2 more
+					if r.Add(r, big.NewInt(2)); d == backend.Postgres && isSquare(q) {
+						r.Sub(r, big.NewInt(1))
+					}
+					for kind, c := range kinds {
+						key := fmt.Sprintf("%T:%v;", int64(0), kind)
+						if want[key] == nil {
+							for range p.an.Measures {
+								want[key] = append(want[key], new(big.Int))
+							}
+						}
+						x := big.NewInt(partials[m.Kind](c))
+						if scaled {
+							x.Mul(x, limit).Quo(x, r)
+						}
+						want[key][i].Add(want[key][i], x)
+					}
+				}
+				if c := m.Clip; c.Measure == i && e < len(c.Edges) && units[c.Index][e] != beyond {
+					t.Errorf("%s: %d units have a norm beyond %d, the first scan says %d", d, beyond, c.Edges[e], units[c.Index][e])
+				}
+			}
+			got, err := normTotals(p, s.engine.backend, clips, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := neighbour.Equal(got, &neighbour.Totals{Groups: want}); err != nil {
+				t.Fatalf("%s: at norms %d: %v\n%v\n%v", d, clips, err, got.Groups, want)
+			}
+		}
+		if cut < 500 {
+			t.Errorf("only %d vectors are scaled", cut)
+		}
+	}
+}
+
+func isSquare(q *big.Int) bool {
+	r := new(big.Int).Sqrt(q)
+	return r.Mul(r, r).Cmp(q) == 0
+}
+
+// TestNormRefusals: a norm bounds nothing for Laplace noise; where it buys nothing the statement is bounded as ever, and EXPLAIN says so.
+func TestNormRefusals(t *testing.T) {
+	const sql = "select kind_id, count(*) from encounters group by 1"
+	s := clinicSession(t, tame, backend.DuckDB)
+	set(t, s, "dpsql.bounding", "l2")
+	set(t, s, "dpsql.mechanism", "laplace")
+	none := clinicSession(t, tame, backend.DuckDB, "delta: 1e-6", "delta: 0")
+	set(t, none, "dpsql.bounding", "l2")
+	for _, s := range []*Session{s, none} {
+		n := charged(t, s.engine, func() {
+			for _, text := range []string{sql, "explain " + sql} {
+				_, err := try(s, text)
+				var shown *sqlerr.Error
+				if !errors.As(err, &shown) || shown.ID != sqlerr.BadMechanism.ID || !strings.Contains(shown.Hint, "linf") {
+					t.Errorf("%s: %v", text, err)
+				}
+			}
+		})
+		if n != 0 {
+			t.Errorf("%d charges", n)
+		}
+	}
+	set(t, s, "dpsql.mechanism", "auto")
+	for sql, why := range map[string]string{
+		"select count(*) from encounters":                     "Groups of a unit: 1 (one group)",
+		"select diag, count(*) from encounters group by 1":    "Cap: ",
+		"select gender, count(*) from patients group by 1":    "Groups of a unit: 1 (a unit has one row)",
+		"select kind_id, count(*) from encounters group by 1": "a norm that is chosen",
+	} {
+		_, a := ask(t, s, "explain "+sql)
+		text := fmt.Sprint(a.Rows)
+		norm := strings.Contains(why, "norm")
+		if !strings.Contains(text, why) || strings.Contains(text, "norm of choice") != norm || strings.Contains(text, "times the norm;") != norm {
+			t.Errorf("%s: %s", sql, text)
+		}
+	}
+	set(t, s, "dpsql.bounding", "linf")
+	if _, a := ask(t, s, "explain "+sql); strings.Contains(fmt.Sprint(a.Rows), "norm") {
+		t.Errorf("linf: %v", a.Rows)
+	}
+}
+
+// TestNormLargest: what the declarations allow at most fits into the backends' integers: no data makes the second scan fail, where it would tell of
+// a person. A wider sum is refused before it is charged.
+func TestNormLargest(t *testing.T) {
+	var rows []string
+	for i := range 1600 {
+		rows = append(rows, fmt.Sprintf("(%d, 7, %d, 7, %d, 0.5, 10.25, 1.5, '250', 'NO', 9223372036854775807, 2.5, 1)", 7000+i, 1+i%4, i/4%100))
+	}
+	var values []string
+	for i := range 100 {
+		values = append(values, fmt.Sprint(i))
+	}
+	large := clinic{name: "large", data: neighbour.Outside, change: []string{`INSERT INTO "public"."encounters" VALUES ` + strings.Join(rows, ", ")}}
+	const was = "{range: [-1000000000000, 1000000000000]}"
+	for _, d := range dialects {
+		for _, most := range []string{"1000000000000", "17592186044416", "2251799813685248"} {
+			s := clinicSession(t, large, d, "    max_rows_per_unit: 4\n", "    max_rows_per_unit: 4\n", was, "{range: [-"+most+", "+most+"]}",
+				"medications:  {range: [0, 100]}", "medications:  {values: ["+strings.Join(values, ", ")+"]}")
+			set(t, s, "dpsql.bounding", "l2")
+			for _, sql := range []string{"select kind_id, medications, sum(big) from encounters group by 1, 2", "select kind_id, medications, avg(big) from encounters group by 1, 2"} {
+				_, err := try(s, sql)
+				if err != nil && sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID || err == nil && most == "2251799813685248" {
+					t.Errorf("%s: values up to %s: %s: %v", d, most, sql, err)
+				}
+			}
+		}
+	}
+}
