@@ -120,8 +120,12 @@ func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
 	return z.choose(m, first, uint64(m.RowHi))
 }
 
-// fineParts is how many parts a step has where vectors are scaled: a count of 1 may become a third.
-const fineParts = 1 << 8
+// Where vectors are scaled a step has fineParts parts: a count of 1 may become a third. A partial has at most mostPart of them, so that the squares of
+// 2^17 groups add up to less than DuckDB's HUGEINT holds (sqlgen.Scaled, (2)): an overflow would tell of a person.
+const (
+	fineParts = 1 << 8
+	mostPart  = 1 << 54
+)
 
 // norm gives a measure of a statement with Limit.L2 the choice of its norm, in parts of steps, or shares another's: an average's centred
 // sum is within its range times what its count is, group by group, so its norm is too.
@@ -133,8 +137,12 @@ const fineParts = 1 << 8
 // all groups of the unit: those of the domain, to which the print filters.
 func (z *analyzer) norm(m *Measure, shared *Choice) error {
 	most := m.PerGroup
-	if m.Kind != SumValues || m.Arg.Type().IsInteger() || max(magnitude(m.RowLo), magnitude(m.RowHi)) < 1<<10 {
+	small := most <= mostPart/fineParts // in parts the squares of larger ones would leave the backends' integers
+	if m.Kind != SumValues || small && (m.Arg.Type().IsInteger() || max(magnitude(m.RowLo), magnitude(m.RowHi)) < 1<<10) {
 		m.Fine = fineParts
+	}
+	if most > mostPart/m.Fine {
+		return tooWide()
 	}
 	if m.Kind == CentredSum {
 		if m.Factor == 1 { // the bounds are declared

@@ -128,7 +128,10 @@ func (s *Session) bound(ctx context.Context, q *plan.Query) (*sensitivity.Analys
 		return a, nil //nolint:nilerr // what cannot be priced is refused when it is asked
 	}
 	opts.L2 = true
-	return sensitivity.Analyze(ctx, q, opts)
+	if scaled, err := sensitivity.Analyze(ctx, q, opts); err == nil {
+		return scaled, nil
+	}
+	return a, nil // its partials are too large for parts of steps
 }
 
 // Params are the types of $1 ...
