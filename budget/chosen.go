@@ -60,7 +60,11 @@ func (f *Filter) clipped(e dp.Clipped) (pure, renyi float64) {
 func (f *Filter) Choice(edges uint64, l Limit) (dp.Choice, error) {
 	counts := func(b dp.Scale) dp.Scale { return dp.Scale{Num: (3*b.Num + 1) / 2, Den: b.Den} }
 	b, err := f.leastScale(l, func(b dp.Scale) (pure, renyi float64) { return f.choiceLoss(b, counts(b)) })
-	return dp.Choice{Edges: edges, Threshold: b, Counts: counts(b)}, err
+	if err != nil {
+		return dp.Choice{}, err
+	}
+	ev := dp.Choice{Edges: edges, Threshold: b, Counts: counts(b)}
+	return ev, ev.Validate()
 }
 
 // Clipped calibrates noise whose clip is chosen: the least ratio whose loss stays within the limit for every clip from least on and every

@@ -212,6 +212,8 @@ func TestChosenRefuses(t *testing.T) {
 		"a choice of nothing":      func() (dp.Event, error) { return rdp.Choice(3, Limit{}) },
 		"a choice of NaN":          func() (dp.Event, error) { return rdp.Choice(3, Limit{math.NaN(), 1}) },
 		"a choice without Renyi":   func() (dp.Event, error) { return rdp.Choice(3, Limit{1, 0}) },
+		"a choice of no edges":       func() (dp.Event, error) { return rdp.Choice(0, l) },
+		"counts beyond all scales":   func() (dp.Event, error) { return pure.Choice(3, Limit{Epsilon: 1.85 / dp.MaxScale}) },
 		"an unbounded pure choice": func() (dp.Event, error) { return pure.Choice(3, Limit{math.Inf(1), 1}) },
 	} {
 		if ev, err := f(); err == nil {
@@ -256,6 +258,46 @@ func TestOneOfCostsTheMost(t *testing.T) {
 				t.Errorf("selection %d with a threshold one too low: %+v", i, l)
 			}
 		}
+	}
+}
+
+// TestNormNoiseHolds: noise on a vector whose L2 norm is bounded costs what is charged for whole vectors, whichever entries share the norm: by sums over
+// the distributions, for all integer vectors of three entries. A vector whose L1 norm or largest entry alone is bounded would cost more.
+func TestNormNoiseHolds(t *testing.T) {
+	f := &Filter{Order: 3.18}
+	for _, clip := range []uint64{1, 3, 5} {
+		e := dp.Clipped{Noise: dp.GaussianNormNoise, Least: 1, Groups: []uint64{1}, Ratio: dp.Scale{Num: 5, Den: 4}}
+		claim, err := f.Loss(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := e.At(clip, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sigma, n := ev.(dp.Gaussian).Scale.Float(), int(clip)
+		p := logPMF(200, func(x float64) float64 { return -x * x / (2 * sigma * sigma) })
+		one := make([]float64, n+1)
+		for d := range one {
+			one[d] = divergence(f.Order, p[d:], p[:len(p)-d])
+		}
+		norm, cube := 0.0, 0.0
+		for x := range n + 1 {
+			for y := range n + 1 {
+				for z := range n + 1 {
+					r := one[x] + one[y] + one[z]
+					if cube = max(cube, r); x*x+y*y+z*z <= n*n {
+						norm = max(norm, r)
+					}
+				}
+			}
+		}
+		if norm > claim.Renyi*(1+1e-9) || norm < 0.9*claim.Renyi || cube < 2*claim.Renyi {
+			t.Errorf("norm %d: vectors cost %g, those of that largest entry %g, charged %g", clip, norm, cube, claim.Renyi)
+		}
+	}
+	if l, err := newFilter(t, Params{1, 1e-6, 0.1, AccountantPure}).Loss(dp.Clipped{Noise: dp.GaussianNormNoise, Least: 1, Groups: []uint64{1}, Ratio: dp.Scale{Num: 1, Den: 1}}); err == nil {
+		t.Errorf("a norm costs %+v in plain epsilons", l)
 	}
 }
 

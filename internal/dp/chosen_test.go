@@ -165,11 +165,27 @@ func TestAtRefuses(t *testing.T) {
 			}
 		}
 		for name, bad := range map[string]Clipped{
+			"a norm in groups": clipped(GaussianNormNoise, 5, Scale{3, 2}, 2), "a norm in some groups": clipped(GaussianNormNoise, 5, Scale{3, 2}, 1, 2),
 			"zero": {}, "no ratio": clipped(kind, 5, Scale{}, 2), "no groups": clipped(kind, 5, Scale{3, 2}), "another law": clipped("cauchy", 5, Scale{3, 2}, 2),
 		} {
 			if ev, err := bad.At(5, 2); err == nil {
 				t.Errorf("%s, %s: %+v", kind, name, ev)
 			}
+		}
+	}
+}
+
+// TestNormNoise: where a vector's norm is bounded the noise is Gaussian of Ratio times that norm, which no root makes larger.
+func TestNormNoise(t *testing.T) {
+	e := clipped(GaussianNormNoise, 16, Scale{3, 2}, 1)
+	for clip, want := range map[uint64]Scale{16: {24, 1}, 19: {57, 2}, 1 << 40: {3 << 39, 1}} {
+		if ev, err := e.At(clip, 1); err != nil || ev != (Gaussian{Sensitivity{clip, 1}, want}) {
+			t.Errorf("%d: %+v, %v", clip, ev, err)
+		}
+	}
+	for _, c := range [][2]uint64{{15, 1}, {16, 2}, {16, 0}} {
+		if ev, err := e.At(c[0], c[1]); err == nil {
+			t.Errorf("%v: %+v", c, ev)
 		}
 	}
 }
