@@ -212,8 +212,8 @@ func TestChosenRefuses(t *testing.T) {
 		"a choice of nothing":      func() (dp.Event, error) { return rdp.Choice(3, Limit{}) },
 		"a choice of NaN":          func() (dp.Event, error) { return rdp.Choice(3, Limit{math.NaN(), 1}) },
 		"a choice without Renyi":   func() (dp.Event, error) { return rdp.Choice(3, Limit{1, 0}) },
-		"a choice of no edges":       func() (dp.Event, error) { return rdp.Choice(0, l) },
-		"counts beyond all scales":   func() (dp.Event, error) { return pure.Choice(3, Limit{Epsilon: 1.85 / dp.MaxScale}) },
+		"a choice of no edges":     func() (dp.Event, error) { return rdp.Choice(0, l) },
+		"counts beyond all scales": func() (dp.Event, error) { return pure.Choice(3, Limit{Epsilon: 1.85 / dp.MaxScale}) },
 		"an unbounded pure choice": func() (dp.Event, error) { return pure.Choice(3, Limit{math.Inf(1), 1}) },
 	} {
 		if ev, err := f(); err == nil {
