@@ -61,7 +61,6 @@ var (
 
 	RawRows         = reg("raw_rows", "PV001")          // a row-returning SELECT on private data
 	NoRange         = reg("no_range", "PV002")          // a sum or average without declared range
-	NoMaxRows       = reg("no_max_rows", "PV003")       // a private table without max_rows_per_unit
 	JoinOffUnit     = reg("join_off_unit", "PV004")     // a join of two persons' rows
 	UnknownGroups   = reg("unknown_groups", "PV005")    // unknown groups with delta 0
 	TooManyGroups   = reg("too_many_groups", "PV006")   // more public groups than max_public_groups

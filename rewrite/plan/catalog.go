@@ -37,7 +37,7 @@ type Table struct {
 	Units   dp.Units  // who its rows belong to (exactly one unit so far)
 	UnitCol int       // its own column that holds the unit's value, or -1: reached through Path only
 	Path    *UnitPath // the foreign key by which the unit is reached; nil for the unit's own table
-	MaxRows uint64    // max_rows_per_unit; 0 = not declared. The unit's own table has 1 if the unit column is a key
+	MaxRows uint64    // max_rows_per_unit; 0 = automatic. The unit's own table has 1 if the unit column is a key
 }
 
 // UnitPath is a declared foreign key on the way to the unit. Where the child carries the unit's column too (UnitCol >= 0 and
