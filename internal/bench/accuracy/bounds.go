@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpsql/dpsql/internal/bench/baseline"
 )
@@ -98,7 +97,21 @@ func (r *boundsReport) table() string {
 		}
 		fmt.Fprintf(&t, " %s%s | %s |", percent(p.auto.median), chosen, percent(p.auto.p95))
 	}
-	t.WriteString("\n")
+	t.WriteString("\n\n")
+	for _, p := range r.prices {
+		first, last := 0, 0
+		for i, f := range p.fixed {
+			if f.Median < p.auto.median {
+				if first == 0 {
+					first = i + 1
+				}
+				last = i + 1
+			}
+		}
+		if first > 0 {
+			fmt.Fprintf(&t, "At epsilon %g the bounds from %d to %d err less than `auto`; all others up to %d more.\n", p.epsilon, first, last, mostRows)
+		}
+	}
 	return t.String()
 }
 
@@ -126,26 +139,31 @@ func (r *boundsReport) plot(at *priced, path string) error {
 	p.Title.Text = fmt.Sprintf("hospital-demo, count of encounters, epsilon %g", at.epsilon)
 	p.X.Label.Text, p.Y.Label.Text = "rows of one person that count, m", "%"
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	p.Y.Min, p.Y.Max = 0, 100
+	p.Y.Min, p.Y.Max = 0, 110
 	p.Add(plotter.NewGrid())
 	p.Legend.Top = true
-	var median, p95, cut, auto, chosen plotter.XYs
-	for i, f := range at.fixed {
-		m := float64(i + 1)
-		median = append(median, plotter.XY{X: m, Y: min(100, 100*f.Median)})
-		p95 = append(p95, plotter.XY{X: m, Y: min(100, 100*f.P95)})
-		cut = append(cut, plotter.XY{X: m, Y: 100 * r.cut(m)})
+	var median, p95, cut plotter.XYs
+	for m := 1; m <= mostRows; m = max(m+1, m*51/50) {
+		f, x := at.fixed[m-1], float64(m)
+		median = append(median, plotter.XY{X: x, Y: min(100, 100*f.Median)})
+		p95 = append(p95, plotter.XY{X: x, Y: min(100, 100*f.P95)})
+		cut = append(cut, plotter.XY{X: x, Y: 100 * r.cut(x)})
 	}
-	auto = plotter.XYs{{X: 1, Y: 100 * at.auto.median}, {X: mostRows, Y: 100 * at.auto.median}}
-	for i, c := range at.auto.clips { // shaken up and down so that equal ones are seen
+	auto := plotter.XYs{{X: 1, Y: 100 * at.auto.median}, {X: mostRows, Y: 100 * at.auto.median}}
+	var chosen []float64
+	for _, c := range at.auto.clips {
 		if len(c) > 0 {
-			chosen = append(chosen, plotter.XY{X: c[0], Y: 2 + float64(i%20)/4})
+			chosen = append(chosen, min(c[0], mostRows))
 		}
 	}
 	err := errors.Join(line(p, "median error", median, blue, 2), line(p, "95th percentile", p95, blue, 1, vg.Points(4), vg.Points(2)), line(p, "rows cut", cut, gray, 1),
-		line(p, "auto: median error", auto, red, 1.5), points(p, "auto: m chosen in each of its answers", chosen, draw.CircleGlyph{}, faded))
+		line(p, "auto: median error", auto, red, 1.5))
+	if len(chosen) > 0 {
+		err = errors.Join(err, bubbles(p, "auto: m chosen, by how often", spots(chosen, 3)))
+	}
 	if err != nil {
 		return err
 	}
+	p.X.Max, p.Title.Padding, p.Legend.XOffs = mostRows*1.2, vg.Points(8), -vg.Points(10)
 	return p.Save(20*vg.Centimeter, 12*vg.Centimeter, path)
 }
