@@ -30,7 +30,8 @@ func (f *Filter) choiceLoss(threshold, counts dp.Scale) (pure, renyi float64) {
 //	f = w e^((a-1)u) + (1-w) e^(-au),  w = sinh(ae) / (sinh(ae) + sinh((a-1)e)),
 //
 // and w rises with e, since the derivative of ln(sinh(ae)/sinh((a-1)e)) is a coth(ae) - (a-1) coth((a-1)e) >= 0, x coth(x) being
-// increasing. So the largest is at t = Least; all allowed g are tried. Gaussian: a g t^2/(2 sigma^2) <= a/(2 Ratio^2), whichever g and t (gaussianRenyi).
+// increasing. So the largest is at t = Least; all allowed g are tried. Gaussian: a g t^2/(2 sigma^2) <= a/(2 Ratio^2), whichever g and t, and so for one
+// vector of norm at most t (gaussianRenyi rests on the norm alone).
 // Rounding: up.
 func (f *Filter) clippedLoss(e dp.Clipped) (dp.Loss, error) {
 	if e.Noise != dp.LaplaceNoise && f.Order == 0 {

@@ -79,19 +79,22 @@ type analyzer struct {
 	joined map[*scanInfo]int // the source of a public scan
 	padded map[int]bool      // sources whose rows padding adds NULL to
 
-	added   []*equality // unit equalities to put into joins
-	ranges  map[plan.ColID]bound
-	notNull map[plan.ColID]bool
-	nulls   map[readColumn]bool
-	noRows  *scanInfo // a table whose rows of one unit are bounded automatically
-	single  bool      // keys say that a unit has one row at most
+	added  []*equality // unit equalities to put into joins
+	ranges map[plan.ColID]bound
+
+	byType     bool // columns without a declared range have their type's (safe)
+	typeRanges map[plan.ColID]bound
+	notNull    map[plan.ColID]bool
+	nulls      map[readColumn]bool
+	noRows     *scanInfo // a table whose rows of one unit are bounded automatically
+	single     bool      // keys say that a unit has one row at most
 }
 
 func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts Options) *analyzer {
 	own := *q // paths add columns; the caller's plan stays as it is
 	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)
 	return &analyzer{ctx: ctx, opts: opts, out: &Analysis{Class: Private, Query: &own, Agg: agg, People: -1},
-		owner: map[plan.ColID]*scanInfo{}, defs: map[plan.ColID]definition{}, ranges: map[plan.ColID]bound{},
+		owner: map[plan.ColID]*scanInfo{}, defs: map[plan.ColID]definition{}, ranges: map[plan.ColID]bound{}, typeRanges: map[plan.ColID]bound{},
 		joined: map[*scanInfo]int{}, padded: map[int]bool{}}
 }
 

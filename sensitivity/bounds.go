@@ -84,7 +84,8 @@ func (z *analyzer) argRanges(n *plan.Call) (args []*num.Interval, types []sqltyp
 }
 
 // safe reports that the call cannot raise, overflow or be NULL of itself where clamped columns are read: sqlgen may then print
-// PostgreSQL's own form inside measures.
+// PostgreSQL's own form inside measures. What no declared range bounds, a numeric's own precision may: its NaN passes arithmetic without an error and is
+// above every clamp.
 func (z *analyzer) safe(n *plan.Call) bool {
 	if n.Fn.Safe == nil {
 		return false
@@ -93,8 +94,32 @@ func (z *analyzer) safe(n *plan.Call) bool {
 		return known
 	}
 	args, types, _ := z.argRanges(n)
-	z.out.Body.Safe[n] = n.Fn.Safe(args, types)
-	return z.out.Body.Safe[n]
+	safe := n.Fn.Safe(args, types)
+	if !safe && n.T.OID == sqltype.OIDNumeric {
+		declared := z.ranges
+		z.ranges, z.byType = z.typeRanges, true
+		args, types, _ = z.argRanges(n)
+		safe = n.Fn.Safe(args, types) && z.fewDigits(n, z.callRange(n).iv)
+		z.ranges, z.byType = declared, false
+	}
+	z.out.Body.Safe[n] = safe
+	return safe
+}
+
+// fewDigits reports that a numeric result has fewer digits than any backend's numerics: DuckDB's have 38.
+func (z *analyzer) fewDigits(n *plan.Call, iv *num.Interval) bool {
+	scale, ok := z.scaleOf(n)
+	most := decimal.New(1, 36-scale)
+	return ok && iv != nil && iv.Hi.LessThan(most) && iv.Lo.GreaterThan(most.Neg())
+}
+
+// typeInterval is what a type alone says of a number.
+func typeInterval(t sqltype.Type) *num.Interval {
+	if p, scale, ok := t.NumericMod(); ok && p >= scale && scale >= 0 {
+		most := decimal.New(1, int32(p-scale))
+		return &num.Interval{Lo: most.Neg(), Hi: most}
+	}
+	return funcs.TypeRange(t)
 }
 
 // noteSafe fills Body.Safe for an argument and what it is computed from.
@@ -139,6 +164,9 @@ func (z *analyzer) columnRange(id plan.ColID) bound {
 		b = z.rangeOf(d.expr)
 	} else if c, ok := z.clampOf(id); ok {
 		b.iv = &num.Interval{Lo: c.Lo, Hi: c.Hi}
+	}
+	if z.byType && b.iv == nil && !b.null {
+		b.iv = typeInterval(z.typeOf(id))
 	}
 	z.ranges[id] = b
 	return b

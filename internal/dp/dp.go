@@ -145,7 +145,8 @@ func (l Loss) Validate() error {
 
 // Plus is the sum under sequential composition, rounded up.
 //
-// Proof: within one statement, whose events are fixed before the data is read, pure epsilons, Renyi losses at one order and
+// Proof: within one statement, whose events are fixed before the data is read but for bounds that earlier events of it release, each charged at the worst of
+// its bounds, pure epsilons, Renyi losses at one order and
 // deltas each add up, also where a later event acts on the groups that an earlier one chose (Dwork, Roth 2014, Theorem B.1;
 // Mironov 2017, Proposition 1). Across statements that are chosen adaptively, losses included, no theorem for fixed losses serves:
 // there the sums are a filter's (Rogers, Roth, Ullman, Vadhan 2016), and budget.NewFilter has that proof. Each float64 addition is

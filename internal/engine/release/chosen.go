@@ -54,7 +54,7 @@ func (m *Maker) bounds(cols []sqlgen.Column, rows secret.Rows) (*histogram, erro
 	if err != nil {
 		return nil, err
 	}
-	m.r.Chosen = make(measure.Chosen, len(m.choosers))
+	chosen := make(measure.Chosen, len(m.choosers))
 	for i, c := range m.choosers { // (1)
 		units, err := h.unitsBeyond(i, int(c.Event().Edges))
 		if err != nil {
@@ -67,11 +67,12 @@ func (m *Maker) bounds(cols []sqlgen.Column, rows secret.Rows) (*histogram, erro
 		if !found {
 			edge = int(c.Event().Edges)
 		}
-		m.r.Chosen[i] = edge
+		chosen[i] = edge
 	}
-	if m.r.Run, err = m.r.Plan.Resolve(m.a, m.r.Chosen); err != nil { // (2)
+	if m.r.Run, err = m.r.Plan.Resolve(m.a, chosen); err != nil { // (2)
 		return nil, err
 	}
+	m.r.Chosen = chosen
 	return h, m.mechanisms()
 }
 

@@ -60,6 +60,7 @@ type Maker struct {
 	mechs []*noise.Mechanism
 	sel   *noise.Selector // nil where groups are public
 	most  int
+	read  bool
 
 	src      *noise.Source // where bounds are chosen, mechanisms are made afterwards
 	choosers []*noise.Chooser
@@ -127,11 +128,13 @@ func (m *Maker) mechanisms() error {
 // groups leaves this function; groups are ordered by their keys. (4) A row that does not fit the plan's types is a failure
 // that tells nothing. Source: design sections 4 and 5; package noise for (2)'s selection.
 func (m *Maker) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
+	if m.read || m.old == nil && m.a.Limit.L2 && m.r.Chosen == nil { // Bounds comes first
+		return nil, errShape
+	}
+	m.read = true
 	switch {
 	case m.old != nil:
 		return m.topUp(cols, rows)
-	case m.a.Limit.L2 && m.r.Chosen == nil:
-		return nil, errShape
 	case len(m.choosers) > 0 && !m.a.Limit.L2:
 		return m.choose(cols, rows)
 	}
