@@ -139,7 +139,12 @@ func (r *boundsReport) plot(at *priced, path string) error {
 	p.Title.Text = fmt.Sprintf("hospital-demo, count of encounters, epsilon %g", at.epsilon)
 	p.X.Label.Text, p.Y.Label.Text = "rows of one person that count, m", "%"
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	p.Y.Min, p.Y.Max = 0, 110
+	p.Y.Min, p.Y.Max = 0, 145 // the legend is above 100
+	var ticks plot.ConstantTicks
+	for y := 0; y <= 100; y += 20 {
+		ticks = append(ticks, plot.Tick{Value: float64(y), Label: strconv.Itoa(y)})
+	}
+	p.Y.Tick.Marker = ticks
 	p.Add(plotter.NewGrid())
 	p.Legend.Top = true
 	var median, p95, cut plotter.XYs

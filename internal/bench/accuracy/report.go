@@ -30,7 +30,7 @@ func (r *report) print(w io.Writer) {
 }
 
 func (r *report) printTimes(w io.Writer) {
-	fmt.Fprint(w, "\n", r.timeTable())
+	fmt.Fprint(w, "\n", r.timeTable(nil))
 }
 
 // table is the main one. A row that misses a target is marked and says why, in the words of reasons.csv.
@@ -53,14 +53,17 @@ func (r *report) table(reasons map[string]string) string {
 	}
 	for _, x := range r.results {
 		if m := x.missed(); len(m) > 0 {
-			why := reasons[x.q.id]
-			if why == "" {
-				why = "no reason is written down yet"
-			}
-			fmt.Fprintf(&t, "\nMissed: **%s** on %s (%s): %s\n", x.q.title, x.q.data, strings.Join(m, "; "), why)
+			fmt.Fprintf(&t, "\nMissed: **%s** on %s (%s): %s\n", x.q.title, x.q.data, strings.Join(m, "; "), reason(reasons, x.q.id))
 		}
 	}
 	return t.String()
+}
+
+func reason(reasons map[string]string, id string) string {
+	if why := reasons[id]; why != "" {
+		return why
+	}
+	return "no reason is written down yet"
 }
 
 func clipText(x *result) string {
@@ -91,7 +94,7 @@ func bestText(x *result) string {
 
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 
-func (r *report) timeTable() string {
+func (r *report) timeTable(reasons map[string]string) string {
 	var t strings.Builder
 	t.WriteString("| statement | data | backend | raw, ms | private, ms | private / raw | at most |\n|---|---|---|---|---|---|---|\n")
 	for _, x := range r.times {
@@ -107,6 +110,11 @@ func (r *report) timeTable() string {
 			private = "failed: " + x.failed + " |"
 		}
 		fmt.Fprintf(&t, "| %s%s | %s | %s | %.1f | %s | %s |\n", x.name, mark, x.data, x.kind, x.raw.Seconds()*1e3, private, target)
+	}
+	for _, x := range r.times {
+		if x.target > 0 && x.ratio() > x.target {
+			fmt.Fprintf(&t, "\nMissed: **%s** on %s: %s\n", x.name, x.data, reason(reasons, x.name))
+		}
 	}
 	return t.String()
 }
@@ -126,7 +134,7 @@ func (r *report) write(docs string) error {
 		r.plotErrors(filepath.Join(dir, "errors.svg")), r.plotClips(filepath.Join(dir, "clips.svg")),
 		writeBlock(page, "run", r.machine()), writeBlock(page, "questions", r.table(reasons)), writeBlock(page, "assumed", r.assumed()))
 	if len(r.times) > 0 {
-		err = errors.Join(err, writeCSV(filepath.Join(dir, "times.csv"), r.timeRows()), writeBlock(page, "times", r.timeTable()))
+		err = errors.Join(err, writeCSV(filepath.Join(dir, "times.csv"), r.timeRows()), writeBlock(page, "times", r.timeTable(reasons)))
 	}
 	return err
 }
