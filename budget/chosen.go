@@ -7,16 +7,31 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 )
 
-// choiceLoss is what a sparse vector costs: 1/b1 + 1/b2, and the Renyi loss of that much randomised response.
+// choiceLoss is what a sparse vector costs: 1/b1 + 1/b2, and the most that its two directions can lose at the order.
 //
-// Proof: the choice is (1/b1 + 1/b2)-DP (noise.Chooser has the proof), and no mechanism of that epsilon has a larger Renyi loss than
-// randomised response. Rounding: up.
+// Proof: noise.Chooser's proof gives P(i | D) <= exp(e2) P(i | D') and P(i | D') <= exp(e1 + e2) P(i | D) for every outcome i, D' being D with one unit
+// more, e1 = 1/b1, e2 = 1/b2. So the likelihood ratio of D to D' is in [exp(-e1-e2), exp(e2)], the other one in [exp(-e2), exp(e1+e2)]: boundedLoss of
+// either. Rounding: up.
 func (f *Filter) choiceLoss(threshold, counts dp.Scale) (pure, renyi float64) {
-	epsilon := inverse(threshold).plus(inverse(counts))
+	e2 := inverse(counts)
+	epsilon := inverse(threshold).plus(e2)
 	if f.Order != 0 {
-		renyi = randomizedResponse(f.Order, epsilon).hi
+		renyi = math.Max(boundedLoss(f.Order, epsilon, e2), boundedLoss(f.Order, e2, epsilon))
+		renyi = math.Min(renyi, randomizedResponse(f.Order, epsilon).hi) // no mechanism of that epsilon loses more; it serves where cancellation widens the other
 	}
 	return epsilon.hi, renyi
+}
+
+// boundedLoss bounds the Renyi divergence of order a > 1 of P from Q where P/Q is always in [exp(-down), exp(up)].
+//
+// Proof: the divergence is ln E_Q[r^a]/(a-1) for the ratio r, whose mean under Q is 1. r^a is convex, so on the interval it is below its chord, and the mean of the chord
+// depends on r's mean alone: E_Q[r^a] <= w exp(a up) + (1-w) exp(-a down) with w exp(up) + (1-w) exp(-down) = 1, which is w = (1-exp(-down))/(exp(up)-exp(-down)).
+// Written as f-1 = ((1-exp(-down)) (exp(a up)-1) - (exp(up)-1) (1-exp(-a down)))/(exp(up)-exp(-down)). Rounding: up.
+func boundedLoss(a float64, down, up enclosure) float64 {
+	rise, fall := up.expm1(), down.negative().expm1().negative()
+	order := exactly(a)
+	more := fall.times(order.times(up).expm1()).minus(rise.times(order.times(down).negative().expm1().negative()))
+	return more.over(rise.plus(fall)).log1p().over(order.minus(exactly(1))).hi
 }
 
 // clippedLoss is the largest loss of the events that dp.Clipped.At gives.
