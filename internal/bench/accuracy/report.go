@@ -247,5 +247,5 @@ func writeBlock(path, name, text string) error {
 	if !ok || !ok2 {
 		return fmt.Errorf("%s has no block %q", path, name)
 	}
-	return os.WriteFile(path, []byte(before+begin+text+end+after), 0o600)
+	return os.WriteFile(path, []byte(before+begin+text+end+after), 0o600) //nolint:gosec // a page of the folder that the caller named
 }
