@@ -10,6 +10,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -112,11 +113,8 @@ func (b *bench) serve() error {
 		}
 	}
 	fmt.Printf("go run ./internal/bench/accuracy -port %d\n", b.pg.Port)
-	_, err := os.Stdin.Read(make([]byte, 1))
-	if err != nil && !errors.Is(err, os.ErrClosed) && err.Error() != "EOF" {
-		return err
-	}
-	return nil
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
 }
 
 func (b *bench) say(format string, args ...any) {
