@@ -1,0 +1,427 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// chosenCase is a statement with a chosen bound, and a database in which one unit's leaving shows most. rows gives the database's own rows for the
+// stop of the choice, which is public: of as many units as stop there, or nearly, one less is seen best.
+type chosenCase struct {
+	name, sql, epsilon string
+	edits              []string
+	rows               func(stop int64) []string
+	bugs               []string // the planted bugs that show here
+}
+
+const leaver = 1_000_000
+
+const emptied = `DELETE FROM "public"."labs"; DELETE FROM "public"."prescriptions"; DELETE FROM "public"."visits"; DELETE FROM "public"."encounters"`
+
+// visits inserts n units from first on, each with rows of a value.
+func visits(first, n, rows int64, minutes any) string {
+	return fmt.Sprintf(`INSERT INTO "public"."visits" SELECT %d + u.i, %v FROM range(%d) u(i), range(%d) r(i)`, first, minutes, n, rows)
+}
+
+// stays inserts one row for each of n units in a group.
+func stays(first, n int64, kind int, free any) string {
+	return fmt.Sprintf(`INSERT INTO "public"."encounters" SELECT %d + u.i, %d + u.i, %d, 1, NULL, NULL, NULL, NULL, NULL, 'NO', NULL, NULL, %v FROM range(%d) u(i)`,
+		int64(kind)*10_000_000+first, first, kind, free, n)
+}
+
+var (
+	sumEdits = []string{"minutes:    {range: [0, 600]}", "minutes:    {}", "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 20\n"}
+	// anEdge is an edge of the ladder of sums.
+	anEdge = ladderAbove(1000)
+)
+
+var chosenCases = []chosenCase{
+	{"heaviest unit", "select count(*) from visits", "2", nil, func(stop int64) []string {
+		return []string{visits(1, 40, 1, 10), visits(100, stop, 100, 10), visits(leaver, 1, 4000, 10)}
+	}, []string{"counts without noise", "scale from the data", "threshold noise redrawn"}},
+	{"just above an edge", "select sum(minutes) from visits", "2", sumEdits, func(stop int64) []string {
+		return []string{visits(1, 40, 1, 3), visits(100, stop, 1, 5*anEdge), visits(leaver, 1, 1, anEdge+1)}
+	}, []string{"counts without noise", "threshold noise redrawn"}},
+	{"choice and value together", "select sum(minutes) from visits", "4", sumEdits, func(stop int64) []string {
+		return []string{visits(1, 40, 1, 3), visits(100, stop+2, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
+	}, []string{"share not charged"}},
+	{"both signs", "select kind_id, sum(free) from encounters group by 1", "4", []string{"    max_rows_per_unit: 4\n", "    max_rows_per_unit: auto\n"}, func(stop int64) []string {
+		return []string{stays(1, 40, 1, 2), stays(1, 40, 2, -1), stays(200, stop, 3, -30), stays(200, stop, 1, 15), stays(leaver, 1, 1, 3000), stays(leaver, 1, 2, -3000),
+			stays(leaver, 1, 3, 2999), stays(leaver, 1, 4, -2500)}
+	}, []string{"counts without noise", "partials counted for units", "scale from the data"}},
+	{"10,000 equal units", "select count(*) from visits", "2", nil, func(int64) []string {
+		return []string{visits(1, 9999, 2, 10), visits(leaver, 1, 2, 10)}
+	}, nil},
+}
+
+// ladderAbove is the ladder's first edge that is at least x.
+func ladderAbove(x uint64) uint64 {
+	for _, e := range sensitivity.Ladder(1, 1<<40) {
+		if e >= x {
+			return e
+		}
+	}
+	return 0
+}
+
+// chosenDraws is how often each side is released; planted bugs are drawn ten times as often, from a fixed seed.
+const chosenDraws = 12_000
+
+// drawn is one release: which edge was chosen, and how far its values lie from the first database's, in scales of their noise, along the direction in
+// which the leaver moves them.
+type drawn struct {
+	edge int
+	z    float64
+}
+
+// side is one database of a case.
+type side struct {
+	st     *sqlgen.Statement
+	rows   [][]secret.Value
+	units  []int64               // by edge: beyond it
+	parts  []int64               // by edge: partials beyond it
+	totals map[string][]*big.Int // by group and edge
+	most   uint64                // the largest partial's edge
+	runs   map[int][]dp.Event    // by edge: what noise the product had
+}
+
+// readSide reads the parts that a scan gave, by the roles of their columns alone.
+func readSide(t *testing.T, p *Prepared) *side {
+	t.Helper()
+	st, rows := scan(t, p)
+	edges := p.an.Choices[0].Edges
+	s := &side{st: st, rows: rows, units: make([]int64, len(edges)), parts: make([]int64, len(edges)), totals: map[string][]*big.Int{}, runs: map[int][]dp.Event{}}
+	for _, row := range rows {
+		var key string
+		var part, bucket, count, signs int64
+		var sum *big.Int
+		for i, c := range st.Columns {
+			v := secret.Open(row[i])
+			switch c.Role {
+			case sqlgen.RoleKey:
+				key += fmt.Sprint(v)
+			case sqlgen.RolePart:
+				part = whole(v).Int64()
+			case sqlgen.RoleBucket:
+				bucket = whole(v).Int64()
+			case sqlgen.RoleCount:
+				count = whole(v).Int64()
+			case sqlgen.RoleSigned:
+				signs = whole(v).Int64()
+			case sqlgen.RoleSum:
+				sum = whole(v)
+			}
+		}
+		if part == sqlgen.PartTotals {
+			continue
+		}
+		into := s.parts
+		if part < 0 {
+			into = s.units
+		}
+		for e := range bucket {
+			into[e] += count
+		}
+		if part < 0 {
+			continue
+		}
+		if s.totals[key] == nil {
+			for range edges {
+				s.totals[key] = append(s.totals[key], new(big.Int))
+			}
+		}
+		for e, edge := range edges {
+			if int64(e) >= bucket {
+				s.totals[key][e].Add(s.totals[key][e], sum)
+			} else {
+				s.totals[key][e].Add(s.totals[key][e], new(big.Int).Mul(big.NewInt(signs), new(big.Int).SetUint64(edge)))
+			}
+		}
+		if bucket < int64(len(edges)) {
+			s.most = max(s.most, edges[bucket])
+		}
+	}
+	if p.an.Limit.PerUnit == 1 {
+		s.units = s.parts
+	}
+	return s
+}
+
+// direction is which way each group's total moves when the leaver goes.
+func direction(with, without *side, edge int) map[string]float64 {
+	out := map[string]float64{}
+	for key, v := range with.totals {
+		was := new(big.Int)
+		if w := without.totals[key]; w != nil {
+			was = w[edge]
+		}
+		out[key] = float64(v[edge].Cmp(was))
+	}
+	return out
+}
+
+// along gives a release's place: where its values are, of groups in order.
+func along(with *side, dir map[string]float64, edge int, scale float64, value func(key string) float64) drawn {
+	z := 0.0
+	for key, d := range dir {
+		at, _ := new(big.Float).SetInt(with.totals[key][edge]).Float64()
+		z += d * (value(key) - at) / scale
+	}
+	return drawn{edge, z}
+}
+
+// product draws from dpsql's own choice and release of a database's rows.
+func product(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, without *side) []drawn {
+	t.Helper()
+	src := noise.NewSource()
+	out := make([]drawn, draws)
+	dirs := map[int]map[string]float64{}
+	for i := range out {
+		r, err := make1(p, mp, of.st.Columns, &kept{rows: of.rows}, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		edge, _ := r.Run.Clip(p.an.Choices[0], r.Chosen)
+		if dirs[edge] == nil {
+			dirs[edge] = direction(with, without, edge)
+			of.runs[edge] = r.Run.Measures
+		}
+		out[i] = along(with, dirs[edge], edge, r.Run.Measures[0].(dp.Laplace).Scale.Float(), func(key string) float64 {
+			for _, g := range r.Groups {
+				k := ""
+				for _, v := range g.Keys {
+					k += fmt.Sprint(v)
+				}
+				if k == key {
+					f, _ := new(big.Float).SetInt(g.Values[0]).Float64()
+					return f
+				}
+			}
+			t.Fatalf("no group %q", key)
+			return 0
+		})
+	}
+	return out
+}
+
+// careless draws from a choice and release that are written anew here, with a bug; "" has none.
+func careless(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, without *side, bug string, rnd *rand.Rand) []drawn {
+	t.Helper()
+	ev := mp.Choices[0]
+	geometric := func(b dp.Scale) int64 { return int64(rnd.ExpFloat64() * b.Float()) }
+	dirs, runs := map[int]map[string]float64{}, map[int]float64{}
+	out := make([]drawn, draws)
+	units := of.units
+	if bug == "partials counted for units" {
+		units = of.parts
+	}
+	for i := range out {
+		edge := int(ev.Edges) - 1
+		rho := geometric(ev.Threshold)
+		for e := range edge {
+			if bug == "threshold noise redrawn" {
+				rho = geometric(ev.Threshold)
+			}
+			nu := geometric(ev.Counts)
+			if bug == "counts without noise" {
+				rho, nu = 0, 0
+			}
+			if units[e]+rho-nu <= ev.Stop {
+				edge = e
+				break
+			}
+		}
+		clip := p.an.Choices[0].Edges[edge]
+		if dirs[edge] == nil {
+			dirs[edge] = direction(with, without, edge)
+			run, err := mp.Resolve(p.an, measure.Chosen{edge})
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs[edge] = run.Measures[0].(dp.Laplace).Scale.Float()
+		}
+		scale := runs[edge]
+		if bug == "scale from the data" {
+			scale *= float64(of.most) / float64(clip)
+		}
+		out[i] = along(with, dirs[edge], edge, runs[edge], func(key string) float64 {
+			at := 0.0
+			if v := of.totals[key]; v != nil {
+				at, _ = new(big.Float).SetInt(v[edge]).Float64()
+			}
+			return at + math.Floor(scale*rnd.ExpFloat64()) - math.Floor(scale*rnd.ExpFloat64()) // geometric numbers' difference is discrete Laplace
+		})
+	}
+	return out
+}
+
+// tellsApart looks for an event, of edges or of edges and a value, whose probabilities differ by more than is claimed, for certain but for false alarms
+// below falseAlarm: edges alone by the choice's own loss, both together by the statement's. Each probability is held by exact binomial bounds (Clopper, Pearson).
+func tellsApart(choice, all float64, edges int, with, without []drawn) error {
+	const reach = 12 // half scales
+	counts := func(list []drawn) (n [][2*reach + 2]int) {
+		n = make([][2*reach + 2]int, edges) // by edge: values at least (k - reach)/2; last: all
+		for _, d := range list {
+			for k := range 2*reach + 1 {
+				if d.z >= float64(k-reach)/2 {
+					n[d.edge][k]++
+				}
+			}
+			n[d.edge][2*reach+1]++
+		}
+		return n
+	}
+	a, b := counts(with), counts(without)
+	level := falseAlarm / float64(2*2*edges*3*3*(2*reach+2)*len(chosenCases)*3)
+	check := func(claim float64, x, y int, what string) error {
+		for _, pair := range [][2]int{{x, y}, {y, x}} {
+			if float64(pair[0]) <= math.Exp(claim)*float64(pair[1]) {
+				continue
+			}
+			low, high := 0.0, 1.0
+			if pair[0] > 0 {
+				low = mathext.InvRegIncBeta(float64(pair[0]), float64(len(with)-pair[0]+1), level)
+			}
+			if pair[1] < len(without) {
+				high = 1 - mathext.InvRegIncBeta(float64(len(without)-pair[1]), float64(pair[1]+1), level)
+			}
+			if low > math.Exp(claim)*high {
+				return fmt.Errorf("%s: at least %.5f beside at most %.5f, a loss of %.3f; the claim is %.3f", what, low, high, math.Log(low/high), claim)
+			}
+		}
+		return nil
+	}
+	for e := range edges {
+		for name, span := range map[string][2]int{"edge %d": {e, e + 1}, "edges to %d": {0, e + 1}, "edges from %d": {e, edges}} {
+			for k := range 2*reach + 2 {
+				x, y, above, below := 0, 0, 0, 0
+				for i := span[0]; i < span[1]; i++ {
+					x, y = x+a[i][k], y+b[i][k]
+					above, below = above+a[i][2*reach+1]-a[i][k], below+b[i][2*reach+1]-b[i][k]
+				}
+				if k < reach { // between -z and z
+					in, out := 0, 0
+					for i := span[0]; i < span[1]; i++ {
+						in, out = in+a[i][k]-a[i][2*reach-k], out+b[i][k]-b[i][2*reach-k]
+					}
+					if err := check(all, in, out, fmt.Sprintf(name+", values within %g", e, float64(reach-k)/2)); err != nil {
+						return err
+					}
+				}
+				claim, what := all, fmt.Sprintf(name+", values from %g", e, float64(k-reach)/2)
+				if k == 2*reach+1 {
+					claim, what = choice, fmt.Sprintf(name, e)
+				}
+				if err := check(claim, x, y, what); err != nil {
+					return err
+				}
+				if err := check(claim, above, below, "not so: "+what); err != nil && k <= 2*reach {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// TestChosenLoss: what choice and release give together on two databases that differ by one unit has probabilities within e^epsilon of each other,
+// and which bound was chosen within e^epsilon of the choice's own price; false alarms of all cases together have a probability below 1e-9. Planted bugs are found.
+func TestChosenLoss(t *testing.T) {
+	for _, c := range chosenCases {
+		t.Run(c.name, func(t *testing.T) {
+			open := func(db clinic) *Prepared {
+				s := clinicSession(t, db, backend.DuckDB, c.edits...)
+				set(t, s, "dpsql.mechanism", "laplace")
+				set(t, s, "dpsql.epsilon", c.epsilon)
+				p, err := prepare(s, c.sql)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return p
+			}
+			price := func(p *Prepared) *measure.Plan {
+				mp, err := p.session.price(p.an)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(mp.Choices) != 1 {
+					t.Fatalf("%d choices", len(mp.Choices))
+				}
+				return mp
+			}
+			rows := c.rows(price(open(tame)).Choices[0].Stop)
+			db := clinic{name: "chosen " + c.name, data: neighbour.Inside, change: append(strings.Split(emptied, "; "), rows...)}
+			gone := clinic{name: db.name + " less one", data: db.data, change: append(slices.Clone(db.change), neighbour.ClinicCatalog().DeleteUnit(leaver)...)}
+			p, q := open(db), open(gone)
+			mp := price(p)
+			if other := price(q); fmt.Sprint(other.Events()) != fmt.Sprint(mp.Events()) {
+				t.Fatal("the plans differ")
+			}
+			with, without := readSide(t, p), readSide(t, q)
+			loss, err := p.session.engine.filter.Loss(mp.Choices[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, edges := mp.Loss.Pure, int(mp.Choices[0].Edges)
+			if tag := p.session.now.epsilon; !(all > 0.95*tag && all <= tag && loss.Pure < all/2) {
+				t.Fatalf("the claims are %g and %g", loss.Pure, all)
+			}
+			one, other := product(t, p, mp, chosenDraws, with, with, without), product(t, q, mp, chosenDraws, without, with, without)
+			if err := tellsApart(loss.Pure, all, edges, one, other); err != nil {
+				t.Error(err)
+			}
+			both := 0
+			for edge, run := range with.runs {
+				if other := without.runs[edge]; other != nil {
+					both++
+					if fmt.Sprint(run) != fmt.Sprint(other) {
+						t.Errorf("at the same bound the noise is %v and %v", run, other)
+					}
+				}
+			}
+			if both == 0 {
+				t.Error("no bound is chosen on both")
+			}
+			rnd := rand.New(rand.NewPCG(7, 11))
+			model := func(bug string, draws int) (one, other []drawn) {
+				return careless(t, p, mp, draws, with, with, without, bug, rnd), careless(t, q, mp, draws, without, with, without, bug, rnd)
+			}
+			ours, theirs := model("", chosenDraws)
+			if err := tellsApart(loss.Pure, all, edges, ours, theirs); err != nil {
+				t.Errorf("the model of this test: %v", err)
+			}
+			if err := tellsApart(0, 0, edges, ours, one); err != nil {
+				t.Errorf("the model of this test is not the product: %v", err)
+			}
+			for _, bug := range c.bugs {
+				claim := all
+				if bug == "share not charged" {
+					claim -= loss.Pure
+				}
+				x, y := model(bug, 10*chosenDraws)
+				err := tellsApart(loss.Pure, claim, edges, x, y)
+				if err == nil {
+					t.Errorf("%s is not found", bug)
+				} else if testing.Verbose() {
+					t.Logf("%s: %v", bug, err)
+				}
+			}
+		})
+	}
+}
