@@ -62,8 +62,8 @@ var chosenCases = []chosenCase{
 		return []string{visits(1, 40, 1, 3), visits(100, stop+2, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
 	}, []string{"share not charged"}},
 	{"both signs", "select kind_id, sum(free) from encounters group by 1", "4", []string{"    max_rows_per_unit: 4\n", "    max_rows_per_unit: auto\n"}, func(stop int64) []string {
-		return []string{stays(1, 40, 1, 2), stays(1, 40, 2, -1), stays(200, stop, 3, -30), stays(200, stop, 1, 15), stays(leaver, 1, 1, 3000), stays(leaver, 1, 2, -3000),
-			stays(leaver, 1, 3, 2999), stays(leaver, 1, 4, -2500)}
+		return []string{stays(1, 40, 1, 2), stays(1, 40, 2, -1), stays(200, stop, 3, -30), stays(200, stop, 1, 15), stays(leaver, 1, 1, 300000), stays(leaver, 1, 2, -300000),
+			stays(leaver, 1, 3, 299999), stays(leaver, 1, 4, -250000)}
 	}, []string{"counts without noise", "partials counted for units", "scale from the data"}},
 	{"10,000 equal units", "select count(*) from visits", "2", nil, func(int64) []string {
 		return []string{visits(1, 9999, 2, 10), visits(leaver, 1, 2, 10)}
