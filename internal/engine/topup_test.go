@@ -1,0 +1,306 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// autoEdits leave the bounds of encounters and of visits' minutes to each statement, and give room for many statements.
+var autoEdits = []string{"    max_rows_per_unit: 4\n", "    max_rows_per_unit: auto\n", "minutes:    {range: [0, 600]}", "minutes:    {range: auto}", "epsilon: 20,", "epsilon: 1000,"}
+
+var topUpCases = []struct {
+	name, sql, mechanism, bounding, groups string
+	edits                                  []string
+}{
+	{"declared count", "select count(*) from encounters", "laplace", "linf", "4", autoEdits[4:]},
+	{"declared average, Gaussian", "select readmitted, avg(days), sum(cost) from encounters group by 1 order by 1", "gaussian", "linf", "4", autoEdits[4:]},
+	{"chosen count", "select count(*) from encounters", "laplace", "linf", "4", autoEdits},
+	{"chosen sum and average", "select sum(minutes), avg(minutes) from visits", "laplace", "linf", "4", autoEdits},
+	{"chosen bounds, public groups", "select kind_id, count(*), avg(days) from encounters group by 1 order by 1", "gaussian", "linf", "2", autoEdits},
+	{"unknown groups", "select smoker, city_id > 2, count(*), count(distinct patient_id) from patients group by 1, 2 order by 1, 2", "laplace", "linf", "1", autoEdits},
+	{"unknown groups, chosen bounds and cap", "select days > 0, count(*), sum(free) from encounters group by 1 order by 1", "auto", "linf", "auto", autoEdits},
+	{"scaled vectors", "select kind_id, count(*), sum(free) from encounters group by 1 order by 1", "gaussian", "l2", "auto", autoEdits},
+}
+
+// lastAnswered is dpsql.last, without what a top-up changes: measure, kind, bound, clip, groups; and each measure's error.
+func lastAnswered(t testing.TB, s *Session) (bounds string, errs []float64, free bool) {
+	t.Helper()
+	_, a := ask(t, s, "select measure, kind, bound, clip, groups, noise, scale, error_95, price, free from dpsql.last order by measure")
+	for _, r := range a.Rows {
+		bounds += fmt.Sprint(r[:5])
+		errs = append(errs, r[7].(float64))
+		free = r[9].(bool)
+	}
+	return bounds, errs, free
+}
+
+// TestTopUps: asked again with more, a statement costs what the prices differ by and no more, keeps bounds and groups, and is more exact; asked with less or
+// as much it is free, with the numbers that are there.
+func TestTopUps(t *testing.T) {
+	ctx := context.Background()
+	moved := 0 // each answer may come out the same by chance, all of their numbers with less than 1e-12
+	for _, c := range topUpCases {
+		t.Run(c.name, func(t *testing.T) {
+			s := clinicSession(t, tame, backend.DuckDB, c.edits...)
+			set(t, s, "dpsql.mechanism", c.mechanism)
+			set(t, s, "dpsql.bounding", c.bounding)
+			set(t, s, "dpsql.max_groups", c.groups)
+			f := s.engine.filter
+			var before [][]sqltype.Value
+			var bounds string
+			var was []float64
+			paid, order := dp.Loss{}, 0.0
+			steps := []struct{ epsilon, paid float64 }{{1, 1}, {1.5, 0.5}, {1, 0}, {4, 2.5}, {4, 0}, {0.25, 0}}
+			for i, step := range steps {
+				set(t, s, "dpsql.epsilon", fmt.Sprint(step.epsilon))
+				var p *Prepared
+				var a *Answer
+				n := charged(t, s.engine, func() { p, a = ask(t, s, c.sql) })
+				if want := map[bool]int{true: 1}[step.paid > 0]; n != want {
+					t.Fatalf("at %g: %d charges, not %d", step.epsilon, n, want)
+				}
+				now, errs, free := lastAnswered(t, s)
+				if free != (step.paid == 0) {
+					t.Errorf("at %g: dpsql.last says free %t", step.epsilon, free)
+				}
+				if step.paid == 0 {
+					if fmt.Sprint(a.Rows) != fmt.Sprint(before) {
+						t.Errorf("at %g: free, and yet %v is %v", step.epsilon, before, a.Rows)
+					}
+					continue
+				}
+				all := charges(t, s.engine)
+				loss := all[len(all)-1].Loss
+				paid.Pure, paid.Renyi, paid.Delta = paid.Pure+loss.Pure, paid.Renyi+loss.Renyi, paid.Delta+loss.Delta
+				order = step.epsilon
+				const rounding = 1e-9
+				if room := f.Price(order); paid.Renyi > room*(1+rounding) || paid.Pure > order*(1+rounding) && !math.IsInf(loss.Pure, 1) {
+					t.Errorf("at %g: %+v was paid, the tag allows %g and %g", order, paid, order, room)
+				}
+				switch {
+				case math.IsInf(loss.Pure, 1):
+					if i > 0 && loss.Renyi < 0.9*(f.Price(order)-f.Price(order-step.paid)) {
+						t.Errorf("at %g: only %+v of the difference is used", order, loss)
+					}
+				case loss.Pure < 0.97*step.paid:
+					t.Errorf("at %g: only %+v of %g is used", order, loss, step.paid)
+				}
+				if i == 0 {
+					before, bounds, was = a.Rows, now, errs
+					if len(a.Rows) == 0 {
+						t.Fatal("no rows")
+					}
+					continue
+				}
+				if loss.Delta != 0 {
+					t.Errorf("a top-up selects groups: delta %g", loss.Delta)
+				}
+				if now != bounds {
+					t.Errorf("at %g: the bounds were %s, they are %s", step.epsilon, bounds, now)
+				}
+				for k := range errs {
+					if errs[k] > was[k] {
+						t.Errorf("at %g: measure %d has an error of %g, it was %g", step.epsilon, k+1, errs[k], was[k])
+					}
+				}
+				if !slices.ContainsFunc(errs, func(e float64) bool { return e < was[slices.Index(errs, e)] }) {
+					t.Errorf("at %g: nothing is more exact: %v", step.epsilon, errs)
+				}
+				if len(a.Rows) != len(before) {
+					t.Fatalf("%d groups were %d", len(a.Rows), len(before))
+				}
+				for k := range a.Rows {
+					for j := range p.an.Keys {
+						if fmt.Sprint(a.Rows[k][j]) != fmt.Sprint(before[k][j]) {
+							t.Errorf("group %v was %v", a.Rows[k], before[k])
+						}
+					}
+				}
+				if fmt.Sprint(a.Rows) != fmt.Sprint(before) {
+					moved++
+				}
+				before, was = a.Rows, errs
+				key, err := p.key(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				stored, ok, err := s.engine.ledger.Lookup(ctx, key, "ann")
+				if err != nil || !ok || stored.Price != step.epsilon {
+					t.Fatalf("stored %+v, %t, %v", stored, ok, err)
+				}
+				r, err := release.Decode(p.an, stored.Payload)
+				if err != nil {
+					t.Fatal(err)
+				}
+				again, err := release.Encode(p.an, r)
+				if err != nil || !bytes.Equal(again, stored.Payload) {
+					t.Errorf("Encode(Decode(x)) is not x: %v\n%s\n%s", err, stored.Payload, again)
+				}
+				if want := map[int]int{1: 1, 3: 2}[i]; len(r.Tops) != want || r.Spent().Price != step.epsilon || r.Plan.Price != steps[0].epsilon {
+					t.Errorf("%d top-ups, spent %g, first %g", len(r.Tops), r.Spent().Price, r.Plan.Price)
+				}
+			}
+			b, err := s.engine.ledger.Balance("ann", 1)
+			if err != nil || b.Dataset.Spent.Renyi > f.Price(order)*(1+1e-9) {
+				t.Errorf("%+v, %v", b.Dataset.Spent, err)
+			}
+		})
+	}
+	if moved == 0 {
+		t.Error("no top-up changes any number")
+	}
+}
+
+// TestTopUpCrash: a top-up that dies between RESERVE and COMMIT keeps its charge, and the older release goes on answering its price.
+func TestTopUpCrash(t *testing.T) {
+	ctx := context.Background()
+	const sql = "select readmitted, count(*) from encounters group by 1 order by 1"
+	opt := Options{Policy: clinicPolicyFor(t, backend.DuckDB, autoEdits...), Backend: tame.open(t, backend.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger")}
+	reopen := func() (*Engine, *Session) {
+		t.Helper()
+		e, err := Open(ctx, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e, e.session(t, "ann")
+	}
+	e, s := reopen()
+	set(t, s, "dpsql.mechanism", "laplace")
+	_, first := ask(t, s, sql)
+	bounds, _, _ := lastAnswered(t, s)
+	for i, broken := range []func(ledger.Ledger) ledger.Ledger{
+		func(l ledger.Ledger) ledger.Ledger { return brokenLedger{Ledger: l, commit: errors.New("disk full")} },
+		func(l ledger.Ledger) ledger.Ledger { return l },
+	} {
+		real := e.ledger
+		e.ledger = broken(real)
+		if i == 1 {
+			e.backend = &failing{Backend: e.backend, query: errBackend}
+		}
+		set(t, s, "dpsql.epsilon", "1")
+		if rows, err := try(s, sql); err == nil || rows != nil {
+			t.Fatalf("%v, %v", rows, err)
+		}
+		e.ledger = real
+		all := charges(t, e)
+		if len(all) != i+2 || all[i+1].Price != 1 || all[i+1].Loss.Pure < 0.45 || all[i+1].Loss.Pure > 0.5 {
+			t.Fatalf("%d charges: %+v", len(all), all[len(all)-1].Loss)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		e, s = reopen()
+		set(t, s, "dpsql.mechanism", "laplace")
+		b, err := e.ledger.Balance("ann", 1)
+		if want := 0.5 * float64(i+2); err != nil || b.Dataset.Spent.Pure < 0.9*want || b.Dataset.Spent.Pure > want {
+			t.Errorf("%+v is spent, not %g; %v", b.Dataset.Spent, want, err)
+		}
+		if n := charged(t, e, func() {
+			if _, a := ask(t, s, sql); fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) {
+				t.Errorf("%v was %v", a.Rows, first.Rows)
+			}
+		}); n != 0 {
+			t.Errorf("the older release costs %d charges", n)
+		}
+	}
+	set(t, s, "dpsql.epsilon", "1") // and a top-up is possible
+	if n := charged(t, e, func() { ask(t, s, sql) }); n != 1 {
+		t.Errorf("%d charges", n)
+	}
+	if now, _, _ := lastAnswered(t, s); now != bounds {
+		t.Errorf("the bounds were %s, they are %s", bounds, now)
+	}
+	all := charges(t, e)
+	if l := all[len(all)-1].Loss.Pure; l < 0.45 || l > 0.5 {
+		t.Errorf("the top-up costs %g", l)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTopUpOverBudget: a top-up that the budget does not hold is refused like any other statement, and the release stays.
+func TestTopUpOverBudget(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 0}")
+	const sql = "select count(*) from encounters"
+	_, first := ask(t, s, sql)
+	for epsilon, ok := range map[string]bool{"1.01": false, "5": false} {
+		set(t, s, "dpsql.epsilon", epsilon)
+		if _, err := try(s, sql); (err == nil) != ok || err != nil && sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
+			t.Errorf("%s: %v", epsilon, err)
+		}
+	}
+	set(t, s, "dpsql.epsilon", "0.5")
+	if _, a := ask(t, s, sql); fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) {
+		t.Errorf("%v was %v", a.Rows, first.Rows)
+	}
+	set(t, s, "dpsql.epsilon", "1") // 0.5 more is all that is left: a statement of its own would not pass
+	ask(t, s, sql)
+	if _, err := try(s, "select count(*) from visits"); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestRehearseTopUps: a rehearsal prices top-ups as they will be charged.
+func TestRehearseTopUps(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range topUpCases {
+		policy := clinicPolicyFor(t, backend.DuckDB, c.edits...)
+		r, err := OpenRehearsal(ctx, Options{Policy: policy, Backend: tame.open(t, backend.DuckDB)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := fmt.Sprintf("set dpsql.mechanism = '%s'; set dpsql.bounding = '%s'; set dpsql.max_groups = '%s'; ", c.mechanism, c.bounding, c.groups)
+		prices := []string{"1", "1.5", "1", "4"}
+		for _, e := range prices {
+			script += fmt.Sprintf("set dpsql.epsilon = %s; %s; ", e, c.sql)
+		}
+		forecasts, err := r.Play(ctx, "ann", script)
+		if err := errors.Join(err, r.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s := clinicSession(t, tame, backend.DuckDB, c.edits...)
+		set(t, s, "dpsql.mechanism", c.mechanism)
+		set(t, s, "dpsql.bounding", c.bounding)
+		set(t, s, "dpsql.max_groups", c.groups)
+		at := 0
+		for _, f := range forecasts {
+			if f.Err != nil {
+				t.Fatalf("%s: %s: %v", c.name, f.SQL, f.Err)
+			}
+			if f.Class != "private" {
+				continue
+			}
+			set(t, s, "dpsql.epsilon", prices[at])
+			n := charged(t, s.engine, func() { ask(t, s, c.sql) })
+			if f.Free != (n == 0) || f.Free != (at == 2) {
+				t.Fatalf("%s: at %s: forecast free %t, charges %d", c.name, prices[at], f.Free, n)
+			}
+			if at++; n == 0 {
+				continue
+			}
+			all := charges(t, s.engine)
+			loss := all[len(all)-1].Loss
+			alike := func(x, y float64) bool { return x == y || math.Abs(x-y) <= 0.05*max(x, y) } // the chosen bound is not known before
+			if f.Price != all[len(all)-1].Price || !alike(f.Loss.Pure, loss.Pure) || !alike(f.Loss.Renyi, loss.Renyi) || f.Loss.Delta != loss.Delta {
+				t.Errorf("%s: at %s: forecast %g, %+v, charged %+v", c.name, prices[at-1], f.Price, f.Loss, loss)
+			}
+		}
+		if at != len(prices) {
+			t.Errorf("%s: %d forecasts", c.name, at)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package sqlgen_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// undeclared is a clinic with charges whose owner declared no bounds.
+func undeclared(t testing.TB, name string, data neighbour.Data) *neighbour.Postgres {
+	t.Helper()
+	ctx := context.Background()
+	db, err := neighbour.OpenClinic(ctx, server, name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Conn.Close(ctx) })
+	for _, sql := range neighbour.ChosenRows(funcs.Postgres) {
+		if err := db.Exec(ctx, sql); err != nil {
+			t.Fatalf("%v\n%s", err, sql)
+		}
+	}
+	return db
+}
+
+// chooseOn analyses a statement over that catalog: a cap of groups, or 0 for a chosen one.
+func chooseOn(t testing.TB, sql string, db neighbour.DB, groups uint64) (*sensitivity.Analysis, error) {
+	t.Helper()
+	return sensitivity.Analyze(context.Background(), bind(t, sql, neighbour.ChosenCatalog()), sensitivity.Options{MaxGroups: max(1, groups), ChooseGroups: groups == 0,
+		MaxPublicGroups: 1000, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
+}
+
+// chosenStatements are all over that catalog.
+var chosenStatements = slices.Concat(neighbour.Statements, neighbour.FanOut, neighbour.PostgresOnly, neighbour.ChosenStatements)
+
+// refused says that a statement needs a declared range: its grid does not follow from types and steps.
+func refused(err error) bool {
+	var e *sqlerr.Error
+	return errors.As(err, &e) && e.ID == sqlerr.NoRange.ID
+}
+
+// TestChosenNeighbours: nobody declared a bound, and without one unit no number of units beyond any edge and no total at any edge, at any cap of
+// groups, changes by more than is claimed; rows without an owner and physical order change nothing at all.
+func TestChosenNeighbours(t *testing.T) {
+	ctx := context.Background()
+	db, cat := undeclared(t, "undeclared_outside", neighbour.Outside), neighbour.ChosenCatalog()
+	full, fixed := 0, map[string]bool{}
+	for _, sql := range chosenStatements {
+		for _, groups := range []uint64{0, 2} {
+			a, err := chooseOn(t, sql, db, groups)
+			if refused(err) {
+				fixed[sql] = true
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", sql, err)
+			}
+			if len(a.Choices) == 0 {
+				fixed[sql] = true
+				continue
+			}
+			share, err := neighbour.CheckChosen(ctx, db, cat, a, funcs.Postgres, neighbour.ChosenUnits, neighbour.Bug{})
+			if err != nil {
+				t.Errorf("%s, cap %d: %v", sql, groups, err)
+			}
+			if share == 1 {
+				full++
+			}
+		}
+	}
+	if full < 60 || len(fixed) > 20 {
+		t.Errorf("%d checks use their whole claim; %d statements choose nothing: %v", full, len(fixed), slices.Sorted(maps.Keys(fixed)))
+	}
+}
+
+// parts reads the (unit, group) partials of an analysis by its text's own un-noised print: no clamp, no bucket. known says of which measures:
+// sums whose rows are rounded or not numbers are not compared.
+func parts(t testing.TB, db *neighbour.Postgres, a *sensitivity.Analysis) (out []neighbour.Part, known func(int) bool) {
+	t.Helper()
+	q := *a.Query
+	q.Columns = slices.Clone(q.Columns)
+	agg := &plan.Aggregate{Input: a.Body.Rel, Keys: []plan.ColID{a.Body.UnitCol}}
+	q.Outputs = []plan.Output{{Col: a.Body.UnitCol, Type: q.Columns[a.Body.UnitCol].Type}}
+	for _, k := range a.Keys {
+		agg.Keys = append(agg.Keys, k.Col)
+		q.Outputs = append(q.Outputs, plan.Output{Col: k.Col, Type: q.Columns[k.Col].Type})
+	}
+	item := func(fn plan.AggFunc, arg plan.Scalar, typ sqltype.Type) {
+		id := plan.ColID(len(q.Columns))
+		q.Columns = append(q.Columns, plan.ColumnInfo{Name: "x", Type: typ})
+		agg.Aggs = append(agg.Aggs, plan.AggItem{ID: id, Fn: fn, Arg: arg, Type: typ})
+		q.Outputs = append(q.Outputs, plan.Output{Col: id, Type: typ})
+	}
+	for _, m := range a.Measures { // a count and a sum each
+		if m.Arg == nil || !known0(m) {
+			item(plan.CountRows, nil, sqltype.Int8)
+			item(plan.CountRows, nil, sqltype.Int8)
+			continue
+		}
+		item(plan.Count, m.Arg, sqltype.Int8)
+		typ := sqltype.Numeric
+		if t := m.Arg.Type(); t.IsInteger() && t.Len() < 8 {
+			typ = sqltype.Int8
+		}
+		if m.Kind == sensitivity.CountValues {
+			item(plan.Count, m.Arg, sqltype.Int8)
+		} else {
+			item(plan.Sum, m.Arg, typ)
+		}
+	}
+	q.Root = agg
+	st, err := sqlgen.PlainQuery(&q, funcs.Postgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := db.Query(context.Background(), st)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, st.SQL)
+	}
+	for _, r := range rows {
+		if r[0] == nil {
+			continue
+		}
+		p := neighbour.Part{Unit: fmt.Sprint(r[0]), Group: neighbour.Group(r[1 : 1+len(a.Keys)])}
+		for i, m := range a.Measures {
+			at := 1 + len(a.Keys) + 2*i
+			count, sum := toDecimal(r[at]), toDecimal(r[at+1])
+			var x *big.Int
+			switch {
+			case m.Kind == sensitivity.CountRows, m.Kind == sensitivity.CountValues:
+				x = count.BigInt()
+			case count.IsZero() || !known0(m):
+			case m.Kind == sensitivity.SumValues:
+				x = sum.Div(m.Grid).BigInt()
+			case m.Kind == sensitivity.CentredSum:
+				middle := decimal.NewFromInt(m.RowLo + m.RowHi)
+				x = sum.Div(m.Grid).Mul(decimal.NewFromInt(2)).Sub(middle.Mul(count)).BigInt()
+			}
+			p.Values = append(p.Values, x)
+		}
+		out = append(out, p)
+	}
+	return out, func(i int) bool { return known0(a.Measures[i]) }
+}
+
+func known0(m sensitivity.Measure) bool { return !m.Rounded && (m.Arg == nil || !m.Arg.Type().IsFloat()) }
+
+// TestChosenOracle: on data without what only a clamp can read, every number of units beyond an edge and every total at an edge is what comes of the
+// (unit, group) sums themselves.
+func TestChosenOracle(t *testing.T) {
+	db := undeclared(t, "undeclared_inside", neighbour.Inside)
+	for _, sql := range []string{"UPDATE charges SET wide = 7, fee = 7, rate = 7 WHERE wide = 'NaN' OR rate = 'NaN'", "UPDATE encounters SET cost = 1 WHERE cost = 'NaN'",
+		"UPDATE charges SET amount = 9 WHERE abs(amount::numeric) > 1e15", // whose products are no bigint
+		"UPDATE encounters SET ratio = 1 WHERE ratio IN ('NaN', 'Infinity', '-Infinity')"} {
+		if err := db.Exec(context.Background(), "SET search_path = public; "+sql+"; SET search_path = ''"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checked := 0
+	for _, sql := range chosenStatements {
+		for _, groups := range []uint64{0, 100} { // the oracle does not know which groups a cap cuts off
+			if groups == 0 && slices.Contains(neighbour.ChosenStatements, sql) && strings.Contains(sql, "select item, ") {
+				continue
+			}
+			n, err := against(t, db, sql, groups, neighbour.Bug{})
+			if err != nil {
+				t.Errorf("%s, cap %d: %v", sql, groups, err)
+			}
+			checked += n
+		}
+	}
+	if checked < 200 {
+		t.Errorf("only %d measures were compared", checked)
+	}
+}
+
+// against compares one statement's histogram with the parts; it gives the number of measures that were.
+func against(t testing.TB, db *neighbour.Postgres, sql string, groups uint64, bug neighbour.Bug) (checked int, err error) {
+	t.Helper()
+	a, err := chooseOn(t, sql, db, groups)
+	if refused(err) || err == nil && len(a.Choices) == 0 {
+		return 0, nil
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	h, err := bug.Ask(context.Background(), db, a, funcs.Postgres)
+	if err != nil {
+		return 0, err
+	}
+	list, known := parts(t, db, a)
+	for i, m := range a.Measures {
+		if m.Clip != nil && known(i) {
+			checked++
+		}
+	}
+	return checked, h.Against(list, known)
+}
