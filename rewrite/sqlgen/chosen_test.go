@@ -158,7 +158,9 @@ func parts(t testing.TB, db *neighbour.Postgres, a *sensitivity.Analysis) (out [
 	return out, func(i int) bool { return known0(a.Measures[i]) }
 }
 
-func known0(m sensitivity.Measure) bool { return !m.Rounded && (m.Arg == nil || !m.Arg.Type().IsFloat()) }
+func known0(m sensitivity.Measure) bool {
+	return !m.Rounded && (m.Arg == nil || !m.Arg.Type().IsFloat())
+}
 
 // TestChosenOracle: on data without what only a clamp can read, every number of units beyond an edge and every total at an edge is what comes of the
 // (unit, group) sums themselves.
