@@ -26,7 +26,8 @@ internal/owner: internal/policy internal/backend internal/engine budget/ledger
 internal/ops: internal/engine budget/ledger
 rewrite/pgsyntax:
 rewrite/funcs:
-rewrite/plan: rewrite/pgsyntax rewrite/funcs
+rewrite/pgcat:
+rewrite/plan: rewrite/pgsyntax rewrite/funcs rewrite/pgcat
 rewrite/sqlgen: rewrite/plan rewrite/funcs sensitivity
 sensitivity: rewrite/plan rewrite/funcs
 noise:
