@@ -43,7 +43,7 @@ func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 		l.live = false
 		l.entry = inComment(c.Name)
 		say("its name is longer than the 63 bytes that a policy's names have")
-	case !c.Type.Known():
+	case !c.Type.Readable():
 		l.live = false
 	case c.Denied:
 		l.live = false

@@ -302,7 +302,7 @@ func plainID(name string) bool {
 }
 
 func typeText(t sqltype.Type) string {
-	if t.Known() {
+	if t.Readable() {
 		return t.String()
 	}
 	return "a type that dpsql does not compute with"

@@ -185,7 +185,7 @@ func (b *binding) table(bt *boundTable) {
 		if rc.Denied {
 			denied = append(denied, quoteName(rc.Name))
 		}
-		pc := plan.TableColumn{Name: rc.Name, Type: rc.Type, NotNull: rc.NotNull, Visible: (c != nil || d.allColumns) && rc.Type.Known()}
+		pc := plan.TableColumn{Name: rc.Name, Type: rc.Type, NotNull: rc.NotNull, Visible: (c != nil || d.allColumns) && rc.Type.Readable()}
 		if c != nil {
 			b.declared(d, c, &pc)
 		}

@@ -19,7 +19,7 @@ var integerLimit = map[sqltype.OID]decimal.Decimal{
 }
 
 func typeText(t sqltype.Type) string {
-	if !t.Known() {
+	if !t.Readable() {
 		return "an unknown type"
 	}
 	return "type " + t.String()

@@ -157,7 +157,7 @@ func (w *warnings) schema(b *binding) {
 			}
 		}
 		for _, c := range bt.rel.Columns {
-			if d := t.column(c.Name); d != nil && !c.Type.Known() {
+			if d := t.column(c.Name); d != nil && !c.Type.Readable() {
 				w.add(d.name.position, "column %s.%s has a type that dpsql does not compute with: it does not exist for analysts", t, quoteName(c.Name)).
 					hint("a view of the table may give it as text, if the database allows that without failing")
 			}

@@ -107,7 +107,7 @@ func badText(s string, t Type) *sqlerr.Error {
 }
 
 // base is the type without its modifier, as input functions name it.
-func (t Type) base() Type { return Type{t.OID, -1} }
+func (t Type) base() Type { return Type{OID: t.OID, Typmod: -1, enum: t.enum} }
 
 var boolWords = map[bool][]string{true: {"true", "yes", "on"}, false: {"false", "no", "off"}}
 
@@ -154,7 +154,7 @@ func isInteger(s string) bool {
 
 // parseOid wraps negative numbers around, as PostgreSQL does.
 func parseOid(s string) (Value, error) {
-	t := Type{OIDOid, -1}
+	t := Oid
 	digits := strings.Trim(s, space)
 	if !isInteger(digits) {
 		return nil, badText(s, t)

@@ -2,8 +2,6 @@
 // and wire agree on, their text and binary forms, and their order. It is a leaf: it imports no other room.
 package sqltype
 
-import "fmt"
-
 // ServerVersion is the PostgreSQL that dpsql behaves as: clients pick their catalog queries by it.
 const ServerVersion = "15.18"
 
@@ -13,6 +11,7 @@ type OID uint32
 // The types that dpsql knows. A column of any other type can be listed in a policy but not used in a statement.
 const (
 	OIDBool        OID = 16
+	OIDBytea       OID = 17
 	OIDChar        OID = 18 // "char", catalogs only
 	OIDName        OID = 19
 	OIDInt8        OID = 20
@@ -20,45 +19,62 @@ const (
 	OIDInt4        OID = 23
 	OIDText        OID = 25
 	OIDOid         OID = 26
+	OIDJSON        OID = 114
 	OIDFloat4      OID = 700
 	OIDFloat8      OID = 701
 	OIDUnknown     OID = 705
 	OIDBPChar      OID = 1042
 	OIDVarchar     OID = 1043
 	OIDDate        OID = 1082
+	OIDTime        OID = 1083
 	OIDTimestamp   OID = 1114
 	OIDTimestamptz OID = 1184
 	OIDInterval    OID = 1186
+	OIDTimetz      OID = 1266
 	OIDNumeric     OID = 1700
+	OIDUUID        OID = 2950
+	OIDJSONB       OID = 3802
 )
 
-// Type is a PostgreSQL type with its modifier; Typmod is -1 where there is none. Types compare with ==.
+// Type is a PostgreSQL type with its modifier; Typmod is -1 where there is none. A domain is its base type. Types compare
+// with ==.
 type Type struct {
 	OID    OID
 	Typmod int32
+	enum   enumHandle // of an enum and of arrays of one
 }
 
 // The unmodified types.
 var (
-	Bool      = Type{OIDBool, -1}
-	Int2      = Type{OIDInt2, -1}
-	Int4      = Type{OIDInt4, -1}
-	Int8      = Type{OIDInt8, -1}
-	Float4    = Type{OIDFloat4, -1}
-	Float8    = Type{OIDFloat8, -1}
-	Numeric   = Type{OIDNumeric, -1}
-	Text      = Type{OIDText, -1}
-	Varchar   = Type{OIDVarchar, -1}
-	BPChar    = Type{OIDBPChar, -1}
-	Name      = Type{OIDName, -1}
-	Date      = Type{OIDDate, -1}
-	Timestamp = Type{OIDTimestamp, -1}
-	Unknown   = Type{OIDUnknown, -1}
+	Bool         = Type{OID: OIDBool, Typmod: -1}
+	Bytea        = Type{OID: OIDBytea, Typmod: -1}
+	Char         = Type{OID: OIDChar, Typmod: -1}
+	Int2         = Type{OID: OIDInt2, Typmod: -1}
+	Int4         = Type{OID: OIDInt4, Typmod: -1}
+	Int8         = Type{OID: OIDInt8, Typmod: -1}
+	Oid          = Type{OID: OIDOid, Typmod: -1}
+	Float4       = Type{OID: OIDFloat4, Typmod: -1}
+	Float8       = Type{OID: OIDFloat8, Typmod: -1}
+	Numeric      = Type{OID: OIDNumeric, Typmod: -1}
+	Text         = Type{OID: OIDText, Typmod: -1}
+	Varchar      = Type{OID: OIDVarchar, Typmod: -1}
+	BPChar       = Type{OID: OIDBPChar, Typmod: -1}
+	Name         = Type{OID: OIDName, Typmod: -1}
+	Date         = Type{OID: OIDDate, Typmod: -1}
+	Time         = Type{OID: OIDTime, Typmod: -1}
+	Timetz       = Type{OID: OIDTimetz, Typmod: -1}
+	Timestamp    = Type{OID: OIDTimestamp, Typmod: -1}
+	Timestamptz  = Type{OID: OIDTimestamptz, Typmod: -1}
+	IntervalType = Type{OID: OIDInterval, Typmod: -1}
+	UUIDType     = Type{OID: OIDUUID, Typmod: -1}
+	JSONType     = Type{OID: OIDJSON, Typmod: -1}
+	JSONBType    = Type{OID: OIDJSONB, Typmod: -1}
+	Unknown      = Type{OID: OIDUnknown, Typmod: -1}
 )
 
 // NumericOf is numeric(precision, scale), with PostgreSQL's typmod encoding.
 func NumericOf(precision, scale int) Type {
-	return Type{OIDNumeric, int32(precision<<16|(scale&0x7ff)) + 4}
+	return Type{OID: OIDNumeric, Typmod: int32(precision<<16|(scale&0x7ff)) + 4}
 }
 
 // NumericMod returns a numeric type's declared precision and scale; ok is false for numeric without a modifier.
@@ -101,39 +117,38 @@ func (t Type) Len() int16 {
 		return 2
 	case OIDInt4, OIDFloat4, OIDDate, OIDOid:
 		return 4
-	case OIDInt8, OIDFloat8, OIDTimestamp, OIDTimestamptz:
+	case OIDInt8, OIDFloat8, OIDTimestamp, OIDTimestamptz, OIDTime:
 		return 8
-	case OIDInterval:
+	case OIDTimetz:
+		return 12
+	case OIDInterval, OIDUUID:
 		return 16
 	case OIDName:
 		return 64
 	case OIDUnknown:
 		return -2
 	}
+	if t.IsEnum() {
+		return 4
+	}
 	return -1
 }
 
-var typeNames = map[OID]string{
-	OIDBool: "boolean", OIDChar: `"char"`, OIDName: "name", OIDInt8: "bigint", OIDInt2: "smallint", OIDInt4: "integer",
-	OIDText: "text", OIDOid: "oid", OIDFloat4: "real", OIDFloat8: "double precision", OIDUnknown: "unknown",
-	OIDBPChar: "character", OIDVarchar: "character varying", OIDDate: "date", OIDTimestamp: "timestamp without time zone",
-	OIDTimestamptz: "timestamp with time zone", OIDInterval: "interval", OIDNumeric: "numeric",
+// Known reports whether dpsql has values of the type: literals, parameters and results.
+func (t Type) Known() bool {
+	if e, ok := t.Elem(); ok {
+		t = e
+	}
+	return typeNames[t.OID] != "" || t.IsEnum()
 }
 
-// String is the type as PostgreSQL's format_type spells it.
-func (t Type) String() string {
-	name, ok := typeNames[t.OID]
-	if !ok {
-		return fmt.Sprintf("type %d", t.OID)
+// Readable reports whether columns of the type exist for analysts: both backends read its values, compare them as PostgreSQL
+// does, and spell equal ones alike where they are grouped.
+func (t Type) Readable() bool {
+	switch t.OID {
+	case OIDBool, OIDChar, OIDName, OIDInt8, OIDInt2, OIDInt4, OIDText, OIDOid, OIDFloat4, OIDFloat8, OIDUnknown, OIDBPChar, OIDVarchar,
+		OIDDate, OIDTimestamp, OIDTimestamptz, OIDNumeric:
+		return true
 	}
-	if p, s, ok := t.NumericMod(); ok {
-		return fmt.Sprintf("numeric(%d,%d)", p, s)
-	}
-	if (t.OID == OIDVarchar || t.OID == OIDBPChar) && t.Typmod >= 4 {
-		return fmt.Sprintf("%s(%d)", name, t.Typmod-4)
-	}
-	return name
+	return false
 }
-
-// Known reports whether dpsql can compute with the type.
-func (t Type) Known() bool { _, ok := typeNames[t.OID]; return ok }

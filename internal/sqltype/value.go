@@ -6,9 +6,16 @@ package sqltype
 //	int64            smallint, integer, bigint, oid
 //	float64          real, double precision
 //	decimal.Decimal  numeric; -Exponent() is PostgreSQL's display scale
-//	string           text, varchar, char(n), name, unknown
+//	string           text, varchar, char(n), name, "char", unknown, enums (the label)
 //	Days             date
 //	Micros           timestamp (with or without time zone)
+//	Clock            time
+//	ClockTZ          timetz
+//	Interval         interval
+//	UUID             uuid
+//	Bytes            bytea
+//	JSON             json, as it was written, and jsonb, in PostgreSQL's canonical text
+//	*Array           arrays; nobody changes one that was made
 //
 // Values read from private rows are never a Value: they are secret.Value.
 type Value any
@@ -18,3 +25,35 @@ type Days int32
 
 // Micros is a timestamp: microseconds since 2000-01-01 00:00 (UTC for timestamptz).
 type Micros int64
+
+// Clock is a time of day: microseconds since midnight, up to 24:00.
+type Clock int64
+
+// ClockTZ is a time of day with an offset: Zone is seconds west of UTC, as PostgreSQL stores it.
+type ClockTZ struct {
+	Micros int64
+	Zone   int32
+}
+
+// Interval is an interval in PostgreSQL's three parts.
+type Interval struct {
+	Months, Days int32
+	Micros       int64
+}
+
+// UUID is a uuid.
+type UUID [16]byte
+
+// Bytes is a bytea.
+type Bytes string
+
+// JSON is the text of a json or jsonb.
+type JSON string
+
+// Array is an array of any dimensions: Dims holds their lengths and Lower their lower bounds; an empty array has none. Values
+// are in row-major order, NULL is nil.
+type Array struct {
+	Elem        OID
+	Dims, Lower []int32
+	Values      []Value
+}
