@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"math/big"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -103,15 +104,17 @@ func (h *Histogram) Text() string {
 	return strings.Join(out, "\n")
 }
 
-// Merged leaves the ranks of groups out, which differ between backends.
+// Merged leaves out what differs between backends: the ranks of groups, and a char(n)'s padding.
 func (h *Histogram) Merged() *Histogram {
 	out := &Histogram{h.Analysis, map[Slot]*Bucket{}}
 	for s, b := range h.Rows {
-		s.Rank = 0
+		s.Rank, s.Group = 0, padding.ReplaceAllString(s.Group, ";")
 		out.add(s, b, 1)
 	}
 	return out
 }
+
+var padding = regexp.MustCompile(` +;`)
 
 func (h *Histogram) add(s Slot, b *Bucket, sign int64) {
 	at := h.Rows[s]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -162,10 +163,10 @@ func known0(m sensitivity.Measure) bool {
 	return !m.Rounded && (m.Arg == nil || !m.Arg.Type().IsFloat())
 }
 
-// TestChosenOracle: on data without what only a clamp can read, every number of units beyond an edge and every total at an edge is what comes of the
-// (unit, group) sums themselves.
-func TestChosenOracle(t *testing.T) {
-	db := undeclared(t, "undeclared_inside", neighbour.Inside)
+// tameUndeclared lacks what only a clamp can read.
+func tameUndeclared(t testing.TB, name string) *neighbour.Postgres {
+	t.Helper()
+	db := undeclared(t, name, neighbour.Inside)
 	for _, sql := range []string{"UPDATE charges SET wide = 7, fee = 7, rate = 7 WHERE wide = 'NaN' OR rate = 'NaN'", "UPDATE encounters SET cost = 1 WHERE cost = 'NaN'",
 		"UPDATE charges SET amount = 9 WHERE abs(amount::numeric) > 1e15", // whose products are no bigint
 		"UPDATE encounters SET ratio = 1 WHERE ratio IN ('NaN', 'Infinity', '-Infinity')"} {
@@ -173,6 +174,13 @@ func TestChosenOracle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return db
+}
+
+// TestChosenOracle: on data without what only a clamp can read, every number of units beyond an edge and every total at an edge is what comes of the
+// (unit, group) sums themselves.
+func TestChosenOracle(t *testing.T) {
+	db := tameUndeclared(t, "undeclared_inside")
 	checked := 0
 	for _, sql := range chosenStatements {
 		for _, groups := range []uint64{0, 100} { // the oracle does not know which groups a cap cuts off
@@ -212,4 +220,65 @@ func against(t testing.TB, db *neighbour.Postgres, sql string, groups uint64, bu
 		}
 	}
 	return checked, h.Against(list, known)
+}
+
+// TestChosenPlantedBugs: the neighbour test fails on each of these; those that only make the answer wrong fail the oracle's.
+func TestChosenPlantedBugs(t *testing.T) {
+	replace := func(pairs ...string) func(string) string {
+		return func(sql string) string {
+			for i := 0; i < len(pairs); i += 2 {
+				sql = regexp.MustCompile(pairs[i]).ReplaceAllString(sql, pairs[i+1])
+			}
+			return sql
+		}
+	}
+	cases := []struct {
+		name, sql string
+		groups    uint64
+		bug       neighbour.Bug
+		oracle    bool
+	}{
+		{"edges off the grid", "select count(*), sum(amount) from charges", 0, neighbour.Bug{SQL: replace(`("h"\."x2"\)?) > (\d+)`, "$1 > 1.01 * $2")}, false},
+		{"partials counted instead of units", "select item, count(*), sum(fee) from charges group by 1", 2, neighbour.Bug{SQL: replace(`"h"\."first" AND `, "")}, false},
+		{"ranks counted instead of units", "select item, count(*) from charges group by 1", 0, neighbour.Bug{SQL: replace(`"h"\."first" AND `, "")}, false},
+		{"groups of one unit dropped", "select item, count(*), sum(fee) from charges group by 1", 100, neighbour.Bug{Read: func(h *neighbour.Histogram) {
+			few := map[string]bool{}
+			for s, b := range h.Rows {
+				few[s.Group] = few[s.Group] || s.Part == sqlgen.PartTotals && b.Count < 2
+			}
+			maps.DeleteFunc(h.Rows, func(s neighbour.Slot, _ *neighbour.Bucket) bool { return s.Part >= 0 && few[s.Group] })
+		}}, false},
+		{"sign of the size dropped", "select sum(amount) from charges", 2, neighbour.Bug{SQL: replace(`pg_catalog\.abs\(("h"\."x1")\) >`, "$1 >")}, false},
+		{"cap of groups dropped", "select item, count(*) from charges group by 1", 2, neighbour.Bug{SQL: replace(` WHERE "g"\."rn" <= \d+`, "")}, false},
+		{"ranks one too low", "select item, count(*) from charges group by 1", 0, neighbour.Bug{SQL: replace(`"h"\."rn" > (\d+)`, `"h"."rn" - 1 > $1`)}, false},
+		{"ranks over all units", "select item, count(*) from charges group by 1", 0, neighbour.Bug{SQL: replace(`PARTITION BY "g"\."u" `, "")}, false},
+		{"rows without an owner kept", "select sum(amount) from charges", 2, neighbour.Bug{SQL: replace(`"t1"\."patient_id" IS NOT NULL`, "TRUE")}, false},
+		{"largest partial over all units", "select item, sum(fee) from charges group by 1", 2, neighbour.Bug{SQL: replace(`OVER \(PARTITION BY "h"\."u"\) AS "y`, `OVER () AS "y`)}, false},
+		{"sum of the bucket for the parts beyond", "select sum(amount) from charges", 2, neighbour.Bug{Read: func(h *neighbour.Histogram) {
+			for _, b := range h.Rows {
+				b.Signed *= 2
+			}
+		}}, false},
+		{"the smallest partial counts", "select item, sum(fee) from charges group by 1", 100, neighbour.Bug{SQL: replace(`max\(pg_catalog\.abs`, "min(pg_catalog.abs")}, true},
+		{"sign of the parts beyond dropped", "select sum(amount) from charges", 100, neighbour.Bug{SQL: replace(`CASE WHEN "h"\."x1" < 0 THEN -1 ELSE 1 END`, "1")}, true},
+		{"NULL is beyond all", "select item, sum(amount) from charges group by 1", 100, neighbour.Bug{SQL: replace(`"h"\."x1" <> 0`, "TRUE", `(pg_catalog\.abs\("h"\."x1"\) > \d+)`, "coalesce($1, TRUE)")}, true},
+		{"ranks one too high", "select diag, count(*) from encounters group by 1", 0, neighbour.Bug{SQL: replace(`"h"\."rn" > (\d+)`, `"h"."rn" + 1 > $1`)}, true},
+		{"an edge counts as beyond", "select count(*) from charges", 100, neighbour.Bug{SQL: replace(`"h"\."x1" > (\d+)`, `"h"."x1" >= $1`)}, true},
+	}
+	outside, inside, cat := undeclared(t, "undeclared_bugs", neighbour.Outside), tameUndeclared(t, "undeclared_bugs_inside"), neighbour.ChosenCatalog()
+	for _, c := range cases {
+		var err error
+		if c.oracle {
+			_, err = against(t, inside, c.sql, c.groups, c.bug)
+		} else {
+			a, e := chooseOn(t, c.sql, outside, c.groups)
+			if e != nil {
+				t.Fatalf("%s: %v", c.name, e)
+			}
+			_, err = neighbour.CheckChosen(context.Background(), outside, cat, a, funcs.Postgres, neighbour.ChosenUnits, c.bug)
+		}
+		if err == nil || strings.Contains(err.Error(), "changes nothing in") || strings.Contains(err.Error(), "SQLSTATE") {
+			t.Errorf("%s: %.300v", c.name, err)
+		}
+	}
 }

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// undeclaredEdits take every bound out of the clinic's policy; a float's step is left, which nothing else tells.
+var undeclaredEdits = []string{
+	"    max_rows_per_unit: 4\n", "    max_rows_per_unit: auto\n", "    max_rows_per_unit: 6\n", "", "    max_rows_per_unit: 3\n", "",
+	"weight:     {range: [0, 300]}", "weight:     {step: 0.1}", "{range: [-1000, 1000]}", "{range: auto}", "{range: [1, 14]}", "{range: auto}",
+	"{range: [0, 100]}", "{}", "{range: [-1, 1]}", "{step: 0.001}", "{range: [0, 500]}", "{}", "ratio:        {range: [0, 10]}", "ratio:        {range: auto}",
+	"{range: [-1000000000000, 1000000000000]}", "{}", "{range: [0, 10], step: 0.25}", "{step: 0.25}", "{range: [0, 20]}", "{}", "{range: [0, 1000]}", "{step: 0.5}",
+	"{range: [0, 600]}", "{range: auto}",
+}
+
+// histogramOf reads what a prepared statement's print returns from a database.
+func histogramOf(p *Prepared, b backend.Backend, bug neighbour.Bug) (*neighbour.Histogram, error) {
+	return bug.Ask(context.Background(), uncovered{b}, p.an, p.session.engine.dialect)
+}
+
+// chosenHolds compares what a statement returns from the wild clinic and its neighbours with the claims.
+func chosenHolds(t testing.TB, p *Prepared, bug neighbour.Bug) (share float64, err error) {
+	t.Helper()
+	d := p.session.engine.backend.Dialect()
+	before, err := histogramOf(p, wild.open(t, d), bug)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range without {
+		after, err := histogramOf(p, c.open(t, d), bug)
+		if err != nil {
+			return share, err
+		}
+		one, err := neighbour.CompareHistograms(before, after)
+		if err != nil {
+			return share, err
+		}
+		share = max(share, one)
+	}
+	for _, c := range []clinic{owned, mixed} {
+		after, err := histogramOf(p, c.open(t, d), bug)
+		if err == nil {
+			err = neighbour.SameHistogram(before, after)
+		}
+		if err != nil {
+			return share, err
+		}
+	}
+	return share, nil
+}
+
+// TestChosenNeighbours: where nobody declared a bound, what the engine sends to DuckDB changes without one unit by no more than is claimed at any edge and
+// any cap, and not at all without ownerless rows or in another order; and it is what PostgreSQL returns. rewrite/sqlgen has the same test for PostgreSQL.
+func TestChosenNeighbours(t *testing.T) {
+	s, other := clinicSession(t, wild, backend.DuckDB, undeclaredEdits...), clinicSession(t, wild, backend.Postgres, undeclaredEdits...)
+	full, chosen := 0, 0
+	for i, sql := range neighbourStatements(backend.DuckDB) {
+		groups := []string{"2", "auto"}[i%2] // PostgreSQL's test has both for each
+		set(t, s, "dpsql.max_groups", groups)
+		set(t, other, "dpsql.max_groups", groups)
+		p, err := prepare(s, sql)
+		if e := (*sqlerr.Error)(nil); errors.As(err, &e) && e.ID == sqlerr.NoRange.ID {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		if len(p.an.Choices) == 0 {
+			continue
+		}
+		chosen++
+		share, err := chosenHolds(t, p, neighbour.Bug{})
+		if err != nil {
+			t.Errorf("%s, %s groups: %v", sql, groups, err)
+		}
+		if share == 1 {
+			full++
+		}
+		if groups != "auto" && p.an.Limit.Capped {
+			continue // the backends' hashes keep other groups
+		}
+		q, err := prepare(other, sql)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		here, err := histogramOf(p, wild.open(t, backend.DuckDB), neighbour.Bug{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, err := histogramOf(q, wild.open(t, backend.Postgres), neighbour.Bug{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := neighbour.SameHistogram(here.Merged(), there.Merged()); err != nil {
+			t.Errorf("%s: %s and %s: %v", sql, backend.DuckDB, backend.Postgres, err)
+		}
+	}
+	if chosen < 40 || full < 20 {
+		t.Errorf("%d statements choose, %d use their whole claim", chosen, full)
+	}
+}
+
+// TestChosenPlantedBugs: the test above fails on each of these on DuckDB.
+func TestChosenPlantedBugs(t *testing.T) {
+	s := clinicSession(t, wild, backend.DuckDB, undeclaredEdits...)
+	for _, bug := range []struct{ name, sql, groups, pattern, with string }{
+		{"edges other than said", "select count(*) from encounters", "2", `("h"\."x1"\)?) > (\d+)`, "$1 > 1.5 * $2"},
+		{"partials counted instead of units", "select diag, count(*) from encounters group by 1", "2", `"h"\."first" AND `, ""},
+		{"cap of groups dropped", "select diag, count(*) from encounters group by 1", "2", ` WHERE "g"\."rn" <= \d+`, ""},
+		{"ranks one too low", "select diag, count(*) from encounters group by 1", "auto", `"h"\."rn" > (\d+)`, `"h"."rn" - 1 > $1`},
+		{"rows without an owner kept", "select count(*) from encounters", "2", `"t1"\."patient_id" IS NOT NULL`, "TRUE"},
+	} {
+		set(t, s, "dpsql.max_groups", bug.groups)
+		p, err := prepare(s, bug.sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = chosenHolds(t, p, neighbour.Bug{SQL: func(sql string) string { return regexp.MustCompile(bug.pattern).ReplaceAllString(sql, bug.with) }})
+		var failed *backend.Error
+		if err == nil || errors.As(err, &failed) || strings.Contains(err.Error(), "changes nothing in") {
+			t.Errorf("%s: %.300v", bug.name, err)
+		}
+	}
+}
