@@ -21,14 +21,18 @@ public:
 
 extern "C" {
 void tpch_duckdb_cpp_init(duckdb::ExtensionLoader &loader);
+void tpcds_duckdb_cpp_init(duckdb::ExtensionLoader &loader);
 
 // A duckdb_database points to a struct whose first member is the shared pointer to the DuckDB.
 int tpchgen_register(void *database) {
 	try {
 		auto &db = *static_cast<std::shared_ptr<duckdb::DuckDB> *>(database);
-		duckdb::ExtensionLoader loader(*db->instance, "tpch");
-		tpch_duckdb_cpp_init(loader);
-		loader.FinalizeLoad();
+		duckdb::ExtensionLoader tpch(*db->instance, "tpch");
+		tpch_duckdb_cpp_init(tpch);
+		tpch.FinalizeLoad();
+		duckdb::ExtensionLoader tpcds(*db->instance, "tpcds");
+		tpcds_duckdb_cpp_init(tpcds);
+		tpcds.FinalizeLoad();
 		return 0;
 	} catch (...) {
 		return 1;

@@ -1,9 +1,11 @@
 //go:build tpchgen
 
 // Command tpchgen writes TPC-H's tables at a scale factor as gzipped CSV files, offline: by the dbgen that DuckDB's tpch extension
-// brings, which the Go module links but does not register. It is built only by the accuracy bench, with the tag tpchgen.
+// brings, which the Go module links but does not register. With -texts it writes the texts of TPC-H's and TPC-DS's queries in place
+// of tables, as testdata/corpus keeps them. It is built only for these two, with the tag tpchgen.
 //
 //	go run -tags tpchgen ./internal/bench/tpchgen -sf 1 -out DIR
+//	go run -tags tpchgen ./internal/bench/tpchgen -texts testdata/corpus
 package main
 
 /*
@@ -12,6 +14,7 @@ int tpchgen_register(void *database);
 import "C"
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -30,8 +33,15 @@ var tables = []string{"region", "nation", "supplier", "part", "partsupp", "custo
 func main() {
 	sf := flag.Float64("sf", 1, "scale factor")
 	out := flag.String("out", "", "folder that gets <table>.csv.gz")
+	texts := flag.String("texts", "", "folder that gets tpch/qNN.sql and tpcds/qNN.sql, in place of tables")
 	flag.Parse()
-	if err := generate(*sf, *out); err != nil {
+	var err error
+	if *texts != "" {
+		err = queries(*texts)
+	} else {
+		err = generate(*sf, *out)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "tpchgen:", err)
 		os.Exit(1)
 	}
@@ -62,28 +72,79 @@ func generate(sf float64, out string) error {
 }
 
 func write(sf float64, dir string) error {
+	return with(func(conn duckdb.Connection) error {
+		if err := run(conn, fmt.Sprintf("CALL dbgen(sf=%g)", sf)); err != nil {
+			return err
+		}
+		for _, t := range tables {
+			if err := run(conn, fmt.Sprintf("COPY %s TO '%s' (FORMAT csv, HEADER, COMPRESSION gzip)", t, filepath.Join(dir, t+".csv.gz"))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// queries writes the benchmarks' queries, one a file.
+func queries(dir string) error {
+	if v := duckdb.LibraryVersion(); v != version {
+		return fmt.Errorf("DuckDB is %s; the layout of %s is what init.cpp knows", v, version)
+	}
+	return with(func(conn duckdb.Connection) error {
+		for _, bench := range []string{"tpch", "tpcds"} {
+			to := filepath.Join(dir, bench)
+			if err := os.MkdirAll(to, 0o755); err != nil {
+				return err
+			}
+			if err := texts(conn, bench, to); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func texts(conn duckdb.Connection, bench, to string) (err error) {
+	list := filepath.Join(to, "queries.json")
+	if err := run(conn, fmt.Sprintf("COPY (SELECT query_nr, query FROM %s_queries()) TO '%s' (FORMAT json)", bench, list)); err != nil {
+		return err
+	}
+	f, err := os.Open(list)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(list)) }()
+	for d := json.NewDecoder(f); d.More(); {
+		var q struct {
+			Nr    int    `json:"query_nr"`
+			Query string `json:"query"`
+		}
+		if err := d.Decode(&q); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, fmt.Sprintf("q%02d.sql", q.Nr)), []byte(strings.TrimSpace(q.Query)+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// with opens a database in memory that has both generators.
+func with(do func(duckdb.Connection) error) error {
 	var db duckdb.Database
 	if duckdb.Open("", &db) == duckdb.StateError {
 		return errors.New("DuckDB does not open")
 	}
 	defer duckdb.Close(&db)
 	if C.tpchgen_register(db.Ptr) != 0 {
-		return errors.New("the tpch extension does not register")
+		return errors.New("the extensions tpch and tpcds do not register")
 	}
 	var conn duckdb.Connection
 	if duckdb.Connect(db, &conn) == duckdb.StateError {
 		return errors.New("DuckDB does not connect")
 	}
 	defer duckdb.Disconnect(&conn)
-	if err := run(conn, fmt.Sprintf("CALL dbgen(sf=%g)", sf)); err != nil {
-		return err
-	}
-	for _, t := range tables {
-		if err := run(conn, fmt.Sprintf("COPY %s TO '%s' (FORMAT csv, HEADER, COMPRESSION gzip)", t, filepath.Join(dir, t+".csv.gz"))); err != nil {
-			return err
-		}
-	}
-	return nil
+	return do(conn)
 }
 
 func run(conn duckdb.Connection, sql string) error {
