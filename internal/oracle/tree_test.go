@@ -58,6 +58,12 @@ func clean(v any) any {
 				x["fval"] = n.String()
 			}
 		}
+		if f, ok := x["fval"].(string); ok { // 1_000.0
+			x["fval"] = strings.ReplaceAll(f, "_", "")
+		}
+		if f, ok := x["funcname"].([]any); ok && len(f) == 2 && name(f[0]) == "pg_catalog" && name(f[1]) == "json_object" {
+			x["funcname"] = f[1:] // version 17 adds the schema, 15 does not
+		}
 		if b, ok := x["arrayBounds"].([]any); ok { // the sizes mean nothing
 			x["arrayBounds"] = len(b)
 		}
@@ -85,4 +91,12 @@ func same(a, b string) (bool, error) {
 		return false, fmt.Errorf("the print: %w", err)
 	}
 	return reflect.DeepEqual(x, y), nil
+}
+
+// name is the text of a String node.
+func name(v any) string {
+	m, _ := v.(map[string]any)
+	s, _ := m["String"].(map[string]any)
+	text, _ := s["sval"].(string)
+	return text
 }

@@ -35,7 +35,7 @@ type Select struct {
 	Left, Right *Select
 
 	OrderBy []OrderItem
-	Limit   Expr // nil: none, or LIMIT ALL
+	Limit   Expr // nil: none, or LIMIT ALL; *Ties for FETCH ... WITH TIES
 	Offset  Expr
 }
 
@@ -271,9 +271,10 @@ type TypeName struct {
 }
 
 // FuncCall is a function or aggregate call. Names of constructs with a syntax of their own are given their PostgreSQL
-// function: EXTRACT -> extract(field text, x), POSITION -> position(substring, string), SUBSTRING(x FROM a FOR b) -> substring(x, a, b),
-// TRIM -> btrim/ltrim/rtrim, OVERLAY -> overlay, AT TIME ZONE -> timezone(zone, x), COALESCE, NULLIF, GREATEST, LEAST by name,
-// CURRENT_DATE and the like -> a call without parentheses (Bare). Special marks such a construct.
+// function: EXTRACT -> extract(field text, x), POSITION -> position(substring, string), SUBSTRING(x FROM a FOR b) and SUBSTRING(x SIMILAR a
+// ESCAPE b) -> substring(x, a, b), TRIM -> btrim/ltrim/rtrim, OVERLAY -> overlay, AT TIME ZONE -> timezone(zone, x), (a, b) OVERLAPS (c, d) ->
+// overlaps(a, b, c, d), NORMALIZE -> normalize(x, form text), IS NORMALIZED -> is_normalized(x, form text), COLLATION FOR (x) ->
+// pg_collation_for(x), COALESCE, NULLIF, GREATEST, LEAST by name, CURRENT_DATE and the like -> a call without parentheses (Bare). Special marks such a construct.
 type FuncCall struct {
 	Pos         Pos
 	Schema      string
@@ -330,12 +331,44 @@ type Row struct {
 	Explicit bool
 }
 
-// Subscript is x[i] or x[i:j].
+// Subscript is x[i], or with Slice x[i:j], where a bound that was left out is nil.
 type Subscript struct {
 	Pos   Pos
 	X     Expr
 	Index []Expr
 	Slice bool
+}
+
+// Field is (x).name, or (x).* where Name is empty.
+type Field struct {
+	Pos  Pos
+	X    Expr
+	Name string
+}
+
+// Paren is the parenthesis around a subscripted expression that is subscripted again: (a[1])[2] is not a[1][2].
+type Paren struct {
+	Pos Pos
+	X   Expr
+}
+
+// NamedArg is name => x among a call's arguments.
+type NamedArg struct {
+	Pos  Pos
+	Name string
+	X    Expr
+}
+
+// Variadic is VARIADIC x, a call's last argument.
+type Variadic struct {
+	Pos Pos
+	X   Expr
+}
+
+// Ties is the count of FETCH FIRST x ROWS WITH TIES.
+type Ties struct {
+	Pos Pos
+	X   Expr
 }
 
 // Grouping is ROLLUP, CUBE or GROUPING SETS in GROUP BY; Sets are lists of expressions.

@@ -22,6 +22,11 @@ func (*Row) expr()        {}
 func (*Subscript) expr()  {}
 func (*Grouping) expr()   {}
 func (*Collate) expr()    {}
+func (*Field) expr()      {}
+func (*Paren) expr()      {}
+func (*NamedArg) expr()   {}
+func (*Variadic) expr()   {}
+func (*Ties) expr()       {}
 
 // Position is where the node stands in the analyst's text.
 func (x *Star) Position() Pos { return x.Pos }
@@ -82,3 +87,18 @@ func (x *Grouping) Position() Pos { return x.Pos }
 
 // Position is where the node stands in the analyst's text.
 func (x *Collate) Position() Pos { return x.Pos }
+
+// Position is where the node stands in the analyst's text.
+func (x *Field) Position() Pos { return x.Pos }
+
+// Position is where the node stands in the analyst's text.
+func (x *NamedArg) Position() Pos { return x.Pos }
+
+// Position is where the node stands in the analyst's text.
+func (x *Variadic) Position() Pos { return x.Pos }
+
+// Position is where the node stands in the analyst's text.
+func (x *Ties) Position() Pos { return x.Pos }
+
+// Position is where the node stands in the analyst's text.
+func (x *Paren) Position() Pos { return x.Pos }

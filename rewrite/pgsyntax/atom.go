@@ -58,6 +58,11 @@ const (
 	mIn        mark = "IN"
 	mWindow    mark = "WINDOW"
 	mType      mark = "type"
+	mField     mark = "."
+	mNamed     mark = "=>"
+	mVariadic  mark = "VARIADIC"
+	mForm      mark = "form"
+	mTies      mark = "WITH TIES"
 )
 
 // atom is what a back-quoted number of the skeleton stands for. It comes back exactly once.

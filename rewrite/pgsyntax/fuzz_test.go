@@ -76,13 +76,13 @@ func FuzzLex(f *testing.F) {
 		at := 0
 		var apart []string
 		for _, k := range toks {
-			if k.pos < at || k.end < k.pos || k.end > len(text) || k.kind != tEnd && k.end == k.pos {
-				t.Fatalf("%q: a token at %d to %d after %d", text, k.pos, k.end, at)
+			if k.pos < at || k.end() < k.pos || k.end() > len(text) || k.kind != tEnd && k.end() == k.pos {
+				t.Fatalf("%q: a token at %d to %d after %d", text, k.pos, k.end(), at)
 			}
 			if between, err := lex(text[at:k.pos], MaxTokens); err != nil || len(between) != 1 {
 				t.Fatalf("%q: %q is between tokens", text, text[at:k.pos])
 			}
-			apart, at = append(apart, text[k.pos:k.end]), k.end
+			apart, at = append(apart, text[k.pos:k.end()]), k.end()
 		}
 		if last := toks[len(toks)-1]; last.kind != tEnd || at != len(text) {
 			t.Fatalf("%q: the last token ends at %d", text, at)

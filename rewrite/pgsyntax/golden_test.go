@@ -12,8 +12,9 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
-// TestGolden runs testdata/golden: "tree" prints the tree of each statement, "refuse" the error with the text at its position;
-// a refuse that parses, or a tree that does not, fails whatever the file says.
+// TestGolden runs testdata/golden: "tree" prints the tree of each statement, "read" the print of each line, "refuse" the error of
+// each line with the text at its position; a refuse that parses, or a tree or read that does not, fails whatever the file says.
+// The oracle asks PostgreSQL's parser about each line of testdata/golden/features too.
 func TestGolden(t *testing.T) {
 	datadriven.Walk(t, "testdata/golden", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -21,6 +22,19 @@ func TestGolden(t *testing.T) {
 				var b strings.Builder
 				for _, text := range strings.Split(d.Input, "\n") {
 					b.WriteString(refusal(t, text) + "\n")
+				}
+				return b.String()
+			}
+			if d.Cmd == "read" {
+				var b strings.Builder
+				for _, text := range strings.Split(d.Input, "\n") {
+					sts, err := Parse(text)
+					if err != nil {
+						t.Errorf("%s: %v", text, err)
+						continue
+					}
+					checkPrint(t, text, sts[0])
+					b.WriteString(Print(sts[0].Node) + "\n")
 				}
 				return b.String()
 			}

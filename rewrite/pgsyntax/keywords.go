@@ -89,4 +89,18 @@ func (t *token) isBareLabel() bool {
 	return t.kind == tQuoted || t.kind == tWord && !t.bound && !needsAs[t.text]
 }
 
+// endsItem says whether a token can only stand behind an entry of a select list.
+func (t *token) endsItem() bool {
+	switch {
+	case t.kind == tEnd, t.punct(","), t.punct(")"):
+		return true
+	case t.kind == tWord:
+		switch t.text {
+		case "from", "where", "group", "having", "window", "union", "intersect", "except", "order", "limit", "offset", "fetch", "for", "into":
+			return true
+		}
+	}
+	return false
+}
+
 func (t *token) class() wordClass { return wordClasses[t.text] }

@@ -26,13 +26,17 @@ const (
 	tPunct // one of ( ) [ ] , ; . : and the pairs :: := => ..
 )
 
-// token is one token; text is what it means, the analyst's text is [pos, end).
+// token is one token; text is what it means, raw the analyst's own spelling at pos.
 type token struct {
-	kind     tokKind
-	pos, end int
-	text     string
-	bound    bool // a keyword that PostgreSQL's lexer ties to the next one (NOT IN, NULLS FIRST): never a name
+	kind  tokKind
+	bound bool // a keyword that PostgreSQL's lexer ties to the next one (NOT IN, NULLS FIRST): never a name
+	pos   int
+	raw   string
+	text  string
 }
+
+// end is the offset behind the token.
+func (t *token) end() int { return t.pos + len(t.raw) }
 
 // ties are the pairs of keywords that PostgreSQL's lexer makes one of.
 var ties = map[string]string{"not": " between in like ilike similar ", "nulls": " first last ", "with": " time ordinality ",
@@ -61,7 +65,7 @@ func lex(src string, most int) ([]token, error) {
 			return nil, err
 		}
 		if l.pos >= len(src) {
-			l.toks = append(l.toks, token{kind: tEnd, pos: len(src), end: len(src)})
+			l.toks = append(l.toks, token{kind: tEnd, pos: len(src)})
 			l.tie()
 			return l.toks, nil
 		}
@@ -90,7 +94,7 @@ func (l *lexer) errorf(pos int, format string, args ...any) error {
 }
 
 func (l *lexer) add(kind tokKind, pos int, text string) {
-	l.toks = append(l.toks, token{kind: kind, pos: pos, end: l.pos, text: text})
+	l.toks = append(l.toks, token{kind: kind, pos: pos, raw: l.src[pos:l.pos], text: text})
 }
 
 func (l *lexer) at(i int) byte {

@@ -248,7 +248,7 @@ func (l *lexer) unicodeEscaped(start int) error {
 	if kind == tQuoted {
 		text = cutName(text)
 	}
-	l.toks[n].text, l.toks[n].end = text, l.pos
+	l.toks[n].text, l.toks[n].raw = text, l.src[start:l.pos]
 	return nil
 }
 

@@ -293,7 +293,7 @@ func (l *lowering) clauses(sel *Select, n *ast.SelectStmt) error {
 			if err != nil {
 				return err
 			}
-			if _, star := e.(*Star); star || a.kind != aLabel {
+			if star, ok := e.(*Star); ok && len(star.Table) == 0 || a.kind != aLabel {
 				return l.atomAt(a)
 			}
 			t.Alias = a.name
@@ -365,7 +365,7 @@ func (l *lowering) namedWindow(spec *ast.WindowSpec) (w NamedWindow, err error) 
 // orderBy lowers ORDER BY with the LIMIT and OFFSET that it carries.
 func (l *lowering) orderBy(sel *Select, items []*ast.ByItem) error {
 	var value *Expr // where the next item belongs
-	marked, sorted, limited := false, len(sel.OrderBy) > 0, l.limits[sel] > 0
+	marked, sorted, limited, ties := false, len(sel.OrderBy) > 0, l.limits[sel] > 0, false
 	for _, it := range items {
 		a := l.peek(it.Expr)
 		switch {
@@ -388,6 +388,12 @@ func (l *lowering) orderBy(sel *Select, items []*ast.ByItem) error {
 				return err
 			}
 			*value, value = e, nil
+		case a != nil && a.kind == aMark && a.mark == mTies && marked && sel.Limit != nil && !ties:
+			a.used, ties = true, true
+			if len(sel.OrderBy) == 0 {
+				return sqlerr.New(sqlerr.Syntax, "WITH TIES cannot be specified without ORDER BY clause").At(int(a.pos))
+			}
+			sel.Limit = &Ties{Pos: a.pos, X: sel.Limit}
 		case marked:
 			return l.lost(sel.Pos)
 		default:

@@ -97,18 +97,59 @@ func (l *lowering) funcCall(a *atom, args []ast.ExprNode) (Expr, error) {
 			c.OrderBy = append(c.OrderBy, o)
 			continue
 		}
-		e, err := l.expr(n)
+		if len(c.Args) > 0 {
+			if v, ok := c.Args[len(c.Args)-1].(*Variadic); ok {
+				return nil, l.lost(v.Pos)
+			}
+		}
+		e, err := l.argument(n)
 		if err != nil {
 			return nil, err
+		}
+		if v, ok := e.(*Variadic); ok && c.Distinct {
+			return nil, l.lost(v.Pos)
 		}
 		c.Args = append(c.Args, e)
 	}
 	n := len(c.Args)
 	switch {
-	case a.op == "nullif" && n != 2, a.op != "" && (n == 0 || ordered), c.Distinct && n == 0, ordered && (n == 0 || len(c.OrderBy) == 0):
+	case a.op == "nullif" && n != 2, a.op == "collation" && n != 1, a.op != "" && (n == 0 || ordered), c.Distinct && n == 0, ordered && (n == 0 || len(c.OrderBy) == 0):
 		return nil, l.atomAt(a)
 	}
 	return c, nil
+}
+
+// argument lowers an argument with the words in front of it.
+func (l *lowering) argument(n ast.ExprNode) (Expr, error) {
+	items, err := l.flatten(n)
+	if err != nil {
+		return nil, err
+	}
+	var marks []*atom
+	for len(items) > 1 {
+		m := l.peek(items[0])
+		if m == nil || m.kind != aMark || m.mark != mNamed && m.mark != mVariadic {
+			break
+		}
+		m.used = true
+		marks, items = append(marks, m), items[1:]
+	}
+	e, err := l.chain(items)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(marks) - 1; i >= 0; i-- {
+		m := marks[i]
+		if m.mark == mVariadic {
+			if i > 0 {
+				return nil, l.atomAt(m)
+			}
+			e = &Variadic{Pos: m.pos, X: e}
+		} else {
+			e = &NamedArg{Pos: m.pos, Name: m.name, X: e}
+		}
+	}
+	return e, nil
 }
 
 // special lowers the constructs with words between their arguments to their functions.
@@ -116,11 +157,13 @@ func (l *lowering) special(a *atom, args []ast.ExprNode) (Expr, error) {
 	c := a.call
 	plain := map[mark][]Expr{}
 	part, words := mark(""), ""
+	var form Expr
 	for _, n := range args {
 		if m := l.peek(n); m != nil && m.kind == aMark {
 			m.used = true
 			part = m.mark
 			words += string(part) + " "
+			form = m.expr
 			continue
 		}
 		items, err := l.flatten(n)
@@ -169,7 +212,12 @@ func (l *lowering) special(a *atom, args []ast.ExprNode) (Expr, error) {
 				&Cast{Pos: at, X: c.Args[1], Type: TypeName{Pos: at, Name: "integer"}}}
 		}
 	case "substring SIMILAR ESCAPE ":
-		return nil, unsupportedAt(a.pos, "SUBSTRING ... SIMILAR")
+		take("", mSimilar, mEscape)
+	case "normalize ":
+		take("")
+	case "normalize form ":
+		take("")
+		c.Args = append(c.Args, form)
 	case "substring ", "overlay ":
 		c.Special = false // the plain function
 		c.Args = plain[""]

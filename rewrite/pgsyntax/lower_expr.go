@@ -181,7 +181,7 @@ func (c *chain) operand(plain bool) (Expr, error) {
 	c.i++
 	switch a.kind {
 	case aExpr:
-		if _, star := a.expr.(*Star); star {
+		if star, ok := a.expr.(*Star); ok && len(star.Table) == 0 {
 			return nil, c.atomAt(a)
 		}
 		return a.expr, nil
@@ -194,9 +194,45 @@ func (c *chain) operand(plain bool) (Expr, error) {
 	case aMark:
 		return c.marked(a)
 	case aCall:
-		return c.call(a, c.args(at))
+		x, err := c.call(a, c.args(at))
+		if next := c.peekAtom(); err == nil && next != nil && next.kind == aInfix && next.op == "OVERLAPS" && !plain {
+			return c.overlaps(next, x, c.isRow(a, at))
+		}
+		return x, err
 	}
 	return nil, c.atomAt(a)
+}
+
+// isRow says whether an item is a row as it is written, and no row in parentheses.
+func (c *chain) isRow(a *atom, item int) bool {
+	return a.mark == mRow || a.mark == mParen && len(c.args(item)) > 1
+}
+
+// overlaps reads OVERLAPS behind its left row; both rows have two fields.
+func (c *chain) overlaps(op *atom, left Expr, ok bool) (Expr, error) {
+	l, _ := left.(*Row)
+	op.used = true
+	c.i++
+	right := c.peekAtom()
+	if !ok || l == nil || right == nil || right.kind != aCall || !c.isRow(right, c.i) {
+		return nil, c.atomAt(op)
+	}
+	right.used = true
+	c.i++
+	e, err := c.call(right, c.args(c.i-1))
+	if err != nil {
+		return nil, err
+	}
+	r, ok := e.(*Row)
+	switch {
+	case !ok:
+		return nil, c.atomAt(right)
+	case len(l.Elems) != 2:
+		return nil, sqlerr.New(sqlerr.Syntax, "wrong number of parameters on left side of OVERLAPS expression").At(int(l.Pos))
+	case len(r.Elems) != 2:
+		return nil, sqlerr.New(sqlerr.Syntax, "wrong number of parameters on right side of OVERLAPS expression").At(int(r.Pos))
+	}
+	return &FuncCall{Pos: op.pos, Name: "overlaps", Args: []Expr{l.Elems[0], l.Elems[1], r.Elems[0], r.Elems[1]}, Special: true}, nil
 }
 
 // marked reads a subquery or CASE behind its mark.
@@ -338,11 +374,26 @@ func (c *chain) postfix(a *atom, x Expr) (Expr, error) {
 		return &Cast{Pos: a.pos, X: x, Type: *a.typ}, nil
 	case mIndex:
 		return c.subscript(a, x)
+	case mField:
+		if r, ok := x.(*Row); ok && !r.Explicit {
+			return nil, c.atomAt(a)
+		}
+		return &Field{Pos: a.pos, X: c.parenthesised(x), Name: a.name}, nil
 	case mFilter, mWithin, mOver, mOverName:
 		return c.modified(a, x)
 	case "":
-		if a.op == "COLLATE" {
+		switch a.op {
+		case "COLLATE":
 			return &Collate{Pos: a.pos, X: x, Name: a.names}, nil
+		case "NORMALIZED":
+			f := &FuncCall{Pos: a.pos, Name: "is_normalized", Args: []Expr{x}, Special: true}
+			if a.expr != nil {
+				f.Args = append(f.Args, a.expr)
+			}
+			if a.not {
+				return &Unary{Pos: a.pos, Op: "NOT", X: f}, nil
+			}
+			return f, nil
 		}
 		return &Is{Pos: a.pos, X: x, Not: a.not, What: a.op}, nil
 	}
@@ -353,13 +404,16 @@ func (c *chain) subscript(a *atom, x Expr) (Expr, error) {
 	if r, ok := x.(*Row); ok && !r.Explicit {
 		return nil, c.atomAt(a)
 	}
-	s := &Subscript{Pos: a.pos, X: x}
+	s := &Subscript{Pos: a.pos, X: c.parenthesised(x)}
 	for _, n := range c.args(c.i - 1) {
 		if m := c.peek(n); m != nil && m.kind == aMark && m.mark == mColon {
-			if s.Slice || len(s.Index) != 1 {
+			if s.Slice {
 				return nil, c.atomAt(m)
 			}
 			m.used, s.Slice = true, true
+			if len(s.Index) == 0 {
+				s.Index = append(s.Index, nil)
+			}
 			continue
 		}
 		e, err := c.expr(n)
@@ -368,10 +422,30 @@ func (c *chain) subscript(a *atom, x Expr) (Expr, error) {
 		}
 		s.Index = append(s.Index, e)
 	}
+	if s.Slice && len(s.Index) == 1 {
+		s.Index = append(s.Index, nil)
+	}
 	if s.Slice != (len(s.Index) == 2) || len(s.Index) == 0 {
 		return nil, c.atomAt(a)
 	}
 	return s, nil
+}
+
+// parenthesised keeps the parenthesis that the last item was, where it parts two subscripts.
+func (c *chain) parenthesised(x Expr) Expr {
+	call, ok := c.items[c.i-2].(*ast.FuncCallExpr)
+	if !ok {
+		return x
+	}
+	a := c.number(call.FnName.O)
+	if a == nil || a.kind != aCall || a.mark != mParen {
+		return x
+	}
+	switch x.(type) {
+	case *Subscript, *Field:
+		return &Paren{Pos: a.pos, X: x}
+	}
+	return x
 }
 
 // modified adds FILTER, WITHIN GROUP or OVER to the call right before it.

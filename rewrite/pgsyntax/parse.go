@@ -3,7 +3,6 @@ package pgsyntax
 import (
 	"math"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -88,7 +87,7 @@ func Split(text string) ([]Statement, error) {
 	out := make([]Statement, len(spans))
 	for i, s := range spans {
 		first, last := toks[s.first], toks[s.end-1]
-		out[i] = Statement{Text: text[first.pos:last.end], Offset: first.pos}
+		out[i] = Statement{Text: text[first.pos:last.end()], Offset: first.pos}
 	}
 	return out, nil
 }
@@ -96,7 +95,7 @@ func Split(text string) ([]Statement, error) {
 // parseStatement reads one statement; stop is the token behind it.
 func parseStatement(text string, toks []token, stop token) (Statement, error) {
 	first, last := toks[0], toks[len(toks)-1]
-	st := Statement{Text: text[first.pos:last.end], Offset: first.pos}
+	st := Statement{Text: text[first.pos:last.end()], Offset: first.pos}
 	for i := range toks {
 		if toks[i].kind == tParam {
 			if n, _ := strconv.Atoi(toks[i].text); n > st.Params {
@@ -104,7 +103,7 @@ func parseStatement(text string, toks []token, stop token) (Statement, error) {
 			}
 		}
 	}
-	stop.kind, stop.text = tEnd, text[stop.pos:stop.end]
+	stop.kind = tEnd
 	toks = append(toks, stop)
 	match, err := measure(toks)
 	if err != nil {
@@ -122,7 +121,7 @@ func measure(toks []token) ([]int, error) {
 	for i := range toks {
 		t, top := &toks[i], &stack[len(stack)-1]
 		switch {
-		case t.punct("("), t.punct("["), t.is("case") && !nameAt(toks, i):
+		case t.punct("("), t.punct("["), t.is("case") && !nameAt(toks, i) && !toks[i+1].endsItem():
 			if len(stack) > MaxNest {
 				return nil, sqlerr.New(sqlerr.TooComplex, "statement is nested deeper than %d levels", MaxNest).At(t.pos).
 					WithHint("Simplify the statement.")
@@ -167,14 +166,10 @@ func nameAt(toks []token, i int) bool {
 
 // syntaxAt is PostgreSQL's syntax error at a token.
 func syntaxAt(t *token) error {
-	if t.kind == tEnd && t.text == "" {
+	if t.kind == tEnd && t.raw == "" {
 		return sqlerr.New(sqlerr.Syntax, "syntax error at end of input").At(t.pos)
 	}
-	text := t.text
-	if t.kind == tString {
-		text = "'" + strings.ReplaceAll(text, "'", "''") + "'"
-	}
-	return sqlerr.New(sqlerr.Syntax, "syntax error at or near \"%s\"", clip(text)).At(t.pos)
+	return sqlerr.New(sqlerr.Syntax, "syntax error at or near \"%s\"", clip(t.raw)).At(t.pos)
 }
 
 func unsupported(t *token, what string) error { return unsupportedAt(Pos(t.pos), what) }

@@ -67,13 +67,16 @@ func prefixLevel(op string) int {
 // in POSITION, where PostgreSQL allows only some (its b_expr).
 func (a *atom) level() (lev int, plain bool) {
 	if a.kind == aInfix {
+		if a.op == "OVERLAPS" {
+			return -1, false // stands between two rows only, see overlaps
+		}
 		lev = level(a.op)
 		return lev, !a.quant && (lev >= levOp && lev != levAt || lev == levCompare || lev == levIs)
 	}
 	switch a.mark {
 	case mTypecast:
 		return levCast, true
-	case mIndex:
+	case mIndex, mField:
 		return levIndex, true
 	case mFilter, mWithin, mOver, mOverName:
 		return levCall, true

@@ -120,9 +120,15 @@ func (p *printer) query(s *Select) {
 		p.str(" ORDER BY ")
 		p.sort(s.OrderBy)
 	}
-	if s.Limit != nil {
+	switch t := s.Limit.(type) {
+	case nil:
+	case *Ties:
+		p.str(" FETCH FIRST (")
+		p.expr(t.X)
+		p.str(") ROWS WITH TIES")
+	default:
 		p.str(" LIMIT ")
-		p.expr(s.Limit)
+		p.expr(t)
 	}
 	if s.Offset != nil {
 		p.str(" OFFSET ")

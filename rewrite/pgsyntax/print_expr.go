@@ -28,9 +28,14 @@ func levelOf(e Expr) int {
 		}
 		return levCast
 	case *FuncCall:
-		if x.Special && x.Name == "timezone" {
+		switch {
+		case x.Special && x.Name == "timezone":
 			return levAt
+		case x.Special && x.Name == "is_normalized":
+			return levIs
 		}
+	case *Field:
+		return levIndex
 	}
 	return levPrimary
 }
@@ -46,9 +51,11 @@ func prefixLevelOf(op string) int {
 // closed says whether an expression of its level may stand left of an operator of the same level that does not chain: it
 // ends in no operand.
 func closed(e Expr) bool {
-	switch e.(type) {
+	switch x := e.(type) {
 	case *Is, *In, *Quantified:
 		return true
+	case *FuncCall:
+		return x.Name == "is_normalized"
 	}
 	return false
 }
@@ -201,6 +208,22 @@ func (p *printer) expr(e Expr) {
 		p.left(x.X, levCollate)
 		p.str(" COLLATE ")
 		p.idents(x.Name, ".")
+	case *Field:
+		p.indirect(x.X)
+		p.str(".")
+		if x.Name == "" {
+			p.str("*")
+		} else {
+			p.str(ident(x.Name))
+		}
+	case *Paren:
+		p.paren(x.X)
+	case *NamedArg:
+		p.str(ident(x.Name), " => ")
+		p.expr(x.X)
+	case *Variadic:
+		p.str("VARIADIC ")
+		p.expr(x.X)
 	}
 }
 
@@ -265,7 +288,7 @@ func plainOperands(e Expr) bool {
 		case *Collate, *Quantified:
 			return false
 		case *FuncCall:
-			return !x.Special || x.Name != "timezone"
+			return !x.Special || x.Name != "timezone" && x.Name != "overlaps" && x.Name != "is_normalized"
 		default:
 			return true
 		}
@@ -310,8 +333,27 @@ func (p *printer) cast(x *Cast) {
 }
 
 func (p *printer) subscript(x *Subscript) {
-	switch v := x.X.(type) {
-	case *ColumnRef, *Param, *Subscript:
+	if c, ok := x.X.(*ColumnRef); ok {
+		p.expr(c)
+	} else {
+		p.indirect(x.X)
+	}
+	p.str("[")
+	for i, e := range x.Index {
+		if i > 0 {
+			p.str(":")
+		}
+		if e != nil {
+			p.expr(e)
+		}
+	}
+	p.str("]")
+}
+
+// indirect writes what has elements or fields. A name with a point behind it would be a longer name.
+func (p *printer) indirect(e Expr) {
+	switch v := e.(type) {
+	case *Param, *Subscript, *Field, *Paren:
 		p.expr(v)
 	case *Subquery:
 		if v.Array {
@@ -322,14 +364,6 @@ func (p *printer) subscript(x *Subscript) {
 	default:
 		p.paren(v)
 	}
-	p.str("[")
-	for i, e := range x.Index {
-		if i > 0 {
-			p.str(":")
-		}
-		p.expr(e)
-	}
-	p.str("]")
 }
 
 // call writes a function call, or the construct that it stands for.
@@ -406,6 +440,27 @@ func (p *printer) special(c *FuncCall) (done bool) {
 		p.str(" AT TIME ZONE ")
 		p.right(c.Args[0], levAt)
 		return true
+	case "overlaps":
+		p.str("(")
+		p.exprs(c.Args[:2])
+		p.str(") OVERLAPS (")
+		p.exprs(c.Args[2:])
+		p.str(")")
+		return true
+	case "is_normalized":
+		p.left(c.Args[0], levIs)
+		p.str(" IS ", form(c.Args[1:]), "NORMALIZED")
+		return true
+	case "normalize":
+		p.str("NORMALIZE(")
+		p.expr(c.Args[0])
+		if f := form(c.Args[1:]); f != "" {
+			p.str(", ", f)
+		}
+		p.str(")")
+		return true
+	case "pg_collation_for":
+		return words("COLLATION FOR ")
 	case "extract":
 		return words("EXTRACT", "FROM")
 	case "position":
@@ -426,4 +481,14 @@ func (p *printer) special(c *FuncCall) (done bool) {
 		return true
 	}
 	return false
+}
+
+// form is the word of a normal form, if there is one, and a blank.
+func form(args []Expr) string {
+	if len(args) == 1 {
+		if l, ok := args[0].(*Literal); ok {
+			return l.Text + " "
+		}
+	}
+	return ""
 }

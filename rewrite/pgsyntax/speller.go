@@ -225,7 +225,7 @@ func (s *speller) close() error {
 		return s.unexpected()
 	case f.tables, f.operand && (f.kind != fList || !f.fresh), f.inBound, f.bounds > 0:
 		return s.unexpected()
-	case f.operand && f.mark != mFunc && f.mark != mRow && f.mark != mArray && f.mark != mGroups && f.mark != mParen:
+	case f.operand && (f.mark != mFunc || f.special == "distinct on") && f.mark != mRow && f.mark != mArray && f.mark != mGroups && f.mark != mParen:
 		return s.unexpected()
 	}
 	if err := s.endFrom(); err != nil {
@@ -244,6 +244,9 @@ func (s *speller) close() error {
 	switch f.then {
 	case thenOperand:
 		p.index = f.indexed
+		if t := s.tok(0); t.kind == tString && f.kind == fList && f.mark == mFunc && !s.atoms[f.atom].call.Special {
+			return unsupported(t, "a literal behind a type with arguments of its own")
+		}
 	case thenTargets:
 		return s.targets(true)
 	case thenDerived:

@@ -1,6 +1,10 @@
 package pgsyntax
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
 
 func upper(s string) string { return strings.ToUpper(s) }
 
@@ -19,7 +23,11 @@ var separators = map[string]map[string]mark{
 	"substring": {"from": mFrom, "for": mFor, "similar": mSimilar, "escape": mEscape},
 	"trim":      {"from": mFrom},
 	"overlay":   {"placing": mPlacing, "from": mFrom, "for": mFor},
+	"normalize": {},
 }
+
+// normalForms are the words of NORMALIZE and IS NORMALIZED.
+var normalForms = map[string]bool{"nfc": true, "nfd": true, "nfkc": true, "nfkd": true}
 
 // operand reads what may begin an operand.
 func (s *speller) operand() error {
@@ -58,10 +66,44 @@ func (s *speller) operand() error {
 	case t.punct("[") && f.mark == mArray:
 		s.list(s.put("", atom{kind: aCall, mark: mArray, op: "["}, ""), frame{operand: true})
 		return nil
+	case t.punct(":") && f.mark == mIndex && f.fresh:
+		s.colon("")
+		return nil
+	case s.argumentWord():
+		return nil
 	case t.kind == tWord, t.kind == tQuoted:
 		return s.word()
 	}
 	return syntaxAt(t)
+}
+
+// argumentWord reads what may stand in front of a call's argument: VARIADIC, name =>.
+func (s *speller) argumentWord() bool {
+	f, t := s.top(), s.tok(0)
+	if f.kind != fList || f.mark != mFunc || f.special != "" && f.special != "lateral" || f.ordered || s.inArgument() {
+		return false
+	}
+	if c := s.atoms[f.atom].call; c == nil || c.Special {
+		return false
+	}
+	switch u := s.tok(1); {
+	case t.is("variadic"):
+		s.put("", atom{kind: aMark, mark: mVariadic}, "|")
+		s.i++
+	case t.isTypeFuncName() && (u.punct("=>") || u.punct(":=")):
+		s.put("", atom{kind: aMark, mark: mNamed, name: t.text}, "|")
+		s.i += 2
+	default:
+		return false
+	}
+	f.fresh = false
+	return true
+}
+
+// inArgument says whether the present argument of a call has begun.
+func (s *speller) inArgument() bool {
+	t := &s.toks[s.i-1]
+	return !t.punct("(") && !t.punct(",") && !t.is("variadic") && !t.is("distinct") && !t.is("all")
 }
 
 // value writes a finished operand of one token.
@@ -127,7 +169,7 @@ func (s *speller) word() error {
 	case u.punct("."):
 		return syntaxAt(s.tok(1))
 	case len(names) > 4:
-		return syntaxAt(t)
+		return sqlerr.New(sqlerr.Syntax, "improper qualified name (too many dotted names): %s", strings.Join(names, ".")).At(t.pos)
 	}
 	s.i--
 	s.value(&ColumnRef{Pos: Pos(t.pos), Path: names}, true)
@@ -181,7 +223,7 @@ func (s *speller) grouping() bool {
 // afterComma says whether the present token begins an item of a list.
 func (s *speller) afterComma() bool {
 	t := &s.toks[s.i-1]
-	return t.punct(",") || t.is("by")
+	return t.punct(",") || t.is("by") || t.is("all")
 }
 
 // construct reads the words with a syntax of their own. done is false if the word is a plain name here.
@@ -225,7 +267,7 @@ func (s *speller) construct(t, next *token) (done bool, err error) {
 		n := s.put("", atom{kind: aCall, mark: m}, "")
 		s.i++
 		s.list(n, frame{operand: true, special: t.text})
-	case "extract", "position", "substring", "overlay", "trim":
+	case "extract", "position", "substring", "overlay", "trim", "normalize":
 		if !paren {
 			return false, nil
 		}
@@ -238,10 +280,26 @@ func (s *speller) construct(t, next *token) (done bool, err error) {
 		s.i++
 		s.list(n, frame{operand: true})
 	case "collation":
-		if next.is("for") {
-			return true, unsupported(t, "COLLATION FOR")
+		if !next.is("for") {
+			return false, nil
 		}
-		return false, nil
+		if !s.tok(2).punct("(") {
+			return true, syntaxAt(s.tok(2))
+		}
+		n := s.put("", atom{kind: aCall, mark: mFunc, call: &FuncCall{Pos: Pos(t.pos), Name: "pg_collation_for", Special: true}, op: t.text}, "")
+		s.i += 2
+		s.list(n, frame{operand: true})
+	case "json_object":
+		if !paren {
+			return false, nil
+		}
+		n := s.put("", atom{kind: aCall, mark: mFunc, call: &FuncCall{Pos: Pos(t.pos), Name: t.text}}, "")
+		s.i++
+		s.openCall(n, frame{operand: true})
+	case "default":
+		return true, sqlerr.New(sqlerr.Syntax, "DEFAULT is not allowed in this context").At(t.pos)
+	case "unique":
+		return true, unsupported(t, "UNIQUE")
 	default:
 		if paren && t.class() == colName {
 			if _, ok := sqlTypes[t.text]; (!ok || t.text == "json") && t.text != "values" && t.text != "between" && t.text != "none" && t.text != "out" &&
@@ -276,7 +334,7 @@ func (s *speller) bareCall(t *token, precision bool) (bool, error) {
 	return true, nil
 }
 
-// special opens EXTRACT, POSITION, SUBSTRING, OVERLAY and TRIM.
+// special opens EXTRACT, POSITION, SUBSTRING, OVERLAY, TRIM and NORMALIZE.
 func (s *speller) special(t *token) error {
 	n := s.put("", atom{kind: aCall, mark: mFunc, op: t.text, call: &FuncCall{Pos: Pos(t.pos), Name: t.text, Special: true}}, "")
 	s.i++

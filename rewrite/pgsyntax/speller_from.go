@@ -30,6 +30,8 @@ func (s *speller) table() error {
 		return unsupported(u, "ROWS FROM")
 	case (u.is("xmltable") || u.is("json_table")) && s.tok(1).punct("("):
 		return unsupported(u, upper(u.text))
+	case u.kind == tWord && u.text != "json_object" && s.isConstruct():
+		return unsupported(u, upper(u.text)+" in FROM")
 	}
 	f.tables = false
 	if s.isCall() {
@@ -53,8 +55,8 @@ func (s *speller) table() error {
 	if err != nil {
 		return err
 	}
-	if s.tok(0).kind == tOp && s.tok(0).text == "*" {
-		return unsupported(s.tok(0), "a star behind a table name")
+	if s.tok(0).kind == tOp && s.tok(0).text == "*" { // with its children, as without it
+		s.i++
 	}
 	a := atom{kind: aTable, pos: name.Pos, table: name}
 	if err := s.aliasOf(&a); err != nil {
@@ -65,6 +67,16 @@ func (s *speller) table() error {
 	s.put("", a, "")
 	s.i++
 	return s.endTable()
+}
+
+// isConstruct says whether the present word begins a function with a syntax of its own, which PostgreSQL takes in FROM too.
+func (s *speller) isConstruct() bool {
+	t := s.tok(0)
+	if s.tok(1).punct("(") {
+		return t.class() == colName && t.text != "values" || t.is("cast") || t.is("collation")
+	}
+	_, bare := bareCalls[t.text]
+	return bare && t.class() >= typeFuncName
 }
 
 // tableName reads a possibly qualified table name.
@@ -116,7 +128,7 @@ func (s *speller) aliasOf(a *atom) error {
 	a.name = t.text
 	s.i++
 	if s.tok(0).punct("(") {
-		if a.fn && s.tok(2).isLabel() {
+		if a.fn && s.tok(1).isColID() && s.tok(2).isLabel() {
 			return unsupported(s.tok(2), "a column definition list")
 		}
 		var err error

@@ -38,18 +38,13 @@ func (s *speller) operator() error {
 			if !f.index {
 				return syntaxAt(t)
 			}
-			if u := s.tok(1); u.punct(":") {
-				return unsupported(u, "an array slice without a bound")
-			}
 			n := s.put("|", atom{kind: aCall, mark: mIndex}, "")
 			s.list(n, frame{operand: true, indexed: true})
 			return nil
 		case ".":
-			if f.index && (s.tok(1).isLabel() || s.tok(1).kind == tOp && s.tok(1).text == "*") {
-				return unsupported(t, "a field of a composite value")
+			if f.index {
+				return s.field()
 			}
-		case "=>", ":=":
-			return unsupported(t, "a named argument")
 		}
 	case tWord:
 		if done, err := s.operatorWord(); done || err != nil {
@@ -57,6 +52,21 @@ func (s *speller) operator() error {
 		}
 	}
 	return s.label()
+}
+
+// field reads .name and .* behind an operand that may have fields.
+func (s *speller) field() error {
+	u := s.tok(1)
+	a := atom{mark: mField}
+	switch {
+	case u.isLabel():
+		a.name = u.text
+	case u.kind != tOp || u.text != "*":
+		return syntaxAt(u)
+	}
+	s.postfix(a, 2)
+	s.top().index = a.name != ""
+	return nil
 }
 
 // separator reads commas and the words between the parts of a construct.
@@ -78,18 +88,16 @@ func (s *speller) separator() (bool, error) {
 		case f.kind == fQuery && f.clause != cSelect && f.clause != cGroup && f.clause != cOrder:
 			return true, syntaxAt(t)
 		}
+		if f.special == "normalize" {
+			return true, s.normalForm()
+		}
 		s.emit(",")
 		s.i++
 		f.operand = true
 		return true, nil
 	}
 	if t.punct(":") && f.mark == mIndex {
-		s.put(",", atom{kind: aMark, mark: mColon}, ",")
-		s.i++
-		if s.tok(0).punct("]") {
-			return true, unsupported(s.tok(0), "an array slice without a bound")
-		}
-		f.operand = true
+		s.colon(",")
 		return true, nil
 	}
 	if t.kind != tWord {
@@ -138,11 +146,35 @@ func (s *speller) separator() (bool, error) {
 	return s.sortWord()
 }
 
+// colon writes the mark between the bounds of a slice; either may be left out.
+func (s *speller) colon(before string) {
+	after := ","
+	f := s.top()
+	if f.operand = !s.tok(1).punct("]"); !f.operand {
+		after = ""
+	}
+	s.put(before, atom{kind: aMark, mark: mColon}, after)
+	s.i++
+	f.fresh = false
+}
+
+// normalForm reads the second argument of NORMALIZE.
+func (s *speller) normalForm() error {
+	if !normalForms[s.tok(1).text] || s.tok(1).kind != tWord || !s.tok(2).punct(")") {
+		return syntaxAt(s.tok(1))
+	}
+	s.i++
+	t := s.tok(0)
+	s.put(",", atom{kind: aMark, mark: mForm, expr: &Literal{Pos: Pos(t.pos), Kind: StringLit, Text: upper(t.text)}}, "")
+	s.i++
+	return nil
+}
+
 // infix writes an operator between two operands, n tokens long.
 func (s *speller) infix(op string, n int) error {
 	a := atom{kind: aInfix, op: op}
 	f := s.top()
-	if u := s.tok(n); (u.is("any") || u.is("some") || u.is("all")) && op != "AND" && op != "OR" && op != "ESCAPE" && op != "AT TIME ZONE" {
+	if u := s.tok(n); (u.is("any") || u.is("some") || u.is("all")) && op != "AND" && op != "OR" && op != "ESCAPE" && op != "AT TIME ZONE" && op != "OVERLAPS" {
 		if !s.tok(n + 1).punct("(") {
 			return syntaxAt(s.tok(n + 1))
 		}
@@ -194,9 +226,17 @@ func (s *speller) typecast() error {
 	return nil
 }
 
+// operatorWords begin an operator, and may be labels in PostgreSQL where no operator follows.
+var operatorWords = map[string]bool{"and": true, "or": true, "not": true, "between": true, "like": true, "ilike": true, "similar": true, "in": true,
+	"is": true, "escape": true, "at": true, "collate": true, "operator": true}
+
 // operatorWord reads an operator made of words. done is false if the word may be a label.
 func (s *speller) operatorWord() (done bool, err error) {
-	t := s.tok(0)
+	f, t := s.top(), s.tok(0)
+	if f.kind == fQuery && f.clause == cSelect && operatorWords[t.text] && s.tok(1).endsItem() {
+		return true, sqlerr.New(sqlerr.Unsupported, "the label %s without AS is not supported", upper(t.text)).At(t.pos).
+			WithHint("Write AS \"%s\".", t.text)
+	}
 	switch t.text {
 	case "and", "or":
 		return true, s.infix(upper(t.text), 1)
@@ -210,7 +250,7 @@ func (s *speller) operatorWord() (done bool, err error) {
 	case "escape":
 		return true, s.infix("ESCAPE", 1)
 	case "overlaps":
-		return true, unsupported(t, "OVERLAPS")
+		return true, s.infix("OVERLAPS", 1)
 	case "at":
 		switch {
 		case s.words("at", "time", "zone"):
@@ -350,8 +390,12 @@ func (s *speller) is() error {
 		f := s.top()
 		f.operand = true
 		f.ops++
-	case t.is("document"), t.is("json"), t.is("normalized"), t.is("nfc"), t.is("nfd"), t.is("nfkc"), t.is("nfkd"):
+	case t.is("document"), t.is("json"):
 		return unsupported(s.tok(0), "IS "+upper(t.text))
+	case t.is("normalized"):
+		s.postfix(atom{op: "NORMALIZED", not: not}, n+1)
+	case t.kind == tWord && normalForms[t.text] && s.tok(n+1).is("normalized"):
+		s.postfix(atom{op: "NORMALIZED", not: not, expr: &Literal{Pos: Pos(t.pos), Kind: StringLit, Text: upper(t.text)}}, n+2)
 	default:
 		return syntaxAt(t)
 	}

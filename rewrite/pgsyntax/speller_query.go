@@ -41,9 +41,15 @@ func (s *speller) queryStart() error {
 		s.put("SELECT ", atom{kind: aHead, mark: mFunc, query: &Select{Pos: Pos(t.pos)}}, "()")
 		s.put(",", atom{kind: aExpr, expr: &Star{Pos: Pos(t.pos)}}, " FROM ")
 		s.i++
+		if s.words("only") {
+			return unsupported(s.tok(0), "ONLY")
+		}
 		name, err := s.tableName()
 		if err != nil {
 			return err
+		}
+		if s.tok(0).kind == tOp && s.tok(0).text == "*" {
+			s.i++
 		}
 		s.put("", atom{kind: aTable, pos: name.Pos, table: name}, "")
 		f.clause, f.operand = cNested, false
@@ -100,11 +106,7 @@ func (s *speller) targets(needed bool) error {
 	t := s.tok(0)
 	f := s.top()
 	f.operand = false
-	empty := t.kind == tEnd || t.punct(")")
-	for _, w := range [...]string{"from", "where", "group", "having", "window", "order", "limit", "offset", "fetch", "for", "union",
-		"intersect", "except", "into"} {
-		empty = empty || t.is(w)
-	}
+	empty := t.endsItem() && !t.punct(",")
 	switch {
 	case empty && needed:
 		return syntaxAt(t)
@@ -231,8 +233,11 @@ func (s *speller) clauseWord() (done bool, err error) {
 		if !s.words("group", "by") {
 			return true, syntaxAt(s.tok(1))
 		}
-		if u := s.tok(2); u.is("all") || u.is("distinct") {
-			return true, unsupported(u, "GROUP BY "+upper(u.text))
+		switch u := s.tok(2); {
+		case u.is("distinct"):
+			return true, unsupported(u, "GROUP BY DISTINCT")
+		case u.is("all"): // the default
+			return true, s.enter(cGroup, " GROUP BY ", 3)
 		}
 		return true, s.enter(cGroup, " GROUP BY ", 2)
 	case "having":
@@ -274,7 +279,7 @@ func (s *speller) clauseWord() (done bool, err error) {
 	case "into":
 		return true, unsupported(t, "SELECT INTO")
 	case "for":
-		return true, unsupported(t, "FOR "+upper(s.tok(1).text))
+		return true, unsupported(t, locking(s.tok(1), s.tok(2), s.tok(3)))
 	}
 	return false, nil
 }
@@ -320,21 +325,33 @@ func (s *speller) limit() error {
 func (s *speller) rowWord() error {
 	f := s.top()
 	t := s.tok(0)
-	if !t.is("row") && !t.is("rows") || f.ops > 0 {
+	if !t.is("row") && !t.is("rows") || f.ops > 0 && !s.signedNumber() {
 		return syntaxAt(t)
 	}
 	s.i++
 	f.ops++
 	f.ended = true
 	if f.clause == cFetch {
-		if s.words("with", "ties") {
-			return unsupported(s.tok(0), "WITH TIES")
-		}
-		if !s.accept("only") {
+		switch {
+		case s.accept("only"):
+		case s.words("with", "ties"):
+			s.put(",", atom{kind: aMark, mark: mTies}, "")
+			s.i += 2
+		default:
 			return s.unexpected()
 		}
 	}
 	return nil
+}
+
+// signedNumber says whether a clause has only had a number with its sign so far.
+func (s *speller) signedNumber() bool {
+	if s.i < 3 {
+		return false
+	}
+	first, sign, n := &s.toks[s.i-3], &s.toks[s.i-2], &s.toks[s.i-1]
+	return (first.is("first") || first.is("next") || first.is("offset")) && sign.kind == tOp && (sign.text == "+" || sign.text == "-") &&
+		(n.kind == tInteger || n.kind == tNumeric)
 }
 
 // sortWord reads ASC, DESC, NULLS FIRST and NULLS LAST behind a sort key.
@@ -390,4 +407,15 @@ func literal(t *token) Expr {
 		return nil
 	}
 	return l
+}
+
+// locking names the clause behind FOR.
+func locking(t, next, last *token) string {
+	switch {
+	case t.is("no") && next.is("key"):
+		return "FOR NO KEY " + upper(last.text)
+	case t.is("key"), t.is("read"):
+		return "FOR " + upper(t.text) + " " + upper(next.text)
+	}
+	return "FOR " + upper(t.text)
 }

@@ -58,8 +58,11 @@ func (r *reader) plainType(typ *TypeName) error {
 	typ.Name, typ.Quoted = t.text, t.kind == tQuoted
 	r.i++
 	for n := 0; r.tok(0).punct("."); n++ {
-		if n > 0 || !r.tok(1).isLabel() {
+		if !r.tok(1).isLabel() {
 			return syntaxAt(r.tok(1))
+		}
+		if n > 0 {
+			return unsupported(t, "a type name with a database")
 		}
 		typ.Schema, typ.Name, typ.Quoted = typ.Name, r.tok(1).text, true
 		r.i += 2

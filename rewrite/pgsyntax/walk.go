@@ -115,6 +115,16 @@ func WalkExpr(e Expr, v *Visitor) {
 		}
 	case *Collate:
 		WalkExpr(x.X, v)
+	case *Field:
+		WalkExpr(x.X, v)
+	case *Paren:
+		WalkExpr(x.X, v)
+	case *NamedArg:
+		WalkExpr(x.X, v)
+	case *Variadic:
+		WalkExpr(x.X, v)
+	case *Ties:
+		WalkExpr(x.X, v)
 	}
 }
 
