@@ -38,16 +38,31 @@ func options() sensitivity.Options {
 	return sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: public}
 }
 
+// bills is a table of the clinic whose columns have no range.
+const bills = `bills unit=patient_id path=patient_id->patients.patient_id m=2
+  patient_id int4
+  amount numeric(10,2)
+  exact numeric(14,6)
+  price numeric
+  rounded numeric step=0.05
+  weight float8
+  coarse float8 step=0.5
+`
+
 func analyze(sql string, opts sensitivity.Options) (*sensitivity.Analysis, error) {
-	q, err := bind(sql, neighbour.ClinicCatalog())
+	cat, err := neighbour.ParseCatalog(neighbour.Clinic + bills)
+	if err != nil {
+		return nil, err
+	}
+	q, err := bind(sql, cat)
 	if err != nil {
 		return nil, err
 	}
 	return sensitivity.Analyze(context.Background(), q, opts)
 }
 
-// TestAnalyze: what is measured, and what is refused, of each statement. Options stand in the command: groups=, public-groups=,
-// delta-zero; expect=accepted or refused is checked whatever the golden says.
+// TestAnalyze: what is measured, and what is refused, of each statement. Options stand in the command: groups= (a number or auto), clip=, l2,
+// public-groups=, delta-zero. That it is accepted or refused, and that clip= raises no declared bound, is checked whatever the golden says.
 func TestAnalyze(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -55,11 +70,19 @@ func TestAnalyze(t *testing.T) {
 			for _, a := range d.CmdArgs {
 				switch a.Key {
 				case "groups":
-					d.ScanArgs(t, a.Key, &opts.MaxGroups)
+					if opts.ChooseGroups = a.Vals[0] == "auto"; !opts.ChooseGroups {
+						d.ScanArgs(t, a.Key, &opts.MaxGroups)
+					}
+				case "clip":
+					d.ScanArgs(t, a.Key, &opts.Clip)
+				case "l2":
+					opts.L2 = true
 				case "public-groups":
 					d.ScanArgs(t, a.Key, &opts.MaxPublicGroups)
 				case "delta-zero":
 					opts.DeltaZero = true
+				default:
+					t.Fatalf("%s: no option is called %s", d.Pos, a.Key)
 				}
 			}
 			an, err := analyze(d.Input, opts)
@@ -69,9 +92,31 @@ func TestAnalyze(t *testing.T) {
 			if err != nil {
 				return refusal(err)
 			}
+			if opts.Clip > 0 {
+				checkClip(t, d, an, opts)
+			}
 			return describe(an)
 		})
 	})
+}
+
+// checkClip holds a statement with a clip against the same without: what was declared is not exceeded, nor what the clip says.
+func checkClip(t *testing.T, d *datadriven.TestData, an *sensitivity.Analysis, opts sensitivity.Options) {
+	t.Helper()
+	clip := opts.Clip
+	opts.Clip = 0
+	declared, err := analyze(d.Input, opts)
+	if err != nil {
+		t.Fatalf("%s: %v", d.Pos, err)
+	}
+	if an.MaxRows == 0 || an.MaxRows > clip || declared.MaxRows > 0 && an.MaxRows > declared.MaxRows {
+		t.Errorf("%s: %d rows of a unit count; the policy says %d, dpsql.clip %d", d.Pos, an.MaxRows, declared.MaxRows, clip)
+	}
+	for i, m := range an.Measures {
+		if m.PerGroup > declared.Measures[i].PerGroup {
+			t.Errorf("%s: dpsql.clip raises measure %d from %d to %d", d.Pos, i, declared.Measures[i].PerGroup, m.PerGroup)
+		}
+	}
 }
 
 func refusal(err error) string {
@@ -92,6 +137,12 @@ func describe(a *sensitivity.Analysis) string {
 	}
 	for i, m := range a.Measures {
 		fmt.Fprintf(&b, "m%d %s grid %s rounded %t rows [%d, %d] part [%d, %d] per group %d single %t\n", i, m.Kind, m.Grid, m.Rounded, m.RowLo, m.RowHi, m.Lo, m.Hi, m.PerGroup, m.Single)
+		if m.Clip != nil {
+			fmt.Fprintf(&b, "m%d clip choice %d factor %d fine %d\n", i, m.Clip.Index, m.Factor, m.Fine)
+		}
+	}
+	for _, c := range a.Choices {
+		fmt.Fprintf(&b, "choice %d of measure %d: %s\n", c.Index, c.Measure, edges(c.Edges))
 	}
 	for _, f := range a.Formulas {
 		fmt.Fprintf(&b, "formula %s count %d sum %d\n", f.Kind, f.Count, f.Sum)
@@ -106,6 +157,14 @@ func describe(a *sensitivity.Analysis) string {
 		fmt.Fprintln(&b, s)
 	}
 	return b.String()
+}
+
+// edges shows a ladder's ends.
+func edges(e []uint64) string {
+	if len(e) <= 8 {
+		return fmt.Sprint(e)
+	}
+	return fmt.Sprintf("%d edges %v ... %v", len(e), e[:3], e[len(e)-2:])
 }
 
 func tuples(ts [][]sqltype.Value) string {

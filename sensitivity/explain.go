@@ -37,7 +37,7 @@ func Explain(a *Analysis) []string {
 		say("Groups: unknown, chosen by their noisy numbers of units")
 	}
 	if c := a.Limit.Clip; c != nil {
-		say("Cap: what choice %d gives, of a unit's groups (%s)", c.Index+1, c.span(nil))
+		say("Cap: what choice %d gives, of a unit's groups (%s)", c.Index+1, a.span(c))
 	} else if a.Limit.L2 {
 		say("Groups of a unit: any (%s)", a.Limit.Why)
 	} else if a.Limit.Capped {
@@ -81,13 +81,19 @@ func (a *Analysis) sourcesWhy() string {
 
 func (a *Analysis) measureLine(m Measure) string {
 	line := a.partLine(m)
-	if a.Limit.L2 {
-		line += fmt.Sprintf("; a unit's vector over all groups is scaled to %d times the norm of choice %d (%s)", m.Factor, m.Clip.Index+1, m.Clip.span(nil))
-		if m.Fine > 1 {
-			line += fmt.Sprintf(", in parts of 1/%d", m.Fine)
-		}
+	switch {
+	case !a.Limit.L2:
+	case m.Kind == CentredSum:
+		line += fmt.Sprintf("; a unit's vector over all groups is scaled to %s times the norm of choice %d", halfSteps(m, m.Factor), m.Clip.Index+1)
+	default:
+		line += fmt.Sprintf("; a unit's vector over all groups is scaled to the norm of choice %d (%s)", m.Clip.Index+1, a.span(m.Clip))
 	}
 	return line
+}
+
+// halfSteps is n of a centred sum's steps, which are half a grid step.
+func halfSteps(m Measure, n uint64) string {
+	return m.Grid.Mul(decimal.NewFromUint64(n)).Mul(decimal.NewFromFloat(0.5)).String()
 }
 
 // partLine says what a unit's part in one group is.
@@ -104,7 +110,7 @@ func (a *Analysis) partLine(m Measure) string {
 			what = "rows with a value"
 		}
 		if m.Clip != nil {
-			return fmt.Sprintf("%s; a unit counts at most what choice %d gives (%s)", what, m.Clip.Index+1, m.Clip.span(nil))
+			return fmt.Sprintf("%s; a unit counts at most what choice %d gives (%s)", what, m.Clip.Index+1, a.span(m.Clip))
 		}
 		return fmt.Sprintf("%s; a unit counts at most %d", what, m.Hi)
 	}
@@ -125,22 +131,22 @@ func (a *Analysis) partLine(m Measure) string {
 	}
 	switch {
 	case m.Clip != nil && m.Kind == CentredSum:
-		return line + fmt.Sprintf("; a unit's part is clamped to +-%s times choice %d", m.Grid.Mul(decimal.NewFromUint64(m.Factor)).Mul(decimal.NewFromFloat(0.5)), m.Clip.Index+1)
+		return line + fmt.Sprintf("; a unit's part is clamped to +-%s times choice %d", halfSteps(m, m.Factor), m.Clip.Index+1)
 	case m.Clip != nil:
-		return line + fmt.Sprintf("; a unit's part is clamped to what choice %d gives (%s)", m.Clip.Index+1, m.Clip.span(&m.Grid))
+		return line + fmt.Sprintf("; a unit's part is clamped to what choice %d gives (%s)", m.Clip.Index+1, a.span(m.Clip))
 	case m.Single:
 		return line
 	}
 	return line + fmt.Sprintf("; a unit's part is clamped to [%s, %s]", lo, hi)
 }
 
-// span says which edges a choice is among.
-func (c *Choice) span(grid *decimal.Decimal) string {
-	at := func(e uint64) string {
-		if grid == nil {
-			return fmt.Sprint(e)
-		}
-		return grid.Mul(decimal.NewFromUint64(e)).String()
+// span says which edges a choice is among, in the units of what it bounds: groups, or the measure's own.
+func (a *Analysis) span(c *Choice) string {
+	unit := decimal.NewFromInt(1)
+	if c.Measure >= 0 {
+		m := a.Measures[c.Measure]
+		unit = m.Grid.Div(decimal.NewFromUint64(max(1, m.Fine)))
 	}
+	at := func(e uint64) string { return unit.Mul(decimal.NewFromUint64(e)).String() }
 	return fmt.Sprintf("%d edges from %s to %s", len(c.Edges), at(c.Edges[0]), at(c.Edges[len(c.Edges)-1]))
 }
