@@ -151,10 +151,13 @@ func divisionByZero() error { return sqlerr.New(sqlerr.DivisionByZero, "division
 func numericOperator(op string) *Func {
 	f := &Func{Name: op, Kind: Operator, Args: oids(sqltype.OIDNumeric, sqltype.OIDNumeric), Result: sqltype.OIDNumeric,
 		MayBeNull: true, Exact: infix(op), Range: numericRange(op), Safe: numericSafe(op)}
+	if op == "/" || op == "%" {
+		f.refuse(DuckDB, "DuckDB computes quotients and remainders of numerics in double precision, and PostgreSQL's scale of a quotient depends on the values")
+	}
 	f.Spell = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
 		switch {
-		case d == DuckDB && (op == "/" || op == "%"):
-			return "" // DuckDB computes both as doubles, and PostgreSQL's scale of a quotient depends on the values
+		case f.Refused[d] != "":
+			return ""
 		case d == DuckDB:
 			return "TRY(" + wideDecimal(x[0], types[0]) + " " + op + " " + wideDecimal(x[1], types[1]) + ")"
 		case op == "%":

@@ -49,6 +49,9 @@ func castName(t sqltype.Type) string {
 func numberCast(from, to sqltype.OID) *Func {
 	f := &Func{Name: "cast", Kind: Cast, Args: oids(from), Result: to, Exact: exactCast}
 	f.MayBeNull = isInt(to) && !narrower(from, to) || isFloat(to) && (from == sqltype.OIDNumeric || to == sqltype.OIDFloat4) || to == sqltype.OIDNumeric
+	if isFloat(from) && to == sqltype.OIDNumeric {
+		f.refuse(DuckDB, "DuckDB has no way to PostgreSQL's 15 significant digits")
+	}
 	f.Spell = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
 		if d == DuckDB {
 			return duckNumberCast(x[0], from, types[0], t)
@@ -176,7 +179,7 @@ func duckNumberCast(v string, from sqltype.OID, ft, t sqltype.Type) string {
 	switch {
 	case ok && (p > 38 || s < 0 || s > p):
 		return ""
-	case isFloat(from): // DuckDB 1.5 reads no text with an exponent right, and has no other way to PostgreSQL's 15 digits
+	case isFloat(from): // DuckDB 1.5 reads no text with an exponent right
 		return ""
 	case ok:
 		return try(v, duckDecimal(p, s))
@@ -294,7 +297,7 @@ func toText(from sqltype.OID) *Func {
 		}
 		switch {
 		case d == DuckDB && isFloat(from):
-			return "" // spelled otherwise there: 1e+15, 0.0
+			return ""
 		case d == DuckDB && from == sqltype.OIDTimestamp: // the clock stands after BC there
 			return "regexp_replace(CAST(" + x[0] + " AS VARCHAR), '^(.*) \\(BC\\) (.*)$', '\\1 \\2 BC')"
 		case d == DuckDB && from == sqltype.OIDDate:
@@ -304,7 +307,7 @@ func toText(from sqltype.OID) *Func {
 		}
 		return "CAST(" + x[0] + " AS text)"
 	}
-	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{from}, Result: sqltype.OIDText, Spell: spell, Exact: spell,
+	f := &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{from}, Result: sqltype.OIDText, Spell: spell, Exact: spell,
 		Eval: func(v []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			switch x := v[0].(type) {
 			case bool:
@@ -314,6 +317,10 @@ func toText(from sqltype.OID) *Func {
 			}
 			return sqltype.FormatText(v[0], types[0]), nil
 		}}
+	if isFloat(from) {
+		f.refuse(DuckDB, "DuckDB spells floats otherwise: 1e+15, 0.0")
+	}
+	return f
 }
 
 func trimBlanks(s string) string {

@@ -38,8 +38,22 @@ type Func struct {
 	Spell func(d Dialect, args []string, types []sqltype.Type, result sqltype.Type) string
 	// Exact prints PostgreSQL's own form (it may raise): for statements over public tables only.
 	Exact func(d Dialect, args []string, types []sqltype.Type, result sqltype.Type) string
+	// Refused says, for each backend without a total form, why it has none: there Spell is empty.
+	Refused map[Dialect]string
+	// Const has the places of the arguments that must be constants of the plan (not NULL, no parameter), and With gives the row for them: of the
+	// same name, arguments, result and Const, without With; its forms need no text for those places. Zoned says that With needs the session's
+	// time zone. A row with With and with Spell serves where they are no constants, too.
+	Const []int
+	Zoned bool
+	With  func(c Constants) (*Func, error)
 	// Eval computes it on non-NULL released values; it raises PostgreSQL's errors as *sqlerr.Error.
 	Eval func(args []sqltype.Value, types []sqltype.Type, result sqltype.Type) (sqltype.Value, error)
+}
+
+// Constants are what a row may take from the plan: the values at the places of Const, and the session's time zone.
+type Constants struct {
+	Values []sqltype.Value
+	Zone   string
 }
 
 // Kind tells operators, functions and casts apart.

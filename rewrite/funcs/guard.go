@@ -11,9 +11,9 @@ import (
 // inlineLimit is how many bytes of arguments a guard may repeat.
 const inlineLimit = 64
 
-// guard prints a PostgreSQL expression in which each of the operands x and y may be mentioned freely, as {x} and {y}.
+// guard prints a PostgreSQL expression in which each of the operands x, y, z and w may be mentioned freely, as {x} and so on.
 func guard(expr string, args []string) string {
-	names := []string{"x", "y"}[:len(args)]
+	names := places[:len(args)]
 	size := 0
 	for _, a := range args {
 		size += len(a)
@@ -27,6 +27,9 @@ func guard(expr string, args []string) string {
 	}
 	var list []string
 	for i, n := range names {
+		if !strings.Contains(expr, "{"+n+"}") {
+			continue
+		}
 		list = append(list, args[i]+" AS "+n)
 		pairs = append(pairs, "{"+n+"}", "v."+n)
 	}

@@ -3,6 +3,7 @@ package funcs
 import (
 	"math"
 	"math/big"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -13,18 +14,22 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
-// mathFunctions has abs, round, floor and ceil of one argument (and round of a numeric to constant places on PostgreSQL).
+// mathFunctions has abs, round, floor and ceil of one argument, round and trunc of a numeric to places.
 func mathFunctions() []*Func {
 	var out []*Func
 	for _, t := range append([]sqltype.OID{sqltype.OIDNumeric}, append(intOIDs[:3:3], floatOIDs...)...) {
-		out = append(out, absolute(t))
+		at := absolute(t)
+		at.Name, at.Kind, at.Exact = "@", Operator, func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+			return "(@ " + x[0] + ")"
+		}
+		out = append(out, absolute(t), at)
 	}
 	for _, t := range []sqltype.OID{sqltype.OIDNumeric, sqltype.OIDFloat8} {
 		for _, name := range []string{"floor", "ceil", "ceiling", "round"} {
 			out = append(out, rounding(name, t))
 		}
 	}
-	return append(out, roundTo())
+	return append(out, roundTo("round"), roundTo("trunc"))
 }
 
 func absolute(t sqltype.OID) *Func {
@@ -53,7 +58,7 @@ func absolute(t sqltype.OID) *Func {
 		}}
 }
 
-// rounding is floor, ceil or round to a whole number: numeric halves away from zero, floats to even.
+// rounding is floor, ceil, round or trunc to a whole number: numeric halves away from zero, floats to even.
 func rounding(name string, t sqltype.OID) *Func {
 	return &Func{Name: name, Kind: Function, Args: oids(t), Result: t, MayBeNull: t == sqltype.OIDNumeric,
 		Spell: func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
@@ -99,6 +104,8 @@ func rounding(name string, t sqltype.OID) *Func {
 				return checkNumeric(x.Floor())
 			case "round":
 				return checkNumeric(x.Round(0))
+			case "trunc":
+				return checkNumeric(x.Truncate(0))
 			}
 			return checkNumeric(x.Ceil())
 		}}
@@ -111,30 +118,68 @@ func floatRounding(d Dialect, name, x string) string {
 	return name + "(" + x + ")"
 }
 
-// roundTo is round(numeric, integer). DuckDB wants a constant number of places, which a printed parameter is not: refused there.
-func roundTo() *Func {
-	return &Func{Name: "round", Kind: Function, Args: oids(sqltype.OIDNumeric, sqltype.OIDInt4), Result: sqltype.OIDNumeric, MayBeNull: true, Exact: call("round"),
-		Spell: func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
-			if d == DuckDB {
-				return ""
-			}
-			return "round(" + limited(x[0], types[0]) + ", " + x[1] + ")"
-		},
-		// Proof: with places >= 0, whole ends lie on the grid, and rounding to it is monotone.
-		Range: func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
-			if a[0].Map(same) == nil || a[1] == nil || a[1].Lo.Sign() < 0 {
-				return nil
-			}
-			return &num.Interval{Lo: a[0].Lo.RoundFloor(0), Hi: a[0].Hi.RoundCeil(0)}
-		},
-		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
-			places := int32(max(-maxDigits-1, min(maxScale, v[1].(int64)))) // numeric.c's own limits
-			x := plain(v[0].(decimal.Decimal))
-			if int(-places) > x.NumDigits() {
-				return decimal.Zero, nil
-			}
-			return checkNumeric(scaled(x.Round(places), max(0, places)))
-		}}
+// roundTo is round or trunc of a numeric to places. DuckDB wants a constant number of them.
+func roundTo(name string) *Func {
+	f := roundBy(name, nil)
+	f.Const = []int{1}
+	f.With = func(c Constants) (*Func, error) {
+		n := c.Values[0].(int64)
+		g := roundBy(name, &n)
+		g.Const = f.Const
+		return g, nil
+	}
+	return f
+}
+
+func roundBy(name string, places *int64) *Func {
+	f := &Func{Name: name, Kind: Function, Args: oids(sqltype.OIDNumeric, sqltype.OIDInt4), Result: sqltype.OIDNumeric, MayBeNull: true}
+	if places == nil || *places < 0 || *places > 38 {
+		f.refuse(DuckDB, "DuckDB rounds to a constant number of places, from 0 to 38")
+	}
+	n := func(x []string) string {
+		if places != nil {
+			return strconv.FormatInt(*places, 10)
+		}
+		return x[1]
+	}
+	f.Spell = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
+		switch {
+		case f.Refused[d] != "":
+			return ""
+		case d == DuckDB:
+			return "TRY(" + name + "(" + wideDecimal(x[0], types[0]) + ", " + n(x) + "))"
+		}
+		return name + "(" + limited(x[0], types[0]) + ", " + n(x) + ")"
+	}
+	f.Exact = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+		if d == DuckDB {
+			return f.Spell(d, x, types, t)
+		}
+		return name + "(" + x[0] + ", " + n(x) + ")"
+	}
+	// Proof: with places >= 0, whole ends lie on the grid, and rounding to it is monotone.
+	f.Range = func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
+		if a[0].Map(same) == nil || places == nil && (a[1] == nil || a[1].Lo.Sign() < 0) || places != nil && *places < 0 {
+			return nil
+		}
+		return &num.Interval{Lo: a[0].Lo.RoundFloor(0), Hi: a[0].Hi.RoundCeil(0)}
+	}
+	f.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+		places := int32(max(-maxDigits-1, min(maxScale, v[1].(int64)))) // numeric.c's own limits
+		x := plain(v[0].(decimal.Decimal))
+		if int(-places) > x.NumDigits() {
+			return decimal.Zero, nil
+		}
+		if name == "round" {
+			x = x.Round(places)
+		} else if p := decimal.New(1, -places); places < 0 {
+			x = x.Truncate(0).Sub(x.Truncate(0).Mod(p))
+		} else {
+			x = x.Truncate(places)
+		}
+		return checkNumeric(scaled(x, max(0, places)))
+	}
+	return f
 }
 
 // textFunctions has lower, upper, length and LIKE. Case is Unicode's on DuckDB and in the proxy, the column's collation's on

@@ -1,0 +1,153 @@
+package funcs
+
+import (
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// forms are a row's SQL, with {x}, {y}, {z} and {w} for its arguments.
+type forms struct {
+	pg, duck string // the total forms; an empty one is a refusal, for the reason in why
+	own      string // PostgreSQL's own form; empty: its call or operator
+	why      string
+}
+
+// row makes a strict row from its forms. On DuckDB its exact form is the total one, with an error where that is NULL
+// and maybe says that PostgreSQL raises there.
+func row(kind Kind, name string, args []sqltype.OID, result sqltype.OID, maybe bool, f forms) *Func {
+	out := &Func{Name: name, Kind: kind, Args: args, Result: result, MayBeNull: maybe}
+	if f.own == "" {
+		f.own = ownForm(kind, name, len(args))
+	}
+	duckOwn := f.duck
+	if maybe && f.duck != "" {
+		duckOwn = raising(f.duck, len(args))
+	}
+	out.Spell = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+		if d == DuckDB {
+			return fill(d, f.duck, x)
+		}
+		return fill(d, f.pg, x)
+	}
+	out.Exact = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+		if d == DuckDB {
+			return fill(d, duckOwn, x)
+		}
+		return fill(d, f.own, x)
+	}
+	if f.pg == "" {
+		out.refuse(Postgres, f.why)
+	}
+	if f.duck == "" {
+		out.refuse(DuckDB, f.why)
+	}
+	return out
+}
+
+func (f *Func) refuse(d Dialect, why string) {
+	if f.Refused == nil {
+		f.Refused = map[Dialect]string{}
+	}
+	f.Refused[d] = why
+}
+
+// places are the arguments' names in templates.
+var places = []string{"x", "y", "z", "w"}
+
+func ownForm(kind Kind, name string, n int) string {
+	switch {
+	case kind == Operator && n == 2:
+		return "{x} " + name + " {y}"
+	case kind == Operator:
+		return name + " {x}"
+	}
+	var list []string
+	for _, p := range places[:n] {
+		list = append(list, "{"+p+"}")
+	}
+	return name + "(" + strings.Join(list, ", ") + ")"
+}
+
+// raising raises where a total form is NULL for arguments that are not.
+func raising(form string, n int) string {
+	test := "TRUE"
+	for _, p := range places[:n] {
+		test += " AND {" + p + "} IS NOT NULL"
+	}
+	return "coalesce(" + form + ", CASE WHEN " + test + " THEN error('value out of range') END)"
+}
+
+// fill puts the arguments into a template. Where one that is long is mentioned twice, all get names first; see guard.
+func fill(d Dialect, form string, args []string) string {
+	if form == "" {
+		return ""
+	}
+	size, once := 0, true
+	for i, a := range args {
+		size += len(a)
+		once = once && strings.Count(form, "{"+places[i]+"}") <= 1
+	}
+	if once || size <= inlineLimit {
+		var pairs []string
+		for i, a := range args {
+			pairs = append(pairs, "{"+places[i]+"}", a)
+		}
+		return "(" + strings.NewReplacer(pairs...).Replace(form) + ")"
+	}
+	if d == Postgres {
+		return guard(form, args)
+	}
+	var list, pairs []string
+	for i, a := range args {
+		if !strings.Contains(form, "{"+places[i]+"}") {
+			continue
+		}
+		list = append(list, "'"+places[i]+"': "+a)
+		pairs = append(pairs, "{"+places[i]+"}", "v."+places[i])
+	}
+	return "list_transform([{" + strings.Join(list, ", ") + "}], lambda v: " + strings.NewReplacer(pairs...).Replace(form) + ")[1]"
+}
+
+// The kinds of Eval and Range that many rows have.
+
+type evalFunc = func([]sqltype.Value, []sqltype.Type, sqltype.Type) (sqltype.Value, error)
+
+// of1 and of2 evaluate functions of typed arguments.
+func of1[A any](f func(A) (sqltype.Value, error)) evalFunc {
+	return func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) { return f(v[0].(A)) }
+}
+
+func of2[A, B any](f func(A, B) (sqltype.Value, error)) evalFunc {
+	return func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+		return f(v[0].(A), v[1].(B))
+	}
+}
+
+func of3[A, B, C any](f func(A, B, C) (sqltype.Value, error)) evalFunc {
+	return func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+		return f(v[0].(A), v[1].(B), v[2].(C))
+	}
+}
+
+// always is an interval that depends on nothing.
+func always(lo, hi int64) rangeFunc {
+	return func([]*num.Interval, []sqltype.Type) *num.Interval { return num.Ints(lo, hi) }
+}
+
+func (f *Func) eval(e evalFunc) *Func    { f.Eval = e; return f }
+func (f *Func) within(r rangeFunc) *Func { f.Range = r; return f }
+func (f *Func) safe(s safeFunc) *Func    { f.Safe = s; return f }
+
+// never raises: Exact may stand for Spell everywhere.
+func harmless([]*num.Interval, []sqltype.Type) bool { return true }
+
+func outOfRange(what string) error {
+	return sqlerr.New(sqlerr.NumericRange, "%s out of range", what)
+}
+
+func one(x int64) decimal.Decimal { return decimal.NewFromInt(x) }
