@@ -54,7 +54,8 @@ const MaxChoiceUnits = 1 << 53
 // (a), (c) and (b), and this is at most exp(1/b1 + 1/b2) P(i | D), whose sum has the term r = 0 too. That none stops: the same without g.
 // One-sided noise is enough because the numbers are monotone: r moves only up; two-sided noise of the same price has twice the
 // variance. Source for the scheme, with Laplace noise: Dwork, Roth 2014, Algorithm 1; Lyu, Su, Li, "Understanding the sparse vector technique",
-// VLDB 2017, whose Algorithm 7 halves the noise on monotone queries; that noise must be fresh for each edge is their Algorithm 5's counterexample.
+// VLDB 2017, whose Algorithm 7 halves the noise on monotone queries; that noise must be fresh for each edge:
+// with one nu for all, N = (n, n) never chooses the second edge and (n+1, n) does.
 func (c *Chooser) Choose(units []int64) (edge int, found bool, err error) {
 	if c.nu == nil || len(units) != len(c.nu) {
 		return 0, false, errors.New("noise: a choice takes one number an edge, once")

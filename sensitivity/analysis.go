@@ -114,6 +114,8 @@ type Measure struct {
 	// that Clip chooses. nil: [Lo, Hi] is the bound.
 	Clip   *Choice
 	Factor uint64
+	// Rows: of a sum without a declared range, a unit's k > Rows rows count as Rows times their mean, toward zero; 0: all count.
+	Rows uint64
 	// Fine is how many parts of a step the totals, Clip's edges and the noise are in (Limit.L2: scaled partials are no whole steps); 1
 	// elsewhere. What is released is rounded to steps.
 	Fine uint64

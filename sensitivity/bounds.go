@@ -61,16 +61,27 @@ func (z *analyzer) callRange(n *plan.Call) bound {
 		return bound{}
 	}
 	iv := n.Fn.Range(args, types)
-	if slices.Contains(args, nil) && nearlyAll(iv, n.T) {
+	if slices.Contains(args, nil) && !z.byType && followsType(n.Fn, args, types, iv) {
 		return bound{}
 	}
 	return bound{iv: iv}
 }
 
-// nearlyAll: an interval that says little more than the type does is none: the clamp would stand where noise drowns everything.
-func nearlyAll(iv *num.Interval, t sqltype.Type) bool {
-	all := funcs.TypeRange(t)
-	return iv != nil && all != nil && iv.Hi.Sub(iv.Lo).GreaterThan(all.Hi.Sub(all.Lo).Div(decimal.NewFromInt(4)))
+// followsType: an interval that would shrink if an argument's type held fewer numbers says nothing but the type: a clamp there would stand where
+// noise drowns everything. Month numbers, signs, remainders and lengths do not shrink.
+func followsType(fn *funcs.Func, args []*num.Interval, types []sqltype.Type, iv *num.Interval) bool {
+	if iv == nil {
+		return true
+	}
+	part := decimal.NewFromInt(1024)
+	fewer := slices.Clone(args)
+	for i, a := range args {
+		if all := funcs.TypeRange(types[i]); a == nil && all != nil {
+			fewer[i] = &num.Interval{Lo: all.Lo.Div(part).Floor(), Hi: all.Hi.Div(part).Floor()}
+		}
+	}
+	less := fn.Range(fewer, types)
+	return less != nil && less.Hi.Sub(less.Lo).Mul(decimal.NewFromInt(2)).LessThan(iv.Hi.Sub(iv.Lo))
 }
 
 func (z *analyzer) argRanges(n *plan.Call) (args []*num.Interval, types []sqltype.Type, null bool) {

@@ -41,23 +41,25 @@ func (z *analyzer) choose(m *Measure, first, last uint64) error {
 	if m.Clip == nil {
 		m.Clip = &Choice{Edges: Ladder(first, last)} // sortMeasures lists it
 	}
-	edges := m.Clip.Edges
-	hi, most := bits.Mul64(edges[len(edges)-1], m.Factor)
-	if hi != 0 || most > dp.MaxSensitivity {
-		// the pair's larger edges are not for this factor: shortened for both, before anything else uses them
-		for n := len(edges); n > 1; n-- {
-			if hi, lo := bits.Mul64(edges[n-1], m.Factor); hi == 0 && lo <= dp.MaxSensitivity {
-				m.Clip.Edges, most = edges[:n], lo
-				break
-			}
-		}
-		if most > dp.MaxSensitivity {
-			return tooWide()
-		}
+	edges := fitting(m.Clip.Edges, m.Factor)
+	if len(edges) == 0 {
+		return tooWide()
 	}
+	m.Clip.Edges = edges // of a pair: shortened for both
+	most := edges[len(edges)-1] * m.Factor
 	m.Hi, m.PerGroup = int64(most), most
 	if m.Kind == CentredSum || m.Kind == SumValues && m.RowLo < 0 {
 		m.Lo = -m.Hi
+	}
+	return nil
+}
+
+// fitting are the edges whose products with a factor a mechanism takes.
+func fitting(edges []uint64, factor uint64) []uint64 {
+	for n := len(edges); n > 0; n-- {
+		if hi, lo := bits.Mul64(edges[n-1], factor); hi == 0 && lo <= dp.MaxSensitivity {
+			return edges[:n]
+		}
 	}
 	return nil
 }
@@ -97,12 +99,15 @@ func (z *analyzer) declared(x plan.Scalar) *num.Interval {
 }
 
 // undeclared bounds a sum over values without a declared range by a choice on the sums themselves. The grid must be known: integers, and
-// numerics whose scale follows from types, or a column with a step.
+// numerics whose scale follows from types, floats cast from these, or a column with a step. Where the number of rows is bounded, the rest counts as
+// Measure.Rows says: a sum is then cut as a count is, and an average of both has each unit's own mean.
 func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
 	first := uint64(fineStart)
-	switch scale, ok := z.scaleOf(m.Arg); {
+	switch scale, ok := z.scaleOf(uncast(m.Arg)); {
 	case m.Arg.Type().IsInteger():
 		first = 1
+	case ok && m.Arg.Type().IsFloat() && !uncast(m.Arg).Type().IsFloat():
+		m.Grid, m.Rounded = decimal.New(1, -min(scale, fineScale)), true
 	case z.stepOf(m.Arg) != nil && z.stepOf(m.Arg).IsPositive():
 		m.Grid, m.Rounded = *z.stepOf(m.Arg), true
 	case !ok || m.Arg.Type().IsFloat():
@@ -117,14 +122,29 @@ func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
 		m.RowLo = -m.RowHi
 	}
 	m.RangeLo, m.RangeHi = m.Grid.Mul(decimal.NewFromInt(m.RowLo)), m.Grid.Mul(decimal.NewFromInt(m.RowHi))
+	if !z.single {
+		m.Rows = z.out.MaxRows
+	}
 	return z.choose(m, first, uint64(m.RowHi))
+}
+
+// uncast is the exact number that a float was made of.
+func uncast(x plan.Scalar) plan.Scalar {
+	for {
+		c, ok := x.(*plan.Call)
+		if !ok || c.Fn.Name != "cast" || !c.T.IsFloat() || len(c.Args) != 1 || !c.Args[0].Type().IsNumber() {
+			return x
+		}
+		x = c.Args[0]
+	}
 }
 
 // Where vectors are scaled a step has fineParts parts: a count of 1 may become a third. A partial has at most mostPart of them, so that the squares of
 // 2^17 groups add up to less than DuckDB's HUGEINT holds (sqlgen.Scaled, (2)): an overflow would tell of a person.
 const (
-	fineParts = 1 << 8
-	mostPart  = 1 << 54
+	fineParts  = 1 << 8
+	mostPart   = 1 << 54
+	normGroups = 1 << 17 // of more groups vectors are not scaled
 )
 
 // norm gives a measure of a statement with Limit.L2 the choice of its norm, in parts of steps, or shares another's: an average's centred
@@ -151,14 +171,12 @@ func (z *analyzer) norm(m *Measure, shared *Choice) error {
 		if shared == nil {
 			return tooWide()
 		}
-		m.Clip = shared
-		for len(shared.Edges) > 1 {
-			if hi, lo := bits.Mul64(shared.Edges[len(shared.Edges)-1], m.Factor); hi == 0 && lo <= dp.MaxSensitivity {
-				return nil
-			}
-			shared.Edges = shared.Edges[:len(shared.Edges)-1]
+		edges := fitting(shared.Edges, m.Factor)
+		if len(edges) == 0 {
+			return tooWide()
 		}
-		return tooWide()
+		m.Clip, shared.Edges = shared, edges
+		return nil
 	}
 	root := uint64(1)
 	for root*root < z.out.Limit.PerUnit {

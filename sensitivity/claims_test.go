@@ -2,6 +2,7 @@ package sensitivity_test
 
 import (
 	"context"
+	"math/bits"
 	"strconv"
 	"strings"
 	"testing"
@@ -156,12 +157,13 @@ func TestBoundsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		typ := rapid.SampledFrom([]string{"int2", "int4", "int8", "float4", "float8", "numeric", "numeric(9,3)"}).Draw(t, "type")
 		lo := rapid.Int64Range(-1e12, 1e12).Draw(t, "lo")
-		hi := rapid.Int64Range(lo, lo+rapid.SampledFrom([]int64{0, 1, 100, 1e6, 1e13}).Draw(t, "width")).Draw(t, "hi")
+		hi := rapid.Int64Range(lo, lo+rapid.SampledFrom([]int64{0, 1, 100, 1e6, 1e13, 1 << 51, 1 << 54}).Draw(t, "width")).Draw(t, "hi")
 		m := rapid.Uint64Range(1, 1<<40).Draw(t, "m")
-		cat, err := neighbour.ParseCatalog(strings.NewReplacer("TYPE", typ, "LO", strconv.FormatInt(lo, 10), "HI", strconv.FormatInt(hi, 10), "ROWS", strconv.FormatUint(m, 10)).Replace(`
+		rows := rapid.SampledFrom([]string{"m=" + strconv.FormatUint(m, 10), ""}).Draw(t, "rows") // or chosen
+		cat, err := neighbour.ParseCatalog(strings.NewReplacer("TYPE", typ, "LO", strconv.FormatInt(lo, 10), "HI", strconv.FormatInt(hi, 10), "ROWS", rows).Replace(`
 p unit=id key=id m=1
   id int4 notnull
-e unit=id path=id->p.id m=ROWS
+e unit=id path=id->p.id ROWS
   id int4
   x TYPE range=LO..HI
 `))
@@ -184,7 +186,8 @@ e unit=id path=id->p.id m=ROWS
 				t.Fatal(err)
 			}
 			if x.Clip != nil { // the clamp is where the choice puts it
-				if last := x.Clip.Edges[len(x.Clip.Edges)-1]; last*x.Factor > x.PerGroup {
+				last := x.Clip.Edges[len(x.Clip.Edges)-1]
+				if over, most := bits.Mul64(last, x.Factor); over != 0 || most > x.PerGroup {
 					t.Fatalf("edge %d times %d is above %d", last, x.Factor, x.PerGroup)
 				}
 				continue

@@ -129,6 +129,9 @@ func (a *Analysis) partLine(m Measure) string {
 	if m.Rounded {
 		line += ", rounded row by row"
 	}
+	if m.Rows > 0 {
+		line += fmt.Sprintf("; of a unit's more than %d rows %d times their mean", m.Rows, m.Rows)
+	}
 	switch {
 	case m.Clip != nil && m.Kind == CentredSum:
 		return line + fmt.Sprintf("; a unit's part is clamped to +-%s times choice %d", halfSteps(m, m.Factor), m.Clip.Index+1)

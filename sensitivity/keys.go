@@ -66,7 +66,7 @@ func (z *analyzer) limit() {
 		bounded = bounded && (k.Public || k.OfUnit)
 	}
 	switch {
-	case z.opts.L2 && a.Groups.Public && !z.single && len(a.Keys) > 0 && len(names) > 0:
+	case z.opts.L2 && a.Groups.Public && a.Groups.Count <= normGroups && !z.single && len(a.Keys) > 0 && len(names) > 0:
 		a.Limit = GroupLimit{PerUnit: a.Groups.Count, L2: true, Why: "no cap: a unit's whole vector is scaled to a norm that is chosen"}
 	case z.single:
 		a.Limit = GroupLimit{PerUnit: 1, Why: "a unit has one row"}

@@ -39,11 +39,11 @@ func undeclared(t testing.TB, name string, data neighbour.Data) *neighbour.Postg
 	return db
 }
 
-// chooseOn analyses a statement over that catalog: a cap of groups, or 0 for a chosen one.
-func chooseOn(t testing.TB, sql string, db neighbour.DB, groups uint64) (*sensitivity.Analysis, error) {
+// chooseOn analyses a statement over that catalog: a cap of groups, or 0 for a chosen one; the rows of a unit that count, or 0.
+func chooseOn(t testing.TB, sql string, db neighbour.DB, groups, rows uint64) (*sensitivity.Analysis, error) {
 	t.Helper()
 	return sensitivity.Analyze(context.Background(), bind(t, sql, neighbour.ChosenCatalog()), sensitivity.Options{MaxGroups: max(1, groups), ChooseGroups: groups == 0,
-		MaxPublicGroups: 1000, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
+		MaxPublicGroups: 1000, Clip: rows, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
 }
 
 // chosenStatements are all over that catalog.
@@ -62,8 +62,11 @@ func TestChosenNeighbours(t *testing.T) {
 	db, cat := undeclared(t, "undeclared_outside", neighbour.Outside), neighbour.ChosenCatalog()
 	full, fixed := 0, map[string]bool{}
 	for _, sql := range chosenStatements {
-		for _, groups := range []uint64{0, 2} {
-			a, err := chooseOn(t, sql, db, groups)
+		for _, by := range []struct{ groups, rows uint64 }{{0, 0}, {2, 0}, {2, 3}} {
+			if by.rows > 0 && !slices.Contains(neighbour.ChosenStatements, sql) {
+				continue
+			}
+			a, err := chooseOn(t, sql, db, by.groups, by.rows)
 			if refused(err) {
 				fixed[sql] = true
 				continue
@@ -72,12 +75,14 @@ func TestChosenNeighbours(t *testing.T) {
 				t.Fatalf("%s: %v", sql, err)
 			}
 			if len(a.Choices) == 0 {
-				fixed[sql] = true
+				if by.rows == 0 {
+					fixed[sql] = true
+				}
 				continue
 			}
 			share, err := neighbour.CheckChosen(ctx, db, cat, a, funcs.Postgres, neighbour.ChosenUnits, neighbour.Bug{})
 			if err != nil {
-				t.Errorf("%s, cap %d: %v", sql, groups, err)
+				t.Errorf("%s, %+v: %v", sql, by, err)
 			}
 			if share == 1 {
 				full++
@@ -148,6 +153,9 @@ func parts(t testing.TB, db *neighbour.Postgres, a *sensitivity.Analysis) (out [
 			case count.IsZero() || !known0(m):
 			case m.Kind == sensitivity.SumValues:
 				x = sum.Div(m.Grid).BigInt()
+				if k := count.BigInt(); m.Rows > 0 && k.Cmp(new(big.Int).SetUint64(m.Rows)) > 0 {
+					x.Quo(x.Mul(x, new(big.Int).SetUint64(m.Rows)), k)
+				}
 			case m.Kind == sensitivity.CentredSum:
 				middle := decimal.NewFromInt(m.RowLo + m.RowHi)
 				x = sum.Div(m.Grid).Mul(decimal.NewFromInt(2)).Sub(middle.Mul(count)).BigInt()
@@ -184,14 +192,16 @@ func TestChosenOracle(t *testing.T) {
 	checked := 0
 	for _, sql := range chosenStatements {
 		for _, groups := range []uint64{0, 100} { // the oracle does not know which groups a cap cuts off
-			if groups == 0 && slices.Contains(neighbour.ChosenStatements, sql) && strings.Contains(sql, "select item, ") {
-				continue
+			for _, rows := range []uint64{0, 3} {
+				if groups == 0 && slices.Contains(neighbour.ChosenStatements, sql) && strings.Contains(sql, "select item, ") {
+					continue
+				}
+				n, err := against(t, db, sql, groups, rows, neighbour.Bug{})
+				if err != nil {
+					t.Errorf("%s, cap %d, rows %d: %v", sql, groups, rows, err)
+				}
+				checked += n
 			}
-			n, err := against(t, db, sql, groups, neighbour.Bug{})
-			if err != nil {
-				t.Errorf("%s, cap %d: %v", sql, groups, err)
-			}
-			checked += n
 		}
 	}
 	if checked < 200 {
@@ -200,9 +210,9 @@ func TestChosenOracle(t *testing.T) {
 }
 
 // against compares one statement's histogram with the parts; it gives the number of measures that were.
-func against(t testing.TB, db *neighbour.Postgres, sql string, groups uint64, bug neighbour.Bug) (checked int, err error) {
+func against(t testing.TB, db *neighbour.Postgres, sql string, groups, rows uint64, bug neighbour.Bug) (checked int, err error) {
 	t.Helper()
-	a, err := chooseOn(t, sql, db, groups)
+	a, err := chooseOn(t, sql, db, groups, rows)
 	if refused(err) || err == nil && len(a.Choices) == 0 {
 		return 0, nil
 	}
@@ -237,41 +247,43 @@ func TestChosenPlantedBugs(t *testing.T) {
 		groups    uint64
 		bug       neighbour.Bug
 		oracle    bool
+		rows      uint64
 	}{
-		{"edges off the grid", "select count(*), sum(amount) from charges", 0, neighbour.Bug{SQL: replace(`("h"\."x2"\)?) > (\d+)`, "$1 > 1.01 * $2")}, false},
-		{"partials counted instead of units", "select item, count(*), sum(fee) from charges group by 1", 2, neighbour.Bug{SQL: replace(`"h"\."first" AND `, "")}, false},
-		{"ranks counted instead of units", "select item, count(*) from charges group by 1", 0, neighbour.Bug{SQL: replace(`"h"\."first" AND `, "")}, false},
+		{"edges off the grid", "select count(*), sum(amount) from charges", 0, neighbour.Bug{SQL: replace(`("h"\."x2"\)?) > (\d+)`, "$1 > 1.01 * $2")}, false, 0},
+		{"partials counted instead of units", "select item, count(*), sum(fee) from charges group by 1", 2, neighbour.Bug{SQL: replace(`"h"\."first" AND `, "")}, false, 0},
+		{"ranks counted instead of units", "select item, count(*) from charges group by 1", 0, neighbour.Bug{SQL: replace(`"h"\."first" AND `, "")}, false, 0},
 		{"groups of one unit dropped", "select item, count(*), sum(fee) from charges group by 1", 100, neighbour.Bug{Read: func(h *neighbour.Histogram) {
 			few := map[string]bool{}
 			for s, b := range h.Rows {
 				few[s.Group] = few[s.Group] || s.Part == sqlgen.PartTotals && b.Count < 2
 			}
 			maps.DeleteFunc(h.Rows, func(s neighbour.Slot, _ *neighbour.Bucket) bool { return s.Part >= 0 && few[s.Group] })
-		}}, false},
-		{"sign of the size dropped", "select sum(amount) from charges", 2, neighbour.Bug{SQL: replace(`pg_catalog\.abs\(("h"\."x1")\) >`, "$1 >")}, false},
-		{"cap of groups dropped", "select item, count(*) from charges group by 1", 2, neighbour.Bug{SQL: replace(` WHERE "g"\."rn" <= \d+`, "")}, false},
-		{"ranks one too low", "select item, count(*) from charges group by 1", 0, neighbour.Bug{SQL: replace(`"h"\."rn" > (\d+)`, `"h"."rn" - 1 > $1`)}, false},
-		{"ranks over all units", "select item, count(*) from charges group by 1", 0, neighbour.Bug{SQL: replace(`PARTITION BY "g"\."u" `, "")}, false},
-		{"rows without an owner kept", "select sum(amount) from charges", 2, neighbour.Bug{SQL: replace(`"t1"\."patient_id" IS NOT NULL`, "TRUE")}, false},
-		{"largest partial over all units", "select item, sum(fee) from charges group by 1", 2, neighbour.Bug{SQL: replace(`OVER \(PARTITION BY "h"\."u"\) AS "y`, `OVER () AS "y`)}, false},
+		}}, false, 0},
+		{"sign of the size dropped", "select sum(amount) from charges", 2, neighbour.Bug{SQL: replace(`pg_catalog\.abs\(("h"\."x1")\) >`, "$1 >")}, false, 0},
+		{"cap of groups dropped", "select item, count(*) from charges group by 1", 2, neighbour.Bug{SQL: replace(` WHERE "g"\."rn" <= \d+`, "")}, false, 0},
+		{"ranks one too low", "select item, count(*) from charges group by 1", 0, neighbour.Bug{SQL: replace(`"h"\."rn" > (\d+)`, `"h"."rn" - 1 > $1`)}, false, 0},
+		{"ranks over all units", "select item, count(*) from charges group by 1", 0, neighbour.Bug{SQL: replace(`PARTITION BY "g"\."u" `, "")}, false, 0},
+		{"rows without an owner kept", "select sum(amount) from charges", 2, neighbour.Bug{SQL: replace(`"t1"\."patient_id" IS NOT NULL`, "TRUE")}, false, 0},
+		{"largest partial over all units", "select item, sum(fee) from charges group by 1", 2, neighbour.Bug{SQL: replace(`OVER \(PARTITION BY "h"\."u"\) AS "y`, `OVER () AS "y`)}, false, 0},
 		{"sum of the bucket for the parts beyond", "select sum(amount) from charges", 2, neighbour.Bug{Read: func(h *neighbour.Histogram) {
 			for _, b := range h.Rows {
 				b.Signed *= 2
 			}
-		}}, false},
-		{"the smallest partial counts", "select item, sum(fee) from charges group by 1", 100, neighbour.Bug{SQL: replace(`max\(pg_catalog\.abs`, "min(pg_catalog.abs")}, true},
-		{"sign of the parts beyond dropped", "select sum(amount) from charges", 100, neighbour.Bug{SQL: replace(`CASE WHEN "h"\."x1" < 0 THEN -1 ELSE 1 END`, "1")}, true},
-		{"NULL is beyond all", "select item, sum(amount) from charges group by 1", 100, neighbour.Bug{SQL: replace(`"h"\."x1" <> 0`, "TRUE", `(pg_catalog\.abs\("h"\."x1"\) > \d+)`, "coalesce($1, TRUE)")}, true},
-		{"ranks one too high", "select diag, count(*) from encounters group by 1", 0, neighbour.Bug{SQL: replace(`"h"\."rn" > (\d+)`, `"h"."rn" + 1 > $1`)}, true},
-		{"an edge counts as beyond", "select count(*) from charges", 100, neighbour.Bug{SQL: replace(`"h"\."x1" > (\d+)`, `"h"."x1" >= $1`)}, true},
+		}}, false, 0},
+		{"the smallest partial counts", "select item, sum(fee) from charges group by 1", 100, neighbour.Bug{SQL: replace(`max\(pg_catalog\.abs`, "min(pg_catalog.abs")}, true, 0},
+		{"sign of the parts beyond dropped", "select sum(amount) from charges", 100, neighbour.Bug{SQL: replace(`CASE WHEN "h"\."x1" < 0 THEN -1 ELSE 1 END`, "1")}, true, 0},
+		{"NULL is beyond all", "select item, sum(amount) from charges group by 1", 100, neighbour.Bug{SQL: replace(`"h"\."x1" <> 0`, "TRUE", `(pg_catalog\.abs\("h"\."x1"\) > \d+)`, "coalesce($1, TRUE)")}, true, 0},
+		{"ranks one too high", "select diag, count(*) from encounters group by 1", 0, neighbour.Bug{SQL: replace(`"h"\."rn" > (\d+)`, `"h"."rn" + 1 > $1`)}, true, 0},
+		{"a sum of all rows beside a count of some", "select avg(amount) from charges", 2, neighbour.Bug{SQL: replace(`pg_catalog\.div\(\((.*?)\) \* 3, .*?\)`, "$1")}, true, 3},
+		{"an edge counts as beyond", "select count(*) from charges", 100, neighbour.Bug{SQL: replace(`"h"\."x1" > (\d+)`, `"h"."x1" >= $1`)}, true, 0},
 	}
 	outside, inside, cat := undeclared(t, "undeclared_bugs", neighbour.Outside), tameUndeclared(t, "undeclared_bugs_inside"), neighbour.ChosenCatalog()
 	for _, c := range cases {
 		var err error
 		if c.oracle {
-			_, err = against(t, inside, c.sql, c.groups, c.bug)
+			_, err = against(t, inside, c.sql, c.groups, c.rows, c.bug)
 		} else {
-			a, e := chooseOn(t, c.sql, outside, c.groups)
+			a, e := chooseOn(t, c.sql, outside, c.groups, c.rows)
 			if e != nil {
 				t.Fatalf("%s: %v", c.name, e)
 			}

@@ -2,6 +2,7 @@ package sqlgen
 
 import (
 	"fmt"
+	"math/big"
 	"math/bits"
 
 	"github.com/shopspring/decimal"
@@ -166,14 +167,17 @@ func firstError(errs ...error) error {
 //
 // Proof: (1) the result is NULL (and contributes nothing) or an integer in [Lo, Hi], whatever the rows were: every branch ends in
 // the clamp, and the test for NULL stands before it, since least(NULL, 10) is 10. (2) It is a function of the unit's multiset
-// of rows: counts and exact sums. (3) A centred sum of k > m rows is scaled by m/k toward zero in exact integers (div truncates
-// toward zero), so sum and count are cut alike. (4) Nothing raises: PostgreSQL's numerics hold any sum, DuckDB's HUGEINT holds
+// of rows: counts and exact sums. (3) A centred sum of k > m rows, and a sum with Rows, is scaled by m/k toward zero in exact integers (div
+// truncates toward zero), so sum and count are cut alike. (4) Nothing raises: PostgreSQL's numerics hold any sum, DuckDB's HUGEINT holds
 // 2^53 m k.
 func (p *printer) partial(m sensitivity.Measure, c columns, maxRows uint64) string {
 	switch m.Kind {
 	case sensitivity.CountRows, sensitivity.CountValues:
 		return fmt.Sprintf("CASE WHEN %s > %d THEN %d ELSE %s END", c.count, m.Hi, m.Hi, c.count)
 	case sensitivity.SumValues:
+		if m.Rows > 0 {
+			return p.cutSum(m, c)
+		}
 		if c.scale > 0 {
 			unit := decimal.New(1, -c.scale)
 			hi, lo := unit.Mul(decimal.NewFromInt(m.Hi)), unit.Mul(decimal.NewFromInt(m.Lo))
@@ -185,18 +189,39 @@ func (p *printer) partial(m sensitivity.Measure, c columns, maxRows uint64) stri
 		}
 		return fmt.Sprintf("CASE WHEN %s > %d THEN %d WHEN %s < %d THEN %d ELSE %s END", c.sum, m.Hi, m.Hi, c.sum, m.Lo, m.Lo, value)
 	}
-	clamp := func(x string) string { return p.big(fmt.Sprintf("LEAST(GREATEST(%s, %d), %d)", x, m.Lo, m.Hi)) }
+	clamp := func(x string) string { return p.clamped64(m, x) }
 	if m.Clip != nil { // the choice clamps the sum as it does the count; nothing is scaled
 		return fmt.Sprintf("CASE WHEN %s > 0 THEN %s END", c.count, clamp(centred(m, p.wide(steps(c)), p.wide(c.count))))
 	}
 	whole := centred(m, steps(c), p.holding(c.count, m, maxRows))
 	cut := centred(m, p.wide(steps(c)), p.wide(c.count))
-	if p.d == funcs.Postgres {
-		cut = fmt.Sprintf("pg_catalog.div((%s) * %d, %s)", cut, maxRows, c.count)
-	} else {
-		cut = fmt.Sprintf("((%s) * %d) // %s", cut, maxRows, c.count)
-	}
+	cut = p.share(cut, maxRows, c.count)
 	return fmt.Sprintf("CASE WHEN %s > %d THEN %s WHEN %s > 0 THEN %s END", c.count, maxRows, clamp(cut), c.count, clamp(whole))
+}
+
+// cutSum is a sum of which at most m.Rows rows count. DuckDB's sum is held to 2^73 before it is multiplied by up to 2^53, which HUGEINT then holds; sums
+// beyond that are beyond every clamp but for units of 2^27 rows.
+func (p *printer) cutSum(m sensitivity.Measure, c columns) string {
+	sum := p.wide(steps(c))
+	held := sum
+	if p.d == funcs.DuckDB {
+		most := new(big.Int).Lsh(big.NewInt(1), 73)
+		held = fmt.Sprintf("LEAST(GREATEST(%s, -%s), %s)", sum, most, most)
+	}
+	return fmt.Sprintf("CASE WHEN %s > %d THEN %s WHEN %s > 0 THEN %s END", c.count, m.Rows, p.clamped64(m, p.share(held, m.Rows, c.count)), c.count, p.clamped64(m, sum))
+}
+
+// share is x times n/k toward zero, in exact integers.
+func (p *printer) share(x string, n uint64, k string) string {
+	if p.d == funcs.Postgres {
+		return fmt.Sprintf("pg_catalog.div((%s) * %d, %s)", x, n, k)
+	}
+	return fmt.Sprintf("((%s) * %d) // %s", x, n, k)
+}
+
+// clamped64 is a number that is not NULL, clamped to a measure's [Lo, Hi].
+func (p *printer) clamped64(m sensitivity.Measure, x string) string {
+	return p.big(fmt.Sprintf("LEAST(GREATEST(%s, %d), %d)", x, m.Lo, m.Hi))
 }
 
 // centred is the sum of 2x - (RowLo + RowHi) over rows whose sum and count are known.

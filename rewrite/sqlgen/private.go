@@ -196,7 +196,7 @@ func (w *private) columns(i int, m sensitivity.Measure, read func(string) string
 		r := w.row(m, w.f)
 		c.scale, c.small = r.scale, r.small
 		c.sum = read(w.fn("sum") + "(" + r.text + ")")
-		if m.Kind == sensitivity.CentredSum {
+		if m.Kind == sensitivity.CentredSum || m.Rows > 0 {
 			c.count = read(w.countBeside(i, m))
 		}
 	default:

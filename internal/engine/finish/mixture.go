@@ -14,12 +14,13 @@ type mixture struct {
 	rounding float64 // the most that all roundings together move it
 	variance float64
 	exact    float64 // the 97.5% quantile of a single event
+	parts    bool    // the total itself is no whole number of steps
 }
 
 // term is weight times independent noise.
 type term struct {
 	weight float64
-	law    *law // nil for a single event whose sums nobody asks for
+	law    *law
 }
 
 // mixtureOf: fine is how many parts of a step the events are in.
@@ -40,9 +41,9 @@ func mixtureOf(p *measure.Plan, tops []release.Top, i int, fine uint64) (mixture
 	if fine > 1 {
 		part, round = 1/float64(fine), 0.5
 	}
-	m := mixture{terms: []term{{part, l}}, rounding: round, variance: d.Variance()*part*part + round/6}
+	m := mixture{terms: []term{{part, l}}, rounding: round, variance: d.Variance()*part*part + round/6, parts: fine > 1}
 	if len(tops) == 0 {
-		m.exact = math.Floor(float64(d.Quantile975())*part + round)
+		m.exact = float64(d.Quantile975())*part + round
 		return m, nil
 	}
 	for _, t := range tops {
@@ -70,6 +71,9 @@ func mixtureOf(p *measure.Plan, tops []release.Top, i int, fine uint64) (mixture
 func (m mixture) quantile() float64 {
 	if len(m.terms) == 1 {
 		return m.exact
+	}
+	if m.parts {
+		return wide(m.terms) + m.rounding
 	}
 	return math.Floor(wide(m.terms) + m.rounding)
 }

@@ -10,8 +10,10 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// TopUp prices what makes a stored release of a smaller price as exact as the asked one: every measure once more, at the bounds and for the
-// groups that were chosen then. run is the release's plan with its bounds, price what it was made at. nil: there is nothing to
+// TopUp prices what makes a stored release of a smaller price more exact: every measure once more, at the bounds and for the
+// groups that were chosen then; the mean of both, weighed by variance, is what asking at once would give for Gaussian noise, and up to sqrt(2) as wide
+// for Laplace noise that is topped up once (Koufogiannis, Han, Pappas, "Gradual release of sensitive data under differential privacy", 2015, would
+// lose nothing, by correlated noise). run is the release's plan with its bounds, price what it was made at. nil: there is nothing to
 // measure again.
 //
 // Proof: the old events lost at most what the tag of the old price allows, those here at most the difference of the tags, side by side (Limit.Less
