@@ -151,9 +151,14 @@ func (s *session) show(name string) (string, error) {
 // hidden are the settings that SHOW ALL leaves out, as PostgreSQL's does.
 var hidden = map[string]bool{"is_superuser": true, "role": true, "session_authorization": true}
 
+// showAll lists dpsql's settings among PostgreSQL's, by name.
 func (s *session) showAll() *engine.Answer {
 	a := &engine.Answer{Tag: "SHOW"}
+	own := s.engine.Settings()
 	for _, name := range allNames {
+		for len(own) > 0 && own[0].Name < name {
+			a.Rows, own = append(a.Rows, textRow(own[0].Name, own[0].Value, own[0].About)), own[1:]
+		}
 		if v, err := s.show(name); err == nil && !hidden[name] {
 			a.Rows = append(a.Rows, textRow(parameters[name].name, v, parameters[name].about))
 		}

@@ -28,6 +28,8 @@ type Session interface {
 	Reset(name string) error
 	ResetAll()
 	Show(name string) (value string, ok bool, err error)
+	// Settings are those settings for SHOW ALL.
+	Settings() []engine.Setting
 	// Snapshot keeps the settings and Restore puts them back: ROLLBACK's part.
 	Snapshot() any
 	Restore(any)

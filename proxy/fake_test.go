@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -101,6 +102,13 @@ func (s *scriptedSession) Restore(at any) {
 func (s *scriptedSession) Show(name string) (string, bool, error) {
 	v, ok := s.values[name]
 	return v, ok, nil
+}
+
+func (s *scriptedSession) Settings() (out []engine.Setting) {
+	for _, name := range slices.Sorted(maps.Keys(s.values)) {
+		out = append(out, engine.Setting{Name: name, Value: s.values[name], About: "Scripted."})
+	}
+	return out
 }
 
 func (s *scriptedSession) Close() {

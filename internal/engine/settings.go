@@ -2,7 +2,9 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,12 +28,17 @@ const leastPart = 1000
 
 // setting is one row of the table of settings.
 type setting struct {
-	get func(*settings) string
-	set func(s *Session, to *settings, value string) error
+	about string
+	get   func(*settings) string
+	set   func(s *Session, to *settings, value string) error
 }
+
+// Setting is one setting as SHOW ALL lists it.
+type Setting struct{ Name, Value, About string }
 
 var settingTable = map[string]setting{
 	"dpsql.epsilon": {
+		"The price of the next statements.",
 		func(s *settings) string { return strconv.FormatFloat(s.epsilon, 'g', -1, 64) },
 		func(s *Session, to *settings, v string) error {
 			e, err := strconv.ParseFloat(v, 64)
@@ -51,6 +58,7 @@ var settingTable = map[string]setting{
 		},
 	},
 	"dpsql.mechanism": {
+		"Which noise: auto, laplace or gaussian.",
 		func(s *settings) string { return string(s.mechanism) },
 		func(_ *Session, to *settings, v string) error {
 			m, err := choice("dpsql.mechanism", v, string(measure.Auto), string(measure.Laplace), string(measure.Gaussian))
@@ -59,6 +67,7 @@ var settingTable = map[string]setting{
 		},
 	},
 	"dpsql.max_groups": {
+		"Groups of one person that count, where keys do not bound them.",
 		func(s *settings) string { return numberOrAuto(s.maxGroups) },
 		func(s *Session, to *settings, v string) (err error) {
 			to.maxGroups, err = parseNumberOrAuto("dpsql.max_groups", v, uint64(s.world.policy.Query.MaxPublicGroups))
@@ -68,6 +77,7 @@ var settingTable = map[string]setting{
 	// Rows of one unit in a group that count, at most: an analyst who knows the data may ask for fewer than the policy allows, which is
 	// more exact, or set an automatic bound and save the choice's share.
 	"dpsql.clip": {
+		"Rows of one person that count in one group.",
 		func(s *settings) string { return numberOrAuto(s.clip) },
 		func(_ *Session, to *settings, v string) (err error) {
 			to.clip, err = parseNumberOrAuto("dpsql.clip", v, mostClip)
@@ -75,6 +85,7 @@ var settingTable = map[string]setting{
 		},
 	},
 	"dpsql.bounding": {
+		"How a person's part is bounded: linf, l2 or auto.",
 		func(s *settings) string { return s.bounding },
 		func(_ *Session, to *settings, v string) (err error) {
 			to.bounding, err = choice("dpsql.bounding", v, "linf", "auto", "l2")
@@ -82,6 +93,7 @@ var settingTable = map[string]setting{
 		},
 	},
 	"dpsql.notices": {
+		"What a NOTICE tells with each answer: off, brief or full.",
 		func(s *settings) string { return s.notices },
 		func(_ *Session, to *settings, v string) (err error) {
 			to.notices, err = choice("dpsql.notices", v, "off", "brief", "full")
@@ -182,8 +194,16 @@ func unknownSetting(name string) error {
 }
 
 // SettingNames lists the settings, sorted.
-func SettingNames() []string {
-	return []string{"dpsql.bounding", "dpsql.clip", "dpsql.epsilon", "dpsql.max_groups", "dpsql.mechanism", "dpsql.notices"}
+func SettingNames() []string { return slices.Sorted(maps.Keys(settingTable)) }
+
+// Settings are all of them as they are, by name.
+func (s *Session) Settings() []Setting {
+	var out []Setting
+	for _, name := range SettingNames() {
+		row := settingTable[name]
+		out = append(out, Setting{name, row.get(&s.now), row.about})
+	}
+	return out
 }
 
 func number(x float64) string {

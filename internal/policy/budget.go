@@ -123,9 +123,7 @@ func (f *file) query(n ast.Node) {
 			}
 		}},
 		{name: "max_groups", read: func(n ast.Node) {
-			if automatic(n) {
-				q.MaxGroups = 0
-			} else if x, _, ok := f.count(n, "query.max_groups", maxGroupsLimit); ok {
+			if x, _, ok := f.countOr(n, auto, "query.max_groups", maxGroupsLimit); ok {
 				q.MaxGroups = uint64(x)
 			}
 		}},
@@ -135,10 +133,7 @@ func (f *file) query(n ast.Node) {
 			}
 		}},
 		{name: "min_people", read: func(n ast.Node) {
-			if s, ok := n.(*ast.StringNode); ok && s.Token.Value == "none" {
-				return
-			}
-			if x, _, ok := f.count(n, "query.min_people", maxRowsLimit); ok {
+			if x, _, ok := f.countOr(n, "none", "query.min_people", maxRowsLimit); ok {
 				q.MinPeople = x
 			}
 		}},

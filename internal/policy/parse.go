@@ -240,11 +240,8 @@ func (f *file) unit(n ast.Node) {
 	}
 }
 
-// automatic reports the word that leaves a bound to each statement, as if the key were left out.
-func automatic(n ast.Node) bool {
-	s, ok := n.(*ast.StringNode)
-	return ok && s.Token.Value == "auto"
-}
+// auto leaves a bound to each statement, as if its key were left out.
+const auto = "auto"
 
 func (f *file) cache(n ast.Node) {
 	c := &f.p.Cache

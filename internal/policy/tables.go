@@ -46,9 +46,7 @@ func (f *file) table(t *tableDecl, n ast.Node) {
 		{name: "public", read: func(n ast.Node) { t.public = f.flag(n, what+": public") }},
 		{name: "unit", read: func(n ast.Node) { path, t.pathGiven = n, true }},
 		{name: "max_rows_per_unit", read: func(n ast.Node) {
-			if automatic(n) {
-				t.maxRowsAt = at(n)
-			} else if x, where, ok := f.count(n, what+": max_rows_per_unit", maxRowsLimit); ok {
+			if x, where, ok := f.countOr(n, auto, what+": max_rows_per_unit", maxRowsLimit); ok {
 				t.maxRows, t.maxRowsAt = uint64(x), where
 			}
 		}},
@@ -151,20 +149,23 @@ func (f *file) column(t *tableDecl, c *columnDecl, n ast.Node) {
 }
 
 func (f *file) interval(c *columnDecl, n ast.Node, what string) {
-	if automatic(n) {
-		c.rangeAt = at(n)
+	if _, ok := n.(*ast.StringNode); ok {
+		switch w, ok := f.text(n, what); {
+		case !ok:
+		case w.text == auto:
+			c.rangeAt = at(n)
+		default:
+			meant(f.add(at(n), "%s must be %s or [lowest, highest], not %q", what, auto, clip(w.text)), w.text, auto)
+		}
 		return
 	}
-	ends, ok := f.items(n, what)
-	if !ok {
-		return
-	}
-	if len(ends) != 2 {
-		f.add(at(n), "%s must be [lowest, highest]", what)
+	list, ok := n.(*ast.SequenceNode)
+	if !ok || len(list.Values) != 2 {
+		f.add(at(n), "%s must be %s or [lowest, highest]", what, auto)
 		return
 	}
 	var d [2]decimal.Decimal
-	for i, e := range ends {
+	for i, e := range list.Values {
 		x, _, good := f.decimal(e, what)
 		d[i], ok = x, ok && good
 	}

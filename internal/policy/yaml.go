@@ -383,15 +383,37 @@ func (r *reader) float(n ast.Node, what string, b bounds) (float64, bool) {
 }
 
 func (r *reader) count(n ast.Node, what string, most int64) (int64, position, bool) {
+	return r.countOr(n, "", what, most)
+}
+
+// countOr reads a whole number, or a word that stands for none: 0.
+func (r *reader) countOr(n ast.Node, word, what string, most int64) (int64, position, bool) {
+	allowed := fmt.Sprintf("a whole number from 1 to %d", most)
+	if word != "" {
+		allowed = word + " or " + allowed
+		if s, ok := n.(*ast.StringNode); ok && s.Token.Value == word {
+			return 0, at(n), true
+		} else if ok && s.Token.Value != Blank {
+			meant(r.add(at(n), "%s must be %s, not %q", what, allowed, clip(s.Token.Value)), s.Token.Value, word)
+			return 0, at(n), false
+		}
+	}
 	d, where, ok := r.decimal(n, what)
 	if !ok {
 		return 0, where, false
 	}
 	if !d.IsInteger() || d.Sign() <= 0 || d.GreaterThan(decimal.NewFromInt(most)) {
-		r.add(where, "%s must be a whole number from 1 to %d", what, most)
+		r.add(where, "%s must be %s", what, allowed)
 		return 0, where, false
 	}
 	return d.IntPart(), where, true
+}
+
+// meant asks for the word that a text is near, or begins with.
+func meant(p *Problem, text, word string) {
+	if strings.HasPrefix(strings.ToLower(text), word) || nearest(text, []string{word}) != "" {
+		p.hint("did you mean %s?", word)
+	}
 }
 
 // duration reads 24h, 60s, 1h30m.
