@@ -224,9 +224,11 @@ func (c *chain) overlaps(op *atom, left Expr, ok bool) (Expr, error) {
 		return nil, err
 	}
 	r, ok := e.(*Row)
-	switch {
+	switch next := c.peekAtom(); {
 	case !ok:
 		return nil, c.atomAt(right)
+	case next != nil && (next.mark == mField || next.mark == mIndex):
+		return nil, c.atomAt(next)
 	case len(l.Elems) != 2:
 		return nil, sqlerr.New(sqlerr.Syntax, "wrong number of parameters on left side of OVERLAPS expression").At(int(l.Pos))
 	case len(r.Elems) != 2:

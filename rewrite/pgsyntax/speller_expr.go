@@ -293,6 +293,9 @@ func (s *speller) construct(t, next *token) (done bool, err error) {
 		if !paren {
 			return false, nil
 		}
+		if s.tok(2).punct(")") { // version 17's: an empty object
+			return true, unsupported(t, "JSON_OBJECT")
+		}
 		n := s.put("", atom{kind: aCall, mark: mFunc, call: &FuncCall{Pos: Pos(t.pos), Name: t.text}}, "")
 		s.i++
 		s.openCall(n, frame{operand: true})

@@ -30,7 +30,7 @@ func (s *speller) table() error {
 		return unsupported(u, "ROWS FROM")
 	case (u.is("xmltable") || u.is("json_table")) && s.tok(1).punct("("):
 		return unsupported(u, upper(u.text))
-	case u.kind == tWord && u.text != "json_object" && s.isConstruct():
+	case u.kind == tWord && s.isConstruct():
 		return unsupported(u, upper(u.text)+" in FROM")
 	}
 	f.tables = false

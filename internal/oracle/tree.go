@@ -80,8 +80,8 @@ func isNull(v any) bool {
 	return ok && c["isnull"] == true
 }
 
-// same says whether two texts mean the same to PostgreSQL.
-func same(a, b string) (bool, error) {
+// Same says whether two texts mean the same to PostgreSQL.
+func Same(a, b string) (bool, error) {
 	x, err := tree(a)
 	if err != nil {
 		return false, err
