@@ -33,7 +33,13 @@ type Forecast struct {
 type Rehearsal struct {
 	engine *Engine
 	dir    string
-	asked  map[ledger.Hash]float64
+	asked  map[ledger.Hash]*askedBefore
+}
+
+// askedBefore is a release that a rehearsal stands for: the plan that was charged first, and the price that it was topped up to.
+type askedBefore struct {
+	first *measure.Plan
+	price float64
 }
 
 // OpenRehearsal checks the policy against the live schema, as Open does, and takes a ledger in a temporary folder.
@@ -47,7 +53,7 @@ func OpenRehearsal(ctx context.Context, opt Options) (*Rehearsal, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &Rehearsal{engine: e, dir: dir, asked: map[ledger.Hash]float64{}}, nil
+	return &Rehearsal{engine: e, dir: dir, asked: map[ledger.Hash]*askedBefore{}}, nil
 }
 
 // Close removes the ledger.
@@ -122,25 +128,20 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 		return err
 	}
 	f.Price, f.Loss = mp.Price, mp.Loss
-	asked, again := r.asked[key]
-	if again && asked < mp.Price { // the release of the smaller price is topped up
-		run, _, err := mp.Reference(p.an)
-		if err != nil {
+	asked := r.asked[key]
+	f.Free = len(mp.Events()) == 0 || asked != nil && asked.price >= mp.Price
+	if asked != nil && !f.Free { // the release of the smaller price is topped up
+		top, err := measure.ForecastTopUp(p.an, asked.first, asked.price, s.asks())
+		switch {
+		case err != nil:
 			return err
-		}
-		top, err := measure.TopUp(p.an, run, asked, s.asks())
-		if err != nil {
-			return err
-		}
-		if top == nil {
+		case top == nil:
 			f.Free = true
 			return nil
 		}
 		mp, f.Loss = top, top.Loss
 	}
-	if len(mp.Events()) == 0 || again && asked >= mp.Price {
-		f.Free = true
-	} else {
+	if !f.Free {
 		_, err := r.engine.ledger.Reserve(ctx, ledger.Reservation{Analyst: s.analyst.Name, Quota: s.analyst.Share, Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})
 		var denied *ledger.Denied
 		switch {
@@ -148,8 +149,10 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 			f.Denied = true
 		case err != nil:
 			return err
+		case asked != nil:
+			asked.price = mp.Price
 		default:
-			r.asked[key] = mp.Price
+			r.asked[key] = &askedBefore{mp, mp.Price}
 		}
 	}
 	b, err := r.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)

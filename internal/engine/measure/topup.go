@@ -20,29 +20,115 @@ import (
 // rounds down): together at most the new price's tag, by sequential composition. Their sensitivities are those of the release's own events: the
 // bounds and groups are released values. Noise stays of the kind that it was, so a price without a pure part is one for both.
 func TopUp(a *sensitivity.Analysis, run *Plan, price float64, ask Ask) (*Plan, error) {
-	p := &Plan{Price: ask.Epsilon, Mechanism: run.Mechanism, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures))}
-	if len(a.Measures) == 0 {
+	top, limit := startTopUp(a, run, price, ask)
+	if top == nil {
 		return nil, nil
-	}
-	if p.Mechanism == "" {
-		p.Mechanism = Laplace
-	}
-	limit := ask.Filter.Limit(ask.Epsilon).Less(ask.Filter.Limit(price))
-	if p.Mechanism == Gaussian {
-		limit = limit.RenyiOnly()
 	}
 	for i := range a.Measures {
 		s, err := runSensitivity(run, i)
 		if err != nil {
 			return nil, err
 		}
-		if p.Measures[i], err = noiseFor(ask.Filter, s, limit.Part(1, uint64(len(a.Measures))), p.Mechanism); err != nil {
+		if top.Measures[i], err = noiseFor(ask.Filter, s, limit, top.Mechanism); err != nil {
 			return nil, tooMuch(err)
 		}
 	}
 	var err error
-	p.Loss, err = ask.Filter.Sum(p.Events())
-	return p, err
+	top.Loss, err = ask.Filter.Sum(top.Events())
+	return top, err
+}
+
+// startTopUp is a top-up without its events, and what each of them may cost.
+func startTopUp(a *sensitivity.Analysis, p *Plan, price float64, ask Ask) (*Plan, budget.Limit) {
+	top := &Plan{Price: ask.Epsilon, Mechanism: p.Mechanism, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures))}
+	if len(a.Measures) == 0 {
+		return nil, budget.Limit{}
+	}
+	if top.Mechanism == "" {
+		top.Mechanism = Laplace
+	}
+	limit := ask.Filter.Limit(ask.Epsilon).Less(ask.Filter.Limit(price))
+	if top.Mechanism == Gaussian {
+		limit = limit.RenyiOnly()
+	}
+	return top, limit.Part(1, uint64(len(a.Measures)))
+}
+
+// ForecastTopUp is TopUp before it is known which bounds the release of p chose: of each measure the event that loses most, and a loss that is at least that of
+// TopUp, whatever is chosen.
+//
+// Proof: what a Clipped event or a selection may become is listed whole (sensitivities), TopUp's own calibration is run on each, and each part of the loss
+// is the largest of them, measure by measure.
+func ForecastTopUp(a *sensitivity.Analysis, p *Plan, price float64, ask Ask) (*Plan, error) {
+	top, limit := startTopUp(a, p, price, ask)
+	if top == nil {
+		return nil, nil
+	}
+	purest := make([]dp.Event, len(a.Measures))
+	for i := range a.Measures {
+		var most dp.Loss
+		var failed error
+		for _, s := range p.sensitivities(a, i) {
+			ev, err := noiseFor(ask.Filter, s, limit, top.Mechanism)
+			if err != nil { // at this bound a top-up is refused
+				failed = err
+				continue
+			}
+			loss, err := ask.Filter.Loss(ev)
+			if err != nil {
+				return nil, err
+			}
+			if top.Measures[i] == nil || loss.Renyi > most.Renyi {
+				top.Measures[i], most.Renyi = ev, loss.Renyi
+			}
+			if purest[i] == nil || loss.Pure > most.Pure {
+				purest[i], most.Pure = ev, loss.Pure
+			}
+		}
+		if top.Measures[i] == nil {
+			return nil, tooMuch(failed)
+		}
+	}
+	renyi, err := ask.Filter.Sum(top.Events())
+	if err != nil {
+		return nil, err
+	}
+	pure, err := ask.Filter.Sum(purest)
+	top.Loss = dp.Loss{Pure: max(pure.Pure, renyi.Pure), Renyi: max(pure.Renyi, renyi.Renyi), Delta: renyi.Delta}
+	return top, err
+}
+
+// sensitivities are those that measure i may have once its bounds are chosen.
+func (p *Plan) sensitivities(a *sensitivity.Analysis, i int) []dp.Sensitivity {
+	var out []dp.Sensitivity
+	switch ev := p.Measures[i].(type) {
+	case dp.Laplace:
+		out = append(out, ev.Sensitivity)
+	case dp.Gaussian:
+		out = append(out, ev.Sensitivity)
+	case dp.Clipped:
+		clips := []uint64{a.Measures[i].PerGroup}
+		if c := a.Measures[i].Clip; c != nil {
+			clips = nil
+			for _, edge := range c.Edges[:p.Choices[c.Index].Edges] {
+				clips = append(clips, edge*a.Measures[i].Factor)
+			}
+		}
+		groups := ev.Groups
+		if c := a.Limit.Clip; c != nil {
+			groups = groups[:p.Choices[c.Index].Edges]
+		}
+		for _, g := range groups {
+			for _, clip := range clips {
+				out = append(out, dp.Sensitivity{PerGroup: clip, Groups: g})
+			}
+		}
+	case nil:
+		for _, sel := range p.Selections {
+			out = append(out, dp.Sensitivity{PerGroup: 1, Groups: sel.Groups})
+		}
+	}
+	return out
 }
 
 func runSensitivity(run *Plan, i int) (dp.Sensitivity, error) {
