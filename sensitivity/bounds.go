@@ -48,6 +48,8 @@ func (z *analyzer) rangeOf(x plan.Scalar) bound {
 		return z.hull(parts)
 	case *plan.Coalesce:
 		return z.hull(n.Args)
+	case *plan.MinMax: // it is one of them
+		return z.hull(n.Args)
 	}
 	return bound{}
 }
@@ -305,6 +307,8 @@ func (z *analyzer) scaleOf(x plan.Scalar) (int32, bool) {
 		}
 		return z.maxScale(parts)
 	case *plan.Coalesce:
+		return z.maxScale(n.Args)
+	case *plan.MinMax:
 		return z.maxScale(n.Args)
 	}
 	if _, s, ok := x.Type().NumericMod(); ok {

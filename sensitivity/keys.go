@@ -166,7 +166,7 @@ func walkColumns(x plan.Scalar, f func(plan.ColID)) {
 		return
 	case *plan.Const, *plan.Param:
 		return
-	case *plan.Call, *plan.Logic, *plan.Is, *plan.In, *plan.Case, *plan.Coalesce:
+	case *plan.Call, *plan.Logic, *plan.Is, *plan.In, *plan.Case, *plan.Coalesce, *plan.MinMax, *plan.DistinctFrom:
 	default:
 		f(0)
 	}

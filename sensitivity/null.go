@@ -43,6 +43,15 @@ func (z *analyzer) mayBeNull(x plan.Scalar, r reading) bool {
 			}
 		}
 		return true
+	case *plan.MinMax: // NULL where all are
+		for _, a := range n.Args {
+			if !z.mayBeNull(a, r) {
+				return false
+			}
+		}
+		return true
+	case *plan.DistinctFrom:
+		return false
 	}
 	return true
 }

@@ -36,6 +36,10 @@ func (c *compiler) scalar(x plan.Scalar, s scope) (scalar, error) {
 		return c.cases(x, s)
 	case *plan.Coalesce:
 		return c.coalesce(x, s)
+	case *plan.MinMax:
+		return c.minMax(x, s)
+	case *plan.DistinctFrom:
+		return c.distinctFrom(x, s)
 	}
 	return nil, unsupported("the expression %T cannot be computed over released values", x)
 }
@@ -265,6 +269,10 @@ func hasColumn(x plan.Scalar) bool {
 		return anyOf(x.Else)
 	case *plan.Coalesce:
 		return anyOf(x.Args...)
+	case *plan.MinMax:
+		return anyOf(x.Args...)
+	case *plan.DistinctFrom:
+		return anyOf(x.X, x.Y)
 	}
 	return true
 }
@@ -317,5 +325,52 @@ func (c *compiler) coalesce(x *plan.Coalesce, s scope) (scalar, error) {
 			}
 		}
 		return nil, nil
+	}, nil
+}
+
+// minMax evaluates all arguments and passes NULLs over.
+func (c *compiler) minMax(x *plan.MinMax, s scope) (scalar, error) {
+	args, err := c.scalars(x.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	return func(m *machine, row []sqltype.Value) (sqltype.Value, error) {
+		var out sqltype.Value
+		for _, f := range args {
+			v, err := f(m, row)
+			if err != nil {
+				return nil, err
+			}
+			if v != nil && (out == nil || sqltype.Compare(v, out) > 0 == x.Greatest && sqltype.Compare(v, out) != 0) {
+				out = v
+			}
+		}
+		return out, nil
+	}, nil
+}
+
+func (c *compiler) distinctFrom(x *plan.DistinctFrom, s scope) (scalar, error) {
+	if x.Eq == nil || x.Eq.Eval == nil {
+		return nil, unsupported("IS DISTINCT FROM cannot be computed over released values for %s", x.X.Type())
+	}
+	sides, err := c.scalars([]plan.Scalar{x.X, x.Y}, s)
+	if err != nil {
+		return nil, err
+	}
+	types := typesOfAll([]plan.Scalar{x.X, x.Y})
+	return func(m *machine, row []sqltype.Value) (sqltype.Value, error) {
+		l, err := sides[0](m, row)
+		if err != nil {
+			return nil, err
+		}
+		r, err := sides[1](m, row)
+		if err != nil {
+			return nil, err
+		}
+		if l == nil || r == nil {
+			return (l == nil && r == nil) == x.Not, nil
+		}
+		equal, err := x.Eq.Eval([]sqltype.Value{l, r}, types, sqltype.Bool)
+		return (equal == true) == x.Not, err
 	}, nil
 }

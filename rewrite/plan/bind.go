@@ -11,7 +11,8 @@ import (
 // BindOptions is what binding needs beside the catalog.
 type BindOptions struct {
 	ParamTypes []sqltype.OID           // as the client gave them in Parse; 0 = to be inferred
-	Session    map[string]SessionValue // functions about the session (current_user ...), as constants
+	Session    map[string]SessionValue // functions about the session (current_user, now ...), as constants
+	TimeZone   string                  // the session's; empty is UTC
 }
 
 // SessionValue is a constant of the session.
@@ -23,7 +24,12 @@ type SessionValue struct {
 // Bind resolves names and types of a query by PostgreSQL's rules. Whatever has no place in a Query is refused by name and
 // position (*sqlerr.Error).
 func Bind(stmt *pgsyntax.Select, cat Catalog, opts BindOptions) (*Query, error) {
-	b := &binder{cat: cat, opts: opts, columns: make([]ColumnInfo, 1), refs: map[*Col]ref{}, places: map[Scalar]pgsyntax.Pos{}, params: make([]param, 0, len(opts.ParamTypes))}
+	return bindWith(stmt, cat, opts, registered)
+}
+
+func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder) (*Query, error) {
+	b := &binder{cat: cat, opts: opts, find: find, columns: make([]ColumnInfo, 1), refs: map[*Col]ref{}, places: map[Scalar]pgsyntax.Pos{},
+		collated: map[Scalar]pgsyntax.Pos{}, params: make([]param, 0, len(opts.ParamTypes))}
 	for _, oid := range opts.ParamTypes {
 		b.params = append(b.params, param{t: sqltype.Type{OID: oid, Typmod: -1}, known: oid != 0 && oid != sqltype.OIDUnknown})
 	}
@@ -46,7 +52,7 @@ func Bind(stmt *pgsyntax.Select, cat Catalog, opts BindOptions) (*Query, error) 
 					WithHint("Give it a type where it is used first: $%d::%s.", i+1, typeName(p.t))
 			}
 		}
-		if !p.t.Known() {
+		if !p.t.Known() && !find.open {
 			return nil, sqlerr.New(sqlerr.Unsupported, "parameters of type OID %d are not supported", p.t.OID)
 		}
 		q.Params = append(q.Params, p.t)
@@ -56,12 +62,15 @@ func Bind(stmt *pgsyntax.Select, cat Catalog, opts BindOptions) (*Query, error) 
 
 // binder binds one statement; subqueries share it.
 type binder struct {
-	cat     Catalog
-	opts    BindOptions
-	columns []ColumnInfo
-	params  []param
-	refs    map[*Col]ref // where a column was named, for grouping errors
-	places  map[Scalar]pgsyntax.Pos
+	types
+	cat      Catalog
+	opts     BindOptions
+	find     finder
+	columns  []ColumnInfo
+	params   []param
+	refs     map[*Col]ref // where a column was named, for grouping errors
+	places   map[Scalar]pgsyntax.Pos
+	collated map[Scalar]pgsyntax.Pos // under a COLLATE other than "default"
 }
 
 // place is where an expression starts in the text, or another position where that is not known.

@@ -7,76 +7,269 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/pgcat"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-var aggregateNames = map[string]AggFunc{"count": Count, "sum": Sum, "avg": Avg, "min": Min, "max": Max}
-
-var errorNames = map[string]ErrorKind{string(ErrorHalfWidth): ErrorHalfWidth, string(ErrorLow): ErrorLow, string(ErrorHigh): ErrorHigh}
-
-// otherAggregates are PostgreSQL's that are refused by name.
-var otherAggregates = []string{"array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg", "bool_and", "bool_or", "every",
-	"bit_and", "bit_or", "bit_xor", "stddev", "stddev_pop", "stddev_samp", "variance", "var_pop", "var_samp", "corr", "covar_pop", "covar_samp",
-	"regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "mode", "percentile_cont",
-	"percentile_disc", "median", "any_value", "grouping"}
-
 func builtinSchema(s string) bool { return s == "" || s == "pg_catalog" }
-
-// isAggregate reports a call of an aggregate or of an error function.
-func isAggregate(f *pgsyntax.FuncCall) bool {
-	if !builtinSchema(f.Schema) || f.Over != nil {
-		return false
-	}
-	_, agg := aggregateNames[f.Name]
-	_, errFn := errorNames[f.Name]
-	return agg || errFn || slices.Contains(otherAggregates, f.Name)
-}
 
 func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 	switch {
-	case x.Over != nil:
-		return nil, unsupported(x.Pos, "window functions are")
 	case !builtinSchema(x.Schema):
 		return nil, sqlerr.New(sqlerr.UndefinedSchema, "schema %q does not exist", x.Schema).At(int(x.Pos)).WithHint("Functions are in pg_catalog.")
+	case x.Over != nil:
+		return nil, unsupported(x.Pos, "window functions are")
 	case isAggregate(x):
 		return e.aggregate(x)
-	case x.Star:
-		return nil, undefinedFunction(x.Name, nil, x.Pos)
-	case x.Distinct:
-		return nil, sqlerr.New(sqlerr.WrongObjectType, "DISTINCT specified, but %s is not an aggregate function", x.Name).At(int(x.Pos))
-	case len(x.OrderBy) > 0 || x.Filter != nil || len(x.WithinGroup) > 0:
-		return nil, sqlerr.New(sqlerr.WrongObjectType, "%s is not an aggregate function", x.Name).At(int(x.Pos))
+	case x.Bare:
+		return e.bare(x)
+	case x.Name == "grouping" && x.Schema == "":
+		return nil, unsupported(x.Pos, "GROUPING is")
 	}
-	if v, ok := e.opts.Session[x.Name]; ok && len(x.Args) == 0 {
-		return &Const{Value: v.Value, T: v.Type}, nil
+	if err := noAggregate(x); err != nil {
+		return nil, err
 	}
-	args, err := e.args(x.Args)
+	args, names, variadic, err := e.callArgs(x)
 	if err != nil {
 		return nil, err
 	}
-	switch x.Name {
-	case "coalesce":
-		return e.coalesce(x, args)
-	case "nullif":
-		return e.nullif(x, args)
+	if x.Schema == "" {
+		switch x.Name {
+		case "coalesce":
+			return e.coalesce(x, args)
+		case "greatest", "least":
+			return e.minMax(x, args)
+		case "nullif":
+			return e.nullif(x, args)
+		case "position":
+			if x.Special { // position(part IN whole)
+				slices.Reverse(args)
+			}
+		}
 	}
-	return e.function(x.Name, args, x.Pos)
+	if v, ok := e.session(x.Name, len(args)); ok {
+		return v, nil
+	}
+	return e.function(x.Name, args, names, variadic, x.Pos)
+}
+
+// noAggregate refuses what only aggregates have.
+func noAggregate(x *pgsyntax.FuncCall) error {
+	for _, c := range []struct {
+		is   bool
+		what string
+	}{{x.Star, x.Name + "(*)"}, {x.Distinct, "DISTINCT"}, {len(x.WithinGroup) > 0, "WITHIN GROUP"}, {len(x.OrderBy) > 0, "ORDER BY"}, {x.Filter != nil, "FILTER"}} {
+		if !c.is {
+			continue
+		}
+		if !slices.ContainsFunc(pgcat.Procs(x.Name), func(p *pgcat.Proc) bool { return !x.Star || len(p.Args) == 0 }) {
+			return undefinedFunction(x.Name, "", x.Pos)
+		}
+		return sqlerr.New(sqlerr.WrongObjectType, "%s specified, but %s is not an aggregate function", c.what, x.Name).At(int(x.Pos))
+	}
+	return nil
+}
+
+// callArgs binds a call's arguments; names are of the last ones.
+func (e *exprs) callArgs(x *pgsyntax.FuncCall) (args []Scalar, names []string, variadic bool, err error) {
+	for _, a := range x.Args {
+		switch n := a.(type) {
+		case *pgsyntax.NamedArg:
+			if slices.Contains(names, n.Name) {
+				return nil, nil, false, sqlerr.New(sqlerr.Syntax, "argument name %q used more than once", n.Name).At(int(n.Pos))
+			}
+			names, a = append(names, n.Name), n.X
+		case *pgsyntax.Variadic:
+			variadic, a = true, n.X
+		default:
+			if len(names) > 0 {
+				return nil, nil, false, sqlerr.New(sqlerr.Syntax, "positional argument cannot follow named argument").At(int(a.Position()))
+			}
+		}
+		v, err := e.expr(a)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		args = append(args, v)
+	}
+	return args, names, variadic, nil
+}
+
+// function is ParseFuncOrColumn for a plain function.
+func (b *binder) function(name string, args []Scalar, names []string, variadic bool, pos pgsyntax.Pos) (Scalar, error) {
+	inputs := oidsOf(args)
+	c, v := b.chooseProc(name, inputs, names, variadic)
+	switch v {
+	case ambiguous:
+		return nil, sqlerr.New(sqlerr.AmbiguousFunction, "function %s is not unique", b.signature(name, inputs, names)).At(int(pos)).
+			WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
+	case notFound:
+		return nil, undefinedFunction(name, b.signature(name, inputs, names), pos)
+	case coercion:
+		t := pgcat.TypeNamed(name)
+		return b.explicit(args[0], b.of(t.OID), pos)
+	}
+	if c.proc.Kind == 'w' {
+		return nil, sqlerr.New(sqlerr.WrongObjectType, "window function %s requires an OVER clause", name).At(int(pos))
+	}
+	args, declared, result, err := b.arguments(c, args, pos)
+	if err != nil {
+		return nil, err
+	}
+	if c.spread > 0 && c.proc.Variadic != oidAny {
+		if args, err = b.gathered(c, args, declared); err != nil {
+			return nil, err
+		}
+	}
+	var fn *funcs.Func
+	if !c.proc.RetSet || b.find.open {
+		fn = b.find.call(funcs.Function, name, oidsOf(args), c.proc.Args, result)
+	}
+	if fn == nil && len(args) == 1 {
+		if cast := pgcat.FindCast(c.proc.Args[0], c.proc.Result); cast != nil && cast.Func == c.proc.OID { // int4(x), date(x)
+			fn = b.find.cast(c.proc.Args[0], c.proc.Result)
+		}
+	}
+	if fn == nil {
+		return nil, sqlerr.New(sqlerr.UnsupportedFunction, "function %s(%s) is not supported", name, b.names(c.proc.Args)).At(int(pos)).
+			WithHint("docs/sql.md lists the functions and their types.")
+	}
+	if fn, err = b.special(fn, args, pos); err != nil {
+		return nil, err
+	}
+	call := &Call{Fn: fn, Args: args, T: b.of(result), Pos: int(pos)}
+	if fn.Typmod != nil {
+		ts := make([]sqltype.Type, len(args))
+		for i, a := range args {
+			ts[i] = a.Type()
+		}
+		call.T.Typmod = fn.Typmod(ts)
+	}
+	if len(b.collated) > 0 {
+		if err := b.collatedArgs(args); err != nil {
+			return nil, err
+		}
+	}
+	return call, nil
+}
+
+// arguments brings a call's arguments to the declared types, in the function's own order, with the defaults of those left out.
+func (b *binder) arguments(c *candidate, args []Scalar, pos pgsyntax.Pos) (list []Scalar, declared []sqltype.OID, result sqltype.OID, err error) {
+	actual := oidsOf(args)
+	ordered := slices.Clone(args)
+	for i := len(args); i < len(c.args); i++ { // in the order of the call
+		k := i
+		if c.order != nil {
+			k = c.order[i]
+		}
+		d, err := b.defaultArg(c.proc, k, pos)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		ordered, actual = append(ordered, d), append(actual, d.Type().OID)
+	}
+	declared, result, fault := b.enforce(actual, c.args, c.proc.Result)
+	if fault != nil {
+		return nil, nil, 0, fault.At(int(pos))
+	}
+	for i, a := range ordered {
+		if ordered[i], err = b.coerce(a, b.of(declared[i]), implicitly, pos); err != nil {
+			return nil, nil, 0, err
+		}
+	}
+	if c.order == nil {
+		return ordered, declared, result, nil
+	}
+	list, sorted := make([]Scalar, len(ordered)), make([]sqltype.OID, len(ordered))
+	for i, k := range c.order {
+		list[k], sorted[k] = ordered[i], declared[i]
+	}
+	return list, sorted, result, nil
+}
+
+// defaultArg is the constant that stands for the k-th argument.
+func (b *binder) defaultArg(p *pgcat.Proc, k int, pos pgsyntax.Pos) (Scalar, error) {
+	text := p.Defaults[k-(len(p.Args)-len(p.Defaults))]
+	text, _, _ = strings.Cut(text, "::")
+	return b.known(&Const{Value: strings.Trim(text, "'"), T: sqltype.Unknown}, b.of(p.Args[k]), pos)
+}
+
+// gathered makes one array of what VARIADIC took.
+func (b *binder) gathered(c *candidate, args []Scalar, declared []sqltype.OID) ([]Scalar, error) {
+	n := len(args) - c.spread
+	elem := args[n].Type()
+	array := &ArrayExpr{Elems: args[n:], T: b.of(b.array(elem.OID))}
+	if array.T.OID == 0 {
+		return nil, sqlerr.New(sqlerr.UndefinedObject, "could not find array type for data type %s", b.name(declared[n]))
+	}
+	return append(slices.Clone(args[:n]), constArray(array)), nil
+}
+
+// session is a function about the session, as a constant.
+func (b *binder) session(name string, args int) (Scalar, bool) {
+	v, ok := b.opts.Session[name]
+	if !ok || args > 0 {
+		return nil, false
+	}
+	return &Const{Value: v.Value, T: v.Type}, true
+}
+
+// bareTypes are the types of what SQL calls without parentheses.
+var bareTypes = map[string]sqltype.Type{
+	"current_date": sqltype.Date, "current_time": sqltype.Timetz, "current_timestamp": sqltype.Timestamptz, "localtime": sqltype.Time,
+	"localtimestamp": sqltype.Timestamp, "current_role": sqltype.Name, "current_user": sqltype.Name, "user": sqltype.Name, "session_user": sqltype.Name,
+	"current_catalog": sqltype.Name, "current_schema": sqltype.Name,
+}
+
+// bare is current_date and the like; a number behind it is a precision.
+func (e *exprs) bare(x *pgsyntax.FuncCall) (Scalar, error) {
+	t, known := bareTypes[x.Name]
+	if !known {
+		return nil, undefinedFunction(x.Name, "", x.Pos)
+	}
+	if len(x.Args) == 1 {
+		lit, ok := x.Args[0].(*pgsyntax.Literal)
+		n, err := sqltype.ParseText(lit.Text, sqltype.Int4)
+		if !ok || err != nil {
+			return nil, sqlerr.New(sqlerr.Syntax, "a precision is a number").At(int(x.Pos))
+		}
+		t.Typmod = int32(min(n.(int64), 6))
+	}
+	v, ok := e.session(x.Name, 0)
+	switch {
+	case ok && t.Typmod >= 0:
+		return e.explicit(v, t, x.Pos)
+	case ok:
+		return v, nil
+	case e.find.open:
+		return &Const{T: t}, nil
+	}
+	return nil, sqlerr.New(sqlerr.UnsupportedFunction, "%s is not supported here", x.Name).At(int(x.Pos))
 }
 
 func (e *exprs) coalesce(x *pgsyntax.FuncCall, args []Scalar) (Scalar, error) {
 	if len(args) == 0 {
 		return nil, sqlerr.New(sqlerr.Syntax, "COALESCE needs an argument").At(int(x.Pos))
 	}
-	t, err := e.common(args, "COALESCE", x.Pos)
+	list, t, err := e.allCommon(args, "COALESCE", x.Pos)
 	if err != nil {
 		return nil, err
 	}
-	for i := range args {
-		if args[i], err = e.coerce(args[i], t, x.Pos); err != nil {
-			return nil, err
-		}
+	return &Coalesce{Args: list, T: t}, nil
+}
+
+func (e *exprs) minMax(x *pgsyntax.FuncCall, args []Scalar) (Scalar, error) {
+	if len(args) == 0 {
+		return nil, sqlerr.New(sqlerr.Syntax, "%s needs an argument", strings.ToUpper(x.Name)).At(int(x.Pos))
 	}
-	return &Coalesce{Args: args, T: t}, nil
+	list, t, err := e.allCommon(args, strings.ToUpper(x.Name), x.Pos)
+	if err != nil {
+		return nil, err
+	}
+	if b := e.find.call(funcs.Operator, "<", []sqltype.OID{t.OID, t.OID}, nil, sqltype.OIDBool); b == nil && !sameForm(t.OID, sqltype.OIDText) {
+		return nil, sqlerr.New(sqlerr.UnsupportedOperator, "%s of %s is not supported", strings.ToUpper(x.Name), typeName(t)).At(int(x.Pos))
+	}
+	return &MinMax{Greatest: x.Name == "greatest", Args: list, T: t}, nil
 }
 
 // nullif is CASE WHEN a = b THEN NULL ELSE a END; its type is a's as the comparison takes it.
@@ -88,6 +281,9 @@ func (e *exprs) nullif(x *pgsyntax.FuncCall, args []Scalar) (Scalar, error) {
 	if err != nil {
 		return nil, err
 	}
+	if eq.Type().OID != sqltype.OIDBool {
+		return nil, mismatch("NULLIF requires = operator to yield boolean").At(int(x.Pos))
+	}
 	a := args[0]
 	if call, ok := eq.(*Call); ok {
 		a = call.Args[0]
@@ -95,159 +291,39 @@ func (e *exprs) nullif(x *pgsyntax.FuncCall, args []Scalar) (Scalar, error) {
 	return &Case{Whens: []When{{Cond: eq, Result: &Const{T: a.Type()}}}, Else: a, T: a.Type()}, nil
 }
 
-// aggregate binds an aggregate call as a column of the Aggregate; equal calls share one.
-func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
-	if e.within {
-		return nil, sqlerr.New(sqlerr.Grouping, "aggregate function calls cannot be nested").At(int(x.Pos))
-	}
-	if e.aggs == nil {
-		return nil, sqlerr.New(sqlerr.Grouping, "aggregate functions are not allowed in %s", e.clause).At(int(x.Pos))
-	}
-	if kind, ok := errorNames[x.Name]; ok {
-		return e.errorOf(kind, x)
-	}
-	fn, ok := aggregateNames[x.Name]
-	switch {
-	case !ok:
-		return nil, unsupported(x.Pos, "the aggregate "+x.Name+" is").WithHint("COUNT, SUM and AVG are there so far.")
-	case x.Filter != nil:
-		return nil, unsupported(x.Pos, "FILTER is").WithHint("%s(CASE WHEN condition THEN x END) counts the same rows.", x.Name)
-	case len(x.OrderBy) > 0 || len(x.WithinGroup) > 0:
-		return nil, unsupported(x.Pos, "ORDER BY in an aggregate is")
-	}
-	item := AggItem{Fn: fn, Distinct: x.Distinct, Pos: int(x.Pos)}
-	if x.Star {
-		if fn != Count {
-			return nil, undefinedFunction(x.Name, nil, x.Pos).WithHint("%s needs an argument.", x.Name)
-		}
-		item.Fn, item.Type = CountRows, sqltype.Int8
-		return e.aggs.shared(item, x.Name), nil
-	}
-	inner := &exprs{binder: e.binder, scope: e.scope, clause: e.clause, aggs: e.aggs, within: true}
-	args, err := inner.args(x.Args)
-	if err != nil {
-		return nil, err
-	}
-	if len(args) == 0 && fn == Count {
-		return nil, sqlerr.New(sqlerr.WrongObjectType, "count(*) must be used to call a parameterless aggregate function").At(int(x.Pos))
-	}
-	if len(args) != 1 {
-		return nil, undefinedFunction(x.Name, args, x.Pos)
-	}
-	arg := args[0]
-	if fn == Count {
-		item.Type = sqltype.Int8
-		if arg, err = e.textLiteral(arg, x.Pos); err != nil {
-			return nil, err
-		}
-		if x.Distinct && arg.Type().OID == sqltype.OIDUnknown {
-			if arg, err = e.coerce(arg, sqltype.Text, x.Pos); err != nil {
-				return nil, err
-			}
-		}
-	} else if (fn == Sum || fn == Avg) && arg.Type().OID == sqltype.OIDUnknown {
-		return nil, sqlerr.New(sqlerr.AmbiguousFunction, "function %s(unknown) is not unique", x.Name).At(int(x.Pos)).
-			WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
-	} else if item.Type, ok = aggregateType(fn, arg.Type()); !ok {
-		return nil, undefinedFunction(x.Name, args, x.Pos)
-	}
-	if fn == Min || fn == Max {
-		if arg, err = e.coerce(arg, item.Type, x.Pos); err != nil {
-			return nil, err
+// signature is a call as messages spell it.
+func (b *binder) signature(name string, inputs []sqltype.OID, names []string) string {
+	list := make([]string, len(inputs))
+	for i, o := range inputs {
+		if list[i] = b.name(o); i >= len(inputs)-len(names) {
+			list[i] = names[i-len(inputs)+len(names)] + " => " + list[i]
 		}
 	}
-	if item.Distinct && (fn == Min || fn == Max) {
-		item.Distinct = false
-	}
-	item.Arg = arg
-	return e.aggs.shared(item, x.Name), nil
+	return name + "(" + strings.Join(list, ", ") + ")"
 }
 
-// aggregateType is PostgreSQL's result type.
-func aggregateType(fn AggFunc, t sqltype.Type) (sqltype.Type, bool) {
-	switch fn {
-	case Sum:
-		switch t.OID {
-		case sqltype.OIDInt2, sqltype.OIDInt4:
-			return sqltype.Int8, true
-		case sqltype.OIDInt8, sqltype.OIDNumeric:
-			return sqltype.Numeric, true
-		case sqltype.OIDFloat4, sqltype.OIDFloat8:
-			return sqltype.Type{OID: t.OID, Typmod: -1}, true
-		}
-	case Avg:
-		switch {
-		case t.IsInteger() || t.OID == sqltype.OIDNumeric:
-			return sqltype.Numeric, true
-		case t.IsFloat():
-			return sqltype.Float8, true
-		}
-	case Min, Max:
-		switch {
-		case t.OID == sqltype.OIDVarchar || t.OID == sqltype.OIDUnknown:
-			return sqltype.Text, true
-		case t.IsNumber() || t.IsString() || t.OID == sqltype.OIDDate || t.OID == sqltype.OIDTimestamp || t.OID == sqltype.OIDTimestamptz:
-			return sqltype.Type{OID: t.OID, Typmod: -1}, true
+// undefinedFunction is PostgreSQL's error; of a name that it does not have, the hint is the nearest that dpsql has.
+func undefinedFunction(name, signature string, pos pgsyntax.Pos) *sqlerr.Error {
+	if signature == "" {
+		signature = name + "()"
+	}
+	err := sqlerr.New(sqlerr.UndefinedFunction, "function %s does not exist", signature).At(int(pos))
+	if len(pgcat.Procs(name)) == 0 {
+		if n := nearest(name, functionNames()); n != "" && n != name {
+			return err.WithHint("Perhaps you meant %s.", n)
 		}
 	}
-	return sqltype.Type{}, false
-}
-
-// shared finds the aggregate's column, or makes it.
-func (q *selecting) shared(item AggItem, name string) Scalar {
-	text := aggText(item)
-	id, ok := q.aggText[text]
-	if !ok {
-		id = q.newCol(ColumnInfo{Name: name, Type: item.Type})
-		item.ID = id
-		q.aggText[text] = id
-		q.agg.Aggs = append(q.agg.Aggs, item)
-	}
-	return q.col(id)
-}
-
-// errorOf binds dp_error, dp_low and dp_high of exactly one aggregate call.
-func (e *exprs) errorOf(kind ErrorKind, x *pgsyntax.FuncCall) (Scalar, error) {
-	bad := sqlerr.New(sqlerr.InvalidParam, "%s takes exactly one aggregate call", x.Name).At(int(x.Pos)).WithHint("For example, %s(count(*)).", x.Name)
-	if len(x.Args) != 1 || x.Star || x.Distinct || x.Filter != nil {
-		return nil, bad
-	}
-	inner, ok := x.Args[0].(*pgsyntax.FuncCall)
-	if !ok || !isAggregate(inner) {
-		return nil, bad
-	}
-	if _, nested := errorNames[inner.Name]; nested {
-		return nil, bad
-	}
-	v, err := e.aggregate(inner)
-	if err != nil {
-		return nil, err
-	}
-	of := v.(*Col).ID
-	for _, it := range e.aggs.agg.Errors {
-		if it.Kind == kind && it.Of == of {
-			return e.col(it.ID), nil
-		}
-	}
-	id := e.newCol(ColumnInfo{Name: x.Name, Type: sqltype.Float8})
-	e.aggs.agg.Errors = append(e.aggs.agg.Errors, ErrorItem{ID: id, Kind: kind, Of: of})
-	return e.col(id), nil
-}
-
-func undefinedFunction(name string, args []Scalar, pos pgsyntax.Pos) *sqlerr.Error {
-	types := make([]string, len(args))
-	for i, a := range args {
-		types[i] = typeName(a.Type())
-	}
-	err := sqlerr.New(sqlerr.UndefinedFunction, "function %s(%s) does not exist", name, strings.Join(types, ", ")).At(int(pos))
-	if n := nearest(name, functionNames()); n != "" && n != name {
-		return err.WithHint("Perhaps you meant %s.", n)
-	}
-	return err.WithHint("dpsql has no function of this name and these types. An explicit cast may help.")
+	return err.WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
 }
 
 func functionNames() []string {
-	names := []string{"coalesce", "nullif", "count", "sum", "avg", "min", "max", "dp_error", "dp_low", "dp_high"}
+	names := []string{"coalesce", "nullif", "greatest", "least"}
+	for n := range aggregateNames {
+		names = append(names, n)
+	}
+	for n := range errorNames {
+		names = append(names, n)
+	}
 	for _, f := range funcs.All() {
 		if f.Kind == funcs.Function {
 			names = append(names, f.Name)

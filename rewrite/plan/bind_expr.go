@@ -16,6 +16,7 @@ type exprs struct {
 	clause string
 	aggs   *selecting
 	within bool // an aggregate's argument
+	arrays bool // an array may stand here that is no constant: what it is for takes it apart
 }
 
 func (e *exprs) condition(x pgsyntax.Expr, clause string) (Scalar, error) {
@@ -26,18 +27,25 @@ func (e *exprs) condition(x pgsyntax.Expr, clause string) (Scalar, error) {
 	return e.boolean(v, "argument of "+clause, x.Position())
 }
 
-// boolean takes a boolean, or an untyped literal as one.
+// boolean is coerce_to_boolean.
 func (e *exprs) boolean(v Scalar, what string, pos pgsyntax.Pos) (Scalar, error) {
-	if v.Type().OID == sqltype.OIDUnknown {
-		return e.coerce(v, sqltype.Bool, pos)
+	out, err := e.coerceTo(v, sqltype.Bool, assigning, pos)
+	if out == nil && err == nil {
+		return nil, mismatch("%s must be type boolean, not type %s", what, typeName(v.Type())).At(int(e.place(v, pos)))
 	}
-	if v.Type().OID != sqltype.OIDBool {
-		return nil, sqlerr.New(sqlerr.DatatypeMismatch, "%s must be type boolean, not type %s", what, typeName(v.Type())).At(int(e.place(v, pos)))
-	}
-	return v, nil
+	return out, err
 }
 
 func (e *exprs) expr(x pgsyntax.Expr) (Scalar, error) {
+	if e.arrays {
+		if _, ok := x.(*pgsyntax.Array); !ok {
+			if _, ok := x.(*pgsyntax.Cast); !ok {
+				inner := *e
+				inner.arrays = false
+				return inner.expr(x)
+			}
+		}
+	}
 	v, err := e.bind(x)
 	if err == nil {
 		e.places[v] = start(x)
@@ -96,13 +104,19 @@ func (e *exprs) bind(x pgsyntax.Expr) (Scalar, error) {
 	case *pgsyntax.Exists, *pgsyntax.Subquery:
 		return nil, unsupported(x.Position(), "a subquery in an expression is")
 	case *pgsyntax.Quantified:
-		return nil, unsupported(x.Pos, "ANY and ALL are").WithHint("Use IN (list).")
-	case *pgsyntax.Array, *pgsyntax.Subscript:
-		return nil, unsupported(x.Position(), "an array is")
+		return e.quantified(x)
+	case *pgsyntax.Array:
+		return e.constructed(x, sqltype.Type{})
+	case *pgsyntax.Subscript:
+		return e.subscript(x)
 	case *pgsyntax.Row:
 		return nil, unsupported(x.Pos, "a row value is")
 	case *pgsyntax.Collate:
-		return nil, unsupported(x.Pos, "COLLATE is").WithHint("Text is compared and sorted by its bytes (C).")
+		return e.collate(x)
+	case *pgsyntax.Paren:
+		return e.expr(x.X)
+	case *pgsyntax.Field:
+		return nil, unsupported(x.Pos, "a field of a composite value is")
 	case *pgsyntax.Star:
 		return nil, sqlerr.New(sqlerr.Syntax, "* cannot stand in an expression").At(int(x.Pos))
 	}
@@ -181,314 +195,3 @@ func (b *binder) setParam(x *Param, t sqltype.Type, pos pgsyntax.Pos) error {
 	return nil
 }
 
-func (e *exprs) unary(x *pgsyntax.Unary) (Scalar, error) {
-	if lit, ok := x.X.(*pgsyntax.Literal); ok && x.Op == "-" && (lit.Kind == pgsyntax.IntegerLit || lit.Kind == pgsyntax.NumericLit) {
-		return literal(&pgsyntax.Literal{Pos: x.Pos, Kind: lit.Kind, Text: "-" + lit.Text}) // -2147483648 is an integer
-	}
-	v, err := e.expr(x.X)
-	if err != nil {
-		return nil, err
-	}
-	if strings.EqualFold(x.Op, "NOT") {
-		if v, err = e.boolean(v, "argument of NOT", x.Pos); err != nil {
-			return nil, err
-		}
-		return &Logic{Op: Not, Args: []Scalar{v}}, nil
-	}
-	return e.operator(x.Op, []Scalar{v}, x.Pos)
-}
-
-func (e *exprs) binary(x *pgsyntax.Binary) (Scalar, error) {
-	l, err := e.expr(x.Left)
-	if err != nil {
-		return nil, err
-	}
-	r, err := e.expr(x.Right)
-	if err != nil {
-		return nil, err
-	}
-	switch x.Op {
-	case "AND", "OR":
-		op := LogicOp(x.Op)
-		if l, err = e.boolean(l, "argument of "+x.Op, x.Left.Position()); err != nil {
-			return nil, err
-		}
-		if r, err = e.boolean(r, "argument of "+x.Op, x.Right.Position()); err != nil {
-			return nil, err
-		}
-		args := []Scalar{l, r}
-		if ll, ok := l.(*Logic); ok && ll.Op == op {
-			args = append(slices.Clone(ll.Args), r)
-		}
-		return &Logic{Op: op, Args: args}, nil
-	case "LIKE", "NOT LIKE":
-		if x.Escape != nil {
-			break
-		}
-		if hasCols(r) {
-			return nil, unsupported(x.Right.Position(), "a pattern made of columns is").WithHint("Write the pattern, or make it a parameter.")
-		}
-		if x.Op == "LIKE" {
-			break
-		}
-		v, err := e.operator("LIKE", []Scalar{l, r}, x.Pos)
-		if err != nil {
-			return nil, err
-		}
-		return &Logic{Op: Not, Args: []Scalar{v}}, nil
-	case "IS DISTINCT FROM", "IS NOT DISTINCT FROM":
-		return nil, unsupported(x.Pos, x.Op+" is").WithHint("Use = with IS NULL.")
-	}
-	if x.Escape != nil {
-		return nil, unsupported(x.Pos, "ESCAPE is")
-	}
-	if x.Op == "||" {
-		if l, r, err = e.asTexts(l, r, x.Pos); err != nil {
-			return nil, err
-		}
-	}
-	return e.operator(x.Op, []Scalar{l, r}, x.Pos)
-}
-
-// asTexts makes text of the operand of || that is none, where the other is one.
-func (e *exprs) asTexts(l, r Scalar, pos pgsyntax.Pos) (Scalar, Scalar, error) {
-	text := func(x Scalar) bool { c := category(x.Type().OID); return c == 'S' || c == 'X' }
-	var err error
-	switch {
-	case text(l) && !text(r):
-		r, err = e.explicit(r, sqltype.Text, pos)
-	case text(r) && !text(l):
-		l, err = e.explicit(l, sqltype.Text, pos)
-	}
-	return l, r, err
-}
-
-func (e *exprs) is(x *pgsyntax.Is) (Scalar, error) {
-	v, err := e.expr(x.X)
-	if err != nil {
-		return nil, err
-	}
-	if x.What == "NULL" {
-		if v, err = e.textLiteral(v, x.Pos); err != nil {
-			return nil, err
-		}
-	} else if v, err = e.boolean(v, "argument of IS "+x.What, x.Pos); err != nil {
-		return nil, err
-	}
-	return &Is{X: v, What: x.What, Not: x.Not}, nil
-}
-
-// textLiteral makes text of an untyped literal where any type will do; a parameter stays without one.
-func (b *binder) textLiteral(x Scalar, pos pgsyntax.Pos) (Scalar, error) {
-	if c, ok := x.(*Const); ok && c.T.OID == sqltype.OIDUnknown {
-		return b.coerce(x, sqltype.Text, pos)
-	}
-	return x, nil
-}
-
-func (e *exprs) between(x *pgsyntax.Between) (Scalar, error) {
-	if x.Symmetric {
-		return nil, unsupported(x.Pos, "BETWEEN SYMMETRIC is")
-	}
-	var v [3]Scalar
-	for i, a := range []pgsyntax.Expr{x.X, x.Low, x.High} {
-		var err error
-		if v[i], err = e.expr(a); err != nil {
-			return nil, err
-		}
-	}
-	lo, err := e.operator(">=", []Scalar{v[0], v[1]}, x.Pos)
-	if err != nil {
-		return nil, err
-	}
-	hi, err := e.operator("<=", []Scalar{v[0], v[2]}, x.Pos)
-	if err != nil {
-		return nil, err
-	}
-	out := Scalar(&Logic{Op: And, Args: []Scalar{lo, hi}})
-	if x.Not {
-		out = &Logic{Op: Not, Args: []Scalar{out}}
-	}
-	return out, nil
-}
-
-func (e *exprs) in(x *pgsyntax.In) (Scalar, error) {
-	if x.Query != nil {
-		return nil, unsupported(x.Pos, "IN (subquery) is").WithHint("Join along the foreign key, or list the values.")
-	}
-	args := make([]Scalar, 0, len(x.List)+1)
-	for _, a := range append([]pgsyntax.Expr{x.X}, x.List...) {
-		v, err := e.expr(a)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, v)
-	}
-	out, err := e.inList(args, x.Pos)
-	if err != nil || !x.Not {
-		return out, err
-	}
-	if in, ok := out.(*In); ok {
-		in.Not = true
-		return in, nil
-	}
-	return &Logic{Op: Not, Args: []Scalar{out}}, nil
-}
-
-// inList follows PostgreSQL (parse_expr.c, transformAExprIn): several items without columns are brought to one type with x, if
-// they have one; every other item is compared on its own. args[0] is x.
-func (e *exprs) inList(args []Scalar, pos pgsyntax.Pos) (Scalar, error) {
-	var plain, single []int
-	for i := range args[1:] {
-		if hasCols(args[i+1]) {
-			single = append(single, i+1)
-		} else {
-			plain = append(plain, i+1)
-		}
-	}
-	right := slices.Clone(args)
-	if len(plain) > 1 {
-		list := []Scalar{args[0]}
-		for _, i := range plain {
-			list = append(list, args[i])
-		}
-		if t, err := e.common(list, "IN", pos); err == nil {
-			for _, i := range plain {
-				if right[i], err = e.coerce(args[i], sqltype.Type{OID: t.OID, Typmod: -1}, pos); err != nil {
-					return nil, err
-				}
-			}
-		}
-	}
-	in, parts, untyped := &In{}, []Scalar{}, args[0].Type().OID == sqltype.OIDUnknown
-	for _, i := range append(plain, single...) {
-		v, err := e.operator("=", []Scalar{e.again(args[0], untyped), right[i]}, pos)
-		if err != nil {
-			return nil, err
-		}
-		call, ok := v.(*Call)
-		if !ok {
-			return nil, unsupported(pos, "IN over this type is")
-		}
-		switch in.Eq {
-		case nil:
-			in.Eq, in.X, in.List = call.Fn, call.Args[0], []Scalar{call.Args[1]}
-		case call.Fn:
-			in.List = append(in.List, call.Args[1])
-		default:
-			parts = append(parts, call)
-		}
-	}
-	if len(parts) == 0 {
-		return in, nil
-	}
-	return &Logic{Op: Or, Args: append([]Scalar{in}, parts...)}, nil
-}
-
-// again is x for one more comparison: a parameter that had no type before the first is to get the same from each.
-func (e *exprs) again(x Scalar, untyped bool) Scalar {
-	p, ok := x.(*Param)
-	if !ok || !untyped || p.T.OID == sqltype.OIDUnknown {
-		return x
-	}
-	out := &Param{N: p.N, T: sqltype.Unknown}
-	e.params[p.N-1].uses = append(e.params[p.N-1].uses, out)
-	e.places[out] = e.places[p]
-	return out
-}
-
-func hasCols(x Scalar) bool {
-	found := false
-	VisitCols(x, func(*Col) { found = true })
-	return found
-}
-
-func (e *exprs) caseExpr(x *pgsyntax.Case) (Scalar, error) {
-	var operand Scalar
-	var err error
-	if x.Operand != nil {
-		if operand, err = e.expr(x.Operand); err != nil {
-			return nil, err
-		}
-		if operand.Type().OID == sqltype.OIDUnknown {
-			if operand, err = e.coerce(operand, sqltype.Text, x.Pos); err != nil {
-				return nil, err
-			}
-		}
-	}
-	out := &Case{}
-	var results []Scalar
-	for _, w := range x.Whens {
-		var cond Scalar
-		if operand != nil {
-			v, err := e.expr(w.Cond)
-			if err != nil {
-				return nil, err
-			}
-			if cond, err = e.operator("=", []Scalar{operand, v}, w.Cond.Position()); err != nil {
-				return nil, err
-			}
-		} else if cond, err = e.condition(w.Cond, "CASE/WHEN"); err != nil {
-			return nil, err
-		}
-		r, err := e.expr(w.Result)
-		if err != nil {
-			return nil, err
-		}
-		out.Whens = append(out.Whens, When{Cond: cond})
-		results = append(results, r)
-	}
-	if x.Else != nil {
-		r, err := e.expr(x.Else)
-		if err != nil {
-			return nil, err
-		}
-		results = append(results, r)
-	}
-	first := results // PostgreSQL looks at ELSE first
-	if x.Else != nil {
-		n := len(results) - 1
-		first = append([]Scalar{results[n]}, results[:n]...)
-	}
-	if out.T, err = e.common(first, "CASE", x.Pos); err != nil {
-		return nil, err
-	}
-	if x.Else == nil {
-		out.T.Typmod = -1
-	}
-	for i, r := range results {
-		if r, err = e.coerce(r, out.T, x.Pos); err != nil {
-			return nil, err
-		}
-		if i < len(out.Whens) {
-			out.Whens[i].Result = r
-		} else {
-			out.Else = r
-		}
-	}
-	return out, nil
-}
-
-func (e *exprs) cast(x *pgsyntax.Cast) (Scalar, error) {
-	t, _, err := castType(x.Type)
-	if err != nil {
-		return nil, err
-	}
-	v, err := e.expr(x.X)
-	if err != nil {
-		return nil, err
-	}
-	return e.explicit(v, t, x.Pos)
-}
-
-func (e *exprs) args(list []pgsyntax.Expr) ([]Scalar, error) {
-	out := make([]Scalar, len(list))
-	for i, a := range list {
-		v, err := e.expr(a)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = v
-	}
-	return out, nil
-}

@@ -48,7 +48,7 @@ func (q *selecting) orderBy() error {
 				return err
 			}
 			if item.expr.Type().OID == sqltype.OIDUnknown {
-				if item.expr, err = e.coerce(item.expr, sqltype.Text, item.pos); err != nil {
+				if item.expr, err = e.implicit(item.expr, sqltype.Text, item.pos); err != nil {
 					return err
 				}
 			}

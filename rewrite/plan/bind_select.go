@@ -165,7 +165,7 @@ func (q *selecting) groupBy() error {
 			return err
 		}
 		if x.Type().OID == sqltype.OIDUnknown {
-			if x, err = e.coerce(x, sqltype.Text, g.Position()); err != nil {
+			if x, err = e.implicit(x, sqltype.Text, g.Position()); err != nil {
 				return err
 			}
 		}
@@ -224,7 +224,7 @@ func (q *selecting) groupTarget(t target, e *exprs, pos pgsyntax.Pos) (Scalar, e
 		return nil, err
 	}
 	if x.Type().OID == sqltype.OIDUnknown {
-		return e.coerce(x, sqltype.Text, pos)
+		return e.implicit(x, sqltype.Text, pos)
 	}
 	return x, nil
 }
@@ -386,7 +386,7 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 		x := t.expr
 		if x.Type().OID == sqltype.OIDUnknown {
 			var err error
-			if x, err = q.exprs("SELECT list").coerce(x, sqltype.Text, q.stmt.Pos); err != nil {
+			if x, err = q.exprs("SELECT list").implicit(x, sqltype.Text, q.stmt.Pos); err != nil {
 				return nil, err
 			}
 		}

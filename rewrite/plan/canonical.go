@@ -226,6 +226,23 @@ func (p *printer) scalar(x Scalar) string {
 		return b.String() + " END"
 	case *Coalesce:
 		return fmt.Sprintf("COALESCE(%s)", p.list(x.Args))
+	case *MinMax:
+		if x.Greatest {
+			return fmt.Sprintf("GREATEST(%s)", p.list(x.Args))
+		}
+		return fmt.Sprintf("LEAST(%s)", p.list(x.Args))
+	case *DistinctFrom:
+		if x.Not {
+			return fmt.Sprintf("(%s IS NOT DISTINCT FROM %s)", p.scalar(x.X), p.scalar(x.Y))
+		}
+		return fmt.Sprintf("(%s IS DISTINCT FROM %s)", p.scalar(x.X), p.scalar(x.Y))
+	case *ArrayExpr:
+		return fmt.Sprintf("ARRAY[%s]", p.list(x.Elems))
+	case *AnyArray:
+		word := map[bool]string{true: "ALL", false: "ANY"}[x.All]
+		return fmt.Sprintf("(%s %s %s(%s))", p.scalar(x.X), x.Fn.Name, word, p.scalar(x.Array))
+	case *Subscript:
+		return fmt.Sprintf("%s[%s]", p.scalar(x.X), p.list(x.Index))
 	}
 	return fmt.Sprintf("unknown %T", x)
 }

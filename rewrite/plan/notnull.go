@@ -58,12 +58,11 @@ func NeverNull(x Scalar, notNull map[ColID]bool) bool {
 			return false
 		}
 	case *Coalesce:
-		for _, a := range x.Args {
-			if NeverNull(a, notNull) {
-				return true
-			}
-		}
-		return false
+		return anyNeverNull(x.Args, notNull)
+	case *MinMax:
+		return anyNeverNull(x.Args, notNull)
+	case *DistinctFrom:
+		return true
 	case *Case:
 		if x.Else == nil || !NeverNull(x.Else, notNull) {
 			return false
@@ -84,4 +83,13 @@ func NeverNull(x Scalar, notNull map[ColID]bool) bool {
 		}
 	}
 	return true
+}
+
+func anyNeverNull(xs []Scalar, notNull map[ColID]bool) bool {
+	for _, x := range xs {
+		if NeverNull(x, notNull) {
+			return true
+		}
+	}
+	return false
 }

@@ -39,6 +39,8 @@ func Places(x Scalar) (places int, ok bool) {
 		return mostPlaces(results)
 	case *Coalesce:
 		return mostPlaces(x.Args)
+	case *MinMax:
+		return mostPlaces(x.Args)
 	}
 	return 0, false
 }

@@ -296,15 +296,57 @@ type Coalesce struct {
 	T    sqltype.Type
 }
 
-func (*Col) scalar()      {}
-func (*Const) scalar()    {}
-func (*Param) scalar()    {}
-func (*Call) scalar()     {}
-func (*Logic) scalar()    {}
-func (*Is) scalar()       {}
-func (*In) scalar()       {}
-func (*Case) scalar()     {}
-func (*Coalesce) scalar() {}
+// MinMax is GREATEST or LEAST; all arguments have type T, NULLs are passed over.
+type MinMax struct {
+	Greatest bool
+	Args     []Scalar
+	T        sqltype.Type
+}
+
+// DistinctFrom is X IS [NOT] DISTINCT FROM Y: Eq is the "=" of the types that both were brought to.
+type DistinctFrom struct {
+	X, Y Scalar
+	Not  bool
+	Eq   *funcs.Func
+}
+
+// ArrayExpr is ARRAY[...] of what is no constant; with Nested its elements are arrays. No statement that Bind accepts has one
+// left: it is taken apart by what it stands in.
+type ArrayExpr struct {
+	Elems  []Scalar
+	Nested bool
+	T      sqltype.Type
+}
+
+// AnyArray is X op ANY|ALL (Array), where the statement does not list the elements; refused by Bind so far.
+type AnyArray struct {
+	X, Array Scalar
+	All      bool
+	Fn       *funcs.Func
+}
+
+// Subscript is X[Index] or, with Slice, X[i:j]; refused by Bind so far.
+type Subscript struct {
+	X     Scalar
+	Index []Scalar
+	Slice bool
+	T     sqltype.Type
+}
+
+func (*Col) scalar()          {}
+func (*Const) scalar()        {}
+func (*Param) scalar()        {}
+func (*Call) scalar()         {}
+func (*Logic) scalar()        {}
+func (*Is) scalar()           {}
+func (*In) scalar()           {}
+func (*Case) scalar()         {}
+func (*Coalesce) scalar()     {}
+func (*MinMax) scalar()       {}
+func (*DistinctFrom) scalar() {}
+func (*ArrayExpr) scalar()    {}
+func (*AnyArray) scalar()     {}
+func (*Subscript) scalar()    {}
 
 // Type is the column's type.
 func (x *Col) Type() sqltype.Type { return x.T }
@@ -332,3 +374,18 @@ func (x *Case) Type() sqltype.Type { return x.T }
 
 // Type is the arguments' type.
 func (x *Coalesce) Type() sqltype.Type { return x.T }
+
+// Type is the arguments' type.
+func (x *MinMax) Type() sqltype.Type { return x.T }
+
+// Type is boolean.
+func (x *DistinctFrom) Type() sqltype.Type { return sqltype.Bool }
+
+// Type is the array's type.
+func (x *ArrayExpr) Type() sqltype.Type { return x.T }
+
+// Type is boolean.
+func (x *AnyArray) Type() sqltype.Type { return sqltype.Bool }
+
+// Type is the element's type, or the array's.
+func (x *Subscript) Type() sqltype.Type { return x.T }

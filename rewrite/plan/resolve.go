@@ -2,457 +2,353 @@ package plan
 
 import (
 	"slices"
-	"sync"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
-	"github.com/dpsql/dpsql/rewrite/funcs"
-	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/pgcat"
 )
 
-// registry is funcs.All by kind and name.
-var registry = sync.OnceValue(func() map[funcs.Kind]map[string][]*funcs.Func {
-	m := map[funcs.Kind]map[string][]*funcs.Func{}
-	for _, f := range funcs.All() {
-		if m[f.Kind] == nil {
-			m[f.Kind] = map[string][]*funcs.Func{}
-		}
-		m[f.Kind][f.Name] = append(m[f.Kind][f.Name], f)
-	}
-	return m
-})
+// The choice of an operator or function among PostgreSQL's own (parse_oper.c, parse_func.c; manual, chapter 10).
 
-func (b *binder) operator(op string, args []Scalar, pos pgsyntax.Pos) (Scalar, error) {
-	fn, err := choose(registry()[funcs.Operator][op], args, true)
-	if rivals(op, args) {
-		fn, err = nil, errAmbiguous
-	}
-	if fn == nil && err == nil && (op == "+" || op == "-") && slices.ContainsFunc(args, func(a Scalar) bool { return category(a.Type().OID) == 'D' }) {
-		return nil, unsupported(pos, "arithmetic on dates is")
-	}
-	if fn == nil {
-		name := op
-		if op == "LIKE" {
-			name = "~~"
-		}
-		text := name + " " + typeName(args[0].Type())
-		if len(args) == 2 {
-			text = typeName(args[0].Type()) + " " + name + " " + typeName(args[1].Type())
-		}
-		if err == errAmbiguous {
-			return nil, sqlerr.New(sqlerr.AmbiguousFunction, "operator is not unique: %s", text).At(int(pos)).WithHint("Could not choose a best candidate operator. You might need to add explicit type casts.")
-		}
-		return nil, sqlerr.New(sqlerr.UndefinedFunction, "operator does not exist: %s", text).At(int(pos)).
-			WithHint("No operator matches the given name and argument types. You might need to add explicit type casts.")
-	}
-	return b.apply(fn, args, pos)
+// candidate is an overload with its argument types as this call sees them: a variadic one spread out, a named call in the
+// order of its arguments.
+type candidate struct {
+	oper     *pgcat.Oper
+	proc     *pgcat.Proc
+	args     []sqltype.OID
+	spread   int // how many arguments a VARIADIC one took
+	defaults int // how many arguments were left out
+	order    []int
+	rivals   bool // another overload is as good: the call is ambiguous
 }
 
-func (b *binder) function(name string, args []Scalar, pos pgsyntax.Pos) (Scalar, error) {
-	fn, err := choose(registry()[funcs.Function][name], args, false)
-	switch {
-	case err == errAmbiguous:
-		return nil, sqlerr.New(sqlerr.AmbiguousFunction, "function %s is not unique", name).At(int(pos)).WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
-	case fn == nil:
-		return nil, undefinedFunction(name, args, pos)
-	}
-	return b.apply(fn, args, pos)
-}
+// verdict is how a choice ended.
+type verdict int
 
-// apply coerces the arguments and makes the call.
-func (b *binder) apply(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (Scalar, error) {
-	call := &Call{Fn: fn, T: sqltype.Type{OID: fn.Result, Typmod: -1}, Pos: int(pos)}
-	types := make([]sqltype.Type, len(args))
-	for i, a := range args {
-		v, err := b.coerce(a, sqltype.Type{OID: fn.Args[i], Typmod: -1}, pos)
-		if err != nil {
-			return nil, err
-		}
-		call.Args = append(call.Args, v)
-		types[i] = v.Type()
-	}
-	if fn.Typmod != nil {
-		call.T.Typmod = fn.Typmod(types)
-	}
-	return call, nil
-}
+const (
+	notFound verdict = iota
+	chosen
+	ambiguous
+	coercion // a function's name that is a type's: a cast
+)
 
-// rivals: PostgreSQL has these operators for intervals, too, so that operands without any type do not decide.
-func rivals(op string, args []Scalar) bool {
-	for _, a := range args {
-		if a.Type().OID != sqltype.OIDUnknown {
-			return false
-		}
+// chooseOper is oper() and left_oper(): left is 0 for a prefix operator.
+func (ts *types) chooseOper(name string, left, right sqltype.OID) (*pgcat.Oper, verdict) {
+	l, r, guessed := left, right, false
+	if left != 0 && left == sqltype.OIDUnknown {
+		l, guessed = right, true
+	} else if left != 0 && right == sqltype.OIDUnknown {
+		r, guessed = left, true
 	}
-	switch op {
-	case "-":
-		return true
-	case "+", "*", "/":
-		return len(args) == 2
-	}
-	return false
-}
-
-var errAmbiguous = sqlerr.New(sqlerr.AmbiguousFunction, "ambiguous")
-
-// choose follows PostgreSQL's operator and function type resolution (manual, chapter 10): exact match (an unknown operand of
-// an operator taken as the other's type), then what implicit casts reach, then most exact, then most preferred types, then the
-// unknowns' category, then the unknowns as the known type.
-func choose(list []*funcs.Func, args []Scalar, operator bool) (*funcs.Func, error) {
-	types := make([]sqltype.OID, len(args))
-	for i, a := range args {
-		types[i] = a.Type().OID
-	}
-	guess := types
-	if operator && len(args) == 2 && (types[0] == sqltype.OIDUnknown) != (types[1] == sqltype.OIDUnknown) {
-		known := types[0]
-		if known == sqltype.OIDUnknown {
-			known = types[1]
-		}
-		guess = []sqltype.OID{known, known}
-	}
-	var fit []*funcs.Func
-	for _, f := range list {
-		if len(f.Args) != len(args) {
-			continue
-		}
-		exact, reach := true, true
-		for i, t := range types {
-			exact = exact && f.Args[i] == guess[i]
-			reach = reach && (t == sqltype.OIDUnknown || implicit(t, f.Args[i]))
-		}
-		if exact {
-			return f, nil
-		}
-		if reach {
-			fit = append(fit, f)
-		}
-	}
-	fit = best(fit, func(f *funcs.Func) int {
-		n := 0
-		for i, t := range types {
-			if f.Args[i] == t {
-				n++
+	list := pgcat.Opers(name)
+	exact := func(l, r sqltype.OID) *pgcat.Oper {
+		for _, o := range list {
+			if o.Left == l && o.Right == r {
+				return o
 			}
 		}
-		return n
-	})
-	fit = best(fit, func(f *funcs.Func) int {
-		n := 0
-		for i, t := range types {
-			if f.Args[i] == t || t != sqltype.OIDUnknown && preferred(f.Args[i]) {
-				n++
-			}
+		return nil
+	}
+	if o := exact(l, r); o != nil {
+		return o, chosen
+	}
+	if guessed && ts.base(l) != l {
+		if o := exact(ts.base(l), ts.base(l)); o != nil {
+			return o, chosen
 		}
-		return n
-	})
-	if len(fit) > 1 {
-		fit = byUnknowns(fit, types)
+	}
+	var all []*candidate
+	for _, o := range list {
+		switch {
+		case left == 0 && o.Left == 0:
+			all = append(all, &candidate{oper: o, args: []sqltype.OID{o.Right}})
+		case left != 0 && o.Left != 0:
+			all = append(all, &candidate{oper: o, args: []sqltype.OID{o.Left, o.Right}})
+		}
+	}
+	inputs := []sqltype.OID{left, right}
+	if left == 0 {
+		inputs = inputs[1:]
+	}
+	c, v := ts.choose(inputs, all)
+	if v != chosen {
+		return nil, v
+	}
+	return c.oper, chosen
+}
+
+// choose keeps what implicit casts reach and picks the best of it.
+func (ts *types) choose(inputs []sqltype.OID, all []*candidate) (*candidate, verdict) {
+	var fit []*candidate
+	for _, c := range all {
+		if ts.canCoerce(inputs, c.args[:len(inputs)], implicitly) {
+			fit = append(fit, c)
+		}
 	}
 	switch len(fit) {
 	case 0:
-		return nil, nil
+		return nil, notFound
 	case 1:
-		return fit[0], nil
+		return fit[0], chosen
 	}
-	return nil, errAmbiguous
+	if c := ts.best(inputs, fit); c != nil {
+		return c, chosen
+	}
+	return nil, ambiguous
 }
 
-func best(list []*funcs.Func, score func(*funcs.Func) int) []*funcs.Func {
-	if len(list) < 2 {
-		return list
+// best is func_select_candidate.
+func (ts *types) best(inputs []sqltype.OID, fit []*candidate) *candidate {
+	base := make([]sqltype.OID, len(inputs))
+	unknowns := 0
+	for i, o := range inputs {
+		if base[i] = o; o == sqltype.OIDUnknown {
+			unknowns++
+		} else {
+			base[i] = ts.base(o)
+		}
 	}
-	most := -1
-	var out []*funcs.Func
-	for _, f := range list {
-		switch n := score(f); {
-		case n > most:
-			most, out = n, []*funcs.Func{f}
-		case n == most:
-			out = append(out, f)
+	count := func(match func(i int, o sqltype.OID) bool) func(*candidate) int {
+		return func(c *candidate) int {
+			n := 0
+			for i, o := range base {
+				if o != sqltype.OIDUnknown && match(i, c.args[i]) {
+					n++
+				}
+			}
+			return n
+		}
+	}
+	exact := func(i int, o sqltype.OID) bool { return o == base[i] }
+	if fit = most(fit, count(exact)); len(fit) == 1 {
+		return fit[0]
+	}
+	fit = most(fit, count(func(i int, o sqltype.OID) bool { return exact(i, o) || ts.preferred(ts.category(base[i]), o) }))
+	if len(fit) == 1 {
+		return fit[0]
+	}
+	if unknowns == 0 {
+		return nil
+	}
+	if fit = ts.byCategory(base, fit); len(fit) == 1 {
+		return fit[0]
+	}
+	return ts.asKnown(base, fit)
+}
+
+func (ts *types) preferred(category byte, o sqltype.OID) bool {
+	t := ts.info(o)
+	return t.Preferred && t.Category == category
+}
+
+// most keeps the candidates with the highest score.
+func most(fit []*candidate, score func(*candidate) int) []*candidate {
+	top := -1
+	var out []*candidate
+	for _, c := range fit {
+		switch n := score(c); {
+		case n > top:
+			top, out = n, []*candidate{c}
+		case n == top:
+			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// byUnknowns settles positions of unknown type: the string category if any candidate takes it, else the one category of all.
-func byUnknowns(fit []*funcs.Func, types []sqltype.OID) []*funcs.Func {
-	for i, t := range types {
-		if t != sqltype.OIDUnknown {
+// byCategory settles the arguments of unknown type: strings if any candidate takes one, else the one category of all.
+func (ts *types) byCategory(base []sqltype.OID, fit []*candidate) []*candidate {
+	category, preferred := make([]byte, len(base)), make([]bool, len(base))
+	for i, o := range base {
+		if o != sqltype.OIDUnknown {
 			continue
 		}
-		want, mixed := category(fit[0].Args[i]), false
-		for _, f := range fit {
-			c := category(f.Args[i])
-			mixed = mixed || c != want
-			if c == 'S' {
-				want, mixed = 'S', false
-				break
+		conflict := false
+		for _, c := range fit {
+			t := ts.info(c.args[i])
+			switch {
+			case category[i] == 0:
+				category[i], preferred[i] = t.Category, t.Preferred
+			case t.Category == category[i]:
+				preferred[i] = preferred[i] || t.Preferred
+			case t.Category == 'S':
+				category[i], preferred[i] = 'S', t.Preferred
+			default:
+				conflict = true
 			}
 		}
-		if mixed {
-			return fit // no single category
+		if conflict && category[i] != 'S' {
+			return fit
 		}
-		kept := fit[:0:0]
-		for _, f := range fit {
-			if category(f.Args[i]) == want {
-				kept = append(kept, f)
-			}
-		}
-		fit = best(kept, func(f *funcs.Func) int {
-			if preferred(f.Args[i]) {
-				return 1
-			}
-			return 0
-		})
 	}
-	return fit
+	var kept []*candidate
+	for _, c := range fit {
+		keep := true
+		for i, o := range base {
+			if o == sqltype.OIDUnknown {
+				t := ts.info(c.args[i])
+				keep = keep && t.Category == category[i] && (!preferred[i] || t.Preferred)
+			}
+		}
+		if keep {
+			kept = append(kept, c)
+		}
+	}
+	if len(kept) == 0 {
+		return fit
+	}
+	return kept
 }
 
-// category is pg_type.typcategory.
-func category(o sqltype.OID) byte {
-	switch o {
-	case sqltype.OIDBool:
-		return 'B'
-	case sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDFloat4, sqltype.OIDFloat8, sqltype.OIDNumeric, sqltype.OIDOid:
-		return 'N'
-	case sqltype.OIDText, sqltype.OIDVarchar, sqltype.OIDBPChar, sqltype.OIDName:
-		return 'S'
-	case sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
-		return 'D'
-	case sqltype.OIDInterval:
-		return 'T'
-	case sqltype.OIDUnknown:
-		return 'X'
+// asKnown takes the unknown arguments for the type that all the others have.
+func (ts *types) asKnown(base []sqltype.OID, fit []*candidate) *candidate {
+	known := sqltype.OIDUnknown
+	for _, o := range base {
+		switch {
+		case o == sqltype.OIDUnknown:
+		case known == sqltype.OIDUnknown:
+			known = o
+		case known != o:
+			return nil
+		}
 	}
-	return 'U'
+	if known == sqltype.OIDUnknown {
+		return nil
+	}
+	all := slices.Repeat([]sqltype.OID{known}, len(base))
+	var found *candidate
+	for _, c := range fit {
+		if ts.canCoerce(all, c.args[:len(all)], implicitly) {
+			if found != nil {
+				return nil
+			}
+			found = c
+		}
+	}
+	return found
 }
 
-func preferred(o sqltype.OID) bool {
-	switch o {
-	case sqltype.OIDBool, sqltype.OIDFloat8, sqltype.OIDText, sqltype.OIDTimestamptz, sqltype.OIDInterval, sqltype.OIDOid:
+// chooseProc is func_get_detail: names are of the last arguments, variadic says that the call itself spelled VARIADIC.
+func (ts *types) chooseProc(name string, inputs []sqltype.OID, names []string, variadic bool) (*candidate, verdict) {
+	all := candidates(name, len(inputs), names, !variadic)
+	for _, c := range all {
+		if slices.Equal(c.args[:len(inputs)], inputs) {
+			if c.rivals {
+				return c, ambiguous
+			}
+			return c, chosen
+		}
+	}
+	if len(inputs) == 1 && len(names) == 0 {
+		if t := pgcat.TypeNamed(name); t != nil && (inputs[0] == sqltype.OIDUnknown || ts.castByName(t.OID, inputs[0])) {
+			return nil, coercion
+		}
+	}
+	c, v := ts.choose(inputs, all)
+	if v == chosen && c.rivals {
+		v = ambiguous
+	}
+	return c, v
+}
+
+// castByName: type(x) is a cast where that needs no function of pg_cast.
+func (ts *types) castByName(target, source sqltype.OID) bool {
+	switch ts.path(target, source, explicitly) {
+	case relabels:
 		return true
+	case byText:
+		return source != oidRecord || ts.category(target) != 'S'
 	}
 	return false
 }
 
-// implicitCasts are pg_cast's rows with castcontext 'i' between types that dpsql knows.
-var implicitCasts = map[sqltype.OID][]sqltype.OID{
-	sqltype.OIDInt2:      {sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDNumeric, sqltype.OIDFloat4, sqltype.OIDFloat8},
-	sqltype.OIDInt4:      {sqltype.OIDInt8, sqltype.OIDNumeric, sqltype.OIDFloat4, sqltype.OIDFloat8},
-	sqltype.OIDInt8:      {sqltype.OIDNumeric, sqltype.OIDFloat4, sqltype.OIDFloat8},
-	sqltype.OIDNumeric:   {sqltype.OIDFloat4, sqltype.OIDFloat8},
-	sqltype.OIDFloat4:    {sqltype.OIDFloat8},
-	sqltype.OIDDate:      {sqltype.OIDTimestamp, sqltype.OIDTimestamptz},
-	sqltype.OIDTimestamp: {sqltype.OIDTimestamptz},
-	sqltype.OIDVarchar:   {sqltype.OIDText, sqltype.OIDBPChar},
-	sqltype.OIDBPChar:    {sqltype.OIDText, sqltype.OIDVarchar},
-	sqltype.OIDText:      {sqltype.OIDVarchar, sqltype.OIDBPChar},
-	sqltype.OIDName:      {sqltype.OIDText},
-}
-
-func implicit(from, to sqltype.OID) bool {
-	if from == to {
-		return true
-	}
-	for _, t := range implicitCasts[from] {
-		if t == to {
-			return true
-		}
-	}
-	return false
-}
-
-// common is the type of UNION, CASE and the like (manual, 10.5).
-func (b *binder) common(args []Scalar, clause string, pos pgsyntax.Pos) (sqltype.Type, error) {
-	t, same := sqltype.Unknown, true
-	for _, a := range args {
-		switch at := a.Type(); {
-		case at.OID == sqltype.OIDUnknown:
-			same = false
-		case t.OID == sqltype.OIDUnknown:
-			t = at
-		case at == t:
-		case at.OID == t.OID:
-			same = false
-		case category(at.OID) != category(t.OID):
-			return t, sqlerr.New(sqlerr.DatatypeMismatch, "%s types %s and %s cannot be matched", clause, typeName(t), typeName(at)).At(int(b.place(a, pos)))
+// candidates is FuncnameGetCandidates.
+func candidates(name string, n int, names []string, expand bool) []*candidate {
+	var out []*candidate
+	special := false
+	for _, p := range pgcat.Procs(name) {
+		c := &candidate{proc: p, args: p.Args}
+		spreads := false
+		switch {
+		case len(names) > 0:
+			if p.Variadic != 0 && expand || !c.named(n, names) {
+				continue
+			}
 		default:
-			if !preferred(t.OID) && implicit(t.OID, at.OID) && !implicit(at.OID, t.OID) {
-				t = at
+			spreads = p.Variadic != 0 && expand && len(p.Args) <= n
+			if len(p.Args) > n {
+				if n+len(p.Defaults) < len(p.Args) {
+					continue
+				}
+				c.defaults = len(p.Args) - n
+			} else if len(p.Args) != n && !spreads {
+				continue
 			}
-			same = false
 		}
-	}
-	if t.OID == sqltype.OIDUnknown {
-		return sqltype.Text, nil
-	}
-	if !same {
-		t.Typmod = -1
-	}
-	return t, nil
-}
-
-// coerce brings a value to a type by an implicit cast.
-func (b *binder) coerce(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, error) {
-	from := x.Type()
-	if from.OID == t.OID {
-		return x, nil
-	}
-	if from.OID == sqltype.OIDUnknown {
-		return b.known(x, t, pos)
-	}
-	if !implicit(from.OID, t.OID) {
-		return nil, cannotCast(from, t, pos)
-	}
-	return b.convert(x, t, pos)
-}
-
-// assign brings a value to a type by an assignment cast: numbers may be narrowed.
-func (b *binder) assign(x Scalar, t sqltype.Type, clause string, pos pgsyntax.Pos) (Scalar, error) {
-	if x.Type().OID == t.OID {
-		return x, nil
-	}
-	if x.Type().OID == sqltype.OIDUnknown {
-		return b.known(x, t, pos)
-	}
-	if !x.Type().IsNumber() {
-		return nil, sqlerr.New(sqlerr.DatatypeMismatch, "argument of %s must be type %s, not type %s", clause, typeName(t), typeName(x.Type())).At(int(b.place(x, pos)))
-	}
-	v, err := b.convert(x, t, pos)
-	if err != nil {
-		return nil, err
-	}
-	return foldConst(v, pos)
-}
-
-// foldConst evaluates a cast of a constant: what it gives has a value to derive an interval from.
-func foldConst(x Scalar, pos pgsyntax.Pos) (Scalar, error) {
-	call, ok := x.(*Call)
-	if !ok || len(call.Args) != 1 || call.Fn.Eval == nil {
-		return x, nil
-	}
-	c, ok := call.Args[0].(*Const)
-	if !ok || c.Value == nil {
-		return x, nil
-	}
-	v, err := call.Fn.Eval([]sqltype.Value{c.Value}, []sqltype.Type{c.T}, call.T)
-	if err != nil {
-		return nil, at(err, pos)
-	}
-	return &Const{Value: v, T: call.T}, nil
-}
-
-// explicit brings a value to a type by CAST.
-func (b *binder) explicit(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, error) {
-	from := x.Type()
-	if from == t {
-		return x, nil
-	}
-	if from.OID == sqltype.OIDUnknown {
-		v, err := b.known(x, sqltype.Type{OID: t.OID, Typmod: -1}, pos)
-		if err != nil || t.Typmod == -1 {
-			return v, err
+		if spreads {
+			c.spread = n - len(p.Args) + 1
+			c.args = append(slices.Clone(p.Args[:len(p.Args)-1]), slices.Repeat([]sqltype.OID{p.Variadic}, c.spread)...)
 		}
-		x = v
-		if c, ok := x.(*Const); ok && c.Value == nil {
-			return &Const{T: t}, nil
+		special = special || c.spread > 0 || c.defaults > 0 || c.order != nil
+		if special && duplicate(&out, c, n) {
+			continue
 		}
+		out = append(out, c)
 	}
-	return b.convert(x, t, pos)
+	return out
 }
 
-// known gives an untyped literal or parameter its type.
-func (b *binder) known(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, error) {
-	pos = b.place(x, pos)
-	switch x := x.(type) {
-	case *Param:
-		return x, b.setParam(x, t, pos)
-	case *Const:
-		if x.Value == nil {
-			return &Const{T: t}, nil
+// duplicate settles overloads that this call cannot tell apart: a plain one is taken before a variadic one, else the call is
+// ambiguous. It says whether c is to be left out.
+func duplicate(list *[]*candidate, c *candidate, n int) bool {
+	for i, prev := range *list {
+		if !slices.Equal(prev.args[:n], c.args[:n]) {
+			continue
 		}
-		text, ok := x.Value.(string)
-		if !ok {
-			break
+		switch {
+		case prev.spread > 0 && c.spread == 0:
+			(*list)[i] = c
+		case c.spread > 0 && prev.spread == 0:
+		default:
+			prev.rivals = true
 		}
-		v, err := sqltype.ParseText(text, t)
-		if err != nil {
-			return nil, at(err, pos)
-		}
-		return &Const{Value: v, T: t}, nil
+		return true
 	}
-	return nil, cannotCast(x.Type(), t, pos)
+	return false
 }
 
-// convert applies a registered cast; types of one binary form are only renamed.
-func (b *binder) convert(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, error) {
-	from := x.Type()
-	for _, f := range registry()[funcs.Cast]["cast"] {
-		if f.Args[0] == from.OID && f.Result == t.OID {
-			call := &Call{Fn: f, Args: []Scalar{x}, T: t, Pos: int(pos)}
-			if v, err := foldConst(call, pos); err == nil {
-				return v, nil
-			}
-			return call, nil // raises when it is run, as PostgreSQL's does
+// named is MatchNamedCall: it puts the argument types in the order of the call.
+func (c *candidate) named(n int, names []string) bool {
+	p := c.proc
+	if p.ArgNames == nil || n > len(p.Args) {
+		return false
+	}
+	positional := n - len(names)
+	taken := make([]bool, len(p.Args))
+	for i := range positional {
+		taken[i] = true
+		c.order = append(c.order, i)
+	}
+	for _, name := range names {
+		i := slices.Index(p.ArgNames, name)
+		if i < 0 || taken[i] {
+			return false
 		}
+		taken[i] = true
+		c.order = append(c.order, i)
 	}
-	switch {
-	case t.Typmod == -1 && renamed(from.OID, t.OID):
-		return b.retyped(x, t), nil
-	case t == sqltype.Varchar && (!from.IsString() || from.OID == sqltype.OIDBPChar): // as text
-		v, err := b.convert(x, sqltype.Text, pos)
-		if err != nil {
-			return nil, err
+	for i, t := range taken {
+		if t {
+			continue
 		}
-		return b.retyped(v, t), nil
+		if i < len(p.Args)-len(p.Defaults) {
+			return false
+		}
+		c.order = append(c.order, i)
+		c.defaults++
 	}
-	return nil, cannotCast(from, t, pos)
-}
-
-// renamed: a value of one type is the same value of the other; without its modifier, too.
-func renamed(from, to sqltype.OID) bool {
-	switch from {
-	case sqltype.OIDVarchar, sqltype.OIDText:
-		return to == sqltype.OIDText || to == sqltype.OIDVarchar || to == sqltype.OIDBPChar
-	case sqltype.OIDName:
-		return to == sqltype.OIDText || to == sqltype.OIDVarchar
+	c.args = make([]sqltype.OID, len(p.Args))
+	for k, i := range c.order {
+		c.args[k] = p.Args[i]
 	}
-	return from == to && to == sqltype.OIDBPChar
+	return true
 }
-
-// retyped is x under another type of the same form.
-func (b *binder) retyped(x Scalar, t sqltype.Type) Scalar {
-	switch x := x.(type) {
-	case *Col:
-		c := &Col{ID: x.ID, T: t}
-		b.refs[c] = b.refs[x]
-		return c
-	case *Const:
-		return &Const{Value: x.Value, T: t}
-	case *Call:
-		c := *x
-		c.T = t
-		return &c
-	case *Case:
-		c := *x
-		c.T = t
-		return &c
-	case *Coalesce:
-		c := *x
-		c.T = t
-		return &c
-	}
-	return x
-}
-
-func cannotCast(from, to sqltype.Type, pos pgsyntax.Pos) error {
-	if from.IsString() != to.IsString() { // PostgreSQL reads and writes every type as text
-		return unsupported(pos, "a cast from "+typeName(from)+" to "+typeName(to)+" is").
-			WithHint("Only literals are read as other types: a text that is no number would be an error that depends on the data.")
-	}
-	return sqlerr.New(sqlerr.CannotCoerce, "cannot cast type %s to %s", typeName(from), typeName(to)).At(int(pos))
-}
-
-// typeName is the type as PostgreSQL's messages spell it, without modifiers.
-func typeName(t sqltype.Type) string { return sqltype.Type{OID: t.OID, Typmod: -1}.String() }

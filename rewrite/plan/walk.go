@@ -22,6 +22,16 @@ func Children(x Scalar) []Scalar {
 		return out
 	case *Coalesce:
 		return x.Args
+	case *MinMax:
+		return x.Args
+	case *DistinctFrom:
+		return []Scalar{x.X, x.Y}
+	case *ArrayExpr:
+		return x.Elems
+	case *AnyArray:
+		return []Scalar{x.X, x.Array}
+	case *Subscript:
+		return append([]Scalar{x.X}, x.Index...)
 	}
 	return nil
 }
@@ -77,6 +87,35 @@ func mapChildren(x Scalar, f func(Scalar) (Scalar, error)) (Scalar, error) {
 	case *Coalesce:
 		c := *x
 		c.Args, err = all(x.Args)
+		return &c, err
+	case *MinMax:
+		c := *x
+		c.Args, err = all(x.Args)
+		return &c, err
+	case *ArrayExpr:
+		c := *x
+		c.Elems, err = all(x.Elems)
+		return &c, err
+	case *DistinctFrom:
+		c := *x
+		if c.X, err = f(x.X); err != nil {
+			return nil, err
+		}
+		c.Y, err = f(x.Y)
+		return &c, err
+	case *AnyArray:
+		c := *x
+		if c.X, err = f(x.X); err != nil {
+			return nil, err
+		}
+		c.Array, err = f(x.Array)
+		return &c, err
+	case *Subscript:
+		c := *x
+		if c.X, err = f(x.X); err != nil {
+			return nil, err
+		}
+		c.Index, err = all(x.Index)
 		return &c, err
 	case *Is:
 		c := *x

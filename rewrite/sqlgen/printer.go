@@ -88,6 +88,10 @@ func (p *printer) scalarText(x plan.Scalar, f *from, m mode) string {
 		return p.caseText(n, f, m)
 	case *plan.Coalesce:
 		return "COALESCE(" + strings.Join(p.sideBySide(n.Args, f, m), ", ") + ")"
+	case *plan.MinMax:
+		return p.minMax(n, f, m)
+	case *plan.DistinctFrom:
+		return p.distinctFrom(n, f, m)
 	}
 	return p.fail(internalError("an expression of type %T cannot be printed", x))
 }

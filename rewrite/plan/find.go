@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// finder gives the registry's row of what was resolved. An open one has a row for everything that PostgreSQL has: the tests
+// compare all of the resolution with PostgreSQL's.
+type finder struct {
+	call func(kind funcs.Kind, name string, actual, declared []sqltype.OID, result sqltype.OID) *funcs.Func
+	cast func(source, target sqltype.OID) *funcs.Func
+	open bool
+}
+
+// registered finds what package funcs has: a row of the types at hand, or one as PostgreSQL declares it.
+var registered = finder{
+	call: func(kind funcs.Kind, name string, actual, declared []sqltype.OID, _ sqltype.OID) *funcs.Func {
+		if f := funcs.Lookup(kind, name, actual...); f != nil {
+			return f
+		}
+		return funcs.Lookup(kind, name, declared...)
+	},
+	cast: funcs.LookupCast,
+}
+
+func unsupportedType(t sqltype.Type, pos pgsyntax.Pos) *sqlerr.Error {
+	return sqlerr.New(sqlerr.UnsupportedType, "type %s is not supported", typeName(t)).At(int(pos))
+}
+
+// special is the row for the constants that a call has where the row asks for some.
+func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*funcs.Func, error) {
+	if fn.With == nil {
+		return fn, nil
+	}
+	c := funcs.Constants{Zone: b.opts.TimeZone}
+	if c.Zone == "" {
+		c.Zone = "UTC"
+	}
+	for _, i := range fn.Const {
+		x, ok := args[i].(*Const)
+		switch {
+		case ok && x.Value != nil:
+			c.Values = append(c.Values, x.Value)
+		case fn.Spell != nil:
+			return fn, nil
+		default:
+			return nil, sqlerr.New(sqlerr.UnsupportedFunction, "argument %d of %s must be a constant", i+1, fn.Name).At(int(b.place(args[i], pos))).
+				WithHint("Write its value into the statement: what is computed follows from it.")
+		}
+	}
+	out, err := fn.With(c)
+	if err != nil {
+		return nil, at(err, pos)
+	}
+	return out, nil
+}

@@ -1,0 +1,204 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgcat"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// spelled has the types that SQL spells with words of its own, by their name in pg_type (which names a column: '1'::int is int4).
+var spelled = map[string]string{
+	"int": "int4", "integer": "int4", "smallint": "int2", "bigint": "int8", "real": "float4", "boolean": "bool", "double precision": "float8",
+	"float": "float8", "decimal": "numeric", "dec": "numeric", "numeric": "numeric", "bit": "bit", "bit varying": "varbit",
+	"character": "bpchar", "char": "bpchar", "nchar": "bpchar", "national character": "bpchar", "national char": "bpchar",
+	"varchar": "varchar", "character varying": "varchar", "char varying": "varchar", "nchar varying": "varchar",
+	"national character varying": "varchar", "national char varying": "varchar",
+	"timestamp": "timestamp", "timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz",
+	"time": "time", "time without time zone": "time", "time with time zone": "timetz", "interval": "interval",
+}
+
+// typeColumn is what a type calls a column, or "".
+func typeColumn(n pgsyntax.TypeName) string {
+	if n.Quoted || n.Schema != "" {
+		return n.Name
+	}
+	if name, ok := spelled[n.Name]; ok {
+		if n.Name == "float" && len(n.Mods) == 1 && n.Mods[0] <= 24 {
+			return "float4"
+		}
+		return name
+	}
+	return n.Name
+}
+
+// castType resolves a written type and its modifiers. In front of a literal char and bit have no length of their own.
+func (b *binder) castType(n pgsyntax.TypeName, literal bool) (sqltype.Type, error) {
+	t, err := b.namedType(n)
+	if err != nil {
+		return t, err
+	}
+	mods := n.Mods
+	if len(mods) == 0 && !literal && !n.Quoted && n.Schema == "" && (spelled[n.Name] == "bpchar" || spelled[n.Name] == "bit") {
+		mods = []int{1}
+	}
+	if n.Fields != "" {
+		mods = append([]int{}, mods...)
+	}
+	if len(mods) > 0 || n.Fields != "" {
+		if t, err = b.withModifier(t, mods, n); err != nil {
+			return t, err
+		}
+	}
+	if n.Dims > 0 {
+		array := b.of(b.array(t.OID))
+		if array.OID == 0 {
+			if b.elem(t.OID) != 0 {
+				array = b.of(t.OID)
+			} else {
+				return t, sqlerr.New(sqlerr.UndefinedObject, "type \"%s[]\" does not exist", n.Name).At(int(n.Pos))
+			}
+		}
+		array.Typmod = t.Typmod
+		t = array
+	}
+	if !t.Known() && !b.find.open || t.OID == sqltype.OIDUnknown {
+		return t, unsupportedType(t, n.Pos)
+	}
+	return t, nil
+}
+
+func (b *binder) namedType(n pgsyntax.TypeName) (sqltype.Type, error) {
+	name := typeColumn(n)
+	if builtinSchema(n.Schema) {
+		if n.Name == "float" && !n.Quoted && n.Schema == "" && len(n.Mods) == 1 {
+			switch bits := n.Mods[0]; {
+			case bits < 1:
+				return sqltype.Type{}, sqlerr.New(sqlerr.InvalidParam, "precision for type float must be at least 1 bit").At(int(n.Pos))
+			case bits > 53:
+				return sqltype.Type{}, sqlerr.New(sqlerr.InvalidParam, "precision for type float must be less than 54 bits").At(int(n.Pos))
+			}
+		}
+		if t := pgcat.TypeNamed(name); t != nil {
+			return b.of(t.OID), nil
+		}
+	}
+	for oid, t := range b.enums {
+		e, ok := b.full[oid].Enum()
+		if ok && t.Name == name && (n.Schema == "" || n.Schema == e.Schema) {
+			return b.full[oid], nil
+		}
+	}
+	written := n.Name
+	if n.Schema != "" {
+		written = n.Schema + "." + n.Name
+	}
+	err := sqlerr.New(sqlerr.UndefinedObject, "type %q does not exist", written).At(int(n.Pos))
+	if near := nearest(n.Name, knownTypes()); near != "" {
+		return sqltype.Type{}, err.WithHint("Perhaps you meant %s.", near)
+	}
+	return sqltype.Type{}, err.WithHint("docs/sql.md lists the types.")
+}
+
+func knownTypes() []string {
+	out := []string{"bool", "int2", "int4", "int8", "float4", "float8", "text", "date", "timestamptz", "timetz", "uuid", "bytea", "json", "jsonb"}
+	for n := range spelled {
+		if !strings.HasPrefix(n, "n") || n == "numeric" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// withModifier is the type's typmod input function.
+func (b *binder) withModifier(t sqltype.Type, mods []int, n pgsyntax.TypeName) (sqltype.Type, error) {
+	bad := func(format string, args ...any) (sqltype.Type, error) {
+		return t, sqlerr.New(sqlerr.InvalidParam, format, args...).At(int(n.Pos))
+	}
+	first := 0
+	if len(mods) > 0 {
+		first = mods[0]
+	}
+	switch t.OID {
+	case sqltype.OIDNumeric:
+		return b.numericModifier(t, mods, n)
+	case sqltype.OIDVarchar, sqltype.OIDBPChar, oidBit, oidVarbit:
+		name, most, add := map[sqltype.OID]string{sqltype.OIDVarchar: "varchar", sqltype.OIDBPChar: "char", oidBit: "bit", oidVarbit: "varbit"}[t.OID], 10485760, int32(4)
+		if t.OID == oidBit || t.OID == oidVarbit {
+			most, add = 83886080, 0
+		}
+		switch {
+		case len(mods) != 1:
+			return bad("invalid type modifier")
+		case first < 1:
+			return bad("length for type %s must be at least 1", name)
+		case first > most:
+			return bad("length for type %s cannot exceed %d", name, most)
+		}
+		t.Typmod = int32(first) + add
+		return t, nil
+	case sqltype.OIDTime, sqltype.OIDTimetz, sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
+		word, zone := "TIME", ""
+		if t.OID == sqltype.OIDTimestamp || t.OID == sqltype.OIDTimestamptz {
+			word = "TIMESTAMP"
+		}
+		if t.OID == sqltype.OIDTimetz || t.OID == sqltype.OIDTimestamptz {
+			zone = " WITH TIME ZONE"
+		}
+		switch {
+		case len(mods) != 1:
+			return bad("invalid type modifier")
+		case first < 0:
+			return bad("%s(%d)%s precision must not be negative", word, first, zone)
+		}
+		t.Typmod = int32(min(first, 6))
+		return t, nil
+	case sqltype.OIDInterval:
+		fields, ok := sqltype.IntervalFields(0), true
+		if n.Fields != "" {
+			if fields, ok = sqltype.ParseIntervalFields(n.Fields); !ok {
+				return bad("invalid INTERVAL type modifier")
+			}
+		}
+		precision := -1
+		if len(mods) == 1 {
+			if precision = min(first, 6); first < 0 {
+				return bad("INTERVAL(%d) precision must not be negative", first)
+			}
+		}
+		return sqltype.IntervalOf(fields, precision), nil
+	}
+	if n.Name == "float" && !n.Quoted && n.Schema == "" {
+		return t, nil
+	}
+	return t, sqlerr.New(sqlerr.Syntax, "type modifier is not allowed for type %q", n.Name).At(int(n.Pos))
+}
+
+// The limits of numeric's modifier (utils/numeric.h).
+const (
+	maxPrecision = 1000
+	maxScale     = 1000
+)
+
+func (b *binder) numericModifier(t sqltype.Type, mods []int, n pgsyntax.TypeName) (sqltype.Type, error) {
+	bad := func(format string, args ...any) (sqltype.Type, error) {
+		return t, sqlerr.New(sqlerr.InvalidParam, format, args...).At(int(n.Pos))
+	}
+	precision, scale := mods[0], 0
+	if len(mods) > 1 {
+		scale = mods[1]
+	}
+	switch {
+	case len(mods) > 2:
+		return bad("invalid NUMERIC type modifier")
+	case precision < 1 || precision > maxPrecision:
+		return bad("NUMERIC precision %d must be between 1 and %d", precision, maxPrecision)
+	case scale < -maxScale || scale > maxScale:
+		return bad("NUMERIC scale %d must be between %d and %d", scale, -maxScale, maxScale)
+	case (scale < 0 || scale > precision) && !b.find.open:
+		return t, unsupported(n.Pos, "a numeric scale outside 0 to its precision is")
+	}
+	return sqltype.NumericOf(precision, scale), nil
+}
