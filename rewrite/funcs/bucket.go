@@ -2,7 +2,6 @@ package funcs
 
 import (
 	"math"
-	"math/big"
 
 	"github.com/shopspring/decimal"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // buckets has width_bucket of equal widths: 0 below the first bound, 1 to count between them, count + 1 from the second on. The
-// total form is NULL where PostgreSQL raises, and for more than 10^9 buckets or bounds of 10^290, where float.c's own overflow.
+// total form is NULL where PostgreSQL raises, and for more than 10^9 buckets or bounds of 10^290, where its own arithmetic overflows.
 func buckets() []*Func {
 	// Proof: the operand's bucket is one of 0 .. count + 1 in all branches.
 	bucketRange := func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
@@ -32,7 +31,6 @@ func buckets() []*Func {
 	double.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 		return floatBucket(v[0].(float64), v[1].(float64), v[2].(float64), v[3].(int64))
 	}
-	may = "{w} >= 1 AND {y} <> {z} AND ({w} < 2147483647 OR {y} < {z} AND {x} < {z} OR {y} > {z} AND {x} > {z}) AND "
 	finite := "NOT (abs({y}) = abs({y}) / 2 AND {y} <> 0) AND NOT (abs({z}) = abs({z}) / 2 AND {z} <> 0) AND {x} <> 'NaN' AND abs({y}) < numeric '1e1000' AND abs({z}) < numeric '1e1000'" +
 		" AND (" + size1000 + " OR " + special + ")"
 	exactly := row(Function, "width_bucket", oids(numeric, numeric, numeric, sqltype.OIDInt4), sqltype.OIDInt4, true, forms{why: noNumericMath,
@@ -68,7 +66,11 @@ func floatBucket(x, lo, hi float64, count int64) (sqltype.Value, error) {
 	case lo < hi && x >= hi || lo > hi && x <= hi:
 		return above(count)
 	}
-	return int64(float64(count)*(x-lo)/(hi-lo)) + 1, nil
+	at := float64(count)*(x-lo)/(hi-lo) + 1
+	if !(at < math.MaxInt32) {
+		return nil, outOfRange("integer")
+	}
+	return int64(at), nil
 }
 
 func numericBucket(x, lo, hi decimal.Decimal, count int64) (sqltype.Value, error) {
@@ -82,7 +84,9 @@ func numericBucket(x, lo, hi decimal.Decimal, count int64) (sqltype.Value, error
 	case x.Cmp(hi)*c <= 0:
 		return above(count)
 	}
-	q := x.Sub(lo).Mul(one(count)).Rat()
-	q.Quo(q, hi.Sub(lo).Rat())
-	return new(big.Int).Quo(q.Num(), q.Denom()).Int64() + 1, nil
+	q, err := NumericDiv(x.Sub(lo).Mul(one(count)), hi.Sub(lo))
+	if err != nil {
+		return nil, err
+	}
+	return q.(decimal.Decimal).Floor().IntPart() + 1, nil
 }

@@ -29,7 +29,7 @@ var edges = map[sqltype.OID][]string{
 		"4.9e-324", "-4.9e-324", "1e-323", "2.2250738585072014e-308", "3.4028235677973366e38", "3.40282356e38", "7.006492321624085e-46", "7.1e-46", "Infinity", "-Infinity", "NaN"},
 	sqltype.OIDNumeric: {"0", "0.00", "1", "-1", "1.10", "0.5", "2.5", "-2.5", "3", "-7", "0.001", "99.995", "-99.995", "100000.00", "32767.5", "32767.4", "2147483647.5", "9223372036854775807.49",
 		"9223372036854775808", "-9223372036854775808.5", "12345678901234567890.123456789", "1e-40", "7e25", "1.7976931348623157e308", "1.8e308", "1e-323", "2e-324", "1e-46", "7.1e-46", "3.5e38", "NaN", "Infinity", "-Infinity"},
-	sqltype.OIDText:    {"", "a", "A", "ab", "aB ", "Zebra", "%", "a%b", "a\\", "a\\%b", "ü", "Größe", "日本", "_", "%b", "a_", "é"},
+	sqltype.OIDText:    {"", "a", "A", "ab", " aB ", "Zebra", "a,b,,c", "x\ny", "%", "a%b", "a\\", "a\\%b", "ü", "Größe", "日本", "_", "%b", "a_", "é"},
 	sqltype.OIDVarchar: {"", "a ", "Größe"},
 	sqltype.OIDBPChar:  {"", "a", "a  ", "b"},
 	sqltype.OIDName:    {"", "a", "B"},
@@ -178,6 +178,9 @@ func edgesOf(f *Func, i int) []string {
 	if free := len(f.Args) - len(constPlaces(f)); free > 2 && few[f.Args[i]] != nil {
 		all = few[f.Args[i]]
 	}
+	if f.Name == "repeat" && i == 1 { // PostgreSQL itself goes round 2^31 times for an empty text
+		all = []string{"0", "1", "-1", "3", "46341", "-2147483648"}
+	}
 	return slices.Clone(all)
 }
 
@@ -223,10 +226,14 @@ func excepted(f *Func, args []*string) bool {
 	switch f.Name {
 	case "power", "pow", "^", "exp", "factorial": // numerics from 10^1000 on
 		return f.Result == sqltype.OIDNumeric
+	case "lpad", "rpad", "repeat":
+		return args[1] != nil && len(*args[1]) > 9
+	case "div":
+		return args[1] != nil && len(*args[1]) > 1000
 	case "width_bucket":
 		for _, a := range args {
 			if a != nil && ((strings.Contains(*a, "e308") || strings.Contains(*a, "e+308")) || *a == "2147483647") {
-				return f.Args[0] == sqltype.OIDFloat8
+				return true
 			}
 			if a != nil && (len(*a) > 1000) {
 				return true
@@ -264,7 +271,7 @@ func TestSignatures(t *testing.T) {
 			err = conn.QueryRow(context.Background(), `SELECT EXISTS (SELECT FROM pg_cast WHERE castsource = $1 AND casttarget = $2) OR $1 = 25 OR $2 = 25`,
 				uint32(f.Args[0]), uint32(f.Result)).Scan(&found)
 		}
-		if err != nil || !found {
+		if (err != nil || !found) && f.Name != "LIKE" { // the binder's name for ~~
 			t.Errorf("%s is not in PostgreSQL's catalog: %v", signature(f, sqltype.Type{OID: f.Result, Typmod: -1}), err)
 		}
 	}

@@ -81,7 +81,7 @@ func floatFunctions() []*Func {
 		row(Function, "atand", oids(f8), f8, false, forms{pg: "atand({x})", why: noDegrees}).within(always(-90, 90)),
 		row(Function, "atan2d", oids(f8, f8), f8, false, forms{pg: "atan2d({x}, {y})", why: noDegrees}).within(always(-180, 180)),
 		row(Function, "atan2", oids(f8, f8), f8, false, forms{pg: "atan2({x}, {y})", duck: "atan2({x}, {y})"}).within(always(-4, 4)).safe(harmless).
-			eval(of2(func(y, x float64) (sqltype.Value, error) { return math.Atan2(y, x), nil })),
+			eval(of2(func(y, x float64) (sqltype.Value, error) { return math.Copysign(math.Atan2(y, x), y), nil })), // Go loses the sign where y/x is 0
 		row(Function, "pi", nil, f8, false, forms{pg: "pi()", duck: "pi()"}).safe(harmless).
 			eval(func([]sqltype.Value, []sqltype.Type, sqltype.Type) (sqltype.Value, error) { return math.Pi, nil }).within(always(3, 4)))
 	add("sign", false, plainForm("sign"), func(x float64) (sqltype.Value, error) {
@@ -147,6 +147,9 @@ func logOf(x float64, f func(float64) float64) (sqltype.Value, error) {
 	case x < 0:
 		return nil, sqlerr.New(sqlerr.InvalidLogarithm, "cannot take logarithm of a negative number")
 	}
+	if x < 0x1p-1000 { // Go's logarithms take denormals for normal numbers
+		return f(x*0x1p100) - f(0x1p100), nil
+	}
 	return f(x), nil
 }
 
@@ -157,7 +160,7 @@ func logOf(x float64, f func(float64) float64) (sqltype.Value, error) {
 // 2e-13 of a limit the total form may be NULL where PostgreSQL still has a number.
 func floatPowers() []*Func {
 	f := forms{duck: "pow({x}, {y})", pg: "CASE WHEN {x} = 'NaN' OR {y} = 'NaN' THEN power({x}, {y}) WHEN {x} = 0 AND {y} < 0 OR {x} < 0 AND abs({y}) < 'infinity' AND floor({y}) <> {y} THEN NULL" +
-		" WHEN {x} = 0 OR abs({x}) = 1 OR abs({x}) = 'infinity' OR abs({y}) = 'infinity' OR abs({y}) < 1e-200 THEN power({x}, {y})" +
+		" WHEN {x} = 0 OR abs({x}) = 1 OR abs({x}) = 'infinity' OR abs({y}) = 'infinity' OR abs({y}) < 1e-200 OR {y} = 1 THEN power({x}, {y})" +
 		" WHEN abs({y}) < 1e19 THEN CASE WHEN {y} * ln(abs({x})) BETWEEN -745.1332191 AND 709.7827128933 THEN power({x}, {y}) END END"}
 	// DuckDB's is C's, as PostgreSQL's is, but where that raises.
 	var out []*Func
@@ -172,8 +175,9 @@ func floatPowers() []*Func {
 }
 
 func floatPower(x, y float64) (sqltype.Value, error) {
-	z := math.Pow(x, y)
+	z := pow(x, y)
 	switch {
+	case math.IsNaN(y):
 	case x == 0 && y < 0:
 		return nil, sqlerr.New(sqlerr.InvalidPower, "zero raised to a negative power is undefined")
 	case x < 0 && !math.IsInf(y, 0) && math.Floor(y) != y:
@@ -194,7 +198,10 @@ func powerRange(a []*num.Interval, _ []sqltype.Type) *num.Interval {
 	for _, p := range []decimal.Decimal{x.Lo, x.Hi} {
 		for _, q := range []decimal.Decimal{y.Lo, y.Hi} {
 			r := loosened(math.Pow(p.InexactFloat64(), q.InexactFloat64()))
-			if out == nil {
+			switch {
+			case r == nil:
+				return nil
+			case out == nil:
 				out = r
 			}
 			out = out.Hull(r)

@@ -38,7 +38,7 @@ func numericFunctions() []*Func {
 	out := []*Func{
 		sqrt, positive("ln"), positive("log"), positive("log10"),
 		row(Function, "exp", n, numeric, true, forms{pg: "CASE WHEN {x} < 2302 OR {x} > 0 AND " + special + " THEN exp({x}) END", why: noNumericMath}),
-		row(Function, "log", oids(numeric, numeric), numeric, true, forms{why: noNumericMath, pg: "CASE WHEN {x} = 'NaN' OR {y} = 'NaN' THEN {x} + {y} WHEN {x} > 0 AND {y} > 0 AND {x} <> 1 AND " +
+		row(Function, "log", oids(numeric, numeric), numeric, true, forms{why: noNumericMath, pg: "CASE WHEN {x} = 'NaN' OR {y} = 'NaN' THEN {x} + {y} WHEN {x} > 0 AND {y} > 0 AND ({x} <> 1 OR {y} = {y} / 2) AND " +
 			"(" + size1000 + " OR " + special + ") AND (abs({y}) < numeric '1e1000' OR {y} = {y} / 2) THEN log({x}, {y}) END"}),
 		row(Function, "sign", n, numeric, false, forms{pg: "sign({x})", duck: "CAST(sign({x}) AS DECIMAL(19, 0))"}).safe(harmless).within(always(-1, 1)).
 			eval(of1(func(x decimal.Decimal) (sqltype.Value, error) { return one(int64(x.Sign())), nil })),
@@ -63,10 +63,10 @@ func numericFunctions() []*Func {
 	return out
 }
 
-// quotient is div: the quotient cut to a whole number. Proof of the range: as for an integer's.
+// quotient is div: the quotient cut to a whole number. It is NULL for divisors up to 10^-1000, too. Proof of the range: as for an integer's.
 func quotient() *Func {
 	f := row(Function, "div", oids(numeric, numeric), numeric, true, forms{why: noNumericMath,
-		pg: "CASE WHEN {y} <> 0 AND abs({x}) < numeric '1e1000' AND abs({y}) > numeric '1e-1000' OR " + special + " AND {y} <> 0 THEN div({x}, {y}) END"})
+		pg: "CASE WHEN {x} = 'NaN' THEN {x} WHEN {y} <> 0 AND abs({x}) < numeric '1e1000' AND abs({y}) > numeric '1e-1000' OR " + special + " AND {y} <> 0 THEN div({x}, {y}) END"})
 	f.Eval = of2(func(x, y decimal.Decimal) (sqltype.Value, error) {
 		x, y = plain(x), plain(y)
 		if y.IsZero() {

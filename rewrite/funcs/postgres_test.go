@@ -33,7 +33,7 @@ type outcome struct {
 //   - Range holds for the narrowest and for wider intervals, and Safe is false wherever PostgreSQL raises.
 func TestTotalForms(t *testing.T) {
 	conn := connect(t)
-	n := 0
+	n, failed := 0, 0
 	for _, f := range tested(t) {
 		for _, rt := range results(f) {
 			n++
@@ -50,7 +50,10 @@ func TestTotalForms(t *testing.T) {
 				checkEval(t, f, rt, o)
 			}
 			checkRanges(t, f, rt, outs)
-			if t.Failed() && n%10 == 0 {
+			if t.Failed() {
+				failed++
+			}
+			if failed > 200 {
 				t.FailNow()
 			}
 		}
@@ -163,10 +166,10 @@ func checkTotal(t *testing.T, f *Func, rt sqltype.Type, o outcome) {
 
 // beyondLimit: what the contracts of numericOperator and numberCast except: NaN divided by zero is NULL, and so are numerics of more than 1000 digits before the point, and infinite ones where PostgreSQL 13 would raise, are NULL.
 func beyondLimit(f *Func, args []*string) bool {
-	if (f.Name == "/" || f.Name == "%") && f.Result == sqltype.OIDNumeric && args[0] != nil && *args[0] == "NaN" {
+	if (f.Name == "/" || f.Name == "%" || f.Name == "mod") && f.Result == sqltype.OIDNumeric && args[0] != nil && *args[0] == "NaN" {
 		return true
 	}
-	if f.Name == "~~" && args[1] != nil && *args[1] == "a\\" { // raises where a text gets that far
+	if f.Name == "LIKE" && args[1] != nil && *args[1] == "a\\" { // raises where a text gets that far
 		return true
 	}
 	if excepted(f, args) {
@@ -189,7 +192,7 @@ func beyondLimit(f *Func, args []*string) bool {
 func checkEval(t *testing.T, f *Func, rt sqltype.Type, o outcome) {
 	t.Helper()
 	vals, ok := values(f, o.args)
-	if f.Eval == nil || !ok {
+	if f.Eval == nil || !ok || f.Name == "width_bucket" && excepted(f, o.args) {
 		return
 	}
 	got, err := f.Eval(vals, types(f), rt)
@@ -220,7 +223,7 @@ func checkEval(t *testing.T, f *Func, rt sqltype.Type, o outcome) {
 
 // unicodeCase: in a cluster of locale C, PostgreSQL changes the case of ASCII only.
 func unicodeCase(f *Func, args []*string) bool {
-	return (f.Name == "lower" || f.Name == "upper") && strings.IndexFunc(*args[0], func(r rune) bool { return r > 127 }) >= 0
+	return (f.Name == "lower" || f.Name == "upper" || f.Name == "initcap") && strings.IndexFunc(*args[0], func(r rune) bool { return r > 127 }) >= 0
 }
 
 // values are the arguments as Go values; not ok where one is NULL or has no Go form (NaN and infinite numerics).

@@ -15,6 +15,7 @@ type forms struct {
 	pg, duck string // the total forms; an empty one is a refusal, for the reason in why
 	own      string // PostgreSQL's own form; empty: its call or operator
 	why      string
+	lax      bool // the DuckDB form is not strict by itself
 }
 
 // row makes a strict row from its forms. On DuckDB its exact form is the total one, with an error where that is NULL
@@ -23,6 +24,9 @@ func row(kind Kind, name string, args []sqltype.OID, result sqltype.OID, maybe b
 	out := &Func{Name: name, Kind: kind, Args: args, Result: result, MayBeNull: maybe}
 	if f.own == "" {
 		f.own = ownForm(kind, name, len(args))
+	}
+	if f.lax {
+		f.duck = "CASE WHEN " + present(len(args)) + " THEN " + f.duck + " END"
 	}
 	duckOwn := f.duck
 	if maybe && f.duck != "" {
@@ -75,11 +79,16 @@ func ownForm(kind Kind, name string, n int) string {
 
 // raising raises where a total form is NULL for arguments that are not.
 func raising(form string, n int) string {
+	return "coalesce(" + form + ", CASE WHEN " + present(n) + " THEN error('value out of range') END)"
+}
+
+// present: no argument is NULL.
+func present(n int) string {
 	test := "TRUE"
 	for _, p := range places[:n] {
 		test += " AND {" + p + "} IS NOT NULL"
 	}
-	return "coalesce(" + form + ", CASE WHEN " + test + " THEN error('value out of range') END)"
+	return strings.TrimPrefix(test, "TRUE AND ")
 }
 
 // fill puts the arguments into a template. Where one that is long is mentioned twice, all get names first; see guard.
