@@ -4,10 +4,10 @@ GO      ?= go
 GOTEST  ?= $(GO) test -timeout 14m
 UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./internal/sqlerr/... ./internal/secret/... ./internal/policy/... \
            ./internal/eval/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./budget/... ./rewrite/... ./sensitivity/... ./internal/bench/baseline
-DB       = ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
+DB       = ./internal/corpus ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/...
 
-.PHONY: all test test-unit test-db test-wire test-long deploy-check bench bench-accuracy fuzz lint deps build vet
+.PHONY: all test test-unit test-db test-wire test-long corpus deploy-check bench bench-accuracy fuzz lint deps build vet
 
 all: build
 
@@ -46,6 +46,11 @@ test-long: deps
 # The Dockerfile's and the compose file's steps, without docker (also a part of test-long).
 deploy-check: deps
 	DPSQL_LONG=1 $(GO) test -timeout 20m -run DeployCheck -v ./deploy
+
+# How statements are read, beside PostgreSQL: CORPUS=folder SCHEMA=name make corpus, or every corpus that is here (building PostgreSQL's own
+# parser takes some minutes the first time). SCHEMA is a .sql file with DDL, demo, sakila, or a folder of testdata/corpus. VERBOSE=1 prints what is the same too.
+corpus: deps
+	cd internal/oracle && $(GO) run ./corpus -corpus '$(if $(CORPUS),$(abspath $(CORPUS)))' -schema '$(if $(filter %.sql,$(SCHEMA)),$(abspath $(SCHEMA)),$(SCHEMA))' $(if $(VERBOSE),-v)
 
 # Ten minutes of faults and abuse; the figures go to the log.
 soak: deps

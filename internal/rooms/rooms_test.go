@@ -47,13 +47,14 @@ testdata/sakila:
 internal/pgtest: testdata/demo testdata/sakila
 internal/backend/backendtest: internal/backend internal/secret internal/pgtest testdata/demo
 internal/neighbour: internal/backend internal/secret internal/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity internal/policy
+internal/corpus: internal/pgtest testdata/demo rewrite/pgsyntax rewrite/plan
 internal/bench: *
 `
 
 var leaves = []string{"internal/dp", "internal/sqltype", "internal/sqlerr", "internal/num"}
 
 // testOnly packages are helpers of tests and benches: no product file may import them.
-var testOnly = []string{"internal/pgtest", "internal/backend/backendtest", "internal/neighbour", "internal/bench"}
+var testOnly = []string{"internal/pgtest", "internal/backend/backendtest", "internal/neighbour", "internal/corpus", "internal/bench"}
 
 func TestImportRules(t *testing.T) {
 	allowed := parsed()
