@@ -66,7 +66,7 @@ func numericFunctions() []*Func {
 // quotient is div: the quotient cut to a whole number. It is NULL for divisors up to 10^-1000, too. Proof of the range: as for an integer's.
 func quotient() *Func {
 	f := row(Function, "div", oids(numeric, numeric), numeric, true, forms{why: noNumericMath,
-		pg: "CASE WHEN {x} = 'NaN' THEN {x} WHEN {y} <> 0 AND abs({x}) < numeric '1e1000' AND abs({y}) > numeric '1e-1000' OR " + special + " AND {y} <> 0 THEN div({x}, {y}) END"})
+		pg: "CASE WHEN {x} = 'NaN' THEN {x} + {y} WHEN {y} <> 0 AND abs({x}) < numeric '1e1000' AND abs({y}) > numeric '1e-1000' OR " + special + " AND {y} <> 0 THEN div({x}, {y}) END"})
 	f.Eval = of2(func(x, y decimal.Decimal) (sqltype.Value, error) {
 		x, y = plain(x), plain(y)
 		if y.IsZero() {

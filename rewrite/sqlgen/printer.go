@@ -2,6 +2,7 @@ package sqlgen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -169,7 +170,13 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 	}
 	text := ""
 	if spell != nil {
-		text = spell(p.d, p.list(n.Args, f, m), types, n.T)
+		args := make([]string, len(n.Args))
+		for i, a := range n.Args {
+			if n.Fn.With != nil || !slices.Contains(n.Fn.Const, i) { // the row was made for these constants
+				args[i] = p.scalar(a, f, m)
+			}
+		}
+		text = spell(p.d, args, types, n.T)
 	}
 	if text == "" {
 		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s %s cannot be computed by the data set's database here", n.Fn.Kind, n.Fn.Name).At(n.Pos).
