@@ -12,9 +12,10 @@ import (
 // and filters. The padded side of a left join is a block of its own below the one that preserves it.
 type block struct {
 	parent *block
-	join   *plan.Join // the left join whose padded side this is; nil for the root
-	eqs    []equality // conditions inside
-	on     []equality // of join
+	join   *plan.Join    // the left join whose padded side this is; nil for the root
+	eqs    []equality    // conditions inside
+	on     []equality    // of join
+	conds  []plan.Scalar // what is true in every row in which the block is present
 }
 
 // equality says that two columns are equal, and so not NULL, in every row in which their block is present.
@@ -73,6 +74,7 @@ func (z *analyzer) collect(r plan.Rel, in *block) error {
 		return z.collectScan(n, in)
 	case *plan.Filter:
 		in.eqs = append(in.eqs, equalities(n.Cond)...)
+		in.conds = append(in.conds, plan.Conjuncts(n.Cond)...)
 		return z.collect(n.Input, in)
 	case *plan.Project:
 		for _, it := range n.Items {
@@ -103,6 +105,7 @@ func (z *analyzer) collectJoin(n *plan.Join, in *block) error {
 	switch n.Kind {
 	case plan.InnerJoin:
 		in.eqs = append(in.eqs, equalities(n.On)...)
+		in.conds = append(in.conds, plan.Conjuncts(n.On)...)
 		if err := z.collect(n.Left, in); err != nil {
 			return err
 		}
@@ -117,6 +120,7 @@ func (z *analyzer) collectJoin(n *plan.Join, in *block) error {
 		}
 		padded := z.newBlock(in, n)
 		padded.on = equalities(n.On)
+		padded.conds = plan.Conjuncts(n.On)
 		return z.collect(n.Right, padded)
 	}
 	return sqlerr.New(sqlerr.PrivateShape, "this kind of join over private rows is not supported").At(n.Pos)

@@ -185,7 +185,8 @@ func (z *analyzer) columnRange(id plan.ColID) bound {
 	return b
 }
 
-// clampOf is the declared range of a scan's column, brought outward to values of its type: the print clamps to it.
+// clampOf is the declared range of a scan's column, and where WHERE puts it, brought outward to values of its type: the print clamps to it, so that
+// nothing rests on the condition.
 func (z *analyzer) clampOf(id plan.ColID) (Clamp, bool) {
 	s := z.owner[id]
 	if s == nil {
@@ -195,6 +196,9 @@ func (z *analyzer) clampOf(id plan.ColID) (Clamp, bool) {
 	iv := c.Range
 	if iv == nil {
 		iv = domainHull(c.Domain)
+	}
+	if in := spanOf(iv).meet(z.narrowed(id)).interval(); in != nil {
+		iv = in
 	}
 	if iv == nil || !c.Type.IsNumber() || iv.Lo.GreaterThan(iv.Hi) {
 		return Clamp{}, false

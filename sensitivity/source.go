@@ -15,8 +15,10 @@ func (z *analyzer) addSource(i int) error {
 	id := z.base(z.out.Keys[i].Col)
 	t := z.out.Keys[i].Type
 	if d, ok := z.defs[id]; ok {
-		z.addFixed(i, d.expr, t, d.in.parent != nil)
-		return nil
+		if z.addFixed(i, d.expr, t, d.in.parent != nil) || d.in.parent != nil {
+			return nil
+		}
+		return z.addDerived(i, d.expr)
 	}
 	s := z.owner[id]
 	if s == nil {
@@ -43,6 +45,8 @@ func (z *analyzer) addSource(i int) error {
 		}
 	case t.OID == sqltype.OIDBool:
 		z.append(Source{Keys: []int{i}, Tuples: booleans, Fixed: true, Why: "true and false"}, !c.NotNull || s.nullable())
+	default:
+		return z.addDerived(i, &plan.Col{ID: id, T: t})
 	}
 	return nil
 }
@@ -67,10 +71,13 @@ func (z *analyzer) tableColumn(s *scanInfo, attr int) string {
 	return s.scan.Table.Name + "." + s.scan.Table.Columns[attr].Name
 }
 
-// addDomain takes a list of the policy. NULL is in it only if listed, or where padding brings it.
+// addDomain takes a list of the policy, but for what WHERE leaves out. NULL is in it only if listed, or where padding brings it.
 func (z *analyzer) addDomain(i int, s *scanInfo, attr int) {
 	src := Source{Keys: []int{i}, Why: "values of " + z.tableColumn(s, attr)}
 	for _, v := range s.scan.Table.Columns[attr].Domain.Values {
+		if !z.allowed(s, s.scan.Columns[attr], v) {
+			continue
+		}
 		t := []sqltype.Value{nil}
 		if v != nil {
 			t[0] = literal(v, z.out.Keys[i].Type)
@@ -125,8 +132,9 @@ func (z *analyzer) publicEqual(id plan.ColID, t sqltype.Type) (*scanInfo, int) {
 }
 
 // addFixed takes expressions with few results by their form: constants, CASE over constants, booleans.
-func (z *analyzer) addFixed(i int, x plan.Scalar, t sqltype.Type, padded bool) {
-	if vals, why, ok := z.results(x, t); ok {
+func (z *analyzer) addFixed(i int, x plan.Scalar, t sqltype.Type, padded bool) bool {
+	vals, why, ok := z.results(x, t)
+	if ok {
 		src := Source{Keys: []int{i}, Fixed: true, Why: why}
 		for _, v := range vals {
 			tuple := []sqltype.Value{v}
@@ -136,6 +144,7 @@ func (z *analyzer) addFixed(i int, x plan.Scalar, t sqltype.Type, padded bool) {
 		}
 		z.append(src, padded)
 	}
+	return ok
 }
 
 func (z *analyzer) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, string, bool) {

@@ -47,6 +47,9 @@ func TestKeysAgree(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				if s == unknown && p.an.Groups.Public { // the whole numbers of a range
+					continue
+				}
 				st, rows := scan(t, p)
 				found, all := quiet(t, p, st, rows)
 				if all != len(rows) {

@@ -100,3 +100,13 @@ func (m *machine) tick() error {
 func unsupported(format string, args ...any) *sqlerr.Error {
 	return sqlerr.New(sqlerr.Unsupported, format, args...)
 }
+
+// Compile prepares an expression over columns for many rows; it has no parameters.
+func Compile(x plan.Scalar, cols []plan.ColID) (func(row []sqltype.Value) (sqltype.Value, error), error) {
+	f, err := (&compiler{}).scalar(x, scopeOf(cols))
+	if err != nil {
+		return nil, err
+	}
+	m := &machine{ctx: context.Background()}
+	return func(row []sqltype.Value) (sqltype.Value, error) { return f(m, row) }, nil
+}

@@ -60,6 +60,12 @@ var Statements = []string{
 	"select readmitted, count(*) * 2 as n, avg(days) + 1 from encounters group by 1 having count(*) > 3 order by n desc, 1",
 	"select distinct gender from patients group by gender, race",
 	"select count(distinct patient_id) from visits",
+	// Public groups that follow from ranges and WHERE, which narrows the values too.
+	"select days, count(*), sum(medications) from encounters where medications between 2 and 60 group by 1",
+	"select days / 7, case when days > 10 then 'long' when days > 3 then 'middle' end, count(*), avg(days) from encounters where days >= 2 and days < 13 group by 1, 2",
+	"select diag, count(*), sum(big) from encounters where diag in ('250', '428') and big > -5000 and big <= 100000 group by 1",
+	"select upper(readmitted), count(*) from encounters where readmitted <> 'NO' group by 1",
+	"select e.days, count(*), count(e.free) from patients p left join encounters e on e.patient_id = p.patient_id and e.days > 10 and e.free between 0 and 50 group by 1",
 }
 
 // FanOut are statements whose public joins multiply rows: the clamp cuts, so they are no oracle's.

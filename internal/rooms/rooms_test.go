@@ -29,7 +29,7 @@ rewrite/funcs:
 rewrite/pgcat:
 rewrite/plan: rewrite/pgsyntax rewrite/funcs rewrite/pgcat
 rewrite/sqlgen: rewrite/plan rewrite/funcs sensitivity
-sensitivity: rewrite/plan rewrite/funcs
+sensitivity: rewrite/plan rewrite/funcs internal/eval
 noise:
 budget:
 budget/ledger: budget

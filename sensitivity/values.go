@@ -1,0 +1,311 @@
+package sensitivity
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+const (
+	mostDerived = 1000  // groups of a derived key: more are chosen with noise, so that few people are not drowned in empty groups
+	mostTried   = 20000 // values that a key is computed for
+)
+
+// addDerived takes a key that is computed from one private column with few public values: those that the policy lists, whole numbers and days between
+// ends that the policy or WHERE gives, or those that WHERE lists. The key's values are computed for each. The print filters rows to them (8), so
+// that nothing rests on the list being complete; it is, but for values outside a declared range or list.
+func (z *analyzer) addDerived(i int, x plan.Scalar) error {
+	t := z.out.Keys[i].Type
+	id, ok := z.onlyColumn(x)
+	if !ok {
+		return nil
+	}
+	s := z.owner[id]
+	base, why, ok := z.valuesOf(s, id, x)
+	if !ok || len(base) > mostTried {
+		return nil
+	}
+	f, err := z.function(x, id)
+	if err != nil { // no Go evaluation: the groups are unknown
+		return nil
+	}
+	src := Source{Keys: []int{i}, Why: why}
+	seen := map[string]bool{}
+	for _, v := range base {
+		if err := z.ctx.Err(); err != nil {
+			return err
+		}
+		y, err := f(v)
+		if err != nil { // the total form is NULL where PostgreSQL raises
+			y = nil
+		}
+		tuple := []sqltype.Value{nil}
+		if y != nil {
+			tuple[0] = literal(y, t)
+		}
+		if text := tupleText(tuple); !seen[text] {
+			seen[text] = true
+			src.Tuples = append(src.Tuples, tuple)
+		}
+	}
+	if len(src.Tuples) == 0 || len(src.Tuples) > mostDerived {
+		return nil
+	}
+	z.append(src, false)
+	return nil
+}
+
+// onlyColumn is the one column of a private scan that an expression is computed from, by functions whose results are the same here and in the backends.
+func (z *analyzer) onlyColumn(x plan.Scalar) (only plan.ColID, ok bool) {
+	ok = true
+	z.leaves(x, func(id plan.ColID) {
+		s := z.owner[id]
+		ok = ok && s != nil && s.private() && (only == 0 || only == id)
+		only = id
+	})
+	return only, ok && only != 0 && z.sameEverywhere(x, map[plan.ColID]bool{})
+}
+
+// sameEverywhere: no parameters, and of floats the operations that IEEE 754 fixes only. Text is checked by value (alike).
+func (z *analyzer) sameEverywhere(x plan.Scalar, seen map[plan.ColID]bool) bool {
+	switch n := x.(type) {
+	case *plan.Param:
+		return false
+	case *plan.Col:
+		if d, ok := z.defs[n.ID]; ok && !seen[n.ID] {
+			seen[n.ID] = true
+			return z.sameEverywhere(d.expr, seen)
+		}
+	case *plan.Call:
+		if n.Fn.Eval == nil || n.T.IsFloat() && n.Fn.Kind == funcs.Function && !slices.Contains([]string{"floor", "ceil", "ceiling", "round", "trunc", "abs", "sign"}, n.Fn.Name) {
+			return false
+		}
+	}
+	for _, part := range plan.Children(x) {
+		if !z.sameEverywhere(part, seen) {
+			return false
+		}
+	}
+	return true
+}
+
+// valuesOf lists a column's public values in rows that WHERE keeps, NULL among them where a row can have it.
+func (z *analyzer) valuesOf(s *scanInfo, id plan.ColID, x plan.Scalar) (out []sqltype.Value, why string, ok bool) {
+	attr := slices.Index(s.scan.Columns, id)
+	c := s.scan.Table.Columns[attr]
+	name, null := z.tableColumn(s, attr), z.columnMayBeNull(id, stored)
+	list, inWhere := z.listed(s, id)
+	switch {
+	case c.Domain != nil && c.Domain.From == nil:
+		for _, v := range c.Domain.Values {
+			if v != nil {
+				v = literal(v, c.Type)
+			}
+			out = append(out, v)
+		}
+		why, null = "values of "+name, s.nullable()
+	case inWhere:
+		for _, v := range list {
+			out = append(out, literal(v, c.Type))
+		}
+		why = "values of " + name + " in WHERE"
+	case c.Type.OID == sqltype.OIDBool:
+		out, why = []sqltype.Value{false, true}, "true and false"
+	default:
+		if out, ok = z.steppedValues(id, c, x); !ok {
+			return nil, "", false
+		}
+		why = fmt.Sprintf("%d values of %s", len(out), name)
+		if c.Type.OID == sqltype.OIDTimestamp { // of each step one point stands for all: conditions say nothing of it
+			if null {
+				out = append(out, nil)
+			}
+			return out, why, true
+		}
+	}
+	if null {
+		out = append(out, nil)
+	}
+	if !alike(out, x, c.Type) {
+		return nil, "", false
+	}
+	return slices.DeleteFunc(out, func(v sqltype.Value) bool { return !z.allowed(s, id, v) }), why, true
+}
+
+// alike: backends change the case of letters beyond ASCII, and order them, each in its own way.
+func alike(list []sqltype.Value, x plan.Scalar, t sqltype.Type) bool {
+	if _, plain := x.(*plan.Col); plain || !t.IsString() {
+		return true
+	}
+	if t.OID == sqltype.OIDBPChar { // compared without trailing blanks
+		return false
+	}
+	return !slices.ContainsFunc(list, func(v sqltype.Value) bool {
+		s, _ := v.(string)
+		return slices.ContainsFunc([]byte(s), func(b byte) bool { return b >= 0x80 })
+	})
+}
+
+// steppedValues are the whole numbers, days or steps of time of a column between ends that policy and WHERE give.
+func (z *analyzer) steppedValues(id plan.ColID, c plan.TableColumn, x plan.Scalar) (out []sqltype.Value, ok bool) {
+	if !discrete(c.Type) {
+		return nil, false
+	}
+	in := spanOf(c.Range).meet(z.narrowed(id))
+	if in.lo == nil || in.hi == nil {
+		return nil, false
+	}
+	lo, hi := in.lo.Ceil(), in.hi.Floor()
+	step := int64(1)
+	if c.Type.OID == sqltype.OIDTimestamp {
+		if step, ok = z.stepOfTime(x, id, map[plan.ColID]bool{}); !ok || step == 0 {
+			return nil, false
+		}
+	}
+	if !lo.Coefficient().IsInt64() || hi.Sub(lo).GreaterThan(decimal.NewFromInt(step).Mul(decimal.NewFromInt(mostTried))) {
+		return nil, false
+	}
+	at := func(n int64) sqltype.Value {
+		switch c.Type.OID {
+		case sqltype.OIDDate:
+			return sqltype.Days(n)
+		case sqltype.OIDTimestamp:
+			return sqltype.Micros(n)
+		}
+		return n
+	}
+	first, last := lo.IntPart(), hi.IntPart()
+	for n := first; n <= last; n++ {
+		out = append(out, at(n))
+		if step > 1 { // the next step's beginning
+			n += step - (n%step+step)%step - 1
+		}
+	}
+	return out, true
+}
+
+// stepOfTime is the longest step of time, in microseconds from 2000-01-01, within which an expression does not depend on a timestamp column: it reads it
+// through fields and truncations only.
+func (z *analyzer) stepOfTime(x plan.Scalar, id plan.ColID, seen map[plan.ColID]bool) (step int64, ok bool) {
+	least := func(a, b int64) int64 {
+		if a == 0 || b != 0 && b < a {
+			return b
+		}
+		return a
+	}
+	switch n := x.(type) {
+	case *plan.Col:
+		if d, isDef := z.defs[n.ID]; isDef && !seen[n.ID] {
+			seen[n.ID] = true
+			return z.stepOfTime(d.expr, id, seen)
+		}
+		return 0, z.base(n.ID) != id
+	case *plan.Call:
+		if last := len(n.Args) - 1; last >= 0 && last <= 1 {
+			if c, isCol := n.Args[last].(*plan.Col); isCol && z.base(c.ID) == id {
+				return fieldStep(n)
+			}
+		}
+	}
+	for _, part := range plan.Children(x) {
+		s, ok := z.stepOfTime(part, id, seen)
+		if !ok {
+			return 0, false
+		}
+		step = least(step, s)
+	}
+	return step, true
+}
+
+func fieldStep(n *plan.Call) (int64, bool) {
+	const hour = microsPerDay / 24
+	if n.Fn.Name == "cast" && n.T.OID == sqltype.OIDDate {
+		return microsPerDay, true
+	}
+	if len(n.Args) != 2 || !slices.Contains([]string{"date_trunc", "date_part", "extract"}, n.Fn.Name) {
+		return 0, false
+	}
+	field, _ := n.Args[0].(*plan.Const)
+	if field == nil {
+		return 0, false
+	}
+	switch field.Value {
+	case "hour":
+		return hour, true
+	case "day", "week", "month", "quarter", "year", "decade", "century", "millennium", "dow", "isodow", "doy", "isoyear":
+		return microsPerDay, true
+	}
+	return 0, false
+}
+
+// allowed reports whether a row with this value can pass the conditions that read no other column.
+func (z *analyzer) allowed(s *scanInfo, id plan.ColID, v sqltype.Value) bool {
+	t, from := z.typeOf(id), s.in
+	if v == nil && s.nullable() { // padded: of a row that ON does not keep
+		from = from.parent
+	}
+	for _, c := range conditionsFrom(from) {
+		if only, ok := z.onlyColumn(c); !ok || only != id || !alike([]sqltype.Value{v}, c, t) {
+			continue
+		}
+		f, err := z.function(c, id)
+		if err != nil {
+			continue
+		}
+		if is, err := f(v); err == nil && is != true {
+			return false
+		}
+	}
+	return true
+}
+
+// function computes an expression of one column.
+func (z *analyzer) function(x plan.Scalar, id plan.ColID) (func(sqltype.Value) (sqltype.Value, error), error) {
+	room := mostDefinitions
+	return z.functionWithin(x, id, &room)
+}
+
+// mostDefinitions keeps definitions that name one another many times over from being computed as often.
+const mostDefinitions = 64
+
+func (z *analyzer) functionWithin(x plan.Scalar, id plan.ColID, room *int) (func(sqltype.Value) (sqltype.Value, error), error) {
+	if *room--; *room < 0 {
+		return nil, errors.New("sensitivity: too many definitions")
+	}
+	var cols []plan.ColID
+	var inner []func(sqltype.Value) (sqltype.Value, error)
+	var err error
+	plan.VisitCols(x, func(c *plan.Col) {
+		if slices.Contains(cols, c.ID) || err != nil {
+			return
+		}
+		of := func(v sqltype.Value) (sqltype.Value, error) { return v, nil }
+		if d, ok := z.defs[c.ID]; ok {
+			of, err = z.functionWithin(d.expr, id, room)
+		}
+		cols, inner = append(cols, c.ID), append(inner, of)
+	})
+	if err != nil {
+		return nil, err
+	}
+	f, err := eval.Compile(x, cols)
+	if err != nil {
+		return nil, err
+	}
+	return func(v sqltype.Value) (sqltype.Value, error) {
+		row := make([]sqltype.Value, len(inner))
+		for i, of := range inner {
+			if row[i], err = of(v); err != nil {
+				return nil, err
+			}
+		}
+		return f(row)
+	}, nil
+}

@@ -1,0 +1,237 @@
+package sensitivity
+
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// conditions are those that hold in every row in which a scan's row is present: of its block and of those around it.
+func (z *analyzer) conditions(s *scanInfo) []plan.Scalar { return conditionsFrom(s.in) }
+
+func conditionsFrom(b *block) []plan.Scalar {
+	var out []plan.Scalar
+	for ; b != nil; b = b.parent {
+		out = append(out, b.conds...)
+	}
+	return out
+}
+
+// span is an interval with ends that may be unknown.
+type span struct{ lo, hi *decimal.Decimal }
+
+func (a span) meet(b span) span {
+	if a.lo == nil || b.lo != nil && b.lo.GreaterThan(*a.lo) {
+		a.lo = b.lo
+	}
+	if a.hi == nil || b.hi != nil && b.hi.LessThan(*a.hi) {
+		a.hi = b.hi
+	}
+	return a
+}
+
+func (a span) hull(b span) span {
+	if a.lo != nil && (b.lo == nil || b.lo.LessThan(*a.lo)) {
+		a.lo = b.lo
+	}
+	if a.hi != nil && (b.hi == nil || b.hi.GreaterThan(*a.hi)) {
+		a.hi = b.hi
+	}
+	return a
+}
+
+func (a span) interval() *num.Interval {
+	if a.lo == nil || a.hi == nil || a.lo.GreaterThan(*a.hi) {
+		return nil
+	}
+	return &num.Interval{Lo: *a.lo, Hi: *a.hi}
+}
+
+func spanOf(iv *num.Interval) span {
+	if iv == nil {
+		return span{}
+	}
+	return span{&iv.Lo, &iv.Hi}
+}
+
+// narrowed is where WHERE and ON put a scan's column: numbers, or days and microseconds of dates and timestamps.
+func (z *analyzer) narrowed(id plan.ColID) (out span) {
+	if s := z.owner[id]; s != nil {
+		for _, c := range z.conditions(s) {
+			out = out.meet(z.spanIn(c, id))
+		}
+	}
+	return out
+}
+
+// spanIn is where one condition, being true, puts a column. What it does not know bounds nothing.
+func (z *analyzer) spanIn(c plan.Scalar, id plan.ColID) (out span) {
+	switch n := c.(type) {
+	case *plan.Logic:
+		for i, a := range n.Args {
+			switch s := z.spanIn(a, id); {
+			case n.Op == plan.And:
+				out = out.meet(s)
+			case n.Op != plan.Or:
+				return span{}
+			case i == 0:
+				out = s
+			default:
+				out = out.hull(s)
+			}
+		}
+	case *plan.In:
+		if n.Not {
+			return span{}
+		}
+		for i, v := range n.List {
+			s := z.compared("=", n.X, v, id)
+			if i == 0 {
+				out = s
+			} else {
+				out = out.hull(s)
+			}
+		}
+	case *plan.Call:
+		if len(n.Args) == 2 {
+			if out = z.compared(n.Fn.Name, n.Args[0], n.Args[1], id); out == (span{}) {
+				out = z.compared(mirrored[n.Fn.Name], n.Args[1], n.Args[0], id)
+			}
+		}
+	}
+	return out
+}
+
+var mirrored = map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
+
+// compared is where "column op constant" puts the column.
+func (z *analyzer) compared(op string, x, constant plan.Scalar, id plan.ColID) (out span) {
+	c, ok := constant.(*plan.Const)
+	col, unit := z.widened(x)
+	if !ok || col == nil || z.base(col.ID) != id {
+		return span{}
+	}
+	v, ok := measured(c.Value)
+	if !ok {
+		return span{}
+	}
+	lo, hi := v, v
+	if !unit.IsZero() { // from a timestamp to days
+		lo, hi = v.Div(unit).Ceil(), v.Div(unit).Floor()
+	}
+	if one := decimal.NewFromInt(1); discrete(col.T) {
+		switch {
+		case op == "<" && hi.Mul(nonZero(unit)).Equal(v):
+			hi = hi.Ceil().Sub(one)
+		case op == ">" && lo.Mul(nonZero(unit)).Equal(v):
+			lo = lo.Floor().Add(one)
+		}
+		lo, hi = lo.Ceil(), hi.Floor()
+	}
+	switch op {
+	case "=":
+		return span{&lo, &hi}
+	case "<", "<=":
+		return span{hi: &hi}
+	case ">", ">=":
+		return span{lo: &lo}
+	}
+	return span{}
+}
+
+func nonZero(unit decimal.Decimal) decimal.Decimal {
+	if unit.IsZero() {
+		return decimal.NewFromInt(1)
+	}
+	return unit
+}
+
+const microsPerDay = 86_400_000_000
+
+// widened sees through casts that change no value: to a wider number, or from a date to a timestamp, whose microseconds a day it gives.
+func (z *analyzer) widened(x plan.Scalar) (*plan.Col, decimal.Decimal) {
+	switch n := x.(type) {
+	case *plan.Col:
+		return n, decimal.Zero
+	case *plan.Call:
+		if n.Fn.Name != "cast" || len(n.Args) != 1 {
+			return nil, decimal.Zero
+		}
+		c, ok := n.Args[0].(*plan.Col)
+		from, to := n.Args[0].Type(), n.T
+		_, _, cut := to.NumericMod()
+		switch {
+		case !ok:
+		case from.OID == sqltype.OIDDate && to.OID == sqltype.OIDTimestamp && to.Typmod < 0:
+			return c, decimal.NewFromInt(microsPerDay)
+		case from.IsInteger() && (to.IsInteger() && to.Len() >= from.Len() || to.OID == sqltype.OIDNumeric && !cut || to.OID == sqltype.OIDFloat8 && from.Len() < 8):
+			return c, decimal.Zero
+		case from.OID == sqltype.OIDFloat4 && to.OID == sqltype.OIDFloat8, from.OID == sqltype.OIDNumeric && to.OID == sqltype.OIDNumeric && !cut:
+			return c, decimal.Zero
+		}
+	}
+	return nil, decimal.Zero
+}
+
+// discrete types have whole values only, in measured's units.
+func discrete(t sqltype.Type) bool {
+	return t.IsInteger() || t.OID == sqltype.OIDDate || t.OID == sqltype.OIDTimestamp
+}
+
+// measured is a number, a date's days or a timestamp's microseconds.
+func measured(v sqltype.Value) (decimal.Decimal, bool) {
+	switch x := v.(type) {
+	case sqltype.Days:
+		return decimal.NewFromInt(int64(x)), x != sqltype.DateInfinity && x != sqltype.DateMinusInfinity
+	case sqltype.Micros:
+		return decimal.NewFromInt(int64(x)), x != sqltype.InstantInfinity && x != sqltype.InstantMinusInfinity
+	}
+	return exactDecimal(v)
+}
+
+// listed are the values that a condition of the form x IN (...) or x = ... leaves to a column; ok is false where none has it.
+func (z *analyzer) listed(s *scanInfo, id plan.ColID) ([]sqltype.Value, bool) {
+	for _, c := range z.conditions(s) {
+		if out, ok := z.listIn(c, id); ok {
+			return out, true
+		}
+	}
+	return nil, false
+}
+
+func (z *analyzer) listIn(c plan.Scalar, id plan.ColID) (out []sqltype.Value, ok bool) {
+	add := func(x, v plan.Scalar) bool {
+		col, _ := x.(*plan.Col)
+		k, isConst := v.(*plan.Const)
+		if col == nil || !isConst || z.base(col.ID) != id || col.T.OID != k.T.OID && !(isVarText(col.T) && isVarText(k.T)) {
+			return false
+		}
+		if k.Value != nil { // equal to NULL is nothing
+			out = append(out, k.Value)
+		}
+		return true
+	}
+	switch n := c.(type) {
+	case *plan.In:
+		return out, !n.Not && !slices.ContainsFunc(n.List, func(v plan.Scalar) bool { return !add(n.X, v) })
+	case *plan.Call:
+		ok = n.Fn.Name == "=" && len(n.Args) == 2 && (add(n.Args[0], n.Args[1]) || add(n.Args[1], n.Args[0]))
+	case *plan.Logic:
+		if n.Op != plan.Or {
+			return nil, false
+		}
+		for _, a := range n.Args {
+			part, ok := z.listIn(a, id)
+			if !ok {
+				return nil, false
+			}
+			out = append(out, part...)
+		}
+		return out, true
+	}
+	return out, ok
+}
