@@ -19,9 +19,14 @@ const (
 // Encode appends the wire form of a value that is not NULL to dst. An error says that the value is not of the type, which is
 // the caller's fault; it does not hold the value.
 func Encode(v Value, t Type, format int16, dst []byte) ([]byte, error) {
+	return defaults.Encode(v, t, format, dst)
+}
+
+// Encode is Encode with the session's settings.
+func (s *Settings) Encode(v Value, t Type, format int16, dst []byte) ([]byte, error) {
 	switch format {
 	case TextFormat:
-		return appendText(dst, v, t)
+		return s.appendText(dst, v, t)
 	case BinaryFormat:
 		return appendBinary(dst, v, t)
 	}
@@ -29,15 +34,18 @@ func Encode(v Value, t Type, format int16, dst []byte) ([]byte, error) {
 }
 
 // Decode reads a parameter that is not NULL. The value holds no part of src. Errors are PostgreSQL's own, as *sqlerr.Error.
-func Decode(src []byte, t Type, format int16) (Value, error) {
+func Decode(src []byte, t Type, format int16) (Value, error) { return defaults.Decode(src, t, format) }
+
+// Decode is Decode with the session's settings.
+func (s *Settings) Decode(src []byte, t Type, format int16) (Value, error) {
 	switch format {
 	case TextFormat:
 		if err := ValidText(src); err != nil {
 			return nil, err
 		}
-		return ParseText(string(src), t)
+		return s.ParseText(string(src), t)
 	case BinaryFormat:
-		return decodeBinary(src, t)
+		return s.decodeBinary(src, t)
 	}
 	return nil, sqlerr.New(sqlerr.InvalidParam, "unsupported format code: %d", format)
 }
@@ -82,7 +90,7 @@ func appendBinary(dst []byte, v Value, t Type) ([]byte, error) {
 		if x == "" && t.OID == OIDChar {
 			return append(dst, 0), nil
 		}
-		return appendText(dst, v, t)
+		return defaults.appendText(dst, v, t)
 	case Days:
 		if t.OID == OIDDate {
 			return be.AppendUint32(dst, uint32(x)), nil
@@ -91,9 +99,43 @@ func appendBinary(dst []byte, v Value, t Type) ([]byte, error) {
 		if t.OID == OIDTimestamp || t.OID == OIDTimestamptz {
 			return be.AppendUint64(dst, uint64(x)), nil
 		}
+	case Clock:
+		if t.OID == OIDTime {
+			return be.AppendUint64(dst, uint64(x)), nil
+		}
+	case ClockTZ:
+		if t.OID == OIDTimetz {
+			return be.AppendUint32(be.AppendUint64(dst, uint64(x.Micros)), uint32(x.Zone)), nil
+		}
+	case Interval:
+		if t.OID == OIDInterval {
+			return be.AppendUint32(be.AppendUint32(be.AppendUint64(dst, uint64(x.Micros)), uint32(x.Days)), uint32(x.Months)), nil
+		}
+	case UUID:
+		if t.OID == OIDUUID {
+			return append(dst, x[:]...), nil
+		}
+	case Bytes:
+		if t.OID == OIDBytea {
+			return append(dst, x...), nil
+		}
+	case JSON:
+		switch t.OID {
+		case OIDJSON:
+			return append(dst, x...), nil
+		case OIDJSONB:
+			return append(append(dst, jsonbVersion), x...), nil
+		}
+	case *Array:
+		if elem, ok := t.Elem(); ok && x != nil && x.Elem == elem.OID {
+			return appendArrayBinary(dst, x, elem)
+		}
 	}
 	return dst, notOfType(v, t)
 }
+
+// jsonbVersion is the first byte of a jsonb's binary form.
+const jsonbVersion = 1
 
 // fits reports whether an integer is in the type's range.
 func fits(x int64, t Type) bool {
@@ -112,10 +154,10 @@ func notOfType(v Value, t Type) error {
 	return fmt.Errorf("sqltype: a %T cannot be written as %s", v, t)
 }
 
-func decodeBinary(src []byte, t Type) (Value, error) {
+func (s *Settings) decodeBinary(src []byte, t Type) (Value, error) {
 	be := binary.BigEndian
-	if n := t.Len(); n > 0 && t.OID != OIDName && t.OID != OIDInterval && len(src) != int(n) {
-		return nil, badLength(len(src), int(n), t)
+	if n := t.wireLen(); n > 0 && len(src) != n {
+		return nil, badLength(len(src), n, t)
 	}
 	switch t.OID {
 	case OIDBool:
@@ -145,7 +187,42 @@ func decodeBinary(src []byte, t Type) (Value, error) {
 		if !m.valid() {
 			return nil, sqlerr.New(sqlerr.DatetimeRange, "timestamp out of range")
 		}
+		if m != InstantInfinity && m != InstantMinusInfinity {
+			m = Micros(roundMicros(int64(m), t))
+		}
 		return m, nil
+	case OIDTime:
+		c := Clock(be.Uint64(src))
+		if !c.valid() {
+			return nil, sqlerr.New(sqlerr.DatetimeRange, "time out of range")
+		}
+		return Clock(roundMicros(int64(c), t)), nil
+	case OIDTimetz:
+		c := ClockTZ{int64(be.Uint64(src)), int32(be.Uint32(src[8:]))}
+		if !Clock(c.Micros).valid() {
+			return nil, sqlerr.New(sqlerr.DatetimeRange, "time out of range")
+		}
+		if !c.valid() {
+			return nil, sqlerr.New(sqlerr.TimeZoneRange, "time zone displacement out of range")
+		}
+		c.Micros = roundMicros(c.Micros, t)
+		return c, nil
+	case OIDInterval:
+		return Interval{int32(be.Uint32(src[12:])), int32(be.Uint32(src[8:])), int64(be.Uint64(src))}.limit(t), nil
+	case OIDUUID:
+		return UUID(src), nil
+	case OIDBytea:
+		return Bytes(src), nil
+	case OIDJSONB:
+		if len(src) == 0 {
+			return nil, cutShort()
+		}
+		if src[0] != jsonbVersion {
+			return nil, sqlerr.New(sqlerr.Internal, "unsupported jsonb version number %d", src[0])
+		}
+		return s.Decode(src[1:], t, TextFormat)
+	case OIDJSON:
+		return s.Decode(src, t, TextFormat)
 	case OIDName:
 		if len(src) > nameLen {
 			return nil, sqlerr.New(sqlerr.TooLong, "identifier too long").
@@ -155,8 +232,11 @@ func decodeBinary(src []byte, t Type) (Value, error) {
 	if t.OID == OIDChar && src[0] == 0 {
 		return "", nil
 	}
-	if t.IsString() || t.OID == OIDChar {
-		return Decode(src, t, TextFormat)
+	if t.IsArray() {
+		return s.decodeArrayBinary(src, t)
+	}
+	if t.IsString() || t.OID == OIDChar || t.IsEnum() {
+		return s.Decode(src, t, TextFormat)
 	}
 	return nil, notReadable(t)
 }
@@ -174,6 +254,5 @@ func badBinary(t Type) error {
 }
 
 func notReadable(t Type) error {
-	return sqlerr.New(sqlerr.Unsupported, "parameters of type %s are not supported", t).
-		WithHint("Send the parameter as text, a number, a date or a timestamp.")
+	return sqlerr.New(sqlerr.Unsupported, "values of type %s are not supported", t)
 }

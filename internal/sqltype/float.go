@@ -10,9 +10,9 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
-// appendFloat is PostgreSQL's shortest form (extra_float_digits >= 1): exponents from 15 (real: 6) up and below -4 are written
-// with e, of two digits at least.
-func appendFloat(dst []byte, x float64, bits int) []byte {
+// appendFloat writes the shortest form that reads back (extra_float_digits from 1 on), or so many digits: exponents from 15
+// (real: 6), or the number of digits, up and below -4 are written with e, of two digits at least.
+func (s *Settings) appendFloat(dst []byte, x float64, bits int) []byte {
 	switch {
 	case math.IsNaN(x):
 		return append(dst, "NaN"...)
@@ -21,13 +21,19 @@ func appendFloat(dst []byte, x float64, bits int) []byte {
 	case math.IsInf(x, -1):
 		return append(dst, "-Infinity"...)
 	}
-	sci := shortest(x, bits)
-	e := bytes.IndexByte(sci, 'e')
-	exp, err := strconv.Atoi(string(sci[e+1:]))
 	limit := 15
 	if bits == 32 {
 		limit = 6
 	}
+	var sci []byte
+	if s.RoundFloats {
+		limit = max(limit+s.ExtraDigits, 1)
+		sci = trimMantissa(strconv.AppendFloat(nil, x, 'e', limit-1, 64))
+	} else {
+		sci = shortest(x, bits)
+	}
+	e := bytes.IndexByte(sci, 'e')
+	exp, err := strconv.Atoi(string(sci[e+1:]))
 	if err != nil || exp < -4 || exp >= limit {
 		return append(dst, sci...)
 	}
@@ -50,6 +56,16 @@ func appendFloat(dst []byte, x float64, bits int) []byte {
 		dst = append(append(dst, digits[:point]...), '.')
 		return append(dst, digits[point:]...)
 	}
+}
+
+// trimMantissa drops trailing zeros of d.ddde±dd.
+func trimMantissa(sci []byte) []byte {
+	e := bytes.IndexByte(sci, 'e')
+	m := sci[:e:e]
+	if bytes.IndexByte(m, '.') >= 0 {
+		m = bytes.TrimRight(bytes.TrimRight(m, "0"), ".")
+	}
+	return append(m[:len(m):len(m)], sci[e:]...)
 }
 
 // shortest gives d.ddde±dd with the fewest digits that read back as x, strictly between the neighbours' midpoints: PostgreSQL

@@ -18,15 +18,18 @@ const space = " \t\n\v\f\r"
 
 // FormatText is the value's text form with PostgreSQL's default settings (DateStyle ISO, TimeZone UTC); NULL is "". A value that
 // is not of the type gives "": callers that can't be sure use Encode.
-func FormatText(v Value, t Type) string {
-	b, err := appendText(nil, v, t)
+func FormatText(v Value, t Type) string { return defaults.FormatText(v, t) }
+
+// FormatText is FormatText with the session's settings.
+func (s *Settings) FormatText(v Value, t Type) string {
+	b, err := s.appendText(nil, v, t)
 	if err != nil {
 		return ""
 	}
 	return string(b)
 }
 
-func appendText(dst []byte, v Value, t Type) ([]byte, error) {
+func (s *Settings) appendText(dst []byte, v Value, t Type) ([]byte, error) {
 	switch x := v.(type) {
 	case bool:
 		if t.OID == OIDBool {
@@ -42,33 +45,64 @@ func appendText(dst []byte, v Value, t Type) ([]byte, error) {
 	case float64:
 		switch t.OID {
 		case OIDFloat4:
-			return appendFloat(dst, x, 32), nil
+			return s.appendFloat(dst, x, 32), nil
 		case OIDFloat8:
-			return appendFloat(dst, x, 64), nil
+			return s.appendFloat(dst, x, 64), nil
 		}
 	case decimal.Decimal:
 		if t.OID == OIDNumeric {
 			return append(dst, x.StringFixed(max(0, -x.Exponent()))...), nil
 		}
 	case string:
-		if t.IsString() || t.OID == OIDChar {
+		if t.IsString() || t.OID == OIDChar || t.IsEnum() {
 			return append(dst, x...), nil
 		}
 	case Days:
 		if t.OID == OIDDate {
-			return x.append(dst), nil
+			return s.appendDate(dst, x), nil
 		}
 	case Micros:
 		if t.OID == OIDTimestamp || t.OID == OIDTimestamptz {
-			return x.append(dst, t.OID == OIDTimestamptz), nil
+			return s.appendTimestamp(dst, x, t.OID == OIDTimestamptz), nil
+		}
+	case Clock:
+		if t.OID == OIDTime {
+			return appendTime(dst, int64(x)), nil
+		}
+	case ClockTZ:
+		if t.OID == OIDTimetz {
+			return appendTimetz(dst, x), nil
+		}
+	case Interval:
+		if t.OID == OIDInterval {
+			return s.appendInterval(dst, x), nil
+		}
+	case UUID:
+		if t.OID == OIDUUID {
+			return appendUUID(dst, x), nil
+		}
+	case Bytes:
+		if t.OID == OIDBytea {
+			return s.appendBytea(dst, x), nil
+		}
+	case JSON:
+		if t.OID == OIDJSON || t.OID == OIDJSONB {
+			return append(dst, x...), nil
+		}
+	case *Array:
+		if elem, ok := t.Elem(); ok && x != nil && x.Elem == elem.OID {
+			return s.appendArray(dst, x, elem)
 		}
 	}
 	return dst, notOfType(v, t)
 }
 
-// ParseText reads a value's text form as PostgreSQL's input functions do, with the type's modifier. Dates and timestamps are
-// read in ISO form only, and numeric has no NaN and no infinity here.
-func ParseText(s string, t Type) (Value, error) {
+// ParseText reads a value's text form as PostgreSQL's input functions do, with the type's modifier and the default settings.
+// numeric has no NaN and no infinity here, and what PostgreSQL reads from the clock ('now', 'today') is refused.
+func ParseText(s string, t Type) (Value, error) { return defaults.ParseText(s, t) }
+
+// ParseText is ParseText with the session's settings.
+func (set *Settings) ParseText(s string, t Type) (Value, error) {
 	switch t.OID {
 	case OIDBool:
 		return parseBool(s)
@@ -95,9 +129,29 @@ func ParseText(s string, t Type) (Value, error) {
 	case OIDVarchar, OIDBPChar:
 		return limitLength(s, t)
 	case OIDDate:
-		return parseDate(s, t)
+		return set.parseDate(s)
 	case OIDTimestamp, OIDTimestamptz:
-		return parseTimestamp(s, t)
+		return set.parseTimestamp(s, t)
+	case OIDTime:
+		return set.parseTime(s, t)
+	case OIDTimetz:
+		return set.parseTimetz(s, t)
+	case OIDInterval:
+		return set.parseInterval(s, t)
+	case OIDUUID:
+		return parseUUID(s)
+	case OIDBytea:
+		return parseBytea(s)
+	case OIDJSON:
+		return parseJSON(s)
+	case OIDJSONB:
+		return parseJSONB(s)
+	}
+	switch {
+	case t.IsEnum():
+		return parseEnum(s, t)
+	case t.IsArray():
+		return set.parseArray(s, t)
 	}
 	return nil, notReadable(t)
 }
