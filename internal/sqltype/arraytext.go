@@ -73,12 +73,11 @@ func (s *Settings) appendElement(dst []byte, v Value, elem Type) ([]byte, error)
 
 // arrayReader reads an array's text form.
 type arrayReader struct {
-	set  *Settings
 	s    string
 	pos  int
-	elem Type
 	out  *Array
-	full bool // all dimensions are known: an innermost level was read
+	full bool      // all dimensions are known: an innermost level was read
+	raw  []*string // the elements' texts, read when the whole has its form; nil is NULL
 }
 
 func (r *arrayReader) bad(format string, args ...any) error {
@@ -87,7 +86,7 @@ func (r *arrayReader) bad(format string, args ...any) error {
 
 func (s *Settings) parseArray(text string, t Type) (Value, error) {
 	elem, _ := t.Elem()
-	r := &arrayReader{set: s, s: text, elem: elem, out: &Array{Elem: elem.OID}}
+	r := &arrayReader{s: text, out: &Array{Elem: elem.OID}}
 	dims, lower, err := r.bounds()
 	if err != nil {
 		return nil, err
@@ -109,12 +108,26 @@ func (s *Settings) parseArray(text string, t Type) (Value, error) {
 		if len(dims) != len(a.Dims) {
 			return nil, r.bad("Specified array dimensions do not match array contents.")
 		}
-		for i := range dims {
-			if dims[i] != a.Dims[i] {
+		for i, n := range dims {
+			if n != int64(a.Dims[i]) {
 				return nil, r.bad("Specified array dimensions do not match array contents.")
+			}
+			if n+int64(lower[i]) > 1<<31-1 {
+				return nil, sqlerr.New(sqlerr.TooLong, "array lower bound is too large: %d", lower[i])
 			}
 		}
 		a.Lower = lower
+	}
+	for _, text := range r.raw {
+		if text == nil {
+			a.Values = append(a.Values, nil)
+			continue
+		}
+		v, err := s.ParseText(*text, elem)
+		if err != nil {
+			return nil, err
+		}
+		a.Values = append(a.Values, v)
 	}
 	if len(a.Values) == 0 {
 		return &Array{Elem: elem.OID}, nil
@@ -130,7 +143,7 @@ func (s *Settings) parseArray(text string, t Type) (Value, error) {
 func (r *arrayReader) skip() { r.pos = span(r.s, r.pos, isSpace) }
 
 // bounds reads [l:u][n]... =
-func (r *arrayReader) bounds() (dims, lower []int32, err error) {
+func (r *arrayReader) bounds() (dims []int64, lower []int32, err error) {
 	for {
 		if r.skip(); peek(r.s, r.pos) != '[' {
 			break
@@ -146,10 +159,7 @@ func (r *arrayReader) bounds() (dims, lower []int32, err error) {
 		if high < low {
 			return nil, nil, sqlerr.New(sqlerr.ArraySubscript, "upper bound cannot be less than lower bound")
 		}
-		if n := int64(high) - int64(low) + 1; n != int64(int32(n)) || high == 1<<31-1 {
-			return nil, nil, sqlerr.New(sqlerr.TooLong, "array size exceeds the maximum allowed (134217727)")
-		}
-		dims, lower = append(dims, high-low+1), append(lower, low)
+		dims, lower = append(dims, int64(high)-int64(low)+1), append(lower, low)
 	}
 	if dims == nil {
 		return nil, nil, nil
@@ -209,6 +219,9 @@ func (r *arrayReader) level(dim int) error {
 	r.pos++
 	n := int32(0)
 	if r.skip(); peek(r.s, r.pos) == '}' {
+		if dim > 0 {
+			return r.bad("Unexpected \"}\" character.")
+		}
 		r.pos++
 		return r.close(dim, 0, true)
 	}
@@ -223,10 +236,12 @@ func (r *arrayReader) level(dim int) error {
 			err = r.level(dim + 1)
 		} else {
 			leaf = true
-			if dim != len(r.out.Dims)-1 {
+			if err = r.element(); err == nil && dim != len(r.out.Dims)-1 {
+				if n > 0 { // behind a level
+					return r.bad("Unexpected array element.")
+				}
 				return r.bad("Multidimensional arrays must have sub-arrays with matching dimensions.")
 			}
-			err = r.element()
 		}
 		if err != nil {
 			return err
@@ -241,6 +256,8 @@ func (r *arrayReader) level(dim int) error {
 			return r.close(dim, n, leaf)
 		case 0:
 			return r.bad("Unexpected end of input.")
+		case '{':
+			return r.bad("Unexpected \"{\" character.")
 		default:
 			return r.bad("Unexpected array element.")
 		}
@@ -301,14 +318,11 @@ func (r *arrayReader) element() error {
 			return r.bad("Unexpected \"%c\" character.", r.s[r.pos])
 		}
 		if !quoted && strings.EqualFold(t, "NULL") {
-			r.out.Values = append(r.out.Values, nil)
+			r.raw = append(r.raw, nil)
 			return nil
 		}
 	}
-	v, err := r.set.ParseText(text.String(), r.elem)
-	if err != nil {
-		return err
-	}
-	r.out.Values = append(r.out.Values, v)
+	whole := text.String()
+	r.raw = append(r.raw, &whole)
 	return nil
 }
