@@ -67,6 +67,9 @@ func connect(t *testing.T) *pgx.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := conn.Exec(context.Background(), "SET TimeZone = 'UTC'"); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
 }
@@ -201,6 +204,10 @@ func checkEval(t *testing.T, f *Func, rt sqltype.Type, o outcome) {
 	case rt.OID == sqltype.OIDNumeric && o.exact != nil && (*o.exact == "NaN" || strings.HasSuffix(*o.exact, "Infinity")):
 		if err == nil { // released values have no such numerics
 			t.Errorf("%s%s: Eval gives %v, PostgreSQL %s", signature(f, rt), shown(o.args), got, *o.exact)
+		}
+	case err == nil && got == nil:
+		if o.code != "" || o.exact != nil {
+			t.Errorf("%s%s: Eval gives NULL, PostgreSQL %s %s", signature(f, rt), shown(o.args), o.code, show(o.exact))
 		}
 	case err != nil:
 		if e, ok = err.(*sqlerr.Error); !ok || e.Code != o.code {

@@ -9,7 +9,7 @@ import (
 
 // All lists every row of the registry, in a stable order.
 var All = sync.OnceValue(func() []*Func {
-	return slices.Concat(arithmetic(), comparisons(), casts(), mathFunctions(), integerFunctions(), floatFunctions(), numericFunctions(), buckets(), textFunctions(), textParts())
+	return slices.Concat(arithmetic(), comparisons(), casts(), mathFunctions(), integerFunctions(), floatFunctions(), numericFunctions(), buckets(), textFunctions(), textParts(), fields())
 })
 
 var (
@@ -50,6 +50,16 @@ func sqlName(t sqltype.OID) string {
 		return "date"
 	case sqltype.OIDTimestamp:
 		return "timestamp"
+	case sqltype.OIDTimestamptz:
+		return "timestamptz"
+	case sqltype.OIDTime:
+		return "time"
+	case sqltype.OIDInterval:
+		return "interval"
+	case sqltype.OIDUUID:
+		return "uuid"
+	case sqltype.OIDBytea:
+		return "bytea"
 	}
 	return "text"
 }

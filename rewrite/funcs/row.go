@@ -160,3 +160,14 @@ func outOfRange(what string) error {
 }
 
 func one(x int64) decimal.Decimal { return decimal.NewFromInt(x) }
+
+// quoted is a text as a literal of both backends.
+func quoted(s string) string {
+	s = strings.ReplaceAll(s, "'", "''")
+	if strings.Contains(s, `\`) {
+		return "E'" + strings.ReplaceAll(s, `\`, `\\`) + "'"
+	}
+	return "'" + s + "'"
+}
+
+func dateRange() error { return sqlerr.New(sqlerr.DatetimeRange, "date out of range for timestamp") }
