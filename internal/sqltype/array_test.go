@@ -64,7 +64,7 @@ func TestBinaryAgrees(t *testing.T) {
 		if res.Err != nil {
 			e, ok := err.(*sqlerr.Error)
 			want := res.Err.(*pgconn.PgError)
-			if !ok || e.Code != want.Code || e.Message != want.Message && !strings.Contains(want.Message, "bind parameter") {
+			if !ok || e.Code != want.Code && want.Code != "XX000" || e.Message != want.Message && !strings.Contains(want.Message, "bind parameter") {
 				t.Errorf("%s: %v, PostgreSQL: %v", name, err, want)
 			}
 			continue

@@ -217,8 +217,8 @@ func (s *Settings) decodeBinary(src []byte, t Type) (Value, error) {
 		if len(src) == 0 {
 			return nil, cutShort()
 		}
-		if src[0] != jsonbVersion {
-			return nil, sqlerr.New(sqlerr.Internal, "unsupported jsonb version number %d", src[0])
+		if src[0] != jsonbVersion { // PostgreSQL calls it an internal error, which it is not
+			return nil, sqlerr.New(sqlerr.InvalidBinary, "unsupported jsonb version number %d", src[0])
 		}
 		return s.Decode(src[1:], t, TextFormat)
 	case OIDJSON:
