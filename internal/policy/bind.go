@@ -225,6 +225,12 @@ func (b *binding) declared(t *tableDecl, c *columnDecl, pc *plan.TableColumn) {
 		} else {
 			pc.Range = &num.Interval{Lo: *c.lo, Hi: *c.hi}
 		}
+	} else if c.first != "" {
+		iv, err := dayRange(c.first, c.last, pc.Type)
+		if err != nil {
+			b.add(c.rangeAt, "column %s.%s: range: %v", t, quoteName(pc.Name), err)
+		}
+		pc.Range = iv
 	} else if c.rangeAt.line > 0 && !pc.Type.IsNumber() {
 		b.add(c.rangeAt, "column %s.%s: range: a column of %s has none", t, quoteName(pc.Name), typeText(pc.Type))
 	}

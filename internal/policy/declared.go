@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/internal/num"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -36,6 +37,30 @@ func checkRange(lo, hi decimal.Decimal, t sqltype.Type) error {
 		}
 	}
 	return nil
+}
+
+// dayRange reads a range of dates, in days, or of timestamps, in microseconds, both from 2000-01-01.
+func dayRange(first, last string, t sqltype.Type) (*num.Interval, error) {
+	if t.OID != sqltype.OIDDate && t.OID != sqltype.OIDTimestamp {
+		return nil, fmt.Errorf("a column of %s has none of dates", typeText(t))
+	}
+	var ends [2]decimal.Decimal
+	for i, text := range []string{first, last} {
+		v, err := sqltype.ParseText(text, t)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no value of type %s", text, t)
+		}
+		switch x := v.(type) {
+		case sqltype.Days:
+			ends[i] = decimal.NewFromInt(int64(x))
+		case sqltype.Micros:
+			ends[i] = decimal.NewFromInt(int64(x))
+		}
+	}
+	if ends[0].GreaterThan(ends[1]) {
+		return nil, fmt.Errorf("%s is after %s", first, last)
+	}
+	return &num.Interval{Lo: ends[0], Hi: ends[1]}, nil
 }
 
 func fitsType(x decimal.Decimal, t sqltype.Type) error {

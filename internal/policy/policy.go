@@ -192,6 +192,7 @@ type pathDecl struct {
 type columnDecl struct {
 	name        word
 	lo, hi      *decimal.Decimal // nil: automatic where the type allows
+	first, last string           // the ends of a range of dates or timestamps, instead
 	rangeAt     position         // set by auto too
 	step        *decimal.Decimal
 	stepAt      position

@@ -3,6 +3,7 @@ package policy
 import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/shopspring/decimal"
+	"regexp"
 )
 
 // maxDescription limits descriptions, which are published in the catalog.
@@ -164,6 +165,10 @@ func (f *file) interval(c *columnDecl, n ast.Node, what string) {
 		f.add(at(n), "%s must be %s or [lowest, highest]", what, auto)
 		return
 	}
+	if first, last, ok := f.days(list, what); ok {
+		c.first, c.last, c.rangeAt = first, last, at(n)
+		return
+	}
 	var d [2]decimal.Decimal
 	for i, e := range list.Values {
 		x, _, good := f.decimal(e, what)
@@ -177,6 +182,21 @@ func (f *file) interval(c *columnDecl, n ast.Node, what string) {
 		c.lo, c.hi, c.rangeAt = &d[0], &d[1], at(n)
 	}
 }
+
+// days are the ends of a range of dates or timestamps, as they were written; bind knows the column's type.
+func (f *file) days(list *ast.SequenceNode, what string) (first, last string, ok bool) {
+	var ends [2]string
+	for i, n := range list.Values {
+		s, isText := n.(*ast.StringNode)
+		if !isText || !dayLike.MatchString(s.Token.Value) {
+			return "", "", false
+		}
+		ends[i] = s.Token.Value
+	}
+	return ends[0], ends[1], true
+}
+
+var dayLike = regexp.MustCompile(`^\d{4,6}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$`)
 
 func (f *file) values(c *columnDecl, n ast.Node, what string) {
 	c.valuesAt, c.hasValues = at(n), true
