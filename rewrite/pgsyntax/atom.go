@@ -17,6 +17,7 @@ const (
 	aJoin                    // a join's kind, in front of its condition
 	aHead                    // the first entry of a select list: what was said before the list
 	aNoFrom                  // the table of a query without FROM
+	aList                    // many literals with their commas
 )
 
 // mark names the constructs that the skeleton carries as calls, as marks or as postfix forms.
@@ -73,6 +74,7 @@ type atom struct {
 	used bool
 
 	expr  Expr      // aExpr
+	list  []Expr    // aList
 	op    string    // aPrefix, aInfix; the spelling of a grouping or of a special construct
 	names []string  // names of a function, table, alias, collation, label, joined columns
 	cols  []string  // column aliases

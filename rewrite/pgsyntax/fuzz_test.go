@@ -26,29 +26,33 @@ func FuzzParse(f *testing.F) {
 		"select (select 1) from (select 2) order by (3)", "select a between b", "select f(a order by", "select sum(a) over (rows"} {
 		f.Add(text)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		sts, err := Parse(text)
-		if err != nil {
-			var e *sqlerr.Error
-			if !errors.As(err, &e) || e.Code == "" || e.Message == "" || e.Pos < 0 || e.Pos > len(text)+1 {
-				t.Fatalf("%q: %#v", text, err)
-			}
-			if e.ID == sqlerr.Internal.ID || errors.Unwrap(e) != nil {
-				t.Fatalf("%q: %v: %v", text, err, errors.Unwrap(e))
-			}
-			return
+	f.Fuzz(checkText)
+}
+
+// checkText is what FuzzParse says, of one text.
+func checkText(t *testing.T, text string) {
+	t.Helper()
+	sts, err := Parse(text)
+	if err != nil {
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || e.Code == "" || e.Message == "" || e.Pos < 0 || e.Pos > len(text)+1 {
+			t.Fatalf("%q: %#v", text, err)
 		}
-		if !utf8.ValidString(text) {
-			t.Fatalf("%q: taken", text)
+		if e.ID == sqlerr.Internal.ID || errors.Unwrap(e) != nil {
+			t.Fatalf("%q: %v: %v", text, err, errors.Unwrap(e))
 		}
-		for _, st := range sts {
-			if st.Text != text[st.Offset:st.Offset+len(st.Text)] {
-				t.Fatalf("%q: text %q at %d", text, st.Text, st.Offset)
-			}
-			checkPositions(t, text, st)
-			checkPrint(t, text, st)
+		return
+	}
+	if !utf8.ValidString(text) {
+		t.Fatalf("%q: taken", text)
+	}
+	for _, st := range sts {
+		if st.Text != text[st.Offset:st.Offset+len(st.Text)] {
+			t.Fatalf("%q: text %q at %d", text, st.Text, st.Offset)
 		}
-	})
+		checkPositions(t, text, st)
+		checkPrint(t, text, st)
+	}
 }
 
 // FuzzLex: the tokens of a text stand in it in order, with nothing but blanks and comments between them, and each means by itself
@@ -61,42 +65,46 @@ func FuzzLex(f *testing.F) {
 		"/* /* */ */ - - @ !! -> ->> <=> !=", ":= :: => .. a.b[1:2]", "é \"\"\"\" _a$1", "not between nulls first with time"} {
 		f.Add(text)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
-			return
+	f.Fuzz(checkLex)
+}
+
+// checkLex is what FuzzLex says, of one text.
+func checkLex(t *testing.T, text string) {
+	t.Helper()
+	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
+		return
+	}
+	toks, err := lex(text, MaxTokens)
+	if err != nil {
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || e.Code == "" || e.Pos < 0 || e.Pos > len(text)+1 {
+			t.Fatalf("%q: %#v", text, err)
 		}
-		toks, err := lex(text, MaxTokens)
-		if err != nil {
-			var e *sqlerr.Error
-			if !errors.As(err, &e) || e.Code == "" || e.Pos < 0 || e.Pos > len(text)+1 {
-				t.Fatalf("%q: %#v", text, err)
-			}
-			return
+		return
+	}
+	at := 0
+	var apart []string
+	for _, k := range toks {
+		if k.pos < at || k.end() < k.pos || k.end() > len(text) || k.kind != tEnd && k.end() == k.pos {
+			t.Fatalf("%q: a token at %d to %d after %d", text, k.pos, k.end(), at)
 		}
-		at := 0
-		var apart []string
-		for _, k := range toks {
-			if k.pos < at || k.end() < k.pos || k.end() > len(text) || k.kind != tEnd && k.end() == k.pos {
-				t.Fatalf("%q: a token at %d to %d after %d", text, k.pos, k.end(), at)
-			}
-			if between, err := lex(text[at:k.pos], MaxTokens); err != nil || len(between) != 1 {
-				t.Fatalf("%q: %q is between tokens", text, text[at:k.pos])
-			}
-			apart, at = append(apart, text[k.pos:k.end()]), k.end()
+		if between, err := lex(text[at:k.pos], MaxTokens); err != nil || len(between) != 1 {
+			t.Fatalf("%q: %q is between tokens", text, text[at:k.pos])
 		}
-		if last := toks[len(toks)-1]; last.kind != tEnd || at != len(text) {
-			t.Fatalf("%q: the last token ends at %d", text, at)
+		apart, at = append(apart, text[k.pos:k.end()]), k.end()
+	}
+	if last := toks[len(toks)-1]; last.kind != tEnd || at != len(text) {
+		t.Fatalf("%q: the last token ends at %d", text, at)
+	}
+	again, err := lex(strings.Join(apart, " "), MaxTokens)
+	if err != nil || len(again) != len(toks) {
+		t.Fatalf("%q: apart %q: %d tokens, then %d, %v", text, apart, len(toks), len(again), err)
+	}
+	for i, k := range again {
+		if was := toks[i]; was.kind != tList && k.kind != was.kind || k.text != was.text || k.bound != was.bound {
+			t.Fatalf("%q: token %d is %+v, apart %+v", text, i, was, k)
 		}
-		again, err := lex(strings.Join(apart, " "), MaxTokens)
-		if err != nil || len(again) != len(toks) {
-			t.Fatalf("%q: apart %q: %d tokens, then %d, %v", text, apart, len(toks), len(again), err)
-		}
-		for i, k := range again {
-			if was := toks[i]; k.kind != was.kind || k.text != was.text || k.bound != was.bound {
-				t.Fatalf("%q: token %d is %+v, apart %+v", text, i, was, k)
-			}
-		}
-	})
+	}
 }
 
 // checkPositions fails if a node stands outside its statement.
@@ -214,7 +222,11 @@ func TestLimits(t *testing.T) {
 		{"strings", "select " + repeat("'a' ", 1<<19), sqlerr.TooComplex},
 		{"plus signs", "select " + repeat("+", 1<<20), sqlerr.Syntax},
 		{"an IN list", "select a in (1" + repeat(", 1", 20000) + ")", sqlerr.Kind{}},
-		{"too long an IN list", "select a in (1" + repeat(", 1", 30000) + ")", sqlerr.TooComplex},
+		{"a long IN list", "select a in (1" + repeat(", -1", 30000) + ") and b not in ('a'" + repeat(", 'b'", MaxListed-30002) + ")", sqlerr.Kind{}},
+		{"too long an IN list", "select a in (1" + repeat(",1", MaxListed) + ")", sqlerr.TooComplex},
+		{"too long IN lists", repeat("select a in (1"+repeat(",1", MaxListed/10)+");", 11), sqlerr.TooComplex},
+		{"too long an IN list of expressions", "select a in (1" + repeat(", a", 30000) + ")", sqlerr.TooComplex},
+		{"IN lists in IN lists", repeat("a in (1, 2, ", 190) + "1" + repeat(")", 190), sqlerr.Syntax},
 		{"a VALUES list", "select * from (values (1, 'a', 2.5)" + repeat(", (1, 'a', 2.5)", 5000) + ") v", sqlerr.Kind{}},
 		{"semicolons", repeat(";", 1<<20), sqlerr.TooComplex},
 		{"comments", repeat("/*", 1<<20), sqlerr.Syntax},
@@ -309,5 +321,19 @@ func BenchmarkParse(b *testing.B) {
 		if _, err := Parse(q5); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func BenchmarkInList(b *testing.B) {
+	for name, piece := range map[string]string{"integers": "123456, ", "texts": "'abcdef', "} {
+		text := "select a from t where a in (" + strings.TrimSuffix(strings.Repeat(piece, 1<<20/len(piece)), ", ") + ")"
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Parse(text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

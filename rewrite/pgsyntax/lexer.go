@@ -24,6 +24,7 @@ const (
 	tNumeric
 	tOp    // an operator, "!=" as "<>"
 	tPunct // one of ( ) [ ] , ; . : and the pairs :: := => ..
+	tList  // many literals with their commas, behind "IN ("
 )
 
 // token is one token; text is what it means, raw the analyst's own spelling at pos.
@@ -33,6 +34,7 @@ type token struct {
 	pos   int
 	raw   string
 	text  string
+	list  []Expr // of tList
 }
 
 // end is the offset behind the token.
@@ -52,9 +54,10 @@ func (t *token) punct(p string) bool { return t.kind == tPunct && t.text == p }
 const nameLimit = 63
 
 type lexer struct {
-	src  string
-	pos  int
-	toks []token
+	src    string
+	pos    int
+	toks   []token
+	listed int // literals in lists that are one token
 }
 
 // lex cuts a whole message into at most so many tokens and a tEnd behind them. The text is valid UTF-8 without NUL.
@@ -74,6 +77,9 @@ func lex(src string, most int) ([]token, error) {
 				WithHint("A message has at most %d: split it, and a long list into several statements or a range (BETWEEN).", most)
 		}
 		if err := l.next(); err != nil {
+			return nil, err
+		}
+		if err := l.list(); err != nil {
 			return nil, err
 		}
 	}
@@ -117,9 +123,11 @@ func isOpChar(c byte) bool { return strings.IndexByte("~!@#^&|`?+-*/%<>=", c) >=
 // skipBlank passes white space and comments (/* */ nests).
 func (l *lexer) skipBlank() error {
 	for l.pos < len(l.src) {
-		switch {
-		case isBlank(l.src[l.pos]):
+		switch c := l.src[l.pos]; {
+		case isBlank(c):
 			l.pos++
+		case c != '-' && c != '/':
+			return nil
 		case strings.HasPrefix(l.src[l.pos:], "--"):
 			l.skipLine()
 		case strings.HasPrefix(l.src[l.pos:], "/*"):
@@ -311,7 +319,10 @@ func (l *lexer) number(start int) error {
 	if l.pos < len(l.src) && isNameStart(l.src[l.pos]) {
 		return l.errorf(start, "trailing junk after numeric literal at or near \"%s\"", l.src[start:l.pos+1])
 	}
-	text := strings.ReplaceAll(l.src[start:l.pos], "_", "")
+	text := l.src[start:l.pos]
+	if strings.IndexByte(text, '_') >= 0 {
+		text = strings.ReplaceAll(text, "_", "")
+	}
 	if base != 0 {
 		if len(text) > 1024 { // the conversion is quadratic
 			return sqlerr.New(sqlerr.TooLong, "integer literal too long").At(start)

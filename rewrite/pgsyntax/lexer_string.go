@@ -20,6 +20,14 @@ func (l *lexer) str(start, open int, escapes bool) error {
 		for l.pos < len(l.src) && l.src[l.pos] != '\'' && (!escapes || l.src[l.pos] != '\\') {
 			l.pos++
 		}
+		if b.Len() == 0 && l.at(l.pos) == '\'' && l.at(l.pos+1) != '\'' { // the usual string is a piece of the text
+			l.pos++
+			if l.continued() == 0 {
+				l.add(tString, start, l.src[run:l.pos-1])
+				return nil
+			}
+			l.pos--
+		}
 		b.WriteString(l.src[run:l.pos])
 		switch {
 		case l.pos >= len(l.src):
@@ -38,7 +46,7 @@ func (l *lexer) str(start, open int, escapes bool) error {
 				continue
 			}
 			text := b.String()
-			if strings.IndexByte(text, 0) >= 0 || !utf8.ValidString(text) {
+			if escapes && (strings.IndexByte(text, 0) >= 0 || !utf8.ValidString(text)) {
 				return sqlerr.New(sqlerr.InvalidEncoding, "invalid byte sequence for encoding \"UTF8\"").At(start)
 			}
 			l.add(tString, start, text)
@@ -50,6 +58,9 @@ func (l *lexer) str(start, open int, escapes bool) error {
 // continued looks for the next part of a string: white space holding a newline, then a quote. It gives the offset behind that
 // quote, or 0.
 func (l *lexer) continued() int {
+	if c := l.at(l.pos); !isBlank(c) && c != '-' {
+		return 0
+	}
 	save, newline := l.pos, false
 	defer func() { l.pos = save }()
 	for l.pos < len(l.src) {

@@ -346,11 +346,27 @@ func (c *chain) inArgs(op *atom) ([]Expr, *Select, error) {
 		return nil, nil, c.atomAt(op)
 	}
 	a.used = true
-	list, err := c.exprs(c.args(c.i - 1))
-	if err == nil && len(list) == 0 {
-		err = c.atomAt(a)
+	var list []Expr
+	for _, n := range c.args(c.i - 1) {
+		if lits := c.peek(n); lits != nil && lits.kind == aList {
+			lits.used = true
+			if list == nil {
+				list = lits.list
+			} else {
+				list = append(list, lits.list...)
+			}
+			continue
+		}
+		e, err := c.expr(n)
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, e)
 	}
-	return list, nil, err
+	if len(list) == 0 {
+		return nil, nil, c.atomAt(a)
+	}
+	return list, nil, nil
 }
 
 // between reads low AND high.

@@ -12,7 +12,8 @@ import (
 // once, the trees keep up to 0.3 KB (TestMemory).
 const (
 	MaxText       = 4 << 20 // bytes of a message
-	MaxTokens     = 50000   // words, literals and signs of a message
+	MaxTokens     = 50000   // words, literals and signs of a message; a long list of literals behind IN is one
+	MaxListed     = 1 << 19 // literals in these lists: over a megabyte of them
 	MaxStatements = 1000    // of a message
 	MaxParams     = 65535   // the highest $n, as the wire protocol's
 	MaxNest       = 200     // brackets and CASE in each other

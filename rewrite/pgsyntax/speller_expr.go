@@ -38,6 +38,13 @@ func (s *speller) operand() error {
 		return nil
 	}
 	switch {
+	case t.kind == tList && f.mark == mArgs:
+		s.put("", atom{kind: aList, list: t.list}, "")
+		s.i++
+		s.filled(false)
+		return nil
+	case t.kind == tList:
+		return unsupported(t, "a long list of literals that is no list of IN")
 	case t.kind == tOp && t.text == "*":
 		s.value(&Star{Pos: Pos(t.pos)}, false)
 		return nil

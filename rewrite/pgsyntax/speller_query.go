@@ -388,25 +388,14 @@ func (s *speller) sortWord() (done bool, err error) {
 
 // literal is the literal of a token, nil if it is none.
 func literal(t *token) Expr {
-	l := &Literal{Pos: Pos(t.pos), Text: t.text}
 	switch t.kind {
-	case tString:
-		l.Kind = StringLit
-	case tInteger:
-		l.Kind = IntegerLit
-	case tNumeric:
-		l.Kind = NumericLit
-	case tBit:
-		l.Kind = BitLit
-	case tHex:
-		l.Kind = HexLit
+	case tString, tInteger, tNumeric, tBit, tHex:
+		return &Literal{Pos: Pos(t.pos), Kind: literalKinds[t.kind], Text: t.text}
 	case tParam:
 		n, _ := strconv.Atoi(t.text) // the lexer wrote it
-		return &Param{Pos: l.Pos, N: n}
-	default:
-		return nil
+		return &Param{Pos: Pos(t.pos), N: n}
 	}
-	return l
+	return nil
 }
 
 // locking names the clause behind FOR.
