@@ -66,7 +66,7 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 		return nil, err
 	}
 	inputs := oidsOf(args)
-	c, v := e.chooseProc(x.Name, inputs, names, variadic)
+	c, v := e.chooseProc(x.Name, args, names, variadic)
 	switch {
 	case v == ambiguous:
 		return nil, sqlerr.New(sqlerr.AmbiguousFunction, "function %s is not unique", e.signature(x.Name, inputs, names)).At(int(x.Pos)).
@@ -83,6 +83,13 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 	args, _, result, err := e.arguments(c, args, x.Pos)
 	if err != nil {
 		return nil, err
+	}
+	if x.Distinct {
+		for _, a := range args {
+			if err := e.comparable(a, false, x.Pos); err != nil {
+				return nil, err
+			}
+		}
 	}
 	item := AggItem{Fn: fn, Distinct: x.Distinct, Type: e.of(result), Pos: int(x.Pos)}
 	if item.Arg, err = e.aggArg(&item, args, x); err != nil {

@@ -50,7 +50,7 @@ func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 	if v, ok := e.session(x.Name, len(args)); ok {
 		return v, nil
 	}
-	return e.function(x.Name, args, names, variadic, x.Pos)
+	return e.function(x, args, names, variadic)
 }
 
 // noAggregate refuses what only aggregates have.
@@ -95,22 +95,33 @@ func (e *exprs) callArgs(x *pgsyntax.FuncCall) (args []Scalar, names []string, v
 	return args, names, variadic, nil
 }
 
+// spelledName is a function's name as messages have it: what the grammar itself calls is named with its schema.
+func spelledName(x *pgsyntax.FuncCall) string {
+	if x.Special || x.Schema != "" {
+		return "pg_catalog." + x.Name
+	}
+	return x.Name
+}
+
 // function is ParseFuncOrColumn for a plain function.
-func (b *binder) function(name string, args []Scalar, names []string, variadic bool, pos pgsyntax.Pos) (Scalar, error) {
-	inputs := oidsOf(args)
-	c, v := b.chooseProc(name, inputs, names, variadic)
+func (b *binder) function(x *pgsyntax.FuncCall, args []Scalar, names []string, variadic bool) (Scalar, error) {
+	name, pos, inputs := x.Name, x.Pos, oidsOf(args)
+	c, v := b.chooseProc(name, args, names, variadic)
 	switch v {
 	case ambiguous:
-		return nil, sqlerr.New(sqlerr.AmbiguousFunction, "function %s is not unique", b.signature(name, inputs, names)).At(int(pos)).
+		return nil, sqlerr.New(sqlerr.AmbiguousFunction, "function %s is not unique", b.signature(spelledName(x), inputs, names)).At(int(pos)).
 			WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
 	case notFound:
-		return nil, undefinedFunction(name, b.signature(name, inputs, names), pos)
+		return nil, undefinedFunction(name, b.signature(spelledName(x), inputs, names), pos)
 	case coercion:
 		t := pgcat.TypeNamed(name)
 		return b.explicit(args[0], b.of(t.OID), pos)
 	}
 	if c.proc.Kind == 'w' {
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "window function %s requires an OVER clause", name).At(int(pos))
+	}
+	if last := len(args) - 1; variadic && c.proc.Variadic == oidAny && b.elem(b.base(inputs[last])) == 0 {
+		return nil, mismatch("VARIADIC argument must be an array").At(int(b.place(args[last], pos)))
 	}
 	args, declared, result, err := b.arguments(c, args, pos)
 	if err != nil {

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -36,8 +34,9 @@ func (e *exprs) inList(args []Scalar, not bool, pos pgsyntax.Pos) (Scalar, error
 	if not {
 		op, join = "<>", And
 	}
+	rest := args[1:]
 	var plain, single []Scalar
-	for _, a := range args[1:] {
+	for _, a := range rest {
 		if hasCols(a) {
 			single = append(single, a)
 		} else {
@@ -82,9 +81,9 @@ func (e *exprs) inList(args []Scalar, not bool, pos pgsyntax.Pos) (Scalar, error
 		for _, item := range items {
 			add(x, item, eq)
 		}
-		plain = nil
+		rest, untyped = single, false
 	}
-	for _, item := range slices.Concat(plain, single) {
+	for _, item := range rest {
 		v, err := e.operator(op, []Scalar{e.again(args[0], untyped), item}, pos)
 		if err != nil {
 			return nil, err
@@ -189,16 +188,12 @@ func (e *exprs) quantified(x *pgsyntax.Quantified) (Scalar, error) {
 	if o.result != sqltype.OIDBool {
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "op ANY/ALL (array) requires operator to yield boolean").At(int(x.Pos))
 	}
-	want := o.args[1]
-	if want == oidAnyElement || want == oidAnyNonArray || want == oidAnyEnum {
-		want = elem
-	}
-	wanted := e.array(want)
-	if want == oidAnyArray {
+	wanted := e.array(o.args[1])
+	switch {
+	case polymorphic(o.args[1]):
 		wanted = array.Type().OID
-	}
-	if wanted == 0 {
-		return nil, sqlerr.New(sqlerr.UndefinedObject, "could not find array type for data type %s", e.name(want)).At(int(x.Pos))
+	case wanted == 0:
+		return nil, sqlerr.New(sqlerr.UndefinedObject, "could not find array type for data type %s", e.name(o.args[1])).At(int(x.Pos))
 	}
 	if l, err = e.coerce(l, e.of(o.args[0]), implicitly, x.Pos); err != nil {
 		return nil, err
@@ -348,12 +343,28 @@ func (e *exprs) inRows(row *pgsyntax.Row, x *pgsyntax.In) (Scalar, error) {
 	if x.Not {
 		out.Op, op = And, "<>"
 	}
+	left, err := e.args(row.Elems)
+	if err != nil {
+		return nil, err
+	}
+	untyped := make([]bool, len(left))
+	for i, l := range left {
+		untyped[i] = l.Type().OID == sqltype.OIDUnknown
+	}
 	for _, item := range x.List {
-		right, ok := item.(*pgsyntax.Row)
+		r, ok := item.(*pgsyntax.Row)
 		if !ok {
 			return nil, unsupported(item.Position(), "a row beside a single value is")
 		}
-		v, err := e.rows(op, row, right, x.Pos)
+		right, err := e.args(r.Elems)
+		if err != nil {
+			return nil, err
+		}
+		again := make([]Scalar, len(left))
+		for i, l := range left {
+			again[i] = e.again(l, untyped[i])
+		}
+		v, err := e.compareRows(op, again, right, x.Pos)
 		if err != nil {
 			return nil, err
 		}

@@ -181,7 +181,7 @@ func (e *exprs) binary(x *pgsyntax.Binary) (Scalar, error) {
 			}
 			args = append(args, esc)
 		}
-		if r, err = e.function(fn, args, nil, false, x.Pos); err != nil {
+		if r, err = e.function(&pgsyntax.FuncCall{Pos: x.Pos, Name: fn, Special: true}, args, nil, false); err != nil {
 			return nil, err
 		}
 		r = folded(r)

@@ -53,6 +53,13 @@ func (q *selecting) orderBy() error {
 				}
 			}
 		}
+		key := item.expr
+		if item.target >= 0 {
+			key = q.targets[item.target].expr
+		}
+		if err := q.comparable(key, true, item.pos); err != nil {
+			return err
+		}
 		q.sort = append(q.sort, item)
 	}
 	return nil

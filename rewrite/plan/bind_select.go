@@ -73,6 +73,13 @@ func (b *binder) selectStmt(s *pgsyntax.Select) (*bound, error) {
 	if err := q.orderBy(); err != nil {
 		return nil, err
 	}
+	if s.Distinct {
+		for _, t := range q.targets {
+			if err := q.comparable(t.expr, false, s.Pos); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if err := q.lift(&having); err != nil {
 		return nil, err
 	}
@@ -168,6 +175,9 @@ func (q *selecting) groupBy() error {
 			if x, err = e.implicit(x, sqltype.Text, g.Position()); err != nil {
 				return err
 			}
+		}
+		if err := q.comparable(x, false, g.Position()); err != nil {
+			return err
 		}
 		text := scalarText(x)
 		if _, ok := q.keyText[text]; ok {

@@ -235,7 +235,7 @@ func (e *exprs) subscript(x *pgsyntax.Subscript) (Scalar, error) {
 		return nil, err
 	}
 	base := e.base(v.Type().OID)
-	t := e.of(e.elem(base))
+	t := e.of(e.info(base).Elem)
 	if t.OID == 0 {
 		if base == sqltype.OIDJSONB {
 			return nil, unsupported(x.Pos, "a subscript of a jsonb is").WithHint("Use -> and ->>.")

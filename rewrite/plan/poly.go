@@ -185,7 +185,12 @@ func (ts *types) enforce(actual, declared []sqltype.OID, result sqltype.OID) ([]
 		case oidAnyRange:
 			out[i] = p.rng
 		case oidAnyMultirange:
-			out[i] = p.multi
+			if out[i] = p.multi; p.multi == 0 {
+				out[i] = ts.info(p.rng).Multirange
+			}
+		}
+		if out[i] == 0 {
+			return nil, 0, mismatch("could not determine polymorphic type %s because input has type %s", ts.name(d), "unknown")
 		}
 	}
 	switch result {

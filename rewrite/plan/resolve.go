@@ -227,8 +227,10 @@ func (ts *types) asKnown(base []sqltype.OID, fit []*candidate) *candidate {
 	return found
 }
 
-// chooseProc is func_get_detail: names are of the last arguments, variadic says that the call itself spelled VARIADIC.
-func (ts *types) chooseProc(name string, inputs []sqltype.OID, names []string, variadic bool) (*candidate, verdict) {
+// chooseProc is func_get_detail: names are of the last arguments, variadic says that the call itself spelled VARIADIC. A
+// parameter without a type is no literal that a cast could read.
+func (ts *types) chooseProc(name string, args []Scalar, names []string, variadic bool) (*candidate, verdict) {
+	inputs := oidsOf(args)
 	all := candidates(name, len(inputs), names, !variadic)
 	for _, c := range all {
 		if slices.Equal(c.args[:len(inputs)], inputs) {
@@ -239,7 +241,8 @@ func (ts *types) chooseProc(name string, inputs []sqltype.OID, names []string, v
 		}
 	}
 	if len(inputs) == 1 && len(names) == 0 {
-		if t := pgcat.TypeNamed(name); t != nil && (inputs[0] == sqltype.OIDUnknown || ts.castByName(t.OID, inputs[0])) {
+		_, literal := args[0].(*Const)
+		if t := pgcat.TypeNamed(name); t != nil && (inputs[0] == sqltype.OIDUnknown && literal || ts.castByName(t.OID, inputs[0])) {
 			return nil, coercion
 		}
 	}

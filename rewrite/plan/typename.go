@@ -85,11 +85,8 @@ func (b *binder) namedType(n pgsyntax.TypeName) (sqltype.Type, error) {
 			return b.of(t.OID), nil
 		}
 	}
-	for oid, t := range b.enums {
-		e, ok := b.full[oid].Enum()
-		if ok && t.Name == name && (n.Schema == "" || n.Schema == e.Schema) {
-			return b.full[oid], nil
-		}
+	if t, ok := b.enumNamed(n.Schema, name); ok {
+		return t, nil
 	}
 	written := n.Name
 	if n.Schema != "" {
@@ -100,6 +97,23 @@ func (b *binder) namedType(n pgsyntax.TypeName) (sqltype.Type, error) {
 		return sqltype.Type{}, err.WithHint("Perhaps you meant %s.", near)
 	}
 	return sqltype.Type{}, err.WithHint("docs/sql.md lists the types.")
+}
+
+// enumNamed looks through the columns that the analyst may see: an enum that none of them has does not exist.
+func (b *binder) enumNamed(schema, name string) (sqltype.Type, bool) {
+	for _, table := range b.cat.TableNames() {
+		t, ok := b.cat.Table("", table)
+		if !ok {
+			continue
+		}
+		for _, c := range t.Columns {
+			if e, ok := c.Type.Enum(); ok && c.Visible && e.Name == name && (schema == "" || schema == e.Schema) {
+				b.types.add(c.Type)
+				return sqltype.EnumType(e), true
+			}
+		}
+	}
+	return sqltype.Type{}, false
 }
 
 func knownTypes() []string {
