@@ -90,7 +90,8 @@ var LimitTable = []Limit{
 // FixedLimits are those that no policy changes: the parser's, which bound every recursion over a statement and its memory.
 var FixedLimits = []Limit{
 	{Name: "statement text", Default: "4MiB", What: "Length of the statements of one message.", Exceed: "54000"},
-	{Name: "tokens", Default: "50000", What: "Words, literals and signs of one message. Reading it takes at most about 70 MB beside its text, its statements keep 15 MB.", Exceed: "54001"},
+	{Name: "tokens", Default: "50000", What: "Words, literals and signs of one message. Reading it takes at most about 70 MB beside its text, its statements keep 15 MB. A list of 64 or more literals behind IN counts as one.", Exceed: "54001"},
+	{Name: "listed", Default: "524288", What: "Literals in such lists of one message. Reading them takes at most about 95 MB beside the text.", Exceed: "54001"},
 	{Name: "statements", Default: "1000", What: "Statements of one message of the simple protocol.", Exceed: "54001"},
 	{Name: "parameters", Default: "65535", What: "The highest $n, as the wire protocol's.", Exceed: "54001"},
 	{Name: "nesting", Default: "200", What: "Brackets and CASE in each other.", Exceed: "54001"},

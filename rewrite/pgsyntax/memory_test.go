@@ -13,12 +13,14 @@ import (
 func TestCaps(t *testing.T) {
 	list := "select a" + strings.Repeat(",a", MaxTokens/2-1)
 	script := strings.Repeat("show all; ", MaxStatements)
+	listed := "select a in (1" + strings.Repeat(",1", MaxListed-1) + ")"
 	for _, c := range []struct {
 		name, text, more string
 		pos              int
 		says             string
 	}{
 		{"tokens", list, ", a", len(list), "50000"},
+		{"listed", listed, " or a in (" + strings.Repeat("1,", foldFrom) + "1)", len(listed + " or a in ("), "524288"},
 		{"statements", script, "; show all", len(script) + 2, "1000"},
 	} {
 		if _, err := Parse(c.text); err != nil {
