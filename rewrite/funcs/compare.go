@@ -1,23 +1,28 @@
 package funcs
 
 import (
+	"math/big"
+
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
-// comparisons has = <> < <= > >= over numbers, text, char(n), boolean, date and timestamp, with PostgreSQL's overloads. They
+// comparisons has = <> < <= > >= over numbers, text, char(n), boolean, dates and times, intervals, uuid and bytea, with PostgreSQL's overloads. They
 // never raise. Text is ordered by its bytes (C) on both backends; char(n) ignores trailing blanks; NaN is above all numbers.
 func comparisons() []*Func {
 	var out []*Func
 	for _, op := range []string{"=", "<>", "<", "<=", ">", ">="} {
 		for _, group := range [][]sqltype.OID{intOIDs, floatOIDs, {sqltype.OIDDate, sqltype.OIDTimestamp}, {sqltype.OIDNumeric}, {sqltype.OIDText},
-			{sqltype.OIDBPChar}, {sqltype.OIDBool}, {sqltype.OIDName}} {
+			{sqltype.OIDBPChar}, {sqltype.OIDBool}, {sqltype.OIDName}, {zoned}, {clock}, {span}, {sqltype.OIDUUID}, {sqltype.OIDBytea}} {
 			for _, a := range group {
 				for _, b := range group {
 					out = append(out, comparison(op, a, b))
 				}
 			}
+		}
+		for _, local := range []sqltype.OID{day, stamp} {
+			out = append(out, zonedComparison(op, local, zoned), zonedComparison(op, zoned, local))
 		}
 	}
 	return out
@@ -27,6 +32,8 @@ func comparison(op string, a, b sqltype.OID) *Func {
 	exact := func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 		l, r := x[0], x[1]
 		switch {
+		case d == DuckDB && a == span:
+			return fill(d, spanMicros("{x}")+" "+op+" "+spanMicros("{y}"), x)
 		case d == DuckDB && a == sqltype.OIDBPChar:
 			l, r = "rtrim("+l+", ' ')", "rtrim("+r+", ' ')"
 		case d == Postgres && isText(a) && op != "=" && op != "<>": // equality is of bytes anyway, and may use an index
@@ -61,6 +68,57 @@ func comparison(op string, a, b sqltype.OID) *Func {
 		}}
 }
 
+// zonedComparison compares a date or a timestamp in the session's time zone with a timestamp with time zone: by the cast's total form, so
+// that it is NULL at the range's ends.
+func zonedComparison(op string, a, b sqltype.OID) *Func {
+	f := &Func{Name: op, Kind: Operator, Args: oids(a, b), Result: sqltype.OIDBool, MayBeNull: true, Zoned: true}
+	f.With = func(c Constants) (*Func, error) {
+		side := 0
+		if a == zoned {
+			side = 1
+		}
+		cast, err := zoneRow(&Func{Name: "cast", Kind: Cast, Args: oids(f.Args[side]), Result: zoned, Zoned: true}, c.Zone, 0)
+		if err != nil {
+			return nil, err
+		}
+		plain := comparison(op, zoned, zoned)
+		g := *f
+		g.With = nil
+		if why := cast.Refused[DuckDB]; why != "" {
+			g.Refused = map[Dialect]string{DuckDB: why}
+		}
+		print := func(convert, compare spelling) spelling {
+			return func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+				if g.Refused[d] != "" {
+					return ""
+				}
+				x = append([]string{}, x...)
+				x[side] = convert(d, x[side:side+1], nil, sqltype.Timestamptz)
+				return compare(d, x, types, t)
+			}
+		}
+		g.Spell, g.Exact = print(cast.Spell, plain.Spell), print(cast.Exact, plain.Exact)
+		g.Eval = func(v []sqltype.Value, types []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
+			converted, err := cast.Eval(v[side:side+1], nil, sqltype.Timestamptz)
+			if err != nil { // beyond all timestamps
+				if converted = sqltype.InstantInfinity - 1; compare(v[side], sqltype.Micros(0)) < 0 {
+					converted = sqltype.InstantMinusInfinity + 1
+				}
+			}
+			v = append([]sqltype.Value{}, v...)
+			v[side] = converted
+			return plain.Eval(v, types, t)
+		}
+		return &g, nil
+	}
+	return f
+}
+
+// spanMicros is an interval's length in microseconds on DuckDB, with months of 30 days and days of 24 hours: what PostgreSQL compares.
+func spanMicros(x string) string {
+	return "((CAST(year(" + x + ") * 12 + month(" + x + ") AS HUGEINT) * 30 + day(" + x + ")) * 86400000000 + hour(" + x + ") * 3600000000 + minute(" + x + ") * 60000000 + microsecond(" + x + "))"
+}
+
 func isText(o sqltype.OID) bool {
 	return o == sqltype.OIDText || o == sqltype.OIDBPChar || o == sqltype.OIDName
 }
@@ -80,7 +138,15 @@ func roomy(types []sqltype.Type) bool {
 
 // compare is sqltype.Compare, also of a date with a timestamp.
 func compare(a, b sqltype.Value) int {
+	if x, ok := a.(sqltype.Interval); ok {
+		return spanLength(x).Cmp(spanLength(b.(sqltype.Interval)))
+	}
 	return sqltype.Compare(micros(a, b), micros(b, a))
+}
+
+func spanLength(x sqltype.Interval) *big.Int {
+	n := new(big.Int).Mul(big.NewInt(int64(x.Months)*30+int64(x.Days)), big.NewInt(microsPerDay))
+	return n.Add(n, big.NewInt(x.Micros))
 }
 
 const microsPerDay = 86_400_000_000

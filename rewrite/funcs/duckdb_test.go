@@ -57,7 +57,7 @@ func duckValues(f *Func, i int, t sqltype.Type) []string {
 	}
 	var out []string
 	for _, v := range edgesOf(f, i) {
-		if day, ok := strings.CutSuffix(v, " BC"); ok && numericMonths(t.OID) {
+		if day, ok := strings.CutSuffix(v, " BC"); ok && calendar(t.OID) {
 			day, clock, _ := strings.Cut(day, " ")
 			v = strings.TrimSpace(day + " (BC) " + clock)
 		}
@@ -66,7 +66,8 @@ func duckValues(f *Func, i int, t sqltype.Type) []string {
 	return out
 }
 
-func numericMonths(o sqltype.OID) bool {
+// calendar types have eras.
+func calendar(o sqltype.OID) bool {
 	return o == sqltype.OIDDate || o == sqltype.OIDTimestamp || o == sqltype.OIDTimestamptz
 }
 
@@ -293,8 +294,11 @@ func sameValue(o sqltype.OID, got, want string) bool {
 		g, err1 := strconv.ParseFloat(strings.Replace(got, "-nan", "nan", 1), 64)
 		w, err2 := strconv.ParseFloat(want, 64)
 		return err1 == nil && err2 == nil && (g == w || math.IsNaN(g) && math.IsNaN(w))
-	case o == sqltype.OIDDate || o == sqltype.OIDTimestamp:
-		return got == want || strings.Contains(want, "BC") && strings.Contains(got, "(BC)")
+	case calendar(o):
+		if before, after, ok := strings.Cut(got, " (BC)"); ok {
+			got = before + after + " BC"
+		}
+		return got == want
 	case o == sqltype.OIDNumeric:
 		g, err1 := decimal.NewFromString(got)
 		w, err2 := decimal.NewFromString(want)

@@ -40,7 +40,9 @@ var edges = map[sqltype.OID][]string{
 	sqltype.OIDTimestamptz: {"2000-01-01 00:00:00+00", "1999-12-31 23:59:59.999999+00", "1969-12-31 00:00:00.000001+00", "4713-01-01 00:00:00+00 BC", "294276-12-31 23:59:59.999999+00",
 		"infinity", "-infinity", "2020-02-29 12:34:56.789012+00", "2024-12-30 00:00:00+00", "2021-03-28 00:59:59+00", "2021-03-28 01:00:00+00", "2021-10-31 00:30:00+00", "2021-10-31 01:30:00+00",
 		"0044-01-01 00:00:00+00 BC", "1883-11-18 17:00:00+00", "2011-12-30 12:00:00+00", "2050-07-01 22:30:00+00"},
-	sqltype.OIDTime: {"00:00:00", "24:00:00", "23:59:59.999999", "12:34:56.5", "00:00:00.000001"},
+	sqltype.OIDUUID:  {"00000000-0000-0000-0000-000000000000", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "ffffffff-ffff-ffff-ffff-ffffffffffff"},
+	sqltype.OIDBytea: {"", "abc", "\\x00ff", "\\xff"},
+	sqltype.OIDTime:  {"00:00:00", "24:00:00", "23:59:59.999999", "12:34:56.5", "00:00:00.000001"},
 	sqltype.OIDInterval: {"0", "1 mon", "-1 mon", "25 mons 3 days 04:05:06.789", "-25 mons", "30 days", "100:00:00", "-90 minutes", "-61.5 seconds", "1 day -00:00:01", "300 years", "-2147483648 days", "178000000 years",
 		"2562047788:00:54.775807", "1 mon -30 days", "23:59:59.999999"},
 }
@@ -84,10 +86,13 @@ type sample struct {
 
 // samples are the constants that the rows of a name are tested with.
 var samples = map[string][]sample{
-	"extract":   zones(fieldNames...),
-	"date_part": zones(fieldNames...),
-	"round":     constants(int64(0), int64(2), int64(-2), int64(40)),
-	"trunc":     constants(int64(0), int64(1), int64(-3)),
+	"extract":    zones(fieldNames...),
+	"date_part":  zones(fieldNames...),
+	"date_trunc": append(zones(fieldNames...), pairs("day", "Europe/Berlin", "hour", "America/New_York", "week", "UTC")...),
+	"timezone":   constants("Europe/Berlin", "America/New_York", "Pacific/Apia", "UTC"),
+	"cast":       inZones(), "=": inZones()[:2], "<>": inZones()[2:3], "<": inZones()[:2], "<=": inZones()[:2], ">": inZones()[1:2], ">=": inZones()[:1],
+	"round": constants(int64(0), int64(2), int64(-2), int64(40)),
+	"trunc": constants(int64(0), int64(1), int64(-3)),
 }
 
 var fieldNames = []string{"century", "day", "decade", "dow", "doy", "epoch", "hour", "isodow", "isoyear", "julian", "us", "millennium", "milliseconds", "minute", "Months", "quarter", "second", "week", "YEAR"}
@@ -99,6 +104,24 @@ func zones(values ...string) []sample {
 		for _, z := range []string{"UTC", []string{"Europe/Berlin", "America/New_York", "Pacific/Apia", "Asia/Kolkata"}[i%4]} {
 			out = append(out, sample{[]sqltype.Value{v}, z})
 		}
+	}
+	return out
+}
+
+// pairs are samples of two texts each.
+func pairs(values ...string) []sample {
+	var out []sample
+	for i := 0; i < len(values); i += 2 {
+		out = append(out, sample{values: []sqltype.Value{values[i], values[i+1]}})
+	}
+	return out
+}
+
+// inZones are samples without constants.
+func inZones() []sample {
+	var out []sample
+	for _, z := range []string{"UTC", "Europe/Berlin", "America/New_York", "Pacific/Apia"} {
+		out = append(out, sample{zone: z})
 	}
 	return out
 }
@@ -256,9 +279,13 @@ func excepted(f *Func, args []*string) bool {
 		return f.Result == sqltype.OIDNumeric
 	case "lpad", "rpad", "repeat":
 		return args[1] != nil && len(*args[1]) > 9
+	case "=", "<>", "<", "<=", ">", ">=":
+		return f.Zoned
+	case "cast":
+		return f.Zoned && args[0] != nil && (strings.HasPrefix(*args[0], "294276-12-31") || strings.HasPrefix(*args[0], "4714-11-24"))
 	case "extract", "date_part", "date_trunc", "timezone": // a zone's offset may lead out of the range
-		for i, a := range args {
-			if a != nil && f.Args[i] == sqltype.OIDTimestamptz && strings.HasPrefix(*a, "294276-12-31") {
+		for _, a := range args {
+			if a != nil && (strings.HasPrefix(*a, "294276-12-31") || f.Name == "date_trunc" && f.Args[1] == sqltype.OIDTimestamptz && strings.HasPrefix(*a, "4713-01-01")) {
 				return true
 			}
 		}

@@ -110,13 +110,17 @@ func runPostgres(t *testing.T, conn *pgx.Conn, f *Func, rt sqltype.Type, name st
 	if total == "" {
 		t.Fatalf("%s: no spelling", signature(f, rt))
 	}
-	fn := fmt.Sprintf("CREATE FUNCTION %s(%s) RETURNS text LANGUAGE plpgsql AS $f$ BEGIN RETURN %s; EXCEPTION WHEN OTHERS THEN RETURN 'ERROR ' || SQLSTATE; END $f$",
-		name, strings.Join(params, ", "), f.Exact(Postgres, cols, ts, rt))
+	own := f.Exact(Postgres, cols, ts, rt)
+	if f.Zoned { // PostgreSQL's own follows the session's zone
+		own = plainCall(f, cols, rt)
+	}
+	fn := fmt.Sprintf("CREATE FUNCTION %s(%s) RETURNS text LANGUAGE plpgsql %s AS $f$ BEGIN RETURN %s; EXCEPTION WHEN OTHERS THEN RETURN 'ERROR ' || SQLSTATE; END $f$",
+		name, strings.Join(params, ", "), inZone(f), utcText(own, rt))
 	if _, err := conn.Exec(ctx, fn); err != nil {
 		t.Fatalf("%s: %v\n%s", signature(f, rt), err, fn)
 	}
-	sql := fmt.Sprintf("SELECT %s, CAST(%s AS text), CAST(%s AS text), pg_typeof(%s)::oid::int8 FROM %s",
-		strings.Join(append(texts, name+"("+strings.Join(nonEmpty(cols), ", ")+")"), ", "), total, totalLong, total, strings.Join(append(from, "(SELECT) AS nothing"), ", "))
+	sql := fmt.Sprintf("SELECT %s, %s, %s, pg_typeof(%s)::oid::int8 FROM %s",
+		strings.Join(append(texts, name+"("+strings.Join(nonEmpty(cols), ", ")+")"), ", "), utcText(total, rt), utcText(totalLong, rt), total, strings.Join(append(from, "(SELECT) AS nothing"), ", "))
 	rows, err := conn.Query(ctx, sql)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", signature(f, rt), err, sql)
@@ -153,6 +157,37 @@ func runPostgres(t *testing.T, conn *pgx.Conn, f *Func, rt sqltype.Type, name st
 		t.Fatalf("%s: the total form raised: %v\n%s", signature(f, rt), err, total)
 	}
 	return outs
+}
+
+// utcText is an expression's text, of a timestamp with time zone in UTC.
+func utcText(x string, t sqltype.Type) string {
+	if t.OID == sqltype.OIDTimestamptz {
+		x = "timezone('UTC', " + x + ")"
+	}
+	return "CAST(" + x + " AS text)"
+}
+
+// inZone makes a function run in the time zone that its row was made for.
+func inZone(f *Func) string {
+	if zoneOf[f] == "" {
+		return ""
+	}
+	return "SET TimeZone = '" + zoneOf[f] + "'"
+}
+
+// plainCall is a row as an analyst would write it.
+func plainCall(f *Func, cols []string, t sqltype.Type) string {
+	args := slices.Clone(cols)
+	for i, v := range fixedValues(f) {
+		args[i] = quoteText(v.(string))
+	}
+	switch f.Kind {
+	case Cast:
+		return "CAST(" + args[0] + " AS " + castName(t) + ")"
+	case Operator:
+		return "(" + args[0] + " " + f.Name + " " + args[1] + ")"
+	}
+	return "pg_catalog." + f.Name + "(" + strings.Join(args, ", ") + ")"
 }
 
 func checkTotal(t *testing.T, f *Func, rt sqltype.Type, o outcome) {
@@ -219,6 +254,9 @@ func checkEval(t *testing.T, f *Func, rt sqltype.Type, o outcome) {
 		t.Errorf("%s%s: Eval gives %v, PostgreSQL NULL", signature(f, rt), shown(o.args), got)
 	default:
 		text := sqltype.FormatText(got, rt)
+		if rt.OID == sqltype.OIDTimestamptz {
+			text = strings.Replace(text, "+00", "", 1)
+		}
 		if rt.OID == sqltype.OIDBool {
 			text = strconv.FormatBool(got.(bool))
 		}
