@@ -194,4 +194,3 @@ func (b *binder) setParam(x *Param, t sqltype.Type, pos pgsyntax.Pos) error {
 	x.T = p.t
 	return nil
 }
-

@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/dpsql/dpsql/internal/pgtest"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -78,12 +77,11 @@ func bind(t testing.TB, cat plan.Catalog, sql string) (*plan.Query, error) {
 
 // TestDescribe: real PostgreSQL is the oracle of names, types, modifiers and parameters.
 func TestDescribe(t *testing.T) {
-	s := pgtest.Start(t)
-	if err := s.LoadDemo("plan"); err != nil {
+	if err := server.LoadDemo("plan"); err != nil {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, s.URL("plan"))
+	conn, err := pgx.Connect(ctx, server.URL("plan"))
 	if err != nil {
 		t.Fatal(err)
 	}

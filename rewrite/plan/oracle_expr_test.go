@@ -65,7 +65,7 @@ func expressions(rng *rand.Rand, share float64) []string {
 // TestExpressions: constructs over all pairs of types, of which each run takes a share.
 func TestExpressions(t *testing.T) {
 	o := newOracle(t)
-	share := 0.06
+	share := 0.03
 	if os.Getenv("DPSQL_LONG") != "" {
 		share = 1
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpsql/dpsql/internal/pgtest"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -34,14 +33,9 @@ type oracle struct {
 }
 
 func newOracle(t *testing.T) *oracle {
-	s := pgtest.Start(t)
 	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, s.URL("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(ctx) })
-	for _, sql := range []string{"CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')", "CREATE TABLE kinds (" + strings.Join(kindColumns, ", ") + ")"} {
+	conn := connect(t)
+	for _, sql := range []string{"DROP TABLE IF EXISTS kinds", "DROP TYPE IF EXISTS mood", "CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')", "CREATE TABLE kinds (" + strings.Join(kindColumns, ", ") + ")"} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +221,7 @@ func TestOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	share := 0.1
+	share := 0.02
 	if os.Getenv("DPSQL_LONG") != "" {
 		share = 1
 	}

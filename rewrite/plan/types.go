@@ -156,7 +156,9 @@ func bare(t sqltype.Type) sqltype.Type {
 }
 
 // typeName is the type as PostgreSQL's messages spell it, without modifiers.
-func typeName(t sqltype.Type) string { return (&types{full: map[sqltype.OID]sqltype.Type{t.OID: bare(t)}}).name(t.OID) }
+func typeName(t sqltype.Type) string {
+	return (&types{full: map[sqltype.OID]sqltype.Type{t.OID: bare(t)}}).name(t.OID)
+}
 
 func oidsOf(args []Scalar) []sqltype.OID {
 	out := make([]sqltype.OID, len(args))

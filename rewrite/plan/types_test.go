@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpsql/dpsql/internal/pgtest"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -78,13 +77,8 @@ func typeStatements() []string {
 
 // TestTypes: PostgreSQL's Describe is the oracle of each generated statement's types, and of its refusals.
 func TestTypes(t *testing.T) {
-	s := pgtest.Start(t)
 	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, s.URL("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(ctx) }()
+	conn := connect(t)
 	if _, err := conn.Exec(ctx, wideDDL); err != nil {
 		t.Fatal(err)
 	}
