@@ -55,7 +55,7 @@ func (s *session) runSet(n *pgsyntax.Set) (*engine.Answer, error) {
 	case n.Default:
 		err = s.set.reset(n.Name, n.Local)
 	default:
-		err = s.set.assign(n.Name, n.Values, n.Local)
+		err = s.set.assign(n.Name, zoneValue(n.Values, n.Interval), n.Local)
 	}
 	if err != nil {
 		return nil, err

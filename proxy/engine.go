@@ -23,6 +23,8 @@ type Session interface {
 	// Prepare binds a *pgsyntax.Select or *pgsyntax.Explain. params are the types that the client gave, 0 where it gave none.
 	// It spends nothing.
 	Prepare(ctx context.Context, st pgsyntax.Statement, params []sqltype.OID) (Prepared, error)
+	// Use says how the literals of what follows are read, and in which time zone it means what it says.
+	Use(sqltype.Settings)
 	// Set, Reset, ResetAll and Show serve the settings called dpsql.*; Show's ok is false for a name that does not exist.
 	Set(name string, values []string) error
 	Reset(name string) error

@@ -132,7 +132,7 @@ func (s *session) bind(m *pgproto3.Bind) (string, error) {
 	if len(s.portals.items) >= s.srv.opts.MaxPortals {
 		return "", sqlerr.New(sqlerr.SessionLimit, "a session can hold %d portals", s.srv.opts.MaxPortals).WithHint("Close those that are not needed any more.")
 	}
-	args, err := decodeArgs(m, st)
+	args, err := decodeArgs(m, st, s.set.formats())
 	if err != nil {
 		return st.text, err
 	}
@@ -150,7 +150,7 @@ func (s *session) bind(m *pgproto3.Bind) (string, error) {
 	return "", nil
 }
 
-func decodeArgs(m *pgproto3.Bind, st *statement) ([]sqltype.Value, error) {
+func decodeArgs(m *pgproto3.Bind, st *statement, set sqltype.Settings) ([]sqltype.Value, error) {
 	args := make([]sqltype.Value, len(m.Parameters))
 	for i, raw := range m.Parameters {
 		format := formatOf(m.ParameterFormatCodes, i)
@@ -160,7 +160,7 @@ func decodeArgs(m *pgproto3.Bind, st *statement) ([]sqltype.Value, error) {
 		if raw == nil {
 			continue
 		}
-		v, err := sqltype.Decode(raw, st.params[i], format)
+		v, err := set.Decode(raw, st.params[i], format)
 		if e, ok := err.(*sqlerr.Error); ok {
 			e.Pos = 0 // a position in the parameter is none in the statement
 			if sqlerr.InvalidBinary.ID == e.ID {

@@ -91,6 +91,7 @@ func (s *scriptedSession) Set(name string, values []string) error {
 
 func (s *scriptedSession) Reset(name string) error { return s.Set(name, []string{"0.1"}) }
 func (s *scriptedSession) ResetAll()               { s.values = map[string]string{"dpsql.epsilon": "0.1"} }
+func (s *scriptedSession) Use(sqltype.Settings)    {}
 func (s *scriptedSession) Snapshot() any           { return s.values }
 
 func (s *scriptedSession) Restore(at any) {

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -16,8 +15,9 @@ type parameter struct {
 	def      string
 	about    string
 	check    func(p *parameter, list []string) (string, error)
-	reported bool // clients are told by ParameterStatus
-	fixed    bool // cannot be set at all
+	merge    func(p *parameter, list []string, now string) (string, error) // check of a setting that may be set in part
+	reported bool                                                          // clients are told by ParameterStatus
+	fixed    bool                                                          // cannot be set at all
 }
 
 // parameters by lower-case name; allNames and reportedNames are sorted as SHOW ALL and the start-up are.
@@ -45,19 +45,19 @@ var parameterTable = []parameter{
 	{name: "application_name", about: "The name that the client gives itself.", check: applicationName, reported: true},
 	{name: "array_nulls", def: "on", about: "NULL in array input.", check: onlyBool},
 	{name: "backslash_quote", def: "safe_encoding", about: "Whether \\' is a quote in strings.", check: onlyDefault},
-	{name: "bytea_output", def: "hex", about: "The form of bytea.", check: onlyDefault},
+	{name: "bytea_output", def: "hex", about: "The form of bytea.", check: byteaOutput},
 	{name: "client_encoding", def: "UTF8", about: "The client's character set.", check: clientEncoding, reported: true},
 	{name: "client_min_messages", def: "notice", about: "The least level of messages that the client is sent.", check: minMessages},
-	{name: "DateStyle", def: "ISO, MDY", about: "The form of dates and times.", check: dateStyle, reported: true},
+	{name: "DateStyle", def: "ISO, MDY", about: "The form of dates and times.", merge: dateStyle, reported: true},
 	{name: "default_transaction_deferrable", def: "off", about: "Whether new transactions are deferrable.", check: anyBool},
 	{name: "default_transaction_isolation", def: "read committed", about: "The isolation level of new transactions.", check: isolation},
 	{name: "default_transaction_read_only", def: "off", about: "Whether new transactions are read-only.", check: anyBool, reported: true},
 	{name: "escape_string_warning", def: "on", about: "Warnings of backslashes in strings.", check: anyBool},
-	{name: "extra_float_digits", def: "1", about: "The digits of floats; from 1 on they are exact.", check: floatDigits},
+	{name: "extra_float_digits", def: "1", about: "The digits of floats beyond 15 (real: 6); from 1 on they are exact.", check: floatDigits},
 	{name: "idle_in_transaction_session_timeout", def: "0", about: "The time that a transaction may idle.", check: onlyDefault},
 	{name: "in_hot_standby", def: "off", about: "Whether the server is a standby.", fixed: true, check: refused, reported: true},
 	{name: "integer_datetimes", def: "on", about: "Whether timestamps are integers.", fixed: true, check: refused, reported: true},
-	{name: "IntervalStyle", def: "postgres", about: "The form of intervals.", check: onlyDefault, reported: true},
+	{name: "IntervalStyle", def: "postgres", about: "The form of intervals.", check: intervalStyle, reported: true},
 	{name: "is_superuser", def: "off", about: "Whether the user is a superuser.", fixed: true, check: refused, reported: true},
 	{name: "lc_collate", def: "C", about: "The order of texts.", fixed: true, check: refused},
 	{name: "lc_ctype", def: "C", about: "The classes of characters.", fixed: true, check: refused},
@@ -90,6 +90,14 @@ func findParameter(name string) (*parameter, error) {
 		return p, nil
 	}
 	return nil, unknownParameter(name)
+}
+
+// read gives the canonical value of a SET.
+func (p *parameter) read(list []string, now string) (string, error) {
+	if p.merge != nil {
+		return p.merge(p, list, now)
+	}
+	return p.check(p, list)
 }
 
 func one(p *parameter, list []string) (string, error) {
@@ -139,8 +147,8 @@ func onlyBool(p *parameter, list []string) (string, error) {
 }
 
 func choice(p *parameter, v string, values ...string) (string, error) {
-	if v = strings.ToLower(v); slices.Contains(values, v) {
-		return v, nil
+	if low := strings.ToLower(v); slices.Contains(values, low) {
+		return low, nil
 	}
 	return "", sqlerr.New(sqlerr.InvalidParam, "invalid value for parameter \"%s\": \"%s\"", p.name, v).
 		WithHint("Available values: %s.", strings.Join(values, ", "))
@@ -175,71 +183,6 @@ func applicationName(p *parameter, list []string) (string, error) {
 		}
 	}
 	return string(b[:min(len(b), 63)]), err
-}
-
-// clientEncoding takes UTF8 in all spellings; letters and digits are what counts ('utf-8', also with the quotes that asyncpg sends).
-func clientEncoding(p *parameter, list []string) (string, error) {
-	v, err := one(p, list)
-	if err != nil {
-		return "", err
-	}
-	plain := strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
-			return r
-		}
-		return -1
-	}, strings.ToLower(v))
-	if plain != "utf8" && plain != "unicode" {
-		return "", otherwise(p, v)
-	}
-	return p.def, nil
-}
-
-// dateStyle takes what names the default: ISO, MDY, and US for the same order.
-func dateStyle(p *parameter, list []string) (string, error) {
-	v := strings.Join(list, ", ")
-	for _, w := range strings.FieldsFunc(strings.ToLower(v), func(r rune) bool { return r == ',' || r == ' ' }) {
-		if !slices.Contains([]string{"iso", "mdy", "us", "noneuro", "noneuropean", "default"}, w) {
-			return "", otherwise(p, v)
-		}
-	}
-	return p.def, nil
-}
-
-// utcNames are the spellings of UTC; offsets of zero count too.
-var utcNames = map[string]string{"utc": "UTC", "etc/utc": "Etc/UTC", "gmt": "GMT", "etc/gmt": "Etc/GMT", "uct": "UCT", "etc/uct": "Etc/UCT",
-	"zulu": "Zulu", "etc/zulu": "Etc/Zulu", "universal": "Universal", "etc/universal": "Etc/Universal", "default": "UTC", "local": "UTC"}
-
-func timeZone(p *parameter, list []string) (string, error) {
-	v, err := one(p, list)
-	if err != nil {
-		return "", err
-	}
-	if name, ok := utcNames[strings.ToLower(v)]; ok {
-		return name, nil
-	}
-	if v != "" && strings.Trim(v, "+-0:.") == "" && strings.Contains(v, "0") {
-		return "UTC", nil
-	}
-	return "", otherwise(p, v)
-}
-
-// floatDigits takes the values from 1 on, which all mean shortest exact output.
-func floatDigits(p *parameter, list []string) (string, error) {
-	v, err := one(p, list)
-	if err != nil {
-		return "", err
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(v))
-	switch {
-	case err != nil:
-		return "", sqlerr.New(sqlerr.InvalidParam, "invalid value for parameter \"%s\": \"%s\"", p.name, v)
-	case n < -15 || n > 3:
-		return "", sqlerr.New(sqlerr.InvalidParam, "%d is outside the valid range for parameter \"%s\" (-15 .. 3)", n, p.name)
-	case n < 1:
-		return "", otherwise(p, v)
-	}
-	return strconv.Itoa(n), nil
 }
 
 // maxSearchPath bounds what a savepoint keeps of a value. There are three names to take.

@@ -44,8 +44,12 @@ func answerBytes(rows [][]sqltype.Value) int {
 			switch v := v.(type) {
 			case string:
 				n += len(v)
-			case []byte:
+			case sqltype.Bytes:
 				n += len(v)
+			case sqltype.JSON:
+				n += len(v)
+			case *sqltype.Array:
+				n += 64 + answerBytes([][]sqltype.Value{v.Values})
 			}
 		}
 	}

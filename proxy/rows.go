@@ -19,6 +19,7 @@ func rowDescription(columns []engine.Column, formats []int16) *pgproto3.RowDescr
 
 // sendRows writes rows, flushing as they grow.
 func (s *session) sendRows(columns []engine.Column, formats []int16, rows [][]sqltype.Value) error {
+	formatting := s.set.formats()
 	scratch := make([]byte, 0, 256) // not nil: an empty value is no NULL
 	ends := make([]int, len(columns))
 	msg := pgproto3.DataRow{Values: make([][]byte, len(columns))}
@@ -27,7 +28,7 @@ func (s *session) sendRows(columns []engine.Column, formats []int16, rows [][]sq
 		for i, c := range columns {
 			if row[i] != nil {
 				var err error
-				if scratch, err = sqltype.Encode(row[i], c.Type, formatOf(formats, i), scratch); err != nil {
+				if scratch, err = formatting.Encode(row[i], c.Type, formatOf(formats, i), scratch); err != nil {
 					return err
 				}
 			}

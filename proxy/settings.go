@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 // enginePrefix begins the names of the engine's own settings.
@@ -18,6 +19,7 @@ type settings struct {
 	starts      map[string]string
 	startEngine []engineSetting
 	now         values
+	zone        *sqltype.Zone // of TimeZone, once it was asked for
 }
 
 // values are what transactions roll back. Its maps are never written to, only replaced, so that a snapshot is a copy of it.
@@ -83,7 +85,7 @@ func (s *settings) start(name, value string) error {
 	if err != nil {
 		return err
 	}
-	v, err := p.check(p, []string{value})
+	v, err := p.read([]string{value}, s.get(name))
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func (s *settings) assign(name string, list []string, local bool) error {
 	if err != nil {
 		return err
 	}
-	v, err := p.check(p, list)
+	v, err := p.read(list, s.get(name))
 	if err != nil {
 		return err
 	}

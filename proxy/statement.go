@@ -58,6 +58,7 @@ func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID
 	case *pgsyntax.Select, *pgsyntax.Explain:
 		ctx, done := s.running()
 		defer done()
+		s.engine.Use(s.set.formats())
 		p, err := s.engine.Prepare(ctx, st, oids)
 		if err != nil {
 			return nil, runError(ctx, err)
@@ -118,6 +119,7 @@ func (s *session) run(st *statement, args []sqltype.Value) (*engine.Answer, erro
 	s.tx.asked = true
 	ctx, done := s.running()
 	defer done()
+	s.engine.Use(s.set.formats())
 	answer, err := st.prepared.Run(ctx, args)
 	if err != nil {
 		return nil, runError(ctx, err)

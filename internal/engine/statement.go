@@ -32,8 +32,12 @@ type Session struct {
 	analyst    *policy.Analyst
 	catalog    *sessionCatalog
 	start, now settings
+	values     sqltype.Settings // of literals, and the time zone
 	last       *lastAnswer
 }
+
+// Use says how the literals of the statements that follow are read, and what their time zone is.
+func (s *Session) Use(values sqltype.Settings) { s.values = values }
 
 // Close ends the session.
 func (s *Session) Close() {}
@@ -46,7 +50,8 @@ type Prepared struct {
 	params  []sqltype.OID
 	query   *plan.Query
 	under   settings // the settings of the analysis
-	world   *world   // and its policy
+	values  sqltype.Settings
+	world   *world // and its policy
 	an      *sensitivity.Analysis
 }
 
@@ -82,7 +87,7 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 // analyse binds and analyses under the session's present settings.
 func (p *Prepared) analyse(ctx context.Context) error {
 	s := p.session
-	q, err := plan.Bind(p.stmt, s.catalog, plan.BindOptions{ParamTypes: p.params, Session: s.constants()})
+	q, err := plan.Bind(p.stmt, s.catalog, plan.BindOptions{ParamTypes: p.params, Session: s.constants(), Values: s.values})
 	if err != nil {
 		return err
 	}
@@ -111,7 +116,7 @@ func (p *Prepared) analyse(ctx context.Context) error {
 			}
 		}
 	}
-	p.query, p.an, p.under, p.world = q, a, s.now, s.world
+	p.query, p.an, p.under, p.values, p.world = q, a, s.now, s.values, s.world
 	return nil
 }
 
@@ -163,7 +168,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	if err := s.refresh(); err != nil {
 		return nil, err
 	}
-	if s.now != p.under || s.world != p.world { // a SET or a reload came between Parse and Execute
+	if s.now != p.under || s.values != p.values || s.world != p.world { // a SET or a reload came between Parse and Execute
 		if err := p.analyse(ctx); err != nil {
 			return nil, err
 		}
@@ -412,7 +417,7 @@ func (p *Prepared) key(args []sqltype.Value) (ledger.Hash, error) {
 	}
 	write("dpsql release 1")
 	write(p.world.catalogs.Epoch())
-	write("UTC")
+	write(p.values.Zone.String())
 	write(sensitivity.Canonical(p.an))
 	for i, v := range args {
 		if v == nil {

@@ -106,8 +106,13 @@ func OffsetZone(east int) (*Zone, bool) {
 	return posixZone("<+" + text + ">-" + text)
 }
 
-// String is the name by which LookupZone finds the zone again.
-func (z *Zone) String() string { return z.name }
+// String is the name by which LookupZone finds the zone again; nil is UTC.
+func (z *Zone) String() string {
+	if z == nil {
+		return utcZone.name
+	}
+	return z.name
+}
 
 // posixForm is a POSIX zone without or with summer time and its rule; PostgreSQL reads no offset of summer time that is not
 // followed by anything else differently.

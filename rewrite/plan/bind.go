@@ -12,7 +12,7 @@ import (
 type BindOptions struct {
 	ParamTypes []sqltype.OID           // as the client gave them in Parse; 0 = to be inferred
 	Session    map[string]SessionValue // functions about the session (current_user, now ...), as constants
-	TimeZone   string                  // the session's; empty is UTC
+	Values     sqltype.Settings        // how literals are read; its time zone is the session's
 }
 
 // SessionValue is a constant of the session.

@@ -172,7 +172,7 @@ func (b *binder) known(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, erro
 		if t.OID == sqltype.OIDInterval {
 			in = t // its input function alone knows the fields
 		}
-		v, err := sqltype.ParseText(text, in)
+		v, err := b.opts.Values.ParseText(text, in)
 		if err != nil {
 			return nil, at(err, pos)
 		}

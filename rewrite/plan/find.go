@@ -35,10 +35,7 @@ func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*func
 	if fn.With == nil {
 		return fn, nil
 	}
-	c := funcs.Constants{Zone: b.opts.TimeZone}
-	if c.Zone == "" {
-		c.Zone = "UTC"
-	}
+	c := funcs.Constants{Zone: b.opts.Values.Zone.String()}
 	for _, i := range fn.Const {
 		x, ok := args[i].(*Const)
 		switch {

@@ -1,0 +1,227 @@
+package proxy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// The settings that say how values are written and read. Their canonical texts are what SHOW tells and what formats reads.
+
+var (
+	dateStyles     = map[string]sqltype.DateStyle{"ISO": sqltype.DateISO, "SQL": sqltype.DateSQL, "Postgres": sqltype.DatePostgres, "German": sqltype.DateGerman}
+	dateOrders     = map[string]sqltype.DateOrder{"MDY": sqltype.OrderMDY, "DMY": sqltype.OrderDMY, "YMD": sqltype.OrderYMD}
+	intervalStyles = map[string]sqltype.IntervalStyle{"postgres": sqltype.IntervalPostgres, "postgres_verbose": sqltype.IntervalVerbose,
+		"sql_standard": sqltype.IntervalSQL, "iso_8601": sqltype.IntervalISO}
+)
+
+// formats are the session's settings of values. A zone is kept from one call to the next: zones are compared by identity.
+func (s *settings) formats() sqltype.Settings {
+	style, order, _ := strings.Cut(s.get("datestyle"), ", ")
+	f := sqltype.Settings{DateStyle: dateStyles[style], DateOrder: dateOrders[order], IntervalStyle: intervalStyles[s.get("intervalstyle")],
+		ByteaEscape: s.get("bytea_output") == "escape"}
+	if digits, err := strconv.Atoi(s.get("extra_float_digits")); err == nil && digits < 1 {
+		f.RoundFloats, f.ExtraDigits = true, digits
+	}
+	if name := s.get("timezone"); s.zone == nil || s.zone.String() != name {
+		s.zone, _ = sqltype.LookupZone(name) // found when it was set
+	}
+	f.Zone = s.zone
+	return f
+}
+
+func invalidValue(p *parameter, v string) *sqlerr.Error {
+	return sqlerr.New(sqlerr.InvalidParam, "invalid value for parameter \"%s\": \"%s\"", p.name, v)
+}
+
+// dateStyle reads a list of a style and an order; what it leaves out stays as it is now. German dates are DMY unless it says
+// otherwise.
+func dateStyle(p *parameter, list []string, now string) (string, error) {
+	text := strings.Join(list, ", ")
+	style, order, _ := strings.Cut(now, ", ")
+	haveStyle, haveOrder := "", ""
+	conflict := false
+	take := func(have *string, v string) {
+		conflict = conflict || *have != "" && *have != v
+		*have = v
+	}
+	for _, part := range strings.Split(text, ",") {
+		word := strings.Trim(strings.TrimSpace(part), `"`)
+		switch w := strings.ToUpper(word); {
+		case w == "ISO", w == "SQL":
+			take(&haveStyle, w)
+		case strings.HasPrefix(w, "POSTGRES"):
+			take(&haveStyle, "Postgres")
+		case w == "GERMAN":
+			take(&haveStyle, "German")
+		case w == "YMD":
+			take(&haveOrder, "YMD")
+		case w == "DMY", strings.HasPrefix(w, "EURO"):
+			take(&haveOrder, "DMY")
+		case w == "MDY", w == "US", strings.HasPrefix(w, "NONEURO"):
+			take(&haveOrder, "MDY")
+		case w == "DEFAULT":
+			if haveStyle == "" {
+				style = "ISO"
+			}
+			if haveOrder == "" {
+				order = "MDY"
+			}
+		case strings.ContainsAny(word, " \t\n"), word == "":
+			return "", invalidValue(p, text).WithDetail("List syntax is invalid.")
+		default:
+			return "", invalidValue(p, text).WithDetail("Unrecognized key word: \"%s\".", strings.ToLower(word))
+		}
+	}
+	if conflict {
+		return "", invalidValue(p, text).WithDetail("Conflicting \"datestyle\" specifications.")
+	}
+	if haveStyle != "" {
+		style = haveStyle
+	}
+	if haveStyle == "German" && haveOrder == "" {
+		haveOrder = "DMY"
+	}
+	if haveOrder != "" {
+		order = haveOrder
+	}
+	return style + ", " + order, nil
+}
+
+func intervalStyle(p *parameter, list []string) (string, error) {
+	v, err := one(p, list)
+	if err != nil {
+		return "", err
+	}
+	return choice(p, v, "postgres", "postgres_verbose", "sql_standard", "iso_8601")
+}
+
+func byteaOutput(p *parameter, list []string) (string, error) {
+	v, err := one(p, list)
+	if err != nil {
+		return "", err
+	}
+	return choice(p, v, "escape", "hex")
+}
+
+// floatDigits are -15 to 3.
+func floatDigits(p *parameter, list []string) (string, error) {
+	v, err := one(p, list)
+	if err != nil {
+		return "", err
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(v))
+	switch {
+	case err != nil:
+		return "", invalidValue(p, v)
+	case n < -15 || n > 3:
+		return "", sqlerr.New(sqlerr.InvalidParam, "%d is outside the valid range for parameter \"%s\" (-15 .. 3)", n, p.name)
+	}
+	return strconv.Itoa(n), nil
+}
+
+// intervalZone begins the value of SET TIME ZONE INTERVAL, as PostgreSQL writes it.
+const intervalZone = "INTERVAL '"
+
+// timeZone takes the name of a zone, a number of hours east of UTC, or an interval.
+func timeZone(p *parameter, list []string) (string, error) {
+	v, err := one(p, list)
+	if err != nil {
+		return "", err
+	}
+	z, ok := (*sqltype.Zone)(nil), false
+	if text, is := cutPrefixFold(v, "interval"); is {
+		text, quoted := strings.CutPrefix(strings.TrimLeft(text, " "), "'")
+		text, closed := strings.CutSuffix(text, "'")
+		if !quoted || !closed {
+			return "", invalidValue(p, v)
+		}
+		if z, err = intervalOffset(p, v, text); err != nil {
+			return "", err
+		}
+		return z.String(), nil
+	}
+	if hours, err := strconv.ParseFloat(strings.TrimLeft(v, " "), 64); err == nil {
+		if math.Abs(hours) <= 1000 { // NaN is none
+			z, ok = sqltype.OffsetZone(int(hours * 3600))
+		}
+		if !ok {
+			return "", invalidValue(p, v).WithDetail("UTC timezone offset is out of range.")
+		}
+		return z.String(), nil
+	}
+	if z, ok = sqltype.LookupZone(v); !ok {
+		return "", invalidValue(p, v)
+	}
+	return z.String(), nil
+}
+
+func cutPrefixFold(s, prefix string) (string, bool) {
+	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
+		return "", false
+	}
+	return s[len(prefix):], true
+}
+
+func intervalOffset(p *parameter, v, text string) (*sqltype.Zone, error) {
+	x, err := sqltype.ParseText(text, sqltype.IntervalType)
+	if err != nil {
+		return nil, err
+	}
+	i := x.(sqltype.Interval)
+	switch {
+	case i.Months != 0:
+		return nil, invalidValue(p, v).WithDetail("Cannot specify months in time zone interval.")
+	case i.Days != 0:
+		return nil, invalidValue(p, v).WithDetail("Cannot specify days in time zone interval.")
+	}
+	z, ok := sqltype.OffsetZone(int(i.Micros / 1e6))
+	if !ok {
+		return nil, invalidValue(p, v).WithDetail("UTC timezone offset is out of range.")
+	}
+	return z, nil
+}
+
+// clientEncoding takes UTF8 in all spellings, and SQL_ASCII, which converts nothing; letters and digits are what counts ('utf-8',
+// also with the quotes that asyncpg sends).
+func clientEncoding(p *parameter, list []string) (string, error) {
+	v, err := one(p, list)
+	if err != nil {
+		return "", err
+	}
+	plain := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(v))
+	switch {
+	case plain == "utf8" || plain == "unicode":
+		return p.def, nil
+	case plain == "sqlascii":
+		return "SQL_ASCII", nil
+	case slices.Contains(pgEncodings, plain):
+		return "", otherwise(p, v)
+	}
+	return "", invalidValue(p, v)
+}
+
+// pgEncodings are the other encodings that PostgreSQL has, in letters and digits.
+var pgEncodings = strings.Fields("abc alt big5 euccn eucjis2004 eucjp euckr euctw gb18030 gbk iso88591 iso885910 iso885913 iso885914 " +
+	"iso885915 iso885916 iso88592 iso88593 iso88594 iso88595 iso88596 iso88597 iso88598 iso88599 johab koi8 koi8r koi8u latin1 latin10 " +
+	"latin2 latin3 latin4 latin5 latin6 latin7 latin8 latin9 mskanji muleinternal shiftjis shiftjis2004 sjis tcvn tcvn5712 uhc vscii win win1250 " +
+	"win1251 win1252 win1253 win1254 win1255 win1256 win1257 win1258 win866 win874 win932 win936 win949 win950 windows1250 windows1251 windows1252 " +
+	"windows1253 windows1254 windows1255 windows1256 windows1257 windows1258 windows866 windows874 windows932 windows936 windows949 windows950")
+
+// zoneValue is the value of SET TIME ZONE.
+func zoneValue(values []string, interval bool) []string {
+	if !interval {
+		return values
+	}
+	return []string{fmt.Sprintf("%s%s'", intervalZone, values[0])}
+}
