@@ -1,0 +1,24 @@
+-- Operators: which one, and its type.
+select small + small, small + id, small + big, id + big, id * price, id + dbl, small + single, single + dbl, price + amount, price * dbl, big * single from kinds;
+select small / 2, id / 2, id / 2.0, big / small, price / 3, amount / price, dbl / 2, id % 3, big % small, price % 2, 2 ^ 3, 2.0 ^ 3, dbl ^ 2, - small, - price, + dbl from kinds;
+select @ id, @ price, |/ dbl, ||/ dbl, id & 1, id | big, id # 3, ~ id, id << 2, big >> 1, ~ small from kinds;
+select id = small, id <> big, price < dbl, label >= code, code = fixed, fixed = 'a', day < stamp, stamp <= moment, day = moment, clock > zoned, span < days, key > key, bytes <> bytes from kinds;
+select label || code, label || 1, id || label, label || day, code || fixed, fixed || 'x', bytes || bytes, ints || 1, 1 || ints, ints || ints, labels || label, docb || docb from kinds;
+select label like 'a%', code not like '_b', fixed like 'x', label ilike 'A', label like 'a!%' escape '!', label similar to 'a|b', label not similar to 'x' escape '#', label ~~ 'a', label !~~* 'b' from kinds;
+select label ~ 'a', label ~* 'a', label !~ 'a', label !~* code, fixed ~ 'x', label ^@ 'a' from kinds;
+select day + 1, 1 + day, day - 1, day - day, day + span, day + clock, stamp + span, span + stamp, stamp - stamp, stamp - span, moment + span, moment - moment, moment - stamp, clock + span, clock - clock, zoned + span, clock + day from kinds;
+select span + span, span - span, - span, span * 2, 2 * span, span * dbl, span / 2, span / dbl, span * 1.5 from kinds;
+select doc -> 'a', doc ->> 'a', doc -> 0, doc #> '{a,b}', doc #>> '{a}', docb -> 'a' ->> 'b', docb @> '{"a": 1}', docb <@ docb, docb ? 'a', docb ?| array['a', 'b'], docb ?& labels, docb - 'a', docb #- '{a}' from kinds;
+select ints @> array[1], ints <@ '{1,2}', ints && array[3], ints = array[1, 2], labels @> array['a'], ints < ints, ints[1] + 1, ints[1:2], prices[1], stamps[1]::date from kinds;
+select flag and true, flag or not flag, not flag, flag is true, flag is not false, flag is unknown, flag = true, flag <> flag, flag > false from kinds;
+select label is null, label is not null, label isnull, label notnull, id is distinct from 1, label is not distinct from null, day is distinct from '2020-01-01', (id, label) is null from kinds;
+select id between 1 and 2, id not between small and big, price between 1 and 2.5, day between '2020-01-01' and '2020-12-31', id between symmetric 3 and 1, id not between symmetric 1 and 3, label between 'a' and code from kinds;
+select id in (1, 2), id in (1, 2.5), id in ('1', '2'), id not in (small, big), label in ('a', code), (id, label) in ((1, 'a'), (2, 'b')), id in (select person_id from people), id not in (select 1) from kinds;
+select id = any (ints), id <> all (ints), label = any (labels), label = any ('{a,b}'), label like any (array['a%', 'b%']), label not like all (labels), id = any (array[1, 2]), id > all (select person_id from people), id = any (select 1), id = some (array[1]) from kinds;
+select (id, small) = (1, 2), (id, label) < (1, 'b'), row(id, small) <> row(1, 2), (id, label) is distinct from (1, 'a'), row(id) = row(1) from kinds;
+select (day, day + 1) overlaps (day, span), (stamp, stamp) overlaps (stamp, span), (day, interval '1 day') overlaps ('2020-01-01'::date, '2020-01-02'::date) from kinds;
+select stamp at time zone 'utc', moment at time zone 'Europe/Berlin', zoned at time zone 'utc', stamp at time zone interval '1 hour', moment at time zone label, moment at time zone 'utc' at time zone 'utc' from kinds;
+select label collate "C", label collate "C" < 'b', label || 'x' collate "C", upper(label collate "POSIX") from kinds;
+select id operator(pg_catalog.+) 1, id operator(pg_catalog.=) any (array[1]), operator(pg_catalog.-) id, label operator(pg_catalog.~~) 'a%' from kinds;
+select 1 + 2 * 3 - 4 / 2 % 3 ^ 2, - 2 ^ 2, 2 ^ 3 ^ 2, 1 - 2 - 3, not true and false or true, 5 > 3 is true, 1 + 1 = 2 and 2 + 2 = 4, 'a' || 'b' = 'ab', 2 * 3 between 5 and 7, - 5 % 3, 10 / 4 * 2.0;
+select label is normalized, label is not nfc normalized, normalize(label), normalize(label, nfkc), collation for (label) from kinds;
