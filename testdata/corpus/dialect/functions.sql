@@ -14,5 +14,5 @@ select json_extract_path(doc, 'a'), json_extract_path_text(doc, 'a', 'b'), jsonb
 select encode(bytes, 'hex'), decode(label, 'base64'), sha256(bytes), length(bytes), octet_length(bytes), convert_from(bytes, 'UTF8'), get_byte(bytes, 0), substring(bytes from 1 for 2), gen_random_uuid() is null from kinds;
 select num_nulls(label, id), num_nonnulls(variadic labels), concat(variadic labels), coalesce(label), pg_typeof(price), hashtext(label), enum_range(feeling), enum_first(feeling) from kinds;
 select pg_catalog.upper(label), pg_catalog.date_trunc('day', stamp), "left"(label, 1), pg_catalog.count(*) from kinds group by label, stamp;
-select upper('a'), length('a'), round(1.5), round('1.5'), date_trunc('day', '2020-01-01'), date_trunc('day', '2020-01-01'::date), greatest('a', label), to_char(current_date, 'DD') from kinds;
+select upper('a'), length('a'), round(1.5), date_trunc('day', '2020-01-01'::date), greatest('a', label), to_char(current_date, 'DD') from kinds;
 select random() < 2, setseed(0.5) is null, version() is null, current_setting('server_version') is null, pg_backend_pid() > 0, txid_current() > 0;

@@ -9,7 +9,7 @@ select null, null::int, cast(null as date);
 select 'a', 'b' as x from people group by 1, 2;
 select person_id = '1', born > '2020-01-01', name = 'a', at < '2020-01-01 00:00+00' from people join visits using (person_id);
 select '1' + 1, 1 + '2', '1' + '2'::int, 1.5 * '2', 2 / '3'::float8;
-select day + '1 day', day - '2020-01-01', stamp - '1 hour', stamp + interval '1 day', moment - moment, clock + interval '1 hour' from kinds;
+select day - '2020-01-01', stamp - '2020-01-01', stamp + interval '1 day', moment - moment, clock + interval '1 hour' from kinds;
 select 'a' = 'b', 'a' || 'b', 'a' < 'b', 'a' like 'b', 'a' ~ 'b';
 select feeling = 'happy', feeling > 'sad', feeling in ('ok', 'sad'), feeling::text, 'ok'::mood from kinds;
 select key = '00000000-0000-0000-0000-000000000000', bytes = '\x00', flag = 't', flag = 'yes', flag and 'true' from kinds;

@@ -20,5 +20,5 @@ select (day, day + 1) overlaps (day, span), (stamp, stamp) overlaps (stamp, span
 select stamp at time zone 'utc', moment at time zone 'Europe/Berlin', zoned at time zone 'utc', stamp at time zone interval '1 hour', moment at time zone label, moment at time zone 'utc' at time zone 'utc' from kinds;
 select label collate "C", label collate "C" < 'b', label || 'x' collate "C", upper(label collate "POSIX") from kinds;
 select id operator(pg_catalog.+) 1, id operator(pg_catalog.=) any (array[1]), operator(pg_catalog.-) id, label operator(pg_catalog.~~) 'a%' from kinds;
-select 1 + 2 * 3 - 4 / 2 % 3 ^ 2, - 2 ^ 2, 2 ^ 3 ^ 2, 1 - 2 - 3, not true and false or true, 5 > 3 is true, 1 + 1 = 2 and 2 + 2 = 4, 'a' || 'b' = 'ab', 2 * 3 between 5 and 7, - 5 % 3, 10 / 4 * 2.0;
+select 1 + 2 * 3 - 4 / 2 % 3, 2 * 3 ^ 2, - 2 ^ 2, 2 ^ 3 ^ 2, 1 - 2 - 3, not true and false or true, 5 > 3 is true, 1 + 1 = 2 and 2 + 2 = 4, 'a' || 'b' = 'ab', 2 * 3 between 5 and 7, - 5 % 3, 10 / 4 * 2.0;
 select label is normalized, label is not nfc normalized, normalize(label), normalize(label, nfkc), collation for (label) from kinds;
