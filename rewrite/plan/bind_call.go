@@ -114,8 +114,7 @@ func (b *binder) function(x *pgsyntax.FuncCall, args []Scalar, names []string, v
 	case notFound:
 		return nil, undefinedFunction(name, b.signature(spelledName(x), inputs, names), pos)
 	case coercion:
-		t := pgcat.TypeNamed(name)
-		return b.explicit(args[0], b.of(t.OID), pos)
+		return b.coerce(args[0], b.of(pgcat.TypeNamed(name).OID), explicitly, pos)
 	}
 	if c.proc.Kind == 'w' {
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "window function %s requires an OVER clause", name).At(int(pos))

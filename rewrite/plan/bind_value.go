@@ -294,7 +294,10 @@ func (e *exprs) collate(x *pgsyntax.Collate) (Scalar, error) {
 	if v, err = e.textLiteral(v, x.Pos); err != nil {
 		return nil, err
 	}
-	out := e.retyped(v, v.Type())
+	out := v
+	if o != sqltype.OIDUnknown { // a parameter without a type gets it where it stands
+		out = e.retyped(v, v.Type())
+	}
 	if name != "default" {
 		e.collated[out] = x.Pos
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -48,6 +49,9 @@ func expressions(rng *rand.Rand, share float64) []string {
 			add(s, a)
 		}
 		for _, c := range castTypes {
+			if strings.HasPrefix(a, "'") && slices.Contains([]string{"bit(3)", "bit", "varbit", "money", "inet", "point", "regclass"}, c) {
+				continue // dpsql has no values of them
+			}
 			add("%s::%s", a, c)
 			add("array[%s]::%s", a, c)
 		}
