@@ -8,7 +8,6 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
@@ -109,10 +108,7 @@ func fieldRow(f *Func, name, zone string) (*Func, error) {
 		g.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			x := v[1]
 			if m, ok := x.(sqltype.Micros); ok && loc != nil {
-				if m = local(m, loc); m >= endMicros && m != sqltype.InstantInfinity || m < firstMicros && m != sqltype.InstantMinusInfinity {
-					return nil, sqlerr.New(sqlerr.DatetimeRange, "timestamp out of range")
-				}
-				x = m
+				x = local(m, loc)
 			}
 			return fieldOf(unit, x, exactly)
 		}
