@@ -19,6 +19,7 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // Options wires an engine.
@@ -52,7 +53,7 @@ type Engine struct {
 type world struct {
 	policy   *policy.Policy
 	catalogs *policy.Catalogs
-	public   *publicCache
+	public   plan.PublicReader
 	mark     backend.Mark // of the schema; nil where the backend's cannot change
 }
 

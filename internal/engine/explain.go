@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/big"
@@ -38,25 +39,21 @@ func checkExplain(n *pgsyntax.Explain) error {
 	return nil
 }
 
-// runExplain prints plan, bounds, mechanism, charge and expected error. It asks no backend and spends nothing.
-func (p *Prepared) runExplain() (*Answer, error) {
-	s := p.session
+// runExplain prints plan, bounds, mechanism, charge and expected error; of a release that answers already, or that would be topped up, what it has. It asks no
+// backend and spends nothing.
+func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answer, error) {
 	var lines []string
 	switch p.an.Class {
 	case sensitivity.Public:
 		lines = append(lines, "Public statement: exact and free")
 		lines = append(lines, strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n")...)
 	default:
-		mp, err := s.price(p.an)
+		more, err := p.explainCharge(ctx, args)
 		if err != nil {
 			return nil, err
 		}
 		lines = append(lines, "Private statement")
 		lines = append(lines, sensitivity.Explain(p.an)...)
-		more, err := s.explainPrice(p.an, mp)
-		if err != nil {
-			return nil, err
-		}
 		lines = append(lines, more...)
 	}
 	out := &Answer{Tag: "EXPLAIN"}
@@ -66,10 +63,87 @@ func (p *Prepared) runExplain() (*Answer, error) {
 	return out, nil
 }
 
-func (s *Session) explainPrice(a *sensitivity.Analysis, mp *measure.Plan) ([]string, error) {
-	if len(mp.Events()) == 0 {
+// explainCharge says what is run and charged.
+func (p *Prepared) explainCharge(ctx context.Context, args []sqltype.Value) ([]string, error) {
+	s := p.session
+	mp, err := p.price()
+	switch {
+	case err != nil:
+		return nil, err
+	case len(mp.Events()) == 0:
 		return []string{"Charge: nothing (public groups, nothing measured)"}, nil
 	}
+	key, err := p.key(args)
+	if err != nil {
+		return nil, err
+	}
+	old, free, err := p.stored(ctx, key, mp)
+	switch {
+	case err != nil:
+		return nil, err
+	case free:
+		return s.explainFree(p.an, mp, old)
+	case old != nil:
+		return s.explainTopUp(p.an, mp, old)
+	}
+	return s.explainPrice(p.an, mp)
+}
+
+// explainFree is of a statement that a release answers, which this analyst may have as often as they like.
+func (s *Session) explainFree(a *sensitivity.Analysis, mp *measure.Plan, old *release.Release) ([]string, error) {
+	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+	if err != nil {
+		return nil, s.ledgerFailed(err)
+	}
+	lines := []string{fmt.Sprintf("Charge: nothing (answered from the release made at price %s)", number(old.Spent().Price)),
+		fmt.Sprintf("Left: %s statements at this price", statements(b.StatementsLeft(mp.Loss)))}
+	return append(lines, s.largestLine(a, old)...), nil
+}
+
+// explainTopUp is of a statement that was released at a smaller price.
+func (s *Session) explainTopUp(a *sensitivity.Analysis, mp *measure.Plan, old *release.Release) ([]string, error) {
+	was := old.Spent().Price
+	top, err := measure.TopUp(a, old.Run, was, s.asks())
+	if err != nil {
+		return nil, err
+	}
+	if top == nil { // nothing was measured: its groups are all there is
+		return s.explainFree(a, mp, old)
+	}
+	lines := []string{fmt.Sprintf("Top-up: of the release made at price %s, each of its measures once more, with its bounds and for its groups", number(was))}
+	for i, ev := range top.Measures {
+		lines = append(lines, fmt.Sprintf("Noise %d: %s", i+1, noiseLine(ev)))
+	}
+	lines = append(lines, fmt.Sprintf("Charge: the difference from price %s: %s", number(was), priceLine(top, s.engine.filter.Order)))
+	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+	if err != nil {
+		return nil, s.ledgerFailed(err)
+	}
+	switch left := b.StatementsLeft(top.Loss); left {
+	case 0:
+		lines = append(lines, "Left: the budget does not hold this charge")
+	case math.MaxInt64:
+		lines = append(lines, "Left: any number of such charges")
+	default:
+		lines = append(lines, fmt.Sprintf("Left: %d more such charges after it", left-1))
+	}
+	after, err := old.With(top)
+	if err != nil {
+		return nil, err
+	}
+	return append(lines, s.largestLine(a, after)...), nil
+}
+
+// largestLine is the 95% errors of a release.
+func (s *Session) largestLine(a *sensitivity.Analysis, r *release.Release) []string {
+	if errs := s.errorLine(a, r); errs != "" {
+		return []string{"95% error (noise only, largest group): " + errs}
+	}
+	return nil
+}
+
+// explainPrice is of a statement that is asked for the first time.
+func (s *Session) explainPrice(a *sensitivity.Analysis, mp *measure.Plan) ([]string, error) {
 	var lines []string
 	for i, ev := range mp.Measures {
 		if ev == nil {
@@ -270,7 +344,7 @@ func namedAggregates(a *sensitivity.Analysis) []namedAggregate {
 	return out
 }
 
-// errorLine says the 95% errors in the largest group: "count 114, avg 0.07".
+// errorLine says the 95% errors in the largest group that is shown, as dp_error does: "count 114, avg 0.07".
 func (s *Session) errorLine(a *sensitivity.Analysis, r *release.Release) string {
 	e, err := finish.Of(a, r)
 	if err != nil || len(r.Groups) == 0 {
@@ -278,23 +352,27 @@ func (s *Session) errorLine(a *sensitivity.Analysis, r *release.Release) string 
 	}
 	var parts []string
 	for _, n := range namedAggregates(a) {
-		f := a.Formulas[n.formula]
-		count := math.NaN()
-		if f.Kind == sensitivity.IsAvg {
-			most := new(big.Int)
-			for _, g := range r.Groups {
-				if a.People >= 0 && g.Values[a.People].Cmp(big.NewInt(s.world.policy.Query.MinPeople)) < 0 {
-					continue // it is not shown
-				}
-				if g.Values[f.Count].Cmp(most) > 0 {
-					most = g.Values[f.Count]
-				}
-			}
-			count, _ = new(big.Float).SetInt(most).Float64()
+		width := e.Expected(n.formula, math.NaN())
+		if g := s.largestShown(a, r, a.Formulas[n.formula]); g != nil && math.IsNaN(width) {
+			width = e.Group(n.formula, g.Values)
 		}
-		if width := e.Expected(n.formula, count); !math.IsNaN(width) {
+		if !math.IsNaN(width) {
 			parts = append(parts, n.name+" "+number(width))
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// largestShown is the group in which an average counts most; nil where all are too small to be shown.
+func (s *Session) largestShown(a *sensitivity.Analysis, r *release.Release, f sensitivity.Formula) *release.Group {
+	var most *release.Group
+	for i, g := range r.Groups {
+		if f.Count < 0 || a.People >= 0 && g.Values[a.People].Cmp(big.NewInt(s.world.policy.Query.MinPeople)) < 0 {
+			continue
+		}
+		if most == nil || g.Values[f.Count].Cmp(most.Values[f.Count]) > 0 {
+			most = &r.Groups[i]
+		}
+	}
+	return most
 }

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -59,7 +62,14 @@ func (s *Session) lastRows() ([][]sqltype.Value, error) {
 		if l.analysis.Limit.L2 { // the clip is a norm over all of them
 			bound, groups = "chosen norm", nil
 		}
-		rows = append(rows, []sqltype.Value{int64(i + 1), string(m.Kind), bound, float64(in.PerGroup) * noiseStep, groups, law, scale.Float() * noiseStep,
+		shown := scale.Float() * noiseStep
+		if n := len(l.release.Tops); n > 0 { // the mean of several: the scale of one noise of the same variance
+			if shown = math.Sqrt(e.Variance(i)) * step; law != "gaussian" {
+				law, shown = "laplace", shown/math.Sqrt2
+			}
+			law += fmt.Sprintf(", mean of %d", n+1)
+		}
+		rows = append(rows, []sqltype.Value{int64(i + 1), string(m.Kind), bound, float64(in.PerGroup) * noiseStep, groups, law, shown,
 			e.Measure(i) * step, l.release.Spent().Price, l.free})
 	}
 	return rows, nil

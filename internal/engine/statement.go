@@ -53,6 +53,7 @@ type Prepared struct {
 	values  sqltype.Settings
 	world   *world // and its policy
 	an      *sensitivity.Analysis
+	priced  *measure.Plan // nil: not yet
 }
 
 // Prepare binds and analyses a SELECT or an EXPLAIN of one. It touches no private data and spends nothing.
@@ -91,7 +92,7 @@ func (p *Prepared) analyse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.bound(ctx, q)
+	a, mp, err := s.bound(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -116,27 +117,8 @@ func (p *Prepared) analyse(ctx context.Context) error {
 			}
 		}
 	}
-	p.query, p.an, p.under, p.values, p.world = q, a, s.now, s.values, s.world
+	p.query, p.an, p.priced, p.under, p.values, p.world = q, a, mp, s.now, s.values, s.world
 	return nil
-}
-
-// bound analyses under the session's bounding. auto scales whole vectors where that is possible and Gaussian noise is what the price would take
-// anyway: its norm is at most what a cap and a clip allow together, and nothing is cut by a cap.
-func (s *Session) bound(ctx context.Context, q *plan.Query) (*sensitivity.Analysis, error) {
-	opts := sensitivity.Options{MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, Clip: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
-		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, L2: s.now.bounding == "l2"}
-	a, err := sensitivity.Analyze(ctx, q, opts)
-	if err != nil || s.now.bounding != "auto" || a.Class != sensitivity.Private || !a.Groups.Public || len(a.Measures) == 0 || a.Limit.PerUnit == 1 {
-		return a, err
-	}
-	if mp, err := s.price(a); err != nil || mp.Mechanism != measure.Gaussian {
-		return a, nil //nolint:nilerr // what cannot be priced is refused when it is asked
-	}
-	opts.L2 = true
-	if scaled, err := sensitivity.Analyze(ctx, q, opts); err == nil {
-		return scaled, nil
-	}
-	return a, nil // its partials are too large for parts of steps
 }
 
 // Params are the types of $1 ...
@@ -183,7 +165,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	}
 	switch {
 	case p.explain != nil:
-		return p.runExplain()
+		return p.runExplain(ctx, args)
 	case p.an.Class == sensitivity.Private:
 		return p.runPrivate(ctx, args)
 	}
@@ -200,7 +182,7 @@ var errTimeout = errors.New("statement timeout")
 func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *Answer, err error) {
 	s := p.session
 	e := s.engine
-	mp, err := s.price(p.an)
+	mp, err := p.price()
 	if err != nil {
 		return nil, err
 	}
@@ -394,6 +376,14 @@ func query(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, args []sqlt
 
 // releaseGroups limits a release, which is held in memory.
 func (p *Prepared) releaseGroups() int { return int(p.world.policy.Limits.ReleaseGroups) }
+
+// price is the statement's plan: the one by which its bounding was decided, where that took one.
+func (p *Prepared) price() (mp *measure.Plan, err error) {
+	if p.priced == nil {
+		p.priced, err = p.session.price(p.an)
+	}
+	return p.priced, err
+}
 
 // price splits the session's epsilon over what the statement measures.
 func (s *Session) price(a *sensitivity.Analysis) (*measure.Plan, error) {

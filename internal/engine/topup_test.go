@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -35,16 +36,35 @@ var topUpCases = []struct {
 	{"scaled vectors", "select kind_id, count(*), sum(free) from encounters group by 1 order by 1", "gaussian", "l2", "auto", autoEdits},
 }
 
-// lastAnswered is dpsql.last, without what a top-up changes: measure, kind, bound, clip, groups; and each measure's error.
+// lastAnswered is dpsql.last, without what a top-up changes: measure, kind, bound, clip, groups; and each measure's error, which is of the noise and the scale
+// beside it.
 func lastAnswered(t testing.TB, s *Session) (bounds string, errs []float64, free bool) {
 	t.Helper()
 	_, a := ask(t, s, "select measure, kind, bound, clip, groups, noise, scale, error_95, price, free from dpsql.last order by measure")
 	for _, r := range a.Rows {
 		bounds += fmt.Sprint(r[:5])
 		errs = append(errs, r[7].(float64))
+		wide := map[bool]float64{true: 1.96, false: 3}[strings.HasPrefix(r[5].(string), "gaussian")] * r[6].(float64)
+		if e := r[7].(float64); e < 0.9*wide-1 || e > 1.05*wide+1 { // means of Laplace's have thinner tails; all is rounded to steps
+			t.Errorf("measure %v: %v of scale %v has an error of %v", r[0], r[5], r[6], e)
+		}
 		free = r[9].(bool)
 	}
 	return bounds, errs, free
+}
+
+// explained is EXPLAIN's text.
+func explained(t testing.TB, s *Session, sql string) string {
+	t.Helper()
+	rows, err := try(s, "explain "+sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		fmt.Fprintln(&b, r[0])
+	}
+	return b.String()
 }
 
 // TestTopUps: asked again with more, a statement costs what the prices differ by and no more, keeps bounds and groups, and is more exact; asked with less or
@@ -66,6 +86,7 @@ func TestTopUps(t *testing.T) {
 			steps := []struct{ epsilon, paid float64 }{{1, 1}, {1.5, 0.5}, {1, 0}, {4, 2.5}, {4, 0}, {0.25, 0}}
 			for i, step := range steps {
 				set(t, s, "dpsql.epsilon", fmt.Sprint(step.epsilon))
+				told := explained(t, s, c.sql)
 				var p *Prepared
 				var a *Answer
 				n := charged(t, s.engine, func() { p, a = ask(t, s, c.sql) })
@@ -76,6 +97,9 @@ func TestTopUps(t *testing.T) {
 				if free != (step.paid == 0) {
 					t.Errorf("at %g: dpsql.last says free %t", step.epsilon, free)
 				}
+				if free != strings.Contains(told, "Charge: nothing (answered from the release made at price ") || strings.Contains(told, "Top-up:") != (!free && i > 0) {
+					t.Errorf("at %g: free %t, told: %s", step.epsilon, free, told)
+				}
 				if step.paid == 0 {
 					if fmt.Sprint(a.Rows) != fmt.Sprint(before) {
 						t.Errorf("at %g: free, and yet %v is %v", step.epsilon, before, a.Rows)
@@ -84,6 +108,10 @@ func TestTopUps(t *testing.T) {
 				}
 				all := charges(t, s.engine)
 				loss := all[len(all)-1].Loss
+				spent := fmt.Sprintf("Renyi %s at order %s, delta %s)", number(loss.Renyi), number(f.Order), number(loss.Delta))
+				if !strings.Contains(told, spent) {
+					t.Errorf("at %g: %s was charged, told: %s", step.epsilon, spent, told)
+				}
 				paid.Pure, paid.Renyi, paid.Delta = paid.Pure+loss.Pure, paid.Renyi+loss.Renyi, paid.Delta+loss.Delta
 				order = step.epsilon
 				const rounding = 1e-9

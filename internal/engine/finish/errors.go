@@ -67,6 +67,15 @@ func (e *Errors) Expected(i int, count float64) float64 {
 	return e.average(i, count, 0)
 }
 
+// Group is the 95% half width of aggregate i in a group of these values, as dp_error gives it; NaN where nothing can be said.
+func (e *Errors) Group(i int, values []*big.Int) float64 {
+	_, width := e.of(i, values)
+	return width
+}
+
+// Variance is that of measure i's noise, in its squared steps.
+func (e *Errors) Variance(i int) float64 { return e.variance[i] }
+
 // Measure is the 95% half width of measure i itself, in its steps.
 func (e *Errors) Measure(i int) float64 { return e.quantile[i] }
 

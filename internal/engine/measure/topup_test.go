@@ -11,7 +11,9 @@ import (
 // TestForecastTopUp: whatever was chosen, a top-up costs no more than its forecast.
 func TestForecastTopUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := drawShape(t).analysis()
+		s := drawShape(t)
+		s.parts = s.parts[:min(2, len(s.parts))] // each measure's forecast is its own
+		a := s.analysis()
 		ask := drawAsk(t)
 		p, err := New(a, ask)
 		if err != nil {

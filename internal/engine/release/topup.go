@@ -11,13 +11,11 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// NewTopUp makes the mechanisms of a plan that tops up a release, which stays as it is. All their noise is drawn now, as far as it is
-// held ahead: the groups are known.
-func NewTopUp(a *sensitivity.Analysis, p *measure.Plan, old *Release, src *noise.Source) (*Maker, error) {
-	m := &Maker{a: a, r: &Release{Plan: old.Plan, Chosen: old.Chosen, Run: old.Run}, old: old, src: src}
+// With is the release with one measuring more, whose numbers are not there yet: the groups are what they were.
+func (r *Release) With(p *measure.Plan) (*Release, error) {
 	top := Top{Plan: p}
 	for i, ev := range p.Measures {
-		before, err := old.variance(i)
+		before, err := r.variance(i)
 		if err != nil {
 			return nil, err
 		}
@@ -26,6 +24,22 @@ func NewTopUp(a *sensitivity.Analysis, p *measure.Plan, old *Release, src *noise
 			return nil, err
 		}
 		top.Weights = append(top.Weights, [2]int64{was, now})
+	}
+	out := *r
+	out.Tops = append(r.Tops[:len(r.Tops):len(r.Tops)], top)
+	return &out, nil
+}
+
+// NewTopUp makes the mechanisms of a plan that tops up a release, which stays as it is. All their noise is drawn now, as far as it is
+// held ahead: the groups are known.
+func NewTopUp(a *sensitivity.Analysis, p *measure.Plan, old *Release, src *noise.Source) (*Maker, error) {
+	r, err := old.With(p)
+	if err != nil {
+		return nil, err
+	}
+	r.Groups = nil
+	m := &Maker{a: a, r: r, old: old, src: src}
+	for _, ev := range p.Measures {
 		mech, err := src.Mechanism(ev)
 		if err != nil {
 			return nil, err
@@ -35,7 +49,6 @@ func NewTopUp(a *sensitivity.Analysis, p *measure.Plan, old *Release, src *noise
 		}
 		m.mechs = append(m.mechs, mech)
 	}
-	m.r.Tops = append(append(m.r.Tops, old.Tops...), top)
 	return m, nil
 }
 

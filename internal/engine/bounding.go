@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// bound analyses under the session's bounding. auto scales whole vectors where that is possible, Gaussian noise may be had, and it is expected to err less;
+// it is no error that vectors or their noise would be too large for that. The plan is the one that was priced for the comparison, nil where there was none.
+func (s *Session) bound(ctx context.Context, q *plan.Query) (*sensitivity.Analysis, *measure.Plan, error) {
+	opts := sensitivity.Options{MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, Clip: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
+		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, L2: s.now.bounding == "l2"}
+	a, err := sensitivity.Analyze(ctx, q, opts)
+	if err != nil || s.now.bounding != "auto" || a.Class != sensitivity.Private || !a.Groups.Public || len(a.Measures) == 0 || a.Limit.PerUnit == 1 || !s.asks().Gaussian() {
+		return a, nil, err
+	}
+	each, err := s.price(a)
+	if err != nil { // what cannot be priced is refused when it is asked, or explained
+		return a, nil, nil //nolint:nilerr // price gives the same error again
+	}
+	opts.L2 = true
+	scaled, err := sensitivity.Analyze(ctx, q, opts)
+	if err == nil && scaled.Limit.L2 {
+		var whole *measure.Plan
+		if whole, err = s.price(scaled); err == nil {
+			less, err := measure.NormErrsLess(a, each, scaled, whole)
+			if err != nil {
+				return nil, nil, err
+			}
+			if less {
+				return scaled, whole, nil
+			}
+		}
+	}
+	if err != nil && sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {
+		return nil, nil, err
+	}
+	return a, each, nil
+}

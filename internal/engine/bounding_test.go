@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// few declares a small population: a choice then takes two fifths of the price.
+var few = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\npopulation: 100"}
+
+// TestBoundingAuto: vectors are scaled where that is expected to err less and Gaussian noise may be had, and nowhere else; what is run is what was
+// compared, and the same as if it had been asked for by name.
+func TestBoundingAuto(t *testing.T) {
+	const (
+		twelve = "select kind_id, readmitted, count(*), sum(cost) from encounters group by 1, 2"
+		two    = "select days > 3 is true, count(*) from encounters group by 1"
+	)
+	for _, c := range []struct {
+		name, sql, mechanism string
+		l2                   bool
+		edits                []string
+	}{
+		{"many groups", twelve, "auto", true, nil},
+		{"many groups, Gaussian", twelve, "gaussian", true, nil},
+		{"two groups", two, "auto", true, nil},
+		{"two groups, a dear choice", two, "auto", false, few},
+		{"two groups, a dear choice, Gaussian", two, "gaussian", false, few},
+		{"a number of people", "select readmitted, count(distinct patient_id) from encounters group by 1", "gaussian", false, nil},
+		{"Laplace", twelve, "laplace", false, nil},
+		{"no Renyi side", twelve, "auto", false, []string{"delta: 1e-6", "delta: 0"}},
+		{"the pure side has more room", twelve, "auto", false, []string{"budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 1e-9}"}},
+		{"one group of a unit", "select gender, count(*) from patients group by 1", "gaussian", false, nil},
+		{"one group", "select count(*) from encounters", "gaussian", false, nil},
+		{"unknown groups", "select diag, count(*) from encounters group by 1", "gaussian", false, nil},
+		{"partials too large for a norm", "select readmitted, avg(big * 10) from encounters group by 1", "gaussian", false, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := clinicSession(t, tame, backend.DuckDB, c.edits...)
+			set(t, s, "dpsql.mechanism", c.mechanism)
+			plans := map[string]*Prepared{}
+			for _, bounding := range []string{"linf", "auto"} {
+				set(t, s, "dpsql.bounding", bounding)
+				p, err := prepare(s, c.sql)
+				if err != nil {
+					t.Fatal(err)
+				}
+				plans[bounding] = p
+			}
+			auto := plans["auto"]
+			if auto.an.Limit.L2 != c.l2 {
+				t.Fatalf("scaled: %t", auto.an.Limit.L2)
+			}
+			same := "linf"
+			if c.l2 {
+				same = "l2"
+				set(t, s, "dpsql.bounding", same)
+				p, err := prepare(s, c.sql)
+				if err != nil {
+					t.Fatal(err)
+				}
+				plans[same] = p
+			}
+			mp, err := auto.price()
+			if err != nil {
+				t.Fatal(err)
+			}
+			was, err := plans[same].price()
+			if err != nil || fmt.Sprint(was) != fmt.Sprint(mp) {
+				t.Errorf("%+v is not that of %s, %+v, %v", mp, same, was, err)
+			}
+			set(t, s, "dpsql.bounding", "auto")
+			if auto, err = prepare(s, c.sql); err != nil {
+				t.Fatal(err)
+			}
+			priced := auto.priced
+			if _, err := auto.Run(context.Background(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if priced != nil && s.last.release.Plan != priced {
+				t.Error("another plan than that which was compared is run")
+			}
+			if all := charges(t, s.engine); len(all) != 1 || all[0].Loss != mp.Loss {
+				t.Errorf("%+v is charged, not %+v", all, mp.Loss)
+			}
+			set(t, s, "dpsql.bounding", same)
+			if told := explained(t, s, c.sql); !strings.Contains(told, "answered from the release") {
+				t.Errorf("asked again by name: %s", told)
+			}
+		})
+	}
+}
+
+// TestBoundingAutoErrsLess: of two ways to bound the statements above, the one with the smaller expected error is taken: at the norm that is expected, the ratio
+// of the ends' noise says so.
+func TestBoundingAutoErrsLess(t *testing.T) {
+	for _, edits := range [][]string{nil, few} {
+		s := clinicSession(t, tame, backend.DuckDB, edits...)
+		set(t, s, "dpsql.mechanism", "gaussian")
+		for sql, groups := range map[string]float64{"select days > 3 is true, count(*) from encounters group by 1": 2, "select readmitted, count(*) from encounters group by 1": 3} {
+			ratio := map[string]float64{}
+			taken := ""
+			for _, bounding := range []string{"linf", "l2", "auto"} {
+				set(t, s, "dpsql.bounding", bounding)
+				p, err := prepare(s, sql)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if bounding == "auto" {
+					taken = map[bool]string{true: "l2", false: "linf"}[p.an.Limit.L2]
+					continue
+				}
+				mp, err := p.price()
+				if err != nil {
+					t.Fatal(err)
+				}
+				run, chosen, err := mp.Reference(p.an)
+				if err != nil {
+					t.Fatal(err)
+				}
+				v, err := run.Variance(0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				norm := 4 * math.Sqrt(groups) // four rows in each
+				if len(chosen) > 0 {
+					norm = float64(p.an.Choices[0].Edges[chosen[0]])
+				}
+				ratio[bounding] = math.Sqrt(v) / norm
+			}
+			want := "linf"
+			if ratio["l2"]*4*math.Pow(groups, 0.25) < ratio["linf"]*4*math.Sqrt(groups) {
+				want = "l2"
+			}
+			if taken != want {
+				t.Errorf("%v: %s is taken, %v", edits, taken, ratio)
+			}
+		}
+	}
+}
+
+// forgetful reads public values once.
+type forgetful struct {
+	plan.PublicReader
+	left int
+}
+
+func (f *forgetful) Distinct(ctx context.Context, t *plan.Table, columns []int, limit int) ([][]sqltype.Value, error) {
+	if f.left--; f.left < 0 {
+		return nil, errForgotten
+	}
+	return f.PublicReader.Distinct(ctx, t, columns, limit)
+}
+
+var errForgotten = errors.New("the public table is gone")
+
+// TestBoundingAutoFails: where the second analysis fails the statement does, and does not take another bound in silence.
+func TestBoundingAutoFails(t *testing.T) {
+	const sql = "select kind_id, readmitted, count(*) from encounters group by 1, 2"
+	for reads, want := range []error{errForgotten, errForgotten, nil} {
+		s := clinicSession(t, tame, backend.DuckDB)
+		w := s.engine.world.Load()
+		w.public = &forgetful{w.public, reads}
+		set(t, s, "dpsql.bounding", "auto")
+		if _, err := prepare(s, sql); !errors.Is(err, want) {
+			t.Errorf("after %d reads: %v", reads, err)
+		}
+	}
+	s := clinicSession(t, tame, backend.DuckDB) // what cannot be priced is refused as ever, when it is asked
+	set(t, s, "dpsql.mechanism", "gaussian")
+	set(t, s, "dpsql.epsilon", "0.0005")
+	for _, bounding := range []string{"linf", "auto"} {
+		set(t, s, "dpsql.bounding", bounding)
+		p, err := prepare(s, "select readmitted, sum(big * 1000) from encounters group by 1")
+		if err != nil || p.an.Limit.L2 {
+			t.Fatalf("%s: %v", bounding, err)
+		}
+		if _, err := p.Run(context.Background(), nil); sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {
+			t.Errorf("%s: %v", bounding, err)
+		}
+	}
+}
