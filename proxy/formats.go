@@ -43,6 +43,9 @@ func invalidValue(p *parameter, v string) *sqlerr.Error {
 // otherwise.
 func dateStyle(p *parameter, list []string, now string) (string, error) {
 	text := strings.Join(list, ", ")
+	if strings.TrimSpace(text) == "" {
+		return now, nil
+	}
 	style, order, _ := strings.Cut(now, ", ")
 	haveStyle, haveOrder := "", ""
 	conflict := false

@@ -150,7 +150,7 @@ func choice(p *parameter, v string, values ...string) (string, error) {
 	if low := strings.ToLower(v); slices.Contains(values, low) {
 		return low, nil
 	}
-	return "", sqlerr.New(sqlerr.InvalidParam, "invalid value for parameter \"%s\": \"%s\"", p.name, v).
+	return "", sqlerr.New(sqlerr.InvalidParam, "invalid value for parameter \"%s\": \"%s\"", strings.ToLower(p.name), v).
 		WithHint("Available values: %s.", strings.Join(values, ", "))
 }
 
