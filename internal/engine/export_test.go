@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/testdata/demo"
+)
+
+// What the tests of the documents, which come by the wire, need of this package's own tests.
+
+// DemoPolicy is the text of the demo's policy, ClinicPolicy that of the clinic's.
+func DemoPolicy() string {
+	text, err := demo.FS.ReadFile("policy.yaml")
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// ClinicPolicy is the policy of the clinic's text, for DuckDB.
+func ClinicPolicy(t testing.TB, edits ...string) *policy.Policy {
+	return clinicPolicyFor(t, backend.DuckDB, edits...)
+}
+
+// DemoData and ClinicData are the databases below, in memory.
+func DemoData(t testing.TB) backend.Backend   { return demoDuck(t) }
+func ClinicData(t testing.TB) backend.Backend { return tame.open(t, backend.DuckDB) }
+
+// Verifier is that of the password "demo".
+const Verifier = verifier
+
+// FailFor counts resource failures of an analyst, as many as stop one.
+func (e *Engine) FailFor(analyst string) {
+	for range maxFailures {
+		e.failures.add(analyst)
+	}
+}
+
+// Catalog is what an analyst may see, for the binder.
+func (e *Engine) Catalog(user string) (plan.Catalog, error) {
+	s, err := e.Open(user, "test")
+	if err != nil {
+		return nil, err
+	}
+	return s.catalog, nil
+}
