@@ -11,6 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
@@ -104,6 +105,7 @@ func TestErrorsDoc(t *testing.T) {
 	for id := range at {
 		t.Errorf("%s is no kind", id)
 	}
+	fmt.Fprintf(&page, "\n## The clinic\n\nA small data set of dpsql's own tests, for what the demo's policy leaves no room for. Of its policy:\n\n```yaml\n%s```\n", engine.ClinicTables())
 	compare(t, "../../docs/errors.md", page.Bytes())
 }
 

@@ -1,11 +1,11 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/policy"
-	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/testdata/demo"
 )
 
@@ -25,25 +25,20 @@ func ClinicPolicy(t testing.TB, edits ...string) *policy.Policy {
 	return clinicPolicyFor(t, backend.DuckDB, edits...)
 }
 
+// ClinicTables is what the clinic's policy says of its tables.
+func ClinicTables() string {
+	_, text, _ := strings.Cut(clinicPolicy, "unit: ")
+	text, _, _ = strings.Cut(text, "budget:")
+	return "unit: " + text
+}
+
 // DemoData and ClinicData are the databases below, in memory.
 func DemoData(t testing.TB) backend.Backend   { return demoDuck(t) }
 func ClinicData(t testing.TB) backend.Backend { return tame.open(t, backend.DuckDB) }
-
-// Verifier is that of the password "demo".
-const Verifier = verifier
 
 // FailFor counts resource failures of an analyst, as many as stop one.
 func (e *Engine) FailFor(analyst string) {
 	for range maxFailures {
 		e.failures.add(analyst)
 	}
-}
-
-// Catalog is what an analyst may see, for the binder.
-func (e *Engine) Catalog(user string) (plan.Catalog, error) {
-	s, err := e.Open(user, "test")
-	if err != nil {
-		return nil, err
-	}
-	return s.catalog, nil
 }
