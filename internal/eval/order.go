@@ -1,13 +1,8 @@
 package eval
 
 import (
-	"encoding/binary"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
-
-	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
@@ -15,7 +10,7 @@ import (
 type sortKey struct {
 	place            int
 	desc, nullsFirst bool
-	padded           bool
+	typ              sqltype.Type
 }
 
 // sortRows sorts a copy, stably.
@@ -54,10 +49,8 @@ func (k sortKey) compare(a, b sqltype.Value) int {
 			return -1
 		}
 		return 1
-	case k.padded:
-		c = sqltype.Compare(unpad(a), unpad(b))
 	default:
-		c = sqltype.Compare(a, b)
+		c = sqltype.CompareAs(a, b, k.typ)
 	}
 	if k.desc {
 		return -c
@@ -72,39 +65,10 @@ func unpad(v sqltype.Value) sqltype.Value {
 	return v
 }
 
-// appendKey appends bytes that are equal exactly for values that are not distinct: NULL equals NULL, NaN NaN, -0 0, 1.0 1.00.
+// appendKey appends bytes that are equal exactly for values that are not distinct.
 func appendKey(dst []byte, v sqltype.Value, padded bool) []byte {
 	if padded {
 		v = unpad(v)
 	}
-	be := binary.BigEndian
-	switch x := v.(type) {
-	case nil:
-		return append(dst, 'N')
-	case bool:
-		if x {
-			return append(dst, 't')
-		}
-		return append(dst, 'f')
-	case int64:
-		return be.AppendUint64(append(dst, 'i'), uint64(x))
-	case float64:
-		if math.IsNaN(x) {
-			x = math.NaN()
-		}
-		return be.AppendUint64(append(dst, 'd'), math.Float64bits(x+0)) // -0 + 0 is 0
-	case decimal.Decimal:
-		return appendText(append(dst, 'n'), x.String()) // without trailing zeros
-	case string:
-		return appendText(append(dst, 's'), x)
-	case sqltype.Days:
-		return be.AppendUint32(append(dst, 'D'), uint32(x))
-	case sqltype.Micros:
-		return be.AppendUint64(append(dst, 'T'), uint64(x))
-	}
-	panic(fmt.Sprintf("eval: a %T is no value", v))
-}
-
-func appendText(dst []byte, s string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+	return sqltype.AppendKey(dst, v)
 }

@@ -223,14 +223,13 @@ func (c *compiler) sort(n *plan.Sort) (step, error) {
 		return step{}, err
 	}
 	s := scopeOf(in.cols)
-	padded := c.padded(in.cols)
 	keys := make([]sortKey, len(n.Keys))
 	for i, k := range n.Keys {
 		place, ok := s[k.Col]
 		if !ok {
 			return step{}, sqlerr.New(sqlerr.Internal, "a sort key is no column of its input")
 		}
-		keys[i] = sortKey{place: place, desc: k.Desc, nullsFirst: k.NullsFirst, padded: padded[place]}
+		keys[i] = sortKey{place: place, desc: k.Desc, nullsFirst: k.NullsFirst, typ: c.types(k.Col)}
 	}
 	return step{cols: in.cols, rows: func(m *machine) ([][]sqltype.Value, error) {
 		rows, err := in.rows(m)

@@ -142,13 +142,16 @@ func (t Type) Known() bool {
 	return typeNames[t.OID] != "" || t.IsEnum()
 }
 
-// Readable reports whether columns of the type exist for analysts: both backends read its values, compare them as PostgreSQL
-// does, and spell equal ones alike where they are grouped.
-func (t Type) Readable() bool {
+// Readable reports whether columns of the type exist for analysts: both backends read its values and compare them as
+// PostgreSQL does.
+func (t Type) Readable() bool { return t.Known() && !t.IsArray() }
+
+// Groupable reports whether values of the type can be keys of private rows: where they are grouped, equal ones are spelled alike
+// or can be. Equal intervals and documents are not (1 day and 24 hours, 1.0 and 1.00), and json has no equality.
+func (t Type) Groupable() bool {
 	switch t.OID {
-	case OIDBool, OIDChar, OIDName, OIDInt8, OIDInt2, OIDInt4, OIDText, OIDOid, OIDFloat4, OIDFloat8, OIDUnknown, OIDBPChar, OIDVarchar,
-		OIDDate, OIDTimestamp, OIDTimestamptz, OIDNumeric:
-		return true
+	case OIDInterval, OIDJSON, OIDJSONB:
+		return false
 	}
-	return false
+	return t.Readable()
 }

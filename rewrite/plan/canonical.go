@@ -271,6 +271,8 @@ func constText(c *Const) string {
 		s = strconv.Quote(v)
 	case decimal.Decimal:
 		s = sqltype.FormatText(v, sqltype.Numeric)
+	case sqltype.Bytes, sqltype.JSON, sqltype.UUID, sqltype.Interval, sqltype.Clock, sqltype.ClockTZ, *sqltype.Array:
+		s = strconv.Quote(sqltype.FormatText(v, c.T))
 	default:
 		s = fmt.Sprint(v)
 	}
