@@ -125,6 +125,28 @@ func TestDocumentedSettings(t *testing.T) {
 	}
 }
 
+// TestDocumentedLast: docs/configuration.md describes dpsql.last as it is.
+func TestDocumentedLast(t *testing.T) {
+	text, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "| column of dpsql.last |")
+	table, _, _ := strings.Cut(after, "\n\n")
+	var documented, is []string
+	for _, line := range strings.Split(table, "\n")[2:] {
+		if cells := strings.Split(line, " | "); len(cells) > 2 {
+			documented = append(documented, strings.Trim(cells[0], "| `")+" "+cells[1])
+		}
+	}
+	for _, c := range lastTable.Columns {
+		is = append(is, c.Name+" "+c.Type.String())
+	}
+	if !slices.Equal(documented, is) {
+		t.Errorf("documented: %v\nit is: %v", documented, is)
+	}
+}
+
 // TestStatementsAtOnce: an analyst's statements wait for one another beyond limits.statements_at_once, others' do not, and waiting
 // costs nothing: a flood takes neither all connections nor anybody's budget.
 func TestStatementsAtOnce(t *testing.T) {

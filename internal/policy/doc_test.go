@@ -59,8 +59,28 @@ const settings = `| setting | at the start | values | what it does |
 | ''dpsql.mechanism'' | ''query.mechanism'' | ''auto'', ''laplace'', ''gaussian'' | which noise |
 | ''dpsql.max_groups'' | ''query.max_groups'' | 1 to ''query.max_public_groups'' (else 22023), or ''auto'' | groups of one person that count, where keys do not bound them |
 | ''dpsql.clip'' | ''auto'' | 1 or more, or ''auto'' | rows of one person that count in one group, never more than the policy's number; ''auto'' is that number, or finds one where the policy has none |
-| ''dpsql.bounding'' | ''query.bounding'' | ''auto'', ''l2'', ''linf'' | how a person's part is bounded: in each group, or over all groups by its length (for Gaussian noise), or whichever is expected to err less |
+| ''dpsql.bounding'' | ''query.bounding'' | ''auto'', ''l2'', ''linf'' | how a person's part is bounded: in each group, or over all groups by its length (for Gaussian noise), or whichever is expected to err less; [what that goes by](policy.md#choosing-bounds) |
 | ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, the noise's 95% error; ''full'' adds the bounds |
+`
+
+// last is what dpsql.last tells; internal/engine's TestDocumentedLast holds it against the table.
+const last = `
+## The last answer
+
+''SELECT * FROM dpsql.last'' tells about the session's last private answer, a row a measure of EXPLAIN. All of it is public or was released.
+
+| column of dpsql.last | type | what it tells |
+|---|---|---|
+| ''measure'' | bigint | its number, as in EXPLAIN |
+| ''kind'' | text | ''rows'', ''values'' (rows with a value), ''units'' (people), ''sum'', ''centred sum'' (of distances from the middle of the range) |
+| ''bound'' | text | ''declared'', ''chosen'', or ''chosen norm'' (of a person's whole vector) |
+| ''clip'' | double precision | what one person counts for in one group at most, in the measure's own units; of a norm, over all groups |
+| ''groups'' | bigint | groups of one person that count; NULL beside a norm |
+| ''noise'' | text | ''laplace'', ''gaussian'', ''truncated laplace''; after a top-up ''laplace, mean of 2'' and so on |
+| ''scale'' | double precision | b of Laplace noise, sigma of Gaussian noise, in the measure's own units; of a mean, that of one noise with its variance |
+| ''error_95'' | double precision | half the width of the interval that holds the noise 95 times in 100 |
+| ''price'' | double precision | the price that the answer was made at |
+| ''free'' | boolean | whether it was a repeat |
 `
 
 func configuration() []byte {
@@ -97,12 +117,13 @@ These cannot be set under ''limits'':
 ## What an analyst may SET
 
 Settings change what a statement costs and how it is bounded, within the policy. None turns noise or the budget off. They follow
-transactions as PostgreSQL's do; what was spent does not come back with a ROLLBACK.
+transactions as PostgreSQL's do; what was spent does not come back with a ROLLBACK. ''SHOW ALL'' lists them too.
 
 `, settings, `
 ''SHOW dpsql.budget'' is the balance in one line, and ''SELECT * FROM dpsql.budget'' as a table. The settings of PostgreSQL that drivers send
 (''client_encoding'', ''DateStyle'', ''extra_float_digits'' and the like) are taken where they cannot change an answer.
 
+`, strings.TrimPrefix(last, "\n"), `
 ## Where each limit is tested
 
 `)

@@ -202,9 +202,9 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Plan, error) {
 		return nil, errors.New("measure: events do not fit the plan")
 	}
 	out := *p
-	cap, groups := 0, caps(a)[0]
+	capAt, groups := 0, caps(a)[0]
 	if c := a.Limit.Clip; c != nil {
-		cap, groups = p.Clip(c, chosen)
+		capAt, groups = p.Clip(c, chosen)
 	}
 	out.Measures = make([]dp.Event, len(p.Measures))
 	for i, m := range a.Measures {
@@ -227,10 +227,10 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Plan, error) {
 		}
 	}
 	if selections > 0 {
-		if p.Selections[cap].Groups != groups {
+		if p.Selections[capAt].Groups != groups {
 			return nil, errors.New("measure: groups are not selected by the cap that was chosen")
 		}
-		out.Selections = p.Selections[cap : cap+1]
+		out.Selections = p.Selections[capAt : capAt+1]
 	}
 	return &out, nil
 }
