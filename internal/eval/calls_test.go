@@ -3,6 +3,7 @@ package eval
 import (
 	"errors"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -66,13 +67,21 @@ func TestRegistryAgrees(t *testing.T) {
 // that round() can add depend on its version, and our numeric has no NaN and no infinity (it is an error: see below).
 func ourOwn(f *funcs.Func, args []sqltype.Value) bool {
 	switch f.Name {
-	case "lower", "upper":
+	case "lower", "upper", "initcap", "~~*", "~*":
 		s, _ := args[0].(string)
 		return strings.ContainsFunc(s, func(r rune) bool { return r > 127 })
 	case "round":
 		return len(args) == 2 && args[1] == int64(math.MaxInt32)
 	}
 	return false
+}
+
+// sameLibm: C libraries differ from each other, and from Go, in the last places of these.
+func sameLibm(name string, got sqltype.Value, want string) bool {
+	x, ok := got.(float64)
+	w, err := strconv.ParseFloat(want, 64)
+	return ok && err == nil && strings.Contains(" sin cos tan cot asin acos atan atan2 sinh cosh tanh asinh acosh atanh cbrt ||/ exp ln log log10 power pow ^ ", " "+name+" ") &&
+		math.Abs(x-w) <= 1e-14*math.Abs(w)
 }
 
 func tuples(types []sqltype.Type) [][]sqltype.Value {
@@ -123,7 +132,7 @@ func compareCall(t *testing.T, f *funcs.Func, args []sqltype.Value, types []sqlt
 		}
 		return
 	}
-	if w := want[0][0]; (got == nil) != (w == nil) || w != nil && sqltype.FormatText(got, result) != *w {
+	if w := want[0][0]; (got == nil) != (w == nil) || w != nil && sqltype.FormatText(got, result) != *w && !sameLibm(f.Name, got, *w) {
 		t.Errorf("%s: PostgreSQL %s, eval %q", sql, show(w), sqltype.FormatText(got, result))
 	}
 }

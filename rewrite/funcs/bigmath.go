@@ -56,7 +56,64 @@ func bigExp(x *big.Float) *big.Float {
 	return sum
 }
 
-// pow is x^y rounded once, as C libraries give it; Go's own is up to 100 units in the last place away.
+// The functions of the C library that are monotone, rounded once: Go's own are a few units in the last place away, so that the logarithm of a
+// power of ten may miss its whole number. Arguments are those of which the result is finite and not trivial.
+
+func rounded(x *big.Float) float64 { f, _ := x.Float64(); return f }
+
+func lnOf(x float64) float64 {
+	if math.IsInf(x, 0) || math.IsNaN(x) || x == 1 {
+		return math.Log(x)
+	}
+	return rounded(bigLn(bigFloat(x)))
+}
+
+func log10Of(x float64) float64 {
+	if math.IsInf(x, 0) || math.IsNaN(x) || x == 1 {
+		return math.Log10(x)
+	}
+	l := bigLn(bigFloat(x))
+	return rounded(l.Quo(l, bigLn(bigFloat(10))))
+}
+
+func expOf(x float64) float64 {
+	if math.IsNaN(x) || math.Abs(x) > 800 {
+		return math.Exp(x)
+	}
+	return rounded(bigExp(bigFloat(x)))
+}
+
+func cbrtOf(x float64) float64 {
+	if x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
+		return x
+	}
+	l := bigLn(bigFloat(math.Abs(x)))
+	return math.Copysign(rounded(bigExp(l.Quo(l, bigFloat(3)))), x)
+}
+
+// hyperbolic is (e^x + sign e^-x) / 2; near 0 Go's sinh is as good.
+func hyperbolic(x float64, sign int64) float64 {
+	e := bigExp(bigFloat(x))
+	inverse := new(big.Float).SetPrec(bigBits).Quo(bigFloat(1), e)
+	e.Add(e, inverse.Mul(inverse, bigFloat(float64(sign))))
+	return rounded(e.Quo(e, bigFloat(2)))
+}
+
+func sinhOf(x float64) float64 {
+	if a := math.Abs(x); a < 1e-8 || !(a < 800) {
+		return math.Sinh(x)
+	}
+	return hyperbolic(x, -1)
+}
+
+func coshOf(x float64) float64 {
+	if !(math.Abs(x) < 800) {
+		return math.Cosh(x)
+	}
+	return hyperbolic(x, 1)
+}
+
+// pow is x^y.
 func pow(x, y float64) float64 {
 	z := math.Pow(x, y)
 	if x == 0 || x == 1 || x == -1 || y == 0 || math.IsNaN(x) || math.IsNaN(y) || math.IsInf(x, 0) || math.IsInf(y, 0) || x < 0 && math.Floor(y) != y || math.Abs(y) > 1e19 {

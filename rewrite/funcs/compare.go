@@ -51,7 +51,12 @@ func comparison(op string, a, b sqltype.OID) *Func {
 	}
 	return &Func{Name: op, Kind: Operator, Args: []sqltype.OID{a, b}, Result: sqltype.OIDBool, MayBeNull: may, Spell: spell, Exact: exact,
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
-			c := compare(v[0], v[1])
+			c := 0
+			if a == sqltype.OIDBPChar {
+				c = compare(trimBlanks(v[0].(string)), trimBlanks(v[1].(string)))
+			} else {
+				c = compare(v[0], v[1])
+			}
 			switch op {
 			case "=":
 				return c == 0, nil

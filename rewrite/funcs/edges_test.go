@@ -86,6 +86,7 @@ type sample struct {
 
 // samples are the constants that the rows of a name are tested with.
 var samples = map[string][]sample{
+	"~": constants(regexes...), "~*": constants(regexes...), "regexp_like": append(constants("a+", "^.$"), pairs("[A-B]", "i", "A", "ci", "a", "")...),
 	"+": intervals, "-": intervals[1:],
 	"extract":    zones(fieldNames...),
 	"date_part":  zones(fieldNames...),
@@ -120,6 +121,9 @@ var intervals = func() []sample {
 	}
 	return out
 }()
+
+var regexes = []sqltype.Value{"a", "^a", "a$", "^a.b$", "a|Z", "(a|b)*b$", "", "|x", "[[:alpha:]]", "[^a-z]", `\d`, `\W`, "^[[:upper:]]", "a{2,}", "^(?:a.*b)$", "x.y", "a+?b", "b{0,1}$", "[]a]",
+	"[a-]", `\.`, `%|_`, "日.", "[é-ü]", `[\w]$`, `^\S+$`, "()", "{", "a{,2}", `\\`, "Ü|É", "^[^[:space:][:punct:]]+$", "[%,]", "zEBRA", "'"}
 
 // pairs are samples of two texts each.
 func pairs(values ...string) []sample {

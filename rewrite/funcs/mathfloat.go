@@ -65,8 +65,8 @@ func floatFunctions() []*Func {
 	plainForm := func(name string) forms { return forms{pg: name + "({x})", duck: name + "({x})"} }
 	add("atan", false, plainForm("atan"), fine(math.Atan)).within(always(-2, 2)).safe(harmless)
 	add("asinh", false, plainForm("asinh"), fine(math.Asinh)).safe(harmless)
-	add("sinh", false, plainForm("sinh"), fine(math.Sinh)).safe(harmless)
-	add("cosh", false, plainForm("cosh"), fine(math.Cosh)).safe(harmless)
+	add("sinh", false, plainForm("sinh"), fine(sinhOf)).safe(harmless)
+	add("cosh", false, plainForm("cosh"), fine(coshOf)).safe(harmless)
 	add("tanh", false, plainForm("tanh"), fine(math.Tanh)).within(always(-1, 1)).safe(harmless)
 	for _, name := range []string{"sind", "cosd", "tand", "cotd"} {
 		r := row(Function, name, oids(f8), f8, true, forms{pg: name + "(nullif(nullif({x}, 'infinity'), '-infinity'))", why: noDegrees})
@@ -109,13 +109,13 @@ func floatFunctions() []*Func {
 	}
 	sqrt := forms{pg: "sqrt(CASE WHEN {x} >= 0 THEN {x} END)", duck: "TRY(sqrt({x}))"}
 	add("sqrt", true, sqrt, root).within(monotone(math.Sqrt, 0)).safe(from(0))
-	add("cbrt", false, forms{pg: "cbrt({x})", why: noCubeRoot}, fine(math.Cbrt)).within(monotone(math.Cbrt, math.Inf(-1))).safe(harmless)
+	add("cbrt", false, forms{pg: "cbrt({x})", why: noCubeRoot}, fine(cbrtOf)).within(monotone(math.Cbrt, math.Inf(-1))).safe(harmless)
 	sqrt.own = "|/ {x}"
 	out = append(out,
 		row(Operator, "|/", oids(f8), f8, true, sqrt).eval(of1(root)).within(monotone(math.Sqrt, 0)).safe(from(0)),
-		row(Operator, "||/", oids(f8), f8, false, forms{pg: "||/ {x}", why: noCubeRoot}).eval(of1(fine(math.Cbrt))).within(monotone(math.Cbrt, math.Inf(-1))).safe(harmless))
+		row(Operator, "||/", oids(f8), f8, false, forms{pg: "||/ {x}", why: noCubeRoot}).eval(of1(fine(cbrtOf))).within(monotone(math.Cbrt, math.Inf(-1))).safe(harmless))
 	add("exp", true, forms{pg: "CASE WHEN {x} BETWEEN -745.13321910194 AND 709.78271289338 OR " + infinite + " OR {x} = 'NaN' THEN exp({x}) END", duck: "exp({x})"}, func(x float64) (sqltype.Value, error) {
-		y := math.Exp(x)
+		y := expOf(x)
 		if !math.IsInf(x, 0) && (math.IsInf(y, 0) || y == 0) {
 			return nil, outOfRange("value")
 		}
@@ -127,7 +127,7 @@ func floatFunctions() []*Func {
 	for _, l := range []struct {
 		name, duck string
 		f          func(float64) float64
-	}{{"ln", "ln", math.Log}, {"log", "log10", math.Log10}, {"log10", "log10", math.Log10}} {
+	}{{"ln", "ln", lnOf}, {"log", "log10", log10Of}, {"log10", "log10", log10Of}} {
 		add(l.name, true, forms{pg: l.name + "(CASE WHEN {x} > 0 THEN {x} END)", duck: "TRY(" + l.duck + "({x}))"}, logarithm(l.f)).
 			within(monotone(l.f, math.SmallestNonzeroFloat64)).safe(from(math.SmallestNonzeroFloat64))
 	}
@@ -146,9 +146,6 @@ func logOf(x float64, f func(float64) float64) (sqltype.Value, error) {
 		return nil, sqlerr.New(sqlerr.InvalidLogarithm, "cannot take logarithm of zero")
 	case x < 0:
 		return nil, sqlerr.New(sqlerr.InvalidLogarithm, "cannot take logarithm of a negative number")
-	}
-	if x < 0x1p-1000 { // Go's logarithms take denormals for normal numbers
-		return f(x*0x1p100) - f(0x1p100), nil
 	}
 	return f(x), nil
 }

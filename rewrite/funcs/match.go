@@ -1,0 +1,203 @@
+package funcs
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// matching has LIKE of name and char(n), ILIKE, regular expressions of constant patterns, and the functions that make patterns of
+// LIKE ... ESCAPE and SIMILAR TO.
+func matching() []*Func {
+	var out []*Func
+	for _, t := range []sqltype.OID{sqltype.OIDName, sqltype.OIDBPChar} {
+		out = append(out, liked("~~", t))
+	}
+	for _, t := range []sqltype.OID{text, sqltype.OIDName, sqltype.OIDBPChar} {
+		out = append(out, liked("~~*", t), matched("~", t), matched("~*", t))
+	}
+	constant := "it makes a pattern, which must be a constant"
+	return append(out, regexpLike(2), regexpLike(3),
+		row(Function, "like_escape", oids(text, text), text, false, forms{why: constant}).eval(of2(likeEscape)),
+		row(Function, "similar_to_escape", oids(text, text), text, false, forms{why: constant}).eval(of2(similarToRegex)),
+		row(Function, "similar_to_escape", oids(text), text, false, forms{why: constant}).eval(of1(func(s string) (sqltype.Value, error) { return similarToRegex(s, `\`) })))
+}
+
+const paddedThere = "DuckDB has no char(n): whether its blanks are stored is not known"
+
+// liked is LIKE or ILIKE. A pattern that ends in a lone backslash gives NULL. ILIKE compares lower cases, as PostgreSQL does in
+// databases of encoding UTF8.
+func liked(op string, t sqltype.OID) *Func {
+	word, fold := "LIKE", func(s string) string { return s }
+	if op == "~~*" {
+		word, fold = "ILIKE", strings.ToLower
+	}
+	fm := forms{own: "{x} " + word + " {y}", pg: "CASE WHEN " + evenBackslashes("{y}") + " THEN {x} " + word + " {y} END", why: paddedThere}
+	f := row(Operator, op, oids(t, text), yes, true, fm)
+	if t != sqltype.OIDBPChar {
+		duck := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+			x = []string{x[0], x[1]}
+			if op == "~~*" {
+				x = []string{"lower(" + x[0] + ")", "lower(" + x[1] + ")"}
+			}
+			return "(CASE WHEN " + fill(DuckDB, evenBackslashes("{y}"), x) + " THEN " + duckLike(x) + " END)"
+		}
+		pg, own := f.Spell, f.Exact
+		f.Refused = nil
+		f.Spell = func(d Dialect, x []string, types []sqltype.Type, r sqltype.Type) string {
+			if d == DuckDB {
+				return duck(d, x, types, r)
+			}
+			return pg(d, x, types, r)
+		}
+		f.Exact = func(d Dialect, x []string, types []sqltype.Type, r sqltype.Type) string {
+			if d == DuckDB {
+				return duck(d, x, types, r)
+			}
+			return own(d, x, types, r)
+		}
+	}
+	return f.eval(of2(func(s, p string) (sqltype.Value, error) { return matchLike([]rune(fold(s)), []rune(fold(p))) }))
+}
+
+func evenBackslashes(y string) string {
+	return "(length(" + y + ") - length(rtrim(" + y + `, '\'))) % 2 = 0`
+}
+
+// matched is ~ or ~* with a constant pattern.
+func matched(op string, t sqltype.OID) *Func {
+	f := &Func{Name: op, Kind: Operator, Args: oids(t, text), Result: yes, Const: []int{1}}
+	f.With = func(c Constants) (*Func, error) { return matchRow(f, c.Values[0].(string), op, "{x} "+op+" ") }
+	return f
+}
+
+func matchRow(f *Func, src, op, own string) (*Func, error) {
+	re2, re, err := translatePattern(src, op == "~*")
+	if err != nil {
+		return nil, err
+	}
+	fm := forms{pg: "{x} " + op + " " + quoted(src), duck: "regexp_matches({x}, '" + strings.ReplaceAll(re2, "'", "''") + "')"}
+	if fm.own = fm.pg; f.Kind == Function {
+		fm.own = own
+	}
+	if f.Args[0] == sqltype.OIDBPChar {
+		fm.duck, fm.why = "", paddedThere
+	}
+	g := row(f.Kind, f.Name, f.Args, yes, false, fm).safe(harmless)
+	g.Const = f.Const
+	g.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+		return re.MatchString(v[0].(string)), nil
+	}
+	return g, nil
+}
+
+// regexpLike is regexp_like with or without flags.
+func regexpLike(n int) *Func {
+	f := &Func{Name: "regexp_like", Kind: Function, Args: oids(text, text, text)[:n], Result: yes, Const: []int{1, 2}[:n-1]}
+	f.With = func(c Constants) (*Func, error) {
+		src, op := c.Values[0].(string), "~"
+		own := "regexp_like({x}, " + quoted(src)
+		if n == 3 {
+			flags := c.Values[1].(string)
+			for _, r := range flags {
+				switch r {
+				case 'i':
+					op = "~*"
+				case 'c':
+					op = "~"
+				default:
+					return nil, sqlerr.New(sqlerr.Unsupported, "the regular expression option \"%c\" is not supported", r)
+				}
+			}
+			own += ", " + quoted(flags)
+		}
+		return matchRow(f, src, op, own+")")
+	}
+	return f
+}
+
+// likeEscape writes a LIKE pattern with its escape character as one with the backslash (like_match.c, do_like_escape).
+func likeEscape(p, e string) (sqltype.Value, error) {
+	switch utf8.RuneCountInString(e) {
+	case 0:
+		return strings.ReplaceAll(p, `\`, `\\`), nil
+	case 1:
+	default:
+		return nil, invalidEscapeString()
+	}
+	if e == `\` {
+		return p, nil
+	}
+	var b strings.Builder
+	after := false
+	for _, c := range p {
+		switch {
+		case string(c) == e && !after:
+			b.WriteByte('\\')
+			after = true
+			continue
+		case c == '\\' && after:
+			b.WriteString(`\`)
+		case c == '\\':
+			b.WriteString(`\\`)
+		default:
+			b.WriteRune(c)
+		}
+		after = false
+	}
+	return b.String(), nil
+}
+
+func invalidEscapeString() error {
+	return sqlerr.New(sqlerr.InvalidEscape, "invalid escape string").WithHint("Escape string must be empty or one character.")
+}
+
+// similarToRegex writes a SIMILAR TO pattern as a regular expression (regexp.c, similar_escape_internal).
+func similarToRegex(p, e string) (sqltype.Value, error) {
+	if utf8.RuneCountInString(e) > 1 {
+		return nil, invalidEscapeString()
+	}
+	var b strings.Builder
+	b.WriteString("^(?:")
+	after, inSet, quotes := false, false, 0
+	for _, c := range p {
+		switch {
+		case after && c == '"' && !inSet:
+			if quotes++; quotes > 2 {
+				return nil, sqlerr.New(sqlerr.InvalidRegex, "SQL regular expression may not contain more than two escape-double-quote separators")
+			}
+			b.WriteString([]string{"){1,1}?(", "){1,1}(?:"}[quotes-1])
+			after = false
+		case after:
+			b.WriteByte('\\')
+			b.WriteRune(c)
+			after = false
+		case string(c) == e:
+			after = true
+		case inSet:
+			if c == '\\' {
+				b.WriteByte('\\')
+			}
+			b.WriteRune(c)
+			inSet = c != ']'
+		case c == '[':
+			b.WriteRune(c)
+			inSet = true
+		case c == '%':
+			b.WriteString(".*")
+		case c == '_':
+			b.WriteByte('.')
+		case c == '(':
+			b.WriteString("(?:")
+		case strings.ContainsRune(`\.^$`, c):
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		default:
+			b.WriteRune(c)
+		}
+	}
+	b.WriteString(")$")
+	return b.String(), nil
+}
