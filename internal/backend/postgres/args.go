@@ -56,12 +56,13 @@ func encode(a backend.Arg) (value []byte, format int16, ok bool) {
 	case decimal.Decimal:
 		return []byte(v.StringFixed(max(-v.Exponent(), 0))), 0, t.OID == sqltype.OIDNumeric
 	case string:
-		return []byte(v), 0, t.IsString()
+		return []byte(v), 0, t.IsString() || t.IsEnum() || t.OID == sqltype.OIDChar
 	case sqltype.Days:
 		return binary.BigEndian.AppendUint32(nil, uint32(v)), binaryFormat, t.OID == sqltype.OIDDate
 	case sqltype.Micros:
 		isTimestamp := t.OID == sqltype.OIDTimestamp || t.OID == sqltype.OIDTimestamptz
 		return binary.BigEndian.AppendUint64(nil, uint64(v)), binaryFormat, isTimestamp
 	}
-	return nil, 0, false
+	value, err := sqltype.Encode(a.Value, t, sqltype.BinaryFormat, []byte{})
+	return value, binaryFormat, err == nil
 }

@@ -37,15 +37,27 @@ const relationsQuery = `
 
 // Newer servers know NOT NULL constraints that were never checked; contype 'n' does not exist in older ones.
 // A column whose collation is not deterministic has type OID 0: equality there is not of bytes, which units and keys rest on.
-// So has one that newer servers compute where it is read, which may fail.
+// So has one that newer servers compute where it is read, which may fail. A domain is the type that it is made of.
 const columnsQuery = `
 	SELECT a.attrelid, a.attname::text,
 		CASE WHEN EXISTS (SELECT FROM pg_collation c WHERE c.oid = a.attcollation AND NOT c.collisdeterministic)
-			THEN 0::oid ELSE a.atttypid END, a.atttypmod,
+			THEN 0::oid ELSE base.typ END, base.mod,
 		a.attnotnull AND NOT EXISTS (SELECT FROM pg_constraint k
 			WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND k.conkey[1] = a.attnum AND NOT k.convalidated),
 		coalesce(col_description(a.attrelid, a.attnum), ''), NOT has_column_privilege(a.attrelid, a.attnum, 'SELECT'), a.attnum, a.attgenerated = 'v'
-	FROM pg_attribute a WHERE a.attrelid = ANY ($1::int8[]::oid[]) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
+	FROM pg_attribute a CROSS JOIN LATERAL (
+		WITH RECURSIVE of(typ, mod) AS (
+			SELECT a.atttypid, a.atttypmod
+			UNION ALL SELECT t.typbasetype, t.typtypmod FROM of JOIN pg_type t ON t.oid = of.typ WHERE t.typtype = 'd')
+		SELECT of.typ, of.mod FROM of JOIN pg_type t ON t.oid = of.typ WHERE t.typtype <> 'd') base
+	WHERE a.attrelid = ANY ($1::int8[]::oid[]) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
+
+// The enums that columns or their elements may have.
+const enumsQuery = `
+	SELECT t.oid, t.typarray, n.nspname::text, t.typname::text,
+		coalesce((SELECT array_agg(e.enumlabel::text ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid), '{}')
+	FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
+	WHERE t.typtype = 'e' AND (t.oid = ANY ($1::int8[]::oid[]) OR t.typarray = ANY ($1::int8[]::oid[]))`
 
 const ancestorsQuery = `
 	WITH RECURSIVE up(oid, parent) AS (
@@ -195,6 +207,9 @@ func (c *catalog) entries(oids []int64) ([]*entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.enums(all); err != nil {
+		return nil, err
+	}
 	err = c.each(ancestorsQuery, oids, func(q pgx.Rows) error {
 		var rel uint32
 		var name sqltype.QualifiedName
@@ -208,6 +223,44 @@ func (c *catalog) entries(oids []int64) ([]*entry, error) {
 		return nil, err
 	}
 	return all, c.constraints(oids, of)
+}
+
+// enums gives columns of enums and of arrays of them their types.
+func (c *catalog) enums(all []*entry) error {
+	var unknown []int64
+	for _, e := range all {
+		for _, col := range e.Columns {
+			if col.Type.OID != 0 && !col.Type.Known() {
+				unknown = append(unknown, int64(col.Type.OID))
+			}
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	types := map[sqltype.OID]sqltype.Type{}
+	err := c.each(enumsQuery, unknown, func(q pgx.Rows) error {
+		var oid, array uint32
+		var e sqltype.Enum
+		if err := q.Scan(&oid, &array, &e.Schema, &e.Name, &e.Labels); err != nil {
+			return err
+		}
+		e.OID, e.Array = sqltype.OID(oid), sqltype.OID(array)
+		t := sqltype.EnumType(e)
+		types[t.OID] = t
+		if a, ok := sqltype.ArrayOf(t); ok {
+			types[a.OID] = a
+		}
+		return nil
+	})
+	for _, e := range all {
+		for i := range e.Columns {
+			if t, ok := types[e.Columns[i].Type.OID]; ok {
+				e.Columns[i].Type = t
+			}
+		}
+	}
+	return err
 }
 
 // classify settles the kind, and whether constraints bind all rows.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/shopspring/decimal"
@@ -81,8 +82,86 @@ func decoderFor(got, want sqltype.Type) decoder {
 		if got.OID == sqltype.OIDTimestamp || got.OID == sqltype.OIDTimestamptz {
 			return decodeTimestamp
 		}
+	default:
+		if got.OID == want.OID {
+			return ownDecoder(want)
+		}
 	}
 	return nil
+}
+
+// ownDecoder reads the types that no other is read as. Documents and labels are taken as they are: whether a read fails must not
+// depend on what they hold.
+func ownDecoder(t sqltype.Type) decoder {
+	switch {
+	case t.OID == sqltype.OIDTime, t.OID == sqltype.OIDTimetz, t.OID == sqltype.OIDInterval, t.OID == sqltype.OIDUUID, t.OID == sqltype.OIDBytea:
+		bare := sqltype.Type{OID: t.OID, Typmod: -1}
+		return func(b []byte) (sqltype.Value, error) {
+			v, err := sqltype.Decode(b, bare, sqltype.BinaryFormat)
+			if err != nil {
+				return nil, errLength
+			}
+			return v, nil
+		}
+	case t.OID == sqltype.OIDJSON:
+		return func(b []byte) (sqltype.Value, error) { return sqltype.JSON(b), nil }
+	case t.OID == sqltype.OIDJSONB:
+		return func(b []byte) (sqltype.Value, error) {
+			if len(b) == 0 || b[0] != 1 {
+				return nil, errLength
+			}
+			return sqltype.JSON(b[1:]), nil
+		}
+	case t.IsEnum(), t.OID == sqltype.OIDChar:
+		return func(b []byte) (sqltype.Value, error) { return strings.TrimRight(string(b), "\x00"), nil }
+	case t.IsArray():
+		return arrayDecoder(t)
+	}
+	return nil
+}
+
+// arrayDecoder reads an array by its elements' decoder.
+func arrayDecoder(t sqltype.Type) decoder {
+	elem, _ := t.Elem()
+	read := decoderFor(elem, elem)
+	if read == nil {
+		return nil
+	}
+	return func(b []byte) (sqltype.Value, error) {
+		be := binary.BigEndian
+		if len(b) < 12 || sqltype.OID(be.Uint32(b[8:])) != elem.OID {
+			return nil, errLength
+		}
+		a := &sqltype.Array{Elem: elem.OID}
+		dims := int(be.Uint32(b))
+		b = b[12:]
+		if dims > len(b)/8 {
+			return nil, errLength
+		}
+		for range dims {
+			a.Dims, a.Lower = append(a.Dims, int32(be.Uint32(b))), append(a.Lower, int32(be.Uint32(b[4:])))
+			b = b[8:]
+		}
+		for len(b) > 0 {
+			if len(b) < 4 {
+				return nil, errLength
+			}
+			n := int(int32(be.Uint32(b)))
+			if b = b[4:]; n < 0 {
+				a.Values = append(a.Values, nil)
+				continue
+			}
+			if n > len(b) {
+				return nil, errLength
+			}
+			v, err := read(b[:n])
+			if err != nil {
+				return nil, err
+			}
+			a.Values, b = append(a.Values, v), b[n:]
+		}
+		return a, nil
+	}
 }
 
 var errLength = errors.New("a value of the wrong length")
