@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -66,6 +68,41 @@ func TestNoticeOfRatio(t *testing.T) {
 		width, ok := a.Rows[0][2*i+1].(float64)
 		if want := name + " " + number(width); !ok || !strings.Contains(a.Notice, want) {
 			t.Errorf("%v has not %s: %v", a.Notice, want, a.Rows)
+		}
+	}
+}
+
+// TestExplainUnits: EXPLAIN's spans and its errors in multiples of a choice are in the units of dpsql.last's clip, whichever way parts are bounded.
+func TestExplainUnits(t *testing.T) {
+	span := regexp.MustCompile(`edges from ([0-9.]+) to ([0-9.]+)\)`)
+	times := regexp.MustCompile(`x ([0-9.e+]+) x choice 1`)
+	for _, bounding := range []string{"linf", "l2"} {
+		for _, sql := range []string{"count(*)", "sum(cost)", "sum(level)", "sum(free)", "count(distinct patient_id)"} {
+			s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+			set(t, s, "dpsql.bounding", bounding)
+			set(t, s, "dpsql.mechanism", "gaussian")
+			sql = "select readmitted, " + sql + " as x from encounters group by 1"
+			told := explained(t, s, sql)
+			ask(t, s, sql)
+			_, a := ask(t, s, "select clip, error_95, bound from dpsql.last")
+			clip, width := a.Rows[0][0].(float64), a.Rows[0][1].(float64)
+			if a.Rows[0][2] == "declared" {
+				continue
+			}
+			ends, factor := span.FindStringSubmatch(told), times.FindStringSubmatch(told)
+			if ends == nil || factor == nil {
+				t.Fatalf("%s: %s", sql, told)
+			}
+			var lo, hi, x float64
+			if _, err := fmt.Sscan(ends[1]+" "+ends[2]+" "+factor[1], &lo, &hi, &x); err != nil {
+				t.Fatal(err)
+			}
+			if clip < lo || clip > hi {
+				t.Errorf("%s: %s: %g was chosen, told: %s", bounding, sql, clip, ends[0])
+			}
+			if want := x * clip; width < 0.95*want-1 || width > 1.05*want+1 {
+				t.Errorf("%s: %s: the error is %g at %g, told: %s", bounding, sql, width, clip, factor[0])
+			}
 		}
 	}
 }

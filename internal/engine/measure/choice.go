@@ -244,7 +244,7 @@ func (p *Plan) Reference(a *sensitivity.Analysis) (*Plan, Chosen, error) {
 			chosen[i] = most / 2
 			continue
 		}
-		for chosen[i] < most && c.Edges[chosen[i]] < 1<<10 {
+		for chosen[i] < most && c.Edges[chosen[i]] < 1<<10*max(1, a.Measures[c.Measure].Fine) {
 			chosen[i]++
 		}
 	}
