@@ -30,9 +30,10 @@ type verdict struct {
 
 // Notes of verdicts.
 const (
-	noteBoth  = "refused by PostgreSQL too"
-	noteWrong = "an error of PostgreSQL's that PostgreSQL does not give" // it says something untrue, but nothing is misread
-	noteNewer = "grammar of a later PostgreSQL than the server"
+	noteBoth         = "refused by PostgreSQL too"
+	noteWrong        = "an error of PostgreSQL's that PostgreSQL does not give" // it says something untrue, but nothing is misread
+	noteNotDescribed = "its names and types are not known either"
+	noteNewer        = "grammar of a later PostgreSQL than the server"
 )
 
 // compare reads a statement in every way. An error is of the runner itself.
@@ -143,8 +144,31 @@ func (w *world) describe(text string) (*pgconn.StatementDescription, error) {
 func (w *world) binding(st statement, sel *pgsyntax.Select) (verdict, error) {
 	q, err := plan.Bind(sel, w.tables, plan.BindOptions{Session: session})
 	if err != nil {
-		return w.refusal(st, err)
+		return w.described(st, sel, err)
 	}
+	return w.compared(st, q)
+}
+
+// described is a statement that the binder refuses: where it only lacks a plan or a function, its names and types are known
+// all the same, and are PostgreSQL's.
+func (w *world) described(st statement, sel *pgsyntax.Select, refusal error) (verdict, error) {
+	v, err := w.refusal(st, refusal)
+	if err != nil || v.kind != refused || v.note != "" || !strings.HasPrefix(v.id, sqlerr.Unsupported.ID) {
+		return v, err
+	}
+	q, err := plan.Describe(sel, w.tables, plan.BindOptions{Session: session})
+	if err != nil {
+		v.note, v.detail = noteNotDescribed, v.detail+"; "+err.Error()
+		return v, nil
+	}
+	if d, err := w.compared(st, q); err != nil || d.kind != same {
+		return d, err
+	}
+	return v, nil
+}
+
+// compared is whether a description is PostgreSQL's.
+func (w *world) compared(st statement, q *plan.Query) (verdict, error) {
 	pg, err := w.describe(st.text)
 	var refusal *pgconn.PgError
 	switch {

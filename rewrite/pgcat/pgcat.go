@@ -67,9 +67,15 @@ type Proc struct {
 	Args       []OID
 	AggKind    byte // n, o, h; 0 for what is no aggregate
 	DirectArgs int  // of an ordered-set aggregate
-	OutArgs    bool // it has OUT arguments: the result is a row of them
+	Outs       []OutArg // OUT arguments: the result is a row of them
 	ArgNames   []string
 	Defaults   []string // expressions of the last arguments
+}
+
+// OutArg is an OUT argument.
+type OutArg struct {
+	Name string
+	OID  OID
 }
 
 // Cast is a row of pg_cast.
@@ -102,7 +108,7 @@ var load = sync.OnceValue(func() *tables {
 	})
 	each(procsText, func(f fields) {
 		x := &Proc{OID: f.oid(0), Name: f[1], Kind: f[2][0], Volatility: f[3][0], Strict: f.bool(4), RetSet: f.bool(5), Result: f.oid(6), Variadic: f.oid(7),
-			DirectArgs: f.int(10), OutArgs: strings.ContainsAny(f[11], "obt")}
+			DirectArgs: f.int(10)}
 		for _, a := range strings.Fields(f[8]) {
 			x.Args = append(x.Args, number(a))
 		}
@@ -111,6 +117,9 @@ var load = sync.OnceValue(func() *tables {
 		}
 		if f[12] != none {
 			x.ArgNames = inputs(strings.Split(f[12], ","), f[11])
+		}
+		if f[14] != none {
+			x.Outs = outs(strings.Split(f[12], ","), f[11], strings.Fields(f[14]))
 		}
 		if f[13] != none {
 			x.Defaults = strings.Split(f[13], "|")
@@ -137,6 +146,17 @@ func inputs(names []string, modes string) []string {
 	for i, n := range names {
 		if modes[i] != 'o' && modes[i] != 't' {
 			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// outs are the arguments that a function gives.
+func outs(names []string, modes string, oids []string) []OutArg {
+	var out []OutArg
+	for i, o := range oids {
+		if strings.IndexByte("obt", modes[i]) >= 0 && i < len(names) {
+			out = append(out, OutArg{Name: names[i], OID: number(o)})
 		}
 	}
 	return out

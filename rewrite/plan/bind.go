@@ -21,6 +21,11 @@ type SessionValue struct {
 	Type  sqltype.Type
 }
 
+// Describe gives the names and types of whatever PostgreSQL has, also where Bind refuses it; its Root is no plan.
+func Describe(stmt *pgsyntax.Select, cat Catalog, opts BindOptions) (*Query, error) {
+	return bindWith(stmt, cat, opts, everything)
+}
+
 // Bind resolves names and types of a query by PostgreSQL's rules. Whatever has no place in a Query is refused by name and
 // position (*sqlerr.Error).
 func Bind(stmt *pgsyntax.Select, cat Catalog, opts BindOptions) (*Query, error) {
@@ -33,7 +38,7 @@ func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder)
 	for _, oid := range opts.ParamTypes {
 		b.params = append(b.params, param{t: sqltype.Type{OID: oid, Typmod: -1}, known: oid != 0 && oid != sqltype.OIDUnknown})
 	}
-	r, err := b.selectStmt(stmt)
+	r, err := b.query(stmt, nil, false)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +62,9 @@ func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder)
 		}
 		q.Params = append(q.Params, p.t)
 	}
+	if err := b.refusal(); err != nil {
+		return nil, err
+	}
 	return q, nil
 }
 
@@ -71,6 +79,8 @@ type binder struct {
 	refs     map[*Col]ref // where a column was named, for grouping errors
 	places   map[Scalar]pgsyntax.Pos
 	collated map[Scalar]pgsyntax.Pos // under a COLLATE other than "default"
+	ctes     []*cte                  // in force, the innermost last
+	refusals []*sqlerr.Error
 }
 
 // place is where an expression starts in the text, or another position where that is not known.
@@ -97,12 +107,14 @@ type param struct {
 type bound struct {
 	rel     Rel
 	outputs []namedOutput
+	retype  func(i int, t sqltype.Type) error // of a leaf
 }
 
 type namedOutput struct {
 	name  string
 	col   ColID
 	count bool
+	pos   pgsyntax.Pos // of its expression; -1 if not known
 }
 
 func (b *binder) newCol(info ColumnInfo) ColID {

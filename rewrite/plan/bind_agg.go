@@ -47,23 +47,35 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 	}
 	fn, ok := aggregateNames[x.Name]
 	switch {
-	case !ok && !e.find.open:
-		return nil, unsupportedAggregate(x.Name, x.Pos)
+	case !ok:
+		e.later(unsupportedAggregate(x.Name, x.Pos))
+		fn = AggFunc(x.Name)
 	case x.Filter != nil:
-		return nil, unsupported(x.Pos, "FILTER is").WithHint("%s(CASE WHEN condition THEN x END) counts the same rows.", x.Name)
+		e.later(unsupported(x.Pos, "FILTER is").WithHint("%s(CASE WHEN condition THEN x END) counts the same rows.", x.Name))
 	case len(x.OrderBy) > 0 || len(x.WithinGroup) > 0:
-		return nil, unsupported(x.Pos, "ORDER BY in an aggregate is")
+		e.later(unsupported(x.Pos, "ORDER BY in an aggregate is"))
+	}
+	inner := &exprs{binder: e.binder, scope: e.scope, clause: e.clause, aggs: e.aggs, within: true}
+	rest, err := inner.aggRest(x)
+	if err != nil {
+		return nil, err
 	}
 	if x.Star {
 		if fn != Count {
 			return nil, undefinedFunction(x.Name, "", x.Pos)
 		}
-		return e.aggs.shared(AggItem{Fn: CountRows, Type: sqltype.Int8, Pos: int(x.Pos)}, x.Name), nil
+		return e.aggs.shared(AggItem{Fn: CountRows, Rest: rest, Type: sqltype.Int8, Pos: int(x.Pos)}, x.Name), nil
 	}
-	inner := &exprs{binder: e.binder, scope: e.scope, clause: e.clause, aggs: e.aggs, within: true}
 	args, names, variadic, err := inner.callArgs(x)
 	if err != nil {
 		return nil, err
+	}
+	for _, o := range x.WithinGroup {
+		v, err := inner.expr(o.Expr)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, v)
 	}
 	inputs := oidsOf(args)
 	c, v := e.chooseProc(x.Name, args, names, variadic)
@@ -73,7 +85,9 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 			WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
 	case v != chosen:
 		return nil, undefinedFunction(x.Name, e.signature(x.Name, inputs, names), x.Pos)
-	case c.proc.AggKind == 'o' || c.proc.AggKind == 'h':
+	case len(x.WithinGroup) > 0 && c.proc.AggKind == 'n':
+		return nil, sqlerr.New(sqlerr.WrongObjectType, "%s is not an ordered-set aggregate, so it cannot have WITHIN GROUP", x.Name).At(int(x.Pos))
+	case len(x.WithinGroup) == 0 && (c.proc.AggKind == 'o' || c.proc.AggKind == 'h'):
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "WITHIN GROUP is required for ordered-set aggregate %s", x.Name).At(int(x.Pos))
 	case c.proc.Kind == 'w':
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "window function %s requires an OVER clause", x.Name).At(int(x.Pos))
@@ -91,28 +105,25 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 			}
 		}
 	}
-	item := AggItem{Fn: fn, Distinct: x.Distinct, Type: e.of(result), Pos: int(x.Pos)}
-	if item.Arg, err = e.aggArg(&item, args, x); err != nil {
+	item := AggItem{Fn: fn, Distinct: x.Distinct, Rest: append(rest, args[1:]...), Type: e.of(result), Pos: int(x.Pos)}
+	if item.Arg, err = e.aggArg(&item, args[0], x); err != nil {
 		return nil, err
 	}
 	return e.aggs.shared(item, x.Name), nil
 }
 
 // aggArg is the argument as the aggregate takes it.
-func (e *exprs) aggArg(item *AggItem, args []Scalar, x *pgsyntax.FuncCall) (Scalar, error) {
-	arg, err := args[0], error(nil)
+func (e *exprs) aggArg(item *AggItem, arg Scalar, x *pgsyntax.FuncCall) (Scalar, error) {
+	var err error
 	takes := aggregatable[item.Fn]
 	switch {
-	case e.find.open && (len(args) > 1 || item.Fn == ""):
-		item.Fn = AggFunc(x.Name)
-		return &ArrayExpr{Elems: args, T: item.Type}, nil
 	case item.Fn == Count:
 		if arg, err = e.textLiteral(arg, x.Pos); err == nil && x.Distinct && arg.Type().OID == sqltype.OIDUnknown {
 			return e.implicit(arg, sqltype.Text, x.Pos)
 		}
 		return arg, err
-	case !takes(arg.Type()) && !e.find.open:
-		return nil, unsupportedAggregate(x.Name+"("+typeName(arg.Type())+")", x.Pos)
+	case takes != nil && !takes(arg.Type()):
+		e.later(unsupportedAggregate(x.Name+"("+typeName(arg.Type())+")", x.Pos))
 	}
 	if item.Fn == Min || item.Fn == Max {
 		item.Distinct = false
@@ -120,7 +131,31 @@ func (e *exprs) aggArg(item *AggItem, args []Scalar, x *pgsyntax.FuncCall) (Scal
 	return arg, nil
 }
 
-func unsupportedAggregate(name string, pos pgsyntax.Pos) error {
+// aggRest binds an aggregate's FILTER and ORDER BY.
+func (e *exprs) aggRest(x *pgsyntax.FuncCall) ([]Scalar, error) {
+	var out []Scalar
+	for _, o := range x.OrderBy {
+		v, err := e.expr(o.Expr)
+		if err != nil {
+			return nil, err
+		}
+		if v, err = e.textLiteral(v, o.Expr.Position()); err != nil {
+			return nil, err
+		}
+		if err := e.comparable(v, true, o.Expr.Position()); err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	if x.Filter == nil {
+		return out, nil
+	}
+	inner := &exprs{binder: e.binder, scope: e.scope, clause: "FILTER"}
+	cond, err := inner.condition(x.Filter, "FILTER")
+	return append(out, cond), err
+}
+
+func unsupportedAggregate(name string, pos pgsyntax.Pos) *sqlerr.Error {
 	return sqlerr.New(sqlerr.UnsupportedFunction, "the aggregate %s is not supported yet", name).At(int(pos)).
 		WithHint("COUNT, SUM and AVG are there so far.")
 }

@@ -18,13 +18,15 @@ func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 	case !builtinSchema(x.Schema):
 		return nil, sqlerr.New(sqlerr.UndefinedSchema, "schema %q does not exist", x.Schema).At(int(x.Pos)).WithHint("Functions are in pg_catalog.")
 	case x.Over != nil:
-		return nil, unsupported(x.Pos, "window functions are")
+		return e.window(x)
 	case isAggregate(x):
 		return e.aggregate(x)
 	case x.Bare:
 		return e.bare(x)
 	case x.Name == "grouping" && x.Schema == "":
-		return nil, unsupported(x.Pos, "GROUPING is")
+		e.later(unsupported(x.Pos, "GROUPING is"))
+		args, err := e.args(x.Args)
+		return &Unplanned{Name: "GROUPING", T: sqltype.Int4, Args: args}, err
 	}
 	if err := noAggregate(x); err != nil {
 		return nil, err

@@ -12,11 +12,12 @@ import (
 // exprs binds the expressions of one clause over a scope. Aggregates may stand where aggs is set.
 type exprs struct {
 	*binder
-	scope  *scope
-	clause string
-	aggs   *selecting
-	within bool // an aggregate's argument
-	arrays bool // an array may stand here that is no constant: what it is for takes it apart
+	scope    *scope
+	clause   string
+	aggs     *selecting
+	within   bool // an aggregate's argument
+	inWindow bool // a window call's argument
+	arrays   bool // an array may stand here that is no constant: what it is for takes it apart
 }
 
 func (e *exprs) condition(x pgsyntax.Expr, clause string) (Scalar, error) {
@@ -82,6 +83,10 @@ func (e *exprs) bind(x pgsyntax.Expr) (Scalar, error) {
 		}
 		return e.named(c, x.Pos), nil
 	case *pgsyntax.Literal:
+		if x.Kind == pgsyntax.BitLit || x.Kind == pgsyntax.HexLit {
+			e.later(unsupported(x.Pos, "a bit string is"))
+			return &Unplanned{Name: string(x.Kind) + x.Text, T: e.of(oidBit)}, nil
+		}
 		return literal(x)
 	case *pgsyntax.Param:
 		return e.param(x)
@@ -101,8 +106,10 @@ func (e *exprs) bind(x pgsyntax.Expr) (Scalar, error) {
 		return e.cast(x)
 	case *pgsyntax.FuncCall:
 		return e.call(x)
-	case *pgsyntax.Exists, *pgsyntax.Subquery:
-		return nil, unsupported(x.Position(), "a subquery in an expression is")
+	case *pgsyntax.Exists:
+		return e.exists(x)
+	case *pgsyntax.Subquery:
+		return e.scalarQuery(x)
 	case *pgsyntax.Quantified:
 		return e.quantified(x)
 	case *pgsyntax.Array:
@@ -110,7 +117,9 @@ func (e *exprs) bind(x pgsyntax.Expr) (Scalar, error) {
 	case *pgsyntax.Subscript:
 		return e.subscript(x)
 	case *pgsyntax.Row:
-		return nil, unsupported(x.Pos, "a row value is")
+		e.later(unsupported(x.Pos, "a row value is"))
+		args, err := e.args(x.Elems)
+		return &Unplanned{Name: "ROW", T: e.of(oidRecord), Args: args}, err
 	case *pgsyntax.Collate:
 		return e.collate(x)
 	case *pgsyntax.Paren:
@@ -151,9 +160,6 @@ func literal(x *pgsyntax.Literal) (Scalar, error) {
 				return &Const{Value: v, T: t}, nil
 			}
 		}
-	case pgsyntax.NumericLit:
-	default:
-		return nil, unsupported(x.Pos, "a bit string is")
 	}
 	v, err := sqltype.ParseText(x.Text, sqltype.Numeric)
 	if err != nil {

@@ -10,8 +10,10 @@ import (
 
 // scope is what names mean in a SELECT's expressions: the columns of FROM, in the order of *.
 type scope struct {
-	cols   []scopeCol
-	tables []string // aliases, in order
+	cols    []scopeCol
+	tables  []string // aliases, in order; of a table without one, its name
+	schemas []string // beside tables: the schema of a table without alias
+	outer   *scope   // of the query around a subquery, and what stands before a LATERAL
 }
 
 type scopeCol struct {
@@ -23,19 +25,19 @@ type scopeCol struct {
 	merged bool   // by USING: found by its qualified name only
 }
 
-func (b *binder) from(list []pgsyntax.TableExpr) (Rel, *scope, error) {
+func (b *binder) from(list []pgsyntax.TableExpr, outer *scope) (Rel, *scope, error) {
 	if len(list) == 0 {
-		return &OneRow{}, &scope{}, nil
+		return &OneRow{}, &scope{outer: outer}, nil
 	}
 	var rel Rel
-	sc := &scope{}
+	sc := &scope{outer: outer}
 	for _, t := range list {
-		r, s, err := b.tableExpr(t)
+		r, s, err := b.tableExpr(t, sc)
 		if err != nil {
 			return nil, nil, err
 		}
 		if rel == nil {
-			rel, sc = r, s
+			rel, sc = r, &scope{cols: s.cols, tables: s.tables, schemas: s.schemas, outer: outer}
 			continue
 		}
 		if sc, err = sc.with(s, t.Position()); err != nil {
@@ -48,29 +50,36 @@ func (b *binder) from(list []pgsyntax.TableExpr) (Rel, *scope, error) {
 
 // with puts two scopes side by side.
 func (s *scope) with(o *scope, pos pgsyntax.Pos) (*scope, error) {
-	for _, t := range o.tables {
-		if slices.Contains(s.tables, t) {
+	for i, t := range o.tables {
+		// Two tables of one name in different schemas may stand side by side.
+		if k := slices.Index(s.tables, t); k >= 0 && (o.schemas[i] == "" || s.schemas[k] == "" || o.schemas[i] == s.schemas[k]) {
 			return nil, sqlerr.New(sqlerr.DuplicateAlias, "table name %q specified more than once", t).At(int(pos))
 		}
 	}
-	return &scope{cols: slices.Concat(s.cols, o.cols), tables: slices.Concat(s.tables, o.tables)}, nil
+	return &scope{cols: slices.Concat(s.cols, o.cols), tables: slices.Concat(s.tables, o.tables), schemas: slices.Concat(s.schemas, o.schemas), outer: s.outer}, nil
 }
 
-func (b *binder) tableExpr(t pgsyntax.TableExpr) (Rel, *scope, error) {
+// tableExpr binds an entry of FROM; before is what a LATERAL one may name.
+func (b *binder) tableExpr(t pgsyntax.TableExpr, before *scope) (Rel, *scope, error) {
 	switch t := t.(type) {
 	case *pgsyntax.TableName:
 		return b.tableName(t)
 	case *pgsyntax.Derived:
-		return b.derived(t)
+		return b.derived(t, before)
 	case *pgsyntax.Join:
-		return b.join(t)
+		return b.join(t, before)
 	case *pgsyntax.TableFunc:
-		return nil, nil, unsupported(t.Pos, "functions in FROM are")
+		return b.tableFunc(t, before)
 	}
 	return nil, nil, unsupported(t.Position(), "this entry of FROM is")
 }
 
 func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
+	for i := len(b.ctes) - 1; i >= 0 && t.Schema == ""; i-- {
+		if b.ctes[i].name == t.Name {
+			return b.cteScan(b.ctes[i], t)
+		}
+	}
 	table, ok := b.cat.Table(t.Schema, t.Name)
 	if !ok {
 		name := t.Name
@@ -92,7 +101,7 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 		alias, schema = t.Name, table.Schema
 	}
 	scan := &Scan{Table: table, Alias: alias, Pos: int(t.Pos)}
-	sc := &scope{tables: []string{alias}}
+	sc := &scope{tables: []string{alias}, schemas: []string{schema}}
 	for i, c := range table.Columns {
 		b.types.add(c.Type)
 		id := b.newCol(ColumnInfo{Name: c.Name, Type: c.Type, Table: table, Attr: i})
@@ -102,6 +111,23 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 		}
 	}
 	return scan, sc, sc.rename(t.Columns, alias, t.Pos)
+}
+
+// cteScan reads a WITH query, under columns of its own.
+func (b *binder) cteScan(c *cte, t *pgsyntax.TableName) (Rel, *scope, error) {
+	alias := t.Alias
+	if alias == "" {
+		alias = t.Name
+	}
+	out, sc := &Unplanned{Name: "WITH " + c.name}, &scope{tables: []string{alias}, schemas: []string{""}}
+	for _, o := range c.outputs {
+		info := b.columns[o.col]
+		info.Name = o.name
+		id := b.newCol(info)
+		out.Columns = append(out.Columns, id)
+		sc.cols = append(sc.cols, scopeCol{table: alias, name: o.name, id: id})
+	}
+	return out, sc, sc.rename(t.Columns, alias, t.Pos)
 }
 
 // rename applies alias(c1, c2).
@@ -115,31 +141,35 @@ func (s *scope) rename(names []string, alias string, pos pgsyntax.Pos) error {
 	return nil
 }
 
-func (b *binder) derived(t *pgsyntax.Derived) (Rel, *scope, error) {
+func (b *binder) derived(t *pgsyntax.Derived, before *scope) (Rel, *scope, error) {
+	outer := before.outer
 	if t.Lateral {
-		return nil, nil, unsupported(t.Pos, "LATERAL is")
+		b.later(unsupported(t.Pos, "LATERAL is"))
+		outer = before
 	}
 	if t.Alias == "" {
 		return nil, nil, sqlerr.New(sqlerr.Syntax, "subquery in FROM must have an alias").At(int(t.Pos)).
 			WithHint("For example, FROM (SELECT ...) [AS] foo.")
 	}
-	r, err := b.selectStmt(t.Query)
+	r, err := b.query(t.Query, outer, false)
 	if err != nil {
 		return nil, nil, err
 	}
-	sc := &scope{tables: []string{t.Alias}}
+	sc := &scope{tables: []string{t.Alias}, schemas: []string{""}}
 	for _, o := range r.outputs {
 		sc.cols = append(sc.cols, scopeCol{table: t.Alias, name: o.name, id: o.col})
 	}
 	return r.rel, sc, sc.rename(t.Columns, t.Alias, t.Pos)
 }
 
-func (b *binder) join(t *pgsyntax.Join) (Rel, *scope, error) {
-	l, ls, err := b.tableExpr(t.Left)
+func (b *binder) join(t *pgsyntax.Join, before *scope) (Rel, *scope, error) {
+	l, ls, err := b.tableExpr(t.Left, before)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, rs, err := b.tableExpr(t.Right)
+	ls.outer = before.outer
+	r, rs, err := b.tableExpr(t.Right, &scope{cols: slices.Concat(before.cols, ls.cols), tables: slices.Concat(before.tables, ls.tables), schemas: slices.Concat(before.schemas, ls.schemas),
+		outer: before.outer})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -151,7 +181,8 @@ func (b *binder) join(t *pgsyntax.Join) (Rel, *scope, error) {
 	case pgsyntax.RightJoin:
 		j.Kind, j.Left, j.Right = LeftJoin, r, l
 	default:
-		return nil, nil, unsupported(t.Pos, string(t.Kind)+" JOIN is").WithHint("Use LEFT JOIN or INNER JOIN.")
+		j.Kind = FullJoin
+		b.later(unsupported(t.Pos, string(t.Kind)+" JOIN is").WithHint("Use LEFT JOIN or INNER JOIN."))
 	}
 	sc, err := ls.with(rs, t.Pos)
 	if err != nil {
@@ -182,7 +213,7 @@ func (b *binder) join(t *pgsyntax.Join) (Rel, *scope, error) {
 // the right's in a right join, and in an inner join where only that one has the type already (parse_clause.c, buildMergedJoinVar).
 func (b *binder) using(names []string, kind pgsyntax.JoinKind, left, right, both *scope, pos pgsyntax.Pos) (Scalar, *scope, error) {
 	var conds []Scalar
-	out := &scope{tables: both.tables}
+	out := &scope{tables: both.tables, schemas: both.schemas, outer: both.outer}
 	hidden := map[int]bool{}
 	for _, n := range names {
 		i, err := left.unqualified(n, pos, "left")
@@ -209,7 +240,14 @@ func (b *binder) using(names []string, kind pgsyntax.JoinKind, left, right, both
 			from, col = y, right.cols[k]
 		}
 		merged := scopeCol{name: n, id: col.id, expr: col.expr}
-		if from.Type() != t {
+		switch {
+		case kind == pgsyntax.FullJoin:
+			sides, _, err := b.allCommon([]Scalar{x, y}, "JOIN/USING", pos)
+			if err != nil {
+				return nil, nil, err
+			}
+			merged.id, merged.expr = 0, &Coalesce{Args: sides, T: t}
+		case from.Type() != t:
 			merged.id = 0
 			if merged.expr, err = b.explicit(from, t, pos); err != nil {
 				return nil, nil, err
@@ -243,8 +281,22 @@ func (s *scope) unqualified(name string, pos pgsyntax.Pos, side string) (int, er
 	return 0, sqlerr.New(sqlerr.AmbiguousColumn, "common column name %q appears more than once in %s table", name, side).At(int(pos))
 }
 
-// column resolves a possibly qualified name.
+// column resolves a possibly qualified name, here or in the queries around.
 func (s *scope) column(path []string, pos pgsyntax.Pos) (scopeCol, error) {
+	c, err := s.own(path, pos)
+	if err == nil || s.outer == nil || len(path) > 1 && slices.Contains(s.tables, path[len(path)-2]) {
+		return c, err
+	}
+	if id := sqlerr.ID(err); id != sqlerr.UndefinedColumn.ID && id != sqlerr.UndefinedTable.ID {
+		return c, err
+	}
+	if outer, problem := s.outer.column(path, pos); problem == nil || sqlerr.ID(problem) == sqlerr.AmbiguousColumn.ID {
+		return outer, problem
+	}
+	return c, err
+}
+
+func (s *scope) own(path []string, pos pgsyntax.Pos) (scopeCol, error) {
 	name := path[len(path)-1]
 	table := ""
 	if len(path) > 1 {

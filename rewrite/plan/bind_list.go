@@ -11,7 +11,12 @@ import (
 
 func (e *exprs) in(x *pgsyntax.In) (Scalar, error) {
 	if x.Query != nil {
-		return nil, unsupported(x.Pos, "IN (subquery) is").WithHint("Join along the foreign key, or list the values.")
+		e.later(unsupported(x.Pos, "IN (subquery) is").WithHint("Join along the foreign key, or list the values."))
+		v, err := e.quantifiedQuery(x.X, "=", x.Query, x.Pos)
+		if err != nil || !x.Not {
+			return v, err
+		}
+		return &Logic{Op: Not, Args: []Scalar{v}}, nil
 	}
 	if row, ok := x.X.(*pgsyntax.Row); ok {
 		return e.inRows(row, x)
@@ -160,8 +165,11 @@ func hasCols(x Scalar) bool {
 
 // quantified is x op ANY|ALL (array): make_scalar_array_op. What the statement lists is compared item by item.
 func (e *exprs) quantified(x *pgsyntax.Quantified) (Scalar, error) {
+	if p, ok := patternOps[x.Op]; ok && x.Query != nil {
+		return e.quantifiedQuery(x.X, p, x.Query, x.Pos)
+	}
 	if x.Query != nil {
-		return nil, unsupported(x.Pos, "ANY and ALL of a subquery are")
+		return e.quantifiedQuery(x.X, plainOp(x.Op), x.Query, x.Pos)
 	}
 	l, err := e.expr(x.X)
 	if err != nil {
@@ -171,7 +179,7 @@ func (e *exprs) quantified(x *pgsyntax.Quantified) (Scalar, error) {
 	if err != nil {
 		return nil, err
 	}
-	op := x.Op
+	op := plainOp(x.Op)
 	if p, ok := patternOps[op]; ok {
 		op = p
 	}
@@ -209,11 +217,8 @@ func (e *exprs) eachElement(o *resolvedOper, l, array Scalar, x *pgsyntax.Quanti
 	items, null, ok := listed(array, e.of(e.elem(array.Type().OID)))
 	switch {
 	case !ok:
-		fn := e.operRow(o, o.Name, []sqltype.OID{l.Type().OID, e.elem(array.Type().OID)})
-		if fn == nil || !e.find.open {
-			return nil, unsupported(x.Pos, "ANY and ALL of an array that the statement does not list are").WithHint("Use IN (list), or ARRAY[...].")
-		}
-		return &AnyArray{X: l, Array: array, Fn: fn, All: x.All}, nil
+		e.later(unsupported(x.Pos, "ANY and ALL of an array that the statement does not list are").WithHint("Use IN (list), or ARRAY[...]."))
+		return &Unplanned{Name: o.Name + " " + itoa(int(x.Pos)), T: sqltype.Bool, Args: []Scalar{l, array}}, nil
 	case null:
 		return &Const{T: sqltype.Bool}, nil
 	case len(items) == 0:

@@ -16,6 +16,14 @@ import (
 // negated has the operators whose negator the registry has.
 var negated = map[string]string{"!~~": "~~", "!~~*": "~~*", "!~": "~", "!~*": "~*"}
 
+// plainOp is an operator without the OPERATOR(pg_catalog. ...) around it.
+func plainOp(op string) string {
+	if name, ok := strings.CutPrefix(op, "OPERATOR("); ok {
+		return strings.TrimPrefix(strings.TrimSuffix(name, ")"), "pg_catalog.")
+	}
+	return op
+}
+
 // resolvedOper is an operator for some argument types: what to bring the arguments to, and what it gives.
 type resolvedOper struct {
 	*pgcat.Oper
@@ -78,6 +86,9 @@ func (b *binder) applyOper(o *resolvedOper, args []Scalar, pos pgsyntax.Pos) (Sc
 		}
 		list[i] = v
 	}
+	if err := b.pattern(o.Name, list, pos); err != nil {
+		return nil, err
+	}
 	if fn := b.operRow(o, o.Name, oidsOf(list)); fn != nil {
 		fn, err := b.special(fn, list, pos)
 		return &Call{Fn: fn, Args: list, T: b.of(o.result), Pos: int(pos)}, err
@@ -94,6 +105,26 @@ func (b *binder) applyOper(o *resolvedOper, args []Scalar, pos pgsyntax.Pos) (Sc
 	}
 	return nil, sqlerr.New(sqlerr.UnsupportedOperator, "the operator %s is not supported", text).At(int(pos)).
 		WithHint("docs/sql.md lists the operators and their types.")
+}
+
+// pattern checks the operators of patterns: what a pattern costs follows from it, so it may not depend on the row; and what is a
+// letter, and its other case, follows from the collation.
+func (b *binder) pattern(op string, args []Scalar, pos pgsyntax.Pos) error {
+	switch op {
+	case "~~", "!~~", "~~*", "!~~*", "~", "!~", "~*", "!~*":
+	default:
+		return nil
+	}
+	if len(args) < 2 || b.find.open {
+		return nil
+	}
+	if hasCols(args[1]) {
+		return unsupported(b.place(args[1], pos), "a pattern made of columns is").WithHint("Write the pattern, or make it a parameter.")
+	}
+	if op == "~~" || op == "!~~" {
+		return nil
+	}
+	return b.collatedArgs(args)
 }
 
 // operRow looks for the row of the types at hand, then for that of the types as declared.
@@ -132,7 +163,7 @@ func (e *exprs) unary(x *pgsyntax.Unary) (Scalar, error) {
 		}
 		return &Logic{Op: Not, Args: []Scalar{v}}, nil
 	}
-	return e.operator(x.Op, []Scalar{v}, x.Pos)
+	return e.operator(plainOp(x.Op), []Scalar{v}, x.Pos)
 }
 
 // patternOps are what LIKE and its kin stand for.
@@ -142,7 +173,11 @@ func (e *exprs) binary(x *pgsyntax.Binary) (Scalar, error) {
 	left, rowLeft := x.Left.(*pgsyntax.Row)
 	right, rowRight := x.Right.(*pgsyntax.Row)
 	if rowLeft && rowRight {
-		return e.rows(x.Op, left, right, x.Pos)
+		op := plainOp(x.Op)
+		if p, ok := patternOps[op]; ok {
+			op = p
+		}
+		return e.rows(op, left, right, x.Pos)
 	}
 	if x.Op == "IS DISTINCT FROM" || x.Op == "IS NOT DISTINCT FROM" {
 		return e.distinctFrom(x)
@@ -166,7 +201,7 @@ func (e *exprs) binary(x *pgsyntax.Binary) (Scalar, error) {
 	}
 	op, isPattern := patternOps[x.Op]
 	if !isPattern {
-		return e.infix(x.Op, l, r, x.Right.Position(), x.Pos)
+		return e.operator(plainOp(x.Op), []Scalar{l, r}, x.Pos)
 	}
 	fn := "like_escape"
 	if strings.HasSuffix(x.Op, "SIMILAR TO") {
@@ -186,7 +221,8 @@ func (e *exprs) binary(x *pgsyntax.Binary) (Scalar, error) {
 		}
 		r = folded(r)
 	}
-	return e.infix(op, l, r, x.Right.Position(), x.Pos)
+	e.places[r] = start(x.Right)
+	return e.operator(op, []Scalar{l, r}, x.Pos)
 }
 
 // folded evaluates a call of constants, if that does not fail.
@@ -209,26 +245,6 @@ func folded(x Scalar) Scalar {
 		return x
 	}
 	return &Const{Value: v, T: call.T}
-}
-
-// infix is a binary operator; a pattern may not depend on the row.
-func (e *exprs) infix(op string, l, r Scalar, right, pos pgsyntax.Pos) (Scalar, error) {
-	v, err := e.operator(op, []Scalar{l, r}, pos)
-	if err != nil {
-		return nil, err
-	}
-	switch op {
-	case "~~", "!~~", "~~*", "!~~*", "~", "!~", "~*", "!~*":
-		if hasCols(r) && !e.find.open {
-			return nil, unsupported(right, "a pattern made of columns is").WithHint("Write the pattern, or make it a parameter.")
-		}
-		if op != "~~" && op != "!~~" && len(e.collated) > 0 { // what is a letter, and its other case, follows from the collation
-			if err := e.collatedArgs([]Scalar{l, r}); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return v, nil
 }
 
 // logic joins conditions, without a nesting for each.

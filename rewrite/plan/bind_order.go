@@ -10,9 +10,11 @@ import (
 )
 
 // orderBy binds ORDER BY: an output name comes before an input column's; a number is a place in the select list.
-func (q *selecting) orderBy() error {
-	e := q.exprs("ORDER BY")
-	for _, o := range q.stmt.OrderBy {
+func (q *selecting) orderBy() error { return q.orderItems(q.stmt.OrderBy, "ORDER BY") }
+
+func (q *selecting) orderItems(list []pgsyntax.OrderItem, clause string) error {
+	e := q.exprs(clause)
+	for _, o := range list {
 		item := sortItem{target: -1, pos: o.Expr.Position(), desc: o.Desc, nullsFirst: o.Desc}
 		if o.NullsFirst != nil {
 			item.nullsFirst = *o.NullsFirst
@@ -21,10 +23,10 @@ func (q *selecting) orderBy() error {
 		case *pgsyntax.Literal:
 			n, err := strconv.Atoi(x.Text)
 			if x.Kind != pgsyntax.IntegerLit || err != nil || n > math.MaxInt32 {
-				return sqlerr.New(sqlerr.Syntax, "non-integer constant in ORDER BY").At(int(x.Pos))
+				return sqlerr.New(sqlerr.Syntax, "non-integer constant in %s", clause).At(int(x.Pos))
 			}
 			if n < 1 || n > len(q.targets) {
-				return sqlerr.New(sqlerr.InvalidColumnRef, "ORDER BY position %s is not in select list", x.Text).At(int(x.Pos))
+				return sqlerr.New(sqlerr.InvalidColumnRef, "%s position %s is not in select list", clause, x.Text).At(int(x.Pos))
 			}
 			item.target = n - 1
 		case *pgsyntax.ColumnRef:
@@ -34,7 +36,7 @@ func (q *selecting) orderBy() error {
 						continue
 					}
 					if item.target >= 0 && scalarText(q.targets[item.target].expr) != scalarText(t.expr) {
-						return sqlerr.New(sqlerr.AmbiguousColumn, "ORDER BY %q is ambiguous", x.Path[0]).At(int(x.Pos))
+						return sqlerr.New(sqlerr.AmbiguousColumn, "%s %q is ambiguous", clause, x.Path[0]).At(int(x.Pos))
 					}
 					if item.target < 0 {
 						item.target = i
@@ -85,6 +87,10 @@ func (q *selecting) limitValue(x pgsyntax.Expr, clause string) (Scalar, error) {
 	if x == nil {
 		return nil, nil
 	}
+	if ties, ok := x.(*pgsyntax.Ties); ok {
+		q.later(unsupported(ties.Pos, "WITH TIES is"))
+		x = ties.X
+	}
 	e := &exprs{binder: q.binder, scope: q.scope, clause: clause}
 	v, err := e.expr(x)
 	if err != nil {
@@ -100,5 +106,6 @@ func (q *selecting) limitValue(x pgsyntax.Expr, clause string) (Scalar, error) {
 	case *Const, *Param:
 		return v, nil
 	}
-	return nil, unsupported(x.Position(), "an expression in "+clause+" is").WithHint("Write a number, or a parameter.")
+	q.later(unsupported(x.Position(), "an expression in "+clause+" is").WithHint("Write a number, or a parameter."))
+	return v, nil
 }

@@ -24,6 +24,9 @@ type selecting struct {
 
 	targets []target
 	sort    []sortItem
+
+	leaf    bool            // a side of a set operation
+	windows map[string]bool // the clauses in which window functions may stand
 }
 
 // sortItem is an ORDER BY key: a place in the select list, or (target -1) an expression.
@@ -38,17 +41,17 @@ type target struct {
 	name string
 	expr Scalar
 	ast  pgsyntax.Expr
+	pos  pgsyntax.Pos
 }
 
-func (b *binder) selectStmt(s *pgsyntax.Select) (*bound, error) {
-	if err := refuseClauses(s); err != nil {
-		return nil, err
-	}
-	rel, sc, err := b.from(s.From)
+func (b *binder) selectStmt(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, error) {
+	b.noteClauses(s)
+	rel, sc, err := b.from(s.From, outer)
 	if err != nil {
 		return nil, err
 	}
-	q := &selecting{binder: b, stmt: s, scope: sc, rel: rel, keyText: map[string]ColID{}, aggText: map[string]ColID{}}
+	q := &selecting{binder: b, stmt: s, scope: sc, rel: rel, leaf: leaf, keyText: map[string]ColID{}, aggText: map[string]ColID{},
+		windows: map[string]bool{"SELECT list": true, "ORDER BY": true}}
 	if s.Where != nil {
 		e := &exprs{binder: b, scope: sc, clause: "WHERE"}
 		cond, err := e.condition(s.Where, "WHERE")
@@ -73,6 +76,14 @@ func (b *binder) selectStmt(s *pgsyntax.Select) (*bound, error) {
 	if err := q.orderBy(); err != nil {
 		return nil, err
 	}
+	for i := range s.Windows {
+		if _, err := q.exprs("window definition").windowSpec(&s.Windows[i].Def, s.Pos); err != nil {
+			return nil, err
+		}
+	}
+	if err := q.distinctOn(); err != nil {
+		return nil, err
+	}
 	if s.Distinct {
 		for _, t := range q.targets {
 			if err := q.comparable(t.expr, false, s.Pos); err != nil {
@@ -86,22 +97,16 @@ func (b *binder) selectStmt(s *pgsyntax.Select) (*bound, error) {
 	return q.assemble(having)
 }
 
-func refuseClauses(s *pgsyntax.Select) error {
+// noteClauses notes the clauses that have no plan yet.
+func (b *binder) noteClauses(s *pgsyntax.Select) {
 	switch {
-	case len(s.With) > 0:
-		return unsupported(s.With[0].Pos, "WITH queries are").WithHint("A derived table, FROM (SELECT ...) AS t, may do.")
-	case s.Op != pgsyntax.NoOp:
-		return unsupported(s.Pos, string(s.Op)+" is")
-	case len(s.Values) > 0:
-		return unsupported(s.Pos, "VALUES lists are")
 	case len(s.DistinctOn) > 0:
-		return unsupported(s.DistinctOn[0].Position(), "DISTINCT ON is")
+		b.later(unsupported(s.DistinctOn[0].Position(), "DISTINCT ON is"))
 	case len(s.Windows) > 0:
-		return unsupported(s.Pos, "the WINDOW clause is")
+		b.later(unsupported(s.Pos, "the WINDOW clause is"))
 	case len(s.Targets) == 0:
-		return unsupported(s.Pos, "an empty select list is")
+		b.later(unsupported(s.Pos, "an empty select list is"))
 	}
-	return nil
 }
 
 // hasAggregates looks for aggregate calls in select list and ORDER BY.
@@ -113,7 +118,7 @@ func (q *selecting) hasAggregates() bool {
 				found = true
 			}
 			return true
-		}})
+		}, Query: func(*pgsyntax.Select) bool { return false }})
 	}
 	for _, t := range q.stmt.Targets {
 		look(t.Expr)
@@ -134,7 +139,7 @@ func (q *selecting) bindTargets() error {
 				return err
 			}
 			for _, c := range cols {
-				q.targets = append(q.targets, target{name: c.name, expr: q.named(c, star.Pos)})
+				q.targets = append(q.targets, target{name: c.name, expr: q.named(c, star.Pos), pos: star.Pos})
 			}
 			continue
 		}
@@ -146,7 +151,7 @@ func (q *selecting) bindTargets() error {
 		if name == "" {
 			name = outputName(t.Expr)
 		}
-		q.targets = append(q.targets, target{name: name, expr: x, ast: t.Expr})
+		q.targets = append(q.targets, target{name: name, expr: x, ast: t.Expr, pos: start(t.Expr)})
 	}
 	return nil
 }
@@ -166,7 +171,7 @@ func (q *selecting) exprs(clause string) *exprs {
 // groupBy binds GROUP BY: an input column's name comes before an output name; a number is a place in the select list.
 func (q *selecting) groupBy() error {
 	e := &exprs{binder: q.binder, scope: q.scope, clause: "GROUP BY"}
-	for _, g := range q.stmt.GroupBy {
+	for _, g := range q.groupItems(q.stmt.GroupBy) {
 		x, err := q.groupItem(e, g)
 		if err != nil {
 			return err
@@ -190,10 +195,42 @@ func (q *selecting) groupBy() error {
 	return nil
 }
 
+// groupItems are all expressions of GROUP BY, those of lists and grouping sets too.
+func (q *selecting) groupItems(list []pgsyntax.Expr) []pgsyntax.Expr {
+	var out []pgsyntax.Expr
+	for _, g := range list {
+		switch g := g.(type) {
+		case *pgsyntax.Grouping:
+			q.later(unsupported(g.Pos, g.Kind+" is").WithHint("Ask each grouping as a statement of its own."))
+			for _, set := range g.Sets {
+				out = append(out, q.groupItems(set)...)
+			}
+		case *pgsyntax.Row:
+			out = append(out, q.groupItems(g.Elems)...)
+		default:
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// distinctOn binds DISTINCT ON, whose names and numbers mean what they mean in ORDER BY.
+func (q *selecting) distinctOn() error {
+	if len(q.stmt.DistinctOn) == 0 {
+		return nil
+	}
+	items := make([]pgsyntax.OrderItem, len(q.stmt.DistinctOn))
+	for i, x := range q.stmt.DistinctOn {
+		items[i].Expr = x
+	}
+	sort := q.sort
+	err := q.orderItems(items, "DISTINCT ON")
+	q.sort = sort
+	return err
+}
+
 func (q *selecting) groupItem(e *exprs, g pgsyntax.Expr) (Scalar, error) {
 	switch g := g.(type) {
-	case *pgsyntax.Grouping:
-		return nil, unsupported(g.Pos, g.Kind+" is").WithHint("Ask each grouping as a statement of its own.")
 	case *pgsyntax.Literal:
 		n, err := strconv.Atoi(g.Text)
 		if g.Kind != pgsyntax.IntegerLit || err != nil || n > math.MaxInt32 {
@@ -205,7 +242,7 @@ func (q *selecting) groupItem(e *exprs, g pgsyntax.Expr) (Scalar, error) {
 		return q.groupTarget(q.targets[n-1], e, g.Pos)
 	case *pgsyntax.ColumnRef:
 		if len(g.Path) == 1 {
-			if _, err := q.scope.column(g.Path, g.Pos); err != nil {
+			if _, err := q.scope.own(g.Path, g.Pos); err != nil {
 				found := -1
 				for i, t := range q.targets {
 					switch {
@@ -379,8 +416,9 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 	add := func(x Scalar, name string) ColID {
 		text := scalarText(x)
 		id, ok := texts[text]
-		if !ok {
-			if c, isCol := x.(*Col); isCol && c.T == q.columns[c.ID].Type {
+		if !ok || x.Type().OID == sqltype.OIDUnknown {
+			_, collated := q.collated[x]
+			if c, isCol := x.(*Col); isCol && c.T == q.columns[c.ID].Type && !collated {
 				id = c.ID
 			} else {
 				id = q.newCol(ColumnInfo{Name: name, Type: x.Type()})
@@ -394,14 +432,14 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 	ids := make([]ColID, len(q.targets))
 	for i, t := range q.targets {
 		x := t.expr
-		if x.Type().OID == sqltype.OIDUnknown {
+		if x.Type().OID == sqltype.OIDUnknown && !q.leaf {
 			var err error
 			if x, err = q.exprs("SELECT list").implicit(x, sqltype.Text, q.stmt.Pos); err != nil {
 				return nil, err
 			}
 		}
 		ids[i] = add(x, t.name)
-		out.outputs = append(out.outputs, namedOutput{name: t.name, col: ids[i], count: q.isCount(ids[i])})
+		out.outputs = append(out.outputs, namedOutput{name: t.name, col: ids[i], count: q.isCount(ids[i]), pos: t.pos})
 	}
 	var keys []SortKey
 	for _, s := range q.sort {
@@ -410,7 +448,7 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 			id = ids[s.target]
 		} else {
 			n := len(items)
-			if id = add(s.expr, "?column?"); len(items) > n && q.stmt.Distinct {
+			if id = add(s.expr, "?column?"); len(items) > n && q.stmt.Distinct && len(q.stmt.DistinctOn) == 0 {
 				return nil, sqlerr.New(sqlerr.InvalidColumnRef, "for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(int(q.place(s.expr, s.pos)))
 			}
 		}
@@ -422,6 +460,21 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 	}
 	if len(keys) > 0 {
 		rel = &Sort{Input: rel, Keys: keys}
+	}
+	if q.leaf {
+		out.retype = func(i int, t sqltype.Type) error {
+			x := q.targets[i].expr
+			if x.Type().OID != sqltype.OIDUnknown {
+				return nil
+			}
+			v, err := q.implicit(x, bare(t), q.targets[i].pos)
+			for k := range items {
+				if items[k].ID == ids[i] && err == nil {
+					items[k].Expr, q.columns[ids[i]].Type = v, v.Type()
+				}
+			}
+			return err
+		}
 	}
 	rel, err := q.limit(rel)
 	out.rel = rel

@@ -97,8 +97,8 @@ func (e *exprs) constructed(x *pgsyntax.Array, t sqltype.Type) (Scalar, error) {
 	if c := constArray(v); c != Scalar(v) {
 		return c, nil
 	}
-	if !e.arrays && !e.find.open {
-		return nil, unsupported(x.Pos, "an array of what is no constant is").WithHint("Use IN (list), or = ANY(ARRAY[...]).")
+	if !e.arrays {
+		e.later(unsupported(x.Pos, "an array of what is no constant is").WithHint("Use IN (list), or = ANY(ARRAY[...])."))
 	}
 	return v, nil
 }
@@ -230,7 +230,11 @@ func arrayValue(x *ArrayExpr) (*sqltype.Array, bool) {
 
 // subscript is x[i] and x[i:j] (transformContainerSubscripts).
 func (e *exprs) subscript(x *pgsyntax.Subscript) (Scalar, error) {
-	v, err := e.arrayOperand(x.X)
+	index, slice, of := x.Index, x.Slice, x.X
+	for inner, ok := of.(*pgsyntax.Subscript); ok; inner, ok = of.(*pgsyntax.Subscript) { // a[1][2] is one subscript
+		index, slice, of = append(inner.Index[:len(inner.Index):len(inner.Index)], index...), slice || inner.Slice, inner.X
+	}
+	v, err := e.arrayOperand(of)
 	if err != nil {
 		return nil, err
 	}
@@ -242,12 +246,13 @@ func (e *exprs) subscript(x *pgsyntax.Subscript) (Scalar, error) {
 		}
 		return nil, mismatch("cannot subscript type %s because it does not support subscripting", e.name(v.Type().OID)).At(int(e.place(v, x.Pos)))
 	}
-	if x.Slice {
+	if slice {
 		t = e.of(base)
 	}
 	t.Typmod = v.Type().Typmod
-	out := &Subscript{X: v, T: t, Slice: x.Slice}
-	for _, i := range x.Index {
+	e.later(unsupported(x.Pos, "a subscript of an array is"))
+	out := &Unplanned{Name: "subscript " + itoa(int(x.Pos)), T: t, Args: []Scalar{v}}
+	for _, i := range index {
 		if i == nil {
 			continue
 		}
@@ -262,10 +267,7 @@ func (e *exprs) subscript(x *pgsyntax.Subscript) (Scalar, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Index = append(out.Index, y)
-	}
-	if !e.find.open {
-		return nil, unsupported(x.Pos, "a subscript of an array is")
+		out.Args = append(out.Args, y)
 	}
 	return out, nil
 }

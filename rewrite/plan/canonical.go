@@ -146,6 +146,8 @@ func (p *printer) line(r Rel) string {
 			s += " offset " + p.scalar(n.Offset)
 		}
 		return s
+	case *Unplanned:
+		return n.Name
 	}
 	return fmt.Sprintf("unknown %T", r)
 }
@@ -238,11 +240,8 @@ func (p *printer) scalar(x Scalar) string {
 		return fmt.Sprintf("(%s IS DISTINCT FROM %s)", p.scalar(x.X), p.scalar(x.Y))
 	case *ArrayExpr:
 		return fmt.Sprintf("ARRAY[%s]", p.list(x.Elems))
-	case *AnyArray:
-		word := map[bool]string{true: "ALL", false: "ANY"}[x.All]
-		return fmt.Sprintf("(%s %s %s(%s))", p.scalar(x.X), x.Fn.Name, word, p.scalar(x.Array))
-	case *Subscript:
-		return fmt.Sprintf("%s[%s]", p.scalar(x.X), p.list(x.Index))
+	case *Unplanned:
+		return fmt.Sprintf("%s(%s)", x.Name, p.list(x.Args))
 	}
 	return fmt.Sprintf("unknown %T", x)
 }
@@ -285,12 +284,16 @@ func scalarText(x Scalar) string { return (&printer{}).scalar(x) + ":" + x.Type(
 func aggText(a AggItem) string { return aggTextWith(&printer{}, a) }
 
 func aggTextWith(p *printer, a AggItem) string {
+	rest := ""
+	if len(a.Rest) > 0 {
+		rest = " with " + p.list(a.Rest)
+	}
 	if a.Arg == nil {
-		return string(a.Fn)
+		return string(a.Fn) + rest
 	}
 	d := ""
 	if a.Distinct {
 		d = "DISTINCT "
 	}
-	return fmt.Sprintf("%s(%s%s)", a.Fn, d, p.scalar(a.Arg))
+	return fmt.Sprintf("%s(%s%s)%s", a.Fn, d, p.scalar(a.Arg), rest)
 }

@@ -252,6 +252,9 @@ func (b *binder) convertArray(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scala
 	elem := b.of(b.elem(t.OID))
 	elem.Typmod = t.Typmod
 	from := b.elem(x.Type().OID)
+	if b.find.open {
+		return &Unplanned{Name: "array cast", T: t, Args: []Scalar{x}}, nil
+	}
 	switch x := x.(type) {
 	case *ArrayExpr:
 		out := &ArrayExpr{T: t, Nested: x.Nested}
@@ -314,6 +317,9 @@ func sameForm(from, to sqltype.OID) bool {
 // retyped is x under another type of the same form.
 func (b *binder) retyped(x Scalar, t sqltype.Type) Scalar {
 	out := b.renamed(x, t)
+	if pos, ok := b.places[x]; ok {
+		b.places[out] = pos
+	}
 	if pos, ok := b.collated[x]; ok {
 		b.collated[out] = pos
 	}

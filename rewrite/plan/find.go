@@ -7,8 +7,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-// finder gives the registry's row of what was resolved. An open one has a row for everything that PostgreSQL has: the tests
-// compare all of the resolution with PostgreSQL's.
+// finder gives the registry's row of what was resolved. An open one refuses nothing that PostgreSQL has.
 type finder struct {
 	call func(kind funcs.Kind, name string, actual, declared []sqltype.OID, result sqltype.OID) *funcs.Func
 	cast func(source, target sqltype.OID) *funcs.Func
@@ -24,6 +23,17 @@ var registered = finder{
 		return funcs.Lookup(kind, name, declared...)
 	},
 	cast: funcs.LookupCast,
+}
+
+// everything has a row for all that PostgreSQL has.
+var everything = finder{
+	call: func(kind funcs.Kind, name string, actual, _ []sqltype.OID, result sqltype.OID) *funcs.Func {
+		return &funcs.Func{Kind: kind, Name: name, Args: actual, Result: result}
+	},
+	cast: func(source, target sqltype.OID) *funcs.Func {
+		return &funcs.Func{Kind: funcs.Cast, Name: "cast", Args: []sqltype.OID{source}, Result: target}
+	},
+	open: true,
 }
 
 func unsupportedType(t sqltype.Type, pos pgsyntax.Pos) *sqlerr.Error {

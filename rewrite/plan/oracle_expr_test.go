@@ -74,6 +74,6 @@ func TestExpressions(t *testing.T) {
 		share = 1
 	}
 	list := expressions(rand.New(rand.NewPCG(5, 6)), share)
-	t.Logf("%d statements, all of PostgreSQL: %v", len(list), o.compare(t, list, plan.BindOpen))
+	t.Logf("%d statements, all of PostgreSQL: %v", len(list), o.compare(t, list, plan.Describe))
 	t.Logf("with the registry: %v", o.compare(t, list, plan.Bind))
 }

@@ -96,5 +96,5 @@ func TestFunctions(t *testing.T) {
 		share = 1
 	}
 	list := functionCalls(rand.New(rand.NewPCG(3, 4)), share)
-	t.Logf("%d statements: %v", len(list), o.compare(t, list, plan.BindOpen))
+	t.Logf("%d statements: %v", len(list), o.compare(t, list, plan.Describe))
 }

@@ -236,7 +236,7 @@ func TestOperators(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d statements: %v", len(list), o.compare(t, list, plan.BindOpen))
+	t.Logf("%d statements: %v", len(list), o.compare(t, list, plan.Describe))
 }
 
 func pgconnTexts(conn *pgconn.PgConn, sql string) ([]string, error) {

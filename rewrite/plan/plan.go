@@ -88,6 +88,7 @@ type JoinKind string
 const (
 	InnerJoin JoinKind = "inner"
 	LeftJoin  JoinKind = "left"
+	FullJoin  JoinKind = "full" // refused by Bind so far
 )
 
 // Aggregate groups by key columns of its input (expressions are projected below) and computes Aggs. Without Keys there is
@@ -106,6 +107,7 @@ type AggItem struct {
 	Fn       AggFunc
 	Arg      Scalar // nil for count(*); over the input's columns
 	Distinct bool
+	Rest     []Scalar // further arguments, order and filter: of aggregates that Bind refuses so far
 	Type     sqltype.Type
 	Pos      int
 }
@@ -171,6 +173,7 @@ func (*Aggregate) rel() {}
 func (*Distinct) rel()  {}
 func (*Sort) rel()      {}
 func (*Limit) rel()     {}
+func (*Unplanned) rel() {}
 
 // Cols are all columns of the table.
 func (r *Scan) Cols() []ColID { return r.Columns }
@@ -216,6 +219,9 @@ func (r *Sort) Cols() []ColID { return r.Input.Cols() }
 
 // Cols are the input's.
 func (r *Limit) Cols() []ColID { return r.Input.Cols() }
+
+// Cols are its own.
+func (r *Unplanned) Cols() []ColID { return r.Columns }
 
 // Scalar is a bound expression with PostgreSQL's type.
 type Scalar interface {
@@ -318,19 +324,13 @@ type ArrayExpr struct {
 	T      sqltype.Type
 }
 
-// AnyArray is X op ANY|ALL (Array), where the statement does not list the elements; refused by Bind so far.
-type AnyArray struct {
-	X, Array Scalar
-	All      bool
-	Fn       *funcs.Func
-}
-
-// Subscript is X[Index] or, with Slice, X[i:j]; refused by Bind so far.
-type Subscript struct {
-	X     Scalar
-	Index []Scalar
-	Slice bool
-	T     sqltype.Type
+// Unplanned stands for what has names and types but no plan yet: a scalar or a relation of a query that Bind refuses.
+type Unplanned struct {
+	Name    string
+	T       sqltype.Type
+	Args    []Scalar
+	From    []Rel
+	Columns []ColID
 }
 
 func (*Col) scalar()          {}
@@ -345,8 +345,7 @@ func (*Coalesce) scalar()     {}
 func (*MinMax) scalar()       {}
 func (*DistinctFrom) scalar() {}
 func (*ArrayExpr) scalar()    {}
-func (*AnyArray) scalar()     {}
-func (*Subscript) scalar()    {}
+func (*Unplanned) scalar()    {}
 
 // Type is the column's type.
 func (x *Col) Type() sqltype.Type { return x.T }
@@ -384,8 +383,5 @@ func (x *DistinctFrom) Type() sqltype.Type { return sqltype.Bool }
 // Type is the array's type.
 func (x *ArrayExpr) Type() sqltype.Type { return x.T }
 
-// Type is boolean.
-func (x *AnyArray) Type() sqltype.Type { return sqltype.Bool }
-
-// Type is the element's type, or the array's.
-func (x *Subscript) Type() sqltype.Type { return x.T }
+// Type is what it gives.
+func (x *Unplanned) Type() sqltype.Type { return x.T }

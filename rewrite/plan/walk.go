@@ -28,10 +28,8 @@ func Children(x Scalar) []Scalar {
 		return []Scalar{x.X, x.Y}
 	case *ArrayExpr:
 		return x.Elems
-	case *AnyArray:
-		return []Scalar{x.X, x.Array}
-	case *Subscript:
-		return append([]Scalar{x.X}, x.Index...)
+	case *Unplanned:
+		return x.Args
 	}
 	return nil
 }
@@ -103,19 +101,9 @@ func mapChildren(x Scalar, f func(Scalar) (Scalar, error)) (Scalar, error) {
 		}
 		c.Y, err = f(x.Y)
 		return &c, err
-	case *AnyArray:
+	case *Unplanned:
 		c := *x
-		if c.X, err = f(x.X); err != nil {
-			return nil, err
-		}
-		c.Array, err = f(x.Array)
-		return &c, err
-	case *Subscript:
-		c := *x
-		if c.X, err = f(x.X); err != nil {
-			return nil, err
-		}
-		c.Index, err = all(x.Index)
+		c.Args, err = all(x.Args)
 		return &c, err
 	case *Is:
 		c := *x
@@ -179,6 +167,8 @@ func Inputs(r Rel) []Rel {
 		return []Rel{n.Input}
 	case *Limit:
 		return []Rel{n.Input}
+	case *Unplanned:
+		return n.From
 	}
 	return nil
 }

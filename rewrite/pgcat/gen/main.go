@@ -70,7 +70,8 @@ select concat_ws(e'\t', p.oid::text, p.proname, p.prokind, p.provolatile, p.proi
   coalesce(array_to_string(p.proargmodes, ''), '-'),
   coalesce(array_to_string(p.proargnames, ',', ''), '-'),
   coalesce((select string_agg(pg_get_function_arg_default(p.oid, i), '|' order by i)
-    from generate_series(p.pronargs - p.pronargdefaults + 1, p.pronargs) i where p.pronargdefaults > 0), '-'))
+    from generate_series(p.pronargs - p.pronargdefaults + 1, p.pronargs) i where p.pronargdefaults > 0), '-'),
+  coalesce(array_to_string(p.proallargtypes, ' '), '-'))
 from pg_proc p left join pg_aggregate a on a.aggfnoid = p.oid
 where p.pronamespace = 'pg_catalog'::regnamespace and p.oid < 16384
 order by p.oid`},

@@ -1,0 +1,260 @@
+package plan
+
+import (
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// The shapes of whole queries: WITH, VALUES, set operations. Their names and types are PostgreSQL's; the shapes that have no
+// plan yet are noted (later) and refused when all of the statement was bound.
+
+// later notes that a construct will be refused, once the rest of the statement is known to be right.
+func (b *binder) later(err *sqlerr.Error) { b.refusals = append(b.refusals, err) }
+
+// refusal is the first of the noted ones by position.
+func (b *binder) refusal() error {
+	var first *sqlerr.Error
+	for _, e := range b.refusals {
+		if first == nil || e.Pos < first.Pos {
+			first = e
+		}
+	}
+	if first == nil || b.find.open {
+		return nil
+	}
+	return first
+}
+
+// cte is a WITH query in force.
+type cte struct {
+	name    string
+	outputs []namedOutput
+}
+
+// query binds a SELECT, VALUES or set operation. outer is what names may mean beside it; of a leaf (a side of a set operation)
+// untyped literals keep no type.
+func (b *binder) query(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, error) {
+	known := len(b.ctes)
+	defer func() { b.ctes = b.ctes[:known] }()
+	for i := range s.With {
+		if err := b.with(s, i, known, outer); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case s.Op != pgsyntax.NoOp:
+		b.later(unsupported(s.Pos, string(s.Op)+" is"))
+		return b.setOp(s, outer)
+	case len(s.Values) > 0:
+		b.later(unsupported(s.Pos, "VALUES lists are"))
+		return b.values(s, outer, leaf)
+	}
+	return b.selectStmt(s, outer, leaf)
+}
+
+func (b *binder) with(s *pgsyntax.Select, i, known int, outer *scope) error {
+	w := &s.With[i]
+	b.later(unsupported(w.Pos, "WITH queries are").WithHint("A derived table, FROM (SELECT ...) AS t, may do."))
+	for _, c := range b.ctes[known:] {
+		if c.name == w.Name {
+			return sqlerr.New(sqlerr.DuplicateAlias, "WITH query name %q specified more than once", w.Name).At(int(w.Pos))
+		}
+	}
+	if s.Recursive && w.Query.Op == pgsyntax.Union {
+		return b.recursive(w, outer)
+	}
+	r, err := b.query(w.Query, outer, false)
+	if err != nil {
+		return err
+	}
+	c := &cte{name: w.Name, outputs: r.outputs}
+	b.ctes = append(b.ctes, c)
+	return c.rename(w)
+}
+
+// rename applies WITH name (c1, c2).
+func (c *cte) rename(w *pgsyntax.CTE) error {
+	if len(w.Columns) > len(c.outputs) {
+		return sqlerr.New(sqlerr.InvalidColumnRef, "WITH query %q has %d columns available but %d columns specified", w.Name, len(c.outputs), len(w.Columns)).At(int(w.Pos))
+	}
+	for i, n := range w.Columns {
+		c.outputs[i].name = n
+	}
+	return nil
+}
+
+// recursive binds the first term, which gives the columns, and then the term that may name the query itself.
+func (b *binder) recursive(w *pgsyntax.CTE, outer *scope) error {
+	known := len(b.ctes)
+	for i := range w.Query.With {
+		if err := b.with(w.Query, i, known, outer); err != nil {
+			return err
+		}
+	}
+	left, err := b.query(w.Query.Left, outer, false)
+	if err != nil {
+		return err
+	}
+	c := &cte{name: w.Name, outputs: left.outputs}
+	if err := c.rename(w); err != nil {
+		return err
+	}
+	b.ctes = append(b.ctes, c)
+	right, err := b.query(w.Query.Right, outer, true)
+	if err != nil {
+		return err
+	}
+	if len(left.outputs) != len(right.outputs) {
+		return unequal(w.Query)
+	}
+	for i, l := range left.outputs {
+		if err := right.settle(i, b.columns[l.col].Type); err != nil {
+			return err
+		}
+		lt, rt := b.columns[l.col].Type, b.columns[right.outputs[i].col].Type
+		t, err := b.common([]Scalar{b.col(l.col), b.col(right.outputs[i].col)}, "UNION", w.Query.Pos)
+		if err != nil {
+			return err
+		}
+		if t.OID != lt.OID || t.Typmod != lt.Typmod && rt.OID == lt.OID {
+			return mismatch("recursive query %q column %d has type %s in non-recursive term but type %s overall", w.Name, i+1, lt, t).At(int(w.Query.Left.Pos)).
+				WithHint("Cast the output of the non-recursive term to the correct type.")
+		}
+	}
+	b.ctes = append(b.ctes[:known], c)
+	return nil
+}
+
+func unequal(s *pgsyntax.Select) error {
+	return sqlerr.New(sqlerr.Syntax, "each %s query must have the same number of columns", s.Op).At(int(firstTarget(s.Right)))
+}
+
+func firstTarget(s *pgsyntax.Select) pgsyntax.Pos {
+	for s.Left != nil {
+		s = s.Left
+	}
+	switch {
+	case len(s.Targets) > 0:
+		return start(s.Targets[0].Expr)
+	case len(s.Values) > 0 && len(s.Values[0]) > 0:
+		return start(s.Values[0][0])
+	}
+	return s.Pos
+}
+
+// settle gives an untyped literal of a leaf's select list its type.
+func (r *bound) settle(i int, t sqltype.Type) error {
+	if r.retype == nil {
+		return nil
+	}
+	return r.retype(i, t)
+}
+
+// setOp is UNION, INTERSECT and EXCEPT: each column has the common type of the two sides, the names are the left side's.
+func (b *binder) setOp(s *pgsyntax.Select, outer *scope) (*bound, error) {
+	l, err := b.query(s.Left, outer, true)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.query(s.Right, outer, true)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.outputs) != len(r.outputs) {
+		return nil, unequal(s)
+	}
+	out := &Unplanned{Name: string(s.Op), From: []Rel{l.rel, r.rel}}
+	q := &selecting{binder: b, stmt: s, scope: &scope{outer: outer}, rel: out}
+	for i := range l.outputs {
+		x, y := Scalar(b.col(l.outputs[i].col)), Scalar(b.col(r.outputs[i].col))
+		b.places[x], b.places[y] = l.place(i, s.Left), r.place(i, s.Right)
+		t, err := b.common([]Scalar{x, y}, string(s.Op), s.Pos)
+		if err != nil {
+			return nil, err
+		}
+		for k, side := range []*bound{l, r} {
+			if err := side.settle(i, t); err != nil {
+				return nil, err
+			}
+			v := []Scalar{x, y}[k]
+			if v.Type().OID == sqltype.OIDUnknown {
+				continue
+			}
+			if _, err := b.toCommon(v, t, string(s.Op), s.Pos); err != nil {
+				return nil, err
+			}
+		}
+		id := b.newCol(ColumnInfo{Name: l.outputs[i].name, Type: t})
+		if !s.All {
+			key := b.col(id)
+			b.places[key] = b.places[x]
+			if err := b.comparable(key, false, s.Pos); err != nil {
+				return nil, err
+			}
+		}
+		out.Columns = append(out.Columns, id)
+		q.scope.cols = append(q.scope.cols, scopeCol{name: l.outputs[i].name, id: id})
+		q.targets = append(q.targets, target{name: l.outputs[i].name, expr: b.col(id)})
+	}
+	if err := q.orderBy(); err != nil {
+		return nil, err
+	}
+	for _, item := range q.sort {
+		if item.target < 0 {
+			return nil, sqlerr.New(sqlerr.Unsupported, "invalid UNION/INTERSECT/EXCEPT ORDER BY clause").At(int(q.place(item.expr, item.pos))).
+				WithDetail("Only result column names can be used, not expressions or functions.").
+				WithHint("Add the expression/function to every SELECT, or move the UNION into a FROM clause.")
+		}
+	}
+	return q.assemble(nil)
+}
+
+// place is where an output's expression stands.
+func (r *bound) place(i int, s *pgsyntax.Select) pgsyntax.Pos {
+	if i < len(r.outputs) && r.outputs[i].pos >= 0 {
+		return r.outputs[i].pos
+	}
+	return s.Pos
+}
+
+// values is VALUES (...), ...: columns column1 and so on, of the rows' common types.
+func (b *binder) values(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, error) {
+	e := &exprs{binder: b, scope: &scope{outer: outer}, clause: "VALUES"}
+	rows := make([][]Scalar, len(s.Values))
+	for i, row := range s.Values {
+		var err error
+		if rows[i], err = e.args(row); err != nil {
+			return nil, err
+		}
+		if len(row) != len(s.Values[0]) {
+			return nil, sqlerr.New(sqlerr.Syntax, "VALUES lists must all be the same length").At(int(start(row[0])))
+		}
+	}
+	out := &Unplanned{Name: "VALUES"}
+	q := &selecting{binder: b, stmt: s, scope: &scope{outer: outer, tables: []string{"*VALUES*"}, schemas: []string{""}}, rel: out, leaf: leaf}
+	for k := range rows[0] {
+		column := make([]Scalar, len(rows))
+		for i := range rows {
+			column[i] = rows[i][k]
+		}
+		if untyped := column[0].Type().OID == sqltype.OIDUnknown && len(rows) == 1 && leaf; !untyped {
+			if _, _, err := b.allCommon(column, "VALUES", s.Pos); err != nil {
+				return nil, err
+			}
+		}
+		t, err := b.common(column, "VALUES", s.Pos)
+		if err != nil {
+			return nil, err
+		}
+		name := "column" + itoa(k+1)
+		id := b.newCol(ColumnInfo{Name: name, Type: t})
+		out.Columns = append(out.Columns, id)
+		q.scope.cols = append(q.scope.cols, scopeCol{table: "*VALUES*", name: name, id: id})
+		q.targets = append(q.targets, target{name: name, expr: b.col(id), pos: start(s.Values[0][k])})
+	}
+	if err := q.orderBy(); err != nil {
+		return nil, err
+	}
+	return q.assemble(nil)
+}
