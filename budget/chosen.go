@@ -7,31 +7,19 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 )
 
-// choiceLoss is what a sparse vector costs: 1/b1 + 1/b2, and the most that its two directions can lose at the order.
+// choiceLoss is what a choice costs: 1/b, and at the order a the least of a/(8 b^2) and what any mechanism of that epsilon loses at most.
 //
-// Proof: noise.Chooser's proof gives P(i | D) <= exp(e2) P(i | D') and P(i | D') <= exp(e1 + e2) P(i | D) for every outcome i, D' being D with one unit
-// more, e1 = 1/b1, e2 = 1/b2. So the likelihood ratio of D to D' is in [exp(-e1-e2), exp(e2)], the other one in [exp(-e2), exp(e1+e2)]: boundedLoss of
-// either. Rounding: up.
-func (f *Filter) choiceLoss(threshold, counts dp.Scale) (pure, renyi float64) {
-	e2 := inverse(counts)
-	epsilon := inverse(threshold).plus(e2)
+// Proof: by noise.Chooser's proof the log ratio L = ln(P/Q) of neighbours' outcomes lies in an interval of length 1/b that holds 0: pure loss 1/b. Renyi: K(a) = ln E_Q[exp(a L)] has K(0) =
+// K(1) = 0, and K” is the variance of L under a tilted law, at most 1/(4 b^2) for any law on such an interval (Popoviciu). A function with these three has
+// K(a) <= a (a-1)/(8 b^2) for a > 1: K less that parabola is concave and 0 at 0 and 1, so it is at most 0 beyond. The divergence K(a)/(a-1) is at most a/(8 b^2). It is the bounded range of
+// Durfee, Rogers, "Practical differentially private top-k selection with pay-what-you-get composition", NeurIPS 2019; Cesar, Rogers, ALT 2021, have the same constant.
+// Rounding: up.
+func (f *Filter) choiceLoss(scale dp.Scale) (pure, renyi float64) {
+	epsilon := inverse(scale)
 	if f.Order != 0 {
-		renyi = math.Max(boundedLoss(f.Order, epsilon, e2), boundedLoss(f.Order, e2, epsilon))
-		renyi = math.Min(renyi, randomizedResponse(f.Order, epsilon).hi) // no mechanism of that epsilon loses more; it serves where cancellation widens the other
+		renyi = math.Min(exactly(f.Order/8).times(epsilon).times(epsilon).hi, randomizedResponse(f.Order, epsilon).hi)
 	}
 	return epsilon.hi, renyi
-}
-
-// boundedLoss bounds the Renyi divergence of order a > 1 of P from Q where P/Q is always in [exp(-down), exp(up)].
-//
-// Proof: the divergence is ln E_Q[r^a]/(a-1) for the ratio r, whose mean under Q is 1. r^a is convex, so on the interval it is below its chord, and the mean of the chord
-// depends on r's mean alone: E_Q[r^a] <= w exp(a up) + (1-w) exp(-a down) with w exp(up) + (1-w) exp(-down) = 1, which is w = (1-exp(-down))/(exp(up)-exp(-down)).
-// Written as f-1 = ((1-exp(-down)) (exp(a up)-1) - (exp(up)-1) (1-exp(-a down)))/(exp(up)-exp(-down)). Rounding: up.
-func boundedLoss(a float64, down, up enclosure) float64 {
-	rise, fall := up.expm1(), down.negative().expm1().negative()
-	order := exactly(a)
-	more := fall.times(order.times(up).expm1()).minus(rise.times(order.times(down).negative().expm1().negative()))
-	return more.over(rise.plus(fall)).log1p().over(order.minus(exactly(1))).hi
 }
 
 // clippedLoss is the largest loss of the events that dp.Clipped.At gives.
@@ -70,18 +58,8 @@ func (f *Filter) clipped(e dp.Clipped) (pure, renyi float64) {
 	return one.hi, renyi
 }
 
-// Choice calibrates a sparse vector over edges: the least scales whose loss stays within the limit, of the counts' noise one and a half times that of the
-// threshold. Too high a stop is tried again at every edge, too low a one passes them all: on the data of docs/accuracy.md this split has
-// both small medians and small 95th percentiles. Where it stops is the caller's, from public facts.
-func (f *Filter) Choice(edges uint64, l Limit) (dp.Choice, error) {
-	counts := func(b dp.Scale) dp.Scale { return dp.Scale{Num: (3*b.Num + 1) / 2, Den: b.Den} }
-	b, err := f.leastScale(l, func(b dp.Scale) (pure, renyi float64) { return f.choiceLoss(b, counts(b)) })
-	if err != nil {
-		return dp.Choice{}, err
-	}
-	ev := dp.Choice{Edges: edges, Threshold: b, Counts: counts(b)}
-	return ev, ev.Validate()
-}
+// ChoiceScale is the least scale of a choice whose loss stays within the limit.
+func (f *Filter) ChoiceScale(l Limit) (dp.Scale, error) { return f.leastScale(l, f.choiceLoss) }
 
 // Clipped calibrates noise whose clip is chosen: the least ratio whose loss stays within the limit for every clip from least on and every
 // number of groups.

@@ -125,9 +125,6 @@ func TestClippedChecksFindPlantedBugs(t *testing.T) {
 	}
 }
 
-// wider is the scale of a choice's counts beside its threshold's.
-func wider(b dp.Scale) dp.Scale { return dp.Scale{Num: (3*b.Num + 1) / 2, Den: b.Den} }
-
 // TestChosenScalesAreLeast: what is calibrated stays within the limit, and a scale that is finer by the spare and a step of the grid does not.
 func TestChosenScalesAreLeast(t *testing.T) {
 	for _, f := range chosenFilters(t) {
@@ -138,13 +135,8 @@ func TestChosenScalesAreLeast(t *testing.T) {
 				calibrate func() (dp.Scale, error)
 				event     func(dp.Scale) dp.Event
 			}{
-				{"choice", func() (dp.Scale, error) {
-					ev, err := f.Choice(7, l)
-					if ev.Edges != 7 || ev.Counts != wider(ev.Threshold) {
-						t.Fatalf("%+v", ev)
-					}
-					return ev.Threshold, err
-				}, func(b dp.Scale) dp.Event { return dp.Choice{Edges: 7, Threshold: b, Counts: wider(b)} }},
+				{"choice", func() (dp.Scale, error) { return f.ChoiceScale(l) },
+					func(b dp.Scale) dp.Event { return dp.Choice{Edges: 7, Slope: b, Scale: b} }},
 				clippedCase(t, f, dp.LaplaceNoise, l), clippedCase(t, f, dp.GaussianNoise, l),
 			} {
 				if c.name == string(dp.GaussianNoise) && f.Order == 0 {
@@ -197,6 +189,10 @@ func clippedCase(t *rapid.T, f *Filter, kind dp.NoiseKind, l Limit) chosenCase {
 }
 
 func TestChosenRefuses(t *testing.T) {
+	choice := func(f *Filter, l Limit) (dp.Event, error) {
+		scale, err := f.ChoiceScale(l)
+		return dp.Choice{Edges: 3, Slope: scale, Scale: scale}, err
+	}
 	rdp, pure := demoFilter(t), newFilter(t, Params{1, 1e-6, 0.1, AccountantPure})
 	l := rdp.Limit(0.5)
 	for name, f := range map[string]func() (dp.Event, error){
@@ -209,12 +205,11 @@ func TestChosenRefuses(t *testing.T) {
 		"NaN": func() (dp.Event, error) {
 			return rdp.Clipped(dp.LaplaceNoise, 1, []uint64{1}, Limit{math.NaN(), math.NaN()})
 		},
-		"a choice of nothing":      func() (dp.Event, error) { return rdp.Choice(3, Limit{}) },
-		"a choice of NaN":          func() (dp.Event, error) { return rdp.Choice(3, Limit{math.NaN(), 1}) },
-		"a choice without Renyi":   func() (dp.Event, error) { return rdp.Choice(3, Limit{1, 0}) },
-		"a choice of no edges":     func() (dp.Event, error) { return rdp.Choice(0, l) },
-		"counts beyond all scales": func() (dp.Event, error) { return pure.Choice(3, Limit{Epsilon: 1.85 / dp.MaxScale}) },
-		"an unbounded pure choice": func() (dp.Event, error) { return pure.Choice(3, Limit{math.Inf(1), 1}) },
+		"a choice of nothing":      func() (dp.Event, error) { return choice(rdp, Limit{}) },
+		"a choice of NaN":          func() (dp.Event, error) { return choice(rdp, Limit{math.NaN(), 1}) },
+		"a choice without Renyi":   func() (dp.Event, error) { return choice(rdp, Limit{1, 0}) },
+		"a choice beyond scales":   func() (dp.Event, error) { return choice(pure, Limit{Epsilon: 0.5 / dp.MaxScale}) },
+		"an unbounded pure choice": func() (dp.Event, error) { return choice(pure, Limit{math.Inf(1), 1}) },
 	} {
 		if ev, err := f(); err == nil {
 			t.Errorf("%s: %+v", name, ev)
@@ -301,61 +296,57 @@ func TestNormNoiseHolds(t *testing.T) {
 	}
 }
 
-// sparseVector gives the probabilities of each edge, and of none, by a sum over the threshold's noise.
-func sparseVector(units []int, stop int, rho, nu float64) []float64 {
-	out := make([]float64, len(units)+1)
-	for r := range int(60*max(rho, nu)) + stop + 10 {
-		passed := math.Exp(-float64(r)/rho) * -math.Expm1(-1/rho)
-		for i, n := range units {
-			x := max(0, n+r-stop)
-			out[i] += passed * math.Exp(-float64(x)/nu)
-			passed *= -math.Expm1(-float64(x) / nu)
-		}
-		out[len(units)] += passed
+// exponential gives the probabilities of each edge.
+func exponential(units []int, penalty, b float64) []float64 {
+	out, sum := make([]float64, len(units)), 0.0
+	for i, n := range units {
+		out[i] = math.Exp(-(float64(n) + penalty*float64(i)) / b)
+		sum += out[i]
+	}
+	for i := range out {
+		out[i] /= sum
 	}
 	return out
 }
 
-// TestChoiceRenyiLossHolds: for falling numbers of units around where a choice stops, the Renyi divergence between neighbours, in both
-// directions, is at most what the accountant charges, and so is the largest log ratio. What is charged is not vacuous: the same noise
-// charged for the counts alone, or for the threshold alone, is found.
+// TestChoiceRenyiLossHolds: for any numbers of units, falling or not, the Renyi divergence between neighbours, in both directions, is at most what the accountant
+// charges, and so is the largest log ratio. What is charged is not vacuous: some pair uses most of the pure loss, and at small losses most of the Renyi loss, which a
+// charge of half of it, or of a scale that is a fifth larger, would not cover.
 func TestChoiceRenyiLossHolds(t *testing.T) {
-	const edges, stop = 3, 3
-	for _, order := range []float64{1.51, 3.18, 16} {
+	const edges = 3
+	for _, order := range []float64{1.51, 3.18, 16, 64} {
 		f := &Filter{Order: order}
-		for _, b := range [][2]dp.Scale{{{Num: 1, Den: 2}, {Num: 1, Den: 2}}, {{Num: 2, Den: 1}, {Num: 2, Den: 1}}, {{Num: 7, Den: 2}, {Num: 3, Den: 2}}, {{Num: 10, Den: 1}, {Num: 10, Den: 1}}} {
-			claim, err := f.Loss(dp.Choice{Edges: edges, Stop: stop, Threshold: b[0], Counts: b[1]})
+		for _, b := range []dp.Scale{{Num: 1, Den: 2}, {Num: 2, Den: 1}, {Num: 7, Den: 2}, {Num: 10, Den: 1}, {Num: 90, Den: 1}} {
+			claim, err := f.Loss(dp.Choice{Edges: edges, Slope: b, Scale: b})
 			if err != nil {
 				t.Fatal(err)
 			}
 			worst, pure := 0.0, 0.0
-			compare := func(units, more []int) {
-				p, q := sparseVector(units, stop, b[0].Float(), b[1].Float()), sparseVector(more, stop, b[0].Float(), b[1].Float())
+			compare := func(penalty float64, units, more []int) {
+				p, q := exponential(units, penalty, b.Float()), exponential(more, penalty, b.Float())
 				var lp, lq []float64
 				for i := range p {
-					if p[i] > 0 && q[i] > 0 {
-						lp, lq = append(lp, math.Log(p[i])), append(lq, math.Log(q[i]))
-						pure = max(pure, math.Abs(math.Log(p[i]/q[i])))
-					} else if p[i] != q[i] {
-						pure = math.Inf(1)
-					}
+					lp, lq = append(lp, math.Log(p[i])), append(lq, math.Log(q[i]))
+					pure = max(pure, math.Abs(lp[i]-lq[i]))
 				}
 				worst = max(worst, divergence(order, lp, lq), divergence(order, lq, lp))
 			}
 			for n := range 6 * 6 * 6 {
 				units := []int{n / 36, n / 6 % 6, n % 6}
 				for d := range 8 {
-					compare(units, []int{units[0] + d/4, units[1] + d/2%2, units[2] + d%2})
+					for _, penalty := range []float64{0, 0.4, 3, 20 * b.Float()} {
+						compare(penalty, units, []int{units[0] + d/4, units[1] + d/2%2, units[2] + d%2})
+					}
 				}
 			}
 			if worst > claim.Renyi*(1+1e-9) || pure > claim.Pure*(1+1e-9) {
-				t.Errorf("order %g, scales %v: Renyi %g, pure %g, charged %+v", order, b, worst, pure, claim)
+				t.Errorf("order %g, scale %v: Renyi %g, pure %g, charged %+v", order, b, worst, pure, claim)
 			}
-			if pure < claim.Pure*(1-1e-9) {
-				t.Errorf("order %g, scales %v: no neighbours use more than %g of the pure loss %g", order, b, pure, claim.Pure)
+			if pure < 0.99*claim.Pure {
+				t.Errorf("order %g, scale %v: no neighbours use more than %g of the pure loss %g", order, b, pure, claim.Pure)
 			}
-			if part := randomizedResponse(order, inverse(b[0])).hi; b[0] == b[1] && worst <= part {
-				t.Errorf("order %g, scales %v: charged %g for one of two noises, which is not found: worst %g", order, b, part, worst)
+			if wide, err := f.Loss(dp.Choice{Edges: edges, Slope: b, Scale: dp.Scale{Num: 6 * b.Num, Den: 5 * b.Den}}); err != nil || b.Float()*8 > order && worst <= max(wide.Renyi, claim.Renyi/2) {
+				t.Errorf("order %g, scale %v: charged %g, and no neighbours use more than %g: %v", order, b, claim.Renyi, worst, err)
 			}
 		}
 	}

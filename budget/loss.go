@@ -29,7 +29,7 @@ func (f *Filter) Loss(ev dp.Event) (dp.Loss, error) {
 	case dp.Selection:
 		return f.selectionLoss(e)
 	case dp.Choice:
-		pure, renyi := f.choiceLoss(e.Threshold, e.Counts)
+		pure, renyi := f.choiceLoss(e.Scale)
 		return dp.Loss{Pure: pure, Renyi: renyi}, nil
 	case dp.Clipped:
 		return f.clippedLoss(e)

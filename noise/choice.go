@@ -2,32 +2,62 @@ package noise
 
 import (
 	"errors"
+	"math"
 
 	"github.com/dpsql/dpsql/internal/dp"
 )
 
-// Chooser runs one sparse vector over numbers of units. Its noise is drawn when it is made. It serves once, and one goroutine.
+// Chooser runs one exponential mechanism over numbers of units. Its randomness is drawn when it is made. It serves once, and one goroutine.
 type Chooser struct {
-	event dp.Choice
-	rho   int64
-	nu    []int64 // one an edge
+	event     dp.Choice
+	penalties []int64 // in steps, one an edge
+	source    *Source
+	rounds    []round
 }
 
-// Chooser makes the mechanism that runs a choice.
-func (s *Source) Chooser(ev dp.Choice) (*Chooser, error) {
+// round is one try: an edge, and how many steps worse than the best it may be.
+type round struct{ edge, reach int64 }
+
+// A unit beyond an edge counts choiceSteps steps, so that penalties can be fractions of it.
+const choiceSteps = 64
+
+// roundsPerEdge makes it improbable, below e^-8, that more rounds are drawn once the numbers are there.
+const roundsPerEdge = 8
+
+// Chooser makes the mechanism that runs a choice among edges, which ascend.
+func (s *Source) Chooser(ev dp.Choice, edges []uint64) (*Chooser, error) {
 	if err := ev.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Chooser{event: ev, nu: make([]int64, ev.Edges)}
-	one := make([]int64, 1)
-	if err := s.fill(geometricLaw{newLaplace(ev.Threshold)}, one); err != nil {
-		return nil, err
+	if uint64(len(edges)) != ev.Edges || edges[0] == 0 {
+		return nil, errors.New("noise: a choice has other edges")
 	}
-	c.rho = one[0]
-	if err := s.fill(geometricLaw{newLaplace(ev.Counts)}, c.nu); err != nil {
+	c := &Chooser{event: ev, penalties: make([]int64, len(edges)), source: s}
+	for i, t := range edges {
+		c.penalties[i] = int64(math.Round(choiceSteps * ev.Slope.Float() * math.Log(float64(t)/float64(edges[0]))))
+	}
+	if err := c.draw(); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// draw makes rounds. An error leaves none.
+func (c *Chooser) draw() error {
+	n := roundsPerEdge * len(c.penalties)
+	at, reach := make([]int64, n), make([]int64, n)
+	if err := c.source.fill(uniformLaw{n: uint64(len(c.penalties))}, at); err != nil {
+		return err
+	}
+	scale := dp.Scale{Num: choiceSteps * c.event.Scale.Num, Den: c.event.Scale.Den}
+	if err := c.source.fill(geometricLaw{newLaplace(scale)}, reach); err != nil {
+		return err
+	}
+	c.rounds = make([]round, n)
+	for i := range c.rounds {
+		c.rounds[i] = round{at[i], reach[i]}
+	}
+	return nil
 }
 
 // geometricLaw is one-sided: P(x) = (1-q) q^x on x >= 0.
@@ -35,44 +65,62 @@ type geometricLaw struct{ laplaceLaw }
 
 func (l geometricLaw) draw(s *stream) int64 { return l.magnitude(s) }
 
+// uniformLaw is that of 0, 1, ..., n-1.
+type uniformLaw struct {
+	laplaceLaw
+	n uint64
+}
+
+func (l uniformLaw) draw(s *stream) int64 { return int64(s.below(l.n)) }
+
 // MaxChoiceUnits is the largest number of units that Choose takes.
 const MaxChoiceUnits = 1 << 53
 
-// Choose gives the first edge whose noisy number of units is no more than the noisy stop, or found = false where none is. units has one
-// number an edge.
+// Choose gives the index of an edge: i with a probability proportional to exp(-(N_i + p_i)/b), N_i the number of units beyond it, p_i = Slope ln(t_i/t_0)
+// rounded to 1/64 units, b = Scale. units has one number an edge.
 //
-// Proof: claim: what is returned is (1/b1 + 1/b2)-DP, b1 = Threshold, b2 = Counts. Assumptions: (1) adding one unit raises each
-// number by 0 or 1 and lowers none; (2) the edges and Stop are public. Facts kept here: (3) rho, drawn once, and the nu, fresh for each
-// edge, are independent and have P(x) = (1-q) q^x on x >= 0 with q = exp(-1/b); (4) nothing else of the numbers leaves.
-// Let D' be D with one unit more, N' its numbers: N <= N' <= N + 1. Let f(D, r) be the probability, given rho = r, that no edge before
-// i stops, which means N_j + r - nu_j > Stop, and g(n) = P(nu >= n): P(i | D) is the sum over r of p(r) f(D, r) g(N_i + r - Stop).
-// (a) f(D, r) <= f(D', r), since larger numbers stop less, and f(D', r) <= f(D, r+1), since N' <= N + 1.
-// (b) g(n+1) <= g(n) <= exp(1/b2) g(n+1): for n >= 0 the quotient is exactly that, for n < 0 it is 1.
-// (c) p(r) = exp(1/b1) p(r+1) for every r >= 0.
-// From D to D': P(i | D) <= sum p(r) f(D', r) exp(1/b2) g(N'_i + r - Stop) = exp(1/b2) P(i | D'), by (a) and (b).
-// From D' to D: P(i | D') <= sum p(r) f(D, r+1) g(N_i + r - Stop) <= sum exp(1/b1) p(r+1) f(D, r+1) exp(1/b2) g(N_i + r+1 - Stop), by
-// (a), (c) and (b), and this is at most exp(1/b1 + 1/b2) P(i | D), whose sum has the term r = 0 too. That none stops: the same without g.
-// One-sided noise is enough because the numbers are monotone: r moves only up; two-sided noise of the same price has twice the
-// variance. Source for the scheme, with Laplace noise: Dwork, Roth 2014, Algorithm 1; Lyu, Su, Li, "Understanding the sparse vector technique",
-// VLDB 2017, whose Algorithm 7 halves the noise on monotone queries; that noise must be fresh for each edge:
-// with one nu for all, N = (n, n) never chooses the second edge and (n+1, n) does.
-func (c *Chooser) Choose(units []int64) (edge int, found bool, err error) {
-	if c.nu == nil || len(units) != len(c.nu) {
-		return 0, false, errors.New("noise: a choice takes one number an edge, once")
+// Proof: claim: what is returned is 1/b-DP, and the logarithms of the ratios P(i | D')/P(i | D) of two neighbours lie, over all i, in an interval of length 1/b that holds
+// 0. Assumptions: (1) adding one unit raises each number by 0 or 1 and lowers none; (2) edges, Slope and Scale are public. Facts kept here: (3) the law is the stated one;
+// (4) nothing else of the numbers leaves.
+// Let D' be D with one unit more, w_i = exp(-(N_i + p_i)/b) and w'_i the same on D'. By (1) exp(-1/b) w_i <= w'_i <= w_i for every i, so the sums obey
+// exp(-1/b) W <= W' <= W. P(i | D')/P(i | D) = (w'_i/w_i) (W/W'): the first factor is in [exp(-1/b), 1], the second is the same for all i and in [1, exp(1/b)]. McSherry, Talwar,
+// "Mechanism design via differential privacy", FOCS 2007; that monotone scores need no factor 2: Dwork, Roth 2014, section 3.4.
+// (3): a round is an edge j, uniform, and an independent r with P(r >= n) = q^n for whole n >= 0, q = exp(-1/(64 b)). Of the rounds in order the first with r >= s_j - m counts, s_j =
+// 64 N_j + 64 p_j, m the least of the s: a round counts with probability q^(s_j - m) given j, so the edge of the first that does is j with probability proportional
+// to q^(s_j). The rounds are drawn before the numbers are known and independent of them. Where none of them counts more are drawn; only how
+// long that takes could tell, and it happens with a probability below e^-8, as a round counts with probability at least 1/edges.
+func (c *Chooser) Choose(units []int64) (edge int, err error) {
+	if c.rounds == nil || len(units) != len(c.penalties) {
+		return 0, errors.New("noise: a choice takes one number an edge, once")
 	}
-	nu := c.nu
-	c.nu = nil
+	rounds := c.rounds
+	c.rounds = nil
 	for _, n := range units { // before anything is decided: an error tells no edge
 		if n < 0 || n > MaxChoiceUnits {
-			return 0, false, errors.New("noise: a number of units is out of range")
+			return 0, errors.New("noise: a number of units is out of range")
 		}
 	}
-	for i, n := range units {
-		if !found && c.rho-nu[i] <= c.event.Stop-n { // neither side can overflow: all four are at least 0, or Stop and n small
-			edge, found = i, true
-		}
+	score := make([]int64, len(units))
+	least := int64(math.MaxInt64)
+	for i, n := range units { // no overflow: below 2^59 and 2^52
+		score[i] = choiceSteps*n + c.penalties[i]
+		least = min(least, score[i])
 	}
-	return edge, found, nil
+	for {
+		found := false
+		for _, r := range rounds { // all of them: the time does not tell which one counts
+			if !found && r.reach >= score[r.edge]-least {
+				edge, found = int(r.edge), true
+			}
+		}
+		if found {
+			return edge, nil
+		}
+		if err := c.draw(); err != nil {
+			return 0, err
+		}
+		rounds, c.rounds = c.rounds, nil
+	}
 }
 
 // Event is what is run, for the ledger.

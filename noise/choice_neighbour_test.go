@@ -2,234 +2,164 @@ package noise
 
 import (
 	"math"
-	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/dpsql/dpsql/internal/dp"
 )
 
-// svt is a sparse vector on paper, the product's or a broken one: its law is had by summing over the threshold's noise.
-type svt struct {
-	rho, nu float64 // scales
-	stop    int64
+// exponential is the choice on paper, the product's or a broken one.
+type exponential struct {
+	slope, scale float64
 	// Planted bugs.
-	redrawn   bool // rho afresh for each edge
-	noCounts  bool // nu = 0
-	noRho     bool // rho = 0
-	shared    bool // one nu for all edges
-	withCount bool // N - nu of the stopping edge is seen too
-	withGap   bool // N + rho - nu of the stopping edge is seen too
+	sharp   bool  // the best edge, without noise
+	relaxed bool  // slopes in units of the first number, which is private
+	target  int64 // not 0: the edge whose number is nearest to it, in place of few beyond
+	seen    bool  // the number beyond the chosen edge is seen too
 }
 
-func paper(ev dp.Choice) svt {
-	return svt{rho: ev.Threshold.Float(), nu: ev.Counts.Float(), stop: ev.Stop}
+func paper(ev dp.Choice) exponential {
+	return exponential{slope: ev.Slope.Float(), scale: ev.Scale.Float()}
 }
 
-// epsilon is what the sparse vector claims to cost.
-func (v svt) epsilon() float64 { return 1/v.rho + 1/v.nu }
-
-// reaches is P(nu >= n), misses is P(nu < n), each to float64's precision.
-func (v svt) reaches(n int64) float64 {
-	switch {
-	case n <= 0:
-		return 1
-	case v.noCounts:
-		return 0
-	}
-	return math.Exp(-float64(n) / v.nu)
-}
-
-func (v svt) misses(n int64) float64 {
-	switch {
-	case n <= 0:
-		return 0
-	case v.noCounts:
-		return 1
-	}
-	return -math.Expm1(-float64(n) / v.nu)
-}
-
-// law gives the probabilities of all outcomes for numbers of units: index i < len(units) is edge i, len(units) is none; with planted
-// releases of a number there are more.
-//
-// The sums over rho (and a shared nu) stop where every edge is passed but for a probability below e^-42; what lies beyond is added in closed form, so that small
-// probabilities too have float64's relative precision.
-func (v svt) law(units []int64) []float64 {
-	k := len(units)
-	out := make([]float64, k+1)
-	far := int64(math.Ceil(42*math.Max(v.nu, 1))) + max(0, v.stop-slices.Min(units))
-	p := func(r int64) float64 { return math.Exp(-float64(r)/v.rho) * -math.Expm1(-1/v.rho) }
-	if v.noRho {
-		far = 0
-		p = func(int64) float64 { return 1 }
-	}
-	switch {
-	case v.redrawn:
-		passed := 1.0
-		for i, n := range units {
-			stops, misses := 0.0, 0.0
-			for r := int64(0); r <= far; r++ {
-				stops += p(r) * v.reaches(n+r-v.stop)
-				misses += p(r) * v.misses(n+r-v.stop)
-			}
-			misses += math.Exp(-float64(far+1) / v.rho)
-			out[i], passed = passed*stops, passed*misses
+// law gives the edges' probabilities, each to float64's relative precision.
+func (v exponential) law(edges []uint64, units []int64) []float64 {
+	scores, least := make([]float64, len(units)), math.Inf(1)
+	for i, n := range units {
+		slope := v.slope
+		if v.relaxed {
+			slope *= 1 + float64(units[0])
 		}
-		out[k] = passed
-		return out
-	case v.shared:
-		for r := int64(0); r <= far; r++ {
-			for x := int64(0); x <= 42*int64(v.nu+1); x++ {
-				i := slices.IndexFunc(units, func(n int64) bool { return n+r-x <= v.stop })
-				if i < 0 {
-					i = k
-				}
-				out[i] += p(r) * (v.reaches(x) - v.reaches(x+1))
-			}
+		scores[i] = float64(n) + math.Round(64*slope*math.Log(float64(edges[i])/float64(edges[0])))/64
+		if v.target != 0 {
+			scores[i] = math.Abs(float64(n - v.target))
 		}
-		return out
+		least = math.Min(least, scores[i])
 	}
-	seen := int64(60) // numbers shown: from stop - seen + 1 to stop + seen
-	if v.withCount || v.withGap {
-		out = make([]float64, k*int(2*seen)+1)
-	}
-	for r := int64(0); r <= far; r++ {
-		passed := p(r)
-		for i, n := range units {
-			switch {
-			case v.withCount || v.withGap:
-				for y := v.stop - seen + 1; y <= v.stop+seen; y++ {
-					x := n - y // nu, where N - nu is y
-					stops := y+r <= v.stop
-					if v.withGap {
-						x, stops = n+r-y, y <= v.stop
-					}
-					if stops && x >= 0 {
-						out[i*int(2*seen)+int(y-v.stop+seen-1)] += passed * (v.reaches(x) - v.reaches(x+1))
-					}
-				}
-			default:
-				out[i] += passed * v.reaches(n+r-v.stop)
-			}
-			passed *= v.misses(n + r - v.stop)
+	sum, out := 0.0, make([]float64, len(units))
+	for i, s := range scores {
+		out[i] = math.Exp((least - s) / v.scale)
+		if v.sharp && s > least {
+			out[i] = 0
 		}
-		out[len(out)-1] += passed
+		sum += out[i]
 	}
-	if v.noRho || v.withCount || v.withGap {
-		return out // numbers shown: their tails are for the check to leave out
-	}
-	tail := math.Exp(-float64(far+1) / v.rho) // P(rho > far)
-	out[k] += tail
-	if !v.noCounts {
-		for i, n := range units { // the sum over r > far of p(r) P(nu >= N + r - Stop)
-			out[i] += tail * v.reaches(n+far+1-v.stop) * math.Expm1(-1/v.rho) / math.Expm1(-1/v.rho-1/v.nu)
-		}
+	for i := range out {
+		out[i] /= sum
 	}
 	return out
 }
 
-// worst is the largest |log ratio| of an outcome's probabilities over neighbours: numbers up to 4 around stop, in any order or, as numbers
-// of units beyond rising edges are, falling; one unit adds 0 or up to most to each.
-func (v svt) worst(edges int, most int64, falling bool) float64 {
-	worst := 0.0
-	units, more := make([]int64, edges), make([]int64, edges)
-	base := max(0, v.stop-2)
+// worst is the largest |log ratio| of an edge's probabilities, and the largest difference of two edges' log ratios, over neighbours: numbers from 0 to 4, in any
+// order or, as numbers of units beyond rising edges are, falling; one unit adds 0 or up to most to each.
+func (v exponential) worst(edges []uint64, most int64, falling bool) (worst, width float64) {
+	units, more := make([]int64, len(edges)), make([]int64, len(edges))
+	compare := func(p []float64) {
+		low, high := math.Inf(1), math.Inf(-1)
+		for j, q := range v.law(edges, more) {
+			r := math.Log(q / p[j])
+			if v.seen && more[j] != units[j] {
+				r = math.Inf(1)
+			}
+			if p[j] == 0 && q == 0 {
+				continue
+			}
+			worst = math.Max(worst, math.Abs(r))
+			low, high = math.Min(low, r), math.Max(high, r)
+		}
+		width = math.Max(width, high-low)
+	}
 	var pairs func(i int, p []float64)
 	pairs = func(i int, p []float64) {
-		if i < edges {
-			for d := int64(0); d <= most; d++ {
-				if more[i] = units[i] + d; !falling || i == 0 || more[i] <= more[i-1] {
-					pairs(i+1, p)
-				}
-			}
+		if i == len(edges) {
+			compare(p)
 			return
 		}
-		for j, q := range v.law(more) {
-			if v.withCount || v.withGap {
-				if p[j] < 1e-9 && q < 1e-9 { // beyond what law sums
-					continue
-				}
-			}
-			if r := math.Abs(math.Log(p[j] / q)); p[j] != q && !(r <= worst) { // 0 against more is infinite
-				worst = r
+		for d := int64(0); d <= most; d++ {
+			if more[i] = units[i] + d; !falling || i == 0 || more[i] <= more[i-1] {
+				pairs(i+1, p)
 			}
 		}
 	}
 	var all func(i int)
 	all = func(i int) {
-		if i < edges {
-			for x := base; x <= base+4; x++ {
-				if units[i] = x; !falling || i == 0 || x <= units[i-1] {
-					all(i + 1)
-				}
-			}
+		if i == len(edges) {
+			pairs(0, v.law(edges, units))
 			return
 		}
-		pairs(0, v.law(units))
+		for x := int64(0); x <= 4; x++ {
+			if units[i] = x; !falling || i == 0 || x <= units[i-1] {
+				all(i + 1)
+			}
+		}
 	}
 	all(0)
-	// Many equal numbers, all but the last of which rise.
-	for n := base; n <= base+4; n++ {
-		for i := range 16 {
-			units, more = append(units[:i], n), append(more[:i], n+1)
-		}
-		more[15] = n
-		pairs(len(units), v.law(units))
-	}
-	return worst
+	return worst, width
 }
 
-var svtScales = [][2]float64{{0.5, 0.5}, {1, 1}, {2, 3}, {3, 0.7}, {0.4, 5}, {10, 10}}
+var someChoices = [][2]float64{{0.5, 0.5}, {3, 1}, {0.1, 2}, {30, 10}, {5, 0.3}}
 
-// TestChoiceIsPrivateOnNeighbours: for every pair of neighbouring numbers, in both directions, each outcome's probabilities differ by
-// exp(1/b1 + 1/b2) at most. The bound is used: some pair of falling numbers reaches it, so a mechanism that costs more would be seen.
+// TestChoiceIsPrivateOnNeighbours: for every pair of neighbouring numbers each edge's probabilities differ by exp(1/b) at most, and any two edges' log ratios by 1/b. The
+// bound is used: some pair reaches nearly all of it, so a mechanism that costs more would be seen.
 func TestChoiceIsPrivateOnNeighbours(t *testing.T) {
-	for _, scales := range svtScales {
-		for _, stop := range []int64{-3, 0, 1, 4} {
-			v := svt{rho: scales[0], nu: scales[1], stop: stop}
-			for edges := 1; edges <= 3; edges++ {
-				if worst := v.worst(edges, 1, false); worst > v.epsilon()+1e-9 {
-					t.Errorf("%+v, %d edges: %.9f, claimed %.9f", v, edges, worst, v.epsilon())
+	for _, c := range someChoices {
+		v := exponential{slope: c[0], scale: c[1]}
+		reached, wide := 0.0, 0.0
+		for _, edges := range [][]uint64{{1}, {1, 2}, {1, 2, 3}, {16, 19, 22}, {1, 2, 3, 1 << 40}} {
+			for _, falling := range []bool{false, true} {
+				worst, width := v.worst(edges, 1, falling)
+				if worst > 1/v.scale+1e-9 || width > 1/v.scale+1e-9 {
+					t.Errorf("%+v, edges %v: %.9f and %.9f, claimed %.9f", v, edges, worst, width, 1/v.scale)
 				}
-			}
-			worst := v.worst(4, 1, true)
-			if worst > v.epsilon()+1e-9 {
-				t.Errorf("%+v, 4 falling: %.9f, claimed %.9f", v, worst, v.epsilon())
-			}
-			if stop >= 0 && worst < v.epsilon()-1e-9 {
-				t.Errorf("%+v: no pair uses more than %.9f of %.9f, so the test proves little", v, worst, v.epsilon())
+				reached, wide = math.Max(reached, worst), math.Max(wide, width)
 			}
 		}
+		if wide < 1/v.scale-1e-9 || reached < 0.6/v.scale {
+			t.Errorf("%+v: no pair uses more than %.9f and %.9f of %.9f, so the test proves little", v, reached, wide, 1/v.scale)
+		}
+	}
+	// An improbable edge uses all of it.
+	v := exponential{slope: 1, scale: 1}
+	if p, q := v.law([]uint64{1, 2}, []int64{1, 40}), v.law([]uint64{1, 2}, []int64{2, 40}); math.Log(q[1]/p[1]) < 1-1e-9 {
+		t.Errorf("the loss is %g", math.Log(q[1]/p[1]))
 	}
 }
 
-// TestChoiceNeighboursFindPlantedBugs: the same computation finds each broken sparse vector, at every scale, with falling numbers as a data
-// set gives them. One nu shared by all edges breaks too: rho - nu is then one number, which tells two edges' numbers apart
-// for certain. So does N - nu of the stopping edge beside the edge, which nobody's noise on the threshold hides. N + rho - nu of it does not
-// (Ding et al., "Free gap information from the differentially private sparse vector", VLDB 2019, for Laplace noise; the proof at Choose goes through with
-// P(nu = n) for g): a release of that number would be free, and the check must not cry wolf.
+func TestChoiceLawSumsToOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := exponential{slope: rapid.Float64Range(0.1, 90).Draw(t, "slope"), scale: rapid.Float64Range(0.2, 9).Draw(t, "scale")}
+		sum := 0.0
+		for _, p := range v.law([]uint64{1, 2, 3, 4, 9, 12}, rapid.SliceOfN(rapid.Int64Range(0, 40), 1, 6).Draw(t, "units")) {
+			sum += p
+		}
+		if math.Abs(sum-1) > 1e-12 {
+			t.Fatalf("sums to %v", sum)
+		}
+	})
+}
+
+// TestChoiceNeighboursFindPlantedBugs: the same computation finds each broken choice, with falling numbers as a data set gives them: a score that goes up in some edges
+// and down in others needs twice the price, and numbers are no part of what is released.
 func TestChoiceNeighboursFindPlantedBugs(t *testing.T) {
-	for _, scales := range svtScales {
-		v := svt{rho: scales[0], nu: scales[1], stop: 4}
-		for _, c := range []struct {
-			name  string
-			plant func(*svt)
-			most  int64
-			edges int
-			fine  bool
-		}{
-			{"rho redrawn for each edge", func(v *svt) { v.redrawn = true }, 1, 4, false},
-			{"no noise on the counts", func(v *svt) { v.noCounts = true }, 1, 2, false},
-			{"no noise on the threshold", func(v *svt) { v.noRho = true }, 1, 2, false},
-			{"partials instead of units", func(*svt) {}, 3, 2, false},
-			{"one nu for all edges", func(v *svt) { v.shared = true }, 1, 2, false},
-			{"the stopping count is seen", func(v *svt) { v.withCount = true }, 1, 2, false},
-			{"the stopping gap is seen", func(v *svt) { v.withGap = true }, 1, 2, true},
+	for _, c := range someChoices {
+		for name, plant := range map[string]func(*exponential) (most int64){
+			"partials instead of units": func(*exponential) int64 { return 3 },
+			"no noise":                  func(v *exponential) int64 { v.sharp = true; return 1 },
+			"a slope from the data":     func(v *exponential) int64 { v.relaxed = true; return 1 },
+			"near a number, not few":    func(v *exponential) int64 { v.target = 2; return 1 },
+			"the number beyond is seen": func(v *exponential) int64 { v.seen = true; return 1 },
+			"scale x 0.9":               func(v *exponential) int64 { v.scale *= 0.9; return 1 },
 		} {
-			bad := v
-			c.plant(&bad)
-			if worst := bad.worst(c.edges, c.most, true); (worst <= v.epsilon()+1e-9) != c.fine {
-				t.Errorf("%s at %v: %.6f, claimed %.6f", c.name, scales, worst, v.epsilon())
+			bad := exponential{slope: c[0], scale: c[1]}
+			claim := 1 / bad.scale
+			most := plant(&bad)
+			if name == "a slope from the data" && bad.slope < 1 {
+				continue // too flat to show among these edges
+			}
+			_, far := bad.worst([]uint64{1, 2, 9}, most, true)
+			if _, width := bad.worst([]uint64{16, 17, 18}, most, true); max(far, width) <= claim+1e-9 {
+				t.Errorf("%s at %v: %.6f, claimed %.6f", name, c, max(far, width), claim)
 			}
 		}
 	}

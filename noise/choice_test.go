@@ -15,7 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 )
 
-// Checks of this file that can alarm falsely: less than 200, each at a rate of falseAlarm (1e-12): 2e-10 in all.
+// Checks of this file that can alarm falsely: less than 120, each at a rate of falseAlarm (1e-12): 2e-10 in all.
 
 // checkGeometric tells how samples differ from P(x) = (1-q) q^x on x >= 0, or nil: Pearson's test over bins of at least 200 expected, exact
 // binomial tails at 0 and far out, the mean, and the last bits of wide noise.
@@ -114,120 +114,137 @@ func TestGeometricChecksFindPlantedBugs(t *testing.T) {
 	}
 }
 
-func TestChooserLawSumsToOne(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		v := svt{rho: rapid.Float64Range(0.2, 9).Draw(t, "rho"), nu: rapid.Float64Range(0.2, 9).Draw(t, "nu"), stop: rapid.Int64Range(-20, 20).Draw(t, "stop")}
-		sum := 0.0
-		for _, p := range v.law(rapid.SliceOfN(rapid.Int64Range(0, 40), 1, 6).Draw(t, "units")) {
-			sum += p
-		}
-		if math.Abs(sum-1) > 1e-12 {
-			t.Fatalf("sums to %v", sum)
-		}
-	})
-}
-
-func chooser(t *testing.T, src *Source, ev dp.Choice) *Chooser {
+func chooser(t *testing.T, src *Source, ev dp.Choice, edges []uint64) *Chooser {
 	t.Helper()
-	c, err := src.Chooser(ev)
+	c, err := src.Chooser(ev, edges)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-var choiceCases = []struct {
+type choiceCase struct {
 	ev    dp.Choice
+	edges []uint64
 	units []int64
-}{
-	{dp.Choice{Edges: 1, Stop: 0, Threshold: dp.Scale{Num: 1, Den: 1}, Counts: dp.Scale{Num: 1, Den: 1}}, []int64{0}},
-	{dp.Choice{Edges: 1, Stop: 3, Threshold: dp.Scale{Num: 1, Den: 1}, Counts: dp.Scale{Num: 2, Den: 1}}, []int64{4}},
-	{dp.Choice{Edges: 4, Stop: 5, Threshold: dp.Scale{Num: 4, Den: 1}, Counts: dp.Scale{Num: 3, Den: 1}}, []int64{20, 11, 6, 2}},
-	{dp.Choice{Edges: 4, Stop: 5, Threshold: dp.Scale{Num: 3, Den: 10}, Counts: dp.Scale{Num: 1, Den: 2}}, []int64{6, 6, 5, 5}},
-	{dp.Choice{Edges: 6, Stop: 10, Threshold: dp.Scale{Num: 40, Den: 1}, Counts: dp.Scale{Num: 40, Den: 1}}, []int64{200, 120, 80, 80, 31, 0}},
-	{dp.Choice{Edges: 3, Stop: -4, Threshold: dp.Scale{Num: 22, Den: 7}, Counts: dp.Scale{Num: 22, Den: 7}}, []int64{3, 1, 0}},
-	{dp.Choice{Edges: 3, Stop: 30, Threshold: dp.Scale{Num: 2, Den: 1}, Counts: dp.Scale{Num: 6, Den: 1}}, []int64{33, 30, 28}},
-	{dp.Choice{Edges: 3, Stop: 4, Threshold: dp.Scale{Num: 2, Den: 1}, Counts: dp.Scale{Num: 6, Den: 1}}, []int64{4, 9, 7}}, // any numbers will do
+}
+
+func whole(n uint64) dp.Scale { return dp.Scale{Num: n, Den: 1} }
+
+var choiceCases = []choiceCase{
+	{dp.Choice{Edges: 1, Slope: whole(1), Scale: whole(1)}, []uint64{1}, []int64{0}},
+	{dp.Choice{Edges: 2, Slope: whole(3), Scale: whole(1)}, []uint64{1, 2}, []int64{4, 1}},
+	{dp.Choice{Edges: 4, Slope: whole(5), Scale: whole(4)}, []uint64{1, 2, 4, 9}, []int64{20, 11, 6, 2}},
+	{dp.Choice{Edges: 4, Slope: dp.Scale{Num: 1, Den: 3}, Scale: dp.Scale{Num: 3, Den: 10}}, []uint64{16, 19, 22, 26}, []int64{6, 6, 5, 5}},
+	{dp.Choice{Edges: 6, Slope: whole(60), Scale: whole(40)}, []uint64{1, 2, 3, 4, 5, 6}, []int64{200, 120, 80, 80, 31, 0}},
+	{dp.Choice{Edges: 3, Slope: dp.Scale{Num: 1, Den: 16}, Scale: dp.Scale{Num: 22, Den: 7}}, []uint64{7, 1 << 20, 1 << 40}, []int64{3, 1, 0}},
+	{dp.Choice{Edges: 3, Slope: whole(4), Scale: whole(6)}, []uint64{1, 2, 3}, []int64{4, 9, 7}}, // any numbers will do
 }
 
 // checkChooser tells how choosers' outcomes differ from the law on paper, or nil. make gives a new one each time.
-func checkChooser(ev dp.Choice, units []int64, make1 func() (*Chooser, error)) error {
-	const n = 40_000
-	seen := make([]int, len(units)+1)
+func checkChooser(c choiceCase, make1 func() (*Chooser, error)) error {
+	const n = 20_000
+	seen := make([]int, len(c.units))
 	for range n {
-		c, err := make1()
+		made, err := make1()
 		if err != nil {
 			return err
 		}
-		edge, found, err := c.Choose(units)
-		switch {
-		case err != nil:
+		edge, err := made.Choose(c.units)
+		if err != nil {
 			return err
-		case !found && edge != 0:
-			return fmt.Errorf("edge %d of none", edge)
-		case !found:
-			edge = len(units)
 		}
 		seen[edge]++
 	}
-	for i, p := range paper(ev).law(units) {
-		if err := binomial(fmt.Sprintf("outcome %d", i), seen[i], n, math.Min(1, p)); err != nil {
+	for i, p := range paper(c.ev).law(c.edges, c.units) {
+		if err := binomial(fmt.Sprintf("edge %d", i), seen[i], n, math.Min(1, p)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// TestChooserFollowsItsLaw: each outcome comes as often as the sums say, by exact binomial tails: 34 of them.
+// TestChooserFollowsItsLaw: each edge comes as often as the law on paper says, by exact binomial tails: 23 of them.
 func TestChooserFollowsItsLaw(t *testing.T) {
 	for _, c := range choiceCases {
-		t.Run(fmt.Sprint(c.ev.Stop, c.units), func(t *testing.T) {
+		t.Run(fmt.Sprint(c.edges, c.units), func(t *testing.T) {
 			src := fixed(t)
-			if err := checkChooser(c.ev, c.units, func() (*Chooser, error) { return src.Chooser(c.ev) }); err != nil {
+			if err := checkChooser(c, func() (*Chooser, error) { return src.Chooser(c.ev, c.edges) }); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 }
 
+// TestChooserDrawsMoreRounds: where none of the rounds counts that were drawn ahead, the next ones have the same law.
+func TestChooserDrawsMoreRounds(t *testing.T) {
+	src, c := fixed(t), choiceCases[2]
+	if err := checkChooser(c, func() (*Chooser, error) {
+		made, err := src.Chooser(c.ev, c.edges)
+		if err == nil {
+			for i := range made.rounds {
+				made.rounds[i].reach = -1
+			}
+		}
+		return made, err
+	}); err != nil {
+		t.Error(err)
+	}
+	made := chooser(t, src, c.ev, c.edges)
+	made.rounds, made.source = []round{{0, -1}}, newSource(&failsLater{})
+	if edge, err := made.Choose(c.units); err == nil || edge != 0 {
+		t.Errorf("edge %d without randomness", edge)
+	}
+}
+
 // A test of the test: each broken chooser is found in one of the cases.
 func TestChooserChecksFindPlantedBugs(t *testing.T) {
 	src := fixed(t)
-	nine := func(s dp.Scale) dp.Scale { return dp.Scale{Num: s.Num * 9, Den: s.Den * 10} }
-	for name, plant := range map[string]func(c *Chooser, ev dp.Choice) error{
-		"no noise on the threshold": func(c *Chooser, _ dp.Choice) error { c.rho = 0; return nil },
-		"no noise on the counts":    func(c *Chooser, _ dp.Choice) error { clear(c.nu); return nil },
-		"one nu for all edges": func(c *Chooser, _ dp.Choice) error {
-			for i := range c.nu {
-				c.nu[i] = c.nu[0]
+	for name, plant := range map[string]func(c *Chooser, of choiceCase) error{
+		"the first round counts": func(c *Chooser, _ choiceCase) error { c.rounds[0].reach = math.MaxInt64; return nil },
+		"the best edge always": func(c *Chooser, _ choiceCase) error {
+			for i := range c.rounds {
+				c.rounds[i].reach = 0
 			}
 			return nil
 		},
-		"rho redrawn for each edge": func(c *Chooser, ev dp.Choice) error {
-			more := make([]int64, len(c.nu))
-			err := src.fill(geometricLaw{newLaplace(ev.Threshold)}, more)
-			for i := range more { // the edge's own rho instead of the common one
-				c.nu[i] += c.rho - more[i]
+		"one draw for all rounds": func(c *Chooser, _ choiceCase) error {
+			for i := range c.rounds {
+				c.rounds[i].reach = c.rounds[0].reach
+			}
+			return nil
+		},
+		"the last edge is never tried": func(c *Chooser, _ choiceCase) error {
+			for i := range c.rounds {
+				c.rounds[i].edge %= max(1, int64(len(c.penalties)-1))
+			}
+			return nil
+		},
+		"no penalties":           func(c *Chooser, _ choiceCase) error { clear(c.penalties); return nil },
+		"edges in another order": func(c *Chooser, _ choiceCase) error { slices.Reverse(c.penalties); return nil },
+		"steps for units": func(c *Chooser, of choiceCase) error {
+			reach := make([]int64, len(c.rounds))
+			err := src.fill(geometricLaw{newLaplace(of.ev.Scale)}, reach)
+			for i, r := range reach {
+				c.rounds[i].reach = r
 			}
 			return err
 		},
-		"stop one too high": func(c *Chooser, _ dp.Choice) error { c.event.Stop++; return nil },
-		"signs swapped":     func(c *Chooser, _ dp.Choice) error { c.rho, c.nu[0] = c.nu[0], c.rho; return nil },
-		"scales x 0.9": func(c *Chooser, ev dp.Choice) error {
-			ev.Threshold, ev.Counts = nine(ev.Threshold), nine(ev.Counts)
-			other, err := src.Chooser(ev)
-			*c = *other
+		"scale x 0.9": func(c *Chooser, of choiceCase) error {
+			of.ev.Scale.Num, of.ev.Scale.Den = of.ev.Scale.Num*9, of.ev.Scale.Den*10
+			other, err := src.Chooser(of.ev, of.edges)
+			c.rounds = other.rounds
 			return err
 		},
 	} {
 		found := false
 		for _, c := range choiceCases {
-			found = found || checkChooser(c.ev, c.units, func() (*Chooser, error) {
-				made, err := src.Chooser(c.ev)
+			found = found || checkChooser(c, func() (*Chooser, error) {
+				made, err := src.Chooser(c.ev, c.edges)
 				if err != nil {
 					return nil, err
 				}
-				return made, plant(made, c.ev)
+				return made, plant(made, c)
 			}) != nil
 		}
 		if !found {
@@ -236,93 +253,125 @@ func TestChooserChecksFindPlantedBugs(t *testing.T) {
 	}
 }
 
-// TestChooseIsWhatItSays: the first edge with N + rho - nu <= Stop, by integers without bounds, whatever the noise.
+// TestChooseIsWhatItSays: the edge of the first round whose reach covers the edge's score less the least score, by integers without bounds, whatever was drawn.
 func TestChooseIsWhatItSays(t *testing.T) {
 	number := func(most int64) *rapid.Generator[int64] {
-		return rapid.OneOf(rapid.Int64Range(0, min(most, 50)), rapid.Int64Range(0, most), rapid.SampledFrom([]int64{0, most, most - 1}))
+		return rapid.OneOf(rapid.Int64Range(0, min(most, 500)), rapid.Int64Range(0, most), rapid.SampledFrom([]int64{0, most, most - 1}))
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "edges")
-		c := &Chooser{rho: number(math.MaxInt64).Draw(t, "rho"), nu: rapid.SliceOfN(number(math.MaxInt64), n, n).Draw(t, "nu")}
-		c.event.Stop = rapid.OneOf(rapid.Int64Range(-50, 50), rapid.Int64Range(-dp.MaxScale, dp.MaxScale), rapid.SampledFrom([]int64{-dp.MaxScale, dp.MaxScale})).Draw(t, "stop")
+		c := &Chooser{penalties: rapid.SliceOfN(number(1<<52), n, n).Draw(t, "penalties")}
 		units := rapid.SliceOfN(number(MaxChoiceUnits), n, n).Draw(t, "units")
-		want := slices.IndexFunc(c.nu, func(int64) bool { return false })
-		for i := n - 1; i >= 0; i-- {
-			x := new(big.Int).Add(big.NewInt(units[i]), big.NewInt(c.rho))
-			if x.Sub(x, big.NewInt(c.nu[i])).Cmp(big.NewInt(c.event.Stop)) <= 0 {
-				want = i
+		var scores []*big.Int
+		for i, u := range units {
+			s := new(big.Int).Mul(big.NewInt(64), big.NewInt(u))
+			scores = append(scores, s.Add(s, big.NewInt(c.penalties[i])))
+		}
+		least := slices.MinFunc(scores, (*big.Int).Cmp)
+		want := -1
+		for range rapid.IntRange(0, 5).Draw(t, "rounds") {
+			r := round{rapid.Int64Range(0, int64(n)-1).Draw(t, "edge"), number(math.MaxInt64).Draw(t, "reach")}
+			c.rounds = append(c.rounds, r)
+			if want < 0 && new(big.Int).Sub(scores[r.edge], least).Cmp(big.NewInt(r.reach)) <= 0 {
+				want = int(r.edge)
 			}
 		}
-		edge, found, err := c.Choose(units)
-		if err != nil || found != (want >= 0) || found && edge != want || !found && edge != 0 {
-			t.Fatalf("edge %d, %t, %v; it is %d", edge, found, err, want)
+		if want < 0 {
+			want = rapid.IntRange(0, n-1).Draw(t, "at last")
+			c.rounds = append(c.rounds, round{int64(want), math.MaxInt64})
+		}
+		if edge, err := c.Choose(units); err != nil || edge != want {
+			t.Fatalf("edge %d, %v; it is %d", edge, err, want)
 		}
 	})
 }
 
-// TestChooseServesOnce: a second use of the same noise is refused, also after numbers that were refused.
+// TestPenalties: Slope ln(t/t0) to the nearest 64th of a unit.
+func TestPenalties(t *testing.T) {
+	c := chooser(t, fixed(t), dp.Choice{Edges: 4, Slope: dp.Scale{Num: 7, Den: 2}, Scale: whole(1)}, []uint64{16, 32, 17, 1 << 46})
+	if want := []int64{0, 155, 14, 6521}; !slices.Equal(c.penalties, want) { // 224 ln 2, 224 ln(17/16), 224 42 ln 2
+		t.Errorf("%v, not %v", c.penalties, want)
+	}
+	most := dp.Choice{Edges: 2, Slope: whole(dp.MaxChoiceScale - 1), Scale: whole(dp.MaxChoiceScale - 1)}
+	c = chooser(t, fixed(t), most, []uint64{1, math.MaxUint64})
+	if p := c.penalties[1]; p < 1<<42 || p > 1<<52 {
+		t.Errorf("the largest penalty is %d", p)
+	}
+	if _, err := c.Choose([]int64{MaxChoiceUnits, 0}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestChooseServesOnce: a second use of the same rounds is refused, also after numbers that were refused.
 func TestChooseServesOnce(t *testing.T) {
-	ev := choiceCases[2].ev
+	ev, edges := choiceCases[2].ev, choiceCases[2].edges
 	for name, first := range map[string][]int64{"numbers": {20, 11, 6, 2}, "below 0": {20, 11, 6, -1}, "too many units": {MaxChoiceUnits + 1, 3, 2, 1}} {
-		c := chooser(t, fixed(t), ev)
-		edge, found, err := c.Choose(first)
-		if bad := name != "numbers"; (err != nil) != bad || bad && (edge != 0 || found) {
-			t.Errorf("%s: %d, %t, %v", name, edge, found, err)
+		c := chooser(t, fixed(t), ev, edges)
+		edge, err := c.Choose(first)
+		if bad := name != "numbers"; (err != nil) != bad || bad && edge != 0 {
+			t.Errorf("%s: %d, %v", name, edge, err)
 		}
 		for range 2 {
-			if edge, found, err := c.Choose([]int64{20, 11, 6, 2}); err == nil || edge != 0 || found {
-				t.Errorf("after %s: edge %d, %t", name, edge, found)
+			if edge, err := c.Choose([]int64{20, 11, 6, 2}); err == nil || edge != 0 {
+				t.Errorf("after %s: edge %d", name, edge)
 			}
 		}
 	}
 	for _, units := range [][]int64{nil, {1}, {1, 2, 3, 4, 5}} {
-		c := chooser(t, fixed(t), ev)
-		if _, _, err := c.Choose(units); err == nil {
+		c := chooser(t, fixed(t), ev, edges)
+		if _, err := c.Choose(units); err == nil {
 			t.Errorf("%d numbers for 4 edges are taken", len(units))
 		}
-		if _, _, err := c.Choose([]int64{20, 11, 6, 2}); err != nil { // nothing was looked at
+		if _, err := c.Choose([]int64{20, 11, 6, 2}); err != nil { // nothing was looked at
 			t.Errorf("after %d numbers: %v", len(units), err)
 		}
 	}
-	c := chooser(t, fixed(t), ev)
+	c := chooser(t, fixed(t), ev, edges)
 	if got := c.Event(); got != ev {
 		t.Errorf("event %+v, it is %+v", got, ev)
 	}
 }
 
 func TestChooserRefuses(t *testing.T) {
+	edges := choiceCases[2].edges
 	for name, change := range map[string]func(*dp.Choice){
-		"zero":             func(e *dp.Choice) { *e = dp.Choice{} },
-		"no edges":         func(e *dp.Choice) { e.Edges = 0 },
-		"too many edges":   func(e *dp.Choice) { e.Edges = dp.MaxEdges + 1 },
-		"stop too high":    func(e *dp.Choice) { e.Stop = dp.MaxScale + 1 },
-		"stop too low":     func(e *dp.Choice) { e.Stop = -dp.MaxScale - 1 },
-		"no threshold":     func(e *dp.Choice) { e.Threshold = dp.Scale{} },
-		"no counts":        func(e *dp.Choice) { e.Counts = dp.Scale{} },
-		"counts too large": func(e *dp.Choice) { e.Counts = dp.Scale{Num: dp.MaxScale, Den: 1} },
+		"zero":            func(e *dp.Choice) { *e = dp.Choice{} },
+		"no edges":        func(e *dp.Choice) { e.Edges = 0 },
+		"too many edges":  func(e *dp.Choice) { e.Edges = dp.MaxEdges + 1 },
+		"an edge less":    func(e *dp.Choice) { e.Edges = 3 },
+		"no slope":        func(e *dp.Choice) { e.Slope = dp.Scale{} },
+		"no scale":        func(e *dp.Choice) { e.Scale = dp.Scale{} },
+		"slope too large": func(e *dp.Choice) { e.Slope = whole(dp.MaxChoiceScale) },
+		"scale too large": func(e *dp.Choice) { e.Scale = whole(dp.MaxChoiceScale) },
 	} {
 		ev := choiceCases[2].ev
 		change(&ev)
-		if c, err := fixed(t).Chooser(ev); err == nil || c != nil {
+		if c, err := fixed(t).Chooser(ev, edges); err == nil || c != nil {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
 	}
+	if c, err := fixed(t).Chooser(choiceCases[2].ev, []uint64{0, 1, 2, 3}); err == nil || c != nil {
+		t.Error("a bound of 0 is an edge")
+	}
 	var zero Chooser
-	if _, _, err := zero.Choose(nil); err == nil {
+	if _, err := zero.Choose(nil); err == nil {
 		t.Error("a chooser of nobody chooses")
 	}
 	var none *Source
-	if _, err := none.Chooser(choiceCases[2].ev); err == nil {
-		t.Error("noise from no source")
+	if c, err := none.Chooser(choiceCases[2].ev, edges); err == nil || c != nil {
+		t.Error("rounds from no source")
 	}
 }
 
-// TestChooserWithoutRandomness: where randomness fails, at whichever read, there is no chooser: its noise would be 0.
+// TestChooserWithoutRandomness: where randomness fails, at whichever read, there is no chooser.
 func TestChooserWithoutRandomness(t *testing.T) {
-	ev := choiceCases[2].ev
+	ev, edges := choiceCases[2].ev, make([]uint64, dp.MaxEdges)
 	ev.Edges = dp.MaxEdges
+	for i := range edges {
+		edges[i] = uint64(i) + 1
+	}
 	for reads := range 4 {
-		c, err := newSource(&failsLater{left: reads, next: fixed(t).reader}).Chooser(ev)
+		c, err := newSource(&failsLater{left: reads, next: fixed(t).reader}).Chooser(ev, edges)
 		if !errors.Is(err, errBroken) && !errors.Is(err, io.ErrUnexpectedEOF) || c != nil {
 			t.Errorf("after %d reads: %v, and a chooser: %t", reads, err, c != nil)
 		}

@@ -20,10 +20,10 @@ const (
 )
 
 // Ladder lists the edges among which an automatic bound is chosen: integers from the first to the last, each larger than the one
-// before by a quarter or by 1.
+// before by 15% or by 1.
 func Ladder(first, last uint64) []uint64 {
 	var out []uint64
-	for t := first; t < last; t = max(t+1, t+(t+3)/4) {
+	for t := first; t < last; t += (3*t + 19) / 20 {
 		out = append(out, t)
 	}
 	return append(out, last)

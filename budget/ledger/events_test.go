@@ -15,7 +15,7 @@ func someEvents() Events {
 	s, b := dp.Sensitivity{PerGroup: 10, Groups: 4}, dp.Scale{Num: 41, Den: 8}
 	sel := dp.Selection{Groups: 4, Scale: b, Threshold: 600, Delta: 1e-9}
 	return Events{
-		dp.Choice{Edges: 30, Stop: -12, Threshold: b, Counts: dp.Scale{Num: 7, Den: 1}},
+		dp.Choice{Edges: 30, Slope: dp.Scale{Num: 7, Den: 1}, Scale: b},
 		dp.Laplace{Sensitivity: s, Scale: b}, dp.Gaussian{Sensitivity: s, Scale: b},
 		dp.Clipped{Noise: dp.LaplaceNoise, Least: 1, Groups: []uint64{1}, Ratio: b},
 		dp.Clipped{Noise: dp.GaussianNoise, Least: dp.MaxSensitivity, Groups: []uint64{1, 2, 64}, Ratio: b},
@@ -65,24 +65,24 @@ func TestEventsRefuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string][2]string{
-		"no edges":         {`"edges":30`, `"edges":0`},
-		"edges left out":   {`"edges":30,`, ``},
-		"half an edge":     {`"edges":30`, `"edges":1.5`},
-		"an edge below 0":  {`"edges":30`, `"edges":-1`},
-		"stop at infinity": {`"stop":-12`, `"stop":1e400`},
-		"a field more":     {`"stop":-12`, `"stop":-12,"ratio":1`},
-		"no scale":         {`"counts":{"num":7,"den":1}`, `"counts":{}`},
-		"counts left out":  {`,"counts":{"num":7,"den":1}`, ``},
-		"no noise":         {`"noise":"laplace"`, `"noise":""`},
-		"another noise":    {`"noise":"laplace"`, `"noise":"cauchy"`},
-		"clip of 0":        {`"least":1,`, `"least":0,`},
-		"no groups":        {`"groups":[1],`, `"groups":[],`},
-		"groups left out":  {`"groups":[1],`, ``},
-		"0 groups":         {`[1,2,64]`, `[1,0,64]`},
-		"no selections":    {`"selections":[`, `"selections":[],"more":[`},
-		"another name":     {`"sparse_vector"`, `"sparse_vectors"`},
-		"swapped names":    {`"sparse_vector"`, `"clipped_noise"`},
-		"delta of 1":       {`"delta":1e-10`, `"delta":1`},
+		"no edges":          {`"edges":30`, `"edges":0`},
+		"edges left out":    {`"edges":30,`, ``},
+		"half an edge":      {`"edges":30`, `"edges":1.5`},
+		"an edge below 0":   {`"edges":30`, `"edges":-1`},
+		"slope of infinity": {`"slope":{"num":7`, `"slope":{"num":1e400`},
+		"a field more":      {`"edges":30`, `"edges":30,"ratio":1`},
+		"no slope":          {`"slope":{"num":7,"den":1}`, `"slope":{}`},
+		"slope left out":    {`"slope":{"num":7,"den":1},`, ``},
+		"no noise":          {`"noise":"laplace"`, `"noise":""`},
+		"another noise":     {`"noise":"laplace"`, `"noise":"cauchy"`},
+		"clip of 0":         {`"least":1,`, `"least":0,`},
+		"no groups":         {`"groups":[1],`, `"groups":[],`},
+		"groups left out":   {`"groups":[1],`, ``},
+		"0 groups":          {`[1,2,64]`, `[1,0,64]`},
+		"no selections":     {`"selections":[`, `"selections":[],"more":[`},
+		"another name":      {`"exponential_choice"`, `"exponential_choices"`},
+		"swapped names":     {`"exponential_choice"`, `"clipped_noise"`},
+		"delta of 1":        {`"delta":1e-10`, `"delta":1`},
 	} {
 		bad := strings.Replace(string(text), c[0], c[1], 1)
 		if bad == string(text) {
@@ -101,8 +101,7 @@ func TestChosenBoundsAreCharged(t *testing.T) {
 	path, head := tempPath(t), demoHead(t)
 	l := must(OpenSQLite(ctx, path, head, Options{}))(t)
 	limit := head.Filter.Limit(0.1)
-	choice := must(head.Filter.Choice(30, limit))(t)
-	choice.Stop = 20
+	choice := dp.Choice{Edges: 30, Slope: dp.Scale{Num: 20, Den: 1}, Scale: must(head.Filter.ChoiceScale(limit))(t)}
 	laplace := must(head.Filter.Clipped(dp.LaplaceNoise, 1, []uint64{1, 2, 4}, limit))(t)
 	gauss := must(head.Filter.Clipped(dp.GaussianNoise, 1, []uint64{1, 2, 4}, limit))(t)
 	var one dp.OneOf

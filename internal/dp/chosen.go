@@ -5,15 +5,17 @@ import (
 	"math/big"
 )
 
-// Choice is a bound chosen on private data by a sparse vector: edges in a fixed order, for each the number N of units beyond it,
-// which one unit raises by at most 1. With rho and a fresh nu for each edge, both of probability proportional to exp(-x/b) on the whole
-// numbers x >= 0, the first edge with N + rho - nu <= Stop is released, or that there is none.
+// Choice is a bound chosen on private data by the exponential mechanism: edges t in a fixed order, for each the number N of units beyond it,
+// which one unit raises by 0 or 1. One edge is released, t with a probability proportional to exp(-(N + Slope ln t)/Scale): a bound that is e times as
+// large must leave Slope units fewer beyond it to be as probable.
 type Choice struct {
-	Edges     uint64 `json:"edges"`
-	Stop      int64  `json:"stop"`
-	Threshold Scale  `json:"threshold"` // b of rho
-	Counts    Scale  `json:"counts"`    // b of each nu
+	Edges uint64 `json:"edges"`
+	Slope Scale  `json:"slope"` // units, for each e-fold of the bound
+	Scale Scale  `json:"scale"` // in units
 }
+
+// MaxChoiceScale limits the Slope and Scale of a choice, so that scores in fractions of a unit stay whole numbers of 64 bits.
+const MaxChoiceScale = 1 << 36
 
 // MaxEdges limits the edges of one choice.
 const MaxEdges = 1 << 12
@@ -61,17 +63,23 @@ func (e OneOf) Validate() error {
 }
 
 // Name is the event's stable name in the ledger.
-func (Choice) Name() string { return "sparse_vector" }
+func (Choice) Name() string { return "exponential_choice" }
 
 // Name is the event's stable name in the ledger.
 func (Clipped) Name() string { return "clipped_noise" }
 
 // Validate refuses what no mechanism can have run.
 func (e Choice) Validate() error {
-	if e.Edges == 0 || e.Edges > MaxEdges || e.Stop < -MaxScale || e.Stop > MaxScale {
-		return fmt.Errorf("dp: choice among %d edges that stops at %d is out of range", e.Edges, e.Stop)
+	if e.Edges == 0 || e.Edges > MaxEdges {
+		return fmt.Errorf("dp: choice among %d edges is out of range", e.Edges)
 	}
-	return firstError(e.Threshold.Validate(), e.Counts.Validate())
+	if err := firstError(e.Slope.Validate(), e.Scale.Validate()); err != nil {
+		return err
+	}
+	if e.Slope.Num/e.Slope.Den >= MaxChoiceScale || e.Scale.Num/e.Scale.Den >= MaxChoiceScale {
+		return fmt.Errorf("dp: choice of slope %g and scale %g is out of range", e.Slope.Float(), e.Scale.Float())
+	}
+	return nil
 }
 
 // Validate refuses what no mechanism can have run.

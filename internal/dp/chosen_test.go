@@ -208,7 +208,7 @@ func TestSqrtUp(t *testing.T) {
 }
 
 var (
-	okChoice  = Choice{Edges: 30, Stop: 12, Threshold: Scale{7, 2}, Counts: Scale{7, 2}}
+	okChoice  = Choice{Edges: 30, Slope: Scale{25, 2}, Scale: Scale{7, 2}}
 	okClipped = clipped(GaussianNoise, 5, Scale{3, 2}, 1, 2, 64)
 	okOneOf   = OneOf{Selections: []Selection{{Groups: 1, Scale: Scale{3, 1}, Threshold: 70, Delta: 1e-9}, {Groups: 2, Scale: Scale{6, 1}, Threshold: 140, Delta: 1e-9}}}
 )
@@ -222,9 +222,9 @@ func TestChosenValidate(t *testing.T) {
 	bad := []Event{Choice{}, Clipped{}, OneOf{}, OneOf{Selections: []Selection{}}, OneOf{Selections: []Selection{{}}}, OneOf{Selections: make([]Selection, MaxEdges+1)}}
 	for _, change := range []func(*Choice){
 		func(e *Choice) { e.Edges = 0 }, func(e *Choice) { e.Edges = MaxEdges + 1 }, func(e *Choice) { e.Edges = math.MaxUint64 },
-		func(e *Choice) { e.Stop = MaxScale + 1 }, func(e *Choice) { e.Stop = -MaxScale - 1 }, func(e *Choice) { e.Stop = math.MinInt64 }, func(e *Choice) { e.Stop = math.MaxInt64 },
-		func(e *Choice) { e.Threshold = Scale{} }, func(e *Choice) { e.Counts = Scale{} }, func(e *Choice) { e.Threshold.Den = 0 }, func(e *Choice) { e.Counts.Num = 0 },
-		func(e *Choice) { e.Threshold.Den = MaxScaleDen + 1 }, func(e *Choice) { e.Counts = Scale{MaxScale, 1} },
+		func(e *Choice) { e.Slope = Scale{} }, func(e *Choice) { e.Scale = Scale{} }, func(e *Choice) { e.Slope.Den = 0 }, func(e *Choice) { e.Scale.Num = 0 },
+		func(e *Choice) { e.Scale.Den = MaxScaleDen + 1 }, func(e *Choice) { e.Slope = Scale{MaxScale, 1} }, func(e *Choice) { e.Slope = Scale{MaxChoiceScale, 1} },
+		func(e *Choice) { e.Scale = Scale{MaxChoiceScale, 1} },
 	} {
 		e := okChoice
 		change(&e)
@@ -275,7 +275,7 @@ func TestChosenJSON(t *testing.T) {
 		into any
 		text string
 	}{
-		{okChoice, new(Choice), `{"edges":30,"stop":12,"threshold":{"num":7,"den":2},"counts":{"num":7,"den":2}}`},
+		{okChoice, new(Choice), `{"edges":30,"slope":{"num":25,"den":2},"scale":{"num":7,"den":2}}`},
 		{okClipped, new(Clipped), `{"noise":"gaussian","least":5,"groups":[1,2,64],"ratio":{"num":3,"den":2}}`},
 		{okOneOf, new(OneOf), `{"selections":[{"groups":1,"scale":{"num":3,"den":1},"threshold":70,"delta":1e-9},{"groups":2,"scale":{"num":6,"den":1},"threshold":140,"delta":1e-9}]}`},
 	} {

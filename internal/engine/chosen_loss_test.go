@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"strings"
 	"testing"
 
@@ -22,11 +23,11 @@ import (
 )
 
 // chosenCase is a statement with a chosen bound, and a database in which one unit's leaving shows most. rows gives the database's own rows for the
-// stop of the choice, which is public: of as many units as stop there, or nearly, one less is seen best.
+// slope of the choice, which is public: where two bounds are about as probable, one unit less between them is seen best.
 type chosenCase struct {
 	name, sql, epsilon string
 	edits              []string
-	rows               func(stop int64) []string
+	rows               func(slope float64) []string
 	bugs               []string // the planted bugs that show here
 }
 
@@ -47,25 +48,26 @@ func stays(first, n int64, kind int, free any) string {
 
 var (
 	sumEdits = []string{"minutes:    {range: [0, 600]}", "minutes:    {}", "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 20\n"}
-	// anEdge is an edge of the ladder of sums.
-	anEdge = ladderAbove(1000)
+	// Edges of the ladder.
+	low, anEdge, high = ladderAbove(15), ladderAbove(1000), ladderAbove(60)
 )
 
 var chosenCases = []chosenCase{
-	{"heaviest unit", "select count(*) from visits", "2", nil, func(stop int64) []string {
-		return []string{visits(1, 40, 1, 10), visits(100, stop, 100, 10), visits(leaver, 1, 4000, 10)}
-	}, []string{"counts without noise", "scale from the data", "threshold noise redrawn"}},
-	{"just above an edge", "select sum(minutes) from visits", "2", sumEdits, func(stop int64) []string {
-		return []string{visits(1, 40, 1, 3), visits(100, stop, 1, 5*anEdge), visits(leaver, 1, 1, anEdge+1)}
-	}, []string{"counts without noise", "threshold noise redrawn"}},
-	{"choice and value together", "select sum(minutes) from visits", "4", sumEdits, func(stop int64) []string {
-		return []string{visits(1, 40, 1, 3), visits(100, stop+2, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
+	{"heaviest unit", "select count(*) from visits", "2", nil, func(slope float64) []string {
+		return []string{visits(1, 40, 1, 10), visits(100, int64(5*slope)+5, 100, 10), visits(leaver, 1, 4000, 10)}
+	}, []string{"scale from the data"}},
+	{"just above an edge", "select sum(minutes) from visits", "2", sumEdits, func(float64) []string {
+		return []string{visits(1, 40, 1, 3), visits(100, 20, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
+	}, []string{"no noise on the choice", "scale of the choice halved", "slope from the data"}},
+	{"choice and value together", "select sum(minutes) from visits", "4", sumEdits, func(float64) []string {
+		return []string{visits(1, 40, 1, 3), visits(100, 20, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
 	}, []string{"share not charged"}},
-	{"both signs", "select kind_id, sum(free) from encounters group by 1", "4", []string{"    max_rows_per_unit: 4\n", "    max_rows_per_unit: auto\n"}, func(stop int64) []string {
-		return []string{stays(1, 40, 1, 2), stays(1, 40, 2, -1), stays(200, stop, 3, -30), stays(200, stop, 1, 15), stays(leaver, 1, 1, 300000), stays(leaver, 1, 2, -300000),
-			stays(leaver, 1, 3, 299999), stays(leaver, 1, 4, -250000)}
-	}, []string{"counts without noise", "partials counted for units", "scale from the data"}},
-	{"10,000 equal units", "select count(*) from visits", "2", nil, func(int64) []string {
+	{"both signs", "select kind_id, sum(free) from encounters group by 1", "4", []string{"    max_rows_per_unit: 4\n", "    max_rows_per_unit: auto\n"}, func(slope float64) []string {
+		between := int64(slope * math.Log(float64(high)/float64(low)))
+		return []string{stays(1, 2*between+100, 1, low), stays(1, 2*between+100, 2, -int(low)), stays(100_000, between/2, 3, -int(high)), stays(200_000, between-between/2, 1, high),
+			stays(leaver, 1, 1, high-1), stays(leaver, 1, 2, -int(high)+1), stays(leaver, 1, 3, high-1), stays(leaver, 1, 4, -int(high)+2)}
+	}, []string{"no noise on the choice", "partials counted for units"}},
+	{"10,000 equal units", "select count(*) from visits", "2", nil, func(float64) []string {
 		return []string{visits(1, 9999, 2, 10), visits(leaver, 1, 2, 10)}
 	}, nil},
 }
@@ -81,7 +83,7 @@ func ladderAbove(x uint64) uint64 {
 }
 
 // chosenDraws is how often each side is released; planted bugs are drawn ten times as often, from a fixed seed.
-const chosenDraws = 12_000
+const chosenDraws = 6_000
 
 // drawn is one release: which edge was chosen, and how far its values lie from the first database's, in scales of their noise, along the direction in
 // which the leaver moves them.
@@ -224,29 +226,33 @@ func product(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, w
 func careless(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, without *side, bug string, rnd *rand.Rand) []drawn {
 	t.Helper()
 	ev := mp.Choices[0]
-	geometric := func(b dp.Scale) int64 { return int64(rnd.ExpFloat64() * b.Float()) }
 	dirs, runs := map[int]map[string]float64{}, map[int]float64{}
 	out := make([]drawn, draws)
 	units := of.units
 	if bug == "partials counted for units" {
 		units = of.parts
 	}
+	slope, scale := ev.Slope.Float(), ev.Scale.Float()
+	switch bug {
+	case "no noise on the choice":
+		scale = 1e-9
+	case "scale of the choice halved":
+		scale /= 2
+	case "slope from the data": // the less, the larger the largest
+		slope *= math.Pow(1000/float64(of.most), 8)
+	}
+	sums, sum, least := make([]float64, ev.Edges), 0.0, math.Inf(1)
+	score := func(e int) float64 { return float64(units[e]) + slope*math.Log(float64(p.an.Choices[0].Edges[e])) }
+	for e := range sums {
+		least = math.Min(least, score(e))
+	}
+	for e := range sums {
+		sum += math.Exp((least - score(e)) / scale)
+		sums[e] = sum
+	}
 	for i := range out {
-		edge := int(ev.Edges) - 1
-		rho := geometric(ev.Threshold)
-		for e := range edge {
-			if bug == "threshold noise redrawn" {
-				rho = geometric(ev.Threshold)
-			}
-			nu := geometric(ev.Counts)
-			if bug == "counts without noise" {
-				rho, nu = 0, 0
-			}
-			if units[e]+rho-nu <= ev.Stop {
-				edge = e
-				break
-			}
-		}
+		u := sum * rnd.Float64()
+		edge := min(sort.SearchFloat64s(sums, u), len(sums)-1)
 		clip := p.an.Choices[0].Edges[edge]
 		if dirs[edge] == nil {
 			dirs[edge] = direction(with, without, edge)
@@ -365,7 +371,7 @@ func TestChosenLoss(t *testing.T) {
 				}
 				return mp
 			}
-			rows := c.rows(price(open(tame)).Choices[0].Stop)
+			rows := c.rows(price(open(tame)).Choices[0].Slope.Float())
 			db := clinic{name: "chosen " + c.name, data: neighbour.Inside, change: append(strings.Split(emptied, "; "), rows...)}
 			gone := clinic{name: db.name + " less one", data: db.data, change: append(slices.Clone(db.change), neighbour.ClinicCatalog().DeleteUnit(leaver)...)}
 			p, q := open(db), open(gone)

@@ -191,8 +191,8 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Choice, share
 	if loss, err := s.engine.filter.Loss(ev); err == nil {
 		cost = fmt.Sprintf("; it takes %s%% of the price, being epsilon %s by itself", number(100*share), number(loss.Pure))
 	}
-	return fmt.Sprintf("Choice %d: %s, the first of %d edges beyond which at most about %d units are (sparse vector, scales %s and %s)%s", i+1, what, ev.Edges, ev.Stop,
-		number(ev.Threshold.Float()), number(ev.Counts.Float()), cost)
+	return fmt.Sprintf("Choice %d: %s, among %d edges, by the number of units beyond (exponential mechanism, scale %s; one e times as large must save %s units)%s", i+1, what, ev.Edges,
+		number(ev.Scale.Float()), number(ev.Slope.Float()), cost)
 }
 
 // expectedErrors tells for each aggregate that is an output column its 95% half width, averages for given numbers of rows. What depends on a

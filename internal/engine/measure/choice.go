@@ -86,7 +86,7 @@ const (
 func Share(a *sensitivity.Analysis, epsilon float64, population int64) float64 {
 	share := 0.25
 	if population > 0 {
-		share = 1.5 / (1 + math.Max(1, math.Log10(float64(population)*epsilon)))
+		share = 2 * math.Pow(math.Max(1, float64(population)*epsilon), -0.23)
 	}
 	return math.Min(mostShare, math.Max(leastShare, share/math.Sqrt(math.Min(16, groups(a)))))
 }
@@ -100,30 +100,65 @@ func groups(a *sensitivity.Analysis) float64 {
 	return math.Min(most, math.Max(1, float64(a.Groups.Count)))
 }
 
-// choice calibrates a choice and says where it stops: where raising the bound by 1 would add as much noise, over all groups, as it takes cutting
-// away, with a margin for the choice's own noise: a bound that is too large costs noise in every group, one that is too small cuts in few.
+// What a bound that is e times as large must save, in units beyond it: slopeOfNoise times the choice's own scale, by which a bound that is far off is improbable
+// (one that is x times too large by about x to the minus slopeOfNoise), and slopeOfGroups times what raising the bound by 1 adds to the noise of all groups
+// but one: a bound that is too large costs noise in every group, one that is too small cuts in few. Measured on docs/accuracy.md's data.
+const (
+	slopeOfNoise  = 3.25
+	slopeOfGroups = 6
+)
+
+// choice calibrates a choice and says what a larger bound must save.
 func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l budget.Limit) (dp.Choice, error) {
 	usable, perStep := drawable(a, c, p)
 	if usable == 0 {
 		return dp.Choice{}, tooMuch(errors.New("measure: no edge's noise can be drawn"))
 	}
-	ev, err := ask.Filter.Choice(uint64(usable), l)
+	if c == a.Limit.Clip {
+		usable = min(usable, visible(p, ask.Population))
+	}
+	scale, err := ask.Filter.ChoiceScale(l)
 	if err != nil {
+		return dp.Choice{}, tooMuch(err)
+	}
+	others := groups(a) - 1
+	if c == a.Limit.Clip {
+		others++ // each group's noise grows with the cap
+	}
+	slope := slopeOfNoise*scale.Float() + slopeOfGroups*others*perStep
+	if ask.Population > 0 { // a steeper one could make a bound of 1 the most probable
+		slope = math.Min(slope, math.Max(1, float64(ask.Population)/slopeLimit))
+	}
+	slope = math.Min(slope, dp.MaxChoiceScale/2)
+	ev := dp.Choice{Edges: uint64(usable), Slope: dp.Scale{Num: uint64(math.Ceil(16 * slope)), Den: 16}, Scale: scale}
+	if err := ev.Validate(); err != nil {
 		return ev, tooMuch(err)
 	}
-	margin := 0.5
-	if groups(a) > 1 {
-		margin = 3
-	}
-	stop := groups(a)*perStep + margin*ev.Threshold.Float()
-	if ask.Population > 0 { // more would cut everybody
-		stop = math.Min(stop, math.Max(1, float64(ask.Population)/20))
-	}
-	ev.Stop = int64(math.Round(math.Min(stop, dp.MaxScale)))
 	return ev, nil
 }
 
-// drawable is how many of a choice's edges have noise that can be drawn, and the mean size of one group's noise at a clip of 1.
+// slopeLimit is how many e-folds of the bound the slope may be of a whole population.
+const slopeLimit = 16
+
+// visible is how many caps leave a group in which many are: their threshold is at most a third of the declared population, or 1000 units
+// where nobody declared one. The first stays in any case.
+func visible(p *Plan, population int64) int {
+	most := uint64(1000)
+	if population > 0 {
+		most = uint64(population) / 3
+	}
+	n := len(p.Selections)
+	if n == 0 {
+		return math.MaxInt // groups are public
+	}
+	for n > 1 && p.Selections[n-1].Threshold > most {
+		n--
+	}
+	return n
+}
+
+// drawable is how many of a choice's edges have noise that can be drawn, and by how much raising the bound by 1 raises the mean size of one group's noise: in
+// bounds of the value, where it is the cap that is chosen.
 func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges int, perStep float64) {
 	edges = len(c.Edges)
 	for i, m := range a.Measures {
@@ -131,8 +166,11 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 		if !ok || m.Clip != c && a.Limit.Clip != c {
 			continue
 		}
-		if i == c.Measure || c.Measure < 0 && perStep == 0 {
-			perStep = meanSize(ev)
+		switch {
+		case c.Measure < 0:
+			perStep = math.Max(perStep, meanSize(ev, 2)-meanSize(ev, 1))
+		case i == c.Measure:
+			perStep = meanSize(ev, ev.Groups[len(ev.Groups)/2])
 		}
 		for edges > 0 {
 			clip, groups := m.PerGroup, ev.Groups[len(ev.Groups)-1]
@@ -152,9 +190,9 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 	return edges, perStep
 }
 
-// meanSize is the mean of |noise| over the clip, in one group.
-func meanSize(ev dp.Clipped) float64 {
-	g := float64(ev.Groups[len(ev.Groups)/2])
+// meanSize is the mean of |noise| over the clip, in one group, where a unit is in a number of them.
+func meanSize(ev dp.Clipped, groups uint64) float64 {
+	g := float64(groups)
 	if ev.Noise != dp.LaplaceNoise {
 		return ev.Ratio.Float() * math.Sqrt(g) * math.Sqrt(2/math.Pi)
 	}
@@ -171,12 +209,12 @@ func typical(ev dp.Event) dp.Event {
 	return ev
 }
 
-// Chosen is what a statement's choices released: the index of an edge each, len(Edges) where none was found.
+// Chosen is what a statement's choices released: the index of an edge each.
 type Chosen []int
 
-// Clip is the edge that counts for a choice: beyond the last one nothing is drawable, so that stands for all.
+// Clip is the edge that was released for a choice.
 func (p *Plan) Clip(c *sensitivity.Choice, chosen Chosen) (index int, edge uint64) {
-	index = min(chosen[c.Index], int(p.Choices[c.Index].Edges)-1)
+	index = chosen[c.Index]
 	return index, c.Edges[index]
 }
 
@@ -190,7 +228,7 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Plan, error) {
 	}
 	for i, at := range chosen {
 		edges := p.Choices[i].Edges
-		if at < 0 || uint64(at) > edges || edges == 0 || edges > uint64(len(a.Choices[i].Edges)) {
+		if at < 0 || uint64(at) >= edges || edges > uint64(len(a.Choices[i].Edges)) {
 			return nil, errors.New("measure: a choice is not among the edges")
 		}
 	}

@@ -122,7 +122,7 @@ func sum(t interface{ Fatal(...any) }, f *budget.Filter, events []dp.Event) dp.L
 }
 
 // TestTagHoldsWithChoices: for any shape with chosen bounds, the events' losses stay under the price tag, taken again by the accountant;
-// and so do those of the events that are run in the end, whichever bounds are released. Each choice has its event; whatever it releases, up to "none",
+// and so do those of the events that are run in the end, whichever bounds are released. Each choice has its event; whatever it releases,
 // there is noise for it, of the bound's sensitivity.
 func TestTagHoldsWithChoices(t *testing.T) {
 	seen := map[Mechanism]int{}
@@ -172,7 +172,7 @@ func TestTagHoldsWithChoices(t *testing.T) {
 		for range 5 {
 			chosen := make(Chosen, len(a.Choices))
 			for i, c := range p.Choices {
-				chosen[i] = rapid.OneOf(rapid.IntRange(0, int(c.Edges)), rapid.SampledFrom([]int{0, int(c.Edges)})).Draw(t, "chosen")
+				chosen[i] = rapid.OneOf(rapid.IntRange(0, int(c.Edges)-1), rapid.SampledFrom([]int{0, int(c.Edges) - 1})).Draw(t, "chosen")
 			}
 			run, err := p.Resolve(a, chosen)
 			if err != nil {
@@ -190,7 +190,7 @@ func TestTagHoldsWithChoices(t *testing.T) {
 // checkResolved compares what is run with what the released bounds ask for.
 func checkResolved(t *rapid.T, a *sensitivity.Analysis, p, run *Plan, chosen Chosen) {
 	edge := func(c *sensitivity.Choice) uint64 {
-		return c.Edges[min(chosen[c.Index], int(p.Choices[c.Index].Edges)-1)]
+		return c.Edges[chosen[c.Index]]
 	}
 	groups := a.Limit.PerUnit
 	switch {
@@ -328,7 +328,7 @@ func TestResolveRefuses(t *testing.T) {
 	p := plan(t, a, 1, Laplace)
 	most := make(Chosen, 3)
 	for i, c := range p.Choices {
-		most[i] = int(c.Edges)
+		most[i] = int(c.Edges) - 1
 	}
 	for _, ok := range []Chosen{{0, 0, 0}, most, {3, 7, 2}} {
 		if _, err := p.Resolve(a, ok); err != nil {
@@ -377,8 +377,8 @@ func TestResolveRefuses(t *testing.T) {
 	}
 }
 
-// TestDrawableCutsEdges: where the price is so small that noise at the last edges can't be drawn, those are no candidates, and "none" stands for the
-// last that is; one edge more could not be drawn. Where none is left the statement is refused.
+// TestDrawableCutsEdges: where the price is so small that noise at the last edges can't be drawn, those are no candidates; one edge more could not be drawn. Where none is
+// left the statement is refused.
 func TestDrawableCutsEdges(t *testing.T) {
 	for _, mech := range []Mechanism{Laplace, Gaussian} {
 		for _, s := range []shape{
@@ -406,9 +406,10 @@ func TestDrawableCutsEdges(t *testing.T) {
 						}
 						return true
 					}
-					if c.Measure < 0 { // only where every clip is cut away first
-						t.Errorf("%s, %+v at %g: the cap has %d of %d edges", mech, s, epsilon, edges, len(c.Edges))
-					} else if !drawn(c.Edges[edges-1]) || drawn(c.Edges[edges]) {
+					if c.Measure < 0 { // TestCapIsVisible
+						continue
+					}
+					if !drawn(c.Edges[edges-1]) || drawn(c.Edges[edges]) {
 						t.Errorf("%s, %+v at %g: %d edges of %d", mech, s, epsilon, edges, len(c.Edges))
 					}
 				}
@@ -428,7 +429,7 @@ func TestDrawableCutsEdges(t *testing.T) {
 	}
 }
 
-// resolves tries each combination of the first, a middle, the last edge and none.
+// resolves tries each combination of the first, a middle and the last edge.
 func resolves(p *Plan, a *sensitivity.Analysis) error {
 	chosen := make(Chosen, len(a.Choices))
 	var try func(i int) error
@@ -438,7 +439,7 @@ func resolves(p *Plan, a *sensitivity.Analysis) error {
 			return err
 		}
 		n := int(p.Choices[i].Edges)
-		for _, at := range []int{0, n / 2, n - 1, n} {
+		for _, at := range []int{0, n / 2, n - 1} {
 			chosen[i] = at
 			if err := try(i + 1); err != nil {
 				return err
@@ -447,4 +448,63 @@ func resolves(p *Plan, a *sensitivity.Analysis) error {
 		return nil
 	}
 	return try(0)
+}
+
+// TestSlope: what a larger bound must save follows from public facts: more where the choice is noisier or more groups share the bound, never so much that a bound of 1
+// could be the most probable one in a declared population.
+func TestSlope(t *testing.T) {
+	of := func(s shape, epsilon float64, population int64) dp.Choice {
+		p, err := New(s.analysis(), Ask{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: epsilon, QueryDelta: 1e-9, Mechanism: Laplace, Population: population})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Choices[0]
+	}
+	one, many := shape{public: true, groups: 1, perUnit: 1, parts: []measured{chosenCount}}, shape{public: true, groups: 90, perUnit: 1, parts: []measured{chosenCount}}
+	c := of(one, 1, 0)
+	if got := c.Slope.Float() / c.Scale.Float(); got < slopeOfNoise || got > slopeOfNoise+0.1 {
+		t.Errorf("of one group the slope is %g scales", got)
+	}
+	if finer := of(one, 2, 0); finer.Slope.Float() >= c.Slope.Float() {
+		t.Errorf("at a larger epsilon the slope is %g, not less than %g", finer.Slope.Float(), c.Slope.Float())
+	}
+	if g := of(many, 1, 0); g.Slope.Float() < 89*slopeOfGroups {
+		t.Errorf("of 90 groups the slope is %g", g.Slope.Float())
+	}
+	for population, most := range map[int64]float64{5: 1, 1600: 100, 1 << 40: 89 * slopeOfGroups * 2} {
+		if g := of(many, 1, population); g.Slope.Float() > most || g.Slope.Float() < min(most, 89*slopeOfGroups)/2 {
+			t.Errorf("of a population of %d the slope is %g", population, g.Slope.Float())
+		}
+	}
+}
+
+// TestCapIsVisible: caps of groups are candidates as long as groups of a third of the population can pass the threshold; public groups have none to pass.
+func TestCapIsVisible(t *testing.T) {
+	for _, public := range []bool{false, true} {
+		s := shape{cap: true, public: public, groups: 90, parts: []measured{people, chosenCount}}
+		for _, population := range []int64{0, 10, 1000, 4000, 1 << 30} {
+			for _, epsilon := range []float64{0.01, 0.1, 1, 5} {
+				a := s.analysis()
+				p, err := New(a, Ask{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantPure), Epsilon: epsilon, QueryDelta: 1e-9, Mechanism: Laplace, Population: population})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := a.Limit.Clip
+				n, all := int(p.Choices[c.Index].Edges), len(c.Edges)
+				if public {
+					if n != all {
+						t.Errorf("public groups: %d caps of %d", n, all)
+					}
+					continue
+				}
+				most := uint64(population) / 3
+				if population == 0 {
+					most = 1000
+				}
+				if n > 1 && p.Selections[n-1].Threshold > most || n < all && p.Selections[n].Threshold <= most || n < 1 {
+					t.Errorf("population %d, epsilon %g: %d caps of %d, thresholds %v", population, epsilon, n, all, p.Selections)
+				}
+			}
+		}
+	}
 }

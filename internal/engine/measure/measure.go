@@ -166,13 +166,6 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 		}
 		p.Measures[i], p.Mechanism = ev, mech
 	}
-	for i, c := range a.Choices {
-		ev, err := choice(a, c, ask, p, w.part(limit, w.choices[i]))
-		if err != nil {
-			return nil, err
-		}
-		p.Choices, p.Shares = append(p.Choices, ev), append(p.Shares, float64(w.choices[i])/float64(w.sum()))
-	}
 	if w.selection > 0 {
 		for _, groups := range caps(a) {
 			sel, err := ask.Filter.Selection(groups, w.part(limit, w.selection), ask.QueryDelta)
@@ -181,6 +174,13 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 			}
 			p.Selections = append(p.Selections, sel)
 		}
+	}
+	for i, c := range a.Choices {
+		ev, err := choice(a, c, ask, p, w.part(limit, w.choices[i]))
+		if err != nil {
+			return nil, err
+		}
+		p.Choices, p.Shares = append(p.Choices, ev), append(p.Shares, float64(w.choices[i])/float64(w.sum()))
 	}
 	loss, err := ask.Filter.Sum(p.Events())
 	if err != nil {

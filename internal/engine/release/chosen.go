@@ -60,14 +60,9 @@ func (m *Maker) bounds(cols []sqlgen.Column, rows secret.Rows) (*histogram, erro
 		if err != nil {
 			return nil, err
 		}
-		edge, found, err := c.Choose(units)
-		if err != nil {
+		if chosen[i], err = c.Choose(units); err != nil {
 			return nil, err
 		}
-		if !found {
-			edge = int(c.Event().Edges)
-		}
-		chosen[i] = edge
 	}
 	if m.r.Run, err = m.r.Plan.Resolve(m.a, chosen); err != nil { // (2)
 		return nil, err

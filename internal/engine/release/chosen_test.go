@@ -2,6 +2,7 @@ package release
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"reflect"
 	"slices"
@@ -44,15 +45,15 @@ func chosenAnalysis(public, cap bool) *sensitivity.Analysis {
 	return a
 }
 
-// chosenPlan has silent noise, and choices that stop exactly where no more than stop units are beyond.
-func chosenPlan(a *sensitivity.Analysis, stop int64) *measure.Plan {
+// chosenPlan has silent noise, and choices of a slope in halves of a unit.
+func chosenPlan(a *sensitivity.Analysis, slope uint64) *measure.Plan {
 	p := &measure.Plan{Price: 0.5, Mechanism: measure.Laplace, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures)), Loss: dp.Loss{Pure: 0.5, Renyi: 0.25, Delta: 1e-9}}
 	groups := []uint64{a.Limit.PerUnit}
 	if a.Limit.Clip != nil {
 		groups = a.Limit.Clip.Edges
 	}
 	for _, c := range a.Choices {
-		p.Choices = append(p.Choices, dp.Choice{Edges: uint64(len(c.Edges)), Stop: stop, Threshold: silent, Counts: silent})
+		p.Choices = append(p.Choices, dp.Choice{Edges: uint64(len(c.Edges)), Slope: dp.Scale{Num: slope, Den: 2}, Scale: silent})
 	}
 	for i, m := range a.Measures {
 		if !a.Groups.Public && m.Kind == sensitivity.Units {
@@ -158,7 +159,7 @@ func parts(a *sensitivity.Analysis, in []entry) *table {
 	return out
 }
 
-// TestChosenBoundsAreExact: with noise that is 0, the first edge that stop units or fewer are beyond is chosen, units being counted once however many groups they
+// TestChosenBoundsAreExact: with noise that is 0, an edge is chosen of the least sum of units beyond and penalty, units being counted once however many groups they
 // are in; and each group's totals are those of its partials clipped there, within the chosen number of groups. Which edge it is, is told.
 func TestChosenBoundsAreExact(t *testing.T) {
 	src := noise.NewSource()
@@ -167,40 +168,37 @@ func TestChosenBoundsAreExact(t *testing.T) {
 		if a.Limit.Clip == nil && rapid.Bool().Draw(t, "one group") {
 			a.Limit.PerUnit = 1
 		}
-		stop := rapid.Int64Range(0, 6).Draw(t, "stop")
+		slope := rapid.Uint64Range(1, 12).Draw(t, "slope")
 		in := drawEntries(t, int(a.Limit.PerUnit))
-		p := chosenPlan(a, stop)
+		p := chosenPlan(a, slope)
 		r, err := make1(a, p, partColumns, parts(a, in), src)
 		if err != nil {
 			t.Fatal(err)
 		}
 		// By brute force.
-		edge := make([]int, len(a.Choices))
+		if len(r.Chosen) != len(a.Choices) {
+			t.Fatalf("chosen %v", r.Chosen)
+		}
 		for i, c := range a.Choices {
-			for edge[i] < len(c.Edges) {
+			scores := make([]float64, len(c.Edges))
+			for at, edge := range c.Edges {
 				beyond := map[int]bool{}
 				for _, e := range in {
 					x := int64(e.rank)
 					if i < 2 {
 						x = size(e.parts[i])
 					}
-					if x > int64(c.Edges[edge[i]]) {
+					if x > int64(edge) {
 						beyond[e.unit] = true
 					}
 				}
-				if int64(len(beyond)) <= stop {
-					break
-				}
-				edge[i]++
+				scores[at] = float64(len(beyond)) + math.Round(32*float64(slope)*math.Log(float64(edge)/float64(c.Edges[0])))/64
+			}
+			if scores[r.Chosen[i]] != slices.Min(scores) { // there may be two
+				t.Fatalf("choice %d is %d of %v, of %v", i, r.Chosen[i], scores, in)
 			}
 		}
-		if !slices.Equal(r.Chosen, measure.Chosen(edge)) {
-			t.Fatalf("chosen %v, it is %v of %v", r.Chosen, edge, in)
-		}
-		at := func(i int) int64 { // none found: the last edge
-			c := a.Choices[i]
-			return int64(c.Edges[min(edge[i], len(c.Edges)-1)])
-		}
+		at := func(i int) int64 { return int64(a.Choices[i].Edges[r.Chosen[i]]) }
 		want := map[string][]int64{}
 		for _, e := range in {
 			if len(a.Choices) == 3 && int64(e.rank) > at(2) {
@@ -239,7 +237,7 @@ func TestChosenBoundsAreExact(t *testing.T) {
 			}
 		}
 		if !reflect.DeepEqual(got, want) {
-			t.Fatalf("groups %v, they are %v at %v", got, want, edge)
+			t.Fatalf("groups %v, they are %v at %v", got, want, r.Chosen)
 		}
 	})
 }
@@ -304,11 +302,11 @@ func TestPartsRefuse(t *testing.T) {
 func TestStoredFormWithChoices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := chosenAnalysis(rapid.Bool().Draw(t, "public"), rapid.Bool().Draw(t, "cap is chosen"))
-		p := chosenPlan(a, rapid.Int64Range(-5, 100).Draw(t, "stop"))
+		p := chosenPlan(a, rapid.Uint64Range(1, 100).Draw(t, "slope"))
 		r := &Release{Plan: p, Chosen: make(measure.Chosen, len(a.Choices))}
 		for i := range r.Chosen {
 			p.Choices[i].Edges = rapid.Uint64Range(1, uint64(len(a.Choices[i].Edges))).Draw(t, "edges") // some may not be drawable
-			r.Chosen[i] = rapid.IntRange(0, int(p.Choices[i].Edges)).Draw(t, "chosen")
+			r.Chosen[i] = rapid.IntRange(0, int(p.Choices[i].Edges)-1).Draw(t, "chosen")
 		}
 		var err error
 		if r.Run, err = p.Resolve(a, r.Chosen); err != nil {
@@ -363,8 +361,8 @@ func TestDecodeRefusesChoices(t *testing.T) {
 		"a choice's outcome less":   func(_ *measure.Plan, r *Release) { r.Chosen = r.Chosen[:2] },
 		"an outcome more":           func(_ *measure.Plan, r *Release) { r.Chosen = append(r.Chosen, 0) },
 		"an edge below 0":           func(_ *measure.Plan, r *Release) { r.Chosen[0] = -1 },
-		"an edge beyond":            func(_ *measure.Plan, r *Release) { r.Chosen[0] = 9 },
-		"a cap beyond":              func(_ *measure.Plan, r *Release) { r.Chosen[2] = 4 },
+		"an edge beyond":            func(_ *measure.Plan, r *Release) { r.Chosen[0] = 8 },
+		"a cap beyond":              func(_ *measure.Plan, r *Release) { r.Chosen[2] = 3 },
 		"a choice less":             func(p *measure.Plan, _ *Release) { p.Choices = p.Choices[:2] },
 		"a choice more":             func(p *measure.Plan, _ *Release) { p.Choices = append(p.Choices, p.Choices[0]) },
 		"more edges than there are": func(p *measure.Plan, _ *Release) { p.Choices[0].Edges = 9 },
@@ -385,7 +383,7 @@ func TestDecodeRefusesChoices(t *testing.T) {
 		}
 	}
 	for name, c := range map[string][2]string{
-		"a choice in another place": {`"chosen":[1,2,1]`, `"chosen":[1,2,"1"]`}, "a choice that is a measure": {`sparse_vector`, `clipped_noise`}, "an event without edges": {`"edges":8`, `"edges":0`},
+		"a choice in another place": {`"chosen":[1,2,1]`, `"chosen":[1,2,"1"]`}, "a choice that is a measure": {`exponential_choice`, `clipped_noise`}, "an event without edges": {`"edges":8`, `"edges":0`},
 	} {
 		bad := strings.Replace(good, c[0], c[1], 1)
 		if bad == good {

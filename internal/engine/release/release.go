@@ -78,8 +78,12 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 	if a.Groups.Public && a.Groups.Count > uint64(most) {
 		return nil, ErrLarge
 	}
-	for _, ev := range p.Choices {
-		c, err := src.Chooser(ev)
+	if len(p.Choices) != len(a.Choices) {
+		return nil, errShape
+	}
+	for i, ev := range p.Choices {
+		edges := a.Choices[i].Edges
+		c, err := src.Chooser(ev, edges[:min(ev.Edges, uint64(len(edges)))])
 		if err != nil {
 			return nil, err
 		}
