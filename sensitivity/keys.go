@@ -128,10 +128,11 @@ func (z *analyzer) columnOfUnit(id plan.ColID, seen map[*scanInfo]bool) bool {
 // oneForm: equal values of the type are spelled alike, so that equality of columns is equality of what is computed from them.
 func oneForm(t sqltype.Type) bool {
 	switch t.OID {
-	case sqltype.OIDBool, sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDText, sqltype.OIDVarchar:
+	case sqltype.OIDBool, sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDText, sqltype.OIDVarchar,
+		sqltype.OIDTimestamptz, sqltype.OIDTime, sqltype.OIDTimetz, sqltype.OIDUUID, sqltype.OIDBytea:
 		return true
 	}
-	return false
+	return t.IsEnum()
 }
 
 // leaves calls f for every column of a scan that an expression reads.

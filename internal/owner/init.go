@@ -74,7 +74,7 @@ func (s *schema) setUnit(unit string) error {
 	case !ok:
 		return fmt.Errorf("the unit: table %s has no column %s", s.spell(t), policy.Qualified(column))
 	case !policy.LeadsToUnit(c.Type):
-		return fmt.Errorf("the unit: %s is of %s; usable are integers, text, numeric, date and timestamp", unit, typeText(c.Type))
+		return fmt.Errorf("the unit: %s is of %s; usable are integers, text, numeric, uuid, date and timestamp", unit, typeText(c.Type))
 	}
 	s.root, s.unit = t, column
 	return nil

@@ -132,7 +132,7 @@ func (b *binding) useColumns() {
 				b.missingColumn(where, bt, name)
 			case !unitType(c.Type):
 				b.add(where, "%s.%s of %s cannot lead to a unit", t, quoteName(name), typeText(c.Type)).
-					hint("usable: integers, text, numeric, date, timestamp")
+					hint("usable: integers, text, numeric, uuid, date, timestamp")
 			}
 		}
 	}
@@ -148,7 +148,8 @@ func (b *binding) useColumns() {
 // unitType reports types whose equality is plain on every backend.
 func unitType(t sqltype.Type) bool {
 	switch t.OID {
-	case sqltype.OIDText, sqltype.OIDVarchar, sqltype.OIDBPChar, sqltype.OIDNumeric, sqltype.OIDDate, sqltype.OIDTimestamp:
+	case sqltype.OIDText, sqltype.OIDVarchar, sqltype.OIDBPChar, sqltype.OIDNumeric, sqltype.OIDDate, sqltype.OIDTimestamp,
+		sqltype.OIDUUID:
 		return true
 	}
 	return t.IsInteger()

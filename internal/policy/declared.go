@@ -147,10 +147,11 @@ func exactValue(v sqltype.Value) (decimal.Decimal, bool) {
 
 func domainType(t sqltype.Type) bool {
 	switch t.OID {
-	case sqltype.OIDBool, sqltype.OIDText, sqltype.OIDVarchar, sqltype.OIDBPChar, sqltype.OIDDate, sqltype.OIDTimestamp:
+	case sqltype.OIDBool, sqltype.OIDText, sqltype.OIDVarchar, sqltype.OIDBPChar, sqltype.OIDDate, sqltype.OIDTimestamp,
+		sqltype.OIDTimestamptz, sqltype.OIDTime, sqltype.OIDUUID:
 		return true
 	}
-	return t.IsNumber()
+	return t.IsNumber() || t.IsEnum()
 }
 
 func domainValue(text string, t sqltype.Type) (sqltype.Value, error) {

@@ -27,14 +27,17 @@ var pgTypes = map[sqltype.OID]string{
 	sqltype.OIDBool: "bool", sqltype.OIDInt2: "int2", sqltype.OIDInt4: "int4", sqltype.OIDInt8: "int8", sqltype.OIDText: "text",
 	sqltype.OIDName: "name", sqltype.OIDOid: "oid", sqltype.OIDFloat4: "float4", sqltype.OIDFloat8: "float8", sqltype.OIDUnknown: "text",
 	sqltype.OIDBPChar: "bpchar", sqltype.OIDVarchar: "varchar", sqltype.OIDDate: "date", sqltype.OIDTimestamp: "timestamp",
-	sqltype.OIDTimestamptz: "timestamptz", sqltype.OIDNumeric: "numeric",
+	sqltype.OIDTimestamptz: "timestamptz", sqltype.OIDNumeric: "numeric", sqltype.OIDTime: "time", sqltype.OIDTimetz: "timetz",
+	sqltype.OIDInterval: "interval", sqltype.OIDUUID: "uuid", sqltype.OIDBytea: "bytea", sqltype.OIDJSON: "json", sqltype.OIDJSONB: "jsonb",
+	sqltype.OIDChar: "\"char\"",
 }
 
 var duckTypes = map[sqltype.OID]string{
 	sqltype.OIDBool: "BOOLEAN", sqltype.OIDInt2: "SMALLINT", sqltype.OIDInt4: "INTEGER", sqltype.OIDInt8: "BIGINT", sqltype.OIDText: "VARCHAR",
 	sqltype.OIDName: "VARCHAR", sqltype.OIDOid: "BIGINT", sqltype.OIDFloat4: "FLOAT", sqltype.OIDFloat8: "DOUBLE", sqltype.OIDUnknown: "VARCHAR",
 	sqltype.OIDBPChar: "VARCHAR", sqltype.OIDVarchar: "VARCHAR", sqltype.OIDDate: "DATE", sqltype.OIDTimestamp: "TIMESTAMP",
-	sqltype.OIDTimestamptz: "TIMESTAMPTZ",
+	sqltype.OIDTimestamptz: "TIMESTAMPTZ", sqltype.OIDTime: "TIME", sqltype.OIDTimetz: "TIMETZ", sqltype.OIDInterval: "INTERVAL",
+	sqltype.OIDUUID: "UUID", sqltype.OIDBytea: "BLOB",
 }
 
 // typeName spells a type; v, if a decimal, gives DuckDB the scale that an unmodified numeric does not have there.
@@ -46,7 +49,17 @@ func (p *printer) typeName(t sqltype.Type, v sqltype.Value) (string, error) {
 		if n, ok := duckTypes[t.OID]; ok {
 			return n, nil
 		}
+		if e, ok := t.Enum(); ok && t.IsEnum() {
+			return duckEnum(e), nil
+		}
 		return "", internalError("type %s has no spelling in DuckDB", t)
+	}
+	if elem, ok := t.Elem(); ok {
+		n, err := p.typeName(elem, nil)
+		return n + "[]", err
+	}
+	if e, ok := t.Enum(); ok {
+		return quote(e.Schema) + "." + quote(e.Name), nil
 	}
 	n, ok := pgTypes[t.OID]
 	if !ok {
@@ -59,6 +72,15 @@ func (p *printer) typeName(t sqltype.Type, v sqltype.Value) (string, error) {
 		n += fmt.Sprintf("(%d)", t.Typmod-4)
 	}
 	return n, nil
+}
+
+// duckEnum spells an enum out: DuckDB's catalog has no name of a column's.
+func duckEnum(e sqltype.Enum) string {
+	labels := make([]string, len(e.Labels))
+	for i, l := range e.Labels {
+		labels[i] = "'" + strings.ReplaceAll(l, "'", "''") + "'"
+	}
+	return "ENUM(" + strings.Join(labels, ", ") + ")"
 }
 
 // DuckDB's numerics have 38 digits.

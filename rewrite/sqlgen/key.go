@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -11,11 +12,17 @@ import (
 
 // canonicalKey prints a key so that equal keys are spelled alike: otherwise the spelling would show which row came first. Numerics
 // lose trailing zeros unless their type fixes the scale, and what is no finite number is NULL; -0 is 0, there is one NaN, text
-// compares by bytes, char without a length loses its trailing blanks (char(n) always has them).
+// compares by bytes, char without a length loses its trailing blanks (char(n) always has them). On DuckDB a time of 24:00 is NULL. Types
+// whose equal values can be spelled differently otherwise are refused.
 func (p *printer) canonicalKey(x string, t sqltype.Type) string {
 	_, _, scaled := t.NumericMod()
 	pg := p.d == funcs.Postgres
 	switch {
+	case !t.Groupable():
+		return p.fail(sqlerr.New(sqlerr.Unsupported, "private rows cannot be grouped or told apart by values of type %s", t).
+			WithHint("Use what is computed from the value, such as a field of it."))
+	case t.OID == sqltype.OIDTime && !pg: // its driver reads 24:00 as 00:00
+		return fmt.Sprintf("(CASE WHEN %s < CAST('24:00:00' AS TIME) THEN %s END)", x, x)
 	case t.OID == sqltype.OIDNumeric && pg:
 		y := x
 		if !scaled {

@@ -238,6 +238,9 @@ func (p *printer) argument(a Arg) string {
 		return p.fail(err)
 	}
 	key := fmt.Sprintf("%T %v %v %d", a.Value, a.Value, a.Type, a.Param)
+	if _, ok := a.Value.(*sqltype.Array); ok {
+		key = fmt.Sprintf("array %s %v %d", sqltype.FormatText(a.Value, a.Type), a.Type, a.Param)
+	}
 	if s, ok := p.known[key]; ok {
 		return s
 	}

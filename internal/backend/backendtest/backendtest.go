@@ -39,6 +39,15 @@ var Setup = []string{
 	(7, false, 3, 3, 3, 1e-38, 1e308, -0.5, 'X', CAST('-infinity' AS date), CAST('-infinity' AS timestamp))`,
 	`CREATE TABLE child (torture_id integer NOT NULL REFERENCES torture (id), w integer, note text NOT NULL)`,
 	`CREATE VIEW onlooker AS SELECT id, t FROM torture`,
+	`CREATE TYPE mood AS ENUM ('sad', 'it''s ok', 'Happy')`,
+	`CREATE TABLE others (id integer PRIMARY KEY, c time, z time with time zone, tz timestamp with time zone, i interval, u uuid, b bytea, m mood)`,
+	`INSERT INTO others VALUES
+	(1, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+	(2, '00:00:00', '00:00:00+00', '2000-01-01 00:00:00+00', CAST('0 days' AS interval), '00000000-0000-0000-0000-000000000000', '', 'sad'),
+	(3, '23:59:59.999999', '23:59:59.999999-15:59', '1969-12-31 23:59:59.999999+00', CAST('-1 year 2 days -03:04:05.000006' AS interval),
+		'ffffffff-ffff-ffff-ffff-ffffffffffff', 'abc', 'it''s ok'),
+	(4, '12:34:56.5', '24:00:00+05:30:15', 'infinity', CAST('178956970 years 7 months 2147483647 days' AS interval), '80000000-0000-4000-8000-0123456789ab', 'x', 'Happy'),
+	(5, '00:00:00.000001', '12:00:00+01', '-infinity', CAST('24 hours' AS interval), '7fffffff-ffff-ffff-ffff-ffffffffffff', 'X', 'Happy')`,
 }
 
 const (
@@ -52,6 +61,31 @@ const (
 
 var tortureTypes = []sqltype.Type{sqltype.Int4, sqltype.Bool, sqltype.Int2, sqltype.Int4, sqltype.Int8, sqltype.Float4, sqltype.Float8,
 	sqltype.NumericOf(38, 10), sqltype.Text, sqltype.Date, sqltype.Timestamp}
+
+// mood is the enum of Setup as the suite's values have it: a backend tells its own number.
+var mood = sqltype.Enum{Labels: []string{"sad", "it's ok", "Happy"}}
+
+var othersTypes = []sqltype.Type{sqltype.Int4, sqltype.Time, sqltype.Timetz, sqltype.Timestamptz, sqltype.IntervalType, sqltype.UUIDType, sqltype.Bytea}
+
+// othersRows is what Setup stored of the types beside torture's, but for the enum's column, whose label is at the end.
+var othersRows = [][]sqltype.Value{
+	{int64(1), nil, nil, nil, nil, nil, nil, nil},
+	{int64(2), sqltype.Clock(0), sqltype.ClockTZ{}, sqltype.Micros(0), sqltype.Interval{}, sqltype.UUID{}, sqltype.Bytes(""), "sad"},
+	{int64(3), sqltype.Clock(day - 1), sqltype.ClockTZ{Micros: day - 1, Zone: 57540}, sqltype.Micros(-10957*day - 1),
+		sqltype.Interval{Months: -12, Days: 2, Micros: -11045000006}, mustUUID("ffffffff-ffff-ffff-ffff-ffffffffffff"), sqltype.Bytes("abc"), "it's ok"},
+	{int64(4), sqltype.Clock(45296500000), sqltype.ClockTZ{Micros: day, Zone: -19815}, inf, sqltype.Interval{Months: math.MaxInt32, Days: math.MaxInt32},
+		mustUUID("80000000-0000-4000-8000-0123456789ab"), sqltype.Bytes("x"), "Happy"},
+	{int64(5), sqltype.Clock(1), sqltype.ClockTZ{Micros: day / 2, Zone: -3600}, ninf, sqltype.Interval{Micros: day},
+		mustUUID("7fffffff-ffff-ffff-ffff-ffffffffffff"), sqltype.Bytes("X"), "Happy"},
+}
+
+func mustUUID(s string) sqltype.Value {
+	v, err := sqltype.ParseText(s, sqltype.UUIDType)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
 
 func dec(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +26,7 @@ func Run(t *testing.T, target Target) {
 		name string
 		test func(*testing.T, Target)
 	}{
-		{"Values", testValues}, {"Parameters", testParameters}, {"Sums", testSums}, {"Meaning", testMeaning},
+		{"Values", testValues}, {"Parameters", testParameters}, {"Others", testOthers}, {"Sums", testSums}, {"Meaning", testMeaning},
 		{"Snapshot", testSnapshot}, {"ReadOnly", testReadOnly}, {"Cancel", testCancel}, {"Errors", testErrors},
 		{"Shapes", testShapes}, {"ManyRows", testManyRows}, {"Describe", testDescribe}, {"Lives", testLives}, {"Parallel", testParallel},
 	} {
@@ -65,6 +66,61 @@ func testParameters(t *testing.T, g Target) {
 		{Type: sqltype.Numeric, Value: 1.5}, {Type: sqltype.Type{OID: 0, Typmod: -1}, Value: int64(1)},
 	} {
 		_, err := Ask(t.Context(), g.Backend, "SELECT $1", []backend.Arg{bad}, bad.Type)
+		checkClass(t, err, backend.FailOther)
+	}
+}
+
+// The types beside torture's: their columns are described, their values read and bound, ordered and told apart alike.
+func testOthers(t *testing.T, g Target) {
+	r, err := g.Backend.Describe(t.Context(), []backend.RelationName{{Name: "others"}})
+	if err != nil || len(r) != 1 {
+		t.Fatal(err)
+	}
+	types := othersTypes
+	for i, want := range othersTypes {
+		if got := r[0].Columns[i].Type; got != want || !got.Readable() {
+			t.Errorf("column %s is %s, want %s", r[0].Columns[i].Name, got, want)
+		}
+	}
+	enum := r[0].Columns[len(othersTypes)].Type
+	if e, ok := enum.Enum(); !ok || !enum.IsEnum() || !reflect.DeepEqual(e.Labels, mood.Labels) {
+		t.Fatalf("the enum is %v", enum)
+	}
+	types = append(types[:len(types):len(types)], enum)
+	others := table(t, g, "others")
+	checkRows(t, mustAsk(t, g.Backend, "SELECT * FROM "+others+" ORDER BY id", nil, types...), othersRows)
+	columns := []string{"id", "c", "z", "tz", "i", "u", "b", "m"}
+	casts := []string{"integer", "time", "time with time zone", "timestamp with time zone", "interval", "uuid", "bytea", fmt.Sprintf("%q.mood", r[0].Schema)}
+	bytes := append(append([]sqltype.Value(nil), othersRows[3]...), nil)[:8]
+	bytes[6] = sqltype.Bytes("\x00\xff\\x61'") // no text of it is alike on all backends
+	for _, row := range append(othersRows[:len(othersRows):len(othersRows)], bytes) {
+		var args []backend.Arg
+		var list, same []string
+		for i, v := range row {
+			p := fmt.Sprintf("CAST($%d AS %s)", i+1, casts[i])
+			args = append(args, backend.Arg{Type: types[i], Value: v})
+			list, same = append(list, p), append(same, fmt.Sprintf("%s IS NOT DISTINCT FROM %s", columns[i], p))
+		}
+		checkRows(t, mustAsk(t, g.Backend, "SELECT "+strings.Join(list, ", "), args, types...), [][]sqltype.Value{row})
+		found := mustAsk(t, g.Backend, "SELECT id FROM "+others+" WHERE "+strings.Join(same, " AND "), args, sqltype.Int4)
+		if row[6] != bytes[6] {
+			checkRows(t, found, [][]sqltype.Value{{row[0]}})
+		}
+	}
+	for i, column := range columns[1:] {
+		typ := types[i+1]
+		got := mustAsk(t, g.Backend, fmt.Sprintf("SELECT id FROM %s WHERE %s IS NOT NULL ORDER BY %s, id", others, column, column), nil, sqltype.Int4)
+		rows := othersRows[1:len(othersRows):len(othersRows)]
+		want := slices.SortedStableFunc(slices.Values(rows), func(a, b []sqltype.Value) int { return sqltype.CompareAs(a[i+1], b[i+1], typ) })
+		for k := range want {
+			if got[k][0] != want[k][0] {
+				t.Errorf("%s: ordered as %v, want %v first", column, got, want[k][0])
+				break
+			}
+		}
+	}
+	for _, v := range []sqltype.Value{sqltype.Clock(0), sqltype.UUID{}, sqltype.Bytes(""), sqltype.Interval{}, sqltype.ClockTZ{}, sqltype.JSON("1")} {
+		_, err := Ask(t.Context(), g.Backend, "SELECT $1", []backend.Arg{{Type: sqltype.Int4, Value: v}}, sqltype.Int4)
 		checkClass(t, err, backend.FailOther)
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"hash/crc32"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -149,14 +151,19 @@ func stringList(v any) ([]string, error) {
 var types = map[string]sqltype.Type{
 	"BOOLEAN": sqltype.Bool, "SMALLINT": sqltype.Int2, "INTEGER": sqltype.Int4, "BIGINT": sqltype.Int8,
 	"FLOAT": sqltype.Float4, "DOUBLE": sqltype.Float8, "VARCHAR": sqltype.Text, "DATE": sqltype.Date,
-	"TIMESTAMP": sqltype.Timestamp, "TIMESTAMP WITH TIME ZONE": {OID: sqltype.OIDTimestamptz, Typmod: -1},
+	"TIMESTAMP": sqltype.Timestamp, "TIMESTAMP WITH TIME ZONE": sqltype.Timestamptz, "TIME": sqltype.Time, "TIME WITH TIME ZONE": sqltype.Timetz,
+	"INTERVAL": sqltype.IntervalType, "UUID": sqltype.UUIDType, "BLOB": sqltype.Bytea,
 }
 
 var decimalType = regexp.MustCompile(`^DECIMAL\((\d+),(\d+)\)$`)
 
-// typeOf maps only what behaves as PostgreSQL's type: a TINYINT would overflow where a smallint does not.
+// typeOf maps only what behaves as PostgreSQL's type: a TINYINT would overflow where a smallint does not. A JSON is not among
+// them: the driver gives no text of it.
 func typeOf(text string) sqltype.Type {
 	if t, ok := types[text]; ok {
+		return t
+	}
+	if t, ok := enumType(text); ok {
 		return t
 	}
 	if m := decimalType.FindStringSubmatch(text); m != nil {
@@ -168,3 +175,30 @@ func typeOf(text string) sqltype.Type {
 	}
 	return sqltype.Type{OID: 0, Typmod: -1}
 }
+
+const maxEnumText = 10_000 // it is spelled out wherever a statement casts to it
+
+// enumType reads ENUM('a', 'b'). An enum has no number of its own in DuckDB: it is given one from its text.
+func enumType(text string) (sqltype.Type, bool) {
+	rest, ok := strings.CutPrefix(text, "ENUM(")
+	if !ok || len(text) > maxEnumText {
+		return sqltype.Type{}, false
+	}
+	e := sqltype.Enum{OID: 1<<30 | sqltype.OID(crc32.ChecksumIEEE([]byte(text))>>4), Name: "enum"}
+	for {
+		m := enumLabel.FindStringSubmatch(rest)
+		if m == nil {
+			return sqltype.Type{}, false
+		}
+		label := strings.ReplaceAll(m[1], "''", "'")
+		if strings.Contains(label, "\x00") {
+			return sqltype.Type{}, false
+		}
+		e.Labels = append(e.Labels, label)
+		if rest = rest[len(m[0]):]; m[2] == ")" {
+			return sqltype.EnumType(e), rest == ""
+		}
+	}
+}
+
+var enumLabel = regexp.MustCompile(`^(?s)'((?:[^']|'')*)'(, |\))`)

@@ -71,6 +71,31 @@ func convert(v any, want sqltype.Type) (sqltype.Value, error) {
 		if t, ok := v.(time.Time); ok {
 			return micros(t), nil
 		}
+	case sqltype.OIDTime:
+		if t, ok := v.(time.Time); ok {
+			return sqltype.Clock(clock(t)), nil
+		}
+	case sqltype.OIDTimetz:
+		if t, ok := v.(time.Time); ok {
+			_, east := t.Zone()
+			return sqltype.ClockTZ{Micros: clock(t), Zone: int32(-east)}, nil
+		}
+	case sqltype.OIDInterval:
+		if i, ok := v.(driver.Interval); ok {
+			return sqltype.Interval{Months: i.Months, Days: i.Days, Micros: i.Micros}, nil
+		}
+	case sqltype.OIDUUID:
+		if b, ok := v.([]byte); ok && len(b) == 16 {
+			return sqltype.UUID(b), nil
+		}
+	case sqltype.OIDBytea:
+		if b, ok := v.([]byte); ok {
+			return sqltype.Bytes(b), nil
+		}
+	default:
+		if s, ok := v.(string); ok && want.IsEnum() {
+			return s, nil
+		}
 	}
 	return nil, fmt.Errorf("a Go %T cannot be read as %s", v, want)
 }
@@ -114,9 +139,25 @@ func micros(t time.Time) sqltype.Micros {
 	}
 }
 
+// clock is a time of day, which the driver gives on the first day of year 1; 24:00 with an offset is on the second. Without one
+// it cannot be told from 00:00: nothing that is printed returns it.
+func clock(t time.Time) int64 {
+	day := int64(t.Day() - 1)
+	h, m, s := t.Clock()
+	return ((day*24+int64(h))*3600+int64(m)*60+int64(s))*1e6 + int64(t.Nanosecond()/1000)
+}
+
+// clockTime is what the driver takes for a time of day.
+func clockTime(micros int64, east int) time.Time {
+	return time.Date(1970, time.January, 1, 0, 0, 0, 0, time.FixedZone("", east)).Add(time.Duration(micros) * time.Microsecond)
+}
+
 // bind gives a parameter to the driver with its type, which must not be guessed from the Go value.
 func bind(a backend.Arg) (any, error) {
 	t, ok := bindTypes[a.Type.OID]
+	if a.Type.IsEnum() {
+		t, ok = driver.TYPE_VARCHAR, true // the SQL casts it
+	}
 	if !ok {
 		return nil, fmt.Errorf("a parameter of type %s cannot be bound", a.Type)
 	}
@@ -135,6 +176,29 @@ func bind(a backend.Arg) (any, error) {
 		if t == driver.TYPE_TIMESTAMP || t == driver.TYPE_TIMESTAMP_TZ {
 			return timestamp(v, t), nil
 		}
+	case sqltype.Clock:
+		if t == driver.TYPE_TIME && v < 86_400_000_000 {
+			return driver.Typed(clockTime(int64(v), 0), t), nil
+		}
+		if t == driver.TYPE_TIME { // the driver would give 00:00
+			return driver.Typed("24:00:00", driver.TYPE_VARCHAR), nil
+		}
+	case sqltype.ClockTZ:
+		if t == driver.TYPE_TIME_TZ {
+			return driver.Typed(sqltype.FormatText(v, sqltype.Timetz), driver.TYPE_VARCHAR), nil
+		}
+	case sqltype.Interval:
+		if t == driver.TYPE_INTERVAL {
+			return driver.Typed(driver.Interval{Months: v.Months, Days: v.Days, Micros: v.Micros}, t), nil
+		}
+	case sqltype.UUID:
+		if a.Type.OID == sqltype.OIDUUID {
+			return driver.Typed(sqltype.FormatText(v, sqltype.UUIDType), t), nil
+		}
+	case sqltype.Bytes:
+		if t == driver.TYPE_BLOB {
+			return []byte(v), nil
+		}
 	default:
 		return driver.Typed(v, t), nil // the driver refuses a Go type that is not the SQL type's
 	}
@@ -147,6 +211,8 @@ var bindTypes = map[sqltype.OID]driver.Type{
 	sqltype.OIDNumeric: driver.TYPE_VARCHAR, sqltype.OIDText: driver.TYPE_VARCHAR, sqltype.OIDVarchar: driver.TYPE_VARCHAR,
 	sqltype.OIDBPChar: driver.TYPE_VARCHAR, sqltype.OIDName: driver.TYPE_VARCHAR, sqltype.OIDUnknown: driver.TYPE_VARCHAR,
 	sqltype.OIDDate: driver.TYPE_DATE, sqltype.OIDTimestamp: driver.TYPE_TIMESTAMP, sqltype.OIDTimestamptz: driver.TYPE_TIMESTAMP_TZ,
+	sqltype.OIDTime: driver.TYPE_TIME, sqltype.OIDTimetz: driver.TYPE_TIME_TZ, sqltype.OIDInterval: driver.TYPE_INTERVAL, sqltype.OIDBytea: driver.TYPE_BLOB,
+	sqltype.OIDUUID: driver.TYPE_VARCHAR, // which the SQL casts
 }
 
 // date gives DuckDB's infinities for PostgreSQL's.
