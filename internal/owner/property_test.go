@@ -21,7 +21,7 @@ var names = rapid.OneOf(
 
 // database draws a schema whose foreign keys lead to keys, as a database's do.
 func database(t *rapid.T, defaultSchema string) []sqltype.Relation {
-	types := []sqltype.Type{sqltype.Int4, sqltype.Int8, sqltype.Text, sqltype.Bool, sqltype.Date, sqltype.Float8, sqltype.Numeric, sqltype.NumericOf(8, 2), {OID: 2950, Typmod: -1}}
+	types := []sqltype.Type{sqltype.Int4, sqltype.Int8, sqltype.Text, sqltype.Bool, sqltype.Date, sqltype.Float8, sqltype.Numeric, sqltype.NumericOf(8, 2), {OID: 600, Typmod: -1}}
 	var rels []sqltype.Relation
 	for _, name := range rapid.SliceOfNDistinct(names, 1, 6, rapid.ID).Draw(t, "tables") {
 		r := sqltype.Relation{Schema: defaultSchema, Name: name, Kind: sqltype.KindTable}

@@ -213,7 +213,7 @@ var (
 	typeByName = map[string]sqltype.Type{"int": sqltype.Int4, "int2": sqltype.Int2, "int8": sqltype.Int8, "text": sqltype.Text,
 		"float": sqltype.Float8, "real": sqltype.Float4, "bool": sqltype.Bool, "date": sqltype.Date, "ts": sqltype.Timestamp, "numeric": sqltype.Numeric,
 		"numeric52": sqltype.NumericOf(5, 2), "varchar3": {OID: sqltype.OIDVarchar, Typmod: 7}, "char3": {OID: sqltype.OIDBPChar, Typmod: 7},
-		"json": {OID: 114, Typmod: -1}}
+		"point": {OID: 600, Typmod: -1}}
 )
 
 // parseSchema reads "orders(id int!, buyer int) key(id) fk(buyer) -> people(id)", one table a line; ! is NOT NULL.
