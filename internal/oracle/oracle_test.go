@@ -42,7 +42,7 @@ func lines(t *testing.T, name string) []string {
 func own(t *testing.T) []string {
 	out := lines(t, "corpus.sql")
 	for _, f := range features(t) {
-		if f.verb == "read" {
+		if f.verb == "read" && !strings.Contains(f.text, "json_object") { // a plain function in version 15 only
 			out = append(out, f.text)
 		}
 	}
@@ -92,7 +92,7 @@ func hasOther(sts []pgsyntax.Statement) bool {
 		if e, ok := n.(*pgsyntax.Explain); ok {
 			n = e.Query
 		}
-		if _, ok := n.(*pgsyntax.Other); ok {
+		if o, ok := n.(*pgsyntax.Other); ok && o.Read == nil {
 			return true
 		}
 	}

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// others are the statements that PostgreSQL has and dpsql does not, by their first word; those in pairs are named by two words.
-var others = map[string]bool{"insert": false, "update": false, "delete": false, "merge": false, "truncate": false, "copy": false,
-	"create": true, "alter": true, "drop": true, "grant": false, "revoke": false, "comment": true, "prepare": false, "execute": false,
+// others are the statements that are refused by their first word; those in pairs are named by two words. The last are dpsql's own.
+var others = map[string]bool{"insert": false, "update": false, "delete": false, "merge": false, "truncate": false,
+	"create": true, "alter": true, "drop": true, "grant": false, "revoke": false, "comment": true,
 	"listen": false, "notify": false, "load": false, "lock": false, "vacuum": false, "analyze": false, "analyse": false,
 	"cluster": false, "reindex": false, "checkpoint": false, "call": false, "do": false, "reassign": true, "refresh": true,
-	"security": true, "import": true}
+	"security": true, "import": true, "train": false, "evaluate": false, "describe": false}
 
 // command reads one statement up to its end.
 func command(r *reader) (Node, error) {
@@ -95,6 +95,12 @@ func (r *reader) command() (Node, error) {
 		return r.declare(t)
 	case "fetch", "move":
 		return r.fetch(t.text == "move")
+	case "copy":
+		return r.copy(t)
+	case "prepare":
+		return r.prepare(t)
+	case "execute":
+		return r.execute(t)
 	case "unlisten":
 		if t := r.tok(0); t.kind == tOp && t.text == "*" {
 			r.i++
@@ -246,6 +252,9 @@ func (r *reader) set(t *token) (Node, error) {
 		return s, r.timeZone(s)
 	case r.accept("names"):
 		s.Name, s.Default = "client_encoding", r.tok(0).kind == tEnd || r.accept("default")
+		if !s.Default && r.tok(0).kind != tString {
+			return nil, r.unexpected()
+		}
 	case r.accept("schema"):
 		s.Name = "search_path"
 		if r.tok(0).kind != tString {
@@ -265,9 +274,13 @@ func (r *reader) set(t *token) (Node, error) {
 	if s.Default {
 		return s, nil
 	}
-	v, err := r.settingValue()
-	s.Values = []string{v}
-	return s, err
+	t = r.tok(0)
+	if t.kind != tString && t.kind != tQuoted && (t.kind != tWord || t.class() == reserved) {
+		return nil, syntaxAt(t)
+	}
+	r.i++
+	s.Values = []string{t.text}
+	return s, nil
 }
 
 // assigned reads name = values.
@@ -455,7 +468,7 @@ func (r *reader) explain(t *token) (Node, error) {
 		r.i++
 		for {
 			o := r.tok(0)
-			if !o.isLabel() && !o.is("format") {
+			if o.kind != tQuoted && (o.kind != tWord || o.class() == reserved && !o.is("analyze") && !o.is("analyse")) {
 				return nil, syntaxAt(o)
 			}
 			r.i++

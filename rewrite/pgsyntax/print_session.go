@@ -57,7 +57,29 @@ func (p *printer) node(n Node) {
 	case *Unlisten:
 		p.str("UNLISTEN *")
 	case *Other:
-		p.str(x.Verb)
+		if x.Read != nil {
+			p.node(x.Read)
+		} else {
+			p.str(x.Verb)
+		}
+	case *Copy:
+		p.copy(x)
+	case *Prepare:
+		p.str("PREPARE ", ident(x.Name), " ")
+		if len(x.Types) > 0 {
+			p.str("(")
+			p.list(len(x.Types), func(i int) { p.str(x.Types[i].String()) })
+			p.str(") ")
+		}
+		p.str("AS ")
+		p.query(x.Query)
+	case *Execute:
+		p.str("EXECUTE ", ident(x.Name))
+		if len(x.Args) > 0 {
+			p.str("(")
+			p.exprs(x.Args)
+			p.str(")")
+		}
 	}
 }
 
@@ -149,4 +171,41 @@ func (p *printer) explain(x *Explain) {
 		p.str(") ")
 	}
 	p.node(x.Query)
+}
+
+func (p *printer) copy(c *Copy) {
+	p.str("COPY ")
+	if c.Query != nil {
+		p.sub(c.Query)
+	} else {
+		p.table(c.Table)
+		p.columns(c.Table.Columns)
+	}
+	switch {
+	case c.Program != "":
+		p.str(" TO PROGRAM ", quote(c.Program))
+	case c.File != "":
+		p.str(" TO ", quote(c.File))
+	default:
+		p.str(" TO STDOUT")
+	}
+	if len(c.Options) == 0 {
+		return
+	}
+	p.str(" WITH (")
+	p.list(len(c.Options), func(i int) {
+		o := c.Options[i]
+		p.str(`"`, strings.ReplaceAll(o.Name, `"`, `""`), `"`)
+		switch {
+		case len(o.Values) == 1 && o.Values[0] == "*":
+			p.str(" *")
+		case len(o.Values) == 1:
+			p.str(" ", quote(o.Values[0]))
+		case len(o.Values) > 1:
+			p.str(" (")
+			p.list(len(o.Values), func(j int) { p.str(quote(o.Values[j])) })
+			p.str(")")
+		}
+	})
+	p.str(")")
 }

@@ -101,10 +101,39 @@ type Fetch struct {
 // Unlisten is UNLISTEN *.
 type Unlisten struct{}
 
-// Other is a statement that PostgreSQL has and dpsql does not: Verb is its command in upper case ("INSERT", "CREATE TABLE").
+// Other is a statement that is refused by its Verb, the command in upper case ("INSERT", "CREATE TABLE", "TRAIN"). Read is what our
+// grammar read of it: a *Copy, *Prepare or *Execute; the rest of any other is passed over.
 type Other struct {
 	Pos  Pos
 	Verb string
+	Read Node
+}
+
+// Copy is COPY table or (query) TO STDOUT, a file or a program.
+type Copy struct {
+	Query         *Select
+	Table         *TableName // with the columns that were named, without an alias
+	File, Program string
+	Options       []CopyOption
+}
+
+// CopyOption is an option of COPY, by its name of today; no value is true.
+type CopyOption struct {
+	Name   string
+	Values []string
+}
+
+// Prepare is PREPARE name (types) AS query.
+type Prepare struct {
+	Name  string
+	Types []TypeName
+	Query *Select
+}
+
+// Execute is EXECUTE name (arguments).
+type Execute struct {
+	Name string
+	Args []Expr
 }
 
 func (*Empty) node()          {}
@@ -125,3 +154,6 @@ func (*DeclareCursor) node()  {}
 func (*Fetch) node()          {}
 func (*Unlisten) node()       {}
 func (*Other) node()          {}
+func (*Copy) node()           {}
+func (*Prepare) node()        {}
+func (*Execute) node()        {}

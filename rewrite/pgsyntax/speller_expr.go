@@ -334,7 +334,7 @@ func (s *speller) bareCall(t *token, precision bool) (bool, error) {
 	s.put("", atom{kind: aExpr, expr: call}, "")
 	s.i++
 	if precision && s.tok(0).punct("(") {
-		if n := s.tok(1); n.kind != tInteger || !s.tok(2).punct(")") {
+		if n := s.tok(1); !n.isIconst() || !s.tok(2).punct(")") {
 			return true, syntaxAt(n)
 		}
 		call.Args = []Expr{literal(s.tok(1))}

@@ -65,6 +65,12 @@ func (s *speller) overWord() (done bool, err error) {
 		f.bounds, f.ordered, f.special, f.fresh = 1, false, "frame", false
 		if s.accept("between") {
 			f.bounds = 2
+			switch t := s.tok(0); t.text { // PostgreSQL takes "between" for a column in front of these
+			case "is", "isnull", "notnull", "like", "ilike", "similar", "overlaps":
+				if t.kind == tWord {
+					return true, syntaxAt(t)
+				}
+			}
 		}
 		return true, s.bound()
 	case t.is("exclude") && f.special == "frame":

@@ -200,7 +200,7 @@ func (r *reader) dims(typ *TypeName) error {
 	if r.accept("array") {
 		typ.Dims = 1
 		if r.acceptPunct("[") {
-			if r.tok(0).kind != tInteger {
+			if !r.tok(0).isIconst() {
 				return r.unexpected()
 			}
 			r.i++
@@ -212,7 +212,7 @@ func (r *reader) dims(typ *TypeName) error {
 	}
 	for r.tok(0).punct("[") {
 		r.i++
-		if r.tok(0).kind == tInteger {
+		if r.tok(0).isIconst() {
 			r.i++
 		}
 		if !r.acceptPunct("]") {
@@ -221,4 +221,13 @@ func (r *reader) dims(typ *TypeName) error {
 		typ.Dims++
 	}
 	return nil
+}
+
+// isIconst says whether a token is a whole number of 32 bits, which PostgreSQL's grammar asks for in some places.
+func (t *token) isIconst() bool {
+	if t.kind != tInteger {
+		return false
+	}
+	_, err := strconv.ParseInt(t.text, 10, 32)
+	return err == nil
 }
