@@ -13,8 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
-// casts are the conversions between types whose total form both backends have. Text to anything else is not among them (a bad
-// text would raise): only literals are read as other types, by the binder.
+// casts are the conversions between types whose total form both backends have. Of strings: see fromText.
 func casts() []*Func {
 	var out []*Func
 	for _, from := range append([]sqltype.OID{sqltype.OIDNumeric}, append(intOIDs[:3:3], floatOIDs...)...) {

@@ -101,10 +101,12 @@ func TestDuckDB(t *testing.T) {
 		for _, rt := range results(f) {
 			for _, ts := range variants(f) {
 				n++
-				if refused := f.Spell(DuckDB, blanks(f), ts, rt) == ""; refused || f.Refused[DuckDB] != "" {
-					if _, modified := numericMod(rt); !modified && refused != (f.Refused[DuckDB] != "") {
-						t.Errorf("%s: refused on DuckDB for %q, and its form is empty: %v", signature(f, rt), f.Refused[DuckDB], refused)
-					}
+				_, modified := numericMod(rt)
+				refused := f.Spell(DuckDB, blanks(f), ts, rt) == ""
+				if !modified && refused != (f.Refused[DuckDB] != "") {
+					t.Errorf("%s: refused on DuckDB for %q, and its form is empty: %v", signature(f, rt), f.Refused[DuckDB], refused)
+				}
+				if refused {
 					continue
 				}
 				for _, o := range runBoth(t, pg, duck, f, ts, rt, "d"+strconv.Itoa(n)) {
@@ -271,6 +273,8 @@ func checkDuck(t *testing.T, f *Func, ts []sqltype.Type, rt sqltype.Type, o outc
 func noRoom(f *Func, ts []sqltype.Type, o outcome) bool {
 	switch {
 	case excepted(f, o.args):
+		return true
+	case f.Kind == Cast && f.Result == sqltype.OIDNumeric && slices.Contains(strings3, f.Args[0]) && strings.Contains(strings.ToLower(*o.args[0]), "e-"):
 		return true
 	case f.Result == sqltype.OIDNumeric: // 38 digits
 		return len(strings.TrimLeft(*o.exact, "-")) > 36 || strings.Contains("NaN Infinity -Infinity", *o.exact)

@@ -53,6 +53,9 @@ var hugeNumerics = []string{"9e1200", "-9e1200", "9e131071", "1e-16383", "-9e131
 // results are the types a row is tested with as its result: casts to numeric also with a modifier.
 func results(f *Func) []sqltype.Type {
 	out := []sqltype.Type{{OID: f.Result, Typmod: -1}}
+	if f.Kind == Cast && (f.Result == sqltype.OIDVarchar || f.Result == sqltype.OIDBPChar) {
+		out = append(out, sqltype.Type{OID: f.Result, Typmod: 3 + 4})
+	}
 	if f.Kind == Cast && f.Result == sqltype.OIDNumeric {
 		out = append(out, sqltype.NumericOf(5, 2), sqltype.NumericOf(20, 0), sqltype.NumericOf(30, 10))
 	}
@@ -124,6 +127,14 @@ var intervals = func() []sample {
 
 var regexes = []sqltype.Value{"a", "^a", "a$", "^a.b$", "a|Z", "(a|b)*b$", "", "|x", "[[:alpha:]]", "[^a-z]", `\d`, `\W`, "^[[:upper:]]", "a{2,}", "^(?:a.*b)$", "x.y", "a+?b", "b{0,1}$", "[]a]",
 	"[a-]", `\.`, `%|_`, "日.", "[é-ü]", `[\w]$`, `^\S+$`, "()", "{", "a{,2}", `\\`, "Ü|É", "^[^[:space:][:punct:]]+$", "[%,]", "zEBRA", "'"}
+
+// written are texts that look like values of other types.
+var written = []string{"", " ", "0", "1", "-1", "+5", " 7 ", "\t8\n", "007", "-0", "32767", "32768", "-32768", "2147483648", "-2147483648", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+	"100000000000000000000000000000000000000000000000000", "1.5", "2.345", "-2.345", "999.994", ".5", "5.", ".", "-", "1e3", "1E-3", "1e+2", "1e999", "1e400", "1e-400", "4.9e-324", "1e-320", "2e-324", "1.7976931348623157e308", "1.7976931348623159e308",
+	"3.5e38", "1e-46", "7.1e-46", "0e0", "1e", "1e0001", "NaN", "nan", "Infinity", "-inf", "+inf", "infinit", "1 2", "1,000", "0x10x", "1_000", "abc", "é", "٣", "t", "TRUE", "tru", " yes ", "on", "o", "of", "off", "n", "truely",
+	"2020-02-29", "2021-02-29", "1900-02-29", "2000-02-29", "0000-01-01", "0001-01-01", "9999-12-31", "2020-13-01", "2020-00-10", "2020-01-00", "2020-01-32", "2020-04-31", "2020-1-1", "20200101", "2020-01-01 10:00", "2020-01-01T23:59:59.123456",
+	"2020-01-01 24:00", "2020-01-01 10:60", "2020-01-01 10:00:60", "2020-02-30 10:00:00", "2020-01-01 10:00:00.1234567", "10:00", "23:59:59.5", "24:00:00", "10:00:00.000001", "25:00", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11",
+	"a0eebc999c0b4ef8bb6d6bb9bd380a11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a1g", "infinity", "epoch"}
 
 // pairs are samples of two texts each.
 func pairs(values ...string) []sample {
@@ -251,6 +262,9 @@ func edgesOf(f *Func, i int) []string {
 	if free := len(f.Args) - len(constPlaces(f)); free > 2 && few[f.Args[i]] != nil {
 		all = few[f.Args[i]]
 	}
+	if f.Kind == Cast && slices.Contains(strings3, f.Args[0]) && !slices.Contains(strings3, f.Result) {
+		return written
+	}
 	if f.Name == "repeat" && i == 1 { // PostgreSQL itself goes round 2^31 times for an empty text
 		all = []string{"0", "1", "-1", "3", "46341", "-2147483648"}
 	}
@@ -310,6 +324,15 @@ func excepted(f *Func, args []*string) bool {
 	case "=", "<>", "<", "<=", ">", ">=":
 		return f.Zoned
 	case "cast":
+		if len(args) == 1 && slices.Contains(strings3, f.Args[0]) && args[0] != nil {
+			switch {
+			case f.Result == sqltype.OIDNumeric: // infinities, and numbers from 10^1000 on
+				return strings.Contains(strings.ToLower(*args[0]), "inf")
+			case f.Result == sqltype.OIDDate || f.Result == sqltype.OIDTimestamp || f.Result == sqltype.OIDTime || f.Result == sqltype.OIDUUID:
+				return !usual[f.Result].MatchString(*args[0])
+			}
+			return false
+		}
 		return f.Zoned && args[0] != nil && (strings.HasPrefix(*args[0], "294276-12-31") || strings.HasPrefix(*args[0], "4714-11-24"))
 	case "extract", "date_part", "date_trunc", "timezone": // a zone's offset may lead out of the range
 		for _, a := range args {
@@ -330,6 +353,14 @@ func excepted(f *Func, args []*string) bool {
 		}
 	}
 	return false
+}
+
+// usual are the spellings that are read from private texts.
+var usual = map[sqltype.OID]*regexp.Regexp{
+	sqltype.OIDDate:      regexp.MustCompile(`^\d{4}-\d\d-\d\d$`),
+	sqltype.OIDTimestamp: regexp.MustCompile(`^\d{4}-\d\d-\d\d([ T]([01]\d|2[0-3]):\d\d(:[0-5]\d(\.\d{1,6})?)?)?$`),
+	sqltype.OIDTime:      regexp.MustCompile(`^([01]\d|2[0-3]):\d\d(:[0-5]\d(\.\d{1,6})?)?$`),
+	sqltype.OIDUUID:      regexp.MustCompile(`^[0-9a-fA-F]{8}-`),
 }
 
 // TestSignatures: every row is one of PostgreSQL's functions, operators or casts, with its result.
@@ -357,7 +388,7 @@ func TestSignatures(t *testing.T) {
 			err = conn.QueryRow(context.Background(), `SELECT EXISTS (SELECT FROM pg_operator WHERE oprname = $1 AND oprleft = $2 AND oprright = $3 AND oprresult = $4)`,
 				f.Name, uint32(left), uint32(right), uint32(f.Result)).Scan(&found)
 		case Cast: // through text every type has one
-			err = conn.QueryRow(context.Background(), `SELECT EXISTS (SELECT FROM pg_cast WHERE castsource = $1 AND casttarget = $2) OR $1 = 25 OR $2 = 25`,
+			err = conn.QueryRow(context.Background(), `SELECT EXISTS (SELECT FROM pg_cast WHERE castsource = $1 AND casttarget = $2) OR $1 IN (25, 1042, 1043) OR $2 = 25`,
 				uint32(f.Args[0]), uint32(f.Result)).Scan(&found)
 		}
 		if err != nil || !found {

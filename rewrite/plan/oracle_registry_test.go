@@ -13,7 +13,7 @@ import (
 )
 
 // constants are tried in the places where a row asks for one.
-var constants = []string{"'year'", "'hour'", "1", "2", "'YYYY'", "'a'", "'UTC'", "'1 day'", "'2020-01-01'", "'%a'", "'{1,2}'", "true", "'$.a'", "'{a,b}'"}
+var constants = []string{"'year'", "'hour'", "1", "2", "'YYYY'", "'a'", "'UTC'", "'1 day'", "'2020-01-01'", "'%a'", "'{1,2}'", "true", "'$.a'", "'{a,b}'", "interval '1 day'", "'i'"}
 
 // calls are statements that should come to a row.
 func calls(f *funcs.Func, columns map[string]string) []string {
@@ -40,6 +40,9 @@ func calls(f *funcs.Func, columns map[string]string) []string {
 			}
 			if f.Result == 1700 && f.Args[0] == 1700 {
 				name = "numeric(7,1)"
+			}
+			if t.Name == "varchar" || t.Name == "bpchar" { // without a modifier these are relabelled
+				name += "(3)"
 			}
 			return fmt.Sprintf("select %s::%s as x from kinds", args[0], name)
 		case f.Kind == funcs.Operator && len(args) == 1:

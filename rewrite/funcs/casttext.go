@@ -1,0 +1,191 @@
+package funcs
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+var strings3 = []sqltype.OID{text, sqltype.OIDVarchar, sqltype.OIDBPChar}
+
+// fromText are the casts of strings to other types. A string that PostgreSQL would not read is NULL. So is, without that:
+//   - one of more than 1000 bytes; a number of 10^1000 and more, an infinite numeric, a hexadecimal float;
+//   - a date that is not written YYYY-MM-DD, with a year of 1 to 9999; a timestamp that is not such a date or such a date with hh:mm[:ss[.ffffff]]
+//     behind a blank or a T; a time that is not written so; a uuid not in its usual form;
+//   - a numeric with a negative exponent on DuckDB, which rounds 6e-5 up to 0.01.
+func fromText() []*Func {
+	var out []*Func
+	for _, s := range strings3 {
+		for _, t := range intOIDs {
+			out = append(out, read(s, t, textToInt(t)))
+		}
+		for _, t := range floatOIDs {
+			out = append(out, read(s, t, textToFloat(t)))
+		}
+		out = append(out, textToNumeric(s), read(s, yes, textToBool()), read(s, day, textToDate("date", "DATE", "")), read(s, stamp, textToDate("timestamp", "TIMESTAMP", "([ T]"+clockPattern+")?")),
+			read(s, clock, shaped("time", "TIME", clockPattern)), read(s, sqltype.OIDUUID, shaped("uuid", "UUID", "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")))
+		for _, t := range []sqltype.OID{sqltype.OIDVarchar, sqltype.OIDBPChar} {
+			out = append(out, cutTo(s, t))
+		}
+	}
+	return out
+}
+
+const (
+	space         = `[ \t\n\r\f\v]*`
+	number        = `[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?0*[0-9]{1,3})?`
+	clockPattern  = `([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?`
+	duckTrimmed   = "trim({x}, ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13))"
+	shortText     = "octet_length({x}) <= 1000"
+	duckShortText = "strlen({x}) <= 1000"
+)
+
+// read makes a cast's row. PostgreSQL's own is the plain cast.
+func read(from, to sqltype.OID, f forms) *Func {
+	name := sqlName(to)
+	f.own = "CAST({x} AS " + name + ")"
+	x := "{x}"
+	if from == sqltype.OIDBPChar {
+		x = "rtrim({x}, ' ')"
+		f.pg = strings.ReplaceAll(f.pg, "{x}", "CAST({x} AS text)")
+		f.duck = strings.ReplaceAll(f.duck, "{x}", x)
+	}
+	r := row(Cast, "cast", oids(from), to, true, f)
+	if isInt(to) {
+		r.Range = func([]*num.Interval, []sqltype.Type) *num.Interval { return plainRange(to) }
+	}
+	return r.eval(func(v []sqltype.Value, _ []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
+		s := v[0].(string)
+		if from == sqltype.OIDBPChar {
+			s = trimBlanks(s)
+		}
+		out, err := sqltype.ParseText(s, t)
+		if sqlerr.ID(err) == sqlerr.Unsupported.ID { // NaN and infinities, which released numerics do not have
+			return nil, outOfRange("value")
+		}
+		return out, err
+	})
+}
+
+// shapedAs tests a text against a pattern that both backends read the same, and only then computes.
+func shapedAs(pattern, pg, duck string) forms {
+	return forms{pg: "CASE WHEN {x} ~ " + quoted("^"+pattern+"$") + " THEN CASE WHEN " + shortText + " THEN " + pg + " END END",
+		duck: "CASE WHEN regexp_full_match({x}, '" + pattern + "') THEN CASE WHEN " + duckShortText + " THEN " + duck + " END END"}
+}
+
+func shaped(pg, duck, pattern string) forms {
+	return shapedAs(pattern, "CAST({x} AS "+pg+")", "TRY_CAST({x} AS "+duck+")")
+}
+
+func textToInt(t sqltype.OID) forms {
+	r := plainRange(t)
+	return shapedAs(space+"[+-]?[0-9]+"+space, "CASE WHEN CAST({x} AS numeric) BETWEEN "+r.Lo.String()+" AND "+r.Hi.String()+" THEN CAST({x} AS "+sqlName(t)+") END",
+		duckWithin("TRY_CAST("+duckTrimmed+" AS HUGEINT)", t))
+}
+
+// textToFloat asks the numeric whether the float can hold it; the limits are those of numberCast.
+func textToFloat(t sqltype.OID) forms {
+	most, least := "1.7976931348623158079e308", "2.4703282292062327209e-324"
+	if t == sqltype.OIDFloat4 {
+		most, least = "3.4028235677973366163e38", "7.006492321624085355e-46"
+	}
+	n, cast := "CAST({x} AS numeric)", "CAST({x} AS "+sqlName(t)+")"
+	f := shapedAs(space+number+space, "CASE WHEN "+n+" = 0 OR abs("+n+") > numeric '"+least+"' AND abs("+n+") < numeric '"+most+"' THEN "+cast+" END", "TRY_CAST("+duckTrimmed+" AS "+sqlName(t)+")")
+	named := space + "([+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])" + space
+	f.pg = strings.TrimSuffix(f.pg, " END") + " WHEN {x} ~ " + quoted("^"+named+"$") + " THEN " + cast + " END"
+	f.duck = strings.TrimSuffix(f.duck, " END") + " WHEN regexp_full_match({x}, '" + named + "') THEN TRY_CAST(" + duckTrimmed + " AS " + sqlName(t) + ") END"
+	return f
+}
+
+// textToNumeric has a scale on DuckDB only by a modifier.
+func textToNumeric(from sqltype.OID) *Func {
+	f := read(from, numeric, shapedAs(space+"("+number+"|[nN][aA][nN])"+space, "CAST({x} AS numeric)", ""))
+	f.Refused = map[Dialect]string{DuckDB: "DuckDB's numerics have a declared scale: cast to numeric(p, s)"}
+	plain := f.Spell
+	f.Spell = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+		p, s, ok := t.NumericMod()
+		switch {
+		case d == Postgres && !ok:
+			return plain(d, x, types, t)
+		case d == Postgres:
+			return pgNumberCast(plain(d, x, types, t), numeric, t)
+		case !ok || p > 38 || s < 0 || s > p:
+			return ""
+		}
+		v := "{x}"
+		if from == sqltype.OIDBPChar {
+			v = "rtrim({x}, ' ')"
+		}
+		form := shapedAs(space+strings.Replace(number, "[+-]?0*", "[+]?0*", 1)+space, "", "TRY_CAST("+duckTrimmed+" AS "+duckDecimal(p, s)+")").duck
+		return fill(d, strings.ReplaceAll(form, "{x}", v), x)
+	}
+	f.Exact = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+		if d == DuckDB {
+			return f.Spell(d, x, types, t)
+		}
+		return "CAST(" + x[0] + " AS " + castName(t) + ")"
+	}
+	return f
+}
+
+// textToBool lists what boolin reads: the beginnings of true, false, yes and no, on, off, 1 and 0.
+func textToBool() forms {
+	form := func(word string) string {
+		return "CASE WHEN " + word + " IN ('t', 'tr', 'tru', 'true', 'y', 'ye', 'yes', 'on', '1') THEN TRUE WHEN " + word + " IN ('f', 'fa', 'fal', 'fals', 'false', 'n', 'no', 'of', 'off', '0') THEN FALSE END"
+	}
+	return forms{pg: form(`lower(btrim({x}, E' \t\n\r\f\v') COLLATE "C")`), duck: form("lower(" + duckTrimmed + ")")}
+}
+
+// textToDate: the day is one of the month's.
+func textToDate(pg, duck, tail string) forms {
+	pattern := "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])" + tail
+	last := "EXTRACT(day FROM make_date(CAST(substr({x}, 1, 4) AS integer), CAST(substr({x}, 6, 2) AS integer), 1) + interval '1 month -1 day')"
+	return shapedAs(pattern, "CASE WHEN substr({x}, 1, 4) <> '0000' THEN CASE WHEN CAST(substr({x}, 9, 2) AS integer) <= "+last+" THEN CAST({x} AS "+pg+") END END",
+		"CASE WHEN substr({x}, 1, 4) <> '0000' THEN TRY_CAST({x} AS "+duck+") END")
+}
+
+// cutTo is the explicit cast to varchar(n) or char(n), which cuts without an error.
+func cutTo(from, to sqltype.OID) *Func {
+	f := &Func{Name: "cast", Kind: Cast, Args: oids(from), Result: to}
+	if to == sqltype.OIDBPChar {
+		f.refuse(DuckDB, paddedThere)
+	}
+	name := map[sqltype.OID]string{sqltype.OIDVarchar: "varchar", sqltype.OIDBPChar: "bpchar"}[to]
+	f.Spell = func(d Dialect, x []string, _ []sqltype.Type, t sqltype.Type) string {
+		n := t.Typmod - 4
+		switch {
+		case f.Refused[d] != "":
+			return ""
+		case d == Postgres && n > 0:
+			return "CAST(" + x[0] + " AS " + name + "(" + strconv.Itoa(int(n)) + "))"
+		case d == Postgres:
+			return "CAST(" + x[0] + " AS " + name + ")"
+		}
+		v := x[0]
+		if from == sqltype.OIDBPChar {
+			v = "rtrim(" + v + ", ' ')"
+		}
+		if n > 0 {
+			v = "substr(" + v + ", 1, " + strconv.Itoa(int(n)) + ")"
+		}
+		return v
+	}
+	f.Exact = f.Spell
+	return f.safe(harmless).eval(func(v []sqltype.Value, _ []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
+		s := v[0].(string)
+		if from == sqltype.OIDBPChar && to != from {
+			s = trimBlanks(s)
+		}
+		n := int64(t.Typmod - 4)
+		if n <= 0 {
+			return s, nil
+		}
+		if to == sqltype.OIDBPChar {
+			return pad(s, n, " ", false)
+		}
+		return substring(s, 1, n), nil
+	})
+}
