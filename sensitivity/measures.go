@@ -259,7 +259,7 @@ func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
 		}
 	})
 	if name != "" {
-		return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy; CASE with constants has a range too.", name)
+		return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy; WHERE with BETWEEN bounds it too, and so does CASE with constants.", name)
 	}
 	return err.WithHint("Sum an expression whose bounds follow from declared ranges and constants.")
 }
