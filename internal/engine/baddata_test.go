@@ -47,6 +47,13 @@ tables:
       c:  {values: ["x", "yy", ""]}
       c2: {}
       b:  {}
+      tz: {}
+      ct: {}
+      cz: {}
+      iv: {}
+      u:  {}
+      bs: {}
+      e:  {}
 budget: {epsilon: 10000, delta: 1e-6}
 query:  {epsilon: 20, max_groups: 3}
 limits: {release_groups: 100000}
@@ -96,6 +103,15 @@ var badColumns = []badColumn{
 	{"c", "char(5)", "VARCHAR", []string{"'x'", "'yy'"}, []string{"''", "'     '", "'x    '", "' x'", "'xyzzy'", "NULL"}},
 	{"c2", "char(5)", "VARCHAR", []string{"'x'", "'yy'"}, []string{"'x    '", "'yy '", "''", "'   '", "NULL"}},
 	{"b", "bool", "BOOLEAN", []string{"true", "false"}, []string{"NULL"}},
+	{"tz", "timestamptz", "TIMESTAMPTZ", []string{"'2024-02-29 12:34:56.5+00'", "'2000-01-01 00:00:00+00'"}, []string{"'0044-03-15 12:00:00+00 BC'", "'infinity'", "'-infinity'",
+		"'294247-01-10 04:00:00+00'", "NULL"}},
+	{"ct", "time", "TIME", []string{"'12:34:56.5'", "'00:00:00'"}, []string{"'24:00:00'", "'23:59:59.999999'", "NULL"}},
+	{"cz", "timetz", "TIMETZ", []string{"'12:00:00+00'", "'13:00:00+01'"}, []string{"'24:00:00-15:59'", "'00:00:00+15:59:59'", "'23:59:59.999999+00'", "NULL"}},
+	{"iv", "interval", "INTERVAL", []string{"'1 day'", "'24 hours'"}, []string{"'178956970 years 2147483647 days'", "'-178956970 years -2147483647 days'", "'1 month -30 days'", "NULL"}},
+	{"u", "uuid", "UUID", []string{"'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'", "'00000000-0000-0000-0000-000000000000'"}, []string{"'ffffffff-ffff-ffff-ffff-ffffffffffff'",
+		"'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'", "'80000000-0000-0000-0000-000000000000'", "NULL"}},
+	{"bs", "bytea", "BLOB", []string{"''", "'abc'"}, []string{"'a b'", "' '", "'%'", "NULL"}},
+	{"e", "mood", "ENUM('b', 'a', 'A', '')", []string{"'a'", "'b'"}, []string{"'A'", "''", "NULL"}},
 }
 
 // The bad person, and how many people there are.
@@ -119,7 +135,7 @@ func badStatements(d backend.Dialect, data badData) []string {
 	for _, c := range badColumns {
 		defs = append(defs, c.name+" "+map[backend.Dialect]string{backend.Postgres: c.pg, backend.DuckDB: c.duck}[d])
 	}
-	out := []string{"CREATE TABLE people (id int PRIMARY KEY)",
+	out := []string{"CREATE TYPE mood AS ENUM ('b', 'a', 'A', '')", "CREATE TABLE people (id int PRIMARY KEY)",
 		"CREATE TABLE facts (person int REFERENCES people, " + strings.Join(defs, ", ") + ")"}
 	var people, facts []string
 	for id := 1; id <= badPeople; id++ {
@@ -161,7 +177,7 @@ func (c badColumn) held(d backend.Dialect) []string {
 		switch {
 		case decimals && strings.ContainsAny(v, "NIe") && v != "NULL": // its decimals have 38 digits and nothing special
 			continue
-		case (c.name == "d" || c.name == "ts") && strings.HasSuffix(v, " BC'"):
+		case (c.name == "d" || c.name == "ts" || c.name == "tz") && strings.HasSuffix(v, " BC'"):
 			day, clock, _ := strings.Cut(strings.TrimSuffix(v, " BC'"), " ")
 			v = strings.TrimSpace(day+" (BC) "+clock) + "'"
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -22,6 +23,8 @@ var publicKeys = map[string]string{
 	"f4": "[-0.0, 0.50, 1, null]", "f8": "[0, 0.500, 1.0, null]", "n": "[0.000, 1.5, 2.00, null]", "m": "[0, 12.5, 99.990, -9999999999.99]",
 	"d": `["2024-02-29", "2000-01-01", "infinity", null]`, "ts": `["2024-02-29 12:34:56.500", "2000-01-01", "-infinity", null]`,
 	"t": `[x, "1", "2024-01-01", "", " ", "NaN", null]`, "v": `[x, "1", "", "x ", null]`, "c": `[x, yy, " x", null]`, "c2": `[x, yy, "", null]`, "b": "[true, false, null]",
+	"tz": `["2024-02-29 13:34:56.500+01", "2000-01-01", "-infinity", null]`, "ct": `["12:34:56.500000", "0:00", "11:59:59.999999 PM", null]`,
+	"u": `["{A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11}", "00000000000000000000000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff", null]`, "e": `[a, b, A, "", null]`,
 }
 
 // TestKeysAgree: the print's canonical keys and the release's reading of them agree for every type on both backends: no two rows
@@ -32,6 +35,9 @@ func TestKeysAgree(t *testing.T) {
 		unknown := engineOn(t, badPolicyFor(t, d), db).session(t, "ann")
 		text := badPolicyText(d)
 		for _, c := range badColumns {
+			if publicKeys[c.name] == "" {
+				continue
+			}
 			text = regexp.MustCompile(`(?m)^(      `+c.name+`:) .*$`).ReplaceAllString(text, "$1 {values: "+publicKeys[c.name]+"}")
 		}
 		pol, err := policy.Parse("bad.yaml", []byte(text))
@@ -44,8 +50,17 @@ func TestKeysAgree(t *testing.T) {
 			for _, s := range []*Session{unknown, public} {
 				set(t, s, "dpsql.max_groups", "20")
 				p, err := prepare(s, sql)
+				if c.name == "iv" { // equal intervals are spelled in many ways
+					if sqlerr.ID(err) != sqlerr.Unsupported.ID {
+						t.Errorf("%s: %s: %v", d, sql, err)
+					}
+					continue
+				}
 				if err != nil {
 					t.Fatal(err)
+				}
+				if s == public && publicKeys[c.name] == "" {
+					continue
 				}
 				if s == unknown && p.an.Groups.Public { // the whole numbers of a range
 					continue

@@ -120,6 +120,16 @@ func sizeOf(v sqltype.Value) int64 {
 	switch v := v.(type) {
 	case string:
 		return word + int64(len(v))
+	case sqltype.Bytes:
+		return word + int64(len(v))
+	case sqltype.JSON:
+		return word + int64(len(v))
+	case *sqltype.Array:
+		n := int64(2 * word)
+		for _, e := range v.Values {
+			n += sizeOf(e)
+		}
+		return n
 	case decimal.Decimal:
 		return 2*word + int64(v.Coefficient().BitLen()/8)
 	}

@@ -83,12 +83,15 @@ func decoderFor(got, want sqltype.Type) decoder {
 			return decodeTimestamp
 		}
 	default:
-		if got.OID == want.OID {
+		if got.OID == want.OID || want.IsEnum() && got.OID >= firstUserOID { // made anew, it has another number
 			return ownDecoder(want)
 		}
 	}
 	return nil
 }
+
+// firstUserOID is FirstNormalObjectId: PostgreSQL's own types have lower numbers.
+const firstUserOID = 16384
 
 // ownDecoder reads the types that no other is read as. Documents and labels are taken as they are: whether a read fails must not
 // depend on what they hold.
