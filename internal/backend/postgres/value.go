@@ -90,9 +90,6 @@ func decoderFor(got, want sqltype.Type) decoder {
 	return nil
 }
 
-// firstUserOID is FirstNormalObjectId: PostgreSQL's own types have lower numbers.
-const firstUserOID = 16384
-
 // ownDecoder reads the types that no other is read as. Documents and labels are taken as they are: whether a read fails must not
 // depend on what they hold.
 func ownDecoder(t sqltype.Type) decoder {
