@@ -313,7 +313,7 @@ func TestFaults(t *testing.T) {
 	}
 
 	t.Run("no answer on the wire", func(t *testing.T) { // the server is there and nothing comes: the connection is given up after a while
-		p := f.engine(t, f.behind, "100ms")
+		p := f.engine(t, f.behind, "3s")
 		p.answers("ann")
 		s, sql := p.session(t, "ann"), p.fresh()
 		done := make(chan error, 1)
