@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"maps"
+
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -21,8 +23,13 @@ func (e *exprs) in(x *pgsyntax.In) (Scalar, error) {
 	if row, ok := x.X.(*pgsyntax.Row); ok {
 		return e.inRows(row, x)
 	}
-	args := make([]Scalar, 0, len(x.List)+1)
-	for _, a := range append([]pgsyntax.Expr{x.X}, x.List...) {
+	e.expect(len(x.List))
+	args := make([]Scalar, 1, len(x.List)+1)
+	var err error
+	if args[0], err = e.expr(x.X); err != nil {
+		return nil, err
+	}
+	for _, a := range x.List {
 		v, err := e.expr(a)
 		if err != nil {
 			return nil, err
@@ -30,6 +37,17 @@ func (e *exprs) in(x *pgsyntax.In) (Scalar, error) {
 		args = append(args, v)
 	}
 	return e.inList(args, x.Not, x.Pos)
+}
+
+// expect makes room for the places of a long list: a megabyte of it has 150,000 literals.
+func (b *binder) expect(n int) {
+	const long = 1000
+	if n < long {
+		return
+	}
+	places := make(map[Scalar]pgsyntax.Pos, len(b.places)+2*n) // each one's, and its cast's
+	maps.Copy(places, b.places)
+	b.places = places
 }
 
 // inList follows PostgreSQL (parse_expr.c, transformAExprIn): several items without columns are an array of one type with x, if
@@ -40,7 +58,8 @@ func (e *exprs) inList(args []Scalar, not bool, pos pgsyntax.Pos) (Scalar, error
 		op, join = "<>", And
 	}
 	rest := args[1:]
-	var plain, single []Scalar
+	plain := make([]Scalar, 0, len(rest))
+	var single []Scalar
 	for _, a := range rest {
 		if hasCols(a) {
 			single = append(single, a)
@@ -60,6 +79,9 @@ func (e *exprs) inList(args []Scalar, not bool, pos pgsyntax.Pos) (Scalar, error
 			parts = append(parts, list)
 		case list.Eq != eq || list.X.Type() != x.Type():
 			return false
+		}
+		if list.List == nil {
+			list.List = make([]Scalar, 0, len(args)-1)
 		}
 		list.List = append(list.List, item)
 		return true
