@@ -394,7 +394,7 @@ func TestFaults(t *testing.T) {
 	})
 
 	t.Run("slow", func(t *testing.T) { // the statement waits for a lock
-		p := f.engine(t, f.direct, "150ms")
+		p := f.engine(t, f.direct, "3s")
 		ctx := context.Background()
 		owner, err := pgx.Connect(ctx, f.server.URL("faults"))
 		if err == nil {
