@@ -58,7 +58,7 @@ soak: deps
 
 # Figures of docs/benchmarks.md.
 bench: deps
-	$(GO) test -run '^$$' -bench . -benchtime 1s ./noise ./rewrite/pgsyntax ./budget/...
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./noise ./rewrite/pgsyntax ./internal/corpus ./budget/...
 	$(GO) test -run '^$$' -bench . -benchtime 5x ./cmd/dpsql
 
 # docs/accuracy.md and docs/bounds.md: about 15 minutes on 2 cores, once TPC-H at SF 1 and 2 is in the cache.
