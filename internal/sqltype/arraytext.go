@@ -73,15 +73,17 @@ func (s *Settings) appendElement(dst []byte, v Value, elem Type) ([]byte, error)
 
 // arrayReader reads an array's text form.
 type arrayReader struct {
-	s    string
-	pos  int
-	out  *Array
-	full bool      // all dimensions are known: an innermost level was read
-	raw  []*string // the elements' texts, read when the whole has its form; nil is NULL
+	s     string
+	pos   int
+	start int // of the contents, behind the bounds, while they are read
+	out   *Array
+	full  bool      // all dimensions are known: an innermost level was read
+	raw   []*string // the elements' texts, read when the whole has its form; nil is NULL
 }
 
+// bad names the text from where its contents begin.
 func (r *arrayReader) bad(format string, args ...any) error {
-	return sqlerr.New(sqlerr.InvalidText, "malformed array literal: \"%s\"", r.s).WithDetail(format, args...)
+	return sqlerr.New(sqlerr.InvalidText, "malformed array literal: \"%s\"", r.s[r.start:]).WithDetail(format, args...)
 }
 
 func (s *Settings) parseArray(text string, t Type) (Value, error) {
@@ -97,12 +99,14 @@ func (s *Settings) parseArray(text string, t Type) (Value, error) {
 		}
 		return nil, r.bad("Array value must start with \"{\" or dimension information.")
 	}
+	r.start = r.pos
 	if err := r.level(0); err != nil {
 		return nil, err
 	}
 	if r.skip(); r.pos < len(text) {
 		return nil, r.bad("Junk after closing right brace.")
 	}
+	r.start = 0
 	a := r.out
 	if dims != nil {
 		if len(dims) != len(a.Dims) {
@@ -176,10 +180,10 @@ func tooManyDims(n int) error {
 }
 
 func (r *arrayReader) bound() (low, high int32, err error) {
-	number := func() (int32, error) {
+	number := func(missing string) (int32, error) {
 		v, rest, ok := leadingInt(r.s[r.pos:])
 		if n := len(r.s) - r.pos - len(rest); n == 0 {
-			return 0, r.bad("\"[\" must introduce explicitly-specified array dimensions.")
+			return 0, r.bad("%s", missing)
 		} else if !ok {
 			return 0, sqlerr.New(sqlerr.NumericRange, "array bound is out of integer range")
 		} else {
@@ -187,12 +191,12 @@ func (r *arrayReader) bound() (low, high int32, err error) {
 		}
 		return int32(v), nil
 	}
-	if low, err = number(); err != nil {
+	if low, err = number("\"[\" must introduce explicitly-specified array dimensions."); err != nil {
 		return 0, 0, err
 	}
 	if peek(r.s, r.pos) == ':' {
 		r.pos++
-		if high, err = number(); err != nil {
+		if high, err = number("Missing array dimension value."); err != nil {
 			return 0, 0, err
 		}
 	} else {
@@ -236,10 +240,11 @@ func (r *arrayReader) level(dim int) error {
 			err = r.level(dim + 1)
 		} else {
 			leaf = true
-			if err = r.element(); err == nil && dim != len(r.out.Dims)-1 {
-				if n > 0 { // behind a level
-					return r.bad("Unexpected array element.")
-				}
+			last := dim == len(r.out.Dims)-1
+			if !last && n > 0 { // behind a level
+				return r.bad("Unexpected array element.")
+			}
+			if err = r.element(); err == nil && !last {
 				return r.bad("Multidimensional arrays must have sub-arrays with matching dimensions.")
 			}
 		}

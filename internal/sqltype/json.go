@@ -1,7 +1,6 @@
 package sqltype
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -253,9 +252,7 @@ func (r *jsonReader) str() (string, error) {
 	r.pos++
 	var out strings.Builder
 	high := rune(0) // the first half of a pair
-	pair := func(what string) error {
-		return jsonError("Unicode %s surrogate must %s.", what, map[string]string{"high": "not follow a high surrogate", "low": "follow a high surrogate"}[what])
-	}
+	twoHigh, noHigh := jsonError("Unicode high surrogate must not follow a high surrogate."), jsonError("Unicode low surrogate must follow a high surrogate.")
 	for {
 		if r.pos >= len(r.s) {
 			return "", jsonError("Token \"%s\" is invalid.", r.s[start:])
@@ -265,7 +262,7 @@ func (r *jsonReader) str() (string, error) {
 			return "", jsonError("Character with value 0x%02x must be escaped.", c)
 		}
 		if c == '\\' && peek(r.s, r.pos+1) == 'u' {
-			x, err := r.hex()
+			x, err := r.hex(start)
 			if err != nil {
 				return "", err
 			}
@@ -275,17 +272,17 @@ func (r *jsonReader) str() (string, error) {
 			switch {
 			case x >= 0xd800 && x < 0xdc00:
 				if high != 0 {
-					return "", pair("high")
+					return "", twoHigh
 				}
 				high = x
 				continue
 			case x >= 0xdc00 && x < 0xe000:
 				if high == 0 {
-					return "", pair("low")
+					return "", noHigh
 				}
 				x, high = 0x10000+(high-0xd800)<<10+(x-0xdc00), 0
 			case high != 0:
-				return "", pair("low")
+				return "", noHigh
 			case x == 0:
 				return "", sqlerr.New(sqlerr.UntranslatableChar, "unsupported Unicode escape sequence").
 					WithDetail("\\u0000 cannot be converted to text.")
@@ -294,7 +291,7 @@ func (r *jsonReader) str() (string, error) {
 			continue
 		}
 		if high != 0 {
-			return "", pair("low")
+			return "", noHigh
 		}
 		r.pos++
 		switch c {
@@ -315,14 +312,21 @@ func (r *jsonReader) str() (string, error) {
 	}
 }
 
-// hex reads \uXXXX.
-func (r *jsonReader) hex() (rune, error) {
+// hex reads \uXXXX of the string that began at start.
+func (r *jsonReader) hex(start int) (rune, error) {
 	var x rune
-	if _, err := fmt.Sscanf(r.s[r.pos+2:min(len(r.s), r.pos+6)], "%04x", &x); err != nil || !isHex(r.s[r.pos+2:min(len(r.s), r.pos+6)]) {
-		return 0, jsonError("\"\\u\" must be followed by four hexadecimal digits.")
+	for i := r.pos + 2; i < r.pos+6; i++ {
+		switch c := peek(r.s, i); {
+		case i >= len(r.s):
+			return 0, jsonError("Token \"%s\" is invalid.", r.s[start:])
+		case isDigit(c):
+			x = x<<4 | rune(c-'0')
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			x = x<<4 | rune(c|0x20-'a'+10)
+		default:
+			return 0, jsonError("\"\\u\" must be followed by four hexadecimal digits.")
+		}
 	}
 	r.pos += 6
 	return x, nil
 }
-
-func isHex(s string) bool { return len(s) == 4 && strings.Trim(s, "0123456789abcdefABCDEF") == "" }

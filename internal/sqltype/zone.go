@@ -56,8 +56,9 @@ var zoneByName = func() map[string]string {
 
 // Zone is a time zone: one of the database, or one that its name describes in POSIX's way (EST5EDT4, <+03>-3).
 type Zone struct {
-	name string
-	loc  *time.Location
+	name    string
+	loc     *time.Location
+	abbrevs map[string]string // of a POSIX zone with summer time: what loc's stand for
 
 	once  sync.Once
 	fixed *int // its one offset, if it never had another
@@ -114,30 +115,27 @@ func (z *Zone) String() string {
 	return z.name
 }
 
-// posixForm is a POSIX zone without or with summer time and its rule; PostgreSQL reads no offset of summer time that is not
-// followed by anything else differently.
+// posixForm is a POSIX zone without or with summer time and its rule.
 var posixForm = regexp.MustCompile(`^(<[^<>]+>|[^<>0-9,+-]+)([+-]?\d{1,3}(?::\d{1,2}(?::\d{1,2})?)?)` +
-	`((<[^<>]+>|[^<>0-9,+-]+)([+-]?\d{1,3}(?::\d{1,2}(?::\d{1,2})?)?)?(,.*)?)?$`)
+	`((<[^<>]+>|[^<>0-9,+:-][^<>0-9,+-]*)([+-]?\d{1,3}(?::\d{1,2}(?::\d{1,2})?)?)?(,.*)?)?$`)
 
-// posixZone reads a zone's description. Go reads these behind the data of a file: here behind a file without any.
+// posixZone reads a zone's description. Go reads these behind the data of a file: here behind a file without any, and under
+// abbreviations that Go takes, which PostgreSQL's need not be.
 func posixZone(name string) (*Zone, bool) {
 	m := posixForm.FindStringSubmatch(name)
 	if m == nil || !posixOffset(m[2]) || m[5] != "" && !posixOffset(m[5]) {
 		return nil, false
 	}
 	std := strings.Trim(m[1], "<>")
-	loc, err := time.LoadLocationFromTZData(name, emptyZoneFile(std, name))
-	if err != nil {
-		return nil, false
-	}
-	if m[3] != "" && !hasSummer(loc) { // Go did not understand the rule
-		return nil, false
-	}
 	if m[3] == "" {
-		east := posixEast(m[2])
-		loc = time.FixedZone(std, east)
+		return &Zone{name: name, loc: time.FixedZone(std, posixEast(m[2]))}, true
 	}
-	return &Zone{name: name, loc: loc}, true
+	rule := "STD" + m[2] + "DST" + m[5] + m[6]
+	loc, err := time.LoadLocationFromTZData(name, emptyZoneFile("STD", rule))
+	if err != nil || !hasSummer(loc) { // Go did not understand the rule
+		return nil, false
+	}
+	return &Zone{name: name, loc: loc, abbrevs: map[string]string{"STD": std, "DST": strings.Trim(m[4], "<>")}}, true
 }
 
 // posixOffset: an offset has up to 167 hours, minutes and seconds below 60.
@@ -198,6 +196,9 @@ func emptyZoneFile(std, rule string) []byte {
 // offsetAt is the offset at a moment in Unix seconds.
 func (z *Zone) offsetAt(unix int64) (east int, abbrev string) {
 	abbrev, east = time.Unix(unix, 0).In(z.loc).Zone()
+	if a, ok := z.abbrevs[abbrev]; ok {
+		abbrev = a
+	}
 	return east, abbrev
 }
 
