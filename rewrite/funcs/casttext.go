@@ -27,11 +27,8 @@ func fromText() []*Func {
 		}
 		out = append(out, textToNumeric(s), read(s, yes, textToBool()), read(s, day, textToDate("date", "DATE", "")), read(s, stamp, textToDate("timestamp", "TIMESTAMP", "([ T]"+clockPattern+")?")),
 			read(s, clock, shaped("time", "TIME", clockPattern)), read(s, sqltype.OIDUUID, shaped("uuid", "UUID", "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")))
-		for _, t := range []sqltype.OID{sqltype.OIDVarchar, sqltype.OIDBPChar} {
-			out = append(out, cutTo(s, t))
-		}
 	}
-	return out
+	return append(out, cutTo(sqltype.OIDVarchar), cutTo(sqltype.OIDBPChar))
 }
 
 const (
@@ -148,42 +145,34 @@ func textToDate(pg, duck, tail string) forms {
 }
 
 // cutTo is the explicit cast to varchar(n) or char(n), which cuts without an error.
-func cutTo(from, to sqltype.OID) *Func {
-	f := &Func{Name: "cast", Kind: Cast, Args: oids(from), Result: to}
+func cutTo(to sqltype.OID) *Func {
+	f := &Func{Name: "cast", Kind: Cast, Args: oids(to), Result: to}
+	name := "varchar"
 	if to == sqltype.OIDBPChar {
+		name = "bpchar"
 		f.refuse(DuckDB, paddedThere)
 	}
-	name := map[sqltype.OID]string{sqltype.OIDVarchar: "varchar", sqltype.OIDBPChar: "bpchar"}[to]
 	f.Spell = func(d Dialect, x []string, _ []sqltype.Type, t sqltype.Type) string {
-		n := t.Typmod - 4
+		n := strconv.Itoa(int(t.Typmod - 4))
 		switch {
 		case f.Refused[d] != "":
 			return ""
-		case d == Postgres && n > 0:
-			return "CAST(" + x[0] + " AS " + name + "(" + strconv.Itoa(int(n)) + "))"
+		case d == Postgres && t.Typmod > 4:
+			return "CAST(" + x[0] + " AS " + name + "(" + n + "))"
 		case d == Postgres:
 			return "CAST(" + x[0] + " AS " + name + ")"
+		case t.Typmod > 4:
+			return "substr(" + x[0] + ", 1, " + n + ")"
 		}
-		v := x[0]
-		if from == sqltype.OIDBPChar {
-			v = "rtrim(" + v + ", ' ')"
-		}
-		if n > 0 {
-			v = "substr(" + v + ", 1, " + strconv.Itoa(int(n)) + ")"
-		}
-		return v
+		return x[0]
 	}
 	f.Exact = f.Spell
 	return f.safe(harmless).eval(func(v []sqltype.Value, _ []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
-		s := v[0].(string)
-		if from == sqltype.OIDBPChar && to != from {
-			s = trimBlanks(s)
-		}
-		n := int64(t.Typmod - 4)
-		if n <= 0 {
+		s, n := v[0].(string), int64(t.Typmod-4)
+		switch {
+		case n <= 0:
 			return s, nil
-		}
-		if to == sqltype.OIDBPChar {
+		case to == sqltype.OIDBPChar:
 			return pad(s, n, " ", false)
 		}
 		return substring(s, 1, n), nil

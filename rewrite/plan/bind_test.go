@@ -150,7 +150,7 @@ func TestRefused(t *testing.T) {
 		{"select stddev(1) from patients", "0A000", 8, "the aggregate stddev"},
 		{"select * from patients full join encounters using (patient_id)", "0A000", 0, "FULL JOIN"},
 		{"select dp_error(1)", "22023", 8, "dp_error takes exactly one aggregate call"},
-		{"select gender::int from patients", "0A000", 14, "a cast from text to integer is not supported"},
+		{"select gender::interval from patients", "0A000", 14, "a cast from text to interval is not supported"},
 		{"select * from pg_class", "0A000", 15, "catalog relation"},
 		{"select * from information_schema.tables", "0A000", 15, "catalog relation"},
 		{"select random()", "0A000", 8, "function random() is not supported"},

@@ -13,7 +13,7 @@ import (
 )
 
 // constants are tried in the places where a row asks for one.
-var constants = []string{"'year'", "'hour'", "1", "2", "'YYYY'", "'a'", "'UTC'", "'1 day'", "'2020-01-01'", "'%a'", "'{1,2}'", "true", "'$.a'", "'{a,b}'", "interval '1 day'", "'i'"}
+var constants = []string{"'year'", "'hour'", "1", "2", "'YYYY'", "'a'", "'UTC'", "'1 day'", "'2020-01-01'", "'%a'", "'{1,2}'", "true", "'$.a'", "'{a,b}'", "interval '1 day'", "'i'", "'999'"}
 
 // calls are statements that should come to a row.
 func calls(f *funcs.Func, columns map[string]string) []string {
@@ -41,8 +41,8 @@ func calls(f *funcs.Func, columns map[string]string) []string {
 			if f.Result == 1700 && f.Args[0] == 1700 {
 				name = "numeric(7,1)"
 			}
-			if t.Name == "varchar" || t.Name == "bpchar" { // without a modifier these are relabelled
-				name += "(3)"
+			if f.Result == f.Args[0] && (t.Name == "varchar" || t.Name == "bpchar") {
+				name += "(2)"
 			}
 			return fmt.Sprintf("select %s::%s as x from kinds", args[0], name)
 		case f.Kind == funcs.Operator && len(args) == 1:
