@@ -117,7 +117,7 @@ func (s *Settings) parseTimestamp(text string, t Type) (Value, error) {
 		return nil, outside
 	}
 	m := days*microsPerDay + d.tm.clock()
-	if days > 0 && m < 0 {
+	if days > 0 && m < 0 || days < -1 && m > 0 { // a clock of many hours
 		return nil, outside
 	}
 	if zoned {

@@ -54,6 +54,9 @@ func (d *dateDecoder) resolveZone() error {
 	if z == nil && d.abbrevOf == nil {
 		return nil
 	}
+	if date := d.seen & sawDate; d.named == nil && date != 0 && date != sawDate {
+		return errFormat
+	}
 	if z != nil && (d.clockOnly || d.seen&sawDate == 0) {
 		if east, ok := z.fixedOffset(); ok {
 			d.west = -east
@@ -61,11 +64,10 @@ func (d *dateDecoder) resolveZone() error {
 		}
 	}
 	if d.seen&sawDate != sawDate {
-		if d.named != nil || d.seen&sawDate != 0 {
+		if d.named != nil {
 			return errFormat
 		}
-		d.west = 0
-		d.today = true
+		d.west, d.today = 0, true
 		return nil
 	}
 	if d.abbrevOf != nil {

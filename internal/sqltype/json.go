@@ -298,9 +298,12 @@ func (r *jsonReader) str() (string, error) {
 		case '"':
 			return out.String(), nil
 		case '\\':
+			if r.pos >= len(r.s) {
+				continue // ends as a token
+			}
 			e := peek(r.s, r.pos)
 			i := strings.IndexByte(`"\/bfnrt`, e)
-			if r.pos >= len(r.s) || i < 0 {
+			if i < 0 {
 				_, size := utf8.DecodeRuneInString(r.s[r.pos:])
 				return "", jsonError("Escape sequence \"\\%s\" is invalid.", r.s[r.pos:r.pos+size])
 			}

