@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // others are the statements that are refused by their first word; those in pairs are named by two words. The last are dpsql's own.
@@ -351,7 +353,7 @@ func (r *reader) timeZone(s *Set) error {
 		at := r.tok(0)
 		fields, mods, err := r.intervalFields()
 		if err == nil && (mods != nil || fields != "" && fields != "hour" && fields != "hour to minute") {
-			err = syntaxAt(at)
+			err = sqlerr.New(sqlerr.Syntax, "time zone interval must be HOUR or HOUR TO MINUTE").At(at.pos)
 		}
 		return err
 	}

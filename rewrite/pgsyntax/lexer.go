@@ -135,7 +135,7 @@ func (l *lexer) skipBlank() error {
 			for {
 				switch {
 				case l.pos >= len(l.src):
-					return l.errorf(start, "unterminated /* comment")
+					return l.errorf(start, "unterminated /* comment at or near \"%s\"", clip(l.src[start:]))
 				case strings.HasPrefix(l.src[l.pos:], "/*"):
 					depth++
 					l.pos += 2
@@ -293,7 +293,7 @@ func (l *lexer) number(start int) error {
 		l.pos = start + 2
 		l.digits(ok)
 		if l.pos == start+2 {
-			return l.errorf(start, "invalid integer literal at or near \"%s\"", l.src[start:l.pos])
+			return l.errorf(start, "trailing junk after numeric literal at or near \"%s\"", l.src[start:l.pos])
 		}
 	} else {
 		l.digits(isDigit)

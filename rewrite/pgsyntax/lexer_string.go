@@ -246,7 +246,7 @@ func (l *lexer) unicodeEscaped(start int) error {
 		e := l.toks[len(l.toks)-1]
 		l.toks = l.toks[:len(l.toks)-1]
 		if len(e.text) != 1 || isHex(e.text[0]) || strings.ContainsAny(e.text, "+'\"") || isBlank(e.text[0]) {
-			return l.errorf(e.pos, "invalid Unicode escape character")
+			return l.errorf(e.pos, "invalid Unicode escape character at or near \"%s\"", clip(e.raw))
 		}
 		esc = e.text[0]
 	} else {

@@ -57,6 +57,16 @@ func (l *lowering) take(num string) (*atom, error) {
 // atomAt is the syntax error at an atom.
 func (l *lowering) atomAt(a *atom) error { return l.lost(a.pos) }
 
+// closed is the syntax error at the bracket that closes an atom's list.
+func (l *lowering) closed(a *atom) error {
+	for i := sort.Search(len(l.toks), func(i int) bool { return l.toks[i].pos >= int(a.pos) }); i < len(l.toks); i++ {
+		if t := &l.toks[i]; t.punct("(") || t.punct("[") {
+			return syntaxAt(&l.toks[l.match[i]])
+		}
+	}
+	return l.atomAt(a)
+}
+
 // query lowers a query expression.
 func (l *lowering) query(node ast.Node) (*Select, error) {
 	switch n := node.(type) {
@@ -243,8 +253,11 @@ func (l *lowering) values(sel *Select, n *ast.SelectStmt) error {
 		if err != nil {
 			return err
 		}
-		if a.kind != aCall || a.mark != mParen || len(call.Args) == 0 {
+		if a.kind != aCall || a.mark != mParen {
 			return l.atomAt(a)
+		}
+		if len(call.Args) == 0 {
+			return l.closed(a)
 		}
 		row, err := l.exprs(call.Args)
 		if err != nil {

@@ -40,7 +40,7 @@ func (l *lowering) call(a *atom, args []ast.ExprNode) (Expr, error) {
 	case mParen:
 		switch len(list) {
 		case 0:
-			return nil, l.atomAt(a)
+			return nil, l.closed(a)
 		case 1:
 			return list[0], nil
 		}
@@ -113,7 +113,9 @@ func (l *lowering) funcCall(a *atom, args []ast.ExprNode) (Expr, error) {
 	}
 	n := len(c.Args)
 	switch {
-	case a.op == "nullif" && n != 2, a.op == "collation" && n != 1, a.op != "" && (n == 0 || ordered), c.Distinct && n == 0, ordered && (n == 0 || len(c.OrderBy) == 0):
+	case a.op != "" && n == 0, a.op == "nullif" && n == 1:
+		return nil, l.closed(a)
+	case a.op == "nullif" && n != 2, a.op == "collation" && n != 1, a.op != "" && ordered, c.Distinct && n == 0, ordered && (n == 0 || len(c.OrderBy) == 0):
 		return nil, l.atomAt(a)
 	}
 	return c, nil
@@ -235,7 +237,7 @@ func (l *lowering) special(a *atom, args []ast.ExprNode) (Expr, error) {
 		ok = false
 	}
 	if !ok {
-		return nil, l.atomAt(a)
+		return nil, l.closed(a)
 	}
 	return c, nil
 }
@@ -254,6 +256,7 @@ func (l *lowering) window(a *atom, args []ast.ExprNode) (*Window, error) {
 	part := mark("")
 	var offset Expr
 	var bounds []FrameBound
+	var at []Pos
 	for _, n := range args {
 		if m := l.peek(n); m != nil && m.kind == aMark {
 			m.used = true
@@ -267,7 +270,7 @@ func (l *lowering) window(a *atom, args []ast.ExprNode) (*Window, error) {
 					return nil, l.atomAt(m)
 				}
 				offset = nil
-				bounds = append(bounds, b)
+				bounds, at = append(bounds, b), append(at, m.pos)
 			case m.mark == mFrame && m.frame == nil:
 				if w.Frame == nil || w.Frame.Exclude != "" {
 					return nil, l.atomAt(m)
@@ -312,11 +315,11 @@ func (l *lowering) window(a *atom, args []ast.ExprNode) (*Window, error) {
 	if w.Frame == nil {
 		return w, nil
 	}
-	return w, l.frame(a, w.Frame, bounds)
+	return w, l.frame(a, w.Frame, bounds, at)
 }
 
 // frame sets a frame's bounds and refuses the pairs that PostgreSQL refuses.
-func (l *lowering) frame(a *atom, f *Frame, bounds []FrameBound) error {
+func (l *lowering) frame(a *atom, f *Frame, bounds []FrameBound, at []Pos) error {
 	switch len(bounds) {
 	case 1:
 		f.Start, f.End = bounds[0], FrameBound{Kind: "CURRENT ROW"}
@@ -328,15 +331,15 @@ func (l *lowering) frame(a *atom, f *Frame, bounds []FrameBound) error {
 	start, end := f.Start.Kind, f.End.Kind
 	switch {
 	case start == "UNBOUNDED FOLLOWING":
-		return frameError(a.pos, "frame start cannot be UNBOUNDED FOLLOWING")
+		return frameError(at[0], "frame start cannot be UNBOUNDED FOLLOWING")
 	case end == "UNBOUNDED PRECEDING":
-		return frameError(a.pos, "frame end cannot be UNBOUNDED PRECEDING")
+		return frameError(at[len(at)-1], "frame end cannot be UNBOUNDED PRECEDING")
 	case start == "FOLLOWING" && len(bounds) == 1:
-		return frameError(a.pos, "frame starting from following row cannot end with current row")
+		return frameError(at[0], "frame starting from following row cannot end with current row")
 	case start == "CURRENT ROW" && end == "PRECEDING":
-		return frameError(a.pos, "frame starting from current row cannot have preceding rows")
+		return frameError(at[len(at)-1], "frame starting from current row cannot have preceding rows")
 	case start == "FOLLOWING" && (end == "PRECEDING" || end == "CURRENT ROW"):
-		return frameError(a.pos, "frame starting from following row cannot have preceding rows")
+		return frameError(at[len(at)-1], "frame starting from following row cannot have preceding rows")
 	}
 	return nil
 }
@@ -367,7 +370,7 @@ func (l *lowering) groupItem(n ast.ExprNode) (Expr, error) {
 		g.Sets = append(g.Sets, set)
 	}
 	if len(g.Sets) == 0 {
-		return nil, l.atomAt(a)
+		return nil, l.closed(a)
 	}
 	return g, nil
 }

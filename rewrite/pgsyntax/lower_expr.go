@@ -214,8 +214,11 @@ func (c *chain) overlaps(op *atom, left Expr, ok bool) (Expr, error) {
 	op.used = true
 	c.i++
 	right := c.peekAtom()
-	if !ok || l == nil || right == nil || right.kind != aCall || !c.isRow(right, c.i) {
+	if !ok || l == nil {
 		return nil, c.atomAt(op)
+	}
+	if right == nil || right.kind != aCall || !c.isRow(right, c.i) {
+		return nil, c.unexpected()
 	}
 	right.used = true
 	c.i++
@@ -485,8 +488,8 @@ func (c *chain) modified(a *atom, x Expr) (Expr, error) {
 		}
 		call.Filter, err = c.expr(args[0])
 	case mWithin:
-		if call.Distinct || len(call.OrderBy) > 0 {
-			return nil, sqlerr.New(sqlerr.Syntax, "cannot use DISTINCT or another ORDER BY with WITHIN GROUP").At(int(a.pos))
+		if err := beside(call); err != "" {
+			return nil, sqlerr.New(sqlerr.Syntax, "cannot use %s with WITHIN GROUP", err).At(int(a.pos))
 		}
 		for _, n := range args {
 			o, err := c.sortItem(n)
@@ -501,6 +504,22 @@ func (c *chain) modified(a *atom, x Expr) (Expr, error) {
 		call.Over = &Window{Name: a.names[0], Bare: true}
 	}
 	return call, err
+}
+
+// beside names what a call has that WITHIN GROUP does not go with.
+func beside(call *FuncCall) string {
+	if len(call.OrderBy) > 0 {
+		return "multiple ORDER BY clauses"
+	}
+	if call.Distinct {
+		return "DISTINCT"
+	}
+	if n := len(call.Args); n > 0 {
+		if _, ok := call.Args[n-1].(*Variadic); ok {
+			return "VARIADIC"
+		}
+	}
+	return ""
 }
 
 // callItem says whether an item is a plain call or one of its endings (its atom is taken already).

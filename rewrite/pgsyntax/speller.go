@@ -111,10 +111,12 @@ type frame struct {
 	indexed bool  // what this frame makes may be
 	ordered bool  // ASC, DESC and NULLS may follow
 	ended   bool  // FETCH is over
+	limited uint8 // which of LIMIT (1) and OFFSET (2) it has had
 	ops     int   // operators since the clause began
 	joins   []int // joins whose condition is still to come
 	bounds  int   // frame bounds to come
 	inBound bool
+	boundAt int // where the bound begins
 }
 
 // speller writes the skeleton. Each piece remembers the token it was made from, for the parser's errors.

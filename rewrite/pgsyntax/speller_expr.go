@@ -176,7 +176,7 @@ func (s *speller) word() error {
 	case u.punct("."):
 		return syntaxAt(s.tok(1))
 	case len(names) > 4:
-		return sqlerr.New(sqlerr.Syntax, "improper qualified name (too many dotted names): %s", strings.Join(names, ".")).At(t.pos)
+		return tooManyNames(t, names)
 	}
 	s.i--
 	s.value(&ColumnRef{Pos: Pos(t.pos), Path: names}, true)
@@ -443,6 +443,9 @@ func (s *speller) qualifiedOp() (string, int, error) {
 		n += 2
 	}
 	if s.tok(n).kind != tOp {
+		if s.tok(n).isColID() {
+			n++ // a schema, without its point
+		}
 		return "", 0, syntaxAt(s.tok(n))
 	}
 	b.WriteString(s.tok(n).text + ")")

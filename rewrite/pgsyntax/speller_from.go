@@ -1,5 +1,11 @@
 package pgsyntax
 
+import (
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
 // FROM: tables, functions, derived tables and joins. Every join is carried as a LEFT JOIN with its kind in front of its condition.
 
 // table reads one entry of FROM up to its bracket or alias.
@@ -49,6 +55,9 @@ func (s *speller) table() error {
 		return nil
 	}
 	if lateral {
+		if s.tok(0).isColID() {
+			s.i++
+		}
 		return s.unexpected()
 	}
 	name, err := s.tableName()
@@ -97,9 +106,13 @@ func (s *speller) tableName() (*TableName, error) {
 	case 3:
 		name.Catalog, name.Schema = names[0], names[1]
 	default:
-		return nil, syntaxAt(t)
+		return nil, tooManyNames(t, names)
 	}
 	return name, nil
+}
+
+func tooManyNames(t *token, names []string) error {
+	return sqlerr.New(sqlerr.Syntax, "improper qualified name (too many dotted names): %s", strings.Join(names, ".")).At(t.pos)
 }
 
 // dotted passes a word and the names behind points.

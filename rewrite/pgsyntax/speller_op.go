@@ -74,12 +74,12 @@ func (s *speller) separator() (bool, error) {
 	f, t := s.top(), s.tok(0)
 	if t.punct(",") {
 		switch {
-		case f.kind == fList && (f.mark == mCast || f.mark == mIndex || f.mark == mFilter || f.mark == mOver && f.special == "frame"):
+		case f.kind == fList && (f.mark == mCast || f.mark == mIndex || f.mark == mFilter || f.special == "position" || f.mark == mOver && f.special == "frame"):
 			return true, syntaxAt(t)
 		case f.kind == fCase, f.kind == fJoin:
 			return true, syntaxAt(t)
 		case f.kind == fQuery && (f.clause == cLimit || f.clause == cOffset):
-			return true, sqlerr.New(sqlerr.Syntax, "LIMIT #,# syntax is not supported").At(t.pos).
+			return true, sqlerr.New(sqlerr.Syntax, "LIMIT #,# syntax is not supported").At(s.lastLimit()).
 				WithHint("Use separate LIMIT and OFFSET clauses.")
 		case f.kind == fQuery && f.clause == cWindow:
 			s.emit(",")
@@ -144,6 +144,16 @@ func (s *speller) separator() (bool, error) {
 		return true, nil
 	}
 	return s.sortWord()
+}
+
+// lastLimit is where the LIMIT or OFFSET being read stands.
+func (s *speller) lastLimit() int {
+	for i := len(s.atoms) - 1; i >= 0; i-- {
+		if a := &s.atoms[i]; a.kind == aMark && (a.mark == mLimit || a.mark == mOffset) {
+			return int(a.pos)
+		}
+	}
+	return s.tok(0).pos
 }
 
 // colon writes the mark between the bounds of a slice; either may be left out.
@@ -258,7 +268,10 @@ func (s *speller) operatorWord() (done bool, err error) {
 		case s.words("at", "local"):
 			return true, unsupported(t, "AT LOCAL")
 		}
-		return true, syntaxAt(s.tok(1)) // no label either
+		if s.tok(1).is("time") {
+			return true, syntaxAt(s.tok(2))
+		}
+		return true, syntaxAt(s.tok(1))
 	case "collate":
 		if !s.tok(1).isColID() {
 			return true, syntaxAt(s.tok(1))
@@ -295,8 +308,13 @@ func (s *speller) operatorWord() (done bool, err error) {
 		if !s.words("within", "group") {
 			break
 		}
-		if !s.tok(2).punct("(") || !s.tok(3).is("order") || !s.tok(4).is("by") {
+		switch {
+		case !s.tok(2).punct("("):
 			return true, syntaxAt(s.tok(2))
+		case !s.tok(3).is("order"):
+			return true, syntaxAt(s.tok(3))
+		case !s.tok(4).is("by"):
+			return true, syntaxAt(s.tok(4))
 		}
 		n := s.put("|", atom{kind: aCall, mark: mWithin}, "")
 		s.i += 2
@@ -315,6 +333,8 @@ func (s *speller) operatorWord() (done bool, err error) {
 		case u.isColID():
 			s.postfix(atom{mark: mOverName, names: []string{u.text}}, 2)
 			return true, nil
+		case s.toks[s.i-1].punct(")"):
+			return true, syntaxAt(u)
 		}
 	}
 	return false, nil
@@ -405,6 +425,9 @@ func (s *speller) is() error {
 // label reads the name of a select-list entry.
 func (s *speller) label() error {
 	f, t := s.top(), s.tok(0)
+	if last := &s.toks[s.i-1]; last.kind == tOp && last.text == "*" && !s.toks[s.i-2].punct(".") {
+		return syntaxAt(t) // a bare star has no name
+	}
 	as := t.is("as")
 	u := t
 	if as {

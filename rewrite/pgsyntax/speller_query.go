@@ -297,6 +297,14 @@ func (s *speller) limit() error {
 			return syntaxAt(u)
 		}
 	}
+	bit := uint8(1)
+	if m == mOffset {
+		bit = 2
+	}
+	if f.limited&bit != 0 {
+		return syntaxAt(t)
+	}
+	f.limited |= bit
 	piece := " ORDER BY "
 	if f.clause >= cOrder && f.clause <= cFetch {
 		piece = ","
@@ -361,7 +369,9 @@ func (s *speller) sortWord() (done bool, err error) {
 		return false, nil
 	}
 	var a atom
-	switch {
+	switch last := &s.toks[s.i-1]; {
+	case (t.is("asc") || t.is("desc")) && (last.is("asc") || last.is("desc")):
+		return true, syntaxAt(t)
 	case t.is("using"):
 		return true, unsupported(t, "ORDER BY ... USING")
 	case t.is("asc"), t.is("desc"):
@@ -374,7 +384,7 @@ func (s *speller) sortWord() (done bool, err error) {
 	if s.words("nulls") {
 		first := s.tok(1).is("first")
 		if !first && !s.tok(1).is("last") {
-			return true, syntaxAt(s.tok(1))
+			return true, syntaxAt(s.tok(0))
 		}
 		a.sort.NullsFirst = &first
 		s.i += 2

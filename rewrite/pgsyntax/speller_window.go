@@ -40,7 +40,7 @@ func (s *speller) overWord() (done bool, err error) {
 	}
 	switch {
 	case f.inBound && (t.is("preceding") || t.is("following")):
-		s.put(",", atom{kind: aMark, mark: mBound, op: upper(t.text), not: true}, "")
+		s.put(",", atom{kind: aMark, mark: mBound, op: upper(t.text), not: true, pos: Pos(f.boundAt)}, "")
 		s.i++
 		f.inBound = false
 		return true, s.nextBound()
@@ -110,7 +110,7 @@ func (s *speller) bound() error {
 		}
 	}
 	s.emit(",")
-	f.operand, f.inBound = true, true
+	f.operand, f.inBound, f.boundAt = true, true, s.tok(0).pos
 	return nil
 }
 

@@ -179,10 +179,10 @@ func (r *reader) intervalFields() (string, []int, error) {
 	}
 	fields, last := order[first], first
 	r.i++
-	if r.accept("to") {
+	if order[first] != "month" && order[first] != "second" && r.accept("to") {
 		last = index(r.tok(0))
 		// YEAR TO MONTH, or from DAY, HOUR, MINUTE to a later one.
-		if last <= first || (first == 0) != (last == 1) || first == 1 {
+		if last <= first || (first == 0) != (last == 1) {
 			return "", nil, r.unexpected()
 		}
 		fields += " to " + order[last]
