@@ -252,7 +252,7 @@ func nonEmpty(list []string) []string {
 
 // few are fewer values, for rows of three and more arguments.
 var few = map[sqltype.OID][]string{
-	sqltype.OIDInt4:    {"0", "1", "-1", "3", "-7", "2147483647", "-2147483648"},
+	sqltype.OIDInt4:    {"0", "1", "-1", "3", "-7", "2", "12", "29", "31", "1900", "2020", "-44", "5874896", "2147483647", "-2147483648"},
 	sqltype.OIDFloat8:  {"0", "1", "-2.5", "0.1", "5e-324", "1e308", "-1e308", "Infinity", "-Infinity", "NaN"},
 	sqltype.OIDNumeric: {"0", "1", "-2.5", "0.100", "1e308", "9e1200", "NaN", "Infinity", "-Infinity"},
 	sqltype.OIDText:    {"", "a", "ab,a", "日本", "aaaa"},
@@ -317,6 +317,12 @@ func excepted(f *Func, args []*string) bool {
 		return f.Result == sqltype.OIDNumeric
 	case "to_char":
 		return args[0] != nil && (strings.HasPrefix(*args[0], "294276-12-31") && f.Zoned || len(*args[0]) > 1000)
+	case "*", "/": // of intervals: factors without measure
+		return f.Result == sqltype.OIDInterval
+	case "age":
+		return args[0] != nil && args[1] != nil && strings.Contains(*args[0]+*args[1], "infinity")
+	case "to_timestamp":
+		return args[0] != nil && strings.Contains(*args[0], "e+12")
 	case "lpad", "rpad", "repeat":
 		return args[1] != nil && len(*args[1]) > 9
 	case "+", "-": // the range's ends; differences that wrap

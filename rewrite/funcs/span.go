@@ -1,0 +1,162 @@
+package funcs
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// spans has age (NULL for infinities), isfinite, make_date, to_timestamp of seconds, and intervals times and through numbers.
+func spans() []*Func {
+	age := forms{pg: "CASE WHEN isfinite({x}) AND isfinite({y}) THEN age({x}, {y}) END", duck: "CASE WHEN isfinite({x}) AND isfinite({y}) THEN age({x}, {y}) END"}
+	out := []*Func{
+		row(Function, "age", oids(stamp, stamp), span, true, age).eval(of2(ageOf)),
+		row(Operator, "*", oids(span, f8), span, true, scaledForm("{x}", "{y}", "*")).eval(of2(func(i sqltype.Interval, f float64) (sqltype.Value, error) { return scaleSpan(i, f, "*") })),
+		row(Operator, "*", oids(f8, span), span, true, scaledForm("{y}", "{x}", "*")).eval(of2(func(f float64, i sqltype.Interval) (sqltype.Value, error) { return scaleSpan(i, f, "*") })),
+		row(Operator, "/", oids(span, f8), span, true, scaledForm("{x}", "{y}", "/")).eval(of2(func(i sqltype.Interval, f float64) (sqltype.Value, error) { return scaleSpan(i, f, "/") })),
+		makeDate(),
+		// Proof of the DuckDB form: float8_timestamptz's own arithmetic, from PostgreSQL's epoch.
+		row(Function, "to_timestamp", oids(f8), zoned, true, forms{pg: "CASE WHEN {x} BETWEEN -210866803200 AND 9224318015999 OR abs({x}) = 'infinity' THEN to_timestamp({x}) END",
+			duck: "CASE WHEN abs({x}) = 'infinity'::DOUBLE THEN CAST(CASE WHEN {x} > 0 THEN 'infinity' ELSE '-infinity' END AS TIMESTAMPTZ) WHEN {x} BETWEEN -210866803200 AND 9223372036000" +
+				" THEN make_timestamptz(CAST(round_even(({x} - 946684800) * CAST(1000000 AS DOUBLE), 0) AS BIGINT) + 946684800000000) END"}).
+			eval(of1(fromSeconds)),
+	}
+	for _, t := range []sqltype.OID{day, stamp, zoned, span} {
+		duck := "isfinite({x})"
+		if t == span {
+			duck = "CASE WHEN {x} IS NOT NULL THEN TRUE END"
+		}
+		out = append(out, row(Function, "isfinite", oids(t), yes, false, forms{pg: "isfinite({x})", duck: duck}).safe(harmless).
+			eval(func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+				switch x := v[0].(type) {
+				case sqltype.Days:
+					return x != sqltype.DateInfinity && x != sqltype.DateMinusInfinity, nil
+				case sqltype.Micros:
+					return !infinite(x), nil
+				}
+				return true, nil
+			}))
+	}
+	return out
+}
+
+func fromSeconds(x float64) (sqltype.Value, error) {
+	switch {
+	case math.IsInf(x, 1):
+		return sqltype.InstantInfinity, nil
+	case math.IsInf(x, -1):
+		return sqltype.InstantMinusInfinity, nil
+	case math.IsNaN(x):
+		return nil, sqlerr.New(sqlerr.DatetimeRange, "timestamp cannot be NaN")
+	case x < -210866803200 || x >= 9224318016000:
+		return nil, stampRange()
+	}
+	m := sqltype.Micros(math.RoundToEven((x - epochSeconds) * 1e6))
+	if sideOf(m) != 0 {
+		return nil, stampRange()
+	}
+	return m, nil
+}
+
+// ageOf is timestamp_age, without infinities, which PostgreSQL 15 takes for dates: the difference of the fields, in which borrowed days are those of the earlier one's month.
+func ageOf(a, b sqltype.Micros) (sqltype.Value, error) {
+	if infinite(a) || infinite(b) {
+		return nil, stampRange()
+	}
+	sign := int32(1)
+	if a < b {
+		a, b, sign = b, a, -1
+	}
+	x, y := civilOf(a), civilOf(b)
+	months, days, rest := int32((x.y-y.y)*12+x.mon-y.mon), int32(x.d-y.d), x.micros-y.micros
+	if rest < 0 {
+		rest += microsPerDay
+		days--
+	}
+	if days < 0 {
+		days += int32(time.Date(y.y, time.Month(y.mon)+1, 0, 0, 0, 0, 0, time.UTC).Day())
+		months--
+	}
+	return sqltype.Interval{Months: sign * months, Days: sign * days, Micros: int64(sign) * rest}, nil
+}
+
+// scaledForm multiplies or divides only where no part comes near to the end of its range. Factors of 10^12 and more (or divisors of
+// 10^-12 and less) give NULL.
+func scaledForm(iv, f, op string) forms {
+	by, limits := "abs("+f+")", " < 1e12"
+	if op == "/" {
+		limits = " BETWEEN 1e-12 AND 1e12"
+	}
+	months := "abs(EXTRACT(year FROM " + iv + ") * 12 + EXTRACT(month FROM " + iv + "))"
+	part := func(x, limit string) string { return "CAST(" + x + " AS float8) " + op + " " + by + " < " + limit }
+	return forms{why: "DuckDB multiplies intervals otherwise", pg: "CASE WHEN " + by + limits + " AND " + by + " > 1e-200 OR " + f + " = 0 AND '" + op + "' = '*' THEN CASE WHEN " + part(months, "2e9") + " AND " + part("abs(EXTRACT(day FROM "+iv+"))", "2e9") +
+		" AND " + part("abs("+spanTime(iv)+")", "9e18") + " THEN {x} " + op + " {y} END END"}
+}
+
+// scaleSpan is interval_mul and interval_div: what is left of months and days goes down to the smaller parts.
+func scaleSpan(iv sqltype.Interval, f float64, op string) (sqltype.Value, error) {
+	by := func(x float64) float64 {
+		if op == "/" {
+			return x / f
+		}
+		return x * f
+	}
+	if op == "/" && f == 0 {
+		return nil, divisionByZero()
+	}
+	bad := sqlerr.New(sqlerr.DatetimeRange, "interval out of range")
+	round := func(x float64) float64 { return math.RoundToEven(x*1e6) / 1e6 }
+	months, days := by(float64(iv.Months)), by(float64(iv.Days))
+	for _, x := range []float64{months, days} {
+		if math.IsNaN(x) || x >= 1<<31 || x < -1<<31 {
+			return nil, bad
+		}
+	}
+	out := sqltype.Interval{Months: int32(months), Days: int32(days)}
+	extra := round((months - math.Trunc(months)) * 30)
+	seconds := round((days - math.Trunc(days) + extra - math.Trunc(extra)) * 86400)
+	if math.Abs(seconds) >= 86400 {
+		whole := math.Trunc(seconds / 86400)
+		out.Days += int32(whole)
+		seconds -= whole * 86400
+	}
+	out.Days += int32(extra)
+	rest := math.RoundToEven(by(float64(iv.Micros)) + seconds*1e6)
+	if math.IsNaN(rest) || rest >= 1<<63 || rest < -1<<63 {
+		return nil, bad
+	}
+	out.Micros = int64(rest)
+	return out, nil
+}
+
+// makeDate is NULL for what is no date, and for years before 4713 BC or after 5874896.
+func makeDate() *Func {
+	a := "(CASE WHEN {x} > 0 THEN {x} ELSE {x} + 1 END)" // years BC without a year 0
+	last := "CASE WHEN {y} <> 2 THEN 30 + ({y} + CASE WHEN {y} >= 8 THEN 1 ELSE 0 END) % 2 WHEN " + a + " % 4 = 0 AND (" + a + " % 100 <> 0 OR " + a + " % 400 = 0) THEN 29 ELSE 28 END"
+	form := func(made string) string {
+		return "CASE WHEN {x} <> 0 AND {x} BETWEEN -4713 AND 5874896 AND {y} BETWEEN 1 AND 12 AND {z} >= 1 THEN CASE WHEN {z} <= " + last + " THEN " + made + " END END"
+	}
+	f := row(Function, "make_date", oids(i4, i4, i4), day, true, forms{pg: form("make_date({x}, {y}, {z})"), duck: form("make_date(" + a + ", {y}, {z})")})
+	f.Safe = func(r []*num.Interval, _ []sqltype.Type) bool {
+		return r[0].Within(num.Ints(1, 9999)) && r[1].Within(num.Ints(1, 12)) && r[2].Within(num.Ints(1, 28))
+	}
+	return f.eval(of3(func(y, mon, d int64) (sqltype.Value, error) {
+		bad := sqlerr.New(sqlerr.DatetimeRange, "date field value out of range: %s-%02d-%02d", strconv.FormatInt(y, 10), mon, d)
+		if y == 0 || y < -4714 || y > 5874897 || mon < 1 || mon > 12 || d < 1 || d > 31 {
+			return nil, bad
+		}
+		if y < 0 {
+			y++
+		}
+		t := time.Date(int(y), time.Month(mon), int(d), 0, 0, 0, 0, time.UTC)
+		days := (t.Unix() - epochSeconds) / 86400
+		if t.Day() != int(d) || days < firstDay || days >= endDay {
+			return nil, bad
+		}
+		return sqltype.Days(days), nil
+	}))
+}
