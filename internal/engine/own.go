@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/dp"
@@ -127,11 +128,15 @@ func (s *Session) budgetLine() (string, error) {
 	return line, nil
 }
 
-// constants are the functions about the session itself.
+// epoch2000 is the zero of PostgreSQL's timestamps.
+var epoch2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// constants are the functions about the session itself, and the clock's.
 func (s *Session) constants() map[string]plan.SessionValue {
 	text := func(v string) plan.SessionValue { return plan.SessionValue{Value: v, Type: sqltype.Text} }
 	name := func(v string) plan.SessionValue { return plan.SessionValue{Value: v, Type: sqltype.Name} }
 	return map[string]plan.SessionValue{
+		plan.Now:  {Value: sqltype.Micros(time.Since(epoch2000) / time.Microsecond), Type: sqltype.Timestamptz},
 		"version": text("PostgreSQL " + sqltype.ServerVersion + " (dpsql: differentially private proxy)"), "current_database": name(s.engine.Database()), "current_catalog": name(s.engine.Database()),
 		"current_schema": name("public"), "current_user": name(s.analyst.Name), "session_user": name(s.analyst.Name), "user": name(s.analyst.Name), "current_role": name(s.analyst.Name),
 	}

@@ -150,7 +150,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	if err := s.refresh(); err != nil {
 		return nil, err
 	}
-	if s.now != p.under || s.values != p.values || s.world != p.world { // a SET or a reload came between Parse and Execute
+	if p.query.Clock || s.now != p.under || s.values != p.values || s.world != p.world { // the clock moved, a SET or a reload came between Parse and Execute
 		if err := p.analyse(ctx); err != nil {
 			return nil, err
 		}

@@ -42,7 +42,7 @@ func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder)
 	if err != nil {
 		return nil, err
 	}
-	q := &Query{Root: r.rel, Columns: b.columns, Pos: int(stmt.Pos)}
+	q := &Query{Root: r.rel, Columns: b.columns, Clock: b.clock, Pos: int(stmt.Pos)}
 	for _, o := range r.outputs {
 		q.Outputs = append(q.Outputs, b.output(o))
 	}
@@ -80,11 +80,16 @@ type binder struct {
 	places   map[Scalar]pgsyntax.Pos
 	collated map[Scalar]pgsyntax.Pos // under a COLLATE other than "default"
 	ctes     []*cte                  // in force, the innermost last
+	tables   int                     // in FROM so far
+	clock    bool                    // a constant of the clock was taken
 	refusals []*sqlerr.Error
 }
 
 // place is where an expression starts in the text, or another position where that is not known.
 func (b *binder) place(x Scalar, other pgsyntax.Pos) pgsyntax.Pos {
+	if c, ok := x.(*Const); ok && c.pos > 0 {
+		return c.pos - 1
+	}
 	if p, ok := b.places[x]; ok {
 		return p
 	}

@@ -217,12 +217,19 @@ func (b *binder) gathered(c *candidate, args []Scalar, declared []sqltype.OID) (
 	return append(slices.Clone(args[:n]), constArray(array)), nil
 }
 
+// Now is the name of the instant at which a statement runs, among BindOptions.Session; current_date and the like follow from it.
+const Now = "now"
+
 // session is a function about the session, as a constant.
 func (b *binder) session(name string, args int) (Scalar, bool) {
+	if name == "transaction_timestamp" || name == "statement_timestamp" {
+		name = Now
+	}
 	v, ok := b.opts.Session[name]
 	if !ok || args > 0 {
 		return nil, false
 	}
+	b.clock = b.clock || name == Now
 	return &Const{Value: v.Value, T: v.Type}, true
 }
 
@@ -247,12 +254,14 @@ func (e *exprs) bare(x *pgsyntax.FuncCall) (Scalar, error) {
 		}
 		t.Typmod = int32(min(n.(int64), 6))
 	}
-	v, ok := e.session(x.Name, 0)
+	name := x.Name
+	if t.OID != sqltype.OIDName {
+		name = Now
+	}
+	v, ok := e.session(name, 0)
 	switch {
-	case ok && t.Typmod >= 0:
-		return e.explicit(v, t, x.Pos)
 	case ok:
-		return v, nil
+		return e.explicit(v, t, x.Pos)
 	case e.find.open:
 		return &Const{T: t}, nil
 	}

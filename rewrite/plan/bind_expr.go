@@ -48,10 +48,14 @@ func (e *exprs) expr(x pgsyntax.Expr) (Scalar, error) {
 		}
 	}
 	v, err := e.bind(x)
-	if err == nil {
-		e.places[v] = start(x)
+	if err != nil {
+		return nil, err
 	}
-	return v, err
+	if c, ok := v.(*Const); ok && c.pos > 0 { // a long list of literals needs no map of their places
+		return v, nil
+	}
+	e.places[v] = start(x)
+	return v, nil
 }
 
 // start is where an expression starts; an infix operator's own position is the operator's.
@@ -149,15 +153,15 @@ func (b *binder) named(c scopeCol, pos pgsyntax.Pos) Scalar {
 func literal(x *pgsyntax.Literal) (Scalar, error) {
 	switch x.Kind {
 	case pgsyntax.NullLit:
-		return &Const{T: sqltype.Unknown}, nil
+		return &Const{T: sqltype.Unknown, pos: x.Pos + 1}, nil
 	case pgsyntax.BoolLit:
-		return &Const{Value: strings.EqualFold(x.Text, "true"), T: sqltype.Bool}, nil
+		return &Const{Value: strings.EqualFold(x.Text, "true"), T: sqltype.Bool, pos: x.Pos + 1}, nil
 	case pgsyntax.StringLit:
-		return &Const{Value: x.Text, T: sqltype.Unknown}, nil
+		return &Const{Value: x.Text, T: sqltype.Unknown, pos: x.Pos + 1}, nil
 	case pgsyntax.IntegerLit:
 		for _, t := range []sqltype.Type{sqltype.Int4, sqltype.Int8} {
 			if v, err := sqltype.ParseText(x.Text, t); err == nil {
-				return &Const{Value: v, T: t}, nil
+				return &Const{Value: v, T: t, pos: x.Pos + 1}, nil
 			}
 		}
 	}
@@ -165,7 +169,7 @@ func literal(x *pgsyntax.Literal) (Scalar, error) {
 	if err != nil {
 		return nil, at(err, x.Pos)
 	}
-	return &Const{Value: v, T: sqltype.Numeric}, nil
+	return &Const{Value: v, T: sqltype.Numeric, pos: x.Pos + 1}, nil
 }
 
 // at gives a user error a position if it has none.

@@ -13,7 +13,9 @@ type scope struct {
 	cols    []scopeCol
 	tables  []string // aliases, in order; of a table without one, its name
 	schemas []string // beside tables: the schema of a table without alias
-	outer   *scope   // of the query around a subquery, and what stands before a LATERAL
+	names   []string // beside tables: a table's own name
+	byName  map[string][]int
+	outer   *scope // of the query around a subquery, and what stands before a LATERAL
 }
 
 type scopeCol struct {
@@ -37,7 +39,7 @@ func (b *binder) from(list []pgsyntax.TableExpr, outer *scope) (Rel, *scope, err
 			return nil, nil, err
 		}
 		if rel == nil {
-			rel, sc = r, &scope{cols: s.cols, tables: s.tables, schemas: s.schemas, outer: outer}
+			rel, sc = r, &scope{cols: s.cols, tables: s.tables, schemas: s.schemas, names: s.names, outer: outer}
 			continue
 		}
 		if sc, err = sc.with(s, t.Position()); err != nil {
@@ -56,7 +58,8 @@ func (s *scope) with(o *scope, pos pgsyntax.Pos) (*scope, error) {
 			return nil, sqlerr.New(sqlerr.DuplicateAlias, "table name %q specified more than once", t).At(int(pos))
 		}
 	}
-	return &scope{cols: slices.Concat(s.cols, o.cols), tables: slices.Concat(s.tables, o.tables), schemas: slices.Concat(s.schemas, o.schemas), outer: s.outer}, nil
+	return &scope{cols: slices.Concat(s.cols, o.cols), tables: slices.Concat(s.tables, o.tables), schemas: slices.Concat(s.schemas, o.schemas),
+		names: slices.Concat(s.names, o.names), outer: s.outer}, nil
 }
 
 // tableExpr binds an entry of FROM; before is what a LATERAL one may name.
@@ -96,12 +99,15 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 		}
 		return nil, nil, err
 	}
+	if err := b.room(len(table.Columns), t.Pos); err != nil {
+		return nil, nil, err
+	}
 	alias, schema := t.Alias, ""
 	if alias == "" {
 		alias, schema = t.Name, table.Schema
 	}
 	scan := &Scan{Table: table, Alias: alias, Pos: int(t.Pos)}
-	sc := &scope{tables: []string{alias}, schemas: []string{schema}}
+	sc := &scope{tables: []string{alias}, schemas: []string{schema}, names: []string{t.Name}}
 	for i, c := range table.Columns {
 		b.types.add(c.Type)
 		id := b.newCol(ColumnInfo{Name: c.Name, Type: c.Type, Table: table, Attr: i})
@@ -113,13 +119,32 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 	return scan, sc, sc.rename(t.Columns, alias, t.Pos)
 }
 
+// The limits of one statement: a WITH query that joins another one twice has twice its columns.
+const (
+	maxTables  = 1000
+	maxColumns = 1 << 16
+	maxTargets = 1664 // MaxTupleAttributeNumber
+)
+
+// room counts a table with its columns.
+func (b *binder) room(columns int, pos pgsyntax.Pos) error {
+	if b.tables++; b.tables > maxTables || len(b.columns)+columns > maxColumns {
+		return sqlerr.New(sqlerr.TooComplex, "a statement reads at most %d tables with %d columns", maxTables, maxColumns).At(int(pos)).
+			WithHint("Ask for less at a time.")
+	}
+	return nil
+}
+
 // cteScan reads a WITH query, under columns of its own.
 func (b *binder) cteScan(c *cte, t *pgsyntax.TableName) (Rel, *scope, error) {
+	if err := b.room(len(c.outputs), t.Pos); err != nil {
+		return nil, nil, err
+	}
 	alias := t.Alias
 	if alias == "" {
 		alias = t.Name
 	}
-	out, sc := &Unplanned{Name: "WITH " + c.name}, &scope{tables: []string{alias}, schemas: []string{""}}
+	out, sc := &Unplanned{Name: "WITH " + c.name}, &scope{tables: []string{alias}, schemas: []string{""}, names: []string{""}}
 	for _, o := range c.outputs {
 		info := b.columns[o.col]
 		info.Name = o.name
@@ -155,7 +180,7 @@ func (b *binder) derived(t *pgsyntax.Derived, before *scope) (Rel, *scope, error
 	if err != nil {
 		return nil, nil, err
 	}
-	sc := &scope{tables: []string{t.Alias}, schemas: []string{""}}
+	sc := &scope{tables: []string{t.Alias}, schemas: []string{""}, names: []string{""}}
 	for _, o := range r.outputs {
 		sc.cols = append(sc.cols, scopeCol{table: t.Alias, name: o.name, id: o.col})
 	}
@@ -169,7 +194,7 @@ func (b *binder) join(t *pgsyntax.Join, before *scope) (Rel, *scope, error) {
 	}
 	ls.outer = before.outer
 	r, rs, err := b.tableExpr(t.Right, &scope{cols: slices.Concat(before.cols, ls.cols), tables: slices.Concat(before.tables, ls.tables), schemas: slices.Concat(before.schemas, ls.schemas),
-		outer: before.outer})
+		names: slices.Concat(before.names, ls.names), outer: before.outer})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -213,7 +238,7 @@ func (b *binder) join(t *pgsyntax.Join, before *scope) (Rel, *scope, error) {
 // the right's in a right join, and in an inner join where only that one has the type already (parse_clause.c, buildMergedJoinVar).
 func (b *binder) using(names []string, kind pgsyntax.JoinKind, left, right, both *scope, pos pgsyntax.Pos) (Scalar, *scope, error) {
 	var conds []Scalar
-	out := &scope{tables: both.tables, schemas: both.schemas, outer: both.outer}
+	out := &scope{tables: both.tables, schemas: both.schemas, names: both.names, outer: both.outer}
 	hidden := map[int]bool{}
 	for _, n := range names {
 		i, err := left.unqualified(n, pos, "left")
@@ -283,49 +308,84 @@ func (s *scope) unqualified(name string, pos pgsyntax.Pos, side string) (int, er
 
 // column resolves a possibly qualified name, here or in the queries around.
 func (s *scope) column(path []string, pos pgsyntax.Pos) (scopeCol, error) {
-	c, err := s.own(path, pos)
-	if err == nil || s.outer == nil || len(path) > 1 && slices.Contains(s.tables, path[len(path)-2]) {
-		return c, err
-	}
-	if id := sqlerr.ID(err); id != sqlerr.UndefinedColumn.ID && id != sqlerr.UndefinedTable.ID {
-		return c, err
-	}
-	if outer, problem := s.outer.column(path, pos); problem == nil || sqlerr.ID(problem) == sqlerr.AmbiguousColumn.ID {
-		return outer, problem
-	}
-	return c, err
-}
-
-func (s *scope) own(path []string, pos pgsyntax.Pos) (scopeCol, error) {
-	name := path[len(path)-1]
-	table := ""
-	if len(path) > 1 {
-		table = path[len(path)-2] // schema.table.column: the alias is the table's name
-	}
-	schema := ""
-	if len(path) > 2 {
-		schema = path[len(path)-3]
-	}
 	if len(path) > 3 {
 		return scopeCol{}, unsupported(pos, "a reference across databases is")
 	}
+	name := path[len(path)-1]
+	for in := s; in != nil; in = in.outer {
+		found := in.named(path)
+		switch {
+		case len(found) == 1:
+			return found[0], nil
+		case len(found) > 1:
+			return scopeCol{}, sqlerr.New(sqlerr.AmbiguousColumn, "column reference %q is ambiguous", name).At(int(pos))
+		case len(path) == 2 && slices.Contains(in.tables, path[0]):
+			return scopeCol{}, in.hint(sqlerr.New(sqlerr.UndefinedColumn, "column %s.%s does not exist", path[0], name).At(int(pos)), name)
+		}
+	}
+	if len(path) > 1 {
+		return scopeCol{}, s.missing(path[len(path)-2], pos)
+	}
+	return scopeCol{}, s.hint(sqlerr.New(sqlerr.UndefinedColumn, "column %q does not exist", name).At(int(pos)), name)
+}
+
+// named are the columns of this scope alone that a name may mean; schema.table.column: the alias is the table's name.
+func (s *scope) named(path []string) []scopeCol {
+	name, table, schema := path[len(path)-1], "", ""
+	if len(path) > 1 {
+		table = path[len(path)-2]
+	}
+	if len(path) > 2 {
+		schema = path[len(path)-3]
+	}
 	var found []scopeCol
-	for _, c := range s.cols {
-		if c.name == name && (table == "" && !c.merged || table != "" && c.table == table && (schema == "" || c.schema == schema)) {
+	for _, i := range s.places(name) {
+		c := s.cols[i]
+		if table == "" && !c.merged || table != "" && c.table == table && (schema == "" || c.schema == schema) {
 			found = append(found, c)
 		}
 	}
-	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		return scopeCol{}, sqlerr.New(sqlerr.AmbiguousColumn, "column reference %q is ambiguous", name).At(int(pos))
-	case table != "" && (!slices.Contains(s.tables, table) || schema != ""):
-		return scopeCol{}, sqlerr.New(sqlerr.UndefinedTable, "missing FROM-clause entry for table %q", table).At(int(pos))
-	case table != "":
-		return scopeCol{}, s.hint(sqlerr.New(sqlerr.UndefinedColumn, "column %s.%s does not exist", table, name).At(int(pos)), name)
+	return found
+}
+
+// places are where a name stands among the columns; of many columns they are looked up.
+func (s *scope) places(name string) []int {
+	if len(s.cols) <= fewColumns {
+		var out []int
+		for i := range s.cols {
+			if s.cols[i].name == name {
+				out = append(out, i)
+			}
+		}
+		return out
 	}
-	return scopeCol{}, s.hint(sqlerr.New(sqlerr.UndefinedColumn, "column %q does not exist", name).At(int(pos)), name)
+	if s.byName == nil {
+		s.byName = map[string][]int{}
+		for i := range s.cols {
+			s.byName[s.cols[i].name] = append(s.byName[s.cols[i].name], i)
+		}
+	}
+	return s.byName[name]
+}
+
+// fewColumns are looked through faster than a map is made.
+const fewColumns = 64
+
+// missing is the error of a table that FROM does not have; perhaps it has it under an alias.
+func (s *scope) missing(table string, pos pgsyntax.Pos) *sqlerr.Error {
+	for in := s; in != nil; in = in.outer {
+		for i, name := range in.names {
+			if name == table && in.tables[i] != table {
+				return sqlerr.New(sqlerr.UndefinedTable, "invalid reference to FROM-clause entry for table %q", table).At(int(pos)).
+					WithHint("Perhaps you meant to reference the table alias %q.", in.tables[i])
+			}
+		}
+	}
+	err := sqlerr.New(sqlerr.UndefinedTable, "missing FROM-clause entry for table %q", table).At(int(pos))
+	if n := nearest(table, s.tables); n != "" && n != table {
+		return err.WithHint("Perhaps you meant %q.", n)
+	}
+	return err
 }
 
 func (s *scope) hint(err *sqlerr.Error, name string) *sqlerr.Error {

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"maps"
-
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -23,7 +21,6 @@ func (e *exprs) in(x *pgsyntax.In) (Scalar, error) {
 	if row, ok := x.X.(*pgsyntax.Row); ok {
 		return e.inRows(row, x)
 	}
-	e.expect(len(x.List))
 	args := make([]Scalar, 1, len(x.List)+1)
 	var err error
 	if args[0], err = e.expr(x.X); err != nil {
@@ -37,17 +34,6 @@ func (e *exprs) in(x *pgsyntax.In) (Scalar, error) {
 		args = append(args, v)
 	}
 	return e.inList(args, x.Not, x.Pos)
-}
-
-// expect makes room for the places of a long list: a megabyte of it has 150,000 literals.
-func (b *binder) expect(n int) {
-	const long = 1000
-	if n < long {
-		return
-	}
-	places := make(map[Scalar]pgsyntax.Pos, len(b.places)+2*n) // each one's, and its cast's
-	maps.Copy(places, b.places)
-	b.places = places
 }
 
 // inList follows PostgreSQL (parse_expr.c, transformAExprIn): several items without columns are an array of one type with x, if
@@ -102,11 +88,15 @@ func (e *exprs) inList(args []Scalar, not bool, pos pgsyntax.Pos) (Scalar, error
 			return nil, err
 		}
 		eq := e.equality(x.Type().OID, items[0].Type().OID)
-		if eq == nil {
-			return nil, sqlerr.New(sqlerr.UnsupportedOperator, "IN over %s is not supported", typeName(x.Type())).At(int(pos))
-		}
 		for _, item := range items {
-			add(x, item, eq)
+			if add(x, item, eq) {
+				continue
+			}
+			v, err := e.applyOper(o, []Scalar{x, item}, pos)
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, v)
 		}
 		rest, untyped = single, false
 	}
@@ -126,13 +116,17 @@ func (e *exprs) inList(args []Scalar, not bool, pos pgsyntax.Pos) (Scalar, error
 	return &Logic{Op: join, Args: parts}, nil
 }
 
-// equality is the row of "=" over two types.
+// equality is the row of "=" over two types, unless the time zone has a say in it: such are compared one by one.
 func (b *binder) equality(l, r sqltype.OID) *funcs.Func {
 	o, err := b.resolveOper("=", l, r, -1)
 	if err != nil {
 		return nil
 	}
-	return b.operRow(o, "=", []sqltype.OID{l, r})
+	fn := b.operRow(o, "=", []sqltype.OID{l, r})
+	if fn == nil || fn.With != nil {
+		return nil
+	}
+	return fn
 }
 
 // arrayType is the type of an array of such values, if they have one.

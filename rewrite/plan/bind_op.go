@@ -284,6 +284,10 @@ func (e *exprs) distinct(l, r Scalar, not bool, pos pgsyntax.Pos) (Scalar, error
 	if !ok || call.T.OID != sqltype.OIDBool {
 		return nil, mismatch("IS DISTINCT FROM requires = operator to yield boolean").At(int(pos))
 	}
+	if call.Fn.Zoned {
+		return nil, sqlerr.New(sqlerr.UnsupportedOperator, "IS DISTINCT FROM between %s and %s is not supported", typeName(l.Type()), typeName(r.Type())).At(int(pos)).
+			WithHint("Cast one side to the type of the other.")
+	}
 	return &DistinctFrom{X: call.Args[0], Y: call.Args[1], Eq: call.Fn, Not: not}, nil
 }
 

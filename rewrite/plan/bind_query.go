@@ -232,7 +232,7 @@ func (b *binder) values(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, er
 		}
 	}
 	out := &Unplanned{Name: "VALUES"}
-	q := &selecting{binder: b, stmt: s, scope: &scope{outer: outer, tables: []string{"*VALUES*"}, schemas: []string{""}}, rel: out, leaf: leaf}
+	q := &selecting{binder: b, stmt: s, scope: &scope{outer: outer, tables: []string{"*VALUES*"}, schemas: []string{""}, names: []string{""}}, rel: out, leaf: leaf}
 	for k := range rows[0] {
 		column := make([]Scalar, len(rows))
 		for i := range rows {

@@ -111,22 +111,17 @@ func (b *binder) noteClauses(s *pgsyntax.Select) {
 
 // hasAggregates looks for aggregate calls in select list and ORDER BY.
 func (q *selecting) hasAggregates() bool {
-	found := false
-	look := func(e pgsyntax.Expr) {
-		pgsyntax.WalkExpr(e, &pgsyntax.Visitor{Expr: func(x pgsyntax.Expr) bool {
-			if f, ok := x.(*pgsyntax.FuncCall); ok && isAggregate(f) {
-				found = true
-			}
-			return true
-		}, Query: func(*pgsyntax.Select) bool { return false }})
-	}
 	for _, t := range q.stmt.Targets {
-		look(t.Expr)
+		if firstCall(t.Expr, isAggregate) != nil {
+			return true
+		}
 	}
 	for _, o := range q.stmt.OrderBy {
-		look(o.Expr)
+		if firstCall(o.Expr, isAggregate) != nil {
+			return true
+		}
 	}
-	return found
+	return false
 }
 
 // bindTargets binds the select list over the columns of FROM; aggregates become columns of the Aggregate.
@@ -152,6 +147,9 @@ func (q *selecting) bindTargets() error {
 			name = outputName(t.Expr)
 		}
 		q.targets = append(q.targets, target{name: name, expr: x, ast: t.Expr, pos: start(t.Expr)})
+	}
+	if len(q.targets) > maxTargets {
+		return sqlerr.New(sqlerr.TooComplex, "target lists can have at most %d entries", maxTargets).At(int(q.stmt.Pos)).WithHint("Name the columns that you need.")
 	}
 	return nil
 }
@@ -239,10 +237,10 @@ func (q *selecting) groupItem(e *exprs, g pgsyntax.Expr) (Scalar, error) {
 		if n < 1 || n > len(q.targets) {
 			return nil, sqlerr.New(sqlerr.InvalidColumnRef, "GROUP BY position %s is not in select list", g.Text).At(int(g.Pos))
 		}
-		return q.groupTarget(q.targets[n-1], e, g.Pos)
+		return q.groupTarget(q.targets[n-1], g.Pos)
 	case *pgsyntax.ColumnRef:
 		if len(g.Path) == 1 {
-			if _, err := q.scope.own(g.Path, g.Pos); err != nil {
+			if len(q.scope.named(g.Path)) == 0 {
 				found := -1
 				for i, t := range q.targets {
 					switch {
@@ -254,7 +252,7 @@ func (q *selecting) groupItem(e *exprs, g pgsyntax.Expr) (Scalar, error) {
 					}
 				}
 				if found >= 0 {
-					return q.groupTarget(q.targets[found], e, g.Pos)
+					return q.groupTarget(q.targets[found], g.Pos)
 				}
 			}
 		}
@@ -262,18 +260,30 @@ func (q *selecting) groupItem(e *exprs, g pgsyntax.Expr) (Scalar, error) {
 	return e.expr(g)
 }
 
-func (q *selecting) groupTarget(t target, e *exprs, pos pgsyntax.Pos) (Scalar, error) {
-	if t.ast == nil {
-		return t.expr, nil
+// groupTarget is an entry of the select list that GROUP BY names.
+func (q *selecting) groupTarget(t target, pos pgsyntax.Pos) (Scalar, error) {
+	if f := firstCall(t.ast, isAggregate); f != nil {
+		return nil, sqlerr.New(sqlerr.Grouping, "aggregate functions are not allowed in GROUP BY").At(int(f.Pos))
 	}
-	x, err := e.expr(t.ast) // again, where aggregates may not stand
-	if err != nil {
-		return nil, err
+	if f := firstCall(t.ast, func(f *pgsyntax.FuncCall) bool { return f.Over != nil }); f != nil {
+		return nil, sqlerr.New(sqlerr.Windowing, "window functions are not allowed in GROUP BY").At(int(f.Pos))
 	}
-	if x.Type().OID == sqltype.OIDUnknown {
-		return e.implicit(x, sqltype.Text, pos)
+	if t.expr.Type().OID == sqltype.OIDUnknown {
+		return q.implicit(t.expr, sqltype.Text, pos)
 	}
-	return x, nil
+	return t.expr, nil
+}
+
+// firstCall finds a call in an expression, outside of its subqueries.
+func firstCall(x pgsyntax.Expr, is func(*pgsyntax.FuncCall) bool) *pgsyntax.FuncCall {
+	var found *pgsyntax.FuncCall
+	pgsyntax.WalkExpr(x, &pgsyntax.Visitor{Expr: func(x pgsyntax.Expr) bool {
+		if f, ok := x.(*pgsyntax.FuncCall); ok && found == nil && is(f) {
+			found = f
+		}
+		return found == nil
+	}, Query: func(*pgsyntax.Select) bool { return false }})
+	return found
 }
 
 // column gives an expression a column: its own if it is one, else a new one computed in items.

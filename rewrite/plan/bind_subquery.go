@@ -187,6 +187,9 @@ func (e *exprs) windowSpec(w *pgsyntax.Window, pos pgsyntax.Pos) ([]Scalar, erro
 // tableFunc is a function in FROM.
 func (b *binder) tableFunc(t *pgsyntax.TableFunc, siblings *scope) (Rel, *scope, error) {
 	b.later(unsupported(t.Pos, "functions in FROM are"))
+	if err := b.room(0, t.Pos); err != nil {
+		return nil, nil, err
+	}
 	e := &exprs{binder: b, scope: &scope{outer: siblings}, clause: "functions in FROM"}
 	v, err := e.expr(t.Call)
 	if err != nil {
@@ -197,7 +200,7 @@ func (b *binder) tableFunc(t *pgsyntax.TableFunc, siblings *scope) (Rel, *scope,
 		alias = t.Call.Name
 	}
 	out := &Unplanned{Name: "function"}
-	sc := &scope{tables: []string{alias}, schemas: []string{""}}
+	sc := &scope{tables: []string{alias}, schemas: []string{""}, names: []string{""}}
 	add := func(name string, typ sqltype.Type) {
 		id := b.newCol(ColumnInfo{Name: name, Type: typ})
 		out.Columns = append(out.Columns, id)

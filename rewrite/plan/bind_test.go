@@ -127,7 +127,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{"select x from patients", "42703", 8, `column "x" does not exist`},
 		{"select p.x from patients p", "42703", 8, "column p.x does not exist"},
-		{"select patients.gender from patients p", "42P01", 8, "missing FROM-clause entry"},
+		{"select patients.gender from patients p", "42P01", 8, "invalid reference to FROM-clause entry"},
 		{"select * from patiens", "42P01", 15, `relation "patiens" does not exist`},
 		{"select patient_id from patients p, encounters e", "42702", 8, "column reference"},
 		{"select gender, count(*) from patients", "42803", 8, `column "patients.gender" must appear in the GROUP BY clause`},

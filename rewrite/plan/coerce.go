@@ -156,7 +156,7 @@ func (b *binder) known(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, erro
 		return x, b.setParam(x, t, pos)
 	case *Const:
 		if x.Value == nil {
-			return &Const{T: bare(t)}, nil
+			return &Const{T: bare(t), pos: x.pos}, nil
 		}
 		text, ok := x.Value.(string)
 		if !ok {
@@ -166,7 +166,7 @@ func (b *binder) known(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, erro
 			return nil, unsupportedType(t, pos)
 		}
 		if !t.Known() {
-			return &Const{Value: text, T: bare(t)}, nil
+			return &Const{Value: text, T: bare(t), pos: x.pos}, nil
 		}
 		in := bare(t)
 		if t.OID == sqltype.OIDInterval {
@@ -176,7 +176,7 @@ func (b *binder) known(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, erro
 		if err != nil {
 			return nil, at(err, pos)
 		}
-		return &Const{Value: v, T: in}, nil
+		return &Const{Value: v, T: in, pos: x.pos}, nil
 	}
 	return nil, cannotCoerce(x.Type(), t).At(int(pos))
 }
@@ -214,6 +214,9 @@ func (b *binder) castBy(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, err
 			}
 			return b.retyped(v, t), nil
 		case from.OID == t.OID:
+			if c, ok := b.rounded(x, t); ok {
+				return c, nil
+			}
 			return nil, sqlerr.New(sqlerr.UnsupportedCast, "a modifier of type %s is not supported here", typeName(t)).At(int(pos)).
 				WithHint("Cast to %s without modifier.", typeName(t))
 		}
@@ -223,11 +226,34 @@ func (b *binder) castBy(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, err
 		}
 		return nil, err
 	}
+	fn, err := b.special(fn, []Scalar{x}, pos)
+	if err != nil {
+		return nil, err
+	}
 	call := &Call{Fn: fn, Args: []Scalar{x}, T: t, Pos: int(pos)}
 	if v, err := foldConst(call, pos); err == nil {
 		return v, nil
 	}
 	return call, nil // raises when it is run, as PostgreSQL's does
+}
+
+// rounded applies the modifier of a time to a constant: reading its text under the modifier rounds as the cast does.
+func (b *binder) rounded(x Scalar, t sqltype.Type) (*Const, bool) {
+	c, ok := x.(*Const)
+	switch t.OID {
+	case sqltype.OIDTime, sqltype.OIDTimetz, sqltype.OIDTimestamp, sqltype.OIDTimestamptz, sqltype.OIDInterval:
+	default:
+		return nil, false
+	}
+	if !ok {
+		return nil, false
+	}
+	text, err := b.opts.Values.Encode(c.Value, c.T, 0, nil)
+	if err != nil {
+		return nil, false
+	}
+	v, err := b.opts.Values.ParseText(string(text), t)
+	return &Const{Value: v, T: t, pos: c.pos}, err == nil
 }
 
 // foldConst evaluates a cast of a constant: what it gives has a value to derive an interval from.
@@ -244,7 +270,7 @@ func foldConst(x Scalar, pos pgsyntax.Pos) (Scalar, error) {
 	if err != nil {
 		return nil, at(err, pos)
 	}
-	return &Const{Value: v, T: call.T}, nil
+	return &Const{Value: v, T: call.T, pos: c.pos}, nil
 }
 
 // convertArray casts element by element what the statement itself lists.
@@ -333,7 +359,7 @@ func (b *binder) renamed(x Scalar, t sqltype.Type) Scalar {
 		b.refs[c] = b.refs[x]
 		return c
 	case *Const:
-		return &Const{Value: x.Value, T: t}
+		return &Const{Value: x.Value, T: t, pos: x.pos}
 	case *Param:
 		return &Param{N: x.N, T: t}
 	case *Call:

@@ -111,6 +111,15 @@ func refusal(err error) string {
 	return out
 }
 
+// facts are what clients are told of a query.
+func facts(q *plan.Query) string {
+	out := fmt.Sprint(q.Params)
+	for _, o := range q.Outputs {
+		out += fmt.Sprint(" ", o.Name, o.Type.OID, o.Type.Typmod, o.TableOID, o.Attr)
+	}
+	return out
+}
+
 // FuzzBind: no text makes the binder panic, and what it binds has types throughout and a stable canonical text.
 func FuzzBind(f *testing.F) {
 	for _, sql := range append(statements(f, "testdata/types.sql"), statements(f, "testdata/describe.sql")...) {
@@ -127,15 +136,21 @@ func FuzzBind(f *testing.F) {
 			return
 		}
 		q, err := plan.Bind(sel, cat, plan.BindOptions{})
-		if err != nil {
+		described, problem := plan.Describe(sel, cat, plan.BindOptions{})
+		for _, err := range []error{err, problem} {
 			var e *sqlerr.Error
-			if !errors.As(err, &e) {
+			if err != nil && !errors.As(err, &e) {
 				t.Fatalf("%s: %v is no user error", sql, err)
 			}
+		}
+		if err != nil {
 			return
 		}
+		if problem != nil || facts(described) != facts(q) {
+			t.Fatalf("%s: described otherwise than bound: %v", sql, problem)
+		}
 		for _, o := range q.Outputs {
-			if !o.Type.Known() || o.Type.OID == 705 || o.Col == 0 {
+			if o.Type.OID == 705 || o.Col == 0 {
 				t.Fatalf("%s: output %+v", sql, o)
 			}
 		}

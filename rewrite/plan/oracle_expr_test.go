@@ -77,3 +77,18 @@ func TestExpressions(t *testing.T) {
 	t.Logf("%d statements, all of PostgreSQL: %v", len(list), o.compare(t, list, plan.Describe))
 	t.Logf("with the registry: %v", o.compare(t, list, plan.Bind))
 }
+
+// TestLiterals: literals of every type, good and bad, as PostgreSQL's input functions read them when a statement is parsed.
+func TestLiterals(t *testing.T) {
+	o := newOracle(t)
+	var list []string
+	for _, c := range castTypes {
+		for _, text := range []string{"1", "", "x", "1.5", "12345678901234567890", "true", "2020-02-30", "2020-02-28 10:11:12", "10:20", "1 day", "{1,2}", "{a", "[1]", "{}", "sad", "\\x00", "101", "NaN", "infinity", "-1"} {
+			list = append(list, fmt.Sprintf("select '%s'::%s", text, c), fmt.Sprintf("select cast('%s' as %s) as x", text, c))
+			if !strings.ContainsAny(c, "[") {
+				list = append(list, fmt.Sprintf("select %s '%s'", c, text))
+			}
+		}
+	}
+	t.Logf("%d statements: %v", len(list), o.compare(t, list, plan.Bind))
+}

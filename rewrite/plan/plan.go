@@ -5,6 +5,7 @@ package plan
 import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // ColID identifies a column within one statement's plan. Ids start at 1.
@@ -24,6 +25,7 @@ type Query struct {
 	Outputs []Output
 	Columns []ColumnInfo   // by ColID; entry 0 is unused
 	Params  []sqltype.Type // $1 ...
+	Clock   bool           // constants of it are the clock's: it is to be bound again when it is run
 	Pos     int            // of the SELECT in the text
 }
 
@@ -239,6 +241,7 @@ type Col struct {
 type Const struct {
 	Value sqltype.Value
 	T     sqltype.Type
+	pos   pgsyntax.Pos // of a literal in the text, and one more; 0 if not known
 }
 
 // Param is $N (1-based).
