@@ -34,8 +34,8 @@ const (
 
 // Work spaces of PostgreSQL's input functions: longer texts are of no date.
 const (
-	dateRoom     = 153
-	clockRoom    = 129
+	shortRoom    = 129
+	longRoom     = 153 // of timestamps
 	intervalRoom = 256
 )
 
@@ -74,7 +74,7 @@ func floorDiv(a, b int64) int64 {
 }
 
 func (s *Settings) parseDate(text string) (Value, error) {
-	d, err := s.decodeDatetime(text, false, dateRoom)
+	d, err := s.decodeDatetime(text, false, shortRoom)
 	if err != nil {
 		return nil, datetimeError(err, text, "date")
 	}
@@ -99,7 +99,7 @@ func (s *Settings) parseTimestamp(text string, t Type) (Value, error) {
 	if zoned {
 		name = "timestamp with time zone"
 	}
-	d, err := s.decodeDatetime(text, false, dateRoom)
+	d, err := s.decodeDatetime(text, false, longRoom)
 	if err != nil {
 		return nil, datetimeError(err, text, name)
 	}
@@ -150,7 +150,7 @@ func roundMicros(m int64, t Type) int64 {
 }
 
 func (s *Settings) parseTime(text string, t Type) (Value, error) {
-	d, err := s.decodeDatetime(text, true, clockRoom)
+	d, err := s.decodeDatetime(text, true, shortRoom)
 	if err != nil {
 		return nil, datetimeError(err, text, "time")
 	}
@@ -158,7 +158,7 @@ func (s *Settings) parseTime(text string, t Type) (Value, error) {
 }
 
 func (s *Settings) parseTimetz(text string, t Type) (Value, error) {
-	d, err := s.decodeDatetime(text, true, clockRoom)
+	d, err := s.decodeDatetime(text, true, shortRoom)
 	if err != nil {
 		return nil, datetimeError(err, text, "time with time zone")
 	}

@@ -118,7 +118,7 @@ func (d *dateDecoder) field(i int) (seen, error) {
 	case fieldNumber:
 		if d.prefix != unitNone {
 			saw, err := d.labelled(f.text)
-			d.prefix = unitNone
+			d.prefix, d.reserved = unitNone, resDate
 			return saw, err
 		}
 		if d.clockOnly {
