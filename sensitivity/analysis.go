@@ -85,6 +85,10 @@ type Source struct {
 	Joined  bool        // the keys are columns of Table's own scan in the body (or equal to them)
 }
 
+// UnitsApart says that the units beyond the edges of automatic bounds are counted in parts of their own: where a unit may be in several groups, and where
+// groups are unknown, since bounds are chosen before any of them is looked at. Else each unit has one partial, and those are counted.
+func (a *Analysis) UnitsApart() bool { return a.Limit.PerUnit > 1 || !a.Groups.Public }
+
 // GroupLimit bounds how many groups one unit can be in.
 type GroupLimit struct {
 	PerUnit uint64 // L0: the bound that the sensitivities use

@@ -167,7 +167,7 @@ func TestAverageSpelling(t *testing.T) {
 			r.Groups = append(r.Groups, release.Group{Values: v})
 			list = append(list, fmt.Sprintf("(%d, %s / %d::numeric)", i, decimal.New(sum, -c.scale).StringFixed(c.scale)+"::numeric", count))
 		}
-		rel, err := finish.Relation(p.an, r)
+		rel, err := finish.Relation(context.Background(), p.an, r)
 		if err != nil {
 			t.Fatal(err)
 		}

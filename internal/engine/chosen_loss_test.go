@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -15,6 +16,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/neighbour"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/noise"
@@ -29,6 +31,7 @@ type chosenCase struct {
 	edits              []string
 	rows               func(slope float64) []string
 	bugs               []string // the planted bugs that show here
+	topUp              bool     // and what a top-up to twice the price tells in all
 }
 
 const leaver = 1_000_000
@@ -55,21 +58,21 @@ var (
 var chosenCases = []chosenCase{
 	{"heaviest unit", "select count(*) from visits", "2", nil, func(slope float64) []string {
 		return []string{visits(1, 40, 1, 10), visits(100, int64(5*slope)+5, 100, 10), visits(leaver, 1, 4000, 10)}
-	}, []string{"scale from the data"}},
+	}, []string{"scale from the data"}, true},
 	{"just above an edge", "select sum(minutes) from visits", "2", sumEdits, func(float64) []string {
 		return []string{visits(1, 40, 1, 3), visits(100, 20, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
-	}, []string{"no noise on the choice", "scale of the choice halved", "slope from the data"}},
+	}, []string{"no noise on the choice", "scale of the choice halved", "slope from the data"}, false},
 	{"choice and value together", "select sum(minutes) from visits", "4", sumEdits, func(float64) []string {
 		return []string{visits(1, 40, 1, 3), visits(100, 20, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
-	}, []string{"share not charged"}},
+	}, []string{"share not charged"}, false},
 	{"both signs", "select kind_id, sum(free) from encounters group by 1", "4", []string{"    max_rows_per_unit: 4\n", "    max_rows_per_unit: auto\n"}, func(slope float64) []string {
 		between := int64(slope * math.Log(float64(high)/float64(low)))
 		return []string{stays(1, 2*between+100, 1, low), stays(1, 2*between+100, 2, -int(low)), stays(100_000, between/2, 3, -int(high)), stays(200_000, between-between/2, 1, high),
 			stays(leaver, 1, 1, high-1), stays(leaver, 1, 2, -int(high)+1), stays(leaver, 1, 3, high-1), stays(leaver, 1, 4, -int(high)+2)}
-	}, []string{"no noise on the choice", "partials counted for units"}},
+	}, []string{"no noise on the choice", "partials counted for units"}, false},
 	{"10,000 equal units", "select count(*) from visits", "2", nil, func(float64) []string {
 		return []string{visits(1, 9999, 2, 10), visits(leaver, 1, 2, 10)}
-	}, nil},
+	}, nil, false},
 }
 
 // ladderAbove is the ladder's first edge that is at least x.
@@ -159,7 +162,7 @@ func readSide(t *testing.T, p *Prepared) *side {
 			s.most = max(s.most, edges[bucket])
 		}
 	}
-	if p.an.Limit.PerUnit == 1 {
+	if !p.an.UnitsApart() {
 		s.units = s.parts
 	}
 	return s
@@ -188,8 +191,42 @@ func along(with *side, dir map[string]float64, edge int, scale float64, value fu
 	return drawn{edge, z}
 }
 
-// product draws from dpsql's own choice and release of a database's rows.
-func product(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, without *side) []drawn {
+// toppedUp gives the releases that come of topping releases up with the rows of a side, to twice the price. bug spoils the totals that are measured.
+func toppedUp(t *testing.T, p *Prepared, of *side, src *noise.Source, bug bool) func(*release.Release) *release.Release {
+	asks := p.session.asks()
+	asks.Epsilon *= 2
+	plans := map[int]*measure.Plan{}
+	return func(r *release.Release) *release.Release {
+		edge, _ := r.Plan.Clip(p.an.Choices[0], r.Chosen)
+		if plans[edge] == nil {
+			top, err := measure.TopUp(p.an, r.Run, r.Plan.Price, asks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if loss := top.Loss.Pure + r.Plan.Loss.Pure; !(loss > 0.95*asks.Epsilon && loss <= asks.Epsilon) {
+				t.Fatalf("a top-up loses %g, in all %g of %g", top.Loss.Pure, loss, asks.Epsilon)
+			}
+			plans[edge] = top
+		}
+		if bug {
+			spoiled := *r
+			spoiled.Chosen = measure.Chosen{len(p.an.Choices[0].Edges)}
+			r = &spoiled
+		}
+		m, err := release.NewTopUp(p.an, plans[edge], r, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := m.Read(of.st.Columns, &kept{rows: of.rows})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return again
+	}
+}
+
+// product draws from dpsql's own choice and release of a database's rows; of what again makes of a release, if it is not nil.
+func product(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, without *side, again func(*release.Release) *release.Release) []drawn {
 	t.Helper()
 	src := noise.NewSource()
 	out := make([]drawn, draws)
@@ -203,6 +240,9 @@ func product(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, w
 		if dirs[edge] == nil {
 			dirs[edge] = direction(with, without, edge)
 			of.runs[edge] = r.Run.Measures
+		}
+		if again != nil {
+			r = again(r)
 		}
 		out[i] = along(with, dirs[edge], edge, r.Run.Measures[0].(dp.Laplace).Scale.Float(), func(key string) float64 {
 			for _, g := range r.Groups {
@@ -273,6 +313,20 @@ func careless(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, 
 			}
 			return at + math.Floor(scale*rnd.ExpFloat64()) - math.Floor(scale*rnd.ExpFloat64()) // geometric numbers' difference is discrete Laplace
 		})
+	}
+	return out
+}
+
+// middles are, by edge, where the values are that were drawn: events are asked about there.
+func middles(list []drawn) map[int]float64 {
+	slices.SortFunc(list, func(a, b drawn) int { return cmp.Compare(a.z, b.z) })
+	at := map[int][]float64{}
+	for _, d := range list {
+		at[d.edge] = append(at[d.edge], d.z)
+	}
+	out := map[int]float64{}
+	for edge, z := range at {
+		out[edge] = z[len(z)/2]
 	}
 	return out
 }
@@ -388,9 +442,31 @@ func TestChosenLoss(t *testing.T) {
 			if tag := p.session.now.epsilon; !(all > 0.95*tag && all <= tag && loss.Pure < all/2) {
 				t.Fatalf("the claims are %g and %g", loss.Pure, all)
 			}
-			one, other := product(t, p, mp, chosenDraws, with, with, without), product(t, q, mp, chosenDraws, without, with, without)
+			one, other := product(t, p, mp, chosenDraws, with, with, without, nil), product(t, q, mp, chosenDraws, without, with, without, nil)
 			if err := tellsApart(loss.Pure, all, edges, one, other); err != nil {
 				t.Error(err)
+			}
+			if c.topUp {
+				src := noise.NewSource()
+				tops := func(draws int, bug bool) error {
+					draw := func(p *Prepared, of *side, draws int) []drawn {
+						return product(t, p, mp, draws, of, with, without, toppedUp(t, p, of, src, bug))
+					}
+					middle := middles(draw(p, with, 500))
+					one, other := draw(p, with, draws), draw(q, without, draws)
+					for _, list := range [][]drawn{one, other} {
+						for i := range list {
+							list[i].z -= middle[list[i].edge]
+						}
+					}
+					return tellsApart(loss.Pure, 2*p.session.now.epsilon, edges, one, other)
+				}
+				if err := tops(chosenDraws, false); err != nil {
+					t.Errorf("topped up: %v", err)
+				}
+				if err := tops(chosenDraws/4, true); err == nil {
+					t.Error("a top-up at the widest edge is not found")
+				}
 			}
 			both := 0
 			for edge, run := range with.runs {

@@ -393,7 +393,7 @@ func deviations(t *testing.T, p *Prepared) (numbers, outside int) {
 			}
 		}
 	}
-	if _, err := finish.Relation(p.an, r); err != nil {
+	if _, err := finish.Relation(context.Background(), p.an, r); err != nil {
 		t.Fatal(err)
 	}
 	return numbers, outside

@@ -82,33 +82,39 @@ func (p *Prepared) explainCharge(ctx context.Context, args []sqltype.Value) ([]s
 	case err != nil:
 		return nil, err
 	case free:
-		return s.explainFree(p.an, mp, old)
+		return s.explainFree(ctx, p.an, mp, old)
 	case old != nil:
-		return s.explainTopUp(p.an, mp, old)
+		return s.explainTopUp(ctx, p.an, mp, old)
 	}
 	return s.explainPrice(p.an, mp)
 }
 
 // explainFree is of a statement that a release answers, which this analyst may have as often as they like.
-func (s *Session) explainFree(a *sensitivity.Analysis, mp *measure.Plan, old *release.Release) ([]string, error) {
+func (s *Session) explainFree(ctx context.Context, a *sensitivity.Analysis, mp *measure.Plan, old *release.Release) ([]string, error) {
 	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
 	if err != nil {
 		return nil, s.ledgerFailed(err)
 	}
-	lines := []string{fmt.Sprintf("Charge: nothing (answered from the release made at price %s)", number(old.Spent().Price)),
+	lines := []string{fmt.Sprintf("Charge: nothing (answered from the release made at price %s)%s", number(old.Spent().Price), s.littleMore(old)),
 		fmt.Sprintf("Left: %s statements at this price", statements(b.StatementsLeft(mp.Loss)))}
-	return append(lines, s.largestLine(a, old)...), nil
+	return append(lines, s.largestLine(ctx, a, old)...), nil
 }
 
 // explainTopUp is of a statement that was released at a smaller price.
-func (s *Session) explainTopUp(a *sensitivity.Analysis, mp *measure.Plan, old *release.Release) ([]string, error) {
+func (s *Session) explainTopUp(ctx context.Context, a *sensitivity.Analysis, mp *measure.Plan, old *release.Release) ([]string, error) {
 	was := old.Spent().Price
 	top, err := measure.TopUp(a, old.Run, was, s.asks())
 	if err != nil {
 		return nil, err
 	}
-	if top == nil { // nothing was measured: its groups are all there is
-		return s.explainFree(a, mp, old)
+	var after *release.Release
+	if top != nil {
+		if after, err = old.With(a, top); err != nil {
+			return nil, err
+		}
+	}
+	if after == nil { // nothing was measured, its groups are all there is; or nothing would become more exact
+		return s.explainFree(ctx, a, mp, old)
 	}
 	lines := []string{fmt.Sprintf("Top-up: of the release made at price %s, each of its measures once more, with its bounds and for its groups", number(was))}
 	for i, ev := range top.Measures {
@@ -127,16 +133,12 @@ func (s *Session) explainTopUp(a *sensitivity.Analysis, mp *measure.Plan, old *r
 	default:
 		lines = append(lines, fmt.Sprintf("Left: %d more such charges after it", left-1))
 	}
-	after, err := old.With(top)
-	if err != nil {
-		return nil, err
-	}
-	return append(lines, s.largestLine(a, after)...), nil
+	return append(lines, s.largestLine(ctx, a, after)...), nil
 }
 
 // largestLine is the 95% errors of a release.
-func (s *Session) largestLine(a *sensitivity.Analysis, r *release.Release) []string {
-	if errs := s.errorLine(a, r); errs != "" {
+func (s *Session) largestLine(ctx context.Context, a *sensitivity.Analysis, r *release.Release) []string {
+	if errs := s.errorLine(ctx, a, r); errs != "" {
 		return []string{"95% error (noise only, largest group): " + errs}
 	}
 	return nil
@@ -345,8 +347,8 @@ func namedAggregates(a *sensitivity.Analysis) []namedAggregate {
 }
 
 // errorLine says the 95% errors in the largest group that is shown, as dp_error does: "count 114, avg 0.07".
-func (s *Session) errorLine(a *sensitivity.Analysis, r *release.Release) string {
-	e, err := finish.Of(a, r)
+func (s *Session) errorLine(ctx context.Context, a *sensitivity.Analysis, r *release.Release) string {
+	e, err := finish.Of(ctx, a, r)
 	if err != nil || len(r.Groups) == 0 {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -23,12 +24,12 @@ type lastAnswer struct {
 	free     bool
 }
 
-func (s *Session) lastRows() ([][]sqltype.Value, error) {
+func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 	l := s.last
 	if l == nil {
 		return nil, nil
 	}
-	e, err := finish.Of(l.analysis, l.release)
+	e, err := finish.Of(ctx, l.analysis, l.release)
 	if err != nil {
 		return nil, err
 	}
@@ -72,5 +73,5 @@ func (s *Session) lastRows() ([][]sqltype.Value, error) {
 		rows = append(rows, []sqltype.Value{int64(i + 1), string(m.Kind), bound, float64(in.PerGroup) * noiseStep, groups, law, shown,
 			e.Measure(i) * step, l.release.Spent().Price, l.free})
 	}
-	return rows, nil
+	return rows, ctx.Err()
 }

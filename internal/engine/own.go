@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"time"
@@ -53,11 +54,11 @@ func ownTable(oid uint32, name string, spec ...any) *plan.Table {
 }
 
 // ownRows are the rows of one of dpsql's own tables, as this analyst may see them.
-func (s *Session) ownRows(t *plan.Table) ([][]sqltype.Value, error) {
+func (s *Session) ownRows(ctx context.Context, t *plan.Table) ([][]sqltype.Value, error) {
 	switch t {
 	case budgetTable:
 	case lastTable:
-		return s.lastRows()
+		return s.lastRows(ctx)
 	default:
 		return nil, sqlerr.New(sqlerr.Internal, "dpsql.%s has no rows", t.Name)
 	}
@@ -97,7 +98,7 @@ func renews(b ledger.Balance) sqltype.Value {
 
 // budgetLine is SHOW dpsql.budget.
 func (s *Session) budgetLine() (string, error) {
-	rows, err := s.ownRows(budgetTable)
+	rows, err := s.ownRows(context.Background(), budgetTable)
 	if err != nil {
 		return "", err
 	}

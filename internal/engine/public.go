@@ -37,7 +37,7 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 		for _, sc := range scans {
 			if rows[sc.Table] == nil {
 				var err error
-				if rows[sc.Table], err = s.ownRows(sc.Table); err != nil {
+				if rows[sc.Table], err = s.ownRows(ctx, sc.Table); err != nil {
 					return nil, err
 				}
 			}

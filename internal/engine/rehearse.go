@@ -137,9 +137,9 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 			return err
 		case top == nil:
 			f.Free = true
-			return nil
+		default:
+			mp, f.Loss = top, top.Loss
 		}
-		mp, f.Loss = top, top.Loss
 	}
 	if !f.Free {
 		_, err := r.engine.ledger.Reserve(ctx, ledger.Reservation{Analyst: s.analyst.Name, Quota: s.analyst.Share, Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})

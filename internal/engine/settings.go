@@ -26,6 +26,8 @@ type settings struct {
 // leastPart: a statement may cost no less than the usual price divided by it.
 const leastPart = 1000
 
+func (s *Session) leastEpsilon() float64 { return s.world.policy.Query.Epsilon / leastPart }
+
 // setting is one row of the table of settings.
 type setting struct {
 	about string
@@ -46,7 +48,7 @@ var settingTable = map[string]setting{
 				return sqlerr.New(sqlerr.InvalidParam, "dpsql.epsilon must be a positive number, not %q", v)
 			}
 			// A floor: an almost free statement is still a scan and two records in the ledger.
-			if least := s.world.policy.Query.Epsilon / leastPart; e < least {
+			if least := s.leastEpsilon(); e < least {
 				return sqlerr.New(sqlerr.InvalidParam, "dpsql.epsilon %g is too small to ask for anything", e).WithHint("The least is %g.", least)
 			}
 			if most := s.analyst.MaxQueryEpsilon; e > most {

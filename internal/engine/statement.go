@@ -212,11 +212,11 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{Rows: rows, Tag: "SELECT", Notice: s.notice(p.an, r, heard.Outcome == Free)}, nil
+	return &Answer{Rows: rows, Tag: "SELECT", Notice: s.notice(ctx, p.an, r, heard.Outcome == Free)}, nil
 }
 
-// stored looks for a release that answers at no charge: made of the same key with at least the asked price, or public through
-// and through (groups without a measure). One that was made at a smaller price comes back too, not free: it can be topped up.
+// stored looks for a release that answers at no charge: made of the same key with at least the asked price, or so near to it that measuring again is not
+// worth it, or public through and through (groups without a measure). One that was made at a smaller price comes back too, not free: it can be topped up.
 func (p *Prepared) stored(ctx context.Context, key ledger.Hash, mp *measure.Plan) (*release.Release, bool, error) {
 	e := p.session.engine
 	if len(mp.Events()) == 0 {
@@ -241,11 +241,11 @@ func (p *Prepared) stored(ctx context.Context, key ledger.Hash, mp *measure.Plan
 	if err != nil {
 		return nil, false, p.session.ledgerFailed(err)
 	}
-	return r, old.Price >= mp.Price, nil
+	return r, !p.session.asks().WorthTopUp(old.Price), nil
 }
 
 // maker makes what will be run, its noise drawn before the data is asked: the whole plan, or what tops up an older release. The plan comes back
-// as it is charged; nil where nothing is, because the older release has no numbers to measure again.
+// as it is charged; nil where nothing is, because the older release has no numbers that measuring again makes more exact.
 func (p *Prepared) maker(mp *measure.Plan, old *release.Release) (*measure.Plan, *release.Maker, error) {
 	e := p.session.engine
 	if old == nil {
@@ -257,6 +257,9 @@ func (p *Prepared) maker(mp *measure.Plan, old *release.Release) (*measure.Plan,
 		return nil, nil, err
 	}
 	m, err := release.NewTopUp(p.an, top, old, e.noise)
+	if m == nil {
+		return nil, nil, err
+	}
 	return top, m, err
 }
 
@@ -392,7 +395,7 @@ func (s *Session) price(a *sensitivity.Analysis) (*measure.Plan, error) {
 
 // asks is what the session's settings ask for.
 func (s *Session) asks() measure.Ask {
-	return measure.Ask{Filter: s.engine.filter, Epsilon: s.now.epsilon, QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
+	return measure.Ask{Filter: s.engine.filter, Epsilon: s.now.epsilon, Least: s.leastEpsilon(), QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
 		Population: int64(min(s.world.policy.Population, 1<<40))}
 }
 
@@ -421,7 +424,7 @@ func (p *Prepared) key(args []sqltype.Value) (ledger.Hash, error) {
 }
 
 // notice says what was spent and what is left, if the session wants to know.
-func (s *Session) notice(a *sensitivity.Analysis, r *release.Release, free bool) string {
+func (s *Session) notice(ctx context.Context, a *sensitivity.Analysis, r *release.Release, free bool) string {
 	if s.now.notices == "off" {
 		return ""
 	}
@@ -431,14 +434,14 @@ func (s *Session) notice(a *sensitivity.Analysis, r *release.Release, free bool)
 	case len(mp.Events()) == 0:
 		return "spent: nothing (public groups, nothing measured)"
 	case free:
-		text = fmt.Sprintf("spent: nothing (answered from the release made at price %s)", number(mp.Price))
+		text = fmt.Sprintf("spent: nothing (answered from the release made at price %s)%s", number(mp.Price), s.littleMore(r))
 	default:
 		text = "spent: " + priceLine(mp, s.engine.filter.Order)
 	}
 	if b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share); err == nil {
 		text += fmt.Sprintf("; left: %s more at this price", statements(b.StatementsLeft(mp.Loss)))
 	}
-	if errs := s.errorLine(a, r); errs != "" {
+	if errs := s.errorLine(ctx, a, r); errs != "" {
 		text += "; 95% error (noise only, largest group): " + errs
 	}
 	if s.now.notices == "full" {
@@ -447,6 +450,14 @@ func (s *Session) notice(a *sensitivity.Analysis, r *release.Release, free bool)
 		}
 	}
 	return text
+}
+
+// littleMore says why a release answers for which more was asked than it was made at.
+func (s *Session) littleMore(r *release.Release) string {
+	if p := r.Spent(); len(p.Events()) > 0 && s.now.epsilon > p.Price {
+		return "; measuring again takes a quarter more than that"
+	}
+	return ""
 }
 
 func statements(n int64) string {

@@ -32,6 +32,8 @@ var topUpCases = []struct {
 	{"chosen sum and average", "select sum(minutes), avg(minutes) from visits", "laplace", "linf", "4", autoEdits},
 	{"chosen bounds, public groups", "select kind_id, count(*), avg(days) from encounters group by 1 order by 1", "gaussian", "linf", "2", autoEdits},
 	{"unknown groups", "select smoker, city_id > 2, count(*), count(distinct patient_id) from patients group by 1, 2 order by 1, 2", "laplace", "linf", "1", autoEdits},
+	{"unknown groups that people share", "select days > 0, count(*), count(distinct patient_id) from encounters group by 1 order by 1", "laplace", "linf", "4", autoEdits[4:]},
+	{"people by a chosen cap", "select days > 0, count(distinct patient_id) from encounters group by 1 order by 1", "auto", "linf", "auto", autoEdits},
 	{"unknown groups, chosen bounds and cap", "select days > 0, count(*), sum(free) from encounters group by 1 order by 1", "auto", "linf", "auto", autoEdits},
 	{"scaled vectors", "select kind_id, count(*), sum(free) from encounters group by 1 order by 1", "gaussian", "l2", "auto", autoEdits},
 }
@@ -177,6 +179,15 @@ func TestTopUps(t *testing.T) {
 				if err != nil || !bytes.Equal(again, stored.Payload) {
 					t.Errorf("Encode(Decode(x)) is not x: %v\n%s\n%s", err, stored.Payload, again)
 				}
+				for k, ev := range r.Spent().Measures {
+					before, err := r.Run.Event(k)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got, want := sensitivityOf(t, ev), sensitivityOf(t, before); got != want {
+						t.Errorf("at %g: measure %d is topped up for %+v, its release is for %+v", step.epsilon, k+1, got, want)
+					}
+				}
 				if want := map[int]int{1: 1, 3: 2}[i]; len(r.Tops) != want || r.Spent().Price != step.epsilon || r.Plan.Price != steps[0].epsilon {
 					t.Errorf("%d top-ups, spent %g, first %g", len(r.Tops), r.Spent().Price, r.Plan.Price)
 				}
@@ -190,6 +201,21 @@ func TestTopUps(t *testing.T) {
 	if moved == 0 {
 		t.Error("no top-up changes any number")
 	}
+}
+
+// sensitivityOf is what an event's noise covers.
+func sensitivityOf(t testing.TB, ev dp.Event) dp.Sensitivity {
+	t.Helper()
+	switch ev := ev.(type) {
+	case dp.Laplace:
+		return ev.Sensitivity
+	case dp.Gaussian:
+		return ev.Sensitivity
+	case dp.Selection:
+		return dp.Sensitivity{PerGroup: 1, Groups: ev.Groups}
+	}
+	t.Fatalf("%T has no sensitivity", ev)
+	return dp.Sensitivity{}
 }
 
 // TestTopUpCrash: a top-up that dies between RESERVE and COMMIT keeps its charge, and the older release goes on answering its price.

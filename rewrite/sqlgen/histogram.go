@@ -19,8 +19,10 @@ import (
 // (edges between grid steps would put the sum of a bucket beyond t times its number). NULL and 0 add nothing to a sum, exceed no edge, and are
 // left out before the CASE, in which NULL would fail every comparison. (3) The sum clipped at t is the buckets' exact sums up to t's and
 // Factor t times the signed number beyond. (4) Units are counted once a choice, by the one of their rows that is first, in the bucket of their
-// largest partial over all groups; where a unit is in one group its partial is that one, and the measure's own part serves. (5) A bucket without
-// rows has no row and counts as 0, as does a group without rows.
+// largest partial over all groups; where a unit is in one group its partial is that one, and where groups are public too the measure's own part serves.
+// (5) A bucket without rows has no row and counts as 0, as does a group without rows. (6) Where groups are unknown, of which there may be as many as units,
+// the choices' parts come first and then each group's rows together, so that none but the released ones need be held. Their order is one of keys, which
+// are canonical; it tells nothing that their set does not.
 func (w *private) histogram(ut sqltype.Type) *Statement {
 	h := w.rows(ut)
 	parts := w.parts()
@@ -45,11 +47,16 @@ func (w *private) histogram(ut sqltype.Type) *Statement {
 	}
 	for i, k := range w.a.Keys {
 		text := fmt.Sprintf(`"h"."k%d"`, i+1)
-		if w.perUnit() {
+		if w.a.UnitsApart() {
 			text = fmt.Sprintf(`CASE WHEN "v"."part" >= 0 THEN %s END`, text)
 		}
 		put(Column{RoleKey, i, keyType(k.Type)}, text, true)
 	}
+	byKeys := make([]string, len(w.a.Keys)+1) // (6): the choices' parts have no keys, and numbers below 0
+	for i := range w.a.Keys {
+		byKeys[i] = fmt.Sprintf("%d ASC NULLS FIRST", i+1)
+	}
+	byKeys[len(w.a.Keys)] = fmt.Sprint(len(w.a.Keys)+1, " ASC")
 	small := func(role Role, of func(part) string) {
 		text := byPart(parts, "0", of)
 		put(Column{Role: role, Type: sqltype.Int8}, w.big(text), text != "0")
@@ -84,6 +91,9 @@ func (w *private) histogram(ut sqltype.Type) *Statement {
 	}
 	if len(group) > 0 {
 		st.SQL += " GROUP BY " + strings.Join(group, ", ")
+	}
+	if !w.a.Groups.Public {
+		st.SQL += " ORDER BY " + strings.Join(byKeys, ", ")
 	}
 	return st
 }
@@ -133,7 +143,7 @@ func (w *private) rows(ut sqltype.Type) string {
 	return fmt.Sprintf(`SELECT %s FROM (%s) AS "h"`, strings.Join(list, ", "), h)
 }
 
-// perUnit: a unit may be in several groups, so that units are counted apart from partials.
+// perUnit: a unit may be in several groups, so that its largest partial is looked for among them.
 func (w *private) perUnit() bool { return w.a.Limit.PerUnit > 1 }
 
 // part is what one row of "h" counts as in one part of the answer: "" is 0, or no condition.
@@ -166,12 +176,15 @@ func (w *private) parts() []part {
 		}
 		out = append(out, p)
 	}
-	if !w.perUnit() {
+	if !a.UnitsApart() {
 		return out
 	}
 	for _, c := range a.Choices {
-		y := fmt.Sprintf(`"h"."y%d"`, c.Index+1)
-		out = append(out, part{number: -(c.Index + 1), bucket: tree(y, scaled(c.Edges, 1)), where: fmt.Sprintf(`"h"."first" AND %s > 0`, y)})
+		y, first := fmt.Sprintf(`"h"."y%d"`, c.Index+1), `"h"."first" AND `
+		if !w.perUnit() {
+			y, first = w.magnitude(c.Measure), ""
+		}
+		out = append(out, part{number: -(c.Index + 1), bucket: tree(y, scaled(c.Edges, 1)), where: fmt.Sprintf(`%s%s > 0`, first, y)})
 	}
 	return out
 }

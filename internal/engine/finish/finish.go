@@ -20,7 +20,7 @@ import (
 // Run answers a private statement from its release. Groups with fewer than minPeople units by their noisy number are left out
 // (Analysis.People; 0: none are).
 func Run(ctx context.Context, a *sensitivity.Analysis, r *release.Release, args []sqltype.Value, minPeople int64) ([][]sqltype.Value, error) {
-	rel, err := Relation(a, enough(a, r, minPeople))
+	rel, err := Relation(ctx, a, enough(a, r, minPeople))
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +77,8 @@ func Outputs(q *plan.Query, rel *eval.Relation) ([][]sqltype.Value, error) {
 }
 
 // Relation is the aggregate's output: keys, aggregates, errors, one row a group.
-func Relation(a *sensitivity.Analysis, r *release.Release) (*eval.Relation, error) {
-	e, err := Of(a, r)
+func Relation(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*eval.Relation, error) {
+	e, err := Of(ctx, a, r)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +98,9 @@ func Relation(a *sensitivity.Analysis, r *release.Release) (*eval.Relation, erro
 				return nil, sqlerr.New(sqlerr.Internal, "an error function has no aggregate")
 			}
 			v, width := e.of(i, g.Values)
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			switch item.Kind {
 			case plan.ErrorLow:
 				width = v - width

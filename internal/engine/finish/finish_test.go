@@ -1,6 +1,7 @@
 package finish
 
 import (
+	"context"
 	"math"
 	"math/big"
 	"testing"
@@ -184,7 +185,7 @@ func TestRelation(t *testing.T) {
 	a.Agg.Errors = []plan.ErrorItem{{ID: 11, Kind: plan.ErrorHalfWidth, Of: 1}, {ID: 12, Kind: plan.ErrorLow, Of: 1}, {ID: 13, Kind: plan.ErrorHigh, Of: 2}}
 	r := &release.Release{Run: planOf(gaussianOf(100), gaussianOf(100)), Groups: []release.Group{
 		{Keys: []sqltype.Value{"a"}, Values: ints(-5, 0)}, {Keys: []sqltype.Value{nil}, Values: ints(10000, 0)}}}
-	rel, err := Relation(a, r)
+	rel, err := Relation(context.Background(), a, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func TestRelation(t *testing.T) {
 		t.Errorf("%v", second)
 	}
 	a.Agg.Errors[0].Of = 99
-	if _, err := Relation(a, r); err == nil {
+	if _, err := Relation(context.Background(), a, r); err == nil {
 		t.Error("an error of no aggregate is given")
 	}
 }

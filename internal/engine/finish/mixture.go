@@ -1,7 +1,10 @@
 package finish
 
 import (
+	"cmp"
+	"context"
 	"math"
+	"slices"
 
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -13,90 +16,90 @@ type mixture struct {
 	terms    []term
 	rounding float64 // the most that all roundings together move it
 	variance float64
-	exact    float64 // the 97.5% quantile of a single event
-	parts    bool    // the total itself is no whole number of steps
+	parts    bool // the total itself is no whole number of steps
 }
 
 // term is weight times independent noise.
 type term struct {
 	weight float64
 	law    *law
+	d      noise.Distribution
 }
 
 // mixtureOf: fine is how many parts of a step the events are in.
-func mixtureOf(p *measure.Plan, tops []release.Top, i int, fine uint64) (mixture, error) {
-	ev, err := p.Event(i)
-	if err != nil {
-		return mixture{}, err
-	}
-	d, err := noise.DistributionOf(ev)
-	if err != nil {
-		return mixture{}, err
-	}
-	l, err := lawOf(ev)
-	if err != nil {
-		return mixture{}, err
-	}
+func mixtureOf(p *measure.Plan, tops []release.Top, i int, fine uint64) (m mixture, err error) {
 	part, round := 1.0, 0.0
 	if fine > 1 {
 		part, round = 1/float64(fine), 0.5
 	}
-	m := mixture{terms: []term{{part, l}}, rounding: round, variance: d.Variance()*part*part + round/6, parts: fine > 1}
-	if len(tops) == 0 {
-		m.exact = float64(d.Quantile975())*part + round
-		return m, nil
+	m = mixture{rounding: round, parts: fine > 1}
+	add := func(p *measure.Plan, weight float64) (variance float64, err error) {
+		ev, err := p.Event(i)
+		if err != nil {
+			return 0, err
+		}
+		t := term{weight: weight * part}
+		if t.d, err = noise.DistributionOf(ev); err != nil {
+			return 0, err
+		}
+		if t.law, err = lawOf(ev); err != nil {
+			return 0, err
+		}
+		if weight > 0 {
+			m.terms = append(m.terms, t)
+		}
+		return p.VarianceInSteps(i, fine)
+	}
+	if m.variance, err = add(p, 1); err != nil {
+		return m, err
 	}
 	for _, t := range tops {
-		fresh, err := lawOf(t.Plan.Measures[i])
-		if err != nil {
-			return mixture{}, err
-		}
-		v, err := t.Plan.Variance(i)
-		if err != nil {
-			return mixture{}, err
-		}
-		now := float64(t.Weights[i][1]) / float64(t.Weights[i][0]+t.Weights[i][1])
-		was := 1 - now
+		was, now, rounded := t.Share(i)
 		for k := range m.terms {
 			m.terms[k].weight *= was
 		}
-		m.terms = append(m.terms, term{now * part, fresh})
-		m.rounding = m.rounding*was + round*now + 0.5
-		m.variance = was*was*m.variance + now*now*(v*part*part+round/6) + 1.0/12
+		m.terms = slices.DeleteFunc(m.terms, func(t term) bool { return t.weight == 0 })
+		v, err := add(t.Plan, now)
+		if err != nil {
+			return m, err
+		}
+		m.rounding = m.rounding*was + round*now + rounded
+		m.variance = was*was*m.variance + now*now*v + 2*rounded*measure.MeanRounding
 	}
 	return m, nil
 }
 
 // quantile is a k such that the value is within k of the total with probability at least 0.95; the least one for a single event.
-func (m mixture) quantile() float64 {
+func (m mixture) quantile(ctx context.Context) float64 {
 	if len(m.terms) == 1 {
-		return m.exact
+		return float64(m.terms[0].d.Quantile975())*m.terms[0].weight + m.rounding
 	}
 	if m.parts {
-		return wide(m.terms) + m.rounding
+		return wide(ctx, m.terms) + m.rounding
 	}
-	return math.Floor(wide(m.terms) + m.rounding)
+	return math.Floor(wide(ctx, m.terms) + m.rounding)
 }
 
 // linear is the like of c times one value and another one.
-func linear(c float64, x, y mixture) float64 {
+func linear(ctx context.Context, c float64, x, y mixture) float64 {
 	if len(x.terms) == 1 && len(y.terms) == 1 && x.rounding+y.rounding == 0 {
 		return combined(c, x.terms[0].law, y.terms[0].law)
 	}
 	terms := append([]term(nil), y.terms...)
 	for _, t := range x.terms {
-		terms = append(terms, term{t.weight * c, t.law})
+		terms = append(terms, term{weight: t.weight * c, law: t.law})
 	}
-	return math.Ceil(wide(terms) + c*x.rounding + y.rounding)
+	return math.Ceil(wide(ctx, terms) + c*x.rounding + y.rounding)
 }
 
 // wide is a k such that |sum of terms| <= k with probability at least 0.95, at most some percent more than the least.
 //
 // Proof: the sum is symmetric, so it is asked that P(sum > k) <= 1/40. Each term is replaced by a larger one: its value by the end of the cell of
 // width w that it is in, anything beyond reach by infinity, tails by larger tails (law.tail); sums of larger terms are larger. Cells are
-// convolved; doubt covers the errors of float64 sums of non-negative numbers.
-func wide(terms []term) float64 {
+// convolved, narrow terms first; doubt covers the errors of float64 sums of non-negative numbers. Once ctx has ended it is NaN.
+func wide(ctx context.Context, terms []term) float64 {
 	const cells = 128 // to a deviation
+	terms = slices.SortedFunc(slices.Values(terms), func(x, y term) int { return cmp.Compare(x.weight*x.law.scale, y.weight*y.law.scale) })
 	variance := 0.0
 	for _, t := range terms {
 		s := t.weight * t.law.scale
@@ -108,6 +111,9 @@ func wide(terms []term) float64 {
 	sum, beyond := []float64{1}, 0.0 // sum[i] is the mass at (i - zero) w
 	zero := 0
 	for _, t := range terms {
+		if ctx.Err() != nil {
+			return math.NaN()
+		}
 		p, above, middle := t.cells(w)
 		next := make([]float64, len(sum)+len(p)-1)
 		for i, x := range sum {

@@ -26,6 +26,7 @@ const (
 type Ask struct {
 	Filter     *budget.Filter
 	Epsilon    float64   // the price tag
+	Least      float64   // the least that a statement may cost
 	QueryDelta float64   // delta of one selecting statement
 	Mechanism  Mechanism // Auto, Laplace, Gaussian
 	Population int64     // about how many units there are, as the policy declares it; 0: nobody said

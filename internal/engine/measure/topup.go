@@ -10,11 +10,21 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
+// leastRise is the part of a release's price that a top-up adds at least. So prices grow geometrically, and a release has few top-ups (47 from the
+// least price, query.epsilon/1000, to 40 times query.epsilon) whatever anybody asks: what a repeat and the ledger carry along stays small, and nobody
+// can use up the top-ups of a release that others share.
+const leastRise = 0.25
+
+// WorthTopUp: this price measures again what was released at the other; for less more, the release answers as it is.
+func (ask Ask) WorthTopUp(price float64) bool {
+	return ask.Epsilon-price >= max(ask.Least, leastRise*price)
+}
+
 // TopUp prices what makes a stored release of a smaller price more exact: every measure once more, at the bounds and for the
 // groups that were chosen then; the mean of both, weighed by variance, is what asking at once would give for Gaussian noise, and up to sqrt(2) as wide
 // for Laplace noise that is topped up once (Koufogiannis, Han, Pappas, "Gradual release of sensitive data under differential privacy", 2015, would
 // lose nothing, by correlated noise). run is the release's plan with its bounds, price what it was made at. nil: there is nothing to
-// measure again.
+// measure again, or it is not worth it.
 //
 // Proof: the old events lost at most what the tag of the old price allows, those here at most the difference of the tags, side by side (Limit.Less
 // rounds down): together at most the new price's tag, by sequential composition. Their sensitivities are those of the release's own events: the
@@ -38,10 +48,10 @@ func TopUp(a *sensitivity.Analysis, run *Plan, price float64, ask Ask) (*Plan, e
 	return top, err
 }
 
-// startTopUp is a top-up without its events, and what each of them may cost.
+// startTopUp is a top-up without its events, and what each of them may cost; nil, as TopUp.
 func startTopUp(a *sensitivity.Analysis, p *Plan, price float64, ask Ask) (*Plan, budget.Limit) {
 	top := &Plan{Price: ask.Epsilon, Mechanism: p.Mechanism, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures))}
-	if len(a.Measures) == 0 {
+	if len(a.Measures) == 0 || !ask.WorthTopUp(price) {
 		return nil, budget.Limit{}
 	}
 	if top.Mechanism == "" {
@@ -154,34 +164,30 @@ func noiseFor(f *budget.Filter, s dp.Sensitivity, l budget.Limit, mech Mechanism
 	return dp.Laplace{Sensitivity: s, Scale: scale}, err
 }
 
-// Event is what was run for measure i: its own, or the selection whose noisy numbers it is.
-func (p *Plan) Event(i int) (dp.Event, error) {
-	if ev := p.Measures[i]; ev != nil {
-		return ev, nil
+// Weights say how a value becomes more exact by a fresh one, of variances before and fresh: as their weighted mean, rounded to a whole
+// number; or, where that would be less exact than one of them, as that one alone (the other weighs 0). They follow from scales alone.
+//
+// A weight is off by 2^-53 of the sum at most. The mean's variance is then above the least by 2^-106 (before + fresh) at most, less than either gains by the
+// other unless that one rounds to 0.
+func Weights(before, fresh float64) (was, now int64, err error) {
+	const whole = 1 << 52
+	if !(before >= 0 && fresh >= 0) || math.IsInf(before+fresh, 1) {
+		return 0, 0, errors.New("measure: a variance is out of range")
 	}
-	if sel := p.Selection(); sel != nil {
-		return *sel, nil
+	share := before / (before + fresh) // of the fresh one
+	switch best := math.Min(before, fresh); {
+	case best > 0 && share*fresh+MeanRounding < best:
+	case before <= fresh:
+		return 1, 0, nil
+	default:
+		return 0, 1, nil
 	}
-	return nil, errors.New("measure: nothing was run for a measure")
+	now = int64(math.Round(share * whole))
+	return whole - now, now, nil
 }
 
-// Weights are whole numbers near the inverses of two variances: of what was released before and of the fresh event. They follow from
-// scales alone.
-func Weights(before float64, fresh dp.Event) (was, now int64, err error) {
-	d, err := noise.DistributionOf(fresh)
-	if err != nil {
-		return 0, 0, err
-	}
-	const most = 1 << 20
-	switch ratio := before / d.Variance(); {
-	case !(ratio > 0) || math.IsInf(ratio, 1):
-		return 0, 0, errors.New("measure: a variance is out of range")
-	case ratio >= 1:
-		return 1, int64(math.Min(most, math.Round(ratio))), nil
-	default:
-		return int64(math.Min(most, math.Round(1/ratio))), 1, nil
-	}
-}
+// MeanRounding is the variance that rounding a mean to a whole number adds.
+const MeanRounding = 1.0 / 12
 
 // Variance is that of measure i's noise.
 func (p *Plan) Variance(i int) (float64, error) {
@@ -191,4 +197,24 @@ func (p *Plan) Variance(i int) (float64, error) {
 	}
 	d, err := noise.DistributionOf(ev)
 	return d.Variance(), err
+}
+
+// VarianceInSteps is that of measure i's values: the noise is in parts of steps, fine to one, and where fine is above 1 rounded to steps.
+func (p *Plan) VarianceInSteps(i int, fine uint64) (float64, error) {
+	v, err := p.Variance(i)
+	if fine > 1 {
+		v = v/(float64(fine)*float64(fine)) + MeanRounding
+	}
+	return v, err
+}
+
+// Event is what was run for measure i: its own, or the selection whose noisy numbers it is.
+func (p *Plan) Event(i int) (dp.Event, error) {
+	if ev := p.Measures[i]; ev != nil {
+		return ev, nil
+	}
+	if sel := p.Selection(); sel != nil {
+		return *sel, nil
+	}
+	return nil, errors.New("measure: nothing was run for a measure")
 }

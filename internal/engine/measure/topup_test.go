@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"math"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -20,7 +21,7 @@ func TestForecastTopUp(t *testing.T) {
 			t.Skip(err)
 		}
 		price := ask.Epsilon
-		ask.Epsilon *= rapid.Float64Range(1.01, 4).Draw(t, "more")
+		ask.Epsilon *= rapid.Float64Range(1.2, 4).Draw(t, "more")
 		forecast, ferr := ForecastTopUp(a, p, price, ask)
 		for range 5 {
 			chosen := make(Chosen, len(a.Choices))
@@ -34,6 +35,9 @@ func TestForecastTopUp(t *testing.T) {
 			top, err := TopUp(a, run, price, ask)
 			if err != nil {
 				continue // refused when it is asked
+			}
+			if top == nil && forecast == nil && ferr == nil { // not worth it
+				continue
 			}
 			if ferr != nil {
 				t.Fatalf("forecast: %v", ferr)
@@ -78,5 +82,68 @@ func TestForecastTopUpIsReached(t *testing.T) {
 	}
 	if forecast.Loss.Pure != pure || forecast.Loss.Renyi != renyi || reference > 0.9*renyi {
 		t.Errorf("%+v is forecast, at most %g and %g is charged, %g at Reference's bound", forecast.Loss, pure, renyi, reference)
+	}
+}
+
+// TestWeights: whatever two variances are, the value that comes of both is at least as exact as the more exact one, its rounding included; and as exact as a
+// mean can be, but for that. Noise that is very much wider than what was there takes nothing away.
+func TestWeights(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) float64 {
+			return math.Exp2(rapid.Float64Range(-30, 120).Draw(t, name))
+		}
+		before, fresh := draw("before"), draw("fresh")
+		was, now, err := Weights(before, fresh)
+		if err != nil || was < 0 || now < 0 || was+now <= 0 {
+			t.Fatal(was, now, err)
+		}
+		sum := float64(was) + float64(now)
+		w, n := float64(was)/sum, float64(now)/sum
+		got := w*w*before + n*n*fresh
+		if was > 0 && now > 0 {
+			got += 1.0 / 12
+		}
+		best := min(before, fresh)
+		if got > best {
+			t.Fatalf("%d:%d of %g and %g: %g", was, now, before, fresh, got)
+		}
+		if ideal := before / (before + fresh) * fresh; got > (ideal+1.0/12)*(1+1e-9) {
+			t.Fatalf("%d:%d of %g and %g: %g, %g is possible", was, now, before, fresh, got, ideal)
+		}
+	})
+	for _, c := range []struct{ before, fresh float64 }{{-1, 1}, {1, -1}, {math.NaN(), 1}, {1, math.NaN()}, {math.Inf(1), 1}, {1, math.Inf(1)}} {
+		if was, now, err := Weights(c.before, c.fresh); err == nil {
+			t.Errorf("%+v: %d:%d", c, was, now)
+		}
+	}
+}
+
+// TestFewTopUps: however little more is asked each time, a release is topped up some tens of times at most; what is not worth it is not measured.
+func TestFewTopUps(t *testing.T) {
+	a := shape{public: true, groups: 1, perUnit: 1, parts: []measured{chosenCount}}.analysis()
+	ask := Ask{Filter: filter(t, 50, 1e-6, 0.1, budget.AccountantRDP), Epsilon: 0.001, Least: 0.001, Mechanism: Laplace}
+	p, err := New(a, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, _, err := p.Reference(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	price, tops := ask.Epsilon, 0
+	for price < 40 {
+		ask.Epsilon = price + max(0.001, price/4)*0.999
+		if top, err := TopUp(a, run, price, ask); top != nil || err != nil {
+			t.Fatalf("%g after %g: %+v, %v", ask.Epsilon, price, top, err)
+		}
+		ask.Epsilon = price + max(0.001, price/4)*1.001
+		if top, err := TopUp(a, run, price, ask); top == nil || err != nil {
+			t.Fatalf("%g after %g: %+v, %v", ask.Epsilon, price, top, err)
+		}
+		price = ask.Epsilon
+		tops++
+	}
+	if tops > 50 {
+		t.Errorf("%d top-ups", tops)
 	}
 }

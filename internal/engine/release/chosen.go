@@ -71,9 +71,12 @@ func (m *Maker) bounds(cols []sqlgen.Column, rows secret.Rows) (*histogram, erro
 	return h, m.mechanisms()
 }
 
-// each gives the groups' totals at a release's bounds.
+// each gives the groups' totals at a release's bounds, once.
 func (h *histogram) each(r *Release) func(func(opened) error) error {
 	return func(use func(opened) error) error {
+		if !h.a.Groups.Public {
+			return h.stream(r, use)
+		}
 		for _, g := range h.groups {
 			if err := use(h.totals(g, r)); err != nil {
 				return err
@@ -83,13 +86,25 @@ func (h *histogram) each(r *Release) func(func(opened) error) error {
 	}
 }
 
-// histogram is what came back, out of its cover.
+// histogram is what came back, out of its cover: of public groups all of it, else the choices' parts, while the groups' rows are still to be read.
 type histogram struct {
 	a      *sensitivity.Analysis
+	cols   []sqlgen.Column
+	rows   secret.Rows
+	next   *partRow // the first row of a group that was not taken; nil: there is none
 	groups []*groupParts
 	at     map[string]*groupParts
 	beyond [][]int64 // a choice: units by bucket
 	seen   map[slot]bool
+}
+
+// partRow is one row; of a choice's own part it has no group.
+type partRow struct {
+	part   int
+	keys   []sqltype.Value
+	group  string // the keys' text
+	bucket bucket
+	values []*big.Int
 }
 
 // slot is what the print gives at most one row for; a choice's own parts have no group.
@@ -118,32 +133,81 @@ type bucket struct {
 }
 
 func readHistogram(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows) (*histogram, error) {
-	h := &histogram{a: a, at: map[string]*groupParts{}, beyond: make([][]int64, len(a.Choices)), seen: map[slot]bool{}}
+	h := &histogram{a: a, cols: cols, rows: rows, at: map[string]*groupParts{}, beyond: make([][]int64, len(a.Choices)), seen: map[slot]bool{}}
 	for rows.Next() {
-		if err := h.read(cols, rows.Row()); err != nil {
+		r, err := h.read(rows.Row())
+		if err != nil {
+			return nil, err
+		}
+		var g *groupParts
+		if r.part >= 0 {
+			if !a.Groups.Public { // sqlgen.histogram, (6)
+				h.next = r
+				return h, nil
+			}
+			if g = h.at[r.group]; g == nil {
+				g = h.group(r)
+				h.at[r.group] = g
+				h.groups = append(h.groups, g)
+			}
+		}
+		if err := h.take(g, r); err != nil {
 			return nil, err
 		}
 	}
 	return h, rows.Err()
 }
 
-func (h *histogram) read(cols []sqlgen.Column, row []secret.Value) error {
-	a := h.a
-	if len(row) != len(cols) {
-		return errShape
+// stream reads groups that are not public one after the other.
+func (h *histogram) stream(r *Release, use func(opened) error) error {
+	for h.next != nil {
+		first := h.next
+		g := h.group(first)
+		clear(h.seen)
+		for h.next != nil && h.next.part >= 0 && h.next.group == first.group {
+			if err := h.take(g, h.next); err != nil {
+				return err
+			}
+			h.next = nil
+			if !h.rows.Next() {
+				break
+			}
+			row, err := h.read(h.rows.Row())
+			if err != nil {
+				return err
+			}
+			h.next = row
+		}
+		if len(g.totals) == 0 || h.next != nil && h.next.part < 0 { // (4): each group has them
+			return errShape
+		}
+		if err := use(h.totals(g, r)); err != nil {
+			return err
+		}
 	}
-	keys, values := make([]sqltype.Value, len(a.Keys)), make([]*big.Int, len(a.Measures))
-	var b bucket
-	part := 0
-	for i, c := range cols {
+	return h.rows.Err()
+}
+
+func (h *histogram) group(r *partRow) *groupParts {
+	return &groupParts{keys: r.keys, buckets: make([][]bucket, len(h.a.Measures))}
+}
+
+func (h *histogram) read(row []secret.Value) (*partRow, error) {
+	a := h.a
+	if len(row) != len(h.cols) {
+		return nil, errShape
+	}
+	r := &partRow{keys: make([]sqltype.Value, len(a.Keys)), values: make([]*big.Int, len(a.Measures))}
+	b := &r.bucket
+	for i, c := range h.cols {
 		v := secret.Open(row[i])
 		if c.Role == sqlgen.RoleKey {
-			keys[c.Index] = v
+			r.keys[c.Index] = v
 			continue
 		}
 		n, err := integer(v)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		small := func() int64 {
 			if !n.IsInt64() {
@@ -153,7 +217,7 @@ func (h *histogram) read(cols []sqlgen.Column, row []secret.Value) error {
 		}
 		switch c.Role {
 		case sqlgen.RolePart:
-			part = int(small())
+			r.part = int(small())
 		case sqlgen.RoleRank:
 			b.rank = int(small())
 		case sqlgen.RoleBucket:
@@ -165,39 +229,40 @@ func (h *histogram) read(cols []sqlgen.Column, row []secret.Value) error {
 		case sqlgen.RoleSum:
 			b.sum = n
 		case sqlgen.RoleMeasure:
-			values[c.Index] = n
+			r.values[c.Index] = n
 		default:
 			err = errShape
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if b.count < 0 || b.at < 0 || b.rank < 0 {
-		return errShape
+		return nil, errShape
 	}
-	var g *groupParts
-	if part >= 0 {
-		if g = h.at[keyText(keys)]; g == nil {
-			g = &groupParts{keys: keys, buckets: make([][]bucket, len(a.Measures))}
-			h.at[keyText(keys)] = g
-			h.groups = append(h.groups, g)
-		}
+	if r.part >= 0 {
+		r.group = keyText(r.keys)
 	}
-	s := slot{g, part, b.rank, b.at}
+	return r, nil
+}
+
+// take puts a row where it belongs; g is nil for a choice's own part.
+func (h *histogram) take(g *groupParts, r *partRow) error {
+	b := r.bucket
+	s := slot{g, r.part, b.rank, b.at}
 	if h.seen[s] { // (4)
 		return errShape
 	}
 	h.seen[s] = true
-	if part < 0 {
-		return h.unitRow(-part-1, b)
+	if r.part < 0 {
+		return h.unitRow(-r.part-1, b)
 	}
-	if part == sqlgen.PartTotals {
-		g.totals = append(g.totals, rankTotals{b.rank, b.count, values})
+	if r.part == sqlgen.PartTotals {
+		g.totals = append(g.totals, rankTotals{b.rank, b.count, r.values})
 		return nil
 	}
-	i := part - 1
-	if i >= len(a.Measures) || a.Measures[i].Clip == nil {
+	i := r.part - 1
+	if i >= len(h.a.Measures) || h.a.Measures[i].Clip == nil {
 		return errShape
 	}
 	g.buckets[i] = append(g.buckets[i], b)
@@ -220,7 +285,7 @@ func (h *histogram) unitRow(choice int, b bucket) error {
 	return nil
 }
 
-// unitsBeyond is how many units have more than each of a choice's first edges: units in higher buckets. Where a unit is in one group its
+// unitsBeyond is how many units have more than each of a choice's first edges: units in higher buckets. Where a unit is in one public group its
 // partial there is its largest.
 func (h *histogram) unitsBeyond(choice, edges int) ([]int64, error) {
 	c := h.a.Choices[choice]
@@ -228,7 +293,7 @@ func (h *histogram) unitsBeyond(choice, edges int) ([]int64, error) {
 	if in == nil {
 		in = make([]int64, len(c.Edges)+1)
 	}
-	if h.a.Limit.PerUnit == 1 && !h.a.Limit.L2 {
+	if !h.a.UnitsApart() && !h.a.Limit.L2 {
 		for _, g := range h.groups {
 			for _, b := range g.buckets[c.Measure] {
 				if b.at > len(c.Edges) {

@@ -138,7 +138,7 @@ func parts(a *sensitivity.Analysis, in []entry) *table {
 		l[2] = max(l[2], int64(e.rank))
 		largest[e.unit] = l
 	}
-	if a.Limit.PerUnit > 1 {
+	if a.UnitsApart() {
 		for _, l := range largest {
 			for i, c := range a.Choices {
 				if l[i] > 0 {
@@ -148,6 +148,15 @@ func parts(a *sensitivity.Analysis, in []entry) *table {
 		}
 	}
 	out := &table{}
+	if !a.Groups.Public {
+		text := func(g group) string {
+			if g.key == nil {
+				return ""
+			}
+			return g.key.(string)
+		}
+		slices.SortStableFunc(order, func(x, y group) int { return strings.Compare(text(x), text(y)) })
+	}
 	for _, g := range order {
 		r := rows[g]
 		row := []sqltype.Value{g.key, int64(g.part), int64(g.rank), int64(g.at), r.count, r.signed, decimal.NewFromInt(r.sum), nil}

@@ -33,7 +33,7 @@ type Release struct {
 // Top is one measuring more, for a higher price: a group's value became the weighted mean of what it was and of the fresh one, rounded.
 type Top struct {
 	Plan    *measure.Plan
-	Weights [][2]int64 // a measure: of what it was, of the fresh one
+	Weights [][2]int64 // a measure: of what it was, of the fresh one; one of them may be 0
 }
 
 // Spent is the plan of the last charge.

@@ -41,6 +41,9 @@ type storedGroup struct {
 
 const storedVersion = 1
 
+// maxWeight is far below what overflows.
+const maxWeight = 1 << 60
+
 // Encode writes a release for the ledger.
 func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
 	s := stored{Version: storedVersion, Price: r.Plan.Price, Mechanism: string(r.Plan.Mechanism), Loss: r.Plan.Loss,
@@ -118,7 +121,7 @@ func Decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 			return nil, errShape
 		}
 		for _, w := range t.Weights {
-			if w[0] < 1 || w[1] < 1 {
+			if min(w[0], w[1]) < 0 || max(w[0], w[1]) > maxWeight || w[0]+w[1] == 0 {
 				return nil, errShape
 			}
 		}

@@ -11,19 +11,27 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// With is the release with one measuring more, whose numbers are not there yet: the groups are what they were.
-func (r *Release) With(p *measure.Plan) (*Release, error) {
-	top := Top{Plan: p}
-	for i, ev := range p.Measures {
-		before, err := r.variance(i)
+// With is the release with one measuring more, whose numbers are not there yet: the groups are what they were. nil: no value would become more exact.
+func (r *Release) With(a *sensitivity.Analysis, p *measure.Plan) (*Release, error) {
+	top, gain := Top{Plan: p}, false
+	for i := range p.Measures {
+		before, err := r.variance(a, i)
 		if err != nil {
 			return nil, err
 		}
-		was, now, err := measure.Weights(before, ev)
+		fresh, err := p.VarianceInSteps(i, a.Measures[i].Fine)
+		if err != nil {
+			return nil, err
+		}
+		was, now, err := measure.Weights(before, fresh)
 		if err != nil {
 			return nil, err
 		}
 		top.Weights = append(top.Weights, [2]int64{was, now})
+		gain = gain || now > 0
+	}
+	if !gain {
+		return nil, nil
 	}
 	out := *r
 	out.Tops = append(r.Tops[:len(r.Tops):len(r.Tops)], top)
@@ -31,10 +39,10 @@ func (r *Release) With(p *measure.Plan) (*Release, error) {
 }
 
 // NewTopUp makes the mechanisms of a plan that tops up a release, which stays as it is. All their noise is drawn now, as far as it is
-// held ahead: the groups are known.
+// held ahead: the groups are known. nil: no value would become more exact.
 func NewTopUp(a *sensitivity.Analysis, p *measure.Plan, old *Release, src *noise.Source) (*Maker, error) {
-	r, err := old.With(p)
-	if err != nil {
+	r, err := old.With(a, p)
+	if r == nil {
 		return nil, err
 	}
 	r.Groups = nil
@@ -52,21 +60,33 @@ func NewTopUp(a *sensitivity.Analysis, p *measure.Plan, old *Release, src *noise
 	return m, nil
 }
 
-// variance is that of measure i's value, its roundings left out.
-func (r *Release) variance(i int) (float64, error) {
-	v, err := r.Run.Variance(i)
+// variance is that of measure i's value, in squared steps.
+func (r *Release) variance(a *sensitivity.Analysis, i int) (float64, error) {
+	fine := a.Measures[i].Fine
+	v, err := r.Run.VarianceInSteps(i, fine)
 	if err != nil {
 		return 0, err
 	}
 	for _, t := range r.Tops {
-		fresh, err := t.Plan.Variance(i)
+		fresh, err := t.Plan.VarianceInSteps(i, fine)
 		if err != nil {
 			return 0, err
 		}
-		was, now := float64(t.Weights[i][0]), float64(t.Weights[i][1])
-		v = (was*was*v + now*now*fresh) / ((was + now) * (was + now))
+		was, now, round := t.Share(i)
+		v = was*was*v + now*now*fresh + 2*round*measure.MeanRounding
 	}
 	return v, nil
+}
+
+// Share gives the parts of measure i's value that are what it was, and the fresh one; and the most that rounding their mean moves it: nothing where it is
+// one of them.
+func (t Top) Share(i int) (was, now, round float64) {
+	w := t.Weights[i]
+	now = float64(w[1]) / (float64(w[0]) + float64(w[1]))
+	if w[0] > 0 && w[1] > 0 {
+		round = 0.5
+	}
+	return float64(w[0]) / (float64(w[0]) + float64(w[1])), now, round
 }
 
 // topUp measures the old release's groups again at its bounds.

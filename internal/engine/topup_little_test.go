@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/neighbour"
+)
+
+// TestTopUpOfLittle: who asks for a little more gets what is there, free, unchanged for everybody; from a quarter more on it is measured again, and
+// nobody's answer is less exact for it.
+func TestTopUpOfLittle(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	bob := s.engine.session(t, "bob")
+	for _, x := range []*Session{s, bob} {
+		set(t, x, "dpsql.mechanism", "laplace")
+		set(t, x, "dpsql.notices", "brief")
+	}
+	const sql = "select count(*), sum(free) from encounters"
+	_, first := ask(t, s, sql)
+	_, errs, _ := lastAnswered(t, s)
+	for _, epsilon := range []string{"0.50000001", "0.5000000101", "0.501", "0.62"} {
+		set(t, s, "dpsql.epsilon", epsilon)
+		if n := charged(t, s.engine, func() {
+			_, a := ask(t, s, sql)
+			if fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) || !strings.Contains(a.Notice, "measuring again takes a quarter more") {
+				t.Errorf("at %s: %v, %q", epsilon, a.Rows, a.Notice)
+			}
+		}); n != 0 {
+			t.Errorf("at %s: %d charges", epsilon, n)
+		}
+	}
+	for range maxFailures { // free answers are given to whom nothing else is
+		s.engine.failures.add("ann")
+	}
+	if _, a := ask(t, s, sql); fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) {
+		t.Errorf("%v was %v", a.Rows, first.Rows)
+	}
+	s.engine.failures.pardon("ann")
+	set(t, s, "dpsql.epsilon", "0.63")
+	if n := charged(t, s.engine, func() { ask(t, s, sql) }); n != 1 {
+		t.Errorf("a quarter more: %d charges", n)
+	}
+	_, a := ask(t, bob, sql)
+	_, now, free := lastAnswered(t, bob)
+	if !free || strings.Contains(a.Notice, "measuring again") {
+		t.Errorf("bob: free %t, %q", free, a.Notice)
+	}
+	for i := range now {
+		if now[i] > errs[i]*1.001 {
+			t.Errorf("measure %d: an error of %g was %g", i+1, now[i], errs[i])
+		}
+	}
+}
+
+// TestTopUpOfNorms: the second scan of a top-up is scaled to the norms that the release chose, not to others.
+func TestTopUpOfNorms(t *testing.T) {
+	ctx := context.Background()
+	for _, sql := range []string{normStatements[0], normStatements[1], "select kind_id, sum(days), sum(free) from encounters group by 1"} {
+		s := clinicSession(t, vectors(), backend.DuckDB, append([]string{"epsilon: 20,", "epsilon: 1000,"}, normEdits[1]...)...)
+		p := normPlan(t, s, sql)
+		ask(t, s, sql)
+		mp := s.last.release.Plan
+		widest, narrow := make([]uint64, len(p.an.Choices)), make(measure.Chosen, len(p.an.Choices))
+		for i, c := range p.an.Choices {
+			widest[i] = c.Edges[len(c.Edges)-1]
+			narrow[i] = 2
+		}
+		run, err := mp.Resolve(p.an, narrow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := &release.Release{Plan: mp, Chosen: narrow, Run: run, Groups: s.last.release.Groups}
+		want, err := normTotals(p, s.engine.backend, old.Clips(p.an), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, err := normTotals(p, s.engine.backend, widest, nil); err != nil || reflect.DeepEqual(other.Groups, want.Groups) {
+			t.Fatalf("%s: norms make no difference (%v)", sql, err)
+		}
+		top := &measure.Plan{Price: 2, Mechanism: measure.Gaussian, UnitsFromSelection: -1}
+		for _, ev := range run.Measures { // so quiet that it is not heard beside a release's noise, which it replaces
+			top.Measures = append(top.Measures, dp.Gaussian{Sensitivity: sensitivityOf(t, ev), Scale: dp.Scale{Num: 1, Den: 64}})
+		}
+		tx, err := s.engine.begin(ctx, p.world)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maker, err := release.NewTopUp(p.an, top, old, s.engine.noise)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.read(ctx, tx, nil, maker, old, nil)
+		tx.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string][]*big.Int{}
+		for _, g := range r.Groups {
+			got[neighbour.Group(g.Keys)] = g.Values
+		}
+		for key, v := range want.Groups {
+			for i, x := range v[:len(p.an.Measures)] {
+				fine := big.NewInt(int64(max(1, p.an.Measures[i].Fine)))
+				d := new(big.Int).Sub(x, new(big.Int).Mul(got[key][i], fine))
+				if d.Lsh(d, 1).CmpAbs(fine) > 0 {
+					t.Errorf("%s: measure %d of %s is %s, not %s/%s", sql, i+1, key, got[key][i], x, fine)
+				}
+			}
+		}
+	}
+}
