@@ -210,7 +210,7 @@ func toppedUp(t *testing.T, p *Prepared, of *side, src *noise.Source, bug bool) 
 		}
 		if bug {
 			spoiled := *r
-			spoiled.Chosen = measure.Chosen{len(p.an.Choices[0].Edges)}
+			spoiled.Chosen = measure.Chosen{int(r.Plan.Choices[0].Edges) - 1}
 			r = &spoiled
 		}
 		m, err := release.NewTopUp(p.an, plans[edge], r, src)

@@ -61,6 +61,39 @@ func TestTopUpOfLittle(t *testing.T) {
 	}
 }
 
+// TestTopUpOfSelections: where groups were selected and one person is in several, their numbers of persons are topped up with noise for as many groups as the
+// selection was for.
+func TestTopUpOfSelections(t *testing.T) {
+	db := clinic{name: "shared diagnoses", data: neighbour.Inside, change: []string{
+		`INSERT INTO "public"."encounters" SELECT 100000 + u.i, 1000 + u.i % 400, 1, 1, NULL, NULL, NULL, NULL, 'd' || u.i // 400, 'NO', NULL, NULL, 1 FROM range(1600) u(i)`}}
+	for _, c := range []struct {
+		groups string
+		edits  []string
+	}{{"4", autoEdits[4:]}, {"3", autoEdits}, {"auto", autoEdits}} {
+		s := clinicSession(t, db, backend.DuckDB, c.edits...)
+		set(t, s, "dpsql.mechanism", "laplace")
+		set(t, s, "dpsql.max_groups", c.groups)
+		const sql = "select diag, count(distinct patient_id), count(*) from encounters group by 1 order by 1"
+		set(t, s, "dpsql.epsilon", "3")
+		p, first := ask(t, s, sql)
+		set(t, s, "dpsql.epsilon", "5")
+		_, again := ask(t, s, sql)
+		r := s.last.release
+		if p.an.Groups.Public || p.an.Limit.PerUnit < 2 || len(first.Rows) < 2 || len(again.Rows) != len(first.Rows) || len(r.Tops) != 1 || r.Plan.UnitsFromSelection < 0 {
+			t.Fatalf("%s: public %t, %d groups a unit, %v, %v", c.groups, p.an.Groups.Public, p.an.Limit.PerUnit, first.Rows, again.Rows)
+		}
+		for i, ev := range r.Spent().Measures {
+			before, err := r.Run.Event(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := sensitivityOf(t, ev), sensitivityOf(t, before); got != want || want.Groups != r.Run.Selection().Groups || want.Groups < 2 {
+				t.Errorf("%s: measure %d is topped up for %+v, its release is for %+v", c.groups, i+1, got, want)
+			}
+		}
+	}
+}
+
 // TestTopUpOfNorms: the second scan of a top-up is scaled to the norms that the release chose, not to others.
 func TestTopUpOfNorms(t *testing.T) {
 	ctx := context.Background()

@@ -32,8 +32,6 @@ var topUpCases = []struct {
 	{"chosen sum and average", "select sum(minutes), avg(minutes) from visits", "laplace", "linf", "4", autoEdits},
 	{"chosen bounds, public groups", "select kind_id, count(*), avg(days) from encounters group by 1 order by 1", "gaussian", "linf", "2", autoEdits},
 	{"unknown groups", "select smoker, city_id > 2, count(*), count(distinct patient_id) from patients group by 1, 2 order by 1, 2", "laplace", "linf", "1", autoEdits},
-	{"unknown groups that people share", "select days > 0, count(*), count(distinct patient_id) from encounters group by 1 order by 1", "laplace", "linf", "4", autoEdits[4:]},
-	{"people by a chosen cap", "select days > 0, count(distinct patient_id) from encounters group by 1 order by 1", "auto", "linf", "auto", autoEdits},
 	{"unknown groups, chosen bounds and cap", "select days > 0, count(*), sum(free) from encounters group by 1 order by 1", "auto", "linf", "auto", autoEdits},
 	{"scaled vectors", "select kind_id, count(*), sum(free) from encounters group by 1 order by 1", "gaussian", "l2", "auto", autoEdits},
 }

@@ -124,6 +124,17 @@ transactions as PostgreSQL's do; what was spent does not come back with a ROLLBA
 (''client_encoding'', ''DateStyle'', ''extra_float_digits'' and the like) are taken where they cannot change an answer.
 
 `, strings.TrimPrefix(last, "\n"), `
+## The same question at a higher price
+
+Asked again at no more than before, a statement is answered from its stored release, free. Asked with more, it is topped up: it costs the difference, bounds and
+groups stay, everything is measured once more, and each value becomes the mean of what it was and of the fresh one, weighed by variance and rounded; or the
+more exact of the two alone, where the mean would not be more exact. ''EXPLAIN'' says beforehand what it would cost and how exact it would be, ''dpsql.last'' afterwards.
+
+- A top-up raises the price by a quarter of what it was at least, and by ''query.epsilon''/1000. Asked for less more, the release answers as it is, free: the error hardly
+  differs. So a release has some tens of top-ups at most, and nobody can spoil or use up what others share.
+- With Gaussian noise the mean is as exact as asking at once. With Laplace noise its error is up to sqrt(2) times that after one top-up (from half the price), and up to 3 times after
+  many small ones. Whoever knows what they need asks for it first.
+
 ## Where each limit is tested
 
 `)

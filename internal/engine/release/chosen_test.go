@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -270,20 +272,40 @@ func TestPartsRefuse(t *testing.T) {
 			return nil
 		}
 		for name, spoil := range map[string]func(*table){
-			"a part of no measure":         func(r *table) { find(r, 3)[1] = int64(5) },
-			"a part of a fixed measure":    func(r *table) { find(r, 3)[1] = int64(2) },
-			"a part of no choice":          func(r *table) { find(r, -1)[1] = int64(-4) },
-			"a bucket beyond":              func(r *table) { find(r, -1)[3] = int64(9) },
-			"a bucket below 0":             func(r *table) { find(r, 3)[3] = int64(-1) },
-			"a rank below 0":               func(r *table) { find(r, 3)[2] = int64(-1) },
-			"units below 0":                func(r *table) { find(r, -1)[4] = int64(-1) },
-			"text for a number":            func(r *table) { find(r, 3)[6] = "7" },
-			"half a step":                  func(r *table) { find(r, 3)[6] = decimal.RequireFromString("0.5") },
-			"a count beyond 64 bits":       func(r *table) { find(r, -1)[4] = decimal.New(1, 30) },
-			"a column less":                func(r *table) { r.rows[0] = r.rows[0][:7] },
-			"a group's totals twice":       func(r *table) { r.rows = append(r.rows, find(r, sqlgen.PartTotals)) },
-			"a measure's bucket twice":     func(r *table) { r.rows = append(r.rows, find(r, 3)) },
-			"a choice's units twice":       func(r *table) { r.rows = append(r.rows, find(r, -2)) },
+			"a part of no measure":      func(r *table) { find(r, 3)[1] = int64(5) },
+			"a part of a fixed measure": func(r *table) { find(r, 3)[1] = int64(2) },
+			"a part of no choice":       func(r *table) { find(r, -1)[1] = int64(-4) },
+			"a bucket beyond":           func(r *table) { find(r, -1)[3] = int64(9) },
+			"a bucket below 0":          func(r *table) { find(r, 3)[3] = int64(-1) },
+			"a rank below 0":            func(r *table) { find(r, 3)[2] = int64(-1) },
+			"units below 0":             func(r *table) { find(r, -1)[4] = int64(-1) },
+			"text for a number":         func(r *table) { find(r, 3)[6] = "7" },
+			"half a step":               func(r *table) { find(r, 3)[6] = decimal.RequireFromString("0.5") },
+			"a count beyond 64 bits":    func(r *table) { find(r, -1)[4] = decimal.New(1, 30) },
+			"a column less":             func(r *table) { r.rows[0] = r.rows[0][:7] },
+			"a group's totals twice":    func(r *table) { r.rows = append(r.rows, find(r, sqlgen.PartTotals)) },
+			"a measure's bucket twice":  func(r *table) { r.rows = append(r.rows, find(r, 3)) },
+			"a choice's units twice":    func(r *table) { r.rows = append(r.rows, find(r, -2)) },
+			"a group without totals": func(r *table) {
+				r.rows = slices.DeleteFunc(r.rows, func(row []sqltype.Value) bool { return row[0] == "b" && row[1] == int64(sqlgen.PartTotals) })
+				if public { // where it counts as 0
+					r.err = errShape
+				}
+			},
+			"a group's rows apart": func(r *table) {
+				first := slices.IndexFunc(r.rows, func(row []sqltype.Value) bool { return row[0] == "a" && row[1] != int64(sqlgen.PartTotals) })
+				r.rows = append(slices.Delete(r.rows, first, first+1), r.rows[first])
+				if public { // whose rows may come in any order
+					r.err = errShape
+				}
+			},
+			"a choice's units after a group": func(r *table) {
+				at := slices.IndexFunc(r.rows, func(row []sqltype.Value) bool { return row[1] == int64(-1) })
+				r.rows = append(slices.Delete(r.rows, at, at+1), r.rows[at])
+				if public {
+					r.err = errShape
+				}
+			},
 			"a failure after the last row": func(r *table) { r.err = errShape },
 		} {
 			rows := parts(a, in)
@@ -304,6 +326,58 @@ func TestPartsRefuse(t *testing.T) {
 	}
 	if r, err := m.Read(partColumns, parts(a, in)); err == nil {
 		t.Errorf("read twice: %v", r.Groups)
+	}
+}
+
+// manyGroups is what comes back of n groups of one unit each, made as it is read.
+type manyGroups struct {
+	n, at int
+	held  uint64 // bytes in use, halfway
+}
+
+func (r *manyGroups) Next() bool {
+	r.at++
+	if r.at == r.n {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		r.held = m.HeapAlloc
+	}
+	return r.at <= 2*r.n
+}
+func (r *manyGroups) Err() error { return nil }
+func (r *manyGroups) Close()     {}
+func (r *manyGroups) Row() []secret.Value {
+	key, part, bucket, sum := any(fmt.Sprintf("group %09d", r.at/2)), int64(sqlgen.PartTotals), int64(0), int64(0)
+	switch {
+	case r.at == 1:
+		key, part = nil, -1
+	case r.at%2 == 1:
+		part, bucket, sum = 3, 1, 2
+	}
+	var out []secret.Value
+	for _, v := range []sqltype.Value{key, part, int64(0), bucket, int64(1), int64(1), decimal.NewFromInt(sum), int64(1)} {
+		out = append(out, secret.Of(v))
+	}
+	return out
+}
+
+// TestUnknownGroupsAreNotHeld: of unknown groups none but the released ones are held in memory, however many there are.
+func TestUnknownGroupsAreNotHeld(t *testing.T) {
+	const n = 100_000
+	a := chosenAnalysis(false, false)
+	p := chosenPlan(a, 1)
+	p.Selections[0].Threshold = 5
+	rows := &manyGroups{n: n}
+	runtime.GC()
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := make1(a, p, partColumns, rows, noise.NewSource())
+	if err != nil || len(r.Groups) != 0 || rows.at != 2*n+1 {
+		t.Fatalf("%+v, %v at %d", r, err, rows.at)
+	}
+	if rows.held > before.HeapAlloc+8<<20 {
+		t.Errorf("halfway %d MB are held, %d MB were", rows.held>>20, before.HeapAlloc>>20)
 	}
 }
 

@@ -60,12 +60,12 @@ func TestTopUpIsClipped(t *testing.T) {
 		if a.Limit.Clip == nil && rapid.Bool().Draw(t, "one group") {
 			a.Limit.PerUnit = 1
 		}
-		p := chosenPlan(a, 0)
+		p := chosenPlan(a, 1)
 		old := &Release{Plan: p, Chosen: make(measure.Chosen, len(a.Choices))}
 		edges := make([]int64, len(a.Choices))
 		for i, c := range a.Choices {
-			old.Chosen[i] = rapid.IntRange(0, len(c.Edges)).Draw(t, "edge")
-			edges[i] = int64(c.Edges[min(old.Chosen[i], len(c.Edges)-1)])
+			old.Chosen[i] = rapid.IntRange(0, len(c.Edges)-1).Draw(t, "edge")
+			edges[i] = int64(c.Edges[old.Chosen[i]])
 		}
 		var err error
 		if old.Run, err = p.Resolve(a, old.Chosen); err != nil {
@@ -114,7 +114,7 @@ func TestTopUpOfScaledVectors(t *testing.T) {
 	}
 	p := &measure.Plan{Price: 0.5, Mechanism: measure.Gaussian, UnitsFromSelection: -1, Loss: dp.Loss{Renyi: 0.25}}
 	for _, c := range a.Choices {
-		p.Choices = append(p.Choices, dp.Choice{Edges: uint64(len(c.Edges)), Stop: 1, Threshold: silent, Counts: silent})
+		p.Choices = append(p.Choices, dp.Choice{Edges: uint64(len(c.Edges)), Slope: dp.Scale{Num: 1, Den: 1}, Scale: silent})
 		p.Measures = append(p.Measures, dp.Clipped{Noise: dp.GaussianNormNoise, Least: 1, Groups: []uint64{1}, Ratio: silent})
 	}
 	old := &Release{Plan: p, Chosen: measure.Chosen{2, 1}}
@@ -151,7 +151,7 @@ func TestTopUpOfScaledVectors(t *testing.T) {
 // TestNoGainNoTopUp: where no value would become more exact, nothing is measured.
 func TestNoGainNoTopUp(t *testing.T) {
 	a := chosenAnalysis(true, false)
-	p := chosenPlan(a, 0)
+	p := chosenPlan(a, 1)
 	run, err := p.Resolve(a, measure.Chosen{1, 1})
 	if err != nil {
 		t.Fatal(err)
