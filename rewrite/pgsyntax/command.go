@@ -1,8 +1,6 @@
 package pgsyntax
 
 import (
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -363,103 +361,6 @@ func (r *reader) timeZone(s *Set) error {
 	v, err := r.settingValue()
 	s.Values = []string{v}
 	return err
-}
-
-// declare reads DECLARE name CURSOR FOR query.
-func (r *reader) declare(t *token) (Node, error) {
-	d := &DeclareCursor{Pos: Pos(t.pos)}
-	var err error
-	if d.Name, err = r.name(); err != nil {
-		return nil, err
-	}
-	for !r.accept("cursor") {
-		switch {
-		case r.words("binary"):
-			return nil, unsupported(r.tok(0), "a binary cursor")
-		case r.accept("insensitive"), r.accept("asensitive"), r.accept("no", "scroll"):
-		case r.accept("scroll"):
-			d.Scroll = true
-		default:
-			return nil, r.unexpected()
-		}
-	}
-	if r.accept("with", "hold") {
-		d.Hold = true
-	} else {
-		r.accept("without", "hold")
-	}
-	if !r.accept("for") {
-		return nil, r.unexpected()
-	}
-	d.Query, err = r.query()
-	return d, err
-}
-
-// fetch reads FETCH and MOVE.
-func (r *reader) fetch(move bool) (Node, error) {
-	f := &Fetch{Move: move, Direction: "FORWARD", Count: 1}
-	switch {
-	case r.words("next"), r.words("prior"), r.words("first"), r.words("last"):
-		f.Direction = upper(r.tok(0).text)
-		r.i++
-	case r.words("absolute"), r.words("relative"):
-		f.Direction = upper(r.tok(0).text)
-		r.i++
-		n, ok, err := r.count()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			return nil, r.unexpected()
-		}
-		f.Count = n
-	case r.words("forward"), r.words("backward"):
-		f.Direction = upper(r.tok(0).text)
-		r.i++
-	}
-	if f.Direction == "FORWARD" || f.Direction == "BACKWARD" {
-		n, ok, err := r.count()
-		switch {
-		case err != nil:
-			return nil, err
-		case ok && n < 0: // the other way
-			f.Count = -n
-			f.Direction = map[string]string{"FORWARD": "BACKWARD", "BACKWARD": "FORWARD"}[f.Direction]
-		case ok:
-			f.Count = n
-		case r.accept("all"):
-			f.Count = -1
-		}
-	}
-	if !r.accept("from") {
-		r.accept("in")
-	}
-	var err error
-	f.Name, err = r.name()
-	return f, err
-}
-
-// count reads a signed whole number; ok is false if there is none.
-func (r *reader) count() (n int64, ok bool, err error) {
-	t := r.tok(0)
-	sign := ""
-	if t.kind == tOp && (t.text == "-" || t.text == "+") {
-		sign = t.text
-		r.i++
-		t = r.tok(0)
-		if t.kind != tInteger {
-			return 0, false, syntaxAt(t)
-		}
-	}
-	if t.kind != tInteger {
-		return 0, false, nil
-	}
-	n, err = strconv.ParseInt(sign+t.text, 10, 64)
-	if err != nil || n > math.MaxInt32 || n < -math.MaxInt32 {
-		return 0, false, syntaxAt(t)
-	}
-	r.i++
-	return n, true, nil
 }
 
 // explain reads EXPLAIN.
