@@ -187,7 +187,7 @@ func (b *binder) convert(x Scalar, t sqltype.Type, way castPath, pos pgsyntax.Po
 	switch {
 	case way == noPath:
 		return nil, cannotCoerce(from, t).At(int(pos))
-	case way == relabels && sameForm(from.OID, t.OID):
+	case (way == relabels || from.OID == sqltype.OIDName) && sameForm(from.OID, t.OID):
 		return b.retyped(x, t), nil
 	case way == byElement:
 		return b.convertArray(x, t, pos)
@@ -363,6 +363,9 @@ func (b *binder) renamed(x Scalar, t sqltype.Type) Scalar {
 	case *Param:
 		return &Param{N: x.N, T: t}
 	case *Call:
+		if x.T.Typmod >= 0 { // the modifier is what the call computes: x::varchar(3)::text has three characters
+			return &Coalesce{Args: []Scalar{x}, T: t}
+		}
 		c := *x
 		c.T = t
 		return &c

@@ -24,11 +24,8 @@ const (
 	oidCompatRange     sqltype.OID = 5080
 	oidCompatMultirnge sqltype.OID = 4538
 	oidRecord          sqltype.OID = 2249
-	oidRecordArray     sqltype.OID = 2287
 	oidInt2Vector      sqltype.OID = 22
 	oidOidVector       sqltype.OID = 30
-	oidInternal        sqltype.OID = 2281
-	oidCstring         sqltype.OID = 2275
 	oidBit             sqltype.OID = 1560
 	oidVarbit          sqltype.OID = 1562
 	oidTextArray       sqltype.OID = 1009
