@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// TestTimeZone: a literal is read in the session's time zone, also where SET came between Parse and Execute, and a release answers
+// no session of another zone.
+func TestTimeZone(t *testing.T) {
+	berlin, ok := sqltype.LookupZone("Europe/Berlin")
+	if !ok {
+		t.Fatal("no zone")
+	}
+	for _, d := range dialects {
+		e := engineOn(t, badPolicyFor(t, d), openBad(t, d, noneBad))
+		s := e.session(t, "ann")
+		// Half of the rows are of 12:34:56.5 in UTC, which is 13:34:56.5 in Berlin.
+		const sql = "select count(*) from facts where tz = '2024-02-29 13:34:56.5'"
+		count := func() int64 {
+			t.Helper()
+			_, a := ask(t, s, sql)
+			return a.Rows[0][0].(int64)
+		}
+		if n := count(); n > 50 {
+			t.Errorf("%s: %d rows of 13:34 in UTC", d, n)
+		}
+		p, err := prepare(s, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Use(sqltype.Settings{Zone: berlin})
+		a, err := p.Run(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := a.Rows[0][0].(int64); n < 100 {
+			t.Errorf("%s: %d rows of 13:34 in Berlin", d, n)
+		}
+		before := spentBy(t, e)
+		const all = "select count(*) from facts"
+		for i, zone := range []*sqltype.Zone{berlin, nil, berlin, nil} {
+			s.Use(sqltype.Settings{Zone: zone})
+			ask(t, s, all)
+			if got, want := spentBy(t, e)-before, int64(min(i+1, 2)); got != want {
+				t.Errorf("%s: %d charges after %d, want %d", d, got, i+1, want)
+			}
+		}
+	}
+}
