@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -238,4 +237,3 @@ func cmp(a, b string) string {
 // otherValues are values beside the default that are taken.
 var otherValues = map[string]string{"dpsql.epsilon": "0.1", "dpsql.mechanism": "laplace", "dpsql.max_groups": "4", "dpsql.clip": "5", "dpsql.bounding": "l2", "dpsql.notices": "full",
 	"client_min_messages": "warning", "default_transaction_read_only": "on", "default_transaction_isolation": "serializable"}
-

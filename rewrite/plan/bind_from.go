@@ -104,7 +104,9 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 	}
 	alias, schema := t.Alias, ""
 	if alias == "" {
-		alias, schema = t.Name, table.Schema
+		if alias, schema = t.Name, table.Schema; t.Schema != "" { // by which a column is named too
+			schema = t.Schema
+		}
 	}
 	scan := &Scan{Table: table, Alias: alias, Pos: int(t.Pos)}
 	sc := &scope{tables: []string{alias}, schemas: []string{schema}, names: []string{t.Name}}
