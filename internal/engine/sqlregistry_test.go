@@ -195,7 +195,7 @@ looked up here. What the columns say:
 		slices.SortStableFunc(list, func(a, b *line) int { return strings.Compare(a.name, b.name) })
 		fmt.Fprintf(page, "### %s\n\n| %s | overloads | range | NULL for errors | PostgreSQL | DuckDB | released |\n|---|---|---|---|---|---|---|\n", k.title, strings.TrimSuffix(strings.ToLower(k.title), "s"))
 		for _, l := range list {
-			fmt.Fprintf(page, "| `%s` | %s %s\n", strings.ReplaceAll(l.name, "|", `\|`), strings.ReplaceAll(strings.Join(l.forms, "; "), "|", `\|`), l.flags)
+			fmt.Fprintf(page, "| `%s` | %s %s\n", escaped(l.name), strings.Join(brief(l.forms), "; "), l.flags)
 		}
 		page.WriteString("\n")
 	}
@@ -203,6 +203,37 @@ looked up here. What the columns say:
 	for i, why := range reasons {
 		fmt.Fprintf(page, "%d. %s.\n", i+1, why)
 	}
+}
+
+// families are types that operators mostly take in any combination.
+var families = [][]string{{"smallint", "integer", "bigint"}, {"real", "double"}}
+
+// brief puts overloads of all pairs of a family's types into one: their result is the wider of the two, or the same of all.
+func brief(forms []string) []string {
+	for _, f := range families {
+		for _, result := range []string{"boolean", ""} {
+			var all []string
+			for i, a := range f {
+				for j, b := range f {
+					to := result
+					if to == "" {
+						to = f[max(i, j)]
+					}
+					all = append(all, a+", "+b+" → "+to)
+				}
+			}
+			if slices.ContainsFunc(all, func(x string) bool { return !slices.Contains(forms, x) }) {
+				continue
+			}
+			rest := slices.DeleteFunc(slices.Clone(forms), func(x string) bool { return slices.Contains(all, x) })
+			to := result
+			if to == "" {
+				to = "the wider"
+			}
+			forms = append([]string{fmt.Sprintf("any two of %s → %s", strings.Join(f, ", "), to)}, rest...)
+		}
+	}
+	return forms
 }
 
 // form is an overload's types.
@@ -414,7 +445,10 @@ var reasonsMissing = []struct{ why, say string }{
 }
 
 var (
-	internalName = regexp.MustCompile(`^(hash|bt\w*cmp|in_range|\w+_(in|out|send|recv|sortsupport|support|larger|smaller|accum|accum_inv|combine|serialize|deserialize|transfn|finalfn|typmodin|typmodout|hash|hash_extended)$|ri_|brin|gin|gist|spg|bthandler|\w+sel$|\w+joinsel$|RI_|enum_|record_|array_\w*sel|generate_series_\w*support|unique_key|suppress_redundant)`)
+	internalName = regexp.MustCompile(`^(hash|bt\w*(cmp|image)$|in_range|\w+_(in|out|sortsupport|support|larger|smaller|accum|accum_inv|combine|serialize|deserialize|transfn|finalfn|hash|` +
+		`hash_extended|cmp|subdiff|statefunc|validator)$|\w*(send|recv|typmodin|typmodout|larger|smaller)$|ri_|brin|gin|gist|spg|\w+(sel|joinsel|cmp)$|RI_|enum_|record_|unique_key|suppress_redundant|` +
+		`(int|numeric|interval|float)\w*_(avg|sum|corr|covar|regr|var|stddev)|int[0-9](inc|dec)|numeric_(exp|ln|log|sqrt|inc|div_trunc)$|d(exp|log1|log10|round|trunc)$|textlen$|like$|notlike$|nameconcat|` +
+		`oidvectortypes$|xml_is|(date|time\w*)_cmp)`)
 	serverName   = regexp.MustCompile(`^(pg_|lo_|has_|txid_|inet_|binary_upgrade|current_setting|set_config|nextval|currval|setval|lastval|cursor_to|query_to|table_to|schema_to|database_to|obj_|col_|shobj_|row_security|to_reg|amvalidate|icu_|current_query|current_schemas|getdatabaseencoding|getpgusername|ts_|satisfies|format_type|float4?_?typ|make_acl|acl|mx|index_am|fmgr|lowrite|loread|be_|xid|currtid|trigger|event_trigger|plpgsql|loread|mxid|tid|heap)`)
 	volatileName = regexp.MustCompile(`^(random|setseed|clock_timestamp|timeofday|gen_random_uuid|now|statement_timestamp|transaction_timestamp|age)$`)
 )
