@@ -1,0 +1,175 @@
+package funcs
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+const oidAnyNonArray = 2776
+
+// textCast finds a cast to text; set in init, since the registry holds rows that ask it.
+var textCast func(sqltype.OID) *Func
+
+func init() { textCast = func(o sqltype.OID) *Func { return LookupCast(o, text) } }
+
+// joined has || of a text with what is no text, which PostgreSQL writes as the cast to text does.
+func joined() []*Func {
+	var out []*Func
+	for _, args := range [][]sqltype.OID{{text, oidAnyNonArray}, {oidAnyNonArray, text}} {
+		other := 1
+		if args[0] != text {
+			other = 0
+		}
+		f := &Func{Name: "||", Kind: Operator, Args: args, Result: text}
+		print := func(form func(*Func) spelling) spelling {
+			return func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+				written := x[other]
+				if o := types[other].OID; o != text && o != sqltype.OIDVarchar {
+					cast := textCast(o)
+					if cast == nil || cast.Spell == nil {
+						return ""
+					}
+					if written = form(cast)(d, x[other:other+1], types[other:other+1], sqltype.Text); written == "" {
+						return ""
+					}
+				}
+				both := []string{x[0], x[1]}
+				both[other] = written
+				return "(" + both[0] + " || " + both[1] + ")"
+			}
+		}
+		f.Spell, f.Exact = print(func(c *Func) spelling { return c.Spell }), print(func(c *Func) spelling { return c.Exact })
+		f.Eval = func(v []sqltype.Value, types []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
+			written := v[other]
+			if _, isText := written.(string); !isText || types[other].OID == sqltype.OIDBPChar {
+				cast := textCast(types[other].OID)
+				if cast == nil || cast.Eval == nil {
+					return nil, notSupported("text", types[other].OID)
+				}
+				w, err := cast.Eval(v[other:other+1], types[other:other+1], sqltype.Text)
+				if err != nil {
+					return nil, err
+				}
+				written = w
+			}
+			if other == 0 {
+				return written.(string) + v[1].(string), nil
+			}
+			return v[0].(string) + written.(string), nil
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// moreText has lengths of char(n), whose blanks at the end are not counted, and the texts of times, uuids and timestamps with time zone in UTC.
+func moreText() []*Func {
+	var out []*Func
+	for _, name := range []string{"length", "char_length", "character_length"} {
+		out = append(out, row(Function, name, oids(sqltype.OIDBPChar), i4, false, forms{pg: name + "({x})", duck: "CAST(length(rtrim({x}, ' ')) AS INTEGER)"}).within(always(0, 1<<31-1)).safe(harmless).
+			eval(of1(func(s string) (sqltype.Value, error) { return int64(utf8.RuneCountInString(trimBlanks(s))), nil })))
+	}
+	cast := func(from sqltype.OID, duck, why string) *Func {
+		return row(Cast, "cast", oids(from), text, false, forms{pg: "CAST({x} AS text)", own: "CAST({x} AS text)", duck: duck, why: why}).safe(harmless).
+			eval(func(v []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+				return sqltype.FormatText(v[0], types[0]), nil
+			})
+	}
+	out = append(out, cast(clock, "CAST({x} AS VARCHAR)", ""), cast(sqltype.OIDUUID, "CAST({x} AS VARCHAR)", ""), cast(span, "", "DuckDB spells intervals otherwise"))
+	f := &Func{Name: "cast", Kind: Cast, Args: oids(zoned), Result: text, MayBeNull: true, Zoned: true}
+	f.With = func(c Constants) (*Func, error) {
+		if l, err := location(c.Zone); err != nil || l != time.UTC {
+			return nil, notSupported("text in "+c.Zone, zoned)
+		}
+		wall := "CAST(timezone('UTC', {x}) AS text)"
+		stampText := toText(stamp).Spell(DuckDB, []string{"timezone('UTC', {x})"}, nil, sqltype.Text)
+		duck := "CASE WHEN isfinite({x}) THEN regexp_replace(" + stampText + ", '( BC)?$', '+00\\1') ELSE CAST({x} AS VARCHAR) END"
+		g := row(Cast, "cast", oids(zoned), text, true, forms{pg: "CASE WHEN isfinite({x}) THEN replace(" + wall + " || '+00', ' BC+00', '+00 BC') ELSE CAST({x} AS text) END", own: "CAST({x} AS text)", duck: duck})
+		g.Zoned = true
+		g.Eval = func(v []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+			return sqltype.FormatText(v[0], types[0]), nil
+		}
+		return g, nil
+	}
+	return append(out, f, dateShapes())
+}
+
+// dateShapes is to_date of formats in which each field has its full width.
+func dateShapes() *Func {
+	f := &Func{Name: "to_date", Kind: Function, Args: oids(text, text), Result: day, MayBeNull: true, Const: []int{1}}
+	f.With = func(c Constants) (*Func, error) { return dateShape(f, c.Values[0].(string)) }
+	return f
+}
+
+// dateShape reads YYYY, MM and DD, each once, between other characters. A text that is not written exactly so (or has a 00) is NULL, and an
+// error that says so where it is public: PostgreSQL reads more.
+func dateShape(f *Func, format string) (*Func, error) {
+	parts, err := parseFormat(format)
+	if err != nil {
+		return nil, err
+	}
+	pattern, at, place := "", 1, map[string]int{}
+	for _, p := range parts {
+		switch p.field {
+		case "":
+			if strings.Trim(p.text, "-/., :") != "" {
+				return nil, notSupported("\""+p.text+"\" in a format", day)
+			}
+			for _, c := range p.text {
+				pattern += "[" + string(c) + "]"
+			}
+			at += len(p.text)
+			continue
+		case "YYYY":
+			pattern += "[0-9]{4}"
+		case "MM":
+			pattern += "(0[1-9]|1[0-2])"
+		case "DD":
+			pattern += "(0[1-9]|[12][0-9]|3[01])"
+		default:
+			return nil, notSupported("\""+p.text+"\" in a format", day)
+		}
+		if _, twice := place[p.field]; twice || !p.fill {
+			return nil, notSupported("this format", day)
+		}
+		place[p.field] = at
+		at += width[p.field]
+	}
+	if len(place) != 3 {
+		return nil, notSupported("this format", day)
+	}
+	return dateRow(f, format, pattern, place), nil
+}
+
+func dateRow(f *Func, format, pattern string, place map[string]int) *Func {
+	field := func(name string) string {
+		return "CAST(substr({x}, " + strconv.Itoa(place[name]) + ", " + strconv.Itoa(width[name]) + ") AS integer)"
+	}
+	y, m, d := field("YYYY"), field("MM"), field("DD")
+	last := "EXTRACT(day FROM make_date(" + y + ", " + m + ", 1) + interval '1 month -1 day')"
+	fm := shapedAs(pattern, "CASE WHEN "+y+" > 0 THEN CASE WHEN "+d+" <= "+last+" THEN to_date({x}, "+quoted(format)+") END END",
+		"CASE WHEN "+y+" > 0 THEN TRY(make_date("+y+", "+m+", "+d+")) END")
+	fm.own = "to_date({x}, " + quoted(format) + ")"
+	g := row(f.Kind, f.Name, f.Args, day, true, fm)
+	g.Const = f.Const
+	re := regexp.MustCompile("^" + pattern + "$")
+	g.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+		s := v[0].(string)
+		if !re.MatchString(s) {
+			return nil, sqlerr.New(sqlerr.Unsupported, "to_date reads texts that are written exactly as the format here")
+		}
+		part := func(name string) string { return s[place[name]-1 : place[name]-1+width[name]] }
+		if part("YYYY") == "0000" {
+			return nil, sqlerr.New(sqlerr.Unsupported, "to_date reads years from 1 on here")
+		}
+		return sqltype.ParseText(fmt.Sprintf("%s-%s-%s", part("YYYY"), part("MM"), part("DD")), sqltype.Date)
+	}
+	return g
+}
