@@ -120,8 +120,10 @@ Settings change what a statement costs and how it is bounded, within the policy.
 transactions as PostgreSQL's do; what was spent does not come back with a ROLLBACK. ''SHOW ALL'' lists them too.
 
 `, settings, `
-''SHOW dpsql.budget'' is the balance in one line, and ''SELECT * FROM dpsql.budget'' as a table. The settings of PostgreSQL that drivers send
-(''client_encoding'', ''DateStyle'', ''extra_float_digits'' and the like) are taken where they cannot change an answer.
+''SHOW dpsql.budget'' is the balance in one line, and ''SELECT * FROM dpsql.budget'' as a table. ''DateStyle'', ''IntervalStyle'', ''bytea_output'' and ''extra_float_digits''
+say how values are written, and dates and intervals read, as in PostgreSQL. ''TimeZone'' takes the names of the time zone database, POSIX zones and offsets; it is part of what
+a statement means, so a stored release answers sessions of the same time zone only. ''client_encoding'' is UTF8 or SQL_ASCII. ''now'', ''today'', ''tomorrow'' and ''yesterday'' as
+texts of dates, and times whose offset depends on today's date, are refused. The other settings of PostgreSQL that drivers send are taken where they cannot change an answer.
 
 `, strings.TrimPrefix(last, "\n"), `
 ## The same question at a higher price

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -264,8 +265,12 @@ func TestDescribeTypes(t *testing.T) {
 		t.Fatalf("described as %+v, %v", r, err)
 	}
 	unknown := sqltype.Type{OID: 0, Typmod: -1}
-	want := []sqltype.Type{unknown, unknown, unknown, unknown, unknown, unknown, {OID: sqltype.OIDTimestamptz, Typmod: -1}, sqltype.NumericOf(5, 2),
-		sqltype.Text, unknown, unknown, sqltype.Float4}
+	mood := r[0].Columns[3].Type
+	if e, ok := mood.Enum(); !ok || !slices.Equal(e.Labels, []string{"ok"}) {
+		t.Errorf("the enum is %v", mood)
+	}
+	want := []sqltype.Type{unknown, unknown, unknown, mood, unknown, unknown, {OID: sqltype.OIDTimestamptz, Typmod: -1}, sqltype.NumericOf(5, 2),
+		sqltype.Text, sqltype.Bytea, unknown, sqltype.Float4}
 	for i, c := range r[0].Columns {
 		if c.Type != want[i] {
 			t.Errorf("%s is %v, want %v", c.Name, c.Type, want[i])
