@@ -157,9 +157,9 @@ func expr(t *rapid.T, i, depth int) (string, plan.Scalar) {
 	c := columns[i]
 	kinds := []string{"column", "const"}
 	if depth > 0 {
-		kinds = append(kinds, "case", "coalesce")
+		kinds = append(kinds, "case", "coalesce", "minmax")
 		if c.t == sqltype.Bool {
-			kinds = append(kinds, "logic", "logic", "not", "is", "isnull", "in", "in", "compare")
+			kinds = append(kinds, "logic", "logic", "not", "is", "isnull", "in", "in", "compare", "distinct")
 		}
 	}
 	sub := func(j int) (string, plan.Scalar) { return expr(t, j, depth-1) }
@@ -196,6 +196,15 @@ func expr(t *rapid.T, i, depth int) (string, plan.Scalar) {
 	case "coalesce":
 		s, x := list(i, 1)
 		return "coalesce(" + strings.Join(s, ", ") + ")", &plan.Coalesce{Args: x, T: c.t}
+	case "minmax":
+		s, x := list(i, 1)
+		name := map[bool]string{true: "greatest", false: "least"}[flip]
+		return name + "(" + strings.Join(s, ", ") + ")", &plan.MinMax{Greatest: flip, Args: x, T: c.t}
+	case "distinct":
+		j := anyColumn()
+		ls, lx := sub(j)
+		rs, rx := sub(j)
+		return "(" + ls + " IS " + word + "DISTINCT FROM " + rs + ")", &plan.DistinctFrom{X: lx, Y: rx, Not: flip, Eq: compareFn("=")}
 	case "logic":
 		s, x := list(1, 2)
 		op := rapid.SampledFrom([]plan.LogicOp{plan.And, plan.Or}).Draw(t, "op")

@@ -341,7 +341,12 @@ func (c *compiler) minMax(x *plan.MinMax, s scope) (scalar, error) {
 			if err != nil {
 				return nil, err
 			}
-			if v != nil && (out == nil || sqltype.Compare(v, out) > 0 == x.Greatest && sqltype.Compare(v, out) != 0) {
+			if v == nil {
+				continue
+			}
+			if out == nil {
+				out = v
+			} else if c := sqltype.CompareAs(v, out, x.T); c != 0 && (c > 0) == x.Greatest { // of equal ones the first stays
 				out = v
 			}
 		}

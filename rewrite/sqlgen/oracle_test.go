@@ -90,6 +90,10 @@ var publicStatements = []string{
 	"select x.n, c.name from (select region, count(*) as n from cities group by region order by 2 desc, 1 limit 1) x join cities c on c.region = x.region",
 	"select k.id, z.v from kinds k left join (select kind_id, coalesce(rate, 0) + 1 as v from rates where rate > 1) z on z.kind_id = k.id",
 	"select a.name, b.id from (select name, id from cities) a, kinds b where a.id = b.id and a.name in ('Delft', 'Leiden')",
+	"select id, greatest(name, region, 'M'), least(name, region), greatest(id, 2, null) from cities",
+	"select id from cities where region is distinct from 'North' and (id, name) > (1, 'D') and name like any (array['D%', '%e%'])",
+	"select id, region is not distinct from null, (region, id) in (('North', 1), ('South', 2)), id = any ('{1,3}'), id <> all (array[2, 3]), id not in (2, 3) from cities",
+	"select name::varchar(2)::text, upper(name::char(3)), id::numeric(5,1)::numeric from cities",
 }
 
 // TestTotals: with room for all rows and groups, the bounded totals give the aggregates of the original text through their
