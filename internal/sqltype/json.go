@@ -246,13 +246,14 @@ func (r *jsonReader) number() (string, error) {
 	return r.s[start:end], nil
 }
 
+func errNoHigh() error { return jsonError("Unicode low surrogate must follow a high surrogate.") }
+
 // str reads a string and, with values, undoes its escapes.
 func (r *jsonReader) str() (string, error) {
 	start := r.pos
 	r.pos++
 	var out strings.Builder
 	high := rune(0) // the first half of a pair
-	twoHigh, noHigh := jsonError("Unicode high surrogate must not follow a high surrogate."), jsonError("Unicode low surrogate must follow a high surrogate.")
 	for {
 		if r.pos >= len(r.s) {
 			return "", jsonError("Token \"%s\" is invalid.", r.s[start:])
@@ -272,17 +273,17 @@ func (r *jsonReader) str() (string, error) {
 			switch {
 			case x >= 0xd800 && x < 0xdc00:
 				if high != 0 {
-					return "", twoHigh
+					return "", jsonError("Unicode high surrogate must not follow a high surrogate.")
 				}
 				high = x
 				continue
 			case x >= 0xdc00 && x < 0xe000:
 				if high == 0 {
-					return "", noHigh
+					return "", errNoHigh()
 				}
 				x, high = 0x10000+(high-0xd800)<<10+(x-0xdc00), 0
 			case high != 0:
-				return "", noHigh
+				return "", errNoHigh()
 			case x == 0:
 				return "", sqlerr.New(sqlerr.UntranslatableChar, "unsupported Unicode escape sequence").
 					WithDetail("\\u0000 cannot be converted to text.")
@@ -291,7 +292,7 @@ func (r *jsonReader) str() (string, error) {
 			continue
 		}
 		if high != 0 {
-			return "", noHigh
+			return "", errNoHigh()
 		}
 		r.pos++
 		switch c {
