@@ -173,7 +173,7 @@ func tested(t *testing.T) []*Func {
 	t.Helper()
 	var out []*Func
 	only := regexp.MustCompile(*rowFlag)
-	for _, f := range instances() {
+	for _, f := range All() {
 		if !only.MatchString(signature(f, sqltype.Type{OID: f.Result, Typmod: -1})) {
 			continue
 		}
@@ -201,25 +201,6 @@ func tested(t *testing.T) []*Func {
 		}
 		if found == 0 {
 			t.Errorf("%s: no sample of constants fits", signature(f, sqltype.Type{OID: f.Result, Typmod: -1}))
-		}
-	}
-	return out
-}
-
-// instances are the registry's rows, polymorphic ones with types in their place.
-func instances() []*Func {
-	var out []*Func
-	for _, f := range All() {
-		i := slices.Index(f.Args, oidAnyNonArray)
-		if i < 0 {
-			out = append(out, f)
-			continue
-		}
-		for _, t := range []sqltype.OID{sqltype.OIDInt4, sqltype.OIDBool, sqltype.OIDDate, sqltype.OIDBPChar, sqltype.OIDUUID, sqltype.OIDTimestamp} {
-			g := *f
-			g.Args = slices.Clone(f.Args)
-			g.Args[i] = t
-			out = append(out, &g)
 		}
 	}
 	return out

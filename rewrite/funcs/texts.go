@@ -12,63 +12,6 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
-const oidAnyNonArray = 2776
-
-// textCast finds a cast to text; set in init, since the registry holds rows that ask it.
-var textCast func(sqltype.OID) *Func
-
-func init() { textCast = func(o sqltype.OID) *Func { return LookupCast(o, text) } }
-
-// joined has || of a text with what is no text, which PostgreSQL writes as the cast to text does.
-func joined() []*Func {
-	var out []*Func
-	for _, args := range [][]sqltype.OID{{text, oidAnyNonArray}, {oidAnyNonArray, text}} {
-		other := 1
-		if args[0] != text {
-			other = 0
-		}
-		f := &Func{Name: "||", Kind: Operator, Args: args, Result: text}
-		print := func(form func(*Func) spelling) spelling {
-			return func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
-				written := x[other]
-				if o := types[other].OID; o != text && o != sqltype.OIDVarchar {
-					cast := textCast(o)
-					if cast == nil || cast.Spell == nil {
-						return ""
-					}
-					if written = form(cast)(d, x[other:other+1], types[other:other+1], sqltype.Text); written == "" {
-						return ""
-					}
-				}
-				both := []string{x[0], x[1]}
-				both[other] = written
-				return "(" + both[0] + " || " + both[1] + ")"
-			}
-		}
-		f.Spell, f.Exact = print(func(c *Func) spelling { return c.Spell }), print(func(c *Func) spelling { return c.Exact })
-		f.Eval = func(v []sqltype.Value, types []sqltype.Type, t sqltype.Type) (sqltype.Value, error) {
-			written := v[other]
-			if _, isText := written.(string); !isText || types[other].OID == sqltype.OIDBPChar {
-				cast := textCast(types[other].OID)
-				if cast == nil || cast.Eval == nil {
-					return nil, notSupported("text", types[other].OID)
-				}
-				w, err := cast.Eval(v[other:other+1], types[other:other+1], sqltype.Text)
-				if err != nil {
-					return nil, err
-				}
-				written = w
-			}
-			if other == 0 {
-				return written.(string) + v[1].(string), nil
-			}
-			return v[0].(string) + written.(string), nil
-		}
-		out = append(out, f)
-	}
-	return out
-}
-
 // moreText has lengths of char(n), whose blanks at the end are not counted, and the texts of times, uuids and timestamps with time zone in UTC.
 func moreText() []*Func {
 	var out []*Func
