@@ -60,10 +60,10 @@ var chosenCases = []chosenCase{
 		return []string{visits(1, 40, 1, 10), visits(100, int64(5*slope)+5, 100, 10), visits(leaver, 1, 4000, 10)}
 	}, []string{"scale from the data"}, true},
 	{"just above an edge", "select sum(minutes) from visits", "2", sumEdits, func(float64) []string {
-		return []string{visits(1, 40, 1, 3), visits(100, 20, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
+		return []string{visits(1, 40, 1, 3), visits(100, 60, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
 	}, []string{"no noise on the choice", "scale of the choice halved", "slope from the data"}, false},
 	{"choice and value together", "select sum(minutes) from visits", "4", sumEdits, func(float64) []string {
-		return []string{visits(1, 40, 1, 3), visits(100, 20, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
+		return []string{visits(1, 40, 1, 3), visits(100, 60, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
 	}, []string{"share not charged"}, false},
 	{"both signs", "select kind_id, sum(free) from encounters group by 1", "4", []string{"    max_rows_per_unit: 4\n", "    max_rows_per_unit: auto\n"}, func(slope float64) []string {
 		between := int64(slope * math.Log(float64(high)/float64(low)))

@@ -2,20 +2,22 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"math/big"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/shopspring/decimal"
 
-	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/bench/baseline"
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/engine/finish"
-	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/secret"
@@ -23,7 +25,6 @@ import (
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
-	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -70,12 +71,12 @@ func (b *bench) partials(q *question) (*baseline.Partials, error) {
 	return p, nil
 }
 
-// world is a data set under a policy, as the engine sees it.
+// world is a data set under a policy, before an engine.
 type world struct {
 	policy  *policy.Policy
 	backend backend.Backend
-	catalog plan.Catalog
-	filter  *budget.Filter
+	session *engine.Session
+	stop    func() error
 }
 
 func (b *bench) policyOf(d *dataset, kind, where, budget, query string) (*policy.Policy, error) {
@@ -94,59 +95,42 @@ func (b *bench) open(ctx context.Context, q *question) (*world, error) {
 	if q.delta > 0 {
 		budget = fmt.Sprintf("epsilon: %g, delta: %g", q.epsilon, q.delta)
 	}
-	return b.openAs(ctx, datasetOf(q.data), budget, fmt.Sprintf("epsilon: %g", q.epsilon))
+	d := datasetOf(q.data)
+	p, err := b.policyOf(d, "postgres", b.pg.ReaderURL(d.name), budget, fmt.Sprintf("epsilon: %g%s", q.epsilon, q.query))
+	if err != nil {
+		return nil, err
+	}
+	over, err := postgres.Open(ctx, p.Backend.Postgres, postgres.Options{Settings: p.Backend.Settings})
+	if err != nil {
+		return nil, err
+	}
+	session, stop, err := b.session(ctx, p, over)
+	if err != nil {
+		return nil, errors.Join(err, over.Close())
+	}
+	return &world{policy: p, backend: over, session: session, stop: stop}, nil
 }
 
-func (b *bench) openAs(ctx context.Context, d *dataset, budget, query string) (*world, error) {
-	p, err := b.policyOf(d, "postgres", b.pg.ReaderURL(d.name), budget, query)
+// session is one before an engine of its own, on an empty ledger; stop ends the backend too.
+func (b *bench) session(ctx context.Context, p *policy.Policy, over backend.Backend) (s *engine.Session, stop func() error, err error) {
+	dir, err := os.MkdirTemp("", "dpsql-bench-")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	w := &world{policy: p}
-	if w.backend, err = postgres.Open(ctx, p.Backend.Postgres, postgres.Options{Settings: p.Backend.Settings}); err != nil {
-		return nil, err
-	}
-	rels, err := engine.Describe(ctx, w.backend, p)
+	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: over, LedgerPath: filepath.Join(dir, "bench.ledger"),
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
 	if err != nil {
-		return nil, err
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	catalogs, err := p.Bind(rels)
-	if err != nil {
-		return nil, err
+	if s, err = e.Open("bench", ""); err != nil {
+		return nil, nil, errors.Join(err, e.Close(), os.RemoveAll(dir))
 	}
-	if w.catalog, err = catalogs.For("bench"); err != nil {
-		return nil, err
-	}
-	head, err := engine.Head(p, catalogs.Epoch())
-	if err != nil {
-		return nil, err
-	}
-	w.filter = head.Filter
-	return w, nil
+	return s, func() error { return errors.Join(e.Close(), over.Close(), os.RemoveAll(dir)) }, nil
 }
 
-func (w *world) close() error { return w.backend.Close() }
+func (w *world) close() error { return w.stop() }
 
 func (w *world) dialect() funcs.Dialect { return funcs.Dialect(w.backend.Dialect()) }
-
-// Distinct reads a public table's values.
-func (w *world) Distinct(ctx context.Context, t *plan.Table, columns []int, limit int) ([][]sqltype.Value, error) {
-	st, err := sqlgen.DistinctTuples(t, columns, limit, w.dialect())
-	if err != nil {
-		return nil, err
-	}
-	rows, err := w.read(ctx, st)
-	if err != nil {
-		return nil, err
-	}
-	out := make([][]sqltype.Value, len(rows))
-	for i, r := range rows {
-		for _, v := range r {
-			out[i] = append(out[i], secret.Open(v))
-		}
-	}
-	return out, nil
-}
 
 // read runs a print without parameters of its own and keeps its rows.
 func (w *world) read(ctx context.Context, st *sqlgen.Statement) (out [][]secret.Value, err error) {
@@ -174,46 +158,67 @@ func (w *world) read(ctx context.Context, st *sqlgen.Statement) (out [][]secret.
 	return out, rows.Err()
 }
 
-// scan is a statement whose rows were read once: answers can be drawn from it again and again.
+// scan is a statement whose rows were read once: answers can be drawn from it again and again. Where vectors are scaled there is a second scan for each norm
+// that was chosen so far.
 type scan struct {
-	world *world
-	query *plan.Query
-	an    *sensitivity.Analysis
-	plan  *measure.Plan
-	st    *sqlgen.Statement
-	rows  [][]secret.Value
-	took  time.Duration
+	engine.Analysed
+	world  *world
+	first  printed
+	scaled map[string]printed
+	took   time.Duration
 }
+
+// printed is a statement as the backend was asked it, and what it gave.
+type printed struct {
+	st   *sqlgen.Statement
+	rows [][]secret.Value
+}
+
+func (p printed) replay() *replay { return &replay{rows: p.rows} }
 
 func (w *world) scan(ctx context.Context, sql string) (*scan, error) {
 	list, err := pgsyntax.Parse(sql)
 	if err != nil {
 		return nil, err
 	}
-	sel, ok := list[0].Node.(*pgsyntax.Select)
-	if !ok {
-		return nil, fmt.Errorf("no SELECT: %s", sql)
-	}
-	s := &scan{world: w}
-	if s.query, err = plan.Bind(sel, w.catalog, plan.BindOptions{}); err != nil {
+	prepared, err := w.session.Prepare(ctx, list[0], nil)
+	if err != nil {
 		return nil, err
 	}
-	p := w.policy
-	if s.an, err = sensitivity.Analyze(ctx, s.query, sensitivity.Options{MaxGroups: p.Query.MaxGroups, ChooseGroups: p.Query.MaxGroups == 0, MaxPublicGroups: uint64(p.Query.MaxPublicGroups),
-		Public: w, DeltaZero: p.Budget.Delta == 0}); err != nil {
+	s := &scan{world: w, scaled: map[string]printed{}}
+	if s.Analysed, err = prepared.Analysed(); err != nil {
 		return nil, err
 	}
-	if s.plan, err = measure.New(s.an, measure.Ask{Filter: w.filter, Epsilon: p.Query.Epsilon, QueryDelta: p.Query.Delta,
-		Mechanism: measure.Mechanism(p.Query.Mechanism), Population: int64(p.Population)}); err != nil {
-		return nil, err
-	}
-	if s.st, err = sqlgen.Private(s.an, w.dialect(), 1); err != nil {
+	if s.first.st, err = sqlgen.Private(s.Analysis, w.dialect(), 1); err != nil {
 		return nil, err
 	}
 	begin := time.Now()
-	s.rows, err = w.read(ctx, s.st)
+	s.first.rows, err = w.read(ctx, s.first.st)
 	s.took = time.Since(begin)
 	return s, err
+}
+
+// at is the scan from which the values come: at norms that were chosen, the second.
+func (s *scan) at(ctx context.Context, m *release.Maker) (printed, error) {
+	if !s.Analysis.Limit.L2 {
+		return s.first, nil
+	}
+	norms, err := m.Bounds(s.first.st.Columns, s.first.replay())
+	if err != nil {
+		return printed{}, err
+	}
+	key := fmt.Sprint(norms)
+	p, ok := s.scaled[key]
+	if !ok {
+		if p.st, err = sqlgen.Scaled(s.Analysis, s.world.dialect(), norms); err != nil {
+			return p, err
+		}
+		if p.rows, err = s.world.read(ctx, p.st); err != nil {
+			return p, err
+		}
+		s.scaled[key] = p
+	}
+	return p, nil
 }
 
 // replay gives rows that were kept as a backend would.
@@ -235,24 +240,28 @@ type answer struct {
 
 // draw chooses and adds noise anew.
 func (s *scan) draw(ctx context.Context, src *noise.Source) (answer, error) {
-	maker, err := release.New(s.an, s.plan, src, int(s.world.policy.Limits.ReleaseGroups))
+	maker, err := release.New(s.Analysis, s.Plan, src, int(s.world.policy.Limits.ReleaseGroups))
 	if err != nil {
 		return answer{}, err
 	}
-	r, err := maker.Read(s.st.Columns, &replay{rows: s.rows})
+	from, err := s.at(ctx, maker)
 	if err != nil {
 		return answer{}, err
 	}
-	rows, err := finish.Run(ctx, s.an, r, nil, 0)
+	r, err := maker.Read(from.st.Columns, from.replay())
 	if err != nil {
 		return answer{}, err
 	}
-	out := answer{values: map[string]float64{}, clips: chosen(s.an, r)}
+	rows, err := finish.Run(ctx, s.Analysis, r, nil, 0)
+	if err != nil {
+		return answer{}, err
+	}
+	out := answer{values: map[string]float64{}, clips: chosen(s.Analysis, r)}
 	for _, row := range rows {
 		last := len(row) - 1
 		key := ""
 		if last > 0 {
-			key = sqltype.FormatText(row[0], s.query.Outputs[0].Type)
+			key = sqltype.FormatText(row[0], s.Query.Outputs[0].Type)
 		}
 		if out.values[key], err = number(row[last]); err != nil {
 			return answer{}, err
@@ -261,15 +270,22 @@ func (s *scan) draw(ctx context.Context, src *noise.Source) (answer, error) {
 	return out, nil
 }
 
-// chosen are the bounds that a release chose, in the aggregate's own unit: of each choice the largest partial that counts, or, for
+// chosen are the bounds that a release chose, in the aggregate's own unit: of each choice the largest partial, or norm, that counts, or, for
 // the cap of groups, the number of groups.
 func chosen(a *sensitivity.Analysis, r *release.Release) []float64 {
 	out := make([]float64, len(a.Choices))
 	for i, c := range a.Choices {
 		_, edge := r.Plan.Clip(c, r.Chosen)
 		out[i] = float64(edge)
-		if c.Measure >= 0 && a.Measures[c.Measure].Kind == sensitivity.SumValues {
-			out[i] *= a.Measures[c.Measure].Grid.InexactFloat64()
+		if c.Measure < 0 {
+			continue
+		}
+		m := a.Measures[c.Measure]
+		if m.Kind == sensitivity.SumValues {
+			out[i] *= m.Grid.InexactFloat64()
+		}
+		if a.Limit.L2 {
+			out[i] /= float64(m.Fine)
 		}
 	}
 	return out

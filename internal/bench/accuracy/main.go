@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/dpsql/dpsql/internal/bench/baseline"
@@ -54,7 +55,7 @@ func run() (err error) {
 	flag.StringVar(&b.data, "data", data, "the folder with hospital-demo, online-retail-2 and tpch-sf0.1 (DPSQL_BENCH_DATA)")
 	flag.StringVar(&b.cache, "cache", filepath.Join(home, "dpsql-bench"), "where generated data is kept")
 	flag.StringVar(&b.docs, "docs", "docs", "where accuracy.md, bounds.md, tables and figures are written")
-	flag.IntVar(&b.draws, "draws", 200, "answers drawn from each scan")
+	flag.IntVar(&b.draws, "draws", 1000, "answers drawn from each scan")
 	flag.BoolVar(&b.fixed, "fixed", false, "under the policies' guessed bounds in place of automatic ones; nothing is written")
 	only := flag.String("only", "", "only the questions whose name matches; nothing is written but to standard output")
 	times := flag.Bool("time", true, "measure times too")
@@ -62,6 +63,9 @@ func run() (err error) {
 	serve := flag.Bool("serve", false, "start such a PostgreSQL, load everything and keep it until standard input ends")
 	flag.Parse()
 	if b.only, err = regexp.Compile(*only); err != nil {
+		return err
+	}
+	if err := b.found(); err != nil {
 		return err
 	}
 	if b.verifier, err = policy.MakeVerifier("bench"); err != nil {
@@ -85,6 +89,9 @@ func run() (err error) {
 	if err != nil {
 		return err
 	}
+	if report.reasons, err = readReasons(filepath.Join(b.docs, "accuracy", "reasons.csv")); err != nil {
+		return err
+	}
 	report.print(os.Stdout)
 	if *times {
 		if report.times, err = b.times(ctx); err != nil {
@@ -95,11 +102,26 @@ func run() (err error) {
 	if *only != "" || b.fixed {
 		return nil
 	}
-	bounds, err := b.bounds(ctx)
+	bounds, err := b.bounds(ctx, report)
 	if err != nil {
 		return err
 	}
 	return errors.Join(report.write(b.docs), bounds.write(b.docs))
+}
+
+// found tells at once which folder of the shared data is not there.
+func (b *bench) found() error {
+	for _, d := range datasets {
+		if d.folder == "" {
+			continue
+		}
+		asked := b.only.MatchString(d.name) || slices.ContainsFunc(questions, func(q question) bool { return q.data == d.name && b.only.MatchString(q.id) }) ||
+			slices.ContainsFunc(timedOf(d), func(t timed) bool { return d.sf > 0 && b.only.MatchString(t.name) })
+		if _, err := b.shared(d); asked && err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // serve keeps a loaded server for runs with -port.

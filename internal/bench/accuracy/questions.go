@@ -7,6 +7,7 @@ type question struct {
 	partials        string // what each person adds to each group: person, group as text, value; asked past the proxy
 	grouped         bool   // sql gives (group, value), not one value
 	epsilon, delta  float64
+	query           string  // more of the policy's query line
 	gs              float64 // what Race-to-the-Top is told that one person can add at most; 0: it is not run
 	published       string  // what others publish for it
 	target          float64 // largest median relative error
@@ -79,4 +80,10 @@ var questions = []question{
 	{id: "nations-sf2", title: "lineitems per customer nation, 25 groups", data: "tpch_sf2", grouped: true, epsilon: 4, delta: 1e-7, target: 0.00015, factor: 1.3,
 		published: "PMSJA 0.041%, 26 s", sql: `SELECT c_nationkey, count(*) ` + nation + ` GROUP BY c_nationkey`,
 		partials: `SELECT c_custkey::text, c_nationkey::text, count(*)::float8 ` + nation + ` GROUP BY 1, 2`},
+	{id: "dates-cap", title: "revenue per o_orderdate, 100 groups, max_groups: auto", data: "tpch_sf1", grouped: true, epsilon: 4, delta: 1e-7, query: ", max_groups: auto",
+		sql:      `SELECT o_orderdate, ` + revenue + ` ` + dates + ` GROUP BY o_orderdate`,
+		partials: `SELECT o_custkey::text, o_orderdate::text, ` + revenue + `::float8 ` + dates + ` GROUP BY 1, 2`},
+	{id: "flags-l2", title: "lineitems per l_returnflag, 3 groups, bounding: l2", data: "tpch_sf0.1", grouped: true, epsilon: 1, delta: 1e-6, query: ", bounding: l2",
+		sql:      `SELECT l_returnflag, count(*) FROM lineitem GROUP BY l_returnflag`,
+		partials: `SELECT o_custkey::text, l_returnflag::text, count(*)::float8 FROM orders JOIN lineitem ON l_orderkey = o_orderkey GROUP BY 1, 2`},
 }

@@ -20,23 +20,20 @@ import (
 // report is what a run found.
 type report struct {
 	draws   int
+	reasons map[string]string
 	results []*result
 	times   []*timing
 }
 
 // print shows the table on a terminal.
-func (r *report) print(w io.Writer) {
-	fmt.Fprint(w, "\n", r.table(nil))
-}
+func (r *report) print(w io.Writer) { fmt.Fprint(w, "\n", r.table()) }
 
-func (r *report) printTimes(w io.Writer) {
-	fmt.Fprint(w, "\n", r.timeTable(nil))
-}
+func (r *report) printTimes(w io.Writer) { fmt.Fprint(w, "\n", r.timeTable()) }
 
 // table is the main one. A row that misses a target is marked and says why, in the words of reasons.csv.
-func (r *report) table(reasons map[string]string) string {
+func (r *report) table() string {
 	var t strings.Builder
-	t.WriteString("| question | data | epsilon | median | 95th percentile | best fixed bound | ours / best | R2T here, base 2 / 5.5 | others published | at most | bound chosen: 5%, median, 95% | best fixed |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	t.WriteString("| question | data | epsilon | median | 95% | 99.5% | best fixed bound | ours / best | R2T here, base 2 / 5.5 | others published | at most | bound chosen: 5%, median, 95% | best fixed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, x := range r.results {
 		mark, epsilon, target := "", fmt.Sprint(x.q.epsilon), ""
 		if len(x.missed()) > 0 {
@@ -48,22 +45,50 @@ func (r *report) table(reasons map[string]string) string {
 		if x.q.target > 0 {
 			target = percent(x.q.target)
 		}
-		fmt.Fprintf(&t, "| %s%s | %s | %s | %s | %s | %s | %.2f (%.2g) | %s | %s | %s | %s | %s |\n", x.q.title, mark, x.q.data, epsilon, percent(x.median), percent(x.p95), percent(x.best.Median),
-			x.ratio(), x.q.factor, raceText(x), x.q.published, target, clipText(x), bestText(x))
+		fmt.Fprintf(&t, "| %s%s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", x.q.title, mark, x.q.data, epsilon, percent(x.median), percent(x.p95), percent(x.p995), percent(x.best.Median),
+			ratioText(x), raceText(x), x.q.published, target, clipText(x), bestText(x))
 	}
+	var missed reasoned
 	for _, x := range r.results {
 		if m := x.missed(); len(m) > 0 {
-			fmt.Fprintf(&t, "\nMissed: **%s** on %s (%s): %s\n", x.q.title, x.q.data, strings.Join(m, "; "), reason(reasons, x.q.id))
+			missed.add(r.reasons[x.q.id], fmt.Sprintf("**%s** on %s (%s)", x.q.title, x.q.data, strings.Join(m, "; ")))
 		}
+	}
+	return t.String() + missed.text()
+}
+
+// reasoned lists what missed its targets by the reasons for it, each once.
+type reasoned struct {
+	why  []string
+	what map[string][]string
+}
+
+func (l *reasoned) add(why, what string) {
+	if why == "" {
+		why = "no reason is written down yet"
+	}
+	if l.what == nil {
+		l.what = map[string][]string{}
+	}
+	if l.what[why] == nil {
+		l.why = append(l.why, why)
+	}
+	l.what[why] = append(l.what[why], what)
+}
+
+func (l *reasoned) text() string {
+	var t strings.Builder
+	for _, why := range l.why {
+		fmt.Fprintf(&t, "\nMissed: %s: %s\n", strings.Join(l.what[why], ", "), why)
 	}
 	return t.String()
 }
 
-func reason(reasons map[string]string, id string) string {
-	if why := reasons[id]; why != "" {
-		return why
+func ratioText(x *result) string {
+	if x.q.factor == 0 {
+		return fmt.Sprintf("%.2f", x.ratio())
 	}
-	return "no reason is written down yet"
+	return fmt.Sprintf("%.2f (%.2g)", x.ratio(), x.q.factor)
 }
 
 func clipText(x *result) string {
@@ -94,7 +119,7 @@ func bestText(x *result) string {
 
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 
-func (r *report) timeTable(reasons map[string]string) string {
+func (r *report) timeTable() string {
 	var t strings.Builder
 	t.WriteString("| statement | data | backend | raw, ms | private, ms | private / raw | at most |\n|---|---|---|---|---|---|---|\n")
 	for _, x := range r.times {
@@ -111,12 +136,13 @@ func (r *report) timeTable(reasons map[string]string) string {
 		}
 		fmt.Fprintf(&t, "| %s%s | %s | %s | %.1f | %s | %s |\n", x.name, mark, x.data, x.kind, x.raw.Seconds()*1e3, private, target)
 	}
+	var missed reasoned
 	for _, x := range r.times {
 		if x.target > 0 && x.ratio() > x.target {
-			fmt.Fprintf(&t, "\nMissed: **%s** on %s: %s\n", x.name, x.data, reason(reasons, x.name))
+			missed.add(r.reasons[x.name], fmt.Sprintf("**%s** on %s", x.name, x.data))
 		}
 	}
-	return t.String()
+	return t.String() + missed.text()
 }
 
 // write puts tables, draws and figures under the docs folder.
@@ -125,21 +151,17 @@ func (r *report) write(docs string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
-	reasons, err := readReasons(filepath.Join(dir, "reasons.csv"))
-	if err != nil {
-		return err
-	}
 	page := filepath.Join(docs, "accuracy.md")
-	err = errors.Join(writeCSV(filepath.Join(dir, "questions.csv"), r.questionRows()), writeCSV(filepath.Join(dir, "draws.csv"), r.drawRows()),
+	err := errors.Join(writeCSV(filepath.Join(dir, "questions.csv"), r.questionRows()), writeCSV(filepath.Join(dir, "draws.csv"), r.drawRows()),
 		r.plotErrors(filepath.Join(dir, "errors.svg")), r.plotClips(filepath.Join(dir, "clips.svg")),
-		writeBlock(page, "run", r.machine()), writeBlock(page, "questions", r.table(reasons)), writeBlock(page, "assumed", r.assumed()))
+		writeBlock(page, "run", r.machine()), writeBlock(page, "questions", r.table()), writeBlock(page, "assumed", r.assumed()))
 	if len(r.times) > 0 {
-		err = errors.Join(err, writeCSV(filepath.Join(dir, "times.csv"), r.timeRows()), writeBlock(page, "times", r.timeTable(reasons)))
+		err = errors.Join(err, writeCSV(filepath.Join(dir, "times.csv"), r.timeRows()), writeBlock(page, "times", r.timeTable()))
 	}
 	return err
 }
 
-// machine says where and when the run was.
+// machine says where and when the run was, and whether its times are.
 func (r *report) machine() string {
 	cpu, memory := "unknown processor", ""
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -169,7 +191,7 @@ func (r *report) assumed() string {
 }
 
 func (r *report) questionRows() [][]string {
-	out := [][]string{{"question", "data", "epsilon", "delta", "exact", "people", "median", "p95", "best_fixed_median", "best_fixed_p95", "best_fixed_clip", "best_fixed_groups", "r2t_2_median", "r2t_2_p95",
+	out := [][]string{{"question", "data", "epsilon", "delta", "exact", "people", "median", "p95", "p99.5", "best_fixed_median", "best_fixed_p95", "best_fixed_clip", "best_fixed_groups", "r2t_2_median", "r2t_2_p95",
 		"r2t_5.5_median", "r2t_5.5_p95", "r2t_gs", "target", "factor", "scan_seconds", "scan_rows"}}
 	f := func(x float64) string {
 		if math.IsNaN(x) {
@@ -178,7 +200,7 @@ func (r *report) questionRows() [][]string {
 		return strconv.FormatFloat(x, 'g', 6, 64)
 	}
 	for _, x := range r.results {
-		out = append(out, []string{x.q.id, x.q.data, f(x.q.epsilon), f(x.q.delta), f(x.exact), strconv.Itoa(x.units), f(x.median), f(x.p95), f(x.best.Median), f(x.best.P95), f(x.best.Clip),
+		out = append(out, []string{x.q.id, x.q.data, f(x.q.epsilon), f(x.q.delta), f(x.exact), strconv.Itoa(x.units), f(x.median), f(x.p95), f(x.p995), f(x.best.Median), f(x.best.P95), f(x.best.Clip),
 			strconv.Itoa(x.best.PerUnit), f(x.race[0][0]), f(x.race[0][1]), f(x.race[1][0]), f(x.race[1][1]), f(x.q.gs), f(x.q.target), f(x.q.factor), f(x.scanned), f(x.rowsRead)})
 	}
 	return out

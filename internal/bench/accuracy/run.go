@@ -16,7 +16,7 @@ type result struct {
 	units             int
 	errors            []float64
 	clips             [][]float64 // one list a draw
-	median, p95       float64
+	median, p95, p995 float64
 	race              [2][2]float64 // Race-to-the-Top by base: median and 95th percentile; NaN where it is not run
 	best              baseline.Fixed
 	scanned, rowsRead float64 // seconds, rows of the scan
@@ -77,7 +77,7 @@ func (b *bench) question(ctx context.Context, q *question) (_ *result, err error
 	if err != nil {
 		return nil, err
 	}
-	r.scanned, r.rowsRead = s.took.Seconds(), float64(len(s.rows))
+	r.scanned, r.rowsRead = s.took.Seconds(), float64(len(s.first.rows))
 	if err := s.redraw(ctx, b.draws, parts.Groups, r); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (s *scan) redraw(ctx context.Context, n int, exact map[string]float64, into
 		into.clips = append(into.clips, d.clips)
 	}
 	sorted := append([]float64(nil), into.errors...)
-	into.median, into.p95 = baseline.Quantile(sorted, 0.5), baseline.Quantile(sorted, 0.95)
+	into.median, into.p95, into.p995 = baseline.Quantile(sorted, 0.5), baseline.Quantile(sorted, 0.95), baseline.Quantile(sorted, 0.995)
 	return nil
 }
 

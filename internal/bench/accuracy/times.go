@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
-	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -227,19 +225,9 @@ func (b *bench) asker(ctx context.Context, d *dataset, kind, where string, over 
 	if err != nil {
 		return nil, nil, err
 	}
-	dir, err := os.MkdirTemp("", "dpsql-bench-")
+	s, stop, err := b.session(ctx, p, over)
 	if err != nil {
 		return nil, nil, err
-	}
-	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: over, LedgerPath: filepath.Join(dir, "bench.ledger"),
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
-	if err != nil {
-		return nil, nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	stop = func() error { return errors.Join(e.Close(), over.Close(), os.RemoveAll(dir)) }
-	s, err := e.Open("bench", "")
-	if err != nil {
-		return nil, nil, errors.Join(err, e.Close(), os.RemoveAll(dir))
 	}
 	return func(text string) error {
 		list, err := pgsyntax.Parse(text)
@@ -266,6 +254,9 @@ func (b *bench) duckFile(d *dataset) (string, error) {
 		return "", err
 	}
 	b.say("loading %s into DuckDB", d.name)
+	if err := os.MkdirAll(b.cache, 0o750); err != nil {
+		return "", err
+	}
 	part, err := os.MkdirTemp(b.cache, ".duck-")
 	if err != nil {
 		return "", err

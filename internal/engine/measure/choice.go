@@ -105,7 +105,7 @@ func groups(a *sensitivity.Analysis) float64 {
 // but one: a bound that is too large costs noise in every group, one that is too small cuts in few. Measured on docs/accuracy.md's data.
 const (
 	slopeOfNoise  = 3.25
-	slopeOfGroups = 6
+	slopeOfGroups = 12
 )
 
 // choice calibrates a choice and says what a larger bound must save.
@@ -125,11 +125,11 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 	if c == a.Limit.Clip {
 		others++ // each group's noise grows with the cap
 	}
-	slope := slopeOfNoise*scale.Float() + slopeOfGroups*others*perStep
-	if ask.Population > 0 { // a steeper one could make a bound of 1 the most probable
-		slope = math.Min(slope, math.Max(1, float64(ask.Population)/slopeLimit))
+	more := slopeOfGroups * others * perStep
+	if ask.Population > 0 { // a steeper one could make the least bound the most probable
+		more = math.Min(more, float64(ask.Population)/(5*folds(a, c)))
 	}
-	slope = math.Min(slope, dp.MaxChoiceScale/2)
+	slope := math.Min(slopeOfNoise*scale.Float()+more, dp.MaxChoiceScale/2)
 	ev := dp.Choice{Edges: uint64(usable), Slope: dp.Scale{Num: uint64(math.Ceil(16 * slope)), Den: 16}, Scale: scale}
 	if err := ev.Validate(); err != nil {
 		return ev, tooMuch(err)
@@ -137,8 +137,14 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 	return ev, nil
 }
 
-// slopeLimit is how many e-folds of the bound the slope may be of a whole population.
-const slopeLimit = 16
+// folds is about how many e-folds above the first edge a good bound may be: of rows and groups few, of a sum in steps of a fraction more. A fifth of the
+// population may be all that a statement's conditions leave.
+func folds(a *sensitivity.Analysis, c *sensitivity.Choice) float64 {
+	if c.Measure >= 0 && a.Measures[c.Measure].Kind == sensitivity.SumValues {
+		return 20
+	}
+	return 6
+}
 
 // visible is how many caps leave a group in which many are: their threshold is at most a third of the declared population, or 1000 units
 // where nobody declared one. The first stays in any case.
@@ -157,6 +163,9 @@ func visible(p *Plan, population int64) int {
 	return n
 }
 
+// usualGroups is the number of groups of a unit at which noise is compared where that is chosen too.
+const usualGroups = 4
+
 // drawable is how many of a choice's edges have noise that can be drawn, and by how much raising the bound by 1 raises the mean size of one group's noise: in
 // bounds of the value, where it is the cap that is chosen.
 func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges int, perStep float64) {
@@ -170,7 +179,7 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 		case c.Measure < 0:
 			perStep = math.Max(perStep, meanSize(ev, 2)-meanSize(ev, 1))
 		case i == c.Measure:
-			perStep = meanSize(ev, ev.Groups[len(ev.Groups)/2])
+			perStep = meanSize(ev, min(usualGroups, ev.Groups[len(ev.Groups)-1]))
 		}
 		for edges > 0 {
 			clip, groups := m.PerGroup, ev.Groups[len(ev.Groups)-1]

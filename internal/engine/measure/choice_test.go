@@ -450,8 +450,8 @@ func resolves(p *Plan, a *sensitivity.Analysis) error {
 	return try(0)
 }
 
-// TestSlope: what a larger bound must save follows from public facts: more where the choice is noisier or more groups share the bound, never so much that a bound of 1
-// could be the most probable one in a declared population.
+// TestSlope: what a larger bound must save follows from public facts: more where the choice is noisier or more groups share the bound, of these never so much that the
+// least bound could be the most probable one in a declared population.
 func TestSlope(t *testing.T) {
 	of := func(s shape, epsilon float64, population int64) dp.Choice {
 		p, err := New(s.analysis(), Ask{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: epsilon, QueryDelta: 1e-9, Mechanism: Laplace, Population: population})
@@ -471,10 +471,15 @@ func TestSlope(t *testing.T) {
 	if g := of(many, 1, 0); g.Slope.Float() < 89*slopeOfGroups {
 		t.Errorf("of 90 groups the slope is %g", g.Slope.Float())
 	}
-	for population, most := range map[int64]float64{5: 1, 1600: 100, 1 << 40: 89 * slopeOfGroups * 2} {
-		if g := of(many, 1, population); g.Slope.Float() > most || g.Slope.Float() < min(most, 89*slopeOfGroups)/2 {
-			t.Errorf("of a population of %d the slope is %g", population, g.Slope.Float())
+	for population, most := range map[int64]float64{0: 89 * slopeOfGroups * 2, 30: 1, 3000: 100, 1 << 40: 89 * slopeOfGroups * 2} {
+		g := of(many, 1, population)
+		if more := g.Slope.Float() - slopeOfNoise*g.Scale.Float(); more > most+0.1 || more < min(most, 89*slopeOfGroups)-0.1 {
+			t.Errorf("of a population of %d the groups' part of the slope is %g", population, more)
 		}
+	}
+	sum := shape{public: true, groups: 90, perUnit: 1, parts: []measured{chosenSum}}
+	if g := of(sum, 1, 3000); g.Slope.Float()-slopeOfNoise*g.Scale.Float() > 31 {
+		t.Errorf("of sums in a population of 3000 the slope is %g", g.Slope.Float())
 	}
 }
 

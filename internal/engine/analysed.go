@@ -1,0 +1,20 @@
+package engine
+
+import (
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Analysed is how a statement would be run now: bound, analysed and priced, nothing of it asked or charged. The accuracy bench draws from it.
+type Analysed struct {
+	Query    *plan.Query
+	Analysis *sensitivity.Analysis
+	Plan     *measure.Plan
+}
+
+// Analysed gives what Run would do.
+func (p *Prepared) Analysed() (Analysed, error) {
+	mp, err := p.price()
+	return Analysed{Query: p.query, Analysis: p.an, Plan: mp}, err
+}
