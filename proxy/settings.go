@@ -235,7 +235,11 @@ func (s *session) has(name, v string) bool {
 }
 
 func unknownParameter(name string) error {
-	return sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
+	err := sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
+	if near := sqlerr.Nearest(name, allNames); near != "" {
+		err = err.WithHint("Perhaps you meant %s.", near)
+	}
+	return err
 }
 
 func cannotChange(p *parameter) error {

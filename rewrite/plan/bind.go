@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"strings"
-
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -144,41 +142,4 @@ func (b *binder) output(o namedOutput) Output {
 // unsupported refuses a construct that PostgreSQL has.
 func unsupported(pos pgsyntax.Pos, what string) *sqlerr.Error {
 	return sqlerr.New(sqlerr.Unsupported, "%s not supported yet", what).At(int(pos))
-}
-
-// nearest finds the most similar of some names, for hints; "" if none is near.
-func nearest(name string, names []string) string {
-	best, least := "", 1+len(name)/3
-	for _, n := range names {
-		if d := distance(name, n); d <= least && (best == "" || d < distance(name, best) || d == distance(name, best) && n < best) {
-			best = n
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance, by bytes, with a swap of neighbours as one step.
-func distance(a, b string) int {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }

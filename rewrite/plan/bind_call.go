@@ -330,7 +330,7 @@ func undefinedFunction(name, signature string, pos pgsyntax.Pos) *sqlerr.Error {
 	}
 	err := sqlerr.New(sqlerr.UndefinedFunction, "function %s does not exist", signature).At(int(pos))
 	if len(pgcat.Procs(name)) == 0 {
-		if n := nearest(name, functionNames()); n != "" && n != name {
+		if n := sqlerr.Nearest(name, functionNames()); n != "" && n != name {
 			return err.WithHint("Perhaps you meant %s.", n)
 		}
 	}

@@ -94,7 +94,7 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 				WithHint("Ask the owner of the data, or read the policy, for the tables and columns that there are.")
 		}
 		err := sqlerr.New(sqlerr.UndefinedTable, "relation %q does not exist", name).At(int(t.Pos))
-		if n := nearest(t.Name, b.cat.TableNames()); n != "" {
+		if n := sqlerr.Nearest(t.Name, b.cat.TableNames()); n != "" {
 			err = err.WithHint("Perhaps you meant %q.", n)
 		}
 		return nil, nil, err
@@ -384,7 +384,7 @@ func (s *scope) missing(table string, pos pgsyntax.Pos) *sqlerr.Error {
 		}
 	}
 	err := sqlerr.New(sqlerr.UndefinedTable, "missing FROM-clause entry for table %q", table).At(int(pos))
-	if n := nearest(table, s.tables); n != "" && n != table {
+	if n := sqlerr.Nearest(table, s.tables); n != "" && n != table {
 		return err.WithHint("Perhaps you meant %q.", n)
 	}
 	return err
@@ -395,7 +395,7 @@ func (s *scope) hint(err *sqlerr.Error, name string) *sqlerr.Error {
 	for _, c := range s.cols {
 		names = append(names, c.name)
 	}
-	if n := nearest(name, names); n != "" {
+	if n := sqlerr.Nearest(name, names); n != "" {
 		for _, c := range s.cols {
 			if c.name == n && c.table != "" {
 				return err.WithHint("Perhaps you meant to reference the column %q.", c.table+"."+n)

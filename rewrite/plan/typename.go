@@ -93,7 +93,7 @@ func (b *binder) namedType(n pgsyntax.TypeName) (sqltype.Type, error) {
 		written = n.Schema + "." + n.Name
 	}
 	err := sqlerr.New(sqlerr.UndefinedObject, "type %q does not exist", written).At(int(n.Pos))
-	if near := nearest(n.Name, knownTypes()); near != "" {
+	if near := sqlerr.Nearest(n.Name, knownTypes()); near != "" {
 		return sqltype.Type{}, err.WithHint("Perhaps you meant %s.", near)
 	}
 	return sqltype.Type{}, err.WithHint("docs/sql.md lists the types.")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
@@ -52,7 +53,7 @@ func (p *printer) typeName(t sqltype.Type, v sqltype.Value) (string, error) {
 		if e, ok := t.Enum(); ok && t.IsEnum() {
 			return duckEnum(e), nil
 		}
-		return "", internalError("type %s has no spelling in DuckDB", t)
+		return "", sqlerr.New(sqlerr.PrivateFunction, "values of type %s cannot be computed with by the data set's database here", t)
 	}
 	if elem, ok := t.Elem(); ok {
 		n, err := p.typeName(elem, nil)
@@ -63,7 +64,7 @@ func (p *printer) typeName(t sqltype.Type, v sqltype.Value) (string, error) {
 	}
 	n, ok := pgTypes[t.OID]
 	if !ok {
-		return "", internalError("type %s has no spelling in PostgreSQL", t)
+		return "", sqlerr.New(sqlerr.PrivateFunction, "values of type %s cannot be computed with by the data set's database here", t)
 	}
 	n = "pg_catalog." + n
 	if prec, scale, ok := t.NumericMod(); ok {
