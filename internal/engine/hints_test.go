@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -25,7 +26,7 @@ type pair struct {
 	Place    `yaml:",inline"`
 }
 
-// expanded writes out {{repeat "x" n}}.
+// expanded writes out {{repeat "x" n}} and {{list "x%d" n}}.
 func expanded(t *testing.T, list []string) []string {
 	t.Helper()
 	out := slices.Clone(list)
@@ -34,12 +35,21 @@ func expanded(t *testing.T, list []string) []string {
 			continue
 		}
 		var b strings.Builder
-		if err := template.Must(template.New("").Funcs(template.FuncMap{"repeat": strings.Repeat}).Parse(text)).Execute(&b, nil); err != nil {
+		if err := template.Must(template.New("").Funcs(template.FuncMap{"repeat": strings.Repeat, "list": numbered}).Parse(text)).Execute(&b, nil); err != nil {
 			t.Fatal(err)
 		}
 		out[i] = b.String()
 	}
 	return out
+}
+
+// numbered is a list of n texts with their numbers.
+func numbered(format string, n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(format, i)
+	}
+	return strings.Join(list, ", ")
 }
 
 // hintSource is one hint in the source: its words, with a wildcard for each verb.
