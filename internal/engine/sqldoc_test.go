@@ -241,3 +241,17 @@ func cmp(a, b string) string {
 var otherValues = map[string]string{"dpsql.epsilon": "0.1", "dpsql.mechanism": "laplace", "dpsql.max_groups": "8", "dpsql.clip": "5", "dpsql.bounding": "l2", "dpsql.notices": "full",
 	"client_min_messages": "warning", "default_transaction_read_only": "on", "default_transaction_isolation": "serializable", "default_transaction_deferrable": "on", "bytea_output": "escape", "datestyle": "'SQL, DMY'", "extra_float_digits": "0",
 	"intervalstyle": "iso_8601", "timezone": "'Europe/Berlin'", "escape_string_warning": "off", "transaction_isolation": "serializable", "transaction_deferrable": "on", "transaction_read_only": "on"}
+
+// TestPublicKeys: what the page calls public groups needs no selection: under a policy without delta, where unknown groups are refused, they are answered.
+func TestPublicKeys(t *testing.T) {
+	w := newSite(t)
+	without := Place{On: "clinic", Policy: [][]string{{"delta: 1e-6", "delta: 0"}}}
+	for _, key := range []string{"readmitted", "kind_id", "days", "days > 3", "CASE WHEN diag = 'a' THEN 1 ELSE 2 END", "floor(days / 10) * 10", "width_bucket(days, 0, 20, 4)", "days % 7", "days::text",
+		"CASE WHEN days < 3 THEN 'short' WHEN days < 10 THEN 'long' END"} {
+		w.accepted(t, without, []string{"SELECT " + key + ", count(*) FROM encounters GROUP BY 1"})
+	}
+	w.accepted(t, without, []string{"SELECT diag, count(*) FROM encounters WHERE diag IN ('a', 'b') GROUP BY 1", "SELECT free, count(*) FROM encounters WHERE free BETWEEN 1 AND 9 GROUP BY 1"})
+	if pe, id := w.refusal(t, without, []string{"SELECT diag, count(*) FROM encounters GROUP BY 1"}); id != "unknown_groups" {
+		t.Errorf("%s: %s", id, pe.Message)
+	}
+}
