@@ -410,7 +410,11 @@ func (p *Prepared) key(args []sqltype.Value) (ledger.Hash, error) {
 	}
 	write("dpsql release 1")
 	write(p.world.catalogs.Epoch())
-	write(p.values.Zone.String())
+	zone := ""
+	if p.query.Zoned {
+		zone = p.values.Zone.String()
+	}
+	write(zone)
 	write(sensitivity.Canonical(p.an))
 	for i, v := range args {
 		if v == nil {

@@ -65,8 +65,8 @@ type Proc struct {
 	Result     OID
 	Variadic   OID // element type of the last argument, or "any"
 	Args       []OID
-	AggKind    byte // n, o, h; 0 for what is no aggregate
-	DirectArgs int  // of an ordered-set aggregate
+	AggKind    byte     // n, o, h; 0 for what is no aggregate
+	DirectArgs int      // of an ordered-set aggregate
 	Outs       []OutArg // OUT arguments: the result is a row of them
 	ArgNames   []string
 	Defaults   []string // expressions of the last arguments

@@ -40,7 +40,7 @@ func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder)
 	if err != nil {
 		return nil, err
 	}
-	q := &Query{Root: r.rel, Columns: b.columns, Clock: b.clock, Pos: int(stmt.Pos)}
+	q := &Query{Root: r.rel, Columns: b.columns, Zoned: b.zoned, Clock: b.clock, Pos: int(stmt.Pos)}
 	for _, o := range r.outputs {
 		q.Outputs = append(q.Outputs, b.output(o))
 	}
@@ -80,6 +80,7 @@ type binder struct {
 	ctes     []*cte                  // in force, the innermost last
 	tables   int                     // in FROM so far
 	clock    bool                    // a constant of the clock was taken
+	zoned    bool                    // a row was taken for the session's time zone
 	refusals []*sqlerr.Error
 }
 

@@ -45,6 +45,7 @@ func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*func
 	if fn.With == nil {
 		return fn, nil
 	}
+	b.zoned = b.zoned || fn.Zoned
 	c := funcs.Constants{Zone: b.opts.Values.Zone.String()}
 	for _, i := range fn.Const {
 		x, ok := args[i].(*Const)

@@ -25,6 +25,7 @@ type Query struct {
 	Outputs []Output
 	Columns []ColumnInfo   // by ColID; entry 0 is unused
 	Params  []sqltype.Type // $1 ...
+	Zoned   bool           // something in it is computed in the session's time zone
 	Clock   bool           // constants of it are the clock's: it is to be bound again when it is run
 	Pos     int            // of the SELECT in the text
 }
