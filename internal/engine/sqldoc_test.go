@@ -255,3 +255,31 @@ func TestPublicKeys(t *testing.T) {
 		t.Errorf("%s: %s", id, pe.Message)
 	}
 }
+
+const sqlHead = `<!-- Made by go test ./internal/engine -run TestSQLDoc -update, from the registries and internal/engine/testdata/sql/clauses.yaml. -->
+# SQL
+
+An analyst writes PostgreSQL 15's SQL. Every statement of its SELECT grammar is read as PostgreSQL reads it, or refused by name and position; none is misread. Names,
+types, overloads, casts, parameters and output columns are found by PostgreSQL's rules over PostgreSQL's own catalog. This page is made from the
+registries and from what happened to its examples; a test fails when it is stale. [errors.md](errors.md) explains each refusal.
+
+Rows are of three sorts. **Private rows** belong to persons: they can be counted, summed and averaged, with noise. **Public tables** belong to nobody: the policy says
+` + "`public: true`" + `, and answers over them alone are exact and free. **Released values** are what is left of private rows after the noise: aggregates and group keys.
+On them HAVING, ORDER BY, LIMIT, DISTINCT and every expression that is marked "released" work exactly and cost nothing.
+`
+
+const sqlRanges = `
+## Ranges and public groups
+
+A sum needs to know how much one person can change it, and groups are free of noise of their own where everybody knows which there are. Both are derived from the
+policy and the statement, never from rows; ` + "`EXPLAIN`" + ` tells what was derived.
+
+- **Ranges** come from the policy (` + "`range: [lo, hi]`" + `), and go through arithmetic, CASE, casts and every row below that is marked "range". A declared range is enforced by a clamp.
+- **WHERE and ON narrow.** ` + "`WHERE age BETWEEN 20 AND 60`" + ` makes the range [20, 60], or gives one to a column that has none; so do ` + "`=`, `<`, `IN`, `AND`, `OR`" + ` of such conditions, and the ON
+  of a join on its own side. Fewer rows do not cost more noise, a narrower range costs less.
+- **Public groups** are values that the policy lists, columns of public tables, booleans and CASE over constants; and keys computed from *one* column with few public values: whole
+  numbers and days in a range, listed values, what WHERE ... IN lists. ` + "`floor(x / 10) * 10`, `width_bucket(x, 0, 100, 10)`, `date_trunc('month', d)`, `extract(year FROM d)`, `x % 7`, casts" + ` of
+  such a column need no selection: all groups are answered, also those that nobody is in.
+- **Rows outside** a declared range or list are in no public group: the data breaks its declaration there.
+- All other groups are **unknown**: which ones are shown is chosen with noise, and rare ones never are. That needs a policy with delta above 0 ([unknown_groups](errors.md#unknown_groups)).
+`

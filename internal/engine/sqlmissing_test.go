@@ -1,0 +1,214 @@
+package engine_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/pgcat"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// writeMissing groups what PostgreSQL has and the registry does not.
+func writeMissing(t *testing.T, page *bytes.Buffer) {
+	behind := behindOperators(t)
+	groups := map[string][]string{}
+	supported := map[string]bool{}
+	names := pgcat.ProcNames()
+	slices.Sort(names)
+	for _, name := range names {
+		for _, p := range pgcat.Procs(name) {
+			if computed(p) {
+				supported[name] = true
+				continue
+			}
+			why := missing(p, behind)
+			if !slices.Contains(groups[why], name) {
+				groups[why] = append(groups[why], name)
+			}
+		}
+	}
+	page.WriteString("\n## What PostgreSQL has and dpsql refuses\n\nAll of PostgreSQL 15's functions that are not above, by reason. They are known by name and refused as " +
+		"[unsupported_function](errors.md#unsupported_function), never taken for another one. A name with * has overloads that are supported.\n\n")
+	for _, g := range reasonsMissing {
+		list := groups[g.why]
+		delete(groups, g.why)
+		fmt.Fprintf(page, "- **%s** (%d names)", g.why, len(list))
+		if g.say != "" {
+			fmt.Fprintf(page, ": %s.", g.say)
+		} else {
+			for i, n := range list {
+				if supported[n] {
+					n += "*"
+				}
+				sep := ", "
+				if i == 0 {
+					sep = ": "
+				}
+				page.WriteString(sep + n)
+			}
+			page.WriteString(".")
+		}
+		page.WriteString("\n")
+	}
+	for why := range groups {
+		t.Errorf("no reason is called %q", why)
+	}
+}
+
+// computed: some row, or the binder itself, has it.
+func computed(p *pgcat.Proc) bool {
+	if p.Kind == 'a' {
+		for _, a := range aggregates {
+			if a == p.Name {
+				return true
+			}
+		}
+		return false
+	}
+	if slices.Contains(bySession, p.Name) {
+		return true
+	}
+	args := slices.Clone(p.Args)
+	if funcs.Lookup(funcs.Function, p.Name, args...) != nil {
+		return true
+	}
+	if len(args) == 1 {
+		if c := pgcat.FindCast(args[0], p.Result); c != nil && c.Func == p.OID && funcs.LookupCast(args[0], p.Result) != nil {
+			return true
+		}
+	}
+	if !slices.ContainsFunc(args, func(o sqltype.OID) bool { return pgcat.TypeOf(o) != nil && pgcat.TypeOf(o).Kind == 'p' }) {
+		return false
+	}
+	return slices.ContainsFunc(funcs.All(), func(f *funcs.Func) bool {
+		return f.Kind == funcs.Function && f.Name == p.Name && len(f.Args) == len(args)
+	})
+}
+
+// aggregates are bound by the binder; TestAggregates holds them against it. bySession are constants of the session.
+var (
+	aggregates = []string{"count", "sum", "avg", "min", "max"}
+	bySession  = []string{"version", "current_database", "current_schema", "current_user", "session_user"}
+)
+
+// reasonsMissing are the groups, in the order of the page. One with words is counted only.
+var reasonsMissing = []struct{ why, say string }{
+	{"aggregates that are not there yet", ""},
+	{"window functions", ""},
+	{"functions that return sets", ""},
+	{"what PostgreSQL calls by itself", "input and output of types, support of indexes, selectivity, triggers, handlers"},
+	{"about the server", "its catalogs, settings, sessions, locks, files, replication, statistics, large objects, sequences: nothing of the data set's database is shown"},
+	{"another value each time, or the day's", ""},
+	{"of types that are not there", "geometry, network addresses, text search, ranges, bit strings, money, XML"},
+	{"behind operators and casts", "write the operator or the cast"},
+	{"of arrays", ""},
+	{"of json", ""},
+	{"not there yet", ""},
+}
+
+var (
+	internalName = regexp.MustCompile(`^(hash|bt\w*(cmp|image)$|in_range|\w+_(in|out|sortsupport|support|larger|smaller|accum|accum_inv|combine|serialize|deserialize|transfn|finalfn|hash|` +
+		`hash_extended|cmp|subdiff|statefunc|validator)$|\w*(send|recv|typmodin|typmodout|larger|smaller)$|ri_|brin|gin|gist|spg|\w+(sel|joinsel|cmp)$|RI_|enum_|record_|unique_key|suppress_redundant|` +
+		`(int|numeric|interval|float)\w*_(avg|sum|corr|covar|regr|var|stddev)|int[0-9](inc|dec)|numeric_(exp|ln|log|sqrt|inc|div_trunc)$|d(exp|log1|log10|round|trunc)$|textlen$|like$|notlike$|nameconcat|` +
+		`oidvectortypes$|xml_is|(date|time\w*)_cmp)`)
+	serverName   = regexp.MustCompile(`^(pg_|lo_|has_|txid_|inet_|binary_upgrade|current_setting|set_config|nextval|currval|setval|lastval|cursor_to|query_to|table_to|schema_to|database_to|obj_|col_|shobj_|row_security|to_reg|amvalidate|icu_|current_query|current_schemas|getdatabaseencoding|getpgusername|ts_|satisfies|format_type|float4?_?typ|make_acl|acl|mx|index_am|fmgr|lowrite|loread|be_|xid|currtid|trigger|event_trigger|plpgsql|loread|mxid|tid|heap)`)
+	volatileName = regexp.MustCompile(`^(random|setseed|clock_timestamp|timeofday|gen_random_uuid|now|statement_timestamp|transaction_timestamp|age)$`)
+)
+
+func missing(p *pgcat.Proc, behind map[sqltype.OID]bool) string {
+	types := append(slices.Clone(p.Args), p.Result)
+	has := func(f func(o sqltype.OID, t *pgcat.Type) bool) bool {
+		return slices.ContainsFunc(types, func(o sqltype.OID) bool { t := pgcat.TypeOf(o); return t != nil && f(o, t) })
+	}
+	element := func(o sqltype.OID, t *pgcat.Type) sqltype.OID {
+		if t.TrueArray {
+			return t.Elem
+		}
+		return o
+	}
+	switch {
+	case p.Kind == 'a':
+		return "aggregates that are not there yet"
+	case p.Kind == 'w':
+		return "window functions"
+	case p.Kind == 'p' || serverName.MatchString(p.Name):
+		return "about the server"
+	case internalName.MatchString(p.Name), has(func(o sqltype.OID, t *pgcat.Type) bool {
+		return t.Kind == 'p' && (o == 2275 || o == 2281 || o == 2278 || o == 2279 || o == 3838 || o == 325 || o == 269 || o == 3310 || o == 3115 || o == 2280)
+	}):
+		return "what PostgreSQL calls by itself"
+	case p.RetSet:
+		return "functions that return sets"
+	case volatileName.MatchString(p.Name):
+		return "another value each time, or the day's"
+	case has(func(o sqltype.OID, t *pgcat.Type) bool {
+		e := element(o, t)
+		x := pgcat.TypeOf(e)
+		return x != nil && x.Kind != 'p' && !(sqltype.Type{OID: e, Typmod: -1}).Known() || e == 3831 || e == 4537 || e == 5080 || e == 4538
+	}), has(func(o sqltype.OID, _ *pgcat.Type) bool {
+		return o == sqltype.OIDOid || o == sqltype.OIDChar || o == sqltype.OIDName
+	}) && behind[p.OID]:
+		return "of types that are not there"
+	case behind[p.OID]:
+		return "behind operators and casts"
+	case has(func(_ sqltype.OID, t *pgcat.Type) bool { return t.OID == sqltype.OIDJSON || t.OID == sqltype.OIDJSONB }):
+		return "of json"
+	case has(func(o sqltype.OID, t *pgcat.Type) bool { return t.TrueArray || o == 2277 || o == 5078 }):
+		return "of arrays"
+	}
+	return "not there yet"
+}
+
+// behindOperators are the functions of operators and casts, from the catalog's own tables.
+func behindOperators(t *testing.T) map[sqltype.OID]bool {
+	out := map[sqltype.OID]bool{}
+	for file, column := range map[string]int{"operators.tsv": 5, "casts.tsv": 2} {
+		text, err := os.ReadFile("../../rewrite/pgcat/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for l := range strings.Lines(string(text)) {
+			n, err := strconv.ParseUint(strings.Split(strings.TrimSpace(l), "\t")[column], 10, 32)
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			out[sqltype.OID(n)] = true
+		}
+	}
+	return out
+}
+
+// TestAggregates: the aggregates of the page are those that the binder takes, over some type.
+func TestAggregates(t *testing.T) {
+	table, _ := every{}.Table("", "every")
+	for _, name := range pgcat.ProcNames() {
+		procs := pgcat.Procs(name)
+		if procs[0].Kind != 'a' {
+			continue
+		}
+		taken := false
+		for _, c := range table.Columns {
+			for _, args := range []string{c.Name, c.Name + ", " + c.Name} {
+				st, err := pgsyntax.Parse(fmt.Sprintf("SELECT pg_catalog.%q(%s) FROM every", name, args))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := plan.Bind(st[0].Node.(*pgsyntax.Select), every{}, plan.BindOptions{}); err == nil {
+					taken = true
+				}
+			}
+		}
+		if taken != slices.Contains(aggregates, name) {
+			t.Errorf("%s: taken %v", name, taken)
+		}
+	}
+}
