@@ -104,8 +104,11 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 	}
 	alias, schema := t.Alias, ""
 	if alias == "" {
-		if alias, schema = t.Name, table.Schema; t.Schema != "" { // by which a column is named too
+		alias, schema = t.Name, table.Schema
+		if t.Schema != "" { // by which a column is named too
 			schema = t.Schema
+		} else if in, ok := b.cat.Table("public", t.Name); ok && in == table { // analysts' name of DuckDB's main
+			schema = "public"
 		}
 	}
 	scan := &Scan{Table: table, Alias: alias, Pos: int(t.Pos)}
