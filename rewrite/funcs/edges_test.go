@@ -333,7 +333,7 @@ func excepted(f *Func, args []*string) bool {
 	case "to_timestamp":
 		return args[0] != nil && strings.Contains(*args[0], "e+12")
 	case "lpad", "rpad", "repeat":
-		return args[1] != nil && len(*args[1]) > 9
+		return args[1] != nil && len(*args[1]) > 4
 	case "+", "-": // the range's ends; differences that wrap
 		for i, a := range args {
 			if a != nil && hasEra(f.Args[i]) && (f.Zoned || f.With != nil || f.Result == sqltype.OIDInterval) && (strings.HasPrefix(*a, "2942") || strings.HasPrefix(*a, "471")) {

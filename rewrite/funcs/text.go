@@ -22,8 +22,11 @@ const (
 	i8   = sqltype.OIDInt8
 	yes  = sqltype.OIDBool
 
-	// longest is how many bytes a function may make of a short text and a number: PostgreSQL raises from 1 GB on, these are NULL before.
-	longest = 1 << 24
+	// longest is how many bytes a function may make of a short text and a number; longer ones are NULL. PostgreSQL raises from 1 GB on: the most operands of || that a
+	// statement can have (pgsyntax.MaxTokens) must not reach that either, or one person's row could make a statement fail.
+	longest = 1 << 16
+	// longestHere is what Eval makes at most, of released and public values.
+	longestHere = 1 << 24
 )
 
 // textParts has the text functions that cut, pad, search and replace. Characters are code points on both backends, as in a
@@ -87,8 +90,8 @@ func textParts() []*Func {
 	add("position", oids(text, text), i4, false, forms{own: "pg_catalog.position({x}, {y})", pg: "strpos({x}, {y})", duck: "CAST(strpos({x}, {y}) AS INTEGER)"}, index).within(count)
 
 	add("replace", oids(text, text, text), text, true, forms{
-		pg:   "CASE WHEN CAST(octet_length({x}) AS int8) * greatest(octet_length({z}), 1) <= " + most + " THEN replace({x}, {y}, {z}) END",
-		duck: "CASE WHEN CAST(strlen({x}) AS BIGINT) * greatest(strlen({z}), 1) <= " + most + " THEN CASE WHEN {y} = '' THEN {x} ELSE replace({x}, {y}, {z}) END END", lax: true},
+		pg:   "CASE WHEN octet_length({z}) <= octet_length({y}) OR CAST(octet_length({x}) AS int8) * octet_length({z}) <= " + most + " THEN replace({x}, {y}, {z}) END",
+		duck: "CASE WHEN strlen({z}) <= strlen({y}) OR CAST(strlen({x}) AS BIGINT) * strlen({z}) <= " + most + " THEN CASE WHEN {y} = '' THEN {x} ELSE replace({x}, {y}, {z}) END END", lax: true},
 		of3(func(s, old, fresh string) (sqltype.Value, error) {
 			if old == "" {
 				return s, nil
@@ -216,7 +219,7 @@ func trims() []*Func {
 	return out
 }
 
-// pads has lpad, rpad and repeat; texts of more than 16 MB are NULL.
+// pads has lpad, rpad and repeat; texts of more than 64 kB are NULL.
 func pads() []*Func {
 	limit := strconv.Itoa(longest / 4)
 	var out []*Func
@@ -242,7 +245,7 @@ func pads() []*Func {
 		pg:   "repeat({x}, CASE WHEN CAST(octet_length({x}) AS int8) * {y} <= " + most + " THEN CASE WHEN {x} = '' THEN 0 ELSE {y} END END)",
 		duck: "repeat({x}, CASE WHEN CAST(strlen({x}) AS BIGINT) * {y} <= " + most + " THEN CASE WHEN {x} = '' THEN 0 ELSE {y} END END)"}).
 		eval(of2(func(s string, n int64) (sqltype.Value, error) {
-			if int64(len(s))*max(n, 0) > longest {
+			if int64(len(s))*max(n, 0) > longestHere {
 				return nil, tooLong()
 			}
 			if s == "" {
@@ -259,7 +262,7 @@ func pad(s string, n int64, with string, left bool) (sqltype.Value, error) {
 	if missing <= 0 || with == "" {
 		return substring(s, 1, max(n, 0)), nil
 	}
-	if n > longest {
+	if n > longestHere {
 		return nil, tooLong()
 	}
 	fill := []rune(strings.Repeat(with, missing/utf8.RuneCountInString(with)+1))
