@@ -7,7 +7,7 @@ UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./interna
 DB       = ./internal/corpus ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/...
 
-.PHONY: all test test-unit test-db test-wire test-long corpus deploy-check bench bench-accuracy fuzz lint deps build vet
+.PHONY: all test test-unit test-db test-statistics test-wire test-long corpus deploy-check bench bench-accuracy fuzz lint deps build vet
 
 all: build
 
@@ -19,9 +19,9 @@ deps:
 	@sh .ci/deps.sh
 
 # Property tests draw the same cases in every run of CI; test-long and fuzz draw new ones.
-test test-unit test-db test-wire: export RAPID_SEED ?= 20261121
+test test-unit test-db test-statistics test-wire: export RAPID_SEED ?= 20261121
 
-test: deps vet test-unit test-db test-wire
+test: deps vet test-unit test-db test-statistics test-wire
 
 vet:
 	$(GO) vet ./...
@@ -31,6 +31,10 @@ test-unit:
 
 test-db:
 	$(GOTEST) $(DB)
+
+# Hundreds of thousands of releases on neighbouring databases; the race detector, which the rest of the engine runs under, skips them.
+test-statistics:
+	$(GOTEST) -run 'TestChosenLoss|TestReleasedLoss' ./internal/engine
 
 # The race detector runs on proxy, engine and ledger.
 test-wire:
