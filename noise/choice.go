@@ -21,8 +21,8 @@ type round struct{ edge, reach int64 }
 // A unit beyond an edge counts choiceSteps steps, so that penalties can be fractions of it.
 const choiceSteps = 64
 
-// roundsPerEdge makes it improbable, below e^-8, that more rounds are drawn once the numbers are there.
-const roundsPerEdge = 8
+// roundsPerEdge makes it improbable, below e^-32, that more rounds are drawn once the numbers are there.
+const roundsPerEdge = 32
 
 // Chooser makes the mechanism that runs a choice among edges, which ascend.
 func (s *Source) Chooser(ev dp.Choice, edges []uint64) (*Chooser, error) {
@@ -88,7 +88,7 @@ const MaxChoiceUnits = 1 << 53
 // (3): a round is an edge j, uniform, and an independent r with P(r >= n) = q^n for whole n >= 0, q = exp(-1/(64 b)). Of the rounds in order the first with r >= s_j - m counts, s_j =
 // 64 N_j + 64 p_j, m the least of the s: a round counts with probability q^(s_j - m) given j, so the edge of the first that does is j with probability proportional
 // to q^(s_j). The rounds are drawn before the numbers are known and independent of them. Where none of them counts more are drawn; only how
-// long that takes could tell, and it happens with a probability below e^-8, as a round counts with probability at least 1/edges.
+// long that takes could tell, and it happens with a probability below e^-32, as a round counts with probability at least 1/edges.
 func (c *Chooser) Choose(units []int64) (edge int, err error) {
 	if c.rounds == nil || len(units) != len(c.penalties) {
 		return 0, errors.New("noise: a choice takes one number an edge, once")

@@ -186,7 +186,7 @@ func (z *analyzer) columnRange(id plan.ColID) bound {
 }
 
 // clampOf is the declared range of a scan's column, and where WHERE puts it, brought outward to values of its type: the print clamps to it, so that
-// nothing rests on the condition.
+// nothing rests on the condition. What holds no value of the type is no range.
 func (z *analyzer) clampOf(id plan.ColID) (Clamp, bool) {
 	s := z.owner[id]
 	if s == nil {
@@ -197,26 +197,37 @@ func (z *analyzer) clampOf(id plan.ColID) (Clamp, bool) {
 	if iv == nil {
 		iv = domainHull(c.Domain)
 	}
-	if in := spanOf(iv).meet(z.narrowed(id)).interval(); in != nil {
-		iv = in
-	}
-	if iv == nil || !c.Type.IsNumber() || iv.Lo.GreaterThan(iv.Hi) {
+	if !c.Type.IsNumber() {
 		return Clamp{}, false
 	}
+	if in, ok := clampTo(spanOf(iv).meet(z.narrowed(id)).interval(), c.Type); ok {
+		return in, true
+	}
+	return clampTo(iv, c.Type)
+}
+
+// clampTo is an interval with ends that are values of a number's type; false where it has none.
+func clampTo(iv *num.Interval, t sqltype.Type) (Clamp, bool) {
+	if iv == nil {
+		return Clamp{}, false
+	}
+	out, ok := Clamp{Lo: iv.Lo, Hi: iv.Hi}, true
 	switch {
-	case c.Type.IsInteger():
-		limit := decimal.NewFromBigInt(new(big.Int).Lsh(big.NewInt(1), uint(c.Type.Len())*8-1), 0)
-		return Clamp{Lo: decimal.Max(iv.Lo.Floor(), limit.Neg()), Hi: decimal.Min(iv.Hi.Ceil(), limit.Sub(decimal.NewFromInt(1)))}, true
-	case c.Type.IsFloat():
-		lo, ok1 := floatBound(iv.Lo, c.Type, -1)
-		hi, ok2 := floatBound(iv.Hi, c.Type, 1)
-		return Clamp{Lo: lo, Hi: hi}, ok1 && ok2
+	case t.IsInteger():
+		limit := decimal.NewFromBigInt(new(big.Int).Lsh(big.NewInt(1), uint(t.Len())*8-1), 0)
+		out = Clamp{Lo: decimal.Max(iv.Lo.Floor(), limit.Neg()), Hi: decimal.Min(iv.Hi.Ceil(), limit.Sub(decimal.NewFromInt(1)))}
+	case t.IsFloat():
+		var ok1, ok2 bool
+		out.Lo, ok1 = floatBound(iv.Lo, t, -1)
+		out.Hi, ok2 = floatBound(iv.Hi, t, 1)
+		ok = ok1 && ok2
+	default:
+		if p, scale, modified := t.NumericMod(); modified {
+			most := decimal.New(1, int32(p-scale)).Sub(decimal.New(1, int32(-scale)))
+			out = Clamp{Lo: decimal.Max(iv.Lo.RoundFloor(int32(scale)), most.Neg()), Hi: decimal.Min(iv.Hi.RoundCeil(int32(scale)), most)}
+		}
 	}
-	if p, scale, ok := c.Type.NumericMod(); ok {
-		most := decimal.New(1, int32(p-scale)).Sub(decimal.New(1, int32(-scale)))
-		return Clamp{Lo: decimal.Max(iv.Lo.RoundFloor(int32(scale)), most.Neg()), Hi: decimal.Min(iv.Hi.RoundCeil(int32(scale)), most)}, true
-	}
-	return Clamp{Lo: iv.Lo, Hi: iv.Hi}, true
+	return out, ok && !out.Lo.GreaterThan(out.Hi)
 }
 
 func domainHull(d *plan.Domain) *num.Interval {

@@ -115,7 +115,7 @@ func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
 	default:
 		m.Grid, m.Rounded = decimal.New(1, -min(scale, fineScale)), scale > fineScale
 	}
-	// Values beyond are clamped where rows are: they are beyond every edge anyway.
+	// Rounded values beyond are clamped where rows are; whole ones count as they are, and the sum is clamped.
 	m.RowLo, m.RowHi = -mostSteps, mostSteps
 	if s, ok := z.single, m.Arg.Type(); s && ok.IsInteger() && ok.Len() < 8 {
 		m.RowHi = 1 << (uint(ok.Len())*8 - 1)

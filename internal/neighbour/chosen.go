@@ -106,6 +106,7 @@ func ChosenRows(d funcs.Dialect) []string {
 
 // ChosenStatements are over charges.
 var ChosenStatements = []string{
+	"select count(*), sum(c.small) from patients p left join charges c on c.patient_id = p.patient_id and c.small between 100000 and 200000",
 	"select count(*), sum(amount) from charges",
 	"select sum(wide), sum(fee), sum(small) from charges",
 	"select sum(rate), avg(small), count(amount) from charges",

@@ -227,7 +227,7 @@ func shiftedBy(f *Func, t sqltype.OID, iv sqltype.Interval, zone string) (*Func,
 			duckTS = "TRY_CAST(" + x + " AS TIMESTAMP)"
 		case zoned:
 			lo, hi = lo+2*microsPerDay, hi-2*microsPerDay
-			ts, duckTS = "timezone("+quoted(zone)+", "+inner(x)+")", "timezone('UTC', "+x+")"
+			ts, duckTS = "timezone("+zoneText(zone)+", "+inner(x)+")", "timezone('UTC', "+x+")"
 		}
 		if most := sqltype.Micros(9223372036854775806 - epochSeconds*second); hi > most {
 			hi = min(hi, endMicros)
@@ -239,7 +239,7 @@ func shiftedBy(f *Func, t sqltype.OID, iv sqltype.Interval, zone string) (*Func,
 		clamped := "(SELECT CASE WHEN t BETWEEN " + bound(lo) + " AND " + bound(hi) + " THEN {sum} WHEN NOT isfinite(t) THEN t END FROM (SELECT " + ts + " AS t OFFSET 0) AS s)"
 		duckSum := "list_transform([" + duckTS + "], lambda t: CASE WHEN isinf(t) THEN t WHEN t BETWEEN " + duckBound(lo) + " AND " + duckBound(hi) + " THEN TRY(t " + op + " " + duckLiteral + ") END)[1]"
 		if t == zoned {
-			z := quoted(zone)
+			z := zoneText(zone)
 			wall := sum("t", literal(sqltype.Interval{Months: iv.Months}))
 			wall = "timezone(" + z + ", " + sum("timezone("+z+", timezone("+z+", "+wall+"))", literal(sqltype.Interval{Days: iv.Days})) + ")"
 			if iv.Months == 0 && iv.Days == 0 {

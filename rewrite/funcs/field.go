@@ -59,7 +59,7 @@ func fieldRow(f *Func, name, zone string) (*Func, error) {
 		if loc, err = location(zone); err != nil {
 			return nil, err
 		}
-		x = "timezone(" + quoted(zone) + ", {y})"
+		x = "timezone(" + zoneText(zone) + ", {y})"
 	}
 	duckZone := t == zoned && unit != "epoch" && loc != time.UTC
 	if why := fieldRefused(unit, t, duckZone); why != "" {
@@ -67,13 +67,13 @@ func fieldRow(f *Func, name, zone string) (*Func, error) {
 	}
 	pgForm := "EXTRACT(" + unit + " FROM " + x + ")"
 	if t == zoned && unit != "epoch" { // the zone's offset may lead out of the range
-		pgForm = "EXTRACT(" + unit + " FROM timezone(" + quoted(zone) + ", " + inner("{y}") + "))"
+		pgForm = "EXTRACT(" + unit + " FROM timezone(" + zoneText(zone) + ", " + inner("{y}") + "))"
 	}
 	if !exactly {
 		y := x
 		switch {
 		case t == zoned && unit != "epoch":
-			y = "timezone(" + quoted(zone) + ", " + inner("{y}") + ")"
+			y = "timezone(" + zoneText(zone) + ", " + inner("{y}") + ")"
 		case t == day:
 			y = "CASE WHEN {y} < '294277-01-01' OR {y} = 'infinity' THEN {y} END"
 		}

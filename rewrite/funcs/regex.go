@@ -3,6 +3,7 @@ package funcs
 import (
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"unicode"
@@ -39,10 +40,25 @@ func translatePattern(src string, fold bool) (string, *regexp.Regexp, error) {
 	}
 	text := p.out.String()
 	re, err := regexp.Compile(text)
-	if err != nil {
+	if err != nil || programSize(text) > maxProgram {
 		return "", nil, p.unsupported("so many repetitions")
 	}
 	return text, re, nil
+}
+
+// maxProgram keeps every pattern far below what DuckDB's engine takes.
+const maxProgram = 2000
+
+func programSize(text string) int {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return maxProgram + 1
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return maxProgram + 1
+	}
+	return len(prog.Inst)
 }
 
 func badPattern(why string) error {

@@ -101,7 +101,7 @@ func charRow(f *Func, format, zone string) (*Func, error) {
 		if loc, err = location(zone); err != nil {
 			return nil, err
 		}
-		z := quoted(zone)
+		z := zoneText(zone)
 		x, own, duckX = "timezone("+z+", "+inner("{x}")+")", "timezone("+z+", {x})", "timezone('UTC', {x})"
 	}
 	var list []string

@@ -40,9 +40,9 @@ func truncRow(f *Func, name, zone string) (*Func, error) {
 	pg := "date_trunc('" + unit + "', CASE WHEN {y} >= " + quoted(sqltype.FormatText(least, sqltype.Timestamp)) + " OR {y} = '-infinity' THEN {y} END)"
 	duck := duckTrunc(unit, least)
 	if t == zoned {
-		own = "date_trunc('" + unit + "', {y}, " + quoted(zone) + ")"
+		own = "date_trunc('" + unit + "', {y}, " + zoneText(zone) + ")"
 		bound := sqltype.FormatText(least+2*microsPerDay, sqltype.Timestamptz)
-		pg = "date_trunc('" + unit + "', CASE WHEN {y} BETWEEN " + quoted(bound) + " AND '294276-12-29 00:00:00+00' OR NOT isfinite({y}) THEN {y} END, " + quoted(zone) + ")"
+		pg = "date_trunc('" + unit + "', CASE WHEN {y} BETWEEN " + quoted(bound) + " AND '294276-12-29 00:00:00+00' OR NOT isfinite({y}) THEN {y} END, " + zoneText(zone) + ")"
 		duck = "timezone('UTC', list_transform([timezone('UTC', {y})], lambda l: " + duckIn(duck, "l") + ")[1])"
 	}
 	why := ""

@@ -32,6 +32,16 @@ func zoneRows() []*Func {
 	return out
 }
 
+// zoneText is a zone's name for PostgreSQL, as a constant that it computes when it plans: a server that does not know the zone refuses the statement
+// whether there is a row or not.
+func zoneText(zone string) string {
+	if zone == "UTC" {
+		return quoted(zone)
+	}
+	z := quoted(zone)
+	return "(CASE WHEN timezone(" + z + ", timestamptz '2000-01-01 00:00:00+00') IS NOT NULL THEN " + z + " END)"
+}
+
 func zoneRow(f *Func, zone string, of int) (*Func, error) {
 	loc, err := location(zone)
 	if err != nil {
@@ -43,7 +53,7 @@ func zoneRow(f *Func, zone string, of int) (*Func, error) {
 		in = "CAST(CASE WHEN " + x + " BETWEEN '4714-11-26 BC' AND '294276-12-29' OR NOT isfinite(" + x + ") THEN " + x + " END AS timestamp)"
 		duckIn = "TRY_CAST(" + x + " AS TIMESTAMP)"
 	}
-	z := quoted(zone)
+	z := zoneText(zone)
 	fm := forms{pg: "timezone(" + z + ", " + in + ")", own: "timezone(" + z + ", CAST(" + x + " AS timestamp))", duck: "timezone('UTC', " + duckIn + ")"}
 	if from == zoned {
 		fm.own = "timezone(" + z + ", " + x + ")"

@@ -91,7 +91,7 @@ func (p *printer) domainFilters(a *sensitivity.Analysis, keys []string) []string
 	for _, s := range a.Groups.Sources {
 		must := s.Counts && !a.Limit.Capped
 		switch {
-		case s.Fixed:
+		case s.Fixed && !must: // nothing rests on the list
 		case must || s.Table == nil:
 			out = append(out, p.inTuples(a, s, keys))
 		case s.Joined:

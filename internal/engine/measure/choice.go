@@ -81,7 +81,7 @@ const (
 
 // Share is the part of a measure's price that the choice of its bound takes. It follows from public facts only: the price, the population that
 // the policy declares, and the number of groups. Where there are many units, a choice that is off by some of them costs little;
-// with many groups it aims at many units beyond the bound, and may be off by more. A quarter, where nobody declared a population. The numbers are
+// with many groups it aims at many units beyond the bound, and may be off by more. A quarter, for one group, where nobody declared a population. The numbers are
 // measured ones (docs/accuracy.md).
 func Share(a *sensitivity.Analysis, epsilon float64, population int64) float64 {
 	share := 0.25

@@ -10,25 +10,27 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// leastRise is the part of a release's price that a top-up adds at least. So prices grow geometrically, and a release has few top-ups (47 from the
+// leastRise is the part of a release's price that a top-up adds at least. So prices grow geometrically, and a release has few top-ups (44 from the
 // least price, query.epsilon/1000, to 40 times query.epsilon) whatever anybody asks: what a repeat and the ledger carry along stays small, and nobody
 // can use up the top-ups of a release that others share.
 const leastRise = 0.25
 
 // WorthTopUp: this price measures again what was released at the other; for less more, the release answers as it is.
 func (ask Ask) WorthTopUp(price float64) bool {
-	return ask.Epsilon-price >= max(ask.Least, leastRise*price)
+	const slack = 1 - 1e-9 // 1 is a quarter above 0.8, whatever float64 says; what is charged is rounded by Limit.Less
+	return ask.Epsilon-price >= max(ask.Least, leastRise*price)*slack
 }
 
 // TopUp prices what makes a stored release of a smaller price more exact: every measure once more, at the bounds and for the
 // groups that were chosen then; the mean of both, weighed by variance, is what asking at once would give for Gaussian noise, and up to sqrt(2) as wide
-// for Laplace noise that is topped up once (Koufogiannis, Han, Pappas, "Gradual release of sensitive data under differential privacy", 2015, would
+// for Laplace noise that is topped up once, up to 3 after many small steps (Koufogiannis, Han, Pappas, "Gradual release of sensitive data under differential privacy", 2015, would
 // lose nothing, by correlated noise). run is the release's plan with its bounds, price what it was made at. nil: there is nothing to
 // measure again, or it is not worth it.
 //
 // Proof: the old events lost at most what the tag of the old price allows, those here at most the difference of the tags, side by side (Limit.Less
 // rounds down): together at most the new price's tag, by sequential composition. Their sensitivities are those of the release's own events: the
-// bounds and groups are released values. Noise stays of the kind that it was, so a price without a pure part is one for both.
+// bounds and groups are released values. Noise stays of the kind that it was, but for people counted by a selection
+// beside Gaussian noise, which has no pure part either; so a price without a pure part is one for both.
 func TopUp(a *sensitivity.Analysis, run *Plan, price float64, ask Ask) (*Plan, error) {
 	top, limit := startTopUp(a, run, price, ask)
 	if top == nil {
@@ -176,7 +178,7 @@ func Weights(before, fresh float64) (was, now int64, err error) {
 	}
 	share := before / (before + fresh) // of the fresh one
 	switch best := math.Min(before, fresh); {
-	case best > 0 && share*fresh+MeanRounding < best:
+	case best > 0 && share*fresh+0.25 < best: // 1/4 is the most that rounding adds to a mean square
 	case before <= fresh:
 		return 1, 0, nil
 	default:
@@ -186,7 +188,7 @@ func Weights(before, fresh float64) (was, now int64, err error) {
 	return whole - now, now, nil
 }
 
-// MeanRounding is the variance that rounding a mean to a whole number adds.
+// MeanRounding is the variance that rounding a mean to a whole number adds, where the mean is spread out.
 const MeanRounding = 1.0 / 12
 
 // Variance is that of measure i's noise.

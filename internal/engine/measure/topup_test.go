@@ -100,13 +100,13 @@ func TestWeights(t *testing.T) {
 			w, n := float64(was)/sum, float64(now)/sum
 			got := w*w*before + n*n*fresh
 			if was > 0 && now > 0 {
-				got += 1.0 / 12
+				got += 0.25
 			}
 			best := min(before, fresh)
 			if got > best*(1+1e-15) {
 				t.Fatalf("%d:%d of %g and %g: %g", was, now, before, fresh, got)
 			}
-			if ideal := before / (before + fresh) * fresh; got > (ideal+1.0/12)*(1+1e-9) {
+			if ideal := before / (before + fresh) * fresh; got > (ideal+0.25)*(1+1e-9) {
 				t.Fatalf("%d:%d of %g and %g: %g, %g is possible", was, now, before, fresh, got, ideal)
 			}
 		}
@@ -145,5 +145,17 @@ func TestFewTopUps(t *testing.T) {
 	}
 	if tops > 50 {
 		t.Errorf("%d top-ups", tops)
+	}
+}
+
+// TestAQuarterIsAQuarter: a price a quarter above is worth a top-up, however its decimals are spelled in float64; a little less is not.
+func TestAQuarterIsAQuarter(t *testing.T) {
+	for _, p := range [][2]float64{{0.8, 1}, {0.4, 0.5}, {0.2, 0.25}, {1.6, 2}, {3.2, 4}, {1, 1.25}, {0.08, 0.1}} {
+		if !(Ask{Epsilon: p[1]}).WorthTopUp(p[0]) {
+			t.Errorf("%g after %g is not", p[1], p[0])
+		}
+		if (Ask{Epsilon: p[1] * 0.999}).WorthTopUp(p[0]) {
+			t.Errorf("%g after %g is", p[1]*0.999, p[0])
+		}
 	}
 }

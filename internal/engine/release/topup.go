@@ -146,15 +146,14 @@ func (m *Maker) topUp(cols []sqlgen.Column, rows secret.Rows) (*Release, error) 
 	return m.r, nil
 }
 
-// mean is the weighted mean, rounded to the nearest integer, half away from zero.
+// mean is the weighted mean, rounded to the nearest integer, half to even: equal weights tie half of the time, and must not all tie away from zero.
 func mean(was, now *big.Int, w [2]int64) *big.Int {
 	sum := new(big.Int).Mul(was, big.NewInt(w[0]))
 	sum.Add(sum, new(big.Int).Mul(now, big.NewInt(w[1])))
 	n := big.NewInt(w[0] + w[1])
-	twice := new(big.Int).Lsh(new(big.Int).Abs(sum), 1)
-	q := twice.Add(twice, n).Quo(twice, new(big.Int).Lsh(n, 1))
-	if sum.Sign() < 0 {
-		q.Neg(q)
+	q, rest := new(big.Int).DivMod(sum, n, new(big.Int)) // floors: n is positive
+	if c := rest.Lsh(rest, 1).Cmp(n); c > 0 || c == 0 && q.Bit(0) == 1 {
+		q.Add(q, big.NewInt(1))
 	}
 	return q
 }
