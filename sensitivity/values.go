@@ -34,7 +34,7 @@ func (z *analyzer) addDerived(i int, x plan.Scalar) error {
 	}
 	f, err := z.function(x, id)
 	if err != nil { // no Go evaluation: the groups are unknown
-		return nil
+		return nil //nolint:nilerr // no mistake
 	}
 	src := Source{Keys: []int{i}, Why: why}
 	seen := map[string]bool{}

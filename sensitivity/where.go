@@ -207,7 +207,7 @@ func (z *analyzer) listIn(c plan.Scalar, id plan.ColID) (out []sqltype.Value, ok
 	add := func(x, v plan.Scalar) bool {
 		col, _ := x.(*plan.Col)
 		k, isConst := v.(*plan.Const)
-		if col == nil || !isConst || z.base(col.ID) != id || col.T.OID != k.T.OID && !(isVarText(col.T) && isVarText(k.T)) {
+		if col == nil || !isConst || z.base(col.ID) != id || col.T.OID != k.T.OID && (!isVarText(col.T) || !isVarText(k.T)) {
 			return false
 		}
 		if k.Value != nil { // equal to NULL is nothing

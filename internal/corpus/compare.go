@@ -48,7 +48,7 @@ func (w *world) compare(st statement) (verdict, error) {
 		}
 	}
 	if err := w.taken(st.text); err != nil {
-		return verdict{kind: different, detail: "PostgreSQL's parser refuses it: " + err.Error()}, nil
+		return verdict{kind: different, detail: "PostgreSQL's parser refuses it: " + err.Error()}, nil //nolint:nilerr // it is the finding
 	}
 	for _, one := range list {
 		v := verdict{kind: same} // a statement of the session is read by our own grammar
@@ -159,7 +159,7 @@ func (w *world) described(st statement, sel *pgsyntax.Select, refusal error) (ve
 	q, err := plan.Describe(sel, w.tables, plan.BindOptions{Session: session})
 	if err != nil {
 		v.note, v.detail = noteNotDescribed, v.detail+"; "+err.Error()
-		return v, nil
+		return v, nil //nolint:nilerr // it is noted
 	}
 	if d, err := w.compared(st, q); err != nil || d.kind != same {
 		return d, err

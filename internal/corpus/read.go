@@ -55,7 +55,7 @@ func script(file string) ([]statement, error) {
 	text := string(b)
 	list, err := pgsyntax.Split(text)
 	if err != nil {
-		return []statement{{filepath.Base(file), text}}, nil
+		return []statement{{filepath.Base(file), text}}, nil //nolint:nilerr // the statement itself is to be refused
 	}
 	out := make([]statement, len(list))
 	for i, st := range list {

@@ -58,7 +58,7 @@ func (s *Settings) appendElement(dst []byte, v Value, elem Type) ([]byte, error)
 		return dst, err
 	}
 	text := string(dst[start:])
-	if text != "" && !strings.EqualFold(text, "NULL") && strings.IndexAny(text, "\"\\{}, \t\n\v\f\r") < 0 {
+	if text != "" && !strings.EqualFold(text, "NULL") && !strings.ContainsAny(text, "\"\\{}, \t\n\v\f\r") {
 		return dst, nil
 	}
 	dst = append(dst[:start], '"')

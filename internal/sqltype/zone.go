@@ -294,8 +294,9 @@ func (z *Zone) fixedOffset() (east int, ok bool) {
 	z.once.Do(func() {
 		at := time.Unix(-1<<36, 0).In(z.loc) // before all clocks
 		_, first := at.Zone()
-		for more := true; ; {
-			if at, more = z.next(at); !more {
+		for {
+			next, more := z.next(at)
+			if at = next; !more {
 				z.fixed = &first
 				return
 			}

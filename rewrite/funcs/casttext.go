@@ -44,11 +44,9 @@ const (
 func read(from, to sqltype.OID, f forms) *Func {
 	name := sqlName(to)
 	f.own = "CAST({x} AS " + name + ")"
-	x := "{x}"
 	if from == sqltype.OIDBPChar {
-		x = "rtrim({x}, ' ')"
 		f.pg = strings.ReplaceAll(f.pg, "{x}", "CAST({x} AS text)")
-		f.duck = strings.ReplaceAll(f.duck, "{x}", x)
+		f.duck = strings.ReplaceAll(f.duck, "{x}", "rtrim({x}, ' ')")
 	}
 	r := row(Cast, "cast", oids(from), to, true, f)
 	if isInt(to) {

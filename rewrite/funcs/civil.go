@@ -35,16 +35,6 @@ func civilOf(m sqltype.Micros) civil {
 	return civil{y: y, mon: int(mon), d: d, micros: int64(m) - days*microsPerDay, t: t}
 }
 
-// instant is the timestamp of a wall clock; not ok beyond PostgreSQL's.
-func instant(y, mon, d int, micros int64) (sqltype.Micros, bool) {
-	if y < -4800 || y > 300000 {
-		return 0, false
-	}
-	t := time.Date(y, time.Month(mon), d, 0, 0, 0, 0, time.UTC)
-	m := (t.Unix()-epochSeconds)*second + micros
-	return sqltype.Micros(m), m >= firstMicros && m < endMicros
-}
-
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b != 0 && (a < 0) != (b < 0) {

@@ -114,7 +114,7 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 	scan := &Scan{Table: table, Alias: alias, Pos: int(t.Pos)}
 	sc := &scope{tables: []string{alias}, schemas: []string{schema}, names: []string{t.Name}}
 	for i, c := range table.Columns {
-		b.types.add(c.Type)
+		b.add(c.Type)
 		id := b.newCol(ColumnInfo{Name: c.Name, Type: c.Type, Table: table, Attr: i})
 		scan.Columns = append(scan.Columns, id)
 		if c.Visible {

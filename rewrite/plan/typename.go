@@ -108,7 +108,7 @@ func (b *binder) enumNamed(schema, name string) (sqltype.Type, bool) {
 		}
 		for _, c := range t.Columns {
 			if e, ok := c.Type.Enum(); ok && c.Visible && e.Name == name && (schema == "" || schema == e.Schema) {
-				b.types.add(c.Type)
+				b.add(c.Type)
 				return sqltype.EnumType(e), true
 			}
 		}
@@ -170,8 +170,9 @@ func (b *binder) withModifier(t sqltype.Type, mods []int, n pgsyntax.TypeName) (
 		t.Typmod = int32(min(first, 6))
 		return t, nil
 	case sqltype.OIDInterval:
-		fields, ok := sqltype.IntervalFields(0), true
+		fields := sqltype.IntervalFields(0)
 		if n.Fields != "" {
+			var ok bool
 			if fields, ok = sqltype.ParseIntervalFields(n.Fields); !ok {
 				return bad("invalid INTERVAL type modifier")
 			}

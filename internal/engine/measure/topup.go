@@ -15,7 +15,7 @@ import (
 // can use up the top-ups of a release that others share.
 const leastRise = 0.25
 
-// WorthTopUp: this price measures again what was released at the other; for less more, the release answers as it is.
+// WorthTopUp says whether this price measures again what was released at the other; for less more, the release answers as it is.
 func (ask Ask) WorthTopUp(price float64) bool {
 	const slack = 1 - 1e-9 // 1 is a quarter above 0.8, whatever float64 says; what is charged is rounded by Limit.Less
 	return ask.Epsilon-price >= max(ask.Least, leastRise*price)*slack
