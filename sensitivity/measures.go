@@ -43,6 +43,16 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 	}
 	var err error
 	switch g.Fn {
+	case plan.CountRows, plan.Count, plan.Sum, plan.Avg:
+		if g.Filter != nil {
+			return f, sqlerr.New(sqlerr.PrivateShape, "FILTER over private rows is not supported").At(g.Pos).
+				WithHint("%s(CASE WHEN condition THEN x END) aggregates the same rows.", strings.TrimSuffix(string(g.Fn), "(*)"))
+		}
+		if len(g.More) > 0 || g.Within || len(g.Order) > 0 {
+			return f, sqlerr.New(sqlerr.PrivateShape, "ORDER BY in %s over private rows is not supported", g.Fn).At(g.Pos).WithHint("Leave it out: the answer does not depend on it.")
+		}
+	}
+	switch g.Fn {
 	case plan.CountRows:
 		f.Kind = IsCount
 		f.Count, err = z.measure(Measure{Kind: CountRows}, g)
@@ -74,7 +84,8 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 		err = sqlerr.New(sqlerr.PrivateShape, "%s over private rows is not supported", g.Fn).At(g.Pos).
 			WithHint("Group by ranges of the value (CASE) and count.")
 	default:
-		err = sqlerr.New(sqlerr.PrivateShape, "the aggregate %s over private rows is not supported", g.Fn).At(g.Pos)
+		err = sqlerr.New(sqlerr.PrivateShape, "the aggregate %s over private rows is not supported", g.Fn).At(g.Pos).
+			WithHint("COUNT, SUM and AVG are there so far.")
 	}
 	return f, err
 }

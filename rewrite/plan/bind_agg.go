@@ -9,21 +9,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-var aggregateNames = map[string]AggFunc{"count": Count, "sum": Sum, "avg": Avg, "min": Min, "max": Max}
-
 var errorNames = map[string]ErrorKind{string(ErrorHalfWidth): ErrorHalfWidth, string(ErrorLow): ErrorLow, string(ErrorHigh): ErrorHigh}
-
-// aggregatable are the types whose sums, averages, least and greatest values are computed.
-var aggregatable = map[AggFunc]func(sqltype.Type) bool{
-	Sum: sqltype.Type.IsNumber,
-	Avg: sqltype.Type.IsNumber,
-	Min: ordered,
-	Max: ordered,
-}
-
-func ordered(t sqltype.Type) bool {
-	return t.IsNumber() || t.IsString() || t.OID == sqltype.OIDDate || t.OID == sqltype.OIDTimestamp || t.OID == sqltype.OIDTimestamptz
-}
 
 // isAggregate reports a call of an aggregate or of an error function.
 func isAggregate(f *pgsyntax.FuncCall) bool {
@@ -45,26 +31,21 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 	if kind, ok := errorNames[x.Name]; ok {
 		return e.errorOf(kind, x)
 	}
-	fn, ok := aggregateNames[x.Name]
-	switch {
-	case !ok:
-		e.later(unsupportedAggregate(x.Name, x.Pos))
-		fn = AggFunc(x.Name)
-	case x.Filter != nil:
-		e.later(unsupported(x.Pos, "FILTER is").WithHint("%s(CASE WHEN condition THEN x END) counts the same rows.", x.Name))
-	case len(x.OrderBy) > 0 || len(x.WithinGroup) > 0:
-		e.later(unsupported(x.Pos, "ORDER BY in an aggregate is"))
-	}
 	inner := &exprs{binder: e.binder, scope: e.scope, clause: e.clause, aggs: e.aggs, within: true}
-	rest, err := inner.aggRest(x)
-	if err != nil {
+	item := AggItem{Fn: AggFunc(x.Name), Distinct: x.Distinct, Within: len(x.WithinGroup) > 0, Pos: int(x.Pos)}
+	var err error
+	if item.Order, err = inner.aggOrder(x.OrderBy); err != nil {
+		return nil, err
+	}
+	if item.Filter, err = e.filter(x); err != nil {
 		return nil, err
 	}
 	if x.Star {
-		if fn != Count {
+		if item.Fn != Count {
 			return nil, undefinedFunction(x.Name, "", x.Pos)
 		}
-		return e.aggs.shared(AggItem{Fn: CountRows, Rest: rest, Type: sqltype.Int8, Pos: int(x.Pos)}, x.Name), nil
+		item.Fn, item.Type = CountRows, sqltype.Int8
+		return e.aggs.shared(item, x.Name), nil
 	}
 	args, names, variadic, err := inner.callArgs(x)
 	if err != nil {
@@ -105,59 +86,75 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 			}
 		}
 	}
-	item := AggItem{Fn: fn, Distinct: x.Distinct, Rest: append(rest, args[1:]...), Type: e.of(result), Pos: int(x.Pos)}
-	if item.Arg, err = e.aggArg(&item, args[0], x); err != nil {
-		return nil, err
+	item.Type = e.of(result)
+	direct := len(args) - len(x.WithinGroup)
+	for i, o := range x.WithinGroup {
+		key, err := inner.orderKey(args[direct+i], o)
+		if err != nil {
+			return nil, err
+		}
+		item.Order = append(item.Order, key)
+	}
+	if args = args[:direct]; direct > 0 {
+		item.More = args[1:]
+		if item.Arg, err = e.aggArg(&item, args[0], x); err != nil {
+			return nil, err
+		}
 	}
 	return e.aggs.shared(item, x.Name), nil
 }
 
-// aggArg is the argument as the aggregate takes it.
+// aggArg is the first argument as the aggregate takes it.
 func (e *exprs) aggArg(item *AggItem, arg Scalar, x *pgsyntax.FuncCall) (Scalar, error) {
-	var err error
-	takes := aggregatable[item.Fn]
-	switch {
-	case item.Fn == Count:
-		if arg, err = e.textLiteral(arg, x.Pos); err == nil && x.Distinct && arg.Type().OID == sqltype.OIDUnknown {
+	switch item.Fn {
+	case Count:
+		arg, err := e.textLiteral(arg, x.Pos)
+		if err == nil && x.Distinct && arg.Type().OID == sqltype.OIDUnknown {
 			return e.implicit(arg, sqltype.Text, x.Pos)
 		}
 		return arg, err
-	case takes != nil && !takes(arg.Type()):
-		e.later(unsupportedAggregate(x.Name+"("+typeName(arg.Type())+")", x.Pos))
-	}
-	if item.Fn == Min || item.Fn == Max {
+	case Min, Max:
 		item.Distinct = false
 	}
 	return arg, nil
 }
 
-// aggRest binds an aggregate's FILTER and ORDER BY.
-func (e *exprs) aggRest(x *pgsyntax.FuncCall) ([]Scalar, error) {
-	var out []Scalar
-	for _, o := range x.OrderBy {
+// aggOrder binds an aggregate's ORDER BY.
+func (e *exprs) aggOrder(list []pgsyntax.OrderItem) ([]AggOrder, error) {
+	var out []AggOrder
+	for _, o := range list {
 		v, err := e.expr(o.Expr)
 		if err != nil {
 			return nil, err
 		}
-		if v, err = e.textLiteral(v, o.Expr.Position()); err != nil {
+		key, err := e.orderKey(v, o)
+		if err != nil {
 			return nil, err
 		}
-		if err := e.comparable(v, true, o.Expr.Position()); err != nil {
-			return nil, err
-		}
-		out = append(out, v)
+		out = append(out, key)
 	}
-	if x.Filter == nil {
-		return out, nil
-	}
-	inner := &exprs{binder: e.binder, scope: e.scope, clause: "FILTER"}
-	cond, err := inner.condition(x.Filter, "FILTER")
-	return append(out, cond), err
+	return out, nil
 }
 
-func unsupportedAggregate(name string, pos pgsyntax.Pos) *sqlerr.Error {
-	return sqlerr.New(sqlerr.UnsupportedFunction, "the aggregate %s is not supported yet", name).At(int(pos)).
-		WithHint("COUNT, SUM and AVG are there so far.")
+func (e *exprs) orderKey(v Scalar, o pgsyntax.OrderItem) (AggOrder, error) {
+	v, err := e.textLiteral(v, o.Expr.Position())
+	if err != nil {
+		return AggOrder{}, err
+	}
+	out := AggOrder{Expr: v, Desc: o.Desc, NullsFirst: o.Desc}
+	if o.NullsFirst != nil {
+		out.NullsFirst = *o.NullsFirst
+	}
+	return out, e.comparable(v, true, o.Expr.Position())
+}
+
+// filter binds an aggregate's FILTER; nil for none.
+func (e *exprs) filter(x *pgsyntax.FuncCall) (Scalar, error) {
+	if x.Filter == nil {
+		return nil, nil
+	}
+	inner := &exprs{binder: e.binder, scope: e.scope, clause: "FILTER"}
+	return inner.condition(x.Filter, "FILTER")
 }
 
 // shared finds the aggregate's column, or makes it.

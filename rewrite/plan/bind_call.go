@@ -338,10 +338,7 @@ func undefinedFunction(name, signature string, pos pgsyntax.Pos) *sqlerr.Error {
 }
 
 func functionNames() []string {
-	names := []string{"coalesce", "nullif", "greatest", "least"}
-	for n := range aggregateNames {
-		names = append(names, n)
-	}
+	names := []string{"coalesce", "nullif", "greatest", "least", string(Count), string(Sum), string(Avg), string(Min), string(Max)}
 	for n := range errorNames {
 		names = append(names, n)
 	}

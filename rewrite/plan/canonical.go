@@ -127,14 +127,7 @@ func (p *printer) line(r Rel) string {
 	case *Sort:
 		var keys []string
 		for _, k := range n.Keys {
-			s := p.col(k.Col)
-			if k.Desc {
-				s += " desc"
-			}
-			if k.NullsFirst != k.Desc {
-				s += map[bool]string{true: " nulls first", false: " nulls last"}[k.NullsFirst]
-			}
-			keys = append(keys, s)
+			keys = append(keys, p.col(k.Col)+order(k.Desc, k.NullsFirst))
 		}
 		return "sort " + strings.Join(keys, ", ")
 	case *Limit:
@@ -284,16 +277,38 @@ func scalarText(x Scalar) string { return (&printer{}).scalar(x) + ":" + x.Type(
 func aggText(a AggItem) string { return aggTextWith(&printer{}, a) }
 
 func aggTextWith(p *printer, a AggItem) string {
-	rest := ""
-	if len(a.Rest) > 0 {
-		rest = " with " + p.list(a.Rest)
+	var b strings.Builder
+	b.WriteString(string(a.Fn))
+	if a.Fn != CountRows {
+		b.WriteByte('(')
+		if a.Distinct {
+			b.WriteString("DISTINCT ")
+		}
+		if a.Arg != nil {
+			b.WriteString(p.list(append([]Scalar{a.Arg}, a.More...)))
+		}
+		b.WriteByte(')')
 	}
-	if a.Arg == nil {
-		return string(a.Fn) + rest
+	if a.Within {
+		b.WriteString(" WITHIN GROUP")
 	}
-	d := ""
-	if a.Distinct {
-		d = "DISTINCT "
+	for i, o := range a.Order {
+		fmt.Fprintf(&b, "%s%s%s", map[bool]string{true: " ORDER BY ", false: ", "}[i == 0], p.scalar(o.Expr), order(o.Desc, o.NullsFirst))
 	}
-	return fmt.Sprintf("%s(%s%s)%s", a.Fn, d, p.scalar(a.Arg), rest)
+	if a.Filter != nil {
+		b.WriteString(" FILTER " + p.condition(a.Filter))
+	}
+	return b.String()
+}
+
+// order is what follows a key that is not ascending with NULLs last.
+func order(desc, nullsFirst bool) string {
+	s := ""
+	if desc {
+		s = " desc"
+	}
+	if nullsFirst != desc {
+		s += map[bool]string{true: " nulls first", false: " nulls last"}[nullsFirst]
+	}
+	return s
 }

@@ -104,27 +104,41 @@ type Aggregate struct {
 	Pos    int
 }
 
-// AggItem is one aggregate call. Canonically equal calls share one item.
+// AggItem is one aggregate call over the input's columns. Canonically equal calls share one item.
 type AggItem struct {
 	ID       ColID
 	Fn       AggFunc
-	Arg      Scalar // nil for count(*); over the input's columns
+	Arg      Scalar   // nil for count(*); of an ordered-set aggregate what it is told (percentile_cont's fraction), nil for none
+	More     []Scalar // further arguments
 	Distinct bool
-	Rest     []Scalar // further arguments, order and filter: of aggregates that Bind refuses so far
+	Order    []AggOrder // ORDER BY in the call, or WITHIN GROUP
+	Within   bool       // Order is WITHIN GROUP's
+	Filter   Scalar     // nil for none: only rows for which it is true are aggregated
 	Type     sqltype.Type
 	Pos      int
 }
 
-// AggFunc is an aggregate function by name.
+// AggOrder is one key of an aggregate's order.
+type AggOrder struct {
+	Expr             Scalar
+	Desc, NullsFirst bool
+}
+
+// Plain says that an aggregate is a call with one argument at most: no order, no FILTER.
+func (a *AggItem) Plain() bool {
+	return len(a.More) == 0 && len(a.Order) == 0 && !a.Within && a.Filter == nil
+}
+
+// AggFunc is an aggregate function by PostgreSQL's name; count(*) is CountRows.
 type AggFunc string
 
-// The aggregates; count(*) is CountRows.
+// The aggregates that dpsql knows by more than their names.
 const (
 	CountRows AggFunc = "count(*)"
 	Count     AggFunc = "count"
 	Sum       AggFunc = "sum"
 	Avg       AggFunc = "avg"
-	Min       AggFunc = "min" // over public rows only, so far
+	Min       AggFunc = "min"
 	Max       AggFunc = "max"
 )
 

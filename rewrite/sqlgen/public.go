@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -134,16 +135,20 @@ func (p *printer) sortKeys(f *from, keys []plan.SortKey) []string {
 		if t, ok := f.typeOf(k.Col); ok {
 			text = p.binary(text, t)
 		}
-		dir, nulls := "ASC", "LAST"
-		if k.Desc {
-			dir = "DESC"
-		}
-		if k.NullsFirst {
-			nulls = "FIRST"
-		}
-		out[i] = fmt.Sprintf("%s %s NULLS %s", text, dir, nulls)
+		out[i] = direction(text, k.Desc, k.NullsFirst)
 	}
 	return out
+}
+
+func direction(key string, desc, nullsFirst bool) string {
+	dir, nulls := "ASC", "LAST"
+	if desc {
+		dir = "DESC"
+	}
+	if nullsFirst {
+		nulls = "FIRST"
+	}
+	return fmt.Sprintf("%s %s NULLS %s", key, dir, nulls)
 }
 
 // typeOf is a column's type where the plan's tree says it.
@@ -215,28 +220,52 @@ func (p *printer) aggregate(n *plan.Aggregate) *from {
 	return f
 }
 
+// publicAggregate prints a call. DuckDB's own aggregates are PostgreSQL's for those that it has a form for here.
 func (p *printer) publicAggregate(a plan.AggItem, in *from) string {
-	if a.Fn == plan.CountRows {
-		return p.fn("count") + "(*)"
+	var args []string
+	if a.Arg != nil {
+		args = p.list(append([]plan.Scalar{a.Arg}, a.More...), in, stored)
+		if t := a.Arg.Type(); (a.Fn == plan.Min || a.Fn == plan.Max) && t.IsString() {
+			args[0] = p.binary(args[0], t)
+		}
 	}
-	arg := p.scalar(a.Arg, in, stored)
-	if t := a.Arg.Type(); (a.Fn == plan.Min || a.Fn == plan.Max) && t.IsString() {
-		arg = p.binary(arg, t)
-	}
+	text := strings.Join(args, ", ")
 	if a.Distinct {
-		arg = "DISTINCT " + arg
+		text = "DISTINCT " + text
+	}
+	var keys []string
+	for _, o := range a.Order {
+		keys = append(keys, direction(p.binary(p.scalar(o.Expr, in, stored), o.Expr.Type()), o.Desc, o.NullsFirst))
+	}
+	order := ""
+	if len(keys) > 0 {
+		order = "ORDER BY " + strings.Join(keys, ", ")
+	}
+	switch {
+	case a.Fn == plan.CountRows:
+		text = p.fn("count") + "(*)"
+	case a.Within:
+		text = fmt.Sprintf("%s(%s) WITHIN GROUP (%s)", p.fn(string(a.Fn)), text, order)
+	default:
+		text = fmt.Sprintf("%s(%s)", p.fn(string(a.Fn)), strings.TrimSpace(text+" "+order))
+	}
+	if a.Filter != nil {
+		text += " FILTER (WHERE " + p.scalar(a.Filter, in, stored) + ")"
+	}
+	if p.d != funcs.DuckDB {
+		return text
 	}
 	switch a.Fn {
-	case plan.Count, plan.Min, plan.Max:
-		return fmt.Sprintf("%s(%s)", p.fn(string(a.Fn)), arg)
-	case plan.Sum, plan.Avg:
-		text := fmt.Sprintf("%s(%s)", p.fn(string(a.Fn)), arg)
-		if p.d == funcs.DuckDB && a.Type.OID == sqltype.OIDNumeric && a.Fn == plan.Avg {
+	case plan.CountRows, plan.Count, plan.Min, plan.Max, plan.Sum:
+		return text
+	case plan.Avg:
+		if a.Type.OID == sqltype.OIDNumeric {
 			return fmt.Sprintf("CAST(%s AS DECIMAL(%d,%d))", text, duckDigits, avgScale)
 		}
 		return text
 	}
-	return p.fail(internalError("the aggregate %s cannot be printed", a.Fn))
+	return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the aggregate %s cannot be computed by the data set's database here", a.Fn).At(a.Pos).
+		WithHint("On PostgreSQL it can."))
 }
 
 // avgScale is the least number of decimals of PostgreSQL's avg for values below 10^4.
