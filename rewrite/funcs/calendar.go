@@ -227,7 +227,7 @@ func shiftedBy(f *Func, t sqltype.OID, iv sqltype.Interval, zone string) (*Func,
 			duckTS = "TRY_CAST(" + x + " AS TIMESTAMP)"
 		case zoned:
 			lo, hi = lo+2*microsPerDay, hi-2*microsPerDay
-			ts, duckTS = "timezone("+zoneText(zone)+", "+inner(x)+")", "timezone('UTC', "+x+")"
+			ts, duckTS = "timezone("+zoneText(zone)+", "+inner(x)+")", duckTurned(zone, loc, x, zoned)
 		}
 		if most := sqltype.Micros(9223372036854775806 - epochSeconds*second); hi > most {
 			hi = min(hi, endMicros)
@@ -250,8 +250,11 @@ func shiftedBy(f *Func, t sqltype.OID, iv sqltype.Interval, zone string) (*Func,
 			fm.own = replace(replace(clamped, inner(x), x), "{sum}", sum(wall, literal(sqltype.Interval{Micros: iv.Micros})))
 			fm.own = replace(fm.own, "THEN t END", "THEN "+x+" END")
 			fm.duck = "timezone('UTC', " + duckSum + ")"
-			if loc != time.UTC {
-				fm.duck, fm.why = "", otherZones
+			switch why := zonesOfDuckDB(zone, loc); {
+			case why != "":
+				fm.duck, fm.why = "", why
+			case loc != time.UTC:
+				fm.duck = "list_transform([" + duckTS + "], lambda t: CASE WHEN isinf(t) THEN " + x + " WHEN t BETWEEN " + duckBound(lo) + " AND " + duckBound(hi) + " THEN " + duckShift(x, op, iv, zone, loc) + " END)[1]"
 			}
 		} else {
 			fm.pg, fm.duck = replace(clamped, "{sum}", sum("t", literal(iv))), duckSum

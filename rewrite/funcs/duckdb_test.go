@@ -271,6 +271,11 @@ func checkDuck(t *testing.T, f *Func, ts []sqltype.Type, rt sqltype.Type, o outc
 
 // noRoom: what DuckDB does not hold.
 func noRoom(f *Func, ts []sqltype.Type, o outcome) bool {
+	for _, a := range o.args { // a zone's offset may lead out of the range
+		if strings.HasPrefix(*a, "294247-01-10") && (f.Zoned || f.Name == "timezone" || f.Name == "date_trunc") {
+			return true
+		}
+	}
 	switch {
 	case excepted(f, o.args):
 		return true

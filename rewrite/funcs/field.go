@@ -61,8 +61,7 @@ func fieldRow(f *Func, name, zone string) (*Func, error) {
 		}
 		x = "timezone(" + zoneText(zone) + ", {y})"
 	}
-	duckZone := t == zoned && unit != "epoch" && loc != time.UTC
-	if why := fieldRefused(unit, t, duckZone); why != "" {
+	if why := fieldRefused(unit, zonesOfDuckDB(zone, loc)); why != "" {
 		g.Refused = map[Dialect]string{DuckDB: why}
 	}
 	pgForm := "EXTRACT(" + unit + " FROM " + x + ")"
@@ -85,7 +84,7 @@ func fieldRow(f *Func, name, zone string) (*Func, error) {
 	}
 	duck := ""
 	if g.Refused[DuckDB] == "" {
-		duck = duckField(unit, t, exactly)
+		duck = duckField(unit, t, exactly, zone, loc)
 	}
 	g.Spell = func(d Dialect, a []string, _ []sqltype.Type, _ sqltype.Type) string {
 		if d == DuckDB {
@@ -116,17 +115,12 @@ func fieldRow(f *Func, name, zone string) (*Func, error) {
 	return &g, nil
 }
 
-func fieldRefused(unit string, t sqltype.OID, named bool) string {
-	switch {
-	case named:
-		return otherZones
-	case unit == "julian":
+func fieldRefused(unit, zones string) string {
+	if unit == "julian" {
 		return "DuckDB's Julian day is a double"
 	}
-	return ""
+	return zones
 }
-
-const otherZones = "DuckDB has its own time zones: only UTC is the same there"
 
 // inner keeps away from the ends of the range by two days, since a zone's offset could lead out of it.
 func inner(x string) string {
@@ -134,10 +128,11 @@ func inner(x string) string {
 }
 
 // duckField prints a field; years BC are counted without a year 0.
-func duckField(unit string, t sqltype.OID, exactly bool) string {
+func duckField(unit string, t sqltype.OID, exactly bool, zone string, loc *time.Location) string {
 	x := "{y}"
 	if t == zoned && unit != "epoch" {
-		x = "timezone('UTC', {y})"
+		form := duckField(unit, stamp, exactly, "", nil)
+		return "list_transform([" + duckTurned(zone, loc, "{y}", zoned) + "], lambda l: " + duckIn(form, "l") + ")[1]"
 	}
 	if t == day && !exactly { // of the date as a timestamp
 		x = "TRY_CAST({y} AS TIMESTAMP)"

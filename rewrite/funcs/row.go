@@ -111,15 +111,15 @@ func fill(d Dialect, form string, args []string) string {
 	if d == Postgres {
 		return guard(form, args)
 	}
-	var list, pairs []string
+	var list, pairs []string // a table that is called as the lambda's argument would come first
 	for i, a := range args {
 		if !strings.Contains(form, "{"+places[i]+"}") {
 			continue
 		}
 		list = append(list, "'"+places[i]+"': "+a)
-		pairs = append(pairs, "{"+places[i]+"}", "v."+places[i])
+		pairs = append(pairs, "{"+places[i]+"}", "_v."+places[i])
 	}
-	return "list_transform([{" + strings.Join(list, ", ") + "}], lambda v: " + strings.NewReplacer(pairs...).Replace(form) + ")[1]"
+	return "list_transform([{" + strings.Join(list, ", ") + "}], lambda _v: " + strings.NewReplacer(pairs...).Replace(form) + ")[1]"
 }
 
 // The kinds of Eval and Range that many rows have.

@@ -102,7 +102,7 @@ func charRow(f *Func, format, zone string) (*Func, error) {
 			return nil, err
 		}
 		z := zoneText(zone)
-		x, own, duckX = "timezone("+z+", "+inner("{x}")+")", "timezone("+z+", {x})", "timezone('UTC', {x})"
+		x, own, duckX = "timezone("+z+", "+inner("{x}")+")", "timezone("+z+", {x})", duckTurned(zone, loc, "{x}", zoned)
 	}
 	var list []string
 	for _, p := range parts {
@@ -110,7 +110,7 @@ func charRow(f *Func, format, zone string) (*Func, error) {
 	}
 	fm := forms{pg: "to_char(" + x + ", " + quoted(format) + ")", own: "to_char(" + own + ", " + quoted(format) + ")"}
 	switch {
-	case loc != time.UTC:
+	case zonesOfDuckDB(zone, loc) != "":
 		fm.why = otherZones
 	case len(list) == 0:
 		fm.duck = "CAST(NULL AS VARCHAR)"

@@ -43,11 +43,11 @@ func truncRow(f *Func, name, zone string) (*Func, error) {
 		own = "date_trunc('" + unit + "', {y}, " + zoneText(zone) + ")"
 		bound := sqltype.FormatText(least+2*microsPerDay, sqltype.Timestamptz)
 		pg = "date_trunc('" + unit + "', CASE WHEN {y} BETWEEN " + quoted(bound) + " AND '294276-12-29 00:00:00+00' OR NOT isfinite({y}) THEN {y} END, " + zoneText(zone) + ")"
-		duck = "timezone('UTC', list_transform([timezone('UTC', {y})], lambda l: " + duckIn(duck, "l") + ")[1])"
+		duck = duckTruncIn(unit, duck, zone, loc)
 	}
-	why := ""
-	if t == zoned && loc != time.UTC {
-		duck, why = "", otherZones
+	why := zonesOfDuckDB(zone, loc)
+	if why != "" {
+		duck = ""
 	}
 	g := row(f.Kind, f.Name, f.Args, t, true, forms{pg: pg, own: own, duck: duck, why: why})
 	g.Const, g.Zoned = f.Const, f.Zoned
@@ -55,6 +55,17 @@ func truncRow(f *Func, name, zone string) (*Func, error) {
 		return truncateIn(unit, v[1].(sqltype.Micros), loc)
 	}
 	return g, nil
+}
+
+// duckTruncIn truncates the wall clock of a zone: below days by what is cut off there, as truncateIn does.
+func duckTruncIn(unit, form, zone string, loc *time.Location) string {
+	wall := duckTurned(zone, loc, "{y}", zoned)
+	switch unit {
+	case "microseconds", "milliseconds", "second", "minute", "hour":
+		return "list_transform([" + wall + "], lambda l: CASE WHEN isinf(l) THEN {y} ELSE {y} - to_microseconds(epoch_us(l) - epoch_us(" + duckIn(form, "l") + ")) END)[1]"
+	}
+	back := "list_transform([" + duckIn(form, "l") + "], lambda s: " + duckTurned(zone, loc, "s", stamp) + ")[1]"
+	return "list_transform([" + wall + "], lambda l: " + back + ")[1]"
 }
 
 func duckIn(form, name string) string { return fill(DuckDB, form, []string{"", name}) }

@@ -1,8 +1,6 @@
 package funcs
 
 import (
-	"time"
-
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
@@ -54,7 +52,7 @@ func zoneRow(f *Func, zone string, of int) (*Func, error) {
 		duckIn = "TRY_CAST(" + x + " AS TIMESTAMP)"
 	}
 	z := zoneText(zone)
-	fm := forms{pg: "timezone(" + z + ", " + in + ")", own: "timezone(" + z + ", CAST(" + x + " AS timestamp))", duck: "timezone('UTC', " + duckIn + ")"}
+	fm := forms{pg: "timezone(" + z + ", " + in + ")", own: "timezone(" + z + ", CAST(" + x + " AS timestamp))", duck: duckTurned(zone, loc, duckIn, map[bool]sqltype.OID{true: zoned, false: stamp}[from == zoned])}
 	if from == zoned {
 		fm.own = "timezone(" + z + ", " + x + ")"
 	}
@@ -64,8 +62,8 @@ func zoneRow(f *Func, zone string, of int) (*Func, error) {
 	case clock:
 		fm.pg, fm.own, fm.duck = "CAST("+fm.pg+" AS time)", "CAST("+fm.own+" AS time)", "CASE WHEN isfinite("+x+") THEN CAST("+fm.duck+" AS TIME) END"
 	}
-	if loc != time.UTC {
-		fm.duck, fm.why = "", otherZones
+	if why := zonesOfDuckDB(zone, loc); why != "" {
+		fm.duck, fm.why = "", why
 	}
 	g := row(f.Kind, f.Name, f.Args, f.Result, true, fm)
 	g.Const, g.Zoned = f.Const, f.Zoned
