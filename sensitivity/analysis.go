@@ -103,7 +103,9 @@ type GroupLimit struct {
 // Measure is one integer a group that is measured with noise: the sum over units of a clamped partial.
 type Measure struct {
 	Kind MeasureKind
-	Arg  plan.Scalar // nil for CountRows and Units; over Body.Rel's columns, clamps not yet applied
+	Arg  plan.Scalar // nil for CountRows, Units and SomeUnits; over Body.Rel's columns, clamps not yet applied
+	// Filter: only rows for which it is true count; nil: all do. It reads stored values, as WHERE does.
+	Filter plan.Scalar
 	// For Sum and CentredSum: Arg's row value is brought to an integer number of Grid steps in [RowLo, RowHi].
 	Grid             decimal.Decimal
 	Rounded          bool // row values are rounded to the grid (floats, divisions); false: they lie on it already
@@ -132,6 +134,14 @@ type Choice struct {
 	Edges   []uint64 // increasing, public
 }
 
+// Name is what is measured, in words.
+func (m *Measure) Name() string {
+	if m.Filter != nil && m.Kind != SomeUnits {
+		return "filtered " + string(m.Kind)
+	}
+	return string(m.Kind)
+}
+
 // MeasureKind is what is measured.
 type MeasureKind string
 
@@ -141,6 +151,7 @@ const (
 	CountRows   MeasureKind = "rows"
 	CountValues MeasureKind = "values" // rows where Arg is not NULL
 	Units       MeasureKind = "units"
+	SomeUnits   MeasureKind = "filtered units" // with a row that Filter keeps
 	SumValues   MeasureKind = "sum"
 	CentredSum  MeasureKind = "centred sum"
 )

@@ -42,6 +42,9 @@ func Canonical(a *Analysis) string {
 		if m.Arg != nil {
 			arg = c.Scalar(m.Arg)
 		}
+		if m.Filter != nil {
+			arg += " filter " + conditionText(m.Filter, c.Scalar)
+		}
 		say("measure %s %s grid %s rounded %t row [%d, %d] partial [%d, %d] single %t", m.Kind, arg, m.Grid, m.Rounded, m.RowLo, m.RowHi, m.Lo, m.Hi, m.Single)
 		if c := m.Clip; c != nil {
 			say("automatic %d of measure %d times %d, %d edges from %d to %d", c.Index, c.Measure, m.Factor, len(c.Edges), c.Edges[0], c.Edges[len(c.Edges)-1])
@@ -56,6 +59,19 @@ func digest(tuples [][]sqltype.Value) string {
 		fmt.Fprintf(h, "(%s)", tupleText(t))
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// conditionText is a condition's text whatever the order of its conjuncts; "" for none.
+func conditionText(cond plan.Scalar, text func(plan.Scalar) string) string {
+	if cond == nil {
+		return ""
+	}
+	var parts []string
+	for _, c := range plan.Conjuncts(cond) {
+		parts = append(parts, text(c))
+	}
+	sort.Strings(parts)
+	return strings.Join(parts, " AND ")
 }
 
 // scalarText is equal for expressions of the statement that are equal in every row: columns that only pass another on are

@@ -102,13 +102,14 @@ func (a *Analysis) partLine(m Measure) string {
 		m.Clip = nil
 	}
 	switch m.Kind {
-	case Units:
-		return "number of units; a unit counts once"
+	case Units, SomeUnits:
+		return "number of units" + a.filterText(m) + "; a unit counts once"
 	case CountRows, CountValues:
 		what := "rows"
 		if m.Kind == CountValues {
 			what = "rows with a value"
 		}
+		what += a.filterText(m)
 		if m.Clip != nil {
 			return fmt.Sprintf("%s; a unit counts at most what choice %d gives (%s)", what, m.Clip.Index+1, a.span(m.Clip))
 		}
@@ -125,7 +126,7 @@ func (a *Analysis) partLine(m Measure) string {
 		line = fmt.Sprintf("sum of distances from the middle of [%s, %s]", at(m.RowLo), at(m.RowHi))
 		lo, hi = m.Grid.Mul(decimal.NewFromInt(m.Lo)).Mul(half).String(), m.Grid.Mul(decimal.NewFromInt(m.Hi)).Mul(half).String()
 	}
-	line += fmt.Sprintf(" on grid %s", m.Grid)
+	line += fmt.Sprintf("%s on grid %s", a.filterText(m), m.Grid)
 	if m.Rounded {
 		line += ", rounded row by row"
 	}
@@ -141,6 +142,14 @@ func (a *Analysis) partLine(m Measure) string {
 		return line
 	}
 	return line + fmt.Sprintf("; a unit's part is clamped to [%s, %s]", lo, hi)
+}
+
+// filterText names the rows that a measure is of, where they are not all.
+func (a *Analysis) filterText(m Measure) string {
+	if m.Filter == nil {
+		return ""
+	}
+	return " where " + plan.FormatScalar(a.Query, m.Filter)
 }
 
 // span says which edges a choice is among, in the units of what it bounds: groups, or the measure's own.

@@ -18,10 +18,13 @@ func (z *analyzer) measures() error {
 	averaged := map[string]bool{}
 	for _, g := range a.Agg.Aggs {
 		if g.Fn == plan.Avg {
-			averaged[z.scalarText(g.Arg)] = true
+			averaged[z.averageText(g)] = true
 		}
 	}
 	for _, g := range a.Agg.Aggs {
+		if c, ok := g.Filter.(*plan.Const); ok && c.Value == true {
+			g.Filter = nil
+		}
 		f, err := z.formula(g, averaged)
 		if err != nil {
 			return err
@@ -36,6 +39,12 @@ func (z *analyzer) measures() error {
 	return err
 }
 
+// averageText is equal for aggregates of the same values of the same rows.
+func (z *analyzer) averageText(g plan.AggItem) string {
+	return z.scalarText(g.Arg) + " of " + conditionText(g.Filter, z.scalarText)
+}
+
+// formula says what an aggregate is computed from. Its ORDER BY says nothing: exact counts and sums do not depend on it.
 func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, error) {
 	f := Formula{Agg: g.ID, Count: -1, Sum: -1}
 	if g.Distinct && g.Fn != plan.Count {
@@ -44,12 +53,8 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 	var err error
 	switch g.Fn {
 	case plan.CountRows, plan.Count, plan.Sum, plan.Avg:
-		if g.Filter != nil {
-			return f, sqlerr.New(sqlerr.PrivateShape, "FILTER over private rows is not supported").At(g.Pos).
-				WithHint("%s(CASE WHEN condition THEN x END) aggregates the same rows.", strings.TrimSuffix(string(g.Fn), "(*)"))
-		}
-		if len(g.More) > 0 || g.Within || len(g.Order) > 0 {
-			return f, sqlerr.New(sqlerr.PrivateShape, "ORDER BY in %s over private rows is not supported", g.Fn).At(g.Pos).WithHint("Leave it out: the answer does not depend on it.")
+		if len(g.More) > 0 || g.Within {
+			return f, sqlerr.New(sqlerr.PrivateShape, "this form of %s over private rows is not supported", g.Fn).At(g.Pos)
 		}
 	}
 	switch g.Fn {
@@ -64,7 +69,7 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 			f.Count, err = z.countValues(g)
 		}
 	case plan.Sum:
-		if averaged[z.scalarText(g.Arg)] && z.declared(g.Arg) != nil {
+		if averaged[z.averageText(g)] && z.declared(g.Arg) != nil {
 			f.Kind = IsSumFromPair
 			f.Count, f.Sum, err = z.pair(g)
 		} else {
@@ -112,6 +117,9 @@ func (z *analyzer) countDistinct(g plan.AggItem) (int, error) {
 	if id := plainColumn(g.Arg); id != 0 {
 		unit := z.out.Body.UnitCol
 		if id = z.base(id); id == unit || eq.same(id, unit) || z.addedEqual(eq, id, unit) {
+			if g.Filter != nil {
+				return z.measure(Measure{Kind: SomeUnits}, g)
+			}
 			return z.measure(Measure{Kind: Units}, g)
 		}
 	}
@@ -141,10 +149,11 @@ func (a *Analysis) countUnits(with, without string) string {
 	return without
 }
 
-// measure finds or adds a measure; g says what for.
+// measure finds or adds a measure; g says what for, and of which rows.
 func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
+	m.Filter = g.Filter
 	for i, o := range z.out.Measures {
-		if o.Kind == m.Kind && z.scalarText(o.Arg) == z.scalarText(m.Arg) {
+		if o.Kind == m.Kind && z.scalarText(o.Arg) == z.scalarText(m.Arg) && conditionText(o.Filter, z.scalarText) == conditionText(m.Filter, z.scalarText) {
 			return i, nil
 		}
 	}
@@ -166,11 +175,11 @@ func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
 	return len(z.out.Measures) - 1, nil
 }
 
-// bound sets a measure's row range, partial range and sensitivity (6), (9).
+// bound sets a measure's row range, partial range and sensitivity (6), (9). A Filter leaves a unit fewer rows of its own, chosen row by row, and bounds none.
 func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 	m.Grid, m.Factor = decimal.NewFromInt(1), 1
 	switch m.Kind {
-	case Units:
+	case Units, SomeUnits:
 		m.Hi, m.PerGroup = 1, 1
 		return nil
 	case CountRows, CountValues:

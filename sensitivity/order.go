@@ -17,13 +17,13 @@ func (z *analyzer) sortMeasures() {
 	}
 	order := make([]entry, len(a.Measures))
 	for i, m := range a.Measures {
+		c := plan.NewCanonical()
+		c.Rel(a.Body.Rel) // numbers the columns
 		arg := ""
 		if m.Arg != nil {
-			c := plan.NewCanonical()
-			c.Rel(a.Body.Rel) // numbers the columns
 			arg = c.Scalar(m.Arg)
 		}
-		order[i] = entry{i, string(m.Kind) + " " + arg}
+		order[i] = entry{i, string(m.Kind) + " " + arg + " " + conditionText(m.Filter, c.Scalar)}
 	}
 	slices.SortStableFunc(order, func(x, y entry) int { return cmp.Compare(x.text, y.text) })
 	to := make([]int, len(order))

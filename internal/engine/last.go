@@ -70,7 +70,7 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 			}
 			law += fmt.Sprintf(", mean of %d", n+1)
 		}
-		rows = append(rows, []sqltype.Value{int64(i + 1), string(m.Kind), bound, float64(in.PerGroup) * noiseStep, groups, law, shown,
+		rows = append(rows, []sqltype.Value{int64(i + 1), m.Name(), bound, float64(in.PerGroup) * noiseStep, groups, law, shown,
 			e.Measure(i) * step, l.release.Spent().Price, l.free})
 	}
 	return rows, ctx.Err()

@@ -60,6 +60,16 @@ var Statements = []string{
 	"select readmitted, count(*) * 2 as n, avg(days) + 1 from encounters group by 1 having count(*) > 3 order by n desc, 1",
 	"select distinct gender from patients group by gender, race",
 	"select count(distinct patient_id) from visits",
+	// FILTER: of the rows, not of the groups; what it reads is as stored.
+	"select count(*), count(*) filter (where days > 7), sum(days) filter (where days > 7 or readmitted = 'NO'), count(distinct patient_id) filter (where medications > 20) from encounters",
+	"select avg(days) filter (where readmitted <> 'NO'), sum(days) filter (where readmitted <> 'NO'), avg(days), avg(medications) filter (where medications > 50), count(medications) filter (where true) from encounters",
+	"select diag, count(*) filter (where readmitted = '<30'), sum(cost) filter (where days < 3 and cost > 100), count(distinct patient_id) filter (where days / medications > 0) from encounters group by 1",
+	"select readmitted, avg(score) filter (where kind_id = 1), count(*) filter (where diag like '2%' and free > 3), sum(big order by days) from encounters group by 1",
+	"select gender, count(*) filter (where smoker), avg(weight) filter (where active), sum(account) filter (where ward = 'A'), count(distinct patient_id) filter (where race > 'B') from patients group by 1",
+	"select p.gender, r.drug, count(*) filter (where e.days > 5), sum(r.dose) filter (where r.change = 'up') from prescriptions r join encounters e on r.encounter_id = e.encounter_id join patients p on p.patient_id = e.patient_id group by 1, 2",
+	"select count(*) filter (where e.days is null), count(e.days) filter (where p.active), avg(e.days) filter (where p.city_id > 1) from patients p left join encounters e on e.patient_id = p.patient_id and e.days > 5",
+	"select k.label, count(*) filter (where k.id > 1), sum(e.days) filter (where k.id < 4 or e.days < 12) from encounters e left join kinds k on k.id = e.kind_id group by 1",
+	"select count(*) filter (where d.z > 10), sum(d.z) filter (where d.w is null) from (select e.patient_id, e.days * 2 as z, l.value as w from encounters e left join labs l on l.encounter_id = e.encounter_id) d",
 	// Public groups that follow from ranges and WHERE, which narrows the values too.
 	"select days, count(*), sum(medications) from encounters where medications between 2 and 60 group by 1",
 	"select days / 7, case when days > 10 then 'long' when days > 3 then 'middle' end, count(*), avg(days) from encounters where days >= 2 and days < 13 group by 1, 2",

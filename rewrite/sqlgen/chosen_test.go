@@ -106,27 +106,27 @@ func parts(t testing.TB, db *neighbour.Postgres, a *sensitivity.Analysis) (out [
 		agg.Keys = append(agg.Keys, k.Col)
 		q.Outputs = append(q.Outputs, plan.Output{Col: k.Col, Type: q.Columns[k.Col].Type})
 	}
-	item := func(fn plan.AggFunc, arg plan.Scalar, typ sqltype.Type) {
+	item := func(fn plan.AggFunc, arg, filter plan.Scalar, typ sqltype.Type) {
 		id := plan.ColID(len(q.Columns))
 		q.Columns = append(q.Columns, plan.ColumnInfo{Name: "x", Type: typ})
-		agg.Aggs = append(agg.Aggs, plan.AggItem{ID: id, Fn: fn, Arg: arg, Type: typ})
+		agg.Aggs = append(agg.Aggs, plan.AggItem{ID: id, Fn: fn, Arg: arg, Filter: filter, Type: typ})
 		q.Outputs = append(q.Outputs, plan.Output{Col: id, Type: typ})
 	}
 	for _, m := range a.Measures { // a count and a sum each
 		if m.Arg == nil || !known0(m) {
-			item(plan.CountRows, nil, sqltype.Int8)
-			item(plan.CountRows, nil, sqltype.Int8)
+			item(plan.CountRows, nil, m.Filter, sqltype.Int8)
+			item(plan.CountRows, nil, m.Filter, sqltype.Int8)
 			continue
 		}
-		item(plan.Count, m.Arg, sqltype.Int8)
+		item(plan.Count, m.Arg, m.Filter, sqltype.Int8)
 		typ := sqltype.Numeric
 		if t := m.Arg.Type(); t.IsInteger() && t.Len() < 8 {
 			typ = sqltype.Int8
 		}
 		if m.Kind == sensitivity.CountValues {
-			item(plan.Count, m.Arg, sqltype.Int8)
+			item(plan.Count, m.Arg, m.Filter, sqltype.Int8)
 		} else {
-			item(plan.Sum, m.Arg, typ)
+			item(plan.Sum, m.Arg, m.Filter, typ)
 		}
 	}
 	q.Root = agg

@@ -116,6 +116,7 @@ func TestPatternsTellNothing(t *testing.T) {
 		"select diag ~ '[a-c-e]', count(*) from encounters where patient_id = %d group by 1",
 		"select sum(case when diag ~* '[a-c-e]' then 1 else 0 end) from encounters where patient_id = %d",
 		"select count(*) from encounters where patient_id = %d and not diag ~ '[a-c-e]'",
+		"select count(*) filter (where diag ~ '[a-c-e]') from encounters where patient_id = %d",
 	} {
 		var told []string
 		for _, person := range []int{neighbour.Heavy, neighbour.Plain, 999999} {

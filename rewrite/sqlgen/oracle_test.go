@@ -99,42 +99,62 @@ var publicStatements = []string{
 // TestTotals: with room for all rows and groups, the bounded totals give the aggregates of the original text through their
 // formulas: nothing inside the declarations is cut, lost or counted twice.
 func TestTotals(t *testing.T) {
-	ctx := context.Background()
 	for _, sql := range slices.Concat(neighbour.Statements, neighbour.PostgresOnly) {
-		a := analyze(t, sql, inside, 1000)
-		st, err := sqlgen.Private(a, funcs.Postgres, 7)
-		if err != nil {
-			t.Fatal(err)
+		if err := boundedTotals(t, sql, nil); err != nil {
+			t.Errorf("%s: %v", sql, err)
 		}
-		rows, err := inside.Query(ctx, st)
-		if err != nil {
-			t.Errorf("%s: %v\n%s", sql, err, st.SQL)
-			continue
-		}
-		// The aggregate's own columns, un-noised.
-		raw := &plan.Query{Root: a.Agg, Columns: a.Query.Columns}
-		for _, id := range a.Agg.Cols() {
-			raw.Outputs = append(raw.Outputs, plan.Output{Col: id, Type: a.Query.Columns[id].Type})
-		}
-		plain, err := sqlgen.PlainQuery(raw, funcs.Postgres)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := inside.Query(ctx, plain)
-		if err != nil {
-			t.Errorf("%s: %v\n%s", sql, err, plain.SQL)
-			continue
-		}
-		got := aggregates(t, a, st.Columns, rows)
-		compareGroups(t, sql+"\n"+st.SQL, a, got, want)
 	}
 }
 
-// aggregates applies the formulas; NULL stands where a group has no value.
+// boundedTotals compares a statement's bounded totals, and its groups' numbers of units, with the aggregates of its text. mangle, if not nil, plants a bug.
+func boundedTotals(t *testing.T, sql string, mangle func(string) string) error {
+	t.Helper()
+	ctx := context.Background()
+	a := analyze(t, sql, inside, 1000)
+	st, err := sqlgen.Private(a, funcs.Postgres, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mangle != nil {
+		text := mangle(st.SQL)
+		if text == st.SQL {
+			t.Fatalf("the planted bug changes nothing in %s", text)
+		}
+		st.SQL = text
+	}
+	rows, err := inside.Query(ctx, st)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", sql, err, st.SQL)
+	}
+	// The aggregate's own columns, un-noised, and the units.
+	agg := *a.Agg
+	units := plan.ColID(len(a.Query.Columns))
+	raw := &plan.Query{Root: &agg, Columns: append(slices.Clone(a.Query.Columns), plan.ColumnInfo{Name: "units", Type: sqltype.Int8})}
+	agg.Input, agg.Errors = a.Body.Rel, nil
+	agg.Aggs = append(slices.Clone(agg.Aggs), plan.AggItem{ID: units, Fn: plan.Count, Distinct: true, Type: sqltype.Int8,
+		Arg: &plan.Col{ID: a.Body.UnitCol, T: a.Query.Columns[a.Body.UnitCol].Type}})
+	for _, id := range agg.Cols() {
+		raw.Outputs = append(raw.Outputs, plan.Output{Col: id, Type: raw.Columns[id].Type})
+	}
+	plain, err := sqlgen.PlainQuery(raw, funcs.Postgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := inside.Query(ctx, plain)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", sql, err, plain.SQL)
+	}
+	if err := compareGroups(a, aggregates(t, a, st.Columns, rows), want); err != nil {
+		return fmt.Errorf("%w\n%s", err, st.SQL)
+	}
+	return nil
+}
+
+// aggregates applies the formulas, and adds the number of units where it is returned; NULL stands where a group has no value.
 func aggregates(t *testing.T, a *sensitivity.Analysis, cols []sqlgen.Column, rows [][]sqltype.Value) map[string][]decimal.Decimal {
 	out := map[string][]decimal.Decimal{}
 	for _, r := range rows {
-		measures := make([]decimal.Decimal, len(a.Measures))
+		measures, units := make([]decimal.Decimal, len(a.Measures)), []decimal.Decimal(nil)
 		keys := make([]sqltype.Value, len(a.Keys))
 		for i, c := range cols {
 			switch c.Role {
@@ -142,6 +162,8 @@ func aggregates(t *testing.T, a *sensitivity.Analysis, cols []sqlgen.Column, row
 				keys[c.Index] = r[i]
 			case sqlgen.RoleMeasure:
 				measures[c.Index] = toDecimal(r[i])
+			case sqlgen.RoleUnits:
+				units = append(units, toDecimal(r[i]))
 			}
 		}
 		var vals []decimal.Decimal
@@ -152,7 +174,7 @@ func aggregates(t *testing.T, a *sensitivity.Analysis, cols []sqlgen.Column, row
 		if _, ok := out[key]; ok {
 			t.Errorf("group %s comes twice", key)
 		}
-		out[key] = vals
+		out[key] = append(vals, units...)
 	}
 	return out
 }
@@ -189,8 +211,7 @@ func toDecimal(v sqltype.Value) decimal.Decimal {
 	return decimal.Zero
 }
 
-func compareGroups(t *testing.T, what string, a *sensitivity.Analysis, got map[string][]decimal.Decimal, want [][]sqltype.Value) {
-	t.Helper()
+func compareGroups(a *sensitivity.Analysis, got map[string][]decimal.Decimal, want [][]sqltype.Value) error {
 	seen := map[string]bool{}
 	for _, r := range want {
 		key := strings.Join(lines([][]sqltype.Value{r[:len(a.Keys)]}), "")
@@ -201,22 +222,27 @@ func compareGroups(t *testing.T, what string, a *sensitivity.Analysis, got map[s
 		vals, ok := got[key]
 		if !ok {
 			if !a.Groups.Public || slices.ContainsFunc(a.Groups.Sources, func(s sensitivity.Source) bool { return s.Fixed || s.Joined }) {
-				t.Errorf("%s\n  group %s is missing", what, key)
+				return fmt.Errorf("group %s is missing", key)
 			}
 			continue
 		}
-		for i, f := range a.Formulas {
+		for i, v := range vals {
 			w := r[len(a.Keys)+i]
 			if w == nil { // nobody
 				continue
+			}
+			f := sensitivity.Formula{Sum: -1}
+			if i < len(a.Formulas) {
+				f = a.Formulas[i]
 			}
 			tolerance := toDecimal(w).Abs().Mul(decimal.New(1, -14)).Add(decimal.New(1, -9)) // of the last digits of a quotient
 			if f.Sum >= 0 && a.Measures[f.Sum].Rounded {                                     // at most half a step a row
 				tolerance = a.Measures[f.Sum].Grid.Mul(decimal.NewFromInt(200))
 			}
-			if d := vals[i].Sub(toDecimal(w)).Abs(); d.GreaterThan(tolerance) {
-				t.Errorf("%s\n  group %s: aggregate %d is %s, want %v", what, key, i+1, vals[i], w)
+			if d := v.Sub(toDecimal(w)).Abs(); d.GreaterThan(tolerance) {
+				return fmt.Errorf("group %s: aggregate %d is %s, want %v", key, i+1, v, w)
 			}
 		}
 	}
+	return nil
 }

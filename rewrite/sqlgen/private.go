@@ -188,14 +188,14 @@ func (w *private) total(i int, m sensitivity.Measure, single bool) (string, sqlt
 // columns are what a measure's partial is made of.
 func (w *private) columns(i int, m sensitivity.Measure, read func(string) string) (c columns) {
 	switch m.Kind {
-	case sensitivity.CountRows:
-		c.count = read(w.fn("count") + "(*)")
+	case sensitivity.CountRows, sensitivity.SomeUnits:
+		c.count = read(w.of(m, w.fn("count")+"(*)"))
 	case sensitivity.CountValues:
 		c.count = read(w.count(m))
 	case sensitivity.SumValues, sensitivity.CentredSum:
 		r := w.row(m, w.f)
 		c.scale, c.small = r.scale, r.small
-		c.sum = read(w.fn("sum") + "(" + r.text + ")")
+		c.sum = read(w.of(m, w.fn("sum")+"("+r.text+")"))
 		if m.Kind == sensitivity.CentredSum || m.Rows > 0 {
 			c.count = read(w.countBeside(i, m))
 		}
@@ -210,14 +210,22 @@ func (w *private) count(m sensitivity.Measure) string {
 	if w.bounded(m.Arg, w.f) { // the clamp keeps NULL and nothing else
 		how = stored
 	}
-	return w.fn("count") + "(" + w.scalar(m.Arg, w.f, how) + ")"
+	return w.of(m, w.fn("count")+"("+w.scalar(m.Arg, w.f, how)+")")
+}
+
+// of is an aggregate of a measure's rows. Its FILTER is in the aggregates alone: which groups there are, and how many units each has, does not depend on it.
+func (w *private) of(m sensitivity.Measure, aggregate string) string {
+	if m.Filter == nil {
+		return aggregate
+	}
+	return aggregate + " FILTER (WHERE " + w.scalar(m.Filter, w.f, stored) + ")"
 }
 
 // countBeside is the count that a centred sum's formula uses: of all rows, if the argument is never NULL.
 func (w *private) countBeside(i int, m sensitivity.Measure) string {
 	for _, f := range w.a.Formulas {
 		if f.Sum == i && f.Count >= 0 && f.Count < len(w.a.Measures) && w.a.Measures[f.Count].Kind == sensitivity.CountRows {
-			return w.fn("count") + "(*)"
+			return w.of(m, w.fn("count")+"(*)")
 		}
 	}
 	return w.count(m)

@@ -45,7 +45,7 @@ func NormErrsLess(a *sensitivity.Analysis, p *Plan, scaled *sensitivity.Analysis
 			return false, err
 		}
 		expected := t * math.Pow(g, 0.25)
-		if m.Kind == sensitivity.Units {
+		if m.Kind == sensitivity.Units || m.Kind == sensitivity.SomeUnits {
 			expected = t * math.Sqrt(g)
 		}
 		sum += math.Log(all * expected / float64(norm.PerGroup) / one) // noise is proportional to the norm, whose parts of steps cancel
