@@ -88,14 +88,7 @@ func duckType(t sqltype.Type) string {
 //   - Range holds.
 func TestDuckDB(t *testing.T) {
 	pg := connect(t)
-	duck, err := sql.Open("duckdb", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = duck.Close() }()
-	if _, err := duck.Exec("SET GLOBAL TimeZone = 'UTC'"); err != nil {
-		t.Fatal(err)
-	}
+	duck := openDuck(t)
 	n := 0
 	for _, f := range tested(t) {
 		for _, rt := range results(f) {
@@ -115,6 +108,23 @@ func TestDuckDB(t *testing.T) {
 			}
 		}
 	}
+}
+
+// openDuck opens a DuckDB with the backend's settings.
+func openDuck(t *testing.T) *sql.DB {
+	t.Helper()
+	duck, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	duck.SetMaxOpenConns(1) // temporary tables are a connection's
+	t.Cleanup(func() { _ = duck.Close() })
+	for _, s := range []string{"TimeZone = 'UTC'", "disabled_optimizers = 'common_subexpressions'", "integer_division = true"} {
+		if _, err := duck.ExecContext(context.Background(), "SET GLOBAL "+s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return duck
 }
 
 func runBoth(t *testing.T, pg *pgx.Conn, duck *sql.DB, f *Func, ts []sqltype.Type, rt sqltype.Type, name string) []outcome {

@@ -80,9 +80,12 @@ func matchRow(f *Func, src, op, own string) (*Func, error) {
 	}
 	// PostgreSQL compiles a pattern with its first row, and what it refused then would tell that there is one. So a constant text is matched first, when
 	// the statement is planned: a pattern that is refused is refused with rows or without.
+	//
+	// Over a group that captures, DuckDB runs its automaton; from a pattern of letters, . and .* it would make its own LIKE, which tries every way to place each %,
+	// and reads $ before a letter as nothing.
 	mine := op + " " + quoted(src)
 	fm := forms{pg: "CASE WHEN (CAST('' AS text) " + mine + ") IS NOT NULL THEN {x} " + mine + " END", own: "{x} " + mine,
-		duck: "regexp_matches({x}, '" + strings.ReplaceAll(re2, "'", "''") + "')"}
+		duck: "regexp_matches({x}, '(" + strings.ReplaceAll(re2, "'", "''") + ")')"}
 	if f.Kind == Function {
 		fm.own = own
 	}

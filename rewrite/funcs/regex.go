@@ -247,10 +247,15 @@ func (p *pattern) set() error {
 		p.at++
 		p.out.WriteByte('^')
 	}
+	whole := false // what stands before is no single character, from which a range could go on
 	for first := true; ; first = false {
 		if p.at >= len(p.src) {
 			return badPattern("brackets [] not balanced")
 		}
+		if whole && p.peek() == '-' && p.at+1 < len(p.src) && p.src[p.at+1] != ']' {
+			return badPattern("invalid character range")
+		}
+		whole = true
 		c := p.src[p.at]
 		p.at++
 		switch {
@@ -306,6 +311,8 @@ func (p *pattern) set() error {
 			if last < c {
 				return badPattern("invalid character range")
 			}
+		} else {
+			whole = false
 		}
 		p.member(c, last)
 	}

@@ -110,13 +110,13 @@ func TestFixedKeysAreFiltered(t *testing.T) {
 	}
 }
 
-// TestPatternsTellNothing: a pattern that is read here and refused by PostgreSQL is refused there for people who are in the data and for those who are not.
+// TestPatternsTellNothing: a pattern that PostgreSQL refuses (none that is read here is known) is refused for people who are in the data and for those who are not.
 func TestPatternsTellNothing(t *testing.T) {
 	for _, sql := range []string{
-		"select diag ~ '[a-c-e]', count(*) from encounters where patient_id = %d group by 1",
-		"select sum(case when diag ~* '[a-c-e]' then 1 else 0 end) from encounters where patient_id = %d",
-		"select count(*) from encounters where patient_id = %d and not diag ~ '[a-c-e]'",
-		"select count(*) filter (where diag ~ '[a-c-e]') from encounters where patient_id = %d",
+		"select diag ~ '[a-c]', count(*) from encounters where patient_id = %d group by 1",
+		"select sum(case when diag ~* '[a-c]' then 1 else 0 end) from encounters where patient_id = %d",
+		"select count(*) from encounters where patient_id = %d and not diag ~ '[a-c]'",
+		"select count(*) filter (where diag ~ '[a-c]') from encounters where patient_id = %d",
 	} {
 		var told []string
 		for _, person := range []int{neighbour.Heavy, neighbour.Plain, 999999} {
@@ -124,6 +124,7 @@ func TestPatternsTellNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			st.SQL = strings.ReplaceAll(st.SQL, "[a-c]", "[a-c-e]")
 			_, err = neighbour.ReadTotals(context.Background(), outside, st)
 			code := "answered"
 			if e := (*pgconn.PgError)(nil); errors.As(err, &e) {
@@ -131,7 +132,7 @@ func TestPatternsTellNothing(t *testing.T) {
 			}
 			told = append(told, code)
 		}
-		if len(slices.Compact(told)) != 1 {
+		if len(slices.Compact(told)) != 1 || told[0] != "2201B" {
 			t.Errorf("%s: %v", sql, told)
 		}
 	}

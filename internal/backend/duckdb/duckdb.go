@@ -101,6 +101,8 @@ func meaning(o Options) []setting {
 		{"default_order", "ascending"},
 		{"default_collation", ""},
 		{"TimeZone", "UTC"},
+		// What occurs twice would be computed once, also where it stands inside of TRY, but then outside of it: a value that has no room would raise.
+		{"disabled_optimizers", "common_subexpressions"},
 		{"temp_directory", o.TempDir},
 		{"autoinstall_known_extensions", "false"},
 		{"autoload_known_extensions", "false"},

@@ -212,6 +212,15 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// What TRY guards stays inside of it, also where it occurs twice.
+func TestTryGuards(t *testing.T) {
+	const text = `SELECT count(TRY(x = 0.5)) + count(TRY(x > 0.7)) FROM (SELECT CAST(repeat('9', 38) AS DECIMAL(38, 0)) AS x FROM range(3))`
+	rows, err := backendtest.Ask(t.Context(), memory(t, setup, Options{Threads: 1}), text, nil, sqltype.Int8)
+	if err != nil || rows[0][0] != int64(0) {
+		t.Errorf("got %v, %v", rows, err)
+	}
+}
+
 // Without room to spill, too large an intermediate result is a resource failure; with room it is answered.
 func TestMemoryLimit(t *testing.T) {
 	const text = `SELECT count(*) FROM (SELECT x, count(*) FROM generate_series(1, 6000000) AS s(x) GROUP BY x)`
