@@ -141,6 +141,23 @@ func TestParameters(t *testing.T) {
 	}
 }
 
+// TestLongPatterns: patterns, and texts to search for, that parameters make too long are refused before the charge.
+func TestLongPatterns(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	for _, condition := range []string{"diag LIKE $1", "diag NOT ILIKE '%' || $1", "strpos(diag, lower($1)) = 0", "replace(diag, $1, '') = 'a'"} {
+		for length, charges := range map[int]int{990: 1, 1001: 0} {
+			n := charged(t, s.engine, func() {
+				if _, err := try(s, "select count(*) from encounters where "+condition, strings.Repeat("a", length)); (err == nil) != (charges == 1) || err != nil && sqlerr.ID(err) != "unsupported" {
+					t.Errorf("%s of %d bytes: %v", condition, length, err)
+				}
+			})
+			if n != charges {
+				t.Errorf("%s of %d bytes: %d charges", condition, length, n)
+			}
+		}
+	}
+}
+
 // TestFree: nothing of this spends.
 func TestFree(t *testing.T) {
 	s := clinicSession(t, tame, backend.DuckDB)

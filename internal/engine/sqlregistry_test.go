@@ -182,6 +182,7 @@ looked up here. What the columns say:
 - **PostgreSQL**, **DuckDB**: it can be computed over private rows in such a database; else [private_function](errors.md#private_function), for the reason of the number.
 - **released**: it can be computed over constants, group keys and aggregates that are released.
 - Arguments in *italics* must be constants.
+- Patterns of LIKE, and what strpos, position, replace, translate, split_part and trim look for, have at most 1000 bytes: a constant or a parameter that is longer is refused, of a longer one in a row the result is NULL.
 
 `, len(funcs.All()))
 	for _, k := range []struct {

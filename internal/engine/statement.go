@@ -158,6 +158,9 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	if len(args) != len(p.query.Params) {
 		return nil, sqlerr.New(sqlerr.ProtocolViolation, "the statement needs %d parameters, %d were given", len(p.query.Params), len(args))
 	}
+	if err := short(p.query, args); err != nil {
+		return nil, err
+	}
 	if t := s.world.policy.Limits.StatementTime; t > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t, errTimeout)
@@ -174,6 +177,20 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 		return nil, err
 	}
 	return &Answer{Rows: rows, Tag: "SELECT"}, nil
+}
+
+// short refuses parameters that make a text too long for its place.
+func short(q *plan.Query, args []sqltype.Value) error {
+	for _, s := range q.Short {
+		v, err := eval.ScalarValue(s.X, args)
+		if err != nil {
+			return err
+		}
+		if err := s.Check(v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var errTimeout = errors.New("statement timeout")

@@ -280,3 +280,37 @@ func (db *existence) run(list, params []string, from string) error {
 	}
 	return db.exec("SELECT "+strings.Join(counts, ", ")+mention+" FROM "+from, params)
 }
+
+// TestShort: what each row is searched for is short; a longer text of the row is NULL on both backends.
+func TestShort(t *testing.T) {
+	conn, duck := connect(t), openDuck(t)
+	rows := 0
+	for _, f := range All() {
+		if len(f.Short) == 0 || f.Name == "~~" || f.Name == "~~*" { // patterns are not made of columns
+			continue
+		}
+		rows++
+		for n, want := range map[int]bool{MaxShort: true, MaxShort + 1: false} {
+			args := []string{"'aab'", fmt.Sprintf("repeat('a', %d)", n), "'b'"}[:min(3, len(f.Args))]
+			if len(f.Args) == 3 && f.Args[2] == i4 {
+				args[2] = "1"
+			}
+			for _, d := range []Dialect{Postgres, DuckDB} {
+				var got bool
+				sql := "SELECT (" + f.Spell(d, args, types(f), sqltype.Type{OID: f.Result, Typmod: -1}) + ") IS NOT NULL"
+				var err error
+				if d == Postgres {
+					err = conn.QueryRow(context.Background(), sql).Scan(&got)
+				} else {
+					err = duck.QueryRowContext(context.Background(), sql).Scan(&got)
+				}
+				if err != nil || got != want {
+					t.Errorf("%s %s of %d bytes: %v, %v", d, f.Name, n, got, err)
+				}
+			}
+		}
+	}
+	if rows < 8 {
+		t.Errorf("%d rows", rows)
+	}
+}

@@ -40,6 +40,9 @@ type Func struct {
 	Exact func(d Dialect, args []string, types []sqltype.Type, result sqltype.Type) string
 	// Refused says, for each backend without a total form, why it has none: there Spell is empty.
 	Refused map[Dialect]string
+	// Short has the places of texts of at most MaxShort bytes, because the cost of each row grows with them: constants and parameters are checked before
+	// the statement runs, and for a longer one that is made of columns the total form is NULL.
+	Short []int
 	// Const has the places of the arguments that must be constants of the plan (not NULL, no parameter), and With gives the row for them: of the
 	// same name, arguments, result and Const, without With; its forms need no text for those places. Zoned says that With needs the session's
 	// time zone. A row with With and with Spell serves where they are no constants, too.
@@ -49,6 +52,9 @@ type Func struct {
 	// Eval computes it on non-NULL released values; it raises PostgreSQL's errors as *sqlerr.Error.
 	Eval func(args []sqltype.Value, types []sqltype.Type, result sqltype.Type) (sqltype.Value, error)
 }
+
+// MaxShort is the length of texts in the places of Short, in bytes.
+const MaxShort = 1000
 
 // Constants are what a row may take from the plan: the values at the places of Const, and the session's time zone.
 type Constants struct {

@@ -36,6 +36,7 @@ func liked(op string, t sqltype.OID) *Func {
 	}
 	fm := forms{own: "{x} " + word + " {y}", pg: "CASE WHEN " + evenBackslashes("{y}") + " THEN {x} " + word + " {y} END", why: paddedThere}
 	f := row(Operator, op, oids(t, text), yes, true, fm)
+	f.Short = []int{1}
 	if t != sqltype.OIDBPChar {
 		duck := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 			x = []string{x[0], x[1]}

@@ -1,6 +1,7 @@
 package funcs
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -16,6 +17,7 @@ type forms struct {
 	own      string // PostgreSQL's own form; empty: its call or operator
 	why      string
 	lax      bool // the DuckDB form is not strict by itself
+	short    bool // {y} is to be short
 }
 
 // row makes a strict row from its forms. On DuckDB its exact form is the total one, with an error where that is NULL
@@ -25,12 +27,18 @@ func row(kind Kind, name string, args []sqltype.OID, result sqltype.OID, maybe b
 	if f.own == "" {
 		f.own = ownForm(kind, name, len(args))
 	}
+	own := f.duck
+	if f.short {
+		out.Short, out.MayBeNull = []int{1}, true
+		f.pg, f.duck = "CASE WHEN octet_length({y}) <= "+strconv.Itoa(MaxShort)+" THEN "+f.pg+" END", "CASE WHEN strlen({y}) <= "+strconv.Itoa(MaxShort)+" THEN "+f.duck+" END"
+	}
 	if f.lax {
+		own = "CASE WHEN " + present(len(args)) + " THEN " + own + " END"
 		f.duck = "CASE WHEN " + present(len(args)) + " THEN " + f.duck + " END"
 	}
-	duckOwn := f.duck
-	if maybe && f.duck != "" {
-		duckOwn = raising(f.duck, len(args))
+	duckOwn := own
+	if maybe && own != "" {
+		duckOwn = raising(own, len(args))
 	}
 	out.Spell = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 		if d == DuckDB {

@@ -215,7 +215,7 @@ func textFunctions() []*Func {
 	return append(out,
 		// The pattern is a constant or a parameter: the binder sees to it. One that ends in a lone backslash, which raises only for
 		// texts that get that far, gives NULL.
-		&Func{Name: "~~", Kind: Operator, Args: []sqltype.OID{sqltype.OIDText, sqltype.OIDText}, Result: sqltype.OIDBool, MayBeNull: true, Spell: like,
+		&Func{Name: "~~", Kind: Operator, Args: []sqltype.OID{sqltype.OIDText, sqltype.OIDText}, Result: sqltype.OIDBool, MayBeNull: true, Short: []int{1}, Spell: like,
 			Exact: func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return matches(x) },
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 				return matchLike([]rune(v[0].(string)), []rune(v[1].(string)))

@@ -35,7 +35,7 @@ func textParts() []*Func {
 	var out []*Func
 	add := func(name string, args []sqltype.OID, result sqltype.OID, maybe bool, f forms, eval evalFunc) *Func {
 		r := row(Function, name, args, result, maybe, f).eval(eval)
-		if !maybe {
+		if !r.MayBeNull {
 			r.Safe = harmless
 		}
 		out = append(out, r)
@@ -86,10 +86,10 @@ func textParts() []*Func {
 		}
 		return int64(utf8.RuneCountInString(s[:i])) + 1, nil
 	})
-	add("strpos", oids(text, text), i4, false, forms{pg: "strpos({x}, {y})", duck: "CAST(strpos({x}, {y}) AS INTEGER)"}, index).within(count)
-	add("position", oids(text, text), i4, false, forms{own: "pg_catalog.position({x}, {y})", pg: "strpos({x}, {y})", duck: "CAST(strpos({x}, {y}) AS INTEGER)"}, index).within(count)
+	add("strpos", oids(text, text), i4, false, forms{short: true, pg: "strpos({x}, {y})", duck: "CAST(strpos({x}, {y}) AS INTEGER)"}, index).within(count)
+	add("position", oids(text, text), i4, false, forms{short: true, own: "pg_catalog.position({x}, {y})", pg: "strpos({x}, {y})", duck: "CAST(strpos({x}, {y}) AS INTEGER)"}, index).within(count)
 
-	add("replace", oids(text, text, text), text, true, forms{
+	add("replace", oids(text, text, text), text, true, forms{short: true,
 		pg:   "CASE WHEN octet_length({z}) <= octet_length({y}) OR CAST(octet_length({x}) AS int8) * octet_length({z}) <= " + most + " THEN replace({x}, {y}, {z}) END",
 		duck: "CASE WHEN strlen({z}) <= strlen({y}) OR CAST(strlen({x}) AS BIGINT) * strlen({z}) <= " + most + " THEN CASE WHEN {y} = '' THEN {x} ELSE replace({x}, {y}, {z}) END END", lax: true},
 		of3(func(s, old, fresh string) (sqltype.Value, error) {
@@ -98,7 +98,7 @@ func textParts() []*Func {
 			}
 			return strings.ReplaceAll(s, old, fresh), nil
 		}))
-	add("translate", oids(text, text, text), text, false, forms{pg: "translate({x}, {y}, {z})", duck: "translate({x}, {y}, {z})"}, of3(translate))
+	add("translate", oids(text, text, text), text, false, forms{short: true, pg: "translate({x}, {y}, {z})", duck: "translate({x}, {y}, {z})"}, of3(translate))
 	out = append(out, trims()...)
 	out = append(out, pads()...)
 	add("reverse", oids(text), text, false, forms{pg: "reverse({x})", duck: "array_to_string(list_reverse(regexp_extract_all({x}, '.', 0, 's')), '')"}, of1(func(s string) (sqltype.Value, error) {
@@ -108,7 +108,7 @@ func textParts() []*Func {
 		}
 		return string(r), nil
 	}))
-	add("split_part", oids(text, text, i4), text, true, forms{pg: "split_part({x}, {y}, nullif({z}, 0))",
+	add("split_part", oids(text, text, i4), text, true, forms{short: true, pg: "split_part({x}, {y}, nullif({z}, 0))",
 		duck: "CASE WHEN {z} = 0 THEN NULL WHEN {y} = '' THEN CASE WHEN abs(CAST({z} AS BIGINT)) = 1 THEN {x} ELSE '' END ELSE split_part({x}, {y}, {z}) END", lax: true}, of3(splitPart))
 	add("starts_with", oids(text, text), yes, false, forms{pg: "starts_with({x}, {y})", duck: "starts_with({x}, {y})"}, of2(startsWith))
 	out = append(out, row(Operator, "^@", oids(text, text), yes, false, forms{pg: "{x} ^@ {y}", duck: "starts_with({x}, {y})"}).eval(of2(startsWith)).safe(harmless))
@@ -213,7 +213,7 @@ func trims() []*Func {
 		out = append(out,
 			row(Function, t.name, oids(text), text, false, forms{pg: t.name + "({x})", duck: t.duck + "({x}, ' ')"}).safe(harmless).
 				eval(of1(func(s string) (sqltype.Value, error) { return t.f(s, " "), nil })),
-			row(Function, t.name, oids(text, text), text, false, forms{pg: t.name + "({x}, {y})", duck: t.duck + "({x}, {y})"}).safe(harmless).
+			row(Function, t.name, oids(text, text), text, false, forms{short: true, pg: t.name + "({x}, {y})", duck: t.duck + "({x}, {y})"}).
 				eval(of2(func(s, set string) (sqltype.Value, error) { return t.f(s, set), nil })))
 	}
 	return out

@@ -40,7 +40,7 @@ func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder)
 	if err != nil {
 		return nil, err
 	}
-	q := &Query{Root: r.rel, Columns: b.columns, Zoned: b.zoned, Clock: b.clock, Pos: int(stmt.Pos)}
+	q := &Query{Root: r.rel, Columns: b.columns, Zoned: b.zoned, Clock: b.clock, Short: b.shorts, Pos: int(stmt.Pos)}
 	for _, o := range r.outputs {
 		q.Outputs = append(q.Outputs, b.output(o))
 	}
@@ -81,6 +81,7 @@ type binder struct {
 	tables   int                     // in FROM so far
 	clock    bool                    // a constant of the clock was taken
 	zoned    bool                    // a row was taken for the session's time zone
+	shorts   []ShortText
 	refusals []*sqlerr.Error
 }
 

@@ -27,6 +27,7 @@ type Query struct {
 	Params  []sqltype.Type // $1 ...
 	Zoned   bool           // something in it is computed in the session's time zone
 	Clock   bool           // constants of it are the clock's: it is to be bound again when it is run
+	Short   []ShortText    // to be checked when the parameters are given
 	Pos     int            // of the SELECT in the text
 }
 
