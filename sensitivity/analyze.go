@@ -54,6 +54,9 @@ func Analyze(ctx context.Context, q *plan.Query, opts Options) (*Analysis, error
 	if !touchesPrivate(q.Root) {
 		return &Analysis{Class: Public, Query: q}, nil
 	}
+	if err := subqueries(q.Root); err != nil {
+		return nil, err
+	}
 	agg, err := findAggregate(q)
 	if err != nil {
 		return nil, err

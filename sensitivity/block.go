@@ -84,6 +84,9 @@ func (z *analyzer) collect(r plan.Rel, in *block) error {
 		}
 		return z.collect(n.Input, in)
 	case *plan.Join:
+		if n.Lateral {
+			return sqlerr.New(sqlerr.PrivateShape, "LATERAL over private rows is not supported").At(n.Pos).WithHint("Join along the foreign key.")
+		}
 		return z.collectJoin(n, in)
 	}
 	return belowRefusal(r, z.out.Agg.Pos)

@@ -8,21 +8,36 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// touchesPrivate reports whether any table below is private. What is no known node counts as private.
+// touchesPrivate reports whether any table below is private, also in a subquery of an expression. What is no known node counts as private.
 func touchesPrivate(r plan.Rel) bool {
-	switch n := r.(type) {
-	case *plan.OneRow:
+	return !plan.VisitRels(r, func(r plan.Rel) bool {
+		switch n := r.(type) {
+		case *plan.Scan:
+			return n.Table != nil && n.Table.Public
+		case *plan.OneRow, *plan.Join, *plan.Filter, *plan.Project, *plan.Aggregate, *plan.Distinct, *plan.Sort, *plan.Limit,
+			*plan.Values, *plan.SetOp, *plan.DistinctOn, *plan.Window:
+			return true
+		}
 		return false
-	case *plan.Scan:
-		return !n.Table.Public
-	case *plan.Join:
-		return touchesPrivate(n.Left) || touchesPrivate(n.Right)
-	case *plan.Aggregate:
-		return touchesPrivate(n.Input)
-	default:
-		in := finishingInput(r)
-		return in == nil || touchesPrivate(in)
+	})
+}
+
+// subqueries refuses the first subquery in an expression (2): what it says of one person's rows may follow from another's.
+func subqueries(r plan.Rel) error {
+	var first *plan.Subquery
+	plan.VisitRels(r, func(r plan.Rel) bool {
+		for _, x := range plan.Scalars(r) {
+			if q := plan.FirstQuery(x); q != nil && (first == nil || q.Pos < first.Pos) {
+				first = q
+			}
+		}
+		return true
+	})
+	if first == nil {
+		return nil
 	}
+	return sqlerr.New(sqlerr.PrivateShape, "a subquery in an expression of a statement over private rows is not supported").At(first.Pos).
+		WithHint("Join along the foreign key, or list the values.")
 }
 
 // finishingInput is the input of a node that may stand above the aggregate; nil for any other node.
@@ -47,6 +62,10 @@ func findAggregate(q *plan.Query) (*plan.Aggregate, error) {
 	distinct := false
 	for r := q.Root; ; {
 		if a, ok := r.(*plan.Aggregate); ok {
+			if a.Sets != nil || len(a.Groupings) > 0 {
+				return nil, sqlerr.New(sqlerr.PrivateShape, "GROUPING SETS, ROLLUP and CUBE over private rows are not supported").At(a.Pos).
+					WithHint("Ask each grouping as a statement of its own.")
+			}
 			return a, nil
 		}
 		if _, ok := r.(*plan.Distinct); ok {
@@ -61,6 +80,17 @@ func findAggregate(q *plan.Query) (*plan.Aggregate, error) {
 }
 
 func noAggregate(q *plan.Query, at plan.Rel, distinct bool) error {
+	switch n := at.(type) {
+	case *plan.SetOp:
+		return sqlerr.New(sqlerr.PrivateShape, "%s of private rows, or of answers over them, is not supported", n.Op).At(n.Pos).
+			WithHint("Ask each of the queries as a statement of its own.")
+	case *plan.Window:
+		return sqlerr.New(sqlerr.PrivateShape, "window functions over private rows, or over answers from them, are not supported").At(n.Items[0].Pos).
+			WithHint("Ask for the aggregates, and compute shares and ranks from the answer.")
+	case *plan.DistinctOn:
+		return sqlerr.New(sqlerr.PrivateShape, "DISTINCT ON over private rows, or over answers from them, is not supported").At(n.Pos).
+			WithHint("Use GROUP BY and an aggregate.")
+	}
 	if j, ok := at.(*plan.Join); ok && hasAggregate(at) {
 		return sqlerr.New(sqlerr.PrivateShape, "a join with aggregated private rows is not supported").At(j.Pos).
 			WithHint("Aggregate once, over the joined tables.")
@@ -131,6 +161,14 @@ func belowRefusal(r plan.Rel, pos int) error {
 		what, hint = "DISTINCT below an aggregate", "Leave DISTINCT out of the subquery, or count persons with COUNT(DISTINCT ...)."
 	case *plan.Sort:
 		what, hint = "ORDER BY below an aggregate", "Leave ORDER BY out of the subquery: an aggregate does not depend on order."
+	case *plan.SetOp:
+		what, pos, hint = string(n.Op)+" below an aggregate", n.Pos, "Ask each of the queries as a statement of its own."
+	case *plan.Window:
+		what, pos, hint = "a window function below an aggregate", n.Items[0].Pos, "Aggregate the rows themselves."
+	case *plan.DistinctOn:
+		what, pos, hint = "DISTINCT ON below an aggregate", n.Pos, "Aggregate the rows themselves."
+	case *plan.Values:
+		what, pos, hint = "VALUES beside private rows", n.Pos, "Write the values into CASE or IN."
 	case *plan.Limit:
 		what, hint = "LIMIT below an aggregate", "Which rows it keeps would depend on other people's rows; use WHERE."
 	}

@@ -22,7 +22,7 @@ import (
 
 // runPublic answers a statement that touches no private table: from memory (no table, or dpsql's own), or on the backend.
 func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.Value) ([][]sqltype.Value, error) {
-	scans := scansOf(q.Root, nil)
+	scans := scansOf(q.Root)
 	own := 0
 	for _, sc := range scans {
 		if s.catalog.own(sc.Table) {
@@ -153,25 +153,15 @@ func bindArgs(st *sqlgen.Statement, args []sqltype.Value) ([]backend.Arg, []sqlt
 	return bargs, want
 }
 
-func scansOf(r plan.Rel, out []*plan.Scan) []*plan.Scan {
-	switch n := r.(type) {
-	case *plan.Scan:
-		return append(out, n)
-	case *plan.Filter:
-		return scansOf(n.Input, out)
-	case *plan.Project:
-		return scansOf(n.Input, out)
-	case *plan.Join:
-		return scansOf(n.Right, scansOf(n.Left, out))
-	case *plan.Aggregate:
-		return scansOf(n.Input, out)
-	case *plan.Distinct:
-		return scansOf(n.Input, out)
-	case *plan.Sort:
-		return scansOf(n.Input, out)
-	case *plan.Limit:
-		return scansOf(n.Input, out)
-	}
+// scansOf are all tables that a plan reads, also in subqueries of expressions.
+func scansOf(r plan.Rel) []*plan.Scan {
+	var out []*plan.Scan
+	plan.VisitRels(r, func(r plan.Rel) bool {
+		if s, ok := r.(*plan.Scan); ok {
+			out = append(out, s)
+		}
+		return true
+	})
 	return out
 }
 

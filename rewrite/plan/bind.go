@@ -44,6 +44,9 @@ func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder)
 	for _, o := range r.outputs {
 		q.Outputs = append(q.Outputs, b.output(o))
 	}
+	if len(q.Outputs) == 0 {
+		b.later(unsupported(stmt.Pos, "an empty select list is"))
+	}
 	for i := range b.params {
 		p := &b.params[i]
 		if !p.known {

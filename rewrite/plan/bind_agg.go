@@ -101,7 +101,22 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 			return nil, err
 		}
 	}
+	if e.ofOuter(args) {
+		return nil, unsupported(x.Pos, "an aggregate of an outer query's columns alone, which is that query's own, is")
+	}
 	return e.aggs.shared(item, x.Name), nil
+}
+
+// ofOuter: all columns are of queries around, so that PostgreSQL takes the aggregate for one of theirs.
+func (e *exprs) ofOuter(args []Scalar) bool {
+	outer, own := false, false
+	for _, a := range args {
+		VisitCols(a, func(c *Col) {
+			own = own || e.aggs.isOwn(c.ID)
+			outer = outer || !e.aggs.isOwn(c.ID)
+		})
+	}
+	return outer && !own
 }
 
 // aggArg is the first argument as the aggregate takes it.

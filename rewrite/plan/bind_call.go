@@ -24,9 +24,7 @@ func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 	case x.Bare:
 		return e.bare(x)
 	case x.Name == "grouping" && x.Schema == "":
-		e.later(unsupported(x.Pos, "GROUPING is"))
-		args, err := e.args(x.Args)
-		return &Unplanned{Name: "GROUPING", T: sqltype.Int4, Args: args}, err
+		return e.groupingCall(x)
 	}
 	if err := noAggregate(x); err != nil {
 		return nil, err

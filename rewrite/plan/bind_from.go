@@ -45,7 +45,7 @@ func (b *binder) from(list []pgsyntax.TableExpr, outer *scope) (Rel, *scope, err
 		if sc, err = sc.with(s, t.Position()); err != nil {
 			return nil, nil, err
 		}
-		rel = &Join{Kind: InnerJoin, Left: rel, Right: r, Pos: int(t.Position())}
+		rel = &Join{Kind: InnerJoin, Left: rel, Right: r, Lateral: lateral(t), Pos: int(t.Position())}
 	}
 	return rel, sc, nil
 }
@@ -140,7 +140,7 @@ func (b *binder) room(columns int, pos pgsyntax.Pos) error {
 	return nil
 }
 
-// cteScan reads a WITH query, under columns of its own.
+// cteScan reads a WITH query, which is a derived table under another name.
 func (b *binder) cteScan(c *cte, t *pgsyntax.TableName) (Rel, *scope, error) {
 	if err := b.room(len(c.outputs), t.Pos); err != nil {
 		return nil, nil, err
@@ -149,15 +149,26 @@ func (b *binder) cteScan(c *cte, t *pgsyntax.TableName) (Rel, *scope, error) {
 	if alias == "" {
 		alias = t.Name
 	}
-	out, sc := &Unplanned{Name: "WITH " + c.name}, &scope{tables: []string{alias}, schemas: []string{""}, names: []string{""}}
-	for _, o := range c.outputs {
-		info := b.columns[o.col]
-		info.Name = o.name
-		id := b.newCol(info)
-		out.Columns = append(out.Columns, id)
+	sc := &scope{tables: []string{alias}, schemas: []string{""}, names: []string{""}}
+	rel, outputs, err := c.read(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	none := &Unplanned{Name: "WITH " + c.name}
+	for _, o := range outputs {
+		id := o.col
+		if rel == nil {
+			info := b.columns[o.col]
+			info.Name = o.name
+			id = b.newCol(info)
+			none.Columns = append(none.Columns, id)
+		}
 		sc.cols = append(sc.cols, scopeCol{table: alias, name: o.name, id: id})
 	}
-	return out, sc, sc.rename(t.Columns, alias, t.Pos)
+	if rel == nil {
+		rel = none
+	}
+	return rel, sc, sc.rename(t.Columns, alias, t.Pos)
 }
 
 // rename applies alias(c1, c2).
@@ -174,7 +185,6 @@ func (s *scope) rename(names []string, alias string, pos pgsyntax.Pos) error {
 func (b *binder) derived(t *pgsyntax.Derived, before *scope) (Rel, *scope, error) {
 	outer := before.outer
 	if t.Lateral {
-		b.later(unsupported(t.Pos, "LATERAL is"))
 		outer = before
 	}
 	if t.Alias == "" {
@@ -192,6 +202,19 @@ func (b *binder) derived(t *pgsyntax.Derived, before *scope) (Rel, *scope, error
 	return r.rel, sc, sc.rename(t.Columns, t.Alias, t.Pos)
 }
 
+// lateral says whether an entry of FROM may read what stands before it.
+func lateral(t pgsyntax.TableExpr) bool {
+	switch t := t.(type) {
+	case *pgsyntax.Derived:
+		return t.Lateral
+	case *pgsyntax.TableFunc:
+		return true
+	case *pgsyntax.Join:
+		return lateral(t.Left) || lateral(t.Right)
+	}
+	return false
+}
+
 func (b *binder) join(t *pgsyntax.Join, before *scope) (Rel, *scope, error) {
 	l, ls, err := b.tableExpr(t.Left, before)
 	if err != nil {
@@ -203,7 +226,7 @@ func (b *binder) join(t *pgsyntax.Join, before *scope) (Rel, *scope, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &Join{Kind: InnerJoin, Left: l, Right: r, Pos: int(t.Pos)}
+	j := &Join{Kind: InnerJoin, Left: l, Right: r, Lateral: lateral(t.Right), Pos: int(t.Pos)}
 	switch t.Kind {
 	case pgsyntax.InnerJoin, pgsyntax.CrossJoin:
 	case pgsyntax.LeftJoin:
@@ -212,7 +235,9 @@ func (b *binder) join(t *pgsyntax.Join, before *scope) (Rel, *scope, error) {
 		j.Kind, j.Left, j.Right = LeftJoin, r, l
 	default:
 		j.Kind = FullJoin
-		b.later(unsupported(t.Pos, string(t.Kind)+" JOIN is").WithHint("Use LEFT JOIN or INNER JOIN."))
+	}
+	if j.Lateral && j.Left != l || j.Lateral && j.Kind == FullJoin {
+		b.later(unsupported(t.Right.Position(), "LATERAL at the side of a join that is kept is"))
 	}
 	sc, err := ls.with(rs, t.Pos)
 	if err != nil {

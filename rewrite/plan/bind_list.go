@@ -11,8 +11,7 @@ import (
 
 func (e *exprs) in(x *pgsyntax.In) (Scalar, error) {
 	if x.Query != nil {
-		e.later(unsupported(x.Pos, "IN (subquery) is").WithHint("Join along the foreign key, or list the values."))
-		v, err := e.quantifiedQuery(x.X, "=", x.Query, x.Pos)
+		v, err := e.quantifiedQuery(x.X, "=", AnyQuery, x.Query, x.Pos)
 		if err != nil || !x.Not {
 			return v, err
 		}
@@ -181,11 +180,15 @@ func hasCols(x Scalar) bool {
 
 // quantified is x op ANY|ALL (array): make_scalar_array_op. What the statement lists is compared item by item.
 func (e *exprs) quantified(x *pgsyntax.Quantified) (Scalar, error) {
-	if p, ok := patternOps[x.Op]; ok && x.Query != nil {
-		return e.quantifiedQuery(x.X, p, x.Query, x.Pos)
-	}
 	if x.Query != nil {
-		return e.quantifiedQuery(x.X, plainOp(x.Op), x.Query, x.Pos)
+		op, kind := plainOp(x.Op), AnyQuery
+		if p, ok := patternOps[x.Op]; ok {
+			op = p
+		}
+		if x.All {
+			kind = AllQuery
+		}
+		return e.quantifiedQuery(x.X, op, kind, x.Query, x.Pos)
 	}
 	l, err := e.expr(x.X)
 	if err != nil {

@@ -77,6 +77,9 @@ func (q *selecting) limit(rel Rel) (Rel, error) {
 	if l.Offset, err = q.limitValue(q.stmt.Offset, "OFFSET"); err != nil {
 		return nil, err
 	}
+	if _, l.Ties = q.stmt.Limit.(*pgsyntax.Ties); l.Ties && len(q.stmt.OrderBy) == 0 {
+		return nil, sqlerr.New(sqlerr.Syntax, "WITH TIES cannot be specified without ORDER BY clause").At(int(q.stmt.Limit.Position()))
+	}
 	if l.Count == nil && l.Offset == nil {
 		return rel, nil
 	}
@@ -88,7 +91,6 @@ func (q *selecting) limitValue(x pgsyntax.Expr, clause string) (Scalar, error) {
 		return nil, nil
 	}
 	if ties, ok := x.(*pgsyntax.Ties); ok {
-		q.later(unsupported(ties.Pos, "WITH TIES is"))
 		x = ties.X
 	}
 	e := &exprs{binder: q.binder, scope: q.scope, clause: clause}
@@ -102,10 +104,5 @@ func (q *selecting) limitValue(x pgsyntax.Expr, clause string) (Scalar, error) {
 	if hasCols(v) {
 		return nil, sqlerr.New(sqlerr.InvalidColumnRef, "argument of %s must not contain variables", clause).At(int(x.Position()))
 	}
-	switch v := v.(type) {
-	case *Const, *Param:
-		return v, nil
-	}
-	q.later(unsupported(x.Position(), "an expression in "+clause+" is").WithHint("Write a number, or a parameter."))
 	return v, nil
 }

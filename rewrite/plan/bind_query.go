@@ -1,13 +1,15 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-// The shapes of whole queries: WITH, VALUES, set operations. Their names and types are PostgreSQL's; the shapes that have no
-// plan yet are noted (later) and refused when all of the statement was bound.
+// The shapes of whole queries: WITH, VALUES, set operations. What has no plan is noted (later) and refused when all of the
+// statement was bound.
 
 // later notes that a construct will be refused, once the rest of the statement is known to be right.
 func (b *binder) later(err *sqlerr.Error) { b.refusals = append(b.refusals, err) }
@@ -30,6 +32,10 @@ func (b *binder) refusal() error {
 type cte struct {
 	name    string
 	outputs []namedOutput
+	rel     Rel           // until it is read
+	query   *pgsyntax.CTE // nil: of a recursive one, which has no plan
+	before  []*cte
+	outer   *scope
 }
 
 // query binds a SELECT, VALUES or set operation. outer is what names may mean beside it; of a leaf (a side of a set operation)
@@ -44,10 +50,8 @@ func (b *binder) query(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, err
 	}
 	switch {
 	case s.Op != pgsyntax.NoOp:
-		b.later(unsupported(s.Pos, string(s.Op)+" is"))
 		return b.setOp(s, outer)
 	case len(s.Values) > 0:
-		b.later(unsupported(s.Pos, "VALUES lists are"))
 		return b.values(s, outer, leaf)
 	}
 	return b.selectStmt(s, outer, leaf)
@@ -55,22 +59,40 @@ func (b *binder) query(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, err
 
 func (b *binder) with(s *pgsyntax.Select, i, known int, outer *scope) error {
 	w := &s.With[i]
-	b.later(unsupported(w.Pos, "WITH queries are").WithHint("A derived table, FROM (SELECT ...) AS t, may do."))
 	for _, c := range b.ctes[known:] {
 		if c.name == w.Name {
 			return sqlerr.New(sqlerr.DuplicateAlias, "WITH query name %q specified more than once", w.Name).At(int(w.Pos))
 		}
 	}
-	if s.Recursive && w.Query.Op == pgsyntax.Union {
+	if s.Recursive && w.Query.Op == pgsyntax.Union && namesItself(w) {
+		b.later(unsupported(w.Pos, "a recursive query is"))
 		return b.recursive(w, outer)
 	}
 	r, err := b.query(w.Query, outer, false)
 	if err != nil {
 		return err
 	}
-	c := &cte{name: w.Name, outputs: r.outputs}
+	c := &cte{name: w.Name, outputs: r.outputs, rel: r.rel, query: w, before: slices.Clone(b.ctes), outer: outer}
 	b.ctes = append(b.ctes, c)
 	return c.rename(w)
+}
+
+// read is the query with columns that no other reader of it has: bound once more for each reader but the first.
+func (c *cte) read(b *binder) (Rel, []namedOutput, error) {
+	if c.rel != nil || c.query == nil {
+		rel := c.rel
+		c.rel = nil
+		return rel, c.outputs, nil
+	}
+	ctes := b.ctes
+	b.ctes = c.before
+	r, err := b.query(c.query.Query, c.outer, false)
+	b.ctes = ctes
+	if err != nil {
+		return nil, nil, err
+	}
+	again := &cte{outputs: r.outputs}
+	return r.rel, again.outputs, again.rename(c.query)
 }
 
 // rename applies WITH name (c1, c2).
@@ -164,8 +186,9 @@ func (b *binder) setOp(s *pgsyntax.Select, outer *scope) (*bound, error) {
 	if len(l.outputs) != len(r.outputs) {
 		return nil, unequal(s)
 	}
-	out := &Unplanned{Name: string(s.Op), From: []Rel{l.rel, r.rel}}
+	out := &SetOp{Op: s.Op, All: s.All, Pos: int(s.Pos)}
 	q := &selecting{binder: b, stmt: s, scope: &scope{outer: outer}, rel: out}
+	sides := []*side{{bound: l}, {bound: r}}
 	for i := range l.outputs {
 		x, y := Scalar(b.col(l.outputs[i].col)), Scalar(b.col(r.outputs[i].col))
 		b.places[x], b.places[y] = l.place(i, s.Left), r.place(i, s.Right)
@@ -173,17 +196,20 @@ func (b *binder) setOp(s *pgsyntax.Select, outer *scope) (*bound, error) {
 		if err != nil {
 			return nil, err
 		}
-		for k, side := range []*bound{l, r} {
+		for k, side := range sides {
 			if err := side.settle(i, t); err != nil {
 				return nil, err
 			}
 			v := []Scalar{x, y}[k]
 			if v.Type().OID == sqltype.OIDUnknown {
-				continue
+				v = b.col(side.outputs[i].col) // settled, or still a leaf's NULL
 			}
-			if _, err := b.toCommon(v, t, string(s.Op), s.Pos); err != nil {
-				return nil, err
+			if v.Type().OID != sqltype.OIDUnknown {
+				if v, err = b.toCommon(v, t, string(s.Op), s.Pos); err != nil {
+					return nil, err
+				}
 			}
+			side.add(b, v, l.outputs[i].name)
 		}
 		id := b.newCol(ColumnInfo{Name: l.outputs[i].name, Type: t})
 		if !s.All {
@@ -197,6 +223,8 @@ func (b *binder) setOp(s *pgsyntax.Select, outer *scope) (*bound, error) {
 		q.scope.cols = append(q.scope.cols, scopeCol{name: l.outputs[i].name, id: id})
 		q.targets = append(q.targets, target{name: l.outputs[i].name, expr: b.col(id)})
 	}
+	out.Left, out.LeftCols = sides[0].done()
+	out.Right, out.RightCols = sides[1].done()
 	if err := q.orderBy(); err != nil {
 		return nil, err
 	}
@@ -208,6 +236,52 @@ func (b *binder) setOp(s *pgsyntax.Select, outer *scope) (*bound, error) {
 		}
 	}
 	return q.assemble(nil)
+}
+
+// side is one of a set operation's.
+type side struct {
+	*bound
+	items   []Item
+	changed bool
+}
+
+// add takes a column, or what brings it to the common type.
+func (s *side) add(b *binder, v Scalar, name string) {
+	if c, ok := v.(*Col); ok && c.T == b.columns[c.ID].Type {
+		s.items = append(s.items, Item{ID: c.ID, Expr: c})
+		return
+	}
+	s.changed = true
+	s.items = append(s.items, Item{ID: b.newCol(ColumnInfo{Name: name, Type: v.Type()}), Expr: v})
+}
+
+// done is the side with its columns.
+func (s *side) done() (Rel, []ColID) {
+	ids := make([]ColID, len(s.items))
+	for i, it := range s.items {
+		ids[i] = it.ID
+	}
+	if !s.changed {
+		return s.rel, ids
+	}
+	var unique []Item
+	for i, it := range s.items {
+		if !slices.Contains(ids[:i], it.ID) {
+			unique = append(unique, it)
+		}
+	}
+	return &Project{Input: s.rel, Items: unique}, ids
+}
+
+// namesItself says whether a WITH query reads itself: only then is a UNION under WITH RECURSIVE a recursive one.
+func namesItself(w *pgsyntax.CTE) bool {
+	found := false
+	pgsyntax.Walk(w.Query.Right, &pgsyntax.Visitor{Table: func(t pgsyntax.TableExpr) bool {
+		n, ok := t.(*pgsyntax.TableName)
+		found = found || ok && n.Schema == "" && n.Name == w.Name
+		return true
+	}})
+	return found
 }
 
 // place is where an output's expression stands.
@@ -231,7 +305,7 @@ func (b *binder) values(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, er
 			return nil, sqlerr.New(sqlerr.Syntax, "VALUES lists must all be the same length").At(int(start(row[0])))
 		}
 	}
-	out := &Unplanned{Name: "VALUES"}
+	out := &Values{Rows: rows, Pos: int(s.Pos)}
 	q := &selecting{binder: b, stmt: s, scope: &scope{outer: outer, tables: []string{"*VALUES*"}, schemas: []string{""}, names: []string{""}}, rel: out, leaf: leaf}
 	for k := range rows[0] {
 		column := make([]Scalar, len(rows))
@@ -239,8 +313,12 @@ func (b *binder) values(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, er
 			column[i] = rows[i][k]
 		}
 		if untyped := column[0].Type().OID == sqltype.OIDUnknown && len(rows) == 1 && leaf; !untyped {
-			if _, _, err := b.allCommon(column, "VALUES", s.Pos); err != nil {
+			list, _, err := b.allCommon(column, "VALUES", s.Pos)
+			if err != nil {
 				return nil, err
+			}
+			for i := range rows {
+				rows[i][k] = list[i]
 			}
 		}
 		t, err := b.common(column, "VALUES", s.Pos)
@@ -256,5 +334,21 @@ func (b *binder) values(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, er
 	if err := q.orderBy(); err != nil {
 		return nil, err
 	}
-	return q.assemble(nil)
+	r, err := q.assemble(nil)
+	if err == nil && r.retype != nil {
+		r.retype = func(i int, t sqltype.Type) error { return e.retypeValue(out, i, bare(t), q.targets[i].pos) }
+	}
+	return r, err
+}
+
+// retypeValue gives an untyped literal of VALUES in a set operation its type.
+func (e *exprs) retypeValue(out *Values, i int, t sqltype.Type, pos pgsyntax.Pos) error {
+	if out.Rows[0][i].Type().OID != sqltype.OIDUnknown {
+		return nil
+	}
+	v, err := e.implicit(out.Rows[0][i], t, pos)
+	if err == nil {
+		out.Rows[0][i], e.columns[out.Columns[i]].Type = v, v.Type()
+	}
+	return err
 }

@@ -20,9 +20,16 @@ type selecting struct {
 	aggText map[string]ColID
 	below   []Item // expressions that are computed under the Aggregate
 
+	own       map[ColID]bool // the columns of FROM, once they were asked for
+	groupings []grouping     // beside agg.Groupings: until the keys are known
+
+	window     *Window // nil without window functions
+	windowText map[string]ColID
+
 	targets []target
 	sort    []sortItem
 
+	on      []sortItem      // DISTINCT ON
 	leaf    bool            // a side of a set operation
 	windows map[string]bool // the clauses in which window functions may stand
 }
@@ -43,12 +50,11 @@ type target struct {
 }
 
 func (b *binder) selectStmt(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, error) {
-	b.noteClauses(s)
 	rel, sc, err := b.from(s.From, outer)
 	if err != nil {
 		return nil, err
 	}
-	q := &selecting{binder: b, stmt: s, scope: sc, rel: rel, leaf: leaf, keyText: map[string]ColID{}, aggText: map[string]ColID{},
+	q := &selecting{binder: b, stmt: s, scope: sc, rel: rel, leaf: leaf, keyText: map[string]ColID{}, aggText: map[string]ColID{}, windowText: map[string]ColID{},
 		windows: map[string]bool{"SELECT list": true, "ORDER BY": true}}
 	if s.Where != nil {
 		e := &exprs{binder: b, scope: sc, clause: "WHERE"}
@@ -75,11 +81,12 @@ func (b *binder) selectStmt(s *pgsyntax.Select, outer *scope, leaf bool) (*bound
 		return nil, err
 	}
 	for i := range s.Windows {
-		if _, err := q.exprs("window definition").windowSpec(&s.Windows[i].Def, s.Pos); err != nil {
+		if err := q.exprs("window definition").windowSpec(&s.Windows[i].Def, &WindowItem{}, s.Pos); err != nil {
 			return nil, err
 		}
 	}
-	if err := q.distinctOn(); err != nil {
+	on, err := q.distinctOn()
+	if err != nil {
 		return nil, err
 	}
 	if s.Distinct {
@@ -89,22 +96,14 @@ func (b *binder) selectStmt(s *pgsyntax.Select, outer *scope, leaf bool) (*bound
 			}
 		}
 	}
+	if err := q.grouped(); err != nil {
+		return nil, err
+	}
 	if err := q.lift(&having); err != nil {
 		return nil, err
 	}
+	q.on = on
 	return q.assemble(having)
-}
-
-// noteClauses notes the clauses that have no plan yet.
-func (b *binder) noteClauses(s *pgsyntax.Select) {
-	switch {
-	case len(s.DistinctOn) > 0:
-		b.later(unsupported(s.DistinctOn[0].Position(), "DISTINCT ON is"))
-	case len(s.Windows) > 0:
-		b.later(unsupported(s.Pos, "the WINDOW clause is"))
-	case len(s.Targets) == 0:
-		b.later(unsupported(s.Pos, "an empty select list is"))
-	}
 }
 
 // hasAggregates looks for aggregate calls in select list and ORDER BY.
@@ -204,6 +203,37 @@ func (q *selecting) lift(having *Scalar) error {
 			}
 		}
 	}
+	if q.window == nil {
+		return nil
+	}
+	for i := range q.window.Items {
+		if err := q.window.Items[i].each(q.lifted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each replaces the item's expressions.
+func (it *WindowItem) each(f func(Scalar) (Scalar, error)) error {
+	at := []*Scalar{&it.Filter}
+	for _, list := range [][]Scalar{it.Args, it.Partition} {
+		for i := range list {
+			at = append(at, &list[i])
+		}
+	}
+	for i := range it.Order {
+		at = append(at, &it.Order[i].Expr)
+	}
+	for _, x := range at {
+		if *x == nil {
+			continue
+		}
+		var err error
+		if *x, err = f(*x); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -212,17 +242,47 @@ func (q *selecting) lifted(x Scalar) (Scalar, error) {
 		return q.col(id), nil
 	}
 	if c, ok := x.(*Col); ok {
-		if q.isAggregateOutput(c.ID) || slices.Contains(q.agg.Keys, c.ID) { // perhaps under another name of its type
-			return x, nil
-		}
-		if q.determinedByKeys(c.ID) {
-			q.agg.Keys = append(q.agg.Keys, c.ID)
+		if q.isGrouped(c.ID) { // perhaps under another name of its type
 			return x, nil
 		}
 		r := q.refs[c]
 		return nil, sqlerr.New(sqlerr.Grouping, "column %q must appear in the GROUP BY clause or be used in an aggregate function", r.name).At(int(r.pos))
 	}
+	if s, ok := x.(*Subquery); ok {
+		for _, c := range s.Free() {
+			if !q.isGrouped(c.ID) {
+				r := q.refs[c]
+				return nil, sqlerr.New(sqlerr.Grouping, "subquery uses ungrouped column %q from outer query", r.name).At(int(r.pos))
+			}
+		}
+	}
 	return mapChildren(x, q.lifted)
+}
+
+// isGrouped: a column that is there above the Aggregate, or that its keys determine.
+func (q *selecting) isGrouped(id ColID) bool {
+	if q.isAggregateOutput(id) || slices.Contains(q.agg.Keys, id) || !q.isOwn(id) { // the last: of a query around, or a window's
+		return true
+	}
+	if !q.determinedByKeys(id) {
+		return false
+	}
+	q.agg.Keys = append(q.agg.Keys, id)
+	for i := range q.agg.Sets {
+		q.agg.Sets[i] = append(q.agg.Sets[i], id)
+	}
+	return true
+}
+
+// isOwn says whether a column is of FROM.
+func (q *selecting) isOwn(id ColID) bool {
+	if q.own == nil {
+		q.own = map[ColID]bool{}
+		for _, c := range q.rel.Cols() {
+			q.own[c] = true
+		}
+	}
+	return q.own[id]
 }
 
 func (q *selecting) isAggregateOutput(id ColID) bool {
@@ -236,7 +296,7 @@ func (q *selecting) isAggregateOutput(id ColID) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(q.agg.Groupings, func(g GroupingItem) bool { return g.ID == id })
 }
 
 // determinedByKeys: a table's key among the grouping columns determines its other columns, as PostgreSQL sees it.
@@ -252,7 +312,7 @@ func (q *selecting) determinedByKeys(id ColID) bool {
 	for _, key := range info.Table.Keys {
 		all := len(key) > 0
 		for _, k := range key {
-			all = all && slices.Contains(q.agg.Keys, scan.Columns[k]) && info.Table.Columns[k].NotNull
+			all = all && slices.Contains(q.commonKeys(), scan.Columns[k]) && info.Table.Columns[k].NotNull
 		}
 		if all {
 			return true
@@ -296,6 +356,10 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 		if having != nil {
 			rel = &Filter{Input: rel, Cond: having}
 		}
+	}
+	if q.window != nil {
+		q.window.Input = rel
+		rel = q.window
 	}
 	out := &bound{}
 	var items []Item
@@ -342,12 +406,28 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 		}
 		keys = append(keys, SortKey{Col: id, Desc: s.desc, NullsFirst: s.nullsFirst})
 	}
+	var on []ColID
+	for _, s := range q.on {
+		id := ColID(0)
+		if s.target >= 0 {
+			id = ids[s.target]
+		} else {
+			id = add(s.expr, "?column?")
+		}
+		on = append(on, id)
+	}
+	if err := onBeforeRest(on, keys, q.on); err != nil {
+		return nil, err
+	}
 	rel = &Project{Input: rel, Items: items}
-	if q.stmt.Distinct {
+	if q.stmt.Distinct && on == nil {
 		rel = &Distinct{Input: rel}
 	}
 	if len(keys) > 0 {
 		rel = &Sort{Input: rel, Keys: keys}
+	}
+	if on != nil {
+		rel = &DistinctOn{Input: rel, On: on, Pos: int(q.on[0].pos)}
 	}
 	if q.leaf {
 		out.retype = func(i int, t sqltype.Type) error {

@@ -105,10 +105,14 @@ func (p *printer) line(r Rel) string {
 		}
 		return "project " + strings.Join(items, ", ")
 	case *Join:
-		if n.On == nil {
-			return string(n.Kind) + " join"
+		kind := string(n.Kind) + " join"
+		if n.Lateral {
+			kind += " lateral"
 		}
-		return string(n.Kind) + " join on " + p.condition(n.On)
+		if n.On == nil {
+			return kind
+		}
+		return kind + " on " + p.condition(n.On)
 	case *Aggregate:
 		var keys, aggs []string
 		for _, k := range n.Keys {
@@ -121,7 +125,14 @@ func (p *printer) line(r Rel) string {
 		for _, e := range n.Errors {
 			aggs = append(aggs, fmt.Sprintf("%s=%s(%s)", p.col(e.ID), e.Kind, p.col(e.Of)))
 		}
-		return fmt.Sprintf("aggregate by [%s] %s", strings.Join(keys, " "), strings.Join(aggs, ", "))
+		for _, g := range n.Groupings {
+			aggs = append(aggs, fmt.Sprintf("%s=grouping(%s)", p.col(g.ID), p.cols(g.Cols)))
+		}
+		sets := ""
+		for _, s := range n.Sets {
+			sets += " (" + p.cols(s) + ")"
+		}
+		return fmt.Sprintf("aggregate by [%s]%s %s", strings.Join(keys, " "), sets, strings.Join(aggs, ", "))
 	case *Distinct:
 		return "distinct"
 	case *Sort:
@@ -138,7 +149,31 @@ func (p *printer) line(r Rel) string {
 		if n.Offset != nil {
 			s += " offset " + p.scalar(n.Offset)
 		}
+		if n.Ties {
+			s += " with ties"
+		}
 		return s
+	case *Values:
+		rows := make([]string, len(n.Rows))
+		for i, row := range n.Rows {
+			rows[i] = "(" + p.list(row) + ")"
+		}
+		return fmt.Sprintf("values [%s] %s", p.cols(n.Columns), strings.Join(rows, ", "))
+	case *SetOp:
+		all := ""
+		if n.All {
+			all = " all"
+		}
+		return fmt.Sprintf("%s%s [%s] of [%s] and [%s]", strings.ToLower(string(n.Op)), all, p.cols(n.Columns), p.cols(n.LeftCols), p.cols(n.RightCols))
+	case *DistinctOn:
+		return fmt.Sprintf("distinct on [%s]", p.cols(n.On))
+	case *Window:
+		items := make([]string, len(n.Items))
+		for i, it := range n.Items {
+			text := windowText(p, it)
+			items[i] = p.col(it.ID) + "=" + text
+		}
+		return "window " + strings.Join(items, ", ")
 	case *Unplanned:
 		return n.Name
 	}
@@ -233,6 +268,8 @@ func (p *printer) scalar(x Scalar) string {
 		return fmt.Sprintf("(%s IS DISTINCT FROM %s)", p.scalar(x.X), p.scalar(x.Y))
 	case *ArrayExpr:
 		return fmt.Sprintf("ARRAY[%s]", p.list(x.Elems))
+	case *Subquery:
+		return p.subquery(x)
 	case *Unplanned:
 		return fmt.Sprintf("%s(%s)", x.Name, p.list(x.Args))
 	}
@@ -311,4 +348,53 @@ func order(desc, nullsFirst bool) string {
 		s += map[bool]string{true: " nulls first", false: " nulls last"}[nullsFirst]
 	}
 	return s
+}
+
+func (p *printer) cols(ids []ColID) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = p.col(id)
+	}
+	return strings.Join(texts, " ")
+}
+
+func (p *printer) subquery(x *Subquery) string {
+	text := fmt.Sprintf("%s{%s}[%s]", x.Kind, p.rel(x.Query), p.cols(x.Cols))
+	if x.Cond == nil {
+		return text
+	}
+	left := make([]string, len(x.Left))
+	for i, it := range x.Left {
+		e := p.scalar(it.Expr)
+		left[i] = p.col(it.ID) + "=" + e
+	}
+	return fmt.Sprintf("%s for %s: %s", text, strings.Join(left, ", "), p.condition(x.Cond))
+}
+
+func windowText(p *printer, it WindowItem) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s(%s)", strings.TrimSuffix(string(it.Fn), "(*)"), p.list(it.Args))
+	if it.Filter != nil {
+		b.WriteString(" FILTER " + p.condition(it.Filter))
+	}
+	b.WriteString(" OVER (")
+	if len(it.Partition) > 0 {
+		b.WriteString("by " + p.list(it.Partition))
+	}
+	for i, o := range it.Order {
+		fmt.Fprintf(&b, "%s%s%s", map[bool]string{true: " order ", false: ", "}[i == 0], p.scalar(o.Expr), order(o.Desc, o.NullsFirst))
+	}
+	if f := it.Frame; f != nil {
+		end := func(e FrameEnd) string {
+			if e.Offset != nil {
+				return p.scalar(e.Offset) + " " + e.Kind
+			}
+			return e.Kind
+		}
+		fmt.Fprintf(&b, " %s between %s and %s", f.Mode, end(f.Start), end(f.End))
+		if f.Exclude != "" {
+			b.WriteString(" exclude " + f.Exclude)
+		}
+	}
+	return b.String() + ")"
 }

@@ -21,7 +21,9 @@ func NotNull(r Rel) map[ColID]bool {
 			}
 		}
 	case *Join:
-		out = NotNull(n.Left)
+		if n.Kind == InnerJoin || n.Kind == LeftJoin {
+			out = NotNull(n.Left)
+		}
 		if n.Kind == InnerJoin {
 			for c := range NotNull(n.Right) {
 				out[c] = true

@@ -76,12 +76,13 @@ type Item struct {
 	Expr Scalar
 }
 
-// Join joins two inputs; Kind is InnerJoin or LeftJoin (others are refused by the binder so far; CROSS is inner without On,
-// RIGHT is a LEFT with sides exchanged). On is nil for none.
+// Join joins two inputs (CROSS is inner without On, RIGHT is a LEFT with sides exchanged). On is nil for none. With Lateral the
+// right side may read the left one's columns.
 type Join struct {
 	Kind        JoinKind
 	Left, Right Rel
 	On          Scalar
+	Lateral     bool
 	Pos         int
 }
 
@@ -92,17 +93,20 @@ type JoinKind string
 const (
 	InnerJoin JoinKind = "inner"
 	LeftJoin  JoinKind = "left"
-	FullJoin  JoinKind = "full" // refused by Bind so far
+	FullJoin  JoinKind = "full"
 )
 
 // Aggregate groups by key columns of its input (expressions are projected below) and computes Aggs. Without Keys there is
-// exactly one group. Errors are dp_error, dp_low, dp_high of an aggregate: columns of the release.
+// exactly one group. With Sets there is one grouping for each, and a key that a set has not is NULL in its rows. Errors are
+// dp_error, dp_low, dp_high of an aggregate: columns of the release.
 type Aggregate struct {
-	Input  Rel
-	Keys   []ColID
-	Aggs   []AggItem
-	Errors []ErrorItem
-	Pos    int
+	Input     Rel
+	Keys      []ColID
+	Sets      [][]ColID
+	Aggs      []AggItem
+	Errors    []ErrorItem
+	Groupings []GroupingItem
+	Pos       int
 }
 
 // AggItem is one aggregate call over the input's columns. Canonically equal calls share one item.
@@ -176,10 +180,12 @@ type SortKey struct {
 	NullsFirst bool
 }
 
-// Limit keeps Count rows after Offset; either may be nil. They are constants or parameters.
+// Limit keeps Count rows after Offset; either may be nil. They read no columns. With Ties the rows that the Sort below holds
+// equal to the last one are kept too.
 type Limit struct {
 	Input         Rel
 	Count, Offset Scalar
+	Ties          bool
 }
 
 func (*Scan) rel()      {}
@@ -225,6 +231,9 @@ func (r *Aggregate) Cols() []ColID {
 	}
 	for _, e := range r.Errors {
 		out = append(out, e.ID)
+	}
+	for _, g := range r.Groupings {
+		out = append(out, g.ID)
 	}
 	return out
 }

@@ -1,5 +1,7 @@
 package plan
 
+import "slices"
+
 // Children are a scalar's operands, in order.
 func Children(x Scalar) []Scalar {
 	switch x := x.(type) {
@@ -28,24 +30,35 @@ func Children(x Scalar) []Scalar {
 		return []Scalar{x.X, x.Y}
 	case *ArrayExpr:
 		return x.Elems
+	case *Subquery:
+		out := make([]Scalar, len(x.Left))
+		for i, it := range x.Left {
+			out[i] = it.Expr
+		}
+		return out
 	case *Unplanned:
 		return x.Args
 	}
 	return nil
 }
 
-// VisitCols calls f for every column that x reads.
+// VisitCols calls f for every column that x reads, of the queries around a subquery too.
 func VisitCols(x Scalar, f func(*Col)) {
-	if c, ok := x.(*Col); ok {
-		f(c)
+	switch x := x.(type) {
+	case *Col:
+		f(x)
 		return
+	case *Subquery:
+		for _, c := range x.Free() {
+			f(c)
+		}
 	}
 	for _, y := range Children(x) {
 		VisitCols(y, f)
 	}
 }
 
-// Substitute replaces columns: f returns nil to keep one.
+// Substitute replaces columns, but not those that a subquery reads: f returns nil to keep one.
 func Substitute(x Scalar, f func(*Col) Scalar) Scalar {
 	if c, ok := x.(*Col); ok {
 		if y := f(c); y != nil {
@@ -101,6 +114,15 @@ func mapChildren(x Scalar, f func(Scalar) (Scalar, error)) (Scalar, error) {
 		}
 		c.Y, err = f(x.Y)
 		return &c, err
+	case *Subquery:
+		c := *x
+		c.Left = slices.Clone(x.Left)
+		for i := range c.Left {
+			if c.Left[i].Expr, err = f(x.Left[i].Expr); err != nil {
+				return nil, err
+			}
+		}
+		return &c, nil
 	case *Unplanned:
 		c := *x
 		c.Args, err = all(x.Args)
@@ -167,6 +189,12 @@ func Inputs(r Rel) []Rel {
 		return []Rel{n.Input}
 	case *Limit:
 		return []Rel{n.Input}
+	case *DistinctOn:
+		return []Rel{n.Input}
+	case *Window:
+		return []Rel{n.Input}
+	case *SetOp:
+		return []Rel{n.Left, n.Right}
 	case *Unplanned:
 		return n.From
 	}

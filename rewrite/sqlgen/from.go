@@ -17,6 +17,7 @@ type from struct {
 	one   bool // a single item: needs no parentheses in a join
 	none  bool // SELECT without FROM
 	cols  map[plan.ColID]*column
+	outer *from // of the query around a subquery, and what stands before a LATERAL
 }
 
 // column is one that can be read here: of a table, of a subquery, or computed.
@@ -45,6 +46,9 @@ type subquery struct {
 // column prints a column; in range mode the scans' declared ranges are put in.
 func (f *from) column(p *printer, id plan.ColID, m mode) string {
 	c, ok := f.cols[id]
+	if !ok && f.outer != nil {
+		return f.outer.column(p, id, m)
+	}
 	if !ok {
 		return p.fail(internalError("column %d is not in reach", id))
 	}
@@ -110,6 +114,14 @@ func (f *from) clause() string {
 
 // build prepares a relation as the FROM and WHERE of a SELECT.
 func (p *printer) build(r plan.Rel) *from {
+	f := p.node(r)
+	if f.outer == nil {
+		f.outer = p.outer
+	}
+	return f
+}
+
+func (p *printer) node(r plan.Rel) *from {
 	switch n := r.(type) {
 	case *plan.OneRow:
 		return &from{text: func() string { return "" }, one: true, none: true, cols: map[plan.ColID]*column{}}
@@ -133,6 +145,14 @@ func (p *printer) build(r plan.Rel) *from {
 		return p.distinct(n)
 	case *plan.Sort, *plan.Limit:
 		return p.ordered(r)
+	case *plan.DistinctOn:
+		return p.distinctOn(n)
+	case *plan.Window:
+		return p.window(n)
+	case *plan.SetOp:
+		return p.setOp(n)
+	case *plan.Values:
+		return p.values(n)
 	}
 	p.fail(internalError("a relation of type %T cannot be printed", r))
 	return &from{text: func() string { return "" }, cols: map[plan.ColID]*column{}}
@@ -161,14 +181,17 @@ func (p *printer) scan(n *plan.Scan) *from {
 }
 
 func (p *printer) join(n *plan.Join) *from {
-	l, r := p.build(n.Left), p.build(n.Right)
-	if n.Kind == plan.LeftJoin && !r.plain() {
-		r = p.wrap(r)
-	}
-	if l.none {
+	l := p.build(n.Left)
+	if l.none || n.Kind == plan.FullJoin && !l.plain() {
 		l = p.wrap(l)
 	}
-	if r.none {
+	before, lateral := p.outer, ""
+	if n.Lateral {
+		p.outer, lateral = l, "LATERAL "
+	}
+	r := p.build(n.Right)
+	p.outer = before
+	if r.none || n.Lateral || n.Kind != plan.InnerJoin && !r.plain() {
 		r = p.wrap(r)
 	}
 	f := &from{where: append(slices.Clone(l.where), r.where...), cols: l.cols}
@@ -179,6 +202,8 @@ func (p *printer) join(n *plan.Join) *from {
 	switch {
 	case n.Kind == plan.LeftJoin:
 		word, on = " LEFT JOIN ", " ON TRUE"
+	case n.Kind == plan.FullJoin:
+		word, on = " FULL JOIN ", " ON TRUE"
 	case n.Kind != plan.InnerJoin:
 		p.fail(internalError("a %s join cannot be printed", n.Kind))
 	case n.On == nil:
@@ -192,7 +217,7 @@ func (p *printer) join(n *plan.Join) *from {
 		if !r.one {
 			right = "(" + right + ")"
 		}
-		return l.text() + word + right + on
+		return l.text() + word + lateral + right + on
 	}
 	return f
 }

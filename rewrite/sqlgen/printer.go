@@ -19,6 +19,8 @@ type printer struct {
 	clamped map[plan.ColID]sensitivity.Clamp
 	safe    map[*plan.Call]bool
 
+	outer *from // of the query around the one that is printed
+
 	args    []Arg
 	known   map[string]string // printed constants
 	aliases int
@@ -93,6 +95,8 @@ func (p *printer) scalarText(x plan.Scalar, f *from, m mode) string {
 		return p.minMax(n, f, m)
 	case *plan.DistinctFrom:
 		return p.distinctFrom(n, f, m)
+	case *plan.Subquery:
+		return p.subselect(n, f)
 	}
 	return p.fail(internalError("an expression of type %T cannot be printed", x))
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -18,29 +17,18 @@ func PublicQuery(q *plan.Query, d funcs.Dialect) (*Statement, error) {
 	return plainQuery(q, d)
 }
 
-// onlyPublic: every node is a known one and every table is public.
+// onlyPublic: every node is a known one and every table is public, also in the subqueries of expressions.
 func onlyPublic(r plan.Rel) bool {
-	switch n := r.(type) {
-	case *plan.OneRow:
-		return true
-	case *plan.Scan:
-		return n.Table != nil && n.Table.Public
-	case *plan.Join:
-		return onlyPublic(n.Left) && onlyPublic(n.Right)
-	case *plan.Filter:
-		return onlyPublic(n.Input)
-	case *plan.Project:
-		return onlyPublic(n.Input)
-	case *plan.Aggregate:
-		return onlyPublic(n.Input)
-	case *plan.Distinct:
-		return onlyPublic(n.Input)
-	case *plan.Sort:
-		return onlyPublic(n.Input)
-	case *plan.Limit:
-		return onlyPublic(n.Input)
-	}
-	return false
+	return plan.VisitRels(r, func(r plan.Rel) bool {
+		switch n := r.(type) {
+		case *plan.Scan:
+			return n.Table != nil && n.Table.Public
+		case *plan.OneRow, *plan.Join, *plan.Filter, *plan.Project, *plan.Aggregate, *plan.Distinct, *plan.Sort, *plan.Limit,
+			*plan.Values, *plan.SetOp, *plan.DistinctOn, *plan.Window:
+			return true
+		}
+		return false
+	})
 }
 
 // plainQuery is the un-noised print: PublicQuery's, and that of this package's own tests.
@@ -102,6 +90,10 @@ func (p *printer) top(r plan.Rel) (*from, func() string) {
 				sort, r = n, n.Input
 				continue
 			}
+		case *plan.DistinctOn:
+			if in, ok := n.Input.(*plan.Sort); ok && sort == nil { // its order is the answer's too
+				sort = in
+			}
 		}
 		break
 	}
@@ -117,13 +109,20 @@ func (p *printer) tail(f *from, sort *plan.Sort, limit *plan.Limit) string {
 	if sort != nil && len(sort.Keys) > 0 {
 		out = " ORDER BY " + strings.Join(p.sortKeys(f, sort.Keys), ", ")
 	}
-	if limit != nil {
-		if limit.Count != nil {
-			out += " LIMIT " + p.scalar(limit.Count, f, stored)
-		}
-		if limit.Offset != nil {
-			out += " OFFSET " + p.scalar(limit.Offset, f, stored)
-		}
+	if limit == nil {
+		return out
+	}
+	if limit.Count != nil && !limit.Ties {
+		out += " LIMIT " + p.scalar(limit.Count, f, stored)
+	}
+	if limit.Offset != nil {
+		out += " OFFSET " + p.scalar(limit.Offset, f, stored)
+	}
+	if limit.Ties && p.d != funcs.Postgres {
+		return p.fail(notHere("WITH TIES", 0))
+	}
+	if limit.Ties {
+		out += " FETCH FIRST (" + p.scalar(limit.Count, f, stored) + ") ROWS WITH TIES"
 	}
 	return out
 }
@@ -188,84 +187,6 @@ func (p *printer) distinct(n *plan.Distinct) *from {
 		f.cols[id] = all.cols[id]
 	}
 	return f
-}
-
-// aggregate prints a public aggregate as a subquery.
-func (p *printer) aggregate(n *plan.Aggregate) *from {
-	if len(n.Errors) > 0 {
-		p.fail(internalError("dp_error is no column of a public aggregate"))
-	}
-	in := p.build(n.Input)
-	s := p.subquery(in)
-	s.fixed, s.types = map[plan.ColID]string{}, map[plan.ColID]sqltype.Type{}
-	f := &from{text: s.text, one: true, cols: map[plan.ColID]*column{}}
-	put := func(id plan.ColID, text string, t sqltype.Type) {
-		name := quote(fmt.Sprintf("c%d", len(s.list)+1))
-		s.list = append(s.list, text+" AS "+name)
-		s.fixed[id], s.types[id] = name, t
-		f.cols[id] = &column{sub: s}
-	}
-	var group []string
-	for i, k := range n.Keys {
-		t, _ := in.typeOf(k)
-		put(k, in.column(p, k, stored), t)
-		group = append(group, fmt.Sprint(i+1))
-	}
-	for _, a := range n.Aggs {
-		put(a.ID, p.publicAggregate(a, in), a.Type)
-	}
-	if len(group) > 0 {
-		s.suffix = " GROUP BY " + strings.Join(group, ", ")
-	}
-	return f
-}
-
-// publicAggregate prints a call. DuckDB's own aggregates are PostgreSQL's for those that it has a form for here.
-func (p *printer) publicAggregate(a plan.AggItem, in *from) string {
-	var args []string
-	if a.Arg != nil {
-		args = p.list(append([]plan.Scalar{a.Arg}, a.More...), in, stored)
-		if t := a.Arg.Type(); (a.Fn == plan.Min || a.Fn == plan.Max) && t.IsString() {
-			args[0] = p.binary(args[0], t)
-		}
-	}
-	text := strings.Join(args, ", ")
-	if a.Distinct {
-		text = "DISTINCT " + text
-	}
-	var keys []string
-	for _, o := range a.Order {
-		keys = append(keys, direction(p.binary(p.scalar(o.Expr, in, stored), o.Expr.Type()), o.Desc, o.NullsFirst))
-	}
-	order := ""
-	if len(keys) > 0 {
-		order = "ORDER BY " + strings.Join(keys, ", ")
-	}
-	switch {
-	case a.Fn == plan.CountRows:
-		text = p.fn("count") + "(*)"
-	case a.Within:
-		text = fmt.Sprintf("%s(%s) WITHIN GROUP (%s)", p.fn(string(a.Fn)), text, order)
-	default:
-		text = fmt.Sprintf("%s(%s)", p.fn(string(a.Fn)), strings.TrimSpace(text+" "+order))
-	}
-	if a.Filter != nil {
-		text += " FILTER (WHERE " + p.scalar(a.Filter, in, stored) + ")"
-	}
-	if p.d != funcs.DuckDB {
-		return text
-	}
-	switch a.Fn {
-	case plan.CountRows, plan.Count, plan.Min, plan.Max, plan.Sum:
-		return text
-	case plan.Avg:
-		if a.Type.OID == sqltype.OIDNumeric {
-			return fmt.Sprintf("CAST(%s AS DECIMAL(%d,%d))", text, duckDigits, avgScale)
-		}
-		return text
-	}
-	return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the aggregate %s cannot be computed by the data set's database here", a.Fn).At(a.Pos).
-		WithHint("On PostgreSQL it can."))
 }
 
 // avgScale is the least number of decimals of PostgreSQL's avg for values below 10^4.

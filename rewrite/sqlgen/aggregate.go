@@ -1,0 +1,183 @@
+package sqlgen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// aggregate prints a public aggregate as a subquery.
+func (p *printer) aggregate(n *plan.Aggregate) *from {
+	if len(n.Errors) > 0 {
+		p.fail(internalError("dp_error is no column of a public aggregate"))
+	}
+	in := p.build(n.Input)
+	s := p.subquery(in)
+	s.fixed, s.types = map[plan.ColID]string{}, map[plan.ColID]sqltype.Type{}
+	f := &from{text: s.text, one: true, cols: map[plan.ColID]*column{}}
+	put := func(id plan.ColID, text string, t sqltype.Type) {
+		name := quote(fmt.Sprintf("c%d", len(s.list)+1))
+		s.list = append(s.list, text+" AS "+name)
+		s.fixed[id], s.types[id] = name, t
+		f.cols[id] = &column{sub: s}
+	}
+	var group []string
+	for i, k := range n.Keys {
+		t, _ := in.typeOf(k)
+		put(k, in.column(p, k, stored), t)
+		group = append(group, fmt.Sprint(i+1))
+	}
+	for _, a := range n.Aggs {
+		put(a.ID, p.publicAggregate(a, in), a.Type)
+	}
+	for _, g := range n.Groupings {
+		put(g.ID, "GROUPING("+strings.Join(p.columns(in, g.Cols), ", ")+")", sqltype.Int4)
+	}
+	switch {
+	case n.Sets != nil:
+		sets := make([]string, len(n.Sets))
+		for i, set := range n.Sets {
+			at := make([]string, len(set))
+			for j, id := range set {
+				at[j] = fmt.Sprint(slices.Index(n.Keys, id) + 1)
+			}
+			sets[i] = "(" + strings.Join(at, ", ") + ")"
+		}
+		s.suffix = " GROUP BY GROUPING SETS (" + strings.Join(sets, ", ") + ")"
+	case len(group) > 0:
+		s.suffix = " GROUP BY " + strings.Join(group, ", ")
+	case len(n.Aggs) == 0:
+		s.suffix = " HAVING TRUE" // one group, though nothing is read of it
+	}
+	return f
+}
+
+// publicAggregate prints an aggregate. DuckDB's own are PostgreSQL's for those that are taken here.
+func (p *printer) publicAggregate(a plan.AggItem, in *from) string {
+	text := p.plainCall(a, in)
+	if p.d != funcs.DuckDB {
+		return text
+	}
+	switch a.Fn {
+	case plan.CountRows, plan.Count, plan.Min, plan.Max, plan.Sum:
+		return text
+	case plan.Avg:
+		if a.Type.OID == sqltype.OIDNumeric {
+			return fmt.Sprintf("CAST(%s AS DECIMAL(%d,%d))", text, duckDigits, avgScale)
+		}
+		return text
+	}
+	return p.fail(notHere("the aggregate "+string(a.Fn), a.Pos))
+}
+
+// plainCall is the call of an aggregate or window function.
+func (p *printer) plainCall(a plan.AggItem, in *from) string {
+	var args []string
+	if a.Arg != nil {
+		args = p.list(append([]plan.Scalar{a.Arg}, a.More...), in, stored)
+		if t := a.Arg.Type(); (a.Fn == plan.Min || a.Fn == plan.Max) && t.IsString() {
+			args[0] = p.binary(args[0], t)
+		}
+	}
+	text := strings.Join(args, ", ")
+	if a.Distinct {
+		text = "DISTINCT " + text
+	}
+	order := ""
+	if len(a.Order) > 0 {
+		order = "ORDER BY " + p.orderKeys(a.Order, in)
+	}
+	switch {
+	case a.Fn == plan.CountRows:
+		text = p.fn("count") + "(*)"
+	case a.Within:
+		text = fmt.Sprintf("%s(%s) WITHIN GROUP (%s)", p.fn(string(a.Fn)), text, order)
+	default:
+		text = fmt.Sprintf("%s(%s)", p.fn(string(a.Fn)), strings.TrimSpace(text+" "+order))
+	}
+	if a.Filter != nil {
+		text += " FILTER (WHERE " + p.scalar(a.Filter, in, stored) + ")"
+	}
+	return text
+}
+
+// notHere refuses what only PostgreSQL computes.
+func notHere(what string, pos int) error {
+	return sqlerr.New(sqlerr.PrivateFunction, "%s cannot be computed by the data set's database here", what).At(pos).
+		WithHint("Where the data set is in PostgreSQL it can.")
+}
+
+// columns prints columns as stored.
+func (p *printer) columns(f *from, ids []plan.ColID) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = f.column(p, id, stored)
+	}
+	return out
+}
+
+// windowFuncs are the window functions that DuckDB computes as PostgreSQL does.
+var windowFuncs = []plan.AggFunc{"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value", "last_value", "nth_value",
+	plan.CountRows, plan.Count, plan.Sum, plan.Avg, plan.Min, plan.Max}
+
+// window prints window functions as columns of a subquery over their input.
+func (p *printer) window(n *plan.Window) *from {
+	in := p.build(n.Input)
+	s := p.subquery(in)
+	s.fixed, s.types = map[plan.ColID]string{}, map[plan.ColID]sqltype.Type{}
+	f := s.from()
+	for i, it := range n.Items {
+		name := quote(fmt.Sprintf("w%d", i+1))
+		s.list = append(s.list, p.windowCall(it, in)+" AS "+name)
+		s.fixed[it.ID], s.types[it.ID] = name, it.Type
+		f.cols[it.ID] = &column{sub: s}
+	}
+	return f
+}
+
+func (p *printer) windowCall(it plan.WindowItem, in *from) string {
+	if p.d == funcs.DuckDB && !slices.Contains(windowFuncs, it.Fn) {
+		return p.fail(notHere("the window function "+string(it.Fn), it.Pos))
+	}
+	a := plan.AggItem{Fn: it.Fn, Filter: it.Filter, Type: it.Type, Pos: it.Pos}
+	if len(it.Args) > 0 {
+		a.Arg, a.More = it.Args[0], it.Args[1:]
+	}
+	over := ""
+	if len(it.Partition) > 0 {
+		over = " PARTITION BY " + strings.Join(p.list(it.Partition, in, stored), ", ")
+	}
+	if len(it.Order) > 0 {
+		over += " ORDER BY " + p.orderKeys(it.Order, in)
+	}
+	if it.Frame != nil {
+		end := func(e plan.FrameEnd) string {
+			if e.Offset != nil {
+				return p.scalar(e.Offset, in, stored) + " " + e.Kind
+			}
+			return e.Kind
+		}
+		over += " " + it.Frame.Mode + " BETWEEN " + end(it.Frame.Start) + " AND " + end(it.Frame.End)
+		if it.Frame.Exclude != "" {
+			over += " EXCLUDE " + it.Frame.Exclude
+		}
+	}
+	call := p.plainCall(a, in) + " OVER (" + strings.TrimSpace(over) + ")"
+	if p.d == funcs.DuckDB && it.Fn == plan.Avg && it.Type.OID == sqltype.OIDNumeric {
+		return fmt.Sprintf("CAST(%s AS DECIMAL(%d,%d))", call, duckDigits, avgScale)
+	}
+	return call
+}
+
+func (p *printer) orderKeys(keys []plan.AggOrder, in *from) string {
+	out := make([]string, len(keys))
+	for i, o := range keys {
+		out[i] = direction(p.binary(p.scalar(o.Expr, in, stored), o.Expr.Type()), o.Desc, o.NullsFirst)
+	}
+	return strings.Join(out, ", ")
+}

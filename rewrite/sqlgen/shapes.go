@@ -1,0 +1,158 @@
+package sqlgen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// The shapes of public queries: subqueries, set operations, VALUES, DISTINCT ON.
+
+// query prints a relation as a SELECT of columns named c1, c2, ...
+func (p *printer) query(r plan.Rel, cols []plan.ColID) (string, *from) {
+	f, suffix := p.top(r)
+	list := make([]string, len(cols))
+	for i, id := range cols {
+		list[i] = f.column(p, id, stored) + " AS " + quote(fmt.Sprintf("c%d", i+1))
+	}
+	if len(list) == 0 {
+		list = []string{"1 AS " + quote("c0")}
+	}
+	tail := suffix()
+	return "SELECT " + strings.Join(list, ", ") + f.clause() + tail, f
+}
+
+// subselect prints a query in an expression, which may read f's columns.
+func (p *printer) subselect(x *plan.Subquery, f *from) string {
+	around := p.outer
+	p.outer = f
+	defer func() { p.outer = around }()
+	switch x.Kind {
+	case plan.ScalarQuery:
+		text, _ := p.query(x.Query, x.Cols)
+		return "(" + text + ")"
+	case plan.ExistsQuery:
+		text, _ := p.query(x.Query, nil)
+		return "(EXISTS (" + text + "))"
+	case plan.ArrayQuery:
+		text, _ := p.query(x.Query, x.Cols)
+		return "ARRAY(" + text + ")"
+	case plan.AnyQuery, plan.AllQuery:
+		return p.quantified(x, f)
+	}
+	return p.fail(internalError("a subquery of kind %q cannot be printed", x.Kind))
+}
+
+// quantified prints ANY and ALL: IN where all that is compared is equal columns, else by what they mean.
+//
+// Proof: x op ANY (q) is true where the comparison is for some row, else NULL where it is for some, else false, without rows too; ALL
+// is NOT ANY of the negation (SQL:2016, 8.9). EXISTS never gives NULL.
+func (p *printer) quantified(x *plan.Subquery, f *from) string {
+	if text, ok := p.in(x, f); ok {
+		return text
+	}
+	left := map[plan.ColID]plan.Scalar{}
+	for _, it := range x.Left {
+		left[it.ID] = it.Expr
+	}
+	cond := plan.Substitute(x.Cond, func(c *plan.Col) plan.Scalar { return left[c.ID] })
+	some := func(c plan.Scalar) string {
+		text, _ := p.query(&plan.Filter{Input: x.Query, Cond: c}, nil)
+		return "EXISTS (" + text + ")"
+	}
+	found, yes, no := cond, "TRUE", "FALSE"
+	if x.Kind == plan.AllQuery {
+		found, yes, no = &plan.Is{X: cond, What: "FALSE"}, "FALSE", "TRUE"
+	}
+	return fmt.Sprintf("(CASE WHEN %s THEN %s WHEN %s THEN NULL ELSE %s END)", some(found), yes, some(&plan.Is{X: cond, What: "NULL"}), no)
+}
+
+// in prints what only compares for equality.
+func (p *printer) in(x *plan.Subquery, f *from) (string, bool) {
+	if x.Kind != plan.AnyQuery {
+		return "", false
+	}
+	left := map[plan.ColID]plan.Scalar{}
+	for _, it := range x.Left {
+		left[it.ID] = it.Expr
+	}
+	var outside, inside []plan.Scalar
+	for _, c := range plan.Conjuncts(x.Cond) {
+		eq, ok := c.(*plan.Call)
+		if !ok || eq.Fn.Exact == nil || eq.Fn.Exact(p.d, []string{"a", "b"}, nil, eq.T) != "a = b" {
+			return "", false
+		}
+		l, ok := eq.Args[0].(*plan.Col)
+		if !ok || left[l.ID] == nil {
+			return "", false
+		}
+		inner := true
+		plan.VisitCols(eq.Args[1], func(c *plan.Col) { inner = inner && slices.Contains(x.Cols, c.ID) })
+		if !inner {
+			return "", false
+		}
+		outside, inside = append(outside, left[l.ID]), append(inside, eq.Args[1])
+	}
+	list := strings.Join(p.list(outside, f, stored), ", ")
+	if len(outside) > 1 {
+		list = "(" + list + ")"
+	}
+	q, suffix := p.top(x.Query)
+	cols := p.list(inside, q, stored)
+	tail := suffix()
+	return fmt.Sprintf("(%s IN (SELECT %s%s%s))", list, strings.Join(cols, ", "), q.clause(), tail), true
+}
+
+// setOp prints UNION, INTERSECT, EXCEPT as a subquery.
+func (p *printer) setOp(n *plan.SetOp) *from {
+	left, lf := p.query(n.Left, n.LeftCols)
+	right, _ := p.query(n.Right, n.RightCols)
+	op := string(n.Op)
+	if n.All {
+		op += " ALL"
+	}
+	alias := p.alias()
+	f := &from{text: func() string { return fmt.Sprintf("((%s) %s (%s)) AS %s", left, op, right, alias) }, one: true, cols: map[plan.ColID]*column{}}
+	for i, id := range n.Columns {
+		t, _ := lf.typeOf(n.LeftCols[i])
+		f.cols[id] = &column{ref: fmt.Sprintf("%s.%s", alias, quote(fmt.Sprintf("c%d", i+1))), typ: t}
+	}
+	return f
+}
+
+// values prints VALUES as a subquery.
+func (p *printer) values(n *plan.Values) *from {
+	alias, around := p.alias(), &from{outer: p.outer, cols: map[plan.ColID]*column{}}
+	rows := make([]string, len(n.Rows))
+	for i, row := range n.Rows {
+		rows[i] = "(" + strings.Join(p.list(row, around, stored), ", ") + ")"
+	}
+	names := make([]string, len(n.Columns))
+	f := &from{one: true, cols: map[plan.ColID]*column{}}
+	for i, id := range n.Columns {
+		names[i] = quote(fmt.Sprintf("c%d", i+1))
+		f.cols[id] = &column{ref: alias + "." + names[i], typ: n.Rows[0][i].Type()}
+	}
+	f.text = func() string {
+		return fmt.Sprintf("(VALUES %s) AS %s(%s)", strings.Join(rows, ", "), alias, strings.Join(names, ", "))
+	}
+	return f
+}
+
+// distinctOn prints DISTINCT ON as a subquery that lists all columns of its input, in whose order the first row is.
+func (p *printer) distinctOn(n *plan.DistinctOn) *from {
+	in, suffix := p.top(n.Input)
+	s := p.subquery(in)
+	s.late = suffix
+	on := make([]string, len(n.On))
+	for i, id := range n.On {
+		on[i] = in.column(p, id, stored)
+		if t, ok := in.typeOf(id); ok {
+			on[i] = p.binary(on[i], t)
+		}
+	}
+	s.start = "SELECT DISTINCT ON (" + strings.Join(on, ", ") + ")"
+	return s.from()
+}
