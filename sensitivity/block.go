@@ -126,7 +126,7 @@ func (z *analyzer) collectJoin(n *plan.Join, in *block) error {
 		padded.conds = plan.Conjuncts(n.On)
 		return z.collect(n.Right, padded)
 	}
-	return sqlerr.New(sqlerr.PrivateShape, "this kind of join over private rows is not supported").At(n.Pos)
+	return sqlerr.New(sqlerr.PrivateShape, "a FULL JOIN over private rows is not supported").At(n.Pos).WithHint("Use LEFT JOIN or INNER JOIN.")
 }
 
 // equalities lists the conjuncts of the form column = column.

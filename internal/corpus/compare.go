@@ -146,7 +146,15 @@ func (w *world) binding(st statement, sel *pgsyntax.Select) (verdict, error) {
 	if err != nil {
 		return w.described(st, sel, err)
 	}
-	return w.compared(st, q)
+	v, err := w.compared(st, q)
+	if err != nil || v != (verdict{kind: same}) {
+		return v, err
+	}
+	d, err := w.answered(st, q)
+	if d != "" {
+		v = verdict{kind: different, detail: d}
+	}
+	return v, err
 }
 
 // described is a statement that the binder refuses: where it only lacks a plan or a function, its names and types are known

@@ -2,7 +2,7 @@
 // .jsonl files with a statement in "sql"), and the DDL of the tables that they name, and says of each statement
 //
 //	same       the parse tree is PostgreSQL's own parser's, and the names and types of the answer and of the parameters are what
-//	           a PostgreSQL server describes; or both refuse the statement with one SQLSTATE
+//	           a PostgreSQL server describes, and the rows of its print are those of its text; or both refuse the statement with one SQLSTATE
 //	refused    dpsql refuses it, by the id of the error
 //	different  a bug: dpsql reads something else than PostgreSQL
 //

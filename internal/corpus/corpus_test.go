@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // TestOurs: what is bound of the corpora is described as PostgreSQL describes it. Their trees are compared by make corpus.
@@ -69,6 +71,48 @@ func TestVerdicts(t *testing.T) {
 	for _, want := range []string{"same      a.sql:1:", "same      a.sql:3: undefined_column", "refused   a.sql:3: unsupported", "different b.jsonl:1: tree: read as", "same      b.jsonl:2:", "    1 refused unsupported"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("without %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestAnswers: a print whose rows, their number or whose error is another's is found, also below a subquery.
+func TestAnswers(t *testing.T) {
+	dir := t.TempDir()
+	schema := filepath.Join(dir, "ddl.sql")
+	if err := os.WriteFile(schema, []byte("CREATE TABLE t (a integer PRIMARY KEY, b text)"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, err := open(pgtest.Start(t), "answers", "", schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.close()
+	for _, c := range []struct {
+		text, other string
+		same        bool
+	}{
+		{"select a, b from t", "select a, b from (select * from t) x", true},
+		{"select a, b from t", "select a, b from t where a > 2", false},
+		{"select a from t", "select a + 1 from t", false},
+		{"select a from t", "select 1 / (a - a) from t", false},
+		{"select exists (select 1 from t x where x.a = t.a + 1) from t", "select exists (select 1 from t x where x.a = t.a) from t", false},
+		{"select a in (select a from t where b is null) from t", "select a from t where a not in (select a from t where b is null)", false},
+		{"select sum(a) over (order by a) from t order by 1 limit 2", "select a from t order by 1 limit 3", false},
+	} {
+		st, err := pgsyntax.Parse(c.other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := plan.Bind(st[0].Node.(*pgsyntax.Select), w.tables, plan.BindOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := w.answered(statement{text: c.text}, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (d == "") != c.same {
+			t.Errorf("%s beside %s: %q", c.text, c.other, d)
 		}
 	}
 }

@@ -37,6 +37,9 @@ func open(server *pgtest.Server, db, root, schema string) (*world, error) {
 	if w.tables, err = readCatalog(w.ctx, w.conn); err != nil {
 		return nil, errors.Join(err, w.conn.Close(w.ctx))
 	}
+	if err := w.fill(); err != nil {
+		return nil, errors.Join(err, w.conn.Close(w.ctx))
+	}
 	return w, nil
 }
 

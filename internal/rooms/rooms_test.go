@@ -47,7 +47,7 @@ testdata/sakila:
 internal/pgtest: testdata/demo testdata/sakila
 internal/backend/backendtest: internal/backend internal/secret internal/pgtest testdata/demo
 internal/neighbour: internal/backend internal/secret internal/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity internal/policy
-internal/corpus: internal/pgtest testdata/demo rewrite/pgsyntax rewrite/plan
+internal/corpus: internal/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen
 internal/bench: *
 `
 
