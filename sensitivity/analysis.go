@@ -36,6 +36,7 @@ type Analysis struct {
 	Limit    GroupLimit
 	Measures []Measure // the fewest integers that determine the aggregates
 	Choices  []*Choice // the bounds that are chosen on the data
+	Kept     float64   // the largest part that a FILTER is expected to keep of what another measure has without it; 0: there is none, or nothing is known
 	Formulas []Formula // one for each of Agg.Aggs
 	// People is the measure that says how many units each group has, where Options.CountPeople asked for it; else -1.
 	People int
@@ -120,6 +121,9 @@ type Measure struct {
 	// that Clip chooses. nil: [Lo, Hi] is the bound.
 	Clip   *Choice
 	Factor uint64
+	// Follows: Clip is the choice of the same measure without Filter, of whose rows this one is expected to keep the part Kept, and it pays nothing for it.
+	Follows bool
+	Kept    float64
 	// Rows: of a sum without a declared range, a unit's k > Rows rows count as Rows times their mean, toward zero; 0: all count.
 	Rows uint64
 	// Fine is how many parts of a step the totals, Clip's edges and the noise are in (Limit.L2: scaled partials are no whole steps); 1

@@ -17,6 +17,7 @@ type Options struct {
 	Public          plan.PublicReader // reads the values of public tables; nil: keys with such values are unknown
 	DeltaZero       bool              // the budget has no delta: unknown groups cannot be selected
 	Clip            uint64            // rows of one unit in a group that count, at most; 0: as the policy says
+	ChoiceShare     float64           // the part of a measure's price that an automatic bound of its own would take (follow)
 	CountPeople     bool              // grouped statements measure each group's number of units, to hide small ones (Analysis.People)
 }
 
@@ -119,6 +120,7 @@ func (z *analyzer) run() error {
 	if err := z.measures(); err != nil { // (6), (9)
 		return err
 	}
+	z.follow()
 	z.sortMeasures()
 	return z.check()
 }

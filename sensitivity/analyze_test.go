@@ -61,7 +61,7 @@ func analyze(sql string, opts sensitivity.Options) (*sensitivity.Analysis, error
 	return sensitivity.Analyze(context.Background(), q, opts)
 }
 
-// TestAnalyze: what is measured, and what is refused, of each statement. Options stand in the command: groups= (a number or auto), clip=, l2,
+// TestAnalyze: what is measured, and what is refused, of each statement. Options stand in the command: groups= (a number or auto), clip=, share= (percent), l2,
 // public-groups=, delta-zero. That it is accepted or refused, and that clip= raises no declared bound, is checked whatever the golden says.
 func TestAnalyze(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -75,6 +75,10 @@ func TestAnalyze(t *testing.T) {
 					}
 				case "clip":
 					d.ScanArgs(t, a.Key, &opts.Clip)
+				case "share":
+					var percent int
+					d.ScanArgs(t, a.Key, &percent)
+					opts.ChoiceShare = float64(percent) / 100
 				case "l2":
 					opts.L2 = true
 				case "public-groups":

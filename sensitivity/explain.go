@@ -88,6 +88,9 @@ func (a *Analysis) measureLine(m Measure) string {
 	default:
 		line += fmt.Sprintf("; a unit's vector over all groups is scaled to the norm of choice %d (%s)", m.Clip.Index+1, a.span(m.Clip))
 	}
+	if m.Follows {
+		line += fmt.Sprintf(", as measure %d: FILTER is expected to keep %.3g%% of it, and one choice costs less than two", m.Clip.Measure+1, 100*m.Kept)
+	}
 	return line
 }
 

@@ -34,7 +34,7 @@ func (z *analyzer) sortMeasures() {
 	a.Measures = sorted
 	a.Choices = nil
 	for i, m := range a.Measures {
-		if m.Clip != nil && m.Kind != CentredSum {
+		if m.Clip != nil && m.Kind != CentredSum && !m.Follows {
 			m.Clip.Measure, m.Clip.Index = i, len(a.Choices)
 			a.Choices = append(a.Choices, m.Clip)
 		}

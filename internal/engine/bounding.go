@@ -14,7 +14,7 @@ import (
 func (s *Session) bound(ctx context.Context, q *plan.Query) (*sensitivity.Analysis, *measure.Plan, error) {
 	opts := sensitivity.Options{MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, Clip: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
 		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, L2: s.now.bounding == "l2"}
-	a, err := sensitivity.Analyze(ctx, q, opts)
+	a, err := s.analyze(ctx, q, &opts)
 	if err != nil || s.now.bounding != "auto" || a.Class != sensitivity.Private || !a.Groups.Public || len(a.Measures) == 0 || a.Limit.PerUnit == 1 || !s.asks().Gaussian() {
 		return a, nil, err
 	}
@@ -40,4 +40,19 @@ func (s *Session) bound(ctx context.Context, q *plan.Query) (*sensitivity.Analys
 		return nil, nil, err
 	}
 	return a, each, nil
+}
+
+// analyze analyses once more where that a choice is dear lets a filtered measure share another's: at the policy's usual price, so that a statement that is
+// asked again at another price has the bounds that it had.
+func (s *Session) analyze(ctx context.Context, q *plan.Query, opts *sensitivity.Options) (*sensitivity.Analysis, error) {
+	a, err := sensitivity.Analyze(ctx, q, *opts)
+	if err != nil || a.Kept == 0 {
+		return a, err
+	}
+	ask := s.asks()
+	ask.Epsilon = s.world.policy.Query.Epsilon
+	if opts.ChoiceShare = measure.ChoiceShare(a, ask); a.Kept < 1-opts.ChoiceShare {
+		return a, nil
+	}
+	return sensitivity.Analyze(ctx, q, *opts)
 }

@@ -21,69 +21,7 @@ import (
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
-	"github.com/dpsql/dpsql/sensitivity"
 )
-
-// chosenCase is a statement with a chosen bound, and a database in which one unit's leaving shows most. rows gives the database's own rows for the
-// slope of the choice, which is public: where two bounds are about as probable, one unit less between them is seen best.
-type chosenCase struct {
-	name, sql, epsilon string
-	edits              []string
-	rows               func(slope float64) []string
-	bugs               []string // the planted bugs that show here
-	topUp              bool     // and what a top-up to twice the price tells in all
-}
-
-const leaver = 1_000_000
-
-const emptied = `DELETE FROM "public"."labs"; DELETE FROM "public"."prescriptions"; DELETE FROM "public"."visits"; DELETE FROM "public"."encounters"`
-
-// visits inserts n units from first on, each with rows of a value.
-func visits(first, n, rows int64, minutes any) string {
-	return fmt.Sprintf(`INSERT INTO "public"."visits" SELECT %d + u.i, %v FROM range(%d) u(i), range(%d) r(i)`, first, minutes, n, rows)
-}
-
-// stays inserts one row for each of n units in a group.
-func stays(first, n int64, kind int, free any) string {
-	return fmt.Sprintf(`INSERT INTO "public"."encounters" SELECT %d + u.i, %d + u.i, %d, 1, NULL, NULL, NULL, NULL, NULL, 'NO', NULL, NULL, %v FROM range(%d) u(i)`,
-		int64(kind)*10_000_000+first, first, kind, free, n)
-}
-
-var (
-	sumEdits = []string{"minutes:    {range: [0, 600]}", "minutes:    {}", "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 20\n"}
-	// Edges of the ladder.
-	low, anEdge, high = ladderAbove(15), ladderAbove(1000), ladderAbove(60)
-)
-
-var chosenCases = []chosenCase{
-	{"heaviest unit", "select count(*) from visits", "2", nil, func(slope float64) []string {
-		return []string{visits(1, 40, 1, 10), visits(100, int64(5*slope)+5, 100, 10), visits(leaver, 1, 4000, 10)}
-	}, []string{"scale from the data"}, true},
-	{"just above an edge", "select sum(minutes) from visits", "2", sumEdits, func(float64) []string {
-		return []string{visits(1, 40, 1, 3), visits(100, 60, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
-	}, []string{"no noise on the choice", "scale of the choice halved", "slope from the data"}, false},
-	{"choice and value together", "select sum(minutes) from visits", "4", sumEdits, func(float64) []string {
-		return []string{visits(1, 40, 1, 3), visits(100, 60, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
-	}, []string{"share not charged"}, false},
-	{"both signs", "select kind_id, sum(free) from encounters group by 1", "4", []string{"    max_rows_per_unit: 4\n", "    max_rows_per_unit: auto\n"}, func(slope float64) []string {
-		between := int64(slope * math.Log(float64(high)/float64(low)))
-		return []string{stays(1, 2*between+100, 1, low), stays(1, 2*between+100, 2, -int(low)), stays(100_000, between/2, 3, -int(high)), stays(200_000, between-between/2, 1, high),
-			stays(leaver, 1, 1, high-1), stays(leaver, 1, 2, -int(high)+1), stays(leaver, 1, 3, high-1), stays(leaver, 1, 4, -int(high)+2)}
-	}, []string{"no noise on the choice", "partials counted for units"}, false},
-	{"10,000 equal units", "select count(*) from visits", "2", nil, func(float64) []string {
-		return []string{visits(1, 9999, 2, 10), visits(leaver, 1, 2, 10)}
-	}, nil, false},
-}
-
-// ladderAbove is the ladder's first edge that is at least x.
-func ladderAbove(x uint64) uint64 {
-	for _, e := range sensitivity.Ladder(1, 1<<40) {
-		if e >= x {
-			return e
-		}
-	}
-	return 0
-}
 
 // chosenDraws is how often each side is released; planted bugs are drawn ten times as often, from a fixed seed.
 const chosenDraws = 6_000
@@ -99,11 +37,18 @@ type drawn struct {
 type side struct {
 	st     *sqlgen.Statement
 	rows   [][]secret.Value
-	units  []int64               // by edge: beyond it
-	parts  []int64               // by edge: partials beyond it
-	totals map[string][]*big.Int // by group and edge
-	most   uint64                // the largest partial's edge
-	runs   map[int][]dp.Event    // by edge: what noise the product had
+	units  []int64              // by edge: beyond it
+	parts  []int64              // by edge: partials beyond it
+	both   []int64              // by edge: partials of any measure beyond it
+	totals map[place][]*big.Int // by edge
+	most   uint64               // the largest partial's edge
+	runs   map[int][]dp.Event   // by edge: what noise the product had
+}
+
+// place is a measure's group.
+type place struct {
+	measure int
+	group   string
 }
 
 // readSide reads the parts that a scan gave, by the roles of their columns alone.
@@ -111,7 +56,7 @@ func readSide(t *testing.T, p *Prepared) *side {
 	t.Helper()
 	st, rows := scan(t, p)
 	edges := p.an.Choices[0].Edges
-	s := &side{st: st, rows: rows, units: make([]int64, len(edges)), parts: make([]int64, len(edges)), totals: map[string][]*big.Int{}, runs: map[int][]dp.Event{}}
+	s := &side{st: st, rows: rows, units: make([]int64, len(edges)), parts: make([]int64, len(edges)), both: make([]int64, len(edges)), totals: map[place][]*big.Int{}, runs: map[int][]dp.Event{}}
 	for _, row := range rows {
 		var key string
 		var part, bucket, count, signs int64
@@ -136,26 +81,30 @@ func readSide(t *testing.T, p *Prepared) *side {
 		if part == sqlgen.PartTotals {
 			continue
 		}
-		into := s.parts
-		if part < 0 {
-			into = s.units
-		}
+		at := place{int(part) - 1, key}
 		for e := range bucket {
-			into[e] += count
+			switch {
+			case part < 0:
+				s.units[e] += count
+				continue
+			case at.measure == p.an.Choices[0].Measure:
+				s.parts[e] += count
+			}
+			s.both[e] += count
 		}
 		if part < 0 {
 			continue
 		}
-		if s.totals[key] == nil {
+		if s.totals[at] == nil {
 			for range edges {
-				s.totals[key] = append(s.totals[key], new(big.Int))
+				s.totals[at] = append(s.totals[at], new(big.Int))
 			}
 		}
 		for e, edge := range edges {
 			if int64(e) >= bucket {
-				s.totals[key][e].Add(s.totals[key][e], sum)
+				s.totals[at][e].Add(s.totals[at][e], sum)
 			} else {
-				s.totals[key][e].Add(s.totals[key][e], new(big.Int).Mul(big.NewInt(signs), new(big.Int).SetUint64(edge)))
+				s.totals[at][e].Add(s.totals[at][e], new(big.Int).Mul(big.NewInt(signs), new(big.Int).SetUint64(edge)))
 			}
 		}
 		if bucket < int64(len(edges)) {
@@ -168,9 +117,9 @@ func readSide(t *testing.T, p *Prepared) *side {
 	return s
 }
 
-// direction is which way each group's total moves when the leaver goes.
-func direction(with, without *side, edge int) map[string]float64 {
-	out := map[string]float64{}
+// direction is which way each total moves when the leaver goes.
+func direction(with, without *side, edge int) map[place]float64 {
+	out := map[place]float64{}
 	for key, v := range with.totals {
 		was := new(big.Int)
 		if w := without.totals[key]; w != nil {
@@ -181,12 +130,12 @@ func direction(with, without *side, edge int) map[string]float64 {
 	return out
 }
 
-// along gives a release's place: where its values are, of groups in order.
-func along(with *side, dir map[string]float64, edge int, scale float64, value func(key string) float64) drawn {
+// along says where a release's values are, in scales of their measures' noise.
+func along(with *side, dir map[place]float64, edge int, scales []float64, value func(place) float64) drawn {
 	z := 0.0
 	for key, d := range dir {
 		at, _ := new(big.Float).SetInt(with.totals[key][edge]).Float64()
-		z += d * (value(key) - at) / scale
+		z += d * (value(key) - at) / scales[key.measure]
 	}
 	return drawn{edge, z}
 }
@@ -225,7 +174,7 @@ func product(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, w
 	t.Helper()
 	src := noise.NewSource()
 	out := make([]drawn, draws)
-	dirs := map[int]map[string]float64{}
+	dirs := map[int]map[place]float64{}
 	for i := range out {
 		r, err := make1(p, mp, of.st.Columns, &kept{rows: of.rows}, src)
 		if err != nil {
@@ -239,20 +188,29 @@ func product(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, w
 		if again != nil {
 			r = again(r)
 		}
-		out[i] = along(with, dirs[edge], edge, r.Run.Measures[0].(dp.Laplace).Scale.Float(), func(key string) float64 {
+		out[i] = along(with, dirs[edge], edge, scalesOf(r.Run), func(at place) float64 {
 			for _, g := range r.Groups {
 				k := ""
 				for _, v := range g.Keys {
 					k += fmt.Sprint(v)
 				}
-				if k == key {
-					f, _ := new(big.Float).SetInt(g.Values[0]).Float64()
+				if k == at.group {
+					f, _ := new(big.Float).SetInt(g.Values[at.measure]).Float64()
 					return f
 				}
 			}
-			t.Fatalf("no group %q", key)
+			t.Fatalf("no group %q", at.group)
 			return 0
 		})
+	}
+	return out
+}
+
+// scalesOf are the scales of a plan's noise.
+func scalesOf(run *measure.Plan) []float64 {
+	var out []float64
+	for _, ev := range run.Measures {
+		out = append(out, ev.(dp.Laplace).Scale.Float())
 	}
 	return out
 }
@@ -261,11 +219,14 @@ func product(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, w
 func careless(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, without *side, bug string, rnd *rand.Rand) []drawn {
 	t.Helper()
 	ev := mp.Choices[0]
-	dirs, runs := map[int]map[string]float64{}, map[int]float64{}
+	dirs, runs := map[int]map[place]float64{}, map[int][]float64{}
 	out := make([]drawn, draws)
 	units := of.units
-	if bug == "partials counted for units" {
+	switch bug {
+	case "partials counted for units":
 		units = of.parts
+	case "units of both parts counted":
+		units = of.both
 	}
 	slope, scale := ev.Slope.Float(), ev.Scale.Float()
 	switch bug {
@@ -295,14 +256,13 @@ func careless(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, 
 			if err != nil {
 				t.Fatal(err)
 			}
-			runs[edge] = run.Measures[0].(dp.Laplace).Scale.Float()
+			runs[edge] = scalesOf(run)
 		}
-		scale := runs[edge]
-		if bug == "scale from the data" {
-			scale *= float64(of.most) / float64(clip)
-		}
-		out[i] = along(with, dirs[edge], edge, runs[edge], func(key string) float64 {
-			at := 0.0
+		out[i] = along(with, dirs[edge], edge, runs[edge], func(key place) float64 {
+			at, scale := 0.0, runs[edge][key.measure]
+			if bug == "scale from the data" {
+				scale *= float64(of.most) / float64(clip)
+			}
 			if v := of.totals[key]; v != nil {
 				at, _ = new(big.Float).SetInt(v[edge]).Float64()
 			}

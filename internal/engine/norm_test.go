@@ -76,6 +76,7 @@ var normStatements = []string{
 	"select kind_id, readmitted, count(*), count(distinct patient_id) from encounters group by 1, 2",
 	"select kind_id, readmitted, sum(big), avg(medications) from encounters group by 1, 2",
 	"select kind_id, sum(days), sum(cost), avg(score) from encounters group by 1",
+	"select kind_id, count(*), count(*) filter (where days > 1), avg(days) filter (where days > 1), sum(big) filter (where days > 2), count(distinct patient_id) filter (where days > 2) from encounters group by 1",
 }
 
 // normPlan prepares a statement whose vectors are scaled.

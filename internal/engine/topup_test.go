@@ -33,6 +33,8 @@ var topUpCases = []struct {
 	{"chosen bounds, public groups", "select kind_id, count(*), avg(days) from encounters group by 1 order by 1", "gaussian", "linf", "2", autoEdits},
 	{"unknown groups", "select smoker, city_id > 2, count(*), count(distinct patient_id) from patients group by 1, 2 order by 1, 2", "laplace", "linf", "1", autoEdits},
 	{"unknown groups, chosen bounds and cap", "select days > 0, count(*), sum(free) from encounters group by 1 order by 1", "auto", "linf", "auto", autoEdits},
+	{"FILTER and one bound for both parts", "select count(*), count(*) filter (where days > 3), avg(days) filter (where days > 2), count(distinct patient_id) filter (where cost > 5) from encounters",
+		"laplace", "linf", "4", autoEdits},
 	{"scaled vectors", "select kind_id, count(*), sum(free) from encounters group by 1 order by 1", "gaussian", "l2", "auto", autoEdits},
 }
 

@@ -66,6 +66,7 @@ var Statements = []string{
 	"select diag, count(*) filter (where readmitted = '<30'), sum(cost) filter (where days < 3 and cost > 100), count(distinct patient_id) filter (where days / medications > 0) from encounters group by 1",
 	"select readmitted, avg(score) filter (where kind_id = 1), count(*) filter (where diag like '2%' and free > 3), sum(big order by days) from encounters group by 1",
 	"select gender, count(*) filter (where smoker), avg(weight) filter (where active), sum(account) filter (where ward = 'A'), count(distinct patient_id) filter (where race > 'B') from patients group by 1",
+	"select diag, count(*), count(*) filter (where readmitted <> 'NO'), count(medications), count(medications) filter (where readmitted in ('NO', '<30')) from encounters group by 1",
 	"select p.gender, r.drug, count(*) filter (where e.days > 5), sum(r.dose) filter (where r.change = 'up') from prescriptions r join encounters e on r.encounter_id = e.encounter_id join patients p on p.patient_id = e.patient_id group by 1, 2",
 	"select count(*) filter (where e.days is null), count(e.days) filter (where p.active), avg(e.days) filter (where p.city_id > 1) from patients p left join encounters e on e.patient_id = p.patient_id and e.days > 5",
 	"select k.label, count(*) filter (where k.id > 1), sum(e.days) filter (where k.id < 4 or e.days < 12) from encounters e left join kinds k on k.id = e.kind_id group by 1",

@@ -13,21 +13,27 @@ import (
 type weights struct {
 	measures, choices []uint64
 	selection         uint64
-	measured          bool // something but the selection
+	take              uint64 // of the whole of each measure that pays for a choice
+	measured          bool   // something but the selection
 }
 
 // whole is the weight of a measure that pays for no choice.
 const whole = 1000
 
-// weigh splits a statement's price: equal parts for the measures, of which each choice takes its share from those that use it; a third for a
-// selection that is extra.
-func weigh(a *sensitivity.Analysis, ask Ask, fromSelection int) weights {
+// weigh splits a statement's price: equal parts for the measures, of which each choice takes its share from those that use it, but for those that only
+// follow another measure's; a third for a selection that is extra. What is taken from measures, and what the choice of the cap takes of all, are
+// at most mostShare of the price together.
+func weigh(a *sensitivity.Analysis, ask Ask) weights {
 	w := weights{measures: make([]uint64, len(a.Measures)), choices: make([]uint64, len(a.Choices))}
-	parts, sum := uint64(0), uint64(0)
-	for i := range a.Measures {
+	parts, paying := uint64(0), uint64(0)
+	fromSelection := unitsFromSelection(a)
+	for i, m := range a.Measures {
 		if i != fromSelection {
 			w.measures[i], w.measured = whole, true
 			parts++
+		}
+		if m.Clip != nil && !m.Follows {
+			paying++
 		}
 	}
 	if !a.Groups.Public {
@@ -38,19 +44,43 @@ func weigh(a *sensitivity.Analysis, ask Ask, fromSelection int) weights {
 			w.selection = parts * whole / 2
 		}
 	}
-	share := Share(a, ask.Epsilon/float64(max(1, parts)), ask.Population)
-	take := uint64(math.Round(share * whole))
+	w.take = uint64(math.Round(whole * Share(a, ask.Epsilon/float64(max(1, parts)), ask.Population)))
+	if a.Limit.Clip != nil {
+		w.take = min(w.take, uint64(whole*besideCap(float64(paying*whole)/float64(parts*whole+w.selection))))
+	}
+	rest := w.selection
 	for i, m := range a.Measures {
-		if m.Clip != nil {
-			w.measures[i] -= take
-			w.choices[m.Clip.Index] += take
+		if m.Clip != nil && !m.Follows {
+			w.measures[i] -= w.take
+			w.choices[m.Clip.Index] += w.take
 		}
-		sum += w.measures[i]
+		rest += w.measures[i]
 	}
 	if c := a.Limit.Clip; c != nil {
-		w.choices[c.Index] = (sum + w.selection) * take / (whole - take)
+		w.choices[c.Index] = rest * w.take / (whole - w.take)
 	}
 	return w
+}
+
+// besideCap is the share s at which all choices take mostShare of the price, if measures that are a part r of it give s, and the choice of the cap takes s of what is
+// left and itself: (s r + c)/(1 + c) = mostShare for c = (1 - s r) s/(1 - s), the smaller root of (2 - mostShare) r s^2 - (1 + r) s + mostShare.
+func besideCap(r float64) float64 {
+	return 2 * mostShare / (1 + r + math.Sqrt((1+r)*(1+r)-4*mostShare*(2-mostShare)*r))
+}
+
+// unitsFromSelection is the measure that a selection's noisy numbers of units answer; -1 for none.
+func unitsFromSelection(a *sensitivity.Analysis) int {
+	for i, m := range a.Measures {
+		if !a.Groups.Public && m.Kind == sensitivity.Units {
+			return i
+		}
+	}
+	return -1
+}
+
+// ChoiceShare is the part of its price that a measure of the statement gives for the choice of its bound.
+func ChoiceShare(a *sensitivity.Analysis, ask Ask) float64 {
+	return float64(weigh(a, ask).take) / whole
 }
 
 func (w weights) sum() uint64 {
@@ -73,7 +103,7 @@ func (w weights) part(l budget.Limit, n uint64) budget.Limit {
 	return l.Part(n/common, den/common) // 1/3 is 1/3, however it came about
 }
 
-// The least and the largest share of a measure's price that its choice takes.
+// The least and the largest share of a measure's price that its choice takes; the largest is also that of all choices in a statement's price.
 const (
 	leastShare = 0.05
 	mostShare  = 0.40

@@ -271,7 +271,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestChoicesTakeTheirShare: a choice costs its share of what the measures cost that use it, and nothing of others; a chosen cap takes it of all.
+// TestChoicesTakeTheirShare: a choice costs its share of what the measures cost that use it, and nothing of others; a chosen cap takes it of all; all
+// choices together at most 40%, for which they are scaled together where it would be more.
 func TestChoicesTakeTheirShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawShape(t)
@@ -287,7 +288,17 @@ func TestChoicesTakeTheirShare(t *testing.T) {
 		if p.UnitsFromSelection >= 0 {
 			parts--
 		}
-		share := Share(a, ask.Epsilon/float64(max(1, parts)), ask.Population)
+		share := ChoiceShare(a, ask)
+		taken := 0.0
+		for _, s := range p.Shares {
+			taken += s
+		}
+		switch full := Share(a, ask.Epsilon/float64(max(1, parts)), ask.Population); {
+		case taken > 0.4 || share > full+0.0005:
+			t.Fatalf("choices take %g of the price, %g of a measure's where it would be %g", taken, share, full)
+		case share < full-0.0005 && (taken < 0.397 || a.Limit.Clip == nil): // not scaled for nothing
+			t.Fatalf("choices take %g of the price, %g of a measure's where it could be %g", taken, share, full)
+		}
 		cost := func(ev ...dp.Event) float64 { return sum(t, ask.Filter, ev).Pure }
 		if all, c := p.Loss.Pure, a.Limit.Clip; c != nil {
 			others := cost(p.Events()[:c.Index]...)

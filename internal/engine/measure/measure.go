@@ -145,15 +145,8 @@ func build(a *sensitivity.Analysis, ask Ask, mech Mechanism) (*Plan, error) {
 }
 
 func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit) (*Plan, error) {
-	p := &Plan{Price: ask.Epsilon, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures))}
-	if !a.Groups.Public {
-		for i, m := range a.Measures {
-			if m.Kind == sensitivity.Units {
-				p.UnitsFromSelection = i
-			}
-		}
-	}
-	w := weigh(a, ask, p.UnitsFromSelection)
+	p := &Plan{Price: ask.Epsilon, UnitsFromSelection: unitsFromSelection(a), Measures: make([]dp.Event, len(a.Measures))}
+	w := weigh(a, ask)
 	if w.measured && mech == Gaussian {
 		limit = limit.RenyiOnly()
 	}

@@ -1,0 +1,85 @@
+package sensitivity
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// follow lets filtered counts and sums of one sign take the bound that is chosen for the same measure of all rows, where that is expected to err less than a choice of
+// their own. What a filter keeps of a unit's rows has at most the size that all of them have, so the common bound cuts nothing that fits without the
+// filter; but it is larger than need be, by 1/q for a filter that keeps a part q of each unit's rows, and so is the noise. A choice of their own takes the share s of the measure's
+// price, and leaves noise 1/(1-s) as large. So they follow where q >= 1 - s. q is keeps', from public facts alone, and s follows from
+// the policy (Options.ChoiceShare); where nothing is known of q each has its own. A filtered average's centred sum goes with its count.
+//
+// An average of values without a range keeps two choices, one of the count and one of the sum. One for both would have to tie the two bounds, as t rows to
+// t times a typical value; no public fact tells that value, so one of them would be too large, or cut, by the factor that the guess is off, where one
+// choice less makes noise smaller by its share, 40% at most. A joint choice among all pairs of edges needs no guess, but the units
+// of each pair: thousands of buckets a group in place of two hundred, for the same 40% at most.
+//
+// Proof: choose's claim is of any edge, whatever it was chosen by: at edge t one unit moves a follower's totals by at most Factor t in each of at most
+// Limit.PerUnit groups (norm's: its vector by norm Factor t). The choice itself counts the units of the measure that it was made for alone, each once, so
+// its counts change by 1 at most in one direction, as before. Sources: those of Analyze.
+func (z *analyzer) follow() {
+	ms := z.out.Measures
+	for i := range ms {
+		m := &ms[i]
+		if m.Filter == nil || m.Clip == nil || m.Kind == CentredSum || m.Kind == SumValues && m.RowLo < 0 && m.RowHi > 0 {
+			continue
+		}
+		all := slices.IndexFunc(ms, func(o Measure) bool {
+			return o.Filter == nil && o.Clip != nil && o.Kind == m.Kind && o.Fine == m.Fine && z.scalarText(o.Arg) == z.scalarText(m.Arg)
+		})
+		if all < 0 {
+			continue
+		}
+		m.Kept = z.keeps(m.Filter)
+		z.out.Kept = max(z.out.Kept, m.Kept)
+		if m.Kept < 1-z.opts.ChoiceShare {
+			continue
+		}
+		own, common := m.Clip, ms[all].Clip
+		if len(own.Edges) < len(common.Edges) { // one ladder, shortened for a centred sum
+			common.Edges = own.Edges
+		}
+		for k := range ms {
+			if ms[k].Clip == own {
+				ms[k].Clip, ms[k].Follows, ms[k].Kept = common, true, m.Kept
+			}
+		}
+	}
+}
+
+// keeps is the part of a unit's rows that a condition is expected to keep: of the public values that each column can have, those for which it is true, all
+// values alike and columns independent. 0: nothing is known.
+func (z *analyzer) keeps(cond plan.Scalar) float64 {
+	var ids []plan.ColID
+	of := map[plan.ColID][]plan.Scalar{}
+	for _, c := range plan.Conjuncts(cond) {
+		id, ok := z.onlyColumn(c)
+		if !ok {
+			return 0
+		}
+		if of[id] == nil {
+			ids = append(ids, id)
+		}
+		of[id] = append(of[id], c)
+	}
+	part := 1.0
+	for _, id := range ids {
+		c := conjunction(of[id])
+		values, _, ok := z.valuesOf(z.owner[id], id, c)
+		f, err := z.function(c, id)
+		if !ok || err != nil || len(values) == 0 || len(values) > mostTried {
+			return 0
+		}
+		kept := 0
+		for _, v := range values {
+			if is, err := f(v); err == nil && is == true {
+				kept++
+			}
+		}
+		part *= float64(kept) / float64(len(values))
+	}
+	return part
+}
