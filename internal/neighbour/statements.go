@@ -64,7 +64,7 @@ var Statements = []string{
 	"select count(*), count(*) filter (where days > 7), sum(days) filter (where days > 7 or readmitted = 'NO'), count(distinct patient_id) filter (where medications > 20) from encounters",
 	"select avg(days) filter (where readmitted <> 'NO'), sum(days) filter (where readmitted <> 'NO'), avg(days), avg(medications) filter (where medications > 50), count(medications) filter (where true) from encounters",
 	"select diag, count(*) filter (where readmitted = '<30'), sum(cost) filter (where days < 3 and cost > 100), count(distinct patient_id) filter (where days / medications > 0) from encounters group by 1",
-	"select readmitted, avg(score) filter (where kind_id = 1), count(*) filter (where diag like '2%' and free > 3), sum(big order by days) from encounters group by 1",
+	"select readmitted, avg(score) filter (where kind_id = 1), count(*) filter (where diag > '3' and free > 3), sum(big order by days) from encounters group by 1",
 	"select gender, count(*) filter (where smoker), avg(weight) filter (where active), sum(account) filter (where ward = 'A'), count(distinct patient_id) filter (where race > 'B') from patients group by 1",
 	"select diag, count(*), count(*) filter (where readmitted <> 'NO'), count(medications), count(medications) filter (where readmitted in ('NO', '<30')) from encounters group by 1",
 	"select p.gender, r.drug, count(*) filter (where e.days > 5), sum(r.dose) filter (where r.change = 'up') from prescriptions r join encounters e on r.encounter_id = e.encounter_id join patients p on p.patient_id = e.patient_id group by 1, 2",
