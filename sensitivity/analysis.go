@@ -95,9 +95,9 @@ type GroupLimit struct {
 	PerUnit uint64 // L0: the bound that the sensitivities use
 	Capped  bool   // the printed SQL must keep PerUnit of a unit's groups, by hash order; false: the keys say so already
 	Why     string
-	// With an automatic cap PerUnit is its largest edge, which the print keeps; Clip chooses how many of them count. nil: PerUnit counts.
-	Clip *Choice
-	// L2: a unit is in any of its groups, and its whole vector of partials is scaled to a norm that is chosen (each measure's Clip).
+	// With an automatic cap PerUnit is its largest edge, which the print keeps; Cap chooses how many of them count. nil: PerUnit counts.
+	Cap *Choice
+	// L2: a unit is in any of its groups, and its whole vector of partials is scaled to a norm that is chosen (each measure's Bound).
 	L2 bool
 }
 
@@ -118,15 +118,15 @@ type Measure struct {
 	// Sensitivity: one unit changes the total of one group by at most PerGroup = max(|Lo|, |Hi|).
 	PerGroup uint64
 	// With an automatic bound [Lo, Hi] only keeps integers small: the partial's magnitude is clamped to Factor times the edge
-	// that Clip chooses. nil: [Lo, Hi] is the bound.
-	Clip   *Choice
+	// that Bound chooses. nil: [Lo, Hi] is the bound.
+	Bound  *Choice
 	Factor uint64
-	// Follows: Clip is the choice of the same measure without Filter, of whose rows this one is expected to keep the part Kept, and it pays nothing for it.
+	// Follows: Bound is the choice of the same measure without Filter, of whose rows this one is expected to keep the part Kept, and it pays nothing for it.
 	Follows bool
 	Kept    float64
 	// Rows: of a sum without a declared range, a unit's k > Rows rows count as Rows times their mean, toward zero; 0: all count.
 	Rows uint64
-	// Fine is how many parts of a step the totals, Clip's edges and the noise are in (Limit.L2: scaled partials are no whole steps); 1
+	// Fine is how many parts of a step the totals, Bound's edges and the noise are in (Limit.L2: scaled partials are no whole steps); 1
 	// elsewhere. What is released is rounded to steps.
 	Fine uint64
 }

@@ -16,7 +16,7 @@ type Options struct {
 	MaxPublicGroups uint64            // above it public groups are treated as unknown ones
 	Public          plan.PublicReader // reads the values of public tables; nil: keys with such values are unknown
 	DeltaZero       bool              // the budget has no delta: unknown groups cannot be selected
-	Clip            uint64            // rows of one unit in a group that count, at most; 0: as the policy says
+	MaxRows         uint64            // rows of one unit in a group that count, at most; 0: as the policy says
 	ChoiceShare     float64           // the part of a measure's price that an automatic bound of its own would take (follow)
 	CountPeople     bool              // grouped statements measure each group's number of units, to hide small ones (Analysis.People)
 }

@@ -74,7 +74,7 @@ func TestAnalyze(t *testing.T) {
 						d.ScanArgs(t, a.Key, &opts.MaxGroups)
 					}
 				case "clip":
-					d.ScanArgs(t, a.Key, &opts.Clip)
+					d.ScanArgs(t, a.Key, &opts.MaxRows)
 				case "share":
 					var percent int
 					d.ScanArgs(t, a.Key, &percent)
@@ -96,7 +96,7 @@ func TestAnalyze(t *testing.T) {
 			if err != nil {
 				return refusal(err)
 			}
-			if opts.Clip > 0 {
+			if opts.MaxRows > 0 {
 				checkClip(t, d, an, opts)
 			}
 			return describe(an)
@@ -107,8 +107,8 @@ func TestAnalyze(t *testing.T) {
 // checkClip holds a statement with a clip against the same without: what was declared is not exceeded, nor what the clip says.
 func checkClip(t *testing.T, d *datadriven.TestData, an *sensitivity.Analysis, opts sensitivity.Options) {
 	t.Helper()
-	clip := opts.Clip
-	opts.Clip = 0
+	clip := opts.MaxRows
+	opts.MaxRows = 0
 	declared, err := analyze(d.Input, opts)
 	if err != nil {
 		t.Fatalf("%s: %v", d.Pos, err)
@@ -141,8 +141,8 @@ func describe(a *sensitivity.Analysis) string {
 	}
 	for i, m := range a.Measures {
 		fmt.Fprintf(&b, "m%d %s grid %s rounded %t rows [%d, %d] part [%d, %d] per group %d single %t\n", i, m.Kind, m.Grid, m.Rounded, m.RowLo, m.RowHi, m.Lo, m.Hi, m.PerGroup, m.Single)
-		if m.Clip != nil {
-			fmt.Fprintf(&b, "m%d clip choice %d factor %d fine %d\n", i, m.Clip.Index, m.Factor, m.Fine)
+		if m.Bound != nil {
+			fmt.Fprintf(&b, "m%d clip choice %d factor %d fine %d\n", i, m.Bound.Index, m.Factor, m.Fine)
 		}
 	}
 	for _, c := range a.Choices {

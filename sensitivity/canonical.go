@@ -35,7 +35,7 @@ func Canonical(a *Analysis) string {
 	for _, s := range a.Groups.Sources {
 		say("source %v fixed %t counts %t joined %t %s", s.Keys, s.Fixed, s.Counts, s.Joined, digest(s.Tuples))
 	}
-	say("limit %d capped %t chosen %t norm %t", a.Limit.PerUnit, a.Limit.Capped, a.Limit.Clip != nil, a.Limit.L2)
+	say("limit %d capped %t chosen %t norm %t", a.Limit.PerUnit, a.Limit.Capped, a.Limit.Cap != nil, a.Limit.L2)
 	say("rows %d", a.MaxRows)
 	for _, m := range a.Measures {
 		arg := ""
@@ -46,7 +46,7 @@ func Canonical(a *Analysis) string {
 			arg += " filter " + conditionText(m.Filter, c.Scalar)
 		}
 		say("measure %s %s grid %s rounded %t row [%d, %d] partial [%d, %d] single %t", m.Kind, arg, m.Grid, m.Rounded, m.RowLo, m.RowHi, m.Lo, m.Hi, m.Single)
-		if c := m.Clip; c != nil {
+		if c := m.Bound; c != nil {
 			say("automatic %d of measure %d times %d, %d edges from %d to %d", c.Index, c.Measure, m.Factor, len(c.Edges), c.Edges[0], c.Edges[len(c.Edges)-1])
 		}
 	}

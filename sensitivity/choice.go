@@ -38,14 +38,14 @@ func Ladder(first, last uint64) []uint64 {
 // counted once however many groups it is in: noise.Chooser's assumption (1). One t serves both signs of a sum: adding a
 // unit moves a total by at most the larger of two clips, so a smaller one on one side would cut and buy nothing.
 func (z *analyzer) choose(m *Measure, first, last uint64) error {
-	if m.Clip == nil {
-		m.Clip = &Choice{Edges: Ladder(first, last)} // sortMeasures lists it
+	if m.Bound == nil {
+		m.Bound = &Choice{Edges: Ladder(first, last)} // sortMeasures lists it
 	}
-	edges := fitting(m.Clip.Edges, m.Factor)
+	edges := fitting(m.Bound.Edges, m.Factor)
 	if len(edges) == 0 {
 		return tooWide()
 	}
-	m.Clip.Edges = edges // of a pair: shortened for both
+	m.Bound.Edges = edges // of a pair: shortened for both
 	most := edges[len(edges)-1] * m.Factor
 	m.Hi, m.PerGroup = int64(most), most
 	if m.Kind == CentredSum || m.Kind == SumValues && m.RowLo < 0 {
@@ -175,7 +175,7 @@ func (z *analyzer) norm(m *Measure, shared *Choice) error {
 		if len(edges) == 0 {
 			return tooWide()
 		}
-		m.Clip, shared.Edges = shared, edges
+		m.Bound, shared.Edges = shared, edges
 		return nil
 	}
 	root := uint64(1)
@@ -190,6 +190,6 @@ func (z *analyzer) norm(m *Measure, shared *Choice) error {
 	if m.Kind == SumValues && m.Fine == 1 {
 		first = fineStart
 	}
-	m.Clip = &Choice{Edges: Ladder(min(first, last), last)}
+	m.Bound = &Choice{Edges: Ladder(min(first, last), last)}
 	return nil
 }

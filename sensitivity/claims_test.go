@@ -192,8 +192,8 @@ e unit=id path=id->p.id ROWS
 			if err := (dp.Sensitivity{PerGroup: x.PerGroup, Groups: a.Limit.PerUnit}).Validate(); err != nil {
 				t.Fatal(err)
 			}
-			if x.Clip != nil { // the clamp is where the choice puts it
-				last := x.Clip.Edges[len(x.Clip.Edges)-1]
+			if x.Bound != nil { // the clamp is where the choice puts it
+				last := x.Bound.Edges[len(x.Bound.Edges)-1]
 				if over, most := bits.Mul64(last, x.Factor); over != 0 || most > x.PerGroup {
 					t.Fatalf("edge %d times %d is above %d", last, x.Factor, x.PerGroup)
 				}

@@ -36,7 +36,7 @@ func Explain(a *Analysis) []string {
 	default:
 		say("Groups: unknown, chosen by their noisy numbers of units")
 	}
-	if c := a.Limit.Clip; c != nil {
+	if c := a.Limit.Cap; c != nil {
 		say("Cap: what choice %d gives, of a unit's groups (%s)", c.Index+1, a.span(c))
 	} else if a.Limit.L2 {
 		say("Groups of a unit: any (%s)", a.Limit.Why)
@@ -84,12 +84,12 @@ func (a *Analysis) measureLine(m Measure) string {
 	switch {
 	case !a.Limit.L2:
 	case m.Kind == CentredSum:
-		line += fmt.Sprintf("; a unit's vector over all groups is scaled to %s times the norm of choice %d", halfSteps(m, m.Factor), m.Clip.Index+1)
+		line += fmt.Sprintf("; a unit's vector over all groups is scaled to %s times the norm of choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
 	default:
-		line += fmt.Sprintf("; a unit's vector over all groups is scaled to the norm of choice %d (%s)", m.Clip.Index+1, a.span(m.Clip))
+		line += fmt.Sprintf("; a unit's vector over all groups is scaled to the norm of choice %d (%s)", m.Bound.Index+1, a.span(m.Bound))
 	}
 	if m.Follows {
-		line += fmt.Sprintf(", as measure %d: FILTER is expected to keep %.3g%% of it, and one choice costs less than two", m.Clip.Measure+1, 100*m.Kept)
+		line += fmt.Sprintf(", as measure %d: FILTER is expected to keep %.3g%% of it, and one choice costs less than two", m.Bound.Measure+1, 100*m.Kept)
 	}
 	return line
 }
@@ -102,7 +102,7 @@ func halfSteps(m Measure, n uint64) string {
 // partLine says what a unit's part in one group is.
 func (a *Analysis) partLine(m Measure) string {
 	if a.Limit.L2 {
-		m.Clip = nil
+		m.Bound = nil
 	}
 	switch m.Kind {
 	case Units, SomeUnits:
@@ -113,14 +113,14 @@ func (a *Analysis) partLine(m Measure) string {
 			what = "rows with a value"
 		}
 		what += a.filterText(m)
-		if m.Clip != nil {
-			return fmt.Sprintf("%s; a unit counts at most what choice %d gives (%s)", what, m.Clip.Index+1, a.span(m.Clip))
+		if m.Bound != nil {
+			return fmt.Sprintf("%s; a unit counts at most what choice %d gives (%s)", what, m.Bound.Index+1, a.span(m.Bound))
 		}
 		return fmt.Sprintf("%s; a unit counts at most %d", what, m.Hi)
 	}
 	at := func(n int64) string { return m.Grid.Mul(decimal.NewFromInt(n)).String() }
 	line := fmt.Sprintf("sum of values in [%s, %s]", at(m.RowLo), at(m.RowHi))
-	if m.Clip != nil && m.Kind == SumValues && m.RowHi == mostSteps {
+	if m.Bound != nil && m.Kind == SumValues && m.RowHi == mostSteps {
 		line = "sum of values"
 	}
 	lo, hi := at(m.Lo), at(m.Hi)
@@ -137,10 +137,10 @@ func (a *Analysis) partLine(m Measure) string {
 		line += fmt.Sprintf("; of a unit's more than %d rows %d times their mean", m.Rows, m.Rows)
 	}
 	switch {
-	case m.Clip != nil && m.Kind == CentredSum:
-		return line + fmt.Sprintf("; a unit's part is clamped to +-%s times choice %d", halfSteps(m, m.Factor), m.Clip.Index+1)
-	case m.Clip != nil:
-		return line + fmt.Sprintf("; a unit's part is clamped to what choice %d gives (%s)", m.Clip.Index+1, a.span(m.Clip))
+	case m.Bound != nil && m.Kind == CentredSum:
+		return line + fmt.Sprintf("; a unit's part is clamped to +-%s times choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
+	case m.Bound != nil:
+		return line + fmt.Sprintf("; a unit's part is clamped to what choice %d gives (%s)", m.Bound.Index+1, a.span(m.Bound))
 	case m.Single:
 		return line
 	}

@@ -24,11 +24,11 @@ func (z *analyzer) follow() {
 	ms := z.out.Measures
 	for i := range ms {
 		m := &ms[i]
-		if m.Filter == nil || m.Clip == nil || m.Kind == CentredSum || m.Kind == SumValues && m.RowLo < 0 && m.RowHi > 0 {
+		if m.Filter == nil || m.Bound == nil || m.Kind == CentredSum || m.Kind == SumValues && m.RowLo < 0 && m.RowHi > 0 {
 			continue
 		}
 		all := slices.IndexFunc(ms, func(o Measure) bool {
-			return o.Filter == nil && o.Clip != nil && o.Kind == m.Kind && o.Fine == m.Fine && z.scalarText(o.Arg) == z.scalarText(m.Arg)
+			return o.Filter == nil && o.Bound != nil && o.Kind == m.Kind && o.Fine == m.Fine && z.scalarText(o.Arg) == z.scalarText(m.Arg)
 		})
 		if all < 0 {
 			continue
@@ -38,13 +38,13 @@ func (z *analyzer) follow() {
 		if m.Kept < 1-z.opts.ChoiceShare {
 			continue
 		}
-		own, common := m.Clip, ms[all].Clip
+		own, common := m.Bound, ms[all].Bound
 		if len(own.Edges) < len(common.Edges) { // one ladder, shortened for a centred sum
 			common.Edges = own.Edges
 		}
 		for k := range ms {
-			if ms[k].Clip == own {
-				ms[k].Clip, ms[k].Follows, ms[k].Kept = common, true, m.Kept
+			if ms[k].Bound == own {
+				ms[k].Bound, ms[k].Follows, ms[k].Kept = common, true, m.Kept
 			}
 		}
 	}

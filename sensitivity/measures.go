@@ -100,7 +100,7 @@ func (z *analyzer) pair(g plan.AggItem) (count, sum int, err error) {
 	if count, err = z.countValues(g); err != nil {
 		return
 	}
-	sum, err = z.measure(Measure{Kind: CentredSum, Arg: g.Arg, Clip: z.out.Measures[count].Clip}, g)
+	sum, err = z.measure(Measure{Kind: CentredSum, Arg: g.Arg, Bound: z.out.Measures[count].Bound}, g)
 	return
 }
 
@@ -159,9 +159,9 @@ func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
 	}
 	z.clampColumns(m.Arg)
 	m.Single, m.Fine = z.single, 1
-	shared := m.Clip
+	shared := m.Bound
 	if z.out.Limit.L2 {
-		m.Clip = nil
+		m.Bound = nil
 	}
 	if err := z.bound(&m, g); err != nil {
 		return 0, err

@@ -34,12 +34,12 @@ func (z *analyzer) sortMeasures() {
 	a.Measures = sorted
 	a.Choices = nil
 	for i, m := range a.Measures {
-		if m.Clip != nil && m.Kind != CentredSum && !m.Follows {
-			m.Clip.Measure, m.Clip.Index = i, len(a.Choices)
-			a.Choices = append(a.Choices, m.Clip)
+		if m.Bound != nil && m.Kind != CentredSum && !m.Follows {
+			m.Bound.Measure, m.Bound.Index = i, len(a.Choices)
+			a.Choices = append(a.Choices, m.Bound)
 		}
 	}
-	if c := a.Limit.Clip; c != nil {
+	if c := a.Limit.Cap; c != nil {
 		c.Index = len(a.Choices)
 		a.Choices = append(a.Choices, c)
 	}

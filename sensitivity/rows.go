@@ -31,7 +31,7 @@ func (z *analyzer) countRows() {
 		}
 	}
 	if z.noRows != nil {
-		if z.out.MaxRows = z.opts.Clip; z.opts.Clip > 0 {
+		if z.out.MaxRows = z.opts.MaxRows; z.opts.MaxRows > 0 {
 			z.out.MaxWhy = "dpsql.clip"
 		}
 		return
@@ -47,7 +47,7 @@ func (z *analyzer) countRows() {
 		}
 	}
 	z.out.MaxRows, z.out.MaxWhy = total, strings.Join(why, " x ")
-	if c := z.opts.Clip; c > 0 && c < total {
+	if c := z.opts.MaxRows; c > 0 && c < total {
 		z.out.MaxRows, z.out.MaxWhy = c, "dpsql.clip"
 	}
 	if unmatched {

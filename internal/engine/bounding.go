@@ -12,7 +12,7 @@ import (
 // bound analyses under the session's bounding. auto scales whole vectors where that is possible, Gaussian noise may be had, and it is expected to err less;
 // it is no error that vectors or their noise would be too large for that. The plan is the one that was priced for the comparison, nil where there was none.
 func (s *Session) bound(ctx context.Context, q *plan.Query) (*sensitivity.Analysis, *measure.Plan, error) {
-	opts := sensitivity.Options{MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, Clip: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
+	opts := sensitivity.Options{MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, MaxRows: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
 		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, L2: s.now.bounding == "l2"}
 	a, err := s.analyze(ctx, q, &opts)
 	if err != nil || s.now.bounding != "auto" || a.Class != sensitivity.Private || !a.Groups.Public || len(a.Measures) == 0 || a.Limit.PerUnit == 1 || !s.asks().Gaussian() {

@@ -146,7 +146,7 @@ func toppedUp(t *testing.T, p *Prepared, of *side, src *noise.Source) func(*rele
 	asks.Epsilon *= 2
 	plans := map[int]*measure.Plan{}
 	return func(r *release.Release) *release.Release {
-		edge, _ := r.Plan.Clip(p.an.Choices[0], r.Chosen)
+		edge, _ := r.Plan.Edge(p.an.Choices[0], r.Chosen)
 		if plans[edge] == nil {
 			top, err := measure.TopUp(p.an, r.Run, r.Plan.Price, asks)
 			if err != nil {
@@ -180,7 +180,7 @@ func product(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, w
 		if err != nil {
 			t.Fatal(err)
 		}
-		edge, _ := r.Run.Clip(p.an.Choices[0], r.Chosen)
+		edge, _ := r.Run.Edge(p.an.Choices[0], r.Chosen)
 		if dirs[edge] == nil {
 			dirs[edge] = direction(with, without, edge)
 			of.runs[edge] = r.Run.Measures

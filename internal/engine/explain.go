@@ -233,7 +233,7 @@ func expectedErrors(a *sensitivity.Analysis, mp *measure.Plan, counts ...float64
 
 // inBounds is the reference bound that a formula's noise is proportional to, and how it is called; ok is false where there are several.
 func inBounds(a *sensitivity.Analysis, mp *measure.Plan, chosen measure.Chosen, f sensitivity.Formula) (times float64, unit string, ok bool) {
-	if a.Limit.Clip != nil {
+	if a.Limit.Cap != nil {
 		return 0, "", false
 	}
 	var clip *sensitivity.Choice
@@ -241,15 +241,15 @@ func inBounds(a *sensitivity.Analysis, mp *measure.Plan, chosen measure.Chosen, 
 		if at < 0 {
 			continue
 		}
-		if i > 0 && f.Count >= 0 && a.Measures[at].Clip != clip {
+		if i > 0 && f.Count >= 0 && a.Measures[at].Bound != clip {
 			return 0, "", false
 		}
-		clip = a.Measures[at].Clip
+		clip = a.Measures[at].Bound
 	}
 	if clip == nil {
 		return 1, "", true
 	}
-	_, edge := mp.Clip(clip, chosen)
+	_, edge := mp.Edge(clip, chosen)
 	times = float64(edge) / math.Max(1, float64(a.Measures[clip.Measure].Fine))
 	if m := a.Measures[clip.Measure]; m.Kind == sensitivity.SumValues {
 		times *= m.Grid.InexactFloat64()

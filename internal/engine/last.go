@@ -48,7 +48,7 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 		case dp.Selection:
 			law, scale, in = "truncated laplace", ev.Scale, dp.Sensitivity{PerGroup: 1, Groups: ev.Groups}
 		}
-		if m.Clip != nil {
+		if m.Bound != nil {
 			bound = "chosen"
 		}
 		step := m.Grid.InexactFloat64()

@@ -77,7 +77,7 @@ func TestNormOracle(t *testing.T) {
 			}
 			want := map[string][]*big.Int{}
 			for i, m := range p.an.Measures {
-				limit := new(big.Int).SetUint64(clips[m.Clip.Index] * m.Factor)
+				limit := new(big.Int).SetUint64(clips[m.Bound.Index] * m.Factor)
 				beyond := int64(0)
 				for _, kinds := range people {
 					q := new(big.Int)
@@ -108,7 +108,7 @@ func TestNormOracle(t *testing.T) {
 						want[key][i].Add(want[key][i], x)
 					}
 				}
-				if c := m.Clip; c.Measure == i && e < len(c.Edges) && units[c.Index][e] != beyond {
+				if c := m.Bound; c.Measure == i && e < len(c.Edges) && units[c.Index][e] != beyond {
 					t.Errorf("%s: %d units have a norm beyond %d, the first scan says %d", d, beyond, c.Edges[e], units[c.Index][e])
 				}
 			}

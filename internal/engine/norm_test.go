@@ -222,14 +222,14 @@ func normsHold(p *Prepared, db backend.Backend, lacking map[int]backend.Backend,
 // withinNorms holds a unit's vectors, one a measure, against Factor C.
 func withinNorms(p *Prepared, clips []uint64, moved map[string][]*big.Int) (used int, err error) {
 	for i, m := range p.an.Measures {
-		claim := new(big.Int).Mul(new(big.Int).SetUint64(clips[m.Clip.Index]), new(big.Int).SetUint64(m.Factor))
+		claim := new(big.Int).Mul(new(big.Int).SetUint64(clips[m.Bound.Index]), new(big.Int).SetUint64(m.Factor))
 		claim.Mul(claim, claim)
 		square := new(big.Int)
 		for _, v := range moved {
 			square.Add(square, new(big.Int).Mul(v[i], v[i]))
 		}
 		if square.Cmp(claim) > 0 {
-			return used, fmt.Errorf("measure %d, norm %d times %d: a vector's norm is the root of %s", i+1, clips[m.Clip.Index], m.Factor, square)
+			return used, fmt.Errorf("measure %d, norm %d times %d: a vector's norm is the root of %s", i+1, clips[m.Bound.Index], m.Factor, square)
 		}
 		if square.Mul(square, big.NewInt(100)).Cmp(claim.Mul(claim, big.NewInt(99))) >= 0 {
 			used++

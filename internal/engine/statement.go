@@ -352,7 +352,7 @@ func (p *Prepared) read(ctx context.Context, tx backend.Tx, st *sqlgen.Statement
 	if p.an.Limit.L2 {
 		var clips []uint64
 		if old != nil {
-			clips = old.Clips(p.an)
+			clips = old.Edges(p.an)
 		} else if err := query(ctx, tx, st, args, func(rows secret.Rows) (err error) {
 			clips, err = maker.Bounds(st.Columns, rows)
 			return err

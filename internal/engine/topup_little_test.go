@@ -112,7 +112,7 @@ func TestTopUpOfNorms(t *testing.T) {
 			t.Fatal(err)
 		}
 		old := &release.Release{Plan: mp, Chosen: narrow, Run: run, Groups: s.last.release.Groups}
-		want, err := normTotals(p, s.engine.backend, old.Clips(p.an), nil)
+		want, err := normTotals(p, s.engine.backend, old.Edges(p.an), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -178,11 +178,11 @@ type Cap struct {
 
 // Caps are those of an analysis, the largest one last.
 func Caps(a *sensitivity.Analysis) []Cap {
-	if a.Limit.Clip == nil {
+	if a.Limit.Cap == nil {
 		return []Cap{{math.MaxInt, a.Limit.PerUnit}}
 	}
 	var out []Cap
-	for i, e := range a.Limit.Clip.Edges {
+	for i, e := range a.Limit.Cap.Edges {
 		out = append(out, Cap{i, e})
 	}
 	return out
@@ -197,11 +197,11 @@ func (h *Histogram) Clipped(i int, most Cap) map[string][]*big.Int {
 			continue
 		}
 		if out[s.Group] == nil {
-			for range m.Clip.Edges {
+			for range m.Bound.Edges {
 				out[s.Group] = append(out[s.Group], new(big.Int))
 			}
 		}
-		for e, edge := range m.Clip.Edges {
+		for e, edge := range m.Bound.Edges {
 			if part := b.Sum; s.Bucket > e {
 				clip := new(big.Int).SetUint64(edge * m.Factor)
 				out[s.Group][e].Add(out[s.Group][e], clip.Mul(clip, big.NewInt(b.Signed)))
@@ -232,7 +232,7 @@ func (h *Histogram) Fixed(most Cap) map[string][]*big.Int {
 		for i, m := range h.Analysis.Measures {
 			if m.Kind == sensitivity.Units {
 				v[i].Add(v[i], big.NewInt(b.Count))
-			} else if m.Clip == nil {
+			} else if m.Bound == nil {
 				v[i].Add(v[i], b.Fixed[i])
 			}
 		}
@@ -257,17 +257,17 @@ func CompareHistograms(before, after *Histogram) (share float64, err error) {
 	}
 	for _, most := range Caps(a) {
 		for i, m := range a.Measures {
-			if m.Clip == nil {
+			if m.Bound == nil {
 				continue
 			}
-			changed := make([]uint64, len(m.Clip.Edges))
+			changed := make([]uint64, len(m.Bound.Edges))
 			for k, v := range gone.Clipped(i, most) {
 				for e, d := range v {
 					if d.Sign() == 0 {
 						continue
 					}
 					changed[e]++
-					limit := new(big.Int).SetUint64(m.Clip.Edges[e] * m.Factor)
+					limit := new(big.Int).SetUint64(m.Bound.Edges[e] * m.Factor)
 					if d.CmpAbs(limit) > 0 {
 						return share, fmt.Errorf("measure %d of group %s, clipped at %s, changes by %s", i+1, k, limit, d)
 					}
@@ -354,13 +354,13 @@ func (h *Histogram) Against(parts []Part, only func(measure int) bool) error {
 		return x
 	}
 	for _, c := range a.Choices {
-		if c != a.Limit.Clip && !only(c.Measure) {
+		if c != a.Limit.Cap && !only(c.Measure) {
 			continue
 		}
 		largest := map[string]*big.Int{}
 		for _, p := range parts {
 			x := new(big.Int).SetUint64(groups[p.Unit])
-			if c != a.Limit.Clip {
+			if c != a.Limit.Cap {
 				if x = clamped(c.Measure, p.Values[c.Measure]); x == nil {
 					continue
 				}
@@ -382,7 +382,7 @@ func (h *Histogram) Against(parts []Part, only func(measure int) bool) error {
 		}
 	}
 	for i, m := range a.Measures {
-		if m.Clip == nil || !only(i) {
+		if m.Bound == nil || !only(i) {
 			continue
 		}
 		want := map[string][]*big.Int{}
@@ -392,11 +392,11 @@ func (h *Histogram) Against(parts []Part, only func(measure int) bool) error {
 				continue
 			}
 			if want[p.Group] == nil {
-				for range m.Clip.Edges {
+				for range m.Bound.Edges {
 					want[p.Group] = append(want[p.Group], new(big.Int))
 				}
 			}
-			for e, edge := range m.Clip.Edges {
+			for e, edge := range m.Bound.Edges {
 				y := new(big.Int).SetUint64(edge * m.Factor)
 				if x.CmpAbs(y) <= 0 {
 					y.Set(x)
@@ -434,7 +434,7 @@ func (h *Histogram) ranksAgainst(parts []Part, groups map[string]uint64) error {
 		return fmt.Errorf("units: %w", err)
 	}
 	for _, most := range Caps(h.Analysis) {
-		if h.Analysis.Limit.Clip == nil {
+		if h.Analysis.Limit.Cap == nil {
 			return nil
 		}
 		want, sum := int64(0), int64(0)

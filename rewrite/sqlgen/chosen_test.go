@@ -43,7 +43,7 @@ func undeclared(t testing.TB, name string, data neighbour.Data) *neighbour.Postg
 func chooseOn(t testing.TB, sql string, db neighbour.DB, groups, rows uint64) (*sensitivity.Analysis, error) {
 	t.Helper()
 	return sensitivity.Analyze(context.Background(), bind(t, sql, neighbour.ChosenCatalog()), sensitivity.Options{MaxGroups: max(1, groups), ChooseGroups: groups == 0,
-		MaxPublicGroups: 1000, Clip: rows, ChoiceShare: 0.4, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
+		MaxPublicGroups: 1000, MaxRows: rows, ChoiceShare: 0.4, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
 }
 
 // chosenStatements are all over that catalog.
@@ -225,7 +225,7 @@ func against(t testing.TB, db *neighbour.Postgres, sql string, groups, rows uint
 	}
 	list, known := parts(t, db, a)
 	for i, m := range a.Measures {
-		if m.Clip != nil && known(i) {
+		if m.Bound != nil && known(i) {
 			checked++
 		}
 	}

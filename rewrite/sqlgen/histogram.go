@@ -75,7 +75,7 @@ func (w *private) histogram(ut sqltype.Type) *Statement {
 	total(RoleSigned, func(p part) string { return p.sign })
 	total(RoleSum, func(p part) string { return p.value })
 	for i, m := range w.a.Measures {
-		if m.Clip == nil && m.Kind != sensitivity.Units {
+		if m.Bound == nil && m.Kind != sensitivity.Units {
 			text := byPart(parts, "NULL", func(p part) string {
 				if p.number != PartTotals {
 					return ""
@@ -126,7 +126,7 @@ func (w *private) rows(ut sqltype.Type) string {
 	list = []string{`"h".*`}
 	for _, c := range w.a.Choices {
 		x := `"h"."rn"`
-		if c != w.a.Limit.Clip {
+		if c != w.a.Limit.Cap {
 			x = w.magnitude(c.Measure)
 		}
 		list = append(list, fmt.Sprintf(`%s(%s)%s AS "y%d"`, w.fn("max"), x, over, c.Index+1))
@@ -158,19 +158,19 @@ func (w *private) parts() []part {
 	a := w.a
 	var out []part
 	rank := ""
-	if a.Limit.Clip != nil {
-		rank = tree(`"h"."rn"`, scaled(a.Limit.Clip.Edges, 1))
+	if a.Limit.Cap != nil {
+		rank = tree(`"h"."rn"`, scaled(a.Limit.Cap.Edges, 1))
 	}
-	fixed := slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Clip == nil })
+	fixed := slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Bound == nil })
 	if !a.Groups.Public || fixed {
 		out = append(out, part{number: PartTotals, rank: rank})
 	}
 	for i, m := range a.Measures {
-		if m.Clip == nil {
+		if m.Bound == nil {
 			continue
 		}
 		x := fmt.Sprintf(`"h"."x%d"`, i+1)
-		p := part{number: i + 1, rank: rank, bucket: tree(w.magnitude(i), scaled(m.Clip.Edges, m.Factor)), sign: "1", value: x, where: x + " > 0"}
+		p := part{number: i + 1, rank: rank, bucket: tree(w.magnitude(i), scaled(m.Bound.Edges, m.Factor)), sign: "1", value: x, where: x + " > 0"}
 		if m.Lo < 0 {
 			p.sign, p.where = fmt.Sprintf("CASE WHEN %s < 0 THEN -1 ELSE 1 END", x), x+" <> 0"
 		}

@@ -13,7 +13,7 @@ import (
 // Scaled prints the second scan of a statement with Limit.L2: the totals of partials that are scaled to the norms which the first one's choices
 // gave, clips[c] for choice c, in parts of steps.
 //
-// Proof: claim: one unit changes the vector of totals of measure m by a vector of L2 norm at most Factor C, C = clips[m.Clip.Index]. (1) "h" is as in
+// Proof: claim: one unit changes the vector of totals of measure m by a vector of L2 norm at most Factor C, C = clips[m.Bound.Index]. (1) "h" is as in
 // histogram: one row for each (unit, group), partials functions of that unit's rows. Its rows are the groups of the domain alone, since the
 // cap is off and domainFilters must. (2) Each row has its unit's q, the exact sum of the squares of its partials (at most 2^108 each, of at most
 // 2^17 groups: within HUGEINT), and an integer r >= sqrt(q): PostgreSQL's numeric root is off by less than 1; DuckDB's double is off by a part of 2^-51, which the factor
@@ -35,7 +35,7 @@ func (w *private) vectors(ut sqltype.Type) string {
 		if m.Kind != sensitivity.Units {
 			free := m
 			if a.MaxRows > 0 {
-				free.Clip = nil // its partial is that of declared bounds
+				free.Bound = nil // its partial is that of declared bounds
 			}
 			x = w.partial(free, w.columns(i, m, w.inner), a.MaxRows)
 		}
@@ -106,7 +106,7 @@ func (w *private) scaled(clips []uint64) *Statement {
 		st.Columns = append(st.Columns, Column{RoleKey, i, keyType(k.Type)})
 	}
 	for i, m := range a.Measures {
-		clip := new(big.Int).SetUint64(clips[m.Clip.Index])
+		clip := new(big.Int).SetUint64(clips[m.Bound.Index])
 		clip.Mul(clip, new(big.Int).SetUint64(m.Factor))
 		list = append(list, fmt.Sprintf(`%s OVER (PARTITION BY "h"."u") AS "q%d"`, w.square(i), i+1))
 		x, q := w.wide(fmt.Sprintf(`"h"."x%d"`, i+1)), fmt.Sprintf(`"h"."q%d"`, i+1)

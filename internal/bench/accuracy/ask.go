@@ -275,7 +275,7 @@ func (s *scan) draw(ctx context.Context, src *noise.Source) (answer, error) {
 func chosen(a *sensitivity.Analysis, r *release.Release) []float64 {
 	out := make([]float64, len(a.Choices))
 	for i, c := range a.Choices {
-		_, edge := r.Plan.Clip(c, r.Chosen)
+		_, edge := r.Plan.Edge(c, r.Chosen)
 		out[i] = float64(edge)
 		if c.Measure < 0 {
 			continue

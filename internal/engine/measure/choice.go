@@ -32,7 +32,7 @@ func weigh(a *sensitivity.Analysis, ask Ask) weights {
 			w.measures[i], w.measured = whole, true
 			parts++
 		}
-		if m.Clip != nil && !m.Follows {
+		if m.Bound != nil && !m.Follows {
 			paying++
 		}
 	}
@@ -45,18 +45,18 @@ func weigh(a *sensitivity.Analysis, ask Ask) weights {
 		}
 	}
 	w.take = uint64(math.Round(whole * Share(a, ask.Epsilon/float64(max(1, parts)), ask.Population)))
-	if a.Limit.Clip != nil {
+	if a.Limit.Cap != nil {
 		w.take = min(w.take, uint64(whole*besideCap(float64(paying*whole)/float64(parts*whole+w.selection))))
 	}
 	rest := w.selection
 	for i, m := range a.Measures {
-		if m.Clip != nil && !m.Follows {
+		if m.Bound != nil && !m.Follows {
 			w.measures[i] -= w.take
-			w.choices[m.Clip.Index] += w.take
+			w.choices[m.Bound.Index] += w.take
 		}
 		rest += w.measures[i]
 	}
-	if c := a.Limit.Clip; c != nil {
+	if c := a.Limit.Cap; c != nil {
 		w.choices[c.Index] = rest * w.take / (whole - w.take)
 	}
 	return w
@@ -144,7 +144,7 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 	if usable == 0 {
 		return dp.Choice{}, tooMuch(errors.New("measure: no edge's noise can be drawn"))
 	}
-	if c == a.Limit.Clip {
+	if c == a.Limit.Cap {
 		usable = min(usable, visible(p, ask.Population))
 	}
 	scale, err := ask.Filter.ChoiceScale(l)
@@ -152,7 +152,7 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 		return dp.Choice{}, tooMuch(err)
 	}
 	others := groups(a) - 1
-	if c == a.Limit.Clip {
+	if c == a.Limit.Cap {
 		others++ // each group's noise grows with the cap
 	}
 	more := slopeOfGroups * others * perStep
@@ -202,7 +202,7 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 	edges = len(c.Edges)
 	for i, m := range a.Measures {
 		ev, ok := p.Measures[i].(dp.Clipped)
-		if !ok || m.Clip != c && a.Limit.Clip != c {
+		if !ok || m.Bound != c && a.Limit.Cap != c {
 			continue
 		}
 		switch {
@@ -214,8 +214,8 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 		for edges > 0 {
 			clip, groups := m.PerGroup, ev.Groups[len(ev.Groups)-1]
 			if c.Measure < 0 {
-				if groups = c.Edges[edges-1]; m.Clip != nil {
-					clip = m.Clip.Edges[0] * m.Factor
+				if groups = c.Edges[edges-1]; m.Bound != nil {
+					clip = m.Bound.Edges[0] * m.Factor
 				}
 			} else {
 				clip = c.Edges[edges-1] * m.Factor
@@ -251,8 +251,8 @@ func typical(ev dp.Event) dp.Event {
 // Chosen is what a statement's choices released: the index of an edge each.
 type Chosen []int
 
-// Clip is the edge that was released for a choice.
-func (p *Plan) Clip(c *sensitivity.Choice, chosen Chosen) (index int, edge uint64) {
+// Edge is the edge that was released for a choice.
+func (p *Plan) Edge(c *sensitivity.Choice, chosen Chosen) (index int, edge uint64) {
 	index = chosen[c.Index]
 	return index, c.Edges[index]
 }
@@ -280,20 +280,20 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Plan, error) {
 	}
 	out := *p
 	capAt, groups := 0, caps(a)[0]
-	if c := a.Limit.Clip; c != nil {
-		capAt, groups = p.Clip(c, chosen)
+	if c := a.Limit.Cap; c != nil {
+		capAt, groups = p.Edge(c, chosen)
 	}
 	out.Measures = make([]dp.Event, len(p.Measures))
 	for i, m := range a.Measures {
 		out.Measures[i] = p.Measures[i]
 		ev, ok := p.Measures[i].(dp.Clipped)
-		if i != p.UnitsFromSelection && ok != (m.Clip != nil || a.Limit.Clip != nil) {
+		if i != p.UnitsFromSelection && ok != (m.Bound != nil || a.Limit.Cap != nil) {
 			return nil, errors.New("measure: an event has not the bound that was chosen")
 		}
 		if ok {
 			clip := m.PerGroup
-			if m.Clip != nil {
-				_, edge := p.Clip(m.Clip, chosen)
+			if m.Bound != nil {
+				_, edge := p.Edge(m.Bound, chosen)
 				clip = edge * m.Factor
 			}
 			at, err := ev.At(clip, groups)

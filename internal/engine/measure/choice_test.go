@@ -51,7 +51,7 @@ func (s shape) analysis() *sensitivity.Analysis {
 		return c
 	}
 	add := func(kind sensitivity.MeasureKind, c *sensitivity.Choice, factor uint64) {
-		m := sensitivity.Measure{Kind: kind, Clip: c, Factor: factor, Fine: 1, PerGroup: 10}
+		m := sensitivity.Measure{Kind: kind, Bound: c, Factor: factor, Fine: 1, PerGroup: 10}
 		if c != nil {
 			m.PerGroup = c.Edges[len(c.Edges)-1] * factor
 		}
@@ -84,7 +84,7 @@ func (s shape) analysis() *sensitivity.Analysis {
 	if s.cap {
 		c := &sensitivity.Choice{Index: len(a.Choices), Measure: -1, Edges: sensitivity.Ladder(1, 64)}
 		a.Choices = append(a.Choices, c)
-		a.Limit = sensitivity.GroupLimit{PerUnit: 64, Capped: true, Clip: c}
+		a.Limit = sensitivity.GroupLimit{PerUnit: 64, Capped: true, Cap: c}
 	}
 	return a
 }
@@ -194,8 +194,8 @@ func checkResolved(t *rapid.T, a *sensitivity.Analysis, p, run *Plan, chosen Cho
 	}
 	groups := a.Limit.PerUnit
 	switch {
-	case a.Limit.Clip != nil:
-		groups = edge(a.Limit.Clip)
+	case a.Limit.Cap != nil:
+		groups = edge(a.Limit.Cap)
 	case a.Limit.L2:
 		groups = 1
 	}
@@ -207,8 +207,8 @@ func checkResolved(t *rapid.T, a *sensitivity.Analysis, p, run *Plan, chosen Cho
 			continue
 		}
 		clip := m.PerGroup
-		if m.Clip != nil {
-			clip = edge(m.Clip) * m.Factor
+		if m.Bound != nil {
+			clip = edge(m.Bound) * m.Factor
 		}
 		if s, ok := sensitivityOf(run.Measures[i]); !ok || s != (dp.Sensitivity{PerGroup: clip, Groups: groups}) {
 			t.Fatalf("measure %d at %v is run as %+v: bound %d in %d groups", i, chosen, run.Measures[i], clip, groups)
@@ -296,23 +296,23 @@ func TestChoicesTakeTheirShare(t *testing.T) {
 		switch full := Share(a, ask.Epsilon/float64(max(1, parts)), ask.Population); {
 		case taken > 0.4 || share > full+0.0005:
 			t.Fatalf("choices take %g of the price, %g of a measure's where it would be %g", taken, share, full)
-		case share < full-0.0005 && (taken < 0.397 || a.Limit.Clip == nil): // not scaled for nothing
+		case share < full-0.0005 && (taken < 0.397 || a.Limit.Cap == nil): // not scaled for nothing
 			t.Fatalf("choices take %g of the price, %g of a measure's where it could be %g", taken, share, full)
 		}
 		cost := func(ev ...dp.Event) float64 { return sum(t, ask.Filter, ev).Pure }
-		if all, c := p.Loss.Pure, a.Limit.Clip; c != nil {
+		if all, c := p.Loss.Pure, a.Limit.Cap; c != nil {
 			others := cost(p.Events()[:c.Index]...)
 			if taken := cost(p.Choices[c.Index]); math.Abs(taken/(all-others)-share) > 0.001 {
 				t.Fatalf("the cap takes %g of %g, not %g", taken, all-others, share)
 			}
 		}
 		for i, c := range a.Choices {
-			if c == a.Limit.Clip {
+			if c == a.Limit.Cap {
 				continue
 			}
 			users := 0.0
 			for k, m := range a.Measures {
-				if m.Clip == c {
+				if m.Bound == c {
 					users += cost(p.Measures[k])
 				}
 			}
@@ -377,7 +377,7 @@ func TestResolveRefuses(t *testing.T) {
 		"a selection less":         func(p *Plan, _ *sensitivity.Analysis) { p.Selections = p.Selections[:len(p.Selections)-1] },
 		"another cap's selection":  func(p *Plan, _ *sensitivity.Analysis) { p.Selections[0] = p.Selections[1] },
 		"selections of public":     func(_ *Plan, a *sensitivity.Analysis) { a.Groups.Public, a.Groups.Count = true, 9 },
-		"a bound that is not used": func(_ *Plan, a *sensitivity.Analysis) { a.Measures[1].Clip, a.Limit.Clip = nil, nil },
+		"a bound that is not used": func(_ *Plan, a *sensitivity.Analysis) { a.Measures[1].Bound, a.Limit.Cap = nil, nil },
 	} {
 		a := shape{cap: true, parts: []measured{people, chosenCount, chosenSum}}.analysis()
 		p := plan(t, a, 1, Laplace)
@@ -409,7 +409,7 @@ func TestDrawableCutsEdges(t *testing.T) {
 					cut++
 					drawn := func(edge uint64) bool {
 						for k, m := range a.Measures {
-							if ev, ok := p.Measures[k].(dp.Clipped); ok && m.Clip == c {
+							if ev, ok := p.Measures[k].(dp.Clipped); ok && m.Bound == c {
 								if _, err := ev.At(edge*m.Factor, slices.Max(ev.Groups)); err != nil {
 									return false
 								}
@@ -505,7 +505,7 @@ func TestCapIsVisible(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c := a.Limit.Clip
+				c := a.Limit.Cap
 				n, all := int(p.Choices[c.Index].Edges), len(c.Edges)
 				if public {
 					if n != all {

@@ -187,8 +187,8 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 // caps are the numbers of groups that one unit may be in: one, or those among which it is chosen.
 func caps(a *sensitivity.Analysis) []uint64 {
 	switch {
-	case a.Limit.Clip != nil:
-		return a.Limit.Clip.Edges
+	case a.Limit.Cap != nil:
+		return a.Limit.Cap.Edges
 	case a.Limit.L2: // the norm is of all groups
 		return []uint64{1}
 	}
@@ -196,7 +196,7 @@ func caps(a *sensitivity.Analysis) []uint64 {
 }
 
 func event(f *budget.Filter, a *sensitivity.Analysis, m sensitivity.Measure, l budget.Limit, mech Mechanism) (dp.Event, error) {
-	if m.Clip != nil || a.Limit.Clip != nil {
+	if m.Bound != nil || a.Limit.Cap != nil {
 		kind := dp.LaplaceNoise
 		switch {
 		case a.Limit.L2:
@@ -205,8 +205,8 @@ func event(f *budget.Filter, a *sensitivity.Analysis, m sensitivity.Measure, l b
 			kind = dp.GaussianNoise
 		}
 		least := m.PerGroup
-		if m.Clip != nil {
-			least = m.Clip.Edges[0] * m.Factor
+		if m.Bound != nil {
+			least = m.Bound.Edges[0] * m.Factor
 		}
 		return f.Clipped(kind, least, caps(a), l)
 	}

@@ -120,14 +120,14 @@ func (p *Plan) sensitivities(a *sensitivity.Analysis, i int) []dp.Sensitivity {
 		out = append(out, ev.Sensitivity)
 	case dp.Clipped:
 		clips := []uint64{a.Measures[i].PerGroup}
-		if c := a.Measures[i].Clip; c != nil {
+		if c := a.Measures[i].Bound; c != nil {
 			clips = nil
 			for _, edge := range c.Edges[:p.Choices[c.Index].Edges] {
 				clips = append(clips, edge*a.Measures[i].Factor)
 			}
 		}
 		groups := ev.Groups
-		if c := a.Limit.Clip; c != nil {
+		if c := a.Limit.Cap; c != nil {
 			groups = groups[:p.Choices[c.Index].Edges]
 		}
 		for _, g := range groups {

@@ -36,14 +36,14 @@ func (m *Maker) Bounds(cols []sqlgen.Column, rows secret.Rows) ([]uint64, error)
 	if _, err := m.bounds(cols, rows); err != nil {
 		return nil, err
 	}
-	return m.r.Clips(m.a), nil
+	return m.r.Edges(m.a), nil
 }
 
-// Clips are the edges that were chosen, one a choice.
-func (r *Release) Clips(a *sensitivity.Analysis) []uint64 {
+// Edges are the edges that were chosen, one a choice.
+func (r *Release) Edges(a *sensitivity.Analysis) []uint64 {
 	out := make([]uint64, len(a.Choices))
 	for i, c := range a.Choices {
-		_, out[i] = r.Plan.Clip(c, r.Chosen)
+		_, out[i] = r.Plan.Edge(c, r.Chosen)
 	}
 	return out
 }
@@ -262,7 +262,7 @@ func (h *histogram) take(g *groupParts, r *partRow) error {
 		return nil
 	}
 	i := r.part - 1
-	if i >= len(h.a.Measures) || h.a.Measures[i].Clip == nil {
+	if i >= len(h.a.Measures) || h.a.Measures[i].Bound == nil {
 		return errShape
 	}
 	g.buckets[i] = append(g.buckets[i], b)
@@ -320,8 +320,8 @@ func (h *histogram) unitsBeyond(choice, edges int) ([]int64, error) {
 func (h *histogram) totals(g *groupParts, r *Release) opened {
 	out := opened{keys: g.keys, values: make([]*big.Int, len(h.a.Measures))}
 	most := math.MaxInt
-	if c := h.a.Limit.Clip; c != nil {
-		most, _ = r.Plan.Clip(c, r.Chosen)
+	if c := h.a.Limit.Cap; c != nil {
+		most, _ = r.Plan.Edge(c, r.Chosen)
 	}
 	for i := range out.values {
 		out.values[i] = new(big.Int)
@@ -335,16 +335,16 @@ func (h *histogram) totals(g *groupParts, r *Release) opened {
 			switch {
 			case m.Kind == sensitivity.Units:
 				out.values[i].Add(out.values[i], big.NewInt(t.units))
-			case m.Clip == nil:
+			case m.Bound == nil:
 				out.values[i].Add(out.values[i], t.values[i])
 			}
 		}
 	}
 	for i, m := range h.a.Measures {
-		if m.Clip == nil {
+		if m.Bound == nil {
 			continue
 		}
-		at, edge := r.Plan.Clip(m.Clip, r.Chosen)
+		at, edge := r.Plan.Edge(m.Bound, r.Chosen)
 		clip := new(big.Int).SetUint64(edge * m.Factor)
 		for _, b := range g.buckets[i] {
 			switch {

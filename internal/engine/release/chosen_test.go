@@ -34,15 +34,15 @@ func chosenAnalysis(public, cap bool) *sensitivity.Analysis {
 	a.Choices = []*sensitivity.Choice{count, sum}
 	a.Measures = []sensitivity.Measure{
 		{Kind: sensitivity.Units, PerGroup: 1, Hi: 1, Factor: 1, Fine: 1}, {Kind: sensitivity.CountRows, PerGroup: 50, Hi: 50, Factor: 1, Fine: 1},
-		{Kind: sensitivity.CountRows, PerGroup: 12, Hi: 12, Clip: count, Factor: 1, Fine: 1},
-		{Kind: sensitivity.SumValues, PerGroup: 20, Lo: -20, Hi: 20, Clip: sum, Factor: 1, Fine: 1},
+		{Kind: sensitivity.CountRows, PerGroup: 12, Hi: 12, Bound: count, Factor: 1, Fine: 1},
+		{Kind: sensitivity.SumValues, PerGroup: 20, Lo: -20, Hi: 20, Bound: sum, Factor: 1, Fine: 1},
 	}
 	if public {
 		a.Groups = sensitivity.Groups{Public: true, Count: 3, Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: [][]sqltype.Value{{"a"}, {"b"}, {"c"}}}}}
 	}
 	if cap {
 		c := &sensitivity.Choice{Index: 2, Measure: -1, Edges: []uint64{1, 2, 4}}
-		a.Choices, a.Limit.Clip, a.Limit.Capped = append(a.Choices, c), c, true
+		a.Choices, a.Limit.Cap, a.Limit.Capped = append(a.Choices, c), c, true
 	}
 	return a
 }
@@ -51,8 +51,8 @@ func chosenAnalysis(public, cap bool) *sensitivity.Analysis {
 func chosenPlan(a *sensitivity.Analysis, slope uint64) *measure.Plan {
 	p := &measure.Plan{Price: 0.5, Mechanism: measure.Laplace, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures)), Loss: dp.Loss{Pure: 0.5, Renyi: 0.25, Delta: 1e-9}}
 	groups := []uint64{a.Limit.PerUnit}
-	if a.Limit.Clip != nil {
-		groups = a.Limit.Clip.Edges
+	if a.Limit.Cap != nil {
+		groups = a.Limit.Cap.Edges
 	}
 	for _, c := range a.Choices {
 		p.Choices = append(p.Choices, dp.Choice{Edges: uint64(len(c.Edges)), Slope: dp.Scale{Num: slope, Den: 2}, Scale: silent})
@@ -63,7 +63,7 @@ func chosenPlan(a *sensitivity.Analysis, slope uint64) *measure.Plan {
 			continue
 		}
 		p.Measures[i] = dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: m.PerGroup, Groups: groups[0]}, Scale: silent}
-		if m.Clip != nil || a.Limit.Clip != nil {
+		if m.Bound != nil || a.Limit.Cap != nil {
 			p.Measures[i] = dp.Clipped{Noise: dp.LaplaceNoise, Least: 1, Groups: groups, Ratio: silent}
 		}
 	}
@@ -126,7 +126,7 @@ func parts(a *sensitivity.Analysis, in []entry) *table {
 	largest := map[int][3]int64{}
 	for _, e := range in {
 		rank := 0
-		if c := a.Limit.Clip; c != nil {
+		if c := a.Limit.Cap; c != nil {
 			rank = index(c.Edges, int64(e.rank))
 		}
 		add(group{e.key, sqlgen.PartTotals, rank, 0}, 0, 0, e.fixed)
@@ -176,7 +176,7 @@ func TestChosenBoundsAreExact(t *testing.T) {
 	src := noise.NewSource()
 	rapid.Check(t, func(t *rapid.T) {
 		a := chosenAnalysis(rapid.Bool().Draw(t, "public"), rapid.Bool().Draw(t, "cap is chosen"))
-		if a.Limit.Clip == nil && rapid.Bool().Draw(t, "one group") {
+		if a.Limit.Cap == nil && rapid.Bool().Draw(t, "one group") {
 			a.Limit.PerUnit = 1
 		}
 		slope := rapid.Uint64Range(1, 12).Draw(t, "slope")

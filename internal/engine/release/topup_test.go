@@ -57,7 +57,7 @@ func TestTopUpIsClipped(t *testing.T) {
 	src := noise.NewSource()
 	rapid.Check(t, func(t *rapid.T) {
 		a := chosenAnalysis(rapid.Bool().Draw(t, "public"), rapid.Bool().Draw(t, "cap is chosen"))
-		if a.Limit.Clip == nil && rapid.Bool().Draw(t, "one group") {
+		if a.Limit.Cap == nil && rapid.Bool().Draw(t, "one group") {
 			a.Limit.PerUnit = 1
 		}
 		p := chosenPlan(a, 1)
@@ -122,7 +122,7 @@ func TestTopUpOfScaledVectors(t *testing.T) {
 	if old.Run, err = p.Resolve(a, old.Chosen); err != nil {
 		t.Fatal(err)
 	}
-	if got := old.Clips(a); !slices.Equal(got, []uint64{3, 3}) {
+	if got := old.Edges(a); !slices.Equal(got, []uint64{3, 3}) {
 		t.Fatalf("the release's norms are %v", got)
 	}
 	for _, k := range []string{"a", "b", "c"} {
