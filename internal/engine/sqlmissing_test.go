@@ -76,7 +76,7 @@ func computed(p *pgcat.Proc) bool {
 		}
 		return false
 	}
-	if slices.Contains(bySession, p.Name) {
+	if slices.Contains(bySession, p.Name) || slices.Contains(byBinder, p.Name) {
 		return true
 	}
 	args := slices.Clone(p.Args)
@@ -99,6 +99,7 @@ func computed(p *pgcat.Proc) bool {
 // aggregates are answered over private rows; TestAggregates holds them against the analysis. bySession are constants of the session.
 var (
 	aggregates = []string{"count", "sum", "avg"}
+	byBinder   = []string{"concat", "concat_ws", "format"} // made of other rows
 	bySession  = []string{"version", "current_database", "current_schema", "current_user", "session_user"}
 )
 
@@ -112,6 +113,7 @@ var reasonsMissing = []struct{ why, say string }{
 	{"another value each time, or the day's", ""},
 	{"of types that are not there", "geometry, network addresses, text search, ranges, bit strings, money, XML"},
 	{"behind operators and casts", "write the operator or the cast"},
+	{"where a regular expression matches, because PostgreSQL goes back over the text to find it", ""},
 	{"of arrays", ""},
 	{"of json", ""},
 	{"not there yet", ""},
@@ -160,6 +162,8 @@ func missing(p *pgcat.Proc, behind map[sqltype.OID]bool) string {
 		return o == sqltype.OIDOid || o == sqltype.OIDChar || o == sqltype.OIDName
 	}) && behind[p.OID]:
 		return "of types that are not there"
+	case strings.HasPrefix(p.Name, "regexp_") || p.Name == "substring" && len(p.Args) > 1 && p.Args[1] == sqltype.OIDText:
+		return "where a regular expression matches, because PostgreSQL goes back over the text to find it"
 	case behind[p.OID]:
 		return "behind operators and casts"
 	case has(func(_ sqltype.OID, t *pgcat.Type) bool { return t.OID == sqltype.OIDJSON || t.OID == sqltype.OIDJSONB }):

@@ -3,6 +3,7 @@ package funcs
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"slices"
@@ -60,6 +61,12 @@ func duckValues(f *Func, i int, t sqltype.Type) []string {
 		if day, ok := strings.CutSuffix(v, " BC"); ok && hasEra(t.OID) {
 			day, clock, _ := strings.Cut(day, " ")
 			v = strings.TrimSpace(day + " (BC) " + clock)
+		}
+		if hex, ok := strings.CutPrefix(v, `\x`); ok && t.OID == sqltype.OIDBytea { // DuckDB writes each byte so
+			v = ""
+			for i := 0; i < len(hex); i += 2 {
+				v += `\x` + hex[i:i+2]
+			}
 		}
 		out = append(out, v)
 	}
@@ -159,7 +166,11 @@ func runBoth(t *testing.T, pg *pgx.Conn, duck *sql.DB, f *Func, ts []sqltype.Typ
 				p, d = append(p, "CAST(NULL AS "+pgType(ts[i])+")"), append(d, "CAST(NULL AS "+duckType(ts[i])+")")
 				continue
 			}
-			p = append(p, "CAST("+quoteText(pgText(*a))+" AS "+pgType(ts[i])+")")
+			if ts[i].OID == sqltype.OIDBytea {
+				p = append(p, "CAST("+quoteText("\\x"+fmt.Sprintf("%x", duckBytes(*a)))+" AS bytea)")
+			} else {
+				p = append(p, "CAST("+quoteText(pgText(*a))+" AS "+pgType(ts[i])+")")
+			}
 			d = append(d, "CAST("+quoteText(*a)+" AS "+duckType(ts[i])+")")
 		}
 		k := strconv.Itoa(len(outs))
@@ -218,6 +229,22 @@ func runBoth(t *testing.T, pg *pgx.Conn, duck *sql.DB, f *Func, ts []sqltype.Typ
 		t.Fatalf("%s: the total form raised: %v\n%s", signature(f, rt), err, total)
 	}
 	return outs
+}
+
+// duckBytes reads a BLOB's text.
+func duckBytes(s string) (out []byte) {
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+3 >= len(s) {
+			out = append(out, s[i])
+			continue
+		}
+		b, err := hex.DecodeString(s[i+2 : i+4])
+		if err != nil {
+			panic(err)
+		}
+		out, i = append(out, b...), i+3
+	}
+	return out
 }
 
 // pgText undoes duckValues.
@@ -323,6 +350,8 @@ func sameValue(o sqltype.OID, got, want string) bool {
 			got = before + after + " BC"
 		}
 		return got == want
+	case o == sqltype.OIDBytea:
+		return fmt.Sprintf(`\x%x`, duckBytes(got)) == want
 	case o == sqltype.OIDNumeric:
 		g, err1 := decimal.NewFromString(got)
 		w, err2 := decimal.NewFromString(want)

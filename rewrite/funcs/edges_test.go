@@ -41,7 +41,7 @@ var edges = map[sqltype.OID][]string{
 		"infinity", "-infinity", "2020-02-29 12:34:56.789012+00", "2024-12-30 00:00:00+00", "2021-03-28 00:59:59+00", "2021-03-28 01:00:00+00", "2021-10-31 00:30:00+00", "2021-10-31 01:30:00+00",
 		"0044-01-01 00:00:00+00 BC", "1883-11-18 17:00:00+00", "2011-12-30 12:00:00+00", "2050-07-01 22:30:00+00"},
 	sqltype.OIDUUID:  {"00000000-0000-0000-0000-000000000000", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "ffffffff-ffff-ffff-ffff-ffffffffffff"},
-	sqltype.OIDBytea: {"", "abc", "\\x00ff", "\\xff"},
+	sqltype.OIDBytea: {"", "abc", "\\x00ff", "\\xff", "\\xe697a5e69cac00", "\\x5c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c27"},
 	sqltype.OIDTime:  {"00:00:00", "24:00:00", "23:59:59.999999", "12:34:56.5", "00:00:00.000001"},
 	sqltype.OIDInterval: {"0", "1 mon", "-1 mon", "25 mons 3 days 04:05:06.789", "-25 mons", "30 days", "100:00:00", "-90 minutes", "-61.5 seconds", "1 day -00:00:01", "300 years", "-2147483648 days", "178000000 years",
 		"2562047788:00:54.775807", "1 mon -30 days", "23:59:59.999999"},
@@ -99,6 +99,7 @@ var samples = map[string][]sample{
 	"date_trunc": append(zones(fieldNames...), pairs("day", "Europe/Berlin", "hour", "America/New_York", "week", "UTC")...),
 	"timezone":   constants("Europe/Berlin", "America/New_York", "Pacific/Apia", "UTC"),
 	"cast":       inZones(), "=": inZones()[:2], "<>": inZones()[2:3], "<": inZones()[:2], "<=": inZones()[:2], ">": inZones()[1:2], ">=": inZones()[:1],
+	"encode": constants("hex", "base64"), "decode": constants("hex", "base64"),
 	"round": constants(int64(0), int64(2), int64(-2), int64(40)),
 	"trunc": constants(int64(0), int64(1), int64(-3)),
 }
@@ -271,6 +272,9 @@ func edgesOf(f *Func, i int) []string {
 	if f.Name == "make_date" {
 		all = []string{"0", "1", "-1", "2", "12", "13", "29", "31", "1900", "2020", "-44", "5874896", "2147483647", "-2147483648"}
 	}
+	if f.Name == "decode" {
+		return append([]string{"00ff", "0 0", " 00\n ff ", "0F", "xx", "000", "YWJj", "YWI=", "YQ==", "YQ=", "YQ", "AA\nAA", "====", "+/+/", "YWJjYQ==YWJj"}, all...)
+	}
 	if f.Name == "to_date" {
 		return append([]string{"31/12/1999", "19991231", "29/02/1900"}, written...)
 	}
@@ -326,6 +330,8 @@ func excepted(f *Func, args []*string) bool {
 		return args[0] != nil && (strings.HasPrefix(*args[0], "294276-12-31") && f.Zoned || len(*args[0]) > 1000)
 	case "*", "/": // of intervals: factors without measure
 		return f.Result == sqltype.OIDInterval
+	case "decode":
+		return *args[1] == "base64" && args[0] != nil && (strings.ContainsAny(*args[0], " \n\t") || strings.Contains(*args[0], "==Y"))
 	case "to_date":
 		return args[0] != nil && (!usual[sqltype.OIDDate].MatchString(*args[0]) || *args[1] != "YYYY-MM-DD" || strings.HasPrefix(*args[0], "0000") || slices.Contains([]string{"2020-00-10", "2020-01-00", "2020-13-01", "2020-01-32"}, *args[0]))
 	case "age":

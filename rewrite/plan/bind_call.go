@@ -131,6 +131,9 @@ func (b *binder) function(x *pgsyntax.FuncCall, args []Scalar, names []string, v
 			return nil, err
 		}
 	}
+	if join := b.joining(name); join != nil && !variadic && !b.find.open {
+		return join(args, pos)
+	}
 	var fn *funcs.Func
 	if !c.proc.RetSet || b.find.open {
 		fn = b.find.call(funcs.Function, name, oidsOf(args), c.proc.Args, result)

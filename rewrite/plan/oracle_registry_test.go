@@ -13,7 +13,7 @@ import (
 )
 
 // constants are tried in the places where a row asks for one.
-var constants = []string{"'year'", "'hour'", "1", "2", "'YYYY'", "'a'", "'UTC'", "'1 day'", "'2020-01-01'", "'%a'", "'{1,2}'", "true", "'$.a'", "'{a,b}'", "interval '1 day'", "'i'", "'999'", "'YYYYMMDD'"}
+var constants = []string{"'year'", "'hour'", "1", "2", "'YYYY'", "'a'", "'UTC'", "'1 day'", "'2020-01-01'", "'%a'", "'{1,2}'", "true", "'$.a'", "'{a,b}'", "interval '1 day'", "'i'", "'999'", "'YYYYMMDD'", "'hex'"}
 
 // calls are statements that should come to a row.
 func calls(f *funcs.Func, columns map[string]string) []string {

@@ -86,6 +86,8 @@ var publicStatements = []string{
 	"select distinct region from cities order by 1 limit 2 offset 1",
 	"select id * 2 as n, upper(name) from cities where region is not null order by n desc",
 	"select 1, 'x', null, 2.50",
+	"select concat(id, null, region, name, id > 1, 1.50, 'x'), concat(null), concat(region), concat_ws(', ', region, null, id), concat_ws(region, id, name), concat_ws(null::text, id), concat_ws('-', null), " +
+		"concat_ws('-', id = 1, date '2020-01-02'), concat('ab'::char(4), name::char(3), '|'), format('%s of %2$s: %s%%%1$s', name, region, id), format(null, id), format('plain') from cities",
 	"select count(distinct region), sum(id) from cities having count(*) > 1",
 	"select x.n, c.name from (select region, count(*) as n from cities group by region order by 2 desc, 1 limit 1) x join cities c on c.region = x.region",
 	"select k.id, z.v from kinds k left join (select kind_id, coalesce(rate, 0) + 1 as v from rates where rate > 1) z on z.kind_id = k.id",

@@ -10,6 +10,7 @@ select 1 = 2, 'a' = 'b', 1 < 2.0, 1::float8 >= 1
 select 1 between 0 and 2, 1 in (1, 2), 1.5 in (1, 2), 'a' in ('a', 'b')
 select case when true then 1 else 2.5 end, case 1 when 1 then 'a' end, coalesce(null, 1), nullif(1, 2), coalesce(null, 'x')
 select lower('A'), upper('b'), length('abc'), abs(-1), abs(-1.5), round(2.5), round(2.567, 2), floor(1.5), ceil(1.5), ceiling(2.1)
+select concat(1, null, 2.5), concat_ws(',', 1, null, 'a'), format('%s', 1), concat(gender, '-', race) from patients
 select 'a' || 'b', 'abc' like 'a%', 'abc' not like 'b_'
 select not true, true and false, true or null, null is null, true is not false, 1 is not null
 select * from admission_types
