@@ -30,7 +30,11 @@ func (z *analyzer) rangeOf(x plan.Scalar) bound {
 		if n.Value == nil {
 			return bound{null: true}
 		}
-		if d, ok := exactDecimal(n.Value); ok {
+		d, ok := exactDecimal(n.Value)
+		if !ok {
+			d, ok = funcs.Measured(n.Value)
+		}
+		if ok {
 			return bound{iv: &num.Interval{Lo: d, Hi: d}}
 		}
 	case *plan.Col:
@@ -197,7 +201,7 @@ func (z *analyzer) clampOf(id plan.ColID) (Clamp, bool) {
 	if iv == nil {
 		iv = domainHull(c.Domain)
 	}
-	if !c.Type.IsNumber() {
+	if !c.Type.IsNumber() && !isDay(c.Type) {
 		return Clamp{}, false
 	}
 	if in, ok := clampTo(spanOf(iv).meet(z.narrowed(id)).interval(), c.Type); ok {
@@ -221,6 +225,9 @@ func clampTo(iv *num.Interval, t sqltype.Type) (Clamp, bool) {
 		out.Lo, ok1 = floatBound(iv.Lo, t, -1)
 		out.Hi, ok2 = floatBound(iv.Hi, t, 1)
 		ok = ok1 && ok2
+	case isDay(t):
+		limit := funcs.TimeRange(t.OID)
+		out = Clamp{Lo: decimal.Max(iv.Lo.Floor(), limit.Lo), Hi: decimal.Min(iv.Hi.Ceil(), limit.Hi)}
 	default:
 		if p, scale, modified := t.NumericMod(); modified {
 			most := decimal.New(1, int32(p-scale)).Sub(decimal.New(1, int32(-scale)))
@@ -229,6 +236,9 @@ func clampTo(iv *num.Interval, t sqltype.Type) (Clamp, bool) {
 	}
 	return out, ok && !out.Lo.GreaterThan(out.Hi)
 }
+
+// isDay: a date or an instant, with intervals as funcs has them.
+func isDay(t sqltype.Type) bool { return funcs.TimeRange(t.OID) != nil }
 
 func domainHull(d *plan.Domain) *num.Interval {
 	if d == nil || d.From != nil {
@@ -340,12 +350,29 @@ func (z *analyzer) callScale(n *plan.Call) (int32, bool) {
 		}
 	case (n.Fn.Name == "+" || n.Fn.Name == "-" || n.Fn.Name == "abs") && n.T.OID == sqltype.OIDNumeric:
 		return z.maxScale(n.Args)
+	case n.Fn.Name == "extract":
+		return fieldScale(n)
 	case len(n.Args) == 1 && (n.Fn.Name == "round" || n.Fn.Name == "floor" || n.Fn.Name == "ceil" || n.Fn.Name == "ceiling"):
 		return 0, true
 	case n.Fn.Name == "*" && n.T.OID == sqltype.OIDNumeric && len(n.Args) == 2:
 		a, ok1 := z.scaleOf(n.Args[0])
 		b, ok2 := z.scaleOf(n.Args[1])
 		return a + b, ok1 && ok2
+	}
+	return 0, false
+}
+
+// fieldScale: seconds are in microseconds, other fields are whole. An epoch's microseconds are too many for noise; its grid follows from its range.
+func fieldScale(n *plan.Call) (int32, bool) {
+	field, _ := n.Args[0].(*plan.Const)
+	if field == nil {
+		return 0, false
+	}
+	switch name, _ := field.Value.(string); {
+	case name == "second":
+		return 6, true
+	case slices.Contains([]string{"hour", "minute", "day", "week", "month", "quarter", "year", "decade", "century", "millennium", "dow", "isodow", "doy", "isoyear"}, name):
+		return 0, true
 	}
 	return 0, false
 }

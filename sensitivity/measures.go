@@ -272,7 +272,7 @@ func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
 	z.walkBase(x, func(id plan.ColID) {
 		if s := z.owner[id]; s != nil && name == "" && z.columnRange(id).iv == nil {
 			for i, c := range s.scan.Columns {
-				if c == id && s.scan.Table.Columns[i].Type.IsNumber() {
+				if c == id && (s.scan.Table.Columns[i].Type.IsNumber() || isDay(s.scan.Table.Columns[i].Type)) {
 					name = z.tableColumn(s, i)
 				}
 			}

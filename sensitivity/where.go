@@ -119,6 +119,16 @@ func (z *analyzer) compared(op string, x, constant plan.Scalar, id plan.ColID) (
 	if !ok {
 		return span{}
 	}
+	switch from, to := col.T.OID, c.T.OID; {
+	case from == to || !isDay(col.T):
+	case !unit.IsZero(): // cast to the constant's type
+	case from == sqltype.OIDDate && to == sqltype.OIDTimestamp:
+		unit = decimal.NewFromInt(microsPerDay)
+	case from == sqltype.OIDTimestamp && to == sqltype.OIDDate:
+		v = v.Mul(decimal.NewFromInt(microsPerDay))
+	default: // the session's time zone stands between
+		return span{}
+	}
 	lo, hi := v, v
 	if !unit.IsZero() { // from a timestamp to days
 		lo, hi = v.Div(unit).Ceil(), v.Div(unit).Floor()

@@ -119,7 +119,7 @@ func TestAttack27SecondPerson(t *testing.T) {
 	key := "alter table transfers add foreign key (receiver) references patients (patient_id), add foreign key (giver) references patients (patient_id)"
 	policyWith := func(extra string) []string {
 		return []string{"  visits:\n    unit: patient_id", "  transfers:\n    unit: giver -> patients.patient_id\n    max_rows_per_unit: 1\n    columns: {giver: {}, receiver: {" + extra + "}}\n  visits:\n    unit: patient_id",
-			"visits, cities", "visits, transfers, cities"}
+			"visits, stays, cities", "visits, stays, transfers, cities"}
 	}
 	const question = "select count(*) from transfers where receiver = 1"
 	// attack says how far a receiver moves the un-noised total beyond the claim, if the statement is answered.

@@ -74,6 +74,15 @@ tables:
     columns:
       patient_id: {}
       minutes:    {range: [0, 600]}
+  stays:
+    unit: patient_id -> patients.patient_id
+    max_rows_per_unit: 4
+    columns:
+      patient_id: {}
+      admitted:   {range: [2018-03-01, 2020-12-31]}
+      discharged: {range: [2018-03-01, 2021-06-30]}
+      came:       {range: ["2018-03-01 00:00:00", "2020-12-31 23:59:59"]}
+      went:       {range: ["2018-03-01 00:00:00", "2021-06-30 23:59:59"]}
   cities: {public: true}
   kinds:  {public: true}
   rates:  {public: true}
@@ -81,9 +90,9 @@ budget: {epsilon: 20, delta: 1e-6}
 query:  {epsilon: 0.5}
 statement_timeout: 20s
 analysts:
-  ann:   {password: VERIFIER, may: [patients, encounters, prescriptions, labs, visits, cities, kinds, rates], max_query_epsilon: 5}
-  bob:   {password: VERIFIER, may: [patients, encounters, prescriptions, labs, visits, cities, kinds, rates]}
-  guest: {password: VERIFIER, may: [patients, encounters, prescriptions, labs, visits, cities, kinds, rates], budget: {epsilon: 0.2}}
+  ann:   {password: VERIFIER, may: [patients, encounters, prescriptions, labs, visits, stays, cities, kinds, rates], max_query_epsilon: 5}
+  bob:   {password: VERIFIER, may: [patients, encounters, prescriptions, labs, visits, stays, cities, kinds, rates]}
+  guest: {password: VERIFIER, may: [patients, encounters, prescriptions, labs, visits, stays, cities, kinds, rates], budget: {epsilon: 0.2}}
   clerk: {password: VERIFIER, may: [patients.gender, patients.patient_id, cities]}
   nobody: {password: VERIFIER}
 `

@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/num"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -159,8 +160,8 @@ func (c *Catalog) columnOptions(col *plan.TableColumn, opts []string) error {
 			col.Visible = false
 		case "range":
 			lo, hi, _ := strings.Cut(value, "..")
-			l, err1 := decimal.NewFromString(lo)
-			h, err2 := decimal.NewFromString(hi)
+			l, err1 := rangeEnd(lo, col.Type)
+			h, err2 := rangeEnd(hi, col.Type)
 			if err1 != nil || err2 != nil {
 				return fmt.Errorf("neighbour: range %q", value)
 			}
@@ -196,6 +197,19 @@ func (c *Catalog) columnOptions(col *plan.TableColumn, opts []string) error {
 		}
 	}
 	return nil
+}
+
+// rangeEnd is a number, or a date or timestamp as plan.TableColumn counts it.
+func rangeEnd(s string, t sqltype.Type) (decimal.Decimal, error) {
+	if t.IsNumber() {
+		return decimal.NewFromString(s)
+	}
+	v, err := sqltype.ParseText(s, t)
+	d, ok := funcs.Measured(v)
+	if err == nil && !ok {
+		err = fmt.Errorf("neighbour: %q is no end of a range", s)
+	}
+	return d, err
 }
 
 var typeForm = regexp.MustCompile(`^([a-z0-9]+)(?:\((\d+)(?:,(\d+))?\))?$`)

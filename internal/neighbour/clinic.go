@@ -3,6 +3,7 @@ package neighbour
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -46,6 +47,12 @@ labs unit=patient_id path=patient_id,encounter_id->encounters.patient_id,encount
 visits unit=patient_id path=patient_id->patients.patient_id
   patient_id int4 notnull
   minutes int4 range=0..600
+stays unit=patient_id path=patient_id->patients.patient_id m=4
+  patient_id int4 notnull
+  admitted date range=2018-03-01..2020-12-31
+  discharged date notnull range=2018-03-01..2021-06-30
+  came timestamp range=2018-03-01T00:00..2020-12-31T23:59:59
+  went timestamp notnull range=2018-03-01T00:00..2021-06-30T23:59:59
 cities public key=id
   id int4 notnull
   name text notnull
@@ -170,6 +177,21 @@ func text(s string) string {
 
 func (g *generator) pick(list ...string) string { return text(list[g.next(len(list))]) }
 
+// stay draws nothing, so that what others drew stays as it is.
+func (g *generator) stay(patient, k int) {
+	first := time.Date(2018, 3, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, (patient*389+k*97)%1000)
+	last := first.AddDate(0, 0, (patient*7+k*3)%60)
+	values := []string{fmt.Sprint(patient), text(first.Format(time.DateOnly)), text(last.Format(time.DateOnly)), text(first.Add(time.Duration(patient) * 34567 * time.Millisecond).Format("2006-01-02 15:04:05.999")),
+		text(last.Add(13*time.Hour + time.Duration(k)*time.Second/4).Format("2006-01-02 15:04:05.999"))}
+	if patient == Nulls {
+		values[1], values[3] = "NULL", "NULL"
+	}
+	if odd := []string{"'infinity'", "'-infinity'", "'1900-01-01'", "'2300-02-28'"}; g.outside && patient%4 == 1 {
+		values[1+(patient/4+k)%4] = odd[(patient/16+k)%4]
+	}
+	g.add("stays", values...)
+}
+
 // rare gives the odd value one time in eight outside the declarations.
 func (g *generator) rare(odd, usual string) string {
 	if g.outside && g.next(8) == 0 {
@@ -196,6 +218,9 @@ func (g *generator) patient(id int) {
 	}
 	for range min(n, 2) {
 		g.add("visits", me, fmt.Sprint(g.next(600)))
+	}
+	for k := range 2 {
+		g.stay(id, k)
 	}
 }
 

@@ -76,6 +76,13 @@ var Statements = []string{
 	"select days / 7, case when days > 10 then 'long' when days > 3 then 'middle' end, count(*), avg(days) from encounters where days >= 2 and days < 13 group by 1, 2",
 	"select diag, count(*), sum(big) from encounters where diag in ('250', '428') and big > -5000 and big <= 100000 group by 1",
 	"select upper(readmitted), count(*) from encounters where readmitted <> 'NO' group by 1",
+	// Ranges of dates and timestamps, through what is computed from them.
+	"select count(admitted), sum(discharged - admitted), avg(discharged - admitted) from stays",
+	"select avg(discharged - date '2018-01-01'), sum(admitted + 30 - discharged), avg(extract(year from admitted)) from stays where admitted < '2020-07-01'",
+	"select sum(extract(epoch from went - came)), avg(date_part('day', went - came)), avg(extract(epoch from came)) from stays",
+	"select avg(extract(year from age(went, came))), sum(came::date - admitted), avg(extract(hour from came)), sum(date_trunc('month', went)::date - admitted) from stays",
+	"select extract(year from admitted), count(*), sum(discharged - date '2018-01-01') from stays group by 1",
+	"select extract(year from came), date_trunc('quarter', went), count(*) from stays where went >= '2019-01-01' and went < '2020-01-01' and came > date '2018-06-01' group by 1, 2",
 	"select e.days, count(*), count(e.free) from patients p left join encounters e on e.patient_id = p.patient_id and e.days > 10 and e.free between 0 and 50 group by 1",
 }
 

@@ -40,7 +40,7 @@ func dayPlus(op string, a, b sqltype.OID) *Func {
 		pg:   "CASE WHEN NOT isfinite(" + x + ") AND " + n + " IS NOT NULL THEN " + x + " WHEN CAST(CASE WHEN isfinite(" + x + ") THEN " + x + " END - date '2000-01-01' AS int8) " + op + " " + n + within + " THEN " + sum + " END",
 		duck: "CASE WHEN isinf(" + x + ") AND " + n + " IS NOT NULL THEN " + x + " WHEN date_diff('day', CAST('2000-01-01' AS DATE), " + x + ") " + op + " CAST(" + n + " AS BIGINT)" + within + " THEN " + x + " " + op + " " + n + " END",
 	})
-	return f.eval(func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+	return f.within(dayPlusRange(op, oids(a, b))).safe(dayPlusSafe(op, oids(a, b))).eval(func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 		if a == i4 {
 			v = []sqltype.Value{v[1], v[0]}
 		}
@@ -61,12 +61,12 @@ func dayPlus(op string, a, b sqltype.OID) *Func {
 func dayDifference() *Func {
 	return row(Operator, "-", oids(day, day), i4, true, forms{pg: "CASE WHEN isfinite({x}) AND isfinite({y}) THEN {x} - {y} END",
 		duck: "CASE WHEN isfinite({x}) AND isfinite({y}) THEN CAST(date_diff('day', {y}, {x}) AS INTEGER) END"}).
-		eval(of2(func(a, b sqltype.Days) (sqltype.Value, error) {
-			if a == sqltype.DateInfinity || a == sqltype.DateMinusInfinity || b == sqltype.DateInfinity || b == sqltype.DateMinusInfinity {
-				return nil, sqlerr.New(sqlerr.DatetimeRange, "cannot subtract infinite dates")
-			}
-			return int64(a) - int64(b), nil
-		}))
+		within(difference).safe(bothKnown).eval(of2(func(a, b sqltype.Days) (sqltype.Value, error) {
+		if a == sqltype.DateInfinity || a == sqltype.DateMinusInfinity || b == sqltype.DateInfinity || b == sqltype.DateMinusInfinity {
+			return nil, sqlerr.New(sqlerr.DatetimeRange, "cannot subtract infinite dates")
+		}
+		return int64(a) - int64(b), nil
+	}))
 }
 
 // stampDifference is in days and the time below a day; NULL for infinities and where the microseconds leave bigint (PostgreSQL 15 wraps there).
@@ -75,7 +75,7 @@ func stampDifference(t sqltype.OID) *Func {
 		pg: "CASE WHEN isfinite({x}) AND isfinite({y}) AND abs(EXTRACT(epoch FROM {x}) - EXTRACT(epoch FROM {y})) < 9223372036854 THEN {x} - {y} END",
 		duck: "list_transform([CASE WHEN isfinite({x}) AND isfinite({y}) AND abs(CAST(epoch_us({x}) AS HUGEINT) - epoch_us({y})) < 9223372036854000000 THEN CAST(epoch_us({x}) AS HUGEINT) - epoch_us({y}) END]," +
 			" lambda d: to_days(CAST(d // 86400000000 AS INTEGER)) + to_microseconds(CAST(d % 86400000000 AS BIGINT)))[1]"})
-	return f.eval(of2(func(a, b sqltype.Micros) (sqltype.Value, error) {
+	return f.within(difference).eval(of2(func(a, b sqltype.Micros) (sqltype.Value, error) {
 		if infinite(a) || infinite(b) {
 			return nil, sqlerr.New(sqlerr.DatetimeRange, "cannot subtract infinite timestamps")
 		}
@@ -89,7 +89,7 @@ func stampDifference(t sqltype.OID) *Func {
 
 func clockDifference() *Func {
 	return row(Operator, "-", oids(clock, clock), span, false, forms{pg: "{x} - {y}", duck: "to_microseconds(epoch_us({x}) - epoch_us({y}))"}).
-		eval(of2(func(a, b sqltype.Clock) (sqltype.Value, error) { return sqltype.Interval{Micros: int64(a - b)}, nil }))
+		within(always(-microsPerDay, microsPerDay)).eval(of2(func(a, b sqltype.Clock) (sqltype.Value, error) { return sqltype.Interval{Micros: int64(a - b)}, nil }))
 }
 
 func dayAndClock() *Func {
@@ -261,7 +261,7 @@ func shiftedBy(f *Func, t sqltype.OID, iv sqltype.Interval, zone string) (*Func,
 		}
 	}
 	g := row(f.Kind, f.Name, f.Args, f.Result, f.MayBeNull, fm)
-	g.Const, g.Zoned = f.Const, f.Zoned
+	g.Const, g.Zoned, g.Range = f.Const, f.Zoned, shiftRange(f, t, iv)
 	g.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 		return moved(v[1-place], iv, op, loc)
 	}

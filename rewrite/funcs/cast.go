@@ -332,6 +332,13 @@ func trimBlanks(s string) string {
 // dateToTimestamp: a date that no timestamp can hold is NULL.
 func dateToTimestamp() *Func {
 	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDDate}, Result: sqltype.OIDTimestamp, MayBeNull: true, Exact: exactCast,
+		Range: func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
+			if a[0] == nil {
+				return nil
+			}
+			return a[0].Map(dayMicros.Mul).Meet(allInstant)
+		},
+		Safe: func(a []*num.Interval, _ []sqltype.Type) bool { return a[0].Within(num.Ints(firstDay, lastDay)) },
 		Spell: func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 			if d == DuckDB {
 				return "TRY_CAST(" + x[0] + " AS TIMESTAMP)"
@@ -350,6 +357,7 @@ func dateToTimestamp() *Func {
 func timestampToDate() *Func {
 	return &Func{Name: "cast", Kind: Cast, Args: []sqltype.OID{sqltype.OIDTimestamp}, Result: sqltype.OIDDate, Exact: exactCast,
 		Spell: exactCast,
+		Range: func(a []*num.Interval, _ []sqltype.Type) *num.Interval { return floored(a[0]) },
 		Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			at := v[0].(sqltype.Micros)
 			switch at {

@@ -285,7 +285,9 @@ func edgesOf(f *Func, i int) []string {
 }
 
 // numbers are the types with intervals.
-func numbers(o sqltype.OID) bool { return isInt(o) || isFloat(o) || o == sqltype.OIDNumeric }
+func numbers(o sqltype.OID) bool {
+	return isInt(o) || isFloat(o) || o == sqltype.OIDNumeric || hasEra(o) || o == sqltype.OIDTime || o == sqltype.OIDInterval
+}
 
 func numericMod(t sqltype.Type) (int, bool) {
 	p, _, ok := t.NumericMod()

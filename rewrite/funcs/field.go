@@ -98,11 +98,7 @@ func fieldRow(f *Func, name, zone string) (*Func, error) {
 		}
 		return fill(d, own, a)
 	}
-	if r, ok := partRange[unit]; ok && t != span {
-		g.Range = always(r[0], r[1])
-	} else if ok && unit != "hour" && unit != "day" {
-		g.Range = always(-r[1], r[1])
-	}
+	g.Range = fieldRange(unit, t, exactly)
 	if unit != "julian" {
 		g.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			x := v[1]

@@ -382,14 +382,22 @@ func asDecimal(s string, o sqltype.OID) (decimal.Decimal, bool) {
 			decimals[key] = exactFloat(x)
 		}
 		return decimals[key], true
-	case isInt(o) || o == sqltype.OIDNumeric:
+	case !isInt(o) && o != sqltype.OIDNumeric:
+		if before, after, ok := strings.Cut(s, " (BC)"); ok { // DuckDB's
+			s = before + after + " BC"
+		}
+		v, err := sqltype.ParseText(s, sqltype.Type{OID: o, Typmod: -1})
+		if err != nil {
+			return decimal.Zero, false
+		}
+		return Measured(v)
+	default:
 		if len(s) > 2000 {
 			return decimal.Zero, false
 		}
 		d, err := decimal.NewFromString(s)
 		return d, err == nil
 	}
-	return decimal.Zero, false
 }
 
 func exactFloat(x float64) decimal.Decimal {

@@ -14,7 +14,7 @@ import (
 func spans() []*Func {
 	age := forms{pg: "CASE WHEN isfinite({x}) AND isfinite({y}) THEN age({x}, {y}) END", duck: "CASE WHEN isfinite({x}) AND isfinite({y}) THEN age({x}, {y}) END"}
 	out := []*Func{
-		row(Function, "age", oids(stamp, stamp), span, true, age).eval(of2(ageOf)),
+		row(Function, "age", oids(stamp, stamp), span, true, age).within(ageRange).eval(of2(ageOf)),
 		row(Operator, "*", oids(span, f8), span, true, scaledForm("{x}", "{y}", "*")).eval(of2(func(i sqltype.Interval, f float64) (sqltype.Value, error) { return scaleSpan(i, f, "*") })),
 		row(Operator, "*", oids(f8, span), span, true, scaledForm("{y}", "{x}", "*")).eval(of2(func(f float64, i sqltype.Interval) (sqltype.Value, error) { return scaleSpan(i, f, "*") })),
 		row(Operator, "/", oids(span, f8), span, true, scaledForm("{x}", "{y}", "/")).eval(of2(func(i sqltype.Interval, f float64) (sqltype.Value, error) { return scaleSpan(i, f, "/") })),

@@ -67,6 +67,9 @@ func zoneRow(f *Func, zone string, of int) (*Func, error) {
 	}
 	g := row(f.Kind, f.Name, f.Args, f.Result, true, fm)
 	g.Const, g.Zoned = f.Const, f.Zoned
+	if g.Range = zonedRange(of, from, f.Result); f.Result == clock {
+		g.Range = always(0, microsPerDay)
+	}
 	g.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 		switch x := v[of].(type) {
 		case sqltype.Days:
@@ -117,9 +120,9 @@ func clockOf(m sqltype.Micros) sqltype.Value {
 func clockCasts() []*Func {
 	return []*Func{
 		row(Cast, "cast", oids(stamp), clock, true, forms{pg: "CAST({x} AS time)", own: "CAST({x} AS time)", duck: "CASE WHEN isfinite({x}) THEN CAST({x} AS TIME) END"}).
-			eval(of1(func(m sqltype.Micros) (sqltype.Value, error) { return clockOf(m), nil })),
+			within(always(0, microsPerDay)).eval(of1(func(m sqltype.Micros) (sqltype.Value, error) { return clockOf(m), nil })),
 		row(Cast, "cast", oids(clock), span, false, forms{pg: "CAST({x} AS interval)", own: "CAST({x} AS interval)", duck: "to_microseconds(epoch_us({x}))"}).
-			eval(of1(func(c sqltype.Clock) (sqltype.Value, error) { return sqltype.Interval{Micros: int64(c)}, nil })),
+			within(always(0, microsPerDay)).eval(of1(func(c sqltype.Clock) (sqltype.Value, error) { return sqltype.Interval{Micros: int64(c)}, nil })),
 		row(Cast, "cast", oids(span), clock, false, forms{pg: "CAST({x} AS time)", own: "CAST({x} AS time)", why: "DuckDB has no cast from interval to time"}).
 			eval(of1(func(i sqltype.Interval) (sqltype.Value, error) {
 				return sqltype.Clock(floorMod(i.Micros, microsPerDay)), nil

@@ -16,14 +16,20 @@ import (
 // clampColumn reads a table's column through its declared range. NULL stays NULL (it fails both comparisons) and NaN, which is
 // above all numbers in both backends, becomes the upper end.
 func (p *printer) clampColumn(ref string, t sqltype.Type, c sensitivity.Clamp) string {
-	lo, err := p.number(c.Lo, t)
-	if err != nil {
-		return p.fail(err)
+	end := func(d decimal.Decimal) string {
+		switch t.OID {
+		case sqltype.OIDDate:
+			return p.constant(sqltype.Days(d.IntPart()), t) //nolint:gosec // within the dates
+		case sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
+			return p.constant(sqltype.Micros(d.IntPart()), t)
+		}
+		text, err := p.number(d, t)
+		if err != nil {
+			return p.fail(err)
+		}
+		return text
 	}
-	hi, err := p.number(c.Hi, t)
-	if err != nil {
-		return p.fail(err)
-	}
+	lo, hi := end(c.Lo), end(c.Hi)
 	least, most := integerLimits(t)
 	out := "(CASE"
 	if most == nil || c.Hi.LessThan(*most) {

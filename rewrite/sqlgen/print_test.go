@@ -64,7 +64,8 @@ func layout(sql string) string {
 var (
 	scanForm  = regexp.MustCompile(`"public"\."(\w+)" AS "(t\d+)"`)
 	exported  = regexp.MustCompile(`"(t\d+)"\."patient_id" AS "(c\d+)"`)
-	typedForm = regexp.MustCompile(`(int8|float8|float4|numeric) '[^']*'`) // of total forms: no analyst's values
+	typedForm = regexp.MustCompile(`(int8|float8|float4|numeric) '[^']*'|(date_trunc|date_part)\('\w+'|'-?infinity'|'\d{4,6}-\d\d-\d\d[^']*'`) // of total forms: no analyst's values
+	fieldForm = regexp.MustCompile(`EXTRACT\(\w+ FROM`)
 	unitEqual = regexp.MustCompile(`"(t\d+)"\."patient_id" = "(t\d+)"\."patient_id"`)
 	fromForm  = regexp.MustCompile(`(?:FROM|JOIN) \(*`)
 )
@@ -98,7 +99,7 @@ func TestScaleRules(t *testing.T) {
 func scaleRules(sql string) []string {
 	var out []string
 	cat := neighbour.ClinicCatalog()
-	sql = typedForm.ReplaceAllString(unexport(sql), "0")
+	sql = fieldForm.ReplaceAllString(typedForm.ReplaceAllString(unexport(sql), "0"), "(")
 	group := map[string]string{}
 	for _, m := range scanForm.FindAllStringSubmatch(sql, -1) {
 		if tab, ok := cat.Table("", m[1]); ok && !tab.Public && tab.UnitCol >= 0 {
