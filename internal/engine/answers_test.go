@@ -100,7 +100,7 @@ func TestRareGroups(t *testing.T) {
 	}
 	shown := keysOf(pr, a)
 	for key, v := range totals(t, pr) {
-		if n := v[0].Uint64(); n > 2*mp.Selection().Threshold && !strings.Contains(shown, strings.ReplaceAll(key, "NULL", "<nil>")) {
+		if n := v[0].Uint64(); n > 2*mp.Selections[0].Threshold && !strings.Contains(shown, strings.ReplaceAll(key, "NULL", "<nil>")) {
 			t.Errorf("%s, of %d patients, is not among %s", key, n, shown)
 		}
 	}

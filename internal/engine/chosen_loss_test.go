@@ -180,7 +180,7 @@ func product(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, w
 		if err != nil {
 			t.Fatal(err)
 		}
-		edge, _ := r.Run.Edge(p.an.Choices[0], r.Chosen)
+		edge, _ := r.Plan.Edge(p.an.Choices[0], r.Chosen)
 		if dirs[edge] == nil {
 			dirs[edge] = direction(with, without, edge)
 			of.runs[edge] = r.Run.Measures
@@ -206,8 +206,8 @@ func product(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, w
 	return out
 }
 
-// scalesOf are the scales of a plan's noise.
-func scalesOf(run *measure.Plan) []float64 {
+// scalesOf are the scales of its noise.
+func scalesOf(run *measure.Run) []float64 {
 	var out []float64
 	for _, ev := range run.Measures {
 		out = append(out, ev.(dp.Laplace).Scale.Float())

@@ -376,7 +376,7 @@ func deviations(t *testing.T, p *Prepared) (numbers, outside int) {
 		for i, v := range g.Values {
 			ev := mp.Measures[i]
 			if ev == nil {
-				ev = *mp.Selection()
+				ev = mp.Selections[0]
 			}
 			d, err := noise.DistributionOf(ev)
 			if err != nil {

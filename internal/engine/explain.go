@@ -160,7 +160,8 @@ func (s *Session) explainPrice(a *sensitivity.Analysis, mp *measure.Plan) ([]str
 	if n := len(mp.Selections); n > 1 {
 		lines = append(lines, fmt.Sprintf("Groups chosen: noisy number of units > %d to %d, by the cap (truncated Laplace, delta %s)", mp.Selections[0].Threshold,
 			mp.Selections[n-1].Threshold, number(mp.Selections[0].Delta)))
-	} else if sel := mp.Selection(); sel != nil {
+	} else if n == 1 {
+		sel := mp.Selections[0]
 		lines = append(lines, fmt.Sprintf("Groups chosen: noisy number of units > %d (truncated Laplace, scale %s, delta %s)", sel.Threshold,
 			number(sel.Scale.Float()), number(sel.Delta)))
 	}

@@ -35,7 +35,7 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 	}
 	var rows [][]sqltype.Value
 	for i, m := range l.analysis.Measures {
-		ev, err := l.release.Run.Event(i)
+		ev, numbers, err := l.release.Noise(i)
 		if err != nil {
 			return nil, err
 		}
@@ -64,11 +64,13 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 			bound, groups = "chosen norm", nil
 		}
 		shown := scale.Float() * noiseStep
-		if n := len(l.release.Tops); n > 0 { // the mean of several: the scale of one noise of the same variance
+		if len(l.release.Tops) > 0 { // the scale of one noise of the same variance
 			if shown = math.Sqrt(e.Variance(i)) * step; law != "gaussian" {
 				law, shown = "laplace", shown/math.Sqrt2
 			}
-			law += fmt.Sprintf(", mean of %d", n+1)
+			if numbers > 1 {
+				law += fmt.Sprintf(", mean of %d", numbers)
+			}
 		}
 		rows = append(rows, []sqltype.Value{int64(i + 1), m.Name(), bound, float64(in.PerGroup) * noiseStep, groups, law, shown,
 			e.Measure(i) * step, l.release.Spent().Price, l.free})

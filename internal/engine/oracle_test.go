@@ -29,7 +29,7 @@ var roomy = []string{"max_rows_per_unit: 4", "max_rows_per_unit: 1000", "max_row
 // that zero groups, which the text does not answer, are not there.
 func unnoised(t testing.TB, p *Prepared) *release.Release {
 	t.Helper()
-	r := &release.Release{Run: &measure.Plan{UnitsFromSelection: -1}}
+	r := &release.Release{Run: &measure.Run{}}
 	for range p.an.Measures {
 		r.Run.Measures = append(r.Run.Measures, dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 1}})
 	}

@@ -72,7 +72,7 @@ func publicFacts(t testing.TB, p *Prepared) string {
 		t.Fatal(err)
 	}
 	out := fmt.Sprintf("%v %+v %s %v", mp.Events(), mp.Loss, mp.Mechanism, p.an.Limit)
-	e, err := finish.NewErrors(p.an, mp)
+	e, err := finish.NewErrors(p.an, mp.Run())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func TestTopUpOfSelections(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := sensitivityOf(t, ev), sensitivityOf(t, before); got != want || want.Groups != r.Run.Selection().Groups || want.Groups < 2 {
+			if got, want := sensitivityOf(t, ev), sensitivityOf(t, before); got != want || want.Groups != r.Run.Selection.Groups || want.Groups < 2 {
 				t.Errorf("%s: measure %d is topped up for %+v, its release is for %+v", c.groups, i+1, got, want)
 			}
 		}

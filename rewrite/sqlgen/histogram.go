@@ -27,17 +27,8 @@ func (w *private) histogram(ut sqltype.Type) *Statement {
 	h := w.rows(ut)
 	parts := w.parts()
 	st := &Statement{Args: w.args}
-	from := fmt.Sprintf(` FROM (%s) AS "h"`, h)
-	one := ""
-	if len(parts) > 1 {
-		numbers := make([]string, len(parts))
-		for i, p := range parts {
-			numbers[i] = fmt.Sprintf("(%d)", p.number)
-		}
-		from += fmt.Sprintf(` CROSS JOIN (VALUES %s) AS "v"("part")`, strings.Join(numbers, ", "))
-	} else {
-		one = fmt.Sprint(parts[0].number)
-	}
+	times, number := eachPart(parts)
+	from := fmt.Sprintf(` FROM (%s) AS "h"%s`, h, times)
 	var out, group []string
 	put := func(c Column, text string, key bool) {
 		out, st.Columns = append(out, text), append(st.Columns, c)
@@ -61,11 +52,7 @@ func (w *private) histogram(ut sqltype.Type) *Statement {
 		text := byPart(parts, "0", of)
 		put(Column{Role: role, Type: sqltype.Int8}, w.big(text), text != "0")
 	}
-	if one == "" {
-		put(Column{Role: RolePart, Type: sqltype.Int8}, w.big(`"v"."part"`), true)
-	} else {
-		put(Column{Role: RolePart, Type: sqltype.Int8}, w.big(one), false)
-	}
+	put(Column{Role: RolePart, Type: sqltype.Int8}, w.big(number), times != "")
 	small(RoleRank, func(p part) string { return p.rank })
 	small(RoleBucket, func(p part) string { return p.bucket })
 	put(Column{Role: RoleCount, Type: sqltype.Int8}, w.fn("count")+"(*)", false)
@@ -187,6 +174,18 @@ func (w *private) parts() []part {
 		out = append(out, part{number: -(c.Index + 1), bucket: tree(y, scaled(c.Edges, 1)), where: fmt.Sprintf(`%s%s > 0`, first, y)})
 	}
 	return out
+}
+
+// eachPart takes every row once for each part, and says how a row's part is called.
+func eachPart(parts []part) (join, number string) {
+	if len(parts) == 1 {
+		return "", fmt.Sprint(parts[0].number)
+	}
+	numbers := make([]string, len(parts))
+	for i, p := range parts {
+		numbers[i] = fmt.Sprintf("(%d)", p.number)
+	}
+	return fmt.Sprintf(` CROSS JOIN (VALUES %s) AS "v"("part")`, strings.Join(numbers, ", ")), `"v"."part"`
 }
 
 // byPart prints what a row counts as, by its part.

@@ -72,16 +72,8 @@ func (w *private) norms(ut sqltype.Type) *Statement {
 		}
 		parts = append(parts, part{number: -(c.Index + 1), bucket: tree(q, squares), where: q + " > 0"})
 	}
-	units := fmt.Sprintf(`(SELECT %s FROM %s GROUP BY "h"."u") AS "w"`, strings.Join(list, ", "), w.vectors(ut))
-	number := fmt.Sprint(parts[0].number)
-	if len(parts) > 1 {
-		var numbers []string
-		for _, p := range parts {
-			numbers = append(numbers, fmt.Sprintf("(%d)", p.number))
-		}
-		units += fmt.Sprintf(` CROSS JOIN (VALUES %s) AS "v"("part")`, strings.Join(numbers, ", "))
-		number = `"v"."part"`
-	}
+	times, number := eachPart(parts)
+	units := fmt.Sprintf(`(SELECT %s FROM %s GROUP BY "h"."u") AS "w"%s`, strings.Join(list, ", "), w.vectors(ut), times)
 	st := &Statement{Args: w.args}
 	for _, role := range []Role{RolePart, RoleBucket, RoleCount} {
 		st.Columns = append(st.Columns, Column{Role: role, Type: sqltype.Int8})

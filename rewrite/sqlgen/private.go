@@ -9,8 +9,10 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Private prints the statement that returns the group totals of an analysis: outer totals over one subquery grouped by (unit,
-// keys), or over the rows where keys say that a unit has one. seed varies which groups of a unit the cap keeps; it is public.
+// Private prints the first statement of an analysis. What it returns is told by the roles of its columns: with fixed bounds the group totals themselves, by outer totals over one
+// subquery grouped by (unit, keys), or over the rows where keys say that a unit has one; with automatic bounds buckets of partials, from which choice and totals are read (histogram); with Limit.L2 the
+// numbers of units by norm alone, and the totals are Scaled's, once norms are chosen (norms). seed varies which groups of a unit the cap keeps; it is public. The proof below is of
+// fixed bounds, and of the level of (unit, group) rows in all three.
 //
 // Proof: claim: for the totals that come back, one unit changes at most Limit.PerUnit groups, each measure by at most PerGroup.
 // (1) Rows whose unit is NULL are dropped first. (2) The inner level has one row for each (unit, group), and its partials are

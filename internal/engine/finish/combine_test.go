@@ -90,7 +90,7 @@ func TestSumBesideAverageCovers(t *testing.T) {
 	a := pairOf("1", 1000, 1001, sqltype.Numeric)
 	for _, den := range []uint64{1, 2, 6} { // epsilon 0.5, 1 and 3: scale 4/den for each
 		ev := dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 4, Den: den}}
-		e, err := NewErrors(a, planOf(ev, ev))
+		e, err := NewErrors(a, runOf(ev, ev))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,9 +20,9 @@ type Errors struct {
 	pairs    map[int]float64 // a formula: the width of those that combine two measures
 }
 
-// NewErrors works out the noise of each measure, for a plan whose bounds are chosen.
-func NewErrors(a *sensitivity.Analysis, p *measure.Plan) (*Errors, error) {
-	return newErrors(context.Background(), a, p, nil)
+// NewErrors works out the noise of each measure.
+func NewErrors(a *sensitivity.Analysis, run *measure.Run) (*Errors, error) {
+	return newErrors(context.Background(), a, run, nil)
 }
 
 // Of works out the noise of a release's values, as long as ctx goes on.
@@ -30,10 +30,10 @@ func Of(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*Erro
 	return newErrors(ctx, a, r.Run, r.Tops)
 }
 
-func newErrors(ctx context.Context, a *sensitivity.Analysis, p *measure.Plan, tops []release.Top) (*Errors, error) {
+func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, tops []release.Top) (*Errors, error) {
 	e := &Errors{a: a, ctx: ctx, quantile: map[int]float64{}, pairs: map[int]float64{}}
 	for i := range a.Measures {
-		m, err := mixtureOf(p, tops, i, a.Measures[i].Fine)
+		m, err := mixtureOf(run, tops, i, a.Measures[i].Fine)
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +51,7 @@ func (e *Errors) Expected(i int, count float64) float64 {
 	if math.IsNaN(count) || f.Kind == sensitivity.IsRatio { // it depends on the sum too
 		return math.NaN()
 	}
-	return e.average(i, count, 0)
+	return e.quotient(i, count, 0)
 }
 
 // Group is the 95% half width of aggregate i in a group of these values, as dp_error gives it; NaN where nothing can be said.
@@ -82,32 +82,26 @@ func (e *Errors) of(i int, v []*big.Int) (val, width float64) {
 	}
 	c, _ := new(big.Float).SetInt(v[f.Count]).Float64()
 	s, _ := new(big.Float).SetInt(v[f.Sum]).Float64()
-	if f.Kind == sensitivity.IsRatio {
-		return val, e.ratio(i, c, s)
+	if f.Kind == sensitivity.IsAvg {
+		m := e.a.Measures[f.Sum]
+		val = min(max(val, m.RangeLo.InexactFloat64()), m.RangeHi.InexactFloat64())
 	}
-	m := e.a.Measures[f.Sum]
-	lo, hi := m.RangeLo.InexactFloat64(), m.RangeHi.InexactFloat64()
-	return min(max(val, lo), hi), e.average(i, c, s)
+	return val, e.quotient(i, c, s)
 }
 
-// average is 1.96 sqrt(Var(S) + (S/C)^2 Var(C)) / C, or half the range where C is less than two deviations of C.
-func (e *Errors) average(i int, c, s float64) float64 {
+// quotient is an average's 1.96 sqrt(Var(S) + (S/C)^2 Var(C)) / C. Where C is less than two deviations of C it is half the range, or nothing without one.
+func (e *Errors) quotient(i int, c, s float64) float64 {
 	f := e.a.Formulas[i]
-	m := e.a.Measures[f.Sum]
-	half := m.Grid.InexactFloat64() / 2
-	if c < 2*math.Sqrt(e.values[f.Count].variance) || c <= 0 {
-		return half * float64(m.RowHi-m.RowLo)
+	m, sum, count := e.a.Measures[f.Sum], e.values[f.Sum].variance, e.values[f.Count].variance
+	few, step := math.NaN(), m.Grid.InexactFloat64()
+	if f.Kind == sensitivity.IsAvg { // of a centred sum, in half steps
+		step /= 2
+		few = step * float64(m.RowHi-m.RowLo)
 	}
-	return 1.96 * half * math.Sqrt(e.values[f.Sum].variance+(s/c)*(s/c)*e.values[f.Count].variance) / c
-}
-
-// ratio is 1.96 sqrt(Var(S) + (S/C)^2 Var(C)) / C, or nothing where C is less than two deviations of C.
-func (e *Errors) ratio(i int, c, s float64) float64 {
-	f := e.a.Formulas[i]
-	if c < 2*math.Sqrt(e.values[f.Count].variance) || c <= 0 {
-		return math.NaN()
+	if c < 2*math.Sqrt(count) || c <= 0 {
+		return few
 	}
-	return 1.96 * e.a.Measures[f.Sum].Grid.InexactFloat64() * math.Sqrt(e.values[f.Sum].variance+(s/c)*(s/c)*e.values[f.Count].variance) / c
+	return 1.96 * step * math.Sqrt(sum+(s/c)*(s/c)*count) / c
 }
 
 // plain is the half width of what is linear in the measures.

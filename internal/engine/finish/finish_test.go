@@ -118,14 +118,14 @@ func gaussianOf(scale uint64) dp.Event {
 	return dp.Gaussian{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: scale, Den: 1}}
 }
 
-func planOf(events ...dp.Event) *measure.Plan {
-	return &measure.Plan{Measures: events, UnitsFromSelection: -1}
+func runOf(events ...dp.Event) *measure.Run {
+	return &measure.Run{Measures: events}
 }
 
 // TestErrorFormulas: the half widths of design section 9, from public parameters; for averages from released values too.
 func TestErrorFormulas(t *testing.T) {
 	a := pairOf("0.5", 0, 20, sqltype.Numeric) // x in [0, 10], half steps: one step of the centred sum is a quarter
-	e, err := NewErrors(a, planOf(gaussianOf(100), gaussianOf(300)))
+	e, err := NewErrors(a, runOf(gaussianOf(100), gaussianOf(300)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestErrorFormulas(t *testing.T) {
 	if x := e.Expected(1, math.NaN()); !math.IsNaN(x) {
 		t.Errorf("an average among an unknown number has error %g", x)
 	}
-	e, err = NewErrors(a, planOf(laplaceOf(100), laplaceOf(300)))
+	e, err = NewErrors(a, runOf(laplaceOf(100), laplaceOf(300)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestErrorFormulas(t *testing.T) {
 func TestUnitsError(t *testing.T) {
 	a := &sensitivity.Analysis{Agg: &plan.Aggregate{}, Measures: []sensitivity.Measure{{Kind: sensitivity.Units}},
 		Formulas: []sensitivity.Formula{{Agg: 1, Kind: sensitivity.IsCount}}}
-	p := &measure.Plan{Measures: []dp.Event{nil}, Selections: []dp.Selection{{Groups: 4, Scale: dp.Scale{Num: 10, Den: 1}, Threshold: 250, Delta: 1e-9}}}
+	p := &measure.Run{Measures: []dp.Event{nil}, Selection: &dp.Selection{Groups: 4, Scale: dp.Scale{Num: 10, Den: 1}, Threshold: 250, Delta: 1e-9}}
 	e, err := NewErrors(a, p)
 	if err != nil || e.Expected(0, math.NaN()) != 30 { // 10 ln 20 = 29.96
 		t.Errorf("%v, %v", e, err)
@@ -183,7 +183,7 @@ func TestUnitsError(t *testing.T) {
 func TestRelation(t *testing.T) {
 	a := pairOf("1", 0, 10, sqltype.Numeric)
 	a.Agg.Errors = []plan.ErrorItem{{ID: 11, Kind: plan.ErrorHalfWidth, Of: 1}, {ID: 12, Kind: plan.ErrorLow, Of: 1}, {ID: 13, Kind: plan.ErrorHigh, Of: 2}}
-	r := &release.Release{Run: planOf(gaussianOf(100), gaussianOf(100)), Groups: []release.Group{
+	r := &release.Release{Run: runOf(gaussianOf(100), gaussianOf(100)), Groups: []release.Group{
 		{Keys: []sqltype.Value{"a"}, Values: ints(-5, 0)}, {Keys: []sqltype.Value{nil}, Values: ints(10000, 0)}}}
 	rel, err := Relation(context.Background(), a, r)
 	if err != nil {

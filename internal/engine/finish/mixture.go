@@ -27,14 +27,14 @@ type term struct {
 }
 
 // mixtureOf: fine is how many parts of a step the events are in.
-func mixtureOf(p *measure.Plan, tops []release.Top, i int, fine uint64) (m mixture, err error) {
+func mixtureOf(run *measure.Run, tops []release.Top, i int, fine uint64) (m mixture, err error) {
 	part, round := 1.0, 0.0
 	if fine > 1 {
 		part, round = 1/float64(fine), 0.5
 	}
 	m = mixture{rounding: round, parts: fine > 1}
-	add := func(p *measure.Plan, weight float64) (variance float64, err error) {
-		ev, err := p.Event(i)
+	add := func(run *measure.Run, weight float64) (variance float64, err error) {
+		ev, err := run.Event(i)
 		if err != nil {
 			return 0, err
 		}
@@ -48,9 +48,9 @@ func mixtureOf(p *measure.Plan, tops []release.Top, i int, fine uint64) (m mixtu
 		if weight > 0 {
 			m.terms = append(m.terms, t)
 		}
-		return p.VarianceInSteps(i, fine)
+		return run.VarianceInSteps(i, fine)
 	}
-	if m.variance, err = add(p, 1); err != nil {
+	if m.variance, err = add(run, 1); err != nil {
 		return m, err
 	}
 	for _, t := range tops {
@@ -59,7 +59,7 @@ func mixtureOf(p *measure.Plan, tops []release.Top, i int, fine uint64) (m mixtu
 			m.terms[k].weight *= was
 		}
 		m.terms = slices.DeleteFunc(m.terms, func(t term) bool { return t.weight == 0 })
-		v, err := add(t.Plan, now)
+		v, err := add(t.Plan.Run(), now)
 		if err != nil {
 			return m, err
 		}

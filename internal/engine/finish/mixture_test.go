@@ -19,7 +19,7 @@ import (
 )
 
 // toppedUp is a release of one measure that was topped up as often as price allows from the first one, a quarter each time.
-func toppedUp(t testing.TB, laplace bool, first, price float64, fine uint64) (*measure.Plan, []release.Top) {
+func toppedUp(t testing.TB, laplace bool, first, price float64, fine uint64) (*measure.Run, []release.Top) {
 	t.Helper()
 	at := func(epsilon float64) dp.Event {
 		s := dp.Sensitivity{PerGroup: 4, Groups: 1}
@@ -29,7 +29,7 @@ func toppedUp(t testing.TB, laplace bool, first, price float64, fine uint64) (*m
 		}
 		return dp.Gaussian{Sensitivity: s, Scale: scale}
 	}
-	p := &measure.Plan{Measures: []dp.Event{at(first)}, UnitsFromSelection: -1}
+	p := runOf(at(first))
 	variance, err := p.VarianceInSteps(0, fine)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func toppedUp(t testing.TB, laplace bool, first, price float64, fine uint64) (*m
 			more = 0.75 * e // the root of 1.25^2 - 1
 		}
 		top := release.Top{Plan: &measure.Plan{Measures: []dp.Event{at(more)}, UnitsFromSelection: -1}}
-		fresh, err := top.Plan.VarianceInSteps(0, fine)
+		fresh, err := top.Plan.Run().VarianceInSteps(0, fine)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestToppedUpWidths(t *testing.T) {
 func TestWidthsEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p, tops := toppedUp(t, true, 0.1, 1, 1)
-	r := &release.Release{Plan: p, Run: p, Tops: tops, Groups: []release.Group{{Values: []*big.Int{big.NewInt(7)}}}}
+	r := &release.Release{Run: p, Tops: tops, Groups: []release.Group{{Values: []*big.Int{big.NewInt(7)}}}}
 	a := &sensitivity.Analysis{Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, PerGroup: 4}}, Formulas: []sensitivity.Formula{{Kind: sensitivity.IsCount, Agg: 1}}, People: -1,
 		Agg: &plan.Aggregate{Aggs: []plan.AggItem{{ID: 1, Fn: plan.CountRows, Type: sqltype.Int8}}, Errors: []plan.ErrorItem{{ID: 2, Of: 1}}}}
 	if rel, err := Relation(ctx, a, r); err != nil || len(rel.Rows) != 1 || rel.Rows[0][1].(float64) < 4 {

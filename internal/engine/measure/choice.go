@@ -257,13 +257,13 @@ func (p *Plan) Edge(c *sensitivity.Choice, chosen Chosen) (index int, edge uint6
 	return index, c.Edges[index]
 }
 
-// Resolve is the plan with the bounds that were chosen: events with a law, and one selection at most.
-func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Plan, error) {
+// Resolve is what is run of a plan once the bounds are chosen.
+func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 	if len(chosen) != len(a.Choices) || len(p.Choices) != len(a.Choices) {
 		return nil, errors.New("measure: choices do not fit the plan")
 	}
 	if len(chosen) == 0 {
-		return p, nil
+		return p.Run(), nil
 	}
 	for i, at := range chosen {
 		edges := p.Choices[i].Edges
@@ -278,12 +278,11 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Plan, error) {
 	if len(p.Measures) != len(a.Measures) || len(p.Selections) != selections {
 		return nil, errors.New("measure: events do not fit the plan")
 	}
-	out := *p
+	out := &Run{Mechanism: p.Mechanism, Measures: make([]dp.Event, len(p.Measures))}
 	capAt, groups := 0, caps(a)[0]
 	if c := a.Limit.Cap; c != nil {
 		capAt, groups = p.Edge(c, chosen)
 	}
-	out.Measures = make([]dp.Event, len(p.Measures))
 	for i, m := range a.Measures {
 		out.Measures[i] = p.Measures[i]
 		ev, ok := p.Measures[i].(dp.Clipped)
@@ -307,13 +306,13 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Plan, error) {
 		if p.Selections[capAt].Groups != groups {
 			return nil, errors.New("measure: groups are not selected by the cap that was chosen")
 		}
-		out.Selections = p.Selections[capAt : capAt+1]
+		out.Selection = &p.Selections[capAt]
 	}
-	return &out, nil
+	return out, nil
 }
 
-// Reference is the plan at bounds that stand for all, to say what noise is in multiples of a bound: large ones, at which steps do not show.
-func (p *Plan) Reference(a *sensitivity.Analysis) (*Plan, Chosen, error) {
+// Reference is what is run at bounds that stand for all, to say what noise is in multiples of a bound: large ones, at which steps do not show.
+func (p *Plan) Reference(a *sensitivity.Analysis) (*Run, Chosen, error) {
 	chosen := make(Chosen, len(a.Choices))
 	for i, c := range a.Choices {
 		most := int(p.Choices[i].Edges) - 1
@@ -327,12 +326,4 @@ func (p *Plan) Reference(a *sensitivity.Analysis) (*Plan, Chosen, error) {
 	}
 	run, err := p.Resolve(a, chosen)
 	return run, chosen, err
-}
-
-// Selection is the one that is run; nil where groups are public.
-func (p *Plan) Selection() *dp.Selection {
-	if len(p.Selections) == 0 {
-		return nil
-	}
-	return &p.Selections[0]
 }

@@ -32,7 +32,7 @@ type Ask struct {
 	Population int64     // about how many units there are, as the policy declares it; 0: nobody said
 }
 
-// Plan says what will be run. Choices has one entry a choice of the analysis, in order. Measures has one a measure, in order, but for a
+// Plan says what will be run, for what price; once bounds are chosen what is left of it is a Run. Choices has one entry a choice of the analysis, in order. Measures has one a measure, in order, but for a
 // Units measure that the selection's noisy number answers (UnitsFromSelection); what depends on a choice is a dp.Clipped. The selection comes
 // last: one, or where the cap of groups is chosen one for each of its edges.
 type Plan struct {

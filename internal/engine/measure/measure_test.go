@@ -87,8 +87,8 @@ func TestTagHolds(t *testing.T) {
 		if p.Loss.Pure < pure/slack || p.Loss.Renyi < renyi/slack || p.Loss.Delta < delta/slack {
 			t.Fatalf("the stated loss %+v is below the events'", p.Loss)
 		}
-		if p.Selection() != nil && p.Selection().Groups != a.Limit.PerUnit {
-			t.Fatalf("groups are chosen as if a unit were in %d of them, not %d", p.Selection().Groups, a.Limit.PerUnit)
+		if sel := p.Run().Selection; sel != nil && sel.Groups != a.Limit.PerUnit {
+			t.Fatalf("groups are chosen as if a unit were in %d of them, not %d", sel.Groups, a.Limit.PerUnit)
 		}
 		// Every measure has its event, or is the selection's own number.
 		for i, ev := range p.Measures {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -17,7 +16,9 @@ func (k Ask) Gaussian() bool {
 // priced as q). It goes by public facts alone. What is known of a unit is that it has at most t in each of at most g groups. It is taken to have t in
 // the root of g of them, so that its norm is t g^(1/4): few have as much in all of their groups as in the one where they have most. A number of units has no such
 // difference, each part of it is 1, so there the norm is that of all g. The noise is compared at these norms, measure by measure, each weighing alike. What a cap or
-// a clip cuts is not in it, on either side. On the demo the norms of counts and sums that are chosen are t g^0 to t g^0.3, of count(distinct) t g^0.6.
+// a clip cuts is not in it, on either side. The exponent is a guess between what two extremes
+// have, 0 (all in one group) and 1/2 (as much in each), and right for neither: on the demo, one data set, the norms of counts and sums that are chosen are t g^0 to t g^0.3, of count(distinct) t g^0.6. Where it is wrong the
+// other way to bound would err less, by a factor of g^(1/4) at most; nothing else depends on it.
 func NormErrsLess(a *sensitivity.Analysis, p *Plan, scaled *sensitivity.Analysis, q *Plan) (bool, error) {
 	if len(a.Measures) != len(scaled.Measures) {
 		return false, errors.New("measure: two analyses of one statement differ")
@@ -51,14 +52,4 @@ func NormErrsLess(a *sensitivity.Analysis, p *Plan, scaled *sensitivity.Analysis
 		sum += math.Log(all * expected / float64(norm.PerGroup) / one) // noise is proportional to the norm, whose parts of steps cancel
 	}
 	return sum < 0, nil
-}
-
-// deviation is that of measure i's noise, and what the noise is for.
-func (p *Plan) deviation(i int) (float64, dp.Sensitivity, error) {
-	s, err := runSensitivity(p, i)
-	if err != nil {
-		return 0, s, err
-	}
-	v, err := p.Variance(i)
-	return math.Sqrt(v), s, err
 }

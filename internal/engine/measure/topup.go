@@ -6,7 +6,6 @@ import (
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/dp"
-	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -24,20 +23,20 @@ func (ask Ask) WorthTopUp(price float64) bool {
 // TopUp prices what makes a stored release of a smaller price more exact: every measure once more, at the bounds and for the
 // groups that were chosen then; the mean of both, weighed by variance, is what asking at once would give for Gaussian noise, and up to sqrt(2) as wide
 // for Laplace noise that is topped up once, up to 3 after many small steps (Koufogiannis, Han, Pappas, "Gradual release of sensitive data under differential privacy", 2015, would
-// lose nothing, by correlated noise). run is the release's plan with its bounds, price what it was made at. nil: there is nothing to
+// lose nothing, by correlated noise). run is what noise the release has, price what it was made at. nil: there is nothing to
 // measure again, or it is not worth it.
 //
 // Proof: the old events lost at most what the tag of the old price allows, those here at most the difference of the tags, side by side (Limit.Less
 // rounds down): together at most the new price's tag, by sequential composition. Their sensitivities are those of the release's own events: the
 // bounds and groups are released values. Noise stays of the kind that it was, but for people counted by a selection
 // beside Gaussian noise, which has no pure part either; so a price without a pure part is one for both.
-func TopUp(a *sensitivity.Analysis, run *Plan, price float64, ask Ask) (*Plan, error) {
-	top, limit := startTopUp(a, run, price, ask)
+func TopUp(a *sensitivity.Analysis, run *Run, price float64, ask Ask) (*Plan, error) {
+	top, limit := startTopUp(a, run.Mechanism, price, ask)
 	if top == nil {
 		return nil, nil
 	}
 	for i := range a.Measures {
-		s, err := runSensitivity(run, i)
+		s, err := run.sensitivity(i)
 		if err != nil {
 			return nil, err
 		}
@@ -51,8 +50,8 @@ func TopUp(a *sensitivity.Analysis, run *Plan, price float64, ask Ask) (*Plan, e
 }
 
 // startTopUp is a top-up without its events, and what each of them may cost; nil, as TopUp.
-func startTopUp(a *sensitivity.Analysis, p *Plan, price float64, ask Ask) (*Plan, budget.Limit) {
-	top := &Plan{Price: ask.Epsilon, Mechanism: p.Mechanism, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures))}
+func startTopUp(a *sensitivity.Analysis, mech Mechanism, price float64, ask Ask) (*Plan, budget.Limit) {
+	top := &Plan{Price: ask.Epsilon, Mechanism: mech, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures))}
 	if len(a.Measures) == 0 || !ask.WorthTopUp(price) {
 		return nil, budget.Limit{}
 	}
@@ -72,7 +71,7 @@ func startTopUp(a *sensitivity.Analysis, p *Plan, price float64, ask Ask) (*Plan
 // Proof: what a Clipped event or a selection may become is listed whole (sensitivities), TopUp's own calibration is run on each, and each part of the loss
 // is the largest of them, measure by measure.
 func ForecastTopUp(a *sensitivity.Analysis, p *Plan, price float64, ask Ask) (*Plan, error) {
-	top, limit := startTopUp(a, p, price, ask)
+	top, limit := startTopUp(a, p.Mechanism, price, ask)
 	if top == nil {
 		return nil, nil
 	}
@@ -143,20 +142,6 @@ func (p *Plan) sensitivities(a *sensitivity.Analysis, i int) []dp.Sensitivity {
 	return out
 }
 
-func runSensitivity(run *Plan, i int) (dp.Sensitivity, error) {
-	switch ev := run.Measures[i].(type) {
-	case dp.Laplace:
-		return ev.Sensitivity, nil
-	case dp.Gaussian:
-		return ev.Sensitivity, nil
-	case nil:
-		if sel := run.Selection(); sel != nil {
-			return dp.Sensitivity{PerGroup: 1, Groups: sel.Groups}, nil
-		}
-	}
-	return dp.Sensitivity{}, errors.New("measure: a release's event has no sensitivity")
-}
-
 func noiseFor(f *budget.Filter, s dp.Sensitivity, l budget.Limit, mech Mechanism) (dp.Event, error) {
 	if mech == Gaussian {
 		scale, err := f.GaussianScale(s, l)
@@ -186,37 +171,4 @@ func Weights(before, fresh float64) (was, now int64, err error) {
 	}
 	now = int64(math.Round(share * whole))
 	return whole - now, now, nil
-}
-
-// MeanRounding is the variance that rounding a mean to a whole number adds, where the mean is spread out.
-const MeanRounding = 1.0 / 12
-
-// Variance is that of measure i's noise.
-func (p *Plan) Variance(i int) (float64, error) {
-	ev, err := p.Event(i)
-	if err != nil {
-		return 0, err
-	}
-	d, err := noise.DistributionOf(ev)
-	return d.Variance(), err
-}
-
-// VarianceInSteps is that of measure i's values: the noise is in parts of steps, fine to one, and where fine is above 1 rounded to steps.
-func (p *Plan) VarianceInSteps(i int, fine uint64) (float64, error) {
-	v, err := p.Variance(i)
-	if fine > 1 {
-		v = v/(float64(fine)*float64(fine)) + MeanRounding
-	}
-	return v, err
-}
-
-// Event is what was run for measure i: its own, or the selection whose noisy numbers it is.
-func (p *Plan) Event(i int) (dp.Event, error) {
-	if ev := p.Measures[i]; ev != nil {
-		return ev, nil
-	}
-	if sel := p.Selection(); sel != nil {
-		return *sel, nil
-	}
-	return nil, errors.New("measure: nothing was run for a measure")
 }

@@ -25,7 +25,7 @@ import (
 type Release struct {
 	Plan   *measure.Plan  // as it was charged
 	Chosen measure.Chosen // bounds that were chosen on the data
-	Run    *measure.Plan  // Plan with the chosen bounds: what noise the groups have
+	Run    *measure.Run   // what noise the groups have
 	Tops   []Top          // what was measured again later, in order
 	Groups []Group
 }
@@ -74,7 +74,7 @@ const maxAhead = 1 << 17
 // selected, whose number is not known, a first batch. Where bounds are chosen only the choices' noise can be drawn before the data is asked;
 // the scales of the others are not known yet. The release will have most groups at most.
 func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) (*Maker, error) {
-	m := &Maker{a: a, r: &Release{Plan: p, Run: p}, most: most, src: src}
+	m := &Maker{a: a, r: &Release{Plan: p}, most: most, src: src}
 	if a.Groups.Public && a.Groups.Count > uint64(most) {
 		return nil, ErrLarge
 	}
@@ -92,6 +92,7 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 	if len(m.choosers) > 0 {
 		return m, nil
 	}
+	m.r.Run = p.Run()
 	return m, m.mechanisms()
 }
 
@@ -116,7 +117,7 @@ func (m *Maker) mechanisms() error {
 		return nil
 	}
 	var err error
-	m.sel, err = m.src.Selector(*m.r.Run.Selection())
+	m.sel, err = m.src.Selector(*m.r.Run.Selection)
 	return err
 }
 

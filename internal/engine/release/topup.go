@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/big"
 
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/noise"
@@ -19,7 +20,7 @@ func (r *Release) With(a *sensitivity.Analysis, p *measure.Plan) (*Release, erro
 		if err != nil {
 			return nil, err
 		}
-		fresh, err := p.VarianceInSteps(i, a.Measures[i].Fine)
+		fresh, err := p.Run().VarianceInSteps(i, a.Measures[i].Fine)
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +69,7 @@ func (r *Release) variance(a *sensitivity.Analysis, i int) (float64, error) {
 		return 0, err
 	}
 	for _, t := range r.Tops {
-		fresh, err := t.Plan.VarianceInSteps(i, fine)
+		fresh, err := t.Plan.Run().VarianceInSteps(i, fine)
 		if err != nil {
 			return 0, err
 		}
@@ -76,6 +77,24 @@ func (r *Release) variance(a *sensitivity.Analysis, i int) (float64, error) {
 		v = was*was*v + now*now*fresh + 2*round*measure.MeanRounding
 	}
 	return v, nil
+}
+
+// Noise is of how many noisy numbers measure i's value is the mean, and the event of the first of them: a top-up may leave a value as it was, or take its
+// place.
+func (r *Release) Noise(i int) (first dp.Event, of int, err error) {
+	if first, err = r.Run.Event(i); err != nil {
+		return nil, 0, err
+	}
+	of = 1
+	for _, t := range r.Tops {
+		switch was, now, _ := t.Share(i); {
+		case was == 0:
+			first, of = t.Plan.Measures[i], 1
+		case now > 0:
+			of++
+		}
+	}
+	return first, of, nil
 }
 
 // Share gives the parts of measure i's value that are what it was, and the fresh one; and the most that rounding their mean moves it: nothing where it is

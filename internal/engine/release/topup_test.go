@@ -156,8 +156,27 @@ func TestNoGainNoTopUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := NewTopUp(a, run, &Release{Plan: p, Chosen: measure.Chosen{1, 1}, Run: run}, noise.NewSource())
+	m, err := NewTopUp(a, &measure.Plan{Measures: run.Measures, UnitsFromSelection: -1}, &Release{Plan: p, Chosen: measure.Chosen{1, 1}, Run: run}, noise.NewSource())
 	if m != nil || err != nil {
 		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// TestNoiseOfTopUps: a value is the mean of those numbers that weigh, and its noise that of the first of them.
+func TestNoiseOfTopUps(t *testing.T) {
+	at := func(scale uint64) dp.Event {
+		return dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: scale, Den: 1}}
+	}
+	r := &Release{Run: &measure.Run{Measures: []dp.Event{nil}, Selection: &dp.Selection{Scale: dp.Scale{Num: 9, Den: 1}}}}
+	for i, step := range []struct {
+		weights [2]int64
+		of      int
+		first   dp.Event
+	}{{[2]int64{1, 0}, 1, *r.Run.Selection}, {[2]int64{1, 1}, 2, *r.Run.Selection}, {[2]int64{1, 0}, 2, *r.Run.Selection}, {[2]int64{0, 1}, 1, at(3)}, {[2]int64{2, 1}, 2, at(3)}} {
+		r.Tops = append(r.Tops, Top{Plan: &measure.Plan{Measures: []dp.Event{at(uint64(i))}}, Weights: [][2]int64{step.weights}})
+		first, of, err := r.Noise(0)
+		if err != nil || of != step.of || first != step.first {
+			t.Errorf("after %d top-ups: %v, of %d, %v", i+1, first, of, err)
+		}
 	}
 }

@@ -1,0 +1,83 @@
+package measure
+
+import (
+	"errors"
+	"math"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/noise"
+)
+
+// Run is what noise the values of a release have: a plan whose bounds are chosen, or a top-up, whose groups are known. Every event has a law.
+type Run struct {
+	Mechanism Mechanism
+	Measures  []dp.Event    // nil: the selection's noisy numbers
+	Selection *dp.Selection // nil: nothing is selected
+}
+
+// Run is what is run of a plan without choices.
+func (p *Plan) Run() *Run {
+	r := &Run{Mechanism: p.Mechanism, Measures: p.Measures}
+	if len(p.Selections) > 0 {
+		r.Selection = &p.Selections[0]
+	}
+	return r
+}
+
+// Event is what was run for measure i: its own, or the selection whose noisy numbers it is.
+func (r *Run) Event(i int) (dp.Event, error) {
+	switch {
+	case r.Measures[i] != nil:
+		return r.Measures[i], nil
+	case r.Selection != nil:
+		return *r.Selection, nil
+	}
+	return nil, errors.New("measure: nothing was run for a measure")
+}
+
+// MeanRounding is the variance that rounding a mean to a whole number adds, where the mean is spread out.
+const MeanRounding = 1.0 / 12
+
+// Variance is that of measure i's noise.
+func (r *Run) Variance(i int) (float64, error) {
+	ev, err := r.Event(i)
+	if err != nil {
+		return 0, err
+	}
+	d, err := noise.DistributionOf(ev)
+	return d.Variance(), err
+}
+
+// VarianceInSteps is that of measure i's values: the noise is in parts of steps, fine to one, and where fine is above 1 rounded to steps.
+func (r *Run) VarianceInSteps(i int, fine uint64) (float64, error) {
+	v, err := r.Variance(i)
+	if fine > 1 {
+		v = v/(float64(fine)*float64(fine)) + MeanRounding
+	}
+	return v, err
+}
+
+// sensitivity is what measure i's noise is for.
+func (r *Run) sensitivity(i int) (dp.Sensitivity, error) {
+	switch ev := r.Measures[i].(type) {
+	case dp.Laplace:
+		return ev.Sensitivity, nil
+	case dp.Gaussian:
+		return ev.Sensitivity, nil
+	case nil:
+		if r.Selection != nil {
+			return dp.Sensitivity{PerGroup: 1, Groups: r.Selection.Groups}, nil
+		}
+	}
+	return dp.Sensitivity{}, errors.New("measure: a release's event has no sensitivity")
+}
+
+// deviation is that of measure i's noise, and what the noise is for.
+func (r *Run) deviation(i int) (float64, dp.Sensitivity, error) {
+	s, err := r.sensitivity(i)
+	if err != nil {
+		return 0, s, err
+	}
+	v, err := r.Variance(i)
+	return math.Sqrt(v), s, err
+}
