@@ -319,6 +319,9 @@ func bound(f *funcs.Func, args []string) error {
 	case f.Kind == funcs.Operator:
 		sql = fmt.Sprintf("OPERATOR(pg_catalog.%s) %s", f.Name, args[0])
 	default:
+		if last := len(args) - 1; slices.ContainsFunc(pgcat.Procs(f.Name), func(p *pgcat.Proc) bool { return p.Variadic != 0 && slices.Equal(p.Args, f.Args) }) {
+			args[last] = "VARIADIC " + args[last]
+		}
 		sql = fmt.Sprintf("pg_catalog.%q(%s)", f.Name, strings.Join(args, ", "))
 	}
 	st, err := pgsyntax.Parse("SELECT " + sql + " FROM every")

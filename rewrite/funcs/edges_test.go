@@ -42,7 +42,12 @@ var edges = map[sqltype.OID][]string{
 		"0044-01-01 00:00:00+00 BC", "1883-11-18 17:00:00+00", "2011-12-30 12:00:00+00", "2050-07-01 22:30:00+00"},
 	sqltype.OIDUUID:  {"00000000-0000-0000-0000-000000000000", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "ffffffff-ffff-ffff-ffff-ffffffffffff"},
 	sqltype.OIDBytea: {"", "abc", "\\x00ff", "\\xff", "\\xe697a5e69cac00", "\\x5c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c275c27"},
-	sqltype.OIDTime:  {"00:00:00", "24:00:00", "23:59:59.999999", "12:34:56.5", "00:00:00.000001"},
+	json: {`null`, `1`, `"a"`, `true`, `[]`, `{}`, ` [1, "a", [2]] `, `{"a": {"b": [1, 2, {"c": null}]}, "": 1, "a ": 2, "0": 3}`, `{"a": 1, "a": 2}`, `{"a": "\u0000"}`, `{"\ud800": 1}`, `{"a": "\u00fc\n"}`, `[null, false, -1.50e3, "日本"]`,
+		`{"%": "x", "é": [[]]}`, `"a\\u0000"`},
+	jsonb: {`null`, `1`, `-1.50`, `"a"`, `true`, `false`, `[]`, `{}`, ` [1, "a", [2]] `, `{"a": {"b": [1, 2, {"c": null}]}, "": 1, "a ": 2, "0": 3}`, `{"a": 1, "b": 2}`, `{"a": "\u00fc\n"}`, `[null, false, -1.50e3, "日本"]`, `{"%": "x", "é": [[]]}`,
+		`32767.5`, `1e400`, `1e-400`, `9223372036854775808`, `["a", "ab"]`, `{"a": null}`},
+	texts:           {"{}", "{a}", "{a,b,2,c}", "{1}", "{-1}", "{NULL}", "{a,NULL}", `{""}`, "{0,0}", "{99999999999999999999}", "{{a,b},{c,d}}", "{日本,é}", "{a,b,x}"},
+	sqltype.OIDTime: {"00:00:00", "24:00:00", "23:59:59.999999", "12:34:56.5", "00:00:00.000001"},
 	sqltype.OIDInterval: {"0", "1 mon", "-1 mon", "25 mons 3 days 04:05:06.789", "-25 mons", "30 days", "100:00:00", "-90 minutes", "-61.5 seconds", "1 day -00:00:01", "300 years", "-2147483648 days", "178000000 years",
 		"2562047788:00:54.775807", "1 mon -30 days", "23:59:59.999999"},
 }
@@ -332,6 +337,8 @@ func excepted(f *Func, args []*string) bool {
 		return args[0] != nil && (strings.HasPrefix(*args[0], "294276-12-31") && f.Zoned || len(*args[0]) > 1000)
 	case "*", "/": // of intervals: factors without measure
 		return f.Result == sqltype.OIDInterval
+	case "->", "->>", "#>", "#>>", "json_extract_path", "json_extract_path_text":
+		return args[0] != nil && strings.Contains(*args[0], `\u0000`)
 	case "decode":
 		return *args[1] == "base64" && args[0] != nil && (strings.ContainsAny(*args[0], " \n\t") || strings.Contains(*args[0], "==Y"))
 	case "to_date":

@@ -9,7 +9,7 @@ import (
 
 // All lists every row of the registry, in a stable order.
 var All = sync.OnceValue(func() []*Func {
-	return slices.Concat(arithmetic(), comparisons(), casts(), mathFunctions(), integerFunctions(), floatFunctions(), numericFunctions(), buckets(), textFunctions(), textParts(), fields(), truncations(), zoneRows(), clockCasts(), calendar(), matching(), fromText(), formatting(), spans(), moreText(), binaryFunctions())
+	return slices.Concat(arithmetic(), comparisons(), casts(), mathFunctions(), integerFunctions(), floatFunctions(), numericFunctions(), buckets(), textFunctions(), textParts(), fields(), truncations(), zoneRows(), clockCasts(), calendar(), matching(), fromText(), formatting(), spans(), moreText(), binaryFunctions(), documents())
 })
 
 var (
@@ -60,6 +60,13 @@ func sqlName(t sqltype.OID) string {
 		return "uuid"
 	case sqltype.OIDBytea:
 		return "bytea"
+	case sqltype.OIDJSON:
+		return "json"
+	case sqltype.OIDJSONB:
+		return "jsonb"
+	}
+	if elem, ok := (sqltype.Type{OID: t, Typmod: -1}).Elem(); ok {
+		return sqlName(elem.OID) + "[]"
 	}
 	return "text"
 }

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,9 @@ func calls(f *funcs.Func, columns map[string]string) []string {
 	}
 	if strings.Contains(" ~~ ~~* ~ ~* ", " "+f.Name+" ") && len(args) == 2 { // patterns are not made of columns
 		args[1] = "$1"
+	}
+	if last := len(args) - 1; slices.ContainsFunc(pgcat.Procs(f.Name), func(p *pgcat.Proc) bool { return p.Variadic != 0 && slices.Equal(p.Args, f.Args) }) {
+		args[last] = "variadic " + args[last]
 	}
 	text := func() string {
 		switch {

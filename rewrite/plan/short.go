@@ -16,7 +16,14 @@ type ShortText struct {
 
 // Check refuses a value that is too long.
 func (s ShortText) Check(v sqltype.Value) error {
-	if text, ok := v.(string); ok && len(text) > funcs.MaxShort {
+	n := 0
+	switch v := v.(type) {
+	case string:
+		n = len(v)
+	case sqltype.JSON:
+		n = len(v)
+	}
+	if n > funcs.MaxShort {
 		return tooLong(pgsyntax.Pos(s.Pos))
 	}
 	return nil

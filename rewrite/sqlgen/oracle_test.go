@@ -86,6 +86,8 @@ var publicStatements = []string{
 	"select distinct region from cities order by 1 limit 2 offset 1",
 	"select id * 2 as n, upper(name) from cities where region is not null order by n desc",
 	"select 1, 'x', null, 2.50",
+	"select ('{\"a\": [1, {\"b\": \"x\"}]}'::jsonb #>> '{a,1,b}') || name, '[1, 2]'::json -> (id - 1), jsonb_array_length('[1]'::jsonb), ('{\"n\": 2.5}'::jsonb -> 'n')::int, " +
+		"json_extract_path_text('{\"a\": {\"b\": 3}}', 'a', 'b'), '{\"a\": 1}'::jsonb ?| array['b', 'a'], '{\"a\": 1, \"b\": 2}'::jsonb @> '{\"a\": 1}' from cities",
 	"select concat(id, null, region, name, id > 1, 1.50, 'x'), concat(null), concat(region), concat_ws(', ', region, null, id), concat_ws(region, id, name), concat_ws(null::text, id), concat_ws('-', null), " +
 		"concat_ws('-', id = 1, date '2020-01-02'), concat('ab'::char(4), name::char(3), '|'), format('%s of %2$s: %s%%%1$s', name, region, id), format(null, id), format('plain') from cities",
 	"select count(distinct region), sum(id) from cities having count(*) > 1",
