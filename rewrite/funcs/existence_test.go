@@ -295,7 +295,14 @@ func TestShort(t *testing.T) {
 			if len(f.Args) == 3 && f.Args[2] == i4 {
 				args[2] = "1"
 			}
+			if f.Args[0] == jsonb { // its text has two quotes more
+				args[0], args[1] = "to_jsonb(text 'a')", "to_jsonb(text 'a')"
+				args[f.Short[0]] = fmt.Sprintf("to_jsonb(repeat('a', %d))", n-2)
+			}
 			for _, d := range []Dialect{Postgres, DuckDB} {
+				if f.Refused[d] != "" {
+					continue
+				}
 				var got bool
 				sql := "SELECT (" + f.Spell(d, args, types(f), sqltype.Type{OID: f.Result, Typmod: -1}) + ") IS NOT NULL"
 				var err error
