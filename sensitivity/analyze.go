@@ -30,7 +30,8 @@ type Options struct {
 //
 //	(1) Private rows reach the release through exactly one Aggregate; above it only nodes over its released columns.
 //	(2) Below it only Scan, Filter, Project, inner and left Join: each output row is made of one row of every scan (or padding),
-//	    and nothing depends on the order or number of other rows.
+//	    and nothing depends on the order or number of other rows. (2') A Scan may be one of a relation that derive made: each of its
+//	    rows is a function of the rows of one unit, whose value it has, or of public tables alone.
 //	(3) Every private row in an output row belongs to one and the same unit: two private scans are linked by equality of their
 //	    unit columns, or along the foreign key by which the child reaches its unit; where both carry the unit's column its
 //	    equality is added, and where the child does not the parent's columns are a key of the database.
@@ -75,6 +76,7 @@ type analyzer struct {
 	opts Options
 	out  *Analysis
 
+	input  plan.Rel    // Agg's, with scans in place of what derive made
 	scans  []*scanInfo // all scans of the body, in order of appearance
 	blocks []*block    // blocks[0] is the root
 	owner  map[plan.ColID]*scanInfo
@@ -103,17 +105,9 @@ func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts O
 }
 
 func (z *analyzer) run() error {
-	root := z.newBlock(nil, nil)
-	if err := z.collect(z.out.Agg.Input, root); err != nil { // (2), (4)
+	if err := z.body(z.out.Agg.Input); err != nil {
 		return err
 	}
-	if err := z.link(); err != nil { // (3)
-		return err
-	}
-	if err := z.buildBody(); err != nil { // (3), (5)
-		return err
-	}
-	z.countRows()
 	if err := z.groups(); err != nil { // (7), (8)
 		return err
 	}
@@ -123,6 +117,25 @@ func (z *analyzer) run() error {
 	z.follow()
 	z.sortMeasures()
 	return z.check()
+}
+
+// body prepares the relation that is aggregated, and counts the rows of one unit in it.
+func (z *analyzer) body(r plan.Rel) error {
+	var err error
+	if z.input, err = z.derive(r); err != nil { // (2')
+		return err
+	}
+	if err := z.collect(z.input, z.newBlock(nil, nil)); err != nil { // (2), (4)
+		return err
+	}
+	if err := z.link(); err != nil { // (3)
+		return err
+	}
+	if err := z.buildBody(); err != nil { // (3), (5)
+		return err
+	}
+	z.countRows()
+	return nil
 }
 
 // check is the last line of (6), (7) and (9): nothing leaves that a mechanism could not take.

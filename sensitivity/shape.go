@@ -153,22 +153,14 @@ func example(q *plan.Query, from plan.Rel) string {
 
 // belowRefusal names a node that may not stand below the aggregate (2).
 func belowRefusal(r plan.Rel, pos int) error {
-	what, hint := "this operation", "Only filters, projections and joins may stand below an aggregate over private rows."
+	what, hint := "this operation", ""
 	switch n := r.(type) {
-	case *plan.Aggregate:
-		what, pos = "an aggregate inside an aggregate", n.Pos
-	case *plan.Distinct:
-		what, hint = "DISTINCT below an aggregate", "Leave DISTINCT out of the subquery, or count persons with COUNT(DISTINCT ...)."
 	case *plan.Sort:
 		what, hint = "ORDER BY below an aggregate", "Leave ORDER BY out of the subquery: an aggregate does not depend on order."
-	case *plan.SetOp:
-		what, pos, hint = string(n.Op)+" below an aggregate", n.Pos, "Ask each of the queries as a statement of its own."
 	case *plan.Window:
 		what, pos, hint = "a window function below an aggregate", n.Items[0].Pos, "Aggregate the rows themselves."
 	case *plan.DistinctOn:
 		what, pos, hint = "DISTINCT ON below an aggregate", n.Pos, "Aggregate the rows themselves."
-	case *plan.Values:
-		what, pos, hint = "VALUES beside private rows", n.Pos, "Write the values into CASE or IN."
 	case *plan.Limit:
 		what, hint = "LIMIT below an aggregate", "Which rows it keeps would depend on other people's rows; use WHERE."
 	}

@@ -100,7 +100,7 @@ func sameTuple(a, b []sqltype.Value) bool {
 
 // addJoined takes a column of a public scan; columns of one scan are one source.
 func (z *analyzer) addJoined(i int, s *scanInfo, attr int) {
-	if z.opts.Public == nil {
+	if z.opts.Public == nil || s.scan.Rows != nil { // of a table alone: its values are read without the statement's conditions
 		return
 	}
 	if at, ok := z.joined[s]; ok {
@@ -119,7 +119,7 @@ func (z *analyzer) publicEqual(id plan.ColID, t sqltype.Type) (*scanInfo, int) {
 	}
 	eq := z.classesOf(z.blocks[0])
 	for _, s := range z.scans {
-		if s.private() || s.nullable() {
+		if s.private() || s.nullable() || s.scan.Rows != nil {
 			continue
 		}
 		for i, c := range s.scan.Columns {

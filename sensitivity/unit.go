@@ -254,7 +254,7 @@ func (z *analyzer) joinOf(s, p *scanInfo, b *block) *plan.Join {
 		in := finishingInput(r)
 		return in != nil && walk(in)
 	}
-	walk(z.out.Agg.Input)
+	walk(z.input)
 	if found == nil && b.join != nil {
 		found = b.join
 	}
@@ -350,7 +350,7 @@ func (z *analyzer) chooseUnit(first *scanInfo) error {
 
 // buildBody writes paths and unit equalities into the relation; projections pass the unit's columns on.
 func (z *analyzer) buildBody() error {
-	z.out.Body.Rel = z.rebuild(z.out.Agg.Input)
+	z.out.Body.Rel = z.rebuild(z.input)
 	for _, e := range z.added {
 		if !e.placed {
 			return sqlerr.New(sqlerr.Internal, "no join has both sides of a unit equality")

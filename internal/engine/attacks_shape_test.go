@@ -180,13 +180,19 @@ func exactly(t testing.TB, s *Session) asker {
 // count that a person moves by 1.
 func TestAttack13Distinct(t *testing.T) {
 	statements := []string{"select count(distinct encounter_id) from encounters", "select count(distinct big) from encounters", "select count(distinct (diag, days)) from encounters",
-		"select approx_count_distinct(encounter_id) from encounters", "select count(distinct days + encounter_id) from encounters", "select count(*) from (select distinct encounter_id from encounters) x",
+		"select approx_count_distinct(encounter_id) from encounters", "select count(distinct days + encounter_id) from encounters",
 		"select count(distinct patient_id) from encounters", "select count(distinct patient_id) from prescriptions r join encounters e on e.encounter_id = r.encounter_id",
 		"select sum(distinct days) from encounters"}
 	with, out := naivePair(t)
 	succeeds(t, moved(with, out, 1, statements...))
 	for _, d := range dialects {
 		fails(t, moved(exactly(t, clinicSession(t, wild, d)), exactly(t, clinicSession(t, without1, d)), 1, statements...))
+	}
+	// Within a person's rows they are rows, of which as many count as the policy says: 4.
+	within := []string{"select count(*) from (select distinct encounter_id from encounters) x", "select count(*) from (select distinct patient_id, days from encounters) x", "select count(*) from (select encounter_id, count(*) from encounters group by 1) x"}
+	succeeds(t, moved(with, out, 4, within...))
+	for _, d := range dialects {
+		fails(t, moved(exactly(t, clinicSession(t, wild, d)), exactly(t, clinicSession(t, without1, d)), 4, within...))
 	}
 }
 

@@ -84,6 +84,20 @@ var Statements = []string{
 	"select extract(year from admitted), count(*), sum(discharged - date '2018-01-01') from stays group by 1",
 	"select extract(year from came), date_trunc('quarter', went), count(*) from stays where went >= '2019-01-01' and went < '2020-01-01' and came > date '2018-06-01' group by 1, 2",
 	"select e.days, count(*), count(e.free) from patients p left join encounters e on e.patient_id = p.patient_id and e.days > 10 and e.free between 0 and 50 group by 1",
+	// Within each unit's rows: aggregates, DISTINCT, set operations; and relations of public tables.
+	"select count(*), avg(n), sum(n) from (select patient_id, count(*) n from encounters group by 1) t",
+	"select n, count(*) from (select patient_id, count(*) as n from encounters group by 1) t group by 1",
+	"select gender, count(*), avg(d), sum(c) from (select patient_id, max(days) d, sum(cost) c from encounters group by patient_id) t join patients using (patient_id) group by 1",
+	"select count(*) from (select distinct patient_id, diag from encounters) t",
+	"select diag, count(*) from (select distinct diag, patient_id from encounters) t group by 1",
+	"select count(*), avg(k), sum(u) from (select encounter_id, count(*) k, count(distinct drug) u from prescriptions group by 1) t",
+	"select e.readmitted, count(*), avg(t.k), sum(e.days) from encounters e left join (select encounter_id, count(*) k from prescriptions group by 1) t using (encounter_id) group by 1",
+	"select avg(m), count(*) from (select patient_id, max(n) m from (select patient_id, readmitted, count(*) n from encounters group by 1, 2) a group by 1) b",
+	"with t as (select patient_id, count(*) filter (where days > 3) n, bool_or(diag like '2%') b from encounters group by 1) select b, count(*), sum(n) from t where n > 1 group by 1",
+	"select a.n, count(*) from (select patient_id, count(*) n from encounters group by 1) a join (select patient_id, max(minutes) m from visits group by 1) b on a.patient_id = b.patient_id where b.m > 5 group by 1",
+	"select k.label, count(*), sum(k.n) from encounters join (select id, max(label) label, count(*) n from kinds group by 1) k on k.id = kind_id where k.n between 0 and 3 group by 1",
+	"select v.w, count(*) from encounters join (values (1, 'a'), (2, 'b')) v (id, w) on v.id = kind_id group by 1",
+	"select count(*), sum(days) from encounters e join (select id from cities union select id from kinds) k on k.id = e.kind_id",
 }
 
 // FanOut are statements whose public joins multiply rows: the clamp cuts, so they are no oracle's.

@@ -88,6 +88,9 @@ func (p *printer) line(r Rel) string {
 				cols = append(cols, p.col(c))
 			}
 		}
+		if n.Rows != nil {
+			return fmt.Sprintf("rows [%s]", strings.Join(cols, " "))
+		}
 		return fmt.Sprintf("scan %s.%s [%s]", n.Table.Schema, n.Table.Name, strings.Join(cols, " "))
 	case *OneRow:
 		return "one row"

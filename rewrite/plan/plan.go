@@ -47,11 +47,13 @@ type Rel interface {
 	rel()
 }
 
-// Scan reads a table; Columns has one id for each of Table.Columns, in order (invisible ones too).
+// Scan reads a table; Columns has one id for each of Table.Columns, in order (invisible ones too). An analysis makes scans of
+// relations too: Rows, of which Table says what a policy says of tables.
 type Scan struct {
 	Table   *Table
 	Alias   string
 	Columns []ColID
+	Rows    Rel // nil: the table's own
 	Pos     int
 }
 

@@ -175,6 +175,10 @@ func Conjuncts(x Scalar) []Scalar {
 // Inputs are a node's inputs.
 func Inputs(r Rel) []Rel {
 	switch n := r.(type) {
+	case *Scan:
+		if n.Rows != nil {
+			return []Rel{n.Rows}
+		}
 	case *Filter:
 		return []Rel{n.Input}
 	case *Project:

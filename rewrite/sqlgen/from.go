@@ -140,6 +140,9 @@ func (p *printer) node(r plan.Rel) *from {
 	case *plan.Join:
 		return p.join(n)
 	case *plan.Aggregate:
+		if !p.exact {
+			return p.ofUnit(n)
+		}
 		return p.aggregate(n)
 	case *plan.Distinct:
 		return p.distinct(n)
@@ -168,6 +171,9 @@ func (f *from) project(items []plan.Item) {
 }
 
 func (p *printer) scan(n *plan.Scan) *from {
+	if n.Rows != nil {
+		return p.rows(n)
+	}
 	alias := p.alias()
 	name := quote(n.Table.Name)
 	if n.Table.Schema != "" {

@@ -1,0 +1,103 @@
+package sqlgen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// rows prints a scan of a relation: its columns are a table's, and are read through the ranges that the scan's table has. What is made of
+// public tables alone may raise: that says nothing of private rows.
+func (p *printer) rows(n *plan.Scan) *from {
+	around := p.exact
+	p.exact = p.exact || n.Table.Public && onlyPublic(n.Rows)
+	defer func() { p.exact = around }()
+	in := p.build(n.Rows)
+	if !in.one || len(in.where) > 0 || in.none {
+		in = p.wrap(in)
+	}
+	f := &from{text: in.text, one: true, cols: map[plan.ColID]*column{}}
+	for i, id := range n.Columns {
+		f.cols[id] = &column{ref: in.column(p, id, stored), typ: n.Table.Columns[i].Type}
+	}
+	return f
+}
+
+// ofUnit prints an aggregate within a unit's rows as a subquery of one row a group.
+//
+// Proof: each row is a function of the multiset of rows of one unit, as the unit's column is one of the keys (sensitivity.derive). Keys
+// are canonical before they group; what is aggregated does not depend on the order of rows: counts, sums of integers and
+// PostgreSQL's numerics, which are exact, least and greatest values without their spelling, and, or. Nothing raises: arguments have their
+// total forms, and no sum overflows below 2^32 rows of a unit (bigint of integers, decimals of 38 digits of at most 18).
+func (p *printer) ofUnit(n *plan.Aggregate) *from {
+	in := p.build(n.Input)
+	s := p.subquery(in)
+	s.fixed, s.types = map[plan.ColID]string{}, map[plan.ColID]sqltype.Type{}
+	f := &from{text: s.text, one: true, cols: map[plan.ColID]*column{}}
+	put := func(id plan.ColID, text string, t sqltype.Type) {
+		name := quote(fmt.Sprintf("c%d", len(s.list)+1))
+		s.list = append(s.list, text+" AS "+name)
+		s.fixed[id], s.types[id] = name, t
+		f.cols[id] = &column{sub: s}
+	}
+	var group []string
+	for i, k := range n.Keys {
+		t, _ := in.typeOf(k)
+		put(k, p.canonicalKey(in.column(p, k, stored), t), t)
+		group = append(group, fmt.Sprint(i+1))
+	}
+	for _, a := range n.Aggs {
+		put(a.ID, p.unitAggregate(a, in), a.Type)
+	}
+	s.suffix = " GROUP BY " + strings.Join(group, ", ")
+	return f
+}
+
+// unitAggregates are those that do not depend on the order of rows, by dialect.
+var unitAggregates = map[funcs.Dialect][]plan.AggFunc{
+	funcs.Postgres: {plan.CountRows, plan.Count, plan.Sum, plan.Avg, plan.Min, plan.Max, "bool_and", "bool_or", "every"},
+	funcs.DuckDB:   {plan.CountRows, plan.Count, plan.Sum, plan.Min, plan.Max, "bool_and", "bool_or"},
+}
+
+func (p *printer) unitAggregate(a plan.AggItem, in *from) string {
+	if !slices.Contains(unitAggregates[p.d], a.Fn) || len(a.More) > 0 || len(a.Order) > 0 || a.Within {
+		return p.fail(notHere("the aggregate "+string(a.Fn)+" within a person's rows", a.Pos))
+	}
+	text := p.plainCall(a, in)
+	if a.Arg == nil || a.Fn == plan.Count {
+		return text
+	}
+	t := a.Arg.Type()
+	switch a.Fn {
+	case plan.Sum, plan.Avg:
+		switch {
+		case t.IsFloat():
+			return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s of %s within a person's rows depends on their order", a.Fn, t).At(a.Pos).WithHint("Cast the values to numeric."))
+		case !t.IsNumber():
+			return p.fail(notHere("the "+string(a.Fn)+" of "+t.String()+" within a person's rows", a.Pos))
+		case p.d == funcs.DuckDB:
+			return p.duckSum(text, t, a)
+		}
+	case plan.Min, plan.Max:
+		return p.canonicalKey(text, t)
+	}
+	return text
+}
+
+// duckSum gives DuckDB's sum its type. A sum of decimals is one of 38 digits, which raises where it has no room.
+func (p *printer) duckSum(text string, t sqltype.Type, a plan.AggItem) string {
+	switch prec, _, ok := t.NumericMod(); {
+	case ok && prec <= 18:
+		return text
+	case t.OID == sqltype.OIDInt8:
+		return "CAST(" + text + " AS DECIMAL(38,0))"
+	case t.IsInteger():
+		return "CAST(" + text + " AS BIGINT)"
+	}
+	return p.fail(notHere("the sum of "+t.String()+" within a person's rows", a.Pos))
+}

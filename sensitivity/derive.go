@@ -1,0 +1,307 @@
+package sensitivity
+
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// derive replaces the relations of a body that are no filters, projections, joins and tables by scans of them: aggregates and
+// DISTINCT within a unit's rows, set operations of private rows, and whatever is made of public tables alone.
+//
+// Proof: claim (2'): each row of a private derived scan is a function of the multiset of rows of one unit, in all private tables, and of public tables, and has
+// that unit's value in its unit column, so that removing a unit removes its rows and changes no other; a public one depends on no private row.
+// (a) An inner aggregate's input is a body of its own, for which (2) to (5) hold: every row has one unit. The unit's column, or what determines it, is
+// among its keys, so that a group has rows of one unit; the printed aggregates are functions of the multiset of a group's rows (sqlgen, ofUnit). (b) A set
+// operation has the unit's column at one place of both sides, so that equal rows are of one unit. (c) MaxRows says where a clamp stands, and nothing
+// rests on it but (6'): that a unit has one row where it is the only key. Rows of no unit (NULL) are dropped by the statement that reads them (5).
+func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
+	if !touchesPrivate(r) {
+		if plainRel(r) {
+			return r, nil
+		}
+		return z.publicRows(r), nil
+	}
+	switch n := r.(type) {
+	case *plan.Filter:
+		in, err := z.derive(n.Input)
+		return &plan.Filter{Input: in, Cond: n.Cond}, err
+	case *plan.Project:
+		in, err := z.derive(n.Input)
+		return &plan.Project{Input: in, Items: n.Items}, err
+	case *plan.Join:
+		j := *n
+		var err error
+		if j.Left, err = z.derive(n.Left); err != nil {
+			return nil, err
+		}
+		j.Right, err = z.derive(n.Right)
+		return &j, err
+	case *plan.Aggregate:
+		rows, err := z.unitRows(n)
+		if e, ok := err.(*notOfUnit); ok {
+			return nil, sqlerr.New(sqlerr.PrivateShape, "an aggregate inside an aggregate over private rows is supported within each person's rows only").At(n.Pos).
+				WithHint("Add %s to the inner GROUP BY.", e.unit)
+		}
+		return rows, err
+	case *plan.Distinct:
+		rows, err := z.unitRows(&plan.Aggregate{Input: n.Input, Keys: n.Input.Cols(), Pos: z.out.Agg.Pos})
+		if e, ok := err.(*notOfUnit); ok {
+			return nil, sqlerr.New(sqlerr.PrivateShape, "DISTINCT below an aggregate over private rows is supported within each person's rows only").At(z.out.Agg.Pos).
+				WithHint("Add %s to what is DISTINCT.", e.unit)
+		}
+		return rows, err
+	case *plan.SetOp:
+		return z.unionRows(n)
+	}
+	return r, nil // a scan, or what collect refuses
+}
+
+// plainRel: nothing but what a body may have anyway.
+func plainRel(r plan.Rel) bool {
+	return plan.VisitRels(r, func(r plan.Rel) bool {
+		switch n := r.(type) {
+		case *plan.OneRow, *plan.Filter, *plan.Project:
+			return true
+		case *plan.Scan:
+			return n.Rows == nil
+		case *plan.Join:
+			return !n.Lateral && n.Kind != plan.FullJoin
+		}
+		return false
+	})
+}
+
+// derivedName is what messages call a derived table that has no alias.
+const derivedName = "subquery"
+
+// publicRows is a public relation as a table. Without a declared key nothing follows from its columns.
+func (z *analyzer) publicRows(r plan.Rel) *plan.Scan {
+	t := &plan.Table{Name: derivedName, Public: true, UnitCol: -1}
+	cols := r.Cols()
+	if a, ok := r.(*plan.Aggregate); ok && a.Sets == nil {
+		key := make([]int, len(a.Keys))
+		for i := range key {
+			key[i] = i
+		}
+		if len(key) > 0 {
+			t.Keys = [][]int{key}
+		}
+	}
+	for _, id := range cols {
+		t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: true})
+	}
+	return &plan.Scan{Table: t, Columns: cols, Rows: r, Pos: -1}
+}
+
+// inside analyses a relation as a body of its own; it shares the statement's columns.
+func (z *analyzer) inside(r plan.Rel) (*analyzer, error) {
+	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: r, Pos: z.out.Agg.Pos}, z.opts)
+	in.out.Query = z.out.Query
+	return in, in.body(r)
+}
+
+// unitRows is an aggregate within each unit's rows, as a table with a row for each group.
+func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
+	if n.Sets != nil || len(n.Groupings) > 0 || len(n.Errors) > 0 {
+		return nil, sqlerr.New(sqlerr.PrivateShape, "grouping sets and dp_error below an aggregate over private rows are not supported").At(n.Pos).
+			WithHint("Group by columns alone.")
+	}
+	in, err := z.inside(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	own := &plan.Aggregate{Input: in.out.Body.Rel, Keys: slices.Clone(n.Keys), Aggs: n.Aggs, Pos: n.Pos}
+	t := &plan.Table{Name: derivedName, Units: dp.Units{in.out.Unit}, UnitCol: -1, MaxRows: in.out.MaxRows}
+	eq := in.classesOf(in.blocks[0])
+	for i, id := range n.Keys {
+		t.Columns = append(t.Columns, in.keyColumn(id))
+		if b := in.base(id); t.UnitCol < 0 && (b == in.out.Body.UnitCol || eq.same(b, in.out.Body.UnitCol) || in.addedEqual(eq, b, in.out.Body.UnitCol)) {
+			t.UnitCol = i
+		}
+	}
+	for _, a := range n.Aggs {
+		t.Columns = append(t.Columns, in.aggregateColumn(a))
+	}
+	scan := &plan.Scan{Table: t, Columns: append(slices.Clone(n.Keys), aggIDs(n)...), Rows: own, Pos: n.Pos}
+	if t.UnitCol < 0 {
+		if !in.keysDetermineUnit(n.Keys, eq, t) {
+			return nil, &notOfUnit{z.unitOr(n)}
+		}
+		t.UnitCol = len(t.Columns) // hidden, and one more key, which splits no group
+		own.Keys = append(own.Keys, in.out.Body.UnitCol)
+		scan.Columns = append(scan.Columns, in.out.Body.UnitCol)
+		t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[in.out.Body.UnitCol].Name, Type: z.typeOf(in.out.Body.UnitCol), NotNull: true})
+	} else {
+		t.Columns[t.UnitCol].NotNull = true // rows without a unit are dropped
+	}
+	key := make([]int, len(n.Keys))
+	for i := range key {
+		key[i] = i
+	}
+	t.Keys = [][]int{key}
+	if len(n.Keys) == 1 && t.UnitCol == 0 {
+		t.MaxRows = 1
+	}
+	return scan, nil
+}
+
+func aggIDs(n *plan.Aggregate) []plan.ColID {
+	out := make([]plan.ColID, len(n.Aggs))
+	for i, a := range n.Aggs {
+		out[i] = a.ID
+	}
+	return out
+}
+
+// notOfUnit: groups have rows of many units.
+type notOfUnit struct{ unit string }
+
+func (e *notOfUnit) Error() string { return "sensitivity: groups without " + e.unit }
+
+// unitNames names the unit's column of the first private table that shows it.
+func (z *analyzer) unitNames(r plan.Rel) string {
+	name := ""
+	plan.VisitRels(r, func(r plan.Rel) bool {
+		if s, ok := r.(*plan.Scan); ok && !s.Table.Public && s.Table.UnitCol >= 0 && s.Rows == nil && s.Table.Columns[s.Table.UnitCol].Visible {
+			name = s.Table.Columns[s.Table.UnitCol].Name
+		}
+		return name == ""
+	})
+	return name
+}
+
+// keysDetermineUnit: among the grouping columns is a key of a private table that is never padded, so that a group has rows of one of its rows, and of one unit. The
+// table then has as many rows of a unit as that one, and leads to the unit by its way where the grouping columns have that too.
+func (z *analyzer) keysDetermineUnit(keys []plan.ColID, eq classes, t *plan.Table) bool {
+	has := func(s *scanInfo, c int) int {
+		return slices.IndexFunc(keys, func(k plan.ColID) bool { return z.base(k) == s.scan.Columns[c] || eq.same(z.base(k), s.scan.Columns[c]) })
+	}
+	found := false
+	for _, s := range z.scans {
+		if !s.private() || s.nullable() {
+			continue
+		}
+		for _, key := range s.scan.Table.Keys {
+			if len(key) > 0 && !slices.ContainsFunc(key, func(c int) bool { return has(s, c) < 0 || !s.scan.Table.Columns[c].NotNull }) {
+				found, t.MaxRows = true, s.scan.Table.MaxRows
+			}
+		}
+		if path := s.scan.Table.Path; path != nil && keyed(path) && !slices.ContainsFunc(path.Columns, func(c int) bool { return has(s, c) < 0 }) {
+			own := &plan.UnitPath{Parent: path.Parent, ParentColumns: path.ParentColumns}
+			for _, c := range path.Columns {
+				own.Columns = append(own.Columns, has(s, c))
+			}
+			found, t.Path, t.MaxRows = true, own, path.Parent.MaxRows
+		}
+	}
+	return found
+}
+
+// keyColumn is a grouping column as one of a table: a stored column keeps what is declared of it.
+func (z *analyzer) keyColumn(id plan.ColID) plan.TableColumn {
+	out := plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: true}
+	if s := z.owner[z.base(id)]; s != nil && !s.nullable() {
+		c := s.scan.Table.Columns[slices.Index(s.scan.Columns, z.base(id))]
+		if c.Type == out.Type {
+			out.Visible, out.Range, out.Domain, out.Step = c.Visible, c.Range, c.Domain, c.Step
+			out.NotNull = c.NotNull && oneForm(c.Type) && c.Type.OID != sqltype.OIDTime // 24:00 is NULL on DuckDB
+		}
+	}
+	return out
+}
+
+// aggregateColumn is what follows for an aggregate within a unit's rows: ranges where rows of a unit are declared, grids.
+func (z *analyzer) aggregateColumn(a plan.AggItem) plan.TableColumn {
+	out := plan.TableColumn{Name: z.out.Query.Columns[a.ID].Name, Type: a.Type, Visible: true}
+	m := decimal.NewFromUint64(z.out.MaxRows)
+	switch a.Fn {
+	case plan.CountRows, plan.Count:
+		out.NotNull = true
+		if z.out.MaxRows > 0 {
+			out.Range = &num.Interval{Hi: m}
+		}
+		return out
+	case plan.Sum, plan.Min, plan.Max, plan.Avg:
+	default:
+		return out
+	}
+	iv := z.declared(a.Arg)
+	scale, known := z.scaleOf(a.Arg)
+	if a.Fn != plan.Avg && known && a.Type.OID == sqltype.OIDNumeric {
+		step := decimal.New(1, -scale)
+		out.Step = &step
+	}
+	switch {
+	case iv == nil:
+	case a.Fn != plan.Sum:
+		out.Range = iv
+	case z.out.MaxRows > 0:
+		zero := decimal.Decimal{}
+		out.Range = &num.Interval{Lo: decimal.Min(iv.Lo, zero).Mul(m), Hi: decimal.Max(iv.Hi, zero).Mul(m)}
+	}
+	return out
+}
+
+// unionRows is a set operation whose sides have the unit at one place, as a table with the rows of both.
+func (z *analyzer) unionRows(n *plan.SetOp) (plan.Rel, error) {
+	out := *n
+	t := &plan.Table{Name: derivedName, UnitCol: -1}
+	for i, side := range []plan.Rel{n.Left, n.Right} {
+		if !touchesPrivate(side) {
+			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private and public rows is not supported", n.Op).At(n.Pos).WithHint("Ask each of the queries as a statement of its own.")
+		}
+		in, err := z.inside(side)
+		if err != nil {
+			return nil, err
+		}
+		cols := [][]plan.ColID{n.LeftCols, n.RightCols}[i]
+		eq := in.classesOf(in.blocks[0])
+		at := slices.IndexFunc(cols, func(id plan.ColID) bool {
+			b := in.base(plainColumn(in.definedBy(id)))
+			return b != 0 && (b == in.out.Body.UnitCol || eq.same(b, in.out.Body.UnitCol) || in.addedEqual(eq, b, in.out.Body.UnitCol))
+		})
+		if at < 0 || i == 1 && at != t.UnitCol || i == 1 && in.out.Unit != t.Units[0] {
+			return nil, sqlerr.New(sqlerr.PrivateShape, "each side of a %s of private rows must have the privacy unit at the same place", n.Op).At(n.Pos).WithHint("Select %s first on both sides.", z.unitOr(side))
+		}
+		t.UnitCol, t.Units = at, dp.Units{in.out.Unit}
+		if i == 0 {
+			out.Left, t.MaxRows = in.out.Body.Rel, in.out.MaxRows
+			continue
+		}
+		out.Right = in.out.Body.Rel
+		if t.MaxRows > 0 && in.out.MaxRows > 0 {
+			t.MaxRows = add(t.MaxRows, in.out.MaxRows)
+		} else {
+			t.MaxRows = 0
+		}
+	}
+	for i, id := range n.Columns {
+		if !n.All && !oneForm(z.typeOf(id)) {
+			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private rows with values of type %s is not supported", n.Op, z.typeOf(id)).At(n.Pos).WithHint("Use UNION ALL, or leave the column out.")
+		}
+		t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: true, NotNull: i == t.UnitCol})
+	}
+	return &plan.Scan{Table: t, Columns: n.Columns, Rows: &out, Pos: n.Pos}, nil
+}
+
+func (z *analyzer) unitOr(r plan.Rel) string {
+	if name := z.unitNames(r); name != "" {
+		return name
+	}
+	return "the privacy unit"
+}
+
+// definedBy is a column's definition in the body, or the column.
+func (z *analyzer) definedBy(id plan.ColID) plan.Scalar {
+	if d, ok := z.defs[id]; ok {
+		return d.expr
+	}
+	return &plan.Col{ID: id, T: z.typeOf(id)}
+}
