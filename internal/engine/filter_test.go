@@ -114,6 +114,17 @@ func TestFilterIsOneRelease(t *testing.T) {
 			t.Errorf("%s: charged %d times", sql, n)
 		}
 	}
+	const asked = "select count(*) filter (where days > $1) from encounters"
+	for i, arg := range []int64{3, 3, 4} {
+		n := charged(t, s.engine, func() {
+			if _, err := try(s, asked, arg); err != nil {
+				t.Errorf("%s with %d: %v", asked, arg, err)
+			}
+		})
+		if n != []int{1, 0, 1}[i] {
+			t.Errorf("%s with %d: charged %d times", asked, arg, n)
+		}
+	}
 	p, err := prepare(s, "select readmitted, count(*) filter (where false) from encounters group by 1")
 	if err != nil {
 		t.Fatal(err)

@@ -92,7 +92,8 @@ func linear(ctx context.Context, c float64, x, y mixture) float64 {
 	return math.Ceil(wide(ctx, terms) + c*x.rounding + y.rounding)
 }
 
-// wide is a k such that |sum of terms| <= k with probability at least 0.95, at most some percent more than the least.
+// wide is a k such that |sum of terms| <= k with probability at least 0.95, at most some percent more than the least. It is for weights and numbers of terms that
+// combined, which gives the least k itself, does not take: a release that nobody topped up keeps the exact width.
 //
 // Proof: the sum is symmetric, so it is asked that P(sum > k) <= 1/40. Each term is replaced by a larger one: its value by the end of the cell of
 // width w that it is in, anything beyond reach by infinity, tails by larger tails (law.tail); sums of larger terms are larger. Cells are
