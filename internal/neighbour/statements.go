@@ -93,7 +93,7 @@ var Statements = []string{
 	"select count(*), avg(k), sum(u) from (select encounter_id, count(*) k, count(distinct drug) u from prescriptions group by 1) t",
 	"select e.readmitted, count(*), avg(t.k), sum(e.days) from encounters e left join (select encounter_id, count(*) k from prescriptions group by 1) t using (encounter_id) group by 1",
 	"select avg(m), count(*) from (select patient_id, max(n) m from (select patient_id, readmitted, count(*) n from encounters group by 1, 2) a group by 1) b",
-	"with t as (select patient_id, count(*) filter (where days > 3) n, bool_or(diag like '2%') b from encounters group by 1) select b, count(*), sum(n) from t where n > 1 group by 1",
+	"with t as (select patient_id, count(*) filter (where days > 3) n, bool_or(days > 9) b from encounters group by 1) select b, count(*), sum(n) from t where n > 1 group by 1",
 	"select a.n, count(*) from (select patient_id, count(*) n from encounters group by 1) a join (select patient_id, max(minutes) m from visits group by 1) b on a.patient_id = b.patient_id where b.m > 5 group by 1",
 	"select k.label, count(*), sum(k.n) from encounters join (select id, max(label) label, count(*) n from kinds group by 1) k on k.id = kind_id where k.n between 0 and 3 group by 1",
 	"select v.w, count(*) from encounters join (values (1, 'a'), (2, 'b')) v (id, w) on v.id = kind_id group by 1",

@@ -97,6 +97,51 @@ func TestScaleRules(t *testing.T) {
 }
 
 func scaleRules(sql string) []string {
+	sql, pieces := apart(sql)
+	out := levelRules(sql)
+	for _, p := range pieces {
+		out = append(out, scaleRules(p)...)
+	}
+	return out
+}
+
+var derivedForm = regexp.MustCompile(`\) AS "(t\d+)"`)
+
+// apart takes the relations out that are made within a unit's rows, or of public tables: sides of set operations and aggregates.
+func apart(sql string) (string, []string) {
+	var pieces []string
+	for at := 0; ; {
+		m := derivedForm.FindStringIndex(sql[at:])
+		if m == nil {
+			return sql, pieces
+		}
+		end := at + m[0]
+		start, depth := end-1, 1
+		for ; start >= 0; start-- {
+			if sql[start] == ')' {
+				depth++
+			} else if sql[start] == '(' {
+				if depth--; depth == 0 {
+					break
+				}
+			}
+		}
+		at += m[1]
+		inner := sql[start+1 : end]
+		switch {
+		case strings.HasPrefix(inner, "VALUES "):
+		case strings.HasPrefix(inner, "SELECT ") && strings.Contains(inner, " GROUP BY "):
+			pieces = append(pieces, inner)
+		case strings.HasPrefix(inner, "(SELECT "):
+			pieces = append(pieces, regexp.MustCompile(`\) (?:UNION|EXCEPT|INTERSECT)(?: ALL)? \(`).Split(inner[1:len(inner)-1], -1)...)
+		default:
+			continue
+		}
+		sql, at = sql[:start]+`"public"."derived"`+sql[end+1:], start
+	}
+}
+
+func levelRules(sql string) []string {
 	var out []string
 	cat := neighbour.ClinicCatalog()
 	sql = fieldForm.ReplaceAllString(typedForm.ReplaceAllString(unexport(sql), "0"), "(")
