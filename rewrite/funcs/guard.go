@@ -11,7 +11,7 @@ import (
 // inlineLimit is how many bytes of arguments a guard may repeat.
 const inlineLimit = 64
 
-// guard prints a PostgreSQL expression in which each of the operands x, y, z and w may be mentioned freely, as {x} and so on.
+// guard prints a PostgreSQL expression in which each of the operands (places) may be mentioned freely, as {x} and so on.
 func guard(expr string, args []string) string {
 	names := places[:len(args)]
 	size := 0

@@ -233,7 +233,7 @@ func beyondLimit(f *Func, args []*string) bool {
 func checkEval(t *testing.T, f *Func, rt sqltype.Type, o outcome) {
 	t.Helper()
 	vals, ok := values(f, o.args)
-	if f.Eval == nil || !ok || (f.Name == "to_date" || f.Name == "decode" || f.Name == "width_bucket" || f.Name == "-" || f.Name == "age" || f.Kind == Cast && f.Result == sqltype.OIDNumeric) && excepted(f, o.args) {
+	if f.Eval == nil || !ok || (f.Name == "to_date" || strings.HasPrefix(f.Name, "justify") || f.Kind == Cast && f.Args[0] == f.Result || f.Name == "make_interval" || f.Name == "decode" || f.Name == "width_bucket" || f.Name == "-" || f.Name == "age" || f.Kind == Cast && f.Result == sqltype.OIDNumeric) && excepted(f, o.args) {
 		return
 	}
 	got, err := f.Eval(vals, types(f), rt)

@@ -11,7 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
-// forms are a row's SQL, with {x}, {y}, {z} and {w} for its arguments.
+// forms are a row's SQL, with {x}, {y}, {z}, {w}, {p}, {q} and {r} for its arguments.
 type forms struct {
 	pg, duck string // the total forms; an empty one is a refusal, for the reason in why
 	own      string // PostgreSQL's own form; empty: its call or operator
@@ -69,7 +69,7 @@ func (f *Func) refuse(d Dialect, why string) {
 }
 
 // places are the arguments' names in templates.
-var places = []string{"x", "y", "z", "w"}
+var places = []string{"x", "y", "z", "w", "p", "q", "r"}
 
 func ownForm(kind Kind, name string, n int) string {
 	switch {

@@ -2,15 +2,13 @@ package funcs
 
 import (
 	"math"
-	"strconv"
 	"time"
 
-	"github.com/dpsql/dpsql/internal/num"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
-// spans has age (NULL for infinities), isfinite, make_date, to_timestamp of seconds, and intervals times and through numbers.
+// spans has age (NULL for infinities), isfinite, to_timestamp of seconds, and intervals times and through numbers.
 func spans() []*Func {
 	age := forms{pg: "CASE WHEN isfinite({x}) AND isfinite({y}) THEN age({x}, {y}) END", duck: "CASE WHEN isfinite({x}) AND isfinite({y}) THEN age({x}, {y}) END"}
 	out := []*Func{
@@ -18,7 +16,6 @@ func spans() []*Func {
 		row(Operator, "*", oids(span, f8), span, true, scaledForm("{x}", "{y}", "*")).eval(of2(func(i sqltype.Interval, f float64) (sqltype.Value, error) { return scaleSpan(i, f, "*") })),
 		row(Operator, "*", oids(f8, span), span, true, scaledForm("{y}", "{x}", "*")).eval(of2(func(f float64, i sqltype.Interval) (sqltype.Value, error) { return scaleSpan(i, f, "*") })),
 		row(Operator, "/", oids(span, f8), span, true, scaledForm("{x}", "{y}", "/")).eval(of2(func(i sqltype.Interval, f float64) (sqltype.Value, error) { return scaleSpan(i, f, "/") })),
-		makeDate(),
 		// Proof of the DuckDB form: float8_timestamptz's own arithmetic, from PostgreSQL's epoch.
 		row(Function, "to_timestamp", oids(f8), zoned, true, forms{pg: "CASE WHEN {x} BETWEEN -210866803200 AND 9224318015999 OR abs({x}) = 'infinity' THEN to_timestamp({x}) END",
 			duck: "CASE WHEN abs({x}) = 'infinity'::DOUBLE THEN CAST(CASE WHEN {x} > 0 THEN 'infinity' ELSE '-infinity' END AS TIMESTAMPTZ) WHEN {x} BETWEEN -210866803200 AND 9223372036000" +
@@ -131,32 +128,4 @@ func scaleSpan(iv sqltype.Interval, f float64, op string) (sqltype.Value, error)
 	}
 	out.Micros = int64(rest)
 	return out, nil
-}
-
-// makeDate is NULL for what is no date, and for years before 4713 BC or after 5874896.
-func makeDate() *Func {
-	a := "(CASE WHEN {x} > 0 THEN {x} ELSE {x} + 1 END)" // years BC without a year 0
-	last := "CASE WHEN {y} <> 2 THEN 30 + ({y} + CASE WHEN {y} >= 8 THEN 1 ELSE 0 END) % 2 WHEN " + a + " % 4 = 0 AND (" + a + " % 100 <> 0 OR " + a + " % 400 = 0) THEN 29 ELSE 28 END"
-	form := func(made string) string {
-		return "CASE WHEN {x} <> 0 AND {x} BETWEEN -4713 AND 5874896 AND {y} BETWEEN 1 AND 12 AND {z} >= 1 THEN CASE WHEN {z} <= " + last + " THEN " + made + " END END"
-	}
-	f := row(Function, "make_date", oids(i4, i4, i4), day, true, forms{pg: form("make_date({x}, {y}, {z})"), duck: form("make_date(" + a + ", {y}, {z})")})
-	f.Safe = func(r []*num.Interval, _ []sqltype.Type) bool {
-		return r[0].Within(num.Ints(1, 9999)) && r[1].Within(num.Ints(1, 12)) && r[2].Within(num.Ints(1, 28))
-	}
-	return f.eval(of3(func(y, mon, d int64) (sqltype.Value, error) {
-		bad := sqlerr.New(sqlerr.DatetimeRange, "date field value out of range: %s-%02d-%02d", strconv.FormatInt(y, 10), mon, d)
-		if y == 0 || y < -4714 || y > 5874897 || mon < 1 || mon > 12 || d < 1 || d > 31 {
-			return nil, bad
-		}
-		if y < 0 {
-			y++
-		}
-		t := time.Date(int(y), time.Month(mon), int(d), 0, 0, 0, 0, time.UTC)
-		days := (t.Unix() - epochSeconds) / 86400
-		if t.Day() != int(d) || days < firstDay || days >= endDay {
-			return nil, bad
-		}
-		return sqltype.Days(days), nil
-	}))
 }

@@ -1,0 +1,80 @@
+package funcs
+
+import (
+	"strconv"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// precisions are the casts of times to their own type with a modifier: timestamp(3), interval day to minute.
+func precisions() []*Func {
+	var out []*Func
+	for _, t := range []sqltype.OID{stamp, zoned, clock, span} {
+		f := &Func{Name: "cast", Kind: Cast, Args: oids(t), Result: t, MayBeNull: t == stamp || t == zoned || t == span}
+		f.Spell = func(d Dialect, x []string, _ []sqltype.Type, to sqltype.Type) string {
+			switch p, ok := to.Precision(); {
+			case f.Refused[d] != "":
+				return ""
+			case d == Postgres:
+				return fill(d, "CAST("+cutOff(t)+" AS "+to.String()+")", x)
+			case !ok:
+				return x[0]
+			default:
+				return fill(d, duckRounded(t, p), x)
+			}
+		}
+		f.Exact = func(d Dialect, x []string, types []sqltype.Type, to sqltype.Type) string {
+			if d == Postgres {
+				return "CAST(" + x[0] + " AS " + to.String() + ")"
+			}
+			return f.Spell(d, x, types, to)
+		}
+		if t == span {
+			f.refuse(DuckDB, "DuckDB's intervals have no modifiers")
+		}
+		out = append(out, f.eval(func(v []sqltype.Value, _ []sqltype.Type, to sqltype.Type) (sqltype.Value, error) {
+			if m, ok := v[0].(sqltype.Micros); ok && infinite(m) {
+				return m, nil
+			}
+			out, err := sqltype.ParseText(sqltype.FormatText(v[0], sqltype.Type{OID: t, Typmod: -1}), to) // reading rounds as the cast does
+			if m, ok := out.(sqltype.Micros); ok && sideOf(m) != 0 {
+				return nil, stampRange()
+			}
+			return out, err
+		}))
+	}
+	return out
+}
+
+// cutOff leaves values out that a modifier could round out of the type.
+func cutOff(t sqltype.OID) string {
+	switch t {
+	case stamp, zoned:
+		return "CASE WHEN {x} < '294276-12-31 00:00:00+00' OR {x} = 'infinity' THEN {x} END"
+	case span:
+		return "CASE WHEN abs(" + spanTime("{x}") + ") < 9223372036000000000 THEN {x} END"
+	}
+	return "{x}"
+}
+
+// duckRounded rounds microseconds from PostgreSQL's epoch (or midnight), halves away from it.
+func duckRounded(t sqltype.OID, p int) string {
+	unit := int64(1)
+	for range 6 - p {
+		unit *= 10
+	}
+	round := func(n string) string {
+		half, whole := strconv.FormatInt(unit/2, 10), strconv.FormatInt(unit, 10)
+		return "(CASE WHEN " + n + " >= 0 THEN (" + n + " + " + half + ") // " + whole + " ELSE -((" + half + " - " + n + ") // " + whole + ") END * " + whole + ")"
+	}
+	epoch := strconv.FormatInt(epochSeconds*second, 10)
+	switch {
+	case unit == 1:
+		return "{x}"
+	case t == clock:
+		return "list_transform([" + round("epoch_us({x})") + "], lambda n: CASE WHEN n = 86400000000 THEN CAST('24:00:00' AS TIME) ELSE CAST(make_timestamp(n) AS TIME) END)[1]"
+	case t == zoned:
+		return "CASE WHEN isinf({x}) THEN {x} ELSE list_transform([epoch_us({x}) - " + epoch + "], lambda n: make_timestamptz(" + round("n") + " + " + epoch + "))[1] END"
+	}
+	return "CASE WHEN isinf({x}) THEN {x} ELSE list_transform([epoch_us({x}) - " + epoch + "], lambda n: make_timestamp(" + round("n") + " + " + epoch + "))[1] END"
+}
