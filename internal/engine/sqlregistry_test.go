@@ -313,6 +313,9 @@ func bound(f *funcs.Func, args []string) error {
 		sql = fmt.Sprintf("CAST(%s AS %s)", args[0], typeText(f.Result))
 		if f.Args[0] == f.Result {
 			sql = fmt.Sprintf("CAST(%s AS %s%s)", args[0], typeText(f.Result), modifiers[f.Result])
+			if t := short(f.Result); strings.HasPrefix(t, "time") {
+				sql = fmt.Sprintf("CAST(%s AS %s(3))", args[0], t)
+			}
 		}
 	case f.Kind == funcs.Operator && len(args) == 2:
 		sql = fmt.Sprintf("%s OPERATOR(pg_catalog.%s) %s", args[0], f.Name, args[1])

@@ -45,7 +45,7 @@ func calls(f *funcs.Func, columns map[string]string) []string {
 			if f.Result == 1700 && f.Args[0] == 1700 {
 				name = "numeric(7,1)"
 			}
-			if f.Result == f.Args[0] && (t.Name == "varchar" || t.Name == "bpchar") {
+			if f.Result == f.Args[0] && slices.Contains([]string{"varchar", "bpchar", "time", "timestamp", "timestamptz", "interval"}, t.Name) {
 				name += "(2)"
 			}
 			return fmt.Sprintf("select %s::%s as x from kinds", args[0], name)
