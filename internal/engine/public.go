@@ -32,7 +32,7 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 	switch {
 	case own > 0 && own < len(scans):
 		return nil, sqlerr.New(sqlerr.Unsupported, "tables of schema dpsql cannot be joined with others").At(scans[0].Pos)
-	case own == len(scans) && (own > 0 || eval.Check(q.Root, noLeaf) == nil): // without a table the backend is asked for what the proxy cannot compute
+	case own == len(scans) && (own > 0 || eval.Check(q.Root, noLeaf, q) == nil): // without a table the backend is asked for what the proxy cannot compute
 		rows := map[*plan.Table][][]sqltype.Value{}
 		for _, sc := range scans {
 			if rows[sc.Table] == nil {

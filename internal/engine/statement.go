@@ -101,7 +101,7 @@ func (p *Prepared) analyse(ctx context.Context) error {
 			WithHint("Ask for fewer groups, or ask the owner to raise limits.release_groups.")
 	}
 	if a.Class == sensitivity.Private { // refuse before anything is charged what could not be finished or printed
-		if err := eval.Check(q.Root, func(n plan.Rel) bool { return n == plan.Rel(a.Agg) }); err != nil {
+		if err := eval.Check(q.Root, func(n plan.Rel) bool { return n == plan.Rel(a.Agg) }, q); err != nil {
 			return err
 		}
 		if _, err := sqlgen.Private(a, s.engine.dialect, 0); err != nil {

@@ -88,14 +88,14 @@ func TestJoins(t *testing.T) {
 		kind plan.JoinKind
 		on   plan.Scalar
 		want int
-	}{{plan.InnerJoin, on, 2}, {plan.LeftJoin, on, 4}, {plan.InnerJoin, nil, 9}} {
+	}{{plan.InnerJoin, on, 2}, {plan.LeftJoin, on, 4}, {plan.InnerJoin, nil, 9}, {plan.FullJoin, on, 5}} {
 		got, err := Run(context.Background(), &plan.Join{Kind: c.kind, Left: l, Right: r, On: c.on}, leaf, nil, nil)
 		if err != nil || len(got.Rows) != c.want {
 			t.Errorf("%s: %v %v", c.kind, got, err)
 		}
 	}
-	if _, err := Run(context.Background(), &plan.Join{Kind: "full", Left: l, Right: r}, leaf, nil, nil); sqlerr.ID(err) != "unsupported" {
-		t.Errorf("a full join: %v", err)
+	if _, err := Run(context.Background(), &plan.Join{Kind: "outer", Left: l, Right: r}, leaf, nil, nil); sqlerr.ID(err) != "unsupported" {
+		t.Errorf("an unknown join: %v", err)
 	}
 }
 
@@ -131,7 +131,12 @@ func TestCheckRefuses(t *testing.T) {
 		root plan.Rel
 		want string
 	}{
-		{&plan.Aggregate{Input: agg}, "aggregates over"},
+		{&plan.Aggregate{Input: agg, Aggs: []plan.AggItem{{Fn: "xmlagg", Arg: num(1)}}}, "aggregate xmlagg"},
+		{&plan.Window{Input: agg, Items: []plan.WindowItem{{Fn: "xmlagg"}}}, "window function xmlagg"},
+		{&plan.SetOp{Op: "MERGE", Left: agg, Right: agg}, "MERGE cannot"},
+		{&plan.Values{Rows: [][]plan.Scalar{{col(0)}}}, "does not have"},
+		{over(&plan.Subquery{Kind: "SOME", Query: agg}), "subquery of kind SOME"},
+		{&plan.Limit{Input: agg, Ties: true}, "has no order"},
 		{&plan.Scan{}, "a table cannot be read"},
 		{unknownRel{}, "unknownRel"},
 		{over(unknownScalar{}), "unknownScalar"},
@@ -149,7 +154,7 @@ func TestCheckRefuses(t *testing.T) {
 		{&plan.Limit{Input: agg, Count: col(0)}, "does not have"},
 		{&plan.Distinct{Input: &plan.Scan{}}, "a table cannot be read"},
 	} {
-		err := Check(c.root, func(n plan.Rel) bool { return n == plan.Rel(agg) })
+		err := Check(c.root, func(n plan.Rel) bool { return n == plan.Rel(agg) }, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%T: %v, want %q", c.root, err, c.want)
 		}

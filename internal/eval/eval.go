@@ -40,7 +40,7 @@ func Run(ctx context.Context, root plan.Rel, leaf func(plan.Rel) (*Relation, boo
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.rows(&machine{ctx: ctx, args: args})
+	rows, err := s.rows(c.machine(ctx, args))
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +49,8 @@ func Run(ctx context.Context, root plan.Rel, leaf func(plan.Rel) (*Relation, boo
 
 // Check says whether Run will be able to evaluate root, so that nothing is charged for a statement that cannot be finished.
 // leaf tells the nodes whose rows will be given.
-func Check(root plan.Rel, leaf func(plan.Rel) bool) error {
-	c := &compiler{types: func(plan.ColID) sqltype.Type { return sqltype.Unknown }, leaf: func(n plan.Rel) (step, bool) {
+func Check(root plan.Rel, leaf func(plan.Rel) bool, q *plan.Query) error {
+	c := &compiler{types: typesOf(q), leaf: func(n plan.Rel) (step, bool) {
 		if !leaf(n) {
 			return step{}, false
 		}
@@ -62,11 +62,12 @@ func Check(root plan.Rel, leaf func(plan.Rel) bool) error {
 
 // ScalarValue evaluates an expression without columns, such as a LIMIT.
 func ScalarValue(x plan.Scalar, args []sqltype.Value) (sqltype.Value, error) {
-	f, err := (&compiler{}).scalar(x, nil)
+	c := bare()
+	f, err := c.scalar(x, nil)
 	if err != nil {
 		return nil, err
 	}
-	return f(&machine{ctx: context.Background(), args: args}, nil)
+	return f(c.machine(context.Background(), args), nil)
 }
 
 func typesOf(q *plan.Query) func(plan.ColID) sqltype.Type {
@@ -78,11 +79,23 @@ func typesOf(q *plan.Query) func(plan.ColID) sqltype.Type {
 	}
 }
 
+// bare compiles expressions alone.
+func bare() *compiler {
+	return &compiler{types: typesOf(nil), leaf: func(plan.Rel) (step, bool) { return step{}, false }}
+}
+
 // machine is one run.
 type machine struct {
 	ctx   context.Context
 	args  []sqltype.Value
+	outer []sqltype.Value // values of the rows around a subquery or a LATERAL side, by slot
+	once  []*stored       // what subqueries gave that read no row around
 	count int
+	made  int64
+}
+
+func (c *compiler) machine(ctx context.Context, args []sqltype.Value) *machine {
+	return &machine{ctx: ctx, args: args, outer: make([]sqltype.Value, c.slots), once: make([]*stored, c.kept)}
 }
 
 // checkEvery is how many rows pass between two looks at the context.
@@ -97,16 +110,28 @@ func (m *machine) tick() error {
 	return nil
 }
 
+// maxMade limits the values that joins, arrays and concatenations make: only they can be more than a statement and its rows.
+const maxMade = 1 << 23
+
+// make counts n values, or as many bytes of text.
+func (m *machine) make(n int) error {
+	if m.made += int64(n); m.made > maxMade {
+		return sqlerr.New(sqlerr.TooComplex, "the statement makes more than %d values of released values or of dpsql's own tables", maxMade)
+	}
+	return nil
+}
+
 func unsupported(format string, args ...any) *sqlerr.Error {
 	return sqlerr.New(sqlerr.Unsupported, format, args...)
 }
 
 // Compile prepares an expression over columns for many rows; it has no parameters.
 func Compile(x plan.Scalar, cols []plan.ColID) (func(row []sqltype.Value) (sqltype.Value, error), error) {
-	f, err := (&compiler{}).scalar(x, scopeOf(cols))
+	c := bare()
+	f, err := c.scalar(x, scopeOf(cols))
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{ctx: context.Background()}
+	m := c.machine(context.Background(), nil)
 	return func(row []sqltype.Value) (sqltype.Value, error) { return f(m, row) }, nil
 }

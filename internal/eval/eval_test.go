@@ -247,7 +247,7 @@ func TestScalarsAgree(t *testing.T) {
 			t.Fatalf("%s: %s %v", text, state, err)
 		}
 		root := &plan.Project{Input: agg, Items: []plan.Item{{ID: 50, Expr: x}}}
-		if err := Check(root, func(n plan.Rel) bool { return n == plan.Rel(agg) }); err != nil {
+		if err := Check(root, func(n plan.Rel) bool { return n == plan.Rel(agg) }, nil); err != nil {
 			t.Fatal(err)
 		}
 		got, err := Run(context.Background(), root, leafOf(agg, rows), q, nil)

@@ -29,14 +29,18 @@ func sortRows(m *machine, rows [][]sqltype.Value, keys []sortKey) (out [][]sqlty
 		if err = m.tick(); err != nil {
 			panic(stop{})
 		}
-		for _, k := range keys {
-			if c := k.compare(a[k.place], b[k.place]); c != 0 {
-				return c
-			}
-		}
-		return 0
+		return compareRows(a, b, keys)
 	})
 	return out, nil
+}
+
+func compareRows(a, b []sqltype.Value, keys []sortKey) int {
+	for _, k := range keys {
+		if c := k.compare(a[k.place], b[k.place]); c != 0 {
+			return c
+		}
+	}
+	return 0
 }
 
 func (k sortKey) compare(a, b sqltype.Value) int {

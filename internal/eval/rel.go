@@ -1,8 +1,6 @@
 package eval
 
 import (
-	"slices"
-
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -29,6 +27,10 @@ func scopeOf(cols []plan.ColID) scope {
 type compiler struct {
 	types func(plan.ColID) sqltype.Type
 	leaf  func(plan.Rel) (step, bool)
+
+	around []*frame // the rows around what is compiled, innermost last
+	slots  int      // in machine.outer
+	kept   int      // in machine.once
 }
 
 func (c *compiler) rel(n plan.Rel) (step, error) {
@@ -50,8 +52,16 @@ func (c *compiler) rel(n plan.Rel) (step, error) {
 		return c.sort(n)
 	case *plan.Limit:
 		return c.limit(n)
+	case *plan.Values:
+		return c.values(n)
+	case *plan.SetOp:
+		return c.setOp(n)
+	case *plan.DistinctOn:
+		return c.distinctOn(n)
 	case *plan.Aggregate:
-		return step{}, unsupported("aggregates over released values or dpsql's own tables are not supported").At(n.Pos)
+		return c.aggregate(n)
+	case *plan.Window:
+		return c.window(n)
 	case *plan.Scan:
 		return step{}, unsupported("a table cannot be read while an answer is finished").At(n.Pos)
 	}
@@ -123,66 +133,28 @@ func (c *compiler) project(n *plan.Project) (step, error) {
 	}}, nil
 }
 
-// join is a nested loop: the inputs are tiny.
-func (c *compiler) join(n *plan.Join) (step, error) {
-	if n.Kind != plan.InnerJoin && n.Kind != plan.LeftJoin {
-		return step{}, unsupported("%s joins cannot be finished", n.Kind).At(n.Pos)
-	}
-	left, err := c.rel(n.Left)
-	if err != nil {
-		return step{}, err
-	}
-	right, err := c.rel(n.Right)
-	if err != nil {
-		return step{}, err
-	}
-	cols := slices.Concat(left.cols, right.cols)
-	on := func(*machine, []sqltype.Value) (sqltype.Value, error) { return true, nil }
-	if n.On != nil {
-		if on, err = c.scalar(n.On, scopeOf(cols)); err != nil {
-			return step{}, err
-		}
-	}
-	return step{cols: cols, rows: func(m *machine) ([][]sqltype.Value, error) {
-		ls, err := left.rows(m)
-		if err != nil {
-			return nil, err
-		}
-		rs, err := right.rows(m)
-		if err != nil {
-			return nil, err
-		}
-		var out [][]sqltype.Value
-		for _, l := range ls {
-			matched := false
-			for _, r := range rs {
-				if err := m.tick(); err != nil {
-					return nil, err
-				}
-				row := slices.Concat(l, r)
-				v, err := on(m, row)
-				if err != nil {
-					return nil, err
-				}
-				if v == true {
-					matched = true
-					out = append(out, row)
-				}
-			}
-			if !matched && n.Kind == plan.LeftJoin {
-				out = append(out, slices.Concat(l, make([]sqltype.Value, len(right.cols))))
-			}
-		}
-		return out, nil
-	}}, nil
-}
-
 func (c *compiler) distinct(n *plan.Distinct) (step, error) {
 	in, err := c.rel(n.Input)
 	if err != nil {
 		return step{}, err
 	}
-	padded := c.padded(in.cols)
+	return c.firsts(in, in.cols)
+}
+
+func (c *compiler) distinctOn(n *plan.DistinctOn) (step, error) {
+	in, err := c.rel(n.Input)
+	if err != nil {
+		return step{}, err
+	}
+	return c.firsts(in, n.On)
+}
+
+// firsts keeps the first of the rows that agree in some columns.
+func (c *compiler) firsts(in step, on []plan.ColID) (step, error) {
+	key, err := c.keyOf(in.cols, on)
+	if err != nil {
+		return step{}, err
+	}
 	return step{cols: in.cols, rows: func(m *machine) ([][]sqltype.Value, error) {
 		rows, err := in.rows(m)
 		if err != nil {
@@ -190,22 +162,42 @@ func (c *compiler) distinct(n *plan.Distinct) (step, error) {
 		}
 		seen := make(map[string]bool, len(rows))
 		var out [][]sqltype.Value
-		var key []byte
 		for _, row := range rows {
 			if err := m.tick(); err != nil {
 				return nil, err
 			}
-			key = key[:0]
-			for i, v := range row {
-				key = appendKey(key, v, padded[i])
-			}
-			if !seen[string(key)] {
-				seen[string(key)] = true
+			if k := key(row); !seen[k] {
+				seen[k] = true
 				out = append(out, row)
 			}
 		}
 		return out, nil
 	}}, nil
+}
+
+// keyOf gives a row's key over some of its columns: equal exactly where they are not distinct.
+func (c *compiler) keyOf(cols, on []plan.ColID) (func(row []sqltype.Value) string, error) {
+	s := scopeOf(cols)
+	places := make([]int, len(on))
+	for i, id := range on {
+		var ok bool
+		if places[i], ok = s[id]; !ok {
+			return nil, noColumn()
+		}
+	}
+	padded := c.padded(on)
+	var key []byte
+	return func(row []sqltype.Value) string {
+		key = key[:0]
+		for i, p := range places {
+			key = appendKey(key, row[p], padded[i])
+		}
+		return string(key)
+	}, nil
+}
+
+func noColumn() error {
+	return sqlerr.New(sqlerr.Internal, "an expression uses a column that its input does not have")
 }
 
 // padded tells the columns of type char(n), whose trailing blanks mean nothing.
@@ -222,14 +214,9 @@ func (c *compiler) sort(n *plan.Sort) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	s := scopeOf(in.cols)
-	keys := make([]sortKey, len(n.Keys))
-	for i, k := range n.Keys {
-		place, ok := s[k.Col]
-		if !ok {
-			return step{}, sqlerr.New(sqlerr.Internal, "a sort key is no column of its input")
-		}
-		keys[i] = sortKey{place: place, desc: k.Desc, nullsFirst: k.NullsFirst, typ: c.types(k.Col)}
+	keys, err := c.sortKeys(n.Keys, in.cols)
+	if err != nil {
+		return step{}, err
 	}
 	return step{cols: in.cols, rows: func(m *machine) ([][]sqltype.Value, error) {
 		rows, err := in.rows(m)
@@ -240,8 +227,41 @@ func (c *compiler) sort(n *plan.Sort) (step, error) {
 	}}, nil
 }
 
+func (c *compiler) sortKeys(list []plan.SortKey, cols []plan.ColID) ([]sortKey, error) {
+	s := scopeOf(cols)
+	keys := make([]sortKey, len(list))
+	for i, k := range list {
+		place, ok := s[k.Col]
+		if !ok {
+			return nil, sqlerr.New(sqlerr.Internal, "a sort key is no column of its input")
+		}
+		keys[i] = sortKey{place: place, desc: k.Desc, nullsFirst: k.NullsFirst, typ: c.types(k.Col)}
+	}
+	return keys, nil
+}
+
+// ties are the keys of the order that WITH TIES goes by.
+func (c *compiler) ties(n *plan.Limit, cols []plan.ColID) ([]sortKey, error) {
+	if !n.Ties {
+		return nil, nil
+	}
+	below := n.Input
+	if on, ok := below.(*plan.DistinctOn); ok {
+		below = on.Input
+	}
+	sorted, ok := below.(*plan.Sort)
+	if !ok {
+		return nil, sqlerr.New(sqlerr.Internal, "WITH TIES has no order")
+	}
+	return c.sortKeys(sorted.Keys, cols)
+}
+
 func (c *compiler) limit(n *plan.Limit) (step, error) {
 	in, err := c.rel(n.Input)
+	if err != nil {
+		return step{}, err
+	}
+	ties, err := c.ties(n, in.cols)
 	if err != nil {
 		return step{}, err
 	}
@@ -269,7 +289,11 @@ func (c *compiler) limit(n *plan.Limit) (step, error) {
 		}
 		rows = rows[min(skip, int64(len(rows))):]
 		if limited {
-			rows = rows[:min(most, int64(len(rows)))]
+			end := min(most, int64(len(rows)))
+			for n.Ties && end > 0 && end < int64(len(rows)) && compareRows(rows[end-1], rows[end], ties) == 0 {
+				end++
+			}
+			rows = rows[:end]
 		}
 		return rows, nil
 	}}, nil

@@ -14,11 +14,10 @@ type scalar func(m *machine, row []sqltype.Value) (sqltype.Value, error)
 func (c *compiler) scalar(x plan.Scalar, s scope) (scalar, error) {
 	switch x := x.(type) {
 	case *plan.Col:
-		place, ok := s[x.ID]
-		if !ok {
-			return nil, sqlerr.New(sqlerr.Internal, "an expression uses a column that its input does not have")
+		if place, ok := s[x.ID]; ok {
+			return func(_ *machine, row []sqltype.Value) (sqltype.Value, error) { return row[place], nil }, nil
 		}
-		return func(_ *machine, row []sqltype.Value) (sqltype.Value, error) { return row[place], nil }, nil
+		return c.ofAround(x.ID)
 	case *plan.Const:
 		v := x.Value
 		return func(*machine, []sqltype.Value) (sqltype.Value, error) { return v, nil }, nil
@@ -40,6 +39,8 @@ func (c *compiler) scalar(x plan.Scalar, s scope) (scalar, error) {
 		return c.minMax(x, s)
 	case *plan.DistinctFrom:
 		return c.distinctFrom(x, s)
+	case *plan.Subquery:
+		return c.subquery(x, s)
 	}
 	return nil, unsupported("the expression %T cannot be computed over released values", x)
 }
@@ -273,6 +274,8 @@ func hasColumn(x plan.Scalar) bool {
 		return anyOf(x.Args...)
 	case *plan.DistinctFrom:
 		return anyOf(x.X, x.Y)
+	case *plan.Subquery:
+		return len(x.Free()) > 0 || anyOf(plan.Children(x)...)
 	}
 	return true
 }

@@ -204,22 +204,22 @@ func numericArith(op string, l, r decimal.Decimal) (sqltype.Value, error) {
 	l, r = plain(l), plain(r)
 	switch op {
 	case "+":
-		return checkNumeric(l.Add(r))
+		return CheckNumeric(l.Add(r))
 	case "-":
-		return checkNumeric(l.Sub(r))
+		return CheckNumeric(l.Sub(r))
 	case "*":
 		z := l.Mul(r)
 		if z.Exponent() < -maxScale {
 			z = z.Round(maxScale)
 		}
-		return checkNumeric(z)
+		return CheckNumeric(z)
 	case "/":
 		return NumericDiv(l, r)
 	}
 	if r.IsZero() {
 		return nil, divisionByZero()
 	}
-	return checkNumeric(scaled(l.Mod(r), max(-l.Exponent(), -r.Exponent())))
+	return CheckNumeric(scaled(l.Mod(r), max(-l.Exponent(), -r.Exponent())))
 }
 
 // plain writes out a positive exponent: PostgreSQL's display scale is never negative.
@@ -239,7 +239,8 @@ const (
 	maxScale  = 16383
 )
 
-func checkNumeric(z decimal.Decimal) (sqltype.Value, error) {
+// CheckNumeric raises where PostgreSQL has no room for a numeric.
+func CheckNumeric(z decimal.Decimal) (sqltype.Value, error) {
 	if z.Exponent() > maxDigits || z.NumDigits()+int(z.Exponent()) > maxDigits || z.Exponent() < -maxScale {
 		return nil, sqlerr.New(sqlerr.NumericRange, "value overflows numeric format")
 	}
@@ -252,12 +253,12 @@ func NumericDiv(l, r decimal.Decimal) (sqltype.Value, error) {
 	if r.IsZero() {
 		return nil, divisionByZero()
 	}
-	scale := min(max(divScale(l, r), -l.Exponent(), -r.Exponent(), 0), 1000)
-	return checkNumeric(scaled(l.DivRound(r, scale), scale))
+	scale := min(max(DivScale(l, r), -l.Exponent(), -r.Exponent(), 0), 1000)
+	return CheckNumeric(scaled(l.DivRound(r, scale), scale))
 }
 
-// divScale is select_div_scale's estimate: 16 digits less four for each base-10000 digit of the quotient before the point.
-func divScale(l, r decimal.Decimal) int32 {
+// DivScale is select_div_scale's estimate of a quotient's scale: 16 digits less four for each base-10000 digit of the quotient before the point.
+func DivScale(l, r decimal.Decimal) int32 {
 	wl, dl := leading(l)
 	wr, dr := leading(r)
 	w := wl - wr

@@ -73,7 +73,7 @@ func quotient() *Func {
 			return nil, divisionByZero()
 		}
 		q, _ := x.QuoRem(y, 0)
-		return checkNumeric(q)
+		return CheckNumeric(q)
 	})
 	f.Range = func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
 		if a[0].Map(same) == nil || a[1].Map(same) == nil || a[1].Contains(decimal.Zero) {
@@ -97,5 +97,5 @@ func numericSqrt(x decimal.Decimal) (sqltype.Value, error) {
 	scaledUp := x.Shift(2 * (places + 1)).BigInt()
 	r := new(big.Int).Sqrt(scaledUp)
 	d := decimal.NewFromBigInt(r, -(places + 1))
-	return checkNumeric(scaled(d.Round(places), places))
+	return CheckNumeric(scaled(d.Round(places), places))
 }

@@ -101,13 +101,13 @@ func rounding(name string, t sqltype.OID) *Func {
 			x := plain(v[0].(decimal.Decimal))
 			switch name {
 			case "floor":
-				return checkNumeric(x.Floor())
+				return CheckNumeric(x.Floor())
 			case "round":
-				return checkNumeric(x.Round(0))
+				return CheckNumeric(x.Round(0))
 			case "trunc":
-				return checkNumeric(x.Truncate(0))
+				return CheckNumeric(x.Truncate(0))
 			}
-			return checkNumeric(x.Ceil())
+			return CheckNumeric(x.Ceil())
 		}}
 }
 
@@ -177,7 +177,7 @@ func roundBy(name string, places *int64) *Func {
 		} else {
 			x = x.Truncate(places)
 		}
-		return checkNumeric(scaled(x, max(0, places)))
+		return CheckNumeric(scaled(x, max(0, places)))
 	}
 	return f
 }

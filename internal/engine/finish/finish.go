@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -180,7 +181,7 @@ func value(a *sensitivity.Analysis, i int, v []*big.Int) (sqltype.Value, error) 
 			}
 		}
 		if f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsRatio {
-			scale = max(avgScale(x, v[f.Count]), scale)
+			scale = max(avgScale(x, v[f.Count], &m), scale)
 		}
 	}
 	switch {
@@ -205,35 +206,15 @@ func value(a *sensitivity.Analysis, i int, v []*big.Int) (sqltype.Value, error) 
 	return nil, sqlerr.New(sqlerr.Internal, "an aggregate of type %s has no value", t)
 }
 
-// avgScale is the display scale of PostgreSQL's numeric division of a sum x*count by count: 16 significant digits, counted in
-// base 10000 from the operands' first digits (numeric.c, select_div_scale). Without rows x stands for the sum of one.
-func avgScale(x *big.Rat, count *big.Int) int32 {
-	n := new(big.Rat).SetInt(count)
-	if count.Sign() <= 0 {
-		n.SetInt64(1)
+// avgScale is the display scale of PostgreSQL's numeric division of a sum x*count by count, where x is of measure m. Without rows x
+// stands for the sum of one.
+func avgScale(x *big.Rat, count *big.Int, m *sensitivity.Measure) int32 {
+	n := decimal.NewFromInt(1)
+	if count.Sign() > 0 {
+		n = decimal.NewFromBigInt(count, 0)
 	}
-	sumWeight, sumDigit := firstDigit(new(big.Rat).Mul(x, n))
-	countWeight, countDigit := firstDigit(n)
-	weight := sumWeight - countWeight
-	if sumDigit <= countDigit {
-		weight--
-	}
-	return int32(max(0, 16-4*weight))
-}
-
-// firstDigit gives the first digit of |x| in base 10000 and its power; 0 and 0 for 0.
-func firstDigit(x *big.Rat) (weight int, digit int64) {
-	if x.Sign() == 0 {
-		return 0, 0
-	}
-	base, one, r := big.NewRat(10000, 1), big.NewRat(1, 1), new(big.Rat).Abs(x)
-	for ; r.Cmp(base) >= 0; weight++ {
-		r.Quo(r, base)
-	}
-	for ; r.Cmp(one) < 0; weight-- {
-		r.Mul(r, base)
-	}
-	return weight, new(big.Int).Quo(r.Num(), r.Denom()).Int64()
+	exact := 1 - min(0, m.Grid.Exponent(), m.RangeLo.Exponent(), m.RangeHi.Exponent()) // half steps, or the range's ends
+	return funcs.DivScale(round(new(big.Rat).Mul(x, n.Rat()), exact), n)
 }
 
 // round gives x at a scale, half away from zero as PostgreSQL does: one exact rounding.
