@@ -111,7 +111,7 @@ func (m *machine) tick() error {
 }
 
 // maxMade limits the values that joins, arrays and concatenations make: only they can be more than a statement and its rows.
-const maxMade = 1 << 23
+const maxMade = 1 << 22
 
 // make counts n values, or as many bytes of text.
 func (m *machine) make(n int) error {
