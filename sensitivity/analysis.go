@@ -110,6 +110,7 @@ type Measure struct {
 	// For Sum and CentredSum: Arg's row value is brought to an integer number of Grid steps in [RowLo, RowHi].
 	Grid             decimal.Decimal
 	Rounded          bool // row values are rounded to the grid (floats, divisions); false: they lie on it already
+	Narrow           bool // FILTER makes [RowLo, RowHi] less than what the column is read through
 	RowLo, RowHi     int64
 	RangeLo, RangeHi decimal.Decimal // of Arg's value, as declared or derived: within RowLo and RowHi steps
 	// The unit's partial in one group is clamped to [Lo, Hi], in steps. Without clamp needed (one row a unit by key): Single.

@@ -214,7 +214,7 @@ func (z *analyzer) clampOf(id plan.ColID) (Clamp, bool) {
 //
 // Proof: claim: the print can write the ends in the column's own type, without an error or a rounding, so that what it reads through the clamp is in [Lo, Hi], the
 // interval that every bound is derived from (Analyze's (6), (9)). Assumption: the type holds what PostgreSQL says: integers of n bytes -2^(8n-1) to 2^(8n-1) - 1; numeric(p, s) multiples of
-// 10^-s of magnitude below 10^(p-s); floats those of IEEE 754. (1) Ends go outward, to the next value of the type: floor and ceiling of integers and decimals, floatBound. So no value that the given interval has is
+// 10^-s of magnitude below 10^(p-s); floats those of IEEE 754; dates and instants PostgreSQL's span (funcs.TimeRange). (1) Ends go outward, to the next value of the type: floor and ceiling of integers and decimals, floatBound. So no value that the given interval has is
 // cut. (2) An end beyond the type becomes the type's own: no stored value is beyond, so it cuts nothing either. A numeric's NaN, and infinities, are stored values: they fail or pass comparisons as the largest or the
 // least, and become an end (clampColumn). (3) Where no end is left (Lo > Hi, or no finite float) nothing is claimed. That the clamp stands where it is
 // derived from is all that the sensitivity needs; (1) and (2) are about not changing answers. Source: PostgreSQL 15 documentation, section 8.1.

@@ -98,6 +98,25 @@ func (z *analyzer) declared(x plan.Scalar) *num.Interval {
 	return b.iv
 }
 
+// filtered is the declared interval of a column where its FILTER leaves it, brought outward to values of its type; of other expressions it is declared's own. As in Analyze's (6) the claim needs no
+// more of it than that the measure's clamps stand there: the print of a measure that is Narrow clamps rows where it would have trusted the column's own clamp.
+func (z *analyzer) filtered(x, filter plan.Scalar) *num.Interval {
+	iv := z.declared(x)
+	c, ok := x.(*plan.Col)
+	if !ok || filter == nil || !c.T.IsNumber() {
+		return iv
+	}
+	in, id := spanOf(iv), z.base(c.ID)
+	for _, cond := range plan.Conjuncts(filter) {
+		in = in.meet(z.spanIn(cond, id))
+	}
+	narrow, ok := clampTo(in.interval(), c.T)
+	if !ok || z.owner[id] == nil || iv != nil && !narrow.Lo.GreaterThan(iv.Lo) && !narrow.Hi.LessThan(iv.Hi) {
+		return iv
+	}
+	return &num.Interval{Lo: narrow.Lo, Hi: narrow.Hi}
+}
+
 // undeclared bounds a sum over values without a declared range by a choice on the sums themselves. The grid must be known: integers, and
 // numerics whose scale follows from types, floats cast from these, or a column with a step. Where the number of rows is bounded, the rest counts as
 // Measure.Rows says: a sum is then cut as a count is, and an average of both has each unit's own mean.

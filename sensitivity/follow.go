@@ -28,7 +28,7 @@ func (z *analyzer) follow() {
 			continue
 		}
 		all := slices.IndexFunc(ms, func(o Measure) bool {
-			return o.Filter == nil && o.Bound != nil && o.Kind == m.Kind && o.Fine == m.Fine && z.scalarText(o.Arg) == z.scalarText(m.Arg)
+			return o.Filter == nil && o.Bound != nil && o.Kind == m.Kind && o.Fine == m.Fine && o.Grid.Equal(m.Grid) && z.scalarText(o.Arg) == z.scalarText(m.Arg) && oneLadder(o.Bound.Edges, m.Bound.Edges)
 		})
 		if all < 0 {
 			continue
@@ -39,7 +39,7 @@ func (z *analyzer) follow() {
 			continue
 		}
 		own, common := m.Bound, ms[all].Bound
-		if len(own.Edges) < len(common.Edges) { // one ladder, shortened for a centred sum
+		if len(own.Edges) < len(common.Edges) { // for a centred sum
 			common.Edges = own.Edges
 		}
 		for k := range ms {
@@ -48,6 +48,12 @@ func (z *analyzer) follow() {
 			}
 		}
 	}
+}
+
+// oneLadder: the shorter one is the longer one's beginning.
+func oneLadder(a, b []uint64) bool {
+	n := min(len(a), len(b))
+	return slices.Equal(a[:n], b[:n])
 }
 
 // keeps is the part of a unit's rows that a condition is expected to keep: of the public values that each column can have, those for which it is true, all

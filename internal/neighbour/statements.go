@@ -71,6 +71,10 @@ var Statements = []string{
 	"select count(*) filter (where e.days is null), count(e.days) filter (where p.active), avg(e.days) filter (where p.city_id > 1) from patients p left join encounters e on e.patient_id = p.patient_id and e.days > 5",
 	"select k.label, count(*) filter (where k.id > 1), sum(e.days) filter (where k.id < 4 or e.days < 12) from encounters e left join kinds k on k.id = e.kind_id group by 1",
 	"select count(*) filter (where d.z > 10), sum(d.z) filter (where d.w is null) from (select e.patient_id, e.days * 2 as z, l.value as w from encounters e left join labs l on l.encounter_id = e.encounter_id) d",
+	// FILTER that narrows what it is of.
+	"select sum(medications) filter (where medications between 5 and 40), avg(medications) filter (where medications < 50), avg(free) filter (where free between -3 and 3), sum(cost) filter (where cost < 100 and cost >= 0.5) from encounters",
+	"select gender, sum(account) filter (where account between -10 and 500), avg(weight) filter (where weight > 50 and weight < 90.5), sum(weight) filter (where weight <= 70) from patients group by 1",
+	"select readmitted, avg(score) filter (where score > 0), sum(big) filter (where big between -500000000000 and 500000000000), avg(days) filter (where days > 5), sum(level) filter (where level < 9 and level >= 0.5) from encounters group by 1",
 	// Public groups that follow from ranges and WHERE, which narrows the values too.
 	"select days, count(*), sum(medications) from encounters where medications between 2 and 60 group by 1",
 	"select days / 7, case when days > 10 then 'long' when days > 3 then 'middle' end, count(*), avg(days) from encounters where days >= 2 and days < 13 group by 1, 2",

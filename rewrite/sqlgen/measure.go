@@ -70,7 +70,7 @@ type rows struct {
 func (p *printer) row(m sensitivity.Measure, f *from) rows {
 	text := p.scalar(m.Arg, f, inRange)
 	t := m.Arg.Type()
-	bounded := p.bounded(m.Arg, f)
+	bounded := !m.Narrow && p.bounded(m.Arg, f)
 	lo, hi := m.Grid.Mul(decimal.NewFromInt(m.RowLo)), m.Grid.Mul(decimal.NewFromInt(m.RowHi))
 	if m.Rounded {
 		return rows{text: p.rounded(m, text, t, bounded)}
