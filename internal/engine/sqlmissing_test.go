@@ -99,8 +99,8 @@ func computed(p *pgcat.Proc) bool {
 // aggregates are answered over private rows; TestAggregates holds them against the analysis. bySession are constants of the session.
 var (
 	aggregates = []string{"count", "sum", "avg"}
-	byBinder   = []string{"concat", "concat_ws", "format"} // made of other rows
-	bySession  = []string{"version", "current_database", "current_schema", "current_user", "session_user"}
+	byBinder   = []string{"concat", "concat_ws", "format", "overlaps", "age"} // made of other rows
+	bySession  = []string{"version", "current_database", "current_schema", "current_user", "session_user", "now", "statement_timestamp", "transaction_timestamp", "clock_timestamp"}
 )
 
 // reasonsMissing are the groups, in the order of the page. One with words is counted only.

@@ -134,6 +134,9 @@ func (b *binder) function(x *pgsyntax.FuncCall, args []Scalar, names []string, v
 	if join := b.joining(name); join != nil && !variadic && !b.find.open {
 		return join(args, pos)
 	}
+	if times := b.ofTimes(name, args); times != nil && !b.find.open {
+		return times(args, pos)
+	}
 	var fn *funcs.Func
 	if !c.proc.RetSet || b.find.open {
 		fn = b.find.call(funcs.Function, name, oidsOf(args), c.proc.Args, result)
@@ -223,7 +226,7 @@ const Now = "now"
 
 // session is a function about the session, as a constant.
 func (b *binder) session(name string, args int) (Scalar, bool) {
-	if name == "transaction_timestamp" || name == "statement_timestamp" {
+	if name == "transaction_timestamp" || name == "statement_timestamp" || name == "clock_timestamp" { // one instant for the whole statement
 		name = Now
 	}
 	v, ok := b.opts.Session[name]

@@ -14,7 +14,7 @@ import (
 )
 
 // constants are tried in the places where a row asks for one.
-var constants = []string{"'year'", "'hour'", "1", "2", "'YYYY'", "'a'", "'UTC'", "'1 day'", "'2020-01-01'", "'%a'", "'{1,2}'", "true", "'$.a'", "'{a,b}'", "interval '1 day'", "'i'", "'999'", "'YYYYMMDD'", "'hex'"}
+var constants = []string{"'year'", "'hour'", "1", "2", "'YYYY'", "'a'", "'UTC'", "'1 day'", "'2020-01-01'", "'%a'", "'{1,2}'", "true", "'$.a'", "'{a,b}'", "interval '1 day'", "interval '1 hour'", "'i'", "'999'", "'YYYYMMDD'", "'hex'"}
 
 // calls are statements that should come to a row.
 func calls(f *funcs.Func, columns map[string]string) []string {
@@ -47,6 +47,9 @@ func calls(f *funcs.Func, columns map[string]string) []string {
 			}
 			if f.Result == f.Args[0] && slices.Contains([]string{"varchar", "bpchar", "time", "timestamp", "timestamptz", "interval"}, t.Name) {
 				name += "(2)"
+			}
+			if name == `pg_catalog."interval"(2)` { // there the 2 would be fields
+				name = "interval(2)"
 			}
 			return fmt.Sprintf("select %s::%s as x from kinds", args[0], name)
 		case f.Kind == funcs.Operator && len(args) == 1:

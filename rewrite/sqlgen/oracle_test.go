@@ -90,6 +90,10 @@ var publicStatements = []string{
 		"json_extract_path_text('{\"a\": {\"b\": 3}}', 'a', 'b'), '{\"a\": 1}'::jsonb ?| array['b', 'a'], '{\"a\": 1, \"b\": 2}'::jsonb @> '{\"a\": 1}' from cities",
 	"select concat(id, null, region, name, id > 1, 1.50, 'x'), concat(null), concat(region), concat_ws(', ', region, null, id), concat_ws(region, id, name), concat_ws(null::text, id), concat_ws('-', null), " +
 		"concat_ws('-', id = 1, date '2020-01-02'), concat('ab'::char(4), name::char(3), '|'), format('%s of %2$s: %s%%%1$s', name, region, id), format(null, id), format('plain') from cities",
+	"select a.d, b.d, c.d, e.d, (a.d, b.d) overlaps (c.d, e.d), (a.d, interval '36 hours') overlaps (c.d, e.d), (a.t, b.t) overlaps (c.t, interval '2 hours'), (a.t, null::time) overlaps (c.t, e.t), " +
+		"(a.d::timestamp, interval '-1 day') overlaps (c.d::timestamp, interval '25 hours') from (" + momentsOf + ") a, (" + momentsOf + ") b, (" + momentsOf + ") c, (" + momentsOf + ") e",
+	"select make_interval(days => id), make_interval(hours => id, secs => 1.5), timestamp(0) '2020-01-01 10:00:00.5' + id * interval '1 day', (time '10:00:00.123456')::time(2), (interval '1 day 02:03:04.567')::interval day to minute," +
+		" date_bin('15 minutes', timestamp '2020-02-11 15:44:17', timestamp '2001-01-01'), timestamptz '2020-01-01 10:00+00' at time zone interval '02:00', age(timestamptz '2020-03-01 00:00+00', timestamptz '2019-02-28 00:00+00') from cities",
 	"select count(distinct region), sum(id) from cities having count(*) > 1",
 	"select x.n, c.name from (select region, count(*) as n from cities group by region order by 2 desc, 1 limit 1) x join cities c on c.region = x.region",
 	"select k.id, z.v from kinds k left join (select kind_id, coalesce(rate, 0) + 1 as v from rates where rate > 1) z on z.kind_id = k.id",
@@ -99,6 +103,9 @@ var publicStatements = []string{
 	"select id, region is not distinct from null, (region, id) in (('North', 1), ('South', 2)), id = any ('{1,3}'), id <> all (array[2, 3]), id not in (2, 3) from cities",
 	"select name::varchar(2)::text, upper(name::char(3)), id::numeric(5,1)::numeric from cities",
 }
+
+// momentsOf are some dates and times, and NULLs.
+const momentsOf = "select case when id < 4 then date '2020-01-01' + id end as d, case when id <> 2 then time '10:00' + id * interval '1 hour' end as t from cities"
 
 // TestTotals: with room for all rows and groups, the bounded totals give the aggregates of the original text through their
 // formulas: nothing inside the declarations is cut, lost or counted twice.
