@@ -111,7 +111,7 @@ func constant(f *funcs.Func, k int, word string) string {
 	case sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDNumeric, sqltype.OIDFloat4, sqltype.OIDFloat8:
 		return "1"
 	case sqltype.OIDInterval:
-		return "1 day"
+		return "01:00:00"
 	case sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
 		return "2020-01-01"
 	case sqltype.OIDTime, sqltype.OIDTimetz:

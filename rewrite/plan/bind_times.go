@@ -24,7 +24,7 @@ func (b *binder) ofTimes(name string, args []Scalar) func([]Scalar, pgsyntax.Pos
 func (b *binder) ageToday(args []Scalar, pos pgsyntax.Pos) (Scalar, error) {
 	now, ok := b.session(Now, 0)
 	if !ok {
-		return nil, sqlerr.New(sqlerr.UnsupportedFunction, "age of one argument is not supported here").At(int(pos)).WithHint("Write the day: age(timestamp '2026-01-01', x).")
+		return nil, sqlerr.New(sqlerr.UnsupportedFunction, "age of one argument is not supported here").At(int(pos))
 	}
 	today, err := b.explicit(now, sqltype.Date, pos)
 	if err != nil {
