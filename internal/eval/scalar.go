@@ -41,6 +41,10 @@ func (c *compiler) scalar(x plan.Scalar, s scope) (scalar, error) {
 		return c.distinctFrom(x, s)
 	case *plan.Subquery:
 		return c.subquery(x, s)
+	case *plan.Subscript:
+		return c.subscript(x, s)
+	case *plan.AnyAll:
+		return c.anyAll(x, s)
 	}
 	return nil, unsupported("the expression %T cannot be computed over released values", x)
 }

@@ -144,7 +144,7 @@ func (t Type) Known() bool {
 
 // Readable reports whether columns of the type exist for analysts: both backends read its values and compare them as
 // PostgreSQL does.
-func (t Type) Readable() bool { return t.Known() && !t.IsArray() }
+func (t Type) Readable() bool { return t.Known() }
 
 // Groupable reports whether values of the type can be keys of private rows: where they are grouped, equal ones are spelled alike
 // or can be. Equal intervals and documents are not (1 day and 24 hours, 1.0 and 1.00), and json has no equality.
@@ -153,5 +153,5 @@ func (t Type) Groupable() bool {
 	case OIDInterval, OIDJSON, OIDJSONB:
 		return false
 	}
-	return t.Readable()
+	return t.Readable() && !t.IsArray()
 }

@@ -37,7 +37,7 @@ var numericTypes = []sqltype.Type{sqltype.NumericOf(5, 2), sqltype.NumericOf(18,
 func variants(f *Func) [][]sqltype.Type {
 	out := [][]sqltype.Type{nil}
 	for _, o := range f.Args {
-		options := []sqltype.Type{{OID: o, Typmod: -1}}
+		options := []sqltype.Type{{OID: concrete(o), Typmod: -1}}
 		if o == sqltype.OIDNumeric {
 			options = numericTypes
 		}

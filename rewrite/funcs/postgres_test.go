@@ -80,7 +80,7 @@ func runPostgres(t *testing.T, conn *pgx.Conn, f *Func, rt sqltype.Type, name st
 	var params, from, texts []string
 	cols := blanks(f)
 	for i, o := range f.Args {
-		if slices.Contains(constPlaces(f), i) {
+		if o = concrete(o); slices.Contains(constPlaces(f), i) {
 			continue
 		}
 		values := edgesOf(f, i)
@@ -291,7 +291,7 @@ func values(f *Func, args []*string) ([]sqltype.Value, bool) {
 		if a == nil || len(*a) > 2000 {
 			return nil, false
 		}
-		v, err := sqltype.ParseText(*a, sqltype.Type{OID: f.Args[i], Typmod: -1})
+		v, err := sqltype.ParseText(*a, sqltype.Type{OID: concrete(f.Args[i]), Typmod: -1})
 		if err != nil {
 			return nil, false
 		}

@@ -30,7 +30,10 @@ func row(kind Kind, name string, args []sqltype.OID, result sqltype.OID, maybe b
 	own := f.duck
 	if f.short {
 		out.Short, out.MayBeNull = []int{1}, true
-		f.pg, f.duck = "CASE WHEN octet_length({y}) <= "+strconv.Itoa(MaxShort)+" THEN "+f.pg+" END", "CASE WHEN strlen({y}) <= "+strconv.Itoa(MaxShort)+" THEN "+f.duck+" END"
+		f.pg = "CASE WHEN octet_length({y}) <= " + strconv.Itoa(MaxShort) + " THEN " + f.pg + " END"
+		if f.duck != "" {
+			f.duck = "CASE WHEN strlen({y}) <= " + strconv.Itoa(MaxShort) + " THEN " + f.duck + " END"
+		}
 	}
 	if f.lax {
 		own = "CASE WHEN " + present(len(args)) + " THEN " + own + " END"

@@ -17,7 +17,6 @@ type exprs struct {
 	aggs     *selecting
 	within   bool // an aggregate's argument
 	inWindow bool // a window call's argument
-	arrays   bool // an array may stand here that is no constant: what it is for takes it apart
 }
 
 func (e *exprs) condition(x pgsyntax.Expr, clause string) (Scalar, error) {
@@ -38,15 +37,6 @@ func (e *exprs) boolean(v Scalar, what string, pos pgsyntax.Pos) (Scalar, error)
 }
 
 func (e *exprs) expr(x pgsyntax.Expr) (Scalar, error) {
-	if e.arrays {
-		if _, ok := x.(*pgsyntax.Array); !ok {
-			if _, ok := x.(*pgsyntax.Cast); !ok {
-				inner := *e
-				inner.arrays = false
-				return inner.expr(x)
-			}
-		}
-	}
 	v, err := e.bind(x)
 	if err != nil {
 		return nil, err

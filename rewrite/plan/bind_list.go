@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -194,7 +196,7 @@ func (e *exprs) quantified(x *pgsyntax.Quantified) (Scalar, error) {
 	if err != nil {
 		return nil, err
 	}
-	array, err := e.arrayOperand(x.Array)
+	array, err := e.expr(x.Array)
 	if err != nil {
 		return nil, err
 	}
@@ -231,13 +233,20 @@ func (e *exprs) quantified(x *pgsyntax.Quantified) (Scalar, error) {
 	return e.eachElement(o, l, array, x)
 }
 
+// comparing are the operators that never raise.
+var comparing = []string{"=", "<>", "<", "<=", ">", ">="}
+
 // eachElement compares with each element of a listed array.
 func (e *exprs) eachElement(o *resolvedOper, l, array Scalar, x *pgsyntax.Quantified) (Scalar, error) {
 	items, null, ok := listed(array, e.of(e.elem(array.Type().OID)))
 	switch {
 	case !ok:
-		e.later(unsupported(x.Pos, "ANY and ALL of an array that the statement does not list are").WithHint("Use IN (list), or ARRAY[...]."))
-		return &Unplanned{Name: o.Name + " " + itoa(int(x.Pos)), T: sqltype.Bool, Args: []Scalar{l, array}}, nil
+		fn := e.operRow(o, o.Name, []sqltype.OID{l.Type().OID, e.elem(array.Type().OID)})
+		if fn == nil || fn.With != nil || !slices.Contains(comparing, o.Name) {
+			e.later(unsupported(x.Pos, "the operator "+o.Name+" with ANY or ALL of an array that the statement does not list is").WithHint("List the values: ANY(ARRAY[...])."))
+			return &Unplanned{Name: o.Name + " " + itoa(int(x.Pos)), T: sqltype.Bool, Args: []Scalar{l, array}}, nil
+		}
+		return &AnyAll{X: l, Array: array, Fn: fn, All: x.All}, nil
 	case null:
 		return &Const{T: sqltype.Bool}, nil
 	case len(items) == 0:

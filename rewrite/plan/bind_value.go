@@ -81,40 +81,25 @@ func (e *exprs) cast(x *pgsyntax.Cast) (Scalar, error) {
 	return e.explicit(v, t, x.Pos)
 }
 
-// arrayOperand binds what stands behind ANY: an array that the statement lists may be made of columns there.
-func (e *exprs) arrayOperand(x pgsyntax.Expr) (Scalar, error) {
-	inner := *e
-	inner.arrays = true
-	return inner.expr(x)
-}
-
 // constructed is ARRAY[...] (transformArrayExpr); with t it is cast to an array type, element by element.
 func (e *exprs) constructed(x *pgsyntax.Array, t sqltype.Type) (Scalar, error) {
 	v, err := e.arrayExpr(x, t)
 	if err != nil {
 		return nil, err
 	}
-	if c := constArray(v); c != Scalar(v) {
-		return c, nil
-	}
-	if !e.arrays {
-		e.later(unsupported(x.Pos, "an array of what is no constant is").WithHint("Use IN (list), or = ANY(ARRAY[...])."))
-	}
-	return v, nil
+	return constArray(v), nil
 }
 
 func (e *exprs) arrayExpr(x *pgsyntax.Array, t sqltype.Type) (*ArrayExpr, error) {
 	out := &ArrayExpr{}
-	inner := *e
-	inner.arrays = true
 	for _, a := range x.Elems {
 		var v Scalar
 		var err error
 		if sub, ok := a.(*pgsyntax.Array); ok {
 			out.Nested = true
-			v, err = inner.arrayExpr(sub, t)
+			v, err = e.arrayExpr(sub, t)
 			e.places[v] = sub.Pos
-		} else if v, err = inner.expr(a); err == nil && !out.Nested && e.elem(v.Type().OID) != 0 {
+		} else if v, err = e.expr(a); err == nil && !out.Nested && e.elem(v.Type().OID) != 0 {
 			out.Nested = true
 		}
 		if err != nil {
@@ -234,7 +219,7 @@ func (e *exprs) subscript(x *pgsyntax.Subscript) (Scalar, error) {
 	for inner, ok := of.(*pgsyntax.Subscript); ok; inner, ok = of.(*pgsyntax.Subscript) { // a[1][2] is one subscript
 		index, slice, of = append(inner.Index[:len(inner.Index):len(inner.Index)], index...), slice || inner.Slice, inner.X
 	}
-	v, err := e.arrayOperand(of)
+	v, err := e.expr(of)
 	if err != nil {
 		return nil, err
 	}
@@ -250,8 +235,10 @@ func (e *exprs) subscript(x *pgsyntax.Subscript) (Scalar, error) {
 		t = e.of(base)
 	}
 	t.Typmod = v.Type().Typmod
-	e.later(unsupported(x.Pos, "a subscript of an array is"))
-	out := &Unplanned{Name: "subscript " + itoa(int(x.Pos)), T: t, Args: []Scalar{v}}
+	if slice {
+		e.later(unsupported(x.Pos, "a slice of an array is").WithHint("Take one element: x[1]."))
+	}
+	out := &Subscript{X: v, T: t}
 	for _, i := range index {
 		if i == nil {
 			continue
@@ -267,7 +254,7 @@ func (e *exprs) subscript(x *pgsyntax.Subscript) (Scalar, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Args = append(out.Args, y)
+		out.Index = append(out.Index, y)
 	}
 	return out, nil
 }

@@ -269,6 +269,14 @@ func (p *printer) scalar(x Scalar) string {
 			return fmt.Sprintf("(%s IS NOT DISTINCT FROM %s)", p.scalar(x.X), p.scalar(x.Y))
 		}
 		return fmt.Sprintf("(%s IS DISTINCT FROM %s)", p.scalar(x.X), p.scalar(x.Y))
+	case *Subscript:
+		return fmt.Sprintf("%s[%s]", p.scalar(x.X), p.list(x.Index))
+	case *AnyAll:
+		word := "ANY"
+		if x.All {
+			word = "ALL"
+		}
+		return fmt.Sprintf("(%s %s %s (%s))", p.scalar(x.X), x.Fn.Name, word, p.scalar(x.Array))
 	case *ArrayExpr:
 		return fmt.Sprintf("ARRAY[%s]", p.list(x.Elems))
 	case *Subquery:

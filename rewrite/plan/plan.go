@@ -346,8 +346,21 @@ type DistinctFrom struct {
 	Eq   *funcs.Func
 }
 
-// ArrayExpr is ARRAY[...] of what is no constant; with Nested its elements are arrays. No statement that Bind accepts has one
-// left: it is taken apart by what it stands in.
+// Subscript is X[i], X[i][j] ...: the element of an array, or NULL where there is none.
+type Subscript struct {
+	X     Scalar
+	Index []Scalar
+	T     sqltype.Type
+}
+
+// AnyAll is X op ANY (Array), or ALL: Fn is a comparison of X with an element.
+type AnyAll struct {
+	X, Array Scalar
+	Fn       *funcs.Func
+	All      bool
+}
+
+// ArrayExpr is ARRAY[...] of what is no constant; with Nested its elements are arrays.
 type ArrayExpr struct {
 	Elems  []Scalar
 	Nested bool
@@ -375,6 +388,8 @@ func (*Coalesce) scalar()     {}
 func (*MinMax) scalar()       {}
 func (*DistinctFrom) scalar() {}
 func (*ArrayExpr) scalar()    {}
+func (*Subscript) scalar()    {}
+func (*AnyAll) scalar()       {}
 func (*Unplanned) scalar()    {}
 
 // Type is the column's type.
@@ -409,6 +424,12 @@ func (x *MinMax) Type() sqltype.Type { return x.T }
 
 // Type is boolean.
 func (x *DistinctFrom) Type() sqltype.Type { return sqltype.Bool }
+
+// Type is the element's type.
+func (x *Subscript) Type() sqltype.Type { return x.T }
+
+// Type is boolean.
+func (x *AnyAll) Type() sqltype.Type { return sqltype.Bool }
 
 // Type is the array's type.
 func (x *ArrayExpr) Type() sqltype.Type { return x.T }

@@ -30,6 +30,10 @@ func Children(x Scalar) []Scalar {
 		return []Scalar{x.X, x.Y}
 	case *ArrayExpr:
 		return x.Elems
+	case *Subscript:
+		return append([]Scalar{x.X}, x.Index...)
+	case *AnyAll:
+		return []Scalar{x.X, x.Array}
 	case *Subquery:
 		out := make([]Scalar, len(x.Left))
 		for i, it := range x.Left {
@@ -102,6 +106,20 @@ func mapChildren(x Scalar, f func(Scalar) (Scalar, error)) (Scalar, error) {
 	case *MinMax:
 		c := *x
 		c.Args, err = all(x.Args)
+		return &c, err
+	case *Subscript:
+		c := *x
+		if c.X, err = f(x.X); err != nil {
+			return nil, err
+		}
+		c.Index, err = all(x.Index)
+		return &c, err
+	case *AnyAll:
+		c := *x
+		if c.X, err = f(x.X); err != nil {
+			return nil, err
+		}
+		c.Array, err = f(x.Array)
 		return &c, err
 	case *ArrayExpr:
 		c := *x

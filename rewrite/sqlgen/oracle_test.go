@@ -88,6 +88,8 @@ var publicStatements = []string{
 	"select 1, 'x', null, 2.50",
 	"select ('{\"a\": [1, {\"b\": \"x\"}]}'::jsonb #>> '{a,1,b}') || name, '[1, 2]'::json -> (id - 1), jsonb_array_length('[1]'::jsonb), ('{\"n\": 2.5}'::jsonb -> 'n')::int, " +
 		"json_extract_path_text('{\"a\": {\"b\": 3}}', 'a', 'b'), '{\"a\": 1}'::jsonb ?| array['b', 'a'], '{\"a\": 1, \"b\": 2}'::jsonb @> '{\"a\": 1}' from cities",
+	"select (array[id, 2, null])[1], (array[id])[id], (array[id])[null::int], ('{{1,2},{3,4}}'::int[])[2][id], ('{1,2}'::int[])[1][1], ('[5:6]={7,8}'::int[])[id + 4], array[id, null], array[name, 'x'], " +
+		"2 = any (case when id > 1 then array[id, null] end), id <> all (case when id > 1 then '{1,2}'::int[] end), name < all (case when id > 0 then array[name || 'a', 'z'] end), 1.5 > any (array[id, 1.0, null]) from cities",
 	"select concat(id, null, region, name, id > 1, 1.50, 'x'), concat(null), concat(region), concat_ws(', ', region, null, id), concat_ws(region, id, name), concat_ws(null::text, id), concat_ws('-', null), " +
 		"concat_ws('-', id = 1, date '2020-01-02'), concat('ab'::char(4), name::char(3), '|'), format('%s of %2$s: %s%%%1$s', name, region, id), format(null, id), format('plain') from cities",
 	"select a.d, b.d, c.d, e.d, (a.d, b.d) overlaps (c.d, e.d), (a.d, interval '36 hours') overlaps (c.d, e.d), (a.t, b.t) overlaps (c.t, interval '2 hours'), (a.t, null::time) overlaps (c.t, e.t), " +

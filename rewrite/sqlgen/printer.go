@@ -95,6 +95,12 @@ func (p *printer) scalarText(x plan.Scalar, f *from, m mode) string {
 		return p.minMax(n, f, m)
 	case *plan.DistinctFrom:
 		return p.distinctFrom(n, f, m)
+	case *plan.ArrayExpr:
+		return p.array(n, f, m)
+	case *plan.Subscript:
+		return p.subscript(n, f, m)
+	case *plan.AnyAll:
+		return p.anyAll(n, f, m)
 	case *plan.Subquery:
 		return p.subselect(n, f)
 	}
