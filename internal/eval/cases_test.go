@@ -21,6 +21,13 @@ func call(f *funcs.Func, t sqltype.Type, args ...plan.Scalar) plan.Scalar {
 }
 func logic(op plan.LogicOp, args ...plan.Scalar) plan.Scalar { return &plan.Logic{Op: op, Args: args} }
 
+var intArray, _ = sqltype.ArrayOf(sqltype.Int4)
+
+// ints is an array of integers whose first index is lower.
+func ints(lower int32, values ...sqltype.Value) plan.Scalar {
+	return &plan.Const{Value: &sqltype.Array{Elem: sqltype.OIDInt4, Dims: []int32{int32(len(values))}, Lower: []int32{lower}, Values: values}, T: intArray}
+}
+
 // TestLazinessAgrees: what PostgreSQL does not evaluate raises nothing here, and what it does raises the same error. a is the
 // only column, so that PostgreSQL cannot compute anything beforehand.
 func TestLazinessAgrees(t *testing.T) {
@@ -49,6 +56,14 @@ func TestLazinessAgrees(t *testing.T) {
 		{"a IN (10 / a, 0, 5)", &plan.In{X: a, List: []plan.Scalar{quotient, num(0), num(5)}, Eq: compareFn("=")}},
 		{"a NOT IN (10 / a, 0, 5)", &plan.In{X: a, List: []plan.Scalar{quotient, num(0), num(5)}, Eq: compareFn("="), Not: true}},
 		{"a NOT IN (1, NULL)", &plan.In{X: a, List: []plan.Scalar{num(1), null}, Eq: compareFn("="), Not: true}},
+		{"(ARRAY[7, NULL, 8])[a]", &plan.Subscript{X: ints(1, int64(7), nil, int64(8)), Index: []plan.Scalar{a}, T: sqltype.Int4}},
+		{"('[0:1]={5,6}'::int[])[a]", &plan.Subscript{X: ints(0, int64(5), int64(6)), Index: []plan.Scalar{a}, T: sqltype.Int4}},
+		{"(ARRAY[7])[1][a]", &plan.Subscript{X: ints(1, int64(7)), Index: []plan.Scalar{num(1), a}, T: sqltype.Int4}},
+		{"a = ANY ('{1,NULL}'::int[])", &plan.AnyAll{X: a, Array: ints(1, int64(1), nil), Fn: compareFn("=")}},
+		{"a <> ALL ('{1,5}'::int[])", &plan.AnyAll{X: a, Array: ints(1, int64(1), int64(5)), Fn: compareFn("<>"), All: true}},
+		{"a < ALL ('{NULL,1}'::int[])", &plan.AnyAll{X: a, Array: ints(1, nil, int64(1)), Fn: compareFn("<"), All: true}},
+		{"a = ANY (NULL::int[])", &plan.AnyAll{X: a, Array: &plan.Const{T: intArray}, Fn: compareFn("=")}},
+		{"a = ANY ('{}'::int[])", &plan.AnyAll{X: a, Array: &plan.Const{Value: &sqltype.Array{Elem: sqltype.OIDInt4}, T: intArray}, Fn: compareFn("=")}},
 	} {
 		for _, v := range []sqltype.Value{int64(0), int64(1), nil} {
 			want, state, err := ask("SELECT " + c.sql + " FROM (VALUES (" + literal(v, 0) + ")) v(a)")

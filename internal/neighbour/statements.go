@@ -118,4 +118,6 @@ var PostgresOnly = []string{
 	"select ratio, count(*) from encounters group by 1",
 	"select sum(score * 2 + level) from encounters",
 	"select sum(cost * score) from encounters",
+	"select (array[days, kind_id])[1 + kind_id % 2], count(*) from encounters where (string_to_array(diag, '.'))[1] <> 'a' and (string_to_array(diag, '2') && array[diag, ''] or days = any (case when days > 3 then array[days, null] end)) group by 1",
+	"select count(*) from encounters where ('{\"a\": 1}'::jsonb -> diag) is null and concat(diag, kind_id, null) like '2%' and cardinality(string_to_array(diag, '')) = 1",
 }
