@@ -141,7 +141,7 @@ func compareFn(op string) *funcs.Func {
 			x, y = unpad(x), unpad(y)
 		}
 		c := sqltype.Compare(x, y)
-		return map[string]bool{"=": c == 0, "<": c < 0, ">=": c >= 0}[op], nil
+		return map[string]bool{"=": c == 0, "<>": c != 0, "<": c < 0, ">=": c >= 0}[op], nil
 	}}
 }
 

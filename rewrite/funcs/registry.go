@@ -9,11 +9,7 @@ import (
 
 // All lists every row of the registry, in a stable order.
 var All = sync.OnceValue(func() []*Func {
-<<<<<<< HEAD
-	return slices.Concat(arithmetic(), comparisons(), casts(), mathFunctions(), integerFunctions(), floatFunctions(), numericFunctions(), buckets(), textFunctions(), textParts(), fields(), truncations(), zoneRows(), clockCasts(), calendar(), matching(), fromText(), formatting(), timeRows(), moreText(), binaryFunctions(), documents())
-=======
-	return slices.Concat(arithmetic(), comparisons(), casts(), mathFunctions(), integerFunctions(), floatFunctions(), numericFunctions(), buckets(), textFunctions(), textParts(), fields(), truncations(), zoneRows(), clockCasts(), calendar(), matching(), fromText(), formatting(), spans(), moreText(), binaryFunctions(), documents(), arrays())
->>>>>>> d46a263 (Arrays on PostgreSQL: columns, subscripts, ANY and ALL, bounds, lengths, @>, &&, array_to_string, string_to_array)
+	return slices.Concat(arithmetic(), comparisons(), casts(), mathFunctions(), integerFunctions(), floatFunctions(), numericFunctions(), buckets(), textFunctions(), textParts(), fields(), truncations(), zoneRows(), clockCasts(), calendar(), matching(), fromText(), formatting(), timeRows(), moreText(), binaryFunctions(), documents(), arrays())
 })
 
 var (
