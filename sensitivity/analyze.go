@@ -56,11 +56,11 @@ func Analyze(ctx context.Context, q *plan.Query, opts Options) (*Analysis, error
 	if !touchesPrivate(q.Root) {
 		return &Analysis{Class: Public, Query: q}, nil
 	}
-	if err := subqueries(q.Root); err != nil {
-		return nil, err
-	}
 	agg, err := findAggregate(q)
 	if err != nil {
+		return nil, shownBeside(q.Root, err)
+	}
+	if err := noSubquery(q.Root, agg); err != nil {
 		return nil, err
 	}
 	z := newAnalyzer(ctx, q, agg, opts)
@@ -77,6 +77,7 @@ type analyzer struct {
 	out  *Analysis
 
 	input  plan.Rel    // Agg's, with scans in place of what derive made
+	beside []equality  // of a subquery's rows, with what they are compared with
 	scans  []*scanInfo // all scans of the body, in order of appearance
 	blocks []*block    // blocks[0] is the root
 	owner  map[plan.ColID]*scanInfo
@@ -125,9 +126,11 @@ func (z *analyzer) body(r plan.Rel) error {
 	if z.input, err = z.derive(r); err != nil { // (2')
 		return err
 	}
-	if err := z.collect(z.input, z.newBlock(nil, nil)); err != nil { // (2), (4)
+	root := z.newBlock(nil, nil)
+	if err := z.collect(z.input, root); err != nil { // (2), (4)
 		return err
 	}
+	root.eqs = append(root.eqs, z.beside...)
 	if err := z.link(); err != nil { // (3)
 		return err
 	}

@@ -31,10 +31,28 @@ func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 	switch n := r.(type) {
 	case *plan.Filter:
 		in, err := z.derive(n.Input)
-		return &plan.Filter{Input: in, Cond: n.Cond}, err
+		if err != nil {
+			return nil, err
+		}
+		conds := plan.Conjuncts(n.Cond)
+		for i := range conds {
+			if conds[i], err = z.subqueries(conds[i], in); err != nil {
+				return nil, err
+			}
+		}
+		return &plan.Filter{Input: in, Cond: conjunction(conds)}, nil
 	case *plan.Project:
 		in, err := z.derive(n.Input)
-		return &plan.Project{Input: in, Items: n.Items}, err
+		if err != nil {
+			return nil, err
+		}
+		items := slices.Clone(n.Items)
+		for i := range items {
+			if items[i].Expr, err = z.subqueries(items[i].Expr, in); err != nil {
+				return nil, err
+			}
+		}
+		return &plan.Project{Input: in, Items: items}, nil
 	case *plan.Join:
 		j := *n
 		var err error
@@ -181,7 +199,9 @@ func (z *analyzer) unitNames(r plan.Rel) string {
 // table then has as many rows of a unit as that one, and leads to the unit by its way where the grouping columns have that too.
 func (z *analyzer) keysDetermineUnit(keys []plan.ColID, eq classes, t *plan.Table) bool {
 	has := func(s *scanInfo, c int) int {
-		return slices.IndexFunc(keys, func(k plan.ColID) bool { return z.base(k) == s.scan.Columns[c] || eq.same(z.base(k), s.scan.Columns[c]) })
+		return slices.IndexFunc(keys, func(k plan.ColID) bool {
+			return z.base(k) == s.scan.Columns[c] || eq.same(z.base(k), s.scan.Columns[c])
+		})
 	}
 	found := false
 	for _, s := range z.scans {
@@ -193,7 +213,7 @@ func (z *analyzer) keysDetermineUnit(keys []plan.ColID, eq classes, t *plan.Tabl
 				found, t.MaxRows = true, s.scan.Table.MaxRows
 			}
 		}
-		if path := s.scan.Table.Path; path != nil && keyed(path) && !slices.ContainsFunc(path.Columns, func(c int) bool { return has(s, c) < 0 }) {
+		if path := s.scan.Table.Path; path != nil && s.own() == 0 && keyed(path) && !slices.ContainsFunc(path.Columns, func(c int) bool { return has(s, c) < 0 }) {
 			own := &plan.UnitPath{Parent: path.Parent, ParentColumns: path.ParentColumns}
 			for _, c := range path.Columns {
 				own.Columns = append(own.Columns, has(s, c))

@@ -22,22 +22,62 @@ func touchesPrivate(r plan.Rel) bool {
 	})
 }
 
-// subqueries refuses the first subquery in an expression (2): what it says of one person's rows may follow from another's.
-func subqueries(r plan.Rel) error {
+// noSubquery refuses a subquery in what stands above the aggregate, in its arguments and in conditions of joins: only filters and projections
+// below have theirs prepared (analyzer.subqueries).
+func noSubquery(root plan.Rel, agg *plan.Aggregate) error {
 	var first *plan.Subquery
-	plan.VisitRels(r, func(r plan.Rel) bool {
+	look := func(r plan.Rel) {
 		for _, x := range plan.Scalars(r) {
 			if q := plan.FirstQuery(x); q != nil && (first == nil || q.Pos < first.Pos) {
 				first = q
 			}
+		}
+	}
+	for r := root; r != plan.Rel(agg); r = finishingInput(r) {
+		look(r)
+	}
+	look(agg)
+	plan.VisitRels(agg.Input, func(r plan.Rel) bool {
+		if j, ok := r.(*plan.Join); ok {
+			look(j)
+		}
+		if a, ok := r.(*plan.Aggregate); ok && touchesPrivate(a) {
+			look(a)
 		}
 		return true
 	})
 	if first == nil {
 		return nil
 	}
-	return sqlerr.New(sqlerr.PrivateShape, "a subquery in an expression of a statement over private rows is not supported").At(first.Pos).
-		WithHint("Join along the foreign key, or list the values.")
+	return sqlerr.New(sqlerr.PrivateShape, "a subquery in an aggregate, in a join's condition or over answers from private rows is not supported").At(first.Pos).
+		WithHint("Put it into WHERE, or into the select list of a derived table.")
+}
+
+// shownBeside is the refusal of a statement without an aggregate over private rows; where only a subquery reads them, it is about that.
+func shownBeside(root plan.Rel, err error) error {
+	outer, inner := false, (*plan.Subquery)(nil)
+	var visit func(r plan.Rel)
+	visit = func(r plan.Rel) {
+		if s, ok := r.(*plan.Scan); ok {
+			outer = outer || s.Table == nil || !s.Table.Public
+		}
+		for _, x := range plan.Scalars(r) {
+			plan.VisitQueries(x, func(s *plan.Subquery) bool {
+				if inner == nil && touchesPrivate(s.Query) {
+					inner = s
+				}
+				return true
+			})
+		}
+		for _, in := range plan.Inputs(r) {
+			visit(in)
+		}
+	}
+	if visit(root); outer || inner == nil {
+		return err
+	}
+	return sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported in statements that aggregate rows of the same person only").At(inner.Pos).
+		WithHint("Ask it as a statement of its own.")
 }
 
 // finishingInput is the input of a node that may stand above the aggregate; nil for any other node.

@@ -102,6 +102,18 @@ var Statements = []string{
 	"select k.label, count(*), sum(k.n) from encounters join (select id, max(label) label, count(*) n from kinds group by 1) k on k.id = kind_id where k.n between 0 and 3 group by 1",
 	"select v.w, count(*) from encounters join (values (1, 'a'), (2, 'b')) v (id, w) on v.id = kind_id group by 1",
 	"select count(*), sum(days) from encounters e join (select id from cities union select id from kinds) k on k.id = e.kind_id",
+	// Subqueries: over public tables, or about the same person.
+	"select count(*), avg(days) from encounters e where exists (select 1 from prescriptions r where r.encounter_id = e.encounter_id and r.change = 'up')",
+	"select gender, count(*) from patients p where not exists (select 1 from encounters e where e.patient_id = p.patient_id and e.days > 5) group by 1",
+	"select count(*) from patients where patient_id in (select patient_id from encounters where days > 7)",
+	"select readmitted, count(*) from encounters e where e.days > (select avg(x.days) from encounters x where x.patient_id = e.patient_id) group by 1",
+	"select count(*) from encounters where kind_id in (select id from kinds where label is not null) and kind_id not in (select id from cities)",
+	"select count(*) from encounters e where exists (select 1 from rates r where r.kind_id = e.kind_id and r.rate > e.days / 2)",
+	"select count(*) from encounters where days > (select avg(id) from kinds)",
+	"select count(*) from encounters e where e.encounter_id in (select r.encounter_id from prescriptions r group by r.encounter_id having count(*) > 1)",
+	"select count(*) from patients p where (select max(k.id) from kinds k where k.id <> p.city_id) > 2",
+	"select count(distinct patient_id) from encounters e where not exists (select 1 from labs l where l.encounter_id = e.encounter_id and l.patient_id = e.patient_id)",
+	"select count(*) from encounters a where exists (select 1 from encounters b where b.patient_id = a.patient_id and b.days < a.days) and a.days = any (select id + 1 from kinds)",
 }
 
 // FanOut are statements whose public joins multiply rows: the clamp cuts, so they are no oracle's.

@@ -216,6 +216,14 @@ func VisitQueries(x Scalar, f func(*Subquery) bool) bool {
 	return true
 }
 
+// MapQueries replaces the subqueries of an expression, not those within them.
+func MapQueries(x Scalar, f func(*Subquery) (Scalar, error)) (Scalar, error) {
+	if s, ok := x.(*Subquery); ok {
+		return f(s)
+	}
+	return mapChildren(x, func(y Scalar) (Scalar, error) { return MapQueries(y, f) })
+}
+
 // FirstQuery is a subquery of an expression; nil if there is none.
 func FirstQuery(x Scalar) *Subquery {
 	var found *Subquery

@@ -54,7 +54,12 @@ func (p *printer) ofUnit(n *plan.Aggregate) *from {
 	for _, a := range n.Aggs {
 		put(a.ID, p.unitAggregate(a, in), a.Type)
 	}
-	s.suffix = " GROUP BY " + strings.Join(group, ", ")
+	switch {
+	case len(group) > 0:
+		s.suffix = " GROUP BY " + strings.Join(group, ", ")
+	case len(n.Aggs) == 0:
+		s.suffix = " HAVING TRUE" // one group, though nothing is read of it
+	}
 	return f
 }
 

@@ -26,9 +26,9 @@ func (p *printer) query(r plan.Rel, cols []plan.ColID) (string, *from) {
 
 // subselect prints a query in an expression, which may read f's columns.
 func (p *printer) subselect(x *plan.Subquery, f *from) string {
-	around := p.outer
-	p.outer = f
-	defer func() { p.outer = around }()
+	around, exact := p.outer, p.exact
+	p.outer, p.exact = f, p.exact || len(x.Free()) == 0 && onlyPublic(x.Query) // that one follows from public rows, also where it raises
+	defer func() { p.outer, p.exact = around, exact }()
 	switch x.Kind {
 	case plan.ScalarQuery:
 		text, _ := p.query(x.Query, x.Cols)

@@ -1,0 +1,256 @@
+package sensitivity
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// subqueries prepares the subqueries of an expression over a relation of the body, or refuses them.
+//
+// Proof: claim: the value of a subquery in a row is a function of that row, of the rows of its unit, and of public tables, so that (2) holds with it.
+// (a) One over public tables reads nothing else. (b) One over private rows is linked to a private row of the one around it, so that each of its rows has that
+// row's unit: on the unit's columns, whose equality is printed inside whatever the analyst wrote; or by a key of the database along the
+// declared way, as (3) has it, which determines the other row, and with it the unit. Its rows are then those of one unit, as in (2) and (3) for a body of its own, and
+// what is made of them (whether there are any, comparisons, aggregates that don't depend on order) is a function of their multiset. (c) It
+// raises nothing: a scalar subquery has one row at most, by its form.
+func (z *analyzer) subqueries(x plan.Scalar, of plan.Rel) (plan.Scalar, error) {
+	if plan.FirstQuery(x) == nil {
+		return x, nil
+	}
+	plain, _ := x.(*plan.Subquery) // a condition itself: NULL is as good as false
+	return plan.MapQueries(x, func(s *plan.Subquery) (plan.Scalar, error) {
+		if s.Kind == plan.ScalarQuery && !oneRow(s.Query) {
+			return nil, sqlerr.New(sqlerr.PrivateShape, "a subquery that may give more than one row is not supported beside private rows").At(s.Pos).
+				WithHint("Let it give an aggregate, such as max(...), or use EXISTS or IN.")
+		}
+		if !touchesPrivate(s.Query) {
+			return s, nil
+		}
+		return z.ofRow(s, of, s == plain)
+	})
+}
+
+// oneRow: an aggregate without groups, or an expression without FROM.
+func oneRow(r plan.Rel) bool {
+	switch n := r.(type) {
+	case *plan.OneRow:
+		return true
+	case *plan.Aggregate:
+		return len(n.Keys) == 0 && n.Sets == nil
+	case *plan.Project:
+		return oneRow(n.Input)
+	case *plan.Filter:
+		return oneRow(n.Input)
+	case *plan.Sort:
+		return oneRow(n.Input)
+	}
+	return false
+}
+
+// ofRow links a subquery over private rows to a private row of the relation around it.
+func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (plan.Scalar, error) {
+	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: s.Query, Pos: s.Pos}, z.opts)
+	in.out.Query = z.out.Query
+	if s.Kind == plan.AnyQuery { // another row's comparison is false; what = ALL says follows from all rows
+		in.beside = equalities(s.Cond)
+	}
+	out := *s
+	rows := s.Query
+	switch s.Kind {
+	case plan.ExistsQuery:
+		rows = anyRow(rows)
+	case plan.ScalarQuery:
+		for {
+			if a, ok := rows.(*plan.Aggregate); ok {
+				rows = a.Input
+				break
+			}
+			rows = finishingInput(rows)
+		}
+	case plan.ArrayQuery:
+		return nil, sqlerr.New(sqlerr.PrivateShape, "an array of private rows is not supported").At(s.Pos).WithHint("Use EXISTS or IN.")
+	}
+	if err := in.body(rows); err != nil {
+		return nil, err
+	}
+	link := z.linkOf(in, s, of, condition)
+	if link == nil {
+		return nil, sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported where it is about the same person as the row around it").At(s.Pos).
+			WithHint("Compare the privacy unit of the two with =, or join along the foreign key: for example, WHERE %s.", in.example(of))
+	}
+	own := in.out.Body.Rel
+	if u := link.Table.UnitCol; u >= 0 && !slices.ContainsFunc(in.blocks[0].eqs, func(e equality) bool {
+		return e.a == link.Columns[u] && e.b == in.out.Body.UnitCol || e.b == link.Columns[u] && e.a == in.out.Body.UnitCol
+	}) {
+		own = &plan.Filter{Input: own, Cond: z.equal(in.out.Body.UnitCol, link.Columns[u])}
+	}
+	if s.Kind == plan.ScalarQuery {
+		out.Query = over(s.Query, own)
+	} else {
+		out.Query = own
+	}
+	return &out, nil
+}
+
+// anyRow leaves out what does not change whether there is a row.
+func anyRow(r plan.Rel) plan.Rel {
+	switch n := r.(type) {
+	case *plan.Project:
+		return anyRow(n.Input)
+	case *plan.Distinct:
+		return anyRow(n.Input)
+	case *plan.Sort:
+		return anyRow(n.Input)
+	case *plan.Limit:
+		if c, ok := n.Count.(*plan.Const); ok && n.Offset == nil && c.Value != nil && c.Value != int64(0) {
+			return anyRow(n.Input)
+		}
+	}
+	return r
+}
+
+// over puts a prepared input under the aggregate of a scalar subquery.
+func over(r, rows plan.Rel) plan.Rel {
+	switch n := r.(type) {
+	case *plan.Aggregate:
+		c := *n
+		c.Input = rows
+		return &c
+	case *plan.Project:
+		return &plan.Project{Input: over(n.Input, rows), Items: n.Items}
+	case *plan.Filter:
+		return &plan.Filter{Input: over(n.Input, rows), Cond: n.Cond}
+	}
+	return over(finishingInput(r), rows) // an order of one row
+}
+
+// linkOf is the private scan around a subquery whose row has the unit of all of the subquery's rows; nil if nothing says so.
+func (z *analyzer) linkOf(in *analyzer, s *plan.Subquery, of plan.Rel, condition bool) *plan.Scan {
+	eq := in.classesOf(in.blocks[0])
+	type outer struct {
+		id   plan.ColID // as the subquery has it
+		scan *plan.Scan
+		attr int
+	}
+	var free []outer
+	add := func(id, stored plan.ColID) {
+		if scan, attr := storedIn(of, stored); scan != nil && !scan.Table.Public {
+			free = append(free, outer{id, scan, attr})
+		}
+	}
+	for _, c := range s.Free() {
+		add(c.ID, c.ID)
+	}
+	notNull, around := plan.NotNull(in.out.Body.Rel), plan.NotNull(of)
+	for _, it := range s.Left { // where either may be NULL, x NOT IN depends on rows that are not x's
+		other := func(e equality) bool { return e.a == it.ID && notNull[e.b] || e.b == it.ID && notNull[e.a] }
+		if c := plainColumn(it.Expr); c != 0 && (condition || around[c] && slices.ContainsFunc(in.beside, other)) {
+			add(it.ID, c)
+		}
+	}
+	equals := func(id plan.ColID, scan *plan.Scan, attr int) bool {
+		return slices.ContainsFunc(free, func(f outer) bool { return f.scan == scan && f.attr == attr && eq.same(f.id, id) })
+	}
+	for _, f := range free {
+		t := f.scan.Table
+		if len(t.Units) != 1 || t.Units[0] != in.out.Unit {
+			continue
+		}
+		unit := in.out.Body.UnitCol
+		if f.attr == t.UnitCol && (eq.same(f.id, unit) || in.addedEqual(eq, f.id, unit)) {
+			return f.scan
+		}
+		for _, i := range in.privateScans() {
+			if rowOf(i, f.scan, equals) {
+				return f.scan
+			}
+		}
+	}
+	return nil
+}
+
+// privateScans are those of the body, and of the hidden ways to its unit.
+func (z *analyzer) privateScans() []*plan.Scan {
+	var out []*plan.Scan
+	for _, s := range z.scans {
+		if !s.private() || s.nullable() {
+			continue
+		}
+		out = append(out, s.scan)
+		if s.path != nil {
+			out = append(out, s.path.scans...)
+		}
+	}
+	return out
+}
+
+// rowOf: the inner row is the outer one by a key, or one is the parent of the other along a declared way. By a unique key the child has its
+// unit there (a table without the unit's column, or groups of its rows); a way that has the unit's column needs the rest of it, as in joins, since that
+// column's equality is printed.
+func rowOf(in, out *plan.Scan, equals func(id plan.ColID, scan *plan.Scan, attr int) bool) bool {
+	all := func(inner, outer []int) bool {
+		linked := false
+		for i, c := range inner {
+			if c == in.Table.UnitCol && outer[i] == out.Table.UnitCol && in.Table != out.Table {
+				continue
+			}
+			if !equals(in.Columns[c], out, outer[i]) {
+				return false
+			}
+			linked = true
+		}
+		return linked
+	}
+	if in.Table == out.Table && slices.ContainsFunc(in.Table.Keys, func(k []int) bool { return all(k, k) }) {
+		return true
+	}
+	sound := func(child *plan.Scan, p *plan.UnitPath) bool {
+		u := child.Table.UnitCol
+		return keyed(p) && (u < 0 || child.Rows != nil) || slices.Contains(p.Columns, u) && p.Parent.UnitCol >= 0
+	}
+	if p := in.Table.Path; p != nil && p.Parent == out.Table && sound(in, p) && all(p.Columns, p.ParentColumns) {
+		return true
+	}
+	p := out.Table.Path
+	return p != nil && p.Parent == in.Table && sound(out, p) && all(p.ParentColumns, p.Columns)
+}
+
+// storedIn finds the scan of a relation that a column is stored in; nil where it is computed, or of a query further out.
+func storedIn(r plan.Rel, id plan.ColID) (*plan.Scan, int) {
+	switch n := r.(type) {
+	case *plan.Scan:
+		if i := slices.Index(n.Columns, id); i >= 0 {
+			return n, i
+		}
+	case *plan.Project:
+		for _, it := range n.Items {
+			if it.ID != id {
+				continue
+			}
+			if c := plainColumn(it.Expr); c != 0 {
+				return storedIn(n.Input, c)
+			}
+			return nil, 0
+		}
+	}
+	if _, ok := r.(*plan.Scan); ok {
+		return nil, 0
+	}
+	for _, in := range plan.Inputs(r) {
+		if s, i := storedIn(in, id); s != nil {
+			return s, i
+		}
+	}
+	return nil, 0
+}
+
+// example is a condition that links the subquery's first private table with one around it.
+func (z *analyzer) example(of plan.Rel) string {
+	in, out := z.unitNames(z.input), z.unitNames(of)
+	if in == "" || out == "" {
+		return "inner.unit = outer.unit"
+	}
+	return "inner." + in + " = outer." + out
+}
