@@ -150,7 +150,7 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	scan := &plan.Scan{Table: t, Columns: append(slices.Clone(n.Keys), aggIDs(n)...), Rows: own, Pos: n.Pos}
 	if t.UnitCol < 0 {
 		if !in.keysDetermineUnit(n.Keys, eq, t) {
-			return nil, &notOfUnit{z.unitOr(n)}
+			return nil, &notOfUnit{unitName(n)}
 		}
 		t.UnitCol = len(t.Columns) // hidden, and one more key, which splits no group
 		own.Keys = append(own.Keys, in.out.Body.UnitCol)
@@ -183,16 +183,15 @@ type notOfUnit struct{ unit string }
 
 func (e *notOfUnit) Error() string { return "sensitivity: groups without " + e.unit }
 
-// unitNames names the unit's column of the first private table that shows it.
-func (z *analyzer) unitNames(r plan.Rel) string {
-	name := ""
+// unitOf is the first private table that shows the unit's column; nil if none does.
+func unitOf(r plan.Rel) (found *plan.Scan) {
 	plan.VisitRels(r, func(r plan.Rel) bool {
 		if s, ok := r.(*plan.Scan); ok && !s.Table.Public && s.Table.UnitCol >= 0 && s.Rows == nil && s.Table.Columns[s.Table.UnitCol].Visible {
-			name = s.Table.Columns[s.Table.UnitCol].Name
+			found = s
 		}
-		return name == ""
+		return found == nil
 	})
-	return name
+	return found
 }
 
 // keysDetermineUnit: among the grouping columns is a key of a private table that is never padded, so that a group has rows of one of its rows, and of one unit. The
@@ -288,7 +287,7 @@ func (z *analyzer) unionRows(n *plan.SetOp) (plan.Rel, error) {
 			return b != 0 && (b == in.out.Body.UnitCol || eq.same(b, in.out.Body.UnitCol) || in.addedEqual(eq, b, in.out.Body.UnitCol))
 		})
 		if at < 0 || i == 1 && at != t.UnitCol || i == 1 && in.out.Unit != t.Units[0] {
-			return nil, sqlerr.New(sqlerr.PrivateShape, "each side of a %s of private rows must have the privacy unit at the same place", n.Op).At(n.Pos).WithHint("Select %s first on both sides.", z.unitOr(side))
+			return nil, sqlerr.New(sqlerr.PrivateShape, "each side of a %s of private rows must have the privacy unit at the same place", n.Op).At(n.Pos).WithHint("Select %s first on both sides.", unitName(side))
 		}
 		t.UnitCol, t.Units = at, dp.Units{in.out.Unit}
 		if i == 0 {
@@ -311,9 +310,10 @@ func (z *analyzer) unionRows(n *plan.SetOp) (plan.Rel, error) {
 	return &plan.Scan{Table: t, Columns: n.Columns, Rows: &out, Pos: n.Pos}, nil
 }
 
-func (z *analyzer) unitOr(r plan.Rel) string {
-	if name := z.unitNames(r); name != "" {
-		return name
+// unitName is the unit's column as the analyst may write it.
+func unitName(r plan.Rel) string {
+	if s := unitOf(r); s != nil {
+		return s.Table.Columns[s.Table.UnitCol].Name
 	}
 	return "the privacy unit"
 }

@@ -248,9 +248,10 @@ func storedIn(r plan.Rel, id plan.ColID) (*plan.Scan, int) {
 
 // example is a condition that links the subquery's first private table with one around it.
 func (z *analyzer) example(of plan.Rel) string {
-	in, out := z.unitNames(z.input), z.unitNames(of)
-	if in == "" || out == "" {
+	in, out := unitOf(z.input), unitOf(of)
+	if in == nil || out == nil {
 		return "inner.unit = outer.unit"
 	}
-	return "inner." + in + " = outer." + out
+	name := func(s *plan.Scan) string { return s.Alias + "." + s.Table.Columns[s.Table.UnitCol].Name }
+	return name(in) + " = " + name(out)
 }

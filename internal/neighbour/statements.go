@@ -114,6 +114,7 @@ var Statements = []string{
 	"select count(*) from patients p where (select max(k.id) from kinds k where k.id <> p.city_id) > 2",
 	"select count(distinct patient_id) from encounters e where not exists (select 1 from labs l where l.encounter_id = e.encounter_id and l.patient_id = e.patient_id)",
 	"select count(*) from encounters a where exists (select 1 from encounters b where b.patient_id = a.patient_id and b.days < a.days) and a.days = any (select id + 1 from kinds)",
+	"select count(*), sum(days) from encounters e where exists (select 1 from labs l where l.encounter_id = e.encounter_id and l.value > 10)",
 }
 
 // FanOut are statements whose public joins multiply rows: the clamp cuts, so they are no oracle's.
