@@ -267,6 +267,7 @@ func (every) Table(_, name string) (*plan.Table, bool) {
 			}
 		}
 	}
+	t.Columns = append(t.Columns, plan.TableColumn{Name: "c3500", Type: sqltype.EnumType(sqltype.Enum{OID: 20001, Schema: "public", Name: "mood", Labels: []string{"sad", "ok"}}), Visible: true})
 	return t, name == "every"
 }
 

@@ -37,7 +37,7 @@ var numericTypes = []sqltype.Type{sqltype.NumericOf(5, 2), sqltype.NumericOf(18,
 func variants(f *Func) [][]sqltype.Type {
 	out := [][]sqltype.Type{nil}
 	for _, o := range f.Args {
-		options := []sqltype.Type{{OID: concrete(o), Typmod: -1}}
+		options := []sqltype.Type{typeOf(o)}
 		if o == sqltype.OIDNumeric {
 			options = numericTypes
 		}
@@ -79,6 +79,9 @@ func hasEra(o sqltype.OID) bool {
 }
 
 func duckType(t sqltype.Type) string {
+	if t.IsEnum() {
+		return "ENUM('sad', 'ok', 'happy', 'it''s')"
+	}
 	if p, s, ok := t.NumericMod(); ok {
 		return duckDecimal(p, s)
 	}

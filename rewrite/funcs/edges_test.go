@@ -47,6 +47,7 @@ var edges = map[sqltype.OID][]string{
 	jsonb: {`null`, `1`, `-1.50`, `"a"`, `true`, `false`, `[]`, `{}`, ` [1, "a", [2]] `, `{"a": {"b": [1, 2, {"c": null}]}, "": 1, "a ": 2, "0": 3}`, `{"a": 1, "b": 2}`, `{"a": "\u00fc\n"}`, `[null, false, -1.50e3, "日本"]`, `{"%": "x", "é": [[]]}`,
 		`32767.5`, `1e400`, `1e-400`, `9223372036854775808`, `["a", "ab"]`, `{"a": null}`},
 	1007:            {"{}", "{1}", "{1,2,NULL}", "{NULL}", "{{1,2},{3,4}}", "[5:6]={7,8}", "{2147483647,-2147483648}", "{1,1,1}"}, // stands for any array
+	99998:           {"sad", "ok", "happy", "it's"},
 	texts:           {"{}", "{a}", "{a,b,2,c}", "{1}", "{-1}", "{NULL}", "{a,NULL}", `{""}`, "{0,0}", "{99999999999999999999}", "{{a,b},{c,d}}", "{日本,é}", "{a,b,x}"},
 	sqltype.OIDTime: {"00:00:00", "24:00:00", "23:59:59.999999", "12:34:56.5", "00:00:00.000001"},
 	sqltype.OIDInterval: {"0", "1 mon", "-1 mon", "25 mons 3 days 04:05:06.789", "-25 mons", "30 days", "100:00:00", "-90 minutes", "-61.5 seconds", "1 day -00:00:01", "300 years", "-2147483648 days", "178000000 years",
@@ -80,7 +81,7 @@ func results(f *Func) []sqltype.Type {
 func types(f *Func) []sqltype.Type {
 	out := make([]sqltype.Type, len(f.Args))
 	for i, o := range f.Args {
-		out[i] = sqltype.Type{OID: concrete(o), Typmod: -1}
+		out[i] = typeOf(o)
 	}
 	return out
 }
@@ -303,10 +304,23 @@ var few = map[sqltype.OID][]string{
 
 // concrete is a type that stands for a pseudo-type.
 func concrete(o sqltype.OID) sqltype.OID {
-	if o == anyArray {
+	switch o {
+	case anyArray:
 		return 1007
+	case anyEnum:
+		return mood.OID
 	}
 	return o
+}
+
+// mood is an enum whose order is not that of its labels.
+var mood = sqltype.EnumType(sqltype.Enum{OID: 99998, Array: 99999, Schema: "public", Name: "mood", Labels: []string{"sad", "ok", "happy", "it's"}})
+
+func typeOf(o sqltype.OID) sqltype.Type {
+	if o == anyEnum {
+		return mood
+	}
+	return sqltype.Type{OID: concrete(o), Typmod: -1}
 }
 
 // edgesOf are the values of one argument.

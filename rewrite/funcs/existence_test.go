@@ -225,7 +225,7 @@ func (db *existence) forms(f *Func, ts []sqltype.Type, rt sqltype.Type, inline b
 				if l == nil {
 					continue
 				}
-				argTypes[i] = sqltype.Type{OID: ts[i].OID, Typmod: -1}
+				argTypes[i].Typmod = -1
 				args[i] = constant(l[(k+i*(k/len(l)+mask))%len(l)], argTypes[i])
 			}
 			if form := f.Spell(db.d, args, argTypes, rt); form != "" {

@@ -67,7 +67,7 @@ func connect(t *testing.T) *pgx.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Exec(context.Background(), "SET TimeZone = 'UTC'"); err != nil {
+	if _, err := conn.Exec(context.Background(), "SET TimeZone = 'UTC'; DROP TYPE IF EXISTS mood CASCADE; CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'it''s')"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
@@ -291,7 +291,7 @@ func values(f *Func, args []*string) ([]sqltype.Value, bool) {
 		if a == nil || len(*a) > 2000 {
 			return nil, false
 		}
-		v, err := sqltype.ParseText(*a, sqltype.Type{OID: concrete(f.Args[i]), Typmod: -1})
+		v, err := sqltype.ParseText(*a, typeOf(f.Args[i]))
 		if err != nil {
 			return nil, false
 		}
@@ -428,6 +428,9 @@ func shown(args []*string) string {
 }
 
 func pgType(t sqltype.Type) string {
+	if t.OID == mood.OID {
+		return "mood"
+	}
 	switch t.OID {
 	case sqltype.OIDBPChar:
 		return "bpchar"

@@ -9,7 +9,7 @@ import (
 
 // All lists every row of the registry, in a stable order.
 var All = sync.OnceValue(func() []*Func {
-	return slices.Concat(arithmetic(), comparisons(), casts(), mathFunctions(), integerFunctions(), floatFunctions(), numericFunctions(), buckets(), textFunctions(), textParts(), fields(), truncations(), zoneRows(), clockCasts(), calendar(), matching(), fromText(), formatting(), timeRows(), moreText(), binaryFunctions(), documents(), arrays())
+	return slices.Concat(arithmetic(), comparisons(), casts(), mathFunctions(), integerFunctions(), floatFunctions(), numericFunctions(), buckets(), textFunctions(), textParts(), fields(), truncations(), zoneRows(), clockCasts(), calendar(), matching(), fromText(), formatting(), timeRows(), moreText(), binaryFunctions(), documents(), arrays(), enums())
 })
 
 var (

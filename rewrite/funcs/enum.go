@@ -1,0 +1,41 @@
+package funcs
+
+import (
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+const anyEnum sqltype.OID = 3500
+
+// enums has the comparisons of enums, whose labels are ordered as their type declares them. DuckDB compares the labels' places, which the plan knows.
+func enums() []*Func {
+	var out []*Func
+	for _, op := range []string{"=", "<>", "<", "<=", ">", ">="} {
+		spell := func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
+			e, ok := types[0].Enum()
+			switch {
+			case d == Postgres:
+				return "(" + x[0] + " " + op + " " + x[1] + ")"
+			case op == "=" || op == "<>":
+				return "(CAST(" + x[0] + " AS VARCHAR) " + op + " CAST(" + x[1] + " AS VARCHAR))"
+			case !ok:
+				return ""
+			}
+			labels := make([]string, len(e.Labels))
+			for i, l := range e.Labels {
+				labels[i] = "'" + strings.ReplaceAll(l, "'", "''") + "'"
+			}
+			place := func(v string) string {
+				return "list_position([" + strings.Join(labels, ", ") + "], CAST(" + v + " AS VARCHAR))"
+			}
+			return "(" + place(x[0]) + " " + op + " " + place(x[1]) + ")"
+		}
+		f := &Func{Name: op, Kind: Operator, Args: oids(anyEnum, anyEnum), Result: yes, Spell: spell, Exact: spell}
+		out = append(out, f.eval(func(v []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+			c := sqltype.CompareAs(v[0], v[1], types[0])
+			return map[string]bool{"=": c == 0, "<>": c != 0, "<": c < 0, "<=": c <= 0, ">": c > 0, ">=": c >= 0}[op], nil
+		}))
+	}
+	return out
+}
