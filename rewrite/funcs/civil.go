@@ -9,12 +9,13 @@ import (
 )
 
 const (
-	day    = sqltype.OIDDate
-	stamp  = sqltype.OIDTimestamp
-	zoned  = sqltype.OIDTimestamptz
-	clock  = sqltype.OIDTime
-	span   = sqltype.OIDInterval
-	second = 1_000_000 // in microseconds
+	day     = sqltype.OIDDate
+	stamp   = sqltype.OIDTimestamp
+	zoned   = sqltype.OIDTimestamptz
+	clock   = sqltype.OIDTime
+	span    = sqltype.OIDInterval
+	clockTZ = sqltype.OIDTimetz
+	second  = 1_000_000 // in microseconds
 
 	epochSeconds = 946684800 // 2000-01-01 in Unix seconds
 	firstMicros  = -211813488000000000

@@ -14,7 +14,7 @@ func comparisons() []*Func {
 	var out []*Func
 	for _, op := range []string{"=", "<>", "<", "<=", ">", ">="} {
 		for _, group := range [][]sqltype.OID{intOIDs, floatOIDs, {sqltype.OIDDate, sqltype.OIDTimestamp}, {sqltype.OIDNumeric}, {sqltype.OIDText},
-			{sqltype.OIDBPChar}, {sqltype.OIDBool}, {sqltype.OIDName}, {zoned}, {clock}, {span}, {sqltype.OIDUUID}, {sqltype.OIDBytea}} {
+			{sqltype.OIDBPChar}, {sqltype.OIDBool}, {sqltype.OIDName}, {zoned}, {clock}, {clockTZ}, {span}, {sqltype.OIDUUID}, {sqltype.OIDBytea}} {
 			for _, a := range group {
 				for _, b := range group {
 					out = append(out, comparison(op, a, b))

@@ -46,10 +46,11 @@ var edges = map[sqltype.OID][]string{
 		`{"%": "x", "é": [[]]}`, `"a\\u0000"`},
 	jsonb: {`null`, `1`, `-1.50`, `"a"`, `true`, `false`, `[]`, `{}`, ` [1, "a", [2]] `, `{"a": {"b": [1, 2, {"c": null}]}, "": 1, "a ": 2, "0": 3}`, `{"a": 1, "b": 2}`, `{"a": "\u00fc\n"}`, `[null, false, -1.50e3, "日本"]`, `{"%": "x", "é": [[]]}`,
 		`32767.5`, `1e400`, `1e-400`, `9223372036854775808`, `["a", "ab"]`, `{"a": null}`},
-	1007:            {"{}", "{1}", "{1,2,NULL}", "{NULL}", "{{1,2},{3,4}}", "[5:6]={7,8}", "{2147483647,-2147483648}", "{1,1,1}"}, // stands for any array
-	99998:           {"sad", "ok", "happy", "it's"},
-	texts:           {"{}", "{a}", "{a,b,2,c}", "{1}", "{-1}", "{NULL}", "{a,NULL}", `{""}`, "{0,0}", "{99999999999999999999}", "{{a,b},{c,d}}", "{日本,é}", "{a,b,x}"},
-	sqltype.OIDTime: {"00:00:00", "24:00:00", "23:59:59.999999", "12:34:56.5", "00:00:00.000001"},
+	1007:              {"{}", "{1}", "{1,2,NULL}", "{NULL}", "{{1,2},{3,4}}", "[5:6]={7,8}", "{2147483647,-2147483648}", "{1,1,1}"}, // stands for any array
+	99998:             {"sad", "ok", "happy", "it's"},
+	texts:             {"{}", "{a}", "{a,b,2,c}", "{1}", "{-1}", "{NULL}", "{a,NULL}", `{""}`, "{0,0}", "{99999999999999999999}", "{{a,b},{c,d}}", "{日本,é}", "{a,b,x}"},
+	sqltype.OIDTime:   {"00:00:00", "24:00:00", "23:59:59.999999", "12:34:56.5", "00:00:00.000001"},
+	sqltype.OIDTimetz: {"00:00:00+00", "12:00:00+01", "11:00:00+00", "11:00:00.000001+00", "13:00:00+02", "24:00:00-15:59", "00:00:00+15:59:59", "23:59:59.999999+00", "12:34:56.5-03:30"},
 	sqltype.OIDInterval: {"0", "1 mon", "-1 mon", "25 mons 3 days 04:05:06.789", "-25 mons", "30 days", "100:00:00", "-90 minutes", "-61.5 seconds", "1 day -00:00:01", "300 years", "-2147483648 days", "178000000 years",
 		"2562047788:00:54.775807", "1 mon -30 days", "23:59:59.999999"},
 }
@@ -106,7 +107,7 @@ type sample struct {
 // samples are the constants that the rows of a name are tested with.
 var samples = map[string][]sample{
 	"to_date": constants("YYYY-MM-DD", "DD/MM/YYYY", "YYYYMMDD"),
-	"to_char": append(zones("YYYY-MM-DD", "YYYY-MM", "HH24:MI:SS.US", "FMMonth FMDD, YYYY", "Day|MONTH|day|mon|Dy|DY|", "YY YYY Q WW IW IYYY D ID DDD MS am PM HH12 hh", `yyyy"T'o"mm`, "FMMM/FMHH24:FMMI FMDDD", ""),
+	"to_char": append(zones("YYYY-MM-DD", "YYYY-MM", "HH24:MI:SS.US", "FMMonth FMDD, YYYY", "Day|MONTH|day|mon|Dy|DY|", "YY YYY Q WW IW IYYY D ID DDD MS am PM HH12 hh", `yyyy"T'o"mm`, "FMMM/FMHH24:FMMI FMDDD", "", "DD HH24:MI:SS.US", "YYYY-MM FMHH24", "FMDD FMHH24:FMMI:FMSS MS"),
 		constants("999", "FM999,999.00", "0000", "S9.99", "FM0.99")...),
 	"~": constants(regexes...), "~*": constants(regexes...), "regexp_like": append(constants("a+", "^.$"), pairs("[A-B]", "i", "A", "ci", "a", "")...),
 	"+": intervals, "-": intervals[1:],
@@ -125,7 +126,7 @@ var samples = map[string][]sample{
 	"string_to_array":  constants(",", "", "a", "日"),
 }
 
-var fieldNames = []string{"century", "day", "decade", "dow", "doy", "epoch", "hour", "isodow", "isoyear", "julian", "us", "millennium", "milliseconds", "minute", "Months", "quarter", "second", "week", "YEAR"}
+var fieldNames = []string{"century", "day", "decade", "dow", "doy", "epoch", "hour", "isodow", "isoyear", "julian", "us", "millennium", "milliseconds", "minute", "Months", "quarter", "second", "week", "YEAR", "timezone", "timezone_hour", "timezone_minute"}
 
 // zones are samples of one text each, in time zones with gaps.
 func zones(values ...string) []sample {
@@ -395,7 +396,7 @@ func excepted(f *Func, args []*string) bool {
 	case "power", "pow", "^", "exp", "factorial": // numerics from 10^1000 on
 		return f.Result == sqltype.OIDNumeric
 	case "to_char":
-		return args[0] != nil && (strings.HasPrefix(*args[0], "294276-12-31") && f.Zoned || len(*args[0]) > 1000)
+		return args[0] != nil && (strings.HasPrefix(*args[0], "294276-12-31") && f.Zoned || strings.HasPrefix(*args[0], "2562047788:") || len(*args[0]) > 1000)
 	case "*", "/": // of intervals: factors without measure
 		return f.Result == sqltype.OIDInterval
 	case "->", "->>", "#>", "#>>", "json_extract_path", "json_extract_path_text":

@@ -46,7 +46,7 @@ func fieldRow(f *Func, name, zone string) (*Func, error) {
 	switch {
 	case unit == "":
 		return nil, notRecognized(name, t)
-	case strings.HasPrefix(unit, "timezone"), t == day && isClock && exactly, t == clock && !isClock && unit != "epoch",
+	case strings.HasPrefix(unit, "timezone") && t != zoned, t == day && isClock && exactly, t == clock && !isClock && unit != "epoch",
 		t == span && slices.Contains([]string{"week", "dow", "doy", "isodow", "isoyear", "julian"}, unit):
 		return nil, notSupported(name, t)
 	}
@@ -58,6 +58,9 @@ func fieldRow(f *Func, name, zone string) (*Func, error) {
 		var err error
 		if loc, err = location(zone); err != nil {
 			return nil, err
+		}
+		if strings.HasPrefix(unit, "timezone") {
+			return zoneField(f, unit, zone, loc), nil
 		}
 		x = "timezone(" + zoneText(zone) + ", {y})"
 	}

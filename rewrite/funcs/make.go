@@ -12,7 +12,9 @@ import (
 )
 
 // timeRows are the rows of dates, times and intervals that make, round or compare them.
-func timeRows() []*Func { return slices.Concat(spans(), made(), precisions(), justified(), binned()) }
+func timeRows() []*Func {
+	return slices.Concat(spans(), made(), precisions(), justified(), binned(), clocksTZ())
+}
 
 // made has make_date, make_time, make_timestamp, make_timestamptz and make_interval. What PostgreSQL would not make is NULL, and so are parts of an interval
 // that leave their integers (PostgreSQL 15 wraps there), timestamps within a day of the range's end, and zoned ones within two.

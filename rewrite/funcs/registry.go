@@ -54,6 +54,8 @@ func sqlName(t sqltype.OID) string {
 		return "timestamptz"
 	case sqltype.OIDTime:
 		return "time"
+	case sqltype.OIDTimetz:
+		return "timetz"
 	case sqltype.OIDInterval:
 		return "interval"
 	case sqltype.OIDUUID:

@@ -19,6 +19,9 @@ func formatting() []*Func {
 		f.With = func(c Constants) (*Func, error) { return charRow(f, c.Values[0].(string), c.Zone) }
 		out = append(out, f)
 	}
+	spans := &Func{Name: "to_char", Kind: Function, Args: oids(span, text), Result: text, MayBeNull: true, Const: []int{1}}
+	spans.With = func(c Constants) (*Func, error) { return spanFormat(spans, c.Values[0].(string)) }
+	out = append(out, spans)
 	for _, t := range []sqltype.OID{i4, i8, numeric, sqltype.OIDFloat4, f8} {
 		f := &Func{Name: "to_char", Kind: Function, Args: oids(t, text), Result: text, Const: []int{1}, MayBeNull: true}
 		f.With = func(c Constants) (*Func, error) { return numberFormat(f, c.Values[0].(string)) }
@@ -306,4 +309,61 @@ func numberFormat(f *Func, format string) (*Func, error) {
 	g := row(f.Kind, f.Name, f.Args, text, true, forms{pg: "to_char(" + x + ", " + quoted(format) + ")", own: "to_char({x}, " + quoted(format) + ")", why: "DuckDB formats numbers otherwise"})
 	g.Const = f.Const
 	return g, nil
+}
+
+// spanFormat is to_char of an interval, by fields that are its own parts: PostgreSQL alone knows what the others print. An interval whose time is near the end
+// of its range is NULL.
+func spanFormat(f *Func, format string) (*Func, error) {
+	parts, err := parseFormat(format)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
+		if p.field != "" && !slices.Contains([]string{"YYYY", "MM", "DD", "HH24", "MI", "SS", "MS", "US"}, p.field) {
+			return nil, sqlerr.New(sqlerr.Unsupported, "\"%s\" in the format of an interval is not supported", p.text).WithHint("Use YYYY, MM, DD, HH24, MI, SS, MS, US.")
+		}
+	}
+	g := row(f.Kind, f.Name, f.Args, text, true, forms{pg: "to_char(CASE WHEN abs(" + spanTime("{x}") + ") < 7000000000000000000 THEN {x} END, " + quoted(format) + ")", own: "to_char({x}, " + quoted(format) + ")", why: "DuckDB formats no intervals"})
+	g.Const = f.Const
+	return g.eval(func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+		if len(parts) == 0 {
+			return nil, nil
+		}
+		var b strings.Builder
+		for _, p := range parts {
+			b.WriteString(p.ofSpan(v[0].(sqltype.Interval)))
+		}
+		return b.String(), nil
+	}), nil
+}
+
+func (p part) ofSpan(x sqltype.Interval) string {
+	n, digits := int64(0), width[p.field]
+	switch p.field {
+	case "":
+		return p.text
+	case "YYYY":
+		n = int64(x.Months / 12)
+	case "MM":
+		n = int64(x.Months % 12)
+	case "DD":
+		n = int64(x.Days)
+	case "HH24":
+		n = x.Micros / (3600 * second)
+	case "MI":
+		n = x.Micros / (60 * second) % 60
+	case "SS":
+		n = x.Micros / second % 60
+	case "MS":
+		return fmt.Sprintf("%03d", x.Micros%second/1000)
+	case "US":
+		return fmt.Sprintf("%06d", x.Micros%second)
+	}
+	switch {
+	case !p.fill:
+		digits = 0
+	case n < 0:
+		digits++
+	}
+	return fmt.Sprintf("%0*d", digits, n)
 }
