@@ -28,7 +28,8 @@ type Options struct {
 // Limit.PerUnit groups, and in each by at most PerGroup. The unit and the bounds are enforced by the printed SQL, from nothing
 // but what this function returns. Conditions, whose numbers stand at the lines that enforce them:
 //
-//	(1) Private rows reach the release through exactly one Aggregate; above it only nodes over its released columns.
+//	(1) Private rows reach the release through exactly one Aggregate; above it only nodes over its released columns, literals and
+//	    parameters (findAggregate).
 //	(2) Below it only Scan, Filter, Project, inner and left Join: each output row is made of one row of every scan (or padding),
 //	    and nothing depends on the order or number of other rows. (2') A Scan may be one of a relation that derive made: each of its
 //	    rows is a function of the rows of one unit, whose value it has, or of public tables alone.
@@ -56,11 +57,11 @@ func Analyze(ctx context.Context, q *plan.Query, opts Options) (*Analysis, error
 	if !touchesPrivate(q.Root) {
 		return &Analysis{Class: Public, Query: q}, nil
 	}
-	agg, err := findAggregate(q)
+	agg, err := findAggregate(ctx, q, opts)
 	if err != nil {
 		return nil, shownBeside(q.Root, err)
 	}
-	if err := noSubquery(q.Root, agg); err != nil {
+	if err := noSubquery(agg); err != nil {
 		return nil, err
 	}
 	z := newAnalyzer(ctx, q, agg, opts)

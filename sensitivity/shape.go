@@ -22,9 +22,9 @@ func touchesPrivate(r plan.Rel) bool {
 	})
 }
 
-// noSubquery refuses a subquery in what stands above the aggregate, in its arguments and in conditions of joins: only filters and projections
-// below have theirs prepared (analyzer.subqueries).
-func noSubquery(root plan.Rel, agg *plan.Aggregate) error {
+// noSubquery refuses a subquery in an aggregate's arguments and in conditions of joins below: only filters and projections there have theirs
+// prepared (analyzer.subqueries).
+func noSubquery(agg *plan.Aggregate) error {
 	var first *plan.Subquery
 	look := func(r plan.Rel) {
 		for _, x := range plan.Scalars(r) {
@@ -32,9 +32,6 @@ func noSubquery(root plan.Rel, agg *plan.Aggregate) error {
 				first = q
 			}
 		}
-	}
-	for r := root; r != plan.Rel(agg); r = finishingInput(r) {
-		look(r)
 	}
 	look(agg)
 	plan.VisitRels(agg.Input, func(r plan.Rel) bool {
@@ -49,7 +46,7 @@ func noSubquery(root plan.Rel, agg *plan.Aggregate) error {
 	if first == nil {
 		return nil
 	}
-	return sqlerr.New(sqlerr.PrivateShape, "a subquery in an aggregate, in a join's condition or over answers from private rows is not supported").At(first.Pos).
+	return sqlerr.New(sqlerr.PrivateShape, "a subquery in an aggregate over private rows or in a join's condition is not supported").At(first.Pos).
 		WithHint("Put it into WHERE, or into the select list of a derived table.")
 }
 
@@ -80,7 +77,7 @@ func shownBeside(root plan.Rel, err error) error {
 		WithHint("Ask it as a statement of its own.")
 }
 
-// finishingInput is the input of a node that may stand above the aggregate; nil for any other node.
+// finishingInput is the input of a node that changes rows one by one, or which and in what order they are; nil for any other node.
 func finishingInput(r plan.Rel) plan.Rel {
 	switch n := r.(type) {
 	case *plan.Filter:
@@ -97,61 +94,44 @@ func finishingInput(r plan.Rel) plan.Rel {
 	return nil
 }
 
-// findAggregate finds the one aggregate over private rows (1).
-func findAggregate(q *plan.Query) (*plan.Aggregate, error) {
+// noAggregate says what a statement needs that has none on the way to its private rows.
+func noAggregate(q *plan.Query, way []plan.Rel) error {
 	distinct := false
-	for r := q.Root; ; {
-		if a, ok := r.(*plan.Aggregate); ok {
-			if a.Sets != nil || len(a.Groupings) > 0 {
-				return nil, sqlerr.New(sqlerr.PrivateShape, "GROUPING SETS, ROLLUP and CUBE over private rows are not supported").At(a.Pos).
-					WithHint("Ask each grouping as a statement of its own.")
-			}
-			return a, nil
-		}
-		if _, ok := r.(*plan.Distinct); ok {
+	for _, at := range way {
+		switch n := at.(type) {
+		case *plan.Filter, *plan.Project, *plan.Sort, *plan.Limit:
+			continue
+		case *plan.Distinct:
 			distinct = true
+			continue
+		case *plan.SetOp:
+			return setOpOfAnswer(n)
+		case *plan.Window:
+			return sqlerr.New(sqlerr.PrivateShape, "window functions over private rows are not supported").At(n.Items[0].Pos).
+				WithHint("Use GROUP BY and aggregates; windows may stand over those.")
+		case *plan.DistinctOn:
+			return sqlerr.New(sqlerr.PrivateShape, "DISTINCT ON over private rows is not supported").At(n.Pos).
+				WithHint("Use GROUP BY and an aggregate.")
+		case *plan.Join:
+			if hasAggregate(n) {
+				return joinOfAnswer(n)
+			}
 		}
-		in := finishingInput(r)
-		if in == nil {
-			return nil, noAggregate(q, r, distinct)
+		if distinct {
+			return sqlerr.New(sqlerr.PrivateShape, "DISTINCT over private rows is not supported").At(q.Pos).
+				WithHint("Use GROUP BY, for example: %s", example(q, at))
 		}
-		r = in
+		return sqlerr.New(sqlerr.RawRows, "rows of private tables cannot be shown").At(q.Pos).
+			WithHint("Ask for an aggregate, for example: %s", example(q, at))
 	}
-}
-
-func noAggregate(q *plan.Query, at plan.Rel, distinct bool) error {
-	switch n := at.(type) {
-	case *plan.SetOp:
-		return sqlerr.New(sqlerr.PrivateShape, "%s of private rows, or of answers over them, is not supported", n.Op).At(n.Pos).
-			WithHint("Ask each of the queries as a statement of its own.")
-	case *plan.Window:
-		return sqlerr.New(sqlerr.PrivateShape, "window functions over private rows, or over answers from them, are not supported").At(n.Items[0].Pos).
-			WithHint("Ask for the aggregates, and compute shares and ranks from the answer.")
-	case *plan.DistinctOn:
-		return sqlerr.New(sqlerr.PrivateShape, "DISTINCT ON over private rows, or over answers from them, is not supported").At(n.Pos).
-			WithHint("Use GROUP BY and an aggregate.")
-	}
-	if j, ok := at.(*plan.Join); ok && hasAggregate(at) {
-		return sqlerr.New(sqlerr.PrivateShape, "a join with aggregated private rows is not supported").At(j.Pos).
-			WithHint("Aggregate once, over the joined tables.")
-	}
-	if distinct {
-		return sqlerr.New(sqlerr.PrivateShape, "DISTINCT over private rows is not supported").At(q.Pos).
-			WithHint("Use GROUP BY, for example: %s", example(q, at))
-	}
-	return sqlerr.New(sqlerr.RawRows, "rows of private tables cannot be shown").At(q.Pos).
-		WithHint("Ask for an aggregate, for example: %s", example(q, at))
+	return sqlerr.New(sqlerr.Internal, "the statement has no private rows")
 }
 
 func hasAggregate(r plan.Rel) bool {
-	switch n := r.(type) {
-	case *plan.Aggregate:
-		return true
-	case *plan.Join:
-		return hasAggregate(n.Left) || hasAggregate(n.Right)
-	}
-	in := finishingInput(r)
-	return in != nil && hasAggregate(in)
+	return !plan.VisitRels(r, func(r plan.Rel) bool {
+		_, is := r.(*plan.Aggregate)
+		return !is
+	})
 }
 
 // example is an aggregate over the columns that the statement asked for: the first column with a public domain groups, the

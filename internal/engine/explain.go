@@ -54,6 +54,9 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 		}
 		lines = append(lines, "Private statement")
 		lines = append(lines, sensitivity.Explain(p.an)...)
+		if line := finishingLine(p.an); line != "" {
+			lines = append(lines, line)
+		}
 		lines = append(lines, more...)
 	}
 	out := &Answer{Tag: "EXPLAIN"}
@@ -307,25 +310,13 @@ type namedAggregate struct {
 
 func namedAggregates(a *sensitivity.Analysis) []namedAggregate {
 	alias := map[plan.ColID]plan.ColID{}
-	for r := a.Query.Root; r != nil && r != plan.Rel(a.Agg); {
-		switch n := r.(type) {
-		case *plan.Project:
-			for _, it := range n.Items {
+	for _, r := range finishing(a) {
+		if p, ok := r.(*plan.Project); ok {
+			for _, it := range p.Items {
 				if c, ok := it.Expr.(*plan.Col); ok {
 					alias[it.ID] = c.ID
 				}
 			}
-			r = n.Input
-		case *plan.Filter:
-			r = n.Input
-		case *plan.Sort:
-			r = n.Input
-		case *plan.Limit:
-			r = n.Input
-		case *plan.Distinct:
-			r = n.Input
-		default:
-			r = nil
 		}
 	}
 	var out []namedAggregate

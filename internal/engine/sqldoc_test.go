@@ -265,7 +265,7 @@ registries and from what happened to its examples; a test fails when it is stale
 
 Rows are of three sorts. **Private rows** belong to persons: they can be counted, summed and averaged, with noise. **Public tables** belong to nobody: the policy says
 ` + "`public: true`" + `, and answers over them alone are exact and free. **Released values** are what is left of private rows after the noise: aggregates and group keys.
-On them HAVING, ORDER BY, LIMIT, DISTINCT and every expression that is marked "released" work exactly and cost nothing.
+On them HAVING, ORDER BY, LIMIT, DISTINCT, window functions, further aggregates, literals beside them and every expression that is marked "released" work exactly and cost nothing.
 `
 
 const sqlRanges = `

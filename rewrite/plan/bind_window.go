@@ -47,10 +47,8 @@ func (e *exprs) window(x *pgsyntax.FuncCall) (Scalar, error) {
 	if x.Star && item.Fn == Count {
 		item.Fn = CountRows
 	}
-	if x.Filter != nil {
-		if item.Filter, err = inner.condition(x.Filter, "FILTER"); err != nil {
-			return nil, err
-		}
+	if item.Filter, err = e.filter(x); err != nil {
+		return nil, err
 	}
 	if err := inner.windowSpec(x.Over, &item, x.Pos); err != nil {
 		return nil, err
