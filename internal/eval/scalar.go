@@ -41,6 +41,8 @@ func (c *compiler) scalar(x plan.Scalar, s scope) (scalar, error) {
 		return c.distinctFrom(x, s)
 	case *plan.Subquery:
 		return c.subquery(x, s)
+	case *plan.ArrayExpr:
+		return c.arrayExpr(x, s)
 	case *plan.Subscript:
 		return c.subscript(x, s)
 	case *plan.AnyAll:
@@ -280,6 +282,8 @@ func hasColumn(x plan.Scalar) bool {
 		return anyOf(x.X, x.Y)
 	case *plan.Subquery:
 		return len(x.Free()) > 0 || anyOf(plan.Children(x)...)
+	case *plan.ArrayExpr:
+		return anyOf(x.Elems...)
 	}
 	return true
 }

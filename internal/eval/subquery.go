@@ -202,12 +202,3 @@ func (c *compiler) arrayQuery(x *plan.Subquery, place int, rows func(*machine, [
 		return arrayOf(vals, elem), m.make(len(vals))
 	}, nil
 }
-
-// arrayOf is an array of one dimension.
-func arrayOf(vals []sqltype.Value, elem sqltype.Type) *sqltype.Array {
-	a := &sqltype.Array{Elem: elem.OID, Values: vals}
-	if len(vals) > 0 {
-		a.Dims, a.Lower = []int32{int32(len(vals))}, []int32{1}
-	}
-	return a
-}
