@@ -76,7 +76,7 @@ const last = `
 | ''bound'' | text | ''declared'', ''chosen'', or ''chosen norm'' (of a person's whole vector) |
 | ''clip'' | double precision | what one person counts for in one group at most, in the measure's own units; of a norm, over all groups |
 | ''groups'' | bigint | groups of one person that count; NULL beside a norm |
-| ''noise'' | text | ''laplace'', ''gaussian'', ''truncated laplace''; after a top-up ''laplace, mean of 2'' and so on |
+| ''noise'' | text | ''laplace'', ''gaussian'', ''truncated laplace''; of several measurings ''laplace, mean of 2'' and so on |
 | ''scale'' | double precision | b of Laplace noise, sigma of Gaussian noise, in the measure's own units; of a mean, that of one noise with its variance |
 | ''error_95'' | double precision | half the width of the interval that holds the noise 95 times in 100 |
 | ''price'' | double precision | the price that the answer was made at |
