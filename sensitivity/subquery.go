@@ -76,6 +76,10 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (plan.Sc
 		return nil, err
 	}
 	link := z.linkOf(in, s, of, condition)
+	if link == nil && len(s.Free()) == 0 && len(s.Left) == 0 {
+		return nil, sqlerr.New(sqlerr.PrivateShape, "a subquery over all persons' rows beside private rows is not supported").At(s.Pos).
+			WithHint("Ask it as a statement of its own, and write its answer into this one.")
+	}
 	if link == nil {
 		return nil, sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported where it is about the same person as the row around it").At(s.Pos).
 			WithHint("Compare the privacy unit of the two with =, or join along the foreign key: for example, WHERE %s.", in.example(of))
