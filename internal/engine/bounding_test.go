@@ -22,6 +22,7 @@ var few = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\npopulation
 func TestBoundingAuto(t *testing.T) {
 	const (
 		twelve = "select kind_id, readmitted, count(*), sum(cost) from encounters group by 1, 2"
+		some   = "select kind_id, readmitted, count(*), count(*) filter (where days <= 13) from encounters group by 1, 2"
 		two    = "select days > 3 is true, count(*) from encounters group by 1"
 	)
 	for _, c := range []struct {
@@ -31,6 +32,7 @@ func TestBoundingAuto(t *testing.T) {
 	}{
 		{"many groups", twelve, "auto", true, nil},
 		{"many groups, Gaussian", twelve, "gaussian", true, nil},
+		{"many groups, some of their rows", some, "auto", true, nil},
 		{"two groups", two, "auto", true, nil},
 		{"two groups, a dear choice", two, "auto", false, few},
 		{"two groups, a dear choice, Gaussian", two, "gaussian", false, few},
