@@ -140,7 +140,11 @@ func describe(a *sensitivity.Analysis) string {
 		return b.String()
 	}
 	for i, m := range a.Measures {
-		fmt.Fprintf(&b, "m%d %s grid %s rounded %t rows [%d, %d] part [%d, %d] per group %d single %t\n", i, m.Kind, m.Grid, m.Rounded, m.RowLo, m.RowHi, m.Lo, m.Hi, m.PerGroup, m.Single)
+		fmt.Fprintf(&b, "m%d %s grid %s rounded %t rows [%d, %d] part [%d, %d] per group %d single %t", i, m.Kind, m.Grid, m.Rounded, m.RowLo, m.RowHi, m.Lo, m.Hi, m.PerGroup, m.Single)
+		if m.Narrow {
+			b.WriteString(" narrow")
+		}
+		b.WriteByte('\n')
 		if m.Bound != nil {
 			fmt.Fprintf(&b, "m%d clip choice %d factor %d fine %d\n", i, m.Bound.Index, m.Factor, m.Fine)
 		}

@@ -98,23 +98,24 @@ func (z *analyzer) declared(x plan.Scalar) *num.Interval {
 	return b.iv
 }
 
-// filtered is the declared interval of a column where its FILTER leaves it, brought outward to values of its type; of other expressions it is declared's own. As in Analyze's (6) the claim needs no
-// more of it than that the measure's clamps stand there: the print of a measure that is Narrow clamps rows where it would have trusted the column's own clamp.
-func (z *analyzer) filtered(x, filter plan.Scalar) *num.Interval {
-	iv := z.declared(x)
+// filtered is the declared interval of a column where its FILTER leaves it, brought outward to values of its type, and whether that is narrower; of other expressions it is
+// declared's own. As in Analyze's (6) the claim needs no more of it than that the measure's clamps stand there: one on each unit's partial, and where that is one row
+// (Single), or rows are clamped before they are added (what is rounded, and DuckDB's decimals), on the row, for which a narrower interval does not trust the column's own clamp.
+func (z *analyzer) filtered(x, filter plan.Scalar) (iv *num.Interval, narrow bool) {
+	iv = z.declared(x)
 	c, ok := x.(*plan.Col)
 	if !ok || filter == nil || !c.T.IsNumber() {
-		return iv
+		return iv, false
 	}
 	in, id := spanOf(iv), z.base(c.ID)
 	for _, cond := range plan.Conjuncts(filter) {
 		in = in.meet(z.spanIn(cond, id))
 	}
-	narrow, ok := clampTo(in.interval(), c.T)
-	if !ok || z.owner[id] == nil || iv != nil && !narrow.Lo.GreaterThan(iv.Lo) && !narrow.Hi.LessThan(iv.Hi) {
-		return iv
+	left, ok := clampTo(in.interval(), c.T)
+	if !ok || z.owner[id] == nil || iv != nil && !left.Lo.GreaterThan(iv.Lo) && !left.Hi.LessThan(iv.Hi) {
+		return iv, false
 	}
-	return &num.Interval{Lo: narrow.Lo, Hi: narrow.Hi}
+	return &num.Interval{Lo: left.Lo, Hi: left.Hi}, true
 }
 
 // undeclared bounds a sum over values without a declared range by a choice on the sums themselves. The grid must be known: integers, and

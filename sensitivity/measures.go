@@ -69,7 +69,7 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 			f.Count, err = z.countValues(g)
 		}
 	case plan.Sum:
-		if averaged[z.averageText(g)] && z.filtered(g.Arg, g.Filter) != nil {
+		if averaged[z.averageText(g)] && z.bounded(g) {
 			f.Kind = IsSumFromPair
 			f.Count, f.Sum, err = z.pair(g)
 		} else {
@@ -77,7 +77,7 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 			f.Sum, err = z.measure(Measure{Kind: SumValues, Arg: g.Arg}, g)
 		}
 	case plan.Avg:
-		if f.Kind = IsAvg; z.filtered(g.Arg, g.Filter) == nil {
+		if f.Kind = IsAvg; !z.bounded(g) {
 			f.Kind = IsRatio
 			if f.Sum, err = z.measure(Measure{Kind: SumValues, Arg: g.Arg}, g); err == nil {
 				f.Count, err = z.countValues(g)
@@ -93,6 +93,12 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 			WithHint("COUNT, SUM and AVG are there so far.")
 	}
 	return f, err
+}
+
+// bounded: the argument's values have an interval.
+func (z *analyzer) bounded(g plan.AggItem) bool {
+	iv, _ := z.filtered(g.Arg, g.Filter)
+	return iv != nil
 }
 
 // pair measures the count of x and the centred sum of x. An automatic bound is one for both: that of the count.
@@ -192,11 +198,11 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 		m.Hi, m.PerGroup = int64(z.out.MaxRows), z.out.MaxRows
 		return nil
 	}
-	iv := z.filtered(m.Arg, m.Filter)
+	iv, narrow := z.filtered(m.Arg, m.Filter)
 	if iv == nil {
 		return z.undeclared(m, g)
 	}
-	m.Narrow = iv != z.declared(m.Arg)
+	m.Narrow = narrow
 	m.Grid, m.Rounded = z.gridOf(m.Arg, iv)
 	m.RangeLo, m.RangeHi = iv.Lo, iv.Hi
 	var ok1, ok2 bool

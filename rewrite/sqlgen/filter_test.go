@@ -62,3 +62,22 @@ func TestFilterReadsStored(t *testing.T) {
 		t.Errorf("%s people, PostgreSQL has %s", g, w)
 	}
 }
+
+// TestFilterNarrowSingle: the one row of a unit is clamped to what FILTER leaves of the range, as no clamp of a partial stands above.
+func TestFilterNarrowSingle(t *testing.T) {
+	a := analyze(t, "select sum(account) filter (where account between -20 and 50) from patients", inside, 1)
+	if !a.Measures[0].Single || !a.Measures[0].Narrow {
+		t.Fatalf("%+v", a.Measures[0])
+	}
+	for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
+		st, err := sqlgen.Private(a, d, 42)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, clamp := range []string{" THEN CAST(50 AS ", " THEN CAST(-20 AS "} {
+			if !strings.Contains(st.SQL, clamp) {
+				t.Errorf("%s: no %q in %s", d, clamp, st.SQL)
+			}
+		}
+	}
+}
