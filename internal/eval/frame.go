@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -217,8 +218,41 @@ func rangeOf(t, offset sqltype.Type) inRange {
 		return numericInRange
 	case t.IsFloat() && offset.IsNumber():
 		return floatInRange
+	case (t.OID == sqltype.OIDDate || t.OID == sqltype.OIDTimestamp) && offset.OID == sqltype.OIDInterval:
+		return timeInRange(t)
 	}
 	return nil
+}
+
+// timeInRange compares timestamps; a date is its midnight.
+func timeInRange(t sqltype.Type) inRange {
+	plus, minus := funcs.Lookup(funcs.Operator, "+", t.OID, sqltype.OIDInterval), funcs.Lookup(funcs.Operator, "-", t.OID, sqltype.OIDInterval)
+	if plus == nil || minus == nil || plus.Eval == nil || minus.Eval == nil {
+		return nil
+	}
+	shift := func(f *funcs.Func, v sqltype.Value, by sqltype.Interval) (sqltype.Value, error) {
+		return f.Eval([]sqltype.Value{v, by}, []sqltype.Type{t, sqltype.IntervalType}, sqltype.Timestamp)
+	}
+	return func(v, base, offset sqltype.Value, back, less bool) (bool, error) {
+		by, ok := offset.(sqltype.Interval)
+		if !ok || sqltype.Compare(by, sqltype.Interval{}) < 0 {
+			return false, badSize()
+		}
+		f := plus
+		if back {
+			f = minus
+		}
+		to, err := shift(f, base, by)
+		if err != nil {
+			return false, err
+		}
+		at, err := shift(plus, v, sqltype.Interval{})
+		if err != nil {
+			return false, err
+		}
+		c := sqltype.Compare(at, to)
+		return less && c <= 0 || !less && c >= 0, nil
+	}
 }
 
 func badSize() error {

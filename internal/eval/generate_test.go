@@ -93,8 +93,8 @@ func (g *generator) window() string {
 
 // ranged is an order and a RANGE over it; peers come in any order.
 func (g *generator) ranged() string {
-	k := g.of("h", "sm", "big", "n", "x", "id", "r")
-	by := map[string][]string{"n": {"1", "1.5", "0"}, "x": {"0.5", "2", "1.75::float8"}, "r": {"0.5", "2"}}[k]
+	k := g.of("h", "sm", "big", "n", "x", "id", "r", "d")
+	by := map[string][]string{"n": {"1", "1.5", "0"}, "x": {"0.5", "2", "1.75::float8"}, "r": {"0.5", "2"}, "d": {"'1 day'", "interval '1 month'", "'36 hours'"}}[k]
 	if by == nil {
 		by = []string{"1", "2", "3", "0"}
 	}

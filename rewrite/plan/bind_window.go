@@ -127,6 +127,8 @@ func (e *exprs) windowSpec(w *pgsyntax.Window, item *WindowItem, pos pgsyntax.Po
 		}
 		if w.Frame.Mode != "RANGE" {
 			v, err = e.assign(v, sqltype.Int8, w.Frame.Mode, f.Offset.Position())
+		} else if t, ok := rangeOffset(item.Order); ok && v.Type().OID == sqltype.OIDUnknown {
+			v, err = e.implicit(v, t, f.Offset.Position())
 		} else {
 			v, err = e.textLiteral(v, f.Offset.Position())
 		}
@@ -139,4 +141,20 @@ func (e *exprs) windowSpec(w *pgsyntax.Window, item *WindowItem, pos pgsyntax.Po
 		*[]*Scalar{&item.Frame.Start.Offset, &item.Frame.End.Offset}[i] = v
 	}
 	return nil
+}
+
+// rangeOffset is the only type that an offset of RANGE may have over an order's type (transformFrameOffset); an untyped literal is of it.
+func rangeOffset(order []AggOrder) (sqltype.Type, bool) {
+	if len(order) != 1 {
+		return sqltype.Type{}, false
+	}
+	switch order[0].Expr.Type().OID {
+	case sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz, sqltype.OIDTime, sqltype.OIDTimetz, sqltype.OIDInterval:
+		return sqltype.IntervalType, true
+	case sqltype.OIDNumeric:
+		return sqltype.Numeric, true
+	case sqltype.OIDFloat4, sqltype.OIDFloat8:
+		return sqltype.Float8, true
+	}
+	return sqltype.Type{}, false
 }
