@@ -54,8 +54,12 @@ func runError(ctx context.Context, err error) error {
 
 // sendError writes an ErrorResponse. text is the message's text that the error's position is in.
 func (s *session) sendError(severity string, e *sqlerr.Error, text string) {
-	s.send(&pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: e.Code, Message: clean(e.Message), Detail: clean(e.Detail),
-		Hint: clean(e.Hint), Position: position(e.Pos, text)})
+	var c *charset
+	if s.set != nil { // after the log-in
+		c = s.charset()
+	}
+	s.send(&pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: e.Code, Message: c.shown(clean(e.Message)), Detail: c.shown(clean(e.Detail)),
+		Hint: c.shown(clean(e.Hint)), Position: position(e.Pos, text)})
 }
 
 // position turns a 1-based byte offset into PostgreSQL's 1-based count of characters; 0 for none.
@@ -91,7 +95,7 @@ func (s *session) sendNotice(level, severity, code, text string) {
 	if severities[s.set.get("client_min_messages")] > severities[level] {
 		return
 	}
-	s.send(&pgproto3.NoticeResponse{Severity: severity, SeverityUnlocalized: severity, Code: code, Message: clean(text)})
+	s.send(&pgproto3.NoticeResponse{Severity: severity, SeverityUnlocalized: severity, Code: code, Message: s.charset().shown(clean(text))})
 }
 
 // literals are what an error's text may quote of a statement or of data: strings in any quotes, key values and numbers.

@@ -132,7 +132,7 @@ func (s *session) bind(m *pgproto3.Bind) (string, error) {
 	if len(s.portals.items) >= s.srv.opts.MaxPortals {
 		return "", sqlerr.New(sqlerr.SessionLimit, "a session can hold %d portals", s.srv.opts.MaxPortals).WithHint("Close those that are not needed any more.")
 	}
-	args, err := decodeArgs(m, st, s.set.formats())
+	args, err := decodeArgs(m, st, s.set.formats(), s.charset())
 	if err != nil {
 		return st.text, err
 	}
@@ -150,7 +150,7 @@ func (s *session) bind(m *pgproto3.Bind) (string, error) {
 	return "", nil
 }
 
-func decodeArgs(m *pgproto3.Bind, st *statement, set sqltype.Settings) ([]sqltype.Value, error) {
+func decodeArgs(m *pgproto3.Bind, st *statement, set sqltype.Settings, c *charset) ([]sqltype.Value, error) {
 	args := make([]sqltype.Value, len(m.Parameters))
 	for i, raw := range m.Parameters {
 		format := formatOf(m.ParameterFormatCodes, i)
@@ -159,6 +159,12 @@ func decodeArgs(m *pgproto3.Bind, st *statement, set sqltype.Settings) ([]sqltyp
 		}
 		if raw == nil {
 			continue
+		}
+		if textual(st.params[i], format) {
+			var err error
+			if raw, err = c.decode(raw); err != nil {
+				return nil, err
+			}
 		}
 		v, err := set.Decode(raw, st.params[i], format)
 		if e, ok := err.(*sqlerr.Error); ok {
@@ -224,7 +230,7 @@ func (s *session) describe(m *pgproto3.Describe) error {
 		s.send(&pgproto3.ParameterDescription{ParameterOIDs: oids})
 	}
 	if st.rows {
-		s.send(rowDescription(st.columns, formats))
+		s.send(s.rowDescription(st.columns, formats))
 	} else {
 		s.send(&pgproto3.NoData{})
 	}

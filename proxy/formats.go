@@ -190,24 +190,21 @@ func intervalOffset(p *parameter, v, text string) (*sqltype.Zone, error) {
 	return z, nil
 }
 
-// clientEncoding takes UTF8 in all spellings, and SQL_ASCII, which converts nothing; letters and digits are what counts ('utf-8',
-// also with the quotes that asyncpg sends).
+// clientEncoding takes UTF8 in all spellings, SQL_ASCII, which converts nothing, and the sets of one byte a character; letters and digits are what counts
+// ('utf-8', also with the quotes that asyncpg sends).
 func clientEncoding(p *parameter, list []string) (string, error) {
 	v, err := one(p, list)
 	if err != nil {
 		return "", err
 	}
-	plain := strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
-			return r
-		}
-		return -1
-	}, strings.ToLower(v))
+	plain := plainName(v)
 	switch {
 	case plain == "utf8" || plain == "unicode":
 		return p.def, nil
 	case plain == "sqlascii":
 		return "SQL_ASCII", nil
+	case charsets[plain].m != nil:
+		return charsets[plain].name, nil
 	case slices.Contains(pgEncodings, plain):
 		return "", otherwise(p, v)
 	}
@@ -215,11 +212,8 @@ func clientEncoding(p *parameter, list []string) (string, error) {
 }
 
 // pgEncodings are the other encodings that PostgreSQL has, in letters and digits.
-var pgEncodings = strings.Fields("abc alt big5 euccn eucjis2004 eucjp euckr euctw gb18030 gbk iso88591 iso885910 iso885913 iso885914 " +
-	"iso885915 iso885916 iso88592 iso88593 iso88594 iso88595 iso88596 iso88597 iso88598 iso88599 johab koi8 koi8r koi8u latin1 latin10 " +
-	"latin2 latin3 latin4 latin5 latin6 latin7 latin8 latin9 mskanji muleinternal shiftjis shiftjis2004 sjis tcvn tcvn5712 uhc vscii win win1250 " +
-	"win1251 win1252 win1253 win1254 win1255 win1256 win1257 win1258 win866 win874 win932 win936 win949 win950 windows1250 windows1251 windows1252 " +
-	"windows1253 windows1254 windows1255 windows1256 windows1257 windows1258 windows866 windows874 windows932 windows936 windows949 windows950")
+var pgEncodings = strings.Fields("big5 euccn eucjis2004 eucjp euckr euctw gb18030 gbk johab mskanji muleinternal shiftjis shiftjis2004 sjis uhc " +
+	"win932 win936 win949 win950 windows932 windows936 windows949 windows950")
 
 // zoneValue is the value of SET TIME ZONE.
 func zoneValue(values []string, interval bool) []string {

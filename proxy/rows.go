@@ -8,10 +8,11 @@ import (
 )
 
 // rowDescription describes columns; formats are of a portal, nil for a statement.
-func rowDescription(columns []engine.Column, formats []int16) *pgproto3.RowDescription {
+func (s *session) rowDescription(columns []engine.Column, formats []int16) *pgproto3.RowDescription {
+	c8 := s.charset()
 	fields := make([]pgproto3.FieldDescription, len(columns))
 	for i, c := range columns {
-		fields[i] = pgproto3.FieldDescription{Name: []byte(clean(c.Name)), TableOID: c.TableOID, TableAttributeNumber: uint16(c.Attr), DataTypeOID: uint32(c.Type.OID),
+		fields[i] = pgproto3.FieldDescription{Name: []byte(c8.shown(clean(c.Name))), TableOID: c.TableOID, TableAttributeNumber: uint16(c.Attr), DataTypeOID: uint32(c.Type.OID),
 			DataTypeSize: c.Type.Len(), TypeModifier: c.Type.Typmod, Format: formatOf(formats, i)}
 	}
 	return &pgproto3.RowDescription{Fields: fields}
@@ -19,7 +20,7 @@ func rowDescription(columns []engine.Column, formats []int16) *pgproto3.RowDescr
 
 // sendRows writes rows, flushing as they grow.
 func (s *session) sendRows(columns []engine.Column, formats []int16, rows [][]sqltype.Value) error {
-	formatting := s.set.formats()
+	formatting, set := s.set.formats(), s.charset()
 	scratch := make([]byte, 0, 256) // not nil: an empty value is no NULL
 	ends := make([]int, len(columns))
 	msg := pgproto3.DataRow{Values: make([][]byte, len(columns))}
@@ -41,6 +42,11 @@ func (s *session) sendRows(columns []engine.Column, formats []int16, rows [][]sq
 				msg.Values[i] = scratch[start:end:end]
 			}
 			start = end
+		}
+		if set != nil {
+			if err := set.values(msg.Values, columns, formats); err != nil {
+				return err
+			}
 		}
 		s.send(&msg)
 		if err := s.relieve(); err != nil {

@@ -206,6 +206,14 @@ func (s *session) handle(msg pgproto3.FrontendMessage) error {
 		if s.skipping {
 			return nil
 		}
+		if err := s.charset().decoded(msg); err != nil {
+			s.fail(err, "")
+			if _, simple := msg.(*pgproto3.Query); simple {
+				return s.ready()
+			}
+			s.skipping = true
+			return nil
+		}
 		switch m := m.(type) {
 		case *pgproto3.Query:
 			return s.query(m.String)

@@ -56,7 +56,7 @@ func (s *session) simple(st pgsyntax.Statement, text string) error {
 		return err
 	}
 	if p.rows {
-		s.send(rowDescription(p.columns, nil))
+		s.send(s.rowDescription(p.columns, nil))
 	}
 	answer, err := s.run(p, nil)
 	if err != nil {

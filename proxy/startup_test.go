@@ -141,7 +141,7 @@ func connectError(t *testing.T, url string) *pgconn.PgError {
 func TestStartupSettings(t *testing.T) {
 	addr := startProxy(t, newScripted(), Options{})
 	for _, c := range []struct{ extra, want string }{
-		{"&client_encoding=utf-8", ""}, {"&client_encoding=%27utf-8%27", ""}, {"&client_encoding=latin1", "0A000"},
+		{"&client_encoding=utf-8", ""}, {"&client_encoding=%27utf-8%27", ""}, {"&client_encoding=latin1", ""}, {"&client_encoding=big5", "0A000"},
 		{"&DateStyle=ISO", ""}, {"&DateStyle=ISO,%20MDY", ""}, {"&DateStyle=German", ""}, {"&DateStyle=Nope", "22023"}, {"&TimeZone=Etc/UTC", ""}, {"&TimeZone=Europe/Paris", ""}, {"&TimeZone=Europe/Nope", "22023"},
 		{"&extra_float_digits=2", ""}, {"&search_path=public", ""}, {"&nope=1", "42704"}, {"&server_version=9", "55P02"}, {"&replication=database", "0A000"}, {"&replication=false", ""},
 		{"&options=-c%20dpsql.epsilon%3D0.5", ""}, {"&options=--dpsql.epsilon%3D0.5%20-cextra-float-digits%3D3", ""}, {"&options=-c%20dpsql.nope%3D0.5", "42704"},
