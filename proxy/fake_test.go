@@ -179,7 +179,7 @@ var script = map[string]known{
 	"select 2":                          {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(2)})},
 	"select 1 where false":              {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant()},
 	"select 'é' as t, null as n":        {columns: []engine.Column{column("t", sqltype.Text), column("n", sqltype.Text)}, run: constant([]sqltype.Value{"é", nil})},
-	"select u&'\\65e5' as x":             {columns: []engine.Column{column("x", sqltype.Text)}, run: constant([]sqltype.Value{"日"})},
+	"select u&'\\65e5' as x":            {columns: []engine.Column{column("x", sqltype.Text)}, run: constant([]sqltype.Value{"日"})},
 	"select 1.50 as x":                  {columns: []engine.Column{column("x", sqltype.Numeric)}, run: constant([]sqltype.Value{mustValue(sqltype.Numeric, "1.50")})},
 	"select generate_series(1, 3)":      {columns: []engine.Column{column("generate_series", sqltype.Int4)}, run: many(3)},
 	"select generate_series(1, 5)":      {columns: []engine.Column{column("generate_series", sqltype.Int4)}, run: many(5)},
