@@ -64,7 +64,7 @@ func layout(sql string) string {
 var (
 	scanForm  = regexp.MustCompile(`"public"\."(\w+)" AS "(t\d+)"`)
 	exported  = regexp.MustCompile(`"(t\d+)"\."patient_id" AS "(c\d+)"`)
-	typedForm = regexp.MustCompile(`string_to_array\("\w+"\."\w+", '[^']*'|(int8|float8|float4|numeric) '[^']*'|(date_trunc|date_part)\('\w+'|'-?infinity'|'\d{4,6}-\d\d-\d\d[^']*'`) // of total forms: no analyst's values
+	typedForm = regexp.MustCompile(`string_to_array\("\w+"\."\w+", '[^']*'|(rtrim\([^']*|ESCAPE )'\\'|(int8|float8|float4|numeric) '[^']*'|(date_trunc|date_part)\('\w+'|'-?infinity'|'\d{4,6}-\d\d-\d\d[^']*'`) // of total forms: no analyst's values
 	fieldForm = regexp.MustCompile(`EXTRACT\(\w+ FROM`)
 	unitEqual = regexp.MustCompile(`"(t\d+)"\."patient_id" = "(t\d+)"\."patient_id"`)
 	fromForm  = regexp.MustCompile(`(?:FROM|JOIN) \(*`)
