@@ -86,9 +86,9 @@ type Source struct {
 	Joined  bool        // the keys are columns of Table's own scan in the body (or equal to them)
 }
 
-// UnitsApart says that the units beyond the edges of automatic bounds are counted in parts of their own: where a unit may be in several groups, and where
-// groups are unknown, since bounds are chosen before any of them is looked at. Else each unit has one partial, and those are counted.
-func (a *Analysis) UnitsApart() bool { return a.Limit.PerUnit > 1 || !a.Groups.Public }
+// UnitsApart says that the units beyond the edges of automatic bounds are counted in parts of their own: where a unit may be in several groups, where
+// groups are unknown, since bounds are chosen before any of them is looked at, and where it is norms that are compared. Else each unit has one partial, and those are counted.
+func (a *Analysis) UnitsApart() bool { return a.Limit.PerUnit > 1 || !a.Groups.Public || a.Limit.L2 }
 
 // GroupLimit bounds how many groups one unit can be in.
 type GroupLimit struct {

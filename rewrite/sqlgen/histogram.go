@@ -157,7 +157,7 @@ func (w *private) parts() []part {
 			continue
 		}
 		x := fmt.Sprintf(`"h"."x%d"`, i+1)
-		p := part{number: i + 1, rank: rank, bucket: tree(w.magnitude(i), scaled(m.Bound.Edges, m.Factor)), sign: "1", value: x, where: x + " > 0"}
+		p := part{number: PartOf(i), rank: rank, bucket: tree(w.magnitude(i), scaled(m.Bound.Edges, m.Factor)), sign: "1", value: x, where: x + " > 0"}
 		if m.Lo < 0 {
 			p.sign, p.where = fmt.Sprintf("CASE WHEN %s < 0 THEN -1 ELSE 1 END", x), x+" <> 0"
 		}
@@ -171,7 +171,7 @@ func (w *private) parts() []part {
 		if !w.perUnit() {
 			y, first = w.magnitude(c.Measure), ""
 		}
-		out = append(out, part{number: -(c.Index + 1), bucket: tree(y, scaled(c.Edges, 1)), where: fmt.Sprintf(`%s%s > 0`, first, y)})
+		out = append(out, part{number: PartOfChoice(c.Index), bucket: tree(y, scaled(c.Edges, 1)), where: fmt.Sprintf(`%s%s > 0`, first, y)})
 	}
 	return out
 }

@@ -41,22 +41,13 @@ const (
 	RoleMeasure Role = "measure"
 	RoleOutput  Role = "output"
 
-	// Of statements with automatic bounds, whose rows are of several parts (Histogram).
+	// Of statements with automatic bounds, whose rows are of several parts (PartTotals).
 	RolePart   Role = "part"
 	RoleRank   Role = "rank"   // bucket of the group's rank among its unit's groups
 	RoleBucket Role = "bucket" // of the partial's magnitude
 	RoleCount  Role = "count"  // of partials, or of units
 	RoleSigned Role = "signed" // positive partials less negative ones
 	RoleSum    Role = "sum"    // of partials
-)
-
-// The parts of a statement with automatic bounds. A bucket b of edges holds what is above edge b-1 and at most edge b, counted from
-// 0; len(edges) is above all.
-const (
-	PartTotals = 0 // per group: RoleCount is the number of units, and the measures with fixed bounds
-	// i+1, i a measure with an automatic bound: per group and bucket of its partials.
-	// -(c+1), c a choice: without keys, per bucket the number of units whose largest partial is in it; or, for the cap of groups, whose
-	// number of groups is in it.
 )
 
 // limits of a printed statement.

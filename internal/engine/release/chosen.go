@@ -107,6 +107,12 @@ type partRow struct {
 	values []*big.Int
 }
 
+// own: of a choice's own part.
+func (r *partRow) own() bool {
+	_, own := sqlgen.ChoiceOf(r.part)
+	return own
+}
+
 // slot is what the print gives at most one row for; a choice's own parts have no group.
 type slot struct {
 	group          *groupParts
@@ -140,7 +146,7 @@ func readHistogram(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Ro
 			return nil, err
 		}
 		var g *groupParts
-		if r.part >= 0 {
+		if !r.own() {
 			if !a.Groups.Public { // sqlgen.histogram, (6)
 				h.next = r
 				return h, nil
@@ -164,7 +170,7 @@ func (h *histogram) stream(r *Release, use func(opened) error) error {
 		first := h.next
 		g := h.group(first)
 		clear(h.seen)
-		for h.next != nil && h.next.part >= 0 && h.next.group == first.group {
+		for h.next != nil && !h.next.own() && h.next.group == first.group {
 			if err := h.take(g, h.next); err != nil {
 				return err
 			}
@@ -178,7 +184,7 @@ func (h *histogram) stream(r *Release, use func(opened) error) error {
 			}
 			h.next = row
 		}
-		if len(g.totals) == 0 || h.next != nil && h.next.part < 0 { // (4): each group has them
+		if len(g.totals) == 0 || h.next != nil && h.next.own() { // (4): each group has them
 			return errShape
 		}
 		if err := use(h.totals(g, r)); err != nil {
@@ -240,7 +246,7 @@ func (h *histogram) read(row []secret.Value) (*partRow, error) {
 	if b.count < 0 || b.at < 0 || b.rank < 0 {
 		return nil, errShape
 	}
-	if r.part >= 0 {
+	if !r.own() {
 		r.group = keyText(r.keys)
 	}
 	return r, nil
@@ -254,14 +260,14 @@ func (h *histogram) take(g *groupParts, r *partRow) error {
 		return errShape
 	}
 	h.seen[s] = true
-	if r.part < 0 {
-		return h.unitRow(-r.part-1, b)
+	if choice, own := sqlgen.ChoiceOf(r.part); own {
+		return h.unitRow(choice, b)
 	}
-	if r.part == sqlgen.PartTotals {
+	i, bounded := sqlgen.MeasureOf(r.part)
+	if !bounded {
 		g.totals = append(g.totals, rankTotals{b.rank, b.count, r.values})
 		return nil
 	}
-	i := r.part - 1
 	if i >= len(h.a.Measures) || h.a.Measures[i].Bound == nil {
 		return errShape
 	}
@@ -274,8 +280,9 @@ func (h *histogram) unitRow(choice int, b bucket) error {
 	if choice >= len(h.beyond) {
 		return errShape
 	}
-	edges := len(h.a.Choices[choice].Edges)
-	if b.at > edges {
+	c := h.a.Choices[choice]
+	edges := len(c.Edges)
+	if b.at > edges || sqlgen.UnitsPart(h.a, c) != sqlgen.PartOfChoice(choice) {
 		return errShape
 	}
 	if h.beyond[choice] == nil {
@@ -285,17 +292,16 @@ func (h *histogram) unitRow(choice int, b bucket) error {
 	return nil
 }
 
-// unitsBeyond is how many units have more than each of a choice's first edges: units in higher buckets. Where a unit is in one public group its
-// partial there is its largest.
+// unitsBeyond is how many units have more than each of a choice's first edges: units in higher buckets.
 func (h *histogram) unitsBeyond(choice, edges int) ([]int64, error) {
 	c := h.a.Choices[choice]
 	in := h.beyond[choice]
 	if in == nil {
 		in = make([]int64, len(c.Edges)+1)
 	}
-	if !h.a.UnitsApart() && !h.a.Limit.L2 {
+	if i, ok := sqlgen.MeasureOf(sqlgen.UnitsPart(h.a, c)); ok {
 		for _, g := range h.groups {
-			for _, b := range g.buckets[c.Measure] {
+			for _, b := range g.buckets[i] {
 				if b.at > len(c.Edges) {
 					return nil, errShape
 				}
