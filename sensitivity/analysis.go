@@ -4,6 +4,9 @@
 package sensitivity
 
 import (
+	"math"
+	"math/bits"
+
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/dp"
@@ -130,6 +133,15 @@ type Measure struct {
 	// Fine is how many parts of a step the totals, Bound's edges and the noise are in (Limit.L2: scaled partials are no whole steps); 1
 	// elsewhere. What is released is rounded to steps.
 	Fine uint64
+}
+
+// Clip is the bound on a partial's magnitude, or on the norm of a unit's partials, at an edge of Bound. What overflows is more than any mechanism takes.
+func (m *Measure) Clip(edge uint64) uint64 {
+	hi, clip := bits.Mul64(edge, m.Factor)
+	if hi != 0 {
+		return math.MaxUint64
+	}
+	return clip
 }
 
 // Choice is an automatic bound: one of Edges, chosen by how many units have a partial beyond it.

@@ -41,12 +41,12 @@ func (z *analyzer) choose(m *Measure, first, last uint64) error {
 	if m.Bound == nil {
 		m.Bound = &Choice{Edges: Ladder(first, last)} // sortMeasures lists it
 	}
-	edges := fitting(m.Bound.Edges, m.Factor)
+	edges := m.fitting(m.Bound.Edges)
 	if len(edges) == 0 {
 		return tooWide()
 	}
 	m.Bound.Edges = edges // of a pair: shortened for both
-	most := edges[len(edges)-1] * m.Factor
+	most := m.Clip(edges[len(edges)-1])
 	m.Hi, m.PerGroup = int64(most), most
 	if m.Kind == CentredSum || m.Kind == SumValues && m.RowLo < 0 {
 		m.Lo = -m.Hi
@@ -54,14 +54,13 @@ func (z *analyzer) choose(m *Measure, first, last uint64) error {
 	return nil
 }
 
-// fitting are the edges whose products with a factor a mechanism takes.
-func fitting(edges []uint64, factor uint64) []uint64 {
-	for n := len(edges); n > 0; n-- {
-		if hi, lo := bits.Mul64(edges[n-1], factor); hi == 0 && lo <= dp.MaxSensitivity {
-			return edges[:n]
-		}
+// fitting are the edges at which a mechanism takes the measure's clip.
+func (m *Measure) fitting(edges []uint64) []uint64 {
+	n := len(edges)
+	for n > 0 && m.Clip(edges[n-1]) > dp.MaxSensitivity {
+		n--
 	}
-	return nil
+	return edges[:n]
 }
 
 // automatic bounds a sum over values of a declared range by a choice: a centred sum by its count's, in multiples of the range; another
@@ -137,8 +136,8 @@ func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
 	}
 	// Rounded values beyond are clamped where rows are; whole ones count as they are, and the sum is clamped.
 	m.RowLo, m.RowHi = -mostSteps, mostSteps
-	if s, ok := z.single, m.Arg.Type(); s && ok.IsInteger() && ok.Len() < 8 {
-		m.RowHi = 1 << (uint(ok.Len())*8 - 1)
+	if t := m.Arg.Type(); z.single && t.IsInteger() && t.Len() < 8 {
+		m.RowHi = 1 << (uint(t.Len())*8 - 1)
 		m.RowLo = -m.RowHi
 	}
 	m.RangeLo, m.RangeHi = m.Grid.Mul(decimal.NewFromInt(m.RowLo)), m.Grid.Mul(decimal.NewFromInt(m.RowHi))
@@ -191,7 +190,7 @@ func (z *analyzer) norm(m *Measure, shared *Choice) error {
 		if shared == nil {
 			return tooWide()
 		}
-		edges := fitting(shared.Edges, m.Factor)
+		edges := m.fitting(shared.Edges)
 		if len(edges) == 0 {
 			return tooWide()
 		}

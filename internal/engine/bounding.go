@@ -14,7 +14,7 @@ import (
 func (s *Session) bound(ctx context.Context, q *plan.Query) (*sensitivity.Analysis, *measure.Plan, error) {
 	opts := sensitivity.Options{MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, MaxRows: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
 		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, L2: s.now.bounding == "l2"}
-	a, err := s.analyze(ctx, q, opts)
+	a, err := s.analyzeSharing(ctx, q, opts)
 	if err != nil || s.now.bounding != "auto" || a.Class != sensitivity.Private || !a.Groups.Public || len(a.Measures) == 0 || a.Limit.PerUnit == 1 || !s.asks().Gaussian() {
 		return a, nil, err
 	}
@@ -23,7 +23,7 @@ func (s *Session) bound(ctx context.Context, q *plan.Query) (*sensitivity.Analys
 		return a, nil, nil //nolint:nilerr // price gives the same error again
 	}
 	opts.L2 = true
-	scaled, err := s.analyze(ctx, q, opts)
+	scaled, err := s.analyzeSharing(ctx, q, opts)
 	if err == nil && scaled.Limit.L2 {
 		var whole *measure.Plan
 		if whole, err = s.price(scaled); err == nil {
@@ -42,9 +42,9 @@ func (s *Session) bound(ctx context.Context, q *plan.Query) (*sensitivity.Analys
 	return a, each, nil
 }
 
-// analyze analyses once more where that a choice is dear lets a filtered measure share another's: at the policy's usual price, so that a statement that is
+// analyzeSharing analyses once more where that a choice is dear lets a filtered measure share another's: at the policy's usual price, so that a statement that is
 // asked again at another price has the bounds that it had.
-func (s *Session) analyze(ctx context.Context, q *plan.Query, opts sensitivity.Options) (*sensitivity.Analysis, error) {
+func (s *Session) analyzeSharing(ctx context.Context, q *plan.Query, opts sensitivity.Options) (*sensitivity.Analysis, error) {
 	a, err := sensitivity.Analyze(ctx, q, opts)
 	if err != nil || a.Kept == 0 {
 		return a, err

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -39,15 +39,11 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		bound, law, scale, in := "declared", "laplace", dp.Scale{}, dp.Sensitivity{}
-		switch ev := ev.(type) {
-		case dp.Laplace:
-			scale, in = ev.Scale, ev.Sensitivity
-		case dp.Gaussian:
-			law, scale, in = "gaussian", ev.Scale, ev.Sensitivity
-		case dp.Selection:
-			law, scale, in = "truncated laplace", ev.Scale, dp.Sensitivity{PerGroup: 1, Groups: ev.Groups}
+		run, err := measure.LawOf(ev)
+		if err != nil {
+			return nil, err
 		}
+		bound, law, in := "declared", run.Name, run.Sensitivity
 		if m.Bound != nil {
 			bound = "chosen"
 		}
@@ -63,7 +59,7 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 		if l.analysis.Limit.L2 { // the clip is a norm over all of them
 			bound, groups = "chosen norm", nil
 		}
-		shown := scale.Float() * noiseStep
+		shown := run.Scale.Float() * noiseStep
 		if len(l.release.Tops) > 0 { // the scale of one noise of the same variance
 			if shown = math.Sqrt(e.Variance(i)) * step; law != "gaussian" {
 				law, shown = "laplace", shown/math.Sqrt2

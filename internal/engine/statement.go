@@ -82,11 +82,11 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 	default:
 		return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
 	}
-	return p, p.analyse(ctx)
+	return p, p.analyze(ctx)
 }
 
-// analyse binds and analyses under the session's present settings.
-func (p *Prepared) analyse(ctx context.Context) error {
+// analyze binds and analyses under the session's present settings.
+func (p *Prepared) analyze(ctx context.Context) error {
 	s := p.session
 	q, err := plan.Bind(p.stmt, s.catalog, plan.BindOptions{ParamTypes: p.params, Session: s.constants(), Values: s.values})
 	if err != nil {
@@ -151,7 +151,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 		return nil, err
 	}
 	if p.query.Clock || s.now != p.under || s.values != p.values || s.world != p.world { // the clock moved, a SET or a reload came between Parse and Execute
-		if err := p.analyse(ctx); err != nil {
+		if err := p.analyze(ctx); err != nil {
 			return nil, err
 		}
 	}

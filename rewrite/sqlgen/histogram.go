@@ -146,7 +146,7 @@ func (w *private) parts() []part {
 	var out []part
 	rank := ""
 	if a.Limit.Cap != nil {
-		rank = tree(`"h"."rn"`, scaled(a.Limit.Cap.Edges, 1))
+		rank = tree(`"h"."rn"`, numbers(a.Limit.Cap.Edges))
 	}
 	fixed := slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Bound == nil })
 	if !a.Groups.Public || fixed {
@@ -156,8 +156,12 @@ func (w *private) parts() []part {
 		if m.Bound == nil {
 			continue
 		}
+		clips := make([]uint64, len(m.Bound.Edges))
+		for e, edge := range m.Bound.Edges {
+			clips[e] = m.Clip(edge) // sensitivity.choose: at most 2^53
+		}
 		x := fmt.Sprintf(`"h"."x%d"`, i+1)
-		p := part{number: PartOf(i), rank: rank, bucket: tree(w.magnitude(i), scaled(m.Bound.Edges, m.Factor)), sign: "1", value: x, where: x + " > 0"}
+		p := part{number: PartOf(i), rank: rank, bucket: tree(w.magnitude(i), numbers(clips)), sign: "1", value: x, where: x + " > 0"}
 		if m.Lo < 0 {
 			p.sign, p.where = fmt.Sprintf("CASE WHEN %s < 0 THEN -1 ELSE 1 END", x), x+" <> 0"
 		}
@@ -171,7 +175,7 @@ func (w *private) parts() []part {
 		if !w.perUnit() {
 			y, first = w.magnitude(c.Measure), ""
 		}
-		out = append(out, part{number: PartOfChoice(c.Index), bucket: tree(y, scaled(c.Edges, 1)), where: fmt.Sprintf(`%s%s > 0`, first, y)})
+		out = append(out, part{number: PartOfChoice(c.Index), bucket: tree(y, numbers(c.Edges)), where: fmt.Sprintf(`%s%s > 0`, first, y)})
 	}
 	return out
 }
@@ -214,11 +218,11 @@ func (w *private) magnitude(i int) string {
 	return x
 }
 
-// scaled are the edges as comparable integers.
-func scaled(edges []uint64, factor uint64) []string {
+// numbers prints edges.
+func numbers(edges []uint64) []string {
 	out := make([]string, len(edges))
 	for i, e := range edges {
-		out[i] = fmt.Sprint(e * factor) // sensitivity.choose: at most 2^53
+		out[i] = fmt.Sprint(e)
 	}
 	return out
 }

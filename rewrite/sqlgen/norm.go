@@ -20,7 +20,7 @@ import (
 // 1 + 2^-40 covers, and 1 more for the cast. (3) Where q > (Factor C)^2 a partial x becomes x Factor C/r, truncated toward zero; div and // truncate. So every magnitude is at most |x| Factor C/sqrt(q),
 // and the norm at most Factor C; elsewhere the norm is at most that already.
 func Scaled(a *sensitivity.Analysis, d funcs.Dialect, clips []uint64) (*Statement, error) {
-	return printed(a, d, 0, func(w *private) *Statement { return w.scaled(clips) })
+	return printed(a, d, 0, func(w *private) *Statement { return w.cutTotals(clips) })
 }
 
 // vectors prints the level of (unit, group) rows that both scans have, partials in parts of steps.
@@ -83,7 +83,8 @@ func (w *private) norms(ut sqltype.Type) *Statement {
 	return st
 }
 
-func (w *private) scaled(clips []uint64) *Statement {
+// cutTotals is the second scan.
+func (w *private) cutTotals(clips []uint64) *Statement {
 	a := w.a
 	if !a.Limit.L2 || len(clips) != len(a.Choices) {
 		w.fail(internalError("no norms were chosen for this statement"))
@@ -98,8 +99,7 @@ func (w *private) scaled(clips []uint64) *Statement {
 		st.Columns = append(st.Columns, Column{RoleKey, i, keyType(k.Type)})
 	}
 	for i, m := range a.Measures {
-		clip := new(big.Int).SetUint64(clips[m.Bound.Index])
-		clip.Mul(clip, new(big.Int).SetUint64(m.Factor))
+		clip := new(big.Int).SetUint64(m.Clip(clips[m.Bound.Index]))
 		list = append(list, fmt.Sprintf(`%s OVER (PARTITION BY "h"."u") AS "q%d"`, w.square(i), i+1))
 		x, q := w.wide(fmt.Sprintf(`"h"."x%d"`, i+1)), fmt.Sprintf(`"h"."q%d"`, i+1)
 		cut := fmt.Sprintf(`(%s * %s) // (%s)`, x, clip, w.rootAbove(q))

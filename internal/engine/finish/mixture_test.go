@@ -45,7 +45,7 @@ func toppedUp(t testing.TB, laplace bool, first, price float64, fine uint64) (*m
 		if err != nil {
 			t.Fatal(err)
 		}
-		was, now, err := measure.Weights(variance, fresh)
+		was, now, err := measure.MeanWeights(variance, fresh)
 		if err != nil {
 			t.Fatal(err)
 		}

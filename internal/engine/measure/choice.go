@@ -215,10 +215,10 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 			clip, groups := m.PerGroup, ev.Groups[len(ev.Groups)-1]
 			if c.Measure < 0 {
 				if groups = c.Edges[edges-1]; m.Bound != nil {
-					clip = m.Bound.Edges[0] * m.Factor
+					clip = m.Clip(m.Bound.Edges[0])
 				}
 			} else {
-				clip = c.Edges[edges-1] * m.Factor
+				clip = m.Clip(c.Edges[edges-1])
 			}
 			if _, err := ev.At(clip, groups); err == nil {
 				break
@@ -293,7 +293,7 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 			clip := m.PerGroup
 			if m.Bound != nil {
 				_, edge := p.Edge(m.Bound, chosen)
-				clip = edge * m.Factor
+				clip = m.Clip(edge)
 			}
 			at, err := ev.At(clip, groups)
 			if err != nil {

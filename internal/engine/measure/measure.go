@@ -206,7 +206,7 @@ func event(f *budget.Filter, a *sensitivity.Analysis, m sensitivity.Measure, l b
 		}
 		least := m.PerGroup
 		if m.Bound != nil {
-			least = m.Bound.Edges[0] * m.Factor
+			least = m.Clip(m.Bound.Edges[0])
 		}
 		return f.Clipped(kind, least, caps(a), l)
 	}

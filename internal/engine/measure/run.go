@@ -2,6 +2,7 @@ package measure
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/dpsql/dpsql/internal/dp"
@@ -59,17 +60,32 @@ func (r *Run) VarianceInSteps(i int, fine uint64) (float64, error) {
 
 // sensitivity is what measure i's noise is for.
 func (r *Run) sensitivity(i int) (dp.Sensitivity, error) {
-	switch ev := r.Measures[i].(type) {
-	case dp.Laplace:
-		return ev.Sensitivity, nil
-	case dp.Gaussian:
-		return ev.Sensitivity, nil
-	case nil:
-		if r.Selection != nil {
-			return dp.Sensitivity{PerGroup: 1, Groups: r.Selection.Groups}, nil
-		}
+	ev, err := r.Event(i)
+	if err != nil {
+		return dp.Sensitivity{}, err
 	}
-	return dp.Sensitivity{}, errors.New("measure: a release's event has no sensitivity")
+	l, err := LawOf(ev)
+	return l.Sensitivity, err
+}
+
+// Law is which noise an event added, how much, and for what.
+type Law struct {
+	Name        string
+	Scale       dp.Scale
+	Sensitivity dp.Sensitivity
+}
+
+// LawOf is that of an event that was run; a bound that is not chosen yet has none.
+func LawOf(ev dp.Event) (Law, error) {
+	switch ev := ev.(type) {
+	case dp.Laplace:
+		return Law{"laplace", ev.Scale, ev.Sensitivity}, nil
+	case dp.Gaussian:
+		return Law{"gaussian", ev.Scale, ev.Sensitivity}, nil
+	case dp.Selection:
+		return Law{"truncated laplace", ev.Scale, dp.Sensitivity{PerGroup: 1, Groups: ev.Groups}}, nil
+	}
+	return Law{}, fmt.Errorf("measure: %T has no law", ev)
 }
 
 // deviation is that of measure i's noise, and what the noise is for.

@@ -79,7 +79,11 @@ func ForecastTopUp(a *sensitivity.Analysis, p *Plan, price float64, ask Ask) (*P
 	for i := range a.Measures {
 		var most dp.Loss
 		var failed error
-		for _, s := range p.sensitivities(a, i) {
+		all, err := p.sensitivities(a, i)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range all {
 			ev, err := noiseFor(ask.Filter, s, limit, top.Mechanism)
 			if err != nil { // at this bound a top-up is refused
 				failed = err
@@ -110,19 +114,16 @@ func ForecastTopUp(a *sensitivity.Analysis, p *Plan, price float64, ask Ask) (*P
 }
 
 // sensitivities are those that measure i may have once its bounds are chosen.
-func (p *Plan) sensitivities(a *sensitivity.Analysis, i int) []dp.Sensitivity {
+func (p *Plan) sensitivities(a *sensitivity.Analysis, i int) ([]dp.Sensitivity, error) {
+	var events []dp.Event
 	var out []dp.Sensitivity
 	switch ev := p.Measures[i].(type) {
-	case dp.Laplace:
-		out = append(out, ev.Sensitivity)
-	case dp.Gaussian:
-		out = append(out, ev.Sensitivity)
 	case dp.Clipped:
 		clips := []uint64{a.Measures[i].PerGroup}
 		if c := a.Measures[i].Bound; c != nil {
 			clips = nil
 			for _, edge := range c.Edges[:p.Choices[c.Index].Edges] {
-				clips = append(clips, edge*a.Measures[i].Factor)
+				clips = append(clips, a.Measures[i].Clip(edge))
 			}
 		}
 		groups := ev.Groups
@@ -136,10 +137,19 @@ func (p *Plan) sensitivities(a *sensitivity.Analysis, i int) []dp.Sensitivity {
 		}
 	case nil:
 		for _, sel := range p.Selections {
-			out = append(out, dp.Sensitivity{PerGroup: 1, Groups: sel.Groups})
+			events = append(events, sel)
 		}
+	default:
+		events = append(events, ev)
 	}
-	return out
+	for _, ev := range events {
+		l, err := LawOf(ev)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l.Sensitivity)
+	}
+	return out, nil
 }
 
 func noiseFor(f *budget.Filter, s dp.Sensitivity, l budget.Limit, mech Mechanism) (dp.Event, error) {
@@ -151,13 +161,13 @@ func noiseFor(f *budget.Filter, s dp.Sensitivity, l budget.Limit, mech Mechanism
 	return dp.Laplace{Sensitivity: s, Scale: scale}, err
 }
 
-// Weights say how a value becomes more exact by a fresh one, of variances before and fresh: as their weighted mean, rounded to a whole
+// MeanWeights say how a value becomes more exact by a fresh one, of variances before and fresh: as their weighted mean, rounded to a whole
 // number; or, where that would be less exact than one of them, as that one alone (the other weighs 0). They follow from scales alone.
 //
 // A weight is off by 2^-53 of the sum at most. The mean's variance is then above the least by 2^-106 (before + fresh) at most, less than either gains by the
 // other unless that one rounds to 0.
-func Weights(before, fresh float64) (was, now int64, err error) {
-	const whole = 1 << 52
+func MeanWeights(before, fresh float64) (was, now int64, err error) {
+	const sum = 1 << 52
 	if !(before >= 0 && fresh >= 0) || math.IsInf(before+fresh, 1) {
 		return 0, 0, errors.New("measure: a variance is out of range")
 	}
@@ -169,6 +179,6 @@ func Weights(before, fresh float64) (was, now int64, err error) {
 	default:
 		return 0, 1, nil
 	}
-	now = int64(math.Round(share * whole))
-	return whole - now, now, nil
+	now = int64(math.Round(share * sum))
+	return sum - now, now, nil
 }

@@ -85,14 +85,14 @@ func TestForecastTopUpIsReached(t *testing.T) {
 	}
 }
 
-// TestWeights: whatever two variances are, the value that comes of both is at least as exact as the more exact one, its rounding included; and as exact as a
+// TestMeanWeights: whatever two variances are, the value that comes of both is at least as exact as the more exact one, its rounding included; and as exact as a
 // mean can be, but for that. Noise that is very much wider than what was there takes nothing away.
-func TestWeights(t *testing.T) {
+func TestMeanWeights(t *testing.T) {
 	for e := -30.0; e < 200; e += 1.37 {
 		for times := -70.0; times < 70; times += 0.93 {
 			before := math.Exp2(e)
 			fresh := before * math.Exp2(times)
-			was, now, err := Weights(before, fresh)
+			was, now, err := MeanWeights(before, fresh)
 			if err != nil || was < 0 || now < 0 || was+now <= 0 {
 				t.Fatal(was, now, err)
 			}
@@ -112,7 +112,7 @@ func TestWeights(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ before, fresh float64 }{{-1, 1}, {1, -1}, {math.NaN(), 1}, {1, math.NaN()}, {math.Inf(1), 1}, {1, math.Inf(1)}} {
-		if was, now, err := Weights(c.before, c.fresh); err == nil {
+		if was, now, err := MeanWeights(c.before, c.fresh); err == nil {
 			t.Errorf("%+v: %d:%d", c, was, now)
 		}
 	}

@@ -351,7 +351,7 @@ func (h *histogram) totals(g *groupParts, r *Release) opened {
 			continue
 		}
 		at, edge := r.Plan.Edge(m.Bound, r.Chosen)
-		clip := new(big.Int).SetUint64(edge * m.Factor)
+		clip := new(big.Int).SetUint64(m.Clip(edge))
 		for _, b := range g.buckets[i] {
 			switch {
 			case b.rank > most:

@@ -172,39 +172,46 @@ func (m *Maker) release(each func(func(opened) error) error) error {
 
 func (r *Release) public(a *sensitivity.Analysis, each func(func(opened) error) error, mechs []*noise.Mechanism) error {
 	tuples := domain(a)
-	at := make(map[string]int, len(tuples))
-	totals := make([][]*big.Int, len(tuples))
+	totals, err := totalsOf(tuples, len(mechs), each)
+	if err != nil {
+		return err
+	}
 	for i, t := range tuples {
-		at[keyText(t)] = i
+		noisy, err := addNoise(mechs, totals[i])
+		if err != nil {
+			return err
+		}
+		r.Groups = append(r.Groups, Group{Keys: t, Values: inSteps(a, noisy)})
+	}
+	return nil
+}
+
+// totalsOf gathers the totals of groups that are known: 0 where no row came, nothing of other groups' rows.
+func totalsOf(groups [][]sqltype.Value, measures int, each func(func(opened) error) error) ([][]*big.Int, error) {
+	at := make(map[string]int, len(groups))
+	totals := make([][]*big.Int, len(groups))
+	for i, keys := range groups {
+		at[keyText(keys)] = i
 	}
 	err := each(func(row opened) error {
 		if i, ok := at[keyText(row.keys)]; ok {
-			if totals[i] != nil { // (0)
+			if totals[i] != nil { // Read, (0)
 				return errShape
 			}
 			totals[i] = row.values
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	zero := make([]*big.Int, len(mechs))
+	zero := make([]*big.Int, measures)
 	for i := range zero {
 		zero[i] = new(big.Int)
 	}
-	for i, t := range tuples {
-		v := totals[i]
-		if v == nil {
-			v = zero
+	for i := range totals {
+		if totals[i] == nil {
+			totals[i] = zero
 		}
-		noisy, err := addNoise(mechs, v)
-		if err != nil {
-			return err
-		}
-		r.Groups = append(r.Groups, Group{Keys: t, Values: whole(a, noisy)})
 	}
-	return nil
+	return totals, err
 }
 
 func (r *Release) unknown(each func(func(opened) error) error, mechs []*noise.Mechanism, sel *noise.Selector, most int) error {
@@ -238,14 +245,23 @@ func (r *Release) unknown(each func(func(opened) error) error, mechs []*noise.Me
 	return nil
 }
 
-// whole brings values in parts of steps to steps, half away from zero: post-processing.
-func whole(a *sensitivity.Analysis, values []*big.Int) []*big.Int {
+// inSteps brings values in parts of steps to steps, rounded as nearest does: post-processing.
+func inSteps(a *sensitivity.Analysis, values []*big.Int) []*big.Int {
 	for i, m := range a.Measures {
 		if m.Fine > 1 {
-			values[i] = mean(values[i], new(big.Int), [2]int64{1, int64(m.Fine) - 1})
+			values[i] = nearest(values[i], new(big.Int).SetUint64(m.Fine))
 		}
 	}
 	return values
+}
+
+// nearest is sum/n, n positive, rounded to the nearest integer, half to even: equal weights, and an even number of parts, tie often, and must not all tie away from zero.
+func nearest(sum, n *big.Int) *big.Int {
+	q, rest := new(big.Int).DivMod(sum, n, new(big.Int)) // floors
+	if c := rest.Lsh(rest, 1).Cmp(n); c > 0 || c == 0 && q.Bit(0) == 1 {
+		q.Add(q, big.NewInt(1))
+	}
+	return q
 }
 
 func addNoise(mechs []*noise.Mechanism, totals []*big.Int) ([]*big.Int, error) {

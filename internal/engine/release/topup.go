@@ -7,6 +7,7 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -24,7 +25,7 @@ func (r *Release) With(a *sensitivity.Analysis, p *measure.Plan) (*Release, erro
 		if err != nil {
 			return nil, err
 		}
-		was, now, err := measure.Weights(before, fresh)
+		was, now, err := measure.MeanWeights(before, fresh)
 		if err != nil {
 			return nil, err
 		}
@@ -123,37 +124,21 @@ func (m *Maker) topUp(cols []sqlgen.Column, rows secret.Rows) (*Release, error) 
 		}
 		each = h.each(m.old)
 	}
-	at := make(map[string]int, len(m.old.Groups))
+	groups := make([][]sqltype.Value, len(m.old.Groups))
 	for i, g := range m.old.Groups {
-		at[keyText(g.Keys)] = i
+		groups[i] = g.Keys
 	}
-	totals := make([][]*big.Int, len(m.old.Groups))
-	err := each(func(row opened) error {
-		if i, ok := at[keyText(row.keys)]; ok {
-			if totals[i] != nil {
-				return errShape
-			}
-			totals[i] = row.values
-		}
-		return nil
-	})
+	totals, err := totalsOf(groups, len(m.mechs), each)
 	if err != nil {
 		return nil, err
 	}
 	weights := m.r.Tops[len(m.r.Tops)-1].Weights
 	for i, g := range m.old.Groups {
-		v := totals[i]
-		if v == nil {
-			v = make([]*big.Int, len(m.mechs))
-			for k := range v {
-				v[k] = new(big.Int)
-			}
-		}
-		fresh, err := addNoise(m.mechs, v)
+		fresh, err := addNoise(m.mechs, totals[i])
 		if err != nil {
 			return nil, err
 		}
-		fresh = whole(m.a, fresh)
+		fresh = inSteps(m.a, fresh)
 		if len(g.Values) != len(fresh) {
 			return nil, errors.New("release: a group has not the plan's measures")
 		}
@@ -165,14 +150,9 @@ func (m *Maker) topUp(cols []sqlgen.Column, rows secret.Rows) (*Release, error) 
 	return m.r, nil
 }
 
-// mean is the weighted mean, rounded to the nearest integer, half to even: equal weights tie half of the time, and must not all tie away from zero.
+// mean is the weighted mean, rounded.
 func mean(was, now *big.Int, w [2]int64) *big.Int {
 	sum := new(big.Int).Mul(was, big.NewInt(w[0]))
 	sum.Add(sum, new(big.Int).Mul(now, big.NewInt(w[1])))
-	n := big.NewInt(w[0] + w[1])
-	q, rest := new(big.Int).DivMod(sum, n, new(big.Int)) // floors: n is positive
-	if c := rest.Lsh(rest, 1).Cmp(n); c > 0 || c == 0 && q.Bit(0) == 1 {
-		q.Add(q, big.NewInt(1))
-	}
-	return q
+	return nearest(sum, big.NewInt(w[0]+w[1]))
 }
