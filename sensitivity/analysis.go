@@ -116,10 +116,12 @@ type Measure struct {
 	Narrow           bool // FILTER makes [RowLo, RowHi] less than what the column is read through
 	RowLo, RowHi     int64
 	RangeLo, RangeHi decimal.Decimal // of Arg's value, as declared or derived: within RowLo and RowHi steps
+	Declared         bool            // the range follows from declared ranges and constants; false: it is only what the integers hold
 	// The unit's partial in one group is clamped to [Lo, Hi], in steps. Without clamp needed (one row a unit by key): Single.
 	Lo, Hi int64
 	Single bool
-	// Sensitivity: one unit changes the total of one group by at most PerGroup = max(|Lo|, |Hi|).
+	// Sensitivity: one unit changes the total of one group by at most PerGroup = max(|Lo|, |Hi|). With an automatic bound it is the clip at the last edge, and the
+	// chosen edge's clip is the sensitivity; where vectors are scaled it is that of a partial before.
 	PerGroup uint64
 	// With an automatic bound [Lo, Hi] only keeps integers small: the partial's magnitude is clamped to Factor times the edge
 	// that Bound chooses. nil: [Lo, Hi] is the bound.

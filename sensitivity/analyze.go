@@ -117,6 +117,7 @@ func (z *analyzer) run() error {
 		return err
 	}
 	z.follow()
+	z.settle()
 	z.sortMeasures()
 	return z.check()
 }
@@ -159,8 +160,32 @@ func (z *analyzer) check() error {
 		if err := s.Validate(); err != nil || magnitude(m.Lo) > m.PerGroup || magnitude(m.Hi) > m.PerGroup {
 			return tooWide().WithCause(err)
 		}
+		if m.Bound == nil {
+			continue
+		}
+		if !ladder(m.Bound.Edges) {
+			return sqlerr.New(sqlerr.Internal, "a bound is chosen among edges that do not increase")
+		}
+		if last := m.Clip(m.Bound.Edges[len(m.Bound.Edges)-1]); last > dp.MaxSensitivity || !a.Limit.L2 && last != m.PerGroup {
+			return tooWide()
+		}
+	}
+	if c := a.Limit.Cap; c != nil && (!ladder(c.Edges) || c.Edges[len(c.Edges)-1] != a.Limit.PerUnit) {
+		return sqlerr.New(sqlerr.Internal, "the cap is chosen among numbers that do not increase to the limit")
 	}
 	return nil
+}
+
+// ladder: some edges, from 1 or more, each larger than the one before.
+func ladder(edges []uint64) bool {
+	was := uint64(0)
+	for _, e := range edges {
+		if e <= was {
+			return false
+		}
+		was = e
+	}
+	return len(edges) > 0
 }
 
 func magnitude(x int64) uint64 {

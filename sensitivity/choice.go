@@ -46,12 +46,26 @@ func (z *analyzer) choose(m *Measure, first, last uint64) error {
 		return tooWide()
 	}
 	m.Bound.Edges = edges // of a pair: shortened for both
-	most := m.Clip(edges[len(edges)-1])
-	m.Hi, m.PerGroup = int64(most), most
+	m.atLast()
+	return nil
+}
+
+// atLast clamps partials where the ladder ends.
+func (m *Measure) atLast() {
+	m.PerGroup = m.Clip(m.Bound.Edges[len(m.Bound.Edges)-1])
+	m.Hi = int64(m.PerGroup) // fitting
 	if m.Kind == CentredSum || m.Kind == SumValues && m.RowLo < 0 {
 		m.Lo = -m.Hi
 	}
-	return nil
+}
+
+// settle brings measures to the ends of ladders that were shortened for others. Where vectors are scaled a ladder is of norms, and says nothing of partials.
+func (z *analyzer) settle() {
+	for i := range z.out.Measures {
+		if m := &z.out.Measures[i]; m.Bound != nil && !z.out.Limit.L2 {
+			m.atLast()
+		}
+	}
 }
 
 // fitting are the edges at which a mechanism takes the measure's clip.

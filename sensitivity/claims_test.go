@@ -214,8 +214,8 @@ e unit=id path=id->p.id ROWS
 			}
 			if x.Bound != nil { // the clamp is where the choice puts it
 				last := x.Bound.Edges[len(x.Bound.Edges)-1]
-				if over, most := bits.Mul64(last, x.Factor); over != 0 || most > x.PerGroup {
-					t.Fatalf("edge %d times %d is above %d", last, x.Factor, x.PerGroup)
+				if over, most := bits.Mul64(last, x.Factor); over != 0 || most != x.PerGroup {
+					t.Fatalf("edge %d times %d is not %d", last, x.Factor, x.PerGroup)
 				}
 				continue
 			}

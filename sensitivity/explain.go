@@ -120,7 +120,7 @@ func (a *Analysis) partLine(m Measure) string {
 	}
 	at := func(n int64) string { return m.Grid.Mul(decimal.NewFromInt(n)).String() }
 	line := fmt.Sprintf("sum of values in [%s, %s]", at(m.RowLo), at(m.RowHi))
-	if m.Bound != nil && m.Kind == SumValues && m.RowHi == mostSteps {
+	if m.Kind == SumValues && !m.Declared {
 		line = "sum of values"
 	}
 	lo, hi := at(m.Lo), at(m.Hi)

@@ -202,7 +202,7 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 	if iv == nil {
 		return z.undeclared(m, g)
 	}
-	m.Narrow = narrow
+	m.Narrow, m.Declared = narrow, true
 	m.Grid, m.Rounded = z.gridOf(m.Arg, iv)
 	m.RangeLo, m.RangeHi = iv.Lo, iv.Hi
 	var ok1, ok2 bool
