@@ -102,6 +102,8 @@ type GroupLimit struct {
 	Cap *Choice
 	// L2: a unit is in any of its groups, and its whole vector of partials is scaled to a norm that is chosen (each measure's Bound).
 	L2 bool
+	// NotL2 is why it is not, where that was asked for and would have been something else; it changes nothing.
+	NotL2 string
 }
 
 // Measure is one integer a group that is measured with noise: the sum over units of a clamped partial.

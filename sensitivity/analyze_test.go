@@ -133,7 +133,7 @@ func refusal(err error) string {
 
 func describe(a *sensitivity.Analysis) string {
 	var b strings.Builder
-	for _, l := range sensitivity.Explain(a) {
+	for _, l := range sensitivity.Explain(a, sensitivity.Bounds{}) {
 		fmt.Fprintln(&b, l)
 	}
 	if a.Class == sensitivity.Public {

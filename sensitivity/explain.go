@@ -9,8 +9,21 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// Explain says in lines how the statement is bounded; it follows from plan and policy alone.
-func Explain(a *Analysis) []string {
+// Bounds are what is known of a statement's choices beside the analysis, in their order.
+type Bounds struct {
+	Candidates []uint64 // how many of each choice's edges are candidates at the statement's price; nil: all
+	Chosen     []uint64 // the edge that was released for each; nil: none yet
+}
+
+// told is an analysis that is explained.
+type told struct {
+	*Analysis
+	Bounds
+}
+
+// Explain says in lines how the statement is bounded; it follows from plan and policy alone, and from what was released.
+func Explain(analysis *Analysis, bounds Bounds) []string {
+	a := told{analysis, bounds}
 	if a.Class != Private {
 		return []string{"Public: exact and free"}
 	}
@@ -44,6 +57,9 @@ func Explain(a *Analysis) []string {
 		say("Cap: %d groups of a unit (%s)", a.Limit.PerUnit, a.Limit.Why)
 	} else {
 		say("Groups of a unit: %d (%s)", a.Limit.PerUnit, a.Limit.Why)
+	}
+	if why := a.Limit.NotL2; why != "" {
+		say("Bounding: linf, in place of l2: %s", why)
 	}
 	if a.People >= 0 {
 		say("Small groups: not shown where measure %d is under the policy's min_people", a.People+1)
@@ -79,7 +95,7 @@ func (a *Analysis) sourcesWhy() string {
 	return strings.Join(why, " x ")
 }
 
-func (a *Analysis) measureLine(m Measure) string {
+func (a told) measureLine(m Measure) string {
 	line := a.partLine(m)
 	switch {
 	case !a.Limit.L2:
@@ -100,7 +116,7 @@ func halfSteps(m Measure, n uint64) string {
 }
 
 // partLine says what a unit's part in one group is.
-func (a *Analysis) partLine(m Measure) string {
+func (a told) partLine(m Measure) string {
 	if a.Limit.L2 {
 		m.Bound = nil
 	}
@@ -152,16 +168,29 @@ func (a *Analysis) filterText(m Measure) string {
 	if m.Filter == nil {
 		return ""
 	}
-	return " where " + plan.FormatScalar(a.Query, m.Filter)
+	return " where " + plan.Readable(a.Query, m.Filter)
 }
 
-// span says which edges a choice is among, in the units of what it bounds: groups, or the measure's own.
-func (a *Analysis) span(c *Choice) string {
-	unit := decimal.NewFromInt(1)
-	if c.Measure >= 0 {
-		m := a.Measures[c.Measure]
-		unit = m.Grid.Div(decimal.NewFromUint64(max(1, m.Fine)))
+// span says which edges a choice is among, or which one it was.
+func (a told) span(c *Choice) string {
+	if a.Chosen != nil {
+		return "it was " + a.Edge(c, a.Chosen[c.Index]).String()
 	}
-	at := func(e uint64) string { return unit.Mul(decimal.NewFromUint64(e)).String() }
-	return fmt.Sprintf("%d edges from %s to %s", len(c.Edges), at(c.Edges[0]), at(c.Edges[len(c.Edges)-1]))
+	n := uint64(len(c.Edges))
+	if a.Candidates != nil {
+		n = a.Candidates[c.Index]
+	}
+	if n == 1 {
+		return "1 edge, " + a.Edge(c, c.Edges[0]).String()
+	}
+	return fmt.Sprintf("%d edges from %s to %s", n, a.Edge(c, c.Edges[0]), a.Edge(c, c.Edges[n-1]))
+}
+
+// Edge is an edge of a choice in the units of what it bounds: groups, or the measure's own.
+func (a *Analysis) Edge(c *Choice, edge uint64) decimal.Decimal {
+	if c.Measure < 0 {
+		return decimal.NewFromUint64(edge)
+	}
+	m := a.Measures[c.Measure]
+	return m.Grid.Div(decimal.NewFromUint64(max(1, m.Fine))).Mul(decimal.NewFromUint64(edge))
 }

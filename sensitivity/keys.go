@@ -87,6 +87,12 @@ func (z *analyzer) limit() {
 		}
 		a.Limit = GroupLimit{PerUnit: z.opts.MaxGroups, Capped: true, Why: fmt.Sprintf("max_groups %d: more groups of a unit are cut, by hash order", z.opts.MaxGroups)}
 	}
+	if z.opts.L2 && !a.Limit.L2 && (a.Limit.PerUnit > 1 || a.Limit.Capped) {
+		a.Limit.NotL2 = fmt.Sprintf("vectors of more than %d groups are not scaled", normGroups)
+		if !a.Groups.Public {
+			a.Limit.NotL2 = "the groups are not public, so a vector over all of them has no bounds"
+		}
+	}
 }
 
 func (z *analyzer) unknownGroups() error {

@@ -17,6 +17,9 @@ import (
 // few declares a small population: a choice then takes two fifths of the price.
 var few = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\npopulation: 100"}
 
+// many declares a large one, of which a choice takes little.
+var many = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\npopulation: 100000"}
+
 // TestBoundingAuto: vectors are scaled where that is expected to err less and Gaussian noise may be had, and nowhere else; what is run is what was
 // compared, and the same as if it had been asked for by name.
 func TestBoundingAuto(t *testing.T) {
@@ -33,7 +36,7 @@ func TestBoundingAuto(t *testing.T) {
 		{"many groups", twelve, "auto", true, nil},
 		{"many groups, Gaussian", twelve, "gaussian", true, nil},
 		{"many groups, some of their rows", some, "auto", true, nil},
-		{"two groups", two, "auto", true, nil},
+		{"two groups", two, "auto", true, many},
 		{"two groups, a dear choice", two, "auto", false, few},
 		{"two groups, a dear choice, Gaussian", two, "gaussian", false, few},
 		{"a number of people", "select readmitted, count(distinct patient_id) from encounters group by 1", "gaussian", false, nil},

@@ -48,12 +48,12 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 		lines = append(lines, "Public statement: exact and free")
 		lines = append(lines, strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n")...)
 	default:
-		more, err := p.explainCharge(ctx, args)
+		more, bounds, err := p.explainCharge(ctx, args)
 		if err != nil {
 			return nil, err
 		}
 		lines = append(lines, "Private statement")
-		lines = append(lines, sensitivity.Explain(p.an)...)
+		lines = append(lines, sensitivity.Explain(p.an, bounds)...)
 		if line := finishingLine(p.an); line != "" {
 			lines = append(lines, line)
 		}
@@ -66,30 +66,35 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 	return out, nil
 }
 
-// explainCharge says what is run and charged.
-func (p *Prepared) explainCharge(ctx context.Context, args []sqltype.Value) ([]string, error) {
+// explainCharge says what is run and charged, and what is known of the bounds.
+func (p *Prepared) explainCharge(ctx context.Context, args []sqltype.Value) (lines []string, bounds sensitivity.Bounds, err error) {
 	s := p.session
 	mp, err := p.price()
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, bounds, err
 	case len(mp.Events()) == 0:
-		return []string{"Charge: nothing (public groups, nothing measured)"}, nil
+		return []string{"Charge: nothing (public groups, nothing measured)"}, bounds, nil
 	}
 	key, err := p.key(args)
 	if err != nil {
-		return nil, err
+		return nil, bounds, err
 	}
 	old, free, err := p.stored(ctx, key, mp)
-	switch {
-	case err != nil:
-		return nil, err
-	case free:
-		return s.explainFree(ctx, p.an, mp, old)
-	case old != nil:
-		return s.explainTopUp(ctx, p.an, mp, old)
+	if err != nil {
+		return nil, bounds, err
 	}
-	return s.explainPrice(p.an, mp)
+	switch bounds = candidates(mp); {
+	case free:
+		bounds = chosenBounds(p.an, old)
+		lines, err = s.explainFree(ctx, p.an, mp, old)
+	case old != nil:
+		bounds = chosenBounds(p.an, old)
+		lines, err = s.explainTopUp(ctx, p.an, mp, old)
+	default:
+		lines, err = s.explainPrice(p.an, mp)
+	}
+	return lines, bounds, err
 }
 
 // explainFree is of a statement that a release answers, which this analyst may have as often as they like.
@@ -120,8 +125,8 @@ func (s *Session) explainTopUp(ctx context.Context, a *sensitivity.Analysis, mp 
 		return s.explainFree(ctx, a, mp, old)
 	}
 	lines := []string{fmt.Sprintf("Top-up: of the release made at price %s, each of its measures once more, with its bounds and for its groups", number(was))}
-	for i, ev := range top.Measures {
-		lines = append(lines, fmt.Sprintf("Noise %d: %s", i+1, noiseLine(ev)))
+	for i := range top.Measures {
+		lines = append(lines, fmt.Sprintf("Noise %d: %s", i+1, noiseLine(a, top, i)))
 	}
 	lines = append(lines, fmt.Sprintf("Charge: the difference from price %s: %s", number(was), priceLine(top, s.engine.filter.Order)))
 	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
@@ -155,12 +160,16 @@ func (s *Session) explainPrice(a *sensitivity.Analysis, mp *measure.Plan) ([]str
 			lines = append(lines, fmt.Sprintf("Noise %d: the selection's noisy number of units", i+1))
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("Noise %d: %s", i+1, noiseLine(ev)))
+		lines = append(lines, fmt.Sprintf("Noise %d: %s", i+1, noiseLine(a, mp, i)))
 	}
 	for i, ev := range mp.Choices {
 		lines = append(lines, s.choiceLine(a, i, ev, mp.Shares[i]))
 	}
-	if n := len(mp.Selections); n > 1 {
+	n := len(mp.Selections)
+	if c := a.Limit.Cap; c != nil && n > 0 { // those of caps that are candidates
+		n = min(n, int(mp.Choices[c.Index].Edges))
+	}
+	if n > 1 {
 		lines = append(lines, fmt.Sprintf("Groups chosen: noisy number of units > %d to %d, by the cap (truncated Laplace, delta %s)", mp.Selections[0].Threshold,
 			mp.Selections[n-1].Threshold, number(mp.Selections[0].Delta)))
 	} else if n == 1 {
@@ -259,27 +268,6 @@ func inBounds(a *sensitivity.Analysis, mp *measure.Plan, chosen measure.Chosen, 
 		times *= m.Grid.InexactFloat64()
 	}
 	return times, fmt.Sprintf(" x choice %d", clip.Index+1), true
-}
-
-func noiseLine(ev dp.Event) string {
-	switch ev := ev.(type) {
-	case dp.Laplace:
-		return fmt.Sprintf("discrete Laplace, scale %s; one unit changes %d groups by at most %d", number(ev.Scale.Float()), ev.Sensitivity.Groups, ev.Sensitivity.PerGroup)
-	case dp.Gaussian:
-		return fmt.Sprintf("discrete Gaussian, sigma %s; one unit changes %d groups by at most %d", number(ev.Scale.Float()), ev.Sensitivity.Groups, ev.Sensitivity.PerGroup)
-	}
-	if ev, ok := ev.(dp.Clipped); ok && ev.Noise == dp.GaussianNormNoise {
-		return fmt.Sprintf("discrete Gaussian, sigma %s times the norm; one unit changes the groups by a vector of at most that norm", number(ev.Ratio.Float()))
-	} else if ok {
-		name := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma"}[ev.Noise]
-		groups := fmt.Sprint(ev.Groups[0])
-		if n := len(ev.Groups); n > 1 {
-			groups = fmt.Sprintf("at most %d", ev.Groups[n-1])
-		}
-		norm := map[dp.NoiseKind]string{dp.LaplaceNoise: "bound and groups", dp.GaussianNoise: "bound and the root of groups"}[ev.Noise]
-		return fmt.Sprintf("%s %s times %s; one unit changes %s groups by at most the bound", name, number(ev.Ratio.Float()), norm, groups)
-	}
-	return ev.Name()
 }
 
 // priceLine is the charge in words.

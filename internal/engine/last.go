@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -47,29 +49,27 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 		if m.Bound != nil {
 			bound = "chosen"
 		}
-		step := m.Grid.InexactFloat64()
-		if m.Kind == sensitivity.CentredSum {
-			step /= 2
-		}
-		noiseStep := step
-		if m.Fine > 1 {
-			noiseStep /= float64(m.Fine)
-		}
+		step := valueStep(m)
 		var groups sqltype.Value = int64(in.Groups)
 		if l.analysis.Limit.L2 { // the clip is a norm over all of them
 			bound, groups = "chosen norm", nil
 		}
-		shown := run.Scale.Float() * noiseStep
+		if m.Bound != nil {
+			if end := atEnd(l.release, m.Bound); end != "" {
+				bound += ", " + end
+			}
+		}
+		shown := inUnits(run.Scale.Float(), noiseStep(m))
 		if len(l.release.Tops) > 0 { // the scale of one noise of the same variance
-			if shown = math.Sqrt(e.Variance(i)) * step; law != "gaussian" {
+			if shown = inUnits(math.Sqrt(e.Variance(i)), step); law != "gaussian" {
 				law, shown = "laplace", shown/math.Sqrt2
 			}
 			if numbers > 1 {
 				law += fmt.Sprintf(", mean of %d", numbers)
 			}
 		}
-		rows = append(rows, []sqltype.Value{int64(i + 1), m.Name(), bound, float64(in.PerGroup) * noiseStep, groups, law, shown,
-			e.Measure(i) * step, l.release.Spent().Price, l.free})
+		rows = append(rows, []sqltype.Value{int64(i + 1), m.Name(), bound, noiseStep(m).Mul(decimal.NewFromUint64(in.PerGroup)).InexactFloat64(), groups, law, shown,
+			inUnits(e.Measure(i), step), l.release.Spent().Price, l.free})
 	}
 	return rows, ctx.Err()
 }

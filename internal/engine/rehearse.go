@@ -160,15 +160,12 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 	return err
 }
 
-// declaredRows is the size of a group as the policy declares it: the population, spread evenly over public groups; 1000 where it
+// declaredRows is the size of a group as the policy declares it: the population, spread evenly over public groups; the assumed one where it
 // says nothing. It only tells how exact an average would be.
 func (s *Session) declaredRows(a *sensitivity.Analysis) float64 {
-	rows := 1000.0
-	if n := s.world.policy.Population; n > 0 {
-		rows = float64(n)
-		if a.Groups.Public && a.Groups.Count > 1 {
-			rows /= float64(a.Groups.Count)
-		}
+	rows := float64(s.world.policy.Units())
+	if s.world.policy.Population > 0 && a.Groups.Public && a.Groups.Count > 1 {
+		rows /= float64(a.Groups.Count)
 	}
 	return max(1, rows)
 }

@@ -413,7 +413,7 @@ func (s *Session) price(a *sensitivity.Analysis) (*measure.Plan, error) {
 // asks is what the session's settings ask for.
 func (s *Session) asks() measure.Ask {
 	return measure.Ask{Filter: s.engine.filter, Epsilon: s.now.epsilon, Least: s.leastEpsilon(), QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
-		Population: int64(min(s.world.policy.Population, 1<<40))}
+		Population: int64(min(s.world.policy.Units(), 1<<40))}
 }
 
 // key names everything that determines a release but its noise: canonical plan, parameters, bounds, time zone, policy.
@@ -465,8 +465,11 @@ func (s *Session) notice(ctx context.Context, a *sensitivity.Analysis, r *releas
 	if errs := s.errorLine(ctx, a, r); errs != "" {
 		text += "; 95% error (noise only, largest group): " + errs
 	}
+	for _, l := range endLines(a, r) {
+		text += "\n" + l
+	}
 	if s.now.notices == "full" {
-		for _, l := range sensitivity.Explain(a) {
+		for _, l := range sensitivity.Explain(a, chosenBounds(a, r)) {
 			text += "\n" + l
 		}
 	}

@@ -3,10 +3,12 @@ package engine
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/measure"
 )
 
 // TestExplainStored: EXPLAIN tells of a release what those may know who would be answered from it.
@@ -104,5 +106,50 @@ func TestExplainUnits(t *testing.T) {
 				t.Errorf("%s: %s: the error is %g at %g, told: %s", bounding, sql, width, clip, factor[0])
 			}
 		}
+	}
+}
+
+// TestEnds: a bound that is the first or the last of its candidates is told as such, with the cure, in a notice; one between them is not. dpsql.last says the same, and after a
+// release EXPLAIN says the bound in place of the candidates.
+func TestEnds(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	set(t, s, "dpsql.notices", "brief")
+	const sql = "select sum(free) as x from encounters"
+	_, a := ask(t, s, sql)
+	an, r := s.last.analysis, s.last.release
+	c := an.Choices[0]
+	told := func(at, n int) string {
+		fake := *r
+		plan := *r.Plan
+		plan.Choices = slices.Clone(plan.Choices)
+		plan.Choices[0].Edges = uint64(n)
+		fake.Plan, fake.Chosen = &plan, measure.Chosen{at}
+		return strings.Join(endLines(an, &fake), "\n")
+	}
+	n := len(c.Edges)
+	for at, want := range map[int]string{0: an.Edge(c, c.Edges[0]).String() + " is the least candidate", n / 2: "", n - 1: an.Edge(c, c.Edges[n-1]).String() + " is the largest candidate"} {
+		if got := told(at, n); !strings.Contains(got, want) || (want == "") != (got == "") || want != "" && !strings.Contains(got, "a range in the policy") {
+			t.Errorf("edge %d of %d: %q", at, n, got)
+		}
+	}
+	if got := told(0, 1); !strings.Contains(got, "is the only candidate") {
+		t.Errorf("of one: %q", got)
+	}
+	for _, l := range endLines(an, r) {
+		if !strings.Contains(a.Notice, l) {
+			t.Errorf("%q is not in %q", l, a.Notice)
+		}
+	}
+	want := "chosen"
+	if end := atEnd(r, c); end != "" {
+		want += ", " + end
+	}
+	_, last := ask(t, s, "select bound, clip from dpsql.last")
+	if last.Rows[0][0] != want {
+		t.Errorf("dpsql.last has %v, not %s", last.Rows[0][0], want)
+	}
+	_, edge := r.Plan.Edge(c, r.Chosen)
+	if text := explained(t, s, sql); !strings.Contains(text, "what choice 1 gives (it was "+an.Edge(c, edge).String()+")") || strings.Contains(text, "edges from") {
+		t.Error(text)
 	}
 }

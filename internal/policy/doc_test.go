@@ -57,9 +57,9 @@ const settings = `| setting | at the start | values | what it does |
 |---|---|---|---|
 | ''dpsql.epsilon'' | ''query.epsilon'', at most the analyst's ''max_query_epsilon'' | from ''query.epsilon''/1000 (else 22023) to ''max_query_epsilon'' (else PV008) | price of the next statements |
 | ''dpsql.mechanism'' | ''query.mechanism'' | ''auto'', ''laplace'', ''gaussian'' | which noise |
-| ''dpsql.max_groups'' | ''query.max_groups'' | 1 to ''query.max_public_groups'' (else 22023), or ''auto'' | groups of one person that count, where keys do not bound them |
-| ''dpsql.clip'' | ''auto'' | 1 or more, or ''auto'' | rows of one person that count in one group, never more than the policy's number; ''auto'' is that number, or finds one where the policy has none |
-| ''dpsql.bounding'' | ''query.bounding'' | ''auto'', ''l2'', ''linf'' | how a person's part is bounded: in each group, or over all groups by its length (for Gaussian noise), or whichever is expected to err less; [what that goes by](policy.md#choosing-bounds) |
+| ''dpsql.max_groups'' | ''query.max_groups'' | 1 to ''query.max_public_groups'' (else 22023), or ''auto'', which finds one from 1 to 64 | groups of one person that count, where keys do not bound them |
+| ''dpsql.clip'' | ''auto'' | 1 to 4294967296 (else 22023), or ''auto'' | rows of one person that count in one group, never more than the policy's number; ''auto'' is that number, or finds one where the policy has none |
+| ''dpsql.bounding'' | ''query.bounding'' | ''auto'', ''l2'', ''linf'' | how a person's part is bounded: in each group, or over all groups by its length (for Gaussian noise), or whichever is expected to err less. Where groups are not public ''l2'' is ''linf'', as EXPLAIN then says; [what that goes by](policy.md#choosing-bounds) |
 | ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, the noise's 95% error; ''full'' adds the bounds |
 `
 
@@ -73,7 +73,7 @@ const last = `
 |---|---|---|
 | ''measure'' | bigint | its number, as in EXPLAIN |
 | ''kind'' | text | ''rows'', ''values'' (rows with a value), ''units'' (people), ''sum'', ''centred sum'' (of distances from the middle of the range) |
-| ''bound'' | text | ''declared'', ''chosen'', or ''chosen norm'' (of a person's whole vector) |
+| ''bound'' | text | ''declared'', ''chosen'', or ''chosen norm'' (of a person's whole vector); with '', the least'' or '', the largest'' where it is an end of the candidates: people may have much more; '', the only'' where there was one |
 | ''clip'' | double precision | what one person counts for in one group at most, in the measure's own units; of a norm, over all groups |
 | ''groups'' | bigint | groups of one person that count; NULL beside a norm |
 | ''noise'' | text | ''laplace'', ''gaussian'', ''truncated laplace''; of several measurings ''laplace, mean of 2'' and so on |

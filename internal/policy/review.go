@@ -92,6 +92,14 @@ func (w *warnings) file(f *file) {
 	} else if n == 0 && f.p.Budget.Delta > 1e-5 {
 		w.add(f.deltaAt, "budget.delta %g is large, and no population is declared to compare it with", f.p.Budget.Delta).hint("say population: how many people there are, about")
 	}
+	if i := slices.IndexFunc(f.p.tables, (*tableDecl).automatic); f.p.Population == 0 && (i >= 0 || f.p.Query.MaxGroups == 0) {
+		where := f.p.unitColumn.position
+		if i >= 0 {
+			where = f.p.tables[i].at
+		}
+		w.add(where, "bounds are automatic and no population is declared: they are chosen as for %d people", AssumedPopulation).
+			hint("population: how many people there are, about; of more people bounds take less of the price, of fewer they are found more surely")
+	}
 	for _, t := range f.p.tables {
 		w.maxRows(t)
 		for _, c := range t.columns {
@@ -112,6 +120,9 @@ func (w *warnings) file(f *file) {
 		}
 	}
 }
+
+// automatic: how many rows of a person count is left to each statement.
+func (t *tableDecl) automatic() bool { return t.path != nil && !t.public && t.maxRows == 0 }
 
 // usualRows: a larger max_rows_per_unit is no bound that somebody knows, but one that was to be out of the way.
 const usualRows = 10_000

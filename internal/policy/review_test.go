@@ -208,6 +208,29 @@ func contains(list []Problem, part string) bool {
 	return false
 }
 
+// TestPopulationReview: automatic bounds without a population are warned of, once, at the first place that has them; declared bounds need none.
+func TestPopulationReview(t *testing.T) {
+	people, stays := peopleAndStays()
+	for _, k := range []struct {
+		head, rows string
+		want       int
+	}{
+		{"", "", 1}, {"", ", max_rows_per_unit: auto", 1}, {"", ", max_rows_per_unit: 10", 0},
+		{"query: {max_groups: auto}\n", ", max_rows_per_unit: 10", 1}, {"population: 500\n", "", 0}, {"population: 500\nquery: {max_groups: auto}\n", "", 0},
+	} {
+		text := fmt.Sprintf("%sdataset: d\nbackend: {postgres: \"postgres://h/d\"}\nunit: people.id\ntables:\n  people: {columns: {id: {}}}\n  stays: {unit: who -> people.id, columns: {nr: {}}%s}\nbudget: {epsilon: 1}\nanalysts: {}\n", k.head, k.rows)
+		n := 0
+		for _, w := range review(t, text, people, stays).Warnings {
+			if strings.Contains(w.Message, "bounds are automatic and no population is declared: they are chosen as for 1000 people") {
+				n++
+			}
+		}
+		if n != k.want {
+			t.Errorf("%+v: %d warnings", k, n)
+		}
+	}
+}
+
 // TestBoundsReview: bounds that are left to the statements are not warned of; numbers that nobody chose are, and so is what nothing sums.
 func TestBoundsReview(t *testing.T) {
 	people, stays := peopleAndStays()

@@ -16,6 +16,7 @@ import (
 type printer struct {
 	columns []ColumnInfo
 	numbers map[ColID]int
+	plain   bool // as an analyst would write it: Readable
 }
 
 // Canonical is a stable text of a relation: column ids are renumbered in the order of first use, conjuncts are sorted, names of
@@ -209,6 +210,9 @@ func (p *printer) col(id ColID) string {
 		}
 		return "#" + strconv.Itoa(n)
 	}
+	if int(id) < len(p.columns) && p.plain {
+		return p.columns[id].Name
+	}
 	if int(id) < len(p.columns) {
 		return fmt.Sprintf("%s:%d", p.columns[id].Name, id)
 	}
@@ -220,10 +224,19 @@ func (p *printer) scalar(x Scalar) string {
 	case *Col:
 		return p.col(x.ID)
 	case *Const:
+		if p.plain {
+			return constLiteral(x)
+		}
 		return constText(x)
 	case *Param:
+		if p.plain {
+			return "$" + strconv.Itoa(x.N)
+		}
 		return "$" + strconv.Itoa(x.N) + ":" + x.T.String()
 	case *Call:
+		if text, ok := p.operator(x); ok && p.plain {
+			return text
+		}
 		args := p.list(x.Args)
 		types := make([]string, len(x.Fn.Args))
 		for i, t := range x.Fn.Args {
@@ -234,6 +247,9 @@ func (p *printer) scalar(x Scalar) string {
 		}
 		return fmt.Sprintf("%s/%s:%s(%s)", x.Fn.Name, strings.Join(types, "/"), x.T, args)
 	case *Logic:
+		if p.plain {
+			return p.junction(x)
+		}
 		return fmt.Sprintf("%s(%s)", x.Op, p.list(x.Args))
 	case *Is:
 		not := ""

@@ -110,14 +110,10 @@ const (
 )
 
 // Share is the part of a measure's price that the choice of its bound takes. It follows from public facts only: the price, the population that
-// the policy declares, and the number of groups. Where there are many units, a choice that is off by some of them costs little;
-// with many groups it aims at many units beyond the bound, and may be off by more. A quarter, for one group, where nobody declared a population. The numbers are
-// measured ones (docs/accuracy.md).
+// the policy declares or assumes, and the number of groups. Where there are many units, a choice that is off by some of them costs little;
+// with many groups it aims at many units beyond the bound, and may be off by more. The numbers are measured ones (docs/accuracy.md).
 func Share(a *sensitivity.Analysis, epsilon float64, population int64) float64 {
-	share := 0.25
-	if population > 0 {
-		share = 2 * math.Pow(math.Max(1, float64(population)*epsilon), -0.23)
-	}
+	share := 2 * math.Pow(math.Max(1, float64(population)*epsilon), -0.23)
 	return math.Min(mostShare, math.Max(leastShare, share/math.Sqrt(math.Min(16, groups(a)))))
 }
 
@@ -133,9 +129,14 @@ func groups(a *sensitivity.Analysis) float64 {
 // What a bound that is e times as large must save, in units beyond it: slopeOfNoise times the choice's own scale, by which a bound that is far off is improbable
 // (one that is x times too large by about x to the minus slopeOfNoise), and slopeOfGroups times what raising the bound by 1 adds to the noise of all groups
 // but one: a bound that is too large costs noise in every group, one that is too small cuts in few. Measured on docs/accuracy.md's data.
+//
+// That price is paid for each e-fold from the first edge to a good bound, folds of them: where all of them cost more than there are people, the first edge is the
+// most probable one, whatever people have. So all e-folds cost at most a half of the population; but each leastOfNoise times the choice's scale, without which
+// bounds that are far too large are as good as any.
 const (
 	slopeOfNoise  = 3.25
 	slopeOfGroups = 12
+	leastOfNoise  = 1.25
 )
 
 // choice calibrates a choice and says what a larger bound must save.
@@ -155,11 +156,10 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 	if c == a.Limit.Cap {
 		others++ // each group's noise grows with the cap
 	}
-	more := slopeOfGroups * others * perStep
-	if ask.Population > 0 { // a steeper one could make the least bound the most probable
-		more = math.Min(more, float64(ask.Population)/(5*folds(a, c)))
-	}
-	slope := math.Min(slopeOfNoise*scale.Float()+more, dp.MaxChoiceScale/2)
+	most := float64(max(1, ask.Population)) / folds(a, c) // what an e-fold may cost if all of them cost everyone
+	more := math.Min(slopeOfGroups*others*perStep, most/5)
+	slope := math.Max(leastOfNoise*scale.Float(), math.Min(slopeOfNoise*scale.Float()+more, most/2))
+	slope = math.Min(slope, dp.MaxChoiceScale/2)
 	ev := dp.Choice{Edges: uint64(usable), Slope: dp.Scale{Num: uint64(math.Ceil(16 * slope)), Den: 16}, Scale: scale}
 	if err := ev.Validate(); err != nil {
 		return ev, tooMuch(err)
@@ -176,13 +176,9 @@ func folds(a *sensitivity.Analysis, c *sensitivity.Choice) float64 {
 	return 6
 }
 
-// visible is how many caps leave a group in which many are: their threshold is at most a third of the declared population, or 1000 units
-// where nobody declared one. The first stays in any case.
+// visible is how many caps leave a group in which many are: their threshold is at most a third of the population. The first stays in any case.
 func visible(p *Plan, population int64) int {
-	most := uint64(1000)
-	if population > 0 {
-		most = uint64(population) / 3
-	}
+	most := uint64(max(0, population)) / 3
 	n := len(p.Selections)
 	if n == 0 {
 		return math.MaxInt // groups are public

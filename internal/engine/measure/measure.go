@@ -29,7 +29,7 @@ type Ask struct {
 	Least      float64   // the least that a statement may cost
 	QueryDelta float64   // delta of one selecting statement
 	Mechanism  Mechanism // Auto, Laplace, Gaussian
-	Population int64     // about how many units there are, as the policy declares it; 0: nobody said
+	Population int64     // about how many units there are, as the policy says or assumes
 }
 
 // Plan says what will be run, for what price; once bounds are chosen what is left of it is a Run. Choices has one entry a choice of the analysis, in order. Measures has one a measure, in order, but for a

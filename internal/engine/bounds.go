@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// noiseStep is what a measure's noise and clips count, in the measure's own units.
+func noiseStep(m sensitivity.Measure) decimal.Decimal {
+	return valueStep(m).Div(decimal.NewFromUint64(max(1, m.Fine)))
+}
+
+// valueStep is what a measure's released integers count: of a centred sum halves of its grid.
+func valueStep(m sensitivity.Measure) decimal.Decimal {
+	if m.Kind == sensitivity.CentredSum {
+		return m.Grid.Div(decimal.NewFromInt(2))
+	}
+	return m.Grid
+}
+
+// inUnits is a number of steps in units, without the digits that a product of binary fractions would have.
+func inUnits(x float64, step decimal.Decimal) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return x
+	}
+	return decimal.NewFromFloat(x).Mul(step).InexactFloat64()
+}
+
+// noiseLine says a measure's noise in its own units.
+func noiseLine(a *sensitivity.Analysis, mp *measure.Plan, i int) string {
+	step := noiseStep(a.Measures[i])
+	fixed := func(law string, scale dp.Scale, s dp.Sensitivity) string {
+		text := fmt.Sprintf("%s %s; one unit changes ", law, number(inUnits(scale.Float(), step)))
+		by := step.Mul(decimal.NewFromUint64(s.PerGroup)).String()
+		if a.Limit.L2 {
+			return text + "the groups by a vector of at most " + by
+		}
+		return text + groupsText(fmt.Sprint(s.Groups)) + " by at most " + by
+	}
+	switch ev := mp.Measures[i].(type) {
+	case dp.Laplace:
+		return fixed("discrete Laplace, scale", ev.Scale, ev.Sensitivity)
+	case dp.Gaussian:
+		return fixed("discrete Gaussian, sigma", ev.Scale, ev.Sensitivity)
+	case dp.Clipped:
+		if ev.Noise == dp.GaussianNormNoise {
+			return fmt.Sprintf("discrete Gaussian, sigma %s times the norm; one unit changes the groups by a vector of at most that norm", number(ev.Ratio.Float()))
+		}
+		name := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma"}[ev.Noise]
+		groups := fmt.Sprint(ev.Groups[0])
+		if c := a.Limit.Cap; c != nil {
+			groups = fmt.Sprintf("at most %d", c.Edges[mp.Choices[c.Index].Edges-1])
+		}
+		norm := map[dp.NoiseKind]string{dp.LaplaceNoise: "bound and groups", dp.GaussianNoise: "bound and the root of groups"}[ev.Noise]
+		return fmt.Sprintf("%s %s times %s; one unit changes %s by at most the bound", name, number(ev.Ratio.Float()), norm, groupsText(groups))
+	}
+	return mp.Measures[i].Name()
+}
+
+func groupsText(n string) string {
+	if n == "1" {
+		return "1 group"
+	}
+	return n + " groups"
+}
+
+// candidates are the bounds of a statement before it is asked.
+func candidates(mp *measure.Plan) sensitivity.Bounds {
+	out := sensitivity.Bounds{Candidates: make([]uint64, len(mp.Choices))}
+	for i, ev := range mp.Choices {
+		out.Candidates[i] = ev.Edges
+	}
+	return out
+}
+
+// chosenBounds are the bounds of a release.
+func chosenBounds(a *sensitivity.Analysis, r *release.Release) sensitivity.Bounds {
+	return sensitivity.Bounds{Chosen: r.Edges(a)}
+}
+
+// atEnd says that what was chosen is the first or the last candidate, both of which may be far from what people have: it is released, so saying it is free.
+func atEnd(r *release.Release, c *sensitivity.Choice) string {
+	switch at, n := r.Chosen[c.Index], int(r.Plan.Choices[c.Index].Edges); {
+	case n == 1:
+		return "the only"
+	case at == 0:
+		return "the least"
+	case at == n-1:
+		return "the largest"
+	}
+	return ""
+}
+
+// endLines warn of bounds at an end of their candidates, with the cure.
+func endLines(a *sensitivity.Analysis, r *release.Release) []string {
+	var out []string
+	for _, c := range a.Choices {
+		end := atEnd(r, c)
+		if end == "" {
+			continue
+		}
+		what, policy := "groups that one person counts in", "query.max_groups in the policy"
+		if c.Measure >= 0 {
+			what, policy = fmt.Sprintf("what one person counts for in measure %d", c.Measure+1), "max_rows_per_unit in the policy"
+			if a.Measures[c.Measure].Kind == sensitivity.SumValues {
+				policy = "a range in the policy"
+			}
+		}
+		_, edge := r.Plan.Edge(c, r.Chosen)
+		out = append(out, fmt.Sprintf("choice %d: %s is %s candidate for %s: where people have more, most of it may be cut, which the error does not tell; a larger dpsql.epsilon, or %s, mends that", c.Index+1,
+			a.Edge(c, edge), end, what, policy))
+	}
+	return out
+}

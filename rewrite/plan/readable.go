@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// Readable is a condition or an expression of a query as an analyst would write it: operators between their operands, columns by their names.
+func Readable(q *Query, x Scalar) string {
+	return (&printer{columns: q.Columns, plain: true}).scalar(x)
+}
+
+// matches are the words of operators that nobody writes as they are called.
+var matches = map[string]string{"~~": "LIKE", "~~*": "ILIKE", "!~~": "NOT LIKE", "!~~*": "NOT ILIKE"}
+
+// operator is a call between or before its operands; false for functions.
+func (p *printer) operator(x *Call) (string, bool) {
+	name := x.Fn.Name
+	if name == "cast" && len(x.Args) == 1 {
+		return p.operand(x.Args[0]) + castSuffix(x), true
+	}
+	if name == "" || unicode.IsLetter(rune(name[0])) || name[0] == '_' {
+		return "", false
+	}
+	if word, ok := matches[name]; ok {
+		name = word
+	}
+	switch len(x.Args) {
+	case 1:
+		return name + p.operand(x.Args[0]), true
+	case 2:
+		return fmt.Sprintf("%s %s %s", p.operand(x.Args[0]), name, p.operand(x.Args[1])), true
+	}
+	return "", false
+}
+
+// operand stands in brackets where it has an operator itself.
+func (p *printer) operand(x Scalar) string {
+	text := p.scalar(x)
+	switch x := x.(type) {
+	case *Logic:
+		return "(" + text + ")"
+	case *Call:
+		if _, ok := p.operator(x); ok {
+			return "(" + text + ")"
+		}
+	}
+	return text
+}
+
+// junction is AND, OR or NOT of conditions.
+func (p *printer) junction(x *Logic) string {
+	texts := make([]string, len(x.Args))
+	for i, a := range x.Args {
+		texts[i] = p.scalar(a)
+		if l, ok := a.(*Logic); ok && l.Op != x.Op || x.Op == Not {
+			texts[i] = "(" + texts[i] + ")"
+		}
+	}
+	if x.Op == Not {
+		return "NOT " + strings.Join(texts, " ")
+	}
+	return strings.Join(texts, " "+string(x.Op)+" ")
+}
+
+// constLiteral is a constant as SQL has it.
+func constLiteral(c *Const) string {
+	if c.Value == nil {
+		return "NULL"
+	}
+	if b, ok := c.Value.(bool); ok {
+		return strconv.FormatBool(b)
+	}
+	text := sqltype.FormatText(c.Value, c.T)
+	if c.T.IsNumber() {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+}
