@@ -232,6 +232,8 @@ func (b *binding) declared(t *tableDecl, c *columnDecl, pc *plan.TableColumn) {
 			b.add(c.rangeAt, "column %s.%s: range: %v", t, quoteName(pc.Name), err)
 		}
 		pc.Range = iv
+	} else if c.rangeAt.line > 0 && isDay(pc.Type) {
+		b.add(c.rangeAt, "column %s.%s: range: a column of %s has none that is automatic", t, quoteName(pc.Name), typeText(pc.Type)).hint("range: [first, last], or leave it out")
 	} else if c.rangeAt.line > 0 && !pc.Type.IsNumber() {
 		b.add(c.rangeAt, "column %s.%s: range: a column of %s has none", t, quoteName(pc.Name), typeText(pc.Type))
 	}

@@ -39,9 +39,12 @@ func checkRange(lo, hi decimal.Decimal, t sqltype.Type) error {
 	return nil
 }
 
+// isDay: a type whose ranges are of dates.
+func isDay(t sqltype.Type) bool { return t.OID == sqltype.OIDDate || t.OID == sqltype.OIDTimestamp }
+
 // dayRange reads a range of dates, in days, or of timestamps, in microseconds, both from 2000-01-01.
 func dayRange(first, last string, t sqltype.Type) (*num.Interval, error) {
-	if t.OID != sqltype.OIDDate && t.OID != sqltype.OIDTimestamp {
+	if !isDay(t) {
 		return nil, fmt.Errorf("a column of %s has none of dates", typeText(t))
 	}
 	var ends [2]decimal.Decimal
@@ -223,7 +226,10 @@ func (b *binding) domains(bt *boundTable) {
 		}
 		what := fmt.Sprintf("column %s.%s: values.from", bt.decl, quoteName(pc.Name))
 		j := from.columnIndex(c.from.column)
+		rc, _ := from.rel.Column(c.from.column)
 		switch {
+		case rc.Denied:
+			b.add(c.from.at, "%s: the backend's role may not read %s.%s", what, c.from.table, quoteName(c.from.column)).hint("GRANT SELECT ON %s TO it", c.from.table)
 		case j < 0:
 			b.add(c.from.at, "%s: table %s has no listed column %s", what, c.from.table, quoteName(c.from.column))
 		case !domainType(pc.Type) || !sameFamily(pc.Type, from.table.Columns[j].Type):

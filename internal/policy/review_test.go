@@ -208,6 +208,24 @@ func contains(list []Problem, part string) bool {
 	return false
 }
 
+// TestCauses: a domain that may not be read is no column that is missing, and a day's range that is no dates is told what it may be.
+func TestCauses(t *testing.T) {
+	people, stays := peopleAndStays()
+	stays.Columns = append(stays.Columns, column("placed", sqltype.Timestamp, false), column("tier", sqltype.Text, false))
+	tiers := sqltype.Relation{Schema: "public", Name: "tiers", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{column("tier", sqltype.Text, false)}}
+	tiers.Columns[0].Denied = true
+	text := strings.NewReplacer("nr: {}", "nr: {}, placed: {range: auto}, tier: {values: {from: tiers.tier}}", "EXTRA", "  tiers: {public: true}").Replace(twoTables)
+	r := review(t, text, people, stays, tiers)
+	for _, want := range []string{"column stays.placed: range: a column of type timestamp without time zone has none that is automatic", "values.from: the backend's role may not read tiers.tier"} {
+		if !contains(r.Problems, want) {
+			t.Errorf("no problem %q in %v", want, r.Problems)
+		}
+	}
+	if contains(r.Problems, "no listed column") {
+		t.Error(r.Problems)
+	}
+}
+
 // TestPopulationReview: automatic bounds without a population are warned of, once, at the first place that has them; declared bounds need none.
 func TestPopulationReview(t *testing.T) {
 	people, stays := peopleAndStays()
