@@ -66,7 +66,7 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 	defer done()
 	rows, err := s.engine.readPublic(ctx, s.world, st, args, int(s.world.policy.Limits.PublicRows))
 	if err != nil {
-		return nil, s.uncharged(ctx, err)
+		return nil, s.publicFailed(ctx, err)
 	}
 	return rows, nil
 }
@@ -84,7 +84,7 @@ func (s *Session) uncharged(ctx context.Context, err error) error {
 			WithHint("Nothing was spent. Ask again: the statement is then read under the new schema.").WithCause(err)
 	}
 	return sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").
-		WithHint("Nothing was spent. The database did not answer, the time ran out, or a public table's values made it divide by zero or overflow; the owner's log has the cause.").WithCause(err)
+		WithHint("Nothing was spent. The database did not answer, the time or another limit was reached, or it could not compute with a public table's values; the owner's log has the cause.").WithCause(err)
 }
 
 // readPublic runs a print over public tables alone; its rows are public values.

@@ -68,7 +68,11 @@ func start(x pgsyntax.Expr) pgsyntax.Pos {
 func (e *exprs) bind(x pgsyntax.Expr) (Scalar, error) {
 	switch x := x.(type) {
 	case *pgsyntax.ColumnRef:
-		c, err := e.scope.column(x.Path, x.Pos)
+		path, err := e.local(x.Path, x.Pos)
+		if err != nil {
+			return nil, err
+		}
+		c, err := e.scope.column(path, x.Pos)
 		if err != nil && len(x.Path) == 1 && slices.Contains(e.scope.tables, x.Path[0]) {
 			return nil, unsupported(x.Pos, "a whole row as a value is").WithHint("Name its columns.")
 		}

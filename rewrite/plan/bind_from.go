@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -78,6 +79,9 @@ func (b *binder) tableExpr(t pgsyntax.TableExpr, before *scope) (Rel, *scope, er
 }
 
 func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
+	if t.Catalog != "" && t.Catalog != b.database() {
+		return nil, nil, crossDatabase(strconv.Quote(t.Catalog+"."+t.Schema+"."+t.Name), t.Pos)
+	}
 	for i := len(b.ctes) - 1; i >= 0 && t.Schema == ""; i-- {
 		if b.ctes[i].name == t.Name {
 			return b.cteScan(b.ctes[i], t)
@@ -338,9 +342,6 @@ func (s *scope) unqualified(name string, pos pgsyntax.Pos, side string) (int, er
 
 // column resolves a possibly qualified name, here or in the queries around.
 func (s *scope) column(path []string, pos pgsyntax.Pos) (scopeCol, error) {
-	if len(path) > 3 {
-		return scopeCol{}, unsupported(pos, "a reference across databases is")
-	}
 	name := path[len(path)-1]
 	for in := s; in != nil; in = in.outer {
 		found := in.named(path)
@@ -357,6 +358,30 @@ func (s *scope) column(path []string, pos pgsyntax.Pos) (scopeCol, error) {
 		return scopeCol{}, s.missing(path[len(path)-2], pos)
 	}
 	return scopeCol{}, s.hint(sqlerr.New(sqlerr.UndefinedColumn, "column %q does not exist", name).At(int(pos)), name)
+}
+
+// database is the session's, which a name may begin with.
+func (b *binder) database() string {
+	name, _ := b.opts.Session["current_catalog"].Value.(string)
+	return name
+}
+
+func crossDatabase(name string, pos pgsyntax.Pos) *sqlerr.Error {
+	return sqlerr.New(sqlerr.Unsupported, "cross-database references are not implemented: %s", name).At(int(pos)).
+		WithHint("A name may begin with the database of the session alone.")
+}
+
+// local checks the name of a column, or t.*, that begins with a database, and takes that off.
+func (b *binder) local(path []string, pos pgsyntax.Pos) ([]string, error) {
+	switch {
+	case len(path) < 4:
+		return path, nil
+	case len(path) > 4:
+		return nil, sqlerr.New(sqlerr.Syntax, "improper qualified name (too many dotted names): %s", strings.Join(path, ".")).At(int(pos))
+	case path[0] != b.database():
+		return nil, crossDatabase(strings.Join(path, "."), pos)
+	}
+	return path[1:], nil
 }
 
 // named are the columns of this scope alone that a name may mean; schema.table.column: the alias is the table's name.
@@ -443,8 +468,13 @@ func (s *scope) hint(err *sqlerr.Error, name string) *sqlerr.Error {
 const maxHinted = 40
 
 // star expands * (table "") or t.*.
-func (s *scope) star(x *pgsyntax.Star) ([]scopeCol, error) {
-	if len(x.Table) == 0 {
+func (q *selecting) star(x *pgsyntax.Star) ([]scopeCol, error) {
+	s := q.scope
+	path, err := q.local(append(slices.Clone(x.Table), "*"), x.Pos)
+	if err != nil {
+		return nil, err
+	}
+	if len(path) == 1 {
 		var out []scopeCol
 		for _, c := range s.cols {
 			if !c.merged {
@@ -456,13 +486,20 @@ func (s *scope) star(x *pgsyntax.Star) ([]scopeCol, error) {
 		}
 		return out, nil
 	}
-	table := x.Table[len(x.Table)-1]
-	if !slices.Contains(s.tables, table) {
-		return nil, sqlerr.New(sqlerr.UndefinedTable, "missing FROM-clause entry for table %q", strings.Join(x.Table, ".")).At(int(x.Pos))
+	table, schema := path[len(path)-2], ""
+	if len(path) > 2 {
+		schema = path[len(path)-3]
+	}
+	i := slices.Index(s.tables, table)
+	for i >= 0 && i < len(s.tables) && schema != "" && (s.tables[i] != table || s.schemas[i] != schema) {
+		i++
+	}
+	if i < 0 || i == len(s.tables) {
+		return nil, s.missing(table, x.Pos)
 	}
 	var out []scopeCol
 	for _, c := range s.cols {
-		if c.table == table {
+		if c.table == table && (schema == "" || c.schema == schema) {
 			out = append(out, c)
 		}
 	}

@@ -104,5 +104,11 @@ func (q *selecting) limitValue(x pgsyntax.Expr, clause string) (Scalar, error) {
 	if hasCols(v) {
 		return nil, sqlerr.New(sqlerr.InvalidColumnRef, "argument of %s must not contain variables", clause).At(int(x.Position()))
 	}
+	if c, ok := v.(*Const); ok {
+		if n, ok := c.Value.(int64); ok && n < 0 { // PostgreSQL says it as the query runs; over private rows that were after the charge
+			kind := map[string]sqlerr.Kind{"LIMIT": sqlerr.InvalidRowCount, "OFFSET": sqlerr.InvalidRowOffset}[clause]
+			return nil, sqlerr.New(kind, "%s must not be negative", clause).At(int(x.Position()))
+		}
+	}
 	return v, nil
 }

@@ -126,7 +126,7 @@ func (q *selecting) bindTargets() error {
 	e := q.exprs("SELECT list")
 	for _, t := range q.stmt.Targets {
 		if star, ok := t.Expr.(*pgsyntax.Star); ok {
-			cols, err := q.scope.star(star)
+			cols, err := q.star(star)
 			if err != nil {
 				return err
 			}

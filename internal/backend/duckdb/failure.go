@@ -3,6 +3,7 @@ package duckdb
 import (
 	"context"
 	"errors"
+	"strings"
 
 	driver "github.com/duckdb/duckdb-go/v2"
 
@@ -32,10 +33,25 @@ func failure(ctx context.Context, err error) *backend.Error {
 		return backend.NewError(backend.FailUnavailable, "fatal", err) // after a fatal error DuckDB answers nothing more
 	}
 	code, ok := codes[d.Type]
-	if !ok {
+	if own := ownCode(d.Msg); own != "" {
+		code = own
+	} else if !ok {
 		code = "duckdb"
 	}
 	return backend.NewError(backend.FailOther, code, err)
+}
+
+// ownCode tells the errors that a print raises by error(...), and a scalar subquery's second row: their texts are fixed, their type is not.
+func ownCode(text string) string {
+	switch {
+	case text == "Invalid Input Error: division by zero":
+		return "division_by_zero"
+	case text == "Invalid Input Error: value out of range":
+		return "out_of_range"
+	case strings.HasPrefix(text, "Invalid Input Error: More than one row returned by a subquery"):
+		return "cardinality"
+	}
+	return ""
 }
 
 // codes gives the log a word for what is most often seen.
