@@ -57,6 +57,10 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 			return f, sqlerr.New(sqlerr.PrivateShape, "this form of %s over private rows is not supported", g.Fn).At(g.Pos)
 		}
 	}
+	if (g.Fn == plan.Sum || g.Fn == plan.Avg) && !g.Arg.Type().IsNumber() { // measures are integers, made of numbers
+		return f, sqlerr.New(sqlerr.PrivateShape, "%s of %s over private rows is not supported", g.Fn, g.Arg.Type()).At(g.Pos).
+			WithHint("Take a number of it: extract(epoch FROM x) is an interval's seconds, and date - date are days.")
+	}
 	switch g.Fn {
 	case plan.CountRows:
 		f.Kind = IsCount

@@ -207,7 +207,7 @@ func bind(a backend.Arg) (any, error) {
 
 var bindTypes = map[sqltype.OID]driver.Type{
 	sqltype.OIDBool: driver.TYPE_BOOLEAN, sqltype.OIDInt2: driver.TYPE_SMALLINT, sqltype.OIDInt4: driver.TYPE_INTEGER,
-	sqltype.OIDInt8: driver.TYPE_BIGINT, sqltype.OIDFloat4: driver.TYPE_FLOAT, sqltype.OIDFloat8: driver.TYPE_DOUBLE,
+	sqltype.OIDInt8: driver.TYPE_BIGINT, sqltype.OIDOid: driver.TYPE_BIGINT, sqltype.OIDFloat4: driver.TYPE_FLOAT, sqltype.OIDFloat8: driver.TYPE_DOUBLE,
 	sqltype.OIDNumeric: driver.TYPE_VARCHAR, sqltype.OIDText: driver.TYPE_VARCHAR, sqltype.OIDVarchar: driver.TYPE_VARCHAR,
 	sqltype.OIDBPChar: driver.TYPE_VARCHAR, sqltype.OIDName: driver.TYPE_VARCHAR, sqltype.OIDUnknown: driver.TYPE_VARCHAR,
 	sqltype.OIDDate: driver.TYPE_DATE, sqltype.OIDTimestamp: driver.TYPE_TIMESTAMP, sqltype.OIDTimestamptz: driver.TYPE_TIMESTAMP_TZ,
