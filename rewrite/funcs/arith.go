@@ -131,9 +131,14 @@ func duckWithin(wide string, t sqltype.OID) string {
 	return "CAST(nullif(nullif(least(greatest(" + wide + ", " + lo + "), " + hi + "), " + lo + "), " + hi + ") AS " + sqlName(t) + ")"
 }
 
-// duckExactDivision raises for a zero divisor, as PostgreSQL does and DuckDB does not. The list names the divisor once.
+// duckExactDivision raises for a zero divisor, as PostgreSQL does and DuckDB does not; DuckDB raises for the least integer's remainder by -1, which is
+// that by 1. The list names the divisor once.
 func duckExactDivision(op string, x []string) string {
-	return "(" + x[0] + " " + op + " list_transform([" + x[1] + "], lambda v: CASE WHEN v = 0 THEN error('division by zero') ELSE v END)[1])"
+	one := ""
+	if op == "%" {
+		one = " WHEN v = -1 THEN 1"
+	}
+	return "(" + x[0] + " " + op + " list_transform([" + x[1] + "], lambda v: CASE WHEN v = 0 THEN error('division by zero')" + one + " ELSE v END)[1])"
 }
 
 // fitInt is an integer of a type, or PostgreSQL's overflow error.

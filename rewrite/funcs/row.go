@@ -35,23 +35,25 @@ func row(kind Kind, name string, args []sqltype.OID, result sqltype.OID, maybe b
 			f.duck = "CASE WHEN strlen({y}) <= " + strconv.Itoa(MaxShort) + " THEN " + f.duck + " END"
 		}
 	}
-	if f.lax {
-		own = "CASE WHEN " + present(len(args)) + " THEN " + own + " END"
-		f.duck = "CASE WHEN " + present(len(args)) + " THEN " + f.duck + " END"
-	}
-	duckOwn := own
-	if maybe && own != "" {
-		duckOwn = raising(own, len(args))
+	strict := func(form string, x []string) string {
+		if f.lax && form != "" {
+			return "CASE WHEN " + present(x) + " THEN " + form + " END"
+		}
+		return form
 	}
 	out.Spell = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 		if d == DuckDB {
-			return fill(d, f.duck, x)
+			return fill(d, strict(f.duck, x), x)
 		}
 		return fill(d, f.pg, x)
 	}
 	out.Exact = func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
 		if d == DuckDB {
-			return fill(d, duckOwn, x)
+			form := strict(own, x)
+			if maybe && form != "" {
+				form = raising(form, x)
+			}
+			return fill(d, form, x)
 		}
 		return fill(d, f.own, x)
 	}
@@ -89,17 +91,22 @@ func ownForm(kind Kind, name string, n int) string {
 }
 
 // raising raises where a total form is NULL for arguments that are not.
-func raising(form string, n int) string {
-	return "coalesce(" + form + ", CASE WHEN " + present(n) + " THEN error('value out of range') END)"
+func raising(form string, args []string) string {
+	return "coalesce(" + form + ", CASE WHEN " + present(args) + " THEN error('value out of range') END)"
 }
 
-// present: no argument is NULL.
-func present(n int) string {
-	test := "TRUE"
-	for _, p := range places[:n] {
-		test += " AND {" + p + "} IS NOT NULL"
+// present: no argument is NULL. An empty one is a constant that the row was made for, which is none.
+func present(args []string) string {
+	var tests []string
+	for i, a := range args {
+		if a != "" {
+			tests = append(tests, "{"+places[i]+"} IS NOT NULL")
+		}
 	}
-	return strings.TrimPrefix(test, "TRUE AND ")
+	if tests == nil {
+		return "TRUE"
+	}
+	return strings.Join(tests, " AND ")
 }
 
 // fill puts the arguments into a template. Where one that is long is mentioned twice, all get names first; see guard.
