@@ -8,7 +8,7 @@ import (
 
 const anyEnum sqltype.OID = 3500
 
-// enums has the comparisons of enums, whose labels are ordered as their type declares them. DuckDB compares the labels' places, which the plan knows.
+// enums has the cast to text and the comparisons of enums, whose labels are ordered as their type declares them. DuckDB compares the labels' places, which the plan knows.
 func enums() []*Func {
 	var out []*Func
 	for _, op := range []string{"=", "<>", "<", "<=", ">", ">="} {
@@ -37,5 +37,17 @@ func enums() []*Func {
 			return map[string]bool{"=": c == 0, "<>": c != 0, "<": c < 0, "<=": c <= 0, ">": c > 0, ">=": c >= 0}[op], nil
 		}))
 	}
-	return out
+	return append(out, enumText())
+}
+
+// enumText is an enum's label as text: it cannot fail.
+func enumText() *Func {
+	spell := func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+		if d == DuckDB {
+			return "CAST(" + x[0] + " AS VARCHAR)"
+		}
+		return "CAST(" + x[0] + " AS pg_catalog.text)"
+	}
+	f := &Func{Name: "cast", Kind: Cast, Args: oids(anyEnum), Result: text, Spell: spell, Exact: spell}
+	return f.eval(func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) { return v[0], nil })
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgcat"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -34,7 +35,10 @@ func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder)
 	b := &binder{cat: cat, opts: opts, find: find, columns: make([]ColumnInfo, 1), refs: map[*Col]ref{}, places: map[Scalar]pgsyntax.Pos{},
 		collated: map[Scalar]pgsyntax.Pos{}, params: make([]param, 0, len(opts.ParamTypes))}
 	for _, oid := range opts.ParamTypes {
-		b.params = append(b.params, param{t: sqltype.Type{OID: oid, Typmod: -1}, known: oid != 0 && oid != sqltype.OIDUnknown})
+		if pgcat.TypeOf(oid) == nil { // an enum that a driver has read of a column, or of an answer of ours
+			b.enumOf(func(e sqltype.Enum) bool { return e.OID == oid || e.Array == oid && oid != 0 })
+		}
+		b.params = append(b.params, param{t: b.of(oid), known: oid != 0 && oid != sqltype.OIDUnknown})
 	}
 	r, err := b.query(stmt, nil, false)
 	if err != nil {
@@ -59,7 +63,7 @@ func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder)
 			}
 		}
 		if !p.t.Known() && !find.open {
-			return nil, sqlerr.New(sqlerr.Unsupported, "parameters of type OID %d are not supported", p.t.OID)
+			return nil, sqlerr.New(sqlerr.Unsupported, "$%d is of a type that is not known here", i+1)
 		}
 		q.Params = append(q.Params, p.t)
 	}

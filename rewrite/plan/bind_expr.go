@@ -194,7 +194,7 @@ func (b *binder) setParam(x *Param, t sqltype.Type, pos pgsyntax.Pos) error {
 		return sqlerr.New(sqlerr.AmbiguousParam, "inconsistent types deduced for parameter $%d", x.N).At(int(pos)).
 			WithDetail("%s versus %s", typeName(p.t), typeName(t))
 	}
-	p.t, p.known = sqltype.Type{OID: t.OID, Typmod: -1}, true
+	p.t, p.known = b.of(t.OID), true
 	x.T = p.t
 	return nil
 }

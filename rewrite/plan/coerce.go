@@ -204,7 +204,11 @@ func (b *binder) convert(x Scalar, t sqltype.Type, way castPath, pos pgsyntax.Po
 // castBy applies a registered cast.
 func (b *binder) castBy(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, error) {
 	from := x.Type()
-	fn := b.find.cast(from.OID, t.OID)
+	source := from.OID
+	if from.IsEnum() {
+		source = oidAnyEnum
+	}
+	fn := b.find.cast(source, t.OID)
 	if fn == nil {
 		switch {
 		case t.OID == sqltype.OIDVarchar && from.IsString() && t.Typmod == -1:

@@ -85,29 +85,34 @@ func (b *binder) namedType(n pgsyntax.TypeName) (sqltype.Type, error) {
 			return b.of(t.OID), nil
 		}
 	}
-	if t, ok := b.enumNamed(n.Schema, name); ok {
+	if t, ok := b.enumOf(func(e sqltype.Enum) bool { return e.Name == name && (n.Schema == "" || n.Schema == e.Schema) }); ok {
 		return t, nil
 	}
 	written := n.Name
 	if n.Schema != "" {
 		written = n.Schema + "." + n.Name
 	}
-	err := sqlerr.New(sqlerr.UndefinedObject, "type %q does not exist", written).At(int(n.Pos))
-	if near := sqlerr.Nearest(n.Name, knownTypes()); near != "" {
-		return sqltype.Type{}, err.WithHint("Perhaps you meant %s.", near)
+	missing := sqlerr.New(sqlerr.UndefinedObject, "type %q does not exist", written).At(int(n.Pos))
+	near := sqlerr.Nearest(n.Name, knownTypes())
+	switch {
+	case near != "":
+		return sqltype.Type{}, missing.WithHint("Perhaps you meant %s.", near)
+	case n.Schema == "pg_catalog":
+		return sqltype.Type{}, missing.WithHint("docs/sql.md lists the types.")
 	}
-	return sqltype.Type{}, err.WithHint("docs/sql.md lists the types.")
+	return sqltype.Type{}, sqlerr.New(sqlerr.UnsupportedType, "type %q is not known here", written).At(int(n.Pos)).
+		WithHint("Cast to the type that a domain is made of; docs/sql.md lists the types.")
 }
 
-// enumNamed looks through the columns that the analyst may see: an enum that none of them has does not exist.
-func (b *binder) enumNamed(schema, name string) (sqltype.Type, bool) {
+// enumOf looks through the columns that the analyst may see: an enum that none of them has does not exist.
+func (b *binder) enumOf(wanted func(sqltype.Enum) bool) (sqltype.Type, bool) {
 	for _, table := range b.cat.TableNames() {
 		t, ok := b.cat.Table("", table)
 		if !ok {
 			continue
 		}
 		for _, c := range t.Columns {
-			if e, ok := c.Type.Enum(); ok && c.Visible && e.Name == name && (schema == "" || schema == e.Schema) {
+			if e, ok := c.Type.Enum(); ok && c.Visible && wanted(e) {
 				b.add(c.Type)
 				return sqltype.EnumType(e), true
 			}
