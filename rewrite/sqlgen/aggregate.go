@@ -67,12 +67,18 @@ func (p *printer) publicAggregate(a plan.AggItem, in *from) string {
 	case plan.CountRows, plan.Count, plan.Min, plan.Max, plan.Sum:
 		return text
 	case plan.Avg:
-		if a.Type.OID == sqltype.OIDNumeric {
-			return fmt.Sprintf("CAST(%s AS DECIMAL(%d,%d))", text, duckDigits, avgScale)
-		}
-		return text
+		return p.duckAverage(text, a)
 	}
 	return p.fail(notHere("the aggregate "+string(a.Fn), a.Pos))
+}
+
+// duckAverage refuses the average of integers and numerics: DuckDB's is a double, and the scale of PostgreSQL's quotient depends on its values.
+func (p *printer) duckAverage(text string, a plan.AggItem) string {
+	if a.Type.OID == sqltype.OIDNumeric {
+		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "avg of %s over public tables cannot be computed exactly by the data set's database here", a.Arg.Type()).At(a.Pos).
+			WithHint("Ask for sum(x) and count(x), or for the average of floats: avg(x::float8)."))
+	}
+	return text
 }
 
 // plainCall is the call of an aggregate or window function.
@@ -168,8 +174,8 @@ func (p *printer) windowCall(it plan.WindowItem, in *from) string {
 		}
 	}
 	call := p.plainCall(a, in) + " OVER (" + strings.TrimSpace(over) + ")"
-	if p.d == funcs.DuckDB && it.Fn == plan.Avg && it.Type.OID == sqltype.OIDNumeric {
-		return fmt.Sprintf("CAST(%s AS DECIMAL(%d,%d))", call, duckDigits, avgScale)
+	if p.d == funcs.DuckDB && it.Fn == plan.Avg {
+		return p.duckAverage(call, a)
 	}
 	return call
 }

@@ -189,9 +189,6 @@ func (p *printer) distinct(n *plan.Distinct) *from {
 	return f
 }
 
-// avgScale is the least number of decimals of PostgreSQL's avg for values below 10^4.
-const avgScale = 16
-
 // DistinctTuples prints the distinct values of columns of a public table, at most limit+1 of them.
 func DistinctTuples(t *plan.Table, cols []int, limit int, d funcs.Dialect) (*Statement, error) {
 	if t == nil || !t.Public {
