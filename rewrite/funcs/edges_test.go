@@ -208,10 +208,7 @@ func tested(t *testing.T) []*Func {
 		}
 		found := 0
 		for _, s := range samples[f.Name] {
-			if len(s.values) != len(f.Const) || s.zone != "UTC" && s.zone != "" && !f.Zoned {
-				continue
-			}
-			if slices.ContainsFunc(f.Const, func(i int) bool { return !ofType(s.values[slices.Index(f.Const, i)], f.Args[i]) }) {
+			if !fits(f, s) {
 				continue
 			}
 			g, err := f.With(Constants{Values: s.values, Zone: s.zone})

@@ -29,7 +29,8 @@ func moreText() []*Func {
 	f := &Func{Name: "cast", Kind: Cast, Args: oids(zoned), Result: text, MayBeNull: true, Zoned: true}
 	f.With = func(c Constants) (*Func, error) {
 		if l, err := location(c.Zone); err != nil || l != time.UTC {
-			return nil, notSupported("text in "+c.Zone, zoned)
+			return nil, sqlerr.New(sqlerr.Unsupported, "a timestamp with time zone as text is not supported in the time zone %s", c.Zone).
+				WithHint("Use SET TimeZone TO 'UTC', or to_char.")
 		}
 		wall := "CAST(timezone('UTC', {x}) AS text)"
 		stampText := toText(stamp).Spell(DuckDB, []string{"timezone('UTC', {x})"}, nil, sqltype.Text)
@@ -54,16 +55,17 @@ func dateShapes() *Func {
 // dateShape reads YYYY, MM and DD, each once, between other characters. A text that is not written exactly so (or has a 00) is NULL, and an
 // error that says so where it is public: PostgreSQL reads more.
 func dateShape(f *Func, format string) (*Func, error) {
+	refused := sqlerr.New(sqlerr.Unsupported, "the format \"%s\" of to_date is not supported", format).WithHint("Use YYYY, MM and DD, each once, between characters such as -, / and blanks.")
 	parts, err := parseFormat(format)
 	if err != nil {
-		return nil, err
+		return nil, refused
 	}
 	pattern, at, place := "", 1, map[string]int{}
 	for _, p := range parts {
 		switch p.field {
 		case "":
 			if strings.Trim(p.text, "-/., :") != "" {
-				return nil, notSupported("\""+p.text+"\" in a format", day)
+				return nil, refused
 			}
 			for _, c := range p.text {
 				pattern += "[" + string(c) + "]"
@@ -77,16 +79,16 @@ func dateShape(f *Func, format string) (*Func, error) {
 		case "DD":
 			pattern += "(0[1-9]|[12][0-9]|3[01])"
 		default:
-			return nil, notSupported("\""+p.text+"\" in a format", day)
+			return nil, refused
 		}
 		if _, twice := place[p.field]; twice || !p.fill {
-			return nil, notSupported("this format", day)
+			return nil, refused
 		}
 		place[p.field] = at
 		at += width[p.field]
 	}
 	if len(place) != 3 {
-		return nil, notSupported("this format", day)
+		return nil, refused
 	}
 	return dateRow(f, format, pattern, place), nil
 }
