@@ -42,6 +42,9 @@ func unsupportedType(t sqltype.Type, pos pgsyntax.Pos) *sqlerr.Error {
 
 // special is the row for the constants that a call has where the row asks for some.
 func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*funcs.Func, error) {
+	if err := b.styled(fn, args, pos); err != nil {
+		return nil, err
+	}
 	if err := b.short(fn, args, pos); err != nil {
 		return nil, err
 	}
