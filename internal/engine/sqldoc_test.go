@@ -264,7 +264,8 @@ types, overloads, casts, parameters and output columns are found by PostgreSQL's
 registries and from what happened to its examples; a test fails when it is stale. [errors.md](errors.md) explains each refusal.
 
 Rows are of three sorts. **Private rows** belong to persons: they can be counted, summed and averaged, with noise. **Public tables** belong to nobody: the policy says
-` + "`public: true`" + `, and answers over them alone are exact and free. **Released values** are what is left of private rows after the noise: aggregates and group keys.
+` + "`public: true`" + `, and answers over them alone are exact and free; on DuckDB, where a column has one scale, numerics of different scales beside each other, as in coalesce, least or CASE, are all
+written with the most decimals: 1.00 for 1. **Released values** are what is left of private rows after the noise: aggregates and group keys.
 On them HAVING, ORDER BY, LIMIT, DISTINCT, window functions, further aggregates, literals beside them and every expression that is marked "released" work exactly and cost nothing.
 `
 
