@@ -69,7 +69,7 @@ func sample(t sqltype.Type, salt int) string {
 
 // answered compares the rows of a statement with those of its print, where neither the clock nor the choice of rows makes them differ.
 func (w *world) answered(st statement, q *plan.Query) (string, error) {
-	if q.Clock || strings.Contains(strings.ToLower(st.text), "_user") {
+	if q.Clock {
 		return "", nil
 	}
 	printed, err := sqlgen.PublicQuery(q, funcs.Postgres)

@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -31,7 +30,7 @@ type verdict struct {
 // Notes of verdicts.
 const (
 	noteBoth         = "refused by PostgreSQL too"
-	noteWrong        = "an error of PostgreSQL's that PostgreSQL does not give" // it says something untrue, but nothing is misread
+	noteWrong        = "an error of PostgreSQL's that PostgreSQL does not give"
 	noteNotDescribed = "its names and types are not known either"
 	noteNewer        = "grammar of a later PostgreSQL than the server"
 )
@@ -109,8 +108,20 @@ func (w *world) refusal(st statement, err error) (verdict, error) {
 	case pg != nil:
 		v.note, v.detail = noteBoth, v.detail+"; PostgreSQL: "+pg.Message
 	case ofPostgreSQL(e):
-		v.note = noteWrong
+		return w.untrue(st, e, v)
 	}
+	return v, nil
+}
+
+// untrue is an error that PostgreSQL does not give as it reads the statement: it may give it as it runs it.
+func (w *world) untrue(st statement, e *sqlerr.Error, v verdict) (verdict, error) {
+	if strings.HasPrefix(e.Code, "22") {
+		var pg *pgconn.PgError
+		if _, err := w.rows(st.text, nil, nil); errors.As(err, &pg) && pg.Code == e.Code {
+			return verdict{kind: same, id: e.ID, note: noteBoth}, nil
+		}
+	}
+	v.kind, v.note = different, noteWrong
 	return v, nil
 }
 
@@ -142,7 +153,7 @@ func (w *world) describe(text string) (*pgconn.StatementDescription, error) {
 
 // binding compares the descriptions of a query.
 func (w *world) binding(st statement, sel *pgsyntax.Select) (verdict, error) {
-	q, err := plan.Bind(sel, w.tables, plan.BindOptions{Session: session})
+	q, err := plan.Bind(sel, w.tables, plan.BindOptions{Session: w.session})
 	if err != nil {
 		return w.described(st, sel, err)
 	}
@@ -164,7 +175,7 @@ func (w *world) described(st statement, sel *pgsyntax.Select, refusal error) (ve
 	if err != nil || v.kind != refused || v.note != "" || !strings.HasPrefix(v.id, sqlerr.Unsupported.ID) {
 		return v, err
 	}
-	q, err := plan.Describe(sel, w.tables, plan.BindOptions{Session: session})
+	q, err := plan.Describe(sel, w.tables, plan.BindOptions{Session: w.session})
 	if err != nil {
 		v.note, v.detail = noteNotDescribed, v.detail+"; "+err.Error()
 		return v, nil //nolint:nilerr // it is noted
@@ -191,11 +202,6 @@ func (w *world) compared(st statement, q *plan.Query) (verdict, error) {
 		return verdict{kind: different, detail: d}, nil
 	}
 	return verdict{kind: same}, nil
-}
-
-// session are the functions about the session that the binder takes as constants.
-var session = map[string]plan.SessionValue{
-	"current_user": {Value: "postgres", Type: sqltype.Name}, "session_user": {Value: "postgres", Type: sqltype.Name},
 }
 
 // differences tells the first difference between two descriptions.

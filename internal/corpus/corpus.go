@@ -29,20 +29,21 @@ type Parser struct {
 // testdata/corpus.
 type Corpus struct{ Path, Schema string }
 
-// Ours are the folders of testdata/corpus, and what BI tools send where ../shared is.
-func Ours(root string) ([]Corpus, error) {
+// Ours are the folders of testdata/corpus, and what BI tools send where ../shared is; what is not there is named.
+func Ours(root string) (out []Corpus, skipped []string, err error) {
 	found, err := filepath.Glob(filepath.Join(root, "testdata/corpus/*/schema.sql"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []Corpus
 	for _, f := range found {
 		out = append(out, Corpus{filepath.Dir(f), f})
 	}
 	if bi := filepath.Join(root, "../shared/clients/bi-analytic.jsonl"); exists(bi) {
 		out = append(out, Corpus{bi, "demo"})
+	} else {
+		skipped = append(skipped, bi)
 	}
-	return out, nil
+	return out, skipped, nil
 }
 
 func exists(path string) bool {

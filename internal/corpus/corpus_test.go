@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -17,10 +18,11 @@ func TestOurs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := Ours(root)
+	list, skipped, err := Ours(root)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("skipped: %s", skipped)
 	r := &Runner{Server: pgtest.Start(t), Root: root}
 	for _, c := range list {
 		var out strings.Builder
@@ -50,7 +52,7 @@ func TestVerdicts(t *testing.T) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write("c/a.sql", "select a from t;\n\nselect nope from t; select a from t for update;")
+	write("c/a.sql", "select a from t;\n\nselect nope from t; select a from t for update; select now(), current_database(), current_user from t limit -1; select now() from t")
 	write("c/b.jsonl", `{"sql": "select misread from t"}`+"\n"+`{"client": "x", "sql": "select b from t where a = $1"}`+"\n")
 	root, err := Root()
 	if err != nil {
@@ -65,17 +67,29 @@ func TestVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if (n != Counts{Total: 5, Same: 3, Refused: 1, Different: 1}) {
+	if (n != Counts{Total: 7, Same: 5, Refused: 1, Different: 1}) {
 		t.Errorf("%+v\n%s", n, out.String())
 	}
-	for _, want := range []string{"same      a.sql:1:", "same      a.sql:3: undefined_column", "refused   a.sql:3: unsupported", "different b.jsonl:1: tree: read as", "same      b.jsonl:2:", "    1 refused unsupported"} {
+	for _, want := range []string{"same      a.sql:1:", "same      a.sql:3: undefined_column", "refused   a.sql:3: unsupported", "different b.jsonl:1: tree: read as", "same      b.jsonl:2:", "    1 refused unsupported",
+		"same      a.sql:3: invalid_row_count"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("without %q:\n%s", want, out.String())
 		}
 	}
 }
 
-// TestAnswers: a print whose rows, their number or whose error is another's is found, also below a subquery.
+// TestNoStatement: a line without a statement is no statement that is the same.
+func TestNoStatement(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.jsonl")
+	if err := os.WriteFile(file, []byte(`{"sql": "select 1"}`+"\n"+`{"query": "select 2"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := statements(file); err == nil || !strings.Contains(err.Error(), "a.jsonl:2") {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// TestAnswers: a print whose rows, their number or whose error is another's is found, also below a subquery; an error that PostgreSQL does not give is a difference.
 func TestAnswers(t *testing.T) {
 	dir := t.TempDir()
 	schema := filepath.Join(dir, "ddl.sql")
@@ -113,6 +127,22 @@ func TestAnswers(t *testing.T) {
 		}
 		if (d == "") != c.same {
 			t.Errorf("%s beside %s: %q", c.text, c.other, d)
+		}
+	}
+	for _, c := range []struct {
+		text string
+		said sqlerr.Kind
+		want kind
+	}{
+		{"select a from t", sqlerr.UndefinedColumn, different}, {"select a from t limit 1", sqlerr.InvalidRowCount, different},
+		{"select a from t limit -1", sqlerr.InvalidRowCount, same}, {"select a from t", sqlerr.UnsupportedType, refused},
+	} {
+		v, err := w.refusal(statement{text: c.text}, sqlerr.New(c.said, "said"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.kind != c.want {
+			t.Errorf("%s refused with %s: %+v", c.text, c.said.ID, v)
 		}
 	}
 }

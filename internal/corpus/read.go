@@ -78,12 +78,15 @@ func lines(file string) (out []statement, err error) {
 		if strings.TrimSpace(sc.Text()) == "" {
 			continue
 		}
-		var d struct{ SQL string }
+		var d struct{ SQL *string }
 		where := fmt.Sprintf("%s:%d", filepath.Base(file), n)
 		if err := json.Unmarshal(sc.Bytes(), &d); err != nil {
 			return nil, fmt.Errorf("%s: %w", where, err)
 		}
-		out = append(out, statement{where, d.SQL})
+		if d.SQL == nil {
+			return nil, fmt.Errorf("%s: no \"sql\"", where)
+		}
+		out = append(out, statement{where, *d.SQL})
 	}
 	return out, sc.Err()
 }

@@ -18,10 +18,11 @@ import (
 
 // world is a schema: in PostgreSQL, and as the binder's catalog, read back from there.
 type world struct {
-	ctx    context.Context
-	conn   *pgx.Conn
-	tables catalog
-	parser *Parser
+	ctx     context.Context
+	conn    *pgx.Conn
+	tables  catalog
+	session map[string]plan.SessionValue
+	parser  *Parser
 }
 
 // open makes a database with a schema.
@@ -37,10 +38,35 @@ func open(server *pgtest.Server, db, root, schema string) (*world, error) {
 	if w.tables, err = readCatalog(w.ctx, w.conn); err != nil {
 		return nil, errors.Join(err, w.conn.Close(w.ctx))
 	}
+	if err := w.constants(); err != nil {
+		return nil, errors.Join(err, w.conn.Close(w.ctx))
+	}
 	if err := w.fill(); err != nil {
 		return nil, errors.Join(err, w.conn.Close(w.ctx))
 	}
 	return w, nil
+}
+
+// constants are the functions about the session that the binder takes as constants, as the server has them.
+func (w *world) constants() error {
+	w.session = map[string]plan.SessionValue{}
+	for _, name := range []string{"version()", "current_database()", "current_catalog", "current_schema", "current_user", "session_user", "user", "current_role"} {
+		var value string
+		if err := w.conn.QueryRow(w.ctx, "SELECT "+name+"::text").Scan(&value); err != nil {
+			return err
+		}
+		t := sqltype.Name
+		if name == "version()" {
+			t = sqltype.Text
+		}
+		w.session[strings.TrimSuffix(name, "()")] = plan.SessionValue{Value: value, Type: t}
+	}
+	var now float64
+	if err := w.conn.QueryRow(w.ctx, "SELECT extract(epoch FROM now() - timestamptz '2000-01-01 00:00+00')::float8").Scan(&now); err != nil {
+		return err
+	}
+	w.session[plan.Now] = plan.SessionValue{Value: sqltype.Micros(now * 1e6), Type: sqltype.Timestamptz}
+	return nil
 }
 
 func (w *world) close() { _ = w.conn.Close(w.ctx) }

@@ -62,7 +62,7 @@ type hintSource struct {
 var unpaired = map[string]string{
 	"Ask the owner of the data, or read the policy, for the tables": "it is a question to a person",
 	"The owner can add a unique constraint there":                   "it asks for a change of the database; checked in internal/policy",
-	"Use fewer nested expressions":                                  "the printer's limit is above the front end's",
+	"Use shorter lists and fewer expressions":                       "the printer's limit is above the front end's",
 	"It has no form there that cannot fail":                         "it is a reason",
 	"Use double precision, or leave the value out":                  "of numerics beyond what the wire carries",
 	"Cast each to one type, such as numeric(18,4)":                  "needs numerics whose scale nothing in the plan tells",

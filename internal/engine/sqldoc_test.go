@@ -259,7 +259,7 @@ func TestPublicKeys(t *testing.T) {
 const sqlHead = `<!-- Made by go test ./internal/engine -run TestSQLDoc -update, from the registries and internal/engine/testdata/sql/clauses.yaml. -->
 # SQL
 
-An analyst writes PostgreSQL 15's SQL. Every statement of its SELECT grammar is read as PostgreSQL reads it, or refused by name and position; none is misread. Names,
+An analyst writes PostgreSQL 15's SQL (numbers are also read as later versions spell them: 1_000, 0x1F). Every statement of its SELECT grammar is read as PostgreSQL reads it, or refused by name and position; none is misread. Names,
 types, overloads, casts, parameters and output columns are found by PostgreSQL's rules over PostgreSQL's own catalog. This page is made from the
 registries and from what happened to its examples; a test fails when it is stale. [errors.md](errors.md) explains each refusal.
 

@@ -2,11 +2,12 @@ package sqlerr
 
 import "strings"
 
-// Nearest finds the most similar of some names, for hints; "" if none is near. The names are those that the reader may see.
+// Nearest finds the most similar of some names, for hints; "" if none is near: a third of the name may differ, and less than half of either.
+// The names are those that the reader may see.
 func Nearest(name string, names []string) string {
 	best, least := "", max(1, len(name)/3)
 	for _, n := range names {
-		if d := distance(name, n); d <= least && (best == "" || d < distance(name, best) || d == distance(name, best) && n < best) {
+		if d := distance(name, n); d <= least && 2*d < min(len(name), len(n)) && (best == "" || d < distance(name, best) || d == distance(name, best) && n < best) {
 			best = n
 		}
 	}

@@ -42,7 +42,7 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 	}
 	if x.Star {
 		if item.Fn != Count {
-			return nil, undefinedFunction(x.Name, "", x.Pos)
+			return nil, undefinedFunction(x.Name, "", x.Pos, anyFunction)
 		}
 		item.Fn, item.Type = CountRows, sqltype.Int8
 		return e.aggs.shared(item, x.Name), nil
@@ -65,7 +65,7 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 		return nil, sqlerr.New(sqlerr.AmbiguousFunction, "function %s is not unique", e.signature(x.Name, inputs, names)).At(int(x.Pos)).
 			WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
 	case v != chosen:
-		return nil, undefinedFunction(x.Name, e.signature(x.Name, inputs, names), x.Pos)
+		return nil, undefinedFunction(x.Name, e.signature(x.Name, inputs, names), x.Pos, e.takes(args, names, variadic))
 	case len(x.WithinGroup) > 0 && c.proc.AggKind == 'n':
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "%s is not an ordered-set aggregate, so it cannot have WITHIN GROUP", x.Name).At(int(x.Pos))
 	case len(x.WithinGroup) == 0 && (c.proc.AggKind == 'o' || c.proc.AggKind == 'h'):

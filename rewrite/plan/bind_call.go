@@ -63,7 +63,7 @@ func noAggregate(x *pgsyntax.FuncCall) error {
 			continue
 		}
 		if !slices.ContainsFunc(pgcat.Procs(x.Name), func(p *pgcat.Proc) bool { return !x.Star || len(p.Args) == 0 }) {
-			return undefinedFunction(x.Name, "", x.Pos)
+			return undefinedFunction(x.Name, "", x.Pos, anyFunction)
 		}
 		return sqlerr.New(sqlerr.WrongObjectType, "%s specified, but %s is not an aggregate function", c.what, x.Name).At(int(x.Pos))
 	}
@@ -112,7 +112,7 @@ func (b *binder) function(x *pgsyntax.FuncCall, args []Scalar, names []string, v
 		return nil, sqlerr.New(sqlerr.AmbiguousFunction, "function %s is not unique", b.signature(spelledName(x), inputs, names)).At(int(pos)).
 			WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
 	case notFound:
-		return nil, undefinedFunction(name, b.signature(spelledName(x), inputs, names), pos)
+		return nil, undefinedFunction(name, b.signature(spelledName(x), inputs, names), pos, b.takes(args, names, variadic))
 	case coercion:
 		return b.coerce(args[0], b.of(pgcat.TypeNamed(name).OID), explicitly, pos)
 	}
@@ -248,7 +248,7 @@ var bareTypes = map[string]sqltype.Type{
 func (e *exprs) bare(x *pgsyntax.FuncCall) (Scalar, error) {
 	t, known := bareTypes[x.Name]
 	if !known {
-		return nil, undefinedFunction(x.Name, "", x.Pos)
+		return nil, undefinedFunction(x.Name, "", x.Pos, anyFunction)
 	}
 	if len(x.Args) == 1 {
 		lit, ok := x.Args[0].(*pgsyntax.Literal)
@@ -327,19 +327,31 @@ func (b *binder) signature(name string, inputs []sqltype.OID, names []string) st
 	return name + "(" + strings.Join(list, ", ") + ")"
 }
 
-// undefinedFunction is PostgreSQL's error; of a name that it does not have, the hint is the nearest that dpsql has.
-func undefinedFunction(name, signature string, pos pgsyntax.Pos) *sqlerr.Error {
+// undefinedFunction is PostgreSQL's error; of a name that it does not have, the hint is the nearest that dpsql has for such arguments.
+func undefinedFunction(name, signature string, pos pgsyntax.Pos, takes func(name string) bool) *sqlerr.Error {
 	if signature == "" {
 		signature = name + "()"
 	}
 	err := sqlerr.New(sqlerr.UndefinedFunction, "function %s does not exist", signature).At(int(pos))
 	if len(pgcat.Procs(name)) == 0 {
-		if n := sqlerr.Nearest(name, functionNames()); n != "" && n != name {
+		names := slices.DeleteFunc(functionNames(), func(n string) bool { return len(pgcat.Procs(n)) > 0 && !takes(n) })
+		if n := sqlerr.Nearest(name, names); n != "" && n != name {
 			return err.WithHint("Perhaps you meant %s.", n)
 		}
 	}
 	return err.WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
 }
+
+// takes says whether a function takes the arguments of a call.
+func (b *binder) takes(args []Scalar, names []string, variadic bool) func(string) bool {
+	return func(name string) bool {
+		_, v := b.chooseProc(name, args, names, variadic)
+		return v != notFound
+	}
+}
+
+// anyFunction is for calls whose arguments are not known.
+func anyFunction(string) bool { return true }
 
 func functionNames() []string {
 	names := []string{"coalesce", "nullif", "greatest", "least", string(Count), string(Sum), string(Avg), string(Min), string(Max)}

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -49,6 +51,20 @@ type target struct {
 	pos  pgsyntax.Pos
 }
 
+// ofAlias hints at an output name that WHERE takes for a column.
+func ofAlias(err error, s *pgsyntax.Select) error {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) || e.ID != sqlerr.UndefinedColumn.ID {
+		return err
+	}
+	for _, t := range s.Targets {
+		if t.Alias != "" && e.Message == fmt.Sprintf("column %q does not exist", t.Alias) {
+			return e.WithHint("An output name cannot be used in WHERE: write the expression of %q there, or put the query in FROM.", t.Alias)
+		}
+	}
+	return err
+}
+
 func (b *binder) selectStmt(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, error) {
 	rel, sc, err := b.from(s.From, outer)
 	if err != nil {
@@ -60,7 +76,7 @@ func (b *binder) selectStmt(s *pgsyntax.Select, outer *scope, leaf bool) (*bound
 		e := &exprs{binder: b, scope: sc, clause: "WHERE"}
 		cond, err := e.condition(s.Where, "WHERE")
 		if err != nil {
-			return nil, err
+			return nil, ofAlias(err, s)
 		}
 		q.rel = &Filter{Input: q.rel, Cond: cond}
 	}

@@ -30,7 +30,7 @@ func (e *exprs) window(x *pgsyntax.FuncCall) (Scalar, error) {
 		return nil, sqlerr.New(sqlerr.AmbiguousFunction, "function %s is not unique", e.signature(x.Name, inputs, names)).At(int(x.Pos)).
 			WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
 	case v == notFound:
-		return nil, undefinedFunction(x.Name, e.signature(x.Name, inputs, names), x.Pos)
+		return nil, undefinedFunction(x.Name, e.signature(x.Name, inputs, names), x.Pos, e.takes(args, names, variadic))
 	case v == coercion || c.proc.Kind != 'w' && c.proc.Kind != 'a':
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "OVER specified, but %s is not a window function nor an aggregate function", x.Name).At(int(x.Pos))
 	case c.proc.AggKind == 'o' || c.proc.AggKind == 'h':

@@ -57,8 +57,8 @@ const (
 )
 
 func tooComplex() error {
-	return sqlerr.New(sqlerr.TooComplex, "the statement is too long once its subqueries are written out").
-		WithHint("Use fewer nested expressions, or a shorter list.")
+	return sqlerr.New(sqlerr.TooComplex, "the statement is too long for the database once it is written out").
+		WithHint("Use shorter lists and fewer expressions over those of subqueries.")
 }
 
 func internalError(format string, args ...any) error {

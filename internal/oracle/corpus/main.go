@@ -40,8 +40,12 @@ func run(path, schema string, all bool) (bugs int, err error) {
 	list := []corpus.Corpus{{Path: path, Schema: schema}}
 	switch {
 	case path == "" && schema == "":
-		if list, err = corpus.Ours(root); err != nil {
+		var skipped []string
+		if list, skipped, err = corpus.Ours(root); err != nil {
 			return 0, err
+		}
+		for _, path := range skipped {
+			fmt.Printf("skipped: %s is not there\n\n", path)
 		}
 	case path == "" || schema == "":
 		return 0, errors.New("CORPUS needs a SCHEMA, and the other way round")
