@@ -52,6 +52,8 @@ type Body struct {
 	// Clamped lists columns of scans that the proof reads through their declared range: inside measures' Args a Col of these
 	// is replaced by its clamped value. WHERE and keys see the stored value.
 	Clamped map[plan.ColID]Clamp
+	// Linked holds the subqueries that may be printed: they read public tables, or rows of the unit of the row around them.
+	Linked map[*plan.Subquery]bool
 	// Safe holds the calls under measures' Args that neither raise nor give NULL of themselves where Clamped columns are read
 	// (funcs.Func.Safe); elsewhere they have their total form.
 	Safe map[*plan.Call]bool

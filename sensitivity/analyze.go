@@ -77,10 +77,11 @@ type analyzer struct {
 	opts Options
 	out  *Analysis
 
-	input  plan.Rel    // Agg's, with scans in place of what derive made
-	beside []equality  // of a subquery's rows, with what they are compared with
-	scans  []*scanInfo // all scans of the body, in order of appearance
-	blocks []*block    // blocks[0] is the root
+	input  plan.Rel                // Agg's, with scans in place of what derive made
+	linked map[*plan.Subquery]bool // those that may be printed, of the whole statement
+	beside []equality              // of a subquery's rows, with what they are compared with
+	scans  []*scanInfo             // all scans of the body, in order of appearance
+	blocks []*block                // blocks[0] is the root
 	owner  map[plan.ColID]*scanInfo
 	defs   map[plan.ColID]definition
 
@@ -92,6 +93,7 @@ type analyzer struct {
 
 	byType     bool // columns without a declared range have their type's (safe)
 	typeRanges map[plan.ColID]bound
+	calls      map[rangedCall]bound
 	notNull    map[plan.ColID]bool
 	nulls      map[readColumn]bool
 	noRows     *scanInfo // a table whose rows of one unit are bounded automatically
@@ -103,7 +105,7 @@ func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts O
 	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)
 	return &analyzer{ctx: ctx, opts: opts, out: &Analysis{Class: Private, Query: &own, Agg: agg, People: -1},
 		owner: map[plan.ColID]*scanInfo{}, defs: map[plan.ColID]definition{}, ranges: map[plan.ColID]bound{}, typeRanges: map[plan.ColID]bound{},
-		joined: map[*scanInfo]int{}, padded: map[int]bool{}}
+		joined: map[*scanInfo]int{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}}
 }
 
 func (z *analyzer) run() error {

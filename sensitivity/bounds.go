@@ -58,7 +58,26 @@ func (z *analyzer) rangeOf(x plan.Scalar) bound {
 	return bound{}
 }
 
+// callRange works a call out once, with declared ranges and with types: nested calls are asked for at every level above them.
 func (z *analyzer) callRange(n *plan.Call) bound {
+	key := rangedCall{n, z.byType}
+	if b, ok := z.calls[key]; ok {
+		return b
+	}
+	b := z.deriveCall(n)
+	if z.calls == nil {
+		z.calls = map[rangedCall]bound{}
+	}
+	z.calls[key] = b
+	return b
+}
+
+type rangedCall struct {
+	call   *plan.Call
+	byType bool
+}
+
+func (z *analyzer) deriveCall(n *plan.Call) bound {
 	args, types, null := z.argRanges(n)
 	if null { // every function is strict
 		return bound{null: true}

@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/num"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -23,8 +24,12 @@ import (
 // rests on it but (6'): that a unit has one row where it is the only key. Rows of no unit (NULL) are dropped by the statement that reads them (5).
 func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 	if !touchesPrivate(r) {
-		if plainRel(r) {
-			return r, nil
+		r, err := z.publicQuery(r)
+		if err != nil || plainRel(r) {
+			return r, err
+		}
+		if len(plan.Free(r)) > 0 {
+			return nil, sqlerr.New(sqlerr.PrivateShape, "a derived table that reads the row of a query around it is not supported").At(z.out.Agg.Pos).WithHint("Put the condition into the WHERE of the subquery itself.")
 		}
 		return z.publicRows(r), nil
 	}
@@ -36,7 +41,7 @@ func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 		}
 		conds := plan.Conjuncts(n.Cond)
 		for i := range conds {
-			if conds[i], err = z.subqueries(conds[i], in); err != nil {
+			if conds[i], err = z.subqueries(conds[i], in, true); err != nil {
 				return nil, err
 			}
 		}
@@ -48,7 +53,7 @@ func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 		}
 		items := slices.Clone(n.Items)
 		for i := range items {
-			if items[i].Expr, err = z.subqueries(items[i].Expr, in); err != nil {
+			if items[i].Expr, err = z.subqueries(items[i].Expr, in, false); err != nil {
 				return nil, err
 			}
 		}
@@ -121,7 +126,7 @@ func (z *analyzer) publicRows(r plan.Rel) *plan.Scan {
 // inside analyses a relation as a body of its own; it shares the statement's columns.
 func (z *analyzer) inside(r plan.Rel) (*analyzer, error) {
 	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: r, Pos: z.out.Agg.Pos}, z.opts)
-	in.out.Query = z.out.Query
+	in.out.Query, in.linked = z.out.Query, z.linked
 	return in, in.body(r)
 }
 
@@ -302,7 +307,7 @@ func (z *analyzer) unionRows(n *plan.SetOp) (plan.Rel, error) {
 		}
 	}
 	for i, id := range n.Columns {
-		if !n.All && !oneForm(z.typeOf(id)) {
+		if !(n.All && n.Op == pgsyntax.Union) && !oneForm(z.typeOf(id)) {
 			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private rows with values of type %s is not supported", n.Op, z.typeOf(id)).At(n.Pos).WithHint("Use UNION ALL, or leave the column out.")
 		}
 		t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: true, NotNull: i == t.UnitCol})

@@ -15,21 +15,90 @@ import (
 // declared way, as (3) has it, which determines the other row, and with it the unit. Its rows are then those of one unit, as in (2) and (3) for a body of its own, and
 // what is made of them (whether there are any, comparisons, aggregates that don't depend on order) is a function of their multiset. (c) It
 // raises nothing: a scalar subquery has one row at most, by its form.
-func (z *analyzer) subqueries(x plan.Scalar, of plan.Rel) (plan.Scalar, error) {
+func (z *analyzer) subqueries(x plan.Scalar, of plan.Rel, where bool) (plan.Scalar, error) {
 	if plan.FirstQuery(x) == nil {
 		return x, nil
 	}
-	plain, _ := x.(*plan.Subquery) // a condition itself: NULL is as good as false
+	var plain *plan.Subquery // of WHERE, a condition itself: NULL is as good as false
+	if where {
+		plain, _ = x.(*plan.Subquery)
+	}
 	return plan.MapQueries(x, func(s *plan.Subquery) (plan.Scalar, error) {
+		out := *s
+		out.Left = slices.Clone(s.Left)
+		for i := range out.Left {
+			var err error
+			if out.Left[i].Expr, err = z.subqueries(s.Left[i].Expr, of, false); err != nil {
+				return nil, err
+			}
+		}
 		if s.Kind == plan.ScalarQuery && !oneRow(s.Query) {
-			return nil, sqlerr.New(sqlerr.PrivateShape, "a subquery that may give more than one row is not supported beside private rows").At(s.Pos).
-				WithHint("Let it give an aggregate, such as max(...), or use EXISTS or IN.")
+			return nil, moreRows(s)
 		}
+		var err error
 		if !touchesPrivate(s.Query) {
-			return s, nil
+			out.Query, err = z.publicQuery(s.Query)
+		} else {
+			err = z.ofRow(&out, of, s == plain)
 		}
-		return z.ofRow(s, of, s == plain)
+		z.linked[&out] = true
+		return &out, err
 	})
+}
+
+func moreRows(s *plan.Subquery) error {
+	return sqlerr.New(sqlerr.PrivateShape, "a subquery that may give more than one row is not supported beside private rows").At(s.Pos).
+		WithHint("Let it give an aggregate, such as max(...), or use EXISTS or IN.")
+}
+
+// publicQuery prepares a relation that reads public tables alone. What is computed there is not raised by any value, as in the rest of the statement:
+// whether a backend comes to compute it may follow from private rows.
+func (z *analyzer) publicQuery(r plan.Rel) (plan.Rel, error) {
+	var refused error
+	refuse := func(what string, pos int) bool {
+		refused = sqlerr.New(sqlerr.PrivateShape, "%s beside private rows is not supported", what).At(pos).WithHint("Ask it as a statement of its own.")
+		return false
+	}
+	plan.VisitRels(r, func(n plan.Rel) bool {
+		switch n := n.(type) {
+		case *plan.Window:
+			return refuse("a window function", n.Items[0].Pos)
+		case *plan.DistinctOn:
+			return refuse("DISTINCT ON", n.Pos)
+		case *plan.Join:
+			if n.Lateral || n.Kind == plan.FullJoin {
+				return refuse("LATERAL or a FULL JOIN", n.Pos)
+			}
+		case *plan.Limit:
+			for _, x := range []plan.Scalar{n.Count, n.Offset} {
+				c, ok := x.(*plan.Const)
+				if rows, is := (any)(nil), false; x != nil && ok {
+					rows, is = c.Value, true
+					if v, isInt := rows.(int64); is && (rows == nil || isInt && v >= 0) {
+						continue
+					}
+				} else if x == nil {
+					continue
+				}
+				return refuse("a LIMIT that is no plain number", z.out.Agg.Pos)
+			}
+			if n.Ties {
+				return refuse("WITH TIES", z.out.Agg.Pos)
+			}
+		}
+		for _, x := range plan.Scalars(n) {
+			if !plan.VisitQueries(x, func(s *plan.Subquery) bool {
+				if z.linked[s] = true; s.Kind == plan.ScalarQuery && !oneRow(s.Query) {
+					refused = moreRows(s)
+				}
+				return refused == nil
+			}) {
+				return false
+			}
+		}
+		return true
+	})
+	return r, refused
 }
 
 // oneRow: an aggregate without groups, or an expression without FROM.
@@ -50,38 +119,45 @@ func oneRow(r plan.Rel) bool {
 }
 
 // ofRow links a subquery over private rows to a private row of the relation around it.
-func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (plan.Scalar, error) {
+func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) error {
 	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: s.Query, Pos: s.Pos}, z.opts)
-	in.out.Query = z.out.Query
+	in.out.Query, in.linked = z.out.Query, z.linked
 	if s.Kind == plan.AnyQuery { // another row's comparison is false; what = ALL says follows from all rows
 		in.beside = equalities(s.Cond)
 	}
-	out := *s
 	rows := s.Query
 	switch s.Kind {
 	case plan.ExistsQuery:
 		rows = anyRow(rows)
 	case plan.ScalarQuery:
 		for {
+			for _, x := range plan.Scalars(rows) { // only what is below has its subqueries prepared
+				if q := plan.FirstQuery(x); q != nil {
+					return sqlerr.New(sqlerr.PrivateShape, "a subquery in the select list, the HAVING or an aggregate of another one is not supported beside private rows").At(q.Pos).
+						WithHint("Put it into WHERE, or into the select list of a derived table.")
+				}
+			}
 			if a, ok := rows.(*plan.Aggregate); ok {
 				rows = a.Input
 				break
 			}
-			rows = finishingInput(rows)
+			if rows = finishingInput(rows); rows == nil {
+				return sqlerr.New(sqlerr.PrivateShape, "a subquery in a SELECT without FROM is not supported beside private rows").At(s.Pos).WithHint("Leave the SELECT around it out.")
+			}
 		}
 	case plan.ArrayQuery:
-		return nil, sqlerr.New(sqlerr.PrivateShape, "an array of private rows is not supported").At(s.Pos).WithHint("Use EXISTS or IN.")
+		return sqlerr.New(sqlerr.PrivateShape, "an array of private rows is not supported").At(s.Pos).WithHint("Use EXISTS or IN.")
 	}
 	if err := in.body(rows); err != nil {
-		return nil, err
+		return err
 	}
 	link := z.linkOf(in, s, of, condition)
 	if link == nil && len(s.Free()) == 0 && len(s.Left) == 0 {
-		return nil, sqlerr.New(sqlerr.PrivateShape, "a subquery over all persons' rows beside private rows is not supported").At(s.Pos).
+		return sqlerr.New(sqlerr.PrivateShape, "a subquery over all persons' rows beside private rows is not supported").At(s.Pos).
 			WithHint("Ask it as a statement of its own, and write its answer into this one.")
 	}
 	if link == nil {
-		return nil, sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported where it is about the same person as the row around it").At(s.Pos).
+		return sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported where it is about the same person as the row around it").At(s.Pos).
 			WithHint("Compare the privacy unit of the two with =, or join along the foreign key: for example, WHERE %s.", in.example(of))
 	}
 	own := in.out.Body.Rel
@@ -91,11 +167,11 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (plan.Sc
 		own = &plan.Filter{Input: own, Cond: z.equal(in.out.Body.UnitCol, link.Columns[u])}
 	}
 	if s.Kind == plan.ScalarQuery {
-		out.Query = over(s.Query, own)
+		s.Query = over(s.Query, own)
 	} else {
-		out.Query = own
+		s.Query = own
 	}
-	return &out, nil
+	return nil
 }
 
 // anyRow leaves out what does not change whether there is a row.

@@ -136,7 +136,11 @@ func (z *analyzer) valuesOf(s *scanInfo, id plan.ColID, x plan.Scalar) (out []sq
 	if !alike(out, x, c.Type) {
 		return nil, "", false
 	}
-	return slices.DeleteFunc(out, func(v sqltype.Value) bool { return !z.allowed(s, id, v) }), why, true
+	allowed, nodes := z.allowed(s, id)
+	if nodes*len(out) > mostChecked {
+		return nil, "", false
+	}
+	return slices.DeleteFunc(out, func(v sqltype.Value) bool { return !allowed(v) }), why, true
 }
 
 // alike: backends change the case of letters beyond ASCII, and order them, each in its own way.
@@ -245,25 +249,59 @@ func fieldStep(n *plan.Call) (int64, bool) {
 	return 0, false
 }
 
-// allowed reports whether a row with this value can pass the conditions that read no other column.
-func (z *analyzer) allowed(s *scanInfo, id plan.ColID, v sqltype.Value) bool {
-	t, from := z.typeOf(id), s.in
-	if v == nil && s.nullable() { // padded: of a row that ON does not keep
-		from = from.parent
+// mostChecked is how often conditions are computed for the values of one key, in nodes: more are left to be groups without rows.
+const mostChecked = 1 << 22
+
+// check is a condition on one column alone.
+type check struct {
+	cond plan.Scalar
+	f    func(sqltype.Value) (sqltype.Value, error)
+}
+
+// allowed says which values of a column the statement's conditions keep, and how many nodes it looks at for one.
+func (z *analyzer) allowed(s *scanInfo, id plan.ColID) (is func(sqltype.Value) bool, nodes int) {
+	t := z.typeOf(id)
+	checks := func(from *block) (out []check) {
+		for _, c := range conditionsFrom(from) {
+			if only, ok := z.onlyColumn(c); !ok || only != id {
+				continue
+			}
+			if f, err := z.function(c, id); err == nil {
+				out = append(out, check{c, f})
+				nodes += size(c)
+			}
+		}
+		return out
 	}
-	for _, c := range conditionsFrom(from) {
-		if only, ok := z.onlyColumn(c); !ok || only != id || !alike([]sqltype.Value{v}, c, t) {
-			continue
-		}
-		f, err := z.function(c, id)
-		if err != nil {
-			continue
-		}
-		if is, err := f(v); err == nil && is != true {
-			return false
-		}
+	here := checks(s.in)
+	around := here
+	if s.nullable() { // a padded row is of one that ON does not keep
+		around = checks(s.in.parent)
 	}
-	return true
+	return func(v sqltype.Value) bool {
+		list := here
+		if v == nil {
+			list = around
+		}
+		for _, c := range list {
+			if !alike([]sqltype.Value{v}, c.cond, t) {
+				continue
+			}
+			if is, err := c.f(v); err == nil && is != true {
+				return false
+			}
+		}
+		return true
+	}, nodes
+}
+
+// size is an expression's number of nodes.
+func size(x plan.Scalar) int {
+	n := 1
+	for _, y := range plan.Children(x) {
+		n += size(y)
+	}
+	return n
 }
 
 // function computes an expression of one column.

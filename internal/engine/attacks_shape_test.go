@@ -117,6 +117,39 @@ func TestAttack11Nobody(t *testing.T) {
 	})
 }
 
+// TestAttackSubqueries: what stands in, beside and above a subquery: other people's rows, and errors that a backend raises only where a row comes to it.
+func TestAttackSubqueries(t *testing.T) {
+	statements := []string{
+		"select count(*) from patients p where (select count(*) from encounters) > all (select id + 95 from kinds)",
+		"select count(*) from patients p where (select count(*) from encounters v where v.patient_id = p.patient_id having (select count(*) from encounters) > 100) is not null",
+		"select count(*) from patients p where (select max(v.days) + (select count(*) from encounters) from encounters v where v.patient_id = p.patient_id) > 100",
+		"select (select count(*) from encounters) in (select id from kinds) k, count(*) from patients group by 1",
+		"select count(*) from patients p where (select max(e.days) from encounters e where e.patient_id = p.patient_id having exists (select 1 from encounters x where x.patient_id = 1)) > 0",
+		"select count(*) from patients p where (select count(*) from encounters e where e.patient_id = 1) = any (select id from kinds)",
+		"select count(*) from patients p where (select (select count(*) from encounters e where e.patient_id = p.patient_id)) > 2",
+		"select count(*) from patients p where p.patient_id = 1 and exists (select 1 from encounters e join (select 1/(p.patient_id - 1) z from kinds limit 1) s on s.z > 0 where e.patient_id = p.patient_id)",
+		"select count(*) from patients p join (select k.id, sum(1/(k.id-k.id)) z from kinds k group by 1) q on q.id = p.city_id where q.z > 0 and p.patient_id = 1",
+		"select count(*) from patients p where p.patient_id = 1 and case when p.city_id > 0 then (select sum(1/(id-id)) from kinds) end > 0",
+		"select count(*) from patients p where p.patient_id = 1 and p.city_id in (select id/(id-id) from kinds group by id)",
+		"select count(*) from patients p where 1/(p.patient_id - 1) in (select id from kinds)",
+		"select count(*) from patients p join (select k.id, (select c.name from cities c where c.id <> k.id) z from kinds k) q on q.id = p.city_id where q.z = 'x' and p.patient_id = 1",
+		"select count(*) from patients p where (select max(n) from (select ntile(p.patient_id - 1) over (order by id) n from kinds) k) > 0",
+		"select count(*) from (select patient_id, sum(case when days > 0 then 9e131071 else 0 end) s from encounters where patient_id = 1 group by 1) x where s > 0",
+		"select count(*) from patients p where p.patient_id = 1 and p.city_id > (select id from kinds limit (select -1))",
+		"select count(*) from encounters e where exists (select 1 from (select distinct e.kind_id as x from kinds) u join visits v on v.patient_id = e.patient_id where x > 1)",
+		"select count(*) from encounters e where exists (select distinct e.kind_id from cities)",
+	}
+	attackPairs(t, func(with, without asker) string { return tells(with, without, statements...) })
+	for _, d := range dialects {
+		fails(t, moved(exactly(t, clinicSession(t, wild, d)), exactly(t, clinicSession(t, without1, d)), 4, statements...))
+		for _, sql := range statements {
+			if _, err := prepare(clinicSession(t, wild, d), sql); sqlerr.ID(err) == sqlerr.Internal.ID {
+				t.Errorf("%s: %v", sql, err)
+			}
+		}
+	}
+}
+
 // TestAttack12Scale: whatever is said of the noise's scale: EXPLAIN, the events of the ledger, dp_error. The careless proxy scales by the
 // largest count of rows that one person has.
 func TestAttack12Scale(t *testing.T) {

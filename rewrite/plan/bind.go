@@ -76,20 +76,22 @@ func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder)
 // binder binds one statement; subqueries share it.
 type binder struct {
 	types
-	cat      Catalog
-	opts     BindOptions
-	find     finder
-	columns  []ColumnInfo
-	params   []param
-	refs     map[*Col]ref // where a column was named, for grouping errors
-	places   map[Scalar]pgsyntax.Pos
-	collated map[Scalar]pgsyntax.Pos // under a COLLATE other than "default"
-	ctes     []*cte                  // in force, the innermost last
-	tables   int                     // in FROM so far
-	clock    bool                    // a constant of the clock was taken
-	zoned    bool                    // a row was taken for the session's time zone
-	shorts   []ShortText
-	refusals []*sqlerr.Error
+	cat       Catalog
+	opts      BindOptions
+	find      finder
+	columns   []ColumnInfo
+	params    []param
+	refs      map[*Col]ref // where a column was named, for grouping errors
+	places    map[Scalar]pgsyntax.Pos
+	collated  map[Scalar]pgsyntax.Pos // under a COLLATE other than "default"
+	ctes      []*cte                  // in force, the innermost last
+	tables    int                     // in FROM so far
+	rebinding int                     // WITH queries around that are bound once more
+	repeated  int                     // expressions of those so far
+	clock     bool                    // a constant of the clock was taken
+	zoned     bool                    // a row was taken for the session's time zone
+	shorts    []ShortText
+	refusals  []*sqlerr.Error
 }
 
 // place is where an expression starts in the text, or another position where that is not known.

@@ -36,7 +36,16 @@ func (e *exprs) boolean(v Scalar, what string, pos pgsyntax.Pos) (Scalar, error)
 	return out, err
 }
 
+// maxRepeated bounds what a WITH query that is read many times makes of a short text.
+const maxRepeated = 1 << 17
+
 func (e *exprs) expr(x pgsyntax.Expr) (Scalar, error) {
+	if e.rebinding > 0 {
+		if e.repeated++; e.repeated > maxRepeated {
+			return nil, sqlerr.New(sqlerr.TooComplex, "the WITH queries of a statement, each as often as it is read, have at most %d expressions", maxRepeated).At(int(x.Position())).
+				WithHint("Ask for less at a time.")
+		}
+	}
 	v, err := e.bind(x)
 	if err != nil {
 		return nil, err

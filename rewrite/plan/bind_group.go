@@ -10,8 +10,11 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-// maxSets is PostgreSQL's own limit of grouping sets.
-const maxSets = 4096
+// maxSets is PostgreSQL's own limit of grouping sets; all of them together have maxSetKeys expressions.
+const (
+	maxSets    = 4096
+	maxSetKeys = 1 << 15
+)
 
 // groupBy binds GROUP BY: an input column's name comes before an output name; a number is a place in the select list.
 func (q *selecting) groupBy() error {
@@ -44,6 +47,12 @@ func (q *selecting) groupBy() error {
 	}
 	e := &exprs{binder: q.binder, scope: q.scope, clause: "GROUP BY"}
 	known := map[pgsyntax.Expr]ColID{} // an expression stands in many sets of a CUBE
+	total := 0
+	for _, set := range sets {
+		if total += len(set); total > maxSetKeys {
+			return sqlerr.New(sqlerr.TooComplex, "the grouping sets of a statement name at most %d expressions", maxSetKeys).At(int(q.stmt.Pos)).WithHint("Ask for fewer groupings at a time.")
+		}
+	}
 	for _, set := range sets {
 		ids := []ColID{}
 		for _, g := range set {

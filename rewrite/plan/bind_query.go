@@ -86,7 +86,9 @@ func (c *cte) read(b *binder) (Rel, []namedOutput, error) {
 	}
 	ctes := b.ctes
 	b.ctes = c.before
+	b.rebinding++
 	r, err := b.query(c.query.Query, c.outer, false)
+	b.rebinding--
 	b.ctes = ctes
 	if err != nil {
 		return nil, nil, err

@@ -390,5 +390,5 @@ func (b *binder) renamed(x Scalar, t sqltype.Type) Scalar {
 		c.T = t
 		return &c
 	}
-	return x
+	return &Coalesce{Args: []Scalar{x}, T: t}
 }

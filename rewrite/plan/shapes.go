@@ -232,11 +232,12 @@ func FirstQuery(x Scalar) *Subquery {
 }
 
 // Free are the columns that a subquery reads of the queries around it, in the order of their first use.
-func (x *Subquery) Free() []*Col {
+func (x *Subquery) Free() []*Col { return Free(x.Query) }
+
+// Free are the columns that a relation reads and does not make, in the order of their first use. Those of the subqueries in its expressions are asked of
+// them once each: a text nested n deep costs n steps for each of its levels.
+func Free(r Rel) []*Col {
 	made, seen := map[ColID]bool{}, map[ColID]bool{}
-	for _, it := range x.Left {
-		made[it.ID] = true
-	}
 	var read []*Col
 	note := func(c *Col) {
 		if !seen[c.ID] {
@@ -244,16 +245,42 @@ func (x *Subquery) Free() []*Col {
 			read = append(read, c)
 		}
 	}
-	VisitRels(x.Query, func(n Rel) bool {
+	var visit func(Rel)
+	visit = func(n Rel) {
 		for _, id := range makes(n) {
 			made[id] = true
 		}
 		for _, x := range Scalars(n) {
 			VisitCols(x, note)
 		}
-		return true
-	})
+		for _, id := range reads(n) {
+			note(&Col{ID: id})
+		}
+		for _, in := range Inputs(n) {
+			visit(in)
+		}
+	}
+	visit(r)
 	return slices.DeleteFunc(read, func(c *Col) bool { return made[c.ID] })
+}
+
+// reads are the columns that a node reads by their ids alone.
+func reads(r Rel) []ColID {
+	switch n := r.(type) {
+	case *Aggregate:
+		return n.Keys
+	case *Sort:
+		var out []ColID
+		for _, k := range n.Keys {
+			out = append(out, k.Col)
+		}
+		return out
+	case *DistinctOn:
+		return n.On
+	case *SetOp:
+		return slices.Concat(n.LeftCols, n.RightCols)
+	}
+	return nil
 }
 
 // makes are the columns that a node itself makes.

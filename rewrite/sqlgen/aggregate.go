@@ -86,9 +86,13 @@ func (p *printer) plainCall(a plan.AggItem, in *from) string {
 	var args []string
 	if a.Arg != nil {
 		args = p.list(append([]plan.Scalar{a.Arg}, a.More...), in, stored)
-		if t := a.Arg.Type(); (a.Fn == plan.Min || a.Fn == plan.Max) && t.IsString() {
-			args[0] = p.binary(args[0], t)
-		}
+	}
+	return p.callOf(a, args, in)
+}
+
+func (p *printer) callOf(a plan.AggItem, args []string, in *from) string {
+	if a.Arg != nil && (a.Fn == plan.Min || a.Fn == plan.Max) && a.Arg.Type().IsString() {
+		args[0] = p.binary(args[0], a.Arg.Type())
 	}
 	text := strings.Join(args, ", ")
 	if a.Distinct {

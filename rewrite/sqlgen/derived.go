@@ -11,12 +11,8 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// rows prints a scan of a relation: its columns are a table's, and are read through the ranges that the scan's table has. What is made of
-// public tables alone may raise: that says nothing of private rows.
+// rows prints a scan of a relation: its columns are a table's, and are read through the ranges that the scan's table has.
 func (p *printer) rows(n *plan.Scan) *from {
-	around := p.exact
-	p.exact = p.exact || n.Table.Public && onlyPublic(n.Rows)
-	defer func() { p.exact = around }()
 	in := p.build(n.Rows)
 	if !in.one || len(in.where) > 0 || in.none {
 		in = p.wrap(in)
@@ -33,7 +29,8 @@ func (p *printer) rows(n *plan.Scan) *from {
 // Proof: each row is a function of the multiset of rows of one unit, as the unit's column is one of the keys (sensitivity.derive). Keys
 // are canonical before they group; what is aggregated does not depend on the order of rows: counts, sums of integers and
 // PostgreSQL's numerics, which are exact, least and greatest values without their spelling, and, or. Nothing raises: arguments have their
-// total forms, and no sum overflows below 2^32 rows of a unit (bigint of integers, decimals of 38 digits of at most 18).
+// total forms, and no sum overflows below 2^32 rows of a unit (bigint of integers, decimals of 38 digits of at most 18; numerics without a precision
+// are NULL above 10^100000, and PostgreSQL's hold 10^131072).
 func (p *printer) ofUnit(n *plan.Aggregate) *from {
 	in := p.build(n.Input)
 	s := p.subquery(in)
@@ -73,11 +70,15 @@ func (p *printer) unitAggregate(a plan.AggItem, in *from) string {
 	if !slices.Contains(unitAggregates[p.d], a.Fn) || len(a.More) > 0 || len(a.Order) > 0 || a.Within {
 		return p.fail(notHere("the aggregate "+string(a.Fn)+" within a person's rows", a.Pos))
 	}
-	text := p.plainCall(a, in)
 	if a.Arg == nil || a.Fn == plan.Count {
-		return text
+		return p.plainCall(a, in)
 	}
 	t := a.Arg.Type()
+	args := p.list([]plan.Scalar{a.Arg}, in, stored)
+	if _, _, fixed := t.NumericMod(); t.OID == sqltype.OIDNumeric && !fixed && (a.Fn == plan.Sum || a.Fn == plan.Avg) {
+		args[0] = fmt.Sprintf("CASE WHEN pg_catalog.abs(%s) > CAST('1e100000' AS pg_catalog.numeric) AND %s <> CAST('NaN' AS pg_catalog.numeric) THEN NULL ELSE %s END", args[0], args[0], args[0])
+	}
+	text := p.callOf(a, args, in)
 	switch a.Fn {
 	case plan.Sum, plan.Avg:
 		switch {

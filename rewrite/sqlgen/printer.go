@@ -18,6 +18,7 @@ type printer struct {
 	exact   bool // PostgreSQL's own forms, which may raise: over public tables only
 	clamped map[plan.ColID]sensitivity.Clamp
 	safe    map[*plan.Call]bool
+	linked  map[*plan.Subquery]bool // those that may stand in a private statement
 
 	outer *from // of the query around the one that is printed
 

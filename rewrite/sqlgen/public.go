@@ -183,6 +183,9 @@ func (p *printer) distinct(n *plan.Distinct) *from {
 	all := s.from()
 	f := &from{text: s.text, one: true, cols: map[plan.ColID]*column{}}
 	for _, id := range n.Input.Cols() {
+		if all.cols[id] == nil { // of a query around: the same in every row
+			continue
+		}
 		all.column(p, id, stored)
 		f.cols[id] = all.cols[id]
 	}

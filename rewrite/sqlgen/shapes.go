@@ -26,9 +26,12 @@ func (p *printer) query(r plan.Rel, cols []plan.ColID) (string, *from) {
 
 // subselect prints a query in an expression, which may read f's columns.
 func (p *printer) subselect(x *plan.Subquery, f *from) string {
-	around, exact := p.outer, p.exact
-	p.outer, p.exact = f, p.exact || len(x.Free()) == 0 && onlyPublic(x.Query) // that one follows from public rows, also where it raises
-	defer func() { p.outer, p.exact = around, exact }()
+	if !p.exact && !p.linked[x] {
+		return p.fail(internalError("a subquery that no analysis has linked to its row cannot be printed"))
+	}
+	around := p.outer
+	p.outer = f
+	defer func() { p.outer = around }()
 	switch x.Kind {
 	case plan.ScalarQuery:
 		text, _ := p.query(x.Query, x.Cols)

@@ -154,3 +154,5 @@ select count(*)
 select *
 select t.* from wide
 select 1 from wide group by ()
+select (select v from wide limit 1)::text, (select v from wide limit 1)::varchar, (select v from wide limit 1)::bpchar;
+select ((array[v, v])[1])::text, array(select v from wide)::text[] from wide;
