@@ -94,11 +94,6 @@ func (c *Catalog) DDL() []string {
 			cols = append(cols, "UNIQUE ("+strings.Join(names, ", ")+")")
 		}
 		out = append(out, fmt.Sprintf("CREATE TABLE %s (%s)", tableName(t), strings.Join(cols, ", ")))
-		if t.Path != nil { // as a database has them; without, subqueries take the square of the rows
-			for _, i := range t.Path.Columns {
-				out = append(out, fmt.Sprintf("CREATE INDEX %q ON %s (%q)", t.Name+"_"+t.Columns[i].Name, tableName(t), t.Columns[i].Name))
-			}
-		}
 	}
 	return out
 }
