@@ -106,7 +106,6 @@ func ChosenRows(d funcs.Dialect) []string {
 
 // ChosenStatements are over charges.
 var ChosenStatements = []string{
-	"select count(*), sum(n) from (select patient_id, (select count(*) from encounters e where e.patient_id = p.patient_id and e.readmitted = 'NO') n from patients p) t where n between 1 and 4",
 	"select readmitted, count(*), sum(c), avg(f) from (select patient_id, readmitted, sum(cost) c, min(free) filter (where days > 2) f from encounters group by 1, 2 having count(*) > 1) t where f < 90 group by 1",
 	"select count(*), sum(days) from (select patient_id, days from encounters where days > 3 union all select patient_id, minutes from visits where minutes < 9) t where days between 0 and 20",
 	"select count(*), count(distinct patient_id) from (select patient_id, free from encounters except select patient_id, minutes from visits) t",

@@ -102,7 +102,10 @@ var Statements = []string{
 	"select k.label, count(*), sum(k.n) from encounters join (select id, max(label) label, count(*) n from kinds group by 1) k on k.id = kind_id where k.n between 0 and 3 group by 1",
 	"select v.w, count(*) from encounters join (values (1, 'a'), (2, 'b')) v (id, w) on v.id = kind_id group by 1",
 	"select count(*), sum(days) from encounters e join (select id from cities union select id from kinds) k on k.id = e.kind_id",
-	// Subqueries: over public tables, or about the same person.
+}
+
+// Subqueries are statements with subqueries over public tables, or about the same person.
+var Subqueries = []string{
 	"select count(*), avg(days) from encounters e where exists (select 1 from prescriptions r where r.encounter_id = e.encounter_id and r.change = 'up')",
 	"select gender, count(*) from patients p where not exists (select 1 from encounters e where e.patient_id = p.patient_id and e.days > 5) group by 1",
 	"select count(*) from patients where patient_id in (select patient_id from encounters where days > 7)",

@@ -18,7 +18,7 @@ import (
 // FuzzPrint: what is bound is analysed and printed, or refused as a user error: no panic, nothing internal; and what is printed as public names no
 // private table.
 func FuzzPrint(f *testing.F) {
-	for _, sql := range slices.Concat(neighbour.Statements, neighbour.FanOut, neighbour.PostgresOnly, neighbour.ChosenStatements, publicStatements) {
+	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.FanOut, neighbour.PostgresOnly, neighbour.ChosenStatements, publicStatements) {
 		f.Add(sql)
 	}
 	cat := neighbour.ClinicCatalog()
