@@ -62,7 +62,11 @@ func TestChosenNeighbours(t *testing.T) {
 	db, cat := undeclared(t, "undeclared_outside", neighbour.Outside), neighbour.ChosenCatalog()
 	full, fixed := 0, map[string]bool{}
 	for _, sql := range chosenStatements {
+		capped := true // where groups need no cap, another cap is the same statement
 		for _, by := range []struct{ groups, rows uint64 }{{0, 0}, {2, 0}, {2, 3}} {
+			if by.groups > 0 && by.rows == 0 && !capped {
+				continue
+			}
 			if by.rows > 0 && !slices.Contains(neighbour.ChosenStatements, sql) {
 				continue
 			}
@@ -73,6 +77,9 @@ func TestChosenNeighbours(t *testing.T) {
 			}
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
+			}
+			if by.groups == 0 {
+				capped = a.Limit.Capped
 			}
 			if len(a.Choices) == 0 {
 				if by.rows == 0 {
