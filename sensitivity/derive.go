@@ -9,7 +9,6 @@ import (
 	"github.com/dpsql/dpsql/internal/num"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
-	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -307,7 +306,7 @@ func (z *analyzer) unionRows(n *plan.SetOp) (plan.Rel, error) {
 		}
 	}
 	for i, id := range n.Columns {
-		if !(n.All && n.Op == pgsyntax.Union) && !oneForm(z.typeOf(id)) {
+		if !(n.All && n.Op == "UNION") && !oneForm(z.typeOf(id)) {
 			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private rows with values of type %s is not supported", n.Op, z.typeOf(id)).At(n.Pos).WithHint("Use UNION ALL, or leave the column out.")
 		}
 		t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: true, NotNull: i == t.UnitCol})

@@ -117,8 +117,8 @@ func TestAttack11Nobody(t *testing.T) {
 	})
 }
 
-// TestAttackSubqueries: what stands in, beside and above a subquery: other people's rows, and errors that a backend raises only where a row comes to it.
-func TestAttackSubqueries(t *testing.T) {
+// TestAttack05Subqueries: what stands in, beside and above a subquery: other people's rows, and errors that a backend raises only where a row comes to it.
+func TestAttack05Subqueries(t *testing.T) {
 	statements := []string{
 		"select count(*) from patients p where (select count(*) from encounters) > all (select id + 95 from kinds)",
 		"select count(*) from patients p where (select count(*) from encounters v where v.patient_id = p.patient_id having (select count(*) from encounters) > 100) is not null",
