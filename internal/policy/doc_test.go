@@ -121,7 +121,8 @@ transactions as PostgreSQL's do; what was spent does not come back with a ROLLBA
 
 `, settings, `
 ''SHOW dpsql.budget'' is the balance in one line, and ''SELECT * FROM dpsql.budget'' as a table. ''DateStyle'', ''IntervalStyle'', ''bytea_output'' and ''extra_float_digits''
-say how values are written, and dates and intervals read, as in PostgreSQL. ''TimeZone'' takes the names of the time zone database, POSIX zones and offsets; it is part of what
+say how values of answers are written, and dates and intervals in literals and parameters read, as in PostgreSQL. What a statement itself turns into text (''d::text'', ''concat'', ''format'' ...), or
+reads from computed text, knows the defaults alone: where the session has another setting that would matter there, it is refused. ''TimeZone'' takes the names of the time zone database, POSIX zones and offsets; it is part of what
 a statement means, so a stored release answers sessions of the same time zone only. On DuckDB, what is computed in a zone needs one of
 the 450 whose every change it dates as PostgreSQL does; the others (Amsterdam, Oslo, Stockholm: before 1970) are refused there, unless nothing is computed in them. ''client_encoding'' is UTF8, SQL_ASCII, or a set of one byte a character (LATIN1 to LATIN10, WIN1250 to WIN1258, KOI8R ...). ''now'', ''today'', ''tomorrow'' and ''yesterday'' as
 texts of dates, and times whose offset depends on today's date, are refused. The other settings of PostgreSQL that drivers send are taken where they cannot change an answer.
