@@ -219,7 +219,19 @@ func (p *printer) col(id ColID) string {
 	return fmt.Sprintf("col:%d", id)
 }
 
+// scalar writes an expression; in canonical form with its type where that is not in the text otherwise.
 func (p *printer) scalar(x Scalar) string {
+	text := p.text(x)
+	switch x.(type) {
+	case *Case, *Coalesce, *MinMax, *ArrayExpr, *Subquery:
+		if p.numbers != nil {
+			text += ":" + x.Type().String()
+		}
+	}
+	return text
+}
+
+func (p *printer) text(x Scalar) string {
 	switch x := x.(type) {
 	case *Col:
 		return p.col(x.ID)
