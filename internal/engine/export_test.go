@@ -42,3 +42,11 @@ func (e *Engine) FailFor(analyst string) {
 		e.failures.add(analyst)
 	}
 }
+
+// InOneThread skips a test that has nothing for the race detector: make test runs it without (test-statistics).
+func InOneThread(t *testing.T) {
+	t.Helper()
+	if raced {
+		t.Skip("one thread: run without the race detector")
+	}
+}

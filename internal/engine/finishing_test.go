@@ -48,6 +48,7 @@ var finished = []string{
 
 // TestFinishing: what is computed from released rows is what PostgreSQL computes for the text, where noise of scale nothing was added.
 func TestFinishing(t *testing.T) {
+	InOneThread(t)
 	ctx := context.Background()
 	clinicSession(t, tame, backend.Postgres) // makes the database
 	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_tame"))

@@ -78,6 +78,7 @@ var hinted = []string{"rewrite/pgsyntax", "rewrite/plan", "rewrite/funcs", "rewr
 
 // TestHints: a hint's rewriting is accepted, and each hint of the rooms that read and analyse has such a pair.
 func TestHints(t *testing.T) {
+	engine.InOneThread(t)
 	text, err := os.ReadFile("testdata/hints/pairs.yaml")
 	if err != nil {
 		t.Fatal(err)

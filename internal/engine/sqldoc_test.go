@@ -26,6 +26,7 @@ const features = "../../rewrite/pgsyntax/testdata/golden/features"
 // TestSQLDoc makes docs/sql.md from the registries and from what happens to its examples when they are run. With -update it writes the
 // page, without it the page must be the one that is made.
 func TestSQLDoc(t *testing.T) {
+	engine.InOneThread(t)
 	w := newSite(t)
 	var page bytes.Buffer
 	page.WriteString(sqlHead)
