@@ -142,7 +142,7 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) error {
 				break
 			}
 			if rows = finishingInput(rows); rows == nil {
-				return sqlerr.New(sqlerr.PrivateShape, "a subquery in a SELECT without FROM is not supported beside private rows").At(s.Pos).WithHint("Leave the SELECT around it out.")
+				return sqlerr.New(sqlerr.Internal, "a scalar subquery over private rows has no aggregate").At(s.Pos)
 			}
 		}
 	case plan.ArrayQuery:

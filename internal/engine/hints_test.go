@@ -15,6 +15,8 @@ import (
 	"text/template"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/dpsql/dpsql/internal/engine"
 )
 
 // pair is a refused statement and what its hint makes of it.
