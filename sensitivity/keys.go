@@ -13,6 +13,9 @@ import (
 )
 
 // groups finds which groups are answered (8) and in how many of them one unit can be (7).
+//
+// Proof: of (8). A key is public only by a Source, whose tuples are read from the policy, the statement's literals or a public table (addSource,
+// readSource); the groups are public only if every key is and their product is at most MaxPublicGroups, of which nothing is private.
 func (z *analyzer) groups() error {
 	a := z.out
 	for i, k := range a.Agg.Keys {
@@ -49,6 +52,11 @@ func (z *analyzer) groups() error {
 }
 
 // limit bounds the groups of one unit (7).
+//
+// Proof: of (7), for each case in turn. L2: PerUnit is the number of public groups, and no unit is in more. single: a unit has one row, hence one group
+// (onePerUnit). No keys: one group. Bounded: each key has one value a unit (ofUnit), or is a Source's, whose tuples the print filters by (Counts,
+// domainFilters) or that has no others by its form (Fixed); a unit's tuple of keys is one of the product of the Tuples that Counts marks, times one.
+// Otherwise Capped: the print keeps PerUnit of a unit's groups (sqlgen.Private, (3)).
 func (z *analyzer) limit() {
 	a := z.out
 	per, bounded := uint64(1), true
@@ -107,6 +115,10 @@ func (z *analyzer) unknownGroups() error {
 }
 
 // ofUnit reports whether the unit determines the expression: one value a unit, whatever its rows.
+//
+// Proof: expressions here are functions of their columns (walkColumns gives 0, which nothing accepts, for any other), so one value of each column is one
+// value of the expression. A column has one value a unit if it equals the unit by an equality that holds in every row and both have one form of equal values; if
+// it is of a private scan with one row a unit, never padded; or of a public one never padded, one of whose keys is made of such columns (columnOfUnit).
 func (z *analyzer) ofUnit(x plan.Scalar) bool {
 	ok := true
 	z.leaves(x, func(id plan.ColID) { ok = ok && z.columnOfUnit(id, map[*scanInfo]bool{}) })

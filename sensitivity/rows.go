@@ -11,7 +11,12 @@ import (
 )
 
 // countRows finds how many rows of one unit count (design section 5): MaxRows is where the clamp stands, so it is a matter of
-// accuracy, not of (6), but for single, which leaves the clamp to the row.
+// accuracy, not of (6), but for single, which leaves the clamp to the row (onePerUnit).
+//
+// Claim, where each table's rows of one unit are at most its max_rows_per_unit: a unit has at most MaxRows rows in the body, but for public
+// fan-out. By induction over the blocks: rows of linked scans are at most the product of the free ones' bounds, since a scan that another of
+// the set determines (the parent on its path, (3)) adds no row; a left join whose padded side continues a chain has each preserved row once at
+// least, so all but one of the total come from matches.
 func (z *analyzer) countRows() {
 	z.fixPublic()
 	var set []*scanInfo
@@ -100,7 +105,8 @@ func mul(a, b uint64) uint64 {
 
 func add(a, b uint64) uint64 { return min(a, dp.MaxSensitivity) + min(b, dp.MaxSensitivity+1) }
 
-// fixPublic marks the public scans that are joined by a unique key to rows that are determined already.
+// fixPublic marks the public scans that are joined by a unique key to rows that are determined already: each such row meets one of
+// theirs at most, so they multiply nothing. Keys of public tables are constraints of the database or of the checked files.
 func (z *analyzer) fixPublic() {
 	for changed := true; changed; {
 		changed = false
@@ -147,6 +153,10 @@ func (z *analyzer) anyEqual(eq classes, id plan.ColID, ok func(plan.ColID) bool)
 }
 
 // onePerUnit reports whether keys alone say that a unit has at most one row in the body.
+//
+// Proof: of (6'). Every private scan has the unit's value in a column of its own that is unique by a constraint (uniqueUnit, no path), and all are
+// linked to one unit (3), so one unit has at most one row in each of them, and one combination of these rows; every public scan is fixed (fixPublic), so
+// that combination meets at most one row of each. Left joins pad a row, they do not repeat it. Hence one row a unit at most, whatever the data.
 func (z *analyzer) onePerUnit() bool {
 	for _, s := range z.scans {
 		if s.private() && (!uniqueUnit(s.scan.Table) || s.path != nil) || !s.private() && !s.fixed {
