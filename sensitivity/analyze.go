@@ -88,6 +88,8 @@ type analyzer struct {
 	joined map[*scanInfo]int // the source of a public scan
 	padded map[int]bool      // sources whose rows padding adds NULL to
 
+	numbered map[*plan.Scan][]plan.ColID // their columns that number each unit's rows from 1
+
 	added  []*equality // unit equalities to put into joins
 	ranges map[plan.ColID]bound
 
@@ -105,7 +107,7 @@ func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts O
 	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)
 	return &analyzer{ctx: ctx, opts: opts, out: &Analysis{Class: Private, Query: &own, Agg: agg, People: -1},
 		owner: map[plan.ColID]*scanInfo{}, defs: map[plan.ColID]definition{}, ranges: map[plan.ColID]bound{}, typeRanges: map[plan.ColID]bound{},
-		joined: map[*scanInfo]int{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}}
+		joined: map[*scanInfo]int{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}, numbered: map[*plan.Scan][]plan.ColID{}}
 }
 
 func (z *analyzer) run() error {

@@ -12,14 +12,14 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// derive replaces the relations of a body that are no filters, projections, joins and tables by scans of them: aggregates and
+// derive replaces the relations of a body that are no filters, projections, joins and tables by scans of them: aggregates, windows and
 // DISTINCT within a unit's rows, set operations of private rows, and whatever is made of public tables alone.
 //
 // Proof: claim (2'): each row of a private derived scan is a function of the multiset of rows of one unit, in all private tables, and of public tables, and has
 // that unit's value in its unit column, so that removing a unit removes its rows and changes no other; a public one depends on no private row.
 // (a) An inner aggregate's input is a body of its own, for which (2) to (5) hold: every row has one unit. The unit's column, or what determines it, is
 // among its keys, so that a group has rows of one unit; the printed aggregates are functions of the multiset of a group's rows (sqlgen, ofUnit). (b) A set
-// operation has the unit's column at one place of both sides, so that equal rows are of one unit. (c) MaxRows says where a clamp stands, and nothing
+// operation has the unit's column at one place of both sides, so that equal rows are of one unit; windows and DISTINCT ON: windowRows. (c) MaxRows says where a clamp stands, and nothing
 // rests on it but (6'): that a unit has one row where it is the only key. Rows of no unit (NULL) are dropped by the statement that reads them (5).
 func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 	if !touchesPrivate(r) {
@@ -81,6 +81,22 @@ func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 		return rows, err
 	case *plan.SetOp:
 		return z.unionRows(n)
+	case *plan.Window:
+		rows, err := z.windowRows(n)
+		if e, ok := err.(*notOfUnit); ok {
+			return nil, sqlerr.New(sqlerr.PrivateShape, "window functions below an aggregate over private rows are supported within each person's rows only").At(e.pos).
+				WithHint("Add %s to PARTITION BY.", e.unit)
+		}
+		return rows, err
+	case *plan.DistinctOn:
+		rows, err := z.distinctOnRows(n)
+		if e, ok := err.(*notOfUnit); ok {
+			return nil, sqlerr.New(sqlerr.PrivateShape, "DISTINCT ON below an aggregate over private rows is supported within each person's rows only").At(e.pos).
+				WithHint("Add %s to DISTINCT ON.", e.unit)
+		}
+		return rows, err
+	case *plan.Sort: // rows have no order without LIMIT
+		return z.derive(n.Input)
 	}
 	return r, nil // a scan, or what collect refuses
 }
@@ -154,7 +170,7 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	scan := &plan.Scan{Table: t, Columns: append(slices.Clone(n.Keys), aggIDs(n)...), Rows: own, Pos: n.Pos}
 	if t.UnitCol < 0 {
 		if !in.keysDetermineUnit(n.Keys, eq, t) {
-			return nil, &notOfUnit{unitName(n)}
+			return nil, &notOfUnit{unitName(n), n.Pos}
 		}
 		t.UnitCol = len(t.Columns) // hidden, and one more key, which splits no group
 		own.Keys = append(own.Keys, in.out.Body.UnitCol)
@@ -183,7 +199,10 @@ func aggIDs(n *plan.Aggregate) []plan.ColID {
 }
 
 // notOfUnit: groups have rows of many units.
-type notOfUnit struct{ unit string }
+type notOfUnit struct {
+	unit string
+	pos  int
+}
 
 func (e *notOfUnit) Error() string { return "sensitivity: groups without " + e.unit }
 
@@ -287,8 +306,7 @@ func (z *analyzer) unionRows(n *plan.SetOp) (plan.Rel, error) {
 		cols := [][]plan.ColID{n.LeftCols, n.RightCols}[i]
 		eq := in.classesOf(in.blocks[0])
 		at := slices.IndexFunc(cols, func(id plan.ColID) bool {
-			b := in.base(plainColumn(in.definedBy(id)))
-			return b != 0 && (b == in.out.Body.UnitCol || eq.same(b, in.out.Body.UnitCol) || in.addedEqual(eq, b, in.out.Body.UnitCol))
+			return in.isUnit(eq, id)
 		})
 		if at < 0 || i == 1 && at != t.UnitCol || i == 1 && in.out.Unit != t.Units[0] {
 			return nil, sqlerr.New(sqlerr.PrivateShape, "each side of a %s of private rows must have the privacy unit at the same place", n.Op).At(n.Pos).WithHint("Select %s first on both sides.", unitName(side))

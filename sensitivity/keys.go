@@ -136,7 +136,7 @@ func (z *analyzer) columnOfUnit(id plan.ColID, seen map[*scanInfo]bool) bool {
 		return false
 	}
 	if s.private() {
-		return uniqueUnit(s.scan.Table)
+		return z.unique(s)
 	}
 	seen[s] = true
 	defer delete(seen, s)

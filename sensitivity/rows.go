@@ -47,6 +47,8 @@ func (z *analyzer) countRows() {
 		case s.determined(set):
 		case uniqueUnit(t):
 			why = append(why, "one row a unit in "+t.Name)
+		case z.mostOf(s) > 0:
+			why = append(why, fmt.Sprintf("row_number at most %d in %s", z.mostOf(s), t.Name))
 		default:
 			why = append(why, fmt.Sprintf("max_rows_per_unit %d of %s", t.MaxRows, t.Name))
 		}
@@ -74,6 +76,9 @@ func (z *analyzer) product(set []*scanInfo, from int) uint64 {
 			continue
 		}
 		m := s.scan.Table.MaxRows
+		if n := z.mostOf(s); n > 0 && (m == 0 || n < m) {
+			m = n
+		}
 		switch {
 		case uniqueUnit(s.scan.Table):
 			m = 1
@@ -159,7 +164,7 @@ func (z *analyzer) anyEqual(eq classes, id plan.ColID, ok func(plan.ColID) bool)
 // that combination meets at most one row of each. Left joins pad a row, they do not repeat it. Hence one row a unit at most, whatever the data.
 func (z *analyzer) onePerUnit() bool {
 	for _, s := range z.scans {
-		if s.private() && (!uniqueUnit(s.scan.Table) || s.path != nil) || !s.private() && !s.fixed {
+		if s.private() && (!z.unique(s) || s.path != nil) || !s.private() && !s.fixed {
 			return false
 		}
 	}

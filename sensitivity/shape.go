@@ -173,16 +173,9 @@ func example(q *plan.Query, from plan.Rel) string {
 
 // belowRefusal names a node that may not stand below the aggregate (2).
 func belowRefusal(r plan.Rel, pos int) error {
-	what, hint := "this operation", ""
-	switch n := r.(type) {
-	case *plan.Sort:
-		what, hint = "ORDER BY below an aggregate", "Leave ORDER BY out of the subquery: an aggregate does not depend on order."
-	case *plan.Window:
-		what, pos, hint = "a window function below an aggregate", n.Items[0].Pos, "Aggregate the rows themselves."
-	case *plan.DistinctOn:
-		what, pos, hint = "DISTINCT ON below an aggregate", n.Pos, "Aggregate the rows themselves."
-	case *plan.Limit:
-		what, hint = "LIMIT below an aggregate", "Which rows it keeps would depend on other people's rows; use WHERE."
+	if _, ok := r.(*plan.Limit); ok {
+		return sqlerr.New(sqlerr.PrivateShape, "LIMIT below an aggregate over private rows is not supported").At(pos).
+			WithHint("Which rows it keeps would depend on other people's rows; use WHERE.")
 	}
-	return sqlerr.New(sqlerr.PrivateShape, "%s over private rows is not supported", what).At(pos).WithHint("%s", hint)
+	return sqlerr.New(sqlerr.PrivateShape, "this operation over private rows is not supported").At(pos)
 }

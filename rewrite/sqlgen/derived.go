@@ -19,7 +19,7 @@ func (p *printer) rows(n *plan.Scan) *from {
 	}
 	f := &from{text: in.text, one: true, cols: map[plan.ColID]*column{}}
 	for i, id := range n.Columns {
-		f.cols[id] = &column{ref: in.column(p, id, stored), typ: n.Table.Columns[i].Type}
+		f.cols[id] = &column{read: func() string { return in.column(p, id, stored) }, typ: n.Table.Columns[i].Type}
 	}
 	return f
 }
@@ -49,7 +49,7 @@ func (p *printer) ofUnit(n *plan.Aggregate) *from {
 		group = append(group, fmt.Sprint(i+1))
 	}
 	for _, a := range n.Aggs {
-		put(a.ID, p.unitAggregate(a, in), a.Type)
+		put(a.ID, p.unitAggregate(a, in, ""), a.Type)
 	}
 	switch {
 	case len(group) > 0:
@@ -66,19 +66,20 @@ var unitAggregates = map[funcs.Dialect][]plan.AggFunc{
 	funcs.DuckDB:   {plan.CountRows, plan.Count, plan.Sum, plan.Min, plan.Max, "bool_and", "bool_or"},
 }
 
-func (p *printer) unitAggregate(a plan.AggItem, in *from) string {
+// unitAggregate prints one of them, of a group's rows or, with over, of a window's.
+func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
 	if !slices.Contains(unitAggregates[p.d], a.Fn) || len(a.More) > 0 || len(a.Order) > 0 || a.Within {
 		return p.fail(notHere("the aggregate "+string(a.Fn)+" within a person's rows", a.Pos))
 	}
 	if a.Arg == nil || a.Fn == plan.Count {
-		return p.plainCall(a, in)
+		return p.plainCall(a, in) + over
 	}
 	t := a.Arg.Type()
 	args := p.list([]plan.Scalar{a.Arg}, in, stored)
 	if _, _, fixed := t.NumericMod(); t.OID == sqltype.OIDNumeric && !fixed && (a.Fn == plan.Sum || a.Fn == plan.Avg) {
 		args[0] = fmt.Sprintf("CASE WHEN pg_catalog.abs(%s) > CAST('1e100000' AS pg_catalog.numeric) AND %s <> CAST('NaN' AS pg_catalog.numeric) THEN NULL ELSE %s END", args[0], args[0], args[0])
 	}
-	text := p.callOf(a, args, in)
+	text := p.callOf(a, args, in) + over
 	switch a.Fn {
 	case plan.Sum, plan.Avg:
 		switch {

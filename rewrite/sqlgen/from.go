@@ -22,10 +22,11 @@ type from struct {
 
 // column is one that can be read here: of a table, of a subquery, or computed.
 type column struct {
-	ref  string       // "t1"."name" of a table
-	typ  sqltype.Type // of ref
-	expr plan.Scalar  // computed from other columns
-	sub  *subquery    // exported by a subquery
+	ref  string        // "t1"."name" of a table
+	read func() string // gives ref once it is read
+	typ  sqltype.Type  // of ref
+	expr plan.Scalar   // computed from other columns
+	sub  *subquery     // exported by a subquery
 
 	memo [2]string
 }
@@ -41,6 +42,15 @@ type subquery struct {
 	late   func() string               // ORDER BY, LIMIT
 	fixed  map[plan.ColID]string       // an aggregate's columns
 	types  map[plan.ColID]sqltype.Type // and their types
+
+	used    []plan.ColID    // those of fixed that are read
+	exports []export        // what list has of columns of in
+	more    func() []string // what is added to list once they are known
+}
+
+type export struct {
+	text string
+	typ  sqltype.Type // none where the plan's tree does not say it
 }
 
 // column prints a column; in range mode the scans' declared ranges are put in.
@@ -64,6 +74,8 @@ func (c *column) print(p *printer, f *from, id plan.ColID, m mode) string {
 		return p.scalar(c.expr, f, m)
 	case c.sub != nil:
 		return c.sub.export(p, id, m)
+	case c.read != nil && c.ref == "":
+		c.ref = c.read()
 	}
 	if m == inRange {
 		if clamp, ok := p.clamped[id]; ok {
@@ -76,6 +88,7 @@ func (c *column) print(p *printer, f *from, id plan.ColID, m mode) string {
 // export adds a column to the list.
 func (s *subquery) export(p *printer, id plan.ColID, m mode) string {
 	if name, ok := s.fixed[id]; ok {
+		s.used = append(s.used, id)
 		return s.alias + "." + name
 	}
 	text := s.in.column(p, id, m)
@@ -84,12 +97,17 @@ func (s *subquery) export(p *printer, id plan.ColID, m mode) string {
 		name = quote(fmt.Sprintf("c%d", len(s.names)+1))
 		s.names[text] = name
 		s.list = append(s.list, text+" AS "+name)
+		t, _ := s.in.typeOf(id)
+		s.exports = append(s.exports, export{text, t})
 	}
 	return s.alias + "." + name
 }
 
 func (s *subquery) text() string {
 	list := s.list
+	if s.more != nil {
+		list = slices.Concat(list, s.more())
+	}
 	if len(list) == 0 {
 		list = []string{"1 AS " + quote("c0")}
 	}
@@ -151,6 +169,9 @@ func (p *printer) node(r plan.Rel) *from {
 	case *plan.DistinctOn:
 		return p.distinctOn(n)
 	case *plan.Window:
+		if !p.exact {
+			return p.unitWindow(n)
+		}
 		return p.window(n)
 	case *plan.SetOp:
 		return p.setOp(n)

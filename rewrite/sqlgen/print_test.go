@@ -73,7 +73,7 @@ var (
 // TestScaleRules checks scale.md's rules 2 to 4 on every printed PostgreSQL statement, so that a distributed backend goes on
 // working: unit equalities are in the joins, group totals stand over one subquery without WITH, values travel as parameters.
 func TestScaleRules(t *testing.T) {
-	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.FanOut, neighbour.PostgresOnly) {
+	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.Shapes, neighbour.Ties, neighbour.FanOut, neighbour.PostgresOnly) {
 		for _, groups := range []uint64{1, 4} {
 			st, err := sqlgen.Private(analyze(t, sql, inside, groups), funcs.Postgres, 42)
 			if err != nil {

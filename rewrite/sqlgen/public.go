@@ -158,7 +158,7 @@ func (f *from) typeOf(id plan.ColID) (sqltype.Type, bool) {
 		case c.expr != nil:
 			return c.expr.Type(), true
 		case c.sub == nil:
-			return c.typ, c.ref != ""
+			return c.typ, c.ref != "" || c.read != nil
 		}
 		if t, ok := c.sub.types[id]; ok {
 			return t, true

@@ -1,0 +1,251 @@
+package sqlgen
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// unitWindow prints window functions within a unit's rows as columns of a subquery over them.
+//
+// Proof: claim: the multiset of the subquery's rows, in the columns that are read of it, is a function of the multiset of its input's rows, and each row depends on
+// rows of its partition alone, which are one unit's (sensitivity.windowRows). (a) Where which row is first or next matters, the written order is completed by all that is read
+// of the rows: exported columns, and what any of the functions reads; values that are equal and spelled differently by their spelling (spelled). Rows that still are
+// equal agree in all of these, so an exchange of them changes no row that is read. PostgreSQL may give the same answer: it leaves
+// the order of ties open. (b) Where rows that are equal in the written order count together (ranks, frames of RANGE and GROUPS) it stays as written, and what is made of
+// the frame does not depend on its order: the aggregates of ofUnit. (c) Nothing raises: offsets and numbers of buckets are constants, RANGE has no
+// offsets, arguments have their total forms, and sums have room (ofUnit; a frame's rows are some of a unit's).
+func (p *printer) unitWindow(n *plan.Window) *from {
+	in := p.build(n.Input)
+	s := p.subquery(in)
+	s.fixed, s.types = map[plan.ColID]string{}, map[plan.ColID]sqltype.Type{}
+	f := s.from()
+	for i, it := range n.Items {
+		s.fixed[it.ID], s.types[it.ID] = quote(fmt.Sprintf("w%d", i+1)), it.Type
+		f.cols[it.ID] = &column{sub: s}
+	}
+	s.more = func() []string {
+		read := &plan.Window{}
+		for _, it := range n.Items {
+			if slices.Contains(s.used, it.ID) {
+				read.Items = append(read.Items, it)
+			}
+		}
+		ties, out := p.ties(read, s), []string(nil)
+		for _, it := range read.Items {
+			out = append(out, p.unitCall(it, in, ties)+" AS "+s.fixed[it.ID])
+		}
+		return out
+	}
+	return f
+}
+
+// ties are the keys that complete an order: what is read of a window's input.
+func (p *printer) ties(n *plan.Window, s *subquery) []string {
+	var out []string
+	add := func(text string, t sqltype.Type) {
+		for _, k := range p.spelled(text, t) {
+			if k = direction(k, false, false); !slices.Contains(out, k) {
+				out = append(out, k)
+			}
+		}
+	}
+	for _, e := range s.exports {
+		add(e.text, e.typ)
+	}
+	for _, x := range plan.Scalars(n) {
+		switch x.(type) {
+		case *plan.Const, *plan.Param:
+		default:
+			add(p.scalar(x, s.in, stored), x.Type())
+		}
+	}
+	return out
+}
+
+// spelled are keys that order values of a type and tell all of them apart whose texts or lengths differ.
+func (p *printer) spelled(x string, t sqltype.Type) []string {
+	text := "CAST(" + x + " AS VARCHAR)"
+	if p.d == funcs.Postgres {
+		text = "CAST(" + x + ` AS pg_catalog.text) COLLATE pg_catalog."C"`
+	}
+	_, _, scaled := t.NumericMod()
+	switch {
+	case t.OID == sqltype.OIDNumeric && (scaled || p.d == funcs.DuckDB):
+		return []string{x}
+	case t.OID == sqltype.OIDNumeric:
+		return []string{x, "pg_catalog.scale(" + x + ")"}
+	case t.IsFloat():
+		return []string{x, text}
+	case t.OID == sqltype.OIDBPChar && t.Typmod <= 4 && p.d == funcs.Postgres:
+		return []string{text, "pg_catalog.octet_length(" + x + ")"}
+	case t.IsString():
+		return []string{p.binary(x, t)}
+	case t.IsInteger(), t.IsEnum():
+		return []string{x}
+	}
+	switch t.OID {
+	case sqltype.OIDBool, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz, sqltype.OIDTime, sqltype.OIDUUID, sqltype.OIDBytea:
+		return []string{x}
+	}
+	return []string{text}
+}
+
+// over is what stands in the parentheses of OVER.
+type over struct {
+	partition, order []string
+	frame            string
+}
+
+func (o over) String() string {
+	var parts []string
+	if len(o.partition) > 0 {
+		parts = append(parts, "PARTITION BY "+strings.Join(o.partition, ", "))
+	}
+	if len(o.order) > 0 {
+		parts = append(parts, "ORDER BY "+strings.Join(o.order, ", "))
+	}
+	if o.frame != "" {
+		parts = append(parts, o.frame)
+	}
+	return " OVER (" + strings.Join(parts, " ") + ")"
+}
+
+const (
+	unboundedPreceding = "UNBOUNDED PRECEDING"
+	unboundedFollowing = "UNBOUNDED FOLLOWING"
+	currentRow         = "CURRENT ROW"
+	wholePartition     = "ROWS BETWEEN " + unboundedPreceding + " AND " + unboundedFollowing
+)
+
+func (p *printer) unitCall(it plan.WindowItem, in *from, ties []string) string {
+	o := over{partition: p.list(it.Partition, in, stored)}
+	for i := range it.Order {
+		o.order = append(o.order, p.orderKeys(it.Order[i:i+1], in))
+	}
+	completed := func() {
+		for _, k := range ties {
+			if !slices.Contains(o.order, k) && !slices.ContainsFunc(o.partition, func(of string) bool { return direction(of, false, false) == k }) {
+				o.order = append(o.order, k)
+			}
+		}
+	}
+	a := plan.AggItem{Fn: it.Fn, Filter: it.Filter, Type: it.Type, Pos: it.Pos}
+	if len(it.Args) > 0 {
+		a.Arg, a.More = it.Args[0], it.Args[1:]
+	}
+	rows := it.Frame != nil && it.Frame.Mode == "ROWS"
+	switch it.Fn {
+	case "rank", "dense_rank", "percent_rank", "cume_dist": // they have no frame
+	case "row_number":
+		completed()
+	case "ntile":
+		if n, ok := constant(it.Args[0]); !ok || n < 1 {
+			return p.fail(notConstant("ntile", it.Pos))
+		}
+		completed()
+	case "lag", "lead":
+		if len(it.Args) > 1 {
+			if _, ok := constant(it.Args[1]); !ok {
+				return p.fail(notConstant(string(it.Fn), it.Pos))
+			}
+		}
+		completed()
+	case "nth_value", "first_value", "last_value":
+		if it.Fn == "nth_value" {
+			if n, ok := constant(it.Args[1]); !ok || n < 1 {
+				return p.fail(notConstant("nth_value", it.Pos))
+			}
+		}
+		switch start, end := bounds(it.Frame); {
+		case rows:
+			o.frame = p.frame(it)
+		case it.Frame != nil && it.Frame.Exclude != "":
+			return p.fail(whichRow(it))
+		case start == unboundedPreceding && end == unboundedFollowing, it.Fn == "first_value" && start == unboundedPreceding && end == currentRow, it.Fn == "last_value" && start == currentRow && end == unboundedFollowing:
+			o.frame = wholePartition
+		case it.Fn == "last_value" && end == currentRow && (start == unboundedPreceding || start == currentRow): // the last of those that are equal in the order
+			for _, k := range it.Order {
+				o.partition = append(o.partition, p.binary(p.scalar(k.Expr, in, stored), k.Expr.Type()))
+			}
+			o.order, o.frame = nil, wholePartition
+		default:
+			return p.fail(whichRow(it))
+		}
+		completed()
+	default:
+		if it.Frame != nil {
+			o.frame = p.frame(it)
+		}
+		if rows {
+			completed()
+		}
+		return p.unitAggregate(a, in, o.String())
+	}
+	return p.plainCall(a, in) + o.String()
+}
+
+// bounds are the ends of a frame without offsets; "" for one with.
+func bounds(f *plan.Frame) (start, end string) {
+	if f == nil {
+		return unboundedPreceding, currentRow
+	}
+	kind := func(e plan.FrameEnd) string {
+		if e.Offset != nil {
+			return ""
+		}
+		return e.Kind
+	}
+	return kind(f.Start), kind(f.End)
+}
+
+// frame prints a frame whose offsets are constants; which rows EXCLUDE leaves out besides the current one would depend on a completed order.
+func (p *printer) frame(it plan.WindowItem) string {
+	end := func(e plan.FrameEnd) string {
+		if e.Offset == nil {
+			return e.Kind
+		}
+		n, ok := constant(e.Offset)
+		if !ok || n < 0 || it.Frame.Mode == "RANGE" {
+			p.fail(sqlerr.New(sqlerr.PrivateShape, "a frame with this offset over private rows is not supported").At(it.Pos).WithHint("Use ROWS and whole numbers."))
+		}
+		return strconv.FormatInt(n, 10) + " " + e.Kind
+	}
+	text := it.Frame.Mode + " BETWEEN " + end(it.Frame.Start) + " AND " + end(it.Frame.End)
+	switch it.Frame.Exclude {
+	case "":
+	case currentRow:
+		text += " EXCLUDE " + currentRow
+	default:
+		p.fail(sqlerr.New(sqlerr.PrivateShape, "EXCLUDE %s over private rows is not supported", it.Frame.Exclude).At(it.Pos).WithHint("Use EXCLUDE CURRENT ROW, or leave it out."))
+	}
+	return text
+}
+
+// constant is the value of an integer literal.
+func constant(x plan.Scalar) (int64, bool) {
+	if c, ok := x.(*plan.Call); ok && c.Fn.Name == "cast" && len(c.Args) == 1 && c.T.IsInteger() {
+		x = c.Args[0]
+	}
+	c, ok := x.(*plan.Const)
+	if !ok || !c.T.IsInteger() {
+		return 0, false
+	}
+	n, ok := c.Value.(int64)
+	return n, ok
+}
+
+func notConstant(fn string, pos int) error {
+	return sqlerr.New(sqlerr.PrivateShape, "%s over private rows takes a constant whole number", fn).At(pos).WithHint("Write the number, such as 1.")
+}
+
+func whichRow(it plan.WindowItem) error {
+	return sqlerr.New(sqlerr.PrivateShape, "%s over private rows is not supported with this frame", it.Fn).At(it.Pos).
+		WithHint("Use a frame with ROWS, such as ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING.")
+}

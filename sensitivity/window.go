@@ -1,0 +1,229 @@
+package sensitivity
+
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// windowRows is a relation with window functions within each unit's rows, as a table with the same rows.
+//
+// Proof: claim (2'): the input is a body of its own, for which (2) to (5) hold, and each partition has rows of one unit: among its columns is the unit's, or a key of
+// a private row (keysDetermineUnit). What is printed is a function of the multiset of a partition's rows, up to an exchange of rows
+// that agree in all that is read of them (sqlgen, unitWindow). So each row is a function of one unit's rows, with that unit's value in UnitCol.
+func (z *analyzer) windowRows(n *plan.Window) (*plan.Scan, error) {
+	for _, x := range plan.Scalars(n) {
+		if q := plan.FirstQuery(x); q != nil {
+			return nil, sqlerr.New(sqlerr.PrivateShape, "a subquery in a window function over private rows is not supported").At(q.Pos).
+				WithHint("Put it into the select list of a derived table.")
+		}
+	}
+	in, err := z.inside(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	scan := in.asTable(&plan.Window{Input: in.out.Body.Rel, Items: n.Items}, n.Input.Cols(), n.Items[0].Pos)
+	eq := in.classesOf(in.blocks[0])
+	for _, it := range n.Items {
+		var keys []plan.ColID
+		alone, ofUnit := true, false
+		for _, x := range it.Partition {
+			c := plainColumn(x)
+			unit := c != 0 && in.isUnit(eq, c)
+			ofUnit, alone = ofUnit || unit, alone && unit
+			if c != 0 {
+				keys = append(keys, c)
+			}
+		}
+		if !ofUnit && !in.keysDetermineUnit(keys, eq, &plan.Table{}) {
+			return nil, &notOfUnit{unitName(n.Input), it.Pos}
+		}
+		if it.Fn == "row_number" && alone && ofUnit {
+			z.numbered[scan] = append(z.numbered[scan], it.ID)
+		}
+		scan.Columns = append(scan.Columns, it.ID)
+		scan.Table.Columns = append(scan.Table.Columns, in.windowColumn(it))
+	}
+	return scan, nil
+}
+
+// asTable is a body as a table of the unit's rows: some of its columns, and the unit's beside them where it is none of them.
+func (z *analyzer) asTable(rows plan.Rel, cols []plan.ColID, pos int) *plan.Scan {
+	t := &plan.Table{Name: derivedName, Units: dp.Units{z.out.Unit}, UnitCol: -1, MaxRows: z.out.MaxRows}
+	eq := z.classesOf(z.blocks[0])
+	for i, id := range cols {
+		t.Columns = append(t.Columns, z.keyColumn(id))
+		if t.UnitCol < 0 && z.isUnit(eq, id) {
+			t.UnitCol = i
+		}
+	}
+	scan := &plan.Scan{Table: t, Columns: slices.Clone(cols), Rows: rows, Pos: pos}
+	if unit := z.out.Body.UnitCol; t.UnitCol < 0 {
+		t.UnitCol = len(t.Columns)
+		scan.Columns = append(scan.Columns, unit)
+		t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[unit].Name, Type: z.typeOf(unit)})
+	}
+	t.Columns[t.UnitCol].NotNull = true // rows without a unit are dropped
+	if z.single {
+		t.Keys = [][]int{{t.UnitCol}}
+	}
+	return scan
+}
+
+// isUnit: the column has the unit's value in every row of the body.
+func (z *analyzer) isUnit(eq classes, id plan.ColID) bool {
+	b, unit := z.base(plainColumn(z.definedBy(id))), z.out.Body.UnitCol
+	return b != 0 && (b == unit || eq.same(b, unit) || z.addedEqual(eq, b, unit))
+}
+
+// windowColumn is what follows for a window function within a unit's rows.
+func (z *analyzer) windowColumn(it plan.WindowItem) plan.TableColumn {
+	out := plan.TableColumn{Name: z.out.Query.Columns[it.ID].Name, Type: it.Type, Visible: true}
+	one := decimal.NewFromInt(1)
+	switch it.Fn {
+	case "row_number", "rank", "dense_rank":
+		out.NotNull = true
+		if m := z.out.MaxRows; m > 0 {
+			out.Range = &num.Interval{Lo: one, Hi: decimal.NewFromUint64(m)}
+		}
+	case "percent_rank", "cume_dist":
+		out.NotNull, out.Range = true, &num.Interval{Hi: one}
+	case "ntile":
+		if n, ok := wholeNumber(it.Args[0]); ok && n > 0 {
+			out.NotNull, out.Range = true, &num.Interval{Lo: one, Hi: decimal.NewFromInt(n)}
+		}
+	case "lag", "lead", "first_value", "last_value", "nth_value":
+		out.Range = z.declared(it.Args[0])
+		if len(it.Args) > 2 { // where there is no such row
+			out.Range = spanOf(out.Range).hullOrNone(spanOf(z.declared(it.Args[2])))
+		}
+		if scale, known := z.scaleOf(it.Args[0]); known && len(it.Args) < 3 && it.Type.OID == sqltype.OIDNumeric {
+			step := decimal.New(1, -scale)
+			out.Step = &step
+		}
+		out.NotNull = ownRow(it) && !z.mayBeNull(it.Args[0], stored)
+		out.Domain = z.domainOf(it)
+	default:
+		a := plan.AggItem{ID: it.ID, Fn: it.Fn, Type: it.Type}
+		if len(it.Args) > 0 {
+			a.Arg = it.Args[0]
+		}
+		out = z.aggregateColumn(a)
+		out.NotNull = out.NotNull && (it.Fn == plan.Count || it.Fn == plan.CountRows)
+	}
+	return out
+}
+
+// domainOf are the declared values of the column that a window function takes from another row, and NULL for none.
+func (z *analyzer) domainOf(it plan.WindowItem) *plan.Domain {
+	c := plainColumn(it.Args[0])
+	if c == 0 || len(it.Args) > 2 || z.typeOf(c) != it.Type {
+		return nil
+	}
+	d := z.keyColumn(c).Domain
+	if d == nil || d.From != nil || ownRow(it) || slices.Contains(d.Values, nil) {
+		return d
+	}
+	return &plan.Domain{Values: append(slices.Clone(d.Values), nil)}
+}
+
+// ownRow: the function takes the value of a row of a frame that the row itself is in.
+func ownRow(it plan.WindowItem) bool {
+	if it.Fn != "first_value" && it.Fn != "last_value" {
+		return false
+	}
+	f := it.Frame
+	return f == nil || f.Exclude == "" && (f.Start.Kind == "UNBOUNDED PRECEDING" || f.Start.Kind == "CURRENT ROW") && (f.End.Kind == "UNBOUNDED FOLLOWING" || f.End.Kind == "CURRENT ROW")
+}
+
+// hullOrNone holds both, where both are known.
+func (a span) hullOrNone(b span) *num.Interval {
+	if a.interval() == nil || b.interval() == nil {
+		return nil
+	}
+	return a.hull(b).interval()
+}
+
+// wholeNumber is an integer constant.
+func wholeNumber(x plan.Scalar) (int64, bool) {
+	c, ok := x.(*plan.Const)
+	if !ok {
+		return 0, false
+	}
+	n, ok := c.Value.(int64)
+	return n, ok
+}
+
+// distinctOnRows is DISTINCT ON within each unit's rows: the first row of each partition.
+func (z *analyzer) distinctOnRows(n *plan.DistinctOn) (plan.Rel, error) {
+	input, item := n.Input, plan.WindowItem{Pos: n.Pos}
+	if sort, ok := input.(*plan.Sort); ok {
+		input, item.Order = sort.Input, z.orderOf(sort)
+	}
+	for _, c := range n.On {
+		item.Partition = append(item.Partition, &plan.Col{ID: c, T: z.typeOf(c)})
+	}
+	scan, err := z.firstRows(input, item, 1)
+	if err != nil {
+		return nil, err
+	}
+	key := make([]int, len(n.On))
+	for i, c := range n.On {
+		key[i] = slices.Index(scan.Columns, c)
+	}
+	scan.Table.Keys = append(scan.Table.Keys, key)
+	return scan, nil
+}
+
+func (z *analyzer) orderOf(sort *plan.Sort) []plan.AggOrder {
+	out := make([]plan.AggOrder, len(sort.Keys))
+	for i, k := range sort.Keys {
+		out[i] = plan.AggOrder{Expr: &plan.Col{ID: k.Col, T: z.typeOf(k.Col)}, Desc: k.Desc, NullsFirst: k.NullsFirst}
+	}
+	return out
+}
+
+// firstRows keeps the first rows of each partition of a relation, in an item's order.
+func (z *analyzer) firstRows(r plan.Rel, item plan.WindowItem, most int64) (*plan.Scan, error) {
+	item.ID, item.Fn, item.Type = plan.ColID(len(z.out.Query.Columns)), "row_number", sqltype.Int8
+	z.out.Query.Columns = append(z.out.Query.Columns, plan.ColumnInfo{Name: "row_number", Type: sqltype.Int8})
+	scan, err := z.windowRows(&plan.Window{Input: r, Items: []plan.WindowItem{item}})
+	if err != nil {
+		return nil, err
+	}
+	if t := scan.Table; len(z.numbered[scan]) > 0 && (t.MaxRows == 0 || t.MaxRows > uint64(most)) {
+		t.MaxRows = uint64(most)
+	}
+	scan.Rows = &plan.Filter{Input: scan.Rows, Cond: &plan.Call{Fn: funcs.Lookup(funcs.Operator, "<=", sqltype.OIDInt8, sqltype.OIDInt8), T: sqltype.Bool, Pos: -1,
+		Args: []plan.Scalar{&plan.Col{ID: item.ID, T: sqltype.Int8}, &plan.Const{Value: most, T: sqltype.Int8}}}}
+	return scan, nil
+}
+
+// mostOf is how many rows of one unit the conditions on a row_number of its rows leave; 0 where they say nothing.
+//
+// Proof: row_number counts the rows of a partition, which are all of a unit's, from 1, and each row that is present meets the conditions.
+func (z *analyzer) mostOf(s *scanInfo) uint64 {
+	least := uint64(0)
+	for _, id := range z.numbered[s.scan] {
+		hi := z.narrowed(id).hi
+		if hi == nil || hi.GreaterThan(decimal.NewFromInt(dp.MaxSensitivity)) {
+			continue
+		}
+		if n := uint64(max(1, hi.IntPart())); least == 0 || n < least {
+			least = n
+		}
+	}
+	return least
+}
+
+// unique reports that a unit has one row of the scan at most: by a key, or by a condition on a row_number.
+func (z *analyzer) unique(s *scanInfo) bool {
+	return uniqueUnit(s.scan.Table) || z.mostOf(s) == 1
+}
