@@ -23,16 +23,23 @@ type printer struct {
 	outer *from // of the query around the one that is printed
 
 	args    []Arg
-	known   map[string]string // printed constants
+	known   map[argKey]string // printed constants
 	aliases int
 	err     error
+}
+
+// argKey: constants of one type and one text are one argument. A numeric's text has its scale: 1.5 is not 1.50.
+type argKey struct {
+	t     sqltype.Type
+	param int
+	text  string
 }
 
 func newPrinter(d funcs.Dialect) (*printer, error) {
 	if d != funcs.Postgres && d != funcs.DuckDB {
 		return nil, internalError("there is no dialect %q", d)
 	}
-	return &printer{d: d, known: map[string]string{}}, nil
+	return &printer{d: d, known: map[argKey]string{}}, nil
 }
 
 func (p *printer) fail(err error) string {
@@ -248,9 +255,9 @@ func (p *printer) argument(a Arg) string {
 	if err != nil {
 		return p.fail(err)
 	}
-	key := fmt.Sprintf("%T %v %v %d", a.Value, a.Value, a.Type, a.Param)
-	if _, ok := a.Value.(*sqltype.Array); ok {
-		key = fmt.Sprintf("array %s %v %d", sqltype.FormatText(a.Value, a.Type), a.Type, a.Param)
+	key := argKey{a.Type, a.Param, ""}
+	if a.Value != nil {
+		key.text = sqltype.FormatText(a.Value, a.Type)
 	}
 	if s, ok := p.known[key]; ok {
 		return s
