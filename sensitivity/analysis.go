@@ -55,8 +55,8 @@ type Body struct {
 	// Linked holds the subqueries that may be printed: they read public tables, or rows of the unit of the row around them.
 	Linked map[*plan.Subquery]bool
 	// Safe holds the calls under measures' Args that neither raise nor give NULL of themselves where Clamped columns are read
-	// (funcs.Func.Safe); elsewhere they have their total form.
-	Safe map[*plan.Call]bool
+	// (funcs.Func.Safe) and numerics hold as many digits as it says; elsewhere they have their total form.
+	Safe map[*plan.Call]int32
 }
 
 // Clamp is a declared range used by a proof.

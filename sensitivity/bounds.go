@@ -123,30 +123,50 @@ func (z *analyzer) argRanges(n *plan.Call) (args []*num.Interval, types []sqltyp
 // PostgreSQL's own form inside measures. What no declared range bounds, a numeric's own precision may: its NaN passes arithmetic without an error and is
 // above every clamp.
 func (z *analyzer) safe(n *plan.Call) bool {
-	if n.Fn.Safe == nil {
-		return false
-	}
-	if known, ok := z.out.Body.Safe[n]; ok {
-		return known
-	}
-	args, types, _ := z.argRanges(n)
-	safe := n.Fn.Safe(args, types)
-	if !safe && n.T.OID == sqltype.OIDNumeric {
-		declared := z.ranges
-		z.ranges, z.byType = z.typeRanges, true
-		args, types, _ = z.argRanges(n)
-		safe = n.Fn.Safe(args, types) && z.fewDigits(n, z.callRange(n).iv)
-		z.ranges, z.byType = declared, false
-	}
-	z.out.Body.Safe[n] = safe
-	return safe
+	digits, ok := z.safeDigits(n)
+	return ok && digits <= FewDigits
 }
 
-// fewDigits reports that a numeric result has fewer digits than any backend's numerics: DuckDB's have 38.
-func (z *analyzer) fewDigits(n *plan.Call, iv *num.Interval) bool {
+// Digits of numerics that a backend holds, less a few: DuckDB's have 38, PostgreSQL's over 16,000 behind the point.
+const (
+	FewDigits  int32 = 36
+	ManyDigits int32 = 1000
+)
+
+// safeDigits is how many digits the numerics of a backend must hold for a call to be safe there; false: none are enough.
+func (z *analyzer) safeDigits(n *plan.Call) (int32, bool) {
+	if n.Fn.Safe == nil {
+		return 0, false
+	}
+	if digits, ok := z.out.Body.Safe[n]; ok {
+		return digits, digits <= ManyDigits
+	}
+	digits := ManyDigits + 1
+	args, types, _ := z.argRanges(n)
+	if n.Fn.Safe(args, types) {
+		digits = 0
+	} else if n.T.OID == sqltype.OIDNumeric {
+		declared := z.ranges
+		z.ranges, z.byType = z.typeRanges, true
+		if args, types, _ = z.argRanges(n); n.Fn.Safe(args, types) {
+			digits = z.digits(n, z.callRange(n).iv)
+		}
+		z.ranges, z.byType = declared, false
+	}
+	z.out.Body.Safe[n] = digits
+	return digits, digits <= ManyDigits
+}
+
+// digits are those that a numeric result in an interval has at most, before and behind the point: FewDigits, ManyDigits or more.
+func (z *analyzer) digits(n *plan.Call, iv *num.Interval) int32 {
 	scale, ok := z.scaleOf(n)
-	most := decimal.New(1, 36-scale)
-	return ok && iv != nil && iv.Hi.LessThan(most) && iv.Lo.GreaterThan(most.Neg())
+	for _, digits := range []int32{FewDigits, ManyDigits} {
+		most := decimal.New(1, digits-scale)
+		if ok && iv != nil && iv.Hi.LessThan(most) && iv.Lo.GreaterThan(most.Neg()) {
+			return digits
+		}
+	}
+	return ManyDigits + 1
 }
 
 // typeInterval is what a type alone says of a number.

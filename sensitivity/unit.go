@@ -335,13 +335,13 @@ func conjunction(conds []plan.Scalar) plan.Scalar {
 func (z *analyzer) chooseUnit(first *scanInfo) error {
 	for s, n := first, 0; s != nil && n <= len(z.scans); s, n = s.parent, n+1 {
 		if s.unit != 0 && !s.nullable() {
-			z.out.Body = &Body{UnitCol: s.unit, Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]bool{}, Linked: z.linked}
+			z.out.Body = &Body{UnitCol: s.unit, Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}
 			return nil
 		}
 	}
 	for _, s := range z.scans {
 		if s.private() && s.unit != 0 && !s.nullable() {
-			z.out.Body = &Body{UnitCol: s.unit, Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]bool{}, Linked: z.linked}
+			z.out.Body = &Body{UnitCol: s.unit, Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}
 			return nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -146,7 +147,7 @@ func (w *private) parts() []part {
 	var out []part
 	rank := ""
 	if a.Limit.Cap != nil {
-		rank = tree(`"h"."rn"`, numbers(a.Limit.Cap.Edges))
+		rank = w.edgesBelow(`"h"."rn"`, numbers(a.Limit.Cap.Edges), sqltype.Int8)
 	}
 	fixed := slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Bound == nil })
 	if !a.Groups.Public || fixed {
@@ -161,7 +162,7 @@ func (w *private) parts() []part {
 			clips[e] = m.Clip(edge) // sensitivity.choose: at most 2^53
 		}
 		x := fmt.Sprintf(`"h"."x%d"`, i+1)
-		p := part{number: PartOf(i), rank: rank, bucket: tree(w.magnitude(i), numbers(clips)), sign: "1", value: x, where: x + " > 0"}
+		p := part{number: PartOf(i), rank: rank, bucket: w.edgesBelow(w.magnitude(i), numbers(clips), sqltype.Int8), sign: "1", value: x, where: x + " > 0"}
 		if m.Lo < 0 {
 			p.sign, p.where = fmt.Sprintf("CASE WHEN %s < 0 THEN -1 ELSE 1 END", x), x+" <> 0"
 		}
@@ -175,7 +176,7 @@ func (w *private) parts() []part {
 		if !w.perUnit() {
 			y, first = w.magnitude(c.Measure), ""
 		}
-		out = append(out, part{number: PartOfChoice(c.Index), bucket: tree(y, numbers(c.Edges)), where: fmt.Sprintf(`%s%s > 0`, first, y)})
+		out = append(out, part{number: PartOfChoice(c.Index), bucket: w.edgesBelow(y, numbers(c.Edges), sqltype.Int8), where: fmt.Sprintf(`%s%s > 0`, first, y)})
 	}
 	return out
 }
@@ -225,6 +226,15 @@ func numbers(edges []uint64) []string {
 		out[i] = fmt.Sprint(e)
 	}
 	return out
+}
+
+// edgesBelow prints the number of edges below x, a positive integer: on PostgreSQL by its binary search, for the edges that are at most x - 1;
+// DuckDB has none.
+func (p *printer) edgesBelow(x string, edges []string, t sqltype.Type) string {
+	if p.d == funcs.DuckDB {
+		return tree(x, edges)
+	}
+	return fmt.Sprintf("pg_catalog.width_bucket(%s - 1, CAST('{%s}' AS pg_catalog.%s[]))", x, strings.Join(edges, ","), pgTypes[t.OID])
 }
 
 // tree prints the number of edges below x as a balanced tree of comparisons.

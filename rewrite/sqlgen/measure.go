@@ -142,22 +142,36 @@ func (p *printer) rounded(m sensitivity.Measure, text string, t sqltype.Type, bo
 	if err != nil {
 		return p.fail(err)
 	}
-	value := fmt.Sprintf("CAST(%s(%s / %s) AS %s)", p.fn("round"), text, grid, big)
-	if !t.IsFloat() && m.Grid.Coefficient().IsInt64() && m.Grid.Coefficient().Int64() == 1 && m.Grid.Exponent() < 0 {
-		value = fmt.Sprintf("CAST(%s(%s * %s) AS %s)", p.fn("round"), text, decimal.New(1, -m.Grid.Exponent()), big)
-	}
-	if m.Single { // nothing above clamps: in floats the quotient of an end of the range may round beyond its step
-		value = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN LEAST(GREATEST(%s, %d), %d) END", text, value, m.RowLo, m.RowHi)
-	}
-	if bounded {
-		return value
-	}
 	lo, err1 := p.number(m.Grid.Mul(decimal.NewFromInt(m.RowLo)), wide)
 	hi, err2 := p.number(m.Grid.Mul(decimal.NewFromInt(m.RowHi)), wide)
 	if err1 != nil || err2 != nil {
 		return p.fail(firstError(err1, err2))
 	}
+	if p.d == funcs.Postgres && !bounded {
+		text, bounded = strictClamp(text, wide, lo, hi), true
+	}
+	value := fmt.Sprintf("CAST(%s(%s / %s) AS %s)", p.fn("round"), text, grid, big)
+	if !t.IsFloat() && m.Grid.Coefficient().IsInt64() && m.Grid.Coefficient().Int64() == 1 && m.Grid.Exponent() < 0 {
+		value = fmt.Sprintf("CAST(%s(%s * %s) AS %s)", p.fn("round"), text, decimal.New(1, -m.Grid.Exponent()), big)
+	}
+	if m.Single { // nothing above clamps: in floats the quotient of an end of the range may round beyond its step
+		if p.d == funcs.Postgres {
+			value = strictClamp(value, sqltype.Int8, fmt.Sprint(m.RowLo), fmt.Sprint(m.RowHi))
+		} else {
+			value = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN LEAST(GREATEST(%s, %d), %d) END", text, value, m.RowLo, m.RowHi)
+		}
+	}
+	if bounded {
+		return value
+	}
 	return fmt.Sprintf("(CASE WHEN %s > %s THEN %d WHEN %s < %s THEN %d ELSE %s END)", text, hi, m.RowHi, text, lo, m.RowLo, value)
+}
+
+// strictClamp is PostgreSQL's x in [lo, hi], which mentions a long x once. NULL stays NULL, which least and greatest pass over, and NaN, above all
+// numbers, becomes the upper end.
+func strictClamp(x string, t sqltype.Type, lo, hi string) string {
+	name := map[sqltype.OID]string{sqltype.OIDNumeric: "numeric_", sqltype.OIDFloat8: "float8", sqltype.OIDInt8: "int8"}[t.OID]
+	return fmt.Sprintf("pg_catalog.%ssmaller(pg_catalog.%slarger(%s, %s), %s)", name, name, x, lo, hi)
 }
 
 func firstError(errs ...error) error {

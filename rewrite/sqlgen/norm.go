@@ -70,7 +70,7 @@ func (w *private) norms(ut sqltype.Type) *Statement {
 			x := new(big.Int).SetUint64(e)
 			squares[i] = x.Mul(x, x).String()
 		}
-		parts = append(parts, part{number: PartOfChoice(c.Index), bucket: tree(q, squares), where: q + " > 0"})
+		parts = append(parts, part{number: PartOfChoice(c.Index), bucket: w.edgesBelow(q, squares, sqltype.Numeric), where: q + " > 0"})
 	}
 	times, number := eachPart(parts)
 	units := fmt.Sprintf(`(SELECT %s FROM %s GROUP BY "h"."u") AS "w"%s`, strings.Join(list, ", "), w.vectors(ut), times)

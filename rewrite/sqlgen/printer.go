@@ -17,7 +17,7 @@ type printer struct {
 	d       funcs.Dialect
 	exact   bool // PostgreSQL's own forms, which may raise: over public tables only
 	clamped map[plan.ColID]sensitivity.Clamp
-	safe    map[*plan.Call]bool
+	safe    map[*plan.Call]int32
 	linked  map[*plan.Subquery]bool // those that may stand in a private statement
 
 	outer *from // of the query around the one that is printed
@@ -177,13 +177,23 @@ func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode) []string {
 	return out
 }
 
+// isSafe: neither raises nor gives NULL of itself on this backend (sensitivity.Body.Safe).
+func (p *printer) isSafe(n *plan.Call) bool {
+	holds := sensitivity.FewDigits
+	if p.d == funcs.Postgres {
+		holds = sensitivity.ManyDigits
+	}
+	digits, ok := p.safe[n]
+	return ok && digits <= holds
+}
+
 func (p *printer) call(n *plan.Call, f *from, m mode) string {
 	types := make([]sqltype.Type, len(n.Args))
 	for i, a := range n.Args {
 		types[i] = a.Type()
 	}
 	spell := n.Fn.Spell
-	if p.exact || m == inRange && p.safe[n] {
+	if p.exact || m == inRange && p.isSafe(n) {
 		spell = n.Fn.Exact
 	}
 	text := ""
