@@ -136,6 +136,8 @@ type Measure struct {
 	Kept    float64
 	// Rows: of a sum without a declared range, a unit's k > Rows rows count as Rows times their mean, toward zero; 0: all count.
 	Rows uint64
+	// Product: a row's value is not Arg's, but the product of two centred ones (Arg is the first).
+	Product *Product
 	// Fine is how many parts of a step the totals, Bound's edges and the noise are in (Limit.L2: scaled partials are no whole steps); 1
 	// elsewhere. What is released is rounded to steps.
 	Fine uint64
@@ -159,10 +161,16 @@ type Choice struct {
 
 // Name is what is measured, in words.
 func (m *Measure) Name() string {
-	if m.Filter != nil && m.Kind != SomeUnits {
-		return "filtered " + string(m.Kind)
+	name := string(m.Kind)
+	if m.Product != nil && m.Product.Square {
+		name += " of squares"
+	} else if m.Product != nil {
+		name += " of products"
 	}
-	return string(m.Kind)
+	if m.Filter != nil && m.Kind != SomeUnits {
+		return "filtered " + name
+	}
+	return name
 }
 
 // MeasureKind is what is measured.
@@ -185,6 +193,8 @@ type Formula struct {
 	Kind  FormulaKind
 	Count int // Value of a count, or the count beside a centred sum
 	Sum   int
+	// Moments are the others of IsMoment, whose Count says how many rows all of them are of.
+	Moments *Moments
 }
 
 // FormulaKind is the way from measures to an aggregate.
@@ -197,4 +207,5 @@ const (
 	IsAvg         FormulaKind = "avg"         // mid + Grid*s/2/c, clamped to the range; c <= 0 gives mid
 	IsRatio       FormulaKind = "ratio"       // sum * Grid / c, for an average without a declared range; c <= 0 gives 0
 	IsSumFromPair FormulaKind = "sum of pair" // mid*c + Grid*s/2
+	IsMoment      FormulaKind = "moment"      // a statistic of centred moments
 )

@@ -154,6 +154,9 @@ func describe(a *sensitivity.Analysis) string {
 	}
 	for _, f := range a.Formulas {
 		fmt.Fprintf(&b, "formula %s count %d sum %d\n", f.Kind, f.Count, f.Sum)
+		if m := f.Moments; m != nil {
+			fmt.Fprintf(&b, "  %s x %d y %d squares %d %d products %d\n", m.Stat, m.X, m.Y, m.XX, m.YY, m.XY)
+		}
 	}
 	for i, k := range a.Keys {
 		fmt.Fprintf(&b, "key %d of unit %t public %t\n", i, k.OfUnit, k.Public)

@@ -42,6 +42,9 @@ func Canonical(a *Analysis) string {
 		if m.Arg != nil {
 			arg = c.Scalar(m.Arg)
 		}
+		if m.Product != nil {
+			arg += m.Product.canonical(c)
+		}
 		if m.Filter != nil {
 			arg += " filter " + conditionText(m.Filter, c.Scalar)
 		}

@@ -139,6 +139,9 @@ func (a told) partLine(m Measure) string {
 	if m.Kind == SumValues && !m.Declared {
 		line = "sum of values"
 	}
+	if m.Product != nil {
+		return a.productLine(m)
+	}
 	lo, hi := at(m.Lo), at(m.Hi)
 	if m.Kind == CentredSum {
 		half := decimal.NewFromFloat(0.5)

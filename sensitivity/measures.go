@@ -3,11 +3,13 @@ package sensitivity
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/num"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -17,11 +19,12 @@ func (z *analyzer) measures() error {
 	a := z.out
 	averaged := map[string]bool{}
 	for _, g := range a.Agg.Aggs {
-		if g.Fn == plan.Avg {
-			averaged[z.averageText(g)] = true
+		if _, ok := statistics[g.Fn]; g.Fn == plan.Avg || ok && len(g.More) == 0 {
+			averaged[z.averageText(z.exactly(g))] = true
 		}
 	}
 	for _, g := range a.Agg.Aggs {
+		g = z.exactly(g)
 		if c, ok := g.Filter.(*plan.Const); ok && c.Value == true {
 			g.Filter = nil
 		}
@@ -39,6 +42,24 @@ func (z *analyzer) measures() error {
 	return err
 }
 
+// exactly takes the exact numbers of a declared range that floats are made of: they need no rounding, and share measures with aggregates of the numbers themselves.
+func (z *analyzer) exactly(g plan.AggItem) plan.AggItem {
+	if _, ok := statistics[g.Fn]; !ok && g.Fn != plan.Sum && g.Fn != plan.Avg {
+		return g
+	}
+	exact := func(x plan.Scalar) plan.Scalar {
+		if y := uncast(x); z.declared(y) != nil {
+			return y
+		}
+		return x
+	}
+	g.Arg, g.More = exact(g.Arg), slices.Clone(g.More)
+	for i, x := range g.More {
+		g.More[i] = exact(x)
+	}
+	return g
+}
+
 // averageText is equal for aggregates of the same values of the same rows.
 func (z *analyzer) averageText(g plan.AggItem) string {
 	return z.scalarText(g.Arg) + " of " + conditionText(g.Filter, z.scalarText)
@@ -48,7 +69,11 @@ func (z *analyzer) averageText(g plan.AggItem) string {
 func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, error) {
 	f := Formula{Agg: g.ID, Count: -1, Sum: -1}
 	if g.Distinct && g.Fn != plan.Count {
-		return f, sqlerr.New(sqlerr.PrivateShape, "%s(DISTINCT ...) over private rows is not supported", g.Fn).At(g.Pos)
+		return f, sqlerr.New(sqlerr.PrivateShape, "%s(DISTINCT ...) over private rows is not supported", g.Fn).At(g.Pos).
+			WithHint("Leave DISTINCT out, or aggregate a derived table of each person's distinct values.")
+	}
+	if stat, ok := statistics[g.Fn]; ok {
+		return z.statistic(f, stat, g)
 	}
 	var err error
 	switch g.Fn {
@@ -92,9 +117,12 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 	case plan.Min, plan.Max:
 		err = sqlerr.New(sqlerr.PrivateShape, "%s over private rows is not supported", g.Fn).At(g.Pos).
 			WithHint("Group by ranges of the value (CASE) and count.")
+	case "string_agg", "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg":
+		err = sqlerr.New(sqlerr.PrivateShape, "%s over private rows would list what single rows hold", g.Fn).At(g.Pos).
+			WithHint("GROUP BY the values and count: which of them are shown is chosen with noise.")
 	default:
 		err = sqlerr.New(sqlerr.PrivateShape, "the aggregate %s over private rows is not supported", g.Fn).At(g.Pos).
-			WithHint("COUNT, SUM and AVG are there so far.")
+			WithHint("COUNT, SUM, AVG, VARIANCE, CORR and the like are there.")
 	}
 	return f, err
 }
@@ -163,7 +191,7 @@ func (a *Analysis) countUnits(with, without string) string {
 func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
 	m.Filter = g.Filter
 	for i, o := range z.out.Measures {
-		if o.Kind == m.Kind && z.scalarText(o.Arg) == z.scalarText(m.Arg) && conditionText(o.Filter, z.scalarText) == conditionText(m.Filter, z.scalarText) {
+		if o.Kind == m.Kind && z.argText(&o) == z.argText(&m) && conditionText(o.Filter, z.scalarText) == conditionText(m.Filter, z.scalarText) {
 			return i, nil
 		}
 	}
@@ -202,17 +230,11 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 		m.Hi, m.PerGroup = int64(z.out.MaxRows), z.out.MaxRows
 		return nil
 	}
-	iv, narrow := z.filtered(m.Arg, m.Filter)
-	if iv == nil {
+	if m.Product != nil {
+		m.productRows(z.out.MaxRows)
+	} else if iv, narrow := z.filtered(m.Arg, m.Filter); iv == nil {
 		return z.undeclared(m, g)
-	}
-	m.Narrow, m.Declared = narrow, true
-	m.Grid, m.Rounded = z.gridOf(m.Arg, iv)
-	m.RangeLo, m.RangeHi = iv.Lo, iv.Hi
-	var ok1, ok2 bool
-	m.RowLo, ok1 = steps(iv.Lo, m.Grid, -1)
-	m.RowHi, ok2 = steps(iv.Hi, m.Grid, 1)
-	if !ok1 || !ok2 {
+	} else if !z.rowRange(m, iv, narrow) {
 		return tooWide().At(g.Pos)
 	}
 	lo, hi := min(m.RowLo, 0), max(m.RowHi, 0)
@@ -223,6 +245,7 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 	if z.out.MaxRows == 0 {
 		return z.automatic(m, max(1, magnitude(lo), magnitude(hi)))
 	}
+	var ok1, ok2 bool
 	m.Lo, ok1 = times(lo, z.out.MaxRows)
 	m.Hi, ok2 = times(hi, z.out.MaxRows)
 	if !ok1 || !ok2 {
@@ -230,6 +253,17 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 	}
 	m.PerGroup = max(1, magnitude(m.Lo), magnitude(m.Hi))
 	return nil
+}
+
+// rowRange brings the interval of a row's value to the steps of its grid, outward (9).
+func (z *analyzer) rowRange(m *Measure, iv *num.Interval, narrow bool) bool {
+	m.Narrow, m.Declared = narrow, true
+	m.Grid, m.Rounded = z.gridOf(m.Arg, iv)
+	m.RangeLo, m.RangeHi = iv.Lo, iv.Hi
+	var ok1, ok2 bool
+	m.RowLo, ok1 = steps(iv.Lo, m.Grid, -1)
+	m.RowHi, ok2 = steps(iv.Hi, m.Grid, 1)
+	return ok1 && ok2
 }
 
 // times is x*n if its magnitude is at most dp.MaxSensitivity (9).

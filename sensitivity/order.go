@@ -23,6 +23,9 @@ func (z *analyzer) sortMeasures() {
 		if m.Arg != nil {
 			arg = c.Scalar(m.Arg)
 		}
+		if m.Product != nil {
+			arg += " times " + c.Scalar(m.Product.Y.Arg)
+		}
 		order[i] = entry{i, string(m.Kind) + " " + arg + " " + conditionText(m.Filter, c.Scalar)}
 	}
 	slices.SortStableFunc(order, func(x, y entry) int { return cmp.Compare(x.text, y.text) })
@@ -47,7 +50,7 @@ func (z *analyzer) sortMeasures() {
 		a.People = to[a.People]
 	}
 	for i := range a.Formulas {
-		for _, at := range []*int{&a.Formulas[i].Count, &a.Formulas[i].Sum} {
+		for _, at := range a.Formulas[i].uses() {
 			if *at >= 0 {
 				*at = to[*at]
 			}

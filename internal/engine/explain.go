@@ -227,10 +227,14 @@ func expectedErrors(a *sensitivity.Analysis, mp *measure.Plan, counts ...float64
 		switch f := a.Formulas[n.formula]; {
 		case !ok || f.Kind == sensitivity.IsRatio:
 			out = append(out, n.name+" depends on what is chosen")
-		case f.Kind == sensitivity.IsAvg:
+		case f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment:
 			var of []string
 			for _, count := range counts {
-				text := number(e.Expected(n.formula, count*times)) + unit // as of a bound of 1 among count
+				width := e.Expected(n.formula, count*times) // as of a bound of 1 among count
+				if f.Kind == sensitivity.IsMoment && f.Moments.Sum() {
+					width /= times
+				}
+				text := number(width) + unit
 				if len(counts) > 1 {
 					text += fmt.Sprintf(" among %g", count)
 				}
@@ -250,7 +254,7 @@ func inBounds(a *sensitivity.Analysis, mp *measure.Plan, chosen measure.Chosen, 
 		return 0, "", false
 	}
 	var clip *sensitivity.Choice
-	for i, at := range []int{f.Count, f.Sum} {
+	for i, at := range f.Uses() {
 		if at < 0 {
 			continue
 		}

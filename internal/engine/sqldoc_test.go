@@ -34,6 +34,7 @@ func TestSQLDoc(t *testing.T) {
 	page.WriteString(sqlHead)
 	writeClauses(t, w, &page)
 	writeGrammar(t, &page)
+	page.WriteString(sqlStatistics)
 	page.WriteString(sqlRanges)
 	writeTypes(&page)
 	writeFunctions(t, &page)
@@ -266,10 +267,24 @@ An analyst writes PostgreSQL 15's SQL (numbers are also read as later versions s
 types, overloads, casts, parameters and output columns are found by PostgreSQL's rules over PostgreSQL's own catalog. This page is made from the
 registries and from what happened to its examples; a test fails when it is stale. [errors.md](errors.md) explains each refusal.
 
-Rows are of three sorts. **Private rows** belong to persons: they can be counted, summed and averaged, with noise. **Public tables** belong to nobody: the policy says
+Rows are of three sorts. **Private rows** belong to persons: they can be counted, summed, averaged and compared by statistics, with noise. **Public tables** belong to nobody: the policy says
 ` + "`public: true`" + `, and answers over them alone are exact and free; on DuckDB, where a column has one scale, numerics of different scales beside each other, as in coalesce, least or CASE, are all
 written with the most decimals: 1.00 for 1. **Released values** are what is left of private rows after the noise: aggregates and group keys.
 On them HAVING, ORDER BY, LIMIT, DISTINCT, window functions, further aggregates, literals beside them and every expression that is marked "released" work exactly and cost nothing.
+`
+
+const sqlStatistics = `
+## Statistics
+
+Variances, deviations, covariances, ` + "`corr` and `regr_`" + ` are computed from the noisy number of rows where all arguments have a value, and noisy sums of distances from the middles of the declared ranges, of their
+squares and of their products. Aggregates of one statement share them: ` + "`count(x), avg(x), variance(x), stddev_pop(x)`" + ` take three noisy numbers a group, ` + "`corr(x, y)`" + ` takes six. Each argument needs a range.
+
+- Types and scales are PostgreSQL's. A result is NULL where PostgreSQL's would be for the *released* numbers: fewer than one noisy row (two for the sample forms), a noisy sum of squares of 0 that is divided by.
+- Sums of squares are clamped to what the range [lo, hi] allows, so ` + "`var_pop`" + ` is in [0, (hi - lo)^2/4], a covariance within the root of the product of two such, a correlation in [-1, 1].
+- Products of values of wide ranges are rounded row by row (EXPLAIN says so), to about 2^-36 of the largest product.
+- ` + "`dp_error`" + ` is 1.96 times the deviation of the noise, to the first order: each noisy number's variance times the square of what a change of it does to the result. Of a deviation it is the variance's
+  interval, rooted; of ` + "`regr_r2`" + ` the correlation's, squared. Where the number of rows, or a sum of squares that is divided by, is less than two of its own deviations, it is the width of all values that the result can have, and NULL for
+  slopes and intercepts, which have no bounds.
 `
 
 const sqlRanges = `

@@ -83,11 +83,11 @@ func (a *numericStat) result(*machine) (sqltype.Value, error) {
 	if err != nil || !a.root {
 		return v, err
 	}
-	return rootOf(v.(decimal.Decimal)), nil
+	return NumericRoot(v.(decimal.Decimal)), nil
 }
 
-// rootOf is the square root at the scale of x, rounded to the nearest.
-func rootOf(x decimal.Decimal) decimal.Decimal {
+// NumericRoot is the square root at the scale of x, rounded to the nearest.
+func NumericRoot(x decimal.Decimal) decimal.Decimal {
 	scale := -x.Exponent()
 	n := new(big.Int).Mul(x.Coefficient(), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)) // x 10^(2 scale)
 	n.Sqrt(n.Lsh(n, 2))                                                                                     // of 4n: twice the root, rounded down

@@ -471,7 +471,7 @@ func (q *selecting) isCount(id ColID) bool {
 	}
 	for _, a := range q.agg.Aggs {
 		if a.ID == id {
-			return a.Fn == CountRows || a.Fn == Count
+			return a.Fn == CountRows || a.Fn == Count || a.Fn == "regr_count"
 		}
 	}
 	return false

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"math/bits"
+	"slices"
 
 	"github.com/shopspring/decimal"
 
@@ -68,6 +69,9 @@ type rows struct {
 // smallInteger) on PostgreSQL and to HUGEINT on DuckDB; PostgreSQL's numerics are summed as they are, exactly. What is rounded
 // to the grid is clamped before, so that the cast has nothing to raise on.
 func (p *printer) row(m sensitivity.Measure, f *from) rows {
+	if m.Product != nil {
+		return rows{text: p.product(m.Product, f)}
+	}
 	text := p.scalar(m.Arg, f, inRange)
 	t := m.Arg.Type()
 	bounded := !m.Narrow && p.bounded(m.Arg, f)
@@ -108,8 +112,19 @@ func (p *printer) toSteps(text string, grid decimal.Decimal) string {
 	return fmt.Sprintf("CAST(%s * %s AS BIGINT)", text, decimal.New(1, -grid.Exponent()))
 }
 
-// bounded: the argument is a column that is read through its range, so its values are in [RowLo, RowHi] already.
+// bounded: the argument is a column that is read through its range, or one of such by a CASE, so its values are in [RowLo, RowHi] already.
 func (p *printer) bounded(x plan.Scalar, f *from) bool {
+	if n, ok := x.(*plan.Case); ok {
+		return (n.Else == nil || p.bounded(n.Else, f)) && !slices.ContainsFunc(n.Whens, func(w plan.When) bool { return !p.bounded(w.Result, f) })
+	}
+	if c, ok := x.(*plan.Col); ok && f.cols[c.ID] != nil && f.cols[c.ID].expr != nil {
+		return p.bounded(f.cols[c.ID].expr, f)
+	}
+	return p.clampedColumn(x, f)
+}
+
+// clampedColumn: a column that is read through its range. It is NULL where what is stored is, and nowhere else.
+func (p *printer) clampedColumn(x plan.Scalar, f *from) bool {
 	c, ok := x.(*plan.Col)
 	if !ok {
 		return false
@@ -118,7 +133,7 @@ func (p *printer) bounded(x plan.Scalar, f *from) bool {
 		return true
 	}
 	col := f.cols[c.ID]
-	return col != nil && col.expr != nil && p.bounded(col.expr, f)
+	return col != nil && col.expr != nil && p.clampedColumn(col.expr, f)
 }
 
 // rounded prints a row's value as an integer number of steps: clamped, divided by the grid, rounded.

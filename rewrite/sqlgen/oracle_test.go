@@ -3,6 +3,7 @@ package sqlgen_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -68,7 +69,7 @@ func TestUnnoisedOracle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}()
-	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.Shapes, neighbour.FanOut, neighbour.PostgresOnly, publicStatements) {
+	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Moments, neighbour.Subqueries, neighbour.Shapes, neighbour.FanOut, neighbour.PostgresOnly, publicStatements) {
 		q := bind(t, sql, neighbour.ClinicCatalog())
 		want, err := inside.Text(ctx, sql, outputTypes(q))
 		if err != nil {
@@ -209,6 +210,8 @@ func apply(a *sensitivity.Analysis, f sensitivity.Formula, m []decimal.Decimal) 
 		return m[f.Count]
 	case sensitivity.IsSum:
 		return m[f.Sum].Mul(a.Measures[f.Sum].Grid)
+	case sensitivity.IsMoment:
+		return decimal.NewFromFloat(statistic(a, f, m))
 	}
 	s := a.Measures[f.Sum]
 	middle := decimal.NewFromInt(s.RowLo + s.RowHi).Mul(s.Grid).Div(two)
@@ -220,6 +223,58 @@ func apply(a *sensitivity.Analysis, f sensitivity.Formula, m []decimal.Decimal) 
 		return middle
 	}
 	return middle.Add(half.Div(m[f.Count]))
+}
+
+// statistic computes one by its textbook formula from sums about the middles of ranges, in units of the values.
+func statistic(a *sensitivity.Analysis, f sensitivity.Formula, m []decimal.Decimal) float64 {
+	n, to := m[f.Count].InexactFloat64(), f.Moments
+	sum := func(i int) (total, middle float64) {
+		if i < 0 {
+			return 0, 0
+		}
+		s := a.Measures[i]
+		half := s.Grid.InexactFloat64() / 2
+		return m[i].InexactFloat64() * half, float64(s.RowLo+s.RowHi) * half
+	}
+	product := func(i int) float64 {
+		if i < 0 {
+			return 0
+		}
+		p := a.Measures[i].Product
+		total, middle := sum(i) // of values that have an offset
+		offset := float64(p.Offset) * a.Measures[i].Grid.InexactFloat64() / math.Exp2(float64(p.Cut))
+		return total + n*(middle-offset)
+	}
+	x, midX := sum(to.X)
+	y, midY := sum(to.Y)
+	xx, yy, xy := product(to.XX)-x*x/n, product(to.YY)-y*y/n, product(to.XY)-x*y/n
+	switch to.Stat {
+	case "var_pop":
+		return xx / n
+	case "var_samp":
+		return xx / (n - 1)
+	case "stddev_pop":
+		return math.Sqrt(xx / n)
+	case "stddev_samp":
+		return math.Sqrt(xx / (n - 1))
+	case "covar_pop":
+		return xy / n
+	case "covar_samp":
+		return xy / (n - 1)
+	case "corr":
+		return xy / math.Sqrt(xx*yy)
+	case "regr_r2":
+		return xy * xy / (xx * yy)
+	case "regr_slope":
+		return xy / xx
+	case "regr_intercept":
+		return midY + y/n - xy/xx*(midX+x/n)
+	case "regr_sxx":
+		return xx
+	case "regr_syy":
+		return yy
+	}
+	return xy
 }
 
 func toDecimal(v sqltype.Value) decimal.Decimal {
@@ -261,6 +316,9 @@ func compareGroups(a *sensitivity.Analysis, got map[string][]decimal.Decimal, wa
 			tolerance := toDecimal(w).Abs().Mul(decimal.New(1, -14)).Add(decimal.New(1, -9)) // of the last digits of a quotient
 			if f.Sum >= 0 && a.Measures[f.Sum].Rounded {                                     // at most half a step a row
 				tolerance = a.Measures[f.Sum].Grid.Mul(decimal.NewFromInt(200))
+			}
+			if f.Moments != nil {
+				tolerance = tolerance.Add(toDecimal(w).Abs().Mul(decimal.New(1, -4))) // of rounded rows, which add up and cancel out
 			}
 			if d := v.Sub(toDecimal(w)).Abs(); d.GreaterThan(tolerance) {
 				return fmt.Errorf("group %s: aggregate %d is %s, want %v", key, i+1, v, w)

@@ -236,6 +236,9 @@ func (p *printer) is(n *plan.Is, f *from, m mode) string {
 	if n.Not {
 		what = "NOT " + what
 	}
+	if n.What == "NULL" && p.clampedColumn(n.X, f) {
+		m = stored
+	}
 	return fmt.Sprintf("(%s IS %s)", p.scalar(n.X, f, m), what)
 }
 

@@ -2,6 +2,7 @@ package sqlgen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -209,7 +210,7 @@ func (w *private) columns(i int, m sensitivity.Measure, read func(string) string
 
 func (w *private) count(m sensitivity.Measure) string {
 	how := inRange
-	if w.bounded(m.Arg, w.f) { // the clamp keeps NULL and nothing else
+	if w.clampedColumn(m.Arg, w.f) { // the clamp keeps NULL and nothing else
 		how = stored
 	}
 	return w.of(m, w.fn("count")+"("+w.scalar(m.Arg, w.f, how)+")")
@@ -223,11 +224,16 @@ func (w *private) of(m sensitivity.Measure, aggregate string) string {
 	return aggregate + " FILTER (WHERE " + w.scalar(m.Filter, w.f, stored) + ")"
 }
 
-// countBeside is the count that a centred sum's formula uses: of all rows, if the argument is never NULL.
+// countBeside is the count that a centred sum's formula uses: of all rows, if the argument is never NULL, or of rows where its one has a value.
 func (w *private) countBeside(i int, m sensitivity.Measure) string {
 	for _, f := range w.a.Formulas {
-		if f.Sum == i && f.Count >= 0 && f.Count < len(w.a.Measures) && w.a.Measures[f.Count].Kind == sensitivity.CountRows {
+		if !slices.Contains(f.Uses(), i) || f.Count < 0 || f.Count >= len(w.a.Measures) {
+			continue
+		}
+		if c := w.a.Measures[f.Count]; c.Kind == sensitivity.CountRows {
 			return w.of(m, w.fn("count")+"(*)")
+		} else if f.Moments != nil {
+			return w.count(c)
 		}
 	}
 	return w.count(m)

@@ -42,9 +42,12 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, t
 	return e, nil
 }
 
-// Expected is the 95% half width of aggregate i where count says how many rows there are (for averages; NaN if it is not known).
+// Expected is the 95% half width of aggregate i where count says how many rows there are (for averages and statistics; NaN if it is not known).
 func (e *Errors) Expected(i int, count float64) float64 {
 	f := e.a.Formulas[i]
+	if f.Kind == sensitivity.IsMoment {
+		return e.expectedMoment(i, count)
+	}
 	if f.Kind != sensitivity.IsAvg && f.Kind != sensitivity.IsRatio {
 		return e.plain(i)
 	}
@@ -76,6 +79,9 @@ func (e *Errors) Measure(i int) float64 {
 // of gives an aggregate's unclamped value and the half width of its 95% interval; NaN where nothing can be said.
 func (e *Errors) of(i int, v []*big.Int) (val, width float64) {
 	f := e.a.Formulas[i]
+	if f.Kind == sensitivity.IsMoment {
+		return e.moment(i, v)
+	}
 	val, _ = exact(e.a, i, v).Float64()
 	if f.Kind != sensitivity.IsAvg && f.Kind != sensitivity.IsRatio {
 		return val, e.plain(i)

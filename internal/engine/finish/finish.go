@@ -164,9 +164,12 @@ func middle(m sensitivity.Measure) (mid, step *big.Rat) {
 	return new(big.Rat).Mul(new(big.Rat).SetInt(sum), step), step
 }
 
-// value is formula i's value in PostgreSQL's type of the aggregate. NULL never comes of it.
+// value is formula i's value in PostgreSQL's type of the aggregate. NULL comes of released moments alone.
 func value(a *sensitivity.Analysis, i int, v []*big.Int) (sqltype.Value, error) {
 	f, t := a.Formulas[i], a.Agg.Aggs[i].Type
+	if f.Kind == sensitivity.IsMoment {
+		return moment(a, f, t, v), nil
+	}
 	x := exact(a, i, v)
 	scale := int32(0)
 	if f.Kind != sensitivity.IsCount {

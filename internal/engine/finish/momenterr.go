@@ -1,0 +1,163 @@
+package finish
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// moment gives a statistic's value and the half width of its 95% interval, by what noise does to the released moments: 1.96 sqrt(sum of (derivative by a measure)^2 times its
+// variance). Of a deviation it is the variance's interval, rooted, and of R^2 the correlation's, squared, where the derivative would say nothing. It is at most the width of what the
+// statistic can be; that too, or nothing where it has no bounds, where the number of rows or a sum of squares that it divides by is less than two of its deviations.
+func (e *Errors) moment(i int, v []*big.Int) (val, width float64) {
+	f := e.a.Formulas[i]
+	stat := f.Moments.Stat
+	none := math.NaN()
+	if v[f.Count].Cmp(big.NewInt(leastRows(stat))) < 0 {
+		return none, none
+	}
+	c := e.figures(f, centralOf(e.a, f, v), v)
+	out, ok := statisticOf(stat, c)
+	if !ok {
+		return none, none
+	}
+	span := spanOf(stat, c)
+	divisors := []dual{c.n}
+	switch stat {
+	case "regr_slope", "regr_intercept":
+		divisors = append(divisors, c.sxx)
+	case "corr", "regr_r2":
+		divisors = append(divisors, c.sxx, c.syy)
+	}
+	for _, d := range divisors {
+		if d.v < 2*e.deviation(f, d) {
+			return out.v, finite(span)
+		}
+	}
+	switch stat {
+	case "stddev_pop", "stddev_samp":
+		of, _ := statisticOf(map[plan.AggFunc]plan.AggFunc{"stddev_pop": "var_pop", "stddev_samp": "var_samp"}[stat], c)
+		w := 1.96 * e.deviation(f, of)
+		width = max(math.Sqrt(of.v+w)-out.v, out.v-math.Sqrt(max(0, of.v-w)))
+	case "regr_r2":
+		of, _ := statisticOf("corr", c)
+		w, r := 1.96*e.deviation(f, of), math.Abs(of.v)
+		width = max((r+w)*(r+w)-out.v, out.v-max(0, r-w)*max(0, r-w))
+	default:
+		width = 1.96 * e.deviation(f, out)
+	}
+	return out.v, finite(min(width, span))
+}
+
+func finite(x float64) float64 {
+	if math.IsInf(x, 0) {
+		return math.NaN()
+	}
+	return x
+}
+
+// spanOf is the width of the values that a statistic can have.
+func spanOf(stat plan.AggFunc, c figures) float64 {
+	more := 1.0
+	if leastRows(stat) == 2 {
+		more = c.n.v / (c.n.v - 1)
+	}
+	switch stat {
+	case "var_pop", "var_samp":
+		return c.mostX * more
+	case "stddev_pop", "stddev_samp":
+		return math.Sqrt(c.mostX * more)
+	case "covar_pop", "covar_samp":
+		return 2 * math.Sqrt(c.mostX*c.mostY) * more
+	case "corr":
+		return 2
+	case "regr_r2":
+		return 1
+	}
+	return math.Inf(1)
+}
+
+// deviation is that of a number's noise, to the first order.
+func (e *Errors) deviation(f sensitivity.Formula, x dual) float64 {
+	sum := 0.0
+	for k, i := range f.Uses() {
+		if i >= 0 && k < len(x.d) {
+			sum += x.d[k] * x.d[k] * e.values[i].variance
+		}
+	}
+	return math.Sqrt(sum)
+}
+
+// The places of the derivatives: those of Formula.Uses.
+const (
+	byN = iota
+	_
+	byX
+	byY
+	byXX
+	byYY
+	byXY
+	places
+)
+
+// figures are a group's moments with their derivatives.
+func (e *Errors) figures(f sensitivity.Formula, exact central, v []*big.Int) figures {
+	c := exact.numbers()
+	n := c.n.v
+	by := func(x *dual, place int, slope float64) {
+		if x.d == nil {
+			x.d = make([]float64, places)
+		}
+		x.d[place] += slope
+	}
+	by(&c.n, byN, 1)
+	step := func(i int) (step, from float64) { // of a mean: what a step of its sum is worth, and how far it is from the middle
+		if i < 0 {
+			return 0, 0
+		}
+		_, s := middle(e.a.Measures[i])
+		step, _ = s.Float64()
+		total, _ := new(big.Float).SetInt(v[i]).Float64()
+		return step, step * total / n
+	}
+	stepX, dx := step(f.Moments.X)
+	stepY, dy := step(f.Moments.Y)
+	by(&c.x, byX, stepX/n)
+	by(&c.x, byN, -dx/n)
+	by(&c.y, byY, stepY/n)
+	by(&c.y, byN, -dy/n)
+	sum := func(x *dual, i, place int, dx, dy float64) { // perStep M + perRow n - n dx dy
+		if i < 0 {
+			return
+		}
+		perStep, perRow := e.a.Measures[i].Worth()
+		p, _ := perStep.Float64()
+		r, _ := perRow.Float64()
+		by(x, place, p)
+		by(x, byN, r+dx*dy)
+	}
+	sum(&c.sxx, f.Moments.XX, byXX, dx, dx)
+	by(&c.sxx, byX, -2*stepX*dx)
+	sum(&c.syy, f.Moments.YY, byYY, dy, dy)
+	by(&c.syy, byY, -2*stepY*dy)
+	sum(&c.sxy, f.Moments.XY, byXY, dx, dy)
+	by(&c.sxy, byX, -stepX*dy)
+	by(&c.sxy, byY, -stepY*dx)
+	return c
+}
+
+// expectedMoment is the half width among n rows whose values are spread about the middles of their ranges.
+func (e *Errors) expectedMoment(i int, n float64) float64 {
+	v := make([]*big.Int, len(e.a.Measures))
+	for k := range v {
+		v[k] = new(big.Int)
+	}
+	if math.IsNaN(n) || math.IsInf(n, 0) {
+		return math.NaN()
+	}
+	new(big.Float).SetFloat64(n).Int(v[e.a.Formulas[i].Count])
+	_, width := e.moment(i, v)
+	return width
+}

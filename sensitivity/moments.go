@@ -1,0 +1,265 @@
+package sensitivity
+
+import (
+	"fmt"
+	"math/big"
+	"math/bits"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Moments are the measures (indexes in Analysis.Measures; -1: not used) that a statistic of x, or of y and x, is computed from: centred sums of the
+// values and of products of two centred values, over the rows where all arguments have a value.
+type Moments struct {
+	Stat             plan.AggFunc // by its full name: var_samp, not variance
+	X, Y, XX, YY, XY int
+}
+
+// Sum says that the statistic grows with the number of rows.
+func (m *Moments) Sum() bool {
+	return m.Stat == "regr_sxx" || m.Stat == "regr_syy" || m.Stat == "regr_sxy"
+}
+
+// Product is what a CentredSum's rows are where it is of a second moment. With u = 2x - (RowLo + RowHi) in steps of x, v of y alike, each divided by 2^CutX and
+// 2^CutY toward zero, a row's value is (u v + Offset) / 2^Cut rounded to the nearest, an integer in [0, RowHi].
+type Product struct {
+	X, Y             Measure // how the rows' values are read; Arg, Grid, Rounded, Narrow, RowLo, RowHi
+	Square           bool    // Y is X
+	CutX, CutY, Cut  uint
+	Offset           int64 // of a square 0, else the largest |u v|: so that no value is negative
+	mostX, mostY, up int64 // the largest |u| and |v|, and what rounding adds
+}
+
+// The statistics, what each needs of x and y beside the count, and its full name.
+type statistic struct {
+	name             plan.AggFunc
+	x, y, xx, yy, xy bool
+}
+
+var statistics = map[plan.AggFunc]statistic{
+	"var_pop":        {name: "var_pop", x: true, xx: true},
+	"var_samp":       {name: "var_samp", x: true, xx: true},
+	"variance":       {name: "var_samp", x: true, xx: true},
+	"stddev_pop":     {name: "stddev_pop", x: true, xx: true},
+	"stddev_samp":    {name: "stddev_samp", x: true, xx: true},
+	"stddev":         {name: "stddev_samp", x: true, xx: true},
+	"covar_pop":      {name: "covar_pop", x: true, y: true, xy: true},
+	"covar_samp":     {name: "covar_samp", x: true, y: true, xy: true},
+	"corr":           {name: "corr", x: true, y: true, xx: true, yy: true, xy: true},
+	"regr_r2":        {name: "regr_r2", x: true, y: true, xx: true, yy: true, xy: true},
+	"regr_slope":     {name: "regr_slope", x: true, y: true, xx: true, xy: true},
+	"regr_intercept": {name: "regr_intercept", x: true, y: true, xx: true, xy: true},
+	"regr_sxx":       {name: "regr_sxx", x: true, xx: true},
+	"regr_syy":       {name: "regr_syy", y: true, yy: true},
+	"regr_sxy":       {name: "regr_sxy", x: true, y: true, xy: true},
+	"regr_avgx":      {name: "regr_avgx", x: true},
+	"regr_avgy":      {name: "regr_avgy", y: true},
+	"regr_count":     {name: "regr_count"},
+}
+
+// statistic says what moments an aggregate is computed from. They are shared: with one another, with COUNT and with AVG of the same rows and values.
+func (z *analyzer) statistic(f Formula, stat statistic, g plan.AggItem) (Formula, error) {
+	x, y := g.Arg, plan.Scalar(nil)
+	if len(g.More) > 0 { // (y, x)
+		x, y = z.besides(g.More[0], g.Arg)
+	}
+	var err error
+	counted := g // the same rows, whichever of the two is asked
+	if counted.Arg = x; y != nil && z.scalarText(y) < z.scalarText(x) {
+		counted.Arg = y
+	}
+	if f.Count, err = z.countValues(counted); err != nil {
+		return f, err
+	}
+	to := &Moments{Stat: stat.name, X: -1, Y: -1, XX: -1, YY: -1, XY: -1}
+	for _, part := range []struct {
+		needed bool
+		at     *int
+		a, b   plan.Scalar // the product's second; nil: a's values themselves
+	}{{stat.x, &to.X, x, nil}, {stat.y, &to.Y, y, nil}, {stat.xx, &to.XX, x, x}, {stat.yy, &to.YY, y, y}, {stat.xy, &to.XY, x, y}} {
+		if !part.needed {
+			continue
+		}
+		if *part.at, err = z.moment(part.a, part.b, f.Count, g); err != nil {
+			return f, err
+		}
+	}
+	switch stat.name {
+	case "regr_count":
+		f.Kind = IsCount
+	case "regr_avgx":
+		f.Kind, f.Sum = IsAvg, to.X
+	case "regr_avgy":
+		f.Kind, f.Sum = IsAvg, to.Y
+	default:
+		f.Kind, f.Moments = IsMoment, to
+	}
+	return f, nil
+}
+
+// moment measures the centred sum of a, or of its product with b. Without a declared range it is refused: the parts of squares would have to be guessed. An automatic bound
+// is the count's.
+func (z *analyzer) moment(a, b plan.Scalar, count int, g plan.AggItem) (int, error) {
+	m := Measure{Kind: CentredSum, Arg: a, Bound: z.out.Measures[count].Bound}
+	if iv, _ := z.filtered(a, g.Filter); iv == nil {
+		return 0, z.noRange(a, g)
+	}
+	if b != nil {
+		if iv, _ := z.filtered(b, g.Filter); iv == nil {
+			return 0, z.noRange(b, g)
+		}
+		var err error
+		if m.Product, err = z.productOf(a, b, g); err != nil {
+			return 0, err
+		}
+	}
+	return z.measure(m, g)
+}
+
+// besides are two arguments where both have a value: NULL where the other one is.
+func (z *analyzer) besides(x, y plan.Scalar) (bothX, bothY plan.Scalar) {
+	where := func(v, other plan.Scalar) plan.Scalar {
+		if !z.mayBeNull(other, inRange) || z.scalarText(v) == z.scalarText(other) {
+			return v
+		}
+		return &plan.Case{Whens: []plan.When{{Cond: &plan.Is{X: other, What: "NULL", Not: true}, Result: v}}, T: v.Type()}
+	}
+	z.clampColumns(x)
+	z.clampColumns(y)
+	return where(x, y), where(y, x)
+}
+
+const (
+	mostFactor  = 30 // bits of u and v, so that products are bigints
+	mostProduct = 36 // bits of a row's value: finer ones would leave automatic bounds few edges, and say nothing beside noise
+)
+
+// productOf says how the products of two arguments' centred values are brought to integers.
+//
+// Proof: claim: a row's value is an integer in [0, RowHi], whatever the row holds, and computing it does not overflow. (1) x in steps is clamped to [RowLo, RowHi] row by row
+// (sqlgen.product prints it so), hence |u| <= RowHi - RowLo =: w, an int64 as both ends are within 2^53; after the cut |u| <= w/2^CutX < 2^30. (2) So |u v| < 2^60, and
+// u v + Offset + 2^(Cut-1) is in [0, 2^62): a square is not negative, and else Offset is the largest |u v|. (3) Division by 2^Cut of what is not negative truncates, so the
+// value is at least 0, and at most (largest |u v| + Offset + 2^(Cut-1))/2^Cut truncated, which is RowHi. The measure is a CentredSum of such values: Analyze's (6) with the clamp at
+// RowHi times the rows of a unit. Rounding is the row's own, so it changes no sensitivity.
+func (z *analyzer) productOf(x, y plan.Scalar, g plan.AggItem) (*Product, error) {
+	p := &Product{Square: z.scalarText(x) == z.scalarText(y)}
+	for _, side := range []struct {
+		m    *Measure
+		arg  plan.Scalar
+		cut  *uint
+		most *int64
+	}{{&p.X, x, &p.CutX, &p.mostX}, {&p.Y, y, &p.CutY, &p.mostY}} {
+		iv, narrow := z.filtered(side.arg, g.Filter)                     // moment has seen to it
+		*side.m = Measure{Kind: CentredSum, Arg: side.arg, Single: true} // so that rows are clamped
+		if !z.rowRange(side.m, iv, narrow) {
+			return nil, tooWide().At(g.Pos)
+		}
+		w := uint64(side.m.RowHi - side.m.RowLo)
+		*side.cut = uint(max(0, bits.Len64(w)-mostFactor))
+		*side.most = int64(w >> *side.cut)
+	}
+	if !p.Square {
+		p.Offset = p.mostX * p.mostY
+	}
+	return p, nil
+}
+
+// productRows sets a product's steps, coarse enough for rows of a unit.
+func (m *Measure) productRows(rows uint64) {
+	p := m.Product
+	limit := uint64(1) << mostProduct
+	if most := uint64(dp.MaxSensitivity) / max(1, rows); most < limit {
+		limit = max(1, most)
+	}
+	top := uint64(p.mostX*p.mostY) + uint64(p.Offset)
+	for p.Cut, p.up = 0, 0; (top+uint64(p.up))>>p.Cut > limit; {
+		p.up = 1 << p.Cut
+		p.Cut++
+	}
+	m.RowLo, m.RowHi = 0, int64((top+uint64(p.up))>>p.Cut)
+	m.Rounded = p.X.Rounded || p.Y.Rounded || p.Cut+p.CutX+p.CutY > 0
+	m.Grid = p.step(p.CutX + p.CutY + p.Cut)
+	m.Declared = true
+	m.RangeHi = m.Grid.Mul(decimal.NewFromInt(m.RowHi))
+}
+
+// step is what 2^cut of u v are worth.
+func (p *Product) step(cut uint) decimal.Decimal {
+	two := decimal.NewFromBigInt(new(big.Int).Lsh(big.NewInt(1), cut), 0)
+	return p.X.Grid.Mul(p.Y.Grid).Mul(two).Mul(decimal.New(25, -2))
+}
+
+// Up is half of 2^Cut, which makes truncation round to the nearest.
+func (p *Product) Up() int64 { return p.up }
+
+// Worth is what the sum of centred products is made of: per step of the measure's total, and per row. Rows of a product's total that is M among c rows have the sum
+// perStep*M + perRow*c of (x - middle of x)(y - middle of y).
+func (m *Measure) Worth() (perStep, perRow *big.Rat) {
+	p := m.Product
+	perStep = new(big.Rat).Mul(m.Grid.Rat(), big.NewRat(1, 2))
+	perRow = new(big.Rat).Mul(perStep, new(big.Rat).SetInt64(m.RowHi))
+	offset := new(big.Rat).Mul(p.step(p.CutX+p.CutY).Rat(), new(big.Rat).SetInt64(p.Offset))
+	return perStep, perRow.Sub(perRow, offset)
+}
+
+// canonical says all that the rows' values are made of, beside the first argument.
+func (p *Product) canonical(c *plan.CanonicalScalars) string {
+	side := func(m Measure) string {
+		return fmt.Sprintf("grid %s rounded %t row [%d, %d]", m.Grid, m.Rounded, m.RowLo, m.RowHi)
+	}
+	return fmt.Sprintf(" %s times %s %s cut %d %d %d offset %d", side(p.X), c.Scalar(p.Y.Arg), side(p.Y), p.CutX, p.CutY, p.Cut, p.Offset)
+}
+
+// argText is equal for measures of the same values.
+func (z *analyzer) argText(m *Measure) string {
+	text := z.scalarText(m.Arg)
+	if m.Product == nil {
+		return text
+	}
+	other := z.scalarText(m.Product.Y.Arg)
+	return min(text, other) + " times " + max(text, other)
+}
+
+// productLine says what a second moment's rows are.
+func (a told) productLine(m Measure) string {
+	at := func(m Measure) string {
+		return fmt.Sprintf("[%s, %s]", m.Grid.Mul(decimal.NewFromInt(m.RowLo)), m.Grid.Mul(decimal.NewFromInt(m.RowHi)))
+	}
+	p := m.Product
+	line := fmt.Sprintf("sum of products of distances from the middles of %s and %s", at(p.X), at(p.Y))
+	if p.Square {
+		line = fmt.Sprintf("sum of squared distances from the middle of %s, each less half the largest", at(p.X))
+	}
+	line += fmt.Sprintf("%s on grid %s", a.filterText(m), m.Grid)
+	if m.Rounded {
+		line += ", rounded row by row"
+	}
+	switch {
+	case m.Bound != nil:
+		return line + fmt.Sprintf("; a unit's part is clamped to +-%s times choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
+	case m.Single:
+		return line
+	}
+	return line + fmt.Sprintf("; a unit's part is clamped to +-%s", halfSteps(m, uint64(m.Hi)))
+}
+
+// uses are the places of the measures' indexes.
+func (f *Formula) uses() []*int {
+	out := []*int{&f.Count, &f.Sum}
+	if f.Moments != nil {
+		out = append(out, &f.Moments.X, &f.Moments.Y, &f.Moments.XX, &f.Moments.YY, &f.Moments.XY)
+	}
+	return out
+}
+
+// Uses are the measures that the formula reads, its count first; -1: not used.
+func (f *Formula) Uses() []int {
+	var out []int
+	for _, at := range f.uses() {
+		out = append(out, *at)
+	}
+	return out
+}
