@@ -61,9 +61,6 @@ func Analyze(ctx context.Context, q *plan.Query, opts Options) (*Analysis, error
 	if err != nil {
 		return nil, shownBeside(q.Root, err)
 	}
-	if err := noSubquery(agg); err != nil {
-		return nil, err
-	}
 	z := newAnalyzer(ctx, q, agg, opts)
 	if err := z.run(); err != nil {
 		return nil, err
@@ -77,6 +74,8 @@ type analyzer struct {
 	opts Options
 	out  *Analysis
 
+	aggs   []plan.AggItem          // Agg's, with columns in place of subqueries
+	around []plan.Rel              // the relations whose rows a subquery stands in, from the outermost on
 	input  plan.Rel                // Agg's, with scans in place of what derive made
 	linked map[*plan.Subquery]bool // those that may be printed, of the whole statement
 	beside []equality              // of a subquery's rows, with what they are compared with
@@ -111,7 +110,9 @@ func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts O
 }
 
 func (z *analyzer) run() error {
-	if err := z.body(z.out.Agg.Input); err != nil {
+	agg := z.pulled(z.out.Agg)
+	z.aggs = agg.Aggs
+	if err := z.body(agg.Input); err != nil {
 		return err
 	}
 	if err := z.groups(); err != nil { // (7), (8)

@@ -58,6 +58,13 @@ func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 		}
 		return &plan.Project{Input: in, Items: items}, nil
 	case *plan.Join:
+		if queries(n.On) {
+			r, err := z.queriesOfJoin(n)
+			if err != nil {
+				return nil, err
+			}
+			return z.derive(r)
+		}
 		j := *n
 		var err error
 		if j.Left, err = z.derive(n.Left); err != nil {
@@ -80,7 +87,7 @@ func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 		}
 		return rows, err
 	case *plan.SetOp:
-		return z.unionRows(n)
+		return z.setRows(n)
 	case *plan.Window:
 		rows, err := z.windowRows(n)
 		if e, ok := err.(*notOfUnit); ok {
@@ -141,7 +148,7 @@ func (z *analyzer) publicRows(r plan.Rel) *plan.Scan {
 // inside analyses a relation as a body of its own; it shares the statement's columns.
 func (z *analyzer) inside(r plan.Rel) (*analyzer, error) {
 	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: r, Pos: z.out.Agg.Pos}, z.opts)
-	in.out.Query, in.linked = z.out.Query, z.linked
+	in.out.Query, in.linked, in.around = z.out.Query, z.linked, z.around
 	return in, in.body(r)
 }
 
@@ -151,6 +158,7 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 		return nil, sqlerr.New(sqlerr.PrivateShape, "grouping sets and dp_error below an aggregate over private rows are not supported").At(n.Pos).
 			WithHint("Group by columns alone.")
 	}
+	n = z.pulled(n)
 	in, err := z.inside(n.Input)
 	if err != nil {
 		return nil, err
@@ -289,47 +297,6 @@ func (z *analyzer) aggregateColumn(a plan.AggItem) plan.TableColumn {
 		out.Range = &num.Interval{Lo: decimal.Min(iv.Lo, zero).Mul(m), Hi: decimal.Max(iv.Hi, zero).Mul(m)}
 	}
 	return out
-}
-
-// unionRows is a set operation whose sides have the unit at one place, as a table with the rows of both.
-func (z *analyzer) unionRows(n *plan.SetOp) (plan.Rel, error) {
-	out := *n
-	t := &plan.Table{Name: derivedName, UnitCol: -1}
-	for i, side := range []plan.Rel{n.Left, n.Right} {
-		if !touchesPrivate(side) {
-			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private and public rows is not supported", n.Op).At(n.Pos).WithHint("Ask each of the queries as a statement of its own.")
-		}
-		in, err := z.inside(side)
-		if err != nil {
-			return nil, err
-		}
-		cols := [][]plan.ColID{n.LeftCols, n.RightCols}[i]
-		eq := in.classesOf(in.blocks[0])
-		at := slices.IndexFunc(cols, func(id plan.ColID) bool {
-			return in.isUnit(eq, id)
-		})
-		if at < 0 || i == 1 && at != t.UnitCol || i == 1 && in.out.Unit != t.Units[0] {
-			return nil, sqlerr.New(sqlerr.PrivateShape, "each side of a %s of private rows must have the privacy unit at the same place", n.Op).At(n.Pos).WithHint("Select %s first on both sides.", unitName(side))
-		}
-		t.UnitCol, t.Units = at, dp.Units{in.out.Unit}
-		if i == 0 {
-			out.Left, t.MaxRows = in.out.Body.Rel, in.out.MaxRows
-			continue
-		}
-		out.Right = in.out.Body.Rel
-		if t.MaxRows > 0 && in.out.MaxRows > 0 {
-			t.MaxRows = add(t.MaxRows, in.out.MaxRows)
-		} else {
-			t.MaxRows = 0
-		}
-	}
-	for i, id := range n.Columns {
-		if !(n.All && n.Op == "UNION") && !oneForm(z.typeOf(id)) {
-			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private rows with values of type %s is not supported", n.Op, z.typeOf(id)).At(n.Pos).WithHint("Use UNION ALL, or leave the column out.")
-		}
-		t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: true, NotNull: i == t.UnitCol})
-	}
-	return &plan.Scan{Table: t, Columns: n.Columns, Rows: &out, Pos: n.Pos}, nil
 }
 
 // unitName is the unit's column as the analyst may write it.

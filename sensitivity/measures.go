@@ -18,12 +18,12 @@ import (
 func (z *analyzer) measures() error {
 	a := z.out
 	averaged := map[string]bool{}
-	for _, g := range a.Agg.Aggs {
+	for _, g := range z.aggs {
 		if _, ok := statistics[g.Fn]; g.Fn == plan.Avg || ok && len(g.More) == 0 {
 			averaged[z.averageText(z.exactly(g))] = true
 		}
 	}
-	for _, g := range a.Agg.Aggs {
+	for _, g := range z.aggs {
 		g = z.exactly(g)
 		if c, ok := g.Filter.(*plan.Const); ok && c.Value == true {
 			g.Filter = nil

@@ -22,34 +22,6 @@ func touchesPrivate(r plan.Rel) bool {
 	})
 }
 
-// noSubquery refuses a subquery in an aggregate's arguments and in conditions of joins below: only filters and projections there have theirs
-// prepared (analyzer.subqueries).
-func noSubquery(agg *plan.Aggregate) error {
-	var first *plan.Subquery
-	look := func(r plan.Rel) {
-		for _, x := range plan.Scalars(r) {
-			if q := plan.FirstQuery(x); q != nil && (first == nil || q.Pos < first.Pos) {
-				first = q
-			}
-		}
-	}
-	look(agg)
-	plan.VisitRels(agg.Input, func(r plan.Rel) bool {
-		if j, ok := r.(*plan.Join); ok {
-			look(j)
-		}
-		if a, ok := r.(*plan.Aggregate); ok && touchesPrivate(a) {
-			look(a)
-		}
-		return true
-	})
-	if first == nil {
-		return nil
-	}
-	return sqlerr.New(sqlerr.PrivateShape, "a subquery in an aggregate over private rows or in a join's condition is not supported").At(first.Pos).
-		WithHint("Put it into WHERE, or into the select list of a derived table.")
-}
-
 // shownBeside is the refusal of a statement without an aggregate over private rows; where only a subquery reads them, it is about that.
 func shownBeside(root plan.Rel, err error) error {
 	outer, inner := false, (*plan.Subquery)(nil)

@@ -1,9 +1,11 @@
 package sensitivity
 
 import (
+	"math"
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -13,8 +15,8 @@ import (
 // (a) One over public tables reads nothing else. (b) One over private rows is linked to a private row of the one around it, so that each of its rows has that
 // row's unit: on the unit's columns, whose equality is printed inside whatever the analyst wrote; or by a key of the database along the
 // declared way, as (3) has it, which determines the other row, and with it the unit. Its rows are then those of one unit, as in (2) and (3) for a body of its own, and
-// what is made of them (whether there are any, comparisons, aggregates that don't depend on order) is a function of their multiset. (c) It
-// raises nothing: a scalar subquery has one row at most, by its form.
+// what is made of them (whether there are any, comparisons, aggregates that don't depend on order, the first ones in an order that is completed as windowRows has it) is a
+// function of their multiset. (c) It raises nothing: a scalar subquery has one row at most, by its form or by onlyRow.
 func (z *analyzer) subqueries(x plan.Scalar, of plan.Rel, where bool) (plan.Scalar, error) {
 	if plan.FirstQuery(x) == nil {
 		return x, nil
@@ -32,12 +34,11 @@ func (z *analyzer) subqueries(x plan.Scalar, of plan.Rel, where bool) (plan.Scal
 				return nil, err
 			}
 		}
-		if s.Kind == plan.ScalarQuery && !oneRow(s.Query) {
-			return nil, moreRows(s)
-		}
 		var err error
 		if !touchesPrivate(s.Query) {
-			out.Query, err = z.publicQuery(s.Query)
+			if out.Query, err = z.publicQuery(s.Query); s.Kind == plan.ScalarQuery && !atMostOne(s.Query) {
+				out.Query = z.onlyRow(out.Query)
+			}
 		} else {
 			err = z.ofRow(&out, of, s == plain)
 		}
@@ -88,7 +89,7 @@ func (z *analyzer) publicQuery(r plan.Rel) (plan.Rel, error) {
 		}
 		for _, x := range plan.Scalars(n) {
 			if !plan.VisitQueries(x, func(s *plan.Subquery) bool {
-				if z.linked[s] = true; s.Kind == plan.ScalarQuery && !oneRow(s.Query) {
+				if z.linked[s] = true; s.Kind == plan.ScalarQuery && !atMostOne(s.Query) {
 					refused = moreRows(s)
 				}
 				return refused == nil
@@ -118,35 +119,45 @@ func oneRow(r plan.Rel) bool {
 	return false
 }
 
+// atMostOne: so is LIMIT 1.
+func atMostOne(r plan.Rel) bool {
+	switch n := r.(type) {
+	case *plan.Limit:
+		v, ok := wholeNumber(n.Count)
+		return ok && v <= 1 && !n.Ties || atMostOne(n.Input)
+	case *plan.Project:
+		return atMostOne(n.Input)
+	}
+	return oneRow(r)
+}
+
 // ofRow links a subquery over private rows to a private row of the relation around it.
 func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) error {
 	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: s.Query, Pos: s.Pos}, z.opts)
-	in.out.Query, in.linked = z.out.Query, z.linked
-	if s.Kind == plan.AnyQuery { // another row's comparison is false; what = ALL says follows from all rows
-		in.beside = equalities(s.Cond)
-	}
-	rows := s.Query
+	in.out.Query, in.linked, in.around = z.out.Query, z.linked, append(slices.Clone(z.around), of)
+	rows, above := s.Query, func(r plan.Rel) plan.Rel { return r }
+	var err error
 	switch s.Kind {
 	case plan.ExistsQuery:
 		rows = anyRow(rows)
-	case plan.ScalarQuery:
-		for {
-			for _, x := range plan.Scalars(rows) { // only what is below has its subqueries prepared
-				if q := plan.FirstQuery(x); q != nil {
-					return sqlerr.New(sqlerr.PrivateShape, "a subquery in the select list, the HAVING or an aggregate of another one is not supported beside private rows").At(q.Pos).
-						WithHint("Put it into WHERE, or into the select list of a derived table.")
-				}
-			}
-			if a, ok := rows.(*plan.Aggregate); ok {
-				rows = a.Input
-				break
-			}
-			if rows = finishingInput(rows); rows == nil {
-				return sqlerr.New(sqlerr.Internal, "a scalar subquery over private rows has no aggregate").At(s.Pos)
-			}
-		}
 	case plan.ArrayQuery:
 		return sqlerr.New(sqlerr.PrivateShape, "an array of private rows is not supported").At(s.Pos).WithHint("Use EXISTS or IN.")
+	case plan.ScalarQuery:
+		if rows, above, err = z.aggregated(s); rows == nil && err == nil {
+			rows, above, err = z.limited(s.Query)
+			if !atMostOne(s.Query) {
+				first := above
+				above = func(r plan.Rel) plan.Rel { return z.onlyRow(first(r)) }
+			}
+		}
+	default:
+		rows, above, err = z.limited(rows)
+	}
+	if err != nil {
+		return err
+	}
+	if s.Kind == plan.AnyQuery && rows == s.Query { // another row's comparison is false; what = ALL says follows from all rows, and LIMIT's rows do too
+		in.beside = equalities(s.Cond)
 	}
 	if err := in.body(rows); err != nil {
 		return err
@@ -166,12 +177,85 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) error {
 	}) {
 		own = &plan.Filter{Input: own, Cond: z.equal(in.out.Body.UnitCol, link.Columns[u])}
 	}
-	if s.Kind == plan.ScalarQuery {
-		s.Query = over(s.Query, own)
-	} else {
-		s.Query = own
-	}
+	s.Query = above(own)
 	return nil
+}
+
+// aggregated takes the aggregate of a scalar subquery off the rows that it reads; nil where there is none.
+func (z *analyzer) aggregated(s *plan.Subquery) (plan.Rel, func(plan.Rel) plan.Rel, error) {
+	if !oneRow(s.Query) {
+		return nil, nil, nil
+	}
+	for rows := s.Query; rows != nil; rows = finishingInput(rows) {
+		for _, x := range plan.Scalars(rows) { // only what is below has its subqueries prepared
+			if q := plan.FirstQuery(x); q != nil {
+				return nil, nil, sqlerr.New(sqlerr.PrivateShape, "a subquery in the select list, the HAVING or an aggregate of another one is not supported beside private rows").At(q.Pos).
+					WithHint("Put it into WHERE, or into the select list of a derived table.")
+			}
+		}
+		if a, ok := rows.(*plan.Aggregate); ok {
+			return a.Input, func(r plan.Rel) plan.Rel { return over(s.Query, r) }, nil
+		}
+	}
+	return nil, nil, sqlerr.New(sqlerr.Internal, "a scalar subquery over private rows has no aggregate").At(s.Pos)
+}
+
+// limited takes LIMIT with its order, and projections above it, off a subquery's rows, which are all of one unit once they are linked: what it keeps
+// are then the first rows in an order that is completed as windowRows has it.
+func (z *analyzer) limited(r plan.Rel) (plan.Rel, func(plan.Rel) plan.Rel, error) {
+	same := func(r plan.Rel) plan.Rel { return r }
+	switch n := r.(type) {
+	case *plan.Sort:
+		return z.limited(n.Input)
+	case *plan.Project:
+		rows, above, err := z.limited(n.Input)
+		if err != nil || rows == n.Input {
+			return r, same, err
+		}
+		for _, it := range n.Items {
+			if q := plan.FirstQuery(it.Expr); q != nil {
+				return nil, nil, sqlerr.New(sqlerr.PrivateShape, "a subquery beside LIMIT is not supported").At(q.Pos).WithHint("Put it into the select list of a derived table.")
+			}
+		}
+		return rows, func(r plan.Rel) plan.Rel { return &plan.Project{Input: above(r), Items: n.Items} }, nil
+	case *plan.Limit:
+		item := plan.WindowItem{ID: z.newColumn("row_number", sqltype.Int8), Fn: "row_number", Type: sqltype.Int8, Pos: -1}
+		rows := n.Input
+		if sort, ok := rows.(*plan.Sort); ok {
+			rows, item.Order = sort.Input, z.orderOf(sort)
+		}
+		count, offset := int64(math.MaxInt64), int64(0)
+		for x, to := range map[plan.Scalar]*int64{n.Count: &count, n.Offset: &offset} {
+			if x == nil {
+				continue
+			}
+			v, ok := wholeNumber(x)
+			if !ok || v < 0 {
+				return nil, nil, sqlerr.New(sqlerr.PrivateShape, "a LIMIT that is no plain number beside private rows is not supported").At(z.out.Agg.Pos).WithHint("Write the number.")
+			}
+			*to = v
+		}
+		if n.Ties {
+			return nil, nil, sqlerr.New(sqlerr.PrivateShape, "WITH TIES over private rows is not supported").At(z.out.Agg.Pos).WithHint("Use rank() in a derived table.")
+		}
+		var conds []plan.Scalar
+		if offset > 0 {
+			conds = append(conds, compare(item.ID, ">", offset))
+		}
+		if last := offset + count; last >= offset && n.Count != nil {
+			conds = append(conds, compare(item.ID, "<=", last))
+		}
+		return rows, func(r plan.Rel) plan.Rel {
+			return &plan.Filter{Input: &plan.Window{Input: r, Items: []plan.WindowItem{item}}, Cond: conjunction(conds)}
+		}, nil
+	}
+	return r, same, nil
+}
+
+// onlyRow keeps a row that is the only one; PostgreSQL fails where a scalar subquery has more, and here it is then NULL.
+func (z *analyzer) onlyRow(r plan.Rel) plan.Rel {
+	id := z.newColumn("count", sqltype.Int8)
+	return &plan.Filter{Input: &plan.Window{Input: r, Items: []plan.WindowItem{{ID: id, Fn: plan.CountRows, Type: sqltype.Int8, Pos: -1}}}, Cond: compare(id, "=", 1)}
 }
 
 // anyRow leaves out what does not change whether there is a row.
@@ -216,14 +300,25 @@ func (z *analyzer) linkOf(in *analyzer, s *plan.Subquery, of plan.Rel, condition
 	}
 	var free []outer
 	add := func(id, stored plan.ColID) {
-		if scan, attr := storedIn(of, stored); scan != nil && !scan.Table.Public {
-			free = append(free, outer{id, scan, attr})
+		for _, r := range in.around { // all of them have the same unit: each is linked to the one before
+			if scan, attr := storedIn(r, stored); scan != nil && !scan.Table.Public {
+				free = append(free, outer{id, scan, attr})
+			}
 		}
 	}
 	for _, c := range s.Free() {
 		add(c.ID, c.ID)
 	}
 	notNull, around := plan.NotNull(in.out.Body.Rel), plan.NotNull(of)
+	notNull[in.out.Body.UnitCol] = true // rows without a unit are in no link, and in no answer
+	for _, i := range in.scans {
+		for _, e := range i.wayEqualities() { // nor are those without the row that leads to it
+			notNull[e.a], notNull[e.b] = true, true
+		}
+	}
+	for _, u := range unitsOf(of) {
+		around[u] = true
+	}
 	for _, it := range s.Left { // where either may be NULL, x NOT IN depends on rows that are not x's
 		other := func(e equality) bool { return e.a == it.ID && notNull[e.b] || e.b == it.ID && notNull[e.a] }
 		if c := plainColumn(it.Expr); c != 0 && (condition || around[c] && slices.ContainsFunc(in.beside, other)) {
@@ -249,6 +344,38 @@ func (z *analyzer) linkOf(in *analyzer, s *plan.Subquery, of plan.Rel, condition
 		}
 	}
 	return nil
+}
+
+// wayEqualities are those of the hidden way to the unit.
+func (s *scanInfo) wayEqualities() (out []equality) {
+	if s.path != nil && !s.nullable() {
+		for _, x := range s.path.on {
+			out = append(out, equalities(x)...)
+		}
+	}
+	return out
+}
+
+// unitsOf are the unit's columns of private tables that are never padded.
+func unitsOf(r plan.Rel) (out []plan.ColID) {
+	switch n := r.(type) {
+	case *plan.Scan:
+		if u := n.Table.UnitCol; !n.Table.Public && u >= 0 {
+			out = append(out, n.Columns[u])
+		}
+	case *plan.Filter:
+		return unitsOf(n.Input)
+	case *plan.Project:
+		return unitsOf(n.Input)
+	case *plan.Join:
+		if n.Kind != plan.FullJoin {
+			out = unitsOf(n.Left)
+		}
+		if n.Kind == plan.InnerJoin {
+			out = append(out, unitsOf(n.Right)...)
+		}
+	}
+	return out
 }
 
 // privateScans are those of the body, and of the hidden ways to its unit.

@@ -192,8 +192,7 @@ func (z *analyzer) orderOf(sort *plan.Sort) []plan.AggOrder {
 
 // firstRows keeps the first rows of each partition of a relation, in an item's order.
 func (z *analyzer) firstRows(r plan.Rel, item plan.WindowItem, most int64) (*plan.Scan, error) {
-	item.ID, item.Fn, item.Type = plan.ColID(len(z.out.Query.Columns)), "row_number", sqltype.Int8
-	z.out.Query.Columns = append(z.out.Query.Columns, plan.ColumnInfo{Name: "row_number", Type: sqltype.Int8})
+	item.ID, item.Fn, item.Type = z.newColumn("row_number", sqltype.Int8), "row_number", sqltype.Int8
 	scan, err := z.windowRows(&plan.Window{Input: r, Items: []plan.WindowItem{item}})
 	if err != nil {
 		return nil, err
@@ -201,9 +200,14 @@ func (z *analyzer) firstRows(r plan.Rel, item plan.WindowItem, most int64) (*pla
 	if t := scan.Table; len(z.numbered[scan]) > 0 && (t.MaxRows == 0 || t.MaxRows > uint64(most)) {
 		t.MaxRows = uint64(most)
 	}
-	scan.Rows = &plan.Filter{Input: scan.Rows, Cond: &plan.Call{Fn: funcs.Lookup(funcs.Operator, "<=", sqltype.OIDInt8, sqltype.OIDInt8), T: sqltype.Bool, Pos: -1,
-		Args: []plan.Scalar{&plan.Col{ID: item.ID, T: sqltype.Int8}, &plan.Const{Value: most, T: sqltype.Int8}}}}
+	scan.Rows = &plan.Filter{Input: scan.Rows, Cond: compare(item.ID, "<=", most)}
 	return scan, nil
+}
+
+// compare holds a bigint column against a number.
+func compare(id plan.ColID, op string, n int64) plan.Scalar {
+	return &plan.Call{Fn: funcs.Lookup(funcs.Operator, op, sqltype.OIDInt8, sqltype.OIDInt8), T: sqltype.Bool, Pos: -1,
+		Args: []plan.Scalar{&plan.Col{ID: id, T: sqltype.Int8}, &plan.Const{Value: n, T: sqltype.Int8}}}
 }
 
 // mostOf is how many rows of one unit the conditions on a row_number of its rows leave; 0 where they say nothing.

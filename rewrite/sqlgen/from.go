@@ -209,7 +209,7 @@ func (p *printer) scan(n *plan.Scan) *from {
 
 func (p *printer) join(n *plan.Join) *from {
 	l := p.build(n.Left)
-	if l.none || n.Kind == plan.FullJoin && !l.plain() {
+	if l.none || n.Kind == plan.FullJoin && !l.plain() || n.Kind == plan.LeftJoin && l.queries() {
 		l = p.wrap(l)
 	}
 	before, lateral := p.outer, ""
@@ -260,6 +260,16 @@ func (f *from) plain() bool {
 		}
 	}
 	return true
+}
+
+// queries: a computed column has a subquery; DuckDB takes none in the ON of an outer join.
+func (f *from) queries() bool {
+	for _, c := range f.cols {
+		if c.expr != nil && plan.FirstQuery(c.expr) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // wrap makes a subquery of a FROM and WHERE.

@@ -30,6 +30,9 @@ func TestShapesLeak(t *testing.T) {
 		{"partitions of many units", "select q, count(*) from (select ntile(2) over (partition by patient_id order by encounter_id) as q from encounters) t group by 1", `PARTITION BY "t1"."patient_id"`, ""},
 		{"all rows numbered, not the first alone", neighbour.Shapes[0], ` AND \(\("t2"."w1" = CAST\(\$1 AS pg_catalog.int4\)\)\)`, ""},
 		{"all rows of a DISTINCT ON", neighbour.Shapes[4], ` WHERE \(\("t2"."w1" <= CAST\(\$1 AS pg_catalog.int8\)\)\)`, " WHERE $$1::int8 > 0"},
+		{"all persons' rows in a subquery with LIMIT", "select count(*) from encounters e where e.days > (select x.days from encounters x where x.patient_id = e.patient_id order by x.encounter_id limit 1)", ` WHERE \(\("t2"."patient_id" = "t1"."patient_id"\)\)`, ""},
+		{"ties of a subquery with LIMIT left to the scan", neighbour.Ties[6], `COLLATE pg_catalog."C" ASC NULLS LAST, [^)]*`, `COLLATE pg_catalog."C"`},
+		{"all persons' rows in what is not in them", "select count(*) from patients where patient_id not in (select patient_id from encounters where days > 3)", ` AND \("t\d"."patient_id" = "t1"."patient_id"\)`, ""},
 	} {
 		a := analyze(t, bug.sql, outside, 4)
 		_, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), a, funcs.Postgres, []int{neighbour.Heavy}, bug.mangle)

@@ -1,0 +1,105 @@
+package sensitivity
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Subqueries are prepared in conditions and projections (analyzer.subqueries); those of aggregates and joins are moved there.
+
+// queries: there is a subquery in the expression.
+func queries(x plan.Scalar) bool { return x != nil && plan.FirstQuery(x) != nil }
+
+func (z *analyzer) newColumn(name string, t sqltype.Type) plan.ColID {
+	z.out.Query.Columns = append(z.out.Query.Columns, plan.ColumnInfo{Name: name, Type: t})
+	return plan.ColID(len(z.out.Query.Columns) - 1)
+}
+
+// computed adds columns to a relation.
+type computed struct {
+	z     *analyzer
+	items []plan.Item
+}
+
+func (c *computed) column(x plan.Scalar) plan.Scalar {
+	id := c.z.newColumn("subquery", x.Type())
+	c.items = append(c.items, plan.Item{ID: id, Expr: x})
+	return &plan.Col{ID: id, T: x.Type()}
+}
+
+func (c *computed) over(r plan.Rel) plan.Rel {
+	if len(c.items) == 0 {
+		return r
+	}
+	var all []plan.Item
+	for _, id := range r.Cols() {
+		all = append(all, plan.Item{ID: id, Expr: &plan.Col{ID: id, T: c.z.typeOf(id)}})
+	}
+	return &plan.Project{Input: r, Items: append(all, c.items...)}
+}
+
+// pulled computes the arguments and filters of an aggregate that have subqueries in a projection below it, where each has the same value in the same row.
+func (z *analyzer) pulled(n *plan.Aggregate) *plan.Aggregate {
+	c := &computed{z: z}
+	pull := func(x plan.Scalar) plan.Scalar {
+		if !queries(x) {
+			return x
+		}
+		return c.column(x)
+	}
+	out := *n
+	out.Aggs = slices.Clone(n.Aggs)
+	for i, a := range out.Aggs {
+		a.Arg, a.Filter = pull(a.Arg), pull(a.Filter)
+		a.More = slices.Clone(a.More)
+		for j := range a.More {
+			a.More[j] = pull(a.More[j])
+		}
+		a.Order = slices.Clone(a.Order)
+		for j := range a.Order {
+			a.Order[j].Expr = pull(a.Order[j].Expr)
+		}
+		out.Aggs[i] = a
+	}
+	out.Input = c.over(n.Input)
+	return &out
+}
+
+// queriesOfJoin moves the subqueries of ON. Of an inner join a condition is one of WHERE. Of a left join one that reads the padded side alone filters it
+// before, and one that reads the other side alone is a column there.
+func (z *analyzer) queriesOfJoin(n *plan.Join) (plan.Rel, error) {
+	j := *n
+	var plain, moved []plan.Scalar
+	left := &computed{z: z}
+	for _, x := range plan.Conjuncts(n.On) {
+		switch {
+		case !queries(x):
+			plain = append(plain, x)
+		case n.Kind == plan.InnerJoin:
+			moved = append(moved, x)
+		case n.Kind == plan.LeftJoin && readsNone(x, n.Left.Cols()):
+			j.Right = &plan.Filter{Input: j.Right, Cond: x}
+		case n.Kind == plan.LeftJoin && readsNone(x, n.Right.Cols()):
+			plain = append(plain, left.column(x))
+		default:
+			return nil, sqlerr.New(sqlerr.PrivateShape, "a subquery about both sides of an outer join is not supported").At(plan.FirstQuery(x).Pos).
+				WithHint("Put it into WHERE, or into the select list of a derived table.")
+		}
+	}
+	j.On = conjunction(plain)
+	j.Left = left.over(j.Left)
+	if len(moved) == 0 {
+		return &j, nil
+	}
+	return &plan.Filter{Input: &j, Cond: conjunction(moved)}, nil
+}
+
+// readsNone: an expression and its subqueries read none of the columns.
+func readsNone(x plan.Scalar, cols []plan.ColID) bool {
+	none := true
+	plan.VisitCols(x, func(c *plan.Col) { none = none && !slices.Contains(cols, c.ID) })
+	return none
+}

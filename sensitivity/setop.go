@@ -1,0 +1,70 @@
+package sensitivity
+
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// setRows is a set operation of private rows, as a table with the rows of both sides. Where rows are compared, the unit is at one place of both sides; UNION ALL
+// compares none and may have it as one more column.
+func (z *analyzer) setRows(n *plan.SetOp) (plan.Rel, error) {
+	out := *n
+	all := n.All && n.Op == "UNION"
+	var sides [2]*analyzer
+	var at [2]int
+	for i, side := range []plan.Rel{n.Left, n.Right} {
+		if !touchesPrivate(side) {
+			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private and public rows is not supported", n.Op).At(n.Pos).WithHint("Ask each of the queries as a statement of its own.")
+		}
+		in, err := z.inside(side)
+		if err != nil {
+			return nil, err
+		}
+		eq := in.classesOf(in.blocks[0])
+		sides[i] = in
+		at[i] = slices.IndexFunc([][]plan.ColID{n.LeftCols, n.RightCols}[i], func(id plan.ColID) bool { return in.isUnit(eq, id) })
+	}
+	l, r := sides[0], sides[1]
+	out.Left, out.Right = l.out.Body.Rel, r.out.Body.Rel
+	t := &plan.Table{Name: derivedName, Units: dp.Units{l.out.Unit}, UnitCol: at[0]}
+	if t.MaxRows = add(l.out.MaxRows, r.out.MaxRows); l.out.MaxRows == 0 || r.out.MaxRows == 0 {
+		t.MaxRows = 0
+	}
+	lu, ru := l.out.Body.UnitCol, r.out.Body.UnitCol
+	switch {
+	case l.out.Unit == r.out.Unit && at[0] >= 0 && at[0] == at[1]:
+	case l.out.Unit == r.out.Unit && all && z.typeOf(lu) == z.typeOf(ru):
+		t.UnitCol = len(n.Columns)
+		id := z.newColumn(z.out.Query.Columns[lu].Name, z.typeOf(lu))
+		out.LeftCols, out.RightCols, out.Columns = append(slices.Clone(n.LeftCols), lu), append(slices.Clone(n.RightCols), ru), append(slices.Clone(n.Columns), id)
+	default:
+		return nil, sqlerr.New(sqlerr.PrivateShape, "each side of a %s of private rows must have the privacy unit at the same place", n.Op).At(n.Pos).
+			WithHint("Select %s first on both sides.", unitName(n.Left))
+	}
+	for i, id := range out.Columns {
+		if !all && !oneForm(z.typeOf(id)) {
+			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private rows with values of type %s is not supported", n.Op, z.typeOf(id)).At(n.Pos).WithHint("Use UNION ALL, or leave the column out.")
+		}
+		c := plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: i < len(n.Columns), NotNull: i == t.UnitCol}
+		x, y := l.definedBy(out.LeftCols[i]), r.definedBy(out.RightCols[i])
+		if i != t.UnitCol {
+			c.NotNull = !l.mayBeNull(x, stored) && !r.mayBeNull(y, stored)
+			c.Range = spanOf(l.declared(x)).hullOrNone(spanOf(r.declared(y)))
+		}
+		if c.Type.OID == sqltype.OIDNumeric {
+			a, known := l.scaleOf(x)
+			if b, too := r.scaleOf(y); known && too {
+				step := decimal.New(1, -max(a, b))
+				c.Step = &step
+			}
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	return &plan.Scan{Table: t, Columns: out.Columns, Rows: &out, Pos: n.Pos}, nil
+}
