@@ -193,7 +193,7 @@ func (z *analyzer) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, stri
 
 // constantCall computes a call of constants, such as the cast of a literal; NULL and what raises are not for here.
 func constantCall(n *plan.Call) (sqltype.Value, bool) {
-	if n.Fn.Eval == nil || len(n.Args) == 0 {
+	if !oneResult(n) || len(n.Args) == 0 {
 		return nil, false
 	}
 	args, types := make([]sqltype.Value, len(n.Args)), make([]sqltype.Type, len(n.Args))

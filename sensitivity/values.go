@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -43,6 +44,9 @@ func (z *analyzer) addDerived(i int, x plan.Scalar) error {
 			return err
 		}
 		y, err := f(v)
+		if sqlerr.ID(err) == sqlerr.NumericRange.ID && z.computesFloat(x, map[plan.ColID]bool{}) { // NULL on PostgreSQL, infinite on DuckDB
+			return nil
+		}
 		if err != nil { // the total form is NULL where PostgreSQL raises
 			y = nil
 		}
@@ -73,7 +77,7 @@ func (z *analyzer) onlyColumn(x plan.Scalar) (only plan.ColID, ok bool) {
 	return only, ok && only != 0 && z.sameEverywhere(x, map[plan.ColID]bool{})
 }
 
-// sameEverywhere: no parameters, and of floats the operations that IEEE 754 fixes only. Text is checked by value (alike).
+// sameEverywhere: no parameters, and calls that have one result everywhere. Text is checked by value (alike).
 func (z *analyzer) sameEverywhere(x plan.Scalar, seen map[plan.ColID]bool) bool {
 	switch n := x.(type) {
 	case *plan.Param:
@@ -84,7 +88,7 @@ func (z *analyzer) sameEverywhere(x plan.Scalar, seen map[plan.ColID]bool) bool 
 			return z.sameEverywhere(d.expr, seen)
 		}
 	case *plan.Call:
-		if n.Fn.Eval == nil || n.T.IsFloat() && n.Fn.Kind == funcs.Function && !slices.Contains([]string{"floor", "ceil", "ceiling", "round", "trunc", "abs", "sign"}, n.Fn.Name) {
+		if !oneResult(n) {
 			return false
 		}
 	}
@@ -94,6 +98,28 @@ func (z *analyzer) sameEverywhere(x plan.Scalar, seen map[plan.ColID]bool) bool 
 		}
 	}
 	return true
+}
+
+// ofIEEE are what gives the same float everywhere, as IEEE 754 fixes it. The C library's functions differ in the last places.
+var ofIEEE = []string{"+", "-", "*", "/", "@", "|/", "sqrt", "floor", "ceil", "ceiling", "round", "trunc", "abs", "sign"}
+
+// oneResult: a call gives the same here and in the backends.
+func oneResult(n *plan.Call) bool {
+	return n.Fn.Eval != nil && (!n.T.IsFloat() || n.Fn.Kind == funcs.Cast || slices.Contains(ofIEEE, n.Fn.Name))
+}
+
+// computesFloat: a part of an expression is a float that is computed.
+func (z *analyzer) computesFloat(x plan.Scalar, seen map[plan.ColID]bool) bool {
+	c, isCol := x.(*plan.Col)
+	if !isCol {
+		return x.Type().IsFloat() || slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return z.computesFloat(y, seen) })
+	}
+	d, ok := z.defs[c.ID]
+	if !ok || seen[c.ID] {
+		return false
+	}
+	seen[c.ID] = true
+	return z.computesFloat(d.expr, seen)
 }
 
 // valuesOf lists a column's public values in rows that WHERE keeps, NULL among them where a row can have it.

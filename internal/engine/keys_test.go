@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -83,11 +84,6 @@ func TestKeysAgree(t *testing.T) {
 func quiet(t *testing.T, p *Prepared, st *sqlgen.Statement, rows [][]secret.Value) (found, all int) {
 	t.Helper()
 	a := *p.an
-	a.People = -1
-	mp := &measure.Plan{UnitsFromSelection: -1}
-	for range a.Measures { // at this scale a sample is not 0 with a probability below e^-1000000
-		mp.Measures = append(mp.Measures, dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: dp.MaxScaleDen}})
-	}
 	if !a.Groups.Public {
 		var keys [][]sqltype.Value
 		for _, row := range rows {
@@ -97,10 +93,8 @@ func quiet(t *testing.T, p *Prepared, st *sqlgen.Statement, rows [][]secret.Valu
 	}
 	cp := *p
 	cp.an = &a
-	cols, kept1 := withoutUnits(st.Columns, rows)
-	r, err := make1(&cp, mp, cols, &kept{rows: kept1}, noise.NewSource())
-	if err != nil {
-		t.Errorf("%s: %v", strings.SplitN(st.SQL, "\n", 2)[0], err)
+	r := silent(t, &cp, st, rows)
+	if r == nil {
 		return 0, 0
 	}
 	for _, g := range r.Groups {
@@ -109,6 +103,25 @@ func quiet(t *testing.T, p *Prepared, st *sqlgen.Statement, rows [][]secret.Valu
 		}
 	}
 	return found, len(r.Groups)
+}
+
+// silent is the release of a scan with noise that is 0; nil if there is none.
+func silent(t *testing.T, p *Prepared, st *sqlgen.Statement, rows [][]secret.Value) *release.Release {
+	t.Helper()
+	a := *p.an
+	a.People = -1
+	mp := &measure.Plan{UnitsFromSelection: -1}
+	for range a.Measures { // at this scale a sample is not 0 with a probability below e^-1000000
+		mp.Measures = append(mp.Measures, dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: dp.MaxScaleDen}})
+	}
+	cp := *p
+	cp.an = &a
+	cols, without := withoutUnits(st.Columns, rows)
+	r, err := make1(&cp, mp, cols, &kept{rows: without}, noise.NewSource())
+	if err != nil {
+		t.Errorf("%s: %v", strings.SplitN(st.SQL, "\n", 2)[0], err)
+	}
+	return r
 }
 
 // withoutUnits takes the column away that only a selection needs.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgcat"
@@ -26,16 +27,7 @@ func baseTypes() (out []*pgcat.Type) {
 	return out
 }
 
-func typeText(o sqltype.OID) string {
-	t := sqltype.Type{OID: o, Typmod: -1}
-	if t.Known() {
-		return t.String()
-	}
-	if p := pgcat.TypeOf(o); p != nil {
-		return p.Name
-	}
-	return fmt.Sprint(o)
-}
+var typeText = engine.TypeText
 
 // short is a type as the tables of functions write it.
 func short(o sqltype.OID) string {
@@ -85,10 +77,10 @@ func sampled(t *testing.T, f *funcs.Func) *funcs.Func {
 	if f.With == nil || f.Spell != nil {
 		return f
 	}
-	for _, w := range words {
+	for _, w := range engine.Words {
 		c := funcs.Constants{Zone: "UTC"}
 		for _, k := range f.Const {
-			v, err := sqltype.ParseText(constant(f, k, w), sqltype.Type{OID: f.Args[k], Typmod: -1})
+			v, err := sqltype.ParseText(engine.Constant(f, k, w), sqltype.Type{OID: f.Args[k], Typmod: -1})
 			if err != nil {
 				t.Fatalf("%s %s%v: %v", f.Kind, f.Name, f.Args, err)
 			}
@@ -100,33 +92,6 @@ func sampled(t *testing.T, f *funcs.Func) *funcs.Func {
 	}
 	t.Errorf("%s %s%v: no sample of its constants is taken", f.Kind, f.Name, f.Args)
 	return f
-}
-
-// words are texts of which each row that asks for constants takes one.
-var words = []string{"day", "hour", "Europe/Berlin", "UTC", "a", "i", "YYYY-MM-DD", "999", "sha256", "hex", "{a}"}
-
-// constant is the text of a constant for a row's k-th argument.
-func constant(f *funcs.Func, k int, word string) string {
-	switch f.Args[k] {
-	case sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDNumeric, sqltype.OIDFloat4, sqltype.OIDFloat8:
-		return "1"
-	case sqltype.OIDInterval:
-		return "01:00:00"
-	case sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz:
-		return "2020-01-01"
-	case sqltype.OIDTime, sqltype.OIDTimetz:
-		return "12:30"
-	case sqltype.OIDText:
-	default:
-		return "{}"
-	}
-	switch {
-	case f.Name == "date_trunc" && k == 2:
-		return "UTC"
-	case strings.HasPrefix(f.Name, "regexp_") && k > 1:
-		return "i"
-	}
-	return word
 }
 
 // line is one line of the tables of functions: overloads that are alike.
@@ -282,20 +247,17 @@ func relabelled(f *funcs.Func) bool {
 	return f.Kind == funcs.Cast && from.OID != to.OID && from.IsString() && to.IsString()
 }
 
-// modifiers bring a cast to a type's own row.
-var modifiers = map[sqltype.OID]string{sqltype.OIDNumeric: "(9,2)", sqltype.OIDVarchar: "(3)", sqltype.OIDBPChar: "(3)", sqltype.OIDInterval: "(3)"}
-
 // reached binds a call of a row, over columns and the constants that it asks for, and fails if the binder does not take the row.
 func reached(f *funcs.Func) (err error) {
 	for _, literals := range []bool{false, true} { // a pattern is a literal, though its row asks for none
-		for _, w := range words {
+		for _, w := range engine.Words {
 			args := make([]string, len(f.Args))
 			for i, o := range f.Args {
 				if s, ok := stand[o]; ok {
 					o = s
 				}
 				if args[i] = fmt.Sprint("c", o); slices.Contains(f.Const, i) && f.Spell == nil || literals && i > 0 {
-					args[i] = fmt.Sprintf("CAST('%s' AS %s)", constant(f, i, w), typeText(o))
+					args[i] = fmt.Sprintf("CAST('%s' AS %s)", engine.Constant(f, i, w), typeText(o))
 				}
 			}
 			if err = bound(f, args); err == nil {
@@ -308,26 +270,7 @@ func reached(f *funcs.Func) (err error) {
 
 // bound binds a call of a row and looks for the row in its plan.
 func bound(f *funcs.Func, args []string) error {
-	var sql string
-	switch {
-	case f.Kind == funcs.Cast:
-		sql = fmt.Sprintf("CAST(%s AS %s)", args[0], typeText(f.Result))
-		if f.Args[0] == f.Result {
-			sql = fmt.Sprintf("CAST(%s AS %s%s)", args[0], typeText(f.Result), modifiers[f.Result])
-			if t := short(f.Result); strings.HasPrefix(t, "time") {
-				sql = fmt.Sprintf("CAST(%s AS %s(3))", args[0], t)
-			}
-		}
-	case f.Kind == funcs.Operator && len(args) == 2:
-		sql = fmt.Sprintf("%s OPERATOR(pg_catalog.%s) %s", args[0], f.Name, args[1])
-	case f.Kind == funcs.Operator:
-		sql = fmt.Sprintf("OPERATOR(pg_catalog.%s) %s", f.Name, args[0])
-	default:
-		if last := len(args) - 1; slices.ContainsFunc(pgcat.Procs(f.Name), func(p *pgcat.Proc) bool { return p.Variadic != 0 && slices.Equal(p.Args, f.Args) }) {
-			args[last] = "VARIADIC " + args[last]
-		}
-		sql = fmt.Sprintf("pg_catalog.%q(%s)", f.Name, strings.Join(args, ", "))
-	}
+	sql := engine.CallText(f, args)
 	st, err := pgsyntax.Parse("SELECT " + sql + " FROM every")
 	if err != nil {
 		return fmt.Errorf("%s: %w", sql, err)
