@@ -141,6 +141,8 @@ type Measure struct {
 	// Fine is how many parts of a step the totals, Bound's edges and the noise are in (Limit.L2: scaled partials are no whole steps); 1
 	// elsewhere. What is released is rounded to steps.
 	Fine uint64
+	// Of a Leaves measure, which counts in steps of 1 row: the tree over its Arg's values.
+	Tree *Tree
 }
 
 // Clip is the bound on a partial's magnitude, or on the norm of a unit's partials, at an edge of Bound. What overflows is more than any mechanism takes.
@@ -192,9 +194,12 @@ type Formula struct {
 	Agg   plan.ColID
 	Kind  FormulaKind
 	Count int // Value of a count, or the count beside a centred sum
-	Sum   int
+	Sum   int // or the Leaves measure of an order statistic
 	// Moments are the others of IsMoment, whose Count says how many rows all of them are of.
 	Moments *Moments
+	// Of an order statistic (OfOrder) what it asks for, a fraction that is NULL as NaN, and the array that the fractions stood in.
+	Quantiles []Quantile
+	Array     *sqltype.Array
 }
 
 // FormulaKind is the way from measures to an aggregate.

@@ -506,15 +506,21 @@ func powerOfTen(width decimal.Decimal) decimal.Decimal {
 
 // steps is x in grid steps, rounded outward (9): dir -1 gives the floor, 1 the ceiling.
 func steps(x, grid decimal.Decimal, dir int) (int64, bool) {
+	q := gridSteps(x, grid, dir)
+	if !q.IsInt64() || magnitude(q.Int64()) > dp.MaxSensitivity {
+		return 0, false
+	}
+	return q.Int64(), true
+}
+
+// gridSteps is the floor of x in grid steps (dir -1), or the ceiling (dir 1).
+func gridSteps(x, grid decimal.Decimal, dir int) *big.Int {
 	r := new(big.Rat).Quo(x.Rat(), grid.Rat())
 	q, m := new(big.Int).DivMod(r.Num(), r.Denom(), new(big.Int)) // DivMod floors for positive denominators
 	if dir > 0 && m.Sign() != 0 {
 		q.Add(q, big.NewInt(1))
 	}
-	if !q.IsInt64() || magnitude(q.Int64()) > dp.MaxSensitivity {
-		return 0, false
-	}
-	return q.Int64(), true
+	return q
 }
 
 func tooWide() *sqlerr.Error {

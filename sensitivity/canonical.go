@@ -49,6 +49,9 @@ func Canonical(a *Analysis) string {
 			arg += " filter " + conditionText(m.Filter, c.Scalar)
 		}
 		say("measure %s %s grid %s rounded %t row [%d, %d] partial [%d, %d] single %t", m.Kind, arg, m.Grid, m.Rounded, m.RowLo, m.RowHi, m.Lo, m.Hi, m.Single)
+		if m.Tree != nil {
+			say("%s", m.Tree.text())
+		}
 		if c := m.Bound; c != nil {
 			say("automatic %d of measure %d times %d, %d edges from %d to %d", c.Index, c.Measure, m.Factor, len(c.Edges), c.Edges[0], c.Edges[len(c.Edges)-1])
 		}

@@ -123,10 +123,13 @@ func (a told) partLine(m Measure) string {
 	switch m.Kind {
 	case Units, SomeUnits:
 		return "number of units" + a.filterText(m) + "; a unit counts once"
-	case CountRows, CountValues:
+	case CountRows, CountValues, Leaves:
 		what := "rows"
-		if m.Kind == CountValues {
+		switch m.Kind {
+		case CountValues:
 			what = "rows with a value"
+		case Leaves:
+			what = m.Tree.line()
 		}
 		what += a.filterText(m)
 		if m.Bound != nil {

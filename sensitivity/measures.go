@@ -114,9 +114,8 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 			return f, err
 		}
 		f.Count, f.Sum, err = z.pair(g)
-	case plan.Min, plan.Max:
-		err = sqlerr.New(sqlerr.PrivateShape, "%s over private rows is not supported", g.Fn).At(g.Pos).
-			WithHint("Group by ranges of the value (CASE) and count.")
+	case plan.Min, plan.Max, "percentile_cont", "percentile_disc":
+		err = z.orderStatistic(g, &f)
 	case "string_agg", "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg":
 		err = sqlerr.New(sqlerr.PrivateShape, "%s over private rows would list what single rows hold", g.Fn).At(g.Pos).
 			WithHint("GROUP BY the values and count: which of them are shown is chosen with noise.")
@@ -220,7 +219,7 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 	case Units, SomeUnits:
 		m.Hi, m.PerGroup = 1, 1
 		return nil
-	case CountRows, CountValues:
+	case CountRows, CountValues, Leaves:
 		if z.out.MaxRows == 0 {
 			return z.choose(m, 1, mostRows)
 		}

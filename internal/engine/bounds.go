@@ -42,7 +42,7 @@ func noiseLine(a *sensitivity.Analysis, mp *measure.Plan, i int) string {
 		if a.Limit.L2 {
 			return text + "the groups by a vector of at most " + by
 		}
-		return text + groupsText(fmt.Sprint(s.Groups)) + " by at most " + by
+		return text + changed(a.Measures[i], fmt.Sprint(s.Groups/a.Measures[i].Vectors())) + " by at most " + by
 	}
 	switch ev := mp.Measures[i].(type) {
 	case dp.Laplace:
@@ -54,14 +54,31 @@ func noiseLine(a *sensitivity.Analysis, mp *measure.Plan, i int) string {
 			return fmt.Sprintf("discrete Gaussian, sigma %s times the norm; one unit changes the groups by a vector of at most that norm", number(ev.Ratio.Float()))
 		}
 		name := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma"}[ev.Noise]
-		groups := fmt.Sprint(ev.Groups[0])
+		groups := fmt.Sprint(ev.Groups[0] / a.Measures[i].Vectors())
 		if c := a.Limit.Cap; c != nil {
 			groups = fmt.Sprintf("at most %d", c.Edges[mp.Choices[c.Index].Edges-1])
 		}
 		norm := map[dp.NoiseKind]string{dp.LaplaceNoise: "bound and groups", dp.GaussianNoise: "bound and the root of groups"}[ev.Noise]
-		return fmt.Sprintf("%s %s times %s; one unit changes %s by at most the bound", name, number(ev.Ratio.Float()), norm, groupsText(groups))
+		ratio := ev.Ratio.Float()
+		if n := float64(a.Measures[i].Vectors()); ev.Noise == dp.LaplaceNoise {
+			ratio *= n
+		} else {
+			ratio *= math.Sqrt(n)
+		}
+		return fmt.Sprintf("%s %s times %s; one unit changes %s by at most the bound", name, number(ratio), norm, changed(a.Measures[i], groups))
 	}
 	return mp.Measures[i].Name()
+}
+
+// changed says what one unit changes: of a tree each level by itself.
+func changed(m sensitivity.Measure, groups string) string {
+	switch n := m.Vectors(); {
+	case n > 1:
+		return fmt.Sprintf("each of %d levels in %s", n, groupsText(groups))
+	case m.Tree != nil:
+		return "the leaves of " + groupsText(groups)
+	}
+	return groupsText(groups)
 }
 
 func groupsText(n string) string {

@@ -227,6 +227,8 @@ func expectedErrors(a *sensitivity.Analysis, mp *measure.Plan, counts ...float64
 		switch f := a.Formulas[n.formula]; {
 		case !ok || f.Kind == sensitivity.IsRatio:
 			out = append(out, n.name+" depends on what is chosen")
+		case f.OfOrder():
+			out = append(out, fmt.Sprintf("%s %s%s rows in rank", n.name, number(e.Rank(n.formula)/times), unit))
 		case f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment:
 			var of []string
 			for _, count := range counts {

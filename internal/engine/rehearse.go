@@ -130,6 +130,9 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 	f.Price, f.Loss = mp.Price, mp.Loss
 	asked := r.asked[key]
 	f.Free = len(mp.Events()) == 0 || asked != nil && asked.price >= mp.Price
+	if p.an.Trees() && !f.Free { // it is released anew
+		asked = nil
+	}
 	if asked != nil && !f.Free { // the release of the smaller price is topped up
 		top, err := measure.ForecastTopUp(p.an, asked.first, asked.price, s.asks())
 		switch {

@@ -36,6 +36,7 @@ func TestSQLDoc(t *testing.T) {
 	writeGrammar(t, &page)
 	page.WriteString(sqlStatistics)
 	page.WriteString(sqlRanges)
+	page.WriteString(sqlOrder)
 	writeTypes(&page)
 	writeFunctions(t, &page)
 	writeSettings(t, w, &page)
@@ -267,7 +268,7 @@ An analyst writes PostgreSQL 15's SQL (numbers are also read as later versions s
 types, overloads, casts, parameters and output columns are found by PostgreSQL's rules over PostgreSQL's own catalog. This page is made from the
 registries and from what happened to its examples; a test fails when it is stale. [errors.md](errors.md) explains each refusal.
 
-Rows are of three sorts. **Private rows** belong to persons: they can be counted, summed, averaged and compared by statistics, with noise. **Public tables** belong to nobody: the policy says
+Rows are of three sorts. **Private rows** belong to persons: they can be counted, summed, averaged, put in order and compared by statistics, with noise. **Public tables** belong to nobody: the policy says
 ` + "`public: true`" + `, and answers over them alone are exact and free; on DuckDB, where a column has one scale, numerics of different scales beside each other, as in coalesce, least or CASE, are all
 written with the most decimals: 1.00 for 1. **Released values** are what is left of private rows after the noise: aggregates and group keys.
 On them HAVING, ORDER BY, LIMIT, DISTINCT, window functions, further aggregates, literals beside them and every expression that is marked "released" work exactly and cost nothing.
@@ -301,4 +302,21 @@ policy and the statement, never from rows; ` + "`EXPLAIN`" + ` tells what was de
   such a column need no selection: all groups are answered, also those that nobody is in.
 - **Rows outside** a declared range or list are in no public group: the data breaks its declaration there.
 - All other groups are **unknown**: which ones are shown is chosen with noise, and rare ones never are. That needs a policy with delta above 0 ([unknown_groups](errors.md#unknown_groups)).
+`
+
+const sqlOrder = `
+## Order statistics
+
+` + "`min`, `max`, `median`, `percentile_cont` and `percentile_disc`" + ` of private rows are read off a tree of noisy counts over the declared range of their values (Dwork, Naor, Pitassi, Rothblum 2010). All of them that are of the same
+values of the same rows come from one tree and are charged once, however many fractions there are.
+
+- ` + "`median(x)`" + ` is dpsql's own: ` + "`percentile_cont(0.5) WITHIN GROUP (ORDER BY x)`" + `, and ` + "`percentile_disc(0.5)`" + ` of dates and times. Fractions are constants, one or an array.
+- **Values** are integers, numerics, floats, dates and times with a range: declared, or narrowed by WHERE; else [no_range](errors.md#no_range). NULL does not count, what is outside of the range counts as its nearest end, and NaN as the upper one.
+  A range of more than 65,536 values on its grid has leaves of several values; an answer is then spread evenly over its leaf. EXPLAIN tells the leaves, the levels, and how far the noise may move a rank.
+- **Of a person with more rows than count** in a group, those are taken that stand at the middles of equal parts of them in order, so that each person's own spread stays.
+- **Ends**: no noise can tell the least of all values, which may be one person's. A quantile that is closer to an end than the noise of a rank is moved to where it is not: ` + "`min` and `max`" + ` are the first and the
+  last value that about so many rows are beyond, hence biased inwards, the more so the smaller the group. Where a group has fewer rows than twice that, all quantiles are its median; of nobody it is the middle of the range, never NULL.
+- ` + "`dp_low`, `dp_high`" + ` are the values at the ranks that the noise may have moved this one from or to (95%), read off the same tree; of ` + "`min` and `max`" + ` the range's own end bounds the outer side. ` + "`dp_error`" + ` is the larger distance from the answer.
+  They are NULL for dates, times and arrays.
+- Asked again at a higher price a statement with order statistics is released anew, at the full price: a tree is not topped up.
 `

@@ -116,6 +116,9 @@ func (p *Prepared) analyze(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := s.checkTrees(a); err != nil {
+			return err
+		}
 	}
 	p.query, p.an, p.priced, p.under, p.values, p.world = q, a, mp, s.now, s.values, s.world
 	return nil
@@ -258,7 +261,11 @@ func (p *Prepared) stored(ctx context.Context, key ledger.Hash, mp *measure.Plan
 	if err != nil {
 		return nil, false, p.session.ledgerFailed(err)
 	}
-	return r, !p.session.asks().WorthTopUp(old.Price), nil
+	more := p.session.asks().WorthTopUp(old.Price)
+	if more && p.an.Trees() { // a tree's nodes are not measured again: at a higher price it is a new release
+		return nil, false, nil
+	}
+	return r, !more, nil
 }
 
 // maker makes what will be run, its noise drawn before the data is asked: the whole plan, or what tops up an older release. The plan comes back
@@ -289,7 +296,8 @@ func (p *Prepared) maker(mp *measure.Plan, old *release.Release) (*measure.Plan,
 func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, old *release.Release, args []sqltype.Value, heard *Heard) (*release.Release, error) {
 	s := p.session
 	e := s.engine
-	st, err := sqlgen.Private(p.an, e.dialect, int64(binary.BigEndian.Uint64(key[:8])))
+	seed := int64(binary.BigEndian.Uint64(key[:8]))
+	st, err := sqlgen.Private(p.an, e.dialect, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -327,6 +335,9 @@ func (p *Prepared) ask(ctx context.Context, key ledger.Hash, mp *measure.Plan, o
 	heard.Reservation, heard.Price, heard.Loss = id, mp.Price, mp.Loss
 	r, err := p.read(ctx, tx, st, maker, old, args)
 	if err == nil {
+		err = p.readTrees(ctx, tx, maker, seed, args)
+	}
+	if err == nil {
 		err = tx.confirm(ctx)
 	}
 	tx.Close()
@@ -362,6 +373,9 @@ func (p *Prepared) read(ctx context.Context, tx backend.Tx, st *sqlgen.Statement
 		if st, err = sqlgen.Scaled(p.an, p.session.engine.dialect, clips); err != nil {
 			return nil, err
 		}
+	}
+	if noTotals(p.an) {
+		return maker.Read(nil, noRows{})
 	}
 	err = query(ctx, tx, st, args, func(rows secret.Rows) (err error) {
 		r, err = maker.Read(st.Columns, rows)

@@ -17,7 +17,7 @@ func isAggregate(f *pgsyntax.FuncCall) bool {
 		return false
 	}
 	_, errFn := errorNames[f.Name]
-	return errFn || slices.ContainsFunc(pgcat.Procs(f.Name), func(p *pgcat.Proc) bool { return p.Kind == 'a' })
+	return errFn || isMedian(f) || slices.ContainsFunc(pgcat.Procs(f.Name), func(p *pgcat.Proc) bool { return p.Kind == 'a' })
 }
 
 // aggregate binds an aggregate call as a column of the Aggregate; equal calls share one.
@@ -30,6 +30,13 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 	}
 	if kind, ok := errorNames[x.Name]; ok {
 		return e.errorOf(kind, x)
+	}
+	if isMedian(x) {
+		call, err := e.median(x)
+		if err != nil {
+			return nil, err
+		}
+		x = call
 	}
 	inner := &exprs{binder: e.binder, scope: e.scope, clause: e.clause, aggs: e.aggs, within: true}
 	item := AggItem{Fn: AggFunc(x.Name), Distinct: x.Distinct, Within: len(x.WithinGroup) > 0, Pos: int(x.Pos)}

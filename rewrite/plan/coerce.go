@@ -307,6 +307,9 @@ func (b *binder) convertArray(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scala
 		if array, ok := x.Value.(*sqltype.Array); ok {
 			out := &sqltype.Array{Elem: elem.OID, Dims: array.Dims, Lower: array.Lower, Values: slices.Clone(array.Values)}
 			for i, v := range array.Values {
+				if v == nil {
+					continue
+				}
 				y, err := b.explicit(&Const{Value: v, T: b.of(from)}, elem, pos)
 				if err != nil {
 					return nil, err

@@ -15,7 +15,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// TestPrint holds the printed statements: private (groups= sets the cap) and public, for one dialect or both.
+// TestPrint holds the printed statements: private (groups= sets the cap), the leaves of its first measure, and public, for one dialect or both.
 func TestPrint(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -27,9 +27,13 @@ func TestPrint(t *testing.T) {
 			for _, dialect := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
 				var st *sqlgen.Statement
 				var err error
-				if d.Cmd == "private" {
+				switch d.Cmd {
+				case "private":
 					st, err = sqlgen.Private(analyze(t, d.Input, inside, groups), dialect, 42)
-				} else {
+				case "leaves":
+					a := analyze(t, d.Input, inside, groups)
+					st, err = sqlgen.TreeLeaves(a, dialect, 0, sqlgen.Kept{Rows: a.Measures[0].PerGroup, Groups: a.Limit.PerUnit}, 42)
+				default:
 					st, err = sqlgen.PublicQuery(bind(t, d.Input, neighbour.ClinicCatalog()), dialect)
 				}
 				fmt.Fprintf(&b, "-- %s\n", dialect)

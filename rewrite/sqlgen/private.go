@@ -143,7 +143,13 @@ func (w *private) grouped(ut sqltype.Type) string {
 	if !w.a.Limit.Capped {
 		return " FROM " + rows
 	}
-	keys, types := make([]string, len(w.keys)), make([]sqltype.Type, len(w.keys)) // (3)
+	return fmt.Sprintf(` FROM (SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g" WHERE "g"."rn" <= %d`,
+		w.fn("row_number"), w.hashOrder(ut), rows, w.a.Limit.PerUnit) // (3)
+}
+
+// hashOrder prints the order in which a unit's groups are kept.
+func (w *private) hashOrder(ut sqltype.Type) string {
+	keys, types := make([]string, len(w.keys)), make([]sqltype.Type, len(w.keys))
 	for i, k := range w.a.Keys {
 		keys[i], types[i] = fmt.Sprintf(`"g"."k%d"`, i+1), keyType(k.Type)
 	}
@@ -151,8 +157,7 @@ func (w *private) grouped(ut sqltype.Type) string {
 	for _, k := range keys { // their collation is the one of the level below
 		order = append(order, k+" ASC NULLS LAST")
 	}
-	return fmt.Sprintf(` FROM (SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g" WHERE "g"."rn" <= %d`,
-		w.fn("row_number"), strings.Join(order, ", "), rows, w.a.Limit.PerUnit)
+	return strings.Join(order, ", ")
 }
 
 // inner adds a column to the level of (unit, group) rows and gives its name above.
@@ -193,7 +198,7 @@ func (w *private) columns(i int, m sensitivity.Measure, read func(string) string
 	switch m.Kind {
 	case sensitivity.CountRows, sensitivity.SomeUnits:
 		c.count = read(w.of(m, w.fn("count")+"(*)"))
-	case sensitivity.CountValues:
+	case sensitivity.CountValues, sensitivity.Leaves:
 		c.count = read(w.count(m))
 	case sensitivity.SumValues, sensitivity.CentredSum:
 		r := w.row(m, w.f)

@@ -45,6 +45,9 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, t
 // Expected is the 95% half width of aggregate i where count says how many rows there are (for averages and statistics; NaN if it is not known).
 func (e *Errors) Expected(i int, count float64) float64 {
 	f := e.a.Formulas[i]
+	if f.OfOrder() { // a value's error is where the values are
+		return math.NaN()
+	}
 	if f.Kind == sensitivity.IsMoment {
 		return e.expectedMoment(i, count)
 	}

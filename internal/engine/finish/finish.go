@@ -86,8 +86,13 @@ func Relation(ctx context.Context, a *sensitivity.Analysis, r *release.Release) 
 	rel := &eval.Relation{Cols: a.Agg.Cols()}
 	for _, g := range r.Groups {
 		row := append([]sqltype.Value(nil), g.Keys...)
-		for i := range a.Formulas {
-			v, err := value(a, i, g.Values)
+		for i, f := range a.Formulas {
+			v, err := sqltype.Value(nil), error(nil)
+			if f.OfOrder() {
+				v, err = e.orderValue(i, &g)
+			} else {
+				v, err = value(a, i, g.Values)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -98,15 +103,12 @@ func Relation(ctx context.Context, a *sensitivity.Analysis, r *release.Release) 
 			if !ok {
 				return nil, sqlerr.New(sqlerr.Internal, "an error function has no aggregate")
 			}
-			v, width := e.of(i, g.Values)
-			if err := ctx.Err(); err != nil {
+			width, err := e.item(item.Kind, i, &g)
+			if err != nil {
 				return nil, err
 			}
-			switch item.Kind {
-			case plan.ErrorLow:
-				width = v - width
-			case plan.ErrorHigh:
-				width = v + width
+			if err := ctx.Err(); err != nil {
+				return nil, err
 			}
 			if math.IsNaN(width) {
 				row = append(row, nil)
@@ -117,6 +119,21 @@ func Relation(ctx context.Context, a *sensitivity.Analysis, r *release.Release) 
 		rel.Rows = append(rel.Rows, row)
 	}
 	return rel, nil
+}
+
+// item is what an error function gives for aggregate i in a group; NaN where nothing can be said.
+func (e *Errors) item(kind plan.ErrorKind, i int, g *release.Group) (float64, error) {
+	if e.a.Formulas[i].OfOrder() {
+		return e.orderError(kind, i, g)
+	}
+	v, width := e.of(i, g.Values)
+	switch kind {
+	case plan.ErrorLow:
+		return v - width, nil
+	case plan.ErrorHigh:
+		return v + width, nil
+	}
+	return width, nil
 }
 
 func formulaOf(a *sensitivity.Analysis, id plan.ColID) (int, bool) {

@@ -210,7 +210,7 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 		for edges > 0 {
 			clip, groups := m.PerGroup, ev.Groups[len(ev.Groups)-1]
 			if c.Measure < 0 {
-				if groups = c.Edges[edges-1]; m.Bound != nil {
+				if groups = c.Edges[edges-1] * m.Vectors(); m.Bound != nil {
 					clip = m.Clip(m.Bound.Edges[0])
 				}
 			} else {
@@ -291,7 +291,7 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 				_, edge := p.Edge(m.Bound, chosen)
 				clip = m.Clip(edge)
 			}
-			at, err := ev.At(clip, groups)
+			at, err := ev.At(clip, groups*m.Vectors())
 			if err != nil {
 				return nil, err
 			}

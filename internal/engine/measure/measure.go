@@ -4,6 +4,7 @@ package measure
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/dp"
@@ -208,9 +209,16 @@ func event(f *budget.Filter, a *sensitivity.Analysis, m sensitivity.Measure, l b
 		if m.Bound != nil {
 			least = m.Clip(m.Bound.Edges[0])
 		}
-		return f.Clipped(kind, least, caps(a), l)
+		groups := caps(a)
+		if m.Vectors() > 1 {
+			groups = slices.Clone(groups)
+			for i := range groups {
+				groups[i] *= m.Vectors()
+			}
+		}
+		return f.Clipped(kind, least, groups, l)
 	}
-	return noiseFor(f, dp.Sensitivity{PerGroup: m.PerGroup, Groups: a.Limit.PerUnit}, l, mech)
+	return noiseFor(f, dp.Sensitivity{PerGroup: m.PerGroup, Groups: a.Limit.PerUnit * m.Vectors()}, l, mech)
 }
 
 func tooMuch(err error) error {

@@ -47,7 +47,8 @@ func (r *Release) Spent() *measure.Plan {
 // Group is one released group.
 type Group struct {
 	Keys   []sqltype.Value
-	Values []*big.Int
+	Values []*big.Int // nil of a tree
+	Trees  [][]Block  // a measure; of those that are no tree empty
 }
 
 // ErrLarge says that a release has more groups than one may have. How many there are was released, so this tells nothing else.
@@ -58,7 +59,8 @@ type Maker struct {
 	a     *sensitivity.Analysis
 	r     *Release
 	mechs []*noise.Mechanism
-	sel   *noise.Selector // nil where groups are public
+	trees []*noise.Mechanism // of measures whose noise is on the nodes of a tree
+	sel   *noise.Selector    // nil where groups are public
 	most  int
 	read  bool
 
@@ -99,6 +101,7 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 // mechanisms makes those of the plan that is run.
 func (m *Maker) mechanisms() error {
 	m.mechs = make([]*noise.Mechanism, len(m.r.Run.Measures))
+	m.trees = make([]*noise.Mechanism, len(m.r.Run.Measures))
 	for i, ev := range m.r.Run.Measures {
 		if ev == nil {
 			continue
@@ -111,6 +114,9 @@ func (m *Maker) mechanisms() error {
 			if err := m.mechs[i].Ahead(int(min(m.a.Groups.Count, maxAhead))); err != nil {
 				return err
 			}
+		}
+		if m.a.Measures[i].Tree != nil {
+			m.trees[i], m.mechs[i] = m.mechs[i], nil
 		}
 	}
 	if m.a.Groups.Public {

@@ -1,0 +1,193 @@
+// Package quantile reads order statistics off a tree of noisy counts. It sees released numbers only: whoever calls it says what a node's children count, noise and all.
+package quantile
+
+import (
+	"errors"
+	"math"
+
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Children give the noisy counts of a node's children. Level 0 has the root alone; the nodes of a level are numbered from 0 on, node p having the children p*fan to
+// p*fan + fan - 1. nil: they are not known.
+type Children func(level int, node int64) ([]float64, error)
+
+// Reader reads one group's tree.
+type Reader struct {
+	tree     *sensitivity.Tree
+	children Children
+	// Error is the 95% half width of a rank in rows, from public numbers alone.
+	Error float64
+}
+
+// Answer is what is read for one quantile: the row below and the row above it, in steps of the tree's grid, and where between them it is. Least and Most are the values Error ranks
+// away: the ends of a 95% interval, noise only.
+type Answer struct {
+	Below, Above int64
+	Part         float64
+	Least, Most  int64
+}
+
+// NewReader reads a tree whose nodes have noise of a standard deviation.
+func NewReader(t *sensitivity.Tree, deviation float64, children Children) (*Reader, error) {
+	if t == nil || len(t.Fans) == 0 || !(deviation >= 0) || math.IsInf(deviation, 1) {
+		return nil, errors.New("quantile: a tree has no shape, or no noise")
+	}
+	return &Reader{t, children, RankError(t, deviation)}, nil
+}
+
+// RankError is the 95% half width of a rank, in rows: of a position within a node of k children, where sums of neighbours are adjusted to the node's own count, the variance is at
+// most k/4 times a node's, in the middle; levels add up, and the root's own count is that of its children.
+func RankError(t *sensitivity.Tree, deviation float64) float64 {
+	sum := 0.0
+	for _, k := range t.Fans {
+		sum += float64(k) / 4
+	}
+	return 1.96 * deviation * math.Sqrt(sum)
+}
+
+// Find reads a quantile. Ranks that are closer to an end of the rows than the noise tells are moved to where it does, Error from the end; among no more rows than that it is the median. Of no rows it is the
+// middle of the range, with the range as its interval.
+func (r *Reader) Find(q sensitivity.Quantile) (Answer, error) {
+	root, err := r.look(0, 0)
+	if err != nil {
+		return Answer{}, err
+	}
+	n := math.Round(sum(root))
+	if n < 1 {
+		mid := r.tree.Lo + (r.tree.Hi-r.tree.Lo)/2
+		return Answer{Below: mid, Above: mid, Least: r.tree.Lo, Most: r.tree.Hi}, nil
+	}
+	edge := math.Min(math.Floor(r.Error), math.Floor((n-1)/2))
+	inner := func(rank float64) float64 { return math.Min(math.Max(rank, edge), n-1-edge) }
+	rank := math.Max(0, math.Ceil(q.Fraction*n)-1)
+	if q.Continuous {
+		rank = q.Fraction * (n - 1)
+	}
+	rank = inner(rank)
+	below, above, part := math.Floor(rank), math.Ceil(rank), rank-math.Floor(rank)
+	if q.Descending {
+		below, above = n-1-below, n-1-above
+		rank = n - 1 - rank
+	}
+	out := Answer{Part: part}
+	for _, v := range []struct {
+		to   *int64
+		rank float64
+	}{{&out.Below, below}, {&out.Above, above}, {&out.Least, math.Max(0, math.Floor(rank-r.Error))}, {&out.Most, math.Min(n-1, math.Ceil(rank+r.Error))}} {
+		if *v.to, err = r.row(root, v.rank+0.5); err != nil {
+			return out, err
+		}
+	}
+	if q.Fraction == 0 || q.Fraction == 1 { // the end itself may be anywhere beyond
+		if low := q.Fraction == 0; low != q.Descending {
+			out.Least = r.tree.Lo
+		} else {
+			out.Most = r.tree.Hi
+		}
+	}
+	return out, nil
+}
+
+// look gives a node's children, as many as its level's fan; nil where they are not known.
+func (r *Reader) look(level int, node int64) ([]float64, error) {
+	c, err := r.children(level, node)
+	if err == nil && c != nil && int64(len(c)) != r.tree.Fans[level] {
+		err = errors.New("quantile: a node has other children")
+	}
+	return c, err
+}
+
+// row is the value of the row at a position from the left of the root, in steps.
+func (r *Reader) row(children []float64, at float64) (int64, error) {
+	t := r.tree
+	node, leaves := int64(0), int64(1) // the node that it is in, and how many leaves one has
+	for _, k := range t.Fans[1:] {
+		leaves *= k
+	}
+	for level := 0; ; level++ {
+		upTo := ascending(children)
+		k := 0
+		for k < len(upTo)-1 && upTo[k] <= at {
+			k++
+		}
+		before := 0.0
+		if k > 0 {
+			before = upTo[k-1]
+		}
+		count := upTo[k] - before
+		part := 0.5
+		if count > 0 {
+			part = math.Min(math.Max((at-before)/count, 0), 1)
+		}
+		node = node*t.Fans[level] + int64(k)
+		if level == len(t.Fans)-1 {
+			return r.within(node, 1, part), nil
+		}
+		below, err := r.look(level+1, node)
+		if err != nil {
+			return 0, err
+		}
+		if below == nil || count <= 0 {
+			return r.within(node, leaves, part), nil
+		}
+		fan := float64(len(below))
+		own := sum(below)
+		total := (fan*count + own) / (fan + 1) // one count against the sum of fan counts
+		if total < 1 {
+			return r.within(node, leaves, part), nil
+		}
+		children = make([]float64, len(below))
+		for i, c := range below { // so that they add up
+			children[i] = c + (total-own)/fan
+		}
+		at = part * total
+		leaves /= t.Fans[level+1]
+	}
+}
+
+// within is a part of the way through a node of so many leaves, in steps: of one leaf of one step that step.
+func (r *Reader) within(node, leaves int64, part float64) int64 {
+	t := r.tree
+	first := min(node*leaves, t.Count-1)
+	last := min(first+leaves, t.Count) // no leaf of it
+	lo, hi := t.Lo+first*t.Width, min(t.Lo+(last-1)*t.Width+t.Width-1, t.Hi)
+	return min(lo+int64(math.Floor(part*float64(hi-lo+1))), hi)
+}
+
+func sum(x []float64) float64 {
+	s := 0.0
+	for _, v := range x {
+		s += v
+	}
+	return s
+}
+
+// ascending are the sums up to each count, with the least change, in squares, that makes them ascend from 0 to the whole sum: isotonic regression by pooling neighbours (Barlow,
+// Bartholomew, Bremner, Brunk 1972), which on exact counts changes nothing.
+func ascending(counts []float64) []float64 {
+	type pool struct{ mean, size float64 }
+	whole := math.Max(0, sum(counts))
+	var pools []pool
+	up := 0.0
+	for i, c := range counts {
+		up += c
+		v := up
+		if i == len(counts)-1 {
+			v = whole
+		}
+		pools = append(pools, pool{v, 1})
+		for n := len(pools); n > 1 && pools[n-2].mean > pools[n-1].mean; n = len(pools) {
+			a, b := pools[n-2], pools[n-1]
+			pools = append(pools[:n-2], pool{(a.mean*a.size + b.mean*b.size) / (a.size + b.size), a.size + b.size})
+		}
+	}
+	var out []float64
+	for _, p := range pools {
+		for range int(p.size) {
+			out = append(out, math.Min(math.Max(p.mean, 0), whole))
+		}
+	}
+	out[len(out)-1] = whole
+	return out
+}

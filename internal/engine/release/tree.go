@@ -1,0 +1,227 @@
+package release
+
+import (
+	"math/big"
+
+	"github.com/dpsql/dpsql/internal/engine/quantile"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Block is a released part of a group's tree: the noisy counts of a node's children.
+type Block struct {
+	Level  int        `json:"l"`
+	Node   int64      `json:"n"`
+	Counts []*big.Int `json:"c"`
+}
+
+// Kept is what the print of measure i's leaves keeps of each unit, once bounds are chosen.
+func (m *Maker) Kept(i int) sqlgen.Kept {
+	k := sqlgen.Kept{Rows: m.a.Measures[i].PerGroup, Groups: m.a.Limit.PerUnit}
+	if c := m.a.Measures[i].Bound; c != nil {
+		_, k.Rows = m.r.Plan.Edge(c, m.r.Chosen)
+	}
+	if c := m.a.Limit.Cap; c != nil {
+		_, k.Groups = m.r.Plan.Edge(c, m.r.Chosen)
+	}
+	return k
+}
+
+// ReadTree reads the leaves of measure i, for the groups that Read released, and releases the nodes that its quantiles lead to; once a measure.
+//
+// Proof: claim: what is released is a function of the outcome of the measure's event, which is noise on every node of every group's tree. (1) The event's sensitivity is that of all
+// levels' counts (sensitivity.orderStatistic, at the bounds that Kept gives, which are released). (2) A node's noise is drawn when it is first looked at, and kept: as independent of everything as if all had been
+// drawn before. Which node is looked at next follows from released nodes alone (quantile.Reader), so the blocks that are released are the whole vector's, with the rest left out by a rule that reads
+// no more than they tell. (3) Every group that Read released has a tree, whether or not a row came for it: its counts are 0 then; rows of other groups are dropped, and groups were chosen before by their units. (4) A row
+// that does not fit, or a second one for a leaf or a group, is a failure that tells nothing. (5) Memory: the counts of one group's leaves, whose number is public, and the release.
+func (m *Maker) ReadTree(i int, cols []sqlgen.Column, rows secret.Rows) error {
+	if !m.read || i >= len(m.trees) || m.trees[i] == nil || m.old != nil {
+		return errShape
+	}
+	at := make(map[string]int, len(m.r.Groups))
+	for g := range m.r.Groups {
+		at[keyText(m.r.Groups[g].Keys)] = g
+	}
+	t := m.a.Measures[i].Tree
+	leaves := make([]int64, t.Count)
+	var now *string
+	finish := func() error { // the group whose leaves were read
+		if now == nil {
+			return nil
+		}
+		if g, ok := at[*now]; ok {
+			if m.r.Groups[g].Trees[i] != nil { // (4)
+				return errShape
+			}
+			if err := m.descend(i, &m.r.Groups[g], leaves); err != nil {
+				return err
+			}
+		}
+		clear(leaves)
+		return nil
+	}
+	for g := range m.r.Groups {
+		if m.r.Groups[g].Trees == nil {
+			m.r.Groups[g].Trees = make([][]Block, len(m.a.Measures))
+		}
+	}
+	for rows.Next() {
+		row, err := m.leaf(cols, rows.Row(), t)
+		if err != nil {
+			return err
+		}
+		if now == nil || *now != row.group {
+			if err := finish(); err != nil {
+				return err
+			}
+			now = &row.group
+		}
+		if leaves[row.at] != 0 {
+			return errShape
+		}
+		leaves[row.at] = row.rows
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if err := finish(); err != nil {
+		return err
+	}
+	clear(leaves)
+	for g := range m.r.Groups { // (3)
+		if m.r.Groups[g].Trees[i] == nil {
+			if err := m.descend(i, &m.r.Groups[g], leaves); err != nil {
+				return err
+			}
+		}
+	}
+	m.trees[i] = nil
+	return nil
+}
+
+// leafRow is one leaf of a group.
+type leafRow struct {
+	group string
+	at    int64
+	rows  int64
+}
+
+func (m *Maker) leaf(cols []sqlgen.Column, row []secret.Value, t *sensitivity.Tree) (leafRow, error) {
+	var out leafRow
+	if len(row) != len(cols) {
+		return out, errShape
+	}
+	keys := make([]sqltype.Value, len(m.a.Keys))
+	for i, c := range cols {
+		v := secret.Open(row[i])
+		if c.Role == sqlgen.RoleKey {
+			keys[c.Index] = v
+			continue
+		}
+		n, err := integer(v)
+		if err != nil || !n.IsInt64() {
+			return out, errShape
+		}
+		switch c.Role {
+		case sqlgen.RoleBucket:
+			out.at = n.Int64()
+		case sqlgen.RoleCount:
+			out.rows = n.Int64()
+		default:
+			return out, errShape
+		}
+	}
+	if out.at < 0 || out.at >= t.Count || out.rows < 0 {
+		return out, errShape
+	}
+	out.group = keyText(keys)
+	return out, nil
+}
+
+// descend releases the nodes of one group's tree that its quantiles lead to.
+func (m *Maker) descend(i int, g *Group, leaves []int64) error {
+	t := m.a.Measures[i].Tree
+	upTo := make([]*big.Int, 1, len(leaves)+1)
+	upTo[0] = new(big.Int)
+	for _, n := range leaves {
+		upTo = append(upTo, new(big.Int).Add(upTo[len(upTo)-1], big.NewInt(n)))
+	}
+	blocks := []Block{}
+	known := func(level int, node int64) []float64 { return counts(blocks, level, node) }
+	r, err := quantile.NewReader(t, m.trees[i].StdDev(), func(level int, node int64) ([]float64, error) {
+		if c := known(level, node); c != nil {
+			return c, nil
+		}
+		b := Block{Level: level, Node: node}
+		each := int64(1) // leaves of a child
+		for _, k := range t.Fans[level+1:] {
+			each *= k
+		}
+		for k := range t.Fans[level] {
+			first := (node*t.Fans[level] + k) * each
+			n := new(big.Int).Sub(upTo[min(first+each, t.Count)], upTo[min(first, t.Count)])
+			noisy, err := m.trees[i].Add(n)
+			if err != nil {
+				return nil, err
+			}
+			b.Counts = append(b.Counts, noisy)
+		}
+		blocks = append(blocks, b)
+		return known(level, node), nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, q := range t.Asked {
+		if _, err := r.Find(q); err != nil {
+			return err
+		}
+	}
+	g.Trees[i] = blocks
+	return nil
+}
+
+func counts(blocks []Block, level int, node int64) []float64 {
+	for _, b := range blocks {
+		if b.Level == level && b.Node == node {
+			out := make([]float64, len(b.Counts))
+			for i, n := range b.Counts {
+				out[i], _ = new(big.Float).SetInt(n).Float64()
+			}
+			return out
+		}
+	}
+	return nil
+}
+
+// Reader reads a group's tree of measure i, whose noise has a standard deviation. A node that was not released is not known.
+func (g *Group) Reader(a *sensitivity.Analysis, i int, deviation float64) (*quantile.Reader, error) {
+	if i >= len(g.Trees) {
+		return nil, errShape
+	}
+	return quantile.NewReader(a.Measures[i].Tree, deviation, func(level int, node int64) ([]float64, error) {
+		c := counts(g.Trees[i], level, node)
+		if c == nil && level == 0 {
+			return nil, errShape
+		}
+		return c, nil
+	})
+}
+
+// shaped: a group's stored trees have the analysis' shape.
+func shaped(a *sensitivity.Analysis, trees [][]Block) bool {
+	if len(trees) > 0 && len(trees) != len(a.Measures) || len(trees) == 0 && a.Trees() {
+		return false
+	}
+	for i, blocks := range trees {
+		t := a.Measures[i].Tree
+		for _, b := range blocks {
+			if t == nil || b.Level < 0 || b.Level >= len(t.Fans) || int64(len(b.Counts)) != t.Fans[b.Level] {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,32 @@
+package plan
+
+import (
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// medianName is dpsql's own aggregate median(x): percentile_cont(0.5) WITHIN GROUP (ORDER BY x), or percentile_disc of what percentile_cont does not take, such as dates.
+const medianName = "median"
+
+// isMedian reports a call of median, which PostgreSQL does not have.
+func isMedian(x *pgsyntax.FuncCall) bool { return x.Name == medianName && x.Schema == "" }
+
+// median is the call in PostgreSQL's words.
+func (e *exprs) median(x *pgsyntax.FuncCall) (*pgsyntax.FuncCall, error) {
+	if len(x.Args) != 1 || x.Star || x.Distinct || len(x.OrderBy) > 0 || len(x.WithinGroup) > 0 {
+		return nil, undefinedFunction(x.Name, "", x.Pos, anyFunction)
+	}
+	args, names, variadic, err := (&exprs{binder: e.binder, scope: e.scope, clause: e.clause, aggs: e.aggs, within: true}).callArgs(x)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > 0 || variadic {
+		return nil, undefinedFunction(x.Name, "", x.Pos, anyFunction)
+	}
+	out := &pgsyntax.FuncCall{Pos: x.Pos, Name: "percentile_disc", Filter: x.Filter, Args: []pgsyntax.Expr{&pgsyntax.Literal{Pos: x.Pos, Kind: pgsyntax.NumericLit, Text: "0.5"}},
+		WithinGroup: []pgsyntax.OrderItem{{Expr: x.Args[0]}}}
+	if t := args[0].Type(); t.IsNumber() || t.OID == sqltype.OIDInterval || t.OID == sqltype.OIDUnknown {
+		out.Name = "percentile_cont"
+	}
+	return out, nil
+}

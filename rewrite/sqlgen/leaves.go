@@ -1,0 +1,156 @@
+package sqlgen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Kept bounds what one unit counts for in the leaves of a tree: at most Rows of its rows in each of at most Groups groups. They are the measure's and the limit's, or where
+// these are chosen what was chosen.
+type Kept struct{ Rows, Groups uint64 }
+
+// TreeLeaves prints the statement that reads the leaves of measure i: per group and leaf (RoleBucket) the number of rows (RoleCount), a group's leaves one after the other, leaves
+// without rows left out. seed is Private's, so that the cap keeps the same groups.
+//
+// Proof: claim: without one unit the leaves of a group change by at most kept.Rows together, in at most kept.Groups groups. (1) Rows whose unit is NULL are dropped, and each
+// row that counts is in exactly one leaf, by an integer that is clamped to the tree's ends (leaf); rows with NULL, or that FILTER does not keep, are in none. (2) "g" has one row for each (unit, group, leaf), with
+// the number of rows; (2') where keys say that a unit has one row it is that one. (3) A unit's groups are ranked by the hash of unit, keys and seed, then by the keys, as in Private: dense_rank gives all leaves of a group one
+// rank, whether or not a row counts, so at most kept.Groups groups are left, which depend on that unit's rows alone. (4) Of a unit's N > m rows in a group, m = kept.Rows, those are kept that stand at
+// the middles of m equal parts of them in order: of leaf b, with U rows up to it and n in it, floor((2 U m + N)/2N) - floor((2 (U-n) m + N)/2N). Each is 0 or more, as the floors ascend, and they telescope to floor((2 N m + N)/2N) -
+// floor(N/2N) = m. It is a function of the unit's multiset of rows, and nothing depends on which of equal rows is which. (5) Nothing overflows: PostgreSQL's numerics, and 2^117 in DuckDB's HUGEINT for
+// 2^63 rows and m <= 2^53.
+func TreeLeaves(a *sensitivity.Analysis, d funcs.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
+	if i >= len(a.Measures) || a.Measures[i].Tree == nil || kept.Rows == 0 || kept.Groups == 0 || a.Limit.L2 {
+		return nil, internalError("a tree's bounds are not known")
+	}
+	return printed(a, d, seed, func(w *private) *Statement { return w.leaves(a.Measures[i], kept) })
+}
+
+func (w *private) leaves(m sensitivity.Measure, kept Kept) *Statement {
+	st := &Statement{}
+	leaf := w.leaf(m)
+	if m.Filter != nil {
+		leaf = fmt.Sprintf("CASE WHEN %s THEN %s END", w.scalar(m.Filter, w.f, stored), leaf)
+	}
+	list, keys := []string{}, []string{}
+	for i, k := range w.keys {
+		keys = append(keys, fmt.Sprintf(`"g"."k%d"`, i+1))
+		list = append(list, fmt.Sprintf(`%s AS "k%d"`, k, i+1))
+		st.Columns = append(st.Columns, Column{RoleKey, i, keyType(w.a.Keys[i].Type)})
+	}
+	st.Columns = append(st.Columns, Column{Role: RoleBucket, Type: sqltype.Int8}, Column{Role: RoleCount, Type: sqltype.Numeric})
+	list = append(list, leaf+` AS "b"`)
+	from, count := "", w.fn("count")+"(*)"
+	if m.Single { // (2')
+		from = fmt.Sprintf(`(SELECT %s%s) AS "g" WHERE "g"."b" IS NOT NULL`, strings.Join(list, ", "), w.f.clause())
+	} else {
+		from, count = w.ranked(list, keys, kept), w.fn("sum")+"("+w.keptOf(kept.Rows)+")"
+	}
+	out := append(keys, w.big(`"g"."b"`), w.wide(count))
+	var group, order []string
+	for i := range keys {
+		order = append(order, fmt.Sprintf("%d ASC NULLS FIRST", i+1))
+	}
+	for i := range len(keys) + 1 {
+		group = append(group, fmt.Sprint(i+1))
+	}
+	st.SQL = fmt.Sprintf("SELECT %s FROM %s GROUP BY %s", strings.Join(out, ", "), from, strings.Join(group, ", "))
+	if len(order) > 0 {
+		st.SQL += " ORDER BY " + strings.Join(order, ", ")
+	}
+	st.Args = w.args
+	return st
+}
+
+// ranked prints the rows of each (unit, group, leaf) within the cap: their number "n", and those of the unit in the group in all and up to this leaf.
+func (w *private) ranked(list, keys []string, kept Kept) string {
+	list = append([]string{w.unit + ` AS "u"`}, list...)
+	group := make([]string, len(list))
+	for i := range list {
+		group[i] = fmt.Sprint(i + 1)
+	}
+	from := fmt.Sprintf(`(SELECT %s, %s(*) AS "n"%s GROUP BY %s) AS "g"`, strings.Join(list, ", "), w.fn("count"), w.f.clause(), strings.Join(group, ", ")) // (2)
+	where := `"g"."b" IS NOT NULL`
+	if w.a.Limit.Capped { // (3)
+		from = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g"`, w.fn("dense_rank"), w.hashOrder(w.a.Query.Columns[w.a.Body.UnitCol].Type), from)
+		where = fmt.Sprintf(`"g"."rn" <= %d AND %s`, kept.Groups, where)
+	}
+	over := strings.Join(append([]string{`"g"."u"`}, keys...), ", ")
+	sum := w.fn("sum") + `("g"."n")`
+	return fmt.Sprintf(`(SELECT "g".*, %s AS "all", %s AS "upto" FROM %s WHERE %s) AS "g"`, w.wide(fmt.Sprintf("%s OVER (PARTITION BY %s)", sum, over)),
+		w.wide(fmt.Sprintf(`%s OVER (PARTITION BY %s ORDER BY "g"."b")`, sum, over)), from, where)
+}
+
+// keptOf prints how many of a (unit, group, leaf)'s rows are kept (4).
+func (w *private) keptOf(rows uint64) string {
+	at := func(upto string) string {
+		return w.quotient(fmt.Sprintf(`2 * %s * %d + "g"."all"`, upto, rows), `2 * "g"."all"`)
+	}
+	return fmt.Sprintf(`CASE WHEN "g"."all" <= %d THEN "g"."n" ELSE %s - %s END`, rows, at(`"g"."upto"`), at(`("g"."upto" - "g"."n")`))
+}
+
+// quotient is x/y of positive whole numbers, rounded down.
+func (p *printer) quotient(x, y string) string {
+	if p.d == funcs.Postgres {
+		return fmt.Sprintf("pg_catalog.div(%s, %s)", x, y)
+	}
+	return fmt.Sprintf("(%s) // (%s)", x, y)
+}
+
+// leaf prints the leaf that a row's value is in: a whole number in [0, Count), or NULL for NULL.
+//
+// Proof: steps gives NULL or an integer in [Lo, Hi], whatever the value: a column that is read through its range is, and so is what is clamped here; a quotient that is rounded is clamped behind
+// it. Both divide without a remainder's sign, as the difference from Lo is 0 or more; it is below 2^62.
+func (w *private) leaf(m sensitivity.Measure) string {
+	t := m.Tree
+	b := fmt.Sprintf("(%s) - (%d)", w.steps(m), t.Lo)
+	switch {
+	case t.Width == 1:
+		return b
+	case w.d == funcs.Postgres:
+		return fmt.Sprintf("(%s) / %d", b, t.Width)
+	}
+	return fmt.Sprintf("(%s) // %d", b, t.Width)
+}
+
+// steps prints a row's value as a whole number of a tree's steps in [Lo, Hi].
+func (w *private) steps(m sensitivity.Measure) string {
+	tree, x := m.Tree, m.Arg.Type()
+	row := sensitivity.Measure{Kind: sensitivity.SumValues, Arg: m.Arg, Grid: tree.Grid, Rounded: true, Narrow: tree.Narrow, RowLo: tree.Lo, RowHi: tree.Hi, Single: true}
+	text := w.scalar(m.Arg, w.f, inRange)
+	if tree.Rounded {
+		return w.rounded(row, text, x, !tree.Narrow && w.bounded(m.Arg, w.f))
+	}
+	if tree.Narrow || !w.bounded(m.Arg, w.f) {
+		t := x
+		if !x.IsInteger() && x.IsNumber() {
+			t = sqltype.Numeric
+		}
+		text = w.clampColumn(text, t, sensitivity.Clamp{Lo: tree.Grid.Mul(decimal.NewFromInt(tree.Lo)), Hi: tree.Grid.Mul(decimal.NewFromInt(tree.Hi))})
+	}
+	switch {
+	case x.IsInteger():
+		return w.big(text)
+	case x.IsNumber() && w.d == funcs.DuckDB:
+		return w.toSteps(text, tree.Grid)
+	case x.IsNumber():
+		return w.big(fmt.Sprintf("%s * %s", text, decimal.New(1, -tree.Grid.Exponent())))
+	case w.d == funcs.DuckDB && x.OID == sqltype.OIDDate:
+		return fmt.Sprintf("date_diff('day', DATE '2000-01-01', %s)", text)
+	case w.d == funcs.DuckDB:
+		return fmt.Sprintf("epoch_us(%s) - 946684800000000", text)
+	case x.OID == sqltype.OIDDate:
+		return w.big(fmt.Sprintf("%s - DATE '2000-01-01'", text))
+	}
+	zero := "TIMESTAMP '2000-01-01'"
+	if x.OID == sqltype.OIDTimestamptz {
+		zero = "TIMESTAMPTZ '2000-01-01 00:00:00+00'"
+	}
+	return w.big(fmt.Sprintf("EXTRACT(epoch FROM %s - %s) * 1000000", text, zero))
+}
