@@ -213,4 +213,6 @@ const (
 	IsRatio       FormulaKind = "ratio"       // sum * Grid / c, for an average without a declared range; c <= 0 gives 0
 	IsSumFromPair FormulaKind = "sum of pair" // mid*c + Grid*s/2
 	IsMoment      FormulaKind = "moment"      // a statistic of centred moments
+	IsSome        FormulaKind = "some"        // whether c tells of anybody
+	IsNone        FormulaKind = "none"        // whether it does not
 )

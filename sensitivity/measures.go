@@ -34,6 +34,9 @@ func (z *analyzer) measures() error {
 		}
 		a.Formulas = append(a.Formulas, f)
 	}
+	if err := z.noWidth(); err != nil {
+		return err
+	}
 	if !z.opts.CountPeople || len(a.Keys) == 0 {
 		return nil
 	}
@@ -68,12 +71,15 @@ func (z *analyzer) averageText(g plan.AggItem) string {
 // formula says what an aggregate is computed from. Its ORDER BY says nothing: exact counts and sums do not depend on it.
 func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, error) {
 	f := Formula{Agg: g.ID, Count: -1, Sum: -1}
-	if g.Distinct && g.Fn != plan.Count {
+	if _, ok := decides[g.Fn]; g.Distinct && g.Fn != plan.Count && !ok {
 		return f, sqlerr.New(sqlerr.PrivateShape, "%s(DISTINCT ...) over private rows is not supported", g.Fn).At(g.Pos).
 			WithHint("Leave DISTINCT out, or aggregate a derived table of each person's distinct values.")
 	}
 	if stat, ok := statistics[g.Fn]; ok {
 		return z.statistic(f, stat, g)
+	}
+	if _, ok := decides[g.Fn]; ok {
+		return z.decided(f, g)
 	}
 	var err error
 	switch g.Fn {

@@ -225,6 +225,8 @@ func expectedErrors(a *sensitivity.Analysis, mp *measure.Plan, counts ...float64
 	for _, n := range namedAggregates(a) {
 		times, unit, ok := inBounds(a, mp, chosen, a.Formulas[n.formula])
 		switch f := a.Formulas[n.formula]; {
+		case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone:
+			out = append(out, fmt.Sprintf("%s is decided by more than %s people", n.name, number(e.Measure(f.Count))))
 		case !ok || f.Kind == sensitivity.IsRatio:
 			out = append(out, n.name+" depends on what is chosen")
 		case f.OfOrder():

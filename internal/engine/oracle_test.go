@@ -31,7 +31,7 @@ func unnoised(t testing.TB, p *Prepared) *release.Release {
 	t.Helper()
 	r := &release.Release{Run: &measure.Run{}}
 	for range p.an.Measures {
-		r.Run.Measures = append(r.Run.Measures, dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 1}})
+		r.Run.Measures = append(r.Run.Measures, dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 1 << 20}})
 	}
 	st, rows := scan(t, p)
 	for _, row := range rows {
@@ -79,7 +79,7 @@ func TestOracle(t *testing.T) {
 		"select case when count(*) > 5 then 'many' else 'few' end, avg(big) from encounters group by readmitted order by 2",
 		"select kind_id + 1, coalesce(avg(days), 0)::int, (sum(cost) * 2)::numeric(12, 1) from encounters group by kind_id",
 	}) {
-		sameAsText(t, db, s, sql, strings.Contains(sql, "order by"))
+		sameAsText(t, db, s, sql, strings.LastIndex(sql, "order by") > strings.LastIndex(sql, ")"))
 	}
 }
 

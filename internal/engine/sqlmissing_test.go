@@ -100,9 +100,9 @@ func computed(p *pgcat.Proc) bool {
 
 // aggregates are answered over private rows, evaluated also over released values; TestAggregates holds them against analysis and evaluation. bySession are constants of the session.
 var (
-	aggregates = []string{"count", "sum", "avg", "max", "min", "percentile_cont", "percentile_disc", "corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2",
+	aggregates = []string{"count", "sum", "avg", "bool_and", "bool_or", "every", "max", "min", "percentile_cont", "percentile_disc", "corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2",
 		"regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "stddev", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "variance"}
-	evaluated = []string{"array_agg", "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "every", "mode", "string_agg"}
+	evaluated = []string{"array_agg", "bit_and", "bit_or", "bit_xor", "mode", "string_agg"}
 	byBinder  = []string{"concat", "concat_ws", "format", "overlaps", "age"} // made of other rows
 	bySession = []string{"version", "current_database", "current_schema", "current_user", "session_user", "now", "statement_timestamp", "transaction_timestamp", "clock_timestamp"}
 )

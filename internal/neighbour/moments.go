@@ -31,3 +31,12 @@ func RangedCatalog() *Catalog {
 	}
 	return c
 }
+
+// Decisions are statements of BOOL_AND, BOOL_OR and EVERY, whose conditions have a value in each group.
+var Decisions = []string{
+	"select bool_and(days > 0), bool_or(days > 13), every(days > 3 or medications is null), bool_or(medications < 0) from encounters",
+	"select readmitted, bool_or(days > 12), bool_and(cost is not null), bool_or(true), bool_and(false) from encounters group by 1",
+	"select gender, every(active) filter (where city_id > 1), bool_or(active), count(distinct patient_id) filter (where active) from patients group by 1",
+	"select bool_or(n > 3), bool_and(n < 9) from (select patient_id, count(*) n from encounters group by 1) t",
+	"select p.race, bool_or(e.days > 13) from encounters e join patients p on p.patient_id = e.patient_id group by 1",
+}

@@ -3,6 +3,7 @@ package sqlgen_test
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 // TestMomentNeighbours is TestNeighbours and TestChosenNeighbours of variances, correlations and regressions.
 func TestMomentNeighbours(t *testing.T) {
 	ctx := context.Background()
-	for _, sql := range neighbour.Moments {
+	for _, sql := range slices.Concat(neighbour.Moments, neighbour.Decisions) {
 		if _, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), analyze(t, sql, outside, 2), funcs.Postgres, someUnits, nil); err != nil {
 			t.Errorf("%s: %v", sql, err)
 		}
@@ -33,7 +34,7 @@ func TestMomentNeighbours(t *testing.T) {
 
 // TestMomentTotals: the bounded totals give what PostgreSQL gives for the text.
 func TestMomentTotals(t *testing.T) {
-	for _, sql := range neighbour.Moments {
+	for _, sql := range slices.Concat(neighbour.Moments, neighbour.Decisions) {
 		if err := boundedTotals(t, sql, nil); err != nil {
 			t.Errorf("%s: %v", sql, err)
 		}

@@ -210,6 +210,8 @@ func apply(a *sensitivity.Analysis, f sensitivity.Formula, m []decimal.Decimal) 
 		return m[f.Count]
 	case sensitivity.IsSum:
 		return m[f.Sum].Mul(a.Measures[f.Sum].Grid)
+	case sensitivity.IsSome, sensitivity.IsNone:
+		return toDecimal(m[f.Count].IsPositive() == (f.Kind == sensitivity.IsSome))
 	case sensitivity.IsMoment:
 		return decimal.NewFromFloat(statistic(a, f, m))
 	}
@@ -279,6 +281,10 @@ func statistic(a *sensitivity.Analysis, f sensitivity.Formula, m []decimal.Decim
 
 func toDecimal(v sqltype.Value) decimal.Decimal {
 	switch x := v.(type) {
+	case bool:
+		if x {
+			return decimal.NewFromInt(1)
+		}
 	case int64:
 		return decimal.NewFromInt(x)
 	case float64:

@@ -48,8 +48,11 @@ func (e *Errors) Expected(i int, count float64) float64 {
 	if f.OfOrder() { // a value's error is where the values are
 		return math.NaN()
 	}
-	if f.Kind == sensitivity.IsMoment {
+	switch f.Kind {
+	case sensitivity.IsMoment:
 		return e.expectedMoment(i, count)
+	case sensitivity.IsSome, sensitivity.IsNone:
+		return math.NaN()
 	}
 	if f.Kind != sensitivity.IsAvg && f.Kind != sensitivity.IsRatio {
 		return e.plain(i)
@@ -82,8 +85,11 @@ func (e *Errors) Measure(i int) float64 {
 // of gives an aggregate's unclamped value and the half width of its 95% interval; NaN where nothing can be said.
 func (e *Errors) of(i int, v []*big.Int) (val, width float64) {
 	f := e.a.Formulas[i]
-	if f.Kind == sensitivity.IsMoment {
+	switch f.Kind {
+	case sensitivity.IsMoment:
 		return e.moment(i, v)
+	case sensitivity.IsSome, sensitivity.IsNone:
+		return math.NaN(), math.NaN()
 	}
 	val, _ = exact(e.a, i, v).Float64()
 	if f.Kind != sensitivity.IsAvg && f.Kind != sensitivity.IsRatio {

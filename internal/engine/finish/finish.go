@@ -87,10 +87,10 @@ func Relation(ctx context.Context, a *sensitivity.Analysis, r *release.Release) 
 	for _, g := range r.Groups {
 		row := append([]sqltype.Value(nil), g.Keys...)
 		for i, f := range a.Formulas {
-			v, err := sqltype.Value(nil), error(nil)
+			v, err := e.decision(i, g.Values)
 			if f.OfOrder() {
 				v, err = e.orderValue(i, &g)
-			} else {
+			} else if v == nil && err == nil {
 				v, err = value(a, i, g.Values)
 			}
 			if err != nil {
