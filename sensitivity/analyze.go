@@ -21,7 +21,7 @@ type Options struct {
 	CountPeople     bool              // grouped statements measure each group's number of units, to hide small ones (Analysis.People)
 }
 
-// Analyze says what may be measured of a statement, or refuses it. It reads public tables through Options.Public, never
+// Analyze says what may be measured of a statement with one stage, or refuses it. It reads public tables through Options.Public, never
 // private rows.
 //
 // Proof: claim: for databases that differ in all rows of one unit, the vector of group totals of each Measure differs in at most
@@ -29,7 +29,7 @@ type Options struct {
 // but what this function returns. Conditions, whose numbers stand at the lines that enforce them:
 //
 //	(1) Private rows reach the release through exactly one Aggregate; above it only nodes over its released columns, literals and
-//	    parameters (findAggregate).
+//	    parameters (Divide).
 //	(2) Below it only Scan, Filter, Project, inner and left Join: each output row is made of one row of every scan (or padding),
 //	    and nothing depends on the order or number of other rows. (2') A Scan may be one of a relation that derive made: each of its
 //	    rows is a function of the rows of one unit, whose value it has, or of public tables alone.
@@ -54,18 +54,16 @@ type Options struct {
 // Sources: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson, "Differentially Private SQL with Bounded User
 // Contribution", PoPETs 2020; Desfontaines, "Lowering the cost of anonymization", 2020, chapter 4.
 func Analyze(ctx context.Context, q *plan.Query, opts Options) (*Analysis, error) {
-	if !touchesPrivate(q.Root) {
-		return &Analysis{Class: Public, Query: q}, nil
-	}
-	agg, err := findAggregate(ctx, q, opts)
-	if err != nil {
-		return nil, shownBeside(q.Root, err)
-	}
-	z := newAnalyzer(ctx, q, agg, opts)
-	if err := z.run(); err != nil {
+	p, err := Divide(ctx, q, opts)
+	switch {
+	case err != nil:
 		return nil, err
+	case p.Class == Public:
+		return &Analysis{Class: Public, Query: q}, nil
+	case len(p.Stages) > 1:
+		return nil, sqlerr.New(sqlerr.Internal, "the statement has %d stages", len(p.Stages))
 	}
-	return z.out, nil
+	return p.Analyze(ctx, 0, opts)
 }
 
 // analyzer holds one statement's way through the conditions.

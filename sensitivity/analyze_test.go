@@ -50,15 +50,65 @@ const bills = `bills unit=patient_id path=patient_id->patients.patient_id m=2
 `
 
 func analyze(sql string, opts sensitivity.Options) (*sensitivity.Analysis, error) {
-	cat, err := neighbour.ParseCatalog(neighbour.Clinic + bills)
-	if err != nil {
-		return nil, err
-	}
-	q, err := bind(sql, cat)
+	q, err := bound(sql)
 	if err != nil {
 		return nil, err
 	}
 	return sensitivity.Analyze(context.Background(), q, opts)
+}
+
+func bound(sql string) (*plan.Query, error) {
+	cat, err := neighbour.ParseCatalog(neighbour.Clinic + bills)
+	if err != nil {
+		return nil, err
+	}
+	return bind(sql, cat)
+}
+
+// divided is a statement's program, its stages analysed.
+func divided(sql string, opts sensitivity.Options) (*sensitivity.Program, []*sensitivity.Analysis, error) {
+	q, err := bound(sql)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := sensitivity.Divide(context.Background(), q, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.Class == sensitivity.Public {
+		return p, []*sensitivity.Analysis{{Class: sensitivity.Public, Query: q}}, nil
+	}
+	var out []*sensitivity.Analysis
+	for i := range p.Stages {
+		a, err := p.Analyze(context.Background(), i, opts)
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, a)
+	}
+	return p, out, nil
+}
+
+// describeProgram tells of each stage, and of what the answer is computed from where that is more than one release.
+func describeProgram(p *sensitivity.Program, list []*sensitivity.Analysis) string {
+	if len(list) == 1 && len(p.Answer.Leaves) <= 1 {
+		return describe(list[0])
+	}
+	var b strings.Builder
+	for i, a := range list {
+		fmt.Fprintf(&b, "stage %d\n%s", i, describe(a))
+	}
+	for _, l := range p.Answer.Leaves {
+		fmt.Fprintf(&b, "given %v:", l.Cols)
+		if l.Parts == nil {
+			fmt.Fprintf(&b, " %s", plan.Canonical(l.At))
+		}
+		for _, part := range l.Parts {
+			fmt.Fprintf(&b, " stage %d %v", part.Stage, part.Values)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 // TestAnalyze: what is measured, and what is refused, of each statement. Options stand in the command: groups= (a number or auto), clip=, share= (percent), l2,
@@ -89,7 +139,7 @@ func TestAnalyze(t *testing.T) {
 					t.Fatalf("%s: no option is called %s", d.Pos, a.Key)
 				}
 			}
-			an, err := analyze(d.Input, opts)
+			p, list, err := divided(d.Input, opts)
 			if want := d.Cmd == "refused"; (err != nil) != want {
 				t.Errorf("%s: %s: %v", d.Pos, d.Cmd, err)
 			}
@@ -97,9 +147,9 @@ func TestAnalyze(t *testing.T) {
 				return refusal(err)
 			}
 			if opts.MaxRows > 0 {
-				checkClip(t, d, an, opts)
+				checkClip(t, d, list[0], opts)
 			}
-			return describe(an)
+			return describeProgram(p, list)
 		})
 	})
 }

@@ -2,6 +2,7 @@ package sensitivity
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -22,31 +23,32 @@ func touchesPrivate(r plan.Rel) bool {
 	})
 }
 
-// shownBeside is the refusal of a statement without an aggregate over private rows; where only a subquery reads them, it is about that.
-func shownBeside(root plan.Rel, err error) error {
-	outer, inner := false, (*plan.Subquery)(nil)
-	var visit func(r plan.Rel)
-	visit = func(r plan.Rel) {
-		if s, ok := r.(*plan.Scan); ok {
-			outer = outer || s.Table == nil || !s.Table.Public
+// rawRows is the refusal of private rows that nothing aggregates; where a subquery reads them, it is about that.
+func (d *divider) rawRows(at *plan.Scan) error {
+	var inner *plan.Subquery
+	var reaches func(r plan.Rel) bool
+	reaches = func(r plan.Rel) bool {
+		if r == plan.Rel(at) {
+			return true
 		}
 		for _, x := range plan.Scalars(r) {
-			plan.VisitQueries(x, func(s *plan.Subquery) bool {
-				if inner == nil && touchesPrivate(s.Query) {
+			if !plan.VisitQueries(x, func(s *plan.Subquery) bool {
+				found := reaches(s.Query)
+				if found {
 					inner = s
 				}
+				return !found
+			}) {
 				return true
-			})
+			}
 		}
-		for _, in := range plan.Inputs(r) {
-			visit(in)
-		}
+		return slices.ContainsFunc(plan.Inputs(r), reaches)
 	}
-	if visit(root); outer || inner == nil {
-		return err
+	if reaches(d.q.Root); inner == nil {
+		return noAggregate(d.q, privateWay(d.q.Root))
 	}
 	return sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported in statements that aggregate rows of the same person only").At(inner.Pos).
-		WithHint("Ask it as a statement of its own.")
+		WithHint("Let it give an aggregate, such as count(*).")
 }
 
 // finishingInput is the input of a node that changes rows one by one, or which and in what order they are; nil for any other node.
@@ -77,17 +79,14 @@ func noAggregate(q *plan.Query, way []plan.Rel) error {
 			distinct = true
 			continue
 		case *plan.SetOp:
-			return setOpOfAnswer(n)
+			return sqlerr.New(sqlerr.PrivateShape, "%s of private rows is not supported", n.Op).At(n.Pos).
+				WithHint("Aggregate each side; answers may be put together.")
 		case *plan.Window:
 			return sqlerr.New(sqlerr.PrivateShape, "window functions over private rows are not supported").At(n.Items[0].Pos).
 				WithHint("Use GROUP BY and aggregates; windows may stand over those.")
 		case *plan.DistinctOn:
 			return sqlerr.New(sqlerr.PrivateShape, "DISTINCT ON over private rows is not supported").At(n.Pos).
 				WithHint("Use GROUP BY and an aggregate.")
-		case *plan.Join:
-			if hasAggregate(n) {
-				return joinOfAnswer(n)
-			}
 		}
 		if distinct {
 			return sqlerr.New(sqlerr.PrivateShape, "DISTINCT over private rows is not supported").At(q.Pos).
@@ -97,13 +96,6 @@ func noAggregate(q *plan.Query, way []plan.Rel) error {
 			WithHint("Ask for an aggregate, for example: %s", example(q, at))
 	}
 	return sqlerr.New(sqlerr.Internal, "the statement has no private rows")
-}
-
-func hasAggregate(r plan.Rel) bool {
-	return !plan.VisitRels(r, func(r plan.Rel) bool {
-		_, is := r.(*plan.Aggregate)
-		return !is
-	})
 }
 
 // example is an aggregate over the columns that the statement asked for: the first column with a public domain groups, the

@@ -116,21 +116,30 @@ func (a *account) show(f *budget.Filter, share float64, ended bool) (Account, er
 	return out, nil
 }
 
-// admit says which budget does not hold a charge: the lifetime, then the data set's filter, then the analyst's quota. nil
-// if all hold it.
-func (s *state) admit(d *dataset, r *Reservation, at time.Time) (*Denied, error) {
-	b, err := s.balance(d, r.Analyst, r.Quota, at)
+// admit says which budget does not hold charges of one analyst, each beside those before it: the lifetime, then the data set's filter,
+// then the analyst's quota. nil if all hold them. The sums are those that addCharge makes.
+func (s *state) admit(d *dataset, stages []Reservation, at time.Time) (*Denied, error) {
+	b, err := s.balance(d, stages[0].Analyst, stages[0].Quota, at)
 	if err != nil {
 		return nil, err
 	}
-	denied := func(scope string) (*Denied, error) { return &Denied{Scope: scope, Charge: r.Loss, Balance: b}, nil }
-	switch {
-	case b.Dataset.Ended:
-		return denied(ScopeLifetime)
-	case !b.Dataset.admits(r.Loss):
-		return denied(ScopeDataset)
-	case !b.Analyst.admits(r.Loss):
-		return denied(ScopeAnalyst)
+	denied := &Denied{Charge: stages[0].Loss, Balance: b}
+	for _, r := range stages[1:] {
+		denied.Charge = denied.Charge.Plus(r.Loss)
+	}
+	for _, r := range stages {
+		switch {
+		case b.Dataset.Ended:
+			denied.Scope = ScopeLifetime
+		case !b.Dataset.admits(r.Loss):
+			denied.Scope = ScopeDataset
+		case !b.Analyst.admits(r.Loss):
+			denied.Scope = ScopeAnalyst
+		default:
+			b.Dataset.Spent, b.Analyst.Spent = b.Dataset.Spent.Plus(r.Loss), b.Analyst.Spent.Plus(r.Loss)
+			continue
+		}
+		return denied, nil
 	}
 	return nil, nil
 }

@@ -33,7 +33,7 @@ func (l *SQLite) freeze(ctx context.Context, f Freeze) error {
 	if _, frozen := l.state.frozen[f.Analyst]; frozen == f.On {
 		return nil
 	}
-	return l.append(&Record{Freeze: &f}, nil)
+	return l.append([]*Record{{Freeze: &f}}, nil)
 }
 
 // Frozen reports whether the analyst, or everybody, is frozen.
@@ -53,7 +53,7 @@ func (l *SQLite) SetEpoch(ctx context.Context, epoch string) error {
 	if l.serving.epoch == epoch {
 		return nil
 	}
-	return l.append(&Record{Epoch: &Epoch{Epoch: epoch}}, nil)
+	return l.append([]*Record{{Epoch: &Epoch{Epoch: epoch}}}, nil)
 }
 
 // SetCache changes how long and to whom stored releases answer; it holds for those that are stored too, but none answers

@@ -47,7 +47,7 @@ func spendForEver(path string) error {
 		mu   sync.Mutex
 		errs = make([]error, 4)
 
-		freezing error
+		freezing, staging error
 	)
 	say := func(text string) {
 		mu.Lock()
@@ -66,6 +66,21 @@ func spendForEver(path string) error {
 		say(fmt.Sprintf("answered %d", id))
 		return nil
 	}
+	both := func() error { // a statement of three stages
+		part := r
+		part.Analyst = "bob"
+		ids, err := l.ReserveAll(ctx, []Reservation{part, part, part})
+		if err != nil {
+			return err
+		}
+		say(fmt.Sprintf("together %d", ids[0]))
+		return l.Commit(ctx, ids[1], Release{Key: Hash{3}})
+	}
+	wg.Go(func() {
+		for staging == nil {
+			staging = both()
+		}
+	})
 	wg.Go(func() {
 		for n := l.state.seq; freezing == nil; n++ {
 			if freezing = l.Freeze(ctx, fmt.Sprint("guest ", n), "owner"); freezing == nil {
@@ -84,7 +99,7 @@ func spendForEver(path string) error {
 		})
 	}
 	wg.Wait()
-	return errors.Join(append(errs, freezing)...)
+	return errors.Join(append(errs, freezing, staging)...)
 }
 
 // crashHead is a budget that lasts for all crashes.
@@ -131,7 +146,10 @@ func TestCrash(t *testing.T) {
 			least = least.Plus(one.Loss)
 		}
 		b := must(l.Balance("ann", 1))(t)
-		if b.Dataset.Spent.Pure < least.Pure || b.Analyst.Spent != b.Dataset.Spent || b.Analyst.Statements < int64(seen["reserved"]) {
+		if together := must(l.Balance("bob", 1))(t).Analyst.Statements; together%3 != 0 || together < 3*int64(seen["together"]) {
+			t.Fatalf("after crash %d: %d stages are charged, of statements of three; clients saw %d statements", n+1, together, seen["together"])
+		}
+		if b.Dataset.Spent.Pure < least.Pure || b.Analyst.Spent.Pure > b.Dataset.Spent.Pure || b.Analyst.Statements < int64(seen["reserved"]) {
 			t.Fatalf("after crash %d: %+v spent of %d statements, clients saw %d", n+1, b.Dataset.Spent, b.Analyst.Statements, seen["reserved"])
 		}
 		for guest := range frozen {
@@ -149,7 +167,7 @@ func TestCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("%d crashes, %d reserved, %d answered, %d frozen", *crashes, seen["reserved"], seen["answered"], seen["frozen"])
+	t.Logf("%d crashes, %d reserved, %d answered, %d frozen, %d of three stages", *crashes, seen["reserved"], seen["answered"], seen["frozen"], seen["together"])
 }
 
 // runAndKill starts a spending process, kills it that long after its first answer, and gives the whole lines that it said.

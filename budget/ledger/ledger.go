@@ -1,7 +1,7 @@
 // Package ledger keeps what was spent of a data set's budget, durably and before the data is touched.
 //
-// A statement is reserved (checked against the data set's filter and the analyst's quota, written and synced in one
-// transaction), then run, then committed with its release, or failed. A reservation counts as spent from the moment it is
+// A statement is reserved (all its stages checked against the data set's filter and the analyst's quota, written and synced in one
+// transaction), then run, then each stage is committed with its release, or failed. A reservation counts as spent from the moment it is
 // written, whatever becomes of it: nothing is ever given back. Records are append-only, carry the events that were run as
 // data, and are chained by their hashes; balances are sums over them. A ledger that belongs to other people or makes
 // another promise is refused, as is one whose records were changed, naming the first broken one and keeping the file.
@@ -27,9 +27,11 @@ import (
 type Ledger interface {
 	// Filter is the filter in force: the one of the data set's first opening. Prices and losses must be its own.
 	Filter() *budget.Filter
-	// Reserve charges a statement before its data is touched and returns its id once the record is durable. A *Denied
-	// says that the budget does not hold it, ErrFrozen that the analyst is stopped; then nothing was written. A context that
-	// ends does not stop a write begun.
+	// ReserveAll charges a statement's stages before its data is touched and returns their ids once the records are durable:
+	// all of them, or none. A *Denied says that the budget does not hold them together, ErrFrozen that the analyst is stopped; then nothing was
+	// written. A context that ends does not stop a write begun.
+	ReserveAll(ctx context.Context, stages []Reservation) ([]int64, error)
+	// Reserve is ReserveAll of one.
 	Reserve(ctx context.Context, r Reservation) (int64, error)
 	// Commit closes a reservation with its release, before the first byte of the answer goes out.
 	Commit(ctx context.Context, id int64, r Release) error
@@ -94,7 +96,7 @@ type Options struct {
 	Now   func() time.Time // nil: time.Now
 }
 
-// Reservation is one statement's charge, fixed from its plan.
+// Reservation is the charge of a statement's stage, fixed from its plan.
 type Reservation struct {
 	Analyst   string  `json:"analyst"`
 	Quota     float64 `json:"quota"`     // the analyst's share of each side, in (0, 1]

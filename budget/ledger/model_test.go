@@ -375,6 +375,52 @@ func drawReservation(t *rapid.T, f *budget.Filter, analyst string, quotas map[st
 	return r
 }
 
+// 64 sessions race for the last of a budget with statements of three stages: each is charged whole or not at all, and what does not fit whole is charged nothing.
+func TestRaceOfStages(t *testing.T) {
+	l := open(t, tempPath(t), pureHead(t, 1), Options{})
+	part := count(t, l.Filter(), "ann", 1, 0.1)
+	var (
+		wg       sync.WaitGroup
+		mu       sync.Mutex
+		admitted int
+	)
+	for range 64 {
+		wg.Go(func() {
+			ids, err := l.ReserveAll(ctx, []Reservation{part, part, part})
+			var d *Denied
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil && len(ids) == 3 && ids[1] == ids[0]+1 && ids[2] == ids[1]+1:
+				admitted++
+			case !errors.As(err, &d) || d.Charge.Pure < 0.29:
+				t.Error(ids, err)
+			}
+		})
+	}
+	wg.Wait()
+	b := must(l.Balance("ann", 1))(t)
+	if admitted != 3 || b.Dataset.Statements != 9 {
+		t.Errorf("%d admitted, balance %+v", admitted, b)
+	}
+	other := part
+	other.Analyst = "bob"
+	free := part
+	free.Loss = dp.Loss{}
+	for name, list := range map[string][]Reservation{"two analysts": {part, other}, "nothing": nil, "a stage below its loss": {part, free}} {
+		if _, err := l.ReserveAll(ctx, list); err == nil {
+			t.Errorf("%s are reserved", name)
+		}
+	}
+	if _, err := l.ReserveAll(ctx, []Reservation{part, part}); err == nil || must(l.Balance("ann", 1))(t).Dataset.Statements != 9 {
+		t.Error("two stages are charged where one fits")
+	}
+	must(l.Reserve(ctx, part))(t)
+	if err := l.Verify(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // 64 sessions race for the last of a budget: the data set's and the quota are never exceeded, and nothing is left lying.
 func TestRaceForTheLastEpsilon(t *testing.T) {
 	l := open(t, tempPath(t), pureHead(t, 1), Options{})

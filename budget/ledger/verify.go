@@ -139,7 +139,7 @@ func recheck(before *state, r *Record) string {
 	if err := before.checkFrozen(c.Analyst); err != nil {
 		return "it was charged to a frozen analyst"
 	}
-	denied, err := before.admit(d, &c.Reservation, r.Time)
+	denied, err := before.admit(d, []Reservation{c.Reservation}, r.Time)
 	switch {
 	case err != nil:
 		return err.Error()

@@ -2,11 +2,12 @@ package engine
 
 import (
 	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Analysed is how a statement would be run now: bound, analysed and priced, nothing of it asked or charged. The accuracy bench draws from it.
+// Analysed is how a statement of one stage would be run now: bound, analysed and priced, nothing of it asked or charged. The accuracy bench draws from it.
 type Analysed struct {
 	Query    *plan.Query
 	Analysis *sensitivity.Analysis
@@ -15,6 +16,9 @@ type Analysed struct {
 
 // Analysed gives what Run would do.
 func (p *Prepared) Analysed() (Analysed, error) {
-	mp, err := p.price()
+	if len(p.stages) != 1 {
+		return Analysed{}, sqlerr.New(sqlerr.Internal, "the statement has %d stages", len(p.stages))
+	}
+	mp, err := p.stages[0].price()
 	return Analysed{Query: p.query, Analysis: p.an, Plan: mp}, err
 }

@@ -98,11 +98,14 @@ type payLater struct {
 	open []ledger.Reservation
 }
 
-func (p *payLater) Reserve(_ context.Context, r ledger.Reservation) (int64, error) {
+func (p *payLater) ReserveAll(_ context.Context, list []ledger.Reservation) (ids []int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.open = append(p.open, r)
-	return int64(len(p.open) - 1), nil
+	for _, r := range list {
+		p.open = append(p.open, r)
+		ids = append(ids, int64(len(p.open)-1))
+	}
+	return ids, nil
 }
 
 func (p *payLater) Commit(ctx context.Context, id int64, r ledger.Release) error {

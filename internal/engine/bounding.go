@@ -1,32 +1,34 @@
 package engine
 
 import (
-	"context"
-
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// bound analyses under the session's bounding. auto scales whole vectors where that is possible, Gaussian noise may be had, and it is expected to err less;
-// it is no error that vectors or their noise would be too large for that. The plan is the one that was priced for the comparison, nil where there was none.
-func (s *Session) bound(ctx context.Context, q *plan.Query) (*sensitivity.Analysis, *measure.Plan, error) {
-	opts := sensitivity.Options{MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, MaxRows: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
+// options are what the settings and the policy say of every statement.
+func (s *Session) options() sensitivity.Options {
+	return sensitivity.Options{MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, MaxRows: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
 		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, L2: s.now.bounding == "l2"}
-	a, err := s.analyzeSharing(ctx, q, opts)
-	if err != nil || s.now.bounding != "auto" || a.Class != sensitivity.Private || !a.Groups.Public || len(a.Measures) == 0 || a.Limit.PerUnit == 1 || !s.asks().Gaussian() {
+}
+
+// bound analyses a stage under the session's bounding. auto scales whole vectors where that is possible, Gaussian noise may be had, and it is expected to err less;
+// it is no error that vectors or their noise would be too large for that. The plan is the one that was priced for the comparison, nil where there was none.
+func (s *Session) bound(ask measure.Ask, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *measure.Plan, error) {
+	opts := s.options()
+	a, err := s.analyzeSharing(ask, opts, analyze)
+	if err != nil || s.now.bounding != "auto" || !a.Groups.Public || len(a.Measures) == 0 || a.Limit.PerUnit == 1 || !ask.Gaussian() {
 		return a, nil, err
 	}
-	each, err := s.price(a)
+	each, err := measure.New(a, ask)
 	if err != nil { // what cannot be priced is refused when it is asked, or explained
 		return a, nil, nil //nolint:nilerr // price gives the same error again
 	}
 	opts.L2 = true
-	scaled, err := s.analyzeSharing(ctx, q, opts)
+	scaled, err := s.analyzeSharing(ask, opts, analyze)
 	if err == nil && scaled.Limit.L2 {
 		var whole *measure.Plan
-		if whole, err = s.price(scaled); err == nil {
+		if whole, err = measure.New(scaled, ask); err == nil {
 			less, err := measure.NormErrsLess(a, each, scaled, whole)
 			if err != nil {
 				return nil, nil, err
@@ -44,15 +46,14 @@ func (s *Session) bound(ctx context.Context, q *plan.Query) (*sensitivity.Analys
 
 // analyzeSharing analyses once more where that a choice is dear lets a filtered measure share another's: at the policy's usual price, so that a statement that is
 // asked again at another price has the bounds that it had.
-func (s *Session) analyzeSharing(ctx context.Context, q *plan.Query, opts sensitivity.Options) (*sensitivity.Analysis, error) {
-	a, err := sensitivity.Analyze(ctx, q, opts)
+func (s *Session) analyzeSharing(ask measure.Ask, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, error) {
+	a, err := analyze(opts)
 	if err != nil || a.Kept == 0 {
 		return a, err
 	}
-	ask := s.asks()
 	ask.Epsilon = s.world.policy.Query.Epsilon
 	if opts.ChoiceShare = measure.ChoiceShare(a, ask); a.Kept < 1-opts.ChoiceShare {
 		return a, nil
 	}
-	return sensitivity.Analyze(ctx, q, opts)
+	return analyze(opts)
 }

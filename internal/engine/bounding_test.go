@@ -86,11 +86,11 @@ func TestBoundingAuto(t *testing.T) {
 			if auto, err = prepare(s, c.sql); err != nil {
 				t.Fatal(err)
 			}
-			priced := auto.priced
+			priced := auto.stages[0].priced
 			if _, err := auto.Run(context.Background(), nil); err != nil {
 				t.Fatal(err)
 			}
-			if priced != nil && s.last.release.Plan != priced {
+			if priced != nil && s.last.releases[0].release.Plan != priced {
 				t.Error("another plan than that which was compared is run")
 			}
 			if all := charges(t, s.engine); len(all) != 1 || all[0].Loss != mp.Loss {

@@ -28,6 +28,7 @@ import (
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/testdata/demo"
 )
 
@@ -158,8 +159,13 @@ func (k *kept) Close()              {}
 // scan runs a statement's print once, before any noise.
 func scan(t testing.TB, p *Prepared) (*sqlgen.Statement, [][]secret.Value) {
 	t.Helper()
+	return scanStage(t, p, p.an, nil)
+}
+
+func scanStage(t testing.TB, p *Prepared, an *sensitivity.Analysis, params []sqltype.Value) (*sqlgen.Statement, [][]secret.Value) {
+	t.Helper()
 	e := p.session.engine
-	st, err := sqlgen.Private(p.an, e.dialect, 7)
+	st, err := sqlgen.Private(an, e.dialect, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +174,7 @@ func scan(t testing.TB, p *Prepared) (*sqlgen.Statement, [][]secret.Value) {
 		t.Fatal(err)
 	}
 	defer tx.Close()
-	args, want := bindArgs(st, nil)
+	args, want := bindArgs(st, params)
 	rows, err := tx.Query(context.Background(), st.SQL, args, want)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
@@ -43,21 +44,14 @@ func checkExplain(n *pgsyntax.Explain) error {
 // backend and spends nothing.
 func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answer, error) {
 	var lines []string
-	switch p.an.Class {
-	case sensitivity.Public:
+	if p.an.Class == sensitivity.Public {
 		lines = append(lines, "Public statement: exact and free")
 		lines = append(lines, strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n")...)
-	default:
-		more, bounds, err := p.explainCharge(ctx, args)
-		if err != nil {
+	} else {
+		var err error
+		if lines, err = p.explainPrivate(ctx, args); err != nil {
 			return nil, err
 		}
-		lines = append(lines, "Private statement")
-		lines = append(lines, sensitivity.Explain(p.an, bounds)...)
-		if line := finishingLine(p.an); line != "" {
-			lines = append(lines, line)
-		}
-		lines = append(lines, more...)
 	}
 	out := &Answer{Tag: "EXPLAIN"}
 	for _, l := range lines {
@@ -66,94 +60,183 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 	return out, nil
 }
 
-// explainCharge says what is run and charged, and what is known of the bounds.
-func (p *Prepared) explainCharge(ctx context.Context, args []sqltype.Value) (lines []string, bounds sensitivity.Bounds, err error) {
+// explainPrivate tells of each release and of what is computed from them.
+func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) ([]string, error) {
+	var list []*stage
+	for i, st := range p.stages {
+		if st.as == i {
+			list = append(list, st)
+		}
+	}
+	alone := len(list) == 1
+	lines := []string{"Private statement"}
+	if !alone {
+		lines[0] = fmt.Sprintf("Private statement: %d releases in one snapshot, charged together; each has its part of the price", len(list))
+	}
+	var charged, whole []*measure.Plan
+	for i, st := range list {
+		x := explainer{p, st, alone, p.key(st, args)}
+		more, bounds, mp, err := x.charge(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if mp != nil {
+			charged = append(charged, mp)
+		}
+		whole = append(whole, st.priced)
+		of := sensitivity.Explain(st.an, bounds)
+		if alone {
+			of = append(of, p.finishingLines()...)
+		}
+		of = append(of, more...)
+		if !alone {
+			lines = append(lines, fmt.Sprintf("Release %d:", i+1))
+			for j := range of {
+				of[j] = "  " + of[j]
+			}
+		}
+		lines = append(lines, of...)
+	}
+	if alone {
+		return lines, nil
+	}
+	lines = append(lines, p.finishingLines()...)
 	s := p.session
-	mp, err := p.price()
-	switch {
-	case err != nil:
-		return nil, bounds, err
-	case len(mp.Events()) == 0:
-		return []string{"Charge: nothing (public groups, nothing measured)"}, bounds, nil
+	if len(charged) == 0 {
+		lines = append(lines, "Charge in all: nothing")
+	} else {
+		lines = append(lines, "Charge in all: "+priceLine(total(charged), s.engine.filter.Order))
 	}
-	key, err := p.key(args)
-	if err != nil {
-		return nil, bounds, err
-	}
-	old, free, err := p.stored(ctx, key, mp)
-	if err != nil {
-		return nil, bounds, err
-	}
-	switch bounds = candidates(mp); {
-	case free:
-		bounds = chosenBounds(p.an, old)
-		lines, err = s.explainFree(ctx, p.an, mp, old)
-	case old != nil:
-		bounds = chosenBounds(p.an, old)
-		lines, err = s.explainTopUp(ctx, p.an, mp, old)
-	default:
-		lines, err = s.explainPrice(p.an, mp)
-	}
-	return lines, bounds, err
-}
-
-// explainFree is of a statement that a release answers, which this analyst may have as often as they like.
-func (s *Session) explainFree(ctx context.Context, a *sensitivity.Analysis, mp *measure.Plan, old *release.Release) ([]string, error) {
 	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
 	if err != nil {
 		return nil, s.ledgerFailed(err)
 	}
-	lines := []string{fmt.Sprintf("Charge: nothing (answered from the release made at price %s)%s", number(old.Spent().Price), s.littleMore(old)),
-		fmt.Sprintf("Left: %s statements at this price", statements(b.StatementsLeft(mp.Loss)))}
-	return append(lines, s.largestLine(ctx, a, old)...), nil
+	return append(lines, fmt.Sprintf("Left: %s such statements", statements(b.StatementsLeft(total(whole).Loss)))), nil
 }
 
-// explainTopUp is of a statement that was released at a smaller price.
-func (s *Session) explainTopUp(ctx context.Context, a *sensitivity.Analysis, mp *measure.Plan, old *release.Release) ([]string, error) {
-	was := old.Spent().Price
-	top, err := measure.TopUp(a, old.Run, was, s.asks())
+// finishingLines say what the answer is computed from beside releases, and how.
+func (p *Prepared) finishingLines() (lines []string) {
+	for _, l := range p.program.Answer.Leaves {
+		if l.Parts == nil {
+			lines = append(lines, "Public rows beside what is released: "+publicName(l.At))
+		}
+	}
+	if line := finishingLine(p.program.Answer); line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// publicName are the tables of a public relation.
+func publicName(r plan.Rel) string {
+	var names []string
+	for _, s := range scansOf(r) {
+		if !slices.Contains(names, s.Table.Name) {
+			names = append(names, s.Table.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// explainer tells of one release. Where it is the statement's only one, also how many such statements are left.
+type explainer struct {
+	*Prepared
+	st    *stage
+	alone bool
+	key   ledger.Hash
+}
+
+// charge says what is run and charged, and what is known of the bounds; the plan is nil where nothing is charged.
+func (x explainer) charge(ctx context.Context) (lines []string, bounds sensitivity.Bounds, charged *measure.Plan, err error) {
+	mp, err := x.st.price()
+	switch {
+	case err != nil:
+		return nil, bounds, nil, err
+	case len(mp.Events()) == 0:
+		return []string{"Charge: nothing (public groups, nothing measured)"}, bounds, nil, nil
+	}
+	old, free, err := x.stored(ctx, x.key, x.st, mp)
 	if err != nil {
-		return nil, err
+		return nil, bounds, nil, err
+	}
+	switch bounds = candidates(mp); {
+	case free:
+		bounds = chosenBounds(x.st.an, old)
+		lines, err = x.free(ctx, mp, old)
+	case old != nil:
+		bounds = chosenBounds(x.st.an, old)
+		lines, charged, err = x.topUp(ctx, mp, old)
+	default:
+		lines, err = x.fresh(mp)
+		charged = mp
+	}
+	return lines, bounds, charged, err
+}
+
+// free is of a statement that a release answers, which this analyst may have as often as they like.
+func (x explainer) free(ctx context.Context, mp *measure.Plan, old *release.Release) ([]string, error) {
+	s := x.session
+	lines := []string{fmt.Sprintf("Charge: nothing (answered from the release made at price %s)%s", number(old.Spent().Price), s.littleMore(old))}
+	if x.alone {
+		b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+		if err != nil {
+			return nil, s.ledgerFailed(err)
+		}
+		lines = append(lines, fmt.Sprintf("Left: %s statements at this price", statements(b.StatementsLeft(mp.Loss))))
+	}
+	return append(lines, x.largestLine(ctx, old)...), nil
+}
+
+// topUp is of a statement that was released at a smaller price.
+func (x explainer) topUp(ctx context.Context, mp *measure.Plan, old *release.Release) ([]string, *measure.Plan, error) {
+	s, a, was := x.session, x.st.an, old.Spent().Price
+	top, err := measure.TopUp(a, old.Run, was, x.st.ask)
+	if err != nil {
+		return nil, nil, err
 	}
 	var after *release.Release
 	if top != nil {
 		if after, err = old.With(a, top); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if after == nil { // nothing was measured, its groups are all there is; or nothing would become more exact
-		return s.explainFree(ctx, a, mp, old)
+		lines, err := x.free(ctx, mp, old)
+		return lines, nil, err
 	}
 	lines := []string{fmt.Sprintf("Top-up: of the release made at price %s, each of its measures once more, with its bounds and for its groups", number(was))}
 	for i := range top.Measures {
 		lines = append(lines, fmt.Sprintf("Noise %d: %s", i+1, noiseLine(a, top, i)))
 	}
 	lines = append(lines, fmt.Sprintf("Charge: the difference from price %s: %s", number(was), priceLine(top, s.engine.filter.Order)))
-	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
-	if err != nil {
-		return nil, s.ledgerFailed(err)
+	if x.alone {
+		b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+		if err != nil {
+			return nil, nil, s.ledgerFailed(err)
+		}
+		switch left := b.StatementsLeft(top.Loss); left {
+		case 0:
+			lines = append(lines, "Left: the budget does not hold this charge")
+		case math.MaxInt64:
+			lines = append(lines, "Left: any number of such charges")
+		default:
+			lines = append(lines, fmt.Sprintf("Left: %d more such charges after it", left-1))
+		}
 	}
-	switch left := b.StatementsLeft(top.Loss); left {
-	case 0:
-		lines = append(lines, "Left: the budget does not hold this charge")
-	case math.MaxInt64:
-		lines = append(lines, "Left: any number of such charges")
-	default:
-		lines = append(lines, fmt.Sprintf("Left: %d more such charges after it", left-1))
-	}
-	return append(lines, s.largestLine(ctx, a, after)...), nil
+	return append(lines, x.largestLine(ctx, after)...), top, nil
 }
 
 // largestLine is the 95% errors of a release.
-func (s *Session) largestLine(ctx context.Context, a *sensitivity.Analysis, r *release.Release) []string {
-	if errs := s.errorLine(ctx, a, r); errs != "" {
+func (x explainer) largestLine(ctx context.Context, r *release.Release) []string {
+	if errs := x.session.errorLine(ctx, x.program, x.st.an, r); errs != "" {
 		return []string{"95% error (noise only, largest group): " + errs}
 	}
 	return nil
 }
 
-// explainPrice is of a statement that is asked for the first time.
-func (s *Session) explainPrice(a *sensitivity.Analysis, mp *measure.Plan) ([]string, error) {
+// fresh is of a statement that is asked for the first time.
+func (x explainer) fresh(mp *measure.Plan) ([]string, error) {
+	s, a := x.session, x.st.an
 	var lines []string
 	for i, ev := range mp.Measures {
 		if ev == nil {
@@ -181,12 +264,14 @@ func (s *Session) explainPrice(a *sensitivity.Analysis, mp *measure.Plan) ([]str
 	if math.IsInf(mp.Loss.Pure, 1) {
 		lines = append(lines, "  the first Gaussian statement ends the plain sum of epsilons; the Renyi side then holds the budget alone")
 	}
-	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
-	if err != nil {
-		return nil, s.ledgerFailed(err)
+	if x.alone {
+		b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+		if err != nil {
+			return nil, s.ledgerFailed(err)
+		}
+		lines = append(lines, fmt.Sprintf("Left: %s such statements", statements(b.StatementsLeft(mp.Loss))))
 	}
-	lines = append(lines, fmt.Sprintf("Left: %s such statements", statements(b.StatementsLeft(mp.Loss))))
-	errs, err := expectedErrors(a, mp, 1000, 100_000)
+	errs, err := expectedErrors(x.program, a, mp, 1000, 100_000)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +297,7 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Choice, share
 
 // expectedErrors tells for each aggregate that is an output column its 95% half width, averages for given numbers of rows. What depends on a
 // chosen bound is told in multiples of it.
-func expectedErrors(a *sensitivity.Analysis, mp *measure.Plan, counts ...float64) ([]string, error) {
+func expectedErrors(pr *sensitivity.Program, a *sensitivity.Analysis, mp *measure.Plan, counts ...float64) ([]string, error) {
 	run, chosen, err := mp.Reference(a)
 	if err != nil {
 		return nil, err
@@ -222,7 +307,7 @@ func expectedErrors(a *sensitivity.Analysis, mp *measure.Plan, counts ...float64
 		return nil, err
 	}
 	var out []string
-	for _, n := range namedAggregates(a) {
+	for _, n := range namedAggregates(pr, a) {
 		times, unit, ok := inBounds(a, mp, chosen, a.Formulas[n.formula])
 		switch f := a.Formulas[n.formula]; {
 		case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone:
@@ -286,6 +371,8 @@ func priceLine(mp *measure.Plan, order float64) string {
 		parts = append(parts, "Gaussian")
 	case measure.Laplace:
 		parts = append(parts, "Laplace")
+	case bothNoises:
+		parts = append(parts, string(bothNoises))
 	default:
 		parts = append(parts, "selection")
 	}
@@ -304,23 +391,41 @@ type namedAggregate struct {
 	formula int
 }
 
-func namedAggregates(a *sensitivity.Analysis) []namedAggregate {
+func namedAggregates(pr *sensitivity.Program, a *sensitivity.Analysis) []namedAggregate {
 	alias := map[plan.ColID]plan.ColID{}
-	for _, r := range finishing(a) {
-		if p, ok := r.(*plan.Project); ok {
-			for _, it := range p.Items {
-				if c, ok := it.Expr.(*plan.Col); ok {
-					alias[it.ID] = c.ID
+	for _, l := range pr.Answer.Leaves { // a CTE's second reader has other columns
+		for _, p := range l.Parts {
+			cols := pr.Stages[p.Stage].Agg.Cols()
+			for i, v := range p.Values {
+				if v.From >= 0 && l.Cols[i] != cols[v.From] {
+					alias[l.Cols[i]] = cols[v.From]
 				}
 			}
 		}
 	}
+	plan.VisitRels(pr.Answer.Root, func(r plan.Rel) bool {
+		if p, ok := r.(*plan.Project); ok {
+			for _, it := range p.Items {
+				switch x := it.Expr.(type) {
+				case *plan.Col:
+					if x.ID != it.ID {
+						alias[it.ID] = x.ID
+					}
+				case *plan.Subquery:
+					if x.Kind == plan.ScalarQuery && len(x.Cols) == 1 {
+						alias[it.ID] = x.Cols[0]
+					}
+				}
+			}
+		}
+		return true
+	})
 	var out []namedAggregate
-	for _, o := range a.Query.Outputs {
+	for _, o := range pr.Query.Outputs {
 		id := o.Col
 		for range len(alias) {
 			next, ok := alias[id]
-			if !ok || next == id {
+			if !ok {
 				break
 			}
 			id = next
@@ -335,13 +440,13 @@ func namedAggregates(a *sensitivity.Analysis) []namedAggregate {
 }
 
 // errorLine says the 95% errors in the largest group that is shown, as dp_error does: "count 114, avg 0.07".
-func (s *Session) errorLine(ctx context.Context, a *sensitivity.Analysis, r *release.Release) string {
+func (s *Session) errorLine(ctx context.Context, pr *sensitivity.Program, a *sensitivity.Analysis, r *release.Release) string {
 	e, err := finish.Of(ctx, a, r)
 	if err != nil || len(r.Groups) == 0 {
 		return ""
 	}
 	var parts []string
-	for _, n := range namedAggregates(a) {
+	for _, n := range namedAggregates(pr, a) {
 		width := e.Expected(n.formula, math.NaN())
 		if g := s.largestShown(a, r, a.Formulas[n.formula]); g != nil && math.IsNaN(width) {
 			width = e.Group(n.formula, g.Values)

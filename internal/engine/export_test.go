@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/testdata/demo"
 )
 
@@ -50,3 +52,13 @@ func InOneThread(t *testing.T) {
 		t.Skip("one thread: run without the race detector")
 	}
 }
+
+// The tests of what a statement with one release is made of.
+
+func (p *Prepared) price() (*measure.Plan, error) { return p.stages[0].price() }
+
+func (s *Session) price(a *sensitivity.Analysis) (*measure.Plan, error) {
+	return measure.New(a, s.asks())
+}
+
+func running(p *Prepared) *run { return &run{Prepared: p} }

@@ -59,7 +59,7 @@ func (s *Session) notStopped() error {
 
 // resourceFailed is the end of everything that fails after the reservation: the charge stays, and the client sees one fixed
 // error, or its own cancel.
-func (s *Session) resourceFailed(ctx context.Context, id int64, err error) error {
+func (s *Session) resourceFailed(ctx context.Context, open []*asked, err error) error {
 	canceled := clientCanceled(ctx)
 	class := "resource"
 	switch {
@@ -68,13 +68,15 @@ func (s *Session) resourceFailed(ctx context.Context, id int64, err error) error
 	case errors.Is(err, backend.ErrSchema): // the owner's doing: no private row had a part in it
 		class = "schema"
 	}
-	s.engine.log.Error("a private statement failed after its charge", append([]any{"analyst", s.analyst.Name, "reservation", id, "end", class}, logged(err)...)...)
+	s.engine.log.Error("a private statement failed after its charge", append([]any{"analyst", s.analyst.Name, "reservation", open[0].id, "end", class}, logged(err)...)...)
 	if !canceled { // a client's own cancel is no failure; its reservation stays outstanding, that is, spent
 		if class != "schema" {
 			s.engine.failures.add(s.analyst.Name)
 		}
-		if ferr := s.engine.ledger.Fail(context.WithoutCancel(ctx), id, class); ferr != nil {
-			s.engine.log.Error("the ledger could not note a failure", logged(ferr)...)
+		for _, a := range open {
+			if ferr := s.engine.ledger.Fail(context.WithoutCancel(ctx), a.id, class); ferr != nil {
+				s.engine.log.Error("the ledger could not note a failure", logged(ferr)...)
+			}
 		}
 	}
 	if class == "schema" {

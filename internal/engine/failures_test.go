@@ -174,11 +174,11 @@ type brokenLedger struct {
 	reserve, commit, lookup error
 }
 
-func (b brokenLedger) Reserve(ctx context.Context, r ledger.Reservation) (int64, error) {
+func (b brokenLedger) ReserveAll(ctx context.Context, list []ledger.Reservation) ([]int64, error) {
 	if b.reserve != nil {
-		return 0, b.reserve
+		return nil, b.reserve
 	}
-	return b.Ledger.Reserve(ctx, r)
+	return b.Ledger.ReserveAll(ctx, list)
 }
 
 func (b brokenLedger) Commit(ctx context.Context, id int64, r ledger.Release) error {

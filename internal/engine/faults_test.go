@@ -174,8 +174,8 @@ type reserving struct {
 	do func()
 }
 
-func (r *reserving) Reserve(ctx context.Context, x ledger.Reservation) (int64, error) {
-	id, err := r.Ledger.Reserve(ctx, x)
+func (r *reserving) ReserveAll(ctx context.Context, list []ledger.Reservation) ([]int64, error) {
+	id, err := r.Ledger.ReserveAll(ctx, list)
 	if do := r.do; do != nil {
 		r.do = nil
 		do()

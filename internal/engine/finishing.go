@@ -7,30 +7,46 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// finishing are the nodes above the released aggregate, from the top.
-func finishing(a *sensitivity.Analysis) []plan.Rel {
-	var way func(r plan.Rel) ([]plan.Rel, bool)
-	way = func(r plan.Rel) ([]plan.Rel, bool) {
-		if r == plan.Rel(a.Agg) {
-			return nil, true
+// finishing are the nodes above what is given, each after its inputs.
+func finishing(c sensitivity.Computed) []plan.Rel {
+	given := map[plan.Rel]bool{}
+	for _, l := range c.Leaves {
+		given[l.At] = true
+	}
+	var out []plan.Rel
+	var visit func(r plan.Rel)
+	visit = func(r plan.Rel) {
+		if given[r] {
+			return
 		}
 		for _, in := range plan.Inputs(r) {
-			if below, ok := way(in); ok {
-				return append([]plan.Rel{r}, below...), true
-			}
+			visit(in)
 		}
-		return nil, false
+		out = append(out, r)
 	}
-	out, _ := way(a.Query.Root)
+	visit(c.Root)
 	return out
 }
 
 // finishingLine says what is computed from the released rows, in the order in which it is; "" where they are the answer.
-func finishingLine(a *sensitivity.Analysis) string {
+func finishingLine(c sensitivity.Computed) string {
+	given := map[plan.Rel]bool{}
+	for _, l := range c.Leaves {
+		given[l.At] = true
+	}
+	literals := func(r plan.Rel) bool {
+		return plan.VisitRels(r, func(r plan.Rel) bool { return !given[r] })
+	}
+	beside := func(left, right plan.Rel) string {
+		if literals(left) || literals(right) {
+			return " with literals"
+		}
+		return ""
+	}
 	var parts []string
-	for _, r := range finishing(a) {
-		if what := finishingStep(r); what != "" {
-			parts = append([]string{what}, parts...)
+	for _, r := range finishing(c) {
+		if what := finishingStep(r, beside); what != "" {
+			parts = append(parts, what)
 		}
 	}
 	if len(parts) == 0 {
@@ -39,7 +55,7 @@ func finishingLine(a *sensitivity.Analysis) string {
 	return "Finishing, from the released rows: " + strings.Join(parts, "; ")
 }
 
-func finishingStep(r plan.Rel) string {
+func finishingStep(r plan.Rel, beside func(left, right plan.Rel) string) string {
 	switch n := r.(type) {
 	case *plan.Filter:
 		return "filter"
@@ -55,13 +71,13 @@ func finishingStep(r plan.Rel) string {
 		}
 		return "limit"
 	case *plan.Join:
-		return string(n.Kind) + " join with literals"
+		return string(n.Kind) + " join" + beside(n.Left, n.Right)
 	case *plan.SetOp:
 		what := string(n.Op)
 		if n.All {
 			what += " ALL"
 		}
-		return what + " with literals"
+		return what + beside(n.Left, n.Right)
 	case *plan.Window:
 		names := make([]string, len(n.Items))
 		for i, it := range n.Items {

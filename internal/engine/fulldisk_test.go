@@ -18,11 +18,11 @@ type fullDisk struct {
 
 var errFull = errors.New("database or disk is full")
 
-func (l *fullDisk) Reserve(ctx context.Context, r ledger.Reservation) (int64, error) {
+func (l *fullDisk) ReserveAll(ctx context.Context, list []ledger.Reservation) ([]int64, error) {
 	if l.reserve {
-		return 0, errFull
+		return nil, errFull
 	}
-	return l.Ledger.Reserve(ctx, r)
+	return l.Ledger.ReserveAll(ctx, list)
 }
 
 func (l *fullDisk) Commit(ctx context.Context, id int64, r ledger.Release) error {

@@ -9,34 +9,40 @@ import (
 
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
-	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/sqltype"
-	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // lastTable is design section 9's dpsql.last: the facts about the session's last private answer, a row a measure. All of it is public or
 // released: bounds that were chosen are, and noise follows from them.
-var lastTable = ownTable(16385, "last", sqltype.Int8, "measure", sqltype.Text, "kind", "bound", sqltype.Float8, "clip", sqltype.Int8, "groups",
+var lastTable = ownTable(16385, "last", sqltype.Int8, "release", "measure", sqltype.Text, "kind", "bound", sqltype.Float8, "clip", sqltype.Int8, "groups",
 	sqltype.Text, "noise", sqltype.Float8, "scale", "error_95", "price", sqltype.Bool, "free")
 
-// lastAnswer is what dpsql.last tells of.
-type lastAnswer struct {
-	analysis *sensitivity.Analysis
-	release  *release.Release
-	free     bool
-}
+// lastAnswer is what dpsql.last tells of: the answer's releases.
+type lastAnswer struct{ releases []*asked }
 
 func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
-	l := s.last
-	if l == nil {
+	if s.last == nil {
 		return nil, nil
 	}
-	e, err := finish.Of(ctx, l.analysis, l.release)
+	var rows [][]sqltype.Value
+	for i, a := range s.last.releases {
+		of, err := a.facts(ctx, int64(i+1))
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, of...)
+	}
+	return rows, ctx.Err()
+}
+
+// facts are those of one release.
+func (l *asked) facts(ctx context.Context, number int64) ([][]sqltype.Value, error) {
+	e, err := finish.Of(ctx, l.an, l.release)
 	if err != nil {
 		return nil, err
 	}
 	var rows [][]sqltype.Value
-	for i, m := range l.analysis.Measures {
+	for i, m := range l.an.Measures {
 		ev, numbers, err := l.release.Noise(i)
 		if err != nil {
 			return nil, err
@@ -51,7 +57,7 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 		}
 		step := valueStep(m)
 		var groups sqltype.Value = int64(in.Groups)
-		if l.analysis.Limit.L2 { // the clip is a norm over all of them
+		if l.an.Limit.L2 { // the clip is a norm over all of them
 			bound, groups = "chosen norm", nil
 		}
 		if m.Bound != nil {
@@ -68,8 +74,8 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 				law += fmt.Sprintf(", mean of %d", numbers)
 			}
 		}
-		rows = append(rows, []sqltype.Value{int64(i + 1), m.Name(), bound, noiseStep(m).Mul(decimal.NewFromUint64(in.PerGroup)).InexactFloat64(), groups, law, shown,
+		rows = append(rows, []sqltype.Value{number, int64(i + 1), m.Name(), bound, noiseStep(m).Mul(decimal.NewFromUint64(in.PerGroup)).InexactFloat64(), groups, law, shown,
 			inUnits(e.Measure(i), step), l.release.Spent().Price, l.free})
 	}
-	return rows, ctx.Err()
+	return rows, nil
 }

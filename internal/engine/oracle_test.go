@@ -13,13 +13,13 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/dp"
-	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/neighbour"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // roomy lets every row and group of the tame clinic in, so that nothing is cut.
@@ -29,13 +29,18 @@ var roomy = []string{"max_rows_per_unit: 4", "max_rows_per_unit: 1000", "max_row
 // that zero groups, which the text does not answer, are not there.
 func unnoised(t testing.TB, p *Prepared) *release.Release {
 	t.Helper()
+	return unnoisedStage(t, p, p.an, nil)
+}
+
+func unnoisedStage(t testing.TB, p *Prepared, an *sensitivity.Analysis, params []sqltype.Value) *release.Release {
+	t.Helper()
 	r := &release.Release{Run: &measure.Run{}}
-	for range p.an.Measures {
+	for range an.Measures {
 		r.Run.Measures = append(r.Run.Measures, dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 1 << 20}})
 	}
-	st, rows := scan(t, p)
+	st, rows := scanStage(t, p, an, params)
 	for _, row := range rows {
-		g := release.Group{Keys: make([]sqltype.Value, len(p.an.Keys)), Values: make([]*big.Int, len(p.an.Measures))}
+		g := release.Group{Keys: make([]sqltype.Value, len(an.Keys)), Values: make([]*big.Int, len(an.Measures))}
 		for i, c := range st.Columns {
 			v := secret.Open(row[i])
 			switch c.Role {
@@ -92,7 +97,7 @@ func sameAsText(t testing.TB, db *neighbour.Postgres, s *Session, sql string, so
 		t.Errorf("%s: %v", sql, err)
 		return
 	}
-	got, err := finish.Run(ctx, p.an, unnoised(t, p), nil, 0)
+	got, err := computed(t, p)
 	if err != nil {
 		t.Errorf("%s: %v", sql, err)
 		return
@@ -106,7 +111,7 @@ func sameAsText(t testing.TB, db *neighbour.Postgres, s *Session, sql string, so
 		t.Fatalf("%s: %v", sql, err)
 	}
 	tolerance := decimal.Zero
-	for _, m := range p.an.Measures {
+	for _, m := range measuresOf(p) {
 		if m.Rounded {
 			tolerance = decimal.Max(tolerance, m.Grid.Mul(decimal.NewFromInt(200)))
 		}

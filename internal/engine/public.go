@@ -94,26 +94,32 @@ func (e *Engine) readPublic(ctx context.Context, w *world, st *sqlgen.Statement,
 			return nil, sqlerr.New(sqlerr.Internal, "a private statement was printed as a public one")
 		}
 	}
-	bytes := int64(0)
-	err = e.inSnapshot(ctx, w, st, args, func(rows secret.Rows) error {
-		for rows.Next() {
-			in := rows.Row()
-			row := make([]sqltype.Value, len(in))
-			for i, v := range in {
-				row[i] = secret.Open(v)
-				bytes += sizeOf(row[i])
-			}
-			if bytes > w.policy.Limits.AnswerMemory {
-				return backend.NewError(backend.FailResource, "memory", fmt.Errorf("more than %d bytes", w.policy.Limits.AnswerMemory))
-			}
-			if len(out) == most {
-				return backend.NewError(backend.FailResource, "rows", fmt.Errorf("more than %d rows", most))
-			}
-			out = append(out, row)
-		}
-		return rows.Err()
+	err = e.inSnapshot(ctx, w, st, args, func(rows secret.Rows) (err error) {
+		out, err = publicRows(w, rows, most)
+		return err
 	})
 	return out, err
+}
+
+// publicRows opens the rows of a print over public tables alone.
+func publicRows(w *world, rows secret.Rows, most int) (out [][]sqltype.Value, err error) {
+	bytes := int64(0)
+	for rows.Next() {
+		in := rows.Row()
+		row := make([]sqltype.Value, len(in))
+		for i, v := range in {
+			row[i] = secret.Open(v)
+			bytes += sizeOf(row[i])
+		}
+		if bytes > w.policy.Limits.AnswerMemory {
+			return nil, backend.NewError(backend.FailResource, "memory", fmt.Errorf("more than %d bytes", w.policy.Limits.AnswerMemory))
+		}
+		if len(out) == most {
+			return nil, backend.NewError(backend.FailResource, "rows", fmt.Errorf("more than %d rows", most))
+		}
+		out = append(out, row)
+	}
+	return out, rows.Err()
 }
 
 // sizeOf is the memory of a value, about.

@@ -113,53 +113,71 @@ func (r *Rehearsal) forecast(ctx context.Context, s *Session, f *Forecast) error
 	return r.charge(ctx, p, f)
 }
 
-// charge prices a private statement and reserves it in the rehearsal's ledger.
+// charge prices a private statement and reserves it in the rehearsal's ledger: what its releases cost together, of those that were not asked before.
 func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error {
 	s := p.session
-	mp, err := s.price(p.an)
-	if err != nil {
-		return err
-	}
-	key, err := p.key(make([]sqltype.Value, len(p.query.Params)))
-	if err != nil {
-		return err
-	}
-	if f.Expected, err = expectedErrors(p.an, mp, s.declaredRows(p.an)); err != nil {
-		return err
-	}
-	f.Price, f.Loss = mp.Price, mp.Loss
-	asked := r.asked[key]
-	f.Free = len(mp.Events()) == 0 || asked != nil && asked.price >= mp.Price
-	if p.an.Trees() && !f.Free { // it is released anew
-		asked = nil
-	}
-	if asked != nil && !f.Free { // the release of the smaller price is topped up
-		top, err := measure.ForecastTopUp(p.an, asked.first, asked.price, s.asks())
-		switch {
-		case err != nil:
+	var whole, charged []*measure.Plan
+	var list []ledger.Reservation
+	var done []func()
+	for i, st := range p.stages {
+		mp, err := st.price()
+		if err != nil {
 			return err
-		case top == nil:
-			f.Free = true
-		default:
-			mp, f.Loss = top, top.Loss
 		}
+		errs, err := expectedErrors(p.program, st.an, mp, s.declaredRows(st.an))
+		if err != nil {
+			return err
+		}
+		if f.Expected = append(f.Expected, errs...); st.as != i || !st.costs() {
+			continue
+		}
+		whole = append(whole, mp)
+		key := p.key(st, make([]sqltype.Value, len(p.query.Params)))
+		asked := r.asked[key]
+		if asked != nil && asked.price >= mp.Price {
+			continue
+		}
+		if st.an.Trees() { // it is released anew
+			asked = nil
+		}
+		if asked != nil { // the release of the smaller price is topped up
+			if mp, err = measure.ForecastTopUp(st.an, asked.first, asked.price, st.ask); err != nil {
+				return err
+			}
+			if mp == nil {
+				continue
+			}
+		}
+		charged = append(charged, mp)
+		list = append(list, ledger.Reservation{Analyst: s.analyst.Name, Quota: s.analyst.Share, Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})
+		done = append(done, func() {
+			if asked != nil {
+				asked.price = mp.Price
+			} else {
+				r.asked[key] = &askedBefore{mp, mp.Price}
+			}
+		})
 	}
-	if !f.Free {
-		_, err := r.engine.ledger.Reserve(ctx, ledger.Reservation{Analyst: s.analyst.Name, Quota: s.analyst.Share, Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})
+	left := total(whole)
+	f.Price, f.Loss = left.Price, left.Loss
+	if f.Free = len(charged) == 0; !f.Free {
+		left = total(charged)
+		f.Loss = left.Loss
+		_, err := r.engine.ledger.ReserveAll(ctx, list)
 		var denied *ledger.Denied
 		switch {
 		case errors.As(err, &denied):
 			f.Denied = true
 		case err != nil:
 			return err
-		case asked != nil:
-			asked.price = mp.Price
 		default:
-			r.asked[key] = &askedBefore{mp, mp.Price}
+			for _, note := range done {
+				note()
+			}
 		}
 	}
 	b, err := r.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
-	f.Left = b.StatementsLeft(mp.Loss)
+	f.Left = b.StatementsLeft(left.Loss)
 	return err
 }
 

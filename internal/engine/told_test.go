@@ -116,7 +116,7 @@ func TestEnds(t *testing.T) {
 	set(t, s, "dpsql.notices", "brief")
 	const sql = "select sum(free) as x from encounters"
 	_, a := ask(t, s, sql)
-	an, r := s.last.analysis, s.last.release
+	an, r := s.last.releases[0].an, s.last.releases[0].release
 	c := an.Choices[0]
 	told := func(at, n int) string {
 		fake := *r

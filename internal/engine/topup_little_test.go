@@ -78,7 +78,7 @@ func TestTopUpOfSelections(t *testing.T) {
 		p, first := ask(t, s, sql)
 		set(t, s, "dpsql.epsilon", "5")
 		_, again := ask(t, s, sql)
-		r := s.last.release
+		r := s.last.releases[0].release
 		if p.an.Groups.Public || p.an.Limit.PerUnit < 2 || len(first.Rows) < 2 || len(again.Rows) != len(first.Rows) || len(r.Tops) != 1 || r.Plan.UnitsFromSelection < 0 {
 			t.Fatalf("%s: public %t, %d groups a unit, %v, %v", c.groups, p.an.Groups.Public, p.an.Limit.PerUnit, first.Rows, again.Rows)
 		}
@@ -101,7 +101,7 @@ func TestTopUpOfNorms(t *testing.T) {
 		s := clinicSession(t, vectors(), backend.DuckDB, append([]string{"epsilon: 20,", "epsilon: 1000,"}, normEdits[1]...)...)
 		p := normPlan(t, s, sql)
 		ask(t, s, sql)
-		mp := s.last.release.Plan
+		mp := s.last.releases[0].release.Plan
 		widest, narrow := make([]uint64, len(p.an.Choices)), make(measure.Chosen, len(p.an.Choices))
 		for i, c := range p.an.Choices {
 			widest[i] = c.Edges[len(c.Edges)-1]
@@ -111,7 +111,7 @@ func TestTopUpOfNorms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		old := &release.Release{Plan: mp, Chosen: narrow, Run: run, Groups: s.last.release.Groups}
+		old := &release.Release{Plan: mp, Chosen: narrow, Run: run, Groups: s.last.releases[0].release.Groups}
 		want, err := normTotals(p, s.engine.backend, old.Edges(p.an), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +131,9 @@ func TestTopUpOfNorms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := p.read(ctx, tx, nil, maker, old, nil)
+		at := &asked{stage: p.stages[0], release: old, maker: maker}
+		err = running(p).read(ctx, tx, at)
+		r := at.release
 		tx.Close()
 		if err != nil {
 			t.Fatal(err)

@@ -163,11 +163,7 @@ func TestTopUps(t *testing.T) {
 					moved++
 				}
 				before, was = a.Rows, errs
-				key, err := p.key(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				stored, ok, err := s.engine.ledger.Lookup(ctx, key, "ann")
+				stored, ok, err := s.engine.ledger.Lookup(ctx, p.key(p.stages[0], nil), "ann")
 				if err != nil || !ok || stored.Price != step.epsilon {
 					t.Fatalf("stored %+v, %t, %v", stored, ok, err)
 				}

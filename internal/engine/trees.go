@@ -5,24 +5,22 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/secret"
-	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // readTrees reads the leaves of each tree in the snapshot of the totals, a scan each.
-func (p *Prepared) readTrees(ctx context.Context, tx backend.Tx, maker *release.Maker, seed int64, args []sqltype.Value) error {
-	for i, m := range p.an.Measures {
+func (r *run) readTrees(ctx context.Context, tx backend.Tx, a *asked) error {
+	for i, m := range a.an.Measures {
 		if m.Tree == nil {
 			continue
 		}
-		st, err := sqlgen.TreeLeaves(p.an, p.session.engine.dialect, i, maker.Kept(i), seed)
+		st, err := sqlgen.TreeLeaves(a.an, r.session.engine.dialect, i, a.maker.Kept(i), a.seed())
 		if err != nil {
 			return err
 		}
-		if err := query(ctx, tx, st, args, func(rows secret.Rows) error { return maker.ReadTree(i, st.Columns, rows) }); err != nil {
+		if err := query(ctx, tx, st, r.args, func(rows secret.Rows) error { return a.maker.ReadTree(i, st.Columns, rows) }); err != nil {
 			return err
 		}
 	}

@@ -215,22 +215,16 @@ func nearlyExact(t testing.TB, s *Session, sql string) (*Prepared, [][]sqltype.V
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := sqlgen.Private(p.an, s.engine.dialect, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
 	tx, err := s.engine.backend.Begin(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tx.Close()
-	r, err := p.read(ctx, tx, st, maker, nil, nil)
-	if err == nil {
-		err = p.readTrees(ctx, tx, maker, 1, nil)
-	}
-	if err != nil {
+	at := &asked{stage: p.stages[0], maker: maker}
+	if err := running(p).read(ctx, tx, at); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
+	r := at.release
 	text, err := release.Encode(p.an, r)
 	if err != nil {
 		t.Fatal(err)

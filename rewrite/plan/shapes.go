@@ -253,7 +253,7 @@ func Free(r Rel) []*Col {
 		for _, x := range Scalars(n) {
 			VisitCols(x, note)
 		}
-		for _, id := range reads(n) {
+		for _, id := range Reads(n) {
 			note(&Col{ID: id})
 		}
 		for _, in := range Inputs(n) {
@@ -264,8 +264,8 @@ func Free(r Rel) []*Col {
 	return slices.DeleteFunc(read, func(c *Col) bool { return made[c.ID] })
 }
 
-// reads are the columns that a node reads by their ids alone.
-func reads(r Rel) []ColID {
+// Reads are the columns that a node reads by their ids alone.
+func Reads(r Rel) []ColID {
 	switch n := r.(type) {
 	case *Aggregate:
 		return n.Keys

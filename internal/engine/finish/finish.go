@@ -18,24 +18,58 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Run answers a private statement from its release. Groups with fewer than minPeople units by their noisy number are left out
+// Run answers a statement of one stage, and of no public tables beside it, from its release. Groups with fewer than minPeople units by their noisy number are left out
 // (Analysis.People; 0: none are).
 func Run(ctx context.Context, a *sensitivity.Analysis, r *release.Release, args []sqltype.Value, minPeople int64) ([][]sqltype.Value, error) {
-	rel, err := Relation(ctx, a, enough(a, r, minPeople))
+	rel, err := Shown(ctx, a, r, minPeople)
 	if err != nil {
 		return nil, err
 	}
-	leaf := func(n plan.Rel) (*eval.Relation, bool) {
-		if n == plan.Rel(a.Agg) {
-			return rel, true
-		}
-		return nil, false
+	l := sensitivity.Leaf{At: a.Agg, Cols: a.Agg.Cols(), Parts: []sensitivity.Part{{}}}
+	for i := range l.Cols {
+		l.Parts[0].Values = append(l.Parts[0].Values, sensitivity.PartValue{From: i})
 	}
-	out, err := eval.Run(ctx, a.Query.Root, leaf, a.Query, args)
+	out, err := Compute(ctx, a.Query, sensitivity.Computed{Root: a.Query.Root, Leaves: []sensitivity.Leaf{l}}, []*eval.Relation{rel}, nil, args)
 	if err != nil {
 		return nil, err
 	}
 	return Outputs(a.Query, out)
+}
+
+// Compute is a computation over the stages' relations and those of public tables.
+func Compute(ctx context.Context, q *plan.Query, c sensitivity.Computed, stages []*eval.Relation, public map[plan.Rel]*eval.Relation, args []sqltype.Value) (*eval.Relation, error) {
+	given := map[plan.Rel]*eval.Relation{}
+	for _, l := range c.Leaves {
+		if given[l.At] = public[l.At]; l.Parts != nil {
+			given[l.At] = ofParts(l, stages)
+		}
+	}
+	return eval.Run(ctx, c.Root, func(n plan.Rel) (*eval.Relation, bool) {
+		rel := given[n]
+		return rel, rel != nil
+	}, q, args)
+}
+
+// ofParts are a leaf's rows.
+func ofParts(l sensitivity.Leaf, stages []*eval.Relation) *eval.Relation {
+	rel := &eval.Relation{Cols: l.Cols}
+	for _, p := range l.Parts {
+		for _, in := range stages[p.Stage].Rows {
+			row := make([]sqltype.Value, len(p.Values))
+			for i, v := range p.Values {
+				if row[i] = v.Const; v.From >= 0 {
+					row[i] = in[v.From]
+				}
+			}
+			rel.Rows = append(rel.Rows, row)
+		}
+	}
+	return rel
+}
+
+// Shown is a stage's relation of the groups that may be shown.
+func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, minPeople int64) (*eval.Relation, error) {
+	return Relation(ctx, a, enough(a, r, minPeople))
 }
 
 // enough leaves out the groups whose released number of units is under the least: post-processing.

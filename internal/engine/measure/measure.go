@@ -33,6 +33,17 @@ type Ask struct {
 	Population int64     // about how many units there are, as the policy says or assumes
 }
 
+// Of is the part of one of so many stages of a statement: they share the price, and the delta of selecting groups, alike.
+//
+// Proof: of losses that are at most a price tag's, a part's is that of the tag of its price: epsilons are e/n each, and the Renyi loss r(e), which grows at least
+// in proportion to e (it is that of continuous Laplace noise, convex from r(0) = 0), is at most r(e)/n at e/n. So n stages lose at most r(e) together.
+func (ask Ask) Of(stages int) Ask {
+	if n := float64(stages); stages > 1 {
+		ask.Epsilon, ask.Least, ask.QueryDelta = ask.Epsilon/n, ask.Least/n, ask.QueryDelta/n
+	}
+	return ask
+}
+
 // Plan says what will be run, for what price; once bounds are chosen what is left of it is a Run. Choices has one entry a choice of the analysis, in order. Measures has one a measure, in order, but for a
 // Units measure that the selection's noisy number answers (UnitsFromSelection); what depends on a choice is a dp.Clipped. The selection comes
 // last: one, or where the cap of groups is chosen one for each of its edges.

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// releases are the run's, each once.
+func (r *run) releases() []*asked {
+	var out []*asked
+	for i, a := range r.asked {
+		if a.as == i && a.costs() {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// notice says what was spent and what is left, if the session wants to know.
+func (r *run) notice(ctx context.Context) string {
+	s := r.session
+	if s.now.notices == "off" {
+		return ""
+	}
+	list := r.releases()
+	if len(list) == 0 {
+		return "spent: nothing (public groups, nothing measured)"
+	}
+	var paid, spent []*measure.Plan
+	for _, a := range list {
+		if spent = append(spent, a.release.Spent()); !a.free {
+			paid = append(paid, a.release.Spent())
+		}
+	}
+	text, whole := "spent: nothing", total(spent)
+	switch many := len(list) > 1; {
+	case len(paid) == 0 && many:
+		text += fmt.Sprintf(" (answered from %d releases made before)", len(list))
+	case len(paid) == 0:
+		text += fmt.Sprintf(" (answered from the release made at price %s)%s", number(whole.Price), s.littleMore(list[0].release))
+	case many:
+		text = fmt.Sprintf("spent: %s, for %d of %d releases", priceLine(total(paid), s.engine.filter.Order), len(paid), len(list))
+	default:
+		text = "spent: " + priceLine(whole, s.engine.filter.Order)
+	}
+	if b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share); err == nil {
+		text += fmt.Sprintf("; left: %s more at this price", statements(b.StatementsLeft(whole.Loss)))
+	}
+	if errs := r.errorLine(ctx, list); errs != "" {
+		text += "; 95% error (noise only, largest group): " + errs
+	}
+	for i, a := range list {
+		for _, l := range endLines(a.an, a.release) {
+			text += "\n" + stageWord(i, list) + l
+		}
+	}
+	if s.now.notices == "full" {
+		for i, a := range list {
+			for _, l := range sensitivity.Explain(a.an, chosenBounds(a.an, a.release)) {
+				text += "\n" + stageWord(i, list) + l
+			}
+		}
+	}
+	return text
+}
+
+// stageWord begins what is of one of several releases.
+func stageWord(i int, list []*asked) string {
+	if len(list) == 1 {
+		return ""
+	}
+	return fmt.Sprintf("release %d: ", i+1)
+}
+
+// errorLine says the 95% errors of the releases.
+func (r *run) errorLine(ctx context.Context, list []*asked) string {
+	var parts []string
+	for i, a := range list {
+		if errs := r.session.errorLine(ctx, r.program, a.an, a.release); errs != "" {
+			parts = append(parts, stageWord(i, list)+errs)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// littleMore says why a release answers for which more was asked than it was made at.
+func (s *Session) littleMore(r *release.Release) string {
+	if p := r.Spent(); len(p.Events()) > 0 && s.now.epsilon > p.Price {
+		return "; measuring again takes a quarter more than that"
+	}
+	return ""
+}
+
+func statements(n int64) string {
+	if n == math.MaxInt64 {
+		return "any number"
+	}
+	return fmt.Sprint(n)
+}

@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// stage is what a statement releases at once.
+type stage struct {
+	an     *sensitivity.Analysis
+	as     int // the first stage of the same canonical text: the two are one release
+	ask    measure.Ask
+	priced *measure.Plan // nil: not yet
+}
+
+// price is the stage's plan: the one by which its bounding was decided, where that took one.
+func (st *stage) price() (mp *measure.Plan, err error) {
+	if st.priced == nil {
+		st.priced, err = measure.New(st.an, st.ask)
+	}
+	return st.priced, err
+}
+
+// costs: public groups without a measure are known.
+func (st *stage) costs() bool { return len(st.an.Measures) > 0 || !st.an.Groups.Public }
+
+// analyzeStages bounds a statement's stages and refuses, before anything is charged, what could not be printed.
+func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Program) ([]*stage, error) {
+	out, texts, paid := make([]*stage, len(program.Stages)), map[string]int{}, 0
+	for i := range out {
+		st := &stage{as: i, ask: s.asks().Of(len(program.Stages))}
+		var err error
+		if st.an, st.priced, err = s.bound(st.ask, func(opts sensitivity.Options) (*sensitivity.Analysis, error) { return program.Analyze(ctx, i, opts) }); err != nil {
+			return nil, err
+		}
+		if err := s.printable(st.an); err != nil {
+			return nil, err
+		}
+		if first, ok := texts[sensitivity.Canonical(st.an)]; ok {
+			st.as = first
+		} else if texts[sensitivity.Canonical(st.an)] = i; st.costs() {
+			paid++
+		}
+		out[i] = st
+	}
+	if paid > 0 && paid != len(out) {
+		for _, st := range out {
+			st.ask, st.priced = s.asks().Of(paid), nil
+		}
+	}
+	return out, nil
+}
+
+func (s *Session) printable(a *sensitivity.Analysis) error {
+	if a.Groups.Public && a.Groups.Count > uint64(s.world.policy.Limits.ReleaseGroups) {
+		return sqlerr.New(sqlerr.TooManyGroups, "the statement has %d groups; one answer has at most %d", a.Groups.Count, s.world.policy.Limits.ReleaseGroups).
+			WithHint("Ask for fewer groups, or ask the owner to raise limits.release_groups.")
+	}
+	if _, err := sqlgen.Private(a, s.engine.dialect, 0); err != nil {
+		return err
+	}
+	if err := s.checkTrees(a); err != nil || !a.Limit.L2 {
+		return err
+	}
+	clips := make([]uint64, len(a.Choices))
+	for i, c := range a.Choices {
+		clips[i] = c.Edges[len(c.Edges)-1]
+	}
+	_, err := sqlgen.Scaled(a, s.engine.dialect, clips)
+	return err
+}
+
+// finishable refuses what could not be computed from the releases, and prints the public relations among what it is computed from.
+func (s *Session) finishable(program *sensitivity.Program) (map[plan.Rel]*sqlgen.Statement, error) {
+	for _, sc := range scansOf(program.Query.Root) {
+		if s.catalog.own(sc.Table) {
+			return nil, sqlerr.New(sqlerr.Unsupported, "tables of schema dpsql cannot be joined with others").At(sc.Pos)
+		}
+	}
+	given, public := map[plan.Rel]bool{}, map[plan.Rel]*sqlgen.Statement{}
+	for _, l := range program.Answer.Leaves {
+		given[l.At] = true
+		if l.Parts != nil {
+			continue
+		}
+		q := *program.Query
+		q.Root, q.Outputs = l.At, nil
+		for _, id := range l.Cols {
+			q.Outputs = append(q.Outputs, plan.Output{Col: id, Type: q.Columns[id].Type})
+		}
+		st, err := sqlgen.PublicQuery(&q, s.engine.dialect)
+		if err != nil {
+			return nil, err
+		}
+		public[l.At] = st
+	}
+	return public, eval.Check(program.Answer.Root, func(n plan.Rel) bool { return given[n] }, program.Query)
+}
+
+// key names everything that determines a stage's release but its noise: canonical plan, parameters, bounds, time zone, policy.
+func (p *Prepared) key(st *stage, args []sqltype.Value) ledger.Hash {
+	h := sha256.New()
+	write := func(text string) {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(text)))
+		h.Write(n[:])
+		h.Write([]byte(text))
+	}
+	write("dpsql release 1")
+	write(p.world.catalogs.Epoch())
+	zone := ""
+	if p.query.Zoned {
+		zone = p.values.Zone.String()
+	}
+	write(zone)
+	write(sensitivity.Canonical(st.an))
+	for i, v := range args {
+		if v == nil {
+			write(fmt.Sprintf("$%d NULL", i+1))
+			continue
+		}
+		write(fmt.Sprintf("$%d %s", i+1, p.query.Params[i]))
+		write(sqltype.FormatText(v, p.query.Params[i]))
+	}
+	return ledger.Hash(h.Sum(nil))
+}
+
+// total is what several plans cost together.
+func total(plans []*measure.Plan) *measure.Plan {
+	if len(plans) == 1 {
+		return plans[0]
+	}
+	sum := &measure.Plan{}
+	for i, mp := range plans {
+		if i == 0 {
+			sum.Loss, sum.Mechanism = mp.Loss, mp.Mechanism
+		} else {
+			sum.Loss = sum.Loss.Plus(mp.Loss)
+		}
+		sum.Price += mp.Price
+		if mp.Mechanism != sum.Mechanism {
+			sum.Mechanism = bothNoises
+		}
+	}
+	if near := math.Round(sum.Price*1e12) / 1e12; near > 0 { // of thirds, what was asked for
+		sum.Price = near
+	}
+	return sum
+}
+
+// bothNoises is the mechanism of a statement whose stages have several.
+const bothNoises measure.Mechanism = "Gaussian and Laplace"

@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// computed is the answer of noise of scale nothing.
+func computed(t testing.TB, p *Prepared) ([][]sqltype.Value, error) {
+	t.Helper()
+	ctx := context.Background()
+	r := &run{Prepared: p, public: map[plan.Rel]*eval.Relation{}}
+	tx, err := p.session.engine.begin(ctx, p.world)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Close()
+	if err := r.readPublic(ctx, tx); err != nil {
+		return nil, err
+	}
+	for _, st := range p.stages {
+		r.asked = append(r.asked, &asked{stage: st, release: unnoisedStage(t, p, st.an, nil)})
+	}
+	return r.finish(ctx)
+}
+
+func measuresOf(p *Prepared) (out []sensitivity.Measure) {
+	for _, st := range p.stages {
+		out = append(out, st.an.Measures...)
+	}
+	return out
+}
+
+// staged are statements of several releases, or of one beside public tables.
+var staged = []string{
+	"select (select count(*) from patients)::numeric / (select count(*) from encounters)",
+	"select count(*) from patients union all select count(*) from encounters union all select 7",
+	"select readmitted, count(*) from encounters group by 1 having count(*) > (select count(*) / 20 from encounters)",
+	"with a as (select gender, count(*) n from patients group by 1), b as (select gender, sum(days) d from encounters join patients using (patient_id) group by 1) select gender, a.n, d::numeric / n from a full join b using (gender)",
+	"with t as (select readmitted, count(*) n from encounters group by 1) select a.readmitted, a.n, b.n - a.n from t a join t b on b.readmitted > a.readmitted where b.n >= (select min(n) from t)",
+	"select readmitted, n, n * 100.0 / (select sum(n) from (select count(*) n from encounters group by readmitted) s), exists (select from (select count(*) c from patients) u where c > n) from (select readmitted, count(*) n from encounters group by 1) t",
+	"(select readmitted k, count(*) from encounters group by 1) intersect (select readmitted, count(*) from encounters where days > 0 group by 1)",
+	"select avg(n) from (select count(*) n from encounters group by readmitted union all select count(*) from patients group by gender) t",
+	// public tables
+	"select label, n from kinds left join (select kind_id, count(*) n from encounters group by 1) t on t.kind_id = kinds.id",
+	"select id, (select n from (select kind_id, count(*) n from encounters group by 1) t where t.kind_id = k.id), (select max(rate) from rates r where r.kind_id = k.id) from kinds k",
+	"select readmitted, count(*), (select count(*) from kinds) from encounters group by 1 having count(*) > (select min(id) from kinds)",
+	"select region, sum(n) from (select city_id, count(*) n from patients group by 1) t join cities c on c.id = t.city_id group by 1",
+	"select id from kinds except select kind_id from (select kind_id, count(*) n from encounters group by 1 having count(*) > 1000000) t",
+	"select distinct c.region from cities c, (select count(*) n from patients) t where c.id < t.n",
+	// grouping sets
+	"select readmitted, gender, count(*), grouping(readmitted, gender) from encounters join patients using (patient_id) group by rollup (1, 2)",
+	"select readmitted, gender, sum(days), avg(days) from encounters join patients using (patient_id) group by cube (1, 2) having count(*) > 3",
+	"select readmitted, kind_id, count(*) from encounters group by grouping sets ((1), (2), (1), (1, 2), ())",
+	"select coalesce(readmitted, 'all'), case when grouping(readmitted) = 1 then 'total' else 'part' end, count(*) from encounters group by rollup (readmitted)",
+	"select readmitted, sum(n) from (select readmitted, kind_id, count(*) n from encounters group by cube (1, 2)) t where kind_id is null group by 1",
+	"select gender, grouping(gender), count(*) from patients group by gender",
+}
+
+// TestStages: an answer from several releases is what PostgreSQL gives for the text, where noise of scale nothing was added.
+func TestStages(t *testing.T) {
+	InOneThread(t)
+	ctx := context.Background()
+	clinicSession(t, tame, backend.Postgres) // makes the database
+	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_tame"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	for _, d := range []backend.Dialect{backend.Postgres, backend.DuckDB} {
+		s := clinicSession(t, tame, d, roomy...)
+		set(t, s, "dpsql.max_groups", "1000")
+		for _, sql := range staged {
+			sameAsText(t, &neighbour.Postgres{Conn: conn}, s, sql, false)
+		}
+	}
+}
+
+// TestStagesCharge: stages cost their parts of the price, together the price; what is canonically equal is one release; what is stored is free, alone and in other statements;
+// EXPLAIN says it before and spends nothing.
+func TestStagesCharge(t *testing.T) {
+	for _, c := range []struct {
+		sql    string
+		stages int
+	}{
+		{"select (select count(*) from patients)::numeric / (select count(*) from encounters)", 2},
+		{"with t as (select readmitted, count(*) n from encounters group by 1) select a.n from t a, t b where a.n = (select max(n) from t)", 1},
+		{"select count(*), sum(days) from encounters union all select sum(days), count(*) from encounters", 1},
+		{"select readmitted, count(*) from encounters group by grouping sets ((1), (1), ())", 2},
+		{"select readmitted, kind_id, count(*) from encounters group by cube (1, 2) limit 0", 4},
+		{"select (select count(*) from patients), (select count(*) from kinds), id from kinds", 1},
+		{"select kind from (select readmitted kind from encounters group by 1) t union all select count(*)::text from patients", 1},
+	} {
+		s := clinicSession(t, tame, backend.DuckDB)
+		told := explained(t, s, c.sql)
+		if all := charges(t, s.engine); len(all) != 0 {
+			t.Fatalf("%s: EXPLAIN charged %+v", c.sql, all)
+		}
+		set(t, s, "dpsql.notices", "brief")
+		_, a := ask(t, s, c.sql)
+		all := charges(t, s.engine)
+		price := 0.0
+		for _, r := range all {
+			price += r.Price
+		}
+		if len(all) != c.stages || math.Abs(price-0.5) > 1e-9 {
+			t.Errorf("%s: charged %+v", c.sql, all)
+		}
+		want := "price 0.5 ("
+		if !strings.Contains(told, want) || !strings.Contains(a.Notice, want) {
+			t.Errorf("%s: %s and %s do not say %s", c.sql, told, a.Notice, want)
+		}
+		if n := strings.Count(told, "Unit: "); c.stages > 1 && n != c.stages {
+			t.Errorf("%s: %s tells of %d releases", c.sql, told, n)
+		}
+		_, again := ask(t, s, c.sql)
+		if len(charges(t, s.engine)) != len(all) || fmt.Sprint(again.Rows) != fmt.Sprint(a.Rows) || !strings.Contains(again.Notice, "spent: nothing") {
+			t.Errorf("%s again: %v, %v", c.sql, again, a)
+		}
+		b, err := s.engine.ledger.Balance("ann", s.analyst.Share)
+		if err != nil || b.Dataset.Spent.Pure > 0.5+1e-9 && b.Dataset.Spent.Renyi > s.engine.filter.Price(0.5)*(1+1e-9) {
+			t.Errorf("%s: %+v, %v", c.sql, b, err)
+		}
+		if facts, err := try(s, "select release, measure from dpsql.last"); err != nil || len(facts) < c.stages || facts[len(facts)-1][0] != int64(c.stages) {
+			t.Errorf("%s: dpsql.last has %v, %v", c.sql, facts, err)
+		}
+	}
+	// A part of what is stored at its price or a larger one is free; at a smaller one it is topped up.
+	s := clinicSession(t, tame, backend.DuckDB)
+	_, one := ask(t, s, "select count(*) from patients")
+	p, _ := ask(t, s, "select (select count(*) from patients) a, (select count(*) from encounters) b")
+	if all := charges(t, s.engine); len(all) != 2 || all[0].Price != 0.5 || all[1].Price != 0.25 || all[1].Statement != p.key(p.stages[1], nil) {
+		t.Errorf("%+v", all)
+	}
+	if _, again := ask(t, s, "select (select count(*) from patients)"); fmt.Sprint(again.Rows) != fmt.Sprint(one.Rows) {
+		t.Errorf("%v is not %v", again.Rows, one.Rows)
+	}
+	ask(t, s, "select count(*) from encounters")
+	if all, f := charges(t, s.engine), s.engine.filter; len(all) != 3 || all[2].Loss.Renyi > (f.Price(0.5)-f.Price(0.25))*(1+1e-9) {
+		t.Errorf("the top-up is %+v", all)
+	}
+}
+
+// failingAt is a backend whose n-th statement fails.
+type failingAt struct {
+	backend.Backend
+	at int
+}
+
+type failingAtTx struct {
+	backend.Tx
+	of *failingAt
+}
+
+func (f *failingAt) Begin(ctx context.Context) (backend.Tx, error) {
+	tx, err := f.Backend.Begin(ctx)
+	return failingAtTx{tx, f}, err
+}
+
+func (f failingAtTx) Query(ctx context.Context, sql string, args []backend.Arg, want []sqltype.Type) (secret.Rows, error) {
+	if f.of.at--; f.of.at == 0 {
+		return nil, backend.NewError(backend.FailResource, "memory", errors.New("no"))
+	}
+	return f.Tx.Query(ctx, sql, args, want)
+}
+
+// TestStageFails: where a later stage fails, all charges stay, nothing is answered, and what was read of the others is not stored: it is asked and paid again.
+func TestStageFails(t *testing.T) {
+	const sql = "select (select count(*) from patients) + (select count(*) from encounters)"
+	for at := 1; at <= 2; at++ {
+		s := clinicSession(t, tame, backend.DuckDB)
+		s.engine.backend = &failingAt{s.engine.backend, at}
+		if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
+			t.Fatalf("stage %d fails: %v", at, err)
+		}
+		b, err := s.engine.ledger.Balance("ann", s.analyst.Share)
+		if all := charges(t, s.engine); err != nil || len(all) != 2 || b.Analyst.Failures != 2 || s.engine.failures.of("ann") != 1 {
+			t.Errorf("stage %d: %+v, %+v, %v", at, all, b, err)
+		}
+		if _, err := try(s, sql); err != nil || len(charges(t, s.engine)) != 4 {
+			t.Errorf("asked again after stage %d: %v, %+v", at, err, charges(t, s.engine))
+		}
+	}
+	// What the budget holds one of is charged for none.
+	s := clinicSession(t, tame, backend.DuckDB, "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 0.6, delta: 0}")
+	ask(t, s, "select count(*) from patients where gender = 'Male'")
+	set(t, s, "dpsql.epsilon", "0.15")
+	if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
+		t.Errorf("beyond the budget: %v", err)
+	}
+	if all := charges(t, s.engine); len(all) != 1 {
+		t.Errorf("beyond the budget: %+v", all)
+	}
+}

@@ -1,0 +1,294 @@
+package sensitivity
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Program is a statement as releases and what is computed from them (design section 3).
+type Program struct {
+	Class  Class
+	Query  *plan.Query
+	Stages []*Stage // what is released; none of a public statement
+	Answer Computed
+}
+
+// Stage is one aggregate over private rows that is released.
+type Stage struct {
+	Agg *plan.Aggregate
+}
+
+// Computed is a relation that is made of released values and public tables.
+type Computed struct {
+	Root   plan.Rel
+	Leaves []Leaf
+}
+
+// Leaf is a node of a computation whose rows are given.
+type Leaf struct {
+	At    plan.Rel
+	Parts []Part // of releases; nil: a public relation
+	Cols  []plan.ColID
+}
+
+// Part are the rows of one stage, as a leaf has them.
+type Part struct {
+	Stage  int
+	Values []PartValue // one for each of the leaf's columns
+}
+
+// PartValue is a column of the stage, or a constant where From is negative.
+type PartValue struct {
+	From  int
+	Const sqltype.Value
+}
+
+// maxStages keeps a statement's analyses and charges few: their shares of the price would be of no use either.
+const maxStages = 64
+
+// Divide finds what is released of a statement (1), or refuses it. An aggregate that reads private rows is released unless all of its private rows have
+// passed another one of many units; then it is computed, like all that stands above. Aggregates that are canonically equal are one release.
+//
+// Proof: (1) holds: every node above the stages reads releases, public tables, literals and parameters, and no private row: Divide ends at a stage, at a relation of
+// public tables, or refuses. So the answer is a function of the releases, the public tables and the statement, which costs nothing more (post-processing: Dwork, Roth
+// 2014, Proposition 2.1), and the statement's loss is at most the sum of its stages' (sequential composition: package budget). Which they are follows from the plan and the policy alone.
+func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) {
+	p := &Program{Class: Public, Query: q, Answer: Computed{Root: q.Root}}
+	if !touchesPrivate(q.Root) {
+		return p, nil
+	}
+	p.Class = Private
+	d := &divider{ctx: ctx, q: q, opts: opts, out: p, stages: map[string]int{}, passed: map[plan.Rel]bool{}}
+	if err := d.above(q.Root, &p.Answer); err != nil {
+		return nil, err
+	}
+	return p, d.columns(&p.Answer)
+}
+
+// Analyze says what may be measured of a stage.
+func (p *Program) Analyze(ctx context.Context, stage int, opts Options) (*Analysis, error) {
+	z := newAnalyzer(ctx, p.Query, p.Stages[stage].Agg, opts)
+	if err := z.run(); err != nil {
+		return nil, err
+	}
+	return z.out, nil
+}
+
+type divider struct {
+	ctx    context.Context
+	q      *plan.Query
+	opts   Options
+	out    *Program
+	stages map[string]int    // by canonical text
+	passed map[plan.Rel]bool // what was found of a relation
+}
+
+// above goes through what is computed down to what is released.
+func (d *divider) above(r plan.Rel, c *Computed) error {
+	if !touchesPrivate(r) {
+		return d.public(r, c)
+	}
+	switch n := r.(type) {
+	case *plan.Scan:
+		return d.rawRows(n)
+	case *plan.Aggregate:
+		if !d.released(n.Input) {
+			return d.leaf(n, c)
+		}
+	}
+	if !finishable(r) {
+		return sqlerr.New(sqlerr.Internal, "a %T stands above the aggregate", r)
+	}
+	return d.inside(r, func(r plan.Rel) error { return d.above(r, c) })
+}
+
+// inside calls f for a node's inputs and for the queries in its expressions.
+func (d *divider) inside(r plan.Rel, f func(plan.Rel) error) error {
+	var err error
+	for _, x := range plan.Scalars(r) {
+		plan.VisitQueries(x, func(s *plan.Subquery) bool {
+			err = f(s.Query)
+			return err == nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, in := range plan.Inputs(r) {
+		if err := f(in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishable are the nodes that may stand above releases.
+func finishable(r plan.Rel) bool {
+	switch r.(type) {
+	case *plan.OneRow, *plan.Values, *plan.Filter, *plan.Project, *plan.Distinct, *plan.Sort, *plan.Limit, *plan.DistinctOn, *plan.Window, *plan.Aggregate, *plan.Join, *plan.SetOp:
+		return true
+	}
+	return false
+}
+
+// public notes the largest relations of public tables that read no row around them; what reads no table is computed where it stands.
+func (d *divider) public(r plan.Rel, c *Computed) error {
+	switch {
+	case !readsTable(r):
+		return nil
+	case len(plan.Free(r)) == 0:
+		if !slices.ContainsFunc(c.Leaves, func(l Leaf) bool { return l.At == r }) {
+			c.Leaves = append(c.Leaves, Leaf{At: r})
+		}
+		return nil
+	}
+	return d.inside(r, func(r plan.Rel) error { return d.public(r, c) })
+}
+
+// released: every private row below passes an aggregate whose groups may have rows of many units.
+func (d *divider) released(r plan.Rel) bool {
+	if !touchesPrivate(r) {
+		return true
+	}
+	was, known := d.passed[r]
+	if known {
+		return was
+	}
+	out := finishable(r)
+	if a, ok := r.(*plan.Aggregate); ok && !d.released(a.Input) {
+		out = len(plan.Free(a)) == 0 && d.ofMany(a)
+	} else {
+		out = out && d.inside(r, func(r plan.Rel) error {
+			if !d.released(r) {
+				return errNotReleased
+			}
+			return nil
+		}) == nil
+	}
+	d.passed[r] = out
+	return out
+}
+
+var errNotReleased = sqlerr.New(sqlerr.Internal, "private rows are not released here")
+
+// ofMany: the groups of an aggregate may have rows of many units.
+func (d *divider) ofMany(a *plan.Aggregate) bool {
+	z := newAnalyzer(d.ctx, d.q, a, d.opts)
+	_, err := z.unitRows(&plan.Aggregate{Input: a.Input, Keys: a.Keys, Pos: a.Pos})
+	_, is := err.(*notOfUnit) // not one of an aggregate further down
+	return is
+}
+
+// leaf makes an aggregate a release, or one for each of its grouping sets.
+func (d *divider) leaf(n *plan.Aggregate, c *Computed) error {
+	if len(plan.Free(n)) > 0 {
+		return sqlerr.New(sqlerr.PrivateShape, "an aggregate over private rows that reads the row of a query around it is not supported").At(n.Pos).
+			WithHint("Group it by what it is compared with, in a derived table, and join that.")
+	}
+	sets := n.Sets
+	if sets == nil {
+		sets = [][]plan.ColID{n.Keys}
+	}
+	l := Leaf{At: n}
+	for _, set := range sets {
+		one := n
+		if n.Sets != nil || len(n.Groupings) > 0 {
+			of := *n
+			of.Sets, of.Groupings = nil, nil
+			of.Keys = slices.DeleteFunc(slices.Clone(n.Keys), func(k plan.ColID) bool { return !slices.Contains(set, k) })
+			one = &of
+		}
+		stage, err := d.stage(one)
+		if err != nil {
+			return err
+		}
+		p := Part{Stage: stage}
+		cols := one.Cols()
+		for _, id := range n.Cols() {
+			p.Values = append(p.Values, PartValue{From: slices.Index(cols, id)})
+		}
+		for i, g := range n.Groupings {
+			p.Values[len(p.Values)-len(n.Groupings)+i].Const = groupingBits(g, set)
+		}
+		l.Parts = append(l.Parts, p)
+	}
+	c.Leaves = append(c.Leaves, l)
+	return nil
+}
+
+// groupingBits is GROUPING(...) in the rows of a grouping set.
+func groupingBits(g plan.GroupingItem, set []plan.ColID) sqltype.Value {
+	bits := int64(0)
+	for _, id := range g.Cols {
+		bits <<= 1
+		if !slices.Contains(set, id) {
+			bits |= 1
+		}
+	}
+	return bits
+}
+
+// stage is the number of an aggregate's release.
+func (d *divider) stage(agg *plan.Aggregate) (int, error) {
+	text := plan.Canonical(agg)
+	if at, ok := d.stages[text]; ok {
+		return at, nil
+	}
+	if len(d.out.Stages) == maxStages {
+		return 0, sqlerr.New(sqlerr.TooComplex, "the statement has more than %d aggregates over private rows, or grouping sets of them", maxStages).At(agg.Pos).
+			WithHint("Ask for fewer in one statement: each has a part of its price.")
+	}
+	d.stages[text] = len(d.out.Stages)
+	d.out.Stages = append(d.out.Stages, &Stage{Agg: agg})
+	return d.stages[text], nil
+}
+
+// columns finds which columns of public leaves are read.
+func (d *divider) columns(c *Computed) error {
+	read := map[plan.ColID]bool{}
+	note := func(ids []plan.ColID) {
+		for _, id := range ids {
+			read[id] = true
+		}
+	}
+	if c.Root == d.q.Root {
+		for _, o := range d.q.Outputs {
+			read[o.Col] = true
+		}
+	}
+	var visit func(r plan.Rel) error
+	visit = func(r plan.Rel) error {
+		if slices.ContainsFunc(c.Leaves, func(l Leaf) bool { return l.At == r }) {
+			return nil
+		}
+		for _, x := range plan.Scalars(r) {
+			plan.VisitCols(x, func(x *plan.Col) { read[x.ID] = true })
+			plan.VisitQueries(x, func(s *plan.Subquery) bool { note(s.Cols); return true })
+		}
+		note(plan.Reads(r))
+		if _, ok := r.(*plan.Distinct); ok {
+			note(r.Cols())
+		}
+		return d.inside(r, visit)
+	}
+	if err := visit(c.Root); err != nil {
+		return err
+	}
+	for i := range c.Leaves {
+		l := &c.Leaves[i]
+		if l.Parts != nil {
+			l.Cols = l.At.Cols()
+			continue
+		}
+		for _, id := range l.At.Cols() {
+			if read[id] && !slices.Contains(l.Cols, id) {
+				l.Cols = append(l.Cols, id)
+			}
+		}
+	}
+	return nil
+}
