@@ -129,12 +129,12 @@ func (z *analyzer) collectJoin(n *plan.Join, in *block) error {
 	return sqlerr.New(sqlerr.PrivateShape, "a FULL JOIN over private rows is not supported").At(n.Pos).WithHint("Use LEFT JOIN or INNER JOIN.")
 }
 
-// equalities lists the conjuncts of the form column = column.
+// equalities lists the conjuncts of the form column = column where "=" is an equality.
 func equalities(cond plan.Scalar) []equality {
 	var out []equality
 	for _, x := range plan.Conjuncts(cond) {
 		c, ok := x.(*plan.Call)
-		if !ok || c.Fn.Name != "=" || len(c.Args) != 2 {
+		if !ok || c.Fn.Name != "=" || len(c.Args) != 2 || !sameValues(c.Args[0].Type(), c.Args[1].Type()) {
 			continue
 		}
 		if a, b := plainColumn(c.Args[0]), plainColumn(c.Args[1]); a != 0 && b != 0 {
@@ -142,6 +142,18 @@ func equalities(cond plan.Scalar) []equality {
 		}
 	}
 	return out
+}
+
+// sameValues tells whether "=" of two types is transitive, and the "=" by which keys of either are unique, so that a value equals one row of a key at most.
+// What is not known to be is not. Two wall clocks of a time zone may be one instant: a date or timestamp with a timestamp with time zone is not. Nor are intervals,
+// which DuckDB tells apart otherwise.
+func sameValues(a, b sqltype.Type) bool {
+	local := func(t sqltype.Type) bool { return t.OID == sqltype.OIDDate || t.OID == sqltype.OIDTimestamp }
+	switch {
+	case a.IsInteger() && b.IsInteger(), a.IsFloat() && b.IsFloat(), isVarText(a) && isVarText(b), local(a) && local(b):
+		return true
+	}
+	return a.OID == b.OID && (oneForm(a) || a.IsNumber() || a.OID == sqltype.OIDBPChar || a.OID == sqltype.OIDName)
 }
 
 // plainColumn sees through casts that keep different values different.

@@ -66,6 +66,10 @@ func (z *analyzer) publicQuery(r plan.Rel) (plan.Rel, error) {
 			return refuse("a window function", n.Items[0].Pos)
 		case *plan.DistinctOn:
 			return refuse("DISTINCT ON", n.Pos)
+		case *plan.Aggregate:
+			if n.Sets != nil || len(n.Groupings) > 0 {
+				return refuse("GROUPING SETS, ROLLUP or CUBE", n.Pos)
+			}
 		case *plan.Join:
 			if n.Lateral || n.Kind == plan.FullJoin {
 				return refuse("LATERAL or a FULL JOIN", n.Pos)

@@ -366,7 +366,8 @@ func (z *analyzer) rebuild(r plan.Rel) plan.Rel {
 	switch n := r.(type) {
 	case *plan.Scan:
 		var out plan.Rel = n
-		if h := z.owner[firstColumn(n)].path; h != nil {
+		at := slices.IndexFunc(z.scans, func(s *scanInfo) bool { return s.scan == n })
+		if h := z.scans[at].path; h != nil {
 			for i, s := range h.scans {
 				out = &plan.Join{Kind: plan.InnerJoin, Left: out, Right: s, On: h.on[i], Pos: -1}
 			}
@@ -395,13 +396,6 @@ func (z *analyzer) rebuild(r plan.Rel) plan.Rel {
 		return &j
 	}
 	return r
-}
-
-func firstColumn(n *plan.Scan) plan.ColID {
-	if len(n.Columns) == 0 {
-		return 0
-	}
-	return n.Columns[0]
 }
 
 // unitColumns are the columns of a relation that units or added equalities need.

@@ -21,7 +21,7 @@ var dialects = []backend.Dialect{backend.DuckDB, backend.Postgres}
 func neighbourStatements(d backend.Dialect) []string {
 	all := slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.Shapes, neighbour.Ties, neighbour.FanOut)
 	if d == backend.Postgres {
-		all = append(all, neighbour.PostgresOnly...)
+		all = slices.Concat(all, neighbour.PostgresOnly, neighbour.Spellings)
 	}
 	return all
 }

@@ -235,8 +235,13 @@ func (g *generator) encounter(patient string, children int) {
 	if g.outside && patient == fmt.Sprint(Heavy) {
 		days, cost, score = "14", "500", "1"
 	}
-	g.add("encounters", id, patient, g.rare("77", fmt.Sprint(1+g.next(4))), g.rare("100000", days), g.rare("-32768", medications), g.rare("'Infinity'", score),
-		g.rare("-99999.99", cost), fmt.Sprintf("%d.%d", g.next(9), g.next(100000)), g.pick("250", "401", "428", "V57", ""), g.rare("'LATER'", g.pick("NO", "<30", ">30")),
+	kind := g.rare("77", fmt.Sprint(1+g.next(4)))
+	days, medications, score, cost = g.rare("100000", days), g.rare("-32768", medications), g.rare("'Infinity'", score), g.rare("-99999.99", cost)
+	ratio := fmt.Sprintf("%d.%d", g.next(9), g.next(100000))
+	if g.outside && strings.HasSuffix(patient, "1") { // one value, in three spellings
+		ratio = "1.5" + strings.Repeat("0", 8*(g.encounters%3))
+	}
+	g.add("encounters", id, patient, kind, days, medications, score, cost, ratio, g.pick("250", "401", "428", "V57", ""), g.rare("'LATER'", g.pick("NO", "<30", ">30")),
 		g.rare("9223372036854775807", fmt.Sprint(g.next(1000000)*1000)), g.rare("'NaN'", fmt.Sprintf("%d.25", g.next(9))), fmt.Sprint(g.next(5)))
 	n := g.next(2)
 	if patient == fmt.Sprint(Heavy) && g.outside {

@@ -102,6 +102,12 @@ var Statements = []string{
 	"select k.label, count(*), sum(k.n) from encounters join (select id, max(label) label, count(*) n from kinds group by 1) k on k.id = kind_id where k.n between 0 and 3 group by 1",
 	"select v.w, count(*) from encounters join (values (1, 'a'), (2, 'b')) v (id, w) on v.id = kind_id group by 1",
 	"select count(*), sum(days) from encounters e join (select id from cities union select id from kinds) k on k.id = e.kind_id",
+	"select diag, count(*) from (select patient_id, diag from encounters where days > 3 union select patient_id, diag from encounters where readmitted = 'NO') t group by 1",
+	"select count(*) from (select patient_id, days from encounters union all select patient_id, medications from encounters where days > 7) t where days > 5",
+	"select count(*) from (select patient_id, diag from encounters except select patient_id, diag from encounters where days > 7) t",
+	"select diag, count(*), count(distinct patient_id) from (select patient_id, diag from encounters except all select patient_id, diag from encounters where readmitted = 'NO') t group by 1",
+	"select count(*) from (select diag, patient_id from encounters where days > 3 intersect select diag, patient_id from encounters where days < 9) t",
+	"select diag, count(*) from (select patient_id, diag from encounters intersect all select patient_id, diag from encounters where days < 9) t group by 1",
 }
 
 // Subqueries are statements with subqueries over public tables, or about the same person.
@@ -136,4 +142,12 @@ var PostgresOnly = []string{
 	"select sum(cost * score) from encounters",
 	"select (array[days, kind_id])[1 + kind_id % 2], count(*) from encounters where (string_to_array(diag, '.'))[1] <> 'a' and (string_to_array(diag, '2') && array[diag, ''] or days = any (case when days > 3 then array[days, null] end)) group by 1",
 	"select count(*) from encounters where ('{\"a\": 1}'::jsonb -> diag) is null and concat(diag, kind_id, null) like '2%' and cardinality(string_to_array(diag, '')) = 1",
+}
+
+// Spellings are statements that PostgreSQL answers by which of equal numerics came first, or by how they are written: here nothing but the values may decide.
+var Spellings = []string{
+	"select scale(s), count(*) from (select patient_id, sum(distinct ratio) s from encounters group by 1) t group by 1",
+	"select count(*) from patients p where (select sum(distinct e.ratio) from encounters e where e.patient_id = p.patient_id)::text in ('1.5', '1.500000000')",
+	"select scale(n), count(*) from (select patient_id, ratio n, count(*) from encounters group by 1, 2) t group by 1",
+	"select scale(lo), scale(hi), count(*) from (select patient_id, min(ratio) lo, max(ratio) hi from encounters group by 1) t group by 1, 2",
 }

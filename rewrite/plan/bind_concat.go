@@ -143,6 +143,9 @@ func (b *binder) joined(list []Scalar, pos pgsyntax.Pos) (Scalar, error) {
 	return out, nil
 }
 
+// mostBlanks is the longest char(n) that rpad fills up over private rows (funcs).
+const mostBlanks = 16384
+
 // outText is a value as its type's output function writes it: a boolean is t or f, and char(n) has its blanks.
 func (b *binder) outText(x Scalar, pos pgsyntax.Pos) (Scalar, error) {
 	t := x.Type()
@@ -156,6 +159,9 @@ func (b *binder) outText(x Scalar, pos pgsyntax.Pos) (Scalar, error) {
 	case sqltype.OIDBPChar:
 		if t.Typmod <= 4 {
 			return nil, unsupported(b.place(x, pos), "char without a length as a text with its blanks is").WithHint("Cast it to text.")
+		}
+		if t.Typmod-4 > mostBlanks {
+			return nil, unsupported(b.place(x, pos), t.String()+" as a text with its blanks is").WithHint("Cast it to text.")
 		}
 		v, err := b.explicit(x, sqltype.Text, pos)
 		if err != nil {

@@ -28,10 +28,13 @@ func (p *printer) rows(n *plan.Scan) *from {
 //
 // Proof: each row is a function of the multiset of rows of one unit, as the unit's column is one of the keys (sensitivity.derive). Keys
 // are canonical before they group; what is aggregated does not depend on the order of rows: counts, sums of integers and
-// PostgreSQL's numerics, which are exact, least and greatest values without their spelling, and, or. Nothing raises: arguments have their
+// PostgreSQL's numerics, which are exact (DISTINCT of them is of their canonical form), least and greatest values without their spelling, and, or. Nothing raises: arguments have their
 // total forms, and no sum overflows below 2^32 rows of a unit (bigint of integers, decimals of 38 digits of at most 18; numerics without a precision
 // are NULL above 10^100000, and PostgreSQL's hold 10^131072).
 func (p *printer) ofUnit(n *plan.Aggregate) *from {
+	if n.Sets != nil || len(n.Groupings) > 0 || len(n.Errors) > 0 {
+		p.fail(internalError("grouping sets and dp_error have no form within a person's rows"))
+	}
 	in := p.build(n.Input)
 	s := p.subquery(in)
 	s.fixed, s.types = map[plan.ColID]string{}, map[plan.ColID]sqltype.Type{}
@@ -68,9 +71,15 @@ var unitAggregates = map[funcs.Dialect][]plan.AggFunc{
 
 // unitAggregate prints one of them, of a group's rows or, with over, of a window's.
 func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
-	if !slices.Contains(unitAggregates[p.d], a.Fn) || len(a.More) > 0 || len(a.Order) > 0 || a.Within {
+	there := unitAggregates[p.d]
+	switch {
+	case !slices.Contains(there, a.Fn) && slices.Contains(unitAggregates[funcs.Postgres], a.Fn):
 		return p.fail(notHere("the aggregate "+string(a.Fn)+" within a person's rows", a.Pos))
+	case !slices.Contains(there, a.Fn) || len(a.More) > 0 || a.Within:
+		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the aggregate %s within a person's rows is not supported", a.Fn).At(a.Pos).
+			WithHint("Within a person's rows there are %s.", aggregateNames(there)))
 	}
+	a.Order = nil // nothing depends on it
 	if a.Arg == nil || a.Fn == plan.Count {
 		return p.plainCall(a, in) + over
 	}
@@ -78,6 +87,9 @@ func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
 	args := p.list([]plan.Scalar{a.Arg}, in, stored)
 	if _, _, fixed := t.NumericMod(); t.OID == sqltype.OIDNumeric && !fixed && (a.Fn == plan.Sum || a.Fn == plan.Avg) {
 		args[0] = fmt.Sprintf("CASE WHEN pg_catalog.abs(%s) > CAST('1e100000' AS pg_catalog.numeric) AND %s <> CAST('NaN' AS pg_catalog.numeric) THEN NULL ELSE %s END", args[0], args[0], args[0])
+		if a.Distinct { // else the first of equal ones would say how many digits the result has
+			args[0] = "pg_catalog.trim_scale(" + args[0] + ")"
+		}
 	}
 	text := p.callOf(a, args, in) + over
 	switch a.Fn {
@@ -86,7 +98,7 @@ func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
 		case t.IsFloat():
 			return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s of %s within a person's rows depends on their order", a.Fn, t).At(a.Pos).WithHint("Cast the values to numeric."))
 		case !t.IsNumber():
-			return p.fail(notHere("the "+string(a.Fn)+" of "+t.String()+" within a person's rows", a.Pos))
+			return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s of %s within a person's rows is not supported", a.Fn, t).At(a.Pos).WithHint("Take it of a number, such as extract(day from x)::int."))
 		case p.d == funcs.DuckDB:
 			return p.duckSum(text, t, a)
 		}
@@ -94,6 +106,18 @@ func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
 		return p.canonicalKey(text, t)
 	}
 	return text
+}
+
+// aggregateNames lists aggregates for a hint; count(*) and every are others under another name.
+func aggregateNames(list []plan.AggFunc) string {
+	var names []string
+	for _, fn := range list {
+		if fn != plan.CountRows && fn != "every" {
+			names = append(names, string(fn))
+		}
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // duckSum gives DuckDB's sum its type. A sum of decimals is one of 38 digits, which raises where it has no room.

@@ -12,8 +12,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 var someUnits = []int{neighbour.Heavy, neighbour.Plain, neighbour.Nulls}
@@ -23,7 +27,7 @@ var someUnits = []int{neighbour.Heavy, neighbour.Plain, neighbour.Nulls}
 func TestNeighbours(t *testing.T) {
 	ctx := context.Background()
 	used := 0
-	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.Shapes, neighbour.Ties, neighbour.FanOut, neighbour.PostgresOnly) {
+	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.Shapes, neighbour.Ties, neighbour.FanOut, neighbour.PostgresOnly, neighbour.Spellings) {
 		for _, groups := range []uint64{1, 4} {
 			a := analyze(t, sql, outside, groups)
 			share, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), a, funcs.Postgres, someUnits, nil)
@@ -37,6 +41,59 @@ func TestNeighbours(t *testing.T) {
 	}
 	if used < 40 {
 		t.Errorf("only %d statements use their whole claim: the data is too tame", used)
+	}
+}
+
+// TestNeighboursInAZone: so it is where instants are compared with wall clocks, two of which are one instant.
+func TestNeighboursInAZone(t *testing.T) {
+	ctx := context.Background()
+	cat, err := neighbour.ParseCatalog(neighbour.Calendar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.CreateDB("calendar"); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgconn.Connect(ctx, server.URL("calendar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := &neighbour.Postgres{Conn: conn}
+	for _, s := range slices.Concat(cat.DDL(), neighbour.CalendarRows(), []string{"SET search_path = ''"}) {
+		if err := db.Exec(ctx, s); err != nil {
+			t.Fatalf("%v\n%s", err, s)
+		}
+	}
+	zone, ok := sqltype.LookupZone(neighbour.CalendarZone)
+	if !ok {
+		t.Fatal("no zone")
+	}
+	var opts plan.BindOptions
+	opts.Values.Zone = zone
+	used := 0
+	for _, sql := range neighbour.CalendarStatements {
+		st, err := pgsyntax.Parse(sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := plan.Bind(st[0].Node.(*pgsyntax.Select), cat, opts)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		a, err := sensitivity.Analyze(ctx, q, sensitivity.Options{MaxGroups: 1, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		share, err := neighbour.Check(ctx, db, cat, a, funcs.Postgres, []int{1, 2, 3}, nil)
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+		if share == 1 {
+			used++
+		}
+	}
+	if used < 3 {
+		t.Errorf("only %d statements use their whole claim: nobody is in the hour that is left out", used)
 	}
 }
 
