@@ -16,6 +16,7 @@ type selecting struct {
 	stmt  *pgsyntax.Select
 	scope *scope
 	rel   Rel
+	next  ColID      // the first column that was made after FROM
 	agg   *Aggregate // nil without aggregation
 
 	keyText map[string]ColID // canonical text of a grouping expression -> its column
@@ -70,7 +71,7 @@ func (b *binder) selectStmt(s *pgsyntax.Select, outer *scope, leaf bool) (*bound
 	if err != nil {
 		return nil, err
 	}
-	q := &selecting{binder: b, stmt: s, scope: sc, rel: rel, leaf: leaf, keyText: map[string]ColID{}, aggText: map[string]ColID{}, windowText: map[string]ColID{},
+	q := &selecting{binder: b, stmt: s, scope: sc, rel: rel, next: ColID(len(b.columns)), leaf: leaf, keyText: map[string]ColID{}, aggText: map[string]ColID{}, windowText: map[string]ColID{},
 		windows: map[string]bool{"SELECT list": true, "ORDER BY": true}}
 	if s.Where != nil {
 		e := &exprs{binder: b, scope: sc, clause: "WHERE"}
@@ -290,6 +291,11 @@ func (q *selecting) isGrouped(id ColID) bool {
 	return true
 }
 
+// isOuter says whether a column is of a query around: as an output here it is another column, which a join around this query may pad.
+func (q *selecting) isOuter(id ColID) bool {
+	return q.scope.outer != nil && id < q.next && !q.isOwn(id)
+}
+
 // isOwn says whether a column is of FROM.
 func (q *selecting) isOwn(id ColID) bool {
 	if q.own == nil {
@@ -386,7 +392,7 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 		id, ok := texts[text]
 		if !ok || x.Type().OID == sqltype.OIDUnknown {
 			_, collated := q.collated[x]
-			if c, isCol := x.(*Col); isCol && c.T == q.columns[c.ID].Type && !collated {
+			if c, isCol := x.(*Col); isCol && c.T == q.columns[c.ID].Type && !collated && !q.isOuter(c.ID) {
 				id = c.ID
 			} else {
 				id = q.newCol(ColumnInfo{Name: name, Type: x.Type()})

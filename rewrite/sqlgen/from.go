@@ -221,7 +221,7 @@ func (p *printer) join(n *plan.Join) *from {
 	if r.none || n.Lateral || n.Kind != plan.InnerJoin && !r.plain() {
 		r = p.wrap(r)
 	}
-	f := &from{where: append(slices.Clone(l.where), r.where...), cols: l.cols}
+	f := &from{where: append(slices.Clone(l.where), r.where...), cols: l.cols, outer: before}
 	for id, c := range r.cols {
 		f.cols[id] = c
 	}

@@ -107,6 +107,9 @@ var publicStatements = []string{
 		"(a.d::timestamp, interval '-1 day') overlaps (c.d::timestamp, interval '25 hours') from (" + momentsOf + ") a, (" + momentsOf + ") b, (" + momentsOf + ") c, (" + momentsOf + ") e",
 	"select make_interval(days => id), make_interval(hours => id, secs => 1.5), timestamp(0) '2020-01-01 10:00:00.5' + id * interval '1 day', (time '10:00:00.123456')::time(2), (interval '1 day 02:03:04.567')::interval day to minute," +
 		" date_bin('15 minutes', timestamp '2020-02-11 15:44:17', timestamp '2001-01-01'), timestamptz '2020-01-01 10:00+00' at time zone interval '02:00', age(timestamptz '2020-03-01 00:00+00', timestamptz '2019-02-28 00:00+00') from cities",
+	"select p.id, (select q.c from (select 1 as one) o left join (select p.id as c where p.id = 1) q on true), (select count(q.c) from (select 1 as one) o full join (select p.id as c where p.id < 3) q on false) from cities p",
+	"select p.id, (select max(q.c) from (select 1 as one) o left join (select p.id, count(*) as c from kinds group by p.id) q on q.id = 2) from cities p where exists (select 1 from (select p.id as c) q join cities on id = c)",
+	"select p.id, q.c from cities p left join lateral (select p.id as c where p.id = 2) q on true",
 	"select count(distinct region), sum(id) from cities having count(*) > 1",
 	"select x.n, c.name from (select region, count(*) as n from cities group by region order by 2 desc, 1 limit 1) x join cities c on c.region = x.region",
 	"select k.id, z.v from kinds k left join (select kind_id, coalesce(rate, 0) + 1 as v from rates where rate > 1) z on z.kind_id = k.id",
