@@ -12,47 +12,58 @@ func (s *Session) options() sensitivity.Options {
 		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, L2: s.now.bounding == "l2"}
 }
 
-// bound analyses a stage under the session's bounding. auto scales whole vectors where that is possible, Gaussian noise may be had, and it is expected to err less;
-// it is no error that vectors or their noise would be too large for that. The plan is the one that was priced for the comparison, nil where there was none.
-func (s *Session) bound(ask measure.Ask, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *measure.Plan, error) {
-	opts := s.options()
-	a, err := s.analyzeSharing(ask, opts, analyze)
-	if err != nil || s.now.bounding != "auto" || !a.Groups.Public || len(a.Measures) == 0 || a.Limit.PerUnit == 1 || !ask.Gaussian() {
+// usual is what the session asks for, but at the policy's price for a statement: what decides which release a stage has goes by it, so that the stage has
+// the same one at another price, or in a statement of more stages.
+func (s *Session) usual() measure.Ask {
+	ask := s.asks()
+	ask.Epsilon = s.world.policy.Query.Epsilon
+	return ask
+}
+
+// bound analyses a stage under the session's bounding. auto scales whole vectors where that is possible, Gaussian noise may be had, and it is expected to err less,
+// at the usual price; it is no error that vectors or their noise would be too large for that. The plan is the one that was priced for the comparison, nil where there was none
+// or the stage has another price.
+func (s *Session) bound(price float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *measure.Plan, error) {
+	opts, usual := s.options(), s.usual()
+	a, err := analyzeSharing(usual, opts, analyze)
+	if err != nil || s.now.bounding != "auto" || !a.Groups.Public || len(a.Measures) == 0 || a.Limit.PerUnit == 1 || !usual.Gaussian() {
 		return a, nil, err
 	}
-	each, err := measure.New(a, ask)
+	each, err := measure.New(a, usual)
 	if err != nil { // what cannot be priced is refused when it is asked, or explained
 		return a, nil, nil //nolint:nilerr // price gives the same error again
 	}
+	taken, priced := a, each
 	opts.L2 = true
-	scaled, err := s.analyzeSharing(ask, opts, analyze)
+	scaled, err := analyzeSharing(usual, opts, analyze)
 	if err == nil && scaled.Limit.L2 {
 		var whole *measure.Plan
-		if whole, err = measure.New(scaled, ask); err == nil {
+		if whole, err = measure.New(scaled, usual); err == nil {
 			less, err := measure.NormErrsLess(a, each, scaled, whole)
 			if err != nil {
 				return nil, nil, err
 			}
 			if less {
-				return scaled, whole, nil
+				taken, priced = scaled, whole
 			}
 		}
 	}
 	if err != nil && sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {
 		return nil, nil, err
 	}
-	return a, each, nil
+	if price != usual.Epsilon {
+		priced = nil
+	}
+	return taken, priced, nil
 }
 
-// analyzeSharing analyses once more where that a choice is dear lets a filtered measure share another's: at the policy's usual price, so that a statement that is
-// asked again at another price has the bounds that it had.
-func (s *Session) analyzeSharing(ask measure.Ask, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, error) {
+// analyzeSharing analyses once more where that a choice is dear lets a filtered measure share another's.
+func analyzeSharing(usual measure.Ask, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, error) {
 	a, err := analyze(opts)
 	if err != nil || a.Kept == 0 {
 		return a, err
 	}
-	ask.Epsilon = s.world.policy.Query.Epsilon
-	if opts.ChoiceShare = measure.ChoiceShare(a, ask); a.Kept < 1-opts.ChoiceShare {
+	if opts.ChoiceShare = measure.ChoiceShare(a, usual); a.Kept < 1-opts.ChoiceShare {
 		return a, nil
 	}
 	return analyze(opts)

@@ -42,7 +42,7 @@ func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Progra
 	for i := range out {
 		st := &stage{as: i, ask: s.asks().Of(len(program.Stages))}
 		var err error
-		if st.an, st.priced, err = s.bound(st.ask, func(opts sensitivity.Options) (*sensitivity.Analysis, error) { return program.Analyze(ctx, i, opts) }); err != nil {
+		if st.an, st.priced, err = s.bound(st.ask.Epsilon, func(opts sensitivity.Options) (*sensitivity.Analysis, error) { return program.Analyze(ctx, i, opts) }); err != nil {
 			return nil, err
 		}
 		if err := s.printable(st.an); err != nil {

@@ -35,6 +35,11 @@ var topUpCases = []struct {
 	{"unknown groups, chosen bounds and cap", "select days > 0, count(*), sum(free) from encounters group by 1 order by 1", "auto", "linf", "auto", autoEdits},
 	{"FILTER and one bound for both parts", "select count(*), count(*) filter (where days > 3), avg(days) filter (where days > 2), count(distinct patient_id) filter (where cost > 5) from encounters",
 		"laplace", "linf", "4", autoEdits},
+	{"FILTER whose choice costs less the more is asked", "select count(*), count(*) filter (where days > 3) from encounters", "laplace", "linf", "4",
+		append([]string{"unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 10000\n"}, autoEdits...)},
+	{"two groups, bounded either way", "select days > 3 is true, count(*) from encounters group by 1", "auto", "auto", "4", autoEdits[4:]},
+	{"two groups of few people, bounded either way", "select days > 3 is true, count(*) from encounters group by 1", "auto", "auto", "4",
+		append([]string{"unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 300\n"}, autoEdits[4:]...)},
 	{"scaled vectors", "select kind_id, count(*), sum(free) from encounters group by 1 order by 1", "gaussian", "l2", "auto", autoEdits},
 }
 
