@@ -84,8 +84,9 @@ func (p *Plan) Events() []dp.Event {
 //
 // Proof: claim: the loss of all events together is at most the price tag's: if every event has an epsilon part, the sum of the
 // epsilons is at most e and that of the Renyi losses at most r(e); otherwise the Renyi losses are. Each event is calibrated to a
-// part of the limit, and the parts' numerators add up to the denominator: (1) selection 1/3 where it is extra and something else
-// is measured, the rest in equal parts, of which each choice takes its share from the measures that use it; budget.Limit.Part rounds down and the calibrations round scales up. (2) The sum is taken
+// part of the limit, and the parts' numerators add up to the denominator, which is their sum: (1) weigh gives a selection a third where it is extra and something else
+// is measured, and the measures equal parts of the rest; then each choice of a bound takes its share out of the parts of the measures that use it but for those that follow another's, which
+// keep theirs whole; the choice of the cap adds a part of its own, which makes all others' smaller. budget.Limit.Part rounds down and the calibrations round scales up. (2) The sum is taken
 // again by the filter over the events as they will be run, and a sum above the tag is refused. Sequential composition: package
 // budget. The number of parts and the sensitivities come from the plan and the policy, so no scale depends on private rows.
 func New(a *sensitivity.Analysis, ask Ask) (*Plan, error) {
