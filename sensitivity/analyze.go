@@ -17,7 +17,7 @@ type Options struct {
 	Public          plan.PublicReader // reads the values of public tables; nil: keys with such values are unknown
 	DeltaZero       bool              // the budget has no delta: unknown groups cannot be selected
 	MaxRows         uint64            // rows of one unit in a group that count, at most; 0: as the policy says
-	ChoiceShare     float64           // the part of a measure's price that an automatic bound of its own would take (follow)
+	LeastKept       float64           // the part of a unit's rows that FILTER is expected to keep at least where its measure takes another's automatic bound (follow); 0: all
 	CountPeople     bool              // grouped statements measure each group's number of units, to hide small ones (Analysis.People)
 }
 

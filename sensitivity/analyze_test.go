@@ -111,7 +111,7 @@ func describeProgram(p *sensitivity.Program, list []*sensitivity.Analysis) strin
 	return b.String()
 }
 
-// TestAnalyze: what is measured, and what is refused, of each statement. Options stand in the command: groups= (a number or auto), clip=, share= (percent), l2,
+// TestAnalyze: what is measured, and what is refused, of each statement. Options stand in the command: groups= (a number or auto), clip=, kept= (percent), l2,
 // public-groups=, delta-zero. That it is accepted or refused, and that clip= raises no declared bound, is checked whatever the golden says.
 func TestAnalyze(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -125,10 +125,10 @@ func TestAnalyze(t *testing.T) {
 					}
 				case "clip":
 					d.ScanArgs(t, a.Key, &opts.MaxRows)
-				case "share":
+				case "kept":
 					var percent int
 					d.ScanArgs(t, a.Key, &percent)
-					opts.ChoiceShare = float64(percent) / 100
+					opts.LeastKept = float64(percent) / 100
 				case "l2":
 					opts.L2 = true
 				case "public-groups":

@@ -63,7 +63,7 @@ func analyzeSharing(usual measure.Ask, opts sensitivity.Options, analyze func(se
 	if err != nil || a.Kept == 0 {
 		return a, err
 	}
-	if opts.ChoiceShare = measure.ChoiceShare(a, usual); a.Kept < 1-opts.ChoiceShare {
+	if opts.LeastKept = measure.LeastKept(a, usual); a.Kept < opts.LeastKept {
 		return a, nil
 	}
 	return analyze(opts)

@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"context"
+	"fmt"
+	"math"
 	"math/big"
 	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/neighbour"
 	"github.com/dpsql/dpsql/noise"
@@ -131,5 +135,63 @@ func TestFilterIsOneRelease(t *testing.T) {
 	}
 	if m := p.an.Measures[p.an.People]; m.Kind != sensitivity.Units || m.Filter != nil {
 		t.Errorf("people are counted as %+v", m)
+	}
+}
+
+// TestPairFollowsWhereItErrsLess: a filtered count takes the bound of all rows where its noise is then less: that of a bound 1/q as large, whose choice it does
+// not pay. Laplace noise and Gaussian noise change their minds at different filters.
+func TestPairFollowsWhereItErrsLess(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct{ name, mechanism, bounding, epsilon, sql string }{
+		{"Laplace", "laplace", "linf", "0.5", "select count(*), count(*) filter (where days > %d) from encounters"},
+		{"Gaussian", "gaussian", "linf", "0.5", "select count(*), count(*) filter (where days > %d) from encounters"},
+		{"Gaussian, as the policy has it", "auto", "linf", "0.5", "select count(*), count(*) filter (where days > %d), sum(days) from encounters"},
+		{"scaled vectors", "gaussian", "l2", "0.5", "select kind_id, count(*), count(*) filter (where days > %d) from encounters group by 1"},
+		{"at another price", "gaussian", "linf", "5", "select count(*), count(*) filter (where days > %d) from encounters"},
+	} {
+		s := clinicSession(t, tame, backend.DuckDB, pairEdits...)
+		set(t, s, "dpsql.mechanism", c.mechanism)
+		set(t, s, "dpsql.bounding", c.bounding)
+		set(t, s, "dpsql.epsilon", c.epsilon)
+		seen := map[bool]int{}
+		for days := 1; days <= 13; days++ {
+			p, err := prepare(s, fmt.Sprintf(c.sql, days))
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := float64(14-days) / 14
+			noise := func(least float64) float64 { // of the filtered count, in its bound
+				a, err := sensitivity.Analyze(ctx, p.query, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: s.world.public, L2: c.bounding == "l2", LeastKept: least})
+				if err != nil {
+					t.Fatal(err)
+				}
+				mp, err := measure.New(a, s.usual())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want := map[bool]measure.Mechanism{true: measure.Laplace, false: measure.Gaussian}[c.mechanism == "laplace"]; mp.Mechanism != want {
+					t.Fatalf("%s: %s noise", c.name, mp.Mechanism)
+				}
+				run, chosen, err := mp.Reference(a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				i := a.Formulas[1].Count
+				v, err := run.Variance(i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, edge := mp.Edge(a.Measures[i].Bound, chosen)
+				return math.Sqrt(v) / float64(edge)
+			}
+			follow, own := noise(1e-9)/kept, noise(1)
+			follows := followers(p.an) == 1
+			if seen[follows]++; follows != (follow < own) {
+				t.Errorf("%s, days > %d: follows %t, with noise of %.3f bounds; a bound of its own has %.3f", c.name, days, follows, follow, own)
+			}
+		}
+		if seen[true] == 0 || seen[false] == 0 {
+			t.Errorf("%s: %v", c.name, seen)
+		}
 	}
 }

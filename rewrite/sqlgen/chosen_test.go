@@ -43,7 +43,7 @@ func undeclared(t testing.TB, name string, data neighbour.Data) *neighbour.Postg
 func chooseOn(t testing.TB, sql string, db neighbour.DB, groups, rows uint64) (*sensitivity.Analysis, error) {
 	t.Helper()
 	return sensitivity.Analyze(context.Background(), bind(t, sql, neighbour.ChosenCatalog()), sensitivity.Options{MaxGroups: max(1, groups), ChooseGroups: groups == 0,
-		MaxPublicGroups: 1000, MaxRows: rows, ChoiceShare: 0.4, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
+		MaxPublicGroups: 1000, MaxRows: rows, LeastKept: 0.6, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
 }
 
 // chosenStatements are all over that catalog.

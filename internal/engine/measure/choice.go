@@ -78,9 +78,19 @@ func unitsFromSelection(a *sensitivity.Analysis) int {
 	return -1
 }
 
-// ChoiceShare is the part of its price that a measure of the statement gives for the choice of its bound.
-func ChoiceShare(a *sensitivity.Analysis, ask Ask) float64 {
+// choiceShare is the part of its price that a measure of the statement gives for the choice of its bound.
+func choiceShare(a *sensitivity.Analysis, ask Ask) float64 {
 	return float64(weigh(a, ask).take) / whole
+}
+
+// LeastKept is the part of its rows that a filtered measure is expected to keep at least where it errs less at the bound of all rows than at one of its own, whose choice
+// takes a share of its price: Laplace noise goes as one over the price, Gaussian noise as one over its root. Which of them a statement has is not asked of its plan, as that goes by the price.
+func LeastKept(a *sensitivity.Analysis, ask Ask) float64 {
+	left := 1 - choiceShare(a, ask)
+	if a.Limit.L2 || ask.Gaussian() {
+		return math.Sqrt(left)
+	}
+	return left
 }
 
 func (w weights) sum() uint64 {

@@ -299,7 +299,7 @@ func TestChoicesTakeTheirShare(t *testing.T) {
 		if p.UnitsFromSelection >= 0 {
 			parts--
 		}
-		share := ChoiceShare(a, ask)
+		share := choiceShare(a, ask)
 		taken := 0.0
 		for _, s := range p.Shares {
 			taken += s
