@@ -1,0 +1,308 @@
+package account
+
+import (
+	"fmt"
+	"math"
+)
+
+// Step is a mechanism that is run Count times, with a Poisson sample of the units at Rate each time (1: all of them). Its neighbours differ by one unit,
+// whose contribution is 1.
+type Step struct {
+	Mechanism Mechanism
+	Rate      float64 // in (0, 1]
+	Count     int
+}
+
+// Mechanism is noise, or a guarantee, of which the loss is known.
+type Mechanism interface {
+	// pair dominates the mechanism's outputs with one unit, P, and without it, Q, or the other way round: for both directions if symmetric.
+	pair() (p pair, symmetric bool, err error)
+}
+
+// Laplace is Laplace noise of a scale.
+type Laplace struct{ Scale float64 }
+
+// Gaussian is Gaussian noise of a standard deviation.
+type Gaussian struct{ Sigma float64 }
+
+// DiscreteLaplace has a probability proportional to exp(-|x|/Scale) on the integers; a unit contributes Sensitivity.
+type DiscreteLaplace struct {
+	Scale       float64
+	Sensitivity int
+}
+
+// DiscreteGaussian has a probability proportional to exp(-x^2/(2 Sigma^2)) on the integers; a unit contributes Sensitivity.
+type DiscreteGaussian struct {
+	Sigma       float64
+	Sensitivity int
+}
+
+// Approximate is any mechanism that is (Epsilon, Delta)-DP: the worst of them (Kairouz, Oh, Viswanath 2015, Theorem 3.3).
+type Approximate struct{ Epsilon, Delta float64 }
+
+// MixtureGaussian is Gaussian noise of Sigma on a unit's contribution that is random: Sensitivities with Probabilities.
+type MixtureGaussian struct {
+	Sigma                        float64
+	Sensitivities, Probabilities []float64
+}
+
+func positive(names string, xs ...float64) error {
+	for _, x := range xs {
+		if !(x > 0) || math.IsInf(x, 1) {
+			return fmt.Errorf("account: %s %g is not a positive number", names, x)
+		}
+	}
+	return nil
+}
+
+func (m Laplace) pair() (pair, bool, error) {
+	return laplace{1 / m.Scale}, true, positive("scale", m.Scale)
+}
+
+func (m Gaussian) pair() (pair, bool, error) {
+	return gaussian{1 / m.Sigma}, true, positive("sigma", m.Sigma)
+}
+
+// Proof: the two atoms e^epsilon apart, with masses (1-delta) e^epsilon/(1+e^epsilon) and (1-delta)/(1+e^epsilon), and delta apart on either side: every
+// (epsilon, delta)-DP pair is a post-processing of it (Kairouz, Oh, Viswanath 2015).
+func (m Approximate) pair() (pair, bool, error) {
+	if !(m.Epsilon >= 0) || math.IsInf(m.Epsilon, 1) || !(m.Delta >= 0 && m.Delta < 1) {
+		return nil, false, fmt.Errorf("account: (%g, %g) is no guarantee", m.Epsilon, m.Delta)
+	}
+	hi := (1 - m.Delta) / (1 + math.Exp(-m.Epsilon))
+	lo := (1 - m.Delta) * math.Exp(-m.Epsilon) / (1 + math.Exp(-m.Epsilon))
+	return newPoints([]float64{m.Delta, hi, lo, 0}, []float64{0, lo, hi, m.Delta}), true, nil
+}
+
+// tailMass is what a discrete noise's table leaves out at either end; it counts as infinite loss.
+const tailMass = 1e-30
+
+// discrete is the pair of an integer noise whose log probability, up to a constant, is f(|x|), falling, shifted by d.
+func discrete(f func(x float64) float64, d int) (pair, bool, error) {
+	if d < 1 || d > 1<<20 {
+		return nil, false, fmt.Errorf("account: sensitivity %d is out of range", d)
+	}
+	n := 0
+	for f(float64(n))-f(0) > math.Log(tailMass) {
+		if n++; n > maxCells {
+			return nil, false, fmt.Errorf("account: the noise is too wide")
+		}
+	}
+	total := 0.0
+	for x := n; x > 0; x-- {
+		total += 2 * math.Exp(f(float64(x))-f(0))
+	}
+	total += 1
+	pmf := func(x int) float64 { return math.Exp(f(math.Abs(float64(x)))-f(0)) / total }
+	var p, q []float64
+	for x := -n; x <= n+d; x++ {
+		p, q = append(p, pmf(x)), append(q, pmf(x-d))
+	}
+	return newPoints(p, q), true, nil
+}
+
+func (m DiscreteLaplace) pair() (pair, bool, error) {
+	if err := positive("scale", m.Scale); err != nil {
+		return nil, false, err
+	}
+	return discrete(func(x float64) float64 { return -x / m.Scale }, m.Sensitivity)
+}
+
+func (m DiscreteGaussian) pair() (pair, bool, error) {
+	if err := positive("sigma", m.Sigma); err != nil {
+		return nil, false, err
+	}
+	return discrete(func(x float64) float64 { return -x * x / (2 * m.Sigma * m.Sigma) }, m.Sensitivity)
+}
+
+// Composition is what steps lose together.
+type Composition struct {
+	directions [][]part
+	tail       float64
+}
+
+// Compose composes steps, which are fixed in advance.
+func Compose(steps ...Step) (*Composition, error) {
+	return composeFor(1e-12, steps)
+}
+
+// least is the smallest delta about which one will ask.
+func composeFor(least float64, steps []Step) (*Composition, error) {
+	var pairs [2][]pair
+	var counts []int
+	total := 0
+	for _, s := range steps {
+		p, symmetric, err := s.Mechanism.pair()
+		switch {
+		case err != nil:
+			return nil, err
+		case s.Count < 1 || s.Count > 1<<24:
+			return nil, fmt.Errorf("account: %d times is out of range", s.Count)
+		case !(s.Rate > 0 && s.Rate <= 1):
+			return nil, fmt.Errorf("account: a sampling rate of %g is not in (0, 1]", s.Rate)
+		case !symmetric && s.Rate < 1:
+			return nil, fmt.Errorf("account: sampling of %T is not known", s.Mechanism)
+		}
+		counts = append(counts, s.Count)
+		total += s.Count
+		removing, adding := p, p
+		if s.Rate < 1 {
+			removing, adding = sampled{p, s.Rate, false}, sampled{p, s.Rate, true}
+		} else if !symmetric {
+			adding = reverse{p}
+		}
+		pairs[0], pairs[1] = append(pairs[0], removing), append(pairs[1], adding)
+	}
+	if total == 0 {
+		return nil, fmt.Errorf("account: nothing is composed")
+	}
+	c := &Composition{tail: least * 1e-4}
+	for i, list := range pairs {
+		if i == 1 && same(pairs) {
+			break
+		}
+		step := gridStep(list, counts)
+		var parts []part
+		for j, p := range list {
+			d := discretise(p, step, c.tail/float64(total))
+			if d.Step != step {
+				return nil, fmt.Errorf("account: losses of %g are too far apart for one grid", d.Step*maxCells)
+			}
+			parts = append(parts, part{&d, d.coarse(), counts[j]})
+		}
+		c.directions = append(c.directions, parts)
+	}
+	return c, nil
+}
+
+func same(pairs [2][]pair) bool {
+	for i := range pairs[0] {
+		if _, is := pairs[0][i].(sampled); is {
+			return false
+		}
+		if _, is := pairs[1][i].(reverse); is {
+			return false
+		}
+	}
+	return true
+}
+
+// Cells of one loss, at most about; and of a sum's standard deviation and a step's.
+const (
+	mostCells   = 1 << 16
+	cellsOfSum  = 5000
+	cellsOfStep = 50
+)
+
+// gridStep is fine enough that the grid adds little to the sum's spread: a cell adds at most h^2/4 to a step's variance. It divides the least of the
+// largest losses, on which discrete ones have their lattice.
+func gridStep(list []pair, counts []int) float64 {
+	variance, total, widest, least := 0.0, 0.0, 0.0, math.Inf(1)
+	for i, p := range list {
+		top := find(func(x float64) bool { a, _ := p.Above(x); return a <= 1e-14 })
+		bottom := find(func(x float64) bool { b, _ := p.Below(-x); return b <= 1e-14 })
+		d := discretise(p, math.Max(top+bottom, 1e-9)/512, 1e-14)
+		_, _, v := d.cumulant(0)
+		n := float64(counts[i])
+		variance, total = variance+n*v, total+n
+		widest, least = math.Max(widest, top+bottom), math.Min(least, top)
+	}
+	step := math.Sqrt(variance) * math.Min(1.0/cellsOfStep/math.Sqrt(total), 1.0/cellsOfSum)
+	step = math.Max(step, math.Max(widest/mostCells, 1e-12))
+	if least > 0 {
+		step = least / math.Ceil(least/step)
+	}
+	return step
+}
+
+// reverse exchanges the two sides of a pair without infinite losses.
+type reverse struct{ of pair }
+
+func (r reverse) Above(x float64) (p, q float64) { q, p = r.of.Below(-x); return p, q }
+func (r reverse) Below(x float64) (p, q float64) { q, p = r.of.Above(-x); return p, q }
+
+// Infinite of the other side is not known.
+func (reverse) Infinite() float64 { return 0 }
+
+// Delta bounds the delta at an epsilon >= 0.
+func (c *Composition) Delta(epsilon float64) float64 {
+	worst := 0.0
+	for _, parts := range c.directions {
+		t := tiltFor(parts, epsilon)
+		sum := compose(parts, t, c.tail)
+		worst = math.Max(worst, sum.delta(epsilon))
+	}
+	return worst
+}
+
+// Epsilon bounds the epsilon at a delta in (0, 1); +Inf where no epsilon has it.
+func (c *Composition) Epsilon(delta float64) float64 {
+	worst := 0.0
+	for _, parts := range c.directions {
+		worst = math.Max(worst, epsilonOf(parts, delta, c.tail))
+	}
+	return worst
+}
+
+// epsilonOf asks again with the tilt that suits its last answer, while that is better: each is a bound.
+func epsilonOf(parts []part, delta, tail float64) float64 {
+	best := math.Inf(1)
+	at := chernoff(parts, delta)
+	for range 6 {
+		sum := compose(parts, tiltFor(parts, at), tail)
+		got := sum.epsilon(delta)
+		was := best
+		best = math.Min(best, got)
+		if !(got < was*0.9999) || got == 0 {
+			break
+		}
+		at = got
+	}
+	return best
+}
+
+// epsilon is the least at which delta holds, to ten digits, rounded up; +Inf if there is none on the grid.
+func (c *composed) epsilon(delta float64) float64 {
+	lo, hi := math.Max(0, c.at(0)), math.Max(0, c.at(len(c.Mass)-1))
+	switch {
+	case c.delta(lo) <= delta:
+		return lo
+	case c.delta(hi) > delta:
+		return math.Inf(1)
+	}
+	for i := 0; i < 60 && hi-lo > 1e-10*hi; i++ {
+		if mid := (lo + hi) / 2; c.delta(mid) <= delta {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+// chernoff is about the epsilon at which e^(K(t) - t epsilon) is delta, for the best t.
+func chernoff(parts []part, delta float64) float64 {
+	best := math.Inf(1)
+	for _, t := range tilts {
+		best = math.Min(best, (cumulants(parts, t)-math.Log(delta))/t)
+	}
+	return math.Max(0, best)
+}
+
+// tiltFor is about the t at which the tilted sum's mean is epsilon.
+func tiltFor(parts []part, epsilon float64) float64 {
+	best, at := math.Inf(1), 0.0
+	for _, t := range append([]float64{0}, tilts...) {
+		if b := cumulants(parts, t) - t*epsilon; b < best {
+			best, at = b, t
+		}
+	}
+	return at
+}
+
+var tilts = func() (out []float64) {
+	for t := 1.0 / 16; t < 2000; t *= math.Sqrt2 {
+		out = append(out, t)
+	}
+	return out
+}()

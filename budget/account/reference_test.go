@@ -1,0 +1,153 @@
+package account
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"testing"
+	"time"
+)
+
+// named is a mechanism as the reference file has it.
+type named struct {
+	Type         string
+	Scale, Sigma float64
+	A, Q         float64
+	Eps, Delta   float64
+	Sens         *float64
+	Sens_list    []float64 //nolint:revive // the file's name
+	Probs        []float64
+	Count        int
+}
+
+func (n named) step() (Step, error) {
+	s := Step{Rate: 1, Count: n.Count}
+	sens := 1.0
+	if n.Sens != nil {
+		sens = *n.Sens
+	}
+	switch n.Type {
+	case "laplace":
+		s.Mechanism = Laplace{n.Scale / sens}
+	case "gaussian":
+		s.Mechanism = Gaussian{n.Sigma / sens}
+	case "discrete_laplace":
+		s.Mechanism = DiscreteLaplace{1 / n.A, int(sens)}
+	case "discrete_gaussian":
+		s.Mechanism = DiscreteGaussian{n.Sigma, int(sens)}
+	case "poisson_gaussian":
+		s.Mechanism, s.Rate = Gaussian{n.Sigma}, n.Q
+	case "poisson_laplace":
+		s.Mechanism, s.Rate = Laplace{n.Scale}, n.Q
+	case "pure":
+		s.Mechanism = Approximate{n.Eps, 0}
+	case "approx":
+		s.Mechanism = Approximate{n.Eps, n.Delta}
+	case "mixture_gaussian":
+		s.Mechanism = MixtureGaussian{n.Sigma, n.Sens_list, n.Probs}
+	default:
+		return s, fmt.Errorf("the reference has a mechanism %q", n.Type)
+	}
+	return s, nil
+}
+
+// number is one that may be infinite.
+type number float64
+
+func (n *number) UnmarshalJSON(text []byte) error {
+	if string(text) == `"inf"` || string(text) == "Infinity" {
+		*n = number(math.Inf(1))
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(n))
+}
+
+// reference is a file of numbers from other tools; DPSQL_REFERENCE names another of the same form.
+func reference(t testing.TB, section string, into any) {
+	path := os.Getenv("DPSQL_REFERENCE")
+	if path == "" {
+		path = "testdata/accounting.json"
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(all[section], into); err != nil {
+		t.Fatalf("%s: %v", section, err)
+	}
+}
+
+// TestPLD: never below the optimistic bound, at most half a percent above the pessimistic one.
+func TestPLD(t *testing.T) {
+	var ref struct {
+		Rows []struct {
+			Mechanisms []named
+			AtDelta    [][3]number `json:"eps_at_delta"`
+			AtEpsilon  [][3]number `json:"delta_at_eps"`
+		}
+	}
+	reference(t, "pld", &ref)
+	if len(ref.Rows) == 0 {
+		t.Fatal("the reference has no rows")
+	}
+	for _, r := range ref.Rows {
+		var steps []Step
+		for _, m := range r.Mechanisms {
+			s, err := m.step()
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps = append(steps, s)
+		}
+		begin := time.Now()
+		c, err := Compose(steps...)
+		if err != nil {
+			t.Errorf("%+v: %v", r.Mechanisms, err)
+			continue
+		}
+		for _, e := range r.AtDelta {
+			got := number(c.Epsilon(float64(e[0])))
+			if got < e[1]*(1-1e-6) || got > e[2]*1.005+1e-9 {
+				t.Errorf("%+v at delta %g: epsilon %.10g, want %.10g to %.10g", r.Mechanisms, e[0], got, e[1], e[2])
+			}
+		}
+		for _, e := range r.AtEpsilon {
+			got := number(c.Delta(float64(e[0])))
+			if got < e[1]*(1-1e-6)-3e-15 || got > e[2]*1.005+1e-9 {
+				t.Errorf("%+v at epsilon %g: delta %.10g, want %.10g to %.10g", r.Mechanisms, e[0], got, e[1], e[2])
+			}
+		}
+		if testing.Verbose() {
+			t.Logf("%.3fs %v", time.Since(begin).Seconds(), r.Mechanisms)
+		}
+	}
+}
+
+// TestTrainings: steps of DP-SGD between the two bounds of privacy loss accounting, at most half a percent above the pessimistic one.
+func TestTrainings(t *testing.T) {
+	var ref struct {
+		Columns []string
+		Rows    [][]float64
+	}
+	reference(t, "dpsgd", &ref)
+	for _, r := range ref.Rows {
+		q, sigma, steps, delta, lo, hi := r[0], r[1], int(r[2]), r[3], math.Max(r[9], r[12]), r[13]
+		begin := time.Now()
+		c, err := Compose(Step{Gaussian{sigma}, q, steps})
+		if err != nil {
+			t.Errorf("%v: %v", r[:4], err)
+			continue
+		}
+		if got := c.Epsilon(delta); got < lo*(1-1e-6) || got > hi*1.005 {
+			t.Errorf("rate %g, sigma %g, %d steps at %g: epsilon %.9g, want %.9g to %.9g", q, sigma, steps, delta, got, lo, hi)
+		}
+		if testing.Verbose() {
+			t.Logf("%.3fs %v", time.Since(begin).Seconds(), r[:4])
+		}
+	}
+}
