@@ -131,7 +131,7 @@ func composeFor(least float64, steps []Step) (*Composition, error) {
 	var pairs [2][]pair
 	var counts []int
 	total := 0
-	for _, s := range steps {
+	for _, s := range gather(steps) {
 		p, symmetric, err := s.Mechanism.pair()
 		switch {
 		case err != nil:
@@ -190,8 +190,8 @@ func same(pairs [2][]pair) bool {
 // Cells of one loss, at most about; and of a sum's standard deviation and a step's.
 const (
 	mostCells   = 1 << 16
-	cellsOfSum  = 5000
-	cellsOfStep = 50
+	cellsOfSum  = 1000
+	cellsOfStep = 40
 )
 
 // gridStep is fine enough that the grid adds little to the sum's spread: a cell adds at most h^2/4 to a step's variance. It divides the least of the

@@ -1,0 +1,77 @@
+package account
+
+import "math"
+
+// GaussianDelta is the exact delta at epsilon of Gaussian noise whose shift is mu standard deviations:
+// Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) (Balle, Wang 2018, Theorem 8; Dong, Roth, Su 2022, Corollary 2.13). It holds of any
+// mu-GDP mechanism; compositions of such are GDP with the root of the sum of squares.
+//
+// With a = epsilon/mu - mu/2 and b = epsilon/mu + mu/2, e^epsilon phi(b) = phi(a), so the difference is phi(a) times that of two Mills ratios, which does not cancel.
+func GaussianDelta(mu, epsilon float64) float64 {
+	if !(mu > 0) {
+		return 0
+	}
+	a, b := epsilon/mu-mu/2, epsilon/mu+mu/2
+	if a < -5 {
+		_, p := normal(a)
+		_, q := normal(b)
+		return p - math.Exp(epsilon)*q
+	}
+	return math.Max(0, math.Exp(-a*a/2)/math.Sqrt(2*math.Pi)*(mills(a)-mills(b)))
+}
+
+// mills is P(X > x)/phi(x) of a standard normal.
+func mills(x float64) float64 {
+	if x < 6 {
+		return math.Erfc(x/math.Sqrt2) / 2 * math.Sqrt(2*math.Pi) * math.Exp(x*x/2)
+	}
+	f := x // Laplace's continued fraction x + 1/(x + 2/(x + ...)), from its end
+	for k := 60; k > 0; k-- {
+		f = x + float64(k)/f
+	}
+	return 1 / f
+}
+
+// GaussianEpsilon is the least epsilon at a delta.
+func GaussianEpsilon(mu, delta float64) float64 {
+	if GaussianDelta(mu, 0) <= delta {
+		return 0
+	}
+	return leastUp(func(epsilon float64) bool { return GaussianDelta(mu, epsilon) <= delta })
+}
+
+// GaussianSigma is the least standard deviation, for a sensitivity of 1, that is (epsilon, delta)-DP.
+func GaussianSigma(epsilon, delta float64) float64 {
+	return leastUp(func(sigma float64) bool { return GaussianDelta(1/sigma, epsilon) <= delta })
+}
+
+// ComposeGDP is the mu of several GDP mechanisms together (Dong, Roth, Su 2022, Corollary 3.3).
+func ComposeGDP(mus ...float64) float64 {
+	sum := 0.0
+	for _, mu := range mus {
+		sum += mu * mu
+	}
+	return math.Sqrt(sum)
+}
+
+// leastUp is the least positive x for which ok holds, to 12 digits, from above; +Inf if none is found. ok is monotone.
+func leastUp(ok func(x float64) bool) float64 {
+	hi := 1.0
+	for !ok(hi) {
+		if hi *= 2; hi > 1e300 {
+			return math.Inf(1)
+		}
+	}
+	for ok(hi/2) && hi > 1e-300 {
+		hi /= 2
+	}
+	lo := hi / 2
+	for i := 0; i < 100 && hi-lo > 1e-13*hi; i++ {
+		if mid := (lo + hi) / 2; ok(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}

@@ -1,0 +1,193 @@
+package account
+
+import (
+	"fmt"
+	"math"
+)
+
+// Curve is a Renyi loss by its order a > 1; +Inf where nothing is known.
+type Curve func(a float64) float64
+
+// Times composes a curve n times; Plus two of them: Renyi losses add up (Mironov 2017, Proposition 1).
+func (c Curve) Times(n float64) Curve { return func(a float64) float64 { return n * c(a) } }
+
+// Plus adds the losses of two mechanisms.
+func (c Curve) Plus(d Curve) Curve { return func(a float64) float64 { return c(a) + d(a) } }
+
+// GaussianCurve is a/(2 sigma^2) (Mironov 2017, Proposition 7); the discrete Gaussian's is at most that (Canonne, Kamath, Steinke 2020, Proposition 5).
+func GaussianCurve(sigma float64) Curve {
+	return func(a float64) float64 { return a / (2 * sigma * sigma) }
+}
+
+// ZCDP is a rho-zCDP mechanism's curve (Bun, Steinke 2016, Definition 1.1).
+func ZCDP(rho float64) Curve { return func(a float64) float64 { return rho * a } }
+
+// TCDP is a (rho, omega)-truncated CDP mechanism's curve: known below omega (Bun, Dwork, Rothblum, Steinke 2018, Definition 1).
+func TCDP(rho, omega float64) Curve {
+	return func(a float64) float64 {
+		if a >= omega {
+			return math.Inf(1)
+		}
+		return rho * a
+	}
+}
+
+// LaplaceCurve is of Laplace noise of a scale, sensitivity 1 (Mironov 2017, Proposition 6).
+func LaplaceCurve(scale float64) Curve {
+	e := 1 / scale
+	return func(a float64) float64 {
+		return logSum(math.Log(a/(2*a-1))+(a-1)*e, math.Log((a-1)/(2*a-1))-a*e) / (a - 1)
+	}
+}
+
+// PureCurve is the largest of epsilon-DP mechanisms, randomised response (Mironov 2017, Proposition 5).
+func PureCurve(epsilon float64) Curve {
+	p, q := -math.Log1p(math.Exp(-epsilon)), -math.Log1p(math.Exp(epsilon)) // ln of both probabilities
+	return func(a float64) float64 {
+		return math.Min(epsilon, logSum(a*p+(1-a)*q, a*q+(1-a)*p)/(a-1))
+	}
+}
+
+// RangeCurve is of a mechanism whose losses lie in an interval of a length, as the exponential mechanism's do: a length^2/8 (Cesar, Rogers 2021,
+// Lemma 3.1, by Hoeffding), and never more than the length as a pure loss.
+func RangeCurve(length float64) Curve {
+	return func(a float64) float64 { return math.Min(length, a*length*length/8) }
+}
+
+// SampledGaussianCurve is of Gaussian noise on the sum of a Poisson sample at a rate: the loss of the mixture against the noise, which is the larger of both
+// directions (Mironov, Talwar, Zhang 2019, Theorem 5).
+func SampledGaussianCurve(rate, sigma float64) Curve {
+	if rate == 1 {
+		return GaussianCurve(sigma)
+	}
+	return func(a float64) float64 {
+		if a == math.Trunc(a) && a < 1<<14 {
+			return sampledMoment(int(a), rate, sigma) / (a - 1)
+		}
+		return sampledSeries(a, rate, sigma) / (a - 1)
+	}
+}
+
+// sampledMoment is ln sum_k C(n,k) (1-q)^(n-k) q^k e^(k(k-1)/(2 sigma^2)) (Mironov, Talwar, Zhang 2019, section 3.3).
+func sampledMoment(n int, rate, sigma float64) float64 {
+	out, choose := math.Inf(-1), 0.0
+	for k := 0; k <= n; k++ {
+		out = logSum(out, choose+float64(n-k)*math.Log1p(-rate)+float64(k)*math.Log(rate)+float64(k*(k-1))/(2*sigma*sigma))
+		choose += math.Log(float64(n-k)) - math.Log(float64(k+1))
+	}
+	return out
+}
+
+// sampledSeries is the same moment of a fractional order: the expectation is split where both parts of the mixture are equal, and each half is a
+// binomial series whose terms are parts of normal moments (section 3.3 there). Terms alternate and shrink beyond the order, so what is left out is less than the last one,
+// which is added.
+func sampledSeries(a, rate, sigma float64) float64 {
+	z := sigma*sigma*math.Log(1/rate-1) + 0.5
+	up, down := math.Inf(-1), math.Inf(-1)
+	log, negative := 0.0, false // of the binomial coefficient a over i
+	for i := 0; i < 1<<16; i++ {
+		k, j := float64(i), a-float64(i)
+		low := log + k*math.Log(rate) + j*math.Log1p(-rate) + (k*k-k)/(2*sigma*sigma) + logErfc((k-z)/(math.Sqrt2*sigma))
+		high := log + j*math.Log(rate) + k*math.Log1p(-rate) + (j*j-j)/(2*sigma*sigma) + logErfc((z-j)/(math.Sqrt2*sigma))
+		term := logSum(low, high)
+		if negative {
+			down = logSum(down, term)
+		} else {
+			up = logSum(up, term)
+		}
+		if k > a && term < up-36 {
+			return up + math.Log1p(-math.Exp(math.Min(0, down-up))+math.Exp(term-up))
+		}
+		if f := (a - k) / (k + 1); f < 0 {
+			log, negative = log+math.Log(-f), !negative
+		} else {
+			log += math.Log(f)
+		}
+	}
+	return math.Inf(1)
+}
+
+// logErfc is ln(erfc(x)/2).
+func logErfc(x float64) float64 {
+	if x < 4 {
+		return math.Log(math.Erfc(x) / 2)
+	}
+	y := x * math.Sqrt2
+	return -y*y/2 - math.Log(2*math.Pi)/2 + math.Log(mills(y))
+}
+
+func logSum(x, y float64) float64 {
+	if x < y {
+		x, y = y, x
+	}
+	if math.IsInf(y, -1) {
+		return x
+	}
+	return x + math.Log1p(math.Exp(y-x))
+}
+
+// Epsilon is the least epsilon at a delta over all orders, which are fixed in advance: each order's is a bound (Canonne, Kamath, Steinke 2020, Proposition 12).
+func (c Curve) Epsilon(delta float64) (epsilon, order float64) {
+	epsilon = math.Inf(1)
+	try := func(a float64) {
+		e := c(a) + math.Log1p(-1/a) - (math.Log(delta)+math.Log(a))/(a-1)
+		if e < epsilon {
+			epsilon, order = e, a
+		}
+	}
+	for i := 1; i < 400; i++ { // a - 1 from 0.01 up, 3% apart
+		try(1 + 0.01*math.Pow(1.03, float64(i)))
+	}
+	for k := 2.0; k < 64; k++ {
+		try(k)
+	}
+	if math.IsInf(epsilon, 1) {
+		return epsilon, 0
+	}
+	lo, hi := 1+(order-1)/1.03, 1+(order-1)*1.03
+	for i := 0; i <= 64; i++ {
+		try(lo + (hi-lo)*float64(i)/64)
+	}
+	return math.Max(0, epsilon), order
+}
+
+// RhoOfPure is the zCDP parameter of every epsilon-DP mechanism, epsilon tanh(epsilon/2) at most (Steinke 2022, Proposition 3.3: epsilon^2/2 above it).
+func RhoOfPure(epsilon float64) float64 { return epsilon * math.Tanh(epsilon/2) }
+
+// RhoOfLaplace is that of Laplace noise with an epsilon: epsilon + e^-epsilon - 1, the mean loss.
+func RhoOfLaplace(epsilon float64) float64 { return epsilon + math.Expm1(-epsilon) }
+
+// RhoFor is the largest rho whose conversion is (epsilon, delta)-DP.
+func RhoFor(epsilon, delta float64) float64 {
+	return 1 / leastUp(func(x float64) bool { e, _ := ZCDP(1 / x).Epsilon(delta); return e <= epsilon })
+}
+
+// SampledGaussianSigma is the least noise multiplier at which steps of a rate are (epsilon, delta)-DP by privacy loss accounting.
+func SampledGaussianSigma(rate float64, steps int, epsilon, delta float64) (float64, error) {
+	var failed error
+	ok := func(sigma float64) bool {
+		c, err := Compose(Step{Gaussian{sigma}, rate, steps})
+		if err != nil {
+			failed = err
+			return true
+		}
+		return c.Delta(epsilon) <= delta
+	}
+	e, _ := SampledGaussianCurve(rate, 1).Epsilon(delta)
+	if math.IsInf(e, 1) {
+		return 0, fmt.Errorf("account: delta %g cannot be reached", delta)
+	}
+	hi := 0.3
+	for !ok(hi) && hi < 1e6 {
+		hi *= 2
+	}
+	lo := hi / 2
+	for failed == nil && hi-lo > 1e-4*hi {
+		if mid := (lo + hi) / 2; ok(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi, failed
+}

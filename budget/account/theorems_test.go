@@ -1,0 +1,262 @@
+package account
+
+import (
+	"math"
+	"testing"
+)
+
+type table struct {
+	Columns []string
+	Rows    [][]number
+}
+
+// near is equality to six digits, or of numbers that are both nothing.
+func near(got float64, want number) bool {
+	return math.Abs(got-float64(want)) <= 1e-6*math.Abs(float64(want))+1e-300
+}
+
+func TestGaussians(t *testing.T) {
+	var ref struct {
+		Sigmas   table `json:"sigma_for_eps_delta"`
+		Epsilons table `json:"eps_for_sigma_delta"`
+		Deltas   table `json:"delta_for_sigma_eps_mpmath"`
+	}
+	reference(t, "analytic_gaussian", &ref)
+	if len(ref.Sigmas.Rows)*len(ref.Epsilons.Rows)*len(ref.Deltas.Rows) == 0 {
+		t.Fatal("the reference is empty")
+	}
+	for _, r := range ref.Sigmas.Rows {
+		if got := GaussianSigma(float64(r[0]), float64(r[1])); !near(got, r[2]) {
+			t.Errorf("sigma at %v: %.12g", r, got)
+		}
+	}
+	for _, r := range ref.Epsilons.Rows {
+		if got := GaussianEpsilon(1/float64(r[0]), float64(r[1])); !near(got, r[2]) {
+			t.Errorf("epsilon at %v: %.12g", r, got)
+		}
+	}
+	for _, r := range ref.Deltas.Rows {
+		if got := GaussianDelta(1/float64(r[0]), float64(r[1])); !near(got, r[2]) {
+			t.Errorf("delta at %v: %.12g", r, got)
+		}
+	}
+	var gdp struct {
+		Epsilons table `json:"eps_for_mu_delta"`
+		Deltas   table `json:"delta_for_mu_eps"`
+	}
+	reference(t, "gdp", &gdp)
+	for _, r := range gdp.Epsilons.Rows {
+		if got := GaussianEpsilon(float64(r[0]), float64(r[1])); !near(got, r[2]) {
+			t.Errorf("epsilon of mu at %v: %.12g", r, got)
+		}
+	}
+	for _, r := range gdp.Deltas.Rows {
+		if got := GaussianDelta(float64(r[0]), float64(r[1])); !near(got, r[2]) {
+			t.Errorf("delta of mu at %v: %.12g", r, got)
+		}
+	}
+	if got := ComposeGDP(3, 4); got != 5 {
+		t.Errorf("mu of 3 and 4: %g", got)
+	}
+}
+
+func TestCurves(t *testing.T) {
+	var ref struct {
+		Orders []float64
+		Rows   []struct {
+			Mechanism struct {
+				Type     string
+				Eps0     float64
+				Sigma, Q float64
+			}
+			RDP []number
+		}
+	}
+	reference(t, "rdp_curves", &ref)
+	if len(ref.Rows) == 0 {
+		t.Fatal("the reference is empty")
+	}
+	for _, r := range ref.Rows {
+		var c Curve
+		switch m := r.Mechanism; m.Type {
+		case "laplace":
+			c = LaplaceCurve(1 / m.Eps0)
+		case "gaussian":
+			c = GaussianCurve(m.Sigma)
+		case "poisson_gaussian":
+			c = SampledGaussianCurve(m.Q, m.Sigma)
+		case "pure_eps_worst_case":
+			c = PureCurve(m.Eps0)
+		default:
+			t.Fatalf("the reference has a mechanism %q", m.Type)
+		}
+		for i, a := range ref.Orders {
+			if got := c(a); !near(got, r.RDP[i]) {
+				t.Errorf("%+v at %g: %.12g, want %.12g", r.Mechanism, a, got, r.RDP[i])
+			}
+		}
+	}
+}
+
+func TestRenyiCompositions(t *testing.T) {
+	var ref struct {
+		Rows []struct {
+			Mechanisms []named
+			Delta      float64
+			Eps        number
+		}
+	}
+	reference(t, "rdp_compositions", &ref)
+	for _, r := range ref.Rows {
+		sum, delta := Curve(func(float64) float64 { return 0 }), r.Delta
+		for _, m := range r.Mechanisms {
+			var c Curve
+			switch m.Type {
+			case "laplace":
+				c = LaplaceCurve(m.Scale)
+			case "gaussian", "discrete_gaussian":
+				c = GaussianCurve(m.Sigma)
+			case "poisson_gaussian":
+				c = SampledGaussianCurve(m.Q, m.Sigma)
+			case "pure":
+				c = PureCurve(m.Eps)
+			case "approx":
+				c = PureCurve(m.Eps)
+				delta -= float64(m.Count) * m.Delta
+			default:
+				t.Fatalf("the reference has a mechanism %q", m.Type)
+			}
+			sum = sum.Plus(c.Times(float64(m.Count)))
+		}
+		got := math.Inf(1)
+		if delta > 0 {
+			got, _ = sum.Epsilon(delta)
+		}
+		if got > float64(r.Eps)*1.0005 || got < float64(r.Eps)*0.95 && !math.IsInf(float64(r.Eps), 1) {
+			t.Errorf("%+v at %g: epsilon %.10g, want %.10g", r.Mechanisms, r.Delta, got, r.Eps)
+		}
+	}
+}
+
+func TestZCDP(t *testing.T) {
+	var ref struct {
+		Epsilons table `json:"eps_for_rho_delta"`
+		Rhos     table `json:"rho_for_eps_delta"`
+	}
+	reference(t, "zcdp", &ref)
+	for _, r := range ref.Epsilons.Rows {
+		got, order := ZCDP(float64(r[0])).Epsilon(float64(r[1]))
+		if !near(got, r[3]) {
+			t.Errorf("%v: epsilon %.12g at order %g", r, got, order)
+		}
+		if exact := GaussianEpsilon(math.Sqrt(2*float64(r[0])), float64(r[1])); !near(exact, r[5]) {
+			t.Errorf("%v: the Gaussian's epsilon %.12g", r, exact)
+		}
+	}
+	for _, r := range ref.Rhos.Rows {
+		if got := RhoFor(float64(r[0]), float64(r[1])); math.Abs(got-float64(r[3])) > 1e-5*float64(r[3]) {
+			t.Errorf("%v: rho %.12g", r, got)
+		}
+	}
+	var pure table
+	reference(t, "zcdp_of_pure_mechanisms", &pure)
+	for _, r := range pure.Rows {
+		e := float64(r[0])
+		if !near(RhoOfPure(e), r[3]) || !near(RhoOfLaplace(e), r[5]) {
+			t.Errorf("%v: rho %.12g of pure, %.12g of Laplace", r, RhoOfPure(e), RhoOfLaplace(e))
+		}
+		for a := 1.01; a < 300; a *= 1.1 { // as zCDP they bound the whole curve
+			if PureCurve(e)(a) > a*RhoOfPure(e)*(1+1e-9) || LaplaceCurve(1/e)(a) > a*RhoOfLaplace(e)*(1+1e-9) {
+				t.Errorf("epsilon %g at order %g: the curve is above its rho", e, a)
+			}
+		}
+	}
+}
+
+func TestTheorems(t *testing.T) {
+	var ref struct {
+		Homogeneous   table
+		Heterogeneous []struct {
+			Eps, Delta []float64
+			Total      float64 `json:"delta_total"`
+			Basic      number  `json:"eps_basic"`
+			Optimal    number  `json:"eps_optimal_exact"`
+		}
+	}
+	reference(t, "composition_theorems", &ref)
+	if len(ref.Homogeneous.Rows)*len(ref.Heterogeneous) == 0 {
+		t.Fatal("the reference is empty")
+	}
+	for _, r := range ref.Homogeneous.Rows {
+		g, k, delta := Guarantee{float64(r[0]), float64(r[1])}, int(r[2]), float64(r[3])
+		parts := make([]Guarantee, k)
+		for i := range parts {
+			parts[i] = g
+		}
+		if got := Basic(parts...).Epsilon; !near(got, r[4]) {
+			t.Errorf("%v: basic %.12g", r, got)
+		}
+		if got := Advanced(g, k, delta); !near(got, r[5]) {
+			t.Errorf("%v: advanced %.12g", r, got)
+		}
+		if got, err := Optimal(delta, parts...); err != nil || !near(got, r[8]) {
+			t.Errorf("%v: optimal %.12g, %v", r, got, err)
+		}
+	}
+	for _, r := range ref.Heterogeneous {
+		var parts []Guarantee
+		for i, e := range r.Eps {
+			parts = append(parts, Guarantee{e, r.Delta[i]})
+		}
+		if got, err := Optimal(r.Total, parts...); err != nil || !near(got, r.Optimal) {
+			t.Errorf("%v: optimal %.12g, %v", r, got, err)
+		}
+		// More parts than are enumerated: the same ones, and some that add next to nothing.
+		many := append([]Guarantee{}, parts...)
+		for i := len(many); i <= mixedParts; i++ {
+			many = append(many, Guarantee{1e-9 * float64(i), 0})
+		}
+		if got, err := Optimal(r.Total, many...); err != nil || got < float64(r.Optimal)*(1-1e-6) || got > float64(r.Optimal)*1.005 {
+			t.Errorf("%v beside nothing: optimal %.12g, %v", r, got, err)
+		}
+	}
+}
+
+func TestGroupsPartsSamples(t *testing.T) {
+	if g := Group(Guarantee{0.5, 1e-6}, 3); g.Epsilon != 1.5 || math.Abs(g.Delta-1e-6*(1+math.Exp(0.5)+math.Exp(1))) > 1e-12 {
+		t.Errorf("a group of 3: %+v", g)
+	}
+	if g := Group(Guarantee{0, 1e-6}, 3); g != (Guarantee{0, 3e-6}) {
+		t.Errorf("a group of 3 at epsilon 0: %+v", g)
+	}
+	if g := Parallel(Guarantee{0.5, 1e-6}, Guarantee{0.7, 0}); g != (Guarantee{0.7, 1e-6}) {
+		t.Errorf("parallel: %+v", g)
+	}
+	// The exact loss of a sampled randomised response: amplification is tight for one step when units are removed.
+	for _, rate := range []float64{0.01, 0.3, 1} {
+		g := Sampled(Guarantee{1, 0}, rate)
+		c, err := Compose(Step{Approximate{1, 0}, rate, 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Epsilon(1e-9); math.Abs(got-g.Epsilon) > 1e-3*g.Epsilon {
+			t.Errorf("rate %g: epsilon %g, the theorem says %g", rate, got, g.Epsilon)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for name, s := range map[string]Step{
+		"no times": {Laplace{1}, 1, 0}, "no rate": {Laplace{1}, 0, 1}, "a rate above 1": {Laplace{1}, 1.1, 1}, "NaN": {Laplace{math.NaN()}, 1, 1},
+		"no scale": {Laplace{}, 1, 1}, "an infinite sigma": {Gaussian{math.Inf(1)}, 1, 1}, "a negative epsilon": {Approximate{-1, 0}, 1, 1},
+		"delta 1": {Approximate{1, 1}, 1, 1}, "probabilities": {MixtureGaussian{1, []float64{0, 1}, []float64{0.5, 0.6}}, 1, 1},
+		"a negative sensitivity": {MixtureGaussian{1, []float64{-1, 1}, []float64{0.5, 0.5}}, 1, 1}, "sampled mixture": {MixtureGaussian{1, []float64{1}, []float64{1}}, 0.5, 1},
+	} {
+		if c, err := Compose(s); err == nil {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	if _, err := Compose(); err == nil {
+		t.Error("nothing is composed")
+	}
+}
