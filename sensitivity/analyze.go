@@ -36,7 +36,7 @@ type Options struct {
 //	(3) Every private row in an output row belongs to one and the same unit: two private scans are linked by equality of their
 //	    unit columns, or along the foreign key by which the child reaches its unit; where both carry the unit's column its
 //	    equality is added, and where the child does not the parent's columns are a key of the database.
-//	(4) No private scan stands on the padded side of a public one: a public row's presence does not depend on private rows.
+//	(4) No private scan stands on the padded side of a public one: a public row's presence does not depend on private rows. Where the statement says so, it is read as an inner join.
 //	    Between private scans padding depends on rows of the same unit only, since (3) holds in the ON condition.
 //	(5) Rows whose unit is NULL are dropped (by the print), so every counted row has exactly one unit.
 //	(6) A unit's partial in a group is an integer in [Lo, Hi], clamped after all of its rows were taken in, hence
@@ -85,7 +85,11 @@ type analyzer struct {
 	joined map[*scanInfo]int // the source of a public scan
 	padded map[int]bool      // sources whose rows padding adds NULL to
 
-	numbered map[*plan.Scan][]plan.ColID // their columns that number each unit's rows from 1
+	numbered map[*plan.Scan][]plan.ColID  // their columns that number each unit's rows from 1
+	merged   map[[2]plan.ColID]plan.ColID // the unit's columns of a FULL JOIN's sides: its own
+
+	whole     bool         // it is the statement's body
+	ownerless []*plan.Join // public LEFT JOIN private, read as inner joins
 
 	added  []*equality // unit equalities to put into joins
 	ranges map[plan.ColID]bound
@@ -104,13 +108,16 @@ func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts O
 	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)
 	return &analyzer{ctx: ctx, opts: opts, out: &Analysis{Class: Private, Query: &own, Agg: agg, People: -1},
 		owner: map[plan.ColID]*scanInfo{}, defs: map[plan.ColID]definition{}, ranges: map[plan.ColID]bound{}, typeRanges: map[plan.ColID]bound{},
-		joined: map[*scanInfo]int{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}, numbered: map[*plan.Scan][]plan.ColID{}}
+		joined: map[*scanInfo]int{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}, numbered: map[*plan.Scan][]plan.ColID{}, merged: map[[2]plan.ColID]plan.ColID{}}
 }
 
 func (z *analyzer) run() error {
 	agg := z.pulled(z.out.Agg)
-	z.aggs = agg.Aggs
+	z.aggs, z.whole = agg.Aggs, true
 	if err := z.body(agg.Input); err != nil {
+		return err
+	}
+	if err := z.checkOwnerless(); err != nil { // (4)
 		return err
 	}
 	if err := z.groups(); err != nil { // (7), (8)

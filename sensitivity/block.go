@@ -73,7 +73,7 @@ func (z *analyzer) collect(r plan.Rel, in *block) error {
 	case *plan.Scan:
 		return z.collectScan(n, in)
 	case *plan.Filter:
-		in.eqs = append(in.eqs, equalities(n.Cond)...)
+		in.eqs = append(in.eqs, z.equalities(n.Cond)...)
 		in.conds = append(in.conds, plan.Conjuncts(n.Cond)...)
 		return z.collect(n.Input, in)
 	case *plan.Project:
@@ -84,9 +84,6 @@ func (z *analyzer) collect(r plan.Rel, in *block) error {
 		}
 		return z.collect(n.Input, in)
 	case *plan.Join:
-		if n.Lateral {
-			return sqlerr.New(sqlerr.PrivateShape, "LATERAL over private rows is not supported").At(n.Pos).WithHint("Join along the foreign key.")
-		}
 		return z.collectJoin(n, in)
 	}
 	return belowRefusal(r, z.out.Agg.Pos)
@@ -107,37 +104,49 @@ func (z *analyzer) collectScan(n *plan.Scan, in *block) error {
 func (z *analyzer) collectJoin(n *plan.Join, in *block) error {
 	switch n.Kind {
 	case plan.InnerJoin:
-		in.eqs = append(in.eqs, equalities(n.On)...)
-		in.conds = append(in.conds, plan.Conjuncts(n.On)...)
-		if err := z.collect(n.Left, in); err != nil {
-			return err
-		}
-		return z.collect(n.Right, in)
+		return z.collectInner(n, in)
 	case plan.LeftJoin:
 		if touchesPrivate(n.Right) && !touchesPrivate(n.Left) { // (4)
-			return sqlerr.New(sqlerr.PrivateShape, "a public table LEFT JOIN a private one is not supported").At(n.Pos).
-				WithHint("Use an inner join: groups of public values that nobody is in are answered too.")
+			if !z.whole || in.parent != nil {
+				return sqlerr.New(sqlerr.PrivateShape, "a public table LEFT JOIN a private one is supported directly below the statement's aggregates only").At(n.Pos).
+					WithHint("Use an inner join: groups of public values that nobody is in are answered too.")
+			}
+			z.ownerless = append(z.ownerless, n)
+			return z.collectInner(n, in)
 		}
 		if err := z.collect(n.Left, in); err != nil {
 			return err
 		}
 		padded := z.newBlock(in, n)
-		padded.on = equalities(n.On)
+		padded.on = z.equalities(n.On)
 		padded.conds = plan.Conjuncts(n.On)
 		return z.collect(n.Right, padded)
 	}
-	return sqlerr.New(sqlerr.PrivateShape, "a FULL JOIN over private rows is not supported").At(n.Pos).WithHint("Use LEFT JOIN or INNER JOIN.")
+	return sqlerr.New(sqlerr.Internal, "a %s join in a body", n.Kind).At(n.Pos)
+}
+
+func (z *analyzer) collectInner(n *plan.Join, in *block) error {
+	in.eqs = append(in.eqs, z.equalities(n.On)...)
+	in.conds = append(in.conds, plan.Conjuncts(n.On)...)
+	if err := z.collect(n.Left, in); err != nil {
+		return err
+	}
+	return z.collect(n.Right, in)
 }
 
 // equalities lists the conjuncts of the form column = column where "=" is an equality.
-func equalities(cond plan.Scalar) []equality {
+func equalities(cond plan.Scalar) []equality { return equalitiesOf(cond, plainColumn) }
+
+func (z *analyzer) equalities(cond plan.Scalar) []equality { return equalitiesOf(cond, z.column) }
+
+func equalitiesOf(cond plan.Scalar, column func(plan.Scalar) plan.ColID) []equality {
 	var out []equality
 	for _, x := range plan.Conjuncts(cond) {
 		c, ok := x.(*plan.Call)
 		if !ok || c.Fn.Name != "=" || len(c.Args) != 2 || !sameValues(c.Args[0].Type(), c.Args[1].Type()) {
 			continue
 		}
-		if a, b := plainColumn(c.Args[0]), plainColumn(c.Args[1]); a != 0 && b != 0 {
+		if a, b := column(c.Args[0]), column(c.Args[1]); a != 0 && b != 0 {
 			out = append(out, equality{a: a, b: b})
 		}
 	}
@@ -184,11 +193,17 @@ func (z *analyzer) base(id plan.ColID) plan.ColID {
 		if !ok {
 			return id
 		}
-		c, ok := d.expr.(*plan.Col)
-		if !ok {
-			return id
+		switch x := d.expr.(type) {
+		case *plan.Col:
+			id = x.ID
+			continue
+		case *plan.Coalesce:
+			if c := z.column(x); c != 0 {
+				id = c
+				continue
+			}
 		}
-		id = c.ID
+		return id
 	}
 }
 

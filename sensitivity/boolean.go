@@ -31,7 +31,7 @@ func (z *analyzer) noWidth() error {
 	for _, e := range z.out.Agg.Errors {
 		for i, f := range z.out.Formulas {
 			if f.Agg == e.Of && (f.Kind == IsSome || f.Kind == IsNone) {
-				g := z.out.Agg.Aggs[i]
+				g := z.aggs[i]
 				return sqlerr.New(sqlerr.InvalidParam, "%s(%s) has no width: it is true or false", e.Kind, g.Fn).At(g.Pos).
 					WithHint("EXPLAIN says how many people decide it; ask for the error of a count of those who do, by FILTER.")
 			}

@@ -58,6 +58,12 @@ func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 		}
 		return &plan.Project{Input: in, Items: items}, nil
 	case *plan.Join:
+		if n.Kind == plan.FullJoin {
+			return z.fullRows(n)
+		}
+		if n.Lateral && len(plan.Free(n.Right)) > 0 {
+			return z.lateralJoin(n)
+		}
 		if queries(n.On) {
 			r, err := z.queriesOfJoin(n)
 			if err != nil {
@@ -70,6 +76,7 @@ func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 		if j.Left, err = z.derive(n.Left); err != nil {
 			return nil, err
 		}
+		j.Lateral = false // nothing of the left side is read
 		j.Right, err = z.derive(n.Right)
 		return &j, err
 	case *plan.Aggregate:
@@ -148,7 +155,7 @@ func (z *analyzer) publicRows(r plan.Rel) *plan.Scan {
 // inside analyses a relation as a body of its own; it shares the statement's columns.
 func (z *analyzer) inside(r plan.Rel) (*analyzer, error) {
 	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: r, Pos: z.out.Agg.Pos}, z.opts)
-	in.out.Query, in.linked, in.around = z.out.Query, z.linked, z.around
+	in.out.Query, in.linked, in.around, in.merged = z.out.Query, z.linked, z.around, z.merged
 	return in, in.body(r)
 }
 

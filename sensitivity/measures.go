@@ -157,7 +157,7 @@ func (z *analyzer) countValues(g plan.AggItem) (int, error) {
 
 func (z *analyzer) countDistinct(g plan.AggItem) (int, error) {
 	eq := z.classesOf(z.blocks[0])
-	if id := plainColumn(g.Arg); id != 0 {
+	if id := z.column(g.Arg); id != 0 {
 		unit := z.out.Body.UnitCol
 		if id = z.base(id); id == unit || eq.same(id, unit) || z.addedEqual(eq, id, unit) {
 			if g.Filter != nil {

@@ -47,6 +47,9 @@ func (d *divider) rawRows(at *plan.Scan) error {
 	if reaches(d.q.Root); inner == nil {
 		return noAggregate(d.q, privateWay(d.q.Root))
 	}
+	if len(inner.Free()) > 0 || len(inner.Left) > 0 {
+		return ofNobody(inner.Pos)
+	}
 	return sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported in statements that aggregate rows of the same person only").At(inner.Pos).
 		WithHint("Let it give an aggregate, such as count(*).")
 }

@@ -40,7 +40,7 @@ func (z *analyzer) subqueries(x plan.Scalar, of plan.Rel, where bool) (plan.Scal
 				out.Query = z.onlyRow(out.Query)
 			}
 		} else {
-			err = z.ofRow(&out, of, s == plain)
+			_, _, err = z.ofRow(&out, of, s == plain)
 		}
 		z.linked[&out] = true
 		return &out, err
@@ -62,8 +62,6 @@ func (z *analyzer) publicQuery(r plan.Rel) (plan.Rel, error) {
 	}
 	plan.VisitRels(r, func(n plan.Rel) bool {
 		switch n := n.(type) {
-		case *plan.Window:
-			return refuse("a window function", n.Items[0].Pos)
 		case *plan.DistinctOn:
 			return refuse("DISTINCT ON", n.Pos)
 		case *plan.Aggregate:
@@ -71,8 +69,8 @@ func (z *analyzer) publicQuery(r plan.Rel) (plan.Rel, error) {
 				return refuse("GROUPING SETS, ROLLUP or CUBE", n.Pos)
 			}
 		case *plan.Join:
-			if n.Lateral || n.Kind == plan.FullJoin {
-				return refuse("LATERAL or a FULL JOIN", n.Pos)
+			if n.Lateral {
+				return refuse("LATERAL", n.Pos)
 			}
 		case *plan.Limit:
 			for _, x := range []plan.Scalar{n.Count, n.Offset} {
@@ -135,17 +133,17 @@ func atMostOne(r plan.Rel) bool {
 	return oneRow(r)
 }
 
-// ofRow links a subquery over private rows to a private row of the relation around it.
-func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) error {
+// ofRow links a subquery over private rows to a private row of the relation around it, and gives its body and that row.
+func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyzer, *plan.Scan, error) {
 	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: s.Query, Pos: s.Pos}, z.opts)
-	in.out.Query, in.linked, in.around = z.out.Query, z.linked, append(slices.Clone(z.around), of)
+	in.out.Query, in.linked, in.merged, in.around = z.out.Query, z.linked, z.merged, append(slices.Clone(z.around), of)
 	rows, above := s.Query, func(r plan.Rel) plan.Rel { return r }
 	var err error
 	switch s.Kind {
 	case plan.ExistsQuery:
 		rows = anyRow(rows)
 	case plan.ArrayQuery:
-		return sqlerr.New(sqlerr.PrivateShape, "an array of private rows is not supported").At(s.Pos).WithHint("Use EXISTS or IN.")
+		return nil, nil, sqlerr.New(sqlerr.PrivateShape, "an array of private rows is not supported").At(s.Pos).WithHint("Use EXISTS or IN.")
 	case plan.ScalarQuery:
 		if rows, above, err = z.aggregated(s); rows == nil && err == nil {
 			rows, above, err = z.limited(s.Query)
@@ -154,26 +152,37 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) error {
 				above = func(r plan.Rel) plan.Rel { return z.onlyRow(first(r)) }
 			}
 		}
+	case lateralQuery:
+		if rows, above, err = z.aggregated(s); rows == nil && err == nil {
+			rows, above, err = z.limited(s.Query)
+		}
 	default:
 		rows, above, err = z.limited(rows)
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if s.Kind == plan.AnyQuery && rows == s.Query { // another row's comparison is false; what = ALL says follows from all rows, and LIMIT's rows do too
 		in.beside = equalities(s.Cond)
 	}
 	if err := in.body(rows); err != nil {
-		return err
+		return nil, nil, err
 	}
 	link := z.linkOf(in, s, of, condition)
+	if link == nil && !slices.ContainsFunc(in.around, touchesPrivate) {
+		return nil, nil, ofNobody(s.Pos)
+	}
 	if link == nil && len(s.Free()) == 0 && len(s.Left) == 0 {
-		return sqlerr.New(sqlerr.PrivateShape, "a subquery over all persons' rows beside private rows is not supported").At(s.Pos).
+		return nil, nil, sqlerr.New(sqlerr.PrivateShape, "a subquery over all persons' rows beside private rows is not supported").At(s.Pos).
 			WithHint("Ask it as a statement of its own, and write its answer into this one.")
 	}
 	if link == nil {
-		return sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported where it is about the same person as the row around it").At(s.Pos).
+		return nil, nil, sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported where it is about the same person as the row around it").At(s.Pos).
 			WithHint("Compare the privacy unit of the two with =, or join along the foreign key: for example, WHERE %s.", in.example(of))
+	}
+	if len(in.scans) == 1 && link.Table.UnitCol < 0 && siblings(in.scans[0].scan.Table, link.Table) { // the row around it leads to the unit, and to the parent
+		in.scans[0].path = nil
+		in.out.Body.Rel = in.rebuild(in.input)
 	}
 	own := in.out.Body.Rel
 	if u := link.Table.UnitCol; u >= 0 && !slices.ContainsFunc(in.blocks[0].eqs, func(e equality) bool {
@@ -182,7 +191,13 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) error {
 		own = &plan.Filter{Input: own, Cond: z.equal(in.out.Body.UnitCol, link.Columns[u])}
 	}
 	s.Query = above(own)
-	return nil
+	return in, link, nil
+}
+
+// ofNobody: which public rows there are would follow from private ones.
+func ofNobody(pos int) error {
+	return sqlerr.New(sqlerr.PrivateShape, "public rows that private ones keep or leave out belong to nobody: which there are would tell of persons").At(pos).
+		WithHint("Join the private rows and group by columns of the public table: groups are answered with noise.")
 }
 
 // aggregated takes the aggregate of a scalar subquery off the rows that it reads; nil where there is none.
@@ -399,7 +414,7 @@ func (z *analyzer) privateScans() []*plan.Scan {
 
 // rowOf: the inner row is the outer one by a key, or one is the parent of the other along a declared way. By a unique key the child has its
 // unit there (a table without the unit's column, or groups of its rows); a way that has the unit's column needs the rest of it, as in joins, since that
-// column's equality is printed.
+// column's equality is printed. Two children of one parent have its unit.
 func rowOf(in, out *plan.Scan, equals func(id plan.ColID, scan *plan.Scan, attr int) bool) bool {
 	all := func(inner, outer []int) bool {
 		linked := false
@@ -425,7 +440,16 @@ func rowOf(in, out *plan.Scan, equals func(id plan.ColID, scan *plan.Scan, attr 
 		return true
 	}
 	p := out.Table.Path
+	if siblings(in.Table, out.Table) && all(in.Table.Path.Columns, p.Columns) {
+		return true
+	}
 	return p != nil && p.Parent == in.Table && sound(out, p) && all(p.ParentColumns, p.Columns)
+}
+
+// siblings: children of one parent, whose unit they have by its key.
+func siblings(a, b *plan.Table) bool {
+	p, q := a.Path, b.Path
+	return p != nil && q != nil && p.Parent == q.Parent && a.UnitCol < 0 && b.UnitCol < 0 && keyed(p) && keyed(q) && slices.Equal(p.ParentColumns, q.ParentColumns)
 }
 
 // storedIn finds the scan of a relation that a column is stored in; nil where it is computed, or of a query further out.

@@ -386,7 +386,9 @@ func (z *analyzer) rebuild(r plan.Rel) plan.Rel {
 		return &plan.Project{Input: in, Items: items}
 	case *plan.Join:
 		j := *n
-		j.Left, j.Right = z.rebuild(n.Left), z.rebuild(n.Right)
+		if j.Left, j.Right = z.rebuild(n.Left), z.rebuild(n.Right); slices.Contains(z.ownerless, n) {
+			j.Kind = plan.InnerJoin
+		}
 		for _, e := range z.added {
 			if !e.placed && across(e, j.Left.Cols(), j.Right.Cols()) {
 				e.placed = true

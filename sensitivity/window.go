@@ -35,7 +35,7 @@ func (z *analyzer) windowRows(n *plan.Window) (*plan.Scan, error) {
 		var keys []plan.ColID
 		alone, ofUnit := true, false
 		for _, x := range it.Partition {
-			c := plainColumn(x)
+			c := in.column(x)
 			unit := c != 0 && in.isUnit(eq, c)
 			ofUnit, alone = ofUnit || unit, alone && unit
 			if c != 0 {
@@ -79,7 +79,7 @@ func (z *analyzer) asTable(rows plan.Rel, cols []plan.ColID, pos int) *plan.Scan
 
 // isUnit: the column has the unit's value in every row of the body.
 func (z *analyzer) isUnit(eq classes, id plan.ColID) bool {
-	b, unit := z.base(plainColumn(z.definedBy(id))), z.out.Body.UnitCol
+	b, unit := z.base(z.column(z.definedBy(id))), z.out.Body.UnitCol
 	return b != 0 && (b == unit || eq.same(b, unit) || z.addedEqual(eq, b, unit))
 }
 
@@ -128,7 +128,18 @@ func (z *analyzer) domainOf(it plan.WindowItem) *plan.Domain {
 		return nil
 	}
 	d := z.keyColumn(c).Domain
-	if d == nil || d.From != nil || ownRow(it) || slices.Contains(d.Values, nil) {
+	if d == nil || ownRow(it) {
+		return d
+	}
+	return orNull(d)
+}
+
+// orNull are a domain's values and NULL; those of a public table have no such form.
+func orNull(d *plan.Domain) *plan.Domain {
+	if d.From != nil {
+		return nil
+	}
+	if slices.Contains(d.Values, nil) {
 		return d
 	}
 	return &plan.Domain{Values: append(slices.Clone(d.Values), nil)}

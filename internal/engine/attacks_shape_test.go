@@ -370,6 +370,7 @@ func TestAttack26Ownerless(t *testing.T) {
 		"select count(*) from (select id from kinds except select kind_id from encounters where patient_id <> 1) x",
 		"select count(*) from cities c, kinds k where 1 not in (select patient_id from patients)",
 		"select count(*) from kinds k left join encounters e on e.kind_id = k.id and e.patient_id = 1 where e.encounter_id is null",
+		"select count(*) from cities c cross join kinds k left join encounters e on e.kind_id = k.id and e.patient_id = 1 and e.encounter_id < 3",
 	}
 	with, out := naivePair(t)
 	succeeds(t, moved(with, out, 4, antijoins...))

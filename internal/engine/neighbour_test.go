@@ -19,7 +19,7 @@ var dialects = []backend.Dialect{backend.DuckDB, backend.Postgres}
 
 // neighbourStatements are all that a backend has a form for.
 func neighbourStatements(d backend.Dialect) []string {
-	all := slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.Shapes, neighbour.Ties, neighbour.FanOut)
+	all := slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.FanOut)
 	if d == backend.Postgres {
 		all = slices.Concat(all, neighbour.PostgresOnly, neighbour.Spellings)
 	}

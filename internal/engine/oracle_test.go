@@ -77,7 +77,7 @@ func TestOracle(t *testing.T) {
 	}
 	defer func() { _ = conn.Close(ctx) }()
 	db := &neighbour.Postgres{Conn: conn}
-	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.Shapes, neighbour.PostgresOnly, []string{
+	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.PostgresOnly, []string{
 		"select avg(days), sum(days) * 1.5, count(*) / 7, count(*) % 7 from encounters",
 		"select diag, sum(cost) / count(*), avg(cost) - 1 from encounters group by 1 order by 2 desc, 1 nulls first limit 3 offset 1",
 		"select distinct count(*) > 5 from encounters group by diag",

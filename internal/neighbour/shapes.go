@@ -25,6 +25,18 @@ var Shapes = []string{
 		"or e.days >= all (select x.days from encounters x where x.patient_id = e.patient_id) and e.kind_id = (select id from kinds where label = 'Urgent')",
 	"select count(*), sum(days) from encounters e where e.encounter_id in (select x.encounter_id from encounters x where x.patient_id = e.patient_id order by x.encounter_id desc limit 2 offset 1) " +
 		"and e.days > (select x.days from encounters x where x.patient_id = e.patient_id order by x.encounter_id limit 1)",
+	"select change, count(*) from prescriptions r where exists (select 1 from prescriptions x where x.encounter_id = r.encounter_id and x.dose > r.dose) group by 1",
+	// Outer joins: of a person's rows on both sides, of public ones with private ones; LATERAL.
+	"select count(*), sum(a.n), sum(b.m), count(distinct coalesce(a.patient_id, b.patient_id)) from (select patient_id, count(*) n from encounters where days > 3 group by 1) a " +
+		"full join (select patient_id, count(*) m from stays where admitted < '2019-06-01' group by 1) b on a.patient_id = b.patient_id",
+	"select count(*), count(e.days), count(p.city_id), count(distinct patient_id) from (select * from patients where city_id < 3) p full join encounters e using (patient_id) where coalesce(e.days, 5) > 4",
+	"select count(*), sum(l.value), count(e.days) from encounters e full join labs l on l.patient_id = e.patient_id and l.encounter_id = e.encounter_id and e.kind_id = 1",
+	"select k.label, count(e.encounter_id), sum(e.days), avg(e.days), count(p.weight) from kinds k left join encounters e on e.kind_id = k.id and e.days > 3 left join patients p on p.patient_id = e.patient_id group by 1",
+	"select c.region, count(distinct p.patient_id), sum(case when p.active then 1 else 0 end), count(*) filter (where p.gender = 'Male') from patients p right join cities c on p.city_id = c.id where c.id > 1 group by 1",
+	"select k.label, count(*), count(*) filter (where e.free > 2) from kinds k left join encounters e on e.kind_id = k.id where e.days > 3 group by 1",
+	"select p.gender, count(*), sum(l.days) from patients p, lateral (select e.days, e.readmitted from encounters e where e.patient_id = p.patient_id and e.days > p.city_id order by e.encounter_id desc limit 2) l where l.readmitted <> 'NO' group by 1",
+	"select p.gender, count(*), sum(l.n) from patients p left join lateral (select count(*) n, max(e.days) m from encounters e where e.patient_id = p.patient_id and e.days > p.city_id) l on true where l.m > 3 or l.m is null group by 1",
+	"select v.w, count(*), avg(v.x) from encounters e, lateral (values ('days', e.days), ('kind', e.kind_id)) v (w, x) where v.x between 2 and 9 group by 1",
 }
 
 // Ties are statements whose rows are put in an order that they are equal in: which one comes first, nothing but the values of a person's rows may decide.
@@ -37,5 +49,6 @@ var Ties = []string{
 	"select x, count(*) from (select row_number() over (partition by patient_id) as x, days from encounters) t where days > 5 and x < 4 group by 1",
 	"select count(*), avg(gap) from (select days - lag(days) over (partition by patient_id order by readmitted) as gap from encounters) t",
 	"select count(*), sum(days) from encounters e where e.kind_id = (select x.kind_id from encounters x where x.patient_id = e.patient_id order by x.readmitted limit 1)",
+	"select l.diag, count(*), sum(l.days) from patients p join lateral (select e.diag, e.days from encounters e where e.patient_id = p.patient_id order by e.days > 200 limit 1) l on true group by 1",
 	"select count(*) from encounters e where e.days > (select x.days from encounters x where x.patient_id = e.patient_id)", // more than one row is NULL
 }

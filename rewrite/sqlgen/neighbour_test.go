@@ -27,7 +27,7 @@ var someUnits = []int{neighbour.Heavy, neighbour.Plain, neighbour.Nulls}
 func TestNeighbours(t *testing.T) {
 	ctx := context.Background()
 	used := 0
-	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.Shapes, neighbour.Ties, neighbour.FanOut, neighbour.PostgresOnly, neighbour.Spellings) {
+	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.FanOut, neighbour.PostgresOnly, neighbour.Spellings) {
 		for _, groups := range []uint64{1, 4} {
 			a := analyze(t, sql, outside, groups)
 			share, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), a, funcs.Postgres, someUnits, nil)

@@ -69,7 +69,7 @@ func TestUnnoisedOracle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}()
-	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Moments, neighbour.Subqueries, neighbour.Shapes, neighbour.FanOut, neighbour.PostgresOnly, publicStatements) {
+	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Moments, neighbour.Subqueries, neighbour.FanOut, neighbour.PostgresOnly, publicStatements) {
 		q := bind(t, sql, neighbour.ClinicCatalog())
 		want, err := inside.Text(ctx, sql, outputTypes(q))
 		if err != nil {
@@ -126,7 +126,7 @@ const momentsOf = "select case when id < 4 then date '2020-01-01' + id end as d,
 // TestTotals: with room for all rows and groups, the bounded totals give the aggregates of the original text through their
 // formulas: nothing inside the declarations is cut, lost or counted twice.
 func TestTotals(t *testing.T) {
-	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.Shapes, neighbour.PostgresOnly) {
+	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.PostgresOnly) {
 		if err := boundedTotals(t, sql, nil); err != nil {
 			t.Errorf("%s: %v", sql, err)
 		}

@@ -3,12 +3,31 @@ package sqlgen_test
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
+
+// TestShapeNeighbours: shapes within each person's rows keep the claims, do not follow the physical order, and are printed by the rules of scale.md.
+func TestShapeNeighbours(t *testing.T) {
+	for _, sql := range slices.Concat(neighbour.Shapes, neighbour.Ties) {
+		a := analyze(t, sql, outside, 4)
+		if _, err := neighbour.Check(context.Background(), outside, neighbour.ClinicCatalog(), a, funcs.Postgres, someUnits, nil); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+		st, err := sqlgen.Private(a, funcs.Postgres, 42)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, broken := range scaleRules(st.SQL) {
+			t.Errorf("%s: %s\n%s", sql, broken, st.SQL)
+		}
+	}
+}
 
 // plantedShape takes something out of a print, by a pattern, or puts something wrong there.
 type plantedShape struct{ name, sql, pattern, with string }
@@ -33,9 +52,17 @@ func TestShapesLeak(t *testing.T) {
 		{"all persons' rows in a subquery with LIMIT", "select count(*) from encounters e where e.days > (select x.days from encounters x where x.patient_id = e.patient_id order by x.encounter_id limit 1)", ` WHERE \(\("t2"."patient_id" = "t1"."patient_id"\)\)`, ""},
 		{"ties of a subquery with LIMIT left to the scan", neighbour.Ties[6], `COLLATE pg_catalog."C" ASC NULLS LAST, [^)]*`, `COLLATE pg_catalog."C"`},
 		{"all persons' rows in what is not in them", "select count(*) from patients where patient_id not in (select patient_id from encounters where days > 3)", ` AND \("t\d"."patient_id" = "t1"."patient_id"\)`, ""},
+		{"all persons' rows in EXISTS beside a child of the same parent", "select count(*) from prescriptions r where (select count(*) from prescriptions x where x.encounter_id = r.encounter_id) % 2 = 0",
+			` WHERE \(\("t\d"."encounter_id" = "t1"."encounter_id"\)\)`, ""},
+		{"a FULL JOIN off the unit", "select count(*), sum(a.n) from (select patient_id, count(*) n from encounters group by 1) a full join (select patient_id, count(*) m from visits group by 1) b on a.patient_id = b.patient_id",
+			`ON \(\(("t\d"."c1") = ("t\d"."c1")\)\)`, "ON $1 % 3 = $2 % 3"},
+		{"padded rows of a FULL JOIN belong to nobody", "select count(*), sum(e.days) from patients p full join encounters e on e.patient_id = p.patient_id and e.days > 3", `COALESCE\(("t\d"."\w+"), "t\d"."\w+"\)`, "COALESCE($1, 0)"},
+		{"all persons' rows in LATERAL", "select count(*), sum(l.days) from patients p, lateral (select e.days from encounters e where e.patient_id = p.patient_id order by e.encounter_id limit 1) l",
+			` WHERE \(\("t2"."patient_id" = "t1"."patient_id"\)\)`, ""},
+		{"ties of LATERAL left to the scan", neighbour.Ties[7], `(ORDER BY \(.*?\)) ASC NULLS LAST, [^)]*`, "$1"},
 	} {
 		a := analyze(t, bug.sql, outside, 4)
-		_, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), a, funcs.Postgres, []int{neighbour.Heavy}, bug.mangle)
+		_, err := neighbour.Check(ctx, outside, neighbour.ClinicCatalog(), a, funcs.Postgres, someUnits, bug.mangle)
 		if err == nil || strings.Contains(err.Error(), "changes nothing in") || strings.Contains(err.Error(), "SQLSTATE") {
 			t.Errorf("%s: %v", bug.name, err)
 		}

@@ -1,0 +1,102 @@
+package sensitivity
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// lateralQuery is the right side of a LATERAL join: a query about the row on its left.
+const lateralQuery plan.SubqueryKind = "LATERAL"
+
+// lateralJoin prepares a join whose right side reads the left one's row.
+//
+// Proof: claim (2'): over public tables the right side's rows are functions of the left row and of these. Over private ones they are what subqueries' proof says of a subquery that
+// is linked to a private row on the left: functions of that row and of the rows of its unit, whose value they are given as a column. So an output row has one unit (3).
+func (z *analyzer) lateralJoin(n *plan.Join) (plan.Rel, error) {
+	left, err := z.derive(n.Left)
+	if err != nil {
+		return nil, err
+	}
+	j := *n
+	j.Left = left
+	if !touchesPrivate(n.Right) {
+		r, err := z.publicQuery(n.Right)
+		if err != nil {
+			return nil, err
+		}
+		scan := z.publicRows(r)
+		scan.Table.Keys = nil // of one left row
+		j.Right = scan
+		return &j, nil
+	}
+	s := &plan.Subquery{Kind: lateralQuery, Query: n.Right, Cols: n.Right.Cols(), Pos: n.Pos}
+	in, link, err := z.ofRow(s, left, false)
+	if err != nil {
+		return nil, err
+	}
+	if link.Table.UnitCol < 0 {
+		return nil, sqlerr.New(sqlerr.PrivateShape, "LATERAL beside %s, which has no column of the privacy unit, is not supported", link.Table.Name).At(n.Pos).
+			WithHint("Join along the foreign key.")
+	}
+	outer := link.Columns[link.Table.UnitCol]
+	unit := z.newColumn(z.out.Query.Columns[outer].Name, z.typeOf(outer))
+	t := &plan.Table{Name: derivedName, Units: dp.Units{in.out.Unit}, UnitCol: len(s.Cols), MaxRows: in.out.MaxRows}
+	items := []plan.Item{}
+	for _, id := range s.Cols {
+		t.Columns = append(t.Columns, in.lateralColumn(s.Query, id))
+		items = append(items, plan.Item{ID: id, Expr: &plan.Col{ID: id, T: z.typeOf(id)}})
+	}
+	t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[unit].Name, Type: z.typeOf(unit), NotNull: true})
+	if most := mostRowsOf(n.Right); most > 0 && (t.MaxRows == 0 || t.MaxRows > most) {
+		t.MaxRows = most
+	}
+	j.Right = &plan.Scan{Table: t, Columns: append(slices.Clone(s.Cols), unit), Pos: n.Pos,
+		Rows: &plan.Project{Input: s.Query, Items: append(items, plan.Item{ID: unit, Expr: &plan.Col{ID: outer, T: z.typeOf(outer)}})}}
+	j.On = and(n.On, z.equal(unit, outer))
+	return &j, nil
+}
+
+// lateralColumn is a column of a body, or of an aggregate of it, as one of a table.
+func (z *analyzer) lateralColumn(r plan.Rel, id plan.ColID) plan.TableColumn {
+	for ; r != nil; r = finishingInput(r) {
+		switch n := r.(type) {
+		case *plan.Project:
+			for _, it := range n.Items {
+				if c := plainColumn(it.Expr); it.ID == id && c != 0 && z.typeOf(c) == z.typeOf(id) {
+					id = c
+				}
+			}
+		case *plan.Aggregate:
+			for _, a := range n.Aggs {
+				if a.ID == id {
+					return z.aggregateColumn(a)
+				}
+			}
+		}
+	}
+	if slices.Contains(z.out.Body.Rel.Cols(), id) {
+		return z.keyColumn(id)
+	}
+	return plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: true}
+}
+
+// mostRowsOf is how many rows a relation has by its form; 0 where that says nothing.
+func mostRowsOf(r plan.Rel) uint64 {
+	switch n := r.(type) {
+	case *plan.Project:
+		return mostRowsOf(n.Input)
+	case *plan.Sort:
+		return mostRowsOf(n.Input)
+	case *plan.Limit:
+		if v, ok := wholeNumber(n.Count); ok && v >= 0 {
+			return uint64(max(1, v))
+		}
+	}
+	if oneRow(r) {
+		return 1
+	}
+	return 0
+}

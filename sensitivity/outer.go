@@ -1,0 +1,282 @@
+package sensitivity
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// fullRows is a FULL JOIN of two persons' relations on the unit, as a table whose unit is that of either side.
+//
+// Proof: claim (2'): each side is a body of its own, for which (2) to (5) hold. The condition has the equality of both units, so that a row is made of rows of one unit, and whether one is padded
+// depends on rows of its unit alone; its unit is that of the side that is there. Rows of which neither side has a unit are dropped (5). Where each side has one row of a unit and
+// nothing but that equality is asked, a unit has one row.
+func (z *analyzer) fullRows(n *plan.Join) (plan.Rel, error) {
+	refused := sqlerr.New(sqlerr.PrivateShape, "a FULL JOIN over private rows is supported between rows of the same person").At(n.Pos)
+	if !touchesPrivate(n.Left) || !touchesPrivate(n.Right) {
+		return nil, refused.WithHint("Use a join that keeps the private side: a public row that is kept for want of private ones would tell of them.")
+	}
+	l, err := z.inside(n.Left)
+	if err != nil {
+		return nil, err
+	}
+	r, err := z.inside(n.Right)
+	if err != nil {
+		return nil, err
+	}
+	lu, ru := l.out.Body.UnitCol, r.out.Body.UnitCol
+	var leq, req classes = l.classesOf(l.blocks[0]), r.classesOf(r.blocks[0])
+	eqs := z.equalities(n.On)
+	linked := slices.ContainsFunc(eqs, func(e equality) bool {
+		return l.isUnit(leq, e.a) && r.isUnit(req, e.b) || l.isUnit(leq, e.b) && r.isUnit(req, e.a)
+	})
+	if !linked || l.out.Unit != r.out.Unit || z.typeOf(lu) != z.typeOf(ru) || queries(n.On) {
+		return nil, refused.WithHint("Join them on the privacy unit: on equality of its columns.")
+	}
+	unit := z.newColumn(z.out.Query.Columns[lu].Name, z.typeOf(lu))
+	both := &plan.Coalesce{Args: []plan.Scalar{&plan.Col{ID: lu, T: z.typeOf(lu)}, &plan.Col{ID: ru, T: z.typeOf(ru)}}, T: z.typeOf(lu)}
+	c := &computed{z: z, items: []plan.Item{{ID: unit, Expr: both}}}
+	left := l.asTable(nil, n.Left.Cols(), n.Pos)
+	right := r.asTable(nil, n.Right.Cols(), n.Pos)
+	t := left.Table
+	t.Columns = append(slices.Clone(t.Columns), right.Table.Columns...)
+	for i := range t.Columns { // padded
+		t.Columns[i].NotNull = false
+		if d := t.Columns[i].Domain; d != nil {
+			t.Columns[i].Domain = orNull(d)
+		}
+	}
+	t.Keys, t.UnitCol = nil, len(t.Columns)
+	t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[unit].Name, Type: z.typeOf(unit), NotNull: true})
+	ml, mr, alone := l.out.MaxRows, r.out.MaxRows, len(plan.Conjuncts(n.On)) == 1
+	switch {
+	case ml == 0 || mr == 0:
+		t.MaxRows = 0
+	case alone:
+		t.MaxRows = mul(ml, mr)
+	default:
+		t.MaxRows = max(mul(ml, mr), add(ml, mr))
+	}
+	if alone && l.single && r.single {
+		t.Keys = [][]int{{t.UnitCol}}
+	}
+	cols := slices.Concat(left.Columns, right.Columns)
+	for _, a := range left.Columns { // whichever names the analyst merges
+		for _, b := range right.Columns {
+			if l.isUnit(leq, a) && r.isUnit(req, b) {
+				z.merged[[2]plan.ColID{a, b}], z.merged[[2]plan.ColID{b, a}] = unit, unit
+			}
+		}
+	}
+	join := &plan.Join{Kind: plan.FullJoin, Left: l.out.Body.Rel, Right: r.out.Body.Rel, On: n.On, Pos: n.Pos}
+	return &plan.Scan{Table: t, Columns: append(cols, unit), Rows: c.over(join), Pos: n.Pos}, nil
+}
+
+// column is the column that an expression is: itself, or what a FULL JOIN merged.
+func (z *analyzer) column(x plan.Scalar) plan.ColID {
+	if c := plainColumn(x); c != 0 {
+		return c
+	}
+	if c, ok := x.(*plan.Coalesce); ok && len(c.Args) == 2 {
+		if a, b := z.column(c.Args[0]), z.column(c.Args[1]); a != 0 && b != 0 {
+			return z.merged[[2]plan.ColID{z.base(a), z.base(b)}]
+		}
+	}
+	return 0
+}
+
+// checkOwnerless looks at public tables LEFT JOINed with private ones, which are read as inner joins: that is the same where nothing is made of a public row
+// without a private one, which nobody owns. Groups that have no others are answered as public ones.
+func (z *analyzer) checkOwnerless() error {
+	for _, j := range z.ownerless {
+		padded := j.Right.Cols()
+		exact, err := z.above(z.input, j, &padded)
+		if err != nil {
+			return err
+		}
+		if exact {
+			continue
+		}
+		for _, k := range z.out.Agg.Keys {
+			if z.reads(&plan.Col{ID: k, T: z.typeOf(k)}, padded) {
+				return ownerless(j, "a group of private values").WithHint("Group by columns of the public side alone, or use an inner join.")
+			}
+		}
+		for _, g := range z.aggs {
+			if z.counts(g, padded) {
+				return ownerless(j, string(g.Fn)).WithHint("Let it take a column of the private side, which is NULL there, as in count(x); or use an inner join: groups of public values that nobody is in are answered too.")
+			}
+		}
+	}
+	return nil
+}
+
+func ownerless(j *plan.Join, what string) *sqlerr.Error {
+	return sqlerr.New(sqlerr.PrivateShape, "a public table LEFT JOIN a private one keeps rows of nobody, which would count in %s", what).At(j.Pos)
+}
+
+// above looks at the conditions over a join: exact says that one of them leaves no padded row. What is joined to none of them is padded too.
+func (z *analyzer) above(r plan.Rel, j *plan.Join, padded *[]plan.ColID) (exact bool, err error) {
+	if r == plan.Rel(j) {
+		return false, nil
+	}
+	for _, in := range plan.Inputs(r) {
+		if _, ok := r.(*plan.Scan); ok || !holds(in, j) {
+			continue
+		}
+		if exact, err = z.above(in, j, padded); exact || err != nil {
+			return exact, err
+		}
+	}
+	var conds []plan.Scalar
+	switch n := r.(type) {
+	case *plan.Filter:
+		conds = plan.Conjuncts(n.Cond)
+	case *plan.Join:
+		if n.Kind == plan.InnerJoin {
+			conds = plan.Conjuncts(n.On)
+		} else if v, known := z.onPadding(n.On, *padded); known && v != true { // nothing is joined to such a row
+			*padded = slices.Concat(*padded, n.Right.Cols())
+		}
+	}
+	for _, c := range conds {
+		switch v, known := z.onPadding(c, *padded); {
+		case known && v != true:
+			return true, nil
+		case z.reads(c, *padded):
+			return false, ownerless(j, "a condition on the private side").WithHint("Put the condition into the ON of the join, or use an inner join.")
+		}
+	}
+	return false, nil
+}
+
+func holds(r plan.Rel, j *plan.Join) bool {
+	if r == plan.Rel(j) {
+		return true
+	}
+	if _, ok := r.(*plan.Scan); ok {
+		return false
+	}
+	return slices.ContainsFunc(plan.Inputs(r), func(in plan.Rel) bool { return holds(in, j) })
+}
+
+// reads: an expression depends on one of the columns.
+func (z *analyzer) reads(x plan.Scalar, cols []plan.ColID) bool {
+	found := false
+	plan.VisitCols(x, func(c *plan.Col) {
+		if d, ok := z.defs[c.ID]; ok && !slices.Contains(cols, c.ID) {
+			found = found || z.reads(d.expr, cols)
+		}
+		found = found || slices.Contains(cols, c.ID)
+	})
+	return found
+}
+
+// counts: an aggregate takes a padded row into account. What it does not know does.
+func (z *analyzer) counts(g plan.AggItem, padded []plan.ColID) bool {
+	if g.Filter != nil {
+		if v, known := z.onPadding(g.Filter, padded); known && v != true {
+			return false
+		}
+	}
+	arg := g.Arg
+	if g.Within && len(g.Order) == 1 {
+		arg = g.Order[0].Expr
+	}
+	if arg == nil {
+		return true
+	}
+	v, known := z.onPadding(arg, padded)
+	return !known || v != nil && !(g.Fn == plan.Sum && !g.Distinct && isZero(v))
+}
+
+func isZero(v any) bool {
+	d, ok := exactDecimal(v)
+	return ok && d.IsZero()
+}
+
+// onPadding is an expression's value where some columns are NULL, if nothing else is needed to know it. Functions are strict (funcs.Func).
+func (z *analyzer) onPadding(x plan.Scalar, padded []plan.ColID) (value any, known bool) {
+	switch n := x.(type) {
+	case *plan.Col:
+		if slices.Contains(padded, n.ID) {
+			return nil, true
+		}
+		if d, ok := z.defs[n.ID]; ok {
+			return z.onPadding(d.expr, padded)
+		}
+	case *plan.Const:
+		return n.Value, true
+	case *plan.Call:
+		for _, a := range n.Args {
+			if v, known := z.onPadding(a, padded); known && v == nil {
+				return nil, true
+			}
+		}
+		if v, ok := constantCall(n); ok {
+			return v, true
+		}
+	case *plan.Is:
+		v, known := z.onPadding(n.X, padded)
+		if !known {
+			return nil, false
+		}
+		switch n.What {
+		case "TRUE":
+			return (v == true) != n.Not, true
+		case "FALSE":
+			return (v == false) != n.Not, true
+		}
+		return (v == nil) != n.Not, true
+	case *plan.Logic:
+		decides := n.Op == plan.Or
+		null, all := false, true
+		for _, a := range n.Args {
+			v, known := z.onPadding(a, padded)
+			switch {
+			case n.Op == plan.Not && known:
+				if b, ok := v.(bool); ok {
+					return !b, true
+				}
+				return nil, true
+			case known && v == decides && n.Op != plan.Not:
+				return decides, true
+			case known:
+				null = null || v == nil
+			default:
+				all = false
+			}
+		}
+		if all && null {
+			return nil, true
+		}
+		return !decides, all
+	case *plan.In:
+		if v, known := z.onPadding(n.X, padded); known && v == nil && len(n.List) > 0 {
+			return nil, true
+		}
+	case *plan.Coalesce:
+		for _, a := range n.Args {
+			if v, known := z.onPadding(a, padded); !known || v != nil {
+				return v, known
+			}
+		}
+		return nil, true
+	case *plan.Case:
+		for _, w := range n.Whens {
+			c, known := z.onPadding(w.Cond, padded)
+			if !known {
+				return nil, false
+			}
+			if c == true {
+				return z.onPadding(w.Result, padded)
+			}
+		}
+		if n.Else == nil {
+			return nil, true
+		}
+		return z.onPadding(n.Else, padded)
+	}
+	return nil, false
+}
