@@ -193,3 +193,20 @@ func TestBoundingAutoFails(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundingOfStages: a release of a statement of several has the bounding that it has alone, so each answers the other; at that policy's price vectors are scaled, at half of it they would not be.
+func TestBoundingOfStages(t *testing.T) {
+	const alone = "select days > 3 is true, count(*) from encounters group by 1"
+	s := clinicSession(t, tame, backend.DuckDB, "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 3000\n")
+	set(t, s, "dpsql.bounding", "auto")
+	if n := charged(t, s.engine, func() { ask(t, s, alone+" union all select readmitted = 'NO', count(*) from encounters group by 1") }); n != 2 {
+		t.Fatalf("%d charges for two releases", n)
+	}
+	set(t, s, "dpsql.epsilon", "0.25")
+	if n := charged(t, s.engine, func() { ask(t, s, alone) }); n != 0 {
+		t.Error("alone it is charged again")
+	}
+	if told := explained(t, s, alone); !strings.Contains(told, "vector") {
+		t.Errorf("its vectors are not scaled: %s", told)
+	}
+}
