@@ -112,6 +112,7 @@ var Statements = []string{
 
 // Subqueries are statements with subqueries over public tables, or about the same person.
 var Subqueries = []string{
+	"select count(*) from encounters e where (kind_id, days) = (select max(x.kind_id), max(x.days) from encounters x where x.patient_id = e.patient_id) or (days, kind_id) > (select 7, id from kinds where id = 2)",
 	"select count(*) from patients p where exists (select 1 from (select p.city_id as c) q join cities on id = c)",
 	"select count(*) from patients p where exists (select 1 from encounters e left join (select p.city_id as c where p.city_id = 2) q on true where e.patient_id = p.patient_id and c is null)",
 	"select count(*), avg(days) from encounters e where exists (select 1 from prescriptions r where r.encounter_id = e.encounter_id and r.change = 'up')",

@@ -82,9 +82,20 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 	case len(args) == 0:
 		return nil, sqlerr.New(sqlerr.WrongObjectType, "%s(*) must be used to call a parameterless aggregate function", x.Name).At(int(x.Pos))
 	}
+	given := map[string]bool{}
+	if x.Distinct && len(item.Order) > 0 {
+		for _, a := range args {
+			given[scalarText(a)] = true
+		}
+	}
 	args, _, result, err := e.arguments(c, args, x.Pos)
 	if err != nil {
 		return nil, err
+	}
+	for i, o := range item.Order {
+		if x.Distinct && !given[scalarText(o.Expr)] {
+			return nil, sqlerr.New(sqlerr.InvalidColumnRef, "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list").At(int(start(x.OrderBy[i].Expr)))
+		}
 	}
 	if x.Distinct {
 		for _, a := range args {

@@ -149,9 +149,33 @@ func (b *binder) concatText(args []Scalar, pos pgsyntax.Pos) (Scalar, error) {
 	return b.operator("||", list, pos)
 }
 
+// signed is the number that minus signs before a literal make, also with parentheses between (gram.y, doNegate): -2147483648 is an integer and
+// -(-2147483648) a bigint. nil for anything else.
+func signed(x *pgsyntax.Unary) *pgsyntax.Literal {
+	if x.Op != "-" {
+		return nil
+	}
+	of := x.X
+	for p, ok := of.(*pgsyntax.Paren); ok; p, ok = of.(*pgsyntax.Paren) {
+		of = p.X
+	}
+	lit, _ := of.(*pgsyntax.Literal)
+	if u, ok := of.(*pgsyntax.Unary); ok {
+		lit = signed(u)
+	}
+	if lit == nil || lit.Kind != pgsyntax.IntegerLit && lit.Kind != pgsyntax.NumericLit {
+		return nil
+	}
+	text, was := strings.CutPrefix(lit.Text, "-")
+	if !was {
+		text = "-" + text
+	}
+	return &pgsyntax.Literal{Pos: x.Pos, Kind: lit.Kind, Text: text}
+}
+
 func (e *exprs) unary(x *pgsyntax.Unary) (Scalar, error) {
-	if lit, ok := x.X.(*pgsyntax.Literal); ok && x.Op == "-" && (lit.Kind == pgsyntax.IntegerLit || lit.Kind == pgsyntax.NumericLit) {
-		return literal(&pgsyntax.Literal{Pos: x.Pos, Kind: lit.Kind, Text: "-" + lit.Text}) // -2147483648 is an integer
+	if lit := signed(x); lit != nil {
+		return literal(lit)
 	}
 	v, err := e.expr(x.X)
 	if err != nil {
@@ -172,10 +196,14 @@ var patternOps = map[string]string{"LIKE": "~~", "NOT LIKE": "!~~", "ILIKE": "~~
 func (e *exprs) binary(x *pgsyntax.Binary) (Scalar, error) {
 	left, rowLeft := x.Left.(*pgsyntax.Row)
 	right, rowRight := x.Right.(*pgsyntax.Row)
-	if rowLeft && rowRight {
+	query, isQuery := x.Right.(*pgsyntax.Subquery)
+	if rowLeft && (rowRight || isQuery && !query.Array && !strings.HasSuffix(x.Op, "DISTINCT FROM")) {
 		op := plainOp(x.Op)
 		if p, ok := patternOps[op]; ok {
 			op = p
+		}
+		if isQuery {
+			return e.rowQuery(op, left, query, x.Pos)
 		}
 		return e.rows(op, left, right, x.Pos)
 	}

@@ -53,24 +53,12 @@ func (e *exprs) quantifiedQuery(left pgsyntax.Expr, op string, kind SubqueryKind
 	if row, ok := left.(*pgsyntax.Row); ok {
 		list = row.Elems
 	}
-	l, err := e.args(list)
+	l, r, right, err := e.besideQuery(list, s, pos)
 	if err != nil {
 		return nil, err
-	}
-	r, err := e.subquery(s)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case len(l) < len(r.outputs):
-		return nil, sqlerr.New(sqlerr.Syntax, "subquery has too many columns").At(int(pos))
-	case len(l) > len(r.outputs):
-		return nil, sqlerr.New(sqlerr.Syntax, "subquery has too few columns").At(int(pos))
 	}
 	out := &Subquery{Kind: kind, Query: r.rel, T: sqltype.Bool, Pos: int(pos)}
-	right := make([]Scalar, len(r.outputs))
-	for i, o := range r.outputs {
-		right[i] = e.col(o.col)
+	for _, o := range r.outputs {
 		out.Cols = append(out.Cols, o.col)
 	}
 	cond, err := e.compareRows(op, l, right, pos)
@@ -81,6 +69,45 @@ func (e *exprs) quantifiedQuery(left pgsyntax.Expr, op string, kind SubqueryKind
 		return nil, err
 	}
 	return out, nil
+}
+
+// besideQuery binds what is compared with a subquery's columns, and those.
+func (e *exprs) besideQuery(list []pgsyntax.Expr, s *pgsyntax.Select, pos pgsyntax.Pos) (left []Scalar, r *bound, right []Scalar, err error) {
+	if left, err = e.args(list); err != nil {
+		return nil, nil, nil, err
+	}
+	if r, err = e.subquery(s); err != nil {
+		return nil, nil, nil, err
+	}
+	switch {
+	case len(left) < len(r.outputs):
+		return nil, nil, nil, sqlerr.New(sqlerr.Syntax, "subquery has too many columns").At(int(pos))
+	case len(left) > len(r.outputs):
+		return nil, nil, nil, sqlerr.New(sqlerr.Syntax, "subquery has too few columns").At(int(pos))
+	}
+	for _, o := range r.outputs {
+		right = append(right, e.col(o.col))
+	}
+	return left, r, right, nil
+}
+
+// rowQuery is (x, y) op (SELECT ...): what the comparison is for the only row, NULL without one. It is computed in the subquery.
+func (e *exprs) rowQuery(op string, row *pgsyntax.Row, s *pgsyntax.Subquery, pos pgsyntax.Pos) (Scalar, error) {
+	l, r, right, err := e.besideQuery(row.Elems, s.Query, pos)
+	if err != nil {
+		return nil, err
+	}
+	for i, x := range l {
+		if _, isCol := x.(*Col); !isCol && hasCols(x) && e.aggs != nil && e.aggs.agg != nil { // perhaps a grouping expression, which is none in there
+			return nil, unsupported(start(row.Elems[i]), "an expression over groups beside a subquery of rows is").WithHint("Compute it in a derived table.")
+		}
+	}
+	cond, err := e.compareRows(op, l, right, pos)
+	if err != nil {
+		return nil, err
+	}
+	id := e.newCol(ColumnInfo{Name: anonymous, Type: cond.Type()})
+	return &Subquery{Kind: ScalarQuery, Query: &Project{Input: r.rel, Items: []Item{{ID: id, Expr: cond}}}, Cols: []ColID{id}, T: cond.Type(), Pos: int(s.Pos)}, nil
 }
 
 // takeLeft gives what stands beside a subquery's columns in a comparison columns of its own: it is computed outside.

@@ -95,7 +95,7 @@ var publicStatements = []string{
 	"select k.label, avg(r.rate) from kinds k join rates r on r.kind_id = k.id group by 1 order by 1 desc nulls last limit 3",
 	"select distinct region from cities order by 1 limit 2 offset 1",
 	"select id * 2 as n, upper(name) from cities where region is not null order by n desc",
-	"select 1, 'x', null, 2.50, 2.5, 2.500",
+	"select 1, 'x', null, 2.50, 2.5, 2.500, -(-2147483648), - (- (-9223372036854775808)), -(2147483648), - - 1.50, -(-9223372036854775808)",
 	"select id * 1.5, id * 1.50, sum(id * 1.5) over (), sum(id * 1.50) over (), array[1.5, 1.50] from cities where (id / 3.0)::text = (id / 3.00000000000000000000000)::text or id < 3",
 	"select ('{\"a\": [1, {\"b\": \"x\"}]}'::jsonb #>> '{a,1,b}') || name, '[1, 2]'::json -> (id - 1), jsonb_array_length('[1]'::jsonb), ('{\"n\": 2.5}'::jsonb -> 'n')::int, " +
 		"json_extract_path_text('{\"a\": {\"b\": 3}}', 'a', 'b'), '{\"a\": 1}'::jsonb ?| array['b', 'a'], '{\"a\": 1, \"b\": 2}'::jsonb @> '{\"a\": 1}' from cities",
@@ -110,6 +110,8 @@ var publicStatements = []string{
 	"select p.id, (select q.c from (select 1 as one) o left join (select p.id as c where p.id = 1) q on true), (select count(q.c) from (select 1 as one) o full join (select p.id as c where p.id < 3) q on false) from cities p",
 	"select p.id, (select max(q.c) from (select 1 as one) o left join (select p.id, count(*) as c from kinds group by p.id) q on q.id = 2) from cities p where exists (select 1 from (select p.id as c) q join cities on id = c)",
 	"select p.id, q.c from cities p left join lateral (select p.id as c where p.id = 2) q on true",
+	"select (1, 2) < (select 1, 3), id, (id, name) <= (select id, name from cities where id = 2), row(id) = (select id from cities where id = 9), (id, 1) <> (select 2, c.id from kinds k where k.id = c.id) from cities c where (id, 'x') > (select 1, 'a')",
+	"select region, (count(*), region) = (select 2, 'north') from cities group by region having (region, 1) >= (select 'a', 1)",
 	"select count(distinct region), sum(id) from cities having count(*) > 1",
 	"select x.n, c.name from (select region, count(*) as n from cities group by region order by 2 desc, 1 limit 1) x join cities c on c.region = x.region",
 	"select k.id, z.v from kinds k left join (select kind_id, coalesce(rate, 0) + 1 as v from rates where rate > 1) z on z.kind_id = k.id",
