@@ -133,19 +133,10 @@ func plainRel(r plan.Rel) bool {
 // derivedName is what messages call a derived table that has no alias.
 const derivedName = "subquery"
 
-// publicRows is a public relation as a table. Without a declared key nothing follows from its columns.
+// publicRows is a public relation as a table. It has no key, so that nothing follows from its columns.
 func (z *analyzer) publicRows(r plan.Rel) *plan.Scan {
 	t := &plan.Table{Name: derivedName, Public: true, UnitCol: -1}
 	cols := r.Cols()
-	if a, ok := r.(*plan.Aggregate); ok && a.Sets == nil {
-		key := make([]int, len(a.Keys))
-		for i := range key {
-			key[i] = i
-		}
-		if len(key) > 0 {
-			t.Keys = [][]int{key}
-		}
-	}
 	for _, id := range cols {
 		t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: true})
 	}
