@@ -41,6 +41,8 @@ type Analysis struct {
 	Choices  []*Choice // the bounds that are chosen on the data
 	Kept     float64   // the largest part that a FILTER is expected to keep of what another measure has without it; 0: there is none, or nothing is known
 	Formulas []Formula // one for each of Agg.Aggs
+	// Given are the rows of the plan.Released in the body, by number, in a copy that one run prints; nil before.
+	Given [][][]sqltype.Value
 	// People is the measure that says how many units each group has, where Options.CountPeople asked for it; else -1.
 	People int
 }

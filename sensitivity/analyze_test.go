@@ -95,19 +95,30 @@ func describeProgram(p *sensitivity.Program, list []*sensitivity.Analysis) strin
 		return describe(list[0])
 	}
 	var b strings.Builder
+	given := func(of sensitivity.Computed) {
+		for _, l := range of.Leaves {
+			fmt.Fprintf(&b, "given %v:", l.Cols)
+			if l.Parts == nil {
+				fmt.Fprintf(&b, " %s", plan.Canonical(l.At))
+			}
+			for _, part := range l.Parts {
+				fmt.Fprintf(&b, " stage %d %v", part.Stage, part.Values)
+			}
+			b.WriteByte('\n')
+		}
+	}
 	for i, a := range list {
 		fmt.Fprintf(&b, "stage %d\n%s", i, describe(a))
-	}
-	for _, l := range p.Answer.Leaves {
-		fmt.Fprintf(&b, "given %v:", l.Cols)
-		if l.Parts == nil {
-			fmt.Fprintf(&b, " %s", plan.Canonical(l.At))
+		for _, in := range p.Stages[i].Inputs {
+			if in.Rows == nil {
+				fmt.Fprintf(&b, "input $%d is column %d of %s\n", in.Param, in.Col, plan.Canonical(in.Root))
+			} else {
+				fmt.Fprintf(&b, "input of keys %v: %s\n", in.Rows.Keys, plan.Canonical(in.Root))
+			}
+			given(in.Computed)
 		}
-		for _, part := range l.Parts {
-			fmt.Fprintf(&b, " stage %d %v", part.Stage, part.Values)
-		}
-		b.WriteByte('\n')
 	}
+	given(p.Answer)
 	return b.String()
 }
 

@@ -104,7 +104,7 @@ func TestFailClosed(t *testing.T) {
 			s.Table.Path.Parent = s.Table
 			s.Table.Path.ParentColumns = []int{0}
 		},
-		"too many rows":       func(q *plan.Query) { scan(q).Table.MaxRows = dp.MaxSensitivity + 1 },
+		"too many rows": func(q *plan.Query) { scan(q).Table.MaxRows = dp.MaxSensitivity + 1 },
 		"a join with what nobody knows": func(q *plan.Query) {
 			q.Root = &plan.Join{Kind: plan.InnerJoin, Left: q.Root, Right: strange{&plan.OneRow{}}}
 		},

@@ -121,8 +121,11 @@ func plainRel(r plan.Rel) bool {
 		switch n := r.(type) {
 		case *plan.OneRow, *plan.Filter, *plan.Project:
 			return true
+		case *plan.Released:
+			return true
 		case *plan.Scan:
-			return n.Rows == nil
+			_, given := n.Rows.(*plan.Released)
+			return n.Rows == nil || given
 		case *plan.Join:
 			return !n.Lateral && n.Kind != plan.FullJoin
 		}

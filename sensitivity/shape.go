@@ -15,7 +15,7 @@ func touchesPrivate(r plan.Rel) bool {
 		switch n := r.(type) {
 		case *plan.Scan:
 			return n.Table != nil && n.Table.Public
-		case *plan.OneRow, *plan.Join, *plan.Filter, *plan.Project, *plan.Aggregate, *plan.Distinct, *plan.Sort, *plan.Limit,
+		case *plan.OneRow, *plan.Released, *plan.Join, *plan.Filter, *plan.Project, *plan.Aggregate, *plan.Distinct, *plan.Sort, *plan.Limit,
 			*plan.Values, *plan.SetOp, *plan.DistinctOn, *plan.Window:
 			return true
 		}

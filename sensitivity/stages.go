@@ -13,13 +13,23 @@ import (
 type Program struct {
 	Class  Class
 	Query  *plan.Query
-	Stages []*Stage // what is released; none of a public statement
+	Stages []*Stage // what is released, each after those that it reads; none of a public statement
 	Answer Computed
 }
 
 // Stage is one aggregate over private rows that is released.
 type Stage struct {
-	Agg *plan.Aggregate
+	Agg    *plan.Aggregate
+	Params []sqltype.Type // the statement's, then those of Inputs that are values
+	Inputs []Input
+}
+
+// Input is a relation that is computed from releases before a stage, which reads it: a value, as its parameter of number Param, or rows.
+type Input struct {
+	Computed
+	Param int         // 0: rows
+	Col   plan.ColID  // of the value
+	Rows  *plan.Table // what is known of the rows; nil for a value
 }
 
 // Computed is a relation that is made of released values and public tables.
@@ -71,7 +81,9 @@ func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) 
 
 // Analyze says what may be measured of a stage.
 func (p *Program) Analyze(ctx context.Context, stage int, opts Options) (*Analysis, error) {
-	z := newAnalyzer(ctx, p.Query, p.Stages[stage].Agg, opts)
+	q, s := *p.Query, p.Stages[stage]
+	q.Params = s.Params
+	z := newAnalyzer(ctx, &q, s.Agg, opts)
 	if err := z.run(); err != nil {
 		return nil, err
 	}
@@ -177,8 +189,14 @@ var errNotReleased = sqlerr.New(sqlerr.Internal, "private rows are not released 
 
 // ofMany: the groups of an aggregate may have rows of many units.
 func (d *divider) ofMany(a *plan.Aggregate) bool {
+	b := &body{divider: d, trial: true, stage: &Stage{Params: d.q.Params}}
+	r, err := b.over(a)
+	if err != nil {
+		return false
+	}
+	a = r
 	z := newAnalyzer(d.ctx, d.q, a, d.opts)
-	_, err := z.unitRows(&plan.Aggregate{Input: a.Input, Keys: a.Keys, Pos: a.Pos})
+	_, err = z.unitRows(&plan.Aggregate{Input: a.Input, Keys: a.Keys, Pos: a.Pos})
 	_, is := err.(*notOfUnit) // not one of an aggregate further down
 	return is
 }
@@ -238,12 +256,17 @@ func (d *divider) stage(agg *plan.Aggregate) (int, error) {
 	if at, ok := d.stages[text]; ok {
 		return at, nil
 	}
+	b := &body{divider: d, stage: &Stage{Params: slices.Clone(d.q.Params)}}
+	var err error
+	if b.stage.Agg, err = b.over(agg); err != nil {
+		return 0, err
+	}
 	if len(d.out.Stages) == maxStages {
 		return 0, sqlerr.New(sqlerr.TooComplex, "the statement has more than %d aggregates over private rows, or grouping sets of them", maxStages).At(agg.Pos).
 			WithHint("Ask for fewer in one statement: each has a part of its price.")
 	}
 	d.stages[text] = len(d.out.Stages)
-	d.out.Stages = append(d.out.Stages, &Stage{Agg: agg})
+	d.out.Stages = append(d.out.Stages, b.stage)
 	return d.stages[text], nil
 }
 
@@ -255,7 +278,8 @@ func (d *divider) columns(c *Computed) error {
 			read[id] = true
 		}
 	}
-	if c.Root == d.q.Root {
+	if note(c.Root.Cols()); c.Root == d.q.Root {
+		clear(read)
 		for _, o := range d.q.Outputs {
 			read[o.Col] = true
 		}
@@ -291,4 +315,23 @@ func (d *divider) columns(c *Computed) error {
 		}
 	}
 	return nil
+}
+
+// PublicLeaves are all public relations that are read.
+func (p *Program) PublicLeaves() []Leaf {
+	var out []Leaf
+	add := func(c Computed) {
+		for _, l := range c.Leaves {
+			if l.Parts == nil {
+				out = append(out, l)
+			}
+		}
+	}
+	for _, st := range p.Stages {
+		for _, in := range st.Inputs {
+			add(in.Computed)
+		}
+	}
+	add(p.Answer)
+	return out
 }

@@ -33,10 +33,13 @@ type run struct {
 // asked is a stage that is run.
 type asked struct {
 	*stage
-	key     ledger.Hash
-	plan    *measure.Plan    // the whole
-	release *release.Release // what there is, or was made
-	free    bool             // it answers as it was stored
+	args    []sqltype.Value     // the statement's, then its inputs'
+	given   [][][]sqltype.Value // its inputs' rows
+	known   bool                // its inputs are, and with them its key
+	key     ledger.Hash         // of an unknown one: without its inputs
+	plan    *measure.Plan       // the whole
+	release *release.Release    // what there is, or was made
+	free    bool                // it answers as it was stored
 
 	charge *measure.Plan // what is charged: the whole, or a top-up
 	maker  *release.Maker
@@ -49,13 +52,9 @@ func (a *asked) seed() int64 { return int64(binary.BigEndian.Uint64(a.key[:8])) 
 // runPrivate is the way of design section 3 from the charge on.
 func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *Answer, err error) {
 	s := p.session
-	r := &run{Prepared: p, args: args, public: map[plan.Rel]*eval.Relation{}}
-	for _, st := range p.stages {
-		mp, err := st.price()
-		if err != nil {
-			return nil, err
-		}
-		r.asked = append(r.asked, &asked{stage: st, key: p.key(st, args), plan: mp})
+	r, err := p.newRun(args)
+	if err != nil {
+		return nil, err
 	}
 	heard := r.heard()
 	defer func() { s.tell(heard, err) }()
@@ -64,19 +63,16 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 		return nil, s.uncharged(ctx, err) // nothing was charged yet
 	}
 	defer unlock()
-	for i, a := range r.asked {
-		if a.as != i {
-			continue
-		}
-		if a.release, a.free, err = p.stored(ctx, a.key, a.stage, a.plan); err != nil {
+	if r.publicFirst() {
+		if err := r.inOwnSnapshot(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.ask(ctx, heard); err != nil {
+	if err := r.lookUp(ctx); err != nil {
 		return nil, err
 	}
-	for _, a := range r.asked {
-		a.release, a.free = r.asked[a.as].release, r.asked[a.as].free
+	if err := r.ask(ctx, heard); err != nil {
+		return nil, err
 	}
 	s.last = &lastAnswer{r.releases()}
 	rows, err := r.finish(ctx)
@@ -84,6 +80,41 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 		return nil, err
 	}
 	return &Answer{Rows: rows, Tag: "SELECT", Notice: r.notice(ctx)}, nil
+}
+
+// newRun prices the stages, and knows the keys of those that read no other.
+func (p *Prepared) newRun(args []sqltype.Value) (*run, error) {
+	r := &run{Prepared: p, args: args, public: map[plan.Rel]*eval.Relation{}}
+	for _, st := range p.stages {
+		mp, err := st.price()
+		if err != nil {
+			return nil, err
+		}
+		r.asked = append(r.asked, &asked{stage: st, args: args, known: len(st.inputs) == 0, key: p.key(st, args, nil), plan: mp})
+	}
+	return r, nil
+}
+
+// lookUp finds what was stored, stage by stage: of one that reads others where those are.
+func (r *run) lookUp(ctx context.Context) error {
+	for i, a := range r.asked {
+		if a.as != i {
+			continue
+		}
+		if !a.known && r.ready(a) {
+			if err := r.inputs(ctx, a); err != nil {
+				return err
+			}
+		}
+		if !a.known {
+			continue
+		}
+		var err error
+		if a.release, a.free, err = r.stored(ctx, a.key, a.stage, a.plan); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // heard is what the owner will hear, of the statement before it is run.
@@ -101,8 +132,10 @@ func (r *run) heard() *Heard {
 // lock makes those who ask for the same releases wait for one another, in one order for all.
 func (r *run) lock(ctx context.Context) (unlock func(), err error) {
 	var keys []ledger.Hash
-	for _, a := range r.asked {
-		keys = append(keys, a.key)
+	for _, a := range r.asked { // who holds these has those that read them to themselves
+		if a.known {
+			keys = append(keys, a.key)
+		}
 	}
 	slices.SortFunc(keys, func(a, b ledger.Hash) int { return bytes.Compare(a[:], b[:]) })
 	var held []func()
@@ -163,7 +196,7 @@ func (p *Prepared) releaseGroups() int { return int(p.world.policy.Limits.Releas
 func (r *run) prepare(a *asked) (err error) {
 	src := r.session.engine.noise
 	if a.release == nil {
-		a.charge = a.plan
+		a.charge = a.plan // whether or not its key proves to be stored, where it is not known yet
 		a.maker, err = release.New(a.an, a.plan, src, r.releaseGroups())
 		return err
 	}
@@ -197,7 +230,8 @@ func (r *run) open() []*asked {
 // private, so a failure there costs nothing, nor does one of a public relation; (1) the reservation of all stages is durable before the backend is asked for private rows; (2) whatever fails afterwards keeps the
 // whole charge and is answered with one fixed error, the client's own cancel apart; (3) each release is durable before any of them is returned. The
 // statements that are printed, their parameters and their noise follow from the plan, the policy and the settings. All stages are read in one snapshot, which is
-// confirmed before the first is committed.
+// confirmed before the first is committed. (4) What a stage reads of others (inputs) is computed from their released values; where that fails, it is an answer of theirs, told once they are
+// confirmed and committed.
 func (r *run) ask(ctx context.Context, heard *Heard) error {
 	s := r.session
 	for _, a := range r.open() {
@@ -214,9 +248,10 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 	open := r.open()
 	if len(open) == 0 {
 		heard.Outcome = Free
-		if len(r.Prepared.public) == 0 {
+		if len(r.Prepared.public) == len(r.public) {
 			return nil
 		}
+		return r.inOwnSnapshot(ctx)
 	}
 	done, err := s.turn(ctx)
 	if err != nil {
@@ -231,26 +266,27 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 	if err := r.readPublic(ctx, tx); err != nil {
 		return s.publicFailed(ctx, err)
 	}
-	if len(open) == 0 {
-		if err := tx.confirm(ctx); err != nil {
-			return s.uncharged(ctx, err)
-		}
-		return nil
-	}
 	if err := r.reserve(ctx, open, heard); err != nil { // (1)
 		return err
 	}
+	made, wrong := 0, error(nil)
 	for _, a := range open {
-		if err == nil {
-			err = r.read(ctx, tx, a)
+		if !a.known {
+			if wrong = r.inputs(ctx, a); wrong != nil {
+				break
+			}
 		}
+		if err = r.read(ctx, tx, a); err != nil {
+			break
+		}
+		made++
 	}
 	if err == nil {
 		err = tx.confirm(ctx)
 	}
 	tx.Close()
-	payloads := make([][]byte, len(open))
-	for i, a := range open {
+	payloads := make([][]byte, made)
+	for i, a := range open[:made] {
 		if err == nil {
 			payloads[i], err = r.encoded(a)
 		}
@@ -258,12 +294,17 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 	if err != nil { // (2)
 		return s.resourceFailed(ctx, open, err)
 	}
-	for i, a := range open { // (3) A paid, finished release is kept whatever the client does now.
+	for i, a := range open[:made] { // (3) A paid, finished release is kept whatever the client does now.
 		if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), a.id, ledger.Release{Key: a.key, Payload: payloads[i]}); err != nil {
 			return s.ledgerFailed(err)
 		}
 	}
-	return nil
+	for _, a := range open[made:] {
+		if err := s.engine.ledger.Fail(context.WithoutCancel(ctx), a.id, "finishing"); err != nil {
+			return s.ledgerFailed(err)
+		}
+	}
+	return wrong
 }
 
 // reserve charges what has to be asked, all or nothing.
@@ -292,12 +333,11 @@ func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
 
 // readPublic reads the public relations that the answer is computed from.
 func (r *run) readPublic(ctx context.Context, tx backend.Tx) error {
-	for _, l := range r.program.Answer.Leaves {
-		st, ok := r.Prepared.public[l.At]
-		if !ok {
+	for _, l := range r.program.PublicLeaves() {
+		if r.public[l.At] != nil {
 			continue
 		}
-		rel := &eval.Relation{Cols: l.Cols}
+		st, rel := r.Prepared.public[l.At], &eval.Relation{Cols: l.Cols}
 		if err := query(ctx, tx, st, r.args, func(rows secret.Rows) (err error) {
 			rel.Rows, err = publicRows(r.world, rows, int(r.world.policy.Limits.PublicRows))
 			return err
@@ -311,29 +351,34 @@ func (r *run) readPublic(ctx context.Context, tx backend.Tx) error {
 
 // read runs a stage's scans in the statement's snapshot: one, or where vectors are scaled to norms that are chosen first, two.
 func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
-	d := r.session.engine.dialect
-	st, err := sqlgen.Private(a.an, d, a.seed())
+	d, an := r.session.engine.dialect, a.an
+	if a.given != nil {
+		with := *a.an
+		with.Given = a.given
+		an = &with
+	}
+	st, err := sqlgen.Private(an, d, a.seed())
 	if err != nil {
 		return err
 	}
-	if a.an.Limit.L2 {
+	if an.Limit.L2 {
 		var clips []uint64
 		if a.release != nil {
 			clips = a.release.Edges(a.an)
-		} else if err := query(ctx, tx, st, r.args, func(rows secret.Rows) (err error) {
+		} else if err := query(ctx, tx, st, a.args, func(rows secret.Rows) (err error) {
 			clips, err = a.maker.Bounds(st.Columns, rows)
 			return err
 		}); err != nil {
 			return err
 		}
-		if st, err = sqlgen.Scaled(a.an, d, clips); err != nil {
+		if st, err = sqlgen.Scaled(an, d, clips); err != nil {
 			return err
 		}
 	}
 	if noTotals(a.an) {
 		a.release, err = a.maker.Read(nil, noRows{})
 	} else {
-		err = query(ctx, tx, st, r.args, func(rows secret.Rows) (err error) {
+		err = query(ctx, tx, st, a.args, func(rows secret.Rows) (err error) {
 			a.release, err = a.maker.Read(st.Columns, rows)
 			return err
 		})
@@ -341,7 +386,7 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 	if err != nil {
 		return err
 	}
-	return r.readTrees(ctx, tx, a)
+	return r.readTrees(ctx, tx, an, a)
 }
 
 func (r *run) encoded(a *asked) ([]byte, error) {
@@ -354,14 +399,7 @@ func (r *run) encoded(a *asked) ([]byte, error) {
 
 // finish computes the answer.
 func (r *run) finish(ctx context.Context) ([][]sqltype.Value, error) {
-	rels := make([]*eval.Relation, len(r.asked))
-	for i, a := range r.asked {
-		var err error
-		if rels[i], err = finish.Shown(ctx, a.an, a.release, r.world.policy.Query.MinPeople); err != nil {
-			return nil, err
-		}
-	}
-	out, err := finish.Compute(ctx, r.query, r.program.Answer, rels, r.public, r.args)
+	out, err := r.compute(ctx, r.program.Answer)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
@@ -62,10 +61,22 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 
 // explainPrivate tells of each release and of what is computed from them.
 func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) ([]string, error) {
-	var list []*stage
-	for i, st := range p.stages {
-		if st.as == i {
-			list = append(list, st)
+	r, err := p.newRun(args)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.lookUp(ctx); err != nil {
+		return nil, err
+	}
+	var list []*asked
+	number := map[int]int{} // of the release, by stage
+	for i, a := range r.asked {
+		if a.as == i {
+			list = append(list, a)
+		}
+		number[i] = len(list)
+		if a.as != i {
+			number[i] = number[a.as]
 		}
 	}
 	alone := len(list) == 1
@@ -75,7 +86,7 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) ([]
 	}
 	var charged, whole []*measure.Plan
 	for i, st := range list {
-		x := explainer{p, st, alone, p.key(st, args)}
+		x := explainer{p, st, alone}
 		more, bounds, mp, err := x.charge(ctx)
 		if err != nil {
 			return nil, err
@@ -83,14 +94,14 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) ([]
 		if mp != nil {
 			charged = append(charged, mp)
 		}
-		whole = append(whole, st.priced)
+		whole = append(whole, st.plan)
 		of := sensitivity.Explain(st.an, bounds)
 		if alone {
 			of = append(of, p.finishingLines()...)
 		}
 		of = append(of, more...)
 		if !alone {
-			lines = append(lines, fmt.Sprintf("Release %d:", i+1))
+			lines = append(lines, fmt.Sprintf("Release %d:%s", i+1, reads(st.inputs, number)))
 			for j := range of {
 				of[j] = "  " + of[j]
 			}
@@ -112,6 +123,30 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) ([]
 		return nil, s.ledgerFailed(err)
 	}
 	return append(lines, fmt.Sprintf("Left: %s such statements", statements(b.StatementsLeft(total(whole).Loss)))), nil
+}
+
+// reads says which releases a stage reads, and how.
+func reads(inputs []sensitivity.Input, number map[int]int) string {
+	var parts []string
+	for _, in := range inputs {
+		var of []string
+		for _, l := range in.Leaves {
+			for _, p := range l.Parts {
+				if n := fmt.Sprint(number[p.Stage]); !slices.Contains(of, n) {
+					of = append(of, n)
+				}
+			}
+		}
+		how := " as rows"
+		if in.Rows == nil {
+			how = fmt.Sprintf(" as $%d", in.Param)
+		}
+		parts = append(parts, "release "+strings.Join(of, ", ")+how)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " reads " + strings.Join(parts, "; ")
 }
 
 // finishingLines say what the answer is computed from beside releases, and how.
@@ -141,23 +176,15 @@ func publicName(r plan.Rel) string {
 // explainer tells of one release. Where it is the statement's only one, also how many such statements are left.
 type explainer struct {
 	*Prepared
-	st    *stage
+	st    *asked
 	alone bool
-	key   ledger.Hash
 }
 
 // charge says what is run and charged, and what is known of the bounds; the plan is nil where nothing is charged.
 func (x explainer) charge(ctx context.Context) (lines []string, bounds sensitivity.Bounds, charged *measure.Plan, err error) {
-	mp, err := x.st.price()
-	switch {
-	case err != nil:
-		return nil, bounds, nil, err
-	case len(mp.Events()) == 0:
+	mp, old, free := x.st.plan, x.st.release, x.st.free
+	if len(mp.Events()) == 0 {
 		return []string{"Charge: nothing (public groups, nothing measured)"}, bounds, nil, nil
-	}
-	old, free, err := x.stored(ctx, x.key, x.st, mp)
-	if err != nil {
-		return nil, bounds, nil, err
 	}
 	switch bounds = candidates(mp); {
 	case free:
@@ -176,7 +203,7 @@ func (x explainer) charge(ctx context.Context) (lines []string, bounds sensitivi
 // free is of a statement that a release answers, which this analyst may have as often as they like.
 func (x explainer) free(ctx context.Context, mp *measure.Plan, old *release.Release) ([]string, error) {
 	s := x.session
-	lines := []string{fmt.Sprintf("Charge: nothing (answered from the release made at price %s)%s", number(old.Spent().Price), s.littleMore(old))}
+	lines := []string{fmt.Sprintf("Charge: nothing (answered from the release made at price %s)%s", number(old.Spent().Price), littleMore(old, x.st.ask))}
 	if x.alone {
 		b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
 		if err != nil {

@@ -43,7 +43,7 @@ func (r *run) notice(ctx context.Context) string {
 	case len(paid) == 0 && many:
 		text += fmt.Sprintf(" (answered from %d releases made before)", len(list))
 	case len(paid) == 0:
-		text += fmt.Sprintf(" (answered from the release made at price %s)%s", number(whole.Price), s.littleMore(list[0].release))
+		text += fmt.Sprintf(" (answered from the release made at price %s)%s", number(whole.Price), littleMore(list[0].release, list[0].ask))
 	case many:
 		text = fmt.Sprintf("spent: %s, for %d of %d releases", priceLine(total(paid), s.engine.filter.Order), len(paid), len(list))
 	default:
@@ -90,8 +90,8 @@ func (r *run) errorLine(ctx context.Context, list []*asked) string {
 }
 
 // littleMore says why a release answers for which more was asked than it was made at.
-func (s *Session) littleMore(r *release.Release) string {
-	if p := r.Spent(); len(p.Events()) > 0 && s.now.epsilon > p.Price {
+func littleMore(r *release.Release, ask measure.Ask) string {
+	if p := r.Spent(); len(p.Events()) > 0 && ask.Epsilon > p.Price {
 		return "; measuring again takes a quarter more than that"
 	}
 	return ""

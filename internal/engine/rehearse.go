@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +42,7 @@ type Rehearsal struct {
 type askedBefore struct {
 	first *measure.Plan
 	price float64
+	made  int // how often its values changed
 }
 
 // OpenRehearsal checks the policy against the live schema, as Open does, and takes a ledger in a temporary folder.
@@ -119,6 +122,7 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 	var whole, charged []*measure.Plan
 	var list []ledger.Reservation
 	var done []func()
+	keys, made := make([]ledger.Hash, len(p.stages)), map[ledger.Hash]int{}
 	for i, st := range p.stages {
 		mp, err := st.price()
 		if err != nil {
@@ -129,11 +133,16 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 			return err
 		}
 		if f.Expected = append(f.Expected, errs...); st.as != i || !st.costs() {
+			keys[i] = keys[st.as]
 			continue
 		}
 		whole = append(whole, mp)
-		key := p.key(st, make([]sqltype.Value, len(p.query.Params)))
+		key := r.key(p, st, keys, made)
+		keys[i] = key
 		asked := r.asked[key]
+		if asked != nil {
+			made[key] = asked.made
+		}
 		if asked != nil && asked.price >= mp.Price {
 			continue
 		}
@@ -148,13 +157,17 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 				continue
 			}
 		}
+		if asked != nil {
+			made[key]++
+		}
 		charged = append(charged, mp)
 		list = append(list, ledger.Reservation{Analyst: s.analyst.Name, Quota: s.analyst.Share, Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})
 		done = append(done, func() {
 			if asked != nil {
 				asked.price = mp.Price
+				asked.made++
 			} else {
-				r.asked[key] = &askedBefore{mp, mp.Price}
+				r.asked[key] = &askedBefore{mp, mp.Price, 0}
 			}
 		})
 	}
@@ -179,6 +192,25 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 	b, err := r.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
 	f.Left = b.StatementsLeft(left.Loss)
 	return err
+}
+
+// key stands for a stage's: what it reads of others is another whenever they are made anew.
+func (r *Rehearsal) key(p *Prepared, st *stage, keys []ledger.Hash, made map[ledger.Hash]int) ledger.Hash {
+	own := p.key(st, make([]sqltype.Value, len(p.query.Params)), nil)
+	if len(st.inputs) == 0 {
+		return own
+	}
+	h := sha256.New()
+	h.Write(own[:])
+	for _, in := range st.inputs {
+		for _, l := range in.Leaves {
+			for _, part := range l.Parts {
+				h.Write(keys[part.Stage][:])
+				fmt.Fprint(h, made[keys[part.Stage]])
+			}
+		}
+	}
+	return ledger.Hash(h.Sum(nil))
 }
 
 // declaredRows is the size of a group as the policy declares it: the population, spread evenly over public groups; the assumed one where it

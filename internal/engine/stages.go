@@ -20,6 +20,7 @@ import (
 // stage is what a statement releases at once.
 type stage struct {
 	an     *sensitivity.Analysis
+	inputs []sensitivity.Input
 	as     int // the first stage of the same canonical text: the two are one release
 	ask    measure.Ask
 	priced *measure.Plan // nil: not yet
@@ -40,7 +41,7 @@ func (st *stage) costs() bool { return len(st.an.Measures) > 0 || !st.an.Groups.
 func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Program) ([]*stage, error) {
 	out, texts, paid := make([]*stage, len(program.Stages)), map[string]int{}, 0
 	for i := range out {
-		st := &stage{as: i, ask: s.asks().Of(len(program.Stages))}
+		st := &stage{as: i, inputs: program.Stages[i].Inputs, ask: s.asks().Of(len(program.Stages))}
 		var err error
 		if st.an, st.priced, err = s.bound(st.ask.Epsilon, func(opts sensitivity.Options) (*sensitivity.Analysis, error) { return program.Analyze(ctx, i, opts) }); err != nil {
 			return nil, err
@@ -48,7 +49,7 @@ func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Progra
 		if err := s.printable(st.an); err != nil {
 			return nil, err
 		}
-		if first, ok := texts[sensitivity.Canonical(st.an)]; ok {
+		if first, ok := texts[sensitivity.Canonical(st.an)]; ok && len(st.inputs) == 0 {
 			st.as = first
 		} else if texts[sensitivity.Canonical(st.an)] = i; st.costs() {
 			paid++
@@ -90,11 +91,21 @@ func (s *Session) finishable(program *sensitivity.Program) (map[plan.Rel]*sqlgen
 		}
 	}
 	given, public := map[plan.Rel]bool{}, map[plan.Rel]*sqlgen.Statement{}
-	for _, l := range program.Answer.Leaves {
-		given[l.At] = true
-		if l.Parts != nil {
-			continue
+	computed := []sensitivity.Computed{program.Answer}
+	for _, st := range program.Stages {
+		for _, in := range st.Inputs {
+			computed = append(computed, in.Computed)
 		}
+	}
+	for _, c := range computed {
+		for _, l := range c.Leaves {
+			given[l.At] = true
+		}
+		if err := eval.Check(c.Root, func(n plan.Rel) bool { return given[n] }, program.Query); err != nil {
+			return nil, err
+		}
+	}
+	for _, l := range program.PublicLeaves() {
 		q := *program.Query
 		q.Root, q.Outputs = l.At, nil
 		for _, id := range l.Cols {
@@ -106,11 +117,11 @@ func (s *Session) finishable(program *sensitivity.Program) (map[plan.Rel]*sqlgen
 		}
 		public[l.At] = st
 	}
-	return public, eval.Check(program.Answer.Root, func(n plan.Rel) bool { return given[n] }, program.Query)
+	return public, nil
 }
 
 // key names everything that determines a stage's release but its noise: canonical plan, parameters, bounds, time zone, policy.
-func (p *Prepared) key(st *stage, args []sqltype.Value) ledger.Hash {
+func (p *Prepared) key(st *stage, args []sqltype.Value, given [][][]sqltype.Value) ledger.Hash {
 	h := sha256.New()
 	write := func(text string) {
 		var n [8]byte
@@ -131,8 +142,26 @@ func (p *Prepared) key(st *stage, args []sqltype.Value) ledger.Hash {
 			write(fmt.Sprintf("$%d NULL", i+1))
 			continue
 		}
-		write(fmt.Sprintf("$%d %s", i+1, p.query.Params[i]))
-		write(sqltype.FormatText(v, p.query.Params[i]))
+		t := st.an.Query.Params[i]
+		write(fmt.Sprintf("$%d %s", i+1, t))
+		write(sqltype.FormatText(v, t))
+	}
+	of := 0
+	for _, in := range st.inputs {
+		if in.Rows == nil || given == nil {
+			continue
+		}
+		write(fmt.Sprintf("%d rows", len(given[of])))
+		for _, row := range given[of] {
+			for i, v := range row {
+				if v == nil {
+					write("NULL")
+				} else {
+					write("= " + sqltype.FormatText(v, in.Rows.Columns[i].Type))
+				}
+			}
+		}
+		of++
 	}
 	return ledger.Hash(h.Sum(nil))
 }

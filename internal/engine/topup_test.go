@@ -168,7 +168,7 @@ func TestTopUps(t *testing.T) {
 					moved++
 				}
 				before, was = a.Rows, errs
-				stored, ok, err := s.engine.ledger.Lookup(ctx, p.key(p.stages[0], nil), "ann")
+				stored, ok, err := s.engine.ledger.Lookup(ctx, p.key(p.stages[0], nil, nil), "ann")
 				if err != nil || !ok || stored.Price != step.epsilon {
 					t.Fatalf("stored %+v, %t, %v", stored, ok, err)
 				}

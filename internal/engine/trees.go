@@ -11,16 +11,16 @@ import (
 )
 
 // readTrees reads the leaves of each tree in the snapshot of the totals, a scan each.
-func (r *run) readTrees(ctx context.Context, tx backend.Tx, a *asked) error {
-	for i, m := range a.an.Measures {
+func (r *run) readTrees(ctx context.Context, tx backend.Tx, an *sensitivity.Analysis, a *asked) error {
+	for i, m := range an.Measures {
 		if m.Tree == nil {
 			continue
 		}
-		st, err := sqlgen.TreeLeaves(a.an, r.session.engine.dialect, i, a.maker.Kept(i), a.seed())
+		st, err := sqlgen.TreeLeaves(an, r.session.engine.dialect, i, a.maker.Kept(i), a.seed())
 		if err != nil {
 			return err
 		}
-		if err := query(ctx, tx, st, r.args, func(rows secret.Rows) error { return a.maker.ReadTree(i, st.Columns, rows) }); err != nil {
+		if err := query(ctx, tx, st, a.args, func(rows secret.Rows) error { return a.maker.ReadTree(i, st.Columns, rows) }); err != nil {
 			return err
 		}
 	}

@@ -95,6 +95,8 @@ func (p *printer) line(r Rel) string {
 		return fmt.Sprintf("scan %s.%s [%s]", n.Table.Schema, n.Table.Name, strings.Join(cols, " "))
 	case *OneRow:
 		return "one row"
+	case *Released:
+		return fmt.Sprintf("released %d [%s]", n.N, p.cols(n.Columns))
 	case *Filter:
 		return "filter " + p.condition(n.Cond)
 	case *Project:

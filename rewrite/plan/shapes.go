@@ -307,6 +307,8 @@ func makes(r Rel) []ColID {
 		}
 	case *Values:
 		return n.Columns
+	case *Released:
+		return n.Columns
 	case *SetOp:
 		return n.Columns
 	case *Window:

@@ -177,6 +177,8 @@ func (p *printer) node(r plan.Rel) *from {
 		return p.setOp(n)
 	case *plan.Values:
 		return p.values(n)
+	case *plan.Released:
+		return p.released(n)
 	}
 	p.fail(internalError("a relation of type %T cannot be printed", r))
 	return &from{text: func() string { return "" }, cols: map[plan.ColID]*column{}}

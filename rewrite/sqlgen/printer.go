@@ -23,6 +23,7 @@ type printer struct {
 	outer *from // of the query around the one that is printed
 
 	args    []Arg
+	given   [][][]sqltype.Value // rows that were released before
 	known   map[argKey]string // printed constants
 	aliases int
 	err     error

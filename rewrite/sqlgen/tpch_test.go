@@ -132,7 +132,14 @@ func fate(t *testing.T, text string, cat plan.Catalog) string {
 	if err != nil {
 		return "refused: " + err.Error()
 	}
-	a, err := sensitivity.Analyze(context.Background(), q, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
+	opts := sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000}
+	p, err := sensitivity.Divide(context.Background(), q, opts)
+	var stages []*sensitivity.Analysis
+	for i := 0; err == nil && i < len(p.Stages); i++ {
+		var a *sensitivity.Analysis
+		a, err = p.Analyze(context.Background(), i, opts)
+		stages = append(stages, a)
+	}
 	if err != nil {
 		if e, ok := err.(*sqlerr.Error); ok && e.Hint != "" {
 			return fmt.Sprintf("refused: %s; %s", e.Message, e.Hint)
@@ -140,14 +147,19 @@ func fate(t *testing.T, text string, cat plan.Catalog) string {
 		return "refused: " + err.Error()
 	}
 	how := "private, "
-	if a.Class == sensitivity.Public {
+	if p.Class == sensitivity.Public {
 		how = "public, "
+	} else if len(stages) > 1 {
+		how = fmt.Sprintf("private, %d releases, ", len(stages))
 	}
 	for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
-		if a.Class == sensitivity.Public {
+		if p.Class == sensitivity.Public {
 			_, err = sqlgen.PublicQuery(q, d)
-		} else {
-			_, err = sqlgen.Private(a, d, 42)
+		}
+		for _, a := range stages {
+			if err == nil {
+				_, err = sqlgen.Private(a, d, 42)
+			}
 		}
 		if err != nil {
 			how += fmt.Sprintf("refused on %s: %v; ", d, err)

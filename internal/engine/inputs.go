@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// What a stage reads of those before it: values as parameters and relations as rows, all released.
+
+// publicFirst: a stage reads public tables beside other releases, so that they decide whether it is stored.
+func (r *run) publicFirst() bool {
+	for _, a := range r.asked {
+		for _, in := range a.inputs {
+			for _, l := range in.Leaves {
+				if l.Parts == nil {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// inOwnSnapshot reads the public relations in a snapshot of their own.
+func (r *run) inOwnSnapshot(ctx context.Context) error {
+	s := r.session
+	done, err := s.turn(ctx)
+	if err != nil {
+		return s.uncharged(ctx, err)
+	}
+	defer done()
+	tx, err := s.engine.begin(ctx, r.world)
+	if err != nil {
+		return s.uncharged(ctx, err)
+	}
+	defer tx.Close()
+	if err := r.readPublic(ctx, tx); err != nil {
+		return s.publicFailed(ctx, err)
+	}
+	if err := tx.confirm(ctx); err != nil {
+		return s.uncharged(ctx, err)
+	}
+	return nil
+}
+
+// ready: all that a stage reads is there, and will not change.
+func (r *run) ready(a *asked) bool {
+	for _, in := range a.inputs {
+		for _, l := range in.Leaves {
+			if l.Parts == nil && r.public[l.At] == nil {
+				return false
+			}
+			for _, p := range l.Parts {
+				if of := r.asked[r.asked[p.Stage].as]; !of.known || !of.free {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// inputs computes what a stage reads, and with it the key of its release.
+func (r *run) inputs(ctx context.Context, a *asked) error {
+	a.args = append([]sqltype.Value(nil), r.args...)
+	for _, in := range a.inputs {
+		rel, err := r.compute(ctx, in.Computed)
+		if err != nil {
+			return err
+		}
+		if in.Rows == nil {
+			v, err := onlyValue(rel, in.Col)
+			if err != nil {
+				return err
+			}
+			a.args = append(a.args, v)
+			continue
+		}
+		rows, err := rowsOf(rel, in)
+		if err != nil {
+			return err
+		}
+		a.given = append(a.given, rows)
+	}
+	a.key, a.known = r.key(a.stage, a.args, a.given), true
+	return nil
+}
+
+// compute is a computation over the releases that there are.
+func (r *run) compute(ctx context.Context, c sensitivity.Computed) (*eval.Relation, error) {
+	rels := make([]*eval.Relation, len(r.asked))
+	for _, l := range c.Leaves {
+		for _, p := range l.Parts {
+			a := r.asked[p.Stage]
+			var err error
+			if rels[p.Stage], err = finish.Shown(ctx, a.an, r.asked[a.as].release, r.world.policy.Query.MinPeople); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return finish.Compute(ctx, r.query, c, rels, r.public, r.args)
+}
+
+// onlyValue is that of a scalar subquery.
+func onlyValue(rel *eval.Relation, col plan.ColID) (sqltype.Value, error) {
+	if len(rel.Rows) > 1 {
+		return nil, sqlerr.New(sqlerr.Cardinality, "more than one row returned by a subquery used as an expression")
+	}
+	for i, id := range rel.Cols {
+		if id != col {
+			continue
+		}
+		if len(rel.Rows) == 0 {
+			return nil, nil
+		}
+		return rel.Rows[0][i], nil
+	}
+	return nil, sqlerr.New(sqlerr.Internal, "a subquery has no column")
+}
+
+// rowsOf are a relation's rows in the order of the input's columns. What the analysis took for a key is one.
+func rowsOf(rel *eval.Relation, in sensitivity.Input) ([][]sqltype.Value, error) {
+	var places []int
+	for _, id := range in.Root.Cols() {
+		for i, of := range rel.Cols {
+			if of == id {
+				places = append(places, i)
+				break
+			}
+		}
+	}
+	if len(places) != len(in.Rows.Columns) {
+		return nil, sqlerr.New(sqlerr.Internal, "a released relation lacks columns")
+	}
+	rows := make([][]sqltype.Value, len(rel.Rows))
+	for i, row := range rel.Rows {
+		for _, p := range places {
+			rows[i] = append(rows[i], row[p])
+		}
+	}
+	for _, key := range in.Rows.Keys {
+		seen := map[string]bool{}
+		for _, row := range rows {
+			var text []byte
+			for _, c := range key {
+				text = sqltype.AppendKey(text, unpadded(row[c], in.Rows.Columns[c].Type))
+			}
+			if seen[string(text)] {
+				return nil, sqlerr.New(sqlerr.Internal, "two rows of a released relation agree in its key")
+			}
+			seen[string(text)] = true
+		}
+	}
+	return rows, nil
+}
+
+// unpadded: blanks at the end of char(n) mean nothing.
+func unpadded(v sqltype.Value, t sqltype.Type) sqltype.Value {
+	if s, ok := v.(string); ok && t.OID == sqltype.OIDBPChar {
+		return strings.TrimRight(s, " ")
+	}
+	return v
+}
