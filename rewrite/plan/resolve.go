@@ -56,14 +56,18 @@ func (ts *types) chooseOper(name string, left, right sqltype.OID) (*pgcat.Oper, 
 			return o, chosen
 		}
 	}
-	var all []*candidate
-	for _, o := range list {
-		switch {
-		case left == 0 && o.Left == 0:
-			all = append(all, &candidate{oper: o, args: []sqltype.OID{o.Right}})
-		case left != 0 && o.Left != 0:
-			all = append(all, &candidate{oper: o, args: []sqltype.OID{o.Left, o.Right}})
+	all, each, args := make([]*candidate, 0, len(list)), make([]candidate, len(list)), make([]sqltype.OID, 0, 2*len(list))
+	for i, o := range list {
+		if (left == 0) != (o.Left == 0) {
+			continue
 		}
+		from := len(args)
+		if o.Left != 0 {
+			args = append(args, o.Left)
+		}
+		args = append(args, o.Right)
+		each[i] = candidate{oper: o, args: args[from:len(args):len(args)]}
+		all = append(all, &each[i])
 	}
 	inputs := []sqltype.OID{left, right}
 	if left == 0 {
