@@ -49,7 +49,7 @@ func Parse(text string) ([]Statement, error) {
 	}
 	out := make([]Statement, 0, len(spans))
 	for _, s := range spans {
-		st, err := parseStatement(text, toks[s.first:s.end:s.end], toks[s.end])
+		st, err := parseStatement(text, toks[s.first:s.end+1:s.end+1])
 		if err != nil {
 			return nil, err
 		}
@@ -93,9 +93,9 @@ func Split(text string) ([]Statement, error) {
 	return out, nil
 }
 
-// parseStatement reads one statement; stop is the token behind it.
-func parseStatement(text string, toks []token, stop token) (Statement, error) {
-	first, last := toks[0], toks[len(toks)-1]
+// parseStatement reads one statement; its last token is the one behind it, and becomes its end.
+func parseStatement(text string, toks []token) (Statement, error) {
+	first, last := toks[0], toks[len(toks)-2]
 	st := Statement{Text: text[first.pos:last.end()], Offset: first.pos}
 	for i := range toks {
 		if toks[i].kind == tParam {
@@ -104,8 +104,7 @@ func parseStatement(text string, toks []token, stop token) (Statement, error) {
 			}
 		}
 	}
-	stop.kind = tEnd
-	toks = append(toks, stop)
+	toks[len(toks)-1].kind = tEnd
 	match, err := measure(toks)
 	if err != nil {
 		return st, err
