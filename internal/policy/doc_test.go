@@ -71,6 +71,7 @@ const last = `
 
 | column of dpsql.last | type | what it tells |
 |---|---|---|
+| ''release'' | bigint | the number of the statement's release, as in EXPLAIN: 1 where there is one |
 | ''measure'' | bigint | its number, as in EXPLAIN |
 | ''kind'' | text | ''rows'', ''values'' (rows with a value), ''units'' (people), ''sum'', ''centred sum'' (of distances from the middle of the range) |
 | ''bound'' | text | ''declared'', ''chosen'', or ''chosen norm'' (of a person's whole vector); with '', the least'' or '', the largest'' where it is an end of the candidates: people may have much more; '', the only'' where there was one |

@@ -24,7 +24,7 @@ type printer struct {
 
 	args    []Arg
 	given   [][][]sqltype.Value // rows that were released before
-	known   map[argKey]string // printed constants
+	known   map[argKey]string   // printed constants
 	aliases int
 	err     error
 }
