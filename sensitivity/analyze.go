@@ -88,8 +88,9 @@ type analyzer struct {
 	numbered map[*plan.Scan][]plan.ColID  // their columns that number each unit's rows from 1
 	merged   map[[2]plan.ColID]plan.ColID // the unit's columns of a FULL JOIN's sides: its own
 
-	whole     bool         // it is the statement's body
-	ownerless []*plan.Join // public LEFT JOIN private, read as inner joins
+	whole     bool                        // it is the statement's body
+	ownerless []*plan.Join                // public LEFT JOIN private, read as inner joins
+	alike     map[*plan.Scan][]plan.ColID // their further columns that have the unit's value in every row
 
 	added  []*equality // unit equalities to put into joins
 	ranges map[plan.ColID]bound
@@ -108,7 +109,7 @@ func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts O
 	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)
 	return &analyzer{ctx: ctx, opts: opts, out: &Analysis{Class: Private, Query: &own, Agg: agg, People: -1},
 		owner: map[plan.ColID]*scanInfo{}, defs: map[plan.ColID]definition{}, ranges: map[plan.ColID]bound{}, typeRanges: map[plan.ColID]bound{},
-		joined: map[*scanInfo]int{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}, numbered: map[*plan.Scan][]plan.ColID{}, merged: map[[2]plan.ColID]plan.ColID{}}
+		joined: map[*scanInfo]int{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}, numbered: map[*plan.Scan][]plan.ColID{}, merged: map[[2]plan.ColID]plan.ColID{}, alike: map[*plan.Scan][]plan.ColID{}}
 }
 
 func (z *analyzer) run() error {

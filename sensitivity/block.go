@@ -98,6 +98,9 @@ func (z *analyzer) collectScan(n *plan.Scan, in *block) error {
 	for _, c := range n.Columns {
 		z.owner[c] = s
 	}
+	for _, c := range z.alike[n] {
+		in.eqs = append(in.eqs, equality{a: s.own(), b: c})
+	}
 	return nil
 }
 

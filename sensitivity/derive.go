@@ -169,7 +169,7 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	eq := in.classesOf(in.blocks[0])
 	for i, id := range n.Keys {
 		t.Columns = append(t.Columns, in.keyColumn(id))
-		if b := in.base(id); t.UnitCol < 0 && (b == in.out.Body.UnitCol || eq.same(b, in.out.Body.UnitCol) || in.addedEqual(eq, b, in.out.Body.UnitCol)) {
+		if t.UnitCol < 0 && in.isUnit(eq, id) {
 			t.UnitCol = i
 		}
 	}
@@ -188,6 +188,7 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	} else {
 		t.Columns[t.UnitCol].NotNull = true // rows without a unit are dropped
 	}
+	z.noteAlike(scan, n.Keys, in, eq)
 	key := make([]int, len(n.Keys))
 	for i := range key {
 		key[i] = i
@@ -268,14 +269,18 @@ func (z *analyzer) keyColumn(id plan.ColID) plan.TableColumn {
 	return out
 }
 
-// aggregateColumn is what follows for an aggregate within a unit's rows: ranges where rows of a unit are declared, grids.
+// aggregateColumn is what follows for an aggregate within a unit's rows: ranges where rows of a unit are declared and no public table multiplies them, grids.
 func (z *analyzer) aggregateColumn(a plan.AggItem) plan.TableColumn {
 	out := plan.TableColumn{Name: z.out.Query.Columns[a.ID].Name, Type: a.Type, Visible: true}
-	m := decimal.NewFromUint64(z.out.MaxRows)
+	rows := z.out.MaxRows
+	if slices.ContainsFunc(z.scans, func(s *scanInfo) bool { return !s.private() && !s.fixed }) {
+		rows = 0
+	}
+	m := decimal.NewFromUint64(rows)
 	switch a.Fn {
 	case plan.CountRows, plan.Count:
 		out.NotNull = true
-		if z.out.MaxRows > 0 {
+		if rows > 0 {
 			out.Range = &num.Interval{Hi: m}
 		}
 		return out
@@ -293,7 +298,7 @@ func (z *analyzer) aggregateColumn(a plan.AggItem) plan.TableColumn {
 	case iv == nil:
 	case a.Fn != plan.Sum:
 		out.Range = iv
-	case z.out.MaxRows > 0:
+	case rows > 0:
 		zero := decimal.Decimal{}
 		out.Range = &num.Interval{Lo: decimal.Min(iv.Lo, zero).Mul(m), Hi: decimal.Max(iv.Hi, zero).Mul(m)}
 	}

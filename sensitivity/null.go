@@ -1,6 +1,10 @@
 package sensitivity
 
-import "github.com/dpsql/dpsql/rewrite/plan"
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
 
 // reading says how an expression's columns are read: as stored (keys, filters), or through their declared ranges (measures), where
 // calls that are safe within them cannot be NULL of themselves.
@@ -92,6 +96,9 @@ func (z *analyzer) deriveNull(id plan.ColID, r reading) bool {
 		z.notNull = plan.NotNull(z.out.Body.Rel)
 	}
 	if z.notNull[id] {
+		return false
+	}
+	if slices.ContainsFunc(z.blocks[0].eqs, func(e equality) bool { return z.base(e.a) == z.base(id) || z.base(e.b) == z.base(id) }) { // it equals another
 		return false
 	}
 	if d, ok := z.defs[id]; ok {

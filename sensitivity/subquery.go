@@ -353,7 +353,7 @@ func (z *analyzer) linkOf(in *analyzer, s *plan.Subquery, of plan.Rel, condition
 			continue
 		}
 		unit := in.out.Body.UnitCol
-		if f.attr == t.UnitCol && (eq.same(f.id, unit) || in.addedEqual(eq, f.id, unit)) {
+		if (f.attr == t.UnitCol || slices.Contains(z.alike[f.scan], f.scan.Columns[f.attr])) && (eq.same(f.id, unit) || in.addedEqual(eq, f.id, unit)) {
 			return f.scan
 		}
 		for _, i := range in.privateScans() {

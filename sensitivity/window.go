@@ -31,6 +31,7 @@ func (z *analyzer) windowRows(n *plan.Window) (*plan.Scan, error) {
 	}
 	scan := in.asTable(&plan.Window{Input: in.out.Body.Rel, Items: n.Items}, n.Input.Cols(), n.Items[0].Pos)
 	eq := in.classesOf(in.blocks[0])
+	z.noteAlike(scan, n.Input.Cols(), in, eq)
 	for _, it := range n.Items {
 		var keys []plan.ColID
 		alone, ofUnit := true, false
@@ -81,6 +82,16 @@ func (z *analyzer) asTable(rows plan.Rel, cols []plan.ColID, pos int) *plan.Scan
 func (z *analyzer) isUnit(eq classes, id plan.ColID) bool {
 	b, unit := z.base(z.column(z.definedBy(id))), z.out.Body.UnitCol
 	return b != 0 && (b == unit || eq.same(b, unit) || z.addedEqual(eq, b, unit))
+}
+
+// noteAlike notes which of a derived table's columns have the unit's value in every row, beside the one that is taken for it: conditions that its body
+// has in every row say so, or it prints their equality.
+func (z *analyzer) noteAlike(scan *plan.Scan, cols []plan.ColID, in *analyzer, eq classes) {
+	for i, id := range cols {
+		if i != scan.Table.UnitCol && in.isUnit(eq, id) {
+			z.alike[scan] = append(z.alike[scan], id)
+		}
+	}
 }
 
 // windowColumn is what follows for a window function within a unit's rows.

@@ -34,20 +34,30 @@ func unnoised(t testing.TB, p *Prepared) *release.Release {
 
 func unnoisedStage(t testing.TB, p *Prepared, an *sensitivity.Analysis, params []sqltype.Value) *release.Release {
 	t.Helper()
+	st, covered := scanStage(t, p, an, params)
+	rows := make([][]sqltype.Value, len(covered))
+	for i, row := range covered {
+		for _, v := range row {
+			rows[i] = append(rows[i], secret.Open(v))
+		}
+	}
+	return releaseOf(an, st, rows)
+}
+
+// releaseOf is that release, of a scan's rows.
+func releaseOf(an *sensitivity.Analysis, st *sqlgen.Statement, rows [][]sqltype.Value) *release.Release {
 	r := &release.Release{Run: &measure.Run{}}
 	for range an.Measures {
 		r.Run.Measures = append(r.Run.Measures, dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 1 << 20}})
 	}
-	st, rows := scanStage(t, p, an, params)
 	for _, row := range rows {
 		g := release.Group{Keys: make([]sqltype.Value, len(an.Keys)), Values: make([]*big.Int, len(an.Measures))}
 		for i, c := range st.Columns {
-			v := secret.Open(row[i])
 			switch c.Role {
 			case sqlgen.RoleKey:
-				g.Keys[c.Index] = v
+				g.Keys[c.Index] = row[i]
 			case sqlgen.RoleMeasure:
-				g.Values[c.Index] = whole(v)
+				g.Values[c.Index] = whole(row[i])
 			}
 		}
 		r.Groups = append(r.Groups, g)

@@ -13,6 +13,7 @@ var Shapes = []string{
 	"select p.gender, count(*), sum(t.m), sum(t.s) from patients p join (select patient_id, max(days) over w m, sum(medications) over w s, nth_value(days, 2) over (w rows between 1 preceding and 1 following) v, " +
 		"lead(diag, 1, 'none') over w as x from encounters window w as (partition by patient_id order by encounter_id)) t on t.patient_id = p.patient_id where t.v > 2 and t.x <> '250' group by 1",
 	"select count(*), sum(days) from (select days, patient_id from encounters order by days) d where days > 2",
+	"select n, count(*) from (select e.patient_id, count(*) n from encounters e join rates r on r.kind_id = e.kind_id group by 1) t group by 1",
 	// Sides of UNION ALL without the unit; subqueries in aggregates, FILTER, ON, in one another; rows that they compare, keep and leave out.
 	"select count(*), sum(x) from (select days as x from encounters union all select medications::int from encounters where days > 3) t where x < 50",
 	"select gender, count(*) filter (where exists (select 1 from encounters e where e.patient_id = p.patient_id and e.days > 5)), " +

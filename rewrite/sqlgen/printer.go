@@ -206,6 +206,9 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 			}
 		}
 		text = spell(p.d, args, types, n.T)
+		if p.d == funcs.DuckDB && strings.Contains(text, "TRY(") && slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "(SELECT ") }) {
+			return p.fail(notHere("a subquery inside "+n.Fn.Name, n.Pos)) // its TRY takes none
+		}
 	}
 	if text == "" {
 		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s %s cannot be computed by the data set's database here", n.Fn.Kind, n.Fn.Name).At(n.Pos).

@@ -1,0 +1,255 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// trials are what random statements are tried before.
+type trials struct {
+	t      *testing.T
+	text   *neighbour.Postgres                  // the tame clinic, asked with the analyst's text
+	roomy  *Session                             // before it, with bounds that cut nothing
+	before map[backend.Dialect]*Session         // before the clinic whose data breaks every declaration
+	clinic map[backend.Dialect][]generatedTrial // and the clinics whose totals are compared
+	mangle func(string) string                  // a planted bug in what is printed; nil: none
+	count  map[string]int
+	nodes  map[string]int
+	why    map[string]int
+}
+
+// generatedTrial is a clinic, and those that lack one unit's rows, or are the same for every statement.
+type generatedTrial struct {
+	of            backend.Backend
+	lacking, same map[string]backend.Backend
+}
+
+// some is a trial before one neighbour beside the heaviest unit's.
+func (c generatedTrial) some(turn int) generatedTrial {
+	heavy := lacking(neighbour.Heavy).name
+	out := generatedTrial{of: c.of, lacking: map[string]backend.Backend{heavy: c.lacking[heavy]}, same: map[string]backend.Backend{}}
+	others := []clinic{without[1], without[2], owned, mixed}
+	if name := others[turn%4].name; c.lacking[name] != nil {
+		out.lacking[name] = c.lacking[name]
+	} else {
+		out.same[name] = c.same[name]
+	}
+	return out
+}
+
+// statementTables are the clinic's.
+func statementTables() []*plan.Table { return neighbour.ClinicCatalog().Tables }
+
+func newTrials(t *testing.T) *trials {
+	t.Helper()
+	tr := &trials{t: t, before: map[backend.Dialect]*Session{}, clinic: map[backend.Dialect][]generatedTrial{}, count: map[string]int{}, nodes: map[string]int{}, why: map[string]int{}}
+	tr.roomy = clinicSession(t, tame, backend.Postgres, roomy...)
+	set(t, tr.roomy, "dpsql.max_groups", "1000")
+	conn, err := pgconn.Connect(context.Background(), server(t).URL("clinic_tame"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	tr.text = &neighbour.Postgres{Conn: conn}
+	if err := tr.text.Exec(context.Background(), "SET statement_timeout = '5s'"); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range dialects {
+		tr.before[d] = clinicSession(t, wild, d)
+		declared := generatedTrial{of: wild.open(t, d), lacking: map[string]backend.Backend{}, same: map[string]backend.Backend{owned.name: owned.open(t, d), mixed.name: mixed.open(t, d)}}
+		for _, c := range without {
+			declared.lacking[c.name] = c.open(t, d)
+		}
+		bad, gone, nobody := nasty(d, "nasty"), nasty(d, "nasty_without", neighbour.ClinicCatalog().DeleteUnit(neighbour.Heavy)...), nasty(d, "nobody", noRowsAtAll()...)
+		odd := generatedTrial{of: bad.open(t, d), lacking: map[string]backend.Backend{gone.name: gone.open(t, d)}, same: map[string]backend.Backend{}}
+		tr.clinic[d] = []generatedTrial{declared, odd, {of: nobody.open(t, d)}}
+	}
+	return tr
+}
+
+// oddValues are what a column of a type may hold and nobody expects.
+var oddValues = map[sqltype.OID][]string{
+	sqltype.OIDInt2:      {"-32768", "32767", "NULL", "0"},
+	sqltype.OIDInt4:      {"-2147483648", "2147483647", "NULL", "0"},
+	sqltype.OIDInt8:      {"-9223372036854775808", "9223372036854775807", "NULL", "0"},
+	sqltype.OIDFloat4:    {"'NaN'", "'Infinity'", "'-Infinity'", "'-0'", "'3.4028235e38'", "'1e-45'", "NULL"},
+	sqltype.OIDFloat8:    {"'NaN'", "'Infinity'", "'-Infinity'", "'-0'", "'1.7976931348623157e308'", "'5e-324'", "NULL"},
+	sqltype.OIDText:      {"''", "' '", "'%_'", `'\'`, "'1e999'", "'  a  '", "'2020-02-30'", "'é' || chr(769)", "NULL", "'12'"},
+	sqltype.OIDBPChar:    {"''", "'a  '", "NULL"},
+	sqltype.OIDDate:      {"'infinity'", "'-infinity'", "'1900-01-01'", "'5000-02-28'", "NULL"},
+	sqltype.OIDTimestamp: {"'infinity'", "'-infinity'", "'1900-01-01 00:00:00'", "'5000-02-28 23:59:59.999999'", "NULL"},
+	sqltype.OIDBool:      {"NULL"},
+}
+
+// nasty is the clinic with odd values in every column of private tables that takes part in no key.
+func nasty(d backend.Dialect, name string, more ...string) clinic {
+	c := clinic{name: name, data: neighbour.Outside}
+	for _, t := range neighbour.ClinicCatalog().Tables {
+		if t.Public {
+			continue
+		}
+		row := t.Columns[0].Name // some number that rows have
+		for i, col := range t.Columns {
+			values := oddValues[col.Type.OID]
+			if col.Type.OID == sqltype.OIDNumeric {
+				values = []string{"0", "-0.01", "NULL", "-99"}
+				if digits, scale, fixed := col.Type.NumericMod(); fixed {
+					values[3] = strings.Repeat("9", digits-scale) + "." + strings.Repeat("9", scale)
+				} else if d == backend.Postgres {
+					values = []string{"'NaN'", "'Infinity'", "'-Infinity'", "'1e130000'", "'1e-16000'", "NULL", "1.50000"}
+				}
+			}
+			if strings.HasSuffix(col.Name, "_id") && col.Name != "kind_id" && col.Name != "city_id" {
+				continue
+			}
+			for k, v := range values {
+				if v == "NULL" && col.NotNull {
+					continue
+				}
+				c.change = append(c.change, fmt.Sprintf(`UPDATE "public".%q SET %q = %s WHERE (%q + %d) %% %d = %d`, t.Name, col.Name, v, row, i, 2*len(values)+1, k))
+			}
+		}
+	}
+	c.change = append(c.change, more...)
+	return c
+}
+
+// noRowsAtAll leaves nobody.
+func noRowsAtAll() []string {
+	var out []string
+	for _, t := range neighbour.ClinicCatalog().Tables {
+		if !t.Public {
+			out = append(out, fmt.Sprintf(`DELETE FROM "public".%q`, t.Name))
+		}
+	}
+	return out
+}
+
+// neighbours compares a statement's totals with and without one unit, whatever rows hold; nothing fails there.
+func (tr *trials) neighbours(p *Prepared, d backend.Dialect, turn int) error {
+	for _, st := range p.stages {
+		if err := tr.stageHolds(p, st.an, d, turn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tr *trials) stageHolds(p *Prepared, a *sensitivity.Analysis, d backend.Dialect, turn int) error {
+	st, err := sqlgen.Private(a, p.session.engine.dialect, 42)
+	if err != nil {
+		return err
+	}
+	if tr.mangle != nil {
+		st.SQL = tr.mangle(st.SQL)
+	}
+	check := holds
+	if len(a.Choices) > 0 {
+		check = histogramHolds
+	}
+	turn /= 2
+	for i, c := range tr.clinic[d] {
+		if i == 1+turn%2 {
+			continue
+		}
+		if i == 0 {
+			c = c.some(turn / 2)
+		}
+		if _, err := check(a, st, c.of, c.lacking, c.same); err != nil {
+			return fmt.Errorf("%w\n%s", err, st.SQL)
+		}
+		if err := treesHold(p, a, c, turn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// treesHold compares the leaves of a statement's trees, if it has order statistics.
+func treesHold(p *Prepared, a *sensitivity.Analysis, c generatedTrial, turn int) error {
+	ctx := context.Background()
+	for i, m := range a.Measures {
+		if m.Tree == nil {
+			continue
+		}
+		list := keptOf(a, m)
+		kept := list[turn%len(list)]
+		st, err := sqlgen.TreeLeaves(a, p.session.engine.dialect, i, kept, 42)
+		if err != nil {
+			return err
+		}
+		before, err := neighbour.ReadLeaves(ctx, uncovered{c.of}, st)
+		for _, list := range []map[string]backend.Backend{c.lacking, c.same} {
+			for name, b := range list {
+				after, e := neighbour.ReadLeaves(ctx, uncovered{b}, st)
+				if err = errors.Join(err, e); err != nil {
+					break
+				}
+				if _, err = neighbour.CompareLeaves(m.Tree, kept, before, after); err == nil && c.same[name] != nil {
+					err = neighbour.SameLeaves(before, after)
+				}
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("leaves: %w\n%s", err, st.SQL)
+		}
+	}
+	return nil
+}
+
+// failsAlike: a statement fails in every clinic, with people and without any.
+func (tr *trials) failsAlike(p *Prepared, d backend.Dialect) bool {
+	for _, c := range tr.clinic[d] {
+		failed := false
+		for _, one := range p.stages {
+			st, err := sqlgen.Private(one.an, p.session.engine.dialect, 42)
+			if err != nil {
+				return false
+			}
+			_, err = uncovered{c.of}.Query(context.Background(), st)
+			failed = failed || err != nil && strings.Contains(err.Error(), "INTERNAL Error")
+		}
+		if !failed {
+			return false
+		}
+	}
+	return true
+}
+
+// histogramHolds is holds for a statement with automatic bounds.
+func histogramHolds(a *sensitivity.Analysis, st *sqlgen.Statement, db backend.Backend, changed, same map[string]backend.Backend) (share float64, err error) {
+	ctx := context.Background()
+	before, err := neighbour.ReadHistogram(ctx, uncovered{db}, a, st)
+	if err != nil {
+		return 0, err
+	}
+	for _, list := range []map[string]backend.Backend{changed, same} {
+		for name, b := range list {
+			after, err := neighbour.ReadHistogram(ctx, uncovered{b}, a, st)
+			if err != nil {
+				return share, err
+			}
+			one, err := neighbour.CompareHistograms(before, after)
+			if err == nil && same[name] != nil && before.Text() != after.Text() {
+				err = fmt.Errorf("another histogram")
+			}
+			if err != nil {
+				return share, fmt.Errorf("%s: %w", name, err)
+			}
+			share = max(share, one)
+		}
+	}
+	return share, nil
+}

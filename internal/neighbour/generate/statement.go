@@ -1,0 +1,98 @@
+package generate
+
+import "strings"
+
+// statement is an aggregate over private rows, and what may stand above it.
+func (g *generator) statement() *query {
+	q, s := g.body(2, false)
+	for range g.draw(3) {
+		e, k := g.key(s)
+		g.item(q, e, k)
+		q.group = append(q.group, e)
+	}
+	keys := len(q.items)
+	if keys > 0 {
+		g.nodes["group by"]++
+	}
+	for range 1 + g.draw(3) {
+		e, k := g.aggregate(s, 1)
+		if g.odds(5) {
+			e = g.above(e, k)
+		}
+		g.item(q, e, k)
+	}
+	if keys > 0 && g.odds(4) {
+		q.having = g.of("count(*) > 1", "count(*) > 3 and count(*) < 100", "count(*) * 2 >= 3", "not count(*) = 1")
+		g.nodes["having"]++
+	}
+	if g.odds(4) && keys > 0 {
+		var by []string
+		for _, it := range q.items[:keys] {
+			by = append(by, it.name+g.of("", " desc", " nulls first"))
+		}
+		q.tail = " order by " + strings.Join(by, ", ") + g.of("", " limit 3", " limit 2 offset 1")
+		g.nodes["order by"]++
+	}
+	if g.odds(6) {
+		return g.finished(q)
+	}
+	return q
+}
+
+// above is an expression of an aggregate.
+func (g *generator) above(e string, k kind) string {
+	g.nodes["expression of an aggregate"]++
+	switch k {
+	case number:
+		return g.of(e+" + 1", e+" * 2", "("+e+" % 7)", "case when "+e+" > 3 then 1 else 0 end", "coalesce("+e+", 0)")
+	case decimal:
+		return g.of(e+" + 1", e+" * 2", "coalesce("+e+", 0)")
+	}
+	return e
+}
+
+// finished computes over the answer of a query.
+func (g *generator) finished(q *query) *query {
+	name := g.fresh("r")
+	out := &query{start: "select", from: &rel{sub: q, alias: name}}
+	var s scope
+	for _, it := range q.items {
+		s = append(s, column{text: name + "." + it.name, kind: it.kind})
+	}
+	g.way(
+		way{2, "aggregate of an answer", func() {
+			g.item(out, "count(*)", number)
+			for range g.draw(3) {
+				if c := g.pick(s, number, decimal); c != nil {
+					e := g.of("sum(", "max(", "min(", "count(") + c.text + ")"
+					if strings.HasPrefix(e, "sum") {
+						e = above.sum(e)
+					}
+					g.item(out, e, c.kind)
+				}
+			}
+		}},
+		way{2, "expressions of an answer", func() {
+			for _, c := range s {
+				g.item(out, c.text, c.kind)
+			}
+			if c := g.pick(s, number, decimal); c != nil {
+				g.item(out, c.text+" + 1", c.kind)
+			}
+		}},
+		way{1, "window over an answer", func() {
+			for _, c := range s {
+				g.item(out, c.text, c.kind)
+			}
+			if c := g.pick(s, number, decimal); c != nil {
+				g.item(out, g.of("rank() over (order by "+c.text+")", "sum("+c.text+") over ()", "count(*) over (partition by "+c.text+")"), number)
+			}
+		}},
+		way{1, "distinct of an answer", func() {
+			out.start = "select distinct"
+			c := s[g.draw(len(s))]
+			g.item(out, c.text, c.kind)
+		}},
+	)
+	return out
+}
