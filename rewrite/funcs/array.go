@@ -71,7 +71,7 @@ func arrays() []*Func {
 // arrayText is array_to_string of a separator; NULLs are passed over.
 func arrayText() *Func {
 	f := row(Function, "array_to_string", oids(anyArray, text), text, true, forms{short: true, why: listsThere,
-		pg: "CASE WHEN CAST(cardinality({x}) AS int8) * octet_length({y}) <= " + strconv.Itoa(longestEncoded) + " THEN array_to_string({x}, {y}) END"})
+		pg: "CASE WHEN CAST(cardinality({x}) AS int8) * greatest(octet_length({y}), 1) <= " + most + " THEN CASE WHEN octet_length(array_to_string({x}, {y})) <= " + most + " THEN array_to_string({x}, {y}) END END"})
 	plain, own := f.Spell, f.Exact
 	spelled := func(form spelling) spelling { // the texts of others follow from settings
 		return func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {

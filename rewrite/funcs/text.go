@@ -22,9 +22,9 @@ const (
 	i8   = sqltype.OIDInt8
 	yes  = sqltype.OIDBool
 
-	// longest is how many bytes a function may make of a short text and a number; longer ones are NULL. PostgreSQL raises from 1 GB on: the most operands of || that a
-	// statement can have (pgsyntax.MaxTokens) must not reach that either, or one person's row could make a statement fail.
-	longest = 1 << 16
+	// MaxText is how many bytes a function may make of a short text and a number; longer ones are NULL. PostgreSQL raises from 1 GB on: what a
+	// statement puts together of them must not reach that either, or one person's row could make it fail (sqlgen).
+	MaxText = 1 << 16
 	// longestHere is what Eval makes at most, of released and public values.
 	longestHere = 1 << 24
 )
@@ -127,7 +127,7 @@ func textParts() []*Func {
 	return append(out, textCodes()...)
 }
 
-var most = strconv.Itoa(longest)
+var most = strconv.Itoa(MaxText)
 
 const toEnd = math.MaxInt64
 
@@ -221,7 +221,7 @@ func trims() []*Func {
 
 // pads has lpad, rpad and repeat; texts of more than 64 kB are NULL.
 func pads() []*Func {
-	limit := strconv.Itoa(longest / 4)
+	limit := strconv.Itoa(MaxText / 4)
 	var out []*Func
 	for _, name := range []string{"lpad", "rpad"} {
 		for n := 2; n <= 3; n++ {

@@ -248,8 +248,8 @@ func (p *printer) text(x Scalar) string {
 		}
 		return "$" + strconv.Itoa(x.N) + ":" + x.T.String()
 	case *Call:
-		if text, ok := p.operator(x); ok && p.plain {
-			return text
+		if p.plain && isOperator(x) {
+			return p.operator(x)
 		}
 		args := p.list(x.Args)
 		types := make([]string, len(x.Fn.Args))

@@ -17,25 +17,28 @@ func Readable(q *Query, x Scalar) string {
 // matches are the words of operators that nobody writes as they are called.
 var matches = map[string]string{"~~": "LIKE", "~~*": "ILIKE", "!~~": "NOT LIKE", "!~~*": "NOT ILIKE"}
 
-// operator is a call between or before its operands; false for functions.
-func (p *printer) operator(x *Call) (string, bool) {
+// isOperator tells whether a call stands between or before its operands.
+func isOperator(x *Call) bool {
 	name := x.Fn.Name
 	if name == "cast" && len(x.Args) == 1 {
-		return p.operand(x.Args[0]) + castSuffix(x), true
+		return true
 	}
-	if name == "" || unicode.IsLetter(rune(name[0])) || name[0] == '_' {
-		return "", false
+	return name != "" && !unicode.IsLetter(rune(name[0])) && name[0] != '_' && (len(x.Args) == 1 || len(x.Args) == 2)
+}
+
+// operator is a call of that kind.
+func (p *printer) operator(x *Call) string {
+	name := x.Fn.Name
+	if name == "cast" {
+		return p.operand(x.Args[0]) + castSuffix(x)
 	}
 	if word, ok := matches[name]; ok {
 		name = word
 	}
-	switch len(x.Args) {
-	case 1:
-		return name + p.operand(x.Args[0]), true
-	case 2:
-		return fmt.Sprintf("%s %s %s", p.operand(x.Args[0]), name, p.operand(x.Args[1])), true
+	if len(x.Args) == 1 {
+		return name + p.operand(x.Args[0])
 	}
-	return "", false
+	return fmt.Sprintf("%s %s %s", p.operand(x.Args[0]), name, p.operand(x.Args[1]))
 }
 
 // operand stands in brackets where it has an operator itself.
@@ -45,7 +48,7 @@ func (p *printer) operand(x Scalar) string {
 	case *Logic:
 		return "(" + text + ")"
 	case *Call:
-		if _, ok := p.operator(x); ok {
+		if isOperator(x) {
 			return "(" + text + ")"
 		}
 	}

@@ -30,7 +30,7 @@ func (p *printer) array(n *plan.ArrayExpr, f *from, m mode) string {
 	if err != nil {
 		return p.fail(err)
 	}
-	return "CAST(ARRAY[" + strings.Join(p.list(n.Elems, f, m), ", ") + "] AS " + name + ")"
+	return "CAST(ARRAY[" + strings.Join(p.elements(n, f, m), ", ") + "] AS " + name + ")"
 }
 
 // subscript prints an element, which is NULL outside of the array.

@@ -48,7 +48,7 @@ func (p *printer) ofUnit(n *plan.Aggregate) *from {
 	var group []string
 	for i, k := range n.Keys {
 		t, _ := in.typeOf(k)
-		put(k, p.canonicalKey(in.column(p, k, stored), t), t)
+		put(k, p.canonicalKey(p.named(in, k, stored), t), t)
 		group = append(group, fmt.Sprint(i+1))
 	}
 	for _, a := range n.Aggs {
@@ -84,7 +84,7 @@ func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
 		return p.plainCall(a, in) + over
 	}
 	t := a.Arg.Type()
-	args := p.list([]plan.Scalar{a.Arg}, in, stored)
+	args := p.arguments([]plan.Scalar{a.Arg}, in)
 	if _, _, fixed := t.NumericMod(); t.OID == sqltype.OIDNumeric && !fixed && (a.Fn == plan.Sum || a.Fn == plan.Avg) {
 		args[0] = fmt.Sprintf("CASE WHEN pg_catalog.abs(%s) > CAST('1e100000' AS pg_catalog.numeric) AND %s <> CAST('NaN' AS pg_catalog.numeric) THEN NULL ELSE %s END", args[0], args[0], args[0])
 		if a.Distinct { // else the first of equal ones would say how many digits the result has

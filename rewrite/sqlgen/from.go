@@ -91,7 +91,7 @@ func (s *subquery) export(p *printer, id plan.ColID, m mode) string {
 		s.used = append(s.used, id)
 		return s.alias + "." + name
 	}
-	text := s.in.column(p, id, m)
+	text := p.named(s.in, id, m)
 	name, ok := s.names[text]
 	if !ok {
 		name = quote(fmt.Sprintf("c%d", len(s.names)+1))

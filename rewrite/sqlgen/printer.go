@@ -210,6 +210,7 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 			return p.fail(notHere("a subquery inside "+n.Fn.Name, n.Pos)) // its TRY takes none
 		}
 	}
+	p.checkLength(n, text)
 	if text == "" {
 		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s %s cannot be computed by the data set's database here", n.Fn.Kind, n.Fn.Name).At(n.Pos).
 			WithHint("It has no form there that cannot fail on some value."))

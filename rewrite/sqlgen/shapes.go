@@ -15,7 +15,7 @@ func (p *printer) query(r plan.Rel, cols []plan.ColID) (string, *from) {
 	f, suffix := p.top(r)
 	list := make([]string, len(cols))
 	for i, id := range cols {
-		list[i] = f.column(p, id, stored) + " AS " + quote(fmt.Sprintf("c%d", i+1))
+		list[i] = p.named(f, id, stored) + " AS " + quote(fmt.Sprintf("c%d", i+1))
 	}
 	if len(list) == 0 {
 		list = []string{"1 AS " + quote("c0")}

@@ -188,7 +188,7 @@ func (p *printer) unitCall(it plan.WindowItem, in *from, ties []string) string {
 		}
 		return p.unitAggregate(a, in, o.String())
 	}
-	return p.plainCall(a, in) + o.String()
+	return p.callOf(a, p.arguments(it.Args, in), in) + o.String()
 }
 
 // bounds are the ends of a frame without offsets; "" for one with.

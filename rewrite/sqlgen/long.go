@@ -1,0 +1,110 @@
+package sqlgen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// PostgreSQL raises at texts of a gigabyte, so a statement over private rows must not make such a one of a person's row, however it multiplies it. What
+// functions make of a text and a number ends at funcs.MaxText bytes. What is put together of texts has mostJoined of them, and mostElements in an array, and where it
+// gets a name in a subquery, from where it could be put together again, it is NULL above funcs.MaxText. Texts that are stored stay as they are: a row would
+// need one of megabytes.
+const (
+	mostJoined   = 500
+	mostElements = 1000
+	mostPadded   = funcs.MaxText / 4 // of char(n), in characters
+)
+
+// computed tells whether a text is more than a column of a table or of a subquery, or a constant.
+func (p *printer) computed(x plan.Scalar, f *from) bool {
+	if p.exact || p.d != funcs.Postgres || !x.Type().IsString() {
+		return false
+	}
+	switch n := x.(type) {
+	case *plan.Const, *plan.Param:
+		return false
+	case *plan.Col:
+		return p.computedColumn(n.ID, f)
+	}
+	return true
+}
+
+func (p *printer) computedColumn(id plan.ColID, f *from) bool {
+	for ; f != nil; f = f.outer {
+		if c, ok := f.cols[id]; ok {
+			return c.expr != nil && p.computed(c.expr, f)
+		}
+	}
+	return false
+}
+
+// short is a text, NULL where it is too long.
+func (p *printer) short(text string) string {
+	return fmt.Sprintf("(CASE WHEN pg_catalog.octet_length(%s) <= %d THEN %s END)", text, funcs.MaxText, text)
+}
+
+// named is a column that gets a name in a subquery.
+func (p *printer) named(f *from, id plan.ColID, m mode) string {
+	text := f.column(p, id, m)
+	if p.computedColumn(id, f) {
+		return p.short(text)
+	}
+	return text
+}
+
+// arguments are those of a function whose result gets a name in a subquery.
+func (p *printer) arguments(xs []plan.Scalar, f *from) []string {
+	out := p.list(xs, f, stored)
+	for i, x := range xs {
+		if p.computed(x, f) {
+			out[i] = p.short(out[i])
+		}
+	}
+	return out
+}
+
+// elements are an array's, each NULL where it is a text too long.
+func (p *printer) elements(n *plan.ArrayExpr, f *from, m mode) []string {
+	out := p.list(n.Elems, f, m)
+	if elem, ok := n.T.Elem(); p.exact || !ok || !elem.IsString() {
+		return out
+	}
+	for i, x := range n.Elems {
+		if c, ok := x.(*plan.Const); !ok || isLong(c.Value) {
+			out[i] = p.short(out[i])
+		}
+	}
+	if len(out) > mostElements {
+		p.fail(tooMany("elements of an array", mostElements))
+	}
+	return out
+}
+
+func isLong(v sqltype.Value) bool {
+	s, _ := v.(string)
+	return len(s) > funcs.MaxText
+}
+
+// checkLength refuses a call whose text the statement alone could make too long.
+func (p *printer) checkLength(n *plan.Call, text string) {
+	if p.exact || p.d != funcs.Postgres {
+		return
+	}
+	switch {
+	case n.Fn.Kind == funcs.Cast && n.T.OID == sqltype.OIDBPChar && n.T.Typmod-4 > mostPadded:
+		p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s over private rows is not supported", n.T).At(n.Pos).WithHint("Use varchar, which has no blanks at its end."))
+	case n.Fn.Name != "||" && n.Fn.Name != "overlay":
+	case strings.Count(text, " || ")+strings.Count(text, "overlay(") > mostJoined:
+		p.fail(tooMany("texts put together", mostJoined))
+	}
+}
+
+func tooMany(what string, most int) error {
+	return sqlerr.New(sqlerr.TooComplex, "%s over private rows are at most %d once the statement is written out", what, most).
+		WithHint("Use fewer, and fewer expressions over those of subqueries.")
+}
