@@ -59,7 +59,7 @@ func Analyze(ctx context.Context, q *plan.Query, opts Options) (*Analysis, error
 	case err != nil:
 		return nil, err
 	case p.Class == Public:
-		return &Analysis{Class: Public, Query: q}, nil
+		return &Analysis{Class: Public, Query: p.Query}, nil
 	case len(p.Stages) > 1:
 		return nil, sqlerr.New(sqlerr.Internal, "the statement has %d stages", len(p.Stages))
 	}

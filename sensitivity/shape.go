@@ -73,13 +73,9 @@ func finishingInput(r plan.Rel) plan.Rel {
 
 // noAggregate says what a statement needs that has none on the way to its private rows.
 func noAggregate(q *plan.Query, way []plan.Rel) error {
-	distinct := false
 	for _, at := range way {
 		switch n := at.(type) {
-		case *plan.Filter, *plan.Project, *plan.Sort, *plan.Limit:
-			continue
-		case *plan.Distinct:
-			distinct = true
+		case *plan.Filter, *plan.Project, *plan.Sort, *plan.Limit, *plan.Distinct:
 			continue
 		case *plan.SetOp:
 			return sqlerr.New(sqlerr.PrivateShape, "%s of private rows is not supported", n.Op).At(n.Pos).
@@ -90,10 +86,6 @@ func noAggregate(q *plan.Query, way []plan.Rel) error {
 		case *plan.DistinctOn:
 			return sqlerr.New(sqlerr.PrivateShape, "DISTINCT ON over private rows is not supported").At(n.Pos).
 				WithHint("Use GROUP BY and an aggregate.")
-		}
-		if distinct {
-			return sqlerr.New(sqlerr.PrivateShape, "DISTINCT over private rows is not supported").At(q.Pos).
-				WithHint("Use GROUP BY, for example: %s", example(q, at))
 		}
 		return sqlerr.New(sqlerr.RawRows, "rows of private tables cannot be shown").At(q.Pos).
 			WithHint("Ask for an aggregate, for example: %s", example(q, at))

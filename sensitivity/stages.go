@@ -12,8 +12,8 @@ import (
 // Program is a statement as releases and what is computed from them (design section 3).
 type Program struct {
 	Class  Class
-	Query  *plan.Query
-	Stages []*Stage // what is released, each after those that it reads; none of a public statement
+	Query  *plan.Query // the statement; without its tables where it has no rows whatever they hold
+	Stages []*Stage    // what is released, each after those that it reads; none of a public statement
 	Answer Computed
 }
 
@@ -71,6 +71,10 @@ func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) 
 	if !touchesPrivate(q.Root) {
 		return p, nil
 	}
+	if none := withoutRows(q); none != nil {
+		p.Query, p.Answer.Root = none, none.Root
+		return p, nil
+	}
 	p.Class = Private
 	d := &divider{ctx: ctx, q: q, opts: opts, out: p, stages: map[string]int{}, passed: map[plan.Rel]bool{}}
 	if err := d.above(q.Root, &p.Answer); err != nil {
@@ -109,7 +113,11 @@ func (d *divider) above(r plan.Rel, c *Computed) error {
 		return d.rawRows(n)
 	case *plan.Aggregate:
 		if !d.released(n.Input) {
-			return d.leaf(n, c)
+			return d.leaf(n, n, c)
+		}
+	case *plan.Distinct: // of rows: their groups
+		if !d.released(n.Input) {
+			return d.leaf(n, &plan.Aggregate{Input: n.Input, Keys: n.Input.Cols(), Pos: d.q.Pos}, c)
 		}
 	}
 	if !finishable(r) {
@@ -201,8 +209,8 @@ func (d *divider) ofMany(a *plan.Aggregate) bool {
 	return is
 }
 
-// leaf makes an aggregate a release, or one for each of its grouping sets.
-func (d *divider) leaf(n *plan.Aggregate, c *Computed) error {
+// leaf makes an aggregate, which a node is or stands for, a release, or one for each of its grouping sets.
+func (d *divider) leaf(at plan.Rel, n *plan.Aggregate, c *Computed) error {
 	if len(plan.Free(n)) > 0 {
 		return sqlerr.New(sqlerr.PrivateShape, "an aggregate over private rows that reads the row of a query around it is not supported").At(n.Pos).
 			WithHint("Group it by what it is compared with, in a derived table, and join that.")
@@ -211,7 +219,7 @@ func (d *divider) leaf(n *plan.Aggregate, c *Computed) error {
 	if sets == nil {
 		sets = [][]plan.ColID{n.Keys}
 	}
-	l := Leaf{At: n}
+	l := Leaf{At: at}
 	for _, set := range sets {
 		one := n
 		if n.Sets != nil || len(n.Groupings) > 0 {

@@ -91,6 +91,7 @@ func (p *Prepared) analyze(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	q = program.Query
 	first, stages, public := &sensitivity.Analysis{Class: sensitivity.Public, Query: q}, []*stage(nil), map[plan.Rel]*sqlgen.Statement(nil)
 	if program.Class == sensitivity.Private {
 		if stages, err = s.analyzeStages(ctx, program); err != nil {
