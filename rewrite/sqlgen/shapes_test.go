@@ -80,3 +80,23 @@ func TestShapesDiffer(t *testing.T) {
 		}
 	}
 }
+
+// TestShapesChosen: the claims hold where the bounds of shapes are chosen, at values that break every type's.
+func TestShapesChosen(t *testing.T) {
+	db := undeclared(t, "undeclared_shapes", neighbour.Outside)
+	for _, sql := range []string{
+		"select item, count(*), sum(g), sum(r) from (select item, small - lag(small) over (partition by patient_id order by amount) g, sum(small) over (partition by patient_id order by fee rows 2 preceding) r from charges) t group by 1",
+		"select count(*), sum(c.small), sum(c.amount) from patients p left join lateral (select c.small, c.amount from charges c where c.patient_id = p.patient_id order by c.fee desc limit 3) c on true",
+		"select count(*), sum(a.n), sum(c.amount) from (select patient_id, count(*) n from encounters group by 1) a full join charges c on a.patient_id = c.patient_id",
+		"select sum(case when exists (select 1 from encounters e where e.patient_id = c.patient_id) then c.small else c.amount end), count(*) filter (where c.fee >= (select max(x.fee) from charges x where x.patient_id = c.patient_id)) from charges c",
+	} {
+		a, err := chooseOn(t, sql, db, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		share, err := neighbour.CheckChosen(context.Background(), db, neighbour.ChosenCatalog(), a, funcs.Postgres, neighbour.ChosenUnits, neighbour.Bug{})
+		if err != nil || share < 1 {
+			t.Errorf("%s: %g of the claim is used: %v", sql, share, err)
+		}
+	}
+}
