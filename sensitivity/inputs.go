@@ -37,6 +37,25 @@ func (b *body) rel(r plan.Rel) (plan.Rel, error) {
 	case b.released(r) && len(plan.Free(r)) == 0:
 		return b.rows(r)
 	}
+	switch n := r.(type) {
+	case *plan.Filter:
+		in, conds, err := b.beside(n.Input, []plan.Scalar{n.Cond})
+		if err != nil {
+			return nil, err
+		}
+		return &plan.Filter{Input: in, Cond: conds[0]}, nil
+	case *plan.Project:
+		items := slices.Clone(n.Items)
+		exprs := make([]plan.Scalar, len(items))
+		for i, it := range items {
+			exprs[i] = it.Expr
+		}
+		in, exprs, err := b.beside(n.Input, exprs)
+		for i := range exprs {
+			items[i].Expr = exprs[i]
+		}
+		return &plan.Project{Input: in, Items: items}, err
+	}
 	return plan.MapParts(r, b.rel, b.scalar)
 }
 

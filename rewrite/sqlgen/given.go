@@ -2,7 +2,10 @@ package sqlgen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -70,12 +73,40 @@ func (p *printer) arrays(n *plan.Released, rows [][]sqltype.Value) string {
 
 func (p *printer) valueRows(n *plan.Released, rows [][]sqltype.Value) string {
 	lines := make([]string, len(rows))
+	scales := make([]int32, len(n.Types))
+	types := slices.Clone(n.Types)
+	for j, t := range types {
+		types[j], scales[j] = oneDecimal(t, rows, j)
+	}
 	for i, row := range rows {
 		vals := make([]string, len(row))
 		for j, v := range row {
-			vals[j] = p.constant(v, n.Types[j])
+			if d, ok := v.(decimal.Decimal); ok && types[j] != n.Types[j] {
+				v = d.Round(scales[j])
+			}
+			vals[j] = p.constant(v, types[j])
 		}
 		lines[i] = "(" + strings.Join(vals, ", ") + ")"
 	}
 	return "(VALUES " + strings.Join(lines, ", ") + ")"
+}
+
+// oneDecimal is a decimal type for all values of a numeric column without one. DuckDB's have 38 digits: fractions beyond are rounded.
+func oneDecimal(t sqltype.Type, rows [][]sqltype.Value, at int) (sqltype.Type, int32) {
+	if _, _, fixed := t.NumericMod(); t.OID != sqltype.OIDNumeric || fixed {
+		return t, 0
+	}
+	const most = 38
+	whole, scale := int32(1), int32(0)
+	for _, row := range rows {
+		if d, ok := row[at].(decimal.Decimal); ok {
+			scale = max(scale, -d.Exponent())
+			whole = max(whole, int32(len(d.Abs().Truncate(0).Coefficient().String()))+max(0, d.Exponent()))
+		}
+	}
+	if whole > most {
+		return t, 0
+	}
+	scale = min(scale, most-whole)
+	return sqltype.NumericOf(int(whole+scale), int(scale)), scale
 }
