@@ -123,9 +123,11 @@ func (a told) partLine(m Measure) string {
 	switch m.Kind {
 	case Units, SomeUnits:
 		return "number of units" + a.filterText(m) + "; a unit counts once"
-	case CountRows, CountValues, Leaves:
+	case CountRows, CountValues, Leaves, DistinctValues:
 		what := "rows"
 		switch m.Kind {
+		case DistinctValues:
+			what = "distinct values of " + plan.Readable(a.Query, m.Arg)
 		case CountValues:
 			what = "rows with a value"
 		case Leaves:

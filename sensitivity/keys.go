@@ -74,7 +74,7 @@ func (z *analyzer) limit() {
 		bounded = bounded && (k.Public || k.OfUnit)
 	}
 	switch {
-	case z.opts.L2 && !ofOrder(a.Agg) && a.Groups.Public && a.Groups.Count <= normGroups && !z.single && len(a.Keys) > 0 && len(names) > 0:
+	case z.opts.L2 && !z.apart() && a.Groups.Public && a.Groups.Count <= normGroups && !z.single && len(a.Keys) > 0 && len(names) > 0:
 		a.Limit = GroupLimit{PerUnit: a.Groups.Count, L2: true, Why: "no cap: a unit's whole vector is scaled to a norm that is chosen"}
 	case z.single:
 		a.Limit = GroupLimit{PerUnit: 1, Why: "a unit has one row"}
@@ -99,8 +99,8 @@ func (z *analyzer) limit() {
 		a.Limit.NotL2 = fmt.Sprintf("vectors of more than %d groups are not scaled", normGroups)
 		if !a.Groups.Public {
 			a.Limit.NotL2 = "the groups are not public, so a vector over all of them has no bounds"
-		} else if ofOrder(a.Agg) {
-			a.Limit.NotL2 = "order statistics count rows, which are not scaled"
+		} else if z.apart() {
+			a.Limit.NotL2 = "order statistics and numbers of distinct values are of rows that are kept, not scaled"
 		}
 	}
 }

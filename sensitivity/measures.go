@@ -1,10 +1,8 @@
 package sensitivity
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -155,21 +153,6 @@ func (z *analyzer) countValues(g plan.AggItem) (int, error) {
 	return z.measure(Measure{Kind: CountValues, Arg: g.Arg}, g)
 }
 
-func (z *analyzer) countDistinct(g plan.AggItem) (int, error) {
-	eq := z.classesOf(z.blocks[0])
-	if id := z.column(g.Arg); id != 0 {
-		unit := z.out.Body.UnitCol
-		if id = z.base(id); id == unit || eq.same(id, unit) || z.addedEqual(eq, id, unit) {
-			if g.Filter != nil {
-				return z.measure(Measure{Kind: SomeUnits}, g)
-			}
-			return z.measure(Measure{Kind: Units}, g)
-		}
-	}
-	return 0, sqlerr.New(sqlerr.PrivateShape, "COUNT(DISTINCT ...) over private rows is supported for the privacy unit only").At(g.Pos).
-		WithHint("%srows with COUNT(*).", z.out.countUnits("Count persons with COUNT(DISTINCT %s), or ", "Count "))
-}
-
 // addedEqual: equal to the unit by an equality that the analysis added between scans that are never padded.
 func (z *analyzer) addedEqual(eq classes, id, unit plan.ColID) bool {
 	for _, e := range z.added {
@@ -182,14 +165,6 @@ func (z *analyzer) addedEqual(eq classes, id, unit plan.ColID) bool {
 		}
 	}
 	return false
-}
-
-// countUnits names the unit's column, where the analyst may see it; what one may not see has no name.
-func (a *Analysis) countUnits(with, without string) string {
-	if name := a.visibleName(a.Body.UnitCol); name != "" {
-		return fmt.Sprintf(with, name[strings.LastIndexByte(name, '.')+1:])
-	}
-	return without
 }
 
 // measure finds or adds a measure; g says what for, and of which rows.
@@ -225,6 +200,8 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 	case Units, SomeUnits:
 		m.Hi, m.PerGroup = 1, 1
 		return nil
+	case DistinctValues:
+		return z.distinct(m, g)
 	case CountRows, CountValues, Leaves:
 		if z.out.MaxRows == 0 {
 			return z.choose(m, 1, mostRows)

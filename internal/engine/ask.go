@@ -182,7 +182,7 @@ func (p *Prepared) stored(ctx context.Context, key ledger.Hash, st *stage, mp *m
 		return nil, false, p.session.ledgerFailed(err)
 	}
 	more := st.ask.WorthTopUp(old.Price)
-	if more && st.an.Trees() { // a tree's nodes are not measured again: at a higher price it is a new release
+	if more && st.an.Apart() { // what is read apart is not measured again: at a higher price it is a new release
 		return nil, false, nil
 	}
 	return r, !more, nil
@@ -386,7 +386,7 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 	if err != nil {
 		return err
 	}
-	return r.readTrees(ctx, tx, an, a)
+	return r.readApart(ctx, tx, an, a)
 }
 
 func (r *run) encoded(a *asked) ([]byte, error) {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -10,9 +9,11 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // beyond is an attack on a bound: with the un-noised totals of neighbours in hand, it looks for a change beyond the claim that the noise
@@ -205,6 +206,13 @@ func exactly(t testing.TB, s *Session) asker {
 		if err != nil {
 			return seen{err: everything(err)}
 		}
+		if len(p.an.Measures) == 1 && p.an.Measures[0].Kind == sensitivity.DistinctValues {
+			st, err := sqlgen.Distinct(p.an, s.engine.dialect, 0, sqlgen.Kept{Rows: p.an.Measures[0].PerGroup, Groups: p.an.Limit.PerUnit}, 7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return seen{rows: [][]string{{fmt.Sprint(whole(secret.Open(secretRows(t, p, st, nil)[0][0])))}}}
+		}
 		return seen{rows: [][]string{{fmt.Sprint(totals(t, p)[""][0])}}}
 	}
 }
@@ -212,8 +220,7 @@ func exactly(t testing.TB, s *Session) asker {
 // TestAttack13Distinct: distinct values, of which one person may hold many, and sketches of them. The careless proxy takes each for a
 // count that a person moves by 1.
 func TestAttack13Distinct(t *testing.T) {
-	statements := []string{"select count(distinct encounter_id) from encounters", "select count(distinct big) from encounters", "select count(distinct (diag, days)) from encounters",
-		"select approx_count_distinct(encounter_id) from encounters", "select count(distinct days + encounter_id) from encounters",
+	statements := []string{"select count(distinct (diag, days)) from encounters", "select approx_count_distinct(encounter_id) from encounters",
 		"select count(distinct patient_id) from encounters", "select count(distinct patient_id) from prescriptions r join encounters e on e.encounter_id = r.encounter_id",
 		"select sum(distinct days) from encounters"}
 	with, out := naivePair(t)
@@ -221,8 +228,9 @@ func TestAttack13Distinct(t *testing.T) {
 	for _, d := range dialects {
 		fails(t, moved(exactly(t, clinicSession(t, wild, d)), exactly(t, clinicSession(t, without1, d)), 1, statements...))
 	}
-	// Within a person's rows they are rows, of which as many count as the policy says: 4.
-	within := []string{"select count(*) from (select distinct encounter_id from encounters) x", "select count(*) from (select distinct patient_id, days from encounters) x", "select count(*) from (select encounter_id, count(*) from encounters group by 1) x"}
+	// Of anything else, and within a person's rows, as many count as the policy says: 4. Nobody's values go to another person who has them too.
+	within := []string{"select count(distinct encounter_id) from encounters", "select count(distinct encounter_id % 20) from encounters", "select count(distinct days + encounter_id) from encounters",
+		"select count(*) from (select distinct encounter_id from encounters) x", "select count(*) from (select distinct patient_id, days from encounters) x", "select count(*) from (select encounter_id, count(*) from encounters group by 1) x"}
 	succeeds(t, moved(with, out, 4, within...))
 	for _, d := range dialects {
 		fails(t, moved(exactly(t, clinicSession(t, wild, d)), exactly(t, clinicSession(t, without1, d)), 4, within...))
@@ -231,15 +239,14 @@ func TestAttack13Distinct(t *testing.T) {
 
 // TestAttack14Averages: the attack is on the analyst: an average put together from parts by a wrong formula, or pulled aside by its clamp.
 // The judge is PostgreSQL, over data within all bounds and without noise. The careless formulas are the average of people's averages,
-// and a sum of values cut at 0 over the count.
+// and a sum of values cut at 0 over the count; of variances the average of people's, and one about an average that is rounded.
 func TestAttack14Averages(t *testing.T) {
 	s := clinicSession(t, tame, backend.Postgres, roomy...)
 	set(t, s, "dpsql.max_groups", "1000")
 	judge := naive(t, "clinic_"+tame.name)
 	attack := func(ask asker) string {
 		for _, sql := range []string{"select avg(days) from encounters", "select avg(account) from patients", "select avg(big) from encounters", "select avg(cost) from encounters where days > 3",
-			"select avg(-days) from encounters", "select avg(medications) from encounters", "select variance(days) from encounters",
-			"select var_pop(days) from encounters", "select stddev(medications) from encounters"} {
+			"select avg(-days) from encounters", "select avg(medications) from encounters", "select variance(days) from encounters", "select stddev(cost) from encounters", "select var_pop(account) from patients"} {
 			if got, want := fmt.Sprint(ask(sql)), fmt.Sprint(judge(sql)); got != want {
 				return fmt.Sprintf("%s is %s, not %s", sql, got, want)
 			}
@@ -251,7 +258,7 @@ func TestAttack14Averages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := finish.Run(context.Background(), p.an, unnoised(t, p), nil, 0)
+		rows, err := computed(t, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,6 +267,9 @@ func TestAttack14Averages(t *testing.T) {
 	fails(t, attack(product))
 	for _, formula := range []string{"select avg(a) from (select avg($1) a $2 group by patient_id) x", "select sum(greatest($1, 0))::numeric / count($1) $2"} {
 		succeeds(t, attack(func(sql string) seen { return judge(rewritten(`^select avg\(([^)]*)\) (.*)$`, formula)(sql)) }))
+	}
+	for _, formula := range []string{"select avg(v) from (select var_samp($1) v $2 group by patient_id) x", "select sum(($1 - (select round(avg($1)) $2)) ^ 2) / (count($1) - 1) $2"} {
+		succeeds(t, attack(func(sql string) seen { return judge(rewritten(`^select variance\(([^)]*)\) (.*)$`, formula)(sql)) }))
 	}
 }
 

@@ -164,11 +164,17 @@ func scan(t testing.TB, p *Prepared) (*sqlgen.Statement, [][]secret.Value) {
 
 func scanStage(t testing.TB, p *Prepared, an *sensitivity.Analysis, params []sqltype.Value) (*sqlgen.Statement, [][]secret.Value) {
 	t.Helper()
-	e := p.session.engine
-	st, err := sqlgen.Private(an, e.dialect, 7)
+	st, err := sqlgen.Private(an, p.session.engine.dialect, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return st, secretRows(t, p, st, params)
+}
+
+// secretRows runs a printed statement.
+func secretRows(t testing.TB, p *Prepared, st *sqlgen.Statement, params []sqltype.Value) [][]secret.Value {
+	t.Helper()
+	e := p.session.engine
 	tx, err := e.backend.Begin(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +193,7 @@ func scanStage(t testing.TB, p *Prepared, an *sensitivity.Analysis, params []sql
 	if rows.Err() != nil {
 		t.Fatal(rows.Err())
 	}
-	return st, out
+	return out
 }
 
 // make1 is one release of rows that are kept.

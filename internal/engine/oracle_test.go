@@ -41,7 +41,28 @@ func unnoisedStage(t testing.TB, p *Prepared, an *sensitivity.Analysis, params [
 			rows[i] = append(rows[i], secret.Open(v))
 		}
 	}
-	return releaseOf(an, st, rows)
+	r := releaseOf(an, st, rows)
+	for i, m := range an.Measures {
+		if m.Kind != sensitivity.DistinctValues {
+			continue
+		}
+		distinct, err := sqlgen.Distinct(an, p.session.engine.dialect, i, sqlgen.Kept{Rows: m.PerGroup, Groups: an.Limit.PerUnit}, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := map[string]*big.Int{}
+		for _, row := range secretRows(t, p, distinct, params) {
+			keys := make([]sqltype.Value, len(an.Keys))
+			for k := range keys {
+				keys[k] = secret.Open(row[k])
+			}
+			at[fmt.Sprint(keys)] = whole(secret.Open(row[len(keys)]))
+		}
+		for _, g := range r.Groups {
+			g.Values[i] = at[fmt.Sprint(g.Keys)]
+		}
+	}
+	return r
 }
 
 // releaseOf is that release, of a scan's rows.

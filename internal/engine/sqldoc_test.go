@@ -284,6 +284,8 @@ squares and of their products. Aggregates of one statement share them: ` + "`cou
 - Sums of squares are clamped to what the range [lo, hi] allows, so ` + "`var_pop`" + ` is in [0, (hi - lo)^2/4], a covariance within the root of the product of two such, a correlation in [-1, 1].
 - ` + "`bool_and`, `every` and `bool_or`" + ` ask how many people have a row that decides (a false one, or a true one), which one person changes by 1: no range is needed. It is decided that somebody has where the noisy number is more than
   the 97.5% quantile of its noise (EXPLAIN tells it): wrong with probability 0.025 where nobody has, and where twice that many people have. They are never NULL, and have no ` + "`dp_error`" + `.
+- ` + "`count(DISTINCT x)`" + ` keeps of each person at most as many distinct values a group as rows count, first ones by a hash, and then tells values apart: what people have in common counts once. Fewer are kept where few values
+  are known, and one where the person determines the value, so that the noise is smaller. NULL is not counted, nor are a numeric's NaN and infinities.
 - Products of values of wide ranges are rounded row by row (EXPLAIN says so), to about 2^-36 of the largest product.
 - ` + "`dp_error`" + ` is 1.96 times the deviation of the noise, to the first order: each noisy number's variance times the square of what a change of it does to the result. Of a deviation it is the variance's
   interval, rooted; of ` + "`regr_r2`" + ` the correlation's, squared. Where the number of rows, or a sum of squares that is divided by, is less than two of its own deviations, it is the width of all values that the result can have, and NULL for

@@ -72,7 +72,7 @@ func (s *Session) printable(a *sensitivity.Analysis) error {
 	if _, err := sqlgen.Private(a, s.engine.dialect, 0); err != nil {
 		return err
 	}
-	if err := s.checkTrees(a); err != nil || !a.Limit.L2 {
+	if err := s.checkApart(a); err != nil || !a.Limit.L2 {
 		return err
 	}
 	clips := make([]uint64, len(a.Choices))

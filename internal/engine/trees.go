@@ -6,34 +6,47 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// readTrees reads the leaves of each tree in the snapshot of the totals, a scan each.
-func (r *run) readTrees(ctx context.Context, tx backend.Tx, an *sensitivity.Analysis, a *asked) error {
+// readApart reads what a statement of its own tells of each measure that is read apart, in the snapshot of the totals: a scan each.
+func (r *run) readApart(ctx context.Context, tx backend.Tx, an *sensitivity.Analysis, a *asked) error {
 	for i, m := range an.Measures {
-		if m.Tree == nil {
+		if !m.Apart() {
 			continue
 		}
-		st, err := sqlgen.TreeLeaves(an, r.session.engine.dialect, i, a.maker.Kept(i), a.seed())
+		read := a.maker.ReadDistinct
+		if m.Tree != nil {
+			read = a.maker.ReadTree
+		}
+		st, err := apart(an, r.session.engine.dialect, i, a.maker.Kept(i), a.seed())
 		if err != nil {
 			return err
 		}
-		if err := query(ctx, tx, st, a.args, func(rows secret.Rows) error { return a.maker.ReadTree(i, st.Columns, rows) }); err != nil {
+		if err := query(ctx, tx, st, a.args, func(rows secret.Rows) error { return read(i, st.Columns, rows) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkTrees refuses trees that cannot be printed.
-func (s *Session) checkTrees(a *sensitivity.Analysis) error {
+// apart prints the statement of a measure that is read apart.
+func apart(a *sensitivity.Analysis, d funcs.Dialect, i int, kept sqlgen.Kept, seed int64) (*sqlgen.Statement, error) {
+	if a.Measures[i].Tree != nil {
+		return sqlgen.TreeLeaves(a, d, i, kept, seed)
+	}
+	return sqlgen.Distinct(a, d, i, kept, seed)
+}
+
+// checkApart refuses measures that are read apart and cannot be printed.
+func (s *Session) checkApart(a *sensitivity.Analysis) error {
 	for i, m := range a.Measures {
-		if m.Tree == nil {
+		if !m.Apart() {
 			continue
 		}
-		if _, err := sqlgen.TreeLeaves(a, s.engine.dialect, i, sqlgen.Kept{Rows: m.PerGroup, Groups: a.Limit.PerUnit}, 0); err != nil {
+		if _, err := apart(a, s.engine.dialect, i, sqlgen.Kept{Rows: m.PerGroup, Groups: a.Limit.PerUnit}, 0); err != nil {
 			return err
 		}
 	}
@@ -42,5 +55,5 @@ func (s *Session) checkTrees(a *sensitivity.Analysis) error {
 
 // noTotals: the groups are public, and nothing is measured or chosen by their totals.
 func noTotals(a *sensitivity.Analysis) bool {
-	return a.Groups.Public && len(a.Choices) == 0 && !slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Tree == nil })
+	return a.Groups.Public && len(a.Choices) == 0 && !slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return !m.Apart() })
 }

@@ -20,7 +20,7 @@ func TestMomentNeighbours(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
-	for _, sql := range neighbour.ChosenMoments {
+	for _, sql := range slices.Concat(neighbour.ChosenMoments, neighbour.ChosenDistinct) {
 		a, err := sensitivity.Analyze(ctx, bind(t, sql, neighbour.RangedCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: outside, Dialect: funcs.Postgres}})
 		if err != nil || len(a.Choices) == 0 {
 			t.Errorf("%s: %v", sql, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// TestPrint holds the printed statements: private (groups= sets the cap), the leaves of its first measure, and public, for one dialect or both.
+// TestPrint holds the printed statements: private (groups= sets the cap), the leaves or distinct values of its first measure, and public, for one dialect or both.
 func TestPrint(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -33,6 +33,9 @@ func TestPrint(t *testing.T) {
 				case "leaves":
 					a := analyze(t, d.Input, inside, groups)
 					st, err = sqlgen.TreeLeaves(a, dialect, 0, sqlgen.Kept{Rows: a.Measures[0].PerGroup, Groups: a.Limit.PerUnit}, 42)
+				case "distinct":
+					a := analyze(t, d.Input, inside, groups)
+					st, err = sqlgen.Distinct(a, dialect, 0, sqlgen.Kept{Rows: a.Measures[0].PerGroup, Groups: a.Limit.PerUnit}, 42)
 				default:
 					st, err = sqlgen.PublicQuery(bind(t, d.Input, neighbour.ClinicCatalog()), dialect)
 				}

@@ -200,6 +200,8 @@ func (w *private) columns(i int, m sensitivity.Measure, read func(string) string
 		c.count = read(w.of(m, w.fn("count")+"(*)"))
 	case sensitivity.CountValues, sensitivity.Leaves:
 		c.count = read(w.count(m))
+	case sensitivity.DistinctValues:
+		c.count = read(w.of(m, w.fn("count")+"(DISTINCT "+w.value(m)+")"))
 	case sensitivity.SumValues, sensitivity.CentredSum:
 		r := w.row(m, w.f)
 		c.scale, c.small = r.scale, r.small

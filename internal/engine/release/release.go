@@ -59,7 +59,7 @@ type Maker struct {
 	a     *sensitivity.Analysis
 	r     *Release
 	mechs []*noise.Mechanism
-	trees []*noise.Mechanism // of measures whose noise is on the nodes of a tree
+	apart []*noise.Mechanism // of measures that are read apart
 	sel   *noise.Selector    // nil where groups are public
 	most  int
 	read  bool
@@ -101,7 +101,7 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 // mechanisms makes those of the plan that is run.
 func (m *Maker) mechanisms() error {
 	m.mechs = make([]*noise.Mechanism, len(m.r.Run.Measures))
-	m.trees = make([]*noise.Mechanism, len(m.r.Run.Measures))
+	m.apart = make([]*noise.Mechanism, len(m.r.Run.Measures))
 	for i, ev := range m.r.Run.Measures {
 		if ev == nil {
 			continue
@@ -115,8 +115,8 @@ func (m *Maker) mechanisms() error {
 				return err
 			}
 		}
-		if m.a.Measures[i].Tree != nil {
-			m.trees[i], m.mechs[i] = m.mechs[i], nil
+		if m.a.Measures[i].Apart() {
+			m.apart[i], m.mechs[i] = m.mechs[i], nil
 		}
 	}
 	if m.a.Groups.Public {

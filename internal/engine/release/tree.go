@@ -37,7 +37,7 @@ func (m *Maker) Kept(i int) sqlgen.Kept {
 // no more than they tell. (3) Every group that Read released has a tree, whether or not a row came for it: its counts are 0 then; rows of other groups are dropped, and groups were chosen before by their units. (4) A row
 // that does not fit, or a second one for a leaf or a group, is a failure that tells nothing. (5) Memory: the counts of one group's leaves, whose number is public, and the release.
 func (m *Maker) ReadTree(i int, cols []sqlgen.Column, rows secret.Rows) error {
-	if !m.read || i >= len(m.trees) || m.trees[i] == nil || m.old != nil {
+	if !m.read || i >= len(m.apart) || m.apart[i] == nil || m.old != nil {
 		return errShape
 	}
 	at := make(map[string]int, len(m.r.Groups))
@@ -97,7 +97,7 @@ func (m *Maker) ReadTree(i int, cols []sqlgen.Column, rows secret.Rows) error {
 			}
 		}
 	}
-	m.trees[i] = nil
+	m.apart[i] = nil
 	return nil
 }
 
@@ -150,7 +150,7 @@ func (m *Maker) descend(i int, g *Group, leaves []int64) error {
 	}
 	blocks := []Block{}
 	known := func(level int, node int64) []float64 { return counts(blocks, level, node) }
-	r, err := quantile.NewReader(t, m.trees[i].StdDev(), func(level int, node int64) ([]float64, error) {
+	r, err := quantile.NewReader(t, m.apart[i].StdDev(), func(level int, node int64) ([]float64, error) {
 		if c := known(level, node); c != nil {
 			return c, nil
 		}
@@ -162,7 +162,7 @@ func (m *Maker) descend(i int, g *Group, leaves []int64) error {
 		for k := range t.Fans[level] {
 			first := (node*t.Fans[level] + k) * each
 			n := new(big.Int).Sub(upTo[min(first+each, t.Count)], upTo[min(first, t.Count)])
-			noisy, err := m.trees[i].Add(n)
+			noisy, err := m.apart[i].Add(n)
 			if err != nil {
 				return nil, err
 			}

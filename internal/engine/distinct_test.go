@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// compareDistinct holds a statement's numbers of distinct values, at all of keptOf, against the wild clinic and its neighbours. mangle, if not nil, plants a bug in the print.
+func compareDistinct(t testing.TB, p *Prepared, mangle func(string) string) (share float64, err error) {
+	t.Helper()
+	ctx := context.Background()
+	d := p.session.engine.backend.Dialect()
+	for i, m := range p.an.Measures {
+		if m.Kind != sensitivity.DistinctValues {
+			continue
+		}
+		for _, kept := range keptOf(p.an, m) {
+			st, err := sqlgen.Distinct(p.an, p.session.engine.dialect, i, kept, 42)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if mangle != nil {
+				sql := mangle(st.SQL)
+				if sql == st.SQL {
+					t.Fatalf("the planted bug changes nothing in %s", st.SQL)
+				}
+				st.SQL = sql
+			}
+			read := func(c clinic) *neighbour.Totals {
+				totals, e := neighbour.ReadTotals(ctx, uncovered{c.open(t, d)}, st)
+				err = errors.Join(err, e)
+				return totals
+			}
+			claim := &sensitivity.Analysis{Measures: []sensitivity.Measure{{PerGroup: kept.Rows}}, Limit: sensitivity.GroupLimit{PerUnit: kept.Groups}}
+			before := read(wild)
+			for _, c := range without {
+				after := read(c)
+				if err != nil {
+					return share, fmt.Errorf("%w\n%s", err, st.SQL)
+				}
+				one, e := neighbour.Compare(claim, before, after)
+				err, share = errors.Join(err, e), max(share, one)
+			}
+			for _, c := range []clinic{owned, mixed} {
+				after := read(c)
+				if err == nil {
+					err = neighbour.Equal(before, after)
+				}
+			}
+			if err != nil {
+				return share, fmt.Errorf("at %+v: %w\n%s", kept, err, st.SQL)
+			}
+		}
+	}
+	return share, nil
+}
+
+// TestDistinctNeighbours: without one unit no number of distinct values changes by more than is claimed, with declared bounds and at chosen ones, and not at all without ownerless
+// rows or in another order; the totals beside them, which groups and choices go by, hold too.
+func TestDistinctNeighbours(t *testing.T) {
+	InOneThread(t)
+	for _, d := range dialects {
+		full := 0
+		s := clinicSession(t, wild, d)
+		for i, sql := range neighbour.Distinct {
+			set(t, s, "dpsql.max_groups", []string{"1", "auto"}[i%2])
+			p, err := prepare(s, sql)
+			if err != nil {
+				t.Fatalf("%s: %v", sql, err)
+			}
+			share, err := compareDistinct(t, p, nil)
+			if err != nil {
+				t.Errorf("%s: %s: %v", d, sql, err)
+			}
+			if share == 1 {
+				full++
+			}
+			if len(p.an.Choices) == 0 {
+				if _, err := compareClinics(t, p, nil); err != nil {
+					t.Errorf("%s: %s: %v", d, sql, err)
+				}
+			}
+		}
+		if full < 6 {
+			t.Errorf("%s: only %d statements use their whole claim: the data is too tame", d, full)
+		}
+	}
+}
+
+// TestDistinctBugs: each of these is found. The last one is the attack: values are first told apart, each by its least unit, and units capped then; a unit that leaves hands its values on.
+func TestDistinctBugs(t *testing.T) {
+	replace := func(pattern, with string) func(string) string {
+		re := regexp.MustCompile(pattern)
+		return func(sql string) string { return re.ReplaceAllString(sql, with) }
+	}
+	s := clinicSession(t, wild, backend.Postgres)
+	set(t, s, "dpsql.max_groups", "1")
+	for name, c := range map[string]struct {
+		sql    string
+		mangle func(string) string
+	}{
+		"values not capped":      {"select count(distinct encounter_id) from encounters", replace(` WHERE "g"."vn" <= \d+`, "")},
+		"groups not capped":      {"select diag, count(distinct days) from encounters group by 1", replace(`"g"."rn" <= \d+ AND `, "")},
+		"rows instead of values": {"select count(distinct days) from encounters", replace(`count\(DISTINCT "g"."v"\) FROM .*$`, `count(*) FROM public.encounters`)},
+		"first values by physical order": {"select count(distinct encounter_id % 101) from encounters", func(sql string) string { // a row's place in the heap
+			sql = strings.Replace(sql, ` AS "v" FROM`, ` AS "v", min("t1".ctid) AS "n" FROM`, 1)
+			return replace(`ORDER BY pg_catalog.hash.*?"g"."v" ASC`, `ORDER BY "g"."n"`)(sql)
+		}},
+		"ownerless rows": {"select count(distinct cost) from encounters", replace(`"t1"."patient_id" IS NOT NULL`, "TRUE")},
+		"owner first": {"select count(distinct encounter_id % 20) from encounters", replace(`^.*$`, `SELECT count(*) FROM (SELECT row_number() OVER (PARTITION BY u ORDER BY v) AS vn FROM `+
+			`(SELECT encounter_id % 20 AS v, min(patient_id) AS u FROM public.encounters WHERE patient_id IS NOT NULL GROUP BY 1) AS o) AS c WHERE vn <= 1`)},
+	} {
+		set(t, s, "dpsql.clip", map[bool]string{true: "1", false: "auto"}[name == "owner first"])
+		p, err := prepare(s, c.sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := compareDistinct(t, p, nil); err != nil {
+			t.Errorf("%s: without the bug: %v", name, err)
+		}
+		if _, err := compareDistinct(t, p, c.mangle); err == nil || strings.Contains(err.Error(), "SQLSTATE") {
+			t.Errorf("%s: %.1500v", name, err)
+		}
+	}
+}
+
+// TestDistinctOracle: with room for all values and noise of scale nothing, answers are PostgreSQL's.
+func TestDistinctOracle(t *testing.T) {
+	ctx := context.Background()
+	s := clinicSession(t, tame, backend.Postgres, roomy...)
+	set(t, s, "dpsql.max_groups", "1000")
+	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_tame"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	for _, sql := range neighbour.Distinct {
+		p, err := prepare(s, sql)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		if len(p.an.Choices) > 0 {
+			continue
+		}
+		sameAsText(t, &neighbour.Postgres{Conn: conn}, s, sql, false)
+	}
+}
+
+// TestDistinctAnswers: the whole way, with public, chosen and no groups and with bounds that are declared and chosen: a repeat is free and the same, a larger price is a new release.
+func TestDistinctAnswers(t *testing.T) {
+	for _, d := range dialects {
+		s := clinicSession(t, tame, d)
+		ask := through(s)
+		for _, sql := range []string{"select count(distinct diag), dp_error(count(distinct diag)), count(*) from encounters", "select readmitted, count(distinct diag) from encounters group by 1",
+			"select diag, count(distinct days) from encounters group by 1", "select count(distinct minutes), avg(minutes), bool_or(minutes > 599) from visits", "select readmitted, variance(days), corr(days, cost) from encounters group by 1"} {
+			set(t, s, "dpsql.epsilon", "0.05")
+			first, again := ask(sql), ask(sql)
+			if first.err != "" || fmt.Sprint(first) != fmt.Sprint(again) {
+				t.Errorf("%s: %s: %v, then %v", d, sql, first, again)
+			}
+			if got := ask("explain " + sql); got.err != "" || !strings.Contains(fmt.Sprint(got.rows), "answered from the release") {
+				t.Errorf("%s: explain %s: %v", d, sql, got)
+			}
+			set(t, s, "dpsql.epsilon", "0.1")
+			if got := ask("explain " + sql); got.err != "" {
+				t.Errorf("%s: explain %s: %v", d, sql, got)
+			}
+			if got := ask(sql); got.err != "" {
+				t.Errorf("%s: %s at a larger price: %v", d, sql, got)
+			}
+			if got := ask("explain " + sql); !strings.Contains(fmt.Sprint(got.rows), "price 0.1") {
+				t.Errorf("%s: explain %s: %v", d, sql, got)
+			}
+		}
+	}
+}

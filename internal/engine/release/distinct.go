@@ -1,0 +1,37 @@
+package release
+
+import (
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+)
+
+// ReadDistinct reads measure i's numbers of distinct values, for the groups that Read released, and releases them with noise; once a measure.
+//
+// Proof: as Read's, on totals whose sensitivity is sensitivity.distinct's claim at the bounds that Kept gives, which are released. Every group that Read released has a number, 0 where no row came for it;
+// rows of other groups are dropped. Those were chosen before, by their units. A row that does not fit, or a second one for a group, is a failure that tells nothing.
+func (m *Maker) ReadDistinct(i int, cols []sqlgen.Column, rows secret.Rows) error {
+	if !m.read || i >= len(m.apart) || m.apart[i] == nil || m.a.Measures[i].Tree != nil || m.old != nil {
+		return errShape
+	}
+	groups := make([][]sqltype.Value, len(m.r.Groups))
+	for g := range m.r.Groups {
+		groups[g] = m.r.Groups[g].Keys
+	}
+	totals, err := totalsOf(groups, len(m.a.Measures), m.plain(cols, rows))
+	if err != nil {
+		return err
+	}
+	for g, t := range totals {
+		if t[i] == nil || t[i].Sign() < 0 {
+			return errShape
+		}
+		noisy, err := m.apart[i].Add(t[i])
+		if err != nil {
+			return err
+		}
+		m.r.Groups[g].Values[i] = noisy
+	}
+	m.apart[i] = nil
+	return nil
+}

@@ -1,0 +1,26 @@
+package neighbour
+
+// Distinct are statements that count distinct values, of all kinds of bounds and types.
+var Distinct = []string{
+	"select count(distinct diag), count(*) from encounters",
+	"select count(distinct encounter_id), count(distinct encounter_id % 101) from encounters",
+	"select readmitted, count(distinct encounter_id) filter (where days > 3) from encounters group by 1",
+	"select readmitted, count(distinct diag), count(distinct days), count(distinct patient_id) from encounters group by 1",
+	"select diag, count(distinct readmitted), count(distinct cost) filter (where days > 3) from encounters group by 1",
+	"select count(distinct score), count(distinct level), count(distinct big), count(distinct medications * 2 + days) from encounters",
+	"select p.race, count(distinct e.diag), count(distinct p.ward), count(distinct p.city_id) from encounters e join patients p on p.patient_id = e.patient_id group by 1",
+	"select gender, count(distinct weight), count(distinct account), count(distinct ward) from patients group by 1",
+	"select count(distinct drug), count(distinct upper(change)), avg(dose) from prescriptions",
+	"select count(distinct admitted), count(distinct came), count(distinct extract(year from went)) from stays",
+	"select count(distinct n) from (select patient_id, count(*) n from encounters group by 1) t",
+	"select k.label, count(distinct e.diag) from encounters e join kinds k on k.id = e.kind_id group by 1",
+	"select count(distinct minutes), count(distinct minutes > 100), sum(minutes) from visits",
+	"select minutes > 100, count(distinct minutes) from visits group by 1",
+}
+
+// ChosenDistinct are those of tables without declared rows.
+var ChosenDistinct = []string{
+	"select count(distinct minutes), count(distinct minutes) filter (where minutes > 20), count(*) from visits",
+	"select diag, count(distinct encounter_id), count(distinct days) from encounters group by 1",
+	"select readmitted, count(distinct cost), avg(days) from encounters group by 1",
+}

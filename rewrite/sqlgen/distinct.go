@@ -1,0 +1,77 @@
+package sqlgen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Distinct prints the statement that counts the distinct values of measure i: one row a group (RoleMeasure). Of each unit at most kept.Rows values count in each of at most kept.Groups groups;
+// seed is Private's, so that the cap keeps the same groups.
+//
+// Proof: claim: sensitivity.distinct's, for m = kept.Rows. (1) Rows whose unit is NULL are dropped. (2) "g" has one row for each (unit, group, value), values in canonical form, so that equal ones are spelled
+// alike; rows that FILTER does not keep have the value NULL, which counts for nothing. (2') Where keys say that a unit has one row, it has one value. (3) A unit's groups are ranked as in Private, by dense_rank over
+// all of its rows, whether or not their value counts. (4) Of a unit's values in a group the first m are kept, by the hash of unit, value and seed, then by the value: an order of what is that unit's own.
+// (5) Only then are values of different units told apart, and counted.
+func Distinct(a *sensitivity.Analysis, d funcs.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
+	if i >= len(a.Measures) || a.Measures[i].Kind != sensitivity.DistinctValues || kept.Rows == 0 || kept.Groups == 0 || a.Limit.L2 {
+		return nil, internalError("the bounds of distinct values are not known")
+	}
+	return printed(a, d, seed, func(w *private) *Statement { return w.distinct(i, kept) })
+}
+
+// value prints what a measure's rows are told apart by: in canonical form, as keys are.
+func (w *private) value(m sensitivity.Measure) string {
+	return w.canonicalKey(w.scalar(m.Arg, w.f, stored), m.Arg.Type())
+}
+
+func (w *private) distinct(i int, kept Kept) *Statement {
+	m, st := w.a.Measures[i], &Statement{}
+	v := w.value(m)
+	if m.Filter != nil {
+		v = fmt.Sprintf("CASE WHEN %s THEN %s END", w.scalar(m.Filter, w.f, stored), v)
+	}
+	var list, out, group []string
+	for k, key := range w.keys {
+		list = append(list, fmt.Sprintf(`%s AS "k%d"`, key, k+1))
+		out, group = append(out, fmt.Sprintf(`"g"."k%d"`, k+1)), append(group, fmt.Sprint(k+1))
+		st.Columns = append(st.Columns, Column{RoleKey, k, keyType(w.a.Keys[k].Type)})
+	}
+	st.Columns = append(st.Columns, Column{RoleMeasure, i, sqltype.Int8})
+	list = append(list, v+` AS "v"`)
+	var from string
+	if m.Single { // (2')
+		from = fmt.Sprintf(`(SELECT %s%s) AS "g"`, strings.Join(list, ", "), w.f.clause())
+	} else {
+		from = w.firstValues(list, out, m, kept)
+	}
+	st.SQL = fmt.Sprintf(`SELECT %s FROM %s`, strings.Join(append(out, w.fn("count")+`(DISTINCT "g"."v")`), ", "), from)
+	if len(group) > 0 {
+		st.SQL += " GROUP BY " + strings.Join(group, ", ")
+	}
+	st.Args = w.args
+	return st
+}
+
+// firstValues prints the (unit, group, value) rows that are kept.
+func (w *private) firstValues(list, keys []string, m sensitivity.Measure, kept Kept) string {
+	ut := w.a.Query.Columns[w.a.Body.UnitCol].Type
+	list = append([]string{w.unit + ` AS "u"`}, list...)
+	group := make([]string, len(list))
+	for i := range list {
+		group[i] = fmt.Sprint(i + 1)
+	}
+	from := fmt.Sprintf(`(SELECT %s%s GROUP BY %s) AS "g"`, strings.Join(list, ", "), w.f.clause(), strings.Join(group, ", ")) // (2)
+	where := `"g"."v" IS NOT NULL`
+	if w.a.Limit.Capped { // (3)
+		from = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g"`, w.fn("dense_rank"), w.hashOrder(ut), from)
+		where = fmt.Sprintf(`"g"."rn" <= %d AND %s`, kept.Groups, where)
+	}
+	order := w.hash(`"g"."u"`, ut, []string{`"g"."v"`}, []sqltype.Type{keyType(m.Arg.Type())}, w.seed) + `, "g"."v" ASC` // (4)
+	from = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY %s ORDER BY %s) AS "vn" FROM %s WHERE %s) AS "g"`, w.fn("row_number"),
+		strings.Join(append([]string{`"g"."u"`}, keys...), ", "), order, from, where)
+	return fmt.Sprintf(`%s WHERE "g"."vn" <= %d`, from, kept.Rows)
+}

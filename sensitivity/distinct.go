@@ -1,0 +1,100 @@
+package sensitivity
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// DistinctValues counts the values of Arg that rows of a group have, each once however many units have it. The measure's partial is the number of a unit's own
+// distinct values, by which an automatic bound is chosen; the total that is released is had from a statement of its own (sqlgen.Distinct).
+const DistinctValues MeasureKind = "distinct values"
+
+// Apart says that the total that is released is not a sum of the partials: it is read by a statement of its own, in the same snapshot.
+func (m *Measure) Apart() bool { return m.Tree != nil || m.Kind == DistinctValues }
+
+// Apart: some of what is measured is read apart.
+func (a *Analysis) Apart() bool {
+	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Apart() })
+}
+
+// apart: some of the aggregates will be read apart; of those no vector is scaled.
+func (z *analyzer) apart() bool {
+	return ofOrder(z.out.Agg) || slices.ContainsFunc(z.out.Agg.Aggs, func(g plan.AggItem) bool { return g.Distinct && g.Fn == plan.Count && !z.ofUnits(g) })
+}
+
+// ofUnits: what is counted is the unit itself.
+func (z *analyzer) ofUnits(g plan.AggItem) bool {
+	id := z.column(g.Arg)
+	if id == 0 {
+		return false
+	}
+	eq, unit := z.classesOf(z.blocks[0]), z.out.Body.UnitCol
+	id = z.base(id)
+	return id == unit || eq.same(id, unit) || z.addedEqual(eq, id, unit)
+}
+
+// countDistinct counts units, or the distinct values of anything else.
+func (z *analyzer) countDistinct(g plan.AggItem) (int, error) {
+	switch {
+	case z.ofUnits(g) && g.Filter != nil:
+		return z.measure(Measure{Kind: SomeUnits}, g)
+	case z.ofUnits(g):
+		return z.measure(Measure{Kind: Units}, g)
+	}
+	return z.measure(Measure{Kind: DistinctValues, Arg: g.Arg}, g)
+}
+
+// fewValues: with so few values that a unit can have none is worth choosing among.
+const fewValues = 4
+
+// fewOf is how many values an expression can have in a unit's rows, by what policy and statement say of the one column that it is computed from; 0: nothing is known.
+func (z *analyzer) fewOf(x plan.Scalar) uint64 {
+	if z.ofUnit(x) {
+		return 1
+	}
+	id, ok := z.onlyColumn(x)
+	if !ok {
+		return 0
+	}
+	values, _, ok := z.valuesOf(z.owner[id], id, x)
+	f, err := z.function(x, id)
+	if !ok || err != nil || len(values) > mostTried {
+		return 0
+	}
+	seen := map[string]bool{}
+	for _, v := range values {
+		if y, err := f(v); err == nil && y != nil {
+			seen[tupleText([]sqltype.Value{literal(y, x.Type())})] = true
+		}
+	}
+	return uint64(max(1, len(seen)))
+}
+
+// distinct bounds how many distinct values of a unit count in a group.
+//
+// Proof: claim: whatever the rows are, without one unit the total of a group changes by at most PerGroup, or the edge that Bound chooses, = m, and in at most Limit.PerUnit groups. The print keeps at
+// most m values of each unit in each of at most PerUnit groups, by an order of the unit's own values (sqlgen.Distinct): sets S(u, g) that depend on rows of u alone. The total is the number of elements of the
+// union over all u. Without one unit the union loses those elements of its S(u, g) that no other one has: at most m. Capped first: if values were told apart first, each by one owner, and owners capped
+// then, the owner that leaves would hand its values to others, whose cap would drop others of theirs, and a total could change by any number. For the choice: the number of units with more than t
+// distinct values changes by at most 1 for each t, in one direction, as in choose. What is known of the values, that the unit determines them or that there are few, only says where the cap
+// stands. Source: Knop, Steinke, "Counting Distinct Elements Under Person-Level Differential Privacy", 2023, section 2 (one unit's values bounded first).
+func (z *analyzer) distinct(m *Measure, g plan.AggItem) error {
+	most := z.out.MaxRows
+	few := z.fewOf(m.Arg)
+	switch {
+	case few > 0 && (most == 0 && few <= fewValues || most > few):
+		most = few
+	case most == 0 && few > 0:
+		return z.choose(m, 1, few)
+	case most == 0:
+		return z.choose(m, 1, mostRows)
+	}
+	if most > dp.MaxSensitivity {
+		return tooWide().At(g.Pos)
+	}
+	m.Hi, m.PerGroup = int64(most), most
+	return nil
+}
