@@ -269,13 +269,18 @@ func (z *analyzer) keyColumn(id plan.ColID) plan.TableColumn {
 	return out
 }
 
+// rowsOfUnit is how many rows a unit has by declarations; 0 where a public table multiplies them, or none says it.
+func (z *analyzer) rowsOfUnit() uint64 {
+	if slices.ContainsFunc(z.scans, func(s *scanInfo) bool { return !s.private() && !s.fixed }) {
+		return 0
+	}
+	return z.out.MaxRows
+}
+
 // aggregateColumn is what follows for an aggregate within a unit's rows: ranges where rows of a unit are declared and no public table multiplies them, grids.
 func (z *analyzer) aggregateColumn(a plan.AggItem) plan.TableColumn {
 	out := plan.TableColumn{Name: z.out.Query.Columns[a.ID].Name, Type: a.Type, Visible: true}
-	rows := z.out.MaxRows
-	if slices.ContainsFunc(z.scans, func(s *scanInfo) bool { return !s.private() && !s.fixed }) {
-		rows = 0
-	}
+	rows := z.rowsOfUnit()
 	m := decimal.NewFromUint64(rows)
 	switch a.Fn {
 	case plan.CountRows, plan.Count:
