@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -180,14 +182,61 @@ func textual(t sqltype.Type, format int16) bool {
 // values brings a row's texts to the client's set.
 func (c *charset) values(row [][]byte, columns []engine.Column, formats []int16) error {
 	for i, v := range row {
-		if v == nil || ascii(v) || !textual(columns[i].Type, formatOf(formats, i)) {
+		if v == nil || ascii(v) {
 			continue
 		}
-		out, err := c.encode(make([]byte, 0, len(v)), v)
+		out, err := translated(v, columns[i].Type, formatOf(formats, i), func(text []byte) ([]byte, error) { return c.encode(make([]byte, 0, len(text)), text) })
 		if err != nil {
 			return err
 		}
 		row[i] = out
 	}
 	return nil
+}
+
+// translated is a value with its texts translated: the value itself, or the elements of an array in binary form.
+func translated(v []byte, t sqltype.Type, format int16, translate func([]byte) ([]byte, error)) ([]byte, error) {
+	if textual(t, format) {
+		return translate(v)
+	}
+	if elem, ok := t.Elem(); ok && textual(elem, format) {
+		return elements(v, translate)
+	}
+	return v, nil
+}
+
+// elements translates those of an array in binary form: a head of dimensions, flags and type, 8 bytes a dimension, and each element after its length. What does not have that
+// form stays as it is, to be refused where it is read.
+func elements(v []byte, translate func([]byte) ([]byte, error)) ([]byte, error) {
+	const head = 12
+	if len(v) < head {
+		return v, nil
+	}
+	dims := int64(binary.BigEndian.Uint32(v))
+	at := head + 8*dims
+	if at > int64(len(v)) {
+		return v, nil
+	}
+	out := append(make([]byte, 0, len(v)), v[:at]...)
+	for rest := v[at:]; len(rest) > 0; {
+		if len(rest) < 4 {
+			return v, nil
+		}
+		n := int32(binary.BigEndian.Uint32(rest)) //nolint:gosec // -1 is NULL
+		rest = rest[4:]
+		if n < 0 {
+			out = binary.BigEndian.AppendUint32(out, math.MaxUint32)
+			continue
+		}
+		if int(n) > len(rest) {
+			return v, nil
+		}
+		text, err := translate(rest[:n])
+		if err != nil {
+			return nil, err
+		}
+		out = append(binary.BigEndian.AppendUint32(out, uint32(len(text))), text...) //nolint:gosec // as long as a message at most
+		rest = rest[n:]
+	}
+	return out, nil
 }

@@ -40,6 +40,11 @@ func TestCharsets(t *testing.T) {
 					&pgproto3.Execute{}, &pgproto3.Sync{})
 			}
 		}
+		array := &pgproto3.Parse{Query: "select $1::text[] as a"}
+		for b := 0x80; b < 0x100; b++ { // {a?, NULL, ""} in binary form
+			v := []byte{0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 25, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 2, 'a', byte(b), 255, 255, 255, 255, 0, 0, 0, 0}
+			both(fmt.Sprintf("array of byte %x", b), array, &pgproto3.Bind{Parameters: [][]byte{v}, ParameterFormatCodes: []int16{1}, ResultFormatCodes: []int16{1}}, &pgproto3.Execute{}, &pgproto3.Sync{})
+		}
 		both("reset", &pgproto3.Query{String: "reset client_encoding"})
 		if differ > 20 {
 			t.Fatal("and so on")

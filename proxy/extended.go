@@ -160,11 +160,9 @@ func decodeArgs(m *pgproto3.Bind, st *statement, set sqltype.Settings, c *charse
 		if raw == nil {
 			continue
 		}
-		if textual(st.params[i], format) {
-			var err error
-			if raw, err = c.decode(raw); err != nil {
-				return nil, err
-			}
+		raw, err := translated(raw, st.params[i], format, c.decode)
+		if err != nil {
+			return nil, err
 		}
 		v, err := set.Decode(raw, st.params[i], format)
 		if e, ok := err.(*sqlerr.Error); ok {

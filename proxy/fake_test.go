@@ -187,6 +187,7 @@ var script = map[string]known{
 	"select $1::int4 as a":              {columns: []engine.Column{column("a", sqltype.Int4)}, params: []sqltype.Type{sqltype.Int4}, run: echo},
 	"select $1::text as a, $2::numeric as b": {columns: []engine.Column{column("a", sqltype.Text), column("b", sqltype.Numeric)},
 		params: []sqltype.Type{sqltype.Text, sqltype.Numeric}, run: echo},
+	"select $1::text[] as a": {columns: []engine.Column{column("a", sqltype.Type{OID: 1009, Typmod: -1})}, params: []sqltype.Type{{OID: 1009, Typmod: -1}}, run: echo},
 	"select $1::date, $2::timestamptz, $3::interval, $4::bytea, $5::float8, $6::timetz[]": {columns: []engine.Column{column("date", sqltype.Date),
 		column("timestamptz", sqltype.Timestamptz), column("interval", sqltype.IntervalType), column("bytea", sqltype.Bytea), column("float8", sqltype.Float8),
 		column("timetz", sqltype.Type{OID: 1270, Typmod: -1})},
