@@ -57,7 +57,7 @@ func documents() []*Func {
 	}
 	add(Operator, "?", oids(jsonb, text), yes, false, "{x} ? {y}", "")
 	for _, op := range []string{"?|", "?&"} {
-		add(Operator, op, oids(jsonb, texts), yes, false, "{x} "+op+" {y}", "")
+		add(Operator, op, oids(jsonb, texts), yes, true, "CASE WHEN cardinality({y}) <= "+strconv.Itoa(MaxShort)+" THEN {x} "+op+" {y} END", "")
 	}
 	// Every element of one may be compared with every one of the other.
 	small := func(v string) string { return "octet_length(CAST(" + v + " AS text)) <= " + strconv.Itoa(MaxShort) }
