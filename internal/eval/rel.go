@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"slices"
+
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -69,6 +71,9 @@ func (c *compiler) rel(n plan.Rel) (step, error) {
 }
 
 func (c *compiler) filter(n *plan.Filter) (step, error) {
+	if c.crosses(n.Input) && slices.ContainsFunc(plan.Conjuncts(n.Cond), func(x plan.Scalar) bool { return plan.FirstQuery(x) == nil }) {
+		return c.rel(c.pushed(n.Input, plan.Conjuncts(n.Cond)))
+	}
 	in, err := c.rel(n.Input)
 	if err != nil {
 		return step{}, err

@@ -427,3 +427,15 @@ func TestMadeIsLimited(t *testing.T) {
 		}
 	}
 }
+
+// TestConditionsArePushed: of FROM a, b WHERE the rows that are made are those that the condition keeps, also where subqueries stand beside it.
+func TestConditionsArePushed(t *testing.T) {
+	s := newShapes(t)
+	const from = "select count(*) from t a, t b, t c, t d, t e, t f, t g, t h where a.id = b.id and b.id = c.id and c.id = d.id and d.id = e.id and e.id = f.id and f.id = g.id and g.id = h.id and a.h + b.h > 2"
+	for _, sql := range []string{from, from + " and h.id in (select k from u) and a.id + h.id > (select min(id) from u)"} {
+		rows, _, err := s.run(sql)
+		if err != nil || len(rows) != 1 {
+			t.Errorf("%s: %v, %v", sql, rows, err)
+		}
+	}
+}
