@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,17 +140,29 @@ func noRowsAtAll() []string {
 
 // neighbours compares a statement's totals with and without one unit, whatever rows hold; nothing fails there.
 func (tr *trials) neighbours(p *Prepared, d backend.Dialect, turn int) error {
+	var list []*asked
 	for _, st := range p.stages {
-		if err := tr.stageHolds(p, st.an, d, turn); err != nil {
+		list = append(list, &asked{stage: st})
+	}
+	if slices.ContainsFunc(p.stages, func(st *stage) bool { return len(st.inputs) > 0 }) { // given what was released before
+		r, _, _, err := tr.released(context.Background(), p)
+		if err != nil {
+			return err
+		}
+		list = r.asked
+	}
+	for _, a := range list {
+		if err := tr.stageHolds(p, a, d, turn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (tr *trials) stageHolds(p *Prepared, a *sensitivity.Analysis, d backend.Dialect, turn int) error {
+func (tr *trials) stageHolds(p *Prepared, of *asked, d backend.Dialect, turn int) error {
+	a := with(of)
 	st, err := sqlgen.Private(a, p.session.engine.dialect, 42)
-	if err != nil {
+	if st, err = filled(of, st, err); err != nil {
 		return err
 	}
 	if tr.mangle != nil {
@@ -170,7 +183,7 @@ func (tr *trials) stageHolds(p *Prepared, a *sensitivity.Analysis, d backend.Dia
 		if _, err := check(a, st, c.of, c.lacking, c.same); err != nil {
 			return fmt.Errorf("%w\n%s", err, st.SQL)
 		}
-		if err := treesHold(p, a, c, turn); err != nil {
+		if err := treesHold(p, of, c, turn); err != nil {
 			return err
 		}
 	}
@@ -178,7 +191,8 @@ func (tr *trials) stageHolds(p *Prepared, a *sensitivity.Analysis, d backend.Dia
 }
 
 // treesHold compares the leaves of a statement's trees, if it has order statistics.
-func treesHold(p *Prepared, a *sensitivity.Analysis, c generatedTrial, turn int) error {
+func treesHold(p *Prepared, of *asked, c generatedTrial, turn int) error {
+	a := with(of)
 	ctx := context.Background()
 	for i, m := range a.Measures {
 		if m.Tree == nil {
@@ -187,7 +201,7 @@ func treesHold(p *Prepared, a *sensitivity.Analysis, c generatedTrial, turn int)
 		list := keptOf(a, m)
 		kept := list[turn%len(list)]
 		st, err := sqlgen.TreeLeaves(a, p.session.engine.dialect, i, kept, 42)
-		if err != nil {
+		if st, err = filled(of, st, err); err != nil {
 			return err
 		}
 		before, err := neighbour.ReadLeaves(ctx, uncovered{c.of}, st)
@@ -215,7 +229,7 @@ func (tr *trials) failsAlike(p *Prepared, d backend.Dialect) bool {
 		failed := false
 		for _, one := range p.stages {
 			st, err := sqlgen.Private(one.an, p.session.engine.dialect, 42)
-			if err != nil {
+			if err != nil || len(one.inputs) > 0 {
 				return false
 			}
 			_, err = uncovered{c.of}.Query(context.Background(), st)

@@ -27,29 +27,9 @@ func (tr *trials) oracle(ctx context.Context, p *Prepared, s *generate.Statement
 	if s.Nodes[generate.Ties] > 0 {
 		return "ties", nil
 	}
-	r := &run{Prepared: p, public: map[plan.Rel]*eval.Relation{}}
-	tx, err := p.session.engine.begin(ctx, p.world)
-	if err != nil {
-		return "", err
-	}
-	defer tx.Close()
-	if err := r.readPublic(ctx, tx); err != nil {
-		return "", err
-	}
-	var printed []string
-	for _, st := range p.stages {
-		if why := notComparable(st.an); why != "" {
-			return why, nil
-		}
-		sql, one, err := tr.unnoised(ctx, p, st.an)
-		if err != nil {
-			return "", err
-		}
-		if overNobody(st.an, one) {
-			return "averages over nobody", nil
-		}
-		printed = append(printed, sql)
-		r.asked = append(r.asked, &asked{stage: st, release: one})
+	r, printed, why, err := tr.released(ctx, p)
+	if why != "" || err != nil {
+		return why, err
 	}
 	got, err := r.finish(ctx)
 	if err != nil {
@@ -84,6 +64,46 @@ func (tr *trials) oracle(ctx context.Context, p *Prepared, s *generate.Statement
 	return "", first
 }
 
+// released is a statement whose stages are released with noise of scale nothing, and what was printed for them; or why their values are not PostgreSQL's.
+func (tr *trials) released(ctx context.Context, p *Prepared) (r *run, printed []string, why string, err error) {
+	r = &run{Prepared: p, public: map[plan.Rel]*eval.Relation{}}
+	if err := r.inOwnSnapshot(ctx); err != nil {
+		return nil, nil, "", err
+	}
+	for _, st := range p.stages {
+		a := &asked{stage: st}
+		r.asked = append(r.asked, a)
+		if err := r.inputs(ctx, a); err != nil {
+			return nil, nil, "", err
+		}
+		sql, err := tr.unnoised(ctx, p, a)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		if why == "" {
+			why = notComparable(st.an)
+		}
+		if why == "" && overNobody(st.an, a.release) {
+			why = "averages over nobody"
+		}
+		printed = append(printed, sql)
+	}
+	return r, printed, why, nil
+}
+
+// filled is a statement with what a stage reads of others.
+func filled(a *asked, st *sqlgen.Statement, err error) (*sqlgen.Statement, error) {
+	if err != nil {
+		return nil, err
+	}
+	for i, arg := range st.Args {
+		if arg.Param > 0 {
+			st.Args[i] = sqlgen.Arg{Type: arg.Type, Value: a.args[arg.Param-1]}
+		}
+	}
+	return st, nil
+}
+
 // notComparable is why a stage's value is not PostgreSQL's.
 func notComparable(a *sensitivity.Analysis) string {
 	unfiltered := false
@@ -107,24 +127,24 @@ func notComparable(a *sensitivity.Analysis) string {
 	return ""
 }
 
-// unnoised is the release of a stage that noise of scale nothing would give, and what was printed for it.
-func (tr *trials) unnoised(ctx context.Context, p *Prepared, a *sensitivity.Analysis) (string, *release.Release, error) {
-	st, err := sqlgen.Private(a, p.session.engine.dialect, 7)
-	if err != nil {
-		return "", nil, err
+// unnoised releases a stage with noise of scale nothing, and gives what was printed for it.
+func (tr *trials) unnoised(ctx context.Context, p *Prepared, a *asked) (string, error) {
+	an := with(a)
+	st, err := sqlgen.Private(an, p.session.engine.dialect, 7)
+	if st, err = filled(a, st, err); err != nil {
+		return "", err
 	}
 	if tr.mangle != nil {
 		st.SQL = tr.mangle(st.SQL)
 	}
 	rows, err := uncovered{p.session.engine.backend}.Query(ctx, st)
 	if err != nil {
-		return "", nil, fmt.Errorf("%w\n%s", err, st.SQL)
+		return "", fmt.Errorf("%w\n%s", err, st.SQL)
 	}
-	if len(a.Choices) > 0 {
-		r, err := tr.chosen(ctx, p, a, st, rows)
-		return st.SQL, r, err
+	if a.release = releaseOf(an, st, rows); len(an.Choices) > 0 {
+		a.release, err = tr.chosen(ctx, p, an, st, rows)
 	}
-	return st.SQL, releaseOf(a, st, rows), nil
+	return st.SQL, err
 }
 
 // trimBlanks takes the blanks off char(n) that has lost its n: a key's spelling does not show of which type a row's was.
@@ -247,7 +267,8 @@ func sameRows(got, want [][]sqltype.Value, types []sqltype.Type, tolerance decim
 	for _, w := range want {
 		at := slices.IndexFunc(left, func(g []sqltype.Value) bool {
 			for i := range g {
-				if !near(g[i], w[i], types[i], tolerance) {
+				_, truth := g[i].(bool)
+				if !near(g[i], w[i], types[i], tolerance) && (w[i] != nil || !truth) { // whether all of nobody are so is NULL there
 					return false
 				}
 			}

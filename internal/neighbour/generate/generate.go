@@ -252,7 +252,9 @@ func (s *Statement) Variant(v Variant) string {
 func (s *Statement) print(v Variant) string {
 	p := &printer{variant: v}
 	text := p.query(s.root)
-	if len(p.with) > 0 {
+	if len(p.with) > 0 && strings.HasPrefix(text, "with ") {
+		text = "with " + strings.Join(p.with, ", ") + ", " + strings.TrimPrefix(text, "with ")
+	} else if len(p.with) > 0 {
 		text = "with " + strings.Join(p.with, ", ") + " " + text
 	}
 	return text

@@ -288,6 +288,7 @@ func (g *generator) aggregate(s scope, depth int) (expr string, k kind) {
 			v, of := value()
 			expr, k = g.of("min(", "max(", "median(", "percentile_disc(0.25) within group (order by ")+v+")"+filter, of
 		}},
+		way{1, "truth of all", func() { expr, k = g.of("bool_and(", "bool_or(")+g.pred(s, 1)+")"+filter, truth }},
 		way{1, "aggregates that are refused", func() {
 			v, _ := value()
 			expr, k = g.of("array_agg", "bit_or", "json_agg")+"("+v+")"+filter, text

@@ -36,6 +36,82 @@ func (g *generator) statement() *query {
 	if g.odds(6) {
 		return g.finished(q)
 	}
+	if g.odds(8) {
+		return g.several(q)
+	}
+	return q
+}
+
+// several makes a statement of two answers, or of one and a public table.
+func (g *generator) several(q *query) *query {
+	var k kind
+	other := func() *query {
+		o, s := g.body(1, false)
+		e, of := g.aggregate(s, 0)
+		g.item(o, e, of)
+		k = of
+		return o
+	}
+	g.way(
+		way{2, "scalar subquery of an answer", func() {
+			p := &printer{}
+			g.item(q, "("+p.query(other())+")", k)
+			if len(q.group) == 0 {
+				return
+			}
+			q.having = "count(*) * 3 > (" + p.query(other()) + ")"
+			if k != number {
+				q.having = ""
+			}
+		}},
+		way{2, "join of an answer and a public table", func() {
+			name := g.fresh("r")
+			r, t := g.table(g.public[g.draw(len(g.public))])
+			on := "true"
+			for _, it := range q.items {
+				if c := g.pick(t, it.kind); c != nil {
+					on = name + "." + it.name + " = " + c.text
+					break
+				}
+			}
+			out := &query{start: "select", from: &rel{join: g.of("join", "left join"), left: &rel{sub: q, alias: name}, right: r, on: on}}
+			for _, it := range q.items {
+				g.item(out, name+"."+it.name, it.kind)
+			}
+			g.item(out, t[0].text, t[0].kind)
+			q = out
+		}},
+		way{2, "join of two answers", func() {
+			o := other()
+			a, b := g.fresh("r"), g.fresh("r")
+			out := &query{start: "select", from: &rel{join: "join", left: &rel{sub: q, alias: a}, right: &rel{sub: o, alias: b}, on: "true"}}
+			for _, it := range q.items {
+				g.item(out, a+"."+it.name, it.kind)
+			}
+			g.item(out, b+"."+o.items[0].name, o.items[0].kind)
+			q = out
+		}},
+		way{2, "grouping sets", func() {
+			if len(q.group) == 0 || q.tail != "" {
+				return
+			}
+			form := g.of("rollup (", "cube (", "grouping sets ((), (")
+			list := form + strings.Join(q.group, ", ") + ")"
+			if strings.HasPrefix(form, "grouping") {
+				list += ")"
+			}
+			g.item(q, "grouping("+strings.Join(q.group, ", ")+")", number)
+			q.group = []string{list}
+		}},
+		way{1, "one answer twice", func() {
+			a, b, w := g.fresh("r"), g.fresh("r"), g.fresh("m")
+			out := &query{start: "with " + w + " as (" + (&printer{}).query(q) + ") select", from: &rel{join: "join", left: &rel{table: w, alias: a}, right: &rel{table: w, alias: b}, on: "true"}}
+			g.item(out, a+"."+q.items[0].name, q.items[0].kind)
+			g.item(out, "count(*)", number)
+			out.group = []string{a + "." + q.items[0].name}
+			q = out
+		}},
+	)
 	return q
 }
 
