@@ -6,6 +6,7 @@ import (
 	"context"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/shopspring/decimal"
 
@@ -25,7 +26,7 @@ func Run(ctx context.Context, a *sensitivity.Analysis, r *release.Release, args 
 	if err != nil {
 		return nil, err
 	}
-	l := sensitivity.Leaf{At: a.Agg, Cols: a.Agg.Cols(), Parts: []sensitivity.Part{{}}}
+	l := sensitivity.Leaf{At: released(a), Cols: a.Agg.Cols(), Parts: []sensitivity.Part{{}}}
 	for i := range l.Cols {
 		l.Parts[0].Values = append(l.Parts[0].Values, sensitivity.PartValue{From: i})
 	}
@@ -34,6 +35,20 @@ func Run(ctx context.Context, a *sensitivity.Analysis, r *release.Release, args 
 		return nil, err
 	}
 	return Outputs(a.Query, out)
+}
+
+// released is the statement's aggregate whose columns the release has; the analysis may hold a copy of it.
+func released(a *sensitivity.Analysis) plan.Rel {
+	at := plan.Rel(a.Agg)
+	plan.VisitRels(a.Query.Root, func(r plan.Rel) bool {
+		n, ok := r.(*plan.Aggregate)
+		if ok && slices.Equal(n.Cols(), a.Agg.Cols()) {
+			at = n
+			return false
+		}
+		return true
+	})
+	return at
 }
 
 // Compute is a computation over the stages' relations and those of public tables.
