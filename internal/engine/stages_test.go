@@ -194,7 +194,7 @@ func TestStagesCharge(t *testing.T) {
 		{"with t as (select readmitted, count(*) n from encounters group by 1) select a.n from t a, t b where a.n = (select max(n) from t)", 1},
 		{"select count(*), sum(days) from encounters union all select sum(days), count(*) from encounters", 1},
 		{"select readmitted, count(*) from encounters group by grouping sets ((1), (1), ())", 2},
-		{"select readmitted, kind_id, count(*) from encounters group by cube (1, 2) limit 0", 4},
+		{"select readmitted, kind_id, count(*) from encounters group by cube (1, 2) limit 1", 4},
 		{"select (select count(*) from patients), (select count(*) from kinds), id from kinds", 1},
 		{"select kind from (select readmitted kind from encounters group by 1) t union all select count(*)::text from patients", 1},
 	} {
