@@ -35,9 +35,10 @@ func (f *Filter) choiceLoss(scale dp.Scale) (pure, renyi float64) {
 // and w rises with e, since the derivative of ln(sinh(ae)/sinh((a-1)e)) is a coth(ae) - (a-1) coth((a-1)e) >= 0, x coth(x) being
 // increasing. So the largest is at t = Least; all allowed g are tried. Gaussian: a g t^2/(2 sigma^2) <= a/(2 Ratio^2), whichever g and t, and so for one
 // vector of norm at most t (gaussianRenyi rests on the norm alone).
+// Picks: g of them, each of pure loss t/b at most, b = Ratio g t: 1/(Ratio g), whichever t.
 // Rounding: up.
 func (f *Filter) clippedLoss(e dp.Clipped) (dp.Loss, error) {
-	if e.Noise != dp.LaplaceNoise && f.Order == 0 {
+	if gaussian(e.Noise) && f.Order == 0 {
 		return dp.Loss{}, fmt.Errorf("budget: Gaussian noise has no price in a budget of plain epsilons")
 	}
 	pure, renyi := f.clipped(e)
@@ -46,17 +47,23 @@ func (f *Filter) clippedLoss(e dp.Clipped) (dp.Loss, error) {
 
 func (f *Filter) clipped(e dp.Clipped) (pure, renyi float64) {
 	one := inverse(e.Ratio)
-	if e.Noise != dp.LaplaceNoise {
+	if gaussian(e.Noise) {
 		return math.Inf(1), exactly(f.Order / 2).times(one).times(one).hi
 	}
 	if f.Order != 0 {
 		for _, g := range e.Groups {
 			groups := exactUint(g)
+			if e.Noise == dp.PickNoise {
+				renyi = math.Max(renyi, groups.times(randomizedResponse(f.Order, one.over(groups))).hi)
+				continue
+			}
 			renyi = math.Max(renyi, groups.times(shiftedLaplace(f.Order, e.Least, one.over(groups.times(exactUint(e.Least))))).hi)
 		}
 	}
 	return one.hi, renyi
 }
+
+func gaussian(k dp.NoiseKind) bool { return k == dp.GaussianNoise || k == dp.GaussianNormNoise }
 
 // ChoiceScale is the least scale of a choice whose loss stays within the limit.
 func (f *Filter) ChoiceScale(l Limit) (dp.Scale, error) { return f.leastScale(l, f.choiceLoss) }
@@ -68,7 +75,7 @@ func (f *Filter) Clipped(noise dp.NoiseKind, least uint64, groups []uint64, l Li
 	if err := e.Validate(); err != nil {
 		return e, err
 	}
-	if noise != dp.LaplaceNoise {
+	if gaussian(noise) {
 		if f.Order == 0 {
 			return e, fmt.Errorf("budget: Gaussian noise has no price in a budget of plain epsilons")
 		}
@@ -77,7 +84,7 @@ func (f *Filter) Clipped(noise dp.NoiseKind, least uint64, groups []uint64, l Li
 	ratio, err := f.leastScale(l, func(r dp.Scale) (pure, renyi float64) {
 		e.Ratio = r
 		pure, renyi = f.clipped(e)
-		if noise != dp.LaplaceNoise {
+		if gaussian(noise) {
 			pure = 0 // it counts on the Renyi side alone
 		}
 		return pure, renyi

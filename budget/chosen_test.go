@@ -17,9 +17,9 @@ func chosenFilters(t testing.TB) []*Filter {
 
 func noises(f *Filter) []dp.NoiseKind {
 	if f.Order == 0 {
-		return []dp.NoiseKind{dp.LaplaceNoise}
+		return []dp.NoiseKind{dp.LaplaceNoise, dp.PickNoise}
 	}
-	return []dp.NoiseKind{dp.LaplaceNoise, dp.GaussianNoise}
+	return []dp.NoiseKind{dp.LaplaceNoise, dp.GaussianNoise, dp.PickNoise}
 }
 
 // ladder lists clips from least on, each larger by a quarter or by 1.

@@ -26,6 +26,8 @@ func (f *Filter) Loss(ev dp.Event) (dp.Loss, error) {
 			return dp.Loss{}, fmt.Errorf("budget: Gaussian noise has no price in a budget of plain epsilons")
 		}
 		return dp.Loss{Pure: math.Inf(1), Renyi: f.gaussianRenyi(e.Sensitivity, e.Scale)}, nil
+	case dp.Picks:
+		return dp.Loss{Pure: overScaleUp(e.Sensitivity.L1(), e.Scale), Renyi: f.picksRenyi(e.Sensitivity, e.Scale)}, nil
 	case dp.Selection:
 		return f.selectionLoss(e)
 	case dp.Choice:
@@ -83,6 +85,17 @@ func (f *Filter) laplaceRenyi(s dp.Sensitivity, b dp.Scale) float64 {
 func (f *Filter) gaussianRenyi(s dp.Sensitivity, sigma dp.Scale) float64 {
 	per := exactUint(s.PerGroup).times(inverse(sigma))
 	return exactly(f.Order / 2).times(exactUint(s.Groups)).times(per).times(per).hi
+}
+
+// picksRenyi is the Renyi loss of Groups picks, each of PerGroup/b pure loss: that of as many randomised responses.
+//
+// Proof: noise.Picker has the pure loss of one pick; at most Groups of them, given what was released before, are of numbers that one unit changes, so pure losses add up, and so do Renyi
+// losses at one order (Mironov 2017, Proposition 1), each at most that of randomised response of the same epsilon (randomizedResponse). Rounding: up.
+func (f *Filter) picksRenyi(s dp.Sensitivity, b dp.Scale) float64 {
+	if f.Order == 0 {
+		return 0
+	}
+	return exactUint(s.Groups).times(randomizedResponse(f.Order, exactUint(s.PerGroup).times(inverse(b)))).hi
 }
 
 // selectionLoss is (Groups/b, delta): the pure epsilon, the Renyi loss of that much randomised response, the delta once.

@@ -60,6 +60,17 @@ func (f *Filter) LaplaceScale(s dp.Sensitivity, l Limit) (dp.Scale, error) {
 	})
 }
 
+// PicksScale is the least scale, up to the grid of scales, whose picks stay within the limit.
+func (f *Filter) PicksScale(s dp.Sensitivity, l Limit) (dp.Scale, error) {
+	if err := s.Validate(); err != nil {
+		return dp.Scale{}, err
+	}
+	l1 := exactUint(s.PerGroup).times(exactUint(s.Groups))
+	return f.leastScale(l, func(b dp.Scale) (pure, renyi float64) {
+		return l1.times(inverse(b)).hi, f.picksRenyi(s, b)
+	})
+}
+
 // GaussianScale is the least sigma, up to the grid of scales, whose discrete Gaussian noise stays within the limit's Renyi
 // part. An error without an order.
 func (f *Filter) GaussianScale(s dp.Sensitivity, l Limit) (dp.Scale, error) {

@@ -145,6 +145,8 @@ type Measure struct {
 	Fine uint64
 	// Of a Leaves measure, which counts in steps of 1 row: the tree over its Arg's values.
 	Tree *Tree
+	// Of a Candidates measure, which counts rows too: what is picked.
+	Pick *Pick
 }
 
 // Clip is the bound on a partial's magnitude, or on the norm of a unit's partials, at an edge of Bound. What overflows is more than any mechanism takes.
@@ -196,12 +198,13 @@ type Formula struct {
 	Agg   plan.ColID
 	Kind  FormulaKind
 	Count int // Value of a count, or the count beside a centred sum
-	Sum   int // or the Leaves measure of an order statistic
+	Sum   int // or the Leaves measure of an order statistic, or the Candidates of a pick
 	// Moments are the others of IsMoment, whose Count says how many rows all of them are of.
 	Moments *Moments
 	// Of an order statistic (OfOrder) what it asks for, a fraction that is NULL as NaN, and the array that the fractions stood in.
 	Quantiles []Quantile
 	Array     *sqltype.Array
+	Top       uint64 // of IsMode and IsTop: how many of the picks
 }
 
 // FormulaKind is the way from measures to an aggregate.

@@ -52,6 +52,9 @@ func Canonical(a *Analysis) string {
 		if m.Tree != nil {
 			say("%s", m.Tree.text())
 		}
+		if m.Pick != nil {
+			say("%s", m.Pick.text())
+		}
 		if c := m.Bound; c != nil {
 			say("automatic %d of measure %d times %d, %d edges from %d to %d", c.Index, c.Measure, m.Factor, len(c.Edges), c.Edges[0], c.Edges[len(c.Edges)-1])
 		}

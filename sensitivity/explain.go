@@ -123,7 +123,7 @@ func (a told) partLine(m Measure) string {
 	switch m.Kind {
 	case Units, SomeUnits:
 		return "number of units" + a.filterText(m) + "; a unit counts once"
-	case CountRows, CountValues, Leaves, DistinctValues:
+	case CountRows, CountValues, Leaves, Candidates, DistinctValues:
 		what := "rows"
 		switch m.Kind {
 		case DistinctValues:
@@ -132,6 +132,8 @@ func (a told) partLine(m Measure) string {
 			what = "rows with a value"
 		case Leaves:
 			what = m.Tree.line()
+		case Candidates:
+			what = m.Pick.line()
 		}
 		what += a.filterText(m)
 		if m.Bound != nil {

@@ -120,6 +120,8 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 		f.Count, f.Sum, err = z.pair(g)
 	case plan.Min, plan.Max, "percentile_cont", "percentile_disc":
 		err = z.orderStatistic(g, &f)
+	case "mode", plan.TopK:
+		err = z.mostFrequent(g, &f)
 	case "string_agg", "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg":
 		err = sqlerr.New(sqlerr.PrivateShape, "%s over private rows would list what single rows hold", g.Fn).At(g.Pos).
 			WithHint("GROUP BY the values and count: which of them are shown is chosen with noise.")
@@ -202,7 +204,7 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 		return nil
 	case DistinctValues:
 		return z.distinct(m, g)
-	case CountRows, CountValues, Leaves:
+	case CountRows, CountValues, Leaves, Candidates:
 		if z.out.MaxRows == 0 {
 			return z.choose(m, 1, mostRows)
 		}

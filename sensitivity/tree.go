@@ -49,23 +49,29 @@ type Quantile struct {
 	Continuous, Descending bool
 }
 
-// Vectors is in how many vectors with one entry a group or more the measure's totals come: a tree's levels, in each of which a unit's rows are counted once.
+// Vectors is in how many vectors with one entry a group or more the measure's totals come: a tree's levels, in each of which a unit's rows are counted once, or the picks, for each of which they are.
 func (m *Measure) Vectors() uint64 {
-	if m.Tree == nil {
-		return 1
+	switch {
+	case m.Tree != nil:
+		return uint64(len(m.Tree.Fans))
+	case m.Pick != nil:
+		return m.Pick.Most
 	}
-	return uint64(len(m.Tree.Fans))
+	return 1
 }
 
-// Trees: some of what is measured are trees.
+// Leafy: the measure is released from a scan of its own (sqlgen.TreeLeaves).
+func (m *Measure) Leafy() bool { return m.Tree != nil || m.Pick != nil }
+
+// Trees: some of what is measured are trees or picks.
 func (a *Analysis) Trees() bool {
-	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Tree != nil })
+	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Leafy() })
 }
 
-// ofOrder: some of the aggregates are read off trees.
+// ofOrder: some of the aggregates are read off trees, or picked.
 func ofOrder(agg *plan.Aggregate) bool {
 	return slices.ContainsFunc(agg.Aggs, func(g plan.AggItem) bool {
-		return slices.Contains([]plan.AggFunc{plan.Min, plan.Max, "percentile_cont", "percentile_disc"}, g.Fn)
+		return slices.Contains([]plan.AggFunc{plan.Min, plan.Max, "percentile_cont", "percentile_disc", "mode", plan.TopK}, g.Fn)
 	})
 }
 
@@ -249,4 +255,9 @@ func (t *Tree) line() string {
 		line += ", rounded row by row"
 	}
 	return line
+}
+
+// Picks: some of what is measured are picks.
+func (a *Analysis) Picks() bool {
+	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Pick != nil })
 }

@@ -19,6 +19,7 @@ func someEvents() Events {
 		dp.Laplace{Sensitivity: s, Scale: b}, dp.Gaussian{Sensitivity: s, Scale: b},
 		dp.Clipped{Noise: dp.LaplaceNoise, Least: 1, Groups: []uint64{1}, Ratio: b},
 		dp.Clipped{Noise: dp.GaussianNoise, Least: dp.MaxSensitivity, Groups: []uint64{1, 2, 64}, Ratio: b},
+		dp.Picks{Sensitivity: s, Scale: b}, dp.Clipped{Noise: dp.PickNoise, Least: 2, Groups: []uint64{5, 10}, Ratio: b},
 		sel, dp.OneOf{Selections: []dp.Selection{sel, {Groups: 1, Scale: b, Threshold: 500, Delta: 1e-10}}},
 	}
 }

@@ -145,6 +145,7 @@ var eventReaders = map[string]func([]byte) (dp.Event, error){
 	dp.Choice{}.Name():    readEvent[dp.Choice],
 	dp.Clipped{}.Name():   readEvent[dp.Clipped],
 	dp.OneOf{}.Name():     readEvent[dp.OneOf],
+	dp.Picks{}.Name():     readEvent[dp.Picks],
 }
 
 func readEvent[E dp.Event](text []byte) (dp.Event, error) {

@@ -33,7 +33,7 @@ const (
 
 // Clipped is noise on each entry of a vector whose bounds a Choice of the same statement releases first: one unit then changes at most
 // g entries, g one of Groups, each by at most t, whichever t >= Least, and the noise's scale is at least Ratio times the norm that
-// the law asks for: g t for Laplace, sqrt(g) t for Gaussian noise. What it costs does not depend on what was chosen.
+// the law asks for: g t for Laplace and for picks, sqrt(g) t for Gaussian noise. What it costs does not depend on what was chosen.
 type Clipped struct {
 	Noise  NoiseKind `json:"noise"`
 	Least  uint64    `json:"least"`
@@ -85,7 +85,7 @@ func (e Choice) Validate() error {
 // Validate refuses what no mechanism can have run.
 func (e Clipped) Validate() error {
 	switch {
-	case e.Noise == LaplaceNoise, e.Noise == GaussianNoise, e.Noise == GaussianNormNoise && len(e.Groups) == 1 && e.Groups[0] == 1:
+	case e.Noise == LaplaceNoise, e.Noise == GaussianNoise, e.Noise == PickNoise, e.Noise == GaussianNormNoise && len(e.Groups) == 1 && e.Groups[0] == 1:
 	default:
 		return fmt.Errorf("dp: no noise is called %q", e.Noise)
 	}
@@ -117,15 +117,20 @@ func (e Clipped) At(clip, groups uint64) (Event, error) {
 	}
 	s := Sensitivity{PerGroup: clip, Groups: groups}
 	norm := new(big.Rat).SetInt(s.L1())
-	if e.Noise != LaplaceNoise {
+	if e.Noise != LaplaceNoise && e.Noise != PickNoise {
 		norm = sqrtUp(s.L2Squared())
 	}
 	scale, err := scaleUp(norm.Mul(norm, e.Ratio.Rat()))
 	if err != nil {
 		return nil, err
 	}
-	var ev Event = Laplace{Sensitivity: s, Scale: scale}
-	if e.Noise != LaplaceNoise {
+	var ev Event
+	switch e.Noise {
+	case LaplaceNoise:
+		ev = Laplace{Sensitivity: s, Scale: scale}
+	case PickNoise:
+		ev = Picks{Sensitivity: s, Scale: scale}
+	default:
 		ev = Gaussian{Sensitivity: s, Scale: scale}
 	}
 	return ev, ev.Validate()

@@ -47,23 +47,25 @@ func noiseLine(a *sensitivity.Analysis, mp *measure.Plan, i int) string {
 	switch ev := mp.Measures[i].(type) {
 	case dp.Laplace:
 		return fixed("discrete Laplace, scale", ev.Scale, ev.Sensitivity)
+	case dp.Picks:
+		return fixed("permute and flip, rows for each e-fold", ev.Scale, ev.Sensitivity)
 	case dp.Gaussian:
 		return fixed("discrete Gaussian, sigma", ev.Scale, ev.Sensitivity)
 	case dp.Clipped:
 		if ev.Noise == dp.GaussianNormNoise {
 			return fmt.Sprintf("discrete Gaussian, sigma %s times the norm; one unit changes the groups by a vector of at most that norm", number(ev.Ratio.Float()))
 		}
-		name := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma"}[ev.Noise]
+		name := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma", dp.PickNoise: "permute and flip, rows for each e-fold"}[ev.Noise]
 		groups := fmt.Sprint(ev.Groups[0] / a.Measures[i].Vectors())
 		if c := a.Limit.Cap; c != nil {
 			groups = fmt.Sprintf("at most %d", c.Edges[mp.Choices[c.Index].Edges-1])
 		}
-		norm := map[dp.NoiseKind]string{dp.LaplaceNoise: "bound and groups", dp.GaussianNoise: "bound and the root of groups"}[ev.Noise]
+		norm := map[dp.NoiseKind]string{dp.LaplaceNoise: "bound and groups", dp.GaussianNoise: "bound and the root of groups", dp.PickNoise: "bound and groups"}[ev.Noise]
 		ratio := ev.Ratio.Float()
-		if n := float64(a.Measures[i].Vectors()); ev.Noise == dp.LaplaceNoise {
-			ratio *= n
-		} else {
+		if n := float64(a.Measures[i].Vectors()); ev.Noise == dp.GaussianNoise {
 			ratio *= math.Sqrt(n)
+		} else {
+			ratio *= n
 		}
 		return fmt.Sprintf("%s %s times %s; one unit changes %s by at most the bound", name, number(ratio), norm, changed(a.Measures[i], groups))
 	}
@@ -73,6 +75,10 @@ func noiseLine(a *sensitivity.Analysis, mp *measure.Plan, i int) string {
 // changed says what one unit changes: of a tree each level by itself.
 func changed(m sensitivity.Measure, groups string) string {
 	switch n := m.Vectors(); {
+	case m.Pick != nil && n > 1:
+		return fmt.Sprintf("the numbers of each of %d picks in %s", n, groupsText(groups))
+	case m.Pick != nil:
+		return "the numbers of the pick in " + groupsText(groups)
 	case n > 1:
 		return fmt.Sprintf("each of %d levels in %s", n, groupsText(groups))
 	case m.Tree != nil:

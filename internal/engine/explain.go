@@ -339,8 +339,9 @@ func expectedErrors(pr *sensitivity.Program, a *sensitivity.Analysis, mp *measur
 		switch f := a.Formulas[n.formula]; {
 		case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone:
 			out = append(out, fmt.Sprintf("%s is decided by more than %s people", n.name, number(e.Measure(f.Count))))
-		case !ok || f.Kind == sensitivity.IsRatio:
+		case !f.OfPick() && (!ok || f.Kind == sensitivity.IsRatio):
 			out = append(out, n.name+" depends on what is chosen")
+		case f.OfPick():
 		case f.OfOrder():
 			out = append(out, fmt.Sprintf("%s %s%s rows in rank", n.name, number(e.Rank(n.formula)/times), unit))
 		case f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment:
@@ -401,7 +402,11 @@ func priceLine(mp *measure.Plan, order float64) string {
 	case bothNoises:
 		parts = append(parts, string(bothNoises))
 	default:
-		parts = append(parts, "selection")
+		if mp.Picks() {
+			parts = append(parts, "permute and flip")
+		} else {
+			parts = append(parts, "selection")
+		}
 	}
 	if !math.IsInf(mp.Loss.Pure, 1) {
 		parts = append(parts, "epsilon "+number(mp.Loss.Pure))

@@ -195,7 +195,7 @@ func treesHold(p *Prepared, of *asked, c generatedTrial, turn int) error {
 	a := with(of)
 	ctx := context.Background()
 	for i, m := range a.Measures {
-		if m.Tree == nil {
+		if !m.Leafy() {
 			continue
 		}
 		list := keptOf(a, m)
@@ -211,7 +211,7 @@ func treesHold(p *Prepared, of *asked, c generatedTrial, turn int) error {
 				if err = errors.Join(err, e); err != nil {
 					break
 				}
-				if _, err = neighbour.CompareLeaves(m.Tree, kept, before, after); err == nil && c.same[name] != nil {
+				if _, err = neighbour.CompareLeaves(m, kept, before, after); err == nil && c.same[name] != nil {
 					err = neighbour.SameLeaves(before, after)
 				}
 			}

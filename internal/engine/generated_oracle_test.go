@@ -108,7 +108,7 @@ func filled(a *asked, st *sqlgen.Statement, err error) (*sqlgen.Statement, error
 func notComparable(a *sensitivity.Analysis) string {
 	unfiltered := false
 	for _, m := range a.Measures {
-		if m.Tree != nil {
+		if m.Leafy() {
 			return "order statistics, which are approximate"
 		}
 		unfiltered = unfiltered || m.Filter == nil && m.Kind == sensitivity.CountRows

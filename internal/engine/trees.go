@@ -18,7 +18,7 @@ func (r *run) readApart(ctx context.Context, tx backend.Tx, an *sensitivity.Anal
 			continue
 		}
 		read := a.maker.ReadDistinct
-		if m.Tree != nil {
+		if m.Leafy() {
 			read = a.maker.ReadTree
 		}
 		st, err := apart(an, r.session.engine.dialect, i, a.maker.Kept(i), a.seed())
@@ -34,7 +34,7 @@ func (r *run) readApart(ctx context.Context, tx backend.Tx, an *sensitivity.Anal
 
 // apart prints the statement of a measure that is read apart.
 func apart(a *sensitivity.Analysis, d funcs.Dialect, i int, kept sqlgen.Kept, seed int64) (*sqlgen.Statement, error) {
-	if a.Measures[i].Tree != nil {
+	if a.Measures[i].Leafy() {
 		return sqlgen.TreeLeaves(a, d, i, kept, seed)
 	}
 	return sqlgen.Distinct(a, d, i, kept, seed)

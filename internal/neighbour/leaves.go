@@ -23,13 +23,18 @@ var Ordered = []string{
 	"select median(minutes), max(minutes) - min(minutes) from visits",
 	"select p.gender, median(e.days), min(e.cost) from patients p join encounters e on p.patient_id = e.patient_id group by 1",
 	"select median(n), max(n) from (select patient_id, count(*) as n from encounters group by 1) t where n between 1 and 50",
+	"select mode() within group (order by readmitted), dp_top_k(days, 3), count(*) from encounters",
+	"select gender, mode() within group (order by ward), dp_top_k(ward, 2), mode() within group (order by smoker) from patients group by 1",
+	"select diag, mode() within group (order by kind_id) filter (where days > 3), count(*) from encounters group by 1",
+	"select readmitted, dp_top_k(days / 7, 2), mode() within group (order by case when days > 10 then 'long' when days > 3 then 'middle' end), median(days) from encounters group by 1",
 	"select max(big) filter (where big between -1000 and 1000), median(e.days) from encounters e left join labs l on l.encounter_id = e.encounter_id",
 }
 
-// Leaf is one leaf of one group.
+// Leaf is one leaf of one group, or one candidate.
 type Leaf struct {
 	Group string
 	At    int64
+	Value string
 }
 
 // ReadLeaves runs a statement of a tree's leaves.
@@ -44,7 +49,7 @@ func ReadLeaves(ctx context.Context, db DB, st *sqlgen.Statement) (map[Leaf]*big
 		l, n := Leaf{}, new(big.Int)
 		for i, c := range st.Columns {
 			v := new(big.Int)
-			if c.Role != sqlgen.RoleKey {
+			if c.Role != sqlgen.RoleKey && c.Role != sqlgen.RoleValue {
 				if v, err = integer(row[i]); err != nil {
 					return nil, err
 				}
@@ -52,6 +57,8 @@ func ReadLeaves(ctx context.Context, db DB, st *sqlgen.Statement) (map[Leaf]*big
 			switch c.Role {
 			case sqlgen.RoleKey:
 				keys = append(keys, row[i])
+			case sqlgen.RoleValue:
+				l.Value = fmt.Sprintf("%T:%v", row[i], row[i])
 			case sqlgen.RoleBucket:
 				l.At = v.Int64()
 			case sqlgen.RoleCount:
@@ -68,28 +75,31 @@ func ReadLeaves(ctx context.Context, db DB, st *sqlgen.Statement) (map[Leaf]*big
 	return out, nil
 }
 
-// CompareLeaves reports the first claim about a tree's leaves that a database without one unit breaks: in each group all of them change by at most kept.Rows together, and in at most kept.Groups groups any
+// CompareLeaves reports the first claim about a measure's leaves that a database without one unit breaks: none rises, in each group all of them fall by at most kept.Rows together, and in at most kept.Groups groups any
 // does. It returns the largest change seen, as a share of the claim.
-func CompareLeaves(t *sensitivity.Tree, kept sqlgen.Kept, before, after map[Leaf]*big.Int) (share float64, err error) {
+func CompareLeaves(m sensitivity.Measure, kept sqlgen.Kept, before, after map[Leaf]*big.Int) (share float64, err error) {
 	changed := map[string]*big.Int{}
-	for _, pair := range [][2]map[Leaf]*big.Int{{before, after}, {after, before}} {
-		for l, n := range pair[0] {
-			if l.At < 0 || l.At >= t.Count || n.Sign() < 0 {
-				return share, fmt.Errorf("leaf %d of %d counts %s", l.At, t.Count, n)
+	for l, n := range before {
+		if m.Tree != nil && (l.At < 0 || l.At >= m.Tree.Count) || n.Sign() < 0 {
+			return share, fmt.Errorf("leaf %d counts %s", l.At, n)
+		}
+		d := new(big.Int).Set(n)
+		if other := after[l]; other != nil {
+			d.Sub(d, other)
+		}
+		switch d.Sign() {
+		case -1:
+			return share, fmt.Errorf("leaf %+v rises by %s without the unit", l, d.Neg(d))
+		case 1:
+			if changed[l.Group] == nil {
+				changed[l.Group] = new(big.Int)
 			}
-			other, both := pair[1][l]
-			if !both {
-				other = new(big.Int)
-			} else if n.Cmp(other) <= 0 {
-				continue // seen from the other side, or the same
-			}
-			d := new(big.Int).Sub(n, other)
-			if d.Sign() != 0 {
-				if changed[l.Group] == nil {
-					changed[l.Group] = new(big.Int)
-				}
-				changed[l.Group].Add(changed[l.Group], d)
-			}
+			changed[l.Group].Add(changed[l.Group], d)
+		}
+	}
+	for l, n := range after {
+		if before[l] == nil && n.Sign() != 0 {
+			return share, fmt.Errorf("leaf %+v counts %s without the unit alone", l, n)
 		}
 	}
 	limit := new(big.Int).SetUint64(kept.Rows)

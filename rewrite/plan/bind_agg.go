@@ -17,7 +17,7 @@ func isAggregate(f *pgsyntax.FuncCall) bool {
 		return false
 	}
 	_, errFn := errorNames[f.Name]
-	return errFn || isMedian(f) || slices.ContainsFunc(pgcat.Procs(f.Name), func(p *pgcat.Proc) bool { return p.Kind == 'a' })
+	return errFn || isOwn(f) || slices.ContainsFunc(pgcat.Procs(f.Name), func(p *pgcat.Proc) bool { return p.Kind == 'a' })
 }
 
 // aggregate binds an aggregate call as a column of the Aggregate; equal calls share one.
@@ -30,6 +30,9 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 	}
 	if kind, ok := errorNames[x.Name]; ok {
 		return e.errorOf(kind, x)
+	}
+	if isTop(x) {
+		return e.top(x)
 	}
 	if isMedian(x) {
 		call, err := e.median(x)

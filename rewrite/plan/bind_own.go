@@ -8,6 +8,43 @@ import (
 // medianName is dpsql's own aggregate median(x): percentile_cont(0.5) WITHIN GROUP (ORDER BY x), or percentile_disc of what percentile_cont does not take, such as dates.
 const medianName = "median"
 
+// isOwn reports a call of an aggregate that PostgreSQL does not have.
+func isOwn(x *pgsyntax.FuncCall) bool { return isMedian(x) || isTop(x) }
+
+func isTop(x *pgsyntax.FuncCall) bool { return x.Name == string(TopK) && x.Schema == "" }
+
+// top binds dp_top_k(x, k): an array of the k most frequent values of x, the most frequent one first.
+func (e *exprs) top(x *pgsyntax.FuncCall) (Scalar, error) {
+	unknown := undefinedFunction(x.Name, "", x.Pos, anyFunction)
+	if len(x.Args) != 2 || x.Star || x.Distinct || len(x.OrderBy) > 0 || len(x.WithinGroup) > 0 {
+		return nil, unknown
+	}
+	inner := &exprs{binder: e.binder, scope: e.scope, clause: e.clause, aggs: e.aggs, within: true}
+	args, names, variadic, err := inner.callArgs(x)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > 0 || variadic {
+		return nil, unknown
+	}
+	if args[0], err = inner.textLiteral(args[0], x.Pos); err != nil {
+		return nil, err
+	}
+	k, err := inner.implicit(args[1], sqltype.Int8, x.Pos)
+	if err != nil {
+		return nil, err
+	}
+	t, ok := sqltype.ArrayOf(args[0].Type())
+	if !ok {
+		return nil, unknown
+	}
+	item := AggItem{Fn: TopK, Arg: args[0], More: []Scalar{k}, Type: t, Pos: int(x.Pos)}
+	if item.Filter, err = e.filter(x); err != nil {
+		return nil, err
+	}
+	return e.aggs.shared(item, x.Name), nil
+}
+
 // isMedian reports a call of median, which PostgreSQL does not have.
 func isMedian(x *pgsyntax.FuncCall) bool { return x.Name == medianName && x.Schema == "" }
 

@@ -147,6 +147,7 @@ const (
 	Avg       AggFunc = "avg"
 	Min       AggFunc = "min"
 	Max       AggFunc = "max"
+	TopK      AggFunc = "dp_top_k" // dpsql's own, over private rows alone
 )
 
 // ErrorItem is a statement about the noise in the aggregate Of.

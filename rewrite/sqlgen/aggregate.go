@@ -59,6 +59,9 @@ func (p *printer) aggregate(n *plan.Aggregate) *from {
 
 // publicAggregate prints an aggregate. DuckDB's own are PostgreSQL's for those that are taken here.
 func (p *printer) publicAggregate(a plan.AggItem, in *from) string {
+	if a.Fn == plan.TopK {
+		return p.fail(sqlerr.New(sqlerr.UnsupportedFunction, "dp_top_k is an aggregate of private rows").At(a.Pos).WithHint("Over public tables: GROUP BY x ORDER BY count(*) DESC LIMIT 5."))
+	}
 	text := p.plainCall(a, in)
 	if p.d != funcs.DuckDB {
 		return text

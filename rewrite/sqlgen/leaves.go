@@ -15,7 +15,7 @@ import (
 // these are chosen what was chosen.
 type Kept struct{ Rows, Groups uint64 }
 
-// TreeLeaves prints the statement that reads the leaves of measure i: per group and leaf (RoleBucket) the number of rows (RoleCount), a group's leaves one after the other, leaves
+// TreeLeaves prints the statement that reads the leaves of measure i, or its candidates: per group and leaf (RoleBucket), or value (RoleValue), the number of rows (RoleCount), a group's one after the other, those
 // without rows left out. seed is Private's, so that the cap keeps the same groups.
 //
 // Proof: claim: without one unit the leaves of a group change by at most kept.Rows together, in at most kept.Groups groups. (1) Rows whose unit is NULL are dropped, and each
@@ -23,10 +23,10 @@ type Kept struct{ Rows, Groups uint64 }
 // the number of rows; (2') where keys say that a unit has one row it is that one. (3) A unit's groups are ranked by the hash of unit, keys and seed, then by the keys, as in Private: dense_rank gives all leaves of a group one
 // rank, whether or not a row counts, so at most kept.Groups groups are left, which depend on that unit's rows alone. (4) Of a unit's N > m rows in a group, m = kept.Rows, those are kept that stand at
 // the middles of m equal parts of them in order: of leaf b, with U rows up to it and n in it, floor((2 U m + N)/2N) - floor((2 (U-n) m + N)/2N). Each is 0 or more, as the floors ascend, and they telescope to floor((2 N m + N)/2N) -
-// floor(N/2N) = m. It is a function of the unit's multiset of rows, and nothing depends on which of equal rows is which. (5) Nothing overflows: PostgreSQL's numerics, and 2^117 in DuckDB's HUGEINT for
+// floor(N/2N) = m. Of candidates, the most frequent one of the unit first, those that begin the m parts: ceil(U m/N) - ceil((U-n) m/N), of which there are ceil(N m/N) = m too. It is a function of the unit's multiset of rows, and nothing depends on which of equal rows is which. (5) Nothing overflows: PostgreSQL's numerics, and 2^117 in DuckDB's HUGEINT for
 // 2^63 rows and m <= 2^53.
 func TreeLeaves(a *sensitivity.Analysis, d funcs.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
-	if i >= len(a.Measures) || a.Measures[i].Tree == nil || kept.Rows == 0 || kept.Groups == 0 || a.Limit.L2 {
+	if i >= len(a.Measures) || !a.Measures[i].Leafy() || kept.Rows == 0 || kept.Groups == 0 || a.Limit.L2 {
 		return nil, internalError("a tree's bounds are not known")
 	}
 	return printed(a, d, seed, func(w *private) *Statement { return w.leaves(a.Measures[i], kept) })
@@ -34,7 +34,13 @@ func TreeLeaves(a *sensitivity.Analysis, d funcs.Dialect, i int, kept Kept, seed
 
 func (w *private) leaves(m sensitivity.Measure, kept Kept) *Statement {
 	st := &Statement{}
-	leaf := w.leaf(m)
+	column := Column{Role: RoleBucket, Type: sqltype.Int8}
+	leaf, shown := "", w.big(`"g"."b"`)
+	if m.Pick != nil {
+		leaf, shown, column = w.candidate(m), `"g"."b"`, Column{Role: RoleValue, Type: keyType(m.Pick.Type)}
+	} else {
+		leaf = w.leaf(m)
+	}
 	if m.Filter != nil {
 		leaf = fmt.Sprintf("CASE WHEN %s THEN %s END", w.scalar(m.Filter, w.f, stored), leaf)
 	}
@@ -44,15 +50,15 @@ func (w *private) leaves(m sensitivity.Measure, kept Kept) *Statement {
 		list = append(list, fmt.Sprintf(`%s AS "k%d"`, k, i+1))
 		st.Columns = append(st.Columns, Column{RoleKey, i, keyType(w.a.Keys[i].Type)})
 	}
-	st.Columns = append(st.Columns, Column{Role: RoleBucket, Type: sqltype.Int8}, Column{Role: RoleCount, Type: sqltype.Numeric})
+	st.Columns = append(st.Columns, column, Column{Role: RoleCount, Type: sqltype.Numeric})
 	list = append(list, leaf+` AS "b"`)
 	from, count := "", w.fn("count")+"(*)"
 	if m.Single { // (2')
 		from = fmt.Sprintf(`(SELECT %s%s) AS "g" WHERE "g"."b" IS NOT NULL`, strings.Join(list, ", "), w.f.clause())
 	} else {
-		from, count = w.ranked(list, keys, kept), w.fn("sum")+"("+w.keptOf(kept.Rows)+")"
+		from, count = w.ranked(m, list, keys, kept), w.fn("sum")+"("+w.keptOf(m, kept.Rows)+")"
 	}
-	out := append(keys, w.big(`"g"."b"`), w.wide(count))
+	out := append(keys, shown, w.wide(count))
 	var group, order []string
 	for i := range keys {
 		order = append(order, fmt.Sprintf("%d ASC NULLS FIRST", i+1))
@@ -69,7 +75,7 @@ func (w *private) leaves(m sensitivity.Measure, kept Kept) *Statement {
 }
 
 // ranked prints the rows of each (unit, group, leaf) within the cap: their number "n", and those of the unit in the group in all and up to this leaf.
-func (w *private) ranked(list, keys []string, kept Kept) string {
+func (w *private) ranked(m sensitivity.Measure, list, keys []string, kept Kept) string {
 	list = append([]string{w.unit + ` AS "u"`}, list...)
 	group := make([]string, len(list))
 	for i := range list {
@@ -82,17 +88,33 @@ func (w *private) ranked(list, keys []string, kept Kept) string {
 		where = fmt.Sprintf(`"g"."rn" <= %d AND %s`, kept.Groups, where)
 	}
 	over := strings.Join(append([]string{`"g"."u"`}, keys...), ", ")
-	sum := w.fn("sum") + `("g"."n")`
+	sum, order := w.fn("sum")+`("g"."n")`, `"g"."b"`
+	if m.Pick != nil {
+		order = `"g"."n" DESC, "g"."b"`
+	}
 	return fmt.Sprintf(`(SELECT "g".*, %s AS "all", %s AS "upto" FROM %s WHERE %s) AS "g"`, w.wide(fmt.Sprintf("%s OVER (PARTITION BY %s)", sum, over)),
-		w.wide(fmt.Sprintf(`%s OVER (PARTITION BY %s ORDER BY "g"."b")`, sum, over)), from, where)
+		w.wide(fmt.Sprintf(`%s OVER (PARTITION BY %s ORDER BY %s)`, sum, over, order)), from, where)
 }
 
 // keptOf prints how many of a (unit, group, leaf)'s rows are kept (4).
-func (w *private) keptOf(rows uint64) string {
+func (w *private) keptOf(m sensitivity.Measure, rows uint64) string {
 	at := func(upto string) string {
+		if m.Pick != nil {
+			return w.quotient(fmt.Sprintf(`%s * %d + "g"."all" - 1`, upto, rows), `"g"."all"`)
+		}
 		return w.quotient(fmt.Sprintf(`2 * %s * %d + "g"."all"`, upto, rows), `2 * "g"."all"`)
 	}
 	return fmt.Sprintf(`CASE WHEN "g"."all" <= %d THEN "g"."n" ELSE %s - %s END`, rows, at(`"g"."upto"`), at(`("g"."upto" - "g"."n")`))
+}
+
+// candidate prints a row's value in its canonical form where it is one of the candidates, else NULL.
+func (w *private) candidate(m sensitivity.Measure) string {
+	x := w.canonicalKey(w.scalar(m.Arg, w.f, stored), m.Pick.Type)
+	vals := make([]string, len(m.Pick.Values))
+	for i, v := range m.Pick.Values {
+		vals[i] = w.constant(v, keyType(m.Pick.Type))
+	}
+	return fmt.Sprintf("CASE WHEN %s THEN %s END", inList(x, vals), x)
 }
 
 // quotient is x/y of positive whole numbers, rounded down.

@@ -207,7 +207,7 @@ func firstError(errs ...error) error {
 // 2^53 m k.
 func (p *printer) partial(m sensitivity.Measure, c columns, maxRows uint64) string {
 	switch m.Kind {
-	case sensitivity.CountRows, sensitivity.CountValues, sensitivity.SomeUnits, sensitivity.Leaves, sensitivity.DistinctValues:
+	case sensitivity.CountRows, sensitivity.CountValues, sensitivity.SomeUnits, sensitivity.Leaves, sensitivity.Candidates, sensitivity.DistinctValues:
 		return fmt.Sprintf("CASE WHEN %s > %d THEN %d ELSE %s END", c.count, m.Hi, m.Hi, c.count)
 	case sensitivity.SumValues:
 		if m.Rows > 0 {

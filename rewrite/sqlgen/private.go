@@ -198,7 +198,7 @@ func (w *private) columns(i int, m sensitivity.Measure, read func(string) string
 	switch m.Kind {
 	case sensitivity.CountRows, sensitivity.SomeUnits:
 		c.count = read(w.of(m, w.fn("count")+"(*)"))
-	case sensitivity.CountValues, sensitivity.Leaves:
+	case sensitivity.CountValues, sensitivity.Leaves, sensitivity.Candidates:
 		c.count = read(w.count(m))
 	case sensitivity.DistinctValues:
 		c.count = read(w.of(m, w.fn("count")+"(DISTINCT "+w.value(m)+")"))

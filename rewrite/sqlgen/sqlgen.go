@@ -40,6 +40,7 @@ const (
 	RoleUnits   Role = "units" // number of units in the group, exact: for the selection of groups and nothing else
 	RoleMeasure Role = "measure"
 	RoleOutput  Role = "output"
+	RoleValue   Role = "value" // one of a pick's candidates
 
 	// Of statements with automatic bounds, whose rows are of several parts (PartTotals).
 	RolePart   Role = "part"

@@ -33,6 +33,10 @@ func Of(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*Erro
 func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, tops []release.Top) (*Errors, error) {
 	e := &Errors{a: a, ctx: ctx, quantile: map[int]float64{}, pairs: map[int]float64{}}
 	for i := range a.Measures {
+		if a.Measures[i].Pick != nil { // what is picked has no noise that is added
+			e.values = append(e.values, mixture{variance: math.NaN()})
+			continue
+		}
 		m, err := mixtureOf(run, tops, i, a.Measures[i].Fine)
 		if err != nil {
 			return nil, err
@@ -45,7 +49,7 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, t
 // Expected is the 95% half width of aggregate i where count says how many rows there are (for averages and statistics; NaN if it is not known).
 func (e *Errors) Expected(i int, count float64) float64 {
 	f := e.a.Formulas[i]
-	if f.OfOrder() { // a value's error is where the values are
+	if f.OfOrder() || f.OfPick() { // a value's error is where the values are
 		return math.NaN()
 	}
 	switch f.Kind {

@@ -137,9 +137,12 @@ func Relation(ctx context.Context, a *sensitivity.Analysis, r *release.Release) 
 		row := append([]sqltype.Value(nil), g.Keys...)
 		for i, f := range a.Formulas {
 			v, err := e.decision(i, g.Values)
-			if f.OfOrder() {
+			switch {
+			case f.OfOrder():
 				v, err = e.orderValue(i, &g)
-			} else if v == nil && err == nil {
+			case f.OfPick():
+				v, err = pickValue(a, i, &g)
+			case v == nil && err == nil:
 				v, err = value(a, i, g.Values)
 			}
 			if err != nil {
@@ -172,8 +175,11 @@ func Relation(ctx context.Context, a *sensitivity.Analysis, r *release.Release) 
 
 // item is what an error function gives for aggregate i in a group; NaN where nothing can be said.
 func (e *Errors) item(kind plan.ErrorKind, i int, g *release.Group) (float64, error) {
-	if e.a.Formulas[i].OfOrder() {
+	switch f := e.a.Formulas[i]; {
+	case f.OfOrder():
 		return e.orderError(kind, i, g)
+	case f.OfPick():
+		return math.NaN(), nil
 	}
 	v, width := e.of(i, g.Values)
 	switch kind {

@@ -71,6 +71,9 @@ func mixtureOf(run *measure.Run, tops []release.Top, i int, fine uint64) (m mixt
 
 // quantile is a k such that the value is within k of the total with probability at least 0.95; the least one for a single event.
 func (m mixture) quantile(ctx context.Context) float64 {
+	if len(m.terms) == 0 {
+		return math.NaN()
+	}
 	if len(m.terms) == 1 {
 		return float64(m.terms[0].d.Quantile975())*m.terms[0].weight + m.rounding
 	}

@@ -99,6 +99,23 @@ func (e *Errors) Rank(i int) float64 {
 	return quantile.RankError(e.a.Measures[f.Sum].Tree, math.Sqrt(e.values[f.Sum].variance))
 }
 
+// pickValue is the most frequent value, or the array of the most frequent ones.
+func pickValue(a *sensitivity.Analysis, i int, g *release.Group) (sqltype.Value, error) {
+	f, t := a.Formulas[i], a.Agg.Aggs[i].Type
+	if f.Sum >= len(g.Picks) || uint64(len(g.Picks[f.Sum])) < f.Top || f.Top == 0 {
+		return nil, sqlerr.New(sqlerr.Internal, "a group has no picks")
+	}
+	var values []sqltype.Value
+	for _, k := range g.Picks[f.Sum][:f.Top] {
+		values = append(values, a.Measures[f.Sum].Pick.Values[k])
+	}
+	elem, array := t.Elem()
+	if !array {
+		return values[0], nil
+	}
+	return &sqltype.Array{Elem: elem.OID, Dims: []int32{int32(len(values))}, Lower: []int32{1}, Values: values}, nil //nolint:gosec // at most mostTop
+}
+
 func inSteps(t *sensitivity.Tree, n int64) decimal.Decimal {
 	return t.Grid.Mul(decimal.NewFromInt(n))
 }

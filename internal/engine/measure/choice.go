@@ -243,7 +243,7 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 // meanSize is the mean of |noise| over the clip, in one group, where a unit is in a number of them.
 func meanSize(ev dp.Clipped, groups uint64) float64 {
 	g := float64(groups)
-	if ev.Noise != dp.LaplaceNoise {
+	if ev.Noise == dp.GaussianNoise || ev.Noise == dp.GaussianNormNoise {
 		return ev.Ratio.Float() * math.Sqrt(g) * math.Sqrt(2/math.Pi)
 	}
 	return ev.Ratio.Float() * g

@@ -49,7 +49,7 @@ func (ask Ask) Of(stages int) Ask {
 // last: one, or where the cap of groups is chosen one for each of its edges.
 type Plan struct {
 	Price      float64
-	Mechanism  Mechanism // Laplace or Gaussian; "" where only a selection is run, or nothing
+	Mechanism  Mechanism // Laplace or Gaussian; "" where only a selection or picks are run, or nothing
 	Choices    []dp.Choice
 	Shares     []float64 // of the price, a choice: for EXPLAIN
 	Measures   []dp.Event
@@ -121,11 +121,22 @@ func New(a *sensitivity.Analysis, ask Ask) (*Plan, error) {
 func (p *Plan) noisy() []dp.Event {
 	var out []dp.Event
 	for _, ev := range p.Measures {
-		if ev != nil {
+		if ev != nil && !isPick(ev) {
 			out = append(out, ev)
 		}
 	}
 	return out
+}
+
+// Picks: something is picked.
+func (p *Plan) Picks() bool {
+	return slices.ContainsFunc(p.Measures, func(ev dp.Event) bool { return ev != nil && isPick(ev) })
+}
+
+func isPick(ev dp.Event) bool {
+	c, clipped := ev.(dp.Clipped)
+	_, picks := ev.(dp.Picks)
+	return picks || clipped && c.Noise == dp.PickNoise
 }
 
 // logVariance is the sum of the log variances: which of two plans with the same measures errs less, each measure weighing alike.
@@ -171,7 +182,9 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 		if err != nil {
 			return nil, tooMuch(err)
 		}
-		p.Measures[i], p.Mechanism = ev, mech
+		if p.Measures[i] = ev; m.Pick == nil {
+			p.Mechanism = mech
+		}
 	}
 	if w.selection > 0 {
 		for _, groups := range caps(a) {
@@ -212,6 +225,8 @@ func event(f *budget.Filter, a *sensitivity.Analysis, m sensitivity.Measure, l b
 	if m.Bound != nil || a.Limit.Cap != nil {
 		kind := dp.LaplaceNoise
 		switch {
+		case m.Pick != nil:
+			kind = dp.PickNoise
 		case a.Limit.L2:
 			kind = dp.GaussianNormNoise
 		case mech == Gaussian:
@@ -230,7 +245,12 @@ func event(f *budget.Filter, a *sensitivity.Analysis, m sensitivity.Measure, l b
 		}
 		return f.Clipped(kind, least, groups, l)
 	}
-	return noiseFor(f, dp.Sensitivity{PerGroup: m.PerGroup, Groups: a.Limit.PerUnit * m.Vectors()}, l, mech)
+	s := dp.Sensitivity{PerGroup: m.PerGroup, Groups: a.Limit.PerUnit * m.Vectors()}
+	if m.Pick != nil {
+		scale, err := f.PicksScale(s, l)
+		return dp.Picks{Sensitivity: s, Scale: scale}, err
+	}
+	return noiseFor(f, s, l, mech)
 }
 
 func tooMuch(err error) error {

@@ -82,6 +82,8 @@ func LawOf(ev dp.Event) (Law, error) {
 		return Law{"laplace", ev.Scale, ev.Sensitivity}, nil
 	case dp.Gaussian:
 		return Law{"gaussian", ev.Scale, ev.Sensitivity}, nil
+	case dp.Picks:
+		return Law{"permute and flip", ev.Scale, ev.Sensitivity}, nil
 	case dp.Selection:
 		return Law{"truncated laplace", ev.Scale, dp.Sensitivity{PerGroup: 1, Groups: ev.Groups}}, nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -49,6 +50,7 @@ type Group struct {
 	Keys   []sqltype.Value
 	Values []*big.Int // nil of a tree
 	Trees  [][]Block  // a measure; of those that are no tree empty
+	Picks  [][]int    // a measure: which of its candidates were picked, in order
 }
 
 // ErrLarge says that a release has more groups than one may have. How many there are was released, so this tells nothing else.
@@ -60,6 +62,7 @@ type Maker struct {
 	r     *Release
 	mechs []*noise.Mechanism
 	apart []*noise.Mechanism // of measures that are read apart
+	picks []*noise.Picker    // of measures that are picks
 	sel   *noise.Selector    // nil where groups are public
 	most  int
 	read  bool
@@ -102,11 +105,22 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 func (m *Maker) mechanisms() error {
 	m.mechs = make([]*noise.Mechanism, len(m.r.Run.Measures))
 	m.apart = make([]*noise.Mechanism, len(m.r.Run.Measures))
+	m.picks = make([]*noise.Picker, len(m.r.Run.Measures))
 	for i, ev := range m.r.Run.Measures {
 		if ev == nil {
 			continue
 		}
 		var err error
+		if p := m.a.Measures[i].Pick; p != nil {
+			picks, ok := ev.(dp.Picks)
+			if !ok {
+				return errShape
+			}
+			if m.picks[i], err = m.src.Picker(picks, len(p.Values)); err != nil {
+				return err
+			}
+			continue
+		}
 		if m.mechs[i], err = m.src.Mechanism(ev); err != nil {
 			return err
 		}

@@ -38,6 +38,7 @@ type storedGroup struct {
 	Keys   []*string  `json:"k,omitempty"` // text form; null is NULL
 	Values []*big.Int `json:"v"`
 	Trees  [][]Block  `json:"t,omitempty"`
+	Picks  [][]int    `json:"p,omitempty"`
 }
 
 const storedVersion = 1
@@ -53,7 +54,7 @@ func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
 		s.Tops = append(s.Tops, storedTop{t.Plan.Price, string(t.Plan.Mechanism), t.Plan.Loss, t.Plan.Events(), t.Weights})
 	}
 	for i, g := range r.Groups {
-		sg := storedGroup{Values: g.Values, Trees: g.Trees}
+		sg := storedGroup{Values: g.Values, Trees: g.Trees, Picks: g.Picks}
 		for k, v := range g.Keys {
 			if v == nil {
 				sg.Keys = append(sg.Keys, nil)
@@ -130,10 +131,10 @@ func Decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 			Measures: t.Events}, Weights: t.Weights})
 	}
 	for i, sg := range s.Groups {
-		if len(sg.Keys) != len(a.Keys) || len(sg.Values) != len(a.Measures) || !shaped(a, sg.Trees) {
+		if len(sg.Keys) != len(a.Keys) || len(sg.Values) != len(a.Measures) || !shaped(a, sg.Trees, sg.Picks) {
 			return nil, errShape
 		}
-		g := Group{Keys: make([]sqltype.Value, len(sg.Keys)), Values: sg.Values, Trees: sg.Trees}
+		g := Group{Keys: make([]sqltype.Value, len(sg.Keys)), Values: sg.Values, Trees: sg.Trees, Picks: sg.Picks}
 		for k, text := range sg.Keys {
 			if text == nil {
 				continue

@@ -37,25 +37,25 @@ func (m *Maker) Kept(i int) sqlgen.Kept {
 // no more than they tell. (3) Every group that Read released has a tree, whether or not a row came for it: its counts are 0 then; rows of other groups are dropped, and groups were chosen before by their units. (4) A row
 // that does not fit, or a second one for a leaf or a group, is a failure that tells nothing. (5) Memory: the counts of one group's leaves, whose number is public, and the release.
 func (m *Maker) ReadTree(i int, cols []sqlgen.Column, rows secret.Rows) error {
-	if !m.read || i >= len(m.apart) || m.apart[i] == nil || m.old != nil {
+	if !m.read || i >= len(m.apart) || m.apart[i] == nil && m.picks[i] == nil || m.old != nil {
 		return errShape
 	}
 	at := make(map[string]int, len(m.r.Groups))
 	for g := range m.r.Groups {
 		at[keyText(m.r.Groups[g].Keys)] = g
 	}
-	t := m.a.Measures[i].Tree
-	leaves := make([]int64, t.Count)
+	read := m.leavesOf(i)
+	leaves := make([]int64, read.count)
 	var now *string
 	finish := func() error { // the group whose leaves were read
 		if now == nil {
 			return nil
 		}
 		if g, ok := at[*now]; ok {
-			if m.r.Groups[g].Trees[i] != nil { // (4)
+			if m.r.Groups[g].taken(i) { // (4)
 				return errShape
 			}
-			if err := m.descend(i, &m.r.Groups[g], leaves); err != nil {
+			if err := m.open(i, &m.r.Groups[g], leaves); err != nil {
 				return err
 			}
 		}
@@ -64,11 +64,11 @@ func (m *Maker) ReadTree(i int, cols []sqlgen.Column, rows secret.Rows) error {
 	}
 	for g := range m.r.Groups {
 		if m.r.Groups[g].Trees == nil {
-			m.r.Groups[g].Trees = make([][]Block, len(m.a.Measures))
+			m.r.Groups[g].Trees, m.r.Groups[g].Picks = make([][]Block, len(m.a.Measures)), make([][]int, len(m.a.Measures))
 		}
 	}
 	for rows.Next() {
-		row, err := m.leaf(cols, rows.Row(), t)
+		row, err := m.leaf(cols, rows.Row(), read)
 		if err != nil {
 			return err
 		}
@@ -77,6 +77,9 @@ func (m *Maker) ReadTree(i int, cols []sqlgen.Column, rows secret.Rows) error {
 				return err
 			}
 			now = &row.group
+		}
+		if row.at < 0 {
+			continue
 		}
 		if leaves[row.at] != 0 {
 			return errShape
@@ -91,14 +94,43 @@ func (m *Maker) ReadTree(i int, cols []sqlgen.Column, rows secret.Rows) error {
 	}
 	clear(leaves)
 	for g := range m.r.Groups { // (3)
-		if m.r.Groups[g].Trees[i] == nil {
-			if err := m.descend(i, &m.r.Groups[g], leaves); err != nil {
+		if !m.r.Groups[g].taken(i) {
+			if err := m.open(i, &m.r.Groups[g], leaves); err != nil {
 				return err
 			}
 		}
 	}
-	m.apart[i] = nil
+	m.apart[i], m.picks[i] = nil, nil
 	return nil
+}
+
+func (g *Group) taken(i int) bool { return g.Trees[i] != nil || g.Picks[i] != nil }
+
+// open releases what measure i has of one group: the nodes of a tree, or picks, whose proof is noise.Picker's: what a unit changes in the numbers of rows is as sensitivity.mostFrequent says.
+func (m *Maker) open(i int, g *Group, leaves []int64) (err error) {
+	if p := m.picks[i]; p != nil {
+		g.Picks[i], err = p.Most(leaves, int(m.a.Measures[i].Pick.Most)) //nolint:gosec // at most mostTop
+		return err
+	}
+	return m.descend(i, g, leaves)
+}
+
+// leavesOf says how measure i's leaves are told apart: by number, or where at is not nil by candidate.
+func (m *Maker) leavesOf(i int) leavesRead {
+	if t := m.a.Measures[i].Tree; t != nil {
+		return leavesRead{count: t.Count}
+	}
+	values := m.a.Measures[i].Pick.Values
+	out := leavesRead{count: int64(len(values)), at: map[string]int64{}}
+	for k, v := range values {
+		out.at[keyText([]sqltype.Value{v})] = int64(k)
+	}
+	return out
+}
+
+type leavesRead struct {
+	count int64
+	at    map[string]int64
 }
 
 // leafRow is one leaf of a group.
@@ -108,7 +140,8 @@ type leafRow struct {
 	rows  int64
 }
 
-func (m *Maker) leaf(cols []sqlgen.Column, row []secret.Value, t *sensitivity.Tree) (leafRow, error) {
+// leaf reads one row. A value that is no candidate, which the print leaves out, is in no leaf.
+func (m *Maker) leaf(cols []sqlgen.Column, row []secret.Value, read leavesRead) (leafRow, error) {
 	var out leafRow
 	if len(row) != len(cols) {
 		return out, errShape
@@ -120,20 +153,29 @@ func (m *Maker) leaf(cols []sqlgen.Column, row []secret.Value, t *sensitivity.Tr
 			keys[c.Index] = v
 			continue
 		}
+		if c.Role == sqlgen.RoleValue && read.at != nil {
+			at, ok := read.at[keyText([]sqltype.Value{v})]
+			if out.at = at; !ok {
+				out.at = -1
+			}
+			continue
+		}
 		n, err := integer(v)
 		if err != nil || !n.IsInt64() {
 			return out, errShape
 		}
 		switch c.Role {
 		case sqlgen.RoleBucket:
-			out.at = n.Int64()
+			if out.at = n.Int64(); out.at < 0 || read.at != nil {
+				return out, errShape
+			}
 		case sqlgen.RoleCount:
 			out.rows = n.Int64()
 		default:
 			return out, errShape
 		}
 	}
-	if out.at < 0 || out.at >= t.Count || out.rows < 0 {
+	if out.at >= read.count || out.rows < 0 {
 		return out, errShape
 	}
 	out.group = keyText(keys)
@@ -210,15 +252,25 @@ func (g *Group) Reader(a *sensitivity.Analysis, i int, deviation float64) (*quan
 	})
 }
 
-// shaped: a group's stored trees have the analysis' shape.
-func shaped(a *sensitivity.Analysis, trees [][]Block) bool {
-	if len(trees) > 0 && len(trees) != len(a.Measures) || len(trees) == 0 && a.Trees() {
+// shaped: a group's stored trees and picks have the analysis' shape.
+func shaped(a *sensitivity.Analysis, trees [][]Block, picks [][]int) bool {
+	if !a.Trees() {
+		return len(trees) == 0 && len(picks) == 0
+	}
+	if len(trees) != len(a.Measures) || len(picks) != len(a.Measures) {
 		return false
 	}
-	for i, blocks := range trees {
-		t := a.Measures[i].Tree
-		for _, b := range blocks {
-			if t == nil || b.Level < 0 || b.Level >= len(t.Fans) || int64(len(b.Counts)) != t.Fans[b.Level] {
+	for i, m := range a.Measures {
+		if m.Tree == nil && len(trees[i]) > 0 || m.Pick == nil && len(picks[i]) > 0 || m.Pick != nil && uint64(len(picks[i])) != m.Pick.Most {
+			return false
+		}
+		for _, b := range trees[i] {
+			if b.Level < 0 || b.Level >= len(m.Tree.Fans) || int64(len(b.Counts)) != m.Tree.Fans[b.Level] {
+				return false
+			}
+		}
+		for _, k := range picks[i] {
+			if k < 0 || k >= len(m.Pick.Values) {
 				return false
 			}
 		}
