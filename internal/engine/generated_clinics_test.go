@@ -145,9 +145,12 @@ func (tr *trials) neighbours(p *Prepared, d backend.Dialect, turn int) error {
 		list = append(list, &asked{stage: st})
 	}
 	if slices.ContainsFunc(p.stages, func(st *stage) bool { return len(st.inputs) > 0 }) { // given what was released before
-		r, _, _, err := tr.released(context.Background(), p)
+		r, printed, _, err := tr.released(context.Background(), p)
 		if err != nil {
 			return err
+		}
+		if len(printed) < len(p.stages) {
+			return nil
 		}
 		list = r.asked
 	}

@@ -73,6 +73,11 @@ func (tr *trials) released(ctx context.Context, p *Prepared) (r *run, printed []
 	for _, st := range p.stages {
 		a := &asked{stage: st}
 		r.asked = append(r.asked, a)
+		for _, before := range r.asked[:len(r.asked)-1] {
+			if len(st.inputs) > 0 && slices.ContainsFunc(before.an.Measures, func(m sensitivity.Measure) bool { return m.Apart() }) {
+				return r, nil, "what a stage reads of measures apart", nil
+			}
+		}
 		if err := r.inputs(ctx, a); err != nil {
 			return nil, nil, "", err
 		}
@@ -108,8 +113,8 @@ func filled(a *asked, st *sqlgen.Statement, err error) (*sqlgen.Statement, error
 func notComparable(a *sensitivity.Analysis) string {
 	unfiltered := false
 	for _, m := range a.Measures {
-		if m.Leafy() {
-			return "order statistics, which are approximate"
+		if m.Apart() {
+			return "order statistics and distinct values, read by statements of their own"
 		}
 		unfiltered = unfiltered || m.Filter == nil && m.Kind == sensitivity.CountRows
 	}

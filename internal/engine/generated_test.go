@@ -23,7 +23,12 @@ import (
 
 // try says what is wrong with a statement; nil if it is refused, or right. turn says which of the clinics are asked this time: the one without the heaviest unit
 // always, and of those with odd rows and without any, and of the other neighbours, one.
-func (tr *trials) try(s *generate.Statement, turn int, count bool) error {
+func (tr *trials) try(s *generate.Statement, turn int, count bool) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
 	ctx := context.Background()
 	note := func(what string) {
 		if count {
