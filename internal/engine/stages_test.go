@@ -149,6 +149,7 @@ var staged = []string{
 	"select region, sum(n) from (select city_id, count(*) n from patients group by 1) t join cities c on c.id = t.city_id group by 1",
 	"select id from kinds except select kind_id from (select kind_id, count(*) n from encounters group by 1 having count(*) > 1000000) t",
 	"select distinct c.region from cities c, (select count(*) n from patients) t where c.id < t.n",
+	"select t.k, rank() over (partition by t.k order by t.n desc) from (select kind_id k, count(*) n from encounters group by 1) t join rates r on t.k = r.kind_id",
 	// releases that others read
 	"select count(*) from encounters where days > (select max(n) from (select count(*) n from patients where false) t)",
 	"select region, count(*) from patients p left join cities c on c.id = p.city_id where p.city_id not in (select id from cities join (select city_id, count(*) n from patients group by 1) t on t.city_id = id where n > 20) group by 1",

@@ -43,12 +43,14 @@ func (c *compiler) window(n *plan.Window) (step, error) {
 	}
 	s := scopeOf(in.cols)
 	calls := make([]*windowCall, len(n.Items))
+	cols := slices.Clone(in.cols) // a relation that is given has the columns that are read, not all of its node's
 	for i := range n.Items {
+		cols = append(cols, n.Items[i].ID)
 		if calls[i], err = c.windowCall(&n.Items[i], s); err != nil {
 			return step{}, err
 		}
 	}
-	return step{cols: n.Cols(), rows: func(m *machine) ([][]sqltype.Value, error) {
+	return step{cols: cols, rows: func(m *machine) ([][]sqltype.Value, error) {
 		rows, err := in.rows(m)
 		if err != nil {
 			return nil, err
