@@ -111,7 +111,7 @@ var (
 var reasonsMissing = []struct{ why, say string }{
 	{"aggregates over released values and public tables, not over private rows", ""},
 	{"other aggregates, over public tables alone", ""},
-	{"window functions, over released values and public tables", ""},
+	{"window functions, over released values, public tables and within each person's rows", ""},
 	{"functions that return sets", ""},
 	{"what PostgreSQL calls by itself", "input and output of types, support of indexes, selectivity, triggers, handlers"},
 	{"about the server", "its catalogs, settings, sessions, locks, files, replication, statistics, large objects, sequences: nothing of the data set's database is shown"},
@@ -150,7 +150,7 @@ func missing(p *pgcat.Proc, behind map[sqltype.OID]bool) string {
 	case p.Kind == 'a':
 		return "other aggregates, over public tables alone"
 	case p.Kind == 'w':
-		return "window functions, over released values and public tables"
+		return "window functions, over released values, public tables and within each person's rows"
 	case p.Kind == 'p' || serverName.MatchString(p.Name):
 		return "about the server"
 	case internalName.MatchString(p.Name), has(func(o sqltype.OID, t *pgcat.Type) bool {
