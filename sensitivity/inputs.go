@@ -85,7 +85,7 @@ func (b *body) value(s *plan.Subquery) (plan.Scalar, error) {
 	return p, b.input(Input{Computed: Computed{Root: s.Query}, Param: p.N, Col: s.Cols[0]})
 }
 
-// rows is a relation of released rows, as a public table.
+// rows is a relation of released rows, as a public table. Numerics are no key: DuckDB's decimals have 38 digits, so that what differs here may be equal there.
 func (b *body) rows(r plan.Rel) (plan.Rel, error) {
 	t := &plan.Table{Name: derivedName, Public: true, UnitCol: -1}
 	cols := r.Cols()
@@ -96,7 +96,7 @@ func (b *body) rows(r plan.Rel) (plan.Rel, error) {
 		t.Columns = append(t.Columns, plan.TableColumn{Name: c.Name, Type: c.Type, Visible: true})
 		types = append(types, c.Type)
 	}
-	if key := keyOf(r); len(key) > 0 {
+	if key := keyOf(r); len(key) > 0 && !slices.ContainsFunc(key, func(id plan.ColID) bool { return b.q.Columns[id].Type.OID == sqltype.OIDNumeric }) {
 		var places []int
 		for _, id := range key {
 			places = append(places, slices.Index(cols, id))

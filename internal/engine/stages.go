@@ -65,6 +65,9 @@ func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Progra
 }
 
 func (s *Session) printable(a *sensitivity.Analysis) error {
+	if err := fewNodes(a); err != nil {
+		return err
+	}
 	if a.Groups.Public && a.Groups.Count > uint64(s.world.policy.Limits.ReleaseGroups) {
 		return sqlerr.New(sqlerr.TooManyGroups, "the statement has %d groups; one answer has at most %d", a.Groups.Count, s.world.policy.Limits.ReleaseGroups).
 			WithHint("Ask for fewer groups, or ask the owner to raise limits.release_groups.")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -56,4 +57,25 @@ func (s *Session) checkApart(a *sensitivity.Analysis) error {
 // noTotals: the groups are public, and nothing is measured or chosen by their totals.
 func noTotals(a *sensitivity.Analysis) bool {
 	return a.Groups.Public && len(a.Choices) == 0 && !slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return !m.Apart() })
+}
+
+// mostNodes bounds what is looked at for order statistics and the most frequent values: each group's leaves, or candidates as often as one of them is picked.
+const mostNodes = 1 << 24
+
+// fewNodes refuses statements over so many public groups that reading them takes minutes, which no limit of time ends.
+func fewNodes(a *sensitivity.Analysis) error {
+	nodes := uint64(0)
+	for _, m := range a.Measures {
+		switch {
+		case m.Tree != nil:
+			nodes += uint64(max(m.Tree.Count, 0)) //nolint:gosec // not negative
+		case m.Pick != nil:
+			nodes += uint64(len(m.Pick.Values)) * m.Pick.Most
+		}
+	}
+	if groups := max(a.Groups.Count, 1); nodes > mostNodes/groups {
+		return sqlerr.New(sqlerr.TooManyGroups, "the statement looks for quantiles or most frequent values among %d values in each of %d groups; that is too much", nodes, groups).At(a.Agg.Pos).
+			WithHint("Ask for fewer groups, or count by ranges of the value (CASE).")
+	}
+	return nil
 }

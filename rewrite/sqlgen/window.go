@@ -156,6 +156,10 @@ func (p *printer) unitCall(it plan.WindowItem, in *from, ties []string) string {
 				return p.fail(notConstant(string(it.Fn), it.Pos))
 			}
 		}
+		if len(it.Args) > 2 && p.d == funcs.DuckDB && it.Args[0].Type().OID == sqltype.OIDNumeric {
+			return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s of numerics with a default cannot be computed by the data set's database here", it.Fn).At(it.Pos).
+				WithHint("Leave the default out: %s is NULL there.", it.Fn)) // its cast to the first argument's decimal raises where a row needs it
+		}
 		completed()
 	case "nth_value", "first_value", "last_value":
 		if it.Fn == "nth_value" {
