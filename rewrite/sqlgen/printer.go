@@ -168,8 +168,7 @@ func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode) []string {
 	switch {
 	case alike:
 	case !known && computed > 1 && !p.exact:
-		p.fail(sqlerr.New(sqlerr.PrivateFunction, "numerics of different scales cannot stand side by side in the data set's database here").
-			WithHint("Cast each to one type, such as numeric(18,4)."))
+		p.fail(differentScales())
 	case known && most <= duckDigits:
 		for i := range out {
 			out[i] = fmt.Sprintf("TRY_CAST(%s AS DECIMAL(%d,%d))", out[i], duckDigits, most)

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -111,7 +114,10 @@ func (p *printer) in(x *plan.Subquery, f *from) (string, bool) {
 // setOp prints UNION, INTERSECT, EXCEPT as a subquery.
 func (p *printer) setOp(n *plan.SetOp) *from {
 	left, lf := p.query(n.Left, n.LeftCols)
-	right, _ := p.query(n.Right, n.RightCols)
+	right, rf := p.query(n.Right, n.RightCols)
+	for i := range n.LeftCols {
+		p.oneScale(lf, rf, n.LeftCols[i], n.RightCols[i])
+	}
 	op := string(n.Op)
 	if n.All {
 		op += " ALL"
@@ -123,6 +129,21 @@ func (p *printer) setOp(n *plan.SetOp) *from {
 		f.cols[id] = &column{ref: fmt.Sprintf("%s.%s", alias, quote(fmt.Sprintf("c%d", i+1))), typ: t}
 	}
 	return f
+}
+
+// oneScale refuses what DuckDB's set operations over private rows would round to a common scale: numerics that are not declared alike.
+func (p *printer) oneScale(lf, rf *from, left, right plan.ColID) {
+	l, _ := lf.typeOf(left)
+	r, _ := rf.typeOf(right)
+	_, _, declared := l.NumericMod()
+	if p.d == funcs.DuckDB && !p.exact && l.OID == sqltype.OIDNumeric && (!declared || l != r) {
+		p.fail(differentScales())
+	}
+}
+
+func differentScales() error {
+	return sqlerr.New(sqlerr.PrivateFunction, "numerics of different scales cannot stand side by side in the data set's database here").
+		WithHint("Cast each to one type, such as numeric(18,4).")
 }
 
 // values prints VALUES as a subquery.
