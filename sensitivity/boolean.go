@@ -8,8 +8,11 @@ import (
 // decides are the aggregates of conditions: whether a row for which the condition is this makes the aggregate so.
 var decides = map[plan.AggFunc]bool{"bool_and": false, "every": false, "bool_or": true}
 
-// decided measures the number of units with a row that decides: a false one for BOOL_AND, a true one for BOOL_OR. One unit changes it by 1, and nothing about the
-// rows of a unit needs to be declared. How it decides is finish.decision's.
+// decided measures the number of units with a row that decides: a false one for BOOL_AND, a true one for BOOL_OR. Nothing about the rows of a unit needs to be
+// declared. How it decides is finish.decision's.
+//
+// Proof: the measure is SomeUnits with the deciding condition as its filter: each unit counts 1 in a group or nothing, as its own rows say, so one unit changes it by at most 1 in each of at most
+// Limit.PerUnit groups (Analyze, (6) and (7)); the decision is post-processing of the noisy number.
 func (z *analyzer) decided(f Formula, g plan.AggItem) (Formula, error) {
 	f.Kind = IsSome
 	cond := g.Arg

@@ -6,6 +6,7 @@ import "math"
 // Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) (Balle, Wang 2018, Theorem 8; Dong, Roth, Su 2022, Corollary 2.13). It holds of any
 // mu-GDP mechanism; compositions of such are GDP with the root of the sum of squares.
 //
+// Proof: that is the hockey-stick divergence of N(mu, 1) and N(0, 1), whose loss is mu x - mu^2/2, by integrating over x > epsilon/mu + mu/2; it is the same in both directions.
 // With a = epsilon/mu - mu/2 and b = epsilon/mu + mu/2, e^epsilon phi(b) = phi(a), so the difference is phi(a) times that of two Mills ratios, which does not cancel.
 func GaussianDelta(mu, epsilon float64) float64 {
 	if !(mu > 0) {

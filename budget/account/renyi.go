@@ -79,7 +79,9 @@ func sampledMoment(n int, rate, sigma float64) float64 {
 }
 
 // sampledSeries is the same moment of a fractional order: the expectation is split where both parts of the mixture are equal, and each half is a
-// binomial series whose terms are parts of normal moments (section 3.3 there). Terms alternate and shrink beyond the order, so what is left out is less than the last one,
+// binomial series whose terms are parts of normal moments (section 3.3 there).
+//
+// Proof: of where it ends. Terms alternate and shrink beyond the order, so what is left out is less than the last one,
 // which is added.
 func sampledSeries(a, rate, sigma float64) float64 {
 	z := sigma*sigma*math.Log(1/rate-1) + 0.5
