@@ -38,6 +38,10 @@ var Shapes = []string{
 	"select p.gender, count(*), sum(l.days) from patients p, lateral (select e.days, e.readmitted from encounters e where e.patient_id = p.patient_id and e.days > p.city_id order by e.encounter_id desc limit 2) l where l.readmitted <> 'NO' group by 1",
 	"select p.gender, count(*), sum(l.n) from patients p left join lateral (select count(*) n, max(e.days) m from encounters e where e.patient_id = p.patient_id and e.days > p.city_id) l on true where l.m > 3 or l.m is null group by 1",
 	"select v.w, count(*), avg(v.x) from encounters e, lateral (values ('days', e.days), ('kind', e.kind_id)) v (w, x) where v.x between 2 and 9 group by 1",
+	// Partitions finer than a person: each has a first row, so a person has several.
+	"select count(*), sum(days) from (select days, row_number() over (partition by patient_id, readmitted order by encounter_id) rn from encounters) t where rn = 1",
+	"select readmitted, count(*), avg(days) from (select patient_id, readmitted, days, row_number() over (partition by diag, patient_id order by encounter_id desc) rn from encounters) t where rn < 2 group by 1",
+	"select count(*), sum(days) from (select distinct on (patient_id, kind_id) patient_id, days from encounters order by patient_id, kind_id, encounter_id) t",
 }
 
 // Ties are statements whose rows are put in an order that they are equal in: which one comes first, nothing but the values of a person's rows may decide.

@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// TestStageKeys: stages that differ in one value of what they read, or in its place, have different keys, so that neither is answered by the other's release.
+func TestStageKeys(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	values, relations := 0, 0
+	for _, sql := range reading {
+		p, err := prepare(s, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &run{Prepared: p, public: map[plan.Rel]*eval.Relation{}}
+		if err := r.inOwnSnapshot(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if err := releaseAll(t, r); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range r.asked {
+			seen := map[ledger.Hash]string{p.key(a.stage, a.args, a.given): "what was read"}
+			other := func(what string, args []sqltype.Value, given [][][]sqltype.Value) {
+				key := p.key(a.stage, args, given)
+				if as, ok := seen[key]; ok {
+					t.Errorf("%s: %s and %s have one key", sql, what, as)
+				}
+				seen[key] = what
+			}
+			for i := range a.args {
+				for _, v := range unlike(t, a.args[i]) {
+					args := slices.Clone(a.args)
+					args[i] = v
+					other(fmt.Sprintf("%v for value %d", v, i), args, a.given)
+					values++
+				}
+			}
+			for i, rows := range a.given {
+				for j, row := range rows {
+					for k := range row {
+						for _, v := range unlike(t, row[k]) {
+							given, changed := slices.Clone(a.given), slices.Clone(rows)
+							changed[j] = slices.Clone(row)
+							changed[j][k] = v
+							given[i] = changed
+							other(fmt.Sprintf("%v for relation %d, row %d, column %d", v, i, j, k), a.args, given)
+						}
+					}
+				}
+				given := slices.Clone(a.given)
+				given[i] = append(slices.Clone(rows), nil)
+				other(fmt.Sprintf("relation %d with a row more", i), a.args, given)
+				relations++
+			}
+		}
+	}
+	if values < 3 || relations < 3 {
+		t.Errorf("only %d values and %d relations were read", values, relations)
+	}
+}
+
+// unlike are NULL and another value of a value's type.
+func unlike(t *testing.T, v sqltype.Value) []sqltype.Value {
+	t.Helper()
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case int64:
+		return []sqltype.Value{nil, v + 1}
+	case string:
+		return []sqltype.Value{nil, v + "1"}
+	case decimal.Decimal:
+		return []sqltype.Value{nil, v.Add(decimal.New(1, -9))}
+	}
+	t.Fatalf("no other value than %v", v)
+	return nil
+}
+
+// TestInputKeys: what the analysis took for a key of released rows is one, or nothing is made of them. Blanks at the end of char(n) tell no rows apart; NULLs are alike.
+func TestInputKeys(t *testing.T) {
+	char := sqltype.Type{OID: sqltype.OIDBPChar, Typmod: 8}
+	in := sensitivity.Input{
+		Computed: sensitivity.Computed{Root: &plan.Scan{Columns: []plan.ColID{1, 2, 3}}},
+		Rows:     &plan.Table{Columns: []plan.TableColumn{{Type: char}, {Type: sqltype.Int8}, {Type: sqltype.Int8}}, Keys: [][]int{{0, 1}}},
+	}
+	row := func(vs ...sqltype.Value) []sqltype.Value { return vs }
+	for _, c := range []struct {
+		rows [][]sqltype.Value
+		key  bool
+	}{
+		{[][]sqltype.Value{row("a", int64(1), int64(7)), row("a", int64(2), int64(7)), row("b", int64(1), int64(7)), row(nil, int64(1), int64(7)), row("a", nil, int64(7))}, true},
+		{[][]sqltype.Value{row("a", int64(1), int64(7)), row("b", int64(1), int64(7)), row("a", int64(1), int64(8))}, false},
+		{[][]sqltype.Value{row("a   ", int64(1), int64(7)), row("a", int64(1), int64(7))}, false},
+		{[][]sqltype.Value{row(nil, int64(1), int64(7)), row(nil, int64(1), int64(7))}, false},
+	} {
+		rows, err := rowsOf(&eval.Relation{Cols: []plan.ColID{1, 2, 3}, Rows: c.rows}, in)
+		if c.key != (err == nil) || c.key && fmt.Sprint(rows) != fmt.Sprint(c.rows) || !c.key && sqlerr.ID(err) != sqlerr.Internal.ID {
+			t.Errorf("%v: %v, %v", c.rows, rows, err)
+		}
+	}
+}
