@@ -15,7 +15,7 @@ const DistinctValues MeasureKind = "distinct values"
 // Apart says that the total that is released is not a sum of the partials: it is read by a statement of its own, in the same snapshot.
 func (m *Measure) Apart() bool { return m.Leafy() || m.Kind == DistinctValues }
 
-// Apart: some of what is measured is read apart.
+// Apart reports that some of what is measured is read apart.
 func (a *Analysis) Apart() bool {
 	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Apart() })
 }

@@ -26,7 +26,7 @@ func (z *analyzer) fullRows(n *plan.Join) (plan.Rel, error) {
 		return nil, err
 	}
 	lu, ru := l.out.Body.UnitCol, r.out.Body.UnitCol
-	var leq, req classes = l.classesOf(l.blocks[0]), r.classesOf(r.blocks[0])
+	leq, req := l.classesOf(l.blocks[0]), r.classesOf(r.blocks[0])
 	eqs := z.equalities(n.On)
 	linked := slices.ContainsFunc(eqs, func(e equality) bool {
 		return l.isUnit(leq, e.a) && r.isUnit(req, e.b) || l.isUnit(leq, e.b) && r.isUnit(req, e.a)
@@ -188,7 +188,7 @@ func (z *analyzer) counts(g plan.AggItem, padded []plan.ColID) bool {
 		return true
 	}
 	v, known := z.onPadding(arg, padded)
-	return !known || v != nil && !(g.Fn == plan.Sum && !g.Distinct && isZero(v))
+	return !known || v != nil && (g.Fn != plan.Sum || g.Distinct || !isZero(v))
 }
 
 func isZero(v any) bool {

@@ -18,7 +18,7 @@ const (
 	IsTop  FormulaKind = "most frequent values" // an array, the most frequent one first
 )
 
-// OfPick: computed from what was picked.
+// OfPick reports that it is computed from what was picked.
 func (f Formula) OfPick() bool { return f.Kind == IsMode || f.Kind == IsTop }
 
 // Pick is among which values the most frequent ones are picked, and how many of them, one after the other.

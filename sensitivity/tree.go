@@ -26,7 +26,7 @@ const (
 	IsContinuous FormulaKind = "continuous quantile" // between two of them: percentile_cont, median
 )
 
-// OfOrder: computed from a tree of counts instead of the group's integers.
+// OfOrder reports that it is computed from a tree of counts instead of the group's integers.
 func (f Formula) OfOrder() bool { return f.Kind == IsDiscrete || f.Kind == IsContinuous }
 
 // Tree is the shape of a tree of counts over an expression's declared range, in steps of Grid: leaf b holds the values from Lo + b Width on. Fans are the numbers of
@@ -60,10 +60,10 @@ func (m *Measure) Vectors() uint64 {
 	return 1
 }
 
-// Leafy: the measure is released from a scan of its own (sqlgen.TreeLeaves).
+// Leafy reports that the measure is released from a scan of its own (sqlgen.TreeLeaves).
 func (m *Measure) Leafy() bool { return m.Tree != nil || m.Pick != nil }
 
-// Trees: some of what is measured are trees or picks.
+// Trees reports that some of what is measured are trees or picks.
 func (a *Analysis) Trees() bool {
 	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Leafy() })
 }
@@ -257,7 +257,7 @@ func (t *Tree) line() string {
 	return line
 }
 
-// Picks: some of what is measured are picks.
+// Picks reports that some of what is measured are picks.
 func (a *Analysis) Picks() bool {
 	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Pick != nil })
 }

@@ -92,7 +92,7 @@ func (w *world) answered(st statement, q *plan.Query) (string, error) {
 	case gotErr != nil && !errors.As(gotErr, &refused):
 		return "", gotErr
 	case said != nil && refused != nil && said.Code == refused.Code:
-		return "", nil
+		return "", nil //nolint:nilerr // both refuse alike
 	case (said != nil) != (refused != nil) || said != nil:
 		return fmt.Sprintf("answers: %v, the print's %v: %s", wantErr, gotErr, printed.SQL), nil
 	case len(got) != len(want):

@@ -111,7 +111,7 @@ func (p *payLater) ReserveAll(_ context.Context, list []ledger.Reservation) (ids
 func (p *payLater) Commit(ctx context.Context, id int64, r ledger.Release) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	real, err := p.Ledger.Reserve(ctx, p.open[id])
+	real, err := p.Reserve(ctx, p.open[id])
 	if err != nil {
 		return err
 	}

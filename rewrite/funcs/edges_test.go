@@ -424,10 +424,10 @@ func excepted(f *Func, args []*string) bool {
 		return f.Zoned
 	case "cast":
 		if len(args) == 1 && slices.Contains(strings3, f.Args[0]) && args[0] != nil {
-			switch {
-			case f.Result == sqltype.OIDNumeric: // infinities, and numbers from 10^1000 on
+			switch f.Result {
+			case sqltype.OIDNumeric: // infinities, and numbers from 10^1000 on
 				return strings.Contains(strings.ToLower(*args[0]), "inf")
-			case f.Result == sqltype.OIDDate || f.Result == sqltype.OIDTimestamp || f.Result == sqltype.OIDTime || f.Result == sqltype.OIDUUID:
+			case sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTime, sqltype.OIDUUID:
 				return !usual[f.Result].MatchString(*args[0])
 			}
 			return false

@@ -298,10 +298,10 @@ func (p *pattern) set() error {
 			p.at++
 			last = p.src[p.at]
 			p.at++
-			switch {
-			case last == '[':
+			switch last {
+			case '[':
 				return p.unsupported("classes as ends of ranges")
-			case last == '\\':
+			case '\\':
 				set, char, err := p.escape()
 				if err != nil || set != "" {
 					return badPattern("invalid character range")

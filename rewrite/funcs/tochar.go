@@ -66,7 +66,7 @@ func parseFormat(format string) ([]part, error) {
 			continue
 		}
 		for _, f := range otherFields {
-			if strings.HasPrefix(upper, f) && !(f == "IYY" && strings.HasPrefix(upper, "IYYY")) {
+			if strings.HasPrefix(upper, f) && (f != "IYY" || !strings.HasPrefix(upper, "IYYY")) {
 				return nil, refused(rest[:len(f)])
 			}
 		}

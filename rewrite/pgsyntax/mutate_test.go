@@ -16,9 +16,7 @@ const mutants = 80_000
 // them allocates no more than the caps of TestMemory allow.
 func TestMutants(t *testing.T) {
 	texts := corpus(t)
-	for _, block := range strings.Split(readFile(t, "testdata/golden/features"), "\n") {
-		texts = append(texts, block)
-	}
+	texts = append(texts, strings.Split(readFile(t, "testdata/golden/features"), "\n")...)
 	files, err := filepath.Glob("../../testdata/corpus/*/q*.sql")
 	if err != nil || len(files) < 121 {
 		t.Fatal(len(files), err)

@@ -128,7 +128,7 @@ func (p *Plan) noisy() []dp.Event {
 	return out
 }
 
-// Picks: something is picked.
+// Picks reports that something is picked.
 func (p *Plan) Picks() bool {
 	return slices.ContainsFunc(p.Measures, func(ev dp.Event) bool { return ev != nil && isPick(ev) })
 }

@@ -275,7 +275,7 @@ func (g *generator) union(depth int, public bool) (*query, scope) {
 	for range 1 + g.draw(2) {
 		k := pickKind(g, number, text, day, truth)
 		a, b := g.pick(s, k), g.pick(t, k)
-		x, y := "null", "null"
+		var x, y string
 		if a != nil {
 			x = a.text
 		} else {
