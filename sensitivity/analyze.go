@@ -124,6 +124,9 @@ func (z *analyzer) run() error {
 	if err := z.groups(); err != nil { // (7), (8)
 		return err
 	}
+	if err := z.notOfPersons(); err != nil {
+		return err
+	}
 	if err := z.measures(); err != nil { // (6), (9)
 		return err
 	}

@@ -123,6 +123,31 @@ func TestTPCH(t *testing.T) {
 	}
 }
 
+// TestTPCHHints: what is refused is answered as its hint says, with a row-returning answer by persons made statistics of them.
+func TestTPCHHints(t *testing.T) {
+	cat, err := neighbour.ParseCatalog(customers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../testdata/corpus/tpch/hints.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, hint := range strings.Split(string(text), "-- ")[1:] {
+		name, rewritten, _ := strings.Cut(hint, "\n")
+		refused, err := os.ReadFile("../../testdata/corpus/tpch/" + name + ".sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fate(t, string(refused), cat); !strings.Contains(got, "refused") {
+			t.Errorf("%s: %s", name, got)
+		}
+		if got := fate(t, rewritten, cat); strings.Contains(got, "refused") {
+			t.Errorf("%s as its hint says: %s", name, got)
+		}
+	}
+}
+
 func fate(t *testing.T, text string, cat plan.Catalog) string {
 	st, err := pgsyntax.Parse(text)
 	if err != nil {
