@@ -78,6 +78,9 @@ func (m Approximate) pair() (pair, bool, error) {
 const tailMass = 1e-30
 
 // discrete is the pair of an integer noise whose log probability, up to a constant, is f(|x|), falling, shifted by d.
+//
+// Proof: that of any shift up to d, for a concave f: the likelihood ratio is then monotone, so the best tests are thresholds, and what a threshold misses at a
+// given false alarm falls with the shift (Neyman, Pearson).
 func discrete(f func(x float64) float64, d int) (pair, bool, error) {
 	if d < 1 || d > 1<<20 {
 		return nil, false, fmt.Errorf("account: sensitivity %d is out of range", d)
@@ -105,7 +108,10 @@ func (m DiscreteLaplace) pair() (pair, bool, error) {
 	if err := positive("scale", m.Scale); err != nil {
 		return nil, false, err
 	}
-	return discrete(func(x float64) float64 { return -x / m.Scale }, m.Sensitivity)
+	if m.Sensitivity < 1 {
+		return nil, false, fmt.Errorf("account: sensitivity %d is out of range", m.Sensitivity)
+	}
+	return geometric{1 / m.Scale, float64(m.Sensitivity)}, true, nil
 }
 
 func (m DiscreteGaussian) pair() (pair, bool, error) {

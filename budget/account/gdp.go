@@ -46,6 +46,14 @@ func GaussianSigma(epsilon, delta float64) float64 {
 	return leastUp(func(sigma float64) bool { return GaussianDelta(1/sigma, epsilon) <= delta })
 }
 
+// MuOfPure is the mu for which every epsilon-DP mechanism is mu-GDP: 2 Phi^-1(e^epsilon/(1+e^epsilon)).
+//
+// Proof: randomised response has the least trade-off function of all epsilon-DP mechanisms (Dong, Roth, Su 2022, Proposition 2.5), the chords from (0, 1) to (v, v) to (1, 0) with
+// v = 1/(1+e^epsilon). The Gaussian's passes through these three points, v = Phi(-mu/2), and is convex, so it lies below the chords.
+func MuOfPure(epsilon float64) float64 {
+	return leastUp(func(mu float64) bool { return math.Erfc(mu/2/math.Sqrt2)/2 <= 1/(1+math.Exp(epsilon)) })
+}
+
 // ComposeGDP is the mu of several GDP mechanisms together (Dong, Roth, Su 2022, Corollary 3.3).
 func ComposeGDP(mus ...float64) float64 {
 	sum := 0.0

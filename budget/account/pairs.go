@@ -55,6 +55,41 @@ func (l laplace) Below(x float64) (p, q float64) {
 
 func (laplace) Infinite() float64 { return 0 }
 
+// geometric is integer noise with probabilities proportional to e^(-t|x|) against the same shifted by d >= 1: L is t d for x <= 0, t (d - 2x) between, and -t d
+// for x >= d. It dominates smaller shifts, as discrete's proof says.
+type geometric struct{ t, d float64 }
+
+// Above is of x <= k, the largest integer with t (d - 2k) > y: under P, where x starts at 0 or above, all but q^(k+1)/(1+q) with q = e^-t; under Q q^(d-k)/(1+q).
+func (g geometric) Above(y float64) (p, q float64) {
+	switch {
+	case y >= g.t*g.d:
+		return 0, 0
+	case y < -g.t*g.d:
+		return 1, 1
+	}
+	k := g.last(y)
+	r := 1 + math.Exp(-g.t)
+	return 1 - math.Exp(-g.t*(k+1))/r, math.Exp(-g.t*(g.d-k)) / r
+}
+
+func (g geometric) Below(y float64) (p, q float64) {
+	switch {
+	case y >= g.t*g.d:
+		return 1, 1
+	case y < -g.t*g.d:
+		return 0, 0
+	}
+	k := g.last(y)
+	r := 1 + math.Exp(-g.t)
+	return math.Exp(-g.t*(k+1)) / r, 1 - math.Exp(-g.t*(g.d-k))/r
+}
+
+func (g geometric) last(y float64) float64 {
+	return math.Min(g.d-1, math.Max(0, math.Ceil((g.d-y/g.t)/2)-1))
+}
+
+func (geometric) Infinite() float64 { return 0 }
+
 // points is a pair of discrete distributions: outcomes with their loss, ascending, and sums from both ends.
 type points struct {
 	loss           []float64

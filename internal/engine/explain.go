@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/dp"
-	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -26,8 +25,8 @@ func checkExplain(n *pgsyntax.Explain) error {
 		switch name {
 		case "verbose", "costs", "settings", "summary":
 		case "format":
-			if !strings.EqualFold(value, "text") {
-				return sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT %s) is not supported yet", strings.ToUpper(value)).At(int(n.Pos)).WithHint("Use FORMAT TEXT.")
+			if !strings.EqualFold(value, "text") && !formatJSON(n) {
+				return sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT %s) is not supported yet", strings.ToUpper(value)).At(int(n.Pos)).WithHint("Use FORMAT TEXT or FORMAT JSON.")
 			}
 		default:
 			if !off {
@@ -42,25 +41,35 @@ func checkExplain(n *pgsyntax.Explain) error {
 // runExplain prints plan, bounds, mechanism, charge and expected error; of a release that answers already, or that would be topped up, what it has. It asks no
 // backend and spends nothing.
 func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answer, error) {
-	var lines []string
+	rep := &report{}
 	if p.an.Class == sensitivity.Public {
-		lines = append(lines, "Public statement: exact and free")
-		lines = append(lines, strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n")...)
+		rep.Head = line("Public statement: exact and free")
+		for _, l := range strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n") {
+			rep.All = append(rep.All, told{Text: l})
+		}
 	} else {
 		var err error
-		if lines, err = p.explainPrivate(ctx, args); err != nil {
+		if rep, err = p.explainPrivate(ctx, args); err != nil {
 			return nil, err
 		}
 	}
 	out := &Answer{Tag: "EXPLAIN"}
-	for _, l := range lines {
+	if formatJSON(p.explain) {
+		text, err := rep.json()
+		if err != nil {
+			return nil, err
+		}
+		out.Rows = [][]sqltype.Value{{sqltype.JSON(text)}}
+		return out, nil
+	}
+	for _, l := range rep.text() {
 		out.Rows = append(out.Rows, []sqltype.Value{l})
 	}
 	return out, nil
 }
 
 // explainPrivate tells of each release and of what is computed from them.
-func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) ([]string, error) {
+func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*report, error) {
 	r, err := p.newRun(args)
 	if err != nil {
 		return nil, err
@@ -80,9 +89,9 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) ([]
 		}
 	}
 	alone := len(list) == 1
-	lines := []string{"Private statement"}
+	rep := &report{Head: line("Private statement")}
 	if !alone {
-		lines[0] = fmt.Sprintf("Private statement: %d releases in one snapshot, charged together; each has its part of the price", len(list))
+		rep.Head = line("Private statement: %d releases in one snapshot, charged together; each has its part of the price", len(list))
 	}
 	var charged, whole []*measure.Plan
 	for i, st := range list {
@@ -95,34 +104,64 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) ([]
 			charged = append(charged, mp)
 		}
 		whole = append(whole, st.plan)
-		of := sensitivity.Explain(st.an, bounds)
+		of := boundLines(st.an, bounds)
 		if alone {
 			of = append(of, p.finishingLines()...)
 		}
-		of = append(of, more...)
+		rel := toldRelease{Lines: append(of, more...)}
 		if !alone {
-			lines = append(lines, fmt.Sprintf("Release %d:%s", i+1, reads(st.inputs, number)))
-			for j := range of {
-				of[j] = "  " + of[j]
+			of := reads(st.inputs, number)
+			rel.Head = told{fmt.Sprintf("Release %d:%s", i+1, of), "Release", i + 1}
+			if of != "" {
+				rel.Lines = append([]told{{Key: "Reads", Value: strings.TrimPrefix(of, " reads ")}}, rel.Lines...)
 			}
 		}
-		lines = append(lines, of...)
+		rep.Releases = append(rep.Releases, rel)
 	}
 	if alone {
-		return lines, nil
+		return rep, nil
 	}
-	lines = append(lines, p.finishingLines()...)
-	s := p.session
+	rep.All = p.finishingLines()
 	if len(charged) == 0 {
-		lines = append(lines, "Charge in all: nothing")
+		rep.All = append(rep.All, line("Charge in all: nothing"))
 	} else {
-		lines = append(lines, "Charge in all: "+priceLine(total(charged), s.engine.filter.Order))
+		sum := total(charged)
+		rep.All = append(rep.All, told{"Charge in all: " + priceLine(sum, p.session.engine.filter.Order), "", lossJSON(p.session.engine.filter, sum)})
 	}
+	b, err := p.session.balance()
+	if err != nil {
+		return nil, err
+	}
+	rep.All = append(rep.All, leftLine(b, total(whole), "such statements"))
+	return rep, nil
+}
+
+// balance is this analyst's.
+func (s *Session) balance() (ledger.Balance, error) {
 	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
 	if err != nil {
-		return nil, s.ledgerFailed(err)
+		err = s.ledgerFailed(err)
 	}
-	return append(lines, fmt.Sprintf("Left: %s such statements", statements(b.StatementsLeft(total(whole).Loss)))), nil
+	return b, err
+}
+
+// leftLine says how many such charges the budget holds.
+func leftLine(b ledger.Balance, mp *measure.Plan, what string) told {
+	n := b.StatementsLeft(mp.Loss)
+	out := line("Left: %s %s", statements(n), what)
+	if n < math.MaxInt64 {
+		out.Value = n
+	}
+	return out
+}
+
+// boundLines say how the statement is bounded, and by which way its rows reach their person.
+func boundLines(a *sensitivity.Analysis, bounds sensitivity.Bounds) []told {
+	lines := linesOf(sensitivity.Explain(a, bounds))
+	if path := pathLine(a); path != "" && len(lines) > 0 {
+		lines = slices.Insert(lines, 1, told{Text: path})
+	}
+	return lines
 }
 
 // reads says which releases a stage reads, and how.
@@ -150,14 +189,14 @@ func reads(inputs []sensitivity.Input, number map[int]int) string {
 }
 
 // finishingLines say what the answer is computed from beside releases, and how.
-func (p *Prepared) finishingLines() (lines []string) {
+func (p *Prepared) finishingLines() (lines []told) {
 	for _, l := range p.program.Answer.Leaves {
 		if l.Parts == nil {
-			lines = append(lines, "Public rows beside what is released: "+publicName(l.At))
+			lines = append(lines, line("Public rows beside what is released: %s", publicName(l.At)))
 		}
 	}
-	if line := finishingLine(p.program.Answer); line != "" {
-		lines = append(lines, line)
+	if l := finishingLine(p.program.Answer); l != "" {
+		lines = append(lines, told{Text: l})
 	}
 	return lines
 }
@@ -181,10 +220,10 @@ type explainer struct {
 }
 
 // charge says what is run and charged, and what is known of the bounds; the plan is nil where nothing is charged.
-func (x explainer) charge(ctx context.Context) (lines []string, bounds sensitivity.Bounds, charged *measure.Plan, err error) {
+func (x explainer) charge(ctx context.Context) (lines []told, bounds sensitivity.Bounds, charged *measure.Plan, err error) {
 	mp, old, free := x.st.plan, x.st.release, x.st.free
 	if len(mp.Events()) == 0 {
-		return []string{"Charge: nothing (public groups, nothing measured)"}, bounds, nil, nil
+		return []told{line("Charge: nothing (public groups, nothing measured)")}, bounds, nil, nil
 	}
 	switch bounds = candidates(mp); {
 	case free:
@@ -201,21 +240,21 @@ func (x explainer) charge(ctx context.Context) (lines []string, bounds sensitivi
 }
 
 // free is of a statement that a release answers, which this analyst may have as often as they like.
-func (x explainer) free(ctx context.Context, mp *measure.Plan, old *release.Release) ([]string, error) {
+func (x explainer) free(ctx context.Context, mp *measure.Plan, old *release.Release) ([]told, error) {
 	s := x.session
-	lines := []string{fmt.Sprintf("Charge: nothing (answered from the release made at price %s)%s", number(old.Spent().Price), littleMore(old, x.st.ask))}
+	lines := []told{line("Charge: nothing (answered from the release made at price %s)%s", number(old.Spent().Price), littleMore(old, x.st.ask))}
 	if x.alone {
-		b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+		b, err := s.balance()
 		if err != nil {
-			return nil, s.ledgerFailed(err)
+			return nil, err
 		}
-		lines = append(lines, fmt.Sprintf("Left: %s statements at this price", statements(b.StatementsLeft(mp.Loss))))
+		lines = append(lines, leftLine(b, mp, "statements at this price"))
 	}
 	return append(lines, x.largestLine(ctx, old)...), nil
 }
 
 // topUp is of a statement that was released at a smaller price.
-func (x explainer) topUp(ctx context.Context, mp *measure.Plan, old *release.Release) ([]string, *measure.Plan, error) {
+func (x explainer) topUp(ctx context.Context, mp *measure.Plan, old *release.Release) ([]told, *measure.Plan, error) {
 	s, a, was := x.session, x.st.an, old.Spent().Price
 	top, err := measure.TopUp(a, old.Run, was, x.st.ask)
 	if err != nil {
@@ -231,81 +270,94 @@ func (x explainer) topUp(ctx context.Context, mp *measure.Plan, old *release.Rel
 		lines, err := x.free(ctx, mp, old)
 		return lines, nil, err
 	}
-	lines := []string{fmt.Sprintf("Top-up: of the release made at price %s, each of its measures once more, with its bounds and for its groups", number(was))}
+	lines := []told{line("Top-up: of the release made at price %s, each of its measures once more, with its bounds and for its groups", number(was))}
 	for i := range top.Measures {
-		lines = append(lines, fmt.Sprintf("Noise %d: %s", i+1, noiseLine(a, top, i)))
+		lines = append(lines, line("Noise %d: %s", i+1, noiseLine(a, top, i)))
 	}
-	lines = append(lines, fmt.Sprintf("Charge: the difference from price %s: %s", number(was), priceLine(top, s.engine.filter.Order)))
+	lines = append(lines, told{fmt.Sprintf("Charge: the difference from price %s: %s", number(was), priceLine(top, s.engine.filter.Order)), "", lossJSON(s.engine.filter, top)})
 	if x.alone {
-		b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+		b, err := s.balance()
 		if err != nil {
-			return nil, nil, s.ledgerFailed(err)
+			return nil, nil, err
 		}
 		switch left := b.StatementsLeft(top.Loss); left {
 		case 0:
-			lines = append(lines, "Left: the budget does not hold this charge")
+			lines = append(lines, told{"Left: the budget does not hold this charge", "", 0})
 		case math.MaxInt64:
-			lines = append(lines, "Left: any number of such charges")
+			lines = append(lines, line("Left: any number of such charges"))
 		default:
-			lines = append(lines, fmt.Sprintf("Left: %d more such charges after it", left-1))
+			lines = append(lines, told{fmt.Sprintf("Left: %d more such charges after it", left-1), "", left - 1})
 		}
 	}
 	return append(lines, x.largestLine(ctx, after)...), top, nil
 }
 
 // largestLine is the 95% errors of a release.
-func (x explainer) largestLine(ctx context.Context, r *release.Release) []string {
+func (x explainer) largestLine(ctx context.Context, r *release.Release) []told {
 	if errs := x.session.errorLine(ctx, x.program, x.st.an, r); errs != "" {
-		return []string{"95% error (noise only, largest group): " + errs}
+		return []told{{Text: "95% error (noise only, largest group): " + errs}}
 	}
 	return nil
 }
 
 // fresh is of a statement that is asked for the first time.
-func (x explainer) fresh(mp *measure.Plan) ([]string, error) {
+func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 	s, a := x.session, x.st.an
-	var lines []string
+	var lines []told
 	for i, ev := range mp.Measures {
 		if ev == nil {
-			lines = append(lines, fmt.Sprintf("Noise %d: the selection's noisy number of units", i+1))
+			lines = append(lines, line("Noise %d: the selection's noisy number of units", i+1))
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("Noise %d: %s", i+1, noiseLine(a, mp, i)))
+		lines = append(lines, told{fmt.Sprintf("Noise %d: %s%s", i+1, noiseLine(a, mp, i), shareText(mp.Parts[i])), "", noiseJSON{noiseLine(a, mp, i), mp.Parts[i]}})
 	}
 	for i, ev := range mp.Choices {
-		lines = append(lines, s.choiceLine(a, i, ev, mp.Shares[i]))
+		lines = append(lines, told{Text: s.choiceLine(a, i, ev, mp.Shares[i])})
 	}
 	n := len(mp.Selections)
 	if c := a.Limit.Cap; c != nil && n > 0 { // those of caps that are candidates
 		n = min(n, int(mp.Choices[c.Index].Edges))
 	}
 	if n > 1 {
-		lines = append(lines, fmt.Sprintf("Groups chosen: noisy number of units > %d to %d, by the cap (truncated Laplace, delta %s)", mp.Selections[0].Threshold,
-			mp.Selections[n-1].Threshold, number(mp.Selections[0].Delta)))
+		lines = append(lines, line("Groups chosen: noisy number of units > %d to %d, by the cap (truncated Laplace, delta %s)%s", mp.Selections[0].Threshold,
+			mp.Selections[n-1].Threshold, number(mp.Selections[0].Delta), shareText(mp.Selected)))
 	} else if n == 1 {
 		sel := mp.Selections[0]
-		lines = append(lines, fmt.Sprintf("Groups chosen: noisy number of units > %d (truncated Laplace, scale %s, delta %s)", sel.Threshold,
-			number(sel.Scale.Float()), number(sel.Delta)))
+		lines = append(lines, line("Groups chosen: noisy number of units > %d (truncated Laplace, scale %s, delta %s)%s", sel.Threshold,
+			number(sel.Scale.Float()), number(sel.Delta), shareText(mp.Selected)))
 	}
-	lines = append(lines, "Charge: "+priceLine(mp, s.engine.filter.Order))
+	lines = append(lines, told{"Charge: " + priceLine(mp, s.engine.filter.Order), "", lossJSON(s.engine.filter, mp)})
 	if math.IsInf(mp.Loss.Pure, 1) {
-		lines = append(lines, "  the first Gaussian statement ends the plain sum of epsilons; the Renyi side then holds the budget alone")
+		lines = append(lines, line("  the first Gaussian statement ends the plain sum of epsilons; the Renyi side then holds the budget alone"))
 	}
-	if x.alone {
-		b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
-		if err != nil {
-			return nil, s.ledgerFailed(err)
-		}
-		lines = append(lines, fmt.Sprintf("Left: %s such statements", statements(b.StatementsLeft(mp.Loss))))
-	}
-	errs, err := expectedErrors(x.program, a, mp, 1000, 100_000)
+	accountants, err := s.accountantsLine(mp)
 	if err != nil {
 		return nil, err
 	}
-	if len(errs) > 0 {
-		lines = append(lines, "Expected 95% error (noise only; what clipping takes away is not in it): "+strings.Join(errs, "; "))
+	lines = append(lines, accountants)
+	if x.alone {
+		b, err := s.balance()
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, leftLine(b, mp, "such statements"))
 	}
-	return lines, nil
+	errs, err := expectedErrors(x.program, a, mp, usualCounts...)
+	if err != nil {
+		return nil, err
+	}
+	if len(errs) == 0 {
+		return lines, nil
+	}
+	lines = append(lines, told{"Expected 95% error (noise only; what clipping takes away is not in it): " + strings.Join(texts(errs), "; "), "Expected Errors", errs})
+	compared, err := x.comparedLines(mp)
+	return append(lines, compared...), err
+}
+
+// noiseJSON is a measure's noise and its part of the price.
+type noiseJSON struct {
+	Noise string  `json:"Noise"`
+	Share float64 `json:"Share"`
 }
 
 // choiceLine says what a choice is among and what it costs.
@@ -320,75 +372,6 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Choice, share
 	}
 	return fmt.Sprintf("Choice %d: %s, among %d edges, by the number of units beyond (exponential mechanism, scale %s; one e times as large must save %s units)%s", i+1, what, ev.Edges,
 		number(ev.Scale.Float()), number(ev.Slope.Float()), cost)
-}
-
-// expectedErrors tells for each aggregate that is an output column its 95% half width, averages for given numbers of rows. What depends on a
-// chosen bound is told in multiples of it.
-func expectedErrors(pr *sensitivity.Program, a *sensitivity.Analysis, mp *measure.Plan, counts ...float64) ([]string, error) {
-	run, chosen, err := mp.Reference(a)
-	if err != nil {
-		return nil, err
-	}
-	e, err := finish.NewErrors(a, run)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, n := range namedAggregates(pr, a) {
-		times, unit, ok := inBounds(a, mp, chosen, a.Formulas[n.formula])
-		switch f := a.Formulas[n.formula]; {
-		case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone:
-			out = append(out, fmt.Sprintf("%s is decided by more than %s people", n.name, number(e.Measure(f.Count))))
-		case !f.OfPick() && (!ok || f.Kind == sensitivity.IsRatio):
-			out = append(out, n.name+" depends on what is chosen")
-		case f.OfPick():
-		case f.OfOrder():
-			out = append(out, fmt.Sprintf("%s %s%s rows in rank", n.name, number(e.Rank(n.formula)/times), unit))
-		case f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment:
-			var of []string
-			for _, count := range counts {
-				width := e.Expected(n.formula, count*times) // as of a bound of 1 among count
-				if f.Kind == sensitivity.IsMoment && f.Moments.Sum() {
-					width /= times
-				}
-				text := number(width) + unit
-				if len(counts) > 1 {
-					text += fmt.Sprintf(" among %g", count)
-				}
-				of = append(of, text)
-			}
-			out = append(out, n.name+" "+strings.Join(of, ", "))
-		default:
-			out = append(out, n.name+" "+number(e.Expected(n.formula, math.NaN())/times)+unit)
-		}
-	}
-	return out, nil
-}
-
-// inBounds is the reference bound that a formula's noise is proportional to, and how it is called; ok is false where there are several.
-func inBounds(a *sensitivity.Analysis, mp *measure.Plan, chosen measure.Chosen, f sensitivity.Formula) (times float64, unit string, ok bool) {
-	if a.Limit.Cap != nil {
-		return 0, "", false
-	}
-	var clip *sensitivity.Choice
-	for i, at := range f.Uses() {
-		if at < 0 {
-			continue
-		}
-		if i > 0 && f.Count >= 0 && a.Measures[at].Bound != clip {
-			return 0, "", false
-		}
-		clip = a.Measures[at].Bound
-	}
-	if clip == nil {
-		return 1, "", true
-	}
-	_, edge := mp.Edge(clip, chosen)
-	times = float64(edge) / math.Max(1, float64(a.Measures[clip.Measure].Fine))
-	if m := a.Measures[clip.Measure]; m.Kind == sensitivity.SumValues {
-		times *= m.Grid.InexactFloat64()
-	}
-	return times, fmt.Sprintf(" x choice %d", clip.Index+1), true
 }
 
 // priceLine is the charge in words.
@@ -415,91 +398,4 @@ func priceLine(mp *measure.Plan, order float64) string {
 		parts = append(parts, fmt.Sprintf("Renyi %s at order %s", number(mp.Loss.Renyi), number(order)))
 	}
 	return fmt.Sprintf("price %s (%s, delta %s)", number(mp.Price), strings.Join(parts, ", "), number(mp.Loss.Delta))
-}
-
-// namedAggregate is an aggregate that is an output column itself.
-type namedAggregate struct {
-	name    string
-	formula int
-}
-
-func namedAggregates(pr *sensitivity.Program, a *sensitivity.Analysis) []namedAggregate {
-	alias := map[plan.ColID]plan.ColID{}
-	for _, l := range pr.Answer.Leaves { // a CTE's second reader has other columns
-		for _, p := range l.Parts {
-			cols := pr.Stages[p.Stage].Agg.Cols()
-			for i, v := range p.Values {
-				if v.From >= 0 && l.Cols[i] != cols[v.From] {
-					alias[l.Cols[i]] = cols[v.From]
-				}
-			}
-		}
-	}
-	plan.VisitRels(pr.Answer.Root, func(r plan.Rel) bool {
-		if p, ok := r.(*plan.Project); ok {
-			for _, it := range p.Items {
-				switch x := it.Expr.(type) {
-				case *plan.Col:
-					if x.ID != it.ID {
-						alias[it.ID] = x.ID
-					}
-				case *plan.Subquery:
-					if x.Kind == plan.ScalarQuery && len(x.Cols) == 1 {
-						alias[it.ID] = x.Cols[0]
-					}
-				}
-			}
-		}
-		return true
-	})
-	var out []namedAggregate
-	for _, o := range pr.Query.Outputs {
-		id := o.Col
-		for range len(alias) {
-			next, ok := alias[id]
-			if !ok {
-				break
-			}
-			id = next
-		}
-		for i, f := range a.Formulas {
-			if f.Agg == id {
-				out = append(out, namedAggregate{o.Name, i})
-			}
-		}
-	}
-	return out
-}
-
-// errorLine says the 95% errors in the largest group that is shown, as dp_error does: "count 114, avg 0.07".
-func (s *Session) errorLine(ctx context.Context, pr *sensitivity.Program, a *sensitivity.Analysis, r *release.Release) string {
-	e, err := finish.Of(ctx, a, r)
-	if err != nil || len(r.Groups) == 0 {
-		return ""
-	}
-	var parts []string
-	for _, n := range namedAggregates(pr, a) {
-		width := e.Expected(n.formula, math.NaN())
-		if g := s.largestShown(a, r, a.Formulas[n.formula]); g != nil && math.IsNaN(width) {
-			width = e.Group(n.formula, g.Values)
-		}
-		if !math.IsNaN(width) {
-			parts = append(parts, n.name+" "+number(width))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// largestShown is the group in which an average counts most; nil where all are too small to be shown.
-func (s *Session) largestShown(a *sensitivity.Analysis, r *release.Release, f sensitivity.Formula) *release.Group {
-	var most *release.Group
-	for i, g := range r.Groups {
-		if f.Count < 0 || a.People >= 0 && g.Values[a.People].Cmp(big.NewInt(s.world.policy.Query.MinPeople)) < 0 {
-			continue
-		}
-		if most == nil || g.Values[f.Count].Cmp(most.Values[f.Count]) > 0 {
-			most = &r.Groups[i]
-		}
-	}
-	return most
 }

@@ -132,7 +132,7 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 		if err != nil {
 			return err
 		}
-		if f.Expected = append(f.Expected, errs...); st.as != i || !st.costs() {
+		if f.Expected = append(f.Expected, texts(errs)...); st.as != i || !st.costs() {
 			keys[i] = keys[st.as]
 			continue
 		}

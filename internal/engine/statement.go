@@ -112,6 +112,9 @@ func (p *Prepared) Params() []sqltype.Type { return p.query.Params }
 // Columns describe the answer.
 func (p *Prepared) Columns() []Column {
 	if p.explain != nil {
+		if formatJSON(p.explain) {
+			return []Column{{Name: "QUERY PLAN", Type: sqltype.JSONType}}
+		}
 		return []Column{{Name: "QUERY PLAN", Type: sqltype.Text}}
 	}
 	out := make([]Column, len(p.query.Outputs))

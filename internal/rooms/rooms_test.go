@@ -31,7 +31,8 @@ rewrite/plan: rewrite/pgsyntax rewrite/funcs rewrite/pgcat
 rewrite/sqlgen: rewrite/plan rewrite/funcs sensitivity
 sensitivity: rewrite/plan rewrite/funcs internal/eval
 noise:
-budget:
+budget: budget/account
+budget/account:
 budget/ledger: budget
 internal/backend: internal/secret
 internal/backend/duckdb: internal/backend internal/secret

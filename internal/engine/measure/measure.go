@@ -51,7 +51,9 @@ type Plan struct {
 	Price      float64
 	Mechanism  Mechanism // Laplace or Gaussian; "" where only a selection or picks are run, or nothing
 	Choices    []dp.Choice
-	Shares     []float64 // of the price, a choice: for EXPLAIN
+	Shares     []float64 // of the price, a choice: for EXPLAIN, as the next two
+	Parts      []float64 // a measure
+	Selected   float64   // the selection
 	Measures   []dp.Event
 	Selections []dp.Selection
 	// UnitsFromSelection is the measure that the selection's noisy numbers are, or -1.
@@ -201,6 +203,12 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 			return nil, err
 		}
 		p.Choices, p.Shares = append(p.Choices, ev), append(p.Shares, float64(w.choices[i])/float64(w.sum()))
+	}
+	if sum := float64(w.sum()); sum > 0 {
+		for _, part := range w.measures {
+			p.Parts = append(p.Parts, float64(part)/sum)
+		}
+		p.Selected = float64(w.selection) / sum
 	}
 	loss, err := ask.Filter.Sum(p.Events())
 	if err != nil {

@@ -1,0 +1,62 @@
+package budget
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// TestCharges: five accountants of the same events. Of a single count of noise 1/epsilon the loss is a randomised response's, whose delta at any smaller epsilon is known; of many the
+// tighter accountants are below the basic sum, in the order in which their theorems follow from one another.
+func TestCharges(t *testing.T) {
+	f := demoFilter(t)
+	ten := dp.Scale{Num: 10, Den: 1}
+	by := func(delta float64, events ...dp.Event) map[string]float64 {
+		t.Helper()
+		list, err := f.Charges(events, delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]float64{}
+		for _, c := range list {
+			if out[c.Accountant] = c.Epsilon; (c.Why == "") == math.IsInf(c.Epsilon, 1) || c.Parameter != "" && !(c.Value > 0) {
+				t.Errorf("%+v", c)
+			}
+		}
+		return out
+	}
+	count := dp.Laplace{Sensitivity: one, Scale: ten}
+	alone := by(1e-6, count)
+	exact := 0.1 + math.Log1p(-1e-6*(1+math.Exp(-0.1)))
+	if alone["basic"] < 0.1 || alone["basic"] > 0.1+1e-12 || alone["PLD"] < exact || alone["PLD"] > 0.1+1e-9 || alone["Renyi"] < exact {
+		t.Errorf("one count: %v, exactly %g", alone, exact)
+	}
+	var many []dp.Event
+	for range 200 {
+		many = append(many, count)
+	}
+	all := by(1e-6, many...)
+	if !(all["PLD"] < all["Renyi"] && all["Renyi"] <= all["zCDP"] && all["PLD"] < all["GDP"] && all["zCDP"] < all["basic"]) || len(all) != 5 {
+		t.Errorf("200 counts: %v", all)
+	}
+	noisy := by(1e-6, dp.Gaussian{Sensitivity: one, Scale: ten})
+	if !math.IsInf(noisy["basic"], 1) || !math.IsInf(noisy["GDP"], 1) || !(noisy["PLD"] < noisy["Renyi"] && noisy["Renyi"] <= noisy["zCDP"]*(1+1e-12)) {
+		t.Errorf("Gaussian noise: %v", noisy)
+	}
+	sel, err := f.Selection(4, f.Limit(0.5), 1e-9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen := by(1e-6, sel, dp.Choice{Edges: 9, Slope: ten, Scale: ten}, dp.Picks{Sensitivity: one, Scale: ten},
+		dp.Clipped{Noise: dp.LaplaceNoise, Least: 1, Groups: []uint64{1}, Ratio: ten}, dp.OneOf{Selections: []dp.Selection{sel}})
+	if want := 2*4/sel.Scale.Float() + 0.3; math.Abs(chosen["basic"]-want) > 1e-9 || !(chosen["PLD"] <= want+1e-3) {
+		t.Errorf("selections, choices and picks: %v, want %g", chosen, want)
+	}
+	if left := by(0, count); len(left) != 1 { // nothing but the pure sum holds at delta 0
+		t.Errorf("without a delta: %v", left)
+	}
+	if list, err := f.Charges([]dp.Event{unknownEvent{}}, 1e-6); err == nil {
+		t.Errorf("an unknown event: %v", list)
+	}
+}

@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// usualCounts are the numbers of rows for which averages' errors are told where nobody says how many there are.
+var usualCounts = []float64{1000, 100_000}
+
+// expectedErrors tells for each aggregate that is an output column its 95% half width, averages for given numbers of rows. What depends on a
+// chosen bound is told in multiples of it.
+func expectedErrors(pr *sensitivity.Program, a *sensitivity.Analysis, mp *measure.Plan, counts ...float64) ([]expected, error) {
+	run, chosen, err := mp.Reference(a)
+	if err != nil {
+		return nil, err
+	}
+	e, err := finish.NewErrors(a, run)
+	if err != nil {
+		return nil, err
+	}
+	var out []expected
+	for _, n := range namedAggregates(pr, a) {
+		times, unit, ok := inBounds(a, mp, chosen, a.Formulas[n.formula])
+		switch f := a.Formulas[n.formula]; {
+		case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone:
+			out = append(out, expected{Column: n.name, Words: fmt.Sprintf("is decided by more than %s people", number(e.Measure(f.Count)))})
+		case !f.OfPick() && (!ok || f.Kind == sensitivity.IsRatio):
+			out = append(out, expected{Column: n.name, Words: "depends on what is chosen"})
+		case f.OfPick():
+		case f.OfOrder():
+			out = append(out, expected{Column: n.name, Words: fmt.Sprintf("%s%s rows in rank", number(e.Rank(n.formula)/times), unit)})
+		case f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment:
+			var of []string
+			for _, count := range counts {
+				width := e.Expected(n.formula, count*times) // as of a bound of 1 among count
+				if f.Kind == sensitivity.IsMoment && f.Moments.Sum() {
+					width /= times
+				}
+				text := number(width) + unit
+				if len(counts) > 1 {
+					text += fmt.Sprintf(" among %g", count)
+				}
+				of = append(of, text)
+			}
+			out = append(out, expected{Column: n.name, Words: strings.Join(of, ", ")})
+		default:
+			width := e.Expected(n.formula, math.NaN()) / times
+			col := expected{Column: n.name, Words: number(width) + unit}
+			if unit == "" {
+				col.Error = finite(width)
+			}
+			out = append(out, col)
+		}
+	}
+	return out, nil
+}
+
+// inBounds is the reference bound that a formula's noise is proportional to, and how it is called; ok is false where there are several.
+func inBounds(a *sensitivity.Analysis, mp *measure.Plan, chosen measure.Chosen, f sensitivity.Formula) (times float64, unit string, ok bool) {
+	if a.Limit.Cap != nil {
+		return 0, "", false
+	}
+	var clip *sensitivity.Choice
+	for i, at := range f.Uses() {
+		if at < 0 {
+			continue
+		}
+		if i > 0 && f.Count >= 0 && a.Measures[at].Bound != clip {
+			return 0, "", false
+		}
+		clip = a.Measures[at].Bound
+	}
+	if clip == nil {
+		return 1, "", true
+	}
+	_, edge := mp.Edge(clip, chosen)
+	times = float64(edge) / math.Max(1, float64(a.Measures[clip.Measure].Fine))
+	if m := a.Measures[clip.Measure]; m.Kind == sensitivity.SumValues {
+		times *= m.Grid.InexactFloat64()
+	}
+	return times, fmt.Sprintf(" x choice %d", clip.Index+1), true
+}
+
+// namedAggregate is an aggregate that is an output column itself.
+type namedAggregate struct {
+	name    string
+	formula int
+}
+
+func namedAggregates(pr *sensitivity.Program, a *sensitivity.Analysis) []namedAggregate {
+	alias := map[plan.ColID]plan.ColID{}
+	for _, l := range pr.Answer.Leaves { // a CTE's second reader has other columns
+		for _, p := range l.Parts {
+			cols := pr.Stages[p.Stage].Agg.Cols()
+			for i, v := range p.Values {
+				if v.From >= 0 && l.Cols[i] != cols[v.From] {
+					alias[l.Cols[i]] = cols[v.From]
+				}
+			}
+		}
+	}
+	plan.VisitRels(pr.Answer.Root, func(r plan.Rel) bool {
+		if p, ok := r.(*plan.Project); ok {
+			for _, it := range p.Items {
+				switch x := it.Expr.(type) {
+				case *plan.Col:
+					if x.ID != it.ID {
+						alias[it.ID] = x.ID
+					}
+				case *plan.Subquery:
+					if x.Kind == plan.ScalarQuery && len(x.Cols) == 1 {
+						alias[it.ID] = x.Cols[0]
+					}
+				}
+			}
+		}
+		return true
+	})
+	var out []namedAggregate
+	for _, o := range pr.Query.Outputs {
+		id := o.Col
+		for range len(alias) {
+			next, ok := alias[id]
+			if !ok {
+				break
+			}
+			id = next
+		}
+		for i, f := range a.Formulas {
+			if f.Agg == id {
+				out = append(out, namedAggregate{o.Name, i})
+			}
+		}
+	}
+	return out
+}
+
+// errorLine says the 95% errors in the largest group that is shown, as dp_error does: "count 114, avg 0.07".
+func (s *Session) errorLine(ctx context.Context, pr *sensitivity.Program, a *sensitivity.Analysis, r *release.Release) string {
+	e, err := finish.Of(ctx, a, r)
+	if err != nil || len(r.Groups) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, n := range namedAggregates(pr, a) {
+		width := e.Expected(n.formula, math.NaN())
+		if g := s.largestShown(a, r, a.Formulas[n.formula]); g != nil && math.IsNaN(width) {
+			width = e.Group(n.formula, g.Values)
+		}
+		if !math.IsNaN(width) {
+			parts = append(parts, n.name+" "+number(width))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// largestShown is the group in which an average counts most; nil where all are too small to be shown.
+func (s *Session) largestShown(a *sensitivity.Analysis, r *release.Release, f sensitivity.Formula) *release.Group {
+	var most *release.Group
+	for i, g := range r.Groups {
+		if f.Count < 0 || a.People >= 0 && g.Values[a.People].Cmp(big.NewInt(s.world.policy.Query.MinPeople)) < 0 {
+			continue
+		}
+		if most == nil || g.Values[f.Count].Cmp(most.Values[f.Count]) > 0 {
+			most = &r.Groups[i]
+		}
+	}
+	return most
+}
