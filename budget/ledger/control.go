@@ -3,62 +3,75 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
-// Healthy tells a ledger that takes charges from one that has stopped.
-func (l *SQLite) Healthy() error {
-	unlock, err := l.begin(context.Background())
-	if err == nil {
-		unlock()
+// Healthy tells a ledger that takes charges from one that has stopped. On one that is shared it asks the server.
+func (l *book) Healthy() error {
+	if err := l.fresh(); err != nil {
+		return err
 	}
-	return err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ready()
+}
+
+// fresh reads what other processes wrote; where there are none it does nothing.
+func (l *book) fresh() error {
+	if !l.store.shared() {
+		return nil
+	}
+	return l.do(&entry{ctx: context.Background(), read: true, decide: func(time.Time) ([]*Record, error) { return nil, nil }})
 }
 
 // Freeze stops an analyst, or everybody, durably. A statement that was reserved before still ends.
-func (l *SQLite) Freeze(ctx context.Context, analyst, by string) error {
+func (l *book) Freeze(ctx context.Context, analyst, by string) error {
 	return l.freeze(ctx, Freeze{Analyst: analyst, On: true, By: by})
 }
 
 // Unfreeze lifts the freeze of just this analyst, or just the one of everybody.
-func (l *SQLite) Unfreeze(ctx context.Context, analyst, by string) error {
+func (l *book) Unfreeze(ctx context.Context, analyst, by string) error {
 	return l.freeze(ctx, Freeze{Analyst: analyst, By: by})
 }
 
-func (l *SQLite) freeze(ctx context.Context, f Freeze) error {
-	unlock, err := l.begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if _, frozen := l.state.frozen[f.Analyst]; frozen == f.On {
-		return nil
-	}
-	return l.append([]*Record{{Freeze: &f}}, nil)
+func (l *book) freeze(ctx context.Context, f Freeze) error {
+	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
+		if _, frozen := l.state.frozen[f.Analyst]; frozen == f.On {
+			return nil, nil
+		}
+		return []*Record{{Freeze: &f}}, nil
+	}})
 }
 
-// Frozen reports whether the analyst, or everybody, is frozen.
-func (l *SQLite) Frozen(analyst string) bool {
+// Frozen reports whether the analyst, or everybody, is frozen, as far as this process has heard.
+func (l *book) Frozen(analyst string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state.checkFrozen(analyst) != nil
 }
 
 // SetEpoch goes on under another policy text.
-func (l *SQLite) SetEpoch(ctx context.Context, epoch string) error {
-	unlock, err := l.beginServing(ctx)
-	if err != nil {
+func (l *book) SetEpoch(ctx context.Context, epoch string) error {
+	if err := l.forServing(); err != nil {
 		return err
 	}
-	defer unlock()
-	if l.serving.epoch == epoch {
-		return nil
+	err := l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
+		if l.epoch == epoch {
+			return nil, nil
+		}
+		return []*Record{{Epoch: &Epoch{Epoch: epoch, Dataset: l.serving.head.Dataset}}}, nil
+	}})
+	if err == nil {
+		l.mu.Lock()
+		l.epoch = epoch
+		l.mu.Unlock()
 	}
-	return l.append([]*Record{{Epoch: &Epoch{Epoch: epoch}}}, nil)
+	return err
 }
 
 // SetCache changes how long and to whom stored releases answer; it holds for those that are stored too, but none answers
 // for longer than it was made for.
-func (l *SQLite) SetCache(c Cache) error {
+func (l *book) SetCache(c Cache) error {
 	if err := c.validate(); err != nil {
 		return err
 	}
@@ -75,8 +88,11 @@ func (c Cache) validate() error {
 	return nil
 }
 
-// Balance tells what was spent and what is left in the window of now.
-func (l *SQLite) Balance(analyst string, quota float64) (Balance, error) {
+// Balance tells what was spent and what is left in the window of now. What is being written counts.
+func (l *book) Balance(analyst string, quota float64) (Balance, error) {
+	if err := l.fresh(); err != nil {
+		return Balance{}, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.serving == nil {
@@ -86,20 +102,13 @@ func (l *SQLite) Balance(analyst string, quota float64) (Balance, error) {
 }
 
 // Accounts is the owner's view. It does not show what a ledger that stopped may have on disk beyond it.
-func (l *SQLite) Accounts() (Accounts, error) {
+func (l *book) Accounts() (Accounts, error) {
+	if err := l.fresh(); err != nil {
+		return Accounts{}, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state.accounts(l.time())
-}
-
-// beginServing is begin for what only the process that serves a data set may do.
-func (l *SQLite) beginServing(ctx context.Context) (unlock func(), err error) {
-	unlock, err = l.begin(ctx)
-	if err == nil && l.serving == nil {
-		unlock()
-		err = ErrOwner
-	}
-	return unlock, err
 }
 
 // checkFrozen wraps ErrFrozen if the analyst, or everybody, is frozen.

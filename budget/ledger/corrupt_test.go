@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -143,10 +144,17 @@ func TestFailedWrites(t *testing.T) {
 	l := open(t, path, demoHead(t), dayCache())
 	r := count(t, l.Filter(), "ann", 1, 0.5)
 	seq := l.state.seq
-	if err := l.transact(&Record{Reserve: &Charge{Reservation: r, Order: l.Filter().Order}}, func() error { return errors.New("disk full") }); err == nil {
+	const full = "CREATE TEMP TRIGGER full BEFORE INSERT ON records BEGIN SELECT raise(ABORT, 'disk full'); END"
+	if err := l.db.Exec(full); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Reserve(ctx, r); err == nil {
 		t.Fatal("no error")
 	}
-	if l.state.seq != seq || l.broken {
+	if err := l.db.Exec("DROP TRIGGER full"); err != nil {
+		t.Fatal(err)
+	}
+	if l.state.seq != seq || l.Healthy() != nil {
 		t.Fatal("a failed body left a trace")
 	}
 	must(l.Reserve(ctx, r))(t)
@@ -191,9 +199,17 @@ func TestVerifyFindsFalseCharges(t *testing.T) {
 // write appends a record past all admission.
 func write(t *testing.T, l *SQLite, r *Record) {
 	t.Helper()
-	if err := l.transact(r, func() error { return nil }); err != nil {
+	if err := appendTo(l, r); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// appendTo says of a charge whose it is, where the test does not, and appends the record.
+func appendTo(l *SQLite, r *Record) error {
+	if c := r.Reserve; c != nil && c.Dataset == "" {
+		c.Dataset, c.Epoch = l.serving.head.Dataset, l.epoch
+	}
+	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) { return []*Record{r}, nil }})
 }
 
 // Verify finds charges in a window that the lifetime did not hold, in one that was used up, and to a frozen analyst; at every
@@ -277,7 +293,7 @@ func TestRecordsThatMayNotFollow(t *testing.T) {
 		"closes another":      {Commit: &Commit{Reservation: 3}},
 		"time that runs back": {Reserve: good(), Time: l.state.clock.Add(-1)},
 	} {
-		if err := l.transact(r, func() error { return nil }); err == nil {
+		if err := appendTo(l, r); err == nil {
 			t.Errorf("%s: written", name)
 		}
 	}

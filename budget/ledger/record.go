@@ -27,11 +27,11 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// version is the records' format. Those of version 1 (one data set, no windows, lifetime, freezes or epochs) are read as what
-// they were; another is refused, never guessed at.
-const version = 2
+// version is the records' format. Those of version 1 (one data set, no windows, lifetime, freezes or epochs) and 2 (one process at a time, so
+// that charges belong to the data set and epoch of the last opening) are read as what they were; another is refused, never guessed at.
+const version = 3
 
-// Record is one entry of the ledger. Exactly one of Head to Freeze is set. What follows an Opening belongs to its data set.
+// Record is one entry of the ledger. Exactly one of Head to Recovery is set.
 type Record struct {
 	Version  int       `json:"version"`
 	Seq      int64     `json:"seq"`      // from 1, without gaps
@@ -45,12 +45,13 @@ type Record struct {
 	Fail     *Failure  `json:"fail,omitempty"`
 	Epoch    *Epoch    `json:"epoch,omitempty"`
 	Freeze   *Freeze   `json:"freeze,omitempty"`
+	Recovery *Recovery `json:"recovery,omitempty"`
 }
 
 // kinds is how many are set.
 func (r *Record) kinds() int {
 	n := 0
-	for _, set := range []bool{r.Head != nil, r.Opening != nil, r.Reserve != nil, r.Commit != nil, r.Fail != nil, r.Epoch != nil, r.Freeze != nil} {
+	for _, set := range []bool{r.Head != nil, r.Opening != nil, r.Reserve != nil, r.Commit != nil, r.Fail != nil, r.Epoch != nil, r.Freeze != nil, r.Recovery != nil} {
 		if set {
 			n++
 		}
@@ -59,17 +60,26 @@ func (r *Record) kinds() int {
 }
 
 // Opening is written whenever a process takes the ledger to serve a data set. Reservations that it found outstanding are
-// recovered: they were charged, may have read the data, and will never be closed in another way.
+// recovered: they were charged, may have read the data, and will never be closed in another way. One that shares the ledger with others
+// recovers nothing: those it finds may be of processes that run.
 type Opening struct {
 	Dataset   string  `json:"dataset,omitempty"` // "" in version 1: the only one
 	Epoch     string  `json:"epoch"`
 	Recovered []int64 `json:"recovered,omitempty"`
+	Shared    bool    `json:"shared,omitempty"`
 }
 
-// Charge is a reservation in its unit of account: the price tag and the order at which the loss was taken.
+// Recovery closes reservations whose owner's lease has ended: it died, or was too slow and will find them closed. They stay charged.
+type Recovery struct {
+	Reservations []int64 `json:"reservations"`
+}
+
+// Charge is a reservation in its unit of account: the price tag and the order at which the loss was taken; and whose it is.
 type Charge struct {
 	Reservation
-	Order float64 `json:"order"`
+	Order   float64 `json:"order"`
+	Dataset string  `json:"dataset,omitempty"` // "" before version 3: the last opening's
+	Epoch   string  `json:"epoch,omitempty"`   // "" before version 3: the data set's
 }
 
 // Commit closes a reservation. The release lies beside the records until it expires; its hash stays in the chain.
@@ -89,7 +99,8 @@ type Failure struct {
 
 // Epoch is a reload under another policy text.
 type Epoch struct {
-	Epoch string `json:"epoch"`
+	Epoch   string `json:"epoch"`
+	Dataset string `json:"dataset,omitempty"` // "" before version 3: the last opening's
 }
 
 // Freeze stops an analyst, or everybody, or lifts that.

@@ -2,50 +2,47 @@ package ledger
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"sync"
-	"time"
 
 	"github.com/ncruces/go-sqlite3"
-
-	"github.com/dpsql/dpsql/budget"
 )
 
-// SQLite is a ledger in one file, owned by one process. Writes are serial: each is one transaction that is synced before
-// its method returns. Group commit would take the queue on mu as one batch; nothing outside would change.
+// SQLite is a ledger in one file, owned by one process. Each batch is one transaction that is synced before any of its methods returns.
 type SQLite struct {
-	path  string
-	now   func() time.Time
-	owner string
+	*book
+	*file
+}
 
-	mu      sync.Mutex // guards all below
-	cache   Cache
-	db      *sqlite3.Conn
-	format  int // of the file
-	state   *state
-	mark    *mark
-	serving *dataset // nil: opened for the owner
-	broken  bool     // a COMMIT failed: what is on disk is not known
-	sweep   int      // size of state.stored at which expired releases are dropped next
+// file is SQLite's store.
+type file struct {
+	path   string
+	db     *sqlite3.Conn
+	format int // of the file
+	mark   *mark
 
 	insertRecord, insertRelease, deleteRelease, selectRelease *sqlite3.Stmt
 }
 
-var _ Ledger = (*SQLite)(nil)
+var (
+	_ Ledger = (*SQLite)(nil)
+	_ store  = (*file)(nil)
+)
 
-// applicationID marks the file as ours ("dpsl"). format names the tables' layout and what their records may hold: 1 has the
-// same tables and records of version 1 only; it becomes 2 with the first record of version 2.
+// errMark is a mark that could not be moved: what it should name is durable.
+var errMark = errors.New("ledger: the mark beside the file cannot be moved")
+
+// applicationID marks the file as ours ("dpsl"). format names the tables' layout and what their records may hold: 1 and 2 have the
+// same tables and records up to that version only; a file becomes one of format 3 with its first record of version 3.
 const (
 	applicationID = 0x6470736c
-	format        = 2
+	format        = version
 )
 
 // The records can only be added to; releases are dropped when they expire.
@@ -55,9 +52,6 @@ CREATE TABLE releases (seq INTEGER PRIMARY KEY, payload BLOB NOT NULL) STRICT;
 CREATE TRIGGER records_stay BEFORE DELETE ON records BEGIN SELECT raise(ABORT, 'records are append-only'); END;
 CREATE TRIGGER records_keep BEFORE UPDATE ON records BEGIN SELECT raise(ABORT, 'records are append-only'); END;
 `
-
-// firstSweep is the number of stored releases from which expired ones are looked for while running.
-const firstSweep = 1024
 
 // connector opens the database file; tests put a file layer that counts or fails under SQLite.
 type connector func(abs string) (*sqlite3.Conn, error)
@@ -90,7 +84,7 @@ func openOwner(ctx context.Context, path string, opt Options) (*SQLite, error) {
 		if _, err := l.connect(connect, false); err != nil {
 			return err
 		}
-		if err := l.load(); err != nil {
+		if err := l.loadFile(); err != nil {
 			return err
 		}
 		return l.prepare()
@@ -98,14 +92,9 @@ func openOwner(ctx context.Context, path string, opt Options) (*SQLite, error) {
 }
 
 func openWith(ctx context.Context, path string, head Head, opt Options, connect connector) (*SQLite, error) {
-	if err := head.validate(); err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
-	}
-	filter := *head.Filter // the caller's stays the caller's
-	head.Filter = &filter
-	if head.Lifetime != nil {
-		lifetime := *head.Lifetime
-		head.Lifetime = &lifetime
+	head, err := head.own()
+	if err != nil {
+		return nil, err
 	}
 	return take(ctx, path, opt, func(l *SQLite) error { return l.open(head, connect) })
 }
@@ -115,23 +104,18 @@ func take(ctx context.Context, path string, opt Options, opening func(*SQLite) e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := opt.Cache.validate(); err != nil {
+	b, err := newBook(opt)
+	if err != nil {
 		return nil, err
-	}
-	if opt.Now == nil {
-		opt.Now = time.Now
-	}
-	var id [8]byte
-	if _, err := rand.Read(id[:]); err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	abs, err := filepath.Abs(path) // never a URI
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	l := &SQLite{path: abs, cache: opt.Cache, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), sweep: firstSweep}
+	l := &SQLite{b, &file{path: abs}}
+	b.store = l.file
 	if err := opening(l); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), l.closeDB())
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), l.Close())
 	}
 	return l, nil
 }
@@ -150,25 +134,24 @@ func (l *SQLite) open(head Head, connect connector) error {
 		return err
 	}
 	if isNew {
-		err = l.create(head)
+		err = l.create()
 	} else {
 		err = l.enter(head)
 	}
 	if err != nil {
 		return err
 	}
-	if err := l.appendOpening(head); err != nil {
+	if err := l.serve(head, &Opening{Dataset: head.Dataset, Epoch: head.Epoch}); err != nil {
 		return err
 	}
 	if err := l.mark.file.Sync(); err != nil {
 		return err
 	}
-	l.serving = l.state.current
 	return syncDir(filepath.Dir(l.path))
 }
 
 // connect takes the file and tells a new one from a ledger.
-func (l *SQLite) connect(connect connector, mayBeNew bool) (isNew bool, err error) {
+func (l *file) connect(connect connector, mayBeNew bool) (isNew bool, err error) {
 	if l.db, err = connect(l.path); err != nil {
 		return false, inUse(err)
 	}
@@ -208,7 +191,7 @@ func answers(db *sqlite3.Conn, pragma, want string) error {
 }
 
 // ours tells a new file from a ledger, and refuses any other.
-func (l *SQLite) ours() (isNew bool, err error) {
+func (l *file) ours() (isNew bool, err error) {
 	app, err := queryText(l.db, "PRAGMA application_id")
 	if err != nil {
 		return false, inUse(err)
@@ -234,87 +217,49 @@ func (l *SQLite) ours() (isNew bool, err error) {
 	return false, nil
 }
 
-func (l *SQLite) create(head Head) error {
+// create refuses a file that is new in the place of one that was written. The tables come with the first record, in its transaction.
+func (l *SQLite) create() error {
 	w, err := readMark(l.path)
 	if err != nil {
 		return err
 	}
-	if err := w.passed(l.path, 0); err != nil {
-		return err
-	}
-	return l.transact(&Record{Head: &head}, func() error {
-		if err := l.db.Exec(fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d;", applicationID, format) + schema); err != nil {
-			return err
-		}
-		return l.prepare()
-	})
+	return w.passed(l.path, 0)
 }
 
-// load reads every record and checks the chain, and that it is not older than its mark.
-func (l *SQLite) load() error {
+// loadFile reads every record.
+func (l *SQLite) loadFile() error {
 	w, err := readMark(l.path)
 	if err != nil {
 		return err
 	}
-	st := newState()
-	for _, err := range readChain(l.db, st) {
-		if err != nil {
-			return inUse(err)
-		}
-		if err := w.holds(l.path, st.seq, st.last); err != nil {
-			return err
-		}
+	if err := l.load(w, l.path); err != nil {
+		return inUse(err)
 	}
-	if len(st.datasets) == 0 {
-		return &CorruptError{Seq: 1, Reason: "it is missing"}
-	}
-	if st.version > l.format {
-		return &CorruptError{Seq: st.seq, Reason: fmt.Sprintf("a record of version %d in a file of format %d", st.version, l.format)}
-	}
-	l.state = st
-	return w.passed(l.path, st.seq)
-}
-
-// enter reads the ledger and compares the policy with what it promised; a new data set gets its head.
-func (l *SQLite) enter(head Head) error {
-	if err := l.load(); err != nil {
-		return err
-	}
-	if known := l.state.find(head.Dataset); known != nil {
-		if err := known.head.accepts(head); err != nil {
-			return err
-		}
-		return l.prepare()
-	}
-	if err := l.state.checkHead(&head); err != nil {
-		return err
-	}
-	if err := l.prepare(); err != nil {
-		return err
-	}
-	return l.transact(&Record{Head: &head}, func() error { return nil })
-}
-
-// accepts compares what the data set's head says with what the policy says.
-func (h *Head) accepts(asked Head) error {
-	switch {
-	case h.People != asked.People:
-		return fmt.Errorf("%w: its people are %q, not %q. A promise that was made stays: restore the policy's people", ErrMismatch, h.People, asked.People)
-	case h.Window != asked.Window:
-		return fmt.Errorf("%w: its window is %q, not %q. A promise that was made stays: restore the policy's budget.per", ErrMismatch, h.Window, asked.Window)
-	case !sameLifetime(h.Lifetime, asked.Lifetime):
-		return fmt.Errorf("%w: its lifetime is %s, not %s. A promise that was made stays: restore the policy's budget.lifetime: %s",
-			ErrMismatch, h.Lifetime, asked.Lifetime, h.Lifetime)
-	case !h.Filter.SamePromise(asked.Filter):
-		return fmt.Errorf("%w: it promises epsilon %g, delta %g by accountant %s; the policy says %g, %g, %s. A promise that was made stays: "+
-			"restore the policy's budget", ErrMismatch, h.Filter.Epsilon, h.Filter.Delta, h.Filter.Accountant,
-			asked.Filter.Epsilon, asked.Filter.Delta, asked.Filter.Accountant)
+	if l.state.version > l.format {
+		return &CorruptError{Seq: l.state.seq, Reason: fmt.Sprintf("a record of version %d in a file of format %d", l.state.version, l.format)}
 	}
 	return nil
 }
 
+// enter reads the ledger and compares the policy with what it promised, before anything is written.
+func (l *SQLite) enter(head Head) error {
+	if err := l.loadFile(); err != nil {
+		return err
+	}
+	var err error
+	if known := l.state.find(head.Dataset); known != nil {
+		err = known.head.accepts(head)
+	} else {
+		err = l.state.checkHead(&head)
+	}
+	if err != nil {
+		return err
+	}
+	return l.prepare()
+}
+
 // prepare makes ready to write.
-func (l *SQLite) prepare() (err error) {
+func (l *file) prepare() (err error) {
 	if l.mark == nil {
 		if l.mark, err = openMark(l.path); err != nil {
 			return err
@@ -341,33 +286,141 @@ func (l *SQLite) prepare() (err error) {
 	return nil
 }
 
-// appendOpening takes over what a process before left outstanding, and drops the payloads that nobody may ask for again.
-func (l *SQLite) appendOpening(head Head) error {
-	o := &Opening{Dataset: head.Dataset, Epoch: head.Epoch}
-	for id := range l.state.outstanding {
-		o.Recovered = append(o.Recovered, id)
+// begin takes the turn to write. Nobody else writes, so nothing is new.
+func (l *file) begin(waterline, bool) ([]row, error) {
+	if l.db == nil {
+		return nil, ErrClosed
 	}
-	slices.Sort(o.Recovered)
-	gone := l.state.dropExpired(l.time())
-	return l.transact(&Record{Opening: o}, func() error { return l.dropReleases(gone) })
+	return nil, inUse(l.db.Exec("BEGIN IMMEDIATE"))
 }
 
-// Filter is the filter in force; nil for an owner.
-func (l *SQLite) Filter() *budget.Filter {
-	if l.serving == nil {
-		return nil
+// write inserts and commits. After a failed COMMIT nobody knows what is on disk; after any other failure nothing is.
+func (l *file) write(c change) error {
+	err := l.insert(c)
+	if err == nil {
+		if err = l.db.Exec("COMMIT"); err == nil {
+			l.format = format
+			last := c.rows[len(c.rows)-1]
+			if err := l.mark.move(waterline{last.seq, last.hash}); err != nil {
+				return fmt.Errorf("%w: %w", errMark, err)
+			}
+			return nil
+		}
+		err = fmt.Errorf("%w: %w", errUncertain, err)
 	}
-	return l.serving.head.Filter
+	if !l.db.GetAutocommit() {
+		if rollback := l.db.Exec("ROLLBACK"); rollback != nil {
+			err = fmt.Errorf("%w: %w: %w", errUncertain, err, rollback)
+		}
+	}
+	return err
 }
 
-// Close gives the file free. Outstanding reservations stay charged.
-func (l *SQLite) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.closeDB()
+func (l *file) insert(c change) error {
+	if l.format == 0 { // a new file
+		if err := l.db.Exec(fmt.Sprintf("PRAGMA application_id=%d;", applicationID) + schema); err != nil {
+			return err
+		}
+		if err := l.prepare(); err != nil {
+			return err
+		}
+	}
+	if l.format != format { // an older program must not go on in a file with records that it does not know
+		if err := l.db.Exec(fmt.Sprintf("PRAGMA user_version=%d", format)); err != nil {
+			return err
+		}
+	}
+	for _, seq := range c.gone {
+		if err := run(l.deleteRelease, seq); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.releases {
+		if err := run(l.insertRelease, r.seq, r.payload); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.rows {
+		if err := run(l.insertRecord, r.seq, r.body, r.hash[:]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (l *SQLite) closeDB() error {
+// end gives the turn up.
+func (l *file) end() {
+	if l.db != nil && !l.db.GetAutocommit() {
+		_ = l.db.Exec("ROLLBACK") // where that fails the next begin does too
+	}
+}
+
+func (l *file) shared() bool { return false }
+
+// payload reads a stored release; nil if there is none.
+func (l *file) payload(seq int64) ([]byte, error) {
+	s := l.selectRelease
+	if err := s.BindInt64(1, seq); err != nil {
+		return nil, err
+	}
+	var out []byte
+	if s.Step() {
+		out = s.ColumnBlob(0, []byte{})
+	}
+	return out, errors.Join(s.Err(), s.Reset())
+}
+
+// chain reads the records as they are stored.
+func (l *file) chain() iter.Seq2[row, error] {
+	return func(yield func(row, error) bool) {
+		stmt, _, err := l.db.Prepare("SELECT seq, body, hash FROM records ORDER BY seq")
+		if err != nil {
+			yield(row{}, damaged(err))
+			return
+		}
+		more := true
+		for more && stmt.Step() {
+			r := row{seq: stmt.ColumnInt64(0), body: stmt.ColumnBlob(1, nil)}
+			copy(r.hash[:], stmt.ColumnRawBlob(2))
+			more = yield(r, nil)
+		}
+		if err := errors.Join(stmt.Err(), stmt.Close()); err != nil && more {
+			yield(row{}, damaged(err))
+		}
+	}
+}
+
+// releases reads what is stored, one at a time.
+func (l *file) releases() (map[int64]fingerprint, error) {
+	stmt, _, err := l.db.Prepare("SELECT seq, payload FROM releases")
+	if err != nil {
+		return nil, damaged(err)
+	}
+	out := map[int64]fingerprint{}
+	for stmt.Step() {
+		payload := stmt.ColumnRawBlob(1)
+		out[stmt.ColumnInt64(0)] = fingerprint{len(payload), sha256.Sum256(payload)}
+	}
+	return out, damaged(errors.Join(stmt.Err(), stmt.Close()))
+}
+
+// sound is SQLite's own check.
+func (l *file) sound() error {
+	if got, err := queryText(l.db, "PRAGMA integrity_check(1)"); err != nil || got != "ok" {
+		return errors.Join(fmt.Errorf("ledger: SQLite finds the file damaged: %s; the file is kept as it is", got), err)
+	}
+	return nil
+}
+
+// damaged marks what SQLite says of a damaged page, or of a table that is gone.
+func damaged(err error) error {
+	if errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.ERROR) {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return err
+}
+
+func (l *file) close() error {
 	if l.db == nil {
 		return nil
 	}
@@ -378,6 +431,23 @@ func (l *SQLite) closeDB() error {
 	errs = append(errs, l.db.Close(), l.mark.close())
 	l.db = nil
 	return errors.Join(errs...)
+}
+
+// run executes a prepared statement over a number and blobs.
+func run(s *sqlite3.Stmt, seq int64, blobs ...[]byte) error {
+	if err := s.BindInt64(1, seq); err != nil {
+		return err
+	}
+	for i, b := range blobs {
+		if len(b) == 0 { // an empty slice would bind NULL
+			if err := s.BindZeroBlob(i+2, 0); err != nil {
+				return err
+			}
+		} else if err := s.BindBlob(i+2, b); err != nil {
+			return err
+		}
+	}
+	return errors.Join(s.Exec(), s.ClearBindings())
 }
 
 // inUse tells a file that another process holds from one that fails.

@@ -17,7 +17,7 @@ type state struct {
 	last        Hash
 	clock       time.Time  // of the last record: time never runs back
 	datasets    []*dataset // in the order of their first openings
-	current     *dataset   // of the last opening
+	current     *dataset   // of the last opening: whose charges of versions 1 and 2 are
 	outstanding map[int64]*openCharge
 	stored      map[Hash][]storedRef
 	frozen      map[string]FrozenAnalyst
@@ -26,6 +26,7 @@ type state struct {
 // dataset is one data set's budget. The accounts are those of the window that was charged last.
 type dataset struct {
 	head     *Head
+	opened   bool
 	epoch    string
 	windows  int       // charged, in all
 	start    time.Time // of the last of them
@@ -45,6 +46,7 @@ type openCharge struct {
 	of    *dataset
 	start time.Time
 	epoch string
+	owner string
 }
 
 // storedRef is a commit that may still answer.
@@ -98,6 +100,11 @@ func (s *state) check(r *Record) error {
 	case r.kinds() != 1:
 		return fmt.Errorf("it is of %d kinds", r.kinds())
 	}
+	if r.Version < 3 {
+		if err := checkOneProcess(r); err != nil {
+			return err
+		}
+	}
 	if r.Version == 1 {
 		if err := checkFirstVersion(r); err != nil {
 			return err
@@ -109,17 +116,33 @@ func (s *state) check(r *Record) error {
 	case r.Opening != nil:
 		return s.checkOpening(r)
 	case r.Reserve != nil:
-		return s.checkCharge(r.Reserve)
+		return s.checkCharge(r.Version, r.Reserve)
 	case r.Commit != nil:
 		return s.checkOutstanding(r.Commit.Reservation)
 	case r.Fail != nil:
 		return s.checkOutstanding(r.Fail.Reservation)
 	case r.Epoch != nil:
-		if s.current == nil || r.Epoch.Epoch == "" {
+		if s.of(r.Version, r.Epoch.Dataset) == nil || r.Epoch.Epoch == "" {
 			return fmt.Errorf("an epoch without a data set or a name")
 		}
+	case r.Recovery != nil:
+		return s.checkRecovered(r.Recovery.Reservations)
 	case r.Freeze.By == "":
 		return fmt.Errorf("a freeze does not say by whom")
+	}
+	return nil
+}
+
+// of is the data set of a charge or an epoch: what it says, or before version 3 that of the last opening; nil if there is none.
+func (s *state) of(version int, name string) *dataset {
+	switch {
+	case version < 3 && name != "":
+		return nil
+	case version < 3:
+		return s.current
+	}
+	if d := s.find(name); d != nil && d.opened {
+		return d
 	}
 	return nil
 }
@@ -131,6 +154,14 @@ func checkFirstVersion(r *Record) error {
 		return fmt.Errorf("version 1 has one head, the first record, without window and lifetime")
 	case r.Opening != nil && r.Opening.Dataset != "", r.Epoch != nil, r.Freeze != nil:
 		return fmt.Errorf("version 1 has no such record")
+	}
+	return nil
+}
+
+// checkOneProcess refuses what versions 1 and 2 did not have.
+func checkOneProcess(r *Record) error {
+	if r.Recovery != nil || r.Opening != nil && r.Opening.Shared {
+		return fmt.Errorf("version %d has one process at a time", r.Version)
 	}
 	return nil
 }
@@ -176,24 +207,45 @@ func (s *state) checkHead(h *Head) error {
 
 func (s *state) checkOpening(r *Record) error {
 	o := r.Opening
-	if o.Epoch == "" || len(o.Recovered) != len(s.outstanding) {
-		return fmt.Errorf("an opening recovers %d of %d reservations", len(o.Recovered), len(s.outstanding))
+	most := len(s.outstanding)
+	if o.Shared {
+		most = 0
+	}
+	if o.Epoch == "" || len(o.Recovered) != most {
+		return fmt.Errorf("an opening recovers %d of %d reservations", len(o.Recovered), most)
 	}
 	if r.Version > 1 && s.find(o.Dataset) == nil {
 		return fmt.Errorf("an opening of data set %q, which has no head", o.Dataset)
 	}
-	for i, id := range o.Recovered {
-		if s.outstanding[id] == nil || i > 0 && id <= o.Recovered[i-1] {
+	if most == 0 {
+		return nil
+	}
+	return s.checkRecovered(o.Recovered)
+}
+
+// checkRecovered refuses reservations that are not outstanding, or that are named twice.
+func (s *state) checkRecovered(ids []int64) error {
+	if len(ids) == 0 {
+		return fmt.Errorf("it recovers nothing")
+	}
+	for i, id := range ids {
+		if s.outstanding[id] == nil || i > 0 && id <= ids[i-1] {
 			return fmt.Errorf("reservation %d is not outstanding", id)
 		}
 	}
 	return nil
 }
 
-func (s *state) checkCharge(c *Charge) error {
+// open are the outstanding reservations, in order.
+func (s *state) open() []int64 { return slices.Sorted(maps.Keys(s.outstanding)) }
+
+func (s *state) checkCharge(version int, c *Charge) error {
+	d := s.of(version, c.Dataset)
 	switch {
-	case s.current == nil:
+	case d == nil:
 		return fmt.Errorf("a charge before an opening")
+	case (version < 3) != (c.Epoch == ""):
+		return fmt.Errorf("a charge of version %d with epoch %q", version, c.Epoch)
 	case c.Analyst == "":
 		return fmt.Errorf("a charge without an analyst")
 	case len(c.Events) == 0:
@@ -202,8 +254,8 @@ func (s *state) checkCharge(c *Charge) error {
 		return fmt.Errorf("a charge with price %g", c.Price)
 	case !(c.Quota > 0 && c.Quota <= 1):
 		return fmt.Errorf("a charge with quota %g", c.Quota)
-	case c.Order != s.current.head.Filter.Order:
-		return fmt.Errorf("a charge at order %g, not %g", c.Order, s.current.head.Filter.Order)
+	case c.Order != d.head.Filter.Order:
+		return fmt.Errorf("a charge at order %g, not %g", c.Order, d.head.Filter.Order)
 	}
 	return c.Loss.Validate()
 }
@@ -227,8 +279,10 @@ func (s *state) add(r *Record, hash Hash) {
 		if r.Version > 1 {
 			s.current = s.find(r.Opening.Dataset)
 		}
-		s.current.epoch = r.Opening.Epoch
-		clear(s.outstanding)
+		s.current.epoch, s.current.opened = r.Opening.Epoch, true
+		for _, id := range r.Opening.Recovered {
+			delete(s.outstanding, id)
+		}
 	case r.Reserve != nil:
 		s.addCharge(r)
 	case r.Commit != nil:
@@ -236,7 +290,11 @@ func (s *state) add(r *Record, hash Hash) {
 	case r.Fail != nil:
 		s.addFailure(r.Fail.Reservation)
 	case r.Epoch != nil:
-		s.current.epoch = r.Epoch.Epoch
+		s.of(r.Version, r.Epoch.Dataset).epoch = r.Epoch.Epoch
+	case r.Recovery != nil:
+		for _, id := range r.Recovery.Reservations {
+			delete(s.outstanding, id)
+		}
 	case r.Freeze.On:
 		s.frozen[r.Freeze.Analyst] = FrozenAnalyst{Analyst: r.Freeze.Analyst, By: r.Freeze.By, Since: r.Time}
 	default:
@@ -249,7 +307,10 @@ func (s *state) add(r *Record, hash Hash) {
 // Proof: a window is never reopened. check refuses a record whose time is before the last one's, and windowAt's start rises
 // with time; so d.start never falls, and whatever leaves it, for a later window or a clock that jumped, leaves it for good.
 func (s *state) addCharge(r *Record) {
-	d := s.current
+	d, epoch := s.of(r.Version, r.Reserve.Dataset), r.Reserve.Epoch
+	if epoch == "" {
+		epoch = d.epoch
+	}
 	if _, _, w := d.at(r.Time); !w.Charged {
 		d.windows++
 		d.start, d.all, d.analysts = w.Start, account{}, map[string]*account{}
@@ -264,7 +325,7 @@ func (s *state) addCharge(r *Record) {
 		acc.spent = acc.spent.Plus(r.Reserve.Loss)
 		acc.statements++
 	}
-	s.outstanding[r.Seq] = &openCharge{Charge: r.Reserve, of: d, start: d.start, epoch: d.epoch}
+	s.outstanding[r.Seq] = &openCharge{Charge: r.Reserve, of: d, start: d.start, epoch: epoch, owner: r.Owner}
 }
 
 // addFailure counts it where its reservation was counted: not in a window that began since.

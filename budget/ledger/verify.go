@@ -2,74 +2,55 @@ package ledger
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
-
-	"github.com/ncruces/go-sqlite3"
+	"time"
 )
 
-// readChain reads all records in order, checks each against those before it, adds it to st and then yields it. The first
-// that does not hold ends the sequence with a *CorruptError.
-func readChain(db *sqlite3.Conn, st *state) iter.Seq2[*Record, error] {
+// readChain checks each record against those before it, adds it to st and then yields it. The first that does not hold ends the sequence with a
+// *CorruptError.
+func readChain(rows iter.Seq2[row, error], st *state) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
-		stmt, _, err := db.Prepare("SELECT seq, body, hash FROM records ORDER BY seq")
-		if err != nil {
-			yield(nil, broken(st.seq+1, err))
-			return
-		}
-		more := true
-		for more && stmt.Step() {
-			r, hash, err := readRecord(stmt, st)
+		for one, err := range rows {
+			if err != nil {
+				yield(nil, broken(st.seq+1, err))
+				return
+			}
+			r, err := readRow(one, st)
 			if err != nil {
 				yield(nil, &CorruptError{Seq: st.seq + 1, Reason: err.Error()})
-				more = false
-				break
+				return
 			}
-			st.add(r, hash)
-			more = yield(r, nil)
-		}
-		if err := errors.Join(stmt.Err(), stmt.Close()); err != nil && more {
-			yield(nil, broken(st.seq+1, err))
+			st.add(r, one.hash)
+			if !yield(r, nil) {
+				return
+			}
 		}
 	}
 }
 
-func readRecord(stmt *sqlite3.Stmt, st *state) (*Record, Hash, error) {
-	body := stmt.ColumnBlob(1, nil)
-	hash := Hash(sha256.Sum256(body))
-	if string(stmt.ColumnRawBlob(2)) != string(hash[:]) {
-		return nil, hash, fmt.Errorf("its text does not have its hash")
-	}
-	r, err := decodeRecord(body)
-	if err != nil {
-		return nil, hash, err
-	}
-	if row := stmt.ColumnInt64(0); row != r.Seq {
-		return nil, hash, fmt.Errorf("number %d stands in place %d", r.Seq, row)
-	}
-	return r, hash, st.check(r)
-}
-
-// broken names a record that SQLite itself cannot read.
+// broken names a record that the store itself cannot read.
 func broken(seq int64, err error) error {
-	if errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.ERROR) { // a damaged page, or a table that is gone
+	if errors.Is(err, errDamaged) {
 		return &CorruptError{Seq: seq, Reason: err.Error()}
 	}
 	return err
 }
 
+// errDamaged is what a store finds broken below the records: a damaged page, a table that is gone.
+var errDamaged = errors.New("damaged")
+
 // Records reads all records. The ledger is held while the loop runs: its body must not call the ledger.
-func (l *SQLite) Records(ctx context.Context) iter.Seq2[Record, error] {
+func (l *book) Records(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		unlock, err := l.begin(ctx)
+		unlock, err := l.reading(ctx)
 		if err != nil {
 			yield(Record{}, err)
 			return
 		}
 		defer unlock()
-		for r, err := range readChain(l.db, newState()) {
+		for r, err := range readChain(l.store.chain(), newState()) {
 			if err == nil {
 				err = ctx.Err()
 			}
@@ -84,21 +65,43 @@ func (l *SQLite) Records(ctx context.Context) iter.Seq2[Record, error] {
 	}
 }
 
-// Verify reads the file again and checks what an opening does not: SQLite's own structure, each charge's loss against its
+// reading keeps batches away while everything is read.
+func (l *book) reading(ctx context.Context) (unlock func(), err error) {
+	l.io.Lock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err = ctx.Err(); err == nil {
+		err = l.ready()
+	}
+	if err != nil {
+		l.io.Unlock()
+		return nil, err
+	}
+	return l.io.Unlock, nil
+}
+
+// Verify reads everything again and checks what an opening does not: the store's own structure, each charge's loss against its
 // events, that its window's budget and the lifetime held it when it was made and nobody had frozen its analyst, the stored
 // releases, and that the sums are those in memory.
-func (l *SQLite) Verify(ctx context.Context) error {
-	unlock, err := l.begin(ctx)
+func (l *book) Verify(ctx context.Context) error {
+	unlock, err := l.reading(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if got, err := queryText(l.db, "PRAGMA integrity_check(1)"); err != nil || got != "ok" {
-		return errors.Join(fmt.Errorf("ledger: SQLite finds the file damaged: %s; the file is kept as it is", got), err)
+	if err := l.store.sound(); err != nil {
+		return err
 	}
+	stored, err := l.store.releases() // before the chain: one that is shared may grow, and a release comes with its record
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	now := l.time()
+	l.mu.Unlock()
 	st := newState()
 	balances := newState() // one record behind st: what a charge was admitted against
-	for r, err := range readChain(l.db, st) {
+	for r, err := range readChain(l.store.chain(), st) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -112,10 +115,16 @@ func (l *SQLite) Verify(ctx context.Context) error {
 		}
 		balances.add(r, st.last)
 		if r.Commit != nil {
-			if err := l.verifyRelease(r); err != nil {
-				return err
+			has, ok := stored[r.Seq]
+			if reason := verifyRelease(r.Commit, has, ok, now); reason != "" && !(l.store.shared() && !ok) {
+				return &CorruptError{Seq: r.Seq, Reason: reason}
 			}
 		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.store.shared() && st.seq > l.state.seq {
+		return nil // others went on: the sums in memory are those of their time
 	}
 	if reason := st.differs(l.state); reason != "" {
 		return &CorruptError{Seq: st.seq, Reason: reason}
@@ -128,7 +137,8 @@ const ulps = 1e-12
 
 // recheck says what is wrong with a charge after the records before it, or "".
 func recheck(before *state, r *Record) string {
-	c, d := r.Reserve, before.current
+	c := r.Reserve
+	d := before.of(r.Version, c.Dataset)
 	own, err := d.head.Filter.Sum(c.Events)
 	if err != nil {
 		return err.Error()
@@ -149,17 +159,13 @@ func recheck(before *state, r *Record) string {
 	return ""
 }
 
-// verifyRelease checks a stored payload, which must be there until it expires.
-func (l *SQLite) verifyRelease(r *Record) error {
-	payload, err := l.payload(r.Seq)
-	if err != nil {
-		return err
-	}
+// verifyRelease says what is wrong with a stored payload, which must be there until it expires, or "".
+func verifyRelease(c *Commit, has fingerprint, ok bool, now time.Time) string {
 	switch {
-	case payload == nil && l.time().Before(r.Commit.Expires):
-		return &CorruptError{Seq: r.Seq, Reason: "its release is missing"}
-	case payload != nil && (len(payload) != r.Commit.Bytes || sha256.Sum256(payload) != r.Commit.Payload):
-		return &CorruptError{Seq: r.Seq, Reason: "its release is not the one that was committed"}
+	case !ok && now.Before(c.Expires):
+		return "its release is missing"
+	case ok && (has.bytes != c.Bytes || has.hash != c.Payload):
+		return "its release is not the one that was committed"
 	}
-	return nil
+	return ""
 }

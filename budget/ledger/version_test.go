@@ -41,7 +41,7 @@ func TestVersion1IsReadOn(t *testing.T) {
 		if err := l.Verify(ctx); err != nil {
 			t.Error(err)
 		}
-		if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != "2" {
+		if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != "3" {
 			t.Errorf("format %s", got)
 		}
 		if err := l.Close(); err != nil {
@@ -59,10 +59,10 @@ func TestVersion1IsReadOn(t *testing.T) {
 func TestOtherVersionsAreRefused(t *testing.T) {
 	path, opt := version1(t)
 	db := must(sqlite3.Open(path))(t)
-	if err := errors.Join(db.Exec("PRAGMA user_version=3"), db.Close()); err != nil {
+	if err := errors.Join(db.Exec("PRAGMA user_version=4"), db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenSQLite(ctx, path, demoHead(t), opt); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "format 3") {
+	if _, err := OpenSQLite(ctx, path, demoHead(t), opt); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "format 4") {
 		t.Error(err)
 	}
 	newer := filled(t)
@@ -81,7 +81,7 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 		r     Record
 	}{
 		"version 0":          {state{}, Record{Seq: 1, Head: &head}},
-		"version 3":          {state{}, Record{Version: 3, Seq: 1, Head: &head}},
+		"version 4":          {state{}, Record{Version: 4, Seq: 1, Head: &head}},
 		"follows version 2":  {state{version: 2}, Record{Version: 1, Seq: 1, Head: &head}},
 		"without window":     {state{}, Record{Version: 1, Seq: 1, Head: &head}},
 		"version 1 has one":  {state{seq: 1}, Record{Version: 1, Seq: 2, Head: &Head{}}},
@@ -89,14 +89,57 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 		"version 1 has no":   {state{seq: 1}, Record{Version: 1, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1"}}},
 		"is no head":         {state{}, Record{Version: 2, Seq: 1, Freeze: &Freeze{On: true, By: "x"}}},
 		"before an opening":  {state{seq: 1}, Record{Version: 2, Seq: 2, Reserve: &Charge{}}},
-		"without a data set": {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{"2"}}},
+		"without a data set": {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{Epoch: "2"}}},
 		"which has no head":  {state{seq: 1}, Record{Version: 2, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1"}}},
 		"has a head already": {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Head: &head}},
 		"not say by whom":    {state{seq: 1}, Record{Version: 2, Seq: 2, Freeze: &Freeze{On: true}}},
-		"it is of 2 kinds":   {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{"2"}, Freeze: &Freeze{By: "x"}}},
+		"one process at a":   {state{seq: 1}, Record{Version: 2, Seq: 2, Recovery: &Recovery{[]int64{1}}}},
+		"version 2 has one":  {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1", Shared: true}}},
+		"a data set or":      {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Epoch: &Epoch{"2", "demo"}}},
+		"with epoch":         {state{seq: 1, datasets: []*dataset{{head: &head, opened: true}}}, Record{Version: 3, Seq: 2, Reserve: &Charge{Dataset: head.Dataset}}},
+		"recovers nothing":   {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{}}},
+		"not outstanding":    {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{[]int64{1}}}},
+		"it is of 2 kinds":   {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{Epoch: "2"}, Freeze: &Freeze{By: "x"}}},
 	} {
 		if err := c.after.check(&c.r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
+	}
+}
+
+// testdata/version2 is a ledger of two data sets that the program of format 2 wrote on 2026-11-22, at its clock's 2026-10-30: of visits
+// ann 0.1 with a release, bob 0.1 that failed, eve frozen, another epoch, ann 0.1 outstanding; then of studies ann 0.2, outstanding.
+func TestVersion2IsReadOn(t *testing.T) {
+	path := tempPath(t)
+	copyFile(t, path, "testdata/version2")
+	h := &hands{}
+	h.set(t, "2026-10-30 13:00")
+	a, b := twoHeads(t)
+	o := must(openOwner(ctx, path, h.options()))(t)
+	before := must(o.Accounts())(t)
+	if before.Lifetime.Windows != 2 || before.Datasets[0].Epoch != "2" || before.Datasets[0].Account.Failures != 1 || !o.Frozen("eve") || o.format != 2 {
+		t.Errorf("%+v", before)
+	}
+	if err := errors.Join(o.Verify(ctx), o.Close()); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, path, b, h.options())
+	if b := must(l.Balance("ann", 1))(t); b.Dataset.Statements != 1 || b.Lifetime.Spent != 3 {
+		t.Errorf("%+v", b)
+	}
+	must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.2)))(t)
+	l = reopen(t, l, path, a, h.options())
+	if b := must(l.Balance("ann", 1))(t); b.Dataset.Statements != 3 || b.Lifetime.Spent != 3 {
+		t.Errorf("%+v", b)
+	}
+	if s, ok, err := l.Lookup(ctx, Hash{9}, "bob"); !ok || err != nil || string(s.Payload) != "54,864" {
+		t.Errorf("%+v %v %v", s, ok, err)
+	}
+	must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.1)))(t)
+	if err := l.Verify(ctx); err != nil {
+		t.Error(err)
+	}
+	if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != "3" {
+		t.Errorf("format %s", got)
 	}
 }

@@ -1,0 +1,291 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/dpsql/dpsql/budget"
+)
+
+// book is a ledger over a store: what is admitted, and in which order it is written. One batch of writes runs at a time (queue.go).
+type book struct {
+	store store
+	now   func() time.Time
+	owner string
+
+	queue queue
+	io    sync.Mutex // held while the store is used; taken before mu
+
+	mu      sync.Mutex // guards all below
+	cache   Cache
+	state   *state // of what is written and of the batch that is being written
+	serving *dataset
+	epoch   string // of the policy that is served; "" for the owner
+	broken  error  // why nothing is written any more
+	closed  bool
+	sweep   int // size of state.stored at which expired releases are dropped next
+}
+
+// store keeps records in one order, durably, and releases beside them. It is used by one goroutine at a time.
+type store interface {
+	// begin opens a transaction and gives the records that others wrote since the last one known. With lock nobody else writes before it
+	// ends. An error has written nothing.
+	begin(known waterline, lock bool) ([]row, error)
+	// write adds to the transaction and makes it durable. After an error that is errUncertain it may have happened all the same, after any
+	// other it has not. The transaction is over either way.
+	write(change) error
+	// end gives up a transaction that wrote nothing.
+	end()
+	// payload reads a stored release within a transaction; nil if there is none.
+	payload(seq int64) ([]byte, error)
+	// chain reads all records; releases the numbers, sizes and hashes of all stored releases.
+	chain() iter.Seq2[row, error]
+	releases() (map[int64]fingerprint, error)
+	// sound asks the store itself whether it is damaged.
+	sound() error
+	// shared says that other processes write too: then errUncertain is resolved by reading again, and what is known may be old.
+	shared() bool
+	close() error
+}
+
+// row is a record as it is stored.
+type row struct {
+	seq  int64
+	body []byte
+	hash Hash
+}
+
+// change is what one transaction adds and drops.
+type change struct {
+	rows     []row
+	releases []storedPayload
+	gone     []int64
+}
+
+type storedPayload struct {
+	seq     int64
+	payload []byte
+}
+
+// fingerprint is what a stored payload is.
+type fingerprint struct {
+	bytes int
+	hash  Hash
+}
+
+// errUncertain is a transaction of which nobody knows whether it is durable.
+var errUncertain = errors.New("ledger: it is not known whether the last write is durable")
+
+// firstSweep is the number of stored releases from which expired ones are looked for while running.
+const firstSweep = 1024
+
+func newBook(opt Options) (*book, error) {
+	if err := opt.Cache.validate(); err != nil {
+		return nil, err
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	var id [8]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return &book{cache: opt.Cache, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), sweep: firstSweep}, nil
+}
+
+// own makes a head that the caller cannot change any more.
+func (h Head) own() (Head, error) {
+	if err := h.validate(); err != nil {
+		return h, fmt.Errorf("ledger: %w", err)
+	}
+	filter := *h.Filter
+	h.Filter = &filter
+	if h.Lifetime != nil {
+		lifetime := *h.Lifetime
+		h.Lifetime = &lifetime
+	}
+	return h, nil
+}
+
+// load reads every record and checks the chain, and that it is not older than its mark.
+func (l *book) load(w waterline, place string) error {
+	st := newState()
+	for _, err := range readChain(l.store.chain(), st) {
+		if err != nil {
+			return err
+		}
+		if err := w.holds(place, st.seq, st.last); err != nil {
+			return err
+		}
+	}
+	if len(st.datasets) == 0 {
+		return &CorruptError{Seq: 1, Reason: "it is missing"}
+	}
+	l.state = st
+	return w.passed(place, st.seq)
+}
+
+// serve takes up a data set: a new one gets its head, one that is known must have promised the same.
+func (l *book) serve(head Head, o *Opening) error {
+	first := func(time.Time) ([]*Record, error) {
+		if known := l.state.find(head.Dataset); known != nil {
+			return nil, known.head.accepts(head)
+		}
+		return []*Record{{Head: &head}}, nil
+	}
+	opening := &entry{ctx: context.Background()}
+	opening.decide = func(at time.Time) ([]*Record, error) {
+		if !o.Shared { // whoever had it before is gone
+			o.Recovered = l.state.open()
+		}
+		opening.gone = l.state.dropExpired(at)
+		return []*Record{{Opening: o}}, nil
+	}
+	for _, e := range []*entry{{ctx: context.Background(), decide: first}, opening} {
+		if err := l.do(e); err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.serving, l.epoch = l.state.find(head.Dataset), head.Epoch
+	return nil
+}
+
+// accepts compares what the data set's head says with what the policy says.
+func (h *Head) accepts(asked Head) error {
+	switch {
+	case h.People != asked.People:
+		return fmt.Errorf("%w: its people are %q, not %q. A promise that was made stays: restore the policy's people", ErrMismatch, h.People, asked.People)
+	case h.Window != asked.Window:
+		return fmt.Errorf("%w: its window is %q, not %q. A promise that was made stays: restore the policy's budget.per", ErrMismatch, h.Window, asked.Window)
+	case !sameLifetime(h.Lifetime, asked.Lifetime):
+		return fmt.Errorf("%w: its lifetime is %s, not %s. A promise that was made stays: restore the policy's budget.lifetime: %s",
+			ErrMismatch, h.Lifetime, asked.Lifetime, h.Lifetime)
+	case !h.Filter.SamePromise(asked.Filter):
+		return fmt.Errorf("%w: it promises epsilon %g, delta %g by accountant %s; the policy says %g, %g, %s. A promise that was made stays: "+
+			"restore the policy's budget", ErrMismatch, h.Filter.Epsilon, h.Filter.Delta, h.Filter.Accountant,
+			asked.Filter.Epsilon, asked.Filter.Delta, asked.Filter.Accountant)
+	}
+	return nil
+}
+
+// Filter is the filter in force; nil for an owner.
+func (l *book) Filter() *budget.Filter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.serving == nil {
+		return nil
+	}
+	return l.serving.head.Filter
+}
+
+// time is the clock's, but never before the last record's: a clock that was turned back revives nothing.
+func (l *book) time() time.Time {
+	now := l.now().UTC().Round(0)
+	if now.Before(l.state.clock) {
+		return l.state.clock
+	}
+	return now
+}
+
+// ready is nil while the ledger is read and written. Under mu.
+func (l *book) ready() error {
+	if l.closed {
+		return ErrClosed
+	}
+	return l.broken
+}
+
+// forServing refuses an owner what only the process that serves a data set may do.
+func (l *book) forServing() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.ready(); err != nil {
+		return err
+	}
+	if l.serving == nil {
+		return ErrOwner
+	}
+	return nil
+}
+
+// Lookup finds a stored release of this data set, whatever window it was made in. A payload that is not what was committed is a *CorruptError.
+func (l *book) Lookup(ctx context.Context, key Hash, analyst string) (*Stored, bool, error) {
+	if err := l.forServing(); err != nil {
+		return nil, false, err
+	}
+	var out *Stored
+	look := &entry{ctx: ctx, read: true, decide: func(at time.Time) ([]*Record, error) {
+		if err := l.state.checkFrozen(analyst); err != nil {
+			return nil, err
+		}
+		best := l.best(key, analyst, at)
+		if best == nil {
+			return nil, nil
+		}
+		payload, err := l.store.payload(best.seq)
+		if err != nil {
+			return nil, err
+		}
+		if payload == nil || sha256.Sum256(payload) != best.payload {
+			return nil, &CorruptError{Seq: best.seq, Reason: "its release is not the one that was committed"}
+		}
+		out = &Stored{
+			Reservation: best.reservation, Analyst: best.analyst, Price: best.price, Loss: best.loss,
+			Made: best.made, Expires: best.expires, Payload: payload,
+		}
+		return nil, nil
+	}}
+	if !l.store.shared() { // what is not here now was not there when the caller asked
+		if none, err := l.nothing(ctx, key, analyst); none || err != nil {
+			return nil, false, err
+		}
+	}
+	err := l.do(look)
+	return out, out != nil && err == nil, err
+}
+
+// nothing says without the store that there is no release to look for.
+func (l *book) nothing(ctx context.Context, key Hash, analyst string) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := errors.Join(ctx.Err(), l.ready())
+	if err == nil {
+		err = l.state.checkFrozen(analyst)
+	}
+	return err == nil && l.best(key, analyst, l.time()) == nil, err
+}
+
+// best is the dearest release that may answer; nil if there is none. Under mu.
+func (l *book) best(key Hash, analyst string, now time.Time) (best *storedRef) {
+	for i, ref := range l.state.stored[key] {
+		expires := ref.made.Add(l.cache.TTL) // a shorter ttl holds for older releases too
+		live := now.Before(ref.expires) && now.Before(expires) && ref.of == l.serving && ref.epoch == l.epoch
+		mayAnswer := l.cache.Scope == ScopeDataset || l.cache.Scope == ScopeAnalyst && ref.analyst == analyst
+		if live && mayAnswer && (best == nil || ref.price >= best.price) {
+			best = &l.state.stored[key][i]
+		}
+	}
+	return best
+}
+
+// Close gives the store free. Outstanding reservations stay charged.
+func (l *book) Close() error {
+	l.io.Lock()
+	defer l.io.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	return l.store.close()
+}

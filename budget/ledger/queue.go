@@ -1,0 +1,258 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// queue makes one batch of all that wait while another batch is written: 64 sessions wait for a few syncs, not for 64.
+type queue struct {
+	mu      sync.Mutex
+	waiting []*entry
+	leading bool // somebody writes a batch
+}
+
+// entry is one caller's part of a batch.
+type entry struct {
+	ctx  context.Context
+	read bool // it writes nothing
+	// decide says which records follow, by the state that all before it made. It runs under mu, and again where a connection was cut before it
+	// was durable. An error is the caller's, and writes nothing.
+	decide  func(at time.Time) ([]*Record, error)
+	payload []byte  // stored beside the only record; nil: nothing
+	gone    []int64 // releases to drop; decide may set it
+
+	records []*Record
+	rows    []row // as they were last given to the store
+	err     error
+	turn    chan bool // true: lead the next batch; false: it is done
+}
+
+// The most that one batch takes.
+const (
+	batchEntries = 256
+	batchBytes   = 16 << 20
+)
+
+// do writes an entry, beside whatever else waits, and returns once it is durable. From the moment that its batch begins the caller's context
+// is not asked any more: a write is never left half-way.
+//
+// Who comes first leads: it writes the batch that it is in, and hands over to the first of those who came meanwhile.
+func (l *book) do(e *entry) error {
+	q := &l.queue
+	e.turn = make(chan bool, 1)
+	q.mu.Lock()
+	q.waiting = append(q.waiting, e)
+	lead := !q.leading
+	q.leading = true
+	q.mu.Unlock()
+	if !lead && !<-e.turn {
+		return e.err
+	}
+	q.mu.Lock()
+	n, bytes := 0, 0
+	for n < len(q.waiting) && n < batchEntries && (n == 0 || bytes+len(q.waiting[n].payload) <= batchBytes) {
+		bytes += len(q.waiting[n].payload)
+		n++
+	}
+	batch := slices.Clone(q.waiting[:n]) // the leader is the first of it
+	q.waiting = slices.Delete(q.waiting, 0, n)
+	q.mu.Unlock()
+
+	l.settle(batch)
+
+	q.mu.Lock()
+	if len(q.waiting) > 0 {
+		q.waiting[0].turn <- true
+	} else {
+		q.leading = false
+	}
+	q.mu.Unlock()
+	for _, other := range batch[1:] {
+		other.turn <- false
+	}
+	return e.err
+}
+
+// cuts is how often a batch is tried on a store that lost its connection.
+const cuts = 3
+
+// settle writes a batch. After errUncertain on a shared store it looks there again: what is found is durable, the rest is decided anew.
+func (l *book) settle(batch []*entry) {
+	l.io.Lock()
+	defer l.io.Unlock()
+	reads, writes := split(batch)
+	var err error
+	for range cuts {
+		if err = l.try(reads, writes); !errors.Is(err, errUncertain) || !l.store.shared() {
+			break
+		}
+	}
+	if err == nil {
+		return
+	}
+	if errors.Is(err, errMark) || errors.Is(err, errUncertain) && !l.store.shared() {
+		l.stop(ErrBroken)
+	}
+	for _, e := range batch {
+		e.err = err
+	}
+}
+
+// split puts reads first: they see what was durable before the batch.
+func split(batch []*entry) (reads, writes []*entry) {
+	for _, e := range batch {
+		if e.read {
+			reads = append(reads, e)
+		} else {
+			writes = append(writes, e)
+		}
+	}
+	return reads, writes
+}
+
+// stop ends all writing, for a reason.
+func (l *book) stop(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken == nil {
+		l.broken = why
+	}
+}
+
+// try runs a batch in one transaction. Its error is everybody's; that of a single entry is in the entry.
+func (l *book) try(reads, writes []*entry) error {
+	l.mu.Lock()
+	err, known := l.ready(), waterline{l.state.seq, l.state.last}
+	l.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	rows, err := l.store.begin(known, len(writes) > 0)
+	if err != nil {
+		if errors.Is(err, ErrRolledBack) {
+			l.stop(err)
+		}
+		return err
+	}
+	c, undo, err := l.decide(rows, reads, writes)
+	if err != nil {
+		l.store.end()
+		return err
+	}
+	if len(c.rows) == 0 {
+		l.store.end()
+		return nil
+	}
+	err = l.store.write(c)
+	if err != nil && !errors.Is(err, errMark) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, f := range slices.Backward(undo) {
+			f()
+		}
+	}
+	return err
+}
+
+// decide adds what others wrote, and then each entry's records, to the state; undo takes the entries' back.
+func (l *book) decide(rows []row, reads, writes []*entry) (c change, undo []func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.catchUp(rows); err != nil {
+		l.broken = err
+		return c, nil, err
+	}
+	at := l.time() // one moment for the admissions and the records of a batch
+	for _, e := range slices.Concat(reads, writes) {
+		if e.rows != nil && wrote(rows, e.rows) { // before the connection was cut
+			continue
+		}
+		e.records, e.rows, e.err = nil, nil, e.ctx.Err()
+		if e.err == nil {
+			e.records, e.err = e.decide(at)
+		}
+		if e.err != nil || len(e.records) == 0 {
+			continue
+		}
+		var back []func()
+		if e.rows, back, e.err = l.chained(e.records, at); e.err != nil {
+			continue
+		}
+		undo = append(undo, back...)
+		c.rows, c.gone = append(c.rows, e.rows...), append(c.gone, e.gone...)
+		if e.payload != nil {
+			c.releases = append(c.releases, storedPayload{e.rows[0].seq, e.payload})
+		}
+	}
+	if len(l.state.stored) >= l.sweep && len(c.rows) > 0 {
+		c.gone = append(c.gone, l.state.dropExpired(at)...)
+		l.sweep = max(firstSweep, 2*len(l.state.stored))
+	}
+	return c, undo, nil
+}
+
+// catchUp adds what others wrote. Under mu.
+func (l *book) catchUp(rows []row) error {
+	for _, one := range rows {
+		r, err := readRow(one, l.state)
+		if err != nil {
+			return &CorruptError{Seq: l.state.seq + 1, Reason: err.Error()}
+		}
+		l.state.add(r, one.hash)
+	}
+	return nil
+}
+
+// wrote says whether records are among those that were read.
+func wrote(read, own []row) bool {
+	i := slices.IndexFunc(read, func(r row) bool { return r.seq == own[0].seq })
+	return i >= 0 && read[i].hash == own[0].hash
+}
+
+// chained numbers, checks and adds records that follow one another: all or none. Under mu.
+func (l *book) chained(recs []*Record, at time.Time) (rows []row, undo []func(), err error) {
+	for _, r := range recs {
+		r.Version, r.Seq, r.Previous, r.Owner = version, l.state.seq+1, l.state.last, l.owner
+		if r.Time.IsZero() {
+			r.Time = at
+		}
+		var (
+			body []byte
+			hash Hash
+		)
+		if err = l.state.check(r); err == nil {
+			body, hash, err = r.encode()
+		}
+		if err != nil {
+			for _, f := range slices.Backward(undo) {
+				f()
+			}
+			return nil, nil, fmt.Errorf("ledger: %w", err)
+		}
+		undo = append(undo, l.state.undo(r))
+		l.state.add(r, hash)
+		rows = append(rows, row{r.Seq, body, hash})
+	}
+	return rows, undo, nil
+}
+
+// readRow reads a record that follows those so far.
+func readRow(one row, st *state) (*Record, error) {
+	if sha256.Sum256(one.body) != one.hash {
+		return nil, fmt.Errorf("its text does not have its hash")
+	}
+	r, err := decodeRecord(one.body)
+	if err != nil {
+		return nil, err
+	}
+	if one.seq != r.Seq {
+		return nil, fmt.Errorf("number %d stands in place %d", r.Seq, one.seq)
+	}
+	return r, st.check(r)
+}

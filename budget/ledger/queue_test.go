@@ -1,0 +1,177 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// Those who come while a batch is written are written together in the next: as many syncs as batches, not as sessions.
+func TestManySessionsShareASync(t *testing.T) {
+	d := &disk{}
+	l := must(onDisk(t, tempPath(t), d))(t)
+	r := count(t, l.Filter(), "ann", 1, 0.01)
+	entered, hold := make(chan struct{}), make(chan struct{})
+	once := sync.OnceFunc(func() { close(entered); <-hold })
+	d.forget()
+	d.fail = func(what string) error { // the first one's sync ends when all others wait
+		if what == "sync wal" {
+			once()
+		}
+		return nil
+	}
+	var wg sync.WaitGroup
+	reserve := func() {
+		if _, err := l.Reserve(ctx, r); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Go(reserve)
+	<-entered
+	for range 63 {
+		wg.Go(reserve)
+	}
+	for waiting := 0; waiting < 63; {
+		time.Sleep(time.Millisecond)
+		l.queue.mu.Lock()
+		waiting = len(l.queue.waiting)
+		l.queue.mu.Unlock()
+	}
+	close(hold)
+	wg.Wait()
+	if got, want := d.forget(), []string{"write wal", "sync wal", "write wal", "sync wal"}; !slices.Equal(got, want) {
+		t.Errorf("64 reservations: %q, want %q", got, want)
+	}
+	if b := must(l.Balance("ann", 1))(t); b.Dataset.Statements != 64 {
+		t.Errorf("%+v", b)
+	}
+	if err := errors.Join(l.Verify(ctx), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A batch that cannot be written leaves no trace: nobody of it is told an id, and the balance is the one before.
+func TestFailedBatchLeavesNoTrace(t *testing.T) {
+	d := &disk{}
+	l := must(onDisk(t, tempPath(t), d))(t)
+	r := count(t, l.Filter(), "ann", 1, 0.01)
+	id := must(l.Reserve(ctx, r))(t)
+	d.fail = func(what string) error {
+		if what == "write wal" {
+			return fmt.Errorf("full: %w", syscall.ENOSPC)
+		}
+		return nil
+	}
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			var err error
+			switch {
+			case i == 0:
+				err = l.Commit(ctx, id, Release{Key: Hash{1}, Payload: []byte("1")})
+			case i == 1:
+				err = l.Freeze(ctx, "ann", "owner")
+			default:
+				_, err = l.Reserve(ctx, r)
+			}
+			if err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+	wg.Wait()
+	if _, ok := l.state.frozen["ann"]; ok || l.state.outstanding[id] == nil || len(l.state.stored) != 0 || l.state.datasets[0].all.statements != 1 {
+		t.Errorf("%+v", l.state)
+	}
+	if err := l.Close(); err != nil && !strings.Contains(err.Error(), "disk") { // the log cannot be folded into the file
+		t.Fatal(err)
+	}
+}
+
+// Adding a record and taking it back is nothing, whatever the record and whatever came before.
+func TestUndo(t *testing.T) {
+	filter := demoHead(t).Filter
+	rapid.Check(t, func(t *rapid.T) {
+		s := newState()
+		at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+		next := func(r *Record) bool {
+			at = at.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 30}).Draw(t, "hours")) * time.Hour)
+			r.Version, r.Seq, r.Previous, r.Time, r.Owner = version, s.seq+1, s.last, at, "me"
+			if s.check(r) != nil {
+				return false
+			}
+			before := s.seen()
+			undo := s.undo(r)
+			s.add(r, Hash{byte(r.Seq)})
+			undo()
+			if after := s.seen(); !reflect.DeepEqual(before, after) {
+				t.Fatalf("%+v, after %+v taken back: %+v", before, r, after)
+			}
+			s.add(r, Hash{byte(r.Seq)})
+			return true
+		}
+		for i := range 2 {
+			next(&Record{Head: &Head{Dataset: fmt.Sprint(i), People: "p", Filter: filter, Window: WindowDay, Lifetime: &Lifetime{100}, Epoch: "1"}})
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"": func(t *rapid.T) {
+				set, who := rapid.SampledFrom([]string{"0", "1"}).Draw(t, "set"), rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, "who")
+				anyOpen := int64(0)
+				if ids := s.open(); len(ids) > 0 {
+					anyOpen = rapid.SampledFrom(ids).Draw(t, "id")
+				}
+				s := Reservation{Analyst: who, Quota: 1, Price: 0.5, Events: Events{nil}}
+				s.Loss.Pure = 0.25
+				next(rapid.SampledFrom([]*Record{
+					{Opening: &Opening{Dataset: set, Epoch: "2", Shared: true}},
+					{Reserve: &Charge{Reservation: s, Order: filter.Order, Dataset: set, Epoch: "1"}},
+					{Reserve: &Charge{Reservation: s, Order: filter.Order, Dataset: set, Epoch: "2"}},
+					{Commit: &Commit{Reservation: anyOpen, Key: Hash{1}, Expires: at.Add(100 * time.Hour)}},
+					{Fail: &Failure{Reservation: anyOpen}},
+					{Recovery: &Recovery{[]int64{anyOpen}}},
+					{Epoch: &Epoch{Epoch: "3", Dataset: set}},
+					{Freeze: &Freeze{Analyst: who, On: true, By: "x"}},
+					{Freeze: &Freeze{Analyst: who, By: "x"}},
+				}).Draw(t, "record"))
+			},
+		})
+	})
+}
+
+// seen is a state as values.
+func (s *state) seen() any {
+	type set struct {
+		dataset
+		analysts map[string]account
+	}
+	var sets []set
+	for _, d := range s.datasets {
+		one := set{*d, map[string]account{}}
+		for name, a := range d.analysts {
+			one.analysts[name] = *a
+		}
+		one.dataset.analysts = nil
+		sets = append(sets, one)
+	}
+	open := map[int64]openCharge{}
+	for id, c := range s.outstanding {
+		open[id] = *c
+	}
+	stored := map[Hash][]storedRef{}
+	for k, refs := range s.stored {
+		stored[k] = slices.Clone(refs)
+	}
+	frozen := map[string]FrozenAnalyst{}
+	for k, f := range s.frozen {
+		frozen[k] = f
+	}
+	return []any{s.version, s.seq, s.last, s.clock, s.current, sets, open, stored, frozen}
+}

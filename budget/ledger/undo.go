@@ -1,0 +1,90 @@
+package ledger
+
+import (
+	"maps"
+	"slices"
+)
+
+// undo gives what takes a record back that is about to be added, if nothing was added after it that is not taken back before: for a
+// batch that could not be written.
+func (s *state) undo(r *Record) func() {
+	version, seq, last, clock, current := s.version, s.seq, s.last, s.clock, s.current
+	rest := s.undoKind(r)
+	return func() {
+		s.version, s.seq, s.last, s.clock, s.current = version, seq, last, clock, current
+		rest()
+	}
+}
+
+func (s *state) undoKind(r *Record) func() {
+	switch {
+	case r.Head != nil:
+		return func() { s.datasets = s.datasets[:len(s.datasets)-1] }
+	case r.Opening != nil:
+		d := s.datasets[0]
+		if r.Version > 1 {
+			d = s.find(r.Opening.Dataset)
+		}
+		was, open := *d, maps.Clone(s.outstanding)
+		return func() { *d, s.outstanding = was, open }
+	case r.Reserve != nil:
+		return s.undoCharge(r)
+	case r.Commit != nil:
+		c := s.outstanding[r.Commit.Reservation]
+		return func() {
+			s.outstanding[r.Commit.Reservation] = c
+			refs := slices.DeleteFunc(s.stored[r.Commit.Key], func(ref storedRef) bool { return ref.seq == r.Seq })
+			if s.stored[r.Commit.Key] = refs; len(refs) == 0 {
+				delete(s.stored, r.Commit.Key)
+			}
+		}
+	case r.Fail != nil:
+		c := s.outstanding[r.Fail.Reservation]
+		counted := c.start.Equal(c.of.start)
+		return func() {
+			s.outstanding[r.Fail.Reservation] = c
+			if counted {
+				c.of.all.failures--
+				c.of.analysts[c.Analyst].failures--
+			}
+		}
+	case r.Epoch != nil:
+		d := s.of(r.Version, r.Epoch.Dataset)
+		was := d.epoch
+		return func() { d.epoch = was }
+	case r.Recovery != nil:
+		was := map[int64]*openCharge{}
+		for _, id := range r.Recovery.Reservations {
+			was[id] = s.outstanding[id]
+		}
+		return func() { maps.Copy(s.outstanding, was) }
+	}
+	was, frozen := s.frozen[r.Freeze.Analyst]
+	return func() {
+		delete(s.frozen, r.Freeze.Analyst)
+		if frozen {
+			s.frozen[r.Freeze.Analyst] = was
+		}
+	}
+}
+
+func (s *state) undoCharge(r *Record) func() {
+	d := s.of(r.Version, r.Reserve.Dataset)
+	was := *d // with the map that a new window replaces
+	a := d.analysts[r.Reserve.Analyst]
+	known := a != nil
+	var account account
+	if known {
+		account = *a
+	}
+	return func() {
+		*d = was
+		delete(s.outstanding, r.Seq)
+		switch {
+		case known:
+			*a = account
+		case d.analysts != nil:
+			delete(d.analysts, r.Reserve.Analyst)
+		}
+	}
+}
