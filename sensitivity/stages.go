@@ -77,7 +77,17 @@ func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) 
 	}
 	p.Class = Private
 	d := &divider{ctx: ctx, q: q, opts: opts, out: p, stages: map[string]int{}, passed: map[plan.Rel]bool{}}
-	if err := d.above(q.Root, &p.Answer); err != nil {
+	if correlated(q.Root) {
+		own := *q
+		own.Columns = slices.Clone(q.Columns)
+		d.q, p.Query = &own, &own
+		var err error
+		if own.Root, err = d.lookUp(q.Root); err != nil {
+			return nil, err
+		}
+		p.Answer.Root = own.Root
+	}
+	if err := d.above(p.Answer.Root, &p.Answer); err != nil {
 		return nil, err
 	}
 	return p, d.columns(&p.Answer)
@@ -213,7 +223,7 @@ func (d *divider) ofMany(a *plan.Aggregate) bool {
 func (d *divider) leaf(at plan.Rel, n *plan.Aggregate, c *Computed) error {
 	if len(plan.Free(n)) > 0 {
 		return sqlerr.New(sqlerr.PrivateShape, "an aggregate over private rows that reads the row of a query around it is not supported").At(n.Pos).
-			WithHint("Group it by what it is compared with, in a derived table, and join that.")
+			WithHint("Compare its columns with that row by = alone, or group it by what it is compared with, in a derived table, and join that.")
 	}
 	sets := n.Sets
 	if sets == nil {

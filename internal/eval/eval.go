@@ -92,10 +92,12 @@ type machine struct {
 	once  []*stored       // what subqueries gave that read no row around
 	count int
 	made  int64
+
+	indexes []*indexed
 }
 
 func (c *compiler) machine(ctx context.Context, args []sqltype.Value) *machine {
-	return &machine{ctx: ctx, args: args, outer: make([]sqltype.Value, c.slots), once: make([]*stored, c.kept)}
+	return &machine{ctx: ctx, args: args, outer: make([]sqltype.Value, c.slots), once: make([]*stored, c.kept), indexes: make([]*indexed, c.indexes)}
 }
 
 // checkEvery is how many rows pass between two looks at the context.

@@ -7,7 +7,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// join is a nested loop: the inputs are tiny.
+// join is a loop over both sides, of the right one over the rows that an equality finds.
 func (c *compiler) join(n *plan.Join) (step, error) {
 	if n.Kind != plan.InnerJoin && n.Kind != plan.LeftJoin && n.Kind != plan.FullJoin || n.Lateral && n.Kind == plan.FullJoin {
 		return step{}, unsupported("%s joins cannot be finished", n.Kind).At(n.Pos)
@@ -27,6 +27,10 @@ func (c *compiler) join(n *plan.Join) (step, error) {
 			return step{}, err
 		}
 	}
+	var by *index
+	if side == nil && n.On != nil {
+		by = c.indexOf(n.On, right.cols, scopeOf(left.cols))
+	}
 	return step{cols: cols, rows: func(m *machine) ([][]sqltype.Value, error) {
 		ls, err := left.rows(m)
 		if err != nil {
@@ -38,7 +42,11 @@ func (c *compiler) join(n *plan.Join) (step, error) {
 				return nil, err
 			}
 		}
-		found := make([]bool, len(rs))
+		found, all := make([]bool, len(rs)), places(len(rs))
+		var known *indexed
+		if by != nil {
+			known = by.of(rs)
+		}
 		var out [][]sqltype.Value
 		add := func(l, r []sqltype.Value) error {
 			out = append(out, slices.Concat(l, r))
@@ -50,9 +58,17 @@ func (c *compiler) join(n *plan.Join) (step, error) {
 				if rs, err = right.rows(m); err != nil {
 					return nil, err
 				}
+				all = places(len(rs))
 			}
-			matched := false
-			for i, r := range rs {
+			matched, some := false, all
+			if known != nil {
+				if err := m.tick(); err != nil {
+					return nil, err
+				}
+				some = by.find(m, known, l)
+			}
+			for _, i := range some {
+				r := rs[i]
 				if err := m.tick(); err != nil {
 					return nil, err
 				}

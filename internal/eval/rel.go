@@ -33,6 +33,8 @@ type compiler struct {
 	around []*frame // the rows around what is compiled, innermost last
 	slots  int      // in machine.outer
 	kept   int      // in machine.once
+
+	indexes int // in machine.indexes
 }
 
 func (c *compiler) rel(n plan.Rel) (step, error) {
@@ -81,6 +83,9 @@ func (c *compiler) filter(n *plan.Filter) (step, error) {
 	cond, err := c.scalar(n.Cond, scopeOf(in.cols))
 	if err != nil {
 		return step{}, err
+	}
+	if s := c.lookUp(n, in, cond); s != nil {
+		return *s, nil
 	}
 	return step{cols: in.cols, rows: func(m *machine) ([][]sqltype.Value, error) {
 		rows, err := in.rows(m)

@@ -103,6 +103,20 @@ func (g *generator) several(q *query) *query {
 			g.item(q, "grouping("+strings.Join(q.group, ", ")+")", number)
 			q.group = []string{list}
 		}},
+		way{2, "answer by what the row around has", func() {
+			r, t := g.table(g.public[g.draw(len(g.public))])
+			o, s := g.body(1, false)
+			around := g.pick(t, number, text)
+			inner := g.pick(s, around.kind)
+			if inner == nil {
+				return
+			}
+			g.item(o, "count(*)", number)
+			o.where = append(o.where, inner.text+" = "+around.text)
+			q = &query{start: "select", from: r}
+			g.item(q, around.text, around.kind)
+			g.item(q, "("+(&printer{}).query(o)+")", number)
+		}},
 		way{1, "one answer twice", func() {
 			a, b, w := g.fresh("r"), g.fresh("r"), g.fresh("m")
 			out := &query{start: "with " + w + " as (" + (&printer{}).query(q) + ") select", from: &rel{join: "join", left: &rel{table: w, alias: a}, right: &rel{table: w, alias: b}, on: "true"}}
