@@ -28,6 +28,7 @@ type run struct {
 	args   []sqltype.Value
 	asked  []*asked // one a stage
 	public map[plan.Rel]*eval.Relation
+	aim    string // of dpsql.target_error: what it comes to
 }
 
 // asked is a stage that is run.
@@ -52,7 +53,7 @@ func (a *asked) seed() int64 { return int64(binary.BigEndian.Uint64(a.key[:8])) 
 // runPrivate is the way of design section 3 from the charge on.
 func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *Answer, err error) {
 	s := p.session
-	r, err := p.newRun(args)
+	r, err := p.newRun(ctx, args)
 	if err != nil {
 		return nil, err
 	}
@@ -83,9 +84,13 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 }
 
 // newRun prices the stages, and knows the keys of those that read no other.
-func (p *Prepared) newRun(args []sqltype.Value) (*run, error) {
+func (p *Prepared) newRun(ctx context.Context, args []sqltype.Value) (*run, error) {
 	r := &run{Prepared: p, args: args, public: map[plan.Rel]*eval.Relation{}}
 	for _, st := range p.stages {
+		var err error
+		if st, r.aim, err = p.aim(ctx, st, args); err != nil {
+			return nil, err
+		}
 		mp, err := st.price()
 		if err != nil {
 			return nil, err

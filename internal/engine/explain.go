@@ -24,6 +24,7 @@ func checkExplain(n *pgsyntax.Explain) error {
 		off := slices.Contains([]string{"off", "false", "0"}, strings.ToLower(value))
 		switch name {
 		case "verbose", "costs", "settings", "summary":
+		case "target_error", "expected_size": // aimed reads them
 		case "format":
 			if !strings.EqualFold(value, "text") && !formatJSON(n) {
 				return sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT %s) is not supported yet", strings.ToUpper(value)).At(int(n.Pos)).WithHint("Use FORMAT TEXT or FORMAT JSON.")
@@ -70,7 +71,7 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 
 // explainPrivate tells of each release and of what is computed from them.
 func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*report, error) {
-	r, err := p.newRun(args)
+	r, err := p.newRun(ctx, args)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +108,9 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 		of := boundLines(st.an, bounds)
 		if alone {
 			of = append(of, p.finishingLines()...)
+		}
+		if r.aim != "" {
+			of = append(of, told{Text: r.aim})
 		}
 		rel := toldRelease{Lines: append(of, more...)}
 		if !alone {

@@ -21,6 +21,8 @@ type settings struct {
 	bounding  string
 	clip      uint64 // 0: auto
 	notices   string
+	target    target
+	size      uint64 // rows that a group has, about; 0: unknown
 }
 
 // leastPart: a statement may cost no less than the usual price divided by it.
@@ -91,6 +93,27 @@ var settingTable = map[string]setting{
 		func(s *settings) string { return s.bounding },
 		func(_ *Session, to *settings, v string) (err error) {
 			to.bounding, err = choice("dpsql.bounding", v, "linf", "auto", "l2")
+			return err
+		},
+	},
+	"dpsql.target_error": {
+		"The 95% error that the next statements should have at most, in place of dpsql.epsilon: off, a part of the value such as 5%, or a number.",
+		func(s *settings) string { return s.target.String() },
+		func(_ *Session, to *settings, v string) (err error) {
+			to.target, err = parseTarget("dpsql.target_error", v)
+			return err
+		},
+	},
+	"dpsql.expected_size": {
+		"About how many rows a group has, for dpsql.target_error: unknown, or a number.",
+		func(s *settings) string {
+			if s.size == 0 {
+				return "unknown"
+			}
+			return strconv.FormatUint(s.size, 10)
+		},
+		func(_ *Session, to *settings, v string) (err error) {
+			to.size, err = parseSize("dpsql.expected_size", v)
 			return err
 		},
 	},

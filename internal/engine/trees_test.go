@@ -221,7 +221,7 @@ func nearlyExact(t testing.TB, s *Session, sql string) (*Prepared, [][]sqltype.V
 		t.Fatal(err)
 	}
 	defer tx.Close()
-	run, err := p.newRun(nil)
+	run, err := p.newRun(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,6 +93,7 @@ var (
 	Frozen          = reg("frozen", "PV016")             // the owner has frozen this analyst, or everybody
 	LifetimeEnded   = reg("lifetime_ended", "PV017")     // the lifetime budget holds no new window
 	SchemaChanged   = reg("schema_changed", "PV018")     // the database no longer enforces what the policy needs
+	TargetUnknown   = reg("target_unknown", "PV019")     // no price is known that gives dpsql.target_error
 )
 
 var kinds []Kind

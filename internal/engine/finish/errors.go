@@ -73,6 +73,9 @@ func (e *Errors) Group(i int, values []*big.Int) float64 {
 	return width
 }
 
+// Value is aggregate i in a group of these values, as it stands before small ones are shown as 0, and its half width; NaN where nothing can be said.
+func (e *Errors) Value(i int, values []*big.Int) (value, width float64) { return e.of(i, values) }
+
 // Variance is that of measure i's noise, in its squared steps.
 func (e *Errors) Variance(i int) float64 { return e.values[i].variance }
 

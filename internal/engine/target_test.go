@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// TestTarget: a statement under dpsql.target_error costs the least price that gives it, which is known from an earlier release or from a stated size and
+// told by EXPLAIN beforehand; the answer's dp_error is within the target, and would not be at a price 5% smaller. Each mechanism, declared and chosen bounds.
+func TestTarget(t *testing.T) {
+	const count = "select count(*), dp_error(count(*)) from encounters"
+	const groups = "select readmitted, count(*), dp_error(count(*)) from encounters group by 1 order by 1"
+	const avg = "select avg(days), dp_error(avg(days)) from encounters"
+	room := autoEdits[4:]
+	people := append([]string{"unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n"}, room...)
+	for name, c := range map[string]struct {
+		sql, mechanism, size, first, target string
+		edits                               []string
+		from                                string
+	}{
+		"size":                       {count, "laplace", "400", "", "5%", room, "dpsql.expected_size"},
+		"size, Gaussian":             {groups, "gaussian", "100", "", "30%", room, "dpsql.expected_size"},
+		"size, average":              {avg, "laplace", "400", "", "0.5", room, "dpsql.expected_size"},
+		"policy":                     {groups, "auto", "unknown", "", "40", people, "population"},
+		"release":                    {count, "laplace", "unknown", "0.2", "12", room, "price 0.2"},
+		"release before size":        {count, "gaussian", "7", "0.2", "12", room, "price 0.2"},
+		"release, chosen bound":      {count, "laplace", "unknown", "1", "4", autoEdits, "price 1"},
+		"release, average of a part": {avg, "gaussian", "unknown", "0.5", "20%", room, "price 0.5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := clinicSession(t, tame, backend.DuckDB, c.edits...)
+			set(t, s, "dpsql.mechanism", c.mechanism)
+			set(t, s, "dpsql.expected_size", c.size)
+			if c.first != "" {
+				set(t, s, "dpsql.epsilon", c.first)
+				ask(t, s, c.sql)
+			}
+			want, err := parseTarget("", c.target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := try(s, "explain (target_error '"+c.target+"') "+c.sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := ""
+			for _, r := range rows {
+				told += r[0].(string) + "\n"
+			}
+			set(t, s, "dpsql.target_error", c.target)
+			if !strings.Contains(told, "Target: a 95% error of at most "+c.target) || !strings.Contains(told, c.from) || told != explained(t, s, c.sql) {
+				t.Errorf("told: %s", told)
+			}
+			p, err := prepare(s, c.sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := p.widths(t.Context(), p.stages[0], want, s.now.size, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			aimed, _, err := p.aim(t.Context(), p.stages[0], nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			price := aimed.ask.Epsilon
+			if ok, err := w.within(price); !ok || err != nil {
+				t.Errorf("price %g does not give the target: %v", price, err)
+			}
+			if ok, err := w.within(0.95 * price); ok || err != nil {
+				t.Errorf("price %g is not the least: %v", price, err)
+			}
+			_, a := ask(t, s, c.sql)
+			if all := charges(t, s.engine); math.Abs(all[len(all)-1].Price-price) > 1e-12 {
+				t.Errorf("charged at %g, not at %g", all[len(all)-1].Price, price)
+			}
+			if !want.relative && c.size != "400" { // the clinic has fewer rows, of which an average errs more
+				r := a.Rows[0]
+				if e := r[len(r)-1].(float64); !(e <= want.most) {
+					t.Errorf("its error is %g", e)
+				}
+			}
+			if n := charged(t, s.engine, func() { ask(t, s, c.sql) }); n != 0 && !want.relative && c.size != "400" { // the release has the error now
+				t.Errorf("asked again it is charged %d times", n)
+			}
+		})
+	}
+}
+
+// TestTargetRefused: what no price is known for is refused, whatever the tables hold, and costs nothing.
+func TestTargetRefused(t *testing.T) {
+	many := []string{"unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n"}
+	for name, c := range map[string]struct {
+		sql, target, size, id string
+		edits                 []string
+	}{
+		"nothing is known":        {"select count(*) from encounters", "5%", "unknown", "target_unknown", nil},
+		"a filter":                {"select count(*) from encounters where days > 3", "5%", "unknown", "target_unknown", many},
+		"FILTER":                  {"select count(*) filter (where days > 3) from encounters", "5%", "unknown", "target_unknown", many},
+		"chosen bounds":           {"select count(*) from encounters", "5%", "1000", "target_unknown", autoEdits},
+		"no aggregate":            {"select count(*) + 1 from encounters", "5%", "1000", "target_unknown", nil},
+		"several releases":        {"select (select count(*) from patients), count(*) from encounters", "5%", "1000", "target_unknown", nil},
+		"a statistic":             {"select median(days) from encounters", "5%", "1000", "target_unknown", nil},
+		"a variance":              {"select variance(days) from encounters", "5%", "1000", "target_unknown", nil},
+		"more than one may spend": {"select count(*) from encounters", "1%", "100", "epsilon_too_large", nil},
+		"never":                   {"select count(*) from encounters", "0.0000001", "100", "epsilon_too_large", nil},
+	} {
+		s := clinicSession(t, tame, backend.DuckDB, c.edits...)
+		set(t, s, "dpsql.expected_size", c.size)
+		set(t, s, "dpsql.target_error", c.target)
+		for _, sql := range []string{c.sql, "explain " + c.sql} {
+			_, err := try(s, sql)
+			if sqlerr.ID(err) != c.id {
+				t.Errorf("%s: %s: %v", name, sql, err)
+			}
+		}
+		if n := len(charges(t, s.engine)); n != 0 {
+			t.Errorf("%s: %d charges", name, n)
+		}
+		set(t, s, "dpsql.target_error", "off")
+		if _, err := try(s, "explain "+c.sql); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s := clinicSession(t, tame, backend.DuckDB)
+	for _, bad := range []string{"target_error 0", "target_error '-1%'", "target_error 'x'", "expected_size 0"} {
+		if _, err := try(s, "explain ("+bad+") select count(*) from encounters"); sqlerr.ID(err) != sqlerr.InvalidParam.ID {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
