@@ -54,8 +54,12 @@ const maxEpsilon = 1e6
 // NewFilter fixes a window's filter: the order is the one that maximises room / price of the usual statement. Where no order
 // has room (small epsilon, delta 0) or the accountant is pure, there is none.
 //
-// Proof: claim: all answers of a window that the filter admits are (Epsilon, Delta)-DP under fully adaptive composition.
-// Assumptions: each event's loss bounds it given all earlier answers; charges are fixed before the data is read.
+// Proof: claim: all answers of a window that the filter admits are (Epsilon, Delta)-DP under fully adaptive composition. Conditions:
+//   - (i) each event's loss bounds it given all earlier answers, for the same neighbours: all rows of one unit, added or removed (Filter.Loss);
+//   - (ii) which event is next, and whether any is, may depend on all earlier answers, and a charge is fixed before its data is read (engine's run.ask);
+//   - (iii) order, rooms and their split are fixed from public parameters before the first answer, and kept (ledger's first record of a window);
+//   - (iv) a charge that Rooms.Admits refuses is not run, and what was charged is never given back;
+//   - (v) losses and sums are rounded up, rooms down.
 //
 // (1) Approximate deltas: an (e, d)-DP event's pair of distributions is (1-d) times an e-indistinguishable pair plus d times
 // anything (Murtagh, Vadhan 2016, Lemma 3.2). The deltas on every path add up to at most Delta/2, so "anything"
@@ -72,7 +76,7 @@ const maxEpsilon = 1e6
 // max_x (1 - e^-x) e^(-(a-1)(x + Epsilon - RenyiRoom)) = Delta/2 by the choice of RenyiRoom (Canonne, Kamath, Steinke 2020,
 // proof of Proposition 12). Together with (1): Delta.
 //
-// The order is fixed beforehand from public parameters. Rounding: RenyiRoom down.
+// TestAdversaryExactly plays it: the best of all adversaries, by dynamic programming. Rounding: RenyiRoom down.
 func NewFilter(p Params) (*Filter, error) {
 	f := &Filter{
 		Epsilon: p.Epsilon, Delta: p.Delta, QueryEpsilon: p.QueryEpsilon, Accountant: p.Accountant,
