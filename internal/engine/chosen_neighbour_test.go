@@ -29,32 +29,11 @@ func histogramOf(p *Prepared, b backend.Backend, bug neighbour.Bug) (*neighbour.
 // chosenHolds compares what a statement returns from the wild clinic and its neighbours with the claims.
 func chosenHolds(t testing.TB, p *Prepared, bug neighbour.Bug) (share float64, err error) {
 	t.Helper()
-	d := p.session.engine.backend.Dialect()
-	before, err := histogramOf(p, wild.open(t, d), bug)
-	if err != nil {
-		return 0, err
-	}
-	for _, c := range without {
-		after, err := histogramOf(p, c.open(t, d), bug)
-		if err != nil {
-			return share, err
-		}
-		one, err := neighbour.CompareHistograms(before, after)
-		if err != nil {
-			return share, err
-		}
-		share = max(share, one)
-	}
-	for _, c := range []clinic{owned, mixed} {
-		after, err := histogramOf(p, c.open(t, d), bug)
-		if err == nil {
-			err = neighbour.SameHistogram(before, after)
-		}
-		if err != nil {
-			return share, err
-		}
-	}
-	return share, nil
+	return comparison[*neighbour.Histogram]{
+		read:    func(b backend.Backend) (*neighbour.Histogram, error) { return histogramOf(p, b, bug) },
+		changed: neighbour.CompareHistograms,
+		same:    neighbour.SameHistogram,
+	}.across(t, p.session.engine.backend.Dialect())
 }
 
 // TestChosenNeighbours: where nobody declared a bound, what the engine sends to DuckDB changes without one unit by no more than is claimed at any edge and

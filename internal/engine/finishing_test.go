@@ -6,11 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/finish"
-	"github.com/dpsql/dpsql/internal/neighbour"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
@@ -49,20 +46,7 @@ var finished = []string{
 // TestFinishing: what is computed from released rows is what PostgreSQL computes for the text, where noise of scale nothing was added.
 func TestFinishing(t *testing.T) {
 	InOneThread(t)
-	ctx := context.Background()
-	clinicSession(t, tame, backend.Postgres) // makes the database
-	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_tame"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	for _, d := range []backend.Dialect{backend.Postgres, backend.DuckDB} {
-		s := clinicSession(t, tame, d, roomy...)
-		set(t, s, "dpsql.max_groups", "1000")
-		for _, sql := range finished {
-			sameAsText(t, &neighbour.Postgres{Conn: conn}, s, sql, false)
-		}
-	}
+	sameAsTexts(t, dialects, finished...)
 }
 
 // TestFinishingAnswers: through the session, with noise: answers of any shape come of one release, and the second is free.

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/neighbour"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -58,12 +56,7 @@ func newTrials(t *testing.T) *trials {
 	tr := &trials{t: t, before: map[backend.Dialect]*Session{}, clinic: map[backend.Dialect][]generatedTrial{}, count: map[string]int{}, nodes: map[string]int{}, why: map[string]int{}}
 	tr.roomy = clinicSession(t, tame, backend.Postgres, roomy...)
 	set(t, tr.roomy, "dpsql.max_groups", "1000")
-	conn, err := pgconn.Connect(context.Background(), server(t).URL("clinic_tame"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	tr.text = &neighbour.Postgres{Conn: conn}
+	tr.text = clinicText(t)
 	if err := tr.text.Exec(context.Background(), "SET statement_timeout = '5s'"); err != nil {
 		t.Fatal(err)
 	}

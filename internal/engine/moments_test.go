@@ -9,8 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
@@ -22,35 +20,14 @@ import (
 
 // TestMomentOracle is TestOracle of variances, correlations and regressions.
 func TestMomentOracle(t *testing.T) {
-	ctx := context.Background()
-	s := clinicSession(t, tame, backend.Postgres, roomy...)
-	set(t, s, "dpsql.max_groups", "1000")
-	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_tame"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	for _, sql := range slices.Concat(neighbour.Moments, neighbour.Decisions) {
-		sameAsText(t, &neighbour.Postgres{Conn: conn}, s, sql, false)
-	}
-	sameAsText(t, &neighbour.Postgres{Conn: conn}, s, "select encounter_id, var_samp(days), stddev(cost), corr(days, cost), covar_samp(days, cost), regr_slope(days, cost), var_pop(days), regr_r2(cost, days), regr_count(days, cost) from encounters group by 1", false)
+	sameAsTexts(t, []backend.Dialect{backend.Postgres}, slices.Concat(neighbour.Moments, neighbour.Decisions, []string{
+		"select encounter_id, var_samp(days), stddev(cost), corr(days, cost), covar_samp(days, cost), regr_slope(days, cost), var_pop(days), regr_r2(cost, days), regr_count(days, cost) from encounters group by 1"})...)
 }
 
 // TestMomentNeighbours is TestNeighbours of variances, correlations and regressions.
 func TestMomentNeighbours(t *testing.T) {
 	InOneThread(t)
-	for _, d := range dialects {
-		s := clinicSession(t, wild, d)
-		for _, sql := range slices.Concat(neighbour.Moments, neighbour.Decisions) {
-			p, err := prepare(s, sql)
-			if err != nil {
-				t.Fatalf("%s: %v", sql, err)
-			}
-			if _, err := compareClinics(t, p, nil); err != nil {
-				t.Errorf("%s: %s: %v", d, sql, err)
-			}
-		}
-	}
+	keepClaims(t, dialects, slices.Concat(neighbour.Moments, neighbour.Decisions)...)
 }
 
 // TestMomentErrors: the statistics of 4,000 rows, with the noise of their price, are within their dp_error of those rows' own with probability 0.95 or about; Laplace noise is beyond 1.96

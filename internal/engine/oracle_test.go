@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/backend"
@@ -99,24 +98,13 @@ func whole(v sqltype.Value) *big.Int {
 // TestOracle: with noise of scale nothing and room for all rows, an answer is what PostgreSQL gives for the text: values, scales of
 // numerics, NULL, HAVING, ORDER BY. Only sums over rounded values may differ, by half a step a row.
 func TestOracle(t *testing.T) {
-	ctx := context.Background()
-	s := clinicSession(t, tame, backend.Postgres, roomy...)
-	set(t, s, "dpsql.max_groups", "1000")
-	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_tame"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	db := &neighbour.Postgres{Conn: conn}
-	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.PostgresOnly, []string{
+	sameAsTexts(t, []backend.Dialect{backend.Postgres}, slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.PostgresOnly, []string{
 		"select avg(days), sum(days) * 1.5, count(*) / 7, count(*) % 7 from encounters",
 		"select diag, sum(cost) / count(*), avg(cost) - 1 from encounters group by 1 order by 2 desc, 1 nulls first limit 3 offset 1",
 		"select distinct count(*) > 5 from encounters group by diag",
 		"select case when count(*) > 5 then 'many' else 'few' end, avg(big) from encounters group by readmitted order by 2",
 		"select kind_id + 1, coalesce(avg(days), 0)::int, (sum(cost) * 2)::numeric(12, 1) from encounters group by kind_id",
-	}) {
-		sameAsText(t, db, s, sql, strings.LastIndex(sql, "order by") > strings.LastIndex(sql, ")"))
-	}
+	})...)
 }
 
 // sameAsText compares the un-noised answer with PostgreSQL's for the text, row by row where it is sorted.

@@ -1,11 +1,8 @@
 package engine
 
 import (
-	"context"
 	"slices"
 	"testing"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/neighbour"
@@ -14,29 +11,17 @@ import (
 // TestShapeNeighbours: what TestNeighbours asks, of shapes within each person's rows on DuckDB; rewrite/sqlgen has PostgreSQL's.
 func TestShapeNeighbours(t *testing.T) {
 	InOneThread(t)
-	s := clinicSession(t, wild, backend.DuckDB)
-	for _, sql := range slices.Concat(neighbour.Shapes, neighbour.Ties) {
-		p, err := prepare(s, sql)
-		if err != nil {
-			t.Fatalf("%s: %v", sql, err)
-		}
-		if _, err := compareClinics(t, p, nil); err != nil {
-			t.Errorf("%s: %v", sql, err)
-		}
-	}
+	keepClaims(t, []backend.Dialect{backend.DuckDB}, slices.Concat(neighbour.Shapes, neighbour.Ties)...)
 }
 
 // TestShapeOracle: what TestOracle asks, of shapes within each person's rows.
 func TestShapeOracle(t *testing.T) {
-	ctx := context.Background()
-	s := clinicSession(t, tame, backend.Postgres, roomy...)
-	set(t, s, "dpsql.max_groups", "1000")
-	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_tame"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	for _, sql := range neighbour.Shapes {
-		sameAsText(t, &neighbour.Postgres{Conn: conn}, s, sql, false)
-	}
+	sameAsTexts(t, []backend.Dialect{backend.Postgres}, neighbour.Shapes...)
+}
+
+// TestQuantified: IN, ANY and ALL are what they are in PostgreSQL, with NULLs on either side, on both backends; and nobody changes more by them than is claimed.
+func TestQuantified(t *testing.T) {
+	InOneThread(t)
+	sameAsTexts(t, dialects, neighbour.Quantified...)
+	keepClaims(t, dialects, neighbour.Quantified...)
 }

@@ -10,11 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/eval"
-	"github.com/dpsql/dpsql/internal/neighbour"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -185,20 +182,7 @@ var lookedUp = []string{
 // TestStages: an answer from several releases is what PostgreSQL gives for the text, where noise of scale nothing was added.
 func TestStages(t *testing.T) {
 	InOneThread(t)
-	ctx := context.Background()
-	clinicSession(t, tame, backend.Postgres) // makes the database
-	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_tame"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	for _, d := range []backend.Dialect{backend.Postgres, backend.DuckDB} {
-		s := clinicSession(t, tame, d, roomy...)
-		set(t, s, "dpsql.max_groups", "1000")
-		for _, sql := range slices.Concat(staged, reading, lookedUp) {
-			sameAsText(t, &neighbour.Postgres{Conn: conn}, s, sql, false)
-		}
-	}
+	sameAsTexts(t, dialects, slices.Concat(staged, reading, lookedUp)...)
 }
 
 // TestStagesCharge: stages cost their parts of the price, together the price; what is canonically equal is one release; what is stored is free, alone and in other statements;

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
@@ -44,46 +42,22 @@ func keptOf(a *sensitivity.Analysis, m sensitivity.Measure) []sqlgen.Kept {
 // compareTrees holds a statement's leaves, at all of keptOf, against the wild clinic and its neighbours.
 func compareTrees(t testing.TB, p *Prepared, mangle func(string) string) (share float64, err error) {
 	t.Helper()
-	ctx := context.Background()
-	d := p.session.engine.backend.Dialect()
-	for i, m := range p.an.Measures {
-		if !m.Leafy() {
-			continue
-		}
-		for _, kept := range keptOf(p.an, m) {
-			st, err := sqlgen.TreeLeaves(p.an, p.session.engine.dialect, i, kept, 42)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if mangle != nil {
-				sql := mangle(st.SQL)
-				if sql == st.SQL {
-					t.Fatalf("the planted bug changes nothing in %s", st.SQL)
-				}
-				st.SQL = sql
-			}
-			read := func(c clinic) map[neighbour.Leaf]*big.Int {
-				leaves, e := neighbour.ReadLeaves(ctx, uncovered{c.open(t, d)}, st)
-				err = errors.Join(err, e)
-				return leaves
-			}
-			before := read(wild)
-			for _, c := range without {
-				after := read(c)
-				one, e := neighbour.CompareLeaves(m, kept, before, after)
-				if err, share = errors.Join(err, e), max(share, one); err == nil && m.Tree != nil {
+	type leaves = map[neighbour.Leaf]*big.Int
+	return compareApart(t, p, func(m sensitivity.Measure) bool { return m.Leafy() }, mangle, func(i int, kept sqlgen.Kept, st *sqlgen.Statement) comparison[leaves] {
+		return comparison[leaves]{
+			read: func(b backend.Backend) (leaves, error) {
+				return neighbour.ReadLeaves(context.Background(), uncovered{b}, st)
+			},
+			changed: func(before, after leaves) (float64, error) {
+				share, err := neighbour.CompareLeaves(p.an.Measures[i], kept, before, after)
+				if err == nil && p.an.Measures[i].Tree != nil {
 					err = wholeTree(p, i, kept, before, after)
 				}
-			}
-			for _, c := range []clinic{owned, mixed} {
-				err = errors.Join(err, neighbour.SameLeaves(before, read(c)))
-			}
-			if err != nil {
-				return share, fmt.Errorf("%w\n%s", err, st.SQL)
-			}
+				return share, err
+			},
+			same: neighbour.SameLeaves,
 		}
-	}
-	return share, nil
+	})
 }
 
 // wholeTree holds the nodes of all levels of all groups' trees, before and after, against the norms of the event that is priced for them.
@@ -248,15 +222,7 @@ func nearlyExact(t testing.TB, s *Session, sql string) (*Prepared, [][]sqltype.V
 // left out; what a range of many more values than leaves, or of floats, is read through may differ by a leaf.
 func TestTreeOracle(t *testing.T) {
 	ctx := context.Background()
-	conn, err := pgconn.Connect(ctx, server(t).URL("clinic_tame"))
-	if err != nil {
-		clinicSession(t, tame, backend.Postgres)
-		if conn, err = pgconn.Connect(ctx, server(t).URL("clinic_tame")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	db := &neighbour.Postgres{Conn: conn}
+	db := clinicText(t)
 	median := regexp.MustCompile(`median\(((?:[^()]|\([^()]*\))*)\)`)
 	for _, d := range dialects {
 		s := clinicSession(t, tame, d, roomy...)
@@ -384,16 +350,9 @@ func TestTreesEndToEnd(t *testing.T) {
 // TestPickOracle: at an epsilon of 1e12, and with room for all rows, what is picked has as many rows in PostgreSQL as the most frequent values there, in order; ties are broken by chance.
 func TestPickOracle(t *testing.T) {
 	ctx := context.Background()
+	db := clinicText(t)
 	for _, d := range dialects {
 		s := clinicSession(t, tame, d, roomy...)
-		conn, err := pgconn.Connect(ctx, server(t).URL("clinic_tame"))
-		if err != nil {
-			_ = tame.open(t, backend.Postgres)
-			if conn, err = pgconn.Connect(ctx, server(t).URL("clinic_tame")); err != nil {
-				t.Fatal(err)
-			}
-		}
-		db := &neighbour.Postgres{Conn: conn}
 		for _, c := range []struct{ x, from, where string }{{"days", "encounters", "true"}, {"readmitted", "encounters", "days > 3"}, {"kind_id", "encounters", "true"}, {"ward", "patients", "true"},
 			{"days / 7", "encounters", "true"}, {"smoker", "patients", "true"}, {"discharged", "stays", "discharged < '2018-06-01'"}} {
 			p, got := nearlyExact(t, s, fmt.Sprintf("select mode() within group (order by %s), dp_top_k(%[1]s, 3) from %s where %s", c.x, c.from, c.where))
@@ -420,6 +379,5 @@ func TestPickOracle(t *testing.T) {
 				t.Errorf("%s: %s: %v", d, c.x, got)
 			}
 		}
-		_ = conn.Close(ctx)
 	}
 }

@@ -147,9 +147,7 @@ func (p *printer) node(r plan.Rel) *from {
 		return p.scan(n)
 	case *plan.Filter:
 		f := p.build(n.Input)
-		for _, c := range plan.Conjuncts(n.Cond) {
-			f.where = append(f.where, p.scalar(c, f, stored))
-		}
+		f.where = append(f.where, p.conditions(n.Cond, f)...)
 		return f
 	case *plan.Project:
 		f := p.build(n.Input)
@@ -239,7 +237,7 @@ func (p *printer) join(n *plan.Join) *from {
 		word = " CROSS JOIN "
 	}
 	if n.On != nil {
-		on = " ON " + strings.Join(p.list(plan.Conjuncts(n.On), f, stored), " AND ")
+		on = " ON " + strings.Join(p.conditions(n.On, f), " AND ")
 	}
 	f.text = func() string {
 		right := r.text()

@@ -2,7 +2,6 @@ package sqlgen
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -27,14 +26,24 @@ func (p *printer) query(r plan.Rel, cols []plan.ColID) (string, *from) {
 	return "SELECT " + strings.Join(list, ", ") + f.clause() + tail, f
 }
 
-// subselect prints a query in an expression, which may read f's columns.
-func (p *printer) subselect(x *plan.Subquery, f *from) string {
+// enter lets a subquery read f's columns, until it is left.
+func (p *printer) enter(x *plan.Subquery, f *from) (leave func(), ok bool) {
 	if !p.exact && !p.linked[x] {
-		return p.fail(internalError("a subquery that no analysis has linked to its row cannot be printed"))
+		p.fail(internalError("a subquery that no analysis has linked to its row cannot be printed"))
+		return nil, false
 	}
 	around := p.outer
 	p.outer = f
-	defer func() { p.outer = around }()
+	return func() { p.outer = around }, true
+}
+
+// subselect prints a query in an expression, which may read f's columns.
+func (p *printer) subselect(x *plan.Subquery, f *from) string {
+	leave, ok := p.enter(x, f)
+	if !ok {
+		return "NULL"
+	}
+	defer leave()
 	switch x.Kind {
 	case plan.ScalarQuery:
 		text, _ := p.query(x.Query, x.Cols)
@@ -46,69 +55,9 @@ func (p *printer) subselect(x *plan.Subquery, f *from) string {
 		text, _ := p.query(x.Query, x.Cols)
 		return "ARRAY(" + text + ")"
 	case plan.AnyQuery, plan.AllQuery:
-		return p.quantified(x, f)
+		return p.quantified(x)
 	}
 	return p.fail(internalError("a subquery of kind %q cannot be printed", x.Kind))
-}
-
-// quantified prints ANY and ALL: IN where all that is compared is equal columns, else by what they mean.
-//
-// Proof: x op ANY (q) is true where the comparison is for some row, else NULL where it is for some, else false, without rows too; ALL
-// is NOT ANY of the negation (SQL:2016, 8.9). EXISTS never gives NULL.
-func (p *printer) quantified(x *plan.Subquery, f *from) string {
-	if text, ok := p.in(x, f); ok {
-		return text
-	}
-	left := map[plan.ColID]plan.Scalar{}
-	for _, it := range x.Left {
-		left[it.ID] = it.Expr
-	}
-	cond := plan.Substitute(x.Cond, func(c *plan.Col) plan.Scalar { return left[c.ID] })
-	some := func(c plan.Scalar) string {
-		text, _ := p.query(&plan.Filter{Input: x.Query, Cond: c}, nil)
-		return "EXISTS (" + text + ")"
-	}
-	found, yes, no := cond, "TRUE", "FALSE"
-	if x.Kind == plan.AllQuery {
-		found, yes, no = &plan.Is{X: cond, What: "FALSE"}, "FALSE", "TRUE"
-	}
-	return fmt.Sprintf("(CASE WHEN %s THEN %s WHEN %s THEN NULL ELSE %s END)", some(found), yes, some(&plan.Is{X: cond, What: "NULL"}), no)
-}
-
-// in prints what only compares for equality.
-func (p *printer) in(x *plan.Subquery, f *from) (string, bool) {
-	if x.Kind != plan.AnyQuery {
-		return "", false
-	}
-	left := map[plan.ColID]plan.Scalar{}
-	for _, it := range x.Left {
-		left[it.ID] = it.Expr
-	}
-	var outside, inside []plan.Scalar
-	for _, c := range plan.Conjuncts(x.Cond) {
-		eq, ok := c.(*plan.Call)
-		if !ok || eq.Fn.Exact == nil || eq.Fn.Exact(p.d, []string{"a", "b"}, nil, eq.T) != "a = b" {
-			return "", false
-		}
-		l, ok := eq.Args[0].(*plan.Col)
-		if !ok || left[l.ID] == nil {
-			return "", false
-		}
-		inner := true
-		plan.VisitCols(eq.Args[1], func(c *plan.Col) { inner = inner && slices.Contains(x.Cols, c.ID) })
-		if !inner {
-			return "", false
-		}
-		outside, inside = append(outside, left[l.ID]), append(inside, eq.Args[1])
-	}
-	list := strings.Join(p.list(outside, f, stored), ", ")
-	if len(outside) > 1 {
-		list = "(" + list + ")"
-	}
-	q, suffix := p.top(x.Query)
-	cols := p.list(inside, q, stored)
-	tail := suffix()
-	return fmt.Sprintf("(%s IN (SELECT %s%s%s))", list, strings.Join(cols, ", "), q.clause(), tail), true
 }
 
 // setOp prints UNION, INTERSECT, EXCEPT as a subquery.
