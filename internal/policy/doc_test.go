@@ -60,7 +60,24 @@ const settings = `| setting | at the start | values | what it does |
 | ''dpsql.max_groups'' | ''query.max_groups'' | 1 to ''query.max_public_groups'' (else 22023), or ''auto'', which finds one from 1 to 64 | groups of one person that count, where keys do not bound them |
 | ''dpsql.clip'' | ''auto'' | 1 to 4294967296 (else 22023), or ''auto'' | rows of one person that count in one group, never more than the policy's number; ''auto'' is that number, or finds one where the policy has none |
 | ''dpsql.bounding'' | ''query.bounding'' | ''auto'', ''l2'', ''linf'' | how a person's part is bounded: in each group, or over all groups by its length (for Gaussian noise), or whichever is expected to err less. Where groups are not public ''l2'' is ''linf'', as EXPLAIN then says; [what that goes by](policy.md#choosing-bounds) |
+| ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error (the noise's), as a number or a part of the value, that the next statements should have at most: each costs the least price, at most ''max_query_epsilon'', that should give it, in place of ''dpsql.epsilon''; see [below](#asking-for-an-error) |
+| ''dpsql.expected_size'' | ''unknown'' | 1 to 1099511627776 (else 22023), or ''unknown'' | about how many rows a group has, for ''dpsql.target_error'' |
 | ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, the noise's 95% error; ''full'' adds the bounds |
+`
+
+const aiming = `
+## Asking for an error
+
+''SET dpsql.target_error = '5%' '', or ''EXPLAIN (TARGET_ERROR '5%', EXPECTED_SIZE 1000) ...'', asks for an error in place of a price. How large a group is has to be known, and private rows may not tell it. The first of
+these that is known counts:
+
+1. An earlier release of the same statement: the group where a count or sum is largest, an average where its count is; what is asked is then a top-up of that release, or free.
+2. ''dpsql.expected_size''; a sum is expected to be that many times the middle of its range, an average to be the middle.
+3. The policy's ''population'', spread evenly over public groups, where nothing is filtered.
+
+Where none is, the statement is refused (PV019), as are several releases in one statement, order statistics, and bounds that are still to be chosen: ask those once at a small price first. The error is the noise's, and only as good as the size: a group that proves to be smaller
+has a larger error, and asking again, which then goes by the release, costs what is missing.
+
 `
 
 // last is what dpsql.last tells; internal/engine's TestDocumentedLast holds it against the table.
@@ -128,7 +145,7 @@ a statement means, so a stored release answers sessions of the same time zone on
 the 450 whose every change it dates as PostgreSQL does; the others (Amsterdam, Oslo, Stockholm: before 1970) are refused there, unless nothing is computed in them. ''client_encoding'' is UTF8, SQL_ASCII, or a set of one byte a character (LATIN1 to LATIN10, WIN1250 to WIN1258, KOI8R ...). ''now'', ''today'', ''tomorrow'' and ''yesterday'' as
 texts of dates, and times whose offset depends on today's date, are refused. The other settings of PostgreSQL that drivers send are taken where they cannot change an answer.
 
-`, strings.TrimPrefix(last, "\n"), `
+`, strings.TrimPrefix(aiming, "\n"), strings.TrimPrefix(last, "\n"), `
 ## The same question at a higher price
 
 Asked again at no more than before, a statement is answered from its stored release, free. Asked with more, it is topped up: it costs the difference, bounds and
