@@ -76,16 +76,26 @@ func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) 
 		return p, nil
 	}
 	p.Class = Private
-	d := &divider{ctx: ctx, q: q, opts: opts, out: p, stages: map[string]int{}, passed: map[plan.Rel]bool{}}
-	if correlated(q.Root) {
-		own := *q
-		own.Columns = slices.Clone(q.Columns)
-		d.q, p.Query = &own, &own
-		var err error
-		if own.Root, err = d.lookUp(q.Root); err != nil {
+	own := *q
+	own.Columns = slices.Clone(q.Columns)
+	d := &divider{ctx: ctx, q: &own, opts: opts, out: p, stages: map[string]int{}, passed: map[plan.Rel]bool{}}
+	root, err := d.countNobodys(q.Root)
+	if err != nil {
+		return nil, err
+	}
+	if !d.rewrote {
+		root = q.Root
+	}
+	if own.Root = root; correlated(root) {
+		d.rewrote = true
+		if own.Root, err = d.lookUp(root); err != nil {
 			return nil, err
 		}
-		p.Answer.Root = own.Root
+	}
+	if d.rewrote {
+		p.Query, p.Answer.Root = d.q, own.Root
+	} else {
+		d.q = q
 	}
 	if err := d.above(p.Answer.Root, &p.Answer); err != nil {
 		return nil, err
@@ -111,6 +121,8 @@ type divider struct {
 	out    *Program
 	stages map[string]int    // by canonical text
 	passed map[plan.Rel]bool // what was found of a relation
+
+	rewrote bool // q is no longer the statement as it was bound
 }
 
 // above goes through what is computed down to what is released.
