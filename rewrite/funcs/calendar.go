@@ -226,7 +226,11 @@ func shiftedBy(f *Func, t sqltype.OID, iv sqltype.Interval, zone string) (*Func,
 			ts = "CAST(CASE WHEN " + x + " < '294277-01-01' OR " + x + " = 'infinity' THEN " + x + " END AS timestamp)"
 			duckTS = "TRY_CAST(" + x + " AS TIMESTAMP)"
 		case zoned:
-			lo, hi = lo+2*microsPerDay, hi-2*microsPerDay
+			margin := sqltype.Micros(2 * microsPerDay) // a zone takes less than a day
+			if iv.Months != 0 {
+				margin += disorder // so that those before it are moved to two days before at least
+			}
+			lo, hi = lo+margin, hi-margin
 			ts, duckTS = "timezone("+zoneText(zone)+", "+inner(x)+")", duckTurned(zone, loc, x, zoned)
 		}
 		if most := sqltype.Micros(9223372036854775806 - epochSeconds*second); hi > most {

@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -233,7 +234,8 @@ func spanField(unit string, a *num.Interval, exactly bool) *num.Interval {
 	return nil
 }
 
-// shiftRange is that of a sum with a constant interval. Proof: each step of shiftMicros is monotone.
+// shiftRange is that of a sum with a constant interval. Proof: days and time move all alike, and months move days in their order (shiftable), so that from the first moment of a
+// day no later timestamp is moved to an earlier one, and from the last of a day no earlier one to a later one.
 func shiftRange(f *Func, from sqltype.OID, iv sqltype.Interval) rangeFunc {
 	if from != day && from != stamp {
 		return nil
@@ -241,7 +243,8 @@ func shiftRange(f *Func, from sqltype.OID, iv sqltype.Interval) rangeFunc {
 	if f.Name == "-" {
 		iv = sqltype.Interval{Months: -iv.Months, Days: -iv.Days, Micros: -iv.Micros}
 	}
-	return monotoneTime(1-f.Const[0], func(n int64) (decimal.Decimal, bool) {
+	place := 1 - f.Const[0]
+	at := monotoneTime(place, func(n int64) (decimal.Decimal, bool) {
 		if from == day {
 			if n < firstDay || n > lastDay {
 				return decimal.Zero, false
@@ -254,4 +257,21 @@ func shiftRange(f *Func, from sqltype.OID, iv sqltype.Interval) rangeFunc {
 		m, side, _ := shiftMicros(sqltype.Micros(n), iv, time.UTC)
 		return one(int64(m)), side == 0
 	})
+	if from == day || iv.Months == 0 {
+		return at
+	}
+	return func(a []*num.Interval, types []sqltype.Type) *num.Interval {
+		if a[place] == nil {
+			return nil
+		}
+		a = slices.Clone(a)
+		a[place] = wholeDays(a[place])
+		return at(a, types)
+	}
+}
+
+// wholeDays are all moments of an interval's days.
+func wholeDays(a *num.Interval) *num.Interval {
+	midnight := func(d decimal.Decimal) decimal.Decimal { return d.Div(dayMicros).Floor().Mul(dayMicros) }
+	return &num.Interval{Lo: midnight(a.Lo), Hi: midnight(a.Hi).Add(dayMicros).Sub(one(1))}
 }

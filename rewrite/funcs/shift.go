@@ -85,6 +85,9 @@ func shiftMicros(m sqltype.Micros, iv sqltype.Interval, l *time.Location) (out s
 	return out, sideOf(out), nil
 }
 
+// disorder is how far apart timestamps may be whose order months change.
+const disorder = 4 * microsPerDay
+
 func sideOf(m sqltype.Micros) int {
 	switch {
 	case m < firstMicros:
@@ -95,10 +98,11 @@ func sideOf(m sqltype.Micros) int {
 	return 0
 }
 
-// shiftable are the first and the last timestamp to which an interval can be added without an error; not ok if there is none.
+// shiftable are timestamps between which an interval can be added without an error; not ok if none are known.
 //
-// Proof: each step is monotone, so that the timestamps which leave the range below are all before those which do not, and those which leave
-// it above behind; both ends are found by bisection.
+// Proof: days and time move all timestamps alike, and months move days in their order, but the 28th to 31st may all become one day, of whose moments the time of
+// day alone tells the order. So two timestamps are put into the wrong order only if they are less than disorder apart. Bisection finds neighbours of which one leaves the range and the
+// other does not; whoever else is on the wrong side of that edge is less than disorder from it. Within a day all are moved alike: what leaves the range there is found by bisection again.
 func shiftable(iv sqltype.Interval, op string) (lo, hi sqltype.Micros, ok bool) {
 	if op == "-" {
 		iv = sqltype.Interval{Months: -iv.Months, Days: -iv.Days, Micros: -iv.Micros}
@@ -107,8 +111,7 @@ func shiftable(iv sqltype.Interval, op string) (lo, hi sqltype.Micros, ok bool) 
 		_, s, _ := shiftMicros(m, iv, time.UTC)
 		return s
 	}
-	first := func(good func(sqltype.Micros) bool) sqltype.Micros { // the first one, endMicros if none
-		a, b := sqltype.Micros(firstMicros), sqltype.Micros(endMicros)
+	first := func(a, b sqltype.Micros, good func(sqltype.Micros) bool) sqltype.Micros { // the first one from a on, b if none
 		for a < b {
 			mid := sqltype.Micros(floorDiv(int64(a), 2)+floorDiv(int64(b), 2)) + a&b&1
 			if good(mid) {
@@ -119,7 +122,29 @@ func shiftable(iv sqltype.Interval, op string) (lo, hi sqltype.Micros, ok bool) 
 		}
 		return a
 	}
-	lo = first(func(m sqltype.Micros) bool { return side(m) >= 0 })
-	hi = first(func(m sqltype.Micros) bool { return side(m) > 0 }) - 1
+	inside := func(m sqltype.Micros) bool { return side(m) >= 0 }
+	above := func(m sqltype.Micros) bool { return side(m) > 0 }
+	lo, hi = first(firstMicros, endMicros, inside), first(firstMicros, endMicros, above)-1
+	if iv.Months != 0 {
+		lowest, highest := lo, hi
+		for day := sqltype.Micros(-disorder); day <= disorder; day += microsPerDay {
+			if a, b := ofDay(lowest + day); a < b {
+				if x := first(a, b, inside); x > a {
+					lo = max(lo, x)
+				}
+			}
+			if a, b := ofDay(highest + day); a < b {
+				if x := first(a, b, above); x < b {
+					hi = min(hi, x-1)
+				}
+			}
+		}
+	}
 	return lo, hi, lo <= hi
+}
+
+// ofDay are the first timestamp of a day and the one behind its last.
+func ofDay(m sqltype.Micros) (from, to sqltype.Micros) {
+	from = m - sqltype.Micros(floorMod(int64(m), microsPerDay))
+	return max(from, firstMicros), min(from+microsPerDay, endMicros)
 }
