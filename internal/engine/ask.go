@@ -404,6 +404,9 @@ func (r *run) encoded(a *asked) ([]byte, error) {
 
 // finish computes the answer.
 func (r *run) finish(ctx context.Context) ([][]sqltype.Value, error) {
+	if r.elsewhere != nil {
+		return r.finishElsewhere(ctx)
+	}
 	out, err := r.compute(ctx, r.program.Answer)
 	if err != nil {
 		return nil, err

@@ -202,6 +202,9 @@ func (p *Prepared) finishingLines() (lines []told) {
 	if l := finishingLine(p.program.Answer); l != "" {
 		lines = append(lines, told{Text: l})
 	}
+	if p.elsewhere != nil {
+		lines = append(lines, line("Finishing is done by the database: the released rows are its parameters, and it reads no table"))
+	}
 	return lines
 }
 

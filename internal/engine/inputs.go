@@ -95,6 +95,15 @@ func (r *run) inputs(ctx context.Context, a *asked) error {
 
 // compute is a computation over the releases that there are.
 func (r *run) compute(ctx context.Context, c sensitivity.Computed) (*eval.Relation, error) {
+	rels, err := r.leaves(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return finish.Compute(ctx, r.query, c, rels, r.public, r.args)
+}
+
+// leaves are the relations of the stages that a computation reads.
+func (r *run) leaves(ctx context.Context, c sensitivity.Computed) ([]*eval.Relation, error) {
 	rels := make([]*eval.Relation, len(r.asked))
 	for _, l := range c.Leaves {
 		for _, p := range l.Parts {
@@ -105,7 +114,7 @@ func (r *run) compute(ctx context.Context, c sensitivity.Computed) (*eval.Relati
 			}
 		}
 	}
-	return finish.Compute(ctx, r.query, c, rels, r.public, r.args)
+	return rels, nil
 }
 
 // onlyValue is that of a scalar subquery.

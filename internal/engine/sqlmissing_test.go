@@ -110,7 +110,7 @@ var (
 // reasonsMissing are the groups, in the order of the page. One with words is counted only.
 var reasonsMissing = []struct{ why, say string }{
 	{"aggregates over released values and public tables, not over private rows", ""},
-	{"other aggregates, over public tables alone", ""},
+	{"other aggregates, over public tables and, on PostgreSQL, over released rows", ""},
 	{"window functions, over released values, public tables and within each person's rows", ""},
 	{"functions that return sets", ""},
 	{"what PostgreSQL calls by itself", "input and output of types, support of indexes, selectivity, triggers, handlers"},
@@ -148,7 +148,7 @@ func missing(p *pgcat.Proc, behind map[sqltype.OID]bool) string {
 	case p.Kind == 'a' && slices.Contains(evaluated, p.Name):
 		return "aggregates over released values and public tables, not over private rows"
 	case p.Kind == 'a':
-		return "other aggregates, over public tables alone"
+		return "other aggregates, over public tables and, on PostgreSQL, over released rows"
 	case p.Kind == 'w':
 		return "window functions, over released values, public tables and within each person's rows"
 	case p.Kind == 'p' || serverName.MatchString(p.Name):

@@ -145,7 +145,8 @@ looked up here. What the columns say:
 - **NULL for errors**: over private rows it is NULL for arguments where PostgreSQL raises an error. Everywhere else it is PostgreSQL's own result, and over constants,
   released values and public tables the error is PostgreSQL's.
 - **PostgreSQL**, **DuckDB**: it can be computed over private rows in such a database; else [private_function](errors.md#private_function), for the reason of the number.
-- **released**: it can be computed over constants, group keys and aggregates that are released.
+- **released**: the proxy computes it over constants, group keys and aggregates that are released. Where it is blank, an answer from a PostgreSQL database has it all the same: the released rows are sent to the
+  database as parameters, of a statement that reads no table, and it computes the whole of the finishing; DuckDB's functions are others, and it is refused there. What another release reads has no such functions.
 - Arguments in *italics* must be constants.
 - Patterns of LIKE, and what strpos, position, replace, translate, split_part and trim look for, have at most 1000 bytes: a constant or a parameter that is longer is refused, of a longer one in a row the result is NULL.
 

@@ -86,13 +86,15 @@ func (s *Session) printable(a *sensitivity.Analysis) error {
 	return err
 }
 
-// finishable refuses what could not be computed from the releases, and prints the public relations among what it is computed from.
-func (s *Session) finishable(program *sensitivity.Program) (map[plan.Rel]*sqlgen.Statement, error) {
+// finishable refuses what could not be computed from the releases, and prints the public relations among what it is computed from. The answer, not what other stages read, may be
+// computed by the database.
+func (s *Session) finishable(program *sensitivity.Program) (map[plan.Rel]*sqlgen.Statement, *elsewhere, error) {
 	for _, sc := range scansOf(program.Query.Root) {
 		if s.catalog.own(sc.Table) {
-			return nil, sqlerr.New(sqlerr.Unsupported, "tables of schema dpsql cannot be joined with others").At(sc.Pos)
+			return nil, nil, sqlerr.New(sqlerr.Unsupported, "tables of schema dpsql cannot be joined with others").At(sc.Pos)
 		}
 	}
+	var by *elsewhere
 	given, public := map[plan.Rel]bool{}, map[plan.Rel]*sqlgen.Statement{}
 	computed := []sensitivity.Computed{program.Answer}
 	for _, st := range program.Stages {
@@ -100,12 +102,14 @@ func (s *Session) finishable(program *sensitivity.Program) (map[plan.Rel]*sqlgen
 			computed = append(computed, in.Computed)
 		}
 	}
-	for _, c := range computed {
+	for i, c := range computed {
 		for _, l := range c.Leaves {
 			given[l.At] = true
 		}
 		if err := eval.Check(c.Root, func(n plan.Rel) bool { return given[n] }, program.Query); err != nil {
-			return nil, err
+			if by = s.finishedBy(program); i > 0 || by == nil || sqlerr.ID(err) != sqlerr.Unsupported.ID {
+				return nil, nil, err
+			}
 		}
 	}
 	for _, l := range program.PublicLeaves() {
@@ -116,11 +120,11 @@ func (s *Session) finishable(program *sensitivity.Program) (map[plan.Rel]*sqlgen
 		}
 		st, err := sqlgen.PublicQuery(&q, s.engine.dialect)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		public[l.At] = st
 	}
-	return public, nil
+	return public, by, nil
 }
 
 // key names everything that determines a stage's release but its noise: canonical plan, parameters, bounds, time zone, policy.

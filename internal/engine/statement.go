@@ -37,18 +37,19 @@ func (s *Session) Close() {}
 
 // Prepared is a statement that is bound and analysed: its types are known, nothing was read or spent.
 type Prepared struct {
-	session *Session
-	stmt    *pgsyntax.Select
-	explain *pgsyntax.Explain // set for EXPLAIN
-	params  []sqltype.OID
-	query   *plan.Query
-	under   settings // the settings of the analysis
-	values  sqltype.Settings
-	world   *world                // and its policy
-	an      *sensitivity.Analysis // of the first stage; of a public statement, that it is one
-	program *sensitivity.Program
-	stages  []*stage
-	public  map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
+	session   *Session
+	stmt      *pgsyntax.Select
+	explain   *pgsyntax.Explain // set for EXPLAIN
+	params    []sqltype.OID
+	query     *plan.Query
+	under     settings // the settings of the analysis
+	values    sqltype.Settings
+	world     *world                // and its policy
+	an        *sensitivity.Analysis // of the first stage; of a public statement, that it is one
+	program   *sensitivity.Program
+	stages    []*stage
+	public    map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
+	elsewhere *elsewhere                     // set where its answer is computed by the database, from given rows
 }
 
 // Prepare binds and analyses a SELECT or an EXPLAIN of one. It touches no private data and spends nothing.
@@ -92,17 +93,17 @@ func (p *Prepared) analyze(ctx context.Context) error {
 		return err
 	}
 	q = program.Query
-	first, stages, public := &sensitivity.Analysis{Class: sensitivity.Public, Query: q}, []*stage(nil), map[plan.Rel]*sqlgen.Statement(nil)
+	first, stages, public, by := &sensitivity.Analysis{Class: sensitivity.Public, Query: q}, []*stage(nil), map[plan.Rel]*sqlgen.Statement(nil), (*elsewhere)(nil)
 	if program.Class == sensitivity.Private {
 		if stages, err = s.analyzeStages(ctx, program); err != nil {
 			return err
 		}
-		if public, err = s.finishable(program); err != nil {
+		if public, by, err = s.finishable(program); err != nil {
 			return err
 		}
 		first = stages[0].an
 	}
-	p.query, p.program, p.stages, p.public, p.an, p.under, p.values, p.world = q, program, stages, public, first, s.now, s.values, s.world
+	p.query, p.program, p.stages, p.public, p.elsewhere, p.an, p.under, p.values, p.world = q, program, stages, public, by, first, s.now, s.values, s.world
 	return nil
 }
 

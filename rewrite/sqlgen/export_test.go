@@ -1,4 +1,9 @@
 package sqlgen
 
+import (
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
 // PlainQuery is the un-noised print, for this package's tests alone: it exists in no product build.
-var PlainQuery = plainQuery
+func PlainQuery(q *plan.Query, d funcs.Dialect) (*Statement, error) { return plainQuery(q, nil, d) }

@@ -14,7 +14,7 @@ func PublicQuery(q *plan.Query, d funcs.Dialect) (*Statement, error) {
 	if !onlyPublic(q.Root) {
 		return nil, internalError("a plan with a private table is not printed without its bounds")
 	}
-	return plainQuery(q, d)
+	return plainQuery(q, nil, d)
 }
 
 // onlyPublic: every node is a known one and every table is public, also in the subqueries of expressions.
@@ -31,13 +31,13 @@ func onlyPublic(r plan.Rel) bool {
 	})
 }
 
-// plainQuery is the un-noised print: PublicQuery's, and that of this package's own tests.
-func plainQuery(q *plan.Query, d funcs.Dialect) (*Statement, error) {
+// plainQuery is the un-noised print: PublicQuery's, Finishing's, and that of this package's own tests.
+func plainQuery(q *plan.Query, given [][][]sqltype.Value, d funcs.Dialect) (*Statement, error) {
 	p, err := newPrinter(d)
 	if err != nil {
 		return nil, err
 	}
-	p.exact = true
+	p.exact, p.given = true, given
 	f, suffix := p.top(q.Root)
 	st := &Statement{}
 	var list []string

@@ -53,16 +53,22 @@ func released(a *sensitivity.Analysis) plan.Rel {
 
 // Compute is a computation over the stages' relations and those of public tables.
 func Compute(ctx context.Context, q *plan.Query, c sensitivity.Computed, stages []*eval.Relation, public map[plan.Rel]*eval.Relation, args []sqltype.Value) (*eval.Relation, error) {
+	given := Given(c, stages, public)
+	return eval.Run(ctx, c.Root, func(n plan.Rel) (*eval.Relation, bool) {
+		rel := given[n]
+		return rel, rel != nil
+	}, q, args)
+}
+
+// Given are the rows of a computation's leaves.
+func Given(c sensitivity.Computed, stages []*eval.Relation, public map[plan.Rel]*eval.Relation) map[plan.Rel]*eval.Relation {
 	given := map[plan.Rel]*eval.Relation{}
 	for _, l := range c.Leaves {
 		if given[l.At] = public[l.At]; l.Parts != nil {
 			given[l.At] = ofParts(l, stages)
 		}
 	}
-	return eval.Run(ctx, c.Root, func(n plan.Rel) (*eval.Relation, bool) {
-		rel := given[n]
-		return rel, rel != nil
-	}, q, args)
+	return given
 }
 
 // ofParts are a leaf's rows.

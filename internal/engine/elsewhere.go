@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// elsewhere is an answer that internal/eval cannot compute from the releases: the database does, whose rows of private tables it does not read. The print has the given rows as parameters.
+type elsewhere struct {
+	query *plan.Query // over plan.Released for each of the answer's leaves; its outputs are the columns that are shown
+	cols  []plan.ColID
+}
+
+// finishedBy has the answer computed by the database; nil where that cannot be printed for it either.
+func (s *Session) finishedBy(program *sensitivity.Program) *elsewhere {
+	root, err := overGiven(program.Answer, program.Query.Columns)
+	if err != nil {
+		return nil
+	}
+	q, b := *program.Query, &elsewhere{}
+	q.Root, q.Outputs = root, nil
+	for _, o := range program.Query.Outputs {
+		if !slices.Contains(b.cols, o.Col) {
+			b.cols = append(b.cols, o.Col)
+			q.Outputs = append(q.Outputs, plan.Output{Col: o.Col, Type: q.Columns[o.Col].Type})
+		}
+	}
+	b.query = &q
+	if _, err := sqlgen.Finishing(b.query, nil, s.engine.dialect); err != nil {
+		return nil
+	}
+	return b
+}
+
+// overGiven puts rows that will be given in place of a computation's leaves.
+func overGiven(c sensitivity.Computed, columns []plan.ColumnInfo) (plan.Rel, error) {
+	given := make([]*plan.Released, len(c.Leaves))
+	for i, l := range c.Leaves {
+		given[i] = &plan.Released{N: i, Columns: l.Cols}
+		for _, id := range l.Cols {
+			given[i].Types = append(given[i].Types, columns[id].Type)
+		}
+	}
+	var rel func(plan.Rel) (plan.Rel, error)
+	scalar := func(x plan.Scalar) (plan.Scalar, error) {
+		return plan.MapQueries(x, func(s *plan.Subquery) (plan.Scalar, error) {
+			of := *s
+			var err error
+			of.Query, err = rel(s.Query)
+			return &of, err
+		})
+	}
+	rel = func(r plan.Rel) (plan.Rel, error) {
+		if i := slices.IndexFunc(c.Leaves, func(l sensitivity.Leaf) bool { return l.At == r }); i >= 0 {
+			return given[i], nil
+		}
+		return plan.MapParts(r, rel, scalar)
+	}
+	return rel(c.Root)
+}
+
+// finishElsewhere computes the answer in the database, in a snapshot of its own. What fails there fails of released and public values, or for want of resources: the releases are stored, and may be asked again.
+func (r *run) finishElsewhere(ctx context.Context) ([][]sqltype.Value, error) {
+	s := r.session
+	rels, err := r.leaves(ctx, r.program.Answer)
+	if err != nil {
+		return nil, err
+	}
+	given := finish.Given(r.program.Answer, rels, r.public)
+	rows := make([][][]sqltype.Value, len(r.program.Answer.Leaves))
+	for i, l := range r.program.Answer.Leaves {
+		rows[i] = given[l.At].Rows
+	}
+	st, err := sqlgen.Finishing(r.elsewhere.query, rows, s.engine.dialect)
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.turn(ctx)
+	if err != nil {
+		return nil, s.unfinished(ctx, err)
+	}
+	defer done()
+	out := &eval.Relation{Cols: r.elsewhere.cols}
+	if err := s.engine.inSnapshot(ctx, r.world, st, r.args, func(rows secret.Rows) (err error) {
+		out.Rows, err = publicRows(r.world, rows, int(r.world.policy.Limits.PublicRows))
+		return err
+	}); err != nil {
+		return nil, s.unfinished(ctx, err)
+	}
+	return finish.Outputs(r.query, out)
+}
+
+// unfinished is the end of a statement whose answer the database could not compute from the releases.
+func (s *Session) unfinished(ctx context.Context, err error) error {
+	var b *backend.Error
+	if errors.As(err, &b) && b.Class == backend.FailOther {
+		if e, ok := publicErrors[b.Code]; ok {
+			return sqlerr.New(e.kind, "%s", e.text).WithCause(err)
+		}
+	}
+	s.engine.log.Error("an answer was not computed from its releases", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
+	if clientCanceled(ctx) {
+		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
+	}
+	return sqlerr.New(sqlerr.ResourceFailure, "the answer could not be computed from what was released").
+		WithHint("What was released is stored: ask again, which costs nothing more. The database did not answer, or the time or another limit was reached; the owner's log has the cause.").WithCause(err)
+}
