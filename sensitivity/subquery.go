@@ -141,7 +141,9 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyz
 	var err error
 	switch s.Kind {
 	case plan.ExistsQuery:
-		rows = anyRow(rows)
+		if rows = anyRow(rows); groupsOf(rows) != nil {
+			rows, above, err = z.grouped(rows)
+		}
 	case plan.ArrayQuery:
 		return nil, nil, sqlerr.New(sqlerr.PrivateShape, "an array of private rows is not supported").At(s.Pos).WithHint("Use EXISTS or IN.")
 	case plan.ScalarQuery:
@@ -157,7 +159,11 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyz
 			rows, above, err = z.limited(s.Query)
 		}
 	default:
-		rows, above, err = z.limited(rows)
+		if groupsOf(rows) != nil {
+			rows, above, err = z.grouped(rows)
+		} else {
+			rows, above, err = z.limited(rows)
+		}
 	}
 	if err != nil {
 		return nil, nil, err
@@ -206,11 +212,8 @@ func (z *analyzer) aggregated(s *plan.Subquery) (plan.Rel, func(plan.Rel) plan.R
 		return nil, nil, nil
 	}
 	for rows := s.Query; rows != nil; rows = finishingInput(rows) {
-		for _, x := range plan.Scalars(rows) { // only what is below has its subqueries prepared
-			if q := plan.FirstQuery(x); q != nil {
-				return nil, nil, sqlerr.New(sqlerr.PrivateShape, "a subquery in the select list, the HAVING or an aggregate of another one is not supported beside private rows").At(q.Pos).
-					WithHint("Put it into WHERE, or into the select list of a derived table.")
-			}
+		if err := noneInside(rows); err != nil {
+			return nil, nil, err
 		}
 		if a, ok := rows.(*plan.Aggregate); ok {
 			return a.Input, func(r plan.Rel) plan.Rel { return over(s.Query, r) }, nil

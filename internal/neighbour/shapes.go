@@ -42,6 +42,9 @@ var Shapes = []string{
 	"select count(*), sum(days) from (select days, row_number() over (partition by patient_id, readmitted order by encounter_id) rn from encounters) t where rn = 1",
 	"select readmitted, count(*), avg(days) from (select patient_id, readmitted, days, row_number() over (partition by diag, patient_id order by encounter_id desc) rn from encounters) t where rn < 2 group by 1",
 	"select count(*), sum(days) from (select distinct on (patient_id, kind_id) patient_id, days from encounters order by patient_id, kind_id, encounter_id) t",
+	"select gender, count(*) from patients p where exists (select 1 from encounters e where e.patient_id = p.patient_id group by e.patient_id having count(*) >= 2) and not exists (select 1 from encounters e " +
+		"where e.patient_id = p.patient_id group by e.readmitted having count(*) > 2 and max(e.days) > p.city_id) group by 1",
+	"select count(*) from patients p where 2 in (select count(*) from encounters e where e.patient_id = p.patient_id group by e.kind_id) or exists (select 1 from encounters e where e.patient_id = p.patient_id having sum(e.days) > 12)",
 }
 
 // Ties are statements whose rows are put in an order that they are equal in: which one comes first, nothing but the values of a person's rows may decide.

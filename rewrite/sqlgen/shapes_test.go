@@ -54,6 +54,7 @@ func TestShapesLeak(t *testing.T) {
 		{"all persons' rows in what is not in them", "select count(*) from patients where patient_id not in (select patient_id from encounters where days > 3)", ` AND \("t\d"."patient_id" = "t1"."patient_id"\)`, ""},
 		{"all persons' rows in EXISTS beside a child of the same parent", "select count(*) from prescriptions r where (select count(*) from prescriptions x where x.encounter_id = r.encounter_id) % 2 = 0",
 			` WHERE \(\("t\d"."encounter_id" = "t1"."encounter_id"\)\)`, ""},
+		{"all persons' rows in groups of EXISTS", "select count(*) from patients p where exists (select 1 from encounters e where e.patient_id = p.patient_id group by e.days > 0 having count(*) % 2 = 0)", ` AND \(\("t\d"."patient_id" = "t1"."patient_id"\)\)| WHERE \(\("t\d"."patient_id" = "t1"."patient_id"\)\)`, ""},
 		{"a FULL JOIN off the unit", "select count(*), sum(a.n) from (select patient_id, count(*) n from encounters group by 1) a full join (select patient_id, count(*) m from visits group by 1) b on a.patient_id = b.patient_id",
 			`ON \(\(("t\d"."c1") = ("t\d"."c1")\)\)`, "ON $1 % 3 = $2 % 3"},
 		{"padded rows of a FULL JOIN belong to nobody", "select count(*), sum(e.days) from patients p full join encounters e on e.patient_id = p.patient_id and e.days > 3", `COALESCE\(("t\d"."\w+"), "t\d"."\w+"\)`, "COALESCE($1, 0)"},
