@@ -11,7 +11,7 @@ import (
 )
 
 // askAll says whether an analyst is let in, by all three ways, which must agree.
-func askAll(t testing.TB, l *SQLite, analyst string, frozen bool) {
+func askAll(t testing.TB, l *opened, analyst string, frozen bool) {
 	t.Helper()
 	_, reserved := l.Reserve(ctx, count(t, l.Filter(), analyst, 1, 0.01))
 	_, _, looked := l.Lookup(ctx, Hash{1}, analyst)
@@ -22,7 +22,9 @@ func askAll(t testing.TB, l *SQLite, analyst string, frozen bool) {
 }
 
 // A freeze stops what comes after it, in all data sets, over restarts, until just it is lifted.
-func TestFreeze(t *testing.T) {
+func TestFreeze(t *testing.T) { both(t, testFreeze) }
+
+func testFreeze(t *testing.T) {
 	a, b := twoHeads(t)
 	path := tempPath(t)
 	l := reopen(t, nil, path, a, dayCache())
@@ -122,7 +124,9 @@ func TestOpenForOwner(t *testing.T) {
 }
 
 // Another epoch hides the releases of others and forgets nothing; what was reserved before it belongs to the old one.
-func TestSetEpoch(t *testing.T) {
+func TestSetEpoch(t *testing.T) { both(t, testSetEpoch) }
+
+func testSetEpoch(t *testing.T) {
 	path := tempPath(t)
 	l := open(t, path, demoHead(t), dayCache())
 	r := count(t, l.Filter(), "ann", 1, 0.5)
@@ -161,7 +165,9 @@ func TestSetEpoch(t *testing.T) {
 }
 
 // A changed cache holds at once, for stored releases too, but lengthens none.
-func TestSetCache(t *testing.T) {
+func TestSetCache(t *testing.T) { both(t, testSetCache) }
+
+func testSetCache(t *testing.T) {
 	h := &hands{}
 	h.set(t, "2026-11-21 12:00")
 	l := open(t, tempPath(t), demoHead(t), h.options())

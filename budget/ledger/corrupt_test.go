@@ -175,7 +175,9 @@ func TestFailedWrites(t *testing.T) {
 }
 
 // Verify finds what a well-chained record may still lie about.
-func TestVerifyFindsFalseCharges(t *testing.T) {
+func TestVerifyFindsFalseCharges(t *testing.T) { both(t, testVerifyFindsFalseCharges) }
+
+func testVerifyFindsFalseCharges(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*Charge)
 		want  string
@@ -197,7 +199,7 @@ func TestVerifyFindsFalseCharges(t *testing.T) {
 }
 
 // write appends a record past all admission.
-func write(t *testing.T, l *SQLite, r *Record) {
+func write(t *testing.T, l *opened, r *Record) {
 	t.Helper()
 	if err := appendTo(l, r); err != nil {
 		t.Fatal(err)
@@ -205,7 +207,7 @@ func write(t *testing.T, l *SQLite, r *Record) {
 }
 
 // appendTo says of a charge whose it is, where the test does not, and appends the record.
-func appendTo(l *SQLite, r *Record) error {
+func appendTo(l *opened, r *Record) error {
 	if c := r.Reserve; c != nil && c.Dataset == "" {
 		c.Dataset, c.Epoch = l.serving.head.Dataset, l.epoch
 	}
@@ -214,24 +216,26 @@ func appendTo(l *SQLite, r *Record) error {
 
 // Verify finds charges in a window that the lifetime did not hold, in one that was used up, and to a frozen analyst; at every
 // later opening too.
-func TestVerifyFindsChargesBeyondPromises(t *testing.T) {
-	charge := func(l *SQLite) *Record {
+func TestVerifyFindsChargesBeyondPromises(t *testing.T) { both(t, testVerifyFindsChargesBeyondPromises) }
+
+func testVerifyFindsChargesBeyondPromises(t *testing.T) {
+	charge := func(l *opened) *Record {
 		return &Record{Reserve: &Charge{Reservation: count(t, l.Filter(), "ann", 1, 0.5)}}
 	}
-	for want, spoil := range map[string]func(l *SQLite, h *hands){
-		"(lifetime) did not hold": func(l *SQLite, h *hands) {
+	for want, spoil := range map[string]func(l *opened, h *hands){
+		"(lifetime) did not hold": func(l *opened, h *hands) {
 			for range 3 {
 				must(l.Reserve(ctx, charge(l).Reserve.Reservation))(t)
 				h.now = h.now.AddDate(0, 1, 0)
 			}
 			write(t, l, charge(l))
 		},
-		"(data_set) did not hold": func(l *SQLite, h *hands) {
+		"(data_set) did not hold": func(l *opened, h *hands) {
 			spendAll(t, l)
 			h.now = h.now.AddDate(0, 0, 1)
 			write(t, l, charge(l))
 		},
-		"frozen analyst": func(l *SQLite, _ *hands) {
+		"frozen analyst": func(l *opened, _ *hands) {
 			if err := l.Freeze(ctx, "", "owner"); err != nil {
 				t.Fatal(err)
 			}
@@ -254,7 +258,9 @@ func TestVerifyFindsChargesBeyondPromises(t *testing.T) {
 }
 
 // Verify finds sums in memory that are not the records'.
-func TestVerifyFindsOtherSums(t *testing.T) {
+func TestVerifyFindsOtherSums(t *testing.T) { both(t, testVerifyFindsOtherSums) }
+
+func testVerifyFindsOtherSums(t *testing.T) {
 	for want, bend := range map[string]func(*state){
 		"balance is another":                func(s *state) { s.datasets[0].windows-- },
 		"balance is another in the process": func(s *state) { s.datasets[0].analysts["ann"].failures++ },
@@ -271,7 +277,9 @@ func TestVerifyFindsOtherSums(t *testing.T) {
 }
 
 // No record may follow that breaks the ledger's grammar, however it is signed.
-func TestRecordsThatMayNotFollow(t *testing.T) {
+func TestRecordsThatMayNotFollow(t *testing.T) { both(t, testRecordsThatMayNotFollow) }
+
+func testRecordsThatMayNotFollow(t *testing.T) {
 	l := open(t, filled(t), demoHead(t), dayCache())
 	id := must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.5)))(t)
 	good := func() *Charge {
@@ -307,11 +315,11 @@ func TestRecordsThatMayNotFollow(t *testing.T) {
 	} {
 		h := demoHead(t)
 		spoil(&h)
-		if _, err := OpenSQLite(ctx, tempPath(t), h, dayCache()); err == nil {
+		if _, err := openAt(tempPath(t), h, dayCache()); err == nil {
 			t.Errorf("%s: opened", name)
 		}
 	}
-	if _, err := OpenSQLite(ctx, tempPath(t), demoHead(t), Options{Cache: Cache{TTL: 1}}); err == nil {
+	if _, err := openAt(tempPath(t), demoHead(t), Options{Cache: Cache{TTL: 1}}); err == nil {
 		t.Error("a cache without a scope: opened")
 	}
 }

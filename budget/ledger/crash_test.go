@@ -30,7 +30,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	flag.Parse()
-	os.Exit(m.Run())
+	code := m.Run()
+	stopServer()
+	os.Exit(code)
 }
 
 // spendForEver reserves and commits from four sessions, freezes guests from a fifth, and says what a client would have seen: an answer only after

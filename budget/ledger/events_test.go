@@ -98,9 +98,11 @@ func TestEventsRefuse(t *testing.T) {
 
 // TestChosenBoundsAreCharged: a statement with chosen bounds is reserved at the sum of all its events, each of which raises it; a loss that leaves the choice
 // out, or any other event, is refused. Another process reads the charge back and finds the chain and the sums right.
-func TestChosenBoundsAreCharged(t *testing.T) {
+func TestChosenBoundsAreCharged(t *testing.T) { both(t, testChosenBoundsAreCharged) }
+
+func testChosenBoundsAreCharged(t *testing.T) {
 	path, head := tempPath(t), demoHead(t)
-	l := must(OpenSQLite(ctx, path, head, Options{}))(t)
+	l := must(openAt(path, head, Options{}))(t)
 	limit := head.Filter.Limit(0.1)
 	choice := dp.Choice{Edges: 30, Slope: dp.Scale{Num: 20, Den: 1}, Scale: must(head.Filter.ChoiceScale(limit))(t)}
 	laplace := must(head.Filter.Clipped(dp.LaplaceNoise, 1, []uint64{1, 2, 4}, limit))(t)

@@ -2,12 +2,18 @@ package ledger
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/pgtest"
 )
 
 var ctx = context.Background()
@@ -36,17 +42,101 @@ func pureHead(t testing.TB, epsilon float64) Head {
 
 func dayCache() Options { return Options{Cache: Cache{TTL: 24 * time.Hour, Scope: ScopeDataset}} }
 
-func tempPath(t testing.TB) string { return filepath.Join(t.TempDir(), "test.ledger") }
+// both runs a test on SQLite and on PostgreSQL: what it asks of its ledger is the same.
+func both(t *testing.T, test func(t *testing.T)) {
+	t.Parallel() // they wait for disks
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
+}
 
-func open(t testing.TB, path string, head Head, opt Options) *SQLite {
+// tempPath is a place for a new ledger, in a test of PostgreSQL in a schema of its own.
+func tempPath(t testing.TB) string {
+	path := filepath.Join(t.TempDir(), "test.ledger")
+	if strings.Contains(t.Name(), "/postgres") {
+		newSchema(t, path)
+	}
+	return path
+}
+
+// newSchema keeps the ledger of this path in PostgreSQL.
+func newSchema(t testing.TB, path string) Server {
 	t.Helper()
-	l := must(OpenSQLite(ctx, path, head, opt))(t)
+	s := must(postgres())(t)
+	at := Server{URL: fmt.Sprintf("%s&search_path=ledger_%d", s.URL("postgres"), schemas.Add(1)), Path: path}
+	inPostgres.Store(path, at)
+	return at
+}
+
+var (
+	schemas    atomic.Int64
+	inPostgres sync.Map // path to Server
+	stopServer = func() {}
+	postgres   = sync.OnceValues(func() (*pgtest.Server, error) {
+		s, stop, err := pgtest.StartShared("fsync=on", "full_page_writes=on")
+		if err == nil {
+			stopServer = stop
+		}
+		return s, err
+	})
+)
+
+// opened is a ledger of either kind, with what tests look at inside.
+type opened struct {
+	*book
+	*file // nil in PostgreSQL
+	close func() error
+}
+
+// Close closes it.
+func (o *opened) Close() error { return o.close() }
+
+func open(t testing.TB, path string, head Head, opt Options) *opened {
+	t.Helper()
+	l := must(openAt(path, head, opt))(t)
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return l
+}
+
+func openAt(path string, head Head, opt Options) (*opened, error) {
+	if at, ok := inPostgres.Load(path); ok {
+		l, err := OpenPostgres(ctx, at.(Server), head, opt)
+		if err != nil {
+			return nil, err
+		}
+		return &opened{l.book, nil, l.Close}, nil
+	}
+	l, err := OpenSQLite(ctx, path, head, opt)
+	if err != nil {
+		return nil, err
+	}
+	return &opened{l.book, l.file, l.Close}, nil
+}
+
+// kept is what a ledger that nobody has open holds.
+func kept(t testing.TB, path string) []byte {
+	t.Helper()
+	at, ok := inPostgres.Load(path)
+	if !ok {
+		return must(os.ReadFile(path))(t)
+	}
+	l := must(OpenPostgresForOwner(ctx, at.(Server)))(t)
+	defer l.Close() //nolint:errcheck // read only
+	var all []byte
+	for one, err := range l.chain() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(append(all, one.body...), one.hash[:]...)
+	}
+	return all
 }
 
 // count is a statement that counts people at a price.

@@ -3,7 +3,6 @@ package ledger
 import (
 	"bytes"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 )
@@ -17,7 +16,7 @@ func twoHeads(t testing.TB) (a, b Head) {
 	return a, b
 }
 
-func reopen(t testing.TB, l *SQLite, path string, head Head, opt Options) *SQLite {
+func reopen(t testing.TB, l *opened, path string, head Head, opt Options) *opened {
 	t.Helper()
 	if l != nil {
 		if err := l.Close(); err != nil {
@@ -28,11 +27,13 @@ func reopen(t testing.TB, l *SQLite, path string, head Head, opt Options) *SQLit
 }
 
 // Two data sets have budgets of their own and one lifetime; neither sees the other's releases.
-func TestTwoDatasetsShareALifetime(t *testing.T) {
+func TestTwoDatasetsShareALifetime(t *testing.T) { both(t, testTwoDatasetsShareALifetime) }
+
+func testTwoDatasetsShareALifetime(t *testing.T) {
 	h, path := &hands{}, tempPath(t)
 	h.set(t, "2026-11-21 12:00")
 	a, b := twoHeads(t)
-	spend := func(l *SQLite, want float64) {
+	spend := func(l *opened, want float64) {
 		t.Helper()
 		if got := spendAll(t, l); got != want {
 			t.Errorf("%s gave %g, want %g", l.serving.head.Dataset, got, want)
@@ -80,7 +81,9 @@ func TestTwoDatasetsShareALifetime(t *testing.T) {
 }
 
 // A data set whose budget is more than what is left of the lifetime is opened, and never charged.
-func TestDatasetBeyondTheLifetime(t *testing.T) {
+func TestDatasetBeyondTheLifetime(t *testing.T) { both(t, testDatasetBeyondTheLifetime) }
+
+func testDatasetBeyondTheLifetime(t *testing.T) {
 	a, b := twoHeads(t)
 	a.Lifetime, b.Lifetime = &Lifetime{2.5}, &Lifetime{2.5}
 	path := tempPath(t)
@@ -91,7 +94,9 @@ func TestDatasetBeyondTheLifetime(t *testing.T) {
 }
 
 // People and lifetime are equal in all, and a lifetime is needed from the first on; a refused opening changes nothing.
-func TestDatasetsThatDoNotFit(t *testing.T) {
+func TestDatasetsThatDoNotFit(t *testing.T) { both(t, testDatasetsThatDoNotFit) }
+
+func testDatasetsThatDoNotFit(t *testing.T) {
 	limited, unlimited := tempPath(t), tempPath(t)
 	a, _ := twoHeads(t)
 	if err := open(t, limited, a, Options{}).Close(); err != nil {
@@ -112,10 +117,10 @@ func TestDatasetsThatDoNotFit(t *testing.T) {
 		{unlimited, func(*Head) {}, []string{"lifetime none", "lifetime 4", "need one lifetime"}},
 		{unlimited, func(h *Head) { h.Lifetime = nil }, []string{"lifetime none", "need one lifetime"}},
 	} {
-		before := must(os.ReadFile(c.path))(t)
+		before := kept(t, c.path)
 		_, b := twoHeads(t)
 		c.change(&b)
-		_, err := OpenSQLite(ctx, c.path, b, Options{})
+		_, err := openAt(c.path, b, Options{})
 		if !errors.Is(err, ErrMismatch) {
 			t.Errorf("%v: %v", c.want, err)
 			continue
@@ -125,7 +130,7 @@ func TestDatasetsThatDoNotFit(t *testing.T) {
 				t.Errorf("%v does not say %q", err, want)
 			}
 		}
-		if !bytes.Equal(before, must(os.ReadFile(c.path))(t)) {
+		if !bytes.Equal(before, kept(t, c.path)) {
 			t.Errorf("%v changed the file", c.want)
 		}
 	}

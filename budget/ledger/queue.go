@@ -135,7 +135,8 @@ func (l *book) try(reads, writes []*entry) error {
 	}
 	rows, err := l.store.begin(known, len(writes) > 0)
 	if err != nil {
-		if errors.Is(err, ErrRolledBack) {
+		var broken *CorruptError
+		if errors.Is(err, ErrRolledBack) || errors.Is(err, ErrForeign) || errors.As(err, &broken) {
 			l.stop(err)
 		}
 		return err

@@ -16,7 +16,9 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 )
 
-func TestReserveCommitLookup(t *testing.T) {
+func TestReserveCommitLookup(t *testing.T) { both(t, testReserveCommitLookup) }
+
+func testReserveCommitLookup(t *testing.T) {
 	path := tempPath(t)
 	l := open(t, path, demoHead(t), dayCache())
 	r := count(t, l.Filter(), "ann", 1, 0.5)
@@ -28,7 +30,7 @@ func TestReserveCommitLookup(t *testing.T) {
 	if err := l.Commit(ctx, id, Release{Key: Hash{9}}); !errors.Is(err, ErrNotOpen) {
 		t.Fatalf("a second commit: %v", err)
 	}
-	check := func(l *SQLite) {
+	check := func(l *opened) {
 		t.Helper()
 		s, ok, err := l.Lookup(ctx, Hash{9}, "bob")
 		if err != nil || !ok || !bytes.Equal(s.Payload, release) || s.Price != 0.5 || s.Loss != r.Loss || s.Analyst != "ann" {
@@ -53,6 +55,9 @@ func TestReserveCommitLookup(t *testing.T) {
 		t.Fatalf("after Close: %v", err)
 	}
 	check(open(t, path, demoHead(t), dayCache()))
+	if l.file == nil {
+		path += markSuffix
+	}
 	if info := must(os.Stat(path))(t); info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v", info.Mode())
 	}
@@ -93,7 +98,9 @@ func TestReservationFoundAtStartCountsAsSpent(t *testing.T) {
 }
 
 // The pure side of a window in which a Gaussian was admitted holds nothing more; the Renyi side goes on.
-func TestInfinitePureLossEndsThePureSide(t *testing.T) {
+func TestInfinitePureLossEndsThePureSide(t *testing.T) { both(t, testInfinitePureLossEndsThePureSide) }
+
+func testInfinitePureLossEndsThePureSide(t *testing.T) {
 	l := open(t, tempPath(t), demoHead(t), Options{})
 	must(l.Reserve(ctx, gaussian(t, l.Filter(), "ann", 1, 0.5)))(t)
 	big := count(t, l.Filter(), "ann", 1, 18) // fits the pure side of a fresh ledger, not the Renyi side
@@ -107,7 +114,9 @@ func TestInfinitePureLossEndsThePureSide(t *testing.T) {
 	must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.5)))(t)
 }
 
-func TestDenied(t *testing.T) {
+func TestDenied(t *testing.T) { both(t, testDenied) }
+
+func testDenied(t *testing.T) {
 	l := open(t, tempPath(t), demoHead(t), Options{})
 	r := count(t, l.Filter(), "guest", 0.01, 0.2) // guest: 0.2 of 20
 	id := must(l.Reserve(ctx, r))(t)
@@ -137,7 +146,9 @@ func TestDenied(t *testing.T) {
 }
 
 // What no engine may ask for is refused before anything is written.
-func TestReserveRefuses(t *testing.T) {
+func TestReserveRefuses(t *testing.T) { both(t, testReserveRefuses) }
+
+func testReserveRefuses(t *testing.T) {
 	l := open(t, tempPath(t), demoHead(t), Options{})
 	seq := l.state.seq
 	for name, spoil := range map[string]func(*Reservation){
@@ -165,25 +176,27 @@ func TestReserveRefuses(t *testing.T) {
 	}
 }
 
-func TestLookupHonoursScopeTimeAndEpoch(t *testing.T) {
+func TestLookupHonoursScopeTimeAndEpoch(t *testing.T) { both(t, testLookupHonoursScopeTimeAndEpoch) }
+
+func testLookupHonoursScopeTimeAndEpoch(t *testing.T) {
 	path := tempPath(t)
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	store := func(l *SQLite, analyst string, epsilon float64, text string) {
+	store := func(l *opened, analyst string, epsilon float64, text string) {
 		t.Helper()
 		id := must(l.Reserve(ctx, count(t, l.Filter(), analyst, 1, epsilon)))(t)
 		if err := l.Commit(ctx, id, Release{Key: Hash{7}, Payload: []byte(text)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ask := func(l *SQLite, analyst, want string) {
+	ask := func(l *opened, analyst, want string) {
 		t.Helper()
 		s, ok, err := l.Lookup(ctx, Hash{7}, analyst)
 		if err != nil || ok != (want != "") || ok && string(s.Payload) != want {
 			t.Fatalf("%s got %+v %v %v, want %q", analyst, s, ok, err, want)
 		}
 	}
-	reopen := func(l *SQLite, epoch string, c Cache) *SQLite {
+	reopen := func(l *opened, epoch string, c Cache) *opened {
 		t.Helper()
 		if l != nil {
 			if err := l.Close(); err != nil {
@@ -231,17 +244,7 @@ func TestLookupHonoursScopeTimeAndEpoch(t *testing.T) {
 	ask(l, "bob", "bob's")
 }
 
-func releases(t *testing.T, l *SQLite) int {
-	stmt, _, err := l.db.Prepare("SELECT count(*) FROM releases")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stmt.Close() //nolint:errcheck // reported by Step
-	if !stmt.Step() {
-		t.Fatal(stmt.Err())
-	}
-	return stmt.ColumnInt(0)
-}
+func releases(t *testing.T, l *opened) int { return len(must(l.store.releases())(t)) }
 
 func TestSecondOwnerIsRefused(t *testing.T) {
 	path := tempPath(t)
@@ -252,12 +255,14 @@ func TestSecondOwnerIsRefused(t *testing.T) {
 	must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.5)))(t)
 }
 
-func TestAnotherBudgetIsRefused(t *testing.T) {
+func TestAnotherBudgetIsRefused(t *testing.T) { both(t, testAnotherBudgetIsRefused) }
+
+func testAnotherBudgetIsRefused(t *testing.T) {
 	path := tempPath(t)
 	if err := open(t, path, demoHead(t), Options{}).Close(); err != nil {
 		t.Fatal(err)
 	}
-	before := must(os.ReadFile(path))(t)
+	before := kept(t, path)
 	filter := func(p budget.Params) func(*Head) {
 		return func(h *Head) { h.Filter = must(budget.NewFilter(p))(t) }
 	}
@@ -275,12 +280,12 @@ func TestAnotherBudgetIsRefused(t *testing.T) {
 	} {
 		head := demoHead(t)
 		c.change(&head)
-		_, err := OpenSQLite(ctx, path, head, Options{})
+		_, err := openAt(path, head, Options{})
 		if !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if !bytes.Equal(before, must(os.ReadFile(path))(t)) {
+	if !bytes.Equal(before, kept(t, path)) {
 		t.Error("a refused opening changed the file")
 	}
 	// Another usual price is no other promise: the order of the window stays.

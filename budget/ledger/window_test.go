@@ -67,7 +67,7 @@ func monthly(t testing.TB) Head {
 	return head
 }
 
-func deniedBy(t testing.TB, l *SQLite, r Reservation, scope string) Balance {
+func deniedBy(t testing.TB, l *opened, r Reservation, scope string) Balance {
 	t.Helper()
 	var d *Denied
 	if id, err := l.Reserve(ctx, r); !errors.As(err, &d) || d.Scope != scope {
@@ -77,7 +77,9 @@ func deniedBy(t testing.TB, l *SQLite, r Reservation, scope string) Balance {
 }
 
 // A window's end gives data set and analyst a new account, before its first charge too; each counts against the lifetime.
-func TestWindowRenewsUntilTheLifetimeEnds(t *testing.T) {
+func TestWindowRenewsUntilTheLifetimeEnds(t *testing.T) { both(t, testWindowRenewsUntilTheLifetimeEnds) }
+
+func testWindowRenewsUntilTheLifetimeEnds(t *testing.T) {
 	h, path := &hands{}, tempPath(t)
 	h.set(t, "2026-11-21 12:00")
 	l := open(t, path, monthly(t), h.options())
@@ -131,7 +133,9 @@ func TestWindowRenewsUntilTheLifetimeEnds(t *testing.T) {
 }
 
 // A reservation stays in the window it was made in, and so does its failure; its release answers in later ones.
-func TestReservationOverAWindowsEnd(t *testing.T) {
+func TestReservationOverAWindowsEnd(t *testing.T) { both(t, testReservationOverAWindowsEnd) }
+
+func testReservationOverAWindowsEnd(t *testing.T) {
 	h := &hands{}
 	h.set(t, "2026-11-30 23:59")
 	l := open(t, tempPath(t), monthly(t), h.options())
@@ -160,7 +164,7 @@ func TestReservationOverAWindowsEnd(t *testing.T) {
 }
 
 // spendAll charges until nothing holds 0.5 more, and says how much went out.
-func spendAll(t testing.TB, l *SQLite) float64 {
+func spendAll(t testing.TB, l *opened) float64 {
 	t.Helper()
 	for spent := 0.0; ; spent += 0.5 {
 		_, err := l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.5))
@@ -175,7 +179,9 @@ func spendAll(t testing.TB, l *SQLite) float64 {
 }
 
 // Attack 20: waiting for the window to be renewed, for two years. The careless variant is a window without a lifetime.
-func TestAttack20(t *testing.T) {
+func TestAttack20(t *testing.T) { both(t, testAttack20) }
+
+func testAttack20(t *testing.T) {
 	wait := func(head Head) float64 {
 		h, spent := &hands{}, 0.0
 		h.set(t, "2026-11-21 12:00")
@@ -205,7 +211,9 @@ func TestAttack20(t *testing.T) {
 
 // Attack 30, the clock: it is turned back to a window that was used up, or forth and back, with a restart each time. The
 // careless variant forgets its records' time.
-func TestAttack30Clock(t *testing.T) {
+func TestAttack30Clock(t *testing.T) { both(t, testAttack30Clock) }
+
+func testAttack30Clock(t *testing.T) {
 	times := []string{"2026-11-21 12:00", "2026-10-05 00:00", "2026-12-24 00:00", "2026-11-21 12:01", "2025-01-01 00:00", "2026-12-31 23:59"}
 	play := func(careless bool) (spent float64, verified error) {
 		h, path := &hands{}, tempPath(t)
@@ -236,7 +244,9 @@ func TestAttack30Clock(t *testing.T) {
 }
 
 // A clock that jumped forth and was set right again leaves the ledger in the later window: less, never more.
-func TestClockThatJumpedStaysThere(t *testing.T) {
+func TestClockThatJumpedStaysThere(t *testing.T) { both(t, testClockThatJumpedStaysThere) }
+
+func testClockThatJumpedStaysThere(t *testing.T) {
 	h := &hands{}
 	h.set(t, "2031-01-01 00:00")
 	l := open(t, tempPath(t), monthly(t), h.options())
@@ -253,7 +263,9 @@ func TestClockThatJumpedStaysThere(t *testing.T) {
 }
 
 // The sum is exact and compared rounded up: three of 0.1 (which is a little more) are not in 0.3 (a little less).
-func TestLifetimeRoundsUp(t *testing.T) {
+func TestLifetimeRoundsUp(t *testing.T) { both(t, testLifetimeRoundsUp) }
+
+func testLifetimeRoundsUp(t *testing.T) {
 	for _, c := range []struct {
 		epsilon, lifetime float64
 		windows           int
@@ -282,7 +294,9 @@ func TestLifetimeRoundsUp(t *testing.T) {
 }
 
 // A budget without windows is one window of the lifetime; without a lifetime nothing is limited, and the sums are shown.
-func TestBudgetWithoutWindow(t *testing.T) {
+func TestBudgetWithoutWindow(t *testing.T) { both(t, testBudgetWithoutWindow) }
+
+func testBudgetWithoutWindow(t *testing.T) {
 	head := pureHead(t, 1)
 	head.Lifetime = &Lifetime{1}
 	h := &hands{}
@@ -304,7 +318,9 @@ func TestBudgetWithoutWindow(t *testing.T) {
 }
 
 // The lifetime is a promise: it is neither raised, lowered, given nor taken away afterwards. So with the window.
-func TestLifetimeStays(t *testing.T) {
+func TestLifetimeStays(t *testing.T) { both(t, testLifetimeStays) }
+
+func testLifetimeStays(t *testing.T) {
 	path := tempPath(t)
 	if err := open(t, path, monthly(t), Options{}).Close(); err != nil {
 		t.Fatal(err)
@@ -318,7 +334,7 @@ func TestLifetimeStays(t *testing.T) {
 	} {
 		head := monthly(t)
 		change(&head)
-		if _, err := OpenSQLite(ctx, path, head, Options{}); !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), want) ||
+		if _, err := openAt(path, head, Options{}); !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "restore the policy's budget") {
 			t.Errorf("%s: %v", want, err)
 		}

@@ -20,6 +20,7 @@ type ownersLedger interface {
 	Freeze(ctx context.Context, analyst, by string) error
 	Unfreeze(ctx context.Context, analyst, by string) error
 	Budget(ctx context.Context) (owner.Budget, error)
+	Verify(ctx context.Context) error
 	Close() error
 }
 
@@ -28,23 +29,37 @@ func openLedger(ctx context.Context, p *policy.Policy) (ownersLedger, error) {
 	if c, up := owner.Dial(ctx, p.Socket); up {
 		return running{c}, nil
 	}
+	l, err := takeLedger(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return alone{l}, nil
+}
+
+// takeLedger opens the ledger itself: a file while no server has it, a database's beside its servers.
+func takeLedger(ctx context.Context, p *policy.Policy) (ledger.Ledger, error) {
+	if p.Ledger.Postgres != "" {
+		l, err := ledger.OpenPostgresForOwner(ctx, ledger.Server{URL: p.Ledger.Postgres, Path: p.Ledger.Beside})
+		if errors.Is(err, ledger.ErrNotExist) {
+			return nil, errors.New("the ledger's database: nothing was served with this policy yet, so nothing was spent")
+		}
+		return l, err
+	}
 	l, err := ledger.OpenForOwner(ctx, p.Ledger.SQLite)
 	switch {
 	case errors.Is(err, ledger.ErrInUse):
 		return nil, fmt.Errorf("%w: a server has it, but none answers on the socket %s", err, p.Socket)
 	case errors.Is(err, ledger.ErrNotExist):
 		return nil, fmt.Errorf("%s: nothing was served with this policy yet, so nothing was spent", p.Ledger.SQLite)
-	case err != nil:
-		return nil, err
 	}
-	return alone{l}, nil
+	return l, err
 }
 
 type running struct{ *owner.Client }
 
 func (running) Close() error { return nil }
 
-type alone struct{ *ledger.SQLite }
+type alone struct{ ledger.Ledger }
 
 func (a alone) Budget(context.Context) (owner.Budget, error) {
 	accounts, err := a.Accounts()
@@ -90,7 +105,30 @@ It asks the running server over its socket; where none runs it reads the ledger 
 	}
 	configFlag(show, &config)
 	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.AddCommand(show)
+	c.AddCommand(show, verifyCommand())
+	return c
+}
+
+func verifyCommand() *cobra.Command {
+	var config string
+	c := &cobra.Command{
+		Use:   "verify --config policy.yaml",
+		Short: "Recompute every balance from the ledger's records, and name the first broken one",
+		Long: `Read the whole ledger again: the chain of its records, each charge's loss against what was run, that the budget held each charge when it was
+made, and the stored releases. It names the first record that is broken, and changes nothing. A running server of a SQLite ledger does it itself, and its
+statements wait that long; a ledger in PostgreSQL is read beside its servers.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withLedger(cmd.Context(), config, func(_ *policy.Policy, l ownersLedger) error {
+				if err := l.Verify(cmd.Context()); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), "the ledger is whole: every balance follows from its records")
+				return err
+			})
+		},
+	}
+	configFlag(c, &config)
 	return c
 }
 

@@ -247,6 +247,9 @@ func (s *daemon) Unfreeze(ctx context.Context, analyst, by string) error {
 // Accounts is the owner's view of the budget.
 func (s *daemon) Accounts() (ledger.Accounts, error) { return s.engine.Accounts() }
 
+// Verify reads the whole ledger again.
+func (s *daemon) Verify(ctx context.Context) error { return s.engine.Verify(ctx) }
+
 // healthy is what /healthz says: whether the ledger and the backend can be asked.
 func (s *daemon) healthy(ctx context.Context, b backend.Backend) error {
 	if err := s.engine.Healthy(); err != nil {

@@ -29,6 +29,9 @@ func (e *Engine) Unfreeze(ctx context.Context, analyst, by string) error {
 // Accounts is the owner's view of the budget.
 func (e *Engine) Accounts() (ledger.Accounts, error) { return e.ledger.Accounts() }
 
+// Verify reads the whole ledger again; a *ledger.CorruptError names the first broken record.
+func (e *Engine) Verify(ctx context.Context) error { return e.ledger.Verify(ctx) }
+
 // Healthy reports whether the ledger takes charges: what /healthz says.
 func (e *Engine) Healthy() error { return e.ledger.Healthy() }
 

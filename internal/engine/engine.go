@@ -75,17 +75,24 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := opt.LedgerPath
-	if path == "" {
-		path = p.Ledger.SQLite
-	}
-	e.ledger, err = ledger.OpenSQLite(ctx, path, head, ledger.Options{Cache: cache(p), Now: opt.Now})
-	if err != nil {
+	if e.ledger, err = openLedger(ctx, opt, head); err != nil {
 		return nil, err
 	}
 	e.filter = e.ledger.Filter()
 	e.world.Store(w)
 	return e, nil
+}
+
+// openLedger takes the policy's ledger, or takes part in it.
+func openLedger(ctx context.Context, opt Options, head ledger.Head) (ledger.Ledger, error) {
+	p, with := opt.Policy, ledger.Options{Cache: cache(opt.Policy), Now: opt.Now}
+	switch {
+	case opt.LedgerPath != "":
+		return ledger.OpenSQLite(ctx, opt.LedgerPath, head, with)
+	case p.Ledger.Postgres != "":
+		return ledger.OpenPostgres(ctx, ledger.Server{URL: p.Ledger.Postgres, Path: p.Ledger.Beside}, head, with)
+	}
+	return ledger.OpenSQLite(ctx, p.Ledger.SQLite, head, with)
 }
 
 // Head is what a policy promises, as the ledger keeps it.

@@ -22,6 +22,8 @@ type Server interface {
 	Freeze(ctx context.Context, analyst, by string) error
 	Unfreeze(ctx context.Context, analyst, by string) error
 	Accounts() (ledger.Accounts, error)
+	// Verify reads the whole ledger again.
+	Verify(ctx context.Context) error
 	// Reload reads the policy file again.
 	Reload(ctx context.Context) error
 }
@@ -73,6 +75,7 @@ func Serve(ctx context.Context, l net.Listener, s Server) error {
 		"freeze":   func(ctx context.Context, o order) error { return s.Freeze(ctx, o.Analyst, o.By) },
 		"unfreeze": func(ctx context.Context, o order) error { return s.Unfreeze(ctx, o.Analyst, o.By) },
 		"reload":   func(ctx context.Context, _ order) error { return s.Reload(ctx) },
+		"verify":   func(ctx context.Context, _ order) error { return s.Verify(ctx) },
 	} {
 		mux.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) {
 			var o order
@@ -140,6 +143,11 @@ func (c *Client) Unfreeze(ctx context.Context, analyst, by string) error {
 // Reload makes the server read its policy again.
 func (c *Client) Reload(ctx context.Context) error {
 	return c.call(ctx, http.MethodPost, "reload", order{}, nil)
+}
+
+// Verify makes the server read the whole ledger again.
+func (c *Client) Verify(ctx context.Context) error {
+	return c.call(ctx, http.MethodPost, "verify", order{}, nil)
 }
 
 // Budget is the ledger's report.

@@ -37,6 +37,11 @@ func (f *fakeServer) Reload(context.Context) error {
 	return f.err
 }
 
+func (f *fakeServer) Verify(context.Context) error {
+	f.orders = append(f.orders, "verify")
+	return f.err
+}
+
 func (f *fakeServer) Accounts() (ledger.Accounts, error) {
 	filter, err := budget.NewFilter(budget.Params{Epsilon: 10, Delta: 1e-6, QueryEpsilon: 0.1, Accountant: budget.AccountantRDP})
 	if err != nil {
@@ -72,10 +77,10 @@ func TestControl(t *testing.T) {
 	if !up {
 		t.Fatal("the server does not answer")
 	}
-	if err := errors.Join(c.Freeze(ctx, "ann", "root"), c.Unfreeze(ctx, "", "root"), c.Reload(ctx)); err != nil {
+	if err := errors.Join(c.Freeze(ctx, "ann", "root"), c.Unfreeze(ctx, "", "root"), c.Reload(ctx), c.Verify(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(f.orders, "; "); got != "freeze ann by root; unfreeze  by root; reload" {
+	if got := strings.Join(f.orders, "; "); got != "freeze ann by root; unfreeze  by root; reload; verify" {
 		t.Error(got)
 	}
 	f.err = errors.New("the policy has no analyst \"x\"")

@@ -29,15 +29,16 @@ type Server struct {
 	Port int
 
 	bin, dir string
+	settings []string // beside pgtest's own
 	cred     *syscall.Credential
 	cmd      *exec.Cmd
 	stdin    io.Closer // closing it stops the server
 }
 
-// Start starts a server that is stopped, and its folder removed, at the end of the test.
-func Start(tb testing.TB) *Server {
+// Start starts a server that is stopped, and its folder removed, at the end of the test. Settings ("fsync=on") go before pgtest's own.
+func Start(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
-	s, stop, err := StartShared()
+	s, stop, err := StartShared(settings...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func Start(tb testing.TB) *Server {
 }
 
 // StartShared starts a server for TestMain: the caller calls stop before it exits.
-func StartShared() (s *Server, stop func(), err error) {
+func StartShared(settings ...string) (s *Server, stop func(), err error) {
 	bin, err := findBin()
 	if err != nil {
 		return nil, nil, err
@@ -59,7 +60,7 @@ func StartShared() (s *Server, stop func(), err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("pgtest: %w", err)
 	}
-	s = &Server{bin: bin, dir: dir, cred: cred}
+	s = &Server{bin: bin, dir: dir, cred: cred, settings: settings}
 	stop = func() {
 		_ = s.StopServer()
 		_ = os.RemoveAll(dir)
@@ -115,6 +116,9 @@ func (s *Server) StartServer() error {
 		filepath.Join(s.bin, "postgres"), "-D", s.data(), "-p", strconv.Itoa(s.Port), "-k", s.dir,
 		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
 		"-c", "max_connections=200", "-c", "max_wal_size=4GB", "-c", "autovacuum=off", "-c", "log_checkpoints=off")
+	for _, set := range s.settings {
+		cmd.Args = append(cmd.Args, "-c", set) // the last one counts
+	}
 	cmd.Stdout, cmd.Stderr = log, log
 	if s.stdin, err = cmd.StdinPipe(); err != nil {
 		return fmt.Errorf("pgtest: %w", err)

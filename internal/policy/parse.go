@@ -90,14 +90,21 @@ func (f *file) policy(body ast.Node) {
 	if p.People == "" {
 		p.People = p.Dataset
 	}
-	p.Ledger.SQLite = f.path(p.People + ".ledger")
+	p.Ledger.Beside = f.path(p.People + ".ledger")
 	if ledger != nil {
 		f.ledger(ledger)
+	}
+	own := f.path(p.Dataset + ".ledger") // policies over the same people may be served at once
+	if p.Ledger.Postgres == "" {
+		if p.Ledger.SQLite == "" {
+			p.Ledger.SQLite = p.Ledger.Beside
+		}
+		p.Ledger.Beside, own = p.Ledger.SQLite, p.Ledger.SQLite
 	}
 	for _, d := range []struct {
 		to   *string
 		name string
-	}{{&p.Socket, p.Ledger.SQLite + ".sock"}, {&p.Audit, p.Ledger.SQLite + ".audit.jsonl"}} {
+	}{{&p.Socket, own + ".sock"}, {&p.Audit, own + ".audit.jsonl"}} {
 		if *d.to == "" {
 			*d.to = d.name
 		}
@@ -176,9 +183,7 @@ func (f *file) backend(n ast.Node) {
 			given++
 			if w, ok := f.secretText(n, "backend.postgres"); ok {
 				b.Postgres = w.text
-				if u, err := url.Parse(w.text); err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" {
-					f.add(w.position, "backend.postgres must be a URL postgres://user@host/database, or env:NAME of one")
-				}
+				f.postgresURL(w, "backend.postgres")
 			}
 		}},
 		{name: "duckdb", read: func(n ast.Node) {
@@ -258,8 +263,10 @@ func (f *file) cache(n ast.Node) {
 }
 
 func (f *file) ledger(n ast.Node) {
+	given := 0
 	f.fields(n, "ledger", []field{
 		{name: "sqlite", read: func(n ast.Node) {
+			given++
 			w, ok := f.text(n, "ledger.sqlite")
 			switch {
 			case !ok:
@@ -269,6 +276,22 @@ func (f *file) ledger(n ast.Node) {
 				f.p.Ledger.SQLite = f.path(w.text)
 			}
 		}},
-		{name: "postgres", instead: "keep the ledger in SQLite"},
+		{name: "postgres", read: func(n ast.Node) {
+			given++
+			if w, ok := f.secretText(n, "ledger.postgres"); ok {
+				f.p.Ledger.Postgres = w.text
+				f.postgresURL(w, "ledger.postgres")
+			}
+		}},
 	})
+	if given != 1 {
+		f.add(at(n), "ledger must be one of sqlite and postgres")
+	}
+}
+
+// postgresURL refuses what is no URL of a database.
+func (f *file) postgresURL(w word, what string) {
+	if u, err := url.Parse(w.text); err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" {
+		f.add(w.position, "%s must be a URL postgres://user@host/database, or env:NAME of one", what)
+	}
 }

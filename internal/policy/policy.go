@@ -90,8 +90,12 @@ type Analyst struct {
 	at              position
 }
 
-// Ledger is where the budget is kept.
-type Ledger struct{ SQLite string }
+// Ledger is where the budget is kept: exactly one of SQLite and Postgres is set.
+type Ledger struct {
+	SQLite   string // path of the file
+	Postgres string // connection string; several servers may share it
+	Beside   string // the path beside which this machine keeps the ledger's mark: the file's, or <people>.ledger
+}
 
 // Cache says how long and to whom stored releases are shown again.
 type Cache struct {
@@ -118,7 +122,7 @@ func Places(path string) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{reader: reader{lookup: func(string) (string, bool) { return "-", true }}, p: &Policy{Name: path}}
+	f := &file{reader: reader{lookup: secretOrDash}, p: &Policy{Name: path}}
 	if body := f.parseYAML(text); body != nil {
 		f.policy(body)
 	}
@@ -126,6 +130,14 @@ func Places(path string) (*Policy, error) {
 		return nil, f.err(path)
 	}
 	return f.p, nil
+}
+
+// secretOrDash: an owner's command needs no secrets but where the ledger is in a database.
+func secretOrDash(name string) (string, bool) {
+	if value, ok := os.LookupEnv(name); ok {
+		return value, true
+	}
+	return "-", true
 }
 
 // Relations lists the tables that the policy names, for the backend to describe.
