@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,8 @@ tables:
       i8: {range: [-1000000, 1000000]}
       f4: {range: [-10, 10]}
       f8: {range: [-10, 10]}
+      wide: {range: [-1e7, 1e7]}
+      coarse: {range: [0, 1000], step: 3}
       n:  {range: [-1000, 1000]}
       m:  {range: [0, 100]}
       d:  {}
@@ -92,6 +95,8 @@ var badColumns = []badColumn{
 	{"i8", "int8", "BIGINT", []string{"0", "5", "-7"}, []string{"-9223372036854775808", "9223372036854775807", "NULL", "9007199254740993"}},
 	{"f4", "float4", "FLOAT", []string{"'0'", "'0.5'", "'1'"}, []string{"'NaN'", "'Infinity'", "'-Infinity'", "'-0'", "'3.4028235e38'", "'1e-45'", "NULL"}},
 	{"f8", "float8", "DOUBLE", []string{"'0'", "'0.5'", "'1'"}, []string{"'NaN'", "'Infinity'", "'-Infinity'", "'-0'", "'1.7976931348623157e308'", "'5e-324'", "NULL"}},
+	{"wide", "float8", "DOUBLE", []string{"'0'", "'0.5'", "'1e7'"}, []string{"'5e-324'", "'-5e-324'", "'1e-310'", "'NaN'", "'-1e300'", "NULL"}},
+	{"coarse", "float8", "DOUBLE", []string{"'0'", "'3'", "'999'"}, []string{"'5e-324'", "'-0'", "'Infinity'", "NULL"}},
 	{"n", "numeric", "DECIMAL(38, 9)", []string{"'0'", "'1.50'", "'2'"}, []string{"'NaN'", "'Infinity'", "'-Infinity'", "'1e130'", "'-1e130'", "'1e-100'", "'1.5'", "'1.5000000'", "'2.0'", "'-0'",
 		"'9e131071'", "'1e-16383'", "NULL"}},
 	{"m", "numeric(12, 2)", "DECIMAL(12, 2)", []string{"0", "12.50", "99.99"}, []string{"'NaN'", "9999999999.99", "-9999999999.99", "NULL"}},
@@ -235,7 +240,7 @@ func badQuestions(c badColumn) []string {
 		add("select count(*) from facts where cast($c as "+to+") is null", "select cast($c as "+to+"), count(*) from facts group by 1")
 	}
 	switch {
-	case strings.Contains("i2 i4 i8 f4 f8 n m", c.name):
+	case slices.Contains([]string{"i2", "i4", "i8", "f4", "f8", "wide", "coarse", "n", "m"}, c.name):
 		add("select sum($c), avg($c) from facts", "select kind, sum($c), avg($c) from facts group by 1", "select $c, sum($c) from facts group by 1", "select sum(-$c), sum(abs($c)) from facts",
 			"select count(*) from facts where $c > 0", "select count(*) from facts where $c between -1 and 1", "select count(*) from facts where $c in (0, 1, 2.5)", "select sum($c + $c) from facts",
 			"select sum($c * $c) from facts", "select sum($c - 3) from facts", "select count(*) from facts where 1 / $c > 0", "select count(*) from facts where $c % 7 = 1", "select count(*) from facts where $c * $c > 5",

@@ -165,6 +165,9 @@ func (p *printer) rounded(m sensitivity.Measure, text string, t sqltype.Type, bo
 	if p.d == funcs.Postgres && !bounded {
 		text, bounded = strictClamp(text, wide, lo, hi), true
 	}
+	if p.d == funcs.Postgres && t.IsFloat() {
+		text = dividable(text, m.Grid)
+	}
 	value := fmt.Sprintf("CAST(%s(%s / %s) AS %s)", p.fn("round"), text, grid, big)
 	if !t.IsFloat() && m.Grid.Coefficient().IsInt64() && m.Grid.Coefficient().Int64() == 1 && m.Grid.Exponent() < 0 {
 		value = fmt.Sprintf("CAST(%s(%s * %s) AS %s)", p.fn("round"), text, decimal.New(1, -m.Grid.Exponent()), big)
@@ -180,6 +183,18 @@ func (p *printer) rounded(m sensitivity.Measure, text string, t sqltype.Type, bo
 		return value
 	}
 	return fmt.Sprintf("(CASE WHEN %s > %s THEN %d WHEN %s < %s THEN %d ELSE %s END)", text, hi, m.RowHi, text, lo, m.RowLo, value)
+}
+
+// dividable is a clamped float8 whose quotient by the grid is rounded as before and does not underflow: PostgreSQL raises where what is not 0 is divided and gives 0.
+//
+// Proof: underflow takes |x|/grid <= 2^-1075, and no x but 0 is below 2^-1074, so grids below 2 need nothing. Else let g be the power of ten with g <= grid < 10 g, and e the
+// float nearest to g 10^-60. (1) From |x| >= 2^55 e on x + e is x: e is less than half of the last place of x and of its neighbour. (2) Below it |x + e| < grid/2, and both x and x + e give 0. (3) x + e is 0, or not
+// smaller than half of the last place of e, a part of 2^-54 of e: their quotients by the grid are over 10^-78. (4) A sum underflows nowhere, and x + e does not overflow, being x for such x.
+func dividable(x string, grid decimal.Decimal) string {
+	if grid.LessThan(decimal.NewFromInt(2)) {
+		return x
+	}
+	return fmt.Sprintf("(%s + pg_catalog.float8 '1e%d')", x, grid.NumDigits()+int(grid.Exponent())-1-60)
 }
 
 // strictClamp is PostgreSQL's x in [lo, hi], which mentions a long x once. NULL stays NULL, which least and greatest pass over, and NaN, above all
