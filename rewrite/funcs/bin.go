@@ -101,7 +101,7 @@ func offsetRow(f *Func, by sqltype.Interval) (*Func, error) {
 		make = "make_timestamptz("
 	}
 	g := row(f.Kind, f.Name, f.Args, f.Result, true, forms{own: call("{y}"), pg: call(inner("{y}")),
-		duck: "CASE WHEN isinf({y}) OR {y} BETWEEN " + make + strconv.FormatInt(firstMicros+epoch+2*microsPerDay, 10) + ") AND " + make + strconv.FormatInt(1<<63-1-2*microsPerDay, 10) + ") THEN timezone('UTC', {y}) + to_microseconds(" + strconv.FormatInt(east, 10) + ") END"})
+		duck: "CASE WHEN isinf({y}) OR {y} BETWEEN " + make + strconv.FormatInt(firstMicros+epoch+2*microsPerDay, 10) + ") AND " + make + strconv.FormatInt(1<<63-2-2*microsPerDay, 10) + ") THEN timezone('UTC', {y}) + to_microseconds(" + strconv.FormatInt(east, 10) + ") END"})
 	g.Const = f.Const
 	g.Range = func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
 		if a[1] == nil {

@@ -60,7 +60,7 @@ func dayPlus(op string, a, b sqltype.OID) *Func {
 
 func dayDifference() *Func {
 	return row(Operator, "-", oids(day, day), i4, true, forms{pg: "CASE WHEN isfinite({x}) AND isfinite({y}) THEN {x} - {y} END",
-		duck: "CASE WHEN isfinite({x}) AND isfinite({y}) THEN CAST(date_diff('day', {y}, {x}) AS INTEGER) END"}).
+		duck: "CASE WHEN isfinite({x}) AND isfinite({y}) THEN TRY_CAST(date_diff('day', {y}, {x}) AS INTEGER) END"}).
 		within(difference).safe(bothKnown).eval(of2(func(a, b sqltype.Days) (sqltype.Value, error) {
 		if a == sqltype.DateInfinity || a == sqltype.DateMinusInfinity || b == sqltype.DateInfinity || b == sqltype.DateMinusInfinity {
 			return nil, sqlerr.New(sqlerr.DatetimeRange, "cannot subtract infinite dates")
@@ -94,7 +94,7 @@ func clockDifference() *Func {
 
 func dayAndClock() *Func {
 	return row(Operator, "+", oids(day, clock), stamp, true, forms{pg: "CASE WHEN {x} BETWEEN '4714-11-24 BC' AND '294276-12-30' OR {x} = '294276-12-31' AND {y} < '24:00' OR NOT isfinite({x}) THEN {x} + {y} END",
-		duck: "CASE WHEN isinf({x}) AND {y} IS NOT NULL THEN TRY_CAST({x} AS TIMESTAMP) ELSE TRY_CAST({x} AS TIMESTAMP) + to_microseconds(epoch_us({y})) END"}).
+		duck: "CASE WHEN isinf({x}) AND {y} IS NOT NULL THEN TRY_CAST({x} AS TIMESTAMP) WHEN {x} < '294247-01-10' OR {y} <= '04:00:54.775806' THEN TRY_CAST({x} AS TIMESTAMP) + to_microseconds(epoch_us({y})) END"}). // DuckDB's last day
 		eval(of2(func(d sqltype.Days, c sqltype.Clock) (sqltype.Value, error) {
 			m, ok := micros(d, sqltype.Micros(0)).(sqltype.Micros)
 			switch {
@@ -253,7 +253,7 @@ func shiftedBy(f *Func, t sqltype.OID, iv sqltype.Interval, zone string) (*Func,
 			fm.pg = replace(fm.pg, "THEN t END", "THEN "+x+" END")
 			fm.own = replace(replace(clamped, inner(x), x), "{sum}", sum(wall, literal(sqltype.Interval{Micros: iv.Micros})))
 			fm.own = replace(fm.own, "THEN t END", "THEN "+x+" END")
-			fm.duck = "timezone('UTC', " + duckSum + ")"
+			fm.duck = "list_transform([" + duckSum + "], lambda u: " + duckTurned("UTC", time.UTC, "u", stamp) + ")[1]"
 			switch why := zonesOfDuckDB(zone, loc); {
 			case why != "":
 				fm.duck, fm.why = "", why

@@ -34,10 +34,10 @@ func zonesOfDuckDB(zone string, loc *time.Location) string {
 	return otherZones
 }
 
-// duckTurned is DuckDB's timezone(zone, x), of a timestamp with or without time zone. It raises at the ends of the range: there this is NULL.
+// duckTurned is DuckDB's timezone(zone, x), of a timestamp with or without time zone. It raises at the ends of the range (in UTC too: ICU counts milliseconds): there this is NULL.
 func duckTurned(zone string, loc *time.Location, x string, of sqltype.OID) string {
 	if loc == time.UTC {
-		return "timezone('UTC', " + x + ")"
+		zone = "UTC"
 	}
 	at := func(m int64) string {
 		name := "make_timestamp("

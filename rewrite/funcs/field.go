@@ -133,8 +133,11 @@ func duckField(unit string, t sqltype.OID, exactly bool, zone string, loc *time.
 		form := duckField(unit, stamp, exactly, "", nil)
 		return "list_transform([" + duckTurned(zone, loc, "{y}", zoned) + "], lambda l: " + duckIn(form, "l") + ")[1]"
 	}
-	if t == day && !exactly { // of the date as a timestamp
+	switch {
+	case t == day && !exactly: // of the date as a timestamp
 		x = "TRY_CAST({y} AS TIMESTAMP)"
+	case t == day && (unit == "isoyear" || unit == "week"): // the first of DuckDB's own dates have no week
+		x = "CASE WHEN {y} >= CAST('4714-11-24 (BC)' AS DATE) THEN {y} END"
 	}
 	date := t != clock && t != span
 	whole := func(v string) string {

@@ -73,8 +73,11 @@ func duckRounded(t sqltype.OID, p int) string {
 		return "{x}"
 	case t == clock:
 		return "list_transform([" + round("epoch_us({x})") + "], lambda n: CASE WHEN n = 86400000000 THEN CAST('24:00:00' AS TIME) ELSE CAST(make_timestamp(n) AS TIME) END)[1]"
-	case t == zoned:
-		return "CASE WHEN isinf({x}) THEN {x} ELSE list_transform([epoch_us({x}) - " + epoch + "], lambda n: make_timestamptz(" + round("n") + " + " + epoch + "))[1] END"
 	}
-	return "CASE WHEN isinf({x}) THEN {x} ELSE list_transform([epoch_us({x}) - " + epoch + "], lambda n: make_timestamp(" + round("n") + " + " + epoch + "))[1] END"
+	make := "make_timestamp("
+	if t == zoned {
+		make = "make_timestamptz("
+	}
+	within := make + strconv.FormatInt(firstMicros+epochSeconds*second, 10) + ") AND " + make + strconv.FormatInt(1<<63-1-second, 10) + ")" // NULL where DuckDB's sums would overflow
+	return "CASE WHEN isinf({x}) THEN {x} WHEN {x} BETWEEN " + within + " THEN list_transform([epoch_us({x}) - " + epoch + "], lambda n: " + make + round("n") + " + " + epoch + "))[1] END"
 }

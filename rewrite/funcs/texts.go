@@ -28,13 +28,14 @@ func moreText() []*Func {
 	out = append(out, cast(clock, "CAST({x} AS VARCHAR)", ""), cast(sqltype.OIDUUID, "CAST({x} AS VARCHAR)", ""), cast(span, "", "DuckDB spells intervals otherwise"))
 	f := &Func{Name: "cast", Kind: Cast, Args: oids(zoned), Result: text, MayBeNull: true, Zoned: true}
 	f.With = func(c Constants) (*Func, error) {
-		if l, err := location(c.Zone); err != nil || l != time.UTC {
+		l, err := location(c.Zone)
+		if err != nil || l != time.UTC {
 			return nil, sqlerr.New(sqlerr.Unsupported, "a timestamp with time zone as text is not supported in the time zone %s", c.Zone).
 				WithHint("Use SET TimeZone TO 'UTC', or to_char.")
 		}
 		wall := "CAST(timezone('UTC', {x}) AS text)"
-		stampText := toText(stamp).Spell(DuckDB, []string{"timezone('UTC', {x})"}, nil, sqltype.Text)
-		duck := "CASE WHEN isfinite({x}) THEN regexp_replace(" + stampText + ", '( BC)?$', '+00\\1') ELSE CAST({x} AS VARCHAR) END"
+		stampText := toText(stamp).Spell(DuckDB, []string{"w"}, nil, sqltype.Text)
+		duck := "list_transform([" + duckTurned("UTC", l, "{x}", zoned) + "], lambda w: CASE WHEN isfinite(w) THEN regexp_replace(" + stampText + ", '( BC)?$', '+00\\1') ELSE CAST(w AS VARCHAR) END)[1]"
 		g := row(Cast, "cast", oids(zoned), text, true, forms{pg: "CASE WHEN isfinite({x}) THEN replace(" + wall + " || '+00', ' BC+00', '+00 BC') ELSE CAST({x} AS text) END", own: "CAST({x} AS text)", duck: duck})
 		g.Zoned = true
 		g.Eval = func(v []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
