@@ -343,6 +343,9 @@ func (d *divider) columns(c *Computed) error {
 				l.Cols = append(l.Cols, id)
 			}
 		}
+		if all := l.At.Cols(); len(l.Cols) == 0 && len(all) > 0 { // how many rows there are is read all the same
+			l.Cols = all[:1:1]
+		}
 	}
 	return nil
 }

@@ -150,6 +150,7 @@ var staged = []string{
 	"select readmitted, count(*), (select count(*) from kinds) from encounters group by 1 having count(*) > (select min(id) from kinds)",
 	"select region, sum(n) from (select city_id, count(*) n from patients group by 1) t join cities c on c.id = t.city_id group by 1",
 	"select id from kinds except select kind_id from (select kind_id, count(*) n from encounters group by 1 having count(*) > 1000000) t",
+	"select (select count(*) from patients), case when (select count(*) from encounters) > 3 then (select sum(days) from encounters) end from kinds where id = 1", // no column of kinds is read
 	"select distinct c.region from cities c, (select count(*) n from patients) t where c.id < t.n",
 	"select t.k, rank() over (partition by t.k order by t.n desc) from (select kind_id k, count(*) n from encounters group by 1) t join rates r on t.k = r.kind_id",
 	// releases that others read

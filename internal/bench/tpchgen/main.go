@@ -1,10 +1,11 @@
 //go:build tpchgen
 
-// Command tpchgen writes TPC-H's tables at a scale factor as gzipped CSV files, offline: by the dbgen that DuckDB's tpch extension
-// brings, which the Go module links but does not register. With -texts it writes the texts of TPC-H's and TPC-DS's queries in place
-// of tables, as testdata/corpus keeps them. It is built only for these two, with the tag tpchgen.
+// Command tpchgen writes TPC-H's or TPC-DS's tables at a scale factor as gzipped CSV files, offline: by the generators that DuckDB's
+// extensions bring, which the Go module links but does not register. With -texts it writes the texts of both benchmarks' queries in place
+// of tables, as testdata/corpus keeps them. It is built only for these, with the tag tpchgen.
 //
 //	go run -tags tpchgen ./internal/bench/tpchgen -sf 1 -out DIR
+//	go run -tags tpchgen ./internal/bench/tpchgen -ds -sf 0.1 -out DIR
 //	go run -tags tpchgen ./internal/bench/tpchgen -texts testdata/corpus
 package main
 
@@ -28,9 +29,15 @@ import (
 // version is the one whose layout init.cpp knows.
 const version = "v1.5.5"
 
-var tables = []string{"region", "nation", "supplier", "part", "partsupp", "customer", "orders", "lineitem"}
+var tables = map[string][]string{
+	"dbgen": {"region", "nation", "supplier", "part", "partsupp", "customer", "orders", "lineitem"},
+	"dsdgen": {"call_center", "catalog_page", "catalog_returns", "catalog_sales", "customer", "customer_address", "customer_demographics", "date_dim",
+		"household_demographics", "income_band", "inventory", "item", "promotion", "reason", "ship_mode", "store", "store_returns", "store_sales",
+		"time_dim", "warehouse", "web_page", "web_returns", "web_sales", "web_site"},
+}
 
 func main() {
+	ds := flag.Bool("ds", false, "TPC-DS in place of TPC-H")
 	sf := flag.Float64("sf", 1, "scale factor")
 	out := flag.String("out", "", "folder that gets <table>.csv.gz")
 	texts := flag.String("texts", "", "folder that gets tpch/qNN.sql and tpcds/qNN.sql, in place of tables")
@@ -39,7 +46,7 @@ func main() {
 	if *texts != "" {
 		err = queries(*texts)
 	} else {
-		err = generate(*sf, *out)
+		err = generate(map[bool]string{false: "dbgen", true: "dsdgen"}[*ds], *sf, *out)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tpchgen:", err)
@@ -48,7 +55,7 @@ func main() {
 }
 
 // generate writes into a folder beside out and renames it, so that a folder that is there is whole.
-func generate(sf float64, out string) error {
+func generate(generator string, sf float64, out string) error {
 	if out == "" || strings.ContainsRune(out, '\'') {
 		return errors.New("-out must name a folder, without quotes in its name")
 	}
@@ -62,7 +69,7 @@ func generate(sf float64, out string) error {
 	if err != nil {
 		return err
 	}
-	if err := write(sf, part); err != nil {
+	if err := write(generator, sf, part); err != nil {
 		return errors.Join(err, os.RemoveAll(part))
 	}
 	if err := os.Chmod(part, 0o755); err != nil {
@@ -71,12 +78,12 @@ func generate(sf float64, out string) error {
 	return os.Rename(part, out)
 }
 
-func write(sf float64, dir string) error {
+func write(generator string, sf float64, dir string) error {
 	return with(func(conn duckdb.Connection) error {
-		if err := run(conn, fmt.Sprintf("CALL dbgen(sf=%g)", sf)); err != nil {
+		if err := run(conn, fmt.Sprintf("CALL %s(sf=%g)", generator, sf)); err != nil {
 			return err
 		}
-		for _, t := range tables {
+		for _, t := range tables[generator] {
 			if err := run(conn, fmt.Sprintf("COPY %s TO '%s' (FORMAT csv, HEADER, COMPRESSION gzip)", t, filepath.Join(dir, t+".csv.gz"))); err != nil {
 				return err
 			}
