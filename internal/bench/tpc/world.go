@@ -102,7 +102,9 @@ func (b Bench) open(ctx context.Context, kind, where string, over backend.Backen
 type Fate struct {
 	How    string // answered, refused, failed
 	Detail string // id and message; of a failure, what the owner's log says
-	Answer *engine.Answer
+	// Of an answered statement. Answer is nil where arithmetic on released numbers failed.
+	Answer  *engine.Answer
+	Columns []engine.Column
 }
 
 func (f Fate) String() string {
@@ -125,7 +127,7 @@ func (w *World) Ask(ctx context.Context, text string) Fate {
 	w.log.Reset()
 	a, err := p.Run(ctx, nil)
 	if err == nil {
-		return Fate{How: "answered", Answer: a}
+		return Fate{How: "answered", Answer: a, Columns: p.Columns()}
 	}
 	if e := (*sqlerr.Error)(nil); errors.As(err, &e) && w.log.Len() == 0 {
 		if ofReleased[e.ID] {
