@@ -1,7 +1,6 @@
 package account
 
 import (
-	"fmt"
 	"math"
 )
 
@@ -162,34 +161,4 @@ func RhoOfLaplace(epsilon float64) float64 { return epsilon + math.Expm1(-epsilo
 // RhoFor is the largest rho whose conversion is (epsilon, delta)-DP.
 func RhoFor(epsilon, delta float64) float64 {
 	return 1 / leastUp(func(x float64) bool { e, _ := ZCDP(1 / x).Epsilon(delta); return e <= epsilon })
-}
-
-// SampledGaussianSigma is the least noise multiplier at which steps of a rate are (epsilon, delta)-DP by privacy loss accounting.
-func SampledGaussianSigma(rate float64, steps int, epsilon, delta float64) (float64, error) {
-	var failed error
-	ok := func(sigma float64) bool {
-		c, err := Compose(Step{Gaussian{sigma}, rate, steps})
-		if err != nil {
-			failed = err
-			return true
-		}
-		return c.Delta(epsilon) <= delta
-	}
-	e, _ := SampledGaussianCurve(rate, 1).Epsilon(delta)
-	if math.IsInf(e, 1) {
-		return 0, fmt.Errorf("account: delta %g cannot be reached", delta)
-	}
-	hi := 0.3
-	for !ok(hi) && hi < 1e6 {
-		hi *= 2
-	}
-	lo := hi / 2
-	for failed == nil && hi-lo > 1e-4*hi {
-		if mid := (lo + hi) / 2; ok(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi, failed
 }

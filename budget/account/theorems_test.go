@@ -260,3 +260,39 @@ func TestRefusals(t *testing.T) {
 		t.Error("nothing is composed")
 	}
 }
+
+// TestCalibrate: the least scale gives the target and one a little smaller does not: of one count 1/epsilon, of many what the exact composition says, of a group's and a sampled one's too; a
+// target that no scale gives is refused.
+func TestCalibrate(t *testing.T) {
+	scale, err := Calibrate(0.5, 1e-9, func(b float64) []Step { return []Step{{Laplace{b}, 1, 1}} })
+	if err != nil || math.Abs(scale-2) > 1e-3 {
+		t.Errorf("one count: %g, %v", scale, err)
+	}
+	for name, steps := range map[string]func(float64) []Step{
+		"100 counts":          func(b float64) []Step { return []Step{{Laplace{b}, 1, 100}} },
+		"counts and Gaussian": func(b float64) []Step { return []Step{{DiscreteLaplace{b, 3}, 1, 20}, {Gaussian{b}, 1, 20}} },
+		"sampled":             func(b float64) []Step { return []Step{{Gaussian{b}, 0.05, 400}} },
+	} {
+		scale, err := Calibrate(1, 1e-6, steps)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		at := func(b float64) float64 {
+			c, err := Compose(steps(b)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c.Delta(1)
+		}
+		if at(scale) > 1e-6 || at(scale*0.999) <= 1e-6 {
+			t.Errorf("%s: %g has delta %g, and a scale 0.1%% less %g", name, scale, at(scale), at(scale*0.999))
+		}
+	}
+	if scale, err := Calibrate(1, 1e-6, func(float64) []Step { return []Step{{Approximate{2, 0}, 1, 1}} }); err == nil {
+		t.Errorf("nothing changes with the scale, which is %g", scale)
+	}
+	if scale, err := Calibrate(1, 0, func(b float64) []Step { return []Step{{Laplace{b}, 1, 1}} }); err == nil {
+		t.Errorf("delta 0: %g", scale)
+	}
+}
