@@ -196,8 +196,8 @@ func same(pairs [2][]pair) bool {
 // Cells of one loss, at most about; and of a sum's standard deviation and a step's.
 const (
 	mostCells   = 1 << 16
-	cellsOfSum  = 1000
-	cellsOfStep = 40
+	cellsOfSum  = 600
+	cellsOfStep = 24
 )
 
 // gridStep is fine enough that the grid adds little to the sum's spread: a cell adds at most h^2/4 to a step's variance. It divides the least of the
@@ -234,8 +234,7 @@ func (reverse) Infinite() float64 { return 0 }
 func (c *Composition) Delta(epsilon float64) float64 {
 	worst := 0.0
 	for _, parts := range c.directions {
-		t := tiltFor(parts, epsilon)
-		sum := compose(parts, t, c.tail)
+		sum := compose(parts, boundsOf(parts).tilt(epsilon), c.tail)
 		worst = math.Max(worst, sum.delta(epsilon))
 	}
 	return worst
@@ -253,9 +252,10 @@ func (c *Composition) Epsilon(delta float64) float64 {
 // epsilonOf asks again with the tilt that suits its last answer, while that is better: each is a bound.
 func epsilonOf(parts []part, delta, tail float64) float64 {
 	best := math.Inf(1)
-	at := chernoff(parts, delta)
+	b := boundsOf(parts)
+	at := b.chernoff(delta)
 	for range 6 {
-		sum := compose(parts, tiltFor(parts, at), tail)
+		sum := compose(parts, b.tilt(at), tail)
 		got := sum.epsilon(delta)
 		was := best
 		best = math.Min(best, got)
@@ -286,27 +286,41 @@ func (c *composed) epsilon(delta float64) float64 {
 	return hi
 }
 
+// bounds are a sum's cumulants, by tilt.
+type bounds []float64
+
+func boundsOf(parts []part) bounds {
+	out := make(bounds, len(tilts))
+	for i, t := range tilts {
+		out[i] = cumulants(parts, t)
+	}
+	return out
+}
+
 // chernoff is about the epsilon at which e^(K(t) - t epsilon) is delta, for the best t.
-func chernoff(parts []part, delta float64) float64 {
+func (b bounds) chernoff(delta float64) float64 {
 	best := math.Inf(1)
-	for _, t := range tilts {
-		best = math.Min(best, (cumulants(parts, t)-math.Log(delta))/t)
+	for i, t := range tilts {
+		if t > 0 {
+			best = math.Min(best, (b[i]-math.Log(delta))/t)
+		}
 	}
 	return math.Max(0, best)
 }
 
-// tiltFor is about the t at which the tilted sum's mean is epsilon.
-func tiltFor(parts []part, epsilon float64) float64 {
+// tilt is about the t at which the tilted sum's mean is epsilon.
+func (b bounds) tilt(epsilon float64) float64 {
 	best, at := math.Inf(1), 0.0
-	for _, t := range append([]float64{0}, tilts...) {
-		if b := cumulants(parts, t) - t*epsilon; b < best {
-			best, at = b, t
+	for i, t := range tilts {
+		if k := b[i] - t*epsilon; k < best {
+			best, at = k, t
 		}
 	}
 	return at
 }
 
 var tilts = func() (out []float64) {
+	out = []float64{0}
 	for t := 1.0 / 16; t < 2000; t *= math.Sqrt2 {
 		out = append(out, t)
 	}

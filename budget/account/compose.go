@@ -3,9 +3,6 @@ package account
 import (
 	"math"
 	"math/bits"
-	"math/cmplx"
-
-	"gonum.org/v1/gonum/dsp/fourier"
 )
 
 // part is a loss and how often it is met.
@@ -32,7 +29,8 @@ type composed struct {
 // the grid comes back at its lower end and is lost, so Chernoff's bound on it is added to the infinite mass (lost); mass below the grid comes
 // back at its upper end, which only adds. Both are tilted by the wrong power then, the first too much upwards, the second too little, but what lies below the
 // grid is below every epsilon that is asked (Delta refuses others), where nothing counts. Rounding: an FFT of length N errs by a few log2 N units of the norm, and a power of count
-// that much count times (slack); what comes out negative counts as 0.
+// that much count times (slack), and a tilted mass, e to the power of 700 at most, by 1024 units; what comes out negative counts as 0. Frequencies at which the product is below e^-dead are left out: the masses are a mean over frequencies of terms no
+// larger, so all of them together miss n e^-dead at most, which is added.
 func compose(parts []part, tilt, tail float64) composed {
 	var step float64
 	offset, count := 0, 0
@@ -46,9 +44,9 @@ func compose(parts []part, tilt, tail float64) composed {
 		scale += float64(p.count) * k
 		finite += float64(p.count) * math.Log1p(-math.Min(1, p.loss.Infinite))
 		tilted[i] = make([]float64, len(p.loss.Mass))
-		for j, m := range p.loss.Mass {
-			if m > 0 {
-				tilted[i][j] = m * math.Exp(tilt*p.loss.at(j)-k)
+		for j, l := range p.loss.logMass() {
+			if e := tilt*p.loss.at(j) + l - k; e > -700 {
+				tilted[i][j] = math.Exp(e)
 			}
 		}
 	}
@@ -58,21 +56,11 @@ func compose(parts []part, tilt, tail float64) composed {
 	out := composed{Tilt: tilt, Scale: scale, lost: lost}
 	out.Step, out.First, out.Infinite = step, first, -math.Expm1(finite)
 	product := make([]complex128, n/2+1)
-	for i := range product {
-		product[i] = 1
-	}
-	fft := fourier.NewFFT(n)
-	ring, coefficients := make([]float64, n), make([]complex128, n/2+1)
+	w := newSpectrum(n, product)
 	for i, p := range parts {
-		clear(ring)
-		for j, m := range tilted[i] {
-			ring[j&(n-1)] += m
-		}
-		fft.Coefficients(coefficients, ring)
-		for j, c := range coefficients {
-			product[j] *= power(c, p.count)
-		}
+		w.times(tilted[i], p.count)
 	}
+	fft, ring := w.fft, w.ring
 	fft.Sequence(ring, product)
 	out.Mass = make([]float64, n)
 	for j, m := range ring {
@@ -80,20 +68,8 @@ func compose(parts []part, tilt, tail float64) composed {
 		out.Mass[at] = math.Max(0, m/float64(n))
 	}
 	out.suffixes()
-	out.slack = 16 * 0x1p-52 * float64(count) * float64(bits.Len(uint(n)))
+	out.slack = 0x1p-52*float64(count)*(math.Max(16*float64(bits.Len(uint(n))), w.steps)+1024) + float64(n)*math.Exp(-dead)
 	return out
-}
-
-// power is c^n for |c| <= 1 but for rounding; what is below e^-80 is nothing beside the transform's errors.
-func power(c complex128, n int) complex128 {
-	if n == 1 {
-		return c
-	}
-	size := float64(n) / 2 * math.Log(real(c)*real(c)+imag(c)*imag(c))
-	if size < -80 {
-		return 0
-	}
-	return cmplx.Rect(math.Exp(size), float64(n)*cmplx.Phase(c))
 }
 
 func nextPower(n int) int {
@@ -103,8 +79,7 @@ func nextPower(n int) int {
 // cumulants bounds the sum's K(t).
 func cumulants(parts []part, t float64) (k float64) {
 	for _, p := range parts {
-		c, _, _ := p.coarse.cumulant(t)
-		k += float64(p.count) * c
+		k += float64(p.count) * p.coarse.bound(t)
 	}
 	return k
 }

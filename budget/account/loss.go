@@ -27,6 +27,7 @@ type distribution struct {
 	First    int
 	Mass     []float64
 	Infinite float64
+	logs     []float64 // of Mass, once they are asked for
 }
 
 // maxCells limits a distribution's grid.
@@ -43,6 +44,9 @@ const maxCells = 1 << 22
 func discretise(l pair, step, tail float64) distribution {
 	last := int(math.Ceil(find(func(x float64) bool { p, _ := l.Above(x); return p <= tail }) / step))
 	first := -int(math.Ceil(find(func(x float64) bool { p, _ := l.Below(-x); return p <= tail }) / step))
+	if p, _ := l.Above(float64(last) * step); p > tail { // an atom that rounding put a hair above the grid
+		last++
+	}
 	if last <= first {
 		last = first + 1
 	}
@@ -104,22 +108,47 @@ func find(ok func(x float64) bool) float64 {
 
 // cumulant is ln E[e^(t L); L finite] under P, and its mean and variance under the tilted law.
 func (d *distribution) cumulant(t float64) (k, mean, variance float64) {
-	top := math.Inf(-1)
-	for i, m := range d.Mass {
-		if m > 0 {
-			top = math.Max(top, t*d.at(i)+math.Log(m))
-		}
+	logs, top := d.logMass(), math.Inf(-1)
+	for i, l := range logs {
+		top = math.Max(top, t*d.at(i)+l)
 	}
 	var sum, first, second float64
-	for i, m := range d.Mass {
-		if m > 0 {
-			x := d.at(i)
-			w := m * math.Exp(t*x-top)
+	for i, l := range logs {
+		if e := t*d.at(i) + l - top; e > nothing {
+			x, w := d.at(i), math.Exp(e)
 			sum, first, second = sum+w, first+w*x, second+w*x*x
 		}
 	}
 	mean = first / sum
 	return top + math.Log(sum), mean, math.Max(0, second/sum-mean*mean)
+}
+
+// nothing is the log of what is nothing beside 1, for any number of cells; what is left out is added by bound.
+const nothing = -60
+
+// bound is at least the cumulant.
+func (d *distribution) bound(t float64) float64 {
+	logs, top := d.logMass(), math.Inf(-1)
+	for i, l := range logs {
+		top = math.Max(top, t*d.at(i)+l)
+	}
+	sum := float64(len(logs)) * math.Exp(nothing)
+	for i, l := range logs {
+		if e := t*d.at(i) + l - top; e > nothing {
+			sum += math.Exp(e)
+		}
+	}
+	return top + math.Log(sum)
+}
+
+func (d *distribution) logMass() []float64 {
+	if d.logs == nil {
+		d.logs = make([]float64, len(d.Mass))
+		for i, m := range d.Mass {
+			d.logs[i] = math.Log(m) // -Inf of nothing
+		}
+	}
+	return d.logs
 }
 
 // coarse is a loss on few cells whose cumulants are at least d's: each mass is spread over the ends of its cell with the mean kept, which makes no

@@ -261,6 +261,24 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestAtoms: the largest loss of a count is a lattice point of the grid, wherever rounding puts it: one count of any scale has a finite epsilon, 1/scale at most, and two have twice that.
+func TestAtoms(t *testing.T) {
+	for i := range 60 {
+		b := 0.3 + float64(i)*0.1237
+		for _, m := range []Mechanism{Laplace{b}, DiscreteLaplace{b, 1}, Approximate{1 / b, 0}} {
+			for n := 1; n <= 2; n++ {
+				c, err := Compose(Step{m, 1, n})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e, most := c.Epsilon(1e-10), float64(n)/b; e > most*(1+1e-9) || e < most*(1-1e-3) {
+					t.Fatalf("%d times %+v: epsilon %g, not %g", n, m, e, most)
+				}
+			}
+		}
+	}
+}
+
 // TestCalibrate: the least scale gives the target and one a little smaller does not: of one count 1/epsilon, of many what the exact composition says, of a group's and a sampled one's too; a
 // target that no scale gives is refused.
 func TestCalibrate(t *testing.T) {
