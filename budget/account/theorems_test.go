@@ -264,7 +264,7 @@ func TestRefusals(t *testing.T) {
 // TestAtoms: the largest loss of a count is a lattice point of the grid, wherever rounding puts it: one count of any scale has a finite epsilon, 1/scale at most, and two have twice that.
 func TestAtoms(t *testing.T) {
 	for i := range 60 {
-		b := 0.3 + float64(i)*0.1237
+		b := 0.25 + float64(i)/8
 		for _, m := range []Mechanism{Laplace{b}, DiscreteLaplace{b, 1}, Approximate{1 / b, 0}} {
 			for n := 1; n <= 2; n++ {
 				c, err := Compose(Step{m, 1, n})
