@@ -314,7 +314,7 @@ const sqlOrder = `
 ` + "`min`, `max`, `median`, `percentile_cont` and `percentile_disc`" + ` of private rows are read off a tree of noisy counts over the declared range of their values (Dwork, Naor, Pitassi, Rothblum 2010). All of them that are of the same
 values of the same rows come from one tree and are charged once, however many fractions there are.
 
-- ` + "`median(x)`" + ` is dpsql's own: ` + "`percentile_cont(0.5) WITHIN GROUP (ORDER BY x)`" + `, and ` + "`percentile_disc(0.5)`" + ` of dates and times. Fractions are constants, one or an array.
+- ` + "`median(x)`" + ` is dpsql's own: ` + "`percentile_cont(0.5) WITHIN GROUP (ORDER BY x)`" + `, and ` + "`percentile_disc(0.5)`" + ` of dates and times. Fractions are constants or parameters, one or an array.
 - **Values** are integers, numerics, floats, dates and times with a range: declared, or narrowed by WHERE; else [no_range](errors.md#no_range). NULL does not count, what is outside of the range counts as its nearest end, and NaN as the upper one.
   A range of more than 65,536 values on its grid has leaves of several values; an answer is then spread evenly over its leaf. EXPLAIN tells the leaves, the levels, and how far the noise may move a rank.
 - **Of a person with more rows than count** in a group, those are taken that stand at the middles of equal parts of them in order, so that each person's own spread stays.
@@ -325,7 +325,7 @@ values of the same rows come from one tree and are charged once, however many fr
 - Asked again at a higher price a statement with order statistics, or with what follows, is released anew, at the full price: a tree is not topped up.
 
 ` + "`mode() WITHIN GROUP (ORDER BY x)`" + ` and dpsql's own ` + "`dp_top_k(x, k)`" + `, an array of the k most frequent values of x with the most frequent one first, pick among the *public* values of x: those that it would have as a key (see above), up to 10,000.
-Values are picked by permute-and-flip (McKenna, Sheldon 2020), one after the other, which is more often right than the largest of noisy counts; which of equally frequent ones comes first is chance. Each of the k picks takes its part of the price, so k is at
+Values are picked by permute-and-flip (McKenna, Sheldon 2020), one after the other, which is more often right than the largest of noisy counts; which of equally frequent ones comes first is chance. Each of the k picks takes its part of the price, so k, a constant or a parameter, is at
 most 100. Of a person with more rows than count, each value counts for its part, the most frequent ones first. NULL and values that are not listed do not count; of nobody any value is picked. dp_error is NULL: to know the counts, or
 where values are not public, ` + "`GROUP BY x ORDER BY count(*) DESC LIMIT k`" + `.
 `

@@ -49,6 +49,7 @@ type Prepared struct {
 	program   *sensitivity.Program
 	stages    []*stage
 	public    map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
+	told      bool                           // aggregates are told parameters: it is analysed again with their values
 	elsewhere *elsewhere                     // set where its answer is computed by the database, from given rows
 }
 
@@ -78,16 +79,17 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 	default:
 		return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
 	}
-	return p, p.analyze(ctx)
+	return p, p.analyze(ctx, nil)
 }
 
-// analyze binds and analyses under the session's present settings.
-func (p *Prepared) analyze(ctx context.Context) error {
+// analyze binds and analyses under the session's present settings. What an analysis asks of parameters is of args, once they are there.
+func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 	s := p.session
 	q, err := plan.Bind(p.stmt, s.catalog, plan.BindOptions{ParamTypes: p.params, Session: s.constants(), Values: s.values})
 	if err != nil {
 		return err
 	}
+	q, p.told = q.WithDirect(args)
 	program, err := sensitivity.Divide(ctx, q, s.options())
 	if err != nil {
 		return err
@@ -140,7 +142,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 		return nil, err
 	}
 	if p.query.Clock || s.now != p.under || s.values != p.values || s.world != p.world { // the clock moved, a SET or a reload came between Parse and Execute
-		if err := p.analyze(ctx); err != nil {
+		if err := p.analyze(ctx, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -149,6 +151,11 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	}
 	if err := short(p.query, args); err != nil {
 		return nil, err
+	}
+	if p.told {
+		if err := p.analyze(ctx, args); err != nil {
+			return nil, err
+		}
 	}
 	if t := s.world.policy.Limits.StatementTime; t > 0 {
 		var cancel context.CancelFunc

@@ -1,0 +1,91 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// WithDirect puts values in place of the parameters in what aggregates are told and do not read of rows: the fractions of percentiles and dp_top_k's number. Without args they have a value of their
+// type that is taken for granted until the statement is run; told says whether there are any.
+func (q *Query) WithDirect(args []sqltype.Value) (out *Query, told bool) {
+	VisitRels(q.Root, func(r Rel) bool {
+		if a, ok := r.(*Aggregate); ok {
+			told = told || slices.ContainsFunc(a.Aggs, func(it AggItem) bool { return hasParam(it.direct()) })
+		}
+		return true
+	})
+	if !told {
+		return q, false
+	}
+	own := *q
+	own.Root = withDirect(q.Root, args)
+	return &own, true
+}
+
+// direct is what an aggregate is told; nil for nothing.
+func (a *AggItem) direct() Scalar {
+	switch {
+	case a.Within:
+		return a.Arg
+	case a.Fn == TopK && len(a.More) == 1:
+		return a.More[0]
+	}
+	return nil
+}
+
+func hasParam(x Scalar) bool {
+	if x == nil {
+		return false
+	}
+	_, is := x.(*Param)
+	return is || slices.ContainsFunc(Children(x), hasParam)
+}
+
+func withDirect(r Rel, args []sqltype.Value) Rel {
+	rel := func(r Rel) (Rel, error) { return withDirect(r, args), nil }
+	out, err := MapParts(r, rel, func(x Scalar) (Scalar, error) {
+		return MapQueries(x, func(s *Subquery) (Scalar, error) {
+			of := *s
+			of.Query = withDirect(s.Query, args)
+			return &of, nil
+		})
+	})
+	a, ok := out.(*Aggregate)
+	if err != nil || !ok {
+		return out
+	}
+	for i := range a.Aggs { // a copy of MapParts
+		it := &a.Aggs[i]
+		if x := it.direct(); !hasParam(x) {
+			continue
+		} else if it.Within {
+			it.Arg = given(x, args)
+		} else {
+			it.More = []Scalar{given(x, args)}
+		}
+	}
+	return a
+}
+
+// given is an expression with the parameters' values, or one that stands for it.
+func given(x Scalar, args []sqltype.Value) Scalar {
+	t := x.Type()
+	if args == nil {
+		var v sqltype.Value = 0.5
+		if t.IsInteger() {
+			v = int64(1)
+		} else if elem, ok := t.Elem(); ok {
+			v = &sqltype.Array{Elem: elem.OID, Dims: []int32{1}, Lower: []int32{1}, Values: []sqltype.Value{v}}
+		}
+		return &Const{Value: v, T: t}
+	}
+	if p, ok := x.(*Param); ok {
+		return &Const{Value: args[p.N-1], T: p.T}
+	}
+	out, err := mapChildren(x, func(y Scalar) (Scalar, error) { return given(y, args), nil })
+	if err != nil {
+		return x // given itself never fails
+	}
+	return out
+}
