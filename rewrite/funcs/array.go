@@ -98,15 +98,13 @@ func arrayText() *Func {
 	})
 }
 
-// longestSplit keeps an array of a text's parts, each of which takes many bytes, far below the gigabyte at which PostgreSQL raises.
-const longestSplit = 1 << 22
 
 // textArray is string_to_array at a constant: a NULL there would be no NULL in the result.
 func textArray() *Func {
 	f := &Func{Name: "string_to_array", Kind: Function, Args: oids(text, text), Result: texts, Const: []int{1}, Short: []int{1}}
 	f.With = func(c Constants) (*Func, error) {
 		by := c.Values[0].(string)
-		g := row(Function, f.Name, f.Args, f.Result, true, forms{why: listsThere, pg: "CASE WHEN octet_length({x}) <= " + strconv.Itoa(longestSplit) + " THEN string_to_array({x}, " + quoted(by) + ") END", own: "string_to_array({x}, " + quoted(by) + ")"})
+		g := row(Function, f.Name, f.Args, f.Result, true, forms{why: listsThere, pg: "CASE WHEN octet_length({x}) <= " + most + " THEN string_to_array({x}, " + quoted(by) + ") END", own: "string_to_array({x}, " + quoted(by) + ")"})
 		g.Const, g.Short = f.Const, f.Short
 		return g.eval(func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			s := v[0].(string)

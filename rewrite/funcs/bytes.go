@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -47,7 +46,7 @@ func binaryFunctions() []*Func {
 				return sliceBytes(b, at, n), nil
 			}))
 	}
-	add(Operator, "||", oids(blob, blob), blob, false, forms{pg: "{x} || {y}", duck: "{x} || {y}"},
+	add(Operator, "||", oids(blob, blob), blob, true, forms{pg: "{x} || {y}", duck: "{x} || {y}"}, // NULL where it is long (sqlgen)
 		of2(func(a, b sqltype.Bytes) (sqltype.Value, error) { return a + b, nil }))
 	add(Function, "get_byte", oids(blob, i4), i4, true, forms{pg: "CASE WHEN {y} >= 0 AND {y} < octet_length({x}) THEN get_byte({x}, {y}) END",
 		own:  "get_byte({x}, {y})",
@@ -90,9 +89,6 @@ func sliceBytes(b sqltype.Bytes, at, n int64) sqltype.Bytes {
 	return b[at-1 : end-1]
 }
 
-// longestEncoded keeps what is made of a row's bytes far below the gigabyte at which PostgreSQL raises.
-const longestEncoded = 1 << 26
-
 // encoding is encode or decode, of hex and base64. decode reads base64 without blanks only.
 func encoding(name string) *Func {
 	args, result := oids(blob, text), text
@@ -102,7 +98,6 @@ func encoding(name string) *Func {
 	f := &Func{Name: name, Kind: Function, Args: args, Result: result, MayBeNull: true, Const: []int{1}}
 	f.With = func(c Constants) (*Func, error) {
 		form := strings.ToLower(c.Values[0].(string))
-		limit := strconv.Itoa(longestEncoded)
 		fm := forms{own: name + "({x}, " + quoted(form) + ")"}
 		var eval evalFunc
 		// decode's patterns have no repetition inside of a repetition but for one of fixed length.
@@ -138,8 +133,8 @@ func encoding(name string) *Func {
 			return nil, sqlerr.New(sqlerr.Unsupported, "the encoding %q is not supported", form).WithHint("Use hex or base64.")
 		}
 		if name == "encode" {
-			fm.pg = "CASE WHEN octet_length({x}) <= " + limit + " THEN " + fm.own + " END"
-			fm.duck = "CASE WHEN octet_length({x}) <= " + limit + " THEN " + fm.duck + " END"
+			fm.pg = "CASE WHEN octet_length({x}) <= " + most + " THEN " + fm.own + " END"
+			fm.duck = "CASE WHEN octet_length({x}) <= " + most + " THEN " + fm.duck + " END"
 		}
 		g := row(Function, name, args, result, true, fm).eval(eval)
 		g.Const = f.Const

@@ -220,7 +220,7 @@ func textFunctions() []*Func {
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 				return matchLike([]rune(v[0].(string)), []rune(v[1].(string)))
 			}},
-		&Func{Name: "||", Kind: Operator, Args: []sqltype.OID{sqltype.OIDText, sqltype.OIDText}, Result: sqltype.OIDText, Spell: concat, Exact: concat,
+		&Func{Name: "||", Kind: Operator, Args: []sqltype.OID{sqltype.OIDText, sqltype.OIDText}, Result: sqltype.OIDText, MayBeNull: true, Spell: concat, Exact: concat, // NULL where it is long (sqlgen)
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 				return v[0].(string) + v[1].(string), nil
 			}})

@@ -2,7 +2,9 @@ package sqlgen
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -10,15 +12,77 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// PostgreSQL raises at texts of a gigabyte, so a statement over private rows must not make such a one of a person's row, however it multiplies it. What
-// functions make of a text and a number ends at funcs.MaxText bytes. What is put together of texts has mostJoined of them, and mostElements in an array, and where it
-// gets a name in a subquery, from where it could be put together again, it is NULL above funcs.MaxText. Texts that are stored stay as they are: a row would
-// need one of megabytes.
+// PostgreSQL raises at texts of a gigabyte, and keeps all that is computed of a row until the row is done; so a statement over private rows must not make such a text of a person's
+// row, nor very many long ones, however it multiplies it. What functions make of a text and a number ends at funcs.MaxText bytes, and so does what is put together of texts (chain), mostJoined of
+// them at most; what gets a name in a subquery, from where it could be put together again, is NULL above that. A statement makes mostTexts texts of a row at most, which are 256 MB, and
+// its arrays of texts have mostElements together. Texts that are stored stay as they are: a row would need one of megabytes.
 const (
 	mostJoined   = 500
 	mostElements = 1000
+	mostTexts    = 4000
+	arrayTexts   = 16 // an array of the parts of a text takes as much as so many texts
 	mostPadded   = funcs.MaxText / 4 // of char(n), in characters
 )
+
+// textMakers are functions whose results take memory, as so many texts.
+var textMakers = sync.OnceValue(func() map[string]int {
+	out := map[string]int{}
+	for _, f := range funcs.All() {
+		t := sqltype.Type{OID: f.Result, Typmod: -1}
+		switch {
+		case f.Kind != funcs.Function:
+		case t.IsArray():
+			out[f.Name] = arrayTexts
+		case t.IsString() || f.Result == sqltype.OIDBytea || f.Result == sqltype.OIDJSON || f.Result == sqltype.OIDJSONB:
+			out[f.Name] = max(out[f.Name], 1)
+		}
+	}
+	return out
+})
+
+var called = regexp.MustCompile(`[a-z][a-z0-9_]*\(|\|\||AS (text|varchar|char)\b`)
+
+// textsMade is how many texts a printed statement makes of a row, if it computes everything in it.
+func textsMade(sql string) int {
+	n := 0
+	for _, what := range called.FindAllString(sql, -1) {
+		if name, ok := strings.CutSuffix(what, "("); ok {
+			n += textMakers()[name]
+		} else {
+			n++
+		}
+	}
+	return n
+}
+
+// chain prints texts that are put together, NULL where they are longer than funcs.MaxText together: with each || for itself the first of them would be kept once more for
+// each further one.
+func (p *printer) chain(n *plan.Call, f *from, m mode) string {
+	var parts []string
+	var visit func(x plan.Scalar)
+	visit = func(x plan.Scalar) {
+		if c, ok := x.(*plan.Call); ok && c.Fn == n.Fn {
+			for _, a := range c.Args {
+				visit(a)
+			}
+			return
+		}
+		parts = append(parts, p.scalar(x, f, m))
+	}
+	visit(n)
+	length := "CAST(octet_length(%s) AS int8)"
+	switch {
+	case p.d == funcs.DuckDB && n.T.OID == sqltype.OIDBytea:
+		length = "octet_length(%s)"
+	case p.d == funcs.DuckDB:
+		length = "strlen(%s)"
+	}
+	lengths := make([]string, len(parts))
+	for i, t := range parts {
+		lengths[i] = fmt.Sprintf(length, t)
+	}
+	return fmt.Sprintf("(CASE WHEN %s <= %d THEN %s END)", strings.Join(lengths, " + "), funcs.MaxText, strings.Join(parts, " || "))
+}
 
 // computed tells whether a text is more than a column of a table or of a subquery, or a constant.
 func (p *printer) computed(x plan.Scalar, f *from) bool {
@@ -79,8 +143,8 @@ func (p *printer) elements(n *plan.ArrayExpr, f *from, m mode) []string {
 			out[i] = p.short(out[i])
 		}
 	}
-	if len(out) > mostElements {
-		p.fail(tooMany("elements of an array", mostElements))
+	if p.elems += len(out); p.elems > mostElements {
+		p.fail(tooMany("elements of arrays of texts", mostElements))
 	}
 	return out
 }

@@ -43,13 +43,17 @@ func TestAttack05Amplified(t *testing.T) {
 // TestLongTextsAreRefused: what a statement itself makes too long is refused, whoever is in the data.
 func TestLongTextsAreRefused(t *testing.T) {
 	for sql, id := range map[string]string{
-		"select count(*) from encounters where cardinality(array[diag::char(16385)]) > 0":                            sqlerr.PrivateFunction.ID,
-		"select count(*) from encounters where cardinality(array[diag::char(16384)]) > 0":                            "",
-		"select count(*) from encounters where " + times(502, "diag", " || ") + " <> ''":                             sqlerr.TooComplex.ID,
-		"select count(*) from encounters where " + times(501, "diag", " || ") + " <> ''":                             "",
-		"select count(*) from encounters where cardinality(array[" + times(1001, "diag", ", ") + "]) > 0":            sqlerr.TooComplex.ID,
-		"select count(*) from encounters where cardinality(array[" + times(1001, "days", ", ") + "]) > 0":            "",
-		"select count(*) from cities where length(array_to_string(array[" + times(1001, "name", ",") + "], '')) > 0": "",
+		"select count(*) from encounters where cardinality(array[diag::char(16385)]) > 0":                                    sqlerr.PrivateFunction.ID,
+		"select count(*) from encounters where cardinality(array[diag::char(16384)]) > 0":                                    "",
+		"select count(*) from encounters where " + times(502, "diag", " || ") + " <> ''":                                     sqlerr.TooComplex.ID,
+		"select count(*) from encounters where " + times(501, "diag", " || ") + " <> ''":                                     "",
+		"select count(*) from encounters where cardinality(array[" + times(1001, "diag", ", ") + "]) > 0":                    sqlerr.TooComplex.ID,
+		"select count(*) from encounters where cardinality(array[" + times(1001, "days", ", ") + "]) > 0":                    "",
+		"select count(*) from encounters where " + times(2, "cardinality(array["+times(501, "diag", ", ")+"]) > 0", " and "): sqlerr.TooComplex.ID,
+		"select count(*) from encounters where upper(diag) in (" + times(4000, "upper(diag)", ", ") + ")":                    sqlerr.TooComplex.ID,
+		"select count(*) from encounters where upper(diag) in (" + times(1000, "upper(diag)", ", ") + ")":                    "",
+		"select count(*) from encounters where " + times(9, times(450, "diag", " || ")+" <> ''", " and "):                    sqlerr.TooComplex.ID,
+		"select count(*) from cities where length(array_to_string(array[" + times(1001, "name", ",") + "], '')) > 0":         "",
 	} {
 		a := analyze(t, sql, outside, 4)
 		var err error
@@ -60,6 +64,42 @@ func TestLongTextsAreRefused(t *testing.T) {
 		}
 		if sqlerr.ID(err) != id {
 			t.Errorf("%.100s: %v", sql, err)
+		}
+	}
+}
+
+// TestAttack05Joined: texts that are put together are NULL above funcs.MaxText, as a whole: each || for itself would keep its own, of which 500 of one row are gigabytes.
+func TestAttack05Joined(t *testing.T) {
+	long := "case when encounter_id > 0 then repeat('x', 9000) end"
+	for sql, null := range map[string]bool{
+		times(7, long, " || "):  false,
+		times(8, long, " || "):  true,
+		times(80, long, " || "): true,
+		"'a' || (" + times(4, long, " || ") + ") || upper(" + times(3, long, " || ") + ")": false,
+		"'a' || (" + times(4, long, " || ") + ") || upper(" + times(4, long, " || ") + ")": true,
+		"overlay(" + times(7, long, " || ") + " placing 'abc' from 1)":                     false,
+		"overlay(" + times(7, long, " || ") + " placing " + long + " from 1)":              true,
+		"array_to_string(string_to_array(" + times(7, long, " || ") + ", 'y'), 'z')":       false,
+		"concat(" + times(8, long, ", ") + ")":                                             true,
+		"(" + times(7, long, " || ") + ")::varchar(5)":                                     false,
+		"(diag || null) || " + times(2, long, " || "):                                      true,
+	} {
+		if read := func(cond string) int64 {
+			st, err := sqlgen.Private(analyze(t, "select count(*) from encounters where ("+sql+") is "+cond, outside, 4), funcs.Postgres, 42)
+			if err != nil {
+				t.Fatalf("%.100s: %v", sql, err)
+			}
+			totals, err := neighbour.ReadTotals(context.Background(), outside, st)
+			if err != nil {
+				t.Fatalf("%.100s: %v", sql, err)
+			}
+			sum := int64(0)
+			for _, g := range totals.Groups {
+				sum += g[0].Int64()
+			}
+			return sum
+		}; (read("null") > 0) != null || (read("not null") > 0) == null {
+			t.Errorf("%.100s: %d rows are NULL, %d are not", sql, read("null"), read("not null"))
 		}
 	}
 }

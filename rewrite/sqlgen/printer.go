@@ -26,6 +26,7 @@ type printer struct {
 	given   [][][]sqltype.Value // rows that were released before
 	known   map[argKey]string   // printed constants
 	aliases int
+	elems   int // of arrays of texts
 	err     error
 }
 
@@ -197,7 +198,10 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 		spell = n.Fn.Exact
 	}
 	text := ""
-	if spell != nil {
+	switch {
+	case n.Fn.Name == "||" && !p.exact && (n.T.IsString() || n.T.OID == sqltype.OIDBytea):
+		text = p.chain(n, f, m)
+	case spell != nil:
 		args := make([]string, len(n.Args))
 		for i, a := range n.Args {
 			if n.Fn.With != nil || !slices.Contains(n.Fn.Const, i) { // the row was made for these constants

@@ -40,8 +40,12 @@ func printed(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement fun
 	w := &private{printer: p, a: a, seed: seed, names: map[string]string{}}
 	w.prepare()
 	st := statement(w)
-	if p.err == nil && len(st.SQL) > maxText {
+	switch {
+	case p.err != nil:
+	case len(st.SQL) > maxText:
 		p.err = tooComplex()
+	case textsMade(st.SQL) > mostTexts:
+		p.err = tooMany("texts made of a row", mostTexts)
 	}
 	return st, p.err
 }
