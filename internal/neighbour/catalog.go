@@ -216,7 +216,8 @@ var typeForm = regexp.MustCompile(`^([a-z0-9]+)(?:\((\d+)(?:,(\d+))?\))?$`)
 
 var typeNames = map[string]sqltype.Type{"int2": sqltype.Int2, "int4": sqltype.Int4, "int8": sqltype.Int8, "float4": sqltype.Float4,
 	"float8": sqltype.Float8, "numeric": sqltype.Numeric, "text": sqltype.Text, "bool": sqltype.Bool, "date": sqltype.Date,
-	"timestamp": sqltype.Timestamp, "timestamptz": sqltype.Timestamptz, "varchar": sqltype.Varchar, "char": sqltype.BPChar}
+	"timestamp": sqltype.Timestamp, "timestamptz": sqltype.Timestamptz, "varchar": sqltype.Varchar, "char": sqltype.BPChar,
+	"time": sqltype.Time, "timetz": sqltype.Timetz, "interval": sqltype.IntervalType, "bytea": sqltype.Bytea, "uuid": sqltype.UUIDType}
 
 func parseType(s string) (sqltype.Type, error) {
 	m := typeForm.FindStringSubmatch(s)

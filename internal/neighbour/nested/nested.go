@@ -1,0 +1,155 @@
+package nested
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+)
+
+// Generator makes statements, the same ones for the same seed. Many of them are refused: types that no row takes, or patterns that are no constants.
+type Generator struct {
+	r       *rand.Rand
+	columns map[sqltype.OID][]string
+	rows    map[sqltype.OID][][]*funcs.Func // by result, those of one name together
+}
+
+// New makes a generator over a catalog's columns and the rows that a backend computes.
+func New(c *neighbour.Catalog, d funcs.Dialect, seed int64) *Generator {
+	g := &Generator{r: rand.New(rand.NewSource(seed)), columns: map[sqltype.OID][]string{}, rows: map[sqltype.OID][][]*funcs.Func{}} //nolint:gosec // statements of a test
+	for _, col := range c.Tables[0].Columns {
+		g.columns[col.Type.OID] = append(g.columns[col.Type.OID], col.Name)
+	}
+	for _, f := range funcs.All() {
+		if f.Refused[d] != "" {
+			continue
+		}
+		of := g.rows[f.Result]
+		i := slices.IndexFunc(of, func(l []*funcs.Func) bool { return l[0].Name == f.Name })
+		if i < 0 {
+			i, of = len(of), append(of, nil)
+		}
+		of[i] = append(of[i], f)
+		g.rows[f.Result] = of
+	}
+	return g
+}
+
+// Statement is one about the rows of one table, with one value a unit in between or not.
+func (g *Generator) Statement() string {
+	table, depth := one(g, []string{"persons", "events"}), 1+g.r.Intn(3)
+	x := func(t ...sqltype.OID) string { return g.Expression(one(g, t), depth) }
+	switch g.r.Intn(11) {
+	case 0:
+		return fmt.Sprintf("select count(*) from %s where %s", table, x(sqltype.OIDBool))
+	case 1:
+		return fmt.Sprintf("select %s, count(*) from %s group by 1", x(keys...), table)
+	case 2:
+		return fmt.Sprintf("select count(*) filter (where %s), count(%s) from %s", x(sqltype.OIDBool), x(keys...), table)
+	case 3:
+		return fmt.Sprintf("select %s(%s) from %s", one(g, []string{"stddev", "variance", "var_pop"}), x(numbers...), table)
+	case 4:
+		within := one(g, []string{"select %s(x), count(x) from (select patient_id, %s(%s) as x from %s group by 1) q", "select %s(x), count(x) from (select %s(%s) over (partition by patient_id order by i4) as x from %s) q"})
+		return fmt.Sprintf(within, one(g, []string{"sum", "avg"}), one(g, []string{"sum", "avg", "max", "min"}), x(numbers...), table)
+	case 5:
+		return fmt.Sprintf("select count(*) from persons p join events e on e.patient_id = p.patient_id and e.%s = (select max(%s) from events i where i.patient_id = p.patient_id)", one(g, g.columns[sqltype.OIDInt4]), x(sqltype.OIDInt4))
+	case 6, 7:
+		return fmt.Sprintf("select avg(%s) from %s", x(numbers...), table)
+	}
+	return fmt.Sprintf("select sum(%s) from %s", x(numbers...), table)
+}
+
+var (
+	numbers = []sqltype.OID{sqltype.OIDInt2, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDFloat4, sqltype.OIDFloat8, sqltype.OIDNumeric}
+	keys    = []sqltype.OID{sqltype.OIDText, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDBool, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDNumeric, sqltype.OIDFloat8, sqltype.OIDInterval, sqltype.OIDTime}
+)
+
+func one[T any](g *Generator, of []T) T { return of[g.r.Intn(len(of))] }
+
+// Expression is an expression of a type, with calls nested as deep as depth.
+func (g *Generator) Expression(t sqltype.OID, depth int) string {
+	of := g.rows[t]
+	if depth == 0 || len(of) == 0 || g.r.Intn(12) == 0 {
+		return g.leaf(t)
+	}
+	if g.r.Intn(10) == 0 {
+		x, y := g.Expression(t, depth-1), g.Expression(t, depth-1)
+		if i := g.r.Intn(5); i > 0 {
+			return fmt.Sprintf("%s(%s, %s)", []string{"coalesce", "greatest", "least", "nullif"}[i-1], x, y)
+		}
+		return fmt.Sprintf("(case when %s then %s else %s end)", g.Expression(sqltype.OIDBool, depth-1), x, y)
+	}
+	f := one(g, one(g, of)) // names alike, though some have 20 rows of other types
+	args := make([]string, len(f.Args))
+	for i, a := range f.Args {
+		words := constants[f.Name]
+		switch {
+		case !slices.Contains(f.Const, i) && !(i == 1 && a == sqltype.OIDText && words != nil):
+			args[i] = g.Expression(a, depth-1)
+		case a == sqltype.OIDText && words != nil:
+			args[i] = "'" + one(g, words) + "'"
+		default:
+			args[i] = g.literal(a)
+		}
+	}
+	return g.call(f, args)
+}
+
+func (g *Generator) leaf(t sqltype.OID) string {
+	if cols := g.columns[t]; len(cols) > 0 && g.r.Intn(5) > 0 {
+		return one(g, cols)
+	}
+	return g.literal(t)
+}
+
+// literal is a constant of a type, of an extreme value at times.
+func (g *Generator) literal(t sqltype.OID) string {
+	name := sqltype.Type{OID: t, Typmod: -1}.String()
+	list := literals[t]
+	if all := edges[t]; all != nil && (list == nil || g.r.Intn(4) == 0) {
+		list = all
+	}
+	if list == nil {
+		return "cast(null as " + name + ")"
+	}
+	return fmt.Sprintf("cast('%s' as %s)", one(g, list), name)
+}
+
+func (g *Generator) call(f *funcs.Func, args []string) string {
+	list := strings.Join(args, ", ")
+	switch {
+	case f.Kind == funcs.Cast && f.Result == sqltype.OIDNumeric && g.r.Intn(2) == 0:
+		return fmt.Sprintf("cast(%s as %s)", list, one(g, []string{"numeric(5,2)", "numeric(20,0)", "numeric(38,20)"}))
+	case f.Kind == funcs.Cast:
+		return fmt.Sprintf("cast(%s as %s)", list, sqltype.Type{OID: f.Result, Typmod: -1})
+	case f.Kind == funcs.Operator && len(args) == 1:
+		return fmt.Sprintf("(%s %s)", f.Name, list)
+	case f.Kind == funcs.Operator:
+		return fmt.Sprintf("(%s %s %s)", args[0], f.Name, args[1])
+	case f.Name == "extract":
+		return fmt.Sprintf("extract(%s from %s)", strings.Trim(args[0], "'"), args[1])
+	case f.Name == "position":
+		return "strpos(" + list + ")"
+	}
+	return f.Name + "(" + list + ")"
+}
+
+// literals are ordinary values.
+var literals = map[sqltype.OID][]string{
+	sqltype.OIDInt2: {"3", "-1"}, sqltype.OIDInt4: {"1", "0", "2", "-3", "1000000"}, sqltype.OIDInt8: {"7", "4000000000"}, sqltype.OIDFloat4: {"1.5"}, sqltype.OIDFloat8: {"2.5", "1e10"},
+	sqltype.OIDNumeric: {"0.5", "3.0", "100", "-7.25", "1e30"}, sqltype.OIDText: {"a", "%b", "", "1"}, sqltype.OIDDate: {"2019-05-05"}, sqltype.OIDTimestamp: {"2019-05-05 01:02:03"},
+	sqltype.OIDTimestamptz: {"2019-05-05 01:02:03+00"}, sqltype.OIDTime: {"01:02:03"}, sqltype.OIDInterval: {"1 day", "1 month"}, sqltype.OIDJSONB: {`{"a": 1}`, "[]", "7"}, sqltype.OIDJSON: {`{"a": 1}`},
+}
+
+// constants are words that rows ask for.
+var constants = map[string][]string{
+	"extract":    {"year", "month", "day", "dow", "doy", "epoch", "hour", "week", "century", "isoyear", "second", "julian", "quarter"},
+	"date_part":  {"year", "month", "day", "dow", "epoch", "hour", "second", "decade"},
+	"date_trunc": {"day", "month", "year", "hour", "week", "century", "millennium"},
+	"to_char":    {"YYYY-MM-DD", "999", "FM999.00"}, "to_date": {"YYYY-MM-DD"}, "~": {"a", "^a.b$"}, "~*": {"a"}, "regexp_like": {"a"}, "regexp_count": {"a"},
+	"encode": {"hex", "base64"}, "decode": {"hex", "base64"}, "timezone": {"Europe/Berlin"},
+}

@@ -1,0 +1,121 @@
+package sqlgen_test
+
+import (
+	"context"
+	"math/rand"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/neighbour/nested"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// nestedRun is how many statements TestNested makes, and from which seed: NESTED_STATEMENTS and NESTED_SEED say others, DPSQL_LONG means many new ones.
+func nestedRun(t *testing.T) (statements int, seed int64) {
+	statements, seed = 2500, 1
+	if os.Getenv("DPSQL_LONG") != "" {
+		statements, seed = 200000, time.Now().UnixNano()
+	}
+	for name, set := range map[string]func(int64){"NESTED_STATEMENTS": func(n int64) { statements = int(n) }, "NESTED_SEED": func(n int64) { seed = n }} {
+		if text := os.Getenv(name); text != "" {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			set(n)
+		}
+	}
+	return statements, seed
+}
+
+// TestNested: whatever calls are nested in one another over whatever values, a statement that is admitted does not raise, and the rows of one unit change
+// no total by more than is claimed.
+func TestNested(t *testing.T) {
+	ctx := context.Background()
+	cat, err := nested.Catalog(funcs.Postgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.CreateDB("nested"); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgconn.Connect(ctx, server.URL("nested"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := &neighbour.Postgres{Conn: conn}
+	for _, s := range slices.Concat(cat.DDL(), nested.Rows(cat, funcs.Postgres), []string{"SET search_path = ''", "SET TimeZone = 'UTC'"}) {
+		if err := db.Exec(ctx, s); err != nil {
+			t.Fatalf("%v\n%s", err, s)
+		}
+	}
+	statements, seed := nestedRun(t)
+	g, units := nested.New(cat, funcs.Postgres, seed), rand.New(rand.NewSource(seed)) //nolint:gosec // statements of a test
+	ran := 0
+	for range statements {
+		sql := g.Statement()
+		a, st, ok := admitted(ctx, sql, cat)
+		if !ok {
+			continue
+		}
+		ran++
+		if err := nestedHolds(ctx, db, cat, a, st, 1+units.Intn(nested.Units)); err != nil {
+			t.Errorf("%.1500v\nseed %d: %s", err, seed, sql)
+		}
+	}
+	t.Logf("seed %d: %d of %d statements were admitted", seed, ran, statements)
+	if ran < statements/4 {
+		t.Errorf("only %d of %d statements were admitted", ran, statements)
+	}
+}
+
+// admitted is a statement's analysis and print, if it has them.
+func admitted(ctx context.Context, sql string, cat *neighbour.Catalog) (*sensitivity.Analysis, *sqlgen.Statement, bool) {
+	text, err := pgsyntax.Parse(sql)
+	if err != nil {
+		return nil, nil, false
+	}
+	opts := plan.BindOptions{}
+	opts.Values.Zone, _ = sqltype.LookupZone("UTC")
+	q, err := plan.Bind(text[0].Node.(*pgsyntax.Select), cat, opts)
+	if err != nil {
+		return nil, nil, false
+	}
+	a, err := sensitivity.Analyze(ctx, q, sensitivity.Options{MaxGroups: 1, MaxPublicGroups: 1000})
+	if err != nil {
+		return nil, nil, false
+	}
+	st, err := sqlgen.Private(a, funcs.Postgres, 42)
+	return a, st, err == nil
+}
+
+// nestedHolds: the statement runs, and where nothing is chosen its claim holds for a unit.
+func nestedHolds(ctx context.Context, db *neighbour.Postgres, cat *neighbour.Catalog, a *sensitivity.Analysis, st *sqlgen.Statement, unit int) error {
+	if len(a.Choices) > 0 {
+		_, err := db.Query(ctx, st)
+		return err
+	}
+	before, err := neighbour.ReadTotals(ctx, db, st)
+	if err != nil {
+		return err
+	}
+	return neighbour.Change(ctx, db, cat.DeleteUnit(unit), func() error {
+		after, err := neighbour.ReadTotals(ctx, db, st)
+		if err != nil {
+			return err
+		}
+		_, err = neighbour.Compare(a, before, after)
+		return err
+	})
+}
