@@ -4,7 +4,6 @@ package nested
 
 import (
 	"fmt"
-	"math/rand"
 	"regexp"
 	"strconv"
 	"strings"
@@ -120,15 +119,14 @@ func values(t sqltype.Type, d funcs.Dialect) []string {
 	return out
 }
 
-// Rows fills both tables, the same way each time.
-func Rows(c *neighbour.Catalog, d funcs.Dialect) []string {
-	r := rand.New(rand.NewSource(7)) //nolint:gosec // values of a test
+// Rows fills both tables.
+func Rows(c *neighbour.Catalog, d funcs.Dialect, draw Source) []string {
 	row := func(t *plan.Table, unit int) string {
 		list := []string{strconv.Itoa(unit)}
 		for _, col := range t.Columns[1:] {
 			v := "NULL"
-			if all := values(col.Type, d); r.Intn(8) > 0 {
-				v = fmt.Sprintf("CAST('%s' AS %s)", all[r.Intn(len(all))], col.Type)
+			if all := values(col.Type, d); draw(8) > 0 {
+				v = fmt.Sprintf("CAST('%s' AS %s)", all[draw(len(all))], col.Type)
 			}
 			list = append(list, v)
 		}

@@ -2,7 +2,6 @@ package nested
 
 import (
 	"fmt"
-	"math/rand"
 	"slices"
 	"strings"
 
@@ -11,16 +10,19 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
-// Generator makes statements, the same ones for the same seed. Many of them are refused: types that no row takes, or patterns that are no constants.
+// Source gives numbers from 0 to n-1.
+type Source func(n int) int
+
+// Generator makes statements, the same ones from the same choices. Many of them are refused: types that no row takes, or patterns that are no constants.
 type Generator struct {
-	r       *rand.Rand
+	draw    Source
 	columns map[sqltype.OID][]string
 	rows    map[sqltype.OID][][]*funcs.Func // by result, those of one name together
 }
 
 // New makes a generator over a catalog's columns and the rows that a backend computes.
-func New(c *neighbour.Catalog, d funcs.Dialect, seed int64) *Generator {
-	g := &Generator{r: rand.New(rand.NewSource(seed)), columns: map[sqltype.OID][]string{}, rows: map[sqltype.OID][][]*funcs.Func{}} //nolint:gosec // statements of a test
+func New(c *neighbour.Catalog, d funcs.Dialect, draw Source) *Generator {
+	g := &Generator{draw: draw, columns: map[sqltype.OID][]string{}, rows: map[sqltype.OID][][]*funcs.Func{}}
 	for _, col := range c.Tables[0].Columns {
 		g.columns[col.Type.OID] = append(g.columns[col.Type.OID], col.Name)
 	}
@@ -41,9 +43,9 @@ func New(c *neighbour.Catalog, d funcs.Dialect, seed int64) *Generator {
 
 // Statement is one about the rows of one table, with one value a unit in between or not.
 func (g *Generator) Statement() string {
-	table, depth := one(g, []string{"persons", "events"}), 1+g.r.Intn(3)
+	table, depth := one(g, []string{"persons", "events"}), 1+g.draw(3)
 	x := func(t ...sqltype.OID) string { return g.Expression(one(g, t), depth) }
-	switch g.r.Intn(11) {
+	switch g.draw(11) {
 	case 0:
 		return fmt.Sprintf("select count(*) from %s where %s", table, x(sqltype.OIDBool))
 	case 1:
@@ -68,17 +70,17 @@ var (
 	keys    = []sqltype.OID{sqltype.OIDText, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDBool, sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDNumeric, sqltype.OIDFloat8, sqltype.OIDInterval, sqltype.OIDTime}
 )
 
-func one[T any](g *Generator, of []T) T { return of[g.r.Intn(len(of))] }
+func one[T any](g *Generator, of []T) T { return of[g.draw(len(of))] }
 
 // Expression is an expression of a type, with calls nested as deep as depth.
 func (g *Generator) Expression(t sqltype.OID, depth int) string {
 	of := g.rows[t]
-	if depth == 0 || len(of) == 0 || g.r.Intn(12) == 0 {
+	if depth == 0 || len(of) == 0 || g.draw(12) == 0 {
 		return g.leaf(t)
 	}
-	if g.r.Intn(10) == 0 {
+	if g.draw(10) == 0 {
 		x, y := g.Expression(t, depth-1), g.Expression(t, depth-1)
-		if i := g.r.Intn(5); i > 0 {
+		if i := g.draw(5); i > 0 {
 			return fmt.Sprintf("%s(%s, %s)", []string{"coalesce", "greatest", "least", "nullif"}[i-1], x, y)
 		}
 		return fmt.Sprintf("(case when %s then %s else %s end)", g.Expression(sqltype.OIDBool, depth-1), x, y)
@@ -100,7 +102,7 @@ func (g *Generator) Expression(t sqltype.OID, depth int) string {
 }
 
 func (g *Generator) leaf(t sqltype.OID) string {
-	if cols := g.columns[t]; len(cols) > 0 && g.r.Intn(5) > 0 {
+	if cols := g.columns[t]; len(cols) > 0 && g.draw(5) > 0 {
 		return one(g, cols)
 	}
 	return g.literal(t)
@@ -110,7 +112,7 @@ func (g *Generator) leaf(t sqltype.OID) string {
 func (g *Generator) literal(t sqltype.OID) string {
 	name := sqltype.Type{OID: t, Typmod: -1}.String()
 	list := literals[t]
-	if all := edges[t]; all != nil && (list == nil || g.r.Intn(4) == 0) {
+	if all := edges[t]; all != nil && (list == nil || g.draw(4) == 0) {
 		list = all
 	}
 	if list == nil {
@@ -122,7 +124,7 @@ func (g *Generator) literal(t sqltype.OID) string {
 func (g *Generator) call(f *funcs.Func, args []string) string {
 	list := strings.Join(args, ", ")
 	switch {
-	case f.Kind == funcs.Cast && f.Result == sqltype.OIDNumeric && g.r.Intn(2) == 0:
+	case f.Kind == funcs.Cast && f.Result == sqltype.OIDNumeric && g.draw(2) == 0:
 		return fmt.Sprintf("cast(%s as %s)", list, one(g, []string{"numeric(5,2)", "numeric(20,0)", "numeric(38,20)"}))
 	case f.Kind == funcs.Cast:
 		return fmt.Sprintf("cast(%s as %s)", list, sqltype.Type{OID: f.Result, Typmod: -1})
