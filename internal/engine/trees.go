@@ -26,7 +26,7 @@ func (r *run) readApart(ctx context.Context, tx backend.Tx, an *sensitivity.Anal
 		if err != nil {
 			return err
 		}
-		if err := query(ctx, tx, st, a.args, func(rows secret.Rows) error { return read(i, st.Columns, rows) }); err != nil {
+		if err := query(ctx, tx, st, a.args, func(rows secret.Rows) error { return read(ctx, i, st.Columns, rows) }); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func noTotals(a *sensitivity.Analysis) bool {
 // mostNodes bounds what is looked at for order statistics and the most frequent values: each group's leaves, or candidates as often as one of them is picked.
 const mostNodes = 1 << 24
 
-// fewNodes refuses statements over so many public groups that reading them takes minutes, which no limit of time ends.
+// fewNodes refuses, before it is charged, what would take minutes to read.
 func fewNodes(a *sensitivity.Analysis) error {
 	nodes := uint64(0)
 	for _, m := range a.Measures {

@@ -140,6 +140,9 @@ func Relation(ctx context.Context, a *sensitivity.Analysis, r *release.Release) 
 	}
 	rel := &eval.Relation{Cols: a.Agg.Cols()}
 	for _, g := range r.Groups {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		row := append([]sqltype.Value(nil), g.Keys...)
 		for i, f := range a.Formulas {
 			v, err := e.decision(i, g.Values)

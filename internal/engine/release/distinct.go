@@ -1,6 +1,8 @@
 package release
 
 import (
+	"context"
+
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -10,7 +12,7 @@ import (
 //
 // Proof: as Read's, on totals whose sensitivity is sensitivity.distinct's claim at the bounds that Kept gives, which are released. Every group that Read released has a number, 0 where no row came for it;
 // rows of other groups are dropped. Those were chosen before, by their units. A row that does not fit, or a second one for a group, is a failure that tells nothing.
-func (m *Maker) ReadDistinct(i int, cols []sqlgen.Column, rows secret.Rows) error {
+func (m *Maker) ReadDistinct(ctx context.Context, i int, cols []sqlgen.Column, rows secret.Rows) error {
 	if !m.read || i >= len(m.apart) || m.apart[i] == nil || m.a.Measures[i].Tree != nil || m.old != nil {
 		return errShape
 	}
@@ -23,6 +25,9 @@ func (m *Maker) ReadDistinct(i int, cols []sqlgen.Column, rows secret.Rows) erro
 		return err
 	}
 	for g, t := range totals {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if t[i] == nil || t[i].Sign() < 0 {
 			return errShape
 		}

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"context"
 	"math/big"
 
 	"github.com/dpsql/dpsql/internal/engine/quantile"
@@ -36,7 +37,8 @@ func (m *Maker) Kept(i int) sqlgen.Kept {
 // drawn before. Which node is looked at next follows from released nodes alone (quantile.Reader), so the blocks that are released are the whole vector's, with the rest left out by a rule that reads
 // no more than they tell. (3) Every group that Read released has a tree, whether or not a row came for it: its counts are 0 then; rows of other groups are dropped, and groups were chosen before by their units. (4) A row
 // that does not fit, or a second one for a leaf or a group, is a failure that tells nothing. (5) Memory: the counts of one group's leaves, whose number is public, and the release.
-func (m *Maker) ReadTree(i int, cols []sqlgen.Column, rows secret.Rows) error {
+// (6) Time: ctx ends it, like the backend's part, between two nodes; nothing was released then.
+func (m *Maker) ReadTree(ctx context.Context, i int, cols []sqlgen.Column, rows secret.Rows) error {
 	if !m.read || i >= len(m.apart) || m.apart[i] == nil && m.picks[i] == nil || m.old != nil {
 		return errShape
 	}
@@ -55,7 +57,7 @@ func (m *Maker) ReadTree(i int, cols []sqlgen.Column, rows secret.Rows) error {
 			if m.r.Groups[g].taken(i) { // (4)
 				return errShape
 			}
-			if err := m.open(i, &m.r.Groups[g], leaves); err != nil {
+			if err := m.open(ctx, i, &m.r.Groups[g], leaves); err != nil {
 				return err
 			}
 		}
@@ -95,7 +97,7 @@ func (m *Maker) ReadTree(i int, cols []sqlgen.Column, rows secret.Rows) error {
 	clear(leaves)
 	for g := range m.r.Groups { // (3)
 		if !m.r.Groups[g].taken(i) {
-			if err := m.open(i, &m.r.Groups[g], leaves); err != nil {
+			if err := m.open(ctx, i, &m.r.Groups[g], leaves); err != nil {
 				return err
 			}
 		}
@@ -107,12 +109,15 @@ func (m *Maker) ReadTree(i int, cols []sqlgen.Column, rows secret.Rows) error {
 func (g *Group) taken(i int) bool { return g.Trees[i] != nil || g.Picks[i] != nil }
 
 // open releases what measure i has of one group: the nodes of a tree, or picks, whose proof is noise.Picker's: what a unit changes in the numbers of rows is as sensitivity.mostFrequent says.
-func (m *Maker) open(i int, g *Group, leaves []int64) (err error) {
+func (m *Maker) open(ctx context.Context, i int, g *Group, leaves []int64) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if p := m.picks[i]; p != nil {
 		g.Picks[i], err = p.Most(leaves, int(m.a.Measures[i].Pick.Most)) //nolint:gosec // at most mostTop
 		return err
 	}
-	return m.descend(i, g, leaves)
+	return m.descend(ctx, i, g, leaves)
 }
 
 // leavesOf says how measure i's leaves are told apart: by number, or where at is not nil by candidate.
@@ -183,7 +188,7 @@ func (m *Maker) leaf(cols []sqlgen.Column, row []secret.Value, read leavesRead) 
 }
 
 // descend releases the nodes of one group's tree that its quantiles lead to.
-func (m *Maker) descend(i int, g *Group, leaves []int64) error {
+func (m *Maker) descend(ctx context.Context, i int, g *Group, leaves []int64) error {
 	t := m.a.Measures[i].Tree
 	upTo := make([]*big.Int, 1, len(leaves)+1)
 	upTo[0] = new(big.Int)
@@ -195,6 +200,9 @@ func (m *Maker) descend(i int, g *Group, leaves []int64) error {
 	r, err := quantile.NewReader(t, m.apart[i].StdDev(), func(level int, node int64) ([]float64, error) {
 		if c := known(level, node); c != nil {
 			return c, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 		b := Block{Level: level, Node: node}
 		each := int64(1) // leaves of a child

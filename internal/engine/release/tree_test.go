@@ -1,6 +1,8 @@
 package release
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -41,7 +43,7 @@ func TestReadTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.ReadTree(0, treeCols, rowsOf([]sqltype.Value{"a", int64(3), int64(2)}, []sqltype.Value{"a", int64(9), int64(5)}, []sqltype.Value{"z", int64(0), int64(100)})); err != nil {
+	if err := m.ReadTree(t.Context(), 0, treeCols, rowsOf([]sqltype.Value{"a", int64(3), int64(2)}, []sqltype.Value{"a", int64(9), int64(5)}, []sqltype.Value{"z", int64(0), int64(100)})); err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Groups) != 2 || len(r.Groups[0].Trees[0]) != 2 || len(r.Groups[1].Trees[0]) != 1 {
@@ -56,7 +58,7 @@ func TestReadTree(t *testing.T) {
 			t.Errorf("a group of nobody counts %s", n)
 		}
 	}
-	if err := m.ReadTree(0, treeCols, rowsOf()); err == nil {
+	if err := m.ReadTree(t.Context(), 0, treeCols, rowsOf()); err == nil {
 		t.Error("a tree is read twice: its noise would be drawn again")
 	}
 	text, err := Encode(a, r)
@@ -89,13 +91,42 @@ func TestReadTreeRefuses(t *testing.T) {
 		if _, err := m.Read(nil, rowsOf()); err != nil {
 			t.Fatal(err)
 		}
-		if err := m.ReadTree(0, treeCols, rowsOf(rows...)); err == nil {
+		if err := m.ReadTree(t.Context(), 0, treeCols, rowsOf(rows...)); err == nil {
 			t.Errorf("%s is read", name)
 		}
 	}
 	m, _ := treeMaker(t)
-	if err := m.ReadTree(0, treeCols, rowsOf()); err == nil {
+	if err := m.ReadTree(t.Context(), 0, treeCols, rowsOf()); err == nil {
 		t.Error("a tree is read before the totals")
+	}
+}
+
+// ending is a context that ends once it was asked a number of times.
+type ending struct {
+	context.Context
+	asked, most int
+}
+
+func (e *ending) Err() error {
+	if e.asked++; e.asked > e.most {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestReadTreeEnds: the end of its context ends the reading of trees wherever it is, between groups and between the nodes of one. It is asked once a group and once a node: of group a two are looked at, of b one.
+func TestReadTreeEnds(t *testing.T) {
+	const asks = 5
+	for most := 0; most <= asks; most++ {
+		m, _ := treeMaker(t)
+		if _, err := m.Read(nil, rowsOf()); err != nil {
+			t.Fatal(err)
+		}
+		ctx := &ending{Context: t.Context(), most: most}
+		err := m.ReadTree(ctx, 0, treeCols, rowsOf([]sqltype.Value{"a", int64(3), int64(2)}, []sqltype.Value{"a", int64(9), int64(5)}))
+		if errors.Is(err, context.DeadlineExceeded) != (most < asks) || ctx.asked != min(most+1, asks) {
+			t.Errorf("after %d of %d: %v", ctx.asked, most, err)
+		}
 	}
 }
 
@@ -114,7 +145,7 @@ func TestTreeNoise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := m2.ReadTree(0, treeCols, rowsOf()); err != nil {
+		if err := m2.ReadTree(t.Context(), 0, treeCols, rowsOf()); err != nil {
 			t.Fatal(err)
 		}
 		seen := map[string]bool{}

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// endingAt is a backend with whose n-th statement's last row something ends.
+type endingAt struct {
+	backend.Backend
+	at  int
+	end func()
+}
+
+type endingTx struct {
+	backend.Tx
+	of *endingAt
+}
+
+type endingRows struct {
+	noRows
+	rows [][]secret.Value
+	at   int
+	end  func()
+}
+
+func (b *endingAt) Begin(ctx context.Context) (backend.Tx, error) {
+	tx, err := b.Backend.Begin(ctx)
+	return endingTx{tx, b}, err
+}
+
+func (x endingTx) Query(ctx context.Context, sql string, args []backend.Arg, want []sqltype.Type) (secret.Rows, error) {
+	rows, err := x.Tx.Query(ctx, sql, args, want)
+	if x.of.at--; x.of.at != 0 || err != nil {
+		return rows, err
+	}
+	out := &endingRows{end: x.of.end}
+	for rows.Next() {
+		out.rows = append(out.rows, append([]secret.Value(nil), rows.Row()...))
+	}
+	rows.Close()
+	return out, rows.Err()
+}
+
+func (r *endingRows) Next() bool {
+	if r.at++; r.at > len(r.rows) {
+		r.end()
+		return false
+	}
+	return true
+}
+
+func (r *endingRows) Row() []secret.Value { return r.rows[r.at-1] }
+
+// TestTreesEnd: where time ends, or the client cancels, while order statistics are read off what the backend gave, the statement fails as for any other resource: one error, the charge stays, nothing is stored.
+func TestTreesEnd(t *testing.T) {
+	for _, c := range []struct {
+		sql   string
+		at    int // the statement that the leaves come with
+		cause error
+		want  string
+	}{
+		{"select readmitted, median(days), count(*) from encounters group by 1", 2, errTimeout, sqlerr.ResourceFailure.ID},
+		{"select readmitted, median(days), count(*) from encounters group by 1", 2, errors.New("the client"), sqlerr.QueryCanceled.ID},
+		{"select readmitted, mode() within group (order by kind_id) from encounters group by 1", 1, errTimeout, sqlerr.ResourceFailure.ID},
+		{"select readmitted, count(distinct diag), count(*) from encounters group by 1", 2, errTimeout, sqlerr.ResourceFailure.ID},
+	} {
+		s := clinicSession(t, tame, backend.DuckDB)
+		p, err := prepare(s, c.sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancelCause(context.Background())
+		s.engine.backend = &endingAt{s.engine.backend, c.at, func() { cancel(c.cause) }}
+		if _, err := p.Run(ctx, nil); sqlerr.ID(err) != c.want || context.Cause(ctx) != c.cause {
+			t.Errorf("%s: %v, not %s", c.sql, err, c.want)
+		}
+		failures := map[string]int{sqlerr.ResourceFailure.ID: 1}[c.want]
+		if n := len(charges(t, s.engine)); n != 1 || s.engine.failures.of("ann") != failures {
+			t.Errorf("%s: %d charges, %d failures", c.sql, n, s.engine.failures.of("ann"))
+		}
+		if n := charged(t, s.engine, func() { ask(t, s, c.sql) }); n != 1 {
+			t.Errorf("%s: asked again it is charged %d times", c.sql, n)
+		}
+	}
+}
