@@ -43,6 +43,8 @@ type Analysis struct {
 	Formulas []Formula // one for each of Agg.Aggs
 	// Given are the rows of the plan.Released in the body, by number, in a copy that one run prints; nil before.
 	Given [][][]sqltype.Value
+	// Args are the values of Query.Params in such a copy.
+	Args []sqltype.Value
 	// People is the measure that says how many units each group has, where Options.CountPeople asked for it; else -1.
 	People int
 }

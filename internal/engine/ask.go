@@ -53,6 +53,9 @@ func (a *asked) seed() int64 { return int64(binary.BigEndian.Uint64(a.key[:8])) 
 // runPrivate is the way of design section 3 from the charge on.
 func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *Answer, err error) {
 	s := p.session
+	if err := sqlgen.CheckGiven(s.engine.dialect, p.query.Params, [][]sqltype.Value{args}); err != nil {
+		return nil, err
+	}
 	r, err := p.newRun(ctx, args)
 	if err != nil {
 		return nil, err
@@ -357,9 +360,9 @@ func (r *run) readPublic(ctx context.Context, tx backend.Tx) error {
 // read runs a stage's scans in the statement's snapshot: one, or where vectors are scaled to norms that are chosen first, two.
 func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 	d, an := r.session.engine.dialect, a.an
-	if a.given != nil {
+	if len(a.args) > 0 || a.given != nil {
 		with := *a.an
-		with.Given = a.given
+		with.Given, with.Args = a.given, a.args
 		an = &with
 	}
 	st, err := sqlgen.Private(an, d, a.seed())

@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -81,16 +82,31 @@ func (r *run) inputs(ctx context.Context, a *asked) error {
 				return err
 			}
 			a.args = append(a.args, v)
+			if err := r.exactly(a.an.Query.Params[in.Param-1:in.Param], [][]sqltype.Value{{v}}); err != nil {
+				return err
+			}
 			continue
 		}
 		rows, err := rowsOf(rel, in)
 		if err != nil {
 			return err
 		}
+		var types []sqltype.Type
+		for _, c := range in.Rows.Columns {
+			types = append(types, c.Type)
+		}
+		if err := r.exactly(types, rows); err != nil {
+			return err
+		}
 		a.given = append(a.given, rows)
 	}
 	a.key, a.known = r.key(a.stage, a.args, a.given), true
 	return nil
+}
+
+// exactly refuses released values that the database could only round: what is told of them follows from releases alone.
+func (r *run) exactly(types []sqltype.Type, rows [][]sqltype.Value) error {
+	return sqlgen.CheckGiven(r.session.engine.dialect, types, rows)
 }
 
 // compute is a computation over the releases that there are.

@@ -56,7 +56,7 @@ func releaseAll(t testing.TB, r *run) error {
 // with is a stage's analysis with the rows that it reads.
 func with(a *asked) *sensitivity.Analysis {
 	an := *a.an
-	an.Given = a.given
+	an.Given, an.Args = a.given, a.args
 	return &an
 }
 
@@ -71,7 +71,7 @@ func TestStageNeighbours(t *testing.T) {
 		for _, c := range without {
 			changed[c.name] = c.open(t, d)
 		}
-		for _, sql := range slices.Concat([]string{parity, rounded}, reading, lookedUp) {
+		for _, sql := range slices.Concat([]string{parity}, reading, lookedUp) {
 			p, err := prepare(s, sql)
 			if err != nil {
 				t.Errorf("%s: %v", sql, err)
@@ -122,10 +122,6 @@ var reading = []string{
 	"select k.n > 5, count(*) from encounters e join (select kind_id, count(*) n from encounters group by 1) k on k.kind_id = e.kind_id group by 1",
 	"select k.n > 5, count(*) from patients p join (select city_id, count(*) n from patients group by 1) k on k.city_id = p.city_id group by 1",
 }
-
-// rounded has a key of numerics that DuckDB, where one column has 38 digits for all, holds equal: what is equal there is no key.
-const rounded = `select count(*) from (select patient_id, max(case when patient_id = 1 then 5.0 else 9.0 end) x from encounters group by 1) t join (select x, sum(n) s from
-	(select case when days = 1 then 1e37 else 5 + (days * 1000 + medications) / 1000000.0 end x, n from (select days, medications, count(*) n from encounters group by 1, 2) a) b group by x) r on r.x = t.x`
 
 func measuresOf(p *Prepared) (out []sensitivity.Measure) {
 	for _, st := range p.stages {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -72,18 +73,20 @@ func (p *printer) arrays(n *plan.Released, rows [][]sqltype.Value) string {
 }
 
 func (p *printer) valueRows(n *plan.Released, rows [][]sqltype.Value) string {
+	if err := CheckGiven(p.d, n.Types, rows); err != nil {
+		return p.fail(err)
+	}
 	lines := make([]string, len(rows))
-	scales := make([]int32, len(n.Types))
 	types := slices.Clone(n.Types)
 	for j, t := range types {
-		types[j], scales[j] = oneDecimal(t, rows, j)
+		if inDecimals(p.d, t) {
+			whole, places := digitsOf(rows, j)
+			types[j] = sqltype.NumericOf(max(whole+places, 1), places)
+		}
 	}
 	for i, row := range rows {
 		vals := make([]string, len(row))
 		for j, v := range row {
-			if d, ok := v.(decimal.Decimal); ok && types[j] != n.Types[j] {
-				v = d.Round(scales[j])
-			}
 			vals[j] = p.constant(v, types[j])
 		}
 		lines[i] = "(" + strings.Join(vals, ", ") + ")"
@@ -91,22 +94,49 @@ func (p *printer) valueRows(n *plan.Released, rows [][]sqltype.Value) string {
 	return "(VALUES " + strings.Join(lines, ", ") + ")"
 }
 
-// oneDecimal is a decimal type for all values of a numeric column without one. DuckDB's have 38 digits: fractions beyond are rounded.
-func oneDecimal(t sqltype.Type, rows [][]sqltype.Value, at int) (sqltype.Type, int32) {
-	if _, _, fixed := t.NumericMod(); t.OID != sqltype.OIDNumeric || fixed {
-		return t, 0
-	}
-	const most = 38
-	whole, scale := int32(1), int32(0)
-	for _, row := range rows {
-		if d, ok := row[at].(decimal.Decimal); ok {
-			scale = max(scale, -d.Exponent())
-			whole = max(whole, int32(len(d.Abs().Truncate(0).Coefficient().String()))+max(0, d.Exponent()))
+// CheckGiven refuses rows of released values, or of a statement's parameters, that a backend could only round: what differs here would be equal there. DuckDB's decimals have 38 digits, and a column has
+// one scale for all.
+func CheckGiven(d funcs.Dialect, types []sqltype.Type, rows [][]sqltype.Value) error {
+	for j, t := range types {
+		if !inDecimals(d, t) {
+			continue
+		}
+		if whole, places := digitsOf(rows, j); whole+places > duckDigits {
+			return sqlerr.New(sqlerr.NumericRange, "numerics of %d digits before the point and %d after it have no room in the data set's database, which holds %d together", whole, places, duckDigits).
+				WithHint("Round them, for example, round(x, 6).")
 		}
 	}
-	if whole > most {
-		return t, 0
+	return nil
+}
+
+// paramType is a parameter's type: on DuckDB a numeric's digits, where they are known and more than what has room in any numeric parameter's type.
+func (p *printer) paramType(n *plan.Param) sqltype.Type {
+	if !inDecimals(p.d, n.T) {
+		return n.T
 	}
-	scale = min(scale, most-whole)
-	return sqltype.NumericOf(int(whole+scale), int(scale)), scale
+	if n.N <= len(p.params) {
+		if whole, places := digitsOf([][]sqltype.Value{{p.params[n.N-1]}}, 0); (whole > duckDigits-duckScale || places > duckScale) && whole+places <= duckDigits {
+			return sqltype.NumericOf(whole+places, places)
+		}
+	}
+	return sqltype.NumericOf(duckDigits, duckScale)
+}
+
+// inDecimals: a numeric whose type follows from its values on DuckDB.
+func inDecimals(d funcs.Dialect, t sqltype.Type) bool {
+	precision, scale, fixed := t.NumericMod()
+	return d == funcs.DuckDB && t.OID == sqltype.OIDNumeric && !(fixed && precision <= duckDigits && scale >= 0)
+}
+
+// digitsOf are how many digits a column's numbers have before the point, and after it without zeros at the end.
+func digitsOf(rows [][]sqltype.Value, at int) (whole, places int) {
+	for _, row := range rows {
+		d, ok := row[at].(decimal.Decimal)
+		if !ok || d.IsZero() {
+			continue
+		}
+		n := len(strings.TrimRight(d.Abs().Coefficient().String(), "0")) - d.NumDigits() - int(d.Exponent()) // places without the zeros
+		whole, places = max(whole, d.NumDigits()+int(d.Exponent())), max(places, n)
+	}
+	return whole, places
 }

@@ -24,6 +24,7 @@ type printer struct {
 
 	args    []Arg
 	given   [][][]sqltype.Value // rows that were released before
+	params  []sqltype.Value     // the statement's parameters, where they are known
 	known   map[argKey]string   // printed constants
 	aliases int
 	elems   int // of arrays of texts
@@ -83,7 +84,7 @@ func (p *printer) scalarText(x plan.Scalar, f *from, m mode) string {
 	case *plan.Const:
 		return p.constant(n.Value, n.T)
 	case *plan.Param:
-		return p.argument(Arg{Type: n.T, Param: n.N})
+		return p.argument(Arg{Type: p.paramType(n), Param: n.N})
 	case *plan.Call:
 		return p.call(n, f, m)
 	case *plan.Logic:
@@ -158,8 +159,9 @@ func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode) []string {
 		_, _, declared := x.Type().NumericMod()
 		alike = alike && declared && x.Type() == xs[0].Type()
 		places, ok := plan.Places(x)
-		if _, isParam := x.(*plan.Param); isParam {
-			places, ok = duckScale, true
+		if n, isParam := x.(*plan.Param); isParam {
+			_, scale, _ := p.paramType(n).NumericMod()
+			places, ok = scale, true
 		}
 		if _, isConst := x.(*plan.Const); !isConst {
 			computed++

@@ -36,7 +36,7 @@ func printed(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement fun
 	if a.Class != sensitivity.Private || a.Body == nil || a.Body.UnitCol == 0 || a.Limit.PerUnit == 0 {
 		return nil, internalError("the analysis of a private statement is not complete")
 	}
-	p.clamped, p.safe, p.linked, p.given = a.Body.Clamped, a.Body.Safe, a.Body.Linked, a.Given
+	p.clamped, p.safe, p.linked, p.given, p.params = a.Body.Clamped, a.Body.Safe, a.Body.Linked, a.Given, a.Args
 	w := &private{printer: p, a: a, seed: seed, names: map[string]string{}}
 	w.prepare()
 	st := statement(w)

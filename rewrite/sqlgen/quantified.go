@@ -121,10 +121,10 @@ func (p *printer) only(x *plan.Subquery) []pair {
 	return out
 }
 
-// plainEqual: the backend's own = of two values, without more.
+// plainEqual: the backend's own = of two values, without more. DuckDB's IN rounds decimals to a common scale, where = does not: they are as plain as in a private statement.
 func (p *printer) plainEqual(eq *plan.Call) bool {
 	spell := eq.Fn.Spell
-	if p.exact {
+	if p.exact && p.d == funcs.Postgres {
 		spell = eq.Fn.Exact
 	}
 	types := make([]sqltype.Type, len(eq.Args))
