@@ -330,7 +330,7 @@ func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
 	case err != nil && errors.Is(err, ctx.Err()): // it gave up before it wrote
 		return s.uncharged(ctx, err)
 	case err != nil:
-		return s.denied(err, sum)
+		return r.denied(err, open, sum)
 	}
 	for i, a := range open {
 		a.id = ids[i]

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +17,15 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
+
+// refusal is the analyst's error in an error; nil if there is none.
+func refusal(err error) *sqlerr.Error {
+	var e *sqlerr.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
+}
 
 // charges are the reservations of a ledger so far.
 func charges(t testing.TB, e *Engine) []ledger.Charge {
@@ -319,6 +330,10 @@ func TestOverBudget(t *testing.T) {
 	if n != 2 {
 		t.Errorf("%d statements of epsilon 0.5 in a budget of 1", n)
 	}
+	_, err := try(s, "select sum(days) from encounters")
+	if e := refusal(err); e == nil || !strings.Contains(e.Hint, "No price of this statement passes now") {
+		t.Errorf("nothing is left: %v", err)
+	}
 	ask(t, s, "select count(*) from encounters where days > 1")
 	b, err := s.engine.ledger.Balance("ann", 1)
 	if err != nil || b.Dataset.Spent.Pure > 1 {
@@ -332,6 +347,54 @@ func TestOverBudget(t *testing.T) {
 	}
 	if _, err := try(s, "select count(*) from patients"); sqlerr.ID(err) != "mechanism_unavailable" {
 		t.Errorf("Gaussian with delta 0: %v", err)
+	}
+}
+
+// TestDenialsTellWhatPasses: the largest price that a refusal names is admitted, and the next one with three digits is not; also for statements of several
+// releases and for top-ups, on either side of the filter.
+func TestDenialsTellWhatPasses(t *testing.T) {
+	named := regexp.MustCompile(`SET dpsql\.epsilon = ([0-9.e-]+) passes now`)
+	for name, c := range map[string]struct{ budget, mechanism, statement string }{
+		"pure":       {"epsilon: 1, delta: 0}", "auto", "select count(*) from patients"},
+		"renyi":      {"epsilon: 1.5, delta: 1e-6}", "gaussian", "select count(*), sum(days) from encounters"},
+		"two stages": {"epsilon: 1, delta: 0}", "laplace", "select (select count(*) from encounters) / (select count(*) from patients)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20, delta: 1e-6}", c.budget, "query:  {epsilon: 0.5", "query:  {epsilon: 0.77")
+			set := func(name, value string) {
+				t.Helper()
+				if err := s.Set(name, []string{value}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			set("dpsql.mechanism", c.mechanism)
+			for i := range 40 {
+				if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days > %d", i)); err != nil {
+					break
+				}
+			}
+			_, err := try(s, c.statement)
+			refused := refusal(err)
+			if refused == nil {
+				t.Fatal("it passes")
+			}
+			m := named.FindStringSubmatch(refused.Hint)
+			if m == nil {
+				t.Fatal(refused.Hint)
+			}
+			largest, err := strconv.ParseFloat(m[1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			set("dpsql.epsilon", fmt.Sprint(largest*1.01))
+			if _, err := try(s, c.statement); err == nil {
+				t.Errorf("a larger price than %g passes", largest)
+			}
+			set("dpsql.epsilon", m[1])
+			if _, err := try(s, c.statement); err != nil {
+				t.Errorf("the price %g that was named does not pass: %v, %s", largest, err, refusal(err).Hint)
+			}
+		})
 	}
 }
 

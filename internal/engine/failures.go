@@ -7,7 +7,6 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
@@ -108,37 +107,6 @@ func (s *Session) ledgerFailed(err error) error {
 	s.engine.log.Error("the ledger failed", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
 	return sqlerr.New(sqlerr.LedgerFailure, "the budget's ledger is not available").
 		WithHint("Nothing can be answered before the owner of the data has looked at it.").WithCause(err)
-}
-
-// denied turns the ledger's refusal into what the analyst can act on.
-func (s *Session) denied(err error, mp *measure.Plan) error {
-	var d *ledger.Denied
-	if !errors.As(err, &d) {
-		return s.ledgerFailed(err)
-	}
-	if d.Scope == ledger.ScopeLifetime {
-		l := d.Balance.Lifetime
-		return sqlerr.New(sqlerr.LifetimeEnded, "the lifetime budget does not hold another window").
-			WithDetail("Lifetime: epsilon %s, of which %s is used by the windows that something was asked in; each costs epsilon %s.", number(l.Epsilon), number(l.Spent), number(s.engine.filter.Epsilon)).
-			WithHint("A statement that was answered before is free; a longer lifetime is a new promise, which is the owner's to make.")
-	}
-	whose, left := "the data set's", d.Balance.Dataset.Left
-	if d.Scope == ledger.ScopeAnalyst {
-		whose, left = "your", d.Balance.Analyst.Left
-	}
-	e := sqlerr.New(sqlerr.BudgetExhausted, "%s budget does not hold this statement: %s", whose, priceLine(mp, s.engine.filter.Order))
-	if s.engine.filter.Order == 0 {
-		return e.WithDetail("Left: epsilon %s, delta %s.", number(left.Pure), number(left.Delta)).WithHint("%s", deniedHint(left.Pure))
-	}
-	return e.WithDetail("Left: epsilon %s, or Renyi %s at order %s; delta %s.", number(left.Pure), number(left.Renyi), number(s.engine.filter.Order), number(left.Delta)).
-		WithHint("%s", deniedHint(left.Pure))
-}
-
-func deniedHint(pure float64) string {
-	if pure > 0 {
-		return "A smaller dpsql.epsilon may still pass (SHOW dpsql.budget); a statement that was answered before is free."
-	}
-	return "A statement that was answered before is free; more budget is the owner's to give."
 }
 
 // Next reports no row.

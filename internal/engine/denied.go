@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// denied turns the ledger's refusal of a run into what the analyst can act on: what is left, when it comes back, and the largest price that passes now. All of it
+// follows from statements and the policy, none from data.
+func (r *run) denied(err error, open []*asked, sum *measure.Plan) error {
+	s := r.session
+	var d *ledger.Denied
+	if !errors.As(err, &d) {
+		return s.ledgerFailed(err)
+	}
+	if d.Scope == ledger.ScopeLifetime {
+		l := d.Balance.Lifetime
+		return sqlerr.New(sqlerr.LifetimeEnded, "the lifetime budget does not hold another window").
+			WithDetail("Lifetime: epsilon %s, of which %s is used by the windows that something was asked in; each costs epsilon %s.", number(l.Epsilon), number(l.Spent), number(s.engine.filter.Epsilon)).
+			WithHint("A statement that was answered before is free; a longer lifetime is a new promise, which is the owner's to make.")
+	}
+	whose, left := "the data set's", d.Balance.Dataset.Left
+	if d.Scope == ledger.ScopeAnalyst {
+		whose, left = "your", d.Balance.Analyst.Left
+	}
+	detail := fmt.Sprintf("Left: epsilon %s, delta %s.", number(left.Pure), number(left.Delta))
+	if s.engine.filter.Order != 0 {
+		detail = fmt.Sprintf("Left: epsilon %s, or Renyi %s at order %s; delta %s.", number(left.Pure), number(left.Renyi), number(s.engine.filter.Order), number(left.Delta))
+	}
+	if at := d.Balance.Window.Renews; !at.IsZero() {
+		detail += fmt.Sprintf(" It comes back on %s UTC.", at.Format("2006-01-02 15:04"))
+	}
+	return sqlerr.New(sqlerr.BudgetExhausted, "%s budget does not hold this statement: %s", whose, priceLine(sum, s.engine.filter.Order)).
+		WithDetail("%s", detail).WithHint("%s", deniedHint(r.passes(d.Balance, open), r.aim != ""))
+}
+
+func deniedHint(epsilon float64, aimed bool) string {
+	if epsilon > 0 {
+		off := ""
+		if aimed {
+			off = "SET dpsql.target_error = off; "
+		}
+		return fmt.Sprintf("%sSET dpsql.epsilon = %s passes now, and no larger one; a statement that was answered before is free.", off, number(epsilon))
+	}
+	return "No price of this statement passes now. A statement that was answered before is free; more budget is the owner's to give."
+}
+
+// passes is the largest price, to three digits, at which the statement would be admitted by a balance; 0 if there is none.
+func (r *run) passes(b ledger.Balance, open []*asked) float64 {
+	if b.Dataset.Ended {
+		return 0
+	}
+	paid, price, least := 0, 0.0, 0.0 // of the whole statement, whose stages share the price alike
+	for i, a := range r.asked {
+		if a.as == i && a.costs() {
+			paid++
+			price, least = a.ask.Epsilon, a.ask.Least
+		}
+	}
+	price, least = price*float64(paid), least*float64(paid)
+	fits := func(epsilon float64) bool {
+		var sum dp.Loss
+		for _, a := range open {
+			plan, err := a.priceAt(epsilon / float64(paid))
+			if err != nil {
+				return false
+			}
+			if plan != nil {
+				sum = sum.Plus(plan.Loss)
+			}
+		}
+		return b.Dataset.Rooms.Admits(b.Dataset.Spent, sum) && b.Analyst.Rooms.Admits(b.Analyst.Spent, sum)
+	}
+	low, high := threeUp(least), price // at which it was denied
+	if !(low < high) || !fits(low) {
+		return 0
+	}
+	for high/low > 1.0005 {
+		if mid := math.Sqrt(low * high); fits(mid) {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	for _, x := range []float64{threeDown(low), low} {
+		if x >= least && fits(x) {
+			return x
+		}
+	}
+	return 0
+}
+
+// priceAt is what a stage is charged at another price: anew, or as a top-up of what it has.
+func (a *asked) priceAt(epsilon float64) (*measure.Plan, error) {
+	ask := a.ask
+	ask.Epsilon = epsilon
+	if a.release == nil {
+		return measure.New(a.an, ask)
+	}
+	return measure.TopUp(a.an, a.release.Run, a.release.Spent().Price, ask)
+}
+
+// threeDown is x with three digits, rounded down.
+func threeDown(x float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
+	down, err := strconv.ParseFloat(fmt.Sprintf("%.3g", math.Floor(x/unit+1e-9)*unit), 64)
+	if err != nil || down > x {
+		return x
+	}
+	return down
+}
