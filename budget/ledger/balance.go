@@ -18,6 +18,7 @@ type Account struct {
 	Statements int64        `json:"statements"` // reserved
 	Failures   int64        `json:"failures"`   // of them, ended by Fail
 	Ended      bool         `json:"ended"`      // the lifetime does not hold this window: nothing is left, whatever the rooms
+	Granted    float64      `json:"granted"`    // epsilon, in this window: part of the rooms
 }
 
 // StatementsLeft is how many more charges like this one fit.
@@ -99,7 +100,9 @@ func (s *state) balance(d *dataset, analyst string, quota float64, at time.Time)
 	if own == nil { // one who was not charged in this window
 		own = &account{}
 	}
-	b.Analyst, err = own.show(d.head.Filter, quota, ended)
+	more := d.granted(analyst, at)
+	b.Analyst, err = own.show(d.head.Filter, d.head.share(quota, more), ended)
+	b.Analyst.Granted = more
 	return b, err
 }
 
@@ -158,9 +161,13 @@ func (s *state) accounts(at time.Time) (Accounts, error) {
 			return Accounts{}, err
 		}
 		for name, a := range analysts {
-			if da.Analysts[name], err = a.show(&filter, a.quota, ended); err != nil {
+			more := d.granted(name, at)
+			one, err := a.show(&filter, d.head.share(a.quota, more), ended)
+			if err != nil {
 				return Accounts{}, err
 			}
+			one.Granted = more
+			da.Analysts[name] = one
 		}
 		out.Datasets = append(out.Datasets, da)
 	}

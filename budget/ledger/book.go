@@ -167,11 +167,11 @@ func (h *Head) accepts(asked Head) error {
 	case h.Window != asked.Window:
 		return fmt.Errorf("%w: its window is %q, not %q. A promise that was made stays: restore the policy's budget.per", ErrMismatch, h.Window, asked.Window)
 	case !sameLifetime(h.Lifetime, asked.Lifetime):
-		return fmt.Errorf("%w: its lifetime is %s, not %s. A promise that was made stays: restore the policy's budget.lifetime: %s",
+		return fmt.Errorf("%w: its lifetime is %s, not %s. A promise that was made stays: restore the policy's budget.lifetime: %s (a longer one is made with dpsql budget raise)",
 			ErrMismatch, h.Lifetime, asked.Lifetime, h.Lifetime)
 	case !h.Filter.SamePromise(asked.Filter):
 		return fmt.Errorf("%w: it promises epsilon %g, delta %g by accountant %s; the policy says %g, %g, %s. A promise that was made stays: "+
-			"restore the policy's budget", ErrMismatch, h.Filter.Epsilon, h.Filter.Delta, h.Filter.Accountant,
+			"restore the policy's budget (a larger one is made with dpsql budget raise)", ErrMismatch, h.Filter.Epsilon, h.Filter.Delta, h.Filter.Accountant,
 			asked.Filter.Epsilon, asked.Filter.Delta, asked.Filter.Accountant)
 	}
 	return nil

@@ -53,6 +53,10 @@ type Ledger interface {
 	Unfreeze(ctx context.Context, analyst, by string) error
 	// Frozen reports whether the analyst, or everybody, is frozen.
 	Frozen(analyst string) bool
+	// Grant gives an analyst more of a data set's total in the window of now.
+	Grant(ctx context.Context, g Grant) error
+	// Raise records that a data set's budget or lifetime is now the larger one of this head; all else in it is as it was.
+	Raise(ctx context.Context, asked Head, by, reason string) error
 	// SetEpoch goes on under another policy text, whose promise must be the same: stored releases of others no longer
 	// answer, what was spent stays. It does nothing where the epoch is in force already.
 	SetEpoch(ctx context.Context, epoch string) error
@@ -65,7 +69,7 @@ type Ledger interface {
 	Close() error
 }
 
-// Head is what a data set's budget is. Everything but Epoch and the filter's order is fixed by its first opening. People
+// Head is what a data set's budget is. Everything but Epoch and the filter's order is fixed by its first opening, but for larger promises (Raise). People
 // and Lifetime are the same in all heads of a ledger; with more than one, Lifetime is set.
 type Head struct {
 	Dataset  string         `json:"dataset"`

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/dpsql/dpsql/budget"
 )
@@ -28,14 +29,15 @@ func (b LifetimeBalance) holds(f *budget.Filter) bool { return !b.Limited || f.E
 
 // lifetime sums the charged windows.
 //
-// Proof: claim: with charged windows w, each with its data set's (e_w, d_w), all that the ledger's people ever gave away is
+// Proof: claim: with charged windows w, each with its data set's (e_w, d_w) of the last promise that was made before the window ended, all that the ledger's people ever gave away is
 // (sum e_w, sum d_w)-DP, and the first sum is never above Lifetime.Epsilon. (1) Each window is (e_w, d_w)-DP under adaptive
 // composition (budget.NewFilter). (2) What is asked in a window may depend on all that was answered before; adaptive basic
 // composition adds both (Dwork, Roth 2014, Theorem 3.16 and appendix B): k windows of one budget are (k e, k d). (3) A charge
 // is fixed when it is reserved and counts in that window; an answer that comes after the window's end is the same release,
 // later. Data sets in one ledger are served one after the other. (4) A window without a charge reads no data: what it
 // shows are stored releases (post-processing) and what the policy says. (5) The first charge of a window is admitted only if the
-// sum with it is at most Lifetime.Epsilon, and Lifetime never changes (state.checkHead, Head.accepts).
+// sum with it is at most Lifetime.Epsilon, and Lifetime never changes but by a larger
+// promise (state.addPromise). Budgets that are raised between windows by what was answered compose by the same sums (Rogers, Roth, Ullman, Vadhan 2016, Theorem 3.6).
 // Filters of several data sets interleave in time: each is one interactive mechanism, and these compose concurrently with the same sums
 // (Vadhan, Wang 2021; Lyu 2022). The claim holds for one unit: a policy that changes its unit begins a new epoch, whose charges and
 // those before are for their own units.
@@ -44,9 +46,12 @@ func (s *state) lifetime() LifetimeBalance {
 	var b LifetimeBalance
 	epsilon, delta := new(big.Rat), new(big.Rat)
 	for _, d := range s.datasets {
-		n := new(big.Rat).SetInt64(int64(d.windows))
-		epsilon.Add(epsilon, new(big.Rat).Mul(n, exact(d.head.Filter.Epsilon)))
-		delta.Add(delta, new(big.Rat).Mul(n, exact(d.head.Filter.Delta)))
+		eras := append(slices.Clip(d.past), era{d.head.Filter.Epsilon, d.head.Filter.Delta, d.windows - d.before()})
+		for _, e := range eras {
+			n := new(big.Rat).SetInt64(int64(e.windows))
+			epsilon.Add(epsilon, new(big.Rat).Mul(n, exact(e.epsilon)))
+			delta.Add(delta, new(big.Rat).Mul(n, exact(e.delta)))
+		}
 		b.Windows += d.windows
 	}
 	b.Spent, b.SpentDelta = up(epsilon), up(delta)

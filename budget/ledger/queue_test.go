@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -98,7 +99,7 @@ func TestFailedBatchLeavesNoTrace(t *testing.T) {
 
 // Adding a record and taking it back is nothing, whatever the record and whatever came before.
 func TestUndo(t *testing.T) {
-	filter := demoHead(t).Filter
+	filter, tb := demoHead(t).Filter, t
 	rapid.Check(t, func(t *rapid.T) {
 		s := newState()
 		at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
@@ -139,6 +140,8 @@ func TestUndo(t *testing.T) {
 					{Recovery: &Recovery{[]int64{anyOpen}}},
 					{Epoch: &Epoch{Epoch: "3", Dataset: set}},
 					{Freeze: &Freeze{Analyst: who, On: true, By: "x"}},
+					{Grant: &Grant{set, who, 1, "x", "y"}},
+					{Promise: &Promise{set, must(filter.Raised(filter.Epsilon+float64(at.Sub(time.Unix(0, 0))/time.Hour)/1e4, filter.Delta))(tb), &Lifetime{1000}, "x", "y"}},
 					{Freeze: &Freeze{Analyst: who, By: "x"}},
 				}).Draw(t, "record"))
 			},
@@ -158,7 +161,7 @@ func (s *state) seen() any {
 		for name, a := range d.analysts {
 			one.analysts[name] = *a
 		}
-		one.dataset.analysts = nil
+		one.dataset.analysts, one.grants = nil, maps.Clone(d.grants)
 		sets = append(sets, one)
 	}
 	open := map[int64]openCharge{}

@@ -32,6 +32,8 @@ type dataset struct {
 	start    time.Time // of the last of them
 	all      account
 	analysts map[string]*account
+	past     []era // of earlier promises: their charged windows, which are among windows
+	grants   map[string]granted
 }
 
 type account struct {
@@ -127,6 +129,10 @@ func (s *state) check(r *Record) error {
 		}
 	case r.Recovery != nil:
 		return s.checkRecovered(r.Recovery.Reservations)
+	case r.Grant != nil:
+		return s.checkGrant(r.Grant)
+	case r.Promise != nil:
+		return s.checkPromise(r)
 	case r.Freeze.By == "":
 		return fmt.Errorf("a freeze does not say by whom")
 	}
@@ -160,8 +166,11 @@ func checkFirstVersion(r *Record) error {
 
 // checkOneProcess refuses what versions 1 and 2 did not have.
 func checkOneProcess(r *Record) error {
-	if r.Recovery != nil || r.Opening != nil && r.Opening.Shared {
+	switch {
+	case r.Recovery != nil || r.Opening != nil && r.Opening.Shared:
 		return fmt.Errorf("version %d has one process at a time", r.Version)
+	case r.Grant != nil || r.Promise != nil:
+		return fmt.Errorf("version %d has neither grants nor larger promises", r.Version)
 	}
 	return nil
 }
@@ -295,6 +304,10 @@ func (s *state) add(r *Record, hash Hash) {
 		for _, id := range r.Recovery.Reservations {
 			delete(s.outstanding, id)
 		}
+	case r.Grant != nil:
+		s.addGrant(r)
+	case r.Promise != nil:
+		s.addPromise(r)
 	case r.Freeze.On:
 		s.frozen[r.Freeze.Analyst] = FrozenAnalyst{Analyst: r.Freeze.Analyst, By: r.Freeze.By, Since: r.Time}
 	default:

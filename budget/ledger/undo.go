@@ -59,6 +59,22 @@ func (s *state) undoKind(r *Record) func() {
 		}
 		return func() { maps.Copy(s.outstanding, was) }
 	}
+	if r.Grant != nil {
+		d := s.find(r.Grant.Dataset)
+		was := maps.Clone(d.grants)
+		return func() { d.grants = was }
+	}
+	if r.Promise != nil {
+		was := make([]dataset, len(s.datasets))
+		for i, d := range s.datasets {
+			was[i] = *d
+		}
+		return func() {
+			for i, d := range s.datasets {
+				*d = was[i]
+			}
+		}
+	}
 	was, frozen := s.frozen[r.Freeze.Analyst]
 	return func() {
 		delete(s.frozen, r.Freeze.Analyst)

@@ -21,6 +21,7 @@ type ownersLedger interface {
 	Unfreeze(ctx context.Context, analyst, by string) error
 	Budget(ctx context.Context) (owner.Budget, error)
 	Verify(ctx context.Context) error
+	Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error
 	Close() error
 }
 
@@ -33,7 +34,7 @@ func openLedger(ctx context.Context, p *policy.Policy) (ownersLedger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return alone{l}, nil
+	return alone{l, p.Dataset}, nil
 }
 
 // takeLedger opens the ledger itself: a file while no server has it, a database's beside its servers.
@@ -59,7 +60,14 @@ type running struct{ *owner.Client }
 
 func (running) Close() error { return nil }
 
-type alone struct{ ledger.Ledger }
+type alone struct {
+	ledger.Ledger
+	dataset string
+}
+
+func (a alone) Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error {
+	return a.Ledger.Grant(ctx, ledger.Grant{Dataset: a.dataset, Analyst: analyst, Epsilon: epsilon, By: by, Reason: reason})
+}
 
 func (a alone) Budget(context.Context) (owner.Budget, error) {
 	accounts, err := a.Accounts()
@@ -105,7 +113,7 @@ It asks the running server over its socket; where none runs it reads the ledger 
 	}
 	configFlag(show, &config)
 	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.AddCommand(show, verifyCommand())
+	c.AddCommand(show, verifyCommand(), grantCommand(), raiseCommand())
 	return c
 }
 

@@ -247,6 +247,15 @@ func (s *daemon) Unfreeze(ctx context.Context, analyst, by string) error {
 // Accounts is the owner's view of the budget.
 func (s *daemon) Accounts() (ledger.Accounts, error) { return s.engine.Accounts() }
 
+// Grant gives an analyst more of the data set's budget in the present window.
+func (s *daemon) Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error {
+	err := s.engine.Grant(ctx, analyst, epsilon, by, reason)
+	if err == nil {
+		s.log.Warn("granted", "analyst", analyst, "epsilon", epsilon, "by", by, "reason", reason)
+	}
+	return err
+}
+
 // Verify reads the whole ledger again.
 func (s *daemon) Verify(ctx context.Context) error { return s.engine.Verify(ctx) }
 

@@ -145,8 +145,30 @@ func TestTwoProxies(t *testing.T) {
 	if said := output(t, "budget", "verify", "--config", paths[0]); !strings.Contains(said, "whole") {
 		t.Error(said)
 	}
+	if said := output(t, "budget", "grant", "analyst", "--epsilon", "1", "--reason", "thesis", "--config", paths[1]); said != "granted: epsilon 1 to analyst\n" {
+		t.Error(said)
+	}
 	proxies[0] = serveDir(t, paths[0]) // it comes back, and has forgotten nothing
 	conns[0] = connect(t, proxies[0].url("analyst"))
 	ask(0, 0)
+	for i := range proxies { // a larger promise, and both are started again
+		proxies[i].kill()
+		text, err := os.ReadFile(paths[i])
+		if err == nil {
+			err = os.WriteFile(paths[i], []byte(strings.Replace(string(text), "{epsilon: 5,", "{epsilon: 6,", 1)), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	output(t, "budget", "raise", "--reason", "a second study", "--config", paths[0])
+	for i := range proxies {
+		proxies[i] = serveDir(t, paths[i])
+		conns[i] = connect(t, proxies[i].url("analyst"))
+		ask(i, 5000+i)
+	}
+	if spent() <= n {
+		t.Error("nothing is charged to the larger promise")
+	}
 	t.Logf("%d answered, %d denied, %d charged", answered, denied, n)
 }

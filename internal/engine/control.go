@@ -26,6 +26,14 @@ func (e *Engine) Unfreeze(ctx context.Context, analyst, by string) error {
 	return nil
 }
 
+// Grant gives an analyst more of the data set's budget in the present window.
+func (e *Engine) Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error {
+	if _, known := e.Policy().Analyst(analyst); !known {
+		return sqlerr.New(sqlerr.UndefinedObject, "the policy in force has no analyst %q", analyst)
+	}
+	return e.ledger.Grant(ctx, ledger.Grant{Dataset: e.Policy().Dataset, Analyst: analyst, Epsilon: epsilon, By: by, Reason: reason})
+}
+
 // Accounts is the owner's view of the budget.
 func (e *Engine) Accounts() (ledger.Accounts, error) { return e.ledger.Accounts() }
 

@@ -73,7 +73,7 @@ func (s *Session) ownRows(ctx context.Context, t *plan.Table) ([][]sqltype.Value
 		if f.Order != 0 {
 			order, rs, rr = f.Order, a.Spent.Renyi, a.Rooms.Renyi
 		}
-		return []sqltype.Value{scope, f.Epsilon * share, f.Delta * share, order, a.Spent.Pure, rs, rr, a.Spent.Delta, a.StatementsLeft(price), renews(b)}
+		return []sqltype.Value{scope, f.Epsilon*share + a.Granted, f.Delta * min(1, share+a.Granted/f.Epsilon), order, a.Spent.Pure, rs, rr, a.Spent.Delta, a.StatementsLeft(price), renews(b)}
 	}
 	mine, all := row("analyst", s.analyst.Share, b.Analyst), row("data_set", 1, b.Dataset)
 	mine[8] = min(mine[8].(int64), all[8].(int64))
@@ -107,7 +107,11 @@ func (s *Session) budgetLine() (string, error) {
 		return "", s.ledgerFailed(err)
 	}
 	f := s.engine.filter
-	line := fmt.Sprintf("epsilon %s, delta %s: ", number(f.Epsilon*s.analyst.Share), number(f.Delta*s.analyst.Share))
+	share := min(1, s.analyst.Share+b.Analyst.Granted/f.Epsilon)
+	line := fmt.Sprintf("epsilon %s, delta %s: ", number(f.Epsilon*share), number(f.Delta*share))
+	if b.Analyst.Granted > 0 {
+		line = fmt.Sprintf("epsilon %s (%s of it granted), delta %s: ", number(f.Epsilon*share), number(b.Analyst.Granted), number(f.Delta*share))
+	}
 	switch {
 	case !math.IsInf(b.Analyst.Spent.Pure, 1):
 		line += "spent epsilon " + number(b.Analyst.Spent.Pure)

@@ -21,6 +21,7 @@ import (
 type Server interface {
 	Freeze(ctx context.Context, analyst, by string) error
 	Unfreeze(ctx context.Context, analyst, by string) error
+	Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error
 	Accounts() (ledger.Accounts, error)
 	// Verify reads the whole ledger again.
 	Verify(ctx context.Context) error
@@ -32,6 +33,9 @@ type Server interface {
 type order struct {
 	Analyst string `json:"analyst,omitempty"`
 	By      string `json:"by,omitempty"`
+
+	Epsilon float64 `json:"epsilon,omitempty"` // of a grant, and why
+	Reason  string  `json:"reason,omitempty"`
 }
 
 // maxOrder limits a command's bytes.
@@ -74,6 +78,7 @@ func Serve(ctx context.Context, l net.Listener, s Server) error {
 	for name, do := range map[string]func(context.Context, order) error{
 		"freeze":   func(ctx context.Context, o order) error { return s.Freeze(ctx, o.Analyst, o.By) },
 		"unfreeze": func(ctx context.Context, o order) error { return s.Unfreeze(ctx, o.Analyst, o.By) },
+		"grant":    func(ctx context.Context, o order) error { return s.Grant(ctx, o.Analyst, o.Epsilon, o.By, o.Reason) },
 		"reload":   func(ctx context.Context, _ order) error { return s.Reload(ctx) },
 		"verify":   func(ctx context.Context, _ order) error { return s.Verify(ctx) },
 	} {
@@ -132,12 +137,17 @@ func (c *Client) running(ctx context.Context) bool {
 
 // Freeze stops an analyst, or everybody ("").
 func (c *Client) Freeze(ctx context.Context, analyst, by string) error {
-	return c.call(ctx, http.MethodPost, "freeze", order{analyst, by}, nil)
+	return c.call(ctx, http.MethodPost, "freeze", order{Analyst: analyst, By: by}, nil)
 }
 
 // Unfreeze lifts just that freeze.
 func (c *Client) Unfreeze(ctx context.Context, analyst, by string) error {
-	return c.call(ctx, http.MethodPost, "unfreeze", order{analyst, by}, nil)
+	return c.call(ctx, http.MethodPost, "unfreeze", order{Analyst: analyst, By: by}, nil)
+}
+
+// Grant gives an analyst more of the data set's budget in the present window.
+func (c *Client) Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error {
+	return c.call(ctx, http.MethodPost, "grant", order{Analyst: analyst, By: by, Epsilon: epsilon, Reason: reason}, nil)
 }
 
 // Reload makes the server read its policy again.

@@ -3,6 +3,7 @@ package owner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net"
 	"os"
@@ -34,6 +35,11 @@ func (f *fakeServer) Unfreeze(_ context.Context, analyst, by string) error {
 
 func (f *fakeServer) Reload(context.Context) error {
 	f.orders = append(f.orders, "reload")
+	return f.err
+}
+
+func (f *fakeServer) Grant(_ context.Context, analyst string, epsilon float64, by, reason string) error {
+	f.orders = append(f.orders, fmt.Sprintf("grant %s %g by %s: %s", analyst, epsilon, by, reason))
 	return f.err
 }
 
@@ -77,10 +83,10 @@ func TestControl(t *testing.T) {
 	if !up {
 		t.Fatal("the server does not answer")
 	}
-	if err := errors.Join(c.Freeze(ctx, "ann", "root"), c.Unfreeze(ctx, "", "root"), c.Reload(ctx), c.Verify(ctx)); err != nil {
+	if err := errors.Join(c.Freeze(ctx, "ann", "root"), c.Unfreeze(ctx, "", "root"), c.Reload(ctx), c.Verify(ctx), c.Grant(ctx, "ann", 0.5, "root", "thesis")); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(f.orders, "; "); got != "freeze ann by root; unfreeze  by root; reload; verify" {
+	if got := strings.Join(f.orders, "; "); got != "freeze ann by root; unfreeze  by root; reload; verify; grant ann 0.5 by root: thesis" {
 		t.Error(got)
 	}
 	f.err = errors.New("the policy has no analyst \"x\"")

@@ -1,0 +1,187 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/dpsql/dpsql/budget"
+)
+
+// Grant gives an analyst more of the data set's total in the window of its record: the total stays what it is, and what one may spend beyond the own quota
+// others cannot spend any more. Quotas are no promise, so a grant is none.
+type Grant struct {
+	Dataset string  `json:"dataset"`
+	Analyst string  `json:"analyst"`
+	Epsilon float64 `json:"epsilon"` // with the same share of the Renyi room and of the deltas
+	By      string  `json:"by"`
+	Reason  string  `json:"reason"`
+}
+
+// Promise is a new, larger total of a data set, from the window of its record on; or a longer lifetime, of all data sets. What was promised before was larger
+// than it is now for nobody.
+type Promise struct {
+	Dataset  string         `json:"dataset"`
+	Filter   *budget.Filter `json:"filter"`
+	Lifetime *Lifetime      `json:"lifetime,omitempty"`
+	By       string         `json:"by"`
+	Reason   string         `json:"reason"`
+}
+
+// granted is what an analyst was given in one window.
+type granted struct {
+	start   time.Time
+	epsilon float64
+}
+
+// era is what charged windows cost under an earlier promise.
+type era struct {
+	epsilon, delta float64
+	windows        int
+}
+
+// before is how many windows were charged under earlier promises alone.
+func (d *dataset) before() (n int) {
+	for _, e := range d.past {
+		n += e.windows
+	}
+	return n
+}
+
+// granted is what was given to an analyst in the window of a moment.
+func (d *dataset) granted(analyst string, at time.Time) float64 {
+	if g := d.grants[analyst]; g.start.Equal(windowAt(d.head.Window, at).Start) {
+		return g.epsilon
+	}
+	return 0
+}
+
+// share is a quota with what was granted, at most the whole, rounded down.
+func (h *Head) share(quota, more float64) float64 {
+	if more == 0 {
+		return quota
+	}
+	return math.Min(1, math.Nextafter(math.Nextafter(quota+more/h.Filter.Epsilon, 0), 0))
+}
+
+func (s *state) checkGrant(g *Grant) error {
+	d := s.find(g.Dataset)
+	switch {
+	case d == nil:
+		return fmt.Errorf("a grant of data set %q, which has no head", g.Dataset)
+	case g.Analyst == "" || g.By == "" || g.Reason == "":
+		return fmt.Errorf("a grant says to whom, by whom and why")
+	case !(g.Epsilon > 0 && g.Epsilon <= d.head.Filter.Epsilon):
+		return fmt.Errorf("a grant of epsilon %g is not in (0, %g], the data set's total", g.Epsilon, d.head.Filter.Epsilon)
+	}
+	return nil
+}
+
+func (s *state) addGrant(r *Record) {
+	d := s.find(r.Grant.Dataset)
+	if d.grants == nil {
+		d.grants = map[string]granted{}
+	}
+	d.grants[r.Grant.Analyst] = granted{windowAt(d.head.Window, r.Time).Start, d.granted(r.Grant.Analyst, r.Time) + r.Grant.Epsilon}
+}
+
+func (s *state) checkPromise(r *Record) error {
+	p := r.Promise
+	d := s.find(p.Dataset)
+	switch {
+	case d == nil:
+		return fmt.Errorf("a promise of data set %q, which has no head", p.Dataset)
+	case p.By == "" || p.Reason == "":
+		return fmt.Errorf("a promise says by whom and why")
+	case p.Filter == nil:
+		return fmt.Errorf("a promise without a filter")
+	case p.Lifetime != nil && d.head.Lifetime == nil:
+		return fmt.Errorf("a lifetime where none was promised on purpose")
+	case p.Lifetime != nil && !(p.Lifetime.Epsilon >= d.head.Lifetime.Epsilon && p.Lifetime.Epsilon <= maxLifetime):
+		return fmt.Errorf("a lifetime of epsilon %g, where %g is promised: a promise can be made larger only", p.Lifetime.Epsilon, d.head.Lifetime.Epsilon)
+	case p.Filter.SamePromise(d.head.Filter) && (p.Lifetime == nil || sameLifetime(p.Lifetime, d.head.Lifetime)):
+		return fmt.Errorf("the promise is that already")
+	}
+	if err := errors.Join(p.Filter.Validate(), p.Filter.Above(d.head.Filter)); err != nil {
+		return err
+	}
+	if _, _, w := d.at(r.Time); !w.Charged { // nothing counts anew: the first charge of a window asks the lifetime
+		return nil
+	}
+	back := s.undo(r)
+	s.addPromise(r)
+	after := s.lifetime()
+	back()
+	if after.Limited && after.Spent > after.Epsilon {
+		return fmt.Errorf("%w: with it the charged windows cost epsilon %g, of a lifetime of %g. Raise the lifetime too, or wait for the next window", ErrMismatch, after.Spent, after.Epsilon)
+	}
+	return nil
+}
+
+// addPromise goes on under a larger promise.
+//
+// Proof: claim: a window in which the promise was raised from f to g is (g.Epsilon, g.Delta)-DP, also if the raise depended on answers. (1) g has f's order and no
+// smaller room (Filter.Above), so what f admitted g admits: the window's charges are a path that g alone admits, whenever the raise came. (2) NewFilter's
+// proof holds for g on that path; it asks that the order is fixed beforehand, and f's was. Windows that ended before it keep f. The one it falls in counts
+// against the lifetime with g in full, which checkPromise asks to hold. The claim is for the largest promise that is ever made: one who lets answers decide how far to
+// raise has promised as much as would ever have been raised to.
+func (s *state) addPromise(r *Record) {
+	p := r.Promise
+	d := s.find(p.Dataset)
+	ended := d.windows - d.before()
+	if _, _, w := d.at(r.Time); w.Charged {
+		ended--
+	}
+	if ended > 0 {
+		d.past = append(d.past[:len(d.past):len(d.past)], era{d.head.Filter.Epsilon, d.head.Filter.Delta, ended})
+	}
+	head := *d.head
+	head.Filter = p.Filter
+	d.head = &head
+	if p.Lifetime == nil {
+		return
+	}
+	for _, other := range s.datasets { // it is the same in all
+		head := *other.head
+		head.Lifetime = p.Lifetime
+		other.head = &head
+	}
+}
+
+// Grant gives an analyst more of a data set's total in the window of now, durably.
+func (l *book) Grant(ctx context.Context, g Grant) error {
+	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) { return []*Record{{Grant: &g}}, nil }})
+}
+
+// Raise makes a larger promise of what a policy says now: its budget, its lifetime or both.
+func (l *book) Raise(ctx context.Context, asked Head, by, reason string) error {
+	asked, err := asked.own()
+	if err != nil {
+		return err
+	}
+	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
+		d := l.state.find(asked.Dataset)
+		if d == nil {
+			return nil, fmt.Errorf("%w: data set %q was never served from it", ErrMismatch, asked.Dataset)
+		}
+		filter, err := d.head.Filter.Raised(asked.Filter.Epsilon, asked.Filter.Delta)
+		if err != nil {
+			return nil, fmt.Errorf("ledger: %w", err)
+		}
+		p := &Promise{Dataset: asked.Dataset, Filter: filter, By: by, Reason: reason}
+		if d.head.Lifetime != nil && asked.Lifetime != nil && asked.Lifetime.Epsilon != d.head.Lifetime.Epsilon {
+			p.Lifetime = asked.Lifetime
+		}
+		// What cannot be raised must be as it was.
+		then := *d.head
+		if then.Filter = filter; p.Lifetime != nil {
+			then.Lifetime = p.Lifetime
+		}
+		if err := then.accepts(asked); err != nil {
+			return nil, err
+		}
+		return []*Record{{Promise: p}}, nil
+	}})
+}
