@@ -33,7 +33,7 @@ type parts struct {
 //
 // Proof: each piece is a bound of its own (parts.add), deltas add up beside them (Dwork, Roth 2014, Theorem 3.16), and the pieces compose by the theorems that package account cites
 // at each of its functions; the best Renyi order may be picked, as the events are fixed in advance and every order's bound holds.
-func (f *Filter) Charges(events []dp.Event, delta float64) ([]Charge, error) {
+func Charges(events []dp.Event, delta float64) ([]Charge, error) {
 	var p parts
 	for _, ev := range events {
 		if ev == nil {
@@ -57,8 +57,18 @@ func (f *Filter) Charges(events []dp.Event, delta float64) ([]Charge, error) {
 	}
 	rho, _ := account.ZCDP(p.rho).Epsilon(left)
 	out = append(out, Charge{Accountant: "zCDP", Epsilon: rho, Parameter: "rho", Value: p.rho})
-	epsilon, order := f.curve(events).Epsilon(left)
-	out = append(out, Charge{Accountant: "Renyi", Epsilon: epsilon, Parameter: "order", Value: order})
+	curve, different := curveOf(events)
+	few := ""
+	if different > mostDifferent {
+		few = fmt.Sprintf("more than %d different measurements", mostDifferent)
+		p.noSteps = few
+	}
+	renyi := Charge{Accountant: "Renyi", Epsilon: math.Inf(1), Why: few}
+	if few == "" {
+		renyi.Parameter = "order"
+		renyi.Epsilon, renyi.Value = curve.Epsilon(left)
+	}
+	out = append(out, renyi)
 	gdp := Charge{Accountant: "GDP", Epsilon: math.Inf(1), Why: p.noMu}
 	if p.noMu == "" {
 		gdp.Parameter, gdp.Value = "mu", math.Sqrt(p.mu)
@@ -75,16 +85,32 @@ func (f *Filter) Charges(events []dp.Event, delta float64) ([]Charge, error) {
 	return append(out, gdp, pld), nil
 }
 
-// curve is the events' Renyi loss by order.
-func (f *Filter) curve(events []dp.Event) account.Curve {
-	return func(a float64) float64 {
-		at := Filter{Order: a}
-		sum, err := at.Sum(events)
-		if err != nil {
-			return math.Inf(1)
+// mostDifferent measurements are compared by accountants whose work grows with them: EXPLAIN is free, so it must be cheap.
+const mostDifferent = 48
+
+// curveOf is the events' Renyi loss by order, and how many different ones there are.
+func curveOf(events []dp.Event) (account.Curve, int) {
+	times := map[string]float64{}
+	var different []dp.Event
+	var keys []string
+	for _, ev := range events {
+		key := fmt.Sprintf("%T %+v", ev, ev)
+		if times[key] == 0 {
+			different, keys = append(different, ev), append(keys, key)
 		}
-		return sum.Renyi
+		times[key]++
 	}
+	return func(a float64) float64 {
+		at, sum := Filter{Order: a}, 0.0
+		for i, ev := range different {
+			loss, err := at.Loss(ev)
+			if err != nil {
+				return math.Inf(1)
+			}
+			sum += times[keys[i]] * loss.Renyi
+		}
+		return sum
+	}, len(different)
 }
 
 // add reads one event.

@@ -14,7 +14,7 @@ func TestCharges(t *testing.T) {
 	ten := dp.Scale{Num: 10, Den: 1}
 	by := func(delta float64, events ...dp.Event) map[string]float64 {
 		t.Helper()
-		list, err := f.Charges(events, delta)
+		list, err := Charges(events, delta)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,10 +53,17 @@ func TestCharges(t *testing.T) {
 	if want := 2*4/sel.Scale.Float() + 0.3; math.Abs(chosen["basic"]-want) > 1e-9 || !(chosen["PLD"] <= want+1e-3) {
 		t.Errorf("selections, choices and picks: %v, want %g", chosen, want)
 	}
+	many = nil
+	for i := range mostDifferent + 1 {
+		many = append(many, dp.Laplace{Sensitivity: one, Scale: dp.Scale{Num: uint64(10 + i), Den: 1}})
+	}
+	if list, err := Charges(many, 1e-6); err != nil || !math.IsInf(list[2].Epsilon, 1) || list[2].Why == "" || list[4].Why == "" || list[1].Why != "" {
+		t.Errorf("too many different ones: %+v, %v", list, err)
+	}
 	if left := by(0, count); len(left) != 1 { // nothing but the pure sum holds at delta 0
 		t.Errorf("without a delta: %v", left)
 	}
-	if list, err := f.Charges([]dp.Event{unknownEvent{}}, 1e-6); err == nil {
+	if list, err := Charges([]dp.Event{unknownEvent{}}, 1e-6); err == nil {
 		t.Errorf("an unknown event: %v", list)
 	}
 }

@@ -46,7 +46,7 @@ func tableName(t *plan.Table) string {
 // accountantsLine is what each accountant says of a statement by itself.
 func (s *Session) accountantsLine(mp *measure.Plan) (told, error) {
 	f := s.engine.filter
-	charges, err := f.Charges(mp.Events(), f.Delta)
+	charges, err := budget.Charges(mp.Events(), f.Delta)
 	if err != nil {
 		return told{}, err
 	}
