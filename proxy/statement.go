@@ -90,6 +90,10 @@ func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID
 }
 
 func notYet(what string, st pgsyntax.Statement) error {
+	if what == "PREPARE" || what == "EXECUTE" {
+		return sqlerr.New(sqlerr.Unsupported, "%s is not supported", what).At(st.Offset).
+			WithHint("Drivers prepare statements by the protocol: use $1 in the query that yours sends, or \\bind in psql 16.")
+	}
 	return sqlerr.New(sqlerr.Unsupported, "%s is not supported", what).At(st.Offset).
 		WithHint("dpsql answers SELECT and EXPLAIN over the tables that its policy publishes; SET, SHOW and transactions work as in PostgreSQL.")
 }

@@ -29,7 +29,7 @@ func numericOverflow() error {
 
 func noSpecialNumeric() error {
 	return sqlerr.New(sqlerr.Unsupported, "NaN and infinity of type numeric are not supported").
-		WithHint("Use double precision, or leave the value out.")
+		WithHint("Use double precision, such as 'NaN'::float8, or leave the value out.")
 }
 
 func parseNumeric(s string, t Type) (Value, error) {

@@ -98,7 +98,6 @@ func arrayText() *Func {
 	})
 }
 
-
 // textArray is string_to_array at a constant: a NULL there would be no NULL in the result.
 func textArray() *Func {
 	f := &Func{Name: "string_to_array", Kind: Function, Args: oids(text, text), Result: texts, Const: []int{1}, Short: []int{1}}

@@ -185,10 +185,26 @@ func floatPower(x, y float64) (sqltype.Value, error) {
 	return z, nil
 }
 
-// powerRange: for a positive base, x^y is monotone in each, so that the corners bound it; slack as in monotone.
+// powerRange: for a positive base, x^y is monotone in each, so that the corners bound it; slack as in monotone. For a whole y > 0 x^y is odd and increasing, or even with its least
+// value at 0.
 func powerRange(a []*num.Interval, _ []sqltype.Type) *num.Interval {
 	x, y := toFloat(a[0], f8), toFloat(a[1], f8)
-	if x == nil || y == nil || x.Lo.Sign() <= 0 {
+	switch {
+	case x == nil || y == nil:
+		return nil
+	case x.Lo.Sign() > 0:
+	case y.Lo.Equal(y.Hi) && y.Lo.IsInteger() && y.Lo.Sign() > 0:
+		n := y.Lo.InexactFloat64()
+		lo, hi := loosened(math.Pow(x.Lo.InexactFloat64(), n)), loosened(math.Pow(x.Hi.InexactFloat64(), n))
+		if lo == nil || hi == nil {
+			return nil
+		}
+		out := lo.Hull(hi)
+		if math.Mod(n, 2) == 0 && x.Hi.Sign() >= 0 {
+			out.Lo = decimal.Zero
+		}
+		return out
+	default:
 		return nil
 	}
 	var out *num.Interval

@@ -104,17 +104,32 @@ func bits(op string, t sqltype.OID) *Func {
 		}
 		return x ^ y, nil
 	}))
-	// Proof: of numbers that are not negative, & is no larger than either, and | and # have no bit above the highest of both.
+	// Proof: & with a number that is not negative has no bit that this one has not, so that it is no larger and not negative. Numbers of n bits and a sign (-2^n to 2^n - 1) have
+	// all higher bits alike, and so has what is made of them bit by bit; it is not negative where neither of them is.
 	return f.within(func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
 		k := known(a, oids(t, t))
-		switch {
-		case k[0].Lo.Sign() < 0 || k[1].Lo.Sign() < 0:
-			return plainRange(t)
-		case op == "&":
-			return &num.Interval{Lo: decimal.Zero, Hi: decimal.Min(k[0].Hi, k[1].Hi)}
+		positive := k[0].Lo.Sign() >= 0 && k[1].Lo.Sign() >= 0
+		if op == "&" && (k[0].Lo.Sign() >= 0 || k[1].Lo.Sign() >= 0) {
+			hi := decimal.Max(k[0].Hi, k[1].Hi)
+			for _, x := range k {
+				if x.Lo.Sign() >= 0 {
+					hi = decimal.Min(hi, x.Hi)
+				}
+			}
+			return &num.Interval{Lo: decimal.Zero, Hi: hi}
 		}
-		top := new(big.Int).Lsh(big.NewInt(1), uint(decimal.Max(k[0].Hi, k[1].Hi).BigInt().BitLen()))
-		return &num.Interval{Lo: decimal.Zero, Hi: decimal.NewFromBigInt(top.Sub(top, big.NewInt(1)), 0)}
+		bits := 0
+		for _, x := range []decimal.Decimal{k[0].Hi, k[1].Hi, k[0].Lo.Neg().Sub(one(1)), k[1].Lo.Neg().Sub(one(1))} {
+			if x.Sign() > 0 {
+				bits = max(bits, x.BigInt().BitLen())
+			}
+		}
+		top := decimal.NewFromBigInt(new(big.Int).Lsh(big.NewInt(1), uint(bits)), 0)
+		out := &num.Interval{Lo: top.Neg(), Hi: top.Sub(one(1))}
+		if positive {
+			out.Lo = decimal.Zero
+		}
+		return out
 	})
 }
 

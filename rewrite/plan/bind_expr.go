@@ -132,7 +132,7 @@ func (e *exprs) bind(x pgsyntax.Expr) (Scalar, error) {
 	case *pgsyntax.Paren:
 		return e.expr(x.X)
 	case *pgsyntax.Field:
-		return nil, unsupported(x.Pos, "a field of a composite value is")
+		return nil, unsupported(x.Pos, "a field of a composite value is").WithHint("Leave out the brackets where it is a column of a table: t.c.")
 	case *pgsyntax.Star:
 		return nil, sqlerr.New(sqlerr.Syntax, "* cannot stand in an expression").At(int(x.Pos))
 	}

@@ -53,7 +53,7 @@ func (p *printer) typeName(t sqltype.Type, v sqltype.Value) (string, error) {
 		if e, ok := t.Enum(); ok && t.IsEnum() {
 			return duckEnum(e), nil
 		}
-		return "", sqlerr.New(sqlerr.PrivateFunction, "values of type %s cannot be computed with by the data set's database here", t)
+		return "", notHere("an expression of type "+t.String(), -1)
 	}
 	if elem, ok := t.Elem(); ok {
 		n, err := p.typeName(elem, nil)

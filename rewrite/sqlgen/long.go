@@ -20,7 +20,7 @@ const (
 	mostJoined   = 500
 	mostElements = 1000
 	mostTexts    = 4000
-	arrayTexts   = 16 // an array of the parts of a text takes as much as so many texts
+	arrayTexts   = 16                // an array of the parts of a text takes as much as so many texts
 	mostPadded   = funcs.MaxText / 4 // of char(n), in characters
 )
 

@@ -217,10 +217,31 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 	}
 	p.checkLength(n, text)
 	if text == "" {
-		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s %s cannot be computed by the data set's database here", n.Fn.Kind, n.Fn.Name).At(n.Pos).
-			WithHint("It has no form there that cannot fail on some value."))
+		return p.fail(noForm(n, types, p.d))
 	}
 	return "(" + text + ")"
+}
+
+// noForm tells which function has no form on the backend, of which types, and why.
+func noForm(n *plan.Call, types []sqltype.Type, d funcs.Dialect) error {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = t.String()
+	}
+	what := fmt.Sprintf("%s %s(%s)", n.Fn.Kind, n.Fn.Name, strings.Join(names, ", "))
+	switch {
+	case n.Fn.Kind == funcs.Cast:
+		what = fmt.Sprintf("the cast from %s to %s", names[0], n.T)
+	case n.Fn.Kind == funcs.Operator && len(names) == 2:
+		what = fmt.Sprintf("operator %s %s %s", names[0], n.Fn.Name, names[1])
+	case n.Fn.Kind == funcs.Operator:
+		what = fmt.Sprintf("operator %s %s", n.Fn.Name, names[0])
+	}
+	e := sqlerr.New(sqlerr.PrivateFunction, "%s cannot be computed by the data set's database here", what).At(n.Pos)
+	if why := n.Fn.Refused[d]; why != "" {
+		return e.WithHint("The reason: %s.", why)
+	}
+	return e.WithHint("It has no form there that cannot fail on some value. Cast what it reads to double precision, or use another function.")
 }
 
 func (p *printer) logic(n *plan.Logic, f *from, m mode) string {
