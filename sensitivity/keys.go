@@ -187,7 +187,7 @@ func walkColumns(x plan.Scalar, f func(plan.ColID)) {
 		return
 	case *plan.Const, *plan.Param:
 		return
-	case *plan.Call, *plan.Logic, *plan.Is, *plan.In, *plan.Case, *plan.Coalesce, *plan.MinMax, *plan.DistinctFrom:
+	case *plan.Call, *plan.Logic, *plan.Is, *plan.In, *plan.Case, *plan.Coalesce, *plan.MinMax, *plan.DistinctFrom, *plan.Tuple:
 	default:
 		f(0)
 	}

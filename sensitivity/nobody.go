@@ -35,8 +35,15 @@ func (d *divider) countNobodys(r plan.Rel) (plan.Rel, error) {
 		return r, err
 	}
 	s, err := d.split(a.Input)
-	if s == nil || len(s.key) != 1 || err != nil {
-		return r, err
+	if err != nil {
+		return nil, err
+	}
+	if s == nil || len(s.key) != 1 {
+		if c := d.countTuples(a); c != nil {
+			d.rewrote = true
+			return c, nil
+		}
+		return r, nil
 	}
 	c, err := d.counted(a, s)
 	if c == nil || err != nil {
@@ -330,8 +337,8 @@ func uniqueIn(r plan.Rel) []plan.ColID {
 
 func (d *divider) col(id plan.ColID) *plan.Col { return &plan.Col{ID: id, T: d.q.Columns[id].Type} }
 
-func (d *divider) newColumn(t sqltype.Type) plan.ColID {
-	d.q.Columns = append(d.q.Columns, plan.ColumnInfo{Name: "count", Type: t})
+func (d *divider) newColumn(name string, t sqltype.Type) plan.ColID {
+	d.q.Columns = append(d.q.Columns, plan.ColumnInfo{Name: name, Type: t})
 	return plan.ColID(len(d.q.Columns) - 1)
 }
 
@@ -378,7 +385,7 @@ func (d *divider) counted(a *plan.Aggregate, s *split) (plan.Rel, error) {
 		one.ID, one.Fn, one.Arg, one.Distinct, one.Order = g.ID, plan.Count, d.col(s.key[0]), true, nil
 		g.Fn, g.Arg, g.Distinct, g.Order = plan.CountRows, nil, false, nil
 		if s.less {
-			one.ID, g.ID = d.newColumn(sqltype.Int8), d.newColumn(sqltype.Int8)
+			one.ID, g.ID = d.newColumn("count", sqltype.Int8), d.newColumn("count", sqltype.Int8)
 			had := &plan.Coalesce{Args: []plan.Scalar{d.col(one.ID), zero}, T: sqltype.Int8}
 			final.Items = append(final.Items, plan.Item{ID: a.Aggs[len(all.Aggs)].ID, Expr: &plan.Call{Fn: minus, T: sqltype.Int8, Pos: -1, Args: []plan.Scalar{d.col(g.ID), had}}})
 			ids[a.Aggs[len(all.Aggs)].ID] = one.ID
@@ -393,7 +400,7 @@ func (d *divider) counted(a *plan.Aggregate, s *split) (plan.Rel, error) {
 		if e.Kind != plan.ErrorHalfWidth {
 			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of a number of public rows that private ones leave out is not supported", e.Kind).At(a.Pos).WithHint("Use dp_error.")
 		}
-		id := d.newColumn(sqltype.Float8)
+		id := d.newColumn("dp_error", sqltype.Float8)
 		matched.Errors[i] = plan.ErrorItem{ID: id, Kind: e.Kind, Of: ids[e.Of]}
 		final.Items = append(final.Items, plan.Item{ID: e.ID, Expr: d.col(id)})
 	}
@@ -402,7 +409,7 @@ func (d *divider) counted(a *plan.Aggregate, s *split) (plan.Rel, error) {
 	if len(a.Keys) > 0 {
 		p := &plan.Project{Input: matched}
 		for _, k := range a.Keys {
-			id := d.newColumn(d.q.Columns[k].Type)
+			id := d.newColumn(d.q.Columns[k].Name, d.q.Columns[k].Type)
 			p.Items = append(p.Items, plan.Item{ID: id, Expr: d.col(k)})
 			eq := equalOf(d.q.Columns[k].Type)
 			if eq == nil {

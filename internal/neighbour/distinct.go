@@ -16,6 +16,13 @@ var Distinct = []string{
 	"select k.label, count(distinct e.diag) from encounters e join kinds k on k.id = e.kind_id group by 1",
 	"select count(distinct minutes), count(distinct minutes > 100), sum(minutes) from visits",
 	"select minutes > 100, count(distinct minutes) from visits group by 1",
+	"select count(*), count(distinct drug) from (select distinct drug from prescriptions) t",
+	"select count(*), count(diag), count(*) filter (where days > 5) from (select diag, days, cost from encounters group by 1, 2, 3) t where days > 1",
+	"select readmitted, count(*) from (select distinct readmitted, diag, patient_id % 5 as p from encounters) t group by 1",
+	"select count(*) from (select diag, days from encounters where kind_id < 3 intersect select diag, days from encounters where kind_id > 1) t",
+	"select count(*) from (select p.race, e.days, e.score from encounters e join patients p on p.patient_id = e.patient_id except select race, 3, weight from patients except select diag, minutes, 0 from encounters e join visits v on e.patient_id = v.patient_id) t",
+	"select days > 5, count(*) from (select diag, days from encounters union select race, city_id from patients) t group by 1",
+	"select count(*) from (select encounter_id % 20 from encounters where days > 2 except select encounter_id % 20 from encounters where days < 10) t",
 }
 
 // ChosenDistinct are those of tables without declared rows.

@@ -307,6 +307,8 @@ func (p *printer) text(x Scalar) string {
 			word = "ALL"
 		}
 		return fmt.Sprintf("(%s %s %s (%s))", p.scalar(x.X), x.Fn.Name, word, p.scalar(x.Array))
+	case *Tuple:
+		return p.tuple(x)
 	case *ArrayExpr:
 		return fmt.Sprintf("ARRAY[%s]", p.list(x.Elems))
 	case *Subquery:

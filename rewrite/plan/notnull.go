@@ -63,7 +63,7 @@ func NeverNull(x Scalar, notNull map[ColID]bool) bool {
 		return anyNeverNull(x.Args, notNull)
 	case *MinMax:
 		return anyNeverNull(x.Args, notNull)
-	case *DistinctFrom:
+	case *DistinctFrom, *Tuple:
 		return true
 	case *Case:
 		if x.Else == nil || !NeverNull(x.Else, notNull) {

@@ -30,6 +30,11 @@ func Children(x Scalar) []Scalar {
 		return []Scalar{x.X, x.Y}
 	case *ArrayExpr:
 		return x.Elems
+	case *Tuple:
+		if x.Side != nil {
+			return append(slices.Clip(x.Items), x.Side)
+		}
+		return x.Items
 	case *Subscript:
 		return append([]Scalar{x.X}, x.Index...)
 	case *AnyAll:
@@ -124,6 +129,12 @@ func mapChildren(x Scalar, f func(Scalar) (Scalar, error)) (Scalar, error) {
 	case *ArrayExpr:
 		c := *x
 		c.Elems, err = all(x.Elems)
+		return &c, err
+	case *Tuple:
+		c := *x
+		if c.Items, err = all(x.Items); err == nil && x.Side != nil {
+			c.Side, err = f(x.Side)
+		}
 		return &c, err
 	case *DistinctFrom:
 		c := *x

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -15,7 +16,8 @@ import (
 // Proof: claim: sensitivity.distinct's, for m = kept.Rows. (1) Rows whose unit is NULL are dropped. (2) "g" has one row for each (unit, group, value), values in canonical form, so that equal ones are spelled
 // alike; rows that FILTER does not keep have the value NULL, which counts for nothing. (2') Where keys say that a unit has one row, it has one value. (3) A unit's groups are ranked as in Private, by dense_rank over
 // all of its rows, whether or not their value counts. (4) Of a unit's values in a group the first m are kept, by the hash of unit, value and seed, then by the value: an order of what is that unit's own.
-// (5) Only then are values of different units told apart, and counted.
+// (5) Only then are values of different units told apart, and counted. Of rows of several relations (plan.Tuple) a value has one row in "g" for each that has it; (4) ranks values, not rows, so that it is kept with all of them or none, and what counts in
+// (5) are values that the relations have as Held says. Whether one does is decided by its own rows, so one unit still changes it for its m values at most.
 func Distinct(a *sensitivity.Analysis, d funcs.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
 	if i >= len(a.Measures) || a.Measures[i].Kind != sensitivity.DistinctValues || kept.Rows == 0 || kept.Groups == 0 || a.Limit.L2 {
 		return nil, internalError("the bounds of distinct values are not known")
@@ -25,6 +27,9 @@ func Distinct(a *sensitivity.Analysis, d funcs.Dialect, i int, kept Kept, seed i
 
 // value prints what a measure's rows are told apart by: in canonical form, as keys are.
 func (w *private) value(m sensitivity.Measure) string {
+	if t, ok := m.Arg.(*plan.Tuple); ok {
+		return w.tuple(t)
+	}
 	return w.canonicalKey(w.scalar(m.Arg, w.f, stored), m.Arg.Type())
 }
 
@@ -42,11 +47,19 @@ func (w *private) distinct(i int, kept Kept) *Statement {
 	}
 	st.Columns = append(st.Columns, Column{RoleMeasure, i, sqltype.Int8})
 	list = append(list, v+` AS "v"`)
+	tuple, _ := m.Arg.(*plan.Tuple)
+	held := tuple != nil && tuple.Held != nil
+	if held {
+		list = append(list, w.scalar(tuple.Side, w.f, stored)+` AS "s"`)
+	}
 	var from string
-	if m.Single { // (2')
+	if m.Single && !held { // (2')
 		from = fmt.Sprintf(`(SELECT %s%s) AS "g"`, strings.Join(list, ", "), w.f.clause())
 	} else {
 		from = w.firstValues(list, out, m, kept)
+	}
+	if held {
+		from = w.held(tuple.Held, from, out)
 	}
 	st.SQL = fmt.Sprintf(`SELECT %s FROM %s`, strings.Join(append(out, w.fn("count")+`(DISTINCT "g"."v")`), ", "), from)
 	if len(group) > 0 {
@@ -71,7 +84,11 @@ func (w *private) firstValues(list, keys []string, m sensitivity.Measure, kept K
 		where = fmt.Sprintf(`"g"."rn" <= %d AND %s`, kept.Groups, where)
 	}
 	order := w.hash(`"g"."u"`, ut, []string{`"g"."v"`}, []sqltype.Type{keyType(m.Arg.Type())}, w.seed) + `, "g"."v" ASC` // (4)
-	from = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY %s ORDER BY %s) AS "vn" FROM %s WHERE %s) AS "g"`, w.fn("row_number"),
+	rank := "row_number"
+	if t, ok := m.Arg.(*plan.Tuple); ok && t.Held != nil {
+		rank = "dense_rank"
+	}
+	from = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY %s ORDER BY %s) AS "vn" FROM %s WHERE %s) AS "g"`, w.fn(rank),
 		strings.Join(append([]string{`"g"."u"`}, keys...), ", "), order, from, where)
 	return fmt.Sprintf(`%s WHERE "g"."vn" <= %d`, from, kept.Rows)
 }
