@@ -25,3 +25,10 @@ func TestQuantified(t *testing.T) {
 	sameAsTexts(t, dialects, neighbour.Quantified...)
 	keepClaims(t, dialects, neighbour.Quantified...)
 }
+
+// TestFrames: frames of a person's rows by distance and by peers are PostgreSQL's on both backends, and keep their claims.
+func TestFrames(t *testing.T) {
+	InOneThread(t)
+	sameAsTexts(t, dialects, neighbour.Frames...)
+	keepClaims(t, dialects, neighbour.Frames...)
+}

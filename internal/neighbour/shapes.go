@@ -47,6 +47,16 @@ var Shapes = []string{
 	"select count(*) from patients p where 2 in (select count(*) from encounters e where e.patient_id = p.patient_id group by e.kind_id) or exists (select 1 from encounters e where e.patient_id = p.patient_id having sum(e.days) > 12)",
 }
 
+// Frames are frames of a person's rows by distance and by peers, up to the ends of their types.
+var Frames = []string{
+	"select n, count(*), sum(s) from (select count(*) over (w range between 2 preceding and 1 following) n, sum(medications) over (w range 3 preceding) s from encounters window w as (partition by patient_id order by days)) t group by 1",
+	"select n, count(*), sum(m) from (select count(*) over (w range between 5 preceding and 5 following exclude current row) n, max(days) over (w range between 1 following and unbounded following) m from encounters window w as (partition by patient_id order by medications desc nulls first)) t group by 1",
+	"select n, count(*) from (select count(*) over (partition by patient_id order by admitted range between interval '60 days' preceding and interval '10 days' following) n from stays) t group by 1",
+	"select n, count(*), sum(s) from (select count(*) over (w groups between 1 preceding and current row) n, sum(days) over (w groups between current row and 1 following) s from encounters window w as (partition by patient_id order by kind_id)) t group by 1",
+	"select n, count(*), sum(m) from (select count(*) over (partition by patient_id order by big range between 9223372036854775807 preceding and current row) n, max(days) over (partition by patient_id order by 9223372036854775000 + days range between current row and 9223372036854775807 following) m from encounters) t group by 1",
+	"select n, count(*) from (select count(*) over (partition by patient_id order by case when admitted > '2019-06-01' then date 'infinity' when admitted < '2018-09-01' then date '-infinity' when admitted < '2018-12-01' then null else admitted end desc nulls last range between interval '100000 days' preceding and interval '400 days' following) n from stays) t group by 1",
+}
+
 // Ties are statements whose rows are put in an order that they are equal in: which one comes first, nothing but the values of a person's rows may decide.
 var Ties = []string{
 	"select diag, count(*) from (select patient_id, diag, row_number() over (partition by patient_id order by kind_id) rn from encounters) t where rn = 1 group by 1",

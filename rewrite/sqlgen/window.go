@@ -19,8 +19,8 @@ import (
 // of the rows: exported columns, and what any of the functions reads; values that are equal and spelled differently by their spelling (spelled). Rows that still are
 // equal agree in all of these, so an exchange of them changes no row that is read. PostgreSQL may give the same answer: it leaves
 // the order of ties open. (b) Where rows that are equal in the written order count together (ranks, frames of RANGE and GROUPS) it stays as written, and what is made of
-// the frame does not depend on its order: the aggregates of ofUnit. (c) Nothing raises: offsets and numbers of buckets are constants, RANGE has no
-// offsets, arguments have their total forms, and sums have room (ofUnit; a frame's rows are some of a unit's).
+// the frame does not depend on its order: the aggregates of ofUnit. (c) Nothing raises: offsets and numbers of buckets are constants, those of RANGE
+// are added to whole numbers that they do not take out of their type (reachKey), arguments have their total forms, and sums have room (ofUnit; a frame's rows are some of a unit's).
 func (p *printer) unitWindow(n *plan.Window) *from {
 	in := p.build(n.Input)
 	s := p.subquery(in)
@@ -185,6 +185,9 @@ func (p *printer) unitCall(it plan.WindowItem, in *from, ties []string) string {
 		completed()
 	default:
 		if it.Frame != nil {
+			if p.reaches(it.Frame) {
+				o.order = []string{p.reachKey(it, in)}
+			}
 			o.frame = p.frame(it)
 		}
 		if rows {
@@ -216,8 +219,15 @@ func (p *printer) frame(it plan.WindowItem) string {
 			return e.Kind
 		}
 		n, ok := constant(e.Offset)
-		if !ok || n < 0 || it.Frame.Mode == "RANGE" {
-			p.fail(sqlerr.New(sqlerr.PrivateShape, "a frame with this offset over private rows is not supported").At(it.Pos).WithHint("Use ROWS and whole numbers."))
+		if it.Frame.Mode == "RANGE" {
+			n, ok = p.reach(it, e.Offset)
+		}
+		if !ok || n < 0 {
+			p.fail(sqlerr.New(sqlerr.PrivateShape, "a frame with this offset over private rows is not supported").At(it.Pos).
+				WithHint("Use whole numbers, or RANGE with whole days over dates: RANGE BETWEEN INTERVAL '30 days' PRECEDING AND CURRENT ROW."))
+		}
+		if it.Frame.Mode == "RANGE" && p.d == funcs.DuckDB {
+			return fmt.Sprintf("CAST(%d AS HUGEINT) %s", n, e.Kind)
 		}
 		return strconv.FormatInt(n, 10) + " " + e.Kind
 	}
@@ -252,4 +262,52 @@ func notConstant(fn string, pos int) error {
 func whichRow(it plan.WindowItem) error {
 	return sqlerr.New(sqlerr.PrivateShape, "%s over private rows is not supported with this frame", it.Fn).At(it.Pos).
 		WithHint("Use a frame with ROWS, such as ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING.")
+}
+
+// reaches: a frame of RANGE has an offset.
+func (p *printer) reaches(f *plan.Frame) bool {
+	return f.Mode == "RANGE" && (f.Start.Offset != nil || f.End.Offset != nil)
+}
+
+// reach is an offset of RANGE in steps of what reachKey makes of the order: whole numbers, or the days of dates.
+func (p *printer) reach(it plan.WindowItem, x plan.Scalar) (int64, bool) {
+	if len(it.Order) != 1 {
+		return 0, false
+	}
+	t := it.Order[0].Expr.Type()
+	if t.IsInteger() {
+		return constant(x)
+	}
+	c, ok := x.(*plan.Const)
+	if !ok || t.OID != sqltype.OIDDate {
+		return 0, false
+	}
+	by, ok := c.Value.(sqltype.Interval)
+	return int64(by.Days), ok && by.Months == 0 && by.Micros == 0
+}
+
+// endless is in days beyond all dates, and further from them than any offset reaches.
+const endless = "1000000000000"
+
+// reachKey is the order of a frame of RANGE with offsets, as whole numbers.
+//
+// Proof: PostgreSQL compares integers with a sum that it knows to overflow (in_range_int8_int8), and DuckDB's are HUGEINT, where no sum of a bigint and an offset of one overflows. Dates are the days since one of them,
+// which is at most 2^31 each way, as a date plus whole days is; an infinite one is as far from all others as it is by any number of days (interval offsets are less than 2^31 days).
+func (p *printer) reachKey(it plan.WindowItem, in *from) string {
+	if len(it.Order) != 1 {
+		return p.fail(sqlerr.New(sqlerr.Windowing, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column").At(it.Pos))
+	}
+	k := it.Order[0]
+	key := p.scalar(k.Expr, in, stored)
+	switch {
+	case k.Expr.Type().OID == sqltype.OIDDate:
+		days := "CAST(" + key + " - DATE '2000-01-01' AS bigint)"
+		if p.d == funcs.DuckDB {
+			days = "CAST(" + key + " - DATE '2000-01-01' AS HUGEINT)"
+		}
+		key = fmt.Sprintf("(CASE %[1]s WHEN DATE 'infinity' THEN %[2]s WHEN DATE '-infinity' THEN -%[2]s ELSE %[3]s END)", key, endless, days)
+	case k.Expr.Type().IsInteger() && p.d == funcs.DuckDB:
+		key = "CAST(" + key + " AS HUGEINT)"
+	}
+	return direction(key, k.Desc, k.NullsFirst)
 }
