@@ -98,6 +98,7 @@ type analyzer struct {
 	byType     bool // columns without a declared range have their type's (safe)
 	typeRanges map[plan.ColID]bound
 	calls      map[rangedCall]bound
+	plain      map[plan.ColID]bool
 	notNull    map[plan.ColID]bool
 	nulls      map[readColumn]bool
 	noRows     *scanInfo // a table whose rows of one unit are bounded automatically

@@ -143,6 +143,10 @@ func (z *analyzer) safeDigits(n *plan.Call) (int32, bool) {
 	}
 	digits := ManyDigits + 1
 	args, types, _ := z.argRanges(n)
+	if n.Fn.RaisesNaN && !z.numbers(n.Args) {
+		z.out.Body.Safe[n] = digits
+		return digits, false
+	}
 	if n.Fn.Safe(args, types) {
 		digits = 0
 	} else if n.T.OID == sqltype.OIDNumeric {

@@ -68,6 +68,7 @@ func numberCast(from, to sqltype.OID) *Func {
 		}
 		return strings.ReplaceAll(duckNumberCast(x[0], from, types[0], t), "TRY_CAST(", "CAST(")
 	}
+	f.RaisesNaN = from == sqltype.OIDNumeric && isInt(to)
 	f.Range = func(a []*num.Interval, types []sqltype.Type) *num.Interval { return castRange(a, from, to) }
 	f.Safe = func(a []*num.Interval, types []sqltype.Type) bool {
 		r := known(a, oids(from))[0]

@@ -30,8 +30,10 @@ type Func struct {
 	// Range derives the interval of the result from the arguments' (nil entries and a nil result: unknown; a nil func: unknown).
 	Range func(args []*num.Interval, types []sqltype.Type) *num.Interval
 	// Safe reports that PostgreSQL cannot raise, and the result cannot be NULL, for non-NULL arguments in these intervals: then
-	// Exact may be printed in place of Spell. A nil func: never known.
+	// Exact may be printed in place of Spell. A nil func: never known. An interval holds what is a number: what has one is not infinite, but may be NaN.
 	Safe func(args []*num.Interval, types []sqltype.Type) bool
+	// RaisesNaN says that Safe holds only where no argument is NaN.
+	RaisesNaN bool
 	// Spell prints the total form from printed, parenthesised arguments: it never raises on any stored value and equals
 	// PostgreSQL's own result wherever that one does not raise. result carries the typmod. An empty text is a refusal: the
 	// backend has no such form. Each argument is mentioned so rarely that nested calls do not multiply (see guard).
