@@ -6,11 +6,7 @@
 // both directions are counted.
 package account
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/floats"
-)
+import "math"
 
 // pair is a dominating pair of distributions P, Q of one mechanism in one direction (Zhu, Dong, Wang 2022, Definition 7), by its privacy loss
 // L = ln P/Q. Below and Above give the probabilities under P and under Q of L <= x and of L > x, each accurate where it is small.
@@ -176,6 +172,3 @@ func (d *distribution) coarse() *distribution {
 }
 
 func (d *distribution) at(i int) float64 { return float64(d.First+i) * d.Step }
-
-// total is the finite mass.
-func (d *distribution) total() float64 { return floats.Sum(d.Mass) }

@@ -85,7 +85,7 @@ func Optimal(delta float64, parts ...Guarantee) (float64, error) {
 	default:
 		steps := make([]Step, len(parts))
 		for i, p := range parts {
-			steps[i] = Step{Approximate{p.Epsilon, p.Delta}, 1, 1}
+			steps[i] = Step{Approximate(p), 1, 1}
 		}
 		c, err := Compose(steps...)
 		if err != nil {
@@ -116,7 +116,7 @@ func gather(steps []Step) []Step {
 	var out []Step
 	at := map[any]int{}
 	for _, s := range steps {
-		key := any(s.Rate)
+		var key any
 		switch m := s.Mechanism.(type) {
 		case Gaussian:
 			if key = [2]any{m, s.Rate}; s.Rate == 1 && m.Sigma > 0 && s.Count > 0 {

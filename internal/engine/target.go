@@ -216,7 +216,7 @@ func filtered(a *sensitivity.Analysis) bool {
 	return !plan.VisitRels(a.Agg.Input, func(r plan.Rel) bool {
 		s, scan := r.(*plan.Scan)
 		_, filter := r.(*plan.Filter)
-		return !filter && !(scan && s.Rows != nil)
+		return !filter && (!scan || s.Rows == nil)
 	})
 }
 

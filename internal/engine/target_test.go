@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -26,10 +27,10 @@ func TestTarget(t *testing.T) {
 		"size, Gaussian":             {groups, "gaussian", "100", "", "30%", room, "dpsql.expected_size"},
 		"size, average":              {avg, "laplace", "400", "", "0.5", room, "dpsql.expected_size"},
 		"policy":                     {groups, "auto", "unknown", "", "40", people, "population"},
-		"release":                    {count, "laplace", "unknown", "0.2", "12", room, "price 0.2"},
-		"release before size":        {count, "gaussian", "7", "0.2", "12", room, "price 0.2"},
-		"release, chosen bound":      {count, "laplace", "unknown", "1", "4", autoEdits, "price 1"},
-		"release, average of a part": {avg, "gaussian", "unknown", "0.5", "20%", room, "price 0.5"},
+		"release":                    {count, "laplace", "unknown", "0.2", "half", room, "price 0.2"},
+		"release before size":        {count, "gaussian", "7", "0.2", "half", room, "price 0.2"},
+		"release, chosen bound":      {count, "laplace", "unknown", "1", "half", autoEdits, "price 1"},
+		"release, average of a part": {avg, "laplace", "unknown", "20", "half", append([]string{"max_query_epsilon: 5", "max_query_epsilon: 500"}, room...), "price 20"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := clinicSession(t, tame, backend.DuckDB, c.edits...)
@@ -37,7 +38,8 @@ func TestTarget(t *testing.T) {
 			set(t, s, "dpsql.expected_size", c.size)
 			if c.first != "" {
 				set(t, s, "dpsql.epsilon", c.first)
-				ask(t, s, c.sql)
+				_, a := ask(t, s, c.sql)
+				c.target = target{most: a.Rows[0][1].(float64) / 2}.String() // of the error that it has, whatever was drawn
 			}
 			want, err := parseTarget("", c.target)
 			if err != nil {
@@ -84,7 +86,10 @@ func TestTarget(t *testing.T) {
 					t.Errorf("its error is %g", e)
 				}
 			}
-			if n := charged(t, s.engine, func() { ask(t, s, c.sql) }); n != 0 && !want.relative && c.size != "400" { // the release has the error now
+			if want.relative || c.size == "400" { // the release says another size, so it has another price
+				return
+			}
+			if n := charged(t, s.engine, func() { ask(t, s, c.sql) }); n != 0 {
 				t.Errorf("asked again it is charged %d times", n)
 			}
 		})
@@ -130,6 +135,24 @@ func TestTargetRefused(t *testing.T) {
 	for _, bad := range []string{"target_error 0", "target_error '-1%'", "target_error 'x'", "expected_size 0"} {
 		if _, err := try(s, "explain ("+bad+") select count(*) from encounters"); sqlerr.ID(err) != sqlerr.InvalidParam.ID {
 			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// TestTargetNeighbours: prices that follow from a stated size or the population are the same whether a person is there or not, and are known without a look at the rows; so are refusals.
+func TestTargetNeighbours(t *testing.T) {
+	edits := append([]string{"unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n"}, autoEdits[4:]...)
+	here, gone := clinicSession(t, tame, backend.DuckDB, edits...), clinicSession(t, lacking(1), backend.DuckDB, edits...)
+	for _, sql := range []string{
+		"explain (target_error '20%') select readmitted, count(*), avg(days) from encounters group by 1", "explain (target_error '5%', expected_size 1000) select sum(days) from encounters where days > 2",
+		"explain (target_error '5%') select count(*) from encounters where days > 2", "explain (target_error 40, format json) select diag, count(*) from encounters group by 1",
+	} {
+		told := func(s *Session) string {
+			rows, err := try(s, sql)
+			return fmt.Sprint(rows, err)
+		}
+		if one, other := told(here), told(gone); one != other {
+			t.Errorf("%s: with a person %s, without %s", sql, one, other)
 		}
 	}
 }
