@@ -238,6 +238,11 @@ func (l *book) Lookup(ctx context.Context, key Hash, analyst string) (*Stored, b
 		if payload == nil || sha256.Sum256(payload) != best.payload {
 			return nil, &CorruptError{Seq: best.seq, Reason: "its release is not the one that was committed"}
 		}
+		if best.sealed != "" {
+			if payload, err = l.cache.Key.open(key, best.reservation, payload); err != nil {
+				return nil, &CorruptError{Seq: best.seq, Reason: "its release does not open with the key that it names"}
+			}
+		}
 		out = &Stored{
 			Reservation: best.reservation, Analyst: best.analyst, Price: best.price, Loss: best.loss,
 			Made: best.made, Expires: best.expires, Payload: payload,
@@ -268,7 +273,8 @@ func (l *book) nothing(ctx context.Context, key Hash, analyst string) (bool, err
 func (l *book) best(key Hash, analyst string, now time.Time) (best *storedRef) {
 	for i, ref := range l.state.stored[key] {
 		expires := ref.made.Add(l.cache.TTL) // a shorter ttl holds for older releases too
-		live := now.Before(ref.expires) && now.Before(expires) && ref.of == l.serving && ref.epoch == l.epoch
+		live := now.Before(ref.expires) && now.Before(expires) && ref.of == l.serving && ref.epoch == l.epoch &&
+			(ref.sealed == "" || ref.sealed == l.cache.Key.name())
 		mayAnswer := l.cache.Scope == ScopeDataset || l.cache.Scope == ScopeAnalyst && ref.analyst == analyst
 		if live && mayAnswer && (best == nil || ref.price >= best.price) {
 			best = &l.state.stored[key][i]

@@ -180,12 +180,12 @@ func testSetCache(t *testing.T) {
 		hours    int
 		ann, bob bool
 	}{
-		{Cache{time.Hour, ScopeAnalyst}, 0, true, false},
-		{Cache{time.Hour, ScopeDataset}, 0, true, true},
+		{Cache{TTL: time.Hour, Scope: ScopeAnalyst}, 0, true, false},
+		{Cache{TTL: time.Hour, Scope: ScopeDataset}, 0, true, true},
 		{Cache{}, 0, false, false},
-		{Cache{time.Hour, ScopeDataset}, 1, false, false},
-		{Cache{48 * time.Hour, ScopeDataset}, 23, true, true},
-		{Cache{48 * time.Hour, ScopeDataset}, 24, false, false},
+		{Cache{TTL: time.Hour, Scope: ScopeDataset}, 1, false, false},
+		{Cache{TTL: 48 * time.Hour, Scope: ScopeDataset}, 23, true, true},
+		{Cache{TTL: 48 * time.Hour, Scope: ScopeDataset}, 24, false, false},
 	} {
 		if err := l.SetCache(c.cache); err != nil {
 			t.Fatal(err)

@@ -216,7 +216,9 @@ func appendTo(l *opened, r *Record) error {
 
 // Verify finds charges in a window that the lifetime did not hold, in one that was used up, and to a frozen analyst; at every
 // later opening too.
-func TestVerifyFindsChargesBeyondPromises(t *testing.T) { both(t, testVerifyFindsChargesBeyondPromises) }
+func TestVerifyFindsChargesBeyondPromises(t *testing.T) {
+	both(t, testVerifyFindsChargesBeyondPromises)
+}
 
 func testVerifyFindsChargesBeyondPromises(t *testing.T) {
 	charge := func(l *opened) *Record {

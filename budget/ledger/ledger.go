@@ -92,6 +92,7 @@ const (
 type Cache struct {
 	TTL   time.Duration
 	Scope string
+	Key   *Key // encrypts what is stored; nil: nothing. Releases under another key do not answer
 }
 
 // Options are what an opening may choose.

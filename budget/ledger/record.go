@@ -88,9 +88,10 @@ type Charge struct {
 type Commit struct {
 	Reservation int64     `json:"reservation"`
 	Key         Hash      `json:"key"`
-	Bytes       int       `json:"bytes"`
-	Payload     Hash      `json:"payload"`
-	Expires     time.Time `json:"expires"` // = the record's time: never stored
+	Bytes       int       `json:"bytes"`            // of what is stored
+	Payload     Hash      `json:"payload"`          // of what is stored
+	Sealed      string    `json:"sealed,omitempty"` // names the key that it is encrypted with
+	Expires     time.Time `json:"expires"`          // = the record's time: never stored
 }
 
 // Failure closes a reservation that ran into a resource failure.

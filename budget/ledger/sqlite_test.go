@@ -207,7 +207,7 @@ func testLookupHonoursScopeTimeAndEpoch(t *testing.T) {
 		head.Epoch = epoch
 		return open(t, path, head, Options{Cache: c, Now: clock})
 	}
-	perAnalyst, hour := Cache{24 * time.Hour, ScopeAnalyst}, Cache{time.Hour, ScopeDataset}
+	perAnalyst, hour := Cache{TTL: 24 * time.Hour, Scope: ScopeAnalyst}, Cache{TTL: time.Hour, Scope: ScopeDataset}
 	l := reopen(nil, "1", perAnalyst)
 	store(l, "ann", 0.5, "dear")
 	store(l, "ann", 0.1, "cheap")

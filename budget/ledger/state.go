@@ -62,6 +62,7 @@ type storedRef struct {
 	of            *dataset
 	epoch         string
 	payload       Hash
+	sealed        string
 }
 
 func newState() *state {
@@ -171,6 +172,8 @@ func checkOneProcess(r *Record) error {
 		return fmt.Errorf("version %d has one process at a time", r.Version)
 	case r.Grant != nil || r.Promise != nil:
 		return fmt.Errorf("version %d has neither grants nor larger promises", r.Version)
+	case r.Commit != nil && r.Commit.Sealed != "":
+		return fmt.Errorf("version %d has no keys", r.Version)
 	}
 	return nil
 }
@@ -357,7 +360,7 @@ func (s *state) addCommit(r *Record) {
 	if r.Commit.Expires.After(r.Time) {
 		s.stored[r.Commit.Key] = append(s.stored[r.Commit.Key], storedRef{
 			seq: r.Seq, reservation: r.Commit.Reservation, analyst: c.Analyst, price: c.Price, loss: c.Loss,
-			made: r.Time, expires: r.Commit.Expires, of: c.of, epoch: c.epoch, payload: r.Commit.Payload,
+			made: r.Time, expires: r.Commit.Expires, of: c.of, epoch: c.epoch, payload: r.Commit.Payload, sealed: r.Commit.Sealed,
 		})
 	}
 }

@@ -77,7 +77,9 @@ func deniedBy(t testing.TB, l *opened, r Reservation, scope string) Balance {
 }
 
 // A window's end gives data set and analyst a new account, before its first charge too; each counts against the lifetime.
-func TestWindowRenewsUntilTheLifetimeEnds(t *testing.T) { both(t, testWindowRenewsUntilTheLifetimeEnds) }
+func TestWindowRenewsUntilTheLifetimeEnds(t *testing.T) {
+	both(t, testWindowRenewsUntilTheLifetimeEnds)
+}
 
 func testWindowRenewsUntilTheLifetimeEnds(t *testing.T) {
 	h, path := &hands{}, tempPath(t)

@@ -101,15 +101,19 @@ func (l *book) Commit(ctx context.Context, id int64, r Release) error {
 		return err
 	}
 	l.mu.Lock()
-	ttl := l.cache.TTL
+	ttl, key := l.cache.TTL, l.cache.Key
 	l.mu.Unlock()
-	c := Commit{Reservation: id, Key: r.Key, Bytes: len(r.Payload), Payload: sha256.Sum256(r.Payload)}
+	text, err := key.seal(r.Key, id, r.Payload)
+	if err != nil {
+		return err
+	}
+	c := Commit{Reservation: id, Key: r.Key, Bytes: len(text), Payload: sha256.Sum256(text), Sealed: key.name()}
 	e := &entry{ctx: ctx}
 	switch {
-	case ttl > 0 && r.Payload == nil:
+	case ttl > 0 && text == nil:
 		e.payload = []byte{}
 	case ttl > 0:
-		e.payload = r.Payload
+		e.payload = text
 	}
 	e.decide = func(at time.Time) ([]*Record, error) {
 		if err := l.state.checkOutstanding(id); err != nil {

@@ -107,7 +107,15 @@ func Head(p *policy.Policy, epoch string) (ledger.Head, error) {
 }
 
 func cache(p *policy.Policy) ledger.Cache {
-	return ledger.Cache{TTL: p.Cache.TTL, Scope: p.Cache.Scope}
+	c := ledger.Cache{TTL: p.Cache.TTL, Scope: p.Cache.Scope}
+	if p.Cache.Key != "" {
+		key, err := ledger.NewKey([]byte(p.Cache.Key))
+		if err != nil {
+			panic("engine: the policy has checked its key: " + err.Error())
+		}
+		c.Key = key
+	}
+	return c
 }
 
 // bind checks a policy against the live schema.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/hex"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -259,7 +260,40 @@ func (f *file) cache(n ast.Node) {
 		{name: "scope", read: func(n ast.Node) {
 			c.Scope = f.choice(n, "cache.scope", []string{"data_set", "analyst"}, nil)
 		}},
+		{name: "key", read: func(n ast.Node) { c.Key = f.releaseKey(n) }},
 	})
+}
+
+// releaseKey reads env:NAME or file:PATH of a key in hex. Its text is never part of a message.
+func (f *file) releaseKey(n ast.Node) Secret {
+	w, ok := f.text(n, "cache.key")
+	if !ok {
+		return ""
+	}
+	cure := "make one with openssl rand -hex 32"
+	text := ""
+	if name, fromEnv := strings.CutPrefix(w.text, "env:"); fromEnv {
+		if text, ok = f.lookup(name); !ok || text == "" {
+			f.add(w.position, "cache.key: the environment variable %s is not set", clip(name)).hint("%s", cure)
+			return ""
+		}
+	} else if path, fromFile := strings.CutPrefix(w.text, "file:"); fromFile {
+		read, err := os.ReadFile(f.path(path))
+		if err != nil {
+			f.add(w.position, "cache.key: %v", err).hint("%s", cure)
+			return ""
+		}
+		text = string(read)
+	} else {
+		f.add(w.position, "cache.key must be env:NAME or file:PATH of a key, which does not stand in the policy itself").hint("%s", cure)
+		return ""
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(text))
+	if err != nil || len(key) != 32 || strings.Trim(string(key), "\x00") == "" {
+		f.add(w.position, "cache.key must be 32 random bytes in hex").hint("%s", cure)
+		return ""
+	}
+	return Secret(key)
 }
 
 func (f *file) ledger(n ast.Node) {

@@ -101,7 +101,22 @@ type Ledger struct {
 type Cache struct {
 	TTL   time.Duration
 	Scope string // "data_set" or "analyst"
+	Key   Secret // encrypts what is stored: 32 bytes; "": nothing is encrypted
 }
+
+// Secret is never printed.
+type Secret string
+
+// String says whether there is one.
+func (s Secret) String() string {
+	if s == "" {
+		return "none"
+	}
+	return "(secret)"
+}
+
+// GoString hides it too.
+func (s Secret) GoString() string { return s.String() }
 
 // RelationName names a table for a backend; an empty schema is the backend's default one.
 type RelationName struct{ Schema, Name string }
