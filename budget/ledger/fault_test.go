@@ -73,6 +73,12 @@ var faults = map[string]func(at, step int) error{
 		}
 		return nil
 	},
+	"read-only": func(at, step int) error { // from then on
+		if step >= at {
+			return sqlite3.READONLY
+		}
+		return nil
+	},
 	"error": func(at, step int) error { // once
 		if step == at {
 			return errors.Join(sqlite3.IOERR, syscall.EIO)

@@ -77,6 +77,34 @@ func threatModelProblems(page string, tests map[string]bool) (out []string) {
 	return out
 }
 
+// TestFaultsOfTheBudget: each test that docs/budget.md names exists, and each of its faults names one.
+func TestFaultsOfTheBudget(t *testing.T) {
+	root := filepath.Join("..", "..")
+	tests, err := testNames(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "budget.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, faults, found := strings.Cut(string(page), "## Faults and recovery")
+	if !found || strings.Count(faults, "\n| ") < 20 {
+		t.Fatal("the page has no list of faults")
+	}
+	named := regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
+	for _, line := range strings.Split(faults, "\n")[1:] {
+		if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| fault") && !named.MatchString(line) {
+			t.Errorf("no test tries: %s", line)
+		}
+	}
+	for _, m := range named.FindAllStringSubmatch(string(page), -1) {
+		if !tests[m[1]] {
+			t.Errorf("no test is called %s", m[1])
+		}
+	}
+}
+
 // testNames are the test functions of the tree.
 func testNames(root string) (map[string]bool, error) {
 	names := map[string]bool{}
