@@ -2,6 +2,7 @@ package sqlgen
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"math/bits"
 	"slices"
@@ -157,8 +158,15 @@ func (p *printer) rounded(m sensitivity.Measure, text string, t sqltype.Type, bo
 	if err != nil {
 		return p.fail(err)
 	}
-	lo, err1 := p.number(m.Grid.Mul(decimal.NewFromInt(m.RowLo)), wide)
-	hi, err2 := p.number(m.Grid.Mul(decimal.NewFromInt(m.RowHi)), wide)
+	end := func(steps int64) (string, error) {
+		d := m.Grid.Mul(decimal.NewFromInt(steps))
+		if t.IsFloat() && d.Abs().GreaterThan(mostFloat) { // a step beyond the largest float: it is the end
+			d = mostFloat.Mul(decimal.NewFromInt(int64(d.Sign())))
+		}
+		return p.number(d, wide)
+	}
+	lo, err1 := end(m.RowLo)
+	hi, err2 := end(m.RowHi)
 	if err1 != nil || err2 != nil {
 		return p.fail(firstError(err1, err2))
 	}
@@ -184,6 +192,8 @@ func (p *printer) rounded(m sensitivity.Measure, text string, t sqltype.Type, bo
 	}
 	return fmt.Sprintf("(CASE WHEN %s > %s THEN %d WHEN %s < %s THEN %d ELSE %s END)", text, hi, m.RowHi, text, lo, m.RowLo, value)
 }
+
+var mostFloat = decimal.NewFromFloat(math.MaxFloat64)
 
 // dividable is a clamped float8 whose quotient by the grid is rounded as before and does not underflow: PostgreSQL raises where what is not 0 is divided and gives 0.
 //
