@@ -160,7 +160,7 @@ func (w *private) steps(m sensitivity.Measure) string {
 	case x.IsInteger():
 		return w.big(text)
 	case x.IsNumber() && w.d == funcs.DuckDB:
-		return w.toSteps(text, tree.Grid)
+		return w.toSteps(text, tree.Grid, max(-tree.Lo, tree.Hi))
 	case x.IsNumber():
 		return w.big(fmt.Sprintf("%s * %s", text, decimal.New(1, -tree.Grid.Exponent())))
 	case w.d == funcs.DuckDB && x.OID == sqltype.OIDDate:

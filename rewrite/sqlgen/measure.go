@@ -73,6 +73,9 @@ func (p *printer) row(m sensitivity.Measure, f *from) rows {
 	if m.Product != nil {
 		return rows{text: p.product(m.Product, f)}
 	}
+	if text, ok := p.narrowRow(m, f); ok {
+		return rows{text: text}
+	}
 	text := p.scalar(m.Arg, f, inRange)
 	t := m.Arg.Type()
 	bounded := !m.Narrow && p.bounded(m.Arg, f)
@@ -102,13 +105,16 @@ func (p *printer) row(m sensitivity.Measure, f *from) rows {
 	if !bounded {
 		text = p.clampColumn(text, sqltype.Numeric, sensitivity.Clamp{Lo: lo, Hi: hi})
 	}
-	return rows{text: p.toSteps(text, m.Grid)}
+	return rows{text: p.toSteps(text, m.Grid, max(-m.RowLo, m.RowHi))}
 }
 
-// toSteps brings DuckDB's decimals, which lie on the grid, to integers.
-func (p *printer) toSteps(text string, grid decimal.Decimal) string {
+// toSteps brings DuckDB's decimals, which lie on the grid and are at most so many steps, to integers. A product of decimals of 18 digits has 18, or raises: where it needs more they get 38 before.
+func (p *printer) toSteps(text string, grid decimal.Decimal, steps int64) string {
 	if grid.Exponent() == 0 {
 		return "CAST(" + text + " AS BIGINT)"
+	}
+	if decimal.NewFromInt(steps).Shift(-grid.Exponent()).GreaterThanOrEqual(decimal.New(1, 18)) {
+		text = fmt.Sprintf("CAST(%s AS DECIMAL(38,%d))", text, -grid.Exponent())
 	}
 	return fmt.Sprintf("CAST(%s * %s AS BIGINT)", text, decimal.New(1, -grid.Exponent()))
 }
