@@ -30,7 +30,7 @@ analysts:
   ann: {password: VERIFIER, may: [people, facts], max_query_epsilon: 20}
 `
 
-var wide = []string{"median(declared)", "max(declared)", "count(distinct declared)", "sum(declared)", "sum(found)", "avg(found)", "sum(fine)", "avg(fine)", "sum(fine - 2)", "sum(fine * 2 + whole)",
+var atTheEnd = []string{"median(declared)", "max(declared)", "count(distinct declared)", "sum(declared)", "sum(found)", "avg(found)", "sum(fine)", "avg(fine)", "sum(fine - 2)", "sum(fine * 2 + whole)",
 	"sum(2 * fine) filter (where whole > 1)", "sum(case when whole > 1 then fine else 0.00001 end)", "median(fine)", "min(fine)", "stddev(fine)"}
 
 // TestWideSteps: values at the end of what 18 digits hold are brought to steps without an error on DuckDB: whether somebody has one is not to be seen. It multiplies decimals
@@ -64,7 +64,7 @@ func TestWideSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, x := range wide {
+		for _, x := range atTheEnd {
 			_, err := try(s, "select "+x+" from facts")
 			if x == "sum(declared)" != (err != nil) { // more than noise can be drawn for
 				t.Errorf("%s beside %s: %v", x, big, err)
