@@ -201,9 +201,10 @@ const (
 )
 
 // gridStep is fine enough that the grid adds little to the sum's spread: a cell adds at most h^2/4 to a step's variance. It divides the least of the
-// largest losses, on which discrete ones have their lattice.
+// largest losses above it, on which discrete ones have their lattice.
 func gridStep(list []pair, counts []int) float64 {
-	variance, total, widest, least := 0.0, 0.0, 0.0, math.Inf(1)
+	variance, total, widest := 0.0, 0.0, 0.0
+	var tops []float64
 	for i, p := range list {
 		top := find(func(x float64) bool { a, _ := p.Above(x); return a <= 1e-14 })
 		bottom := find(func(x float64) bool { b, _ := p.Below(-x); return b <= 1e-14 })
@@ -211,11 +212,17 @@ func gridStep(list []pair, counts []int) float64 {
 		_, _, v := d.cumulant(0)
 		n := float64(counts[i])
 		variance, total = variance+n*v, total+n
-		widest, least = math.Max(widest, top+bottom), math.Min(least, top)
+		widest, tops = math.Max(widest, top+bottom), append(tops, top)
 	}
 	step := math.Sqrt(variance) * math.Min(1.0/cellsOfStep/math.Sqrt(total), 1.0/cellsOfSum)
 	step = math.Max(step, math.Max(widest/mostCells, 1e-12))
-	if least > 0 {
+	least := math.Inf(1)
+	for _, top := range tops {
+		if top >= step { // what is smaller is within a cell
+			least = math.Min(least, top)
+		}
+	}
+	if !math.IsInf(least, 1) {
 		step = least / math.Ceil(least/step)
 	}
 	return step

@@ -91,6 +91,9 @@ func find(ok func(x float64) bool) float64 {
 	for !ok(hi) && hi < 1<<20 {
 		hi *= 2
 	}
+	for hi > 1e-12 && ok(hi/2) {
+		hi /= 2
+	}
 	lo := hi / 2
 	for i := 0; i < 40 && hi-lo > 1e-9*hi; i++ {
 		if mid := (lo + hi) / 2; ok(mid) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
@@ -39,5 +40,34 @@ func TestExplain(t *testing.T) {
 	})
 	if n := len(charges(t, e)); n != 0 {
 		t.Errorf("EXPLAIN spent %d times", n)
+	}
+}
+
+// TestOdometerShown: SHOW dpsql.budget tells what the answers so far are together: at first nothing but the odometer's delta, then no less than the accountants say of the statement alone.
+func TestOdometerShown(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	set(t, s, "dpsql.mechanism", "laplace")
+	show := func() string {
+		text, _, err := s.Show("dpsql.budget")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	if text := show(); !strings.Contains(text, "so far in all epsilon 0 at delta 5e-07") {
+		t.Error(text)
+	}
+	ask(t, s, "select count(*) from encounters")
+	b, err := s.balance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, want := show(), fmt.Sprintf("so far in all epsilon %s at delta", number(b.Analyst.Spent.Pure)); !strings.Contains(text, want) || b.Analyst.Spent.Pure < 0.4 {
+		t.Errorf("%s: %s", want, text)
+	}
+	set(t, s, "dpsql.mechanism", "gaussian")
+	ask(t, s, "select count(*) from patients")
+	if text := show(); strings.Contains(text, "so far in all epsilon 0") || strings.Contains(text, "unlimited") {
+		t.Error(text)
 	}
 }
