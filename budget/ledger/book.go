@@ -19,6 +19,7 @@ type book struct {
 	store store
 	now   func() time.Time
 	owner string
+	every int64 // records between checkpoints
 
 	queue queue
 	io    sync.Mutex // held while the store is used; taken before mu
@@ -45,8 +46,9 @@ type store interface {
 	end()
 	// payload reads a stored release within a transaction; nil if there is none.
 	payload(seq int64) ([]byte, error)
-	// chain reads all records; releases the numbers, sizes and hashes of all stored releases.
-	chain() iter.Seq2[row, error]
+	// chain reads all records after one; sums the last checkpoint's record and what lies beside it; releases the numbers, sizes and hashes of all stored releases.
+	chain(after int64) iter.Seq2[row, error]
+	sums() (at row, text []byte, ok bool, err error)
 	releases() (map[int64]fingerprint, error)
 	// sound asks the store itself whether it is damaged.
 	sound() error
@@ -67,6 +69,7 @@ type change struct {
 	rows     []row
 	releases []storedPayload
 	gone     []int64
+	sums     *storedPayload // of a checkpoint among the rows
 }
 
 type storedPayload struct {
@@ -93,11 +96,14 @@ func newBook(opt Options) (*book, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
+	if opt.every == 0 {
+		opt.every = checkpointEvery
+	}
 	var id [8]byte
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return &book{cache: opt.Cache, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), sweep: firstSweep}, nil
+	return &book{cache: opt.Cache, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), sweep: firstSweep, every: opt.every}, nil
 }
 
 // own makes a head that the caller cannot change any more.
@@ -114,10 +120,24 @@ func (h Head) own() (Head, error) {
 	return h, nil
 }
 
-// load reads every record and checks the chain, and that it is not older than its mark.
+// load reads the records from the last checkpoint on, checks the chain, and that it is not older than its mark.
 func (l *book) load(w waterline, place string) error {
-	st := newState()
-	for _, err := range readChain(l.store.chain(), st) {
+	st, err := l.start()
+	if err != nil {
+		return err
+	}
+	if w.seq > 0 && w.seq <= st.seq { // the mark is behind the checkpoint: what it names is looked at by itself
+		for one, err := range l.store.chain(w.seq - 1) {
+			if err != nil {
+				return err
+			}
+			if err := w.holds(place, one.seq, one.hash); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	for _, err := range readChain(l.store.chain(st.seq), st) {
 		if err != nil {
 			return err
 		}
@@ -130,6 +150,19 @@ func (l *book) load(w waterline, place string) error {
 	}
 	l.state = st
 	return w.passed(place, st.seq)
+}
+
+// start is the state at the last checkpoint; the empty one where there is none.
+func (l *book) start() (*state, error) {
+	one, text, ok, err := l.store.sums()
+	if err != nil || !ok {
+		return newState(), broken(one.seq, err)
+	}
+	st, err := checkpointed(one, text)
+	if err != nil {
+		return nil, &CorruptError{Seq: one.seq, Reason: err.Error()}
+	}
+	return st, nil
 }
 
 // serve takes up a data set: a new one gets its head, one that is known must have promised the same.

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 // its commit.
 func spendForEver(path string) error {
 	t := &testing.T{}
-	l, err := OpenSQLite(ctx, path, crashHead(t), dayCache())
+	l, err := OpenSQLite(ctx, path, crashHead(t), frequent(dayCache()))
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func TestCrash(t *testing.T) {
 				answered[i] = true
 			}
 		}
-		l := must(OpenSQLite(ctx, path, crashHead(t), dayCache()))(t)
+		l := must(OpenSQLite(ctx, path, crashHead(t), frequent(dayCache())))(t)
 		if err := l.Verify(ctx); err != nil {
 			t.Fatalf("after crash %d: %v", n+1, err)
 		}

@@ -42,6 +42,12 @@ func pureHead(t testing.TB, epsilon float64) Head {
 
 func dayCache() Options { return Options{Cache: Cache{TTL: 24 * time.Hour, Scope: ScopeDataset}} }
 
+// frequent makes a checkpoint every few records.
+func frequent(opt Options) Options {
+	opt.every = 5
+	return opt
+}
+
 // both runs a test on SQLite and on PostgreSQL: what it asks of its ledger is the same.
 func both(t *testing.T, test func(t *testing.T)) {
 	t.Parallel() // they wait for disks
@@ -130,7 +136,7 @@ func kept(t testing.TB, path string) []byte {
 	l := must(OpenPostgresForOwner(ctx, at.(Server)))(t)
 	defer l.Close() //nolint:errcheck // read only
 	var all []byte
-	for one, err := range l.chain() {
+	for one, err := range l.chain(0) {
 		if err != nil {
 			t.Fatal(err)
 		}

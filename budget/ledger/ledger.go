@@ -4,7 +4,8 @@
 // transaction), then run, then each stage is committed with its release, or failed. A reservation counts as spent from the moment it is
 // written, whatever becomes of it: nothing is ever given back. Records are append-only, carry the events that were run as
 // data, and are chained by their hashes; balances are sums over them. A ledger that belongs to other people or makes
-// another promise is refused, as is one whose records were changed, naming the first broken one and keeping the file.
+// another promise is refused, as is one whose records were changed, naming the first broken one and keeping the file. Checkpoints keep
+// the sums so far, so that a start reads few records; Verify reads all.
 //
 // A budget may come back in calendar windows; each that was charged counts in full against a lifetime. Several data sets over
 // the same people share one ledger, one after the other, and that lifetime. Time is the records': it never runs back, so a
@@ -99,6 +100,8 @@ type Cache struct {
 type Options struct {
 	Cache Cache
 	Now   func() time.Time // nil: time.Now
+
+	every int64 // records between two checkpoints; 0: checkpointEvery
 }
 
 // Reservation is the charge of a statement's stage, fixed from its plan.

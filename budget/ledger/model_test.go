@@ -225,7 +225,7 @@ func testModel(t *testing.T) {
 			m.epoch = epochs.Draw(t, "epoch")
 			head := *m.current
 			head.Epoch = m.epoch
-			l, err := openAt(path, head, Options{Cache: m.cache, Now: func() time.Time { return m.now }})
+			l, err := openAt(path, head, frequent(Options{Cache: m.cache, Now: func() time.Time { return m.now }}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -343,6 +342,11 @@ func readPGRow(r pgx.CollectableRow) (row, error) {
 func (s *server) write(c change) error {
 	ctx, cancel := context.WithTimeout(context.Background(), oneCall)
 	defer cancel()
+	if c.sums != nil { // before the batch, which is prepared as a whole
+		if _, err := s.conn.Exec(ctx, "CREATE TABLE IF NOT EXISTS "+s.schema+".sums (seq bigint PRIMARY KEY, body bytea NOT NULL)"); err != nil {
+			return s.notWritten(err)
+		}
+	}
 	var b pgx.Batch
 	if len(c.gone) > 0 {
 		b.Queue("DELETE FROM "+s.schema+".releases WHERE seq = ANY ($1)", c.gone)
@@ -355,6 +359,10 @@ func (s *server) write(c change) error {
 		seqs[i], bodies[i], hashes[i] = r.seq, r.body, r.hash[:]
 	}
 	b.Queue("INSERT INTO "+s.schema+".records SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])", seqs, bodies, hashes)
+	if c.sums != nil {
+		b.Queue("DELETE FROM " + s.schema + ".sums")
+		b.Queue("INSERT INTO "+s.schema+".sums VALUES ($1, $2)", c.sums.seq, c.sums.payload)
+	}
 	last := c.rows[len(c.rows)-1]
 	b.Queue("UPDATE "+s.schema+".head SET format = $1, seq = $2, hash = $3", format, last.seq, last.hash[:])
 	b.Queue("COMMIT")
@@ -379,7 +387,13 @@ func (s *server) write(c change) error {
 		return nil
 	case err == nil: // it was rolled back
 		return errors.New("ledger: the server rolled the transaction back")
-	case lost(err):
+	}
+	return s.notWritten(err)
+}
+
+// notWritten is the end of a transaction that the server refused, or of which it did not answer.
+func (s *server) notWritten(err error) error {
+	if lost(err) {
 		s.drop()
 		return fmt.Errorf("%w: %w", errUncertain, err)
 	}
@@ -427,79 +441,6 @@ func (s *server) drop() {
 }
 
 func (s *server) shared() bool { return true }
-
-func (s *server) payload(seq int64) (out []byte, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), oneCall)
-	defer cancel()
-	err = s.conn.QueryRow(ctx, "SELECT payload FROM "+s.schema+".releases WHERE seq = $1", seq).Scan(&out)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
-	return out, err
-}
-
-func (s *server) chain() iter.Seq2[row, error] {
-	return func(yield func(row, error) bool) {
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		c, err := s.connected(ctx)
-		if err != nil {
-			yield(row{}, err)
-			return
-		}
-		list, err := c.Query(ctx, "SELECT seq, body, hash FROM "+s.schema+".records ORDER BY seq")
-		if err != nil {
-			yield(row{}, serverDamaged(err))
-			return
-		}
-		defer list.Close()
-		for list.Next() {
-			one, err := readPGRow(list)
-			if !yield(one, err) || err != nil {
-				return
-			}
-		}
-		if err := list.Err(); err != nil {
-			yield(row{}, serverDamaged(err))
-		}
-	}
-}
-
-func (s *server) releases() (map[int64]fingerprint, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
-	defer cancel()
-	c, err := s.connected(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list, err := c.Query(ctx, "SELECT seq, octet_length(payload), sha256(payload) FROM "+s.schema+".releases")
-	if err != nil {
-		return nil, serverDamaged(err)
-	}
-	out := map[int64]fingerprint{}
-	var (
-		seq  int64
-		size int
-		hash []byte
-	)
-	_, err = pgx.ForEachRow(list, []any{&seq, &size, &hash}, func() error {
-		out[seq] = fingerprint{size, Hash(hash)}
-		return nil
-	})
-	return out, serverDamaged(err)
-}
-
-// sound has nothing to ask that the chain does not show: what the server finds damaged it says when it is read.
-func (s *server) sound() error { return nil }
-
-// serverDamaged marks what PostgreSQL says of a damaged page, or of a table that is gone.
-func serverDamaged(err error) error {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && (refused.Code[:2] == "XX" || refused.Code[:2] == "42") {
-		return fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	return err
-}
 
 func (s *server) close() error {
 	s.drop()

@@ -98,7 +98,7 @@ func TestTwoProxiesRaceForTheLastEpsilon(t *testing.T) {
 // What one proxy released, froze or went on to, the other knows at its next statement; each answers from releases of its own epoch.
 func TestProxiesHearOfEachOther(t *testing.T) {
 	t.Parallel()
-	_, both := proxies(t, 2, demoHead(t), dayCache())
+	_, both := proxies(t, 2, demoHead(t), frequent(dayCache()))
 	a, b := both[0], both[1]
 	r := count(t, a.Filter(), "ann", 1, 0.5)
 	store := func(l *Postgres, key byte) {
@@ -175,7 +175,7 @@ func TestDatasetsAreServedAtOnce(t *testing.T) {
 // answers nothing. Either stays charged. One whose owner holds its lease is left alone.
 func TestReservationsOfTheDeadAreRecovered(t *testing.T) {
 	t.Parallel()
-	at, list := proxies(t, 1, demoHead(t), dayCache())
+	at, list := proxies(t, 1, demoHead(t), frequent(dayCache()))
 	alive := list[0]
 	slow := joined(t, at, demoHead(t), dayCache(), quick)
 	r := count(t, alive.Filter(), "ann", 1, 0.5)
@@ -292,7 +292,7 @@ func TestCutConnections(t *testing.T) {
 	_, port, _ := net.SplitHostPort(w.listener.Addr().String())
 	through := at
 	through.URL = strings.Replace(at.URL, fmt.Sprint(":", config.Port), ":"+port, 1)
-	l := joined(t, through, demoHead(t), dayCache(), pace{leaseTime, idleLock})
+	l := joined(t, through, demoHead(t), frequent(dayCache()), pace{leaseTime, idleLock})
 	l.silent()
 	f := &faulty{server: l.server}
 	l.book.store = f

@@ -143,6 +143,7 @@ func (l *book) try(reads, writes []*entry) error {
 	}
 	c, undo, err := l.decide(rows, reads, writes)
 	if err != nil {
+		l.takeBack(undo)
 		l.store.end()
 		return err
 	}
@@ -152,13 +153,18 @@ func (l *book) try(reads, writes []*entry) error {
 	}
 	err = l.store.write(c)
 	if err != nil && !errors.Is(err, errMark) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for _, f := range slices.Backward(undo) {
-			f()
-		}
+		l.takeBack(undo)
 	}
 	return err
+}
+
+// takeBack makes the state what it was before a batch.
+func (l *book) takeBack(undo []func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range slices.Backward(undo) {
+		f()
+	}
 }
 
 // decide adds what others wrote, and then each entry's records, to the state; undo takes the entries' back.
@@ -195,7 +201,25 @@ func (l *book) decide(rows []row, reads, writes []*entry) (c change, undo []func
 		c.gone = append(c.gone, l.state.dropExpired(at)...)
 		l.sweep = max(firstSweep, 2*len(l.state.stored))
 	}
-	return c, undo, nil
+	if len(c.rows) > 0 && l.state.seq-l.state.checkpoint >= l.every {
+		err = l.addCheckpoint(&c, &undo, at)
+	}
+	return c, undo, err
+}
+
+// addCheckpoint ends a batch with the sums so far. Under mu.
+func (l *book) addCheckpoint(c *change, undo *[]func(), at time.Time) error {
+	text, err := l.state.sums(at)
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	rows, back, err := l.chained([]*Record{{Checkpoint: &Checkpoint{Sums: sha256.Sum256(text), Bytes: len(text)}}}, at)
+	*undo = append(*undo, back...)
+	c.rows = append(c.rows, rows...)
+	if err == nil {
+		c.sums = &storedPayload{rows[0].seq, text}
+	}
+	return err
 }
 
 // catchUp adds what others wrote. Under mu.

@@ -140,6 +140,7 @@ func TestUndo(t *testing.T) {
 					{Recovery: &Recovery{[]int64{anyOpen}}},
 					{Epoch: &Epoch{Epoch: "3", Dataset: set}},
 					{Freeze: &Freeze{Analyst: who, On: true, By: "x"}},
+					{Checkpoint: &Checkpoint{Bytes: 1}},
 					{Grant: &Grant{set, who, 1, "x", "y"}},
 					{Promise: &Promise{set, must(filter.Raised(filter.Epsilon+float64(at.Sub(time.Unix(0, 0))/time.Hour)/1e4, filter.Delta))(tb), &Lifetime{1000}, "x", "y"}},
 					{Freeze: &Freeze{Analyst: who, By: "x"}},
@@ -176,5 +177,5 @@ func (s *state) seen() any {
 	for k, f := range s.frozen {
 		frozen[k] = f
 	}
-	return []any{s.version, s.seq, s.last, s.clock, s.current, sets, open, stored, frozen}
+	return []any{s.checkpoint, s.version, s.seq, s.last, s.clock, s.current, sets, open, stored, frozen}
 }

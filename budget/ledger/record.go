@@ -31,7 +31,7 @@ func (h *Hash) UnmarshalText(text []byte) error {
 // that charges belong to the data set and epoch of the last opening) are read as what they were; another is refused, never guessed at.
 const version = 3
 
-// Record is one entry of the ledger. Exactly one of Head to Promise is set.
+// Record is one entry of the ledger. Exactly one of Head to Checkpoint is set.
 type Record struct {
 	Version  int       `json:"version"`
 	Seq      int64     `json:"seq"`      // from 1, without gaps
@@ -48,12 +48,15 @@ type Record struct {
 	Recovery *Recovery `json:"recovery,omitempty"`
 	Grant    *Grant    `json:"grant,omitempty"`
 	Promise  *Promise  `json:"promise,omitempty"`
+
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 }
 
 // kinds is how many are set.
 func (r *Record) kinds() int {
 	n := 0
-	for _, set := range []bool{r.Head != nil, r.Opening != nil, r.Reserve != nil, r.Commit != nil, r.Fail != nil, r.Epoch != nil, r.Freeze != nil, r.Recovery != nil, r.Grant != nil, r.Promise != nil} {
+	for _, set := range []bool{r.Head != nil, r.Opening != nil, r.Reserve != nil, r.Commit != nil, r.Fail != nil, r.Epoch != nil, r.Freeze != nil, r.Recovery != nil, r.Grant != nil, r.Promise != nil,
+		r.Checkpoint != nil} {
 		if set {
 			n++
 		}

@@ -2,11 +2,9 @@ package ledger
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -345,6 +343,9 @@ func (l *file) insert(c change) error {
 			return err
 		}
 	}
+	if c.sums != nil {
+		return l.insertSums(*c.sums)
+	}
 	return nil
 }
 
@@ -356,69 +357,6 @@ func (l *file) end() {
 }
 
 func (l *file) shared() bool { return false }
-
-// payload reads a stored release; nil if there is none.
-func (l *file) payload(seq int64) ([]byte, error) {
-	s := l.selectRelease
-	if err := s.BindInt64(1, seq); err != nil {
-		return nil, err
-	}
-	var out []byte
-	if s.Step() {
-		out = s.ColumnBlob(0, []byte{})
-	}
-	return out, errors.Join(s.Err(), s.Reset())
-}
-
-// chain reads the records as they are stored.
-func (l *file) chain() iter.Seq2[row, error] {
-	return func(yield func(row, error) bool) {
-		stmt, _, err := l.db.Prepare("SELECT seq, body, hash FROM records ORDER BY seq")
-		if err != nil {
-			yield(row{}, damaged(err))
-			return
-		}
-		more := true
-		for more && stmt.Step() {
-			r := row{seq: stmt.ColumnInt64(0), body: stmt.ColumnBlob(1, nil)}
-			copy(r.hash[:], stmt.ColumnRawBlob(2))
-			more = yield(r, nil)
-		}
-		if err := errors.Join(stmt.Err(), stmt.Close()); err != nil && more {
-			yield(row{}, damaged(err))
-		}
-	}
-}
-
-// releases reads what is stored, one at a time.
-func (l *file) releases() (map[int64]fingerprint, error) {
-	stmt, _, err := l.db.Prepare("SELECT seq, payload FROM releases")
-	if err != nil {
-		return nil, damaged(err)
-	}
-	out := map[int64]fingerprint{}
-	for stmt.Step() {
-		payload := stmt.ColumnRawBlob(1)
-		out[stmt.ColumnInt64(0)] = fingerprint{len(payload), sha256.Sum256(payload)}
-	}
-	return out, damaged(errors.Join(stmt.Err(), stmt.Close()))
-}
-
-// sound is SQLite's own check.
-func (l *file) sound() error {
-	if got, err := queryText(l.db, "PRAGMA integrity_check(1)"); err != nil || got != "ok" {
-		return errors.Join(fmt.Errorf("ledger: SQLite finds the file damaged: %s; the file is kept as it is", got), err)
-	}
-	return nil
-}
-
-// damaged marks what SQLite says of a damaged page, or of a table that is gone.
-func damaged(err error) error {
-	if errors.Is(err, sqlite3.CORRUPT) || errors.Is(err, sqlite3.ERROR) {
-		return fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	return err
-}
 
 func (l *file) close() error {
 	if l.db == nil {

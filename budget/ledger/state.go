@@ -21,6 +21,7 @@ type state struct {
 	outstanding map[int64]*openCharge
 	stored      map[Hash][]storedRef
 	frozen      map[string]FrozenAnalyst
+	checkpoint  int64 // number of the last one's record
 }
 
 // dataset is one data set's budget. The accounts are those of the window that was charged last.
@@ -134,6 +135,8 @@ func (s *state) check(r *Record) error {
 		return s.checkGrant(r.Grant)
 	case r.Promise != nil:
 		return s.checkPromise(r)
+	case r.Checkpoint != nil:
+		return nil // what it names is held against the records by checkpointed and Verify
 	case r.Freeze.By == "":
 		return fmt.Errorf("a freeze does not say by whom")
 	}
@@ -170,8 +173,8 @@ func checkOneProcess(r *Record) error {
 	switch {
 	case r.Recovery != nil || r.Opening != nil && r.Opening.Shared:
 		return fmt.Errorf("version %d has one process at a time", r.Version)
-	case r.Grant != nil || r.Promise != nil:
-		return fmt.Errorf("version %d has neither grants nor larger promises", r.Version)
+	case r.Grant != nil || r.Promise != nil || r.Checkpoint != nil:
+		return fmt.Errorf("version %d has neither grants nor larger promises nor checkpoints", r.Version)
 	case r.Commit != nil && r.Commit.Sealed != "":
 		return fmt.Errorf("version %d has no keys", r.Version)
 	}
@@ -311,6 +314,8 @@ func (s *state) add(r *Record, hash Hash) {
 		s.addGrant(r)
 	case r.Promise != nil:
 		s.addPromise(r)
+	case r.Checkpoint != nil:
+		s.checkpoint = r.Seq
 	case r.Freeze.On:
 		s.frozen[r.Freeze.Analyst] = FrozenAnalyst{Analyst: r.Freeze.Analyst, By: r.Freeze.By, Since: r.Time}
 	default:

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
@@ -50,7 +51,7 @@ func (l *book) Records(ctx context.Context) iter.Seq2[Record, error] {
 			return
 		}
 		defer unlock()
-		for r, err := range readChain(l.store.chain(), newState()) {
+		for r, err := range readChain(l.store.chain(0), newState()) {
 			if err == nil {
 				err = ctx.Err()
 			}
@@ -92,6 +93,9 @@ func (l *book) Verify(ctx context.Context) error {
 	if err := l.store.sound(); err != nil {
 		return err
 	}
+	if _, err := l.start(); err != nil {
+		return err
+	}
 	stored, err := l.store.releases() // before the chain: one that is shared may grow, and a release comes with its record
 	if err != nil {
 		return err
@@ -101,7 +105,7 @@ func (l *book) Verify(ctx context.Context) error {
 	l.mu.Unlock()
 	st := newState()
 	balances := newState() // one record behind st: what a charge was admitted against
-	for r, err := range readChain(l.store.chain(), st) {
+	for r, err := range readChain(l.store.chain(0), st) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -111,6 +115,11 @@ func (l *book) Verify(ctx context.Context) error {
 		if r.Reserve != nil {
 			if reason := recheck(balances, r); reason != "" {
 				return &CorruptError{Seq: r.Seq, Reason: reason}
+			}
+		}
+		if r.Checkpoint != nil {
+			if text, err := balances.sums(r.Time); err != nil || len(text) != r.Checkpoint.Bytes || sha256.Sum256(text) != r.Checkpoint.Sums {
+				return errors.Join(&CorruptError{Seq: r.Seq, Reason: "its sums are not those of the records before it"}, err)
 			}
 		}
 		balances.add(r, st.last)

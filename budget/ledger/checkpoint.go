@@ -1,0 +1,212 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// Checkpoint names the sums of all records before it, so that a start need not read them: they lie beside the records, and their hash is in the chain. What they say is
+// recomputed from the records, and compared, by Verify, as every balance is; a start believes them as far as the chain that it reads, which begins with the checkpoint.
+type Checkpoint struct {
+	Sums  Hash `json:"sums"`
+	Bytes int  `json:"bytes"`
+}
+
+// checkpointEvery is how many records lie between two checkpoints; a start reads about so many at most.
+const checkpointEvery = 20_000
+
+// sums is a state as bytes: equal for equal states. Releases that have expired by its time are left out, since one process may have forgotten them and another not.
+type sums struct {
+	Version     int               `json:"version"`
+	Seq         int64             `json:"seq"`
+	Last        Hash              `json:"last"`
+	Clock       time.Time         `json:"clock"`
+	Current     string            `json:"current,omitempty"`
+	Datasets    []datasetSums     `json:"data_sets"`
+	Outstanding []outstandingSums `json:"outstanding"`
+	Stored      []storedSums      `json:"stored"`
+	Frozen      []FrozenAnalyst   `json:"frozen"`
+}
+
+type datasetSums struct {
+	Head     *Head                  `json:"head"`
+	Opened   bool                   `json:"opened"`
+	Epoch    string                 `json:"epoch"`
+	Windows  int                    `json:"windows"`
+	Start    time.Time              `json:"start"`
+	All      accountSums            `json:"all"`
+	Analysts map[string]accountSums `json:"analysts"`
+	Past     []eraSums              `json:"past,omitempty"`
+	Grants   map[string]grantSums   `json:"grants,omitempty"`
+}
+
+type accountSums struct {
+	Spent      dp.Loss `json:"spent"`
+	Statements int64   `json:"statements"`
+	Failures   int64   `json:"failures"`
+	Quota      float64 `json:"quota"`
+}
+
+type eraSums struct {
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	Windows int     `json:"windows"`
+}
+
+type grantSums struct {
+	Start   time.Time `json:"start"`
+	Epsilon float64   `json:"epsilon"`
+}
+
+type outstandingSums struct {
+	Seq    int64     `json:"seq"`
+	Charge *Charge   `json:"charge"`
+	Of     string    `json:"of"`
+	Start  time.Time `json:"start"`
+	Epoch  string    `json:"epoch"`
+	Owner  string    `json:"owner"`
+}
+
+type storedSums struct {
+	Key         Hash      `json:"key"`
+	Seq         int64     `json:"seq"`
+	Reservation int64     `json:"reservation"`
+	Analyst     string    `json:"analyst"`
+	Price       float64   `json:"price"`
+	Loss        dp.Loss   `json:"loss"`
+	Made        time.Time `json:"made"`
+	Expires     time.Time `json:"expires"`
+	Of          string    `json:"of"`
+	Epoch       string    `json:"epoch"`
+	Payload     Hash      `json:"payload"`
+	Sealed      string    `json:"sealed,omitempty"`
+}
+
+func (a account) sums() accountSums { return accountSums{a.spent, a.statements, a.failures, a.quota} }
+
+func (a accountSums) account() account { return account{a.Spent, a.Statements, a.Failures, a.Quota} }
+
+// sums gives a state as bytes; at is the time of the record that will name them.
+func (s *state) sums(at time.Time) ([]byte, error) {
+	out := sums{Version: s.version, Seq: s.seq, Last: s.last, Clock: s.clock}
+	if s.current != nil {
+		out.Current = s.current.head.Dataset
+	}
+	for _, d := range s.datasets {
+		one := datasetSums{Head: d.head, Opened: d.opened, Epoch: d.epoch, Windows: d.windows, Start: d.start, All: d.all.sums(), Analysts: map[string]accountSums{}}
+		for name, a := range d.analysts {
+			one.Analysts[name] = a.sums()
+		}
+		for _, e := range d.past {
+			one.Past = append(one.Past, eraSums{e.epsilon, e.delta, e.windows})
+		}
+		for name, g := range d.grants {
+			if one.Grants == nil {
+				one.Grants = map[string]grantSums{}
+			}
+			one.Grants[name] = grantSums{g.start, g.epsilon}
+		}
+		out.Datasets = append(out.Datasets, one)
+	}
+	for _, id := range s.open() {
+		c := s.outstanding[id]
+		out.Outstanding = append(out.Outstanding, outstandingSums{id, c.Charge, c.of.head.Dataset, c.start, c.epoch, c.owner})
+	}
+	for key, refs := range s.stored {
+		for _, r := range refs {
+			if r.expires.After(at) {
+				out.Stored = append(out.Stored, storedSums{key, r.seq, r.reservation, r.analyst, r.price, r.loss, r.made, r.expires, r.of.head.Dataset, r.epoch, r.payload, r.sealed})
+			}
+		}
+	}
+	slices.SortFunc(out.Stored, func(a, b storedSums) int { return int(a.Seq - b.Seq) })
+	for _, f := range s.frozen {
+		out.Frozen = append(out.Frozen, f)
+	}
+	slices.SortFunc(out.Frozen, func(a, b FrozenAnalyst) int { return strings.Compare(a.Analyst, b.Analyst) })
+	return json.Marshal(out)
+}
+
+// decodeState reads what state.sums wrote.
+func decodeState(text []byte) (*state, error) {
+	var in sums
+	if err := strict(text, &in); err != nil {
+		return nil, err
+	}
+	s := newState()
+	s.version, s.seq, s.last, s.clock = in.Version, in.Seq, in.Last, in.Clock
+	for _, d := range in.Datasets {
+		if d.Head == nil {
+			return nil, fmt.Errorf("sums of a data set without a head")
+		}
+		if err := d.Head.validate(); err != nil {
+			return nil, err
+		}
+		one := &dataset{head: d.Head, opened: d.Opened, epoch: d.Epoch, windows: d.Windows, start: d.Start, all: d.All.account()}
+		if d.Windows > 0 {
+			one.analysts = map[string]*account{}
+		}
+		for name, a := range d.Analysts {
+			of := a.account()
+			one.analysts[name] = &of
+		}
+		for _, e := range d.Past {
+			one.past = append(one.past, era{e.Epsilon, e.Delta, e.Windows})
+		}
+		for name, g := range d.Grants {
+			if one.grants == nil {
+				one.grants = map[string]granted{}
+			}
+			one.grants[name] = granted{g.Start, g.Epsilon}
+		}
+		s.datasets = append(s.datasets, one)
+	}
+	s.current = s.find(in.Current)
+	for _, c := range in.Outstanding {
+		of := s.find(c.Of)
+		if of == nil || c.Charge == nil {
+			return nil, fmt.Errorf("sums of a reservation without a data set")
+		}
+		s.outstanding[c.Seq] = &openCharge{Charge: c.Charge, of: of, start: c.Start, epoch: c.Epoch, owner: c.Owner}
+	}
+	for _, r := range in.Stored {
+		of := s.find(r.Of)
+		if of == nil {
+			return nil, fmt.Errorf("sums of a release without a data set")
+		}
+		s.stored[r.Key] = append(s.stored[r.Key], storedRef{seq: r.Seq, reservation: r.Reservation, analyst: r.Analyst, price: r.Price, loss: r.Loss,
+			made: r.Made, expires: r.Expires, of: of, epoch: r.Epoch, payload: r.Payload, sealed: r.Sealed})
+	}
+	for _, f := range in.Frozen {
+		s.frozen[f.Analyst] = f
+	}
+	return s, nil
+}
+
+// checkpointed is the state before a checkpoint's record, if the sums are those that it names and end where it begins.
+func checkpointed(one row, text []byte) (*state, error) {
+	if sha256.Sum256(one.body) != one.hash {
+		return nil, fmt.Errorf("its text does not have its hash")
+	}
+	r, err := decodeRecord(one.body)
+	if err != nil {
+		return nil, err
+	}
+	if r.Checkpoint == nil || sha256.Sum256(text) != r.Checkpoint.Sums || len(text) != r.Checkpoint.Bytes {
+		return nil, fmt.Errorf("the sums beside it are not those that it names")
+	}
+	st, err := decodeState(text)
+	if err != nil {
+		return nil, err
+	}
+	if st.seq != r.Seq-1 || st.last != r.Previous {
+		return nil, fmt.Errorf("the sums beside it are of record %d", st.seq)
+	}
+	return st, nil
+}

@@ -1,0 +1,106 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+func (s *server) payload(seq int64) (out []byte, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), oneCall)
+	defer cancel()
+	err = s.conn.QueryRow(ctx, "SELECT payload FROM "+s.schema+".releases WHERE seq = $1", seq).Scan(&out)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	return out, err
+}
+
+func (s *server) chain(after int64) iter.Seq2[row, error] {
+	return func(yield func(row, error) bool) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		c, err := s.connected(ctx)
+		if err != nil {
+			yield(row{}, err)
+			return
+		}
+		list, err := c.Query(ctx, "SELECT seq, body, hash FROM "+s.schema+".records WHERE seq > $1 ORDER BY seq", after)
+		if err != nil {
+			yield(row{}, serverDamaged(err))
+			return
+		}
+		defer list.Close()
+		for list.Next() {
+			one, err := readPGRow(list)
+			if !yield(one, err) || err != nil {
+				return
+			}
+		}
+		if err := list.Err(); err != nil {
+			yield(row{}, serverDamaged(err))
+		}
+	}
+}
+
+// sums reads the last checkpoint; a ledger without the table has none.
+func (s *server) sums() (at row, text []byte, ok bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), oneCall)
+	defer cancel()
+	c, err := s.connected(ctx)
+	if err == nil {
+		err = c.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", s.schema+".sums").Scan(&ok)
+	}
+	if err != nil || !ok {
+		return at, nil, false, err
+	}
+	var hash []byte
+	err = c.QueryRow(ctx, "SELECT s.seq, s.body, coalesce(r.body, ''), coalesce(r.hash, '') FROM "+s.schema+".sums s LEFT JOIN "+s.schema+".records r USING (seq) ORDER BY s.seq DESC LIMIT 1").
+		Scan(&at.seq, &text, &at.body, &hash)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return at, nil, false, nil
+	}
+	copy(at.hash[:], hash)
+	return at, text, err == nil, serverDamaged(err)
+}
+
+func (s *server) releases() (map[int64]fingerprint, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	c, err := s.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.Query(ctx, "SELECT seq, octet_length(payload), sha256(payload) FROM "+s.schema+".releases")
+	if err != nil {
+		return nil, serverDamaged(err)
+	}
+	out := map[int64]fingerprint{}
+	var (
+		seq  int64
+		size int
+		hash []byte
+	)
+	_, err = pgx.ForEachRow(list, []any{&seq, &size, &hash}, func() error {
+		out[seq] = fingerprint{size, Hash(hash)}
+		return nil
+	})
+	return out, serverDamaged(err)
+}
+
+// sound has nothing to ask that the chain does not show: what the server finds damaged it says when it is read.
+func (s *server) sound() error { return nil }
+
+// serverDamaged marks what PostgreSQL says of a damaged page, or of a table that is gone.
+func serverDamaged(err error) error {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && (refused.Code[:2] == "XX" || refused.Code[:2] == "42") {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return err
+}
