@@ -132,8 +132,20 @@ func admitted(ctx context.Context, sql string, cat *neighbour.Catalog) (*sensiti
 	return a, st, err == nil
 }
 
-// nestedHolds: the statement runs, and where nothing is chosen its claim holds for a unit.
+// nestedHolds: the statement runs, as do the scans of its leaves, and where nothing is chosen its claim holds for a unit.
 func nestedHolds(ctx context.Context, db *neighbour.Postgres, cat *neighbour.Catalog, a *sensitivity.Analysis, st *sqlgen.Statement, unit int) error {
+	for i, m := range a.Measures {
+		if !m.Leafy() {
+			continue
+		}
+		leaves, err := sqlgen.TreeLeaves(a, funcs.Postgres, i, nestedKept, 42)
+		if err != nil {
+			return err
+		}
+		if err := leavesHold(ctx, db, cat, m, leaves, unit); err != nil {
+			return err
+		}
+	}
 	if len(a.Choices) > 0 {
 		_, err := db.Query(ctx, st)
 		return err
@@ -148,6 +160,23 @@ func nestedHolds(ctx context.Context, db *neighbour.Postgres, cat *neighbour.Cat
 			return err
 		}
 		_, err = neighbour.Compare(a, before, after)
+		return err
+	})
+}
+
+var nestedKept = sqlgen.Kept{Rows: 2, Groups: 1}
+
+func leavesHold(ctx context.Context, db *neighbour.Postgres, cat *neighbour.Catalog, m sensitivity.Measure, st *sqlgen.Statement, unit int) error {
+	before, err := neighbour.ReadLeaves(ctx, db, st)
+	if err != nil {
+		return err
+	}
+	return neighbour.Change(ctx, db, cat.DeleteUnit(unit), func() error {
+		after, err := neighbour.ReadLeaves(ctx, db, st)
+		if err != nil {
+			return err
+		}
+		_, err = neighbour.CompareLeaves(m, nestedKept, before, after)
 		return err
 	})
 }

@@ -45,24 +45,56 @@ func New(c *neighbour.Catalog, d funcs.Dialect, draw Source) *Generator {
 func (g *Generator) Statement() string {
 	table, depth := one(g, []string{"persons", "events"}), 1+g.draw(3)
 	x := func(t ...sqltype.OID) string { return g.Expression(one(g, t), depth) }
-	switch g.draw(11) {
+	switch g.draw(14) {
 	case 0:
 		return fmt.Sprintf("select count(*) from %s where %s", table, x(sqltype.OIDBool))
 	case 1:
 		return fmt.Sprintf("select %s, count(*) from %s group by 1", x(keys...), table)
 	case 2:
-		return fmt.Sprintf("select count(*) filter (where %s), count(%s) from %s", x(sqltype.OIDBool), x(keys...), table)
+		return fmt.Sprintf("select count(*) filter (where %s), count(%s), count(distinct %s) from %s", x(sqltype.OIDBool), x(keys...), x(keys...), table)
 	case 3:
 		return fmt.Sprintf("select %s(%s) from %s", one(g, []string{"stddev", "variance", "var_pop"}), x(numbers...), table)
 	case 4:
-		within := one(g, []string{"select %s(x), count(x) from (select patient_id, %s(%s) as x from %s group by 1) q", "select %s(x), count(x) from (select %s(%s) over (partition by patient_id order by i4) as x from %s) q"})
-		return fmt.Sprintf(within, one(g, []string{"sum", "avg"}), one(g, []string{"sum", "avg", "max", "min"}), x(numbers...), table)
+		return fmt.Sprintf("select %s(x), count(x) from (select patient_id, %s as x from %s group by 1) q", one(g, []string{"sum", "avg"}), g.ofUnit(x), table)
 	case 5:
+		return fmt.Sprintf("select %s(x), count(x) from (select %s as x from %s) q", one(g, []string{"sum", "avg"}), g.window(x), table)
+	case 6:
 		return fmt.Sprintf("select count(*) from persons p join events e on e.patient_id = p.patient_id and e.%s = (select max(%s) from events i where i.patient_id = p.patient_id)", one(g, g.columns[sqltype.OIDInt4]), x(sqltype.OIDInt4))
-	case 6, 7:
+	case 7:
+		return fmt.Sprintf("select %s(%s) from %s", one(g, []string{"median", "min", "max"}), x(slices.Concat(numbers, []sqltype.OID{sqltype.OIDDate, sqltype.OIDTimestamp})...), table)
+	case 8:
+		return fmt.Sprintf("select mode() within group (order by case when %s then 'a' when %s then 'b' end) from %s", x(sqltype.OIDBool), x(sqltype.OIDBool), table)
+	case 9, 10:
 		return fmt.Sprintf("select avg(%s) from %s", x(numbers...), table)
 	}
 	return fmt.Sprintf("select sum(%s) from %s", x(numbers...), table)
+}
+
+// ofUnit is an aggregate of one unit's rows.
+func (g *Generator) ofUnit(x func(...sqltype.OID) string) string {
+	switch g.draw(4) {
+	case 0:
+		return fmt.Sprintf("count(distinct %s)", x(keys...))
+	case 1:
+		return fmt.Sprintf("%s(%s) filter (where %s)", one(g, []string{"sum", "avg", "max", "min"}), x(numbers...), x(sqltype.OIDBool))
+	}
+	return fmt.Sprintf("%s(%s)", one(g, []string{"sum", "avg", "max", "min", "stddev", "var_pop"}), x(numbers...))
+}
+
+// window is a window function of one unit's rows.
+func (g *Generator) window(x func(...sqltype.OID) string) string {
+	switch g.draw(4) {
+	case 0:
+		t := one(g, keys)
+		distance := g.literal(t)
+		if t == sqltype.OIDDate || t == sqltype.OIDTimestamp || t == sqltype.OIDTime {
+			distance = g.literal(sqltype.OIDInterval)
+		}
+		return fmt.Sprintf("count(*) over (partition by patient_id order by %s range between %s preceding and %s following)", x(t), distance, distance)
+	case 1:
+		return fmt.Sprintf("%s(%s, 2) over (partition by patient_id order by %s)", one(g, []string{"lag", "lead", "nth_value"}), x(numbers...), x(keys...))
+	}
+	return fmt.Sprintf("%s(%s) over (partition by patient_id order by i4)", one(g, []string{"sum", "avg", "max", "min"}), x(numbers...))
 }
 
 var (
@@ -82,6 +114,10 @@ func (g *Generator) Expression(t sqltype.OID, depth int) string {
 		x, y := g.Expression(t, depth-1), g.Expression(t, depth-1)
 		if i := g.draw(5); i > 0 {
 			return fmt.Sprintf("%s(%s, %s)", []string{"coalesce", "greatest", "least", "nullif"}[i-1], x, y)
+		} else if t == sqltype.OIDBool {
+			t = one(g, keys)
+			x, y = g.Expression(t, depth-1), g.Expression(t, depth-1)
+			return fmt.Sprintf(one(g, []string{"(%s in (%s, %s))", "(%s between %s and %s)", "(%s is distinct from %s or %s is null)"}), x, y, g.Expression(t, depth-1))
 		}
 		return fmt.Sprintf("(case when %s then %s else %s end)", g.Expression(sqltype.OIDBool, depth-1), x, y)
 	}
