@@ -260,9 +260,14 @@ func (c *Composition) Epsilon(delta float64) float64 {
 func epsilonOf(parts []part, delta, tail float64) float64 {
 	best := math.Inf(1)
 	b := boundsOf(parts)
-	at := b.chernoff(delta)
+	at, tilted := b.chernoff(delta), -1.0
 	for range 6 {
-		sum := compose(parts, b.tilt(at), tail)
+		t := b.tilt(at)
+		if t == tilted { // the same again
+			break
+		}
+		tilted = t
+		sum := compose(parts, t, tail)
 		got := sum.epsilon(delta)
 		was := best
 		best = math.Min(best, got)
