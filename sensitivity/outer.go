@@ -116,7 +116,7 @@ func ownerless(j *plan.Join, what string) *sqlerr.Error {
 	return sqlerr.New(sqlerr.PrivateShape, "a public table LEFT JOIN a private one keeps rows of nobody, which would count in %s", what).At(j.Pos)
 }
 
-// above looks at the conditions over a join: exact says that one of them leaves no padded row. What is joined to none of them is padded too.
+// above looks at the conditions over a join: exact says that one of them leaves no padded row, whatever the others say of it. What is joined to none of them is padded too.
 func (z *analyzer) above(r plan.Rel, j *plan.Join, padded *[]plan.ColID) (exact bool, err error) {
 	if r == plan.Rel(j) {
 		return false, nil
@@ -125,8 +125,8 @@ func (z *analyzer) above(r plan.Rel, j *plan.Join, padded *[]plan.ColID) (exact 
 		if _, ok := r.(*plan.Scan); ok || !holds(in, j) {
 			continue
 		}
-		if exact, err = z.above(in, j, padded); exact || err != nil {
-			return exact, err
+		if exact, err = z.above(in, j, padded); exact {
+			return true, nil
 		}
 	}
 	var conds []plan.Scalar
@@ -141,14 +141,14 @@ func (z *analyzer) above(r plan.Rel, j *plan.Join, padded *[]plan.ColID) (exact 
 		}
 	}
 	for _, c := range conds {
-		switch v, known := z.onPadding(c, *padded); {
-		case known && v != true:
+		if v, known := z.onPadding(c, *padded); known && v != true {
 			return true, nil
-		case z.reads(c, *padded):
-			return false, ownerless(j, "a condition on the private side").WithHint("Put the condition into the ON of the join, or use an inner join.")
 		}
 	}
-	return false, nil
+	if err == nil && slices.ContainsFunc(conds, func(c plan.Scalar) bool { return z.reads(c, *padded) }) {
+		err = ownerless(j, "a condition on the private side").WithHint("Put the condition into the ON of the join, or use an inner join.")
+	}
+	return false, err
 }
 
 func holds(r plan.Rel, j *plan.Join) bool {

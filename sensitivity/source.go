@@ -3,7 +3,9 @@ package sensitivity
 import (
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
+
+	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -268,10 +270,21 @@ const maxTuples = 1_000_000
 
 // tupleText is equal for equal tuples of canonical values and no others.
 func tupleText(t []sqltype.Value) string {
-	var b strings.Builder
+	var b []byte
 	for _, v := range t {
-		s := fmt.Sprint(v)
-		fmt.Fprintf(&b, "%T%d:%s;", v, len(s), s)
+		kind, text := "", ""
+		switch x := v.(type) { // the usual ones, without reflection
+		case int64:
+			kind, text = "int64", strconv.FormatInt(x, 10)
+		case string:
+			kind, text = "string", x
+		case decimal.Decimal:
+			kind, text = "decimal.Decimal", x.String()
+		default:
+			kind, text = fmt.Sprintf("%T", v), fmt.Sprint(v)
+		}
+		b = append(append(strconv.AppendInt(append(b, kind...), int64(len(text)), 10), ':'), text...)
+		b = append(b, ';')
 	}
-	return b.String()
+	return string(b)
 }

@@ -28,6 +28,11 @@ func (tr *trials) oracle(ctx context.Context, p *Prepared, s *generate.Statement
 		return "ties", nil
 	}
 	r, printed, why, err := tr.released(ctx, p)
+	if err == nil && why != "" && len(p.stages) == 1 && p.an.Apart() { // it is answered all the same
+		if _, err = nearly(p); refusedWell(err) == nil {
+			err = nil // of released values
+		}
+	}
 	if why != "" || err != nil {
 		return why, err
 	}

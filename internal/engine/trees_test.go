@@ -173,49 +173,57 @@ func TestTreePlantedBugs(t *testing.T) {
 // nearlyExact answers a statement at an epsilon that no policy gives, past the ledger.
 func nearlyExact(t testing.TB, s *Session, sql string) (*Prepared, [][]sqltype.Value) {
 	t.Helper()
-	ctx := context.Background()
 	p, err := prepare(s, sql)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	ask := s.asks()
+	rows, err := nearly(p)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return p, rows
+}
+
+func nearly(p *Prepared) ([][]sqltype.Value, error) {
+	ctx := context.Background()
+	ask := p.session.asks()
 	pure := *ask.Filter
 	pure.Order = 0
 	ask.Epsilon, ask.Mechanism, ask.Filter = 1e12, measure.Laplace, &pure
 	mp, err := measure.New(p.an, ask)
 	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
+		return nil, err
 	}
-	maker, err := release.New(p.an, mp, s.engine.noise, 1_000_000)
+	maker, err := release.New(p.an, mp, p.session.engine.noise, 1_000_000)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	tx, err := s.engine.backend.Begin(ctx)
+	tx, err := p.session.engine.backend.Begin(ctx)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	defer tx.Close()
-	run, err := p.newRun(context.Background(), nil)
+	run, err := p.newRun(ctx, nil)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	at := run.asked[0]
 	at.maker = maker
 	if err := run.read(ctx, tx, at); err != nil {
-		t.Fatalf("%s: %v", sql, err)
+		return nil, err
 	}
 	text, err := release.Encode(p.an, at.release)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if at.release, err = release.Decode(p.an, text); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	rows, err := run.finish(ctx)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
+	tx.Close()
+	if err := run.inOwnSnapshot(ctx); err != nil {
+		return nil, err
 	}
-	return p, rows
+	return run.finish(ctx)
 }
 
 // TestTreeOracle: at an epsilon of 1e12 and with room for all rows, order statistics are PostgreSQL's, on both backends: value, type and spelling. Groups of nobody, which the text does not answer, are

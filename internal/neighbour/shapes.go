@@ -45,6 +45,8 @@ var Shapes = []string{
 	"select gender, count(*) from patients p where exists (select 1 from encounters e where e.patient_id = p.patient_id group by e.patient_id having count(*) >= 2) and not exists (select 1 from encounters e " +
 		"where e.patient_id = p.patient_id group by e.readmitted having count(*) > 2 and max(e.days) > p.city_id) group by 1",
 	"select count(*) from patients p where 2 in (select count(*) from encounters e where e.patient_id = p.patient_id group by e.kind_id) or exists (select 1 from encounters e where e.patient_id = p.patient_id having sum(e.days) > 12)",
+	"select k.label, count(*) from kinds k left join encounters e on e.kind_id = k.id where (e.days is null or e.days is not null) and e.days > 3 group by 1",
+	"select count(*) from (select k.label, e.days from kinds k left join encounters e on e.kind_id = k.id where coalesce(e.days, 1) < 9) t where days > 3",
 }
 
 // Frames are frames of a person's rows by distance and by peers, up to the ends of their types.

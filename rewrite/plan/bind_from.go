@@ -240,7 +240,9 @@ func (b *binder) join(t *pgsyntax.Join, before *scope) (Rel, *scope, error) {
 	default:
 		j.Kind = FullJoin
 	}
-	if j.Lateral && j.Left != l || j.Lateral && j.Kind == FullJoin {
+	if kept := j.Left != l || j.Kind == FullJoin; j.Lateral && kept && !readsOf(r, l) { // LATERAL further in
+		j.Lateral = false
+	} else if j.Lateral && kept {
 		b.later(unsupported(t.Right.Position(), "LATERAL at the side of a join that is kept is"))
 	}
 	sc, err := ls.with(rs, t.Pos)
@@ -266,6 +268,12 @@ func (b *binder) join(t *pgsyntax.Join, before *scope) (Rel, *scope, error) {
 		}
 	}
 	return j, sc, nil
+}
+
+// readsOf: a relation reads columns of another one beside it.
+func readsOf(r, other Rel) bool {
+	cols := other.Cols()
+	return slices.ContainsFunc(Free(r), func(c *Col) bool { return slices.Contains(cols, c.ID) })
 }
 
 // using binds USING: the merged columns come first in *. They have the two sides' common type and are the left side's, but

@@ -2,7 +2,6 @@ package sqlgen
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -40,20 +39,32 @@ var textMakers = sync.OnceValue(func() map[string]int {
 	return out
 })
 
-var called = regexp.MustCompile(`[a-z][a-z0-9_]*\(|\|\||AS (text|varchar|char)\b`)
-
-// textsMade is how many texts a printed statement makes of a row, if it computes everything in it.
+// textsMade is how many texts a printed statement makes of a row, if it computes everything in it: by calls, || and casts.
 func textsMade(sql string) int {
-	n := 0
-	for _, what := range called.FindAllString(sql, -1) {
-		if name, ok := strings.CutSuffix(what, "("); ok {
-			n += textMakers()[name]
-		} else {
-			n++
+	n := strings.Count(sql, "||")
+	makers := textMakers()
+	for at, b := range []byte(sql) {
+		switch {
+		case b == '(':
+			from := at
+			for from > 0 && wordByte(sql[from-1]) {
+				from--
+			}
+			n += makers[strings.TrimLeft(sql[from:at], "0123456789_")]
+		case b == 'A' && strings.HasPrefix(sql[at:], "AS "):
+			to := at + len("AS ")
+			for to < len(sql) && wordByte(sql[to]) {
+				to++
+			}
+			if word := sql[at+len("AS ") : to]; word == "text" || word == "varchar" || word == "char" {
+				n++
+			}
 		}
 	}
 	return n
 }
+
+func wordByte(b byte) bool { return b >= 'a' && b <= 'z' || b >= '0' && b <= '9' || b == '_' }
 
 // chain prints texts that are put together, NULL where they are longer than funcs.MaxText together: with each || for itself the first of them would be kept once more for
 // each further one.

@@ -13,6 +13,10 @@ func (g *generator) from(depth int) (*rel, scope) {
 		if r.join == "," {
 			break
 		}
+		if depth > 0 && g.odds(8) {
+			r, s = g.lateral(r, s)
+			continue
+		}
 		right, t := g.leaf(depth-1, g.odds(3))
 		r, s = g.join(r, s, right, t, depth)
 	}
@@ -60,6 +64,62 @@ func (g *generator) join(left *rel, s scope, right *rel, t scope, depth int) (*r
 		g.nodes["condition more in ON"]++
 	}
 	return out, both
+}
+
+// lateral puts beside each row what a query about it gives: its first rows in some order, all of them, or what is made of them.
+func (g *generator) lateral(left *rel, s scope) (*rel, scope) {
+	right, in := g.leaf(0, g.odds(5))
+	around := func(text string) string { return outer + text }
+	q := &query{start: "select", from: right}
+	if links := g.links(s, in); len(links) > 0 && !g.odds(10) {
+		q.where = append(q.where, around(g.of(links...)))
+	} else {
+		q.where = append(q.where, around("true"))
+	}
+	if g.odds(3) {
+		q.where = append(q.where, g.pred(in, 1))
+	}
+	if c := g.pick(s, number, decimal); c != nil && g.odds(4) {
+		if d := g.pick(in, c.kind); d != nil {
+			q.where = append(q.where, d.text+g.of(" > ", " <= ", " = ")+around(c.text))
+		}
+	}
+	var out scope
+	columns := func() {
+		out = g.keys(q, in)
+		for range 1 + g.draw(2) {
+			if c := g.pick(in, kinds...); c != nil {
+				out = append(out, g.derivedColumn(q, *c))
+			}
+		}
+		if len(q.items) == 0 {
+			out = append(out, column{text: g.item(q, "1", number), kind: number})
+		}
+	}
+	g.way(
+		way{3, "lateral with limit", func() {
+			columns()
+			by, ties := g.order(q, in)
+			if by != "" {
+				q.tail = " order by " + by
+			}
+			if q.tail += g.of(" limit 1", " limit 2", " limit 1 offset 1", " limit 0"); ties {
+				g.nodes[Ties]++
+			}
+		}},
+		way{1, "lateral", columns},
+		way{2, "lateral aggregate", func() {
+			for range 1 + g.draw(2) {
+				e, k := g.ofUnit(in)
+				out = append(out, column{text: g.item(q, e, k), kind: k})
+			}
+		}},
+	)
+	r := &rel{sub: q, alias: g.fresh("l")}
+	for i := range out {
+		out[i].text = r.alias + "." + out[i].text
+	}
+	return &rel{left: left, right: r, lateral: true, join: g.of("join", "left join"), on: "true"}, append(append(scope(nil), s...), out...)
 }
 
 // links are conditions along which rows of the two are of one person, or a public row's key is met.
@@ -304,5 +364,8 @@ func (g *generator) ofMany(depth int, _ bool) (*query, scope) {
 		q.group = []string{e}
 	}
 	e, k := g.aggregate(s, 0)
+	if sum, ok := strings.CutPrefix(e, private.sum("")[:1]); ok {
+		e = below.sum(sum[:len(sum)-1])
+	}
 	return q, append(out, column{text: g.item(q, e, k), kind: k})
 }

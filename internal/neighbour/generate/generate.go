@@ -192,6 +192,7 @@ const (
 	inside  level = iota // of a person's rows
 	private              // of many persons' rows
 	above                // of an answer
+	below                // of many persons' rows, under another aggregate
 	levels
 )
 
@@ -221,9 +222,11 @@ func (s *Statement) Text() string { return spelled(s.print(Plain), 0) }
 func (s *Statement) Oracles() []string {
 	text := s.print(Plain)
 	var out []string
-	for _, zero := range []int{1 << private, 0, 1 << above, 1 << inside, 1<<private | 1<<inside, 1<<private | 1<<above, 1<<above | 1<<inside, 1<<levels - 1} {
-		if t := spelled(text, zero); !slices.Contains(out, t) {
-			out = append(out, t)
+	for _, zero := range []int{1 << private, 0, 1 << above, 1 << inside, 1<<private | 1<<inside, 1<<private | 1<<above, 1<<above | 1<<inside, 1<<private | 1<<above | 1<<inside} {
+		for _, released := range []int{1 << below, 0} {
+			if t := spelled(text, zero|released); !slices.Contains(out, t) {
+				out = append(out, t)
+			}
 		}
 	}
 	return out

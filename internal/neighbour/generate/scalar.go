@@ -288,6 +288,18 @@ func (g *generator) aggregate(s scope, depth int) (expr string, k kind) {
 			v, of := value()
 			expr, k = g.of("min(", "max(", "median(", "percentile_disc(0.25) within group (order by ")+v+")"+filter, of
 		}},
+		way{1, "most frequent", func() {
+			c := g.listed(s)
+			if c == nil {
+				expr, k = "count(*)"+filter, number
+				return
+			}
+			if g.odds(2) {
+				expr, k = "dp_top_k("+c.text+", "+g.of("1", "2", "5")+")"+filter, text
+				return
+			}
+			expr, k = "mode() within group (order by "+c.text+")"+filter, c.kind
+		}},
 		way{1, "truth of all", func() { expr, k = g.of("bool_and(", "bool_or(")+g.pred(s, 1)+")"+filter, truth }},
 		way{1, "aggregates that are refused", func() {
 			v, _ := value()
@@ -295,6 +307,20 @@ func (g *generator) aggregate(s scope, depth int) (expr string, k kind) {
 		}},
 	)
 	return expr, k
+}
+
+// listed is a column whose values are public, or any other.
+func (g *generator) listed(s scope) *column {
+	var out scope
+	for _, c := range s {
+		if c.kind == truth || c.table != nil && c.at < len(c.table.Columns) && (c.table.Columns[c.at].Domain != nil || c.ranged && c.kind == number) {
+			out = append(out, c)
+		}
+	}
+	if len(out) == 0 || g.odds(6) {
+		out = s
+	}
+	return g.pick(out, kinds...)
 }
 
 // ofUnit is an aggregate within one person's rows.
@@ -329,7 +355,7 @@ func (g *generator) ofUnit(s scope) (expr string, k kind) {
 	return expr, k
 }
 
-var reads = regexp.MustCompile(`\b[tdv]\d+\.`)
+var reads = regexp.MustCompile(`\b[tdlv]\d+\.`)
 
 func (g *generator) key(s scope) (string, kind) {
 	k := pickKind(g, text, number, truth, day, moment, decimal, float)

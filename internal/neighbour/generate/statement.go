@@ -154,11 +154,15 @@ func (g *generator) finished(q *query) *query {
 			g.item(out, "count(*)", number)
 			for range g.draw(3) {
 				if c := g.pick(s, number, decimal); c != nil {
-					e := g.of("sum(", "max(", "min(", "count(") + c.text + ")"
+					e := g.of("sum(", "max(", "min(", "count(", "avg(") + c.text + ")"
 					if strings.HasPrefix(e, "sum") {
 						e = above.sum(e)
 					}
-					g.item(out, e, c.kind)
+					k := c.kind
+					if strings.HasPrefix(e, "avg") {
+						k = decimal
+					}
+					g.item(out, e, k)
 				}
 			}
 		}},

@@ -92,6 +92,13 @@ func (g *generator) window(q *query, s scope) (expr string, k kind) {
 		ways = append(ways, way{3, "lag, first_value", func() {
 			tied()
 			expr, k = g.of("lag("+any.text+")", "lead("+any.text+")", "first_value("+any.text+")", "last_value("+any.text+")", "lag("+any.text+", 2)", "nth_value("+any.text+", 2)")+" over ("+ordered+")", any.kind
+		}}, way{2, "lag with a default", func() {
+			tied()
+			def := g.literal(any.kind)
+			if c := g.pick(s, any.kind); c != nil && g.odds(3) {
+				def = c.text
+			}
+			expr, k = g.of("lag(", "lead(")+any.text+", "+g.of("1", "2", "0")+", "+def+") over ("+ordered+")", any.kind
 		}})
 	}
 	g.way(ways...)
