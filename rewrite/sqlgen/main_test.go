@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpsql/dpsql/internal/neighbour"
 	"github.com/dpsql/dpsql/internal/pgtest"
@@ -40,6 +43,25 @@ func run(m *testing.M) int {
 		return 1
 	}
 	return m.Run()
+}
+
+// openWith makes a database with a catalog's tables and connects to it.
+func openWith(t testing.TB, name string, cat *neighbour.Catalog, rows []string) *neighbour.Postgres {
+	t.Helper()
+	if err := server.CreateDB(name); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgconn.Connect(context.Background(), server.URL(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := &neighbour.Postgres{Conn: conn}
+	for _, s := range slices.Concat(cat.DDL(), rows, []string{"SET search_path = ''"}) {
+		if err := db.Exec(context.Background(), s); err != nil {
+			t.Fatalf("%v\n%s", err, s)
+		}
+	}
+	return db
 }
 
 func bind(t testing.TB, sql string, cat plan.Catalog) *plan.Query {

@@ -51,19 +51,7 @@ func TestNeighboursInAZone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.CreateDB("calendar"); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pgconn.Connect(ctx, server.URL("calendar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := &neighbour.Postgres{Conn: conn}
-	for _, s := range slices.Concat(cat.DDL(), neighbour.CalendarRows(), []string{"SET search_path = ''"}) {
-		if err := db.Exec(ctx, s); err != nil {
-			t.Fatalf("%v\n%s", err, s)
-		}
-	}
+	db := openWith(t, "calendar", cat, neighbour.CalendarRows())
 	zone, ok := sqltype.LookupZone(neighbour.CalendarZone)
 	if !ok {
 		t.Fatal("no zone")

@@ -4,12 +4,9 @@ import (
 	"context"
 	"math/rand"
 	"os"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpsql/dpsql/internal/neighbour"
 	"github.com/dpsql/dpsql/internal/neighbour/nested"
@@ -23,7 +20,7 @@ import (
 
 // nestedRun is how many statements TestNested makes, and from which seed: NESTED_STATEMENTS and NESTED_SEED say others, DPSQL_LONG means many new ones.
 func nestedRun(t *testing.T) (statements int, seed int64) {
-	statements, seed = 2500, 1
+	statements, seed = 1500, 1
 	if os.Getenv("DPSQL_LONG") != "" {
 		statements, seed = 200000, time.Now().UnixNano()
 	}
@@ -42,25 +39,11 @@ func nestedRun(t *testing.T) (statements int, seed int64) {
 // openNested makes a database with the nested generator's tables.
 func openNested(t *testing.T, name string) (*neighbour.Postgres, *neighbour.Catalog) {
 	t.Helper()
-	ctx := context.Background()
 	cat, err := nested.Catalog(funcs.Postgres)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.CreateDB(name); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pgconn.Connect(ctx, server.URL(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := &neighbour.Postgres{Conn: conn}
-	for _, s := range slices.Concat(cat.DDL(), nested.Rows(cat, funcs.Postgres, rand.New(rand.NewSource(7)).Intn), []string{"SET search_path = ''", "SET TimeZone = 'UTC'"}) {
-		if err := db.Exec(ctx, s); err != nil {
-			t.Fatalf("%v\n%s", err, s)
-		}
-	}
-	return db, cat
+	return openWith(t, name, cat, append(nested.Rows(cat, funcs.Postgres, rand.New(rand.NewSource(7)).Intn), "SET TimeZone = 'UTC'")), cat
 }
 
 // TestNested: whatever calls are nested in one another over whatever values, a statement that is admitted does not raise, and the rows of one unit change

@@ -2,11 +2,8 @@ package sqlgen_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpsql/dpsql/internal/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -21,19 +18,7 @@ func TestSpelledUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.CreateDB("spelled"); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pgconn.Connect(ctx, server.URL("spelled"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := &neighbour.Postgres{Conn: conn}
-	for _, s := range slices.Concat(cat.DDL(), neighbour.SpelledRows(), []string{"SET search_path = ''"}) {
-		if err := db.Exec(ctx, s); err != nil {
-			t.Fatalf("%v\n%s", err, s)
-		}
-	}
+	db := openWith(t, "spelled", cat, neighbour.SpelledRows())
 	units := []int{neighbour.SpelledUnit, 3}
 	for _, sql := range neighbour.SpelledStatements {
 		a, err := sensitivity.Analyze(ctx, bind(t, sql, cat), sensitivity.Options{MaxGroups: 1, MaxPublicGroups: 1000})
