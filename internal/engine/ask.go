@@ -190,7 +190,7 @@ func (p *Prepared) stored(ctx context.Context, key ledger.Hash, st *stage, mp *m
 		return nil, false, p.session.ledgerFailed(err)
 	}
 	more := st.ask.WorthTopUp(old.Price)
-	if more && st.an.Apart() { // what is read apart is not measured again: at a higher price it is a new release
+	if more && st.an.Trees() { // trees and picks are not measured again: at a higher price it is a new release
 		return nil, false, nil
 	}
 	return r, !more, nil

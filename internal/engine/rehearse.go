@@ -146,7 +146,7 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 		if asked != nil && asked.price >= mp.Price {
 			continue
 		}
-		if st.an.Apart() { // it is released anew
+		if st.an.Trees() { // it is released anew
 			asked = nil
 		}
 		if asked != nil { // the release of the smaller price is topped up

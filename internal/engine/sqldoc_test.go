@@ -322,7 +322,7 @@ values of the same rows come from one tree and are charged once, however many fr
   last value that about so many rows are beyond, hence biased inwards, the more so the smaller the group. Where a group has fewer rows than twice that, all quantiles are its median; of nobody it is the middle of the range, never NULL.
 - ` + "`dp_low`, `dp_high`" + ` are the values at the ranks that the noise may have moved this one from or to (95%), read off the same tree; of ` + "`min` and `max`" + ` the range's own end bounds the outer side. ` + "`dp_error`" + ` is the larger distance from the answer.
   They are NULL for dates, times and arrays.
-- Asked again at a higher price a statement with order statistics, or with what follows, is released anew, at the full price: a tree is not topped up.
+- Asked again at a higher price a statement with order statistics, or with what follows, is released anew, at the full price: trees and picks are not topped up. Numbers of distinct values are.
 
 ` + "`mode() WITHIN GROUP (ORDER BY x)`" + ` and dpsql's own ` + "`dp_top_k(x, k)`" + `, an array of the k most frequent values of x with the most frequent one first, pick among the *public* values of x: those that it would have as a key (see above), up to 10,000.
 Values are picked by permute-and-flip (McKenna, Sheldon 2020), one after the other, which is more often right than the largest of noisy counts; which of equally frequent ones comes first is chance. Each of the k picks takes its part of the price, so k, a constant or a parameter, is at

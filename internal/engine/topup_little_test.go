@@ -153,3 +153,66 @@ func TestTopUpOfNorms(t *testing.T) {
 		}
 	}
 }
+
+// TestTopUpOfDistinctValues: what is measured again is the number of distinct values that the database has, with the plan's noise: quiet noise shows it and replaces what was released with loud noise; loud noise
+// is not missing: all of four numbers within 2000 of the mean without it, where the scale is 10^7, has a probability below 1e-10.
+func TestTopUpOfDistinctValues(t *testing.T) {
+	ctx := context.Background()
+	for _, d := range dialects {
+		s := clinicSession(t, tame, d, roomy...)
+		p, err := prepare(s, "select kind_id, count(distinct diag) from encounters group by 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		mp, err := p.stages[0].price()
+		if err != nil {
+			t.Fatal(err)
+		}
+		truth := unnoised(t, p)
+		ev, err := mp.Run().Event(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		noise := func(num, den uint64) []dp.Event {
+			return []dp.Event{dp.Laplace{Sensitivity: sensitivityOf(t, ev), Scale: dp.Scale{Num: num, Den: den}}}
+		}
+		loud := mp.Run()
+		loud.Measures = noise(1e7, 1)
+		for _, quiet := range []bool{true, false} {
+			old := &release.Release{Plan: mp, Run: loud}
+			for _, g := range truth.Groups {
+				old.Groups = append(old.Groups, release.Group{Keys: g.Keys, Values: []*big.Int{big.NewInt(1 << 40)}})
+			}
+			top := &measure.Plan{Price: 2, Mechanism: measure.Laplace, UnitsFromSelection: -1, Measures: loud.Measures}
+			if quiet {
+				top.Measures = noise(1, 1<<10)
+			}
+			maker, err := release.NewTopUp(p.an, top, old, s.engine.noise)
+			if err != nil || maker == nil {
+				t.Fatal(maker, err)
+			}
+			tx, err := s.engine.begin(ctx, p.world)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := &asked{stage: p.stages[0], release: old, maker: maker}
+			err = running(p).read(ctx, tx, at)
+			tx.Close()
+			if err != nil || len(at.release.Groups) != len(truth.Groups) {
+				t.Fatal(at.release, err)
+			}
+			heard := false
+			for i, g := range at.release.Groups {
+				v, exact := g.Values[0].Int64(), truth.Groups[i].Values[0].Int64()
+				if quiet && v != exact {
+					t.Errorf("%s: %v has %d distinct values, not %d", d, g.Keys, exact, v)
+				}
+				off := v - (1<<40+exact)/2
+				heard = heard || off > 2000 || off < -2000
+			}
+			if !quiet && !heard {
+				t.Errorf("%s: no noise in %v", d, at.release.Groups)
+			}
+		}
+	}
+}

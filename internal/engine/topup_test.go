@@ -40,6 +40,9 @@ var topUpCases = []struct {
 	{"two groups, bounded either way", "select days > 3 is true, count(*) from encounters group by 1", "auto", "auto", "4", autoEdits[4:]},
 	{"two groups of few people, bounded either way", "select days > 3 is true, count(*) from encounters group by 1", "auto", "auto", "4",
 		append([]string{"unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 300\n"}, autoEdits[4:]...)},
+	{"distinct values alone", "select count(distinct diag) from encounters", "laplace", "linf", "4", autoEdits[4:]},
+	{"distinct values beside others, chosen bounds", "select readmitted, count(distinct free), sum(days), count(distinct diag) from encounters group by 1 order by 1", "gaussian", "linf", "4", autoEdits},
+	{"distinct values of unknown groups", "select days > 0, count(distinct diag) from encounters group by 1 order by 1", "laplace", "linf", "auto", autoEdits},
 	{"scaled vectors", "select kind_id, count(*), sum(free) from encounters group by 1 order by 1", "gaussian", "l2", "auto", autoEdits},
 }
 

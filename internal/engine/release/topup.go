@@ -48,14 +48,17 @@ func NewTopUp(a *sensitivity.Analysis, p *measure.Plan, old *Release, src *noise
 		return nil, err
 	}
 	r.Groups = nil
-	m := &Maker{a: a, r: r, old: old, src: src}
-	for _, ev := range p.Measures {
+	m := &Maker{a: a, r: r, old: old, src: src, apart: make([]*noise.Mechanism, len(p.Measures)), picks: make([]*noise.Picker, len(p.Measures))}
+	for i, ev := range p.Measures {
 		mech, err := src.Mechanism(ev)
 		if err != nil {
 			return nil, err
 		}
 		if err := mech.Ahead(min(len(old.Groups), maxAhead)); err != nil {
 			return nil, err
+		}
+		if a.Measures[i].Apart() {
+			m.apart[i], mech = mech, nil
 		}
 		m.mechs = append(m.mechs, mech)
 	}
@@ -143,6 +146,10 @@ func (m *Maker) topUp(cols []sqlgen.Column, rows secret.Rows) (*Release, error) 
 			return nil, errors.New("release: a group has not the plan's measures")
 		}
 		for k := range fresh {
+			if m.mechs[k] == nil { // it is read apart
+				fresh[k] = g.Values[k]
+				continue
+			}
 			fresh[k] = mean(g.Values[k], fresh[k], weights[k])
 		}
 		m.r.Groups = append(m.r.Groups, Group{Keys: g.Keys, Values: fresh})
