@@ -147,18 +147,35 @@ func (z *analyzer) safeDigits(n *plan.Call) (int32, bool) {
 		z.out.Body.Safe[n] = digits
 		return digits, false
 	}
-	if n.Fn.Safe(args, types) {
-		digits = 0
-	} else if n.T.OID == sqltype.OIDNumeric {
+	switch {
+	case !n.Fn.Safe(args, types):
+		if n.T.OID != sqltype.OIDNumeric {
+			break
+		}
 		declared := z.ranges
 		z.ranges, z.byType = z.typeRanges, true
 		if args, types, _ = z.argRanges(n); n.Fn.Safe(args, types) {
-			digits = z.digits(n, z.callRange(n).iv)
+			digits = z.callDigits(n, args)
 		}
 		z.ranges, z.byType = declared, false
+	case n.T.OID == sqltype.OIDNumeric && n.Fn.Refused[funcs.DuckDB] == "": // PostgreSQL's hold what is in any interval that is known
+		digits = min(z.callDigits(n, args), ManyDigits)
+	default:
+		digits = 0
 	}
 	z.out.Body.Safe[n] = digits
 	return digits, digits <= ManyDigits
+}
+
+// callDigits are those of a numeric result and of what it is computed from: DuckDB brings the operands of + and - to the result's scale.
+func (z *analyzer) callDigits(n *plan.Call, args []*num.Interval) int32 {
+	out := z.digits(n, z.callRange(n).iv)
+	if n.Fn.Name == "+" || n.Fn.Name == "-" {
+		for _, a := range args {
+			out = max(out, z.digits(n, a))
+		}
+	}
+	return out
 }
 
 // digits are those that a numeric result in an interval has at most, before and behind the point: FewDigits, ManyDigits or more.

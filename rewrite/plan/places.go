@@ -8,8 +8,8 @@ import (
 )
 
 // Places gives a number of decimal places that holds every value of an integer or numeric expression exactly, by PostgreSQL's
-// scale rules; not ok where the places follow from the values (a division, a numeric without modifier, a parameter).
-func Places(x Scalar) (places int, ok bool) {
+// scale rules; of gives those of a column without a modifier; not ok where the places follow from the values (a division, a numeric without modifier, a parameter).
+func Places(x Scalar, of func(*Col) (int, bool)) (places int, ok bool) {
 	if x.Type().IsInteger() {
 		return 0, true
 	}
@@ -20,6 +20,8 @@ func Places(x Scalar) (places int, ok bool) {
 		return max(s, 0), true
 	}
 	switch x := x.(type) {
+	case *Col:
+		return of(x)
 	case *Const:
 		d, isNumber := x.Value.(decimal.Decimal)
 		if !isNumber {
@@ -27,7 +29,7 @@ func Places(x Scalar) (places int, ok bool) {
 		}
 		return max(0, -int(d.Exponent())), true
 	case *Call:
-		return callPlaces(x)
+		return callPlaces(x, of)
 	case *Case:
 		results := []Scalar{}
 		for _, w := range x.Whens {
@@ -36,30 +38,30 @@ func Places(x Scalar) (places int, ok bool) {
 		if x.Else != nil {
 			results = append(results, x.Else)
 		}
-		return mostPlaces(results)
+		return mostPlaces(results, of)
 	case *Coalesce:
-		return mostPlaces(x.Args)
+		return mostPlaces(x.Args, of)
 	case *MinMax:
-		return mostPlaces(x.Args)
+		return mostPlaces(x.Args, of)
 	}
 	return 0, false
 }
 
-func callPlaces(x *Call) (int, bool) {
+func callPlaces(x *Call, of func(*Col) (int, bool)) (int, bool) {
 	if x.Fn.Kind == funcs.Cast && len(x.Args) == 1 {
-		return Places(x.Args[0]) // to numeric without modifier; floats have no places of their own
+		return Places(x.Args[0], of) // to numeric without modifier; floats have no places of their own
 	}
 	switch x.Fn.Name {
-	case "floor", "ceil", "ceiling":
+	case "floor", "ceil", "ceiling", "sign", "factorial":
 		return 0, true
 	case "round":
 		return 0, len(x.Args) == 1
 	case "+", "-", "%", "abs":
-		return mostPlaces(x.Args)
+		return mostPlaces(x.Args, of)
 	case "*":
 		sum := 0
 		for _, a := range x.Args {
-			p, ok := Places(a)
+			p, ok := Places(a, of)
 			if !ok {
 				return 0, false
 			}
@@ -70,10 +72,10 @@ func callPlaces(x *Call) (int, bool) {
 	return 0, false
 }
 
-func mostPlaces(xs []Scalar) (int, bool) {
+func mostPlaces(xs []Scalar, of func(*Col) (int, bool)) (int, bool) {
 	most := 0
 	for _, x := range xs {
-		p, ok := Places(x)
+		p, ok := Places(x, of)
 		if !ok {
 			return 0, false
 		}

@@ -30,10 +30,13 @@ func (p *printer) aggregate(n *plan.Aggregate) *from {
 	for i, k := range n.Keys {
 		t, _ := in.typeOf(k)
 		put(k, in.column(p, k, stored), t)
+		s := p.columnPlaces(&plan.Col{ID: k, T: t}, in)
+		f.cols[k].places = &s
 		group = append(group, fmt.Sprint(i+1))
 	}
 	for _, a := range n.Aggs {
 		put(a.ID, p.publicAggregate(a, in), a.Type)
+		f.cols[a.ID].places = p.aggregatePlaces(a.Fn, a.Arg, in)
 	}
 	for _, g := range n.Groupings {
 		put(g.ID, "GROUPING("+strings.Join(p.columns(in, g.Cols), ", ")+")", sqltype.Int4)

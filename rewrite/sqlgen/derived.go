@@ -19,7 +19,7 @@ func (p *printer) rows(n *plan.Scan) *from {
 	}
 	f := &from{text: in.text, one: true, cols: map[plan.ColID]*column{}}
 	for i, id := range n.Columns {
-		f.cols[id] = &column{read: func() string { return in.column(p, id, stored) }, typ: n.Table.Columns[i].Type}
+		f.cols[id] = &column{read: func() string { return in.column(p, id, stored) }, typ: n.Table.Columns[i].Type, rows: in}
 	}
 	return f
 }
@@ -49,10 +49,13 @@ func (p *printer) ofUnit(n *plan.Aggregate) *from {
 	for i, k := range n.Keys {
 		t, _ := in.typeOf(k)
 		put(k, p.canonicalKey(p.named(in, k, stored), t), t)
+		s := p.columnPlaces(&plan.Col{ID: k, T: t}, in)
+		f.cols[k].places = &s
 		group = append(group, fmt.Sprint(i+1))
 	}
 	for _, a := range n.Aggs {
 		put(a.ID, p.unitAggregate(a, in, ""), a.Type)
+		f.cols[a.ID].places = p.aggregatePlaces(a.Fn, a.Arg, in)
 	}
 	switch {
 	case len(group) > 0:

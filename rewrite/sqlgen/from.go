@@ -27,8 +27,10 @@ type column struct {
 	typ  sqltype.Type  // of ref
 	expr plan.Scalar   // computed from other columns
 	sub  *subquery     // exported by a subquery
+	rows *from         // what read reads
 
-	memo [2]string
+	memo   [2]string
+	places *places
 }
 
 // subquery is a SELECT in FROM whose list grows with what is read of it.

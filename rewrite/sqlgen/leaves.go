@@ -147,9 +147,18 @@ func (w *private) steps(m sensitivity.Measure) string {
 	row := sensitivity.Measure{Kind: sensitivity.SumValues, Arg: m.Arg, Grid: tree.Grid, Rounded: true, Narrow: tree.Narrow, RowLo: tree.Lo, RowHi: tree.Hi, Single: true}
 	text := w.scalar(m.Arg, w.f, inRange)
 	if tree.Rounded {
-		return w.rounded(row, text, x, !tree.Narrow && w.bounded(m.Arg, w.f))
+		return w.rounded(row, text, w.f, !tree.Narrow && w.bounded(m.Arg, w.f))
 	}
-	if tree.Narrow || !w.bounded(m.Arg, w.f) {
+	narrow := tree.Narrow || !w.bounded(m.Arg, w.f)
+	if w.d == funcs.DuckDB && x.IsNumber() && !x.IsInteger() {
+		s := w.placesOf(m.Arg, w.f)
+		value := "CAST(" + w.inSteps(text, -tree.Grid.Exponent(), max(-tree.Lo, tree.Hi), s) + " AS BIGINT)"
+		if narrow {
+			value = w.clampSteps(text, value, tree.Grid, tree.Lo, tree.Hi, s)
+		}
+		return value
+	}
+	if narrow {
 		t := x
 		if !x.IsInteger() && x.IsNumber() {
 			t = sqltype.Numeric
@@ -159,8 +168,6 @@ func (w *private) steps(m sensitivity.Measure) string {
 	switch {
 	case x.IsInteger():
 		return w.big(text)
-	case x.IsNumber() && w.d == funcs.DuckDB:
-		return w.toSteps(text, tree.Grid, max(-tree.Lo, tree.Hi))
 	case x.IsNumber():
 		return w.big(fmt.Sprintf("%s * %s", text, decimal.New(1, -tree.Grid.Exponent())))
 	case w.d == funcs.DuckDB && x.OID == sqltype.OIDDate:

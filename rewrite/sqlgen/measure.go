@@ -81,7 +81,7 @@ func (p *printer) row(m sensitivity.Measure, f *from) rows {
 	bounded := !m.Narrow && p.bounded(m.Arg, f)
 	lo, hi := m.Grid.Mul(decimal.NewFromInt(m.RowLo)), m.Grid.Mul(decimal.NewFromInt(m.RowHi))
 	if m.Rounded {
-		return rows{text: p.rounded(m, text, t, bounded)}
+		return rows{text: p.rounded(m, text, f, bounded)}
 	}
 	switch {
 	case t.IsInteger():
@@ -102,21 +102,12 @@ func (p *printer) row(m sensitivity.Measure, f *from) rows {
 		}
 		return rows{text: text, scale: -m.Grid.Exponent()}
 	}
+	s := p.placesOf(m.Arg, f)
+	value := "CAST(" + p.inSteps(text, -m.Grid.Exponent(), max(-m.RowLo, m.RowHi), s) + " AS BIGINT)" // they lie on the grid
 	if !bounded {
-		text = p.clampColumn(text, sqltype.Numeric, sensitivity.Clamp{Lo: lo, Hi: hi})
+		value = p.clampSteps(text, value, m.Grid, m.RowLo, m.RowHi, s)
 	}
-	return rows{text: p.toSteps(text, m.Grid, max(-m.RowLo, m.RowHi))}
-}
-
-// toSteps brings DuckDB's decimals, which lie on the grid and are at most so many steps, to integers. A product of decimals of 18 digits has 18, or raises: where it needs more they get 38 before.
-func (p *printer) toSteps(text string, grid decimal.Decimal, steps int64) string {
-	if grid.Exponent() == 0 {
-		return "CAST(" + text + " AS BIGINT)"
-	}
-	if decimal.NewFromInt(steps).Shift(-grid.Exponent()).GreaterThanOrEqual(decimal.New(1, 18)) {
-		text = fmt.Sprintf("CAST(%s AS DECIMAL(38,%d))", text, -grid.Exponent())
-	}
-	return fmt.Sprintf("CAST(%s * %s AS BIGINT)", text, decimal.New(1, -grid.Exponent()))
+	return rows{text: value}
 }
 
 // bounded: the argument is a column that is read through its range, or one of such by a CASE, so its values are in [RowLo, RowHi] already.
@@ -144,8 +135,8 @@ func (p *printer) clampedColumn(x plan.Scalar, f *from) bool {
 }
 
 // rounded prints a row's value as an integer number of steps: clamped, divided by the grid, rounded.
-func (p *printer) rounded(m sensitivity.Measure, text string, t sqltype.Type, bounded bool) string {
-	wide := sqltype.Numeric
+func (p *printer) rounded(m sensitivity.Measure, text string, f *from, bounded bool) string {
+	t, wide, s := m.Arg.Type(), sqltype.Numeric, places{}
 	if t.IsFloat() {
 		wide = sqltype.Float8
 		if t.OID == sqltype.OIDFloat4 {
@@ -176,6 +167,9 @@ func (p *printer) rounded(m sensitivity.Measure, text string, t sqltype.Type, bo
 	if err1 != nil || err2 != nil {
 		return p.fail(firstError(err1, err2))
 	}
+	if p.d == funcs.DuckDB && !t.IsFloat() {
+		s = p.placesOf(m.Arg, f)
+	}
 	if p.d == funcs.Postgres && !bounded {
 		text, bounded = strictClamp(text, wide, lo, hi), true
 	}
@@ -184,7 +178,11 @@ func (p *printer) rounded(m sensitivity.Measure, text string, t sqltype.Type, bo
 	}
 	value := fmt.Sprintf("CAST(%s(%s / %s) AS %s)", p.fn("round"), text, grid, big)
 	if !t.IsFloat() && m.Grid.Coefficient().IsInt64() && m.Grid.Coefficient().Int64() == 1 && m.Grid.Exponent() < 0 {
-		value = fmt.Sprintf("CAST(%s(%s * %s) AS %s)", p.fn("round"), text, decimal.New(1, -m.Grid.Exponent()), big)
+		steps := fmt.Sprintf("%s * %s", text, decimal.New(1, -m.Grid.Exponent()))
+		if p.d == funcs.DuckDB {
+			steps = p.inSteps(text, -m.Grid.Exponent(), max(-m.RowLo, m.RowHi), s)
+		}
+		value = fmt.Sprintf("CAST(%s(%s) AS %s)", p.fn("round"), steps, big)
 	}
 	if m.Single { // nothing above clamps: in floats the quotient of an end of the range may round beyond its step
 		if p.d == funcs.Postgres {
@@ -193,8 +191,11 @@ func (p *printer) rounded(m sensitivity.Measure, text string, t sqltype.Type, bo
 			value = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN LEAST(GREATEST(%s, %d), %d) END", text, value, m.RowLo, m.RowHi)
 		}
 	}
-	if bounded {
+	switch {
+	case bounded:
 		return value
+	case !t.IsFloat():
+		return p.clampSteps(text, value, m.Grid, m.RowLo, m.RowHi, s)
 	}
 	return fmt.Sprintf("(CASE WHEN %s > %s THEN %d WHEN %s < %s THEN %d ELSE %s END)", text, hi, m.RowHi, text, lo, m.RowLo, value)
 }

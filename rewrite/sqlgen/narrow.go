@@ -173,7 +173,7 @@ func (p *printer) narrow(x plan.Scalar, f *from, scale int32) string {
 		}
 		return raised(fmt.Sprintf("(%s %s %s)", p.narrow(n.Args[0], f, own.scale), n.Fn.Name, p.narrow(n.Args[1], f, own.scale)))
 	}
-	return raised(p.toSteps(p.scalar(x, f, inRange), decimal.New(1, -own.scale), 0)) // fit has seen that the product has room
+	return raised("CAST(" + p.inSteps(p.scalar(x, f, inRange), own.scale, 0, places{own.scale, true}) + " AS BIGINT)") // fit has seen that the product has room
 }
 
 // branch is a result of CASE.

@@ -148,29 +148,29 @@ func (p *printer) caseText(n *plan.Case, f *from, m mode) string {
 
 // sideBySide prints what CASE, COALESCE or IN brings to one type. Beside each other, DuckDB rounds decimals of 38 digits to the scale
 // that the widest leaves, and in IN raises for a value without room: so each is brought to the scale that holds all of them, and a
-// value without room there is NULL. Where a scale is not known beside anything but constants, it is refused.
+// value without room there is NULL. Where a scale is not known beside anything but NULL and 0, it is refused.
 func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode) []string {
 	out := p.list(xs, f, m)
 	if p.d != funcs.DuckDB || len(xs) < 2 || xs[0].Type().OID != sqltype.OIDNumeric {
 		return out
 	}
-	most, known, computed, alike := 0, true, 0, true
+	most, known, differ, alike := int32(0), true, 0, true
 	for _, x := range xs {
 		_, _, declared := x.Type().NumericMod()
 		alike = alike && declared && x.Type() == xs[0].Type()
-		places, ok := plan.Places(x)
+		s := p.placesOf(x, f)
 		if n, isParam := x.(*plan.Param); isParam {
 			_, scale, _ := p.paramType(n).NumericMod()
-			places, ok = scale, true
+			s = places{int32(scale), true} //nolint:gosec // 38
 		}
-		if _, isConst := x.(*plan.Const); !isConst {
-			computed++
+		if c, isConst := x.(*plan.Const); !isConst || !hasRoom(c) {
+			differ++
 		}
-		most, known = max(most, places), known && ok
+		most, known = max(most, s.n), known && s.known
 	}
 	switch {
 	case alike:
-	case !known && computed > 1 && !p.exact:
+	case !known && differ > 1 && !p.exact:
 		p.fail(differentScales())
 	case known && most <= duckDigits:
 		for i := range out {
@@ -195,6 +195,7 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 	for i, a := range n.Args {
 		types[i] = a.Type()
 	}
+	p.multiplies(n, f)
 	spell := n.Fn.Spell
 	if p.exact || m == inRange && p.isSafe(n) {
 		spell = n.Fn.Exact

@@ -29,6 +29,9 @@ func (p *printer) unitWindow(n *plan.Window) *from {
 	for i, it := range n.Items {
 		s.fixed[it.ID], s.types[it.ID] = quote(fmt.Sprintf("w%d", i+1)), it.Type
 		f.cols[it.ID] = &column{sub: s}
+		if len(it.Args) > 0 {
+			f.cols[it.ID].places = p.aggregatePlaces(it.Fn, it.Args[0], in)
+		}
 	}
 	s.more = func() []string {
 		read := &plan.Window{}
