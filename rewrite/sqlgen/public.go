@@ -2,6 +2,7 @@ package sqlgen
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -113,10 +114,10 @@ func (p *printer) tail(f *from, sort *plan.Sort, limit *plan.Limit) string {
 		return out
 	}
 	if limit.Count != nil && !limit.Ties {
-		out += " LIMIT " + p.scalar(limit.Count, f, stored)
+		out += " LIMIT " + p.rowCount(limit.Count, f)
 	}
 	if limit.Offset != nil {
-		out += " OFFSET " + p.scalar(limit.Offset, f, stored)
+		out += " OFFSET " + p.rowCount(limit.Offset, f)
 	}
 	if limit.Ties && p.d != funcs.Postgres {
 		return p.fail(notHere("WITH TIES", 0))
@@ -125,6 +126,16 @@ func (p *printer) tail(f *from, sort *plan.Sort, limit *plan.Limit) string {
 		out += " FETCH FIRST (" + p.scalar(limit.Count, f, stored) + ") ROWS WITH TIES"
 	}
 	return out
+}
+
+// rowCount prints a number of rows. DuckDB takes no parameter for it in a subquery that reads the row around it.
+func (p *printer) rowCount(x plan.Scalar, f *from) string {
+	if c, ok := x.(*plan.Const); ok && p.d == funcs.DuckDB && f.outer != nil {
+		if n, ok := c.Value.(int64); ok {
+			return strconv.FormatInt(n, 10)
+		}
+	}
+	return p.scalar(x, f, stored)
 }
 
 func (p *printer) sortKeys(f *from, keys []plan.SortKey) []string {
