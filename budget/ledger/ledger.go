@@ -46,6 +46,8 @@ type Ledger interface {
 	Balance(analyst string, quota float64) (Balance, error)
 	// Accounts is the owner's view: all data sets, analysts and freezes.
 	Accounts() (Accounts, error)
+	// History tells how a data set's budget was spent, charge by charge.
+	History(ctx context.Context, dataset string) ([]Spent, error)
 	// Healthy is nil while charges can be written: else ErrClosed, or ErrBroken after a write that may or may not be on disk.
 	Healthy() error
 	// Freeze stops an analyst ("": everybody) in all data sets from the next statement on, durably; Unfreeze lifts just

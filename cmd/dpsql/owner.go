@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/user"
 
 	"github.com/spf13/cobra"
@@ -20,6 +22,7 @@ type ownersLedger interface {
 	Freeze(ctx context.Context, analyst, by string) error
 	Unfreeze(ctx context.Context, analyst, by string) error
 	Budget(ctx context.Context) (owner.Budget, error)
+	History(ctx context.Context) ([]ledger.Spent, error)
 	Verify(ctx context.Context) error
 	Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error
 	Close() error
@@ -65,6 +68,10 @@ type alone struct {
 	dataset string
 }
 
+func (a alone) History(ctx context.Context) ([]ledger.Spent, error) {
+	return a.Ledger.History(ctx, a.dataset)
+}
+
 func (a alone) Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error {
 	return a.Ledger.Grant(ctx, ledger.Grant{Dataset: a.dataset, Analyst: analyst, Epsilon: epsilon, By: by, Reason: reason})
 }
@@ -90,16 +97,22 @@ func withLedger(ctx context.Context, config string, do func(*policy.Policy, owne
 
 func budgetCommand() *cobra.Command {
 	c := &cobra.Command{Use: "budget", Short: "Show what was spent and what is left"}
-	var config string
+	var config, plotTo string
 	var asJSON bool
 	show := &cobra.Command{
-		Use:   "show --config policy.yaml",
+		Use:   "show [--json] [--plot out.svg] --config policy.yaml",
 		Short: "Show the budget: promised, spent, left, window, lifetime, freezes",
 		Long: `Show the data set's and each analyst's balance in the present window, the lifetime of all windows, and freezes.
-It asks the running server over its socket; where none runs it reads the ledger itself.`,
+It asks the running server over its socket; where none runs it reads the ledger itself. --plot draws what was spent over time, by analyst,
+against the limit; it reads the whole ledger, for which a running server's statements wait.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withLedger(cmd.Context(), config, func(_ *policy.Policy, l ownersLedger) error {
+			return withLedger(cmd.Context(), config, func(p *policy.Policy, l ownersLedger) error {
+				if plotTo != "" {
+					if err := plotSpending(cmd.Context(), l, p.Dataset, plotTo); err != nil {
+						return err
+					}
+				}
 				b, err := l.Budget(cmd.Context())
 				if err != nil {
 					return err
@@ -113,8 +126,22 @@ It asks the running server over its socket; where none runs it reads the ledger 
 	}
 	configFlag(show, &config)
 	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	show.Flags().StringVar(&plotTo, "plot", "", "file of a figure, SVG: what was spent over time")
 	c.AddCommand(show, verifyCommand(), grantCommand(), raiseCommand())
 	return c
+}
+
+// plotSpending writes the figure; a file that is there is replaced.
+func plotSpending(ctx context.Context, l ownersLedger, dataset, path string) error {
+	history, err := l.History(ctx)
+	if err != nil {
+		return err
+	}
+	var svg bytes.Buffer
+	if err := owner.Plot(&svg, dataset, history); err != nil {
+		return err
+	}
+	return os.WriteFile(path, svg.Bytes(), 0o600)
 }
 
 func verifyCommand() *cobra.Command {

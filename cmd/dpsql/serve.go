@@ -256,6 +256,9 @@ func (s *daemon) Grant(ctx context.Context, analyst string, epsilon float64, by,
 	return err
 }
 
+// History tells how the budget was spent.
+func (s *daemon) History(ctx context.Context) ([]ledger.Spent, error) { return s.engine.History(ctx) }
+
 // Verify reads the whole ledger again.
 func (s *daemon) Verify(ctx context.Context) error { return s.engine.Verify(ctx) }
 

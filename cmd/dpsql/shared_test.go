@@ -148,6 +148,11 @@ func TestTwoProxies(t *testing.T) {
 	if said := output(t, "budget", "grant", "analyst", "--epsilon", "1", "--reason", "thesis", "--config", paths[1]); said != "granted: epsilon 1 to analyst\n" {
 		t.Error(said)
 	}
+	figure := filepath.Join(t.TempDir(), "spent.svg")
+	output(t, "budget", "show", "--plot", figure, "--config", paths[1])
+	if svg, err := os.ReadFile(figure); err != nil || !strings.Contains(string(svg), "everybody") {
+		t.Errorf("the figure: %v", err)
+	}
 	proxies[0] = serveDir(t, paths[0]) // it comes back, and has forgotten nothing
 	conns[0] = connect(t, proxies[0].url("analyst"))
 	ask(0, 0)

@@ -37,6 +37,11 @@ func (e *Engine) Grant(ctx context.Context, analyst string, epsilon float64, by,
 // Accounts is the owner's view of the budget.
 func (e *Engine) Accounts() (ledger.Accounts, error) { return e.ledger.Accounts() }
 
+// History tells how the budget was spent.
+func (e *Engine) History(ctx context.Context) ([]ledger.Spent, error) {
+	return e.ledger.History(ctx, e.Policy().Dataset)
+}
+
 // Verify reads the whole ledger again; a *ledger.CorruptError names the first broken record.
 func (e *Engine) Verify(ctx context.Context) error { return e.ledger.Verify(ctx) }
 

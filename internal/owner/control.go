@@ -23,6 +23,7 @@ type Server interface {
 	Unfreeze(ctx context.Context, analyst, by string) error
 	Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error
 	Accounts() (ledger.Accounts, error)
+	History(ctx context.Context) ([]ledger.Spent, error)
 	// Verify reads the whole ledger again.
 	Verify(ctx context.Context) error
 	// Reload reads the policy file again.
@@ -74,6 +75,10 @@ func Serve(ctx context.Context, l net.Listener, s Server) error {
 	mux.HandleFunc("GET /budget", func(w http.ResponseWriter, _ *http.Request) {
 		a, err := s.Accounts()
 		reply(w, Report(a), err)
+	})
+	mux.HandleFunc("GET /history", func(w http.ResponseWriter, r *http.Request) {
+		list, err := s.History(r.Context())
+		reply(w, list, err)
 	})
 	for name, do := range map[string]func(context.Context, order) error{
 		"freeze":   func(ctx context.Context, o order) error { return s.Freeze(ctx, o.Analyst, o.By) },
@@ -153,6 +158,11 @@ func (c *Client) Grant(ctx context.Context, analyst string, epsilon float64, by,
 // Reload makes the server read its policy again.
 func (c *Client) Reload(ctx context.Context) error {
 	return c.call(ctx, http.MethodPost, "reload", order{}, nil)
+}
+
+// History tells how the budget was spent.
+func (c *Client) History(ctx context.Context) (list []ledger.Spent, err error) {
+	return list, c.call(ctx, http.MethodGet, "history", nil, &list)
 }
 
 // Verify makes the server read the whole ledger again.

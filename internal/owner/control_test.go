@@ -43,6 +43,11 @@ func (f *fakeServer) Grant(_ context.Context, analyst string, epsilon float64, b
 	return f.err
 }
 
+func (f *fakeServer) History(context.Context) ([]ledger.Spent, error) {
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	return []ledger.Spent{{At: at, Window: at, Analyst: "ann", Own: 0.25, All: 0.5}}, f.err
+}
+
 func (f *fakeServer) Verify(context.Context) error {
 	f.orders = append(f.orders, "verify")
 	return f.err
@@ -88,6 +93,9 @@ func TestControl(t *testing.T) {
 	}
 	if got := strings.Join(f.orders, "; "); got != "freeze ann by root; unfreeze  by root; reload; verify; grant ann 0.5 by root: thesis" {
 		t.Error(got)
+	}
+	if h, err := c.History(ctx); err != nil || len(h) != 1 || h[0].Own != 0.25 || h[0].At.IsZero() {
+		t.Errorf("%+v %v", h, err)
 	}
 	f.err = errors.New("the policy has no analyst \"x\"")
 	if err := c.Freeze(ctx, "x", "root"); err == nil || err.Error() != f.err.Error() {

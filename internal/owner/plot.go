@@ -1,0 +1,94 @@
+package owner
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"slices"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/plotutil"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+)
+
+// Plot draws a data set's spending over time as SVG: everybody together and each analyst, as shares of the budget of a window, against its limit of 1. A window
+// begins at 0.
+func Plot(to io.Writer, dataset string, history []ledger.Spent) error {
+	if len(history) == 0 {
+		return fmt.Errorf("data set %s: nothing was charged yet, so there is nothing to draw", dataset)
+	}
+	p := plot.New()
+	p.Title.Text = fmt.Sprintf("%s: budget spent", dataset)
+	p.Y.Label.Text = "share of a window's budget"
+	p.Y.Min, p.X.Tick.Marker = 0, plot.TimeTicks{Format: "2006-01-02\n15:04"}
+	p.Legend.Top, p.Legend.Left = true, true
+	first, last := history[0].At, history[len(history)-1].At
+	limit, err := plotter.NewLine(plotter.XYs{{X: seconds(first), Y: 1}, {X: seconds(last) + 1, Y: 1}})
+	if err != nil {
+		return err
+	}
+	limit.Color, limit.Dashes = color.RGBA{R: 200, A: 255}, []vg.Length{vg.Points(4), vg.Points(3)}
+	p.Add(limit)
+	p.Legend.Add("limit", limit)
+	for i, c := range curves(history) {
+		line, err := plotter.NewLine(c.points)
+		if err != nil {
+			return err
+		}
+		line.StepStyle, line.Color = plotter.PostStep, plotutil.Color(i)
+		p.Add(line)
+		p.Legend.Add(c.name, line)
+	}
+	w, err := p.WriterTo(20*vg.Centimeter, 11*vg.Centimeter, "svg")
+	if err != nil {
+		return err
+	}
+	_, err = w.WriteTo(to)
+	return err
+}
+
+type curve struct {
+	name   string
+	points plotter.XYs
+}
+
+// curves are everybody's and each analyst's, by name; a new window takes each back to 0 where it begins.
+func curves(history []ledger.Spent) []curve {
+	end := history[len(history)-1]
+	one := func(name string, mine func(ledger.Spent) (float64, bool)) curve {
+		c := curve{name: name}
+		var window time.Time
+		level := 0.0
+		for i, s := range history {
+			if i == 0 || !s.Window.Equal(window) {
+				if window, level = s.Window, 0; i > 0 {
+					c.points = append(c.points, plotter.XY{X: seconds(s.Window), Y: 0})
+				}
+			}
+			if y, ok := mine(s); ok {
+				level = y
+				c.points = append(c.points, plotter.XY{X: seconds(s.At), Y: y})
+			}
+		}
+		c.points = append(c.points, plotter.XY{X: seconds(end.At) + 1, Y: level})
+		return c
+	}
+	out := []curve{one("everybody", func(s ledger.Spent) (float64, bool) { return s.All, true })}
+	var names []string
+	for _, s := range history {
+		if !slices.Contains(names, s.Analyst) {
+			names = append(names, s.Analyst)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		out = append(out, one(name, func(s ledger.Spent) (float64, bool) { return s.Own, s.Analyst == name }))
+	}
+	return out
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1e3 }
