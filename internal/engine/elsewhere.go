@@ -2,10 +2,8 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"slices"
 
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/internal/secret"
@@ -103,11 +101,8 @@ func (r *run) finishElsewhere(ctx context.Context) ([][]sqltype.Value, error) {
 
 // unfinished is the end of a statement whose answer the database could not compute from the releases.
 func (s *Session) unfinished(ctx context.Context, err error) error {
-	var b *backend.Error
-	if errors.As(err, &b) && b.Class == backend.FailOther {
-		if e, ok := publicErrors[b.Code]; ok {
-			return sqlerr.New(e.kind, "%s", e.text).WithCause(err)
-		}
+	if of := ofValues(err); of != nil {
+		return of
 	}
 	s.engine.log.Error("an answer was not computed from its releases", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
 	if clientCanceled(ctx) {

@@ -49,11 +49,19 @@ var publicErrors = map[string]struct {
 // publicFailed is the end of a statement over public tables alone: where their values made it fail it says so as PostgreSQL does, for
 // no private row had a part in it.
 func (s *Session) publicFailed(ctx context.Context, err error) error {
+	if of := ofValues(err); of != nil {
+		return of
+	}
+	return s.uncharged(ctx, err)
+}
+
+// ofValues is a database's error about values that may be shown, in our words; nil for another.
+func ofValues(err error) error {
 	var b *backend.Error
 	if errors.As(err, &b) && b.Class == backend.FailOther {
 		if e, ok := publicErrors[b.Code]; ok {
 			return sqlerr.New(e.kind, "%s", e.text).WithCause(err)
 		}
 	}
-	return s.uncharged(ctx, err)
+	return nil
 }

@@ -278,7 +278,7 @@ const sqlStatistics = `
 ## Statistics
 
 Variances, deviations, covariances, ` + "`corr` and `regr_`" + ` are computed from the noisy number of rows where all arguments have a value, and noisy sums of distances from the middles of the declared ranges, of their
-squares and of their products. Aggregates of one statement share them: ` + "`count(x), avg(x), variance(x), stddev_pop(x)`" + ` take three noisy numbers a group, ` + "`corr(x, y)`" + ` takes six. Each argument needs a range.
+squares and of their products. Aggregates of one statement share them: ` + "`count(x), avg(x), variance(x), stddev_pop(x)`" + ` take three noisy numbers a group, ` + "`corr(x, y)`" + ` takes six. Each argument needs a range, declared or narrowed by WHERE ([no_range](errors.md#no_range)): automatic bounds are for counts, sums and averages, and for how many rows of a person count.
 
 - Types and scales are PostgreSQL's. A result is NULL where PostgreSQL's would be for the *released* numbers: fewer than one noisy row (two for the sample forms), a noisy sum of squares of 0 that is divided by.
 - Sums of squares are clamped to what the range [lo, hi] allows, so ` + "`var_pop`" + ` is in [0, (hi - lo)^2/4], a covariance within the root of the product of two such, a correlation in [-1, 1].
