@@ -64,6 +64,8 @@ soak: deps
 bench: deps
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./noise ./rewrite/pgsyntax ./internal/corpus ./budget/...
 	$(GO) test -run '^$$' -bench . -benchtime 5x ./cmd/dpsql
+	$(GO) test -run '^$$' -bench Plan -benchtime 20x ./internal/bench/tpc
+	$(GO) test -run '^$$' -bench TPCH -benchtime 1x -timeout 30m ./internal/bench/tpc
 
 # docs/accuracy.md and docs/bounds.md: about 15 minutes on 2 cores, once TPC-H at SF 1 and 2 is in the cache.
 bench-accuracy: deps

@@ -23,7 +23,7 @@ func TestShapeNeighbours(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, broken := range scaleRules(st.SQL) {
+		for _, broken := range scaleRules(st.SQL, neighbour.ClinicCatalog()) {
 			t.Errorf("%s: %s\n%s", sql, broken, st.SQL)
 		}
 	}
