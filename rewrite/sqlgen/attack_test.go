@@ -152,7 +152,7 @@ func TestAttack25(t *testing.T) {
 
 // TestAttack26: public rows do not stay or go because of private ones.
 func TestAttack26(t *testing.T) {
-	refusedAs(t, "private_shape", "select count(*) from kinds k left join encounters e on e.kind_id = k.id where e.encounter_id is null")
+	refusedAs(t, "private_shape", "select sum(k.id) from kinds k left join encounters e on e.kind_id = k.id where e.encounter_id is null")
 	refusedAs(t, "private_shape", "select k.id, count(*) from kinds k left join (cities c join encounters e on e.kind_id = c.id) on c.id = k.id group by 1")
 }
 
