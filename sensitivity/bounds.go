@@ -378,7 +378,8 @@ func (z *analyzer) scaleOf(x plan.Scalar) (int32, bool) {
 		case nil:
 			return 0, true
 		case decimal.Decimal:
-			return max(0, -trimmed(v).Exponent()), true
+			d := trimmed(v) // a sum of numbers of 131072 digits overflows: the longest constants are rounded to a grid, or refused
+			return max(0, -d.Exponent()), d.NumDigits()+int(d.Exponent()) <= int(ManyDigits)
 		}
 		return 0, false
 	case *plan.Col:

@@ -197,4 +197,6 @@ var Found = []string{
 	"select sum(case when b1 then cast('1e10' as double precision) else f2 end) from persons",        // a denormal divided by a grid above 1
 	"select sum(cast(floor(sign(n6)) as bigint)) from events",                                        // NaN in an interval
 	"select sum(-(-coalesce(f3, cast('-1.7976931348623157e308' as double precision)))) from persons", // the grid's last step is beyond the largest float
+	"select avg(abs(coalesce(cast('-9e131071' as numeric), n5))) from events",                        // numerics hold no sum of two such constants
+	"select sum(case when b1 then cast('9e131071' as numeric) else n5 end) from events",
 }
