@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -277,7 +279,7 @@ func (l *book) Lookup(ctx context.Context, key Hash, analyst string) (*Stored, b
 			}
 		}
 		out = &Stored{
-			Reservation: best.reservation, Analyst: best.analyst, Price: best.price, Loss: best.loss,
+			Key: key, Reservation: best.reservation, Analyst: best.analyst, Price: best.price, Loss: best.loss,
 			Made: best.made, Expires: best.expires, Payload: payload,
 		}
 		return nil, nil
@@ -305,15 +307,48 @@ func (l *book) nothing(ctx context.Context, key Hash, analyst string) (bool, err
 // best is the dearest release that may answer; nil if there is none. Under mu.
 func (l *book) best(key Hash, analyst string, now time.Time) (best *storedRef) {
 	for i, ref := range l.state.stored[key] {
-		expires := ref.made.Add(l.cache.TTL) // a shorter ttl holds for older releases too
-		live := now.Before(ref.expires) && now.Before(expires) && ref.of == l.serving && ref.epoch == l.epoch &&
-			(ref.sealed == "" || ref.sealed == l.cache.Key.name())
+		live := l.live(ref, now)
 		mayAnswer := l.cache.Scope == ScopeDataset || l.cache.Scope == ScopeAnalyst && ref.analyst == analyst
 		if live && mayAnswer && (best == nil || ref.price >= best.price) {
 			best = &l.state.stored[key][i]
 		}
 	}
 	return best
+}
+
+// live says whether a release may still answer. Under mu.
+func (l *book) live(ref storedRef, now time.Time) bool {
+	expires := ref.made.Add(l.cache.TTL) // a shorter ttl holds for older releases too
+	return now.Before(ref.expires) && now.Before(expires) && ref.of == l.serving && ref.epoch == l.epoch &&
+		(ref.sealed == "" || ref.sealed == l.cache.Key.name())
+}
+
+// Releases lists an analyst's own.
+func (l *book) Releases(analyst string) ([]Stored, error) {
+	if err := l.fresh(); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.serving == nil {
+		return nil, ErrOwner
+	}
+	var out []Stored
+	now := l.time()
+	for key, refs := range l.state.stored {
+		for _, ref := range refs {
+			if ref.analyst != analyst || !l.live(ref, now) {
+				continue
+			}
+			expires := ref.expires
+			if sooner := ref.made.Add(l.cache.TTL); sooner.Before(expires) {
+				expires = sooner
+			}
+			out = append(out, Stored{Key: key, Reservation: ref.reservation, Analyst: ref.analyst, Price: ref.price, Loss: ref.loss, Made: ref.made, Expires: expires})
+		}
+	}
+	slices.SortFunc(out, func(a, b Stored) int { return cmp.Compare(a.Reservation, b.Reservation) })
+	return out, nil
 }
 
 // Close gives the store free. Outstanding reservations stay charged.

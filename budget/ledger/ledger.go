@@ -41,6 +41,8 @@ type Ledger interface {
 	// Lookup finds the stored release for a key that this analyst may be given and that has not expired, made at the
 	// highest price if there are several. To a frozen analyst nothing answers (ErrFrozen).
 	Lookup(ctx context.Context, key Hash, analyst string) (*Stored, bool, error)
+	// Releases lists what an analyst paid for and would be answered from, without the payloads, in the order in which it was made.
+	Releases(analyst string) ([]Stored, error)
 	// Balance tells what was spent and what is left in the window of now, for the data set and an analyst with the given
 	// share of it.
 	Balance(analyst string, quota float64) (Balance, error)
@@ -127,6 +129,7 @@ const MaxRelease = 64 << 20
 
 // Stored is a release that answers again.
 type Stored struct {
+	Key           Hash
 	Reservation   int64
 	Analyst       string // who paid
 	Price         float64

@@ -279,6 +279,25 @@ func TestQuotaAndLimits(t *testing.T) {
 	}
 }
 
+// TestReleasesTable: an analyst sees the own releases that still answer, and nobody else's.
+func TestReleasesTable(t *testing.T) {
+	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	ann, bob := e.session(t, "ann"), e.session(t, "bob")
+	ask(t, ann, "select count(*) from patients")
+	ask(t, ann, "select count(*) from encounters")
+	ask(t, bob, "select count(*) from visits")
+	ask(t, bob, "select count(*) from patients") // ann's
+	for _, c := range []struct {
+		s    *Session
+		want int64
+	}{{ann, 2}, {bob, 1}} {
+		_, a := ask(t, c.s, "select count(*), min(price), max(price), count(distinct release) from dpsql.releases where expires_at > made_at and renyi > 0")
+		if row := a.Rows[0]; row[0] != c.want || row[1] != 0.5 || row[2] != 0.5 || row[3] != c.want {
+			t.Errorf("%s: %v", c.s.analyst.Name, row)
+		}
+	}
+}
+
 // TestBudgetTable: dpsql.budget and SHOW follow the ledger; the plain sum ends with the first Gaussian.
 func TestBudgetTable(t *testing.T) {
 	s := clinicSession(t, tame, backend.DuckDB)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"time"
@@ -20,7 +21,7 @@ type sessionCatalog struct {
 }
 
 func newSessionCatalog(inner plan.Catalog) *sessionCatalog {
-	return &sessionCatalog{Catalog: inner, tables: map[string]*plan.Table{budgetTable.Name: budgetTable, lastTable.Name: lastTable}}
+	return &sessionCatalog{Catalog: inner, tables: map[string]*plan.Table{budgetTable.Name: budgetTable, lastTable.Name: lastTable, releasesTable.Name: releasesTable}}
 }
 
 // Table resolves dpsql.* and everything that the policy shows.
@@ -38,6 +39,26 @@ func (c *sessionCatalog) own(t *plan.Table) bool { return c.tables[t.Name] == t 
 // budgetTable is design section 9's dpsql.budget.
 var budgetTable = ownTable(16384, "budget", sqltype.Text, "scope", sqltype.Float8, "epsilon", "delta", "order", "pure_spent", "renyi_spent", "renyi_room",
 	"delta_spent", sqltype.Int8, "statements_left", sqltype.Timestamp, "renews_at")
+
+// releasesTable is what an analyst paid for and is answered from at no charge: the own rows alone, also where releases answer everybody.
+var releasesTable = ownTable(16386, "releases", sqltype.Int8, "reservation", sqltype.Text, "release", sqltype.Float8, "price", "pure", "renyi", "delta",
+	sqltype.Timestamp, "made_at", "expires_at")
+
+func (s *Session) releasesRows() ([][]sqltype.Value, error) {
+	list, err := s.engine.ledger.Releases(s.analyst.Name)
+	if err != nil {
+		return nil, s.ledgerFailed(err)
+	}
+	var rows [][]sqltype.Value
+	for _, r := range list {
+		var renyi sqltype.Value
+		if s.engine.filter.Order != 0 {
+			renyi = r.Loss.Renyi
+		}
+		rows = append(rows, []sqltype.Value{r.Reservation, hex.EncodeToString(r.Key[:]), r.Price, r.Loss.Pure, renyi, r.Loss.Delta, sqltype.InstantOf(r.Made), sqltype.InstantOf(r.Expires)})
+	}
+	return rows, nil
+}
 
 func ownTable(oid uint32, name string, spec ...any) *plan.Table {
 	t := &plan.Table{OID: oid, Schema: "dpsql", Name: name, Public: true, UnitCol: -1}
@@ -59,6 +80,8 @@ func (s *Session) ownRows(ctx context.Context, t *plan.Table) ([][]sqltype.Value
 	case budgetTable:
 	case lastTable:
 		return s.lastRows(ctx)
+	case releasesTable:
+		return s.releasesRows()
 	default:
 		return nil, sqlerr.New(sqlerr.Internal, "dpsql.%s has no rows", t.Name)
 	}
