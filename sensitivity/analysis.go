@@ -140,6 +140,9 @@ type Measure struct {
 	Kept    float64
 	// Rows: of a sum without a declared range, a unit's k > Rows rows count as Rows times their mean, toward zero; 0: all count.
 	Rows uint64
+	// Distinct: a CentredSum is of distinct values, of which Values of each unit are kept where Bound does not say how many.
+	Distinct bool
+	Values   uint64
 	// Product: a row's value is not Arg's, but the product of two centred ones (Arg is the first).
 	Product *Product
 	// Fine is how many parts of a step the totals, Bound's edges and the noise are in (Limit.L2: scaled partials are no whole steps); 1

@@ -42,6 +42,9 @@ func Canonical(a *Analysis) string {
 		if m.Arg != nil {
 			arg = c.Scalar(m.Arg)
 		}
+		if m.Distinct {
+			arg = fmt.Sprintf("distinct %s, %d", arg, m.Values)
+		}
 		if m.Product != nil {
 			arg += m.Product.canonical(c)
 		}

@@ -13,7 +13,7 @@ import (
 const DistinctValues MeasureKind = "distinct values"
 
 // Apart says that the total that is released is not a sum of the partials: it is read by a statement of its own, in the same snapshot.
-func (m *Measure) Apart() bool { return m.Leafy() || m.Kind == DistinctValues }
+func (m *Measure) Apart() bool { return m.Leafy() || m.Kind == DistinctValues || m.Distinct }
 
 // Apart reports that some of what is measured is read apart.
 func (a *Analysis) Apart() bool {
@@ -22,7 +22,9 @@ func (a *Analysis) Apart() bool {
 
 // apart: some of the aggregates will be read apart; of those no vector is scaled.
 func (z *analyzer) apart() bool {
-	return ofOrder(z.out.Agg) || slices.ContainsFunc(z.out.Agg.Aggs, func(g plan.AggItem) bool { return g.Distinct && g.Fn == plan.Count && !z.ofUnits(g) })
+	return ofOrder(z.out.Agg) || slices.ContainsFunc(z.out.Agg.Aggs, func(g plan.AggItem) bool {
+		return g.Distinct && (g.Fn == plan.Count && !z.ofUnits(g) || g.Fn == plan.Sum || g.Fn == plan.Avg)
+	})
 }
 
 // ofUnits: what is counted is the unit itself.
@@ -97,4 +99,21 @@ func (z *analyzer) distinct(m *Measure, g plan.AggItem) error {
 	}
 	m.Hi, m.PerGroup = int64(most), most
 	return nil
+}
+
+// distinctPair measures the number of distinct values of x, and the sum of their distances from the middle of the range of x.
+//
+// Proof: claim: without one unit the centred sum of a group changes by at most Values, or the edge that the count's choice gives, times RowHi - RowLo, in at most Limit.PerUnit groups. As in distinct: the union of the units' kept sets, each of
+// at most so many values, loses those that no other unit kept. Each is an integer v in [RowLo, RowHi] (sqlgen, steps), and adds 2v - (RowLo + RowHi), which is within +-(RowHi - RowLo).
+func (z *analyzer) distinctPair(g plan.AggItem) (count, sum int, err error) {
+	if count, err = z.measure(Measure{Kind: DistinctValues, Arg: g.Arg}, g); err != nil {
+		return
+	}
+	c := z.out.Measures[count]
+	m := Measure{Kind: CentredSum, Arg: g.Arg, Distinct: true, Bound: c.Bound}
+	if c.Bound == nil {
+		m.Values = c.PerGroup
+	}
+	sum, err = z.measure(m, g)
+	return
 }

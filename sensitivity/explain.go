@@ -152,7 +152,11 @@ func (a told) partLine(m Measure) string {
 	lo, hi := at(m.Lo), at(m.Hi)
 	if m.Kind == CentredSum {
 		half := decimal.NewFromFloat(0.5)
-		line = fmt.Sprintf("sum of distances from the middle of [%s, %s]", at(m.RowLo), at(m.RowHi))
+		of := ""
+		if m.Distinct {
+			of = "distinct values' "
+		}
+		line = fmt.Sprintf("sum of %sdistances from the middle of [%s, %s]", of, at(m.RowLo), at(m.RowHi))
 		lo, hi = m.Grid.Mul(decimal.NewFromInt(m.Lo)).Mul(half).String(), m.Grid.Mul(decimal.NewFromInt(m.Hi)).Mul(half).String()
 	}
 	line += fmt.Sprintf("%s on grid %s", a.filterText(m), m.Grid)

@@ -17,7 +17,7 @@ func (z *analyzer) measures() error {
 	a := z.out
 	averaged := map[string]bool{}
 	for _, g := range z.aggs {
-		if _, ok := statistics[g.Fn]; g.Fn == plan.Avg || ok && len(g.More) == 0 {
+		if _, ok := statistics[g.Fn]; g.Fn == plan.Avg && !g.Distinct || ok && len(g.More) == 0 {
 			averaged[z.averageText(z.exactly(g))] = true
 		}
 	}
@@ -69,7 +69,10 @@ func (z *analyzer) averageText(g plan.AggItem) string {
 // formula says what an aggregate is computed from. Its ORDER BY says nothing: exact counts and sums do not depend on it.
 func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, error) {
 	f := Formula{Agg: g.ID, Count: -1, Sum: -1}
-	if _, ok := decides[g.Fn]; g.Distinct && g.Fn != plan.Count && !ok {
+	if g.Fn == plan.Min || g.Fn == plan.Max {
+		g.Distinct = false // which says nothing
+	}
+	if _, ok := decides[g.Fn]; g.Distinct && g.Fn != plan.Count && g.Fn != plan.Sum && g.Fn != plan.Avg && !ok {
 		return f, sqlerr.New(sqlerr.PrivateShape, "%s(DISTINCT ...) over private rows is not supported", g.Fn).At(g.Pos).
 			WithHint("Leave DISTINCT out, or aggregate a derived table of each person's distinct values.")
 	}
@@ -89,6 +92,13 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 	if (g.Fn == plan.Sum || g.Fn == plan.Avg) && !g.Arg.Type().IsNumber() { // measures are integers, made of numbers
 		return f, sqlerr.New(sqlerr.PrivateShape, "%s of %s over private rows is not supported", g.Fn, g.Arg.Type()).At(g.Pos).
 			WithHint("Take a number of it: extract(epoch FROM x) is an interval's seconds, and date - date are days.")
+	}
+	if g.Distinct && g.Fn != plan.Count {
+		if f.Kind = IsAvg; g.Fn == plan.Sum {
+			f.Kind = IsSumFromPair
+		}
+		f.Count, f.Sum, err = z.distinctPair(g)
+		return f, err
 	}
 	switch g.Fn {
 	case plan.CountRows:
@@ -216,7 +226,9 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 	}
 	if m.Product != nil {
 		m.productRows(z.out.MaxRows)
-	} else if iv, narrow := z.filtered(m.Arg, m.Filter); iv == nil {
+	} else if iv, narrow := z.filtered(m.Arg, m.Filter); iv == nil && m.Distinct {
+		return z.noRange(m.Arg, g)
+	} else if iv == nil {
 		return z.undeclared(m, g)
 	} else if !z.rowRange(m, iv, narrow) {
 		return tooWide().At(g.Pos)
@@ -226,12 +238,16 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 		hi = m.RowHi - m.RowLo
 		lo = -hi
 	}
-	if z.out.MaxRows == 0 {
+	rows := z.out.MaxRows
+	if m.Distinct {
+		rows = m.Values
+	}
+	if rows == 0 {
 		return z.automatic(m, max(1, magnitude(lo), magnitude(hi)))
 	}
 	var ok1, ok2 bool
-	m.Lo, ok1 = times(lo, z.out.MaxRows)
-	m.Hi, ok2 = times(hi, z.out.MaxRows)
+	m.Lo, ok1 = times(lo, rows)
+	m.Hi, ok2 = times(hi, rows)
 	if !ok1 || !ok2 {
 		return tooWide().At(g.Pos)
 	}

@@ -216,6 +216,9 @@ func (p *Product) canonical(c *plan.CanonicalScalars) string {
 // argText is equal for measures of the same values.
 func (z *analyzer) argText(m *Measure) string {
 	text := z.scalarText(m.Arg)
+	if m.Distinct {
+		return "distinct " + text
+	}
 	if m.Product == nil {
 		return text
 	}

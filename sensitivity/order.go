@@ -23,6 +23,9 @@ func (z *analyzer) sortMeasures() {
 		if m.Arg != nil {
 			arg = c.Scalar(m.Arg)
 		}
+		if m.Distinct {
+			arg = "distinct " + arg
+		}
 		if m.Product != nil {
 			arg += " times " + c.Scalar(m.Product.Y.Arg)
 		}

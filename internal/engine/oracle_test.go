@@ -42,10 +42,10 @@ func unnoisedStage(t testing.TB, p *Prepared, an *sensitivity.Analysis, params [
 	}
 	r := releaseOf(an, st, rows)
 	for i, m := range an.Measures {
-		if m.Kind != sensitivity.DistinctValues {
+		if m.Leafy() || !m.Apart() {
 			continue
 		}
-		distinct, err := sqlgen.Distinct(an, p.session.engine.dialect, i, sqlgen.Kept{Rows: m.PerGroup, Groups: an.Limit.PerUnit}, 7)
+		distinct, err := sqlgen.Distinct(an, p.session.engine.dialect, i, sqlgen.Kept{Rows: max(m.PerGroup, m.Values), Groups: an.Limit.PerUnit}, 7)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -286,6 +286,10 @@ squares and of their products. Aggregates of one statement share them: ` + "`cou
   the 97.5% quantile of its noise (EXPLAIN tells it): wrong with probability 0.025 where nobody has, and where twice that many people have. They are never NULL, and have no ` + "`dp_error`" + `.
 - ` + "`count(DISTINCT x)`" + ` keeps of each person at most as many distinct values a group as rows count, first ones by a hash, and then tells values apart: what people have in common counts once. Fewer are kept where few values
   are known, and one where the person determines the value, so that the noise is smaller. NULL is not counted, nor are a numeric's NaN and infinities.
+- ` + "`sum(DISTINCT x)` and `avg(DISTINCT x)`" + ` of values with a range measure that number and the sum of the distances of the same values from the middle of the range; values outside it count as its ends.
+- Counts over ` + "`SELECT DISTINCT`, `GROUP BY` without aggregates, `UNION`, `INTERSECT` and `EXCEPT`" + ` of all persons' rows are numbers of distinct rows, in which NULL is a value; of a set operation a row of a person is kept with all sides that have it.
+- Public rows that private ones keep (` + "`EXISTS`, `IN`, `INTERSECT`" + `) are counted as the number of their distinct keys that have a private row, of each person at most as many as rows count; public rows that private ones leave out as all of them less
+  that number, with the same noise. They need a key of one column, which is never NULL.
 - Products of values of wide ranges are rounded row by row (EXPLAIN says so), to about 2^-36 of the largest product.
 - ` + "`dp_error`" + ` is 1.96 times the deviation of the noise, to the first order: each noisy number's variance times the square of what a change of it does to the result. Of a deviation it is the variance's
   interval, rooted; of ` + "`regr_r2`" + ` the correlation's, squared. Where the number of rows, or a sum of squares that is divided by, is less than two of its own deviations, it is the width of all values that the result can have, and NULL for

@@ -24,6 +24,9 @@ import (
 func keptOf(a *sensitivity.Analysis, m sensitivity.Measure) []sqlgen.Kept {
 	some := func(edges []uint64) []uint64 { return []uint64{edges[len(edges)/8], edges[len(edges)-1]} }
 	rows, groups := []uint64{m.PerGroup}, []uint64{a.Limit.PerUnit}
+	if m.Values > 0 {
+		rows = []uint64{m.Values}
+	}
 	if m.Bound != nil {
 		rows = some(m.Bound.Edges)
 	}

@@ -16,6 +16,12 @@ var Distinct = []string{
 	"select k.label, count(distinct e.diag) from encounters e join kinds k on k.id = e.kind_id group by 1",
 	"select count(distinct minutes), count(distinct minutes > 100), sum(minutes) from visits",
 	"select minutes > 100, count(distinct minutes) from visits group by 1",
+	"select sum(distinct days), avg(distinct cost), count(distinct days) from encounters",
+	"select readmitted, sum(distinct medications) filter (where days > 3), avg(distinct medications), sum(medications) from encounters group by 1",
+	"select diag, avg(distinct days) from encounters group by 1",
+	"select sum(distinct score), sum(distinct level), avg(distinct dose) from encounters e join prescriptions r on r.encounter_id = e.encounter_id",
+	"select sum(distinct account), avg(distinct weight) from patients",
+	"select sum(days), avg(days) from (select distinct days from encounters) t where days > 2",
 	"select count(*), count(distinct drug) from (select distinct drug from prescriptions) t",
 	"select count(*), count(diag), count(*) filter (where days > 5) from (select diag, days, cost from encounters group by 1, 2, 3) t where days > 1",
 	"select readmitted, count(*) from (select distinct readmitted, diag, patient_id % 5 as p from encounters) t group by 1",
@@ -30,4 +36,5 @@ var ChosenDistinct = []string{
 	"select count(distinct minutes), count(distinct minutes) filter (where minutes > 20), count(*) from visits",
 	"select diag, count(distinct encounter_id), count(distinct days) from encounters group by 1",
 	"select readmitted, count(distinct cost), avg(days) from encounters group by 1",
+	"select sum(distinct minutes), avg(distinct minutes) from visits",
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Distinct prints the statement that counts the distinct values of measure i: one row a group (RoleMeasure). Of each unit at most kept.Rows values count in each of at most kept.Groups groups;
+// Distinct prints the statement that counts the distinct values of measure i, or sums up their distances from the middle of their range: one row a group (RoleMeasure). Of each unit at most kept.Rows values count in each of at most kept.Groups groups;
 // seed is Private's, so that the cap keeps the same groups.
 //
 // Proof: claim: sensitivity.distinct's, for m = kept.Rows. (1) Rows whose unit is NULL are dropped. (2) "g" has one row for each (unit, group, value), values in canonical form, so that equal ones are spelled
@@ -18,8 +18,9 @@ import (
 // all of its rows, whether or not their value counts. (4) Of a unit's values in a group the first m are kept, by the hash of unit, value and seed, then by the value: an order of what is that unit's own.
 // (5) Only then are values of different units told apart, and counted. Of rows of several relations (plan.Tuple) a value has one row in "g" for each that has it; (4) ranks values, not rows, so that it is kept with all of them or none, and what counts in
 // (5) are values that the relations have as Held says. Whether one does is decided by its own rows, so one unit still changes it for its m values at most.
+// Of a sum (sensitivity.distinctPair) values are integers 2v - (RowLo + RowHi) of steps v in [RowLo, RowHi], which no row is outside of, and their sum is exact.
 func Distinct(a *sensitivity.Analysis, d funcs.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
-	if i >= len(a.Measures) || a.Measures[i].Kind != sensitivity.DistinctValues || kept.Rows == 0 || kept.Groups == 0 || a.Limit.L2 {
+	if i >= len(a.Measures) || a.Measures[i].Leafy() || !a.Measures[i].Apart() || kept.Rows == 0 || kept.Groups == 0 || a.Limit.L2 {
 		return nil, internalError("the bounds of distinct values are not known")
 	}
 	return printed(a, d, seed, func(w *private) *Statement { return w.distinct(i, kept) })
@@ -36,6 +37,12 @@ func (w *private) value(m sensitivity.Measure) string {
 func (w *private) distinct(i int, kept Kept) *Statement {
 	m, st := w.a.Measures[i], &Statement{}
 	v := w.value(m)
+	total, t := w.fn("count")+`(DISTINCT "g"."v")`, sqltype.Int8
+	if m.Distinct {
+		row := sensitivity.Measure{Arg: m.Arg, Tree: &sensitivity.Tree{Grid: m.Grid, Rounded: m.Rounded, Narrow: m.Narrow, Lo: m.RowLo, Hi: m.RowHi}}
+		v = centred(m, "("+w.steps(row)+")", "1")
+		total, t = w.wide("COALESCE("+w.fn("sum")+`(DISTINCT "g"."v"), 0)`), sqltype.Numeric
+	}
 	if m.Filter != nil {
 		v = fmt.Sprintf("CASE WHEN %s THEN %s END", w.scalar(m.Filter, w.f, stored), v)
 	}
@@ -45,7 +52,7 @@ func (w *private) distinct(i int, kept Kept) *Statement {
 		out, group = append(out, fmt.Sprintf(`"g"."k%d"`, k+1)), append(group, fmt.Sprint(k+1))
 		st.Columns = append(st.Columns, Column{RoleKey, k, keyType(w.a.Keys[k].Type)})
 	}
-	st.Columns = append(st.Columns, Column{RoleMeasure, i, sqltype.Int8})
+	st.Columns = append(st.Columns, Column{RoleMeasure, i, t})
 	list = append(list, v+` AS "v"`)
 	tuple, _ := m.Arg.(*plan.Tuple)
 	held := tuple != nil && tuple.Held != nil
@@ -61,7 +68,7 @@ func (w *private) distinct(i int, kept Kept) *Statement {
 	if held {
 		from = w.held(tuple.Held, from, out)
 	}
-	st.SQL = fmt.Sprintf(`SELECT %s FROM %s`, strings.Join(append(out, w.fn("count")+`(DISTINCT "g"."v")`), ", "), from)
+	st.SQL = fmt.Sprintf(`SELECT %s FROM %s`, strings.Join(append(out, total), ", "), from)
 	if len(group) > 0 {
 		st.SQL += " GROUP BY " + strings.Join(group, ", ")
 	}
@@ -83,7 +90,11 @@ func (w *private) firstValues(list, keys []string, m sensitivity.Measure, kept K
 		from = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g"`, w.fn("dense_rank"), w.hashOrder(ut), from)
 		where = fmt.Sprintf(`"g"."rn" <= %d AND %s`, kept.Groups, where)
 	}
-	order := w.hash(`"g"."u"`, ut, []string{`"g"."v"`}, []sqltype.Type{keyType(m.Arg.Type())}, w.seed) + `, "g"."v" ASC` // (4)
+	t := keyType(m.Arg.Type())
+	if m.Distinct {
+		t = sqltype.Int8
+	}
+	order := w.hash(`"g"."u"`, ut, []string{`"g"."v"`}, []sqltype.Type{t}, w.seed) + `, "g"."v" ASC` // (4)
 	rank := "row_number"
 	if t, ok := m.Arg.(*plan.Tuple); ok && t.Held != nil {
 		rank = "dense_rank"

@@ -238,6 +238,9 @@ func firstError(errs ...error) error {
 // truncates toward zero), so sum and count are cut alike. (4) Nothing raises: PostgreSQL's numerics hold any sum, DuckDB's HUGEINT holds
 // 2^53 m k.
 func (p *printer) partial(m sensitivity.Measure, c columns, maxRows uint64) string {
+	if m.Distinct {
+		m.Kind = sensitivity.DistinctValues
+	}
 	switch m.Kind {
 	case sensitivity.CountRows, sensitivity.CountValues, sensitivity.SomeUnits, sensitivity.Leaves, sensitivity.Candidates, sensitivity.DistinctValues:
 		return fmt.Sprintf("CASE WHEN %s > %d THEN %d ELSE %s END", c.count, m.Hi, m.Hi, c.count)

@@ -188,10 +188,12 @@ func (w *private) total(i int, m sensitivity.Measure, single bool) (string, sqlt
 	if !single {
 		return w.fn("sum") + "(" + w.partial(m, c, w.a.MaxRows) + ")", sqltype.Numeric
 	}
-	switch m.Kind {
-	case sensitivity.SumValues:
+	switch {
+	case m.Distinct:
+		return c.count, sqltype.Int8
+	case m.Kind == sensitivity.SumValues:
 		return steps(c), sqltype.Numeric
-	case sensitivity.CentredSum:
+	case m.Kind == sensitivity.CentredSum:
 		return centred(m, steps(c), w.wide(c.count)), sqltype.Numeric
 	}
 	return c.count, sqltype.Int8
@@ -199,6 +201,9 @@ func (w *private) total(i int, m sensitivity.Measure, single bool) (string, sqlt
 
 // columns are what a measure's partial is made of.
 func (w *private) columns(i int, m sensitivity.Measure, read func(string) string) (c columns) {
+	if m.Distinct { // its total is read apart; what is chosen goes by the number of values
+		m.Kind = sensitivity.DistinctValues
+	}
 	switch m.Kind {
 	case sensitivity.CountRows, sensitivity.SomeUnits:
 		c.count = read(w.of(m, w.fn("count")+"(*)"))

@@ -21,6 +21,9 @@ type Block struct {
 // Kept is what the print of measure i's leaves keeps of each unit, once bounds are chosen.
 func (m *Maker) Kept(i int) sqlgen.Kept {
 	k := sqlgen.Kept{Rows: m.a.Measures[i].PerGroup, Groups: m.a.Limit.PerUnit}
+	if n := m.a.Measures[i].Values; n > 0 {
+		k.Rows = n
+	}
 	if c := m.a.Measures[i].Bound; c != nil {
 		_, k.Rows = m.r.Plan.Edge(c, m.r.Chosen)
 	}
