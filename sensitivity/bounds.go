@@ -34,7 +34,7 @@ func (z *analyzer) rangeOf(x plan.Scalar) bound {
 		if !ok {
 			d, ok = funcs.Measured(n.Value)
 		}
-		if ok {
+		if ok && summable(d) {
 			return bound{iv: &num.Interval{Lo: d, Hi: d}}
 		}
 	case *plan.Col:
@@ -57,6 +57,9 @@ func (z *analyzer) rangeOf(x plan.Scalar) bound {
 	}
 	return bound{}
 }
+
+// summable: any number of such numerics have a sum. PostgreSQL's end at 131072 digits, so that a few of the longest overflow.
+func summable(d decimal.Decimal) bool { return d.NumDigits()+int(d.Exponent()) <= int(ManyDigits) }
 
 // callRange works a call out once, with declared ranges and with types: nested calls are asked for at every level above them.
 func (z *analyzer) callRange(n *plan.Call) bound {
@@ -378,8 +381,7 @@ func (z *analyzer) scaleOf(x plan.Scalar) (int32, bool) {
 		case nil:
 			return 0, true
 		case decimal.Decimal:
-			d := trimmed(v) // a sum of numbers of 131072 digits overflows: the longest constants are rounded to a grid, or refused
-			return max(0, -d.Exponent()), d.NumDigits()+int(d.Exponent()) <= int(ManyDigits)
+			return max(0, -trimmed(v).Exponent()), summable(v)
 		}
 		return 0, false
 	case *plan.Col:

@@ -199,4 +199,5 @@ var Found = []string{
 	"select sum(-(-coalesce(f3, cast('-1.7976931348623157e308' as double precision)))) from persons", // the grid's last step is beyond the largest float
 	"select avg(abs(coalesce(cast('-9e131071' as numeric), n5))) from events",                        // numerics hold no sum of two such constants
 	"select sum(case when b1 then cast('9e131071' as numeric) else n5 end) from events",
+	"select sum(x) from (select patient_id, sum(case when b1 then cast('9e131071' as numeric) else n7 end) as x from events group by 1) q",
 }
