@@ -84,7 +84,7 @@ func floatFunctions() []*Func {
 			eval(of2(func(y, x float64) (sqltype.Value, error) { return math.Copysign(math.Atan2(y, x), y), nil })), // Go loses the sign where y/x is 0
 		row(Function, "pi", nil, f8, false, forms{pg: "pi()", duck: "pi()"}).safe(harmless).
 			eval(func([]sqltype.Value, []sqltype.Type, sqltype.Type) (sqltype.Value, error) { return math.Pi, nil }).within(always(3, 4)))
-	add("sign", false, plainForm("sign"), func(x float64) (sqltype.Value, error) {
+	add("sign", false, forms{pg: "sign({x})", duck: "CAST(sign({x}) AS DOUBLE)"}, func(x float64) (sqltype.Value, error) {
 		switch {
 		case x > 0:
 			return 1.0, nil

@@ -196,7 +196,7 @@ func textFunctions() []*Func {
 			}})
 	}
 	for _, name := range []string{"length", "char_length", "character_length"} {
-		out = append(out, &Func{Name: name, Kind: Function, Args: []sqltype.OID{sqltype.OIDText}, Result: sqltype.OIDInt4, Spell: call("length"), Exact: call("length"),
+		out = append(out, &Func{Name: name, Kind: Function, Args: []sqltype.OID{sqltype.OIDText}, Result: sqltype.OIDInt4, Spell: lengthOf, Exact: lengthOf,
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 				return int64(utf8.RuneCountInString(v[0].(string))), nil
 			}})
@@ -224,6 +224,14 @@ func textFunctions() []*Func {
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 				return v[0].(string) + v[1].(string), nil
 			}})
+}
+
+// lengthOf is a bigint on DuckDB.
+func lengthOf(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+	if d == DuckDB {
+		return "CAST(length(" + x[0] + ") AS INTEGER)"
+	}
+	return call("length")(d, x, types, t)
 }
 
 // duckLike is LIKE by DuckDB's regular expressions, which are linear in the text: its own LIKE tries every way to place each %, so

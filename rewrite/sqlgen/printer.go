@@ -212,6 +212,9 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 			}
 		}
 		text = spell(p.d, args, types, n.T)
+		if p.d == funcs.DuckDB && !p.exact && strings.Contains(text, "error(") { // TRY around it takes none
+			text = n.Fn.Spell(p.d, args, types, n.T)
+		}
 		if p.d == funcs.DuckDB && strings.Contains(text, "TRY(") && slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "(SELECT ") }) {
 			return p.fail(notHere("a subquery inside "+n.Fn.Name, n.Pos)) // its TRY takes none
 		}
