@@ -221,8 +221,7 @@ func exactly(t testing.TB, s *Session) asker {
 // count that a person moves by 1.
 func TestAttack13Distinct(t *testing.T) {
 	statements := []string{"select count(distinct (diag, days)) from encounters", "select approx_count_distinct(encounter_id) from encounters",
-		"select count(distinct patient_id) from encounters", "select count(distinct patient_id) from prescriptions r join encounters e on e.encounter_id = r.encounter_id",
-		"select sum(distinct days) from encounters"}
+		"select count(distinct patient_id) from encounters", "select count(distinct patient_id) from prescriptions r join encounters e on e.encounter_id = r.encounter_id"}
 	with, out := naivePair(t)
 	succeeds(t, moved(with, out, 1, statements...))
 	for _, d := range dialects {
