@@ -37,6 +37,13 @@ func TestSQLDoc(t *testing.T) {
 	page.WriteString(sqlStatistics)
 	page.WriteString(sqlRanges)
 	page.WriteString(sqlOrder)
+	for _, part := range []string{"tpch_head.md", "tpch.md"} { // the table is internal/bench/tpc's
+		text, err := os.ReadFile("testdata/sql/" + part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page.Write(text)
+	}
 	writeTypes(&page)
 	writeFunctions(t, &page)
 	writeSettings(t, w, &page)

@@ -22,12 +22,12 @@ import (
 )
 
 // keys says how many of an answer's first columns name its row; the others are measured.
-var keys = map[string]int{"q01": 2, "q04": 1, "q05": 1, "q07": 3, "q08": 1, "q09": 2, "q12": 1, "q13": 1, "q15": 4, "q21": 1, "q22": 1}
+var keys = map[string]int{"q01": 2, "q04": 1, "q05": 1, "q07": 3, "q08": 1, "q09": 2, "q12": 1, "q13": 1, "q15": 4, "q20": 2, "q21": 1, "q22": 1}
 
 // Each side is asked this often, in turns, after once to warm up; less often where that takes long.
 const (
 	rounds  = 9
-	enough  = 20 * time.Second
+	enough  = 8 * time.Second
 	tooLong = 5 * time.Second // and the first is counted too
 )
 
@@ -89,8 +89,16 @@ func measure(b *testing.B, of tpc.Bench) (out []*timing) {
 			continue
 		}
 		t.capped = says(told, "Cap:")
+		begin := time.Now()
 		truths[q.Name] = truth(b, exact, q)
-		t.pg = inTurns(b, func() error { _, err := exact.Exec(ctx, q.Text); return err }, t.asking(ctx, onPostgres, q, truths[q.Name]))
+		took := time.Since(begin)
+		raw := func() error { _, err := exact.Exec(ctx, q.Text); return err }
+		if took > enough { // Q17 has no index to use
+			raw = nil
+		}
+		if t.pg = inTurns(b, raw, t.asking(ctx, onPostgres, q, truths[q.Name])); raw == nil {
+			t.pg.raw = took
+		}
 		fmt.Fprintf(os.Stderr, "%s on PostgreSQL: %s\n", q.Name, t.pg)
 	}
 	must(b, onPostgres.Close())
@@ -284,6 +292,9 @@ func (t *timing) line() string {
 
 // off is the relative error of the median number, and that which 95 of 100 numbers stay below.
 func (t *timing) off() string {
+	if t.query == "q20" {
+		return "no numbers"
+	}
 	if len(t.errors) == 0 {
 		return "no row of the exact answer"
 	}
