@@ -146,6 +146,12 @@ func (p *printer) inSteps(text string, k int32, most int64, s places) string {
 	return fmt.Sprintf("%s * %s", text, decimal.New(1, k))
 }
 
+// noDecimal: a constant that none of DuckDB's decimals holds, so that it is a double there.
+func (p *printer) noDecimal(x plan.Scalar) bool {
+	c, ok := x.(*plan.Const)
+	return ok && p.d == funcs.DuckDB && c.T.OID == sqltype.OIDNumeric && c.Value != nil && duckNumeric(c.T, c.Value) == "DOUBLE"
+}
+
 // hasRoom: a constant that has room at any scale.
 func hasRoom(c *plan.Const) bool {
 	d, ok := c.Value.(decimal.Decimal)

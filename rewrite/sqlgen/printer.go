@@ -169,6 +169,8 @@ func (p *printer) sideBySide(xs []plan.Scalar, f *from, m mode) []string {
 		most, known = max(most, s.n), known && s.known
 	}
 	switch {
+	case !p.exact && slices.ContainsFunc(xs, p.noDecimal):
+		p.fail(differentScales())
 	case alike:
 	case !known && differ > 1 && !p.exact:
 		p.fail(differentScales())
@@ -196,6 +198,9 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 		types[i] = a.Type()
 	}
 	p.multiplies(n, f)
+	if n.T.OID == sqltype.OIDNumeric && !p.exact && slices.ContainsFunc(n.Args, p.noDecimal) {
+		return p.fail(differentScales())
+	}
 	spell := n.Fn.Spell
 	if p.exact || m == inRange && p.isSafe(n) {
 		spell = n.Fn.Exact
