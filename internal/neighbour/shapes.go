@@ -3,6 +3,8 @@ package neighbour
 // Shapes are statements with windows, joins and subqueries within each person's rows; all of them answer on both backends, and what they
 // answer does not depend on how ties are broken.
 var Shapes = []string{
+	"select p.gender, count(*), count(l.id) from patients p join lateral (select c.id from cities c where c.id >= p.city_id order by c.id limit 2 offset 1) l on true group by 1",
+	"select count(*) from patients p where p.city_id + 1 in (select c.id from cities c where c.id >= p.city_id order by c.id limit 2)",
 	"select readmitted, count(*), avg(days) from (select patient_id, readmitted, days, row_number() over (partition by patient_id order by encounter_id desc) rn from encounters) t where rn = 1 group by 1",
 	"select count(*), avg(gap), count(gap) from (select days - lag(days) over (partition by patient_id order by encounter_id) as gap from encounters) t",
 	"select r, count(*), sum(total), avg(n) from (select rank() over (partition by patient_id order by readmitted) r, dense_rank() over (partition by patient_id order by readmitted) d, " +
@@ -57,8 +59,6 @@ var Frames = []string{
 	"select n, count(*), sum(s) from (select count(*) over (w groups between 1 preceding and current row) n, sum(days) over (w groups between current row and 1 following) s from encounters window w as (partition by patient_id order by kind_id)) t group by 1",
 	"select n, count(*), sum(m) from (select count(*) over (partition by patient_id order by big range between 9223372036854775807 preceding and current row) n, max(days) over (partition by patient_id order by 9223372036854775000 + days range between current row and 9223372036854775807 following) m from encounters) t group by 1",
 	"select n, count(*) from (select count(*) over (partition by patient_id order by case when admitted > '2019-06-01' then date 'infinity' when admitted < '2018-09-01' then date '-infinity' when admitted < '2018-12-01' then null else admitted end desc nulls last range between interval '100000 days' preceding and interval '400 days' following) n from stays) t group by 1",
-	"select p.gender, count(*), sum(l.id) from patients p join lateral (select c.id from cities c where c.id >= p.city_id order by c.id limit 2 offset 1) l on true group by 1",
-	"select count(*) from patients p where p.city_id + 1 in (select c.id from cities c where c.id >= p.city_id order by c.id limit 2)",
 }
 
 // Ties are statements whose rows are put in an order that they are equal in: which one comes first, nothing but the values of a person's rows may decide.

@@ -74,9 +74,9 @@ func TestFilterNarrowSingle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, clamp := range []string{" THEN CAST(50 AS ", " THEN CAST(-20 AS "} {
-			if !strings.Contains(st.SQL, clamp) {
-				t.Errorf("%s: no %q in %s", d, clamp, st.SQL)
+		for _, ends := range [][2]string{{" THEN CAST(50 AS ", " > CAST(50 AS DECIMAL(4,2)) THEN 5000 "}, {" THEN CAST(-20 AS ", " < CAST(-20 AS DECIMAL(4,2)) THEN -2000 "}} {
+			if !strings.Contains(st.SQL, ends[0]) && !strings.Contains(st.SQL, ends[1]) {
+				t.Errorf("%s: neither %q nor %q in %s", d, ends[0], ends[1], st.SQL)
 			}
 		}
 	}
