@@ -21,7 +21,7 @@ type fixed struct {
 // most is what the steps of a fixed are below, and DuckDB's DECIMAL(18,s) holds.
 var most = decimal.New(1, 18)
 
-// fits: so many steps are a BIGINT, and so they are while they are made of a DECIMAL with scale digits (toSteps multiplies it).
+// fits: so many steps are a BIGINT, and so they are while they are made of a DECIMAL with scale digits (inSteps multiplies it).
 func (x fixed) fits(scale int32) bool {
 	return decimal.Max(x.lo.Abs(), x.hi.Abs()).Shift(x.scale + scale).LessThan(most)
 }
