@@ -49,9 +49,9 @@ func startLeases(ctx context.Context, l *Postgres, span time.Duration) (*leases,
 	return k, nil
 }
 
-// renew writes the lease and gives all owners whose leases hold.
+// renew writes the lease and gives all owners whose leases hold. A lease that is shorter than a connection takes would never be had.
 func (k *leases) renew(ctx context.Context) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, k.span)
+	ctx, cancel := context.WithTimeout(ctx, max(k.span, patience))
 	defer cancel()
 	if k.conn == nil || k.conn.IsClosed() {
 		c, err := pgx.ConnectConfig(ctx, k.config)

@@ -16,15 +16,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// quick is a pace at which a test need not wait.
-var quick = pace{lease: 300 * time.Millisecond, idle: 200 * time.Millisecond}
+// usual is the pace that is served at; quick one at which a test need not wait for a lease's end; impatient one whose lease lasts, and whose lock does not.
+var (
+	usual     = pace{leaseTime, idleLock}
+	quick     = pace{lease: 300 * time.Millisecond, idle: 200 * time.Millisecond}
+	impatient = pace{leaseTime, quick.idle}
+)
 
 // proxies are n proxies over one new ledger.
 func proxies(t *testing.T, n int, head Head, opt Options) (at Server, out []*Postgres) {
 	t.Helper()
 	at = newSchema(t, t.TempDir()+"/shared")
 	for range n {
-		out = append(out, joined(t, at, head, opt, pace{leaseTime, idleLock}))
+		out = append(out, joined(t, at, head, opt, usual))
 	}
 	return at, out
 }
@@ -156,7 +160,7 @@ func TestDatasetsAreServedAtOnce(t *testing.T) {
 	t.Parallel()
 	visits, studies := twoHeads(t)
 	at, list := proxies(t, 1, visits, dayCache())
-	a, b := list[0], joined(t, at, studies, dayCache(), quick)
+	a, b := list[0], joined(t, at, studies, dayCache(), usual)
 	for range 3 {
 		must(a.Reserve(ctx, count(t, a.Filter(), "ann", 1, 0.1)))(t)
 		must(b.Reserve(ctx, count(t, b.Filter(), "ann", 1, 0.2)))(t)
@@ -292,7 +296,7 @@ func TestCutConnections(t *testing.T) {
 	_, port, _ := net.SplitHostPort(w.listener.Addr().String())
 	through := at
 	through.URL = strings.Replace(at.URL, fmt.Sprint(":", config.Port), ":"+port, 1)
-	l := joined(t, through, demoHead(t), frequent(dayCache()), pace{leaseTime, idleLock})
+	l := joined(t, through, demoHead(t), frequent(dayCache()), usual)
 	l.silent()
 	f := &faulty{server: l.server}
 	l.book.store = f
@@ -349,7 +353,7 @@ func TestCutConnections(t *testing.T) {
 func TestStoppedProxyLosesTheLock(t *testing.T) {
 	t.Parallel()
 	at, list := proxies(t, 1, demoHead(t), dayCache())
-	stopped := joined(t, at, demoHead(t), dayCache(), quick)
+	stopped := joined(t, at, demoHead(t), dayCache(), impatient)
 	r := count(t, list[0].Filter(), "ann", 1, 0.1)
 	held, wake, done := make(chan struct{}), make(chan struct{}), make(chan error)
 	stopped.silent()
@@ -394,7 +398,7 @@ func TestRestoredServerIsRefused(t *testing.T) {
 	if err := os.Remove(at.Path + markSuffix); err != nil {
 		t.Fatal(err)
 	}
-	if l := joined(t, at, demoHead(t), dayCache(), quick); must(l.Balance("ann", 1))(t).Dataset.Statements != 2 {
+	if l := joined(t, at, demoHead(t), dayCache(), usual); must(l.Balance("ann", 1))(t).Dataset.Statements != 2 {
 		t.Error("without a mark nothing was forgotten, so the test proves nothing")
 	}
 }
@@ -438,12 +442,12 @@ func TestServerMustBeDurable(t *testing.T) {
 	at := newSchema(t, t.TempDir()+"/shared")
 	psql(t, at, "ALTER ROLE postgres SET synchronous_commit = off")
 	defer psql(t, at, "ALTER ROLE postgres RESET synchronous_commit")
-	l := joined(t, at, demoHead(t), Options{}, quick)
+	l := joined(t, at, demoHead(t), Options{}, usual)
+	l.silent() // a beat would use the same connection
 	var set string
 	if err := l.conn.QueryRow(ctx, "SHOW synchronous_commit").Scan(&set); err != nil || set != "on" {
 		t.Errorf("synchronous_commit %s, %v", set, err)
 	}
-	l.silent()
 	l.server.clock = func() time.Time { return time.Now().Add(-5 * time.Minute) }
 	if _, err := l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.1)); !errors.Is(err, ErrClock) {
 		t.Errorf("another time: %v", err)
