@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
+	"github.com/dpsql/dpsql/internal/pgtest"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -439,14 +440,15 @@ func TestAttack29Reconstruction(t *testing.T) {
 	}
 }
 
-// TestAttack30Proxies: what would let several proxies spend one budget twice: the same file (refused here and in the ledger's own tests), a
-// PostgreSQL ledger, which is not built and so refused. The careless proxies have a copy each.
+// TestAttack30Proxies: several proxies spend one budget twice: over one file, which the second is refused (the ledger's own tests have two processes), or over one
+// ledger in PostgreSQL, which decides beside the charges of all. The careless proxies have a copy each.
 func TestAttack30Proxies(t *testing.T) {
 	dir := t.TempDir()
-	attack := func(paths ...string) string {
+	attack := func(options ...Options) string {
 		got := 0
-		for i, path := range paths {
-			e, err := Open(context.Background(), Options{Policy: clinicPolicyFor(t, backend.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 0.5, delta: 0}"), Backend: tame.open(t, backend.DuckDB), LedgerPath: path})
+		for i, opt := range options {
+			opt.Backend = tame.open(t, backend.DuckDB)
+			e, err := Open(context.Background(), opt)
 			if err != nil {
 				if !errors.Is(err, ledger.ErrInUse) {
 					t.Error(err)
@@ -454,19 +456,35 @@ func TestAttack30Proxies(t *testing.T) {
 				continue
 			}
 			t.Cleanup(func() { _ = e.Close() })
-			if _, err := try(e.session(t, "ann"), fmt.Sprintf("select count(*) from encounters where days > %d", i)); err == nil {
+			_, err = try(e.session(t, "ann"), fmt.Sprintf("select count(*) from encounters where days > %d", i))
+			switch {
+			case err == nil:
 				got++
+			case sqlerr.ID(err) != sqlerr.BudgetExhausted.ID:
+				t.Error(err)
 			}
 		}
 		if got > 1 {
 			return fmt.Sprintf("%d statements of 0.5 in a budget of 0.5", got)
 		}
+		if got == 0 {
+			t.Error("nothing was answered, so the test proves nothing")
+		}
 		return ""
 	}
-	succeeds(t, attack(dir+"/one", dir+"/two"))
-	fails(t, attack(dir+"/same", dir+"/same", dir+"/./same"))
-	_, err := policy.Parse("clinic.yaml", []byte(strings.NewReplacer("VERIFIER", verifier, "BACKEND", "{duckdb: clinic.duckdb}").Replace(clinicPolicy)+"ledger: {postgres: \"postgres://db/ledger\"}\n"))
-	if err == nil {
-		t.Error("a PostgreSQL ledger is taken")
+	inFile := func(name string) Options {
+		return Options{Policy: clinicPolicyFor(t, backend.DuckDB, "{epsilon: 20, delta: 1e-6}", "{epsilon: 0.5, delta: 0}"), LedgerPath: dir + "/" + name}
 	}
+	succeeds(t, attack(inFile("one"), inFile("two")))
+	fails(t, attack(inFile("same"), inFile("same"), inFile("./same")))
+
+	pg := pgtest.Start(t, "fsync=on", "full_page_writes=on")
+	inServer := func(schema, machine string) Options {
+		url := pg.URL("postgres") + "&search_path=" + schema
+		p := clinicPolicyFor(t, backend.DuckDB, "{epsilon: 20, delta: 1e-6}", fmt.Sprintf("{epsilon: 0.5, delta: 0}\nledger: {postgres: %q}", url))
+		p.Ledger.Beside = dir + "/" + machine
+		return Options{Policy: p}
+	}
+	succeeds(t, attack(inServer("one", "a"), inServer("two", "b")))
+	fails(t, attack(inServer("same", "c"), inServer("same", "d"), inServer("same", "e")))
 }
