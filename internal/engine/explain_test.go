@@ -43,18 +43,20 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestOdometerShown: SHOW dpsql.budget tells what the answers so far are together: at first nothing but the odometer's delta, then no less than the accountants say of the statement alone.
+// TestOdometerShown: SHOW dpsql.budget tells what the answers are together that the analyst paid for: at first nothing but the odometer's delta, then no less than the accountants say of the statement alone. Whoever
+// is answered from the stored release paid for nothing; the data set's odometer, which is the owner's, counts it. An analyst's share has its part of the odometer's delta.
 func TestOdometerShown(t *testing.T) {
 	s := clinicSession(t, tame, backend.DuckDB)
 	set(t, s, "dpsql.mechanism", "laplace")
-	show := func() string {
+	showOf := func(s *Session) string {
 		text, _, err := s.Show("dpsql.budget")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return text
 	}
-	if text := show(); !strings.Contains(text, "so far in all epsilon 0 at delta 5e-07") {
+	show := func() string { return showOf(s) }
+	if text := show(); !strings.Contains(text, "what you paid for so far: epsilon 0 at delta 5e-07") {
 		t.Error(text)
 	}
 	ask(t, s, "select count(*) from encounters")
@@ -62,12 +64,21 @@ func TestOdometerShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, want := show(), fmt.Sprintf("so far in all epsilon %s at delta", number(b.Analyst.Spent.Pure)); !strings.Contains(text, want) || b.Analyst.Spent.Pure < 0.4 {
+	if text, want := show(), fmt.Sprintf("what you paid for so far: epsilon %s at delta", number(b.Analyst.Spent.Pure)); !strings.Contains(text, want) || b.Analyst.Spent.Pure < 0.4 {
 		t.Errorf("%s: %s", want, text)
+	}
+	guest := s.engine.session(t, "guest")
+	set(t, guest, "dpsql.mechanism", "laplace")
+	ask(t, guest, "select count(*) from encounters")
+	if text := showOf(guest); !strings.Contains(text, "what you paid for so far: epsilon 0 at delta 5e-09") {
+		t.Error(text)
+	}
+	if e, _ := s.engine.filter.Odometer(b.Dataset.Spent, 1); e != b.Analyst.Spent.Pure {
+		t.Errorf("of the data set: %g", e)
 	}
 	set(t, s, "dpsql.mechanism", "gaussian")
 	ask(t, s, "select count(*) from patients")
-	if text := show(); strings.Contains(text, "so far in all epsilon 0") || strings.Contains(text, "unlimited") {
+	if text := show(); strings.Contains(text, "what you paid for so far: epsilon 0") || strings.Contains(text, "unlimited") {
 		t.Error(text)
 	}
 }

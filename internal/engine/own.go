@@ -144,8 +144,8 @@ func (s *Session) budgetLine() (string, error) {
 	if f.Order != 0 {
 		line += fmt.Sprintf("; spent Renyi %s of %s at order %s", number(b.Analyst.Spent.Renyi), number(b.Analyst.Rooms.Renyi), number(f.Order))
 	}
-	if so, delta := f.Odometer(b.Analyst.Spent); f.Order != 0 {
-		line += fmt.Sprintf("; so far in all epsilon %s at delta %s", number(so), number(delta))
+	if so, delta := f.Odometer(b.Analyst.Spent, s.analyst.Share); f.Order != 0 {
+		line += fmt.Sprintf("; what you paid for so far: epsilon %s at delta %s", number(so), number(delta))
 	}
 	line += fmt.Sprintf("; delta spent %s; left: %d statements of epsilon %s", number(b.Analyst.Spent.Delta), rows[0][8], number(s.now.epsilon))
 	if per := s.world.policy.Budget.Per; per != "" {

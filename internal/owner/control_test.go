@@ -109,7 +109,7 @@ func TestControl(t *testing.T) {
 	if err := b.Print(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"data set d: epsilon 10, delta 1e-06, rdp per month, this window from 2026-03-01 00:00:00 to 2026-04-01 00:00:00 UTC", "ended", "0.25", "lifetime of p: epsilon 60, used 20",
+	for _, want := range []string{"data set d: epsilon 10, delta 1e-06, rdp per month, this window from 2026-03-01 00:00:00 to 2026-04-01 00:00:00 UTC", "ended", "0.25", "all answers so far, whenever one looks: epsilon 5.007 at delta 5.01e-07", "lifetime of p: epsilon 60, used 20",
 		"frozen: everybody since 2026-03-01 00:00:00 UTC, by owner", "frozen: ann"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, text.String())

@@ -46,7 +46,14 @@ type DatasetOf struct {
 	Per        string     `json:"per,omitempty"`
 	Start      *time.Time `json:"window_start"`
 	Renews     *time.Time `json:"renews_at"`
+	SoFar      SoFar      `json:"so_far"`
 	Accounts   []Account  `json:"accounts"` // the data set's, then the analysts' by name
+}
+
+// SoFar is the odometer: all answers of the window up to now are (epsilon, delta)-DP, whenever one looks.
+type SoFar struct {
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
 }
 
 // Account is one balance. A null is no number: the pure side has ended, or there is no Renyi side.
@@ -80,6 +87,7 @@ func Report(a ledger.Accounts) Budget {
 		if d.Per != "" {
 			out.Start, out.Renews = &d.Window.Start, &d.Window.Renews
 		}
+		out.SoFar.Epsilon, out.SoFar.Delta = d.Filter.Odometer(d.Account.Spent, 1)
 		out.Accounts = append(out.Accounts, account("", d.Account, out.Order != nil))
 		for _, name := range slices.Sorted(maps.Keys(d.Analysts)) {
 			out.Accounts = append(out.Accounts, account(name, d.Analysts[name], out.Order != nil))
@@ -120,6 +128,7 @@ func (b Budget) Print(to io.Writer) error {
 			say("  %s\t%s\t%.4g\t%s\t%s\t%.4g\t%.4g\t%d\t%d\n", who, orDash(a.PureSpent, "ended"), a.PureRoom, orDash(a.RenyiSpent, "-"), orDash(a.RenyiRoom, "-"),
 				a.DeltaSpent, a.DeltaRoom, a.Statements, a.Failures)
 		}
+		say("  all answers so far, whenever one looks: epsilon %.4g at delta %.4g\n", d.SoFar.Epsilon, d.SoFar.Delta)
 	}
 	switch l := b.Lifetime; {
 	case l.Epsilon != nil:

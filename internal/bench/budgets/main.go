@@ -127,7 +127,7 @@ func figure(path string) error {
 		spent := dp.Loss{}
 		for n := 1; f.Admits(spent, charge); n++ {
 			spent = spent.Plus(charge)
-			e, _ := f.Odometer(spent)
+			e, _ := f.Odometer(spent, 1)
 			xys = append(xys, plotter.XY{X: float64(n), Y: e})
 		}
 		return xys
