@@ -16,7 +16,7 @@ import (
 // (0) If D < d there is no such t. Else stop before the first charge that would take delta_t above D. That charge is known before its data is read, and nothing that the claim counts comes after it.
 // (1) The approximate deltas on every path then add up to at most D - d, so with probability at most D - d any of their events' second parts is drawn (NewFilter (1)): what follows is of the first parts.
 // (2) The sum of pure epsilons bounds L surely. (3) M = exp((a-1)(L - Renyi sum)) is a nonnegative supermartingale from 1 (NewFilter (3)), so with probability at least 1 - d it
-// never passes 1/d (Ville 1939), which is L <= Renyi sum + ln(1/d)/(a-1) at all times. The lesser of (2) and (3) is a bound wherever both hold. (1) and (3) fail together with probability at most D.
+// never passes 1/d (Ville 1939), which is L <= Renyi sum + ln(1/d)/(a-1) at all times. The lesser of (2) and (3) is a bound wherever both hold. One of (1) and (3) fails with probability at most D.
 // It is a privacy odometer (Rogers, Roth, Ullman, Vadhan 2016) by time-uniform concentration, as in Whitehouse, Ramdas, Rogers, Wu, "Fully adaptive composition in differential privacy", 2023.
 // TestOdometer plays it at each level D. Rounding: up.
 func (f *Filter) Odometer(spent dp.Loss, share float64) (epsilon, delta float64) {
