@@ -313,17 +313,23 @@ func (z *analyzer) walkBase(x plan.Scalar, f func(plan.ColID)) {
 
 func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
 	err := sqlerr.New(sqlerr.NoRange, "the values of %s have no declared range, so one person's part is not bounded", g.Fn).At(g.Pos)
-	name := ""
+	name, derived := "", ""
 	z.walkBase(x, func(id plan.ColID) {
 		if s := z.owner[id]; s != nil && name == "" && z.columnRange(id).iv == nil {
 			for i, c := range s.scan.Columns {
 				if c == id && (s.scan.Table.Columns[i].Type.IsNumber() || isDay(s.scan.Table.Columns[i].Type)) {
 					name = z.tableColumn(s, i)
+					if s.scan.Table.Name == derivedName {
+						derived = s.scan.Table.Columns[i].Name
+					}
 				}
 			}
 		}
 	})
-	if name != "" {
+	switch {
+	case derived != "":
+		return err.WithHint("Bound what is computed of each person: for example, WHERE %s BETWEEN 0 AND 100 above the subquery.", derived)
+	case name != "":
 		return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy; WHERE with BETWEEN bounds it too, and so does CASE with constants.", name)
 	}
 	return err.WithHint("Sum an expression whose bounds follow from declared ranges and constants.")

@@ -80,7 +80,10 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 	}
 	s.last = &lastAnswer{r.releases()}
 	rows, err := r.finish(ctx)
-	if err != nil {
+	switch {
+	case err != nil && errors.Is(err, ctx.Err()):
+		return nil, s.unfinished(ctx, err)
+	case err != nil:
 		return nil, err
 	}
 	return &Answer{Rows: rows, Tag: "SELECT", Notice: r.notice(ctx)}, nil

@@ -246,6 +246,10 @@ func badQuestions(c badColumn) []string {
 			"select sum($c * $c) from facts", "select sum($c - 3) from facts", "select count(*) from facts where 1 / $c > 0", "select count(*) from facts where $c % 7 = 1", "select count(*) from facts where $c * $c > 5",
 			"select count(*) from facts where $c + $c = 0", "select round($c), count(*) from facts group by 1", "select floor($c / 10), count(*) from facts group by 1",
 			"select sum(case when $c > 0 then $c else 0 end) from facts", "select avg(nullif($c, 0)), sum(coalesce($c, 5)) from facts", "select sum($c / 3) from facts", "select person % 2, sum($c) from facts group by 1")
+		if c.name[0] == 'i' {
+			add("select n, count(*) from (select count(*) over (partition by person order by $c range between 9 preceding and 9 following) n from facts) t group by 1",
+				"select n, count(*) from (select count(*) over (partition by person order by cast($c as int8) desc range between 9223372036854775807 preceding and 9223372036854775807 following) n from facts) t group by 1")
+		}
 	case c.name == "d" || c.name == "ts":
 		add("select count(*) from facts where $c > '2001-01-01'", "select extract(year from $c), count(*) from facts group by 1", "select date_trunc('month', $c), count(*) from facts group by 1",
 			"select count(*) from facts where $c > date '0044-03-15 BC'", "select count(*) from facts where $c = 'infinity'", "select count(*) from facts where $c + 1 > '2001-01-01'",

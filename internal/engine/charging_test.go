@@ -195,7 +195,7 @@ func TestFree(t *testing.T) {
 			"select count(*) from encounters a join encounters b on a.days = b.days": "join_off_unit",
 			"select count(*) from nowhere":                                           "undefined_table",
 			"select nothing from encounters":                                         "undefined_column",
-			"select sum(distinct days) from encounters":                              "",
+			"select variance(distinct days) from encounters":                         "",
 			"select readmitted, days from encounters group by 1":                     "grouping_error",
 			"select count(*) from encounters where 1":                                "datatype_mismatch",
 			"select min(diag) from encounters":                                       "",

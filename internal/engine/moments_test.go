@@ -21,7 +21,7 @@ import (
 // TestMomentOracle is TestOracle of variances, correlations and regressions.
 func TestMomentOracle(t *testing.T) {
 	sameAsTexts(t, []backend.Dialect{backend.Postgres}, slices.Concat(neighbour.Moments, neighbour.Decisions, []string{
-		"select encounter_id, var_samp(days), stddev(cost), corr(days, cost), covar_samp(days, cost), regr_slope(days, cost), var_pop(days), regr_r2(cost, days), regr_count(days, cost) from encounters group by 1"})...)
+		"select readmitted, kind_id, var_samp(days), stddev(cost), corr(days, cost), covar_samp(days, cost), regr_slope(days, cost), var_pop(days), regr_r2(cost, days), regr_count(days, cost) from encounters where patient_id = 1 group by 1, 2"})...)
 }
 
 // TestMomentNeighbours is TestNeighbours of variances, correlations and regressions.

@@ -239,7 +239,7 @@ type joined struct {
 	some  bool
 }
 
-func (a *joined) add(_ *machine, args []sqltype.Value) error {
+func (a *joined) add(m *machine, args []sqltype.Value) error {
 	if args[0] == nil {
 		return nil
 	}
@@ -247,6 +247,9 @@ func (a *joined) add(_ *machine, args []sqltype.Value) error {
 		a.text = append(a.text, textOf(args[1])...)
 	}
 	a.text, a.some = append(a.text, textOf(args[0])...), true
+	if len(a.text) > maxMade {
+		return m.make(len(a.text))
+	}
 	return nil
 }
 

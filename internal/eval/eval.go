@@ -92,6 +92,7 @@ type machine struct {
 	once  []*stored       // what subqueries gave that read no row around
 	count int
 	made  int64
+	long  int // bytes of long texts
 
 	indexes []*indexed
 }
@@ -119,6 +120,30 @@ const maxMade = 1 << 22
 func (m *machine) make(n int) error {
 	if m.made += int64(n); m.made > maxMade {
 		return sqlerr.New(sqlerr.TooComplex, "the statement makes more than %d values of released values or of dpsql's own tables", maxMade)
+	}
+	return nil
+}
+
+// What functions make of a few bytes is text of many. Long texts of one statement have maxLong bytes together, whether or not they are kept.
+const (
+	longText = 64
+	maxLong  = 64 << 20
+)
+
+// hold counts a value that a function made.
+func (m *machine) hold(v sqltype.Value) error {
+	n := 0
+	switch v := v.(type) {
+	case string:
+		n = len(v)
+	case sqltype.Bytes:
+		n = len(v)
+	}
+	if n <= longText {
+		return nil
+	}
+	if m.long += n; m.long > maxLong {
+		return sqlerr.New(sqlerr.TooComplex, "the statement makes texts of more than %d MB of released values or of dpsql's own tables", maxLong>>20)
 	}
 	return nil
 }

@@ -100,7 +100,11 @@ func (c *compiler) call(x *plan.Call, s scope) (scalar, error) {
 		if null {
 			return nil, nil
 		}
-		return x.Fn.Eval(vals, types, x.T)
+		v, err := x.Fn.Eval(vals, types, x.T)
+		if err != nil {
+			return nil, err
+		}
+		return v, m.hold(v)
 	}, nil
 }
 

@@ -420,6 +420,8 @@ func TestMadeIsLimited(t *testing.T) {
 	s := newShapes(t)
 	for _, sql := range []string{
 		"select count(*) from t a, t b, t c, t d, t e, t f, t g, t h",
+		"select count(distinct lpad('x', 60000, 'x') || a.h) from t a, t b, t c",
+		"select length(string_agg(lpad('x', 60000, 'x'), '')) from t a, t b",
 		"with a as (select x.h from t x, t y, t z), b as (select array_agg(h) over (rows unbounded preceding) v from (select x.h from a x, t y, t z) q) select count(*) from b",
 	} {
 		if _, _, err := s.run(sql); sqlerr.ID(err) != sqlerr.TooComplex.ID {

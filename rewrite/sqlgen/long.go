@@ -52,11 +52,15 @@ func textsMade(sql string) int {
 			}
 			n += makers[strings.TrimLeft(sql[from:at], "0123456789_")]
 		case b == 'A' && strings.HasPrefix(sql[at:], "AS "):
-			to := at + len("AS ")
+			from := at + len("AS ")
+			if strings.HasPrefix(sql[from:], "pg_catalog.") {
+				from += len("pg_catalog.")
+			}
+			to := from
 			for to < len(sql) && wordByte(sql[to]) {
 				to++
 			}
-			if word := sql[at+len("AS ") : to]; word == "text" || word == "varchar" || word == "char" {
+			if word := sql[from:to]; word == "text" || word == "varchar" || word == "bpchar" || word == "char" {
 				n++
 			}
 		}
