@@ -139,6 +139,14 @@ func (z *analyzer) run() error {
 
 // body prepares the relation that is aggregated, and counts the rows of one unit in it.
 func (z *analyzer) body(r plan.Rel) error {
+	if err := z.prepared(r); err != nil {
+		return err
+	}
+	return z.linkedBody()
+}
+
+// prepared is what a body may have, with the subqueries of its conditions prepared.
+func (z *analyzer) prepared(r plan.Rel) error {
 	var err error
 	if z.input, err = z.derive(r); err != nil { // (2')
 		return err
@@ -148,6 +156,11 @@ func (z *analyzer) body(r plan.Rel) error {
 		return err
 	}
 	root.eqs = append(root.eqs, z.beside...)
+	return nil
+}
+
+// linkedBody is a prepared body as rows of one unit each.
+func (z *analyzer) linkedBody() error {
 	if err := z.link(); err != nil { // (3)
 		return err
 	}

@@ -111,8 +111,7 @@ func (z *analyzer) collectJoin(n *plan.Join, in *block) error {
 	case plan.LeftJoin:
 		if touchesPrivate(n.Right) && !touchesPrivate(n.Left) { // (4)
 			if !z.whole || in.parent != nil {
-				return sqlerr.New(sqlerr.PrivateShape, "a public table LEFT JOIN a private one is supported directly below the statement's aggregates only").At(n.Pos).
-					WithHint("Use an inner join: groups of public values that nobody is in are answered too.")
+				return paddedPublic(n.Pos)
 			}
 			z.ownerless = append(z.ownerless, n)
 			return z.collectInner(n, in)
@@ -126,6 +125,11 @@ func (z *analyzer) collectJoin(n *plan.Join, in *block) error {
 		return z.collect(n.Right, padded)
 	}
 	return sqlerr.New(sqlerr.Internal, "a %s join in a body", n.Kind).At(n.Pos)
+}
+
+func paddedPublic(pos int) error {
+	return sqlerr.New(sqlerr.PrivateShape, "a public table LEFT JOIN a private one is supported directly below the statement's aggregates only").At(pos).
+		WithHint("Use an inner join: groups of public values that nobody is in are answered too.")
 }
 
 func (z *analyzer) collectInner(n *plan.Join, in *block) error {

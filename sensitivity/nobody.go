@@ -15,7 +15,7 @@ import (
 //
 // Proof: claim: the statement has the same answer on all data, and reads private rows through COUNT(DISTINCT key) alone. A public relation's row (split) is matched if one private row meets the condition, which is
 // true or not, never NULL; so it is kept or left out, and count = count matched + count left out, in each group of public columns and for any condition on public columns (FILTER, WHERE above, inner joins
-// with public rows). Joined with the private rows that meet the condition, matched rows come once for each such row and others not at all; key is one of the rows (by a constraint, or since DISTINCT made it) and never NULL. So the
+// with public rows of which a row has one at most: by a key of theirs, so that its own key tells joined rows apart too). Joined with the private rows that meet the condition, matched rows come once for each such row and others not at all; key is one of the rows (by a constraint, or since DISTINCT made it) and never NULL. So the
 // number of matched rows is that of distinct keys in the join, an aggregate as analysts may write it themselves, which is analysed and bounded as those are (distinct: capped by person, then told apart). The
 // public count depends on no private row; the difference is post-processing.
 func (d *divider) countNobodys(r plan.Rel) (plan.Rel, error) {
@@ -31,14 +31,14 @@ func (d *divider) countNobodys(r plan.Rel) (plan.Rel, error) {
 		})
 	})
 	a, ok := r.(*plan.Aggregate)
-	if err != nil || !ok || a.Sets != nil || len(a.Groupings) > 0 || len(a.Aggs) == 0 {
+	if err != nil || !ok || a.Sets != nil || len(a.Groupings) > 0 || len(a.Aggs) == 0 || len(plan.Free(a)) > 0 { // by Free it reads the row of a query around it
 		return r, err
 	}
 	s, err := d.split(a.Input)
 	if err != nil {
 		return nil, err
 	}
-	if s == nil || len(s.key) != 1 {
+	if s == nil {
 		if c := d.countTuples(a); c != nil {
 			d.rewrote = true
 			return c, nil
@@ -88,7 +88,7 @@ func (d *divider) split(r plan.Rel) (*split, error) {
 	return nil, nil
 }
 
-// splitJoin: other public rows are joined to some that private ones decide over.
+// splitJoin: other public rows are joined to some that private ones decide over, one at most to each, which stay told apart by their key.
 func (d *divider) splitJoin(n *plan.Join) (*split, error) {
 	if n.Kind != plan.InnerJoin || n.Lateral || queries(n.On) || touchesPrivate(n.Left) == touchesPrivate(n.Right) {
 		return nil, nil
@@ -97,9 +97,11 @@ func (d *divider) splitJoin(n *plan.Join) (*split, error) {
 	if touchesPrivate(n.Right) {
 		in, other = other, in
 	}
-	key := d.keyOfPublic(other)
+	if !onePartner(n.On, in, other) {
+		return nil, nil
+	}
 	s, err := d.split(in)
-	if s == nil || err != nil || key == nil {
+	if s == nil || err != nil {
 		return nil, err
 	}
 	if in == n.Left {
@@ -107,8 +109,18 @@ func (d *divider) splitJoin(n *plan.Join) (*split, error) {
 	} else {
 		all.Right, matched.Right = s.all, s.matched
 	}
-	s.all, s.matched, s.key = &all, &matched, append(slices.Clip(s.key), key...)
+	s.all, s.matched = &all, &matched
 	return s, nil
+}
+
+// onePartner: a join condition gives a row at most one of the other relation, whose key it compares with columns of the row.
+func onePartner(on plan.Scalar, of, other plan.Rel) bool {
+	key, cols, eqs := uniqueIn(other), of.Cols(), equalities(on)
+	return len(key) > 0 && !slices.ContainsFunc(key, func(id plan.ColID) bool {
+		return !slices.ContainsFunc(eqs, func(e equality) bool {
+			return e.a == id && slices.Contains(cols, e.b) || e.b == id && slices.Contains(cols, e.a)
+		})
+	})
 }
 
 // splitFilter: a condition asks for private rows.
@@ -329,6 +341,14 @@ func uniqueIn(r plan.Rel) []plan.ColID {
 				return []plan.ColID{it.ID}
 			}
 		}
+	case *plan.Join:
+		switch {
+		case n.Kind != plan.InnerJoin && n.Kind != plan.LeftJoin || n.Lateral:
+		case onePartner(n.On, n.Left, n.Right):
+			return uniqueIn(n.Left)
+		case n.Kind == plan.InnerJoin && onePartner(n.On, n.Right, n.Left):
+			return uniqueIn(n.Right)
+		}
 	case *plan.Distinct:
 		return n.Cols()
 	}
@@ -336,11 +356,6 @@ func uniqueIn(r plan.Rel) []plan.ColID {
 }
 
 func (d *divider) col(id plan.ColID) *plan.Col { return &plan.Col{ID: id, T: d.q.Columns[id].Type} }
-
-func (d *divider) newColumn(name string, t sqltype.Type) plan.ColID {
-	d.q.Columns = append(d.q.Columns, plan.ColumnInfo{Name: name, Type: t})
-	return plan.ColID(len(d.q.Columns) - 1)
-}
 
 // same is the equality of columns of one type, of which the first is never NULL; nil where there is none.
 func (d *divider) same(a, b plan.ColID) plan.Scalar {
@@ -385,7 +400,7 @@ func (d *divider) counted(a *plan.Aggregate, s *split) (plan.Rel, error) {
 		one.ID, one.Fn, one.Arg, one.Distinct, one.Order = g.ID, plan.Count, d.col(s.key[0]), true, nil
 		g.Fn, g.Arg, g.Distinct, g.Order = plan.CountRows, nil, false, nil
 		if s.less {
-			one.ID, g.ID = d.newColumn("count", sqltype.Int8), d.newColumn("count", sqltype.Int8)
+			one.ID, g.ID = d.column("count", sqltype.Int8), d.column("count", sqltype.Int8)
 			had := &plan.Coalesce{Args: []plan.Scalar{d.col(one.ID), zero}, T: sqltype.Int8}
 			final.Items = append(final.Items, plan.Item{ID: a.Aggs[len(all.Aggs)].ID, Expr: &plan.Call{Fn: minus, T: sqltype.Int8, Pos: -1, Args: []plan.Scalar{d.col(g.ID), had}}})
 			ids[a.Aggs[len(all.Aggs)].ID] = one.ID
@@ -400,7 +415,7 @@ func (d *divider) counted(a *plan.Aggregate, s *split) (plan.Rel, error) {
 		if e.Kind != plan.ErrorHalfWidth {
 			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of a number of public rows that private ones leave out is not supported", e.Kind).At(a.Pos).WithHint("Use dp_error.")
 		}
-		id := d.newColumn("dp_error", sqltype.Float8)
+		id := d.column("dp_error", sqltype.Float8)
 		matched.Errors[i] = plan.ErrorItem{ID: id, Kind: e.Kind, Of: ids[e.Of]}
 		final.Items = append(final.Items, plan.Item{ID: e.ID, Expr: d.col(id)})
 	}
@@ -409,7 +424,7 @@ func (d *divider) counted(a *plan.Aggregate, s *split) (plan.Rel, error) {
 	if len(a.Keys) > 0 {
 		p := &plan.Project{Input: matched}
 		for _, k := range a.Keys {
-			id := d.newColumn(d.q.Columns[k].Name, d.q.Columns[k].Type)
+			id := d.column(d.q.Columns[k].Name, d.q.Columns[k].Type)
 			p.Items = append(p.Items, plan.Item{ID: id, Expr: d.col(k)})
 			eq := equalOf(d.q.Columns[k].Type)
 			if eq == nil {
@@ -426,7 +441,7 @@ func (d *divider) counted(a *plan.Aggregate, s *split) (plan.Rel, error) {
 	return whole(final, all, matched), nil
 }
 
-// whole is nil where an aggregate reads padded private columns, or the row of a query around it.
+// whole is nil where an aggregate reads padded private columns.
 func whole(r plan.Rel, of ...*plan.Aggregate) plan.Rel {
 	if slices.ContainsFunc(of, func(a *plan.Aggregate) bool { return len(plan.Free(a)) > 0 }) {
 		return nil

@@ -16,7 +16,9 @@ import (
 // row's unit: on the unit's columns, whose equality is printed inside whatever the analyst wrote; or by a key of the database along the
 // declared way, as (3) has it, which determines the other row, and with it the unit. Its rows are then those of one unit, as in (2) and (3) for a body of its own, and
 // what is made of them (whether there are any, comparisons, aggregates that don't depend on order, the first ones in an order that is completed as windowRows has it) is a
-// function of their multiset. (c) It raises nothing: a scalar subquery has one row at most, by its form or by onlyRow.
+// function of their multiset. (c) It raises nothing: a scalar subquery has one row at most, by its form or by onlyRow. (d) One whose own FROM is of public tables alone, while its
+// conditions ask for private rows (relational division), has rows of these tables, each kept or left out by values that are, by induction, functions of that row, of the rows around it, which are of one unit (2),
+// and of the rows of that unit: what asks for private rows must be linked to a private row further out, as in (b).
 func (z *analyzer) subqueries(x plan.Scalar, of plan.Rel, where bool) (plan.Scalar, error) {
 	if plan.FirstQuery(x) == nil {
 		return x, nil
@@ -133,7 +135,7 @@ func atMostOne(r plan.Rel) bool {
 	return oneRow(r)
 }
 
-// ofRow links a subquery over private rows to a private row of the relation around it, and gives its body and that row.
+// ofRow links a subquery over private rows to a private row of the relation around it, and gives its body and that row; no row where only its conditions read private ones, which are linked then.
 func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyzer, *plan.Scan, error) {
 	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: s.Query, Pos: s.Pos}, z.opts)
 	in.out.Query, in.linked, in.merged, in.around = z.out.Query, z.linked, z.merged, append(slices.Clone(z.around), of)
@@ -171,7 +173,17 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyz
 	if s.Kind == plan.AnyQuery && rows == s.Query { // another row's comparison is false; what = ALL says follows from all rows, and LIMIT's rows do too
 		in.beside = equalities(s.Cond)
 	}
-	if err := in.body(rows); err != nil {
+	if err := in.prepared(rows); err != nil {
+		return nil, nil, err
+	}
+	if !slices.ContainsFunc(in.scans, (*scanInfo).private) { // (d)
+		if s.Kind == lateralQuery {
+			return nil, nil, publicInside(s.Pos)
+		}
+		s.Query = above(in.input)
+		return in, nil, nil
+	}
+	if err := in.linkedBody(); err != nil {
 		return nil, nil, err
 	}
 	link := z.linkOf(in, s, of, condition)
@@ -184,7 +196,7 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyz
 	}
 	if link == nil {
 		return nil, nil, sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported where it is about the same person as the row around it").At(s.Pos).
-			WithHint("Compare the privacy unit of the two with =, or join along the foreign key: for example, WHERE %s.", in.example(of))
+			WithHint("Compare the privacy unit of the two with =, or join along the foreign key: for example, WHERE %s.", in.example())
 	}
 	if len(in.scans) == 1 && link.Table.UnitCol < 0 && siblings(in.scans[0].scan.Table, link.Table) { // the row around it leads to the unit, and to the parent
 		in.scans[0].path = nil
@@ -484,9 +496,20 @@ func storedIn(r plan.Rel, id plan.ColID) (*plan.Scan, int) {
 	return nil, 0
 }
 
-// example is a condition that links the subquery's first private table with one around it.
-func (z *analyzer) example(of plan.Rel) string {
-	in, out := unitOf(z.input), unitOf(of)
+// publicInside: what is derived of public rows must not depend on the row of a query around it.
+func publicInside(pos int) error {
+	return sqlerr.New(sqlerr.PrivateShape, "a derived table of public rows that a person's rows keep or leave out is not supported").At(pos).
+		WithHint("Name the public table in the FROM of the query around it, and put the condition into the WHERE there.")
+}
+
+// example is a condition that links the subquery's first private table with the nearest one around it.
+func (z *analyzer) example() string {
+	in, out := unitOf(z.input), (*plan.Scan)(nil)
+	for _, r := range slices.Backward(z.around) {
+		if out == nil {
+			out = unitOf(r)
+		}
+	}
 	if in == nil || out == nil {
 		return "inner.unit = outer.unit"
 	}

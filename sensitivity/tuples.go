@@ -181,17 +181,17 @@ func (d *divider) ofSets(n *plan.SetOp) *distinctSet {
 		p := &plan.Project{Input: r}
 		var made []plan.ColID
 		for _, id := range want {
-			made = append(made, d.newColumn(d.q.Columns[id].Name, d.q.Columns[id].Type))
+			made = append(made, d.column(d.q.Columns[id].Name, d.q.Columns[id].Type))
 			p.Items = append(p.Items, plan.Item{ID: made[len(made)-1], Expr: d.col(id)})
 		}
-		made = append(made, d.newColumn("side", sqltype.Int4))
+		made = append(made, d.column("side", sqltype.Int4))
 		p.Items = append(p.Items, plan.Item{ID: made[len(made)-1], Expr: &plan.Const{Value: sides, T: sqltype.Int4}})
 		if all == nil {
 			all, cols = p, made
 		} else {
 			both := &plan.SetOp{Op: "UNION", All: true, Left: all, Right: p, LeftCols: cols, RightCols: made, Pos: -1}
 			for _, id := range made {
-				both.Columns = append(both.Columns, d.newColumn(d.q.Columns[id].Name, d.q.Columns[id].Type))
+				both.Columns = append(both.Columns, d.column(d.q.Columns[id].Name, d.q.Columns[id].Type))
 			}
 			all, cols = both, both.Columns
 		}

@@ -34,6 +34,9 @@ func (z *analyzer) link() error {
 			return sqlerr.New(sqlerr.PrivateShape, "rows of two privacy units cannot be joined").At(s.scan.Pos)
 		}
 	}
+	if first == nil {
+		return publicInside(z.out.Agg.Pos)
+	}
 	for _, b := range z.blocks {
 		if err := z.linkBlock(b); err != nil {
 			return err
@@ -345,7 +348,7 @@ func (z *analyzer) chooseUnit(first *scanInfo) error {
 			return nil
 		}
 	}
-	return sqlerr.New(sqlerr.Internal, "no private table of the statement leads to its unit")
+	return paddedPublic(first.scan.Pos)
 }
 
 // buildBody writes paths and unit equalities into the relation; projections pass the unit's columns on.

@@ -87,7 +87,7 @@ func (p *Prepared) aim(ctx context.Context, st *stage, args []sqltype.Value) (*s
 	if err != nil || t.most == 0 || !st.costs() {
 		return st, "", err
 	}
-	if len(p.stages) > 1 || st.an.Apart() {
+	if len(p.stages) > 1 || st.an.Trees() {
 		return nil, "", sqlerr.New(sqlerr.TargetUnknown, "no price is known at which this statement has an error of %s", t).
 			WithHint("SET dpsql.target_error = off, and ask for counts, sums or averages of one SELECT where it is on.")
 	}

@@ -16,6 +16,7 @@ func TestTarget(t *testing.T) {
 	const count = "select count(*), dp_error(count(*)) from encounters"
 	const groups = "select readmitted, count(*), dp_error(count(*)) from encounters group by 1 order by 1"
 	const avg = "select avg(days), dp_error(avg(days)) from encounters"
+	const distinct = "select count(distinct diag), dp_error(count(distinct diag)) from encounters"
 	room := autoEdits[4:]
 	people := append([]string{"unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n"}, room...)
 	for name, c := range map[string]struct {
@@ -26,10 +27,13 @@ func TestTarget(t *testing.T) {
 		"size":                       {count, "laplace", "400", "", "5%", room, "dpsql.expected_size"},
 		"size, Gaussian":             {groups, "gaussian", "100", "", "30%", room, "dpsql.expected_size"},
 		"size, average":              {avg, "laplace", "400", "", "0.5", room, "dpsql.expected_size"},
+		"size, distinct values":      {distinct, "laplace", "400", "", "20", room, "dpsql.expected_size"},
 		"policy":                     {groups, "auto", "unknown", "", "40", people, "population"},
 		"release":                    {count, "laplace", "unknown", "0.2", "half", room, "price 0.2"},
 		"release before size":        {count, "gaussian", "7", "0.2", "half", room, "price 0.2"},
 		"release, chosen bound":      {count, "laplace", "unknown", "1", "half", autoEdits, "price 1"},
+		"release, distinct values":   {distinct, "laplace", "unknown", "0.2", "half", room, "price 0.2"},
+		"release, chosen, distinct":  {distinct, "laplace", "unknown", "1", "half", autoEdits, "price 1"},
 		"release, average of a part": {avg, "laplace", "unknown", "20", "half", append([]string{"max_query_epsilon: 5", "max_query_epsilon: 500"}, room...), "price 20"},
 	} {
 		t.Run(name, func(t *testing.T) {

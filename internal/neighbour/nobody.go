@@ -12,4 +12,7 @@ var Nobody = []string{
 	"select count(*) from kinds where id not in (select kind_id from encounters where days > 9)",
 	"select count(*) * 10, count(*) > 1 from cities where id in (select city_id from patients where account > 0) having count(*) > -100",
 	"select count(*) from (select distinct 10 * k.id + c.id as v from kinds k, cities c where k.id + c.id is not null) x where v is not null and not exists (select 1 from encounters e where e.encounter_id = v)",
+	"select count(*), count(c.region) from (select id from kinds k where not exists (select 1 from encounters e where e.kind_id = k.id and e.days > 12)) k join cities c on c.id = k.id",
+	"select region, count(*) from kinds k join cities c on c.id = k.id where exists (select 1 from encounters e where e.kind_id = k.id and e.days > c.id) group by 1",
+	"select count(*), dp_error(count(*)) from kinds k left join cities c on c.id = k.id and c.region = 'west' where not exists (select 1 from encounters e where e.kind_id = k.id and e.days > coalesce(c.id, 12))",
 }

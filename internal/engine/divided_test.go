@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/neighbour"
+)
+
+// TestDivided: public rows that a person's rows keep or leave out in a subquery are those of PostgreSQL on both backends, and nobody changes more by them than is claimed.
+func TestDivided(t *testing.T) {
+	InOneThread(t)
+	sameAsTexts(t, dialects, neighbour.Divided[:6]...) // PostgreSQL refuses the last one's second row
+	keepClaims(t, dialects, neighbour.Divided...)
+}
+
+// TestDividedBugs: the test finds a print whose innermost rows are of all persons, of whom one has the first encounters.
+func TestDividedBugs(t *testing.T) {
+	InOneThread(t)
+	linked := regexp.MustCompile(`\("t3"\."patient_id" = "t1"\."patient_id"\)`)
+	anyone := func(printed string) string { return linked.ReplaceAllString(printed, "true") }
+	s := clinicSession(t, wild, backend.Postgres)
+	for _, sql := range []string{
+		"select count(*) from patients p where not exists (select 1 from kinds k where not exists (select 1 from encounters e where e.patient_id = p.patient_id and e.encounter_id = k.id))",
+		"select count(*) from patients p where exists (select 1 from cities c where exists (select 1 from encounters e where e.patient_id = p.patient_id and e.encounter_id = c.id))",
+	} {
+		p, err := prepare(s, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := compareClinics(t, p, nil); err != nil {
+			t.Errorf("%s: without the bug: %v", sql, err)
+		}
+		if _, err := compareClinics(t, p, anyone); err == nil || strings.Contains(err.Error(), "SQLSTATE") {
+			t.Errorf("%s: %.1500v", sql, err)
+		}
+	}
+}
