@@ -82,7 +82,8 @@ func (z *analyzer) fewOf(x plan.Scalar) uint64 {
 // union over all u. Without one unit the union loses those elements of its S(u, g) that no other one has: at most m. Capped first: if values were told apart first, each by one owner, and owners capped
 // then, the owner that leaves would hand its values to others, whose cap would drop others of theirs, and a total could change by any number. For the choice: the number of units with more than t
 // distinct values changes by at most 1 for each t, in one direction, as in choose. What is known of the values, that the unit determines them or that there are few, only says where the cap
-// stands. Source: Knop, Steinke, "Counting Distinct Elements Under Person-Level Differential Privacy", 2023, section 2 (one unit's values bounded first).
+// stands. Of a set operation (plan.Held: EXCEPT, INTERSECT) what is kept are values with their sides, and a value counts as its kept pairs say, so that the total is no monotone function of them and may rise without the unit. Only values
+// among those of its S(u, g) change whether they count, and of these m at most, since the print ranks a unit's values, each with all of its sides, and not its pairs (sqlgen.Distinct). Source: Knop, Steinke, "Counting Distinct Elements Under Person-Level Differential Privacy", 2023, section 2 (one unit's values bounded first).
 func (z *analyzer) distinct(m *Measure, g plan.AggItem) error {
 	most := z.out.MaxRows
 	few := z.fewOf(m.Arg)

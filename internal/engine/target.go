@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -198,7 +199,12 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 			WithHint("Ask once at a small price with SET dpsql.target_error = off: the next price follows from that release. Or SET dpsql.clip.")
 	}
 	for _, n := range named {
-		if f := st.an.Formulas[n.formula]; t.relative && !(math.Abs(valueAt(st.an, f, rows)) > 0) {
+		f := st.an.Formulas[n.formula]
+		if f.Kind == sensitivity.IsAvg && ofDistinct(st.an, f) {
+			return nil, sqlerr.New(sqlerr.TargetUnknown, "how many distinct values %q is of is not known, and so not at which price it has an error of %s", n.name, t).
+				WithHint("Ask once at a small price with SET dpsql.target_error = off: the next price follows from that release.")
+		}
+		if t.relative && !(math.Abs(valueAt(st.an, f, rows)) > 0) {
 			return nil, sqlerr.New(sqlerr.TargetUnknown, "how large %q will be is not known, and so not at which price it has an error of %s", n.name, t).
 				WithHint("SET dpsql.target_error to a number in place of a part; or ask once at a small price with SET dpsql.target_error = off.")
 		}
@@ -220,8 +226,16 @@ func filtered(a *sensitivity.Analysis) bool {
 	})
 }
 
-// valueAt is an aggregate's value in a group of so many rows, each in the middle of its range; NaN of others than counts, sums and averages.
+// ofDistinct: an aggregate of distinct values, of which the number of rows does not tell how many there are.
+func ofDistinct(a *sensitivity.Analysis, f sensitivity.Formula) bool {
+	return slices.ContainsFunc([]int{f.Count, f.Sum}, func(m int) bool { return m >= 0 && a.Measures[m].Apart() })
+}
+
+// valueAt is an aggregate's value in a group of so many rows, each in the middle of its range; NaN of others than counts, sums and averages of them.
 func valueAt(a *sensitivity.Analysis, f sensitivity.Formula, rows float64) float64 {
+	if ofDistinct(a, f) {
+		return math.NaN()
+	}
 	middle := func() float64 {
 		m := a.Measures[f.Sum]
 		if !m.Declared {

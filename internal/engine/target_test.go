@@ -113,6 +113,8 @@ func TestTargetRefused(t *testing.T) {
 		"chosen bounds":           {"select count(*) from encounters", "5%", "1000", "target_unknown", autoEdits},
 		"no aggregate":            {"select count(*) + 1 from encounters", "5%", "1000", "target_unknown", nil},
 		"several releases":        {"select (select count(*) from patients), count(*) from encounters", "5%", "1000", "target_unknown", nil},
+		"distinct, a part":        {"select count(distinct diag) from encounters", "5%", "1000", "target_unknown", nil},
+		"distinct, an average":    {"select avg(distinct days) from encounters", "2", "1000", "target_unknown", nil},
 		"a statistic":             {"select median(days) from encounters", "5%", "1000", "target_unknown", nil},
 		"a variance":              {"select variance(days) from encounters", "5%", "1000", "target_unknown", nil},
 		"more than one may spend": {"select count(*) from encounters", "1%", "100", "epsilon_too_large", nil},
@@ -150,6 +152,7 @@ func TestTargetNeighbours(t *testing.T) {
 	for _, sql := range []string{
 		"explain (target_error '20%') select readmitted, count(*), avg(days) from encounters group by 1", "explain (target_error '5%', expected_size 1000) select sum(days) from encounters where days > 2",
 		"explain (target_error '5%') select count(*) from encounters where days > 2", "explain (target_error 40, format json) select diag, count(*) from encounters group by 1",
+		"explain (target_error 9, expected_size 1000) select count(distinct diag), sum(distinct days) from encounters",
 	} {
 		told := func(s *Session) string {
 			rows, err := try(s, sql)
