@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/engine/finish"
@@ -152,7 +153,15 @@ func (s *Session) errorLine(ctx context.Context, pr *sensitivity.Program, a *sen
 		return ""
 	}
 	var parts []string
-	for _, n := range namedAggregates(pr, a) {
+	names := namedAggregates(pr, a)
+	if len(names) == 0 { // all of them stand in expressions
+		for i, f := range a.Formulas {
+			if at := slices.IndexFunc(a.Agg.Aggs, func(g plan.AggItem) bool { return g.ID == f.Agg }); at >= 0 {
+				names = append(names, namedAggregate{strings.TrimSuffix(string(a.Agg.Aggs[at].Fn), "(*)"), i})
+			}
+		}
+	}
+	for _, n := range names {
 		width := e.Expected(n.formula, math.NaN())
 		if g := s.largestShown(a, r, a.Formulas[n.formula]); g != nil && math.IsNaN(width) {
 			width = e.Group(n.formula, g.Values)

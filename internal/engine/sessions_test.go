@@ -225,6 +225,14 @@ func TestNotices(t *testing.T) {
 	if _, a := ask(t, psql, "select count(*) from patients"); !strings.HasPrefix(a.Notice, "spent: price 0.5 (Gaussian, Renyi 0.282 at order 3.18, delta 0); left: 48 more at this price; 95% error") {
 		t.Errorf("%q", a.Notice)
 	}
+	for sql, want := range map[string]string{ // aggregates that are no column of the answer have an error all the same
+		"select round(100 * avg(days)) from encounters":                                                           "largest group): avg ",
+		"select k.id, (select count(*) from encounters e where e.kind_id = k.id and e.days > 3) + 1 from kinds k": "largest group): count ",
+	} {
+		if _, a := ask(t, psql, sql); !strings.Contains(a.Notice, want) {
+			t.Errorf("%s: %q", sql, a.Notice)
+		}
+	}
 	set(t, psql, "dpsql.notices", "full")
 	if _, a := ask(t, psql, "select count(*) from patients"); !strings.Contains(a.Notice, "Measure 1: rows") {
 		t.Errorf("%q", a.Notice)
