@@ -3,8 +3,6 @@ package neighbour
 // Shapes are statements with windows, joins and subqueries within each person's rows; all of them answer on both backends, and what they
 // answer does not depend on how ties are broken.
 var Shapes = []string{
-	"select p.gender, count(*), count(l.id) from patients p join lateral (select c.id from cities c where c.id >= p.city_id order by c.id limit 2 offset 1) l on true group by 1",
-	"select count(*) from patients p where p.city_id + 1 in (select c.id from cities c where c.id >= p.city_id order by c.id limit 2)",
 	"select readmitted, count(*), avg(days) from (select patient_id, readmitted, days, row_number() over (partition by patient_id order by encounter_id desc) rn from encounters) t where rn = 1 group by 1",
 	"select count(*), avg(gap), count(gap) from (select days - lag(days) over (partition by patient_id order by encounter_id) as gap from encounters) t",
 	"select r, count(*), sum(total), avg(n) from (select rank() over (partition by patient_id order by readmitted) r, dense_rank() over (partition by patient_id order by readmitted) d, " +
@@ -49,6 +47,7 @@ var Shapes = []string{
 	"select count(*) from patients p where 2 in (select count(*) from encounters e where e.patient_id = p.patient_id group by e.kind_id) or exists (select 1 from encounters e where e.patient_id = p.patient_id having sum(e.days) > 12)",
 	"select k.label, count(*) from kinds k left join encounters e on e.kind_id = k.id where (e.days is null or e.days is not null) and e.days > 3 group by 1",
 	"select count(*) from (select k.label, e.days from kinds k left join encounters e on e.kind_id = k.id where coalesce(e.days, 1) < 9) t where days > 3",
+	"select count(*) from patients p where p.city_id + 1 in (select c.id from cities c where c.id >= p.city_id order by c.id limit 2)",
 }
 
 // Frames are frames of a person's rows by distance and by peers, up to the ends of their types.

@@ -134,6 +134,7 @@ var FanOut = []string{
 	"select count(*), avg(e.days) from encounters e join rates r on r.kind_id = e.kind_id",
 	"select k.label, count(*), avg(e.days) from encounters e, kinds k group by 1",
 	"select count(*), avg(p.weight) from patients p, cities c",
+	"select p.gender, count(*), count(l.id) from patients p join lateral (select c.id from cities c where c.id >= p.city_id order by c.id limit 2 offset 1) l on true group by 1",
 }
 
 // PostgresOnly are statements that DuckDB has no form for.
