@@ -143,6 +143,8 @@ type Measure struct {
 	// Distinct: a CentredSum is of distinct values, of which Values of each unit are kept where Bound does not say how many.
 	Distinct bool
 	Values   uint64
+	// InRange: DistinctValues are told apart as they are read through their declared range, as those of the sum beside it are.
+	InRange bool
 	// Product: a row's value is not Arg's, but the product of two centred ones (Arg is the first).
 	Product *Product
 	// Fine is how many parts of a step the totals, Bound's edges and the noise are in (Limit.L2: scaled partials are no whole steps); 1

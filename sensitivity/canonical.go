@@ -43,7 +43,10 @@ func Canonical(a *Analysis) string {
 			arg = c.Scalar(m.Arg)
 		}
 		if m.Distinct {
-			arg = fmt.Sprintf("distinct %s, %d", arg, m.Values)
+			arg = fmt.Sprintf("distinct in range %s, %d", arg, m.Values)
+		}
+		if m.InRange {
+			arg = "in range " + arg
 		}
 		if m.Product != nil {
 			arg += m.Product.canonical(c)

@@ -89,7 +89,7 @@ func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 	case *plan.Distinct:
 		rows, err := z.unitRows(&plan.Aggregate{Input: n.Input, Keys: n.Input.Cols(), Pos: z.out.Agg.Pos})
 		if e, ok := err.(*notOfUnit); ok {
-			return nil, sqlerr.New(sqlerr.PrivateShape, "DISTINCT below an aggregate over private rows is supported within each person's rows only").At(z.out.Agg.Pos).
+			return nil, sqlerr.New(sqlerr.PrivateShape, "over distinct rows of all persons only COUNT, MIN and MAX, or SUM and AVG of the one distinct column, can be taken").At(z.out.Agg.Pos).
 				WithHint("Add %s to what is DISTINCT.", e.unit)
 		}
 		return rows, err

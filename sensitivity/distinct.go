@@ -102,12 +102,14 @@ func (z *analyzer) distinct(m *Measure, g plan.AggItem) error {
 	return nil
 }
 
-// distinctPair measures the number of distinct values of x, and the sum of their distances from the middle of the range of x.
+// distinctPair measures the number of distinct values that x has in its range, and the sum of the distances of the same values from the middle of the range: SUM is that and the number times the middle, so both have to be of the same
+// values. Values are told apart before they are brought to the grid (sqlgen.Distinct), else those that it makes one would count once: each is wrong by half a grid step at most, as in a sum of rows.
 //
 // Proof: claim: without one unit the centred sum of a group changes by at most Values, or the edge that the count's choice gives, times RowHi - RowLo, in at most Limit.PerUnit groups. As in distinct: the union of the units' kept sets, each of
-// at most so many values, loses those that no other unit kept. Each is an integer v in [RowLo, RowHi] (sqlgen, steps), and adds 2v - (RowLo + RowHi), which is within +-(RowHi - RowLo).
+// at most so many values, loses those that no other unit kept. Each comes to one integer v in [RowLo, RowHi] (sqlgen, steps), and adds 2v - (RowLo + RowHi), which is within +-(RowHi - RowLo). Of the count: as in distinct, of values as
+// they are read through the range, which are functions of the row.
 func (z *analyzer) distinctPair(g plan.AggItem) (count, sum int, err error) {
-	if count, err = z.measure(Measure{Kind: DistinctValues, Arg: g.Arg}, g); err != nil {
+	if count, err = z.measure(Measure{Kind: DistinctValues, Arg: g.Arg, InRange: true}, g); err != nil {
 		return
 	}
 	c := z.out.Measures[count]

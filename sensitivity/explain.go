@@ -128,6 +128,9 @@ func (a told) partLine(m Measure) string {
 		switch m.Kind {
 		case DistinctValues:
 			what = "distinct values of " + plan.Readable(a.Query, m.Arg)
+			if m.InRange {
+				what += " in its range"
+			}
 		case CountValues:
 			what = "rows with a value"
 		case Leaves:

@@ -216,8 +216,11 @@ func (p *Product) canonical(c *plan.CanonicalScalars) string {
 // argText is equal for measures of the same values.
 func (z *analyzer) argText(m *Measure) string {
 	text := z.scalarText(m.Arg)
-	if m.Distinct {
+	switch {
+	case m.Distinct:
 		return "distinct " + text
+	case m.InRange:
+		return "in range " + text
 	}
 	if m.Product == nil {
 		return text

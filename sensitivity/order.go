@@ -23,8 +23,8 @@ func (z *analyzer) sortMeasures() {
 		if m.Arg != nil {
 			arg = c.Scalar(m.Arg)
 		}
-		if m.Distinct {
-			arg = "distinct " + arg
+		if m.Distinct || m.InRange {
+			arg = "distinct in range " + arg
 		}
 		if m.Product != nil {
 			arg += " times " + c.Scalar(m.Product.Y.Arg)

@@ -44,7 +44,7 @@ func (z *analyzer) setRows(n *plan.SetOp) (plan.Rel, error) {
 		id := z.newColumn(z.out.Query.Columns[lu].Name, z.typeOf(lu))
 		out.LeftCols, out.RightCols, out.Columns = append(slices.Clone(n.LeftCols), lu), append(slices.Clone(n.RightCols), ru), append(slices.Clone(n.Columns), id)
 	default:
-		return nil, sqlerr.New(sqlerr.PrivateShape, "each side of a %s of private rows must have the privacy unit at the same place", n.Op).At(n.Pos).
+		return nil, sqlerr.New(sqlerr.PrivateShape, "the sides of %s of private rows must have the privacy unit at the same place", n.Op).At(n.Pos).
 			WithHint("Select %s first on both sides.", unitName(n.Left))
 	}
 	for i, id := range out.Columns {

@@ -2,6 +2,7 @@ package sqlgen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -18,7 +19,8 @@ import (
 // all of its rows, whether or not their value counts. (4) Of a unit's values in a group the first m are kept, by the hash of unit, value and seed, then by the value: an order of what is that unit's own.
 // (5) Only then are values of different units told apart, and counted. Of rows of several relations (plan.Tuple) a value has one row in "g" for each that has it; (4) ranks values, not rows, so that it is kept with all of them or none, and what counts in
 // (5) are values that the relations have as Held says. Whether one does is decided by its own rows, so one unit still changes it for its m values at most.
-// Of a sum (sensitivity.distinctPair) values are integers 2v - (RowLo + RowHi) of steps v in [RowLo, RowHi], which no row is outside of, and their sum is exact.
+// Of a sum (sensitivity.distinctPair) values are those that rows have as they are read through the range, and beside each stands "n", the integer 2s - (RowLo + RowHi) of its step s in [RowLo, RowHi], which no row is outside of. s is a
+// function of the value, so each value that is kept adds its n once, and their sum is exact. Even where a value had several n, what (4) keeps would be m pairs of value and n of the unit's own, and the claim hold of them.
 func Distinct(a *sensitivity.Analysis, d funcs.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
 	if i >= len(a.Measures) || a.Measures[i].Leafy() || !a.Measures[i].Apart() || kept.Rows == 0 || kept.Groups == 0 || a.Limit.L2 {
 		return nil, internalError("the bounds of distinct values are not known")
@@ -31,20 +33,24 @@ func (w *private) value(m sensitivity.Measure) string {
 	if t, ok := m.Arg.(*plan.Tuple); ok {
 		return w.tuple(t)
 	}
-	return w.canonicalKey(w.scalar(m.Arg, w.f, stored), m.Arg.Type())
+	how := stored
+	if m.InRange || m.Distinct {
+		how = inRange
+	}
+	return w.canonicalKey(w.scalar(m.Arg, w.f, how), m.Arg.Type())
 }
 
 func (w *private) distinct(i int, kept Kept) *Statement {
 	m, st := w.a.Measures[i], &Statement{}
-	v := w.value(m)
 	total, t := w.fn("count")+`(DISTINCT "g"."v")`, sqltype.Int8
 	if m.Distinct {
-		row := sensitivity.Measure{Arg: m.Arg, Tree: &sensitivity.Tree{Grid: m.Grid, Rounded: m.Rounded, Narrow: m.Narrow, Lo: m.RowLo, Hi: m.RowHi}}
-		v = centred(m, "("+w.steps(row)+")", "1")
-		total, t = w.wide("COALESCE("+w.fn("sum")+`(DISTINCT "g"."v"), 0)`), sqltype.Numeric
+		total, t = w.wide("COALESCE("+w.fn("sum")+`("g"."n"), 0)`), sqltype.Numeric
 	}
-	if m.Filter != nil {
-		v = fmt.Sprintf("CASE WHEN %s THEN %s END", w.scalar(m.Filter, w.f, stored), v)
+	filtered := func(x string) string {
+		if m.Filter == nil {
+			return x
+		}
+		return fmt.Sprintf("CASE WHEN %s THEN %s END", w.scalar(m.Filter, w.f, stored), x)
 	}
 	var list, out, group []string
 	for k, key := range w.keys {
@@ -53,7 +59,11 @@ func (w *private) distinct(i int, kept Kept) *Statement {
 		st.Columns = append(st.Columns, Column{RoleKey, k, keyType(w.a.Keys[k].Type)})
 	}
 	st.Columns = append(st.Columns, Column{RoleMeasure, i, t})
-	list = append(list, v+` AS "v"`)
+	list = append(list, filtered(w.value(m))+` AS "v"`)
+	if m.Distinct {
+		row := sensitivity.Measure{Arg: m.Arg, Tree: &sensitivity.Tree{Grid: m.Grid, Rounded: m.Rounded, Narrow: m.Narrow, Lo: m.RowLo, Hi: m.RowHi}}
+		list = append(list, filtered(centred(m, "("+w.steps(row)+")", "1"))+` AS "n"`)
+	}
 	tuple, _ := m.Arg.(*plan.Tuple)
 	held := tuple != nil && tuple.Held != nil
 	if held {
@@ -67,6 +77,9 @@ func (w *private) distinct(i int, kept Kept) *Statement {
 	}
 	if held {
 		from = w.held(tuple.Held, from, out)
+	}
+	if m.Distinct {
+		from = fmt.Sprintf(`(SELECT DISTINCT %s FROM %s) AS "g"`, strings.Join(append(slices.Clone(out), `"g"."v"`, `"g"."n"`), ", "), from)
 	}
 	st.SQL = fmt.Sprintf(`SELECT %s FROM %s`, strings.Join(append(out, total), ", "), from)
 	if len(group) > 0 {
@@ -90,11 +103,7 @@ func (w *private) firstValues(list, keys []string, m sensitivity.Measure, kept K
 		from = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g"`, w.fn("dense_rank"), w.hashOrder(ut), from)
 		where = fmt.Sprintf(`"g"."rn" <= %d AND %s`, kept.Groups, where)
 	}
-	t := keyType(m.Arg.Type())
-	if m.Distinct {
-		t = sqltype.Int8
-	}
-	order := w.hash(`"g"."u"`, ut, []string{`"g"."v"`}, []sqltype.Type{t}, w.seed) + `, "g"."v" ASC` // (4)
+	order := w.hash(`"g"."u"`, ut, []string{`"g"."v"`}, []sqltype.Type{keyType(m.Arg.Type())}, w.seed) + `, "g"."v" ASC` // (4)
 	rank := "row_number"
 	if t, ok := m.Arg.(*plan.Tuple); ok && t.Held != nil {
 		rank = "dense_rank"
