@@ -293,7 +293,7 @@ squares and of their products. Aggregates of one statement share them: ` + "`cou
   the 97.5% quantile of its noise (EXPLAIN tells it): wrong with probability 0.025 where nobody has, and where twice that many people have. They are never NULL, and have no ` + "`dp_error`" + `.
 - ` + "`count(DISTINCT x)`" + ` keeps of each person at most as many distinct values a group as rows count, first ones by a hash, and then tells values apart: what people have in common counts once. Fewer are kept where few values
   are known, and one where the person determines the value, so that the noise is smaller. NULL is not counted, nor are a numeric's NaN and infinities.
-- ` + "`sum(DISTINCT x)` and `avg(DISTINCT x)`" + ` of values with a range measure that number and the sum of the distances of the same values from the middle of the range; values outside it count as its ends.
+- ` + "`sum(DISTINCT x)` and `avg(DISTINCT x)`" + ` of values with a range measure the number of distinct values as they are in the range and the sum of the distances of the same values from its middle; values outside it are its ends, all of them one value.
 - Counts over ` + "`SELECT DISTINCT`, `GROUP BY` without aggregates, `UNION`, `INTERSECT` and `EXCEPT`" + ` of all persons' rows are numbers of distinct rows, in which NULL is a value; of a set operation a row of a person is kept with all sides that have it.
 - Public rows that private ones keep (` + "`EXISTS`, `IN`, `INTERSECT`" + `) are counted as the number of their distinct keys that have a private row, of each person at most as many as rows count; public rows that private ones leave out as all of them less
   that number, with the same noise. They need a key of one column, which is never NULL.

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/backend/duckdb"
+	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/policy"
+)
+
+// hundred are people with the values 1 to 100, each of two people, in ranges that are much too wide, fit, cut values off, or begin beyond them.
+func hundred(t *testing.T, d backend.Dialect) *Session {
+	t.Helper()
+	statements := []string{"CREATE TABLE people (id int PRIMARY KEY, wide double precision, fits double precision, cut int, ratio numeric(8,2), far double precision, above double precision, half text)"}
+	for i := range 200 {
+		v := i/2 + 1
+		statements = append(statements, fmt.Sprintf("INSERT INTO people VALUES (%d, %d, %d, %d, %d.25, %d, %d, '%s')", i, v, v, v, v, 800000000+v, v, map[bool]string{true: "low", false: "high"}[v <= 50]))
+	}
+	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: hundred.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/hundred"}`}[d]
+	pol, err := policy.Parse("hundred.yaml", []byte("dataset: hundred\nbackend: "+uri+`
+unit: people.id
+tables:
+  people:
+    columns: {id: {}, wide: {range: [0, 1e9]}, fits: {range: [0, 100]}, cut: {range: [0, 10]}, ratio: {range: [-10, 50]}, far: {range: [0, 1e9]}, above: {range: [0, 10.5]}, half: {values: [low, high]}}
+budget: {epsilon: 1000, delta: 1e-6}
+query: {epsilon: 1}
+analysts: {ann: {password: `+verifier+`, may: [people]}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b backend.Backend
+	if d == backend.DuckDB {
+		b, err = duckdb.OpenMemory(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
+			_, err := conn.ExecContext(ctx, strings.Join(statements, ";\n"))
+			return err
+		}, duckdb.Options{Threads: 1})
+	} else {
+		s := server(t)
+		if err = s.CreateDB("hundred"); err == nil {
+			if err = s.Exec("hundred", strings.Join(statements, ";\n")); err == nil {
+				b, err = postgres.Open(context.Background(), s.URL("hundred"), postgres.Options{PoolSize: 4})
+			}
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engineOn(t, pol, b).session(t, "ann")
+}
+
+// TestSumDistinctClamped: with noise of scale nothing, the number of distinct values and their sum are of the same values: as the range leaves them, and told apart before a coarse grid makes them one. What the grid
+// adds is half a step a value, as for rows.
+func TestSumDistinctClamped(t *testing.T) {
+	step := 512.0 // of a range of 1e9, the largest power of two that is at most its 2^20th part
+	for _, d := range dialects {
+		s := hundred(t, d)
+		for _, c := range []struct {
+			of         string
+			sum, count float64
+			off        float64 // of one value
+		}{
+			{"wide)", 5050, 100, step / 2},
+			{"far)", 800000000*100 + 5050, 100, step / 2},
+			{"fits)", 5050, 100, 0},
+			{"cut)", 55, 10, 0},
+			{"cut) filter (where half = 'low')", 55, 10, 0},
+			{"cut) filter (where cut > 3)", 49, 7, 0},
+			{"cut * 2)", 110, 10, 0},
+			{"above)", 55 + 10.5, 11, 0.0001},
+			{"above) filter (where half = 'high')", 10.5, 1, 0.0001},
+			{"ratio)", 49*25 + 49*0.25 + 50, 50, 0},
+		} {
+			p, err := prepare(s, "select sum(distinct "+c.of+", avg(distinct "+c.of+" from people")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := computed(t, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum, _ := asDecimal(rows[0][0])
+			avg, _ := asDecimal(rows[0][1])
+			if sum.Sub(decimal.NewFromFloat(c.sum)).Abs().InexactFloat64() > c.off*c.count || avg.InexactFloat64() < c.sum/c.count-c.off-1e-6 || avg.InexactFloat64() > c.sum/c.count+c.off+1e-6 {
+				t.Errorf("%s: distinct %s: sum %s, average %s; want %v and %v", d, c.of, sum, avg, c.sum, c.sum/c.count)
+			}
+		}
+		p, err := prepare(s, "select half, sum(distinct cut), count(distinct cut) from people group by 1 order by 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := computed(t, p)
+		if got := fmt.Sprint(rows); err != nil || got != "[[high 10 50] [low 55 50]]" { // a plain COUNT(DISTINCT) is of what is stored
+			t.Errorf("%s: %s, %v", d, got, err)
+		}
+	}
+}
