@@ -1,0 +1,201 @@
+package sensitivity
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// linkOf is the private scan around a subquery whose row has the unit of all of the subquery's rows; nil if nothing says so.
+func (z *analyzer) linkOf(in *analyzer, s *plan.Subquery, of plan.Rel, condition bool) *plan.Scan {
+	eq := in.classesOf(in.blocks[0])
+	type outer struct {
+		id   plan.ColID // as the subquery has it
+		scan *plan.Scan
+		attr int
+	}
+	var free []outer
+	add := func(id, stored plan.ColID) {
+		for _, r := range in.around { // all of them have the same unit: each is linked to the one before
+			if scan, attr := storedIn(r, stored); scan != nil && !scan.Table.Public {
+				free = append(free, outer{id, scan, attr})
+			}
+		}
+	}
+	for _, c := range s.Free() {
+		add(c.ID, c.ID)
+	}
+	notNull, around := plan.NotNull(in.out.Body.Rel), plan.NotNull(of)
+	notNull[in.out.Body.UnitCol] = true // rows without a unit are in no link, and in no answer
+	for _, i := range in.scans {
+		for _, e := range i.wayEqualities() { // nor are those without the row that leads to it
+			notNull[e.a], notNull[e.b] = true, true
+		}
+	}
+	for _, u := range unitsOf(of) {
+		around[u] = true
+	}
+	for _, it := range s.Left { // where either may be NULL, x NOT IN depends on rows that are not x's
+		other := func(e equality) bool { return e.a == it.ID && notNull[e.b] || e.b == it.ID && notNull[e.a] }
+		if c := plainColumn(it.Expr); c != 0 && (condition || around[c] && slices.ContainsFunc(in.beside, other)) {
+			add(it.ID, c)
+		}
+	}
+	equals := func(id plan.ColID, scan *plan.Scan, attr int) bool {
+		return slices.ContainsFunc(free, func(f outer) bool { return f.scan == scan && f.attr == attr && eq.same(f.id, id) })
+	}
+	for _, f := range free {
+		t := f.scan.Table
+		if len(t.Units) != 1 || t.Units[0] != in.out.Unit {
+			continue
+		}
+		unit := in.out.Body.UnitCol
+		if (f.attr == t.UnitCol || slices.Contains(z.alike[f.scan], f.scan.Columns[f.attr])) && (eq.same(f.id, unit) || in.addedEqual(eq, f.id, unit)) {
+			return f.scan
+		}
+		for _, i := range in.privateScans() {
+			if rowOf(i, f.scan, equals) {
+				return f.scan
+			}
+		}
+	}
+	return nil
+}
+
+// wayEqualities are those of the hidden way to the unit.
+func (s *scanInfo) wayEqualities() (out []equality) {
+	if s.path != nil && !s.nullable() {
+		for _, x := range s.path.on {
+			out = append(out, equalities(x)...)
+		}
+	}
+	return out
+}
+
+// unitsOf are the unit's columns of private tables that are never padded.
+func unitsOf(r plan.Rel) (out []plan.ColID) {
+	switch n := r.(type) {
+	case *plan.Scan:
+		if u := n.Table.UnitCol; !n.Table.Public && u >= 0 {
+			out = append(out, n.Columns[u])
+		}
+	case *plan.Filter:
+		return unitsOf(n.Input)
+	case *plan.Project:
+		return unitsOf(n.Input)
+	case *plan.Join:
+		if n.Kind != plan.FullJoin {
+			out = unitsOf(n.Left)
+		}
+		if n.Kind == plan.InnerJoin {
+			out = append(out, unitsOf(n.Right)...)
+		}
+	}
+	return out
+}
+
+// privateScans are those of the body, and of the hidden ways to its unit.
+func (z *analyzer) privateScans() []*plan.Scan {
+	var out []*plan.Scan
+	for _, s := range z.scans {
+		if !s.private() || s.nullable() {
+			continue
+		}
+		out = append(out, s.scan)
+		if s.path != nil {
+			out = append(out, s.path.scans...)
+		}
+	}
+	return out
+}
+
+// rowOf: the inner row is the outer one by a key, or one is the parent of the other along a declared way. By a unique key the child has its
+// unit there (a table without the unit's column, or groups of its rows); a way that has the unit's column needs the rest of it, as in joins, since that
+// column's equality is printed. Two children of one parent have its unit.
+func rowOf(in, out *plan.Scan, equals func(id plan.ColID, scan *plan.Scan, attr int) bool) bool {
+	all := func(inner, outer []int) bool {
+		linked := false
+		for i, c := range inner {
+			if c == in.Table.UnitCol && outer[i] == out.Table.UnitCol && in.Table != out.Table {
+				continue
+			}
+			if !equals(in.Columns[c], out, outer[i]) {
+				return false
+			}
+			linked = true
+		}
+		return linked
+	}
+	if in.Table == out.Table && slices.ContainsFunc(in.Table.Keys, func(k []int) bool { return all(k, k) }) {
+		return true
+	}
+	sound := func(child *plan.Scan, p *plan.UnitPath) bool {
+		u := child.Table.UnitCol
+		return keyed(p) && (u < 0 || child.Rows != nil) || slices.Contains(p.Columns, u) && p.Parent.UnitCol >= 0
+	}
+	if p := in.Table.Path; p != nil && p.Parent == out.Table && sound(in, p) && all(p.Columns, p.ParentColumns) {
+		return true
+	}
+	p := out.Table.Path
+	if siblings(in.Table, out.Table) && all(in.Table.Path.Columns, p.Columns) {
+		return true
+	}
+	return p != nil && p.Parent == in.Table && sound(out, p) && all(p.ParentColumns, p.Columns)
+}
+
+// siblings: children of one parent, whose unit they have by its key.
+func siblings(a, b *plan.Table) bool {
+	p, q := a.Path, b.Path
+	return p != nil && q != nil && p.Parent == q.Parent && a.UnitCol < 0 && b.UnitCol < 0 && keyed(p) && keyed(q) && slices.Equal(p.ParentColumns, q.ParentColumns)
+}
+
+// storedIn finds the scan of a relation that a column is stored in; nil where it is computed, or of a query further out.
+func storedIn(r plan.Rel, id plan.ColID) (*plan.Scan, int) {
+	switch n := r.(type) {
+	case *plan.Scan:
+		if i := slices.Index(n.Columns, id); i >= 0 {
+			return n, i
+		}
+	case *plan.Project:
+		for _, it := range n.Items {
+			if it.ID != id {
+				continue
+			}
+			if c := plainColumn(it.Expr); c != 0 {
+				return storedIn(n.Input, c)
+			}
+			return nil, 0
+		}
+	}
+	if _, ok := r.(*plan.Scan); ok {
+		return nil, 0
+	}
+	for _, in := range plan.Inputs(r) {
+		if s, i := storedIn(in, id); s != nil {
+			return s, i
+		}
+	}
+	return nil, 0
+}
+
+// publicInside: what is derived of public rows must not depend on the row of a query around it.
+func publicInside(pos int) error {
+	return sqlerr.New(sqlerr.PrivateShape, "a derived table of public rows that a person's rows keep or leave out is not supported").At(pos).
+		WithHint("Name the public table in the FROM of the query around it, and put the condition into the WHERE there.")
+}
+
+// example is a condition that links the subquery's first private table with the nearest one around it.
+func (z *analyzer) example() string {
+	in, out := unitOf(z.input), (*plan.Scan)(nil)
+	for _, r := range slices.Backward(z.around) {
+		if out == nil {
+			out = unitOf(r)
+		}
+	}
+	if in == nil || out == nil {
+		return "inner.unit = outer.unit"
+	}
+	name := func(s *plan.Scan) string { return s.Alias + "." + s.Table.Columns[s.Table.UnitCol].Name }
+	return name(in) + " = " + name(out)
+}
