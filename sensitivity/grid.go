@@ -1,0 +1,198 @@
+package sensitivity
+
+import (
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// scaleOf is the greatest number of decimals that a numeric expression can have by PostgreSQL's rules; ok is false where it
+// depends on values (division, numeric without a modifier).
+func (z *analyzer) scaleOf(x plan.Scalar) (int32, bool) {
+	if x.Type().IsInteger() {
+		return 0, true
+	}
+	switch n := x.(type) {
+	case *plan.Const:
+		switch v := n.Value.(type) {
+		case nil:
+			return 0, true
+		case decimal.Decimal:
+			return max(0, -trimmed(v).Exponent()), summable(v)
+		}
+		return 0, false
+	case *plan.Col:
+		if d, ok := z.defs[n.ID]; ok {
+			return z.scaleOf(d.expr)
+		}
+	case *plan.Call:
+		if s, ok := z.callScale(n); ok {
+			return s, true
+		}
+	case *plan.Case:
+		parts := []plan.Scalar{}
+		for _, w := range n.Whens {
+			parts = append(parts, w.Result)
+		}
+		if n.Else != nil {
+			parts = append(parts, n.Else)
+		}
+		return z.maxScale(parts)
+	case *plan.Coalesce:
+		return z.maxScale(n.Args)
+	case *plan.MinMax:
+		return z.maxScale(n.Args)
+	}
+	if _, s, ok := x.Type().NumericMod(); ok {
+		return int32(max(0, s)), true
+	}
+	return 0, false
+}
+
+func (z *analyzer) callScale(n *plan.Call) (int32, bool) {
+	switch {
+	case n.Fn.Name == "cast":
+		if _, _, ok := n.T.NumericMod(); !ok && n.T.OID == sqltype.OIDNumeric && !n.Args[0].Type().IsFloat() {
+			return z.scaleOf(n.Args[0])
+		}
+	case (n.Fn.Name == "+" || n.Fn.Name == "-" || n.Fn.Name == "abs") && n.T.OID == sqltype.OIDNumeric:
+		return z.maxScale(n.Args)
+	case n.Fn.Name == "extract":
+		return fieldScale(n)
+	case len(n.Args) == 1 && (n.Fn.Name == "round" || n.Fn.Name == "floor" || n.Fn.Name == "ceil" || n.Fn.Name == "ceiling"):
+		return 0, true
+	case n.Fn.Name == "*" && n.T.OID == sqltype.OIDNumeric && len(n.Args) == 2:
+		a, ok1 := z.scaleOf(n.Args[0])
+		b, ok2 := z.scaleOf(n.Args[1])
+		return a + b, ok1 && ok2
+	}
+	return 0, false
+}
+
+// fieldScale: seconds are in microseconds, other fields are whole. An epoch's microseconds are too many for noise; its grid follows from its range.
+func fieldScale(n *plan.Call) (int32, bool) {
+	field, _ := n.Args[0].(*plan.Const)
+	if field == nil {
+		return 0, false
+	}
+	switch name, _ := field.Value.(string); {
+	case name == "second":
+		return 6, true
+	case slices.Contains([]string{"hour", "minute", "day", "week", "month", "quarter", "year", "decade", "century", "millennium", "dow", "isodow", "doy", "isoyear"}, name):
+		return 0, true
+	}
+	return 0, false
+}
+
+func (z *analyzer) maxScale(parts []plan.Scalar) (int32, bool) {
+	out := int32(0)
+	for _, p := range parts {
+		s, ok := z.scaleOf(p)
+		if !ok {
+			return 0, false
+		}
+		out = max(out, s)
+	}
+	return out, true
+}
+
+// maxGridScale limits exact grids: a longer fraction is rounded as a division is.
+const maxGridScale = 15
+
+// gridOf chooses the grid of an argument (design section 5) and whether rows are rounded to it.
+func (z *analyzer) gridOf(x plan.Scalar, iv *num.Interval) (grid decimal.Decimal, rounded bool) {
+	one := decimal.NewFromInt(1)
+	t := x.Type()
+	if t.IsInteger() {
+		return one, false
+	}
+	if step := z.stepOf(x); step != nil && step.IsPositive() {
+		return *step, true
+	}
+	width := iv.Hi.Sub(iv.Lo)
+	if !width.IsPositive() {
+		width = decimal.Max(iv.Hi.Abs(), one)
+	}
+	if t.IsFloat() {
+		return powerOfTwo(width), true
+	}
+	if s, ok := z.scaleOf(x); ok && s <= maxGridScale {
+		return decimal.New(1, -s), false
+	}
+	return powerOfTen(width), true
+}
+
+func (z *analyzer) stepOf(x plan.Scalar) *decimal.Decimal {
+	c, ok := x.(*plan.Col)
+	if !ok {
+		return nil
+	}
+	id := z.base(c.ID)
+	if s := z.owner[id]; s != nil {
+		return s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Step
+	}
+	return nil
+}
+
+// powerOfTwo is the largest power of two <= width / 2^20.
+func powerOfTwo(width decimal.Decimal) decimal.Decimal {
+	r := width.Rat()
+	f, _ := r.Float64()
+	e := math.Ilogb(f) + 1
+	two := func(e int) *big.Rat {
+		p := new(big.Int).Lsh(big.NewInt(1), uint(max(e, -e)))
+		if e < 0 {
+			return new(big.Rat).SetFrac(big.NewInt(1), p)
+		}
+		return new(big.Rat).SetInt(p)
+	}
+	for two(e).Cmp(r) > 0 {
+		e--
+	}
+	if e -= 20; e >= 0 {
+		return decimal.NewFromBigInt(new(big.Int).Lsh(big.NewInt(1), uint(e)), 0)
+	}
+	// 2^-n = 5^n 10^-n
+	return decimal.NewFromBigInt(new(big.Int).Exp(big.NewInt(5), big.NewInt(int64(-e)), nil), int32(e))
+}
+
+// powerOfTen is the largest power of ten <= width / 10^6.
+func powerOfTen(width decimal.Decimal) decimal.Decimal {
+	e := int32(width.NumDigits()) + width.Exponent()
+	for decimal.New(1, e).GreaterThan(width) {
+		e--
+	}
+	return decimal.New(1, e-6)
+}
+
+// steps is x in grid steps, rounded outward (9): dir -1 gives the floor, 1 the ceiling.
+func steps(x, grid decimal.Decimal, dir int) (int64, bool) {
+	q := gridSteps(x, grid, dir)
+	if !q.IsInt64() || magnitude(q.Int64()) > dp.MaxSensitivity {
+		return 0, false
+	}
+	return q.Int64(), true
+}
+
+// gridSteps is the floor of x in grid steps (dir -1), or the ceiling (dir 1).
+func gridSteps(x, grid decimal.Decimal, dir int) *big.Int {
+	r := new(big.Rat).Quo(x.Rat(), grid.Rat())
+	q, m := new(big.Int).DivMod(r.Num(), r.Denom(), new(big.Int)) // DivMod floors for positive denominators
+	if dir > 0 && m.Sign() != 0 {
+		q.Add(q, big.NewInt(1))
+	}
+	return q
+}
+
+func tooWide() *sqlerr.Error {
+	return sqlerr.New(sqlerr.NoiseTooLarge, "one person may change this sum by more than noise can be drawn for").
+		WithHint("Sum over a narrower range or a coarser step, for example of round(x).")
+}
