@@ -49,9 +49,10 @@ func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Progra
 		if err := s.printable(st.an); err != nil {
 			return nil, err
 		}
-		if first, ok := texts[sensitivity.Canonical(st.an)]; ok && len(st.inputs) == 0 {
+		text := sensitivity.Canonical(st.an)
+		if first, ok := texts[text]; ok && len(st.inputs) == 0 {
 			st.as = first
-		} else if texts[sensitivity.Canonical(st.an)] = i; st.costs() {
+		} else if texts[text] = i; st.costs() {
 			paid++
 		}
 		out[i] = st
