@@ -8,8 +8,9 @@ import (
 // mostScale is the largest noise that is looked for.
 const mostScale = 1e6
 
-// Calibrate is the least scale, to 1e-4, at which the steps together are (epsilon, delta)-DP by privacy loss accounting; their loss falls with the scale. The scale that is returned was
-// tried itself, so that the search is right is no part of the claim.
+// Calibrate is the least scale, to 1e-4, at which the steps together are (epsilon, delta)-DP by privacy loss accounting; their loss falls with the scale.
+//
+// Proof: the scale that is returned was tried itself, and Delta there is from above (Compose); that the search finds the least is no part of the claim.
 func Calibrate(epsilon, delta float64, steps func(scale float64) []Step) (float64, error) {
 	if !(epsilon >= 0) || math.IsInf(epsilon, 1) || !(delta > 0 && delta < 1) {
 		return 0, fmt.Errorf("account: a target of (%g, %g) is out of range", epsilon, delta)

@@ -6,6 +6,9 @@ import (
 )
 
 // mixture is a mixture of N(s_i, 1) with weights w_i, all s_i >= 0, against N(0, 1): its loss rises with the output x.
+//
+// Proof: the ratio of densities is sum w_i exp(s_i x - s_i^2/2), whose logarithm has as its slope a mean of the s_i, none negative. So {L > y} is {X > x} for the x of loss y, and its
+// probabilities are the normal ones of the parts under P, and of N(0, 1) under Q.
 type mixture struct{ s, w []float64 }
 
 // loss is ln sum w_i exp(s_i x - s_i^2/2).

@@ -29,6 +29,8 @@ func (gaussian) Infinite() float64 { return 0 }
 
 // laplace is Laplace noise of scale 1 shifted by s against itself. With X ~ Laplace(0) under P, Laplace(s) under Q: L = |X-s| - |X|, which is s for
 // X <= 0, s - 2X between, -s for X >= s.
+//
+// Proof: L does not rise with X, so {L > y} for -s <= y < s is {X < (s-y)/2}, of probability 1 - exp(-(s-y)/2)/2 under P and exp(-(s+y)/2)/2 under Q.
 type laplace struct{ s float64 }
 
 func (l laplace) Above(x float64) (p, q float64) { // L > x where X < (s-x)/2
@@ -57,6 +59,8 @@ func (laplace) Infinite() float64 { return 0 }
 
 // geometric is integer noise with probabilities proportional to e^(-t|x|) against the same shifted by d >= 1: L is t d for x <= 0, t (d - 2x) between, and -t d
 // for x >= d. It dominates smaller shifts, as discrete's proof says.
+//
+// Proof: L does not rise with x, so {L > y} for -t d <= y < t d is {x <= k} for the last k with t (d - 2k) > y (last), whose sums of a geometric series Above says.
 type geometric struct{ t, d float64 }
 
 // Above is of x <= k, the largest integer with t (d - 2k) > y: under P, where x starts at 0 or above, all but q^(k+1)/(1+q) with q = e^-t; under Q q^(d-k)/(1+q).

@@ -7,7 +7,7 @@ import (
 
 // Shuffled is the guarantee, at a delta, of n reports that are shuffled before anybody sees them, each of one unit by an epsilon-DP randomiser of its own.
 //
-// Theorem (Feldman, McMillan, Talwar, "Hiding among the clones: a simple and nearly optimal analysis of privacy amplification by shuffling", FOCS 2021, Theorem 3.1): if
+// Proof: it is a theorem (Feldman, McMillan, Talwar, "Hiding among the clones: a simple and nearly optimal analysis of privacy amplification by shuffling", FOCS 2021, Theorem 3.1): if
 //
 //   - (1) there are n reports, a number that is public and fixed, of n units: neighbours differ in one unit's data, which is replaced, not added or removed,
 //   - (2) each report is by a randomiser that is epsilon-DP in its unit's data, whatever the earlier reports; it may depend on those, not on its unit's place,

@@ -121,6 +121,9 @@ func (a *account) show(f *budget.Filter, share float64, ended bool) (Account, er
 
 // admit says which budget does not hold charges of one analyst, each beside those before it: the lifetime, then the data set's filter,
 // then the analyst's quota. nil if all hold them. The sums are those that addCharge makes.
+//
+// Proof: claim: what is admitted keeps the filter's promise (budget.NewFilter). The balance counts every reservation of the window that was ever written, whatever became of it, so none runs uncounted; each charge is admitted
+// beside those and the statement's own before it, in the ledger's one order of writes (queue, store), and is written in the same transaction, so that two that fit only alone are never both admitted.
 func (s *state) admit(d *dataset, stages []Reservation, at time.Time) (*Denied, error) {
 	b, err := s.balance(d, stages[0].Analyst, stages[0].Quota, at)
 	if err != nil {

@@ -78,7 +78,14 @@ func openListed(t *testing.T, d backend.Dialect) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return sessionOver(t, d, "listed", statements, pol)
+}
+
+// sessionOver is ann's session over what statements make, in a new database.
+func sessionOver(t *testing.T, d backend.Dialect, name string, statements []string, pol *policy.Policy) *Session {
+	t.Helper()
 	var b backend.Backend
+	var err error
 	if d == backend.DuckDB {
 		b, err = duckdb.OpenMemory(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
 			_, err := conn.ExecContext(ctx, strings.Join(statements, ";\n"))
@@ -86,9 +93,9 @@ func openListed(t *testing.T, d backend.Dialect) *Session {
 		}, duckdb.Options{Threads: 1})
 	} else {
 		s := server(t)
-		if err = s.CreateDB("listed"); err == nil {
-			if err = s.Exec("listed", strings.Join(statements, ";\n")); err == nil {
-				b, err = postgres.Open(context.Background(), s.URL("listed"), postgres.Options{PoolSize: 1})
+		if err = s.CreateDB(name); err == nil {
+			if err = s.Exec(name, strings.Join(statements, ";\n")); err == nil {
+				b, err = postgres.Open(context.Background(), s.URL(name), postgres.Options{PoolSize: 4})
 			}
 		}
 	}

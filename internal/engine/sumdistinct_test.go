@@ -1,17 +1,12 @@
 package engine
 
 import (
-	"context"
-	"database/sql"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/backend/duckdb"
-	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -36,24 +31,7 @@ analysts: {ann: {password: `+verifier+`, may: [people]}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b backend.Backend
-	if d == backend.DuckDB {
-		b, err = duckdb.OpenMemory(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
-			_, err := conn.ExecContext(ctx, strings.Join(statements, ";\n"))
-			return err
-		}, duckdb.Options{Threads: 1})
-	} else {
-		s := server(t)
-		if err = s.CreateDB("hundred"); err == nil {
-			if err = s.Exec("hundred", strings.Join(statements, ";\n")); err == nil {
-				b, err = postgres.Open(context.Background(), s.URL("hundred"), postgres.Options{PoolSize: 4})
-			}
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return engineOn(t, pol, b).session(t, "ann")
+	return sessionOver(t, d, "hundred", statements, pol)
 }
 
 // TestSumDistinctClamped: with noise of scale nothing, the number of distinct values and their sum are of the same values: as the range leaves them, and told apart before a coarse grid makes them one. What the grid
