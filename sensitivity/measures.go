@@ -44,8 +44,9 @@ func (z *analyzer) measures() error {
 }
 
 // exactly takes the exact numbers of a declared range that floats are made of: they need no rounding, and share measures with aggregates of the numbers themselves.
+// Where values are told apart, those that one float is made of are not.
 func (z *analyzer) exactly(g plan.AggItem) plan.AggItem {
-	if _, ok := statistics[g.Fn]; !ok && g.Fn != plan.Sum && g.Fn != plan.Avg {
+	if _, ok := statistics[g.Fn]; g.Distinct || !ok && g.Fn != plan.Sum && g.Fn != plan.Avg {
 		return g
 	}
 	exact := func(x plan.Scalar) plan.Scalar {
