@@ -111,9 +111,12 @@ func TestTwoProxies(t *testing.T) {
 		mu                         sync.Mutex
 		answered, denied, survived int
 	)
-	for s := range 24 { // 12 a proxy; there is room for 36 more statements
+	var asking [24]*pgx.Conn // 12 a proxy; there is room for 36 more statements
+	for s := range asking {  // all before the first asks: the eighth answer kills a proxy
+		asking[s] = connect(t, proxies[s%2].url("analyst"))
+	}
+	for s, conn := range asking {
 		i := s % 2
-		conn := connect(t, proxies[i].url("analyst"))
 		wg.Go(func() {
 			for c := range 4 {
 				var n int64
