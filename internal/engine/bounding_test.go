@@ -18,7 +18,7 @@ import (
 var few = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\npopulation: 100"}
 
 // many declares a large one, of which a choice takes little.
-var many = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\npopulation: 100000"}
+var many = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\npopulation: 90000"}
 
 // TestBoundingAuto: vectors are scaled where that is expected to err less and Gaussian noise may be had, and nowhere else; what is run is what was
 // compared, and the same as if it had been asked for by name.

@@ -56,7 +56,7 @@ func (f *file) analysts(n ast.Node, roles []role) {
 			{name: "roles", read: func(n ast.Node) { f.memberships(n, a, what+".roles", roles) }},
 			{name: "budget", read: func(n ast.Node) { f.quota(n, a, what+".budget") }},
 			{name: "max_query_epsilon", read: func(n ast.Node) {
-				a.MaxQueryEpsilon, _ = f.float(n, what+".max_query_epsilon", bounds{0, maxEpsilon, false})
+				a.MaxQueryEpsilon, _ = f.float(n, what+".max_query_epsilon", bounds{minEpsilon, maxEpsilon, true})
 			}},
 		})
 		f.p.Analysts = append(f.p.Analysts, a)
@@ -95,7 +95,7 @@ func (f *file) quota(n ast.Node, a *Analyst, what string) {
 	const ofWindows = "an analyst's quota is a share of the data set's budget and of each of its windows, set by epsilon"
 	f.fields(n, what, []field{
 		{name: "epsilon", required: true, read: func(n ast.Node) {
-			x, ok := f.float(n, what+".epsilon", bounds{0, maxEpsilon, false})
+			x, ok := f.float(n, what+".epsilon", bounds{minEpsilon, maxEpsilon, true})
 			switch {
 			case !ok || whole == 0:
 			case x > whole:

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/shopspring/decimal"
 )
 
 // Windows are the words that budget.per knows: calendar windows in UTC.
@@ -18,7 +19,7 @@ func (f *file) budget(n ast.Node) {
 	var per, lifetime ast.Node
 	f.fields(n, "budget", []field{
 		{name: "epsilon", required: true, read: func(n ast.Node) {
-			b.Epsilon, _ = f.float(n, "budget.epsilon", bounds{0, maxEpsilon, false})
+			b.Epsilon, _ = f.float(n, "budget.epsilon", bounds{minEpsilon, maxEpsilon, true})
 		}},
 		{name: "delta", required: true, read: func(n ast.Node) {
 			b.Delta, _ = f.float(n, "budget.delta", bounds{0, maxDelta, true})
@@ -30,9 +31,7 @@ func (f *file) budget(n ast.Node) {
 		{name: "per", read: func(n ast.Node) { per = n }},
 		{name: "lifetime", read: func(n ast.Node) { lifetime = n }},
 	})
-	if n := f.p.Population; n > 0 && b.Delta*float64(n) >= 1 {
-		f.add(f.deltaAt, "budget.delta %g promises nothing to %d people: one of them could be published whole", b.Delta, n).hint("at most %.0e", 0.1/float64(n))
-	}
+	f.deltaOfPeople(f.deltaAt, "budget.delta", b.Delta)
 	if per != nil && lifetime != nil {
 		defer func() {
 			if total := b.allDelta(); total >= 1 {
@@ -56,6 +55,18 @@ func (f *file) budget(n ast.Node) {
 	}
 }
 
+// deltaOfPeople refuses a tenth of one over the declared population, and more: with that chance a person could be published whole, and with one over it nothing is promised.
+func (f *file) deltaOfPeople(where position, what string, delta float64) {
+	n := f.p.Population
+	if n == 0 || decimal.NewFromFloat(delta).Mul(decimal.NewFromUint64(n)).LessThan(decimal.New(1, -1)) { // as they are written
+		return
+	}
+	tens := decimal.NewFromUint64(10 * n)
+	below := decimal.NewFromInt(1).DivRound(tens, 30).Truncate(int32(tens.NumDigits()))
+	f.add(where, "%s %g is a tenth of 1/population (%d people) or more: it would allow to publish one of them whole", what, delta, n).
+		hint("less than %g", below.InexactFloat64())
+}
+
 // allDelta is the delta of all windows that the lifetime holds; of one window where there is no lifetime.
 func (b *Budget) allDelta() float64 {
 	if b.Per == "" || !(b.Lifetime > 0) || !(b.Epsilon > 0) {
@@ -73,7 +84,7 @@ func (f *file) lifetime(n ast.Node) bool {
 		}
 		return true
 	}
-	x, ok := f.float(n, "budget.lifetime", bounds{0, maxEpsilon * 1000, false})
+	x, ok := f.float(n, "budget.lifetime", bounds{minEpsilon, maxEpsilon * 1000, true})
 	if ok && x < b.Epsilon {
 		f.add(at(n), "budget.lifetime %g does not hold one window of epsilon %g", x, b.Epsilon)
 	}
@@ -96,7 +107,7 @@ func (f *file) query(n ast.Node) {
 	var l2 ast.Node
 	f.fields(n, "query", []field{
 		{name: "epsilon", read: func(n ast.Node) {
-			x, ok := f.float(n, "query.epsilon", bounds{0, maxEpsilon, false})
+			x, ok := f.float(n, "query.epsilon", bounds{minEpsilon, maxEpsilon, true})
 			if ok && b.Epsilon > 0 && x > b.Epsilon {
 				f.add(at(n), "query.epsilon %g is more than budget.epsilon %g", x, b.Epsilon)
 			}
@@ -107,6 +118,7 @@ func (f *file) query(n ast.Node) {
 			if ok && x > b.Delta {
 				f.add(at(n), "query.delta %g is more than budget.delta %g", x, b.Delta)
 			}
+			f.deltaOfPeople(at(n), "query.delta", x)
 			q.Delta = x
 		}},
 		{name: "mechanism", read: func(n ast.Node) {

@@ -16,6 +16,7 @@ import (
 
 // Limits of what a policy can say. Beyond them a promise means nothing or a number is a slip of the pen.
 const (
+	minEpsilon       = 1e-9
 	maxEpsilon       = 10000
 	maxDelta         = 0.01
 	maxGroupsLimit   = 1 << 20

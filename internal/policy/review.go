@@ -86,9 +86,9 @@ func (w *warnings) file(f *file) {
 	for _, at := range f.bare {
 		w.add(at.position, "%s is written without quotes: other YAML readers take it for true or false", at.text).hint(`write "%s"`, at.text)
 	}
-	if total, n := f.p.Budget.allDelta(), f.p.Population; n > 0 && total > 0.1/float64(n) {
-		w.add(f.deltaAt, "budget.delta %g (%g in all windows of the lifetime) is more than a tenth of 1/population (%d people)", f.p.Budget.Delta, total, n).
-			hint("at most %.0e: with 1/n, publishing one whole person would keep the promise", 0.1/float64(n))
+	if total, n := f.p.Budget.allDelta(), f.p.Population; n > 0 && total > f.p.Budget.Delta && total > 0.1/float64(n) { // that of one window is refused
+		w.add(f.deltaAt, "budget.delta %g is %g in all windows of the lifetime, more than a tenth of 1/population (%d people)", f.p.Budget.Delta, total, n).
+			hint("with 1/n in all, publishing one whole person would keep the promise: a smaller delta, or a smaller lifetime")
 	} else if n == 0 && f.p.Budget.Delta > 1e-5 {
 		w.add(f.deltaAt, "budget.delta %g is large, and no population is declared to compare it with", f.p.Budget.Delta).hint("say population: how many people there are, about")
 	}

@@ -221,7 +221,7 @@ func (b *bench) duckTimes(ctx context.Context, d *dataset, list []timed) (out []
 
 // asker asks through the engine: analysed, charged, committed.
 func (b *bench) asker(ctx context.Context, d *dataset, kind, where string, over backend.Backend) (ask func(string) error, stop func() error, err error) {
-	p, err := b.policyOf(d, kind, where, "epsilon: 10000, delta: 1e-6", "epsilon: 1")
+	p, err := b.policyOf(d, kind, where, "epsilon: 10000, delta: 1e-7", "epsilon: 1")
 	if err != nil {
 		return nil, nil, err
 	}
