@@ -143,6 +143,9 @@ func (r *run) heard() *Heard {
 // lock makes those who ask for the same releases wait for one another, in one order for all.
 func (r *run) lock(ctx context.Context) (unlock func(), err error) {
 	var keys []ledger.Hash
+	if r.under.fresh { // it is not to be answered by another's release
+		return func() {}, nil
+	}
 	for _, a := range r.asked { // who holds these has those that read them to themselves
 		if a.known {
 			keys = append(keys, a.key)
@@ -168,6 +171,7 @@ func (r *run) lock(ctx context.Context) (unlock func(), err error) {
 
 // stored looks for a release that answers at no charge: made of the same key with at least the asked price, or so near to it that measuring again is not
 // worth it, or public through and through (groups without a measure). One that was made at a smaller price comes back too, not free: it can be topped up.
+// dpsql.fresh leaves all of them alone: what it asks for is a release of its own, beside those.
 func (p *Prepared) stored(ctx context.Context, key ledger.Hash, st *stage, mp *measure.Plan) (*release.Release, bool, error) {
 	e := p.session.engine
 	if len(mp.Events()) == 0 {
@@ -177,6 +181,9 @@ func (p *Prepared) stored(ctx context.Context, key ledger.Hash, st *stage, mp *m
 		}
 		r, err := m.Read(nil, noRows{})
 		return r, true, err
+	}
+	if p.under.fresh { // asked anew, on purpose
+		return nil, false, nil
 	}
 	old, ok, err := e.ledger.Lookup(ctx, key, p.session.analyst.Name)
 	switch {

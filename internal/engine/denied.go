@@ -38,18 +38,21 @@ func (r *run) denied(err error, open []*asked, sum *measure.Plan) error {
 		detail += fmt.Sprintf(" It comes back on %s UTC.", at.Format("2006-01-02 15:04"))
 	}
 	return sqlerr.New(sqlerr.BudgetExhausted, "%s budget does not hold this statement: %s", whose, priceLine(sum, s.engine.filter.Order)).
-		WithDetail("%s", detail).WithHint("%s", deniedHint(r.passes(d.Balance, open), r.aim != ""))
+		WithDetail("%s", detail).WithHint("%s", r.deniedHint(r.passes(d.Balance, open)))
 }
 
-func deniedHint(epsilon float64, aimed bool) string {
-	if epsilon > 0 {
-		off := ""
-		if aimed {
-			off = "SET dpsql.target_error = off; "
-		}
-		return fmt.Sprintf("%sSET dpsql.epsilon = %s passes now, and no larger one; a statement that was answered before is free.", off, number(epsilon))
+func (r *run) deniedHint(epsilon float64) string {
+	off, free := "", "is free"
+	if r.aim != "" {
+		off = "SET dpsql.target_error = off; "
 	}
-	return "No price of this statement passes now. A statement that was answered before is free; more budget is the owner's to give."
+	if r.under.fresh {
+		free = "is free with dpsql.fresh off"
+	}
+	if epsilon > 0 {
+		return fmt.Sprintf("%sSET dpsql.epsilon = %s passes now, and no larger one; a statement that was answered before %s.", off, number(epsilon), free)
+	}
+	return fmt.Sprintf("No price of this statement passes now. A statement that was answered before %s; more budget is the owner's to give.", free)
 }
 
 // passes is the largest price, to three digits, at which the statement would be admitted by a balance; 0 if there is none.

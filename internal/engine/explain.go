@@ -307,10 +307,13 @@ func (x explainer) largestLine(ctx context.Context, r *release.Release) []told {
 	return nil
 }
 
-// fresh is of a statement that is asked for the first time.
+// fresh is of a statement that is asked for the first time, or anew.
 func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 	s, a := x.session, x.st.an
 	var lines []told
+	if x.under.fresh {
+		lines = append(lines, line("Asked anew, beside stored releases of it, which answer at no charge with dpsql.fresh off"))
+	}
 	for i, ev := range mp.Measures {
 		if ev == nil {
 			lines = append(lines, line("Noise %d: the selection's noisy number of units", i+1))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 // settings are the dpsql.* settings of one session. They change what a statement costs and how it is bounded, within the
@@ -23,6 +24,7 @@ type settings struct {
 	notices   string
 	target    target
 	size      uint64 // rows that a group has, about; 0: unknown
+	fresh     bool   // stored releases do not answer
 }
 
 // leastPart: a statement may cost no less than the usual price divided by it.
@@ -117,6 +119,14 @@ var settingTable = map[string]setting{
 			return err
 		},
 	},
+	"dpsql.fresh": {
+		"Ask anew, and pay, where a stored release would answer: on or off.",
+		func(s *settings) string { return onOff(s.fresh) },
+		func(_ *Session, to *settings, v string) (err error) {
+			to.fresh, err = parseSwitch("dpsql.fresh", v)
+			return err
+		},
+	},
 	"dpsql.notices": {
 		"What a NOTICE tells with each answer: off, brief or full.",
 		func(s *settings) string { return s.notices },
@@ -156,6 +166,22 @@ func choice(name, v string, values ...string) (string, error) {
 	}
 	return values[0], sqlerr.New(sqlerr.InvalidParam, "invalid value for parameter %q: %q", name, v).
 		WithHint("Available values: %s.", strings.Join(values, ", "))
+}
+
+// parseSwitch reads what PostgreSQL reads as a boolean setting.
+func parseSwitch(name, v string) (bool, error) {
+	b, err := sqltype.ParseText(v, sqltype.Bool)
+	if err != nil {
+		return false, sqlerr.New(sqlerr.InvalidParam, "parameter %q requires a Boolean value", name)
+	}
+	return b == true, nil
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
 }
 
 // Set changes a dpsql.* setting.

@@ -92,6 +92,10 @@ func (p *Prepared) aim(ctx context.Context, st *stage, args []sqltype.Value) (*s
 		return nil, "", sqlerr.New(sqlerr.TargetUnknown, "no price is known at which this statement has an error of %s", t).
 			WithHint("SET dpsql.target_error = off, and ask for counts, sums or averages of one SELECT where it is on.")
 	}
+	if p.under.fresh {
+		return nil, "", sqlerr.New(sqlerr.TargetUnknown, "an error of %s is aimed at by an earlier release, which dpsql.fresh leaves alone", t).
+			WithHint("SET dpsql.fresh = off, and pay the difference only; or SET dpsql.target_error = off, and dpsql.epsilon.")
+	}
 	w, err := p.widths(ctx, st, t, size, args)
 	if err != nil {
 		return nil, "", err

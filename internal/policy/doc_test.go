@@ -62,6 +62,7 @@ const settings = `| setting | at the start | values | what it does |
 | ''dpsql.bounding'' | ''query.bounding'' | ''auto'', ''l2'', ''linf'' | how a person's part is bounded: in each group, or over all groups by its length (for Gaussian noise), or whichever is expected to err less. Where groups are not public ''l2'' is ''linf'', as EXPLAIN then says; [what that goes by](policy.md#choosing-bounds) |
 | ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error (the noise's), as a number or a part of the value, that the next statements should have at most: each costs the least price, at most ''max_query_epsilon'', that should give it, in place of ''dpsql.epsilon''; see [below](#asking-for-an-error) |
 | ''dpsql.expected_size'' | ''unknown'' | 1 to 1099511627776 (else 22023), or ''unknown'' | about how many rows a group has, for ''dpsql.target_error'' |
+| ''dpsql.fresh'' | ''off'' | ''on'', ''off'' | stored releases do not answer the next statements: each is asked anew, with new noise, and charged. What it releases is stored beside the older ones; of those a later repeat is given the dearest, and the newest of equally dear ones. Not beside ''dpsql.target_error'' |
 | ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, the noise's 95% error; ''full'' adds the bounds |
 `
 

@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// TestFresh: with dpsql.fresh a statement is charged and drawn again, whatever is stored, in all its releases; afterwards a repeat is given the dearest, the newest of equally dear ones.
+func TestFresh(t *testing.T) {
+	e := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 100,").engine
+	ann, bob := e.session(t, "ann"), e.session(t, "bob")
+	const sql = "select count(*) from encounters"
+	of := func(s *Session, text string) string {
+		t.Helper()
+		_, a := ask(t, s, text)
+		return fmt.Sprint(a.Rows)
+	}
+	costs := func(want int, do func()) {
+		t.Helper()
+		if n := charged(t, e, do); n != want {
+			t.Errorf("%d charges, not %d", n, want)
+		}
+	}
+	first := of(ann, sql)
+	set(t, ann, "dpsql.fresh", "on")
+	before := ann.Snapshot()
+	others, last := map[string]bool{}, ""
+	costs(10, func() { // sigma is above 3: one value has at most 0.14, so that all are the first has less than 1e-9
+		for range 10 {
+			last = of(ann, sql)
+			others[last] = true
+		}
+	})
+	if delete(others, first); len(others) == 0 {
+		t.Error("the noise is that of the first release")
+	}
+	costs(0, func() {
+		if got := of(bob, sql); got != last {
+			t.Errorf("the repeat is %s, the newest release %s", got, last)
+		}
+	})
+	set(t, ann, "dpsql.epsilon", "0.25")
+	costs(1, func() { of(ann, sql) })
+	set(t, ann, "dpsql.epsilon", "0.5")
+	costs(0, func() {
+		if got := of(bob, sql); got != last {
+			t.Errorf("the repeat is %s, the dearest release %s", got, last)
+		}
+	})
+	list, err := e.ledger.Releases("ann")
+	if err != nil || len(list) != 12 {
+		t.Errorf("%d releases are stored, %v", len(list), err)
+	}
+	const two = "select (select count(*) from encounters), (select count(*) from patients)"
+	costs(2, func() { of(ann, two) })
+	costs(0, func() { of(bob, two) })
+	costs(0, func() {
+		if text := of(ann, "explain "+sql); !strings.Contains(text, "Asked anew") || !strings.Contains(text, "Charge: price 0.5") {
+			t.Error(text)
+		}
+		if text := of(bob, "explain "+sql); strings.Contains(text, "Asked anew") || !strings.Contains(text, "Charge: nothing") {
+			t.Error(text)
+		}
+		set(t, ann, "dpsql.target_error", "5%")
+		if _, err := try(ann, sql); sqlerr.ID(err) != "target_unknown" {
+			t.Error(err)
+		}
+		ann.Restore(before)
+		set(t, ann, "dpsql.fresh", "false")
+		if got := of(ann, sql); got != last {
+			t.Errorf("with dpsql.fresh off: %s", got)
+		}
+	})
+	for _, v := range []string{"", "2", "auto", "o"} {
+		if err := ann.Set("dpsql.fresh", []string{v}); sqlerr.ID(err) != sqlerr.InvalidParam.ID {
+			t.Errorf("%q: %v", v, err)
+		}
+	}
+}
+
+// TestFreshDenied: what the budget does not hold is refused, and the hint says how the stored release is had.
+func TestFreshDenied(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 0.6,")
+	set(t, s, "dpsql.mechanism", "laplace")
+	const sql = "select count(*) from encounters"
+	ask(t, s, sql)
+	set(t, s, "dpsql.fresh", "on")
+	_, err := try(s, sql)
+	if e := refusal(err); e == nil || e.ID != sqlerr.BudgetExhausted.ID || !strings.Contains(e.Hint, "free with dpsql.fresh off") {
+		t.Errorf("%v", err)
+	}
+	set(t, s, "dpsql.fresh", "off")
+	if n := charged(t, s.engine, func() { ask(t, s, sql) }); n != 0 {
+		t.Errorf("%d charges", n)
+	}
+}
