@@ -107,9 +107,16 @@ It asks the running server over its socket; where none runs it reads the ledger 
 against the limit; it reads the whole ledger, for which a running server's statements wait.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			format := ""
+			if plotTo != "" { // before anything is read
+				var err error
+				if format, err = owner.PlotFormat(plotTo); err != nil {
+					return err
+				}
+			}
 			return withLedger(cmd.Context(), config, func(p *policy.Policy, l ownersLedger) error {
 				if plotTo != "" {
-					if err := plotSpending(cmd.Context(), l, p.Dataset, plotTo); err != nil {
+					if err := plotSpending(cmd.Context(), l, p.Dataset, plotTo, format); err != nil {
 						return err
 					}
 				}
@@ -126,22 +133,22 @@ against the limit; it reads the whole ledger, for which a running server's state
 	}
 	configFlag(show, &config)
 	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	show.Flags().StringVar(&plotTo, "plot", "", "file of a figure, SVG: what was spent over time")
+	show.Flags().StringVar(&plotTo, "plot", "", "file of a figure (.svg, .png or .pdf): what was spent over time")
 	c.AddCommand(show, verifyCommand(), grantCommand(), raiseCommand())
 	return c
 }
 
 // plotSpending writes the figure; a file that is there is replaced.
-func plotSpending(ctx context.Context, l ownersLedger, dataset, path string) error {
+func plotSpending(ctx context.Context, l ownersLedger, dataset, path, format string) error {
 	history, err := l.History(ctx)
 	if err != nil {
 		return err
 	}
-	var svg bytes.Buffer
-	if err := owner.Plot(&svg, dataset, history); err != nil {
+	var figure bytes.Buffer
+	if err := owner.Plot(&figure, format, dataset, history); err != nil {
 		return err
 	}
-	return os.WriteFile(path, svg.Bytes(), 0o600)
+	return os.WriteFile(path, figure.Bytes(), 0o600)
 }
 
 func verifyCommand() *cobra.Command {

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"image/color"
 	"io"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -15,9 +17,21 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 )
 
-// Plot draws a data set's spending over time as SVG: everybody together and each analyst, as shares of the budget of a window, against its limit of 1. A window
+// PlotFormats are the kinds of figures, by the ends of their files' names.
+var PlotFormats = []string{"svg", "png", "pdf"}
+
+// PlotFormat is the kind of figure that a file's name asks for.
+func PlotFormat(path string) (string, error) {
+	end := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
+	if !slices.Contains(PlotFormats, end) {
+		return "", fmt.Errorf("%s: a figure's file ends in .%s", path, strings.Join(PlotFormats, ", ."))
+	}
+	return end, nil
+}
+
+// Plot draws a data set's spending over time in one of PlotFormats: everybody together and each analyst, as shares of the budget of a window, against its limit of 1. A window
 // begins at 0.
-func Plot(to io.Writer, dataset string, history []ledger.Spent) error {
+func Plot(to io.Writer, format, dataset string, history []ledger.Spent) error {
 	if len(history) == 0 {
 		return fmt.Errorf("data set %s: nothing was charged yet, so there is nothing to draw", dataset)
 	}
@@ -43,7 +57,7 @@ func Plot(to io.Writer, dataset string, history []ledger.Spent) error {
 		p.Add(line)
 		p.Legend.Add(c.name, line)
 	}
-	w, err := p.WriterTo(20*vg.Centimeter, 11*vg.Centimeter, "svg")
+	w, err := p.WriterTo(20*vg.Centimeter, 11*vg.Centimeter, format)
 	if err != nil {
 		return err
 	}

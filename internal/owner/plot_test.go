@@ -2,6 +2,7 @@ package owner
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func TestPlot(t *testing.T) {
 		}
 	}
 	var svg bytes.Buffer
-	if err := Plot(&svg, "demo", history); err != nil {
+	if err := Plot(&svg, "svg", "demo", history); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"<svg", "everybody", "ann", "bob", "limit", "demo: budget spent"} {
@@ -42,7 +43,19 @@ func TestPlot(t *testing.T) {
 			t.Errorf("the figure has no %q", text)
 		}
 	}
-	if err := Plot(&svg, "demo", nil); err == nil {
+	if err := Plot(&svg, "svg", "demo", nil); err == nil {
 		t.Error("a figure of nothing")
+	}
+	for name, begins := range map[string]string{"a.svg": "<?xml", "b.PNG": "\x89PNG\r\n", "c.d.pdf": "%PDF-"} {
+		format, err := PlotFormat(name)
+		var out bytes.Buffer
+		if err := errors.Join(err, Plot(&out, format, "demo", history)); err != nil || !strings.HasPrefix(out.String(), begins) {
+			t.Errorf("%s begins with %.9q, %v", name, out.String(), err)
+		}
+	}
+	for _, name := range []string{"a.jpg", "png", "a.svg.gz", ".", ""} {
+		if _, err := PlotFormat(name); err == nil || !strings.Contains(err.Error(), ".svg, .png, .pdf") {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }
