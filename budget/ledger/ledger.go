@@ -62,6 +62,8 @@ type Ledger interface {
 	Grant(ctx context.Context, g Grant) error
 	// Raise records that a data set's budget or lifetime is now the larger one of this head; all else in it is as it was.
 	Raise(ctx context.Context, asked Head, by, reason string) error
+	// Promised refuses a head that is not the one in force: its budget, window or lifetime is another than the ledger holds by now.
+	Promised(ctx context.Context, asked Head) error
 	// SetEpoch goes on under another policy text, whose promise must be the same: stored releases of others no longer
 	// answer, what was spent stays. It does nothing where the epoch is in force already.
 	SetEpoch(ctx context.Context, epoch string) error

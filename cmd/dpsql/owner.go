@@ -52,11 +52,20 @@ func takeLedger(ctx context.Context, p *policy.Policy) (ledger.Ledger, error) {
 	l, err := ledger.OpenForOwner(ctx, p.Ledger.SQLite)
 	switch {
 	case errors.Is(err, ledger.ErrInUse):
-		return nil, fmt.Errorf("%w: a server has it, but none answers on the socket %s", err, p.Socket)
+		return nil, inUse(err, p.Socket)
 	case errors.Is(err, ledger.ErrNotExist):
 		return nil, fmt.Errorf("%s: nothing was served with this policy yet, so nothing was spent", p.Ledger.SQLite)
 	}
 	return l, err
+}
+
+// inUse says what to do about a ledger that another process has, which does not answer.
+func inUse(err error, socket string) error {
+	if socket == "none" {
+		return fmt.Errorf("%w: the policy says socket: none, so a running server cannot be asked. Stop it first, or give it a socket", err)
+	}
+	return fmt.Errorf("%w: a server has it, but none answers on the socket %s. Is this the policy file that it runs with? A server that is just starting or stopping, "+
+		"or another dpsql command, has it for a moment: try again", err, socket)
 }
 
 type running struct{ *owner.Client }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -50,27 +52,23 @@ func raiseCommand() *cobra.Command {
 		Short: "Make a larger promise: record the policy's larger budget or lifetime",
 		Long: `Record that the data set's budget (epsilon, delta) or lifetime is now the larger one of the policy. This is a new promise to the people of the data: tell them.
 It holds from the present window on, which then counts against the lifetime with the larger budget; a smaller one is refused, for what was promised stays.
-Accountant, window and people stay as they were. Stop the server of a SQLite ledger first; servers that share a ledger in PostgreSQL take the new policy over when
-they are started again.`,
+Accountant, window and people stay as they were. A running server reads the policy file again and goes on under the larger promise; others that share a ledger in
+PostgreSQL take it over by dpsql reload, or when they are started again with the new policy.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			p, err := policy.Load(config)
+			p, err := policy.Places(config) // a running server has the secrets
 			if err != nil {
 				return err
 			}
-			head, err := engine.Head(p, "raise")
+			if s, up := owner.Dial(cmd.Context(), p.Socket); up {
+				err = s.Raise(cmd.Context(), promiseOf(p), whoami(), reason)
+			} else {
+				p, err = raiseAlone(cmd.Context(), config, reason)
+			}
 			if err != nil {
 				return err
 			}
-			l, err := takeLedger(cmd.Context(), p)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, l.Close()) }()
-			if err := l.Raise(cmd.Context(), head, whoami(), reason); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "promised: epsilon %g, delta %g for data set %s\n", p.Budget.Epsilon, p.Budget.Delta, p.Dataset)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "promised: %s\n", promiseOf(p))
 			return err
 		},
 	}
@@ -80,4 +78,45 @@ they are started again.`,
 		panic(err)
 	}
 	return c
+}
+
+// raiseAlone takes the ledger itself: no server runs, or servers share it.
+func raiseAlone(ctx context.Context, config, reason string) (_ *policy.Policy, err error) {
+	p, err := policy.Load(config)
+	if err != nil {
+		return nil, err
+	}
+	head, err := engine.Head(p, "raise")
+	if err != nil {
+		return nil, err
+	}
+	l, err := takeLedger(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	return p, l.Raise(ctx, head, whoami(), reason)
+}
+
+// promiseOf is what a policy promises.
+func promiseOf(p *policy.Policy) owner.Promise {
+	return owner.Promise{Dataset: p.Dataset, Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta, Lifetime: p.Budget.Lifetime}
+}
+
+// Raise makes the larger promise of the policy file, and puts that policy in force.
+func (s *daemon) Raise(ctx context.Context, promise owner.Promise, by, reason string) error {
+	p, err := policy.Load(s.config)
+	if err != nil {
+		return err
+	}
+	if now := promiseOf(p); now != promise {
+		return fmt.Errorf("the running server's policy file %s says %s, this one %s: give the server's own file to --config", s.config, now, promise)
+	}
+	before := s.engine.Policy()
+	if err := s.engine.Raise(ctx, p, by, reason); err != nil {
+		return err
+	}
+	s.log.Warn("promise raised", "promise", promise.String(), "by", by, "reason", reason)
+	s.reloaded(before, p)
+	return nil
 }

@@ -130,7 +130,7 @@ func (r *run) lookUp(ctx context.Context) error {
 
 // heard is what the owner will hear, of the statement before it is run.
 func (r *run) heard() *Heard {
-	h := &Heard{Analyst: r.session.analyst.Name, Statement: r.asked[0].key, Order: r.session.engine.filter.Order, Outcome: Answered}
+	h := &Heard{Analyst: r.session.analyst.Name, Statement: r.asked[0].key, Order: r.session.engine.filter().Order, Outcome: Answered}
 	for i, a := range r.asked {
 		if i > 0 {
 			h.Plan += "\n"

@@ -392,7 +392,7 @@ func TestChosenLoss(t *testing.T) {
 				t.Fatal("the plans differ")
 			}
 			with, without := readSide(t, p), readSide(t, q)
-			loss, err := p.session.engine.filter.Loss(mp.Choices[0])
+			loss, err := p.session.engine.filter().Loss(mp.Choices[0])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,6 @@ type Engine struct {
 	backend  backend.Backend
 	dialect  funcs.Dialect
 	ledger   ledger.Ledger
-	filter   *budget.Filter
 	noise    *noise.Source
 	log      *slog.Logger
 	watch    Watcher
@@ -78,7 +77,6 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if e.ledger, err = openLedger(ctx, opt, head); err != nil {
 		return nil, err
 	}
-	e.filter = e.ledger.Filter()
 	e.world.Store(w)
 	return e, nil
 }
@@ -160,23 +158,15 @@ func relationNames(p *policy.Policy) (names []backend.RelationName) {
 }
 
 // Reload puts another policy in force, for running sessions too: rights, prices, bounds, descriptions. What was promised and what
-// is open stays: another data set, people, budget, backend or ledger is refused, and then the old policy goes on whole. A change
+// is open stays: another data set, people, backend or ledger, or a budget that was not promised, is refused, and then the old policy goes on whole. A change
 // of what answers mean opens a new epoch of the ledger, which forgets no charge.
 func (e *Engine) Reload(ctx context.Context, p *policy.Policy) error {
-	e.changing.Lock()
-	defer e.changing.Unlock()
-	old := e.world.Load()
-	if err := fixed(old.policy, p); err != nil {
-		return err
-	}
-	w, err := e.bind(ctx, p)
-	if err != nil {
-		return err
-	}
-	if err := e.enter(ctx, w); err != nil {
-		return err
-	}
-	return e.ledger.SetCache(cache(p)) // it cannot fail: the policy was checked
+	return e.change(ctx, p, func(w *world) error {
+		if p.Budget == e.Policy().Budget {
+			return nil
+		}
+		return e.promised(ctx, w)
+	})
 }
 
 // enter puts a world in force.
@@ -194,16 +184,20 @@ func fixed(a, b *policy.Policy) error {
 		key  string
 		same bool
 	}{
-		{"dataset", a.Dataset == b.Dataset}, {"people", a.People == b.People}, {"budget", a.Budget == b.Budget}, {"ledger", a.Ledger == b.Ledger},
+		{"dataset", a.Dataset == b.Dataset}, {"people", a.People == b.People}, {"ledger", a.Ledger == b.Ledger},
 		{"backend", a.Backend.Postgres == b.Backend.Postgres && a.Backend.DuckDB == b.Backend.DuckDB && a.Backend.Files == b.Backend.Files &&
 			maps.Equal(a.Backend.Settings, b.Backend.Settings)},
 	} {
 		if !f.same {
-			return fmt.Errorf("%s has changed, which a running server does not take over: restore it, or stop the server and start it with the new policy "+
-				"(a budget that was promised stays in the ledger)", f.key)
+			return errChanged(f.key)
 		}
 	}
 	return nil
+}
+
+func errChanged(key string) error {
+	return fmt.Errorf("%s has changed, which a running server does not take over: restore it, or stop the server and start it with the new policy "+
+		"(a budget that was promised stays in the ledger; dpsql budget raise makes a larger one)", key)
 }
 
 // Close gives the ledger free.

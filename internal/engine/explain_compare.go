@@ -45,7 +45,7 @@ func tableName(t *plan.Table) string {
 
 // accountantsLine is what each accountant says of a statement by itself.
 func (s *Session) accountantsLine(mp *measure.Plan) (told, error) {
-	f := s.engine.filter
+	f := s.engine.filter()
 	charges, err := budget.Charges(mp.Events(), f.Delta)
 	if err != nil {
 		return told{}, err
@@ -84,7 +84,7 @@ func finite(x float64) *float64 {
 
 // comparedLines are the expected errors under each noise at the same price, and what each of them costs. The statement's own is one of them.
 func (x explainer) comparedLines(mp *measure.Plan) ([]told, error) {
-	a, f := x.st.an, x.session.engine.filter
+	a, f := x.st.an, x.session.engine.filter()
 	if mp.Mechanism != measure.Laplace && mp.Mechanism != measure.Gaussian {
 		return nil, nil
 	}

@@ -73,7 +73,7 @@ func TestOdometerShown(t *testing.T) {
 	if text := showOf(guest); !strings.Contains(text, "what you paid for so far: epsilon 0 at delta 5e-09") {
 		t.Error(text)
 	}
-	if e, _ := s.engine.filter.Odometer(b.Dataset.Spent, 1); e != b.Analyst.Spent.Pure {
+	if e, _ := s.engine.filter().Odometer(b.Dataset.Spent, 1); e != b.Analyst.Spent.Pure {
 		t.Errorf("of the data set: %g", e)
 	}
 	set(t, s, "dpsql.mechanism", "gaussian")

@@ -196,7 +196,7 @@ func TestReleasedSpread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := s.engine.filter.Order
+	order := s.engine.filter().Order
 	slack := math.Sqrt(6 * math.Log(1/falseAlarm) / draws)
 	enough := func(mp2 *measure.Plan) bool {
 		squares := 0.0

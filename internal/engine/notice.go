@@ -45,9 +45,9 @@ func (r *run) notice(ctx context.Context) string {
 	case len(paid) == 0:
 		text += fmt.Sprintf(" (answered from the release made at price %s)%s", number(whole.Price), littleMore(list[0].release, list[0].ask))
 	case many:
-		text = fmt.Sprintf("spent: %s, for %d of %d releases", priceLine(total(paid), s.engine.filter.Order), len(paid), len(list))
+		text = fmt.Sprintf("spent: %s, for %d of %d releases", priceLine(total(paid), s.engine.filter().Order), len(paid), len(list))
 	default:
-		text = "spent: " + priceLine(whole, s.engine.filter.Order)
+		text = "spent: " + priceLine(whole, s.engine.filter().Order)
 	}
 	if b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share); err == nil {
 		text += fmt.Sprintf("; left: %s more at this price", statements(b.StatementsLeft(whole.Loss)))

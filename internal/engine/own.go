@@ -52,7 +52,7 @@ func (s *Session) releasesRows() ([][]sqltype.Value, error) {
 	var rows [][]sqltype.Value
 	for _, r := range list {
 		var renyi sqltype.Value
-		if s.engine.filter.Order != 0 {
+		if s.engine.filter().Order != 0 {
 			renyi = r.Loss.Renyi
 		}
 		rows = append(rows, []sqltype.Value{r.Reservation, hex.EncodeToString(r.Key[:]), r.Price, r.Loss.Pure, renyi, r.Loss.Delta, sqltype.InstantOf(r.Made), sqltype.InstantOf(r.Expires)})
@@ -89,7 +89,7 @@ func (s *Session) ownRows(ctx context.Context, t *plan.Table) ([][]sqltype.Value
 	if err != nil {
 		return nil, s.ledgerFailed(err)
 	}
-	f := s.engine.filter
+	f := s.engine.filter()
 	price := dp.Loss{Pure: s.now.epsilon, Renyi: f.Price(s.now.epsilon)} // what the price tag names, without a selection's delta
 	row := func(scope string, share float64, a ledger.Account) []sqltype.Value {
 		var order, rs, rr sqltype.Value
@@ -129,7 +129,7 @@ func (s *Session) budgetLine() (string, error) {
 	if err != nil {
 		return "", s.ledgerFailed(err)
 	}
-	f := s.engine.filter
+	f := s.engine.filter()
 	share := min(1, s.analyst.Share+b.Analyst.Granted/f.Epsilon)
 	line := fmt.Sprintf("epsilon %s, delta %s: ", number(f.Epsilon*share), number(f.Delta*share))
 	if b.Analyst.Granted > 0 {

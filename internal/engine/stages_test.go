@@ -224,7 +224,7 @@ func TestStagesCharge(t *testing.T) {
 			t.Errorf("%s again: %v, %v", c.sql, again, a)
 		}
 		b, err := s.engine.ledger.Balance("ann", s.analyst.Share)
-		if err != nil || b.Dataset.Spent.Pure > 0.5+1e-9 && b.Dataset.Spent.Renyi > s.engine.filter.Price(0.5)*(1+1e-9) {
+		if err != nil || b.Dataset.Spent.Pure > 0.5+1e-9 && b.Dataset.Spent.Renyi > s.engine.filter().Price(0.5)*(1+1e-9) {
 			t.Errorf("%s: %+v, %v", c.sql, b, err)
 		}
 		if facts, err := try(s, "select release, measure from dpsql.last"); err != nil || len(facts) < c.stages || facts[len(facts)-1][0] != int64(c.stages) {
@@ -255,7 +255,7 @@ func TestStagesCharge(t *testing.T) {
 		t.Errorf("%v is not %v", again.Rows, one.Rows)
 	}
 	ask(t, s, "select count(*) from encounters")
-	if all, f := charges(t, s.engine), s.engine.filter; len(all) != 3 || all[2].Loss.Renyi > (f.Price(0.5)-f.Price(0.25))*(1+1e-9) {
+	if all, f := charges(t, s.engine), s.engine.filter(); len(all) != 3 || all[2].Loss.Renyi > (f.Price(0.5)-f.Price(0.25))*(1+1e-9) {
 		t.Errorf("the top-up is %+v", all)
 	}
 }

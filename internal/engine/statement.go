@@ -217,7 +217,7 @@ func query(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, args []sqlt
 
 // asks is what the session's settings ask for.
 func (s *Session) asks() measure.Ask {
-	return measure.Ask{Filter: s.engine.filter, Epsilon: s.now.epsilon, Least: s.leastEpsilon(), QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
+	return measure.Ask{Filter: s.engine.filter(), Epsilon: s.now.epsilon, Least: s.leastEpsilon(), QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
 		Population: int64(min(s.world.policy.Units(), 1<<40))}
 }
 

@@ -88,7 +88,7 @@ func TestTopUps(t *testing.T) {
 			set(t, s, "dpsql.mechanism", c.mechanism)
 			set(t, s, "dpsql.bounding", c.bounding)
 			set(t, s, "dpsql.max_groups", c.groups)
-			f := s.engine.filter
+			f := s.engine.filter()
 			var before [][]sqltype.Value
 			var bounds string
 			var was []float64

@@ -22,6 +22,8 @@ type Server interface {
 	Freeze(ctx context.Context, analyst, by string) error
 	Unfreeze(ctx context.Context, analyst, by string) error
 	Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error
+	// Raise makes the larger promise of the policy file, which must be the one that the owner's command read.
+	Raise(ctx context.Context, promise Promise, by, reason string) error
 	Accounts() (ledger.Accounts, error)
 	History(ctx context.Context) ([]ledger.Spent, error)
 	// Verify reads the whole ledger again.
@@ -37,6 +39,25 @@ type order struct {
 
 	Epsilon float64 `json:"epsilon,omitempty"` // of a grant, and why
 	Reason  string  `json:"reason,omitempty"`
+
+	Promise *Promise `json:"promise,omitempty"` // of a raise
+}
+
+// Promise is what a policy promises a data set's people.
+type Promise struct {
+	Dataset  string  `json:"data_set"`
+	Epsilon  float64 `json:"epsilon"`
+	Delta    float64 `json:"delta"`
+	Lifetime float64 `json:"lifetime"` // 0: none
+}
+
+// String is what the command says of it.
+func (p Promise) String() string {
+	text := fmt.Sprintf("epsilon %g, delta %g", p.Epsilon, p.Delta)
+	if p.Lifetime > 0 {
+		text += fmt.Sprintf(", lifetime %g", p.Lifetime)
+	}
+	return text + " for data set " + p.Dataset
 }
 
 // maxOrder limits a command's bytes.
@@ -84,8 +105,14 @@ func Serve(ctx context.Context, l net.Listener, s Server) error {
 		"freeze":   func(ctx context.Context, o order) error { return s.Freeze(ctx, o.Analyst, o.By) },
 		"unfreeze": func(ctx context.Context, o order) error { return s.Unfreeze(ctx, o.Analyst, o.By) },
 		"grant":    func(ctx context.Context, o order) error { return s.Grant(ctx, o.Analyst, o.Epsilon, o.By, o.Reason) },
-		"reload":   func(ctx context.Context, _ order) error { return s.Reload(ctx) },
-		"verify":   func(ctx context.Context, _ order) error { return s.Verify(ctx) },
+		"raise": func(ctx context.Context, o order) error {
+			if o.Promise == nil {
+				return errors.New("a raise says what is promised")
+			}
+			return s.Raise(ctx, *o.Promise, o.By, o.Reason)
+		},
+		"reload": func(ctx context.Context, _ order) error { return s.Reload(ctx) },
+		"verify": func(ctx context.Context, _ order) error { return s.Verify(ctx) },
 	} {
 		mux.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) {
 			var o order
@@ -153,6 +180,11 @@ func (c *Client) Unfreeze(ctx context.Context, analyst, by string) error {
 // Grant gives an analyst more of the data set's budget in the present window.
 func (c *Client) Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error {
 	return c.call(ctx, http.MethodPost, "grant", order{Analyst: analyst, By: by, Epsilon: epsilon, Reason: reason}, nil)
+}
+
+// Raise makes the server take the larger promise of its policy file.
+func (c *Client) Raise(ctx context.Context, p Promise, by, reason string) error {
+	return c.call(ctx, http.MethodPost, "raise", order{By: by, Reason: reason, Promise: &p}, nil)
 }
 
 // Reload makes the server read its policy again.

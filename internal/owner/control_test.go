@@ -43,6 +43,11 @@ func (f *fakeServer) Grant(_ context.Context, analyst string, epsilon float64, b
 	return f.err
 }
 
+func (f *fakeServer) Raise(_ context.Context, p Promise, by, reason string) error {
+	f.orders = append(f.orders, fmt.Sprintf("raise to %s by %s: %s", p, by, reason))
+	return f.err
+}
+
 func (f *fakeServer) History(context.Context) ([]ledger.Spent, error) {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	return []ledger.Spent{{At: at, Window: at, Analyst: "ann", Own: 0.25, All: 0.5}}, f.err
@@ -88,10 +93,11 @@ func TestControl(t *testing.T) {
 	if !up {
 		t.Fatal("the server does not answer")
 	}
-	if err := errors.Join(c.Freeze(ctx, "ann", "root"), c.Unfreeze(ctx, "", "root"), c.Reload(ctx), c.Verify(ctx), c.Grant(ctx, "ann", 0.5, "root", "thesis")); err != nil {
+	if err := errors.Join(c.Freeze(ctx, "ann", "root"), c.Unfreeze(ctx, "", "root"), c.Reload(ctx), c.Verify(ctx), c.Grant(ctx, "ann", 0.5, "root", "thesis"),
+		c.Raise(ctx, Promise{"d", 12, 1e-6, 60}, "root", "more")); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(f.orders, "; "); got != "freeze ann by root; unfreeze  by root; reload; verify; grant ann 0.5 by root: thesis" {
+	if got := strings.Join(f.orders, "; "); got != "freeze ann by root; unfreeze  by root; reload; verify; grant ann 0.5 by root: thesis; raise to epsilon 12, delta 1e-06, lifetime 60 for data set d by root: more" {
 		t.Error(got)
 	}
 	if h, err := c.History(ctx); err != nil || len(h) != 1 || h[0].Own != 0.25 || h[0].At.IsZero() {

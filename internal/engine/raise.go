@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/internal/policy"
+)
+
+// filter is the filter in force: a raise puts a larger one in its place, at the same order, so that prices and losses stay what they are.
+func (e *Engine) filter() *budget.Filter { return e.ledger.Filter() }
+
+// Raise makes the larger promise of a policy, durably, and puts that policy in force: as Reload does, but that its budget or lifetime is larger. by and reason
+// are for the ledger's record. If the promise was made and the policy could not be put in force, Reload does it.
+func (e *Engine) Raise(ctx context.Context, p *policy.Policy, by, reason string) error {
+	return e.change(ctx, p, func(w *world) error {
+		head, err := Head(p, w.catalogs.Epoch())
+		if err != nil {
+			return err
+		}
+		return e.ledger.Raise(ctx, head, by, reason)
+	})
+}
+
+// change puts a policy in force once what it promises stands in the ledger.
+func (e *Engine) change(ctx context.Context, p *policy.Policy, promise func(*world) error) error {
+	e.changing.Lock()
+	defer e.changing.Unlock()
+	if err := fixed(e.world.Load().policy, p); err != nil {
+		return err
+	}
+	w, err := e.bind(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := promise(w); err != nil {
+		return err
+	}
+	if err := e.enter(ctx, w); err != nil {
+		return err
+	}
+	return e.ledger.SetCache(cache(p)) // it cannot fail: the policy was checked
+}
+
+// promised refuses a budget that the ledger does not hold: one that is in force, or that was raised since, by dpsql budget raise.
+func (e *Engine) promised(ctx context.Context, w *world) error {
+	head, err := Head(w.policy, w.catalogs.Epoch())
+	if err == nil {
+		err = e.ledger.Promised(ctx, head)
+	}
+	if err != nil {
+		return errors.Join(errChanged("budget"), err)
+	}
+	return nil
+}
