@@ -48,9 +48,10 @@ type store interface {
 	end()
 	// payload reads a stored release within a transaction; nil if there is none.
 	payload(seq int64) ([]byte, error)
-	// chain reads all records after one; sums the last checkpoint's record and what lies beside it; releases the numbers, sizes and hashes of all stored releases.
+	// chain reads all records after one; sums the last checkpoint's record and its sums; segment what lies beside a checkpoint; releases the numbers, sizes and hashes of all stored releases.
 	chain(after int64) iter.Seq2[row, error]
 	sums() (at row, text []byte, ok bool, err error)
+	segment(seq int64) ([]byte, error)
 	releases() (map[int64]fingerprint, error)
 	// sound asks the store itself whether it is damaged.
 	sound() error
@@ -71,7 +72,15 @@ type change struct {
 	rows     []row
 	releases []storedPayload
 	gone     []int64
-	sums     *storedPayload // of a checkpoint among the rows
+	sums     *sumsChange // of a checkpoint among the rows
+}
+
+// sumsChange is what lies beside a checkpoint's record, in place of the last one's sums; gone are segments that nobody needs any more.
+type sumsChange struct {
+	seq     int64
+	text    []byte
+	segment []byte // nil: none
+	gone    []int64
 }
 
 type storedPayload struct {
@@ -160,7 +169,7 @@ func (l *book) start() (*state, error) {
 	if err != nil || !ok {
 		return newState(), broken(one.seq, err)
 	}
-	st, err := checkpointed(one, text)
+	st, err := checkpointed(one, text, l.store.segment)
 	if err != nil {
 		return nil, &CorruptError{Seq: one.seq, Reason: err.Error()}
 	}

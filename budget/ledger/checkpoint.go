@@ -14,14 +14,15 @@ import (
 // Checkpoint names the sums of all records before it, so that a start need not read them: they lie beside the records, and their hash is in the chain. What they say is
 // recomputed from the records, and compared, by Verify, as every balance is; a start believes them as far as the chain that it reads, which begins with the checkpoint.
 type Checkpoint struct {
-	Sums  Hash `json:"sums"`
-	Bytes int  `json:"bytes"`
+	Sums   Hash     `json:"sums"`
+	Bytes  int      `json:"bytes"`
+	Stored *Segment `json:"stored,omitempty"` // releases stored since the last one; nil: none
 }
 
 // checkpointEvery is how many records lie between two checkpoints; a start reads about so many at most.
-const checkpointEvery = 20_000
+const checkpointEvery = 5_000
 
-// sums is a state as bytes: equal for equal states. Releases that have expired by its time are left out, since one process may have forgotten them and another not.
+// sums is a state as bytes: equal for equal states. Stored releases are in segments, without those that had expired, which one process may have forgotten and another not.
 type sums struct {
 	Version     int               `json:"version"`
 	Seq         int64             `json:"seq"`
@@ -30,7 +31,7 @@ type sums struct {
 	Current     string            `json:"current,omitempty"`
 	Datasets    []datasetSums     `json:"data_sets"`
 	Outstanding []outstandingSums `json:"outstanding"`
-	Stored      []storedSums      `json:"stored"`
+	Stored      []segment         `json:"stored"` // of earlier checkpoints
 	Frozen      []FrozenAnalyst   `json:"frozen"`
 }
 
@@ -73,21 +74,6 @@ type outstandingSums struct {
 	Owner  string    `json:"owner"`
 }
 
-type storedSums struct {
-	Key         Hash      `json:"key"`
-	Seq         int64     `json:"seq"`
-	Reservation int64     `json:"reservation"`
-	Analyst     string    `json:"analyst"`
-	Price       float64   `json:"price"`
-	Loss        dp.Loss   `json:"loss"`
-	Made        time.Time `json:"made"`
-	Expires     time.Time `json:"expires"`
-	Of          string    `json:"of"`
-	Epoch       string    `json:"epoch"`
-	Payload     Hash      `json:"payload"`
-	Sealed      string    `json:"sealed,omitempty"`
-}
-
 func (a account) sums() accountSums { return accountSums{a.spent, a.statements, a.failures, a.quota} }
 
 func (a accountSums) account() account { return account{a.Spent, a.Statements, a.Failures, a.Quota} }
@@ -118,14 +104,7 @@ func (s *state) sums(at time.Time) ([]byte, error) {
 		c := s.outstanding[id]
 		out.Outstanding = append(out.Outstanding, outstandingSums{id, c.Charge, c.of.head.Dataset, c.start, c.epoch, c.owner})
 	}
-	for key, refs := range s.stored {
-		for _, r := range refs {
-			if r.expires.After(at) {
-				out.Stored = append(out.Stored, storedSums{key, r.seq, r.reservation, r.analyst, r.price, r.loss, r.made, r.expires, r.of.head.Dataset, r.epoch, r.payload, r.sealed})
-			}
-		}
-	}
-	slices.SortFunc(out.Stored, func(a, b storedSums) int { return int(a.Seq - b.Seq) })
+	out.Stored = s.liveSegments(at)
 	for _, f := range s.frozen {
 		out.Frozen = append(out.Frozen, f)
 	}
@@ -175,22 +154,15 @@ func decodeState(text []byte) (*state, error) {
 		}
 		s.outstanding[c.Seq] = &openCharge{Charge: c.Charge, of: of, start: c.Start, epoch: c.Epoch, owner: c.Owner}
 	}
-	for _, r := range in.Stored {
-		of := s.find(r.Of)
-		if of == nil {
-			return nil, fmt.Errorf("sums of a release without a data set")
-		}
-		s.stored[r.Key] = append(s.stored[r.Key], storedRef{seq: r.Seq, reservation: r.Reservation, analyst: r.Analyst, price: r.Price, loss: r.Loss,
-			made: r.Made, expires: r.Expires, of: of, epoch: r.Epoch, payload: r.Payload, sealed: r.Sealed})
-	}
+	s.segments = in.Stored
 	for _, f := range in.Frozen {
 		s.frozen[f.Analyst] = f
 	}
 	return s, nil
 }
 
-// checkpointed is the state before a checkpoint's record, if the sums are those that it names and end where it begins.
-func checkpointed(one row, text []byte) (*state, error) {
+// checkpointed is the state before a checkpoint's record, if the sums are those that it names and end where it begins. read gives what lies beside a checkpoint's record.
+func checkpointed(one row, text []byte, read func(seq int64) ([]byte, error)) (*state, error) {
 	if sha256.Sum256(one.body) != one.hash {
 		return nil, fmt.Errorf("its text does not have its hash")
 	}
@@ -208,5 +180,35 @@ func checkpointed(one row, text []byte) (*state, error) {
 	if st.seq != r.Seq-1 || st.last != r.Previous {
 		return nil, fmt.Errorf("the sums beside it are of record %d", st.seq)
 	}
+	all := st.segments
+	if r.Checkpoint.Stored != nil {
+		all = append(slices.Clip(all), segment{r.Seq, *r.Checkpoint.Stored})
+	}
+	for _, g := range all {
+		text, err := read(g.Seq)
+		if err == nil {
+			err = st.addSegment(g, text)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	return st, nil
+}
+
+// holds compares what a checkpoint names with the records before it.
+func (s *state) holds(r *Record) error {
+	text, err := s.sums(r.Time)
+	if err != nil {
+		return err
+	}
+	c := r.Checkpoint
+	if len(text) != c.Bytes || sha256.Sum256(text) != c.Sums {
+		return fmt.Errorf("its sums are not those of the records before it")
+	}
+	refs, _ := s.recently(r.Time)
+	if _, stored := segmentOf(refs); (stored == nil) != (c.Stored == nil) || stored != nil && !stored.is(*c.Stored) {
+		return fmt.Errorf("its stored releases are not those of the records before it")
+	}
+	return nil
 }

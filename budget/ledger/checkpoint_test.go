@@ -2,12 +2,15 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // checkpoints makes a ledger of some 40 records with a checkpoint every 5, of everything that sums hold.
@@ -53,6 +56,13 @@ func testStartFromACheckpoint(t *testing.T) {
 		}
 	}
 	a, b := must(l.state.sums(h.now))(t), must(whole.sums(h.now))(t)
+	have, _ := segmentOf(l.state.allStored(h.now))
+	if want, _ := segmentOf(whole.allStored(h.now)); len(have) == 0 || !bytes.Equal(have, want) {
+		t.Errorf("stored from the checkpoint: %+v, from the first record: %+v", l.state.stored, whole.stored)
+	}
+	if files := must(l.store.releases())(t); len(files) != len(whole.allStored(h.now)) || len(files) == len(whole.stored) {
+		t.Errorf("%d releases are kept; %d have not expired, of %d", len(files), len(whole.allStored(h.now)), len(whole.stored))
+	}
 	if !bytes.Equal(a, b) {
 		t.Errorf("from the checkpoint:\n%s\nfrom the first record:\n%s", a, b)
 	}
@@ -73,6 +83,8 @@ func TestFalseCheckpointsAreFound(t *testing.T) {
 	}{
 		"sums changed":               {`UPDATE sums SET body = CAST(replace(CAST(body AS TEXT), '"windows":2', '"windows":1') AS BLOB)`, true},
 		"sums of another checkpoint": {"UPDATE sums SET seq = seq - 1", true},
+		"a stored release changed":   {"UPDATE segments SET body = zeroblob(length(body))", true},
+		"stored releases missing":    {"DELETE FROM segments WHERE seq = (SELECT min(seq) FROM segments)", true},
 		"no record":                  {"DELETE FROM records WHERE seq = (SELECT max(seq) FROM sums)", true},
 		"an old record changed":      {`UPDATE records SET body = CAST(replace(CAST(body AS TEXT), '"price":0.01', '"price":0.02') AS BLOB) WHERE seq = 3`, false},
 	} {
@@ -147,4 +159,17 @@ func hashOf(path string, seq int64) (Hash, error) {
 		break
 	}
 	return hash, errors.Join(err, l.Close())
+}
+
+// allStored are the releases that have not expired, in the order of their records.
+func (s *state) allStored(at time.Time) (out []keyedRef) {
+	for k, refs := range s.stored {
+		for _, ref := range refs {
+			if ref.expires.After(at) {
+				out = append(out, keyedRef{k, ref})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b keyedRef) int { return cmp.Compare(a.seq, b.seq) })
+	return out
 }

@@ -343,8 +343,10 @@ func (s *server) write(c change) error {
 	ctx, cancel := context.WithTimeout(context.Background(), oneCall)
 	defer cancel()
 	if c.sums != nil { // before the batch, which is prepared as a whole
-		if _, err := s.conn.Exec(ctx, "CREATE TABLE IF NOT EXISTS "+s.schema+".sums (seq bigint PRIMARY KEY, body bytea NOT NULL)"); err != nil {
-			return s.notWritten(err)
+		for _, table := range []string{"sums", "segments"} {
+			if _, err := s.conn.Exec(ctx, "CREATE TABLE IF NOT EXISTS "+s.schema+"."+table+" (seq bigint PRIMARY KEY, body bytea NOT NULL)"); err != nil {
+				return s.notWritten(err)
+			}
 		}
 	}
 	var b pgx.Batch
@@ -361,7 +363,11 @@ func (s *server) write(c change) error {
 	b.Queue("INSERT INTO "+s.schema+".records SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])", seqs, bodies, hashes)
 	if c.sums != nil {
 		b.Queue("DELETE FROM " + s.schema + ".sums")
-		b.Queue("INSERT INTO "+s.schema+".sums VALUES ($1, $2)", c.sums.seq, c.sums.payload)
+		b.Queue("INSERT INTO "+s.schema+".sums VALUES ($1, $2)", c.sums.seq, c.sums.text)
+		if c.sums.segment != nil {
+			b.Queue("INSERT INTO "+s.schema+".segments VALUES ($1, $2)", c.sums.seq, c.sums.segment)
+		}
+		b.Queue("DELETE FROM "+s.schema+".segments WHERE seq = ANY ($1)", c.sums.gone)
 	}
 	last := c.rows[len(c.rows)-1]
 	b.Queue("UPDATE "+s.schema+".head SET format = $1, seq = $2, hash = $3", format, last.seq, last.hash[:])

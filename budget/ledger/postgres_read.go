@@ -69,6 +69,20 @@ func (s *server) sums() (at row, text []byte, ok bool, err error) {
 	return at, text, err == nil, serverDamaged(err)
 }
 
+// segment reads what lies beside a checkpoint; nil if there is nothing.
+func (s *server) segment(seq int64) (text []byte, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), oneCall)
+	defer cancel()
+	c, err := s.connected(ctx)
+	if err == nil {
+		err = c.QueryRow(ctx, "SELECT body FROM "+s.schema+".segments WHERE seq = $1", seq).Scan(&text)
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	return text, serverDamaged(err)
+}
+
 func (s *server) releases() (map[int64]fingerprint, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()

@@ -213,11 +213,22 @@ func (l *book) addCheckpoint(c *change, undo *[]func(), at time.Time) error {
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	rows, back, err := l.chained([]*Record{{Checkpoint: &Checkpoint{Sums: sha256.Sum256(text), Bytes: len(text)}}}, at)
+	refs, expired := l.state.recently(at)
+	stored, named := segmentOf(refs)
+	var gone []int64
+	for _, g := range l.state.segments {
+		if !g.Until.After(at) {
+			gone = append(gone, g.Seq)
+		}
+	}
+	if expired || len(gone) > 0 { // the next start does not know of them any more
+		c.gone = append(c.gone, l.state.dropExpired(at)...)
+	}
+	rows, back, err := l.chained([]*Record{{Checkpoint: &Checkpoint{Sums: sha256.Sum256(text), Bytes: len(text), Stored: named}}}, at)
 	*undo = append(*undo, back...)
 	c.rows = append(c.rows, rows...)
 	if err == nil {
-		c.sums = &storedPayload{rows[0].seq, text}
+		c.sums = &sumsChange{rows[0].seq, text, stored, gone}
 	}
 	return err
 }

@@ -177,5 +177,5 @@ func (s *state) seen() any {
 	for k, f := range s.frozen {
 		frozen[k] = f
 	}
-	return []any{s.checkpoint, s.version, s.seq, s.last, s.clock, s.current, sets, open, stored, frozen}
+	return []any{s.checkpoint, slices.Clone(s.segments), slices.Clone(s.recent), s.version, s.seq, s.last, s.clock, s.current, sets, open, stored, frozen}
 }

@@ -21,7 +21,9 @@ type state struct {
 	outstanding map[int64]*openCharge
 	stored      map[Hash][]storedRef
 	frozen      map[string]FrozenAnalyst
-	checkpoint  int64 // number of the last one's record
+	checkpoint  int64     // number of the last one's record
+	segments    []segment // of the checkpoints so far
+	recent      []Hash    // keys of releases that were stored since the last one
 }
 
 // dataset is one data set's budget. The accounts are those of the window that was charged last.
@@ -315,7 +317,10 @@ func (s *state) add(r *Record, hash Hash) {
 	case r.Promise != nil:
 		s.addPromise(r)
 	case r.Checkpoint != nil:
-		s.checkpoint = r.Seq
+		s.checkpoint, s.recent, s.segments = r.Seq, nil, s.liveSegments(r.Time)
+		if r.Checkpoint.Stored != nil {
+			s.segments = append(s.segments, segment{r.Seq, *r.Checkpoint.Stored})
+		}
 	case r.Freeze.On:
 		s.frozen[r.Freeze.Analyst] = FrozenAnalyst{Analyst: r.Freeze.Analyst, By: r.Freeze.By, Since: r.Time}
 	default:
@@ -367,6 +372,7 @@ func (s *state) addCommit(r *Record) {
 			seq: r.Seq, reservation: r.Commit.Reservation, analyst: c.Analyst, price: c.Price, loss: c.Loss,
 			made: r.Time, expires: r.Commit.Expires, of: c.of, epoch: c.epoch, payload: r.Commit.Payload, sealed: r.Commit.Sealed,
 		})
+		s.recent = append(s.recent, r.Commit.Key)
 	}
 }
 

@@ -8,10 +8,12 @@ import (
 // undo gives what takes a record back that is about to be added, if nothing was added after it that is not taken back before: for a
 // batch that could not be written.
 func (s *state) undo(r *Record) func() {
-	version, seq, last, clock, current, checkpoint := s.version, s.seq, s.last, s.clock, s.current, s.checkpoint
+	version, seq, last, clock, current := s.version, s.seq, s.last, s.clock, s.current
+	checkpoint, segments, recent := s.checkpoint, s.segments, s.recent
 	rest := s.undoKind(r)
 	return func() {
-		s.version, s.seq, s.last, s.clock, s.current, s.checkpoint = version, seq, last, clock, current, checkpoint
+		s.version, s.seq, s.last, s.clock, s.current = version, seq, last, clock, current
+		s.checkpoint, s.segments, s.recent = checkpoint, segments, recent
 		rest()
 	}
 }

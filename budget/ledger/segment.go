@@ -1,0 +1,167 @@
+package ledger
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// Segment names where stored releases are found that were committed between two checkpoints: their keys and terms, beside the records, written once. So what a checkpoint
+// writes grows with what is new, not with all that is stored.
+type Segment struct {
+	Hash  Hash      `json:"hash"`
+	Bytes int       `json:"bytes"`
+	Until time.Time `json:"until"` // when its last release has expired
+}
+
+// segment is one of a checkpoint's record.
+type segment struct {
+	Seq int64 `json:"seq"`
+	Segment
+}
+
+// keyedRef is a stored release with its key.
+type keyedRef struct {
+	key Hash
+	storedRef
+}
+
+func (s Segment) is(t Segment) bool {
+	return s.Hash == t.Hash && s.Bytes == t.Bytes && s.Until.Equal(t.Until)
+}
+
+// recently are the releases that were stored since the last checkpoint and have not expired, in the order of their records; expired says that others have.
+func (s *state) recently(at time.Time) (out []keyedRef, expired bool) {
+	for _, k := range s.recent {
+		for _, ref := range s.stored[k] {
+			switch {
+			case ref.seq <= s.checkpoint:
+			case ref.expires.After(at):
+				out = append(out, keyedRef{k, ref})
+			default:
+				expired = true
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b keyedRef) int { return cmp.Compare(a.seq, b.seq) })
+	return slices.CompactFunc(out, func(a, b keyedRef) bool { return a.seq == b.seq }), expired // a key that was stored twice
+}
+
+// segmentOf writes them; nil if there are none.
+func segmentOf(refs []keyedRef) (text []byte, named *Segment) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	named = &Segment{}
+	known := map[string]uint64{}
+	for _, r := range refs {
+		text = append(append(text, r.key[:]...), r.payload[:]...)
+		for _, n := range []uint64{uint64(r.seq), uint64(r.reservation), math.Float64bits(r.price), math.Float64bits(r.loss.Pure), math.Float64bits(r.loss.Renyi), math.Float64bits(r.loss.Delta)} {
+			text = binary.BigEndian.AppendUint64(text, n)
+		}
+		for _, t := range []time.Time{r.made, r.expires} {
+			text = binary.BigEndian.AppendUint64(text, uint64(t.Unix()))
+			text = binary.BigEndian.AppendUint32(text, uint32(t.Nanosecond()))
+		}
+		for _, word := range []string{r.analyst, r.of.head.Dataset, r.epoch, r.sealed} { // a new one is spelled out
+			n, ok := known[word]
+			if !ok {
+				n = uint64(len(known))
+				known[word] = n
+			}
+			text = binary.AppendUvarint(text, n)
+			if !ok {
+				text = append(binary.AppendUvarint(text, uint64(len(word))), word...)
+			}
+		}
+		if r.expires.After(named.Until) {
+			named.Until = r.expires
+		}
+	}
+	named.Hash, named.Bytes = sha256.Sum256(text), len(text)
+	return text, named
+}
+
+// liveSegments are those that hold releases that have not expired.
+func (s *state) liveSegments(at time.Time) []segment {
+	return slices.DeleteFunc(slices.Clone(s.segments), func(g segment) bool { return !g.Until.After(at) })
+}
+
+// addSegment puts a segment's releases back.
+func (s *state) addSegment(g segment, text []byte) error {
+	if len(text) != g.Bytes || sha256.Sum256(text) != g.Hash {
+		return errors.New("the stored releases beside it are not those that it names")
+	}
+	r := reader{text: text}
+	var words []string
+	for len(r.text) > 0 {
+		var k keyedRef
+		copy(k.key[:], r.take(len(k.key)))
+		copy(k.payload[:], r.take(len(k.payload)))
+		k.seq, k.reservation, k.price = int64(r.uint64()), int64(r.uint64()), math.Float64frombits(r.uint64())
+		k.loss = dp.Loss{Pure: math.Float64frombits(r.uint64()), Renyi: math.Float64frombits(r.uint64()), Delta: math.Float64frombits(r.uint64())}
+		k.made, k.expires = r.time(), r.time()
+		var of string
+		for _, to := range []*string{&k.analyst, &of, &k.epoch, &k.sealed} {
+			n := r.uvarint()
+			if n == uint64(len(words)) {
+				words = append(words, string(r.take(int(min(r.uvarint(), math.MaxInt32)))))
+			}
+			if r.short || n >= uint64(len(words)) {
+				return errors.New("the stored releases beside it cannot be read")
+			}
+			*to = words[n]
+		}
+		if k.of = s.find(of); k.of == nil {
+			return fmt.Errorf("a stored release of data set %q, which has no head", of)
+		}
+		s.stored[k.key] = append(s.stored[k.key], k.storedRef)
+	}
+	return nil
+}
+
+// reader reads numbers and bytes; short says that there were too few.
+type reader struct {
+	text  []byte
+	short bool
+}
+
+func (r *reader) take(n int) []byte {
+	if n > len(r.text) {
+		r.text, r.short = nil, true
+		return nil
+	}
+	out := r.text[:n]
+	r.text = r.text[n:]
+	return out
+}
+
+func (r *reader) uint64() uint64 {
+	var b [8]byte
+	copy(b[:], r.take(8))
+	return binary.BigEndian.Uint64(b[:])
+}
+
+func (r *reader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.text)
+	if n <= 0 {
+		r.text, r.short = nil, true
+		return 0
+	}
+	r.text = r.text[n:]
+	return v
+}
+
+func (r *reader) time() time.Time {
+	seconds := int64(r.uint64())
+	var b [4]byte
+	copy(b[:], r.take(4))
+	return time.Unix(seconds, int64(binary.BigEndian.Uint32(b[:]))).UTC()
+}
