@@ -92,6 +92,7 @@ func (k *leases) beat(ctx context.Context) error {
 		return err
 	}
 	l.mu.Lock()
+	dead := slices.Clone(l.left)
 	owners := map[int64]string{}
 	for id, c := range l.state.outstanding {
 		if c.owner != l.owner {
@@ -103,7 +104,6 @@ func (k *leases) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var dead []int64
 	for id, owner := range owners {
 		if !slices.Contains(live, owner) {
 			dead = append(dead, id)
@@ -113,13 +113,26 @@ func (k *leases) beat(ctx context.Context) error {
 		return nil
 	}
 	slices.Sort(dead)
-	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
-		open := slices.DeleteFunc(slices.Clone(dead), func(id int64) bool { return l.state.outstanding[id] == nil })
-		if len(open) == 0 { // another was first
-			return nil, nil
-		}
-		return []*Record{{Recovery: &Recovery{open}}}, nil
-	}})
+	if err := l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
+		return l.state.recover(dead), nil // none where another was first
+	}}); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.left = slices.DeleteFunc(l.left, func(id int64) bool { return slices.Contains(dead, id) })
+	l.mu.Unlock()
+	return nil
+}
+
+// Abandon is the book's; what could not be written is written by a later beat, so that nobody waits for it longer than for a dead owner's.
+func (l *Postgres) Abandon(ctx context.Context, ids []int64) error {
+	err := l.book.Abandon(ctx, ids)
+	if err != nil {
+		l.mu.Lock()
+		l.left = append(l.left, ids...)
+		l.mu.Unlock()
+	}
+	return err
 }
 
 // end gives the lease up.

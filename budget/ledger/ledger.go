@@ -29,7 +29,7 @@ type Ledger interface {
 	// Filter is the filter in force: the one of the data set's first opening. Prices and losses must be its own.
 	Filter() *budget.Filter
 	// ReserveAll charges a statement's stages before its data is touched and returns their ids once the records are durable:
-	// all of them, or none. A *Denied says that the budget does not hold them together, ErrFrozen that the analyst is stopped; then nothing was
+	// all of them, or none. An *AskedError says that one is being asked elsewhere, a *Denied that the budget does not hold them together, ErrFrozen that the analyst is stopped; then nothing was
 	// written. A context that ends does not stop a write begun.
 	ReserveAll(ctx context.Context, stages []Reservation) ([]int64, error)
 	// Reserve is ReserveAll of one.
@@ -38,6 +38,10 @@ type Ledger interface {
 	Commit(ctx context.Context, id int64, r Release) error
 	// Fail closes a reservation without a release. The charge stays, and the analyst's failures are counted.
 	Fail(ctx context.Context, id int64, class string) error
+	// Abandon closes reservations without a release, for a client that left: the charges stay.
+	Abandon(ctx context.Context, ids []int64) error
+	// Await returns when a reservation is closed in whatever way: what an *AskedError of ReserveAll names.
+	Await(ctx context.Context, id int64) error
 	// Lookup finds the stored release for a key that this analyst may be given and that has not expired, made at the
 	// highest price if there are several. To a frozen analyst nothing answers (ErrFrozen).
 	Lookup(ctx context.Context, key Hash, analyst string) (*Stored, bool, error)
@@ -118,6 +122,9 @@ type Reservation struct {
 	Price     float64 `json:"price"`     // the price tag, epsilon
 	Events    Events  `json:"events"`    // what will be run
 	Loss      dp.Loss `json:"loss"`      // the events' loss by the ledger's filter, or more
+
+	Once  bool  `json:"-"` // it is not to be charged while the same statement is asked, nor if that was released: a release answers both
+	Known int64 `json:"-"` // but for this one's, by its reservation, which the caller knows and which does not do
 }
 
 // Release is what a commit stores: bytes that only the engine reads, under the key of everything that determines them.

@@ -74,7 +74,7 @@ type Opening struct {
 	Shared    bool    `json:"shared,omitempty"`
 }
 
-// Recovery closes reservations whose owner's lease has ended: it died, or was too slow and will find them closed. They stay charged.
+// Recovery closes reservations whose owner's lease has ended: it died, or was too slow and will find them closed; or whose client left. They stay charged.
 type Recovery struct {
 	Reservations []int64 `json:"reservations"`
 }

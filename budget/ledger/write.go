@@ -48,6 +48,11 @@ func (l *book) ReserveAll(ctx context.Context, stages []Reservation) ([]int64, e
 		if err := l.state.checkFrozen(stages[0].Analyst); err != nil {
 			return nil, err
 		}
+		for _, r := range stages {
+			if by := l.asked(r, at); by != nil {
+				return nil, by
+			}
+		}
 		denied, err := l.state.admit(l.serving, stages, at)
 		switch {
 		case err != nil:

@@ -40,11 +40,12 @@ type asked struct {
 	key     ledger.Hash         // of an unknown one: without its inputs
 	plan    *measure.Plan       // the whole
 	release *release.Release    // what there is, or was made
+	stored  int64               // its reservation, where it was stored
 	free    bool                // it answers as it was stored
 
 	charge *measure.Plan // what is charged: the whole, or a top-up
 	maker  *release.Maker
-	id     int64
+	id     int64 // of its reservation, while that is open
 }
 
 // seed varies which groups of a unit a cap keeps.
@@ -72,10 +73,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 			return nil, err
 		}
 	}
-	if err := r.lookUp(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.ask(ctx, heard); err != nil {
+	if r, err = r.askOnce(ctx, heard); err != nil {
 		return nil, err
 	}
 	s.last = &lastAnswer{r.releases()}
@@ -121,7 +119,7 @@ func (r *run) lookUp(ctx context.Context) error {
 			continue
 		}
 		var err error
-		if a.release, a.free, err = r.stored(ctx, a.key, a.stage, a.plan); err != nil {
+		if a.release, a.stored, a.free, err = r.stored(ctx, a.key, a.stage, a.plan); err != nil {
 			return err
 		}
 	}
@@ -170,40 +168,40 @@ func (r *run) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // stored looks for a release that answers at no charge: made of the same key with at least the asked price, or so near to it that measuring again is not
-// worth it, or public through and through (groups without a measure). One that was made at a smaller price comes back too, not free: it can be topped up.
+// worth it, or public through and through (groups without a measure). One that was made at a smaller price comes back too, not free: it can be topped up. of is its reservation.
 // dpsql.fresh leaves all of them alone: what it asks for is a release of its own, beside those.
-func (p *Prepared) stored(ctx context.Context, key ledger.Hash, st *stage, mp *measure.Plan) (*release.Release, bool, error) {
+func (p *Prepared) stored(ctx context.Context, key ledger.Hash, st *stage, mp *measure.Plan) (r *release.Release, of int64, free bool, err error) {
 	e := p.session.engine
 	if len(mp.Events()) == 0 {
 		m, err := release.New(st.an, mp, e.noise, p.releaseGroups())
 		if err != nil {
-			return nil, false, err
+			return nil, 0, false, err
 		}
-		r, err := m.Read(nil, noRows{})
-		return r, true, err
+		r, err = m.Read(nil, noRows{})
+		return r, 0, true, err
 	}
 	if p.under.fresh { // asked anew, on purpose
-		return nil, false, nil
+		return nil, 0, false, nil
 	}
 	old, ok, err := e.ledger.Lookup(ctx, key, p.session.analyst.Name)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, false, p.session.uncharged(ctx, err)
+		return nil, 0, false, p.session.uncharged(ctx, err)
 	case err != nil:
-		return nil, false, p.session.ledgerFailed(err)
+		return nil, 0, false, p.session.ledgerFailed(err)
 	}
 	if !ok {
-		return nil, false, nil
+		return nil, 0, false, nil
 	}
-	r, err := release.Decode(st.an, old.Payload)
+	r, err = release.Decode(st.an, old.Payload)
 	if err != nil {
-		return nil, false, p.session.ledgerFailed(err)
+		return nil, 0, false, p.session.ledgerFailed(err)
 	}
 	more := st.ask.WorthTopUp(old.Price)
 	if more && st.an.Trees() { // trees and picks are not measured again: at a higher price it is a new release
-		return nil, false, nil
+		return nil, old.Reservation, false, nil
 	}
-	return r, !more, nil
+	return r, old.Reservation, !more, nil
 }
 
 // releaseGroups limits a release, which is held in memory.
@@ -287,6 +285,7 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 	if err := r.reserve(ctx, open, heard); err != nil { // (1)
 		return err
 	}
+	defer r.abandon(ctx, open)
 	made, wrong := 0, error(nil)
 	for _, a := range open {
 		if !a.known {
@@ -312,15 +311,18 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 	if err != nil { // (2)
 		return s.resourceFailed(ctx, open, err)
 	}
-	for i, a := range open[:made] { // (3) A paid, finished release is kept whatever the client does now.
+	// (3) A paid, finished release is kept whatever the client does now. The last comes first: who waits for one that others read finds those too.
+	for i, a := range slices.Backward(open[:made]) {
 		if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), a.id, ledger.Release{Key: a.key, Payload: payloads[i]}); err != nil {
 			return s.ledgerFailed(err)
 		}
+		a.id = 0
 	}
 	for _, a := range open[made:] {
 		if err := s.engine.ledger.Fail(context.WithoutCancel(ctx), a.id, "finishing"); err != nil {
 			return s.ledgerFailed(err)
 		}
+		a.id = 0
 	}
 	return wrong
 }
@@ -331,7 +333,8 @@ func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
 	var list []ledger.Reservation
 	var plans []*measure.Plan
 	for _, a := range open {
-		list = append(list, ledger.Reservation{Analyst: s.analyst.Name, Quota: s.analyst.Share, Statement: a.key, Price: a.charge.Price, Events: a.charge.Events(), Loss: a.charge.Loss})
+		list = append(list, ledger.Reservation{Analyst: s.analyst.Name, Quota: s.analyst.Share, Statement: a.key, Price: a.charge.Price, Events: a.charge.Events(), Loss: a.charge.Loss,
+			Once: a.known && !r.under.fresh, Known: a.stored})
 		plans = append(plans, a.charge)
 	}
 	ids, err := s.engine.ledger.ReserveAll(ctx, list)
@@ -339,6 +342,8 @@ func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
 	switch {
 	case err != nil && errors.Is(err, ctx.Err()): // it gave up before it wrote
 		return s.uncharged(ctx, err)
+	case errors.As(err, new(*ledger.AskedError)):
+		return err
 	case err != nil:
 		return r.denied(err, open, sum)
 	}

@@ -68,14 +68,16 @@ func (s *Session) resourceFailed(ctx context.Context, open []*asked, err error) 
 		class = "schema"
 	}
 	s.engine.log.Error("a private statement failed after its charge", append([]any{"analyst", s.analyst.Name, "reservation", open[0].id, "end", class}, logged(err)...)...)
-	if !canceled { // a client's own cancel is no failure; its reservation stays outstanding, that is, spent
+	if !canceled { // a client's own cancel is no failure; its reservation is abandoned, that is, spent
 		if class != "schema" {
 			s.engine.failures.add(s.analyst.Name)
 		}
 		for _, a := range open {
 			if ferr := s.engine.ledger.Fail(context.WithoutCancel(ctx), a.id, class); ferr != nil {
 				s.engine.log.Error("the ledger could not note a failure", logged(ferr)...)
+				continue
 			}
+			a.id = 0
 		}
 	}
 	if class == "schema" {

@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+)
+
+// askOnce looks up what is stored and asks for the rest. Where that is being asked already, in another session or by another proxy over the same ledger, it waits for the end
+// of that and looks again: there is a release then, or this session is the next to ask. While it waits it has neither a reservation nor a connection. It gives the run that was answered.
+//
+// Proof: a run that is refused by ledger.AskedError has charged nothing and read no private row (ledger.book.asked, run.ask (1)); what is stored and priced is looked up again whole, by a new run.
+func (r *run) askOnce(ctx context.Context, heard *Heard) (*run, error) {
+	s := r.session
+	for {
+		if err := r.lookUp(ctx); err != nil {
+			return nil, err
+		}
+		err := r.ask(ctx, heard)
+		var by *ledger.AskedError
+		if !errors.As(err, &by) {
+			return r, err
+		}
+		switch err := s.engine.ledger.Await(ctx, by.Reservation); {
+		case err != nil && ctx.Err() != nil:
+			return nil, s.uncharged(ctx, err)
+		case err != nil:
+			return nil, s.ledgerFailed(err)
+		}
+		next, err := r.newRun(ctx, r.args)
+		if err != nil {
+			return nil, err
+		}
+		next.public, r = r.public, next
+	}
+}
+
+// abandon closes what a statement leaves open: its client cancelled it, its release could not be stored, or it ended in a panic. The charge stays, and whoever waits for a
+// release goes on without one.
+func (r *run) abandon(ctx context.Context, open []*asked) {
+	var ids []int64
+	for _, a := range open {
+		if a.id != 0 {
+			ids = append(ids, a.id)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	if err := r.session.engine.ledger.Abandon(context.WithoutCancel(ctx), ids); err != nil {
+		r.session.engine.log.Error("the ledger could not close what was abandoned", logged(err)...)
+	}
+}

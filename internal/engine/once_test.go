@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// together are two engines over one ledger in PostgreSQL, each as in a proxy of its own.
+func together(t *testing.T) (out [2]*Engine) {
+	t.Helper()
+	pg, db := pgtest.Start(t, "fsync=on", "full_page_writes=on"), tame.open(t, backend.DuckDB)
+	for i := range out {
+		p := clinicPolicyFor(t, backend.DuckDB, "epsilon: 20,", "epsilon: 100,")
+		p.Ledger.Postgres, p.Ledger.Beside = pg.URL("postgres"), filepath.Join(t.TempDir(), "ledger")
+		e, err := Open(context.Background(), Options{Policy: p, Backend: db})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = e.Close() })
+		out[i] = e
+	}
+	return out
+}
+
+// TestOneReleaseForAll: sessions of two proxies that ask the same at once are charged once, also for several releases and for a top-up, and shown the same. With dpsql.fresh each pays.
+func TestOneReleaseForAll(t *testing.T) {
+	const sessions = 12
+	both := together(t)
+	for _, c := range []struct {
+		sql, epsilon, fresh string
+		charges, answers    int
+	}{
+		{"select count(*) from encounters", "0.5", "off", 1, 1},
+		{"select count(*) from encounters", "1", "off", 1, 1},
+		{"select (select count(*) from encounters where days > 3), (select avg(days) from encounters)", "0.5", "off", 2, 1},
+		{"select count(*) from encounters where days > (select avg(days) from encounters where days > 2)", "0.5", "off", 2, 1},
+		{"select count(*) from encounters where days > 4", "0.5", "on", sessions, 2},
+	} {
+		var (
+			wg    sync.WaitGroup
+			mu    sync.Mutex
+			shown = map[string]bool{}
+			begin = make(chan struct{})
+		)
+		for i := range sessions {
+			s := both[i%2].session(t, []string{"ann", "bob"}[i/2%2])
+			set(t, s, "dpsql.epsilon", c.epsilon)
+			set(t, s, "dpsql.fresh", c.fresh)
+			wg.Go(func() {
+				<-begin
+				rows, err := try(s, c.sql)
+				mu.Lock()
+				defer mu.Unlock()
+				if shown[fmt.Sprint(rows)] = true; err != nil {
+					t.Errorf("%s: %v", c.sql, err)
+				}
+			})
+		}
+		n := charged(t, both[0], func() { close(begin); wg.Wait() })
+		if n != c.charges || len(shown) > 1 && c.answers == 1 || len(shown) == 1 && c.answers > 1 {
+			t.Errorf("%s at %s: %d charges, answers %v", c.sql, c.epsilon, n, shown)
+		}
+	}
+}
+
+// TestWaitForAnother: who waits for the release of another proxy's session can leave unpaid; who stays when that session leaves asks, and pays, itself.
+func TestWaitForAnother(t *testing.T) {
+	both := together(t)
+	const sql = "select count(*) from encounters"
+	f := &failing{Backend: both[0].backend, wait: true, entered: make(chan struct{})}
+	both[0].backend = f
+	first, err := prepare(both[0].session(t, "ann"), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := first.Run(ctx, nil)
+		done <- err
+	}()
+	<-f.entered
+	second, err := prepare(both[1].session(t, "bob"), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting, stop := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer stop()
+	if _, err := second.Run(waiting, nil); sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
+		t.Errorf("a wait that its client ended: %v", err)
+	}
+	if n := len(charges(t, both[1])); n != 1 {
+		t.Errorf("%d charges while the first still asks", n)
+	}
+	time.AfterFunc(20*time.Millisecond, cancel)
+	a, err := second.Run(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
+		t.Error(err)
+	}
+	if c := charges(t, both[1]); len(c) != 2 || c[1].Analyst != "bob" {
+		t.Errorf("%+v", c)
+	}
+	both[0].backend = f.Backend
+	if rows, err := try(both[0].session(t, "ann"), sql); err != nil || fmt.Sprint(rows) != fmt.Sprint(a.Rows) {
+		t.Errorf("the first is shown %v, the second was %v; %v", rows, a.Rows, err)
+	}
+	if n := len(charges(t, both[0])); n != 2 {
+		t.Errorf("%d charges after a repeat", n)
+	}
+}
