@@ -26,6 +26,8 @@ type book struct {
 	queue queue
 	io    sync.Mutex // held while the store is used; taken before mu
 
+	own ownCharges
+
 	mu      sync.Mutex // guards all below
 	cache   Cache
 	state   *state // of what is written and of the batch that is being written
@@ -50,6 +52,8 @@ type store interface {
 	payload(seq int64) ([]byte, error)
 	// chain reads all records after one; sums the last checkpoint's record and its sums; segment what lies beside a checkpoint; releases the numbers, sizes and hashes of all stored releases.
 	chain(after int64) iter.Seq2[row, error]
+	// span reads those after one, up to another.
+	span(after, to int64) iter.Seq2[row, error]
 	sums() (at row, text []byte, ok bool, err error)
 	segment(seq int64) ([]byte, error)
 	releases() (map[int64]fingerprint, error)

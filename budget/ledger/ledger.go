@@ -47,6 +47,8 @@ type Ledger interface {
 	Lookup(ctx context.Context, key Hash, analyst string) (*Stored, bool, error)
 	// Releases lists what an analyst paid for and would be answered from, without the payloads, in the order in which it was made.
 	Releases(analyst string) ([]Stored, error)
+	// Charges lists what an analyst was charged for, the last ones, without a word of others.
+	Charges(ctx context.Context, analyst string) ([]OwnCharge, error)
 	// Balance tells what was spent and what is left in the window of now, for the data set and an analyst with the given
 	// share of it.
 	Balance(analyst string, quota float64) (Balance, error)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,7 +22,9 @@ func (s *server) payload(seq int64) (out []byte, err error) {
 	return out, err
 }
 
-func (s *server) chain(after int64) iter.Seq2[row, error] {
+func (s *server) chain(after int64) iter.Seq2[row, error] { return s.span(after, math.MaxInt64) }
+
+func (s *server) span(after, to int64) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
@@ -30,7 +33,7 @@ func (s *server) chain(after int64) iter.Seq2[row, error] {
 			yield(row{}, err)
 			return
 		}
-		list, err := c.Query(ctx, "SELECT seq, body, hash FROM "+s.schema+".records WHERE seq > $1 ORDER BY seq", after)
+		list, err := c.Query(ctx, "SELECT seq, body, hash FROM "+s.schema+".records WHERE seq > $1 AND seq <= $2 ORDER BY seq", after, to)
 		if err != nil {
 			yield(row{}, serverDamaged(err))
 			return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -23,11 +24,13 @@ func (l *file) payload(seq int64) ([]byte, error) {
 }
 
 // chain reads the records as they are stored.
-func (l *file) chain(after int64) iter.Seq2[row, error] {
+func (l *file) chain(after int64) iter.Seq2[row, error] { return l.span(after, math.MaxInt64) }
+
+func (l *file) span(after, to int64) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
-		stmt, _, err := l.db.Prepare("SELECT seq, body, hash FROM records WHERE seq > ? ORDER BY seq")
+		stmt, _, err := l.db.Prepare("SELECT seq, body, hash FROM records WHERE seq > ? AND seq <= ? ORDER BY seq")
 		if err == nil {
-			err = stmt.BindInt64(1, after)
+			err = errors.Join(stmt.BindInt64(1, after), stmt.BindInt64(2, to))
 		}
 		if err != nil {
 			yield(row{}, damaged(err))

@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // limited is a session of ann under limits of the policy.
@@ -125,25 +126,29 @@ func TestDocumentedSettings(t *testing.T) {
 	}
 }
 
-// TestDocumentedLast: docs/configuration.md describes dpsql.last as it is.
-func TestDocumentedLast(t *testing.T) {
+// TestDocumentedTables: docs/configuration.md describes dpsql's own tables as they are.
+func TestDocumentedTables(t *testing.T) {
 	text, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, _ := strings.Cut(string(text), "| column of dpsql.last |")
-	table, _, _ := strings.Cut(after, "\n\n")
-	var documented, is []string
-	for _, line := range strings.Split(table, "\n")[2:] {
-		if cells := strings.Split(line, " | "); len(cells) > 2 {
-			documented = append(documented, strings.Trim(cells[0], "| `")+" "+cells[1])
+	for _, own := range []*plan.Table{lastTable, ledgerTable, releasesTable} {
+		_, after, _ := strings.Cut(string(text), "| column of dpsql."+own.Name+" |")
+		table, _, _ := strings.Cut(after, "\n\n")
+		var documented, is []string
+		for _, line := range strings.Split(table, "\n")[2:] {
+			if cells := strings.Split(line, " | "); len(cells) > 2 {
+				for _, name := range strings.Split(cells[0], ", ") { // of one type
+					documented = append(documented, strings.Trim(name, "| `")+" "+cells[1])
+				}
+			}
 		}
-	}
-	for _, c := range lastTable.Columns {
-		is = append(is, c.Name+" "+c.Type.String())
-	}
-	if !slices.Equal(documented, is) {
-		t.Errorf("documented: %v\nit is: %v", documented, is)
+		for _, c := range own.Columns {
+			is = append(is, c.Name+" "+c.Type.String())
+		}
+		if !slices.Equal(documented, is) {
+			t.Errorf("dpsql.%s: documented: %v\nit is: %v", own.Name, documented, is)
+		}
 	}
 }
 

@@ -21,7 +21,8 @@ type sessionCatalog struct {
 }
 
 func newSessionCatalog(inner plan.Catalog) *sessionCatalog {
-	return &sessionCatalog{Catalog: inner, tables: map[string]*plan.Table{budgetTable.Name: budgetTable, lastTable.Name: lastTable, releasesTable.Name: releasesTable}}
+	return &sessionCatalog{Catalog: inner, tables: map[string]*plan.Table{budgetTable.Name: budgetTable, lastTable.Name: lastTable, releasesTable.Name: releasesTable,
+		ledgerTable.Name: ledgerTable}}
 }
 
 // Table resolves dpsql.* and everything that the policy shows.
@@ -41,21 +42,28 @@ var budgetTable = ownTable(16384, "budget", sqltype.Text, "scope", sqltype.Float
 	"delta_spent", sqltype.Int8, "statements_left", sqltype.Timestamp, "renews_at")
 
 // releasesTable is what an analyst paid for and is answered from at no charge: the own rows alone, also where releases answer everybody.
-var releasesTable = ownTable(16386, "releases", sqltype.Int8, "reservation", sqltype.Text, "release", sqltype.Float8, "price", "pure", "renyi", "delta",
+var releasesTable = ownTable(16386, "releases", sqltype.Int8, "charge", sqltype.Text, "release", sqltype.Float8, "price", "pure", "renyi", "delta",
 	sqltype.Timestamp, "made_at", "expires_at")
 
-func (s *Session) releasesRows() ([][]sqltype.Value, error) {
+func (s *Session) releasesRows(ctx context.Context) ([][]sqltype.Value, error) {
 	list, err := s.engine.ledger.Releases(s.analyst.Name)
 	if err != nil {
 		return nil, s.ledgerFailed(err)
 	}
+	numbers, err := s.ownNumbers(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var rows [][]sqltype.Value
 	for _, r := range list {
-		var renyi sqltype.Value
+		var charge, renyi sqltype.Value
+		if n, ok := numbers[r.Reservation]; ok {
+			charge = n
+		}
 		if s.engine.filter().Order != 0 {
 			renyi = r.Loss.Renyi
 		}
-		rows = append(rows, []sqltype.Value{r.Reservation, hex.EncodeToString(r.Key[:]), r.Price, r.Loss.Pure, renyi, r.Loss.Delta, sqltype.InstantOf(r.Made), sqltype.InstantOf(r.Expires)})
+		rows = append(rows, []sqltype.Value{charge, hex.EncodeToString(r.Key[:]), r.Price, r.Loss.Pure, renyi, r.Loss.Delta, sqltype.InstantOf(r.Made), sqltype.InstantOf(r.Expires)})
 	}
 	return rows, nil
 }
@@ -81,7 +89,9 @@ func (s *Session) ownRows(ctx context.Context, t *plan.Table) ([][]sqltype.Value
 	case lastTable:
 		return s.lastRows(ctx)
 	case releasesTable:
-		return s.releasesRows()
+		return s.releasesRows(ctx)
+	case ledgerTable:
+		return s.ledgerRows(ctx)
 	default:
 		return nil, sqlerr.New(sqlerr.Internal, "dpsql.%s has no rows", t.Name)
 	}

@@ -1,0 +1,215 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// The states of a charge. Each counts as spent.
+const (
+	StateReserved  = "reserved"  // its statement runs, or its answer is not durable yet
+	StateCommitted = "committed" // answered
+	StateFailed    = "failed"    // its statement ended without an answer
+	StateRecovered = "recovered" // its server died before it ended
+)
+
+// OwnCharge is a charge as the analyst who paid it may see it.
+type OwnCharge struct {
+	Number     int64 // of this analyst's charges, from 1: not the record's, which counts those of others
+	At         time.Time
+	Window     time.Time // its start; zero in a budget without windows
+	Statement  Hash
+	State      string
+	Price      float64
+	Loss       dp.Loss
+	Mechanisms []string // names of the events, each once
+	Total      dp.Loss  // this analyst's in the window, up to this charge
+
+	Reservation int64 // the record: for who serves, never for an analyst
+}
+
+// ownMost is how many charges of each analyst are kept at hand: the last ones.
+const ownMost = 10_000
+
+// ownChunk is how many records are read before statements that wait get their turn.
+const ownChunk = 500
+
+// ownCharges knows the charges of the served data set by who paid them. They are read from the records when first asked for, then as the ledger grows.
+type ownCharges struct {
+	mu      sync.Mutex // one reads at a time; taken before io
+	seq     int64      // of the last record that was read
+	dataset string     // of the last opening: whose charges of versions 1 and 2 are
+	by      map[string]*payer
+	open    map[int64]*OwnCharge // reserved, by record
+}
+
+// payer is one analyst's: charges are the last ownMost, or a few more.
+type payer struct {
+	charges []*OwnCharge
+	number  int64
+	window  time.Time
+	total   dp.Loss
+}
+
+// Charges lists an analyst's own charges of the served data set, the last 10,000 of them, oldest first.
+//
+// Proof: claim: what it gives is a function of the analyst's own statements and of the servers' deaths. A row has fields of one record whose analyst is this one, of the records that closed it, and sums and
+// counts over such rows alone; the record's number, which counts everybody's, is in none.
+func (l *book) Charges(ctx context.Context, analyst string) ([]OwnCharge, error) {
+	if err := l.forServing(); err != nil {
+		return nil, err
+	}
+	if err := l.fresh(); err != nil {
+		return nil, err
+	}
+	o := &l.own
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for more := true; more; {
+		var err error
+		if more, err = l.readOwn(ctx); err != nil {
+			return nil, err
+		}
+	}
+	p := o.by[analyst]
+	if p == nil {
+		return nil, nil
+	}
+	charges := p.charges[max(0, len(p.charges)-ownMost):]
+	out := make([]OwnCharge, len(charges))
+	for i, c := range charges {
+		out[i] = *c
+	}
+	return out, nil
+}
+
+// readOwn reads on, and says whether there is more. No batch is being written meanwhile: what the state holds is in the store.
+func (l *book) readOwn(ctx context.Context) (more bool, err error) {
+	unlock, err := l.reading(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	l.mu.Lock()
+	end, head := l.state.seq, l.serving.head
+	l.mu.Unlock()
+	to := min(end, l.own.seq+ownChunk)
+	for one, err := range l.store.span(l.own.seq, to) {
+		if err != nil {
+			return false, broken(l.own.seq+1, err)
+		}
+		if err := l.own.add(one, head); err != nil {
+			return false, &CorruptError{Seq: one.seq, Reason: err.Error()}
+		}
+	}
+	if l.own.seq < to {
+		return false, &CorruptError{Seq: l.own.seq + 1, Reason: "it is missing"}
+	}
+	return to < end, nil
+}
+
+// ownRecord is what is read of a record: it was checked before it was counted.
+type ownRecord struct {
+	Time time.Time `json:"time"`
+	Head *struct {
+		Dataset string `json:"dataset"`
+	} `json:"head"`
+	Opening *Opening `json:"opening"`
+	Reserve *struct {
+		Analyst   string  `json:"analyst"`
+		Dataset   string  `json:"dataset"`
+		Statement Hash    `json:"statement"`
+		Price     float64 `json:"price"`
+		Loss      dp.Loss `json:"loss"`
+		Events    []struct {
+			Name string `json:"name"`
+		} `json:"events"`
+	} `json:"reserve"`
+	Commit *struct {
+		Reservation int64 `json:"reservation"`
+	} `json:"commit"`
+	Fail     *Failure  `json:"fail"`
+	Recovery *Recovery `json:"recovery"`
+}
+
+// add counts one record.
+func (o *ownCharges) add(one row, head *Head) error {
+	if sha256.Sum256(one.body) != one.hash || one.seq != o.seq+1 {
+		return fmt.Errorf("its text does not have its hash, or its number %d does not follow", one.seq)
+	}
+	var r ownRecord
+	if err := json.Unmarshal(one.body, &r); err != nil {
+		return err
+	}
+	o.seq = one.seq
+	switch {
+	case r.Head != nil && o.dataset == "": // that of version 1, whose openings name none
+		o.dataset = r.Head.Dataset
+	case r.Opening != nil:
+		if r.Opening.Dataset != "" {
+			o.dataset = r.Opening.Dataset
+		}
+		o.end(StateRecovered, r.Opening.Recovered...)
+	case r.Recovery != nil:
+		o.end(StateRecovered, r.Recovery.Reservations...)
+	case r.Commit != nil:
+		o.end(StateCommitted, r.Commit.Reservation)
+	case r.Fail != nil:
+		o.end(StateFailed, r.Fail.Reservation)
+	case r.Reserve != nil:
+		dataset := r.Reserve.Dataset
+		if dataset == "" {
+			dataset = o.dataset
+		}
+		if dataset != head.Dataset {
+			return nil
+		}
+		c := &OwnCharge{At: r.Time, Window: windowAt(head.Window, r.Time).Start, Statement: r.Reserve.Statement, State: StateReserved, Price: r.Reserve.Price, Loss: r.Reserve.Loss, Reservation: one.seq}
+		for _, e := range r.Reserve.Events {
+			if !slices.Contains(c.Mechanisms, e.Name) {
+				c.Mechanisms = append(c.Mechanisms, e.Name)
+			}
+		}
+		o.charged(r.Reserve.Analyst, c)
+	}
+	return nil
+}
+
+// charged adds an analyst's charge.
+func (o *ownCharges) charged(analyst string, c *OwnCharge) {
+	if o.by == nil {
+		o.by, o.open = map[string]*payer{}, map[int64]*OwnCharge{}
+	}
+	p := o.by[analyst]
+	if p == nil {
+		p = &payer{}
+		o.by[analyst] = p
+	}
+	if !p.window.Equal(c.Window) {
+		p.window, p.total = c.Window, dp.Loss{}
+	}
+	p.number++
+	p.total = p.total.Plus(c.Loss)
+	c.Number, c.Total = p.number, p.total
+	if p.charges = append(p.charges, c); len(p.charges) >= 2*ownMost {
+		p.charges = slices.Clone(p.charges[len(p.charges)-ownMost:])
+	}
+	o.open[c.Reservation] = c
+}
+
+// end closes charges, if they are of this data set.
+func (o *ownCharges) end(state string, records ...int64) {
+	for _, id := range records {
+		if c := o.open[id]; c != nil {
+			c.State = state
+			delete(o.open, id)
+		}
+	}
+}

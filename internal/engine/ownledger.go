@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"context"
+	"encoding/hex"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// ledgerTable is what an analyst was charged for, statement by statement: the own rows alone, with numbers of their own.
+var ledgerTable = ownTable(16387, "ledger", sqltype.Int8, "charge", sqltype.Timestamp, "made_at", sqltype.Text, "data_set", "statement", "state", "mechanism",
+	sqltype.Float8, "price", "pure", "renyi", "delta", "pure_spent", "renyi_spent", "delta_spent")
+
+// ledgerRows are the charges with what this analyst had spent after each in its window; the budget table has the same sums for the window of now.
+//
+// Proof: claim: they tell nothing of others' statements. ledger.Charges is a function of the analyst's own; all else here is the policy's.
+func (s *Session) ledgerRows(ctx context.Context) ([][]sqltype.Value, error) {
+	list, err := s.engine.ledger.Charges(ctx, s.analyst.Name)
+	if err != nil {
+		return nil, s.ledgerFailed(err)
+	}
+	rows := make([][]sqltype.Value, len(list))
+	order := s.engine.filter().Order
+	for i, c := range list {
+		var renyi, spent sqltype.Value
+		if order != 0 {
+			renyi, spent = c.Loss.Renyi, c.Total.Renyi
+		}
+		rows[i] = []sqltype.Value{c.Number, sqltype.InstantOf(c.At), s.world.policy.Dataset, hex.EncodeToString(c.Statement[:]), c.State, strings.Join(c.Mechanisms, ", "),
+			c.Price, c.Loss.Pure, renyi, c.Loss.Delta, c.Total.Pure, spent, c.Total.Delta}
+	}
+	return rows, nil
+}
+
+// ownNumbers are the own numbers of charges, by the ledger's, which count everybody's.
+func (s *Session) ownNumbers(ctx context.Context) (map[int64]int64, error) {
+	list, err := s.engine.ledger.Charges(ctx, s.analyst.Name)
+	if err != nil {
+		return nil, s.ledgerFailed(err)
+	}
+	out := make(map[int64]int64, len(list))
+	for _, c := range list {
+		out[c.Reservation] = c.Number
+	}
+	return out, nil
+}

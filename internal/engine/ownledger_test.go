@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// TestLedgerTable: an analyst sees the own charges, which add up to the own balance, and nothing of what others ask between them: neither rows nor gaps in a number.
+func TestLedgerTable(t *testing.T) {
+	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	ann, bob := e.session(t, "ann"), e.session(t, "bob")
+	rows := func(s *Session, sql string) [][]sqltype.Value {
+		t.Helper()
+		_, a := ask(t, s, sql)
+		return a.Rows
+	}
+	if n := len(rows(bob, "select * from dpsql.ledger")); n != 0 {
+		t.Errorf("%d rows of one who never asked", n)
+	}
+	set(t, bob, "dpsql.epsilon", "0.125")
+	ask(t, bob, "select count(*) from visits")
+	set(t, ann, "dpsql.mechanism", "laplace")
+	ask(t, ann, "select count(*) from patients")
+	set(t, bob, "dpsql.fresh", "on")
+	ask(t, bob, "select count(*) from patients")
+	ask(t, ann, "select sum(x) from (select count(*) as x from encounters union all select count(*) from visits) y") // two releases, of which bob's one is too cheap
+	ask(t, ann, "select count(*) from patients")                                                                     // free
+	for _, c := range []struct {
+		s      *Session
+		price  float64
+		charge []int64
+	}{{ann, 0.5, []int64{1, 2, 3}}, {bob, 0.125, []int64{1, 2}}} {
+		var numbers []int64
+		for _, r := range rows(c.s, "select charge from dpsql.ledger where state = 'committed' and data_set = 'clinic' and made_at > '2020-01-01' order by charge") {
+			numbers = append(numbers, r[0].(int64))
+		}
+		if !slices.Equal(numbers, c.charge) {
+			t.Errorf("%s sees charges %v", c.s.analyst.Name, numbers)
+		}
+		whole := rows(c.s, "select l.pure_spent, l.renyi_spent, l.delta_spent from dpsql.ledger l order by l.charge desc limit 1")[0]
+		balance := rows(c.s, "select pure_spent, renyi_spent, delta_spent from dpsql.budget where scope = 'analyst'")[0]
+		if !slices.Equal(whole, balance) {
+			t.Errorf("%s: the running sums are %v, the balance %v", c.s.analyst.Name, whole, balance)
+		}
+		if r := rows(c.s, "select max(price), count(distinct l.statement) from dpsql.ledger l"); r[0][0] != c.price || r[0][1] != int64(len(c.charge)) {
+			t.Errorf("%s: %v", c.s.analyst.Name, r)
+		}
+		if r := rows(c.s, "select count(*) from dpsql.ledger l join dpsql.releases r on r.charge = l.charge and r.release = l.statement and r.made_at >= l.made_at"); r[0][0] != int64(len(c.charge)) {
+			t.Errorf("%s: %v charges have a stored release", c.s.analyst.Name, r[0][0])
+		}
+	}
+	if r := rows(ann, "select mechanism, pure from dpsql.ledger where charge = 1"); r[0][0] != "discrete_laplace" || !(r[0][1].(float64) <= 0.5) {
+		t.Errorf("%v", r)
+	}
+	p, err := prepare(ann, "select * from dpsql.ledger")
+	if err == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, err = p.Run(ctx, nil)
+	}
+	if err == nil {
+		t.Error("a canceled statement went on")
+	}
+}
