@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -12,60 +13,143 @@ import (
 )
 
 // Canonical is a stable text of all that determines what is measured: body, unit, keys with the values of public groups, limit,
-// measures and bounds. Names, aliases, the order of conjuncts and the finishing part are not in it: statements of the same text
+// measures and bounds. Names, aliases, the order of conjuncts and joins, derived tables and the finishing part are not in it: statements of the same text
 // can be answered from one release, keys and measures by index. Parameters stand in it as $n.
 func Canonical(a *Analysis) string {
 	if a.Class != Private {
 		return string(a.Class)
 	}
-	c := plan.NewCanonical()
-	lines := []string{"body " + c.Rel(a.Body.Rel)}
-	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	say("unit %s %s", a.Unit, c.Col(a.Body.UnitCol))
-	var clamps []string
-	for id, cl := range a.Body.Clamped {
-		clamps = append(clamps, fmt.Sprintf("%s in [%s, %s]", c.Col(id), cl.Lo, cl.Hi))
+	n := normalOf(a, nil)
+	lines := []string{"body " + n.rows.Tables}
+	for _, c := range n.rows.Conds {
+		lines = append(lines, "where "+c.Text)
 	}
-	sort.Strings(clamps)
-	say("clamps %s", strings.Join(clamps, "; "))
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	say("unit %s", n.unit())
 	for _, k := range a.Keys {
-		say("key %s %d.%d of unit %t", c.Col(k.Col), k.Type.OID, k.Type.Typmod, k.OfUnit)
+		say("key %s", n.key(k))
 	}
 	say("groups public %t", a.Groups.Public)
 	for _, s := range a.Groups.Sources {
 		say("source %v fixed %t counts %t joined %t %s", s.Keys, s.Fixed, s.Counts, s.Joined, digest(s.Tuples))
 	}
-	say("limit %d capped %t chosen %t norm %t", a.Limit.PerUnit, a.Limit.Capped, a.Limit.Cap != nil, a.Limit.L2)
-	say("rows %d", a.MaxRows)
+	say("%s", limitText(a))
 	for _, m := range a.Measures {
-		arg := ""
-		if m.Arg != nil {
-			arg = c.Scalar(m.Arg)
-		}
-		if m.Distinct {
-			arg = fmt.Sprintf("distinct in range %s, %d", arg, m.Values)
-		}
-		if m.InRange {
-			arg = "in range " + arg
-		}
-		if m.Product != nil {
-			arg += m.Product.canonical(c)
-		}
-		if m.Filter != nil {
-			arg += " filter " + conditionText(m.Filter, c.Scalar)
-		}
-		say("measure %s %s grid %s rounded %t row [%d, %d] partial [%d, %d] single %t", m.Kind, arg, m.Grid, m.Rounded, m.RowLo, m.RowHi, m.Lo, m.Hi, m.Single)
-		if m.Tree != nil {
-			say("%s", m.Tree.text())
-		}
-		if m.Pick != nil {
-			say("%s", m.Pick.text())
-		}
+		text := n.measure(&m)
 		if c := m.Bound; c != nil {
-			say("automatic %d of measure %d times %d, %d edges from %d to %d", c.Index, c.Measure, m.Factor, len(c.Edges), c.Edges[0], c.Edges[len(c.Edges)-1])
+			text += fmt.Sprintf(" automatic %d of measure %d", c.Index, c.Measure)
 		}
+		say("measure %s", text)
+	}
+	for i, text := range n.Long() {
+		say("long %d %s", i, text)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// normal is an analysis with its columns numbered.
+type normal struct {
+	*plan.Normal
+	a    *Analysis
+	rows plan.Rows
+}
+
+func normalOf(a *Analysis, args []sqltype.Value) *normal {
+	n := &normal{Normal: plan.NewNormal(args), a: a}
+	n.rows = n.Rows(a.Body.Rel)
+	return n
+}
+
+// unit names the unit's column: of those that conditions make equal to it, and that have it in one form, the one of the first text.
+func (n *normal) unit() string {
+	same := []plan.Scalar{n.column(n.a.Body.UnitCol)}
+	for i := 0; i < len(same); i++ {
+		for _, c := range n.rows.Conds {
+			x, ok := c.X.(*plan.Call)
+			if !ok || x.Fn.Name != "=" || len(x.Args) != 2 {
+				continue
+			}
+			for k := range 2 {
+				from, to := n.Defined(x.Args[k]), n.Defined(x.Args[1-k])
+				at, isCol := from.(*plan.Col)
+				next, _ := to.(*plan.Col)
+				if isCol && next != nil && at.T.OID == next.T.OID && oneForm(at.T) && isColumn(same[i], at) &&
+					!slices.ContainsFunc(same, func(y plan.Scalar) bool { return isColumn(y, next) }) {
+					same = append(same, next)
+				}
+			}
+		}
+	}
+	texts := make([]string, len(same))
+	for i, x := range same {
+		texts[i] = n.Scalar(x)
+	}
+	return fmt.Sprintf("%s %s", n.a.Unit, slices.Min(texts))
+}
+
+func (n *normal) column(id plan.ColID) plan.Scalar {
+	return n.Defined(&plan.Col{ID: id, T: n.a.Query.Columns[id].Type})
+}
+
+func isColumn(x plan.Scalar, c *plan.Col) bool {
+	y, ok := x.(*plan.Col)
+	return ok && y.ID == c.ID
+}
+
+func (n *normal) key(k Key) string {
+	return fmt.Sprintf("%s %d.%d of unit %t", n.Col(k.Col), k.Type.OID, k.Type.Typmod, k.OfUnit)
+}
+
+func limitText(a *Analysis) string {
+	return fmt.Sprintf("limit %d capped %t chosen %t norm %t rows %d", a.Limit.PerUnit, a.Limit.Capped, a.Limit.Cap != nil, a.Limit.L2, a.MaxRows)
+}
+
+// measure is a measure with all that bounds it, but for where an automatic bound is chosen.
+func (n *normal) measure(m *Measure) string {
+	text := string(m.Kind) + " " + n.values(m)
+	text += fmt.Sprintf(" grid %s rounded %t row [%d, %d] partial [%d, %d] single %t fine %d", m.Grid, m.Rounded, m.RowLo, m.RowHi, m.Lo, m.Hi, m.Single, m.Fine)
+	if m.Tree != nil {
+		text += " " + m.Tree.text()
+	}
+	if m.Pick != nil {
+		text += " " + m.Pick.text()
+	}
+	if c := m.Bound; c != nil {
+		text += fmt.Sprintf(" times %d, %d edges from %d to %d, follows %t", m.Factor, len(c.Edges), c.Edges[0], c.Edges[len(c.Edges)-1], m.Follows)
+	}
+	return text
+}
+
+// values are what a measure is of: the values of which rows, and the ranges that they are read through.
+func (n *normal) values(m *Measure) string {
+	text := ""
+	var read []plan.ColID
+	if m.Arg != nil {
+		text, read = n.Scalar(m.Arg), n.Columns(m.Arg)
+	}
+	if m.Distinct {
+		text = fmt.Sprintf("distinct in range %s, %d", text, m.Values)
+	}
+	if m.InRange {
+		text = "in range " + text
+	}
+	if m.Product != nil {
+		text += m.Product.canonical(n.Scalar)
+		read = append(read, n.Columns(m.Product.Y.Arg)...)
+	}
+	if m.Filter != nil {
+		text += " filter " + n.Condition(m.Filter)
+	}
+	var clamps []string
+	for _, id := range read {
+		if cl, ok := n.a.Body.Clamped[id]; ok {
+			clamps = append(clamps, fmt.Sprintf("%s in [%s, %s]", n.Col(id), cl.Lo, cl.Hi))
+		}
+	}
+	if sort.Strings(clamps); len(clamps) > 0 {
+		text += " through " + strings.Join(slices.Compact(clamps), "; ")
+	}
+	return text
 }
 
 func digest(tuples [][]sqltype.Value) string {

@@ -206,11 +206,11 @@ func (m *Measure) Worth() (perStep, perRow *big.Rat) {
 }
 
 // canonical says all that the rows' values are made of, beside the first argument.
-func (p *Product) canonical(c *plan.CanonicalScalars) string {
+func (p *Product) canonical(text func(plan.Scalar) string) string {
 	side := func(m Measure) string {
 		return fmt.Sprintf("grid %s rounded %t row [%d, %d]", m.Grid, m.Rounded, m.RowLo, m.RowHi)
 	}
-	return fmt.Sprintf(" %s times %s %s cut %d %d %d offset %d", side(p.X), c.Scalar(p.Y.Arg), side(p.Y), p.CutX, p.CutY, p.Cut, p.Offset)
+	return fmt.Sprintf(" %s times %s %s cut %d %d %d offset %d", side(p.X), text(p.Y.Arg), side(p.Y), p.CutX, p.CutY, p.Cut, p.Offset)
 }
 
 // argText is equal for measures of the same values.

@@ -3,8 +3,6 @@ package sensitivity
 import (
 	"cmp"
 	"slices"
-
-	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // sortMeasures puts the measures into an order that follows from what they are, not from the select list: statements that
@@ -16,20 +14,21 @@ func (z *analyzer) sortMeasures() {
 		text string
 	}
 	order := make([]entry, len(a.Measures))
-	for i, m := range a.Measures {
-		c := plan.NewCanonical()
-		c.Rel(a.Body.Rel) // numbers the columns
-		arg := ""
-		if m.Arg != nil {
-			arg = c.Scalar(m.Arg)
+	if len(order) > 1 {
+		n := normalOf(a, nil)
+		for i, m := range a.Measures {
+			arg := ""
+			if m.Arg != nil {
+				arg = n.Scalar(m.Arg)
+			}
+			if m.Distinct || m.InRange {
+				arg = "distinct in range " + arg
+			}
+			if m.Product != nil {
+				arg += " times " + n.Scalar(m.Product.Y.Arg)
+			}
+			order[i] = entry{i, string(m.Kind) + " " + arg + " " + n.Condition(m.Filter)}
 		}
-		if m.Distinct || m.InRange {
-			arg = "distinct in range " + arg
-		}
-		if m.Product != nil {
-			arg += " times " + c.Scalar(m.Product.Y.Arg)
-		}
-		order[i] = entry{i, string(m.Kind) + " " + arg + " " + conditionText(m.Filter, c.Scalar)}
 	}
 	slices.SortStableFunc(order, func(x, y entry) int { return cmp.Compare(x.text, y.text) })
 	to := make([]int, len(order))

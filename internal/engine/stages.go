@@ -137,7 +137,7 @@ func (p *Prepared) key(st *stage, args []sqltype.Value, given [][][]sqltype.Valu
 		h.Write(n[:])
 		h.Write([]byte(text))
 	}
-	write("dpsql release 1")
+	write("dpsql release 2")
 	write(p.world.catalogs.Epoch())
 	zone := ""
 	if p.query.Zoned {

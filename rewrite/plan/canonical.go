@@ -17,6 +17,7 @@ type printer struct {
 	columns []ColumnInfo
 	numbers map[ColID]int
 	plain   bool // as an analyst would write it: Readable
+	normal  *normalizer
 }
 
 // Canonical is a stable text of a relation: column ids are renumbered in the order of first use, conjuncts are sorted, names of
@@ -25,21 +26,6 @@ func Canonical(r Rel) string {
 	p := &printer{numbers: map[ColID]int{}}
 	return p.rel(r)
 }
-
-// CanonicalScalars writes relations, scalars and columns with one numbering.
-type CanonicalScalars struct{ p *printer }
-
-// NewCanonical starts a numbering.
-func NewCanonical() *CanonicalScalars { return &CanonicalScalars{&printer{numbers: map[ColID]int{}}} }
-
-// Rel writes a relation.
-func (c *CanonicalScalars) Rel(r Rel) string { return c.p.rel(r) }
-
-// Scalar writes a scalar.
-func (c *CanonicalScalars) Scalar(x Scalar) string { return c.p.scalar(x) }
-
-// Col writes a column.
-func (c *CanonicalScalars) Col(id ColID) string { return c.p.col(id) }
 
 // Format is a readable tree of a query, for EXPLAIN and golden tests.
 func Format(q *Query) string {
@@ -71,6 +57,9 @@ func (p *printer) tree(b *strings.Builder, r Rel, depth int) {
 
 // rel is the canonical form: inputs first, so that columns are numbered where they are made.
 func (p *printer) rel(r Rel) string {
+	if p.normal != nil {
+		return p.taken(r).text(p)
+	}
 	var ins []string
 	for _, in := range Inputs(r) {
 		ins = append(ins, p.rel(in))
@@ -122,7 +111,7 @@ func (p *printer) line(r Rel) string {
 	case *Aggregate:
 		var keys, aggs []string
 		for _, k := range n.Keys {
-			keys = append(keys, p.col(k))
+			keys = append(keys, p.ref(k))
 		}
 		for _, a := range n.Aggs {
 			text := aggTextWith(p, a)
@@ -144,7 +133,7 @@ func (p *printer) line(r Rel) string {
 	case *Sort:
 		var keys []string
 		for _, k := range n.Keys {
-			keys = append(keys, p.col(k.Col)+order(k.Desc, k.NullsFirst))
+			keys = append(keys, p.ref(k.Col)+order(k.Desc, k.NullsFirst))
 		}
 		return "sort " + strings.Join(keys, ", ")
 	case *Limit:
@@ -188,6 +177,9 @@ func (p *printer) line(r Rel) string {
 
 // condition sorts conjuncts in canonical form.
 func (p *printer) condition(x Scalar) string {
+	if p.normal != nil {
+		return strings.Join(p.conjuncts(x), " AND ")
+	}
 	parts := Conjuncts(x)
 	texts := make([]string, len(parts))
 	if p.numbers == nil {
@@ -234,6 +226,11 @@ func (p *printer) scalar(x Scalar) string {
 }
 
 func (p *printer) text(x Scalar) string {
+	if p.normal != nil {
+		if text, ok := p.normalText(x); ok {
+			return text
+		}
+	}
 	switch x := x.(type) {
 	case *Col:
 		return p.col(x.ID)
@@ -396,13 +393,16 @@ func order(desc, nullsFirst bool) string {
 func (p *printer) cols(ids []ColID) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
-		texts[i] = p.col(id)
+		texts[i] = p.ref(id)
 	}
 	return strings.Join(texts, " ")
 }
 
 func (p *printer) subquery(x *Subquery) string {
-	text := fmt.Sprintf("%s{%s}[%s]", x.Kind, p.rel(x.Query), p.cols(x.Cols))
+	text := fmt.Sprintf("%s{%s}", x.Kind, p.rel(x.Query))
+	if p.normal == nil || x.Kind != ExistsQuery { // whether there are rows depends on no column
+		text += fmt.Sprintf("[%s]", p.cols(x.Cols))
+	}
 	if x.Cond == nil {
 		return text
 	}
