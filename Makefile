@@ -79,6 +79,7 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParseTree -fuzztime 60s ./internal/backend/postgres
 	$(GO) test -run '^$$' -fuzz FuzzSession -fuzztime 60s ./proxy
 	$(GO) test -run '^$$' -fuzz FuzzStartup -fuzztime 60s ./proxy
+	$(GO) test -run '^$$' -fuzz FuzzHear -fuzztime 60s ./proxy
 	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 60s ./internal/sqltype
 	$(GO) test -run '^$$' -fuzz FuzzValue -fuzztime 60s ./internal/sqltype
 

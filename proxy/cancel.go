@@ -12,13 +12,14 @@ import (
 // errCanceled is why a statement's context ended: its client said so.
 var errCanceled = errors.New("canceled by the client")
 
-// cancel ends the running statement of the session that the request names, if the key is that session's. An idle session is
-// left alone, and nothing is told to the asker.
-func (srv *Server) cancelRequest(m *pgproto3.CancelRequest) {
+// cancelRequest ends the running statement of the session that the request names, if the key is that session's; else the other proxies are asked. An idle
+// session is left alone, and nothing is told to the asker.
+func (srv *Server) cancelRequest(m *pgproto3.CancelRequest, from origin) {
 	srv.mu.Lock()
 	s := srv.sessions[m.ProcessID]
 	srv.mu.Unlock()
 	if s == nil || subtle.ConstantTimeCompare(s.key[:], m.SecretKey) != 1 {
+		srv.forward(m, from)
 		return
 	}
 	s.cancelRunning(errCanceled)

@@ -105,8 +105,10 @@ func FuzzStartup(f *testing.F) {
 	f.Add(append(packet(sslCode, ""), packet(protocol3+2, params("user", "x", "_pq_.a", "b", "options", "-c a=b"))...))
 	f.Add(append(packet(protocol3, params("user", "analyst")), []byte("p\x00\x00\x00\x37SCRAM-SHA-256\x00\x00\x00\x00\x20n,,n=,r=rOprNGfwEbeRWgbNEkqO12345")...))
 	f.Add(packet(cancelCode, "12345678"))
+	f.Add(packet(cancelCode, "1234"+strings.Repeat("k", 256)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		srv := fuzzServer(t)
+		srv.opts.Post = itself{srv}
 		feed(t, data, func(conn net.Conn) { srv.serve(newSession(srv, conn)) })
 		if n := srv.engine.(*scripted).open; n != 0 || len(srv.sessions) != 0 {
 			t.Errorf("%d sessions were opened", len(srv.sessions))

@@ -13,6 +13,7 @@ import (
 type Options struct {
 	Logger  *slog.Logger // nothing is logged by default
 	Metrics Metrics      // nothing is counted by default
+	Post    Post         // to the other proxies over the same ledger, for cancels of their sessions; none by default
 
 	// TLS is the server's side of TLS: GetCertificate (as Certificates has it) or exactly one certificate. It is used from
 	// TLS 1.2 on, for upgrades by SSLRequest and for clients that begin with TLS (sslnegotiation=direct). Without it no

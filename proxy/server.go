@@ -20,6 +20,7 @@ type Server struct {
 	opts     Options
 	log      *slog.Logger
 	throttle *throttle
+	forwards *forwards
 	ctx      context.Context // of all sessions; ended by force when the grace is over
 	cancel   context.CancelCauseFunc
 
@@ -41,7 +42,7 @@ func New(e Engine, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	srv := &Server{engine: e, opts: opts, log: opts.Logger, throttle: newThrottle(opts.now, opts.LoginTimeout/2),
+	srv := &Server{engine: e, opts: opts, log: opts.Logger, throttle: newThrottle(opts.now, opts.LoginTimeout/2), forwards: newForwards(),
 		open: map[*session]struct{}{}, waiting: map[origin][]*session{}, sessions: map[uint32]*session{}, ofUser: map[string]int{}}
 	srv.ctx, srv.cancel = context.WithCancelCause(context.Background())
 	return srv, nil

@@ -100,7 +100,7 @@ func (s *session) readStartup() (map[string]string, error) {
 		case cancelCode:
 			var m pgproto3.CancelRequest
 			if err := m.Decode(packet); err == nil {
-				s.srv.cancelRequest(&m)
+				s.srv.cancelRequest(&m, s.origin)
 			}
 			return nil, errQuiet
 		case sslCode, gssCode:

@@ -102,6 +102,10 @@ func (s *daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	o.Metrics = metrics
+	post := s.engine.Post()
+	if post != nil {
+		o.Post = post
+	}
 	if s.wire, err = proxy.New(wire{s.engine}, o); err != nil {
 		return err
 	}
@@ -133,6 +137,13 @@ func (s *daemon) run(ctx context.Context) (err error) {
 		}
 		served = append(served, func(ctx context.Context) error {
 			return ops.Serve(ctx, ml, metrics, func(ctx context.Context) error { return s.healthy(ctx, b) })
+		})
+	}
+	if post != nil {
+		served = append(served, func(ctx context.Context) error {
+			return post.Listen(ctx, s.wire.Hear, func(error) {
+				s.log.Warn("cancels that reach other proxies are not heard until the ledger's server answers")
+			})
 		})
 	}
 	served = append(served, func(ctx context.Context) error { return s.reloadOn(ctx, hangup) })

@@ -200,6 +200,14 @@ func errChanged(key string) error {
 		"(a budget that was promised stays in the ledger; dpsql budget raise makes a larger one)", key)
 }
 
+// Post goes to the other proxies over the ledger; nil where there can be none.
+func (e *Engine) Post() *ledger.Post {
+	if l, shared := e.ledger.(*ledger.Postgres); shared {
+		return l.Post()
+	}
+	return nil
+}
+
 // Close gives the ledger free.
 func (e *Engine) Close() error { return e.ledger.Close() }
 

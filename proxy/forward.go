@@ -1,0 +1,124 @@
+package proxy
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// Post carries a short text to the other proxies that share the ledger, each of which gives it to its Server's Hear. It may be lost.
+type Post interface {
+	Send(ctx context.Context, text string) error
+}
+
+// The limits of what is forwarded. A stranger can send cancels for nothing: those of one origin are not to drown the others', nor all of them the ledger's server.
+const (
+	forwardTime = 2 * time.Second // a client waits for the end of its request no longer
+
+	originEvery, originBurst = 200 * time.Millisecond, 20
+	everyEvery, everyBurst   = 20 * time.Millisecond, 100
+
+	leastSecret, mostSecret = 4, 256 // bytes: of protocol 3.0, and the most of 3.2
+)
+
+// forwards holds back what is forwarded too often.
+type forwards struct {
+	mu      sync.Mutex
+	origins table[origin]
+	all     failures
+}
+
+func newForwards() *forwards { return &forwards{origins: newTable[origin]()} }
+
+// may counts one from an origin. What is refused costs those of others nothing.
+func (f *forwards) may(o origin, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	from := f.origins.at(o, now)
+	return paced(&from.next, now, originEvery, originBurst) && paced(&f.all.next, now, everyEvery, everyBurst)
+}
+
+// paced lets one pass every so often, and a burst of them at first (the generic cell rate algorithm).
+func paced(next *time.Time, now time.Time, every time.Duration, burst int) bool {
+	at := *next
+	if at.Before(now) {
+		at = now
+	}
+	if at.Sub(now) > every*time.Duration(burst-1) {
+		return false
+	}
+	*next = at.Add(every)
+	return true
+}
+
+// forward sends a cancel that is for no session here to the other proxies: through a balancer a client's request reaches any of them. What is sent holds no key: a code of it
+// under a fresh nonce, which only who has the key can make, and which the session's own proxy compares.
+func (srv *Server) forward(m *pgproto3.CancelRequest, from origin) {
+	if srv.opts.Post == nil || len(m.SecretKey) < leastSecret || len(m.SecretKey) > mostSecret || !srv.forwards.may(from, srv.opts.now()) {
+		return
+	}
+	ctx, done := context.WithTimeout(srv.ctx, forwardTime)
+	defer done()
+	var nonce [16]byte
+	_, err := rand.Read(nonce[:])
+	if err == nil {
+		err = srv.opts.Post.Send(ctx, forwarded(m.ProcessID, nonce[:], m.SecretKey))
+	}
+	if err != nil {
+		srv.log.Warn("a cancel was not forwarded to the other proxies", "error", redact(err))
+	}
+}
+
+// forwardedWord begins the text of a forwarded cancel; another word or number is of another version.
+const forwardedWord = "cancel-1"
+
+func forwarded(pid uint32, nonce, secret []byte) string {
+	return fmt.Sprintf("%s %08x %x %x", forwardedWord, pid, nonce, forwardCode(pid, nonce, secret))
+}
+
+// forwardCode is the key's. HMAC takes a key for equal to one with zeros behind it, so it is given the key's hash.
+func forwardCode(pid uint32, nonce, secret []byte) []byte {
+	key := sha256.Sum256(secret)
+	h := hmac.New(sha256.New, key[:])
+	h.Write([]byte(forwardedWord))
+	h.Write(binary.BigEndian.AppendUint32(nil, pid))
+	h.Write(nonce)
+	return h.Sum(nil)
+}
+
+// Hear takes what another proxy's Post sent: a cancel, which ends the running statement of the session that it names if it was made with that session's key. Whatever else it is, nothing happens.
+func (srv *Server) Hear(text string) {
+	words := strings.Split(text, " ")
+	if len(words) != 4 || words[0] != forwardedWord || len(words[1]) != 8 {
+		return
+	}
+	pid, err := strconv.ParseUint(words[1], 16, 32)
+	if err != nil {
+		return
+	}
+	nonce, err := hex.DecodeString(words[2])
+	if err != nil || len(nonce) != 16 {
+		return
+	}
+	code, err := hex.DecodeString(words[3])
+	if err != nil {
+		return
+	}
+	srv.mu.Lock()
+	s := srv.sessions[uint32(pid)]
+	srv.mu.Unlock()
+	if s == nil || !hmac.Equal(code, forwardCode(s.pid, nonce, s.key[:])) {
+		return
+	}
+	s.cancelRunning(errCanceled)
+}
