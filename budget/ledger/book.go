@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -279,23 +278,9 @@ func (l *book) Lookup(ctx context.Context, key Hash, analyst string) (*Stored, b
 		if best == nil {
 			return nil, nil
 		}
-		payload, err := l.store.payload(best.seq)
-		if err != nil {
-			return nil, err
-		}
-		if payload == nil || sha256.Sum256(payload) != best.payload {
-			return nil, &CorruptError{Seq: best.seq, Reason: "its release is not the one that was committed"}
-		}
-		if best.sealed != "" {
-			if payload, err = l.cache.Key.open(key, best.reservation, payload); err != nil {
-				return nil, &CorruptError{Seq: best.seq, Reason: "its release does not open with the key that it names"}
-			}
-		}
-		out = &Stored{
-			Key: key, Reservation: best.reservation, Analyst: best.analyst, Price: best.price, Loss: best.loss,
-			Made: best.made, Expires: best.expires, Payload: payload,
-		}
-		return nil, nil
+		var err error
+		out, err = l.read(key, best)
+		return nil, err
 	}}
 	if !l.store.shared() { // what is not here now was not there when the caller asked
 		if none, err := l.nothing(ctx, key, analyst); none || err != nil {
@@ -320,13 +305,16 @@ func (l *book) nothing(ctx context.Context, key Hash, analyst string) (bool, err
 // best is the dearest release that may answer; nil if there is none. Under mu.
 func (l *book) best(key Hash, analyst string, now time.Time) (best *storedRef) {
 	for i, ref := range l.state.stored[key] {
-		live := l.live(ref, now)
-		mayAnswer := l.cache.Scope == ScopeDataset || l.cache.Scope == ScopeAnalyst && ref.analyst == analyst
-		if live && mayAnswer && (best == nil || ref.price >= best.price) {
+		if l.answers(ref, analyst, now) && (best == nil || ref.price >= best.price) {
 			best = &l.state.stored[key][i]
 		}
 	}
 	return best
+}
+
+// answers says whether a release may answer an analyst. Under mu.
+func (l *book) answers(ref storedRef, analyst string, now time.Time) bool {
+	return l.live(ref, now) && (l.cache.Scope == ScopeDataset || l.cache.Scope == ScopeAnalyst && ref.analyst == analyst)
 }
 
 // live says whether a release may still answer. Under mu.

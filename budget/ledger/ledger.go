@@ -45,6 +45,8 @@ type Ledger interface {
 	// Lookup finds the stored release for a key that this analyst may be given and that has not expired, made at the
 	// highest price if there are several. To a frozen analyst nothing answers (ErrFrozen).
 	Lookup(ctx context.Context, key Hash, analyst string) (*Stored, bool, error)
+	// Related finds stored releases of families that this analyst may be given, the dearest first, of one price the latest, at most so many. It is as up to date as the last Lookup.
+	Related(ctx context.Context, families []Hash, analyst string, most int) ([]Stored, error)
 	// Releases lists what an analyst paid for and would be answered from, without the payloads, in the order in which it was made.
 	Releases(analyst string) ([]Stored, error)
 	// Charges lists what an analyst was charged for, the last ones, without a word of others.
@@ -133,6 +135,7 @@ type Reservation struct {
 type Release struct {
 	Key     Hash
 	Payload []byte
+	Family  Hash // of releases from which other questions may be computed; zero: none
 }
 
 // MaxRelease limits a stored release, in bytes.

@@ -95,6 +95,7 @@ type Commit struct {
 	Payload     Hash      `json:"payload"`          // of what is stored
 	Sealed      string    `json:"sealed,omitempty"` // names the key that it is encrypted with
 	Expires     time.Time `json:"expires"`          // = the record's time: never stored
+	Family      Hash      `json:"family,omitzero"`  // of releases from which other questions may be computed
 }
 
 // Failure closes a reservation that ran into a resource failure.

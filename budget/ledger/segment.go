@@ -70,7 +70,7 @@ func segmentOf(refs []keyedRef) (text []byte, named *Segment) {
 			text = binary.BigEndian.AppendUint64(text, uint64(t.Unix()))
 			text = binary.BigEndian.AppendUint32(text, uint32(t.Nanosecond()))
 		}
-		for _, word := range []string{r.analyst, r.of.head.Dataset, r.epoch, r.sealed} { // a new one is spelled out
+		for _, word := range []string{r.analyst, r.of.head.Dataset, r.epoch, r.sealed, r.familyWord()} { // a new one is spelled out
 			n, ok := known[word]
 			if !ok {
 				n = uint64(len(known))
@@ -87,6 +87,14 @@ func segmentOf(refs []keyedRef) (text []byte, named *Segment) {
 	}
 	named.Hash, named.Bytes = sha256.Sum256(text), len(text)
 	return text, named
+}
+
+// familyWord is a release's family as a word, "" for none.
+func (r *storedRef) familyWord() string {
+	if r.family == (Hash{}) {
+		return ""
+	}
+	return string(r.family[:])
 }
 
 // liveSegments are those that hold releases that have not expired.
@@ -108,8 +116,8 @@ func (s *state) addSegment(g segment, text []byte) error {
 		k.seq, k.reservation, k.price = int64(r.uint64()), int64(r.uint64()), math.Float64frombits(r.uint64())
 		k.loss = dp.Loss{Pure: math.Float64frombits(r.uint64()), Renyi: math.Float64frombits(r.uint64()), Delta: math.Float64frombits(r.uint64())}
 		k.made, k.expires = r.time(), r.time()
-		var of string
-		for _, to := range []*string{&k.analyst, &of, &k.epoch, &k.sealed} {
+		var of, family string
+		for _, to := range []*string{&k.analyst, &of, &k.epoch, &k.sealed, &family} {
 			n := r.uvarint()
 			if n == uint64(len(words)) {
 				words = append(words, string(r.take(int(min(r.uvarint(), math.MaxInt32)))))
@@ -122,7 +130,8 @@ func (s *state) addSegment(g segment, text []byte) error {
 		if k.of = s.find(of); k.of == nil {
 			return fmt.Errorf("a stored release of data set %q, which has no head", of)
 		}
-		s.stored[k.key] = append(s.stored[k.key], k.storedRef)
+		copy(k.family[:], family)
+		s.store(k.key, k.storedRef)
 	}
 	return nil
 }

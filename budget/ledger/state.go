@@ -20,6 +20,7 @@ type state struct {
 	current     *dataset   // of the last opening: whose charges of versions 1 and 2 are
 	outstanding map[int64]*openCharge
 	stored      map[Hash][]storedRef
+	related     map[Hash][]Hash // the keys of a family's stored releases; some may be gone
 	frozen      map[string]FrozenAnalyst
 	checkpoint  int64     // number of the last one's record
 	segments    []segment // of the checkpoints so far
@@ -66,10 +67,11 @@ type storedRef struct {
 	epoch         string
 	payload       Hash
 	sealed        string
+	family        Hash
 }
 
 func newState() *state {
-	return &state{outstanding: map[int64]*openCharge{}, stored: map[Hash][]storedRef{}, frozen: map[string]FrozenAnalyst{}}
+	return &state{outstanding: map[int64]*openCharge{}, stored: map[Hash][]storedRef{}, related: map[Hash][]Hash{}, frozen: map[string]FrozenAnalyst{}}
 }
 
 // find is a data set by its name; nil if it was never opened.
@@ -177,8 +179,8 @@ func checkOneProcess(r *Record) error {
 		return fmt.Errorf("version %d has one process at a time", r.Version)
 	case r.Grant != nil || r.Promise != nil || r.Checkpoint != nil:
 		return fmt.Errorf("version %d has neither grants nor larger promises nor checkpoints", r.Version)
-	case r.Commit != nil && r.Commit.Sealed != "":
-		return fmt.Errorf("version %d has no keys", r.Version)
+	case r.Commit != nil && (r.Commit.Sealed != "" || r.Commit.Family != Hash{}):
+		return fmt.Errorf("version %d has no keys and no families", r.Version)
 	}
 	return nil
 }
@@ -368,17 +370,26 @@ func (s *state) addCommit(r *Record) {
 	c := s.outstanding[r.Commit.Reservation]
 	delete(s.outstanding, r.Commit.Reservation)
 	if r.Commit.Expires.After(r.Time) {
-		s.stored[r.Commit.Key] = append(s.stored[r.Commit.Key], storedRef{
+		s.store(r.Commit.Key, storedRef{
 			seq: r.Seq, reservation: r.Commit.Reservation, analyst: c.Analyst, price: c.Price, loss: c.Loss,
-			made: r.Time, expires: r.Commit.Expires, of: c.of, epoch: c.epoch, payload: r.Commit.Payload, sealed: r.Commit.Sealed,
+			made: r.Time, expires: r.Commit.Expires, of: c.of, epoch: c.epoch, payload: r.Commit.Payload, sealed: r.Commit.Sealed, family: r.Commit.Family,
 		})
 		s.recent = append(s.recent, r.Commit.Key)
+	}
+}
+
+// store keeps a release that may answer.
+func (s *state) store(key Hash, ref storedRef) {
+	s.stored[key] = append(s.stored[key], ref)
+	if ref.family != (Hash{}) && !slices.Contains(s.related[ref.family], key) {
+		s.related[ref.family] = append(s.related[ref.family], key)
 	}
 }
 
 // dropExpired forgets stored releases that can never answer again, and returns their records' numbers.
 func (s *state) dropExpired(now time.Time) []int64 {
 	var gone []int64
+	families := map[Hash]bool{}
 	for key, refs := range s.stored {
 		kept := refs[:0]
 		for _, ref := range refs {
@@ -386,12 +397,18 @@ func (s *state) dropExpired(now time.Time) []int64 {
 				kept = append(kept, ref)
 			} else {
 				gone = append(gone, ref.seq)
+				families[ref.family] = true
 			}
 		}
 		if len(kept) == 0 {
 			delete(s.stored, key)
 		} else {
 			s.stored[key] = kept
+		}
+	}
+	for f := range families {
+		if s.related[f] = slices.DeleteFunc(s.related[f], func(key Hash) bool { return len(s.stored[key]) == 0 }); len(s.related[f]) == 0 {
+			delete(s.related, f)
 		}
 	}
 	return gone

@@ -112,7 +112,7 @@ func (l *book) Commit(ctx context.Context, id int64, r Release) error {
 	if err != nil {
 		return err
 	}
-	c := Commit{Reservation: id, Key: r.Key, Bytes: len(text), Payload: sha256.Sum256(text), Sealed: key.name()}
+	c := Commit{Reservation: id, Key: r.Key, Bytes: len(text), Payload: sha256.Sum256(text), Sealed: key.name(), Family: r.Family}
 	e := &entry{ctx: ctx}
 	switch {
 	case ttl > 0 && text == nil:

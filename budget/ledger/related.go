@@ -1,0 +1,72 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"time"
+)
+
+// Related finds stored releases of families, payloads and all.
+func (l *book) Related(ctx context.Context, families []Hash, analyst string, most int) ([]Stored, error) {
+	if err := l.forServing(); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	err := errors.Join(ctx.Err(), l.ready())
+	none := len(l.kin(families, analyst, l.time())) == 0
+	l.mu.Unlock()
+	if none || err != nil {
+		return nil, err
+	}
+	var out []Stored
+	err = l.do(&entry{ctx: ctx, read: true, decide: func(at time.Time) ([]*Record, error) {
+		if err := l.state.checkFrozen(analyst); err != nil {
+			return nil, err
+		}
+		kin := l.kin(families, analyst, at)
+		for i := range kin[:min(most, len(kin))] {
+			one, err := l.read(kin[i].key, &kin[i].storedRef)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, *one)
+		}
+		return nil, nil
+	}})
+	return out, err
+}
+
+// kin are the releases of families that may answer, the dearest first, of one price the latest. Under mu.
+func (l *book) kin(families []Hash, analyst string, now time.Time) (out []keyedRef) {
+	for _, f := range families {
+		for _, key := range l.state.related[f] {
+			for _, ref := range l.state.stored[key] {
+				if ref.family == f && l.answers(ref, analyst, now) {
+					out = append(out, keyedRef{key, ref})
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b keyedRef) int { return cmp.Or(cmp.Compare(b.price, a.price), cmp.Compare(b.seq, a.seq)) })
+	return out
+}
+
+// read is a stored release with its payload, which must be what was committed.
+func (l *book) read(key Hash, ref *storedRef) (*Stored, error) {
+	payload, err := l.store.payload(ref.seq)
+	if err != nil {
+		return nil, err
+	}
+	if payload == nil || sha256.Sum256(payload) != ref.payload {
+		return nil, &CorruptError{Seq: ref.seq, Reason: "its release is not the one that was committed"}
+	}
+	if ref.sealed != "" {
+		if payload, err = l.cache.Key.open(key, ref.reservation, payload); err != nil {
+			return nil, &CorruptError{Seq: ref.seq, Reason: "its release does not open with the key that it names"}
+		}
+	}
+	return &Stored{Key: key, Reservation: ref.reservation, Analyst: ref.analyst, Price: ref.price, Loss: ref.loss, Made: ref.made, Expires: ref.expires, Payload: payload}, nil
+}
