@@ -8,19 +8,36 @@ import (
 )
 
 // Rooms is how much may be spent: pure epsilon, Renyi loss at the filter's order (0: there is no such side) and approximate
-// delta. It is a filter's, or an analyst's share of it, or what is left of either.
+// delta. It is a filter's, or a quota's share of it, or what is left of either.
 type Rooms struct {
 	Pure  float64 `json:"pure"`
 	Renyi float64 `json:"renyi"`
 	Delta float64 `json:"delta"`
 }
 
-// Rooms gives the filter's rooms times a share in (0, 1], rounded down: 1 for the data set, e/E for an analyst's quota e.
+// Rooms gives the filter's rooms times a share in (0, 1], rounded down: 1 for the data set.
 func (f *Filter) Rooms(share float64) (Rooms, error) {
 	if !(share > 0 && share <= 1) {
 		return Rooms{}, fmt.Errorf("budget: a share of %g is not in (0, 1]", share)
 	}
 	return Rooms{Pure: timesDown(f.PureRoom, share), Renyi: timesDown(f.RenyiRoom, share), Delta: timesDown(f.DeltaRoom, share)}, nil
+}
+
+// Quota gives the rooms of a quota of epsilon e under the filter's E: the share e/E of each, rounded down; of one that is E all of them, and of the pure one e.
+func (f *Filter) Quota(epsilon float64) (Rooms, error) {
+	if !(epsilon > 0 && epsilon <= f.Epsilon) {
+		return Rooms{}, fmt.Errorf("budget: a quota of epsilon %g is not in (0, %g]", epsilon, f.Epsilon)
+	}
+	part := func(room float64) float64 {
+		switch {
+		case room == 0 || epsilon == f.Epsilon:
+			return room
+		case room == f.Epsilon:
+			return epsilon
+		}
+		return math.Nextafter(math.Nextafter(room*(epsilon/f.Epsilon), 0), 0) // both roundings together are below 1.5 units of the last place
+	}
+	return Rooms{Pure: part(f.PureRoom), Renyi: part(f.RenyiRoom), Delta: part(f.DeltaRoom)}, nil
 }
 
 // Admits reports whether the charge fits on top of what was spent: the deltas and at least one of the two sides have room.

@@ -73,7 +73,7 @@ func TestOneReleaseForAllWhoAsk(t *testing.T) {
 				return errors.Join(errors.New("canceled"), l.Abandon(ctx, []int64{id}), l.Abandon(ctx, []int64{id}))
 			},
 		} {
-			before := must(a.Balance("ann", 1))(t).Dataset.Statements
+			before := must(a.Balance(Payer{Analyst: "ann", Quota: 1}))(t).Dataset.Statements
 			var (
 				wg          sync.WaitGroup
 				mu          sync.Mutex

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -32,30 +33,67 @@ func (a Account) StatementsLeft(charge dp.Loss) int64 {
 // admits says whether one more charge fits.
 func (a Account) admits(charge dp.Loss) bool { return !a.Ended && a.Rooms.Admits(a.Spent, charge) }
 
-// Balance is what an analyst may see: the own account and the data set's in the window of now, and the lifetime.
+// Balance is what an analyst may see: the own account, those of the own roles and the data set's in the window of now, and the lifetime.
 type Balance struct {
 	Dataset  Account
+	Roles    []RoleAccount // by name
 	Analyst  Account
 	Window   Window
 	Lifetime LifetimeBalance
 }
 
-// StatementsLeft is the least of both accounts; 0 where the lifetime does not hold the window.
+// RoleAccount is what all analysts of a role spent together.
+type RoleAccount struct {
+	Name string
+	Account
+}
+
+// scoped is one of a balance's accounts; role names a role's.
+type scoped struct {
+	scope, role string
+	*Account
+}
+
+// accounts are all that a charge counts against, the widest first.
+func (b *Balance) accounts() []scoped {
+	list := []scoped{{ScopeDataset, "", &b.Dataset}}
+	for i := range b.Roles {
+		list = append(list, scoped{ScopeRole, b.Roles[i].Name, &b.Roles[i].Account})
+	}
+	return append(list, scoped{ScopeAnalyst, "", &b.Analyst})
+}
+
+// StatementsLeft is the least of all accounts; 0 where the lifetime does not hold the window.
 func (b Balance) StatementsLeft(charge dp.Loss) int64 {
-	return min(b.Dataset.StatementsLeft(charge), b.Analyst.StatementsLeft(charge))
+	least := int64(math.MaxInt64)
+	for _, a := range b.accounts() {
+		least = min(least, a.StatementsLeft(charge))
+	}
+	return least
+}
+
+// Admits says whether one more charge fits in all accounts.
+func (b Balance) Admits(charge dp.Loss) bool {
+	return !slices.ContainsFunc(b.accounts(), func(a scoped) bool { return !a.admits(charge) })
 }
 
 // Denied says that a budget does not hold a charge, and what it still holds. Nothing was written.
 type Denied struct {
-	Scope   string // whose budget ended: ScopeLifetime, ScopeDataset or ScopeAnalyst
+	Scope   string // whose budget ended: ScopeLifetime, or of ScopeDataset, ScopeRole and ScopeAnalyst that of those with the least room
+	Role    string // its name, of ScopeRole
+	Left    budget.Rooms
 	Charge  dp.Loss
 	Balance Balance
 }
 
 // Error gives the remainders.
 func (d *Denied) Error() string {
-	return fmt.Sprintf("ledger: the budget (%s) does not hold a charge of %+v: left %+v of the data set, %+v of the analyst, %g of the lifetime %g",
-		d.Scope, d.Charge, d.Balance.Dataset.Left, d.Balance.Analyst.Left, d.Balance.Lifetime.Left, d.Balance.Lifetime.Epsilon)
+	whose := d.Scope
+	if d.Role != "" {
+		whose += " " + d.Role
+	}
+	return fmt.Sprintf("ledger: the budget (%s) does not hold a charge of %+v: left %+v, %+v of the data set, %g of the lifetime %g",
+		whose, d.Charge, d.Left, d.Balance.Dataset.Left, d.Balance.Lifetime.Left, d.Balance.Lifetime.Epsilon)
 }
 
 // Accounts is the owner's view of a ledger.
@@ -73,7 +111,7 @@ type FrozenAnalyst struct {
 	Since   time.Time `json:"since"`
 }
 
-// DatasetAccounts are a data set's accounts in the window of now. Analysts are those who were charged in it; the rooms are
+// DatasetAccounts are a data set's accounts in the window of now. Analysts and roles are those that were charged in it; the rooms are
 // of the quota that their last charge was held against.
 type DatasetAccounts struct {
 	Dataset  string             `json:"data_set"`
@@ -84,70 +122,96 @@ type DatasetAccounts struct {
 	Epoch    string             `json:"epoch"`
 	Account  Account            `json:"account"`
 	Analysts map[string]Account `json:"analysts"`
+	Roles    map[string]Account `json:"roles"`
 }
 
-// balance is a data set's and an analyst's at a moment that is not before the last record's.
-func (s *state) balance(d *dataset, analyst string, quota float64, at time.Time) (Balance, error) {
+// balance is of a data set and of whom its charges count against, at a moment that is not before the last record's.
+func (s *state) balance(d *dataset, p Payer, at time.Time) (Balance, error) {
 	b := Balance{Lifetime: s.lifetime()}
-	all, analysts, window := d.at(at)
+	all, accounts, window := d.at(at)
 	b.Window = window
 	ended := !window.Charged && !b.Lifetime.holds(d.head.Filter)
 	var err error
-	if b.Dataset, err = all.show(d.head.Filter, 1, ended); err != nil {
+	if b.Dataset, err = all.show(d.head, quota{epsilon: d.head.Filter.Epsilon}, 0, ended); err != nil {
 		return Balance{}, err
 	}
-	own := analysts[analyst]
-	if own == nil { // one who was not charged in this window
-		own = &account{}
+	for who, q := range p.payees() {
+		a := accounts[who]
+		if a == nil { // one who was not charged in this window
+			a = &account{}
+		}
+		one, err := a.show(d.head, q, d.granted(who, at), ended)
+		if err != nil {
+			return Balance{}, err
+		}
+		if who.role {
+			b.Roles = append(b.Roles, RoleAccount{who.name, one})
+		} else {
+			b.Analyst = one
+		}
 	}
-	more := d.granted(analyst, at)
-	b.Analyst, err = own.show(d.head.Filter, d.head.share(quota, more), ended)
-	b.Analyst.Granted = more
-	return b, err
+	return b, nil
 }
 
-// show is the account of one with this share of the filter.
-func (a *account) show(f *budget.Filter, share float64, ended bool) (Account, error) {
-	rooms, err := f.Rooms(share)
+// show is the account of one with this quota, and what was granted beside it.
+func (a *account) show(h *Head, q quota, more float64, ended bool) (Account, error) {
+	rooms, err := h.rooms(q, more)
 	if err != nil {
 		return Account{}, err
 	}
-	out := Account{Spent: a.spent, Rooms: rooms, Left: rooms.Left(a.spent), Statements: a.statements, Failures: a.failures, Ended: ended}
+	out := Account{Spent: a.spent, Rooms: rooms, Left: rooms.Left(a.spent), Statements: a.statements, Failures: a.failures, Ended: ended, Granted: more}
 	if ended {
 		out.Left = budget.Rooms{}
 	}
 	return out, nil
 }
 
-// admit says which budget does not hold charges of one analyst, each beside those before it: the lifetime, then the data set's filter,
-// then the analyst's quota. nil if all hold them. The sums are those that addCharge makes.
+// admit says which budget does not hold charges of one payer, each beside those before it: the lifetime, or of the data set's filter and the quotas of roles and analyst, of those that
+// do not, the one with the least room. nil if all hold them. The sums are those that addCharge makes.
 //
-// Proof: claim: what is admitted keeps the filter's promise (budget.NewFilter). The balance counts every reservation of the window that was ever written, whatever became of it, so none runs uncounted; each charge is admitted
-// beside those and the statement's own before it, in the ledger's one order of writes (queue, store), and is written in the same transaction, so that two that fit only alone are never both admitted.
+// Proof: claim: what is admitted keeps the filter's promise (budget.NewFilter), and no account that it names goes beyond its quota's share of that promise. The balance counts every reservation of the window that was ever
+// written, whatever became of it, so none runs uncounted; each charge is admitted beside those and the statement's own before it, in the ledger's one order of writes (queue, store), and is written in the same transaction, so
+// that two that fit only alone are never both admitted. A quota is divided by the promise of this very state, in the same place, so that one that was raised by another server since the policy was read gives nobody a
+// larger epsilon than the quota's. Quotas are no promise: the data set's filter is asked beside them, always.
 func (s *state) admit(d *dataset, stages []Reservation, at time.Time) (*Denied, error) {
-	b, err := s.balance(d, stages[0].Analyst, stages[0].Quota, at)
+	b, err := s.balance(d, stages[0].Payer, at)
 	if err != nil {
 		return nil, err
 	}
 	denied := &Denied{Charge: stages[0].Loss, Balance: b}
+	denied.Balance.Roles = slices.Clone(b.Roles) // as they were before
 	for _, r := range stages[1:] {
 		denied.Charge = denied.Charge.Plus(r.Loss)
 	}
-	for _, r := range stages {
-		switch {
-		case b.Dataset.Ended:
-			denied.Scope = ScopeLifetime
-		case !b.Dataset.admits(r.Loss):
-			denied.Scope = ScopeDataset
-		case !b.Analyst.admits(r.Loss):
-			denied.Scope = ScopeAnalyst
-		default:
-			b.Dataset.Spent, b.Analyst.Spent = b.Dataset.Spent.Plus(r.Loss), b.Analyst.Spent.Plus(r.Loss)
-			continue
-		}
+	if b.Dataset.Ended {
+		denied.Scope = ScopeLifetime
 		return denied, nil
 	}
+	for _, r := range stages {
+		least := math.Inf(1)
+		for _, a := range b.accounts() {
+			if room := part(a.Rooms.Left(a.Spent), d.head.Filter); !a.admits(r.Loss) && room < least {
+				least, denied.Scope, denied.Role, denied.Left = room, a.scope, a.role, a.Left
+			}
+			a.Spent = a.Spent.Plus(r.Loss)
+		}
+		if denied.Scope != "" {
+			return denied, nil
+		}
+	}
 	return nil, nil
+}
+
+// part is how much of a filter rooms are, to compare them: of the side that has more, or of the deltas, if that is less.
+func part(r budget.Rooms, f *budget.Filter) float64 {
+	out := r.Pure / f.PureRoom
+	if f.RenyiRoom > 0 {
+		out = max(out, r.Renyi/f.RenyiRoom)
+	}
+	if f.DeltaRoom > 0 {
+		out = min(out, r.Delta/f.DeltaRoom)
+	}
+	return out
 }
 
 // accounts is the owner's view at a moment that is not before the last record's.
@@ -155,22 +219,24 @@ func (s *state) accounts(at time.Time) (Accounts, error) {
 	out := Accounts{Lifetime: s.lifetime()}
 	for _, d := range s.datasets {
 		out.People = d.head.People
-		all, analysts, window := d.at(at)
+		all, accounts, window := d.at(at)
 		filter, ended := *d.head.Filter, !window.Charged && !out.Lifetime.holds(d.head.Filter)
 		da := DatasetAccounts{Dataset: d.head.Dataset, Filter: &filter, Per: d.head.Window, Window: window, Windows: d.windows,
-			Epoch: d.epoch, Analysts: map[string]Account{}}
+			Epoch: d.epoch, Analysts: map[string]Account{}, Roles: map[string]Account{}}
 		var err error
-		if da.Account, err = all.show(&filter, 1, ended); err != nil {
+		if da.Account, err = all.show(d.head, quota{epsilon: filter.Epsilon}, 0, ended); err != nil {
 			return Accounts{}, err
 		}
-		for name, a := range analysts {
-			more := d.granted(name, at)
-			one, err := a.show(&filter, d.head.share(a.quota, more), ended)
+		for who, a := range accounts {
+			one, err := a.show(d.head, a.quota, d.granted(who, at), ended)
 			if err != nil {
 				return Accounts{}, err
 			}
-			one.Granted = more
-			da.Analysts[name] = one
+			if who.role {
+				da.Roles[who.name] = one
+			} else {
+				da.Analysts[who.name] = one
+			}
 		}
 		out.Datasets = append(out.Datasets, da)
 	}

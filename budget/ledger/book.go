@@ -32,6 +32,8 @@ type book struct {
 	state   *state // of what is written and of the batch that is being written
 	serving *dataset
 	epoch   string // of the policy that is served; "" for the owner
+	served  Head   // what that policy promises
+	raising *Head  // what this process is just making of it
 	broken  error  // why nothing is written any more
 	closed  bool
 	sweep   int // size of state.stored at which expired releases are dropped next
@@ -202,7 +204,7 @@ func (l *book) serve(head Head, o *Opening) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.serving, l.epoch = l.state.find(head.Dataset), head.Epoch
+	l.serving, l.epoch, l.served = l.state.find(head.Dataset), head.Epoch, head
 	return nil
 }
 

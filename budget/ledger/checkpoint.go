@@ -45,13 +45,17 @@ type datasetSums struct {
 	Analysts map[string]accountSums `json:"analysts"`
 	Past     []eraSums              `json:"past,omitempty"`
 	Grants   map[string]grantSums   `json:"grants,omitempty"`
+
+	Roles      map[string]accountSums `json:"roles,omitempty"`
+	RoleGrants map[string]grantSums   `json:"role_grants,omitempty"`
 }
 
 type accountSums struct {
 	Spent      dp.Loss `json:"spent"`
 	Statements int64   `json:"statements"`
 	Failures   int64   `json:"failures"`
-	Quota      float64 `json:"quota"`
+	Share      float64 `json:"quota"`
+	Quota      float64 `json:"quota_epsilon,omitempty"`
 }
 
 type eraSums struct {
@@ -74,9 +78,13 @@ type outstandingSums struct {
 	Owner  string    `json:"owner"`
 }
 
-func (a account) sums() accountSums { return accountSums{a.spent, a.statements, a.failures, a.quota} }
+func (a account) sums() accountSums {
+	return accountSums{a.spent, a.statements, a.failures, a.quota.share, a.quota.epsilon}
+}
 
-func (a accountSums) account() account { return account{a.Spent, a.Statements, a.Failures, a.Quota} }
+func (a accountSums) account() account {
+	return account{a.Spent, a.Statements, a.Failures, quota{a.Quota, a.Share}}
+}
 
 // sums gives a state as bytes; at is the time of the record that will name them.
 func (s *state) sums(at time.Time) ([]byte, error) {
@@ -86,17 +94,22 @@ func (s *state) sums(at time.Time) ([]byte, error) {
 	}
 	for _, d := range s.datasets {
 		one := datasetSums{Head: d.head, Opened: d.opened, Epoch: d.epoch, Windows: d.windows, Start: d.start, All: d.all.sums(), Analysts: map[string]accountSums{}}
-		for name, a := range d.analysts {
-			one.Analysts[name] = a.sums()
+		for who, a := range d.accounts {
+			if who.role {
+				put(&one.Roles, who.name, a.sums())
+			} else {
+				one.Analysts[who.name] = a.sums()
+			}
 		}
 		for _, e := range d.past {
 			one.Past = append(one.Past, eraSums{e.epsilon, e.delta, e.windows})
 		}
-		for name, g := range d.grants {
-			if one.Grants == nil {
-				one.Grants = map[string]grantSums{}
+		for who, g := range d.grants {
+			if who.role {
+				put(&one.RoleGrants, who.name, grantSums{g.start, g.epsilon})
+			} else {
+				put(&one.Grants, who.name, grantSums{g.start, g.epsilon})
 			}
-			one.Grants[name] = grantSums{g.start, g.epsilon}
 		}
 		out.Datasets = append(out.Datasets, one)
 	}
@@ -129,20 +142,21 @@ func decodeState(text []byte) (*state, error) {
 		}
 		one := &dataset{head: d.Head, opened: d.Opened, epoch: d.Epoch, windows: d.Windows, start: d.Start, all: d.All.account()}
 		if d.Windows > 0 {
-			one.analysts = map[string]*account{}
+			one.accounts = map[payee]*account{}
 		}
-		for name, a := range d.Analysts {
-			of := a.account()
-			one.analysts[name] = &of
+		for role, list := range map[bool]map[string]accountSums{false: d.Analysts, true: d.Roles} {
+			for name, a := range list {
+				of := a.account()
+				put(&one.accounts, payee{role, name}, &of)
+			}
 		}
 		for _, e := range d.Past {
 			one.past = append(one.past, era{e.Epsilon, e.Delta, e.Windows})
 		}
-		for name, g := range d.Grants {
-			if one.grants == nil {
-				one.grants = map[string]granted{}
+		for role, list := range map[bool]map[string]grantSums{false: d.Grants, true: d.RoleGrants} {
+			for name, g := range list {
+				put(&one.grants, payee{role, name}, granted{g.Start, g.Epsilon})
 			}
-			one.grants[name] = granted{g.Start, g.Epsilon}
 		}
 		s.datasets = append(s.datasets, one)
 	}
@@ -159,6 +173,14 @@ func decodeState(text []byte) (*state, error) {
 		s.frozen[f.Analyst] = f
 	}
 	return s, nil
+}
+
+// put adds to a map that is made where it is needed: one that has nothing is left out of the sums, as it was before there were any.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
 }
 
 // checkpointed is the state before a checkpoint's record, if the sums are those that it names and end where it begins. read gives what lies beside a checkpoint's record.

@@ -36,7 +36,7 @@ func checkpoints(t *testing.T, path string) (h *hands, head Head) {
 			h.set(t, "2026-12-01 12:00") // another window
 		}
 	}
-	if err := errors.Join(l.Freeze(ctx, "eve", "owner"), l.Grant(ctx, Grant{"demo", "bob", 0.5, "owner", "thesis"}), l.SetEpoch(ctx, "2"), l.Close()); err != nil {
+	if err := errors.Join(l.Freeze(ctx, "eve", "owner"), l.Grant(ctx, Grant{"demo", "bob", 0.5, "owner", "thesis", ""}), l.setEpoch("2"), l.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return h, head

@@ -50,23 +50,39 @@ func (l *book) Frozen(analyst string) bool {
 	return l.state.checkFrozen(analyst) != nil
 }
 
-// SetEpoch goes on under another policy text.
-func (l *book) SetEpoch(ctx context.Context, epoch string) error {
+// SetHead goes on under another policy text.
+func (l *book) SetHead(ctx context.Context, asked Head) error {
 	if err := l.forServing(); err != nil {
 		return err
 	}
-	err := l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
-		if l.epoch == epoch {
-			return nil, nil
+	asked, err := asked.own()
+	if err != nil {
+		return err
+	}
+	err = l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
+		head := l.serving.head
+		if head.Dataset != asked.Dataset {
+			return nil, fmt.Errorf("%w: it is data set %q's that is served, not %q's", ErrMismatch, head.Dataset, asked.Dataset)
 		}
-		return []*Record{{Epoch: &Epoch{Epoch: epoch, Dataset: l.serving.head.Dataset}}}, nil
+		if err := head.accepts(asked); err != nil || l.epoch == asked.Epoch {
+			return nil, err
+		}
+		return []*Record{{Epoch: &Epoch{Epoch: asked.Epoch, Dataset: asked.Dataset}}}, nil
 	}})
 	if err == nil {
 		l.mu.Lock()
-		l.epoch = epoch
+		l.epoch, l.served = asked.Epoch, asked
 		l.mu.Unlock()
 	}
 	return err
+}
+
+// promised refuses what would be charged, or shown, under another promise than that of the policy which is served: one that another process made larger since it was read. Under mu.
+func (l *book) promised() error {
+	if err := l.serving.head.accepts(l.served); err != nil && (l.raising == nil || l.serving.head.accepts(*l.raising) != nil) {
+		return fmt.Errorf("%w: run dpsql reload with the policy that says it (%w)", ErrPromise, err)
+	}
+	return nil
 }
 
 // SetCache changes how long and to whom stored releases answer; it holds for those that are stored too, but none answers
@@ -88,8 +104,8 @@ func (c Cache) validate() error {
 	return nil
 }
 
-// Balance tells what was spent and what is left in the window of now. What is being written counts.
-func (l *book) Balance(analyst string, quota float64) (Balance, error) {
+// Balance tells what was spent and what is left in the window of now, under the promise that is served (ErrPromise). What is being written counts.
+func (l *book) Balance(p Payer) (Balance, error) {
 	if err := l.fresh(); err != nil {
 		return Balance{}, err
 	}
@@ -98,7 +114,13 @@ func (l *book) Balance(analyst string, quota float64) (Balance, error) {
 	if l.serving == nil {
 		return Balance{}, ErrOwner
 	}
-	return l.state.balance(l.serving, analyst, quota, l.time())
+	if err := l.promised(); err != nil {
+		return Balance{}, err
+	}
+	if err := p.check(version, l.serving.head.Filter); err != nil {
+		return Balance{}, fmt.Errorf("ledger: %w", err)
+	}
+	return l.state.balance(l.serving, p, l.time())
 }
 
 // Accounts is the owner's view. It does not show what a ledger that stopped may have on disk beyond it.

@@ -96,7 +96,7 @@ func TestOpenForOwner(t *testing.T) {
 		t.Errorf("a server beside the owner: %v", err)
 	}
 	acc := must(o.Accounts())(t)
-	if ann := acc.Datasets[0].Analysts["ann"]; o.state.seq != seq || ann.Statements != 1 || ann.Rooms.Pure >= 0.5 || o.Filter() != nil {
+	if ann := acc.Datasets[0].Analysts["ann"]; o.state.seq != seq || ann.Statements != 1 || ann.Rooms.Pure != 0.5 || o.Filter() != nil {
 		t.Errorf("%+v", acc)
 	}
 	if _, err := json.Marshal(acc); err != nil {
@@ -104,9 +104,9 @@ func TestOpenForOwner(t *testing.T) {
 	}
 	_, reserved := o.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.1))
 	_, _, looked := o.Lookup(ctx, Hash{}, "ann")
-	_, balance := o.Balance("ann", 1)
+	_, balance := o.balance("ann", 1)
 	for name, err := range map[string]error{
-		"reserve": reserved, "lookup": looked, "balance": balance, "epoch": o.SetEpoch(ctx, "2"),
+		"reserve": reserved, "lookup": looked, "balance": balance, "epoch": o.setEpoch("2"),
 		"commit": o.Commit(ctx, lost, Release{}), "fail": o.Fail(ctx, lost, "disk"),
 	} {
 		if !errors.Is(err, ErrOwner) {
@@ -131,11 +131,11 @@ func testSetEpoch(t *testing.T) {
 	l := open(t, path, demoHead(t), dayCache())
 	r := count(t, l.Filter(), "ann", 1, 0.5)
 	seq := l.state.seq
-	if err := l.SetEpoch(ctx, "1"); err != nil || l.state.seq != seq {
+	if err := l.setEpoch("1"); err != nil || l.state.seq != seq {
 		t.Fatalf("the same epoch: %v, %d records", err, l.state.seq-seq)
 	}
 	id := must(l.Reserve(ctx, r))(t)
-	if err := l.SetEpoch(ctx, "2"); err != nil {
+	if err := l.setEpoch("2"); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Commit(ctx, id, Release{Key: Hash{1}, Payload: []byte("old")}); err != nil {
@@ -146,12 +146,12 @@ func testSetEpoch(t *testing.T) {
 		if _, ok, err := l.Lookup(ctx, Hash{1}, "ann"); ok != want || err != nil {
 			t.Errorf("found %v, %v", ok, err)
 		}
-		if b := must(l.Balance("ann", 1))(t); b.Dataset.Spent != r.Loss {
+		if b := must(l.balance("ann", 1))(t); b.Dataset.Spent != r.Loss {
 			t.Errorf("balance %+v", b)
 		}
 	}
 	found(false)
-	if err := l.SetEpoch(ctx, ""); err == nil {
+	if err := l.setEpoch(""); err == nil {
 		t.Error("an epoch without a name")
 	}
 	if acc := must(l.Accounts())(t); acc.Datasets[0].Epoch != "2" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -99,7 +100,7 @@ func TestBrokenReleasesAreFound(t *testing.T) {
 func TestFlippedBytesNeverGiveBudgetBack(t *testing.T) {
 	path := filled(t)
 	whole := must(os.ReadFile(path))(t)
-	want := must(open(t, path, demoHead(t), dayCache()).Balance("ann", 1))(t)
+	want := must(open(t, path, demoHead(t), dayCache()).balance("ann", 1))(t)
 	for at := 0; at < len(whole); at += 997 {
 		bent := bytes.Clone(whole)
 		bent[at] ^= 0x41
@@ -111,7 +112,7 @@ func TestFlippedBytesNeverGiveBudgetBack(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if b := must(l.Balance("ann", 1))(t); b != want {
+		if b := must(l.balance("ann", 1))(t); !reflect.DeepEqual(b, want) {
 			t.Errorf("byte %d: balance %+v", at, b)
 		}
 		if err := l.Close(); err != nil {
@@ -133,7 +134,7 @@ func TestAppendOnlyAndDetached(t *testing.T) {
 	if _, err := l.Reserve(gone, count(t, l.Filter(), "ann", 1, 0.5)); !errors.Is(err, context.Canceled) {
 		t.Errorf("reserving for a client that is gone: %v", err)
 	}
-	if b := must(l.Balance("ann", 1))(t); b.Dataset.Statements != 0 {
+	if b := must(l.balance("ann", 1))(t); b.Dataset.Statements != 0 {
 		t.Errorf("it was charged: %+v", b)
 	}
 }
@@ -169,7 +170,7 @@ func TestFailedWrites(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if b := must(open(t, path, demoHead(t), dayCache()).Balance("ann", 1))(t); b.Dataset.Statements != 1 {
+	if b := must(open(t, path, demoHead(t), dayCache()).balance("ann", 1))(t); b.Dataset.Statements != 1 {
 		t.Errorf("balance %+v", b)
 	}
 }
@@ -265,8 +266,9 @@ func TestVerifyFindsOtherSums(t *testing.T) { both(t, testVerifyFindsOtherSums) 
 func testVerifyFindsOtherSums(t *testing.T) {
 	for want, bend := range map[string]func(*state){
 		"balance is another":                func(s *state) { s.datasets[0].windows-- },
-		"balance is another in the process": func(s *state) { s.datasets[0].analysts["ann"].failures++ },
+		"balance is another in the process": func(s *state) { s.datasets[0].accounts[payee{name: "ann"}].failures++ },
 		`data set "demo"`:                   func(s *state) { s.datasets[0].epoch = "0" },
+		"is another in the process":         func(s *state) { s.datasets[0].grants = map[payee]granted{{true, "lab"}: {epsilon: 1}} },
 		"freezes are others":                func(s *state) { s.frozen["bob"] = FrozenAnalyst{} },
 		"at record 10":                      func(s *state) { s.seq++ },
 	} {

@@ -147,8 +147,8 @@ func TestCrash(t *testing.T) {
 		for range seen["reserved"] {
 			least = least.Plus(one.Loss)
 		}
-		b := must(l.Balance("ann", 1))(t)
-		if together := must(l.Balance("bob", 1))(t).Analyst.Statements; together%3 != 0 || together < 3*int64(seen["together"]) {
+		b := must(l.balance("ann", 1))(t)
+		if together := must(l.balance("bob", 1))(t).Analyst.Statements; together%3 != 0 || together < 3*int64(seen["together"]) {
 			t.Fatalf("after crash %d: %d stages are charged, of statements of three; clients saw %d statements", n+1, together, seen["together"])
 		}
 		if b.Dataset.Spent.Pure < least.Pure || b.Analyst.Spent.Pure > b.Dataset.Spent.Pure || b.Analyst.Statements < int64(seen["reserved"]) {

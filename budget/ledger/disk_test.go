@@ -108,7 +108,7 @@ func TestEveryChargeIsSynced(t *testing.T) {
 	}
 	for name, write := range map[string]func() error{
 		"Freeze":   func() error { return l.Freeze(ctx, "ann", "owner") },
-		"SetEpoch": func() error { return l.SetEpoch(ctx, "2") },
+		"SetEpoch": func() error { return l.setEpoch("2") },
 	} {
 		if err := write(); err != nil {
 			t.Fatal(err)
@@ -153,7 +153,7 @@ func TestFailingDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			again := open(t, path, demoHead(t), dayCache())
-			if b := must(again.Balance("ann", 1))(t); b.Dataset.Statements < admitted {
+			if b := must(again.balance("ann", 1))(t); b.Dataset.Statements < admitted {
 				t.Errorf("%d statements on disk, %d were admitted", b.Dataset.Statements, admitted)
 			}
 			if err := again.Verify(ctx); err != nil {
@@ -180,7 +180,7 @@ func TestFailingMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	l = reopen(t, l, path, demoHead(t), dayCache())
-	if b := must(l.Balance("ann", 1))(t); b.Dataset.Statements != 1 {
+	if b := must(l.balance("ann", 1))(t); b.Dataset.Statements != 1 {
 		t.Errorf("%+v", b)
 	}
 }

@@ -113,7 +113,7 @@ func testChosenBoundsAreCharged(t *testing.T) {
 	}
 	var spent dp.Loss
 	for _, events := range []Events{{choice, laplace, one}, {choice, choice, laplace, gauss, one}} {
-		r := Reservation{Analyst: "ann", Quota: 1, Statement: Hash{4}, Price: 0.5, Events: events, Loss: must(head.Filter.Sum(events))(t)}
+		r := Reservation{Payer: Payer{Analyst: "ann", Quota: 1}, Statement: Hash{4}, Price: 0.5, Events: events, Loss: must(head.Filter.Sum(events))(t)}
 		for i := range events {
 			less := append(append(Events(nil), events[:i]...), events[i+1:]...)
 			bad := r
@@ -135,7 +135,7 @@ func testChosenBoundsAreCharged(t *testing.T) {
 	if err := l.Verify(ctx); err != nil {
 		t.Fatal(err)
 	}
-	b := must(l.Balance("ann", 1))(t)
+	b := must(l.balance("ann", 1))(t)
 	if b.Dataset.Statements != 2 || b.Dataset.Left.Renyi > head.Filter.RenyiRoom-spent.Renyi || math.IsNaN(b.Dataset.Left.Renyi) {
 		t.Errorf("%+v after %+v", b.Dataset, spent)
 	}

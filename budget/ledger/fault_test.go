@@ -44,7 +44,7 @@ func live(t *testing.T, l *SQLite) (s shown) {
 
 // lost says what a ledger that is found afterwards has forgotten of what was shown, or "".
 func (s shown) lost(l *SQLite) string {
-	b, err := l.Balance("ann", 1)
+	b, err := l.balance("ann", 1)
 	switch {
 	case err != nil:
 		return err.Error()

@@ -97,6 +97,21 @@ type opened struct {
 	close func() error
 }
 
+// balance is of an analyst without roles, whose quota is a share of the budget.
+func (l *book) balance(analyst string, share float64) (Balance, error) {
+	if f := l.Filter(); f != nil {
+		share *= f.Epsilon
+	}
+	return l.Balance(Payer{Analyst: analyst, Quota: share})
+}
+
+// setEpoch goes on under another epoch of the same promise.
+func (l *book) setEpoch(epoch string) error {
+	head := l.served
+	head.Epoch = epoch
+	return l.SetHead(ctx, head)
+}
+
 // Close closes it.
 func (o *opened) Close() error { return o.close() }
 
@@ -151,7 +166,7 @@ func count(t testing.TB, f *budget.Filter, analyst string, quota, epsilon float6
 	s := dp.Sensitivity{PerGroup: 1, Groups: 1}
 	ev := dp.Laplace{Sensitivity: s, Scale: must(f.LaplaceScale(s, f.Limit(epsilon)))(t)}
 	return Reservation{
-		Analyst: analyst, Quota: quota, Statement: Hash{1}, Price: epsilon,
+		Payer: Payer{Analyst: analyst, Quota: quota * f.Epsilon}, Statement: Hash{1}, Price: epsilon,
 		Events: Events{ev}, Loss: must(f.Loss(ev))(t),
 	}
 }
@@ -162,7 +177,7 @@ func gaussian(t testing.TB, f *budget.Filter, analyst string, quota, epsilon flo
 	s := dp.Sensitivity{PerGroup: 1, Groups: 1}
 	ev := dp.Gaussian{Sensitivity: s, Scale: must(f.GaussianScale(s, f.Limit(epsilon)))(t)}
 	return Reservation{
-		Analyst: analyst, Quota: quota, Statement: Hash{2}, Price: epsilon,
+		Payer: Payer{Analyst: analyst, Quota: quota * f.Epsilon}, Statement: Hash{2}, Price: epsilon,
 		Events: Events{ev}, Loss: must(f.Loss(ev))(t),
 	}
 }

@@ -60,7 +60,7 @@ func (l *book) History(ctx context.Context, dataset string) ([]Spent, error) {
 			return nil, err
 		}
 		out = append(out, Spent{At: r.Time, Window: d.start, Analyst: r.Reserve.Analyst,
-			Own: used(d.analysts[r.Reserve.Analyst].spent, rooms), All: used(d.all.spent, rooms)})
+			Own: used(d.accounts[payee{name: r.Reserve.Analyst}].spent, rooms), All: used(d.all.spent, rooms)})
 	}
 	return out, nil
 }

@@ -26,11 +26,11 @@ import (
 
 // Ledger is what the engine spends through. SQLite is the one for a single proxy. All methods may be called at once.
 type Ledger interface {
-	// Filter is the filter in force: the one of the data set's first opening. Prices and losses must be its own.
+	// Filter is the filter in force: of the order of the data set's first opening. Prices and losses must be its own.
 	Filter() *budget.Filter
 	// ReserveAll charges a statement's stages before its data is touched and returns their ids once the records are durable:
-	// all of them, or none. An *AskedError says that one is being asked elsewhere, a *Denied that the budget does not hold them together, ErrFrozen that the analyst is stopped; then nothing was
-	// written. A context that ends does not stop a write begun.
+	// all of them, or none. An *AskedError says that one is being asked elsewhere, a *Denied that the budget does not hold them together, ErrFrozen that the analyst is stopped, ErrPromise that the
+	// ledger's promise is no longer the one that is served; then nothing was written. A context that ends does not stop a write begun.
 	ReserveAll(ctx context.Context, stages []Reservation) ([]int64, error)
 	// Reserve is ReserveAll of one.
 	Reserve(ctx context.Context, r Reservation) (int64, error)
@@ -51,9 +51,8 @@ type Ledger interface {
 	Releases(analyst string) ([]Stored, error)
 	// Charges lists what an analyst was charged for, the last ones, without a word of others.
 	Charges(ctx context.Context, analyst string) ([]OwnCharge, error)
-	// Balance tells what was spent and what is left in the window of now, for the data set and an analyst with the given
-	// share of it.
-	Balance(analyst string, quota float64) (Balance, error)
+	// Balance tells what was spent and what is left in the window of now, for the data set, an analyst and the analyst's roles.
+	Balance(p Payer) (Balance, error)
 	// Accounts is the owner's view: all data sets, analysts and freezes.
 	Accounts() (Accounts, error)
 	// History tells how a data set's budget was spent, charge by charge.
@@ -66,15 +65,13 @@ type Ledger interface {
 	Unfreeze(ctx context.Context, analyst, by string) error
 	// Frozen reports whether the analyst, or everybody, is frozen.
 	Frozen(analyst string) bool
-	// Grant gives an analyst more of a data set's total in the window of now.
+	// Grant gives an analyst, or a role, more of a data set's total in the window of now.
 	Grant(ctx context.Context, g Grant) error
-	// Raise records that a data set's budget or lifetime is now the larger one of this head; all else in it is as it was.
+	// Raise records that a data set's budget or lifetime is now the larger one of this head; all else in it is as it was. Where it is the one that is served, it is served under it.
 	Raise(ctx context.Context, asked Head, by, reason string) error
-	// Promised refuses a head that is not the one in force: its budget, window or lifetime is another than the ledger holds by now.
-	Promised(ctx context.Context, asked Head) error
-	// SetEpoch goes on under another policy text, whose promise must be the same: stored releases of others no longer
-	// answer, what was spent stays. It does nothing where the epoch is in force already.
-	SetEpoch(ctx context.Context, epoch string) error
+	// SetHead goes on under another policy text, whose promise must be the ledger's as it is now, whoever raised it: stored releases of another
+	// epoch no longer answer, what was spent stays. It writes nothing where the epoch is in force already.
+	SetHead(ctx context.Context, asked Head) error
 	// SetCache changes how long and to whom stored releases answer.
 	SetCache(c Cache) error
 	// Records reads all records from the first, for owners and tests.
@@ -101,6 +98,7 @@ const (
 	ScopeAnalyst = "analyst"  // a release answers the analyst who paid for it
 
 	ScopeLifetime = "lifetime" // denials only: the lifetime does not hold this window
+	ScopeRole     = "role"     // denials only: a role of the analyst
 )
 
 // Cache says how long and to whom stored releases answer. The zero Cache stores none.
@@ -120,8 +118,7 @@ type Options struct {
 
 // Reservation is the charge of a statement's stage, fixed from its plan.
 type Reservation struct {
-	Analyst   string  `json:"analyst"`
-	Quota     float64 `json:"quota"`     // the analyst's share of each side, in (0, 1]
+	Payer
 	Statement Hash    `json:"statement"` // of the canonical plan
 	Price     float64 `json:"price"`     // the price tag, epsilon
 	Events    Events  `json:"events"`    // what will be run
@@ -174,6 +171,7 @@ var (
 	ErrClosed     = errors.New("ledger: closed")
 	ErrBroken     = errors.New("ledger: stopped, since an earlier write may or may not be on disk; restart to read what is")
 	ErrFrozen     = errors.New("ledger: frozen by the owner")
+	ErrPromise    = errors.New("ledger: its promise was made larger, and this server has not read the policy since")
 	ErrOwner      = errors.New("ledger: opened for its owner, not to serve a data set")
 	ErrNotOpen    = errors.New("ledger: no such outstanding reservation")
 )

@@ -65,7 +65,7 @@ func TestAttack30Backup(t *testing.T) {
 				t.Fatal(err)
 			}
 			l = open(t, path, pureHead(t, 1), Options{})
-			if b := must(l.Balance("ann", 1))(t); b.Analyst.Statements > 1 {
+			if b := must(l.balance("ann", 1))(t); b.Analyst.Statements > 1 {
 				t.Error("without a mark nothing was forgotten, so the attack proves nothing")
 			}
 		})

@@ -113,7 +113,7 @@ func (m *model) ended(h *Head) bool {
 
 // admits says which scope denies a charge, or "".
 func (m *model) admits(t *rapid.T, r Reservation) string {
-	rooms, err := m.current.Filter.Rooms(r.Quota)
+	rooms, err := m.current.Filter.Quota(r.Quota)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func (m *model) isFrozen(analyst string) bool { return m.frozen[""] || m.frozen[
 // same compares all accounts of the store with the model's.
 func (m *model) same(l *opened, quotas map[string]float64) error {
 	for analyst, quota := range quotas {
-		b, err := l.Balance(analyst, quota)
+		b, err := l.balance(analyst, quota)
 		if err != nil {
 			return err
 		}
@@ -319,7 +319,7 @@ func testModel(t *testing.T) {
 			"reload": func(t *rapid.T) {
 				epoch := epochs.Draw(t, "epoch")
 				m.cache.Scope = rapid.SampledFrom([]string{ScopeDataset, ScopeAnalyst}).Draw(t, "scope")
-				if err := errors.Join(l.SetEpoch(ctx, epoch), l.SetCache(m.cache)); err != nil {
+				if err := errors.Join(l.setEpoch(epoch), l.SetCache(m.cache)); err != nil {
 					t.Fatal(err)
 				}
 				if epoch != m.epoch {
@@ -357,7 +357,7 @@ func testModel(t *testing.T) {
 func drawReservation(t *rapid.T, f *budget.Filter, analyst string, quotas map[string]float64) Reservation {
 	s := dp.Sensitivity{PerGroup: rapid.Uint64Range(1, 20).Draw(t, "per group"), Groups: rapid.Uint64Range(1, 4).Draw(t, "groups")}
 	price := rapid.SampledFrom([]float64{0.1, 0.5, 3}).Draw(t, "price")
-	r := Reservation{Analyst: analyst, Quota: quotas[analyst], Statement: Hash{3}, Price: price}
+	r := Reservation{Payer: Payer{Analyst: analyst, Quota: quotas[analyst] * f.Epsilon}, Statement: Hash{3}, Price: price}
 	kind := rapid.SampledFrom([]string{"laplace", "gaussian", "selection"}).Draw(t, "kind")
 	var (
 		ev  dp.Event
@@ -410,7 +410,7 @@ func testRaceOfStages(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	b := must(l.Balance("ann", 1))(t)
+	b := must(l.balance("ann", 1))(t)
 	if admitted != 3 || b.Dataset.Statements != 9 {
 		t.Errorf("%d admitted, balance %+v", admitted, b)
 	}
@@ -423,7 +423,7 @@ func testRaceOfStages(t *testing.T) {
 			t.Errorf("%s are reserved", name)
 		}
 	}
-	if _, err := l.ReserveAll(ctx, []Reservation{part, part}); err == nil || must(l.Balance("ann", 1))(t).Dataset.Statements != 9 {
+	if _, err := l.ReserveAll(ctx, []Reservation{part, part}); err == nil || must(l.balance("ann", 1))(t).Dataset.Statements != 9 {
 		t.Error("two stages are charged where one fits")
 	}
 	must(l.Reserve(ctx, part))(t)
@@ -465,7 +465,7 @@ func testRaceForTheLastEpsilon(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	b := must(l.Balance("analyst 0", 0.6))(t)
+	b := must(l.balance("analyst 0", 0.6))(t)
 	if admitted != 10 || denied != 118 || b.Dataset.Spent.Pure > 1 || b.Dataset.Statements != 10 || b.Analyst.Spent.Pure > 0.6 {
 		t.Errorf("%d admitted, %d denied, balance %+v", admitted, denied, b)
 	}

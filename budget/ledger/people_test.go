@@ -52,7 +52,7 @@ func testTwoDatasetsShareALifetime(t *testing.T) {
 	if s, ok, err := l.Lookup(ctx, Hash{5}, "ann"); ok || err != nil {
 		t.Errorf("a release crossed data sets: %+v %v", s, err)
 	}
-	if bal := must(l.Balance("ann", 1))(t); bal.Dataset.Statements != 0 || bal.Lifetime.Spent != 1 || bal.Lifetime.Left != 3 || l.Filter().Epsilon != 2 {
+	if bal := must(l.balance("ann", 1))(t); bal.Dataset.Statements != 0 || bal.Lifetime.Spent != 1 || bal.Lifetime.Left != 3 || l.Filter().Epsilon != 2 {
 		t.Errorf("balance %+v", bal)
 	}
 	spend(l, 2) // 3 of 4
@@ -147,7 +147,7 @@ func TestOpeningRecoversOtherDatasets(t *testing.T) {
 		t.Errorf("another data set's reservation was closed: %v", err)
 	}
 	l = reopen(t, l, path, a, Options{})
-	if bal := must(l.Balance("ann", 1))(t); bal.Dataset.Statements != 1 {
+	if bal := must(l.balance("ann", 1))(t); bal.Dataset.Statements != 1 {
 		t.Errorf("%+v", bal)
 	}
 	if err := l.Verify(ctx); err != nil {

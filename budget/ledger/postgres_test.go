@@ -90,7 +90,7 @@ func TestTwoProxiesRaceForTheLastEpsilon(t *testing.T) {
 		t.Errorf("%d admitted, %d denied", a, d)
 	}
 	for i, l := range both {
-		if b := must(l.Balance(fmt.Sprint("analyst ", i), 0.9))(t); b.Dataset.Statements != 10 || b.Dataset.Spent.Pure > 1 || b.Analyst.Statements != admitted[i].Load() {
+		if b := must(l.balance(fmt.Sprint("analyst ", i), 0.9))(t); b.Dataset.Statements != 10 || b.Dataset.Spent.Pure > 1 || b.Analyst.Statements != admitted[i].Load() {
 			t.Errorf("%+v", b)
 		}
 		if err := l.Verify(ctx); err != nil {
@@ -130,7 +130,7 @@ func TestProxiesHearOfEachOther(t *testing.T) {
 	if err := b.Unfreeze(ctx, "ann", "owner"); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.SetEpoch(ctx, "2"); err != nil { // a rolling reload: b still has the old policy
+	if err := a.setEpoch("2"); err != nil { // a rolling reload: b still has the old policy
 		t.Fatal(err)
 	}
 	store(a, 2)
@@ -140,7 +140,7 @@ func TestProxiesHearOfEachOther(t *testing.T) {
 	found(b, 1, true)
 	found(b, 2, false)
 	found(b, 3, true)
-	if err := b.SetEpoch(ctx, "2"); err != nil {
+	if err := b.setEpoch("2"); err != nil {
 		t.Fatal(err)
 	}
 	found(b, 2, true)
@@ -166,7 +166,7 @@ func TestDatasetsAreServedAtOnce(t *testing.T) {
 		must(b.Reserve(ctx, count(t, b.Filter(), "ann", 1, 0.2)))(t)
 	}
 	for _, l := range []*Postgres{a, b} {
-		if got := must(l.Balance("ann", 1))(t); got.Dataset.Statements != 3 || got.Lifetime.Spent != 3 {
+		if got := must(l.balance("ann", 1))(t); got.Dataset.Statements != 3 || got.Lifetime.Spent != 3 {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -210,7 +210,7 @@ func TestReservationsOfTheDeadAreRecovered(t *testing.T) {
 	if err := alive.Commit(ctx, kept, Release{Key: Hash{2}, Payload: []byte("1")}); err != nil {
 		t.Errorf("of one who holds its lease: %v", err)
 	}
-	if b := must(other.Balance("ann", 1))(t); b.Dataset.Statements != 2 || b.Dataset.Failures != 0 {
+	if b := must(other.balance("ann", 1))(t); b.Dataset.Statements != 2 || b.Dataset.Failures != 0 {
 		t.Errorf("%+v", b)
 	}
 	if err := other.Verify(ctx); err != nil {
@@ -327,7 +327,7 @@ func TestCutConnections(t *testing.T) {
 		if !ok || err != nil || string(s.Payload) != fault.name {
 			t.Errorf("%s: %+v %v %v", fault.name, s, ok, err)
 		}
-		if b := must(l.Balance("ann", 1))(t); b.Dataset.Statements != int64(i+1) {
+		if b := must(l.balance("ann", 1))(t); b.Dataset.Statements != int64(i+1) {
 			t.Errorf("%s: %d statements of %d", fault.name, b.Dataset.Statements, i+1)
 		}
 	}
@@ -368,7 +368,7 @@ func TestStoppedProxyLosesTheLock(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if b := must(list[0].Balance("ann", 1))(t); b.Dataset.Statements != 2 {
+	if b := must(list[0].balance("ann", 1))(t); b.Dataset.Statements != 2 {
 		t.Errorf("%+v", b)
 	}
 	if err := list[0].Verify(ctx); err != nil {
@@ -398,7 +398,7 @@ func TestRestoredServerIsRefused(t *testing.T) {
 	if err := os.Remove(at.Path + markSuffix); err != nil {
 		t.Fatal(err)
 	}
-	if l := joined(t, at, demoHead(t), dayCache(), usual); must(l.Balance("ann", 1))(t).Dataset.Statements != 2 {
+	if l := joined(t, at, demoHead(t), dayCache(), usual); must(l.balance("ann", 1))(t).Dataset.Statements != 2 {
 		t.Error("without a mark nothing was forgotten, so the test proves nothing")
 	}
 }

@@ -4,20 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/dpsql/dpsql/budget"
 )
 
-// Grant gives an analyst more of the data set's total in the window of its record: the total stays what it is, and what one may spend beyond the own quota
+// Grant gives an analyst, or a role, more of the data set's total in the window of its record: the total stays what it is, and what one may spend beyond the own quota
 // others cannot spend any more. Quotas are no promise, so a grant is none.
 type Grant struct {
 	Dataset string  `json:"dataset"`
-	Analyst string  `json:"analyst"`
+	Analyst string  `json:"analyst"` // "": a role
 	Epsilon float64 `json:"epsilon"` // with the same share of the Renyi room and of the deltas
 	By      string  `json:"by"`
 	Reason  string  `json:"reason"`
+	Role    string  `json:"role,omitempty"`
+}
+
+// to is who it is for.
+func (g *Grant) to() payee {
+	if g.Role != "" {
+		return payee{true, g.Role}
+	}
+	return payee{name: g.Analyst}
 }
 
 // Promise is a new, larger total of a data set, from the window of its record on; or a longer lifetime, of all data sets. What was promised before was larger
@@ -30,7 +38,7 @@ type Promise struct {
 	Reason   string         `json:"reason"`
 }
 
-// granted is what an analyst was given in one window.
+// granted is what one was given in one window.
 type granted struct {
 	start   time.Time
 	epsilon float64
@@ -50,20 +58,12 @@ func (d *dataset) before() (n int) {
 	return n
 }
 
-// granted is what was given to an analyst in the window of a moment.
-func (d *dataset) granted(analyst string, at time.Time) float64 {
-	if g := d.grants[analyst]; g.start.Equal(windowAt(d.head.Window, at).Start) {
+// granted is what was given to one in the window of a moment.
+func (d *dataset) granted(who payee, at time.Time) float64 {
+	if g := d.grants[who]; g.start.Equal(windowAt(d.head.Window, at).Start) {
 		return g.epsilon
 	}
 	return 0
-}
-
-// share is a quota with what was granted, at most the whole, rounded down.
-func (h *Head) share(quota, more float64) float64 {
-	if more == 0 {
-		return quota
-	}
-	return math.Min(1, math.Nextafter(math.Nextafter(quota+more/h.Filter.Epsilon, 0), 0))
 }
 
 func (s *state) checkGrant(g *Grant) error {
@@ -71,7 +71,7 @@ func (s *state) checkGrant(g *Grant) error {
 	switch {
 	case d == nil:
 		return fmt.Errorf("a grant of data set %q, which has no head", g.Dataset)
-	case g.Analyst == "" || g.By == "" || g.Reason == "":
+	case (g.Analyst == "") == (g.Role == "") || g.By == "" || g.Reason == "":
 		return fmt.Errorf("a grant says to whom, by whom and why")
 	case !(g.Epsilon > 0 && g.Epsilon <= d.head.Filter.Epsilon):
 		return fmt.Errorf("a grant of epsilon %g is not in (0, %g], the data set's total", g.Epsilon, d.head.Filter.Epsilon)
@@ -82,9 +82,10 @@ func (s *state) checkGrant(g *Grant) error {
 func (s *state) addGrant(r *Record) {
 	d := s.find(r.Grant.Dataset)
 	if d.grants == nil {
-		d.grants = map[string]granted{}
+		d.grants = map[payee]granted{}
 	}
-	d.grants[r.Grant.Analyst] = granted{windowAt(d.head.Window, r.Time).Start, d.granted(r.Grant.Analyst, r.Time) + r.Grant.Epsilon}
+	who := r.Grant.to()
+	d.grants[who] = granted{windowAt(d.head.Window, r.Time).Start, d.granted(who, r.Time) + r.Grant.Epsilon}
 }
 
 func (s *state) checkPromise(r *Record) error {
@@ -155,12 +156,28 @@ func (l *book) Grant(ctx context.Context, g Grant) error {
 	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) { return []*Record{{Grant: &g}}, nil }})
 }
 
-// Raise makes a larger promise of what a policy says now: its budget, its lifetime or both.
+// Raise makes a larger promise of what a policy says now: its budget, its lifetime or both. A process that serves the data set knows of it from then on.
 func (l *book) Raise(ctx context.Context, asked Head, by, reason string) error {
 	asked, err := asked.own()
 	if err != nil {
 		return err
 	}
+	l.mu.Lock()
+	serves := l.serving != nil && l.serving.head.Dataset == asked.Dataset
+	if serves {
+		l.raising = &asked
+	}
+	l.mu.Unlock()
+	err = l.raise(ctx, asked, by, reason)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.raising = nil; err == nil && serves {
+		l.served = asked
+	}
+	return err
+}
+
+func (l *book) raise(ctx context.Context, asked Head, by, reason string) error {
 	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
 		d := l.state.find(asked.Dataset)
 		if d == nil {

@@ -44,7 +44,7 @@ func testGrants(t *testing.T) {
 		}
 	}
 	l = reopen(t, l, path, monthly(t), h.options())
-	if b := must(l.Balance("ann", 0.3))(t); b.Analyst.Granted != 0.4 || b.Analyst.Rooms.Pure > 0.7 || b.Dataset.Rooms.Pure != 1 {
+	if b := must(l.balance("ann", 0.3))(t); b.Analyst.Granted != 0.4 || b.Analyst.Rooms.Pure > 0.7 || b.Dataset.Rooms.Pure != 1 {
 		t.Errorf("%+v", b)
 	}
 	if a, b := spendQuota(t, l, "ann", 0.3), spendQuota(t, l, "bob", 1); a != 4 || b != 3 {
@@ -58,8 +58,8 @@ func testGrants(t *testing.T) {
 		t.Errorf("%d statements of a quota of 3 in the next window", n)
 	}
 	for name, g := range map[string]Grant{
-		"nothing": {"demo", "ann", 0, "x", "y"}, "NaN": {"demo", "ann", math.NaN(), "x", "y"}, "more than there is": {"demo", "ann", 1.1, "x", "y"},
-		"to nobody": {"demo", "", 1, "x", "y"}, "by nobody": {"demo", "ann", 1, "", "y"}, "for nothing": {"demo", "ann", 1, "x", ""}, "of another": {"other", "ann", 1, "x", "y"},
+		"nothing": {"demo", "ann", 0, "x", "y", ""}, "NaN": {"demo", "ann", math.NaN(), "x", "y", ""}, "more than there is": {"demo", "ann", 1.1, "x", "y", ""},
+		"to nobody": {"demo", "", 1, "x", "y", ""}, "by nobody": {"demo", "ann", 1, "", "y", ""}, "for nothing": {"demo", "ann", 1, "x", "", ""}, "of another": {"other", "ann", 1, "x", "y", ""},
 	} {
 		if err := l.Grant(ctx, g); err == nil {
 			t.Errorf("%s is granted", name)
@@ -90,13 +90,17 @@ func testRaise(t *testing.T) {
 	if err := l.Raise(ctx, head(2.5, 3), "owner", "more"); !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), "cost epsilon 3.5, of a lifetime of 3") {
 		t.Errorf("beyond the lifetime: %v", err)
 	}
-	if err := l.Raise(ctx, head(2, 3), "owner", "more"); err != nil {
-		t.Fatal(err)
+	raise := func(to Head, reason string) {
+		t.Helper()
+		if err := errors.Join(l.Raise(ctx, to, "owner", reason), l.SetHead(ctx, to)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	raise(head(2, 3), "more")
 	if n := spendQuota(t, l, "ann", 1); n != 10 {
 		t.Errorf("%d more statements of a budget raised from 1 to 2", n)
 	}
-	if b := must(l.Balance("ann", 1))(t); b.Lifetime.Spent != 3 || b.Dataset.Statements != 20 || b.Dataset.Rooms.Pure != 2 {
+	if b := must(l.balance("ann", 1))(t); b.Lifetime.Spent != 3 || b.Dataset.Statements != 20 || b.Dataset.Rooms.Pure != 2 {
 		t.Errorf("%+v", b)
 	}
 	for name, again := range map[string]Head{"smaller": head(1, 3), "the same": head(2, 3), "a shorter lifetime": head(2, 2)} {
@@ -116,9 +120,7 @@ func testRaise(t *testing.T) {
 	if n := spendQuota(t, l, "ann", 1); n != 0 {
 		t.Errorf("%d statements beyond the lifetime", n)
 	}
-	if err := l.Raise(ctx, head(2, 5), "owner", "longer"); err != nil {
-		t.Fatal(err)
-	}
+	raise(head(2, 5), "longer")
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +131,7 @@ func testRaise(t *testing.T) {
 	if n := spendQuota(t, l, "ann", 1); n != 20 {
 		t.Errorf("%d statements of 2", n)
 	}
-	if b := must(l.Balance("ann", 1))(t); b.Lifetime.Spent != 5 || b.Lifetime.Windows != 3 {
+	if b := must(l.balance("ann", 1))(t); b.Lifetime.Spent != 5 || b.Lifetime.Windows != 3 {
 		t.Errorf("%+v", b)
 	}
 	if err := l.Verify(ctx); err != nil {
@@ -142,17 +144,17 @@ func TestRaiseKeepsTheOrder(t *testing.T) {
 	l := open(t, tempPath(t), demoHead(t), Options{})
 	order := l.Filter().Order
 	must(l.Reserve(ctx, gaussian(t, l.Filter(), "ann", 1, 0.5)))(t)
-	spent := must(l.Balance("ann", 1))(t).Dataset.Spent
+	spent := must(l.balance("ann", 1))(t).Dataset.Spent
 	larger := demoHead(t)
 	larger.Filter = must(budget.NewFilter(budget.Params{Epsilon: 30, Delta: 2e-6, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP}))(t)
 	if larger.Filter.Order == order {
 		t.Fatal("a new filter has the same order, so the test proves nothing")
 	}
-	if err := l.Raise(ctx, larger, "owner", "more"); err != nil {
+	if err := errors.Join(l.Raise(ctx, larger, "owner", "more"), l.SetHead(ctx, larger)); err != nil {
 		t.Fatal(err)
 	}
 	f := l.Filter()
-	if b := must(l.Balance("ann", 1))(t); f.Order != order || b.Dataset.Spent != spent || b.Dataset.Rooms.Pure != 30 || b.Dataset.Rooms.Delta != 1e-6 || f.RenyiRoom <= demoHead(t).Filter.RenyiRoom {
+	if b := must(l.balance("ann", 1))(t); f.Order != order || b.Dataset.Spent != spent || b.Dataset.Rooms.Pure != 30 || b.Dataset.Rooms.Delta != 1e-6 || f.RenyiRoom <= demoHead(t).Filter.RenyiRoom {
 		t.Errorf("%+v %+v", b, f)
 	}
 	if !f.Admits(dp.Loss{}, spent) {

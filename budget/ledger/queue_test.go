@@ -51,7 +51,7 @@ func TestManySessionsShareASync(t *testing.T) {
 	if got, want := d.forget(), []string{"write wal", "sync wal", "write wal", "sync wal"}; !slices.Equal(got, want) {
 		t.Errorf("64 reservations: %q, want %q", got, want)
 	}
-	if b := must(l.Balance("ann", 1))(t); b.Dataset.Statements != 64 {
+	if b := must(l.balance("ann", 1))(t); b.Dataset.Statements != 64 {
 		t.Errorf("%+v", b)
 	}
 	if err := errors.Join(l.Verify(ctx), l.Close()); err != nil {
@@ -129,7 +129,8 @@ func TestUndo(t *testing.T) {
 				if ids := s.open(); len(ids) > 0 {
 					anyOpen = rapid.SampledFrom(ids).Draw(t, "id")
 				}
-				s := Reservation{Analyst: who, Quota: 1, Price: 0.5, Events: Events{nil}}
+				roles := rapid.SampledFrom([][]Role{nil, {{"lab", 0.5}}, {{"lab", 1}, {"ward", 1}}}).Draw(t, "roles")
+				s := Reservation{Payer: Payer{Analyst: who, Quota: 1, Roles: roles}, Price: 0.5, Events: Events{nil}}
 				s.Loss.Pure = 0.25
 				next(rapid.SampledFrom([]*Record{
 					{Opening: &Opening{Dataset: set, Epoch: "2", Shared: true}},
@@ -141,7 +142,8 @@ func TestUndo(t *testing.T) {
 					{Epoch: &Epoch{Epoch: "3", Dataset: set}},
 					{Freeze: &Freeze{Analyst: who, On: true, By: "x"}},
 					{Checkpoint: &Checkpoint{Bytes: 1}},
-					{Grant: &Grant{set, who, 1, "x", "y"}},
+					{Grant: &Grant{set, who, 1, "x", "y", ""}},
+					{Grant: &Grant{set, "", 1, "x", "y", "lab"}},
 					{Promise: &Promise{set, must(filter.Raised(filter.Epsilon+float64(at.Sub(time.Unix(0, 0))/time.Hour)/1e4, filter.Delta))(tb), &Lifetime{1000}, "x", "y"}},
 					{Freeze: &Freeze{Analyst: who, By: "x"}},
 				}).Draw(t, "record"))
@@ -154,15 +156,15 @@ func TestUndo(t *testing.T) {
 func (s *state) seen() any {
 	type set struct {
 		dataset
-		analysts map[string]account
+		accounts map[payee]account
 	}
 	var sets []set
 	for _, d := range s.datasets {
-		one := set{*d, map[string]account{}}
-		for name, a := range d.analysts {
-			one.analysts[name] = *a
+		one := set{*d, map[payee]account{}}
+		for who, a := range d.accounts {
+			one.accounts[who] = *a
 		}
-		one.dataset.analysts, one.grants = nil, maps.Clone(d.grants)
+		one.dataset.accounts, one.grants = nil, maps.Clone(d.grants)
 		sets = append(sets, one)
 	}
 	open := map[int64]openCharge{}

@@ -27,9 +27,10 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// version is the records' format. Those of version 1 (one data set, no windows, lifetime, freezes or epochs) and 2 (one process at a time, so
-// that charges belong to the data set and epoch of the last opening) are read as what they were; another is refused, never guessed at.
-const version = 3
+// version is the records' format. Those of version 1 (one data set, no windows, lifetime, freezes or epochs), 2 (one process at a time, so
+// that charges belong to the data set and epoch of the last opening) and 3 (a quota is a share, and roles have none) are read as what they were; another
+// is refused, never guessed at.
+const version = 4
 
 // Record is one entry of the ledger. Exactly one of Head to Checkpoint is set.
 type Record struct {

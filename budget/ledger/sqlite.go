@@ -36,8 +36,8 @@ var (
 // errMark is a mark that could not be moved: what it should name is durable.
 var errMark = errors.New("ledger: the mark beside the file cannot be moved")
 
-// applicationID marks the file as ours ("dpsl"). format names the tables' layout and what their records may hold: 1 and 2 have the
-// same tables and records up to that version only; a file becomes one of format 3 with its first record of version 3.
+// applicationID marks the file as ours ("dpsl"). format names the tables' layout and what their records may hold: older ones have the
+// same tables and records up to their version only; a file becomes one of this format with its first record of this version.
 const (
 	applicationID = 0x6470736c
 	format        = version

@@ -39,7 +39,7 @@ func testReserveCommitLookup(t *testing.T) {
 		if _, ok, err := l.Lookup(ctx, Hash{8}, "ann"); ok || err != nil {
 			t.Fatalf("another key: %v %v", ok, err)
 		}
-		b := must(l.Balance("ann", 1))(t)
+		b := must(l.balance("ann", 1))(t)
 		if b.Dataset.Spent != r.Loss || b.Analyst.Spent != r.Loss || b.StatementsLeft(r.Loss) != 49 {
 			t.Fatalf("balance: %+v", b)
 		}
@@ -73,7 +73,7 @@ func TestReservationFoundAtStartCountsAsSpent(t *testing.T) {
 		t.Fatal(err)
 	}
 	l = open(t, path, demoHead(t), dayCache())
-	b := must(l.Balance("ann", 1))(t)
+	b := must(l.balance("ann", 1))(t)
 	if !math.IsInf(b.Dataset.Spent.Pure, 1) || b.Dataset.Spent != r.Loss || b.Dataset.Left.Pure != 0 || b.Dataset.Failures != 0 {
 		t.Fatalf("balance: %+v", b)
 	}
@@ -132,12 +132,12 @@ func testDenied(t *testing.T) {
 	if left := denied.Balance.Analyst.Left; left.Pure >= r.Loss.Pure || denied.Balance.Dataset.Left.Pure < 19 {
 		t.Fatalf("left: %+v", denied.Balance)
 	}
-	b := must(l.Balance("guest", 0.01))(t)
+	b := must(l.balance("guest", 0.01))(t)
 	if b.Analyst.Failures != 1 || b.Dataset.Failures != 1 || b.Analyst.Statements != 2 || b.StatementsLeft(r.Loss) != 0 {
 		t.Fatalf("balance: %+v", b)
 	}
 	must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.2)))(t)
-	if b := must(l.Balance("nobody", 1))(t); b.Analyst.Statements != 0 || b.Dataset.Statements != 3 {
+	if b := must(l.balance("nobody", 1))(t); b.Analyst.Statements != 0 || b.Dataset.Statements != 3 {
 		t.Fatalf("balance: %+v", b)
 	}
 	if err := l.Verify(ctx); err != nil {
@@ -158,11 +158,16 @@ func testReserveRefuses(t *testing.T) {
 		"no loss":           func(r *Reservation) { r.Loss.Pure, r.Loss.Renyi = 0, 0 },
 		"no events":         func(r *Reservation) { r.Events = nil },
 		"a nil event":       func(r *Reservation) { r.Events = Events{nil} },
+		"a share":           func(r *Reservation) { r.Share = 1 },
+		"two of a role":     func(r *Reservation) { r.Roles = []Role{{"lab", 1}, {"lab", 1}} },
+		"no role":           func(r *Reservation) { r.Roles = []Role{{"", 1}} },
+		"a role's nothing":  func(r *Reservation) { r.Roles = []Role{{"lab", 0}} },
+		"a role above all":  func(r *Reservation) { r.Roles = []Role{{"lab", 20.1}} },
 		"no analyst":        func(r *Reservation) { r.Analyst = "" },
 		"no price":          func(r *Reservation) { r.Price = 0 },
 		"infinite price":    func(r *Reservation) { r.Price = math.Inf(1) },
 		"no quota":          func(r *Reservation) { r.Quota = 0 },
-		"quota above whole": func(r *Reservation) { r.Quota = 1.1 },
+		"quota above whole": func(r *Reservation) { r.Quota = 20.1 },
 		"NaN quota":         func(r *Reservation) { r.Quota = math.NaN() },
 	} {
 		r := count(t, l.Filter(), "ann", 1, 0.5)

@@ -35,15 +35,15 @@ type dataset struct {
 	windows  int       // charged, in all
 	start    time.Time // of the last of them
 	all      account
-	analysts map[string]*account
+	accounts map[payee]*account
 	past     []era // of earlier promises: their charged windows, which are among windows
-	grants   map[string]granted
+	grants   map[payee]granted
 }
 
 type account struct {
 	spent                dp.Loss
 	statements, failures int64
-	quota                float64 // an analyst's, at the last charge
+	quota                quota // a payee's, at the last charge
 }
 
 // openCharge is an outstanding reservation. It stays with the window and the policy that it was made under.
@@ -53,6 +53,17 @@ type openCharge struct {
 	start time.Time
 	epoch string
 	owner string
+}
+
+// failed counts a failure where its charge is counted, or takes it back; not in a window that began since.
+func (c *openCharge) failed(n int64) {
+	if !c.start.Equal(c.of.start) {
+		return
+	}
+	c.of.all.failures += n
+	for who := range c.payees() {
+		c.of.accounts[who].failures += n
+	}
 }
 
 // storedRef is a commit that may still answer.
@@ -84,10 +95,10 @@ func (s *state) find(name string) *dataset {
 }
 
 // at gives the accounts of the window that a moment is in. They are empty until it is charged.
-func (d *dataset) at(at time.Time) (all account, analysts map[string]*account, w Window) {
+func (d *dataset) at(at time.Time) (all account, accounts map[payee]*account, w Window) {
 	w = windowAt(d.head.Window, at)
 	if w.Charged = d.windows > 0 && d.start.Equal(w.Start); w.Charged {
-		return d.all, d.analysts, w
+		return d.all, d.accounts, w
 	}
 	return account{}, nil, w
 }
@@ -107,6 +118,9 @@ func (s *state) check(r *Record) error {
 		return fmt.Errorf("the first record is no head")
 	case r.kinds() != 1:
 		return fmt.Errorf("it is of %d kinds", r.kinds())
+	}
+	if err := checkRoles(r); err != nil {
+		return err
 	}
 	if r.Version < 3 {
 		if err := checkOneProcess(r); err != nil {
@@ -265,16 +279,15 @@ func (s *state) checkCharge(version int, c *Charge) error {
 		return fmt.Errorf("a charge before an opening")
 	case (version < 3) != (c.Epoch == ""):
 		return fmt.Errorf("a charge of version %d with epoch %q", version, c.Epoch)
-	case c.Analyst == "":
-		return fmt.Errorf("a charge without an analyst")
 	case len(c.Events) == 0:
 		return fmt.Errorf("a charge without events")
 	case !(c.Price > 0):
 		return fmt.Errorf("a charge with price %g", c.Price)
-	case !(c.Quota > 0 && c.Quota <= 1):
-		return fmt.Errorf("a charge with quota %g", c.Quota)
 	case c.Order != d.head.Filter.Order:
 		return fmt.Errorf("a charge at order %g, not %g", c.Order, d.head.Filter.Order)
+	}
+	if err := c.Payer.check(version, d.head.Filter); err != nil {
+		return err
 	}
 	return c.Loss.Validate()
 }
@@ -341,29 +354,30 @@ func (s *state) addCharge(r *Record) {
 	}
 	if _, _, w := d.at(r.Time); !w.Charged {
 		d.windows++
-		d.start, d.all, d.analysts = w.Start, account{}, map[string]*account{}
+		d.start, d.all, d.accounts = w.Start, account{}, map[payee]*account{}
 	}
-	a := d.analysts[r.Reserve.Analyst]
-	if a == nil {
-		a = &account{}
-		d.analysts[r.Reserve.Analyst] = a
-	}
-	a.quota = r.Reserve.Quota
-	for _, acc := range []*account{&d.all, a} {
-		acc.spent = acc.spent.Plus(r.Reserve.Loss)
-		acc.statements++
+	d.all.add(r.Reserve.Loss)
+	for who, q := range r.Reserve.payees() {
+		a := d.accounts[who]
+		if a == nil {
+			a = &account{}
+			d.accounts[who] = a
+		}
+		a.quota = q
+		a.add(r.Reserve.Loss)
 	}
 	s.outstanding[r.Seq] = &openCharge{Charge: r.Reserve, of: d, start: d.start, epoch: epoch, owner: r.Owner}
 }
 
-// addFailure counts it where its reservation was counted: not in a window that began since.
+func (a *account) add(loss dp.Loss) {
+	a.spent = a.spent.Plus(loss)
+	a.statements++
+}
+
 func (s *state) addFailure(id int64) {
 	c := s.outstanding[id]
 	delete(s.outstanding, id)
-	if c.start.Equal(c.of.start) {
-		c.of.all.failures++
-		c.of.analysts[c.Analyst].failures++
-	}
+	c.failed(1)
 }
 
 func (s *state) addCommit(r *Record) {
@@ -422,7 +436,8 @@ func (s *state) differs(t *state) string {
 	sameAccount := func(a, b *account) bool { return *a == *b }
 	for i, d := range s.datasets {
 		e := t.datasets[i]
-		if d.windows != e.windows || !d.start.Equal(e.start) || d.all != e.all || d.epoch != e.epoch || !maps.EqualFunc(d.analysts, e.analysts, sameAccount) {
+		if d.windows != e.windows || !d.start.Equal(e.start) || d.all != e.all || d.epoch != e.epoch || !maps.EqualFunc(d.accounts, e.accounts, sameAccount) ||
+			!maps.EqualFunc(d.grants, e.grants, func(a, b granted) bool { return a.start.Equal(b.start) && a.epsilon == b.epsilon }) {
 			return fmt.Sprintf("data set %q's balance is another in the process", d.head.Dataset)
 		}
 	}

@@ -42,13 +42,9 @@ func (s *state) undoKind(r *Record) func() {
 		}
 	case r.Fail != nil:
 		c := s.outstanding[r.Fail.Reservation]
-		counted := c.start.Equal(c.of.start)
 		return func() {
 			s.outstanding[r.Fail.Reservation] = c
-			if counted {
-				c.of.all.failures--
-				c.of.analysts[c.Analyst].failures--
-			}
+			c.failed(-1)
 		}
 	case r.Epoch != nil:
 		d := s.of(r.Version, r.Epoch.Dataset)
@@ -92,20 +88,23 @@ func (s *state) undoKind(r *Record) func() {
 func (s *state) undoCharge(r *Record) func() {
 	d := s.of(r.Version, r.Reserve.Dataset)
 	was := *d // with the map that a new window replaces
-	a := d.analysts[r.Reserve.Analyst]
-	known := a != nil
-	var account account
-	if known {
-		account = *a
+	before := map[payee]*account{}
+	for who := range r.Reserve.payees() {
+		if a := d.accounts[who]; a != nil {
+			copied := *a
+			before[who] = &copied
+		}
 	}
 	return func() {
 		*d = was
 		delete(s.outstanding, r.Seq)
-		switch {
-		case known:
-			*a = account
-		case d.analysts != nil:
-			delete(d.analysts, r.Reserve.Analyst)
+		for who := range r.Reserve.payees() {
+			switch a := before[who]; {
+			case a != nil:
+				*d.accounts[who] = *a
+			case d.accounts != nil:
+				delete(d.accounts, who)
+			}
 		}
 	}
 }

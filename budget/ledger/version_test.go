@@ -31,7 +31,7 @@ func TestVersion1IsReadOn(t *testing.T) {
 	}
 	for range 2 {
 		l := open(t, path, demoHead(t), opt)
-		b := must(l.Balance("bob", 0.25))(t)
+		b := must(l.balance("bob", 0.25))(t)
 		if b.Dataset.Statements != 3 || b.Analyst.Statements != 2 || b.Dataset.Failures != 1 || b.Lifetime.Windows != 1 || !b.Window.Charged {
 			t.Errorf("%+v", b)
 		}
@@ -41,7 +41,7 @@ func TestVersion1IsReadOn(t *testing.T) {
 		if err := l.Verify(ctx); err != nil {
 			t.Error(err)
 		}
-		if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != "3" {
+		if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != "4" {
 			t.Errorf("format %s", got)
 		}
 		if err := l.Close(); err != nil {
@@ -59,10 +59,10 @@ func TestVersion1IsReadOn(t *testing.T) {
 func TestOtherVersionsAreRefused(t *testing.T) {
 	path, opt := version1(t)
 	db := must(sqlite3.Open(path))(t)
-	if err := errors.Join(db.Exec("PRAGMA user_version=4"), db.Close()); err != nil {
+	if err := errors.Join(db.Exec("PRAGMA user_version=5"), db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenSQLite(ctx, path, demoHead(t), opt); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "format 4") {
+	if _, err := OpenSQLite(ctx, path, demoHead(t), opt); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "format 5") {
 		t.Error(err)
 	}
 	newer := filled(t)
@@ -81,7 +81,7 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 		r     Record
 	}{
 		"version 0":          {state{}, Record{Seq: 1, Head: &head}},
-		"version 4":          {state{}, Record{Version: 4, Seq: 1, Head: &head}},
+		"version 5":          {state{}, Record{Version: 5, Seq: 1, Head: &head}},
 		"follows version 2":  {state{version: 2}, Record{Version: 1, Seq: 1, Head: &head}},
 		"without window":     {state{}, Record{Version: 1, Seq: 1, Head: &head}},
 		"version 1 has one":  {state{seq: 1}, Record{Version: 1, Seq: 2, Head: &Head{}}},
@@ -97,6 +97,8 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 		"version 2 has one":  {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1", Shared: true}}},
 		"a data set or":      {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Epoch: &Epoch{"2", "demo"}}},
 		"with epoch":         {state{seq: 1, datasets: []*dataset{{head: &head, opened: true}}}, Record{Version: 3, Seq: 2, Reserve: &Charge{Dataset: head.Dataset}}},
+		"neither roles nor":  {state{seq: 1}, Record{Version: 3, Seq: 2, Reserve: &Charge{Reservation: Reservation{Payer: Payer{Analyst: "ann", Quota: 1}}}}},
+		"as epsilons":        {state{seq: 1}, Record{Version: 3, Seq: 2, Grant: &Grant{Dataset: head.Dataset, Role: "lab", Epsilon: 1, By: "x", Reason: "y"}}},
 		"recovers nothing":   {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{}}},
 		"not outstanding":    {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{[]int64{1}}}},
 		"it is of 2 kinds":   {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{Epoch: "2"}, Freeze: &Freeze{By: "x"}}},
@@ -124,12 +126,12 @@ func TestVersion2IsReadOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := open(t, path, b, h.options())
-	if b := must(l.Balance("ann", 1))(t); b.Dataset.Statements != 1 || b.Lifetime.Spent != 3 {
+	if b := must(l.balance("ann", 1))(t); b.Dataset.Statements != 1 || b.Lifetime.Spent != 3 {
 		t.Errorf("%+v", b)
 	}
 	must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.2)))(t)
 	l = reopen(t, l, path, a, h.options())
-	if b := must(l.Balance("ann", 1))(t); b.Dataset.Statements != 3 || b.Lifetime.Spent != 3 {
+	if b := must(l.balance("ann", 1))(t); b.Dataset.Statements != 3 || b.Lifetime.Spent != 3 {
 		t.Errorf("%+v", b)
 	}
 	if s, ok, err := l.Lookup(ctx, Hash{9}, "bob"); !ok || err != nil || string(s.Payload) != "54,864" {
@@ -139,7 +141,43 @@ func TestVersion2IsReadOn(t *testing.T) {
 	if err := l.Verify(ctx); err != nil {
 		t.Error(err)
 	}
-	if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != "3" {
+	if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != "4" {
 		t.Errorf("format %s", got)
+	}
+}
+
+// testdata/version3 is a ledger that the program of format 3 wrote on 2026-11-22, at its clock's 2026-10-30, a checkpoint every 5 records: of a quota of 0.3 of 1 ann spent 0.1 three times (one with a
+// release, one that failed), was granted 0.2 and spent 0.1 twice; the budget was raised to 2, and with it her quota to a share of that: once more 0.1; bob 0.1 twice.
+func TestVersion3IsReadOn(t *testing.T) {
+	path := tempPath(t)
+	copyFile(t, path, "testdata/version3")
+	h := &hands{}
+	h.set(t, "2026-10-30 13:00")
+	o := must(openOwner(ctx, path, h.options()))(t)
+	if acc := must(o.Accounts())(t).Datasets[0]; acc.Analysts["ann"].Statements != 6 || acc.Analysts["ann"].Rooms.Pure < 0.79 || acc.Analysts["bob"].Rooms.Pure != 2 || o.format != 3 {
+		t.Errorf("%+v", acc)
+	}
+	if err := errors.Join(o.Verify(ctx), o.Close()); err != nil {
+		t.Fatal(err)
+	}
+	head := pureHead(t, 2)
+	head.Window, head.Lifetime = WindowMonth, &Lifetime{6}
+	l := open(t, path, head, frequent(h.options()))
+	tenth := count(t, l.Filter(), "ann", 0.15, 0.1)
+	if b := deniedBy(t, l, tenth, ScopeAnalyst); b.Analyst.Rooms.Pure != 0.5 || b.Analyst.Statements != 6 || b.Analyst.Left.Pure != 0 {
+		t.Errorf("a quota of epsilon 0.3 and 0.2 granted, of which 0.6 is spent: %+v", b.Analyst)
+	}
+	tenth.Quota, tenth.Roles = 0.7, []Role{{"lab", 0.1}}
+	must(l.Reserve(ctx, tenth))(t)
+	deniedBy(t, l, tenth, ScopeRole)
+	for range 5 { // and a checkpoint of both formats
+		must(l.Reserve(ctx, count(t, l.Filter(), "bob", 1, 0.1)))(t)
+	}
+	l = reopen(t, l, path, head, h.options())
+	if acc := must(l.Accounts())(t).Datasets[0]; acc.Roles["lab"].Statements != 1 || acc.Roles["lab"].Rooms.Pure != 0.1 || acc.Analysts["ann"].Rooms.Pure < 0.89 {
+		t.Errorf("%+v", acc)
+	}
+	if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != "4" || l.Verify(ctx) != nil {
+		t.Errorf("format %s, %v", got, l.Verify(ctx))
 	}
 }

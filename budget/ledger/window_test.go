@@ -89,7 +89,7 @@ func testWindowRenewsUntilTheLifetimeEnds(t *testing.T) {
 	want := func(charges float64, windows int, left float64, statements int64) {
 		t.Helper()
 		spent := charges * half.Loss.Pure
-		b := must(l.Balance("ann", 0.5))(t)
+		b := must(l.balance("ann", 0.5))(t)
 		if b.Dataset.Spent.Pure != spent || b.Analyst.Spent.Pure != spent || b.Dataset.Failures != b.Analyst.Failures || b.StatementsLeft(half.Loss) != statements ||
 			b.Lifetime.Windows != windows || b.Lifetime.Left != left || b.Lifetime.Spent != 3-left || !b.Lifetime.Limited || b.Window.Charged != (spent > 0) {
 			t.Errorf("balance: %+v", b)
@@ -105,13 +105,14 @@ func testWindowRenewsUntilTheLifetimeEnds(t *testing.T) {
 	want(1, 1, 2, 0)
 	deniedBy(t, l, half, ScopeAnalyst)
 	must(l.Reserve(ctx, count(t, l.Filter(), "bob", 1, 0.5)))(t)
-	deniedBy(t, l, half, ScopeDataset)
+	deniedBy(t, l, half, ScopeAnalyst) // which has the least room
+	deniedBy(t, l, count(t, l.Filter(), "bob", 1, 0.5), ScopeDataset)
 	h.set(t, "2026-12-01 00:00")
 	want(0, 1, 2, 1)
-	if w := must(l.Balance("ann", 1))(t).Window; !w.Start.Equal(h.now) || w.Renews.Format(time.DateOnly) != "2027-01-01" {
+	if w := must(l.balance("ann", 1))(t).Window; !w.Start.Equal(h.now) || w.Renews.Format(time.DateOnly) != "2027-01-01" {
 		t.Errorf("window %+v", w)
 	}
-	if b := must(l.Balance("ann", 1))(t); b.Analyst.Failures != 0 || b.Dataset.Statements != 0 {
+	if b := must(l.balance("ann", 1))(t); b.Analyst.Failures != 0 || b.Dataset.Statements != 0 {
 		t.Errorf("a new window begins with %+v", b)
 	}
 	h.set(t, "2027-02-11 00:00") // January was not charged and does not count
@@ -147,14 +148,14 @@ func testReservationOverAWindowsEnd(t *testing.T) {
 	if err := l.Commit(ctx, answers, Release{Key: Hash{1}, Payload: []byte("late")}); err != nil {
 		t.Fatal(err)
 	}
-	if b := must(l.Balance("ann", 1))(t); b.Dataset.Spent.Pure != 0 || b.Window.Charged {
+	if b := must(l.balance("ann", 1))(t); b.Dataset.Spent.Pure != 0 || b.Window.Charged {
 		t.Errorf("its commit was charged to the new window: %+v", b)
 	}
 	must(l.Reserve(ctx, r))(t)
 	if err := l.Fail(ctx, fails, "disk"); err != nil {
 		t.Fatal(err)
 	}
-	if b := must(l.Balance("ann", 1))(t); b.Dataset.Spent != r.Loss || b.Analyst.Failures != 0 || b.Dataset.Failures != 0 || b.Lifetime.Windows != 2 {
+	if b := must(l.balance("ann", 1))(t); b.Dataset.Spent != r.Loss || b.Analyst.Failures != 0 || b.Dataset.Failures != 0 || b.Lifetime.Windows != 2 {
 		t.Errorf("after its failure: %+v", b)
 	}
 	if s, ok, err := l.Lookup(ctx, Hash{1}, "ann"); err != nil || !ok || string(s.Payload) != "late" {
@@ -190,7 +191,7 @@ func testAttack20(t *testing.T) {
 		l := open(t, tempPath(t), head, h.options())
 		for range 24 {
 			spent += spendAll(t, l)
-			b := must(l.Balance("ann", 1))(t)
+			b := must(l.balance("ann", 1))(t)
 			if head.Lifetime != nil && (!b.Lifetime.Limited || b.Lifetime.Spent < spent) {
 				t.Fatalf("the balance hides what was spent before, %g: %+v", spent, b)
 			}
@@ -257,7 +258,7 @@ func testClockThatJumpedStaysThere(t *testing.T) {
 	}
 	for _, now := range []string{"2026-11-21 12:00", "2026-12-21 12:00", "2031-01-31 23:59"} {
 		h.set(t, now)
-		b := must(l.Balance("ann", 1))(t)
+		b := must(l.balance("ann", 1))(t)
 		if spent := spendAll(t, l); spent != 0 || b.Window.Start.Year() != 2031 {
 			t.Errorf("%s gave %g: %+v", now, spent, b)
 		}
@@ -280,7 +281,7 @@ func testLifetimeRoundsUp(t *testing.T) {
 		n := 0
 		for ; n < 10; n++ {
 			r := count(t, l.Filter(), "ann", 1, c.epsilon)
-			fits := must(l.Balance("ann", 1))(t).StatementsLeft(r.Loss) > 0
+			fits := must(l.balance("ann", 1))(t).StatementsLeft(r.Loss) > 0
 			if _, err := l.Reserve(ctx, r); (err == nil) != fits {
 				t.Fatalf("the balance says %v: %v", fits, err)
 			} else if err != nil {
@@ -288,7 +289,7 @@ func testLifetimeRoundsUp(t *testing.T) {
 			}
 			h.now = h.now.AddDate(0, 0, 1)
 		}
-		b := must(l.Balance("ann", 1))(t)
+		b := must(l.balance("ann", 1))(t)
 		if n != c.windows || b.Lifetime.Spent > c.lifetime || b.Lifetime.Spent+b.Lifetime.Left > c.lifetime*(1+1e-15) {
 			t.Errorf("%d windows of %g in %g: %+v", n, c.epsilon, c.lifetime, b.Lifetime)
 		}
@@ -308,13 +309,13 @@ func testBudgetWithoutWindow(t *testing.T) {
 	h.set(t, "2036-01-01 00:00")
 	must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.5)))(t)
 	deniedBy(t, l, count(t, l.Filter(), "ann", 1, 0.5), ScopeDataset)
-	b := must(l.Balance("ann", 1))(t)
+	b := must(l.balance("ann", 1))(t)
 	if b.Lifetime.Windows != 1 || b.Lifetime.Left != 0 || !b.Window.Start.IsZero() || !b.Window.Renews.IsZero() || !b.Window.Charged {
 		t.Errorf("%+v", b)
 	}
 	l = open(t, tempPath(t), demoHead(t), Options{})
 	must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.5)))(t)
-	if b := must(l.Balance("ann", 1))(t).Lifetime; b.Limited || b.Spent != 20 || b.SpentDelta != 1e-6 || b.Left != 0 || b.Windows != 1 {
+	if b := must(l.balance("ann", 1))(t).Lifetime; b.Limited || b.Spent != 20 || b.SpentDelta != 1e-6 || b.Left != 0 || b.Windows != 1 {
 		t.Errorf("without a lifetime: %+v", b)
 	}
 }

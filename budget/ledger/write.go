@@ -24,7 +24,7 @@ func (l *book) Reserve(ctx context.Context, r Reservation) (int64, error) {
 // that the charges are compared with hold every earlier one of the window, of all processes, also those whose batch is not durable yet; if it does not become
 // durable, no later batch is written by this process before the state is what is durable again. Each loss is taken again from the events by the filter in force, and a smaller one than that is
 // refused. Each stage is admitted beside those before it, at the time that their records bear, so they count in the window that held them. One transaction has all
-// records, so that no crash leaves some of them. The method returns only after the transaction was synced. Windows: state.addCharge, state.lifetime. Sums are rounded up (dp.Loss.Plus),
+// records, so that no crash leaves some of them. Where another process has raised the promise, nothing is charged under it before this one has read the policy again (promised). The method returns only after the transaction was synced. Windows: state.addCharge, state.lifetime. Sums are rounded up (dp.Loss.Plus),
 // rooms down (budget.Rooms).
 func (l *book) ReserveAll(ctx context.Context, stages []Reservation) ([]int64, error) {
 	if err := l.forServing(); err != nil {
@@ -35,7 +35,7 @@ func (l *book) ReserveAll(ctx context.Context, stages []Reservation) ([]int64, e
 	}
 	charges := make([]*Charge, len(stages))
 	for i, r := range stages {
-		if r.Analyst != stages[0].Analyst || r.Quota != stages[0].Quota {
+		if !r.same(&stages[0].Payer) {
 			return nil, errors.New("ledger: a statement of two analysts")
 		}
 		var err error
@@ -45,7 +45,7 @@ func (l *book) ReserveAll(ctx context.Context, stages []Reservation) ([]int64, e
 	}
 	e := &entry{ctx: ctx}
 	e.decide = func(at time.Time) ([]*Record, error) {
-		if err := l.state.checkFrozen(stages[0].Analyst); err != nil {
+		if err := errors.Join(l.promised(), l.state.checkFrozen(stages[0].Analyst)); err != nil {
 			return nil, err
 		}
 		for _, r := range stages {

@@ -92,7 +92,7 @@ func ledgerSpent(t testing.TB, policyPath string, epsilon, query float64) float6
 	if err := l.Verify(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	b, err := l.Balance("analyst", 1)
+	b, err := l.Balance(ledger.Payer{Analyst: "analyst", Quota: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

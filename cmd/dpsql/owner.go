@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 )
@@ -37,7 +38,7 @@ func openLedger(ctx context.Context, p *policy.Policy) (ownersLedger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return alone{l, p.Dataset}, nil
+	return alone{l, p}, nil
 }
 
 // takeLedger opens the ledger itself: a file while no server has it, a database's beside its servers.
@@ -74,15 +75,15 @@ func (running) Close() error { return nil }
 
 type alone struct {
 	ledger.Ledger
-	dataset string
+	policy *policy.Policy
 }
 
 func (a alone) History(ctx context.Context) ([]ledger.Spent, error) {
-	return a.Ledger.History(ctx, a.dataset)
+	return a.Ledger.History(ctx, a.policy.Dataset)
 }
 
 func (a alone) Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error {
-	return a.Ledger.Grant(ctx, ledger.Grant{Dataset: a.dataset, Analyst: analyst, Epsilon: epsilon, By: by, Reason: reason})
+	return a.Ledger.Grant(ctx, engine.GrantOf(a.policy, analyst, epsilon, by, reason))
 }
 
 func (a alone) Budget(context.Context) (owner.Budget, error) {

@@ -16,15 +16,15 @@ func grantCommand() *cobra.Command {
 	var config, reason string
 	var epsilon float64
 	c := &cobra.Command{
-		Use:   "grant ANALYST --epsilon E --reason WHY --config policy.yaml",
-		Short: "Give an analyst more of the data set's budget in this window",
-		Long: `Give an analyst more than the policy's quota, in the present window (without windows: for ever). It is moved inside the data set's total: what the
-analyst spends of it, the others cannot. The promise to the data set's people stays what it is. The grant and its reason are kept in the ledger.`,
+		Use:   "grant ANALYST|ROLE --epsilon E --reason WHY --config policy.yaml",
+		Short: "Give an analyst, or a role, more of the data set's budget in this window",
+		Long: `Give an analyst, or all analysts of a role that has a budget together, more than the policy's quota, in the present window (without windows: for ever). It is moved inside the
+data set's total: what they spend of it, the others cannot. The promise to the data set's people stays what it is. The grant and its reason are kept in the ledger.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withLedger(cmd.Context(), config, func(p *policy.Policy, l ownersLedger) error {
-				if _, known := p.Analyst(args[0]); !known {
-					_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "dpsql: warning: %s has no analyst %q\n", config, args[0])
+				if _, known := p.Analyst(args[0]); !known && !p.HasRole(args[0]) {
+					_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "dpsql: warning: %s has no analyst %q, and no role of that name with a budget\n", config, args[0])
 				}
 				if err := l.Grant(cmd.Context(), args[0], epsilon, whoami(), reason); err != nil {
 					return err

@@ -162,22 +162,24 @@ func TestTwoProxies(t *testing.T) {
 	proxies[0] = serveDir(t, paths[0]) // it comes back, and has forgotten nothing
 	conns[0] = connect(t, proxies[0].url("analyst"))
 	ask(0, 0)
-	for i := range proxies { // a larger promise, and both are started again
-		proxies[i].kill()
-		text, err := os.ReadFile(paths[i])
+	for _, path := range paths { // a larger promise, which one makes: the other charges nothing before it has read its policy again
+		text, err := os.ReadFile(path)
 		if err == nil {
-			err = os.WriteFile(paths[i], []byte(strings.Replace(string(text), "{epsilon: 5,", "{epsilon: 6,", 1)), 0o600)
+			err = os.WriteFile(path, []byte(strings.Replace(string(text), "{epsilon: 5,", "{epsilon: 6,", 1)), 0o600)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	output(t, "budget", "raise", "--reason", "a second study", "--config", paths[0])
-	for i := range proxies {
-		proxies[i] = serveDir(t, paths[i])
-		conns[i] = connect(t, proxies[i].url("analyst"))
-		ask(i, 5000+i)
+	ask(0, 5000)
+	var refused *pgconn.PgError
+	if err := conns[1].QueryRow(ctx, "SELECT count(*) FROM stays WHERE stay_id <> -5001").Scan(new(int64)); !asPgError(err, &refused) || refused.Code != "PV020" {
+		t.Errorf("under a promise that it has not read: %v", err)
 	}
+	ask(1, 5000) // free
+	output(t, "reload", "--config", paths[1])
+	ask(1, 5001)
 	if spent() <= n {
 		t.Error("nothing is charged to the larger promise")
 	}

@@ -333,7 +333,7 @@ func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
 	var list []ledger.Reservation
 	var plans []*measure.Plan
 	for _, a := range open {
-		list = append(list, ledger.Reservation{Analyst: s.analyst.Name, Quota: s.analyst.Share, Statement: a.key, Price: a.charge.Price, Events: a.charge.Events(), Loss: a.charge.Loss,
+		list = append(list, ledger.Reservation{Payer: s.payer(), Statement: a.key, Price: a.charge.Price, Events: a.charge.Events(), Loss: a.charge.Loss,
 			Once: a.known && !r.under.fresh, Known: a.stored})
 		plans = append(plans, a.charge)
 	}

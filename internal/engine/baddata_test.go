@@ -11,6 +11,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
@@ -417,7 +418,7 @@ func TestBadDataAnswers(t *testing.T) {
 // spentBy is how many statements the ledger has charged; none of them may have failed.
 func spentBy(t testing.TB, e *Engine) int64 {
 	t.Helper()
-	b, err := e.ledger.Balance("ann", 1)
+	b, err := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 	if err != nil || b.Dataset.Failures != 0 {
 		t.Fatalf("%+v, %v", b, err)
 	}

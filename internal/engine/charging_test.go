@@ -354,7 +354,7 @@ func TestOverBudget(t *testing.T) {
 		t.Errorf("nothing is left: %v", err)
 	}
 	ask(t, s, "select count(*) from encounters where days > 1")
-	b, err := s.engine.ledger.Balance("ann", 1)
+	b, err := s.engine.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 	if err != nil || b.Dataset.Spent.Pure > 1 {
 		t.Errorf("%+v, %v", b, err)
 	}

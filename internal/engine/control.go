@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
@@ -26,12 +27,22 @@ func (e *Engine) Unfreeze(ctx context.Context, analyst, by string) error {
 	return nil
 }
 
-// Grant gives an analyst more of the data set's budget in the present window.
-func (e *Engine) Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error {
-	if _, known := e.Policy().Analyst(analyst); !known {
-		return sqlerr.New(sqlerr.UndefinedObject, "the policy in force has no analyst %q", analyst)
+// Grant gives an analyst, or a role that has a budget, more of the data set's budget in the present window.
+func (e *Engine) Grant(ctx context.Context, to string, epsilon float64, by, reason string) error {
+	p := e.Policy()
+	if _, known := p.Analyst(to); !known && !p.HasRole(to) {
+		return sqlerr.New(sqlerr.UndefinedObject, "the policy in force has no analyst %q, and no role of that name with a budget", to)
 	}
-	return e.ledger.Grant(ctx, ledger.Grant{Dataset: e.Policy().Dataset, Analyst: analyst, Epsilon: epsilon, By: by, Reason: reason})
+	return e.ledger.Grant(ctx, GrantOf(p, to, epsilon, by, reason))
+}
+
+// GrantOf is a grant to an analyst, or to a role that has a budget by the policy: no analyst has its name.
+func GrantOf(p *policy.Policy, to string, epsilon float64, by, reason string) ledger.Grant {
+	g := ledger.Grant{Dataset: p.Dataset, Analyst: to, Epsilon: epsilon, By: by, Reason: reason}
+	if p.HasRole(to) {
+		g.Analyst, g.Role = "", to
+	}
+	return g
 }
 
 // Accounts is the owner's view of the budget.

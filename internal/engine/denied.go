@@ -26,9 +26,12 @@ func (r *run) denied(err error, open []*asked, sum *measure.Plan) error {
 			WithDetail("Lifetime: epsilon %s, of which %s is used by the windows that something was asked in; each costs epsilon %s.", number(l.Epsilon), number(l.Spent), number(s.engine.filter().Epsilon)).
 			WithHint("A statement that was answered before is free; a longer lifetime is a new promise, which is the owner's to make.")
 	}
-	whose, left := "the data set's", d.Balance.Dataset.Left
-	if d.Scope == ledger.ScopeAnalyst {
-		whose, left = "your", d.Balance.Analyst.Left
+	whose, left := "the data set's", d.Left
+	switch d.Scope {
+	case ledger.ScopeAnalyst:
+		whose = "your"
+	case ledger.ScopeRole:
+		whose = "role " + d.Role + "'s"
 	}
 	detail := fmt.Sprintf("Left: epsilon %s, delta %s.", number(left.Pure), number(left.Delta))
 	if s.engine.filter().Order != 0 {
@@ -79,7 +82,7 @@ func (r *run) passes(b ledger.Balance, open []*asked) float64 {
 				sum = sum.Plus(plan.Loss)
 			}
 		}
-		return b.Dataset.Rooms.Admits(b.Dataset.Spent, sum) && b.Analyst.Rooms.Admits(b.Analyst.Spent, sum)
+		return b.Admits(sum)
 	}
 	low, high := threeUp(least), price // at which it was denied
 	if !(low < high) || !fits(low) {

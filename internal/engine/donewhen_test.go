@@ -15,6 +15,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
@@ -261,7 +262,7 @@ func TestDoneWhenAccuracy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := s.engine.ledger.Balance("analyst", 1)
+		b, err := s.engine.ledger.Balance(ledger.Payer{Analyst: "analyst", Quota: 1})
 		if err != nil || b.Dataset.Statements != 1 || b.Dataset.Spent.Renyi < 0.28 {
 			t.Fatalf("the release was not charged: %+v, %v", b, err)
 		}

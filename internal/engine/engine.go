@@ -161,17 +161,18 @@ func relationNames(p *policy.Policy) (names []backend.RelationName) {
 // is open stays: another data set, people, backend or ledger, or a budget that was not promised, is refused, and then the old policy goes on whole. A change
 // of what answers mean opens a new epoch of the ledger, which forgets no charge.
 func (e *Engine) Reload(ctx context.Context, p *policy.Policy) error {
-	return e.change(ctx, p, func(w *world) error {
-		if p.Budget == e.Policy().Budget {
-			return nil
-		}
-		return e.promised(ctx, w)
-	})
+	return e.change(ctx, p, func(*world) error { return nil })
 }
 
 // enter puts a world in force.
 func (e *Engine) enter(ctx context.Context, w *world) error {
-	if err := e.ledger.SetEpoch(ctx, w.catalogs.Epoch()); err != nil {
+	head, err := Head(w.policy, w.catalogs.Epoch())
+	if err != nil {
+		return err
+	}
+	if err := e.ledger.SetHead(ctx, head); errors.Is(err, ledger.ErrMismatch) {
+		return errors.Join(errChanged("budget"), err)
+	} else if err != nil {
 		return err
 	}
 	e.world.Store(w)

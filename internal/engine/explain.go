@@ -142,7 +142,7 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 
 // balance is this analyst's.
 func (s *Session) balance() (ledger.Balance, error) {
-	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+	b, err := s.engine.ledger.Balance(s.payer())
 	if err != nil {
 		err = s.ledgerFailed(err)
 	}

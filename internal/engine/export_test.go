@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/policy"
@@ -43,6 +45,15 @@ func (e *Engine) FailFor(analyst string) {
 	for range maxFailures {
 		e.failures.add(analyst)
 	}
+}
+
+// RaisedElsewhere makes the ledger refuse as one does that another server shares and has raised (budget/ledger's TestRaiseBesideServers, cmd/dpsql's TestTwoProxies).
+func (e *Engine) RaisedElsewhere() { e.ledger = raisedElsewhere{e.ledger} }
+
+type raisedElsewhere struct{ ledger.Ledger }
+
+func (raisedElsewhere) ReserveAll(context.Context, []ledger.Reservation) ([]int64, error) {
+	return nil, ledger.ErrPromise
 }
 
 // InOneThread skips a test that has nothing for the race detector: make test runs it without (test-statistics).

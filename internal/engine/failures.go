@@ -100,15 +100,34 @@ func clientCanceled(ctx context.Context) bool {
 	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeout)
 }
 
-// ledgerFailed: nothing is answered that the ledger does not hold, nor to whom the owner has frozen.
+// payer is whom this analyst's statements count against.
+func (s *Session) payer() ledger.Payer {
+	p := ledger.Payer{Analyst: s.analyst.Name, Quota: s.analyst.Epsilon}
+	for _, r := range s.analyst.Roles {
+		p.Roles = append(p.Roles, ledger.Role{Name: r.Name, Quota: r.Epsilon})
+	}
+	return p
+}
+
+// ledgerFailed: nothing is answered that the ledger does not hold, nor to whom the owner has frozen, nor under a promise that is no longer the one that this server has read.
 func (s *Session) ledgerFailed(err error) error {
 	if errors.Is(err, ledger.ErrFrozen) {
 		return sqlerr.New(sqlerr.Frozen, "the owner of the data has stopped this analyst's statements").
 			WithHint("Nothing was spent. Ask the owner; answers are given again once the freeze is lifted.").WithCause(err)
 	}
+	if errors.Is(err, ledger.ErrPromise) {
+		return s.engine.promiseChanged(err)
+	}
 	s.engine.log.Error("the ledger failed", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
 	return sqlerr.New(sqlerr.LedgerFailure, "the budget's ledger is not available").
 		WithHint("Nothing can be answered before the owner of the data has looked at it.").WithCause(err)
+}
+
+// promiseChanged is what analysts see of a promise that another server, or the owner, has raised.
+func (e *Engine) promiseChanged(err error) error {
+	e.log.Error("nothing is charged before this server has read the policy again: dpsql reload", "error", err.Error())
+	return sqlerr.New(sqlerr.PromiseChanged, "the data set's budget was made larger, and this server has not taken that over yet").
+		WithHint("Nothing was spent. Ask the owner of the data to run dpsql reload on this server; what was answered before is answered again.").WithCause(err)
 }
 
 // Next reports no row.

@@ -104,7 +104,7 @@ func TestFailuresKeepTheCharge(t *testing.T) {
 			if text := shown.Error() + shown.Detail + shown.Hint; strings.Contains(text, "4711") || strings.Contains(text, "zero") {
 				t.Errorf("the cause is shown: %s", text)
 			}
-			b, berr := e.ledger.Balance("ann", 1)
+			b, berr := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 			if berr != nil || b.Analyst.Failures != 1 || b.Analyst.Spent.Renyi <= 0 {
 				t.Errorf("%+v, %v", b, berr)
 			}
@@ -136,7 +136,7 @@ func TestCancelKeepsTheCharge(t *testing.T) {
 	if sqlerr.ID(err) != "query_canceled" {
 		t.Errorf("%v", err)
 	}
-	b, err := e.ledger.Balance("ann", 1)
+	b, err := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 	if err != nil || b.Analyst.Statements != 1 || b.Analyst.Failures != 0 || b.Analyst.Spent.Renyi <= 0 {
 		t.Errorf("%+v, %v", b, err)
 	}

@@ -275,7 +275,7 @@ func (p *patient) charged() {
 
 func (p *patient) spent(statements int) {
 	p.t.Helper()
-	b, err := p.ledger.Balance("ann", 1)
+	b, err := p.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 	if err != nil || b.Dataset.Statements != int64(statements) || statements < p.answered {
 		p.t.Errorf("%d charges, want %d; %v", b.Dataset.Statements, statements, err)
 	}

@@ -49,7 +49,7 @@ func (r *run) notice(ctx context.Context) string {
 	default:
 		text = "spent: " + priceLine(whole, s.engine.filter().Order)
 	}
-	if b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share); err == nil {
+	if b, err := s.engine.ledger.Balance(s.payer()); err == nil {
 		text += fmt.Sprintf("; left: %s more at this price", statements(b.StatementsLeft(whole.Loss)))
 	}
 	if errs := r.errorLine(ctx, list); errs != "" {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -95,22 +96,27 @@ func (s *Session) ownRows(ctx context.Context, t *plan.Table) ([][]sqltype.Value
 	default:
 		return nil, sqlerr.New(sqlerr.Internal, "dpsql.%s has no rows", t.Name)
 	}
-	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+	b, err := s.engine.ledger.Balance(s.payer())
 	if err != nil {
 		return nil, s.ledgerFailed(err)
 	}
 	f := s.engine.filter()
 	price := dp.Loss{Pure: s.now.epsilon, Renyi: f.Price(s.now.epsilon)} // what the price tag names, without a selection's delta
-	row := func(scope string, share float64, a ledger.Account) []sqltype.Value {
+	row := func(scope string, epsilon float64, a ledger.Account) []sqltype.Value {
 		var order, rs, rr sqltype.Value
 		if f.Order != 0 {
 			order, rs, rr = f.Order, a.Spent.Renyi, a.Rooms.Renyi
 		}
-		return []sqltype.Value{scope, f.Epsilon*share + a.Granted, f.Delta * min(1, share+a.Granted/f.Epsilon), order, a.Spent.Pure, rs, rr, a.Spent.Delta, a.StatementsLeft(price), renews(b)}
+		epsilon = min(f.Epsilon, epsilon+a.Granted)
+		return []sqltype.Value{scope, epsilon, f.Delta * (epsilon / f.Epsilon), order, a.Spent.Pure, rs, rr, a.Spent.Delta, a.StatementsLeft(price), renews(b)}
 	}
-	mine, all := row("analyst", s.analyst.Share, b.Analyst), row("data_set", 1, b.Dataset)
-	mine[8] = min(mine[8].(int64), all[8].(int64))
-	rows := [][]sqltype.Value{mine, all}
+	mine := row("analyst", s.analyst.Epsilon, b.Analyst)
+	mine[8] = b.StatementsLeft(price)
+	rows := [][]sqltype.Value{mine}
+	for i, r := range b.Roles {
+		rows = append(rows, row("role "+r.Name, s.analyst.Roles[i].Epsilon, r.Account))
+	}
+	rows = append(rows, row("data_set", f.Epsilon, b.Dataset))
 	if l := b.Lifetime; l.Limited || s.world.policy.Budget.Per != "" { // each charged window counts in full
 		var most sqltype.Value
 		if l.Limited {
@@ -135,29 +141,19 @@ func (s *Session) budgetLine() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b, err := s.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+	b, err := s.engine.ledger.Balance(s.payer())
 	if err != nil {
 		return "", s.ledgerFailed(err)
 	}
 	f := s.engine.filter()
-	share := min(1, s.analyst.Share+b.Analyst.Granted/f.Epsilon)
-	line := fmt.Sprintf("epsilon %s, delta %s: ", number(f.Epsilon*share), number(f.Delta*share))
-	if b.Analyst.Granted > 0 {
-		line = fmt.Sprintf("epsilon %s (%s of it granted), delta %s: ", number(f.Epsilon*share), number(b.Analyst.Granted), number(f.Delta*share))
-	}
-	switch {
-	case !math.IsInf(b.Analyst.Spent.Pure, 1):
-		line += "spent epsilon " + number(b.Analyst.Spent.Pure)
-	default:
-		line += "the plain sum of epsilons has ended (Gaussian noise was used)"
-	}
-	if f.Order != 0 {
-		line += fmt.Sprintf("; spent Renyi %s of %s at order %s", number(b.Analyst.Spent.Renyi), number(b.Analyst.Rooms.Renyi), number(f.Order))
-	}
-	if so, delta := f.Odometer(b.Analyst.Spent, s.analyst.Share); f.Order != 0 {
+	line := accountLine(f, s.analyst.Epsilon, b.Analyst)
+	if so, delta := f.Odometer(b.Analyst.Spent, s.analyst.Epsilon/f.Epsilon); f.Order != 0 {
 		line += fmt.Sprintf("; what you paid for so far: epsilon %s at delta %s", number(so), number(delta))
 	}
 	line += fmt.Sprintf("; delta spent %s; left: %d statements of epsilon %s", number(b.Analyst.Spent.Delta), rows[0][8], number(s.now.epsilon))
+	for i, r := range b.Roles {
+		line += fmt.Sprintf("; all of role %s: %s", r.Name, accountLine(f, s.analyst.Roles[i].Epsilon, r.Account))
+	}
 	if per := s.world.policy.Budget.Per; per != "" {
 		line += fmt.Sprintf("; comes back each %s, next on %s UTC", per, b.Window.Renews.Format("2006-01-02 15:04"))
 	}
@@ -167,6 +163,26 @@ func (s *Session) budgetLine() (string, error) {
 		line += fmt.Sprintf("; lifetime: none, used %s by %d charged windows", number(l.Spent), l.Windows)
 	}
 	return line, nil
+}
+
+// accountLine says what one of a quota has in all, and has spent.
+func accountLine(f *budget.Filter, epsilon float64, a ledger.Account) string {
+	epsilon = min(f.Epsilon, epsilon+a.Granted)
+	line := "epsilon " + number(epsilon)
+	if a.Granted > 0 {
+		line += fmt.Sprintf(" (%s of it granted)", number(a.Granted))
+	}
+	line += fmt.Sprintf(", delta %s: ", number(f.Delta*(epsilon/f.Epsilon)))
+	switch {
+	case !math.IsInf(a.Spent.Pure, 1):
+		line += "spent epsilon " + number(a.Spent.Pure)
+	default:
+		line += "the plain sum of epsilons has ended (Gaussian noise was used)"
+	}
+	if f.Order != 0 {
+		line += fmt.Sprintf("; spent Renyi %s of %s at order %s", number(a.Spent.Renyi), number(a.Rooms.Renyi), number(f.Order))
+	}
+	return line
 }
 
 // epoch2000 is the zero of PostgreSQL's timestamps.

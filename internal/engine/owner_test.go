@@ -33,12 +33,9 @@ func TestReload(t *testing.T) {
 	if n := charged(t, e, func() { mustTry(t, ann, sum) }); n != 0 {
 		t.Fatalf("the repeat was charged %d times", n)
 	}
-	for _, edit := range [][2]string{{"epsilon: 20", "epsilon: 21"}, {"dataset: clinic", "dataset: other"}, {"people: ", ""}} {
-		if edit[1] == "" {
-			continue
-		}
+	for _, edit := range [][3]string{{"epsilon: 20", "epsilon: 21", "dpsql budget raise"}, {"epsilon: 20", "epsilon: 19", "dpsql budget raise"}, {"dataset: clinic", "dataset: other", "stop the server"}} {
 		err := e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB, edit[0], edit[1]))
-		if err == nil || !strings.Contains(err.Error(), "stop the server") {
+		if err == nil || !strings.Contains(err.Error(), edit[2]) {
 			t.Errorf("%s -> %s: %v", edit[0], edit[1], err)
 		}
 	}
@@ -63,7 +60,7 @@ func TestReload(t *testing.T) {
 	if v, _, _ := ann.Show("dpsql.epsilon"); v != "0.25" {
 		t.Errorf("epsilon %s is above the new limit", v)
 	}
-	b, err := e.ledger.Balance("ann", 1)
+	b, err := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 	if err != nil || b.Dataset.Statements != 2 {
 		t.Errorf("%d statements in the ledger, %v", b.Dataset.Statements, err)
 	}
@@ -74,7 +71,7 @@ func TestReload(t *testing.T) {
 	if _, err := try(guest, "select 1"); err != nil {
 		t.Error(err)
 	}
-	if after, err := e.ledger.Balance("ann", 1); err != nil || after.Dataset.Spent != b.Dataset.Spent {
+	if after, err := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1}); err != nil || after.Dataset.Spent != b.Dataset.Spent {
 		t.Errorf("a reload changed what was spent: %+v, %v", after.Dataset.Spent, err)
 	}
 }

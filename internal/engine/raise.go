@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/policy"
@@ -23,7 +22,7 @@ func (e *Engine) Raise(ctx context.Context, p *policy.Policy, by, reason string)
 	})
 }
 
-// change puts a policy in force once what it promises stands in the ledger.
+// change puts a policy in force once what it promises stands in the ledger, which enter asks.
 func (e *Engine) change(ctx context.Context, p *policy.Policy, promise func(*world) error) error {
 	e.changing.Lock()
 	defer e.changing.Unlock()
@@ -41,16 +40,4 @@ func (e *Engine) change(ctx context.Context, p *policy.Policy, promise func(*wor
 		return err
 	}
 	return e.ledger.SetCache(cache(p)) // it cannot fail: the policy was checked
-}
-
-// promised refuses a budget that the ledger does not hold: one that is in force, or that was raised since, by dpsql budget raise.
-func (e *Engine) promised(ctx context.Context, w *world) error {
-	head, err := Head(w.policy, w.catalogs.Epoch())
-	if err == nil {
-		err = e.ledger.Promised(ctx, head)
-	}
-	if err != nil {
-		return errors.Join(errChanged("budget"), err)
-	}
-	return nil
 }

@@ -161,7 +161,7 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 			made[key]++
 		}
 		charged = append(charged, mp)
-		list = append(list, ledger.Reservation{Analyst: s.analyst.Name, Quota: s.analyst.Share, Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})
+		list = append(list, ledger.Reservation{Payer: s.payer(), Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})
 		done = append(done, func() {
 			if asked != nil {
 				asked.price = mp.Price
@@ -189,7 +189,7 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 			}
 		}
 	}
-	b, err := r.engine.ledger.Balance(s.analyst.Name, s.analyst.Share)
+	b, err := r.engine.ledger.Balance(s.payer())
 	f.Left = b.StatementsLeft(left.Loss)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -133,6 +134,8 @@ func (e *Engine) rebind(done chan struct{}) {
 		e.log.Error("the database's schema has changed and no longer fits the policy: no table is read until it does (dpsql check tells what is wrong)", "error", err.Error())
 		c.err = sqlerr.New(sqlerr.SchemaChanged, "the database's schema has changed and no longer fits the policy").
 			WithHint("Nothing was spent. Ask the owner of the data to run dpsql check.").WithCause(err)
+	case errors.Is(err, ledger.ErrMismatch):
+		c.err = e.promiseChanged(err)
 	default:
 		e.log.Error("the database's schema has changed and could not be read again", logged(err)...)
 		c.err = sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").

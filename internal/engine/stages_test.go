@@ -223,7 +223,7 @@ func TestStagesCharge(t *testing.T) {
 		if len(charges(t, s.engine)) != len(all) || fmt.Sprint(again.Rows) != fmt.Sprint(a.Rows) || !strings.Contains(again.Notice, "spent: nothing") {
 			t.Errorf("%s again: %v, %v", c.sql, again, a)
 		}
-		b, err := s.engine.ledger.Balance("ann", s.analyst.Share)
+		b, err := s.engine.ledger.Balance(s.payer())
 		if err != nil || b.Dataset.Spent.Pure > 0.5+1e-9 && b.Dataset.Spent.Renyi > s.engine.filter().Price(0.5)*(1+1e-9) {
 			t.Errorf("%s: %+v, %v", c.sql, b, err)
 		}
@@ -292,7 +292,7 @@ func TestStageFails(t *testing.T) {
 		if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
 			t.Fatalf("stage %d fails: %v", at, err)
 		}
-		b, err := s.engine.ledger.Balance("ann", s.analyst.Share)
+		b, err := s.engine.ledger.Balance(s.payer())
 		if all := charges(t, s.engine); err != nil || len(all) != 2 || b.Analyst.Failures != 2 || s.engine.failures.of("ann") != 1 {
 			t.Errorf("stage %d: %+v, %+v, %v", at, all, b, err)
 		}

@@ -196,7 +196,7 @@ func TestTopUps(t *testing.T) {
 					t.Errorf("%d top-ups, spent %g, first %g", len(r.Tops), r.Spent().Price, r.Plan.Price)
 				}
 			}
-			b, err := s.engine.ledger.Balance("ann", 1)
+			b, err := s.engine.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 			if err != nil || b.Dataset.Spent.Renyi > f.Price(order)*(1+1e-9) {
 				t.Errorf("%+v, %v", b.Dataset.Spent, err)
 			}
@@ -262,7 +262,7 @@ func TestTopUpCrash(t *testing.T) {
 		}
 		e, s = reopen()
 		set(t, s, "dpsql.mechanism", "laplace")
-		b, err := e.ledger.Balance("ann", 1)
+		b, err := e.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
 		if want := 0.5 * float64(i+2); err != nil || b.Dataset.Spent.Pure < 0.9*want || b.Dataset.Spent.Pure > want {
 			t.Errorf("%+v is spent, not %g; %v", b.Dataset.Spent, want, err)
 		}

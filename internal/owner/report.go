@@ -47,7 +47,7 @@ type DatasetOf struct {
 	Start      *time.Time `json:"window_start"`
 	Renews     *time.Time `json:"renews_at"`
 	SoFar      SoFar      `json:"so_far"`
-	Accounts   []Account  `json:"accounts"` // the data set's, then the analysts' by name
+	Accounts   []Account  `json:"accounts"` // the data set's, then the roles' and the analysts' by name
 }
 
 // SoFar is the odometer: all answers of the window up to now are (epsilon, delta)-DP, whenever one looks.
@@ -58,7 +58,8 @@ type SoFar struct {
 
 // Account is one balance. A null is no number: the pure side has ended, or there is no Renyi side.
 type Account struct {
-	Analyst    string   `json:"analyst,omitempty"` // "": the data set
+	Analyst    string   `json:"analyst,omitempty"` // "": the data set, or a role
+	Role       string   `json:"role,omitempty"`
 	PureSpent  *float64 `json:"pure_spent"`
 	PureRoom   float64  `json:"pure_room"`
 	RenyiSpent *float64 `json:"renyi_spent"`
@@ -89,6 +90,11 @@ func Report(a ledger.Accounts) Budget {
 		}
 		out.SoFar.Epsilon, out.SoFar.Delta = d.Filter.Odometer(d.Account.Spent, 1)
 		out.Accounts = append(out.Accounts, account("", d.Account, out.Order != nil))
+		for _, name := range slices.Sorted(maps.Keys(d.Roles)) {
+			of := account("", d.Roles[name], out.Order != nil)
+			of.Role = name
+			out.Accounts = append(out.Accounts, of)
+		}
 		for _, name := range slices.Sorted(maps.Keys(d.Analysts)) {
 			out.Accounts = append(out.Accounts, account(name, d.Analysts[name], out.Order != nil))
 		}
@@ -122,7 +128,10 @@ func (b Budget) Print(to io.Writer) error {
 		say("\n  who\tepsilon spent\tof\tRenyi spent\tof\tdelta spent\tof\tstatements\tfailures\n")
 		for _, a := range d.Accounts {
 			who := a.Analyst
-			if who == "" {
+			switch {
+			case a.Role != "":
+				who = "role " + a.Role
+			case who == "":
 				who = "(everybody)"
 			}
 			say("  %s\t%s\t%.4g\t%s\t%s\t%.4g\t%.4g\t%d\t%d\n", who, orDash(a.PureSpent, "ended"), a.PureRoom, orDash(a.RenyiSpent, "-"), orDash(a.RenyiRoom, "-"),

@@ -1,13 +1,17 @@
 package policy
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/goccy/go-yaml/ast"
 )
 
-// role is a named list of rights.
+// role is a named list of rights, and a budget that its analysts have together.
 type role struct {
-	name word
-	may  []grant
+	name    word
+	may     []grant
+	epsilon float64 // 0: none
 }
 
 func (f *file) roles(n ast.Node) (out []role) {
@@ -20,10 +24,17 @@ func (f *file) roles(n ast.Node) (out []role) {
 		if !analystName.MatchString(e.key.text) {
 			f.add(e.key.position, "a role's name has at most 63 letters, digits, _ . @ and -, not %q", clip(e.key.text))
 		}
-		r := role{name: e.key}
+		r, rights, budget := role{name: e.key}, false, false
 		f.fields(e.value, what, []field{
-			{name: "may", required: true, read: func(n ast.Node) { r.may = f.may(n, what+".may") }},
+			{name: "may", read: func(n ast.Node) { r.may, rights = f.may(n, what+".may"), true }},
+			{name: "budget", read: func(n ast.Node) { r.epsilon, budget = f.quota(n, what+".budget"), true }},
 		})
+		if !rights && !budget {
+			f.add(e.key.position, "%s gives nothing", what).hint("may: what its analysts may see, or budget: {epsilon: e}, which they have together")
+		}
+		if budget {
+			f.p.Roles = append(f.p.Roles, Role{r.name.text, r.epsilon})
+		}
 		out = append(out, r)
 	}
 	return out
@@ -39,8 +50,10 @@ func (f *file) analysts(n ast.Node, roles []role) {
 		if !analystName.MatchString(e.key.text) {
 			f.add(e.key.position, "an analyst's name has at most 63 letters, digits, _ . @ and -, not %q", clip(e.key.text))
 		}
-		a := &Analyst{at: e.key.position, Name: e.key.text, Epsilon: f.p.Budget.Epsilon, Share: 1,
-			MaxQueryEpsilon: 10 * f.p.Query.Epsilon}
+		a := &Analyst{at: e.key.position, Name: e.key.text, Epsilon: f.p.Budget.Epsilon, MaxQueryEpsilon: 10 * f.p.Query.Epsilon}
+		if f.p.HasRole(a.Name) {
+			f.add(a.at, "%s: a role with a budget has this name too, so nobody could tell whom dpsql budget grant is for", what)
+		}
 		f.fields(e.value, what, []field{
 			{name: "password", required: true, read: func(n ast.Node) {
 				w, ok := f.secretText(n, what+".password")
@@ -54,7 +67,7 @@ func (f *file) analysts(n ast.Node, roles []role) {
 			}},
 			{name: "may", read: func(n ast.Node) { a.may = append(a.may, f.may(n, what+".may")...) }},
 			{name: "roles", read: func(n ast.Node) { f.memberships(n, a, what+".roles", roles) }},
-			{name: "budget", read: func(n ast.Node) { f.quota(n, a, what+".budget") }},
+			{name: "budget", read: func(n ast.Node) { a.Epsilon = f.quota(n, what+".budget") }},
 			{name: "max_query_epsilon", read: func(n ast.Node) {
 				a.MaxQueryEpsilon, _ = f.float(n, what+".max_query_epsilon", bounds{minEpsilon, maxEpsilon, true})
 			}},
@@ -63,7 +76,7 @@ func (f *file) analysts(n ast.Node, roles []role) {
 	}
 }
 
-// memberships gives an analyst the rights of roles.
+// memberships gives an analyst the rights of roles, and counts their statements against the roles' budgets.
 func (f *file) memberships(n ast.Node, a *Analyst, what string, roles []role) {
 	list, ok := f.items(n, what)
 	if !ok {
@@ -79,6 +92,9 @@ next:
 		for _, r := range roles {
 			if r.name.text == w.text {
 				a.may = append(a.may, r.may...)
+				if of := (Role{r.name.text, r.epsilon}); r.epsilon > 0 && !slices.Contains(a.Roles, of) {
+					a.Roles = append(a.Roles, of)
+				}
 				continue next
 			}
 			known = append(known, r.name.text)
@@ -88,11 +104,14 @@ next:
 			p.hint("did you mean %s?", near)
 		}
 	}
+	slices.SortFunc(a.Roles, func(a, b Role) int { return strings.Compare(a.Name, b.Name) })
 }
 
-func (f *file) quota(n ast.Node, a *Analyst, what string) {
+// quota reads the budget of an analyst or a role: an epsilon, at most the data set's.
+func (f *file) quota(n ast.Node, what string) (epsilon float64) {
 	whole := f.p.Budget.Epsilon
-	const ofWindows = "an analyst's quota is a share of the data set's budget and of each of its windows, set by epsilon"
+	const ofWindows = "a quota is a share of the data set's budget and of each of its windows, set by epsilon"
+	epsilon = whole
 	f.fields(n, what, []field{
 		{name: "epsilon", required: true, read: func(n ast.Node) {
 			x, ok := f.float(n, what+".epsilon", bounds{minEpsilon, maxEpsilon, true})
@@ -101,13 +120,14 @@ func (f *file) quota(n ast.Node, a *Analyst, what string) {
 			case x > whole:
 				f.add(at(n), "%s.epsilon %g is more than the data set's %g", what, x, whole)
 			default:
-				a.Epsilon, a.Share = x, share(x, whole)
+				epsilon = x
 			}
 		}},
 		{name: "delta", instead: ofWindows},
 		{name: "per", instead: ofWindows},
 		{name: "lifetime", instead: ofWindows},
 	})
+	return epsilon
 }
 
 // may reads a list of tables and columns.

@@ -154,11 +154,3 @@ func (f *file) query(n ast.Node) {
 		f.add(at(l2), "query.bounding l2 is for Gaussian noise, but query.mechanism is laplace")
 	}
 }
-
-// share is part/whole rounded down, and never 0.
-func share(part, whole float64) float64 {
-	if part == whole {
-		return 1
-	}
-	return max(math.Nextafter(part/whole, 0), math.SmallestNonzeroFloat64)
-}

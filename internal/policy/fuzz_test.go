@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -96,7 +97,7 @@ func checkSound(t *testing.T, p *Policy) {
 		t.Fatalf("an unsound policy was taken: %+v", p)
 	}
 	for _, a := range p.Analysts {
-		if !(a.Share > 0 && a.Share <= 1) || checkVerifier(a.Verifier) != nil || !(a.MaxQueryEpsilon > 0) {
+		if !(a.Epsilon > 0 && a.Epsilon <= p.Budget.Epsilon) || slices.ContainsFunc(a.Roles, func(r Role) bool { return !(r.Epsilon > 0 && r.Epsilon <= p.Budget.Epsilon) }) || checkVerifier(a.Verifier) != nil || !(a.MaxQueryEpsilon > 0) {
 			t.Fatalf("an unsound analyst was taken: %+v", a)
 		}
 	}

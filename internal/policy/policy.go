@@ -5,6 +5,7 @@ package policy
 
 import (
 	"os"
+	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -41,6 +42,7 @@ type Policy struct {
 
 	Budget   Budget
 	Query    Query
+	Roles    []Role     // those with a budget, in the file's order
 	Analysts []*Analyst // in the file's order
 	Ledger   Ledger
 	Cache    Cache
@@ -84,10 +86,16 @@ type Analyst struct {
 	Name            string
 	Verifier        string  // SCRAM-SHA-256 verifier in PostgreSQL's form
 	Epsilon         float64 // of the data set's budget: a quota
-	Share           float64 // Epsilon / the data set's, in (0, 1], rounded down
+	Roles           []Role  // those with a budget, by name: each statement counts against all of them too
 	MaxQueryEpsilon float64
 	may             []grant
 	at              position
+}
+
+// Role is a group of analysts who have a budget together: a quota too.
+type Role struct {
+	Name    string
+	Epsilon float64
 }
 
 // Ledger is where the budget is kept: exactly one of SQLite and Postgres is set.
@@ -172,6 +180,11 @@ func (p *Policy) Analyst(name string) (*Analyst, bool) {
 		}
 	}
 	return nil, false
+}
+
+// HasRole says whether a role with a budget has this name.
+func (p *Policy) HasRole(name string) bool {
+	return slices.ContainsFunc(p.Roles, func(r Role) bool { return r.Name == name })
 }
 
 // defaultSchema is the schema of names that are written without one.

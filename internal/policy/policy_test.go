@@ -140,7 +140,11 @@ func describe(p *Policy) string {
 		}
 	}
 	for _, a := range p.Analysts {
-		fmt.Fprintf(&b, "analyst %s epsilon %g share %.6g max %g may", a.Name, a.Epsilon, a.Share, a.MaxQueryEpsilon)
+		fmt.Fprintf(&b, "analyst %s epsilon %g max %g", a.Name, a.Epsilon, a.MaxQueryEpsilon)
+		for _, r := range a.Roles {
+			fmt.Fprintf(&b, " %s epsilon %g", r.Name, r.Epsilon)
+		}
+		b.WriteString(" may")
 		for _, g := range a.may {
 			fmt.Fprintf(&b, " %s", qualified(g.table.schema, g.table.name, g.column))
 		}

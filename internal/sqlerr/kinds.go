@@ -94,6 +94,7 @@ var (
 	LifetimeEnded   = reg("lifetime_ended", "PV017")     // the lifetime budget holds no new window
 	SchemaChanged   = reg("schema_changed", "PV018")     // the database no longer enforces what the policy needs
 	TargetUnknown   = reg("target_unknown", "PV019")     // no price is known that gives dpsql.target_error
+	PromiseChanged  = reg("promise_changed", "PV020")    // the budget was raised, and this server has not read the policy since
 )
 
 var kinds []Kind
