@@ -112,7 +112,7 @@ func TestOneReleaseForAllWhoAsk(t *testing.T) {
 			if len(shown) != 1 || wrong != min(i, 1) || paid != 1+wrong {
 				t.Errorf("%d: answers %v, %d failed, %d paid", i, shown, wrong, paid)
 			}
-			if n := must(b.Balance("ann", 1))(t).Dataset.Statements - before; n != int64(paid) {
+			if n := must(b.Balance(Payer{Analyst: "ann", Quota: 1}))(t).Dataset.Statements - before; n != int64(paid) {
 				t.Errorf("%d: %d are charged, %d paid", i, n, paid)
 			}
 		}
@@ -181,7 +181,7 @@ func TestWaitEnds(t *testing.T) {
 	if s, ok, err := slow.Lookup(ctx, r.Statement, "ann"); !ok || err != nil || string(s.Payload) != "mine" {
 		t.Errorf("%+v %v", s, err)
 	}
-	if n := must(slow.Balance("ann", 1))(t).Dataset.Statements; n != 2 {
+	if n := must(slow.Balance(Payer{Analyst: "ann", Quota: 1}))(t).Dataset.Statements; n != 2 {
 		t.Errorf("%d statements are charged", n)
 	}
 }
@@ -208,7 +208,7 @@ func TestAbandonedLater(t *testing.T) {
 	if err := b.Await(done, id); err != nil {
 		t.Error(err)
 	}
-	if n := must(b.Balance("ann", 1))(t).Dataset.Statements; n != 1 || len(a.left) != 0 {
+	if n := must(b.Balance(Payer{Analyst: "ann", Quota: 1}))(t).Dataset.Statements; n != 1 || len(a.left) != 0 {
 		t.Errorf("%d statements are charged, %v are left", n, a.left)
 	}
 }
