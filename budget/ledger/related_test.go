@@ -71,7 +71,7 @@ func testRelated(t *testing.T) {
 	}
 	h.set(t, "2026-11-22 13:00") // the first two have expired
 	found("bob", "4=4 at 0.3; 4=4 at 0.1; ", Hash{9})
-	if err := l.SetEpoch(ctx, "2"); err != nil {
+	if err := l.setEpoch("2"); err != nil {
 		t.Fatal(err)
 	}
 	found("bob", "", Hash{9})

@@ -146,8 +146,8 @@ func TestVersion2IsReadOn(t *testing.T) {
 	}
 }
 
-// testdata/version3 is a ledger that the program of format 3 wrote on 2026-11-22, at its clock's 2026-10-30, a checkpoint every 5 records: of a quota of 0.3 of 1 ann spent 0.1 three times (one with a
-// release, one that failed), was granted 0.2 and spent 0.1 twice; the budget was raised to 2, and with it her quota to a share of that: once more 0.1; bob 0.1 twice.
+// testdata/version3 is a ledger that the program of format 3 wrote on 2026-11-22, at its clock's 2026-10-30, a checkpoint every 5 records: of a quota of 0.3 of 1 ann spent 0.1 three times (one
+// that failed, nothing is stored), was granted 0.2 and spent 0.1 twice; the budget was raised to 2, and with it her quota to a share of that: once more 0.1; bob 0.1 twice.
 func TestVersion3IsReadOn(t *testing.T) {
 	path := tempPath(t)
 	copyFile(t, path, "testdata/version3")
