@@ -36,7 +36,8 @@ type book struct {
 	raising *Head  // what this process is just making of it
 	broken  error  // why nothing is written any more
 	closed  bool
-	sweep   int // size of state.stored at which expired releases are dropped next
+	moving  bool // it may have departed
+	sweep   int  // size of state.stored at which expired releases are dropped next
 }
 
 // store keeps records in one order, durably, and releases beside them. It is used by one goroutine at a time.
@@ -165,6 +166,12 @@ func (l *book) load(w waterline, place string) error {
 		return &CorruptError{Seq: 1, Reason: "it is missing"}
 	}
 	l.state = st
+	if st.moved != nil { // its mark may be where it goes on
+		if l.moving {
+			return nil
+		}
+		return st.moved.err()
+	}
 	return w.passed(place, st.seq)
 }
 

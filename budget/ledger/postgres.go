@@ -22,7 +22,8 @@ type Postgres struct {
 // server is PostgreSQL's store. One connection does everything; where it is cut, the next batch opens another.
 type server struct {
 	config *pgx.ConnConfig
-	schema string
+	schema string // quoted; named is not
+	named  string
 	path   string // beside which the mark lies
 	clock  func() time.Time
 	idle   time.Duration // after which the server cuts a transaction that does nothing: a stopped proxy must not keep the lock
@@ -86,33 +87,30 @@ func joinServing(ctx context.Context, at Server, head Head, opt Options, p pace)
 
 // OpenPostgresForOwner is OpenForOwner of a database's ledger. Servers go on beside it.
 func OpenPostgresForOwner(ctx context.Context, at Server) (*Postgres, error) {
-	return join(ctx, at, Options{}, idleLock, func(l *Postgres) error {
-		there, err := l.exists(ctx)
-		switch {
-		case err != nil:
-			return err
-		case !there:
-			return ErrNotExist
-		}
-		return l.loadAll()
-	})
+	return join(ctx, at, Options{}, idleLock, func(l *Postgres) error { return l.openExisting(ctx) })
+}
+
+// openExisting reads a ledger that is there.
+func (l *Postgres) openExisting(ctx context.Context) error {
+	there, err := l.exists(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !there:
+		return ErrNotExist
+	}
+	return l.loadAll()
 }
 
 func join(ctx context.Context, at Server, opt Options, idle time.Duration, opening func(*Postgres) error) (*Postgres, error) {
-	config, err := pgx.ParseConfig(at.URL)
+	s, err := newServer(at)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
+		return nil, err
 	}
-	s := &server{config: config, schema: defaultSchema, path: at.Path, idle: idle}
+	s.idle = idle
 	if opt.Now == nil {
 		s.clock = time.Now
 	}
-	if named := config.RuntimeParams["search_path"]; named != "" {
-		s.schema = named
-	}
-	s.schema = pgx.Identifier{s.schema}.Sanitize()
-	config.RuntimeParams["search_path"] = "pg_catalog"
-	config.RuntimeParams["application_name"] = "dpsql ledger"
 	b, err := newBook(opt)
 	if err != nil {
 		return nil, err
@@ -129,6 +127,22 @@ func join(ctx context.Context, at Server, opt Options, idle time.Duration, openi
 		return nil, errors.Join(fmt.Errorf("ledger in PostgreSQL %s: %w", s.place(), err), l.Close())
 	}
 	return l, nil
+}
+
+// newServer reads where a ledger is.
+func newServer(at Server) (*server, error) {
+	config, err := pgx.ParseConfig(at.URL)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	s := &server{config: config, named: defaultSchema, path: at.Path}
+	if named := config.RuntimeParams["search_path"]; named != "" {
+		s.named = named
+	}
+	s.schema = pgx.Identifier{s.named}.Sanitize()
+	config.RuntimeParams["search_path"] = "pg_catalog"
+	config.RuntimeParams["application_name"] = "dpsql ledger"
+	return s, nil
 }
 
 func (s *server) place() string { return fmt.Sprintf("%s/%s", s.config.Host, s.config.Database) }

@@ -201,7 +201,7 @@ func (l *book) decide(rows []row, reads, writes []*entry) (c change, undo []func
 		c.gone = append(c.gone, l.state.dropExpired(at)...)
 		l.sweep = max(firstSweep, 2*len(l.state.stored))
 	}
-	if len(c.rows) > 0 && l.state.seq-l.state.checkpoint >= l.every {
+	if len(c.rows) > 0 && l.state.seq-l.state.checkpoint >= l.every && l.state.moved == nil {
 		err = l.addCheckpoint(&c, &undo, at)
 	}
 	return c, undo, err
@@ -241,6 +241,9 @@ func (l *book) catchUp(rows []row) error {
 			return &CorruptError{Seq: l.state.seq + 1, Reason: err.Error()}
 		}
 		l.state.add(r, one.hash)
+	}
+	if len(rows) > 0 && l.state.moved != nil {
+		return l.state.moved.err()
 	}
 	return nil
 }

@@ -51,13 +51,15 @@ type Record struct {
 	Promise  *Promise  `json:"promise,omitempty"`
 
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+	Departure  *Departure  `json:"departure,omitempty"`
+	Arrival    *Arrival    `json:"arrival,omitempty"`
 }
 
 // kinds is how many are set.
 func (r *Record) kinds() int {
 	n := 0
 	for _, set := range []bool{r.Head != nil, r.Opening != nil, r.Reserve != nil, r.Commit != nil, r.Fail != nil, r.Epoch != nil, r.Freeze != nil, r.Recovery != nil, r.Grant != nil, r.Promise != nil,
-		r.Checkpoint != nil} {
+		r.Checkpoint != nil, r.Departure != nil, r.Arrival != nil} {
 		if set {
 			n++
 		}

@@ -73,20 +73,23 @@ func OpenForOwner(ctx context.Context, path string) (*SQLite, error) {
 }
 
 func openOwner(ctx context.Context, path string, opt Options) (*SQLite, error) {
-	return take(ctx, path, opt, func(l *SQLite) error {
-		if _, err := os.Stat(l.path); errors.Is(err, fs.ErrNotExist) {
-			return ErrNotExist
-		} else if err != nil {
-			return err
-		}
-		if _, err := l.connect(connect, false); err != nil {
-			return err
-		}
-		if err := l.loadFile(); err != nil {
-			return err
-		}
-		return l.prepare()
-	})
+	return take(ctx, path, opt, (*SQLite).openExisting)
+}
+
+// openExisting reads a ledger that is there.
+func (l *SQLite) openExisting() error {
+	if _, err := os.Stat(l.path); errors.Is(err, fs.ErrNotExist) {
+		return ErrNotExist
+	} else if err != nil {
+		return err
+	}
+	if _, err := l.connect(connect, false); err != nil {
+		return err
+	}
+	if err := l.loadFile(); err != nil {
+		return err
+	}
+	return l.prepare()
 }
 
 func openWith(ctx context.Context, path string, head Head, opt Options, connect connector) (*SQLite, error) {

@@ -64,9 +64,15 @@ func (l *file) sums() (at row, text []byte, ok bool, err error) {
 	return at, text, ok, damaged(errors.Join(stmt.Err(), stmt.Close()))
 }
 
+// sumsSchema is for a file that has checkpoints.
+const sumsSchema = `
+CREATE TABLE IF NOT EXISTS sums (seq INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS segments (seq INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
+`
+
 // insertSums keeps a checkpoint's sums in place of older ones, and its segment beside them.
 func (l *file) insertSums(c sumsChange) error {
-	err := l.db.Exec("CREATE TABLE IF NOT EXISTS sums (seq INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT; CREATE TABLE IF NOT EXISTS segments (seq INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT; DELETE FROM sums")
+	err := l.db.Exec(sumsSchema + "DELETE FROM sums")
 	if err != nil {
 		return err
 	}

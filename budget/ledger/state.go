@@ -22,9 +22,10 @@ type state struct {
 	stored      map[Hash][]storedRef
 	related     map[Hash][]Hash // the keys of a family's stored releases; some may be gone
 	frozen      map[string]FrozenAnalyst
-	checkpoint  int64     // number of the last one's record
-	segments    []segment // of the checkpoints so far
-	recent      []Hash    // keys of releases that were stored since the last one
+	moved       *Departure // the last record, if it is one
+	checkpoint  int64      // number of the last one's record
+	segments    []segment  // of the checkpoints so far
+	recent      []Hash     // keys of releases that were stored since the last one
 }
 
 // dataset is one data set's budget. The accounts are those of the window that was charged last.
@@ -132,6 +133,9 @@ func (s *state) check(r *Record) error {
 			return err
 		}
 	}
+	if err := s.checkMove(r); err != nil {
+		return err
+	}
 	switch {
 	case r.Head != nil:
 		return s.checkHead(r.Head)
@@ -153,6 +157,8 @@ func (s *state) check(r *Record) error {
 		return s.checkGrant(r.Grant)
 	case r.Promise != nil:
 		return s.checkPromise(r)
+	case r.Departure != nil, r.Arrival != nil:
+		return nil // checkMove did
 	case r.Checkpoint != nil:
 		return nil // what it names is held against the records by checkpointed and Verify
 	case r.Freeze.By == "":
@@ -191,8 +197,8 @@ func checkOneProcess(r *Record) error {
 	switch {
 	case r.Recovery != nil || r.Opening != nil && r.Opening.Shared:
 		return fmt.Errorf("version %d has one process at a time", r.Version)
-	case r.Grant != nil || r.Promise != nil || r.Checkpoint != nil:
-		return fmt.Errorf("version %d has neither grants nor larger promises nor checkpoints", r.Version)
+	case r.Grant != nil || r.Promise != nil || r.Checkpoint != nil || r.Departure != nil || r.Arrival != nil:
+		return fmt.Errorf("version %d has neither grants nor larger promises nor checkpoints nor moves", r.Version)
 	case r.Commit != nil && (r.Commit.Sealed != "" || r.Commit.Family != Hash{}):
 		return fmt.Errorf("version %d has no keys and no families", r.Version)
 	}
@@ -331,6 +337,10 @@ func (s *state) add(r *Record, hash Hash) {
 		s.addGrant(r)
 	case r.Promise != nil:
 		s.addPromise(r)
+	case r.Departure != nil:
+		s.moved = r.Departure
+	case r.Arrival != nil:
+		s.moved = nil
 	case r.Checkpoint != nil:
 		s.checkpoint, s.recent, s.segments = r.Seq, nil, s.liveSegments(r.Time)
 		if r.Checkpoint.Stored != nil {

@@ -9,11 +9,11 @@ import (
 // batch that could not be written.
 func (s *state) undo(r *Record) func() {
 	version, seq, last, clock, current := s.version, s.seq, s.last, s.clock, s.current
-	checkpoint, segments, recent := s.checkpoint, s.segments, s.recent
+	checkpoint, segments, recent, moved := s.checkpoint, s.segments, s.recent, s.moved
 	rest := s.undoKind(r)
 	return func() {
 		s.version, s.seq, s.last, s.clock, s.current = version, seq, last, clock, current
-		s.checkpoint, s.segments, s.recent = checkpoint, segments, recent
+		s.checkpoint, s.segments, s.recent, s.moved = checkpoint, segments, recent, moved
 		rest()
 	}
 }
@@ -73,7 +73,7 @@ func (s *state) undoKind(r *Record) func() {
 			}
 		}
 	}
-	if r.Checkpoint != nil {
+	if r.Checkpoint != nil || r.Departure != nil || r.Arrival != nil {
 		return func() {}
 	}
 	was, frozen := s.frozen[r.Freeze.Analyst]
