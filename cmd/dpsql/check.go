@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,8 @@ func checkCommand() *cobra.Command {
 		Long: `Check a policy file against the live database and tell everything that is wrong with it, with line and column: keys that do
 not exist, tables and columns that the database does not have, keys that it does not enforce, second ways to a person, views
 whose rows depend on several people's, row-level security, rights that the backend's role has and need not have (with the SQL
-that mends them). Warnings are what dpsql takes but you should look at. No row is read.
+that mends them). Warnings are what dpsql takes but you should look at; of a PostgreSQL that Citus distributes also the tables that do
+not lie together by the unit's column. No row is read.
 
 Exit code: 0 nothing wrong, 1 could not check, 3 mistakes were found.`,
 		Args: cobra.NoArgs,
@@ -50,6 +52,9 @@ func check(cmd *cobra.Command, config string) (err error) {
 	}
 	if r == nil {
 		return err
+	}
+	if err == nil {
+		err = spread(ctx, b, r)
 	}
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 	for _, p := range r.Problems {
@@ -87,6 +92,24 @@ func check(cmd *cobra.Command, config string) (err error) {
 		return errFound
 	}
 	say("%s: no mistakes, %d warnings\n", config, len(r.Warnings))
+	return nil
+}
+
+// spread adds what is to be said of a distributed backend.
+func spread(ctx context.Context, b backend.Backend, r *policy.Review) error {
+	s, ok := b.(backend.Spreader)
+	if !ok {
+		return nil
+	}
+	list, err := s.Spread(ctx, relations(r.Policy))
+	if err != nil {
+		return err
+	}
+	var tables []policy.Spread
+	for _, t := range list {
+		tables = append(tables, policy.Spread{Relation: policy.RelationName{Schema: t.Schema, Name: t.Name}, Cut: t.How == backend.Cut, Copied: t.How == backend.Copied, Column: t.Column, Group: t.Group})
+	}
+	r.Spread(tables)
 	return nil
 }
 

@@ -28,6 +28,27 @@ type Audit struct {
 // Finding is one right too much or too little, with the statement that cures it.
 type Finding struct{ What, Fix string }
 
+// Spreader is a backend whose tables may lie on several machines.
+type Spreader interface {
+	// Spread tells where the listed tables lie, without views; nothing where all are on one machine.
+	Spread(ctx context.Context, listed []RelationName) ([]Spread, error)
+}
+
+// Spread is where one table lies.
+type Spread struct {
+	Schema, Name string
+	How          string // Cut, Copied or Whole
+	Column       string // by which it is cut
+	Group        int64  // tables of one group that are cut lie together, row by row
+}
+
+// How a table lies on several machines.
+const (
+	Cut    = "cut"    // its rows are on one or the other, by a column
+	Copied = "copied" // each has all of it
+	Whole  = "whole"  // one has it
+)
+
 // Marker is a backend whose schema can change while it is served. What a policy rests on (keys, NOT NULL, types, views, row
 // security) is then compared again in each statement's own snapshot.
 type Marker interface {

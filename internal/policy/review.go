@@ -20,6 +20,8 @@ type Review struct {
 	Catalogs *Catalogs // nil if there are problems
 	Problems []Problem
 	Warnings []Problem
+
+	bound *binding // to the schema; nil where that could not be read
 }
 
 // Err is the problems as one error, or nil.
@@ -68,6 +70,7 @@ func check(name string, text []byte, lookup func(string) (string, bool), look fu
 	w.file(f)
 	if err == nil {
 		w.schema(bound)
+		r.bound = bound
 	}
 	r.Warnings = w.sorted()
 	if errors.Is(err, errNoBackend) {
