@@ -83,9 +83,9 @@ var errCut = errors.New("cut")
 // A move that is cut at any step leaves one ledger that may be used, or none, never two, and is finished by moving again: then all is as it was, in the new place.
 func TestMove(t *testing.T) {
 	t.Parallel()
-	for _, kinds := range [][2]string{{"sqlite", "postgres"}, {"postgres", "sqlite"}, {"postgres", "postgres"}, {"sqlite", "sqlite"}} {
+	for _, kinds := range [][2]string{{"sqlite", "postgres"}, {"postgres", "sqlite"}, {"postgres", "postgres"}, {"sqlite", "sqlite"}, {"sqlite", "beside it"}} {
 		for _, at := range []string{"verified", "staged", "compared", "departed", "published", ""} {
-			if kinds[0] == kinds[1] && at != "departed" {
+			if kinds[0] == kinds[1] && at != "departed" || kinds[1] == "beside it" && at != "compared" && at != "published" {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s to %s, %s", kinds[0], kinds[1], at), func(t *testing.T) {
@@ -102,7 +102,13 @@ func testMove(t *testing.T, kinds [2]string, at string) {
 	opt.Cache.Key = key
 	head := demoHead(t)
 	head.Lifetime = &Lifetime{100}
-	from, to := newPath(t, kinds[0]), newPath(t, kinds[1])
+	from := newPath(t, kinds[0])
+	to := from + "-new"
+	if kinds[1] == "beside it" { // one file is the mark of both, as it is by default
+		inPostgres.Store(to, Server{URL: newSchema(t, to).URL, Path: from})
+	} else {
+		to = newPath(t, kinds[1])
+	}
 	lived(t, from, opt)
 	before := must(accountsAt(t, from))(t)
 	if at != "" {
@@ -166,7 +172,7 @@ func testMove(t *testing.T, kinds [2]string, at string) {
 	if _, err := accountsAt(t, from); !errors.Is(err, ErrMoved) {
 		t.Errorf("the old place, for its owner: %v", err)
 	}
-	if w := must(readMark(to))(t); w.seq != done.Records && !done.Already {
+	if w := must(readMark(placeOf(to).mark()))(t); w.seq != done.Records && !done.Already {
 		t.Errorf("the mark is at %d of %d", w.seq, done.Records)
 	}
 	if left := must(filepath.Glob(to + landingSuffix + "*"))(t); len(left) > 0 {

@@ -197,8 +197,8 @@ func checkOneProcess(r *Record) error {
 	switch {
 	case r.Recovery != nil || r.Opening != nil && r.Opening.Shared:
 		return fmt.Errorf("version %d has one process at a time", r.Version)
-	case r.Grant != nil || r.Promise != nil || r.Checkpoint != nil || r.Departure != nil || r.Arrival != nil:
-		return fmt.Errorf("version %d has neither grants nor larger promises nor checkpoints nor moves", r.Version)
+	case r.Grant != nil || r.Promise != nil || r.Checkpoint != nil:
+		return fmt.Errorf("version %d has neither grants nor larger promises nor checkpoints", r.Version)
 	case r.Commit != nil && (r.Commit.Sealed != "" || r.Commit.Family != Hash{}):
 		return fmt.Errorf("version %d has no keys and no families", r.Version)
 	}

@@ -144,7 +144,7 @@ against the limit; it reads the whole ledger, for which a running server's state
 	configFlag(show, &config)
 	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	show.Flags().StringVar(&plotTo, "plot", "", "file of a figure (.svg, .png or .pdf): what was spent over time")
-	c.AddCommand(show, verifyCommand(), grantCommand(), raiseCommand())
+	c.AddCommand(show, verifyCommand(), grantCommand(), raiseCommand(), moveCommand())
 	return c
 }
 

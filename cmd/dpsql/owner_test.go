@@ -44,7 +44,7 @@ func TestDocumentedCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile("(?m)(?:`|^ +|-i |exec dpsql )dpsql ([a-z]+(?: hash| show| add| grant| raise| verify)?)(?: |`|$)").FindAllSubmatch(text, -1)
+	named := regexp.MustCompile("(?m)(?:`|^ +|-i |exec dpsql )dpsql ([a-z]+(?: hash| show| add| grant| raise| move| verify)?)(?: |`|$)").FindAllSubmatch(text, -1)
 	if len(named) < 10 {
 		t.Fatalf("only %d commands were found", len(named))
 	}

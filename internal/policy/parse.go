@@ -92,7 +92,8 @@ func (f *file) policy(body ast.Node) {
 	if p.People == "" {
 		p.People = p.Dataset
 	}
-	p.Ledger.Beside = f.path(p.People + ".ledger")
+	p.Ledger.Shared = f.path(p.People + ".ledger")
+	p.Ledger.Beside = p.Ledger.Shared
 	if ledger != nil {
 		f.ledger(ledger)
 	}

@@ -102,6 +102,7 @@ type Role struct {
 type Ledger struct {
 	SQLite   string // path of the file
 	Postgres string // connection string; several servers may share it
+	Shared   string // <people>.ledger: beside which the mark of one in PostgreSQL lies
 	Beside   string // the path beside which this machine keeps the ledger's mark: the file's, or <people>.ledger
 }
 

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/policy"
+)
+
+func moveCommand() *cobra.Command {
+	var config, from string
+	c := &cobra.Command{
+		Use:   "move --from FILE|URL --config policy.yaml",
+		Short: "Move a ledger to where the policy now says: from a file to PostgreSQL, or back",
+		Long: `Move all that was spent, and the stored releases, from where the ledger was to where the policy's ledger now says. Change the policy first, stop all servers of the old ledger,
+move, start them with the new policy. --from is a SQLite ledger's file, or the URL of a ledger in PostgreSQL (env:NAME for one with a password).
+
+The records are copied as they are, with their chain of hashes, read back and compared; then the old place is closed for good: whatever is started on it says where the ledger went.
+If the command is cut, the old ledger goes on as if nothing had been, or the same command finishes; both are never usable. Nothing is written over.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := policy.Places(config)
+			if err != nil {
+				return err
+			}
+			old, err := placeNamed(p, from)
+			if err != nil {
+				return err
+			}
+			to := ledger.Place{SQLite: p.Ledger.SQLite}
+			if p.Ledger.Postgres != "" {
+				to = ledger.Place{Postgres: ledger.Server{URL: p.Ledger.Postgres, Path: p.Ledger.Beside}}
+			}
+			if old.String() == to.String() {
+				return fmt.Errorf("the policy's ledger is %s still: write the new place into %s first", to, config)
+			}
+			moved, err := ledger.Move(cmd.Context(), old, to, whoami())
+			switch {
+			case errors.Is(err, ledger.ErrInUse):
+				return fmt.Errorf("%w. Stop the servers that use it, and every other dpsql command, then move", err)
+			case errors.Is(err, ledger.ErrNotExist):
+				return fmt.Errorf("%w: --from names the ledger as it is now (%s)", err, old)
+			case err != nil:
+				return err
+			}
+			if moved.Already {
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "it is in %s already: %d records\n", to, moved.Records)
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "moved: %d records and %d stored releases from %s to %s\nThe old place is closed for good; start the servers with the new policy.\n",
+				moved.Records, moved.Releases, old, to)
+			return err
+		},
+	}
+	configFlag(c, &config)
+	c.Flags().StringVar(&from, "from", "", "where the ledger is now: a file, a URL postgres://..., or env:NAME of one")
+	if err := c.MarkFlagRequired("from"); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// placeNamed is where --from says. The mark of a ledger in PostgreSQL lies beside the policy.
+func placeNamed(p *policy.Policy, from string) (ledger.Place, error) {
+	if name, ok := strings.CutPrefix(from, "env:"); ok {
+		if from = os.Getenv(name); from == "" {
+			return ledger.Place{}, fmt.Errorf("--from: the environment variable %s is not set", name)
+		}
+	}
+	if strings.HasPrefix(from, "postgres://") || strings.HasPrefix(from, "postgresql://") {
+		return ledger.Place{Postgres: ledger.Server{URL: from, Path: p.Ledger.Shared}}, nil
+	}
+	abs, err := filepath.Abs(from)
+	return ledger.Place{SQLite: abs}, err
+}
