@@ -9,7 +9,7 @@ import (
 // others are the statements that are refused by their first word; those in pairs are named by two words. The last are dpsql's own.
 var others = map[string]bool{"insert": false, "update": false, "delete": false, "merge": false, "truncate": false,
 	"create": true, "alter": true, "drop": true, "grant": false, "revoke": false, "comment": true,
-	"listen": false, "notify": false, "load": false, "lock": false, "vacuum": false, "analyze": false, "analyse": false,
+	"notify": false, "load": false, "lock": false, "vacuum": false, "analyze": false, "analyse": false,
 	"cluster": false, "reindex": false, "checkpoint": false, "call": false, "do": false, "reassign": true, "refresh": true,
 	"security": true, "import": true, "train": false, "evaluate": false, "describe": false}
 
@@ -101,15 +101,16 @@ func (r *reader) command() (Node, error) {
 		return r.prepare(t)
 	case "execute":
 		return r.execute(t)
+	case "listen":
+		name, err := r.name()
+		return &Listen{Name: name}, err
 	case "unlisten":
 		if t := r.tok(0); t.kind == tOp && t.text == "*" {
 			r.i++
-			return &Unlisten{}, nil
+			return &Unlisten{All: true}, nil
 		}
-		if _, err := r.name(); err != nil {
-			return nil, err
-		}
-		return &Other{Pos: Pos(t.pos), Verb: "UNLISTEN"}, nil
+		name, err := r.name()
+		return &Unlisten{Name: name}, err
 	}
 	pair, ok := others[t.text]
 	if !ok {
@@ -243,6 +244,9 @@ func (r *reader) set(t *token) (Node, error) {
 	case r.accept("transaction"):
 		modes, err := r.modes(false)
 		return &SetTransaction{Modes: modes}, err
+	case r.words("constraints", "all", "deferred"), r.words("constraints", "all", "immediate"):
+		r.i += 3
+		return &SetConstraints{Deferred: r.toks[r.i-1].is("deferred")}, nil
 	case r.words("constraints"):
 		return r.other(t, true), nil
 	case r.words("catalog"), r.words("xml", "option"):

@@ -16,9 +16,14 @@ func (r *reader) declare(t *token) (Node, error) {
 	}
 	for !r.accept("cursor") {
 		switch {
-		case r.words("binary"):
-			return nil, unsupported(r.tok(0), "a binary cursor")
-		case r.accept("insensitive"), r.accept("asensitive"), r.accept("no", "scroll"):
+		case r.accept("binary"):
+			d.Binary = true
+		case r.accept("insensitive"):
+			d.Insensitive = true
+		case r.accept("asensitive"):
+			d.Asensitive = true
+		case r.accept("no", "scroll"):
+			d.NoScroll = true
 		case r.accept("scroll"):
 			d.Scroll = true
 		default:
@@ -33,8 +38,17 @@ func (r *reader) declare(t *token) (Node, error) {
 	if !r.accept("for") {
 		return nil, r.unexpected()
 	}
+	d.At = r.span(r.i, len(r.toks)-1)
 	d.Query, err = r.query()
 	return d, err
+}
+
+// span is where the tokens [first, end) stand.
+func (r *reader) span(first, end int) Span {
+	if first >= end { // an error will say so
+		return Span{}
+	}
+	return Span{Pos(r.toks[first].pos), Pos(r.toks[end-1].end())}
 }
 
 // fetch reads FETCH and MOVE.

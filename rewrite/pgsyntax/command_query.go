@@ -26,6 +26,7 @@ func (r *reader) copy(t *token) (Node, error) {
 		if u := r.tok(0); u.is("insert") || u.is("update") || u.is("delete") {
 			return r.other(t, false), nil
 		}
+		c.At = r.span(open+1, end)
 		if c.Query, err = r.inner(open+1, end); err != nil {
 			return nil, err
 		}
@@ -206,6 +207,7 @@ func (r *reader) prepare(t *token) (Node, error) {
 	if u := r.tok(0); u.is("insert") || u.is("update") || u.is("delete") || u.is("merge") {
 		return r.other(t, false), nil
 	}
+	p.At = r.span(r.i, len(r.toks)-1)
 	if p.Query, err = r.inner(r.i, len(r.toks)-1); err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func dump(v reflect.Value) string {
 		for i := 0; i < v.NumField(); i++ {
 			f := v.Field(i)
 			name := v.Type().Field(i).Name
-			if f.IsZero() || f.Type() == reflect.TypeOf(Pos(0)) {
+			if f.IsZero() || f.Type() == reflect.TypeOf(Pos(0)) || f.Type() == reflect.TypeOf(Span{}) {
 				continue
 			}
 			switch {

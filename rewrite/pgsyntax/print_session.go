@@ -54,8 +54,16 @@ func (p *printer) node(n Node) {
 		p.declare(x)
 	case *Fetch:
 		p.fetch(x)
+	case *Listen:
+		p.str("LISTEN ", ident(x.Name))
 	case *Unlisten:
-		p.str("UNLISTEN *")
+		if x.All {
+			p.str("UNLISTEN *")
+		} else {
+			p.str("UNLISTEN ", ident(x.Name))
+		}
+	case *SetConstraints:
+		p.str("SET CONSTRAINTS ALL ", map[bool]string{true: "DEFERRED", false: "IMMEDIATE"}[x.Deferred])
 	case *Other:
 		if x.Read != nil {
 			p.node(x.Read)
@@ -127,8 +135,13 @@ func (p *printer) set(x *Set) {
 
 func (p *printer) declare(x *DeclareCursor) {
 	p.str("DECLARE ", ident(x.Name))
-	if x.Scroll {
-		p.str(" SCROLL")
+	for _, o := range [...]struct {
+		on   bool
+		word string
+	}{{x.Binary, " BINARY"}, {x.Insensitive, " INSENSITIVE"}, {x.Asensitive, " ASENSITIVE"}, {x.Scroll, " SCROLL"}, {x.NoScroll, " NO SCROLL"}} {
+		if o.on {
+			p.str(o.word)
+		}
 	}
 	p.str(" CURSOR ")
 	if x.Hold {

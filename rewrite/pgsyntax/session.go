@@ -79,13 +79,19 @@ type CloseCursor struct {
 	All  bool
 }
 
+// Span is where a query stands in the message's text: [First, End).
+type Span struct{ First, End Pos }
+
 // DeclareCursor is DECLARE name [options] CURSOR [WITH|WITHOUT HOLD] FOR query.
 type DeclareCursor struct {
-	Pos    Pos
-	Name   string
-	Hold   bool
-	Scroll bool
-	Query  *Select
+	Pos                     Pos
+	Name                    string
+	Hold                    bool
+	Scroll, NoScroll        bool // neither: as the server likes it
+	Binary                  bool
+	Insensitive, Asensitive bool
+	Query                   *Select
+	At                      Span // of the query
 }
 
 // Fetch is FETCH (or MOVE) [direction] [FROM|IN] name; Count < 0 is ALL, but with ABSOLUTE and RELATIVE, which
@@ -98,8 +104,17 @@ type Fetch struct {
 	Name      string
 }
 
-// Unlisten is UNLISTEN *.
-type Unlisten struct{}
+// Listen is LISTEN name.
+type Listen struct{ Name string }
+
+// Unlisten is UNLISTEN name, or UNLISTEN * with All.
+type Unlisten struct {
+	Name string
+	All  bool
+}
+
+// SetConstraints is SET CONSTRAINTS ALL.
+type SetConstraints struct{ Deferred bool }
 
 // Other is a statement that is refused by its Verb, the command in upper case ("INSERT", "CREATE TABLE", "TRAIN"). Read is what our
 // grammar read of it: a *Copy, *Prepare or *Execute; the rest of any other is passed over.
@@ -112,6 +127,7 @@ type Other struct {
 // Copy is COPY table or (query) TO STDOUT, a file or a program.
 type Copy struct {
 	Query         *Select
+	At            Span // of the query
 	Table         *TableName // with the columns that were named, without an alias
 	File, Program string
 	Options       []CopyOption
@@ -128,6 +144,7 @@ type Prepare struct {
 	Name  string
 	Types []TypeName
 	Query *Select
+	At    Span // of the query
 }
 
 // Execute is EXECUTE name (arguments).
@@ -152,7 +169,9 @@ func (*Discard) node()        {}
 func (*CloseCursor) node()    {}
 func (*DeclareCursor) node()  {}
 func (*Fetch) node()          {}
+func (*Listen) node()         {}
 func (*Unlisten) node()       {}
+func (*SetConstraints) node() {}
 func (*Other) node()          {}
 func (*Copy) node()           {}
 func (*Prepare) node()        {}
