@@ -59,8 +59,9 @@ func plainName(name string) string {
 }
 
 // charset is the client's; nil where it is UTF-8, or not converted.
-func (s *session) charset() *charset {
-	name := s.set.get("client_encoding")
+func (s *session) charset() *charset { return charsetOf(s.set.get("client_encoding")) }
+
+func charsetOf(name string) *charset {
 	if name == "UTF8" || name == "SQL_ASCII" {
 		return nil
 	}

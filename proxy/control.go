@@ -12,7 +12,7 @@ import (
 )
 
 // runSession executes a session statement.
-func (s *session) runSession(st *statement) (*engine.Answer, error) {
+func (s *session) runSession(st *statement, args []sqltype.Value) (*engine.Answer, error) {
 	switch n := st.node.(type) {
 	case *pgsyntax.Begin:
 		return s.runBegin(n)
@@ -38,8 +38,25 @@ func (s *session) runSession(st *statement) (*engine.Answer, error) {
 		return s.runDiscard(n)
 	case *pgsyntax.CloseCursor:
 		return s.runClose(n)
+	case *pgsyntax.DeclareCursor:
+		return s.runDeclare(n, st, args)
+	case *pgsyntax.Fetch:
+		return s.runFetch(n)
+	case *pgsyntax.Copy:
+		return s.runCopy(n, st.text)
+	case *pgsyntax.Prepare:
+		return s.runPrepare(n, st.text)
+	case *pgsyntax.Execute:
+		return s.runExecute(n)
+	case *pgsyntax.Listen: // nobody can NOTIFY
+		return tag("LISTEN")
 	case *pgsyntax.Unlisten:
 		return tag("UNLISTEN")
+	case *pgsyntax.SetConstraints: // nothing is written that they could hold for
+		if !s.inBlock() {
+			s.warn(sqlerr.NoActiveTx, "SET CONSTRAINTS can only be used in transaction blocks")
+		}
+		return tag("SET CONSTRAINTS")
 	}
 	return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
 }
@@ -192,7 +209,7 @@ func (s *session) runDiscard(n *pgsyntax.Discard) (*engine.Answer, error) {
 			return nil, err
 		}
 		s.dropStatements()
-		s.dropPortals(-1)
+		s.portals = newShelf[*portal]()
 	}
 	return tag(fmt.Sprintf("DISCARD %s", n.What))
 }
@@ -200,11 +217,11 @@ func (s *session) runDiscard(n *pgsyntax.Discard) (*engine.Answer, error) {
 // runClose closes cursors, which are portals by another name.
 func (s *session) runClose(n *pgsyntax.CloseCursor) (*engine.Answer, error) {
 	if n.All {
-		s.dropPortals(-1)
+		s.portals = newShelf[*portal]()
 		return tag("CLOSE CURSOR ALL")
 	}
 	if _, ok := s.portals.get(n.Name); !ok {
-		return nil, sqlerr.New(sqlerr.InvalidPortal, "cursor \"%s\" does not exist", n.Name)
+		return nil, noCursor(n.Name)
 	}
 	s.portals.drop(n.Name)
 	return tag("CLOSE CURSOR")

@@ -72,18 +72,9 @@ func (s *session) parseMessage(m *pgproto3.Parse) error {
 	if err != nil {
 		return err
 	}
-	if _, taken := s.statements.get(m.Name); taken {
-		return sqlerr.New(sqlerr.DuplicateStmt, "prepared statement \"%s\" already exists", m.Name)
-	}
-	if len(s.statements.items) >= s.srv.opts.MaxStatements {
-		return sqlerr.New(sqlerr.SessionLimit, "a session can hold %d prepared statements", s.srv.opts.MaxStatements).
-			WithHint("Close those that are not needed any more (DEALLOCATE).")
-	}
-	p.bytes += len(m.Name)
-	if err := s.keep(p.size()); err != nil {
+	if err := s.keepStatement(m.Name, p); err != nil {
 		return err
 	}
-	s.statements.put(m.Name, p)
 	s.send(&pgproto3.ParseComplete{})
 	return nil
 }
@@ -127,11 +118,12 @@ func (s *session) bind(m *pgproto3.Bind) (string, error) {
 		return "", errAborted()
 	}
 	if _, taken := s.portals.get(m.DestinationPortal); taken && m.DestinationPortal != "" {
-		return "", sqlerr.New(sqlerr.DuplicatePortal, "cursor \"%s\" already exists", m.DestinationPortal)
+		return "", cursorExists(m.DestinationPortal)
 	}
-	if len(s.portals.items) >= s.srv.opts.MaxPortals {
-		return "", sqlerr.New(sqlerr.SessionLimit, "a session can hold %d portals", s.srv.opts.MaxPortals).WithHint("Close those that are not needed any more.")
+	if err := s.roomForPortal(); err != nil {
+		return "", err
 	}
+	st = s.fresh(st)
 	args, err := decodeArgs(m, st, s.set.formats(), s.charset())
 	if err != nil {
 		return st.text, err

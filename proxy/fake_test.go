@@ -173,13 +173,19 @@ func mustValue(t sqltype.Type, text string) sqltype.Value {
 const wide = "select 1 as wide where false"
 
 var script = map[string]known{
-	wide:                                {columns: []engine.Column{column(strings.Repeat("wide", 100), sqltype.Int4)}, run: constant()},
-	"select 1":                          {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(1)})},
-	"select 1 as x":                     {columns: []engine.Column{column("x", sqltype.Int4)}, run: constant([]sqltype.Value{int64(1)})},
-	"select 2":                          {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(2)})},
-	"select 1 where false":              {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant()},
-	"select 'é' as t, null as n":        {columns: []engine.Column{column("t", sqltype.Text), column("n", sqltype.Text)}, run: constant([]sqltype.Value{"é", nil})},
-	"select u&'\\65e5' as x":            {columns: []engine.Column{column("x", sqltype.Text)}, run: constant([]sqltype.Value{"日"})},
+	wide:                          {columns: []engine.Column{column(strings.Repeat("wide", 100), sqltype.Int4)}, run: constant()},
+	"select 1":                    {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(1)})},
+	"select 1 as x":               {columns: []engine.Column{column("x", sqltype.Int4)}, run: constant([]sqltype.Value{int64(1)})},
+	"select 2":                    {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(2)})},
+	"select 1 where false":        {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant()},
+	"select 'é' as t, null as n":  {columns: []engine.Column{column("t", sqltype.Text), column("n", sqltype.Text)}, run: constant([]sqltype.Value{"é", nil})},
+	"select 'ã©' as t, null as n": {columns: []engine.Column{column("t", sqltype.Text), column("n", sqltype.Text)}, run: constant([]sqltype.Value{"Ã©", nil})}, // é, misread
+	"select u&'\\65e5' as x":      {columns: []engine.Column{column("x", sqltype.Text)}, run: constant([]sqltype.Value{"日"})},
+	`select 'a,b"c' as "x y", e'1\t2\\' as b, null as n union all select '', 'é', '\n'`: {
+		columns: []engine.Column{column("x y", sqltype.Text), column("b", sqltype.Text), column("n", sqltype.Text)},
+		run:     constant([]sqltype.Value{`a,b"c`, "1\t2\\", nil}, []sqltype.Value{"", "é", "\\n"})},
+	`select e'a\x08\fb\n\r\x0b|' as x`:  {columns: []engine.Column{column("x", sqltype.Text)}, run: constant([]sqltype.Value{"a\b\fb\n\r\v|"})},
+	`select '\.' as x`:                  {columns: []engine.Column{column("x", sqltype.Text)}, run: constant([]sqltype.Value{`\.`})},
 	"select 1.50 as x":                  {columns: []engine.Column{column("x", sqltype.Numeric)}, run: constant([]sqltype.Value{mustValue(sqltype.Numeric, "1.50")})},
 	"select generate_series(1, 3)":      {columns: []engine.Column{column("generate_series", sqltype.Int4)}, run: many(3)},
 	"select generate_series(1, 5)":      {columns: []engine.Column{column("generate_series", sqltype.Int4)}, run: many(5)},
@@ -202,13 +208,61 @@ var script = map[string]known{
 	"select 'wrong'":      {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{"not a number"})},
 }
 
+// constants answers a list of literals and casts of literals.
+func constants(n pgsyntax.Node) (k known, ok bool) {
+	sel, ok := n.(*pgsyntax.Select)
+	if !ok || len(sel.From) > 0 {
+		return k, false
+	}
+	var row []sqltype.Value
+	for _, t := range sel.Targets {
+		x, as := t.Expr, sqltype.Int4
+		if c, ok := x.(*pgsyntax.Cast); ok {
+			x = c.X
+			if as, ok = map[string]sqltype.Type{"int4": sqltype.Int4, "int": sqltype.Int4, "integer": sqltype.Int4, "text": sqltype.Text, "numeric": sqltype.Numeric}[c.Type.Name]; !ok {
+				return k, false
+			}
+		}
+		lit, ok := x.(*pgsyntax.Literal)
+		switch {
+		case !ok:
+			return k, false
+		case lit.Kind == pgsyntax.StringLit && as != sqltype.Text:
+			return k, false
+		case lit.Kind == pgsyntax.NullLit:
+			row = append(row, nil)
+		case lit.Text == "1.6" && x != t.Expr && as == sqltype.Int4:
+			row = append(row, int64(2))
+		default:
+			if lit.Kind == pgsyntax.NumericLit {
+				as = sqltype.Numeric
+			}
+			row = append(row, mustValue(as, lit.Text))
+		}
+		name := t.Alias
+		if name == "" {
+			name = "?column?"
+		}
+		k.columns = append(k.columns, column(name, as))
+	}
+	k.run = constant(row)
+	return k, true
+}
+
 type scriptedPrepared struct {
 	known
 	engine *scripted
 }
 
 func (s *scriptedSession) Prepare(_ context.Context, st pgsyntax.Statement, oids []sqltype.OID) (Prepared, error) {
+	if at := strings.Index(st.Text, "NULL::nope"); at >= 0 {
+		sel, _ := st.Node.(*pgsyntax.Select)
+		return nil, sqlerr.New(sqlerr.UndefinedObject, "type \"nope\" does not exist").At(int(sel.Targets[0].Expr.Position()))
+	}
 	k, ok := script[strings.ToLower(st.Text)]
+	if !ok {
+		k, ok = constants(st.Node)
+	}
 	if !ok {
 		return nil, sqlerr.New(sqlerr.Unsupported, "not in the script: %s", st.Text)
 	}

@@ -17,10 +17,16 @@ type portal struct {
 	formats   []int16
 	depth     int // how many savepoints were open when it was made
 
-	answer *engine.Answer
-	next   int  // row
-	unread int  // about the answer's memory while there are rows to read
-	broken bool // it failed, or it had no rows and is done
+	answer       *engine.Answer
+	next         int // rows that were passed
+	begun, atEnd bool
+	unread       int  // about the answer's memory while there are rows to read
+	broken       bool // it failed, or it had no rows and is done
+
+	// Of DECLARE.
+	scroll bool // rows can be read again, and are kept
+	hold   bool // it outlives its transaction
+	binary bool
 
 	bytes int // about its memory, the statement's with it, which may be closed meanwhile
 }
@@ -77,31 +83,22 @@ func (s *session) executePortal(p *portal, limit int) error {
 		return sqlerr.New(sqlerr.PortalState, "portal \"%s\" cannot be run", p.name)
 	}
 	p.broken = true // until it went well
-	if p.answer == nil {
-		if err := s.roomForAnswer(); err != nil {
-			p.broken = false
-			return err
-		}
-		answer, err := s.run(p.statement, p.args)
-		if err != nil {
-			return err
-		}
-		p.answer = answer
+	if err := s.fill(p); err != nil {
+		return err
 	}
 	if !p.statement.rows {
 		s.send(&pgproto3.CommandComplete{CommandTag: []byte(p.answer.Tag)})
 		s.srv.opts.Metrics.Statement("ok")
 		return nil
 	}
-	rows := p.answer.Rows[p.next:]
-	suspended := limit > 0 && len(rows) >= limit
-	if suspended {
-		rows = rows[:limit]
+	if limit <= 0 {
+		limit = allRows
 	}
+	rows := p.forward(limit)
+	suspended := !p.atEnd
 	if err := s.sendRows(p.statement.columns, p.formats, rows); err != nil {
 		return err
 	}
-	p.next += len(rows)
 	p.broken = false
 	if suspended {
 		if p.unread == 0 {
@@ -112,11 +109,41 @@ func (s *session) executePortal(p *portal, limit int) error {
 	}
 	s.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(p.answer, len(rows)))})
 	s.srv.opts.Metrics.Statement("ok")
-	p.answer, p.next, p.unread = &engine.Answer{Tag: p.answer.Tag}, 0, 0 // all was read: only the tag is needed again
+	if !p.scroll {
+		p.answer, p.unread = &engine.Answer{Tag: p.answer.Tag}, 0 // all was read: only the tag is needed again
+	}
 	return nil
 }
 
-// dropPortals forgets the portals made under more than depth savepoints; -1 means all.
+// fill makes a portal's answer, once.
+func (s *session) fill(p *portal) error {
+	if p.answer != nil {
+		return nil
+	}
+	if err := s.roomForAnswer(); err != nil {
+		p.broken = false
+		return err
+	}
+	answer, err := s.run(p.statement, p.args)
+	if err == nil {
+		p.answer = answer
+	}
+	return err
+}
+
+// held is the depth of a cursor that outlived its transaction.
+const held = -1
+
+// holdPortals keeps the cursors WITH HOLD of a transaction that went well.
+func (s *session) holdPortals() {
+	for _, p := range s.portals.items {
+		if p.hold {
+			p.depth = held
+		}
+	}
+}
+
+// dropPortals forgets the portals made under more than depth savepoints; held means all of the transaction.
 func (s *session) dropPortals(depth int) {
 	s.portals.dropIf(func(_ string, p *portal) bool { return p.depth > depth })
 }

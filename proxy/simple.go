@@ -55,7 +55,9 @@ func (s *session) simple(st pgsyntax.Statement, text string) error {
 	if err != nil {
 		return err
 	}
-	if p.rows {
+	formats := s.simpleFormats(p.node)
+	query := p.prepared != nil && !explains(p.node)
+	if query {
 		s.send(s.rowDescription(p.columns, nil))
 	}
 	answer, err := s.run(p, nil)
@@ -63,7 +65,10 @@ func (s *session) simple(st pgsyntax.Statement, text string) error {
 		return err
 	}
 	if p.rows {
-		if err := s.sendRows(p.columns, nil, answer.Rows); err != nil {
+		if !query { // as in PostgreSQL its answer is described when it is there
+			s.send(s.rowDescription(p.columns, formats))
+		}
+		if err := s.sendRows(p.columns, formats, answer.Rows); err != nil {
 			return err
 		}
 	}
@@ -72,32 +77,33 @@ func (s *session) simple(st pgsyntax.Statement, text string) error {
 	return nil
 }
 
+func explains(n pgsyntax.Node) bool {
+	_, ok := n.(*pgsyntax.Explain)
+	return ok
+}
+
 // noParam names the first $n of a statement: the simple protocol gives no parameters.
 func noParam(n pgsyntax.Node) error {
-	if e, ok := n.(*pgsyntax.Explain); ok {
-		n = e.Query
+	switch x := n.(type) {
+	case *pgsyntax.Explain:
+		n = x.Query
+	case *pgsyntax.DeclareCursor:
+		n = x.Query
 	}
 	sel, ok := n.(*pgsyntax.Select)
 	if !ok {
 		return sqlerr.New(sqlerr.UndefinedParam, "parameters are not allowed here")
 	}
-	var first *pgsyntax.Param
-	pgsyntax.Walk(sel, &pgsyntax.Visitor{Expr: func(x pgsyntax.Expr) bool {
-		if p, ok := x.(*pgsyntax.Param); ok && (first == nil || p.Pos < first.Pos) {
-			first = p
-		}
-		return true
-	}})
-	if first == nil {
-		return sqlerr.New(sqlerr.UndefinedParam, "parameters are not allowed here")
+	if err := noParams(sel); err != nil {
+		return err
 	}
-	return sqlerr.New(sqlerr.UndefinedParam, "there is no parameter $%d", first.N).At(int(first.Pos))
+	return sqlerr.New(sqlerr.UndefinedParam, "parameters are not allowed here")
 }
 
 // commandTag is the answer's tag for n rows sent.
 func commandTag(a *engine.Answer, n int) string {
-	if a.Tag == "SELECT" {
-		return "SELECT " + strconv.Itoa(n)
+	if a.Tag == "SELECT" || a.Tag == "FETCH" {
+		return a.Tag + " " + strconv.Itoa(n)
 	}
 	return a.Tag
 }

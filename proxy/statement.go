@@ -12,6 +12,8 @@ type statement struct {
 	node     pgsyntax.Node
 	text     string          // of the whole message, for positions
 	prepared Prepared        // of queries; session statements have none
+	inner    *statement      // the query of DECLARE
+	args     []sqltype.Value // of EXPLAIN EXECUTE
 	params   []sqltype.Type  // of $1 ...
 	columns  []engine.Column // of the answer
 	rows     bool            // the statement returns rows, if only none: it is described by a RowDescription
@@ -28,8 +30,11 @@ const typeBytes = 128
 
 // measure estimates a statement's memory.
 func measure(n pgsyntax.Node, text string) int {
-	if e, ok := n.(*pgsyntax.Explain); ok {
-		n = e.Query
+	switch x := n.(type) {
+	case *pgsyntax.Explain:
+		n = x.Query
+	case *pgsyntax.Other:
+		n = x.Read
 	}
 	nodes := 1
 	if sel, ok := n.(*pgsyntax.Select); ok {
@@ -54,16 +59,36 @@ func (s *session) keep(bytes int) error {
 // prepare finds a statement's types. oids are the parameter types that the client gave.
 func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID) (*statement, error) {
 	out := &statement{node: st.Node, text: text, bytes: measure(st.Node, text)}
-	switch n := st.Node.(type) {
+	if o, ok := st.Node.(*pgsyntax.Other); ok && o.Read != nil {
+		out.node = o.Read
+	}
+	switch n := out.node.(type) {
 	case *pgsyntax.Select, *pgsyntax.Explain:
+		made := false
+		if e, ok := n.(*pgsyntax.Explain); ok {
+			of, args, types, err := s.explained(e)
+			if err != nil {
+				return nil, err
+			}
+			if _, made = e.Query.(*pgsyntax.Other); made {
+				oids, out.args = types, args
+			}
+			st.Node = of
+		}
 		ctx, done := s.running()
 		defer done()
 		s.engine.Use(s.set.formats())
 		p, err := s.engine.Prepare(ctx, st, oids)
 		if err != nil {
+			if made {
+				err = unplaced(err)
+			}
 			return nil, runError(ctx, err)
 		}
-		out.prepared, out.params, out.columns, out.rows = p, p.Params(), p.Columns(), true
+		out.prepared, out.columns, out.rows = p, p.Columns(), true
+		if !made {
+			out.params = p.Params()
+		}
 		out.bytes += typeBytes * (len(out.params) + len(out.columns))
 		return out, nil
 	case *pgsyntax.Show:
@@ -73,13 +98,20 @@ func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID
 		}
 		out.columns, out.rows = columns, true
 	case *pgsyntax.DeclareCursor:
-		return nil, notYet("DECLARE CURSOR", st)
+		err := s.prepareCursor(n, text, oids, out)
+		return out, err
 	case *pgsyntax.Fetch:
-		if n.Move {
-			return nil, notYet("MOVE", st)
+		out.columns, out.rows = s.shape(n)
+	case *pgsyntax.Execute:
+		out.columns, out.rows = s.shape(n)
+	case *pgsyntax.Copy:
+		if err := refuseCopy(pgsyntax.Pos(st.Offset), n); err != nil {
+			return nil, err
 		}
-		return nil, notYet("FETCH", st)
 	case *pgsyntax.Other:
+		if n.Verb == "COPY FROM" {
+			return nil, refuseCopy(n.Pos, nil)
+		}
 		return nil, notYet(n.Verb, st)
 	}
 	for _, oid := range oids { // a session statement has no $n, but a client may declare types for it
@@ -90,12 +122,12 @@ func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID
 }
 
 func notYet(what string, st pgsyntax.Statement) error {
-	if what == "PREPARE" || what == "EXECUTE" {
+	if what == "NOTIFY" {
 		return sqlerr.New(sqlerr.Unsupported, "%s is not supported", what).At(st.Offset).
-			WithHint("Drivers prepare statements by the protocol: use $1 in the query that yours sends, or \\bind in psql 16.")
+			WithHint("Analysts send each other nothing through dpsql; LISTEN is taken, and hears nothing.")
 	}
 	return sqlerr.New(sqlerr.Unsupported, "%s is not supported", what).At(st.Offset).
-		WithHint("dpsql answers SELECT and EXPLAIN over the tables that its policy publishes; SET, SHOW and transactions work as in PostgreSQL.")
+		WithHint("dpsql answers SELECT and EXPLAIN over the tables that its policy publishes; SET, SHOW, cursors, COPY (query) TO STDOUT and transactions work as in PostgreSQL.")
 }
 
 // endsTransaction reports a statement that a failed transaction still takes.
@@ -118,7 +150,10 @@ func (s *session) parse(text string) ([]pgsyntax.Statement, error) {
 // run executes a statement and gives its answer; one without rows has only a tag.
 func (s *session) run(st *statement, args []sqltype.Value) (*engine.Answer, error) {
 	if st.prepared == nil {
-		return s.runSession(st)
+		return s.runSession(st, args)
+	}
+	if st.args != nil { // its client has none to give
+		args = st.args
 	}
 	s.tx.asked = true
 	ctx, done := s.running()

@@ -74,10 +74,11 @@ func (s *session) failTransaction() {
 func (s *session) finish(commit bool) {
 	if commit {
 		s.set.endLocal()
+		s.holdPortals()
 	} else {
 		s.set.restore(s.tx.begin)
 	}
-	s.dropPortals(-1)
+	s.dropPortals(held)
 	s.tx = transaction{}
 }
 

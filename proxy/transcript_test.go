@@ -20,6 +20,7 @@ import (
 //	send             messages, one a line: the name, then the fields as JSON; they leave in one write
 //	until            prints what comes up to a message of each named type, in order
 //	                 (hints: with details and hints; ignore=Type: without that type)
+//	query            one Query a line, and what comes up to its ReadyForQuery (flags as of until)
 //	runs             how many statements the engine ran so far
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/wire", func(t *testing.T, path string) {
@@ -58,6 +59,20 @@ func play(t *testing.T, path, which, url string, e *scripted) {
 				d.ScanArgs(t, "ignore", &ignore)
 			}
 			return p.until(t, strings.Fields(d.Input), d.HasArg("hints"), ignore)
+		case "query":
+			var b strings.Builder
+			for _, line := range strings.Split(d.Input, "\n") {
+				text, err := json.Marshal(line)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.send(t, `Query {"String":`+string(text)+"}")
+				if strings.Contains(d.Input, "\n") {
+					fmt.Fprintf(&b, "> %s\n", line)
+				}
+				b.WriteString(p.until(t, []string{"ReadyForQuery"}, d.HasArg("hints"), ""))
+			}
+			return b.String()
 		case "runs":
 			if e == nil {
 				return d.Expected
@@ -83,6 +98,8 @@ var frontendMessages = map[string]func() pgproto3.FrontendMessage{
 	"Close":     func() pgproto3.FrontendMessage { return &pgproto3.Close{} },
 	"Sync":      func() pgproto3.FrontendMessage { return &pgproto3.Sync{} },
 	"Flush":     func() pgproto3.FrontendMessage { return &pgproto3.Flush{} },
+	"CopyDone":  func() pgproto3.FrontendMessage { return &pgproto3.CopyDone{} },
+	"CopyFail":  func() pgproto3.FrontendMessage { return &pgproto3.CopyFail{} },
 	"CopyData":  func() pgproto3.FrontendMessage { return &pgproto3.CopyData{} },
 	"Function":  func() pgproto3.FrontendMessage { return &pgproto3.FunctionCall{} },
 	"Terminate": func() pgproto3.FrontendMessage { return &pgproto3.Terminate{} },
@@ -155,6 +172,10 @@ func printMessage(m pgproto3.BackendMessage, hints bool) string {
 		}
 	case *pgproto3.CommandComplete:
 		fmt.Fprintf(&b, " %s", m.CommandTag)
+	case *pgproto3.CopyOutResponse:
+		fmt.Fprintf(&b, " %d %v", m.OverallFormat, m.ColumnFormatCodes)
+	case *pgproto3.CopyData:
+		fmt.Fprintf(&b, " %q", m.Data)
 	case *pgproto3.ReadyForQuery:
 		fmt.Fprintf(&b, " %c", m.TxStatus)
 	case *pgproto3.ParameterStatus:

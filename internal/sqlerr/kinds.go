@@ -61,6 +61,7 @@ var (
 	DuplicateStmt       = reg("duplicate_statement", "42P05")
 	InvalidPortal       = reg("invalid_portal", "34000")
 	InvalidTxState      = reg("failed_transaction", "25P02")
+	InvalidCursor       = reg("invalid_cursor_definition", "42P11")
 	ActiveTx            = reg("active_transaction", "25001")
 	NoActiveTx          = reg("no_active_transaction", "25P01")
 	InvalidSavepoint    = reg("invalid_savepoint", "3B001")

@@ -46,7 +46,7 @@ func (r *reader) copy(t *token) (Node, error) {
 		}
 		r.i = s.i
 		if r.words("from") {
-			return r.other(t, false), nil
+			return r.other(t, true), nil
 		}
 	}
 	if !r.accept("to") {
@@ -75,7 +75,7 @@ func (r *reader) copyOptions() (out []CopyOption, err error) {
 		if r.tok(0).kind != tString {
 			return nil, r.unexpected()
 		}
-		out = append(out, CopyOption{Name: "delimiter", Values: []string{r.tok(0).text}})
+		out = append(out, CopyOption{Pos: Pos(r.tok(0).pos), Name: "delimiter", Values: []string{r.tok(0).text}})
 		r.i++
 	}
 	r.accept("with")
@@ -87,7 +87,7 @@ func (r *reader) copyOptions() (out []CopyOption, err error) {
 		if !t.isLabel() && !t.is("null") {
 			return nil, syntaxAt(t)
 		}
-		o := CopyOption{Name: t.text}
+		o := CopyOption{Pos: Pos(t.pos), Name: t.text}
 		r.i++
 		switch u := r.tok(0); {
 		case u.punct(","), u.punct(")"):
@@ -95,6 +95,7 @@ func (r *reader) copyOptions() (out []CopyOption, err error) {
 			o.Values = []string{"*"}
 			r.i++
 		case r.acceptPunct("("):
+			o.List = true
 			for more := true; more; more = r.acceptPunct(",") {
 				if k := r.tok(0).kind; k == tInteger || k == tNumeric || k == tOp {
 					return nil, r.unexpected()
@@ -128,27 +129,27 @@ func (r *reader) copyOptions() (out []CopyOption, err error) {
 func (r *reader) oldCopyOptions(out []CopyOption) (_ []CopyOption, err error) {
 	for {
 		t := r.tok(0)
-		o := CopyOption{Name: t.text}
+		o := CopyOption{Pos: Pos(t.pos), Name: t.text}
 		switch {
 		case r.accept("binary"), r.accept("csv"):
-			o = CopyOption{Name: "format", Values: []string{t.text}}
+			o.Name, o.Values = "format", []string{t.text}
 		case r.accept("header"), r.accept("freeze"):
 		case r.accept("force", "quote"):
 			o.Name = "force_quote"
 			if u := r.tok(0); u.kind == tOp && u.text == "*" {
 				o.Values = []string{"*"}
 				r.i++
-			} else if o.Values, err = r.columnNames(); err != nil {
+			} else if o.Values, o.List, err = r.columnNames(); err != nil {
 				return nil, err
 			}
 		case r.accept("force", "not", "null"):
 			o.Name = "force_not_null"
-			if o.Values, err = r.columnNames(); err != nil {
+			if o.Values, o.List, err = r.columnNames(); err != nil {
 				return nil, err
 			}
 		case r.accept("force", "null"):
 			o.Name = "force_null"
-			if o.Values, err = r.columnNames(); err != nil {
+			if o.Values, o.List, err = r.columnNames(); err != nil {
 				return nil, err
 			}
 		case r.accept("delimiter"), r.accept("null"), r.accept("quote"), r.accept("escape"), r.accept("encoding"):
@@ -168,15 +169,15 @@ func (r *reader) oldCopyOptions(out []CopyOption) (_ []CopyOption, err error) {
 }
 
 // columnNames reads names with commas.
-func (r *reader) columnNames() (out []string, err error) {
+func (r *reader) columnNames() (out []string, list bool, err error) {
 	for more := true; more; more = r.acceptPunct(",") {
 		name, err := r.name()
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		out = append(out, name)
 	}
-	return out, nil
+	return out, true, nil
 }
 
 // prepare reads PREPARE name (types) AS query.

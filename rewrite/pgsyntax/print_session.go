@@ -212,9 +212,9 @@ func (p *printer) copy(c *Copy) {
 		switch {
 		case len(o.Values) == 1 && o.Values[0] == "*":
 			p.str(" *")
-		case len(o.Values) == 1:
+		case len(o.Values) == 1 && !o.List:
 			p.str(" ", quote(o.Values[0]))
-		case len(o.Values) > 1:
+		case len(o.Values) > 0:
 			p.str(" (")
 			p.list(len(o.Values), func(j int) { p.str(quote(o.Values[j])) })
 			p.str(")")

@@ -127,7 +127,7 @@ type Other struct {
 // Copy is COPY table or (query) TO STDOUT, a file or a program.
 type Copy struct {
 	Query         *Select
-	At            Span // of the query
+	At            Span       // of the query
 	Table         *TableName // with the columns that were named, without an alias
 	File, Program string
 	Options       []CopyOption
@@ -135,8 +135,10 @@ type Copy struct {
 
 // CopyOption is an option of COPY, by its name of today; no value is true.
 type CopyOption struct {
+	Pos    Pos
 	Name   string
 	Values []string
+	List   bool // of names in brackets, or of the old form
 }
 
 // Prepare is PREPARE name (types) AS query.
