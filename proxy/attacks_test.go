@@ -129,11 +129,12 @@ func TestAttack22Batches(t *testing.T) {
 	}
 }
 
-// TestAttack22Refused: ways to an answer that are not built (COPY, cursors, prepared statements of SQL, function calls) give 0A000 and run
+// TestAttack22Refused: ways around an answer (COPY of a table, of what writes, to a program, function calls) give 0A000 or 42501 and run
 // nothing. The careless proxy hands them on.
 func TestAttack22Refused(t *testing.T) {
-	ways := []string{"copy (select count(*) from people) to stdout", "copy people to stdout", "copy people to program 'cat'", "declare c cursor for select count(*) from people", "prepare p as select count(*) from people",
-		"create table x as select * from people", "select * into x from people", "with x as materialized (select 1) select * from people for update", "do $$ begin perform 1; end $$", "call f()", "listen x", "load 'x'",
+	ways := []string{"copy people to stdout", "copy people (a) to stdout with csv", "copy people from stdin", "copy (select count(*) from people) to '/tmp/x'", "copy (select count(*) from people) to program 'cat'",
+		"copy (delete from people returning *) to stdout", "declare c cursor for select count(*) from people for update", "prepare p as delete from people", "execute p", "explain execute p", "fetch p", "notify x, 'y'",
+		"create table x as select * from people", "select * into x from people", "with x as materialized (select 1) select * from people for update", "do $$ begin perform 1; end $$", "call f()", "load 'x'",
 		"set session authorization postgres", "set role postgres", "set local dpsql.noise = off", "set dpsql.seed to 1", "vacuum people", "lock people"}
 	attack := func(ask func(sql string) error) string {
 		for _, sql := range ways {
@@ -147,11 +148,12 @@ func TestAttack22Refused(t *testing.T) {
 		t.Error("the attack learns nothing from a proxy that hands on, so it proves nothing")
 	}
 	e := &drawing{scripted: newScripted()} // it answers whatever reaches it
-	addr := startProxy(t, e, Options{})
+	addr := startProxy(t, e, Options{MaxSessionsPerUser: 50})
 	if learned := attack(func(sql string) error {
 		_, err := dial(t, proxyURL(addr)).Exec(context.Background(), sql).ReadAll()
 		var pg *pgconn.PgError
-		if errors.As(err, &pg) && !slices.Contains([]string{sqlerr.Unsupported.Code, sqlerr.Syntax.Code, sqlerr.UndefinedObject.Code, sqlerr.CantChangeParam.Code}, pg.Code) {
+		if errors.As(err, &pg) && !slices.Contains([]string{sqlerr.Unsupported.Code, sqlerr.Syntax.Code, sqlerr.UndefinedObject.Code, sqlerr.CantChangeParam.Code, sqlerr.Privilege.Code,
+			sqlerr.InvalidStatement.Code, sqlerr.InvalidPortal.Code}, pg.Code) {
 			t.Errorf("%s: %v", sql, err)
 		}
 		return err
@@ -165,6 +167,54 @@ func TestAttack22Refused(t *testing.T) {
 	}
 	if n := e.draws.Load(); n != 0 {
 		t.Errorf("%d runs", n)
+	}
+}
+
+// TestAttack22Cursors: a cursor is fetched forward and back, held over its transaction, read by the protocol and declared anew; COPY and EXECUTE
+// are sent again and again: as many draws as charges, and a cursor has one. The careless cursor runs its query at each FETCH.
+func TestAttack22Cursors(t *testing.T) {
+	const question = "select count(*) from people"
+	attack := func(ask func(sql string) (draws []string), charged func() int64) string {
+		seen := map[string]bool{}
+		for _, sql := range []string{"begin; declare c scroll cursor with hold for " + question, "fetch 2 from c; move -2 in c; fetch c", "fetch all from c; fetch first from c", "fetch backward all from c; commit",
+			"fetch 3 from c; fetch absolute -1 from c; savepoint s", "begin; savepoint s; fetch first from c; rollback to s; fetch prior from c; rollback", "fetch all from c",
+			"declare c cursor with hold for " + question, "copy (" + question + ") to stdout", "copy (" + question + ") to stdout (format csv, header)", "prepare p as " + question, "execute p; execute p", "explain execute p", "close c; fetch c"} {
+			for _, d := range ask(sql) {
+				seen[d] = true
+			}
+		}
+		if len(seen) < 5 || int64(len(seen)) > charged() {
+			return fmt.Sprintf("%d draws were seen, %d charges", len(seen), charged())
+		}
+		return ""
+	}
+	careless := 0
+	if attack(func(sql string) (draws []string) {
+		for range strings.Count(sql, "fetch") + strings.Count(sql, "execute") {
+			careless++
+			draws = append(draws, fmt.Sprint(careless))
+		}
+		return draws
+	}, func() int64 { return 5 }) == "" {
+		t.Error("the attack learns nothing from a cursor that runs at each FETCH, so it proves nothing")
+	}
+	e := &drawing{scripted: newScripted()}
+	p := hijacked(t, startProxy(t, e, Options{}))
+	if learned := attack(func(sql string) (draws []string) {
+		p.send(t, fmt.Sprintf("Query {%q:%q}", "String", sql))
+		for _, line := range strings.Split(p.until(t, []string{"ReadyForQuery"}, false, ""), "\n") {
+			for _, kind := range []string{"DataRow ", "CopyData "} {
+				if row, ok := strings.CutPrefix(line, kind); ok {
+					row = strings.TrimSuffix(strings.Trim(row, `"`), `\n`)
+					if row != "n" { // COPY's header
+						draws = append(draws, row)
+					}
+				}
+			}
+		}
+		return draws
+	}, e.draws.Load); learned != "" || e.draws.Load() != 6 {
+		t.Errorf("%s; %d runs", learned, e.draws.Load())
 	}
 }
 

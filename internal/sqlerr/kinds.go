@@ -73,6 +73,7 @@ var (
 	QueryCanceled       = reg("query_canceled", "57014")
 	AdminShutdown       = reg("admin_shutdown", "57P01")
 	IdleTimeout         = reg("idle_timeout", "57P05")
+	IdleInTxTimeout     = reg("idle_in_transaction_timeout", "25P03")
 	TooManyConns        = reg("too_many_connections", "53300")
 	Privilege           = reg("insufficient_privilege", "42501")
 	Internal            = reg("internal", "XX000")
