@@ -88,12 +88,15 @@ type Denied struct {
 
 // Error gives the remainders.
 func (d *Denied) Error() string {
-	whose := d.Scope
-	if d.Role != "" {
-		whose += " " + d.Role
-	}
 	return fmt.Sprintf("ledger: the budget (%s) does not hold a charge of %+v: left %+v, %+v of the data set, %g of the lifetime %g",
-		whose, d.Charge, d.Left, d.Balance.Dataset.Left, d.Balance.Lifetime.Left, d.Balance.Lifetime.Epsilon)
+		d.whose(), d.Charge, d.Left, d.Balance.Dataset.Left, d.Balance.Lifetime.Left, d.Balance.Lifetime.Epsilon)
+}
+
+func (d *Denied) whose() string {
+	if d.Role != "" {
+		return d.Scope + " " + d.Role
+	}
+	return d.Scope
 }
 
 // Accounts is the owner's view of a ledger.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +26,8 @@ type model struct {
 	charges []*modelCharge
 	frozen  map[string]bool
 	cache   Cache
+	grants  []modelGrant
+	windows map[[2]string]float64 // charged: of a data set, what it promised last before its end
 }
 
 type modelCharge struct {
@@ -72,64 +73,6 @@ func windowName(per string, at time.Time) string {
 	return ""
 }
 
-// account sums a data set's charges, an analyst's or ("") all, in the window of now.
-func (m *model) account(h *Head, analyst string) (spent dp.Loss, statements, failures int64) {
-	for _, c := range m.charges {
-		if c.dataset == h.Dataset && c.window == windowName(h.Window, m.time()) && (analyst == "" || c.Analyst == analyst) {
-			spent = spent.Plus(c.Loss)
-			statements++
-			if c.failed {
-				failures++
-			}
-		}
-	}
-	return spent, statements, failures
-}
-
-// lifetime sums the charged windows; the model's budgets are whole numbers. with adds a data set's present window.
-func (m *model) lifetime(with *Head) (spent float64, windows int) {
-	charged := map[[2]string]float64{}
-	of := map[string]float64{}
-	for _, h := range m.heads {
-		of[h.Dataset] = h.Filter.Epsilon
-	}
-	for _, c := range m.charges {
-		charged[[2]string{c.dataset, c.window}] = of[c.dataset]
-	}
-	if with != nil {
-		charged[[2]string{with.Dataset, windowName(with.Window, m.time())}] = with.Filter.Epsilon
-	}
-	for _, epsilon := range charged {
-		spent += epsilon
-	}
-	return spent, len(charged)
-}
-
-// ended says whether the lifetime does not hold a data set's present window.
-func (m *model) ended(h *Head) bool {
-	spent, _ := m.lifetime(h)
-	return spent > h.Lifetime.Epsilon
-}
-
-// admits says which scope denies a charge, or "".
-func (m *model) admits(t *rapid.T, r Reservation) string {
-	rooms, err := m.current.Filter.Quota(r.Quota)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, _, _ := m.account(m.current, "")
-	own, _, _ := m.account(m.current, r.Analyst)
-	switch {
-	case m.ended(m.current):
-		return ScopeLifetime
-	case !m.current.Filter.Admits(all, r.Loss):
-		return ScopeDataset
-	case !rooms.Admits(own, r.Loss):
-		return ScopeAnalyst
-	}
-	return ""
-}
-
 // best is the release that a lookup must give.
 func (m *model) best(key Hash, analyst string) (text string, ok bool) {
 	price := 0.0
@@ -143,42 +86,6 @@ func (m *model) best(key Hash, analyst string) (text string, ok bool) {
 }
 
 func (m *model) isFrozen(analyst string) bool { return m.frozen[""] || m.frozen[analyst] }
-
-// same compares all accounts of the store with the model's.
-func (m *model) same(l *opened, quotas map[string]float64) error {
-	for analyst, quota := range quotas {
-		b, err := l.balance(analyst, quota)
-		if err != nil {
-			return err
-		}
-		all, n, failures := m.account(m.current, "")
-		own, ownN, ownFailures := m.account(m.current, analyst)
-		spent, windows := m.lifetime(nil)
-		left := max(0, m.current.Lifetime.Epsilon-spent)
-		if b.Dataset.Spent != all || b.Analyst.Spent != own || b.Dataset.Statements != n || b.Analyst.Statements != ownN ||
-			b.Dataset.Failures != failures || b.Analyst.Failures != ownFailures || b.Window.Charged != (n > 0) {
-			return fmt.Errorf("%s at %v: %+v", analyst, m.time(), b)
-		}
-		if b.Lifetime.Spent != spent || b.Lifetime.Windows != windows || b.Lifetime.Left != left || b.Dataset.Ended != m.ended(m.current) ||
-			b.Dataset.Ended && b.StatementsLeft(dp.Loss{Pure: 1e-9}) != 0 {
-			return fmt.Errorf("lifetime at %v: %+v", m.time(), b)
-		}
-		if l.Frozen(analyst) != m.isFrozen(analyst) {
-			return fmt.Errorf("%s is frozen: %v", analyst, l.Frozen(analyst))
-		}
-	}
-	acc, err := l.Accounts()
-	if err != nil {
-		return err
-	}
-	for _, d := range acc.Datasets {
-		h := &m.heads[slices.IndexFunc(m.heads, func(h Head) bool { return h.Dataset == d.Dataset })]
-		if all, n, failures := m.account(h, ""); d.Account.Spent != all || d.Account.Statements != n || d.Account.Failures != failures || d.Account.Ended != m.ended(h) {
-			return fmt.Errorf("the owner sees %+v", d)
-		}
-	}
-	return nil
-}
 
 var modelFilters = sync.OnceValue(func() []*budget.Filter {
 	var out []*budget.Filter
@@ -195,12 +102,11 @@ var modelFilters = sync.OnceValue(func() []*budget.Filter {
 	return out
 })
 
-// The store against the model under random reservations, commits, failures, look-ups, freezes, reloads, restarts for either
+// The store against the model under random reservations, commits, failures, look-ups, freezes, grants, raises, reloads, restarts for either
 // data set, and a clock that jumps both ways.
 func TestModel(t *testing.T) { both(t, testModel) }
 
 func testModel(t *testing.T) {
-	quotas := map[string]float64{"ann": 1, "bob": 0.25, "guest": 0.01}
 	analysts := rapid.SampledFrom([]string{"ann", "bob", "guest"})
 	epochs := rapid.SampledFrom([]string{"1", "2"})
 	dir, tb, inPG := t.TempDir(), t, strings.Contains(t.Name(), "/postgres")
@@ -214,7 +120,7 @@ func testModel(t *testing.T) {
 			}
 			newSchema(tb, path)
 		}
-		m := &model{frozen: map[string]bool{}, now: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
+		m := &model{frozen: map[string]bool{}, windows: map[[2]string]float64{}, now: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 			cache: Cache{TTL: 50 * time.Hour, Scope: rapid.SampledFrom([]string{ScopeDataset, ScopeAnalyst}).Draw(t, "scope")}}
 		pers := rapid.SampledFrom([]string{"", WindowDay, WindowDay, WindowWeek, WindowMonth, WindowQuarter})
 		for i, f := range modelFilters() {
@@ -259,8 +165,8 @@ func testModel(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"reserve": func(t *rapid.T) {
-				r := drawReservation(t, m.current.Filter, analysts.Draw(t, "analyst"), quotas)
-				scope := m.admits(t, r)
+				r := drawReservation(t, m.current.Filter, m.payer(analysts.Draw(t, "analyst")))
+				scope, role := m.admits(t, r)
 				id, err := l.Reserve(ctx, r)
 				var denied *Denied
 				switch {
@@ -270,10 +176,11 @@ func testModel(t *testing.T) {
 					}
 				case scope == "" && err == nil:
 					m.wrote()
+					m.windows[m.window(m.current)] = m.current.Filter.Epsilon
 					m.charges = append(m.charges, &modelCharge{Reservation: r, id: id, dataset: m.current.Dataset,
 						window: windowName(m.current.Window, m.time()), epoch: m.epoch, open: true})
-				case scope == "" || !errors.As(err, &denied) || denied.Scope != scope:
-					t.Fatalf("the model denies by %q: %v", scope, err)
+				case scope == "" || !errors.As(err, &denied) || denied.Scope != scope || denied.Role != role:
+					t.Fatalf("the model denies by %q %q: %v", scope, role, err)
 				}
 			},
 			"commit": func(t *rapid.T) {
@@ -327,6 +234,22 @@ func testModel(t *testing.T) {
 					m.wrote()
 				}
 			},
+			"grant": func(t *rapid.T) {
+				g := Grant{Dataset: m.current.Dataset, Epsilon: rapid.SampledFrom([]float64{0.1, 0.5, 3}).Draw(t, "granted"), By: "owner", Reason: "thesis"}
+				to := payee{name: analysts.Draw(t, "analyst")}
+				if to.role = rapid.Bool().Draw(t, "role"); to.role {
+					to.name = map[string]string{"ann": "lab", "bob": "ward", "guest": "nobody's"}[to.name]
+					g.Role = to.name
+				} else {
+					g.Analyst = to.name
+				}
+				if err := l.Grant(ctx, g); err != nil {
+					t.Fatal(err)
+				}
+				m.wrote()
+				m.grants = append(m.grants, modelGrant{m.window(m.current), to, g.Epsilon})
+			},
+			"raise": func(t *rapid.T) { m.raise(t, l) },
 			"clock": func(t *rapid.T) {
 				m.now = m.now.Add(time.Duration(rapid.SampledFrom([]int{1, 5, 5, 24, 24, 24 * 8, 24 * 40, -24, -24 * 60}).Draw(t, "hours")) * time.Hour)
 			},
@@ -340,7 +263,7 @@ func testModel(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				if err := m.same(l, quotas); err != nil {
+				if err := m.same(l); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -354,10 +277,10 @@ func testModel(t *testing.T) {
 	})
 }
 
-func drawReservation(t *rapid.T, f *budget.Filter, analyst string, quotas map[string]float64) Reservation {
+func drawReservation(t *rapid.T, f *budget.Filter, p Payer) Reservation {
 	s := dp.Sensitivity{PerGroup: rapid.Uint64Range(1, 20).Draw(t, "per group"), Groups: rapid.Uint64Range(1, 4).Draw(t, "groups")}
 	price := rapid.SampledFrom([]float64{0.1, 0.5, 3}).Draw(t, "price")
-	r := Reservation{Payer: Payer{Analyst: analyst, Quota: quotas[analyst] * f.Epsilon}, Statement: Hash{3}, Price: price}
+	r := Reservation{Payer: p, Statement: Hash{3}, Price: price}
 	kind := rapid.SampledFrom([]string{"laplace", "gaussian", "selection"}).Draw(t, "kind")
 	var (
 		ev  dp.Event

@@ -162,7 +162,7 @@ func recheck(before *state, r *Record) string {
 	case err != nil:
 		return err.Error()
 	case denied != nil:
-		return fmt.Sprintf("the budget (%s) did not hold its charge", denied.Scope)
+		return fmt.Sprintf("the budget (%s) did not hold its charge", denied.whose())
 	}
 	return ""
 }

@@ -56,6 +56,10 @@ func (raisedElsewhere) ReserveAll(context.Context, []ledger.Reservation) ([]int6
 	return nil, ledger.ErrPromise
 }
 
+func (raisedElsewhere) Balance(ledger.Payer) (ledger.Balance, error) {
+	return ledger.Balance{}, ledger.ErrPromise
+}
+
 // InOneThread skips a test that has nothing for the race detector: make test runs it without (test-statistics).
 func InOneThread(t *testing.T) {
 	t.Helper()

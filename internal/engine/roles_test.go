@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// A role's budget is what its analysts have together: what one spends another has no more, whoever has a quota left; refusals, their hint, EXPLAIN, SHOW, table dpsql.budget and the NOTICE go by the least.
+func TestRoles(t *testing.T) {
+	ctx := context.Background()
+	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB, "statement_timeout: 20s", "roles: {lab: {budget: {epsilon: 1.2}}, all: {budget: {epsilon: 20}}}",
+		"kinds, rates], max_query_epsilon: 5}", "kinds, rates], max_query_epsilon: 5, roles: [lab, all]}", "budget: {epsilon: 0.2}}", "budget: {epsilon: 0.2}, roles: [lab]}"), tame.open(t, backend.DuckDB))
+	ann, guest, bob := e.session(t, "ann"), e.session(t, "guest"), e.session(t, "bob")
+	for _, s := range []*Session{ann, guest, bob} {
+		set(t, s, "dpsql.mechanism", "laplace")
+	}
+	ask(t, ann, "select count(*) from encounters")
+	if a := must(ann.balance()); a.Analyst.Statements != 1 || len(a.Roles) != 2 || a.Roles[1].Name != "lab" || a.Roles[1].Statements != 1 || a.Roles[0].Rooms != a.Dataset.Rooms {
+		t.Errorf("%+v", a)
+	}
+	for _, c := range []struct {
+		s    *Session
+		want string
+	}{
+		{ann, "[[analyst 20 0.49] [role all 20 0.49] [role lab 1.2 0.49] [data_set 20 0.49]]"},
+		{guest, "[[analyst 0.2 0] [role lab 1.2 0.49] [data_set 20 0.49]]"},
+		{bob, "[[analyst 20 0] [data_set 20 0.49]]"},
+	} {
+		_, a := ask(t, c.s, "select scope, epsilon, trunc(pure_spent * 100) / 100 from dpsql.budget")
+		if got := fmt.Sprint(a.Rows); got != c.want {
+			t.Errorf("%s", got)
+		}
+	}
+	_, a := ask(t, ann, "select statements_left from dpsql.budget order by scope = 'analyst' desc, scope = 'role lab' desc limit 2")
+	if fmt.Sprint(a.Rows) != "[[2] [2]]" {
+		t.Errorf("left: %v", a.Rows)
+	}
+	show, _, err := ann.Show("dpsql.budget")
+	if err != nil || !strings.Contains(show, "; all of role lab: epsilon 1.2, delta 6e-08: spent epsilon 0.497") || !strings.Contains(show, "left: 2 statements of epsilon 0.5") {
+		t.Errorf("%s %v", show, err)
+	}
+	explain := func(s *Session) string {
+		_, a := ask(t, s, "explain select count(*) from patients")
+		return fmt.Sprint(a.Rows)
+	}
+	if text := explain(ann); !strings.Contains(text, "Left: 2 such statements") {
+		t.Error(text)
+	}
+	set(t, ann, "dpsql.epsilon", "0.6")
+	ask(t, ann, "select count(*) from patients")
+	refused := func(s *Session, sql string) *sqlerr.Error {
+		t.Helper()
+		_, err := try(s, sql)
+		r := refusal(err)
+		if r == nil || r.ID != sqlerr.BudgetExhausted.ID {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		return r
+	}
+	r := refused(ann, "select count(*) from labs")
+	if !strings.HasPrefix(r.Message, "role lab's budget does not hold") || !strings.Contains(r.Detail, "Left: epsilon 0.1") {
+		t.Errorf("%+v", r)
+	}
+	var passes float64
+	if _, err := fmt.Sscanf(r.Hint, "SET dpsql.epsilon = %g passes now", &passes); err != nil || passes < 0.3 || passes > 0.5 { // more than the epsilons' sum holds: by the Renyi side
+		t.Errorf("%s: %v", r.Hint, err)
+	}
+	set(t, ann, "dpsql.epsilon", fmt.Sprint(passes*1.02))
+	refused(ann, "select count(*) from labs")
+	set(t, ann, "dpsql.epsilon", fmt.Sprint(passes))
+	ask(t, ann, "select count(*) from labs where value > 3")
+	if text := explain(guest); !strings.Contains(text, "Left: 0 statements at this price") { // it was released
+		t.Error(text)
+	}
+	ask(t, bob, "select count(*) from labs where value > 1") // is in no role
+	set(t, guest, "dpsql.epsilon", "0.19")
+	if r := refused(guest, "select count(*) from labs"); !strings.HasPrefix(r.Message, "role lab's budget") { // the own 0.2 would hold it
+		t.Errorf("%+v", r)
+	}
+	// The owner gives the role more.
+	for name, to := range map[string]string{"a role": "lab", "an analyst": "guest"} {
+		if err := e.Grant(ctx, to, 0.5, "owner", "thesis"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := e.Grant(ctx, "nobody else", 0.5, "owner", "thesis"); sqlerr.ID(err) != sqlerr.UndefinedObject.ID {
+		t.Errorf("to one who is not there: %v", err)
+	}
+	ask(t, guest, "select count(*) from labs")
+	if b := must(guest.balance()); b.Roles[0].Granted != 0.5 || b.Analyst.Granted != 0.5 || b.Analyst.Statements != 1 || b.Roles[0].Statements != 4 {
+		t.Errorf("%+v", b)
+	}
+	if show, _, _ := guest.Show("dpsql.budget"); !strings.Contains(show, "role lab: epsilon 1.7 (0.5 of it granted)") {
+		t.Error(show)
+	}
+	var heard []string
+	for r, err := range e.ledger.Records(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := r.Reserve; c != nil {
+			heard = append(heard, fmt.Sprintf("%s %g %v", c.Analyst, c.Quota, c.Roles))
+		}
+	}
+	if got := strings.Join(heard, "; "); got != "ann 20 [{all 20} {lab 1.2}]; ann 20 [{all 20} {lab 1.2}]; ann 20 [{all 20} {lab 1.2}]; bob 20 []; guest 0.2 [{lab 1.2}]" {
+		t.Errorf("the ledger has %s", got)
+	}
+	// Another policy, without the role: what was charged stays charged, and the role is not asked any more.
+	if err := errors.Join(e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB)), e.Verify(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	set(t, ann, "dpsql.epsilon", "0.5")
+	ask(t, ann, "select count(*) from labs where value > 2")
+	acc := must(e.Accounts())
+	if lab := acc.Datasets[0].Roles["lab"]; lab.Statements != 4 || acc.Datasets[0].Account.Statements != 6 {
+		t.Errorf("%+v", acc.Datasets[0])
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// An older policy under a ledger that another server raised charges nothing and shows no balance; what was released is shown.
+func TestPromiseChanged(t *testing.T) {
+	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	ann := e.session(t, "ann")
+	_, first := ask(t, ann, "select count(*) from encounters")
+	e.ledger = raisedElsewhere{e.ledger}
+	if _, again := ask(t, ann, "select count(*) from encounters"); fmt.Sprint(again.Rows) != fmt.Sprint(first.Rows) {
+		t.Errorf("%v, then %v", first.Rows, again.Rows)
+	}
+	for _, sql := range []string{"select count(*) from patients", "explain select count(*) from patients", "select * from dpsql.budget"} {
+		if _, err := try(ann, sql); sqlerr.ID(err) != sqlerr.PromiseChanged.ID {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	if _, _, err := ann.Show("dpsql.budget"); sqlerr.ID(err) != sqlerr.PromiseChanged.ID {
+		t.Errorf("SHOW: %v", err)
+	}
+}
