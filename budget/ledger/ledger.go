@@ -55,6 +55,8 @@ type Ledger interface {
 	Balance(p Payer) (Balance, error)
 	// Accounts is the owner's view: all data sets, analysts and freezes.
 	Accounts() (Accounts, error)
+	// AccountsOf is Accounts with those of these payers of a data set.
+	AccountsOf(dataset string, payers []Payer) (Accounts, error)
 	// History tells how a data set's budget was spent, charge by charge.
 	History(ctx context.Context, dataset string) ([]Spent, error)
 	// Healthy is nil while charges can be written: else ErrClosed, or ErrBroken after a write that may or may not be on disk.

@@ -116,3 +116,30 @@ func TestOwnChargesAreBounded(t *testing.T) {
 		t.Errorf("%d charges are kept, %d open", n, len(o.open))
 	}
 }
+
+// The owner is shown those of the policy who were never charged too, by their quotas of now and with what was granted.
+func TestAccountsOf(t *testing.T) { both(t, testAccountsOf) }
+
+func testAccountsOf(t *testing.T) {
+	l := open(t, tempPath(t), demoHead(t), dayCache())
+	must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.5)))(t)
+	if err := l.Grant(ctx, Grant{Dataset: "demo", Analyst: "bob", Epsilon: 3, By: "owner", Reason: "thesis"}); err != nil {
+		t.Fatal(err)
+	}
+	payers := []Payer{{Analyst: "bob", Quota: 2, Roles: []Role{{"students", 4}}}, {Analyst: "ann", Quota: 100}}
+	for _, of := range []string{"demo", "another"} {
+		a := must(l.AccountsOf(of, payers))(t)
+		d := a.Datasets[0]
+		bob, known := d.Analysts["bob"]
+		switch {
+		case len(a.Datasets) != 1 || d.Analysts["ann"].Statements != 1:
+			t.Errorf("%+v", a)
+		case of == "another":
+			if known {
+				t.Errorf("bob is of another data set: %+v", bob)
+			}
+		case bob.Granted != 3 || bob.Rooms.Pure != 5 || bob.Left.Pure != 5 || bob.Statements != 0 || d.Roles["students"].Rooms.Pure != 4 || d.Analysts["ann"].Rooms.Pure != 20:
+			t.Errorf("%+v", d)
+		}
+	}
+}

@@ -87,8 +87,8 @@ func (a alone) Grant(ctx context.Context, analyst string, epsilon float64, by, r
 }
 
 func (a alone) Budget(context.Context) (owner.Budget, error) {
-	accounts, err := a.Accounts()
-	return owner.Report(accounts), err
+	accounts, err := a.AccountsOf(a.policy.Dataset, engine.Payers(a.policy))
+	return owner.Report(accounts, a.policy), err
 }
 
 // withLedger runs one of the owner's commands.

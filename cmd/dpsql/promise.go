@@ -29,6 +29,9 @@ data set's total: what they spend of it, the others cannot. The promise to the d
 				if err := l.Grant(cmd.Context(), args[0], epsilon, whoami(), reason); err != nil {
 					return err
 				}
+				if a, known := p.Analyst(args[0]); known && a.Epsilon == p.Budget.Epsilon {
+					_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "dpsql: note: %s has no quota, and may spend the whole budget anyway: the grant changes nothing unless the policy gives one\n", args[0])
+				}
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "granted: epsilon %g to %s\n", epsilon, args[0])
 				return err
 			})

@@ -258,6 +258,9 @@ func (s *daemon) Unfreeze(ctx context.Context, analyst, by string) error {
 // Accounts is the owner's view of the budget.
 func (s *daemon) Accounts() (ledger.Accounts, error) { return s.engine.Accounts() }
 
+// Policy is the one in force.
+func (s *daemon) Policy() *policy.Policy { return s.engine.Policy() }
+
 // Grant gives an analyst more of the data set's budget in the present window.
 func (s *daemon) Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error {
 	err := s.engine.Grant(ctx, analyst, epsilon, by, reason)

@@ -45,8 +45,20 @@ func GrantOf(p *policy.Policy, to string, epsilon float64, by, reason string) le
 	return g
 }
 
-// Accounts is the owner's view of the budget.
-func (e *Engine) Accounts() (ledger.Accounts, error) { return e.ledger.Accounts() }
+// Accounts is the owner's view of the budget: of every analyst of the policy, and whoever else was charged.
+func (e *Engine) Accounts() (ledger.Accounts, error) {
+	p := e.Policy()
+	return e.ledger.AccountsOf(p.Dataset, Payers(p))
+}
+
+// Payers are a policy's analysts with their quotas.
+func Payers(p *policy.Policy) []ledger.Payer {
+	out := make([]ledger.Payer, len(p.Analysts))
+	for i, a := range p.Analysts {
+		out[i] = payerOf(a)
+	}
+	return out
+}
 
 // History tells how the budget was spent.
 func (e *Engine) History(ctx context.Context) ([]ledger.Spent, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
@@ -101,9 +102,11 @@ func clientCanceled(ctx context.Context) bool {
 }
 
 // payer is whom this analyst's statements count against.
-func (s *Session) payer() ledger.Payer {
-	p := ledger.Payer{Analyst: s.analyst.Name, Quota: s.analyst.Epsilon}
-	for _, r := range s.analyst.Roles {
+func (s *Session) payer() ledger.Payer { return payerOf(s.analyst) }
+
+func payerOf(a *policy.Analyst) ledger.Payer {
+	p := ledger.Payer{Analyst: a.Name, Quota: a.Epsilon}
+	for _, r := range a.Roles {
 		p.Roles = append(p.Roles, ledger.Role{Name: r.Name, Quota: r.Epsilon})
 	}
 	return p

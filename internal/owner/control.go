@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/policy"
 )
 
 // Server is what the owner's commands ask of a running server.
@@ -25,6 +26,8 @@ type Server interface {
 	// Raise makes the larger promise of the policy file, which must be the one that the owner's command read.
 	Raise(ctx context.Context, promise Promise, by, reason string) error
 	Accounts() (ledger.Accounts, error)
+	// Policy is the one in force.
+	Policy() *policy.Policy
 	History(ctx context.Context) ([]ledger.Spent, error)
 	// Verify reads the whole ledger again.
 	Verify(ctx context.Context) error
@@ -95,7 +98,7 @@ func Serve(ctx context.Context, l net.Listener, s Server) error {
 	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { reply(w, struct{}{}, nil) })
 	mux.HandleFunc("GET /budget", func(w http.ResponseWriter, _ *http.Request) {
 		a, err := s.Accounts()
-		reply(w, Report(a), err)
+		reply(w, Report(a, s.Policy()), err)
 	})
 	mux.HandleFunc("GET /history", func(w http.ResponseWriter, r *http.Request) {
 		list, err := s.History(r.Context())

@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/policy"
 )
 
 // fakeServer remembers its orders.
@@ -51,6 +52,10 @@ func (f *fakeServer) Raise(_ context.Context, p Promise, by, reason string) erro
 func (f *fakeServer) History(context.Context) ([]ledger.Spent, error) {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	return []ledger.Spent{{At: at, Window: at, Analyst: "ann", Own: 0.25, All: 0.5}}, f.err
+}
+
+func (f *fakeServer) Policy() *policy.Policy {
+	return &policy.Policy{Dataset: "d", Analysts: []*policy.Analyst{{Name: "ann", Epsilon: 2}}}
 }
 
 func (f *fakeServer) Verify(context.Context) error {

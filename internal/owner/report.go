@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/policy"
 )
 
 // Budget is what an owner is shown of a ledger: what was promised, spent and is left, window and lifetime together.
@@ -56,23 +58,30 @@ type SoFar struct {
 	Delta   float64 `json:"delta"`
 }
 
-// Account is one balance. A null is no number: the pure side has ended, or there is no Renyi side.
+// Account is one balance. A null is no number: the pure side has ended, there is no Renyi side, or the policy does not know whose it is.
 type Account struct {
-	Analyst    string   `json:"analyst,omitempty"` // "": the data set, or a role
-	Role       string   `json:"role,omitempty"`
-	PureSpent  *float64 `json:"pure_spent"`
-	PureRoom   float64  `json:"pure_room"`
-	RenyiSpent *float64 `json:"renyi_spent"`
-	RenyiRoom  *float64 `json:"renyi_room"`
-	DeltaSpent float64  `json:"delta_spent"`
-	DeltaRoom  float64  `json:"delta_room"`
-	Statements int64    `json:"statements"`
-	Failures   int64    `json:"failures"`
-	Ended      bool     `json:"ended"` // by the lifetime
+	Analyst    string     `json:"analyst,omitempty"` // "": the data set, or a role
+	Role       string     `json:"role,omitempty"`
+	Quota      *float64   `json:"quota"` // epsilon by the policy; the data set's is its total
+	Granted    float64    `json:"granted"`
+	PureSpent  *float64   `json:"pure_spent"`
+	PureRoom   float64    `json:"pure_room"`
+	PureLeft   *float64   `json:"pure_left"`
+	RenyiSpent *float64   `json:"renyi_spent"`
+	RenyiRoom  *float64   `json:"renyi_room"`
+	RenyiLeft  *float64   `json:"renyi_left"`
+	DeltaSpent float64    `json:"delta_spent"`
+	DeltaRoom  float64    `json:"delta_room"`
+	DeltaLeft  float64    `json:"delta_left"` // what is left is the least of the own, the roles' and the data set's
+	Statements int64      `json:"statements"`
+	More       int64      `json:"statements_left"` // at the usual price
+	Failures   int64      `json:"failures"`
+	Ended      bool       `json:"ended"` // by the lifetime
+	Renews     *time.Time `json:"renews_at"`
 }
 
-// Report says what a ledger holds.
-func Report(a ledger.Accounts) Budget {
+// Report says what a ledger holds, and what the policy of one of its data sets gives to whom.
+func Report(a ledger.Accounts, p *policy.Policy) Budget {
 	b := Budget{Frozen: []Freeze{}, People: a.People, Lifetime: Lifetime{Spent: a.Lifetime.Spent, Delta: a.Lifetime.SpentDelta, Windows: a.Lifetime.Windows}}
 	if a.Lifetime.Limited {
 		b.Lifetime.Epsilon = &a.Lifetime.Epsilon
@@ -89,27 +98,57 @@ func Report(a ledger.Accounts) Budget {
 			out.Start, out.Renews = &d.Window.Start, &d.Window.Renews
 		}
 		out.SoFar.Epsilon, out.SoFar.Delta = d.Filter.Odometer(d.Account.Spent, 1)
-		out.Accounts = append(out.Accounts, account("", d.Account, out.Order != nil))
-		for _, name := range slices.Sorted(maps.Keys(d.Roles)) {
-			of := account("", d.Roles[name], out.Order != nil)
-			of.Role = name
-			out.Accounts = append(out.Accounts, of)
-		}
-		for _, name := range slices.Sorted(maps.Keys(d.Analysts)) {
-			out.Accounts = append(out.Accounts, account(name, d.Analysts[name], out.Order != nil))
+		out.Accounts = accountsOf(d, p)
+		for i := range out.Accounts {
+			out.Accounts[i].Renews = out.Renews
 		}
 		b.Datasets = append(b.Datasets, out)
 	}
 	return b
 }
 
-func account(name string, a ledger.Account, renyi bool) Account {
-	out := Account{Analyst: name, PureRoom: a.Rooms.Pure, DeltaSpent: a.Spent.Delta, DeltaRoom: a.Rooms.Delta, Statements: a.Statements, Failures: a.Failures, Ended: a.Ended}
-	if !math.IsInf(a.Spent.Pure, 1) {
-		out.PureSpent = &a.Spent.Pure
+// accountsOf are the data set's, the roles' and the analysts'. The policy is one data set's: of another it tells no quota.
+func accountsOf(d ledger.DatasetAccounts, p *policy.Policy) (out []Account) {
+	usual := dp.Loss{Pure: d.Filter.QueryEpsilon, Renyi: d.Filter.Price(d.Filter.QueryEpsilon)}
+	show := func(quota *float64, of ledger.Account, within ...ledger.Account) Account {
+		left, more := of.Left, of.StatementsLeft(usual)
+		for _, w := range within {
+			left.Pure, left.Renyi, left.Delta = min(left.Pure, w.Left.Pure), min(left.Renyi, w.Left.Renyi), min(left.Delta, w.Left.Delta)
+			more = min(more, w.StatementsLeft(usual))
+		}
+		one := Account{Quota: quota, Granted: of.Granted, PureRoom: of.Rooms.Pure, DeltaSpent: of.Spent.Delta, DeltaRoom: of.Rooms.Delta, DeltaLeft: left.Delta,
+			Statements: of.Statements, More: more, Failures: of.Failures, Ended: of.Ended}
+		if !math.IsInf(of.Spent.Pure, 1) {
+			one.PureSpent, one.PureLeft = &of.Spent.Pure, &left.Pure
+		}
+		if d.Filter.Order != 0 {
+			one.RenyiSpent, one.RenyiRoom, one.RenyiLeft = &of.Spent.Renyi, &of.Rooms.Renyi, &left.Renyi
+		}
+		return one
 	}
-	if renyi {
-		out.RenyiSpent, out.RenyiRoom = &a.Spent.Renyi, &a.Rooms.Renyi
+	mine := d.Dataset == p.Dataset
+	out = append(out, show(&d.Filter.Epsilon, d.Account))
+	for _, name := range slices.Sorted(maps.Keys(d.Roles)) {
+		var quota *float64
+		if i := slices.IndexFunc(p.Roles, func(r policy.Role) bool { return r.Name == name }); mine && i >= 0 {
+			quota = &p.Roles[i].Epsilon
+		}
+		one := show(quota, d.Roles[name], d.Account)
+		one.Role = name
+		out = append(out, one)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Analysts)) {
+		var quota *float64
+		within := []ledger.Account{d.Account}
+		if a, ok := p.Analyst(name); mine && ok {
+			quota = &a.Epsilon
+			for _, r := range a.Roles {
+				within = append(within, d.Roles[r.Name])
+			}
+		}
+		one := show(quota, d.Analysts[name], within...)
+		one.Analyst = name
+		out = append(out, one)
 	}
 	return out
 }
@@ -121,21 +160,27 @@ func (b Budget) Print(to io.Writer) error {
 	for _, d := range b.Datasets {
 		say("data set %s: epsilon %.4g, delta %.4g, %s", d.Dataset, d.Epsilon, d.Delta, d.Accountant)
 		if d.Per != "" {
-			say(" per %s, this window from %s to %s UTC", d.Per, d.Start.Format(time.DateTime), d.Renews.Format(time.DateTime))
+			say(" per %s, this window from %s to %s UTC, when it comes back", d.Per, d.Start.Format(time.DateTime), d.Renews.Format(time.DateTime))
 		} else {
 			say(", for ever")
 		}
-		say("\n  who\tepsilon spent\tof\tRenyi spent\tof\tdelta spent\tof\tstatements\tfailures\n")
+		say("\n  who\tquota\tgranted\tepsilon spent\tleft\tRenyi spent\tleft\tdelta spent\tleft\tstatements\tmore\tfailures\n")
+		unknown := false
 		for _, a := range d.Accounts {
-			who := a.Analyst
+			who, quota := a.Analyst, orDash(a.Quota, "?")
 			switch {
 			case a.Role != "":
 				who = "role " + a.Role
 			case who == "":
 				who = "(everybody)"
 			}
-			say("  %s\t%s\t%.4g\t%s\t%s\t%.4g\t%.4g\t%d\t%d\n", who, orDash(a.PureSpent, "ended"), a.PureRoom, orDash(a.RenyiSpent, "-"), orDash(a.RenyiRoom, "-"),
-				a.DeltaSpent, a.DeltaRoom, a.Statements, a.Failures)
+			unknown = unknown || a.Quota == nil
+			say("  %s\t%s\t%.4g\t%s\t%s\t%s\t%s\t%.4g\t%.4g\t%d\t%d\t%d\n", who, quota, a.Granted, orDash(a.PureSpent, "ended"), orDash(a.PureLeft, "-"),
+				orDash(a.RenyiSpent, "-"), orDash(a.RenyiLeft, "-"), a.DeltaSpent, a.DeltaLeft, a.Statements, a.More, a.Failures)
+		}
+		say("  left: what may be spent now, on either side; more: statements at the usual price that it holds\n")
+		if unknown {
+			say("  ?: not in this policy\n")
 		}
 		say("  all answers so far, whenever one looks: epsilon %.4g at delta %.4g\n", d.SoFar.Epsilon, d.SoFar.Delta)
 	}
