@@ -12,6 +12,9 @@ import (
 // errCanceled is why a statement's context ended: its client said so.
 var errCanceled = errors.New("canceled by the client")
 
+// errStatementTimeout: the client's own limit on a statement was over.
+var errStatementTimeout = errors.New("statement timeout of the session")
+
 // cancelRequest ends the running statement of the session that the request names, if the key is that session's; else the other proxies are asked. An idle
 // session is left alone, and nothing is told to the asker.
 func (srv *Server) cancelRequest(m *pgproto3.CancelRequest, from origin) {
@@ -42,7 +45,12 @@ func (s *session) running() (ctx context.Context, done func()) {
 		cancel(errShutdown)
 	}
 	s.runMu.Unlock()
+	stop := func() {}
+	if t := s.set.millis("statement_timeout"); t > 0 {
+		ctx, stop = context.WithTimeoutCause(ctx, t, errStatementTimeout)
+	}
 	return ctx, func() {
+		stop()
 		s.runMu.Lock()
 		s.cancelRun = nil
 		s.runMu.Unlock()

@@ -153,8 +153,12 @@ func (s *session) show(name string) (string, error) {
 		}
 		return v, err
 	}
-	if _, err := findParameter(name); err != nil {
+	p, err := findParameter(name)
+	if err != nil {
 		return "", err
+	}
+	if p.guc != nil && p.guc.context == hiddenContext {
+		return "", sqlerr.New(sqlerr.Privilege, "must be superuser or have privileges of pg_read_all_settings to examine \"%s\"", p.name)
 	}
 	if isMode(name) {
 		if v, ok := s.tx.modes[name]; ok {

@@ -49,6 +49,9 @@ func runError(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errShutdown) {
 		return errStopping().WithCause(err)
 	}
+	if errors.Is(context.Cause(ctx), errStatementTimeout) {
+		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to statement timeout").WithCause(err)
+	}
 	return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
 }
 

@@ -13,11 +13,12 @@ import (
 type parameter struct {
 	name     string // as PostgreSQL spells it
 	def      string
-	about    string
+	about    string // PostgreSQL's
 	check    func(p *parameter, list []string) (string, error)
 	merge    func(p *parameter, list []string, now string) (string, error) // check of a setting that may be set in part
 	reported bool                                                          // clients are told by ParameterStatus
 	fixed    bool                                                          // cannot be set at all
+	guc      *guc                                                          // of those without effect
 }
 
 // parameters by lower-case name; allNames and reportedNames are sorted as SHOW ALL and the start-up are.
@@ -37,51 +38,59 @@ func init() {
 			reportedNames = append(reportedNames, key)
 		}
 	}
+	loadSettings()
 	slices.Sort(allNames)
 	slices.Sort(reportedNames)
 }
 
 var parameterTable = []parameter{
-	{name: "application_name", about: "The name that the client gives itself.", check: applicationName, reported: true},
-	{name: "array_nulls", def: "on", about: "NULL in array input.", check: onlyBool},
-	{name: "backslash_quote", def: "safe_encoding", about: "Whether \\' is a quote in strings.", check: onlyDefault},
-	{name: "bytea_output", def: "hex", about: "The form of bytea.", check: byteaOutput},
-	{name: "client_encoding", def: "UTF8", about: "The client's character set.", check: clientEncoding, reported: true},
-	{name: "client_min_messages", def: "notice", about: "The least level of messages that the client is sent.", check: minMessages},
-	{name: "DateStyle", def: "ISO, MDY", about: "The form of dates and times.", merge: dateStyle, reported: true},
-	{name: "default_transaction_deferrable", def: "off", about: "Whether new transactions are deferrable.", check: anyBool},
-	{name: "default_transaction_isolation", def: "read committed", about: "The isolation level of new transactions.", check: isolation},
-	{name: "default_transaction_read_only", def: "off", about: "Whether new transactions are read-only.", check: anyBool, reported: true},
-	{name: "escape_string_warning", def: "on", about: "Warnings of backslashes in strings.", check: anyBool},
-	{name: "extra_float_digits", def: "1", about: "The digits of floats beyond 15 (real: 6); from 1 on they are exact.", check: floatDigits},
-	{name: "idle_in_transaction_session_timeout", def: "0", about: "The time that a transaction may idle.", check: onlyDefault},
-	{name: "in_hot_standby", def: "off", about: "Whether the server is a standby.", fixed: true, check: refused, reported: true},
-	{name: "integer_datetimes", def: "on", about: "Whether timestamps are integers.", fixed: true, check: refused, reported: true},
-	{name: "IntervalStyle", def: "postgres", about: "The form of intervals.", check: intervalStyle, reported: true},
+	{name: "application_name", check: applicationName, reported: true},
+	{name: "array_nulls", def: "on", check: onlyBool},
+	{name: "backslash_quote", def: "safe_encoding", check: onlyDefault},
+	{name: "bytea_output", def: "hex", check: byteaOutput},
+	{name: "client_encoding", def: "UTF8", check: clientEncoding, reported: true},
+	{name: "client_min_messages", def: "notice", check: minMessages},
+	{name: "DateStyle", def: "ISO, MDY", merge: dateStyle, reported: true},
+	{name: "default_transaction_deferrable", def: "off", check: anyBool},
+	{name: "default_transaction_isolation", def: "read committed", check: isolation},
+	{name: "default_transaction_read_only", def: "off", check: anyBool, reported: true},
+	{name: "escape_string_warning", def: "on", check: anyBool},
+	{name: "extra_float_digits", def: "1", check: floatDigits},
+	{name: "in_hot_standby", def: "off", fixed: true, check: refused, reported: true},
+	{name: "integer_datetimes", def: "on", fixed: true, check: refused, reported: true},
+	{name: "IntervalStyle", def: "postgres", check: intervalStyle, reported: true},
 	{name: "is_superuser", def: "off", about: "Whether the user is a superuser.", fixed: true, check: refused, reported: true},
-	{name: "lc_collate", def: "C", about: "The order of texts.", fixed: true, check: refused},
-	{name: "lc_ctype", def: "C", about: "The classes of characters.", fixed: true, check: refused},
-	{name: "lc_messages", def: "C", about: "The language of messages.", check: onlyDefault},
-	{name: "lc_monetary", def: "C", about: "The form of money.", check: onlyDefault},
-	{name: "lc_numeric", def: "C", about: "The form of numbers.", check: onlyDefault},
-	{name: "lc_time", def: "C", about: "The names of days and months.", check: onlyDefault},
-	{name: "lock_timeout", def: "0", about: "The time to wait for locks.", check: onlyDefault},
-	{name: "max_identifier_length", def: "63", about: "The length of names.", fixed: true, check: refused},
+	{name: "lc_collate", def: "C", fixed: true, check: refused},
+	{name: "lc_ctype", def: "C", fixed: true, check: refused},
+	{name: "lc_messages", def: "C", check: onlyDefault},
+	{name: "lc_monetary", def: "C", check: onlyDefault},
+	{name: "lc_numeric", def: "C", check: onlyDefault},
+	{name: "lc_time", def: "C", check: onlyDefault},
+	{name: "max_identifier_length", def: "63", fixed: true, check: refused},
 	{name: "role", def: "none", about: "The role in force.", check: onlyDefault},
-	{name: "row_security", def: "on", about: "Row security.", check: onlyBool},
-	{name: "search_path", def: `"$user", public`, about: "The schemas of unqualified names.", check: searchPath},
-	{name: "server_encoding", def: "UTF8", about: "The server's character set.", fixed: true, check: refused, reported: true},
-	{name: "server_version", def: sqltype.ServerVersion, about: "The version of PostgreSQL that is spoken.", fixed: true, check: refused, reported: true},
-	{name: "server_version_num", def: "150018", about: "The version as a number.", fixed: true, check: refused},
-	{name: "session_authorization", about: "The user of the session.", fixed: true, check: refused, reported: true},
-	{name: "ssl", def: "off", about: "Whether TLS is offered.", fixed: true, check: refused},
-	{name: "standard_conforming_strings", def: "on", about: "Backslashes in strings are plain characters.", check: onlyBool, reported: true},
-	{name: "statement_timeout", def: "0", about: "The client's own limit on a statement; the policy's holds in any case.", check: onlyDefault},
-	{name: "TimeZone", def: "UTC", about: "The time zone of the session.", check: timeZone, reported: true},
-	{name: modeDeferrable, about: "Whether the transaction is deferrable.", check: anyBool},
-	{name: modeIsolation, about: "The isolation level of the transaction.", check: isolation},
-	{name: modeReadOnly, about: "Whether the transaction is read-only.", check: anyBool},
-	{name: "xmloption", def: "content", about: "How XML is read.", check: onlyDefault},
+	{name: "row_security", def: "on", check: onlyBool},
+	{name: "search_path", def: `"$user", public`, check: searchPath},
+	{name: "server_encoding", def: "UTF8", fixed: true, check: refused, reported: true},
+	{name: "server_version", def: sqltype.ServerVersion, fixed: true, check: refused, reported: true},
+	{name: "server_version_num", def: "150018", fixed: true, check: refused},
+	{name: "session_authorization", about: "The user of the session.", merge: sameUser, reported: true},
+	{name: "ssl", def: "off", fixed: true, check: refused},
+	{name: "standard_conforming_strings", def: "on", check: onlyBool, reported: true},
+	{name: "TimeZone", def: "UTC", check: timeZone, reported: true},
+	{name: modeDeferrable, check: anyBool},
+	{name: modeIsolation, check: isolation},
+	{name: modeReadOnly, check: anyBool},
+	{name: "default_table_access_method", def: "heap", check: onlyDefault},
+	{name: "default_tablespace", check: onlyDefault},
+	{name: "default_text_search_config", def: "pg_catalog.simple", check: onlyDefault},
+	{name: "exit_on_error", def: "off", check: onlyBool},
+	{name: "local_preload_libraries", check: onlyDefault},
+	{name: "quote_all_identifiers", def: "off", check: onlyBool},
+	{name: "restrict_nonsystem_relation_kind", check: onlyDefault},
+	{name: "temp_tablespaces", check: onlyDefault},
+	{name: "transform_null_equals", def: "off", check: onlyBool},
+	{name: "xmlbinary", def: "base64", check: onlyDefault},
+	{name: "xmloption", def: "content", check: onlyDefault},
 }
 
 // findParameter finds a setting by its lower-case name.
@@ -114,6 +123,15 @@ func otherwise(p *parameter, v string) error {
 }
 
 func refused(p *parameter, _ []string) (string, error) { return "", cannotChange(p) }
+
+// sameUser takes the user that the session has.
+func sameUser(p *parameter, list []string, now string) (string, error) {
+	v, err := one(p, list)
+	if err == nil && v != now {
+		err = sqlerr.New(sqlerr.Privilege, "permission denied to set session authorization")
+	}
+	return now, err
+}
 
 func onlyDefault(p *parameter, list []string) (string, error) {
 	v, err := one(p, list)

@@ -48,6 +48,9 @@ type session struct {
 	skipping   bool // an extended message failed: everything up to Sync is skipped
 	several    bool // the message being served holds more than one statement: its implicit transaction is a block for some rules
 
+	idle        time.Duration // the limit of the present wait for a message
+	idleInBlock bool          // it is that of a transaction
+
 	stopping   atomic.Bool
 	runMu      sync.Mutex
 	cancelRun  context.CancelCauseFunc
@@ -144,8 +147,11 @@ func (s *session) readError(err error) error {
 		return errStopping()
 	case s.io.failed != nil:
 		if t, ok := s.io.failed.(net.Error); ok && t.Timeout() && s.engine != nil {
+			if s.idleInBlock {
+				return sqlerr.New(sqlerr.IdleInTxTimeout, "terminating connection due to idle-in-transaction timeout")
+			}
 			return sqlerr.New(sqlerr.IdleTimeout, "terminating connection due to idle-session timeout").
-				WithHint("The limit here is %v.", s.srv.opts.IdleTimeout)
+				WithHint("The limit here is %v.", s.idle)
 		}
 		return errQuiet
 	}
@@ -178,8 +184,14 @@ func (s *session) loop() {
 // receive reads the next message. A stop that comes between its look at the flag and its read ends the read by the deadline,
 // which is why the flag is looked at after the deadline of idleness was set.
 func (s *session) receive() (pgproto3.FrontendMessage, error) {
-	if idle := s.srv.opts.IdleTimeout; idle > 0 {
-		if err := s.conn.SetReadDeadline(time.Now().Add(idle)); err != nil {
+	before := s.idle
+	s.idle, s.idleInBlock = s.idleTime()
+	if s.idle > 0 || before > 0 {
+		var until time.Time
+		if s.idle > 0 {
+			until = time.Now().Add(s.idle)
+		}
+		if err := s.conn.SetReadDeadline(until); err != nil {
 			return nil, errQuiet
 		}
 	}
@@ -191,6 +203,20 @@ func (s *session) receive() (pgproto3.FrontendMessage, error) {
 		return nil, s.readError(err)
 	}
 	return msg, nil
+}
+
+// idleTime is how long the client may take to its next message: the owner's limit, or the session's own if that is less.
+func (s *session) idleTime() (limit time.Duration, inBlock bool) {
+	limit, own := s.srv.opts.IdleTimeout, time.Duration(0)
+	if s.tx.block {
+		own = s.set.millis("idle_in_transaction_session_timeout")
+	} else {
+		own = s.set.millis("idle_session_timeout")
+	}
+	if own > 0 && (limit == 0 || own < limit) {
+		return own, s.tx.block
+	}
+	return limit, false
 }
 
 // handle serves one message. Its error ends the session: errors of statements are sent here, not returned.

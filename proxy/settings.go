@@ -243,5 +243,17 @@ func unknownParameter(name string) error {
 }
 
 func cannotChange(p *parameter) error {
+	if p.guc != nil {
+		switch p.guc.context {
+		case "postmaster":
+			return sqlerr.New(sqlerr.CantChangeParam, "parameter \"%s\" cannot be changed without restarting the server", p.name)
+		case "sighup":
+			return sqlerr.New(sqlerr.CantChangeParam, "parameter \"%s\" cannot be changed now", p.name)
+		case "backend":
+			return sqlerr.New(sqlerr.CantChangeParam, "parameter \"%s\" cannot be set after connection start", p.name)
+		case "superuser", "superuser-backend", hiddenContext:
+			return sqlerr.New(sqlerr.Privilege, "permission denied to set parameter \"%s\"", p.name)
+		}
+	}
 	return sqlerr.New(sqlerr.CantChangeParam, "parameter \"%s\" cannot be changed", p.name)
 }
