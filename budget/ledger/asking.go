@@ -65,15 +65,42 @@ func (l *book) Await(ctx context.Context, id int64) error {
 	}
 }
 
-// Abandon closes reservations of this process that ended without a release or a failure to count: their clients left. The charges stay; who waits for them goes on.
+// Abandon closes reservations of this process that ended without a release or a failure to count: their clients left. The charges stay; who waits for them goes on. Where it
+// cannot be written now, a later beat does.
 func (l *book) Abandon(ctx context.Context, ids []int64) error {
 	if err := l.forServing(); err != nil {
 		return err
 	}
+	l.letGo(ids...)
 	ids = slices.Sorted(slices.Values(ids))
 	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
 		return l.state.recover(ids), nil
 	}})
+}
+
+// hold notes the reservations among records whose caller will be given their ids, so that whatever else is outstanding of this process has nobody who closes it: what was written
+// before a connection was cut for good, and what was abandoned in vain. back forgets them. Under mu.
+func (l *book) hold(recs []*Record) (back func()) {
+	var ids []int64
+	for _, r := range recs {
+		if r.Reserve != nil {
+			l.held[r.Seq] = true
+			ids = append(ids, r.Seq)
+		}
+	}
+	return func() {
+		for _, id := range ids {
+			delete(l.held, id)
+		}
+	}
+}
+
+func (l *book) letGo(ids ...int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		delete(l.held, id)
+	}
 }
 
 // recover closes those of the reservations that are outstanding. The ids are in order.

@@ -30,10 +30,13 @@ func answered(ctx context.Context, l Ledger, r Reservation, made string, run fun
 		if err != nil {
 			return "", false, err
 		}
-		if err := run(id); err != nil {
-			return "", true, err
+		if err = run(id); err == nil {
+			err = l.Commit(ctx, id, Release{Key: r.Statement, Payload: []byte(made)})
 		}
-		return made, true, l.Commit(ctx, id, Release{Key: r.Statement, Payload: []byte(made)})
+		if err != nil {
+			_ = l.Abandon(context.WithoutCancel(ctx), []int64{id}) // where it cannot be written, a beat does it
+		}
+		return made, true, err
 	}
 }
 
@@ -208,7 +211,7 @@ func TestAbandonedLater(t *testing.T) {
 	if err := b.Await(done, id); err != nil {
 		t.Error(err)
 	}
-	if n := must(b.Balance(Payer{Analyst: "ann", Quota: 1}))(t).Dataset.Statements; n != 1 || len(a.left) != 0 {
-		t.Errorf("%d statements are charged, %v are left", n, a.left)
+	if n := must(b.Balance(Payer{Analyst: "ann", Quota: 1}))(t).Dataset.Statements; n != 1 || len(a.held) != 0 {
+		t.Errorf("%d statements are charged, %v are held", n, a.held)
 	}
 }

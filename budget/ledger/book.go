@@ -36,8 +36,9 @@ type book struct {
 	raising *Head  // what this process is just making of it
 	broken  error  // why nothing is written any more
 	closed  bool
-	moving  bool // it may have departed
-	sweep   int  // size of state.stored at which expired releases are dropped next
+	moving  bool           // it may have departed
+	held    map[int64]bool // outstanding reservations whose callers have their ids
+	sweep   int            // size of state.stored at which expired releases are dropped next
 }
 
 // store keeps records in one order, durably, and releases beside them. It is used by one goroutine at a time.
@@ -120,7 +121,7 @@ func newBook(opt Options) (*book, error) {
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return &book{cache: opt.Cache, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), sweep: firstSweep, every: opt.every}, nil
+	return &book{cache: opt.Cache, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), held: map[int64]bool{}, sweep: firstSweep, every: opt.every}, nil
 }
 
 // own makes a head that the caller cannot change any more.

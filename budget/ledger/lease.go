@@ -83,7 +83,7 @@ func readLive(r pgx.BatchResults) ([]string, error) {
 	return pgx.CollectRows(list, pgx.RowTo[string])
 }
 
-// beat renews the lease and recovers what dead owners left.
+// beat renews the lease and recovers what dead owners left, and what of this one's nobody closes any more.
 //
 // Only reservations that were known before the leases were read are judged by them: an owner has its lease before its first reservation.
 func (k *leases) beat(ctx context.Context) error {
@@ -92,11 +92,14 @@ func (k *leases) beat(ctx context.Context) error {
 		return err
 	}
 	l.mu.Lock()
-	dead := slices.Clone(l.left)
+	var dead []int64
 	owners := map[int64]string{}
 	for id, c := range l.state.outstanding {
-		if c.owner != l.owner {
+		switch {
+		case c.owner != l.owner:
 			owners[id] = c.owner
+		case !l.held[id]:
+			dead = append(dead, id)
 		}
 	}
 	l.mu.Unlock()
@@ -113,26 +116,9 @@ func (k *leases) beat(ctx context.Context) error {
 		return nil
 	}
 	slices.Sort(dead)
-	if err := l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
+	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
 		return l.state.recover(dead), nil // none where another was first
-	}}); err != nil {
-		return err
-	}
-	l.mu.Lock()
-	l.left = slices.DeleteFunc(l.left, func(id int64) bool { return slices.Contains(dead, id) })
-	l.mu.Unlock()
-	return nil
-}
-
-// Abandon is the book's; what could not be written is written by a later beat, so that nobody waits for it longer than for a dead owner's.
-func (l *Postgres) Abandon(ctx context.Context, ids []int64) error {
-	err := l.book.Abandon(ctx, ids)
-	if err != nil {
-		l.mu.Lock()
-		l.left = append(l.left, ids...)
-		l.mu.Unlock()
-	}
-	return err
+	}})
 }
 
 // end gives the lease up.

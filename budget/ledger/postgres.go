@@ -16,7 +16,6 @@ type Postgres struct {
 	*book
 	*server
 	leases *leases // nil for an owner
-	left   []int64 // abandoned, and not closed yet. Under mu
 }
 
 // server is PostgreSQL's store. One connection does everything; where it is cut, the next batch opens another.

@@ -19,6 +19,10 @@ func (s *server) payload(seq int64) (out []byte, err error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
+	if lost(err) { // the batch begins anew on another connection
+		s.drop()
+		err = fmt.Errorf("%w: %w", errUncertain, err)
+	}
 	return out, err
 }
 

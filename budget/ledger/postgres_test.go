@@ -271,10 +271,19 @@ func (w *wire) cut() {
 	w.open = nil
 }
 
-// faulty is the store with a fault just before it writes.
+// faulty is the store with a fault just before it writes, or reads a release.
 type faulty struct {
 	*server
-	before func()
+	before, reading func()
+}
+
+func (f *faulty) payload(seq int64) ([]byte, error) {
+	if f.reading != nil {
+		reading := f.reading
+		f.reading = nil
+		reading()
+	}
+	return f.server.payload(seq)
 }
 
 func (f *faulty) write(c change) error {
@@ -323,6 +332,7 @@ func TestCutConnections(t *testing.T) {
 		if err := l.Commit(ctx, id, Release{Key: Hash{byte(i)}, Payload: []byte(fault.name)}); err != nil {
 			t.Fatalf("%s: %v", fault.name, err)
 		}
+		f.reading = fault.before
 		s, ok, err := l.Lookup(ctx, Hash{byte(i)}, "ann")
 		if !ok || err != nil || string(s.Payload) != fault.name {
 			t.Errorf("%s: %+v %v %v", fault.name, s, ok, err)
@@ -357,7 +367,7 @@ func TestStoppedProxyLosesTheLock(t *testing.T) {
 	r := count(t, list[0].Filter(), "ann", 1, 0.1)
 	held, wake, done := make(chan struct{}), make(chan struct{}), make(chan error)
 	stopped.silent()
-	stopped.book.store = &faulty{stopped.server, func() { close(held); <-wake }}
+	stopped.book.store = &faulty{server: stopped.server, before: func() { close(held); <-wake }}
 	go func() {
 		_, err := stopped.Reserve(ctx, r)
 		done <- err

@@ -178,11 +178,15 @@ func (l *book) decide(rows []row, reads, writes []*entry) (c change, undo []func
 	at := l.time() // one moment for the admissions and the records of a batch
 	for _, e := range slices.Concat(reads, writes) {
 		if e.rows != nil && wrote(rows, e.rows) { // before the connection was cut
+			l.hold(e.records)
 			continue
 		}
 		e.records, e.rows, e.err = nil, nil, e.ctx.Err()
 		if e.err == nil {
 			e.records, e.err = e.decide(at)
+		}
+		if errors.Is(e.err, errUncertain) { // the store's connection was cut while it decided
+			return c, undo, e.err
 		}
 		if e.err != nil || len(e.records) == 0 {
 			continue
@@ -191,7 +195,7 @@ func (l *book) decide(rows []row, reads, writes []*entry) (c change, undo []func
 		if e.rows, back, e.err = l.chained(e.records, at); e.err != nil {
 			continue
 		}
-		undo = append(undo, back...)
+		undo = append(append(undo, back...), l.hold(e.records))
 		c.rows, c.gone = append(c.rows, e.rows...), append(c.gone, e.gone...)
 		if e.payload != nil {
 			c.releases = append(c.releases, storedPayload{e.rows[0].seq, e.payload})

@@ -128,7 +128,7 @@ func (l *book) Commit(ctx context.Context, id int64, r Release) error {
 		made.Expires = at.Add(ttl)
 		return []*Record{{Commit: &made}}, nil
 	}
-	return l.do(e)
+	return l.closing(id, e)
 }
 
 // Fail closes a reservation without a release; class is a word for the owner.
@@ -136,10 +136,19 @@ func (l *book) Fail(ctx context.Context, id int64, class string) error {
 	if err := l.forServing(); err != nil {
 		return err
 	}
-	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
+	return l.closing(id, &entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
 		if err := l.state.checkOutstanding(id); err != nil {
 			return nil, err
 		}
 		return []*Record{{Fail: &Failure{Reservation: id, Class: class}}}, nil
 	}})
+}
+
+// closing writes what ends a reservation. One that could not be closed is still its caller's.
+func (l *book) closing(id int64, e *entry) error {
+	err := l.do(e)
+	if err == nil {
+		l.letGo(id)
+	}
+	return err
 }
