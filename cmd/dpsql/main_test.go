@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	if asAbuser() {
+	if asAbuser() || asStored() {
 		return
 	}
 	os.Exit(m.Run())
@@ -46,6 +46,12 @@ func serveDir(t testing.TB, policyPath string) *server {
 	t.Helper()
 	cmd := program(context.Background(), "serve", "--config", policyPath, "--listen", "127.0.0.1:0")
 	cmd.Dir = filepath.Dir(policyPath)
+	return started(t, cmd)
+}
+
+// started starts a server and waits for its address.
+func started(t testing.TB, cmd *exec.Cmd) *server {
+	t.Helper()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
