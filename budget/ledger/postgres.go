@@ -367,8 +367,12 @@ func (s *server) write(c change) error {
 	if len(c.gone) > 0 {
 		b.Queue("DELETE FROM "+s.schema+".releases WHERE seq = ANY ($1)", c.gone)
 	}
-	for _, r := range c.releases {
-		b.Queue("INSERT INTO "+s.schema+".releases VALUES ($1, $2)", r.seq, r.payload)
+	if n := len(c.releases); n > 0 {
+		seqs, payloads := make([]int64, n), make([][]byte, n)
+		for i, r := range c.releases {
+			seqs[i], payloads[i] = r.seq, r.payload
+		}
+		b.Queue("INSERT INTO "+s.schema+".releases SELECT * FROM unnest($1::bigint[], $2::bytea[])", seqs, payloads)
 	}
 	seqs, bodies, hashes := make([]int64, len(c.rows)), make([][]byte, len(c.rows)), make([][]byte, len(c.rows))
 	for i, r := range c.rows {

@@ -31,6 +31,7 @@ type entry struct {
 	rows    []row // as they were last given to the store
 	err     error
 	turn    chan bool // true: lead the next batch; false: it is done
+	told    bool      // a read that was answered before its batch was written
 }
 
 // The most that one batch takes.
@@ -42,7 +43,7 @@ const (
 // do writes an entry, beside whatever else waits, and returns once it is durable. From the moment that its batch begins the caller's context
 // is not asked any more: a write is never left half-way.
 //
-// Who comes first leads: it writes the batch that it is in, and hands over to the first of those who came meanwhile.
+// Who comes first leads: it writes the batch that it is in, of all who came before the store was its own, and hands over to the first of those who came meanwhile.
 func (l *book) do(e *entry) error {
 	q := &l.queue
 	e.turn = make(chan bool, 1)
@@ -54,17 +55,7 @@ func (l *book) do(e *entry) error {
 	if !lead && !<-e.turn {
 		return e.err
 	}
-	q.mu.Lock()
-	n, bytes := 0, 0
-	for n < len(q.waiting) && n < batchEntries && (n == 0 || bytes+len(q.waiting[n].payload) <= batchBytes) {
-		bytes += len(q.waiting[n].payload)
-		n++
-	}
-	batch := slices.Clone(q.waiting[:n]) // the leader is the first of it
-	q.waiting = slices.Delete(q.waiting, 0, n)
-	q.mu.Unlock()
-
-	l.settle(batch)
+	batch := l.settle(q.take(nil, false)) // the leader is the first of it
 
 	q.mu.Lock()
 	if len(q.waiting) > 0 {
@@ -74,39 +65,63 @@ func (l *book) do(e *entry) error {
 	}
 	q.mu.Unlock()
 	for _, other := range batch[1:] {
-		other.turn <- false
+		if !other.told {
+			other.turn <- false
+		}
 	}
 	return e.err
+}
+
+// take adds those who wait to a batch, in their order; with reads up to the first that writes.
+func (q *queue) take(batch []*entry, reads bool) []*entry {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n, bytes := 0, 0
+	for _, e := range batch {
+		bytes += len(e.payload)
+	}
+	for n < len(q.waiting) && len(batch) < batchEntries && (len(batch) == 0 || bytes+len(q.waiting[n].payload) <= batchBytes) && !(reads && !q.waiting[n].read) {
+		bytes += len(q.waiting[n].payload)
+		batch = append(batch, q.waiting[n])
+		n++
+	}
+	q.waiting = slices.Delete(q.waiting, 0, n)
+	return batch
 }
 
 // cuts is how often a batch is tried on a store that lost its connection.
 const cuts = 3
 
-// settle writes a batch. After errUncertain on a shared store it looks there again: what is found is durable, the rest is decided anew.
-func (l *book) settle(batch []*entry) {
+// settle writes a batch, and gives it as it was in the end. After errUncertain on a shared store it looks there again: what is found is durable, the rest is decided anew.
+func (l *book) settle(batch []*entry) []*entry {
 	l.io.Lock()
 	defer l.io.Unlock()
-	reads, writes := split(batch)
 	var err error
 	for range cuts {
-		if err = l.try(reads, writes); !errors.Is(err, errUncertain) || !l.store.shared() {
+		if batch, err = l.try(batch); !errors.Is(err, errUncertain) || !l.store.shared() {
 			break
 		}
 	}
 	if err == nil {
-		return
+		return batch
 	}
 	if errors.Is(err, errMark) || errors.Is(err, errUncertain) && !l.store.shared() {
 		l.stop(ErrBroken)
 	}
 	for _, e := range batch {
-		e.err = err
+		if !e.told {
+			e.err = err
+		}
 	}
+	return batch
 }
 
 // split puts reads first: they see what was durable before the batch.
 func split(batch []*entry) (reads, writes []*entry) {
 	for _, e := range batch {
+		if e.told {
+			continue
+		}
 		if e.read {
 			reads = append(reads, e)
 		} else {
@@ -125,37 +140,46 @@ func (l *book) stop(why error) {
 	}
 }
 
-// try runs a batch in one transaction. Its error is everybody's; that of a single entry is in the entry.
-func (l *book) try(reads, writes []*entry) error {
+// try runs a batch, and who came while it waited for the store, in one transaction. Its error is everybody's; that of a single entry is in the entry.
+func (l *book) try(batch []*entry) ([]*entry, error) {
 	l.mu.Lock()
 	err, known := l.ready(), waterline{l.state.seq, l.state.last}
 	l.mu.Unlock()
 	if err != nil {
-		return err
+		return batch, err
 	}
-	rows, err := l.store.begin(known, len(writes) > 0)
+	lock := slices.ContainsFunc(batch, func(e *entry) bool { return !e.read })
+	rows, err := l.store.begin(known, lock)
 	if err != nil {
 		var broken *CorruptError
 		if errors.Is(err, ErrRolledBack) || errors.Is(err, ErrForeign) || errors.As(err, &broken) {
 			l.stop(err)
 		}
-		return err
+		return batch, err
 	}
+	batch = l.queue.take(batch, !lock)
+	reads, writes := split(batch)
 	c, undo, err := l.decide(rows, reads, writes)
 	if err != nil {
 		l.takeBack(undo)
 		l.store.end()
-		return err
+		return batch, err
+	}
+	for _, e := range reads { // what they saw was durable before
+		if e != batch[0] {
+			e.told = true
+			e.turn <- false
+		}
 	}
 	if len(c.rows) == 0 {
 		l.store.end()
-		return nil
+		return batch, nil
 	}
 	err = l.store.write(c)
 	if err != nil && !errors.Is(err, errMark) {
 		l.takeBack(undo)
 	}
-	return err
+	return batch, err
 }
 
 // takeBack makes the state what it was before a batch.

@@ -181,3 +181,56 @@ func (s *state) seen() any {
 	}
 	return []any{s.checkpoint, slices.Clone(s.segments), slices.Clone(s.recent), s.version, s.seq, s.last, s.clock, s.current, sets, open, stored, frozen}
 }
+
+// Who reads is answered before the writes beside are durable: what it sees was.
+func TestReadsDoNotWaitForTheSync(t *testing.T) {
+	d := &disk{}
+	l := must(onDisk(t, tempPath(t), d))(t)
+	r := count(t, l.Filter(), "ann", 1, 0.01)
+	if err := l.Commit(ctx, must(l.Reserve(ctx, r))(t), Release{Key: Hash{1}, Payload: []byte("1")}); err != nil {
+		t.Fatal(err)
+	}
+	entered, hold := make(chan struct{}, 2), make(chan struct{})
+	d.fail = func(what string) error {
+		if what == "sync wal" {
+			entered <- struct{}{}
+			<-hold
+		}
+		return nil
+	}
+	var wg sync.WaitGroup
+	reserve := func() {
+		if _, err := l.Reserve(ctx, r); err != nil {
+			t.Error(err)
+		}
+	}
+	waits := func(n int) {
+		for waiting := 0; waiting < n; {
+			time.Sleep(time.Millisecond)
+			l.queue.mu.Lock()
+			waiting = len(l.queue.waiting)
+			l.queue.mu.Unlock()
+		}
+	}
+	wg.Go(reserve)
+	<-entered
+	wg.Go(reserve) // leads the second batch
+	waits(1)
+	found := make(chan bool, 1)
+	wg.Go(func() {
+		_, ok, err := l.Lookup(ctx, Hash{1}, "ann")
+		found <- ok && err == nil
+	})
+	waits(2)
+	hold <- struct{}{}
+	<-entered
+	if !<-found { // while the second sync is held
+		t.Error("the release was not found")
+	}
+	hold <- struct{}{}
+	wg.Wait()
+	d.fail = nil
+	if err := errors.Join(l.Verify(ctx), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine"
@@ -17,6 +19,9 @@ import (
 
 // storedVariable names the policy of a server whose database answers from memory.
 const storedVariable = "DPSQL_TEST_STORED"
+
+// waitVariable says how long that database takes for an answer; nothing without.
+const waitVariable = "DPSQL_TEST_STORED_WAIT"
 
 // asStored serves a policy over a stored backend until it is killed, if this process is that server: what is left is dpsql's own way, from the wire to the ledger.
 func asStored() bool {
@@ -41,7 +46,11 @@ func serveStored(ctx context.Context, path string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: &stored{Backend: b}, Logger: log})
+	wait, err := time.ParseDuration(cmp.Or(os.Getenv(waitVariable), "0"))
+	if err != nil {
+		return err
+	}
+	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: &stored{Backend: b, wait: wait}, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -64,6 +73,7 @@ func serveStored(ctx context.Context, path string, log *slog.Logger) error {
 // stored is a database that asks another one once for each text, whatever the parameters, and then gives the same rows again.
 type stored struct {
 	backend.Backend
+	wait    time.Duration
 	answers sync.Map // text to [][]secret.Value
 }
 
@@ -78,6 +88,7 @@ func (s *stored) Begin(context.Context) (backend.Tx, error) { return &storedTx{o
 // Query gives what was answered before.
 func (t *storedTx) Query(ctx context.Context, sql string, args []backend.Arg, want []sqltype.Type) (secret.Rows, error) {
 	if known, ok := t.of.answers.Load(sql); ok {
+		time.Sleep(t.of.wait)
 		return &storedRows{rows: known.([][]secret.Value)}, nil
 	}
 	var err error

@@ -302,6 +302,7 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 		err = tx.confirm(ctx)
 	}
 	tx.Close()
+	done() // others may read while this is written
 	payloads := make([][]byte, made)
 	for i, a := range open[:made] {
 		if err == nil {

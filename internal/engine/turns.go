@@ -2,49 +2,70 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
 // turns let each analyst have a few statements that read the database at once, so that nobody's flood takes all connections.
 type turns struct {
-	mu    sync.Mutex
-	taken map[string]int
-	freed chan struct{} // closed, and made anew, whenever a turn ends
+	mu      sync.Mutex
+	taken   map[string]int
+	waiting map[string][]waiter // in the order in which they came
+}
+
+// waiter is handed a turn by closing it, where no more than most are taken.
+type waiter struct {
+	turn chan struct{}
+	most int
 }
 
 // take waits for one of most turns, or for the context.
 func (t *turns) take(ctx context.Context, analyst string, most int) (done func(), err error) {
-	for {
-		t.mu.Lock()
-		if t.taken == nil {
-			t.taken, t.freed = map[string]int{}, make(chan struct{})
-		}
-		if t.taken[analyst] < most {
-			t.taken[analyst]++
-			t.mu.Unlock()
-			return func() { t.give(analyst) }, nil
-		}
-		wait := t.freed
-		t.mu.Unlock()
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	done = sync.OnceFunc(func() { t.give(analyst) })
+	t.mu.Lock()
+	if t.taken == nil {
+		t.taken, t.waiting = map[string]int{}, map[string][]waiter{}
 	}
+	if t.taken[analyst] < most {
+		t.taken[analyst]++
+		t.mu.Unlock()
+		return done, nil
+	}
+	mine := waiter{make(chan struct{}), most}
+	t.waiting[analyst] = append(t.waiting[analyst], mine)
+	t.mu.Unlock()
+	select {
+	case <-mine.turn:
+		return done, nil
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	left := len(t.waiting[analyst])
+	t.waiting[analyst] = slices.DeleteFunc(t.waiting[analyst], func(w waiter) bool { return w == mine })
+	handed := len(t.waiting[analyst]) == left
+	t.mu.Unlock()
+	if handed {
+		done()
+	}
+	return nil, ctx.Err()
 }
 
+// give hands a turn over, or back.
 func (t *turns) give(analyst string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if next := t.waiting[analyst]; len(next) > 0 && t.taken[analyst] <= next[0].most {
+		close(next[0].turn)
+		t.waiting[analyst] = next[1:]
+		return
+	}
 	if t.taken[analyst]--; t.taken[analyst] == 0 {
 		delete(t.taken, analyst)
+		delete(t.waiting, analyst)
 	}
-	close(t.freed)
-	t.freed = make(chan struct{})
 }
 
-// turn is this session's: it is taken before a statement asks for a connection.
+// turn is this session's: it is taken before a statement asks for a connection, and may be given back more than once.
 func (s *Session) turn(ctx context.Context) (done func(), err error) {
 	return s.engine.turns.take(ctx, s.analyst.Name, int(s.world.policy.Limits.StatementsAtOnce))
 }
