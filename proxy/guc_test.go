@@ -4,6 +4,8 @@ import (
 	"context"
 	"flag"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -27,5 +29,33 @@ from pg_settings s left join visible v using (name) where s.name not like '%.%';
 	}
 	if got != settingsOf15 {
 		t.Error("settings.tsv is not what PostgreSQL has; go test ./proxy -run TestSettingsOf15 -rewrite")
+	}
+}
+
+// TestShowAll: SHOW ALL has PostgreSQL's names and words, in its order, and dpsql's settings among them.
+func TestShowAll(t *testing.T) {
+	show := func(url, before string) (out [][2]string) {
+		results, err := dial(t, url).Exec(context.Background(), before+"show all").ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range results[len(results)-1].Rows {
+			out = append(out, [2]string{string(row[0]), strings.Join(strings.Fields(string(row[2])), " ")})
+		}
+		return out
+	}
+	here := show(proxyURL(startProxy(t, newScripted(), Options{})), "")
+	there := show(server15.URL("postgres"), "begin; create role looks; set local role looks; ")
+	i := slices.IndexFunc(here, func(r [2]string) bool { return r[0] == "dpsql.epsilon" })
+	if i < 0 {
+		t.Fatal("dpsql's own settings are not there")
+	}
+	if here = slices.Delete(here, i, i+1); !slices.Equal(here, there) {
+		for k := range min(len(here), len(there)) {
+			if here[k] != there[k] {
+				t.Errorf("%q is %q in PostgreSQL", here[k], there[k])
+			}
+		}
+		t.Errorf("%d settings, PostgreSQL has %d", len(here), len(there))
 	}
 }

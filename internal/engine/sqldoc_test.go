@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine"
 )
 
@@ -212,29 +214,42 @@ func writeSettings(t *testing.T, w *site, page *bytes.Buffer) {
 	}
 	page.WriteString("\n## Settings\n\n`SET`, `SET LOCAL`, `RESET`, `SHOW`, or the connection's options. Those of dpsql are in [configuration.md](configuration.md). " +
 		"\"only this\" means that another value is refused by name, so that nothing is promised that is not kept.\n\n| setting | here | about | other values |\n|---|---|---|---|\n")
-	tried := map[string]bool{}
+	tried, without := map[string]bool{}, 0
 	for _, row := range res[0].Rows {
 		name, value, about := string(row[0]), string(row[1]), string(row[2])
 		other := otherValues[strings.ToLower(name)]
 		tried[strings.ToLower(name)] = true
-		state := "only this"
+		state := ""
 		var pe *pgconn.PgError
 		switch err := s.ask(c, fmt.Sprintf("SET %s = %s", name, cmp(other, "'other'"))); {
 		case err == nil && other != "":
 			state = "such as " + other
 		case err == nil:
 			state = "any"
-		case errors.As(err, &pe) && pe.Code == "55P02":
+		case errors.As(err, &pe) && strings.HasSuffix(pe.Message, "cannot be changed"):
 			state = "fixed"
 		case other != "":
 			t.Errorf("SET %s = %s: %v", name, other, err)
+		case pe != nil && pe.Code == sqlerr.Unsupported.Code:
+			state = "only this"
+		case slices.ContainsFunc([]string{"on", "off"}, func(v string) bool {
+			return errors.As(s.ask(c, fmt.Sprintf("SET %s = %s", name, v)), &pe) && pe.Code == sqlerr.Unsupported.Code
+		}):
+			state = "only this"
+		default:
+			without++
 		}
 		_ = s.ask(c, "RESET ALL")
+		if state == "" {
+			continue
+		}
 		if name == "application_name" || strings.HasPrefix(name, "dpsql.") && name == "dpsql.notices" {
 			value = ""
 		}
 		fmt.Fprintf(page, "| %s | %s | %s | %s |\n", name, escaped(value), escaped(about), escaped(state))
 	}
+	fmt.Fprintf(page, "\nThe other %d settings of PostgreSQL 15 are shown as a fresh server has them. What any user may set there (work_mem, enable_seqscan, jit, ...) says how a server works, not what it answers: "+
+		"it is taken, checked and shown, and has no effect here. The rest is refused as PostgreSQL refuses it.\n", without)
 	for name := range otherValues {
 		if !tried[name] {
 			t.Errorf("there is no setting %s", name)
@@ -252,7 +267,8 @@ func cmp(a, b string) string {
 // otherValues are values beside the default that are taken.
 var otherValues = map[string]string{"client_encoding": "latin1", "dpsql.epsilon": "0.1", "dpsql.mechanism": "laplace", "dpsql.max_groups": "8", "dpsql.clip": "5", "dpsql.bounding": "l2", "dpsql.notices": "full", "dpsql.target_error": "'5%'", "dpsql.expected_size": "1000", "dpsql.fresh": "on",
 	"client_min_messages": "warning", "default_transaction_read_only": "on", "default_transaction_isolation": "serializable", "default_transaction_deferrable": "on", "bytea_output": "escape", "datestyle": "'SQL, DMY'", "extra_float_digits": "0",
-	"intervalstyle": "iso_8601", "timezone": "'Europe/Berlin'", "escape_string_warning": "off", "transaction_isolation": "serializable", "transaction_deferrable": "on", "transaction_read_only": "on"}
+	"intervalstyle": "iso_8601", "timezone": "'Europe/Berlin'", "escape_string_warning": "off", "transaction_isolation": "serializable", "transaction_deferrable": "on", "transaction_read_only": "on",
+	"statement_timeout": "'30s'", "idle_in_transaction_session_timeout": "'5min'", "idle_session_timeout": "'1h'", "lock_timeout": "'10s'"}
 
 // TestPublicKeys: what the page calls public groups needs no selection: under a policy without delta, where unknown groups are refused, they are answered.
 func TestPublicKeys(t *testing.T) {
