@@ -14,8 +14,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // clauses is one part of testdata/sql/clauses.yaml.
