@@ -137,20 +137,16 @@ func renews(b ledger.Balance) sqltype.Value {
 
 // budgetLine is SHOW dpsql.budget.
 func (s *Session) budgetLine() (string, error) {
-	rows, err := s.ownRows(context.Background(), budgetTable)
-	if err != nil {
-		return "", err
-	}
 	b, err := s.engine.ledger.Balance(s.payer())
 	if err != nil {
 		return "", s.ledgerFailed(err)
 	}
 	f := s.engine.filter()
-	line := accountLine(f, s.analyst.Epsilon, b.Analyst)
+	line := s.leftLine(b) + "; yours: " + accountLine(f, s.analyst.Epsilon, b.Analyst)
+	line += "; delta spent " + number(b.Analyst.Spent.Delta)
 	if so, delta := f.Odometer(b.Analyst.Spent, s.analyst.Epsilon/f.Epsilon); f.Order != 0 {
 		line += fmt.Sprintf("; what you paid for so far: epsilon %s at delta %s", number(so), number(delta))
 	}
-	line += fmt.Sprintf("; delta spent %s; left: %d statements of epsilon %s", number(b.Analyst.Spent.Delta), rows[0][8], number(s.now.epsilon))
 	for i, r := range b.Roles {
 		line += fmt.Sprintf("; all of role %s: %s", r.Name, accountLine(f, s.analyst.Roles[i].Epsilon, r.Account))
 	}
@@ -163,6 +159,36 @@ func (s *Session) budgetLine() (string, error) {
 		line += fmt.Sprintf("; lifetime: none, used %s by %d charged windows", number(l.Spent), l.Windows)
 	}
 	return line, nil
+}
+
+// leftLine says what an analyst may still ask: the least of what is left of the own budget, the roles' and the data set's.
+func (s *Session) leftLine(b ledger.Balance) string {
+	f, e := s.engine.filter(), s.now.epsilon
+	priced := func(e float64) dp.Loss { return dp.Loss{Pure: e, Renyi: f.Price(e)} }
+	n, own := b.StatementsLeft(priced(e)), b.Analyst.StatementsLeft(priced(e))
+	switch {
+	case b.Dataset.Ended:
+		return "left: nothing, for the lifetime does not hold this window"
+	case n > 0 && n < own:
+		return fmt.Sprintf("left: %d statements of epsilon %s (yours alone would hold %d: others spend the same budget)", n, number(e), own)
+	case n > 0:
+		return fmt.Sprintf("left: %d statements of epsilon %s", n, number(e))
+	}
+	low, high := s.leastEpsilon(), e
+	if !b.Admits(priced(low)) {
+		return "left: nothing; answers that are stored are free"
+	}
+	for high/low > 1.0005 {
+		if mid := math.Sqrt(low * high); b.Admits(priced(mid)) {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	if down := threeDown(low); b.Admits(priced(down)) {
+		low = down
+	}
+	return fmt.Sprintf("left: no statement of epsilon %s; SET dpsql.epsilon = %s would pass", number(e), number(low))
 }
 
 // accountLine says what one of a quota has in all, and has spent.

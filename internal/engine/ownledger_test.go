@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
@@ -65,4 +67,52 @@ func TestLedgerTable(t *testing.T) {
 	if err == nil {
 		t.Error("a canceled statement went on")
 	}
+}
+
+// TestBudgetLine: SHOW dpsql.budget begins with what may still be asked, and keeps its word; it says where others are why there is less.
+func TestBudgetLine(t *testing.T) {
+	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	ann, guest := e.session(t, "ann"), e.session(t, "guest")
+	line := func(s *Session) string {
+		t.Helper()
+		text, ok, err := s.Show("dpsql.budget")
+		if err != nil || !ok || strings.Contains(text, "\n") {
+			t.Fatalf("%q %v", text, err)
+		}
+		return text
+	}
+	if text := line(ann); !strings.HasPrefix(text, "left: 50 statements of epsilon 0.5; yours: epsilon 20, delta 1e-06: spent epsilon 0; spent Renyi 0 of ") {
+		t.Error(text)
+	}
+	text := line(guest) // a quota of 0.2, in statements of 0.5
+	var epsilon string
+	if _, err := fmt.Sscanf(text, "left: no statement of epsilon 0.5; SET dpsql.epsilon = %s would pass; yours:", &epsilon); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	set(t, guest, "dpsql.epsilon", epsilon)
+	ask(t, guest, "select count(*) from patients")
+	if text := line(guest); !strings.HasPrefix(text, "left: no") {
+		t.Error(text)
+	}
+	set(t, ann, "dpsql.mechanism", "laplace")
+	for i := 0; ; i++ {
+		if _, err := try(ann, fmt.Sprintf("select count(*) from encounters where days > %d", i)); err != nil {
+			break
+		}
+	}
+	if text := line(ann); !strings.HasPrefix(text, "left: no") || i64(t, ann) != 0 {
+		t.Error(text)
+	}
+	bob := e.session(t, "bob")
+	set(t, bob, "dpsql.epsilon", "0.01")
+	if text := line(bob); !strings.Contains(text, "others spend the same budget") {
+		t.Error(text)
+	}
+}
+
+// i64 is how many statements the budget table says are left.
+func i64(t *testing.T, s *Session) int64 {
+	t.Helper()
+	_, a := ask(t, s, "select statements_left from dpsql.budget where scope = 'analyst'")
+	return a.Rows[0][0].(int64)
 }
