@@ -159,8 +159,11 @@ type CorruptError struct {
 
 // Error names the record.
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("ledger: record %d is broken: %s; the file is kept as it is", e.Seq, e.Reason)
+	return fmt.Sprintf("ledger: record %d is broken: %s. Nothing is served from it, and it is kept as it is. %s", e.Seq, e.Reason, restore)
 }
+
+// restore is what an owner does about a broken ledger.
+const restore = "Bring back the newest backup (docs/operations.md, The ledger and its backup); nothing repairs it, for what it forgot could be spent twice"
 
 // The ways in which an opening or a write is refused.
 var (
@@ -169,7 +172,7 @@ var (
 	ErrMismatch   = errors.New("ledger: the file belongs to another budget")
 	ErrNotExist   = fmt.Errorf("ledger: there is no such file: %w", fs.ErrNotExist)
 	ErrRolledBack = errors.New("ledger: the file is older than its mark")
-	ErrForeign    = errors.New("ledger: the file is not a dpsql ledger")
+	ErrForeign    = errors.New("ledger: it is not a dpsql ledger")
 	ErrClosed     = errors.New("ledger: closed")
 	ErrBroken     = errors.New("ledger: stopped, since an earlier write may or may not be on disk; restart to read what is")
 	ErrFrozen     = errors.New("ledger: frozen by the owner")

@@ -122,7 +122,7 @@ func (l *file) releases() (map[int64]fingerprint, error) {
 // sound is SQLite's own check.
 func (l *file) sound() error {
 	if got, err := queryText(l.db, "PRAGMA integrity_check(1)"); err != nil || got != "ok" {
-		return errors.Join(fmt.Errorf("ledger: SQLite finds the file damaged: %s; the file is kept as it is", got), err)
+		return errors.Join(fmt.Errorf("ledger: SQLite finds the file damaged: %s. Nothing is served from it, and it is kept as it is. %s", got, restore), err)
 	}
 	return nil
 }
