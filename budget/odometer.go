@@ -7,12 +7,13 @@ import (
 )
 
 // Odometer is what was spent so far in words of the promise, whenever one looks and whatever was chosen on the way: of a data set's sums (share 1), that all answers up to now are (epsilon, delta)-DP;
-// of an analyst's, that those are which they paid for. What they were answered from releases that others paid for is not in it, but in the data set's. It is not what
+// of an analyst's alone, that those are which they paid for. What they were answered from releases that others paid for is not in it, but in the data set's. It is not what
 // the filter admits by, which needs one bound, known at the start, and so has more room: at the end of the budget an odometer may stand above the budget's epsilon.
 //
 // Proof: epsilon_t and delta_t are functions of the charges up to time t. Claim: for every D fixed beforehand the privacy loss L_t is above epsilon_t at some time t with delta_t <= D with probability at most D under P.
 // So the answers until one stops, also by what was seen, at epsilon_t <= E and delta_t <= D, are (E, D)-DP, for every E and D.
-// Conditions: those of NewFilter's proof, and d = share Delta/2 fixed before the first answer: a grant is not in the share, as it may follow from answers.
+// Conditions: those of NewFilter's proof, and d = share Delta/2 fixed before the first answer. So the filter is that of the promise at the window's first charge, whatever it was raised to since (the ledger's Began: a raise keeps
+// the order), and where a quota is no fixed share, since the policy may change it, a grant add to it and a raise leave it what it is, the share is 1.
 // (0) If D < d there is no such t. Else stop before the first charge that would take delta_t above D. That charge is known before its data is read, and nothing that the claim counts comes after it.
 // (1) The approximate deltas on every path then add up to at most D - d, so with probability at most D - d any of their events' second parts is drawn (NewFilter (1)): what follows is of the first parts.
 // (2) The sum of pure epsilons bounds L surely. (3) M = exp((a-1)(L - Renyi sum)) is a nonnegative supermartingale from 1 (NewFilter (3)), so with probability at least 1 - d it

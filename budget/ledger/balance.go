@@ -38,6 +38,7 @@ type Balance struct {
 	Dataset  Account
 	Roles    []RoleAccount // by name
 	Analyst  Account
+	Began    *budget.Filter // of the promise at the window's first charge: for Odometer
 	Window   Window
 	Lifetime LifetimeBalance
 }
@@ -120,6 +121,7 @@ type DatasetAccounts struct {
 	Dataset  string             `json:"data_set"`
 	Filter   *budget.Filter     `json:"filter"`
 	Per      string             `json:"per,omitempty"` // the window's name
+	Began    *budget.Filter     `json:"began"`         // of the promise at the window's first charge: for Odometer
 	Window   Window             `json:"window"`
 	Windows  int                `json:"windows"` // charged so far, this one with them if it was
 	Epoch    string             `json:"epoch"`
@@ -132,7 +134,7 @@ type DatasetAccounts struct {
 func (s *state) balance(d *dataset, p Payer, at time.Time) (Balance, error) {
 	b := Balance{Lifetime: s.lifetime()}
 	all, accounts, window := d.at(at)
-	b.Window = window
+	b.Window, b.Began = window, d.beginning(window)
 	ended := !window.Charged && !b.Lifetime.holds(d.head.Filter)
 	var err error
 	if b.Dataset, err = all.show(d.head, quota{epsilon: d.head.Filter.Epsilon}, 0, ended); err != nil {
@@ -154,6 +156,15 @@ func (s *state) balance(d *dataset, p Payer, at time.Time) (Balance, error) {
 		}
 	}
 	return b, nil
+}
+
+// beginning is the filter that a window began with: the present one's, where it was not raised since its first charge.
+func (d *dataset) beginning(w Window) *budget.Filter {
+	f := *d.head.Filter
+	if w.Charged && d.began != nil {
+		f = *d.began
+	}
+	return &f
 }
 
 // show is the account of one with this quota, and what was granted beside it.
@@ -224,7 +235,7 @@ func (s *state) accounts(at time.Time) (Accounts, error) {
 		out.People = d.head.People
 		all, accounts, window := d.at(at)
 		filter, ended := *d.head.Filter, !window.Charged && !out.Lifetime.holds(d.head.Filter)
-		da := DatasetAccounts{Dataset: d.head.Dataset, Filter: &filter, Per: d.head.Window, Window: window, Windows: d.windows,
+		da := DatasetAccounts{Dataset: d.head.Dataset, Filter: &filter, Began: d.beginning(window), Per: d.head.Window, Window: window, Windows: d.windows,
 			Epoch: d.epoch, Analysts: map[string]Account{}, Roles: map[string]Account{}}
 		var err error
 		if da.Account, err = all.show(d.head, quota{epsilon: filter.Epsilon}, 0, ended); err != nil {

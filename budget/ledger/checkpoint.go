@@ -3,11 +3,13 @@ package ledger
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/dp"
 )
 
@@ -48,6 +50,7 @@ type datasetSums struct {
 
 	Roles      map[string]accountSums `json:"roles,omitempty"`
 	RoleGrants map[string]grantSums   `json:"role_grants,omitempty"`
+	Began      *budget.Filter         `json:"began,omitempty"`
 }
 
 type accountSums struct {
@@ -93,7 +96,7 @@ func (s *state) sums(at time.Time) ([]byte, error) {
 		out.Current = s.current.head.Dataset
 	}
 	for _, d := range s.datasets {
-		one := datasetSums{Head: d.head, Opened: d.opened, Epoch: d.epoch, Windows: d.windows, Start: d.start, All: d.all.sums(), Analysts: map[string]accountSums{}}
+		one := datasetSums{Head: d.head, Opened: d.opened, Epoch: d.epoch, Windows: d.windows, Start: d.start, All: d.all.sums(), Analysts: map[string]accountSums{}, Began: d.began}
 		for who, a := range d.accounts {
 			if who.role {
 				put(&one.Roles, who.name, a.sums())
@@ -140,7 +143,12 @@ func decodeState(text []byte) (*state, error) {
 		if err := d.Head.validate(); err != nil {
 			return nil, err
 		}
-		one := &dataset{head: d.Head, opened: d.Opened, epoch: d.Epoch, windows: d.Windows, start: d.Start, all: d.All.account()}
+		if d.Began != nil {
+			if err := errors.Join(d.Began.Validate(), d.Head.Filter.Above(d.Began)); err != nil {
+				return nil, err
+			}
+		}
+		one := &dataset{head: d.Head, opened: d.Opened, epoch: d.Epoch, windows: d.Windows, start: d.Start, all: d.All.account(), began: d.Began}
 		if d.Windows > 0 {
 			one.accounts = map[payee]*account{}
 		}

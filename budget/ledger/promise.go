@@ -134,6 +134,9 @@ func (s *state) addPromise(r *Record) {
 	ended := d.windows - d.before()
 	if _, _, w := d.at(r.Time); w.Charged {
 		ended--
+		if d.began == nil && r.Version > 3 {
+			d.began = d.head.Filter
+		}
 	}
 	if ended > 0 {
 		d.past = append(d.past[:len(d.past):len(d.past)], era{d.head.Filter.Epsilon, d.head.Filter.Delta, ended})

@@ -90,6 +90,56 @@ func testRaiseBesideServers(t *testing.T) {
 	}
 }
 
+// The odometer of a window goes by the promise that the window began with, whose delta was fixed before its first answer, also after a start from a checkpoint; the next window by its own.
+func TestOdometerOfARaisedBudget(t *testing.T) { both(t, testOdometerOfARaisedBudget) }
+
+func testOdometerOfARaisedBudget(t *testing.T) {
+	h, path := &hands{}, tempPath(t)
+	h.set(t, "2026-11-22 12:00")
+	head := func(epsilon, delta float64) Head {
+		out := demoHead(t)
+		out.Filter = must(budget.NewFilter(budget.Params{Epsilon: epsilon, Delta: delta, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP}))(t)
+		out.Window, out.Lifetime = WindowMonth, &Lifetime{200}
+		return out
+	}
+	l := open(t, path, head(20, 1e-6), frequent(h.options()))
+	raise := func(to Head) {
+		t.Helper()
+		if err := errors.Join(l.Raise(ctx, to, "owner", "more"), l.SetHead(ctx, to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := func(epsilon, delta float64) {
+		t.Helper()
+		b := must(l.Balance(Payer{Analyst: "ann", Quota: 5}))(t)
+		of := must(l.Accounts())(t).Datasets[0]
+		if b.Began.Epsilon != epsilon || b.Began.Delta != delta || *of.Began != *b.Began || b.Began.Order != l.Filter().Order {
+			t.Errorf("it began with %+v and %+v", b.Began, of.Began)
+		}
+	}
+	raise(head(21, 1e-6)) // before the first charge
+	began(21, 1e-6)
+	must(l.Reserve(ctx, gaussian(t, l.Filter(), "ann", 1, 0.5)))(t)
+	raise(head(30, 2e-6))
+	raise(head(40, 3e-6))
+	for range 6 {
+		must(l.Reserve(ctx, gaussian(t, l.Filter(), "ann", 1, 0.5)))(t)
+	}
+	began(21, 1e-6)
+	l = reopen(t, l, path, head(40, 3e-6), frequent(h.options()))
+	began(21, 1e-6)
+	if err := l.Verify(ctx); err != nil {
+		t.Error(err)
+	}
+	h.set(t, "2026-12-01 12:00")
+	began(40, 3e-6)
+	must(l.Reserve(ctx, gaussian(t, l.Filter(), "ann", 1, 0.5)))(t)
+	began(40, 3e-6)
+	if err := l.Verify(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
 // With Renyi noise a quota is the same share of each side of the promise that holds.
 func TestQuotaOfEachSide(t *testing.T) {
 	l := open(t, tempPath(t), demoHead(t), Options{})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/dp"
 )
 
@@ -37,7 +38,8 @@ type dataset struct {
 	start    time.Time // of the last of them
 	all      account
 	accounts map[payee]*account
-	past     []era // of earlier promises: their charged windows, which are among windows
+	past     []era          // of earlier promises: their charged windows, which are among windows
+	began    *budget.Filter // of the promise at that window's first charge, where it was raised since
 	grants   map[payee]granted
 }
 
@@ -364,6 +366,7 @@ func (s *state) addCharge(r *Record) {
 	}
 	if _, _, w := d.at(r.Time); !w.Charged {
 		d.windows++
+		d.began = nil
 		d.start, d.all, d.accounts = w.Start, account{}, map[payee]*account{}
 	}
 	d.all.add(r.Reserve.Loss)
@@ -446,7 +449,7 @@ func (s *state) differs(t *state) string {
 	sameAccount := func(a, b *account) bool { return *a == *b }
 	for i, d := range s.datasets {
 		e := t.datasets[i]
-		if d.windows != e.windows || !d.start.Equal(e.start) || d.all != e.all || d.epoch != e.epoch || !maps.EqualFunc(d.accounts, e.accounts, sameAccount) ||
+		if *d.head.Filter != *e.head.Filter || (d.began == nil) != (e.began == nil) || d.began != nil && *d.began != *e.began || d.windows != e.windows || !d.start.Equal(e.start) || d.all != e.all || d.epoch != e.epoch || !maps.EqualFunc(d.accounts, e.accounts, sameAccount) ||
 			!maps.EqualFunc(d.grants, e.grants, func(a, b granted) bool { return a.start.Equal(b.start) && a.epsilon == b.epsilon }) {
 			return fmt.Sprintf("data set %q's balance is another in the process", d.head.Dataset)
 		}

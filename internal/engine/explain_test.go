@@ -70,7 +70,7 @@ func TestOdometerShown(t *testing.T) {
 	guest := s.engine.session(t, "guest")
 	set(t, guest, "dpsql.mechanism", "laplace")
 	ask(t, guest, "select count(*) from encounters")
-	if text := showOf(guest); !strings.Contains(text, "what you paid for so far: epsilon 0 at delta 5e-09") {
+	if text := showOf(guest); !strings.Contains(text, "what you paid for so far: epsilon 0 at delta 5e-07") {
 		t.Error(text)
 	}
 	if e, _ := s.engine.filter().Odometer(b.Dataset.Spent, 1); e != b.Analyst.Spent.Pure {

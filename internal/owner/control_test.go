@@ -73,7 +73,7 @@ func (f *fakeServer) Accounts() (ledger.Accounts, error) {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	return ledger.Accounts{People: "p", Lifetime: ledger.LifetimeBalance{Limited: true, Epsilon: 60, Spent: 20, Windows: 2},
 		Frozen: []ledger.FrozenAnalyst{{By: "owner", Since: at}, {Analyst: "ann", By: "owner", Since: at}},
-		Datasets: []ledger.DatasetAccounts{{Dataset: "d", Filter: filter, Per: "month", Window: ledger.Window{Start: at, Renews: at.AddDate(0, 1, 0)},
+		Datasets: []ledger.DatasetAccounts{{Dataset: "d", Filter: filter, Began: filter, Per: "month", Window: ledger.Window{Start: at, Renews: at.AddDate(0, 1, 0)},
 			Account: ledger.Account{Spent: spent, Rooms: rooms, Statements: 3}, Analysts: map[string]ledger.Account{"ann": {Spent: spent, Rooms: rooms, Statements: 3, Failures: 1}}}}}, err
 }
 

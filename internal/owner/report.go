@@ -97,7 +97,7 @@ func Report(a ledger.Accounts, p *policy.Policy) Budget {
 		if d.Per != "" {
 			out.Start, out.Renews = &d.Window.Start, &d.Window.Renews
 		}
-		out.SoFar.Epsilon, out.SoFar.Delta = d.Filter.Odometer(d.Account.Spent, 1)
+		out.SoFar.Epsilon, out.SoFar.Delta = d.Began.Odometer(d.Account.Spent, 1)
 		out.Accounts = accountsOf(d, p)
 		for i := range out.Accounts {
 			out.Accounts[i].Renews = out.Renews

@@ -102,6 +102,36 @@ const last = `
 | ''free'' | boolean | whether it was a repeat |
 `
 
+// paid tells of the tables of what was charged and stored; internal/engine's TestDocumentedTables holds it against them.
+const paid = `
+## What you paid
+
+Everyone sees the own rows alone, with numbers that count nobody else's; what others asked changes none of them. ''SELECT charge, price, pure_spent FROM dpsql.ledger WHERE state <> 'committed' ORDER BY made_at'' and the like work as on any table.
+
+''dpsql.ledger'' has a row for each charge of yours, the last 10,000: a statement with several releases has several. Repeats of stored releases cost nothing and have none.
+
+| column of dpsql.ledger | type | what it tells |
+|---|---|---|
+| ''charge'' | bigint | its number among yours, from 1 |
+| ''made_at'' | timestamp without time zone | when it was charged, in UTC |
+| ''data_set'' | text | whose budget it is |
+| ''statement'' | text | fingerprint of what was asked, ''release'' in ''dpsql.releases'': equal for equal statements, however they are spelled |
+| ''state'' | text | ''reserved'' (it runs), ''committed'' (answered), ''failed'' (it ended without an answer), ''recovered'' (the server died before it ended). Each is spent |
+| ''mechanism'' | text | what was run: ''discrete_laplace'', ''discrete_gaussian'', ''clipped_noise'' (of a bound that was chosen), ''exponential_choice'', ''truncated_geometric_selection'', ''one_of_selections'', ''permute_and_flip''; of several, all |
+| ''price'' | double precision | the price tag, epsilon |
+| ''pure'', ''renyi'', ''delta'' | double precision | what it cost: the pure epsilon (''Infinity'' with Gaussian noise), the Renyi loss at the budget's order (NULL without one), the delta |
+| ''pure_spent'', ''renyi_spent'', ''delta_spent'' | double precision | what you had spent with it, in its window: the last row's of this window are those of ''dpsql.budget'' |
+
+''dpsql.releases'' has a row for each stored release that you paid for and that answers at no charge.
+
+| column of dpsql.releases | type | what it tells |
+|---|---|---|
+| ''charge'' | bigint | its number in ''dpsql.ledger''; NULL if that is no longer listed |
+| ''release'' | text | what it answers, ''statement'' in ''dpsql.ledger'' |
+| ''price'', ''pure'', ''renyi'', ''delta'' | double precision | what it cost, as there |
+| ''made_at'', ''expires_at'' | timestamp without time zone | from when to when it answers, in UTC |
+`
+
 func configuration() []byte {
 	var b bytes.Buffer
 	_, _ = fmt.Fprint(&b, `<!-- Written by: go test ./internal/policy -run TestConfigurationDoc -update -->
@@ -139,14 +169,14 @@ Settings change what a statement costs and how it is bounded, within the policy.
 transactions as PostgreSQL's do; what was spent does not come back with a ROLLBACK. ''SHOW ALL'' lists them too.
 
 `, settings, `
-''SHOW dpsql.budget'' is the balance in one line, and ''SELECT * FROM dpsql.budget'' as a table. ''DateStyle'', ''IntervalStyle'', ''bytea_output'' and ''extra_float_digits''
+''SHOW dpsql.budget'' is the balance in one line, and ''SELECT * FROM dpsql.budget'' as a table: a row for the analyst, each of the analyst's roles that has a budget (scope ''role NAME''), the data set, and the lifetime. ''DateStyle'', ''IntervalStyle'', ''bytea_output'' and ''extra_float_digits''
 say how values of answers are written, and dates and intervals in literals and parameters read, as in PostgreSQL. What a statement itself turns into text (''d::text'', ''concat'', ''format'' ...), or
 reads from computed text, knows the defaults alone: where the session has another setting that would matter there, it is refused. ''TimeZone'' takes the names of the time zone database, POSIX zones and offsets; it is part of what
 a statement means, so a stored release answers sessions of the same time zone only. On DuckDB, what is computed in a zone needs one of
 the 450 whose every change it dates as PostgreSQL does; the others (Amsterdam, Oslo, Stockholm: before 1970) are refused there, unless nothing is computed in them. ''client_encoding'' is UTF8, SQL_ASCII, or a set of one byte a character (LATIN1 to LATIN10, WIN1250 to WIN1258, KOI8R ...). ''now'', ''today'', ''tomorrow'' and ''yesterday'' as
 texts of dates, and times whose offset depends on today's date, are refused. The other settings of PostgreSQL that drivers send are taken where they cannot change an answer.
 
-`, strings.TrimPrefix(aiming, "\n"), strings.TrimPrefix(last, "\n"), `
+`, strings.TrimPrefix(aiming, "\n"), strings.TrimPrefix(last, "\n"), paid, `
 ## The same question at a higher price
 
 Asked again at no more than before, a statement is answered from its stored release, free. Asked with more, it is topped up: it costs the difference, bounds and
