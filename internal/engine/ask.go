@@ -28,12 +28,12 @@ type run struct {
 	args   []sqltype.Value
 	asked  []*asked // one a stage
 	public map[plan.Rel]*eval.Relation
-	aim    string // of dpsql.target_error: what it comes to
 }
 
 // asked is a stage that is run.
 type asked struct {
 	*stage
+	aim     string              // of dpsql.target_error: what it comes to
 	args    []sqltype.Value     // the statement's, then its inputs'
 	given   [][][]sqltype.Value // its inputs' rows
 	known   bool                // its inputs are, and with them its key
@@ -90,16 +90,16 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 // newRun prices the stages, and knows the keys of those that read no other.
 func (p *Prepared) newRun(ctx context.Context, args []sqltype.Value) (*run, error) {
 	r := &run{Prepared: p, args: args, public: map[plan.Rel]*eval.Relation{}}
-	for _, st := range p.stages {
-		var err error
-		if st, r.aim, err = p.aim(ctx, st, args); err != nil {
-			return nil, err
-		}
+	stages, words, err := p.aim(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	for i, st := range stages {
 		mp, err := st.price()
 		if err != nil {
 			return nil, err
 		}
-		r.asked = append(r.asked, &asked{stage: st, args: args, known: len(st.inputs) == 0, key: p.key(st, args, nil), plan: mp})
+		r.asked = append(r.asked, &asked{stage: st, aim: words[i], args: args, known: len(st.inputs) == 0, key: p.key(st, args, nil), plan: mp})
 	}
 	return r, nil
 }
@@ -198,7 +198,7 @@ func (p *Prepared) stored(ctx context.Context, key ledger.Hash, st *stage, mp *m
 		return nil, 0, false, p.session.ledgerFailed(err)
 	}
 	more := st.ask.WorthTopUp(old.Price)
-	if more && st.an.Trees() { // trees and picks are not measured again: at a higher price it is a new release
+	if more && (st.again || st.an.Trees()) { // trees and picks are not measured again: at a higher price it is a new release
 		return nil, old.Reservation, false, nil
 	}
 	return r, old.Reservation, !more, nil

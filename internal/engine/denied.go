@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -46,7 +47,7 @@ func (r *run) denied(err error, open []*asked, sum *measure.Plan) error {
 
 func (r *run) deniedHint(epsilon float64) string {
 	off, free := "", "is free"
-	if r.aim != "" {
+	if slices.ContainsFunc(r.asked, func(a *asked) bool { return a.aim != "" }) {
 		off = "SET dpsql.target_error = off; "
 	}
 	if r.under.fresh {

@@ -109,8 +109,8 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 		if alone {
 			of = append(of, p.finishingLines()...)
 		}
-		if r.aim != "" {
-			of = append(of, told{Text: r.aim})
+		if st.aim != "" {
+			of = append(of, told{Text: st.aim})
 		}
 		rel := toldRelease{Lines: append(of, more...)}
 		if !alone {

@@ -99,13 +99,13 @@ type namedAggregate struct {
 }
 
 func namedAggregates(pr *sensitivity.Program, a *sensitivity.Analysis) []namedAggregate {
-	alias := map[plan.ColID]plan.ColID{}
+	alias := map[plan.ColID][]plan.ColID{}
 	for _, l := range pr.Answer.Leaves { // a CTE's second reader has other columns
 		for _, p := range l.Parts {
 			cols := pr.Stages[p.Stage].Agg.Cols()
 			for i, v := range p.Values {
 				if v.From >= 0 && l.Cols[i] != cols[v.From] {
-					alias[l.Cols[i]] = cols[v.From]
+					alias[l.Cols[i]] = append(alias[l.Cols[i]], cols[v.From])
 				}
 			}
 		}
@@ -116,11 +116,11 @@ func namedAggregates(pr *sensitivity.Program, a *sensitivity.Analysis) []namedAg
 				switch x := it.Expr.(type) {
 				case *plan.Col:
 					if x.ID != it.ID {
-						alias[it.ID] = x.ID
+						alias[it.ID] = append(alias[it.ID], x.ID)
 					}
 				case *plan.Subquery:
 					if x.Kind == plan.ScalarQuery && len(x.Cols) == 1 {
-						alias[it.ID] = x.Cols[0]
+						alias[it.ID] = append(alias[it.ID], x.Cols[0])
 					}
 				}
 			}
@@ -129,16 +129,16 @@ func namedAggregates(pr *sensitivity.Program, a *sensitivity.Analysis) []namedAg
 	})
 	var out []namedAggregate
 	for _, o := range pr.Query.Outputs {
-		id := o.Col
-		for range len(alias) {
-			next, ok := alias[id]
-			if !ok {
-				break
+		is := []plan.ColID{o.Col} // of grouping sets one column is that of several releases
+		for at := 0; at < len(is); at++ {
+			for _, next := range alias[is[at]] {
+				if !slices.Contains(is, next) {
+					is = append(is, next)
+				}
 			}
-			id = next
 		}
 		for i, f := range a.Formulas {
-			if f.Agg == id {
+			if slices.Contains(is, f.Agg) {
 				out = append(out, namedAggregate{o.Name, i})
 			}
 		}

@@ -24,6 +24,7 @@ type stage struct {
 	as     int // the first stage of the same canonical text: the two are one release
 	ask    measure.Ask
 	priced *measure.Plan // nil: not yet
+	again  bool          // asked anew, though it could be topped up
 }
 
 // price is the stage's plan: the one by which its bounding was decided, where that took one.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -79,34 +80,91 @@ func (p *Prepared) aimed() (t target, size uint64, err error) {
 	return t, size, err
 }
 
-// aim is the stage at the least price that should give the target, and how that was found; the stage itself without a target.
+// aim is the statement's stages, each at the least price that should give the target in each of the output columns that are its aggregates, and how that was found, for each; the stages themselves without a
+// target.
 //
-// Proof: claim: the price follows from the statement, the policy, the settings and earlier releases alone. widths reads scales, which are public, and a release's values; nothing
-// else is read. So the price is post-processing, chosen adaptively as the filter allows (budget.NewFilter), and reserved before private rows are read as ever.
-func (p *Prepared) aim(ctx context.Context, st *stage, args []sqltype.Value) (*stage, string, error) {
+// Proof: claim: prices, and whether bounds are chosen anew, follow from the statement, the policy, the settings and earlier releases alone. widths reads scales, which are public, and a release's values; nothing
+// else is read. So they are post-processing, chosen adaptively as the filter allows (budget.NewFilter), and reserved before private rows are read as ever: each stage at the whole loss of its own price.
+func (p *Prepared) aim(ctx context.Context, args []sqltype.Value) (out []*stage, words []string, err error) {
+	out, words = slices.Clone(p.stages), make([]string, len(p.stages))
 	t, size, err := p.aimed()
-	if err != nil || t.most == 0 || !st.costs() {
-		return st, "", err
-	}
-	if len(p.stages) > 1 || st.an.Trees() {
-		return nil, "", sqlerr.New(sqlerr.TargetUnknown, "no price is known at which this statement has an error of %s", t).
-			WithHint("SET dpsql.target_error = off, and ask for counts, sums or averages of one SELECT where it is on.")
+	if err != nil || t.most == 0 || !slices.ContainsFunc(p.stages, (*stage).costs) {
+		return out, words, err
 	}
 	if p.under.fresh {
-		return nil, "", sqlerr.New(sqlerr.TargetUnknown, "an error of %s is aimed at by an earlier release, which dpsql.fresh leaves alone", t).
+		return nil, nil, sqlerr.New(sqlerr.TargetUnknown, "an error of %s is aimed at by an earlier release, which dpsql.fresh leaves alone", t).
 			WithHint("SET dpsql.fresh = off, and pay the difference only; or SET dpsql.target_error = off, and dpsql.epsilon.")
 	}
-	w, err := p.widths(ctx, st, t, size, args)
+	sum, most := 0.0, p.session.analyst.MaxQueryEpsilon
+	for i, st := range p.stages {
+		switch {
+		case !st.costs():
+		case st.as != i:
+			out[i], words[i] = out[st.as], words[st.as]
+		default:
+			if out[i], words[i], err = p.aimStage(ctx, i, t, size, args); err != nil {
+				return nil, nil, err
+			}
+			sum += out[i].ask.Epsilon
+		}
+	}
+	if sum > most*(1+1e-9) {
+		return nil, nil, sqlerr.New(sqlerr.EpsilonTooLarge, "an error of %s takes a price of %s for all releases of this statement, and this analyst may ask for %g", t, number(threeUp(sum)), most).
+			WithHint("SET dpsql.target_error to a larger error, ask for one of its releases at a time, or ask the owner for a larger max_query_epsilon.")
+	}
+	return out, words, nil
+}
+
+// aimStage is stage i at its least price.
+func (p *Prepared) aimStage(ctx context.Context, i int, t target, size uint64, args []sqltype.Value) (*stage, string, error) {
+	st := p.stages[i]
+	if st.an.Trees() {
+		return nil, "", sqlerr.New(sqlerr.TargetUnknown, "how far an order statistic or a choice of values is from the truth depends on where the values are, so no price is known at which this statement has an error of %s", t).
+			WithHint("SET dpsql.target_error = off; EXPLAIN tells of each dpsql.epsilon how many rows in rank a statistic errs by.")
+	}
+	named := p.namedOf(i)
+	if len(named) == 0 {
+		return nil, "", sqlerr.New(sqlerr.TargetUnknown, "%s, so none has an error of %s", p.unnamed(), t).
+			WithHint("SELECT the aggregate itself as a column, or SET dpsql.target_error = off.")
+	}
+	w, err := p.widths(ctx, st, t, size, named, args)
 	if err != nil {
 		return nil, "", err
 	}
-	epsilon, err := p.leastPrice(st, t, w)
-	if err != nil {
+	out, from := *st, w.from
+	if out.ask.Epsilon, err = p.leastPrice(st, t, w); err != nil {
 		return nil, "", err
 	}
-	out := *st
-	out.ask.Epsilon, out.priced = epsilon, nil
-	return &out, fmt.Sprintf("Target: a 95%% error of at most %s: price %s, %s", t, number(epsilon), w.from), nil
+	out.priced = nil
+	if little, err := w.little(out.ask.Epsilon); err != nil || little {
+		if err != nil {
+			return nil, "", err
+		}
+		if out.ask.Epsilon, err = p.leastPrice(st, t, &widths{within: w.anew}); err != nil {
+			return nil, "", err
+		}
+		out.again = true
+		from += "; asked anew, since bounds and groups that were chosen at so small a price are poor ones: the error is that of the same bounds"
+	}
+	return &out, fmt.Sprintf("Target: a 95%% error of at most %s: price %s, %s", t, number(out.ask.Epsilon), from), nil
+}
+
+// namedOf are the output columns that are aggregates of stage i, or of another that is the same release.
+func (p *Prepared) namedOf(i int) (named []namedAggregate) {
+	for _, st := range p.stages {
+		if st.as == i {
+			named = append(named, namedAggregates(p.program, st.an)...)
+		}
+	}
+	return named
+}
+
+// unnamed says what an error cannot be of.
+func (p *Prepared) unnamed() string {
+	if len(p.stages) == 1 {
+		return "no output column of this statement is an aggregate"
+	}
+	return "a release of this statement has no output column that is its aggregate"
 }
 
 // leastPrice searches the prices that this analyst may ask for, to three digits.
@@ -167,16 +225,45 @@ func threeUp(x float64) float64 {
 type widths struct {
 	within func(epsilon float64) (bool, error)
 	from   string // the size that they go by
+
+	release *release.Release // nil: they go by none
+	plan    func(epsilon float64) (*measure.Plan, error)
+	anew    func(epsilon float64) (bool, error) // within, of a new release with the same bounds
+}
+
+// poorly is how much smaller than at a new price noise of choices is for which they are made again.
+const poorly = 10
+
+// little says that bounds or groups were chosen with so much more noise than at this price that measuring again at them is not what was asked for: a top-up keeps them. It costs at most a ninth more.
+func (w *widths) little(epsilon float64) (bool, error) {
+	if w.release == nil || len(w.release.Plan.Choices)+len(w.release.Plan.Selections) == 0 || epsilon < poorly*w.release.Plan.Price {
+		return false, nil
+	}
+	mp, err := w.plan(epsilon)
+	if err != nil || len(mp.Choices) != len(w.release.Plan.Choices) || len(mp.Selections) != len(w.release.Plan.Selections) {
+		return false, err
+	}
+	for i, c := range w.release.Plan.Choices {
+		if c.Scale.Float() >= poorly*mp.Choices[i].Scale.Float() {
+			return true, nil
+		}
+	}
+	for i, sel := range w.release.Plan.Selections {
+		if sel.Scale.Float() >= poorly*mp.Selections[i].Scale.Float() {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // widths goes by the first of these that is known: a release of the statement, the size that the asker expects, the policy's population.
-func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64, args []sqltype.Value) (*widths, error) {
-	named := namedAggregates(p.program, st.an)
-	if len(named) == 0 {
-		return nil, sqlerr.New(sqlerr.TargetUnknown, "no output column of this statement is an aggregate, so none has an error of %s", t).
-			WithHint("SELECT the aggregate itself as a column, or SET dpsql.target_error = off.")
+func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64, named []namedAggregate, args []sqltype.Value) (*widths, error) {
+	var old *ledger.Stored
+	var ok bool
+	var err error
+	if len(st.inputs) == 0 { // else its key is not known before those are
+		old, ok, err = p.session.engine.ledger.Lookup(ctx, p.key(st, args, nil), p.session.analyst.Name)
 	}
-	old, ok, err := p.session.engine.ledger.Lookup(ctx, p.key(st, args, nil), p.session.analyst.Name)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, p.session.uncharged(ctx, err)
@@ -213,7 +300,7 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 				WithHint("SET dpsql.target_error to a number in place of a part; or ask once at a small price with SET dpsql.target_error = off.")
 		}
 	}
-	return &widths{p.widthsAt(st, t, rows, named), fmt.Sprintf("for %g rows a group, %s", rows, from)}, nil
+	return &widths{within: p.widthsAt(st, t, rows, named), from: fmt.Sprintf("for %g rows a group, %s", rows, from)}, nil
 }
 
 // filtered: some rows are left out, so the population tells nothing of how many are kept.
@@ -345,7 +432,36 @@ func (p *Prepared) widthsOf(ctx context.Context, st *stage, t target, r *release
 		}
 		return true, nil
 	}
-	return &widths{within, fmt.Sprintf("as large as the release made at price %s says its largest group is", number(r.Spent().Price))}, nil
+	plan := func(epsilon float64) (*measure.Plan, error) {
+		ask := st.ask
+		ask.Epsilon = epsilon
+		return measure.New(st.an, ask)
+	}
+	anew := func(epsilon float64) (bool, error) {
+		mp, err := plan(epsilon)
+		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		run, err := mp.Resolve(st.an, r.Chosen)
+		if err != nil { // at this price there are fewer bounds to choose from
+			return false, nil //nolint:nilerr // that is the answer
+		}
+		e, err := finish.NewErrors(st.an, run)
+		if err != nil {
+			return false, err
+		}
+		for i, n := range named {
+			if value, width := e.Value(n.formula, groups[i].Values); !t.holds(width, value) {
+				return false, ctx.Err()
+			}
+		}
+		return true, nil
+	}
+	from := fmt.Sprintf("as large as the release made at price %s says its largest group is", number(r.Spent().Price))
+	return &widths{within: within, from: from, release: r, plan: plan, anew: anew}, nil
 }
 
 // largestSum is the shown group where a sum is largest.

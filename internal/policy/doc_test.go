@@ -76,8 +76,10 @@ these that is known counts:
 2. ''dpsql.expected_size''; a sum is expected to be that many times the middle of its range, an average to be the middle.
 3. The policy's ''population'', spread evenly over public groups, where nothing is filtered.
 
-Where none is, the statement is refused (PV019), as are several releases in one statement, order statistics, and bounds that are still to be chosen: ask those once at a small price first. The error is the noise's, and only as good as the size: a group that proves to be smaller
-has a larger error, and asking again, which then goes by the release, costs what is missing.
+Each output column that is an aggregate itself has the target; what is computed from aggregates has none. Each release of a statement (a grouping set, a subquery) has its own least price, and their sum is at most ''max_query_epsilon''.
+Where no size is known, the statement is refused (PV019), as are order statistics, whose error depends on where the values are, releases without a column of their own (what a condition compares with), and bounds that are still to be chosen: ask those once at a small price first.
+Bounds, and groups that are not public, which an earlier release chose with ten times as much noise as the new price gives, are chosen anew: the statement is asked again as a whole, at the whole price, since a top-up would keep them.
+The error is the noise's, and only as good as the size: a group that proves to be smaller has a larger error, and asking again, which then goes by the release, costs what is missing.
 
 `
 

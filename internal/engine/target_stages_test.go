@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// TestTargetStages: each release of a statement costs the least price that gives the target in each column that is its aggregate; EXPLAIN tells of all before, and they are charged together.
+func TestTargetStages(t *testing.T) {
+	for _, c := range []struct {
+		sql, target string
+		releases    int
+		max         string
+	}{
+		{"select readmitted, count(*), dp_error(count(*)) from encounters group by rollup(readmitted)", "40", 2, "5"},
+		{"select kind_id, count(*), avg(days) from encounters group by grouping sets ((kind_id), ())", "60", 2, "5"},
+		{"select (select count(*) from patients), (select avg(days) from encounters)", "3", 2, "50"},
+		{"select count(*), sum(days), avg(days) from encounters", "20%", 1, "50"},
+		{"select (select count(*) from encounters) a, (select count(*) from encounters) b", "20", 1, "5"},
+	} {
+		s := clinicSession(t, tame, backend.DuckDB, append([]string{"max_query_epsilon: 5", "max_query_epsilon: " + c.max}, autoEdits[4:]...)...)
+		set(t, s, "dpsql.expected_size", "400")
+		set(t, s, "dpsql.target_error", c.target)
+		told := explained(t, s, c.sql)
+		if n := strings.Count(told, "Target: a 95% error of at most "+c.target); n != c.releases {
+			t.Errorf("%s: %d releases are told of:\n%s", c.sql, n, told)
+		}
+		p, err := prepare(s, c.sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		aimed, _, err := p.aim(t.Context(), nil)
+		if err != nil {
+			t.Errorf("%s: %v", c.sql, err)
+			continue
+		}
+		want, _ := parseTarget("", c.target)
+		sum := 0.0
+		for i, st := range p.stages {
+			if st.as != i {
+				continue
+			}
+			w, err := p.widths(t.Context(), st, want, 400, p.namedOf(i), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			price := aimed[i].ask.Epsilon
+			sum += price
+			if ok, err := w.within(price); !ok || err != nil {
+				t.Errorf("%s: stage %d: price %g does not give the target: %v", c.sql, i, price, err)
+			}
+			if ok, err := w.within(0.95 * price); (ok || err != nil) && price > st.ask.Least {
+				t.Errorf("%s: stage %d: price %g is not the least: %v", c.sql, i, price, err)
+			}
+		}
+		ask(t, s, c.sql)
+		charged := 0.0
+		all := charges(t, s.engine)
+		for _, one := range all {
+			charged += one.Price
+		}
+		if len(all) != c.releases || math.Abs(charged-sum) > 1e-9 {
+			t.Errorf("%s: %d charges of %g, not %d of %g", c.sql, len(all), charged, c.releases, sum)
+		}
+	}
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits[4:]...)
+	set(t, s, "dpsql.expected_size", "400")
+	set(t, s, "dpsql.target_error", "1.5")
+	_, err := try(s, "select (select count(*) from patients), (select count(distinct ward) from patients), (select count(*) from patients where ward is not null)")
+	if sqlerr.ID(err) != sqlerr.EpsilonTooLarge.ID || !strings.Contains(err.Error(), "all releases") || len(charges(t, s.engine)) != 0 {
+		t.Errorf("more than one may spend, together: %v", err)
+	}
+}
+
+// TestTargetChoosesAnew: bounds that were chosen at a tiny price are chosen again where a target is aimed at that costs ten times as much, at the whole new price; those chosen at more stay, and are topped up.
+func TestTargetChoosesAnew(t *testing.T) {
+	const sql = "select count(*), dp_error(count(*)) from encounters"
+	for first, anew := range map[string]bool{"0.02": true, "0.5": false} {
+		s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+		set(t, s, "dpsql.mechanism", "laplace")
+		set(t, s, "dpsql.epsilon", first)
+		_, a := ask(t, s, sql)
+		part := 40.0
+		if !anew {
+			part = 3
+		}
+		set(t, s, "dpsql.target_error", target{most: a.Rows[0][1].(float64) / part}.String())
+		if told := explained(t, s, sql); strings.Contains(told, "asked anew") != anew || strings.Contains(told, "Top-up") == anew {
+			t.Errorf("%s: told: %s", first, told)
+		}
+		p, err := prepare(s, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		aimed, _, err := p.aim(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask(t, s, sql)
+		all := charges(t, s.engine)
+		last := all[len(all)-1]
+		chosen := slices.ContainsFunc(last.Events, func(ev dp.Event) bool { _, ok := ev.(dp.Choice); return ok })
+		if len(all) != 2 || chosen != anew || last.Price != aimed[0].ask.Epsilon {
+			t.Errorf("%s: charges %+v, aimed at price %g", first, all, aimed[0].ask.Epsilon)
+		}
+		own, err := s.engine.filter().Sum(last.Events)
+		if tag := s.engine.filter().Limit(last.Price); err != nil || anew && !(own.Pure > 0.99*tag.Epsilon || own.Renyi > 0.99*tag.Renyi) {
+			t.Errorf("%s: a new release is charged %+v of %+v: %v", first, own, tag, err)
+		}
+		set(t, s, "dpsql.target_error", "off")
+		set(t, s, "dpsql.epsilon", fmt.Sprint(last.Price))
+		if n := charged(t, s.engine, func() { ask(t, s, sql) }); n != 0 {
+			t.Errorf("%s: asked again it is charged %d times", first, n)
+		}
+	}
+}
+
+// TestTargetObserved: at the price that a target comes to, the answers are within it 95 times in 100, and at a third of that price they are not. False alarms: 6 deviations, 1e-9.
+func TestTargetObserved(t *testing.T) {
+	const n, sql = 300, "select count(*), sum(days) from encounters"
+	edits := append([]string{"max_query_epsilon: 5", "max_query_epsilon: 50"}, autoEdits[4:5]...)
+	edits = append(edits, "epsilon: 10000,")
+	if raced {
+		t.Skip("thousands of statements of one thread")
+	}
+	for _, mechanism := range []string{"laplace", "gaussian"} {
+		s := clinicSession(t, tame, backend.DuckDB, edits...)
+		set(t, s, "dpsql.mechanism", mechanism)
+		set(t, s, "dpsql.expected_size", "100")
+		set(t, s, "dpsql.target_error", "300")
+		p, err := prepare(s, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		aimed, _, err := p.aim(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set(t, s, "dpsql.target_error", "off")
+		set(t, s, "dpsql.fresh", "on")
+		for part, within := range map[float64]bool{1: true, 1.0 / 3: false} {
+			if mechanism == "gaussian" && !within {
+				continue
+			}
+			set(t, s, "dpsql.epsilon", fmt.Sprint(part*aimed[0].ask.Epsilon))
+			var drawn [2][]float64
+			for range n {
+				_, a := ask(t, s, sql)
+				for i := range drawn {
+					drawn[i] = append(drawn[i], float64(a.Rows[0][i].(int64)))
+				}
+			}
+			most := 0.0
+			for _, x := range drawn {
+				middle, beyond := slices.Sorted(slices.Values(x))[n/2], 0.0
+				for _, v := range x {
+					if math.Abs(v-middle) > 300 {
+						beyond++
+					}
+				}
+				most = max(most, beyond/n)
+			}
+			if alarm := 0.05 + 6*math.Sqrt(0.05*0.95/n); within != (most <= alarm) {
+				t.Errorf("%s at %g of the price: %.3f of the answers are beyond the target", mechanism, part, most)
+			}
+		}
+	}
+}
