@@ -29,6 +29,7 @@ type entry struct {
 
 	records []*Record
 	rows    []row // as they were last given to the store
+	durable bool  // they are there, whatever becomes of the rest of the batch
 	err     error
 	turn    chan bool // true: lead the next batch; false: it is done
 	told    bool      // a read that was answered before its batch was written
@@ -109,7 +110,7 @@ func (l *book) settle(batch []*entry) []*entry {
 		l.stop(ErrBroken)
 	}
 	for _, e := range batch {
-		if !e.told {
+		if !e.told && !e.durable {
 			e.err = err
 		}
 	}
@@ -201,7 +202,11 @@ func (l *book) decide(rows []row, reads, writes []*entry) (c change, undo []func
 	}
 	at := l.time() // one moment for the admissions and the records of a batch
 	for _, e := range slices.Concat(reads, writes) {
+		if e.durable {
+			continue
+		}
 		if e.rows != nil && wrote(rows, e.rows) { // before the connection was cut
+			e.durable = true
 			l.hold(e.records)
 			continue
 		}
