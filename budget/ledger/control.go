@@ -6,14 +6,17 @@ import (
 	"time"
 )
 
-// Healthy tells a ledger that takes charges from one that has stopped. On one that is shared it asks the server.
+// Healthy tells a ledger that takes charges from one that has stopped, or whose promise this process does not know any more. On one that is shared it asks the server.
 func (l *book) Healthy() error {
 	if err := l.fresh(); err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.ready()
+	if err := l.ready(); err != nil || l.serving == nil {
+		return err
+	}
+	return l.promised()
 }
 
 // fresh reads what other processes wrote; where there are none it does nothing.

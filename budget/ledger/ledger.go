@@ -59,7 +59,7 @@ type Ledger interface {
 	AccountsOf(dataset string, payers []Payer) (Accounts, error)
 	// History tells how a data set's budget was spent, charge by charge.
 	History(ctx context.Context, dataset string) ([]Spent, error)
-	// Healthy is nil while charges can be written: else ErrClosed, or ErrBroken after a write that may or may not be on disk.
+	// Healthy is nil while charges can be written: else ErrClosed, ErrPromise, or ErrBroken after a write that may or may not be on disk.
 	Healthy() error
 	// Freeze stops an analyst ("": everybody) in all data sets from the next statement on, durably; Unfreeze lifts just
 	// that freeze. by says who did it. Both do nothing where nothing would change.

@@ -59,7 +59,7 @@ func testRaiseBesideServers(t *testing.T) {
 		}
 		_, reserved := l.Reserve(ctx, tenth)
 		_, balance := l.Balance(quota)
-		if !errors.Is(reserved, ErrPromise) || !errors.Is(balance, ErrPromise) || !strings.Contains(reserved.Error(), "dpsql reload") {
+		if !errors.Is(reserved, ErrPromise) || !errors.Is(balance, ErrPromise) || !errors.Is(l.Healthy(), ErrPromise) || !strings.Contains(reserved.Error(), "dpsql reload") {
 			t.Errorf("server %d under another promise: %v, %v", i, reserved, balance)
 		}
 		if _, ok, err := l.Lookup(ctx, Hash{1}, "ann"); !ok || err != nil {
@@ -68,7 +68,7 @@ func testRaiseBesideServers(t *testing.T) {
 		if err := l.SetHead(ctx, pureHead(t, 1)); !errors.Is(err, ErrMismatch) {
 			t.Errorf("server %d goes on under the old policy: %v", i, err)
 		}
-		if err := l.SetHead(ctx, larger); err != nil {
+		if err := errors.Join(l.SetHead(ctx, larger), l.Healthy()); err != nil {
 			t.Fatal(err)
 		}
 	}

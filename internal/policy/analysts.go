@@ -33,7 +33,7 @@ func (f *file) roles(n ast.Node) (out []role) {
 			f.add(e.key.position, "%s gives nothing", what).hint("may: what its analysts may see, or budget: {epsilon: e}, which they have together")
 		}
 		if budget {
-			f.p.Roles = append(f.p.Roles, Role{r.name.text, r.epsilon})
+			f.p.Roles = append(f.p.Roles, Role{r.name.text, r.epsilon, r.name.position})
 		}
 		out = append(out, r)
 	}
@@ -92,7 +92,7 @@ next:
 		for _, r := range roles {
 			if r.name.text == w.text {
 				a.may = append(a.may, r.may...)
-				if of := (Role{r.name.text, r.epsilon}); r.epsilon > 0 && !slices.Contains(a.Roles, of) {
+				if of := (Role{r.name.text, r.epsilon, r.name.position}); r.epsilon > 0 && !slices.Contains(a.Roles, of) {
 					a.Roles = append(a.Roles, of)
 				}
 				continue next

@@ -96,6 +96,7 @@ type Analyst struct {
 type Role struct {
 	Name    string
 	Epsilon float64
+	at      position
 }
 
 // Ledger is where the budget is kept: exactly one of SQLite and Postgres is set.

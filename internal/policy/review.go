@@ -117,6 +117,11 @@ func (w *warnings) file(f *file) {
 			}
 		}
 	}
+	for _, r := range f.p.Roles {
+		if !slices.ContainsFunc(f.p.Analysts, func(a *Analyst) bool { return slices.Contains(a.Roles, r) }) {
+			w.add(r.at, "roles.%s has a budget and no analyst", r.Name).hint("analysts.NAME.roles: [%s]", r.Name)
+		}
+	}
 	for _, a := range f.p.Analysts {
 		if len(a.may) == 0 {
 			w.add(a.at, "analysts.%s may see nothing", a.Name).hint("may: [table, table.column]")

@@ -162,8 +162,9 @@ tables:
   people: {columns: {id: {}, age: {range: [0, 97.3]}, smokes: {values: [NO, yes, "on"]}, born: {range: [1900, 2026]}, pay: {range: [0, 99999]}}}
   stays: {unit: who -> people.id, columns: {nr: {}, agee: {}}}
 budget: {epsilon: 1, delta: 1e-4, per: month, lifetime: 10}
-analysts: {ann: {password: env:VERIFIER}}
+analysts: {ann: {password: env:VERIFIER, roles: [lab]}}
 sesame: open
+roles: {lab: {budget: {epsilon: 1}}, ward: {budget: {epsilon: 1}}}
 `
 	r := review(t, text, people, stays)
 	for _, want := range []string{`11:1: the policy has no key "sesame"`, "has no column smokes", "has no column agee"} {
@@ -171,13 +172,13 @@ sesame: open
 			t.Errorf("no problem %q in %v", want, r.Problems)
 		}
 	}
-	for _, want := range []string{"97.3 looks copied from the data", "NO is written without quotes", "yes is written without quotes", "budget.delta 0.0001 is 0.001 in all windows of the lifetime, more than a tenth of 1/population (200 people)", "analysts.ann may see nothing",
+	for _, want := range []string{"97.3 looks copied from the data", "NO is written without quotes", "yes is written without quotes", "budget.delta 0.0001 is 0.001 in all windows of the lifetime, more than a tenth of 1/population (200 people)", "analysts.ann may see nothing", "roles.ward has a budget and no analyst",
 		"stays.who can be NULL", "no foreign key enforces who -> people.id", `the key u [visitor] is not used: it is deferrable`, "escort_id looks like a second way"} {
 		if !contains(r.Warnings, want) {
 			t.Errorf("no warning %q in %v", want, r.Warnings)
 		}
 	}
-	for _, bad := range []string{"2026", "99999", `"on"`} {
+	for _, bad := range []string{"2026", "99999", `"on"`, "roles.lab"} {
 		if contains(r.Warnings, bad) {
 			t.Errorf("%s is warned of: %v", bad, r.Warnings)
 		}
