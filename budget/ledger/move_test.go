@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // placeOf is where a test's ledger is.
@@ -331,6 +334,66 @@ func TestMoveCompares(t *testing.T) {
 		}
 		if err := errors.Join(dst.close(), old.Close()); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// The connection is cut while the old place in PostgreSQL is closed, before that arrives and after, or while the new one there is published: what is durable is found, and the move is finished.
+func TestMoveOverCutConnections(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]bool{"before it arrives": false, "after it arrived": true} {
+		at := newSchema(t, t.TempDir()+"/shared")
+		config := must(pgx.ParseConfig(at.URL))(t)
+		w := newWire(t, fmt.Sprint(config.Port))
+		_, port, _ := net.SplitHostPort(w.listener.Addr().String())
+		through := at
+		through.URL = strings.Replace(at.URL, fmt.Sprint(":", config.Port), ":"+port, 1)
+		fault := func() {
+			if !late {
+				w.cut()
+				return
+			}
+			w.deaf.Store(true)
+			time.AfterFunc(100*time.Millisecond, func() { w.cut(); w.deaf.Store(false) })
+		}
+		from := newPath(t, "sqlite")
+		lived(t, from, dayCache())
+		_, err := move(ctx, Place{SQLite: from}, Place{Postgres: through}, "owner", func(step string) error {
+			if step == "departed" {
+				fault()
+			}
+			return nil
+		})
+		if err == nil || !strings.Contains(err.Error(), "move again to finish") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if m := must(Move(ctx, Place{SQLite: from}, Place{Postgres: through}, "owner"))(t); m.Already != late {
+			t.Errorf("%s: %+v", name, m)
+		}
+
+		old, src, err := openSource(ctx, Place{Postgres: through})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := old.Freeze(ctx, name, "owner"); err != nil { // the first write prepares its statements, in a round trip of its own
+			t.Fatal(err)
+		}
+		f := &faulty{server: old.store.(*server)}
+		c := &copying{old: old, src: src, from: Place{Postgres: through}, to: Place{SQLite: from + "-back"}, by: "owner", end: waterline{old.state.seq, old.state.last}, st: newState()}
+		for _, err := range c.rows(ctx) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		old.store, f.before = f, fault
+		if err := errors.Join(old.depart(ctx, c), old.Close()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := OpenPostgresForOwner(ctx, at); !errors.Is(err, ErrMoved) {
+			t.Errorf("%s: the old place: %v", name, err)
+		}
+		if m := must(Move(ctx, Place{Postgres: through}, Place{SQLite: from + "-back"}, "owner"))(t); m.Records != c.st.seq {
+			t.Errorf("%s: %+v, want %d records", name, m, c.st.seq)
 		}
 	}
 }

@@ -275,7 +275,7 @@ func (l *book) catchUp(rows []row) error {
 		}
 		l.state.add(r, one.hash)
 	}
-	if len(rows) > 0 && l.state.moved != nil {
+	if len(rows) > 0 && l.state.moved != nil && !l.moving { // one that moves it may have written this itself
 		return l.state.moved.err()
 	}
 	return nil
