@@ -56,9 +56,9 @@ deploy-check: deps
 corpus: deps
 	cd internal/oracle && $(GO) run ./corpus -corpus '$(if $(CORPUS),$(abspath $(CORPUS)))' -schema '$(if $(filter %.sql,$(SCHEMA)),$(abspath $(SCHEMA)),$(SCHEMA))' $(if $(VERBOSE),-v)
 
-# Ten minutes of faults and abuse; the figures go to the log.
+# Ten minutes each of faults and abuse, of one server and of two over one ledger; the figures go to the log.
 soak: deps
-	DPSQL_SOAK=10m $(GO) test -count=1 -timeout 40m -run 'TestSoak|TestAbuseLatency' -v ./cmd/dpsql
+	DPSQL_SOAK=10m $(GO) test -count=1 -timeout 60m -run 'TestSoak|TestAbuseLatency' -v ./cmd/dpsql
 
 # Figures of docs/benchmarks.md.
 bench: deps
