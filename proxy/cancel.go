@@ -46,7 +46,7 @@ func (s *session) running() (ctx context.Context, done func()) {
 	}
 	s.runMu.Unlock()
 	stop := func() {}
-	if t := s.set.millis("statement_timeout"); t > 0 {
+	if t := s.ownTimeout(); t > 0 {
 		ctx, stop = context.WithTimeoutCause(ctx, t, errStatementTimeout)
 	}
 	return ctx, func() {
@@ -56,6 +56,14 @@ func (s *session) running() (ctx context.Context, done func()) {
 		s.runMu.Unlock()
 		cancel(nil)
 	}
+}
+
+// ownTimeout is the session's statement_timeout.
+func (s *session) ownTimeout() time.Duration {
+	if s.set == nil { // before the log-in
+		return 0
+	}
+	return s.set.millis("statement_timeout")
 }
 
 // stop ends a session as soon as no statement runs.

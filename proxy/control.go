@@ -13,6 +13,12 @@ import (
 
 // runSession executes a session statement.
 func (s *session) runSession(st *statement, args []sqltype.Value) (*engine.Answer, error) {
+	switch st.node.(type) { // all others take a snapshot in PostgreSQL, which fixes the isolation level
+	case *pgsyntax.Begin, *pgsyntax.Commit, *pgsyntax.Rollback, *pgsyntax.Savepoint, *pgsyntax.Release, *pgsyntax.SetTransaction, *pgsyntax.Set, *pgsyntax.Reset, *pgsyntax.Show,
+		*pgsyntax.SetConstraints, *pgsyntax.Fetch, *pgsyntax.Listen, *pgsyntax.Unlisten:
+	default:
+		s.tx.asked = true
+	}
 	switch n := st.node.(type) {
 	case *pgsyntax.Begin:
 		return s.runBegin(n)
@@ -93,7 +99,7 @@ func (s *session) setModeByName(n *pgsyntax.Set) error {
 	p := parameters[n.Name]
 	v, err := p.check(p, list)
 	if err == nil {
-		s.tx.setMode(n.Name, v)
+		err = s.setMode(n.Name, v)
 	}
 	return err
 }
@@ -161,10 +167,7 @@ func (s *session) show(name string) (string, error) {
 		return "", sqlerr.New(sqlerr.Privilege, "must be superuser or have privileges of pg_read_all_settings to examine \"%s\"", p.name)
 	}
 	if isMode(name) {
-		if v, ok := s.tx.modes[name]; ok {
-			return v, nil
-		}
-		return s.set.get("default_" + name), nil
+		return s.mode(name), nil
 	}
 	return s.set.get(name), nil
 }
@@ -221,7 +224,7 @@ func (s *session) runDiscard(n *pgsyntax.Discard) (*engine.Answer, error) {
 // runClose closes cursors, which are portals by another name.
 func (s *session) runClose(n *pgsyntax.CloseCursor) (*engine.Answer, error) {
 	if n.All {
-		s.portals = newShelf[*portal]()
+		s.closePortals()
 		return tag("CLOSE CURSOR ALL")
 	}
 	if _, ok := s.portals.get(n.Name); !ok {

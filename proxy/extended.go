@@ -241,7 +241,7 @@ func (s *session) execute(m *pgproto3.Execute) (string, error) {
 		return "", nil
 	}
 	s.beginImplicit()
-	if s.tx.failed() && !endsTransaction(p.statement.node) {
+	if s.tx.failed() && (p.broken || !endsTransaction(p.statement.node)) {
 		return "", errAborted()
 	}
 	return p.statement.text, s.executePortal(p, int(int32(m.MaxRows)))

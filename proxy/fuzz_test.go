@@ -82,6 +82,11 @@ func FuzzSession(f *testing.F) {
 		&pgproto3.Describe{ObjectType: 'P', Name: "p"}, &pgproto3.Execute{Portal: "p", MaxRows: 1}, &pgproto3.Flush{}, &pgproto3.Execute{Portal: "p"}, &pgproto3.Close{ObjectType: 'P', Name: "p"}, &pgproto3.Sync{})
 	add(&pgproto3.Parse{Query: "select generate_series(1, 5)"}, &pgproto3.Bind{}, &pgproto3.Execute{MaxRows: 2}, &pgproto3.Sync{}, &pgproto3.Query{String: "select 1/(random()*0)::int"}, &pgproto3.Terminate{})
 	add(&pgproto3.Query{String: "set datestyle = iso, mdy; set search_path = a; reset all; discard all; deallocate all"}, &pgproto3.FunctionCall{}, &pgproto3.CopyData{Data: []byte("x")})
+	add(&pgproto3.Query{String: "begin; declare a scroll cursor with hold for select generate_series(1, 5); fetch 2 from a; move -1 in a; fetch absolute -2147483647 from a; commit; fetch backward all from a; close all"},
+		&pgproto3.Query{String: "copy (select 1 as x) to stdout (format csv, header, delimiter ';', quote '''', force_quote *)"}, &pgproto3.CopyData{Data: []byte("x")}, &pgproto3.CopyDone{}, &pgproto3.CopyFail{})
+	add(&pgproto3.Query{String: "prepare q (int) as select $1::int4 as a; execute q (7); explain execute q (8); deallocate q; set work_mem = '1.5MB'; set statement_timeout = '1 d'; copy (select 1) to stdout (format binary)"},
+		&pgproto3.Parse{Name: "e", Query: "execute e"}, &pgproto3.Bind{DestinationPortal: "e", PreparedStatement: "e"}, &pgproto3.Execute{Portal: "e"}, &pgproto3.Sync{},
+		&pgproto3.Parse{Name: "f", Query: "fetch all from f"}, &pgproto3.Bind{DestinationPortal: "f", PreparedStatement: "f"}, &pgproto3.Execute{Portal: "f", MaxRows: 1}, &pgproto3.Sync{})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		srv := fuzzServer(t)
 		feed(t, data, func(conn net.Conn) {

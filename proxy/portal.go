@@ -83,6 +83,8 @@ func (s *session) executePortal(p *portal, limit int) error {
 		return sqlerr.New(sqlerr.PortalState, "portal \"%s\" cannot be run", p.name)
 	}
 	p.broken = true // until it went well
+	s.active = p
+	defer func() { s.active = nil }()
 	if err := s.fill(p); err != nil {
 		return err
 	}
@@ -141,6 +143,11 @@ func (s *session) holdPortals() {
 			p.depth = held
 		}
 	}
+}
+
+// closePortals is CLOSE ALL, which leaves its own.
+func (s *session) closePortals() {
+	s.portals.dropIf(func(_ string, p *portal) bool { return p != s.active })
 }
 
 // dropPortals forgets the portals made under more than depth savepoints; held means all of the transaction.

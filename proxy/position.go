@@ -105,13 +105,13 @@ func (p *portal) fetch(direction string, count int, move bool) (rows [][]sqltype
 	if count == 0 {
 		on := p.begun && !p.atEnd
 		switch {
+		case move && on:
+			return nil, 1, nil
 		case !on:
-			if back {
+			if back && !move {
 				_, err = p.backward(0)
 			}
 			return nil, 0, err
-		case move:
-			return nil, 1, nil
 		}
 		if _, err = p.backward(1); err != nil { // to read the present row again
 			return nil, 0, err

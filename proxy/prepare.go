@@ -69,7 +69,15 @@ func (s *session) keepStatement(name string, st *statement) error {
 	return nil
 }
 
+// maxExecutes bounds an EXECUTE of an EXECUTE, which a client may have prepared by the protocol.
+const maxExecutes = 20
+
 func (s *session) runExecute(n *pgsyntax.Execute) (*engine.Answer, error) {
+	if s.executes++; s.executes > maxExecutes {
+		s.executes = 0
+		return nil, sqlerr.New(sqlerr.TooComplex, "stack depth limit exceeded")
+	}
+	defer func() { s.executes = max(s.executes-1, 0) }()
 	st, args, err := s.executed(n)
 	if err != nil {
 		return nil, err
@@ -83,9 +91,6 @@ func (s *session) executed(n *pgsyntax.Execute) (*statement, []sqltype.Value, er
 	st, err := s.findStatement(n.Name)
 	if err != nil {
 		return nil, nil, err
-	}
-	if _, show := st.node.(*pgsyntax.Show); st.prepared == nil && !show {
-		return nil, nil, sqlerr.New(sqlerr.Unsupported, "EXECUTE of what is no query is not supported")
 	}
 	if len(st.params) == 0 { // PostgreSQL does not look at arguments then
 		return st, nil, nil
@@ -112,6 +117,9 @@ func (s *session) explained(n *pgsyntax.Explain) (_ *pgsyntax.Explain, args []sq
 		st, values, err := s.executed(e)
 		if err != nil {
 			return nil, nil, nil, err
+		}
+		if st.prepared == nil {
+			return nil, nil, nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN of this statement is not supported").At(int(n.Pos))
 		}
 		of.Query, args = st.node, values
 		for _, p := range st.params {

@@ -45,8 +45,10 @@ type session struct {
 	tx         transaction
 	statements shelf[*statement] // "" is the unnamed one
 	portals    shelf[*portal]
-	skipping   bool // an extended message failed: everything up to Sync is skipped
-	several    bool // the message being served holds more than one statement: its implicit transaction is a block for some rules
+	active     *portal // the one that runs
+	skipping   bool    // an extended message failed: everything up to Sync is skipped
+	executes   int     // EXECUTEs that run within each other
+	several    bool    // the message being served holds more than one statement: its implicit transaction is a block for some rules
 
 	idle        time.Duration // the limit of the present wait for a message
 	idleInBlock bool          // it is that of a transaction

@@ -63,8 +63,11 @@ func (s *settings) endLocal() {
 }
 
 // get is a setting's value; the caller knows that it exists.
-func (s *settings) get(name string) string {
-	for _, m := range []map[string]string{s.now.local, s.now.session, s.starts} {
+func (s *settings) get(name string) string { return s.getAt(&s.now, name) }
+
+// getAt is its value when the values were those of at.
+func (s *settings) getAt(at *values, name string) string {
+	for _, m := range []map[string]string{at.local, at.session, s.starts} {
 		if v, ok := m[name]; ok {
 			return v
 		}

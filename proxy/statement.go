@@ -75,6 +75,7 @@ func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID
 			}
 			st.Node = of
 		}
+		s.tx.asked = true // as by PostgreSQL's analysis, which takes a snapshot
 		ctx, done := s.running()
 		defer done()
 		s.engine.Use(s.set.formats())

@@ -65,6 +65,9 @@ func (s *session) failTransaction() {
 		}
 		s.set.restore(back)
 		s.tx.broken = true
+		for _, p := range s.portals.items { // those of the savepoint's part can only be dropped now
+			p.broken = p.broken || p.depth >= len(s.tx.saves)
+		}
 	case s.tx.implicit:
 		s.finish(false)
 	}
@@ -85,13 +88,12 @@ func (s *session) finish(commit bool) {
 func (s *session) runBegin(n *pgsyntax.Begin) (*engine.Answer, error) {
 	if s.tx.block {
 		s.warn(sqlerr.ActiveTx, "there is already a transaction in progress")
-	} else { // an implicit transaction becomes the block, with what was done in it
-		s.beginImplicit()
-		s.tx.implicit, s.tx.block = false, true
 	}
+	s.beginImplicit()
 	if err := s.setModes(n.Modes, false); err != nil {
 		return nil, err
 	}
+	s.tx.implicit, s.tx.block = false, true // an implicit transaction becomes the block, with what was done in it
 	if n.Start {
 		return tag("START TRANSACTION")
 	}
@@ -99,7 +101,7 @@ func (s *session) runBegin(n *pgsyntax.Begin) (*engine.Answer, error) {
 }
 
 func (s *session) runCommit(n *pgsyntax.Commit) (*engine.Answer, error) {
-	failed, modes := s.tx.broken, s.tx.modes
+	failed, modes := s.tx.broken, s.allModes()
 	if !s.tx.block {
 		if n.Chain {
 			return nil, onlyInBlock("COMMIT AND CHAIN")
@@ -118,7 +120,7 @@ func (s *session) runRollback(n *pgsyntax.Rollback) (*engine.Answer, error) {
 	if n.To != "" {
 		return s.rollbackTo(n.To)
 	}
-	modes := s.tx.modes
+	modes := s.allModes()
 	if !s.tx.block {
 		if n.Chain {
 			return nil, onlyInBlock("ROLLBACK AND CHAIN")
@@ -225,13 +227,54 @@ func (s *session) setModes(modes []string, session bool) error {
 			if err := s.set.assign("default_"+name, []string{value}, false); err != nil {
 				return err
 			}
-		case name == modeIsolation && s.tx.asked:
-			return sqlerr.New(sqlerr.ActiveTx, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
 		default:
-			s.tx.setMode(name, value)
+			if err := s.setMode(name, value); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// setMode sets a mode of the transaction, if it is not too late for it.
+func (s *session) setMode(name, value string) error {
+	now, within := s.mode(name), len(s.tx.saves) > 0
+	late := ""
+	switch {
+	case name == modeIsolation && value != now && s.tx.asked:
+		late = "SET TRANSACTION ISOLATION LEVEL must be called before any query"
+	case name == modeIsolation && value != now && within:
+		late = "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction"
+	case name == modeReadOnly && value == "off" && now == "on" && within:
+		late = "cannot set transaction read-write mode inside a read-only transaction"
+	case name == modeReadOnly && value == "off" && now == "on" && s.tx.asked:
+		late = "transaction read-write mode must be set before any query"
+	case name == modeDeferrable && within:
+		late = "SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction"
+	case name == modeDeferrable && s.tx.asked:
+		late = "SET TRANSACTION [NOT] DEFERRABLE must be called before any query"
+	}
+	if late != "" {
+		return sqlerr.New(sqlerr.ActiveTx, "%s", late)
+	}
+	s.tx.setMode(name, value)
+	return nil
+}
+
+// mode is a mode of the transaction: what was said for it, or what was the session's as it began.
+func (s *session) mode(name string) string {
+	if v, ok := s.tx.modes[name]; ok {
+		return v
+	}
+	if s.tx.block || s.tx.implicit {
+		return s.set.getAt(&s.tx.begin.values, "default_"+name)
+	}
+	return s.set.get("default_" + name)
+}
+
+// allModes are all modes of the transaction.
+func (s *session) allModes() map[string]string {
+	return map[string]string{modeIsolation: s.mode(modeIsolation), modeReadOnly: s.mode(modeReadOnly), modeDeferrable: s.mode(modeDeferrable)}
 }
 
 func (t *transaction) setMode(name, value string) {
