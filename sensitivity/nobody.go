@@ -59,7 +59,6 @@ type split struct {
 	matched plan.Rel     // those with a match, once for each
 	key     []plan.ColID // of a row, in matched
 	less    bool         // it has the rows without a match; else those with one
-	pos     int          // of what asks for private rows
 }
 
 // split finds how private rows decide over a relation's rows; nil where they don't, or otherwise.

@@ -31,10 +31,10 @@ func (w *private) tuple(t *plan.Tuple) string {
 
 // asText prints a canonical value as text that is its own; that of bytes may be longer than a backend can hold.
 func (w *private) asText(x string, of plan.Scalar) string {
-	switch t := of.Type(); {
-	case t.OID == sqltype.OIDBytea:
+	switch of.Type().OID {
+	case sqltype.OIDBytea:
 		return w.fn("md5") + "(" + x + ")"
-	case t.OID == sqltype.OIDText, t.OID == sqltype.OIDVarchar:
+	case sqltype.OIDText, sqltype.OIDVarchar:
 		return x
 	}
 	return w.cast(x)

@@ -126,7 +126,7 @@ func (g *Generator) Expression(t sqltype.OID, depth int) string {
 	for i, a := range f.Args {
 		words := constants[f.Name]
 		switch {
-		case !slices.Contains(f.Const, i) && !(i == 1 && a == sqltype.OIDText && words != nil):
+		case !slices.Contains(f.Const, i) && (i != 1 || a != sqltype.OIDText || words == nil):
 			args[i] = g.Expression(a, depth-1)
 		case a == sqltype.OIDText && words != nil:
 			args[i] = "'" + one(g, words) + "'"
