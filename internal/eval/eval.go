@@ -95,6 +95,7 @@ type machine struct {
 	long  int // bytes of long texts
 
 	indexes []*indexed
+	working [][][]sqltype.Value // of recursive queries
 }
 
 func (c *compiler) machine(ctx context.Context, args []sqltype.Value) *machine {

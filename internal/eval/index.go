@@ -93,7 +93,7 @@ func places(n int) []int {
 
 // lookUp is a filter within a row around, whose input is the same for all of those: it is read once, and found by an equality. nil where it is none.
 func (c *compiler) lookUp(n *plan.Filter, in step, cond scalar) *step {
-	if len(c.around) == 0 || len(plan.Free(n.Input)) > 0 {
+	if len(c.around) == 0 || len(plan.Free(n.Input)) > 0 || readsWorking(n.Input) {
 		return nil
 	}
 	x := c.indexOf(n.Cond, in.cols, nil)

@@ -35,6 +35,8 @@ type compiler struct {
 	kept   int      // in machine.once
 
 	indexes int // in machine.indexes
+
+	working map[*plan.Working]int // in machine.working
 }
 
 func (c *compiler) rel(n plan.Rel) (step, error) {
@@ -66,6 +68,14 @@ func (c *compiler) rel(n plan.Rel) (step, error) {
 		return c.aggregate(n)
 	case *plan.Window:
 		return c.window(n)
+	case *plan.FuncScan:
+		return c.funcScan(n)
+	case *plan.ProjectSet:
+		return c.projectSet(n)
+	case *plan.Recursive:
+		return c.recursive(n)
+	case *plan.Working:
+		return c.workingRows(n)
 	case *plan.Scan:
 		return step{}, unsupported("a table cannot be read while an answer is finished").At(n.Pos)
 	}

@@ -47,6 +47,8 @@ func (c *compiler) scalar(x plan.Scalar, s scope) (scalar, error) {
 		return c.subscript(x, s)
 	case *plan.AnyAll:
 		return c.anyAll(x, s)
+	case *plan.Slice:
+		return c.slice(x, s)
 	}
 	return nil, unsupported("the expression %T cannot be computed over released values", x)
 }
@@ -72,7 +74,7 @@ func param(x *plan.Param) scalar {
 	}
 }
 
-// call evaluates all arguments, then is NULL if one of them is: every function is strict.
+// call evaluates all arguments, then is NULL if one of them is: all functions but some of the catalogs are strict.
 func (c *compiler) call(x *plan.Call, s scope) (scalar, error) {
 	if x.Fn == nil || x.Fn.Eval == nil {
 		name := "this function"
@@ -97,7 +99,7 @@ func (c *compiler) call(x *plan.Call, s scope) (scalar, error) {
 			vals[i] = v
 			null = null || v == nil
 		}
-		if null {
+		if null && !x.Fn.OnNull {
 			return nil, nil
 		}
 		v, err := x.Fn.Eval(vals, types, x.T)

@@ -69,7 +69,7 @@ func (c *compiler) subquery(x *plan.Subquery, s scope) (scalar, error) {
 		f.enter(m, row)
 		return in.rows(m)
 	}
-	if free := (&plan.Subquery{Query: query}).Free(); len(free) == 0 {
+	if free := (&plan.Subquery{Query: query}).Free(); len(free) == 0 && !readsWorking(query) {
 		place := c.kept
 		c.kept++
 		rows = func(m *machine, _ []sqltype.Value) ([][]sqltype.Value, error) {
@@ -115,6 +115,11 @@ func (c *compiler) subquery(x *plan.Subquery, s scope) (scalar, error) {
 		}
 		return got[0][place], nil
 	}, nil
+}
+
+// readsWorking: what a recursive query's term reads is other rows at each step.
+func readsWorking(r plan.Rel) bool {
+	return !plan.VisitRels(r, func(n plan.Rel) bool { _, ok := n.(*plan.Working); return !ok })
 }
 
 // existence is a query with as many rows, or none as often: EXISTS computes no select list (simplify_EXISTS_query).

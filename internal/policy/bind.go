@@ -59,6 +59,7 @@ func (b *binding) run(rels []sqltype.Relation) *Catalogs {
 			b.foreignKeys(bt)
 		}
 	}
+	b.references()
 	b.publicReads()
 	b.oneWayARow()
 	b.unlistedPersons()
@@ -214,6 +215,26 @@ func (b *binding) table(bt *boundTable) {
 	if !d.public {
 		t.Units = dp.Units{b.p.Unit}
 		t.MaxRows = d.maxRows
+	}
+}
+
+// references notes the foreign keys between listed tables.
+func (b *binding) references() {
+	for _, bt := range b.bound {
+		for _, k := range bt.rel.ForeignKeys {
+			for _, to := range b.bound {
+				if k.Partial || to.rel.Schema != k.RefSchema || to.rel.Name != k.RefTable {
+					continue
+				}
+				r := plan.Reference{Table: to.table}
+				for i := range k.Columns {
+					r.Columns, r.RefColumns = append(r.Columns, bt.columnIndex(k.Columns[i])), append(r.RefColumns, to.columnIndex(k.RefColumns[i]))
+				}
+				if !slices.Contains(r.Columns, -1) && !slices.Contains(r.RefColumns, -1) {
+					bt.table.References = append(bt.table.References, r)
+				}
+			}
+		}
 	}
 }
 

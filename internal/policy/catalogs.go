@@ -167,6 +167,10 @@ func (c *Catalogs) view(analyst string) (*view, error) {
 			p.Parent = copies[p.Parent]
 			t.Path = &p
 		}
+		t.References = slices.Clone(t.References)
+		for i := range t.References {
+			t.References[i].Table = copies[t.References[i].Table]
+		}
 		for i := range t.Columns {
 			if dom := t.Columns[i].Domain; dom != nil && dom.From != nil {
 				t.Columns[i].Domain = &plan.Domain{From: copies[dom.From], FromColumn: dom.FromColumn}

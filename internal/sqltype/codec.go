@@ -67,10 +67,13 @@ func appendBinary(dst []byte, v Value, t Type) ([]byte, error) {
 		switch t.OID {
 		case OIDInt2:
 			return be.AppendUint16(dst, uint16(x)), nil
-		case OIDInt4, OIDOid:
-			return be.AppendUint32(dst, uint32(x)), nil
 		case OIDInt8:
 			return be.AppendUint64(dst, uint64(x)), nil
+		}
+		return be.AppendUint32(dst, uint32(x)), nil
+	case Named:
+		if t.IsReg() {
+			return appendNamed(dst, x, BinaryFormat), nil
 		}
 	case float64:
 		if math.IsNaN(x) { // there is one NaN: its bits carry nothing
@@ -144,10 +147,10 @@ func fits(x int64, t Type) bool {
 		return x == int64(int16(x))
 	case OIDInt4:
 		return x == int64(int32(x))
-	case OIDOid:
-		return x == int64(uint32(x))
+	case OIDInt8:
+		return true
 	}
-	return t.OID == OIDInt8
+	return t.IsObject() && x == int64(uint32(x))
 }
 
 func notOfType(v Value, t Type) error {
@@ -168,8 +171,6 @@ func (s *Settings) decodeBinary(src []byte, t Type) (Value, error) {
 		return int64(int32(be.Uint32(src))), nil
 	case OIDInt8:
 		return int64(be.Uint64(src)), nil
-	case OIDOid:
-		return int64(be.Uint32(src)), nil
 	case OIDFloat4:
 		return float64(math.Float32frombits(be.Uint32(src))), nil
 	case OIDFloat8:
@@ -232,7 +233,10 @@ func (s *Settings) decodeBinary(src []byte, t Type) (Value, error) {
 	if t.OID == OIDChar && src[0] == 0 {
 		return "", nil
 	}
-	if t.IsArray() {
+	switch {
+	case t.IsObject():
+		return int64(be.Uint32(src)), nil
+	case t.IsArray():
 		return s.decodeArrayBinary(src, t)
 	}
 	if t.IsString() || t.OID == OIDChar || t.IsEnum() {

@@ -22,6 +22,8 @@ func AppendKey(dst []byte, v Value) []byte {
 		return append(dst, 'f')
 	case int64:
 		return be.AppendUint64(append(dst, 'i'), uint64(x))
+	case Named:
+		return be.AppendUint64(append(dst, 'i'), uint64(x.OID))
 	case float64:
 		if math.IsNaN(x) {
 			x = math.NaN()

@@ -54,8 +54,12 @@ func (s *Settings) appendText(dst []byte, v Value, t Type) ([]byte, error) {
 			return append(dst, x.StringFixed(max(0, -x.Exponent()))...), nil
 		}
 	case string:
-		if t.IsString() || t.OID == OIDChar || t.IsEnum() {
+		if t.IsString() || t.OID == OIDChar || t.IsEnum() || metaTypes[t.OID].name != "" {
 			return append(dst, x...), nil
+		}
+	case Named:
+		if t.IsReg() {
+			return appendNamed(dst, x, TextFormat), nil
 		}
 	case Days:
 		if t.OID == OIDDate {
@@ -91,6 +95,9 @@ func (s *Settings) appendText(dst []byte, v Value, t Type) ([]byte, error) {
 		}
 	case *Array:
 		if elem, ok := t.Elem(); ok && x != nil && x.Elem == elem.OID {
+			if t.IsVector() {
+				return s.appendVector(dst, x), nil
+			}
 			return s.appendArray(dst, x, elem)
 		}
 	}
@@ -148,10 +155,18 @@ func (set *Settings) ParseText(s string, t Type) (Value, error) {
 		return parseJSONB(s)
 	}
 	switch {
+	case t.IsReg():
+		return parseReg(s)
+	case t.IsObject():
+		return parseOid(s)
+	case t.IsVector():
+		return set.parseVector(s, t)
 	case t.IsEnum():
 		return parseEnum(s, t)
 	case t.IsArray():
 		return set.parseArray(s, t)
+	case metaTypes[t.OID].name != "":
+		return s, nil
 	}
 	return nil, notReadable(t)
 }

@@ -128,6 +128,9 @@ func (t Type) Len() int16 {
 	case OIDUnknown:
 		return -2
 	}
+	if m, ok := metaTypes[t.OID]; ok {
+		return m.len
+	}
 	if t.IsEnum() {
 		return 4
 	}
@@ -144,7 +147,7 @@ func (t Type) Known() bool {
 
 // Readable reports whether columns of the type exist for analysts: both backends read its values and compare them as
 // PostgreSQL does.
-func (t Type) Readable() bool { return t.Known() }
+func (t Type) Readable() bool { return t.Known() && !t.OfCatalogs() }
 
 // Groupable reports whether values of the type can be keys of private rows: where they are grouped, equal ones are spelled alike
 // or can be. Equal intervals and documents are not (1 day and 24 hours, 1.0 and 1.00), and json has no equality.

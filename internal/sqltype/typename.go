@@ -16,6 +16,9 @@ var typeNames = map[OID]string{
 
 // String is the type as PostgreSQL's format_type spells it, if its schema is in the search path.
 func (t Type) String() string {
+	if name, ok := vectorNames[t.OID]; ok {
+		return name
+	}
 	if e, ok := t.Elem(); ok {
 		return e.String() + "[]"
 	}

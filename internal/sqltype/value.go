@@ -15,6 +15,7 @@ package sqltype
 //	UUID             uuid
 //	Bytes            bytea
 //	JSON             json, as it was written, and jsonb, in PostgreSQL's canonical text
+//	Named            of an answer: an OID of a type such as regclass; elsewhere it is its number
 //	*Array           arrays; nobody changes one that was made
 //
 // Values read from private rows are never a Value: they are secret.Value.

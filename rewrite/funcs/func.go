@@ -5,6 +5,7 @@ package funcs
 import (
 	"github.com/dpsql/dpsql/internal/num"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgcat"
 )
 
 // Dialect is a backend's spelling.
@@ -51,6 +52,11 @@ type Func struct {
 	Const []int
 	Zoned bool
 	With  func(c Constants) (*Func, error)
+	// OnNull says that Eval is called with NULL arguments, too: of functions of the catalogs.
+	OnNull bool
+	// Rows computes what a function that gives rows gives, a value for each of its columns; Outs are those of a function that pg_proc does not name them for.
+	Rows func(args []sqltype.Value, types []sqltype.Type) ([][]sqltype.Value, error)
+	Outs []pgcat.OutArg
 	// Eval computes it on non-NULL released values; it raises PostgreSQL's errors as *sqlerr.Error.
 	Eval func(args []sqltype.Value, types []sqltype.Type, result sqltype.Type) (sqltype.Value, error)
 }

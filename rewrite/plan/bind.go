@@ -12,6 +12,7 @@ type BindOptions struct {
 	ParamTypes []sqltype.OID           // as the client gave them in Parse; 0 = to be inferred
 	Session    map[string]SessionValue // functions about the session (current_user, now ...), as constants
 	Values     sqltype.Settings        // how literals are read; its time zone is the session's
+	Meta       Meta                    // set for statements over PostgreSQL's own catalogs
 }
 
 // SessionValue is a constant of the session.
@@ -28,6 +29,9 @@ func Describe(stmt *pgsyntax.Select, cat Catalog, opts BindOptions) (*Query, err
 // Bind resolves names and types of a query by PostgreSQL's rules. Whatever has no place in a Query is refused by name and
 // position (*sqlerr.Error).
 func Bind(stmt *pgsyntax.Select, cat Catalog, opts BindOptions) (*Query, error) {
+	if opts.Meta != nil {
+		return bindWith(stmt, cat, opts, overMeta(opts.Meta))
+	}
 	return bindWith(stmt, cat, opts, registered)
 }
 
@@ -46,9 +50,12 @@ func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder)
 	}
 	q := &Query{Root: r.rel, Columns: b.columns, Zoned: b.zoned, Clock: b.clock, Short: b.shorts, Pos: int(stmt.Pos)}
 	for _, o := range r.outputs {
+		if b.records[o.col] != nil {
+			b.later(unsupported(max(o.pos, 0), "a composite value as a column of the answer is").WithHint("Name a field of it: (x).name."))
+		}
 		q.Outputs = append(q.Outputs, b.output(o))
 	}
-	if len(q.Outputs) == 0 {
+	if len(q.Outputs) == 0 && !find.free() {
 		b.later(unsupported(stmt.Pos, "an empty select list is"))
 	}
 	for i := range b.params {
@@ -62,7 +69,7 @@ func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder)
 					WithHint("Give it a type where it is used first: $%d::%s.", i+1, typeName(p.t))
 			}
 		}
-		if !p.t.Known() && !find.open {
+		if b.hides(p.t) {
 			return nil, sqlerr.New(sqlerr.Unsupported, "$%d is of a type that is not known here", i+1)
 		}
 		q.Params = append(q.Params, p.t)
@@ -92,6 +99,8 @@ type binder struct {
 	zoned     bool                    // a row was taken for the session's time zone
 	shorts    []ShortText
 	refusals  []*sqlerr.Error
+	records   map[ColID][]ColID // the columns of what stands for rows of several
+	views     int               // of the catalogs, around what is bound
 }
 
 // place is where an expression starts in the text, or another position where that is not known.
@@ -145,7 +154,7 @@ func (b *binder) output(o namedOutput) Output {
 		out.Type = sqltype.Text
 	}
 	if info.Table != nil {
-		out.TableOID, out.Attr = info.Table.OID, int16(info.Attr+1)
+		out.TableOID, out.Attr = info.Table.OID, info.Table.AttNum(info.Attr)
 	}
 	return out
 }

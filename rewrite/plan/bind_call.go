@@ -15,7 +15,7 @@ func builtinSchema(s string) bool { return s == "" || s == "pg_catalog" }
 
 func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 	switch {
-	case !builtinSchema(x.Schema):
+	case !builtinSchema(x.Schema) && (e.find.meta == nil || e.find.meta.Procs(x.Schema, x.Name) == nil):
 		return nil, sqlerr.New(sqlerr.UndefinedSchema, "schema %q does not exist", x.Schema).At(int(x.Pos)).WithHint("Functions are in pg_catalog.")
 	case x.Over != nil:
 		return e.window(x)
@@ -50,7 +50,11 @@ func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 	if v, ok := e.session(x.Name, len(args)); ok {
 		return v, nil
 	}
-	return e.function(x, args, names, variadic)
+	v, err := e.function(x, args, names, variadic)
+	if c, ok := v.(*Call); ok && err == nil && c.Fn.Rows != nil && !e.from {
+		return e.setCall(c)
+	}
+	return v, err
 }
 
 // noAggregate refuses what only aggregates have.
@@ -107,6 +111,9 @@ func spelledName(x *pgsyntax.FuncCall) string {
 func (b *binder) function(x *pgsyntax.FuncCall, args []Scalar, names []string, variadic bool) (Scalar, error) {
 	name, pos, inputs := x.Name, x.Pos, oidsOf(args)
 	c, v := b.chooseProc(name, args, names, variadic)
+	if b.find.meta != nil && !builtinSchema(x.Schema) {
+		c, v = b.chooseAmong(b.find.meta.Procs(x.Schema, name), name, args, names, variadic)
+	}
 	switch v {
 	case ambiguous:
 		return nil, sqlerr.New(sqlerr.AmbiguousFunction, "function %s is not unique", b.signature(spelledName(x), inputs, names)).At(int(pos)).
@@ -131,14 +138,14 @@ func (b *binder) function(x *pgsyntax.FuncCall, args []Scalar, names []string, v
 			return nil, err
 		}
 	}
-	if join := b.joining(name); join != nil && !variadic && !b.find.open {
+	if join := b.joining(name); join != nil && !variadic && !b.find.free() {
 		return join(args, pos)
 	}
-	if times := b.ofTimes(name, args); times != nil && !b.find.open {
+	if times := b.ofTimes(name, args); times != nil && !b.find.free() {
 		return times(args, pos)
 	}
 	var fn *funcs.Func
-	if !c.proc.RetSet || b.find.open {
+	if !c.proc.RetSet || b.find.free() {
 		fn = b.find.call(funcs.Function, name, oidsOf(args), c.proc.Args, result)
 	}
 	if fn == nil && len(args) == 1 {

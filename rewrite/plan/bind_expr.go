@@ -17,6 +17,7 @@ type exprs struct {
 	aggs     *selecting
 	within   bool // an aggregate's argument
 	inWindow bool // a window call's argument
+	from     bool // a function in FROM
 }
 
 func (e *exprs) condition(x pgsyntax.Expr, clause string) (Scalar, error) {
@@ -132,7 +133,7 @@ func (e *exprs) bind(x pgsyntax.Expr) (Scalar, error) {
 	case *pgsyntax.Paren:
 		return e.expr(x.X)
 	case *pgsyntax.Field:
-		return nil, unsupported(x.Pos, "a field of a composite value is").WithHint("Leave out the brackets where it is a column of a table: t.c.")
+		return e.field(x)
 	case *pgsyntax.Star:
 		return nil, sqlerr.New(sqlerr.Syntax, "* cannot stand in an expression").At(int(x.Pos))
 	}

@@ -26,6 +26,7 @@ type scopeCol struct {
 	id     ColID
 	expr   Scalar // in place of id: a column merged by USING that had to be brought to the common type
 	merged bool   // by USING: found by its qualified name only
+	system bool   // as tableoid: not in *
 }
 
 func (b *binder) from(list []pgsyntax.TableExpr, outer *scope) (Rel, *scope, error) {
@@ -106,6 +107,10 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 	if err := b.room(len(table.Columns), t.Pos); err != nil {
 		return nil, nil, err
 	}
+	if b.find.meta != nil && !table.Public {
+		return nil, nil, sqlerr.New(sqlerr.Unsupported, "a table of the data cannot be read together with PostgreSQL's catalogs").At(int(t.Pos)).
+			WithHint("Ask about names and about data in two statements.")
+	}
 	alias, schema := t.Alias, ""
 	if alias == "" {
 		alias, schema = t.Name, table.Schema
@@ -115,14 +120,22 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 			schema = "public"
 		}
 	}
+	if b.find.meta != nil {
+		if rel, sc, err := b.view(table, t, schema, alias); rel != nil || err != nil {
+			if err == nil {
+				err = sc.rename(t.Columns, alias, t.Pos)
+			}
+			return rel, sc, err
+		}
+	}
 	scan := &Scan{Table: table, Alias: alias, Pos: int(t.Pos)}
 	sc := &scope{tables: []string{alias}, schemas: []string{schema}, names: []string{t.Name}}
 	for i, c := range table.Columns {
 		b.add(c.Type)
 		id := b.newCol(ColumnInfo{Name: c.Name, Type: c.Type, Table: table, Attr: i})
 		scan.Columns = append(scan.Columns, id)
-		if c.Visible {
-			sc.cols = append(sc.cols, scopeCol{schema: schema, table: alias, name: c.Name, id: id})
+		if c.Visible || c.System && b.find.meta != nil {
+			sc.cols = append(sc.cols, scopeCol{schema: schema, table: alias, name: c.Name, id: id, system: c.System})
 		}
 	}
 	return scan, sc, sc.rename(t.Columns, alias, t.Pos)
@@ -252,7 +265,7 @@ func (b *binder) join(t *pgsyntax.Join, before *scope) (Rel, *scope, error) {
 	using := t.Using
 	if t.Natural {
 		for _, c := range ls.cols {
-			if slices.ContainsFunc(rs.cols, func(d scopeCol) bool { return d.name == c.name && !d.merged }) && !c.merged {
+			if slices.ContainsFunc(rs.cols, func(d scopeCol) bool { return d.name == c.name && !d.merged }) && !c.merged && !c.system {
 				using = append(using, c.name)
 			}
 		}
@@ -342,7 +355,7 @@ func (q *selecting) star(x *pgsyntax.Star) ([]scopeCol, error) {
 	if len(path) == 1 {
 		var out []scopeCol
 		for _, c := range s.cols {
-			if !c.merged {
+			if !c.merged && !c.system {
 				out = append(out, c)
 			}
 		}
@@ -364,7 +377,7 @@ func (q *selecting) star(x *pgsyntax.Star) ([]scopeCol, error) {
 	}
 	var out []scopeCol
 	for _, c := range s.cols {
-		if c.table == table && (schema == "" || c.schema == schema) {
+		if c.table == table && (schema == "" || c.schema == schema) && !c.system {
 			out = append(out, c)
 		}
 	}

@@ -242,7 +242,7 @@ func (e *exprs) eachElement(o *resolvedOper, l, array Scalar, x *pgsyntax.Quanti
 	switch {
 	case !ok:
 		fn := e.operRow(o, o.Name, []sqltype.OID{l.Type().OID, e.elem(array.Type().OID)})
-		if fn == nil || fn.With != nil || !slices.Contains(comparing, o.Name) {
+		if fn == nil || e.find.meta == nil && (fn.With != nil || !slices.Contains(comparing, o.Name)) || e.find.meta != nil && fn.Eval == nil {
 			e.later(unsupported(x.Pos, "the operator "+o.Name+" with ANY or ALL of an array that the statement does not list is").WithHint("List the values: ANY(ARRAY[...])."))
 			return &Unplanned{Name: o.Name + " " + itoa(int(x.Pos)), T: sqltype.Bool, Args: []Scalar{l, array}}, nil
 		}

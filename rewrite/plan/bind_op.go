@@ -115,7 +115,7 @@ func (b *binder) pattern(op string, args []Scalar, pos pgsyntax.Pos) error {
 	default:
 		return nil
 	}
-	if len(args) < 2 || b.find.open {
+	if len(args) < 2 || b.find.free() {
 		return nil
 	}
 	if hasCols(args[1]) {

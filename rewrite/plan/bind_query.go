@@ -36,6 +36,7 @@ type cte struct {
 	query   *pgsyntax.CTE // nil: of a recursive one, which has no plan
 	before  []*cte
 	outer   *scope
+	shared  Rel // of a recursive query: what every reader reads
 }
 
 // query binds a SELECT, VALUES or set operation. outer is what names may mean beside it; of a leaf (a side of a set operation)
@@ -65,7 +66,9 @@ func (b *binder) with(s *pgsyntax.Select, i, known int, outer *scope) error {
 		}
 	}
 	if s.Recursive && w.Query.Op == pgsyntax.Union && namesItself(w) {
-		b.later(unsupported(w.Pos, "a recursive query is"))
+		if b.find.meta == nil {
+			b.later(unsupported(w.Pos, "a recursive query is"))
+		}
 		return b.recursive(w, outer)
 	}
 	r, err := b.query(w.Query, outer, false)
@@ -79,6 +82,10 @@ func (b *binder) with(s *pgsyntax.Select, i, known int, outer *scope) error {
 
 // read is the query with columns that no other reader of it has: bound once more for each reader but the first.
 func (c *cte) read(b *binder) (Rel, []namedOutput, error) {
+	if c.shared != nil {
+		rel, outputs := b.reader(c.shared, c.outputs)
+		return rel, outputs, nil
+	}
 	if c.rel != nil || c.query == nil {
 		rel := c.rel
 		c.rel = nil
@@ -120,7 +127,15 @@ func (b *binder) recursive(w *pgsyntax.CTE, outer *scope) error {
 	if err != nil {
 		return err
 	}
-	c := &cte{name: w.Name, outputs: left.outputs}
+	working := &Working{}
+	c := &cte{name: w.Name, outputs: slices.Clone(left.outputs)}
+	for i, o := range left.outputs {
+		c.outputs[i].col = b.newCol(b.columns[o.col])
+		working.Columns = append(working.Columns, c.outputs[i].col)
+	}
+	if c.shared = working; b.find.meta == nil {
+		c.shared = nil
+	}
 	if err := c.rename(w); err != nil {
 		return err
 	}
@@ -147,6 +162,16 @@ func (b *binder) recursive(w *pgsyntax.CTE, outer *scope) error {
 		}
 	}
 	b.ctes = append(b.ctes[:known], c)
+	if b.find.meta == nil {
+		return nil
+	}
+	r := &Recursive{First: left.rel, Again: right.rel, All: w.Query.All, Working: working}
+	for i, l := range left.outputs {
+		r.FirstCols, r.AgainCols = append(r.FirstCols, l.col), append(r.AgainCols, right.outputs[i].col)
+		c.outputs[i].col = b.newCol(b.columns[l.col])
+		r.Columns = append(r.Columns, c.outputs[i].col)
+	}
+	c.shared = r
 	return nil
 }
 

@@ -26,6 +26,8 @@ type selecting struct {
 	own       map[ColID]bool // the columns of FROM, once they were asked for
 	groupings []grouping     // beside agg.Groupings: until the keys are known
 
+	sets []SetItem // functions of the select list that give rows
+
 	window     *Window // nil without window functions
 	windowText map[string]ColID
 
@@ -220,6 +222,13 @@ func (q *selecting) lift(having *Scalar) error {
 			}
 		}
 	}
+	for i := range q.sets {
+		x, err := q.lifted(q.sets[i].Call)
+		if err != nil {
+			return err
+		}
+		q.sets[i].Call, _ = x.(*Call)
+	}
 	if q.window == nil {
 		return nil
 	}
@@ -383,11 +392,23 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 		q.window.Input = rel
 		rel = q.window
 	}
+	if len(q.sets) > 0 {
+		rel = &ProjectSet{Input: rel, Items: q.sets}
+	}
 	out := &bound{}
 	var items []Item
 	at := map[ColID]bool{}
 	texts := map[string]ColID{}
 	add := func(x Scalar, name string) ColID {
+		if c, ok := x.(*Col); ok && q.records[c.ID] != nil {
+			for _, id := range q.records[c.ID] {
+				if !at[id] {
+					at[id] = true
+					items = append(items, Item{ID: id, Expr: q.col(id)})
+				}
+			}
+			return c.ID
+		}
 		text := scalarText(x)
 		id, ok := texts[text]
 		if !ok || x.Type().OID == sqltype.OIDUnknown {

@@ -130,11 +130,13 @@ func (e *exprs) takeLeft(x Scalar, q *Subquery) (Scalar, error) {
 
 // tableFunc is a function in FROM.
 func (b *binder) tableFunc(t *pgsyntax.TableFunc, siblings *scope) (Rel, *scope, error) {
-	b.later(unsupported(t.Pos, "functions in FROM are"))
+	if b.find.meta == nil {
+		b.later(unsupported(t.Pos, "functions in FROM are"))
+	}
 	if err := b.room(0, t.Pos); err != nil {
 		return nil, nil, err
 	}
-	e := &exprs{binder: b, scope: &scope{outer: siblings}, clause: "functions in FROM"}
+	e := &exprs{binder: b, scope: &scope{outer: siblings}, clause: "functions in FROM", from: true}
 	v, err := e.expr(t.Call)
 	if err != nil {
 		return nil, nil, err
@@ -143,7 +145,7 @@ func (b *binder) tableFunc(t *pgsyntax.TableFunc, siblings *scope) (Rel, *scope,
 	if alias == "" {
 		alias = t.Call.Name
 	}
-	out := &Unplanned{Name: "function"}
+	out, scan := &Unplanned{Name: "function"}, &FuncScan{Call: v, Ordinality: t.Ordinality, Pos: int(t.Pos)}
 	sc := &scope{tables: []string{alias}, schemas: []string{""}, names: []string{""}}
 	add := func(name string, typ sqltype.Type) {
 		id := b.newCol(ColumnInfo{Name: name, Type: typ})
@@ -151,7 +153,18 @@ func (b *binder) tableFunc(t *pgsyntax.TableFunc, siblings *scope) (Rel, *scope,
 		sc.cols = append(sc.cols, scopeCol{table: alias, name: name, id: id})
 	}
 	outs := outArgs(t.Call.Name, v.Type().OID)
+	call, set := v.(*Call)
 	switch {
+	case set && b.find.meta != nil && call.Fn.Rows != nil:
+		list := b.rowOf(call)
+		if len(list) == 1 && len(b.outArgs(call)) == 0 {
+			if list[0].name = outputName(t.Call); t.Alias != "" {
+				list[0].name = t.Alias
+			}
+		}
+		for _, o := range list {
+			add(o.name, o.typ)
+		}
 	case len(outs) == 1:
 		add(outs[0].Name, v.Type())
 	case len(outs) > 1:
@@ -167,6 +180,9 @@ func (b *binder) tableFunc(t *pgsyntax.TableFunc, siblings *scope) (Rel, *scope,
 	}
 	if t.Ordinality {
 		add("ordinality", sqltype.Int8)
+	}
+	if scan.Columns = out.Columns; b.find.meta != nil {
+		return scan, sc, sc.rename(t.Columns, alias, t.Pos)
 	}
 	return out, sc, sc.rename(t.Columns, alias, t.Pos)
 }

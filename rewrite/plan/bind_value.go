@@ -235,6 +235,9 @@ func (e *exprs) subscript(x *pgsyntax.Subscript) (Scalar, error) {
 		t = e.of(base)
 	}
 	t.Typmod = v.Type().Typmod
+	if slice && e.find.meta != nil && len(index) == 2 {
+		return e.slice(v, index, t)
+	}
 	if slice {
 		e.later(unsupported(x.Pos, "a slice of an array is").WithHint("Take one element: x[1]."))
 	}
@@ -296,7 +299,7 @@ func (e *exprs) collate(x *pgsyntax.Collate) (Scalar, error) {
 // collatedArgs refuses a function of a text with COLLATE "C" in it: lower('É' COLLATE "C") is not lower('É').
 func (b *binder) collatedArgs(args []Scalar) error {
 	for _, a := range args {
-		if pos, ok := b.collated[a]; ok && !b.find.open {
+		if pos, ok := b.collated[a]; ok && !b.find.free() {
 			return unsupported(pos, "COLLATE in the argument of a function is")
 		}
 		if err := b.collatedArgs(Children(a)); err != nil {

@@ -169,6 +169,18 @@ func (p *printer) line(r Rel) string {
 			items[i] = p.col(it.ID) + "=" + text
 		}
 		return "window " + strings.Join(items, ", ")
+	case *FuncScan:
+		return fmt.Sprintf("function [%s] %s", p.cols(n.Columns), p.scalar(n.Call))
+	case *ProjectSet:
+		items := make([]string, len(n.Items))
+		for i, it := range n.Items {
+			items[i] = "[" + p.cols(it.Cols) + "]=" + p.scalar(it.Call)
+		}
+		return "project rows " + strings.Join(items, ", ")
+	case *Recursive:
+		return fmt.Sprintf("recursive [%s] of [%s] and [%s]", p.cols(n.Columns), p.cols(n.FirstCols), p.cols(n.AgainCols))
+	case *Working:
+		return fmt.Sprintf("working [%s]", p.cols(n.Columns))
 	case *Unplanned:
 		return n.Name
 	}
@@ -298,6 +310,14 @@ func (p *printer) text(x Scalar) string {
 		return fmt.Sprintf("(%s IS DISTINCT FROM %s)", p.scalar(x.X), p.scalar(x.Y))
 	case *Subscript:
 		return fmt.Sprintf("%s[%s]", p.scalar(x.X), p.list(x.Index))
+	case *Slice:
+		ends := [2]string{}
+		for i, y := range []Scalar{x.Low, x.High} {
+			if y != nil {
+				ends[i] = p.scalar(y)
+			}
+		}
+		return fmt.Sprintf("%s[%s:%s]", p.scalar(x.X), ends[0], ends[1])
 	case *AnyAll:
 		word := "ANY"
 		if x.All {

@@ -33,11 +33,20 @@ type Table struct {
 	Columns      []TableColumn
 	Keys         [][]int // column sets that the database keeps unique
 
+	References []Reference // the database's foreign keys to listed tables
+
 	// For private tables:
 	Units   dp.Units  // who its rows belong to (exactly one unit so far)
 	UnitCol int       // its own column that holds the unit's value, or -1: reached through Path only
 	Path    *UnitPath // the foreign key by which the unit is reached; nil for the unit's own table
 	MaxRows uint64    // max_rows_per_unit; 0 = automatic. The unit's own table has 1 if the unit column is a key
+}
+
+// Reference is a foreign key of the database, as the catalogs show it: no proof uses it.
+type Reference struct {
+	Columns    []int
+	Table      *Table
+	RefColumns []int
 }
 
 // UnitPath is a declared foreign key on the way to the unit. Where the child carries the unit's column too (UnitCol >= 0 and
@@ -54,6 +63,7 @@ type TableColumn struct {
 	Type        sqltype.Type
 	NotNull     bool // by a constraint of the database or a checked file
 	Visible     bool
+	System      bool             // of PostgreSQL's catalogs: a name may be tableoid, and * has it not
 	Range       *num.Interval    // declared; enforced by a clamp at the scan where a proof uses it
 	Domain      *Domain          // declared public domain
 	Step        *decimal.Decimal // declared grid
@@ -65,4 +75,14 @@ type Domain struct {
 	Values     []sqltype.Value
 	From       *Table
 	FromColumn int
+}
+
+// AttNum is the number of a column among those that may be seen: pg_attribute's attnum.
+func (t *Table) AttNum(column int) (n int16) {
+	for _, c := range t.Columns[:column+1] {
+		if c.Visible {
+			n++
+		}
+	}
+	return n
 }

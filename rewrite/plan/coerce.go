@@ -162,7 +162,7 @@ func (b *binder) known(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, erro
 		if !ok {
 			break
 		}
-		if !t.Known() && !b.find.open {
+		if b.hides(t) {
 			return nil, unsupportedType(t, pos)
 		}
 		if !t.Known() {
@@ -171,6 +171,9 @@ func (b *binder) known(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scalar, erro
 		in := bare(t)
 		if t.OID == sqltype.OIDInterval {
 			in = t // its input function alone knows the fields
+		}
+		if elem, _ := t.Elem(); (t.IsReg() || elem.IsReg()) && b.find.meta != nil { // names that the catalog knows
+			return foldConst(&Call{Fn: b.find.cast(sqltype.OIDText, t.OID), Args: []Scalar{&Const{Value: text, T: sqltype.Text, pos: x.pos}}, T: t}, pos)
 		}
 		v, err := b.opts.Values.ParseText(text, in)
 		if err != nil {

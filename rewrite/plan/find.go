@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
@@ -12,6 +14,7 @@ type finder struct {
 	call func(kind funcs.Kind, name string, actual, declared []sqltype.OID, result sqltype.OID) *funcs.Func
 	cast func(source, target sqltype.OID) *funcs.Func
 	open bool
+	meta Meta // of a statement over PostgreSQL's own catalogs
 }
 
 // registered finds what package funcs has: a row of the types at hand, or one as PostgreSQL declares it.
@@ -40,6 +43,14 @@ func unsupportedType(t sqltype.Type, pos pgsyntax.Pos) *sqlerr.Error {
 	return sqlerr.New(sqlerr.UnsupportedType, "type %s is not supported", typeName(t)).At(int(pos))
 }
 
+// constants reports that what a row asks to be constants are.
+func constants(fn *funcs.Func, args []Scalar) bool {
+	return !slices.ContainsFunc(fn.Const, func(i int) bool {
+		c, ok := args[i].(*Const)
+		return !ok || c.Value == nil
+	})
+}
+
 // special is the row for the constants that a call has where the row asks for some.
 func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*funcs.Func, error) {
 	if err := b.styled(fn, args, pos); err != nil {
@@ -48,7 +59,7 @@ func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*func
 	if err := b.short(fn, args, pos); err != nil {
 		return nil, err
 	}
-	if fn.With == nil {
+	if fn.With == nil || b.find.meta != nil && fn.Eval != nil && !constants(fn, args) {
 		return fn, nil
 	}
 	b.zoned = b.zoned || fn.Zoned
@@ -58,7 +69,7 @@ func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*func
 		switch {
 		case ok && x.Value != nil:
 			c.Values = append(c.Values, x.Value)
-		case fn.Spell != nil:
+		case fn.Spell != nil && (b.find.meta == nil || fn.Eval != nil):
 			return fn, nil
 		default:
 			return nil, sqlerr.New(sqlerr.UnsupportedFunction, "argument %d of %s must be a constant", i+1, fn.Name).At(int(b.place(args[i], pos))).

@@ -234,8 +234,13 @@ func (ts *types) asKnown(base []sqltype.OID, fit []*candidate) *candidate {
 // chooseProc is func_get_detail: names are of the last arguments, variadic says that the call itself spelled VARIADIC. A
 // parameter without a type is no literal that a cast could read.
 func (ts *types) chooseProc(name string, args []Scalar, names []string, variadic bool) (*candidate, verdict) {
+	return ts.chooseAmong(pgcat.Procs(name), name, args, names, variadic)
+}
+
+// chooseAmong is chooseProc among some functions of the name.
+func (ts *types) chooseAmong(procs []*pgcat.Proc, name string, args []Scalar, names []string, variadic bool) (*candidate, verdict) {
 	inputs := oidsOf(args)
-	all := candidates(name, len(inputs), names, !variadic)
+	all := candidates(procs, len(inputs), names, !variadic)
 	for _, c := range all {
 		if slices.Equal(c.args[:len(inputs)], inputs) {
 			if c.rivals {
@@ -269,10 +274,10 @@ func (ts *types) castByName(target, source sqltype.OID) bool {
 }
 
 // candidates is FuncnameGetCandidates.
-func candidates(name string, n int, names []string, expand bool) []*candidate {
+func candidates(procs []*pgcat.Proc, n int, names []string, expand bool) []*candidate {
 	var out []*candidate
 	special := false
-	for _, p := range pgcat.Procs(name) {
+	for _, p := range procs {
 		c := &candidate{proc: p, args: p.Args}
 		spreads := false
 		switch {

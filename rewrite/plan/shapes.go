@@ -156,6 +156,12 @@ func Scalars(r Rel) []Scalar {
 		for _, it := range n.Items {
 			add(it.scalars()...)
 		}
+	case *FuncScan:
+		add(n.Call)
+	case *ProjectSet:
+		for _, it := range n.Items {
+			add(it.Call)
+		}
 	case *Unplanned:
 	}
 	return out
@@ -279,6 +285,8 @@ func Reads(r Rel) []ColID {
 		return n.On
 	case *SetOp:
 		return slices.Concat(n.LeftCols, n.RightCols)
+	case *Recursive:
+		return slices.Concat(n.FirstCols, n.AgainCols)
 	}
 	return nil
 }
@@ -315,6 +323,16 @@ func makes(r Rel) []ColID {
 		for _, it := range n.Items {
 			out = append(out, it.ID)
 		}
+	case *FuncScan:
+		return n.Columns
+	case *ProjectSet:
+		for _, it := range n.Items {
+			out = append(out, it.Cols...)
+		}
+	case *Recursive:
+		return n.Columns
+	case *Working:
+		return n.Columns
 	case *Unplanned:
 		return n.Columns
 	}

@@ -64,7 +64,7 @@ func (b *binder) castType(n pgsyntax.TypeName, literal bool) (sqltype.Type, erro
 		array.Typmod = t.Typmod
 		t = array
 	}
-	if !t.Known() && !b.find.open || t.OID == sqltype.OIDUnknown {
+	if b.hides(t) || t.OID == sqltype.OIDUnknown {
 		return t, unsupportedType(t, n.Pos)
 	}
 	return t, nil
@@ -83,6 +83,11 @@ func (b *binder) namedType(n pgsyntax.TypeName) (sqltype.Type, error) {
 		}
 		if t := pgcat.TypeNamed(name); t != nil {
 			return b.of(t.OID), nil
+		}
+	}
+	if b.find.meta != nil {
+		if t, ok := b.find.meta.Type(n.Schema, name); ok {
+			return t, nil
 		}
 	}
 	if t, ok := b.enumOf(func(e sqltype.Enum) bool { return e.Name == name && (n.Schema == "" || n.Schema == e.Schema) }); ok {

@@ -39,6 +39,8 @@ func Children(x Scalar) []Scalar {
 		return append([]Scalar{x.X}, x.Index...)
 	case *AnyAll:
 		return []Scalar{x.X, x.Array}
+	case *Slice:
+		return slices.DeleteFunc([]Scalar{x.X, x.Low, x.High}, func(y Scalar) bool { return y == nil })
 	case *Subquery:
 		out := make([]Scalar, len(x.Left))
 		for i, it := range x.Left {
@@ -119,6 +121,17 @@ func mapChildren(x Scalar, f func(Scalar) (Scalar, error)) (Scalar, error) {
 		}
 		c.Index, err = all(x.Index)
 		return &c, err
+	case *Slice:
+		c := *x
+		for _, y := range []*Scalar{&c.X, &c.Low, &c.High} {
+			if *y == nil {
+				continue
+			}
+			if *y, err = f(*y); err != nil {
+				return nil, err
+			}
+		}
+		return &c, nil
 	case *AnyAll:
 		c := *x
 		if c.X, err = f(x.X); err != nil {
@@ -228,6 +241,10 @@ func Inputs(r Rel) []Rel {
 		return []Rel{n.Input}
 	case *SetOp:
 		return []Rel{n.Left, n.Right}
+	case *ProjectSet:
+		return []Rel{n.Input}
+	case *Recursive:
+		return []Rel{n.First, n.Again}
 	case *Unplanned:
 		return n.From
 	}

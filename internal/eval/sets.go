@@ -1,0 +1,238 @@
+package eval
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// What only statements over PostgreSQL's own catalogs have: functions that give rows, recursive queries, slices.
+
+// giver gives the rows of a function, or its value as the only one.
+type giver func(m *machine, row []sqltype.Value) ([][]sqltype.Value, error)
+
+func (c *compiler) giver(x plan.Scalar, s scope) (giver, error) {
+	call, ok := x.(*plan.Call)
+	if !ok || call.Fn.Rows == nil {
+		f, err := c.scalar(x, s)
+		return func(m *machine, row []sqltype.Value) ([][]sqltype.Value, error) {
+			v, err := f(m, row)
+			return [][]sqltype.Value{{v}}, err
+		}, err
+	}
+	args, err := c.scalars(call.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	types := typesOfAll(call.Args)
+	return func(m *machine, row []sqltype.Value) ([][]sqltype.Value, error) {
+		vals, err := all(m, args, row)
+		if err != nil || slices.Contains(vals, nil) && !call.Fn.OnNull {
+			return nil, err
+		}
+		rows, err := call.Fn.Rows(vals, types)
+		if err != nil || len(rows) == 0 {
+			return nil, err
+		}
+		return rows, m.make(len(rows) * len(rows[0]))
+	}, nil
+}
+
+func (c *compiler) funcScan(n *plan.FuncScan) (step, error) {
+	give, err := c.giver(n.Call, nil)
+	if err != nil {
+		return step{}, err
+	}
+	return step{cols: n.Columns, rows: func(m *machine) ([][]sqltype.Value, error) {
+		rows, err := give(m, nil)
+		if err != nil || !n.Ordinality {
+			return rows, err
+		}
+		out := make([][]sqltype.Value, len(rows))
+		for i, r := range rows {
+			out[i] = append(slices.Clone(r), int64(i+1))
+		}
+		return out, nil
+	}}, nil
+}
+
+func (c *compiler) projectSet(n *plan.ProjectSet) (step, error) {
+	in, err := c.rel(n.Input)
+	if err != nil {
+		return step{}, err
+	}
+	gives := make([]giver, len(n.Items))
+	for i, it := range n.Items {
+		if gives[i], err = c.giver(it.Call, scopeOf(in.cols)); err != nil {
+			return step{}, err
+		}
+	}
+	return step{cols: n.Cols(), rows: func(m *machine) ([][]sqltype.Value, error) {
+		rows, err := in.rows(m)
+		if err != nil {
+			return nil, err
+		}
+		var out [][]sqltype.Value
+		for _, row := range rows {
+			sets, most := make([][][]sqltype.Value, len(gives)), 0
+			for i, g := range gives {
+				if sets[i], err = g(m, row); err != nil {
+					return nil, err
+				}
+				most = max(most, len(sets[i]))
+			}
+			for k := range most {
+				if err := m.tick(); err != nil {
+					return nil, err
+				}
+				wide := slices.Clone(row)
+				for i, set := range sets {
+					if k < len(set) {
+						wide = append(wide, set[k]...)
+					} else {
+						wide = append(wide, make([]sqltype.Value, len(n.Items[i].Cols))...)
+					}
+				}
+				out = append(out, wide)
+				if err := m.make(len(wide)); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return out, nil
+	}}, nil
+}
+
+// recursive runs the second term over the rows that came last until none come.
+func (c *compiler) recursive(n *plan.Recursive) (step, error) {
+	first, err := c.rel(n.First)
+	if err != nil {
+		return step{}, err
+	}
+	if c.working == nil {
+		c.working = map[*plan.Working]int{}
+	}
+	c.working[n.Working] = len(c.working)
+	again, err := c.rel(n.Again)
+	if err != nil {
+		return step{}, err
+	}
+	place := c.working[n.Working]
+	picks := [2]func([]sqltype.Value) []sqltype.Value{}
+	for i, side := range []struct{ have, want []plan.ColID }{{first.cols, n.FirstCols}, {again.cols, n.AgainCols}} {
+		s := scopeOf(side.have)
+		picks[i] = func(row []sqltype.Value) []sqltype.Value {
+			out := make([]sqltype.Value, len(side.want))
+			for k, id := range side.want {
+				out[k] = row[s[id]]
+			}
+			return out
+		}
+	}
+	return step{cols: n.Columns, rows: func(m *machine) ([][]sqltype.Value, error) {
+		rows, err := first.rows(m)
+		if err != nil {
+			return nil, err
+		}
+		var out [][]sqltype.Value
+		seen := map[string]bool{}
+		pick := picks[0]
+		for len(rows) > 0 {
+			var fresh [][]sqltype.Value
+			for _, r := range rows {
+				if err := m.tick(); err != nil {
+					return nil, err
+				}
+				r = pick(r)
+				if !n.All {
+					var key []byte
+					for _, v := range r {
+						key = sqltype.AppendKey(key, v)
+					}
+					if seen[string(key)] {
+						continue
+					}
+					seen[string(key)] = true
+				}
+				fresh = append(fresh, r)
+				if err := m.make(len(r) + 1); err != nil {
+					return nil, err
+				}
+			}
+			out = append(out, fresh...)
+			if len(fresh) == 0 {
+				break
+			}
+			for len(m.working) <= place {
+				m.working = append(m.working, nil)
+			}
+			before := m.working[place]
+			m.working[place] = fresh
+			rows, err = again.rows(m)
+			m.working[place] = before
+			if err != nil {
+				return nil, err
+			}
+			pick = picks[1]
+		}
+		return out, nil
+	}}, nil
+}
+
+func (c *compiler) workingRows(n *plan.Working) (step, error) {
+	place, ok := c.working[n]
+	if !ok {
+		return step{}, sqlerr.New(sqlerr.Internal, "a recursive query is read outside itself")
+	}
+	return step{cols: n.Columns, rows: func(m *machine) ([][]sqltype.Value, error) { return m.working[place], nil }}, nil
+}
+
+// slice is a part of an array of one dimension, counted from 1.
+func (c *compiler) slice(x *plan.Slice, s scope) (scalar, error) {
+	parts := make([]scalar, 3)
+	for i, y := range []plan.Scalar{x.X, x.Low, x.High} {
+		if y == nil {
+			continue
+		}
+		var err error
+		if parts[i], err = c.scalar(y, s); err != nil {
+			return nil, err
+		}
+	}
+	return func(m *machine, row []sqltype.Value) (sqltype.Value, error) {
+		v, err := parts[0](m, row)
+		array, ok := v.(*sqltype.Array)
+		if err != nil || !ok {
+			return nil, err
+		}
+		out := &sqltype.Array{Elem: array.Elem}
+		if len(array.Dims) != 1 {
+			return out, nil
+		}
+		ends := [2]int64{int64(array.Lower[0]), int64(array.Lower[0]) + int64(array.Dims[0]) - 1}
+		for i, f := range parts[1:] {
+			if f == nil {
+				continue
+			}
+			v, err := f(m, row)
+			n, ok := v.(int64)
+			if err != nil || !ok {
+				return nil, err
+			}
+			if i == 0 {
+				ends[0] = max(ends[0], n)
+			} else {
+				ends[1] = min(ends[1], n)
+			}
+		}
+		if ends[0] > ends[1] {
+			return out, nil
+		}
+		from := ends[0] - int64(array.Lower[0])
+		n := ends[1] - ends[0] + 1
+		out.Values, out.Dims, out.Lower = array.Values[from:from+n:from+n], []int32{int32(n)}, []int32{1} //nolint:gosec // G115: within the array
+		return out, nil
+	}, nil
+}

@@ -1,0 +1,456 @@
+package pgmeta
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgcat"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// The functions of the catalogs, by name and number of arguments. All are strict but where it is said.
+
+type evaluator = func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error)
+
+// constant is a function whose value follows from nothing.
+func constant(v sqltype.Value) function {
+	return function{eval: func(*Session, []sqltype.Value, []sqltype.Type) (sqltype.Value, error) { return v, nil }, onNull: true}
+}
+
+func strict(f evaluator) function { return function{eval: f} }
+
+// visibility is pg_..._is_visible: NULL where there is no such object.
+func visibility(table, name, schema string) function {
+	return strict(func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+		row := s.object(table, a[0].(int64))
+		if row == nil {
+			return nil, nil
+		}
+		return s.visible(table, name, schema, row), nil
+	})
+}
+
+// privileges: an analyst may read everything that is shown, and do nothing else.
+func privilege(a []sqltype.Value, allowed ...string) (sqltype.Value, error) {
+	words, _ := a[len(a)-1].(string)
+	for w := range strings.SplitSeq(words, ",") {
+		if slices.Contains(allowed, strings.ToUpper(strings.TrimSpace(w))) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func privileged(allowed ...string) function {
+	return strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) { return privilege(a, allowed...) })
+}
+
+var noRows = function{rows: func(*Session, []sqltype.Value, []sqltype.Type) ([][]sqltype.Value, error) { return nil, nil }, onNull: true}
+
+// functions is filled when the package starts, because its functions refer to one another.
+var functions map[signature]function
+
+func init() {
+	functions = map[signature]function{}
+	add := func(name string, f function, args ...int) {
+		for _, n := range args {
+			functions[signature{name, n}] = f
+		}
+	}
+	for _, v := range [][4]string{
+		{"pg_table_is_visible", "pg_class", "relname", "relnamespace"}, {"pg_type_is_visible", "pg_type", "typname", "typnamespace"},
+		{"pg_function_is_visible", "pg_proc", "proname", "pronamespace"}, {"pg_operator_is_visible", "pg_operator", "oprname", "oprnamespace"},
+		{"pg_opclass_is_visible", "pg_opclass", "opcname", "opcnamespace"}, {"pg_opfamily_is_visible", "pg_opfamily", "opfname", "opfnamespace"},
+		{"pg_collation_is_visible", "pg_collation", "collname", "collnamespace"}, {"pg_conversion_is_visible", "pg_conversion", "conname", "connamespace"},
+		{"pg_ts_config_is_visible", "pg_ts_config", "cfgname", "cfgnamespace"}, {"pg_ts_dict_is_visible", "pg_ts_dict", "dictname", "dictnamespace"},
+		{"pg_ts_parser_is_visible", "pg_ts_parser", "prsname", "prsnamespace"}, {"pg_ts_template_is_visible", "pg_ts_template", "tmplname", "tmplnamespace"},
+		{"pg_statistics_obj_is_visible", "pg_statistic_ext", "stxname", "stxnamespace"},
+	} {
+		add(v[0], visibility(v[1], v[2], v[3]), 1)
+	}
+	add("has_table_privilege", privileged("SELECT"), 2, 3)
+	add("has_column_privilege", privileged("SELECT"), 3, 4)
+	add("has_any_column_privilege", privileged("SELECT"), 2, 3)
+	add("has_schema_privilege", privileged("USAGE"), 2, 3)
+	add("has_database_privilege", privileged("CONNECT"), 2, 3)
+	add("has_type_privilege", privileged("USAGE"), 2, 3)
+	add("has_function_privilege", privileged("EXECUTE"), 2, 3)
+	add("has_language_privilege", privileged("USAGE"), 2, 3)
+	for _, name := range []string{"has_sequence_privilege", "has_server_privilege", "has_foreign_data_wrapper_privilege", "has_tablespace_privilege", "has_parameter_privilege"} {
+		add(name, privileged(), 2, 3)
+	}
+	add("pg_has_role", constant(true), 2, 3)
+	add("row_security_active", constant(false), 1)
+	for _, name := range []string{"pg_table_size", "pg_relation_size", "pg_total_relation_size", "pg_indexes_size", "pg_database_size", "pg_tablespace_size"} {
+		add(name, constant(int64(0)), 1, 2)
+	}
+	for _, name := range []string{"pg_get_expr", "pg_get_viewdef", "pg_get_triggerdef", "pg_get_ruledef", "pg_get_partkeydef", "pg_get_serial_sequence", "pg_get_functiondef",
+		"pg_get_function_sqlbody", "pg_get_statisticsobjdef_columns", "pg_get_statisticsobjdef", "pg_get_statisticsobjdef_expressions", "pg_get_partition_constraintdef",
+		"pg_sequence_last_value", "pg_relation_filenode", "pg_relation_filepath", "shobj_description", "pg_tablespace_location", "pg_collation_actual_version",
+		"pg_column_compression", "inet_client_addr", "inet_server_addr", "inet_client_port", "inet_server_port", "pg_current_logfile"} {
+		add(name, constant(nil), 0, 1, 2, 3)
+	}
+	add("pg_tablespace_location", strict(func(*Session, []sqltype.Value, []sqltype.Type) (sqltype.Value, error) { return "", nil }), 1)
+	for _, name := range []string{"pg_relation_is_publishable", "pg_is_in_recovery", "pg_is_wal_replay_paused", "pg_is_other_temp_schema"} {
+		add(name, constant(false), 0, 1)
+	}
+	add("pg_relation_is_updatable", constant(int64(0)), 2)
+	add("pg_column_is_updatable", constant(false), 3)
+	add("pg_my_temp_schema", constant(int64(0)), 0)
+	add("pg_backend_pid", constant(int64(0)), 0)
+	add("pg_advisory_unlock_all", constant(""), 0)
+	add("pg_jit_available", constant(false), 0)
+	for _, name := range []string{"pg_listening_channels", "pg_partition_ancestors", "pg_partition_tree", "pg_options_to_table", "aclexplode", "pg_event_trigger_ddl_commands", "pg_show_all_file_settings",
+		"pg_get_publication_tables", "pg_inherited"} {
+		add(name, noRows, 0, 1)
+	}
+	add("pg_get_userbyid", strict(func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+		if row := s.object("pg_authid", a[0].(int64)); row != nil {
+			return text("pg_authid", row, "rolname"), nil
+		}
+		return "unknown (OID=" + strconv.FormatInt(a[0].(int64), 10) + ")", nil
+	}), 1)
+	add("format_type", function{onNull: true, eval: func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+		if a[0] == nil {
+			return nil, nil
+		}
+		mod, given := a[1].(int64)
+		if !given {
+			mod = -1
+		}
+		return s.formatType(a[0].(int64), mod, given), nil
+	}}, 2)
+	add("pg_get_constraintdef", strict(constraintDef), 1, 2)
+	add("pg_get_indexdef", strict(indexDef), 1, 3)
+	add("pg_get_function_arguments", strict(func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) { return s.arguments(a[0].(int64), true) }), 1)
+	add("pg_get_function_identity_arguments", strict(func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) { return s.arguments(a[0].(int64), false) }), 1)
+	add("pg_get_function_result", strict(functionResult), 1)
+	add("obj_description", strict(describe), 1, 2)
+	add("col_description", strict(func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+		return s.described(a[0].(int64), oidOfClass, a[1].(int64)), nil
+	}), 2)
+	add("pg_encoding_to_char", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+		if name, ok := encodings[a[0].(int64)]; ok {
+			return name, nil
+		}
+		return "", nil
+	}), 1)
+	add("pg_char_to_encoding", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+		for n, name := range encodings {
+			if strings.EqualFold(strings.ReplaceAll(name, "-", ""), strings.ReplaceAll(a[0].(string), "-", "")) {
+				return n, nil
+			}
+		}
+		return int64(-1), nil
+	}), 1)
+	add("current_schemas", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+		list := []sqltype.Value{"public"}
+		if a[0] == true {
+			list = []sqltype.Value{pgCatalog, "public"}
+		}
+		return listOf(sqltype.OIDName, list), nil
+	}), 1)
+	add("current_setting", strict(currentSetting), 1, 2)
+	add("set_config", function{onNull: true, eval: setConfig}, 3)
+	add("quote_ident", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) { return quoteIdent(a[0].(string)), nil }), 1)
+	add("quote_literal", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) { return quoteLiteral(a[0].(string)), nil }), 1)
+	add("parse_ident", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+		path, err := identifiers(a[0].(string))
+		list := make([]sqltype.Value, len(path))
+		for i, p := range path {
+			list[i] = p
+		}
+		return listOf(sqltype.OIDText, list), err
+	}), 1, 2)
+	add("pg_size_pretty", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+		return sizePretty(a[0])
+	}), 1)
+	for name, of := range map[string]sqltype.OID{"to_regclass": sqltype.OIDRegclass, "to_regtype": sqltype.OIDRegtype, "to_regnamespace": sqltype.OIDRegnamespace,
+		"to_regrole": sqltype.OIDRegrole, "to_regproc": sqltype.OIDRegproc, "to_regprocedure": sqltype.OIDRegprocedure} {
+		add(name, strict(func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+			n, err := s.objectNamed(sqltype.Type{OID: of, Typmod: -1}, a[0].(string))
+			if err != nil {
+				return nil, nil //nolint:nilerr // what nothing has is NULL
+			}
+			return n, nil
+		}), 1)
+	}
+	add("pg_typeof", function{onNull: true, eval: func(_ *Session, _ []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) { return int64(t[0].OID), nil }}, 1)
+	addSets(add)
+}
+
+var encodings = map[int64]string{0: "SQL_ASCII", 6: "UTF8", 8: "LATIN1"}
+
+func quoteLiteral(s string) string {
+	e := ""
+	if strings.Contains(s, `\`) {
+		e, s = " E", strings.ReplaceAll(s, `\`, `\\`)
+	}
+	return e + "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}
+
+// sizePretty is pg_size_pretty: half-rounded steps of 1024.
+func sizePretty(v sqltype.Value) (sqltype.Value, error) {
+	n, ok := v.(int64)
+	if !ok {
+		return nil, sqlerr.New(sqlerr.Unsupported, "pg_size_pretty of numeric is not supported")
+	}
+	abs := func(n int64) int64 { return max(n, -n) }
+	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB"}
+	i := 0
+	for half := int64(10 * 1024); i < len(units)-1 && abs(n) >= half; i++ {
+		if i == 0 {
+			n, half = n/512, 20*1024-1
+		} else {
+			n /= 1024
+		}
+	}
+	if i > 0 {
+		n = (n + n/max(abs(n), 1)) / 2
+	}
+	return strconv.FormatInt(n, 10) + " " + units[i], nil
+}
+
+func currentSetting(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+	name := a[0].(string)
+	if s.Parameters != nil {
+		if v, ok := s.Parameters.Parameter(name); ok {
+			return v, nil
+		}
+	}
+	if len(a) > 1 && a[1] == true {
+		return nil, nil
+	}
+	return nil, sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
+}
+
+func setConfig(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+	name, ok := a[0].(string)
+	if !ok {
+		return nil, sqlerr.New(sqlerr.NullValue, "SET requires parameter name")
+	}
+	if s.Parameters == nil {
+		return nil, sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
+	}
+	value, _ := a[1].(string)
+	if err := s.Parameters.SetParameter(name, value, a[2] == true); err != nil {
+		return nil, err
+	}
+	v, _ := s.Parameters.Parameter(name)
+	return v, nil
+}
+
+// attribute is the name of a relation's column.
+func (s *Session) attribute(rel, n int64) string {
+	for _, row := range s.attributesOf(rel) {
+		if row[attNum()] == n {
+			return text("pg_attribute", row, "attname")
+		}
+	}
+	return "?column?"
+}
+
+func attNum() int { return builtin()[pgCatalog+".pg_attribute"].place("attnum") }
+
+// attributesOf are a relation's rows of pg_attribute.
+func (s *Session) attributesOf(rel int64) [][]sqltype.Value {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.attributes == nil {
+		s.attributes = map[int64][][]sqltype.Value{}
+		for _, row := range s.locked(pgCatalog + ".pg_attribute") {
+			s.attributes[row[0].(int64)] = append(s.attributes[row[0].(int64)], row)
+		}
+	}
+	return s.attributes[rel]
+}
+
+func (s *Session) columnList(rel int64, v sqltype.Value) string {
+	list, _ := v.(*sqltype.Array)
+	var names []string
+	for _, n := range list.Values {
+		names = append(names, quoteIdent(s.attribute(rel, n.(int64))))
+	}
+	return strings.Join(names, ", ")
+}
+
+// constraintDef is pg_get_constraintdef; what no table here has, checks and exclusions, does not exist.
+func constraintDef(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+	row := s.object("pg_constraint", a[0].(int64))
+	if row == nil {
+		return nil, nil
+	}
+	at := func(column string) sqltype.Value { return row[builtin()[pgCatalog+".pg_constraint"].place(column)] }
+	rel, _ := at("conrelid").(int64)
+	cols := "(" + s.columnList(rel, at("conkey")) + ")"
+	switch at("contype") {
+	case "p":
+		return "PRIMARY KEY " + cols, nil
+	case "u":
+		return "UNIQUE " + cols, nil
+	case "f":
+		to, _ := at("confrelid").(int64)
+		return "FOREIGN KEY " + cols + " REFERENCES " + s.nameOf(sqltype.Type{OID: sqltype.OIDRegclass}, to) + "(" + s.columnList(to, at("confkey")) + ")", nil
+	}
+	return nil, nil
+}
+
+func indexDef(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+	oid := a[0].(int64)
+	var row []sqltype.Value
+	r := builtin()[pgCatalog+".pg_index"]
+	for _, x := range s.rowsOf("pg_index") {
+		if x[r.place("indexrelid")] == oid {
+			row = x
+		}
+	}
+	index := s.object("pg_class", oid)
+	if row == nil || index == nil {
+		return nil, nil
+	}
+	rel, _ := row[r.place("indrelid")].(int64)
+	keys, _ := row[r.place("indkey")].(*sqltype.Array)
+	if len(a) == 3 && a[1] != int64(0) {
+		if n := a[1].(int64); n >= 1 && n <= int64(len(keys.Values)) {
+			return quoteIdent(s.attribute(rel, keys.Values[n-1].(int64))), nil
+		}
+		return "", nil
+	}
+	table := s.object("pg_class", rel)
+	s.mu.Lock()
+	schema := s.schemaName(num("pg_class", table, "relnamespace"))
+	s.mu.Unlock()
+	on := quoteIdent(schema) + "." + quoteIdent(text("pg_class", table, "relname"))
+	if len(a) == 3 && a[2] == true {
+		on = s.nameOf(sqltype.Type{OID: sqltype.OIDRegclass}, rel)
+	}
+	unique := ""
+	if row[r.place("indisunique")] == true {
+		unique = "UNIQUE "
+	}
+	return "CREATE " + unique + "INDEX " + quoteIdent(text("pg_class", index, "relname")) + " ON " + on + " USING btree (" + s.columnList(rel, keys) + ")", nil
+}
+
+func (s *Session) rowsOf(table string) [][]sqltype.Value {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.locked(pgCatalog + "." + table)
+}
+
+// arguments is pg_get_function_arguments, with defaults, or pg_get_function_identity_arguments, without.
+func (s *Session) arguments(oid int64, defaults bool) (sqltype.Value, error) {
+	row := s.object("pg_proc", oid)
+	if row == nil {
+		return nil, nil
+	}
+	r := builtin()[pgCatalog+".pg_proc"]
+	list := func(column string) []sqltype.Value {
+		if v, ok := row[r.place(column)].(*sqltype.Array); ok {
+			return v.Values
+		}
+		return nil
+	}
+	types, modes, names := list("proallargtypes"), list("proargmodes"), list("proargnames")
+	if types == nil {
+		types = list("proargtypes")
+	}
+	var spelled []string
+	if p := pgcat.ProcOf(sqltype.OID(oid)); p != nil && defaults { //nolint:gosec // G115: an OID
+		spelled = p.Defaults
+	}
+	inputs := len(list("proargtypes"))
+	var out []string
+	in := 0
+	ordered := -1
+	if p := pgcat.ProcOf(sqltype.OID(oid)); p != nil && (p.AggKind == 'o' || p.AggKind == 'h') { //nolint:gosec // G115: an OID
+		ordered = p.DirectArgs
+	}
+	for i, t := range types {
+		mode := "i"
+		if modes != nil {
+			mode, _ = modes[i].(string)
+		}
+		word := map[string]string{"o": "OUT ", "b": "INOUT ", "v": "VARIADIC "}[mode]
+		if mode == "t" || mode == "o" && !defaults {
+			continue
+		}
+		if names != nil && names[i] != "" && names[i] != nil {
+			word += quoteIdent(names[i].(string)) + " "
+		}
+		word += s.formatType(t.(int64), -1, false)
+		if mode == "i" || mode == "b" || mode == "v" {
+			if k := in - (inputs - len(spelled)); k >= 0 && spelled != nil {
+				word += " DEFAULT " + spelled[k]
+			}
+			in++
+		}
+		if i == ordered && len(out) > 0 {
+			out[len(out)-1] += " ORDER BY " + word
+			continue
+		} else if i == ordered {
+			word = "ORDER BY " + word
+		}
+		out = append(out, word)
+	}
+	return strings.Join(out, ", "), nil
+}
+
+func functionResult(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+	row := s.object("pg_proc", a[0].(int64))
+	if row == nil || text("pg_proc", row, "prokind") == "p" {
+		return nil, nil
+	}
+	set := row[builtin()[pgCatalog+".pg_proc"].place("proretset")] == true
+	out := s.formatType(num("pg_proc", row, "prorettype"), -1, false)
+	if set {
+		out = "SETOF " + out
+	}
+	return out, nil
+}
+
+// describe is obj_description; of one argument any catalog's.
+func describe(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+	if len(a) == 1 {
+		for _, row := range s.rowsOf("pg_description") {
+			if row[0] == a[0] && row[2] == int64(0) {
+				return row[3], nil
+			}
+		}
+		return nil, nil
+	}
+	class, ok := s.named("pg_class", "relname", "relnamespace", pgCatalog+"."+a[1].(string))
+	if !ok {
+		return nil, nil
+	}
+	return s.described(a[0].(int64), class, 0), nil
+}
+
+func (s *Session) described(object, class, sub int64) sqltype.Value {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.descriptions == nil {
+		s.descriptions = map[[3]int64]sqltype.Value{}
+		for _, row := range s.locked(pgCatalog + ".pg_description") {
+			s.descriptions[[3]int64{row[0].(int64), row[1].(int64), row[2].(int64)}] = row[3]
+		}
+	}
+	return s.descriptions[[3]int64{object, class, sub}]
+}
+
+// keywords are pg_get_keywords' rows.
+func keywords(*Session, []sqltype.Value, []sqltype.Type) (out [][]sqltype.Value, _ error) {
+	describe := map[byte]string{'U': "unreserved", 'C': "unreserved (cannot be function or type name)", 'T': "reserved (can be function or type name)", 'R': "reserved"}
+	for _, k := range pgsyntax.Keywords() {
+		bare := "can be bare label"
+		if !k.Bare {
+			bare = "requires AS"
+		}
+		out = append(out, []sqltype.Value{k.Word, string(k.Class), k.Bare, describe[k.Class], bare})
+	}
+	slices.SortFunc(out, func(x, y []sqltype.Value) int { return cmp.Compare(x[0].(string), y[0].(string)) })
+	return out, nil
+}

@@ -1,0 +1,134 @@
+// Command gen writes the file of package pgmeta from a fresh PostgreSQL 15 server's own catalogs.
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+func main() {
+	url := flag.String("url", "postgres://postgres@127.0.0.1:5432/postgres", "a PostgreSQL 15 server, freshly made with encoding UTF8 and locale C")
+	out := flag.String("out", "catalog.gz", "the file that is written")
+	flag.Parse()
+	if err := write(context.Background(), *url, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+func write(ctx context.Context, url, path string) error {
+	text, err := read(ctx, url)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := z.Write(text); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644) //nolint:gosec // a file of the source tree
+}
+
+// relations are the catalogs' tables and views; of a view the text that PostgreSQL keeps.
+const relations = `
+select n.nspname, c.relname, c.oid::text, c.relkind::text, case c.relkind when 'v' then pg_get_viewdef(c.oid) else '' end
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where n.nspname in ('pg_catalog', 'information_schema') and c.relkind in ('r', 'v')
+order by 1, 2`
+
+// columns have a domain's base type, as answers have.
+const columns = `
+select concat_ws(e'\t', a.attname, coalesce(nullif(t.typbasetype, 0), t.oid)::oid, case when t.typtype = 'd' then t.typtypmod else a.atttypmod end, a.attnotnull::int)
+from pg_attribute a join pg_type t on t.oid = a.atttypid
+where a.attrelid = $1::oid and a.attnum > 0
+order by a.attnum`
+
+// rows are left out of what tells of one server's files, roles and statistics, and of what is only the inside of views and constraints.
+var without = map[string]bool{
+	"pg_rewrite": true, "pg_statistic": true, "pg_authid": true, "pg_auth_members": true, "pg_database": true, "pg_init_privs": true, "pg_shdescription": true,
+	"pg_depend": true, "pg_shdepend": true, "pg_largeobject": true, "pg_subscription": true,
+}
+
+// where leaves out the collations of the server's operating system, and what belongs to its TOAST tables, whose numbers are not the same everywhere.
+var where = map[string]string{
+	"pg_collation":   "where collprovider = 'd' or collname in ('C', 'POSIX', 'ucs_basic')",
+	"pg_description": "where classoid <> 'pg_collation'::regclass",
+}
+
+// selected are the columns, objects by their OIDs.
+func selected(lines []string) string {
+	var out []string
+	for _, l := range lines {
+		f := strings.Split(l, "\t")
+		name := pgx.Identifier{f[0]}.Sanitize()
+		if f[1] == "24" || f[1] == "2206" { // regproc, regtype
+			name += "::oid"
+		}
+		out = append(out, name)
+	}
+	return strings.Join(out, ", ")
+}
+
+func read(ctx context.Context, url string) ([]byte, error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	rows, err := conn.Query(ctx, relations)
+	if err != nil {
+		return nil, err
+	}
+	type relation struct{ Schema, Name, OID, Kind, View string }
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[relation])
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	for _, r := range list {
+		fmt.Fprintf(&b, "=\t%s\t%s\t%s\t%s\n", r.Schema, r.Name, r.OID, r.Kind)
+		rows, err := conn.Query(ctx, columns, r.OID)
+		if err != nil {
+			return nil, err
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lines {
+			fmt.Fprintf(&b, "-\t%s\n", l)
+		}
+		if r.Kind == "v" {
+			fmt.Fprintf(&b, ":\t%s\n", strings.ReplaceAll(r.View, "\n", " "))
+			continue
+		}
+		if r.Schema != "pg_catalog" && !strings.HasPrefix(r.Name, "sql_") || without[r.Name] {
+			continue
+		}
+		var data bytes.Buffer
+		query := fmt.Sprintf("COPY (SELECT %s FROM %s.%s t %s ORDER BY 1, t::text) TO STDOUT", selected(lines), r.Schema, r.Name, where[r.Name])
+		if r.Name == "pg_type" || r.Name == "pg_proc" { // their own order is by oid, too
+			query = strings.Replace(query, "ORDER BY 1, t::text", "ORDER BY 1", 1)
+		}
+		if _, err := conn.PgConn().CopyTo(ctx, &data, query); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		for line := range strings.Lines(data.String()) {
+			b.WriteString(">\t" + line)
+		}
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,270 @@
+package pgmeta
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/pgcat"
+)
+
+// Parameters are the settings of a session, as SHOW has them.
+type Parameters interface {
+	Parameter(name string) (value string, ok bool)
+	AllParameters() []Parameter
+	SetParameter(name, value string, local bool) error
+}
+
+// Parameter is one of them.
+type Parameter struct{ Name, Value, Description, Default string }
+
+// Session is the catalog as one session's statements use it: it implements plan.Meta.
+type Session struct {
+	*Database
+	Values     sqltype.Settings
+	Parameters Parameters // nil: there are none
+}
+
+// function is one of the catalog's: by its name and number of arguments.
+type function struct {
+	eval   func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error)
+	rows   func(s *Session, a []sqltype.Value, t []sqltype.Type) ([][]sqltype.Value, error)
+	onNull bool
+	outs   []pgcat.OutArg
+}
+
+// Call implements plan.Meta.
+func (s *Session) Call(kind funcs.Kind, name string, actual, declared []sqltype.OID, result sqltype.OID) *funcs.Func {
+	f := &funcs.Func{Kind: kind, Name: name, Args: declared, Result: result}
+	if kind == funcs.Operator {
+		if f.Eval = operator(name, actual); f.Eval == nil {
+			return nil
+		}
+		return f
+	}
+	fn, ok := functions[signature{name, len(actual)}]
+	if !ok {
+		return nil
+	}
+	f.OnNull, f.Outs = fn.onNull, fn.outs
+	if fn.rows != nil {
+		f.Rows = func(a []sqltype.Value, types []sqltype.Type) ([][]sqltype.Value, error) {
+			return fn.rows(s, a, types)
+		}
+		return f
+	}
+	f.Eval = func(a []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+		return fn.eval(s, a, types)
+	}
+	return f
+}
+
+type signature struct {
+	name string
+	args int
+}
+
+// operator computes comparisons of whatever has an order, and patterns that are not constants.
+func operator(name string, actual []sqltype.OID) func([]sqltype.Value, []sqltype.Type, sqltype.Type) (sqltype.Value, error) {
+	if len(actual) != 2 {
+		return nil
+	}
+	decide := map[string]func(int) bool{
+		"=": func(c int) bool { return c == 0 }, "<>": func(c int) bool { return c != 0 }, "<": func(c int) bool { return c < 0 },
+		"<=": func(c int) bool { return c <= 0 }, ">": func(c int) bool { return c > 0 }, ">=": func(c int) bool { return c >= 0 },
+	}[name]
+	if decide != nil {
+		for _, o := range actual {
+			if o == sqltype.OIDJSON {
+				return nil
+			}
+		}
+		return func(a []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+			if fmt.Sprintf("%T", a[0]) != fmt.Sprintf("%T", a[1]) {
+				panic(fmt.Sprintf("%s: %v %v and %v %v", name, types, a[0], a[1], actual))
+			}
+			return decide(sqltype.CompareAs(a[0], a[1], types[0])), nil
+		}
+	}
+	switch name {
+	case "~", "!~", "~*", "!~*":
+		not, base := strings.HasPrefix(name, "!"), strings.TrimPrefix(name, "!")
+		return func(a []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+			row := funcs.Lookup(funcs.Operator, base, sqltype.OIDText, sqltype.OIDText)
+			f, err := row.With(funcs.Constants{Values: a[1:2]})
+			if err != nil {
+				return nil, err
+			}
+			v, err := f.Eval(a, nil, sqltype.Bool)
+			if b, ok := v.(bool); ok && not {
+				return !b, err
+			}
+			return v, err
+		}
+	case "||":
+		if !(sqltype.Type{OID: actual[0]}).IsArray() && !(sqltype.Type{OID: actual[1]}).IsArray() {
+			return nil
+		}
+		return func(a []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+			var list []sqltype.Value
+			var elem sqltype.OID
+			for _, v := range a {
+				if x, ok := v.(*sqltype.Array); ok {
+					list, elem = append(list, x.Values...), x.Elem
+				} else {
+					list = append(list, v)
+				}
+			}
+			return listOf(elem, list), nil
+		}
+	case "@>", "<@", "&&":
+		return func(a []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+			x, okX := a[0].(*sqltype.Array)
+			y, okY := a[1].(*sqltype.Array)
+			if !okX || !okY {
+				return nil, sqlerr.New(sqlerr.Unsupported, "the operator %s of these types is not supported", name)
+			}
+			if name == "<@" {
+				x, y = y, x
+			}
+			have := map[string]bool{}
+			for _, v := range x.Values {
+				have[string(sqltype.AppendKey(nil, v))] = v != nil
+			}
+			some, every := false, true
+			for _, v := range y.Values {
+				is := have[string(sqltype.AppendKey(nil, v))]
+				some, every = some || is, every && is
+			}
+			if name == "&&" {
+				return some, nil
+			}
+			return every, nil
+		}
+	}
+	return nil
+}
+
+func listOf(elem sqltype.OID, list []sqltype.Value) *sqltype.Array {
+	a := &sqltype.Array{Elem: elem, Values: list}
+	if len(list) > 0 {
+		a.Dims, a.Lower = []int32{int32(len(list))}, []int32{1} //nolint:gosec // G115: of one statement
+	}
+	return a
+}
+
+// Cast implements plan.Meta: objects and names, and any type's text form.
+func (s *Session) Cast(source, target sqltype.Type) *funcs.Func {
+	f := &funcs.Func{Kind: funcs.Cast, Name: "cast", Args: []sqltype.OID{source.OID}, Result: target.OID}
+	eval := s.cast(source, target)
+	if eval == nil {
+		return nil
+	}
+	f.Eval = func(a []sqltype.Value, _ []sqltype.Type, result sqltype.Type) (sqltype.Value, error) {
+		return eval(a[0], result)
+	}
+	return f
+}
+
+// textual are the types that hold texts as they are.
+func textual(t sqltype.Type) bool { return t.IsString() || t.OID == sqltype.OIDChar }
+
+func (s *Session) cast(source, target sqltype.Type) func(v sqltype.Value, to sqltype.Type) (sqltype.Value, error) {
+	same := func(v sqltype.Value, _ sqltype.Type) (sqltype.Value, error) { return v, nil }
+	from, isArray := source.Elem()
+	to, toArray := target.Elem()
+	switch {
+	case source.OID == target.OID:
+		if textual(target) {
+			return func(v sqltype.Value, to sqltype.Type) (sqltype.Value, error) {
+				return s.Values.ParseText(v.(string), to)
+			}
+		}
+		return same
+	case source.IsObject() && target.IsObject():
+		return same
+	case source.IsObject() && target.OID == sqltype.OIDInt8:
+		return same
+	case source.IsObject() && target.OID == sqltype.OIDInt4:
+		return func(v sqltype.Value, _ sqltype.Type) (sqltype.Value, error) { return int64(int32(v.(int64))), nil } //nolint:gosec // G115: as PostgreSQL does
+	case source.IsInteger() && target.IsObject():
+		return func(v sqltype.Value, _ sqltype.Type) (sqltype.Value, error) {
+			n := v.(int64)
+			if source.OID == sqltype.OIDInt8 && n != int64(uint32(n)) {
+				return nil, sqlerr.New(sqlerr.NumericRange, "OID out of range")
+			}
+			return int64(uint32(n)), nil //nolint:gosec // G115: as PostgreSQL does
+		}
+	case textual(source) && target.IsReg():
+		return func(v sqltype.Value, _ sqltype.Type) (sqltype.Value, error) { return s.lookUp(target, v.(string)) }
+	case isArray && toArray:
+		each := s.cast(from, to)
+		if each == nil {
+			return nil
+		}
+		return func(v sqltype.Value, _ sqltype.Type) (sqltype.Value, error) {
+			in := v.(*sqltype.Array)
+			out := &sqltype.Array{Elem: to.OID, Dims: in.Dims, Lower: in.Lower, Values: make([]sqltype.Value, len(in.Values))}
+			for i, e := range in.Values {
+				if e == nil {
+					continue
+				}
+				var err error
+				if out.Values[i], err = each(e, to); err != nil {
+					return nil, err
+				}
+			}
+			return out, nil
+		}
+	case textual(target):
+		return func(v sqltype.Value, to sqltype.Type) (sqltype.Value, error) {
+			text, err := s.text(v, source)
+			if err != nil {
+				return nil, err
+			}
+			return s.Values.ParseText(text, to)
+		}
+	case textual(source):
+		return func(v sqltype.Value, to sqltype.Type) (sqltype.Value, error) {
+			out, err := s.Values.ParseText(v.(string), to)
+			array, ok := out.(*sqltype.Array)
+			if elem, _ := to.Elem(); ok && err == nil && elem.IsReg() {
+				for i, e := range array.Values {
+					if name, ok := e.(string); ok {
+						if array.Values[i], err = s.lookUp(elem, name); err != nil {
+							return nil, err
+						}
+					}
+				}
+			}
+			return out, err
+		}
+	}
+	return nil
+}
+
+// text is a value as answers write it.
+func (s *Session) text(v sqltype.Value, t sqltype.Type) (string, error) {
+	b, err := s.Values.Encode(s.Shown(v, t), t, sqltype.TextFormat, nil)
+	return string(b), err
+}
+
+// Shown is a value as an answer has it: the numbers of objects have their names beside them.
+func (s *Session) Shown(v sqltype.Value, t sqltype.Type) sqltype.Value {
+	if n, ok := v.(int64); ok && t.IsReg() {
+		return sqltype.Named{OID: uint32(n), Name: s.nameOf(t, n)} //nolint:gosec // G115: an OID
+	}
+	if a, ok := v.(*sqltype.Array); ok {
+		if elem, is := t.Elem(); is && elem.IsReg() {
+			out := *a
+			out.Values = make([]sqltype.Value, len(a.Values))
+			for i, e := range a.Values {
+				out.Values[i] = s.Shown(e, elem)
+			}
+			return &out
+		}
+	}
+	return v
+}
