@@ -69,7 +69,11 @@ func (c *compiler) projectSet(n *plan.ProjectSet) (step, error) {
 			return step{}, err
 		}
 	}
-	return step{cols: n.Cols(), rows: func(m *machine) ([][]sqltype.Value, error) {
+	cols := slices.Clone(in.cols)
+	for _, it := range n.Items {
+		cols = append(cols, it.Cols...)
+	}
+	return step{cols: cols, rows: func(m *machine) ([][]sqltype.Value, error) {
 		rows, err := in.rows(m)
 		if err != nil {
 			return nil, err

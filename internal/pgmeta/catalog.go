@@ -192,13 +192,14 @@ func number32(kind, name string) int64 {
 // view has the parsed definitions of views.
 var views sync.Map
 
-// empty are views of what only a server has, and has nothing of here.
+// empty are views of what only a server has, and has nothing of here; their definitions read what is not published.
 func empty(r *relation) bool {
 	if r.schema != pgCatalog {
-		return false
+		return r.name == "triggers" || r.name == "triggered_update_columns"
 	}
-	for _, prefix := range []string{"pg_stat", "pg_replication", "pg_available_extension", "pg_locks", "pg_cursors", "pg_prepared", "pg_file_settings", "pg_hba", "pg_ident",
-		"pg_backend_memory", "pg_shmem", "pg_config", "pg_publication_tables", "pg_timezone"} {
+	for _, prefix := range []string{"pg_stat_progress", "pg_stat_replication", "pg_stat_subscription", "pg_stat_wal", "pg_stat_archiver", "pg_stat_bgwriter", "pg_stat_slru", "pg_stat_recovery",
+		"pg_stat_xact", "pg_stats", "pg_replication", "pg_available_extension", "pg_locks", "pg_cursors", "pg_prepared", "pg_file_settings", "pg_hba", "pg_ident", "pg_backend_memory",
+		"pg_shmem", "pg_config", "pg_publication_tables", "pg_timezone", "pg_stat_database_conflicts", "pg_stat_user_functions"} {
 		if strings.HasPrefix(r.name, prefix) {
 			return true
 		}

@@ -46,7 +46,9 @@ func privilege(a []sqltype.Value, allowed ...string) (sqltype.Value, error) {
 }
 
 func privileged(allowed ...string) function {
-	return strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) { return privilege(a, allowed...) })
+	return strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+		return privilege(a, allowed...)
+	})
 }
 
 var noRows = function{rows: func(*Session, []sqltype.Value, []sqltype.Type) ([][]sqltype.Value, error) { return nil, nil }, onNull: true}
@@ -126,8 +128,12 @@ func init() {
 	}}, 2)
 	add("pg_get_constraintdef", strict(constraintDef), 1, 2)
 	add("pg_get_indexdef", strict(indexDef), 1, 3)
-	add("pg_get_function_arguments", strict(func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) { return s.arguments(a[0].(int64), true) }), 1)
-	add("pg_get_function_identity_arguments", strict(func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) { return s.arguments(a[0].(int64), false) }), 1)
+	add("pg_get_function_arguments", strict(func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+		return s.arguments(a[0].(int64), true)
+	}), 1)
+	add("pg_get_function_identity_arguments", strict(func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+		return s.arguments(a[0].(int64), false)
+	}), 1)
 	add("pg_get_function_result", strict(functionResult), 1)
 	add("obj_description", strict(describe), 1, 2)
 	add("col_description", strict(func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
@@ -156,8 +162,12 @@ func init() {
 	}), 1)
 	add("current_setting", strict(currentSetting), 1, 2)
 	add("set_config", function{onNull: true, eval: setConfig}, 3)
-	add("quote_ident", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) { return quoteIdent(a[0].(string)), nil }), 1)
-	add("quote_literal", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) { return quoteLiteral(a[0].(string)), nil }), 1)
+	add("quote_ident", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+		return quoteIdent(a[0].(string)), nil
+	}), 1)
+	add("quote_literal", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+		return quoteLiteral(a[0].(string)), nil
+	}), 1)
 	add("parse_ident", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
 		path, err := identifiers(a[0].(string))
 		list := make([]sqltype.Value, len(path))
@@ -179,8 +189,19 @@ func init() {
 			return n, nil
 		}), 1)
 	}
-	add("pg_typeof", function{onNull: true, eval: func(_ *Session, _ []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) { return int64(t[0].OID), nil }}, 1)
+	add("pg_typeof", function{onNull: true, eval: func(_ *Session, _ []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+		return int64(t[0].OID), nil
+	}}, 1)
+	add("getdatabaseencoding", constant("UTF8"), 0)
+	for n := 1; n <= 8; n++ {
+		add("format", function{onNull: true, eval: format}, n)
+	}
+	for n := 0; n <= 40; n += 2 {
+		add("json_build_object", function{onNull: true, eval: jsonBuildObject}, n)
+	}
+	add("pg_sleep", strict(sleep), 1)
 	addSets(add)
+	addActivity(add)
 }
 
 var encodings = map[int64]string{0: "SQL_ASCII", 6: "UTF8", 8: "LATIN1"}
@@ -216,7 +237,7 @@ func sizePretty(v sqltype.Value) (sqltype.Value, error) {
 }
 
 func currentSetting(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
-	name := a[0].(string)
+	name := strings.ToLower(a[0].(string))
 	if s.Parameters != nil {
 		if v, ok := s.Parameters.Parameter(name); ok {
 			return v, nil

@@ -204,6 +204,10 @@ func addAttributes(a *adder) {
 				collation = 950
 			}
 		}
+		target := -1
+		if num < 0 {
+			target = 0
+		}
 		dims := 0
 		if c.Type.IsArray() {
 			dims = 1
@@ -211,18 +215,18 @@ func addAttributes(a *adder) {
 				align = "d"
 			}
 		}
-		a.row("attrelid", rel, "attname", c.Name, "atttypid", int64(c.Type.OID), "attstattarget", -1, "attlen", c.Type.Len(), "attnum", num, "attndims", dims,
+		a.row("attrelid", rel, "attname", c.Name, "atttypid", int64(c.Type.OID), "attstattarget", target, "attlen", c.Type.Len(), "attnum", num, "attndims", dims,
 			"attcacheoff", -1, "atttypmod", int64(c.Type.Typmod), "attbyval", c.Type.Len() > 0 && c.Type.Len() <= 8, "attalign", align, "attstorage", storage, "attcompression", "",
 			"attnotnull", c.NotNull, "attidentity", "", "attgenerated", "", "attislocal", true, "attcollation", collation)
 	}
 	for _, t := range a.database.tables {
+		for _, c := range slices.Backward(systemColumns) {
+			add(int64(t.OID), plan.TableColumn{Name: c.name, Type: sqltype.Type{OID: c.typ, Typmod: -1}, NotNull: true}, c.num)
+		}
 		for i, c := range t.Columns {
 			if c.Visible {
 				add(int64(t.OID), c, int(t.AttNum(i)))
 			}
-		}
-		for _, c := range systemColumns {
-			add(int64(t.OID), plan.TableColumn{Name: c.name, Type: sqltype.Type{OID: c.typ, Typmod: -1}, NotNull: true}, c.num)
 		}
 		for _, k := range keysOf(t) {
 			for i, col := range k.columns {

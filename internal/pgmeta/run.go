@@ -11,6 +11,7 @@ import (
 
 // Run answers a statement that was bound with this session as its plan.Meta. other gives the rows of tables that are not PostgreSQL's.
 func (s *Session) Run(ctx context.Context, q *plan.Query, args []sqltype.Value, other func(*plan.Table) ([][]sqltype.Value, error)) ([][]sqltype.Value, error) {
+	s.ctx = ctx
 	given := make([]sqltype.Value, len(args))
 	for i, v := range args {
 		given[i] = v
@@ -21,6 +22,11 @@ func (s *Session) Run(ctx context.Context, q *plan.Query, args []sqltype.Value, 
 			}
 		}
 	}
+	root, err := optimized(q.Root)
+	if err != nil {
+		return nil, err
+	}
+	read := used(q, root)
 	var failed error
 	leaf := func(n plan.Rel) (*eval.Relation, bool) {
 		sc, ok := n.(*plan.Scan)
@@ -28,7 +34,8 @@ func (s *Session) Run(ctx context.Context, q *plan.Query, args []sqltype.Value, 
 			return nil, false
 		}
 		if s.Is(sc.Table) {
-			return &eval.Relation{Cols: sc.Columns, Rows: s.Rows(sc.Table)}, true
+			cols, rows := narrowed(sc.Columns, s.Rows(sc.Table), read)
+			return &eval.Relation{Cols: cols, Rows: rows}, true
 		}
 		rows, err := other(sc.Table)
 		if failed = err; err != nil {
@@ -36,7 +43,7 @@ func (s *Session) Run(ctx context.Context, q *plan.Query, args []sqltype.Value, 
 		}
 		return &eval.Relation{Cols: sc.Columns, Rows: rows}, true
 	}
-	rel, err := eval.Run(ctx, q.Root, leaf, q, given)
+	rel, err := eval.Run(ctx, root, leaf, q, given)
 	if failed != nil {
 		err = failed
 	}

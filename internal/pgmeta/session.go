@@ -1,6 +1,7 @@
 package pgmeta
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -25,6 +26,8 @@ type Session struct {
 	*Database
 	Values     sqltype.Settings
 	Parameters Parameters // nil: there are none
+
+	ctx context.Context // of the statement that runs
 }
 
 // function is one of the catalog's: by its name and number of arguments.
@@ -39,6 +42,7 @@ type function struct {
 func (s *Session) Call(kind funcs.Kind, name string, actual, declared []sqltype.OID, result sqltype.OID) *funcs.Func {
 	f := &funcs.Func{Kind: kind, Name: name, Args: declared, Result: result}
 	if kind == funcs.Operator {
+		f.OnNull = name == "||"
 		if f.Eval = operator(name, actual); f.Eval == nil {
 			return nil
 		}
@@ -107,15 +111,21 @@ func operator(name string, actual []sqltype.OID) func([]sqltype.Value, []sqltype
 		if !(sqltype.Type{OID: actual[0]}).IsArray() && !(sqltype.Type{OID: actual[1]}).IsArray() {
 			return nil
 		}
-		return func(a []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+		return func(a []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			var list []sqltype.Value
 			var elem sqltype.OID
-			for _, v := range a {
+			for i, v := range a {
+				t := types[i]
 				if x, ok := v.(*sqltype.Array); ok {
 					list, elem = append(list, x.Values...), x.Elem
+				} else if e, is := t.Elem(); is { // NULL in place of an array is none
+					elem = e.OID
 				} else {
 					list = append(list, v)
 				}
+			}
+			if a[0] == nil && a[1] == nil {
+				return nil, nil
 			}
 			return listOf(elem, list), nil
 		}

@@ -92,6 +92,22 @@ func MapParts(r Rel, rel func(Rel) (Rel, error), scalar func(Scalar) (Scalar, er
 			it.Args, it.Filter, it.Partition, it.Order = all(it.Args), of(it.Filter), all(it.Partition), order(it.Order)
 		}
 		r = &Window{Input: in(n.Input), Items: items}
+	case *ProjectSet:
+		items := slices.Clone(n.Items)
+		for i := range items {
+			if call, ok := of(items[i].Call).(*Call); ok {
+				items[i].Call = call
+			}
+		}
+		r = &ProjectSet{Input: in(n.Input), Items: items}
+	case *FuncScan:
+		c := *n
+		c.Call = of(n.Call)
+		r = &c
+	case *Recursive:
+		c := *n
+		c.First, c.Again = in(n.First), in(n.Again)
+		r = &c
 	case *SetOp:
 		c := *n
 		c.Left, c.Right = in(n.Left), in(n.Right)

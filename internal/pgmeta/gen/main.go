@@ -58,13 +58,14 @@ order by a.attnum`
 
 // rows are left out of what tells of one server's files, roles and statistics, and of what is only the inside of views and constraints.
 var without = map[string]bool{
-	"pg_rewrite": true, "pg_statistic": true, "pg_authid": true, "pg_auth_members": true, "pg_database": true, "pg_init_privs": true, "pg_shdescription": true,
+	"pg_rewrite": true, "pg_statistic": true, "pg_database": true, "pg_init_privs": true, "pg_shdescription": true,
 	"pg_depend": true, "pg_shdepend": true, "pg_largeobject": true, "pg_subscription": true,
 }
 
 // where leaves out the collations of the server's operating system, and what belongs to its TOAST tables, whose numbers are not the same everywhere.
 var where = map[string]string{
 	"pg_collation":   "where collprovider = 'd' or collname in ('C', 'POSIX', 'ucs_basic')",
+	"pg_authid":      "where oid <> 10",
 	"pg_description": "where classoid <> 'pg_collation'::regclass",
 }
 

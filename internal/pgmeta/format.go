@@ -1,0 +1,193 @@
+package pgmeta
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgcat"
+)
+
+// format is format(): %s, %I, %L and %% with positions and widths.
+func format(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+	pattern, ok := a[0].(string)
+	if !ok {
+		return nil, nil
+	}
+	var b strings.Builder
+	next := 1
+	for i := 0; i < len(pattern); i++ {
+		if pattern[i] != '%' {
+			b.WriteByte(pattern[i])
+			continue
+		}
+		i++
+		digits := func() (n int, some bool) {
+			for i < len(pattern) && pattern[i] >= '0' && pattern[i] <= '9' && n < 1<<16 {
+				n, some = n*10+int(pattern[i]-'0'), true
+				i++
+			}
+			return n, some
+		}
+		width, left := 0, false
+		n, some := digits()
+		place := next
+		if some && i < len(pattern) && pattern[i] == '$' {
+			place, some = n, false
+			i++
+			n = 0
+		}
+		if i < len(pattern) && pattern[i] == '-' {
+			left = true
+			i++
+		}
+		if !some {
+			n, _ = digits()
+		}
+		width = n
+		if i >= len(pattern) {
+			return nil, sqlerr.New(sqlerr.InvalidParam, "unterminated format() type specifier").WithHint(`For a single "%%" use "%%%%".`)
+		}
+		kind := pattern[i]
+		if kind == '%' {
+			b.WriteByte('%')
+			continue
+		}
+		if place < 1 || place >= len(a) {
+			return nil, sqlerr.New(sqlerr.InvalidParam, "too few arguments for format()")
+		}
+		next = place + 1
+		text, null := "", a[place] == nil
+		if !null {
+			var err error
+			if text, err = s.text(a[place], t[place]); err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case kind == 's':
+		case kind == 'I' && null:
+			return nil, sqlerr.New(sqlerr.NullValue, "null values cannot be formatted as an SQL identifier")
+		case kind == 'I':
+			text = quoteIdent(text)
+		case kind == 'L' && null:
+			text = "NULL"
+		case kind == 'L':
+			text = quoteLiteral(text)
+		default:
+			return nil, sqlerr.New(sqlerr.InvalidParam, "unrecognized format() type specifier \"%c\"", kind).WithHint(`For a single "%%" use "%%%%".`)
+		}
+		if pad := width - len([]rune(text)); pad > 0 && left {
+			text += strings.Repeat(" ", pad)
+		} else if pad > 0 {
+			text = strings.Repeat(" ", pad) + text
+		}
+		b.WriteString(text)
+	}
+	return b.String(), nil
+}
+
+// jsonBuildObject is json_build_object, as PostgreSQL spaces it.
+func jsonBuildObject(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+	var b strings.Builder
+	b.WriteString("{")
+	for i := 0; i < len(a); i += 2 {
+		if a[i] == nil {
+			return nil, sqlerr.New(sqlerr.NullValue, "argument %d cannot be null", i+1)
+		}
+		name, err := s.text(a[i], t[i])
+		if err != nil {
+			return nil, err
+		}
+		value := "null"
+		if a[i+1] != nil {
+			if value, err = s.text(a[i+1], t[i+1]); err != nil {
+				return nil, err
+			}
+			switch typ := t[i+1]; {
+			case typ.OID == sqltype.OIDBool:
+				value = strconv.FormatBool(value == "t")
+			case typ.IsNumber(), typ.OID == sqltype.OIDJSON, typ.OID == sqltype.OIDJSONB:
+			default:
+				value = quoteJSON(value)
+			}
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(quoteJSON(name) + " : " + value)
+	}
+	return sqltype.JSON(b.String() + "}"), nil
+}
+
+func quoteJSON(s string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string never fails
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// sleep is pg_sleep: it ends with the statement.
+func sleep(s *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+	seconds := a[0].(float64)
+	if !(seconds > 0) {
+		return "", nil
+	}
+	timer := time.NewTimer(time.Duration(min(seconds, 1e6) * float64(time.Second)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return "", nil
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
+	}
+}
+
+// addActivity has the functions behind the views of a server's activity: one session, which has done nothing.
+func addActivity(add func(name string, f function, args ...int)) {
+	for _, name := range pgcat.ProcNames() {
+		if !strings.HasPrefix(name, "pg_stat_get_") {
+			continue
+		}
+		for _, p := range pgcat.Procs(name) {
+			if p.RetSet || p.Result == 2249 {
+				continue
+			}
+			var v sqltype.Value
+			switch p.Result {
+			case sqltype.OIDInt8, sqltype.OIDInt4:
+				v = int64(0)
+			case sqltype.OIDFloat8:
+				v = float64(0)
+			}
+			add(name, constant(v), len(p.Args))
+		}
+	}
+	add("pg_stat_get_activity", function{onNull: true, rows: func(s *Session, _ []sqltype.Value, _ []sqltype.Type) ([][]sqltype.Value, error) {
+		outs := pgcat.Procs("pg_stat_get_activity")[0].Outs
+		row := make([]sqltype.Value, len(outs))
+		for i, o := range outs {
+			switch o.Name {
+			case "datid":
+				row[i] = number32("database", s.Name)
+			case "pid":
+				row[i] = int64(0)
+			case "usesysid":
+				row[i] = int64(oidOfRole)
+			case "state":
+				row[i] = "active"
+			case "query", "application_name":
+				row[i] = ""
+			case "backend_type":
+				row[i] = "client backend"
+			case "ssl", "gss_auth", "gss_enc":
+				row[i] = false
+			}
+		}
+		return [][]sqltype.Value{row}, nil
+	}}, 1)
+}
