@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
@@ -25,6 +26,8 @@ type Session interface {
 	Prepare(ctx context.Context, st pgsyntax.Statement, params []sqltype.OID) (Prepared, error)
 	// Use says how the literals of what follows are read, and in which time zone it means what it says.
 	Use(sqltype.Settings)
+	// UseParameters gives it the settings that are not dpsql's: statements may read and set them, too.
+	UseParameters(pgmeta.Parameters)
 	// Set, Reset, ResetAll and Show serve the settings called dpsql.*; Show's ok is false for a name that does not exist.
 	Set(name string, values []string) error
 	Reset(name string) error

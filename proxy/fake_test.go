@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -92,6 +93,7 @@ func (s *scriptedSession) Set(name string, values []string) error {
 func (s *scriptedSession) Reset(name string) error { return s.Set(name, []string{"0.1"}) }
 func (s *scriptedSession) ResetAll()               { s.values = map[string]string{"dpsql.epsilon": "0.1"} }
 func (s *scriptedSession) Use(sqltype.Settings)    {}
+func (s *scriptedSession) UseParameters(pgmeta.Parameters) {}
 func (s *scriptedSession) Snapshot() any           { return s.values }
 
 func (s *scriptedSession) Restore(at any) {

@@ -68,6 +68,7 @@ var parameterTable = []parameter{
 	{name: "lc_numeric", def: "C", check: onlyDefault},
 	{name: "lc_time", def: "C", check: onlyDefault},
 	{name: "max_identifier_length", def: "63", fixed: true, check: refused},
+	{name: "max_index_keys", def: "32", about: "The columns of an index.", fixed: true, check: refused},
 	{name: "role", def: "none", about: "The role in force.", check: onlyDefault},
 	{name: "row_security", def: "on", check: onlyBool},
 	{name: "search_path", def: `"$user", public`, check: searchPath},

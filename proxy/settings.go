@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
@@ -220,6 +221,33 @@ func (s *settings) resetAll() error {
 		}
 	}
 	return nil
+}
+
+// Parameter implements pgmeta.Parameters.
+func (s *settings) Parameter(name string) (string, bool) {
+	if strings.HasPrefix(name, enginePrefix) {
+		v, ok, err := s.engine.Show(name)
+		return v, ok && err == nil
+	}
+	p, err := findParameter(name)
+	if err != nil {
+		return "", false
+	}
+	return s.get(strings.ToLower(p.name)), true
+}
+
+// AllParameters implements pgmeta.Parameters.
+func (s *settings) AllParameters() (out []pgmeta.Parameter) {
+	for _, name := range allNames {
+		p := parameters[name]
+		out = append(out, pgmeta.Parameter{Name: p.name, Value: s.get(name), Description: p.about, Default: p.def, Fixed: p.fixed})
+	}
+	return out
+}
+
+// SetParameter implements pgmeta.Parameters: set_config.
+func (s *settings) SetParameter(name, value string, local bool) error {
+	return s.assign(strings.ToLower(name), []string{value}, local)
 }
 
 // reportSettings sends the ParameterStatus of what changed since it was last sent.

@@ -54,6 +54,8 @@ type world struct {
 	catalogs *policy.Catalogs
 	public   plan.PublicReader
 	mark     backend.Mark // of the schema; nil where the backend's cannot change
+
+	published sync.Map // what each analyst's sessions read of PostgreSQL's catalogs
 }
 
 // Open checks the policy against the live schema and takes the ledger. The backend stays the caller's to close.

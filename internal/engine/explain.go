@@ -43,12 +43,15 @@ func checkExplain(n *pgsyntax.Explain) error {
 // backend and spends nothing.
 func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answer, error) {
 	rep := &report{}
-	if p.an.Class == sensitivity.Public {
+	switch {
+	case p.meta != nil:
+		rep.Head = line("Statement about names: answered from the policy, free; the database is not asked")
+	case p.an.Class == sensitivity.Public:
 		rep.Head = line("Public statement: exact and free")
 		for _, l := range strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n") {
 			rep.All = append(rep.All, told{Text: l})
 		}
-	} else {
+	default:
 		var err error
 		if rep, err = p.explainPrivate(ctx, args); err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -27,6 +28,7 @@ type Session struct {
 	start, now settings
 	values     sqltype.Settings // of literals, and the time zone
 	last       *lastAnswer
+	parameters pgmeta.Parameters // settings that are not dpsql's
 }
 
 // Use says how the literals of the statements that follow are read, and what their time zone is.
@@ -51,6 +53,7 @@ type Prepared struct {
 	public    map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
 	told      bool                           // aggregates are told parameters: it is analysed again with their values
 	elsewhere *elsewhere                     // set where its answer is computed by the database, from given rows
+	meta      *pgmeta.Session                // set for statements over PostgreSQL's own catalogs
 }
 
 // Prepare binds and analyses a SELECT or an EXPLAIN of one. It touches no private data and spends nothing.
@@ -85,9 +88,13 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 // analyze binds and analyses under the session's present settings. What an analysis asks of parameters is of args, once they are there.
 func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 	s := p.session
-	q, err := plan.Bind(p.stmt, s.catalog, plan.BindOptions{ParamTypes: p.params, Session: s.constants(), Values: s.values})
+	q, err := p.bind()
 	if err != nil {
 		return err
+	}
+	if p.meta != nil {
+		p.analyzeMeta(q)
+		return nil
 	}
 	q, p.told = q.WithDirect(args)
 	program, err := sensitivity.Divide(ctx, q, s.options())
@@ -130,7 +137,7 @@ func (p *Prepared) Columns() []Column {
 // Run answers the statement. A private one is charged here, unless a stored release answers it.
 func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
 	s := p.session
-	if p.explain == nil {
+	if p.explain == nil && p.meta == nil {
 		if err := s.engine.settle(ctx); err != nil {
 			if ctx.Err() != nil {
 				err = s.uncharged(ctx, err)
@@ -165,6 +172,8 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	switch {
 	case p.explain != nil:
 		return p.runExplain(ctx, args)
+	case p.meta != nil:
+		return p.runMeta(ctx, args)
 	case p.an.Class == sensitivity.Private:
 		return p.runPrivate(ctx, args)
 	}

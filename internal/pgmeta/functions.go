@@ -1,7 +1,6 @@
 package pgmeta
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgcat"
-	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // The functions of the catalogs, by name and number of arguments. All are strict but where it is said.
@@ -460,18 +458,4 @@ func (s *Session) described(object, class, sub int64) sqltype.Value {
 		}
 	}
 	return s.descriptions[[3]int64{object, class, sub}]
-}
-
-// keywords are pg_get_keywords' rows.
-func keywords(*Session, []sqltype.Value, []sqltype.Type) (out [][]sqltype.Value, _ error) {
-	describe := map[byte]string{'U': "unreserved", 'C': "unreserved (cannot be function or type name)", 'T': "reserved (can be function or type name)", 'R': "reserved"}
-	for _, k := range pgsyntax.Keywords() {
-		bare := "can be bare label"
-		if !k.Bare {
-			bare = "requires AS"
-		}
-		out = append(out, []sqltype.Value{k.Word, string(k.Class), k.Bare, describe[k.Class], bare})
-	}
-	slices.SortFunc(out, func(x, y []sqltype.Value) int { return cmp.Compare(x[0].(string), y[0].(string)) })
-	return out, nil
 }

@@ -94,7 +94,7 @@ func pushed(r plan.Rel, conds []plan.Scalar) (plan.Rel, error) {
 		}
 		return filtered(&plan.Project{Input: in, Items: items}, above), nil
 	case *plan.Join:
-		if n.Kind == plan.InnerJoin && !n.Lateral {
+		if n.Kind == plan.InnerJoin && !dependent(n) {
 			return ordered(n, conds)
 		}
 		if n.Kind != plan.LeftJoin || n.Lateral {
@@ -177,7 +177,7 @@ func ordered(n *plan.Join, conds []plan.Scalar) (plan.Rel, error) {
 	var all []plan.Scalar
 	var flatten func(r plan.Rel) error
 	flatten = func(r plan.Rel) error {
-		if j, ok := r.(*plan.Join); ok && j.Kind == plan.InnerJoin && !j.Lateral {
+		if j, ok := r.(*plan.Join); ok && j.Kind == plan.InnerJoin && !dependent(j) {
 			if err := flatten(j.Left); err != nil {
 				return err
 			}
@@ -263,6 +263,12 @@ func ordered(n *plan.Join, conds []plan.Scalar) (plan.Rel, error) {
 // covered: an expression reads no column of the relations that are not joined yet.
 func covered(x plan.Scalar, left []*part) bool {
 	return !slices.ContainsFunc(left, func(p *part) bool { return reads(x, p.cols) })
+}
+
+// dependent: a join whose right side reads the left one's rows. A function in FROM may, and mostly does not.
+func dependent(j *plan.Join) bool {
+	left := j.Left.Cols()
+	return j.Lateral && slices.ContainsFunc(plan.Free(j.Right), func(c *plan.Col) bool { return slices.Contains(left, c.ID) })
 }
 
 // isEquality reports an equality.

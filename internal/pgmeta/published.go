@@ -194,7 +194,7 @@ func addAttributes(a *adder) {
 			align = "d"
 		case n == 1, n == 16, n == 64:
 			align = "c"
-		case n == 2:
+		case n == 2, c.Type.OID == sqltype.OIDTid:
 			align = "s"
 		}
 		collation := int64(0)
@@ -216,7 +216,7 @@ func addAttributes(a *adder) {
 			}
 		}
 		a.row("attrelid", rel, "attname", c.Name, "atttypid", int64(c.Type.OID), "attstattarget", target, "attlen", c.Type.Len(), "attnum", num, "attndims", dims,
-			"attcacheoff", -1, "atttypmod", int64(c.Type.Typmod), "attbyval", c.Type.Len() > 0 && c.Type.Len() <= 8, "attalign", align, "attstorage", storage, "attcompression", "",
+			"attcacheoff", -1, "atttypmod", int64(c.Type.Typmod), "attbyval", c.Type.Len() > 0 && c.Type.Len() <= 8 && c.Type.OID != sqltype.OIDTid, "attalign", align, "attstorage", storage, "attcompression", "",
 			"attnotnull", c.NotNull, "attidentity", "", "attgenerated", "", "attislocal", true, "attcollation", collation)
 	}
 	for _, t := range a.database.tables {

@@ -8,7 +8,6 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
-	"github.com/dpsql/dpsql/rewrite/pgcat"
 )
 
 // Parameters are the settings of a session, as SHOW has them.
@@ -19,7 +18,10 @@ type Parameters interface {
 }
 
 // Parameter is one of them.
-type Parameter struct{ Name, Value, Description, Default string }
+type Parameter struct {
+	Name, Value, Description, Default string
+	Fixed                             bool
+}
 
 // Session is the catalog as one session's statements use it: it implements plan.Meta.
 type Session struct {
@@ -35,7 +37,7 @@ type function struct {
 	eval   func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error)
 	rows   func(s *Session, a []sqltype.Value, t []sqltype.Type) ([][]sqltype.Value, error)
 	onNull bool
-	outs   []pgcat.OutArg
+	outs   []funcs.Out
 }
 
 // Call implements plan.Meta.

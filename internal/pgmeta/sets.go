@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgcat"
 )
 
@@ -59,9 +60,11 @@ func addSets(add func(name string, f function, args ...int)) {
 		}
 		return out, nil
 	})
-	expand.outs = []pgcat.OutArg{{Name: "x", OID: oidAnyElement}, {Name: "n", OID: sqltype.OIDInt4}}
+	expand.outs = []funcs.Out{{Name: "x", OID: oidAnyElement}, {Name: "n", OID: sqltype.OIDInt4}}
 	add("_pg_expandarray", expand, 1)
-	add("pg_get_keywords", rows(keywords), 0)
+	add("pg_get_keywords", rows(func(*Session, []sqltype.Value, []sqltype.Type) ([][]sqltype.Value, error) {
+		return builtin()["keywords.pg_get_keywords"].values(), nil
+	}), 0)
 	add("pg_show_all_settings", rows(allSettings), 0)
 	split := rows(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (out [][]sqltype.Value, _ error) {
 		if a[1] == "" {
@@ -119,6 +122,19 @@ func addSets(add func(name string, f function, args ...int)) {
 		}
 		return strings.Join(parts, by), nil
 	}}, 2, 3)
+	add("array_remove", function{onNull: true, eval: func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+		array, ok := a[0].(*sqltype.Array)
+		if !ok {
+			return nil, nil
+		}
+		var kept []sqltype.Value
+		for _, v := range array.Values {
+			if string(sqltype.AppendKey(nil, v)) != string(sqltype.AppendKey(nil, a[1])) {
+				kept = append(kept, v)
+			}
+		}
+		return listOf(array.Elem, kept), nil
+	}}, 2)
 	add("_pg_char_max_length", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
 		t, mod := a[0].(int64), a[1].(int64)
 		switch {
@@ -255,7 +271,11 @@ func allSettings(s *Session, _ []sqltype.Value, _ []sqltype.Type) (out [][]sqlty
 		return nil, nil
 	}
 	for _, p := range s.Parameters.AllParameters() {
-		out = append(out, []sqltype.Value{p.Name, p.Value, nil, "Client Connection Defaults", p.Description, nil, "user", "string", "default", nil, nil, nil, p.Default, p.Value, nil, nil, false})
+		context := "user"
+		if p.Fixed {
+			context = "internal"
+		}
+		out = append(out, []sqltype.Value{p.Name, p.Value, nil, "Client Connection Defaults", p.Description, nil, context, "string", "default", nil, nil, nil, p.Default, p.Default, nil, nil, false})
 	}
 	return out, nil
 }

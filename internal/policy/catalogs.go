@@ -132,6 +132,15 @@ func (c *Catalogs) Visible(analyst string) ([]*plan.Table, error) {
 	return v.tables, nil
 }
 
+// VisibleOf lists the tables of a catalog that For made.
+func (c *Catalogs) VisibleOf(cat plan.Catalog) []*plan.Table {
+	v, _ := cat.(*view)
+	if v == nil {
+		return nil
+	}
+	return slices.Clone(v.tables)
+}
+
 func (c *Catalogs) view(analyst string) (*view, error) {
 	a, ok := c.policy.Analyst(analyst)
 	if !ok {

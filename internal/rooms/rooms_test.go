@@ -20,7 +20,7 @@ const rules = `
 cmd/dpsql: *
 proxy: internal/engine internal/pgmeta rewrite/pgsyntax
 internal/engine: internal/engine/measure internal/engine/release internal/engine/finish internal/pgmeta internal/eval internal/policy internal/backend internal/secret mlext rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity noise budget budget/ledger
-internal/pgmeta: internal/policy internal/eval rewrite/plan
+internal/pgmeta: internal/eval rewrite/plan rewrite/funcs rewrite/pgcat rewrite/pgsyntax
 internal/eval: rewrite/plan rewrite/funcs
 internal/owner: internal/policy internal/backend internal/engine budget/ledger
 internal/ops: internal/engine budget/ledger

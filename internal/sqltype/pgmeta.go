@@ -23,6 +23,7 @@ const (
 	OIDRegclass     OID = 2205
 	OIDRegtype      OID = 2206
 	OIDAnyArray     OID = 2277 // what pg_attribute and pg_stats declare
+	OIDVoid         OID = 2278
 	OIDLSN          OID = 3220
 	OIDNDistinct    OID = 3361
 	OIDDependencies OID = 3402
@@ -50,7 +51,7 @@ var metaTypes = map[OID]metaType{
 	OIDRegrole: {"regrole", 4, 4097, true, true}, OIDRegcollation: {"regcollation", 4, 4192, true, true},
 	OIDXid: {"xid", 4, 1011, true, false}, OIDCid: {"cid", 4, 1012, true, false},
 	OIDTid: {"tid", 6, 1010, false, false}, OIDNodeTree: {"pg_node_tree", -1, 0, false, false}, OIDInet: {"inet", -1, 1041, false, false}, OIDAclItem: {"aclitem", 12, 1034, false, false},
-	OIDAnyArray: {"anyarray", -1, 0, false, false}, OIDLSN: {"pg_lsn", 8, 3221, false, false}, OIDNDistinct: {"pg_ndistinct", -1, 0, false, false},
+	OIDAnyArray: {"anyarray", -1, 0, false, false}, OIDVoid: {"void", 4, 0, false, false}, OIDLSN: {"pg_lsn", 8, 3221, false, false}, OIDNDistinct: {"pg_ndistinct", -1, 0, false, false},
 	OIDDependencies: {"pg_dependencies", -1, 0, false, false}, OIDMCVList: {"pg_mcv_list", -1, 0, false, false},
 }
 
@@ -132,6 +133,9 @@ func (s *Settings) appendVector(dst []byte, a *Array) []byte {
 func (s *Settings) parseVector(text string, t Type) (Value, error) {
 	elem, _ := t.Elem()
 	words := strings.Fields(text)
+	if len(words) == 0 {
+		return &Array{Elem: elem.OID}, nil
+	}
 	a := &Array{Elem: elem.OID, Dims: []int32{int32(len(words))}, Lower: []int32{0}} //nolint:gosec // G115: words of one text
 	for _, w := range words {
 		v, err := s.ParseText(w, elem)

@@ -5,7 +5,6 @@ package funcs
 import (
 	"github.com/dpsql/dpsql/internal/num"
 	"github.com/dpsql/dpsql/internal/sqltype"
-	"github.com/dpsql/dpsql/rewrite/pgcat"
 )
 
 // Dialect is a backend's spelling.
@@ -56,9 +55,15 @@ type Func struct {
 	OnNull bool
 	// Rows computes what a function that gives rows gives, a value for each of its columns; Outs are those of a function that pg_proc does not name them for.
 	Rows func(args []sqltype.Value, types []sqltype.Type) ([][]sqltype.Value, error)
-	Outs []pgcat.OutArg
+	Outs []Out
 	// Eval computes it on non-NULL released values; it raises PostgreSQL's errors as *sqlerr.Error.
 	Eval func(args []sqltype.Value, types []sqltype.Type, result sqltype.Type) (sqltype.Value, error)
+}
+
+// Out is a column of the rows that a function gives.
+type Out struct {
+	Name string
+	OID  sqltype.OID
 }
 
 // MaxShort is the length of texts in the places of Short, in bytes.

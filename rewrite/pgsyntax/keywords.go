@@ -110,20 +110,3 @@ func NeedsQuotes(word string) bool {
 	c := wordClasses[word]
 	return c != plainWord && c != unreserved
 }
-
-// Keyword is a keyword with its class as pg_get_keywords has it: U, C, T or R; and whether it is a label without AS.
-type Keyword struct {
-	Word  string
-	Class byte
-	Bare  bool
-}
-
-// Keywords lists them all.
-func Keywords() (out []Keyword) {
-	for w, c := range wordClasses {
-		if c != plainWord {
-			out = append(out, Keyword{w, " UCTR"[c], !needsAs[w]})
-		}
-	}
-	return out
-}

@@ -94,9 +94,9 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 		if t.Schema != "" {
 			name = t.Schema + "." + name
 		}
-		if t.Schema == "pg_catalog" || t.Schema == "information_schema" || t.Schema == "" && strings.HasPrefix(t.Name, "pg_") {
-			return nil, nil, sqlerr.New(sqlerr.Unsupported, "catalog relation %q is not supported yet", name).At(int(t.Pos)).
-				WithHint("Ask the owner of the data, or read the policy, for the tables and columns that there are.")
+		if b.find.meta == nil && (t.Schema == "pg_catalog" || t.Schema == "information_schema" || t.Schema == "" && strings.HasPrefix(t.Name, "pg_")) {
+			return nil, nil, sqlerr.New(sqlerr.Unsupported, "catalog relation %q cannot be read together with tables of the data", name).At(int(t.Pos)).
+				WithHint("Ask about names and about data in two statements.")
 		}
 		err := sqlerr.New(sqlerr.UndefinedTable, "relation %q does not exist", name).At(int(t.Pos))
 		if n := sqlerr.Nearest(t.Name, b.cat.TableNames()); n != "" {

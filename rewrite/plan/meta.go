@@ -210,11 +210,15 @@ func (b *binder) rowOf(c *Call) []rowColumn {
 	return list
 }
 
-func (b *binder) outArgs(c *Call) []pgcat.OutArg {
+func (b *binder) outArgs(c *Call) []funcs.Out {
 	if len(c.Fn.Outs) > 0 {
 		return c.Fn.Outs
 	}
-	return outArgs(c.Fn.Name, c.T.OID)
+	var out []funcs.Out
+	for _, o := range outArgs(c.Fn.Name, c.T.OID) {
+		out = append(out, funcs.Out(o))
+	}
+	return out
 }
 
 // field is (x).name of a function that gives rows of several columns, or of a column that holds such rows.

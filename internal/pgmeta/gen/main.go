@@ -131,5 +131,13 @@ func read(ctx context.Context, url string) ([]byte, error) {
 			b.WriteString(">\t" + line)
 		}
 	}
+	b.WriteString("=\tkeywords\tpg_get_keywords\t0\tr\n-\tword\t25\t-1\t0\n-\tcatcode\t18\t-1\t0\n-\tbarelabel\t16\t-1\t0\n-\tcatdesc\t25\t-1\t0\n-\tbaredesc\t25\t-1\t0\n")
+	var words bytes.Buffer
+	if _, err := conn.PgConn().CopyTo(ctx, &words, "COPY (SELECT * FROM pg_get_keywords() ORDER BY 1) TO STDOUT"); err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(words.String()) {
+		b.WriteString(">\t" + line)
+	}
 	return b.Bytes(), nil
 }

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/dpsql/dpsql/internal/pgmeta"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Statements over PostgreSQL's own catalogs are answered from what the policy publishes to the analyst: the database is not asked, and nothing is charged.
+
+// metadata is what an analyst's sessions read of the catalogs, one for all of them.
+func (w *world) metadata(user, database string, tables []*plan.Table, inner plan.Catalog) *pgmeta.Database {
+	if d, ok := w.published.Load(user); ok {
+		return d.(*pgmeta.Database)
+	}
+	d, _ := w.published.LoadOrStore(user, pgmeta.New(database, user, inner, tables))
+	return d.(*pgmeta.Database)
+}
+
+// metaCatalog is the catalog of a statement over PostgreSQL's catalogs: those first, as they are found first, and dpsql's own tables.
+type metaCatalog struct {
+	*sessionCatalog
+	database *pgmeta.Database
+}
+
+// Table implements plan.Catalog.
+func (c metaCatalog) Table(schema, name string) (*plan.Table, bool) {
+	if t, ok := c.database.Table(schema, name); ok {
+		return t, true
+	}
+	return c.sessionCatalog.Table(schema, name)
+}
+
+// reads says what a statement's FROM names: tables of the policy, and relations of PostgreSQL's catalogs.
+func (s *Session) reads(q *pgsyntax.Select) (data, catalogs bool) {
+	ctes := map[string]bool{}
+	pgsyntax.Walk(q, &pgsyntax.Visitor{Query: func(q *pgsyntax.Select) bool {
+		for _, w := range q.With {
+			ctes[w.Name] = true
+		}
+		return true
+	}})
+	meta := metaCatalog{s.catalog, s.database()}
+	pgsyntax.Walk(q, &pgsyntax.Visitor{Table: func(t pgsyntax.TableExpr) bool {
+		name, ok := t.(*pgsyntax.TableName)
+		switch _, function := t.(*pgsyntax.TableFunc); {
+		case function:
+			catalogs = true
+		case !ok || name.Schema == "" && ctes[name.Name]:
+		default:
+			t, known := meta.Table(name.Schema, name.Name)
+			switch {
+			case known && meta.database.Is(t):
+				catalogs = true
+			case known && !s.catalog.own(t):
+				data = true
+			}
+		}
+		return true
+	}})
+	return data, catalogs
+}
+
+func (s *Session) database() *pgmeta.Database {
+	return s.world.metadata(s.user, s.engine.Database(), append(s.world.catalogs.VisibleOf(s.catalog.Catalog), budgetTable, lastTable, releasesTable, ledgerTable), s.catalog)
+}
+
+// bind resolves a statement: over data, or over PostgreSQL's catalogs where it reads nothing else.
+func (p *Prepared) bind() (*plan.Query, error) {
+	s := p.session
+	opts := plan.BindOptions{ParamTypes: p.params, Session: s.constants(), Values: s.values}
+	data, catalogs := s.reads(p.stmt)
+	p.meta = nil
+	if !catalogs {
+		q, err := plan.Bind(p.stmt, s.catalog, opts)
+		if err == nil || data {
+			return q, err
+		}
+		if q := p.bindMeta(opts); q != nil { // a function of the catalogs, a cast to one of their types
+			return q, nil
+		}
+		return nil, err
+	}
+	if data {
+		return plan.Bind(p.stmt, s.catalog, opts)
+	}
+	session := &pgmeta.Session{Database: s.database(), Values: s.values, Parameters: s.parameters}
+	opts.Meta = session
+	q, err := plan.Bind(p.stmt, metaCatalog{s.catalog, session.Database}, opts)
+	p.meta = session
+	return q, err
+}
+
+func (p *Prepared) bindMeta(opts plan.BindOptions) *plan.Query {
+	s := p.session
+	session := &pgmeta.Session{Database: s.database(), Values: s.values, Parameters: s.parameters}
+	opts.Meta = session
+	q, err := plan.Bind(p.stmt, metaCatalog{s.catalog, session.Database}, opts)
+	if err != nil {
+		return nil
+	}
+	p.meta = session
+	return q
+}
+
+// analyzeMeta keeps a statement over the catalogs: there is nothing to bound.
+func (p *Prepared) analyzeMeta(q *plan.Query) {
+	s := p.session
+	p.query, p.program, p.stages, p.public, p.elsewhere, p.told = q, nil, nil, nil, nil, false
+	p.an = &sensitivity.Analysis{Class: sensitivity.Public, Query: q}
+	p.under, p.values, p.world = s.now, s.values, s.world
+}
+
+// runMeta answers from the catalog alone.
+func (p *Prepared) runMeta(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+	rows, err := p.meta.Run(ctx, p.query, args, func(t *plan.Table) ([][]sqltype.Value, error) { return p.session.ownRows(ctx, t) })
+	if err != nil {
+		if ctx.Err() != nil {
+			err = p.session.uncharged(ctx, err)
+		}
+		return nil, err
+	}
+	return &Answer{Rows: rows, Tag: "SELECT"}, nil
+}
+
+// UseParameters gives the session the settings that SHOW knows: current_setting, set_config and pg_settings read and change them.
+func (s *Session) UseParameters(p pgmeta.Parameters) { s.parameters = p }
