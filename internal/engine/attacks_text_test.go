@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,14 +33,20 @@ func TestAttack09Functions(t *testing.T) {
 		"current_setting('data_directory')", "set_config('search_path', 'public', false)", "lo_creat(-1)", "pg_read_file('PG_VERSION')", "pg_ls_dir('.')", "pg_backend_pid()", "txid_current()",
 		"query_to_xml('select 1', true, true, '')", "pg_advisory_lock(1)", "nextval('s')", "dblink('', 'select 1')", "pg_relation_size('patients')", "getenv('HOME')", "read_text('/etc/passwd')",
 		"version() || pg_current_logfile()", "pg_reload_conf()", "generate_series(1, 3)", "uuid()", "nextval('patients')", "inet_server_addr()"}
+	// What clients ask on their way in is answered from the policy and the session, beside no table.
+	harmless := []string{"pg_sleep(0)", `pg_catalog."pg_sleep"(0)`, `"pg_sleep"(0)`, "set_config('search_path', 'public', false)", "pg_backend_pid()", "pg_relation_size('patients')",
+		"generate_series(1, 3)", "inet_server_addr()", "version() || pg_current_logfile()"}
 	attack := func(ask asker) string {
 		for _, c := range calls {
 			for _, sql := range []string{"select " + c, "select count(*) from patients where (" + c + ") is not null", "select count(*) from patients group by " + c, "select * from " + c,
 				"select " + c + ", count(*) from cities group by 1"} {
-				if got := ask(sql); got.err == "" {
+				if got := ask(sql); got.err == "" && !(slices.Contains(harmless, c) && (sql == "select "+c || sql == "select * from "+c)) {
 					return fmt.Sprintf("%s gives %v", sql, got.rows)
 				}
 			}
+		}
+		if got := ask("select pg_relation_size('patients'), reltuples from pg_class where relname = 'patients'"); got.err == "" && fmt.Sprint(got.rows) != "[[0 -1]]" {
+			return fmt.Sprintf("sizes %v", got.rows)
 		}
 		return ""
 	}

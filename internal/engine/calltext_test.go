@@ -82,3 +82,9 @@ func castText(f *funcs.Func, arg string) string {
 	}
 	return fmt.Sprintf("CAST(%s AS %s)", arg, to)
 }
+
+// Readable: a type that statements over data have.
+func Readable(o sqltype.OID) bool {
+	t := sqltype.Type{OID: o, Typmod: -1}
+	return t.Known() && !t.OfCatalogs()
+}

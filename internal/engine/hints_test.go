@@ -62,9 +62,8 @@ type hintSource struct {
 
 // unpaired are hints without a pair, and why. Their words stand here as they begin.
 var unpaired = map[string]string{
-	"Ask the owner of the data, or read the policy, for the tables": "it is a question to a person",
-	"The owner can add a unique constraint there":                   "it asks for a change of the database; checked in internal/policy",
-	"Use shorter lists and fewer expressions":                       "the printer's limit is above the front end's",
+	"The owner can add a unique constraint there": "it asks for a change of the database; checked in internal/policy",
+	"Use shorter lists and fewer expressions":     "the printer's limit is above the front end's",
 	"The reason: ":                                 "the registry's own words, which name no statement",
 	"It has no form there that cannot fail":        "every row has its reason: rewrite/funcs holds that",
 	"Cast each to one type, such as numeric(18,4)": "needs numerics whose scale nothing in the plan tells",

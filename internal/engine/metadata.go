@@ -32,8 +32,14 @@ func (c metaCatalog) Table(schema, name string) (*plan.Table, bool) {
 	if t, ok := c.database.Table(schema, name); ok {
 		return t, true
 	}
-	return c.sessionCatalog.Table(schema, name)
+	if schema == own {
+		return c.sessionCatalog.Table(schema, name)
+	}
+	return nil, false
 }
+
+// own is the schema of dpsql's own tables.
+const own = "dpsql"
 
 // reads says what a statement's FROM names: tables of the policy, and relations of PostgreSQL's catalogs.
 func (s *Session) reads(q *pgsyntax.Select) (data, catalogs bool) {
@@ -44,7 +50,7 @@ func (s *Session) reads(q *pgsyntax.Select) (data, catalogs bool) {
 		}
 		return true
 	}})
-	meta := metaCatalog{s.catalog, s.database()}
+	meta := s.database()
 	pgsyntax.Walk(q, &pgsyntax.Visitor{Table: func(t pgsyntax.TableExpr) bool {
 		name, ok := t.(*pgsyntax.TableName)
 		switch _, function := t.(*pgsyntax.TableFunc); {
@@ -52,11 +58,9 @@ func (s *Session) reads(q *pgsyntax.Select) (data, catalogs bool) {
 			catalogs = true
 		case !ok || name.Schema == "" && ctes[name.Name]:
 		default:
-			t, known := meta.Table(name.Schema, name.Name)
-			switch {
-			case known && meta.database.Is(t):
+			if _, is := meta.Table(name.Schema, name.Name); is {
 				catalogs = true
-			case known && !s.catalog.own(t):
+			} else if t, known := s.catalog.Table(name.Schema, name.Name); known && !s.catalog.own(t) {
 				data = true
 			}
 		}

@@ -28,7 +28,7 @@ func newSessionCatalog(inner plan.Catalog) *sessionCatalog {
 
 // Table resolves dpsql.* and everything that the policy shows.
 func (c *sessionCatalog) Table(schema, name string) (*plan.Table, bool) {
-	if schema == "dpsql" {
+	if schema == own {
 		t, ok := c.tables[name]
 		return t, ok
 	}

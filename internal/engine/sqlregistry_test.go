@@ -57,7 +57,7 @@ func writeTypes(page *bytes.Buffer) {
 	var refused []string
 	for _, p := range baseTypes() {
 		t := sqltype.Type{OID: p.OID, Typmod: -1}
-		if !t.Known() {
+		if !t.Known() || t.OfCatalogs() {
 			refused = append(refused, p.Name)
 			continue
 		}
@@ -226,7 +226,7 @@ func (every) Table(_, name string) (*plan.Table, bool) {
 		t.Columns = append(t.Columns, plan.TableColumn{Name: fmt.Sprint("c", o), Type: sqltype.Type{OID: o, Typmod: -1}, Visible: true})
 	}
 	for _, p := range baseTypes() {
-		if (sqltype.Type{OID: p.OID, Typmod: -1}).Known() {
+		if engine.Readable(p.OID) {
 			add(p.OID)
 			if p.Array != 0 {
 				add(p.Array)

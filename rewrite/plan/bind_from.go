@@ -107,10 +107,6 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 	if err := b.room(len(table.Columns), t.Pos); err != nil {
 		return nil, nil, err
 	}
-	if b.find.meta != nil && !table.Public {
-		return nil, nil, sqlerr.New(sqlerr.Unsupported, "a table of the data cannot be read together with PostgreSQL's catalogs").At(int(t.Pos)).
-			WithHint("Ask about names and about data in two statements.")
-	}
 	alias, schema := t.Alias, ""
 	if alias == "" {
 		alias, schema = t.Name, table.Schema

@@ -223,11 +223,13 @@ func (b *binder) outArgs(c *Call) []funcs.Out {
 
 // field is (x).name of a function that gives rows of several columns, or of a column that holds such rows.
 func (e *exprs) field(x *pgsyntax.Field) (Scalar, error) {
-	v, err := e.expr(x.X)
-	if err != nil {
-		return nil, err
-	}
 	var cols []ColID
+	v, err := Scalar(nil), error(nil)
+	if e.find.meta != nil {
+		if v, err = e.expr(x.X); err != nil {
+			return nil, err
+		}
+	}
 	if c, ok := v.(*Col); ok {
 		cols = e.records[c.ID]
 	}
