@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/dpsql/dpsql/internal/pgmeta"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -58,9 +60,10 @@ func (s *Session) reads(q *pgsyntax.Select) (data, catalogs bool) {
 			catalogs = true
 		case !ok || name.Schema == "" && ctes[name.Name]:
 		default:
-			if _, is := meta.Table(name.Schema, name.Name); is {
+			t, known := s.catalog.Table(name.Schema, name.Name)
+			if _, is := meta.Table(name.Schema, name.Name); is || !known && (name.Schema == "pg_catalog" || name.Schema == "information_schema") {
 				catalogs = true
-			} else if t, known := s.catalog.Table(name.Schema, name.Name); known && !s.catalog.own(t) {
+			} else if known && !s.catalog.own(t) {
 				data = true
 			}
 		}
@@ -84,31 +87,39 @@ func (p *Prepared) bind() (*plan.Query, error) {
 		if err == nil || data {
 			return q, err
 		}
-		if q := p.bindMeta(opts); q != nil { // a function of the catalogs, a cast to one of their types
+		q, metaErr := p.bindMeta(opts) // perhaps a function of the catalogs, or a cast to one of their types
+		if metaErr == nil {
 			return q, nil
+		}
+		if code(err) == sqlerr.Unsupported.Code && code(metaErr) != sqlerr.Unsupported.Code {
+			err = metaErr
 		}
 		return nil, err
 	}
 	if data {
 		return plan.Bind(p.stmt, s.catalog, opts)
 	}
-	session := &pgmeta.Session{Database: s.database(), Values: s.values, Parameters: s.parameters}
-	opts.Meta = session
-	q, err := plan.Bind(p.stmt, metaCatalog{s.catalog, session.Database}, opts)
-	p.meta = session
-	return q, err
+	return p.bindMeta(opts)
 }
 
-func (p *Prepared) bindMeta(opts plan.BindOptions) *plan.Query {
+func (p *Prepared) bindMeta(opts plan.BindOptions) (*plan.Query, error) {
 	s := p.session
 	session := &pgmeta.Session{Database: s.database(), Values: s.values, Parameters: s.parameters}
 	opts.Meta = session
 	q, err := plan.Bind(p.stmt, metaCatalog{s.catalog, session.Database}, opts)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	p.meta = session
-	return q
+	return q, nil
+}
+
+func code(err error) string {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	return e.Code
 }
 
 // analyzeMeta keeps a statement over the catalogs: there is nothing to bound.

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/pgtest"
+	"github.com/dpsql/dpsql/internal/policy"
+)
+
+const psqlPolicy = `
+dataset: demo
+backend: {postgres: %q}
+unit: patients.patient_id
+tables:
+  patients:
+    columns: {patient_id: {}, name: {description: "as in the passport"}, born: {}, "Mixed Case": {}}
+  stays:
+    unit: patient_id -> patients.patient_id
+    max_rows_per_unit: 3
+    columns: {stay_id: {}, patient_id: {}, ward_id: {}, days: {range: [0, 30], description: "of the stay"}, cost: {}, state: {}, tags: {}}
+  wards: {public: true}
+budget: {epsilon: 5, delta: 0}
+analysts:
+  analyst: {password: %q, may: [patients, stays, wards]}
+`
+
+const psqlSchema = `
+CREATE TYPE state AS ENUM ('in', 'out', 'Gone home');
+CREATE TABLE patients (patient_id int PRIMARY KEY, name varchar(40) NOT NULL, born date, "Mixed Case" char(3));
+CREATE TABLE wards (ward_id smallint PRIMARY KEY, label text UNIQUE NOT NULL);
+CREATE TABLE stays (stay_id bigint PRIMARY KEY, patient_id int NOT NULL REFERENCES patients, ward_id smallint REFERENCES wards, days int, cost numeric(10,2), state state, tags text[]);
+COMMENT ON COLUMN patients.name IS 'as in the passport';
+COMMENT ON COLUMN stays.days IS 'of the stay';
+`
+
+// psqlCommands are what psql is asked: all its commands about names but those that tell of roles' powers, the owners of what PostgreSQL brings, sizes and other databases.
+var psqlCommands = []string{`\d`, `\d patients`, `\d+ stays`, `\d wards`, `\d public.stays`, `\d "patients"`, `\d pa*`, `\dt`, `\dt public.*`, `\di`, `\dv`, `\dm`, `\ds`, `\dE`, `\dP`, `\dn pub*`, `\d patients_pkey`,
+	`\df count`, `\da avg`, `\dfa s*`, `\dfn to_char`, `\dT`, `\dT state`, `\dT int*`, `\do ||`, `\dO`, `\dp`, `\z`, `\ddp`, `\dD`, `\dc`, `\dC integer`, `\dd`, `\dd stays`, `\dF`, `\dFd`,
+	`\dFp`, `\dFt`, `\dl`, `\dX`, `\dy`, `\des`, `\deu`, `\det`, `\dew`, `\dA`, `\dAc btree integer`, `\dAo btree integer_ops`, `\dAp btree integer_ops`, `\drds`, `\dRp`, `\dRs`,
+	`\dS pg_am`, `\d pg_class`, `\d pg_catalog.pg_tables`, `\d nothing`, `\dt nothing`, `\encoding`,
+	`SELECT c.relname, c.relkind FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace ORDER BY 1`,
+	`SELECT relname, oid::regclass FROM pg_class WHERE relname = 'stays' \gdesc`,
+	`SELECT table_name, column_name, data_type, udt_name, is_nullable, character_maximum_length, numeric_precision FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, ordinal_position`,
+	`SELECT relkind, relpersistence, count(*) FROM pg_class WHERE relnamespace = 2200 GROUP BY 1, 2 ORDER BY 1 \crosstabview`,
+	`SELECT enumlabel FROM pg_enum e JOIN pg_type t ON t.oid = e.enumtypid WHERE typname = 'state' ORDER BY enumsortorder`,
+	`SELECT current_schema, current_schemas(true), current_database()`,
+	`SELECT a.attname, t.typname FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid WHERE attrelid = 'stays'::regclass AND attnum > 0 ORDER BY attnum`,
+	`SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'stays'::regclass ORDER BY 1`,
+	`WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 4) SELECT array_agg(n) FROM t`,
+	`SELECT 'nothing'::regclass`, `SELECT to_regclass('nothing'), to_regtype('int4[]')`, `SELECT * FROM pg_catalog.nothing`}
+
+// TestPsqlCommands: psql's commands give before dpsql, whose database is stopped, what they give before an empty PostgreSQL with the same tables.
+func TestPsqlCommands(t *testing.T) {
+	pg := pgtest.Start(t)
+	if err := pg.Exec("postgres", "CREATE ROLE analyst LOGIN"); err != nil {
+		t.Fatal(err)
+	}
+	if err := pg.CreateDB("demo"); err != nil {
+		t.Fatal(err)
+	}
+	if err := pg.Exec("demo", "GRANT CREATE ON SCHEMA public TO analyst; SET ROLE analyst;"+psqlSchema); err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(t.TempDir(), "commands.sql")
+	var text strings.Builder
+	for i, c := range psqlCommands {
+		if fmt.Fprintf(&text, "\\echo === %d\n%s", i, c); !strings.HasPrefix(c, `\`) && !strings.Contains(c, ` \g`) && !strings.Contains(c, ` \c`) {
+			text.WriteString(";")
+		}
+		text.WriteString("\n")
+	}
+	if err := os.WriteFile(script, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(args ...string) []string {
+		cmd := exec.Command("psql", append([]string{"-X", "-f", script}, args...)...)
+		cmd.Env = append(os.Environ(), "PGPASSWORD=demo")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("psql: %v\n%s", err, out)
+		}
+		return strings.Split(strings.ReplaceAll(string(out), "psql:"+script, "psql"), "=== ")
+	}
+	want := ask(strings.Replace(pg.URL("demo"), "postgres://postgres@", "postgres://analyst@", 1))
+	verifier, err := policy.MakeVerifier("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(path, fmt.Appendf(nil, psqlPolicy, pg.URL("demo"), verifier), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveDir(t, path)
+	defer s.kill()
+	if err := pg.StopServer(); err != nil {
+		t.Fatal(err)
+	}
+	host, port, err := net.SplitHostPort(s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ask("-h", host, "-p", port, "-U", "analyst", "demo")
+	if len(got) != len(psqlCommands)+1 || len(want) != len(got) {
+		t.Fatalf("%d and %d answers to %d commands", len(got), len(want), len(psqlCommands))
+	}
+	for i, c := range psqlCommands {
+		if got[i+1] != want[i+1] {
+			t.Errorf("%s\ngives\n%s\nwant\n%s", c, got[i+1], want[i+1])
+		}
+	}
+}
