@@ -40,16 +40,7 @@ func TestServersBrokenRecordsAreFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			at := newSchema(t, t.TempDir()+"/shared")
-			l := must(OpenPostgres(ctx, at, demoHead(t), dayCache()))(t)
-			for i := range 3 {
-				id := must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.5)))(t)
-				if err := l.Commit(ctx, id, Release{Key: Hash{byte(i)}, Payload: fmt.Appendf(nil, "release %d", i)}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
+			answerThree(t, must(OpenPostgres(ctx, at, demoHead(t), dayCache()))(t))
 			psql(t, at, "ALTER TABLE records DISABLE TRIGGER stays;"+c.sql)
 			if err := os.Remove(at.Path + markSuffix); err != nil { // a server on another machine: the chain alone must tell
 				t.Fatal(err)

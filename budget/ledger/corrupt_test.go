@@ -18,7 +18,13 @@ import (
 // filled makes a ledger of head, opening, and three reservations with their commits: records 1 to 8.
 func filled(t *testing.T) string {
 	path := tempPath(t)
-	l := open(t, path, demoHead(t), dayCache())
+	answerThree(t, open(t, path, demoHead(t), dayCache()))
+	return path
+}
+
+// answerThree makes three answers and closes.
+func answerThree(t *testing.T, l Ledger) {
+	t.Helper()
 	for i := range 3 {
 		id := must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.5)))(t)
 		if err := l.Commit(ctx, id, Release{Key: Hash{byte(i)}, Payload: fmt.Appendf(nil, "release %d", i)}); err != nil {
@@ -28,7 +34,6 @@ func filled(t *testing.T) string {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return path
 }
 
 // tamper changes the file as somebody with SQLite at hand would.

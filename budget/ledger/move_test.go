@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // placeOf is where a test's ledger is.
@@ -343,11 +340,7 @@ func TestMoveOverCutConnections(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]bool{"before it arrives": false, "after it arrived": true} {
 		at := newSchema(t, t.TempDir()+"/shared")
-		config := must(pgx.ParseConfig(at.URL))(t)
-		w := newWire(t, fmt.Sprint(config.Port))
-		_, port, _ := net.SplitHostPort(w.listener.Addr().String())
-		through := at
-		through.URL = strings.Replace(at.URL, fmt.Sprint(":", config.Port), ":"+port, 1)
+		w, through := wired(t, at)
 		fault := func() {
 			if !late {
 				w.cut()

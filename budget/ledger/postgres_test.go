@@ -262,6 +262,15 @@ func newWire(t *testing.T, port string) *wire {
 	return w
 }
 
+// wired is a server behind a wire.
+func wired(t *testing.T, at Server) (*wire, Server) {
+	config := must(pgx.ParseConfig(at.URL))(t)
+	w := newWire(t, fmt.Sprint(config.Port))
+	_, port, _ := net.SplitHostPort(w.listener.Addr().String())
+	at.URL = strings.Replace(at.URL, fmt.Sprint(":", config.Port), ":"+port, 1)
+	return w, at
+}
+
 func (w *wire) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -300,11 +309,7 @@ func (f *faulty) write(c change) error {
 func TestCutConnections(t *testing.T) {
 	t.Parallel()
 	at := newSchema(t, t.TempDir()+"/shared")
-	config := must(pgx.ParseConfig(at.URL))(t)
-	w := newWire(t, fmt.Sprint(config.Port))
-	_, port, _ := net.SplitHostPort(w.listener.Addr().String())
-	through := at
-	through.URL = strings.Replace(at.URL, fmt.Sprint(":", config.Port), ":"+port, 1)
+	w, through := wired(t, at)
 	l := joined(t, through, demoHead(t), frequent(dayCache()), usual)
 	l.silent()
 	f := &faulty{server: l.server}
