@@ -64,36 +64,13 @@ func request(t *testing.T, addr string, pid uint32, secret []byte) {
 	}
 }
 
-// serveOn serves a server of one's own making.
-func serveOn(t *testing.T, srv *Server) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- srv.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return l.Addr().String()
-}
-
 // TestForwardedCancel: a CancelRequest that reaches another proxy than its session's ends the statement there, and one with another key or for another session ends nothing; what goes between the proxies does not hold the key.
 func TestForwardedCancel(t *testing.T) {
 	e, post := newScripted(), &mail{}
 	var addrs []string
 	for range 2 {
-		srv, err := New(e, Options{Post: post})
-		if err != nil {
-			t.Fatal(err)
-		}
-		post.to = append(post.to, srv)
-		addrs = append(addrs, serveOn(t, srv))
+		srv, addr := startServer(t, e, Options{Post: post})
+		post.to, addrs = append(post.to, srv), append(addrs, addr)
 	}
 	conn := dial(t, proxyURL(addrs[0]))
 	pid, secret := conn.PID(), conn.SecretKey()
@@ -200,8 +177,8 @@ func FuzzHear(f *testing.F) {
 	f.Add(forwarded(7, make([]byte, 16), []byte("4321")))
 	f.Fuzz(func(t *testing.T, text string) {
 		srv := fuzzServer(t)
-		s := &session{srv: srv, pid: 7, key: [4]byte([]byte("1234"))}
-		s.ctx = context.Background()
+		s := newSession(srv, fedConn{})
+		s.pid, s.key, s.set = 7, [4]byte([]byte("1234")), newSettings("analyst", nil)
 		ctx, done := s.running()
 		defer done()
 		srv.sessions[7] = s

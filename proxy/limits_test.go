@@ -412,6 +412,7 @@ func TestTerminateBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newSession(srv, fedConn{})
+	s.set = newSettings("analyst", nil)
 	s.terminate()
 	ctx, done := s.running()
 	defer done()

@@ -121,31 +121,15 @@ func TestParallelGuesses(t *testing.T) {
 // TestRefusedGuess: on the wire, a queue that is too long is an error with the cure.
 func TestRefusedGuess(t *testing.T) {
 	clock := newFakeClock()
-	srv, err := New(newScripted(), Options{now: clock.now, sleep: func(context.Context, time.Duration) {}}) // nobody waits, so the queue grows
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- srv.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	url := "postgres://nobody:wrong@" + l.Addr().String() + "/demo?sslmode=disable"
+	_, addr := startServer(t, newScripted(), Options{now: clock.now, sleep: func(context.Context, time.Duration) {}}) // nobody waits, so the queue grows
+	url := "postgres://nobody:wrong@" + addr + "/demo?sslmode=disable"
 	for range 11 {
 		connectError(t, url)
 	}
 	if e := connectError(t, url); e == nil || e.Code != "28000" || e.Message != `too many wrong passwords for user "nobody"` || e.Hint == "" {
 		t.Error(e)
 	}
-	dial(t, proxyURL(l.Addr().String())) // another user of the same origin
+	dial(t, proxyURL(addr)) // another user of the same origin
 }
 
 // TestOriginThrottle: guesses spread over users are slowed by their origin, at most so far, and no neighbour who is known waits.

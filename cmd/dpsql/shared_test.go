@@ -28,18 +28,17 @@ tables:
     unit: patient_id -> patients.patient_id
     max_rows_per_unit: %d
     columns: {stay_id: {}, patient_id: {}, days: {range: [0, 30]}}
-budget: {epsilon: 5, delta: 0}
-query: {epsilon: 0.125}
-limits: {sessions_per_analyst: 100}
+budget: {epsilon: %g, delta: 0}
+query: {epsilon: %g}
+limits: {sessions_per_analyst: 100%s}
 analysts:
   analyst: {password: %q, may: [patients, stays]}
 ledger: {postgres: env:LEDGER_URL}
 `
 
-// Two proxies over one ledger and one database: each replays what the other released, and waits for what the other is asking; a cancel reaches either; one is killed under load and the other goes on; both race for the last
-// epsilon; a policy is reloaded first by one, then by the other. At the end the ledger holds at least what clients saw, and not more than was promised.
-func TestTwoProxies(t *testing.T) {
-	const epsilon, query = 5, 0.125
+// startShared is a server for both ledger and database, and a verifier of the password demo.
+func startShared(t *testing.T) (*pgtest.Server, string) {
+	t.Helper()
 	pg := pgtest.Start(t, "fsync=on", "full_page_writes=on")
 	if err := pg.CreateDB("demo"); err != nil {
 		t.Fatal(err)
@@ -54,13 +53,21 @@ func TestTwoProxies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return pg, verifier
+}
+
+// Two proxies over one ledger and one database: each replays what the other released, and waits for what the other is asking; a cancel reaches either; one is killed under load and the other goes on; both race for the last
+// epsilon; a policy is reloaded first by one, then by the other. At the end the ledger holds at least what clients saw, and not more than was promised.
+func TestTwoProxies(t *testing.T) {
+	const epsilon, query = 5, 0.125
+	pg, verifier := startShared(t)
 	var (
 		paths   [2]string
 		proxies [2]*server
 		conns   [2]*pgx.Conn
 	)
 	write := func(i, rows int) {
-		if err := os.WriteFile(paths[i], fmt.Appendf(nil, sharedPolicy, pg.URL("demo"), rows, verifier), 0o600); err != nil {
+		if err := os.WriteFile(paths[i], fmt.Appendf(nil, sharedPolicy, pg.URL("demo"), rows, float64(epsilon), query, "", verifier), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,26 +20,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/pgtest"
-	"github.com/dpsql/dpsql/internal/policy"
 )
-
-const soakSharedPolicy = `
-dataset: demo
-backend: {postgres: %q}
-unit: patients.patient_id
-tables:
-  patients: {columns: {patient_id: {}}}
-  stays:
-    unit: patient_id -> patients.patient_id
-    max_rows_per_unit: 3
-    columns: {stay_id: {}, patient_id: {}, days: {range: [0, 30]}}
-budget: {epsilon: 10000, delta: 0}
-query: {epsilon: 0.01}
-limits: {sessions_per_analyst: 100, statement_time: 5s, stop_time: 2s}
-analysts:
-  ann: {password: %q, may: [patients, stays]}
-ledger: {postgres: env:LEDGER_URL}
-`
 
 // soakShared are two proxies over one ledger, killed in turn, and what their clients were shown.
 type soakShared struct {
@@ -56,24 +37,11 @@ type soakShared struct {
 }
 
 func newSoakShared(t *testing.T) *soakShared {
-	s := &soakShared{t: t, pg: pgtest.Start(t, "fsync=on", "full_page_writes=on"), shown: map[int]map[int64]bool{}, counts: map[string]int{}}
-	err := s.pg.CreateDB("demo")
-	if err == nil {
-		err = s.pg.Exec("demo", `CREATE TABLE patients (patient_id int PRIMARY KEY);
-			CREATE TABLE stays (stay_id int PRIMARY KEY, patient_id int NOT NULL REFERENCES patients, days int NOT NULL);
-			INSERT INTO patients SELECT generate_series(1, 500); INSERT INTO stays SELECT i, 1 + i % 500, i % 30 FROM generate_series(1, 1000) i`)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("LEDGER_URL", s.pg.URL("postgres"))
-	verifier, err := policy.MakeVerifier("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pg, verifier := startShared(t)
+	s := &soakShared{t: t, pg: pg, shown: map[int]map[int64]bool{}, counts: map[string]int{}}
 	for i := range s.paths {
 		s.paths[i] = filepath.Join(t.TempDir(), "policy.yaml")
-		if err := os.WriteFile(s.paths[i], fmt.Appendf(nil, soakSharedPolicy, s.pg.URL("demo"), verifier), 0o600); err != nil {
+		if err := os.WriteFile(s.paths[i], fmt.Appendf(nil, sharedPolicy, s.pg.URL("demo"), 3, 10000.0, soakEpsilon, ", statement_time: 5s, stop_time: 2s", verifier), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		s.proxies[i] = serveDir(t, s.paths[i])
@@ -112,7 +80,7 @@ func (s *soakShared) statement(rng *rand.Rand) int {
 // client asks at one proxy, and cancels at the other, until ctx ends.
 func (s *soakShared) client(ctx context.Context, i int, rng *rand.Rand) {
 	for ctx.Err() == nil {
-		conn, err := pgx.Connect(ctx, fmt.Sprintf("postgres://ann:demo@%s/demo?sslmode=disable", s.proxy(i).addr))
+		conn, err := pgx.Connect(ctx, fmt.Sprintf("postgres://analyst:demo@%s/demo?sslmode=disable", s.proxy(i).addr))
 		for err == nil && ctx.Err() == nil {
 			n := s.statement(rng)
 			err = s.ask(ctx, conn, n, i, rng)
@@ -221,7 +189,7 @@ func (s *soakShared) fault(rng *rand.Rand) string {
 			s.t.Error(err)
 		}
 		for _, path := range s.paths { // what that did to the analyst is pardoned
-			if out, err := program(context.Background(), "unfreeze", "ann", "--config", path).CombinedOutput(); err != nil {
+			if out, err := program(context.Background(), "unfreeze", "analyst", "--config", path).CombinedOutput(); err != nil {
 				s.t.Errorf("%v\n%s", err, out)
 			}
 		}
