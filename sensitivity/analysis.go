@@ -93,6 +93,9 @@ type Source struct {
 	Table   *plan.Table // the public table that Tuples were read from, nil for literals
 	Columns []int       // of Table, one a key
 	Joined  bool        // the keys are columns of Table's own scan in the body (or equal to them)
+
+	// Complete: every row has some of Tuples, if columns hold what the policy declares: no group is missing in a sum of all of them.
+	Complete bool
 }
 
 // UnitsApart says that the units beyond the edges of automatic bounds are counted in parts of their own: where a unit may be in several groups, where

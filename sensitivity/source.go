@@ -43,7 +43,8 @@ func (z *analyzer) addSource(i int) error {
 	switch {
 	case c.Domain != nil:
 		if z.opts.Public != nil {
-			z.append(Source{Keys: []int{i}, Table: c.Domain.From, Columns: []int{c.Domain.FromColumn}, Why: "values of " + z.tableColumn(s, attr)}, s.nullable())
+			z.append(Source{Keys: []int{i}, Table: c.Domain.From, Columns: []int{c.Domain.FromColumn}, Why: "values of " + z.tableColumn(s, attr),
+				Complete: !z.mayBeNull(&plan.Col{ID: id, T: t}, stored)}, s.nullable())
 		}
 	case t.OID == sqltype.OIDBool:
 		z.append(Source{Keys: []int{i}, Tuples: booleans, Fixed: true, Why: "true and false"}, !c.NotNull || s.nullable())
@@ -92,6 +93,8 @@ func (z *analyzer) addDomain(i int, s *scanInfo, attr int) {
 			src.Tuples = append(src.Tuples, t)
 		}
 	}
+	id := s.scan.Columns[attr]
+	src.Complete = slices.ContainsFunc(src.Tuples, allNull) || !z.mayBeNull(&plan.Col{ID: id, T: z.typeOf(id)}, stored)
 	z.append(src, s.nullable())
 }
 
@@ -115,7 +118,7 @@ func (z *analyzer) addJoined(i int, s *scanInfo, attr int) {
 		return
 	}
 	z.joined[s] = len(z.out.Groups.Sources)
-	z.append(Source{Keys: []int{i}, Table: s.scan.Table, Columns: []int{attr}, Joined: true, Why: "rows of " + s.scan.Table.Name}, s.nullable())
+	z.append(Source{Keys: []int{i}, Table: s.scan.Table, Columns: []int{attr}, Joined: true, Complete: true, Why: "rows of " + s.scan.Table.Name}, s.nullable())
 }
 
 // publicEqual finds a column of a public scan that equals the private one in every row.

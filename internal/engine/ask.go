@@ -42,6 +42,7 @@ type asked struct {
 	release *release.Release    // what there is, or was made
 	stored  int64               // its reservation, where it was stored
 	free    bool                // it answers as it was stored
+	family  ledger.Hash         // of what else may be computed from it
 
 	charge *measure.Plan // what is charged: the whole, or a top-up
 	maker  *release.Maker
@@ -119,7 +120,7 @@ func (r *run) lookUp(ctx context.Context) error {
 			continue
 		}
 		var err error
-		if a.release, a.stored, a.free, err = r.stored(ctx, a.key, a.stage, a.plan); err != nil {
+		if a.release, a.stored, a.free, err = r.stored(ctx, a, r.aim != ""); err != nil {
 			return err
 		}
 	}
@@ -170,8 +171,8 @@ func (r *run) lock(ctx context.Context) (unlock func(), err error) {
 // stored looks for a release that answers at no charge: made of the same key with at least the asked price, or so near to it that measuring again is not
 // worth it, or public through and through (groups without a measure). One that was made at a smaller price comes back too, not free: it can be topped up. of is its reservation.
 // dpsql.fresh leaves all of them alone: what it asks for is a release of its own, beside those.
-func (p *Prepared) stored(ctx context.Context, key ledger.Hash, st *stage, mp *measure.Plan) (r *release.Release, of int64, free bool, err error) {
-	e := p.session.engine
+func (p *Prepared) stored(ctx context.Context, a *asked, aimed bool) (r *release.Release, of int64, free bool, err error) {
+	e, key, st, mp := p.session.engine, a.key, a.stage, a.plan
 	if len(mp.Events()) == 0 {
 		m, err := release.New(st.an, mp, e.noise, p.releaseGroups())
 		if err != nil {
@@ -190,18 +191,25 @@ func (p *Prepared) stored(ctx context.Context, key ledger.Hash, st *stage, mp *m
 	case err != nil:
 		return nil, 0, false, p.session.ledgerFailed(err)
 	}
-	if !ok {
-		return nil, 0, false, nil
+	if ok {
+		of = old.Reservation
+		if r, err = release.Decode(st.an, old.Payload); err != nil {
+			return nil, 0, false, p.session.ledgerFailed(err)
+		}
+		if !st.ask.WorthTopUp(old.Price) {
+			return r, of, true, nil
+		}
 	}
-	r, err = release.Decode(st.an, old.Payload)
-	if err != nil {
-		return nil, 0, false, p.session.ledgerFailed(err)
+	other, from, err := p.computed(ctx, a, r, aimed)
+	switch {
+	case err != nil:
+		return nil, 0, false, err
+	case other != nil:
+		return other, from, true, nil
+	case st.again || st.an.Trees(): // trees and picks are not measured again: at a higher price it is a new release
+		r = nil
 	}
-	more := st.ask.WorthTopUp(old.Price)
-	if more && (st.again || st.an.Trees()) { // trees and picks are not measured again: at a higher price it is a new release
-		return nil, old.Reservation, false, nil
-	}
-	return r, old.Reservation, !more, nil
+	return r, of, false, nil
 }
 
 // releaseGroups limits a release, which is held in memory.
@@ -314,7 +322,7 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 	}
 	// (3) A paid, finished release is kept whatever the client does now. The last comes first: who waits for one that others read finds those too.
 	for i, a := range slices.Backward(open[:made]) {
-		if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), a.id, ledger.Release{Key: a.key, Payload: payloads[i]}); err != nil {
+		if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), a.id, ledger.Release{Key: a.key, Payload: payloads[i], Family: a.family}); err != nil {
 			return s.ledgerFailed(err)
 		}
 		a.id = 0
@@ -414,6 +422,7 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 }
 
 func (r *run) encoded(a *asked) ([]byte, error) {
+	a.family = r.related(a)
 	payload, err := release.Encode(a.an, a.release)
 	if most := r.world.policy.Limits.ReleaseBytes; err == nil && int64(len(payload)) > most {
 		return nil, fmt.Errorf("a release of %d bytes is over limits.release_bytes of %d", len(payload), most)

@@ -253,6 +253,9 @@ func (x explainer) charge(ctx context.Context) (lines []told, bounds sensitivity
 func (x explainer) free(ctx context.Context, mp *measure.Plan, old *release.Release) ([]told, error) {
 	s := x.session
 	lines := []told{line("Charge: nothing (answered from the release made at price %s)%s", number(old.Spent().Price), littleMore(old, x.st.ask))}
+	if old.Of != nil {
+		lines = []told{line("Charge: nothing (%s; it was made at price %s)", computedWords(old), number(old.Spent().Price))}
+	}
 	if x.alone {
 		b, err := s.balance()
 		if err != nil {

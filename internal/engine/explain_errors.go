@@ -162,9 +162,9 @@ func (s *Session) errorLine(ctx context.Context, pr *sensitivity.Program, a *sen
 		}
 	}
 	for _, n := range names {
-		width := e.Expected(n.formula, math.NaN())
+		width := e.Cells(r.MostCells()).Expected(n.formula, math.NaN())
 		if g := s.largestShown(a, r, a.Formulas[n.formula]); g != nil && math.IsNaN(width) {
-			width = e.Group(n.formula, g.Values)
+			width = e.Cells(g.Cells).Group(n.formula, g.Values)
 		}
 		if !math.IsNaN(width) {
 			parts = append(parts, n.name+" "+number(width))

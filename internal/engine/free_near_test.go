@@ -91,7 +91,7 @@ func TestNearStatements(t *testing.T) {
 	InOneThread(t)
 	n := &nearby{t: t, s: clinicSession(t, wild, backend.Postgres, roomy...), of: map[string]*firstText{}}
 	set(t, n.s, "dpsql.max_groups", "1000")
-	made := 100
+	made := 60
 	if v, err := strconv.Atoi(os.Getenv("GENERATE_STATEMENTS")); err == nil {
 		made = v
 	}

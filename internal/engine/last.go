@@ -41,6 +41,8 @@ func (l *asked) facts(ctx context.Context, number int64) ([][]sqltype.Value, err
 	if err != nil {
 		return nil, err
 	}
+	cells := l.release.MostCells()
+	e = e.Cells(cells)
 	var rows [][]sqltype.Value
 	for i, m := range l.an.Measures {
 		ev, numbers, err := l.release.Noise(i)
@@ -66,12 +68,15 @@ func (l *asked) facts(ctx context.Context, number int64) ([][]sqltype.Value, err
 			}
 		}
 		shown := inUnits(run.Scale.Float(), noiseStep(m))
-		if len(l.release.Tops) > 0 { // the scale of one noise of the same variance
+		if len(l.release.Tops) > 0 || cells > 1 { // the scale of one noise of the same variance
 			if shown = inUnits(math.Sqrt(e.Variance(i)), step); law != "gaussian" {
 				law, shown = "laplace", shown/math.Sqrt2
 			}
 			if numbers > 1 {
 				law += fmt.Sprintf(", mean of %d", numbers)
+			}
+			if cells > 1 {
+				law += fmt.Sprintf(", sum of %d", cells)
 			}
 		}
 		rows = append(rows, []sqltype.Value{number, int64(i + 1), m.Name(), bound, noiseStep(m).Mul(decimal.NewFromUint64(in.PerGroup)).InexactFloat64(), groups, law, shown,

@@ -42,6 +42,8 @@ func (r *run) notice(ctx context.Context) string {
 	switch many := len(list) > 1; {
 	case len(paid) == 0 && many:
 		text += fmt.Sprintf(" (answered from %d releases made before)", len(list))
+	case len(paid) == 0 && list[0].release.Of != nil:
+		text += fmt.Sprintf(" (%s; it was made at price %s)", computedWords(list[0].release), number(whole.Price))
 	case len(paid) == 0:
 		text += fmt.Sprintf(" (answered from the release made at price %s)%s", number(whole.Price), littleMore(list[0].release, list[0].ask))
 	case many:

@@ -294,8 +294,8 @@ func (p *printer) normalText(x Scalar) (string, bool) {
 	case *Col:
 		return p.ref(x.ID), true
 	case *Param:
-		if x.N <= len(p.normal.values) {
-			return p.text(&Const{Value: p.normal.values[x.N-1], T: x.T}), true
+		if c, ok := p.value(x).(*Const); ok {
+			return p.text(c), true
 		}
 	case *Logic, *In, *DistinctFrom, *Is:
 		return p.truth(x, false), true
@@ -390,12 +390,20 @@ func (p *printer) comparison(name string, x, y Scalar, not bool) string {
 
 // compared writes what is compared, with its type: zeros behind a numeric's point change no comparison.
 func (p *printer) compared(x Scalar) string {
-	if c, ok := x.(*Const); ok {
+	if c, ok := p.value(x).(*Const); ok {
 		if d, ok := c.Value.(decimal.Decimal); ok {
 			return d.String() + ":numeric" // without trailing zeros
 		}
 	}
 	return p.scalar(x) + ":" + x.Type().String()
+}
+
+// value is a parameter's value, where it is known.
+func (p *printer) value(x Scalar) Scalar {
+	if n, ok := x.(*Param); ok && n.N <= len(p.normal.values) {
+		return &Const{Value: p.normal.values[n.N-1], T: n.T}
+	}
+	return x
 }
 
 // oneOf writes IN as the comparisons that it stands for.

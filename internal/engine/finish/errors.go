@@ -18,6 +18,26 @@ type Errors struct {
 	values   []mixture       // a measure's noise, in steps
 	quantile map[int]float64 // a measure: 97.5% quantile, in steps
 	pairs    map[int]float64 // a formula: the width of those that combine two measures
+	cells    map[int]*Errors // of groups that are sums of so many
+}
+
+// Cells are the errors of groups that are the sums of so many released ones, each with noise of its own.
+func (e *Errors) Cells(n int) *Errors {
+	if n <= 1 {
+		return e
+	}
+	if of := e.cells[n]; of != nil {
+		return of
+	}
+	of := &Errors{a: e.a, ctx: e.ctx, quantile: map[int]float64{}, pairs: map[int]float64{}}
+	for _, m := range e.values {
+		of.values = append(of.values, m.times(n))
+	}
+	if e.cells == nil {
+		e.cells = map[int]*Errors{}
+	}
+	e.cells[n] = of
+	return of
 }
 
 // NewErrors works out the noise of each measure.

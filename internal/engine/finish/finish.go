@@ -134,12 +134,13 @@ func Outputs(q *plan.Query, rel *eval.Relation) ([][]sqltype.Value, error) {
 
 // Relation is the aggregate's output: keys, aggregates, errors, one row a group.
 func Relation(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*eval.Relation, error) {
-	e, err := Of(ctx, a, r)
+	whole, err := Of(ctx, a, r)
 	if err != nil {
 		return nil, err
 	}
 	rel := &eval.Relation{Cols: a.Agg.Cols()}
 	for _, g := range r.Groups {
+		e := whole.Cells(g.Cells)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -29,6 +29,8 @@ type Release struct {
 	Run    *measure.Run   // what noise the groups have
 	Tops   []Top          // what was measured again later, in order
 	Groups []Group
+	Shape  *sensitivity.Shape // what it is of, where others may be computed from it
+	Of     *Release           // that it was computed from; nil: it is of the data
 }
 
 // Top is one measuring more, for a higher price: a group's value became the weighted mean of what it was and of the fresh one, rounded.
@@ -51,6 +53,7 @@ type Group struct {
 	Values []*big.Int // nil of a tree
 	Trees  [][]Block  // a measure; of those that are no tree empty
 	Picks  [][]int    // a measure: which of its candidates were picked, in order
+	Cells  int        // of how many released groups of Release.Of the values are the sums; 0: of none, they are its own
 }
 
 // ErrLarge says that a release has more groups than one may have. How many there are was released, so this tells nothing else.

@@ -24,6 +24,7 @@ type stored struct {
 	Chosen    []int         `json:"chosen,omitempty"`
 	Tops      []storedTop   `json:"tops,omitempty"`
 	Groups    []storedGroup `json:"groups"`
+	Kin       *storedKin    `json:"kin,omitempty"`
 }
 
 type storedTop struct {
@@ -64,6 +65,10 @@ func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
 			sg.Keys = append(sg.Keys, &text)
 		}
 		s.Groups[i] = sg
+	}
+	var err error
+	if s.Kin, err = encodeKin(r); err != nil {
+		return nil, err
 	}
 	return json.Marshal(s)
 }
@@ -118,34 +123,20 @@ func Decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 		return nil, err
 	}
 	r := &Release{Plan: p, Chosen: s.Chosen, Run: run, Groups: make([]Group, len(s.Groups))}
-	for _, t := range s.Tops {
-		if len(t.Events) != len(a.Measures) || len(t.Weights) != len(a.Measures) {
-			return nil, errShape
-		}
-		for _, w := range t.Weights {
-			if min(w[0], w[1]) < 0 || max(w[0], w[1]) > maxWeight || w[0]+w[1] == 0 {
-				return nil, errShape
-			}
-		}
-		r.Tops = append(r.Tops, Top{Plan: &measure.Plan{Price: t.Price, Mechanism: measure.Mechanism(t.Mechanism), Loss: t.Loss, UnitsFromSelection: -1,
-			Measures: t.Events}, Weights: t.Weights})
+	if r.Tops, err = topsOf(&s, len(a.Measures)); err != nil {
+		return nil, err
+	}
+	types := make([]sqltype.Type, len(a.Keys))
+	for i, k := range a.Keys {
+		types[i] = k.Type
 	}
 	for i, sg := range s.Groups {
-		if len(sg.Keys) != len(a.Keys) || len(sg.Values) != len(a.Measures) || !shaped(a, sg.Trees, sg.Picks) {
+		if len(sg.Values) != len(a.Measures) || !shaped(a, sg.Trees, sg.Picks) {
 			return nil, errShape
 		}
-		g := Group{Keys: make([]sqltype.Value, len(sg.Keys)), Values: sg.Values, Trees: sg.Trees, Picks: sg.Picks}
-		for k, text := range sg.Keys {
-			if text == nil {
-				continue
-			}
-			v, err := sqltype.ParseText(*text, a.Keys[k].Type)
-			if err != nil {
-				return nil, err
-			}
-			g.Keys[k] = v
+		if r.Groups[i], err = sg.group(types); err != nil {
+			return nil, err
 		}
-		r.Groups[i] = g
 	}
 	return r, nil
 }
