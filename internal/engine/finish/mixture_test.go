@@ -141,3 +141,52 @@ func TestWidthsEnd(t *testing.T) {
 		t.Errorf("%+v, %v", e, err)
 	}
 }
+
+// TestSumsOfManyNoises: a sum of released numbers is within its width with probability 0.95, by the convolved law; the width is at most a step and 5% more than need be for few of them, 45% for many.
+func TestSumsOfManyNoises(t *testing.T) {
+	s := dp.Sensitivity{PerGroup: 1, Groups: 1}
+	for _, ev := range []dp.Event{dp.Laplace{Sensitivity: s, Scale: dp.Scale{Num: 3, Den: 1}}, dp.Laplace{Sensitivity: s, Scale: dp.Scale{Num: 1, Den: 3}},
+		dp.Gaussian{Sensitivity: s, Scale: dp.Scale{Num: 5, Den: 2}}} {
+		m, err := mixtureOf(runOf(ev), nil, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := lawOf(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const reach = 80
+		var one []float64
+		for k := -reach; k <= reach; k++ {
+			one = append(one, l.tail(float64(k))-l.tail(float64(k+1)))
+		}
+		sum := []float64{1}
+		for n := 1; n <= 100; n++ {
+			next := make([]float64, len(sum)+len(one)-1)
+			for i, x := range sum {
+				for j, y := range one {
+					next[i+j] += x * y
+				}
+			}
+			sum = next
+			if n != 2 && n != 6 && n != 32 && n != 33 && n != 100 {
+				continue
+			}
+			within, least := sum[n*reach], 0
+			for within < 0.95 {
+				least++
+				within += sum[n*reach-least] + sum[n*reach+least]
+			}
+			have, most := m.times(n).quantile(t.Context()), 1.05*float64(least)+1
+			if n > mostWide {
+				most = 1.45*float64(least) + 1
+			}
+			if have < float64(least) || have > most {
+				t.Errorf("%v: of %d numbers %v, the least is %d", ev, n, have, least)
+			}
+			if have := linear(t.Context(), 2, m.times(n), m.times(n)); have < float64(least)*math.Sqrt(5)*0.95 || have > most*math.Sqrt(5)*1.4+2 {
+				t.Errorf("%v: twice a sum of %d and another one: %v, of one %d", ev, n, have, least)
+			}
+		}
+	}
+}
