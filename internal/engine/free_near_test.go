@@ -86,8 +86,8 @@ func (n *nearby) add(text string) {
 	}
 }
 
-// TestNearStatements: random statements, other texts of theirs and statements that one choice tells apart are one release only where their totals, before noise, are the same.
-func TestNearStatements(t *testing.T) {
+// TestGeneratedNear: random statements, other texts of theirs and statements that one choice tells apart are one release only where their totals, before noise, are the same.
+func TestGeneratedNear(t *testing.T) {
 	InOneThread(t)
 	n := &nearby{t: t, s: clinicSession(t, wild, backend.Postgres, roomy...), of: map[string]*firstText{}}
 	set(t, n.s, "dpsql.max_groups", "1000")

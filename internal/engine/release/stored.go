@@ -123,6 +123,9 @@ func Decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 		return nil, err
 	}
 	r := &Release{Plan: p, Chosen: s.Chosen, Run: run, Groups: make([]Group, len(s.Groups))}
+	if s.Kin != nil {
+		r.Shape = s.Kin.Shape
+	}
 	if r.Tops, err = topsOf(&s, len(a.Measures)); err != nil {
 		return nil, err
 	}
