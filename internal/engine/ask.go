@@ -120,7 +120,7 @@ func (r *run) lookUp(ctx context.Context) error {
 			continue
 		}
 		var err error
-		if a.release, a.stored, a.free, err = r.stored(ctx, a, r.aim != ""); err != nil {
+		if a.release, a.stored, a.free, err = r.stored(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -171,7 +171,7 @@ func (r *run) lock(ctx context.Context) (unlock func(), err error) {
 // stored looks for a release that answers at no charge: made of the same key with at least the asked price, or so near to it that measuring again is not
 // worth it, or public through and through (groups without a measure). One that was made at a smaller price comes back too, not free: it can be topped up. of is its reservation.
 // dpsql.fresh leaves all of them alone: what it asks for is a release of its own, beside those.
-func (p *Prepared) stored(ctx context.Context, a *asked, aimed bool) (r *release.Release, of int64, free bool, err error) {
+func (p *Prepared) stored(ctx context.Context, a *asked) (r *release.Release, of int64, free bool, err error) {
 	e, key, st, mp := p.session.engine, a.key, a.stage, a.plan
 	if len(mp.Events()) == 0 {
 		m, err := release.New(st.an, mp, e.noise, p.releaseGroups())
@@ -200,7 +200,7 @@ func (p *Prepared) stored(ctx context.Context, a *asked, aimed bool) (r *release
 			return r, of, true, nil
 		}
 	}
-	other, from, err := p.computed(ctx, a, r, aimed)
+	other, from, err := p.computed(ctx, a, r)
 	switch {
 	case err != nil:
 		return nil, 0, false, err

@@ -56,10 +56,10 @@ func (r *run) related(a *asked) ledger.Hash {
 }
 
 // computed is a release that is computed from a stored one of another question: of those that were made at a price that the question asks for, that with the least noise; nil if there is none. exact is a
-// release of the question itself, made at less, that has to err more; aimed says that an error was asked for, which has to be kept.
+// release of the question itself, made at less, that has to err more; an error that was asked for has to be kept.
 //
 // Proof: post-processing of a release that this analyst may be given (Ledger.Related), and whose columns they may read now; which one follows from what is stored, for whom and when, and from scales, never from private rows.
-func (p *Prepared) computed(ctx context.Context, a *asked, exact *release.Release, aimed bool) (out *release.Release, of int64, err error) {
+func (p *Prepared) computed(ctx context.Context, a *asked, exact *release.Release) (out *release.Release, of int64, err error) {
 	st, mp := a.stage, a.plan
 	k := p.kin(st, a.args)
 	if k == nil {
@@ -96,7 +96,7 @@ func (p *Prepared) computed(ctx context.Context, a *asked, exact *release.Releas
 		if err != nil {
 			return nil, 0, err
 		}
-		enough, err := errsLess(st.an, r, mp, exact, aimed)
+		enough, err := errsLess(st.an, r, mp, exact, a.aim != "")
 		if err != nil {
 			return nil, 0, err
 		}
