@@ -15,7 +15,7 @@ import (
 
 const psqlPolicy = `
 dataset: demo
-backend: {postgres: %q}
+backend: {postgres: %[1]q}
 unit: patients.patient_id
 tables:
   patients:
@@ -27,7 +27,8 @@ tables:
   wards: {public: true}
 budget: {epsilon: 5, delta: 0}
 analysts:
-  analyst: {password: %q, may: [patients, stays, wards]}
+  analyst: {password: %[2]q, may: [patients, stays, wards]}
+  guest: {password: %[2]q, may: [stays.days]}
 `
 
 const psqlSchema = `
@@ -96,8 +97,20 @@ func TestPsqlCommands(t *testing.T) {
 	if err := os.WriteFile(path, fmt.Appendf(nil, psqlPolicy, pg.URL("demo"), verifier), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	oids := func(s *server) (list string) {
+		if err := connect(t, s.url("analyst")).QueryRow(t.Context(), "SELECT string_agg(oid::text, ' ' ORDER BY relname) FROM pg_class WHERE oid >= 16384").Scan(&list); err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
 	s := serveDir(t, path)
+	before := oids(s)
+	s.kill()
+	s = serveDir(t, path)
 	defer s.kill()
+	if after := oids(s); after != before || strings.Count(after, " ") < 8 {
+		t.Errorf("the numbers of relations are %s, and were %s before a restart", after, before)
+	}
 	if err := pg.StopServer(); err != nil {
 		t.Fatal(err)
 	}
@@ -113,5 +126,14 @@ func TestPsqlCommands(t *testing.T) {
 		if got[i+1] != want[i+1] {
 			t.Errorf("%s\ngives\n%s\nwant\n%s", c, got[i+1], want[i+1])
 		}
+	}
+	seen := strings.Join(ask("-h", host, "-p", port, "-U", "guest", "demo"), "")
+	for _, hidden := range []string{"patient_id |", "Mixed Case", "stays_pkey", "passport", "cost", "Gone home"} {
+		if strings.Contains(seen, hidden) {
+			t.Errorf("one who may see stays.days alone reads %q", hidden)
+		}
+	}
+	if !strings.Contains(seen, "of the stay") {
+		t.Error("one who may see stays.days does not see its comment")
 	}
 }

@@ -35,7 +35,7 @@ func optimizedRel(r plan.Rel) (plan.Rel, error) {
 			return nil, err
 		}
 		conds, r = plan.Conjuncts(cond), n.Input
-	case *plan.Join:
+	case *plan.Join, *plan.SetOp:
 	default:
 		return plan.MapParts(r, optimizedRel, optimizedScalar)
 	}
@@ -93,6 +93,36 @@ func pushed(r plan.Rel, conds []plan.Scalar) (plan.Rel, error) {
 			}
 		}
 		return filtered(&plan.Project{Input: in, Items: items}, above), nil
+	case *plan.SetOp:
+		var above, below []plan.Scalar
+		for _, x := range conds {
+			if plan.FirstQuery(x) == nil {
+				below = append(below, x)
+			} else {
+				above = append(above, x)
+			}
+		}
+		side := func(r plan.Rel, cols []plan.ColID) (plan.Rel, error) {
+			own := make([]plan.Scalar, len(below))
+			for i, x := range below {
+				own[i] = plan.Substitute(x, func(c *plan.Col) plan.Scalar {
+					if k := slices.Index(n.Columns, c.ID); k >= 0 {
+						return &plan.Col{ID: cols[k], T: c.T}
+					}
+					return nil
+				})
+			}
+			return pushed(r, own)
+		}
+		s := *n
+		var err error
+		if s.Left, err = side(n.Left, n.LeftCols); err != nil {
+			return nil, err
+		}
+		if s.Right, err = side(n.Right, n.RightCols); err != nil {
+			return nil, err
+		}
+		return filtered(&s, above), nil
 	case *plan.Join:
 		if n.Kind == plan.InnerJoin && !dependent(n) {
 			return ordered(n, conds)

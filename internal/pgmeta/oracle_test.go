@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -77,7 +78,41 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-func open(t *testing.T) *sides {
+// BenchmarkCaptured is what the captured statements take, from text to rows: the median and the slowest.
+func BenchmarkCaptured(b *testing.B) {
+	f, err := os.Open("../../../shared/clients/metadata.jsonl")
+	if err != nil {
+		b.Skip("the captured statements are not here")
+	}
+	defer f.Close()
+	s := open(b)
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<24)
+	var texts []string
+	for lines.Scan() {
+		var st statement
+		if err := json.Unmarshal(lines.Bytes(), &st); err != nil {
+			b.Fatal(err)
+		}
+		if st.Kind == "metadata" && !strings.Contains(st.SQL, "pg_sleep") {
+			texts = append(texts, with(st.SQL, s.ours))
+		}
+	}
+	took := make([]float64, len(texts))
+	for b.Loop() {
+		for i, sql := range texts {
+			at := time.Now()
+			_, _, _ = s.run(sql)
+			took[i] = float64(time.Since(at).Microseconds()) / 1000
+		}
+	}
+	slices.Sort(took)
+	b.ReportMetric(took[len(took)/2], "ms/median")
+	b.ReportMetric(took[len(took)*95/100], "ms/95%")
+	b.ReportMetric(took[len(took)-1], "ms/slowest")
+}
+
+func open(t testing.TB) *sides {
 	server := pgtest.Start(t)
 	if err := server.CreateDB("demo"); err != nil {
 		t.Fatal(err)
