@@ -214,6 +214,11 @@ func checkpointed(one row, text []byte, read func(seq int64) ([]byte, error)) (*
 	if r.Checkpoint.Stored != nil {
 		all = append(slices.Clip(all), segment{r.Seq, *r.Checkpoint.Stored})
 	}
+	bytes := 0
+	for _, g := range all {
+		bytes += g.Bytes
+	}
+	st.stored = make(map[Hash][]storedRef, bytes/leastRef)
 	for _, g := range all {
 		text, err := read(g.Seq)
 		if err == nil {

@@ -54,6 +54,9 @@ func (s *state) recently(at time.Time) (out []keyedRef, expired bool) {
 	return slices.CompactFunc(out, func(a, b keyedRef) bool { return a.seq == b.seq }), expired // a key that was stored twice
 }
 
+// leastRef is how many bytes of a segment a release takes at least.
+const leastRef = 2*len(Hash{}) + 6*8 + 2*12 + 5
+
 // segmentOf writes them; nil if there are none.
 func segmentOf(refs []keyedRef) (text []byte, named *Segment) {
 	if len(refs) == 0 {

@@ -407,8 +407,9 @@ func (s *state) addCommit(r *Record) {
 
 // store keeps a release that may answer.
 func (s *state) store(key Hash, ref storedRef) {
+	known := slices.ContainsFunc(s.stored[key], func(other storedRef) bool { return other.family == ref.family })
 	s.stored[key] = append(s.stored[key], ref)
-	if ref.family != (Hash{}) && !slices.Contains(s.related[ref.family], key) {
+	if ref.family != (Hash{}) && !known { // a family may have many keys: it is not searched
 		s.related[ref.family] = append(s.related[ref.family], key)
 	}
 }
