@@ -33,6 +33,7 @@ func (s *session) extended(msg pgproto3.FrontendMessage) error {
 	if err != nil {
 		s.fail(err, text)
 		s.skipping = true
+		return s.flush() // a client that asked for it by Flush waits for it before it sends Sync
 	}
 	return nil
 }

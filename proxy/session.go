@@ -240,7 +240,7 @@ func (s *session) handle(msg pgproto3.FrontendMessage) error {
 				return s.ready()
 			}
 			s.skipping = true
-			return nil
+			return s.flush()
 		}
 		switch m := m.(type) {
 		case *pgproto3.Query:
