@@ -187,7 +187,7 @@ func TestDemoOnce(t *testing.T) {
 			t.Errorf("the demo does not show %q:\n%s", want, out)
 		}
 	}
-	if n := strings.Count(string(out), strings.Repeat("-", 100)); n != 12 {
-		t.Errorf("%d questions, want 12", n)
+	if n := strings.Count(string(out), strings.Repeat("-", 100)); n != 13 {
+		t.Errorf("%d questions, want 13", n)
 	}
 }

@@ -77,15 +77,7 @@ func (n *Normal) Condition(x Scalar) string {
 func (n *Normal) Col(id ColID) string { return n.p.ref(id) }
 
 // Defined is what a column stands for: a column of a table, or an expression.
-func (n *Normal) Defined(x Scalar) Scalar {
-	for {
-		c, ok := x.(*Col)
-		if !ok || n.p.normal.defs[c.ID] == nil {
-			return x
-		}
-		x = n.p.normal.defs[c.ID]
-	}
-}
+func (n *Normal) Defined(x Scalar) Scalar { return n.p.behind(x) }
 
 // Columns are those that an expression reads, and those that they stand for.
 func (n *Normal) Columns(x Scalar) []ColID {

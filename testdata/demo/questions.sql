@@ -11,6 +11,9 @@ SELECT readmitted, count(*), avg(days_in_hospital)
 SELECT e.readmitted AS back, avg(e.days_in_hospital) AS days, count(*) AS stays
   FROM encounters AS e GROUP BY e.readmitted ORDER BY days;
 
+-- free as guest: One of its groups, asked by somebody else (computed from that release)
+SELECT count(*) FROM encounters WHERE readmitted = '<30';
+
 -- explained: What would it cost? (spends nothing)
 EXPLAIN SELECT age_band, sum(prior_inpatient) FROM encounters GROUP BY age_band;
 
@@ -48,4 +51,4 @@ SELECT id, description FROM admission_types ORDER BY id;
 SELECT * FROM encounters LIMIT 5;
 
 -- refused budget_exhausted as guest: A question beyond the guest's budget of 0.2
-SELECT count(*) FROM encounters WHERE readmitted = '<30';
+SELECT count(*) FROM encounters WHERE days_in_hospital > 7;
