@@ -216,7 +216,7 @@ func (s *session) runDiscard(n *pgsyntax.Discard) (*engine.Answer, error) {
 			return nil, err
 		}
 		s.dropStatements()
-		s.portals = newShelf[*portal]()
+		s.portals.clear()
 	}
 	return tag(fmt.Sprintf("DISCARD %s", n.What))
 }

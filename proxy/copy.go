@@ -76,10 +76,11 @@ func (s *session) runCopy(c *pgsyntax.Copy, text string) (*engine.Answer, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.copyOut(inner.columns, answer.Rows, opts, force); err != nil {
+	n, err := s.copyOut(inner.columns, answer, opts, force)
+	if err != nil {
 		return nil, err
 	}
-	return tag("COPY " + strconv.Itoa(len(answer.Rows)))
+	return tag("COPY " + strconv.Itoa(n))
 }
 
 func copyConflict(format string, args ...any) *sqlerr.Error {

@@ -14,7 +14,7 @@ import (
 const copySignature = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // copyOut sends rows as COPY does: a message a row. The binary head leaves with the first row, as PostgreSQL sends it.
-func (s *session) copyOut(columns []engine.Column, rows [][]sqltype.Value, o *copyOptions, force []bool) error {
+func (s *session) copyOut(columns []engine.Column, answer *engine.Answer, o *copyOptions, force []bool) (n int, err error) {
 	format := o.columnFormat()
 	codes := make([]uint16, len(columns))
 	for i := range codes {
@@ -29,7 +29,7 @@ func (s *session) copyOut(columns []engine.Column, rows [][]sqltype.Value, o *co
 		for i, c := range columns {
 			name, err := o.textOf([]byte(clean(c.Name)))
 			if err != nil {
-				return err
+				return 0, err
 			}
 			line = o.field(o.between(line, i), name, false, len(columns) == 1)
 		}
@@ -38,7 +38,7 @@ func (s *session) copyOut(columns []engine.Column, rows [][]sqltype.Value, o *co
 	}
 	formatting := s.set.formats()
 	var value []byte
-	for _, row := range rows {
+	n, err = s.eachRow(answer, func(row []sqltype.Value) error {
 		if o.format == "binary" {
 			line = binary.BigEndian.AppendUint16(line, uint16(len(columns))) //nolint:gosec // few
 		}
@@ -61,15 +61,16 @@ func (s *session) copyOut(columns []engine.Column, rows [][]sqltype.Value, o *co
 		}
 		s.send(&pgproto3.CopyData{Data: line})
 		line = line[:0]
-		if err := s.relieve(); err != nil {
-			return err
-		}
+		return s.relieve()
+	})
+	if err != nil {
+		return n, err
 	}
 	if o.format == "binary" {
 		s.send(&pgproto3.CopyData{Data: binary.BigEndian.AppendUint16(line, math.MaxUint16)})
 	}
 	s.send(&pgproto3.CopyDone{})
-	return nil
+	return n, nil
 }
 
 // between writes what stands before field i.

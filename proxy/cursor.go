@@ -46,14 +46,14 @@ func (s *session) runDeclare(n *pgsyntax.DeclareCursor, st *statement, args []sq
 		return nil, err
 	}
 	p := &portal{name: n.Name, statement: st.inner, args: args, depth: len(s.tx.saves), bytes: st.bytes + len(n.Name) + 64 + answerBytes([][]sqltype.Value{args}),
-		scroll: !n.NoScroll, hold: n.Hold, binary: n.Binary}
+		scroll: !n.NoScroll, wound: n.Scroll, hold: n.Hold, binary: n.Binary}
 	if err := s.keep(p.size()); err != nil {
 		return nil, err
 	}
 	if err := s.fill(p); err != nil {
 		return nil, err
 	}
-	p.unread = answerBytes(p.answer.Rows)
+	p.unread = p.holds()
 	s.portals.put(n.Name, p)
 	return tag("DECLARE CURSOR")
 }
@@ -83,7 +83,7 @@ func (s *session) runFetch(n *pgsyntax.Fetch) (*engine.Answer, error) {
 		return nil, unplaced(err)
 	}
 	if p.unread == 0 {
-		p.unread = answerBytes(p.answer.Rows)
+		p.unread = p.holds()
 	}
 	count := int(n.Count)
 	switch n.Direction {
@@ -92,7 +92,11 @@ func (s *session) runFetch(n *pgsyntax.Fetch) (*engine.Answer, error) {
 	case "PRIOR":
 		n = &pgsyntax.Fetch{Move: n.Move, Direction: "BACKWARD", Name: n.Name}
 	}
+	defer s.read(p)()
 	rows, moved, err := p.fetch(n.Direction, count, n.Move)
+	if err == nil {
+		err = p.failed
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,8 @@ import (
 type scripted struct {
 	verifier string
 	runs     atomic.Int64 // how many statements were charged
+	streams  bool         // all rows but the first come as they are asked for
+	streamed atomic.Int64 // how many answers that do so are open
 
 	mu    sync.Mutex
 	open  int
@@ -126,6 +128,7 @@ type known struct {
 	params  []sqltype.Type
 	notice  string
 	prepare error
+	endless bool // a streamed answer has its row again and again
 	run     func(ctx context.Context, e *scripted, args []sqltype.Value) ([][]sqltype.Value, error)
 }
 
@@ -207,6 +210,7 @@ var script = map[string]known{
 		run: failing(fmt.Errorf("backend said: row (%q) of 'Bob' is 4711", "Alice"))},
 	"select 'panic'":      {columns: []engine.Column{column("?column?", sqltype.Text)}, run: func(context.Context, *scripted, []sqltype.Value) ([][]sqltype.Value, error) { panic("secret rows") }},
 	"select pg_sleep(20)": {columns: []engine.Column{column("pg_sleep", sqltype.Text)}, run: slow},
+	"select 'endless'":    {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: many(1), endless: true},
 	"select 'wrong'":      {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{"not a number"})},
 }
 
@@ -290,5 +294,27 @@ func (p *scriptedPrepared) Run(ctx context.Context, args []sqltype.Value) (*engi
 	if err != nil {
 		return nil, err
 	}
-	return &engine.Answer{Rows: rows, Tag: "SELECT", Notice: p.notice}, nil
+	a := &engine.Answer{Rows: rows, Tag: "SELECT", Notice: p.notice}
+	if p.engine.streams && len(rows) > 0 {
+		a.Rows = rows[:1]
+		p.engine.streamed.Add(1)
+		closed := sync.OnceFunc(func() { p.engine.streamed.Add(-1) })
+		a.More = engine.NewStream(func(yield func([]sqltype.Value, error) bool) {
+			for p.endless && yield(rows[0], nil) {
+			}
+			for i, row := range rows[1:] {
+				if i == breaksAfter {
+					yield(nil, sqlerr.New(sqlerr.DivisionByZero, "division by zero"))
+					return
+				}
+				if !yield(row, nil) {
+					return
+				}
+			}
+		}, closed)
+	}
+	return a, nil
 }
+
+// breaksAfter is where an answer that comes as it is asked for fails.
+const breaksAfter = 90_000

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"context"
+
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/dpsql/dpsql/internal/engine"
@@ -23,8 +25,15 @@ type portal struct {
 	unread       int  // about the answer's memory while there are rows to read
 	broken       bool // it failed, or it had no rows and is done
 
+	// Of an answer that memory does not hold.
+	more    partReader // nil: there is no more of it
+	passed  int        // rows that are gone from answer.Rows
+	reading context.Context
+	failed  error // it could not be read on
+
 	// Of DECLARE.
 	scroll bool // rows can be read again, and are kept
+	wound  bool // SCROLL was asked for
 	hold   bool // it outlives its transaction
 	binary bool
 
@@ -32,6 +41,12 @@ type portal struct {
 }
 
 func (p *portal) size() int { return p.bytes }
+
+// gone gives the rest of its answer up.
+func (p *portal) gone() { _ = p.answer.Close() }
+
+// streamBytes is about what an answer takes in memory whose rows are on disk.
+const streamBytes = 1 << 20
 
 func argBytes(m *pgproto3.Bind) int {
 	n := len(m.DestinationPortal) + 64
@@ -96,23 +111,34 @@ func (s *session) executePortal(p *portal, limit int) error {
 	if limit <= 0 {
 		limit = allRows
 	}
-	rows := p.forward(limit)
-	suspended := !p.atEnd
-	if err := s.sendRows(p.statement.columns, p.formats, rows); err != nil {
-		return err
+	defer s.read(p)()
+	sent := 0
+	for { // where the rows come from disk, a part at a time
+		rows := p.forward(p.part(limit, sent))
+		if err := s.sendRows(p.statement.columns, p.formats, rows); err != nil {
+			return err
+		}
+		if p.failed != nil {
+			return p.failed
+		}
+		if sent += len(rows); p.atEnd || sent == limit {
+			break
+		}
 	}
+	suspended := !p.atEnd
 	p.broken = false
 	if suspended {
 		if p.unread == 0 {
-			p.unread = answerBytes(p.answer.Rows)
+			p.unread = p.holds()
 		}
 		s.send(&pgproto3.PortalSuspended{})
 		return nil
 	}
-	s.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(p.answer, len(rows)))})
+	s.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(p.answer, sent))})
 	s.srv.opts.Metrics.Statement("ok")
 	if !p.scroll {
-		p.answer, p.unread = &engine.Answer{Tag: p.answer.Tag}, 0 // all was read: only the tag is needed again
+		_ = p.answer.Close()
+		p.answer, p.more, p.unread = &engine.Answer{Tag: p.answer.Tag}, nil, 0 // all was read: only the tag is needed again
 	}
 	return nil
 }
@@ -127,10 +153,20 @@ func (s *session) fill(p *portal) error {
 		return err
 	}
 	answer, err := s.run(p.statement, p.args)
-	if err == nil {
-		p.answer = answer
+	if err != nil {
+		return err
 	}
-	return err
+	p.answer = answer
+	return s.streamed(p, p.wound)
+}
+
+// holds is about what its answer takes in memory.
+func (p *portal) holds() int {
+	n := answerBytes(p.answer.Rows)
+	if p.more != nil {
+		n += streamBytes
+	}
+	return n
 }
 
 // held is the depth of a cursor that outlived its transaction.

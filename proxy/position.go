@@ -18,7 +18,10 @@ func (p *portal) forward(count int) [][]sqltype.Value {
 	if p.atEnd || count == 0 {
 		return nil
 	}
-	rows := p.answer.Rows[p.next:]
+	if p.more != nil {
+		p.pull(count)
+	}
+	rows := p.answer.Rows[p.next-p.passed:]
 	if count != allRows && count <= len(rows) {
 		rows = rows[:count]
 	} else {

@@ -187,6 +187,7 @@ func (s *session) evaluate(list []pgsyntax.Expr, params []sqltype.Type) ([]sqlty
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = answer.Close() }()
 	if len(answer.Rows) != 1 {
 		return nil, sqlerr.New(sqlerr.Unsupported, "set-returning functions are not allowed in EXECUTE parameters")
 	}

@@ -18,13 +18,13 @@ func (s *session) rowDescription(columns []engine.Column, formats []int16) *pgpr
 	return &pgproto3.RowDescription{Fields: fields}
 }
 
-// sendRows writes rows, flushing as they grow.
-func (s *session) sendRows(columns []engine.Column, formats []int16, rows [][]sqltype.Value) error {
+// sender writes rows, flushing as they grow.
+func (s *session) sender(columns []engine.Column, formats []int16) func(row []sqltype.Value) error {
 	formatting, set := s.set.formats(), s.charset()
 	scratch := make([]byte, 0, 256) // not nil: an empty value is no NULL
 	ends := make([]int, len(columns))
 	msg := pgproto3.DataRow{Values: make([][]byte, len(columns))}
-	for _, row := range rows {
+	return func(row []sqltype.Value) error {
 		scratch = scratch[:0]
 		for i, c := range columns {
 			if row[i] != nil {
@@ -49,9 +49,46 @@ func (s *session) sendRows(columns []engine.Column, formats []int16, rows [][]sq
 			}
 		}
 		s.send(&msg)
-		if err := s.relieve(); err != nil {
+		return s.relieve()
+	}
+}
+
+// sendRows writes rows.
+func (s *session) sendRows(columns []engine.Column, formats []int16, rows [][]sqltype.Value) error {
+	send := s.sender(columns, formats)
+	for _, row := range rows {
+		if err := send(row); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// eachRow hands the rows of an answer over and tells how many there were. Those that memory does not hold are read as they are used; the client's cancel ends that. It closes the answer.
+func (s *session) eachRow(a *engine.Answer, use func(row []sqltype.Value) error) (n int, err error) {
+	defer func() { _ = a.Close() }()
+	for _, row := range a.Rows {
+		if err := use(row); err != nil {
+			return n, err
+		}
+		n++
+	}
+	if a.More == nil {
+		return n, nil
+	}
+	ctx, done := s.running()
+	defer done()
+	for {
+		row, ok, err := a.More.Next(ctx)
+		switch {
+		case err != nil:
+			return n, runError(ctx, err)
+		case !ok:
+			return n, nil
+		}
+		if err := use(row); err != nil {
+			return n, err
+		}
+		n++
+	}
 }

@@ -121,6 +121,7 @@ func (s *session) end() {
 			s.log.Error("panic while a session was closed", "stack", string(debug.Stack()))
 		}
 	}()
+	s.portals.clear()
 	s.engine.Close()
 }
 

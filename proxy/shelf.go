@@ -8,8 +8,11 @@ type shelf[T sized] struct {
 	bytes int
 }
 
-// sized is an estimate in bytes that does not change.
-type sized interface{ size() int }
+// sized is an estimate in bytes that does not change; gone is told what is dropped.
+type sized interface {
+	size() int
+	gone()
+}
 
 func newShelf[T sized]() shelf[T] { return shelf[T]{items: map[string]T{}} }
 
@@ -27,6 +30,7 @@ func (s *shelf[T]) put(name string, v T) {
 
 func (s *shelf[T]) drop(name string) {
 	if v, ok := s.items[name]; ok {
+		v.gone()
 		s.bytes -= v.size()
 		delete(s.items, name)
 	}
@@ -39,4 +43,8 @@ func (s *shelf[T]) dropIf(yes func(name string, v T) bool) {
 			s.drop(name)
 		}
 	}
+}
+
+func (s *shelf[T]) clear() {
+	s.dropIf(func(string, T) bool { return true })
 }

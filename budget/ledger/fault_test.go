@@ -34,6 +34,12 @@ func live(t *testing.T, l *SQLite) (s shown) {
 			}
 		}
 	}
+	if id, err := l.Reserve(ctx, r); err == nil {
+		s.charged++
+		if spooled(l, id, Hash{2}, "answer 2, ", "of many ", "groups") == nil {
+			s.answered[2] = "answer 2, of many groups"
+		}
+	}
 	if ids, err := l.ReserveAll(ctx, []Reservation{r, r, r}); err == nil {
 		s.charged += 3
 		_ = l.Fail(ctx, ids[1], "memory")
@@ -54,9 +60,16 @@ func (s shown) lost(l *SQLite) string {
 		return "the freeze"
 	}
 	for key, text := range s.answered {
-		if got, ok, err := l.Lookup(ctx, Hash{key}, "ann"); err != nil || !ok || string(got.Payload) != text {
+		got, ok, err := l.Lookup(ctx, Hash{key}, "ann")
+		if err != nil || !ok {
 			return fmt.Sprintf("%s: %v %v", text, ok, err)
 		}
+		if whole, err := unspooled(got); err != nil || whole != text {
+			return fmt.Sprintf("%s: %q %v", text, whole, err)
+		}
+	}
+	if orphans := l.orphans(); orphans != "" {
+		return orphans
 	}
 	if err := l.Verify(ctx); err != nil {
 		return err.Error()

@@ -191,7 +191,9 @@ func (f *memoryFile) DeviceCharacteristics() vfs.DeviceCharacteristic { return 0
 // on opens a ledger over a disk of this kind.
 func (m *memory) on(name, path string, head Head) (*SQLite, error) {
 	vfs.Register(name, m)
-	return openWith(ctx, path, head, frequent(dayCache()), func(abs string) (*sqlite3.Conn, error) {
+	opt := frequent(dayCache())
+	opt.disk = memorySpools{m}
+	return openWith(ctx, path, head, opt, func(abs string) (*sqlite3.Conn, error) {
 		return sqlite3.OpenFlags(fmt.Sprintf("file:%s?vfs=%s", abs, name), sqlite3.OPEN_READWRITE|sqlite3.OPEN_CREATE|sqlite3.OPEN_URI)
 	})
 }

@@ -36,6 +36,10 @@ type Ledger interface {
 	Reserve(ctx context.Context, r Reservation) (int64, error)
 	// Commit closes a reservation with its release, before the first byte of the answer goes out.
 	Commit(ctx context.Context, id int64, r Release) error
+	// NewSpool begins the spool of a release of many groups. It is Commit's to keep; the caller closes it.
+	NewSpool(id int64, release Hash) (*Spool, error)
+	// Scratch is a folder for files without a name, beside the ledger.
+	Scratch() string
 	// Fail closes a reservation without a release. The charge stays, and the analyst's failures are counted.
 	Fail(ctx context.Context, id int64, class string) error
 	// Abandon closes reservations without a release, for a client that left: the charges stay.
@@ -43,7 +47,7 @@ type Ledger interface {
 	// Await returns when a reservation is closed in whatever way: what an *AskedError of ReserveAll names.
 	Await(ctx context.Context, id int64) error
 	// Lookup finds the stored release for a key that this analyst may be given and that has not expired, made at the
-	// highest price if there are several. To a frozen analyst nothing answers (ErrFrozen).
+	// highest price if there are several. To a frozen analyst nothing answers (ErrFrozen). Its spool is open, and the caller's to close.
 	Lookup(ctx context.Context, key Hash, analyst string) (*Stored, bool, error)
 	// Related finds stored releases of families that this analyst may be given, the dearest first, of one price the latest, at most so many. It is as up to date as the last Lookup.
 	Related(ctx context.Context, families []Hash, analyst string, most int) ([]Stored, error)
@@ -115,7 +119,8 @@ type Options struct {
 	Cache Cache
 	Now   func() time.Time // nil: time.Now
 
-	every int64 // records between two checkpoints; 0: checkpointEvery
+	every int64     // records between two checkpoints; 0: checkpointEvery
+	disk  spoolDisk // nil: osDisk
 }
 
 // Reservation is the charge of a statement's stage, fixed from its plan.
@@ -134,7 +139,8 @@ type Reservation struct {
 type Release struct {
 	Key     Hash
 	Payload []byte
-	Family  Hash // of releases from which other questions may be computed; zero: none
+	Family  Hash   // of releases from which other questions may be computed; zero: none
+	Spool   *Spool // of a release of many groups what the payload has not; else nil
 }
 
 // MaxRelease limits a stored release, in bytes.
@@ -149,6 +155,7 @@ type Stored struct {
 	Loss          dp.Loss
 	Made, Expires time.Time
 	Payload       []byte
+	Spool         *Spool // nil: the payload is all
 }
 
 // CorruptError names the first record that is not what was written.

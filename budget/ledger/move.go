@@ -144,8 +144,11 @@ func move(ctx context.Context, from, to Place, by string, step func(string) erro
 	if there != nil {
 		already := old.state.moved != nil && there.arrived(old.state.moved.ID, old.state.seq+1)
 		out.Already, out.Records = already, there.state.seq
-		if err := there.Close(); err != nil || already {
+		if err := there.Close(); err != nil {
 			return out, err
+		}
+		if already {
+			return out, moveSpools(ctx, old, to)
 		}
 		return out, fmt.Errorf("ledger: there is a ledger in %s already. Nothing is ever written over: put it aside, or choose another place", to)
 	}
@@ -193,6 +196,9 @@ func move(ctx context.Context, from, to Place, by string, step func(string) erro
 		return out, fmt.Errorf("%s: %w. The old place is closed: move again to finish", to, err)
 	}
 	if err := step("published"); err != nil {
+		return out, err
+	}
+	if err := moveSpools(ctx, old, to); err != nil {
 		return out, err
 	}
 	out.Records, out.Releases = c.st.seq, int64(len(c.prints["releases"]))

@@ -114,7 +114,7 @@ func join(ctx context.Context, at Server, opt Options, idle time.Duration, openi
 	if err != nil {
 		return nil, err
 	}
-	b.store = s
+	b.store, b.spools = s, s.spoolTable()
 	l := &Postgres{book: b, server: s}
 	if err := ctx.Err(); err != nil {
 		return nil, err

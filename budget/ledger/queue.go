@@ -70,6 +70,7 @@ func (l *book) do(e *entry) error {
 			other.turn <- false
 		}
 	}
+	l.sweepExpired()
 	return e.err
 }
 
@@ -230,9 +231,8 @@ func (l *book) decide(rows []row, reads, writes []*entry) (c change, undo []func
 			c.releases = append(c.releases, storedPayload{e.rows[0].seq, e.payload})
 		}
 	}
-	if len(l.state.stored) >= l.sweep && len(c.rows) > 0 {
-		c.gone = append(c.gone, l.state.dropExpired(at)...)
-		l.sweep = max(firstSweep, 2*len(l.state.stored))
+	if len(c.rows) > 0 {
+		c.gone = append(c.gone, l.expired(at)...)
 	}
 	if len(c.rows) > 0 && l.state.seq-l.state.checkpoint >= l.every && l.state.moved == nil {
 		err = l.addCheckpoint(&c, &undo, at)

@@ -97,6 +97,7 @@ type Commit struct {
 	Bytes       int       `json:"bytes"`            // of what is stored
 	Payload     Hash      `json:"payload"`          // of what is stored
 	Sealed      string    `json:"sealed,omitempty"` // names the key that it is encrypted with
+	Spool       *SpoolRef `json:"spool,omitempty"`  // of a release of many groups what lies in a spool
 	Expires     time.Time `json:"expires"`          // = the record's time: never stored
 	Family      Hash      `json:"family,omitzero"`  // of releases from which other questions may be computed
 }

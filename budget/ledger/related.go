@@ -39,12 +39,12 @@ func (l *book) Related(ctx context.Context, families []Hash, analyst string, mos
 	return out, err
 }
 
-// kin are the releases of families that may answer, the dearest first, of one price the latest. Under mu.
+// kin are the releases of families that may answer, but for those whose groups lie in spools, the dearest first, of one price the latest. Under mu.
 func (l *book) kin(families []Hash, analyst string, now time.Time) (out []keyedRef) {
 	for _, f := range families {
 		for _, key := range l.state.related[f] {
 			for _, ref := range l.state.stored[key] {
-				if ref.family == f && l.answers(ref, analyst, now) {
+				if ref.family == f && ref.spool == nil && l.answers(ref, analyst, now) {
 					out = append(out, keyedRef{key, ref})
 				}
 			}

@@ -66,6 +66,11 @@ func (k *Key) name() string {
 
 // seal encrypts a release; without a key it is as it is.
 func (k *Key) seal(release Hash, reservation int64, plain []byte) ([]byte, error) {
+	return k.sealWith(binding(release, reservation), plain)
+}
+
+// sealWith encrypts what is bound to something; without a key it is as it is.
+func (k *Key) sealWith(binding, plain []byte) ([]byte, error) {
 	if k == nil {
 		return plain, nil
 	}
@@ -73,16 +78,20 @@ func (k *Key) seal(release Hash, reservation int64, plain []byte) ([]byte, error
 	if _, err := rand.Read(nonce); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return k.aead.Seal(nonce, nonce, plain, binding(release, reservation)), nil
+	return k.aead.Seal(nonce, nonce, plain, binding), nil
 }
 
 // open decrypts what seal made.
 func (k *Key) open(release Hash, reservation int64, sealed []byte) ([]byte, error) {
+	return k.openWith(binding(release, reservation), sealed)
+}
+
+func (k *Key) openWith(binding, sealed []byte) ([]byte, error) {
 	n := k.aead.NonceSize()
 	if len(sealed) < n {
 		return nil, errors.New("too short")
 	}
-	return k.aead.Open(nil, sealed[:n], sealed[n:], binding(release, reservation))
+	return k.aead.Open(nil, sealed[:n], sealed[n:], binding)
 }
 
 func binding(release Hash, reservation int64) []byte {

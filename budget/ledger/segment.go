@@ -73,7 +73,7 @@ func segmentOf(refs []keyedRef) (text []byte, named *Segment) {
 			text = binary.BigEndian.AppendUint64(text, uint64(t.Unix()))
 			text = binary.BigEndian.AppendUint32(text, uint32(t.Nanosecond()))
 		}
-		for _, word := range []string{r.analyst, r.of.head.Dataset, r.epoch, r.sealed, r.familyWord()} { // a new one is spelled out
+		for _, word := range []string{r.analyst, r.of.head.Dataset, r.epoch, r.sealed, r.familyWord(), r.spoolWord()} { // a new one is spelled out
 			n, ok := known[word]
 			if !ok {
 				n = uint64(len(known))
@@ -100,6 +100,29 @@ func (r *storedRef) familyWord() string {
 	return string(r.family[:])
 }
 
+// spoolWord is what names a release's spool as a word, "" for none.
+func (r *storedRef) spoolWord() string {
+	if r.spool == nil {
+		return ""
+	}
+	text := binary.BigEndian.AppendUint64(nil, uint64(r.spool.Chunks))
+	return string(append(binary.BigEndian.AppendUint64(text, uint64(r.spool.Bytes)), r.spool.Hash[:]...))
+}
+
+// spoolOf reads it.
+func spoolOf(word string) (*SpoolRef, error) {
+	if word == "" {
+		return nil, nil
+	}
+	r := reader{text: []byte(word)}
+	ref := &SpoolRef{Chunks: int(r.uint64()), Bytes: int64(r.uint64())}
+	copy(ref.Hash[:], r.take(len(ref.Hash)))
+	if r.short || len(r.text) > 0 {
+		return nil, errors.New("the stored releases beside it cannot be read")
+	}
+	return ref, ref.validate()
+}
+
 // liveSegments are those that hold releases that have not expired.
 func (s *state) liveSegments(at time.Time) []segment {
 	return slices.DeleteFunc(slices.Clone(s.segments), func(g segment) bool { return !g.Until.After(at) })
@@ -119,8 +142,8 @@ func (s *state) addSegment(g segment, text []byte) error {
 		k.seq, k.reservation, k.price = int64(r.uint64()), int64(r.uint64()), math.Float64frombits(r.uint64())
 		k.loss = dp.Loss{Pure: math.Float64frombits(r.uint64()), Renyi: math.Float64frombits(r.uint64()), Delta: math.Float64frombits(r.uint64())}
 		k.made, k.expires = r.time(), r.time()
-		var of, family string
-		for _, to := range []*string{&k.analyst, &of, &k.epoch, &k.sealed, &family} {
+		var of, family, spool string
+		for _, to := range []*string{&k.analyst, &of, &k.epoch, &k.sealed, &family, &spool} {
 			n := r.uvarint()
 			if n == uint64(len(words)) {
 				words = append(words, string(r.take(int(min(r.uvarint(), math.MaxInt32)))))
@@ -134,6 +157,10 @@ func (s *state) addSegment(g segment, text []byte) error {
 			return fmt.Errorf("a stored release of data set %q, which has no head", of)
 		}
 		copy(k.family[:], family)
+		var err error
+		if k.spool, err = spoolOf(spool); err != nil {
+			return err
+		}
 		s.store(k.key, k.storedRef)
 	}
 	return nil

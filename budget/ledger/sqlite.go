@@ -114,7 +114,7 @@ func take(ctx context.Context, path string, opt Options, opening func(*SQLite) e
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	l := &SQLite{b, &file{path: abs}}
-	b.store = l.file
+	b.store, b.spools = l.file, spoolsBeside(abs, opt.disk)
 	if err := opening(l); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), l.Close())
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,6 +28,7 @@ type state struct {
 	checkpoint  int64      // number of the last one's record
 	segments    []segment  // of the checkpoints so far
 	recent      []Hash     // keys of releases that were stored since the last one
+	nextSpool   time.Time  // when the first of the stored releases with a spool expires; zero: there is none
 }
 
 // dataset is one data set's budget. The accounts are those of the window that was charged last.
@@ -82,6 +84,7 @@ type storedRef struct {
 	payload       Hash
 	sealed        string
 	family        Hash
+	spool         *SpoolRef
 }
 
 func newState() *state {
@@ -146,7 +149,7 @@ func (s *state) check(r *Record) error {
 	case r.Reserve != nil:
 		return s.checkCharge(r.Version, r.Reserve)
 	case r.Commit != nil:
-		return s.checkOutstanding(r.Commit.Reservation)
+		return errors.Join(s.checkOutstanding(r.Commit.Reservation), r.Commit.Spool.validate())
 	case r.Fail != nil:
 		return s.checkOutstanding(r.Fail.Reservation)
 	case r.Epoch != nil:
@@ -201,8 +204,8 @@ func checkOneProcess(r *Record) error {
 		return fmt.Errorf("version %d has one process at a time", r.Version)
 	case r.Grant != nil || r.Promise != nil || r.Checkpoint != nil:
 		return fmt.Errorf("version %d has neither grants nor larger promises nor checkpoints", r.Version)
-	case r.Commit != nil && (r.Commit.Sealed != "" || r.Commit.Family != Hash{}):
-		return fmt.Errorf("version %d has no keys and no families", r.Version)
+	case r.Commit != nil && (r.Commit.Sealed != "" || r.Commit.Family != Hash{} || r.Commit.Spool != nil):
+		return fmt.Errorf("version %d has no keys, families and spools", r.Version)
 	}
 	return nil
 }
@@ -399,7 +402,7 @@ func (s *state) addCommit(r *Record) {
 	if r.Commit.Expires.After(r.Time) {
 		s.store(r.Commit.Key, storedRef{
 			seq: r.Seq, reservation: r.Commit.Reservation, analyst: c.Analyst, price: c.Price, loss: c.Loss,
-			made: r.Time, expires: r.Commit.Expires, of: c.of, epoch: c.epoch, payload: r.Commit.Payload, sealed: r.Commit.Sealed, family: r.Commit.Family,
+			made: r.Time, expires: r.Commit.Expires, of: c.of, epoch: c.epoch, payload: r.Commit.Payload, sealed: r.Commit.Sealed, family: r.Commit.Family, spool: r.Commit.Spool,
 		})
 		s.recent = append(s.recent, r.Commit.Key)
 	}
@@ -409,6 +412,7 @@ func (s *state) addCommit(r *Record) {
 func (s *state) store(key Hash, ref storedRef) {
 	known := slices.ContainsFunc(s.stored[key], func(other storedRef) bool { return other.family == ref.family })
 	s.stored[key] = append(s.stored[key], ref)
+	s.expires(ref)
 	if ref.family != (Hash{}) && !known { // a family may have many keys: it is not searched
 		s.related[ref.family] = append(s.related[ref.family], key)
 	}
@@ -418,11 +422,13 @@ func (s *state) store(key Hash, ref storedRef) {
 func (s *state) dropExpired(now time.Time) []int64 {
 	var gone []int64
 	families := map[Hash]bool{}
+	s.nextSpool = time.Time{}
 	for key, refs := range s.stored {
 		kept := refs[:0]
 		for _, ref := range refs {
 			if ref.expires.After(now) {
 				kept = append(kept, ref)
+				s.expires(ref)
 			} else {
 				gone = append(gone, ref.seq)
 				families[ref.family] = true

@@ -127,6 +127,9 @@ func (l *book) Verify(ctx context.Context) error {
 			if reason := verifyRelease(r.Commit, has, ok, now); reason != "" && !(l.store.shared() && !ok) {
 				return &CorruptError{Seq: r.Seq, Reason: reason}
 			}
+			if reason := l.verifySpool(r.Commit, now); reason != "" && (ok || !l.store.shared()) {
+				return &CorruptError{Seq: r.Seq, Reason: reason}
+			}
 		}
 	}
 	l.mu.Lock()

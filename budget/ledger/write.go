@@ -112,7 +112,11 @@ func (l *book) Commit(ctx context.Context, id int64, r Release) error {
 	if err != nil {
 		return err
 	}
-	c := Commit{Reservation: id, Key: r.Key, Bytes: len(text), Payload: sha256.Sum256(text), Sealed: key.name(), Family: r.Family}
+	spool, err := l.keepSpool(r.Spool, id, r.Key, ttl)
+	if err != nil {
+		return err
+	}
+	c := Commit{Reservation: id, Key: r.Key, Bytes: len(text), Payload: sha256.Sum256(text), Sealed: key.name(), Family: r.Family, Spool: spool}
 	e := &entry{ctx: ctx}
 	switch {
 	case ttl > 0 && text == nil:
@@ -128,7 +132,11 @@ func (l *book) Commit(ctx context.Context, id int64, r Release) error {
 		made.Expires = at.Add(ttl)
 		return []*Record{{Commit: &made}}, nil
 	}
-	return l.closing(id, e)
+	err = l.closing(id, e)
+	if spool != nil && ttl > 0 && (err == nil || l.Healthy() != nil) { // it is the record's, or may be: a start finds out
+		r.Spool.forget = nil
+	}
+	return err
 }
 
 // Fail closes a reservation without a release; class is a word for the owner.

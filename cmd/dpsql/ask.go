@@ -209,6 +209,10 @@ func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, sql string) (_
 	if err != nil {
 		return nil, err
 	}
+	rows, err := a.All(ctx)
+	if err != nil {
+		return nil, err
+	}
 	t := &table{}
 	if a.Notice != "" {
 		t.notices = []string{a.Notice}
@@ -217,7 +221,7 @@ func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, sql string) (_
 	for _, c := range cols {
 		t.names = append(t.names, c.Name)
 	}
-	for _, row := range a.Rows {
+	for _, row := range rows {
 		var cells []string
 		for i, v := range row {
 			text := ""

@@ -217,6 +217,7 @@ func (s *daemon) reloaded(before, now *policy.Policy) {
 	var waits []string
 	limits := now.Limits
 	limits.StatementTime, limits.ReleaseGroups = s.policy.Limits.StatementTime, s.policy.Limits.ReleaseGroups // the engine takes these over
+	limits.SpoolGroups, limits.FinishingMemory = s.policy.Limits.SpoolGroups, s.policy.Limits.FinishingMemory
 	limits.ReleaseBytes, limits.PublicRows = s.policy.Limits.ReleaseBytes, s.policy.Limits.PublicRows
 	for _, k := range []struct {
 		key  string

@@ -14,9 +14,10 @@ type Column struct {
 	Attr     int16
 }
 
-// Answer is a released answer: it may be shown, fetched in parts and fetched again.
+// Answer is a released answer: it may be shown, and fetched in parts. Who has it closes it.
 type Answer struct {
 	Rows   [][]sqltype.Value
-	Tag    string // command tag without the count: "SELECT", "EXPLAIN", ...
-	Notice string // what was spent and what is left; empty for none
+	More   *Stream // what follows Rows; nil: nothing does
+	Tag    string  // command tag without the count: "SELECT", "EXPLAIN", ...
+	Notice string  // what was spent and what is left; empty for none
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
-	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/eval"
@@ -69,6 +68,11 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 		return nil, s.uncharged(ctx, err) // nothing was charged yet
 	}
 	defer unlock()
+	defer func() {
+		if r != nil && (ans == nil || ans.More == nil) {
+			r.closeReleases()
+		}
+	}()
 	if r.publicFirst() {
 		if err := r.inOwnSnapshot(ctx); err != nil {
 			return nil, err
@@ -78,14 +82,16 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 		return nil, err
 	}
 	s.last = &lastAnswer{r.releases()}
-	rows, err := r.finish(ctx)
+	notice := r.notice(ctx)
+	ans, err = r.answer(ctx)
 	switch {
-	case err != nil && errors.Is(err, ctx.Err()):
+	case err != nil && (errors.Is(err, ctx.Err()) || r.many() && sqlerr.ID(err) == ""):
 		return nil, s.unfinished(ctx, err)
 	case err != nil:
 		return nil, err
 	}
-	return &Answer{Rows: rows, Tag: "SELECT", Notice: r.notice(ctx)}, nil
+	ans.Notice = notice
+	return ans, nil
 }
 
 // newRun prices the stages, and knows the keys of those that read no other.
@@ -193,7 +199,7 @@ func (p *Prepared) stored(ctx context.Context, a *asked) (r *release.Release, of
 	}
 	if ok {
 		of = old.Reservation
-		if r, err = release.Decode(st.an, old.Payload); err != nil {
+		if r, err = decoded(st, old); err != nil {
 			return nil, 0, false, p.session.ledgerFailed(err)
 		}
 		if !st.ask.WorthTopUp(old.Price) {
@@ -201,15 +207,16 @@ func (p *Prepared) stored(ctx context.Context, a *asked) (r *release.Release, of
 		}
 	}
 	other, from, err := p.computed(ctx, a, r)
-	switch {
-	case err != nil:
-		return nil, 0, false, err
-	case other != nil:
-		return other, from, true, nil
-	case st.again || st.an.Trees(): // trees and picks are not measured again: at a higher price it is a new release
-		r = nil
+	if err == nil && other == nil && !(st.again || st.an.Trees() || r.Many()) { // trees, picks and groups on disk are not measured again: at a higher price it is a new release
+		return r, of, false, nil
 	}
-	return r, of, false, nil
+	if end := r.Close(); err == nil {
+		err = end
+	}
+	if err == nil && other != nil {
+		return other, from, true, nil
+	}
+	return nil, of, false, err
 }
 
 // releaseGroups limits a release, which is held in memory.
@@ -221,7 +228,9 @@ func (r *run) prepare(a *asked) (err error) {
 	src := r.session.engine.noise
 	if a.release == nil {
 		a.charge = a.plan // whether or not its key proves to be stored, where it is not known yet
-		a.maker, err = release.New(a.an, a.plan, src, r.releaseGroups())
+		if a.maker, err = release.New(a.an, a.plan, src, r.releaseGroups()); err == nil {
+			a.maker.SpoolTo(r.spooling())
+		}
 		return err
 	}
 	top, err := measure.TopUp(a.an, a.release.Run, a.release.Spent().Price, a.ask)
@@ -298,6 +307,9 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 	for _, a := range open {
 		if !a.known {
 			if wrong = r.inputs(ctx, a); wrong != nil {
+				if r.many() && sqlerr.ID(wrong) == "" { // the disk's failure, no answer
+					wrong, err = nil, wrong
+				}
 				break
 			}
 		}
@@ -311,10 +323,10 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 	}
 	tx.Close()
 	done() // others may read while this is written
-	payloads := make([][]byte, made)
+	releases := make([]ledger.Release, made)
 	for i, a := range open[:made] {
 		if err == nil {
-			payloads[i], err = r.encoded(a)
+			releases[i], err = r.encoded(a)
 		}
 	}
 	if err != nil { // (2)
@@ -322,7 +334,7 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 	}
 	// (3) A paid, finished release is kept whatever the client does now. The last comes first: who waits for one that others read finds those too.
 	for i, a := range slices.Backward(open[:made]) {
-		if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), a.id, ledger.Release{Key: a.key, Payload: payloads[i], Family: a.family}); err != nil {
+		if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), a.id, releases[i]); err != nil {
 			return s.ledgerFailed(err)
 		}
 		a.id = 0
@@ -421,23 +433,20 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 	return r.readApart(ctx, tx, an, a)
 }
 
-func (r *run) encoded(a *asked) ([]byte, error) {
-	a.family = r.related(a)
-	payload, err := release.Encode(a.an, a.release)
-	if most := r.world.policy.Limits.ReleaseBytes; err == nil && int64(len(payload)) > most {
-		return nil, fmt.Errorf("a release of %d bytes is over limits.release_bytes of %d", len(payload), most)
+// encoded is a release as it is committed.
+func (r *run) encoded(a *asked) (out ledger.Release, err error) {
+	out.Key, out.Family = a.key, r.related(a)
+	if out.Payload, err = release.Encode(a.an, a.release); err != nil {
+		return out, err
 	}
-	return payload, err
+	if most := min(r.world.policy.Limits.ReleaseBytes, ledger.MaxRelease); int64(len(out.Payload)) > most {
+		return out, fmt.Errorf("a release of %d bytes is over limits.release_bytes, or what a ledger stores beside its records, of %d", len(out.Payload), most)
+	}
+	out.Spool, err = r.spool(a)
+	return out, err
 }
 
-// finish computes the answer.
-func (r *run) finish(ctx context.Context) ([][]sqltype.Value, error) {
-	if r.elsewhere != nil {
-		return r.finishElsewhere(ctx)
-	}
-	out, err := r.compute(ctx, r.program.Answer)
-	if err != nil {
-		return nil, err
-	}
-	return finish.Outputs(r.query, out)
+// many says whether some release is on disk.
+func (r *run) many() bool {
+	return slices.ContainsFunc(r.asked, func(a *asked) bool { return a.release != nil && a.release.Many() })
 }

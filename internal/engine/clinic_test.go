@@ -231,7 +231,7 @@ func try(s *Session, sql string, args ...sqltype.Value) ([][]sqltype.Value, erro
 	if err != nil {
 		return nil, err
 	}
-	return a.Rows, nil
+	return a.All(context.Background())
 }
 
 func set(t testing.TB, s *Session, name, value string) {

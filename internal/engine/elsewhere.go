@@ -78,7 +78,9 @@ func (r *run) finishElsewhere(ctx context.Context) ([][]sqltype.Value, error) {
 	given := finish.Given(r.program.Answer, rels, r.public)
 	rows := make([][][]sqltype.Value, len(r.program.Answer.Leaves))
 	for i, l := range r.program.Answer.Leaves {
-		rows[i] = given[l.At].Rows
+		if rows[i], err = r.gathered(ctx, given, l.At); err != nil {
+			return nil, err
+		}
 	}
 	st, err := sqlgen.Finishing(r.elsewhere.query, rows, s.engine.dialect)
 	if err != nil {

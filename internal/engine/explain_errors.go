@@ -149,7 +149,7 @@ func namedAggregates(pr *sensitivity.Program, a *sensitivity.Analysis) []namedAg
 // errorLine says the 95% errors in the largest group that is shown, as dp_error does: "count 114, avg 0.07".
 func (s *Session) errorLine(ctx context.Context, pr *sensitivity.Program, a *sensitivity.Analysis, r *release.Release) string {
 	e, err := finish.Of(ctx, a, r)
-	if err != nil || len(r.Groups) == 0 {
+	if err != nil || r.Len() == 0 {
 		return ""
 	}
 	var parts []string
@@ -163,8 +163,10 @@ func (s *Session) errorLine(ctx context.Context, pr *sensitivity.Program, a *sen
 	}
 	for _, n := range names {
 		width := e.Cells(r.MostCells()).Expected(n.formula, math.NaN())
-		if g := s.largestShown(a, r, a.Formulas[n.formula]); g != nil && math.IsNaN(width) {
-			width = e.Cells(g.Cells).Group(n.formula, g.Values)
+		if math.IsNaN(width) {
+			if g, err := s.largestShown(a, r, a.Formulas[n.formula]); g != nil && err == nil {
+				width = e.Cells(g.Cells).Group(n.formula, g.Values)
+			}
 		}
 		if !math.IsNaN(width) {
 			parts = append(parts, n.name+" "+number(width))
@@ -174,15 +176,15 @@ func (s *Session) errorLine(ctx context.Context, pr *sensitivity.Program, a *sen
 }
 
 // largestShown is the group in which an average counts most; nil where all are too small to be shown.
-func (s *Session) largestShown(a *sensitivity.Analysis, r *release.Release, f sensitivity.Formula) *release.Group {
-	var most *release.Group
-	for i, g := range r.Groups {
+func (s *Session) largestShown(a *sensitivity.Analysis, r *release.Release, f sensitivity.Formula) (most *release.Group, err error) {
+	err = r.Each(func(g *release.Group) error {
 		if f.Count < 0 || a.People >= 0 && g.Values[a.People].Cmp(big.NewInt(s.world.policy.Query.MinPeople)) < 0 {
-			continue
+			return nil
 		}
 		if most == nil || g.Values[f.Count].Cmp(most.Values[f.Count]) > 0 {
-			most = &r.Groups[i]
+			most = g
 		}
-	}
-	return most
+		return nil
+	})
+	return most, err
 }

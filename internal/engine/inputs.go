@@ -115,7 +115,7 @@ func (r *run) compute(ctx context.Context, c sensitivity.Computed) (*eval.Relati
 	if err != nil {
 		return nil, err
 	}
-	return finish.Compute(ctx, r.query, c, rels, r.public, r.args)
+	return finish.Compute(ctx, r.within(), r.query, c, rels, r.public, r.args)
 }
 
 // leaves are the relations of the stages that a computation reads.

@@ -11,8 +11,13 @@ import (
 // of that and looks again: there is a release then, or this session is the next to ask. While it waits it has neither a reservation nor a connection. It gives the run that was answered.
 //
 // Proof: a run that is refused by ledger.AskedError has charged nothing and read no private row (ledger.book.asked, run.ask (1)); what is stored and priced is looked up again whole, by a new run.
-func (r *run) askOnce(ctx context.Context, heard *Heard) (*run, error) {
+func (r *run) askOnce(ctx context.Context, heard *Heard) (answered *run, err error) {
 	s := r.session
+	defer func() {
+		if err != nil {
+			r.closeReleases()
+		}
+	}()
 	for {
 		if err := r.lookUp(ctx); err != nil {
 			return nil, err
@@ -32,6 +37,7 @@ func (r *run) askOnce(ctx context.Context, heard *Heard) (*run, error) {
 		if err != nil {
 			return nil, err
 		}
+		r.closeReleases()
 		next.public, r = r.public, next
 	}
 }

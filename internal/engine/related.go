@@ -48,7 +48,7 @@ func (p *Prepared) family(text string) ledger.Hash {
 // related puts into a release that will be stored what others need to be computed from it, and names its family; zero: none.
 func (r *run) related(a *asked) ledger.Hash {
 	k := r.kin(a.stage, a.args)
-	if k == nil || len(a.release.Groups) > mostKinGroups {
+	if k == nil || a.release.Many() || len(a.release.Groups) > mostKinGroups {
 		return ledger.Hash{}
 	}
 	a.release.Shape = k.Shape()

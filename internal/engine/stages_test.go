@@ -39,6 +39,15 @@ func computed(t testing.TB, p *Prepared) ([][]sqltype.Value, error) {
 	return r.finish(ctx)
 }
 
+// finish gives the whole answer.
+func (r *run) finish(ctx context.Context) ([][]sqltype.Value, error) {
+	a, err := r.answer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return a.All(ctx)
+}
+
 // releaseAll releases a run's stages with noise of scale nothing.
 func releaseAll(t testing.TB, r *run) error {
 	t.Helper()

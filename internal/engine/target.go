@@ -270,10 +270,11 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 	case err != nil:
 		return nil, p.session.ledgerFailed(err)
 	case ok:
-		r, err := release.Decode(st.an, old.Payload)
+		r, err := decoded(st, old)
 		if err != nil {
 			return nil, p.session.ledgerFailed(err)
 		}
+		defer func() { _ = r.Close() }()
 		return p.widthsOf(ctx, st, t, r, named)
 	}
 	from := "as dpsql.expected_size says"
@@ -388,9 +389,12 @@ func (p *Prepared) widthsOf(ctx context.Context, st *stage, t target, r *release
 	for i, n := range named {
 		f := st.an.Formulas[n.formula]
 		if f.Kind == sensitivity.IsSum || f.Kind == sensitivity.IsSumFromPair {
-			groups[i] = p.session.largestSum(st.an, r, e, n.formula)
+			groups[i], err = p.session.largestSum(st.an, r, e, n.formula)
 		} else {
-			groups[i] = p.session.largestShown(st.an, r, f)
+			groups[i], err = p.session.largestShown(st.an, r, f)
+		}
+		if err != nil {
+			return nil, p.session.ledgerFailed(err)
 		}
 		var value float64
 		if groups[i] != nil {
@@ -465,16 +469,16 @@ func (p *Prepared) widthsOf(ctx context.Context, st *stage, t target, r *release
 }
 
 // largestSum is the shown group where a sum is largest.
-func (s *Session) largestSum(a *sensitivity.Analysis, r *release.Release, e *finish.Errors, formula int) *release.Group {
-	var most *release.Group
+func (s *Session) largestSum(a *sensitivity.Analysis, r *release.Release, e *finish.Errors, formula int) (most *release.Group, err error) {
 	largest := -1.0
-	for i, g := range r.Groups {
+	err = r.Each(func(g *release.Group) error {
 		if a.People >= 0 && g.Values[a.People].Cmp(big.NewInt(s.world.policy.Query.MinPeople)) < 0 {
-			continue
+			return nil
 		}
 		if v, _ := e.Value(formula, g.Values); math.Abs(v) > largest {
-			most, largest = &r.Groups[i], math.Abs(v)
+			most, largest = g, math.Abs(v)
 		}
-	}
-	return most
+		return nil
+	})
+	return most, err
 }

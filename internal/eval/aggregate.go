@@ -58,13 +58,17 @@ func (c *compiler) aggregate(n *plan.Aggregate) (step, error) {
 		}
 	}
 	return step{cols: n.Cols(), rows: func(m *machine) ([][]sqltype.Value, error) {
-		rows, err := in.rows(m)
-		if err != nil {
-			return nil, err
+		read := in.all
+		if in.each == nil { // once for all grouping sets
+			rows, err := in.rows(m)
+			if err != nil {
+				return nil, err
+			}
+			read = step{rows: func(*machine) ([][]sqltype.Value, error) { return rows, nil }}.all
 		}
 		var out [][]sqltype.Value
 		for _, g := range groupings {
-			groups, err := g.groups(m, rows, calls)
+			groups, err := g.groups(m, read, calls)
 			if err != nil {
 				return nil, err
 			}
@@ -132,16 +136,13 @@ func (g *grouping) open(first []sqltype.Value, calls []*aggCall) *group {
 }
 
 // groups takes all rows in, group by group in the order of their first rows.
-func (g *grouping) groups(m *machine, rows [][]sqltype.Value, calls []*aggCall) ([]*group, error) {
+func (g *grouping) groups(m *machine, read each, calls []*aggCall) ([]*group, error) {
 	var out []*group
 	if g.all {
 		out = append(out, g.open(make([]sqltype.Value, g.width), calls))
 	}
 	at := map[string]*group{}
-	for _, row := range rows {
-		if err := m.tick(); err != nil {
-			return nil, err
-		}
+	err := read(m, func(row []sqltype.Value) error {
 		var of *group
 		if g.all {
 			of = out[0]
@@ -150,16 +151,29 @@ func (g *grouping) groups(m *machine, rows [][]sqltype.Value, calls []*aggCall) 
 			if of = at[k]; of == nil {
 				of = g.open(row, calls)
 				at[k], out = of, append(out, of)
+				if err := m.keepGroup(of, k); err != nil {
+					return err
+				}
 			}
 		}
 		for i, call := range calls {
 			if err := call.take(m, of, i, row); err != nil {
-				return nil, err
+				return err
 			}
 		}
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
+
+// keepGroup counts what a group holds of rows that come one by one: itself and its accumulators.
+func (m *machine) keepGroup(of *group, key string) error {
+	m.held += len(key) + accumulatorBytes*len(of.accs)
+	return m.keep(of.first)
+}
+
+// accumulatorBytes is about what one takes: decimals, a few integers.
+const accumulatorBytes = 160
 
 // row is a group's: keys, aggregates, GROUPING.
 func (g *grouping) row(m *machine, of *group, calls []*aggCall) ([]sqltype.Value, error) {
@@ -240,6 +254,7 @@ func (a *aggCall) take(m *machine, of *group, i int, row []sqltype.Value) error 
 		vals, err := all(m, a.order, row)
 		if err == nil && vals[0] != nil { // ordered sets are of values
 			of.rows[i] = append(of.rows[i], vals)
+			err = m.keep(vals)
 		}
 		return err
 	}
@@ -251,8 +266,12 @@ func (a *aggCall) take(m *machine, of *group, i int, row []sqltype.Value) error 
 		return of.accs[i].add(m, args)
 	}
 	by, err := all(m, a.order, row)
-	of.rows[i] = append(of.rows[i], append(args, by...))
-	return err
+	if err != nil {
+		return err
+	}
+	args = append(args, by...)
+	of.rows[i] = append(of.rows[i], args)
+	return m.keep(args)
 }
 
 func all(m *machine, list []scalar, row []sqltype.Value) ([]sqltype.Value, error) {

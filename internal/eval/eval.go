@@ -12,35 +12,42 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// Relation is rows in memory: one value a column, in the order of Cols.
+// Relation is rows, one value a column, in the order of Cols: in memory, or where Each is set as it gives them, again each time that it is called.
 type Relation struct {
 	Cols []plan.ColID
 	Rows [][]sqltype.Value
+	Each func(yield func(row []sqltype.Value) error) error
 }
 
 // Run evaluates root. leaf gives the rows of the nodes that are not computed here (the Aggregate that was released, tables in
 // memory); it is asked for every node, parents first. args are $1 ...; errors are PostgreSQL's own, as *sqlerr.Error, or the
 // context's.
 func Run(ctx context.Context, root plan.Rel, leaf func(plan.Rel) (*Relation, bool), q *plan.Query, args []sqltype.Value) (*Relation, error) {
+	return RunWithin(ctx, Limits{}, root, leaf, q, args)
+}
+
+// RunWithin is Run over leaves that may be read row by row. Where the rows of root come one by one too, they are computed as they are read.
+func RunWithin(ctx context.Context, l Limits, root plan.Rel, leaf func(plan.Rel) (*Relation, bool), q *plan.Query, args []sqltype.Value) (*Relation, error) {
 	c := &compiler{types: typesOf(q), leaf: func(n plan.Rel) (step, bool) {
 		r, ok := leaf(n)
 		if !ok {
 			return step{}, false
 		}
-		return step{cols: r.Cols, rows: func(*machine) ([][]sqltype.Value, error) {
-			for _, row := range r.Rows {
-				if len(row) != len(r.Cols) {
-					return nil, sqlerr.New(sqlerr.Internal, "a row has %d values for %d columns", len(row), len(r.Cols))
-				}
-			}
-			return r.Rows, nil
-		}}, true
+		return leafStep(r), true
 	}}
 	s, err := c.rel(root)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.rows(c.machine(ctx, args))
+	start := func() *machine {
+		m := c.machine(ctx, args)
+		m.limits = l
+		return m
+	}
+	if s.each != nil {
+		return &Relation{Cols: s.cols, Each: func(yield func([]sqltype.Value) error) error { return s.each(start(), yield) }}, nil
+	}
+	rows, err := s.rows(start())
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +103,9 @@ type machine struct {
 
 	indexes []*indexed
 	working [][][]sqltype.Value // of recursive queries
+
+	limits Limits
+	held   int // bytes of rows that came one by one
 }
 
 func (c *compiler) machine(ctx context.Context, args []sqltype.Value) *machine {

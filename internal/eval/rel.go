@@ -12,6 +12,7 @@ import (
 type step struct {
 	cols []plan.ColID
 	rows func(*machine) ([][]sqltype.Value, error)
+	each each // nil: they are all there at once
 }
 
 // scope finds a column's place in a row.
@@ -97,26 +98,10 @@ func (c *compiler) filter(n *plan.Filter) (step, error) {
 	if s := c.lookUp(n, in, cond); s != nil {
 		return *s, nil
 	}
-	return step{cols: in.cols, rows: func(m *machine) ([][]sqltype.Value, error) {
-		rows, err := in.rows(m)
-		if err != nil {
-			return nil, err
-		}
-		var out [][]sqltype.Value
-		for _, row := range rows {
-			if err := m.tick(); err != nil {
-				return nil, err
-			}
-			v, err := cond(m, row)
-			if err != nil {
-				return nil, err
-			}
-			if v == true {
-				out = append(out, row)
-			}
-		}
-		return out, nil
-	}}, nil
+	return rowwise(in, in.cols, func(m *machine, row []sqltype.Value) ([]sqltype.Value, bool, error) {
+		v, err := cond(m, row)
+		return row, v == true, err
+	}), nil
 }
 
 func (c *compiler) project(n *plan.Project) (step, error) {
@@ -131,26 +116,16 @@ func (c *compiler) project(n *plan.Project) (step, error) {
 			return step{}, err
 		}
 	}
-	return step{cols: n.Cols(), rows: func(m *machine) ([][]sqltype.Value, error) {
-		rows, err := in.rows(m)
-		if err != nil {
-			return nil, err
-		}
-		out := make([][]sqltype.Value, len(rows))
-		for i, row := range rows {
-			if err := m.tick(); err != nil {
-				return nil, err
+	return rowwise(in, n.Cols(), func(m *machine, row []sqltype.Value) ([]sqltype.Value, bool, error) {
+		vals := make([]sqltype.Value, len(items))
+		for j, f := range items {
+			var err error
+			if vals[j], err = f(m, row); err != nil {
+				return nil, false, err
 			}
-			vals := make([]sqltype.Value, len(items))
-			for j, f := range items {
-				if vals[j], err = f(m, row); err != nil {
-					return nil, err
-				}
-			}
-			out[i] = vals
 		}
-		return out, nil
-	}}, nil
+		return vals, true, nil
+	}), nil
 }
 
 func (c *compiler) distinct(n *plan.Distinct) (step, error) {
@@ -174,6 +149,22 @@ func (c *compiler) firsts(in step, on []plan.ColID) (step, error) {
 	key, err := c.keyOf(in.cols, on)
 	if err != nil {
 		return step{}, err
+	}
+	if in.each != nil {
+		return streamed(in.cols, func(m *machine, yield func([]sqltype.Value) error) error {
+			seen := map[string]bool{}
+			return in.each(m, func(row []sqltype.Value) error {
+				k := key(row)
+				if seen[k] {
+					return nil
+				}
+				seen[k] = true
+				if err := m.keep([]sqltype.Value{k}); err != nil {
+					return err
+				}
+				return yield(row)
+			})
+		}), nil
 	}
 	return step{cols: in.cols, rows: func(m *machine) ([][]sqltype.Value, error) {
 		rows, err := in.rows(m)
@@ -238,6 +229,9 @@ func (c *compiler) sort(n *plan.Sort) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
+	if in.each != nil {
+		return sorted(in, keys), nil
+	}
 	return step{cols: in.cols, rows: func(m *machine) ([][]sqltype.Value, error) {
 		rows, err := in.rows(m)
 		if err != nil {
@@ -294,12 +288,18 @@ func (c *compiler) limit(n *plan.Limit) (step, error) {
 			return step{}, err
 		}
 	}
-	return step{cols: in.cols, rows: func(m *machine) ([][]sqltype.Value, error) {
-		skip, _, err := rowCount(m, ends[0], "OFFSET", sqlerr.InvalidRowOffset)
-		if err != nil {
-			return nil, err
+	counts := func(m *machine) (skip, most int64, bounded bool, err error) {
+		if skip, _, err = rowCount(m, ends[0], "OFFSET", sqlerr.InvalidRowOffset); err != nil {
+			return 0, 0, false, err
 		}
-		most, limited, err := rowCount(m, ends[1], "LIMIT", sqlerr.InvalidRowCount)
+		most, bounded, err = rowCount(m, ends[1], "LIMIT", sqlerr.InvalidRowCount)
+		return skip, most, bounded, err
+	}
+	if in.each != nil {
+		return limited(in, ties, n.Ties, counts), nil
+	}
+	return step{cols: in.cols, rows: func(m *machine) ([][]sqltype.Value, error) {
+		skip, most, bounded, err := counts(m)
 		if err != nil {
 			return nil, err
 		}
@@ -308,7 +308,7 @@ func (c *compiler) limit(n *plan.Limit) (step, error) {
 			return nil, err
 		}
 		rows = rows[min(skip, int64(len(rows))):]
-		if limited {
+		if bounded {
 			end := min(most, int64(len(rows)))
 			for n.Ties && end > 0 && end < int64(len(rows)) && compareRows(rows[end-1], rows[end], ties) == 0 {
 				end++

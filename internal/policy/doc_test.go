@@ -39,6 +39,8 @@ var beyond = map[string]string{
 	"stop_time":            "proxy/robust_test.go TestStop",
 	"release_groups":       "internal/engine/limits_test.go TestReleaseGroups",
 	"release_bytes":        "internal/engine/limits_test.go TestReleaseBytes",
+	"spool_groups":         "internal/engine/spool_test.go TestSpooledAnswers",
+	"finishing_memory":     "internal/engine/spool_test.go TestFinishingMemory",
 	"public_rows":          "internal/engine/limits_test.go TestPublicRows",
 	"statements_at_once":   "internal/engine/limits_test.go TestStatementsAtOnce",
 	"backend_connections":  "internal/backend/postgres/session_test.go TestPoolIsBounded",

@@ -28,6 +28,8 @@ type Limits struct {
 	StopTime           time.Duration // for running statements when the server stops
 	ReleaseGroups      int64         // groups of one stored release
 	ReleaseBytes       int64         // of one stored release
+	SpoolGroups        int64         // groups of a release that memory holds
+	FinishingMemory    int64         // bytes of released rows that are held at once, where they come from disk
 	PublicRows         int64         // of an answer over public tables
 	BackendConnections int64         // to PostgreSQL; 0 is pgx's own choice
 	StatementsAtOnce   int64         // of one analyst that read the database
@@ -80,8 +82,10 @@ var LimitTable = []Limit{
 	span("write_time", "60s", "1s", "1h", "For a client that does not read its answer.", "the connection ends", func(l *Limits) *time.Duration { return &l.WriteTime }),
 	span("statement_time", "60s", "1ms", "24h", "Of one statement.", "PV012; what was charged stays spent", func(l *Limits) *time.Duration { return &l.StatementTime }),
 	span("stop_time", "5s", "1ms", "1h", "For running statements when the server is told to stop.", "57P01", func(l *Limits) *time.Duration { return &l.StopTime }),
-	number("release_groups", "1000000", "1", "100000000", "Groups of one release, which is held in memory and stored.", "PV006 before the charge where the groups are public, else PV012 after it", func(l *Limits) *int64 { return &l.ReleaseGroups }),
-	size("release_bytes", "64MiB", "64KiB", "64MiB", "Size of one stored release in the ledger.", "PV012; what was charged stays spent", func(l *Limits) *int64 { return &l.ReleaseBytes }),
+	number("release_groups", "1000000", "1", "100000000", "Groups of one release.", "PV006 before the charge where the groups are public, else PV012 after it", func(l *Limits) *int64 { return &l.ReleaseGroups }),
+	size("release_bytes", "1GiB", "64KiB", "1023GiB", "Size of one stored release: in the ledger, where it has 64MiB at most, or in a spool; and of each file of what is sorted on disk.", "PV012; what was charged stays spent", func(l *Limits) *int64 { return &l.ReleaseBytes }),
+	number("spool_groups", "50000", "1", "100000000", "Groups of a release that memory holds: one of more is on disk, in a spool beside the ledger, and its answer is read from there. Order statistics, MODE, dp_top_k and numbers of distinct values are held whatever their number.", "nothing", func(l *Limits) *int64 { return &l.SpoolGroups }),
+	size("finishing_memory", "128MiB", "1MiB", "16GiB", "Memory, about, of what is computed of a release on disk and needs many of its rows at once: joins, windows, roll-ups into many groups. WHERE, HAVING, ORDER BY, LIMIT and expressions need none.", "54001; what was released answers other questions free", func(l *Limits) *int64 { return &l.FinishingMemory }),
 	number("public_rows", "1000000", "1", "100000000", "Rows of an answer over public tables, which is held in memory.", "PV012; nothing was spent", func(l *Limits) *int64 { return &l.PublicRows }),
 	number("statements_at_once", "2", "1", "10000", "Statements of one analyst, in all sessions, that read the database at the same time.", "statements wait", func(l *Limits) *int64 { return &l.StatementsAtOnce }),
 	number("backend_connections", "0", "0", "10000", "Connections to PostgreSQL; 0 is 4, or one a core if there are more.", "statements wait", func(l *Limits) *int64 { return &l.BackendConnections }),

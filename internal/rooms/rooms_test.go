@@ -19,9 +19,10 @@ const module = "github.com/dpsql/dpsql/"
 const rules = `
 cmd/dpsql: *
 proxy: internal/engine internal/pgmeta rewrite/pgsyntax
-internal/engine: internal/engine/measure internal/engine/release internal/engine/finish internal/pgmeta internal/eval internal/policy internal/backend internal/secret mlext rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity noise budget budget/ledger
+internal/engine: internal/engine/measure internal/engine/release internal/engine/finish internal/pgmeta internal/eval internal/policy internal/backend internal/secret mlext rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity noise budget budget/ledger internal/spool
 internal/pgmeta: internal/eval rewrite/plan rewrite/funcs rewrite/pgcat rewrite/pgsyntax
-internal/eval: rewrite/plan rewrite/funcs
+internal/eval: rewrite/plan rewrite/funcs internal/spool
+internal/spool:
 internal/owner: internal/policy internal/backend internal/engine budget/ledger
 internal/ops: internal/engine budget/ledger
 rewrite/pgsyntax:
@@ -33,7 +34,7 @@ sensitivity: rewrite/plan rewrite/funcs internal/eval
 noise:
 budget: budget/account
 budget/account:
-budget/ledger: budget
+budget/ledger: budget internal/spool
 internal/backend: internal/secret
 internal/backend/duckdb: internal/backend internal/secret
 internal/backend/postgres: internal/backend internal/secret

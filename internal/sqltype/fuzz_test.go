@@ -1,10 +1,12 @@
 package sqltype_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"math"
 	"math/big"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -93,8 +95,24 @@ func FuzzValue(f *testing.F) {
 		typ := fuzzTypes[int(which)%len(fuzzTypes)]
 		if v := valueOf(typ, n, raw); v != nil {
 			roundTrip(t, &fuzzSettings[int(which)/len(fuzzTypes)%len(fuzzSettings)], v, typ)
+			kept(t, v, typ)
 		}
 	})
+}
+
+// kept: what AppendValue writes is the very value again, and no part of it is one.
+func kept(t *testing.T, v sqltype.Value, typ sqltype.Type) {
+	t.Helper()
+	whole := sqltype.AppendValue(nil, v)
+	back, rest, err := sqltype.ReadValue(append(whole[:len(whole):len(whole)], "rest"...))
+	if err != nil || string(rest) != "rest" || !bytes.Equal(sqltype.AppendValue(nil, back), whole) || reflect.TypeOf(back) != reflect.TypeOf(v) || sqltype.FormatText(back, typ) != sqltype.FormatText(v, typ) {
+		t.Fatalf("%#v is read as %#v, rest %q: %v", v, back, rest, err)
+	}
+	for n := range whole {
+		if v, rest, err := sqltype.ReadValue(whole[:n]); err == nil {
+			t.Fatalf("%d bytes of %x are %#v and %x", n, whole, v, rest)
+		}
+	}
 }
 
 // valueOf makes a value of a type from a number and some bytes; nil if there is none of them.

@@ -30,7 +30,7 @@ func Run(ctx context.Context, a *sensitivity.Analysis, r *release.Release, args 
 	for i := range l.Cols {
 		l.Parts[0].Values = append(l.Parts[0].Values, sensitivity.PartValue{From: i})
 	}
-	out, err := Compute(ctx, a.Query, sensitivity.Computed{Root: a.Query.Root, Leaves: []sensitivity.Leaf{l}}, []*eval.Relation{rel}, nil, args)
+	out, err := Compute(ctx, eval.Limits{}, a.Query, sensitivity.Computed{Root: a.Query.Root, Leaves: []sensitivity.Leaf{l}}, []*eval.Relation{rel}, nil, args)
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +52,9 @@ func released(a *sensitivity.Analysis) plan.Rel {
 }
 
 // Compute is a computation over the stages' relations and those of public tables.
-func Compute(ctx context.Context, q *plan.Query, c sensitivity.Computed, stages []*eval.Relation, public map[plan.Rel]*eval.Relation, args []sqltype.Value) (*eval.Relation, error) {
+func Compute(ctx context.Context, most eval.Limits, q *plan.Query, c sensitivity.Computed, stages []*eval.Relation, public map[plan.Rel]*eval.Relation, args []sqltype.Value) (*eval.Relation, error) {
 	given := Given(c, stages, public)
-	return eval.Run(ctx, c.Root, func(n plan.Rel) (*eval.Relation, bool) {
+	return eval.RunWithin(ctx, most, c.Root, func(n plan.Rel) (*eval.Relation, bool) {
 		rel := given[n]
 		return rel, rel != nil
 	}, q, args)
@@ -73,114 +73,146 @@ func Given(c sensitivity.Computed, stages []*eval.Relation, public map[plan.Rel]
 
 // ofParts are a leaf's rows.
 func ofParts(l sensitivity.Leaf, stages []*eval.Relation) *eval.Relation {
-	rel := &eval.Relation{Cols: l.Cols}
+	rel, many := &eval.Relation{Cols: l.Cols}, false
 	for _, p := range l.Parts {
-		for _, in := range stages[p.Stage].Rows {
-			row := make([]sqltype.Value, len(p.Values))
-			for i, v := range p.Values {
-				if row[i] = v.Const; v.From >= 0 {
-					row[i] = in[v.From]
-				}
-			}
-			rel.Rows = append(rel.Rows, row)
-		}
+		many = many || stages[p.Stage].Each != nil
 	}
+	each := func(yield func([]sqltype.Value) error) error {
+		for _, p := range l.Parts {
+			if err := stages[p.Stage].Read(func(in []sqltype.Value) error {
+				row := make([]sqltype.Value, len(p.Values))
+				for i, v := range p.Values {
+					if row[i] = v.Const; v.From >= 0 {
+						row[i] = in[v.From]
+					}
+				}
+				return yield(row)
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if many {
+		rel.Each = each
+		return rel
+	}
+	_ = each(func(row []sqltype.Value) error { // which cannot fail: memory holds the stages
+		rel.Rows = append(rel.Rows, row)
+		return nil
+	})
 	return rel
 }
 
-// Shown is a stage's relation of the groups that may be shown.
+// Shown is a stage's relation of the groups that may be shown: those whose released number of units is not under the least, which is post-processing. The rows of a release of many groups are
+// computed as they are read.
 func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, minPeople int64) (*eval.Relation, error) {
-	return Relation(ctx, a, enough(a, r, minPeople))
-}
-
-// enough leaves out the groups whose released number of units is under the least: post-processing.
-func enough(a *sensitivity.Analysis, r *release.Release, least int64) *release.Release {
-	if a.People < 0 || least == 0 {
-		return r
-	}
-	kept := &release.Release{Plan: r.Plan, Chosen: r.Chosen, Run: r.Run, Tops: r.Tops}
-	for _, g := range r.Groups {
-		if g.Values[a.People].Cmp(big.NewInt(least)) >= 0 {
-			kept.Groups = append(kept.Groups, g)
-		}
-	}
-	return kept
-}
-
-// Outputs picks the answer's columns. A column that is a count itself shows no negative number: the last step, so that
-// everything computed from counts used the unclamped ones.
-func Outputs(q *plan.Query, rel *eval.Relation) ([][]sqltype.Value, error) {
-	at := make(map[plan.ColID]int, len(rel.Cols))
-	for i, c := range rel.Cols {
-		at[c] = i
-	}
-	rows := make([][]sqltype.Value, len(rel.Rows))
-	for i, in := range rel.Rows {
-		row := make([]sqltype.Value, len(q.Outputs))
-		for j, o := range q.Outputs {
-			k, ok := at[o.Col]
-			if !ok {
-				return nil, sqlerr.New(sqlerr.Internal, "the finishing plan has no column for %q", o.Name)
-			}
-			row[j] = in[k]
-			if n, ok := row[j].(int64); ok && o.Count && n < 0 {
-				row[j] = int64(0)
-			}
-		}
-		rows[i] = row
-	}
-	return rows, nil
-}
-
-// Relation is the aggregate's output: keys, aggregates, errors, one row a group.
-func Relation(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*eval.Relation, error) {
 	whole, err := Of(ctx, a, r)
 	if err != nil {
 		return nil, err
 	}
+	least := big.NewInt(minPeople)
+	each := func(yield func([]sqltype.Value) error) error {
+		return r.Each(func(g *release.Group) error {
+			if a.People >= 0 && minPeople > 0 && g.Values[a.People].Cmp(least) < 0 {
+				return nil
+			}
+			row, err := whole.Cells(g.Cells).row(ctx, g)
+			if err != nil {
+				return err
+			}
+			return yield(row)
+		})
+	}
+	if r.Many() {
+		return &eval.Relation{Cols: a.Agg.Cols(), Each: each}, nil
+	}
 	rel := &eval.Relation{Cols: a.Agg.Cols()}
-	for _, g := range r.Groups {
-		e := whole.Cells(g.Cells)
+	err = each(func(row []sqltype.Value) error {
+		rel.Rows = append(rel.Rows, row)
+		return ctx.Err()
+	})
+	return rel, err
+}
+
+// Outputs picks the answer's columns.
+func Outputs(q *plan.Query, rel *eval.Relation) ([][]sqltype.Value, error) {
+	pick, err := Output(q, rel.Cols)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([][]sqltype.Value, len(rel.Rows))
+	for i, in := range rel.Rows {
+		rows[i] = pick(in)
+	}
+	return rows, nil
+}
+
+// Output picks the answer's columns of one row. A column that is a count itself shows no negative number: the last step, so that
+// everything computed from counts used the unclamped ones.
+func Output(q *plan.Query, cols []plan.ColID) (func(row []sqltype.Value) []sqltype.Value, error) {
+	places := make([]int, len(q.Outputs))
+	for j, o := range q.Outputs {
+		if places[j] = slices.Index(cols, o.Col); places[j] < 0 {
+			return nil, sqlerr.New(sqlerr.Internal, "the finishing plan has no column for %q", o.Name)
+		}
+	}
+	return func(in []sqltype.Value) []sqltype.Value {
+		row := make([]sqltype.Value, len(q.Outputs))
+		for j, o := range q.Outputs {
+			row[j] = in[places[j]]
+			if n, ok := row[j].(int64); ok && o.Count && n < 0 {
+				row[j] = int64(0)
+			}
+		}
+		return row
+	}, nil
+}
+
+// Relation is the aggregate's output: keys, aggregates, errors, one row a group.
+func Relation(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*eval.Relation, error) {
+	return Shown(ctx, a, r, 0)
+}
+
+// row is a group's.
+func (e *Errors) row(ctx context.Context, g *release.Group) ([]sqltype.Value, error) {
+	a := e.a
+	row := make([]sqltype.Value, 0, len(g.Keys)+len(a.Formulas)+len(a.Agg.Errors))
+	row = append(row, g.Keys...)
+	for i, f := range a.Formulas {
+		v, err := e.decision(i, g.Values)
+		switch {
+		case f.OfOrder():
+			v, err = e.orderValue(i, g)
+		case f.OfPick():
+			v, err = pickValue(a, i, g)
+		case v == nil && err == nil:
+			v, err = value(a, i, g.Values)
+		}
+		if err != nil {
+			return nil, err
+		}
+		row = append(row, v)
+	}
+	for _, item := range a.Agg.Errors {
+		i, ok := formulaOf(a, item.Of)
+		if !ok {
+			return nil, sqlerr.New(sqlerr.Internal, "an error function has no aggregate")
+		}
+		width, err := e.item(item.Kind, i, g)
+		if err != nil {
+			return nil, err
+		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		row := append([]sqltype.Value(nil), g.Keys...)
-		for i, f := range a.Formulas {
-			v, err := e.decision(i, g.Values)
-			switch {
-			case f.OfOrder():
-				v, err = e.orderValue(i, &g)
-			case f.OfPick():
-				v, err = pickValue(a, i, &g)
-			case v == nil && err == nil:
-				v, err = value(a, i, g.Values)
-			}
-			if err != nil {
-				return nil, err
-			}
-			row = append(row, v)
+		if math.IsNaN(width) {
+			row = append(row, nil)
+			continue
 		}
-		for _, item := range a.Agg.Errors {
-			i, ok := formulaOf(a, item.Of)
-			if !ok {
-				return nil, sqlerr.New(sqlerr.Internal, "an error function has no aggregate")
-			}
-			width, err := e.item(item.Kind, i, &g)
-			if err != nil {
-				return nil, err
-			}
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			if math.IsNaN(width) {
-				row = append(row, nil)
-				continue
-			}
-			row = append(row, width)
-		}
-		rel.Rows = append(rel.Rows, row)
+		row = append(row, width)
 	}
-	return rel, nil
+	return row, nil
 }
 
 // item is what an error function gives for aggregate i in a group; NaN where nothing can be said.

@@ -43,7 +43,7 @@ func DecodeRelated(text []byte) (*Release, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, fmt.Errorf("release: stored form: %w", err)
 	}
-	if s.Version != storedVersion || s.Kin == nil || s.Kin.Shape == nil {
+	if s.Version != storedVersion || s.Kin == nil || s.Kin.Shape == nil || s.Spooled > 0 {
 		return nil, nil
 	}
 	shape := s.Kin.Shape

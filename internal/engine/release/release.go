@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/spool"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -24,13 +25,16 @@ import (
 // Release is what was released of one statement: per group its keys and one noisy integer a measure, unclamped. Groups are in
 // the order of their domains, or sorted by key where they were selected, never in the order of a scan.
 type Release struct {
-	Plan   *measure.Plan  // as it was charged
-	Chosen measure.Chosen // bounds that were chosen on the data
-	Run    *measure.Run   // what noise the groups have
-	Tops   []Top          // what was measured again later, in order
-	Groups []Group
+	Plan   *measure.Plan      // as it was charged
+	Chosen measure.Chosen     // bounds that were chosen on the data
+	Run    *measure.Run       // what noise the groups have
+	Tops   []Top              // what was measured again later, in order
+	Groups []Group            // where memory holds them: Each gives them wherever they are
 	Shape  *sensitivity.Shape // what it is of, where others may be computed from it
 	Of     *Release           // that it was computed from; nil: it is of the data
+
+	many  many // nil: Groups are all
+	count int  // of many
 }
 
 // Top is one measuring more, for a higher price: a group's value became the weighted mean of what it was and of the fresh one, rounded.
@@ -73,6 +77,7 @@ type Maker struct {
 	src      *noise.Source // where bounds are chosen, mechanisms are made afterwards
 	choosers []*noise.Chooser
 	old      *Release // what is topped up; nil: nothing is
+	spool    *spool.Limits
 }
 
 // maxAhead limits the numbers that one measure draws ahead.
@@ -187,8 +192,13 @@ func (m *Maker) plain(cols []sqlgen.Column, rows secret.Rows) func(func(opened) 
 
 // release reads groups' totals one by one and releases them.
 func (m *Maker) release(each func(func(opened) error) error) error {
-	if m.sel == nil {
+	switch {
+	case m.sel == nil && m.spool != nil && m.a.Groups.Count > uint64(m.spool.Items):
+		return m.r.publicMany(m.a, each, m.mechs, *m.spool)
+	case m.sel == nil:
 		return m.r.public(m.a, each, m.mechs)
+	case m.spool != nil:
+		return m.r.unknownMany(m.a, each, m.mechs, m.sel, m.most, *m.spool)
 	}
 	return m.r.unknown(each, m.mechs, m.sel, m.most)
 }
@@ -239,21 +249,14 @@ func totalsOf(groups [][]sqltype.Value, measures int, each func(func(opened) err
 
 func (r *Release) unknown(each func(func(opened) error) error, mechs []*noise.Mechanism, sel *noise.Selector, most int) error {
 	err := each(func(row opened) error {
-		n, kept, err := sel.Keep(row.units)
+		g, kept, err := r.keep(row, mechs, sel)
 		if err != nil || !kept {
 			return err
-		}
-		noisy, err := addNoise(mechs, row.values)
-		if err != nil {
-			return err
-		}
-		if i := r.Plan.UnitsFromSelection; i >= 0 {
-			noisy[i] = big.NewInt(n)
 		}
 		if len(r.Groups) == most {
 			return ErrLarge
 		}
-		r.Groups = append(r.Groups, Group{Keys: row.keys, Values: noisy})
+		r.Groups = append(r.Groups, g)
 		return nil
 	})
 	if err != nil {
@@ -266,6 +269,22 @@ func (r *Release) unknown(each func(func(opened) error) error, mechs []*noise.Me
 		}
 	}
 	return nil
+}
+
+// keep releases a row's group if the selector keeps it.
+func (r *Release) keep(row opened, mechs []*noise.Mechanism, sel *noise.Selector) (g Group, kept bool, err error) {
+	n, kept, err := sel.Keep(row.units)
+	if err != nil || !kept {
+		return g, false, err
+	}
+	noisy, err := addNoise(mechs, row.values)
+	if err != nil {
+		return g, false, err
+	}
+	if i := r.Plan.UnitsFromSelection; i >= 0 {
+		noisy[i] = big.NewInt(n)
+	}
+	return Group{Keys: row.keys, Values: noisy}, true, nil
 }
 
 // inSteps brings values in parts of steps to steps, rounded as nearest does: post-processing.

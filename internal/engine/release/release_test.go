@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"os"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/spool"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -200,12 +202,12 @@ func cutEvents(t *testing.T, text []byte, n int) string {
 func TestUnknownGroups(t *testing.T) {
 	a := unknown(sqltype.Text)
 	src := noise.NewSource()
-	for range 300 {
+	for i := range 600 {
 		rows := &table{rows: [][]sqltype.Value{
 			{"z", int64(500), int64(500), decimal.NewFromInt(7)}, {"nobody", int64(0), int64(0), decimal.NewFromInt(1000000)}, {nil, int64(121), int64(121), nil},
 			{"few", int64(60), int64(60), decimal.NewFromInt(1)}, {"a", int64(1000), int64(1000), decimal.NewFromInt(-7)},
 		}}
-		r, err := make1(a, unknownPlan(), columns(1, 0, 1), rows, src)
+		r, err := read(i%2 > 0, a, unknownPlan(), columns(1, 0, 1), rows, src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,9 +235,9 @@ func TestUnknownGroupsAreNoisy(t *testing.T) {
 	const n = 2000
 	seen := map[int64]int{}
 	src := noise.NewSource()
-	for range n {
+	for i := range n {
 		rows := &table{rows: [][]sqltype.Value{{"a", int64(1000), int64(1000), decimal.NewFromInt(0)}}}
-		r, err := make1(unknown(sqltype.Text), unknownPlan(), columns(1, 0, 1), rows, src)
+		r, err := read(i%2 > 0, unknown(sqltype.Text), unknownPlan(), columns(1, 0, 1), rows, src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +256,7 @@ func TestUnknownGroupsAreNoisy(t *testing.T) {
 func TestPublicGroups(t *testing.T) {
 	a := &sensitivity.Analysis{Class: sensitivity.Private, Keys: []sensitivity.Key{{Type: sqltype.Text}, {Type: sqltype.Numeric}, {Type: sqltype.Float8}}}
 	a.Limit.PerUnit = 4
-	a.Groups = sensitivity.Groups{Public: true, Sources: []sensitivity.Source{
+	a.Groups = sensitivity.Groups{Public: true, Count: 6, Sources: []sensitivity.Source{
 		{Keys: []int{2, 0}, Tuples: [][]sqltype.Value{{0.0, "b"}, {1.5, "a"}, {nil, nil}}},
 		{Keys: []int{1}, Tuples: [][]sqltype.Value{{decimal.RequireFromString("1.50")}, {decimal.NewFromInt(100)}}},
 	}}
@@ -268,16 +270,19 @@ func TestPublicGroups(t *testing.T) {
 		{nil, decimal.RequireFromString("100.000"), nil, nil},
 	}}
 	cols := []sqlgen.Column{{Role: sqlgen.RoleKey, Index: 0}, {Role: sqlgen.RoleKey, Index: 1}, {Role: sqlgen.RoleKey, Index: 2}, {Role: sqlgen.RoleMeasure}}
-	r, err := make1(a, p, cols, rows, noise.NewSource())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, g := range r.Groups {
-		got = append(got, fmt.Sprintf("%v,%v,%v=%s", g.Keys[0], g.Keys[1], g.Keys[2], g.Values[0]))
-	}
-	if text := strings.Join(got, " "); text != "b,1.5,0=11 b,100,0=0 a,1.5,1.5=0 a,100,1.5=22 <nil>,1.5,<nil>=0 <nil>,100,<nil>=0" {
-		t.Errorf("%s", text)
+	for _, many := range []bool{false, true} {
+		rows.at = 0
+		r, err := read(many, a, p, cols, rows, noise.NewSource())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, g := range r.Groups {
+			got = append(got, fmt.Sprintf("%v,%v,%v=%s", g.Keys[0], g.Keys[1], g.Keys[2], g.Values[0]))
+		}
+		if text := strings.Join(got, " "); text != "b,1.5,0=11 b,100,0=0 a,1.5,1.5=0 a,100,1.5=22 <nil>,1.5,<nil>=0 <nil>,100,<nil>=0" {
+			t.Errorf("%s", text)
+		}
 	}
 }
 
@@ -295,9 +300,12 @@ func TestMakeRefuses(t *testing.T) {
 		"a failure at the end":   {rows: [][]sqltype.Value{good}, err: broken},
 		"a failure at the start": {err: broken},
 	} {
-		r, err := make1(unknown(sqltype.Text), unknownPlan(), columns(1, 0, 1), rows, noise.NewSource())
-		if err == nil || strings.Contains(err.Error(), "4711") {
-			t.Errorf("%s: %+v, %v", name, r, err)
+		for _, many := range []bool{false, true} {
+			rows.at = 0
+			r, err := read(many, unknown(sqltype.Text), unknownPlan(), columns(1, 0, 1), rows, noise.NewSource())
+			if err == nil || strings.Contains(err.Error(), "4711") {
+				t.Errorf("%s: %+v, %v", name, r, err)
+			}
 		}
 	}
 	p := unknownPlan()
@@ -322,6 +330,38 @@ func make1(a *sensitivity.Analysis, p *measure.Plan, cols []sqlgen.Column, rows 
 	return m.Read(cols, rows)
 }
 
+// read is make1, the groups by way of the disk or not; either way they are held at the end.
+func read(many bool, a *sensitivity.Analysis, p *measure.Plan, cols []sqlgen.Column, rows secret.Rows, src *noise.Source) (*Release, error) {
+	if !many {
+		return make1(a, p, cols, rows, src)
+	}
+	m, err := New(a, p, src, 1_000_000)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "spool")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	m.SpoolTo(spool.Limits{Dir: dir, Memory: 1, File: 1 << 20})
+	r, err := m.Read(cols, rows)
+	if err != nil {
+		return nil, err
+	}
+	if !r.Many() || len(r.Groups) > 0 {
+		return nil, errors.New("no group went to disk")
+	}
+	err = r.Each(func(g *Group) error {
+		r.Groups = append(r.Groups, *g)
+		return nil
+	})
+	if err == nil && len(r.Groups) != r.Len() {
+		err = errors.New("it has another number of groups than it says")
+	}
+	return r, errors.Join(err, r.Close())
+}
+
 // TestOneRowATuple: two rows for one group are a failure: not the last of them for a public one, and not two groups.
 func TestOneRowATuple(t *testing.T) {
 	a := &sensitivity.Analysis{Class: sensitivity.Private, Keys: []sensitivity.Key{{Type: sqltype.Text}}, People: -1}
@@ -331,19 +371,24 @@ func TestOneRowATuple(t *testing.T) {
 	p := &measure.Plan{Measures: []dp.Event{dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 1}}}, UnitsFromSelection: -1}
 	cols := []sqlgen.Column{{Role: sqlgen.RoleKey}, {Role: sqlgen.RoleMeasure}}
 	row := []sqltype.Value{"a", int64(1)}
-	if _, err := make1(a, p, cols, &table{rows: [][]sqltype.Value{row}}, noise.NewSource()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := make1(a, p, cols, &table{rows: [][]sqltype.Value{row, row}}, noise.NewSource()); err == nil {
-		t.Error("the last row won")
+	for _, many := range []bool{false, true} {
+		if _, err := read(many, a, p, cols, &table{rows: [][]sqltype.Value{row}}, noise.NewSource()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := read(many, a, p, cols, &table{rows: [][]sqltype.Value{row, row}}, noise.NewSource()); err == nil {
+			t.Error("the last row won")
+		}
 	}
 	for _, pair := range [][2]sqltype.Value{{"a", "a"}, {decimal.RequireFromString("1.50"), decimal.RequireFromString("1.5")}, {0.0, math.Copysign(0, -1)}, {math.NaN(), math.NaN()}} {
 		rows := &table{rows: [][]sqltype.Value{{pair[0], int64(1000), int64(1000), nil}, {"other", int64(1000), int64(1000), nil}, {pair[1], int64(1000), int64(1000), nil}}}
 		if pair[0] != "a" {
 			rows.rows[1][0] = nil
 		}
-		if _, err := make1(unknown(sqltype.Text), unknownPlan(), columns(1, 0, 1), rows, noise.NewSource()); !errors.Is(err, errShape) {
-			t.Errorf("two groups %v: %v", pair[0], err)
+		for _, many := range []bool{false, true} {
+			rows.at = 0
+			if _, err := read(many, unknown(sqltype.Text), unknownPlan(), columns(1, 0, 1), rows, noise.NewSource()); !errors.Is(err, errShape) {
+				t.Errorf("two groups %v: %v", pair[0], err)
+			}
 		}
 		if keyText(pair[:1]) != keyText(pair[1:]) {
 			t.Errorf("%v and %v have two texts", pair[0], pair[1])

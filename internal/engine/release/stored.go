@@ -2,6 +2,7 @@ package release
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 
@@ -25,6 +26,7 @@ type stored struct {
 	Tops      []storedTop   `json:"tops,omitempty"`
 	Groups    []storedGroup `json:"groups"`
 	Kin       *storedKin    `json:"kin,omitempty"`
+	Spooled   int           `json:"spooled,omitempty"` // so many groups lie in the spool, in place of Groups
 }
 
 type storedTop struct {
@@ -47,10 +49,10 @@ const storedVersion = 1
 // maxWeight is far below what overflows.
 const maxWeight = 1 << 60
 
-// Encode writes a release for the ledger.
+// Encode writes a release for the ledger, all but what Spool writes.
 func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
 	s := stored{Version: storedVersion, Price: r.Plan.Price, Mechanism: string(r.Plan.Mechanism), Loss: r.Plan.Loss,
-		Units: r.Plan.UnitsFromSelection, Events: r.Plan.Events(), Chosen: r.Chosen, Groups: make([]storedGroup, len(r.Groups))}
+		Units: r.Plan.UnitsFromSelection, Events: r.Plan.Events(), Chosen: r.Chosen, Groups: make([]storedGroup, len(r.Groups)), Spooled: r.count}
 	for _, t := range r.Tops {
 		s.Tops = append(s.Tops, storedTop{t.Plan.Price, string(t.Plan.Mechanism), t.Plan.Loss, t.Plan.Events(), t.Weights})
 	}
@@ -75,9 +77,32 @@ func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
 
 // Decode reads what Encode wrote for a statement of the same key.
 func Decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
+	return DecodeSpooled(a, text, nil)
+}
+
+// DecodeSpooled is Decode with the groups' spool, if there is one: it is the release's from then on, or closed.
+func DecodeSpooled(a *sensitivity.Analysis, text []byte, groups *ledger.Spool) (*Release, error) {
+	r, err := decode(a, text)
+	if err == nil && (r.count > 0) != (groups != nil) {
+		err = errShape
+	}
+	if groups == nil {
+		return r, err
+	}
+	if err != nil {
+		return nil, errors.Join(err, groups.Close())
+	}
+	r.many = spooledIn(a, groups, r.count)
+	return r, nil
+}
+
+func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 	var s stored
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, fmt.Errorf("release: stored form: %w", err)
+	}
+	if s.Spooled < 0 || s.Spooled > 0 && len(s.Groups) > 0 {
+		return nil, errShape
 	}
 	if s.Version != storedVersion {
 		return nil, fmt.Errorf("release: stored form %d is not known", s.Version)
@@ -122,7 +147,7 @@ func Decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Release{Plan: p, Chosen: s.Chosen, Run: run, Groups: make([]Group, len(s.Groups))}
+	r := &Release{Plan: p, Chosen: s.Chosen, Run: run, Groups: make([]Group, len(s.Groups)), count: s.Spooled}
 	if s.Kin != nil {
 		r.Shape = s.Kin.Shape
 	}

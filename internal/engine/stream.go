@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/spool"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Stream gives the rows of an answer that memory does not hold, as they are asked for. It is for one goroutine.
+type Stream struct {
+	at    *relay
+	next  func() ([]sqltype.Value, error, bool)
+	stop  func()
+	close func()
+}
+
+// NewStream is of rows, an error the last; close is told when no more are asked for, at least once.
+func NewStream(rows iter.Seq2[[]sqltype.Value, error], close func()) *Stream {
+	return streamOf(&relay{context.Background()}, rows, close)
+}
+
+// streamOf is NewStream whose rows look at a context.
+func streamOf(at *relay, rows iter.Seq2[[]sqltype.Value, error], close func()) *Stream {
+	s := &Stream{at: at, close: close}
+	s.next, s.stop = iter.Pull2(rows)
+	return s
+}
+
+// relay is a context that stands for another, which changes: the one in which the next row is asked for.
+type relay struct{ context.Context }
+
+// Next gives a row; false after the last. An error is of finishing, and ends the answer.
+func (s *Stream) Next(ctx context.Context) (row []sqltype.Value, ok bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	s.at.Context = ctx
+	row, err, ok = s.next()
+	return row, ok && err == nil, err
+}
+
+// Close gives disk and memory free; it may be called twice.
+func (s *Stream) Close() error {
+	s.stop()
+	s.close()
+	return nil
+}
+
+// All holds all rows of an answer, and closes it.
+func (a *Answer) All(ctx context.Context) ([][]sqltype.Value, error) {
+	if a.More == nil {
+		return a.Rows, nil
+	}
+	defer func() { _ = a.Close() }()
+	rows := a.Rows
+	for {
+		row, ok, err := a.More.Next(ctx)
+		if err != nil || !ok {
+			return rows, err
+		}
+		rows = append(rows, row)
+	}
+}
+
+// Close ends an answer that is not read on.
+func (a *Answer) Close() error {
+	if a == nil || a.More == nil {
+		return nil
+	}
+	return a.More.Close()
+}
+
+// within are the limits of finishing.
+func (p *Prepared) within() eval.Limits {
+	l := p.world.policy.Limits
+	return eval.Limits{Held: int(l.FinishingMemory), Sort: p.onDisk()}
+}
+
+// sortMemory is what one sort holds before it writes.
+const sortMemory = 16 << 20
+
+// onDisk are the limits of a file without a name.
+func (p *Prepared) onDisk() spool.Limits {
+	return spool.Limits{Dir: p.session.engine.ledger.Scratch(), Memory: sortMemory, File: p.world.policy.Limits.ReleaseBytes}
+}
+
+// spooling are those of a release of many groups.
+func (p *Prepared) spooling() spool.Limits {
+	l := p.onDisk()
+	l.Items = int(p.world.policy.Limits.SpoolGroups)
+	return l
+}
+
+// spool writes a release of many groups to disk, and gives what its commit names; nil where memory holds it.
+func (r *run) spool(a *asked) (*ledger.Spool, error) {
+	if !a.release.Many() {
+		return nil, nil
+	}
+	to, err := r.session.engine.ledger.NewSpool(a.id, a.key)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.release.Spool(a.an, to, r.world.policy.Limits.ReleaseBytes); err != nil {
+		return nil, errors.Join(err, to.Close())
+	}
+	return to, nil
+}
+
+// closeReleases gives the disk of all releases free.
+func (r *run) closeReleases() {
+	for _, a := range r.asked {
+		if err := a.release.Close(); err != nil {
+			r.session.engine.log.Error("a spool was not closed", logged(err)...)
+		}
+	}
+}
+
+// answer computes the rows of the answer, or as many of them as are asked for, with the first at once: what fails in it fails before any is shown.
+func (r *run) answer(ctx context.Context) (*Answer, error) {
+	a := &Answer{Tag: "SELECT"}
+	if r.elsewhere != nil {
+		var err error
+		a.Rows, err = r.finishElsewhere(ctx)
+		return a, err
+	}
+	at := &relay{ctx}
+	out, err := r.compute(at, r.program.Answer)
+	if err != nil {
+		return nil, err
+	}
+	if out.Each == nil {
+		a.Rows, err = finish.Outputs(r.query, out)
+		return a, err
+	}
+	pick, err := finish.Output(r.query, out.Cols)
+	if err != nil {
+		return nil, err
+	}
+	a.More = streamOf(at, rowsOut(out, pick), r.closeReleases)
+	row, ok, err := a.More.Next(ctx)
+	if ok {
+		a.Rows = [][]sqltype.Value{row}
+	}
+	if err != nil {
+		_ = a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// rowsOut are an answer's rows, an error the last.
+func rowsOut(rel *eval.Relation, pick func([]sqltype.Value) []sqltype.Value) iter.Seq2[[]sqltype.Value, error] {
+	return func(yield func([]sqltype.Value, error) bool) {
+		stopped := errors.New("stopped")
+		err := rel.Each(func(row []sqltype.Value) error {
+			if !yield(pick(row), nil) {
+				return stopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, stopped) {
+			yield(nil, err)
+		}
+	}
+}
+
+// gathered are the rows of a computation's leaf.
+func (r *run) gathered(ctx context.Context, given map[plan.Rel]*eval.Relation, at plan.Rel) ([][]sqltype.Value, error) {
+	return eval.Gather(ctx, given[at], r.within())
+}
+
+// decoded is a stored release, whose spool is its own.
+func decoded(st *stage, old *ledger.Stored) (*release.Release, error) {
+	return release.DecodeSpooled(st.an, old.Payload, old.Spool)
+}

@@ -1,0 +1,94 @@
+package proxy
+
+import (
+	"context"
+
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// A portal whose rows memory does not hold reads them from disk, a part at a time, forward only.
+
+// partRows is how many rows Execute reads at a time.
+const partRows = 256
+
+// partReader gives the next rows of an answer, those before an error too; end says that there are no more.
+type partReader func(ctx context.Context, count int) (rows [][]sqltype.Value, end bool, err error)
+
+// partsOf reads an answer on: as many rows as are asked for (allRows: all), as far as a session may hold them.
+func (s *session) partsOf(a *engine.Answer) partReader {
+	return func(ctx context.Context, count int) (rows [][]sqltype.Value, end bool, err error) {
+		for held := 0; count == allRows || len(rows) < count; {
+			row, ok, err := a.More.Next(ctx)
+			if err != nil {
+				return rows, false, runError(ctx, err)
+			}
+			if !ok {
+				return rows, true, nil
+			}
+			if rows, held = append(rows, row), held+answerBytes([][]sqltype.Value{row}); held > s.srv.opts.MaxAnswerBytes {
+				return nil, false, sqlerr.New(sqlerr.SessionLimit, "a FETCH gives about %d bytes of rows at most", s.srv.opts.MaxAnswerBytes).
+					WithHint("FETCH fewer rows at a time. What was released is stored: the statement costs nothing more.")
+			}
+		}
+		return rows, false, nil
+	}
+}
+
+// part is how many rows Execute asks for next.
+func (p *portal) part(limit, sent int) int {
+	switch {
+	case limit != allRows && p.more != nil:
+		return min(limit-sent, partRows)
+	case limit != allRows:
+		return limit - sent
+	case p.more != nil:
+		return partRows
+	}
+	return allRows
+}
+
+// pull has the next count rows in memory, if there are so many, and those alone.
+func (p *portal) pull(count int) {
+	p.answer.Rows = p.answer.Rows[p.next-p.passed:]
+	p.passed = p.next
+	if count != allRows {
+		if count -= len(p.answer.Rows); count <= 0 {
+			return
+		}
+	}
+	rows, end, err := p.more(p.reading, count)
+	p.failed = err
+	p.answer.Rows = append(p.answer.Rows[:len(p.answer.Rows):len(p.answer.Rows)], rows...)
+	if end {
+		_ = p.answer.Close()
+		p.more = nil
+	}
+}
+
+// read gives a portal the context in which it is read on: until done, a cancel ends that.
+func (s *session) read(p *portal) (done func()) {
+	if p.more == nil {
+		return func() {}
+	}
+	p.reading, done = s.running()
+	return done
+}
+
+// streamed makes a cursor's answer one that is read forward only, where memory does not hold it, or holds it where SCROLL was asked for.
+func (s *session) streamed(p *portal, scroll bool) error {
+	if p.answer.More == nil {
+		return nil
+	}
+	if !scroll {
+		p.more, p.scroll = s.partsOf(p.answer), false
+		return nil
+	}
+	defer func() { _ = p.answer.Close() }()
+	ctx, done := s.running()
+	defer done()
+	rows, _, err := s.partsOf(p.answer)(ctx, allRows)
+	p.answer.Rows = append(p.answer.Rows, rows...)
+	return err
+}
