@@ -78,6 +78,7 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 	if err != nil {
 		return nil, err
 	}
+	defer r.closeReleases()
 	if err := r.lookUp(ctx); err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func TestManyGroups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, err := l.Reserve(t.Context(), ledger.Reservation{Analyst: "ann", Quota: 1, Price: 0.01, Events: ledger.Events{ev}, Loss: loss})
+		id, err := l.Reserve(t.Context(), ledger.Reservation{Payer: ledger.Payer{Analyst: "ann", Quota: 1}, Price: 0.01, Events: ledger.Events{ev}, Loss: loss})
 		if err != nil {
 			t.Fatal(err)
 		}
