@@ -92,11 +92,11 @@ func (s *scriptedSession) Set(name string, values []string) error {
 	return nil
 }
 
-func (s *scriptedSession) Reset(name string) error { return s.Set(name, []string{"0.1"}) }
-func (s *scriptedSession) ResetAll()               { s.values = map[string]string{"dpsql.epsilon": "0.1"} }
-func (s *scriptedSession) Use(sqltype.Settings)    {}
+func (s *scriptedSession) Reset(name string) error         { return s.Set(name, []string{"0.1"}) }
+func (s *scriptedSession) ResetAll()                       { s.values = map[string]string{"dpsql.epsilon": "0.1"} }
+func (s *scriptedSession) Use(sqltype.Settings)            {}
 func (s *scriptedSession) UseParameters(pgmeta.Parameters) {}
-func (s *scriptedSession) Snapshot() any           { return s.values }
+func (s *scriptedSession) Snapshot() any                   { return s.values }
 
 func (s *scriptedSession) Restore(at any) {
 	if v, ok := at.(map[string]string); ok {
