@@ -21,9 +21,9 @@ func checkpoints(t *testing.T, path string) (h *hands, head Head) {
 	l := open(t, path, head, frequent(h.options()))
 	for i := range byte(6) {
 		id := must(l.Reserve(ctx, count(t, l.Filter(), fmt.Sprint("ann ", i%2), 1, 0.01)))(t)
-		switch {
-		case i == 4: // outstanding
-		case i == 5:
+		switch i {
+		case 4: // outstanding
+		case 5:
 			if err := l.Fail(ctx, id, "memory"); err != nil {
 				t.Fatal(err)
 			}

@@ -313,7 +313,7 @@ func TestCutConnections(t *testing.T) {
 	l := joined(t, through, demoHead(t), frequent(dayCache()), usual)
 	l.silent()
 	f := &faulty{server: l.server}
-	l.book.store = f
+	l.store = f
 	r := count(t, l.Filter(), "ann", 1, 0.1)
 	faults := []struct {
 		name   string
@@ -372,7 +372,7 @@ func TestStoppedProxyLosesTheLock(t *testing.T) {
 	r := count(t, list[0].Filter(), "ann", 1, 0.1)
 	held, wake, done := make(chan struct{}), make(chan struct{}), make(chan error)
 	stopped.silent()
-	stopped.book.store = &faulty{server: stopped.server, before: func() { close(held); <-wake }}
+	stopped.store = &faulty{server: stopped.server, before: func() { close(held); <-wake }}
 	go func() {
 		_, err := stopped.Reserve(ctx, r)
 		done <- err
@@ -463,11 +463,11 @@ func TestServerMustBeDurable(t *testing.T) {
 	if err := l.conn.QueryRow(ctx, "SHOW synchronous_commit").Scan(&set); err != nil || set != "on" {
 		t.Errorf("synchronous_commit %s, %v", set, err)
 	}
-	l.server.clock = func() time.Time { return time.Now().Add(-5 * time.Minute) }
+	l.clock = func() time.Time { return time.Now().Add(-5 * time.Minute) }
 	if _, err := l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.1)); !errors.Is(err, ErrClock) {
 		t.Errorf("another time: %v", err)
 	}
-	l.server.clock = time.Now
+	l.clock = time.Now
 	must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.1)))(t)
 	gone, cancel := context.WithCancel(ctx)
 	cancel()

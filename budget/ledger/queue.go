@@ -82,7 +82,7 @@ func (q *queue) take(batch []*entry, reads bool) []*entry {
 	for _, e := range batch {
 		bytes += len(e.payload)
 	}
-	for n < len(q.waiting) && len(batch) < batchEntries && (len(batch) == 0 || bytes+len(q.waiting[n].payload) <= batchBytes) && !(reads && !q.waiting[n].read) {
+	for n < len(q.waiting) && len(batch) < batchEntries && (len(batch) == 0 || bytes+len(q.waiting[n].payload) <= batchBytes) && (!reads || q.waiting[n].read) {
 		bytes += len(q.waiting[n].payload)
 		batch = append(batch, q.waiting[n])
 		n++

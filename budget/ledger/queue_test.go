@@ -75,10 +75,10 @@ func TestFailedBatchLeavesNoTrace(t *testing.T) {
 	for i := range 16 {
 		wg.Go(func() {
 			var err error
-			switch {
-			case i == 0:
+			switch i {
+			case 0:
 				err = l.Commit(ctx, id, Release{Key: Hash{1}, Payload: []byte("1")})
-			case i == 1:
+			case 1:
 				err = l.Freeze(ctx, "ann", "owner")
 			default:
 				_, err = l.Reserve(ctx, r)

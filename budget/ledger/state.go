@@ -297,7 +297,7 @@ func (s *state) checkCharge(version int, c *Charge) error {
 	case c.Order != d.head.Filter.Order:
 		return fmt.Errorf("a charge at order %g, not %g", c.Order, d.head.Filter.Order)
 	}
-	if err := c.Payer.check(version, d.head.Filter); err != nil {
+	if err := c.check(version, d.head.Filter); err != nil {
 		return err
 	}
 	return c.Loss.Validate()

@@ -124,7 +124,7 @@ func (l *book) Verify(ctx context.Context) error {
 		balances.add(r, st.last)
 		if r.Commit != nil {
 			has, ok := stored[r.Seq]
-			if reason := verifyRelease(r.Commit, has, ok, now); reason != "" && !(l.store.shared() && !ok) {
+			if reason := verifyRelease(r.Commit, has, ok, now); reason != "" && (ok || !l.store.shared()) {
 				return &CorruptError{Seq: r.Seq, Reason: reason}
 			}
 			if reason := l.verifySpool(r.Commit, now); reason != "" && (ok || !l.store.shared()) {

@@ -41,7 +41,6 @@ type asked struct {
 	release *release.Release    // what there is, or was made
 	stored  int64               // its reservation, where it was stored
 	free    bool                // it answers as it was stored
-	family  ledger.Hash         // of what else may be computed from it
 
 	charge *measure.Plan // what is charged: the whole, or a top-up
 	maker  *release.Maker
@@ -207,7 +206,7 @@ func (p *Prepared) stored(ctx context.Context, a *asked) (r *release.Release, of
 		}
 	}
 	other, from, err := p.computed(ctx, a, r)
-	if err == nil && other == nil && !(st.again || st.an.Trees() || r.Many()) { // trees, picks and groups on disk are not measured again: at a higher price it is a new release
+	if err == nil && other == nil && !st.again && !st.an.Trees() && !r.Many() { // trees, picks and groups on disk are not measured again: at a higher price it is a new release
 		return r, of, false, nil
 	}
 	if end := r.Close(); err == nil {

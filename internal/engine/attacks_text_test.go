@@ -40,7 +40,8 @@ func TestAttack09Functions(t *testing.T) {
 		for _, c := range calls {
 			for _, sql := range []string{"select " + c, "select count(*) from patients where (" + c + ") is not null", "select count(*) from patients group by " + c, "select * from " + c,
 				"select " + c + ", count(*) from cities group by 1"} {
-				if got := ask(sql); got.err == "" && !(slices.Contains(harmless, c) && (sql == "select "+c || sql == "select * from "+c)) {
+				allowed := slices.Contains(harmless, c) && (sql == "select "+c || sql == "select * from "+c)
+				if got := ask(sql); got.err == "" && !allowed {
 					return fmt.Sprintf("%s gives %v", sql, got.rows)
 				}
 			}

@@ -206,7 +206,7 @@ func limited(in step, ties []sortKey, withTies bool, ends func(*machine) (skip, 
 			case skip > 0:
 				skip--
 				return nil
-			case bounded && most == 0 && !(withTies && compareRows(last, row, ties) == 0):
+			case bounded && most == 0 && (!withTies || compareRows(last, row, ties) != 0):
 				return enough
 			case bounded && most > 0:
 				most--

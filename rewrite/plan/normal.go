@@ -53,9 +53,7 @@ func (n *Normal) Rows(r Rel) Rows {
 	n.p.gather(r, f)
 	out := Rows{Tables: n.p.tables(f)}
 	for _, c := range f.conds {
-		for _, x := range n.p.split(c, false, nil) {
-			out.Conds = append(out.Conds, x)
-		}
+		out.Conds = append(out.Conds, n.p.split(c, false, nil)...)
 	}
 	slices.SortStableFunc(out.Conds, func(x, y Cond) int { return cmp.Compare(x.Text, y.Text) })
 	out.Conds = slices.CompactFunc(out.Conds, func(x, y Cond) bool { return x.Text == y.Text })

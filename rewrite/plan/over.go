@@ -23,7 +23,8 @@ func (n *Normal) Over(x Scalar, at func(text string) (ColID, bool)) (Scalar, boo
 		}
 		return &Const{Value: n.p.normal.values[x.N-1], T: x.T}, true
 	case *Call:
-		if !(isComparison(x) && (isEquality(x) || ordered(x.Args[0].Type()) && ordered(x.Args[1].Type()))) && plainCast(x) == nil {
+		compared := isComparison(x) && (isEquality(x) || ordered(x.Args[0].Type()) && ordered(x.Args[1].Type()))
+		if !compared && plainCast(x) == nil {
 			return nil, false
 		}
 		return n.parts(x, at)
