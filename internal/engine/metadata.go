@@ -14,12 +14,13 @@ import (
 
 // Statements over PostgreSQL's own catalogs are answered from what the policy publishes to the analyst: the database is not asked, and nothing is charged.
 
-// metadata is what an analyst's sessions read of the catalogs, one for all of them.
-func (w *world) metadata(user, database string, tables []*plan.Table, inner plan.Catalog) *pgmeta.Database {
-	if d, ok := w.published.Load(user); ok {
+// database is what an analyst's sessions read of the catalogs, one for all of them.
+func (s *Session) database() *pgmeta.Database {
+	if d, ok := s.world.published.Load(s.user); ok {
 		return d.(*pgmeta.Database)
 	}
-	d, _ := w.published.LoadOrStore(user, pgmeta.New(database, user, inner, tables))
+	tables := append(s.world.catalogs.VisibleOf(s.catalog.Catalog), budgetTable, lastTable, releasesTable, ledgerTable)
+	d, _ := s.world.published.LoadOrStore(s.user, pgmeta.New(s.engine.Database(), s.user, s.catalog, tables))
 	return d.(*pgmeta.Database)
 }
 
@@ -70,10 +71,6 @@ func (s *Session) reads(q *pgsyntax.Select) (data, catalogs bool) {
 		return true
 	}})
 	return data, catalogs
-}
-
-func (s *Session) database() *pgmeta.Database {
-	return s.world.metadata(s.user, s.engine.Database(), append(s.world.catalogs.VisibleOf(s.catalog.Catalog), budgetTable, lastTable, releasesTable, ledgerTable), s.catalog)
 }
 
 // bind resolves a statement: over data, or over PostgreSQL's catalogs where it reads nothing else.
