@@ -3,8 +3,8 @@
 GO      ?= go
 GOTEST  ?= $(GO) test -timeout 14m
 UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./internal/sqlerr/... ./internal/secret/... ./internal/policy/... \
-           ./internal/eval/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./budget/... ./rewrite/... ./sensitivity/... ./internal/bench/baseline ./internal/bench/budgets
-DB       = ./internal/corpus ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
+           ./internal/eval/... ./internal/spool/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./budget ./budget/account/... ./rewrite/... ./sensitivity/... ./internal/bench/baseline ./internal/bench/budgets
+DB       = ./internal/corpus ./internal/pgmeta/... ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/...
 
 .PHONY: all test test-unit test-db test-statistics test-wire test-long corpus deploy-check bench bench-accuracy fuzz lint deps build vet
@@ -64,6 +64,7 @@ soak: deps
 bench: deps
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./noise ./rewrite/pgsyntax ./internal/corpus ./budget/...
 	$(GO) test -run '^$$' -bench . -benchtime 5x ./cmd/dpsql
+	$(GO) test -run '^$$' -bench Captured -benchtime 2x ./internal/pgmeta
 	$(GO) test -run '^$$' -bench Plan -benchtime 20x ./internal/bench/tpc
 	$(GO) test -run '^$$' -bench TPCH -benchtime 1x -timeout 30m ./internal/bench/tpc
 
