@@ -78,6 +78,7 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzBind -fuzztime 60s ./rewrite/plan
 	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime 60s ./internal/policy
 	$(GO) test -run '^$$' -fuzz FuzzParseTree -fuzztime 60s ./internal/backend/postgres
+	$(GO) test -run '^$$' -fuzz FuzzMeta -fuzztime 60s ./internal/pgmeta
 	$(GO) test -run '^$$' -fuzz FuzzSession -fuzztime 60s ./proxy
 	$(GO) test -run '^$$' -fuzz FuzzStartup -fuzztime 60s ./proxy
 	$(GO) test -run '^$$' -fuzz FuzzHear -fuzztime 60s ./proxy
