@@ -76,6 +76,10 @@ func (s *session) runCopy(c *pgsyntax.Copy, text string) (*engine.Answer, error)
 	if err != nil {
 		return nil, err
 	}
+	if answer.MadeUp {
+		_ = answer.Close()
+		return nil, sqlerr.New(sqlerr.RawRows, "rows that are made up cannot be copied").WithHint("Nothing in the copy would say that no person is in them. Copy an aggregate.")
+	}
 	n, err := s.copyOut(inner.columns, answer, opts, force)
 	if err != nil {
 		return nil, err

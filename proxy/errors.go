@@ -91,6 +91,11 @@ func (s *session) notice(text string) {
 	s.sendNotice("notice", "NOTICE", "00000", text)
 }
 
+// mark sends a NOTICE without which an answer would be taken for another.
+func (s *session) mark(text string) {
+	s.send(&pgproto3.NoticeResponse{Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000", Message: s.charset().shown(clean(text))})
+}
+
 // warn sends a WARNING.
 func (s *session) warn(k sqlerr.Kind, text string) { s.sendNotice("warning", "WARNING", k.Code, text) }
 

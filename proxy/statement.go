@@ -165,7 +165,10 @@ func (s *session) run(st *statement, args []sqltype.Value) (*engine.Answer, erro
 	if err != nil {
 		return nil, runError(ctx, err)
 	}
-	if answer.Notice != "" {
+	switch {
+	case answer.MadeUp:
+		s.mark(answer.Notice)
+	case answer.Notice != "":
 		s.notice(answer.Notice)
 	}
 	return answer, nil

@@ -1,24 +1,59 @@
 package sensitivity
 
 import (
+	"slices"
+
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// withoutRows puts nothing in place of a statement that has no rows whatever its tables hold, as tools ask to learn its columns; nil where it may have some.
+// withoutRows puts relations without rows in place of those that have none whatever their tables hold, as tools ask to learn columns, or how many rows there are; nil where private rows are
+// asked for all the same.
 //
-// Proof: the answer is a function of the statement alone.
+// Proof: what is put in place has the same rows, none, on all data, and no aggregate above it looks at more than those rows. So the answer is the same, and where no private table is left it is a function of the
+// statement and of public tables: the exact one, PostgreSQL's.
 func withoutRows(q *plan.Query) *plan.Query {
-	if !empty(q.Root) {
+	var rel func(r plan.Rel) (plan.Rel, error)
+	scalar := func(x plan.Scalar) (plan.Scalar, error) {
+		return plan.MapQueries(x, func(s *plan.Subquery) (plan.Scalar, error) {
+			of := *s
+			var err error
+			of.Query, err = rel(s.Query)
+			return &of, err
+		})
+	}
+	rel = func(r plan.Rel) (plan.Rel, error) {
+		switch a, ok := r.(*plan.Aggregate); {
+		case !touchesPrivate(r):
+			return r, nil
+		case empty(r):
+			return nothing(q, r.Cols()), nil
+		case ok && !overNothing(a):
+			return nil, errNotReleased
+		}
+		return plan.MapParts(r, rel, scalar)
+	}
+	root, err := rel(q.Root)
+	if err != nil || touchesPrivate(root) {
 		return nil
 	}
+	out := *q
+	out.Root = root
+	return &out
+}
+
+// overNothing: an aggregate's values over rows that there are none of are PostgreSQL's; what is dpsql's own has none but of releases.
+func overNothing(a *plan.Aggregate) bool {
+	return len(a.Errors) == 0 && !slices.ContainsFunc(a.Aggs, func(g plan.AggItem) bool { return g.Fn == plan.TopK })
+}
+
+// nothing are no rows of such columns.
+func nothing(q *plan.Query, cols []plan.ColID) plan.Rel {
 	var items []plan.Item
-	for _, id := range q.Root.Cols() {
+	for _, id := range cols {
 		items = append(items, plan.Item{ID: id, Expr: &plan.Const{T: q.Columns[id].Type}})
 	}
-	out := *q
-	out.Root = &plan.Filter{Input: &plan.Project{Input: &plan.OneRow{}, Items: items}, Cond: &plan.Const{Value: false, T: sqltype.Bool}}
-	return &out
+	return &plan.Filter{Input: &plan.Project{Input: &plan.OneRow{}, Items: items}, Cond: &plan.Const{Value: false, T: sqltype.Bool}}
 }
 
 // empty: a relation has no rows by its form. The default claims nothing.

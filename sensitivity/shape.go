@@ -93,21 +93,31 @@ func noAggregate(q *plan.Query, way []plan.Rel) error {
 	return sqlerr.New(sqlerr.Internal, "the statement has no private rows")
 }
 
-// example is an aggregate over the columns that the statement asked for: the first column with a public domain groups, the
-// first with a range is averaged.
+// example is an aggregate of a table among those that the statement asked for: the first column of it with a public domain groups, the
+// first with a range is averaged. It is accepted as it stands.
 func example(q *plan.Query, from plan.Rel) string {
+	var t *plan.Table
+	plan.VisitRels(from, func(r plan.Rel) bool {
+		if s, ok := r.(*plan.Scan); ok && t == nil && !s.Table.Public {
+			t = s.Table
+		}
+		return true
+	})
+	if t == nil {
+		return "SELECT count(*) FROM ..."
+	}
 	var group, avg string
 	for _, o := range q.Outputs {
 		info := q.Columns[o.Col]
-		if info.Table == nil || info.Table.Public || info.Attr >= len(info.Table.Columns) {
+		if info.Table != t || info.Attr >= len(t.Columns) {
 			continue
 		}
-		c := info.Table.Columns[info.Attr]
+		c := t.Columns[info.Attr]
 		if group == "" && c.Domain != nil {
-			group = info.Name
+			group = plan.QuoteIdent(c.Name)
 		}
 		if avg == "" && c.Range != nil && c.Type.IsNumber() {
-			avg = info.Name
+			avg = plan.QuoteIdent(c.Name)
 		}
 	}
 	var b strings.Builder
@@ -119,11 +129,11 @@ func example(q *plan.Query, from plan.Rel) string {
 	if avg != "" {
 		fmt.Fprintf(&b, ", avg(%s)", avg)
 	}
-	if s, ok := from.(*plan.Scan); ok {
-		b.WriteString(" FROM " + s.Table.Name)
-	} else {
-		b.WriteString(" FROM ...")
+	b.WriteString(" FROM ")
+	if t.Schema != "" && t.Schema != "public" && t.Schema != "main" {
+		b.WriteString(plan.QuoteIdent(t.Schema) + ".")
 	}
+	b.WriteString(plan.QuoteIdent(t.Name))
 	if group != "" {
 		b.WriteString(" GROUP BY " + group)
 	}

@@ -46,6 +46,8 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 	switch {
 	case p.meta != nil:
 		rep.Head = line("Statement about names: answered from the policy, free; the database is not asked")
+	case p.preview != "":
+		rep = p.explainPreview()
 	case p.an.Class == sensitivity.Public:
 		rep.Head = line("Public statement: exact and free")
 		for _, l := range strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n") {

@@ -119,12 +119,12 @@ func code(err error) string {
 	return e.Code
 }
 
-// analyzeMeta keeps a statement over the catalogs: there is nothing to bound.
-func (p *Prepared) analyzeMeta(q *plan.Query) {
+// analyzeFree keeps a statement that reads no table of the data: there is nothing to bound.
+func (p *Prepared) analyzeFree(q *plan.Query, preview string) {
 	s := p.session
-	p.query, p.program, p.stages, p.public, p.elsewhere, p.told = q, nil, nil, nil, nil, false
+	p.query, p.program, p.stages, p.public, p.elsewhere = q, nil, nil, nil, nil
 	p.an = &sensitivity.Analysis{Class: sensitivity.Public, Query: q}
-	p.under, p.values, p.world = s.now, s.values, s.world
+	p.preview, p.under, p.values, p.world = preview, s.now, s.values, s.world
 }
 
 // runMeta answers from the catalog alone.

@@ -54,6 +54,7 @@ type Prepared struct {
 	told      bool                           // aggregates are told parameters: it is analysed again with their values
 	elsewhere *elsewhere                     // set where its answer is computed by the database, from given rows
 	meta      *pgmeta.Session                // set for statements over PostgreSQL's own catalogs
+	preview   string                         // how rows of people, which are not shown, are previewed; "": they were not asked for
 }
 
 // Prepare binds and analyses a SELECT or an EXPLAIN of one. It touches no private data and spends nothing.
@@ -93,11 +94,15 @@ func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 		return err
 	}
 	if p.meta != nil {
-		p.analyzeMeta(q)
+		p.analyzeFree(q, "")
 		return nil
 	}
 	q, p.told = q.WithDirect(args)
 	program, err := sensitivity.Divide(ctx, q, s.options())
+	if how := s.previews(q, err); how != "" {
+		p.analyzeFree(q, how)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -112,6 +117,7 @@ func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 		}
 		first = stages[0].an
 	}
+	p.preview = ""
 	p.query, p.program, p.stages, p.public, p.elsewhere, p.an, p.under, p.values, p.world = q, program, stages, public, by, first, s.now, s.values, s.world
 	return nil
 }
@@ -137,7 +143,7 @@ func (p *Prepared) Columns() []Column {
 // Run answers the statement. A private one is charged here, unless a stored release answers it.
 func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
 	s := p.session
-	if p.explain == nil && p.meta == nil {
+	if p.explain == nil && p.meta == nil && p.preview == "" {
 		if err := s.engine.settle(ctx); err != nil {
 			if ctx.Err() != nil {
 				err = s.uncharged(ctx, err)
@@ -174,6 +180,8 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 		return p.runExplain(ctx, args)
 	case p.meta != nil:
 		return p.runMeta(ctx, args)
+	case p.preview != "":
+		return p.runPreview(ctx, args)
 	case p.an.Class == sensitivity.Private:
 		return p.runPrivate(ctx, args)
 	}

@@ -9,22 +9,14 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgcat"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // searchPath are the schemas in which a name without one is looked for.
 var searchPath = []string{pgCatalog, "public"}
 
 // quoteIdent is quote_ident.
-func quoteIdent(s string) string {
-	plain := s != "" && !pgsyntax.NeedsQuotes(s)
-	for i, c := range []byte(s) {
-		plain = plain && (c >= 'a' && c <= 'z' || c == '_' || i > 0 && (c >= '0' && c <= '9'))
-	}
-	if plain {
-		return s
-	}
-	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
-}
+func quoteIdent(s string) string { return plan.QuoteIdent(s) }
 
 // identifiers reads a.b."C" as the names that it has.
 func identifiers(s string) ([]string, error) {

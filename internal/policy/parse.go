@@ -58,7 +58,7 @@ func (f *file) policy(body ast.Node) {
 	keep := func(to *ast.Node) func(ast.Node) { return func(n ast.Node) { *to = n } }
 	p := f.p
 	p.Cache = Cache{TTL: defaultTTL, Scope: "data_set"}
-	p.Listen, p.Limits = defaultListen, DefaultLimits()
+	p.Listen, p.Limits, p.Preview = defaultListen, DefaultLimits(), PreviewNone
 	f.fields(body, "the policy", []field{
 		{name: "dataset", required: true, read: f.dataset},
 		{name: "people", read: f.people},
@@ -78,6 +78,9 @@ func (f *file) policy(body ast.Node) {
 		{name: "roles", read: keep(&roles)},
 		{name: "listen", read: keep(&listen)},
 		{name: "limits", read: f.limits},
+		{name: "preview", read: func(n ast.Node) {
+			p.Preview = f.choice(n, "preview", []string{PreviewNone, PreviewSchema, PreviewMock}, nil)
+		}},
 		{name: "metrics", read: f.metrics},
 		{name: "audit", read: func(n ast.Node) { p.Audit = f.fileOrNone(n, "audit") }},
 		{name: "socket", read: func(n ast.Node) { p.Socket = f.fileOrNone(n, "socket") }},

@@ -49,10 +49,18 @@ type Policy struct {
 	Listen   string // host:port; loopback only without TLS
 	TLS      *TLS   // nil: none
 	Limits   Limits
+	Preview  string // what a statement for rows of people shows: PreviewNone, PreviewSchema or PreviewMock
 	Metrics  string // host:port of /metrics and /healthz; "" is none
 	Audit    string // file of the audit log, or "none"
 	Socket   string // Unix socket of the owner's commands, or "none"
 }
+
+// What a statement for rows of people shows.
+const (
+	PreviewNone   = "none"   // it is refused
+	PreviewSchema = "schema" // its columns, without rows
+	PreviewMock   = "mock"   // rows that are made up from the policy
+)
 
 // Backend is the database of people: exactly one of Postgres, DuckDB and Files is set.
 type Backend struct {

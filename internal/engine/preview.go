@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/eval"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Rows of people are not shown. Tools ask for some all the same before they ask for anything else, so an owner may let them see the columns, or rows that are made up.
+
+const (
+	noticeSchema  = "the columns alone: rows of people are not shown, and none was read"
+	noticeMock    = "these rows are made up from the policy: no person is in them"
+	noticeNoMock  = "no row is shown: rows of people are not, none was read, and no row that is made up from the policy meets the conditions"
+	noticeNotMade = "no row is shown: rows of people are not, none was read, and the policy does not say enough to make some up"
+)
+
+const (
+	mostMock    = 10     // rows that are shown
+	mockRows    = 100    // of one table
+	mockProduct = 10_000 // rows of all tables together, as a cross join has them
+)
+
+// previews says how a statement is previewed that err refuses; "": it is not.
+//
+// Proof: which statements are follows from the plan and the policy: err does (sensitivity.Divide), and so does the plan's shape. Nothing is read: runPreview computes from the catalog, which is the
+// policy's and the schema's, and never has a backend in its hands; nothing is charged or stored, since nothing is released. No answer mixes what is made up with what was released or is stored:
+// each relation of the plan is a table whose rows would all be made up (onlyRows), so there is no aggregate, whose input might be, no set operation, no subquery, and no other source of rows.
+func (s *Session) previews(q *plan.Query, err error) string {
+	how := s.world.policy.Preview
+	if how == "" || how == policy.PreviewNone || sqlerr.ID(err) != sqlerr.RawRows.ID || !s.onlyRows(q.Root) {
+		return ""
+	}
+	return how
+}
+
+// onlyRows: a relation's rows are those of tables, chosen, joined, ordered and computed with, and nothing else.
+func (s *Session) onlyRows(r plan.Rel) bool {
+	for _, x := range plan.Scalars(r) {
+		if plan.FirstQuery(x) != nil {
+			return false
+		}
+	}
+	switch n := r.(type) {
+	case *plan.Scan:
+		return n.Rows == nil && !s.catalog.own(n.Table)
+	case *plan.Join:
+		return !n.Lateral && s.onlyRows(n.Left) && s.onlyRows(n.Right)
+	case *plan.Filter, *plan.Project, *plan.Sort, *plan.Limit:
+		return s.onlyRows(plan.Inputs(r)[0])
+	}
+	return false
+}
+
+// runPreview answers from the policy.
+func (p *Prepared) runPreview(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+	a := &Answer{Tag: "SELECT", Notice: noticeSchema, MadeUp: true}
+	if p.preview != policy.PreviewMock {
+		return a, nil
+	}
+	rows, err := p.mockRows(ctx, args)
+	switch {
+	case ctx.Err() != nil:
+		return nil, p.session.uncharged(ctx, errors.Join(err, ctx.Err()))
+	case err != nil: // its functions are the database's alone, or not for such values
+		a.Notice = noticeNotMade
+	case len(rows) == 0:
+		a.Notice = noticeNoMock
+	default:
+		a.Rows, a.Notice = rows[:min(len(rows), mostMock)], noticeMock
+	}
+	return a, nil
+}
+
+// mockRows runs the statement over tables that are made up.
+func (p *Prepared) mockRows(ctx context.Context, args []sqltype.Value) ([][]sqltype.Value, error) {
+	scans := scansOf(p.query.Root)
+	of := min(mockRows, int(math.Pow(mockProduct, 1/float64(len(scans)))+1e-9))
+	made := map[plan.Rel]*eval.Relation{}
+	for _, sc := range scans {
+		rel := &eval.Relation{Cols: sc.Columns}
+		for i := range of {
+			row := make([]sqltype.Value, len(sc.Columns))
+			for c := range row {
+				if sc.Table.Columns[c].Visible {
+					row[c] = mockValue(sc.Table, c, i, 0)
+				}
+			}
+			rel.Rows = append(rel.Rows, row)
+		}
+		made[sc] = rel
+	}
+	leaf := func(r plan.Rel) (*eval.Relation, bool) {
+		rel, ok := made[r]
+		return rel, ok
+	}
+	rel, err := eval.Run(ctx, p.query.Root, leaf, p.query, args)
+	if err != nil {
+		return nil, err
+	}
+	return finish.Outputs(p.query, rel)
+}
+
+// explainPreview tells of a statement for rows of people.
+func (p *Prepared) explainPreview() *report {
+	rep := &report{Head: line("Rows of people, which are not shown: free; the database is not asked")}
+	what := "Preview: the columns, without rows"
+	if p.preview == policy.PreviewMock {
+		what = "Preview: rows that are made up from the policy; no person is in them"
+	}
+	rep.All = []told{{Text: what}}
+	return rep
+}

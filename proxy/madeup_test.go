@@ -1,0 +1,49 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// TestMadeUpRows: rows of nobody are never sent without the NOTICE that says so, also to clients that want to hear of errors alone and from cursors; they are not copied, where it would be lost.
+func TestMadeUpRows(t *testing.T) {
+	ctx := context.Background()
+	config, err := pgconn.ParseConfig(proxyURL(startProxy(t, newScripted(), Options{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := 0
+	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		if n.Message == "nobody is in these" {
+			heard++
+		}
+	}
+	conn, err := pgconn.ConnectConfig(ctx, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if _, err := conn.Exec(ctx, "set client_min_messages = error").ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	for i, sql := range []string{"select * from people", "begin; declare c cursor for select * from people; fetch c; commit"} {
+		before := heard
+		if _, err := conn.Exec(ctx, sql).ReadAll(); err != nil || heard == before {
+			t.Errorf("%d: %s: %d notices, %v", i, sql, heard-before, err)
+		}
+	}
+	before := heard
+	if r := conn.ExecParams(ctx, "select * from people", nil, nil, nil, nil).Read(); r.Err != nil || len(r.Rows) != 1 || heard == before {
+		t.Errorf("%v: %d notices", r, heard-before)
+	}
+	_, err = conn.Exec(ctx, "copy (select * from people) to stdout").ReadAll()
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) || pg.Code != sqlerr.RawRows.Code {
+		t.Errorf("a copy: %v", err)
+	}
+}
