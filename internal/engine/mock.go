@@ -25,7 +25,7 @@ func mockValue(t *plan.Table, c, i, deep int) sqltype.Value {
 		}
 		return values[(i+c)%len(values)]
 	}
-	if to, at, ok := referred(t, c); ok && deep < mockDeep {
+	if to, at, ok := referred(t, c); ok && deep < mockDeep && to.Columns[at].Visible { // what the analyst may not see is not told by its range
 		if v := mockValue(to, at, i, deep+1); v != nil && to.Columns[at].Type == col.Type {
 			return v
 		}
