@@ -33,10 +33,7 @@ If the command is cut, the old ledger goes on as if nothing had been, or the sam
 			if err != nil {
 				return err
 			}
-			to := ledger.Place{SQLite: p.Ledger.SQLite}
-			if p.Ledger.Postgres != "" {
-				to = ledger.Place{Postgres: ledger.Server{URL: p.Ledger.Postgres, Path: p.Ledger.Beside}}
-			}
+			to := placeOf(p)
 			if old.String() == to.String() {
 				return fmt.Errorf("the policy's ledger is %s still: write the new place into %s first", to, config)
 			}

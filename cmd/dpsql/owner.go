@@ -32,6 +32,11 @@ type ownersLedger interface {
 // openLedger asks the running server where there is one, and else takes the ledger.
 func openLedger(ctx context.Context, p *policy.Policy) (ownersLedger, error) {
 	if c, up := owner.Dial(ctx, p.Socket); up {
+		if b, err := c.Budget(ctx); err == nil { // one whose ledger failed may still be told to stop somebody
+			if err := ofPeople("the server on "+p.Socket, b.People, p); err != nil {
+				return nil, err
+			}
+		}
 		return running{c}, nil
 	}
 	l, err := takeLedger(ctx, p)
@@ -41,8 +46,39 @@ func openLedger(ctx context.Context, p *policy.Policy) (ownersLedger, error) {
 	return alone{l, p}, nil
 }
 
-// takeLedger opens the ledger itself: a file while no server has it, a database's beside its servers.
+// takeLedger opens the ledger itself: a file while no server has it, a database's beside its servers. One of other people than the policy's is refused.
 func takeLedger(ctx context.Context, p *policy.Policy) (ledger.Ledger, error) {
+	l, err := openPlace(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := l.Accounts()
+	if err == nil {
+		err = ofPeople("the ledger in "+placeOf(p).String(), accounts.People, p)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// ofPeople refuses a ledger of other people than the policy's: a freeze or a grant in it would meet their analysts. One that is empty has nobody's.
+func ofPeople(whose, people string, p *policy.Policy) error {
+	if people == "" || people == p.People {
+		return nil
+	}
+	return fmt.Errorf("%s is of the people %q, and this policy's are %q: nothing was done. Is this the right policy? Other people need a ledger, and a socket, of their own", whose, people, p.People)
+}
+
+// placeOf is where the policy's ledger is.
+func placeOf(p *policy.Policy) ledger.Place {
+	if p.Ledger.Postgres != "" {
+		return ledger.Place{Postgres: ledger.Server{URL: p.Ledger.Postgres, Path: p.Ledger.Beside}}
+	}
+	return ledger.Place{SQLite: p.Ledger.SQLite}
+}
+
+func openPlace(ctx context.Context, p *policy.Policy) (ledger.Ledger, error) {
 	if p.Ledger.Postgres != "" {
 		l, err := ledger.OpenPostgresForOwner(ctx, ledger.Server{URL: p.Ledger.Postgres, Path: p.Ledger.Beside})
 		if errors.Is(err, ledger.ErrNotExist) {
