@@ -74,7 +74,7 @@ func (m Approximate) pair() (pair, bool, error) {
 	return newPoints([]float64{m.Delta, hi, lo, 0}, []float64{0, lo, hi, m.Delta}), true, nil
 }
 
-// tailMass is what a discrete noise's table leaves out at either end; it counts as infinite loss.
+// tailMass is about what a discrete noise's table leaves out at either end; it counts as infinite loss.
 const tailMass = 1e-30
 
 // discrete is the pair of an integer noise whose log probability, up to a constant, is f(|x|), falling, shifted by d.
@@ -101,6 +101,8 @@ func discrete(f func(x float64) float64, d int) (pair, bool, error) {
 	for x := -n; x <= n+d; x++ {
 		p, q = append(p, pmf(x)), append(q, pmf(x-d))
 	}
+	rest := pmf(n+1) / (1 - pmf(n+1)/pmf(n)) // beyond n on one side, at least: f is concave, so from there on it falls by no less
+	p, q = append(p, rest, 0), append(q, 0, rest)
 	return newPoints(p, q), true, nil
 }
 
@@ -125,11 +127,15 @@ func (m DiscreteGaussian) pair() (pair, bool, error) {
 type Composition struct {
 	directions [][]part
 	tail       float64
+	steps      []Step // to compose them anew where one asks about a delta below usualDelta
 }
+
+// usualDelta is the smallest delta that a Composition is made for at first.
+const usualDelta = 1e-12
 
 // Compose composes steps, which are fixed in advance.
 func Compose(steps ...Step) (*Composition, error) {
-	return composeFor(1e-12, steps)
+	return composeFor(usualDelta, steps)
 }
 
 // least is the smallest delta about which one will ask.
@@ -162,7 +168,7 @@ func composeFor(least float64, steps []Step) (*Composition, error) {
 	if total == 0 {
 		return nil, fmt.Errorf("account: nothing is composed")
 	}
-	c := &Composition{tail: least * 1e-4}
+	c := &Composition{tail: least * 1e-4, steps: steps}
 	for i, list := range pairs {
 		if i == 1 && same(pairs) {
 			break
@@ -249,6 +255,13 @@ func (c *Composition) Delta(epsilon float64) float64 {
 
 // Epsilon bounds the epsilon at a delta in (0, 1); +Inf where no epsilon has it.
 func (c *Composition) Epsilon(delta float64) float64 {
+	if delta < usualDelta { // its tails alone have more
+		finer, err := composeFor(delta, c.steps)
+		if err != nil {
+			return math.Inf(1)
+		}
+		c = finer
+	}
 	worst := 0.0
 	for _, parts := range c.directions {
 		worst = math.Max(worst, epsilonOf(parts, delta, c.tail))

@@ -17,7 +17,7 @@ func Calibrate(epsilon, delta float64, steps func(scale float64) []Step) (float6
 	}
 	var failed error
 	within := func(scale float64) bool {
-		c, err := composeFor(math.Min(delta, 1e-12), steps(scale))
+		c, err := composeFor(math.Min(delta, usualDelta), steps(scale))
 		if err != nil {
 			failed = err
 			return true
