@@ -7,7 +7,7 @@ UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./interna
 DB       = ./internal/corpus ./internal/pgmeta/... ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/...
 
-.PHONY: all test test-unit test-db test-statistics test-wire test-long corpus deploy-check bench bench-accuracy fuzz lint deps build vet
+.PHONY: all test test-unit test-db test-statistics test-wire test-long test-clients corpus deploy-check bench bench-accuracy fuzz lint deps build vet
 
 all: build
 
@@ -50,6 +50,12 @@ test-long: deps
 # The Dockerfile's and the compose file's steps, without docker (also a part of test-long).
 deploy-check: deps
 	DPSQL_LONG=1 $(GO) test -timeout 20m -run DeployCheck -v ./deploy
+
+# Drivers and tools of Debian, npm and Go, each run against one demo; UPDATE=1 writes what they print into docs/clients.md.
+test-clients: deps
+	@sh .ci/client-deps.sh
+	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 20m -run 'TestClients$$' ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
+	$(GO) test -count=1 -run 'TestClientsDoc$$' ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
 
 # How statements are read, beside PostgreSQL: CORPUS=folder SCHEMA=name make corpus, or every corpus that is here (building PostgreSQL's own
 # parser takes some minutes the first time). SCHEMA is a .sql file with DDL, demo, sakila, or a folder of testdata/corpus. VERBOSE=1 prints what is the same too.

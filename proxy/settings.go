@@ -21,6 +21,7 @@ type settings struct {
 	startEngine []engineSetting
 	now         values
 	zone        *sqltype.Zone // of TimeZone, once it was asked for
+	pid         uint32        // of the session, as BackendKeyData tells it
 }
 
 // values are what transactions roll back. Its maps are never written to, only replaced, so that a snapshot is a copy of it.
@@ -46,6 +47,9 @@ type snapshot struct {
 func newSettings(user string, e Session) *settings {
 	return &settings{engine: e, starts: map[string]string{"session_authorization": user}}
 }
+
+// BackendPID is what pg_backend_pid gives.
+func (s *settings) BackendPID() uint32 { return s.pid }
 
 func (s *settings) snapshot() snapshot { return snapshot{s.now, s.engine.Snapshot()} }
 

@@ -72,6 +72,7 @@ func (s *session) startup() error {
 		return err
 	}
 	s.set = newSettings(s.user, s.engine)
+	s.set.pid = s.pid
 	s.engine.UseParameters(s.set)
 	if s.srv.opts.TLS != nil {
 		s.set.starts["ssl"] = "on"

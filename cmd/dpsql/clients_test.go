@@ -246,28 +246,9 @@ func TestPsycopg2(t *testing.T) {
 
 // TestDemoAnswers is the psql line against a running demo.
 func TestDemoAnswers(t *testing.T) {
-	cmd := program(t.Context(), "demo", "--listen", "127.0.0.1:0")
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	buf, text := make([]byte, 4096), ""
-	for !strings.Contains(text, "-U analyst demo") {
-		n, err := stdout.Read(buf)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		text += string(buf[:n])
-	}
-	var host, port string
-	if _, err := fmt.Sscanf(text[strings.Index(text, "psql -h"):], "psql -h %s -p %s", &host, &port); err != nil {
-		t.Fatal(err)
-	}
-	conn := connect(t, fmt.Sprintf("postgres://analyst:demo@%s:%s/demo?sslmode=disable", host, port))
+	addr := demoServer(t)
+	runClient(t, "psycopg2", "/usr/bin/python3 -B psycopg2_client.py", addr)
+	conn := connect(t, fmt.Sprintf("postgres://analyst:demo@%s/demo?sslmode=disable", addr))
 	rows, err := conn.Query(context.Background(), "select readmitted, count(*), avg(days_in_hospital) from encounters group by 1 order by 2 desc")
 	if err != nil {
 		t.Fatal(err)

@@ -10,11 +10,12 @@ import (
 	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
-// Parameters are the settings of a session, as SHOW has them.
+// Parameters are the settings of a session, as SHOW has them, and the number by which it is cancelled.
 type Parameters interface {
 	Parameter(name string) (value string, ok bool)
 	AllParameters() []Parameter
 	SetParameter(name, value string, local bool) error
+	BackendPID() uint32
 }
 
 // Parameter is one of them.

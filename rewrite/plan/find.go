@@ -51,6 +51,24 @@ func constants(fn *funcs.Func, args []Scalar) bool {
 	})
 }
 
+// late makes the row when its arguments are known, for statements over the catalogs, which no backend computes: a driver sends a pattern as a parameter.
+func late(fn *funcs.Func, zone string) *funcs.Func {
+	out := *fn
+	out.With = nil
+	out.Eval = func(args []sqltype.Value, types []sqltype.Type, result sqltype.Type) (sqltype.Value, error) {
+		c := funcs.Constants{Zone: zone}
+		for _, i := range fn.Const {
+			c.Values = append(c.Values, args[i])
+		}
+		row, err := fn.With(c)
+		if err != nil {
+			return nil, err
+		}
+		return row.Eval(args, types, result)
+	}
+	return &out
+}
+
 // special is the row for the constants that a call has where the row asks for some.
 func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*funcs.Func, error) {
 	if err := b.styled(fn, args, pos); err != nil {
@@ -62,6 +80,9 @@ func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*func
 	if fn.With == nil || b.find.meta != nil && fn.Eval != nil && !constants(fn, args) {
 		return fn, nil
 	}
+	if b.find.meta != nil && !constants(fn, args) {
+		return late(fn, b.opts.Values.Zone.String()), nil
+	}
 	b.zoned = b.zoned || fn.Zoned
 	c := funcs.Constants{Zone: b.opts.Values.Zone.String()}
 	for _, i := range fn.Const {
@@ -69,7 +90,7 @@ func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*func
 		switch {
 		case ok && x.Value != nil:
 			c.Values = append(c.Values, x.Value)
-		case fn.Spell != nil && (b.find.meta == nil || fn.Eval != nil):
+		case fn.Spell != nil:
 			return fn, nil
 		default:
 			return nil, sqlerr.New(sqlerr.UnsupportedFunction, "argument %d of %s must be a constant", i+1, fn.Name).At(int(b.place(args[i], pos))).

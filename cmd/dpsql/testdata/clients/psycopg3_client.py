@@ -1,0 +1,44 @@
+# psycopg 3: server-side parameters, prepared statements, binary rows, server cursors, COPY, cancel.
+import sys
+import threading
+
+import psycopg
+
+host, port = sys.argv[1].split(":")
+conn = psycopg.connect(host=host, port=port, user="analyst", password="demo", dbname="demo", options="-c dpsql.notices=brief")
+notices = []
+conn.add_notice_handler(lambda d: notices.append(d.message_primary))
+cur = conn.execute("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1")
+print("tables:", ", ".join(r[0] for r in cur))
+question = "SELECT count(*) FROM encounters WHERE medications >= %s"
+first = conn.execute(question, (9,)).fetchone()[0]
+print(f"count: ~{first}")
+print("a notice tells the price:", any("price" in n for n in notices))
+same = {conn.execute(question, (9,), prepare=True).fetchone()[0] for _ in range(7)}
+print("prepared 7 times, the same answer:", same == {first})
+binary = conn.cursor(binary=True)
+binary.execute("SELECT readmitted, count(*), avg(medications) FROM encounters GROUP BY 1 ORDER BY 1")
+for key, n, mean in binary:
+    print(f"binary: {key} ~{n} ~{mean:.1f} {type(mean).__name__}")
+with conn.cursor(name="groups") as named:
+    named.execute("SELECT readmitted, count(*) FROM encounters GROUP BY 1 ORDER BY 1")
+    print("server cursor:", [r[0] for r in named.fetchmany(2)], [r[0] for r in named.fetchall()])
+with conn.cursor().copy("COPY (SELECT readmitted, count(*) FROM encounters GROUP BY 1 ORDER BY 1) TO STDOUT (FORMAT binary)") as copy:
+    copy.set_types(["text", "int8"])
+    print("binary copy:", [r[0] for r in copy.rows()])
+with conn.pipeline():
+    a, b = conn.execute("SELECT 1 + %s::int", (1,)), conn.execute("SELECT current_user")
+print("pipeline:", a.fetchone(), b.fetchone())
+conn.commit()
+try:
+    with conn.transaction():
+        conn.execute("SELECT * FROM encounters")
+except psycopg.Error as e:
+    print(f"rows: {e.sqlstate} {e.diag.message_primary}")
+timer = threading.Timer(0.3, conn.cancel)
+timer.start()
+try:
+    conn.execute("SELECT pg_sleep(10)")
+except psycopg.errors.QueryCanceled as e:
+    print("cancel:", e.sqlstate)
+conn.rollback()

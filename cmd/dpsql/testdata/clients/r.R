@@ -1,0 +1,17 @@
+# RPostgreSQL: tables, fields, an aggregate into a data frame, fetch in parts, an error.
+suppressMessages(library(RPostgreSQL))
+at <- strsplit(commandArgs(TRUE)[1], ":")[[1]]
+con <- dbConnect(PostgreSQL(), host = at[1], port = as.integer(at[2]), user = "analyst", password = "demo", dbname = "demo")
+cat("tables:", sort(dbListTables(con)), "\n")
+cat("patients:", dbListFields(con, "patients"), dbExistsTable(con, "nothing"), "\n")
+g <- dbGetQuery(con, "SELECT readmitted, count(*) AS n, avg(medications) AS mean FROM encounters GROUP BY 1 ORDER BY 1")
+for (i in seq_len(nrow(g))) cat(sprintf("group: %s ~%.0f ~%.1f\n", g$readmitted[i], g$n[i], g$mean[i]))
+r <- dbSendQuery(con, "SELECT readmitted, count(*) FROM encounters GROUP BY 1 ORDER BY 1")
+cat("fetched:", nrow(fetch(r, 2)), nrow(fetch(r, -1)), "\n")
+invisible(dbClearResult(r))
+cat("parameters:", dbGetQuery(con, "SELECT $1::int + 1 AS two", 1)$two, "\n")
+cat("a public table:", dim(dbReadTable(con, "admission_types")), "\n")
+sink(file(nullfile(), "w"), type = "message")
+e <- suppressWarnings(try(dbGetQuery(con, "SELECT * FROM patients"), silent = TRUE))
+cat("rows:", if (is.null(e) || inherits(e, "try-error")) dbGetException(con)$errorMsg else "shown")
+invisible(dbDisconnect(con))
