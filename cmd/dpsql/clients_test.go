@@ -83,6 +83,12 @@ func TestPgx(t *testing.T) {
 	if _, err := conn.Prepare(ctx, "by_days", "SELECT days < 15 AS short, count(*) FROM stays GROUP BY 1 ORDER BY 1"); err != nil {
 		t.Fatal(err)
 	}
+	var pid uint32
+	var names []string
+	err = conn.QueryRow(ctx, "SELECT pg_backend_pid(), array_agg(relname::text ORDER BY 1) FROM pg_class WHERE relname ~ $1 AND relname LIKE $2", "^(stays|patients)$", "%t%").Scan(&pid, &names)
+	if err != nil || pid == 0 || pid != conn.PgConn().PID() || strings.Join(names, " ") != "patients stays" {
+		t.Errorf("patterns as parameters: session %d of %d, %v, %v", pid, conn.PgConn().PID(), names, err)
+	}
 	r := conn.PgConn().ExecPrepared(ctx, "by_days", nil, nil, nil).Read()
 	if r.Err != nil || len(r.Rows) != 2 {
 		t.Errorf("two public groups: %v, %v", r.Rows, r.Err)
