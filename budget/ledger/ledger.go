@@ -1,6 +1,6 @@
 // Package ledger keeps what was spent of a data set's budget, durably and before the data is touched.
 //
-// A statement is reserved (all its stages checked against the data set's filter and the analyst's quota, written and synced in one
+// A statement is reserved (all its stages checked against the data set's filter and the quotas of the analyst and their roles, written and synced in one
 // transaction), then run, then each stage is committed with its release, or failed. A reservation counts as spent from the moment it is
 // written, whatever becomes of it: nothing is ever given back. Records are append-only, carry the events that were run as
 // data, and are chained by their hashes; balances are sums over them. A ledger that belongs to other people or makes
@@ -8,8 +8,8 @@
 // the sums so far, so that a start reads few records; Verify reads all.
 //
 // A budget may come back in calendar windows; each that was charged counts in full against a lifetime. Several data sets over
-// the same people share one ledger, one after the other, and that lifetime. Time is the records': it never runs back, so a
-// clock that is turned back reopens nothing. A mark beside the file shows an older file that was put in its place. A freeze stops an analyst, or everybody, until it is lifted.
+// the same people share one ledger, and that lifetime. In a file one process has it, in PostgreSQL several share it, each under a lease; an owner may grant, raise the promise, and move it from one to the other. Time is the records': it never runs back, so a
+// clock that is turned back reopens nothing. A mark beside it shows an older one that was put in its place. A freeze stops an analyst, or everybody, until it is lifted.
 package ledger
 
 import (

@@ -66,7 +66,7 @@ func OpenSQLite(ctx context.Context, path string, head Head, opt Options) (*SQLi
 	return openWith(ctx, path, head, opt, connect)
 }
 
-// OpenForOwner takes an existing ledger while no server has it, for Accounts, Records, Verify, Freeze and Unfreeze; the rest
+// OpenForOwner takes an existing ledger while no server has it, for Accounts, Records, Verify, Freeze, Unfreeze, Grant and Raise; the rest
 // is refused with ErrOwner. It appends nothing by itself. The error is as OpenSQLite's, or wraps ErrNotExist.
 func OpenForOwner(ctx context.Context, path string) (*SQLite, error) {
 	return openOwner(ctx, path, Options{})

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/dpsql/dpsql/internal/pgtest"
 )
@@ -52,24 +50,6 @@ func TestMoveLedger(t *testing.T) {
 	write("ledger: {postgres: env:LEDGER_URL}\n")
 	if said := failing(t, "budget", "move", "--from", filepath.Join(dir, "nothing.ledger"), "--config", path); !strings.Contains(said, "no such file") {
 		t.Error(said)
-	}
-	shows := func(policy string) bool {
-		t.Helper()
-		write(policy)
-		return program(t.Context(), "budget", "show", "--config", path).Run() == nil
-	}
-	for i := range 5 { // killed wherever it is
-		write("ledger: {postgres: env:LEDGER_URL}\n")
-		cmd := program(t.Context(), "budget", "move", "--from", filepath.Join(dir, "demo.ledger"), "--config", path)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(rand.IntN(30)+i*30) * time.Millisecond)
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if here, there := shows(""), shows("ledger: {postgres: env:LEDGER_URL}\n"); here && there {
-			t.Error("both ledgers are open")
-		}
 	}
 	if said := output(t, "budget", "move", "--from", filepath.Join(dir, "demo.ledger"), "--config", path); !strings.HasPrefix(said, "moved: ") && !strings.HasPrefix(said, "it is in PostgreSQL") {
 		t.Error(said)

@@ -121,7 +121,10 @@ func cancelsElsewhere(t *testing.T, pg *pgtest.Server, proxies [2]*server, spent
 		case <-time.After(100 * time.Millisecond):
 		}
 		var err error
-		for ended := false; !ended; { // a cancel may be lost: while a proxy starts, it does not listen yet
+		for ended, tries := false, 0; !ended; tries++ { // a cancel may be lost: while a proxy starts, it does not listen yet
+			if tries == 120 {
+				t.Fatal("a statement is not cancelled in a minute")
+			}
 			request(key)
 			select {
 			case err = <-done:

@@ -24,6 +24,7 @@ import (
 
 // soakShared are two proxies over one ledger, killed in turn, and what their clients were shown.
 type soakShared struct {
+	order []int // of the faults that are next
 	t     *testing.T
 	pg    *pgtest.Server
 	paths [2]string
@@ -165,7 +166,12 @@ func (s *soakShared) failed(err error) error {
 func (s *soakShared) fault(rng *rand.Rand) string {
 	i := rng.IntN(2)
 	name := ""
-	switch rng.IntN(4) {
+	if len(s.order) == 0 { // each of them once in a round, so that a short run has all
+		s.order = rng.Perm(4)
+	}
+	next := s.order[0]
+	s.order = s.order[1:]
+	switch next {
 	case 0:
 		name = "kill -9"
 		s.proxy(i).kill()

@@ -22,7 +22,7 @@ func (e *Engine) Raise(ctx context.Context, p *policy.Policy, by, reason string)
 	})
 }
 
-// change puts a policy in force once what it promises stands in the ledger, which enter asks.
+// change puts a policy in force once what it promises stands in the ledger, which promise sees to.
 func (e *Engine) change(ctx context.Context, p *policy.Policy, promise func(*world) error) error {
 	e.changing.Lock()
 	defer e.changing.Unlock()
