@@ -134,6 +134,7 @@ type DatasetAccounts struct {
 func (s *state) balance(d *dataset, p Payer, at time.Time) (Balance, error) {
 	b := Balance{Lifetime: s.lifetime()}
 	all, accounts, window := d.at(at)
+	window.Last = b.Lifetime.endsWith(window, d.head.Filter)
 	b.Window, b.Began = window, d.beginning(window)
 	ended := !window.Charged && !b.Lifetime.holds(d.head.Filter)
 	var err error
@@ -235,6 +236,7 @@ func (s *state) accounts(at time.Time) (Accounts, error) {
 		out.People = d.head.People
 		all, accounts, window := d.at(at)
 		filter, ended := *d.head.Filter, !window.Charged && !out.Lifetime.holds(d.head.Filter)
+		window.Last = out.Lifetime.endsWith(window, d.head.Filter)
 		da := DatasetAccounts{Dataset: d.head.Dataset, Filter: &filter, Began: d.beginning(window), Per: d.head.Window, Window: window, Windows: d.windows,
 			Epoch: d.epoch, Analysts: map[string]Account{}, Roles: map[string]Account{}}
 		var err error

@@ -27,6 +27,14 @@ type LifetimeBalance struct {
 // holds says whether one more window of this filter may be charged.
 func (b LifetimeBalance) holds(f *budget.Filter) bool { return !b.Limited || f.Epsilon <= b.Left }
 
+// endsWith says whether a window of this filter leaves room for no other, once it is charged. Left is rounded down and twice an epsilon is a float64, so this is exact.
+func (b LifetimeBalance) endsWith(w Window, f *budget.Filter) bool {
+	if w.Charged {
+		return !b.holds(f)
+	}
+	return b.Limited && 2*f.Epsilon > b.Left
+}
+
 // lifetime sums the charged windows.
 //
 // Proof: claim: with charged windows w, each with its data set's (e_w, d_w) of the last promise that was made before the window ended, all that the ledger's people ever gave away is

@@ -22,7 +22,8 @@ func knownWindow(per string) bool { return slices.Contains(windows, per) }
 type Window struct {
 	Start   time.Time `json:"start,omitzero"`
 	Renews  time.Time `json:"renews,omitzero"`
-	Charged bool      `json:"charged"` // something was charged in it: it counts against the lifetime
+	Charged bool      `json:"charged"`        // something was charged in it: it counts against the lifetime
+	Last    bool      `json:"last,omitempty"` // once it is charged, the lifetime holds no other: what is spent in it does not come back
 }
 
 // windowAt is the window that a moment is in. Its start rises with the moment, so that records whose times never run back

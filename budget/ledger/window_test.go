@@ -118,13 +118,24 @@ func testWindowRenewsUntilTheLifetimeEnds(t *testing.T) {
 	h.set(t, "2027-02-11 00:00") // January was not charged and does not count
 	must(l.Reserve(ctx, half))(t)
 	want(1, 2, 1, 0)
+	if w := must(l.balance("ann", 1))(t).Window; w.Last { // one is left
+		t.Errorf("window %+v", w)
+	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	h.set(t, "2027-03-01 00:00")
 	l = open(t, path, monthly(t), h.options())
 	want(0, 2, 1, 1)
+	last := func() {
+		t.Helper()
+		if b, a := must(l.balance("ann", 1))(t), must(l.Accounts())(t); !b.Window.Last || !a.Datasets[0].Window.Last || b.Dataset.Ended {
+			t.Errorf("the last window: %+v", b)
+		}
+	}
+	last() // before its first charge, and after
 	must(l.Reserve(ctx, half))(t)
+	last()
 	want(1, 3, 0, 0)
 	must(l.Reserve(ctx, count(t, l.Filter(), "bob", 1, 0.25)))(t) // the window that was begun may be used up
 	h.set(t, "2027-04-01 00:00")

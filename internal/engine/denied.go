@@ -39,7 +39,11 @@ func (r *run) denied(err error, open []*asked, sum *measure.Plan) error {
 		detail = fmt.Sprintf("Left: epsilon %s, or Renyi %s at order %s; delta %s.", number(left.Pure), number(left.Renyi), number(s.engine.filter().Order), number(left.Delta))
 	}
 	if at := d.Balance.Window.Renews; !at.IsZero() {
-		detail += fmt.Sprintf(" It comes back on %s UTC.", at.Format("2006-01-02 15:04"))
+		if d.Balance.Window.Last {
+			detail += " It does not come back: the lifetime holds no further window."
+		} else {
+			detail += fmt.Sprintf(" It comes back on %s UTC.", at.Format("2006-01-02 15:04"))
+		}
 	}
 	return sqlerr.New(sqlerr.BudgetExhausted, "%s budget does not hold this statement: %s", whose, priceLine(sum, s.engine.filter().Order)).
 		WithDetail("%s", detail).WithHint("%s", r.deniedHint(r.passes(d.Balance, open)))

@@ -127,9 +127,9 @@ func (s *Session) ownRows(ctx context.Context, t *plan.Table) ([][]sqltype.Value
 	return rows, nil
 }
 
-// renews is when a budget with windows comes back; NULL where it never does.
+// renews is when a budget with windows comes back; NULL where it never does, be it that the lifetime holds no further window.
 func renews(b ledger.Balance) sqltype.Value {
-	if b.Window.Renews.IsZero() {
+	if b.Window.Renews.IsZero() || b.Window.Last {
 		return nil
 	}
 	return sqltype.InstantOf(b.Window.Renews)
@@ -150,7 +150,11 @@ func (s *Session) budgetLine() (string, error) {
 	for i, r := range b.Roles {
 		line += fmt.Sprintf("; all of role %s: %s", r.Name, accountLine(f, s.analyst.Roles[i].Epsilon, r.Account))
 	}
-	if per := s.world.policy.Budget.Per; per != "" {
+	switch per := s.world.policy.Budget.Per; {
+	case per == "" || b.Dataset.Ended: // the line begins with that
+	case b.Window.Last:
+		line += "; does not come back, for the lifetime holds no further window"
+	default:
 		line += fmt.Sprintf("; comes back each %s, next on %s UTC", per, b.Window.Renews.Format("2006-01-02 15:04"))
 	}
 	if l := b.Lifetime; l.Limited {

@@ -191,7 +191,20 @@ func TestWindows(t *testing.T) {
 	}
 	now = now.Add(2 * time.Minute)
 	mustTry(t, s, "select count(*) from labs")
+	var e2 *sqlerr.Error // the second of two windows: no date is promised
+	if _, err = try(s, "select count(*) from prescriptions"); !errors.As(err, &e2) || !strings.HasSuffix(e2.Detail, " It does not come back: the lifetime holds no further window.") {
+		t.Errorf("beyond the last window: %v", err)
+	}
+	if line, _, err = s.Show("dpsql.budget"); err != nil || !strings.Contains(line, "; does not come back, for the lifetime holds no further window; ") || strings.Contains(line, "next on") {
+		t.Errorf("%q, %v", line, err)
+	}
+	if rows = mustTry(t, s, "select renews_at from dpsql.budget where renews_at is not null"); len(rows) != 0 {
+		t.Errorf("it renews: %v", rows)
+	}
 	now = now.AddDate(0, 1, 0)
+	if line, _, err = s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: nothing, for the lifetime does not hold this window; ") || strings.Contains(line, "come") {
+		t.Errorf("%q, %v", line, err)
+	}
 	_, err = try(s, "select count(*) from prescriptions")
 	if sqlerr.ID(err) != sqlerr.LifetimeEnded.ID {
 		t.Errorf("a third window: %v", err)

@@ -126,6 +126,15 @@ func TestControl(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text.String())
 		}
 	}
+	for want, end := range map[string]func(*DatasetOf){"UTC, when it comes back\n": func(*DatasetOf) {}, "UTC, the last one that the lifetime holds\n": func(d *DatasetOf) { d.Renews = nil },
+		"UTC, which the lifetime does not hold\n": func(d *DatasetOf) { d.Renews, d.Accounts[0].Ended = nil, true }} {
+		end(&b.Datasets[0])
+		text.Reset()
+		if err := b.Print(&text); err != nil || !strings.Contains(text.String(), want) {
+			t.Errorf("%v: %q is not in\n%s", err, want, text.String())
+		}
+		b.Datasets[0].Renews, b.Datasets[0].Accounts[0].Ended = b.Datasets[0].Ends, false
+	}
 	if _, err := Listen(ctx, path); err == nil || !strings.Contains(err.Error(), "another server") {
 		t.Errorf("a second server: %v", err)
 	}

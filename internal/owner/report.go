@@ -47,7 +47,8 @@ type DatasetOf struct {
 	Order      *float64   `json:"order"` // null: the pure sum alone
 	Per        string     `json:"per,omitempty"`
 	Start      *time.Time `json:"window_start"`
-	Renews     *time.Time `json:"renews_at"`
+	Ends       *time.Time `json:"window_end"`
+	Renews     *time.Time `json:"renews_at"` // the window's end, unless the lifetime holds no further window
 	SoFar      SoFar      `json:"so_far"`
 	Accounts   []Account  `json:"accounts"` // the data set's, then the roles' and the analysts' by name
 }
@@ -95,7 +96,10 @@ func Report(a ledger.Accounts, p *policy.Policy) Budget {
 			out.Order = &d.Filter.Order
 		}
 		if d.Per != "" {
-			out.Start, out.Renews = &d.Window.Start, &d.Window.Renews
+			out.Start, out.Ends = &d.Window.Start, &d.Window.Renews
+			if !d.Window.Last {
+				out.Renews = out.Ends
+			}
 		}
 		out.SoFar.Epsilon, out.SoFar.Delta = d.Began.Odometer(d.Account.Spent, 1)
 		out.Accounts = accountsOf(d, p)
@@ -153,6 +157,17 @@ func accountsOf(d ledger.DatasetAccounts, p *policy.Policy) (out []Account) {
 	return out
 }
 
+// returns says whether a budget with windows comes back at the window's end.
+func (d DatasetOf) returns() string {
+	switch {
+	case d.Renews != nil:
+		return "when it comes back"
+	case slices.ContainsFunc(d.Accounts, func(a Account) bool { return a.Ended }):
+		return "which the lifetime does not hold"
+	}
+	return "the last one that the lifetime holds"
+}
+
 // Print writes the report for people.
 func (b Budget) Print(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
@@ -160,7 +175,7 @@ func (b Budget) Print(to io.Writer) error {
 	for _, d := range b.Datasets {
 		say("data set %s: epsilon %.4g, delta %.4g, %s", d.Dataset, d.Epsilon, d.Delta, d.Accountant)
 		if d.Per != "" {
-			say(" per %s, this window from %s to %s UTC, when it comes back", d.Per, d.Start.Format(time.DateTime), d.Renews.Format(time.DateTime))
+			say(" per %s, this window from %s to %s UTC, %s", d.Per, d.Start.Format(time.DateTime), d.Ends.Format(time.DateTime), d.returns())
 		} else {
 			say(", for ever")
 		}
