@@ -59,7 +59,7 @@ var careless = []books{
 // game is the adversary's: they choose each question knowing all answers, and stop when they like. What they win is the delta of the whole at the budget's epsilon: the
 // expectation under P of 1 - e^(epsilon - loss), where that is positive.
 type game struct {
-	odometer float64 // if not 0, they win once their loss is above what Odometer says at this share
+	odometer bool // they win once their loss is above what Odometer says
 	filter   *Filter
 	rooms    Rooms
 	books    books
@@ -79,8 +79,8 @@ func (g *game) best(counts [5]int, spent dp.Loss, at int) float64 {
 		return v
 	}
 	most := g.won(float64(at) * g.cell)
-	if g.odometer != 0 {
-		epsilon, _ := g.filter.Odometer(spent, g.odometer)
+	if g.odometer {
+		epsilon, _ := g.filter.Odometer(spent)
 		if most = 0; float64(at)*g.cell > g.slack+epsilon {
 			most = 1
 		}
@@ -142,7 +142,7 @@ func TestAdversaryExactly(t *testing.T) {
 }
 
 // TestOdometer: at each level of delta, the best of all adversaries who stay within it does not bring their loss above the odometer at any time with more than that probability, selections that may
-// lose everything among their moves; they do above one that leaves out the price of looking at all times, or what selections may lose. The same for an analyst's share. Nothing is spent at the start.
+// lose everything among their moves; they do above one that leaves out the price of looking at all times, or what selections may lose. Nothing is spent at the start.
 func TestOdometer(t *testing.T) {
 	f := newFilter(t, Params{3, 1e-1, 0.5, AccountantRDP})
 	const cell, selections = 0.25, 2
@@ -156,33 +156,31 @@ func TestOdometer(t *testing.T) {
 	}
 	lost := f.DeltaRoom / selections
 	moves = append(moves, move{loss: dp.Loss{Pure: cell, Renyi: randomizedResponse(f.Order, exactly(cell)).hi, Delta: lost}, up: 1})
-	play := func(share, slack float64, selected int) float64 {
+	play := func(slack float64, selected int) float64 {
 		rooms := f.whole()
 		rooms.Delta = lost * float64(selected)
-		return (&game{odometer: share, filter: f, rooms: rooms, books: careful, cell: cell, slack: slack, moves: moves, known: map[[6]int]float64{}}).best([5]int{}, dp.Loss{}, 0)
+		return (&game{odometer: true, filter: f, rooms: rooms, books: careful, cell: cell, slack: slack, moves: moves, known: map[[6]int]float64{}}).best([5]int{}, dp.Loss{}, 0)
 	}
-	for _, share := range []float64{1, 0.25} {
-		d := share * f.Delta / 2
-		for selected := range selections + 1 {
-			if won, level := play(share, 0, selected), d+lost*float64(selected); won > level || won == 0 {
-				t.Errorf("share %g: the best adversary passes it with probability %g of %g", share, won, level)
-			}
-		}
-		if won := play(share, -math.Log(1/d)/(f.Order-1), 0); won <= d {
-			t.Errorf("share %g: without the term of Ville's inequality it is passed with probability %g, so the test proves nothing", share, won)
-		}
-		if won := play(share, 0, selections); won <= d {
-			t.Errorf("share %g: where deltas do not count it is passed with probability %g, so the test proves nothing", share, won)
-		}
-		if e, delta := f.Odometer(dp.Loss{}, share); e != 0 || math.Abs(delta-d) > 1e-15 {
-			t.Errorf("share %g, at the start: %g, %g", share, e, delta)
+	d := f.Delta / 2
+	for selected := range selections + 1 {
+		if won, level := play(0, selected), d+lost*float64(selected); won > level || won == 0 {
+			t.Errorf("the best adversary passes it with probability %g of %g", won, level)
 		}
 	}
-	e, d := f.Odometer(dp.Loss{Pure: math.Inf(1), Renyi: 0.5, Delta: 0.01}, 1)
-	if want := 0.5 + math.Log(2/f.Delta)/(f.Order-1); e < want || e > want+1e-9 || d < 0.06 || d > 0.06+1e-12 {
-		t.Errorf("after Gaussian noise: %g, %g", e, d)
+	if won := play(-math.Log(1/d)/(f.Order-1), 0); won <= d {
+		t.Errorf("without the term of Ville's inequality it is passed with probability %g, so the test proves nothing", won)
 	}
-	if e, d := newFilter(t, Params{3, 0, 0.5, AccountantPure}).Odometer(dp.Loss{Pure: 1.5}, 1); e != 1.5 || d != 0 {
+	if won := play(0, selections); won <= d {
+		t.Errorf("where deltas do not count it is passed with probability %g, so the test proves nothing", won)
+	}
+	if e, delta := f.Odometer(dp.Loss{}); e != 0 || math.Abs(delta-d) > 1e-15 {
+		t.Errorf("at the start: %g, %g", e, delta)
+	}
+	e, after := f.Odometer(dp.Loss{Pure: math.Inf(1), Renyi: 0.5, Delta: 0.01})
+	if want := 0.5 + math.Log(2/f.Delta)/(f.Order-1); e < want || e > want+1e-9 || after < 0.06 || after > 0.06+1e-12 {
+		t.Errorf("after Gaussian noise: %g, %g", e, after)
+	}
+	if e, d := newFilter(t, Params{3, 0, 0.5, AccountantPure}).Odometer(dp.Loss{Pure: 1.5}); e != 1.5 || d != 0 {
 		t.Errorf("of plain epsilons: %g, %g", e, d)
 	}
 }

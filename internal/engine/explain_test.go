@@ -44,7 +44,7 @@ func TestExplain(t *testing.T) {
 }
 
 // TestOdometerShown: SHOW dpsql.budget tells what the answers are together that the analyst paid for: at first nothing but the odometer's delta, then no less than the accountants say of the statement alone. Whoever
-// is answered from the stored release paid for nothing; the data set's odometer, which is the owner's, counts it. An analyst's share has its part of the odometer's delta.
+// is answered from the stored release paid for nothing; the data set's odometer, which is the owner's, counts it.
 func TestOdometerShown(t *testing.T) {
 	s := clinicSession(t, tame, backend.DuckDB)
 	set(t, s, "dpsql.mechanism", "laplace")
@@ -73,7 +73,7 @@ func TestOdometerShown(t *testing.T) {
 	if text := showOf(guest); !strings.Contains(text, "what you paid for so far: epsilon 0 at delta 5e-07") {
 		t.Error(text)
 	}
-	if e, _ := s.engine.filter().Odometer(b.Dataset.Spent, 1); e != b.Analyst.Spent.Pure {
+	if e, _ := s.engine.filter().Odometer(b.Dataset.Spent); e != b.Analyst.Spent.Pure {
 		t.Errorf("of the data set: %g", e)
 	}
 	set(t, s, "dpsql.mechanism", "gaussian")

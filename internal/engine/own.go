@@ -144,7 +144,7 @@ func (s *Session) budgetLine() (string, error) {
 	f := s.engine.filter()
 	line := s.leftLine(b) + "; yours: " + accountLine(f, s.analyst.Epsilon, b.Analyst)
 	line += "; delta spent " + number(b.Analyst.Spent.Delta)
-	if so, delta := b.Began.Odometer(b.Analyst.Spent, 1); f.Order != 0 {
+	if so, delta := b.Began.Odometer(b.Analyst.Spent); f.Order != 0 {
 		line += fmt.Sprintf("; what you paid for so far: epsilon %s at delta %s", number(so), number(delta))
 	}
 	for i, r := range b.Roles {

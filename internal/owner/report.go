@@ -101,7 +101,7 @@ func Report(a ledger.Accounts, p *policy.Policy) Budget {
 				out.Renews = out.Ends
 			}
 		}
-		out.SoFar.Epsilon, out.SoFar.Delta = d.Began.Odometer(d.Account.Spent, 1)
+		out.SoFar.Epsilon, out.SoFar.Delta = d.Began.Odometer(d.Account.Spent)
 		out.Accounts = accountsOf(d, p)
 		for i := range out.Accounts {
 			out.Accounts[i].Renews = out.Renews

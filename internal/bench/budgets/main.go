@@ -96,7 +96,7 @@ func figure(path string) error {
 	if err != nil {
 		return err
 	}
-	colors := []color.RGBA{{0x33, 0x33, 0x33, 0xff}, {0xb4, 0x2d, 0x2d, 0xff}, {0xc7, 0x7f, 0x1a, 0xff}, {0x8a, 0x4f, 0x9e, 0xff}, {0x1f, 0x4e, 0x9e, 0xff}, {0x2f, 0x7d, 0x32, 0xff}, {0x2f, 0x9d, 0x8a, 0xff}}
+	colors := []color.RGBA{{0x33, 0x33, 0x33, 0xff}, {0xb4, 0x2d, 0x2d, 0xff}, {0xc7, 0x7f, 0x1a, 0xff}, {0x8a, 0x4f, 0x9e, 0xff}, {0x1f, 0x4e, 0x9e, 0xff}, {0x6f, 0x9f, 0xd8, 0xff}, {0x2f, 0x7d, 0x32, 0xff}, {0x2f, 0x9d, 0x8a, 0xff}}
 	add := func(name string, xys plotter.XYs, c color.Color, dashes ...vg.Length) error {
 		l, err := plotter.NewLine(xys)
 		if err != nil {
@@ -127,7 +127,7 @@ func figure(path string) error {
 		spent := dp.Loss{}
 		for n := 1; f.Admits(spent, charge); n++ {
 			spent = spent.Plus(charge)
-			e, _ := f.Odometer(spent, 1)
+			e, _ := f.Odometer(spent)
 			xys = append(xys, plotter.XY{X: float64(n), Y: e})
 		}
 		return xys
@@ -142,6 +142,6 @@ func figure(path string) error {
 	if err != nil {
 		return err
 	}
-	p.X.Max, p.Y.Max, p.Title.Padding = 1100, 16, vg.Points(8) // the legend is on the right
+	p.X.Max, p.Y.Max, p.Title.Padding = 1250, 16, vg.Points(8) // the legend is on the right
 	return p.Save(22*vg.Centimeter, 13*vg.Centimeter, path)
 }
