@@ -80,7 +80,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 	if r, err = r.askOnce(ctx, heard); err != nil {
 		return nil, err
 	}
-	s.last = &lastAnswer{r.releases()}
+	s.last = &lastAnswer{r.releases(), r.shown.words()}
 	notice := r.notice(ctx)
 	ans, err = r.answer(ctx)
 	switch {

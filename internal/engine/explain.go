@@ -211,7 +211,7 @@ func (p *Prepared) finishingLines() (lines []told) {
 	if p.elsewhere != nil {
 		lines = append(lines, line("Finishing is done by the database: the released rows are its parameters, and it reads no table"))
 	}
-	return lines
+	return append(lines, p.shown.lines(p.query)...)
 }
 
 // publicName are the tables of a public relation.

@@ -15,10 +15,13 @@ import (
 // lastTable is design section 9's dpsql.last: the facts about the session's last private answer, a row a measure. All of it is public or
 // released: bounds that were chosen are, and noise follows from them.
 var lastTable = ownTable(16385, "last", sqltype.Int8, "release", "measure", sqltype.Text, "kind", "bound", sqltype.Float8, "clip", sqltype.Int8, "groups",
-	sqltype.Text, "noise", sqltype.Float8, "scale", "error_95", "price", sqltype.Bool, "free")
+	sqltype.Text, "noise", sqltype.Float8, "scale", "error_95", "price", sqltype.Bool, "free", sqltype.Text, "shown")
 
 // lastAnswer is what dpsql.last tells of: the answer's releases.
-type lastAnswer struct{ releases []*asked }
+type lastAnswer struct {
+	releases []*asked
+	shown    string
+}
 
 func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 	if s.last == nil {
@@ -30,7 +33,9 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, of...)
+		for _, row := range of {
+			rows = append(rows, append(row, s.last.shown))
+		}
 	}
 	return rows, ctx.Err()
 }

@@ -124,6 +124,7 @@ func (p *Prepared) analyzeFree(q *plan.Query, preview string) {
 	s := p.session
 	p.query, p.program, p.stages, p.public, p.elsewhere = q, nil, nil, nil, nil
 	p.an = &sensitivity.Analysis{Class: sensitivity.Public, Query: q}
+	p.shown = nil
 	p.preview, p.under, p.values, p.world = preview, s.now, s.values, s.world
 }
 

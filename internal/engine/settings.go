@@ -25,6 +25,8 @@ type settings struct {
 	target    target
 	size      uint64 // rows that a group has, about; 0: unknown
 	fresh     bool   // stored releases do not answer
+	low       string // what becomes of values less than their error
+	rounding  string
 }
 
 // leastPart: a statement may cost no less than the usual price divided by it.
@@ -124,6 +126,22 @@ var settingTable = map[string]setting{
 		func(s *settings) string { return onOff(s.fresh) },
 		func(_ *Session, to *settings, v string) (err error) {
 			to.fresh, err = parseSwitch("dpsql.fresh", v)
+			return err
+		},
+	},
+	"dpsql.on_low_count": {
+		"What is shown of a count, sum or average that is less than its error: keep, null or drop (its group's row).",
+		func(s *settings) string { return s.low },
+		func(_ *Session, to *settings, v string) (err error) {
+			to.low, err = choice("dpsql.on_low_count", v, lowKeep, lowNull, lowDrop)
+			return err
+		},
+	},
+	"dpsql.rounding": {
+		"Round counts, sums and averages to what their error leaves significant: off or error.",
+		func(s *settings) string { return s.rounding },
+		func(_ *Session, to *settings, v string) (err error) {
+			to.rounding, err = choice("dpsql.rounding", v, roundOff, roundError)
 			return err
 		},
 	},

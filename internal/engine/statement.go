@@ -54,6 +54,7 @@ type Prepared struct {
 	told      bool                           // aggregates are told parameters: it is analysed again with their values
 	elsewhere *elsewhere                     // set where its answer is computed by the database, from given rows
 	meta      *pgmeta.Session                // set for statements over PostgreSQL's own catalogs
+	shown     *shown                         // how its values are shown; nil: as they are
 	preview   string                         // how rows of people, which are not shown, are previewed; "": they were not asked for
 }
 
@@ -106,6 +107,7 @@ func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 	if err != nil {
 		return err
 	}
+	program, shown := s.showing(ctx, q, program)
 	q = program.Query
 	first, stages, public, by := &sensitivity.Analysis{Class: sensitivity.Public, Query: q}, []*stage(nil), map[plan.Rel]*sqlgen.Statement(nil), (*elsewhere)(nil)
 	if program.Class == sensitivity.Private {
@@ -117,7 +119,10 @@ func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 		}
 		first = stages[0].an
 	}
-	p.preview = ""
+	if by != nil && shown != nil {
+		shown.leave(q, "the database computes it from the releases")
+	}
+	p.preview, p.shown = "", shown
 	p.query, p.program, p.stages, p.public, p.elsewhere, p.an, p.under, p.values, p.world = q, program, stages, public, by, first, s.now, s.values, s.world
 	return nil
 }

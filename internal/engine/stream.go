@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/internal/spool"
@@ -137,10 +136,10 @@ func (r *run) answer(ctx context.Context) (*Answer, error) {
 		return nil, err
 	}
 	if out.Each == nil {
-		a.Rows, err = finish.Outputs(r.query, out)
+		a.Rows, err = r.picked(out.Cols, out.Rows)
 		return a, err
 	}
-	pick, err := finish.Output(r.query, out.Cols)
+	pick, err := r.picker(out.Cols)
 	if err != nil {
 		return nil, err
 	}
@@ -157,11 +156,11 @@ func (r *run) answer(ctx context.Context) (*Answer, error) {
 }
 
 // rowsOut are an answer's rows, an error the last.
-func rowsOut(rel *eval.Relation, pick func([]sqltype.Value) []sqltype.Value) iter.Seq2[[]sqltype.Value, error] {
+func rowsOut(rel *eval.Relation, pick func([]sqltype.Value) ([]sqltype.Value, bool)) iter.Seq2[[]sqltype.Value, error] {
 	return func(yield func([]sqltype.Value, error) bool) {
 		stopped := errors.New("stopped")
 		err := rel.Each(func(row []sqltype.Value) error {
-			if !yield(pick(row), nil) {
+			if row, ok := pick(row); ok && !yield(row, nil) {
 				return stopped
 			}
 			return nil

@@ -65,6 +65,8 @@ const settings = `| setting | at the start | values | what it does |
 | ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error (the noise's), as a number or a part of the value, that the next statements should have at most: each costs the least price, at most ''max_query_epsilon'', that should give it, in place of ''dpsql.epsilon''; see [below](#asking-for-an-error) |
 | ''dpsql.expected_size'' | ''unknown'' | 1 to 1099511627776 (else 22023), or ''unknown'' | about how many rows a group has, for ''dpsql.target_error'' |
 | ''dpsql.fresh'' | ''off'' | ''on'', ''off'' | stored releases do not answer the next statements: each is asked anew, with new noise, and charged. What it releases is stored beside the older ones; of those a later repeat is given the dearest, and the newest of equally dear ones. Not beside ''dpsql.target_error'' |
+| ''dpsql.on_low_count'' | ''keep'' | ''null'', ''drop'', ''keep'' | what is shown of a count, sum or average that is less than its 95% error, which says nothing more than that it is small: NULL (in quotes, since NULL is a reserved word: ''SET dpsql.on_low_count = 'null' ''), or its group's row is left out (one without GROUP BY stays, with NULL); see [below](#what-is-shown) |
+| ''dpsql.rounding'' | ''off'' | ''error'', ''off'' | counts, sums and averages are rounded to what their 95% error leaves significant; see [below](#what-is-shown) |
 | ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, the noise's 95% error; ''full'' adds the bounds |
 `
 
@@ -82,6 +84,22 @@ Each output column that is an aggregate itself has the target; what is computed 
 Where no size is known, the statement is refused (PV019), as are order statistics, whose error depends on where the values are, releases without a column of their own (what a condition compares with), and bounds that are still to be chosen: ask those once at a small price first.
 Bounds, and groups that are not public, which an earlier release chose with ten times as much noise as the new price gives, are chosen anew: the statement is asked again as a whole, at the whole price, since a top-up would keep them.
 The error is the noise's, and only as good as the size: a group that proves to be smaller has a larger error, and asking again, which then goes by the release, costs what is missing.
+
+`
+
+const showing = `
+## What is shown
+
+Noise on small numbers draws bars where there are none. ''dpsql.on_low_count'' and ''dpsql.rounding'' change how an answer's values are shown, from the released values and their ''dp_error'' alone; what is released, stored and charged is
+the same, so that ''keep'' and ''off'' give all digits back, free.
+
+- They are for output columns that are a count, sum or average themselves, from derived tables and WITH too. ''count(*) * 2'', and what is computed from released values, stay as they are; so do columns under DISTINCT or of a
+  UNION, maxima, medians and the like, whose error depends on where the values are. ''EXPLAIN'' names the columns that are changed (''Shown'') and aggregates that are not (''Shown as released''), and ''dpsql.last'' tells what was done.
+- They come last: HAVING, ORDER BY, LIMIT, windows, roll-ups, ''dp_error'', ''dp_low'' and ''dp_high'' see the released values. So a LIMIT counts rows that ''drop'' leaves out.
+- ''null'' and ''drop'': a value v with 95% error e where |v| < e, or where nothing can be said of e (an average over hardly anybody). One such column leaves the whole row out. What is left out or NULL is small, or near 0; it is not nothing, and
+  sums over what is shown are too small by it: ask for the sum.
+- ''rounding = error'': to the power of ten at or next below half of the 95% error, which is about the noise's standard deviation, so that one or two digits of the error are left, as results of measurements are given (JCGM 100:2008, 7.2.6).
+  38024 with error 20 is 38020, with error 5 it stays, and 3.14159 with error 0.05 is 3.14.
 
 `
 
@@ -104,6 +122,7 @@ const last = `
 | ''error_95'' | double precision | half the width of the interval that holds the noise 95 times in 100 |
 | ''price'' | double precision | the price that the answer was made at |
 | ''free'' | boolean | whether it was a repeat |
+| ''shown'' | text | ''as released'', or what ''dpsql.on_low_count'' and ''dpsql.rounding'' made of values |
 `
 
 // paid tells of the tables of what was charged and stored; internal/engine's TestDocumentedTables holds it against them.
@@ -181,7 +200,7 @@ a statement means, so a stored release answers sessions of the same time zone on
 the 450 whose every change it dates as PostgreSQL does; the others (Amsterdam, Oslo, Stockholm: before 1970) are refused there, unless nothing is computed in them. ''client_encoding'' is UTF8, SQL_ASCII, or a set of one byte a character (LATIN1 to LATIN10, WIN1250 to WIN1258, KOI8R ...). ''now'', ''today'', ''tomorrow'' and ''yesterday'' as
 texts of dates, and times whose offset depends on today's date, are refused. The other settings of PostgreSQL that drivers send are taken where they cannot change an answer.
 
-`, strings.TrimPrefix(aiming, "\n"), strings.TrimPrefix(last, "\n"), paid, `
+`, strings.TrimPrefix(aiming, "\n"), strings.TrimPrefix(showing, "\n"), strings.TrimPrefix(last, "\n"), paid, `
 ## The same question at a higher price
 
 Asked again at no more than before, a statement is answered from its stored release, free. Asked with more, it is topped up: it costs the difference, bounds and

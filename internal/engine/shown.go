@@ -1,0 +1,324 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// What dpsql.on_low_count and dpsql.rounding make of an answer, so that noise does not look like data.
+const (
+	lowKeep = "keep"
+	lowNull = "null"
+	lowDrop = "drop"
+
+	roundOff   = "off"
+	roundError = "error"
+)
+
+// shown are the output columns that are changed when they are shown, and those that would be but stay as they are.
+type shown struct {
+	low, rounding string
+	marks         []mark
+	asIs          []string // why, with the column's name
+}
+
+// mark is an output column that is an aggregate itself, and the column of its 95% error, which the answer is computed with.
+type mark struct {
+	out     int
+	width   plan.ColID
+	grouped bool // the row is that of a group; else there is no other, and it stays
+}
+
+// showing computes the errors of a program's output columns beside them, where the settings ask for it.
+//
+// Proof: what is shown is a function of the row that would be shown without the settings and of dp_error of its columns, which analysts may ask for in the same statement at the same charge: both are computed from released
+// values and public parameters, so it is post-processing (Dwork, Roth 2014, Proposition 2.1). The releases are the same ones: error functions are no part of what is measured (sensitivity.Canonical), and where the
+// statement would be divided otherwise, it is left as it is.
+func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivity.Program) (*sensitivity.Program, *shown) {
+	if s.now.low == lowKeep && s.now.rounding == roundOff || program.Class != sensitivity.Private {
+		return program, nil
+	}
+	out := &shown{low: s.now.low, rounding: s.now.rounding}
+	w := &withErrors{q: *q, of: map[*plan.Aggregate][]plan.ErrorItem{}, given: map[plan.Rel]bool{}}
+	w.q.Columns = slices.Clone(q.Columns)
+	for _, l := range program.Answer.Leaves {
+		w.given[l.At] = l.Parts != nil
+	}
+	for i, o := range q.Outputs {
+		a, g, why := w.find(q.Root, o.Col)
+		switch {
+		case why != "":
+			out.asIs = append(out.asIs, fmt.Sprintf("%s (%s)", o.Name, why))
+		case a != nil:
+			out.marks = append(out.marks, mark{i, w.width(a, g), len(a.Keys) > 0 || a.Sets != nil})
+		}
+	}
+	if len(out.marks) == 0 {
+		return program, out
+	}
+	if root, err := w.rel(q.Root); err == nil {
+		w.q.Root = root
+		with, err := sensitivity.Divide(ctx, &w.q, s.options())
+		if err == nil && len(with.Stages) == len(program.Stages) {
+			return with, out
+		}
+	}
+	out.leave(q, "the statement would be computed another way with its error")
+	return program, out
+}
+
+// leave leaves all columns as they are.
+func (n *shown) leave(q *plan.Query, why string) {
+	for _, m := range n.marks {
+		n.asIs = append(n.asIs, fmt.Sprintf("%s (%s)", q.Outputs[m.out].Name, why))
+	}
+	n.marks = nil
+}
+
+// withErrors puts errors into a plan.
+type withErrors struct {
+	q     plan.Query
+	given map[plan.Rel]bool // released
+	of    map[*plan.Aggregate][]plan.ErrorItem
+	ids   []plan.ColID
+}
+
+// find is the released aggregate that a column is; nil where it is something else, and why where it is one in a way that hides its error.
+func (w *withErrors) find(r plan.Rel, col plan.ColID) (*plan.Aggregate, plan.ColID, string) {
+	switch n := r.(type) {
+	case *plan.Project:
+		for _, it := range n.Items {
+			if x, ok := it.Expr.(*plan.Col); ok && it.ID == col {
+				return w.find(n.Input, x.ID)
+			}
+		}
+	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.DistinctOn, *plan.Window, *plan.Join:
+		for _, in := range plan.Inputs(r) {
+			if slices.Contains(in.Cols(), col) {
+				return w.find(in, col)
+			}
+		}
+	case *plan.Distinct:
+		return hidden(w.find(n.Input, col))("DISTINCT compares its rows")
+	case *plan.SetOp:
+		for _, in := range plan.Inputs(r) {
+			if at := slices.Index(r.Cols(), col); at >= 0 && at < len(in.Cols()) {
+				if a, g, why := w.find(in, in.Cols()[at]); a != nil || why != "" {
+					return hidden(a, g, why)("it is put together of several answers")
+				}
+			}
+		}
+	case *plan.Aggregate:
+		for _, g := range n.Aggs {
+			switch {
+			case g.ID != col:
+			case !w.given[r]:
+				return nil, 0, "it is computed from released values"
+			case g.Fn == plan.CountRows || g.Fn == plan.Count || g.Fn == plan.Sum || g.Fn == plan.Avg:
+				return n, col, ""
+			default:
+				return nil, 0, "its error is not that of a count, sum or average"
+			}
+		}
+	}
+	return nil, 0, ""
+}
+
+// hidden is an aggregate that is not changed.
+func hidden(a *plan.Aggregate, _ plan.ColID, why string) func(by string) (*plan.Aggregate, plan.ColID, string) {
+	return func(by string) (*plan.Aggregate, plan.ColID, string) {
+		if a != nil {
+			why = by
+		}
+		return nil, 0, why
+	}
+}
+
+// width is the column of an aggregate's error, which the plan will have.
+func (w *withErrors) width(a *plan.Aggregate, g plan.ColID) plan.ColID {
+	for _, e := range append(slices.Clone(a.Errors), w.of[a]...) {
+		if e.Kind == plan.ErrorHalfWidth && e.Of == g {
+			w.note(e.ID)
+			return e.ID
+		}
+	}
+	id := plan.ColID(len(w.q.Columns))
+	w.q.Columns = append(w.q.Columns, plan.ColumnInfo{Name: string(plan.ErrorHalfWidth), Type: sqltype.Float8})
+	w.of[a] = append(w.of[a], plan.ErrorItem{ID: id, Kind: plan.ErrorHalfWidth, Of: g})
+	w.note(id)
+	return id
+}
+
+func (w *withErrors) note(id plan.ColID) {
+	if !slices.Contains(w.ids, id) {
+		w.ids = append(w.ids, id)
+	}
+}
+
+// rel is a relation with the errors beside its columns.
+func (w *withErrors) rel(r plan.Rel) (plan.Rel, error) {
+	same := func(x plan.Scalar) (plan.Scalar, error) { return x, nil }
+	switch n := r.(type) {
+	case *plan.Aggregate:
+		if more := w.of[n]; more != nil {
+			with := *n
+			with.Errors = append(slices.Clone(n.Errors), more...)
+			return &with, nil
+		}
+		return r, nil
+	case *plan.Project:
+		in, err := w.rel(n.Input)
+		if err != nil {
+			return nil, err
+		}
+		items, below := slices.Clone(n.Items), in.Cols()
+		for _, id := range w.ids {
+			if slices.Contains(below, id) && !slices.ContainsFunc(items, func(it plan.Item) bool { return it.ID == id }) {
+				items = append(items, plan.Item{ID: id, Expr: &plan.Col{ID: id, T: sqltype.Float8}})
+			}
+		}
+		return &plan.Project{Input: in, Items: items}, nil
+	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.DistinctOn, *plan.Window, *plan.Join:
+		return plan.MapParts(r, w.rel, same)
+	}
+	return r, nil
+}
+
+// picker picks an answer's columns of one row as they are shown; false where the row is left out.
+func (p *Prepared) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Value, bool), error) {
+	pick, err := finish.Output(p.query, cols)
+	if err != nil {
+		return nil, err
+	}
+	var marks []mark
+	var places []int
+	if p.shown != nil {
+		for _, m := range p.shown.marks {
+			if at := slices.Index(cols, m.width); at >= 0 {
+				marks, places = append(marks, m), append(places, at)
+			}
+		}
+	}
+	return func(in []sqltype.Value) ([]sqltype.Value, bool) {
+		row := pick(in)
+		for i, m := range marks {
+			v, width := row[m.out], math.NaN()
+			if w, ok := in[places[i]].(float64); ok {
+				width = w
+			}
+			switch {
+			case v == nil:
+			case p.shown.low != lowKeep && under(v, width):
+				if p.shown.low == lowDrop && m.grouped {
+					return nil, false
+				}
+				row[m.out] = nil
+			case p.shown.rounding == roundError:
+				row[m.out] = significant(v, width)
+			}
+		}
+		return row, true
+	}, nil
+}
+
+// picked are the rows that are shown.
+func (p *Prepared) picked(cols []plan.ColID, rows [][]sqltype.Value) ([][]sqltype.Value, error) {
+	pick, err := p.picker(cols)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]sqltype.Value, 0, len(rows))
+	for _, in := range rows {
+		if row, ok := pick(in); ok {
+			out = append(out, row)
+		}
+	}
+	return out, nil
+}
+
+// under: a value is less than its error, or of an error of which nothing can be said.
+func under(v sqltype.Value, width float64) bool {
+	switch x := v.(type) {
+	case int64:
+		return !(math.Abs(float64(x)) >= width)
+	case float64:
+		return !(math.Abs(x) >= width)
+	case decimal.Decimal:
+		return !(math.Abs(x.InexactFloat64()) >= width)
+	}
+	return false
+}
+
+// significant rounds a value to the power of ten at or next below half of its 95% error, which is about the standard deviation of its noise: what is left of the error then has one or two digits, as results of measurements
+// are given (JCGM 100:2008, 7.2.6).
+func significant(v sqltype.Value, width float64) sqltype.Value {
+	if !(width > 0) || math.IsInf(width, 1) {
+		return v
+	}
+	digit := int32(math.Floor(math.Log10(width / 2)))
+	switch x := v.(type) {
+	case int64:
+		if d := decimal.NewFromInt(x).Round(-digit); digit > 0 && d.BigInt().IsInt64() {
+			return d.IntPart()
+		}
+	case float64:
+		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+			return decimal.NewFromFloat(x).Round(-digit).InexactFloat64()
+		}
+	case decimal.Decimal:
+		if -digit >= -x.Exponent() { // it has no more digits
+			return x
+		}
+		if x = x.Round(-digit); x.Exponent() > 0 {
+			x = decimal.NewFromBigInt(x.BigInt(), 0)
+		}
+		return x
+	}
+	return v
+}
+
+// words say what was done.
+func (n *shown) words() string {
+	if n == nil || len(n.marks) == 0 {
+		return "as released"
+	}
+	var parts []string
+	switch n.low {
+	case lowNull:
+		parts = append(parts, "values less than their error as NULL")
+	case lowDrop:
+		parts = append(parts, "groups with a value less than its error left out")
+	}
+	if n.rounding == roundError {
+		parts = append(parts, "rounded to what their errors leave significant")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// lines are EXPLAIN's.
+func (n *shown) lines(q *plan.Query) (lines []told) {
+	if n == nil {
+		return nil
+	}
+	if len(n.marks) > 0 {
+		names := make([]string, len(n.marks))
+		for i, m := range n.marks {
+			names[i] = q.Outputs[m.out].Name
+		}
+		lines = append(lines, line("Shown: %s: %s", strings.Join(names, ", "), n.words()))
+	}
+	if len(n.asIs) > 0 {
+		lines = append(lines, line("Shown as released: %s", strings.Join(n.asIs, "; ")))
+	}
+	return lines
+}

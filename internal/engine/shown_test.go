@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// TestSignificant: a value is rounded to the power of ten at or next below half of its error.
+func TestSignificant(t *testing.T) {
+	num := func(s string) decimal.Decimal { return decimal.RequireFromString(s) }
+	for _, c := range []struct {
+		v     sqltype.Value
+		width float64
+		want  string
+	}{
+		{int64(38024), 5, "38024"}, {int64(38024), 19.9, "38024"}, {int64(38024), 20, "38020"}, {int64(38025), 20, "38030"}, {int64(-38025), 20, "-38030"}, {int64(38024), 1999, "38000"},
+		{int64(38024), 0, "38024"}, {int64(38024), math.Inf(1), "38024"}, {int64(38024), math.NaN(), "38024"}, {int64(math.MaxInt64), 1e12, "9223372000000000000"}, {int64(math.MaxInt64), 20, "9223372036854775807"}, {int64(3), 1e9, "0"},
+		{3.14159, 0.05, "3.14"}, {3.14159, 2, "3"}, {-3.14159, 0.2, "-3.1"}, {1234.5, 300, "1200"}, {math.NaN(), 3, "NaN"},
+		{num("7.123456"), 0.05, "7.12"}, {num("7.1"), 0.0005, "7.1"}, {num("1234.50"), 300, "1200"}, {num("0.0049"), 0.05, "0"}, {nil, 3, "<nil>"}, {"text", 3, "text"},
+	} {
+		if got := significant(c.v, c.width); fmt.Sprint(got) != c.want {
+			t.Errorf("%v of error %g: %v, not %s", c.v, c.width, got, c.want)
+		}
+	}
+}
+
+// showings are settings, each of which follows from what is shown without.
+var showings = [][2]string{{lowNull, roundOff}, {lowDrop, roundOff}, {lowKeep, roundError}, {lowNull, roundError}, {lowDrop, roundError}}
+
+// shows are statements of which some columns are aggregates themselves: their places, those of their errors, and whether rows are those of groups.
+var shows = []struct {
+	sql     string
+	columns map[int]int
+	grouped bool
+}{
+	{"SELECT gender, ward, count(*), dp_error(count(*)), sum(weight), dp_error(sum(weight)) FROM patients WHERE weight > 120 GROUP BY 1, 2 ORDER BY 1, 2", map[int]int{2: 3, 4: 5}, true},
+	{"SELECT readmitted, count(*) AS n, dp_error(count(*)), avg(days) AS a, dp_error(avg(days)), count(*) * 2, dp_low(count(*)) FROM encounters GROUP BY 1 HAVING count(*) > -1000 ORDER BY n DESC LIMIT 2", map[int]int{1: 2, 3: 4}, true},
+	{"WITH q AS (SELECT gender, count(*) AS n, dp_error(count(*)) AS e FROM patients GROUP BY 1) SELECT n, gender, e, n + 1 FROM q WHERE n > -5 ORDER BY gender", map[int]int{0: 2}, true},
+	{"SELECT count(*), dp_error(count(*)), sum(cost), dp_error(sum(cost)) FROM encounters WHERE days = 14 AND cost < 3", map[int]int{0: 1, 2: 3}, false},
+	{"SELECT gender, readmitted, count(*), dp_error(count(*)) FROM patients JOIN encounters USING (patient_id) WHERE days = 9 GROUP BY ROLLUP (1, 2) ORDER BY 1, 2", map[int]int{2: 3}, true},
+}
+
+// TestShown: values less than their error, and digits that their error leaves no sense, are not shown where the settings say so: the same releases, free, whatever was asked first; what is computed is computed before.
+func TestShown(t *testing.T) {
+	changed := map[string]int{}
+	for i, c := range shows {
+		s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,", "statement_timeout: 20s", "statement_timeout: 20s\nlimits: {spool_groups: "+[]string{"1", "50000"}[i%2]+"}")
+		set(t, s, "dpsql.epsilon", []string{"0.5", "0.05"}[i%2])
+		plain, err := try(s, c.sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := paidFor(t, s)
+		for _, how := range showings {
+			set(t, s, "dpsql.on_low_count", how[0])
+			set(t, s, "dpsql.rounding", how[1])
+			var want [][]sqltype.Value
+			for _, row := range plain {
+				row, kept := slices.Clone(row), true
+				for at, of := range c.columns {
+					width, ok := row[of].(float64)
+					if !ok {
+						width = math.NaN()
+					}
+					switch {
+					case row[at] == nil:
+					case how[0] != lowKeep && under(row[at], width):
+						changed[how[0]]++
+						kept = kept && !(how[0] == lowDrop && c.grouped)
+						row[at] = nil
+					case how[1] == roundError:
+						if v := significant(row[at], width); fmt.Sprint(v) != fmt.Sprint(row[at]) {
+							row[at] = v
+							changed[how[1]]++
+						}
+					}
+				}
+				if kept {
+					want = append(want, row)
+				}
+			}
+			rows, err := try(s, c.sql)
+			if fmt.Sprint(rows) != fmt.Sprint(want) || err != nil {
+				t.Errorf("%v: %s:\n%v\nwanted %v\nof %v: %v", how, c.sql, rows, want, plain, err)
+			}
+			if told := explained(t, s, c.sql); !strings.Contains(told, "\nShown: ") || !strings.Contains(told, "Charge: nothing") && !strings.Contains(told, "Charge in all: nothing") {
+				t.Errorf("%v: %s:\n%s", how, c.sql, told)
+			}
+			last, err := try(s, "SELECT DISTINCT shown FROM dpsql.last")
+			if err != nil || len(last) != 1 || !strings.Contains(fmt.Sprint(last[0][0]), map[string]string{lowNull: "as NULL", lowDrop: "left out", lowKeep: "rounded"}[how[0]]) {
+				t.Errorf("%v: dpsql.last tells %v %v", how, last, err)
+			}
+		}
+		set(t, s, "dpsql.on_low_count", lowKeep)
+		set(t, s, "dpsql.rounding", roundOff)
+		again, err := try(s, c.sql)
+		if err != nil || fmt.Sprint(again) != fmt.Sprint(plain) || paidFor(t, s) != before {
+			t.Errorf("%s: %v, then %v, %d charges", c.sql, plain, again, paidFor(t, s)-before)
+		}
+	}
+	for _, how := range []string{lowNull, lowDrop, roundError} {
+		if changed[how] == 0 {
+			t.Errorf("%s changes nothing, so nothing is tested", how)
+		}
+	}
+}
+
+// TestShownAsReleased: what has no error of its own stays as it is, and EXPLAIN says so; the settings change neither answer nor charge.
+func TestShownAsReleased(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	for sql, why := range map[string]string{
+		"SELECT DISTINCT gender, count(*) AS n FROM patients GROUP BY 1, weight > 90":                            "Shown as released: n (DISTINCT compares its rows)",
+		"SELECT count(*) AS n FROM patients UNION ALL SELECT 5":                                                  "Shown as released: n (it is put together of several answers)",
+		"SELECT sum(n) AS m FROM (SELECT gender, count(*) AS n FROM patients GROUP BY 1) AS q":                   "Shown as released: m (it is computed from released values)",
+		"SELECT count(*) AS n, max(days) AS x FROM encounters":                                                   "Shown as released: x (its error is not that of a count, sum or average)",
+		"SELECT a.n, b.n - 1 AS m FROM (SELECT count(*) n FROM patients) a, (SELECT count(*) n FROM patients) b": "Charge",
+		"SELECT gender, count(*) + 1 FROM patients GROUP BY 1":                                                   "Charge",
+	} {
+		set(t, s, "dpsql.on_low_count", lowKeep)
+		first := explained(t, s, sql)
+		set(t, s, "dpsql.on_low_count", lowNull)
+		told := explained(t, s, sql)
+		if !strings.Contains(told, why) {
+			t.Errorf("%s:\n%s", sql, told)
+		}
+		var kept []string
+		for l := range strings.Lines(told) {
+			if !strings.HasPrefix(l, "Shown") {
+				kept = append(kept, l)
+			}
+		}
+		if strings.Join(kept, "") != first {
+			t.Errorf("%s: a setting of what is shown changes more:\n%s\n%s", sql, first, told)
+		}
+		if _, err := try(s, sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+}
