@@ -316,8 +316,11 @@ func reloadCommand() *cobra.Command {
 			if err := s.Reload(cmd.Context()); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), "reloaded")
-			return err
+			if _, err = fmt.Fprintln(cmd.OutOrStdout(), "reloaded"); err != nil {
+				return err
+			}
+			noteOrder(cmd, config)
+			return nil
 		},
 	}
 	configFlag(c, &config)

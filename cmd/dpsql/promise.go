@@ -55,7 +55,7 @@ func raiseCommand() *cobra.Command {
 		Short: "Make a larger promise: record the policy's larger budget or lifetime",
 		Long: `Record that the data set's budget (epsilon, delta) or lifetime is now the larger one of the policy. This is a new promise to the people of the data: tell them.
 It holds from the present window on, which then counts against the lifetime with the larger budget; a smaller one is refused, for what was promised stays.
-Accountant, window and people stay as they were. A running server reads the policy file again and goes on under the larger promise; others that share a ledger in
+Accountant, window and people stay as they were, and the Renyi order too, which was fitted to the first policy's budget and query.epsilon: where another would hold more, it is said. A running server reads the policy file again and goes on under the larger promise; others that share a ledger in
 PostgreSQL take it over by dpsql reload, or when they are started again with the new policy.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -71,8 +71,11 @@ PostgreSQL take it over by dpsql reload, or when they are started again with the
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "promised: %s\n", promiseOf(p))
-			return err
+			if _, err = fmt.Fprintf(cmd.OutOrStdout(), "promised: %s\n", promiseOf(p)); err != nil {
+				return err
+			}
+			noteOrder(cmd, config)
+			return nil
 		},
 	}
 	configFlag(c, &config)
@@ -81,6 +84,19 @@ PostgreSQL take it over by dpsql reload, or when they are started again with the
 		panic(err)
 	}
 	return c
+}
+
+// noteOrder says where the ledger's order does not fit the policy. What was done is done, so where the budget cannot be read it says nothing.
+func noteOrder(cmd *cobra.Command, config string) {
+	_ = withLedger(cmd.Context(), config, func(_ *policy.Policy, l ownersLedger) error {
+		b, err := l.Budget(cmd.Context())
+		for _, d := range b.Datasets {
+			if d.Note != "" {
+				_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "dpsql: note: %s\n", d.Note)
+			}
+		}
+		return err
+	})
 }
 
 // raiseAlone takes the ledger itself: no server runs, or servers share it.

@@ -78,3 +78,38 @@ func TestRaiseRunning(t *testing.T) {
 		t.Errorf("a smaller promise: %v\n%s", err, out)
 	}
 }
+
+// TestUnfitOrderIsTold: a reload, a raise and the report say where the order that the ledger keeps holds less than another one would.
+func TestUnfitOrderIsTold(t *testing.T) {
+	path := smallServer(t, 1, 0.5)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(epsilon, query string) {
+		t.Helper()
+		next := strings.Replace(string(text), "{epsilon: 1, delta: 0}", "{epsilon: "+epsilon+", delta: 0.000001}", 1)
+		next = strings.Replace(next, "query: {epsilon: 0.5}", "query: {epsilon: "+query+"}", 1)
+		if err := os.WriteFile(path, []byte(next), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says := func(note bool, args ...string) {
+		t.Helper()
+		out, err := program(t.Context(), append(args, "--config", path)...).CombinedOutput()
+		if err != nil || strings.Contains(string(out), "note: the ledger keeps the Renyi order 64.00, fitted to query.epsilon 0.5") != note {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+	}
+	write("1", "0.5")
+	s := serveDir(t, path)
+	defer func() { s.kill() }()
+	says(false, "reload")
+	says(false, "budget", "show")
+	write("1", "0.01")
+	says(true, "reload")
+	says(true, "budget", "show")
+	s.kill()
+	write("10", "0.1")
+	says(true, "budget", "raise", "--reason", "a second study")
+}

@@ -50,7 +50,8 @@ type DatasetOf struct {
 	Ends       *time.Time `json:"window_end"`
 	Renews     *time.Time `json:"renews_at"` // the window's end, unless the lifetime holds no further window
 	SoFar      SoFar      `json:"so_far"`
-	Accounts   []Account  `json:"accounts"` // the data set's, then the roles' and the analysts' by name
+	Note       string     `json:"note,omitempty"` // an order that does not fit the policy's usual price
+	Accounts   []Account  `json:"accounts"`       // the data set's, then the roles' and the analysts' by name
 }
 
 // SoFar is the odometer: all answers of the window up to now are (epsilon, delta)-DP, whenever one looks.
@@ -102,6 +103,9 @@ func Report(a ledger.Accounts, p *policy.Policy) Budget {
 			}
 		}
 		out.SoFar.Epsilon, out.SoFar.Delta = d.Began.Odometer(d.Account.Spent)
+		if d.Dataset == p.Dataset {
+			out.Note = d.Filter.Unfit(p.Query.Epsilon)
+		}
 		out.Accounts = accountsOf(d, p)
 		for i := range out.Accounts {
 			out.Accounts[i].Renews = out.Renews
@@ -196,6 +200,9 @@ func (b Budget) Print(to io.Writer) error {
 		say("  left: what may be spent now, on either side; more: statements at the usual price that it holds\n")
 		if unknown {
 			say("  ?: not in this policy\n")
+		}
+		if d.Note != "" {
+			say("  note: %s\n", d.Note)
 		}
 		say("  all answers so far, whenever one looks: epsilon %.4g at delta %.4g\n", d.SoFar.Epsilon, d.SoFar.Delta)
 	}
