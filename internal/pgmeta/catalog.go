@@ -98,9 +98,42 @@ func (d *Database) locked(key string) [][]sqltype.Value {
 	out := make([][]sqltype.Value, len(rows))
 	for i, row := range rows {
 		out[i] = append(slices.Clone(row), int64(r.oid)) // tableoid
+		for c, column := range r.columns {
+			if list, ok := row[c].(*sqltype.Array); ok && column.typ.OID == oidOfACL {
+				out[i][c] = d.granted(list)
+			}
+		}
 	}
 	d.rows[key] = out
 	return out
+}
+
+const oidOfACL = 1034 // aclitem[]
+
+// granted puts the analyst, who is the owner of everything, in the place of the owner whom the file's privileges name.
+func (d *Database) granted(acl *sqltype.Array) *sqltype.Array {
+	role := d.Role
+	if strings.ContainsFunc(role, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) {
+		role = `"` + strings.ReplaceAll(role, `"`, `""`) + `"`
+	}
+	out := *acl
+	out.Values = slices.Clone(acl.Values)
+	for i, v := range out.Values {
+		text, ok := v.(string)
+		if !ok {
+			continue
+		}
+		if rest, is := strings.CutPrefix(text, "postgres="); is {
+			text = role + "=" + rest
+		}
+		if rest, is := strings.CutSuffix(text, "/postgres"); is {
+			text = rest + "/" + role
+		}
+		out.Values[i] = text
+	}
+	return &out
 }
 
 // object finds the row of a table of pg_catalog by its oid.

@@ -174,7 +174,9 @@ func addActivity(add func(name string, f function, args ...int)) {
 			switch o.Name {
 			case "datid":
 				row[i] = number32("database", s.Name)
-			case "pid", "client_port":
+			case "pid":
+				row[i] = s.pid()
+			case "client_port":
 				row[i] = int64(0)
 			case "usesysid":
 				row[i] = int64(oidOfRole)

@@ -101,12 +101,7 @@ func init() {
 	add("pg_relation_is_updatable", constant(int64(0)), 2)
 	add("pg_column_is_updatable", constant(false), 3)
 	add("pg_my_temp_schema", constant(int64(0)), 0)
-	add("pg_backend_pid", strict(func(s *Session, _ []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
-		if s.Parameters == nil {
-			return int64(0), nil
-		}
-		return int64(s.Parameters.BackendPID()), nil
-	}), 0)
+	add("pg_backend_pid", strict(func(s *Session, _ []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) { return s.pid(), nil }), 0)
 	add("pg_advisory_unlock_all", constant(""), 0)
 	add("pg_jit_available", constant(false), 0)
 	for _, name := range []string{"pg_listening_channels", "pg_partition_ancestors", "pg_partition_tree", "pg_options_to_table", "aclexplode", "pg_event_trigger_ddl_commands", "pg_show_all_file_settings",

@@ -33,6 +33,14 @@ type Session struct {
 	ctx context.Context // of the statement that runs
 }
 
+// pid is the number by which the session is cancelled.
+func (s *Session) pid() int64 {
+	if s.Parameters == nil {
+		return 0
+	}
+	return int64(s.Parameters.BackendPID())
+}
+
 // function is one of the catalog's: by its name and number of arguments.
 type function struct {
 	eval   func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error)
