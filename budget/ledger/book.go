@@ -55,13 +55,14 @@ type store interface {
 	end()
 	// payload reads a stored release within a transaction; nil if there is none.
 	payload(seq int64) ([]byte, error)
-	// chain reads all records after one; sums the last checkpoint's record and its sums; segment what lies beside a checkpoint; releases the numbers, sizes and hashes of all stored releases.
+	// chain reads all records after one; sums the last checkpoint's record and its sums; segment what lies beside a checkpoint; releases the numbers, sizes and hashes
+	// of all stored releases, of those at least that came with the records up to head.
 	chain(after int64) iter.Seq2[row, error]
 	// span reads those after one, up to another.
 	span(after, to int64) iter.Seq2[row, error]
 	sums() (at row, text []byte, ok bool, err error)
 	segment(seq int64) ([]byte, error)
-	releases() (map[int64]fingerprint, error)
+	releases() (out map[int64]fingerprint, head int64, err error)
 	// sound asks the store itself whether it is damaged.
 	sound() error
 	// shared says that other processes write too: then errUncertain is resolved by reading again, and what is known may be old.

@@ -60,7 +60,7 @@ func testStartFromACheckpoint(t *testing.T) {
 	if want, _ := segmentOf(whole.allStored(h.now)); len(have) == 0 || !bytes.Equal(have, want) {
 		t.Errorf("stored from the checkpoint: %+v, from the first record: %+v", l.state.stored, whole.stored)
 	}
-	if files := must(l.store.releases())(t); len(files) != len(whole.allStored(h.now)) || len(files) == len(whole.stored) {
+	if files := stored(t, l); len(files) != len(whole.allStored(h.now)) || len(files) == len(whole.stored) {
 		t.Errorf("%d releases are kept; %d have not expired, of %d", len(files), len(whole.allStored(h.now)), len(whole.stored))
 	}
 	if !bytes.Equal(a, b) {

@@ -50,7 +50,8 @@ type Ledger interface {
 	// highest price if there are several. To a frozen analyst nothing answers (ErrFrozen). Its spool is open, and the caller's to close.
 	Lookup(ctx context.Context, key Hash, analyst string) (*Stored, bool, error)
 	// Related finds stored releases of families that this analyst may be given, the dearest first, of one price the latest, at most so many. It is as up to date as the last Lookup.
-	Related(ctx context.Context, families []Hash, analyst string, most int) ([]Stored, error)
+	// Those among them that are not what was committed are left out, and named: they are nobody's own answer here.
+	Related(ctx context.Context, families []Hash, analyst string, most int) (found []Stored, broken []*CorruptError, err error)
 	// Releases lists what an analyst paid for and would be answered from, without the payloads, in the order in which it was made.
 	Releases(analyst string) ([]Stored, error)
 	// Charges lists what an analyst was charged for, the last ones, without a word of others.

@@ -90,18 +90,21 @@ func (s *server) segment(seq int64) (text []byte, err error) {
 	return text, serverDamaged(err)
 }
 
-func (s *server) releases() (map[int64]fingerprint, error) {
+func (s *server) releases() (out map[int64]fingerprint, head int64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	c, err := s.connected(ctx)
+	if err == nil { // first: what is committed between the two has its release, and a number above
+		err = c.QueryRow(ctx, "SELECT coalesce(max(seq), 0) FROM "+s.schema+".records").Scan(&head)
+	}
 	if err != nil {
-		return nil, err
+		return nil, 0, serverDamaged(err)
 	}
 	list, err := c.Query(ctx, "SELECT seq, octet_length(payload), sha256(payload) FROM "+s.schema+".releases")
 	if err != nil {
-		return nil, serverDamaged(err)
+		return nil, 0, serverDamaged(err)
 	}
-	out := map[int64]fingerprint{}
+	out = map[int64]fingerprint{}
 	var (
 		seq  int64
 		size int
@@ -111,7 +114,7 @@ func (s *server) releases() (map[int64]fingerprint, error) {
 		out[seq] = fingerprint{size, Hash(hash)}
 		return nil
 	})
-	return out, serverDamaged(err)
+	return out, head, serverDamaged(err)
 }
 
 // sound has nothing to ask that the chain does not show: what the server finds damaged it says when it is read.

@@ -10,33 +10,38 @@ import (
 )
 
 // Related finds stored releases of families, payloads and all.
-func (l *book) Related(ctx context.Context, families []Hash, analyst string, most int) ([]Stored, error) {
+func (l *book) Related(ctx context.Context, families []Hash, analyst string, most int) (out []Stored, broken []*CorruptError, err error) {
 	if err := l.forServing(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l.mu.Lock()
-	err := errors.Join(ctx.Err(), l.ready())
+	err = errors.Join(ctx.Err(), l.ready())
 	none := len(l.kin(families, analyst, l.time())) == 0
 	l.mu.Unlock()
 	if none || err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []Stored
 	err = l.do(&entry{ctx: ctx, read: true, decide: func(at time.Time) ([]*Record, error) {
 		if err := l.state.checkFrozen(analyst); err != nil {
 			return nil, err
 		}
+		out, broken = nil, nil // a cut connection decides anew
 		kin := l.kin(families, analyst, at)
 		for i := range kin[:min(most, len(kin))] {
 			one, err := l.read(kin[i].key, &kin[i].storedRef)
-			if err != nil {
+			var bad *CorruptError
+			switch {
+			case errors.As(err, &bad):
+				broken = append(broken, bad)
+			case err != nil:
 				return nil, err
+			default:
+				out = append(out, *one)
 			}
-			out = append(out, *one)
 		}
 		return nil, nil
 	}})
-	return out, err
+	return out, broken, err
 }
 
 // kin are the releases of families that may answer, but for those whose groups lie in spools, the dearest first, of one price the latest. Under mu.

@@ -44,7 +44,7 @@ func testStoredReleasesAreEncrypted(t *testing.T) {
 		unlock := must(l.reading(ctx))(t)
 		defer unlock()
 		var seqs []int64
-		for seq := range must(l.store.releases())(t) {
+		for seq := range stored(t, l) {
 			seqs = append(seqs, seq)
 		}
 		if _, err := l.store.begin(waterline{l.state.seq, l.state.last}, false); err != nil {

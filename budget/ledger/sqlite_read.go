@@ -105,18 +105,18 @@ func (l *file) segment(seq int64) (text []byte, err error) {
 	return text, damaged(errors.Join(err, stmt.Err(), stmt.Close()))
 }
 
-// releases reads what is stored, one at a time.
-func (l *file) releases() (map[int64]fingerprint, error) {
+// releases reads what is stored, one at a time. Nobody else writes meanwhile.
+func (l *file) releases() (out map[int64]fingerprint, head int64, err error) {
 	stmt, _, err := l.db.Prepare("SELECT seq, payload FROM releases")
 	if err != nil {
-		return nil, damaged(err)
+		return nil, 0, damaged(err)
 	}
-	out := map[int64]fingerprint{}
+	out = map[int64]fingerprint{}
 	for stmt.Step() {
 		payload := stmt.ColumnRawBlob(1)
 		out[stmt.ColumnInt64(0)] = fingerprint{len(payload), sha256.Sum256(payload)}
 	}
-	return out, damaged(errors.Join(stmt.Err(), stmt.Close()))
+	return out, math.MaxInt64, damaged(errors.Join(stmt.Err(), stmt.Close()))
 }
 
 // sound is SQLite's own check.

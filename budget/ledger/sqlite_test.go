@@ -249,7 +249,13 @@ func testLookupHonoursScopeTimeAndEpoch(t *testing.T) {
 	ask(l, "bob", "bob's")
 }
 
-func releases(t *testing.T, l *opened) int { return len(must(l.store.releases())(t)) }
+func releases(t *testing.T, l *opened) int { return len(stored(t, l)) }
+
+func stored(t *testing.T, l *opened) map[int64]fingerprint {
+	t.Helper()
+	out, _, err := l.store.releases()
+	return must(out, err)(t)
+}
 
 func TestSecondOwnerIsRefused(t *testing.T) {
 	path := tempPath(t)

@@ -95,13 +95,14 @@ func (l *book) Verify(ctx context.Context) error {
 	if _, err := l.start(); err != nil {
 		return err
 	}
-	stored, err := l.store.releases() // before the chain: one that is shared may grow, and a release comes with its record
+	stored, head, err := l.store.releases() // before the chain: one that is shared may grow
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
 	now := l.time()
 	l.mu.Unlock()
+	var lost []absent
 	st := newState()
 	balances := newState() // one record behind st: what a charge was admitted against
 	for r, err := range readChain(l.store.chain(0), st) {
@@ -123,13 +124,23 @@ func (l *book) Verify(ctx context.Context) error {
 		}
 		balances.add(r, st.last)
 		if r.Commit != nil {
-			has, ok := stored[r.Seq]
-			if reason := verifyRelease(r.Commit, has, ok, now); reason != "" && (ok || !l.store.shared()) {
-				return &CorruptError{Seq: r.Seq, Reason: reason}
+			switch has, ok := stored[r.Seq]; {
+			case ok && (has.bytes != r.Commit.Bytes || has.hash != r.Commit.Payload):
+				return &CorruptError{Seq: r.Seq, Reason: "its release is not the one that was committed"}
+			case !ok && r.Seq <= head:
+				lost = append(lost, absent{r.Seq, "its release is missing", r.Commit.Expires})
 			}
-			if reason := l.verifySpool(r.Commit, now); reason != "" && (ok || !l.store.shared()) {
-				return &CorruptError{Seq: r.Seq, Reason: reason}
+			if reason := l.verifySpool(r.Commit, now); reason != "" {
+				lost = append(lost, absent{r.Seq, reason, r.Commit.Expires})
 			}
+		}
+	}
+	if st.clock.After(now) { // others, whose clocks run ahead, drop what has expired, beside a record
+		now = st.clock
+	}
+	for _, a := range lost {
+		if now.Before(a.until) {
+			return &CorruptError{Seq: a.seq, Reason: a.reason}
 		}
 	}
 	l.mu.Lock()
@@ -170,13 +181,9 @@ func recheck(before *state, r *Record) string {
 	return ""
 }
 
-// verifyRelease says what is wrong with a stored payload, which must be there until it expires, or "".
-func verifyRelease(c *Commit, has fingerprint, ok bool, now time.Time) string {
-	switch {
-	case !ok && now.Before(c.Expires):
-		return "its release is missing"
-	case ok && (has.bytes != c.Bytes || has.hash != c.Payload):
-		return "its release is not the one that was committed"
-	}
-	return ""
+// absent is a stored payload or spool that is not there as it was committed. Until it expires that is wrong.
+type absent struct {
+	seq    int64
+	reason string
+	until  time.Time
 }

@@ -69,12 +69,15 @@ func (p *Prepared) computed(ctx context.Context, a *asked, exact *release.Releas
 	for _, text := range k.Families() {
 		families = append(families, p.family(text))
 	}
-	list, err := p.session.engine.ledger.Related(ctx, families, p.session.analyst.Name, mostRelated)
+	list, broken, err := p.session.engine.ledger.Related(ctx, families, p.session.analyst.Name, mostRelated)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, 0, p.session.uncharged(ctx, err)
 	case err != nil:
 		return nil, 0, p.session.ledgerFailed(err)
+	}
+	for _, b := range broken { // others may answer, or the question is asked; who asks for that release itself is refused
+		p.session.engine.log.Error("a stored release is broken: nothing is computed from it", "record", b.Seq, "error", b.Error())
 	}
 	least := math.Inf(1)
 	for _, one := range list {

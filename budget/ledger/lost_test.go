@@ -1,0 +1,102 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// spoilStored changes what lies beside the records, as somebody with the store at hand would.
+func spoilStored(t *testing.T, path, sql string) {
+	t.Helper()
+	if at, ok := inPostgres.Load(path); ok {
+		psql(t, at.(Server), sql)
+		return
+	}
+	tamper(t, path, sql)
+}
+
+// A release that was changed never answers; Verify names its record. So with one that is gone. Its family answers without it, and it is named.
+func TestBrokenReleasesAreFound(t *testing.T) { both(t, testBrokenReleasesAreFound) }
+
+func testBrokenReleasesAreFound(t *testing.T) {
+	for _, sql := range []string{"UPDATE releases SET payload = substr(payload, 2) WHERE seq = 6", "DELETE FROM releases WHERE seq = 6"} {
+		path := filled(t)
+		spoilStored(t, path, sql)
+		l := open(t, path, demoHead(t), dayCache())
+		var broken *CorruptError
+		if _, _, err := l.Lookup(ctx, Hash{1}, "ann"); !errors.As(err, &broken) || broken.Seq != 6 {
+			t.Errorf("%s: lookup: %v", sql, err)
+		}
+		if err := l.Verify(ctx); !errors.As(err, &broken) || broken.Seq != 6 {
+			t.Errorf("%s: verify: %v", sql, err)
+		}
+		if _, ok, err := l.Lookup(ctx, Hash{2}, "ann"); !ok || err != nil {
+			t.Errorf("%s: another release: %v %v", sql, ok, err)
+		}
+		found, named, err := l.Related(ctx, []Hash{{9}}, "ann", 3)
+		if err != nil || len(found) != 2 || found[0].Key != (Hash{2}) || found[1].Key != (Hash{0}) || len(named) != 1 || named[0].Seq != 6 {
+			t.Errorf("%s: its family: %+v %v %v", sql, found, named, err)
+		}
+	}
+}
+
+// whileRead lets something happen when the releases have been read, before the records are.
+type whileRead struct {
+	store
+	then func()
+}
+
+func (w whileRead) releases() (map[int64]fingerprint, int64, error) {
+	out, head, err := w.store.releases()
+	w.then()
+	return out, head, err
+}
+
+// Verify beside another proxy at work: a release that came after the look at releases is not missing, and one that another's clock let expire is not either; one that is gone is.
+func TestVerifyBesideAnother(t *testing.T) {
+	t.Parallel()
+	h := &hands{}
+	h.set(t, "2026-11-21 12:00")
+	at, list := proxies(t, 2, demoHead(t), h.options())
+	a, b := list[0], list[1]
+	a.silent()
+	b.silent()
+	store := func(key byte) {
+		id, err := b.Reserve(ctx, count(t, b.Filter(), "ann", 1, 0.1))
+		if err == nil {
+			err = b.Commit(ctx, id, Release{Key: Hash{key}, Payload: fmt.Append(nil, key)})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	store(1)
+	real := a.book.store
+	verify := func(then func()) error {
+		a.book.store = whileRead{real, then}
+		defer func() { a.book.store = real }()
+		return a.Verify(context.Background())
+	}
+	if err := verify(func() { store(2) }); err != nil {
+		t.Errorf("a release that came meanwhile: %v", err)
+	}
+	if err := verify(func() {}); err != nil {
+		t.Error(err)
+	}
+	psql(t, at, "DELETE FROM releases")
+	var broken *CorruptError
+	if err := verify(func() { store(3) }); !errors.As(err, &broken) || broken.Reason != "its release is missing" {
+		t.Errorf("all releases are gone: %v", err)
+	}
+	before := h.now
+	if err := verify(func() {
+		h.now = h.now.Add(25 * time.Hour) // another's clock, by which it had dropped them
+		store(4)
+		h.now = before
+	}); err != nil {
+		t.Errorf("all have expired: %v", err)
+	}
+}
