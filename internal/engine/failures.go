@@ -75,7 +75,7 @@ func (s *Session) resourceFailed(ctx context.Context, open []*asked, err error) 
 		}
 		for _, a := range open {
 			if ferr := s.engine.ledger.Fail(context.WithoutCancel(ctx), a.id, class); ferr != nil {
-				s.engine.log.Error("the ledger could not note a failure", logged(ferr)...)
+				s.engine.log.Error("the ledger could not note a failure", append(logged(ferr), "error", ferr.Error())...)
 				continue
 			}
 			a.id = 0
@@ -116,21 +116,27 @@ func payerOf(a *policy.Analyst) ledger.Payer {
 func (s *Session) ledgerFailed(err error) error {
 	if errors.Is(err, ledger.ErrFrozen) {
 		return sqlerr.New(sqlerr.Frozen, "the owner of the data has stopped this analyst's statements").
-			WithHint("Nothing was spent. Ask the owner; answers are given again once the freeze is lifted.").WithCause(err)
+			WithHint("Nothing was spent. Ask the owner; answers are given again once the freeze is lifted.").WithCause(ledgerCause{err})
 	}
 	if errors.Is(err, ledger.ErrPromise) {
 		return s.engine.promiseChanged(err)
 	}
-	s.engine.log.Error("the ledger failed", append([]any{"analyst", s.analyst.Name}, logged(err)...)...)
+	s.engine.log.Error("the ledger failed", append([]any{"analyst", s.analyst.Name, "error", err.Error()}, logged(err)...)...)
 	return sqlerr.New(sqlerr.LedgerFailure, "the budget's ledger is not available").
-		WithHint("Nothing can be answered before the owner of the data has looked at it.").WithCause(err)
+		WithHint("Nothing can be answered before the owner of the data has looked at it.").WithCause(ledgerCause{err})
 }
+
+// ledgerCause is a failure of the ledger. It reads no rows, and keeps what was asked, charged and released: its words, with the records that they name, may stand in the owner's log as they are.
+type ledgerCause struct{ error }
+
+func (c ledgerCause) Unwrap() error   { return c.error }
+func (c ledgerCause) LogText() string { return c.Error() }
 
 // promiseChanged is what analysts see of a promise that another server, or the owner, has raised.
 func (e *Engine) promiseChanged(err error) error {
 	e.log.Error("nothing is charged before this server has read the policy again: dpsql reload", "error", err.Error())
 	return sqlerr.New(sqlerr.PromiseChanged, "the data set's budget was made larger, and this server has not taken that over yet").
-		WithHint("Nothing was spent. Ask the owner of the data to run dpsql reload on this server; what was answered before is answered again.").WithCause(err)
+		WithHint("Nothing was spent. Ask the owner of the data to run dpsql reload on this server; what was answered before is answered again.").WithCause(ledgerCause{err})
 }
 
 // Next reports no row.

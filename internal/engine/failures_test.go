@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -195,9 +197,9 @@ func (b brokenLedger) Lookup(ctx context.Context, key ledger.Hash, analyst strin
 	return b.Ledger.Lookup(ctx, key, analyst)
 }
 
-// TestLedgerFailureGivesNoAnswer: nothing is read that is not reserved, and nothing is shown that is not committed.
+// TestLedgerFailureGivesNoAnswer: nothing is read that is not reserved, and nothing is shown that is not committed. The owner's log has the ledger's words whole: they name records and no rows.
 func TestLedgerFailureGivesNoAnswer(t *testing.T) {
-	disk := errors.New("disk full at /secret/path")
+	disk := errors.Join(errors.New("disk full at /secret/path: the server's ledger ends at record 71 and was read to record 84 before"))
 	for name, c := range map[string]struct {
 		broken  brokenLedger
 		private int // statements that reached the data
@@ -212,10 +214,16 @@ func TestLedgerFailureGivesNoAnswer(t *testing.T) {
 		e.ledger = c.broken
 		f := &failing{Backend: real}
 		e.backend = f
+		var log bytes.Buffer
+		e.log = slog.New(slog.NewTextHandler(&log, nil))
 		rows, err := try(e.session(t, "ann"), "select count(*) from encounters")
 		var shown *sqlerr.Error
 		if rows != nil || !errors.As(err, &shown) || shown.ID != "ledger_unavailable" || strings.Contains(shown.Error()+shown.Hint+shown.Detail, "disk") {
 			t.Errorf("%s: %v, %+v", name, rows, err)
+		}
+		var inLog interface{ LogText() string } // for the proxy's line
+		if !errors.As(errors.Unwrap(err), &inLog) || inLog.LogText() != disk.Error() || !strings.Contains(log.String(), disk.Error()) {
+			t.Errorf("%s: the owner is told\n%s", name, log.String())
 		}
 		if f.private != c.private {
 			t.Errorf("%s: the data was asked %d times", name, f.private)

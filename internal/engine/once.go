@@ -55,6 +55,6 @@ func (r *run) abandon(ctx context.Context, open []*asked) {
 		return
 	}
 	if err := r.session.engine.ledger.Abandon(context.WithoutCancel(ctx), ids); err != nil {
-		r.session.engine.log.Error("the ledger could not close what was abandoned", logged(err)...)
+		r.session.engine.log.Error("the ledger could not close what was abandoned", append(logged(err), "error", err.Error())...)
 	}
 }
