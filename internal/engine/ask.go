@@ -186,6 +186,9 @@ func (p *Prepared) stored(ctx context.Context, a *asked) (r *release.Release, of
 		r, err = m.Read(nil, noRows{})
 		return r, 0, true, err
 	}
+	if st.kept != nil {
+		return st.kept, st.keptOf, true, nil
+	}
 	if p.under.fresh { // asked anew, on purpose
 		return nil, 0, false, nil
 	}

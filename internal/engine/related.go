@@ -1,14 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -55,15 +56,21 @@ func (r *run) related(a *asked) ledger.Hash {
 	return r.family(k.Family())
 }
 
-// computed is a release that is computed from a stored one of another question: of those that were made at a price that the question asks for, that with the least noise; nil if there is none. exact is a
-// release of the question itself, made at less, that has to err more; an error that was asked for has to be kept.
+// relative is a stage's release, computed from a stored one of another question.
+type relative struct {
+	release *release.Release
+	of      int64   // that one's reservation
+	noise   float64 // logNoise
+}
+
+// relatives are the releases that are computed from those at good prices, that with the least noise first.
 //
-// Proof: post-processing of a release that this analyst may be given (Ledger.Related), and whose columns they may read now; which one follows from what is stored, for whom and when, and from scales, never from private rows.
-func (p *Prepared) computed(ctx context.Context, a *asked, exact *release.Release) (out *release.Release, of int64, err error) {
-	st, mp := a.stage, a.plan
-	k := p.kin(st, a.args)
+// Proof: post-processing of releases that this analyst may be given (Ledger.Related), and whose columns they may read now; which of them, and in which order, follows from what is stored, for whom and when, and from scales, never from
+// private rows.
+func (p *Prepared) relatives(ctx context.Context, st *stage, args []sqltype.Value, good func(price float64) bool) (out []relative, err error) {
+	k := p.kin(st, args)
 	if k == nil {
-		return nil, 0, nil
+		return nil, nil
 	}
 	var families []ledger.Hash
 	for _, text := range k.Families() {
@@ -72,21 +79,20 @@ func (p *Prepared) computed(ctx context.Context, a *asked, exact *release.Releas
 	list, broken, err := p.session.engine.ledger.Related(ctx, families, p.session.analyst.Name, mostRelated)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, 0, p.session.uncharged(ctx, err)
+		return nil, p.session.uncharged(ctx, err)
 	case err != nil:
-		return nil, 0, p.session.ledgerFailed(err)
+		return nil, p.session.ledgerFailed(err)
 	}
 	for _, b := range broken { // others may answer, or the question is asked; who asks for that release itself is refused
 		p.session.engine.log.Error("a stored release is broken: nothing is computed from it", "record", b.Seq, "error", b.Error())
 	}
-	least := math.Inf(1)
 	for _, one := range list {
-		if st.ask.WorthTopUp(one.Price) {
+		if !good(one.Price) {
 			break
 		}
 		old, err := release.DecodeRelated(one.Payload)
 		if err != nil {
-			return nil, 0, p.session.ledgerFailed(err)
+			return nil, p.session.ledgerFailed(err)
 		}
 		if old == nil || !p.mayRead(old.Shape.Reads) {
 			continue
@@ -97,17 +103,36 @@ func (p *Prepared) computed(ctx context.Context, a *asked, exact *release.Releas
 		}
 		noise, err := logNoise(st.an, r)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		enough, err := errsLess(st.an, r, mp, exact, a.aim != "")
+		if noise < math.Inf(1) {
+			out = append(out, relative{r, one.Reservation, noise})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b relative) int { return cmp.Compare(a.noise, b.noise) })
+	return out, nil
+}
+
+// computed is a release that is computed from a stored one of another question: of those that were made at a price that the question asks for, that with the least noise; nil if there is none. exact is a
+// release of the question itself, made at less, that has to err more. Where an error was asked for there is none: aim has looked.
+func (p *Prepared) computed(ctx context.Context, a *asked, exact *release.Release) (*release.Release, int64, error) {
+	if a.aim != "" {
+		return nil, 0, nil
+	}
+	list, err := p.relatives(ctx, a.stage, a.args, func(price float64) bool { return !a.ask.WorthTopUp(price) })
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, one := range list {
+		enough, err := errsLess(a.an, one.release, exact)
 		if err != nil {
 			return nil, 0, err
 		}
-		if enough && noise < least {
-			least, out, of = noise, r, one.Reservation
+		if enough {
+			return one.release, one.of, nil
 		}
 	}
-	return out, of, nil
+	return nil, 0, nil
 }
 
 // mayRead: the analyst sees these columns.
@@ -187,30 +212,19 @@ func logNoise(a *sensitivity.Analysis, r *release.Release) (sum float64, err err
 	return sum, nil
 }
 
-// errsLess: no measure errs more than in a release of the question itself, or, where an error is aimed at, than it would when asked anew.
-func errsLess(a *sensitivity.Analysis, r *release.Release, mp *measure.Plan, exact *release.Release, aimed bool) (bool, error) {
-	if aimed && len(mp.Choices) > 0 {
-		return false, nil
-	}
-	for i, m := range a.Measures {
+// errsLess: no measure errs more than in a release of the question itself.
+func errsLess(a *sensitivity.Analysis, r, exact *release.Release) (bool, error) {
+	for i := range a.Measures {
+		if exact == nil {
+			break
+		}
 		v, err := r.Variance(a, i)
 		if err != nil {
 			return false, err
 		}
-		for _, most := range []struct {
-			there bool
-			of    func() (float64, error)
-		}{
-			{exact != nil, func() (float64, error) { return exact.Variance(a, i) }},
-			{aimed, func() (float64, error) { return mp.Run().VarianceInSteps(i, m.Fine) }},
-		} {
-			if !most.there {
-				continue
-			}
-			limit, err := most.of()
-			if err != nil || v > limit*(1+1e-9) {
-				return false, err
-			}
+		limit, err := exact.Variance(a, i)
+		if err != nil || v > limit*(1+1e-9) {
+			return false, err
 		}
 	}
 	return true, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -23,8 +24,10 @@ type stage struct {
 	inputs []sensitivity.Input
 	as     int // the first stage of the same canonical text: the two are one release
 	ask    measure.Ask
-	priced *measure.Plan // nil: not yet
-	again  bool          // asked anew, though it could be topped up
+	priced *measure.Plan    // nil: not yet
+	again  bool             // asked anew, though it could be topped up
+	kept   *release.Release // computed from another question's, and keeps the target; keptOf is that one's reservation
+	keptOf int64
 }
 
 // price is the stage's plan: the one by which its bounding was decided, where that took one.

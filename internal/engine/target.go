@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -83,7 +81,7 @@ func (p *Prepared) aimed() (t target, size uint64, err error) {
 // aim is the statement's stages, each at the least price that should give the target in each of the output columns that are its aggregates, and how that was found, for each; the stages themselves without a
 // target.
 //
-// Proof: claim: prices, and whether bounds are chosen anew, follow from the statement, the policy, the settings and earlier releases alone. widths reads scales, which are public, and a release's values; nothing
+// Proof: claim: prices, and whether bounds are chosen anew, follow from the statement, the policy, the settings and earlier releases alone. widths reads scales, which are public, and values of releases that this analyst may be given (Ledger.Lookup, relatives); nothing
 // else is read. So they are post-processing, chosen adaptively as the filter allows (budget.NewFilter), and reserved before private rows are read as ever: each stage at the whole loss of its own price.
 func (p *Prepared) aim(ctx context.Context, args []sqltype.Value) (out []*stage, words []string, err error) {
 	out, words = slices.Clone(p.stages), make([]string, len(p.stages))
@@ -102,10 +100,11 @@ func (p *Prepared) aim(ctx context.Context, args []sqltype.Value) (out []*stage,
 		case st.as != i:
 			out[i], words[i] = out[st.as], words[st.as]
 		default:
-			if out[i], words[i], err = p.aimStage(ctx, i, t, size, args); err != nil {
+			var price float64
+			if out[i], price, words[i], err = p.aimStage(ctx, i, t, size, args); err != nil {
 				return nil, nil, err
 			}
-			sum += out[i].ask.Epsilon
+			sum += price
 		}
 	}
 	if sum > most*(1+1e-9) {
@@ -115,38 +114,42 @@ func (p *Prepared) aim(ctx context.Context, args []sqltype.Value) (out []*stage,
 	return out, words, nil
 }
 
-// aimStage is stage i at its least price.
-func (p *Prepared) aimStage(ctx context.Context, i int, t target, size uint64, args []sqltype.Value) (*stage, string, error) {
+// aimStage is stage i at its least price, and that; 0 where a release keeps the target.
+func (p *Prepared) aimStage(ctx context.Context, i int, t target, size uint64, args []sqltype.Value) (*stage, float64, string, error) {
 	st := p.stages[i]
 	if st.an.Trees() {
-		return nil, "", sqlerr.New(sqlerr.TargetUnknown, "how far an order statistic or a choice of values is from the truth depends on where the values are, so no price is known at which this statement has an error of %s", t).
+		return nil, 0, "", sqlerr.New(sqlerr.TargetUnknown, "how far an order statistic or a choice of values is from the truth depends on where the values are, so no price is known at which this statement has an error of %s", t).
 			WithHint("SET dpsql.target_error = off; EXPLAIN tells of each dpsql.epsilon how many rows in rank a statistic errs by.")
 	}
 	named := p.namedOf(i)
 	if len(named) == 0 {
-		return nil, "", sqlerr.New(sqlerr.TargetUnknown, "%s, so none has an error of %s", p.unnamed(), t).
+		return nil, 0, "", sqlerr.New(sqlerr.TargetUnknown, "%s, so none has an error of %s", p.unnamed(), t).
 			WithHint("SELECT the aggregate itself as a column, or SET dpsql.target_error = off.")
 	}
 	w, err := p.widths(ctx, st, t, size, named, args)
 	if err != nil {
-		return nil, "", err
+		return nil, 0, "", err
 	}
 	out, from := *st, w.from
+	if w.kept {
+		out.priced, out.ask.Epsilon, out.kept, out.keptOf = nil, w.price, w.kin, w.of
+		return &out, 0, fmt.Sprintf("Target: a 95%% error of at most %s: kept by %s", t, from), nil
+	}
 	if out.ask.Epsilon, err = p.leastPrice(st, t, w); err != nil {
-		return nil, "", err
+		return nil, 0, "", err
 	}
 	out.priced = nil
 	if little, err := w.little(out.ask.Epsilon); err != nil || little {
 		if err != nil {
-			return nil, "", err
+			return nil, 0, "", err
 		}
 		if out.ask.Epsilon, err = p.leastPrice(st, t, &widths{within: w.anew}); err != nil {
-			return nil, "", err
+			return nil, 0, "", err
 		}
 		out.again = true
 		from += "; asked anew, since bounds and groups that were chosen at so small a price are poor ones: the error is that of the same bounds"
 	}
-	return &out, fmt.Sprintf("Target: a 95%% error of at most %s: price %s, %s", t, number(out.ask.Epsilon), from), nil
+	return &out, out.ask.Epsilon, fmt.Sprintf("Target: a 95%% error of at most %s: price %s, %s", t, number(out.ask.Epsilon), from), nil
 }
 
 // namedOf are the output columns that are aggregates of stage i, or of another that is the same release.
@@ -223,6 +226,10 @@ func threeUp(x float64) float64 {
 
 // widths tells, for each price, whether the errors are small enough.
 type widths struct {
+	kept   bool             // by what there is: nothing is charged
+	kin    *release.Release // that this is computed from another question's release
+	of     int64            // its reservation
+	price  float64          // of what is kept
 	within func(epsilon float64) (bool, error)
 	from   string // the size that they go by
 
@@ -256,33 +263,19 @@ func (w *widths) little(epsilon float64) (bool, error) {
 	return false, nil
 }
 
-// widths goes by the first of these that is known: a release of the statement, the size that the asker expects, the policy's population.
+// widths goes by the first of these that is known: a release of the statement, one of which its own is computed, the size that the asker expects, the policy's population.
 func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64, named []namedAggregate, args []sqltype.Value) (*widths, error) {
-	var old *ledger.Stored
-	var ok bool
-	var err error
-	if len(st.inputs) == 0 { // else its key is not known before those are
-		old, ok, err = p.session.engine.ledger.Lookup(ctx, p.key(st, args, nil), p.session.analyst.Name)
-	}
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, p.session.uncharged(ctx, err)
-	case err != nil:
-		return nil, p.session.ledgerFailed(err)
-	case ok:
-		r, err := decoded(st, old)
-		if err != nil {
-			return nil, p.session.ledgerFailed(err)
-		}
-		defer func() { _ = r.Close() }()
-		return p.widthsOf(ctx, st, t, r, named)
+	w, err := p.widthsOf(ctx, st, t, named, args)
+	if w != nil || err != nil {
+		return w, err
 	}
 	from := "as dpsql.expected_size says"
 	rows := float64(size)
 	if size == 0 && p.world.policy.Population > 0 && st.an.Groups.Public && !filtered(st.an) {
 		rows, from = p.session.declaredRows(st.an), "as the policy's population says, spread evenly over the groups"
 	}
-	if rows == 0 {
+	sized := slices.ContainsFunc(named, func(n namedAggregate) bool { return t.sized(st.an.Formulas[n.formula]) })
+	if rows == 0 && sized {
 		return nil, sqlerr.New(sqlerr.TargetUnknown, "how large this statement's groups are is not known, and so not at which price it has an error of %s", t).
 			WithHint("SET dpsql.expected_size to the number of rows that a group has, about; or ask once at a small price with SET dpsql.target_error = off: the next price follows from that release.")
 	}
@@ -301,7 +294,11 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 				WithHint("SET dpsql.target_error to a number in place of a part; or ask once at a small price with SET dpsql.target_error = off.")
 		}
 	}
-	return &widths{within: p.widthsAt(st, t, rows, named), from: fmt.Sprintf("for %g rows a group, %s", rows, from)}, nil
+	from = fmt.Sprintf("for %g rows a group, %s", rows, from)
+	if !sized {
+		rows, from = math.NaN(), "however large its groups are"
+	}
+	return &widths{within: p.widthsAt(st, t, rows, named), from: from}, nil
 }
 
 // filtered: some rows are left out, so the population tells nothing of how many are kept.
@@ -377,108 +374,4 @@ func (t target) holds(width, value float64) bool {
 		return width <= t.most*math.Abs(value)
 	}
 	return width <= t.most
-}
-
-// widthsOf are those of a release once it was topped up to a price: of each aggregate in the group where that is largest, averages where their count is.
-func (p *Prepared) widthsOf(ctx context.Context, st *stage, t target, r *release.Release, named []namedAggregate) (*widths, error) {
-	e, err := finish.Of(ctx, st.an, r)
-	if err != nil {
-		return nil, err
-	}
-	groups := make([]*release.Group, len(named))
-	for i, n := range named {
-		f := st.an.Formulas[n.formula]
-		if f.Kind == sensitivity.IsSum || f.Kind == sensitivity.IsSumFromPair {
-			groups[i], err = p.session.largestSum(st.an, r, e, n.formula)
-		} else {
-			groups[i], err = p.session.largestShown(st.an, r, f)
-		}
-		if err != nil {
-			return nil, p.session.ledgerFailed(err)
-		}
-		var value float64
-		if groups[i] != nil {
-			value, _ = e.Value(n.formula, groups[i].Values)
-		}
-		if groups[i] == nil || !(math.Abs(value) > 0) && t.relative {
-			return nil, sqlerr.New(sqlerr.TargetUnknown, "the earlier release of this statement does not tell how large %q is, and so not at which price it has an error of %s", n.name, t).
-				WithHint("SET dpsql.target_error to a number in place of a part, or ask once more at a larger price with SET dpsql.target_error = off.")
-		}
-	}
-	within := func(epsilon float64) (bool, error) {
-		at := r
-		ask := st.ask
-		ask.Epsilon = epsilon
-		top, err := measure.TopUp(st.an, r.Run, r.Spent().Price, ask)
-		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID {
-			top, err = nil, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if top != nil {
-			more, err := r.With(st.an, top)
-			if err != nil {
-				return false, err
-			}
-			if more != nil {
-				at = more
-			}
-		}
-		e, err := finish.Of(ctx, st.an, at)
-		if err != nil {
-			return false, err
-		}
-		for i, n := range named {
-			if value, width := e.Value(n.formula, groups[i].Values); !t.holds(width, value) {
-				return false, ctx.Err()
-			}
-		}
-		return true, nil
-	}
-	plan := func(epsilon float64) (*measure.Plan, error) {
-		ask := st.ask
-		ask.Epsilon = epsilon
-		return measure.New(st.an, ask)
-	}
-	anew := func(epsilon float64) (bool, error) {
-		mp, err := plan(epsilon)
-		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		run, err := mp.Resolve(st.an, r.Chosen)
-		if err != nil { // at this price there are fewer bounds to choose from
-			return false, nil //nolint:nilerr // that is the answer
-		}
-		e, err := finish.NewErrors(st.an, run)
-		if err != nil {
-			return false, err
-		}
-		for i, n := range named {
-			if value, width := e.Value(n.formula, groups[i].Values); !t.holds(width, value) {
-				return false, ctx.Err()
-			}
-		}
-		return true, nil
-	}
-	from := fmt.Sprintf("as large as the release made at price %s says its largest group is", number(r.Spent().Price))
-	return &widths{within: within, from: from, release: r, plan: plan, anew: anew}, nil
-}
-
-// largestSum is the shown group where a sum is largest.
-func (s *Session) largestSum(a *sensitivity.Analysis, r *release.Release, e *finish.Errors, formula int) (most *release.Group, err error) {
-	largest := -1.0
-	err = r.Each(func(g *release.Group) error {
-		if a.People >= 0 && g.Values[a.People].Cmp(big.NewInt(s.world.policy.Query.MinPeople)) < 0 {
-			return nil
-		}
-		if v, _ := e.Value(formula, g.Values); math.Abs(v) > largest {
-			most, largest = g, math.Abs(v)
-		}
-		return nil
-	})
-	return most, err
 }

@@ -27,8 +27,10 @@ func TestTarget(t *testing.T) {
 		"size":                       {count, "laplace", "400", "", "5%", room, "dpsql.expected_size"},
 		"size, Gaussian":             {groups, "gaussian", "100", "", "30%", room, "dpsql.expected_size"},
 		"size, average":              {avg, "laplace", "400", "", "0.5", room, "dpsql.expected_size"},
-		"size, distinct values":      {distinct, "laplace", "400", "", "20", room, "dpsql.expected_size"},
-		"policy":                     {groups, "auto", "unknown", "", "40", people, "population"},
+		"size, distinct values":      {distinct, "laplace", "400", "", "20", room, "however large its groups are"},
+		"no size":                    {count, "laplace", "unknown", "", "12", room, "however large its groups are"},
+		"no size, a sum":             {"select sum(days), dp_error(sum(days)) from encounters where days > 2", "gaussian", "unknown", "", "200", room, "however large its groups are"},
+		"policy":                     {groups, "auto", "unknown", "", "30%", people, "population"},
 		"release":                    {count, "laplace", "unknown", "0.2", "half", room, "price 0.2"},
 		"release before size":        {count, "gaussian", "7", "0.2", "half", room, "price 0.2"},
 		"release, chosen bound":      {count, "laplace", "unknown", "1", "half", autoEdits, "price 1"},
@@ -108,6 +110,8 @@ func TestTargetRefused(t *testing.T) {
 		edits                 []string
 	}{
 		"nothing is known":        {"select count(*) from encounters", "5%", "unknown", "target_unknown", nil},
+		"nothing, an average":     {"select count(*), avg(days) from encounters", "12", "unknown", "target_unknown", nil},
+		"nothing, chosen bounds":  {"select count(*) from encounters", "12", "unknown", "target_unknown", autoEdits},
 		"a filter":                {"select count(*) from encounters where days > 3", "5%", "unknown", "target_unknown", many},
 		"FILTER":                  {"select count(*) filter (where days > 3) from encounters", "5%", "unknown", "target_unknown", many},
 		"chosen bounds":           {"select count(*) from encounters", "5%", "1000", "target_unknown", autoEdits},

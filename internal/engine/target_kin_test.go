@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// TestTargetKin: under dpsql.target_error a release of another question, from which this one's is computed, answers free if its own errors keep the target; else it tells the size. The hint to ask once with
+// the target off is kept where that answer is computed and nothing is stored under the question's own key. The group has 25 rows, and noise of scale 1: it is empty with a probability below 1e-10.
+func TestTargetKin(t *testing.T) {
+	const groups = "select readmitted, count(*) from encounters group by 1"
+	const part = "select count(*), dp_error(count(*)) from encounters where readmitted = 'NO'"
+	room := []string{"max_query_epsilon: 5", "max_query_epsilon: 500", "epsilon: 20,", "epsilon: 10000,"}
+	for name, edits := range map[string][]string{"declared": room, "chosen": append(room, autoEdits[:4]...)} {
+		for _, relative := range []bool{false, true} {
+			s := clinicSession(t, tame, backend.DuckDB, edits...)
+			set(t, s, "dpsql.mechanism", "laplace")
+			set(t, s, "dpsql.epsilon", "12")
+			set(t, s, "dpsql.target_error", "5%")
+			if _, err := try(s, part); sqlerr.ID(err) != sqlerr.TargetUnknown.ID {
+				t.Fatalf("%s: nothing is released: %v", name, err)
+			}
+			set(t, s, "dpsql.target_error", "off")
+			ask(t, s, groups)
+			var first *Answer
+			if n := charged(t, s.engine, func() { _, first = ask(t, s, part) }); n != 0 {
+				t.Fatalf("%s: %d charges: it is not computed", name, n)
+			}
+			width, whole := first.Rows[0][1].(float64), 1.0
+			if relative {
+				whole = float64(first.Rows[0][0].(int64))
+			}
+			kept, less := target{1.01 * width / whole, relative}, target{width / 2 / whole, relative}
+			set(t, s, "dpsql.target_error", kept.String())
+			if told := explained(t, s, part); !strings.Contains(told, "kept by what is computed from a release of another question, made at price 12\n") || !strings.Contains(told, "Charge: nothing") {
+				t.Errorf("%s, %s: %s", name, kept, told)
+			}
+			if n := charged(t, s.engine, func() {
+				if _, a := ask(t, s, part); fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) {
+					t.Errorf("%s, %s: %v, not %v", name, kept, a.Rows, first.Rows)
+				}
+			}); n != 0 {
+				t.Errorf("%s, %s: %d charges for what is free", name, kept, n)
+			}
+			set(t, s, "dpsql.target_error", less.String())
+			told := explained(t, s, part)
+			var a *Answer
+			if n := charged(t, s.engine, func() { _, a = ask(t, s, part) }); n != 1 || !strings.Contains(told, "as large as a release of another question, made at price 12, says") {
+				t.Errorf("%s, %s: %d charges; %s", name, less, n, told)
+			}
+			if e := a.Rows[0][1].(float64); name == "declared" && e > width/2 {
+				t.Errorf("%s, %s: an error of %g", name, less, e)
+			}
+		}
+	}
+}
+
+// TestTargetKinDearer: a question's own release that errs more than the target is passed over for what is computed from another question's that does not; nothing is charged.
+func TestTargetKinDearer(t *testing.T) {
+	const part = "select count(*), dp_error(count(*)) from encounters where readmitted = 'NO'"
+	s := clinicSession(t, tame, backend.DuckDB, "max_query_epsilon: 5", "max_query_epsilon: 500", "epsilon: 20,", "epsilon: 10000,")
+	set(t, s, "dpsql.mechanism", "laplace")
+	set(t, s, "dpsql.epsilon", "0.1")
+	_, own := ask(t, s, part)
+	set(t, s, "dpsql.epsilon", "50")
+	ask(t, s, "select readmitted, count(*) from encounters group by 1")
+	set(t, s, "dpsql.target_error", target{most: own.Rows[0][1].(float64) / 2}.String())
+	if n := charged(t, s.engine, func() {
+		if _, a := ask(t, s, part); fmt.Sprint(a.Rows) == fmt.Sprint(own.Rows) {
+			t.Errorf("it is answered %v, which errs too much", a.Rows)
+		}
+	}); n != 0 {
+		t.Errorf("%d charges for what is free", n)
+	}
+	set(t, s, "dpsql.target_error", target{most: 1.01 * own.Rows[0][1].(float64)}.String())
+	if _, a := ask(t, s, part); fmt.Sprint(a.Rows) != fmt.Sprint(own.Rows) {
+		t.Errorf("its own release is within the target: %v, not %v", a.Rows, own.Rows)
+	}
+}

@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// What earlier releases say of the errors that a statement is asked with.
+
+// widthsOf goes by what is stored: a release of the statement, or what is computed from another question's; nil where there is none. One whose own errors are within the target keeps it, whatever bounds it has: who may have it for
+// nothing is not to pay for a worse one. Otherwise it tells how large the groups are: of a release of the statement, for a top-up of that; else for a new one.
+func (p *Prepared) widthsOf(ctx context.Context, st *stage, t target, named []namedAggregate, args []sqltype.Value) (*widths, error) {
+	if len(st.inputs) > 0 { // its key is not known before those are
+		return nil, nil
+	}
+	own, err := p.ownRelease(ctx, st, args)
+	if err != nil {
+		return nil, err
+	}
+	var silent error // why what there is does not tell the size
+	var ownSize []*release.Group
+	if own != nil {
+		defer func() { _ = own.Close() }()
+		size, err := p.sizes(ctx, st, t, own, named)
+		switch {
+		case sqlerr.ID(err) == sqlerr.TargetUnknown.ID:
+			silent = err
+		case err != nil:
+			return nil, err
+		}
+		if ownSize = size; size != nil {
+			price := own.Spent().Price
+			if ok, err := keeps(ctx, st.an, t, own, named, size); err != nil {
+				return nil, err
+			} else if ok {
+				return &widths{kept: true, price: price, from: fmt.Sprintf("the release made at price %s", number(price))}, nil
+			}
+		}
+	}
+	kin, err := p.relatives(ctx, st, args, func(float64) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	var tells *relative
+	var kinSize []*release.Group
+	for i := range kin {
+		one := &kin[i]
+		size, err := p.sizes(ctx, st, t, one.release, named)
+		if sqlerr.ID(err) == sqlerr.TargetUnknown.ID {
+			if silent == nil {
+				silent = err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		ok, err := keeps(ctx, st.an, t, one.release, named, size)
+		if err != nil {
+			return nil, err
+		}
+		price := one.release.Spent().Price
+		if ok {
+			return &widths{kept: true, kin: one.release, of: one.of, price: price, from: fmt.Sprintf("what is computed from a release of another question, made at price %s", number(price))}, nil
+		}
+		if tells == nil {
+			tells, kinSize = one, size
+		}
+	}
+	switch {
+	case ownSize != nil:
+		from := fmt.Sprintf("as large as the release made at price %s says its largest group is", number(own.Spent().Price))
+		return p.widthsBy(ctx, st, t, own, own, named, ownSize, from), nil
+	case tells != nil:
+		from := fmt.Sprintf("as large as a release of another question, made at price %s, says its largest group is", number(tells.release.Spent().Price))
+		return p.widthsBy(ctx, st, t, own, tells.release, named, kinSize, from), nil
+	}
+	return nil, silent
+}
+
+// ownRelease is the dearest stored release of a stage; nil: there is none.
+func (p *Prepared) ownRelease(ctx context.Context, st *stage, args []sqltype.Value) (*release.Release, error) {
+	old, ok, err := p.session.engine.ledger.Lookup(ctx, p.key(st, args, nil), p.session.analyst.Name)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, p.session.uncharged(ctx, err)
+	case err != nil:
+		return nil, p.session.ledgerFailed(err)
+	case !ok:
+		return nil, nil
+	}
+	r, err := decoded(st, old)
+	if err != nil {
+		return nil, p.session.ledgerFailed(err)
+	}
+	return r, nil
+}
+
+// sized: whether an aggregate's error keeps the target depends on how large its group is. The noise of counts and sums has one width for all.
+func (t target) sized(f sensitivity.Formula) bool {
+	return t.relative || f.Kind != sensitivity.IsCount && f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsSumFromPair
+}
+
+// sizes are the groups of a release in which each aggregate is largest, averages where their count is; nil of one whose error has one width for all.
+func (p *Prepared) sizes(ctx context.Context, st *stage, t target, r *release.Release, named []namedAggregate) ([]*release.Group, error) {
+	e, err := finish.Of(ctx, st.an, r)
+	if err != nil {
+		return nil, err
+	}
+	groups := make([]*release.Group, len(named))
+	for i, n := range named {
+		f := st.an.Formulas[n.formula]
+		if !t.sized(f) {
+			continue
+		}
+		if f.Kind == sensitivity.IsSum || f.Kind == sensitivity.IsSumFromPair {
+			groups[i], err = p.session.largestSum(st.an, r, e, n.formula)
+		} else {
+			groups[i], err = p.session.largestShown(st.an, r, f)
+		}
+		if err != nil {
+			return nil, p.session.ledgerFailed(err)
+		}
+		var value float64
+		if groups[i] != nil {
+			value, _ = e.Value(n.formula, groups[i].Values)
+		}
+		if groups[i] == nil || !(math.Abs(value) > 0) && t.relative {
+			hint := "SET dpsql.target_error to a number in place of a part, or ask once more at a larger price with SET dpsql.target_error = off."
+			if !t.relative {
+				hint = "Ask once more at a larger price with SET dpsql.target_error = off."
+			}
+			return nil, sqlerr.New(sqlerr.TargetUnknown, "what was released earlier does not tell how large %q is, and so not at which price it has an error of %s", n.name, t).WithHint("%s", hint)
+		}
+	}
+	return groups, nil
+}
+
+// within says whether each aggregate's error is, in the group that it is largest in.
+func (t target) within(e *finish.Errors, named []namedAggregate, size []*release.Group) bool {
+	for i, n := range named {
+		var value, width float64
+		if size[i] == nil {
+			width = e.Expected(n.formula, math.NaN())
+		} else {
+			value, width = e.Value(n.formula, size[i].Values)
+		}
+		if !t.holds(width, value) {
+			return false
+		}
+	}
+	return true
+}
+
+// keeps: the errors of a release, as it is, are within the target; of sums of several groups those of the largest number of them.
+func keeps(ctx context.Context, a *sensitivity.Analysis, t target, r *release.Release, named []namedAggregate, size []*release.Group) (bool, error) {
+	e, err := finish.Of(ctx, a, r)
+	if err != nil {
+		return false, err
+	}
+	ok := t.within(e.Cells(r.MostCells()), named, size)
+	return ok, ctx.Err()
+}
+
+// widthsBy are those of groups as large as a release says: of the statement's own release once it was topped up to a price, where there is one, else of a new one with the bounds that the other has.
+func (p *Prepared) widthsBy(ctx context.Context, st *stage, t target, own, by *release.Release, named []namedAggregate, size []*release.Group, from string) *widths {
+	w := &widths{from: from, release: own}
+	w.plan = func(epsilon float64) (*measure.Plan, error) {
+		ask := st.ask
+		ask.Epsilon = epsilon
+		return measure.New(st.an, ask)
+	}
+	w.anew = func(epsilon float64) (bool, error) {
+		mp, err := w.plan(epsilon)
+		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		run, err := mp.Resolve(st.an, by.Chosen)
+		if err != nil { // at this price there are fewer bounds to choose from
+			return false, nil //nolint:nilerr // that is the answer
+		}
+		e, err := finish.NewErrors(st.an, run)
+		if err != nil {
+			return false, err
+		}
+		ok := t.within(e, named, size)
+		return ok, ctx.Err()
+	}
+	if w.within = w.anew; own == nil {
+		return w
+	}
+	w.within = func(epsilon float64) (bool, error) {
+		at := own
+		ask := st.ask
+		ask.Epsilon = epsilon
+		top, err := measure.TopUp(st.an, own.Run, own.Spent().Price, ask)
+		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID {
+			top, err = nil, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if top != nil {
+			more, err := own.With(st.an, top)
+			if err != nil {
+				return false, err
+			}
+			if more != nil {
+				at = more
+			}
+		}
+		e, err := finish.Of(ctx, st.an, at)
+		if err != nil {
+			return false, err
+		}
+		ok := t.within(e, named, size)
+		return ok, ctx.Err()
+	}
+	return w
+}
+
+// largestSum is the shown group where a sum is largest.
+func (s *Session) largestSum(a *sensitivity.Analysis, r *release.Release, e *finish.Errors, formula int) (most *release.Group, err error) {
+	largest := -1.0
+	err = r.Each(func(g *release.Group) error {
+		if a.People >= 0 && g.Values[a.People].Cmp(big.NewInt(s.world.policy.Query.MinPeople)) < 0 {
+			return nil
+		}
+		if v, _ := e.Value(formula, g.Values); math.Abs(v) > largest {
+			most, largest = g, math.Abs(v)
+		}
+		return nil
+	})
+	return most, err
+}
