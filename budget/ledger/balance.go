@@ -73,6 +73,16 @@ func (b Balance) StatementsLeft(charge dp.Loss) int64 {
 	return least
 }
 
+// PureEnded says whether the plain sum of epsilons has ended in some account, and in all of them: a charge without a pure epsilon, as of Gaussian noise, made it infinite.
+func (b Balance) PureEnded() (some, all bool) {
+	all = true
+	for _, a := range b.accounts() {
+		ended := math.IsInf(a.Spent.Pure, 1)
+		some, all = some || ended, all && ended
+	}
+	return some, all
+}
+
 // Admits says whether one more charge fits in all accounts.
 func (b Balance) Admits(charge dp.Loss) bool {
 	return !slices.ContainsFunc(b.accounts(), func(a scoped) bool { return !a.admits(charge) })

@@ -291,11 +291,12 @@ func (x explainer) topUp(ctx context.Context, mp *measure.Plan, old *release.Rel
 		lines = append(lines, line("Noise %d: %s", i+1, noiseLine(a, top, i)))
 	}
 	lines = append(lines, told{fmt.Sprintf("Charge: the difference from price %s: %s", number(was), priceLine(top, s.engine.filter().Order)), "", lossJSON(s.engine.filter(), top)})
+	b, err := s.balance()
+	if err != nil {
+		return nil, nil, err
+	}
+	lines = append(lines, endsPure(b, top)...)
 	if x.alone {
-		b, err := s.balance()
-		if err != nil {
-			return nil, nil, err
-		}
 		switch left := b.StatementsLeft(top.Loss); left {
 		case 0:
 			lines = append(lines, told{"Left: the budget does not hold this charge", "", 0})
@@ -346,19 +347,17 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 			number(sel.Scale.Float()), number(sel.Delta), shareText(mp.Selected)))
 	}
 	lines = append(lines, told{"Charge: " + priceLine(mp, s.engine.filter().Order), "", lossJSON(s.engine.filter(), mp)})
-	if math.IsInf(mp.Loss.Pure, 1) {
-		lines = append(lines, line("  the first Gaussian statement ends the plain sum of epsilons; the Renyi side then holds the budget alone"))
+	b, err := s.balance()
+	if err != nil {
+		return nil, err
 	}
+	lines = append(lines, endsPure(b, mp)...)
 	accountants, err := s.accountantsLine(mp)
 	if err != nil {
 		return nil, err
 	}
 	lines = append(lines, accountants)
 	if x.alone {
-		b, err := s.balance()
-		if err != nil {
-			return nil, err
-		}
 		lines = append(lines, leftLine(b, mp, "such statements"))
 	}
 	errs, err := expectedErrors(x.program, a, mp, usualCounts...)
@@ -369,8 +368,20 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 		return lines, nil
 	}
 	lines = append(lines, told{"Expected 95% error (noise only; what clipping takes away is not in it): " + strings.Join(texts(errs), "; "), "Expected Errors", errs})
-	compared, err := x.comparedLines(mp)
+	compared, err := x.comparedLines(mp, b)
 	return append(lines, compared...), err
+}
+
+// endsPure warns of a charge that ends a plain sum of epsilons which has not ended yet.
+func endsPure(b ledger.Balance, charge *measure.Plan) []told {
+	some, all := b.PureEnded()
+	switch {
+	case !math.IsInf(charge.Loss.Pure, 1) || all:
+		return nil
+	case some:
+		return []told{line("  the data set's plain sum of epsilons has ended; the first Gaussian statement of yours ends your own, and the Renyi side then holds it alone")}
+	}
+	return []told{line("  the first Gaussian statement ends the plain sum of epsilons; the Renyi side then holds the budget alone")}
 }
 
 // noiseJSON is a measure's noise and its part of the price.

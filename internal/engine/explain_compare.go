@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -82,52 +84,119 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// comparedLines are the expected errors under each noise at the same price, and what each of them costs. The statement's own is one of them.
-func (x explainer) comparedLines(mp *measure.Plan) ([]told, error) {
-	a, f := x.st.an, x.session.engine.filter()
+// noiseNames are the noises that are compared, in this order.
+var noiseNames = []struct {
+	mechanism measure.Mechanism
+	name      string
+}{{measure.Laplace, "Laplace"}, {measure.Gaussian, "Gaussian"}}
+
+// comparedLines are the expected errors under each noise at the same price, and what each of them costs. The statement's own is one of them. Where the data set's plain sum of epsilons has ended, only Renyi losses count there,
+// which differ at one price: then also the other noise at the Renyi loss of the statement's own.
+func (x explainer) comparedLines(mp *measure.Plan, b ledger.Balance) ([]told, error) {
+	f := x.session.engine.filter()
 	if mp.Mechanism != measure.Laplace && mp.Mechanism != measure.Gaussian {
 		return nil, nil
 	}
 	var out []told
-	for _, mech := range []measure.Mechanism{measure.Laplace, measure.Gaussian} {
-		name := map[measure.Mechanism]string{measure.Laplace: "Laplace", measure.Gaussian: "Gaussian"}[mech]
+	for _, noise := range noiseNames {
 		of, err := mp, error(nil)
-		if mech != mp.Mechanism {
+		if noise.mechanism != mp.Mechanism {
 			ask := x.st.ask
-			ask.Mechanism = mech
-			if of, err = measure.New(a, ask); err != nil {
+			ask.Mechanism = noise.mechanism
+			if of, err = measure.New(x.st.an, ask); err != nil {
 				why := "a budget of plain epsilons has no price for it"
 				if f.Order != 0 {
 					why = "the bounding or the size of the noise does not allow it"
 				}
-				out = append(out, line("With %s noise at this price: none (%s)", name, why))
+				out = append(out, line("With %s noise at this price: none (%s)", noise.name, why))
 				continue
 			}
 		}
-		errs, err := expectedErrors(x.program, a, of, usualCounts...)
+		taken := ""
+		if noise.mechanism == mp.Mechanism {
+			taken = " (taken)"
+		}
+		one, err := x.comparedLine(of, fmt.Sprintf("With %s noise at this price", noise.name), "", taken)
 		if err != nil {
 			return nil, err
 		}
-		taken := ""
-		if mech == mp.Mechanism {
-			taken = " (taken)"
+		out = append(out, one...)
+	}
+	if some, _ := b.PureEnded(); !some || f.Order == 0 {
+		return out, nil
+	}
+	for _, noise := range noiseNames {
+		if noise.mechanism == mp.Mechanism {
+			continue
 		}
-		loss := fmt.Sprintf("epsilon %s, Renyi %s", number(of.Loss.Pure), number(of.Loss.Renyi))
-		if math.IsInf(of.Loss.Pure, 1) {
-			loss = "Renyi " + number(of.Loss.Renyi)
-		} else if f.Order == 0 {
-			loss = "epsilon " + number(of.Loss.Pure)
+		of, err := x.atRenyi(noise.mechanism, mp.Loss.Renyi)
+		if err != nil || of == nil {
+			return out, err
 		}
-		if texts := texts(errs); texts != nil {
-			out = append(out, told{fmt.Sprintf("With %s noise at this price: %s; %s%s", name, loss, strings.Join(texts, "; "), taken),
-				"", comparedJSON{mech == mp.Mechanism, lossJSON(f, of), errs}})
+		above := ""
+		if most := x.session.analyst.MaxQueryEpsilon; of.Price > most {
+			above = fmt.Sprintf(", more than the %s that you may ask for", number(most))
 		}
+		one, err := x.comparedLine(of, fmt.Sprintf("With %s noise at the same Renyi loss, which alone counts since the plain sum of epsilons has ended: price %s%s", noise.name, number(of.Price), above), "renyi", "")
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one...)
 	}
 	return out, nil
 }
 
+// comparedLine is the expected errors of a plan, after what it is; none where no output column is an aggregate.
+func (x explainer) comparedLine(of *measure.Plan, what, at, taken string) ([]told, error) {
+	f := x.session.engine.filter()
+	errs, err := expectedErrors(x.program, x.st.an, of, usualCounts...)
+	if err != nil {
+		return nil, err
+	}
+	loss := fmt.Sprintf("epsilon %s, Renyi %s", number(of.Loss.Pure), number(of.Loss.Renyi))
+	if math.IsInf(of.Loss.Pure, 1) {
+		loss = "Renyi " + number(of.Loss.Renyi)
+	} else if f.Order == 0 {
+		loss = "epsilon " + number(of.Loss.Pure)
+	}
+	list := texts(errs)
+	if list == nil {
+		return nil, nil
+	}
+	separator := ": "
+	if at != "" {
+		separator = "; "
+	}
+	return []told{{fmt.Sprintf("%s%s%s; %s%s", what, separator, loss, strings.Join(list, "; "), taken), "", comparedJSON{taken != "", at, lossJSON(f, of), errs}}}, nil
+}
+
+// atRenyi is the plan of a noise at the largest price at which it loses no more on the Renyi side than this; nil where it has none.
+func (x explainer) atRenyi(mechanism measure.Mechanism, most float64) (best *measure.Plan, err error) {
+	ask := x.st.ask
+	ask.Mechanism = mechanism
+	low, high := ask.Least, 1000.0
+	for high/low > 1.002 {
+		ask.Epsilon = math.Sqrt(low * high)
+		mp, err := measure.New(x.st.an, ask)
+		switch id := sqlerr.ID(err); {
+		case id == sqlerr.NoiseTooLarge.ID: // at larger prices it is smaller
+			low = ask.Epsilon
+		case id != "": // the bounding does not allow it
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case mp.Loss.Renyi > most:
+			high = ask.Epsilon
+		default:
+			best, low = mp, ask.Epsilon
+		}
+	}
+	return best, nil
+}
+
 type comparedJSON struct {
 	Taken    bool       `json:"Taken"`
+	At       string     `json:"At,omitempty"` // renyi: the same Renyi loss; else the same price
 	Charge   chargeJSON `json:"Charge"`
 	Expected []expected `json:"Expected Errors"`
 }
