@@ -38,7 +38,8 @@ func (m mixture) added() ([]term, bool) {
 	return slices.Repeat(m.terms, n), true
 }
 
-// bounded is a k such that |c x + y| <= k with probability at least 0.95, up to 39% more than the least: for sums of many noises.
+// bounded is a k such that |c x + y| <= k with probability at least 0.95: for sums of many noises. Of equal ones it is about 39% more than the least, 42% of 33 of Laplace;
+// where one Laplace noise outweighs all others, up to 95% more.
 //
 // Proof: Chernoff: P(Z >= k) <= exp(-tk) E exp(tZ) for every t > 0, and E exp(tZ) is the product of the terms'; at k = (ln E exp(tZ) + ln 40)/t this is 1/40, and Z is symmetric. ln E exp(t w N) is at most t^2 w^2 s^2 / 2 for
 // a discrete Gaussian (Canonne, Kamath, Steinke 2020, Corollary 17: it is s^2-subgaussian), and ln (cosh a - 1) - ln (cosh a - cosh b), a = 1/s, b = t w < a, for a discrete Laplace. Each t gives a bound, so the best of many tried is one.
