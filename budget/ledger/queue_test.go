@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -109,6 +110,9 @@ func TestUndo(t *testing.T) {
 			if s.check(r) != nil {
 				return false
 			}
+			if rapid.IntRange(0, 3).Draw(t, "drop") == 0 {
+				s.dropExpired(at)
+			}
 			before := s.seen()
 			undo := s.undo(r)
 			s.add(r, Hash{byte(r.Seq)})
@@ -117,6 +121,9 @@ func TestUndo(t *testing.T) {
 				t.Fatalf("%+v, after %+v taken back: %+v", before, r, after)
 			}
 			s.add(r, Hash{byte(r.Seq)})
+			if got, want := s.seenKin(), s.families(); !reflect.DeepEqual(got, want) {
+				t.Fatalf("families %v, of what is stored %v", got, want)
+			}
 			return true
 		}
 		for i := range 2 {
@@ -132,11 +139,14 @@ func TestUndo(t *testing.T) {
 				roles := rapid.SampledFrom([][]Role{nil, {{"lab", 0.5}}, {{"lab", 1}, {"ward", 1}}}).Draw(t, "roles")
 				s := Reservation{Payer: Payer{Analyst: who, Quota: 1, Roles: roles}, Price: 0.5, Events: Events{nil}}
 				s.Loss.Pure = 0.25
+				family := rapid.SampledFrom([]Hash{{}, {8}, {9}}).Draw(t, "family")
+				key := rapid.SampledFrom([]Hash{{1}, {2}}).Draw(t, "key")
+				lives := time.Duration(rapid.SampledFrom([]int{20, 100}).Draw(t, "lives")) * time.Hour
 				next(rapid.SampledFrom([]*Record{
 					{Opening: &Opening{Dataset: set, Epoch: "2", Shared: true}},
 					{Reserve: &Charge{Reservation: s, Order: filter.Order, Dataset: set, Epoch: "1"}},
 					{Reserve: &Charge{Reservation: s, Order: filter.Order, Dataset: set, Epoch: "2"}},
-					{Commit: &Commit{Reservation: anyOpen, Key: Hash{1}, Expires: at.Add(100 * time.Hour)}},
+					{Commit: &Commit{Reservation: anyOpen, Key: key, Family: family, Expires: at.Add(lives)}},
 					{Fail: &Failure{Reservation: anyOpen}},
 					{Recovery: &Recovery{[]int64{anyOpen}}},
 					{Epoch: &Epoch{Epoch: "3", Dataset: set}},
@@ -146,6 +156,8 @@ func TestUndo(t *testing.T) {
 					{Grant: &Grant{set, "", 1, "x", "y", "lab"}},
 					{Promise: &Promise{set, must(filter.Raised(filter.Epsilon+float64(at.Sub(time.Unix(0, 0))/time.Hour)/1e4, filter.Delta))(tb), &Lifetime{1000}, "x", "y"}},
 					{Freeze: &Freeze{Analyst: who, By: "x"}},
+					{Departure: &Departure{ID: "m", To: "there", By: "x"}},
+					{Arrival: &Arrival{ID: "m", From: "here", By: "x"}},
 				}).Draw(t, "record"))
 			},
 		})
@@ -179,7 +191,29 @@ func (s *state) seen() any {
 	for k, f := range s.frozen {
 		frozen[k] = f
 	}
-	return []any{s.checkpoint, slices.Clone(s.segments), slices.Clone(s.recent), s.version, s.seq, s.last, s.clock, s.current, sets, open, stored, frozen}
+	return []any{s.seenKin(), s.moved, s.checkpoint, slices.Clone(s.segments), slices.Clone(s.recent), s.version, s.seq, s.last, s.clock, s.current, sets, open, stored, frozen}
+}
+
+// seenKin are the families with their keys, sorted.
+func (s *state) seenKin() map[Hash][]Hash {
+	out := map[Hash][]Hash{}
+	for f, keys := range s.related {
+		out[f] = slices.SortedFunc(slices.Values(keys), func(x, y Hash) int { return bytes.Compare(x[:], y[:]) })
+	}
+	return out
+}
+
+// families are what they must be, by what is stored.
+func (s *state) families() map[Hash][]Hash {
+	of := &state{related: map[Hash][]Hash{}}
+	for key, refs := range s.stored {
+		for _, ref := range refs {
+			if ref.family != (Hash{}) && !slices.Contains(of.related[ref.family], key) {
+				of.related[ref.family] = append(of.related[ref.family], key)
+			}
+		}
+	}
+	return of.seenKin()
 }
 
 // Who reads is answered before the writes beside are durable: what it sees was.

@@ -22,7 +22,7 @@ type state struct {
 	current     *dataset   // of the last opening: whose charges of versions 1 and 2 are
 	outstanding map[int64]*openCharge
 	stored      map[Hash][]storedRef
-	related     map[Hash][]Hash // the keys of a family's stored releases; some may be gone
+	related     map[Hash][]Hash // the keys of a family's stored releases, each once
 	frozen      map[string]FrozenAnalyst
 	moved       *Departure // the last record, if it is one
 	checkpoint  int64      // number of the last one's record
@@ -410,11 +410,22 @@ func (s *state) addCommit(r *Record) {
 
 // store keeps a release that may answer.
 func (s *state) store(key Hash, ref storedRef) {
-	known := slices.ContainsFunc(s.stored[key], func(other storedRef) bool { return other.family == ref.family })
+	known := s.inFamily(key, ref.family)
 	s.stored[key] = append(s.stored[key], ref)
 	s.expires(ref)
 	if ref.family != (Hash{}) && !known { // a family may have many keys: it is not searched
 		s.related[ref.family] = append(s.related[ref.family], key)
+	}
+}
+
+func (s *state) inFamily(key, family Hash) bool {
+	return slices.ContainsFunc(s.stored[key], func(ref storedRef) bool { return ref.family == family })
+}
+
+// leaves takes keys out of a family of which nothing is stored under them any more.
+func (s *state) leaves(family Hash) {
+	if s.related[family] = slices.DeleteFunc(s.related[family], func(key Hash) bool { return !s.inFamily(key, family) }); len(s.related[family]) == 0 {
+		delete(s.related, family)
 	}
 }
 
@@ -441,9 +452,7 @@ func (s *state) dropExpired(now time.Time) []int64 {
 		}
 	}
 	for f := range families {
-		if s.related[f] = slices.DeleteFunc(s.related[f], func(key Hash) bool { return len(s.stored[key]) == 0 }); len(s.related[f]) == 0 {
-			delete(s.related, f)
-		}
+		s.leaves(f)
 	}
 	return gone
 }

@@ -39,6 +39,7 @@ func (s *state) undoKind(r *Record) func() {
 			if s.stored[r.Commit.Key] = refs; len(refs) == 0 {
 				delete(s.stored, r.Commit.Key)
 			}
+			s.leaves(r.Commit.Family)
 		}
 	case r.Fail != nil:
 		c := s.outstanding[r.Fail.Reservation]
