@@ -1,0 +1,100 @@
+package plan_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// TestNormal reads testdata/normal. Commands:
+//
+//	same       statements, one a line: their normal texts are equal, though Canonical's are not
+//	differ     ... are all different
+//	over       a relation's conditions, are they computed from the first output alone? no: something else is read, or its value is not certain
+//	listed     the values that the first output has wherever a condition is true
+func TestNormal(t *testing.T) {
+	datadriven.Walk(t, "testdata/normal", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			lines := strings.Split(strings.TrimSpace(d.Input), "\n")
+			switch d.Cmd {
+			case "same", "differ":
+				return compareNormal(t, d.Cmd == "same", lines)
+			case "over", "listed":
+				var out []string
+				for _, l := range lines {
+					out = append(out, overFirst(t, d.Cmd, l))
+				}
+				return strings.Join(out, "\n") + "\n"
+			}
+			d.Fatalf(t, "unknown command %s", d.Cmd)
+			return ""
+		})
+	})
+}
+
+// normalOf writes a statement, and gives its relation and its first output.
+func normalOf(t *testing.T, sql string) (text string, n *plan.Normal, rows plan.Rows, first string) {
+	t.Helper()
+	q := mustBind(t, sql)
+	n = plan.NewNormal(nil)
+	rows = n.Rows(q.Root)
+	parts := []string{rows.Tables}
+	for _, c := range rows.Conds {
+		parts = append(parts, "where "+c.Text)
+	}
+	for i, o := range q.Outputs {
+		if i == 0 {
+			first = n.Col(o.Col)
+		}
+		parts = append(parts, n.Col(o.Col))
+	}
+	return strings.Join(append(parts, n.Long()...), "\n"), n, rows, first
+}
+
+func compareNormal(t *testing.T, same bool, lines []string) string {
+	seen, canonical := map[string]string{}, map[string]bool{}
+	for _, l := range lines {
+		text, _, _, _ := normalOf(t, l)
+		if other, ok := seen[text]; ok && !same {
+			return "the same: " + other + "\n          " + l + "\n"
+		}
+		seen[text], canonical[plan.Canonical(mustBind(t, l).Root)] = l, true
+	}
+	switch {
+	case same && len(seen) > 1:
+		return "not the same: " + strings.Join(slices.Sorted(maps.Keys(seen)), "\n") + "\n"
+	case same && len(canonical) < len(lines):
+		return "the same by Canonical too\n"
+	}
+	return "ok\n"
+}
+
+// overFirst says of each condition what it is over the first output, or which values that has.
+func overFirst(t *testing.T, cmd, sql string) string {
+	t.Helper()
+	_, n, rows, first := normalOf(t, sql)
+	is := func(text string) bool { return text == first }
+	var out []string
+	for _, c := range rows.Conds {
+		if cmd == "listed" {
+			list, ok := n.Listed(c.X, is)
+			values := []string{}
+			for _, v := range list {
+				values = append(values, fmt.Sprint(v.Value))
+			}
+			if out = append(out, "no"); ok {
+				out[len(out)-1] = "[" + strings.Join(values, " ") + "]"
+			}
+			continue
+		}
+		_, ok := n.Over(c.X, func(text string) (plan.ColID, bool) { return 1, is(text) })
+		out = append(out, map[bool]string{true: "yes", false: "no"}[ok])
+	}
+	return strings.Join(out, "; ")
+}
