@@ -130,7 +130,7 @@ func TestUndo(t *testing.T) {
 			next(&Record{Head: &Head{Dataset: fmt.Sprint(i), People: "p", Filter: filter, Window: WindowDay, Lifetime: &Lifetime{100}, Epoch: "1"}})
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"": func(t *rapid.T) {
+			"record": func(t *rapid.T) {
 				set, who := rapid.SampledFrom([]string{"0", "1"}).Draw(t, "set"), rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, "who")
 				anyOpen := int64(0)
 				if ids := s.open(); len(ids) > 0 {
