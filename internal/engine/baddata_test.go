@@ -372,6 +372,9 @@ func TestBadDataAnswers(t *testing.T) {
 	for _, d := range dialects {
 		e := engineOn(t, badPolicyFor(t, d), openBad(t, d, allBad))
 		s, keys := e.session(t, "ann"), map[string]bool{}
+		if err := s.Set("dpsql.notices", []string{"brief"}); err != nil {
+			t.Fatal(err)
+		}
 		for _, c := range badColumns {
 			for i, sql := range badQuestions(c) {
 				if _, err := prepare(s, sql); err != nil || i%3 != 1 {
@@ -381,7 +384,8 @@ func TestBadDataAnswers(t *testing.T) {
 				p, first := ask(t, s, sql)
 				once := spentBy(t, e)
 				_, again := ask(t, s, sql)
-				if n := once - spent; n > 1 || n == 0 && !strings.Contains(sql, "cast(") { // a cast to the same type asks the same again
+				free := strings.Contains(sql, "cast(") || strings.Contains(first.Notice, "computed from") // a cast to the same type asks the same again; so does one of the groups of a question before
+				if n := once - spent; n > 1 || n == 0 && !free {
 					t.Errorf("%s: %d charges", sql, n)
 				}
 				if spentBy(t, e) != once {
