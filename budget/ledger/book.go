@@ -225,7 +225,7 @@ func (h *Head) accepts(asked Head) error {
 	case h.People != asked.People:
 		return fmt.Errorf("%w: its people are %q, not %q. A promise that was made stays: restore the policy's people", ErrMismatch, h.People, asked.People)
 	case h.Window != asked.Window:
-		return fmt.Errorf("%w: its window is %q, not %q. A promise that was made stays: restore the policy's budget.per", ErrMismatch, h.Window, asked.Window)
+		return fmt.Errorf("%w: its window is %s, not %s. A promise that was made stays: restore the policy's budget.per", ErrMismatch, windowWords(h.Window), windowWords(asked.Window))
 	case !sameLifetime(h.Lifetime, asked.Lifetime):
 		return fmt.Errorf("%w: its lifetime is %s, not %s. A promise that was made stays: restore the policy's budget.lifetime: %s (a longer one is made with dpsql budget raise)",
 			ErrMismatch, h.Lifetime, asked.Lifetime, h.Lifetime)

@@ -62,6 +62,10 @@ func (w waterline) passed(path string, seq int64) error {
 	if seq >= w.seq {
 		return nil
 	}
+	if seq == 0 {
+		return fmt.Errorf("%w: there is no record in it, and its mark is at record %d. If the policy now names another place for the ledger, restore the policy or bring the ledger along with dpsql budget move; "+
+			"if it was lost, bring the file or database back. Only to begin anew without what was charged, against what was promised, delete %s%s", ErrRolledBack, w.seq, path, markSuffix)
+	}
 	return fmt.Errorf("%w: it ends at record %d, its mark at %d. It was replaced or restored from a backup, and what was charged since is "+
 		"not in it. Bring the newer file back; only to go on without those charges, against what was promised, delete %s%s",
 		ErrRolledBack, seq, w.seq, path, markSuffix)

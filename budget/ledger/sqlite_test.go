@@ -282,7 +282,7 @@ func testAnotherBudgetIsRefused(t *testing.T) {
 		want   string
 	}{
 		"data set":   {func(h *Head) { h.Dataset = "other" }, `data set "demo"'s with lifetime none; data set "other"`},
-		"window":     {func(h *Head) { h.Window = WindowDay }, `window is "", not "day"`},
+		"window":     {func(h *Head) { h.Window = WindowDay }, `window is none (for ever), not "day"`},
 		"lifetime":   {func(h *Head) { h.Lifetime = &Lifetime{60} }, "lifetime is none, not 60"},
 		"people":     {func(h *Head) { h.People = "other" }, `people are "demo"`},
 		"epsilon":    {filter(budget.Params{Epsilon: 21, Delta: 1e-6, QueryEpsilon: 0.5, Accountant: "rdp"}), "epsilon 20"},

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -17,6 +18,14 @@ const (
 var windows = []string{"", WindowDay, WindowWeek, WindowMonth, WindowQuarter, WindowYear}
 
 func knownWindow(per string) bool { return slices.Contains(windows, per) }
+
+// windowWords is for people.
+func windowWords(per string) string {
+	if per == "" {
+		return "none (for ever)"
+	}
+	return strconv.Quote(per)
+}
 
 // Window is one calendar window, [Start, Renews). Both are zero in a budget without windows.
 type Window struct {

@@ -344,7 +344,7 @@ func testLifetimeStays(t *testing.T) {
 		"lifetime is 3, not 2":    func(h *Head) { h.Lifetime = &Lifetime{2} },
 		"lifetime is 3, not none": func(h *Head) { h.Lifetime = nil },
 		`"month", not "day"`:      func(h *Head) { h.Window = WindowDay },
-		`"month", not ""`:         func(h *Head) { h.Window = "" },
+		`"month", not none (for ever)`:         func(h *Head) { h.Window = "" },
 	} {
 		head := monthly(t)
 		change(&head)

@@ -30,9 +30,9 @@ func demoCommand() *cobra.Command {
 	var listen string
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Start a proxy over 71,518 patients' hospital stays and ask it twelve questions",
+		Short: "Start a proxy over 71,518 patients' hospital stays and ask it thirteen questions",
 		Long: `Start an embedded database with the public "Diabetes 130-US hospitals" data, a ledger in a temporary folder
-and a proxy before it; ask twelve telling questions as an ordinary PostgreSQL client; then stay up for yours.`,
+and a proxy before it; ask thirteen telling questions as an ordinary PostgreSQL client; then stay up for yours.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &demonstration{out: cmd.OutOrStdout(), listen: listen, chosen: cmd.Flags().Changed("listen"), once: once}
@@ -212,9 +212,26 @@ func (d *demonstration) askOne(ctx context.Context, addr string, q question) (ou
 		notice = "spent: nothing (public, exact)"
 	}
 	if notice != "" {
-		fmt.Fprintln(d.out, "    "+strings.ReplaceAll(notice, "; ", "\n    "))
+		fmt.Fprintln(d.out, "    "+strings.Join(facts(notice), "\n    "))
 	}
 	return outcome, nil
+}
+
+// facts are the parts of a notice; what stands in brackets belongs to what it follows.
+func facts(notice string) (list []string) {
+	depth, from := 0, 0
+	for i, c := range notice {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case depth == 0 && i >= from && strings.HasPrefix(notice[i:], "; "):
+			list = append(list, notice[from:i])
+			from = i + 2
+		}
+	}
+	return append(list, notice[from:])
 }
 
 // show prints the answer in the simple protocol's text form, or the refusal.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -186,6 +187,9 @@ func TestDemoOnce(t *testing.T) {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the demo does not show %q:\n%s", want, out)
 		}
+	}
+	if !regexp.MustCompile(`(?m)^    spent: nothing \(computed from a release of another question; .*\)$`).Match(out) {
+		t.Errorf("a fact is cut in its brackets:\n%s", out)
 	}
 	if n := strings.Count(string(out), strings.Repeat("-", 100)); n != 13 {
 		t.Errorf("%d questions, want 13", n)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,9 @@ func grantCommand() *cobra.Command {
 data set's total: what they spend of it, the others cannot. The promise to the data set's people stays what it is. The grant and its reason are kept in the ledger.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !(epsilon > 0) || math.IsInf(epsilon, 1) {
+				return fmt.Errorf("--epsilon %g: a grant is a number above 0", epsilon)
+			}
 			return withLedger(cmd.Context(), config, func(p *policy.Policy, l ownersLedger) error {
 				if _, known := p.Analyst(args[0]); !known && !p.HasRole(args[0]) {
 					_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "dpsql: warning: %s has no analyst %q, and no role of that name with a budget\n", config, args[0])

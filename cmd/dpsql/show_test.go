@@ -46,6 +46,11 @@ func TestBudgetShow(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, alone)
 		}
 	}
+	for _, e := range []string{"NaN", "+Inf", "-1", "0"} {
+		if said := failing(t, "budget", "grant", "quiet", "--epsilon", e, "--reason", "r", "--config", path); !strings.Contains(said, "a grant is a number above 0") {
+			t.Error(said)
+		}
+	}
 	var b owner.Budget
 	if err := json.Unmarshal([]byte(asJSON), &b); err != nil {
 		t.Fatal(err)

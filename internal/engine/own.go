@@ -150,6 +150,7 @@ func (s *Session) budgetLine() (string, error) {
 	for i, r := range b.Roles {
 		line += fmt.Sprintf("; all of role %s: %s", r.Name, accountLine(f, s.analyst.Roles[i].Epsilon, r.Account))
 	}
+	line += "; the data set's: " + accountLine(f, f.Epsilon, b.Dataset)
 	switch per := s.world.policy.Budget.Per; {
 	case per == "" || b.Dataset.Ended: // the line begins with that
 	case b.Window.Last:
@@ -179,8 +180,8 @@ func (s *Session) leftLine(b ledger.Balance) string {
 		return fmt.Sprintf("left: %d statements of epsilon %s", n, number(e))
 	}
 	low, high := s.leastEpsilon(), e
-	if !b.Admits(priced(low)) {
-		return "left: nothing; answers that are stored are free"
+	if least := priced(low); !b.Admits(least) {
+		return "left: nothing" + others(b, least) + "; answers that are stored are free"
 	}
 	for high/low > 1.0005 {
 		if mid := math.Sqrt(low * high); b.Admits(priced(mid)) {
@@ -192,7 +193,20 @@ func (s *Session) leftLine(b ledger.Balance) string {
 	if down := threeDown(low); b.Admits(priced(down)) {
 		low = down
 	}
-	return fmt.Sprintf("left: no statement of epsilon %s; SET dpsql.epsilon = %s would pass", number(e), number(low))
+	return fmt.Sprintf("left: no statement of epsilon %s%s; SET dpsql.epsilon = %s would pass", number(e), others(b, priced(e)), number(low))
+}
+
+// others says whose budget does not hold a charge, where the own one does.
+func others(b ledger.Balance, charge dp.Loss) string {
+	if b.Analyst.StatementsLeft(charge) == 0 {
+		return ""
+	}
+	for _, r := range b.Roles {
+		if r.StatementsLeft(charge) == 0 {
+			return ", for role " + r.Name + "'s budget has no room"
+		}
+	}
+	return ", for the data set's budget has no room"
 }
 
 // accountLine says what one of a quota has in all, and has spent.

@@ -104,6 +104,9 @@ func TestBudgetLine(t *testing.T) {
 		t.Error(text)
 	}
 	bob := e.session(t, "bob")
+	if text := line(bob); !strings.Contains(text, ", for the data set's budget has no room; ") || !strings.Contains(text, "; the data set's: epsilon 20, delta 1e-06: ") {
+		t.Error(text)
+	}
 	set(t, bob, "dpsql.epsilon", "0.01")
 	if text := line(bob); !strings.Contains(text, "others spend the same budget") {
 		t.Error(text)

@@ -20,6 +20,7 @@ func (f *file) budget(n ast.Node) {
 	f.fields(n, "budget", []field{
 		{name: "epsilon", required: true, read: func(n ast.Node) {
 			b.Epsilon, _ = f.float(n, "budget.epsilon", bounds{minEpsilon, maxEpsilon, true})
+			f.epsilonAt = at(n)
 		}},
 		{name: "delta", required: true, read: func(n ast.Node) {
 			b.Delta, _ = f.float(n, "budget.delta", bounds{0, maxDelta, true})

@@ -18,6 +18,7 @@ import (
 const (
 	minEpsilon       = 1e-9
 	maxEpsilon       = 10000
+	muchEpsilon      = 20 // above it a promise is hardly one
 	maxDelta         = 0.01
 	maxGroupsLimit   = 1 << 20
 	maxRowsLimit     = 1 << 32
@@ -48,9 +49,10 @@ func parse(name string, text []byte, lookup func(string) (string, bool)) (*Polic
 // file is one parse. Sections that refer to others are read after them, whatever their order in the file.
 type file struct {
 	reader
-	p       *Policy
-	later   []func()
-	deltaAt position
+	p         *Policy
+	later     []func()
+	epsilonAt position
+	deltaAt   position
 }
 
 func (f *file) policy(body ast.Node) {

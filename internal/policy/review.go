@@ -117,7 +117,15 @@ func (w *warnings) file(f *file) {
 			}
 		}
 	}
+	e := f.p.Budget.Epsilon
+	if e > muchEpsilon && e <= maxEpsilon {
+		w.add(f.epsilonAt, "budget.epsilon %g promises people next to nothing: what is said of one of them may be told from the answers almost surely", e).
+			hint("at most %d; docs/budget.md says what to choose", muchEpsilon)
+	}
 	for _, r := range f.p.Roles {
+		if !(e > 0 && e <= maxEpsilon) { // quotas are shares of it
+			break
+		}
 		if !slices.ContainsFunc(f.p.Analysts, func(a *Analyst) bool { return slices.Contains(a.Roles, r) }) {
 			w.add(r.at, "roles.%s has a budget and no analyst", r.Name).hint("analysts.NAME.roles: [%s]", r.Name)
 		}

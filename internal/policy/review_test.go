@@ -183,6 +183,13 @@ roles: {lab: {budget: {epsilon: 1}}, ward: {budget: {epsilon: 1}}}
 			t.Errorf("%s is warned of: %v", bad, r.Warnings)
 		}
 	}
+	for epsilon, warns := range map[string]bool{"20": false, "21": true, "10000": true, "20000": false, "-1": false, ".nan": false} { // beyond 10,000 it is refused
+		r := review(t, strings.NewReplacer("budget: {epsilon: 1, delta: 1e-4, per: month, lifetime: 10}", "budget: {epsilon: "+epsilon+", delta: 1e-7}", "roles: {lab: {budget: {epsilon: 1}}, ward: {budget: {epsilon: 1}}}",
+			"roles: {lab: {budget: {epsilon: 1}}}").Replace(text), people, stays)
+		if contains(r.Warnings, "promises people next to nothing") != warns || contains(r.Warnings, "has a budget and no analyst") {
+			t.Errorf("epsilon %s: %v", epsilon, r.Warnings)
+		}
+	}
 	// No schema: what the file alone shows is told beside the failure.
 	down := errors.New("down")
 	r, err := check("p.yaml", []byte(text), testEnv, func(*Policy) ([]sqltype.Relation, error) { return nil, down })
