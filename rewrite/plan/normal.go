@@ -222,13 +222,8 @@ func (p *printer) sealed(r Rel) string {
 	var made []string
 	var ids []ColID
 	for _, id := range r.Cols() {
-		if d := p.normal.defs[id]; d != nil {
-			for c, ok := d.(*Col); ok; c, ok = d.(*Col) {
-				if p.normal.defs[c.ID] == nil {
-					break
-				}
-				d = p.normal.defs[c.ID]
-			}
+		if p.normal.defs[id] != nil {
+			d := p.behind(p.normal.defs[id])
 			if _, ok := d.(*Col); !ok {
 				made, ids = append(made, p.scalar(d)), append(ids, id)
 			}
@@ -398,15 +393,11 @@ func (p *printer) value(x Scalar) Scalar {
 
 // oneOf writes IN as the comparisons that it stands for.
 func (p *printer) oneOf(n *In, not bool) string {
-	op, name := Or, "="
+	op := Or
 	if n.Not != not {
-		op, name = And, "<>"
+		op = And
 	}
-	texts := make([]string, len(n.List))
-	for i, v := range n.List {
-		texts[i] = p.comparison(name, n.X, v, false)
-	}
-	return joined(op, texts)
+	return joined(op, p.parts(op, n, not))
 }
 
 func (p *printer) junctionText(n *Logic, not bool) string {
