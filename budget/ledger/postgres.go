@@ -180,7 +180,12 @@ func (s *server) exists(ctx context.Context) (there bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	err = c.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", s.schema+".head").Scan(&there)
+	return s.made(ctx, c)
+}
+
+// made asks whether there are tables, by a statement that takes a snapshot of its own: to_regclass would ask a cache that does not hear of others while it waits for a lock.
+func (s *server) made(ctx context.Context, q querier) (there bool, err error) {
+	err = q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'head')", s.named).Scan(&there)
 	return there, err
 }
 
@@ -192,12 +197,11 @@ func (s *server) create(ctx context.Context) error {
 	if err := w.passed(s.path, 0); err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, s.conn, func(tx pgx.Tx) error {
+	return pgx.BeginTxFunc(ctx, s.conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(applicationID)); err != nil {
 			return err
 		}
-		var there bool
-		if err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", s.schema+".head").Scan(&there); err != nil || there {
+		if there, err := s.made(ctx, tx); err != nil || there {
 			return err
 		}
 		_, err := tx.Exec(ctx, fmt.Sprintf(tables, s.schema, format))
@@ -211,12 +215,17 @@ func (l *Postgres) loadAll() error {
 	if err != nil {
 		return err
 	}
-	err = l.load(w, l.path)
-	var missing *CorruptError
-	if errors.As(err, &missing) && missing.Seq == 1 && l.empty() {
+	missing := func(err error) bool {
+		var first *CorruptError
+		return errors.As(err, &first) && first.Seq == 1
+	}
+	if err = l.load(w, l.path); !missing(err) {
+		return err
+	}
+	if l.empty() {
 		return w.passed(l.path, 0)
 	}
-	return err
+	return l.load(w, l.path) // another process may have written the first since
 }
 
 // empty says whether head and records agree that nothing was written.

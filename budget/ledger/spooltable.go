@@ -83,9 +83,12 @@ func (t spoolTable) make(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-func (t spoolTable) there(ctx context.Context, q interface {
+// querier is a connection, or a transaction.
+type querier interface {
 	QueryRow(context.Context, string, ...any) pgx.Row
-}) (there bool, err error) {
+}
+
+func (t spoolTable) there(ctx context.Context, q querier) (there bool, err error) {
 	err = q.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", t.table()).Scan(&there)
 	return there, err
 }
