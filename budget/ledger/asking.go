@@ -22,17 +22,17 @@ func (e *AskedError) Error() string {
 //
 // Proof: claim: of those who ask the same at once, whatever process they ask, one is charged and the others are given its release, or are charged themselves if there is none. Reservations are decided in one
 // order, each by a state with all earlier ones (ReserveAll): of two, the later one finds the earlier outstanding, or its release, or that it ended without one. It waits only for one that could answer it:
-// of this data set and epoch, under a cache that keeps releases and gives them to it. Nobody who has a reservation waits for another, so none wait for each other; a reservation is closed when its
+// of this data set and epoch, at a price that is enough, under a cache that keeps releases and gives them to it: so who asks again and again at a small price keeps nobody who asks at a larger one from a question. Nobody who has a reservation waits for another, so none wait for each other; a reservation is closed when its
 // statement ends, or when its owner's lease does. What is charged is never less than what is run: who is refused here has not read anything.
 func (l *book) asked(r Reservation, at time.Time) *AskedError {
 	if !r.Once || l.cache.TTL <= 0 {
 		return nil
 	}
-	if best := l.best(r.Statement, r.Analyst, at); best != nil && best.reservation != r.Known {
+	if best := l.best(r.Statement, r.Analyst, at); best != nil && best.reservation != r.Known && best.price >= r.Enough {
 		return &AskedError{best.reservation}
 	}
 	for id, c := range l.state.outstanding {
-		if c.Statement == r.Statement && c.of == l.serving && c.epoch == l.epoch && (l.cache.Scope == ScopeDataset || c.Analyst == r.Analyst) {
+		if c.Statement == r.Statement && c.Price >= r.Enough && c.of == l.serving && c.epoch == l.epoch && (l.cache.Scope == ScopeDataset || c.Analyst == r.Analyst) {
 			return &AskedError{id}
 		}
 	}

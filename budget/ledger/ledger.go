@@ -134,6 +134,8 @@ type Reservation struct {
 
 	Once  bool  `json:"-"` // it is not to be charged while the same statement is asked, nor if that was released: a release answers both
 	Known int64 `json:"-"` // but for this one's, by its reservation, which the caller knows and which does not do
+
+	Enough float64 `json:"-"` // the least price of a release that would answer: what is asked or released at less is no reason to wait
 }
 
 // Release is what a commit stores: bytes that only the engine reads, under the key of everything that determines them.

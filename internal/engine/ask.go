@@ -27,6 +27,7 @@ type run struct {
 	args   []sqltype.Value
 	asked  []*asked // one a stage
 	public map[plan.Rel]*eval.Relation
+	waits  int // how often it waited for others who asked the same
 }
 
 // asked is a stage that is run.
@@ -357,7 +358,7 @@ func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
 	var plans []*measure.Plan
 	for _, a := range open {
 		list = append(list, ledger.Reservation{Payer: s.payer(), Statement: a.key, Price: a.charge.Price, Events: a.charge.Events(), Loss: a.charge.Loss,
-			Once: a.known && !r.under.fresh, Known: a.stored})
+			Once: a.known && !r.under.fresh && r.waits < mostWaits, Known: a.stored, Enough: a.ask.Enough()})
 		plans = append(plans, a.charge)
 	}
 	ids, err := s.engine.ledger.ReserveAll(ctx, list)

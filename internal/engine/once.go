@@ -9,6 +9,7 @@ import (
 
 // askOnce looks up what is stored and asks for the rest. Where that is being asked already, in another session or by another proxy over the same ledger, it waits for the end
 // of that and looks again: there is a release then, or this session is the next to ask. While it waits it has neither a reservation nor a connection. It gives the run that was answered.
+// After mostWaits it is charged beside whoever asks: others' failures, and their releases under rules that it does not share, do not keep it from its question.
 //
 // Proof: a run that is refused by ledger.AskedError has charged nothing and read no private row (ledger.book.asked, run.ask (1)); what is stored and priced is looked up again whole, by a new run.
 func (r *run) askOnce(ctx context.Context, heard *Heard) (answered *run, err error) {
@@ -38,9 +39,12 @@ func (r *run) askOnce(ctx context.Context, heard *Heard) (answered *run, err err
 			return nil, err
 		}
 		r.closeReleases()
-		next.public, r = r.public, next
+		next.public, next.waits, r = r.public, r.waits+1, next
 	}
 }
+
+// mostWaits is how often a statement waits for another one to answer it.
+const mostWaits = 10
 
 // abandon closes what a statement leaves open: its client cancelled it, its release could not be stored, or it ended in a panic. The charge stays, and whoever waits for a
 // release goes on without one.

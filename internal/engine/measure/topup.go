@@ -16,8 +16,14 @@ const leastRise = 0.25
 
 // WorthTopUp says whether this price measures again what was released at the other; for less more, the release answers as it is.
 func (ask Ask) WorthTopUp(price float64) bool {
-	const slack = 1 - 1e-9 // 1 is a quarter above 0.8, whatever float64 says; what is charged is rounded by Limit.Less
 	return ask.Epsilon-price >= max(ask.Least, leastRise*price)*slack
+}
+
+const slack = 1 - 1e-9 // 1 is a quarter above 0.8, whatever float64 says; what is charged is rounded by Limit.Less
+
+// Enough is the price from which on it is not worth it.
+func (ask Ask) Enough() float64 {
+	return min(ask.Epsilon-ask.Least*slack, ask.Epsilon/(1+leastRise*slack))
 }
 
 // TopUp prices what makes a stored release of a smaller price more exact: every measure once more, at the bounds and for the
