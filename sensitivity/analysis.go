@@ -157,7 +157,12 @@ type Measure struct {
 	Tree *Tree
 	// Of a Candidates measure, which counts rows too: what is picked.
 	Pick *Pick
+	// Pair: of a sum, the measures that an average of the same values has, from which a sum beside it is computed; nil: it has none.
+	Pair *Pair
 }
+
+// Pair are a count and the centred sum of the same rows.
+type Pair struct{ Count, Sum Measure }
 
 // Clip is the bound on a partial's magnitude, or on the norm of a unit's partials, at an edge of Bound. What overflows is more than any mechanism takes.
 func (m *Measure) Clip(edge uint64) uint64 {

@@ -67,6 +67,10 @@ func KinOf(a *Analysis, args []sqltype.Value) (*Kin, bool) {
 	k.family = strings.Join([]string{n.rows.Tables, n.unit(), fmt.Sprintf("rows %d", a.MaxRows)}, "\n")
 	for _, m := range a.Measures {
 		n.measure(&m) // so that Long knows
+		if m.Pair != nil {
+			n.measure(&m.Pair.Count)
+			n.measure(&m.Pair.Sum)
+		}
 	}
 	for i, c := range n.rows.Conds {
 		k.conds = append(k.conds, short(c.Text))
@@ -166,7 +170,8 @@ func columnName(r plan.Rel, id plan.ColID) (name string) {
 
 // Made says how an analysis' release is computed from one of its kin.
 type Made struct {
-	Measures []int           // of the other, one a measure
+	Analysis *Analysis       // itself, or with sums from pairs that the other has
+	Measures []int           // of the other, one a measure of Analysis
 	Choices  []int           // of the other, one a choice
 	Keys     []plan.Scalar   // over the other's keys, which are the columns from 1 on
 	Conds    []plan.Scalar   // the same: which of its groups have rows here
@@ -233,33 +238,6 @@ func (k *Kin) From(s *Shape) (*Made, bool) {
 		}
 	}
 	return out, k.measuresFrom(s, out)
-}
-
-// measuresFrom finds the measures and the choices of their bounds.
-func (k *Kin) measuresFrom(s *Shape, out *Made) bool {
-	out.Choices = make([]int, len(k.a.Choices))
-	for i := range out.Choices {
-		out.Choices[i] = -1
-	}
-	choose := func(here *Choice, there int) bool {
-		if here == nil {
-			return there < 0
-		}
-		if was := out.Choices[here.Index]; was >= 0 && was != there {
-			return false
-		}
-		out.Choices[here.Index] = there
-		return there >= 0
-	}
-	for _, m := range k.a.Measures {
-		text := short(k.n.measure(&m))
-		i := slices.IndexFunc(s.Measures, func(o ShapeMeasure) bool { return o.Text == text })
-		if i < 0 || !choose(m.Bound, s.Measures[i].Choice) {
-			return false
-		}
-		out.Measures = append(out.Measures, i)
-	}
-	return choose(k.a.Limit.Cap, s.Cap) && !slices.Contains(out.Choices, -1)
 }
 
 // Literal is a value as a key of the type has it.

@@ -118,7 +118,9 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 			f.Count, f.Sum, err = z.pair(g)
 		} else {
 			f.Kind = IsSum
-			f.Sum, err = z.measure(Measure{Kind: SumValues, Arg: g.Arg}, g)
+			if f.Sum, err = z.measure(Measure{Kind: SumValues, Arg: g.Arg}, g); err == nil {
+				z.paired(f.Sum, g)
+			}
 		}
 	case plan.Avg:
 		if f.Kind = IsAvg; !z.bounded(g) {

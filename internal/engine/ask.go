@@ -129,6 +129,7 @@ func (r *run) lookUp(ctx context.Context) error {
 		if a.release, a.stored, a.free, err = r.stored(ctx, a); err != nil {
 			return err
 		}
+		r.inForm(i)
 	}
 	return nil
 }

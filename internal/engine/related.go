@@ -61,9 +61,10 @@ type relative struct {
 	release *release.Release
 	of      int64   // that one's reservation
 	noise   float64 // logNoise
+	paired  bool    // sums are computed from pairs: it is of another analysis than the stage's own, whose measures' errors cannot be compared with its
 }
 
-// relatives are the releases that are computed from those at good prices, that with the least noise first.
+// relatives are the releases that are computed from those at good prices, those with the least noise first; after them those with sums from pairs.
 //
 // Proof: post-processing of releases that this analyst may be given (Ledger.Related), and whose columns they may read now; which of them, and in which order, follows from what is stored, for whom and when, and from scales, never from
 // private rows.
@@ -97,19 +98,24 @@ func (p *Prepared) relatives(ctx context.Context, st *stage, args []sqltype.Valu
 		if old == nil || !p.mayRead(old.Shape.Reads) {
 			continue
 		}
-		r := computedFrom(k, st.an, old)
+		r, an := computedFrom(k, old)
 		if r == nil {
 			continue
 		}
-		noise, err := logNoise(st.an, r)
+		noise, err := logNoise(an, r)
 		if err != nil {
 			return nil, err
 		}
 		if noise < math.Inf(1) {
-			out = append(out, relative{r, one.Reservation, noise})
+			out = append(out, relative{r, one.Reservation, noise, an != st.an})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b relative) int { return cmp.Compare(a.noise, b.noise) })
+	slices.SortStableFunc(out, func(a, b relative) int {
+		if a.paired != b.paired {
+			return map[bool]int{true: 1, false: -1}[a.paired]
+		}
+		return cmp.Compare(a.noise, b.noise)
+	})
 	return out, nil
 }
 
@@ -124,6 +130,12 @@ func (p *Prepared) computed(ctx context.Context, a *asked, exact *release.Releas
 		return nil, 0, err
 	}
 	for _, one := range list {
+		if one.paired {
+			if exact != nil {
+				continue
+			}
+			return one.release, one.of, nil
+		}
 		enough, err := errsLess(a.an, one.release, exact)
 		if err != nil {
 			return nil, 0, err
@@ -157,11 +169,11 @@ func (p *Prepared) mayRead(columns []string) bool {
 	return true
 }
 
-// computedFrom computes a stage's release from another one; nil where that does not say it.
-func computedFrom(k *sensitivity.Kin, a *sensitivity.Analysis, old *release.Release) *release.Release {
+// computedFrom computes a stage's release from another one, and gives the analysis that it is of; nil where that does not say it.
+func computedFrom(k *sensitivity.Kin, old *release.Release) (*release.Release, *sensitivity.Analysis) {
 	made, ok := k.From(old.Shape)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	cols := make([]plan.ColID, len(old.Shape.Keys))
 	for i := range cols {
@@ -181,7 +193,7 @@ func computedFrom(k *sensitivity.Kin, a *sensitivity.Analysis, old *release.Rele
 	keys, ok := compile(made.Keys)
 	conds, known := compile(made.Conds)
 	if !ok || !known { // the proxy cannot compute it
-		return nil
+		return nil, nil
 	}
 	c := &release.Computation{Made: made}
 	c.Key = func(i int, row []sqltype.Value) (sqltype.Value, error) { return keys[i](row) }
@@ -193,11 +205,28 @@ func computedFrom(k *sensitivity.Kin, a *sensitivity.Analysis, old *release.Rele
 		}
 		return true, nil
 	}
-	r, err := old.Computed(a, c)
+	r, err := old.Computed(made.Analysis, c)
 	if err != nil { // it does not say it, or an expression raises
-		return nil
+		return nil, nil
 	}
-	return r
+	return r, made.Analysis
+}
+
+// inForm gives a stage whose release was computed from another one, and those that share it, the analysis that it is of.
+func (r *run) inForm(of int) {
+	from := r.asked[of].release
+	if from == nil || from.Of == nil {
+		return
+	}
+	for _, a := range r.asked {
+		if a.as != of {
+			continue
+		}
+		if made, ok := r.kin(a.stage, a.args).From(from.Of.Shape); ok {
+			st := *a.stage
+			st.an, a.stage = made.Analysis, &st
+		}
+	}
 }
 
 // logNoise is the sum of the logarithms of the measures' variances.

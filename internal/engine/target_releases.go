@@ -54,6 +54,9 @@ func (p *Prepared) widthsOf(ctx context.Context, st *stage, t target, named []na
 	var kinSize []*release.Group
 	for i := range kin {
 		one := &kin[i]
+		if one.paired {
+			break
+		}
 		size, err := p.sizes(ctx, st, t, one.release, named)
 		if sqlerr.ID(err) == sqlerr.TargetUnknown.ID {
 			if silent == nil {
