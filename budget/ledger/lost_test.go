@@ -74,10 +74,10 @@ func TestVerifyBesideAnother(t *testing.T) {
 		}
 	}
 	store(1)
-	real := a.book.store
+	real := a.store
 	verify := func(then func()) error {
-		a.book.store = whileRead{real, then}
-		defer func() { a.book.store = real }()
+		a.store = whileRead{real, then}
+		defer func() { a.store = real }()
 		return a.Verify(context.Background())
 	}
 	if err := verify(func() { store(2) }); err != nil {

@@ -74,7 +74,7 @@ func TestShown(t *testing.T) {
 					case row[at] == nil:
 					case how[0] != lowKeep && under(row[at], width):
 						changed[how[0]]++
-						kept = kept && !(how[0] == lowDrop && c.grouped)
+						kept = kept && (how[0] != lowDrop || !c.grouped)
 						row[at] = nil
 					case how[1] == roundError:
 						if v := significant(row[at], width); fmt.Sprint(v) != fmt.Sprint(row[at]) {

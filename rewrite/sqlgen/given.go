@@ -147,7 +147,7 @@ func (p *printer) paramType(n *plan.Param) sqltype.Type {
 // inDecimals: a numeric whose type follows from its values on DuckDB.
 func inDecimals(d funcs.Dialect, t sqltype.Type) bool {
 	precision, scale, fixed := t.NumericMod()
-	return d == funcs.DuckDB && t.OID == sqltype.OIDNumeric && !(fixed && precision <= duckDigits && scale >= 0)
+	return d == funcs.DuckDB && t.OID == sqltype.OIDNumeric && (!fixed || precision > duckDigits || scale < 0)
 }
 
 // digitsOf are how many digits a column's numbers have before the point, and after it without zeros at the end.
