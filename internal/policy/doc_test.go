@@ -73,15 +73,16 @@ const settings = `| setting | at the start | values | what it does |
 const aiming = `
 ## Asking for an error
 
-''SET dpsql.target_error = '5%' '', or ''EXPLAIN (TARGET_ERROR '5%', EXPECTED_SIZE 1000) ...'', asks for an error in place of a price. How large a group is has to be known, and private rows may not tell it. The first of
-these that is known counts:
+''SET dpsql.target_error = '5%' '', or ''EXPLAIN (TARGET_ERROR '5%', EXPECTED_SIZE 1000) ...'', asks for an error in place of a price. What is released already and errs no more answers, free: a release of the same statement, or one of another
+question from which this one's is computed ([what is free](budget.md#what-is-free)), whatever its bounds. Else the least price is found that should give the error. For a number, and counts and sums with declared bounds, nothing more has to be known: their noise is as wide whatever the group. For a part, and for
+averages and statistics, it has to be known how large a group is, and private rows may not tell it. The first of these that is known counts:
 
-1. An earlier release of the same statement: the group where a count or sum is largest, an average where its count is; what is asked is then a top-up of that release, or free.
+1. An earlier release of the same statement: the group where a count or sum is largest, an average where its count is; what is asked is then a top-up of that release. Without one, what is computed from a release of another question tells it in the same way, and its chosen bounds; what is asked is then a new release.
 2. ''dpsql.expected_size''; a sum is expected to be that many times the middle of its range, an average to be the middle.
 3. The policy's ''population'', spread evenly over public groups, where nothing is filtered.
 
 Each output column that is an aggregate itself has the target; what is computed from aggregates has none. Each release of a statement (a grouping set, a subquery) has its own least price, and their sum is at most ''max_query_epsilon''.
-Where no size is known, the statement is refused (PV019), as are order statistics, whose error depends on where the values are, releases without a column of their own (what a condition compares with), and bounds that are still to be chosen: ask those once at a small price first.
+Where such a size is not known, the statement is refused (PV019), as are order statistics, whose error depends on where the values are, releases without a column of their own (what a condition compares with), and bounds that are still to be chosen: ask those once at a small price first.
 Bounds, and groups that are not public, which an earlier release chose with ten times as much noise as the new price gives, are chosen anew: the statement is asked again as a whole, at the whole price, since a top-up would keep them.
 The error is the noise's, and only as good as the size: a group that proves to be smaller has a larger error, and asking again, which then goes by the release, costs what is missing.
 
