@@ -340,11 +340,11 @@ func testLifetimeStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*Head){
-		"lifetime is 3, not 4":    func(h *Head) { h.Lifetime = &Lifetime{4} },
-		"lifetime is 3, not 2":    func(h *Head) { h.Lifetime = &Lifetime{2} },
-		"lifetime is 3, not none": func(h *Head) { h.Lifetime = nil },
-		`"month", not "day"`:      func(h *Head) { h.Window = WindowDay },
-		`"month", not none (for ever)`:         func(h *Head) { h.Window = "" },
+		"lifetime is 3, not 4":         func(h *Head) { h.Lifetime = &Lifetime{4} },
+		"lifetime is 3, not 2":         func(h *Head) { h.Lifetime = &Lifetime{2} },
+		"lifetime is 3, not none":      func(h *Head) { h.Lifetime = nil },
+		`"month", not "day"`:           func(h *Head) { h.Window = WindowDay },
+		`"month", not none (for ever)`: func(h *Head) { h.Window = "" },
 	} {
 		head := monthly(t)
 		change(&head)
