@@ -324,23 +324,13 @@ func (l *book) nothing(ctx context.Context, key Hash, analyst string) (bool, err
 	return err == nil && l.best(key, analyst, l.time()) == nil, err
 }
 
-// best is the dearest release that may answer; nil if there is none. Under mu.
-func (l *book) best(key Hash, analyst string, now time.Time) (best *storedRef) {
-	for i, ref := range l.state.stored[key] {
-		if l.answers(ref, analyst, now) && (best == nil || ref.price >= best.price) {
-			best = &l.state.stored[key][i]
-		}
-	}
-	return best
-}
-
 // answers says whether a release may answer an analyst. Under mu.
-func (l *book) answers(ref storedRef, analyst string, now time.Time) bool {
+func (l *book) answers(ref *storedRef, analyst string, now time.Time) bool {
 	return l.live(ref, now) && (l.cache.Scope == ScopeDataset || l.cache.Scope == ScopeAnalyst && ref.analyst == analyst)
 }
 
 // live says whether a release may still answer. Under mu.
-func (l *book) live(ref storedRef, now time.Time) bool {
+func (l *book) live(ref *storedRef, now time.Time) bool {
 	expires := ref.made.Add(l.cache.TTL) // a shorter ttl holds for older releases too
 	return now.Before(ref.expires) && now.Before(expires) && ref.of == l.serving && ref.epoch == l.epoch &&
 		(ref.sealed == "" || ref.sealed == l.cache.Key.name())
@@ -359,7 +349,8 @@ func (l *book) Releases(analyst string) ([]Stored, error) {
 	var out []Stored
 	now := l.time()
 	for key, refs := range l.state.stored {
-		for _, ref := range refs {
+		for i := range refs {
+			ref := &refs[i]
 			if ref.analyst != analyst || !l.live(ref, now) {
 				continue
 			}

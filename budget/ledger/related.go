@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"iter"
 	"slices"
 	"time"
 )
@@ -16,7 +17,7 @@ func (l *book) Related(ctx context.Context, families []Hash, analyst string, mos
 	}
 	l.mu.Lock()
 	err = errors.Join(ctx.Err(), l.ready())
-	none := len(l.kin(families, analyst, l.time())) == 0
+	none := l.noKin(families, analyst, l.time())
 	l.mu.Unlock()
 	if none || err != nil {
 		return nil, nil, err
@@ -44,17 +45,31 @@ func (l *book) Related(ctx context.Context, families []Hash, analyst string, mos
 	return out, broken, err
 }
 
-// kin are the releases of families that may answer, but for those whose groups lie in spools, the dearest first, of one price the latest. Under mu.
-func (l *book) kin(families []Hash, analyst string, now time.Time) (out []keyedRef) {
-	for _, f := range families {
-		for _, key := range l.state.related[f] {
-			for _, ref := range l.state.stored[key] {
-				if ref.family == f && ref.spool == nil && l.answers(ref, analyst, now) {
-					out = append(out, keyedRef{key, ref})
+// ofKin gives the releases of families that may answer, of each key the best, but for those whose groups lie in spools. Under mu.
+func (l *book) ofKin(families []Hash, analyst string, now time.Time) iter.Seq[keyedRef] {
+	return func(yield func(keyedRef) bool) {
+		for _, f := range families {
+			for _, key := range l.state.related[f] {
+				ref := l.bestOf(key, analyst, now, func(ref *storedRef) bool { return ref.family == f && ref.spool == nil })
+				if ref != nil && !yield(keyedRef{key, *ref}) {
+					return
 				}
 			}
 		}
 	}
+}
+
+// noKin: there are none. Under mu.
+func (l *book) noKin(families []Hash, analyst string, now time.Time) bool {
+	for range l.ofKin(families, analyst, now) {
+		return false
+	}
+	return true
+}
+
+// kin are all of them, the dearest first, of one price the latest. Under mu.
+func (l *book) kin(families []Hash, analyst string, now time.Time) []keyedRef {
+	out := slices.Collect(l.ofKin(families, analyst, now))
 	slices.SortFunc(out, func(a, b keyedRef) int { return cmp.Or(cmp.Compare(b.price, a.price), cmp.Compare(b.seq, a.seq)) })
 	return out
 }

@@ -47,10 +47,10 @@ func testRelated(t *testing.T) {
 	store(3, 0, "ann", 0.2)
 	h.set(t, "2026-11-21 18:00")
 	store(4, 9, "ann", 0.1)
-	store(4, 9, "ann", 0.3) // topped up: both are of one key
+	store(4, 9, "ann", 0.3) // topped up: of one key the dearest
 	store(5, 8, "ann", 0.1)
 	for range 2 {
-		found("eve", "4=4 at 0.3; 2=2 at 0.2; 4=4 at 0.1; ", Hash{9})
+		found("eve", "4=4 at 0.3; 2=2 at 0.2; 1=1 at 0.1; ", Hash{9})
 		found("eve", "4=4 at 0.3; 2=2 at 0.2; 5=5 at 0.1; ", Hash{8}, Hash{9})
 		found("eve", "", Hash{})
 		found("eve", "", Hash{7})
@@ -73,7 +73,7 @@ func testRelated(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.set(t, "2026-11-22 13:00") // the first two have expired
-	found("bob", "4=4 at 0.3; 4=4 at 0.1; ", Hash{9})
+	found("bob", "4=4 at 0.3; ", Hash{9})
 	if err := l.setEpoch("2"); err != nil {
 		t.Fatal(err)
 	}

@@ -39,19 +39,25 @@ func (s Segment) is(t Segment) bool {
 
 // recently are the releases that were stored since the last checkpoint and have not expired, in the order of their records; expired says that others have.
 func (s *state) recently(at time.Time) (out []keyedRef, expired bool) {
+	seen := map[Hash]bool{}
 	for _, k := range s.recent {
-		for _, ref := range s.stored[k] {
-			switch {
-			case ref.seq <= s.checkpoint:
-			case ref.expires.After(at):
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		for _, ref := range slices.Backward(s.stored[k]) { // the newest first
+			if ref.seq <= s.checkpoint {
+				break
+			}
+			if ref.expires.After(at) {
 				out = append(out, keyedRef{k, ref})
-			default:
+			} else {
 				expired = true
 			}
 		}
 	}
 	slices.SortFunc(out, func(a, b keyedRef) int { return cmp.Compare(a.seq, b.seq) })
-	return slices.CompactFunc(out, func(a, b keyedRef) bool { return a.seq == b.seq }), expired // a key that was stored twice
+	return out, expired
 }
 
 // leastRef is how many bytes of a segment a release takes at least.

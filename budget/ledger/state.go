@@ -21,8 +21,9 @@ type state struct {
 	datasets    []*dataset // in the order of their first openings
 	current     *dataset   // of the last opening: whose charges of versions 1 and 2 are
 	outstanding map[int64]*openCharge
-	stored      map[Hash][]storedRef
-	related     map[Hash][]Hash // the keys of a family's stored releases, each once
+	stored      map[Hash][]storedRef // in the order of their records
+	piles       map[Hash]pile        // of the keys with more than few of them
+	related     map[Hash][]Hash      // the keys of a family's stored releases, each once
 	frozen      map[string]FrozenAnalyst
 	moved       *Departure // the last record, if it is one
 	checkpoint  int64      // number of the last one's record
@@ -88,7 +89,7 @@ type storedRef struct {
 }
 
 func newState() *state {
-	return &state{outstanding: map[int64]*openCharge{}, stored: map[Hash][]storedRef{}, related: map[Hash][]Hash{}, frozen: map[string]FrozenAnalyst{}}
+	return &state{outstanding: map[int64]*openCharge{}, stored: map[Hash][]storedRef{}, piles: map[Hash]pile{}, related: map[Hash][]Hash{}, frozen: map[string]FrozenAnalyst{}}
 }
 
 // find is a data set by its name; nil if it was never opened.
@@ -412,6 +413,7 @@ func (s *state) addCommit(r *Record) {
 func (s *state) store(key Hash, ref storedRef) {
 	known := s.inFamily(key, ref.family)
 	s.stored[key] = append(s.stored[key], ref)
+	s.piled(key, true)
 	s.expires(ref)
 	if ref.family != (Hash{}) && !known { // a family may have many keys: it is not searched
 		s.related[ref.family] = append(s.related[ref.family], key)
@@ -419,7 +421,12 @@ func (s *state) store(key Hash, ref storedRef) {
 }
 
 func (s *state) inFamily(key, family Hash) bool {
-	return slices.ContainsFunc(s.stored[key], func(ref storedRef) bool { return ref.family == family })
+	for ref := range s.candidates(key) { // each family has a shelf
+		if ref.family == family {
+			return true
+		}
+	}
+	return false
 }
 
 // leaves takes keys out of a family of which nothing is stored under them any more.
@@ -435,7 +442,7 @@ func (s *state) dropExpired(now time.Time) []int64 {
 	families := map[Hash]bool{}
 	s.nextSpool = time.Time{}
 	for key, refs := range s.stored {
-		kept := refs[:0]
+		kept, n := refs[:0], len(refs)
 		for _, ref := range refs {
 			if ref.expires.After(now) {
 				kept = append(kept, ref)
@@ -449,6 +456,9 @@ func (s *state) dropExpired(now time.Time) []int64 {
 			delete(s.stored, key)
 		} else {
 			s.stored[key] = kept
+		}
+		if len(kept) < n {
+			s.piled(key, false)
 		}
 	}
 	for f := range families {
