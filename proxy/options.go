@@ -22,6 +22,8 @@ type Options struct {
 	// RequireTLS refuses log-ins in clear text, before any password is asked for. CancelRequests are taken: libpq 15 sends
 	// them in clear text always.
 	RequireTLS bool
+	// ClientCerts asks clients for certificates; log-ins then need TLS, whatever RequireTLS says. nil asks for none.
+	ClientCerts *ClientCerts
 
 	MaxMessage         int           // bytes of one message's body; 8 MiB. A longer one ends the session: 54000
 	MaxSessions        int           // sessions at once; 100, PostgreSQL's max_connections. 53300
@@ -110,6 +112,10 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	var err error
 	o.TLS, err = serverTLS(o.TLS)
+	if err == nil && o.ClientCerts != nil {
+		o.RequireTLS = true
+		err = o.ClientCerts.valid()
+	}
 	if err == nil && o.TLS == nil && o.RequireTLS {
 		err = fmt.Errorf("proxy: TLS is required and there is no certificate")
 	}

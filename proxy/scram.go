@@ -24,14 +24,21 @@ const (
 // authenticate is the server's side of SCRAM-SHA-256. The user is the start-up packet's, whatever the SCRAM message says. A user
 // who does not exist goes through the same messages, with a salt that is always the same for that name, to the same error. Over
 // TLS SCRAM-SHA-256-PLUS is offered too, which ties the log-in to our certificate: nobody between can pass it on. It gives the
-// verifier that the client proved to know the password of.
+// verifier that the client proved to know the password of, or of whom it has the certificate where that is enough.
+//
+// A user whose name the client's certificate must have and has not is nobody, too: whatever the password, the answer is that of a wrong one, as PostgreSQL's is. So a certificate of
+// one's own lets nobody guess another's password.
 func (s *session) authenticate() (string, error) {
+	another, done, stored, err := s.identify()
+	if err != nil || done {
+		return stored, err
+	}
 	stored, known := s.srv.engine.Verifier(s.user)
 	cred, err := parseVerifier(stored)
 	if known && err != nil {
 		s.log.Error("an analyst's verifier cannot be read", "user", s.user)
 	}
-	if known = known && err == nil; !known {
+	if known = known && err == nil && !another; !known {
 		cred = s.srv.mockCredentials(s.user)
 	}
 	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return cred, nil })

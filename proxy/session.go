@@ -177,7 +177,7 @@ func (s *session) loop() {
 		if err != nil {
 			s.refuse(err)
 			if id := sqlerr.ID(err); id == sqlerr.TooLong.ID || id == sqlerr.ProtocolViolation.ID {
-				s.linger()
+				s.linger(lingerBytes)
 			}
 			return
 		}

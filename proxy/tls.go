@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"github.com/xdg-go/scram"
@@ -16,6 +17,7 @@ import (
 const (
 	lingerTime   = 2 * time.Second
 	lingerBytes  = 256 << 20
+	lingerLogin  = 64 << 10     // of a client that has not logged in
 	alpn         = "postgresql" // PostgreSQL's name in TLS since 17
 	tlsHandshake = 0x16         // the first byte of a client that begins with TLS; no start-up packet is that long
 )
@@ -55,9 +57,15 @@ func (s *session) encrypt(conn net.Conn) error {
 		shown, err = s.srv.opts.TLS.GetCertificate(hello)
 		return shown, err
 	}
+	if certs := s.srv.opts.ClientCerts; certs != nil {
+		certs.ask(config)
+	}
 	c := tls.Server(conn, config)
 	if err := c.HandshakeContext(s.ctx); err != nil {
 		s.log.Info("TLS handshake failed", "client", s.address(), "error", redact(err))
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			s.linger(lingerLogin) // the client is to read the alert, whatever else it has sent
+		}
 		return errQuiet
 	}
 	s.conn, s.io.conn, s.tls = c, c, c
@@ -126,12 +134,12 @@ func (s *session) hangUp() {
 
 // linger ends the writing side and drops for a while what the client still sends. Closed at once, the connection would be reset,
 // and a client in the middle of a long message would not read the error.
-func (s *session) linger() {
+func (s *session) linger(bytes int64) {
 	if c, ok := s.conn.(interface{ CloseWrite() error }); !ok || c.CloseWrite() != nil {
 		return
 	}
 	if s.conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil || s.stopping.Load() {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, s.conn, lingerBytes) // the end, the deadline and a lost connection are all the same here
+	_, _ = io.CopyN(io.Discard, s.conn, bytes) // the end, the deadline and a lost connection are all the same here
 }

@@ -70,6 +70,12 @@ func check(cmd *cobra.Command, config string) (err error) {
 			findings++
 		}
 	}
+	if t := r.Policy.TLS; t != nil && t.ClientCA != "" {
+		if _, err := proxy.LoadAuthorities(t.ClientCA); err != nil {
+			say("tls: %v\n", err)
+			findings++
+		}
+	}
 	var files *duckdb.FilesError
 	switch {
 	case errors.As(err, &files):

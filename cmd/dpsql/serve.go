@@ -67,6 +67,7 @@ type daemon struct {
 	engine *engine.Engine
 	wire   *proxy.Server
 	certs  *proxy.Certificates // nil without TLS
+	signs  *proxy.Authorities  // of clients' certificates; nil where none are asked for
 	audit  *ops.Audit          // nil without one
 }
 
@@ -187,12 +188,15 @@ func (s *daemon) reloadOn(ctx context.Context, hangup <-chan os.Signal) error {
 	}
 }
 
-// Reload reads the policy file and the certificate again, and opens the audit log anew. Each that is wrong leaves what was
+// Reload reads the policy file, the certificate and the authorities of clients' certificates again, and opens the audit log anew. Each that is wrong leaves what was
 // in force.
 func (s *daemon) Reload(ctx context.Context) error {
 	var errs []error
 	if s.certs != nil {
 		errs = append(errs, s.certs.Reload())
+	}
+	if s.signs != nil {
+		errs = append(errs, s.signs.Reload())
 	}
 	if s.audit != nil {
 		errs = append(errs, s.audit.Reopen())
@@ -311,6 +315,13 @@ func (s *daemon) wireOptions() (proxy.Options, error) {
 		return o, err
 	}
 	o.TLS = &tls.Config{GetCertificate: s.certs.GetCertificate}
+	if p.TLS.ClientCA == "" {
+		return o, nil
+	}
+	if s.signs, err = proxy.LoadAuthorities(p.TLS.ClientCA); err != nil {
+		return o, err
+	}
+	o.ClientCerts = &proxy.ClientCerts{Authorities: s.signs.Pool, Login: proxy.ClientLogin(p.TLS.ClientCert), Name: proxy.CertName(p.TLS.ClientName)}
 	return o, nil
 }
 

@@ -97,7 +97,8 @@ func checkSound(t *testing.T, p *Policy) {
 		t.Fatalf("an unsound policy was taken: %+v", p)
 	}
 	for _, a := range p.Analysts {
-		if !(a.Epsilon > 0 && a.Epsilon <= p.Budget.Epsilon) || slices.ContainsFunc(a.Roles, func(r Role) bool { return !(r.Epsilon > 0 && r.Epsilon <= p.Budget.Epsilon) }) || checkVerifier(a.Verifier) != nil || !(a.MaxQueryEpsilon > 0) {
+		password := checkVerifier(a.Verifier) == nil || a.Verifier == "" && p.TLS != nil && p.TLS.ClientCA != "" && p.TLS.ClientCert == CertAlone
+		if !(a.Epsilon > 0 && a.Epsilon <= p.Budget.Epsilon) || slices.ContainsFunc(a.Roles, func(r Role) bool { return !(r.Epsilon > 0 && r.Epsilon <= p.Budget.Epsilon) }) || !password || !(a.MaxQueryEpsilon > 0) {
 			t.Fatalf("an unsound analyst was taken: %+v", a)
 		}
 	}

@@ -9,11 +9,29 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// TLS names the files of the server's certificate (PEM, with its chain) and private key.
-type TLS struct{ Cert, Key string }
+// TLS names the files of the server's certificate (PEM, with its chain) and private key, and says what clients' certificates are for.
+type TLS struct {
+	Cert, Key  string
+	ClientCA   string // file of the authorities that sign clients' certificates; "": none is asked for
+	ClientCert string // one of ClientCerts; "" without ClientCA
+	ClientName string // one of ClientNames, where a certificate must be the analyst's; else ""
+}
+
+// ClientCerts are what a client's certificate may be good for: it comes beside a password, or (the last) alone.
+var ClientCerts = []string{"verify-full", "verify-ca", CertAlone}
+
+// CertAlone logs an analyst in by certificate, without a password.
+const CertAlone = "cert"
+
+// ClientNames are the parts of a certificate that may be the analyst's name.
+var ClientNames = []string{"cn", "email", "dns"}
+
+// ByPassword reports that analysts log in with passwords, with or without a certificate.
+func (t *TLS) ByPassword() bool { return t == nil || t.ClientCert != CertAlone }
 
 func (f *file) tls(n ast.Node) {
 	t := &TLS{}
+	var cert, name ast.Node
 	read := func(what string, to *string) func(ast.Node) {
 		return func(n ast.Node) {
 			if w, ok := f.text(n, what); ok {
@@ -24,8 +42,37 @@ func (f *file) tls(n ast.Node) {
 	f.fields(n, "tls", []field{
 		{name: "cert", required: true, read: read("tls.cert", &t.Cert)},
 		{name: "key", required: true, read: read("tls.key", &t.Key)},
+		{name: "client_ca", read: read("tls.client_ca", &t.ClientCA)},
+		{name: "client_cert", read: func(n ast.Node) { cert = n }},
+		{name: "client_name", read: func(n ast.Node) { name = n }},
 	})
+	f.clientCerts(t, cert, name)
 	f.p.TLS = t
+}
+
+// clientCerts reads what clients' certificates are for. Without authorities nothing could be verified.
+func (f *file) clientCerts(t *TLS, cert, name ast.Node) {
+	const cure = "client_ca: the file of the authorities that sign clients' certificates"
+	if t.ClientCA != "" {
+		t.ClientCert, t.ClientName = ClientCerts[0], ClientNames[0]
+	}
+	if cert != nil {
+		if t.ClientCert = f.choice(cert, "tls.client_cert", ClientCerts, nil); t.ClientCA == "" {
+			f.add(at(cert), "tls.client_cert needs tls.client_ca").hint(cure)
+		}
+	}
+	if name != nil {
+		t.ClientName = f.choice(name, "tls.client_name", ClientNames, nil)
+		switch {
+		case t.ClientCA == "":
+			f.add(at(name), "tls.client_name needs tls.client_ca").hint(cure)
+		case t.ClientCert == "verify-ca":
+			f.add(at(name), "tls.client_name beside client_cert: verify-ca would not be looked at").hint("client_cert: verify-full asks for the analyst's own certificate")
+		}
+	}
+	if t.ClientCert == "verify-ca" {
+		t.ClientName = ""
+	}
 }
 
 func (f *file) listen(n ast.Node) {
@@ -52,8 +99,11 @@ func (p *Policy) SetListen(addr string) error {
 	return nil
 }
 
-// RequireTLS reports that plaintext is refused: everywhere but on the machine's own addresses.
+// RequireTLS reports that plaintext is refused: everywhere but on the machine's own addresses, and there too where clients need certificates.
 func (p *Policy) RequireTLS() bool {
+	if p.TLS != nil && p.TLS.ClientCA != "" {
+		return true
+	}
 	loopback, err := splitAddress("listen", p.Listen)
 	return err != nil || !loopback
 }

@@ -123,6 +123,9 @@ func describe(p *Policy) string {
 	fmt.Fprintf(&b, "%s of %s, unit %s, backend %+v\n", p.Dataset, p.People, p.Unit, p.Backend)
 	fmt.Fprintf(&b, "budget %+v\nquery %+v\n", p.Budget, p.Query)
 	fmt.Fprintf(&b, "ledger %+v cache %+v listen %s timeout %s\n", p.Ledger, p.Cache, p.Listen, p.Limits.StatementTime)
+	if p.TLS != nil && p.TLS.ClientCA != "" {
+		fmt.Fprintf(&b, "clients' certificates %+v, by password %t, TLS only %t\n", *p.TLS, p.TLS.ByPassword(), p.RequireTLS())
+	}
 	for _, t := range p.tables {
 		fmt.Fprintf(&b, "table %s public %t max %d", t, t.public, t.maxRows)
 		if t.path != nil {
