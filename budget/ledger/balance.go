@@ -114,8 +114,9 @@ func (d *Denied) whose() string {
 type Accounts struct {
 	People   string            `json:"people"`
 	Lifetime LifetimeBalance   `json:"lifetime"`
-	Frozen   []FrozenAnalyst   `json:"frozen"`    // by name, everybody first
-	Datasets []DatasetAccounts `json:"data_sets"` // in the order of their first openings
+	Frozen   []FrozenAnalyst   `json:"frozen"`            // by name, everybody first
+	Stopped  []StoppedAnalyst  `json:"stopped,omitempty"` // by name
+	Datasets []DatasetAccounts `json:"data_sets"`         // in the order of their first openings
 }
 
 // FrozenAnalyst is a freeze that holds.
@@ -241,7 +242,7 @@ func part(r budget.Rooms, f *budget.Filter) float64 {
 
 // accounts is the owner's view at a moment that is not before the last record's.
 func (s *state) accounts(at time.Time) (Accounts, error) {
-	out := Accounts{Lifetime: s.lifetime()}
+	out := Accounts{Lifetime: s.lifetime(), Stopped: s.stops()}
 	for _, d := range s.datasets {
 		out.People = d.head.People
 		all, accounts, window := d.at(at)

@@ -35,6 +35,7 @@ type sums struct {
 	Outstanding []outstandingSums `json:"outstanding"`
 	Stored      []segment         `json:"stored"` // of earlier checkpoints
 	Frozen      []FrozenAnalyst   `json:"frozen"`
+	Stopped     []StoppedAnalyst  `json:"stopped,omitempty"`
 }
 
 type datasetSums struct {
@@ -51,6 +52,7 @@ type datasetSums struct {
 	Roles      map[string]accountSums `json:"roles,omitempty"`
 	RoleGrants map[string]grantSums   `json:"role_grants,omitempty"`
 	Began      *budget.Filter         `json:"began,omitempty"`
+	Failed     map[string]failedSums  `json:"resource_failures,omitempty"`
 }
 
 type accountSums struct {
@@ -59,6 +61,11 @@ type accountSums struct {
 	Failures   int64   `json:"failures"`
 	Share      float64 `json:"quota"`
 	Quota      float64 `json:"quota_epsilon,omitempty"`
+}
+
+type failedSums struct {
+	Start time.Time `json:"start"`
+	N     int64     `json:"n"`
 }
 
 type eraSums struct {
@@ -114,6 +121,9 @@ func (s *state) sums(at time.Time) ([]byte, error) {
 				put(&one.Grants, who.name, grantSums{g.start, g.epsilon})
 			}
 		}
+		for who, f := range d.failed {
+			put(&one.Failed, who, failedSums{f.start, f.n})
+		}
 		out.Datasets = append(out.Datasets, one)
 	}
 	for _, id := range s.open() {
@@ -125,6 +135,7 @@ func (s *state) sums(at time.Time) ([]byte, error) {
 		out.Frozen = append(out.Frozen, f)
 	}
 	slices.SortFunc(out.Frozen, func(a, b FrozenAnalyst) int { return strings.Compare(a.Analyst, b.Analyst) })
+	out.Stopped = s.stops()
 	return json.Marshal(out)
 }
 
@@ -166,6 +177,9 @@ func decodeState(text []byte) (*state, error) {
 				put(&one.grants, payee{role, name}, granted{g.Start, g.Epsilon})
 			}
 		}
+		for who, f := range d.Failed {
+			put(&one.failed, who, failed{f.Start, f.N})
+		}
 		s.datasets = append(s.datasets, one)
 	}
 	s.current = s.find(in.Current)
@@ -179,6 +193,9 @@ func decodeState(text []byte) (*state, error) {
 	s.segments = in.Stored
 	for _, f := range in.Frozen {
 		s.frozen[f.Analyst] = f
+	}
+	for _, a := range in.Stopped {
+		put(&s.stopped, a.Analyst, a)
 	}
 	return s, nil
 }

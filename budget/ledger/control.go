@@ -29,20 +29,11 @@ func (l *book) fresh() error {
 
 // Freeze stops an analyst, or everybody, durably. A statement that was reserved before still ends.
 func (l *book) Freeze(ctx context.Context, analyst, by string) error {
-	return l.freeze(ctx, Freeze{Analyst: analyst, On: true, By: by})
-}
-
-// Unfreeze lifts the freeze of just this analyst, or just the one of everybody.
-func (l *book) Unfreeze(ctx context.Context, analyst, by string) error {
-	return l.freeze(ctx, Freeze{Analyst: analyst, By: by})
-}
-
-func (l *book) freeze(ctx context.Context, f Freeze) error {
 	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
-		if _, frozen := l.state.frozen[f.Analyst]; frozen == f.On {
+		if _, frozen := l.state.frozen[analyst]; frozen {
 			return nil, nil
 		}
-		return []*Record{{Freeze: &f}}, nil
+		return []*Record{{Freeze: &Freeze{Analyst: analyst, On: true, By: by}}}, nil
 	}})
 }
 

@@ -9,7 +9,7 @@
 //
 // A budget may come back in calendar windows; each that was charged counts in full against a lifetime. Several data sets over
 // the same people share one ledger, and that lifetime. In a file one process has it, in PostgreSQL several share it, each under a lease; an owner may grant, raise the promise, and move it from one to the other. Time is the records': it never runs back, so a
-// clock that is turned back reopens nothing. A mark beside it shows an older one that was put in its place. A freeze stops an analyst, or everybody, until it is lifted.
+// clock that is turned back reopens nothing. A mark beside it shows an older one that was put in its place. A freeze stops an analyst, or everybody, until it is lifted; too many resource failures in a window do, until the owner pardons.
 package ledger
 
 import (
@@ -29,7 +29,7 @@ type Ledger interface {
 	// Filter is the filter in force: of the order of the data set's first opening. Prices and losses must be its own.
 	Filter() *budget.Filter
 	// ReserveAll charges a statement's stages before its data is touched and returns their ids once the records are durable:
-	// all of them, or none. An *AskedError says that one is being asked elsewhere, a *Denied that the budget does not hold them together, ErrFrozen that the analyst is stopped, ErrPromise that the
+	// all of them, or none. An *AskedError says that one is being asked elsewhere, a *Denied that the budget does not hold them together, ErrFrozen and ErrStopped that the analyst is stopped, ErrPromise that the
 	// ledger's promise is no longer the one that is served; then nothing was written. A context that ends does not stop a write begun.
 	ReserveAll(ctx context.Context, stages []Reservation) ([]int64, error)
 	// Reserve is ReserveAll of one.
@@ -40,7 +40,7 @@ type Ledger interface {
 	NewSpool(id int64, release Hash) (*Spool, error)
 	// Scratch is a folder for files without a name, beside the ledger.
 	Scratch() string
-	// Fail closes a reservation without a release. The charge stays, and the analyst's failures are counted.
+	// Fail closes a reservation without a release. The charge stays, and the analyst's failures are counted; MaxFailures of FailResource in a window stop the analyst (ErrStopped), until Unfreeze.
 	Fail(ctx context.Context, id int64, class string) error
 	// Abandon closes reservations without a release, for a client that left: the charges stay.
 	Abandon(ctx context.Context, ids []int64) error
@@ -67,11 +67,13 @@ type Ledger interface {
 	// Healthy is nil while charges can be written: else ErrClosed, ErrPromise, or ErrBroken after a write that may or may not be on disk.
 	Healthy() error
 	// Freeze stops an analyst ("": everybody) in all data sets from the next statement on, durably; Unfreeze lifts just
-	// that freeze. by says who did it. Both do nothing where nothing would change.
+	// that freeze, and pardons the analyst's resource failures ("": everybody's). by says who did it. Both do nothing where nothing would change.
 	Freeze(ctx context.Context, analyst, by string) error
 	Unfreeze(ctx context.Context, analyst, by string) error
 	// Frozen reports whether the analyst, or everybody, is frozen.
 	Frozen(analyst string) bool
+	// Stopped reports whether the analyst had too many resource failures in a window, over all processes, and no pardon since.
+	Stopped(analyst string) bool
 	// Grant gives an analyst, or a role, more of a data set's total in the window of now.
 	Grant(ctx context.Context, g Grant) error
 	// Raise records that a data set's budget or lifetime is now the larger one of this head; all else in it is as it was. Where it is the one that is served, it is served under it.
@@ -186,6 +188,7 @@ var (
 	ErrClosed     = errors.New("ledger: closed")
 	ErrBroken     = errors.New("ledger: stopped, since an earlier write may or may not be on disk; restart to read what is")
 	ErrFrozen     = errors.New("ledger: frozen by the owner")
+	ErrStopped    = errors.New("ledger: stopped after too many resource failures, until the owner looks")
 	ErrPromise    = errors.New("ledger: its promise was made larger, and this server has not read the policy since")
 	ErrOwner      = errors.New("ledger: opened for its owner, not to serve a data set")
 	ErrNotOpen    = errors.New("ledger: no such outstanding reservation")

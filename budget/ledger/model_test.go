@@ -25,6 +25,7 @@ type model struct {
 	clock   time.Time // of the last record
 	charges []*modelCharge
 	frozen  map[string]bool
+	stops   modelStops
 	cache   Cache
 	grants  []modelGrant
 	windows map[[2]string]float64 // charged: of a data set, what it promised last before its end
@@ -174,6 +175,10 @@ func testModel(t *testing.T) {
 					if !errors.Is(err, ErrFrozen) {
 						t.Fatalf("frozen: %v", err)
 					}
+				case m.stops.stopped[r.Analyst]:
+					if !errors.Is(err, ErrStopped) {
+						t.Fatalf("stopped: %v", err)
+					}
 				case scope == "" && err == nil:
 					m.wrote()
 					m.windows[m.window(m.current)] = m.current.Filter.Epsilon
@@ -193,8 +198,10 @@ func testModel(t *testing.T) {
 			},
 			"fail": func(t *rapid.T) {
 				id, c := anyOpen(t)
-				if closed(c, l.Fail(ctx, id, "disk")) {
+				class := rapid.SampledFrom([]string{"disk", FailResource, FailResource, FailStage}).Draw(t, "class")
+				if closed(c, l.Fail(ctx, id, class)) {
 					c.failed = true
+					m.stops.failed(m, c, class)
 				}
 			},
 			"lookup": func(t *rapid.T) {
@@ -218,7 +225,8 @@ func testModel(t *testing.T) {
 				if err := do(ctx, who, "owner"); err != nil {
 					t.Fatal(err)
 				}
-				if m.frozen[who] != on {
+				pardoned := !on && m.stops.pardon(m, who)
+				if m.frozen[who] != on || pardoned {
 					m.frozen[who] = on
 					m.wrote()
 				}
@@ -263,7 +271,7 @@ func testModel(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				if err := m.same(l); err != nil {
+				if err := errors.Join(m.same(l), m.stops.same(l)); err != nil {
 					t.Fatal(err)
 				}
 			},

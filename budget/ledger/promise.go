@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/dpsql/dpsql/budget"
@@ -81,11 +82,10 @@ func (s *state) checkGrant(g *Grant) error {
 
 func (s *state) addGrant(r *Record) {
 	d := s.find(r.Grant.Dataset)
-	if d.grants == nil {
-		d.grants = map[payee]granted{}
-	}
 	who := r.Grant.to()
-	d.grants[who] = granted{windowAt(d.head.Window, r.Time).Start, d.granted(who, r.Time) + r.Grant.Epsilon}
+	more := granted{windowAt(d.head.Window, r.Time).Start, d.granted(who, r.Time) + r.Grant.Epsilon}
+	d.grants = maps.Clone(d.grants) // undo may hold a copy of d
+	put(&d.grants, who, more)
 }
 
 func (s *state) checkPromise(r *Record) error {

@@ -104,33 +104,39 @@ func TestUndo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newState()
 		at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-		next := func(r *Record) bool {
+		next := func(batch ...*Record) {
 			at = at.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 30}).Draw(t, "hours")) * time.Hour)
-			r.Version, r.Seq, r.Previous, r.Time, r.Owner = version, s.seq+1, s.last, at, "me"
-			if s.check(r) != nil {
-				return false
-			}
 			if rapid.IntRange(0, 3).Draw(t, "drop") == 0 {
 				s.dropExpired(at)
 			}
 			before := s.seen()
-			undo := s.undo(r)
-			s.add(r, Hash{byte(r.Seq)})
-			undo()
-			if after := s.seen(); !reflect.DeepEqual(before, after) {
-				t.Fatalf("%+v, after %+v taken back: %+v", before, r, after)
+			var undo []func()
+			var added []*Record
+			for _, r := range batch {
+				r.Version, r.Seq, r.Previous, r.Time, r.Owner = version, s.seq+1, s.last, at, "me"
+				if s.check(r) == nil {
+					undo, added = append(undo, s.undo(r)), append(added, r)
+					s.add(r, Hash{byte(r.Seq)})
+				}
 			}
-			s.add(r, Hash{byte(r.Seq)})
+			for _, f := range slices.Backward(undo) {
+				f()
+			}
+			if after := s.seen(); !reflect.DeepEqual(before, after) {
+				t.Fatalf("%+v, after %+v taken back: %+v", before, added, after)
+			}
+			for _, r := range added {
+				s.add(r, Hash{byte(r.Seq)})
+			}
 			if got, want := s.seenKin(), s.families(); !reflect.DeepEqual(got, want) {
 				t.Fatalf("families %v, of what is stored %v", got, want)
 			}
-			return true
 		}
 		for i := range 2 {
 			next(&Record{Head: &Head{Dataset: fmt.Sprint(i), People: "p", Filter: filter, Window: WindowDay, Lifetime: &Lifetime{100}, Epoch: "1"}})
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"record": func(t *rapid.T) {
+			"batch": func(t *rapid.T) {
 				set, who := rapid.SampledFrom([]string{"0", "1"}).Draw(t, "set"), rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, "who")
 				anyOpen := int64(0)
 				if ids := s.open(); len(ids) > 0 {
@@ -142,12 +148,15 @@ func TestUndo(t *testing.T) {
 				family := rapid.SampledFrom([]Hash{{}, {8}, {9}}).Draw(t, "family")
 				key := rapid.SampledFrom([]Hash{{1}, {2}}).Draw(t, "key")
 				lives := time.Duration(rapid.SampledFrom([]int{20, 100}).Draw(t, "lives")) * time.Hour
-				next(rapid.SampledFrom([]*Record{
+				records := []*Record{
 					{Opening: &Opening{Dataset: set, Epoch: "2", Shared: true}},
 					{Reserve: &Charge{Reservation: s, Order: filter.Order, Dataset: set, Epoch: "1"}},
 					{Reserve: &Charge{Reservation: s, Order: filter.Order, Dataset: set, Epoch: "2"}},
 					{Commit: &Commit{Reservation: anyOpen, Key: key, Family: family, Expires: at.Add(lives)}},
 					{Fail: &Failure{Reservation: anyOpen}},
+					{Fail: &Failure{Reservation: anyOpen, Class: FailResource}},
+					{Pardon: &Pardon{Analyst: who, By: "x"}},
+					{Pardon: &Pardon{By: "x"}},
 					{Recovery: &Recovery{[]int64{anyOpen}}},
 					{Epoch: &Epoch{Epoch: "3", Dataset: set}},
 					{Freeze: &Freeze{Analyst: who, On: true, By: "x"}},
@@ -158,7 +167,8 @@ func TestUndo(t *testing.T) {
 					{Freeze: &Freeze{Analyst: who, By: "x"}},
 					{Departure: &Departure{ID: "m", To: "there", By: "x"}},
 					{Arrival: &Arrival{ID: "m", From: "here", By: "x"}},
-				}).Draw(t, "record"))
+				}
+				next(rapid.SliceOfNDistinct(rapid.SampledFrom(records), 1, 4, rapid.ID).Draw(t, "records")...)
 			},
 		})
 	})
@@ -176,7 +186,7 @@ func (s *state) seen() any {
 		for who, a := range d.accounts {
 			one.accounts[who] = *a
 		}
-		one.dataset.accounts, one.grants = nil, maps.Clone(d.grants)
+		one.dataset.accounts, one.grants, one.dataset.failed = nil, copied(d.grants), copied(d.failed)
 		sets = append(sets, one)
 	}
 	open := map[int64]openCharge{}
@@ -191,7 +201,15 @@ func (s *state) seen() any {
 	for k, f := range s.frozen {
 		frozen[k] = f
 	}
-	return []any{s.seenKin(), s.moved, s.checkpoint, slices.Clone(s.segments), slices.Clone(s.recent), s.version, s.seq, s.last, s.clock, s.current, sets, open, stored, frozen}
+	return []any{copied(s.stopped), s.seenKin(), s.moved, s.checkpoint, slices.Clone(s.segments), slices.Clone(s.recent), s.version, s.seq, s.last, s.clock, s.current, sets, open, stored, frozen}
+}
+
+// copied is a copy of a map, of which no map and an empty one have the same.
+func copied[K comparable, V any](m map[K]V) map[K]V {
+	if len(m) == 0 {
+		return nil
+	}
+	return maps.Clone(m)
 }
 
 // seenKin are the families with their keys, sorted.

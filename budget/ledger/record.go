@@ -28,11 +28,11 @@ func (h *Hash) UnmarshalText(text []byte) error {
 }
 
 // version is the records' format. Those of version 1 (one data set, no windows, lifetime, freezes or epochs), 2 (one process at a time, so
-// that charges belong to the data set and epoch of the last opening) and 3 (a quota is a share, and roles have none) are read as what they were; another
-// is refused, never guessed at.
-const version = 4
+// that charges belong to the data set and epoch of the last opening), 3 (a quota is a share, and roles have none) and 4 (resource failures stop nobody) are read as
+// what they were; another is refused, never guessed at.
+const version = 5
 
-// Record is one entry of the ledger. Exactly one of Head to Checkpoint is set.
+// Record is one entry of the ledger. Exactly one of Head to Pardon is set.
 type Record struct {
 	Version  int       `json:"version"`
 	Seq      int64     `json:"seq"`      // from 1, without gaps
@@ -53,13 +53,14 @@ type Record struct {
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	Departure  *Departure  `json:"departure,omitempty"`
 	Arrival    *Arrival    `json:"arrival,omitempty"`
+	Pardon     *Pardon     `json:"pardon,omitempty"`
 }
 
 // kinds is how many are set.
 func (r *Record) kinds() int {
 	n := 0
 	for _, set := range []bool{r.Head != nil, r.Opening != nil, r.Reserve != nil, r.Commit != nil, r.Fail != nil, r.Epoch != nil, r.Freeze != nil, r.Recovery != nil, r.Grant != nil, r.Promise != nil,
-		r.Checkpoint != nil, r.Departure != nil, r.Arrival != nil} {
+		r.Checkpoint != nil, r.Departure != nil, r.Arrival != nil, r.Pardon != nil} {
 		if set {
 			n++
 		}

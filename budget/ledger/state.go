@@ -25,6 +25,7 @@ type state struct {
 	piles       map[Hash]pile        // of the keys with more than few of them
 	related     map[Hash][]Hash      // the keys of a family's stored releases, each once
 	frozen      map[string]FrozenAnalyst
+	stopped     map[string]StoppedAnalyst
 	moved       *Departure // the last record, if it is one
 	checkpoint  int64      // number of the last one's record
 	segments    []segment  // of the checkpoints so far
@@ -44,6 +45,7 @@ type dataset struct {
 	past     []era          // of earlier promises: their charged windows, which are among windows
 	began    *budget.Filter // of the promise at that window's first charge, where it was raised since
 	grants   map[payee]granted
+	failed   map[string]failed // by analyst
 }
 
 type account struct {
@@ -167,6 +169,10 @@ func (s *state) check(r *Record) error {
 		return nil // checkMove did
 	case r.Checkpoint != nil:
 		return nil // what it names is held against the records by checkpointed and Verify
+	case r.Pardon != nil:
+		if r.Version < 5 || r.Pardon.By == "" {
+			return fmt.Errorf("a pardon of version %d by %q", r.Version, r.Pardon.By)
+		}
 	case r.Freeze.By == "":
 		return fmt.Errorf("a freeze does not say by whom")
 	}
@@ -332,7 +338,7 @@ func (s *state) add(r *Record, hash Hash) {
 	case r.Commit != nil:
 		s.addCommit(r)
 	case r.Fail != nil:
-		s.addFailure(r.Fail.Reservation)
+		s.addFailure(r)
 	case r.Epoch != nil:
 		s.of(r.Version, r.Epoch.Dataset).epoch = r.Epoch.Epoch
 	case r.Recovery != nil:
@@ -347,6 +353,8 @@ func (s *state) add(r *Record, hash Hash) {
 		s.moved = r.Departure
 	case r.Arrival != nil:
 		s.moved = nil
+	case r.Pardon != nil:
+		s.pardon(r.Pardon.Analyst)
 	case r.Checkpoint != nil:
 		s.checkpoint, s.recent, s.segments = r.Seq, nil, s.liveSegments(r.Time)
 		if r.Checkpoint.Stored != nil {
@@ -391,10 +399,11 @@ func (a *account) add(loss dp.Loss) {
 	a.statements++
 }
 
-func (s *state) addFailure(id int64) {
-	c := s.outstanding[id]
-	delete(s.outstanding, id)
+func (s *state) addFailure(r *Record) {
+	c := s.outstanding[r.Fail.Reservation]
+	delete(s.outstanding, r.Fail.Reservation)
 	c.failed(1)
+	s.countFailure(r, c)
 }
 
 func (s *state) addCommit(r *Record) {
@@ -476,12 +485,18 @@ func (s *state) differs(t *state) string {
 	for i, d := range s.datasets {
 		e := t.datasets[i]
 		if *d.head.Filter != *e.head.Filter || (d.began == nil) != (e.began == nil) || d.began != nil && *d.began != *e.began || d.windows != e.windows || !d.start.Equal(e.start) || d.all != e.all || d.epoch != e.epoch || !maps.EqualFunc(d.accounts, e.accounts, sameAccount) ||
-			!maps.EqualFunc(d.grants, e.grants, func(a, b granted) bool { return a.start.Equal(b.start) && a.epsilon == b.epsilon }) {
+			!maps.EqualFunc(d.grants, e.grants, func(a, b granted) bool { return a.start.Equal(b.start) && a.epsilon == b.epsilon }) ||
+			!maps.EqualFunc(d.failed, e.failed, func(a, b failed) bool { return a.start.Equal(b.start) && a.n == b.n }) {
 			return fmt.Sprintf("data set %q's balance is another in the process", d.head.Dataset)
 		}
 	}
 	if !maps.EqualFunc(s.frozen, t.frozen, func(a, b FrozenAnalyst) bool { return a.By == b.By && a.Since.Equal(b.Since) }) {
 		return "the freezes are others in the process"
+	}
+	if !slices.EqualFunc(s.stops(), t.stops(), func(a, b StoppedAnalyst) bool {
+		return a.Analyst == b.Analyst && a.Dataset == b.Dataset && a.Since.Equal(b.Since)
+	}) {
+		return "the analysts who are stopped are others in the process"
 	}
 	return ""
 }

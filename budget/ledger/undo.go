@@ -43,10 +43,11 @@ func (s *state) undoKind(r *Record) func() {
 			s.leaves(r.Commit.Family)
 		}
 	case r.Fail != nil:
-		c := s.outstanding[r.Fail.Reservation]
+		c, stops := s.outstanding[r.Fail.Reservation], s.undoStops()
 		return func() {
 			s.outstanding[r.Fail.Reservation] = c
 			c.failed(-1)
+			stops()
 		}
 	case r.Epoch != nil:
 		d := s.of(r.Version, r.Epoch.Dataset)
@@ -61,7 +62,7 @@ func (s *state) undoKind(r *Record) func() {
 	}
 	if r.Grant != nil {
 		d := s.find(r.Grant.Dataset)
-		was := maps.Clone(d.grants)
+		was := d.grants
 		return func() { d.grants = was }
 	}
 	if r.Promise != nil {
@@ -74,6 +75,9 @@ func (s *state) undoKind(r *Record) func() {
 				*d = was[i]
 			}
 		}
+	}
+	if r.Pardon != nil {
+		return s.undoStops()
 	}
 	if r.Checkpoint != nil || r.Departure != nil || r.Arrival != nil {
 		return func() {}

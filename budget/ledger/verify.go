@@ -81,7 +81,7 @@ func (l *book) reading(ctx context.Context) (unlock func(), err error) {
 }
 
 // Verify reads everything again and checks what an opening does not: the store's own structure, each charge's loss against its
-// events, that its window's budget and the lifetime held it when it was made and nobody had frozen its analyst, the stored
+// events, that its window's budget and the lifetime held it when it was made and its analyst was neither frozen nor stopped, the stored
 // releases, and that the sums are those in memory.
 func (l *book) Verify(ctx context.Context) error {
 	unlock, err := l.reading(ctx)
@@ -170,6 +170,9 @@ func recheck(before *state, r *Record) string {
 	}
 	if err := before.checkFrozen(c.Analyst); err != nil {
 		return "it was charged to a frozen analyst"
+	}
+	if err := before.checkStopped(c.Analyst); err != nil {
+		return "it was charged to an analyst who was stopped"
 	}
 	denied, err := before.admit(d, []Reservation{c.Reservation}, r.Time)
 	switch {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func TestVersion1IsReadOn(t *testing.T) {
 		if err := l.Verify(ctx); err != nil {
 			t.Error(err)
 		}
-		if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != "4" {
+		if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != fmt.Sprint(version) {
 			t.Errorf("format %s", got)
 		}
 		if err := l.Close(); err != nil {
@@ -59,10 +60,10 @@ func TestVersion1IsReadOn(t *testing.T) {
 func TestOtherVersionsAreRefused(t *testing.T) {
 	path, opt := version1(t)
 	db := must(sqlite3.Open(path))(t)
-	if err := errors.Join(db.Exec("PRAGMA user_version=5"), db.Close()); err != nil {
+	if err := errors.Join(db.Exec(fmt.Sprintf("PRAGMA user_version=%d", version+1)), db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenSQLite(ctx, path, demoHead(t), opt); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "format 5") {
+	if _, err := OpenSQLite(ctx, path, demoHead(t), opt); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), fmt.Sprint("format ", version+1)) {
 		t.Error(err)
 	}
 	newer := filled(t)
@@ -80,28 +81,30 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 		after state
 		r     Record
 	}{
-		"version 0":          {state{}, Record{Seq: 1, Head: &head}},
-		"version 5":          {state{}, Record{Version: 5, Seq: 1, Head: &head}},
-		"follows version 2":  {state{version: 2}, Record{Version: 1, Seq: 1, Head: &head}},
-		"without window":     {state{}, Record{Version: 1, Seq: 1, Head: &head}},
-		"version 1 has one":  {state{seq: 1}, Record{Version: 1, Seq: 2, Head: &Head{}}},
-		"no such record":     {state{seq: 1}, Record{Version: 1, Seq: 2, Freeze: &Freeze{On: true, By: "x"}}},
-		"version 1 has no":   {state{seq: 1}, Record{Version: 1, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1"}}},
-		"is no head":         {state{}, Record{Version: 2, Seq: 1, Freeze: &Freeze{On: true, By: "x"}}},
-		"before an opening":  {state{seq: 1}, Record{Version: 2, Seq: 2, Reserve: &Charge{}}},
-		"without a data set": {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{Epoch: "2"}}},
-		"which has no head":  {state{seq: 1}, Record{Version: 2, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1"}}},
-		"has a head already": {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Head: &head}},
-		"not say by whom":    {state{seq: 1}, Record{Version: 2, Seq: 2, Freeze: &Freeze{On: true}}},
-		"one process at a":   {state{seq: 1}, Record{Version: 2, Seq: 2, Recovery: &Recovery{[]int64{1}}}},
-		"version 2 has one":  {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1", Shared: true}}},
-		"a data set or":      {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Epoch: &Epoch{"2", "demo"}}},
-		"with epoch":         {state{seq: 1, datasets: []*dataset{{head: &head, opened: true}}}, Record{Version: 3, Seq: 2, Reserve: &Charge{Dataset: head.Dataset}}},
-		"neither roles nor":  {state{seq: 1}, Record{Version: 3, Seq: 2, Reserve: &Charge{Reservation: Reservation{Payer: Payer{Analyst: "ann", Quota: 1}}}}},
-		"as epsilons":        {state{seq: 1}, Record{Version: 3, Seq: 2, Grant: &Grant{Dataset: head.Dataset, Role: "lab", Epsilon: 1, By: "x", Reason: "y"}}},
-		"recovers nothing":   {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{}}},
-		"not outstanding":    {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{[]int64{1}}}},
-		"it is of 2 kinds":   {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{Epoch: "2"}, Freeze: &Freeze{By: "x"}}},
+		"version 0":           {state{}, Record{Seq: 1, Head: &head}},
+		"this program knows":  {state{}, Record{Version: version + 1, Seq: 1, Head: &head}},
+		"follows version 2":   {state{version: 2}, Record{Version: 1, Seq: 1, Head: &head}},
+		"without window":      {state{}, Record{Version: 1, Seq: 1, Head: &head}},
+		"version 1 has one":   {state{seq: 1}, Record{Version: 1, Seq: 2, Head: &Head{}}},
+		"no such record":      {state{seq: 1}, Record{Version: 1, Seq: 2, Freeze: &Freeze{On: true, By: "x"}}},
+		"version 1 has no":    {state{seq: 1}, Record{Version: 1, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1"}}},
+		"is no head":          {state{}, Record{Version: 2, Seq: 1, Freeze: &Freeze{On: true, By: "x"}}},
+		"before an opening":   {state{seq: 1}, Record{Version: 2, Seq: 2, Reserve: &Charge{}}},
+		"without a data set":  {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{Epoch: "2"}}},
+		"which has no head":   {state{seq: 1}, Record{Version: 2, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1"}}},
+		"has a head already":  {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Head: &head}},
+		"not say by whom":     {state{seq: 1}, Record{Version: 2, Seq: 2, Freeze: &Freeze{On: true}}},
+		"one process at a":    {state{seq: 1}, Record{Version: 2, Seq: 2, Recovery: &Recovery{[]int64{1}}}},
+		"version 2 has one":   {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1", Shared: true}}},
+		"a data set or":       {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 2, Seq: 2, Epoch: &Epoch{"2", "demo"}}},
+		"with epoch":          {state{seq: 1, datasets: []*dataset{{head: &head, opened: true}}}, Record{Version: 3, Seq: 2, Reserve: &Charge{Dataset: head.Dataset}}},
+		"neither roles nor":   {state{seq: 1}, Record{Version: 3, Seq: 2, Reserve: &Charge{Reservation: Reservation{Payer: Payer{Analyst: "ann", Quota: 1}}}}},
+		"as epsilons":         {state{seq: 1}, Record{Version: 3, Seq: 2, Grant: &Grant{Dataset: head.Dataset, Role: "lab", Epsilon: 1, By: "x", Reason: "y"}}},
+		"recovers nothing":    {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{}}},
+		"a pardon of version": {state{seq: 1}, Record{Version: 4, Seq: 2, Pardon: &Pardon{By: "x"}}},
+		"by \"\"":             {state{seq: 1}, Record{Version: 5, Seq: 2, Pardon: &Pardon{}}},
+		"not outstanding":     {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{[]int64{1}}}},
+		"it is of 2 kinds":    {state{seq: 1}, Record{Version: 2, Seq: 2, Epoch: &Epoch{Epoch: "2"}, Freeze: &Freeze{By: "x"}}},
 	} {
 		if err := c.after.check(&c.r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
@@ -141,7 +144,7 @@ func TestVersion2IsReadOn(t *testing.T) {
 	if err := l.Verify(ctx); err != nil {
 		t.Error(err)
 	}
-	if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != "4" {
+	if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != fmt.Sprint(version) {
 		t.Errorf("format %s", got)
 	}
 }
@@ -177,7 +180,7 @@ func TestVersion3IsReadOn(t *testing.T) {
 	if acc := must(l.Accounts())(t).Datasets[0]; acc.Roles["lab"].Statements != 1 || acc.Roles["lab"].Rooms.Pure != 0.1 || acc.Analysts["ann"].Rooms.Pure < 0.89 {
 		t.Errorf("%+v", acc)
 	}
-	if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != "4" || l.Verify(ctx) != nil {
+	if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != fmt.Sprint(version) || l.Verify(ctx) != nil {
 		t.Errorf("format %s, %v", got, l.Verify(ctx))
 	}
 }

@@ -45,7 +45,7 @@ func (l *book) ReserveAll(ctx context.Context, stages []Reservation) ([]int64, e
 	}
 	e := &entry{ctx: ctx}
 	e.decide = func(at time.Time) ([]*Record, error) {
-		if err := errors.Join(l.promised(), l.state.checkFrozen(stages[0].Analyst)); err != nil {
+		if err := errors.Join(l.promised(), l.state.checkFrozen(stages[0].Analyst), l.state.checkStopped(stages[0].Analyst)); err != nil {
 			return nil, err
 		}
 		for _, r := range stages {
@@ -139,7 +139,7 @@ func (l *book) Commit(ctx context.Context, id int64, r Release) error {
 	return err
 }
 
-// Fail closes a reservation without a release; class is a word for the owner.
+// Fail closes a reservation without a release; class is FailResource, FailStage or a word for the owner.
 func (l *book) Fail(ctx context.Context, id int64, class string) error {
 	if err := l.forServing(); err != nil {
 		return err

@@ -235,8 +235,8 @@ analyst end, and until dpsql unfreeze, over restarts. Answers that were released
 
 func unfreezeCommand() *cobra.Command {
 	return freezer("unfreeze [analyst] --config policy.yaml", "Lift a freeze",
-		`Lift the freeze of an analyst, or without a name that of everybody (an analyst's own freeze stays). On a running server it also
-lets an analyst go on who was stopped after statements that ran out of a resource.`,
+		`Lift the freeze of an analyst, or without a name that of everybody (an analyst's own freeze stays). It also lets an analyst go
+on, or without a name all, who was stopped after statements that ran out of a resource: the ledger has it, so all of its servers know.`,
 		"no longer frozen", ownersLedger.Unfreeze)
 }
 

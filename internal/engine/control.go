@@ -18,12 +18,12 @@ func (e *Engine) Freeze(ctx context.Context, analyst, by string) error {
 	return e.ledger.Freeze(ctx, analyst, by)
 }
 
-// Unfreeze lifts just that freeze, and pardons the analyst's resource failures; "" lifts the one of everybody.
+// Unfreeze lifts just that freeze, and pardons the analyst's resource failures; "" lifts the one of everybody, and pardons everybody's.
 func (e *Engine) Unfreeze(ctx context.Context, analyst, by string) error {
 	if err := e.ledger.Unfreeze(ctx, analyst, by); err != nil {
 		return fmt.Errorf("lifting the freeze: %w", err)
 	}
-	e.failures.pardon(analyst)
+	e.unnoted.pardon(analyst)
 	return nil
 }
 

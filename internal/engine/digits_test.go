@@ -35,8 +35,8 @@ func TestStageDigits(t *testing.T) {
 	for _, sql := range wide {
 		s := clinicSession(t, tame, backend.DuckDB)
 		_, err := try(s, sql)
-		if sqlerr.ID(err) != sqlerr.NumericRange.ID || len(charges(t, s.engine)) != 2 || s.engine.failures.of("ann") != 0 {
-			t.Errorf("%s: %v, %d charges, %d failures", sql, err, len(charges(t, s.engine)), s.engine.failures.of("ann"))
+		if sqlerr.ID(err) != sqlerr.NumericRange.ID || len(charges(t, s.engine)) != 2 || blamed(t, s.engine) != 0 {
+			t.Errorf("%s: %v, %d charges, %d failures", sql, err, len(charges(t, s.engine)), blamed(t, s.engine))
 		}
 		if again, told := try(s, sql); told == nil || told.Error() != err.Error() || len(charges(t, s.engine)) != 2 { // what is read is stored, so that nothing is charged for what cannot read it
 			t.Errorf("%s: again: %v, %v, %d charges", sql, again, told, len(charges(t, s.engine)))

@@ -42,7 +42,7 @@ type Engine struct {
 	log      *slog.Logger
 	watch    Watcher
 	asking   keyedLock
-	failures failureCount
+	unnoted  unnoted
 	turns    turns
 	changing sync.Mutex // one reload at a time
 	schema   schemaChange

@@ -40,10 +40,10 @@ func ClinicTables() string {
 func DemoData(t testing.TB) backend.Backend   { return demoDuck(t) }
 func ClinicData(t testing.TB) backend.Backend { return tame.open(t, backend.DuckDB) }
 
-// FailFor counts resource failures of an analyst, as many as stop one.
+// FailFor counts resource failures of an analyst that the ledger could not note, as many as stop one.
 func (e *Engine) FailFor(analyst string) {
-	for range maxFailures {
-		e.failures.add(analyst)
+	for range ledger.MaxFailures {
+		e.unnoted.add(analyst)
 	}
 }
 

@@ -12,17 +12,13 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
-// maxFailures is how many resource failures an analyst may have before the owner must look (design section 1). They are counted
-// since the proxy's start: `dpsql unfreeze` after a look at the log is the owner's pardon.
-const maxFailures = 5
-
-// failureCount counts resource failures by analyst.
-type failureCount struct {
+// unnoted counts, by analyst, resource failures that the ledger could not note: until this process ends, or the owner pardons, they count beside those that it did.
+type unnoted struct {
 	mu sync.Mutex
 	n  map[string]int
 }
 
-func (c *failureCount) add(analyst string) {
+func (c *unnoted) add(analyst string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.n == nil {
@@ -32,7 +28,7 @@ func (c *failureCount) add(analyst string) {
 }
 
 // pardon forgets an analyst's failures; "" everybody's.
-func (c *failureCount) pardon(analyst string) {
+func (c *unnoted) pardon(analyst string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if analyst == "" {
@@ -42,26 +38,30 @@ func (c *failureCount) pardon(analyst string) {
 	}
 }
 
-func (c *failureCount) of(analyst string) int {
+func (c *unnoted) of(analyst string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.n[analyst]
 }
 
-// notStopped refuses an analyst with too many resource failures.
+// notStopped refuses an analyst with too many resource failures before anything is opened or drawn. The ledger refuses the reservation of one who was stopped since.
 func (s *Session) notStopped() error {
-	if s.engine.failures.of(s.analyst.Name) >= maxFailures {
-		return sqlerr.New(sqlerr.AnalystStopped, "this analyst's private statements are stopped after %d that ran out of a resource", maxFailures).
-			WithHint("Ask the owner of the data to look at the log and to run dpsql unfreeze; answers that were released before are still given.")
+	if s.engine.ledger.Stopped(s.analyst.Name) || s.engine.unnoted.of(s.analyst.Name) >= ledger.MaxFailures {
+		return stopped()
 	}
 	return nil
+}
+
+func stopped() error {
+	return sqlerr.New(sqlerr.AnalystStopped, "this analyst's private statements are stopped after %d that ran out of a resource", ledger.MaxFailures).
+		WithHint("Ask the owner of the data to look at the log and to run dpsql unfreeze; answers that were released before are still given.")
 }
 
 // resourceFailed is the end of everything that fails after the reservation: the charge stays, and the client sees one fixed
 // error, or its own cancel.
 func (s *Session) resourceFailed(ctx context.Context, open []*asked, err error) error {
 	canceled := clientCanceled(ctx)
-	class := "resource"
+	class := ledger.FailResource
 	switch {
 	case canceled:
 		class = "canceled"
@@ -70,22 +70,31 @@ func (s *Session) resourceFailed(ctx context.Context, open []*asked, err error) 
 	}
 	s.engine.log.Error("a private statement failed after its charge", append([]any{"analyst", s.analyst.Name, "reservation", open[0].id, "end", class}, logged(err)...)...)
 	if !canceled { // a client's own cancel is no failure; its reservation is abandoned, that is, spent
-		if class != "schema" {
-			s.engine.failures.add(s.analyst.Name)
-		}
-		for _, a := range open {
-			if ferr := s.engine.ledger.Fail(context.WithoutCancel(ctx), a.id, class); ferr != nil {
-				s.engine.log.Error("the ledger could not note a failure", append(logged(ferr), "error", ferr.Error())...)
-				continue
-			}
-			a.id = 0
-		}
+		s.noteFailure(context.WithoutCancel(ctx), open, class)
 	}
 	if class == "schema" {
 		return sqlerr.New(sqlerr.SchemaChanged, "the database's schema changed while the statement ran").
 			WithHint("What it cost stays spent. Ask again: the statement is then read under the new schema.").WithCause(err)
 	}
 	return s.failed(ctx, err)
+}
+
+// noteFailure closes a statement's reservations: one failure, however many its stages.
+func (s *Session) noteFailure(ctx context.Context, open []*asked, class string) {
+	for i, a := range open {
+		as := class
+		if class == ledger.FailResource && i > 0 {
+			as = ledger.FailStage
+		}
+		if err := s.engine.ledger.Fail(ctx, a.id, as); err != nil {
+			s.engine.log.Error("the ledger could not note a failure", append(logged(err), "error", err.Error())...)
+			if as == ledger.FailResource {
+				s.engine.unnoted.add(s.analyst.Name)
+			}
+			continue
+		}
+		a.id = 0
+	}
 }
 
 // failed is what the client sees of a failure that is not its own mistake.
@@ -117,6 +126,9 @@ func (s *Session) ledgerFailed(err error) error {
 	if errors.Is(err, ledger.ErrFrozen) {
 		return sqlerr.New(sqlerr.Frozen, "the owner of the data has stopped this analyst's statements").
 			WithHint("Nothing was spent. Ask the owner; answers are given again once the freeze is lifted.").WithCause(ledgerCause{err})
+	}
+	if errors.Is(err, ledger.ErrStopped) {
+		return stopped()
 	}
 	if errors.Is(err, ledger.ErrPromise) {
 		return s.engine.promiseChanged(err)

@@ -152,7 +152,7 @@ func TestStoppedAnalyst(t *testing.T) {
 	ann, bob := e.session(t, "ann"), e.session(t, "bob")
 	ask(t, ann, "select count(*) from encounters")
 	e.backend = &failing{Backend: real, query: errBackend}
-	for i := range maxFailures {
+	for i := range ledger.MaxFailures {
 		if _, err := try(ann, fmt.Sprintf("select count(*) from encounters where days > %d", i)); sqlerr.ID(err) != "resource_failure" {
 			t.Fatal(err)
 		}

@@ -356,7 +356,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("a public table: %v", err)
 		}
 		p.spent(1)
-		for range maxFailures + 1 { // an outage is not the analyst's: it costs nothing and stops nobody
+		for range ledger.MaxFailures + 1 { // an outage is not the analyst's: it costs nothing and stops nobody
 			p.failsFree("ann")
 		}
 		start()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -112,7 +113,7 @@ func TestDocumentedSettings(t *testing.T) {
 			t.Errorf("%s = %s: %v", c.name, c.value, err)
 		}
 	}
-	if maxFailures != 5 {
+	if ledger.MaxFailures != 5 {
 		t.Error("docs/configuration.md says that five resource failures stop an analyst")
 	}
 	for application, want := range map[string]string{"psql": "brief", "other": "off"} {
@@ -202,8 +203,8 @@ func TestStatementsAtOnce(t *testing.T) {
 			}
 		}
 	})
-	if n != 0 || e.failures.of("ann") != 0 {
-		t.Errorf("waiting was charged %d times, and blamed %d times", n, e.failures.of("ann"))
+	if n != 0 || blamed(t, e) != 0 {
+		t.Errorf("waiting was charged %d times, and blamed %d times", n, blamed(t, e))
 	}
 	mustTry(t, e.session(t, "bob"), "select count(*) from encounters")
 	done()

@@ -302,7 +302,7 @@ func TestStageFails(t *testing.T) {
 			t.Fatalf("stage %d fails: %v", at, err)
 		}
 		b, err := s.engine.ledger.Balance(s.payer())
-		if all := charges(t, s.engine); err != nil || len(all) != 2 || b.Analyst.Failures != 2 || s.engine.failures.of("ann") != 1 {
+		if all := charges(t, s.engine); err != nil || len(all) != 2 || b.Analyst.Failures != 2 || blamed(t, s.engine) != 1 {
 			t.Errorf("stage %d: %+v, %+v, %v", at, all, b, err)
 		}
 		if _, err := try(s, sql); err != nil || len(charges(t, s.engine)) != 4 {

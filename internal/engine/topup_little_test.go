@@ -38,13 +38,11 @@ func TestTopUpOfLittle(t *testing.T) {
 			t.Errorf("at %s: %d charges", epsilon, n)
 		}
 	}
-	for range maxFailures { // free answers are given to whom nothing else is
-		s.engine.failures.add("ann")
-	}
+	s.engine.FailFor("ann") // free answers are given to whom nothing else is
 	if _, a := ask(t, s, sql); fmt.Sprint(a.Rows) != fmt.Sprint(first.Rows) {
 		t.Errorf("%v was %v", a.Rows, first.Rows)
 	}
-	s.engine.failures.pardon("ann")
+	s.engine.unnoted.pardon("ann")
 	set(t, s, "dpsql.epsilon", "0.63")
 	if n := charged(t, s.engine, func() { ask(t, s, sql) }); n != 1 {
 		t.Errorf("a quarter more: %d charges", n)

@@ -82,8 +82,8 @@ func TestTreesEnd(t *testing.T) {
 			t.Errorf("%s: %v, not %s", c.sql, err, c.want)
 		}
 		failures := map[string]int{sqlerr.ResourceFailure.ID: 1}[c.want]
-		if n := len(charges(t, s.engine)); n != 1 || s.engine.failures.of("ann") != failures {
-			t.Errorf("%s: %d charges, %d failures", c.sql, n, s.engine.failures.of("ann"))
+		if n := len(charges(t, s.engine)); n != 1 || blamed(t, s.engine) != failures {
+			t.Errorf("%s: %d charges, %d failures", c.sql, n, blamed(t, s.engine))
 		}
 		if n := charged(t, s.engine, func() { ask(t, s, c.sql) }); n != 1 {
 			t.Errorf("%s: asked again it is charged %d times", c.sql, n)

@@ -72,7 +72,7 @@ func (f *fakeServer) Accounts() (ledger.Accounts, error) {
 	spent := dp.Loss{Pure: math.Inf(1), Renyi: 0.25, Delta: 1e-9}
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	return ledger.Accounts{People: "p", Lifetime: ledger.LifetimeBalance{Limited: true, Epsilon: 60, Spent: 20, Windows: 2},
-		Frozen: []ledger.FrozenAnalyst{{By: "owner", Since: at}, {Analyst: "ann", By: "owner", Since: at}},
+		Frozen: []ledger.FrozenAnalyst{{By: "owner", Since: at}, {Analyst: "ann", By: "owner", Since: at}}, Stopped: []ledger.StoppedAnalyst{{Analyst: "bob", Dataset: "d", Since: at}},
 		Datasets: []ledger.DatasetAccounts{{Dataset: "d", Filter: filter, Began: filter, Per: "month", Window: ledger.Window{Start: at, Renews: at.AddDate(0, 1, 0)},
 			Account: ledger.Account{Spent: spent, Rooms: rooms, Statements: 3}, Analysts: map[string]ledger.Account{"ann": {Spent: spent, Rooms: rooms, Statements: 3, Failures: 1}}}}}, err
 }
@@ -121,7 +121,8 @@ func TestControl(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"data set d: epsilon 10, delta 1e-06, rdp per month, this window from 2026-03-01 00:00:00 to 2026-04-01 00:00:00 UTC", "ended", "0.25", "all answers so far, whenever one looks: epsilon 5.007 at delta 5.01e-07", "lifetime of p: epsilon 60, used 20",
-		"frozen: everybody since 2026-03-01 00:00:00 UTC, by owner", "frozen: ann"} {
+		"frozen: everybody since 2026-03-01 00:00:00 UTC, by owner", "frozen: ann",
+		"stopped: bob since 2026-03-01 00:00:00 UTC, after 5 statements of data set d that ran out of a resource: look at the log, then dpsql unfreeze bob\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, text.String())
 		}

@@ -20,6 +20,7 @@ type Budget struct {
 	People   string      `json:"people"`
 	Lifetime Lifetime    `json:"lifetime"`
 	Frozen   []Freeze    `json:"frozen"`
+	Stopped  []Stop      `json:"stopped"`
 	Datasets []DatasetOf `json:"data_sets"`
 }
 
@@ -35,6 +36,13 @@ type Lifetime struct {
 type Freeze struct {
 	Analyst string    `json:"analyst"` // "": everybody
 	By      string    `json:"by"`
+	Since   time.Time `json:"since"`
+}
+
+// Stop is an analyst who had too many resource failures in a window, until dpsql unfreeze.
+type Stop struct {
+	Analyst string    `json:"analyst"`
+	Dataset string    `json:"data_set"`
 	Since   time.Time `json:"since"`
 }
 
@@ -84,12 +92,15 @@ type Account struct {
 
 // Report says what a ledger holds, and what the policy of one of its data sets gives to whom.
 func Report(a ledger.Accounts, p *policy.Policy) Budget {
-	b := Budget{Frozen: []Freeze{}, People: a.People, Lifetime: Lifetime{Spent: a.Lifetime.Spent, Delta: a.Lifetime.SpentDelta, Windows: a.Lifetime.Windows}}
+	b := Budget{Frozen: []Freeze{}, Stopped: []Stop{}, People: a.People, Lifetime: Lifetime{Spent: a.Lifetime.Spent, Delta: a.Lifetime.SpentDelta, Windows: a.Lifetime.Windows}}
 	if a.Lifetime.Limited {
 		b.Lifetime.Epsilon = &a.Lifetime.Epsilon
 	}
 	for _, f := range a.Frozen {
 		b.Frozen = append(b.Frozen, Freeze(f))
+	}
+	for _, s := range a.Stopped {
+		b.Stopped = append(b.Stopped, Stop(s))
 	}
 	for _, d := range a.Datasets {
 		out := DatasetOf{Dataset: d.Dataset, Epsilon: d.Filter.Epsilon, Delta: d.Filter.Delta, Accountant: d.Filter.Accountant, Per: d.Per}
@@ -221,6 +232,9 @@ func (b Budget) Print(to io.Writer) error {
 	}
 	if len(b.Frozen) == 0 {
 		say("frozen: nobody\n")
+	}
+	for _, s := range b.Stopped {
+		say("stopped: %s since %s UTC, after %d statements of data set %s that ran out of a resource: look at the log, then dpsql unfreeze %s\n", s.Analyst, s.Since.UTC().Format(time.DateTime), ledger.MaxFailures, s.Dataset, s.Analyst)
 	}
 	return w.Flush()
 }

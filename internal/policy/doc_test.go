@@ -181,7 +181,7 @@ wait for a restart, and the log says so.
 	table(&b, LimitTable, true)
 	_, _ = fmt.Fprint(&b, `
 Codes are SQLSTATEs. PV006 is too_many_groups, PV012 resource_failure: one text for everything that fails after a charge, so that it
-tells nothing of the rows. After five of them the analyst's private statements are refused (PV013) until ''dpsql unfreeze''.
+tells nothing of the rows. After five of them in a window, at all proxies together, the analyst's private statements are refused (PV013) until ''dpsql unfreeze''.
 
 These cannot be set under ''limits'':
 

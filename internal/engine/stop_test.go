@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// blamed is how many resource failures the ledger has of ann.
+func blamed(t *testing.T, e *Engine) (n int) {
+	t.Helper()
+	hers := map[int64]bool{}
+	for r, err := range e.ledger.Records(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Reserve != nil {
+			hers[r.Seq] = r.Reserve.Analyst == "ann"
+		}
+		if r.Fail != nil && r.Fail.Class == ledger.FailResource && hers[r.Fail.Reservation] {
+			n++
+		}
+	}
+	return n
+}
+
+// unlucky lets statements of an engine fail for want of memory.
+func unlucky(e *Engine) (mend func()) {
+	real := e.backend
+	e.backend = &failing{Backend: real, query: backend.NewError(backend.FailResource, "53200", errors.New("out of memory"))}
+	return func() { e.backend = real }
+}
+
+// failTimes asks statements of two stages, each of which fails once.
+func failTimes(t *testing.T, e *Engine, times int) {
+	t.Helper()
+	defer unlucky(e)()
+	for i := range times {
+		sql := fmt.Sprintf("select (select count(*) from patients) + (select count(*) from encounters where days > %d)", i)
+		if _, err := try(e.session(t, "ann"), sql); sqlerr.ID(err) != sqlerr.ResourceFailure.ID {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestStopOutlivesRestarts: an analyst's failures are the ledger's, who neither forgets them at a restart nor when the pardon is the only thing that happens.
+func TestStopOutlivesRestarts(t *testing.T) {
+	ctx, path := context.Background(), filepath.Join(t.TempDir(), "ledger")
+	var e *Engine
+	again := func() {
+		t.Helper()
+		if e != nil {
+			if err := e.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var err error
+		if e, err = Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: tame.open(t, backend.DuckDB), LedgerPath: path}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asks := func(want string) {
+		t.Helper()
+		if _, err := try(e.session(t, "ann"), "select count(*) from labs"); sqlerr.ID(err) != want {
+			t.Errorf("%v, not %q", err, want)
+		}
+	}
+	again()
+	defer func() { _ = e.Close() }()
+	failTimes(t, e, ledger.MaxFailures-1)
+	again()
+	failTimes(t, e, 1)
+	asks(sqlerr.AnalystStopped.ID)
+	again()
+	asks(sqlerr.AnalystStopped.ID)
+	mustTry(t, e.session(t, "bob"), "select count(*) from encounters")
+	if err := e.Unfreeze(ctx, "ann", "owner"); err != nil {
+		t.Fatal(err)
+	}
+	asks("")
+	again()
+	failTimes(t, e, ledger.MaxFailures-1) // counted anew
+	mustTry(t, e.session(t, "ann"), "select count(*) from prescriptions")
+	if err := e.Verify(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// notNoting is a ledger that cannot note failures.
+type notNoting struct{ ledger.Ledger }
+
+func (notNoting) Fail(context.Context, int64, string) error { return errors.New("gone") }
+
+// TestUnnotedFailuresStop: a failure that the ledger could not note counts all the same, until the pardon.
+func TestUnnotedFailuresStop(t *testing.T) {
+	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	real := e.ledger
+	e.ledger = notNoting{real}
+	failTimes(t, e, ledger.MaxFailures)
+	e.ledger = real
+	if _, err := try(e.session(t, "ann"), "select count(*) from labs"); sqlerr.ID(err) != sqlerr.AnalystStopped.ID || real.Stopped("ann") {
+		t.Errorf("%v", err)
+	}
+	if err := e.Unfreeze(context.Background(), "ann", "owner"); err != nil {
+		t.Fatal(err)
+	}
+	mustTry(t, e.session(t, "ann"), "select count(*) from labs")
+}
+
+// TestStopOverProxies: two proxies over one ledger count an analyst's failures together, and a pardon at one is heard by the other.
+func TestStopOverProxies(t *testing.T) {
+	proxies := together(t)
+	failTimes(t, proxies[0], ledger.MaxFailures-2)
+	failTimes(t, proxies[1], 2)
+	const stored, anew = "select count(*) from encounters", "select count(*) from labs"
+	mustTry(t, proxies[0].session(t, "bob"), stored)
+	for _, e := range proxies {
+		s := e.session(t, "ann")
+		mustTry(t, s, stored)
+		set(t, s, "dpsql.fresh", "on") // the ledger is not looked at before the reservation
+		if n := charged(t, e, func() {
+			if _, err := try(s, anew); sqlerr.ID(err) != sqlerr.AnalystStopped.ID {
+				t.Errorf("%v", err)
+			}
+		}); n != 0 {
+			t.Errorf("%d charges", n)
+		}
+	}
+	if err := proxies[1].Unfreeze(context.Background(), "ann", "owner"); err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range proxies {
+		mustTry(t, e.session(t, "ann"), fmt.Sprintf("select count(*) from encounters where days > %d", 20+i))
+		if err := e.Verify(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+}
