@@ -15,13 +15,21 @@ var errCanceled = errors.New("canceled by the client")
 // errStatementTimeout: the client's own limit on a statement was over.
 var errStatementTimeout = errors.New("statement timeout of the session")
 
+// keyLength is how many bytes a session's key has: those of PostgreSQL 18. The protocol before 3.2 has room for four alone, which somebody could guess by billions of connections.
+func keyLength(protocol uint32) int {
+	if protocol >= protocol32 {
+		return 32
+	}
+	return 4
+}
+
 // cancelRequest ends the running statement of the session that the request names, if the key is that session's; else the other proxies are asked. An idle
 // session is left alone, and nothing is told to the asker.
 func (srv *Server) cancelRequest(m *pgproto3.CancelRequest, from origin) {
 	srv.mu.Lock()
 	s := srv.sessions[m.ProcessID]
 	srv.mu.Unlock()
-	if s == nil || subtle.ConstantTimeCompare(s.key[:], m.SecretKey) != 1 {
+	if s == nil || subtle.ConstantTimeCompare(s.key, m.SecretKey) != 1 {
 		srv.forward(m, from)
 		return
 	}

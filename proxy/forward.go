@@ -117,7 +117,7 @@ func (srv *Server) Hear(text string) {
 	srv.mu.Lock()
 	s := srv.sessions[uint32(pid)]
 	srv.mu.Unlock()
-	if s == nil || !hmac.Equal(code, forwardCode(s.pid, nonce, s.key[:])) {
+	if s == nil || !hmac.Equal(code, forwardCode(s.pid, nonce, s.key)) {
 		return
 	}
 	s.cancelRunning(errCanceled)

@@ -178,7 +178,7 @@ func FuzzHear(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		srv := fuzzServer(t)
 		s := newSession(srv, fedConn{})
-		s.pid, s.key, s.set = 7, [4]byte([]byte("1234")), newSettings("analyst", nil)
+		s.pid, s.key, s.set = 7, []byte("1234"), newSettings("analyst", nil)
 		ctx, done := s.running()
 		defer done()
 		srv.sessions[7] = s

@@ -107,7 +107,9 @@ func FuzzSession(f *testing.F) {
 // FuzzStartup: whatever a stranger sends before the log-in, nobody is let in, and nothing breaks.
 func FuzzStartup(f *testing.F) {
 	f.Add(packet(protocol3, params("user", "analyst", "database", "demo")))
-	f.Add(append(packet(sslCode, ""), packet(protocol3+2, params("user", "x", "_pq_.a", "b", "options", "-c a=b"))...))
+	f.Add(packet(protocol3+9999, params("user", "analyst", "_pq_.test_protocol_negotiation", "")))
+	f.Add(packet(cancelCode, "1234"+strings.Repeat("k", 32)))
+	f.Add(append(packet(sslCode, ""), packet(protocol32, params("user", "x", "_pq_.a", "b", "options", "-c a=b"))...))
 	f.Add(append(packet(protocol3, params("user", "analyst")), []byte("p\x00\x00\x00\x37SCRAM-SHA-256\x00\x00\x00\x00\x20n,,n=,r=rOprNGfwEbeRWgbNEkqO12345")...))
 	f.Add(packet(cancelCode, "12345678"))
 	f.Add(packet(cancelCode, "1234"+strings.Repeat("k", 256)))

@@ -222,7 +222,8 @@ func (srv *Server) register(s *session) error {
 		return sqlerr.New(sqlerr.TooManyConns, "too many connections for role %q", s.user).
 			WithHint("A user can have %d sessions at once; close those that are not needed any more.", srv.opts.MaxSessionsPerUser)
 	}
-	if _, err := io.ReadFull(rand.Reader, s.key[:]); err != nil {
+	s.key = make([]byte, keyLength(s.protocol))
+	if _, err := io.ReadFull(rand.Reader, s.key); err != nil {
 		return err
 	}
 	for {

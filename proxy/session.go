@@ -35,10 +35,11 @@ type session struct {
 	unsent  error             // one of them cannot be encoded
 	log     *slog.Logger
 
-	user   string
-	pid    uint32
-	key    [4]byte
-	engine Session
+	user     string
+	protocol uint32 // what both sides speak
+	pid      uint32
+	key      []byte // of cancels
+	engine   Session
 
 	set        *settings
 	reported   map[string]string // the values of ParameterStatus that the client has

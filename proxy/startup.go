@@ -22,6 +22,8 @@ const (
 	sslCode    = 80877103
 	gssCode    = 80877104
 	protocol3  = 3 << 16
+	protocol32 = protocol3 | 2 // longer keys of cancels, and nothing else; 3.1 was never given
+	newest     = protocol32
 )
 
 // maxStartup is MAX_STARTUP_PACKET_LENGTH.
@@ -85,7 +87,7 @@ func (s *session) startup() error {
 	s.log.Info("session", "client", s.address(), "tls", s.tls != nil)
 	s.send(&pgproto3.AuthenticationOk{})
 	s.reportSettings()
-	s.send(&pgproto3.BackendKeyData{ProcessID: s.pid, SecretKey: s.key[:]})
+	s.send(&pgproto3.BackendKeyData{ProcessID: s.pid, SecretKey: s.key})
 	return s.ready()
 }
 
@@ -155,9 +157,10 @@ func (s *session) readPacket(first bool) ([]byte, error) {
 
 func (s *session) decodeStartup(packet []byte, code uint32) (map[string]string, error) {
 	if code>>16 != 3 {
-		return nil, sqlerr.New(sqlerr.Unsupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", code>>16, code&0xffff)
+		return nil, sqlerr.New(sqlerr.Unsupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.%d", code>>16, code&0xffff, newest&0xffff)
 	}
-	binary.BigEndian.PutUint32(packet, protocol3) // any minor version is read as 3.0, and the client told so
+	s.protocol = min(code, newest)
+	binary.BigEndian.PutUint32(packet, protocol3) // all minor versions have the same packet
 	var m pgproto3.StartupMessage
 	if err := m.Decode(packet); err != nil {
 		return nil, protocolError("invalid startup packet layout: expected terminator as last byte")
@@ -172,8 +175,8 @@ func (s *session) decodeStartup(packet []byte, code uint32) (map[string]string, 
 			unknown = append(unknown, name)
 		}
 	}
-	if code > protocol3 || len(unknown) > 0 {
-		s.send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: protocol3, UnrecognizedOptions: unknown})
+	if code > newest || len(unknown) > 0 {
+		s.send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: s.protocol, UnrecognizedOptions: unknown})
 	}
 	return m.Parameters, nil
 }
