@@ -85,11 +85,9 @@ func init() {
 	}
 	add("pg_has_role", constant(true), 2, 3)
 	add("row_security_active", constant(false), 1)
-	for _, name := range []string{"pg_table_size", "pg_relation_size", "pg_total_relation_size", "pg_indexes_size", "pg_database_size", "pg_tablespace_size"} {
-		add(name, constant(int64(0)), 1, 2)
-	}
-	for _, name := range []string{"pg_get_expr", "pg_get_viewdef", "pg_get_triggerdef", "pg_get_ruledef", "pg_get_partkeydef", "pg_get_serial_sequence", "pg_get_functiondef",
-		"pg_get_function_sqlbody", "pg_get_statisticsobjdef_columns", "pg_get_statisticsobjdef", "pg_get_statisticsobjdef_expressions", "pg_get_partition_constraintdef",
+	addSizes(add)
+	for _, name := range []string{"pg_get_triggerdef", "pg_get_ruledef", "pg_get_partkeydef", "pg_get_serial_sequence",
+		"pg_get_statisticsobjdef_columns", "pg_get_statisticsobjdef", "pg_get_statisticsobjdef_expressions", "pg_get_partition_constraintdef",
 		"pg_sequence_last_value", "pg_relation_filenode", "pg_relation_filepath", "shobj_description", "pg_tablespace_location", "pg_collation_actual_version",
 		"pg_column_compression", "inet_client_addr", "inet_server_addr", "inet_client_port", "inet_server_port", "pg_current_logfile"} {
 		add(name, constant(nil), 0, 1, 2, 3)
@@ -198,6 +196,7 @@ func init() {
 		add("json_build_object", function{onNull: true, eval: jsonBuildObject}, n)
 	}
 	add("pg_sleep", strict(sleep), 1)
+	addDefinitions(add)
 	addSets(add)
 	addActivity(add)
 }

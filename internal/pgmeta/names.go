@@ -1,22 +1,39 @@
 package pgmeta
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/pgcat"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
-	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // searchPath are the schemas in which a name without one is looked for.
 var searchPath = []string{pgCatalog, "public"}
 
-// quoteIdent is quote_ident.
-func quoteIdent(s string) string { return plan.QuoteIdent(s) }
+// quoteIdent is quote_ident: of PostgreSQL 15's keywords, where dpsql also knows newer ones.
+func quoteIdent(s string) string {
+	if plainName.MatchString(s) && !reserved()[s] {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+}
+
+var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
+// reserved are the keywords that have to be quoted.
+var reserved = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{}
+	for _, row := range builtin()["kept.pg_get_keywords"].values() {
+		out[row[0].(string)] = row[1] != "U"
+	}
+	return out
+})
 
 // identifiers reads a.b."C" as the names that it has.
 func identifiers(s string) ([]string, error) {

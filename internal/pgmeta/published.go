@@ -56,6 +56,7 @@ var published = map[string]func(*adder){
 	"pg_constraint": addConstraints,
 	"pg_type":       addTypes,
 	"pg_enum":       addLabels,
+	"pg_depend":     addDepends,
 	"pg_description": func(a *adder) {
 		for _, t := range a.database.tables {
 			for i, c := range t.Columns {
@@ -74,10 +75,7 @@ var published = map[string]func(*adder){
 	},
 }
 
-const (
-	oidOfClass  = 1259 // of pg_class in pg_class
-	oidOfPublic = 2200
-)
+const oidOfPublic = 2200
 
 func (d *Database) namespace(t *plan.Table) int64 {
 	if s := d.schemaOf(t); s != "public" {
@@ -164,7 +162,7 @@ func addClasses(a *adder) {
 			"relhasindex", len(keys) > 0, "relpersistence", "p", "relkind", "r", "relnatts", visible(t), "relhastriggers", len(d.references(t)) > 0 || referred[t],
 			"relispopulated", true, "relreplident", "d")
 		for _, k := range keys {
-			a.row("oid", k.index, "relname", k.name, "relnamespace", d.namespace(t), "relowner", oidOfRole, "relam", 403, "relpersistence", "p", "relkind", "i",
+			a.row("oid", k.index, "relname", k.name, "relnamespace", d.namespace(t), "relowner", oidOfRole, "relam", 403, "relpages", 1, "relpersistence", "p", "relkind", "i",
 				"relnatts", len(k.columns), "relispopulated", true, "relreplident", "n")
 		}
 	}
@@ -183,19 +181,12 @@ var systemColumns = []struct {
 
 func addAttributes(a *adder) {
 	add := func(rel int64, c plan.TableColumn, num int) {
-		storage, align := "p", "i"
-		switch n := c.Type.Len(); {
-		case n < 0:
+		storage, align := "p", alignment(c.Type)
+		if c.Type.Len() < 0 {
 			storage = "x"
 			if c.Type.OID == sqltype.OIDNumeric {
 				storage = "m"
 			}
-		case n == 8, c.Type.OID == sqltype.OIDInterval, c.Type.OID == sqltype.OIDTimetz:
-			align = "d"
-		case n == 1, n == 16, n == 64:
-			align = "c"
-		case n == 2, c.Type.OID == sqltype.OIDTid:
-			align = "s"
 		}
 		collation := int64(0)
 		if c.Type.IsString() || c.Type.IsArray() && collatable(c.Type) {
@@ -211,9 +202,6 @@ func addAttributes(a *adder) {
 		dims := 0
 		if c.Type.IsArray() {
 			dims = 1
-			if align = "i"; elemAlign(c.Type) == 8 {
-				align = "d"
-			}
 		}
 		a.row("attrelid", rel, "attname", c.Name, "atttypid", int64(c.Type.OID), "attstattarget", target, "attlen", c.Type.Len(), "attnum", num, "attndims", dims,
 			"attcacheoff", -1, "atttypmod", int64(c.Type.Typmod), "attbyval", c.Type.Len() > 0 && c.Type.Len() <= 8 && c.Type.OID != sqltype.OIDTid, "attalign", align, "attstorage", storage, "attcompression", "",
@@ -240,7 +228,24 @@ func addAttributes(a *adder) {
 
 func collatable(t sqltype.Type) bool { e, _ := t.Elem(); return e.IsString() }
 
-func elemAlign(t sqltype.Type) int16 { e, _ := t.Elem(); return e.Len() }
+// alignment is pg_type's typalign.
+func alignment(t sqltype.Type) string {
+	if e, is := t.Elem(); is {
+		t = sqltype.Int4
+		if e.Len() == 8 {
+			t = sqltype.Int8
+		}
+	}
+	switch n := t.Len(); {
+	case n == 8, t.OID == sqltype.OIDInterval, t.OID == sqltype.OIDTimetz:
+		return "d"
+	case n == 1, n == 16, n == 64:
+		return "c"
+	case n == 2, t.OID == sqltype.OIDTid:
+		return "s"
+	}
+	return "i"
+}
 
 func vector(elem sqltype.OID, list []int64) *sqltype.Array {
 	v := &sqltype.Array{Elem: elem, Dims: []int32{int32(len(list))}, Lower: []int32{0}} //nolint:gosec // G115: columns of a key
@@ -313,19 +318,23 @@ func addConstraints(a *adder) {
 			for _, c := range r.Columns {
 				equal = append(equal, equality(t.Columns[c].Type))
 			}
-			index := int64(0)
-			for _, k := range keysOf(r.Table) {
-				if slices.Equal(k.columns, r.RefColumns) {
-					index = k.index
-				}
-			}
 			ops := counted(sqltype.OIDOid, equal)
 			a.row("oid", number32("constraint", t.Schema+"."+name), "conname", name, "connamespace", d.namespace(t), "contype", "f", "convalidated", true, "conrelid", int64(t.OID),
-				"conindid", index, "confrelid", int64(r.Table.OID), "confupdtype", "a", "confdeltype", "a", "confmatchtype", "s", "conislocal", true, "connoinherit", true,
+				"conindid", indexOf(r), "confrelid", int64(r.Table.OID), "confupdtype", "a", "confdeltype", "a", "confmatchtype", "s", "conislocal", true, "connoinherit", true,
 				"conkey", counted(sqltype.OIDInt2, numbers(t, r.Columns)), "confkey", counted(sqltype.OIDInt2, numbers(r.Table, r.RefColumns)),
 				"conpfeqop", ops, "conppeqop", ops, "conffeqop", ops)
 		}
 	}
+}
+
+// indexOf is the index of the key that a foreign key refers to; 0 if it is not shown.
+func indexOf(r plan.Reference) (index int64) {
+	for _, k := range keysOf(r.Table) {
+		if slices.Equal(k.columns, r.RefColumns) {
+			index = k.index
+		}
+	}
+	return index
 }
 
 // referenceName is the name that PostgreSQL gives.

@@ -63,7 +63,7 @@ func addSets(add func(name string, f function, args ...int)) {
 	expand.outs = []funcs.Out{{Name: "x", OID: oidAnyElement}, {Name: "n", OID: sqltype.OIDInt4}}
 	add("_pg_expandarray", expand, 1)
 	add("pg_get_keywords", rows(func(*Session, []sqltype.Value, []sqltype.Type) ([][]sqltype.Value, error) {
-		return builtin()["keywords.pg_get_keywords"].values(), nil
+		return builtin()["kept.pg_get_keywords"].values(), nil
 	}), 0)
 	add("pg_show_all_settings", rows(allSettings), 0)
 	split := rows(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (out [][]sqltype.Value, _ error) {

@@ -59,14 +59,27 @@ order by a.attnum`
 // rows are left out of what tells of one server's files, roles and statistics, and of what is only the inside of views and constraints.
 var without = map[string]bool{
 	"pg_rewrite": true, "pg_statistic": true, "pg_database": true, "pg_init_privs": true, "pg_shdescription": true,
-	"pg_depend": true, "pg_shdepend": true, "pg_largeobject": true, "pg_subscription": true,
+	"pg_shdepend": true, "pg_largeobject": true, "pg_subscription": true,
 }
 
-// where leaves out the collations of the server's operating system, and what belongs to its TOAST tables, whose numbers are not the same everywhere.
+// where leaves out what depends on what, but for the members of extensions, the collations of the server's operating system, and what belongs to its TOAST tables, whose numbers are not the same everywhere.
 var where = map[string]string{
 	"pg_collation":   "where collprovider = 'd' or collname in ('C', 'POSIX', 'ucs_basic')",
+	"pg_depend":      "where deptype = 'e'",
 	"pg_authid":      "where oid <> 10",
 	"pg_description": "where classoid <> 'pg_collation'::regclass",
+}
+
+// kept is what PostgreSQL's functions say of its own objects, by the name of the function; columns have their types.
+var kept = []struct {
+	name    string
+	columns []string
+	query   string
+}{
+	{"pg_get_keywords", []string{"word\t25", "catcode\t18", "barelabel\t16", "catdesc\t25", "baredesc\t25"}, "SELECT * FROM pg_get_keywords()"},
+	{"pg_get_expr", []string{"tree\t25", "text\t25"}, "SELECT DISTINCT proargdefaults::text, pg_get_expr(proargdefaults, 0) FROM pg_proc WHERE proargdefaults IS NOT NULL"},
+	{"pg_get_function_sqlbody", []string{"oid\t26", "text\t25"}, "SELECT oid, pg_get_function_sqlbody(oid) FROM pg_proc WHERE prosqlbody IS NOT NULL"},
+	{"pg_get_viewdef", []string{"oid\t26", "text\t25", "pretty\t25"}, "SELECT oid, pg_get_viewdef(oid), pg_get_viewdef(oid, true) FROM pg_class WHERE relkind = 'v'"},
 }
 
 // selected are the columns, objects by their OIDs.
@@ -131,13 +144,18 @@ func read(ctx context.Context, url string) ([]byte, error) {
 			b.WriteString(">\t" + line)
 		}
 	}
-	b.WriteString("=\tkeywords\tpg_get_keywords\t0\tr\n-\tword\t25\t-1\t0\n-\tcatcode\t18\t-1\t0\n-\tbarelabel\t16\t-1\t0\n-\tcatdesc\t25\t-1\t0\n-\tbaredesc\t25\t-1\t0\n")
-	var words bytes.Buffer
-	if _, err := conn.PgConn().CopyTo(ctx, &words, "COPY (SELECT * FROM pg_get_keywords() ORDER BY 1) TO STDOUT"); err != nil {
-		return nil, err
-	}
-	for line := range strings.Lines(words.String()) {
-		b.WriteString(">\t" + line)
+	for _, k := range kept {
+		fmt.Fprintf(&b, "=\tkept\t%s\t0\tr\n", k.name)
+		for _, c := range k.columns {
+			fmt.Fprintf(&b, "-\t%s\t-1\t0\n", c)
+		}
+		var rows bytes.Buffer
+		if _, err := conn.PgConn().CopyTo(ctx, &rows, "COPY ("+k.query+" ORDER BY 1) TO STDOUT"); err != nil {
+			return nil, fmt.Errorf("%s: %w", k.name, err)
+		}
+		for line := range strings.Lines(rows.String()) {
+			b.WriteString(">\t" + line)
+		}
 	}
 	return b.Bytes(), nil
 }
