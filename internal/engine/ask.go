@@ -233,7 +233,7 @@ func (r *run) prepare(a *asked) (err error) {
 	if a.release == nil {
 		a.charge = a.plan // whether or not its key proves to be stored, where it is not known yet
 		if a.maker, err = release.New(a.an, a.plan, src, r.releaseGroups()); err == nil {
-			a.maker.SpoolTo(r.spooling())
+			a.maker.SpoolTo(r.spooling(a.stage))
 		}
 		return err
 	}

@@ -46,10 +46,15 @@ func TestReleaseGroups(t *testing.T) {
 	refused(t, s, "select city_id, count(*) from patients group by 1", sqlerr.ResourceFailure, 1)
 }
 
-// TestReleaseBytes: a release that is too long for the ledger is not shown; it keeps its charge, for it was made.
+// TestReleaseBytes: public groups that are too long for the ledger are refused before the charge. A release of groups that were chosen is not shown if it is; it keeps its charge, for it was made.
 func TestReleaseBytes(t *testing.T) {
 	s := limited(t, func(p *policy.Policy) { p.Limits.ReleaseBytes = 1000 })
-	refused(t, s, "select kind_id, readmitted, count(*), sum(days), sum(cost), sum(medications), sum(big) from encounters group by 1, 2", sqlerr.ResourceFailure, 1)
+	refused(t, s, "select kind_id, readmitted, count(*), sum(days), sum(cost), sum(medications), sum(big) from encounters group by 1, 2", sqlerr.TooManyGroups, 0)
+	refused(t, s, "select kind_id, median(days) from encounters group by 1", sqlerr.TooManyGroups, 0)
+	s = limited(t, func(p *policy.Policy) { p.Limits.ReleaseBytes = 1000 }, "max_query_epsilon: 5", "max_query_epsilon: 20")
+	set(t, s, "dpsql.max_groups", "1")
+	set(t, s, "dpsql.epsilon", "19")
+	refused(t, s, "select city_id, count(*), count(gender), count(ward), count(distinct ward) from patients group by 1", sqlerr.ResourceFailure, 1)
 }
 
 // TestPublicRows: an answer over public tables that is too long is an error and costs nothing.

@@ -77,6 +77,9 @@ func (s *Session) printable(a *sensitivity.Analysis) error {
 		return sqlerr.New(sqlerr.TooManyGroups, "the statement has %d groups; one answer has at most %d", a.Groups.Count, s.world.policy.Limits.ReleaseGroups).
 			WithHint("Ask for fewer groups, or ask the owner to raise limits.release_groups.")
 	}
+	if err := s.storable(a); err != nil {
+		return err
+	}
 	if _, err := sqlgen.Private(a, s.engine.dialect, 0); err != nil {
 		return err
 	}
@@ -89,6 +92,25 @@ func (s *Session) printable(a *sensitivity.Analysis) error {
 	}
 	_, err := sqlgen.Scaled(a, s.engine.dialect, clips)
 	return err
+}
+
+// storable refuses a release of public groups that would be too large to be stored. Of groups that are chosen nobody knows before they are.
+func (s *Session) storable(a *sensitivity.Analysis) error {
+	if !a.Groups.Public || len(a.Measures) == 0 {
+		return nil
+	}
+	limits := &s.world.policy.Limits
+	bytes, spooled := release.PublicBytes(a, uint64(limits.SpoolGroups)) //nolint:gosec // not negative
+	large := func(most int64) *sqlerr.Error {
+		return sqlerr.New(sqlerr.TooManyGroups, "the statement's %d groups may take %d bytes as they are stored; at most %d are", a.Groups.Count, bytes, most)
+	}
+	switch {
+	case bytes > uint64(limits.ReleaseBytes): //nolint:gosec // not negative
+		return large(limits.ReleaseBytes).WithHint("Ask for fewer groups, or for fewer aggregates in one statement, or ask the owner to raise limits.release_bytes.")
+	case bytes > ledger.MaxRelease && !spooled:
+		return large(ledger.MaxRelease).WithHint("Ask for fewer groups, or for fewer medians and the like in one statement.")
+	}
+	return nil
 }
 
 // finishable refuses what could not be computed from the releases, and prints the public relations among what it is computed from. The answer, not what other stages read, may be

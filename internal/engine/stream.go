@@ -91,10 +91,15 @@ func (p *Prepared) onDisk() spool.Limits {
 	return spool.Limits{Dir: p.session.engine.ledger.Scratch(), Memory: sortMemory, File: p.world.policy.Limits.ReleaseBytes}
 }
 
-// spooling are those of a release of many groups.
-func (p *Prepared) spooling() spool.Limits {
+// spooling are those of a stage's release of many groups, or of more bytes than the ledger stores in one piece.
+func (p *Prepared) spooling(st *stage) spool.Limits {
 	l := p.onDisk()
 	l.Items = int(p.world.policy.Limits.SpoolGroups)
+	if g := st.an.Groups; g.Public && g.Count > 1 {
+		if _, spooled := release.PublicBytes(st.an, uint64(l.Items)); spooled { //nolint:gosec // not negative
+			l.Items = min(l.Items, int(g.Count-1)) //nolint:gosec // at most limits.release_groups
+		}
+	}
 	return l
 }
 
