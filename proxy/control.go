@@ -227,8 +227,12 @@ func (s *session) runClose(n *pgsyntax.CloseCursor) (*engine.Answer, error) {
 		s.closePortals()
 		return tag("CLOSE CURSOR ALL")
 	}
-	if _, ok := s.portals.get(n.Name); !ok {
+	p, ok := s.portals.get(n.Name)
+	switch {
+	case !ok:
 		return nil, noCursor(n.Name)
+	case p == s.active:
+		return nil, sqlerr.New(sqlerr.CursorState, "cannot drop active portal \"%s\"", n.Name)
 	}
 	s.portals.drop(n.Name)
 	return tag("CLOSE CURSOR")

@@ -117,9 +117,6 @@ func randomBatch(rng *rand.Rand) string {
 		case 12:
 			return "move " + count() + " in " + name()
 		case 13:
-			if !simple { // by the extended protocol it could be the portal that it runs in
-				return "close all"
-			}
 			return "close " + pick(name(), name(), "all")
 		case 14:
 			return "copy (" + query() + ") to stdout" + pick("", " (format csv, header)", " (format binary)", " (header)")

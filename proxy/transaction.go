@@ -288,9 +288,8 @@ func (t *transaction) setMode(name, value string) {
 }
 
 func (s *session) runSetTransaction(n *pgsyntax.SetTransaction) (*engine.Answer, error) {
-	if !n.Session && !s.inBlock() {
+	if !n.Session && !s.inBlock() { // it holds up to the Sync
 		s.warn(sqlerr.NoActiveTx, "SET TRANSACTION can only be used in transaction blocks")
-		return tag("SET")
 	}
 	if err := s.setModes(n.Modes, n.Session); err != nil {
 		return nil, err

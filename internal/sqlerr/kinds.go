@@ -68,6 +68,7 @@ var (
 	DuplicatePortal     = reg("duplicate_portal", "42P03")
 	SessionLimit        = reg("session_limit", "53400")
 	PortalState         = reg("portal_state", "55000")
+	CursorState         = reg("cursor_state", "24000")
 	CantChangeParam     = reg("cannot_change_parameter", "55P02")
 	ReadOnly            = reg("read_only", "25006")
 	QueryCanceled       = reg("query_canceled", "57014")
