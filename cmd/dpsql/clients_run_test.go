@@ -35,6 +35,7 @@ var clients = []struct{ name, script string }{
 	{"sequelize", "node node/sequelize.js"},
 	{"typeorm", "node node/typeorm.js"},
 	{"drizzle", "node node/drizzle.js"},
+	{"pgx", "go -C golang run ./pgx"},
 	{"lib-pq", "go -C golang run ./libpq"},
 	{"gorm", "go -C golang run ./gorm"},
 }

@@ -12,9 +12,15 @@ public class Jdbc {
     }
 
     public static void main(String[] args) throws Exception {
-        Connection c = DriverManager.getConnection("jdbc:postgresql://" + args[0] + "/demo?options=-c%20dpsql.notices=brief", "analyst", "demo");
+        Connection c = DriverManager.getConnection("jdbc:postgresql://" + args[0] + "/demo?options=-c%20dpsql.notices=brief%20-c%20dpsql.expected_size=5000%20-c%20statement_timeout=30s", "analyst", "demo");
         DatabaseMetaData m = c.getMetaData();
         System.out.println("server: " + m.getDatabaseProductName() + " " + m.getDatabaseMajorVersion());
+        for (String name : new String[] {"dpsql.expected_size", "statement_timeout"}) {
+            try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("SHOW " + name)) {
+                r.next();
+                System.out.println("by options: " + name + " " + r.getString(1));
+            }
+        }
         list("schema", m.getSchemas(), "TABLE_SCHEM");
         list("table", m.getTables(null, "public", "%", new String[] {"TABLE"}), "TABLE_NAME", "TABLE_TYPE");
         list("column", m.getColumns(null, "public", "patients", "%"), "COLUMN_NAME", "TYPE_NAME", "DATA_TYPE", "IS_NULLABLE");
@@ -68,6 +74,24 @@ public class Jdbc {
             s.executeQuery("SELECT pg_sleep(10)");
         } catch (SQLException e) {
             System.out.println("query time-out: " + e.getSQLState());
+        }
+        try (Statement s = c.createStatement()) {
+            Timer timer = new Timer(true);
+            timer.schedule(new TimerTask() {
+                public void run() { // until it has begun, and ends
+                    try {
+                        s.cancel();
+                    } catch (SQLException e) {
+                        System.err.println(e);
+                    }
+                }
+            }, 200, 200);
+            try {
+                s.executeQuery("SELECT pg_sleep(20)");
+            } catch (SQLException e) {
+                System.out.println("cancel: " + e.getSQLState());
+            }
+            timer.cancel();
         }
         c.close();
     }

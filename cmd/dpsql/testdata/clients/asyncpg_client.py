@@ -8,12 +8,14 @@ import asyncpg
 
 async def main():
     host, port = sys.argv[1].split(":")
-    pool = await asyncpg.create_pool(host=host, port=int(port), user="analyst", password="demo", database="demo", server_settings={"dpsql.notices": "brief"}, min_size=1, max_size=2)
+    pool = await asyncpg.create_pool(host=host, port=int(port), user="analyst", password="demo", database="demo", server_settings={"dpsql.notices": "brief", "options": "-c dpsql.expected_size=5000", "statement_timeout": "30s"}, min_size=1, max_size=2)
     async with pool.acquire() as c:
         notices = []
         listen = lambda _, n: notices.append(n.message)
         c.add_log_listener(listen)
         print("server:", c.get_server_version()[:1], c.get_settings().server_encoding)
+        for name in "dpsql.expected_size", "statement_timeout":
+            print("by options:", name, await c.fetchval("SHOW " + name))
         rows = await c.fetch("SELECT table_name::text AS t FROM information_schema.tables WHERE table_schema = $1 ORDER BY 1", "public")
         print("tables:", ", ".join(r["t"] for r in rows))
         n = await c.fetchval("SELECT count(*) FROM encounters WHERE medications >= $1", 6)

@@ -1,7 +1,8 @@
-# psql: \-commands, what a statement would give, a pivot, a copy to a file, FETCH_COUNT, \watch, a notice with the price.
+# psql: \-commands, what a statement would give, a pivot, a copy to a file, FETCH_COUNT, a notice with the price, settings by PGOPTIONS.
 set -eu
 host=${1%:*} port=${1#*:}
 export PGPASSWORD=demo PGAPPNAME=psql
+PGOPTIONS='-c dpsql.expected_size=5000 --statement-timeout=30s -cdatestyle=German,\ DMY' psql -X -At -h "$host" -p "$port" -U analyst demo -c 'SHOW dpsql.expected_size' -c 'SHOW statement_timeout' -c 'SHOW datestyle'
 psql -X -h "$host" -p "$port" -U analyst demo 2>&1 <<EOF | sed -E 's/^( *\S+ +\| +)([0-9.]+)$/\1~\2/; s/^(NOTICE: +spent: [a-z]+( [0-9.]+)?).*/\1 .../'
 \\dt
 \\d prescriptions

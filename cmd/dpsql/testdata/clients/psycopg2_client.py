@@ -1,12 +1,16 @@
-# psycopg2: transactions, named cursors, COPY, NOTICEs, SQLSTATEs.
+# psycopg2: transactions, named cursors, COPY, NOTICEs, SQLSTATEs, settings at the start, cancel.
 import io
 import sys
+import threading
 
 import psycopg2
 
 host, port = sys.argv[1].split(":")
-conn = psycopg2.connect(host=host, port=port, user="analyst", password="demo", dbname="demo", options="-c dpsql.notices=brief")
+conn = psycopg2.connect(host=host, port=port, user="analyst", password="demo", dbname="demo", options="-c dpsql.notices=brief -c dpsql.expected_size=5000 -c statement_timeout=30s")
 cur = conn.cursor()
+for name in "dpsql.expected_size", "statement_timeout":
+    cur.execute("SHOW " + name)
+    print("by options:", name, cur.fetchone()[0])
 cur.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1")
 print("tables:", ", ".join(r[0] for r in cur))
 cur.execute("SELECT count(*) AS stays, avg(medications) AS medications FROM encounters WHERE medications >= %s", (8,))
@@ -35,3 +39,21 @@ try:
     cur.execute("SELECT pg_sleep(10)")
 except psycopg2.errors.QueryCanceled as e:
     print("statement_timeout:", e.pgcode)
+conn.rollback()
+cur.execute("SET statement_timeout = 0")
+over = threading.Event()
+
+
+def cancel():
+    while not over.wait(0.2):  # until it has begun, and ends
+        conn.cancel()
+
+
+other = threading.Thread(target=cancel)
+other.start()
+try:
+    cur.execute("SELECT pg_sleep(20)")
+except psycopg2.errors.QueryCanceled as e:
+    print("cancel:", e.pgcode)
+over.set()
+other.join()

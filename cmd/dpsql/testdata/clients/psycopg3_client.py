@@ -5,7 +5,9 @@ import threading
 import psycopg
 
 host, port = sys.argv[1].split(":")
-conn = psycopg.connect(host=host, port=port, user="analyst", password="demo", dbname="demo", options="-c dpsql.notices=brief")
+conn = psycopg.connect(host=host, port=port, user="analyst", password="demo", dbname="demo", options="-c dpsql.notices=brief -c dpsql.expected_size=5000 -c statement_timeout=30s")
+for name in "dpsql.expected_size", "statement_timeout":
+    print("by options:", name, conn.execute("SHOW " + name).fetchone()[0])
 notices = []
 conn.add_notice_handler(lambda d: notices.append(d.message_primary))
 cur = conn.execute("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1")
@@ -35,10 +37,21 @@ try:
         conn.execute("SELECT * FROM encounters")
 except psycopg.Error as e:
     print(f"rows: {e.sqlstate} {e.diag.message_primary}")
-timer = threading.Timer(0.3, conn.cancel)
-timer.start()
+conn.rollback()
+over = threading.Event()
+
+
+def cancel():
+    while not over.wait(0.2):  # until it has begun, and ends
+        conn.cancel()
+
+
+other = threading.Thread(target=cancel)
+other.start()
 try:
-    conn.execute("SELECT pg_sleep(10)")
+    conn.execute("SELECT pg_sleep(20)")
 except psycopg.errors.QueryCanceled as e:
     print("cancel:", e.sqlstate)
+over.set()
+other.join()
 conn.rollback()

@@ -1,5 +1,5 @@
 // node-postgres: parameters, named statements, a cursor, a stream, cancel by statement_timeout.
-const { Client } = require('pg');
+const { Client, Query } = require('pg');
 const Cursor = require('pg-cursor');
 const QueryStream = require('pg-query-stream');
 
@@ -7,10 +7,12 @@ const groups = 'SELECT readmitted, count(*) FROM encounters GROUP BY 1 ORDER BY 
 
 async function main() {
   const [host, port] = process.argv[2].split(':');
-  const c = new Client({ host, port: Number(port), user: 'analyst', password: 'demo', database: 'demo', options: '-c dpsql.notices=brief' });
+  const config = { host, port: Number(port), user: 'analyst', password: 'demo', database: 'demo', options: '-c dpsql.notices=brief -c dpsql.expected_size=5000 -c statement_timeout=30s' };
+  const c = new Client(config);
   const notices = [];
   c.on('notice', (n) => notices.push(n.message));
   await c.connect();
+  for (const name of ['dpsql.expected_size', 'statement_timeout']) console.log('by options:', name, (await c.query(`SHOW ${name}`)).rows[0][name]);
   const t = await c.query("SELECT table_name FROM information_schema.tables WHERE table_schema = $1 ORDER BY 1", ['public']);
   console.log('tables:', t.rows.map((r) => r.table_name).join(', '));
   const r = await c.query('SELECT count(*) FROM encounters WHERE medications >= $1', [11]);
@@ -31,6 +33,13 @@ async function main() {
   }
   await c.query('SET statement_timeout = 200');
   await c.query('SELECT pg_sleep(10)').catch((e) => console.log('statement_timeout:', e.code));
+  await c.query('RESET statement_timeout');
+  const slow = new Query('SELECT pg_sleep(20)');
+  const over = new Promise((done) => slow.on('end', () => done('none')).on('error', (e) => done(e.code)));
+  c.query(slow);
+  const timer = setInterval(() => new Client(config).cancel(c, slow), 200); // until it has begun, and ends
+  console.log('cancel:', await over);
+  clearInterval(timer);
   await c.end();
 }
 main().catch((e) => { console.error(e); process.exit(1); });
