@@ -58,7 +58,7 @@ func toppedUp(t testing.TB, laplace bool, first, price float64, fine uint64) (*m
 }
 
 // TestToppedUpWidths: the value of a release that was topped up many times is within its width with probability 0.95, as drawn with all roundings; the
-// width is no more than a tenth wider than need be, and at most one step more than the first release's.
+// width is no more than 5% wider than need be, roundings aside, and at most one step more than the first release's.
 func TestToppedUpWidths(t *testing.T) {
 	const draws = 20_000
 	rnd := rand.New(rand.NewPCG(3, 5))
@@ -112,7 +112,7 @@ func TestToppedUpWidths(t *testing.T) {
 			if most := 0.05*draws + 6*math.Sqrt(0.05*0.95*draws); float64(out) > most {
 				t.Errorf("%+v, %d top-ups: %d of %d values are beyond %g", c, len(tops), out, draws, width)
 			}
-			if need := sizes[int(0.945*draws)]; width > 1.1*need+2 {
+			if need := sizes[int(0.945*draws)]; width > 1.05*need+m.rounding+1 {
 				t.Errorf("%+v, %d top-ups: a width of %g, %g would do", c, len(tops), width, need)
 			}
 			if got := squares / draws; math.Abs(got/m.variance-1) > 0.1 {
@@ -139,54 +139,5 @@ func TestWidthsEnd(t *testing.T) {
 	e, err := Of(ctx, a, r)
 	if err != nil || !math.IsNaN(e.Measure(0)) || !math.IsNaN(e.Expected(0, 1)) {
 		t.Errorf("%+v, %v", e, err)
-	}
-}
-
-// TestSumsOfManyNoises: a sum of released numbers is within its width with probability 0.95, by the convolved law; the width is at most a step and 5% more than need be for few of them, 45% for many.
-func TestSumsOfManyNoises(t *testing.T) {
-	s := dp.Sensitivity{PerGroup: 1, Groups: 1}
-	for _, ev := range []dp.Event{dp.Laplace{Sensitivity: s, Scale: dp.Scale{Num: 3, Den: 1}}, dp.Laplace{Sensitivity: s, Scale: dp.Scale{Num: 1, Den: 3}},
-		dp.Gaussian{Sensitivity: s, Scale: dp.Scale{Num: 5, Den: 2}}} {
-		m, err := mixtureOf(runOf(ev), nil, 0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := lawOf(ev)
-		if err != nil {
-			t.Fatal(err)
-		}
-		const reach = 80
-		var one []float64
-		for k := -reach; k <= reach; k++ {
-			one = append(one, l.tail(float64(k))-l.tail(float64(k+1)))
-		}
-		sum := []float64{1}
-		for n := 1; n <= 100; n++ {
-			next := make([]float64, len(sum)+len(one)-1)
-			for i, x := range sum {
-				for j, y := range one {
-					next[i+j] += x * y
-				}
-			}
-			sum = next
-			if n != 2 && n != 6 && n != 32 && n != 33 && n != 100 {
-				continue
-			}
-			within, least := sum[n*reach], 0
-			for within < 0.95 {
-				least++
-				within += sum[n*reach-least] + sum[n*reach+least]
-			}
-			have, most := m.times(n).quantile(t.Context()), 1.05*float64(least)+1
-			if n > mostWide {
-				most = 1.45*float64(least) + 1
-			}
-			if have < float64(least) || have > most {
-				t.Errorf("%v: of %d numbers %v, the least is %d", ev, n, have, least)
-			}
-			if have := linear(t.Context(), 2, m.times(n), m.times(n)); have < float64(least)*math.Sqrt(5)*0.95 || have > most*math.Sqrt(5)*1.4+2 {
-				t.Errorf("%v: twice a sum of %d and another one: %v, of one %d", ev, n, have, least)
-			}
-		}
 	}
 }
