@@ -282,31 +282,28 @@ func (l *book) Lookup(ctx context.Context, key Hash, analyst string) (*Stored, b
 	if err := l.forServing(); err != nil {
 		return nil, false, err
 	}
-	var (
-		out  *Stored
-		from storedRef
-	)
+	var found []*taken
 	look := &entry{ctx: ctx, read: true, decide: func(at time.Time) ([]*Record, error) {
 		if err := l.state.checkFrozen(analyst); err != nil {
 			return nil, err
 		}
-		best := l.best(key, analyst, at)
-		if best == nil {
-			return nil, nil
+		found = nil // a cut connection decides anew
+		if best := l.best(key, analyst, at); best != nil {
+			found = []*taken{l.take(key, best)}
 		}
-		var err error
-		from = *best
-		out, err = l.read(key, best)
-		return nil, err
-	}}
+		return nil, nil
+	}, load: func() error { return l.payloads(found) }}
 	if !l.store.shared() { // what is not here now was not there when the caller asked
 		if none, err := l.nothing(ctx, key, analyst); none || err != nil {
 			return nil, false, err
 		}
 	}
-	err := l.do(look)
-	if err == nil && out != nil && from.spool != nil {
-		if out.Spool, err = l.lookUpSpool(ctx, &from, key, analyst); out.Spool == nil {
+	if err := l.do(look); err != nil || len(found) == 0 {
+		return nil, false, err
+	}
+	out, err := found[0].open()
+	if err == nil && found[0].spool != nil {
+		if out.Spool, err = l.lookUpSpool(ctx, &found[0].storedRef, key, analyst); out.Spool == nil {
 			out = nil
 		}
 	}

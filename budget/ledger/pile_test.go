@@ -138,3 +138,42 @@ func testFreshReleases(t *testing.T) {
 		t.Errorf("%d of ann's releases are listed, not %d", len(own), few)
 	}
 }
+
+// watched is a store that looks at the ledger's locks while a release is read from it.
+type watched struct {
+	store
+	l    *book
+	read int
+	free bool
+}
+
+func (w *watched) payload(seq int64) ([]byte, error) {
+	w.read++
+	if w.free = w.l.mu.TryLock(); w.free {
+		w.l.mu.Unlock()
+	}
+	return w.store.payload(seq)
+}
+
+// A stored release is read, however large, while others may ask what they ask of the state alone; it is opened with the key under which it was found.
+func TestReleasesAreReadOutsideTheState(t *testing.T) { both(t, testReleasesAreReadOutsideTheState) }
+
+func testReleasesAreReadOutsideTheState(t *testing.T) {
+	opt := dayCache()
+	opt.Cache.Key = testKey(t, 1)
+	l := open(t, tempPath(t), demoHead(t), opt)
+	id := must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.1)))(t)
+	if err := l.Commit(ctx, id, Release{Key: Hash{1}, Payload: []byte("large"), Family: Hash{9}}); err != nil {
+		t.Fatal(err)
+	}
+	w := &watched{store: l.store, l: l.book}
+	l.store = w
+	one, ok, err := l.Lookup(ctx, Hash{1}, "ann")
+	if err != nil || !ok || string(one.Payload) != "large" || w.read != 1 || !w.free {
+		t.Errorf("%+v %v, read %d times, the state free %v", one, err, w.read, w.free)
+	}
+	list, _, err := l.Related(ctx, []Hash{{9}}, "ann", 16)
+	if err != nil || len(list) != 1 || string(list[0].Payload) != "large" || w.read != 2 || !w.free {
+		t.Errorf("%+v %v, read %d times, the state free %v", list, err, w.read, w.free)
+	}
+}

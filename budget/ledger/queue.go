@@ -24,8 +24,9 @@ type entry struct {
 	// decide says which records follow, by the state that all before it made. It runs under mu, and again where a connection was cut before it
 	// was durable. An error is the caller's, and writes nothing.
 	decide  func(at time.Time) ([]*Record, error)
-	payload []byte  // stored beside the only record; nil: nothing
-	gone    []int64 // releases to drop; decide may set it
+	load    func() error // what one that only reads takes from the store, after decide and in its transaction, but not under mu; nil: nothing
+	payload []byte       // stored beside the only record; nil: nothing
+	gone    []int64      // releases to drop; decide may set it
 
 	records []*Record
 	rows    []row // as they were last given to the store
@@ -162,6 +163,9 @@ func (l *book) try(batch []*entry) ([]*entry, error) {
 	batch = l.queue.take(batch, !lock)
 	reads, writes := split(batch)
 	c, undo, err := l.decide(rows, reads, writes)
+	if err == nil {
+		err = loads(reads)
+	}
 	if err != nil {
 		l.takeBack(undo)
 		l.store.end()
@@ -182,6 +186,19 @@ func (l *book) try(batch []*entry) ([]*entry, error) {
 		l.takeBack(undo)
 	}
 	return batch, err
+}
+
+// loads lets those read that have decided what. Its error is a store's whose connection was cut.
+func loads(reads []*entry) error {
+	for _, e := range reads {
+		if e.err != nil || e.load == nil {
+			continue
+		}
+		if e.err = e.load(); errors.Is(e.err, errUncertain) {
+			return e.err
+		}
+	}
+	return nil
 }
 
 // takeBack makes the state what it was before a batch.

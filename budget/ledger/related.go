@@ -22,27 +22,34 @@ func (l *book) Related(ctx context.Context, families []Hash, analyst string, mos
 	if none || err != nil {
 		return nil, nil, err
 	}
+	var found []*taken
 	err = l.do(&entry{ctx: ctx, read: true, decide: func(at time.Time) ([]*Record, error) {
 		if err := l.state.checkFrozen(analyst); err != nil {
 			return nil, err
 		}
-		out, broken = nil, nil // a cut connection decides anew
+		found = nil // a cut connection decides anew
 		kin := l.kin(families, analyst, at)
 		for i := range kin[:min(most, len(kin))] {
-			one, err := l.read(kin[i].key, &kin[i].storedRef)
-			var bad *CorruptError
-			switch {
-			case errors.As(err, &bad):
-				broken = append(broken, bad)
-			case err != nil:
-				return nil, err
-			default:
-				out = append(out, *one)
-			}
+			found = append(found, l.take(kin[i].key, &kin[i].storedRef))
 		}
 		return nil, nil
-	}})
-	return out, broken, err
+	}, load: func() error { return l.payloads(found) }})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, t := range found {
+		one, err := t.open()
+		var bad *CorruptError
+		switch {
+		case errors.As(err, &bad):
+			broken = append(broken, bad)
+		case err != nil:
+			return nil, nil, err
+		default:
+			out = append(out, *one)
+		}
+	}
+	return out, broken, nil
 }
 
 // ofKin gives the releases of families that may answer, of each key the best, but for those whose groups lie in spools. Under mu.
@@ -74,19 +81,38 @@ func (l *book) kin(families []Hash, analyst string, now time.Time) []keyedRef {
 	return out
 }
 
-// read is a stored release with its payload, which must be what was committed.
-func (l *book) read(key Hash, ref *storedRef) (*Stored, error) {
-	payload, err := l.store.payload(ref.seq)
-	if err != nil {
-		return nil, err
-	}
-	if payload == nil || sha256.Sum256(payload) != ref.payload {
-		return nil, &CorruptError{Seq: ref.seq, Reason: "its release is not the one that was committed"}
-	}
-	if ref.sealed != "" {
-		if payload, err = l.cache.Key.open(key, ref.reservation, payload); err != nil {
-			return nil, &CorruptError{Seq: ref.seq, Reason: "its release does not open with the key that it names"}
+// taken is a stored release on its way out: chosen under mu, loaded within the store's transaction, opened when both are free for others.
+type taken struct {
+	keyedRef
+	with *Key   // that was in force when it was chosen
+	text []byte // as it is stored
+}
+
+// take chooses one. Under mu.
+func (l *book) take(key Hash, ref *storedRef) *taken {
+	return &taken{keyedRef: keyedRef{key, *ref}, with: l.cache.Key}
+}
+
+// payloads reads what is stored of them. Under io.
+func (l *book) payloads(list []*taken) (err error) {
+	for _, t := range list {
+		if t.text, err = l.store.payload(t.seq); err != nil {
+			return err
 		}
 	}
-	return &Stored{Key: key, Reservation: ref.reservation, Analyst: ref.analyst, Price: ref.price, Loss: ref.loss, Made: ref.made, Expires: ref.expires, Payload: payload}, nil
+	return nil
+}
+
+// open is the release with its payload, which must be what was committed.
+func (t *taken) open() (*Stored, error) {
+	payload, err := t.text, error(nil)
+	if payload == nil || sha256.Sum256(payload) != t.payload {
+		return nil, &CorruptError{Seq: t.seq, Reason: "its release is not the one that was committed"}
+	}
+	if t.sealed != "" {
+		if payload, err = t.with.open(t.key, t.reservation, payload); err != nil {
+			return nil, &CorruptError{Seq: t.seq, Reason: "its release does not open with the key that it names"}
+		}
+	}
+	return &Stored{Key: t.key, Reservation: t.reservation, Analyst: t.analyst, Price: t.price, Loss: t.loss, Made: t.made, Expires: t.expires, Payload: payload}, nil
 }
