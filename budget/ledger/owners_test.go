@@ -194,7 +194,7 @@ func TestShownIsSpent(t *testing.T) {
 				answer, _, err := answered(asking, l, r, fmt.Sprintf("%d of %d", i, n), func(id int64) error {
 					switch rng.IntN(12) {
 					case 0:
-						return errors.Join(errGone, l.Fail(ctx, id, "resource"))
+						return errors.Join(errGone, l.Fail(ctx, id, "broken"))
 					case 1:
 						return errors.Join(errGone, l.Abandon(ctx, []int64{id}))
 					case 2: // slow

@@ -154,7 +154,7 @@ func (s *Spool) walk(use func(sealed []byte) error) error {
 
 // Close gives the file free; one that was never committed is gone.
 func (s *Spool) Close() error {
-	if s.file == nil {
+	if s == nil || s.file == nil {
 		return nil
 	}
 	err := s.file.Close()

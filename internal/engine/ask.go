@@ -57,10 +57,12 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 	if err := sqlgen.CheckGiven(s.engine.dialect, p.query.Params, [][]sqltype.Value{args}); err != nil {
 		return nil, err
 	}
+	defer p.readNothing()
 	r, err := p.newRun(ctx, args)
 	if err != nil {
 		return nil, err
 	}
+	p.readNothing()
 	heard := r.heard()
 	defer func() { s.tell(heard, err) }()
 	unlock, err := r.lock(ctx)
@@ -81,7 +83,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 	if r, err = r.askOnce(ctx, heard); err != nil {
 		return nil, err
 	}
-	s.last = &lastAnswer{r.releases(), r.shown.words()}
+	s.last = r.lastAnswer()
 	notice := r.notice(ctx)
 	ans, err = r.answer(ctx)
 	switch {
@@ -202,6 +204,9 @@ func (p *Prepared) stored(ctx context.Context, a *asked) (r *release.Release, of
 		return nil, 0, false, p.session.ledgerFailed(err)
 	}
 	if ok {
+		if err := p.reading(ctx, len(old.Payload)); err != nil {
+			return nil, 0, false, errors.Join(err, old.Spool.Close())
+		}
 		of = old.Reservation
 		if r, err = decoded(st, old); err != nil {
 			return nil, 0, false, p.session.ledgerFailed(err)

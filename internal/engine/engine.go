@@ -44,6 +44,7 @@ type Engine struct {
 	asking   keyedLock
 	unnoted  unnoted
 	turns    turns
+	decoding turns
 	changing sync.Mutex // one reload at a time
 	schema   schemaChange
 }

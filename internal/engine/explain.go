@@ -76,6 +76,7 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 
 // explainPrivate tells of each release and of what is computed from them.
 func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*report, error) {
+	defer p.readNothing()
 	r, err := p.newRun(ctx, args)
 	if err != nil {
 		return nil, err

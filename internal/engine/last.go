@@ -17,10 +17,18 @@ import (
 var lastTable = ownTable(16385, "last", sqltype.Int8, "release", "measure", sqltype.Text, "kind", "bound", sqltype.Float8, "clip", sqltype.Int8, "groups",
 	sqltype.Text, "noise", sqltype.Float8, "scale", "error_95", "price", sqltype.Bool, "free", sqltype.Text, "shown")
 
-// lastAnswer is what dpsql.last tells of: the answer's releases.
+// lastAnswer is what dpsql.last tells of: the answer's releases, without their groups.
 type lastAnswer struct {
 	releases []*asked
 	shown    string
+}
+
+func (r *run) lastAnswer() *lastAnswer {
+	last := &lastAnswer{shown: r.shown.words()}
+	for _, a := range r.releases() {
+		last.releases = append(last.releases, &asked{stage: &stage{an: a.an}, release: a.release.Bare(), free: a.free})
+	}
+	return last
 }
 
 func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 )
@@ -23,11 +24,16 @@ func (r *run) askOnce(ctx context.Context, heard *Heard) (answered *run, err err
 		if err := r.lookUp(ctx); err != nil {
 			return nil, err
 		}
+		if !slices.ContainsFunc(r.asked, func(a *asked) bool { return a.release != nil }) {
+			r.readNothing()
+		}
 		err := r.ask(ctx, heard)
 		var by *ledger.AskedError
 		if !errors.As(err, &by) {
 			return r, err
 		}
+		r.closeReleases()
+		r.readNothing()
 		switch err := s.engine.ledger.Await(ctx, by.Reservation); {
 		case err != nil && ctx.Err() != nil:
 			return nil, s.uncharged(ctx, err)
@@ -38,7 +44,6 @@ func (r *run) askOnce(ctx context.Context, heard *Heard) (answered *run, err err
 		if err != nil {
 			return nil, err
 		}
-		r.closeReleases()
 		next.public, next.waits, r = r.public, r.waits+1, next
 	}
 }

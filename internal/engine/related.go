@@ -87,10 +87,17 @@ func (p *Prepared) relatives(ctx context.Context, st *stage, args []sqltype.Valu
 	for _, b := range broken { // others may answer, or the question is asked; who asks for that release itself is refused
 		p.session.engine.log.Error("a stored release is broken: nothing is computed from it", "record", b.Seq, "error", b.Error())
 	}
+	if i := slices.IndexFunc(list, func(one ledger.Stored) bool { return !good(one.Price) }); i >= 0 {
+		list = list[:i]
+	}
+	bytes := 0
 	for _, one := range list {
-		if !good(one.Price) {
-			break
-		}
+		bytes += len(one.Payload)
+	}
+	if err := p.reading(ctx, bytes); err != nil {
+		return nil, err
+	}
+	for _, one := range list {
 		old, err := release.DecodeRelated(one.Payload)
 		if err != nil {
 			return nil, p.session.ledgerFailed(err)

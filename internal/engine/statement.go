@@ -55,6 +55,7 @@ type Prepared struct {
 	elsewhere *elsewhere                     // set where its answer is computed by the database, from given rows
 	meta      *pgmeta.Session                // set for statements over PostgreSQL's own catalogs
 	shown     *shown                         // how its values are shown; nil: as they are
+	read      func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
 	preview   string                         // how rows of people, which are not shown, are previewed; "": they were not asked for
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -100,6 +101,9 @@ func (p *Prepared) ownRelease(ctx context.Context, st *stage, args []sqltype.Val
 		return nil, p.session.ledgerFailed(err)
 	case !ok:
 		return nil, nil
+	}
+	if err := p.reading(ctx, len(old.Payload)); err != nil {
+		return nil, errors.Join(err, old.Spool.Close())
 	}
 	r, err := decoded(st, old)
 	if err != nil {

@@ -196,7 +196,7 @@ func (old *Release) Computed(a *sensitivity.Analysis, c *Computation) (*Release,
 
 // MostCells is of how many released groups one group is the sum, at most; 0 where none is.
 func (r *Release) MostCells() int {
-	most := 0
+	most := r.cells
 	for _, g := range r.Groups {
 		most = max(most, g.Cells)
 	}

@@ -35,6 +35,12 @@ type Release struct {
 
 	many  many // nil: Groups are all
 	count int  // of many
+	cells int  // MostCells of the groups that it had
+}
+
+// Bare is what there is to know of a release beside its groups.
+func (r *Release) Bare() *Release {
+	return &Release{Plan: r.Plan, Chosen: r.Chosen, Run: r.Run, Tops: r.Tops, cells: r.MostCells()}
 }
 
 // Top is one measuring more, for a higher price: a group's value became the weighted mean of what it was and of the fresh one, rounded.

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/policy"
+)
+
+// TestDecodingTakesATurn: of one analyst as many large stored releases are decoded at once as there are turns, for answers, EXPLAIN, top-ups and what is computed from them; who waits for one pays nothing. Small ones, others' and new questions wait for none, and all are given back.
+func TestDecodingTakesATurn(t *testing.T) {
+	const (
+		large = "select kind_id, days, medications, count(*), sum(cost) from encounters group by 1, 2, 3"
+		part  = "select kind_id, days, medications, count(*) from encounters group by 1, 2, 3"
+		small = "select gender, count(*) from patients group by 1"
+	)
+	first := limited(t, func(*policy.Policy) {})
+	e := first.engine
+	mustTry(t, first, large)
+	mustTry(t, first, small)
+	if n := len(first.last.releases[0].release.Groups); n != 0 {
+		t.Errorf("dpsql.last keeps %d groups", n)
+	}
+	var held []func()
+	for range max(2, runtime.GOMAXPROCS(0)) {
+		done, err := e.decoding.take(context.Background(), "ann", max(2, runtime.GOMAXPROCS(0)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, done)
+	}
+	waiting := func() int {
+		e.decoding.mu.Lock()
+		defer e.decoding.mu.Unlock()
+		return len(e.decoding.waiting["ann"])
+	}
+	n := charged(t, e, func() {
+		for _, q := range []string{large, "explain " + large, part, "explain " + part} {
+			ctx, cancel := context.WithCancel(context.Background())
+			s, ended := e.session(t, "ann"), make(chan error, 1)
+			p, err := prepare(s, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				_, err := p.Run(ctx, nil)
+				ended <- err
+			}()
+			for waiting() == 0 {
+				select {
+				case err := <-ended:
+					t.Fatalf("%s waited for no turn: %v", q, err)
+				case <-time.After(time.Millisecond):
+				}
+			}
+			cancel()
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", q, err)
+			}
+		}
+		mustTry(t, e.session(t, "ann"), small)
+		mustTry(t, e.session(t, "bob"), large)
+	})
+	if n != 0 {
+		t.Errorf("%d charges for what is stored", n)
+	}
+	mustTry(t, e.session(t, "ann"), "select ward, count(*) from patients group by 1")
+	held[0]() // one turn does for all that follow, one after the other
+	s := e.session(t, "ann")
+	for _, q := range []string{large, "explain " + large, part, "explain " + part} {
+		mustTry(t, s, q)
+	}
+	set(t, s, "dpsql.epsilon", "2")
+	mustTry(t, s, "explain "+large)
+	mustTry(t, s, large)
+	set(t, s, "dpsql.target_error", "1000000")
+	mustTry(t, s, "explain "+large)
+	mustTry(t, s, large)
+	for _, done := range held[1:] {
+		done()
+	}
+	if len(e.decoding.taken) != 0 {
+		t.Errorf("turns are kept: %v", e.decoding.taken)
+	}
+}
