@@ -28,19 +28,20 @@ type book struct {
 
 	own ownCharges
 
-	mu      sync.Mutex // guards all below
-	cache   Cache
-	state   *state // of what is written and of the batch that is being written
-	serving *dataset
-	epoch   string // of the policy that is served; "" for the owner
-	served  Head   // what that policy promises
-	raising *Head  // what this process is just making of it
-	broken  error  // why nothing is written any more
-	closed  bool
-	moving  bool           // it may have departed
-	held    map[int64]bool // outstanding reservations whose callers have their ids
-	sweep   int            // size of state.stored at which expired releases are dropped next
-	unswept bool           // spools have expired
+	mu       sync.Mutex // guards all below
+	cache    Cache
+	state    *state // of what is written and of the batch that is being written
+	serving  *dataset
+	epoch    string // of the policy that is served; "" for the owner
+	served   Head   // what that policy promises
+	raising  *Head  // what this process is just making of it
+	broken   error  // why nothing is written any more
+	closed   bool
+	moving   bool           // it may have departed
+	unmarked bool           // when it was read, there was no mark
+	held     map[int64]bool // outstanding reservations whose callers have their ids
+	sweep    int            // size of state.stored at which expired releases are dropped next
+	unswept  bool           // spools have expired
 }
 
 // store keeps records in one order, durably, and releases beside them. It is used by one goroutine at a time.

@@ -70,6 +70,8 @@ type Ledger interface {
 	// that freeze, and pardons the analyst's resource failures ("": everybody's). by says who did it. Both do nothing where nothing would change.
 	Freeze(ctx context.Context, analyst, by string) error
 	Unfreeze(ctx context.Context, analyst, by string) error
+	// Unmarked reports whether no mark lay beside the ledger when it was opened.
+	Unmarked() bool
 	// Frozen reports whether the analyst, or everybody, is frozen.
 	Frozen(analyst string) bool
 	// Stopped reports whether the analyst had too many resource failures in a window, over all processes, and no pardon since.

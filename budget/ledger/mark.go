@@ -88,8 +88,11 @@ func openMark(path string) (*mark, error) {
 	return &mark{f}, nil
 }
 
-// move names a newer record, in place: all marks are equally long.
+// move names a newer record, in place: all marks are equally long. Without a mark it does nothing.
 func (m *mark) move(w waterline) error {
+	if m == nil {
+		return nil
+	}
 	_, err := io.WriteString(io.NewOffsetWriter(m.file, 0), w.text())
 	return err
 }

@@ -98,7 +98,11 @@ func (l *Postgres) openExisting(ctx context.Context) error {
 	case !there:
 		return ErrNotExist
 	}
-	return l.loadAll()
+	if err := l.loadAll(); err != nil || l.unmarked { // as of a file
+		return err
+	}
+	l.mark, err = openMark(l.path)
+	return err
 }
 
 func join(ctx context.Context, at Server, opt Options, idle time.Duration, opening func(*Postgres) error) (*Postgres, error) {
@@ -119,10 +123,7 @@ func join(ctx context.Context, at Server, opt Options, idle time.Duration, openi
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if s.mark, err = openMark(s.path); err == nil {
-		err = opening(l)
-	}
-	if err != nil {
+	if err := opening(l); err != nil {
 		return nil, errors.Join(fmt.Errorf("ledger in PostgreSQL %s: %w", s.place(), err), l.Close())
 	}
 	return l, nil
@@ -166,10 +167,13 @@ func (l *Postgres) enter(ctx context.Context, head Head, lease time.Duration) er
 			return err
 		}
 	}
+	if l.mark, err = openMark(l.path); err != nil {
+		return err
+	}
 	if l.leases, err = startLeases(ctx, l, lease); err != nil {
 		return err
 	}
-	if err := l.serve(head, &Opening{Dataset: head.Dataset, Epoch: head.Epoch, Shared: true}); err != nil {
+	if err := l.serve(head, &Opening{Dataset: head.Dataset, Epoch: head.Epoch, Shared: true, Unmarked: l.unmarked}); err != nil {
 		return err
 	}
 	return l.mark.file.Sync()
@@ -215,6 +219,7 @@ func (l *Postgres) loadAll() error {
 	if err != nil {
 		return err
 	}
+	l.unmarked = w.seq == 0
 	missing := func(err error) bool {
 		var first *CorruptError
 		return errors.As(err, &first) && first.Seq == 1
@@ -223,6 +228,7 @@ func (l *Postgres) loadAll() error {
 		return err
 	}
 	if l.empty() {
+		l.unmarked = false // a new one has none
 		return w.passed(l.path, 0)
 	}
 	return l.load(w, l.path) // another process may have written the first since

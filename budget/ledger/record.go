@@ -76,6 +76,7 @@ type Opening struct {
 	Epoch     string  `json:"epoch"`
 	Recovered []int64 `json:"recovered,omitempty"`
 	Shared    bool    `json:"shared,omitempty"`
+	Unmarked  bool    `json:"unmarked,omitempty"` // no mark lay beside the ledger: nothing but its owner's word says that it is the newest
 }
 
 // Recovery closes reservations whose owner's lease has ended: it died, or was too slow and will find them closed; or whose client left. They stay charged.

@@ -89,6 +89,11 @@ func (l *SQLite) openExisting() error {
 	if err := l.loadFile(); err != nil {
 		return err
 	}
+	if !l.unmarked { // an owner makes no mark: whoever serves next is to see that it is missing
+		if err := l.openMark(); err != nil {
+			return err
+		}
+	}
 	return l.prepare()
 }
 
@@ -116,12 +121,21 @@ func take(ctx context.Context, path string, opt Options, opening func(*SQLite) e
 	l := &SQLite{b, &file{path: abs}}
 	b.store, b.spools = l.file, spoolsBeside(abs, opt.disk)
 	if err := opening(l); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), l.Close())
+		err = fmt.Errorf("%s: %w", path, l.named(err))
+		if end := l.Close(); !isDamage(end) {
+			err = errors.Join(err, end)
+		}
+		return nil, err
 	}
-	return l, nil
+	return l, l.foldLog()
 }
 
 func (l *SQLite) open(head Head, connect connector) error {
+	if info, err := os.Stat(l.path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 && logged(l.path) {
+		if err := l.markAllows(); err != nil {
+			return err
+		}
+	}
 	// The analysts' names and statements' hashes in it are for the owner alone.
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -130,19 +144,22 @@ func (l *SQLite) open(head Head, connect connector) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	isNew, err := l.connect(connect, true)
-	if err != nil {
-		return err
+	isNew, err := l.attach(connect, true)
+	if err == nil && isNew {
+		err = l.markAllows()
 	}
-	if isNew {
-		err = l.create()
-	} else {
-		err = l.enter(head)
+	if err == nil {
+		err = makeDurable(l.db)
 	}
 	if err != nil {
 		return err
 	}
-	if err := l.serve(head, &Opening{Dataset: head.Dataset, Epoch: head.Epoch}); err != nil {
+	if !isNew { // the tables of a new one come with the first record, in its transaction
+		if err := l.enter(head); err != nil {
+			return err
+		}
+	}
+	if err := l.serve(head, &Opening{Dataset: head.Dataset, Epoch: head.Epoch, Unmarked: l.unmarked}); err != nil {
 		return err
 	}
 	if err := l.mark.file.Sync(); err != nil {
@@ -151,10 +168,30 @@ func (l *SQLite) open(head Head, connect connector) error {
 	return syncDir(filepath.Dir(l.path))
 }
 
-// connect takes the file and tells a new one from a ledger.
+// connect takes the file, to write to it.
 func (l *file) connect(connect connector, mayBeNew bool) (isNew bool, err error) {
+	if isNew, err = l.attach(connect, mayBeNew); err == nil {
+		err = makeDurable(l.db)
+	}
+	return isNew, err
+}
+
+// logged says whether something lies in the file's write-ahead log.
+func logged(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return err == nil && info.Size() > 0
+}
+
+// attach takes the file and tells a new one from a ledger. It writes nothing.
+func (l *file) attach(connect connector, mayBeNew bool) (isNew bool, err error) {
+	log := logged(l.path)
 	if l.db, err = connect(l.path); err != nil {
 		return false, inUse(err)
+	}
+	if log { // it stays where it is while the file may be refused, or is somebody else's
+		if _, err := l.db.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
+			return false, err
+		}
 	}
 	if err := answers(l.db, "PRAGMA locking_mode=exclusive", "exclusive"); err != nil {
 		return false, err
@@ -165,7 +202,7 @@ func (l *file) connect(connect connector, mayBeNew bool) (isNew bool, err error)
 	if isNew && !mayBeNew {
 		return false, fmt.Errorf("%w: it is empty", ErrForeign)
 	}
-	return isNew, makeDurable(l.db)
+	return isNew, nil
 }
 
 // makeDurable makes a COMMIT return only when it is on disk: write-ahead log, synced at every commit.
@@ -218,8 +255,14 @@ func (l *file) ours() (isNew bool, err error) {
 	return false, nil
 }
 
-// create refuses a file that is new in the place of one that was written. The tables come with the first record, in its transaction.
-func (l *SQLite) create() error {
+// foldLog lets the write-ahead log be folded into the file when it is closed.
+func (l *file) foldLog() error {
+	_, err := l.db.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, false)
+	return err
+}
+
+// markAllows refuses a new file in the place of one that was written.
+func (l *SQLite) markAllows() error {
 	w, err := readMark(l.path)
 	if err != nil {
 		return err
@@ -239,6 +282,7 @@ func (l *SQLite) loadFile() error {
 	if l.state.version > l.format {
 		return &CorruptError{Seq: l.state.seq, Reason: fmt.Sprintf("a record of version %d in a file of format %d", l.state.version, l.format)}
 	}
+	l.unmarked = w.seq == 0
 	return nil
 }
 
@@ -256,16 +300,16 @@ func (l *SQLite) enter(head Head) error {
 	if err != nil {
 		return err
 	}
-	return l.prepare()
+	return errors.Join(l.openMark(), l.prepare())
+}
+
+func (l *file) openMark() (err error) {
+	l.mark, err = openMark(l.path)
+	return err
 }
 
 // prepare makes ready to write.
-func (l *file) prepare() (err error) {
-	if l.mark == nil {
-		if l.mark, err = openMark(l.path); err != nil {
-			return err
-		}
-	}
+func (l *file) prepare() error {
 	for _, p := range []struct {
 		stmt **sqlite3.Stmt
 		sql  string
@@ -322,7 +366,7 @@ func (l *file) insert(c change) error {
 		if err := l.db.Exec(fmt.Sprintf("PRAGMA application_id=%d;", applicationID) + schema); err != nil {
 			return err
 		}
-		if err := l.prepare(); err != nil {
+		if err := errors.Join(l.openMark(), l.prepare()); err != nil {
 			return err
 		}
 	}

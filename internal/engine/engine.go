@@ -81,6 +81,9 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 		return nil, err
 	}
 	e.world.Store(w)
+	if e.ledger.Unmarked() {
+		e.log.Warn("no mark lay beside the ledger, so nothing tells whether it is the newest: if this machine has served it before, look whether it was put back from a backup; the ledger's record of this opening says it too")
+	}
 	return e, nil
 }
 
