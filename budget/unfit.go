@@ -6,8 +6,8 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 )
 
-// Unfit says, for the owner, where an order fitted to a price would hold at least a tenth more statements of it than this filter's own, which stays as long as the ledger does; "" where none would.
-func (f *Filter) Unfit(price float64) string {
+// Unfit says, for the owner, where an order fitted to a price would hold at least a tenth more statements of it than this filter's own, which stays as long as its window, or where there is one window only the ledger, does; "" where none would.
+func (f *Filter) Unfit(price float64, renews bool) string {
 	g, err := NewFilter(Params{f.Epsilon, f.Delta, price, f.Accountant})
 	if err != nil {
 		return ""
@@ -21,7 +21,10 @@ func (f *Filter) Unfit(price float64) string {
 	}
 	was := fmt.Sprintf("the Renyi order %.2f, fitted to query.epsilon %g", f.Order, f.QueryEpsilon)
 	if f.Order == 0 {
-		was = "no Renyi order, for which the first budget had no room"
+		was = "no Renyi order, for which the budget had no room when it was first charged"
+	}
+	if renews {
+		return fmt.Sprintf("this window keeps %s, by which the whole budget holds %d statements of epsilon %g; the next one's order %.2f will hold %d", was, kept, price, g.Order, fitted)
 	}
 	return fmt.Sprintf("the ledger keeps %s, by which the whole budget holds %d statements of epsilon %g; the order %.2f of a new ledger would hold %d", was, kept, price, g.Order, fitted)
 }

@@ -1,21 +1,26 @@
 package ledger
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsql/dpsql/budget"
+)
 
 // AccountsOf is Accounts, in which a data set has an account of each of these payers and their roles too, by the quotas that are given: what one who was not
-// charged in this window, or whose quota changed since, has spent and has left now. Payers of a data set that the ledger does not have are left out.
-func (l *book) AccountsOf(dataset string, payers []Payer) (Accounts, error) {
+// charged in this window, or whose quota changed since, has spent and has left now. fits is the filter that their policy asks for a window which begins. Payers of a data set that the ledger does not have are left out.
+func (l *book) AccountsOf(dataset string, fits *budget.Filter, payers []Payer) (Accounts, error) {
 	if err := l.fresh(); err != nil {
 		return Accounts{}, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := l.time()
-	out, err := l.state.accounts(at)
+	out, err := l.state.accounts(at, dataset, fits)
 	d := l.state.find(dataset)
 	if err != nil || d == nil {
 		return out, err
 	}
+	d = d.fitted(fits, at)
 	for i := range out.Datasets {
 		if out.Datasets[i].Dataset != dataset {
 			continue

@@ -38,6 +38,7 @@ type Balance struct {
 	Dataset  Account
 	Roles    []RoleAccount // by name
 	Analyst  Account
+	Filter   *budget.Filter // of the window: the rooms and the Renyi losses are at its order
 	Began    *budget.Filter // of the promise at the window's first charge: for Odometer
 	Window   Window
 	Lifetime LifetimeBalance
@@ -146,7 +147,7 @@ func (s *state) balance(d *dataset, p Payer, at time.Time) (Balance, error) {
 	b := Balance{Lifetime: s.lifetime()}
 	all, accounts, window := d.at(at)
 	window.Last = b.Lifetime.endsWith(window, d.head.Filter)
-	b.Window, b.Began = window, d.beginning(window)
+	b.Window, b.Filter, b.Began = window, d.head.Filter, d.beginning(window)
 	ended := !window.Charged && !b.Lifetime.holds(d.head.Filter)
 	var err error
 	if b.Dataset, err = all.show(d.head, quota{epsilon: d.head.Filter.Epsilon}, 0, ended); err != nil {
@@ -240,10 +241,13 @@ func part(r budget.Rooms, f *budget.Filter) float64 {
 	return out
 }
 
-// accounts is the owner's view at a moment that is not before the last record's.
-func (s *state) accounts(at time.Time) (Accounts, error) {
+// accounts is the owner's view at a moment that is not before the last record's. A window of the named data set that is not charged yet is shown under the filter that its first charge would find.
+func (s *state) accounts(at time.Time, dataset string, fits *budget.Filter) (Accounts, error) {
 	out := Accounts{Lifetime: s.lifetime(), Stopped: s.stops()}
 	for _, d := range s.datasets {
+		if d.head.Dataset == dataset {
+			d = d.fitted(fits, at)
+		}
 		out.People = d.head.People
 		all, accounts, window := d.at(at)
 		filter, ended := *d.head.Filter, !window.Charged && !out.Lifetime.holds(d.head.Filter)

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/dpsql/dpsql/budget"
 )
 
 // book is a ledger over a store: what is admitted, and in which order it is written. One batch of writes runs at a time (queue.go).
@@ -236,16 +234,6 @@ func (h *Head) accepts(asked Head) error {
 			asked.Filter.Epsilon, asked.Filter.Delta, asked.Filter.Accountant)
 	}
 	return nil
-}
-
-// Filter is the filter in force; nil for an owner.
-func (l *book) Filter() *budget.Filter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.serving == nil {
-		return nil
-	}
-	return l.serving.head.Filter
 }
 
 // time is the clock's, but never before the last record's: a clock that was turned back revives nothing.

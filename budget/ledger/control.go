@@ -114,10 +114,12 @@ func (l *book) Balance(p Payer) (Balance, error) {
 	if err := l.promised(); err != nil {
 		return Balance{}, err
 	}
-	if err := p.check(version, l.serving.head.Filter); err != nil {
+	at := l.time()
+	d := l.present(at)
+	if err := p.check(version, d.head.Filter); err != nil {
 		return Balance{}, fmt.Errorf("ledger: %w", err)
 	}
-	return l.state.balance(l.serving, p, l.time())
+	return l.state.balance(d, p, at)
 }
 
 // Accounts is the owner's view. It does not show what a ledger that stopped may have on disk beyond it.
@@ -127,7 +129,10 @@ func (l *book) Accounts() (Accounts, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.state.accounts(l.time())
+	if l.serving == nil {
+		return l.state.accounts(l.time(), "", nil)
+	}
+	return l.state.accounts(l.time(), l.serving.head.Dataset, l.fits())
 }
 
 // checkFrozen wraps ErrFrozen if the analyst, or everybody, is frozen.

@@ -26,10 +26,10 @@ import (
 
 // Ledger is what the engine spends through. SQLite is the one for a single proxy. All methods may be called at once.
 type Ledger interface {
-	// Filter is the filter in force: of the order of the data set's first opening. Prices and losses must be its own.
+	// Filter is that of the window of now. Its order is fixed at the window's first charge, by the policy that is served then. Prices and losses must be its own.
 	Filter() *budget.Filter
 	// ReserveAll charges a statement's stages before its data is touched and returns their ids once the records are durable:
-	// all of them, or none. An *AskedError says that one is being asked elsewhere, a *Denied that the budget does not hold them together, ErrFrozen and ErrStopped that the analyst is stopped, ErrPromise that the
+	// all of them, or none. ErrOrder says that the losses are of another order than the paying window's, an *AskedError says that one is being asked elsewhere, a *Denied that the budget does not hold them together, ErrFrozen and ErrStopped that the analyst is stopped, ErrPromise that the
 	// ledger's promise is no longer the one that is served; then nothing was written. A context that ends does not stop a write begun.
 	ReserveAll(ctx context.Context, stages []Reservation) ([]int64, error)
 	// Reserve is ReserveAll of one.
@@ -61,7 +61,7 @@ type Ledger interface {
 	// Accounts is the owner's view: all data sets, analysts and freezes.
 	Accounts() (Accounts, error)
 	// AccountsOf is Accounts with those of these payers of a data set.
-	AccountsOf(dataset string, payers []Payer) (Accounts, error)
+	AccountsOf(dataset string, fits *budget.Filter, payers []Payer) (Accounts, error)
 	// History tells how a data set's budget was spent, charge by charge.
 	History(ctx context.Context, dataset string) ([]Spent, error)
 	// Healthy is nil while charges can be written: else ErrClosed, ErrPromise, or ErrBroken after a write that may or may not be on disk.
@@ -138,6 +138,8 @@ type Reservation struct {
 
 	Once  bool  `json:"-"` // it is not to be charged while the same statement is asked, nor if that was released: a release answers both
 	Known int64 `json:"-"` // but for this one's, by its reservation, which the caller knows and which does not do
+
+	Filter *budget.Filter `json:"-"` // that Loss was taken by; nil: the caller does not say
 
 	Enough float64 `json:"-"` // the least price of a release that would answer: what is asked or released at less is no reason to wait
 }

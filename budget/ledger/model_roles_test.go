@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"pgregory.net/rapid"
 
@@ -29,6 +30,36 @@ type modelGrant struct {
 // window names the present window of a data set.
 func (m *model) window(h *Head) [2]string {
 	return [2]string{h.Dataset, windowName(h.Window, m.time())}
+}
+
+// modelFilter is the filter of these parameters.
+func modelFilter(p budget.Params) *budget.Filter {
+	if f, ok := modelFitted.Load(p); ok {
+		return f.(*budget.Filter)
+	}
+	f, err := budget.NewFilter(p)
+	if err != nil {
+		panic(err)
+	}
+	modelFitted.Store(p, f)
+	return f
+}
+
+var modelFitted sync.Map
+
+// policy is the present data set's head as its policy has it.
+func (m *model) policy() Head {
+	head := *m.current
+	head.Epoch, head.Filter = m.epoch, m.asks[head.Dataset]
+	return head
+}
+
+// filter is that of the present window: kept since its first charge, or what the policy asks.
+func (m *model) filter() *budget.Filter {
+	if m.windows[m.window(m.current)] > 0 {
+		return m.current.Filter
+	}
+	return m.asks[m.current.Dataset]
 }
 
 // payer is an analyst as the policy has it.
@@ -101,7 +132,7 @@ type modelAccount struct {
 
 // accounts are those of a payer, the widest first: rooms are the shares of what is promised now.
 func (m *model) accounts(p Payer) ([]modelAccount, error) {
-	f := m.current.Filter
+	f := m.filter()
 	spent, _, _ := m.account(m.current, all)
 	list := []modelAccount{{ScopeDataset, "", budget.Rooms{Pure: f.PureRoom, Renyi: f.RenyiRoom, Delta: f.DeltaRoom}, spent}}
 	add := func(scope string, who payee, epsilon float64) error {
@@ -128,7 +159,7 @@ func (m *model) admits(t *rapid.T, r Reservation) (scope, role string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	least, f := math.Inf(1), m.current.Filter
+	least, f := math.Inf(1), m.filter()
 	for _, a := range list {
 		left := a.rooms.Left(a.spent)
 		if has := min(max(left.Pure/f.PureRoom, left.Renyi/f.RenyiRoom), left.Delta/f.DeltaRoom); !a.rooms.Admits(a.spent, r.Loss) && has < least {
@@ -140,13 +171,13 @@ func (m *model) admits(t *rapid.T, r Reservation) (scope, role string) {
 
 // raise makes the present data set's promise larger, and perhaps the lifetime.
 func (m *model) raise(t *rapid.T, l *opened) {
-	to := *m.current
-	to.Epoch = m.epoch
-	filter, err := to.Filter.Raised(to.Filter.Epsilon+float64(rapid.IntRange(0, 3).Draw(t, "more")), to.Filter.Delta)
+	to := m.policy()
+	filter, err := m.current.Filter.Raised(to.Filter.Epsilon+float64(rapid.IntRange(0, 3).Draw(t, "more")), to.Filter.Delta)
 	if err != nil {
 		t.Fatal(err)
 	}
-	to.Filter, to.Lifetime = filter, &Lifetime{to.Lifetime.Epsilon + float64(rapid.SampledFrom([]int{0, 0, 5}).Draw(t, "longer"))}
+	to.Filter = modelFilter(budget.Params{Epsilon: filter.Epsilon, Delta: filter.Delta, QueryEpsilon: to.Filter.QueryEpsilon, Accountant: filter.Accountant})
+	to.Lifetime = &Lifetime{to.Lifetime.Epsilon + float64(rapid.SampledFrom([]int{0, 0, 5}).Draw(t, "longer"))}
 	spent, _ := m.lifetime(nil)
 	charged := m.windows[m.window(&to)]
 	if charged > 0 {
@@ -163,7 +194,7 @@ func (m *model) raise(t *rapid.T, l *opened) {
 		t.Fatal(err)
 	}
 	m.wrote()
-	m.current.Filter = to.Filter
+	m.current.Filter, m.asks[to.Dataset] = filter, to.Filter
 	for i := range m.heads { // it is the same in all
 		m.heads[i].Lifetime = to.Lifetime
 	}

@@ -28,7 +28,8 @@ type model struct {
 	stops   modelStops
 	cache   Cache
 	grants  []modelGrant
-	windows map[[2]string]float64 // charged: of a data set, what it promised last before its end
+	windows map[[2]string]float64     // charged: of a data set, what it promised last before its end
+	asks    map[string]*budget.Filter // what each data set's policy asks of a window that begins; heads have that of the window charged last
 }
 
 type modelCharge struct {
@@ -94,16 +95,12 @@ var modelFilters = sync.OnceValue(func() []*budget.Filter {
 		{Epsilon: 20, Delta: 1e-6, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP},
 		{Epsilon: 8, Delta: 1e-7, QueryEpsilon: 0.2, Accountant: budget.AccountantRDP},
 	} {
-		f, err := budget.NewFilter(p)
-		if err != nil {
-			panic(err)
-		}
-		out = append(out, f)
+		out = append(out, modelFilter(p))
 	}
 	return out
 })
 
-// The store against the model under random reservations, commits, failures, look-ups, freezes, grants, raises, reloads, restarts for either
+// The store against the model under random reservations, commits, failures, look-ups, freezes, grants, raises, other usual prices, reloads, restarts for either
 // data set, and a clock that jumps both ways.
 func TestModel(t *testing.T) { both(t, testModel) }
 
@@ -121,18 +118,17 @@ func testModel(t *testing.T) {
 			}
 			newSchema(tb, path)
 		}
-		m := &model{frozen: map[string]bool{}, windows: map[[2]string]float64{}, now: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
+		m := &model{frozen: map[string]bool{}, windows: map[[2]string]float64{}, asks: map[string]*budget.Filter{}, now: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 			cache: Cache{TTL: 50 * time.Hour, Scope: rapid.SampledFrom([]string{ScopeDataset, ScopeAnalyst}).Draw(t, "scope")}}
 		pers := rapid.SampledFrom([]string{"", WindowDay, WindowDay, WindowWeek, WindowMonth, WindowQuarter})
 		for i, f := range modelFilters() {
 			m.heads = append(m.heads, Head{Dataset: fmt.Sprint("set ", i), People: "all", Filter: f, Window: pers.Draw(t, "per"), Lifetime: &Lifetime{60}})
+			m.asks[m.heads[i].Dataset] = f
 		}
 		start := func(t *rapid.T) *opened {
 			m.current = &m.heads[rapid.IntRange(0, 1).Draw(t, "data set")]
 			m.epoch = epochs.Draw(t, "epoch")
-			head := *m.current
-			head.Epoch = m.epoch
-			l, err := openAt(path, head, frequent(Options{Cache: m.cache, Now: func() time.Time { return m.now }}))
+			l, err := openAt(path, m.policy(), frequent(Options{Cache: m.cache, Now: func() time.Time { return m.now }}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +162,10 @@ func testModel(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"reserve": func(t *rapid.T) {
-				r := drawReservation(t, m.current.Filter, m.payer(analysts.Draw(t, "analyst")))
+				if *l.Filter() != *m.filter() {
+					t.Fatalf("the window's filter is %+v, not %+v", l.Filter(), m.filter())
+				}
+				r := drawReservation(t, m.filter(), m.payer(analysts.Draw(t, "analyst")))
 				scope, role := m.admits(t, r)
 				id, err := l.Reserve(ctx, r)
 				var denied *Denied
@@ -181,6 +180,7 @@ func testModel(t *testing.T) {
 					}
 				case scope == "" && err == nil:
 					m.wrote()
+					m.current.Filter = m.filter()
 					m.windows[m.window(m.current)] = m.current.Filter.Epsilon
 					m.charges = append(m.charges, &modelCharge{Reservation: r, id: id, dataset: m.current.Dataset,
 						window: windowName(m.current.Window, m.time()), epoch: m.epoch, open: true})
@@ -258,6 +258,13 @@ func testModel(t *testing.T) {
 				m.grants = append(m.grants, modelGrant{m.window(m.current), to, g.Epsilon})
 			},
 			"raise": func(t *rapid.T) { m.raise(t, l) },
+			"price": func(t *rapid.T) { // another query.epsilon: no record, no epoch
+				asks := m.filter()
+				m.asks[m.current.Dataset] = modelFilter(budget.Params{Epsilon: asks.Epsilon, Delta: asks.Delta, QueryEpsilon: rapid.SampledFrom([]float64{0.01, 0.2, 0.5}).Draw(t, "usual"), Accountant: asks.Accountant})
+				if err := l.SetHead(ctx, m.policy()); err != nil {
+					t.Fatal(err)
+				}
+			},
 			"clock": func(t *rapid.T) {
 				m.now = m.now.Add(time.Duration(rapid.SampledFrom([]int{1, 5, 5, 24, 24, 24 * 8, 24 * 40, -24, -24 * 60}).Draw(t, "hours")) * time.Hour)
 			},

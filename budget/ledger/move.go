@@ -302,8 +302,8 @@ func (c *copying) compare(ctx context.Context, dst landing) error {
 	if reason := st.differs(c.st); reason != "" {
 		return fmt.Errorf("ledger: the copy differs: %s", reason)
 	}
-	want, err := c.st.accounts(c.st.clock)
-	got, err2 := st.accounts(st.clock)
+	want, err := c.st.accounts(c.st.clock, "", nil)
+	got, err2 := st.accounts(st.clock, "", nil)
 	if err := errors.Join(err, err2); err != nil {
 		return err
 	}

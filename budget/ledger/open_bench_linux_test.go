@@ -22,7 +22,7 @@ func grown(b testing.TB, path string, records, stored int) {
 	r := count(b, l.Filter(), "ann", 1, 0.1)
 	r.Events = append(r.Events, r.Events[0])
 	r.Loss = must(l.Filter().Sum(r.Events))(b)
-	charge := must(l.charge(r))(b)
+	charge := must(l.charge(r, l.Filter()))(b)
 	payload := make([]byte, 256)
 	sum := Hash(sha256.Sum256(payload))
 	const most = checkpointEvery/2 - 1
@@ -123,7 +123,7 @@ func benchOpen(b *testing.B, records, stored int) {
 		start = time.Now()
 		const n = 1000
 		for range n {
-			charge := must(l.charge(r))(b)
+			charge := must(l.charge(r, l.Filter()))(b)
 			if d, err := l.state.admit(l.serving, []Reservation{charge.Reservation}, l.time()); d != nil || err != nil {
 				b.Fatal(d, err)
 			}

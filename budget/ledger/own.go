@@ -29,6 +29,7 @@ type OwnCharge struct {
 	State      string
 	Price      float64
 	Loss       dp.Loss
+	Order      float64  // at which Loss.Renyi was taken: its window's
 	Mechanisms []string // names of the events, each once
 	Total      dp.Loss  // this analyst's in the window, up to this charge
 
@@ -127,6 +128,7 @@ type ownRecord struct {
 		Dataset   string  `json:"dataset"`
 		Statement Hash    `json:"statement"`
 		Price     float64 `json:"price"`
+		Order     float64 `json:"order"`
 		Loss      dp.Loss `json:"loss"`
 		Events    []struct {
 			Name string `json:"name"`
@@ -171,7 +173,7 @@ func (o *ownCharges) add(one row, head *Head) error {
 		if dataset != head.Dataset {
 			return nil
 		}
-		c := &OwnCharge{At: r.Time, Window: windowAt(head.Window, r.Time).Start, Statement: r.Reserve.Statement, State: StateReserved, Price: r.Reserve.Price, Loss: r.Reserve.Loss, Reservation: one.seq}
+		c := &OwnCharge{At: r.Time, Window: windowAt(head.Window, r.Time).Start, Statement: r.Reserve.Statement, State: StateReserved, Price: r.Reserve.Price, Loss: r.Reserve.Loss, Order: r.Reserve.Order, Reservation: one.seq}
 		for _, e := range r.Reserve.Events {
 			if !slices.Contains(c.Mechanisms, e.Name) {
 				c.Mechanisms = append(c.Mechanisms, e.Name)

@@ -128,7 +128,7 @@ func testAccountsOf(t *testing.T) {
 	}
 	payers := []Payer{{Analyst: "bob", Quota: 2, Roles: []Role{{"students", 4}}}, {Analyst: "ann", Quota: 100}}
 	for _, of := range []string{"demo", "another"} {
-		a := must(l.AccountsOf(of, payers))(t)
+		a := must(l.AccountsOf(of, nil, payers))(t)
 		d := a.Datasets[0]
 		bob, known := d.Analysts["bob"]
 		switch {

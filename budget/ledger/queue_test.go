@@ -142,6 +142,8 @@ func TestUndo(t *testing.T) {
 				if ids := s.open(); len(ids) > 0 {
 					anyOpen = rapid.SampledFrom(ids).Draw(t, "id")
 				}
+				fit := *s.find(set).head.Filter
+				fit.QueryEpsilon = rapid.SampledFrom([]float64{0.5, 1}).Draw(t, "usual")
 				roles := rapid.SampledFrom([][]Role{nil, {{"lab", 0.5}}, {{"lab", 1}, {"ward", 1}}}).Draw(t, "roles")
 				s := Reservation{Payer: Payer{Analyst: who, Quota: 1, Roles: roles}, Price: 0.5, Events: Events{nil}}
 				s.Loss.Pure = 0.25
@@ -164,6 +166,7 @@ func TestUndo(t *testing.T) {
 					{Grant: &Grant{set, who, 1, "x", "y", ""}},
 					{Grant: &Grant{set, "", 1, "x", "y", "lab"}},
 					{Promise: &Promise{set, must(filter.Raised(filter.Epsilon+float64(at.Sub(time.Unix(0, 0))/time.Hour)/1e4, filter.Delta))(tb), &Lifetime{1000}, "x", "y"}},
+					{Fit: &Fit{set, &fit}},
 					{Freeze: &Freeze{Analyst: who, By: "x"}},
 					{Departure: &Departure{ID: "m", To: "there", By: "x"}},
 					{Arrival: &Arrival{ID: "m", From: "here", By: "x"}},

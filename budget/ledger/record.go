@@ -28,7 +28,7 @@ func (h *Hash) UnmarshalText(text []byte) error {
 }
 
 // version is the records' format. Those of version 1 (one data set, no windows, lifetime, freezes or epochs), 2 (one process at a time, so
-// that charges belong to the data set and epoch of the last opening), 3 (a quota is a share, and roles have none) and 4 (resource failures stop nobody) are read as
+// that charges belong to the data set and epoch of the last opening), 3 (a quota is a share, and roles have none) and 4 (resource failures stop nobody, all windows have one order) are read as
 // what they were; another is refused, never guessed at.
 const version = 5
 
@@ -49,6 +49,7 @@ type Record struct {
 	Recovery *Recovery `json:"recovery,omitempty"`
 	Grant    *Grant    `json:"grant,omitempty"`
 	Promise  *Promise  `json:"promise,omitempty"`
+	Fit      *Fit      `json:"fit,omitempty"`
 
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	Departure  *Departure  `json:"departure,omitempty"`
@@ -59,7 +60,7 @@ type Record struct {
 // kinds is how many are set.
 func (r *Record) kinds() int {
 	n := 0
-	for _, set := range []bool{r.Head != nil, r.Opening != nil, r.Reserve != nil, r.Commit != nil, r.Fail != nil, r.Epoch != nil, r.Freeze != nil, r.Recovery != nil, r.Grant != nil, r.Promise != nil,
+	for _, set := range []bool{r.Head != nil, r.Opening != nil, r.Reserve != nil, r.Commit != nil, r.Fail != nil, r.Epoch != nil, r.Freeze != nil, r.Recovery != nil, r.Grant != nil, r.Promise != nil, r.Fit != nil,
 		r.Checkpoint != nil, r.Departure != nil, r.Arrival != nil, r.Pardon != nil} {
 		if set {
 			n++

@@ -299,13 +299,15 @@ func testAnotherBudgetIsRefused(t *testing.T) {
 	if !bytes.Equal(before, kept(t, path)) {
 		t.Error("a refused opening changed the file")
 	}
-	// Another usual price is no other promise: the order of the window stays.
+	// Another usual price is no other promise: the order of a window that is charged stays.
 	head := demoHead(t)
 	filter(budget.Params{Epsilon: 20, Delta: 1e-6, QueryEpsilon: 0.1, Accountant: "rdp"})(&head)
 	if head.Filter.Order == 3.18 {
 		t.Fatal("the test's filter has the same order")
 	}
-	if l := open(t, path, head, Options{}); l.Filter().Order != 3.18 {
+	l := open(t, path, demoHead(t), Options{})
+	must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.5)))(t)
+	if l = reopen(t, l, path, head, Options{}); l.Filter().Order != 3.18 {
 		t.Errorf("order %g", l.Filter().Order)
 	}
 }

@@ -165,6 +165,8 @@ func (s *state) check(r *Record) error {
 		return s.checkGrant(r.Grant)
 	case r.Promise != nil:
 		return s.checkPromise(r)
+	case r.Fit != nil:
+		return s.checkFit(r)
 	case r.Departure != nil, r.Arrival != nil:
 		return nil // checkMove did
 	case r.Checkpoint != nil:
@@ -292,19 +294,25 @@ func (s *state) open() []int64 { return slices.Sorted(maps.Keys(s.outstanding)) 
 
 func (s *state) checkCharge(version int, c *Charge) error {
 	d := s.of(version, c.Dataset)
-	switch {
-	case d == nil:
+	if d == nil {
 		return fmt.Errorf("a charge before an opening")
+	}
+	return c.validate(version, d.head.Filter)
+}
+
+// validate refuses a charge that is none of this filter's.
+func (c *Charge) validate(version int, f *budget.Filter) error {
+	switch {
 	case (version < 3) != (c.Epoch == ""):
 		return fmt.Errorf("a charge of version %d with epoch %q", version, c.Epoch)
 	case len(c.Events) == 0:
 		return fmt.Errorf("a charge without events")
 	case !(c.Price > 0):
 		return fmt.Errorf("a charge with price %g", c.Price)
-	case c.Order != d.head.Filter.Order:
-		return fmt.Errorf("a charge at order %g, not %g", c.Order, d.head.Filter.Order)
+	case c.Order != f.Order:
+		return fmt.Errorf("a charge at order %g, not %g", c.Order, f.Order)
 	}
-	if err := c.check(version, d.head.Filter); err != nil {
+	if err := c.check(version, f); err != nil {
 		return err
 	}
 	return c.Loss.Validate()
@@ -349,6 +357,8 @@ func (s *state) add(r *Record, hash Hash) {
 		s.addGrant(r)
 	case r.Promise != nil:
 		s.addPromise(r)
+	case r.Fit != nil:
+		s.addFit(r.Fit)
 	case r.Departure != nil:
 		s.moved = r.Departure
 	case r.Arrival != nil:

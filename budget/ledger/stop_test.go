@@ -216,7 +216,7 @@ func testVerifyFindsChargesOfTheStopped(t *testing.T) {
 	for range MaxFailures {
 		fail(t, l, "ann", FailResource)
 	}
-	if err := appendTo(l, &Record{Reserve: must(l.charge(count(t, l.Filter(), "ann", 1, 0.001)))(t)}); err != nil {
+	if err := appendTo(l, &Record{Reserve: must(l.charge(count(t, l.Filter(), "ann", 1, 0.001), l.Filter()))(t)}); err != nil {
 		t.Fatal(err)
 	}
 	at := l.state.seq

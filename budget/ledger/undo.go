@@ -65,6 +65,11 @@ func (s *state) undoKind(r *Record) func() {
 		was := d.grants
 		return func() { d.grants = was }
 	}
+	if r.Fit != nil {
+		d := s.find(r.Fit.Dataset)
+		was := *d
+		return func() { *d = was }
+	}
 	if r.Promise != nil {
 		was := make([]dataset, len(s.datasets))
 		for i, d := range s.datasets {

@@ -100,6 +100,7 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 		"with epoch":          {state{seq: 1, datasets: []*dataset{{head: &head, opened: true}}}, Record{Version: 3, Seq: 2, Reserve: &Charge{Dataset: head.Dataset}}},
 		"neither roles nor":   {state{seq: 1}, Record{Version: 3, Seq: 2, Reserve: &Charge{Reservation: Reservation{Payer: Payer{Analyst: "ann", Quota: 1}}}}},
 		"as epsilons":         {state{seq: 1}, Record{Version: 3, Seq: 2, Grant: &Grant{Dataset: head.Dataset, Role: "lab", Epsilon: 1, By: "x", Reason: "y"}}},
+		"its first record":    {state{seq: 1, datasets: []*dataset{{head: &head, opened: true}}}, Record{Version: 4, Seq: 2, Fit: &Fit{head.Dataset, head.Filter}}},
 		"recovers nothing":    {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{}}},
 		"a pardon of version": {state{seq: 1}, Record{Version: 4, Seq: 2, Pardon: &Pardon{By: "x"}}},
 		"by \"\"":             {state{seq: 1}, Record{Version: 5, Seq: 2, Pardon: &Pardon{}}},

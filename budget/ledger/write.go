@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/dpsql/dpsql/budget"
 )
 
 // Reserve charges a statement of one stage, durably.
@@ -22,7 +24,7 @@ func (l *book) Reserve(ctx context.Context, r Reservation) (int64, error) {
 // Proof: one batch is written at a time, by one process: the file has one owner, or the transaction holds the lock of a shared ledger and has read what
 // others wrote before it decides. Within a batch the entries are decided one after the other, each by a state that holds those before it. So the balances
 // that the charges are compared with hold every earlier one of the window, of all processes, also those whose batch is not durable yet; if it does not become
-// durable, no later batch is written by this process before the state is what is durable again. Each loss is taken again from the events by the filter in force, and a smaller one than that is
+// durable, no later batch is written by this process before the state is what is durable again. Each loss is taken again from the events by the filter of the window that pays, whose order is fixed before its first charge (state.addFit), and a smaller one than that is
 // refused. Each stage is admitted beside those before it, at the time that their records bear, so they count in the window that held them. One transaction has all
 // records, so that no crash leaves some of them. Where another process has raised the promise, nothing is charged under it before this one has read the policy again (promised). The method returns only after the transaction was synced. Windows: state.addCharge, state.lifetime. Sums are rounded up (dp.Loss.Plus),
 // rooms down (budget.Rooms).
@@ -34,12 +36,13 @@ func (l *book) ReserveAll(ctx context.Context, stages []Reservation) ([]int64, e
 		return nil, errors.New("ledger: nothing to reserve")
 	}
 	charges := make([]*Charge, len(stages))
+	filter := l.Filter()
 	for i, r := range stages {
 		if !r.same(&stages[0].Payer) {
 			return nil, errors.New("ledger: a statement of two analysts")
 		}
 		var err error
-		if charges[i], err = l.charge(r); err != nil {
+		if charges[i], err = l.charge(r, filter); err != nil {
 			return nil, err
 		}
 	}
@@ -53,33 +56,45 @@ func (l *book) ReserveAll(ctx context.Context, stages []Reservation) ([]int64, e
 				return nil, by
 			}
 		}
-		denied, err := l.state.admit(l.serving, stages, at)
+		d := l.present(at)
+		if d.head.Filter.Order != filter.Order { // the window turned, or others began it
+			return nil, ErrOrder
+		}
+		denied, err := l.state.admit(d, stages, at)
 		switch {
 		case err != nil:
 			return nil, err
 		case denied != nil:
 			return nil, denied
 		}
-		recs := make([]*Record, len(charges))
-		for i, c := range charges {
-			recs[i] = &Record{Reserve: c}
+		var recs []*Record
+		if d != l.serving { // it is the window's first
+			recs = append(recs, &Record{Fit: &Fit{Dataset: d.head.Dataset, Filter: d.head.Filter}})
+		}
+		for _, c := range charges {
+			recs = append(recs, &Record{Reserve: c})
 		}
 		return recs, nil
 	}
 	if err := l.do(e); err != nil {
 		return nil, err
 	}
-	ids := make([]int64, len(e.records))
-	for i, r := range e.records {
-		ids[i] = r.Seq
+	var ids []int64
+	for _, r := range e.records {
+		if r.Reserve != nil {
+			ids = append(ids, r.Seq)
+		}
 	}
 	return ids, nil
 }
 
-// charge is a reservation as the filter in force has it.
-func (l *book) charge(r Reservation) (*Charge, error) {
+// charge is a reservation as a filter has it.
+func (l *book) charge(r Reservation, filter *budget.Filter) (*Charge, error) {
+	if r.Filter != nil && r.Filter.Order != filter.Order {
+		return nil, ErrOrder
+	}
 	l.mu.Lock()
-	filter, dataset, epoch := l.serving.head.Filter, l.serving.head.Dataset, l.epoch
+	dataset, epoch := l.serving.head.Dataset, l.epoch
 	l.mu.Unlock()
 	own, err := filter.Sum(r.Events)
 	if err != nil {
@@ -89,9 +104,7 @@ func (l *book) charge(r Reservation) (*Charge, error) {
 		return nil, fmt.Errorf("ledger: a charge of %+v is below its events' loss %+v", r.Loss, own)
 	}
 	c := &Charge{Reservation: r, Order: filter.Order, Dataset: dataset, Epoch: epoch}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.state.checkCharge(version, c); err != nil {
+	if err := c.validate(version, filter); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	return c, nil

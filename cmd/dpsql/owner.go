@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/owner"
@@ -123,7 +124,11 @@ func (a alone) Grant(ctx context.Context, analyst string, epsilon float64, by, r
 }
 
 func (a alone) Budget(context.Context) (owner.Budget, error) {
-	accounts, err := a.AccountsOf(a.policy.Dataset, engine.Payers(a.policy))
+	var fits *budget.Filter
+	if head, err := engine.Head(a.policy, ""); err == nil { // a policy with a slip in its budget still shows the ledger's
+		fits = head.Filter
+	}
+	accounts, err := a.AccountsOf(a.policy.Dataset, fits, engine.Payers(a.policy))
 	return owner.Report(accounts, a.policy), err
 }
 

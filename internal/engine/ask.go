@@ -51,6 +51,24 @@ type asked struct {
 // seed varies which groups of a unit a cap keeps.
 func (a *asked) seed() int64 { return int64(binary.BigEndian.Uint64(a.key[:8])) }
 
+// runAtOrder runs a private statement at the order of the window that pays. Where that is another than the one it was priced at, since the window began since, or another server began it, nothing was charged: it is priced anew, and asked again.
+func (p *Prepared) runAtOrder(ctx context.Context, args []sqltype.Value) (*Answer, error) {
+	for {
+		ans, err := p.runPrivate(ctx, args)
+		if !errors.Is(err, ledger.ErrOrder) {
+			return ans, err
+		}
+		p.session.filter = p.session.engine.ledger.Filter()
+		var told []sqltype.Value
+		if p.told {
+			told = args
+		}
+		if err := p.analyze(ctx, told); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // runPrivate is the way of design section 3 from the charge on.
 func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *Answer, err error) {
 	s := p.session
@@ -64,7 +82,11 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 	}
 	p.readNothing()
 	heard := r.heard()
-	defer func() { s.tell(heard, err) }()
+	defer func() {
+		if !errors.Is(err, ledger.ErrOrder) { // it is asked again
+			s.tell(heard, err)
+		}
+	}()
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return nil, s.uncharged(ctx, err) // nothing was charged yet
@@ -138,7 +160,7 @@ func (r *run) lookUp(ctx context.Context) error {
 
 // heard is what the owner will hear, of the statement before it is run.
 func (r *run) heard() *Heard {
-	h := &Heard{Analyst: r.session.analyst.Name, Statement: r.asked[0].key, Order: r.session.engine.filter().Order, Outcome: Answered}
+	h := &Heard{Analyst: r.session.analyst.Name, Statement: r.asked[0].key, Order: r.filter.Order, Outcome: Answered}
 	for i, a := range r.asked {
 		if i > 0 {
 			h.Plan += "\n"
@@ -363,7 +385,7 @@ func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
 	var list []ledger.Reservation
 	var plans []*measure.Plan
 	for _, a := range open {
-		list = append(list, ledger.Reservation{Payer: s.payer(), Statement: a.key, Price: a.charge.Price, Events: a.charge.Events(), Loss: a.charge.Loss,
+		list = append(list, ledger.Reservation{Payer: s.payer(), Statement: a.key, Price: a.charge.Price, Events: a.charge.Events(), Loss: a.charge.Loss, Filter: a.ask.Filter,
 			Once: a.known && !r.under.fresh && r.waits < mostWaits, Known: a.stored, Enough: a.ask.Enough()})
 		plans = append(plans, a.charge)
 	}
@@ -372,7 +394,7 @@ func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
 	switch {
 	case err != nil && errors.Is(err, ctx.Err()): // it gave up before it wrote
 		return s.uncharged(ctx, err)
-	case errors.As(err, new(*ledger.AskedError)):
+	case errors.As(err, new(*ledger.AskedError)), errors.Is(err, ledger.ErrOrder):
 		return err
 	case err != nil:
 		return r.denied(err, open, sum)

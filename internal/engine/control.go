@@ -48,7 +48,7 @@ func GrantOf(p *policy.Policy, to string, epsilon float64, by, reason string) le
 // Accounts is the owner's view of the budget: of every analyst of the policy, and whoever else was charged.
 func (e *Engine) Accounts() (ledger.Accounts, error) {
 	p := e.Policy()
-	return e.ledger.AccountsOf(p.Dataset, Payers(p))
+	return e.ledger.AccountsOf(p.Dataset, e.ledger.Filter(), Payers(p))
 }
 
 // Payers are a policy's analysts with their quotas.

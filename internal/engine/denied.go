@@ -24,7 +24,7 @@ func (r *run) denied(err error, open []*asked, sum *measure.Plan) error {
 	if d.Scope == ledger.ScopeLifetime {
 		l := d.Balance.Lifetime
 		return sqlerr.New(sqlerr.LifetimeEnded, "the lifetime budget does not hold another window").
-			WithDetail("Lifetime: epsilon %s, of which %s is used by the windows that something was asked in; each costs epsilon %s.", number(l.Epsilon), number(l.Spent), number(s.engine.filter().Epsilon)).
+			WithDetail("Lifetime: epsilon %s, of which %s is used by the windows that something was asked in; each costs epsilon %s.", number(l.Epsilon), number(l.Spent), number(s.filter.Epsilon)).
 			WithHint("A statement that was answered before is free; a longer lifetime is a new promise, which is the owner's to make.")
 	}
 	whose, left := "the data set's", d.Left
@@ -35,8 +35,8 @@ func (r *run) denied(err error, open []*asked, sum *measure.Plan) error {
 		whose = "role " + d.Role + "'s"
 	}
 	detail := fmt.Sprintf("Left: epsilon %s, delta %s.", number(left.Pure), number(left.Delta))
-	if s.engine.filter().Order != 0 {
-		detail = fmt.Sprintf("Left: epsilon %s, or Renyi %s at order %s; delta %s.", number(left.Pure), number(left.Renyi), number(s.engine.filter().Order), number(left.Delta))
+	if s.filter.Order != 0 {
+		detail = fmt.Sprintf("Left: epsilon %s, or Renyi %s at order %s; delta %s.", number(left.Pure), number(left.Renyi), number(s.filter.Order), number(left.Delta))
 	}
 	if at := d.Balance.Window.Renews; !at.IsZero() {
 		if d.Balance.Window.Last {
@@ -45,7 +45,7 @@ func (r *run) denied(err error, open []*asked, sum *measure.Plan) error {
 			detail += fmt.Sprintf(" It comes back on %s UTC.", at.Format("2006-01-02 15:04"))
 		}
 	}
-	return sqlerr.New(sqlerr.BudgetExhausted, "%s budget does not hold this statement: %s", whose, priceLine(sum, s.engine.filter().Order)).
+	return sqlerr.New(sqlerr.BudgetExhausted, "%s budget does not hold this statement: %s", whose, priceLine(sum, s.filter.Order)).
 		WithDetail("%s", detail).WithHint("%s", r.deniedHint(r.passes(d.Balance, open)))
 }
 

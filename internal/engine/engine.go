@@ -252,6 +252,7 @@ func (e *Engine) Open(user, application string) (*Session, error) {
 
 // refresh takes over the policy in force: what one may no longer see does not exist from the next statement on.
 func (s *Session) refresh() error {
+	s.filter = s.engine.ledger.Filter()
 	w := s.engine.world.Load()
 	if s.world == w {
 		return nil

@@ -137,7 +137,7 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 		rep.All = append(rep.All, line("Charge in all: nothing"))
 	} else {
 		sum := total(charged)
-		rep.All = append(rep.All, told{"Charge in all: " + priceLine(sum, p.session.engine.filter().Order), "", lossJSON(p.session.engine.filter(), sum)})
+		rep.All = append(rep.All, told{"Charge in all: " + priceLine(sum, p.filter.Order), "", lossJSON(p.filter, sum)})
 	}
 	b, err := p.session.balance()
 	if err != nil {
@@ -291,7 +291,7 @@ func (x explainer) topUp(ctx context.Context, mp *measure.Plan, old *release.Rel
 	for i := range top.Measures {
 		lines = append(lines, line("Noise %d: %s", i+1, noiseLine(a, top, i)))
 	}
-	lines = append(lines, told{fmt.Sprintf("Charge: the difference from price %s: %s", number(was), priceLine(top, s.engine.filter().Order)), "", lossJSON(s.engine.filter(), top)})
+	lines = append(lines, told{fmt.Sprintf("Charge: the difference from price %s: %s", number(was), priceLine(top, s.filter.Order)), "", lossJSON(s.filter, top)})
 	b, err := s.balance()
 	if err != nil {
 		return nil, nil, err
@@ -347,7 +347,7 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 		lines = append(lines, line("Groups chosen: noisy number of units > %d (truncated Laplace, scale %s, delta %s)%s", sel.Threshold,
 			number(sel.Scale.Float()), number(sel.Delta), shareText(mp.Selected)))
 	}
-	lines = append(lines, told{"Charge: " + priceLine(mp, s.engine.filter().Order), "", lossJSON(s.engine.filter(), mp)})
+	lines = append(lines, told{"Charge: " + priceLine(mp, s.filter.Order), "", lossJSON(s.filter, mp)})
 	b, err := s.balance()
 	if err != nil {
 		return nil, err
@@ -398,7 +398,7 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Choice, share
 		what = fmt.Sprintf("the bound of measure %d", m+1)
 	}
 	cost := ""
-	if loss, err := s.engine.filter().Loss(ev); err == nil {
+	if loss, err := s.filter.Loss(ev); err == nil {
 		cost = fmt.Sprintf("; it takes %s%% of the price, being epsilon %s by itself", number(100*share), number(loss.Pure))
 	}
 	return fmt.Sprintf("Choice %d: %s, among %d edges, by the number of units beyond (exponential mechanism, scale %s; one e times as large must save %s units)%s", i+1, what, ev.Edges,

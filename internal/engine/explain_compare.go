@@ -47,7 +47,7 @@ func tableName(t *plan.Table) string {
 
 // accountantsLine is what each accountant says of a statement by itself.
 func (s *Session) accountantsLine(mp *measure.Plan) (told, error) {
-	f := s.engine.filter()
+	f := s.filter
 	charges, err := budget.Charges(mp.Events(), f.Delta)
 	if err != nil {
 		return told{}, err
@@ -93,7 +93,7 @@ var noiseNames = []struct {
 // comparedLines are the expected errors under each noise at the same price, and what each of them costs. The statement's own is one of them. Where the data set's plain sum of epsilons has ended, only Renyi losses count there,
 // which differ at one price: then also the other noise at the Renyi loss of the statement's own.
 func (x explainer) comparedLines(mp *measure.Plan, b ledger.Balance) ([]told, error) {
-	f := x.session.engine.filter()
+	f := x.filter
 	if mp.Mechanism != measure.Laplace && mp.Mechanism != measure.Gaussian {
 		return nil, nil
 	}
@@ -148,7 +148,7 @@ func (x explainer) comparedLines(mp *measure.Plan, b ledger.Balance) ([]told, er
 
 // comparedLine is the expected errors of a plan, after what it is; none where no output column is an aggregate.
 func (x explainer) comparedLine(of *measure.Plan, what, at, taken string) ([]told, error) {
-	f := x.session.engine.filter()
+	f := x.filter
 	errs, err := expectedErrors(x.program, x.st.an, of, usualCounts...)
 	if err != nil {
 		return nil, err

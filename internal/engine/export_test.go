@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/measure"
@@ -14,6 +15,8 @@ import (
 )
 
 // What the tests of the documents, which come by the wire, need of this package's own tests.
+
+func (e *Engine) filter() *budget.Filter { return e.ledger.Filter() }
 
 // DemoPolicy is the text of the demo's policy, ClinicPolicy that of the clinic's.
 func DemoPolicy() string {

@@ -125,7 +125,7 @@ func (p *Prepared) analyzeFree(q *plan.Query, preview string) {
 	p.query, p.program, p.stages, p.public, p.elsewhere = q, nil, nil, nil, nil
 	p.an = &sensitivity.Analysis{Class: sensitivity.Public, Query: q}
 	p.shown = nil
-	p.preview, p.under, p.values, p.world = preview, s.now, s.values, s.world
+	p.preview, p.under, p.filter, p.values, p.world = preview, s.now, s.filter, s.values, s.world
 }
 
 // runMeta answers from the catalog alone.

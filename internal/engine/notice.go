@@ -32,10 +32,12 @@ func (r *run) notice(ctx context.Context) string {
 	if len(list) == 0 {
 		return "spent: nothing (public groups, nothing measured)"
 	}
-	var paid, spent []*measure.Plan
+	var paid, spent, next []*measure.Plan // next: what it would be charged now
 	for _, a := range list {
-		if spent = append(spent, a.release.Spent()); !a.free {
-			paid = append(paid, a.release.Spent())
+		if spent = append(spent, a.release.Spent()); a.free {
+			next = append(next, a.plan)
+		} else {
+			paid, next = append(paid, a.release.Spent()), append(next, a.release.Spent())
 		}
 	}
 	text, whole := "spent: nothing", total(spent)
@@ -47,12 +49,12 @@ func (r *run) notice(ctx context.Context) string {
 	case len(paid) == 0:
 		text += fmt.Sprintf(" (answered from the release made at price %s)%s", number(whole.Price), littleMore(list[0].release, list[0].ask))
 	case many:
-		text = fmt.Sprintf("spent: %s, for %d of %d releases", priceLine(total(paid), s.engine.filter().Order), len(paid), len(list))
+		text = fmt.Sprintf("spent: %s, for %d of %d releases", priceLine(total(paid), s.filter.Order), len(paid), len(list))
 	default:
-		text = "spent: " + priceLine(whole, s.engine.filter().Order)
+		text = "spent: " + priceLine(whole, s.filter.Order)
 	}
-	if b, err := s.engine.ledger.Balance(s.payer()); err == nil {
-		text += fmt.Sprintf("; left: %s more at this price", statements(b.StatementsLeft(whole.Loss)))
+	if b, err := s.engine.ledger.Balance(s.payer()); err == nil && b.Filter.Order == s.filter.Order { // else another window has begun
+		text += fmt.Sprintf("; left: %s more at this price", statements(b.StatementsLeft(total(next).Loss)))
 	}
 	if errs := r.errorLine(ctx, list); errs != "" {
 		text += "; 95% error (noise only, largest group): " + errs

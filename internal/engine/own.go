@@ -61,7 +61,7 @@ func (s *Session) releasesRows(ctx context.Context) ([][]sqltype.Value, error) {
 		if n, ok := numbers[r.Reservation]; ok {
 			charge = n
 		}
-		if s.engine.filter().Order != 0 {
+		if s.filter.Order != 0 {
 			renyi = r.Loss.Renyi
 		}
 		rows = append(rows, []sqltype.Value{charge, hex.EncodeToString(r.Key[:]), r.Price, r.Loss.Pure, renyi, r.Loss.Delta, sqltype.InstantOf(r.Made), sqltype.InstantOf(r.Expires)})
@@ -100,7 +100,7 @@ func (s *Session) ownRows(ctx context.Context, t *plan.Table) ([][]sqltype.Value
 	if err != nil {
 		return nil, s.ledgerFailed(err)
 	}
-	f := s.engine.filter()
+	f := b.Filter
 	price := dp.Loss{Pure: s.now.epsilon, Renyi: f.Price(s.now.epsilon)} // what the price tag names, without a selection's delta
 	row := func(scope string, epsilon float64, a ledger.Account) []sqltype.Value {
 		var order, rs, rr sqltype.Value
@@ -141,7 +141,7 @@ func (s *Session) budgetLine() (string, error) {
 	if err != nil {
 		return "", s.ledgerFailed(err)
 	}
-	f := s.engine.filter()
+	f := b.Filter
 	line := s.leftLine(b) + "; yours: " + accountLine(f, s.analyst.Epsilon, b.Analyst)
 	line += "; delta spent " + number(b.Analyst.Spent.Delta)
 	if so, delta := b.Began.Odometer(b.Analyst.Spent); f.Order != 0 {
@@ -168,7 +168,7 @@ func (s *Session) budgetLine() (string, error) {
 
 // leftLine says what an analyst may still ask: the least of what is left of the own budget, the roles' and the data set's.
 func (s *Session) leftLine(b ledger.Balance) string {
-	f, e := s.engine.filter(), s.now.epsilon
+	f, e := b.Filter, s.now.epsilon
 	priced := func(e float64) dp.Loss { return dp.Loss{Pure: e, Renyi: f.Price(e)} }
 	n, own := b.StatementsLeft(priced(e)), b.Analyst.StatementsLeft(priced(e))
 	switch {

@@ -21,10 +21,9 @@ func (s *Session) ledgerRows(ctx context.Context) ([][]sqltype.Value, error) {
 		return nil, s.ledgerFailed(err)
 	}
 	rows := make([][]sqltype.Value, len(list))
-	order := s.engine.filter().Order
 	for i, c := range list {
 		var renyi, spent sqltype.Value
-		if order != 0 {
+		if c.Order != 0 {
 			renyi, spent = c.Loss.Renyi, c.Total.Renyi
 		}
 		rows[i] = []sqltype.Value{c.Number, sqltype.InstantOf(c.At), s.world.policy.Dataset, hex.EncodeToString(c.Statement[:]), c.State, strings.Join(c.Mechanisms, ", "),

@@ -3,12 +3,8 @@ package engine
 import (
 	"context"
 
-	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/policy"
 )
-
-// filter is the filter in force: a raise puts a larger one in its place, at the same order, so that prices and losses stay what they are.
-func (e *Engine) filter() *budget.Filter { return e.ledger.Filter() }
 
 // Raise makes the larger promise of a policy, durably, and puts that policy in force: as Reload does, but that its budget or lifetime is larger. by and reason
 // are for the ledger's record. If the promise was made and the policy could not be put in force, Reload does it.

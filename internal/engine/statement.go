@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/eval"
@@ -25,6 +26,7 @@ type Session struct {
 	world      *world // with analyst and catalog: of the policy that the session last saw
 	analyst    *policy.Analyst
 	catalog    *sessionCatalog
+	filter     *budget.Filter // of the window in which the session last looked: what prices and losses are taken by
 	start, now settings
 	values     sqltype.Settings // of literals, and the time zone
 	last       *lastAnswer
@@ -45,6 +47,7 @@ type Prepared struct {
 	params    []sqltype.OID
 	query     *plan.Query
 	under     settings // the settings of the analysis
+	filter    *budget.Filter
 	values    sqltype.Settings
 	world     *world                // and its policy
 	an        *sensitivity.Analysis // of the first stage; of a public statement, that it is one
@@ -124,7 +127,7 @@ func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 		shown.leave(q, "the database computes it from the releases")
 	}
 	p.preview, p.shown = "", shown
-	p.query, p.program, p.stages, p.public, p.elsewhere, p.an, p.under, p.values, p.world = q, program, stages, public, by, first, s.now, s.values, s.world
+	p.query, p.program, p.stages, p.public, p.elsewhere, p.an, p.under, p.filter, p.values, p.world = q, program, stages, public, by, first, s.now, s.filter, s.values, s.world
 	return nil
 }
 
@@ -160,7 +163,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	if err := s.refresh(); err != nil {
 		return nil, err
 	}
-	if p.query.Clock || s.now != p.under || s.values != p.values || s.world != p.world { // the clock moved, a SET or a reload came between Parse and Execute
+	if p.query.Clock || s.now != p.under || s.values != p.values || s.world != p.world || *s.filter != *p.filter { // the clock moved, a SET, a reload or another window came between Parse and Execute
 		if err := p.analyze(ctx, nil); err != nil {
 			return nil, err
 		}
@@ -189,7 +192,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	case p.preview != "":
 		return p.runPreview(ctx, args)
 	case p.an.Class == sensitivity.Private:
-		return p.runPrivate(ctx, args)
+		return p.runAtOrder(ctx, args)
 	}
 	rows, err := s.runPublic(ctx, p.query, args)
 	if err != nil {
@@ -240,7 +243,7 @@ func query(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, args []sqlt
 
 // asks is what the session's settings ask for.
 func (s *Session) asks() measure.Ask {
-	return measure.Ask{Filter: s.engine.filter(), Epsilon: s.now.epsilon, Least: s.leastEpsilon(), QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
+	return measure.Ask{Filter: s.filter, Epsilon: s.now.epsilon, Least: s.leastEpsilon(), QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
 		Population: int64(min(s.world.policy.Units(), 1<<40))}
 }
 

@@ -115,7 +115,7 @@ func Report(a ledger.Accounts, p *policy.Policy) Budget {
 		}
 		out.SoFar.Epsilon, out.SoFar.Delta = d.Began.Odometer(d.Account.Spent)
 		if d.Dataset == p.Dataset {
-			out.Note = d.Filter.Unfit(p.Query.Epsilon)
+			out.Note = d.Filter.Unfit(p.Query.Epsilon, d.Per != "")
 		}
 		out.Accounts = accountsOf(d, p)
 		for i := range out.Accounts {
