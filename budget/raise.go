@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Raised is the filter of a larger promise at the same order and by the same accountant: what this one admitted, it admits.
+// Raised is the filter of a larger promise at the same order and by the same accountant: what this one admitted, it admits. So it may take its place within a window.
 func (f *Filter) Raised(epsilon, delta float64) (*Filter, error) {
 	g := *f
 	g.Epsilon, g.Delta, g.PureRoom, g.DeltaRoom = epsilon, delta, epsilon, delta/2

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/internal/dp"
 )
 
 // usually is a monthly budget of epsilon 10, of statements at this price: order 10.29 at 0.5, 3.98 at 0.01.
@@ -33,14 +34,14 @@ func fits(t testing.TB, l *book) (out []Record) {
 	return out
 }
 
-// held is how many more counts of epsilon 0.01 the window of now holds.
-func held(t testing.TB, l *book) int64 {
+// held is how many more statements of a price the window of now holds.
+func held(t testing.TB, l *book, price float64) int64 {
 	t.Helper()
 	b := must(l.balance("ann", 1))(t)
 	if *b.Filter != *l.Filter() || b.Dataset.Rooms.Renyi != b.Filter.RenyiRoom {
 		t.Errorf("the balance is of %+v, the window's filter is %+v", b.Filter, l.Filter())
 	}
-	return b.StatementsLeft(count(t, b.Filter, "ann", 1, 0.01).Loss)
+	return b.StatementsLeft(dp.Loss{Pure: price, Renyi: b.Filter.Price(price)})
 }
 
 // A window keeps the order that the policy asked for at its first charge; the next one has that of the policy then, over restarts from checkpoints, and so has one whose budget was raised.
@@ -78,12 +79,8 @@ func testOrderOfAWindow(t *testing.T) {
 	}
 	order(10.29, 0)
 	charge()
-	kept := held(t, l.book)
 	h.set(t, "2026-12-01 12:00")
 	order(3.98, 0)
-	if now := held(t, l.book); now < kept*17/10 {
-		t.Errorf("%d statements in place of %d", now, kept)
-	}
 	old := must(l.AccountsOf("demo", usually(t, 0.5).Filter, nil))(t).Datasets[0] // to one with another policy
 	if old.Filter.Order != 10.29 || old.Account.Rooms.Renyi != old.Filter.RenyiRoom {
 		t.Errorf("%+v", old)
@@ -125,6 +122,46 @@ func testOrderOfAWindow(t *testing.T) {
 	for i, at := range must(l.History(ctx, "demo"))(t) {
 		if !(at.All > 0 && at.All < 0.01) {
 			t.Errorf("charge %d: %g of the budget", i+1, at.All)
+		}
+	}
+}
+
+// The numbers of docs/budget.md, "What to choose": a window that was begun holds what its order holds, whatever the policy says by then; the next one what the policy's does.
+func TestNextWindowHolds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		epsilon, price float64
+		then           [2]float64 // epsilon and price of the policy later on, in this window and the next
+		of             float64    // statements of that price
+		this, next     int64
+	}{
+		{10, 0.5, [2]float64{10, 0.01}, 0.01, 17171, 29673},
+		{1, 0.1, [2]float64{10, 0.1}, 0.1, 110, 311},
+		{0.1, 0.1, [2]float64{10, 0.1}, 0.1, 99, 311}, // no room for an order at first
+	} {
+		h, path := &hands{}, tempPath(t)
+		h.set(t, "2026-11-22 12:00")
+		l := open(t, path, promising(t, c.epsilon, c.price), h.options())
+		must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 1e-6)))(t) // next to nothing
+		later := promising(t, c.then[0], c.then[1])
+		if c.epsilon != c.then[0] {
+			if err := l.Raise(ctx, later, "owner", "more"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.SetHead(ctx, later); err != nil {
+			t.Fatal(err)
+		}
+		if n := held(t, l.book, c.of); n < c.this-1 || n > c.this {
+			t.Errorf("the window that was begun with %+v holds %d", c, n)
+		}
+		h.set(t, "2026-12-22 12:00")
+		if n := held(t, l.book, c.of); n != c.next {
+			t.Errorf("the next window of %+v holds %d", c, n)
+		}
+		must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 1e-6)))(t)
+		if n := held(t, l.book, c.of); n < c.next-1 {
+			t.Errorf("the next window of %+v holds %d once it is charged", c, n)
 		}
 	}
 }

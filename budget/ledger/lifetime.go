@@ -40,7 +40,7 @@ func (b LifetimeBalance) endsWith(w Window, f *budget.Filter) bool {
 // Proof: claim: with charged windows w, each with its data set's (e_w, d_w) of the last promise that was made before the window ended, all that the ledger's people ever gave away is
 // (Lifetime.Epsilon, D)-DP, D being the largest sum of d_w of windows whose e_w add up to at most Lifetime.Epsilon: which windows are charged, and what is promised for them, may depend on answers, so (sum e_w, sum d_w) of
 // those that were is itself the promise only where nobody chose them by what they saw. Without a lifetime: for every E and D fixed beforehand, the answers up to where one of the sums would pass its own are (E, D)-DP. (1) Each window is (e_w, d_w)-DP under adaptive
-// composition (budget.NewFilter). (2) What is asked in a window may depend on all that was answered before. The sums of epsilons and of deltas, stopped before the first is above Lifetime.Epsilon and the second above D, are a filter
+// composition (budget.NewFilter), at whatever Renyi order was fixed before its first charge (state.addFit): the order decides how much fits, not what is promised. (2) What is asked in a window may depend on all that was answered before. The sums of epsilons and of deltas, stopped before the first is above Lifetime.Epsilon and the second above D, are a filter
 // for parameters chosen as one goes (Rogers, Roth, Ullman, Vadhan 2016, Theorem 3.6), and the second never is, by the choice of D. k windows of one budget are (k e, k d). (3) A charge
 // is fixed when it is reserved and counts in that window; an answer that comes after the window's end is the same release,
 // later. (4) A window without a charge reads no data: what it

@@ -62,7 +62,8 @@ type payer struct {
 // Charges lists an analyst's own charges of the served data set, the last 10,000 of them, oldest first.
 //
 // Proof: claim: what it gives is a function of the analyst's own statements and of the servers' deaths. A row has fields of one record whose analyst is this one, of the records that closed it, and sums and
-// counts over such rows alone; the record's number, which counts everybody's, is in none.
+// counts over such rows alone; the record's number, which counts everybody's, is in none. The order is its window's: that of the policy which the server of the window's first charge had read, whoever's that was. Between two servers' policies it may so tell
+// which one was asked first, as balances, which everybody sees, tell that something was asked.
 func (l *book) Charges(ctx context.Context, analyst string) ([]OwnCharge, error) {
 	if err := l.forServing(); err != nil {
 		return nil, err

@@ -87,6 +87,11 @@ func checkRoles(r *Record) error {
 }
 
 // rooms are those of a quota with what was granted beside it, at most the whole, under the promise that holds.
+//
+// Proof: claim: a quota of epsilon e under a total of E, with g granted in the window, has at most the share (e + g)/E of each of the filter's rooms (pure, Renyi, delta), and never more than all of them. It is a bound on one account beside the data set's own, which admit asks
+// too; so it is no promise, and rooms that were too large would cost another analyst's part, not anybody's privacy. (1) An epsilon: plusDown(e, g) is at most e + g, the lesser of that and E is within the filter, and Filter.Quota gives the share of each room, rounded down. Filter is the one in
+// force, so a quota whose total was raised since its policy was read keeps its epsilon. (2) A share (records before version 4): share + g/E is rounded twice, each by at most half a unit in the last place of the sum (that of the quotient is no larger, since the sum is not smaller), so two
+// steps down are not above the exact sum; Filter.Rooms rounds down.
 func (h *Head) rooms(q quota, more float64) (budget.Rooms, error) {
 	if q.share == 0 {
 		return h.Filter.Quota(math.Min(h.Filter.Epsilon, plusDown(q.epsilon, more)))

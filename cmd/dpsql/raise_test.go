@@ -79,7 +79,7 @@ func TestRaiseRunning(t *testing.T) {
 	}
 }
 
-// TestUnfitOrderIsTold: a reload, a raise and the report say where the order that the ledger keeps holds less than another one would.
+// TestUnfitOrderIsTold: a reload, a raise and the report say where the order that the ledger keeps holds less than another one would. It keeps none before the first charge.
 func TestUnfitOrderIsTold(t *testing.T) {
 	path := smallServer(t, 1, 0.5)
 	text, err := os.ReadFile(path)
@@ -106,6 +106,13 @@ func TestUnfitOrderIsTold(t *testing.T) {
 	defer func() { s.kill() }()
 	says(false, "reload")
 	says(false, "budget", "show")
+	write("1", "0.01")
+	says(false, "reload")
+	write("1", "0.5")
+	says(false, "reload")
+	if err := connect(t, s.url("analyst")).QueryRow(t.Context(), "SELECT count(*) FROM stays").Scan(new(int64)); err != nil {
+		t.Fatal(err)
+	}
 	write("1", "0.01")
 	says(true, "reload")
 	says(true, "budget", "show")

@@ -61,7 +61,7 @@ func (s *Session) releasesRows(ctx context.Context) ([][]sqltype.Value, error) {
 		if n, ok := numbers[r.Reservation]; ok {
 			charge = n
 		}
-		if s.filter.Order != 0 {
+		if r.Loss.Renyi > 0 { // else it was made in a window without an order
 			renyi = r.Loss.Renyi
 		}
 		rows = append(rows, []sqltype.Value{charge, hex.EncodeToString(r.Key[:]), r.Price, r.Loss.Pure, renyi, r.Loss.Delta, sqltype.InstantOf(r.Made), sqltype.InstantOf(r.Expires)})

@@ -10,11 +10,11 @@ import (
 
 // ledgerTable is what an analyst was charged for, statement by statement: the own rows alone, with numbers of their own.
 var ledgerTable = ownTable(16387, "ledger", sqltype.Int8, "charge", sqltype.Timestamp, "made_at", sqltype.Text, "data_set", "statement", "state", "mechanism",
-	sqltype.Float8, "price", "pure", "renyi", "delta", "pure_spent", "renyi_spent", "delta_spent")
+	sqltype.Float8, "price", "pure", "renyi", "delta", "order", "pure_spent", "renyi_spent", "delta_spent")
 
 // ledgerRows are the charges with what this analyst had spent after each in its window; the budget table has the same sums for the window of now.
 //
-// Proof: claim: they tell nothing of others' statements. ledger.Charges is a function of the analyst's own; all else here is the policy's.
+// Proof: claim: they tell nothing of others' statements but what balances tell. ledger.Charges is a function of the analyst's own, and of the order of their windows, which the policy gave that was served when the window was first charged; all else here is the policy's.
 func (s *Session) ledgerRows(ctx context.Context) ([][]sqltype.Value, error) {
 	list, err := s.engine.ledger.Charges(ctx, s.analyst.Name)
 	if err != nil {
@@ -22,12 +22,12 @@ func (s *Session) ledgerRows(ctx context.Context) ([][]sqltype.Value, error) {
 	}
 	rows := make([][]sqltype.Value, len(list))
 	for i, c := range list {
-		var renyi, spent sqltype.Value
+		var renyi, order, spent sqltype.Value
 		if c.Order != 0 {
-			renyi, spent = c.Loss.Renyi, c.Total.Renyi
+			renyi, order, spent = c.Loss.Renyi, c.Order, c.Total.Renyi
 		}
 		rows[i] = []sqltype.Value{c.Number, sqltype.InstantOf(c.At), s.world.policy.Dataset, hex.EncodeToString(c.Statement[:]), c.State, strings.Join(c.Mechanisms, ", "),
-			c.Price, c.Loss.Pure, renyi, c.Loss.Delta, c.Total.Pure, spent, c.Total.Delta}
+			c.Price, c.Loss.Pure, renyi, c.Loss.Delta, order, c.Total.Pure, spent, c.Total.Delta}
 	}
 	return rows, nil
 }

@@ -144,7 +144,8 @@ server reads the ledger's records, 2 s for 100,000; other statements go on meanw
 | ''state'' | text | ''reserved'' (it runs), ''committed'' (answered), ''failed'' (it ended without an answer), ''recovered'' (the server died before it ended). Each is spent |
 | ''mechanism'' | text | what was run: ''discrete_laplace'', ''discrete_gaussian'', ''clipped_noise'' (of a bound that was chosen), ''exponential_choice'', ''truncated_geometric_selection'', ''one_of_selections'', ''permute_and_flip''; of several, all |
 | ''price'' | double precision | the price tag, epsilon |
-| ''pure'', ''renyi'', ''delta'' | double precision | what it cost: the pure epsilon (''Infinity'' with Gaussian noise), the Renyi loss at the budget's order (NULL without one), the delta |
+| ''pure'', ''renyi'', ''delta'' | double precision | what it cost: the pure epsilon (''Infinity'' with Gaussian noise), the Renyi loss (NULL without an order), the delta |
+| ''"order"'' | double precision | the order of the Renyi losses: that of the window which paid. Losses at different orders do not add up |
 | ''pure_spent'', ''renyi_spent'', ''delta_spent'' | double precision | what you had spent with it, in its window: the last row's of this window are those of ''dpsql.budget'' |
 
 ''dpsql.releases'' has a row for each stored release that you paid for and that answers at no charge.

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/backend"
+)
+
+// turning is a backend that does something whenever a snapshot is opened: between a statement's price and its charge.
+type turning struct {
+	backend.Backend
+	turn func()
+}
+
+func (b turning) Begin(ctx context.Context) (backend.Tx, error) {
+	b.turn()
+	return b.Backend.Begin(ctx)
+}
+
+// heardAll keeps what the owner hears.
+type heardAll struct{ list []Heard }
+
+func (h *heardAll) Heard(one Heard) { h.list = append(h.list, one) }
+
+// TestOrderOfTheWindow: a statement is priced and charged at the order of the window that pays: prepared in an earlier one, when the window turns between its price and its charge, and as a top-up of an earlier window's release. The order is
+// that of query.epsilon at the window's first charge.
+func TestOrderOfTheWindow(t *testing.T) {
+	for _, mechanism := range []string{"gaussian", "laplace"} {
+		t.Run(mechanism, func(t *testing.T) { testOrderOfTheWindow(t, mechanism) })
+	}
+}
+
+func testOrderOfTheWindow(t *testing.T, mechanism string) {
+	ctx := context.Background()
+	now := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
+	policyAt := func(query string) []string {
+		return []string{"{epsilon: 20, delta: 1e-6}", "{epsilon: 10, delta: 1e-6, per: month, lifetime: 100}", "query:  {epsilon: 0.5}", "query:  {epsilon: " + query + "}", "max_query_epsilon: 5", "max_query_epsilon: 0.5"}
+	}
+	turn, heard := func() {}, &heardAll{}
+	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, policyAt("0.5")...), Backend: turning{tame.open(t, backend.DuckDB), func() { turn() }}, Watch: heard,
+		LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	s := e.session(t, "ann")
+	set(t, s, "dpsql.notices", "brief")
+	// paid is the last charge, which has to be at this order, of its window's price tag or the difference of two, and as the owner heard and the notice said.
+	paid := func(order, price, was float64, a *Answer) {
+		t.Helper()
+		all := charges(t, e)
+		c, f := all[len(all)-1], e.filter()
+		tag := f.Price(price) - f.Price(was)
+		if c.Order != order || f.Order != order || c.Price != price || c.Loss.Renyi > tag*(1+1e-9) || math.IsInf(c.Loss.Pure, 1) && c.Loss.Renyi < 0.9*tag {
+			t.Errorf("charged %+v at order %g, of a tag of %g at order %g", c.Loss, c.Order, tag, order)
+		}
+		if own, err := f.Sum(c.Events); err != nil || own != c.Loss {
+			t.Errorf("charged %+v, its events lose %+v: %v", c.Loss, own, err)
+		}
+		if h := heard.list[len(heard.list)-1]; h.Order != order || h.Loss != c.Loss || h.Outcome != Answered {
+			t.Errorf("the owner heard %+v", h)
+		}
+		if a != nil && !strings.Contains(a.Notice, fmt.Sprintf("Renyi %s at order %s", number(c.Loss.Renyi), number(order))) {
+			t.Errorf("charged %+v, told: %s", c.Loss, a.Notice)
+		}
+		if err := e.Verify(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	usual := func(query string) {
+		t.Helper()
+		if err := e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB, policyAt(query)...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(t, s, "dpsql.mechanism", mechanism)
+	set(t, s, "dpsql.epsilon", "0.1")
+	_, a := ask(t, s, "select count(*) from encounters")
+	paid(10.29, 0.1, 0, a)
+	early, err := prepare(s, "select count(*) from visits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	usual("0.01")
+	if told := explained(t, s, "select count(*) from patients"); !strings.Contains(told, "at order 10.3,") {
+		t.Errorf("the window keeps its order: %s", told)
+	}
+	ask(t, s, "select count(*) from patients")
+	paid(10.29, 0.1, 0, nil)
+
+	now = now.Add(12 * time.Hour)
+	if told := explained(t, s, "select count(*) from labs"); !strings.Contains(told, "at order 3.98,") {
+		t.Errorf("the next window has another one: %s", told)
+	}
+	a, err = early.Run(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paid(3.98, 0.1, 0, a)
+	rows := mustTry(t, s, `select l.charge, l."order", l.renyi, l.renyi_spent, b.renyi_spent, b."order" from dpsql.ledger l cross join dpsql.budget b where b.scope = 'analyst' order by l.charge desc limit 2`)
+	if rows[0][1] != 3.98 || rows[0][5] != 3.98 || rows[0][2] != rows[0][3] || rows[0][3] != rows[0][4] || rows[1][1] != 10.29 {
+		t.Errorf("%v", rows)
+	}
+	if line, _, err := s.Show("dpsql.budget"); err != nil || strings.Count(line, " at order 3.98") != 2 {
+		t.Errorf("%q, %v", line, err)
+	}
+	// The release of the earlier window is free at its price, and topped up at the order of this one.
+	p, a := ask(t, s, "select count(*) from encounters")
+	b, err := s.balance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := fmt.Sprintf("left: %d more", b.StatementsLeft(p.stages[0].priced.Loss)); !strings.Contains(a.Notice, "spent: nothing") || !strings.Contains(a.Notice, left) {
+		t.Errorf("%s; want %s", a.Notice, left)
+	}
+	set(t, s, "dpsql.epsilon", "0.25")
+	_, a = ask(t, s, "select count(*) from encounters")
+	paid(3.98, 0.25, 0.1, a)
+
+	// The window turns between the price and the charge.
+	usual("0.5")
+	heards, turns := len(heard.list), 0
+	turn = func() {
+		if turns++; turns == 1 {
+			now = now.AddDate(0, 1, 0)
+		}
+	}
+	_, a = ask(t, s, "select count(*) from labs")
+	turn = func() {}
+	if paid(10.29, 0.25, 0, a); turns != 2 || len(heard.list) != heards+1 {
+		t.Errorf("%d snapshots were opened, the owner heard %d times", turns, len(heard.list)-heards)
+	}
+}
