@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -354,5 +355,39 @@ func TestServersAtAWindowsTurn(t *testing.T) {
 		if err := l.Verify(ctx); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// testdata/version4-order is a ledger that the program of format 4 wrote on 2026-11-22, at its clock's 2026-10-30, a checkpoint every 5 records: a monthly budget of 10 in Gaussian statements of 0.5, ann two (one with a release), raised to 20, and bob three. Its month keeps the
+// order of the first record, the next one has that of the policy.
+func TestOrderOfVersion4(t *testing.T) {
+	path := tempPath(t)
+	copyFile(t, path, "testdata/version4-order")
+	h := &hands{}
+	h.set(t, "2026-10-30 13:00")
+	o := must(openOwner(ctx, path, h.options()))(t)
+	if acc := must(o.Accounts())(t).Datasets[0]; acc.Analysts["bob"].Statements != 3 || acc.Filter.Order != 10.29 || acc.Began.Epsilon != 10 || acc.Filter.Epsilon != 20 || o.format != 4 {
+		t.Errorf("%+v", acc)
+	}
+	if err := errors.Join(o.Verify(ctx), o.Close()); err != nil {
+		t.Fatal(err)
+	}
+	head := promising(t, 20, 0.01)
+	l := open(t, path, head, frequent(h.options()))
+	must(l.Reserve(ctx, gaussian(t, l.Filter(), "ann", 1, 0.5)))(t)
+	if b := must(l.balance("ann", 1))(t); b.Filter.Order != 10.29 || b.Dataset.Statements != 6 || b.Began.Order != 10.29 {
+		t.Errorf("%+v", b)
+	}
+	if s, ok, err := l.Lookup(ctx, Hash{9}, "bob"); !ok || err != nil || string(s.Payload) != "54,864" {
+		t.Errorf("%+v %v %v", s, ok, err)
+	}
+	h.set(t, "2026-11-02 13:00")
+	must(l.Reserve(ctx, gaussian(t, l.Filter(), "ann", 1, 0.01)))(t)
+	l = reopen(t, l, path, head, h.options())
+	if b := must(l.balance("ann", 1))(t); *b.Filter != *head.Filter || b.Filter.Order == 10.29 || b.Lifetime.Spent != 40 || b.Dataset.Statements != 1 {
+		t.Errorf("%+v", b)
+	}
+	if got := must(queryText(l.db, "PRAGMA user_version"))(t); got != fmt.Sprint(version) || l.Verify(ctx) != nil {
+		t.Errorf("format %s, %v", got, l.Verify(ctx))
 	}
 }
