@@ -109,7 +109,15 @@ func TestTopUpOfNorms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		old := &release.Release{Plan: mp, Chosen: narrow, Run: run, Groups: s.last.releases[0].release.Groups}
+		was, _, err := s.engine.ledger.Lookup(ctx, p.key(p.stages[0], nil, nil), "ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := decoded(p.stages[0], was)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := &release.Release{Plan: mp, Chosen: narrow, Run: run, Groups: made.Groups}
 		want, err := normTotals(p, s.engine.backend, old.Edges(p.an), nil)
 		if err != nil {
 			t.Fatal(err)
