@@ -54,7 +54,7 @@ deploy-check: deps
 # Drivers and tools of Debian, npm and Go, each run against one demo; UPDATE=1 writes what they print into docs/clients.md.
 test-clients: deps
 	@sh .ci/client-deps.sh
-	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 20m -run 'TestClients$$|TestCapturedMetadata$$' -v ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
+	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 20m -run 'TestClients$$|TestCapturedMetadata$$|TestNewerClients$$' -v ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
 	$(GO) test -count=1 -run 'TestClientsDoc$$' ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
 
 # How statements are read, beside PostgreSQL: CORPUS=folder SCHEMA=name make corpus, or every corpus that is here (building PostgreSQL's own

@@ -178,21 +178,9 @@ func nobodyElse(t *testing.T, ddl string) (url string) {
 	return strings.Replace(pg.URL("demo"), "//postgres@", "//analyst@", 1)
 }
 
-// TestCapturedMetadata: the statements over the catalogs that clients were seen to send are answered as an empty PostgreSQL with the same tables answers
-// them: columns, types, rows, SQLSTATEs; but for what docs/clients.md lists.
-func TestCapturedMetadata(t *testing.T) {
-	if os.Getenv("DPSQL_CLIENTS") == "" && os.Getenv("DPSQL_LONG") == "" {
-		t.Skip("a part of make test-clients")
-	}
-	page, err := os.ReadFile("../../docs/clients.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open("../../../shared/clients/metadata.jsonl")
-	if err != nil {
-		t.Skip("the captured statements are not here")
-	}
-	defer func() { _ = f.Close() }()
+// metadataSides are a server over the demo's tables and an empty PostgreSQL that has them.
+func metadataSides(t *testing.T) (ours, theirs *side) {
+	t.Helper()
 	pg := pgtest.Start(t)
 	if err := pg.CreateDB("demo"); err != nil {
 		t.Fatal(err)
@@ -223,8 +211,8 @@ func TestCapturedMetadata(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := serveDir(t, path)
-	defer s.kill()
-	ours := newSide(t, s.url("analyst"))
+	t.Cleanup(func() { s.kill() })
+	ours = newSide(t, s.url("analyst"))
 	own, err := ours.conn.Exec(t.Context(), `SELECT format('CREATE TABLE dpsql.%I (%s);', relname,
 			string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)) || CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END, ',' ORDER BY attnum))
 		FROM pg_class c JOIN pg_attribute ON attrelid = c.oid WHERE relnamespace = 'dpsql'::regnamespace AND relkind = 'r' AND attnum > 0 GROUP BY relname`).ReadAll()
@@ -235,7 +223,26 @@ func TestCapturedMetadata(t *testing.T) {
 	for _, r := range own[0].Rows {
 		ddl += string(r[0])
 	}
-	theirs := newSide(t, nobodyElse(t, ddl))
+	theirs = newSide(t, nobodyElse(t, ddl))
+	return ours, theirs
+}
+
+// TestCapturedMetadata: the statements over the catalogs that clients were seen to send are answered as an empty PostgreSQL with the same tables answers
+// them: columns, types, rows, SQLSTATEs; but for what docs/clients.md lists.
+func TestCapturedMetadata(t *testing.T) {
+	if os.Getenv("DPSQL_CLIENTS") == "" && os.Getenv("DPSQL_LONG") == "" {
+		t.Skip("a part of make test-clients")
+	}
+	page, err := os.ReadFile("../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open("../../../shared/clients/metadata.jsonl")
+	if err != nil {
+		t.Skip("the captured statements are not here")
+	}
+	defer func() { _ = f.Close() }()
+	ours, theirs := metadataSides(t)
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<24)
 	all, same := 0, 0

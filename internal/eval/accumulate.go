@@ -43,6 +43,11 @@ func accumulatorOf(fn plan.AggFunc, args []sqltype.Type, result sqltype.Type) fu
 			return nil
 		}
 		return func() accumulator { return &listed{elem: elem} }
+	case "json_agg", "jsonb_agg":
+		if t.OID != sqltype.OIDJSON || len(args) != 2 { // of the catalogs: plan has made JSON of the values
+			return nil
+		}
+		return func() accumulator { return &jsonList{typ: result} }
 	}
 	return statisticOf(fn, args)
 }

@@ -1,8 +1,6 @@
 package pgmeta
 
 import (
-	"encoding/json"
-	"strconv"
 	"strings"
 	"time"
 
@@ -88,47 +86,6 @@ func format(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, err
 		b.WriteString(text)
 	}
 	return b.String(), nil
-}
-
-// jsonBuildObject is json_build_object, as PostgreSQL spaces it.
-func jsonBuildObject(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
-	var b strings.Builder
-	b.WriteString("{")
-	for i := 0; i < len(a); i += 2 {
-		if a[i] == nil {
-			return nil, sqlerr.New(sqlerr.NullValue, "argument %d cannot be null", i+1)
-		}
-		name, err := s.text(a[i], t[i])
-		if err != nil {
-			return nil, err
-		}
-		value := "null"
-		if a[i+1] != nil {
-			if value, err = s.text(a[i+1], t[i+1]); err != nil {
-				return nil, err
-			}
-			switch typ := t[i+1]; {
-			case typ.OID == sqltype.OIDBool:
-				value = strconv.FormatBool(value == "t")
-			case typ.IsNumber(), typ.OID == sqltype.OIDJSON, typ.OID == sqltype.OIDJSONB:
-			default:
-				value = quoteJSON(value)
-			}
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(quoteJSON(name) + " : " + value)
-	}
-	return sqltype.JSON(b.String() + "}"), nil
-}
-
-func quoteJSON(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string never fails
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // sleep is pg_sleep: it ends with the statement.

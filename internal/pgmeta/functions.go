@@ -51,6 +51,9 @@ func privileged(allowed ...string) function {
 
 var noRows = function{rows: func(*Session, []sqltype.Value, []sqltype.Type) ([][]sqltype.Value, error) { return nil, nil }, onNull: true}
 
+// anyNumber in place of a number of arguments.
+const anyNumber = -1
+
 // functions is filled when the package starts, because its functions refer to one another.
 var functions map[signature]function
 
@@ -189,12 +192,8 @@ func init() {
 		return int64(t[0].OID), nil
 	}}, 1)
 	add("getdatabaseencoding", constant("UTF8"), 0)
-	for n := 1; n <= 8; n++ {
-		add("format", function{onNull: true, eval: format}, n)
-	}
-	for n := 0; n <= 40; n += 2 {
-		add("json_build_object", function{onNull: true, eval: jsonBuildObject}, n)
-	}
+	add("format", function{onNull: true, eval: format}, anyNumber)
+	addJSON(add)
 	add("pg_sleep", strict(sleep), 1)
 	addDefinitions(add)
 	addSets(add)

@@ -61,7 +61,9 @@ func (s *Session) Call(kind funcs.Kind, name string, actual, declared []sqltype.
 	}
 	fn, ok := functions[signature{name, len(actual)}]
 	if !ok {
-		return nil
+		if fn, ok = functions[signature{name, anyNumber}]; !ok {
+			return nil
+		}
 	}
 	f.OnNull, f.Outs = fn.onNull, fn.outs
 	if fn.rows != nil {

@@ -122,6 +122,17 @@ func addSets(add func(name string, f function, args ...int)) {
 		}
 		return strings.Join(parts, by), nil
 	}}, 2, 3)
+	add("concat", function{onNull: true, eval: func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+		return s.concat("", a, t)
+	}}, anyNumber)
+	add("concat_ws", function{onNull: true, eval: func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+		by, ok := a[0].(string)
+		if !ok {
+			return nil, nil
+		}
+		return s.concat(by, a[1:], t[1:])
+	}}, anyNumber)
+	add("array_position", function{onNull: true, eval: arrayPosition}, 2, 3)
 	add("array_remove", function{onNull: true, eval: func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
 		array, ok := a[0].(*sqltype.Array)
 		if !ok {
@@ -278,4 +289,47 @@ func allSettings(s *Session, _ []sqltype.Value, _ []sqltype.Type) (out [][]sqlty
 		out = append(out, []sqltype.Value{p.Name, p.Value, nil, "Client Connection Defaults", p.Description, nil, context, "string", "default", nil, nil, nil, p.Default, p.Default, nil, nil, false})
 	}
 	return out, nil
+}
+
+// concat are the texts of what is not NULL.
+func (s *Session) concat(by string, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+	var parts []string
+	for i, v := range a {
+		if v == nil {
+			continue
+		}
+		text, err := s.text(v, t[i])
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, by), nil
+}
+
+// arrayPosition is array_position: the subscript of the first value that is not distinct from the second argument.
+func arrayPosition(_ *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+	array, ok := a[0].(*sqltype.Array)
+	if !ok || len(array.Values) == 0 {
+		return nil, nil
+	}
+	if len(array.Dims) > 1 {
+		return nil, sqlerr.New(sqlerr.Unsupported, "searching for elements in multidimensional arrays is not supported")
+	}
+	lower, from := int64(array.Lower[0]), int64(0)
+	if len(a) == 3 {
+		start, given := a[2].(int64)
+		if !given {
+			return nil, sqlerr.New(sqlerr.NullValue, "initial position must not be null")
+		}
+		from = max(start-lower, 0)
+	}
+	elem, _ := t[0].Elem()
+	for i := from; i < int64(len(array.Values)); i++ {
+		v := array.Values[i]
+		if v == nil && a[1] == nil || v != nil && a[1] != nil && sqltype.CompareAs(v, a[1], elem) == 0 {
+			return lower + i, nil
+		}
+	}
+	return nil, nil
 }

@@ -107,6 +107,9 @@ func (e *exprs) aggregate(x *pgsyntax.FuncCall) (Scalar, error) {
 			}
 		}
 	}
+	if e.find.meta != nil && isJSONAgg(item.Fn) {
+		args = e.jsonArgs(args[0], x.Pos)
+	}
 	item.Type = e.of(result)
 	direct := len(args) - len(x.WithinGroup)
 	for i, o := range x.WithinGroup {

@@ -47,6 +47,9 @@ func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 			}
 		}
 	}
+	if len(args) == 1 && isRow(args[0]) && x.Name != "to_jsonb" {
+		return args[0], nil
+	}
 	if v, ok := e.session(x.Name, len(args)); ok {
 		return v, nil
 	}
@@ -90,6 +93,10 @@ func (e *exprs) callArgs(x *pgsyntax.FuncCall) (args []Scalar, names []string, v
 				return nil, nil, false, sqlerr.New(sqlerr.Syntax, "positional argument cannot follow named argument").At(int(a.Position()))
 			}
 		}
+		if row := e.wholeRow(x.Name, a); row != nil {
+			args = append(args, row)
+			continue
+		}
 		v, err := e.expr(a)
 		if err != nil {
 			return nil, nil, false, err
@@ -128,6 +135,9 @@ func (b *binder) function(x *pgsyntax.FuncCall, args []Scalar, names []string, v
 	}
 	if last := len(args) - 1; variadic && c.proc.Variadic == oidAny && b.elem(b.base(inputs[last])) == 0 {
 		return nil, mismatch("VARIADIC argument must be an array").At(int(b.place(args[last], pos)))
+	}
+	if variadic && c.proc.Variadic == oidAny && b.find.meta != nil {
+		return nil, unsupported(pos, name+" with VARIADIC is").WithHint("Name its arguments.")
 	}
 	args, declared, result, err := b.arguments(c, args, pos)
 	if err != nil {
