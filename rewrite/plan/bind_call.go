@@ -137,7 +137,7 @@ func (b *binder) function(x *pgsyntax.FuncCall, args []Scalar, names []string, v
 		return nil, mismatch("VARIADIC argument must be an array").At(int(b.place(args[last], pos)))
 	}
 	if variadic && c.proc.Variadic == oidAny && b.find.meta != nil {
-		return nil, unsupported(pos, name+" with VARIADIC is").WithHint("Name its arguments.")
+		return nil, unsupported(pos, name+" with VARIADIC is").WithHint("Write the elements as arguments: %s(a, b).", name)
 	}
 	args, declared, result, err := b.arguments(c, args, pos)
 	if err != nil {
