@@ -116,13 +116,16 @@ type aside struct {
 // asideTables are the tables beside the records, and their second columns; the first is the record's number.
 var asideTables = map[string]string{"releases": "payload", "sums": "body", "segments": "body"}
 
-// Move moves a ledger that no server uses. It changes nothing in the old place before the new one holds all of it. Called again after it was cut, it finishes.
-func Move(ctx context.Context, from, to Place, by string) (Moved, error) {
+// Mover says whose ledger is to be moved, and by whom.
+type Mover struct{ People, By string }
+
+// Move moves a ledger that no server uses. It changes nothing in the old place before the new one holds all of it, and nothing at all of other people's. Called again after it was cut, it finishes.
+func Move(ctx context.Context, from, to Place, by Mover) (Moved, error) {
 	return move(ctx, from, to, by, func(string) error { return nil })
 }
 
 // move calls step between any two steps: what it returns ends the move there, as a crash would.
-func move(ctx context.Context, from, to Place, by string, step func(string) error) (out Moved, err error) {
+func move(ctx context.Context, from, to Place, by Mover, step func(string) error) (out Moved, err error) {
 	if from.String() == to.String() {
 		return out, fmt.Errorf("ledger: it is in %s already", to)
 	}
@@ -131,6 +134,12 @@ func move(ctx context.Context, from, to Place, by string, step func(string) erro
 		return out, err
 	}
 	defer func() { err = errors.Join(err, old.Close()) }()
+	if len(old.state.datasets) == 0 {
+		return out, fmt.Errorf("ledger: that in %s has no record: there is nothing to move", from)
+	}
+	if people := old.state.datasets[0].head.People; people != by.People {
+		return out, fmt.Errorf("%w: that in %s is of the people %q, and not of %q: nothing was done. Is this the right policy, and the right place? Other people need a ledger of their own", ErrMismatch, from, people, by.People)
+	}
 	dst, err := openLanding(to)
 	if err != nil {
 		return out, err
@@ -168,7 +177,7 @@ func move(ctx context.Context, from, to Place, by string, step func(string) erro
 		return out, err
 	}
 
-	c := &copying{old: old, src: src, from: from, to: to, by: by, end: waterline{old.state.seq, old.state.last}, st: newState(), prints: map[string]map[int64]fingerprint{}}
+	c := &copying{old: old, src: src, from: from, to: to, by: by.By, end: waterline{old.state.seq, old.state.last}, st: newState(), prints: map[string]map[int64]fingerprint{}}
 	if err := dst.stage(ctx, c.rows(ctx), c.asides); err != nil {
 		return out, fmt.Errorf("%s: %w", to, err)
 	}

@@ -72,7 +72,7 @@ func lived(t testing.TB, path string, opt Options) {
 			}
 		}
 		must(l.Reserve(ctx, gaussian(t, l.Filter(), "analyst 0", 0.5, 0.1)))(t)
-		if err := errors.Join(l.Freeze(ctx, "analyst 9", "owner"), l.Grant(ctx, Grant{Dataset: head.Dataset, Analyst: "analyst 1", Epsilon: 2, By: "owner", Reason: "thesis"}), l.Close()); err != nil {
+		if err := errors.Join(l.Freeze(ctx, "analyst 9", mover.By), l.Grant(ctx, Grant{Dataset: head.Dataset, Analyst: "analyst 1", Epsilon: 2, By: "owner", Reason: "thesis"}), l.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +112,7 @@ func testMove(t *testing.T, kinds [2]string, at string) {
 	lived(t, from, opt)
 	before := must(accountsAt(t, from))(t)
 	if at != "" {
-		_, err := move(ctx, placeOf(from), placeOf(to), "owner", func(step string) error {
+		_, err := move(ctx, placeOf(from), placeOf(to), mover, func(step string) error {
 			if step == at {
 				return errCut
 			}
@@ -149,16 +149,16 @@ func testMove(t *testing.T, kinds [2]string, at string) {
 			t.Errorf("the old place: %v", err)
 		}
 		if wantHere != nil {
-			if _, err := Move(ctx, placeOf(from), placeOf(newPath(t, "sqlite")), "owner"); err == nil || wantThere != nil && !strings.Contains(err.Error(), "finish that one") {
+			if _, err := Move(ctx, placeOf(from), placeOf(newPath(t, "sqlite")), mover); err == nil || wantThere != nil && !strings.Contains(err.Error(), "finish that one") {
 				t.Errorf("to a third place: %v", err)
 			}
 		}
 	}
-	done := must(Move(ctx, placeOf(from), placeOf(to), "owner"))(t)
+	done := must(Move(ctx, placeOf(from), placeOf(to), mover))(t)
 	if done.Already != (at == "published") || !done.Already && done.Releases != 12 {
 		t.Errorf("%+v", done)
 	}
-	again := must(Move(ctx, placeOf(from), placeOf(to), "owner"))(t)
+	again := must(Move(ctx, placeOf(from), placeOf(to), mover))(t)
 	if !again.Already {
 		t.Errorf("once more: %+v", again)
 	}
@@ -192,7 +192,7 @@ func testMove(t *testing.T, kinds [2]string, at string) {
 		t.Fatal(err)
 	}
 	back := newPath(t, kinds[0]) // and back, elsewhere
-	if m := must(Move(ctx, placeOf(to), placeOf(back), "owner"))(t); m.Records < done.Records+2 || m.Already {
+	if m := must(Move(ctx, placeOf(to), placeOf(back), mover))(t); m.Records < done.Records+2 || m.Already {
 		t.Errorf("back: %+v", m)
 	}
 	l = open(t, back, head, opt)
@@ -200,6 +200,9 @@ func testMove(t *testing.T, kinds [2]string, at string) {
 		t.Error(err)
 	}
 }
+
+// mover is whose ledgers these are.
+var mover = Mover{People: "demo", By: "owner"}
 
 // What must not be moved, or not there, is refused, and stays as it was.
 func TestMoveRefused(t *testing.T) { both(t, testMoveRefused) }
@@ -215,7 +218,7 @@ func testMoveRefused(t *testing.T) {
 	id := must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.1)))(t)
 	refuse := func(why string, from, to Place, want ...string) {
 		t.Helper()
-		_, err := Move(ctx, from, to, "owner")
+		_, err := Move(ctx, from, to, mover)
 		for _, w := range want {
 			if err == nil || !strings.Contains(err.Error(), w) {
 				t.Errorf("%s: %v, want %q", why, err, w)
@@ -225,6 +228,13 @@ func testMoveRefused(t *testing.T) {
 	refuse("a running server", placeOf(from), Place{SQLite: t.TempDir() + "/x"}, "in use")
 	if err := errors.Join(l.Commit(ctx, id, Release{Key: Hash{1}, Payload: []byte("x")}), l.Close()); err != nil {
 		t.Fatal(err)
+	}
+	before, nowhere := kept(t, from), newPath(t, kind)
+	if _, err := Move(ctx, placeOf(from), placeOf(nowhere), Mover{People: "school", By: "owner"}); !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), `of the people "demo", and not of "school": nothing was done`) {
+		t.Errorf("other people's: %v", err)
+	}
+	if _, err := os.Stat(nowhere + markSuffix); err == nil || !bytes.Equal(before, kept(t, from)) {
+		t.Error("other people's ledger was touched")
 	}
 	refuse("nothing there", placeOf(newPath(t, kind)), Place{SQLite: t.TempDir() + "/x"}, "there is no such file")
 	refuse("the same place", placeOf(from), placeOf(from), "already")
@@ -259,7 +269,7 @@ func TestMovedUnderASleeper(t *testing.T) {
 	l.silent()
 	to := Place{SQLite: t.TempDir() + "/moved"}
 	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := Move(ctx, Place{Postgres: at}, to, "owner"); err == nil {
+		if _, err := Move(ctx, Place{Postgres: at}, to, mover); err == nil {
 			break
 		} else if !errors.Is(err, ErrInUse) || time.Now().After(until) {
 			t.Fatal(err)
@@ -286,7 +296,7 @@ func TestMoveBesideAWriter(t *testing.T) {
 	}
 	to := Place{SQLite: t.TempDir() + "/moved"}
 	var late *Postgres
-	_, err := move(ctx, Place{Postgres: at}, to, "owner", func(step string) error {
+	_, err := move(ctx, Place{Postgres: at}, to, mover, func(step string) error {
 		if step == "compared" {
 			late = must(joinServing(ctx, at, demoHead(t), dayCache(), usual))(t)
 		}
@@ -321,7 +331,7 @@ func TestMoveCompares(t *testing.T) {
 		}
 		to := Place{SQLite: newPath(t, "sqlite")}
 		dst := must(openLanding(to))(t)
-		c := &copying{old: old, src: src, from: Place{SQLite: from}, to: to, by: "owner", st: newState(), prints: map[string]map[int64]fingerprint{}}
+		c := &copying{old: old, src: src, from: Place{SQLite: from}, to: to, by: mover.By, st: newState(), prints: map[string]map[int64]fingerprint{}}
 		if err := dst.stage(ctx, c.rows(ctx), c.asides); err != nil {
 			t.Fatal(err)
 		}
@@ -351,7 +361,7 @@ func TestMoveOverCutConnections(t *testing.T) {
 		}
 		from := newPath(t, "sqlite")
 		lived(t, from, dayCache())
-		_, err := move(ctx, Place{SQLite: from}, Place{Postgres: through}, "owner", func(step string) error {
+		_, err := move(ctx, Place{SQLite: from}, Place{Postgres: through}, mover, func(step string) error {
 			if step == "departed" {
 				fault()
 			}
@@ -360,7 +370,7 @@ func TestMoveOverCutConnections(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "move again to finish") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if m := must(Move(ctx, Place{SQLite: from}, Place{Postgres: through}, "owner"))(t); m.Already != late {
+		if m := must(Move(ctx, Place{SQLite: from}, Place{Postgres: through}, mover))(t); m.Already != late {
 			t.Errorf("%s: %+v", name, m)
 		}
 
@@ -368,11 +378,11 @@ func TestMoveOverCutConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := old.Freeze(ctx, name, "owner"); err != nil { // the first write prepares its statements, in a round trip of its own
+		if err := old.Freeze(ctx, name, mover.By); err != nil { // the first write prepares its statements, in a round trip of its own
 			t.Fatal(err)
 		}
 		f := &faulty{server: old.store.(*server)}
-		c := &copying{old: old, src: src, from: Place{Postgres: through}, to: Place{SQLite: from + "-back"}, by: "owner", end: waterline{old.state.seq, old.state.last}, st: newState()}
+		c := &copying{old: old, src: src, from: Place{Postgres: through}, to: Place{SQLite: from + "-back"}, by: mover.By, end: waterline{old.state.seq, old.state.last}, st: newState()}
 		for _, err := range c.rows(ctx) {
 			if err != nil {
 				t.Fatal(err)
@@ -385,7 +395,7 @@ func TestMoveOverCutConnections(t *testing.T) {
 		if _, err := OpenPostgresForOwner(ctx, at); !errors.Is(err, ErrMoved) {
 			t.Errorf("%s: the old place: %v", name, err)
 		}
-		if m := must(Move(ctx, Place{Postgres: through}, Place{SQLite: from + "-back"}, "owner"))(t); m.Records != c.st.seq {
+		if m := must(Move(ctx, Place{Postgres: through}, Place{SQLite: from + "-back"}, mover))(t); m.Records != c.st.seq {
 			t.Errorf("%s: %+v, want %d records", name, m, c.st.seq)
 		}
 	}

@@ -308,7 +308,7 @@ func TestSpoolsMove(t *testing.T) {
 		}
 	}
 	cut := errors.New("cut")
-	if _, err := move(ctx, Place{SQLite: file}, Place{Postgres: at}, "owner", func(step string) error {
+	if _, err := move(ctx, Place{SQLite: file}, Place{Postgres: at}, mover, func(step string) error {
 		if step == "published" {
 			return cut
 		}
@@ -317,12 +317,12 @@ func TestSpoolsMove(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if out := must(Move(ctx, Place{SQLite: file}, Place{Postgres: at}, "owner"))(t); !out.Already {
+		if out := must(Move(ctx, Place{SQLite: file}, Place{Postgres: at}, mover))(t); !out.Already {
 			t.Error("it was moved before")
 		}
 	}
 	answers(must(OpenPostgres(ctx, at, demoHead(t), dayCache()))(t))
-	must(Move(ctx, Place{Postgres: at}, Place{SQLite: back}, "owner"))(t)
+	must(Move(ctx, Place{Postgres: at}, Place{SQLite: back}, mover))(t)
 	answers(must(OpenSQLite(ctx, back, demoHead(t), dayCache()))(t))
 }
 

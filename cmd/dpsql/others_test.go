@@ -50,6 +50,16 @@ func TestLedgerOfOthers(t *testing.T) {
 	}
 	file := ledger()
 	refuse("the ledger in file " + filepath.Join(dir, "demo.ledger"))
+	elsewhere := filepath.Join(dir, "elsewhere.yaml")
+	if err := os.WriteFile(elsewhere, []byte(strings.Replace(body, "demo.ledger", "school.ledger", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := failing(t, "budget", "move", "--from", filepath.Join(dir, "demo.ledger"), "--config", elsewhere); !strings.Contains(said, `of the people "demo", and not of "school": nothing was done`) {
+		t.Error(said)
+	}
+	if made, err := filepath.Glob(filepath.Join(dir, "school.ledger*")); err != nil || len(made) > 0 {
+		t.Errorf("it made %v", made)
+	}
 	if !bytes.Equal(file, ledger()) || records() != before {
 		t.Error("the others' ledger has changed")
 	}
