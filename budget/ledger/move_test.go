@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dpsql/dpsql/budget"
 )
 
 // placeOf is where a test's ledger is.
@@ -65,6 +67,13 @@ func lived(t testing.TB, path string, opt Options) {
 	a.Lifetime, b.Lifetime = &Lifetime{100}, &Lifetime{100}
 	for _, head := range []Head{b, a} {
 		l := open(t, path, head, opt)
+		if head.Dataset == b.Dataset { // its window has another order than its first record
+			asked := head
+			asked.Filter = must(budget.NewFilter(budget.Params{Epsilon: 20, Delta: 1e-6, QueryEpsilon: 0.1, Accountant: budget.AccountantRDP}))(t)
+			if err := l.SetHead(ctx, asked); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for i := range byte(6) {
 			id := must(l.Reserve(ctx, count(t, l.Filter(), fmt.Sprint("analyst ", i%2), 0.5, 0.1)))(t)
 			if err := l.Commit(ctx, id, Release{Key: Hash{i}, Payload: []byte{i, 1, 2, 3}}); err != nil {

@@ -33,7 +33,8 @@ func (ask Ask) Enough() float64 {
 // measure again, or it is not worth it.
 //
 // Proof: the old events lost at most what the tag of the old price allows, those here at most the difference of the tags, side by side (Limit.Less
-// rounds down): together at most the new price's tag, by sequential composition. Their sensitivities are those of the release's own events: the
+// rounds down): together at most the new price's tag, by sequential composition. Both tags are at ask's order, that of the window that pays (the ledger refuses losses at another). The old events may be of a window with another order: they were
+// charged there, at that, and what they lose at this one enters no sum; what is charged here is the loss of the events here. Their sensitivities are those of the release's own events: the
 // bounds and groups are released values. Noise stays of the kind that it was, but for people counted by a selection
 // beside Gaussian noise, which has no pure part either; so a price without a pure part is one for both.
 func TopUp(a *sensitivity.Analysis, run *Run, price float64, ask Ask) (*Plan, error) {
