@@ -162,10 +162,10 @@ func (s *Session) errorLine(ctx context.Context, pr *sensitivity.Program, a *sen
 		}
 	}
 	for _, n := range names {
-		width := e.Cells(r.MostCells()).Expected(n.formula, math.NaN())
+		width := e.For(r, nil).Expected(n.formula, math.NaN())
 		if math.IsNaN(width) {
 			if g, err := s.largestShown(a, r, a.Formulas[n.formula]); g != nil && err == nil {
-				width = e.Cells(g.Cells).Group(n.formula, g.Values)
+				width = e.For(r, g).Group(n.formula, g.Values)
 			}
 		}
 		if !math.IsNaN(width) {

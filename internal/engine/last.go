@@ -55,7 +55,7 @@ func (l *asked) facts(ctx context.Context, number int64) ([][]sqltype.Value, err
 		return nil, err
 	}
 	cells := l.release.MostCells()
-	e = e.Cells(cells)
+	e = e.For(l.release, nil)
 	var rows [][]sqltype.Value
 	for i, m := range l.an.Measures {
 		ev, numbers, err := l.release.Noise(i)

@@ -153,13 +153,13 @@ func (p *Prepared) sizes(ctx context.Context, st *stage, t target, r *release.Re
 }
 
 // within says whether each aggregate's error is, in the group that it is largest in.
-func (t target) within(e *finish.Errors, named []namedAggregate, size []*release.Group) bool {
+func (t target) within(of func(*release.Group) *finish.Errors, named []namedAggregate, size []*release.Group) bool {
 	for i, n := range named {
 		var value, width float64
 		if size[i] == nil {
-			width = e.Expected(n.formula, math.NaN())
+			width = of(nil).Expected(n.formula, math.NaN())
 		} else {
-			value, width = e.Value(n.formula, size[i].Values)
+			value, width = of(size[i]).Value(n.formula, size[i].Values)
 		}
 		if !t.holds(width, value) {
 			return false
@@ -168,13 +168,13 @@ func (t target) within(e *finish.Errors, named []namedAggregate, size []*release
 	return true
 }
 
-// keeps: the errors of a release, as it is, are within the target; of sums of several groups those of the largest number of them.
+// keeps: the errors of a release, as it is, are within the target, as answers tell them.
 func keeps(ctx context.Context, a *sensitivity.Analysis, t target, r *release.Release, named []namedAggregate, size []*release.Group) (bool, error) {
 	e, err := finish.Of(ctx, a, r)
 	if err != nil {
 		return false, err
 	}
-	ok := t.within(e.Cells(r.MostCells()), named, size)
+	ok := t.within(func(g *release.Group) *finish.Errors { return e.For(r, g) }, named, size)
 	return ok, ctx.Err()
 }
 
@@ -202,7 +202,7 @@ func (p *Prepared) widthsBy(ctx context.Context, st *stage, t target, own, by *r
 		if err != nil {
 			return false, err
 		}
-		ok := t.within(e, named, size)
+		ok := t.within(func(*release.Group) *finish.Errors { return e }, named, size)
 		return ok, ctx.Err()
 	}
 	if w.within = w.anew; own == nil {
@@ -232,7 +232,7 @@ func (p *Prepared) widthsBy(ctx context.Context, st *stage, t target, own, by *r
 		if err != nil {
 			return false, err
 		}
-		ok := t.within(e, named, size)
+		ok := t.within(func(*release.Group) *finish.Errors { return e }, named, size)
 		return ok, ctx.Err()
 	}
 	return w

@@ -40,6 +40,14 @@ func (e *Errors) Cells(n int) *Errors {
 	return of
 }
 
+// For are the errors of a group of a release; where none is named, of what is the sum of most cells. Answers, NOTICEs, EXPLAIN and dpsql.target_error all go by it.
+func (e *Errors) For(r *release.Release, g *release.Group) *Errors {
+	if g != nil {
+		return e.Cells(g.Cells)
+	}
+	return e.Cells(r.MostCells())
+}
+
 // NewErrors works out the noise of each measure.
 func NewErrors(a *sensitivity.Analysis, run *measure.Run) (*Errors, error) {
 	return newErrors(context.Background(), a, run, nil)

@@ -117,7 +117,7 @@ func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, min
 			if a.People >= 0 && minPeople > 0 && g.Values[a.People].Cmp(least) < 0 {
 				return nil
 			}
-			row, err := whole.Cells(g.Cells).row(ctx, g)
+			row, err := whole.For(r, g).row(ctx, g)
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+)
+
+// TestRollUpErrors: of a sum of several released groups EXPLAIN, dpsql.last and dpsql.target_error go by the figure that dp_error tells: it is printed, it answers free as a target, and a little less of it does not.
+func TestRollUpErrors(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	for _, of := range []string{"select active, ward, count(*), sum(weight) from patients group by 1, 2", "select active, ward, avg(weight) from patients group by 1, 2"} {
+		ask(t, s, of)
+	}
+	before := paidFor(t, s)
+	for _, c := range [][2]string{{"count(*)", ""}, {"sum(weight)", ""}, {"count(*)", "ward"}, {"sum(weight)", "active"}, {"avg(weight)", ""}} {
+		sql := func(more string) string {
+			if c[1] == "" {
+				return fmt.Sprintf("select %s as a%s from patients", c[0], more)
+			}
+			return fmt.Sprintf("select %s as a%s from patients group by %s", c[0], more, c[1])
+		}
+		_, all := ask(t, s, sql(", dp_error("+c[0]+")"))
+		width := all.Rows[0][1].(float64)
+		told := explained(t, s, sql(""))
+		if want := "largest group): a " + number(width) + "\n"; !strings.Contains(told+"\n", want) || !strings.Contains(told, "another question") {
+			t.Errorf("%s: dp_error is %v, and EXPLAIN:\n%s", sql(""), width, told)
+		}
+		if strings.HasPrefix(c[0], "count") {
+			ask(t, s, sql(""))
+			if _, last := ask(t, s, "select error_95 from dpsql.last"); last.Rows[0][0] != width {
+				t.Errorf("%s: dp_error is %v, dpsql.last has %v", sql(""), width, last.Rows)
+			}
+		}
+		for _, kept := range []bool{true, false} {
+			target := target{most: width}
+			if !kept {
+				target.most *= 0.999
+			}
+			set(t, s, "dpsql.target_error", target.String())
+			if told := explained(t, s, sql("")); strings.Contains(told, "Charge: nothing") != kept {
+				t.Errorf("%s, of an error of %v, under target %s:\n%s", sql(""), width, target, told)
+			}
+			set(t, s, "dpsql.target_error", "off")
+		}
+	}
+	if paidFor(t, s) != before {
+		t.Error("charged")
+	}
+}
