@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -45,7 +46,7 @@ func (s *session) runDeclare(n *pgsyntax.DeclareCursor, st *statement, args []sq
 	if err := s.roomForPortal(); err != nil {
 		return nil, err
 	}
-	p := &portal{name: n.Name, statement: st.inner, args: args, depth: len(s.tx.saves), bytes: st.bytes + len(n.Name) + 64 + answerBytes([][]sqltype.Value{args}),
+	p := &portal{name: n.Name, statement: st.inner, args: args, depth: len(s.tx.saves), made: time.Now(), bytes: st.bytes + len(n.Name) + 64 + answerBytes([][]sqltype.Value{args}),
 		scroll: !n.NoScroll, wound: n.Scroll, hold: n.Hold, binary: n.Binary}
 	if err := s.keep(p.size()); err != nil {
 		return nil, err

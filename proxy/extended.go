@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"time"
+
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -133,7 +135,7 @@ func (s *session) bind(m *pgproto3.Bind) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	p := &portal{name: m.DestinationPortal, statement: st, args: args, formats: formats, depth: len(s.tx.saves), bytes: st.bytes + argBytes(m)}
+	p := &portal{name: m.DestinationPortal, statement: st, args: args, formats: formats, depth: len(s.tx.saves), made: time.Now(), bytes: st.bytes + argBytes(m)}
 	s.portals.drop(p.name)
 	if err := s.keep(p.size()); err != nil {
 		return "", err

@@ -13,7 +13,8 @@ import (
 type parameter struct {
 	name     string // as PostgreSQL spells it
 	def      string
-	about    string // PostgreSQL's
+	about    string   // PostgreSQL's
+	values   []string // of an enumeration
 	check    func(p *parameter, list []string) (string, error)
 	merge    func(p *parameter, list []string, now string) (string, error) // check of a setting that may be set in part
 	reported bool                                                          // clients are told by ParameterStatus

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"time"
+
 	"context"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -18,6 +20,7 @@ type portal struct {
 	args      []sqltype.Value
 	formats   []int16
 	depth     int // how many savepoints were open when it was made
+	made      time.Time
 
 	answer       *engine.Answer
 	next         int // rows that were passed

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"time"
+
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/engine"
@@ -20,6 +22,7 @@ func (s *session) runPrepare(n *pgsyntax.Prepare, text string) (*engine.Answer, 
 	if err != nil {
 		return nil, err
 	}
+	st.sql = true
 	if err := s.keepStatement(n.Name, st); err != nil {
 		return nil, err
 	}
@@ -62,6 +65,7 @@ func (s *session) keepStatement(name string, st *statement) error {
 			WithHint("Close those that are not needed any more (DEALLOCATE).")
 	}
 	st.bytes += len(name)
+	st.made = time.Now()
 	if err := s.keep(st.size()); err != nil {
 		return err
 	}

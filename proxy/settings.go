@@ -22,6 +22,7 @@ type settings struct {
 	now         values
 	zone        *sqltype.Zone // of TimeZone, once it was asked for
 	pid         uint32        // of the session, as BackendKeyData tells it
+	of          *session
 }
 
 // values are what transactions roll back. Its maps are never written to, only replaced, so that a snapshot is a copy of it.
@@ -240,11 +241,15 @@ func (s *settings) Parameter(name string) (string, bool) {
 	return s.get(strings.ToLower(p.name)), true
 }
 
-// AllParameters implements pgmeta.Parameters.
+// AllParameters implements pgmeta.Parameters: dpsql's settings among PostgreSQL's, by name.
 func (s *settings) AllParameters() (out []pgmeta.Parameter) {
+	own := s.engine.Settings()
 	for _, name := range allNames {
+		for len(own) > 0 && own[0].Name < name {
+			out, own = append(out, pgmeta.Parameter{Name: own[0].Name, Value: own[0].Value, Description: own[0].About, Default: own[0].Value}), own[1:]
+		}
 		p := parameters[name]
-		out = append(out, pgmeta.Parameter{Name: p.name, Value: s.get(name), Description: p.about, Default: p.def, Fixed: p.fixed})
+		out = append(out, pgmeta.Parameter{Name: p.name, Value: s.get(name), Description: p.about, Default: p.def, Fixed: p.fixed, Values: p.values})
 	}
 	return out
 }

@@ -74,7 +74,7 @@ func (s *session) startup() error {
 		return err
 	}
 	s.set = newSettings(s.user, s.engine)
-	s.set.pid = s.pid
+	s.set.pid, s.set.of = s.pid, s
 	s.engine.UseParameters(s.set)
 	if s.srv.opts.TLS != nil {
 		s.set.starts["ssl"] = "on"

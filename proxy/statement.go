@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"time"
+
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -18,6 +20,8 @@ type statement struct {
 	columns  []engine.Column // of the answer
 	rows     bool            // the statement returns rows, if only none: it is described by a RowDescription
 	bytes    int             // about its memory
+	made     time.Time       // when it was given its name
+	sql      bool            // by PREPARE
 }
 
 func (st *statement) size() int { return st.bytes }

@@ -231,7 +231,7 @@ func empty(r *relation) bool {
 		return r.name == "triggers" || r.name == "triggered_update_columns"
 	}
 	for _, prefix := range []string{"pg_stat_progress", "pg_stat_replication", "pg_stat_subscription", "pg_stat_wal", "pg_stat_archiver", "pg_stat_bgwriter", "pg_stat_slru", "pg_stat_recovery",
-		"pg_stat_xact", "pg_stats", "pg_replication", "pg_available_extension", "pg_locks", "pg_cursors", "pg_prepared", "pg_file_settings", "pg_hba", "pg_ident", "pg_backend_memory",
+		"pg_stat_xact", "pg_stats", "pg_replication", "pg_available_extension", "pg_locks", "pg_prepared_xacts", "pg_file_settings", "pg_hba", "pg_ident", "pg_backend_memory",
 		"pg_shmem", "pg_config", "pg_publication_tables", "pg_timezone", "pg_stat_database_conflicts", "pg_stat_user_functions"} {
 		if strings.HasPrefix(r.name, prefix) {
 			return true

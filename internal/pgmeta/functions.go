@@ -89,6 +89,7 @@ func init() {
 	add("pg_has_role", constant(true), 2, 3)
 	add("row_security_active", constant(false), 1)
 	addSizes(add)
+	addHeld(add)
 	for _, name := range []string{"pg_get_triggerdef", "pg_get_ruledef", "pg_get_partkeydef", "pg_get_serial_sequence",
 		"pg_get_statisticsobjdef_columns", "pg_get_statisticsobjdef", "pg_get_statisticsobjdef_expressions", "pg_get_partition_constraintdef",
 		"pg_sequence_last_value", "pg_relation_filenode", "pg_relation_filepath", "shobj_description", "pg_tablespace_location", "pg_collation_actual_version",

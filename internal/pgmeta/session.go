@@ -16,12 +16,15 @@ type Parameters interface {
 	AllParameters() []Parameter
 	SetParameter(name, value string, local bool) error
 	BackendPID() uint32
+	PreparedStatements() []Prepared
+	Cursors() []Cursor
 }
 
 // Parameter is one of them.
 type Parameter struct {
 	Name, Value, Description, Default string
 	Fixed                             bool
+	Values                            []string // of an enumeration
 }
 
 // Session is the catalog as one session's statements use it: it implements plan.Meta.

@@ -1,0 +1,48 @@
+package pgmeta
+
+import (
+	"time"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// Prepared is a prepared statement of the session.
+type Prepared struct {
+	Name, Text string
+	Made       time.Time
+	Params     []sqltype.OID
+	SQL        bool // by PREPARE
+}
+
+// Cursor is a portal of the session.
+type Cursor struct {
+	Name, Text           string
+	Hold, Binary, Scroll bool
+	Made                 time.Time
+}
+
+// addHeld adds what tells of the session's own statements and cursors.
+func addHeld(add func(name string, f function, args ...int)) {
+	add("pg_prepared_statement", function{rows: func(s *Session, _ []sqltype.Value, _ []sqltype.Type) (out [][]sqltype.Value, _ error) {
+		if s.Parameters == nil {
+			return nil, nil
+		}
+		for _, p := range s.Parameters.PreparedStatements() {
+			types := make([]sqltype.Value, len(p.Params))
+			for i, oid := range p.Params {
+				types[i] = int64(oid)
+			}
+			out = append(out, []sqltype.Value{p.Name, p.Text, sqltype.InstantOf(p.Made), listOf(sqltype.OIDRegtype, types), p.SQL, int64(0), int64(0)})
+		}
+		return out, nil
+	}}, 0)
+	add("pg_cursor", function{rows: func(s *Session, _ []sqltype.Value, _ []sqltype.Type) (out [][]sqltype.Value, _ error) {
+		if s.Parameters == nil {
+			return nil, nil
+		}
+		for _, c := range s.Parameters.Cursors() {
+			out = append(out, []sqltype.Value{c.Name, c.Text, c.Hold, c.Binary, c.Scroll, sqltype.InstantOf(c.Made)})
+		}
+		return out, nil
+	}}, 0)
+}

@@ -1,0 +1,41 @@
+package proxy
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/pgmeta"
+)
+
+// PreparedStatements implements pgmeta.Parameters: what pg_prepared_statements shows.
+func (s *settings) PreparedStatements() (out []pgmeta.Prepared) {
+	if s.of == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.of.statements.items)) {
+		if name == "" {
+			continue
+		}
+		st := s.of.statements.items[name]
+		p := pgmeta.Prepared{Name: name, Text: st.text, Made: st.made, SQL: st.sql}
+		for _, t := range st.params {
+			p.Params = append(p.Params, t.OID)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// Cursors implements pgmeta.Parameters: what pg_cursors shows, portals that the client bound too.
+func (s *settings) Cursors() (out []pgmeta.Cursor) {
+	if s.of == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.of.portals.items)) {
+		p := s.of.portals.items[name]
+		out = append(out, pgmeta.Cursor{Name: name, Text: p.statement.text, Hold: p.hold, Binary: p.binary, Scroll: p.scroll, Made: p.made})
+	}
+	return out
+}
+
+var _ pgmeta.Parameters = (*settings)(nil)
