@@ -45,7 +45,7 @@ func of(r Reservation) *gambit {
 }
 
 // TestAdversaryOfTheLedger: adversaries who hold several analysts' names and a role, choose each question after all answers, wait for the next window when they like, and stop when they are lucky, win at most what the lifetime
-// promises: its windows' epsilons and deltas added up. Admission is the ledger's own. Under a ledger that forgets the lifetime, or looks at quotas alone, they win more, so the game could be lost. What they
+// promises: its windows' epsilons and deltas added up, also where each window has another order. Admission is the ledger's own. Under a ledger that forgets the lifetime, or looks at quotas alone, they win more, so the game could be lost. What they
 // win is compared by Chernoff's bound: where the ledger holds, one of the comparisons fails with a probability below 1e-9. The seeds are fixed.
 func TestAdversaryOfTheLedger(t *testing.T) {
 	const names, epsilon, delta, windows, falseAlarm = 8, 2, 2e-2, 2, 1e-10
@@ -55,23 +55,34 @@ func TestAdversaryOfTheLedger(t *testing.T) {
 		careless string // the scope whose word is not heard
 		runs     int
 		days     int
+		then     float64 // query.epsilon on each second day; 0: as ever
 	}{
-		"as it is":     {budget.Params{Epsilon: epsilon, Delta: delta, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP}, &Lifetime{windows * epsilon}, "", 500, 10},
-		"pure":         {budget.Params{Epsilon: epsilon, QueryEpsilon: 0.5, Accountant: budget.AccountantPure}, &Lifetime{windows * epsilon}, "", 50, 10},
-		"no lifetime":  {budget.Params{Epsilon: epsilon, Delta: delta, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP}, nil, "", 250, 16},
-		"quotas alone": {budget.Params{Epsilon: epsilon, Delta: delta, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP}, &Lifetime{windows * epsilon}, ScopeDataset, 250, 10},
+		"two orders":   {budget.Params{Epsilon: epsilon, Delta: delta, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP}, &Lifetime{windows * epsilon}, "", 250, 10, 0.01},
+		"as it is":     {budget.Params{Epsilon: epsilon, Delta: delta, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP}, &Lifetime{windows * epsilon}, "", 500, 10, 0},
+		"pure":         {budget.Params{Epsilon: epsilon, QueryEpsilon: 0.5, Accountant: budget.AccountantPure}, &Lifetime{windows * epsilon}, "", 50, 10, 0},
+		"no lifetime":  {budget.Params{Epsilon: epsilon, Delta: delta, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP}, nil, "", 250, 16, 0},
+		"quotas alone": {budget.Params{Epsilon: epsilon, Delta: delta, QueryEpsilon: 0.5, Accountant: budget.AccountantRDP}, &Lifetime{windows * epsilon}, ScopeDataset, 250, 10, 0},
 	} {
 		f := must(budget.NewFilter(c.filter))(t)
 		head := Head{Dataset: "demo", People: "demo", Filter: f, Epoch: "1", Window: WindowDay, Lifetime: c.lifetime}
-		var moves [names][]*gambit // small to large
-		for n := range moves {
+		var moves [2][names][]*gambit // small to large, of each order
+		filters := [2]*budget.Filter{f, f}
+		if c.then > 0 {
+			other := c.filter
+			other.QueryEpsilon = c.then
+			if filters[1] = must(budget.NewFilter(other))(t); filters[1].Order == f.Order {
+				t.Fatalf("both orders are %g", f.Order)
+			}
+		}
+		for i := range 2 * names {
+			n, f := i/2, filters[i%2]
 			who := Payer{Analyst: fmt.Sprint("ann ", n), Quota: 0.8 * epsilon}
 			if n%2 == 0 {
 				who.Roles = []Role{{"even", 0.9 * epsilon}}
 			}
 			add := func(r Reservation) {
 				r.Payer = who
-				moves[n] = append(moves[n], of(r))
+				moves[i%2][n] = append(moves[i%2][n], of(r))
 			}
 			add(count(t, f, who.Analyst, 1, 0.25))
 			if f.Order > 0 {
@@ -112,8 +123,11 @@ func TestAdversaryOfTheLedger(t *testing.T) {
 			denies := map[*gambit]bool{} // in this window, and what was once denied stays so in it
 			for day := 0; day < c.days; {
 				asked := false
+				if fit := (&Record{Version: version, Seq: l.state.seq + 1, Time: at, Fit: &Fit{"demo", filters[day%2]}}); l.state.checkFit(fit) == nil { // the window begins
+					l.state.add(fit, Hash{})
+				}
 				for n := 0; n < names && !asked; n++ {
-					for _, m := range choose(moves[n], lost) {
+					for _, m := range choose(moves[day%2][n], lost) {
 						if denies[m] {
 							continue
 						}
@@ -125,7 +139,7 @@ func TestAdversaryOfTheLedger(t *testing.T) {
 							denies[m] = true
 							continue
 						}
-						l.state.add(&Record{Version: version, Seq: l.state.seq + 1, Time: at, Reserve: &Charge{Reservation: m.Reservation, Order: f.Order, Dataset: "demo", Epoch: "1"}}, Hash{})
+						l.state.add(&Record{Version: version, Seq: l.state.seq + 1, Time: at, Reserve: &Charge{Reservation: m.Reservation, Order: filters[day%2].Order, Dataset: "demo", Epoch: "1"}}, Hash{})
 						if lost, asked = lost+m.draw(r), true; lost > windows*epsilon {
 							return lost
 						}
