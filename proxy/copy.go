@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,9 +29,18 @@ func refuseCopy(pos pgsyntax.Pos, c *pgsyntax.Copy) error {
 			WithHint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone.")
 	case c.Query == nil:
 		return sqlerr.New(sqlerr.Unsupported, "COPY of a table is not supported").At(int(c.Table.Pos)).
-			WithHint("It is for raw rows. Copy an answer: COPY (SELECT ..., count(*) FROM %s GROUP BY ...) TO STDOUT; of a public table COPY (SELECT * FROM ...) TO STDOUT.", c.Table.Name)
+			WithHint("%s", copyInstead(c.Table))
 	}
 	return nil
+}
+
+// copyInstead says what to copy in place of a table.
+func copyInstead(t *pgsyntax.TableName) string {
+	name := t.Spelled()
+	if t.Schema == "dpsql" { // the analyst's own rows
+		return fmt.Sprintf("Copy an answer: COPY (SELECT * FROM %s) TO STDOUT.", name)
+	}
+	return fmt.Sprintf("It is for raw rows. Copy an answer: COPY (SELECT ..., count(*) FROM %s GROUP BY ...) TO STDOUT; of a public table COPY (SELECT * FROM %[1]s) TO STDOUT.", name)
 }
 
 // copyOptions are those of a COPY TO, PostgreSQL's defaults filled in.

@@ -138,7 +138,7 @@ func TestDocumentedTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, own := range []*plan.Table{lastTable, ledgerTable, releasesTable} {
+	for _, own := range []*plan.Table{lastTable, budgetTable, ledgerTable, releasesTable} {
 		_, after, _ := strings.Cut(string(text), "| column of dpsql."+own.Name+" |")
 		table, _, _ := strings.Cut(after, "\n\n")
 		var documented, is []string
@@ -150,7 +150,7 @@ func TestDocumentedTables(t *testing.T) {
 			}
 		}
 		for _, c := range own.Columns {
-			is = append(is, c.Name+" "+c.Type.String())
+			is = append(is, plan.QuoteIdent(c.Name)+" "+c.Type.String()) // as a statement spells it
 		}
 		if !slices.Equal(documented, is) {
 			t.Errorf("dpsql.%s: documented: %v\nit is: %v", own.Name, documented, is)

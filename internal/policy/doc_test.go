@@ -128,6 +128,22 @@ const last = `
 
 // paid tells of the tables of what was charged and stored; internal/engine's TestDocumentedTables holds it against them.
 const paid = `
+## What is left
+
+''dpsql.budget'' has a row for your own budget, one for each of your roles that has one, one for the data set's, and where the budget comes back in windows one for the lifetime. ''SHOW dpsql.budget'' says it as one line. ''order'' is a word of SQL:
+''SELECT scope, "order" FROM dpsql.budget'' needs the quotes.
+
+| column of dpsql.budget | type | what it tells |
+|---|---|---|
+| ''scope'' | text | ''analyst'', ''role '' and its name, ''data_set'', ''lifetime'' |
+| ''epsilon'', ''delta'' | double precision | the budget of the present window, with what was granted; of the lifetime, the epsilon that all windows may cost together (NULL: no limit) |
+| ''"order"'' | double precision | the order of the Renyi side; NULL without one |
+| ''pure_spent'' | double precision | the sum of epsilons; ''Infinity'' from the first Gaussian noise of the window on: then the Renyi side alone counts. Of the lifetime, what its charged windows cost |
+| ''renyi_spent'', ''renyi_room'' | double precision | the Renyi losses, and how much they may come to; NULL without an order |
+| ''delta_spent'' | double precision | the deltas, as of selected groups, which may come to half of ''delta''; of the lifetime, the deltas of its charged windows |
+| ''statements_left'' | bigint | how many more statements at the present ''dpsql.epsilon'' fit; in your own row, the least of all rows |
+| ''renews_at'' | timestamp without time zone | when it comes back, in UTC; NULL if it does not |
+
 ## What you paid
 
 Everyone sees the own rows alone, with numbers that count nobody else's; what others asked changes none of them. ''SELECT charge, price, pure_spent FROM dpsql.ledger WHERE state <> 'committed' ORDER BY made_at'' and the like work as on any table.
