@@ -335,7 +335,7 @@ func (s *server) readNew(r pgx.BatchResults, known waterline) ([]row, error) {
 	}
 	copy(head.hash[:], hash)
 	if layout < 1 || layout > format {
-		return nil, fmt.Errorf("%w of format 1 to %d but of format %d", ErrForeign, format, layout)
+		return nil, foreignFormat(layout)
 	}
 	if s.clock != nil {
 		if drift := s.clock().Sub(there); drift.Abs() > clockDrift {

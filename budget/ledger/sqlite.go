@@ -36,6 +36,15 @@ var (
 // errMark is a mark that could not be moved: what it should name is durable.
 var errMark = errors.New("ledger: the mark beside the file cannot be moved")
 
+// foreignFormat refuses a ledger that this program cannot read on.
+func foreignFormat(of int) error {
+	newer := ""
+	if of > format {
+		newer = ": a newer dpsql wrote to it, so bring that program back, not an older copy of the ledger"
+	}
+	return fmt.Errorf("%w of format 1 to %d but of format %d%s", ErrForeign, format, of, newer)
+}
+
 // applicationID marks the file as ours ("dpsl"). format names the tables' layout and what their records may hold: older ones have the
 // same tables and records up to their version only; a file becomes one of this format with its first record of this version.
 const (
@@ -250,7 +259,7 @@ func (l *file) ours() (isNew bool, err error) {
 	}
 	l.format, err = strconv.Atoi(layout)
 	if err != nil || l.format < 1 || l.format > format {
-		return false, fmt.Errorf("%w of format 1 to %d but of format %s", ErrForeign, format, layout)
+		return false, foreignFormat(l.format)
 	}
 	return false, nil
 }
