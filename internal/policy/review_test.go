@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -317,5 +318,29 @@ analysts: {ann: {password: env:VERIFIER, may: [messages]}}
 	}
 	if r := review(t, strings.ReplaceAll(text, "UNPROTECTED", "unprotected: true"), people, messages); len(r.Problems) > 0 {
 		t.Errorf("%v", r.Problems)
+	}
+}
+
+// TestRefusedBudgetsDoc: docs/policy.md says which numbers are refused.
+func TestRefusedBudgetsDoc(t *testing.T) {
+	page, err := os.ReadFile("../../docs/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{fmt.Sprintf("below %v or above %d, so also 0", minEpsilon, maxEpsilon), fmt.Sprintf("above %d or below one window", maxEpsilon*1000), fmt.Sprintf("negative, above %v, or a tenth", maxDelta), fmt.Sprintf("`budget.epsilon` above %d:", muchEpsilon)} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("docs/policy.md does not say %q", want)
+		}
+	}
+	for budget, want := range map[string]string{
+		"{epsilon: 1e-10, delta: 0}": "budget.epsilon must be at least 1e-09", "{epsilon: 10001, delta: 0}": "at most 10000", "{epsilon: -1, delta: 0}": "budget.epsilon must be", "{epsilon: .nan, delta: 0}": "must be a decimal number", "{epsilon: .inf, delta: 0}": "must be a decimal number",
+		"{epsilon: 1, delta: 0.02}": "budget.delta must be at least 0 and at most 0.01", "{epsilon: 1, delta: -1e-9}": "budget.delta must be at least 0", "{epsilon: 2, delta: 0, per: month, lifetime: 1}": "does not hold one window",
+		"{epsilon: 1, delta: 0, per: month, lifetime: 10000001}": "at most 1e+07", "{epsilon: 1, delta: 0.01, per: day, lifetime: 1000}": "promises nothing",
+	} {
+		text := "dataset: d\nbackend: {duckdb: x.duckdb}\nunit: p.id\ntables: {p: {columns: {id: {}}}}\nbudget: " + budget + "\nanalysts: {ann: {password: env:VERIFIER, may: [p]}}\n"
+		_, err := parse("p.yaml", []byte(text), testEnv)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "p.yaml:5:") {
+			t.Errorf("%s: %v, not %q", budget, err, want)
+		}
 	}
 }
