@@ -14,11 +14,18 @@ import (
 )
 
 // together are two engines over one ledger in PostgreSQL, each as in a proxy of its own.
-func together(t *testing.T) (out [2]*Engine) {
+func together(t *testing.T) [2]*Engine {
+	t.Helper()
+	large := []string{"epsilon: 20,", "epsilon: 100,"}
+	return togetherUnder(t, [2][]string{large, large})
+}
+
+// togetherUnder are two with policies of their own.
+func togetherUnder(t *testing.T, edits [2][]string) (out [2]*Engine) {
 	t.Helper()
 	pg, db := pgtest.Start(t, "fsync=on", "full_page_writes=on"), tame.open(t, backend.DuckDB)
 	for i := range out {
-		p := clinicPolicyFor(t, backend.DuckDB, "epsilon: 20,", "epsilon: 100,")
+		p := clinicPolicyFor(t, backend.DuckDB, edits[i]...)
 		p.Ledger.Postgres, p.Ledger.Beside = pg.URL("postgres"), filepath.Join(t.TempDir(), "ledger")
 		e, err := Open(context.Background(), Options{Policy: p, Backend: db})
 		if err != nil {

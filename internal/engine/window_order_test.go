@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +29,11 @@ type heardAll struct{ list []Heard }
 
 func (h *heardAll) Heard(one Heard) { h.list = append(h.list, one) }
 
+// monthlyAt is the clinic's policy with a monthly budget of 10 and this query.epsilon.
+func monthlyAt(query string) []string {
+	return []string{"{epsilon: 20, delta: 1e-6}", "{epsilon: 10, delta: 1e-6, per: month, lifetime: 100}", "query:  {epsilon: 0.5}", "query:  {epsilon: " + query + "}", "max_query_epsilon: 5", "max_query_epsilon: 0.5"}
+}
+
 // TestOrderOfTheWindow: a statement is priced and charged at the order of the window that pays: prepared in an earlier one, when the window turns between its price and its charge, and as a top-up of an earlier window's release. The order is
 // that of query.epsilon at the window's first charge.
 func TestOrderOfTheWindow(t *testing.T) {
@@ -39,11 +45,8 @@ func TestOrderOfTheWindow(t *testing.T) {
 func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	ctx := context.Background()
 	now := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
-	policyAt := func(query string) []string {
-		return []string{"{epsilon: 20, delta: 1e-6}", "{epsilon: 10, delta: 1e-6, per: month, lifetime: 100}", "query:  {epsilon: 0.5}", "query:  {epsilon: " + query + "}", "max_query_epsilon: 5", "max_query_epsilon: 0.5"}
-	}
 	turn, heard := func() {}, &heardAll{}
-	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, policyAt("0.5")...), Backend: turning{tame.open(t, backend.DuckDB), func() { turn() }}, Watch: heard,
+	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, monthlyAt("0.5")...), Backend: turning{tame.open(t, backend.DuckDB), func() { turn() }}, Watch: heard,
 		LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +78,7 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	}
 	usual := func(query string) {
 		t.Helper()
-		if err := e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB, policyAt(query)...)); err != nil {
+		if err := e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB, monthlyAt(query)...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,5 +138,51 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 	turn = func() {}
 	if paid(10.29, 0.25, 0, a); turns != 2 || len(heard.list) != heards+1 {
 		t.Errorf("%d snapshots were opened, the owner heard %d times", turns, len(heard.list)-heards)
+	}
+}
+
+// TestServersBeginAWindow: sessions of two servers with different query.epsilon ask at once when a window begins. All are answered, and charged at one order, that of whoever was first.
+func TestServersBeginAWindow(t *testing.T) {
+	both := togetherUnder(t, [2][]string{monthlyAt("0.5"), monthlyAt("0.01")})
+	var (
+		wg    sync.WaitGroup
+		begin = make(chan struct{})
+		list  []*Prepared
+	)
+	for i := range 8 {
+		s := both[i%2].session(t, []string{"ann", "bob"}[i/2%2])
+		set(t, s, "dpsql.epsilon", "0.1")
+		p, err := prepare(s, fmt.Sprintf("select count(*) from encounters where days > %d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+	if a, b := list[0].filter.Order, list[1].filter.Order; a == b {
+		t.Fatalf("both servers have order %g", a)
+	}
+	for _, p := range list {
+		wg.Go(func() {
+			<-begin
+			if _, err := p.Run(context.Background(), nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	close(begin)
+	wg.Wait()
+	order := both[0].filter().Order
+	for _, c := range charges(t, both[0]) {
+		if c.Order != order || c.Loss.Renyi > both[0].filter().Price(0.1)*(1+1e-9) {
+			t.Errorf("charged %+v at order %g, the window's is %g", c.Loss, c.Order, order)
+		}
+	}
+	for i, e := range both {
+		if n := len(charges(t, e)); n != len(list) || e.filter().Order != order {
+			t.Errorf("server %d: %d charges, order %g", i, n, e.filter().Order)
+		}
+		if err := e.Verify(context.Background()); err != nil {
+			t.Error(err)
+		}
 	}
 }
