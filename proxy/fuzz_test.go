@@ -87,6 +87,9 @@ func FuzzSession(f *testing.F) {
 	add(&pgproto3.Query{String: "prepare q (int) as select $1::int4 as a; execute q (7); explain execute q (8); deallocate q; set work_mem = '1.5MB'; set statement_timeout = '1 d'; copy (select 1) to stdout (format binary)"},
 		&pgproto3.Parse{Name: "e", Query: "execute e"}, &pgproto3.Bind{DestinationPortal: "e", PreparedStatement: "e"}, &pgproto3.Execute{Portal: "e"}, &pgproto3.Sync{},
 		&pgproto3.Parse{Name: "f", Query: "fetch all from f"}, &pgproto3.Bind{DestinationPortal: "f", PreparedStatement: "f"}, &pgproto3.Execute{Portal: "f", MaxRows: 1}, &pgproto3.Sync{})
+	add(&pgproto3.Parse{Name: "c", Query: "close me"}, &pgproto3.Bind{DestinationPortal: "me", PreparedStatement: "c"}, &pgproto3.Execute{Portal: "me"}, &pgproto3.Sync{},
+		&pgproto3.Query{String: "begin; set transaction deferrable; savepoint a; savepoint a; listen x; discard all; rollback to a; unlisten *; set constraints all deferred; commit and chain; rollback"},
+		&pgproto3.Query{String: "fetch -2147483648 from c; copy (select 1) to stdout (format csv)"}, &pgproto3.CopyFail{Message: "x"})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		srv := fuzzServer(t)
 		feed(t, data, func(conn net.Conn) {
