@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 )
@@ -38,30 +39,39 @@ func Plot(to io.Writer, format, dataset string, history []ledger.Spent) error {
 	p := plot.New()
 	p.Title.Text = fmt.Sprintf("%s: budget spent", dataset)
 	p.Y.Label.Text = "share of a window's budget"
-	p.Y.Min, p.X.Tick.Marker = 0, plot.TimeTicks{Format: "2006-01-02\n15:04"}
-	p.Legend.Top, p.Legend.Left = true, true
+	p.X.Label.Text = "time, UTC"
+	p.Y.Min, p.X.Tick.Marker = 0, times{}
+	legend := plot.NewLegend()
+	legend.Top, legend.Padding = true, vg.Points(2)
 	first, last := history[0].At, history[len(history)-1].At
 	limit, err := plotter.NewLine(plotter.XYs{{X: seconds(first), Y: 1}, {X: seconds(last) + 1, Y: 1}})
 	if err != nil {
 		return err
 	}
 	limit.Color, limit.Dashes = color.RGBA{R: 200, A: 255}, []vg.Length{vg.Points(4), vg.Points(3)}
-	p.Add(limit)
-	p.Legend.Add("limit", limit)
+	legend.Add("limit", limit)
 	for i, c := range curves(history) {
 		line, err := plotter.NewLine(c.points)
 		if err != nil {
 			return err
 		}
-		line.StepStyle, line.Color = plotter.PostStep, plotutil.Color(i)
+		line.StepStyle, line.Color, line.Width = plotter.PostStep, plotutil.DarkColors[(1+i)%len(plotutil.DarkColors)], vg.Points(1.25)
+		if i == 0 { // everybody's is seen beneath that of one who spent all of it
+			line.Color, line.Width = color.Gray{Y: 195}, vg.Points(5)
+		}
 		p.Add(line)
-		p.Legend.Add(c.name, line)
+		legend.Add(c.name, line)
 	}
-	w, err := p.WriterTo(20*vg.Centimeter, 11*vg.Centimeter, format)
+	p.Add(limit) // above all
+	canvas, err := draw.NewFormattedCanvas(20*vg.Centimeter, 11*vg.Centimeter, format)
 	if err != nil {
 		return err
 	}
-	_, err = w.WriteTo(to)
+	all := draw.New(canvas)
+	names := legend.Rectangle(all).Size()
+	p.Draw(draw.Crop(all, 0, -names.X-vg.Centimeter/2, 0, 0)) // the names stand beside it, where no line is
+	legend.Draw(draw.Crop(all, 0, -vg.Centimeter/4, 0, -vg.Centimeter))
+	_, err = canvas.WriteTo(to)
 	return err
 }
 
