@@ -39,7 +39,7 @@ type side struct {
 	names map[string]string // by number
 }
 
-func newSide(t *testing.T, url string) *side {
+func newSide(t testing.TB, url string) *side {
 	conn, err := pgconn.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func (s *side) say(t *testing.T, sql string, params []string) []string {
 }
 
 // nobodyElse is a PostgreSQL that nobody but the analyst is in, with no power but over his own: one role, one database, these tables.
-func nobodyElse(t *testing.T, ddl string) (url string) {
+func nobodyElse(t testing.TB, ddl string) (url string) {
 	t.Helper()
 	pg := pgtest.Start(t)
 	if err := errors.Join(pg.CreateDB("demo"), pg.Exec("demo", ddl+"CREATE ROLE other SUPERUSER LOGIN")); err != nil {
@@ -179,7 +179,7 @@ func nobodyElse(t *testing.T, ddl string) (url string) {
 }
 
 // metadataSides are a server over the demo's tables and an empty PostgreSQL that has them.
-func metadataSides(t *testing.T) (ours, theirs *side) {
+func metadataSides(t testing.TB) (ours, theirs *side) {
 	t.Helper()
 	pg := pgtest.Start(t)
 	if err := pg.CreateDB("demo"); err != nil {

@@ -29,7 +29,7 @@ analysts:
 `
 
 // largeServer serves groups of three people each.
-func largeServer(t *testing.T, groups int) *server {
+func largeServer(t testing.TB, groups int) (*server, *pgtest.Server) {
 	t.Helper()
 	pg := pgtest.Start(t)
 	if err := pg.CreateDB("demo"); err != nil {
@@ -47,11 +47,11 @@ func largeServer(t *testing.T, groups int) *server {
 	if err := os.WriteFile(path, fmt.Appendf(nil, largePolicy, pg.URL("demo"), verifier), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return serveDir(t, path)
+	return serveDir(t, path), pg
 }
 
 // peak is a process's highest resident set so far, in bytes.
-func peak(t *testing.T, pid int) int64 {
+func peak(t testing.TB, pid int) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -72,7 +72,7 @@ func TestLargeRelease(t *testing.T) {
 	}
 	var peaks [2]int64
 	for i, groups := range []int{200_000, 1_000_000} {
-		s := largeServer(t, groups)
+		s, _ := largeServer(t, groups)
 		defer s.kill()
 		conn := connect(t, s.url("analyst"))
 		pid := s.cmd.Process.Pid
