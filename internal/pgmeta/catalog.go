@@ -25,6 +25,7 @@ type Database struct {
 	byOID  map[string]map[int64][]sqltype.Value // of a relation with a column oid
 	byName map[string]map[string]int64
 
+	indexes      map[columnKey]map[sqltype.Value][][]sqltype.Value
 	attributes   map[int64][][]sqltype.Value // by relation
 	descriptions map[[3]int64]sqltype.Value
 }
@@ -32,7 +33,7 @@ type Database struct {
 // New is the catalog of some tables for one role of a database. inner resolves names of tables.
 func New(name, role string, inner plan.Catalog, tables []*plan.Table) *Database {
 	return &Database{Name: name, Role: role, inner: inner, tables: tables, rows: map[string][][]sqltype.Value{}, plans: map[string]*plan.Table{},
-		byOID: map[string]map[int64][]sqltype.Value{}, byName: map[string]map[string]int64{}}
+		byOID: map[string]map[int64][]sqltype.Value{}, byName: map[string]map[string]int64{}, indexes: map[columnKey]map[sqltype.Value][][]sqltype.Value{}}
 }
 
 // Table is a relation of pg_catalog or information_schema; without a schema, of the first.

@@ -159,7 +159,7 @@ func pushed(r plan.Rel, conds []plan.Scalar) (plan.Rel, error) {
 				}
 			}
 		}
-		if j.Right, err = pushed(n.Right, inner); err != nil {
+		if j.Right, err = pushed(n.Right, append(inner, derived(on, left, right)...)); err != nil {
 			return nil, err
 		}
 		j.On = together(on)
@@ -244,6 +244,22 @@ func ordered(n *plan.Join, conds []plan.Scalar) (plan.Rel, error) {
 			of[0].fixed = of[0].fixed || isEquality(x)
 		default:
 			between = append(between, x)
+		}
+	}
+	for range parts { // from one to the next
+		some := false
+		for _, p := range parts {
+			if p.fixed {
+				continue
+			}
+			for _, o := range parts {
+				more := derived(between, o.conds, p.cols)
+				p.conds, some = append(p.conds, more...), some || len(more) > 0
+				p.fixed = p.fixed || len(more) > 0
+			}
+		}
+		if !some {
+			break
 		}
 	}
 	first := slices.IndexFunc(parts, func(p *part) bool { return p.fixed })

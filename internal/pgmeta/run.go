@@ -26,7 +26,7 @@ func (s *Session) Run(ctx context.Context, q *plan.Query, args []sqltype.Value, 
 	if err != nil {
 		return nil, err
 	}
-	read := used(q, root)
+	read, narrow := used(q, root), s.lookUps(root, given)
 	var failed error
 	leaf := func(n plan.Rel) (*eval.Relation, bool) {
 		sc, ok := n.(*plan.Scan)
@@ -34,7 +34,11 @@ func (s *Session) Run(ctx context.Context, q *plan.Query, args []sqltype.Value, 
 			return nil, false
 		}
 		if s.Is(sc.Table) {
-			cols, rows := narrowed(sc.Columns, s.Rows(sc.Table), read)
+			rows, few := narrow[sc]
+			if !few {
+				rows = s.Rows(sc.Table)
+			}
+			cols, rows := narrowed(sc.Columns, rows, read)
 			return &eval.Relation{Cols: cols, Rows: rows}, true
 		}
 		rows, err := other(sc.Table)

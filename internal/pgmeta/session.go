@@ -3,6 +3,7 @@ package pgmeta
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -102,7 +103,7 @@ func operator(name string, actual []sqltype.OID) func([]sqltype.Value, []sqltype
 			}
 		}
 		return func(a []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
-			if fmt.Sprintf("%T", a[0]) != fmt.Sprintf("%T", a[1]) {
+			if reflect.TypeOf(a[0]) != reflect.TypeOf(a[1]) {
 				panic(fmt.Sprintf("%s: %v %v and %v %v", name, types, a[0], a[1], actual))
 			}
 			return decide(sqltype.CompareAs(a[0], a[1], types[0])), nil
