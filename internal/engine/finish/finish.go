@@ -93,6 +93,10 @@ func ofParts(l sensitivity.Leaf, stages []*eval.Relation) *eval.Relation {
 		}
 		return nil
 	}
+	if many && wholeStage(l.Parts, stages) {
+		rel.Each = stages[l.Parts[0].Stage].Each
+		return rel
+	}
 	if many {
 		rel.Each = each
 		return rel
@@ -102,6 +106,19 @@ func ofParts(l sensitivity.Leaf, stages []*eval.Relation) *eval.Relation {
 		return nil
 	})
 	return rel
+}
+
+// wholeStage reports one stage's rows as they are.
+func wholeStage(parts []sensitivity.Part, stages []*eval.Relation) bool {
+	if len(parts) != 1 || len(parts[0].Values) != len(stages[parts[0].Stage].Cols) {
+		return false
+	}
+	for i, v := range parts[0].Values {
+		if v.From != i {
+			return false
+		}
+	}
+	return true
 }
 
 // Shown is a stage's relation of the groups that may be shown: those whose released number of units is not under the least, which is post-processing. The rows of a release of many groups are
@@ -284,6 +301,9 @@ func value(a *sensitivity.Analysis, i int, v []*big.Int) (sqltype.Value, error) 
 	if f.Kind == sensitivity.IsMoment {
 		return moment(a, f, t, v), nil
 	}
+	if t.IsInteger() && f.Kind == sensitivity.IsCount { // rounded already
+		return nearest(v[f.Count]), nil
+	}
 	x := exact(a, i, v)
 	scale := int32(0)
 	if f.Kind != sensitivity.IsCount {
@@ -303,14 +323,7 @@ func value(a *sensitivity.Analysis, i int, v []*big.Int) (sqltype.Value, error) 
 	}
 	switch {
 	case t.IsInteger():
-		n := round(x, 0).BigInt()
-		if !n.IsInt64() { // beyond bigint: the nearest that there is
-			if n.Sign() < 0 {
-				return int64(math.MinInt64), nil
-			}
-			return int64(math.MaxInt64), nil
-		}
-		return n.Int64(), nil
+		return nearest(round(x, 0).BigInt()), nil
 	case t.OID == sqltype.OIDNumeric:
 		return round(x, scale), nil
 	case t.OID == sqltype.OIDFloat4:
@@ -321,6 +334,17 @@ func value(a *sensitivity.Analysis, i int, v []*big.Int) (sqltype.Value, error) 
 		return f64, nil
 	}
 	return nil, sqlerr.New(sqlerr.Internal, "an aggregate of type %s has no value", t)
+}
+
+// nearest is the nearest bigint that there is.
+func nearest(n *big.Int) int64 {
+	switch {
+	case n.IsInt64():
+		return n.Int64()
+	case n.Sign() < 0:
+		return math.MinInt64
+	}
+	return math.MaxInt64
 }
 
 // avgScale is the display scale of PostgreSQL's numeric division of a sum x*count by count, where x is of measure m. Without rows x
