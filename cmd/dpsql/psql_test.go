@@ -56,18 +56,33 @@ var psqlCommands = []string{`\d`, `\d patients`, `\d+ stays`, `\d wards`, `\d pu
 	`WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 4) SELECT array_agg(n) FROM t`,
 	`SELECT 'nothing'::regclass`, `SELECT to_regclass('nothing'), to_regtype('int4[]')`, `SELECT * FROM pg_catalog.nothing`}
 
-// TestPsqlCommands: psql's commands give before dpsql, whose database is stopped, what they give before an empty PostgreSQL with the same tables.
-func TestPsqlCommands(t *testing.T) {
-	pg := pgtest.Start(t)
+// psqlDatabase is a PostgreSQL with the analyst's tables, which more fills, and a policy of them.
+func psqlDatabase(t *testing.T, more string) (pg *pgtest.Server, policyFile string) {
+	t.Helper()
+	pg = pgtest.Start(t)
 	if err := pg.Exec("postgres", "CREATE ROLE analyst LOGIN"); err != nil {
 		t.Fatal(err)
 	}
 	if err := pg.CreateDB("demo"); err != nil {
 		t.Fatal(err)
 	}
-	if err := pg.Exec("demo", "GRANT CREATE ON SCHEMA public TO analyst; SET ROLE analyst;"+psqlSchema); err != nil {
+	if err := pg.Exec("demo", "GRANT CREATE ON SCHEMA public TO analyst; GRANT CREATE ON DATABASE demo TO analyst; SET ROLE analyst;"+psqlSchema+more); err != nil {
 		t.Fatal(err)
 	}
+	verifier, err := policy.MakeVerifier("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policyFile = filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(policyFile, fmt.Appendf(nil, psqlPolicy, pg.URL("demo"), verifier), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return pg, policyFile
+}
+
+// TestPsqlCommands: psql's commands give before dpsql, whose database is stopped, what they give before an empty PostgreSQL with the same tables.
+func TestPsqlCommands(t *testing.T) {
+	pg, path := psqlDatabase(t, "")
 	script := filepath.Join(t.TempDir(), "commands.sql")
 	var text strings.Builder
 	for i, c := range psqlCommands {
@@ -89,14 +104,6 @@ func TestPsqlCommands(t *testing.T) {
 		return strings.Split(strings.ReplaceAll(string(out), "psql:"+script, "psql"), "=== ")
 	}
 	want := ask(strings.Replace(pg.URL("demo"), "postgres://postgres@", "postgres://analyst@", 1))
-	verifier, err := policy.MakeVerifier("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "policy.yaml")
-	if err := os.WriteFile(path, fmt.Appendf(nil, psqlPolicy, pg.URL("demo"), verifier), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	oids := func(s *server) (list string) {
 		if err := connect(t, s.url("analyst")).QueryRow(t.Context(), "SELECT string_agg(oid::text, ' ' ORDER BY relname) FROM pg_class WHERE oid >= 16384").Scan(&list); err != nil {
 			t.Fatal(err)

@@ -17,9 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/dpsql/dpsql/internal/pgtest"
-	"github.com/dpsql/dpsql/internal/policy"
 )
 
 // terminal is a program in a terminal of 200 columns: what is typed goes in, what it shows comes out.
@@ -152,25 +149,7 @@ var ofServers = regexp.MustCompile(`port "\d+"|LOCATION: .*\n|HINT:  There are: 
 
 // TestPsqlTerminal: in a terminal psql completes, before dpsql, what it completes before PostgreSQL, from tables, columns, functions, settings and what the session has; its commands about answers, cancels and \watch do the same.
 func TestPsqlTerminal(t *testing.T) {
-	pg := pgtest.Start(t)
-	if err := pg.Exec("postgres", "CREATE ROLE analyst LOGIN"); err != nil {
-		t.Fatal(err)
-	}
-	if err := pg.CreateDB("demo"); err != nil {
-		t.Fatal(err)
-	}
-	if err := pg.Exec("demo", "GRANT CREATE ON SCHEMA public TO analyst; CREATE SCHEMA dpsql AUTHORIZATION analyst; SET ROLE analyst;"+psqlSchema+
-		"INSERT INTO wards VALUES (1, 'eye'), (2, 'ear'), (3, 'heart'), (4, 'back'); INSERT INTO patients SELECT i, 'x' FROM generate_series(1, 50) i; INSERT INTO stays SELECT i, i, 1 + i % 4, i % 9 FROM generate_series(1, 50) i"); err != nil {
-		t.Fatal(err)
-	}
-	verifier, err := policy.MakeVerifier("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "policy.yaml")
-	if err := os.WriteFile(path, fmt.Appendf(nil, psqlPolicy, pg.URL("demo"), verifier), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	pg, path := psqlDatabase(t, "CREATE SCHEMA dpsql; INSERT INTO wards VALUES (1, 'eye'), (2, 'ear'), (3, 'heart'), (4, 'back'); INSERT INTO patients SELECT i, 'x' FROM generate_series(1, 50) i; INSERT INTO stays SELECT i, i, 1 + i % 4, i % 9 FROM generate_series(1, 50) i")
 	s := serveDir(t, path)
 	defer s.kill()
 	host, port, err := net.SplitHostPort(s.addr)
