@@ -102,6 +102,7 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 		"as epsilons":         {state{seq: 1}, Record{Version: 3, Seq: 2, Grant: &Grant{Dataset: head.Dataset, Role: "lab", Epsilon: 1, By: "x", Reason: "y"}}},
 		"its first record":    {state{seq: 1, datasets: []*dataset{{head: &head, opened: true}}}, Record{Version: 4, Seq: 2, Fit: &Fit{head.Dataset, head.Filter}}},
 		"recovers nothing":    {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{}}},
+		"whether a mark was":  {state{seq: 1, datasets: []*dataset{{head: &head}}}, Record{Version: 4, Seq: 2, Opening: &Opening{Dataset: "demo", Epoch: "1", Unmarked: true}}},
 		"a pardon of version": {state{seq: 1}, Record{Version: 4, Seq: 2, Pardon: &Pardon{By: "x"}}},
 		"by \"\"":             {state{seq: 1}, Record{Version: 5, Seq: 2, Pardon: &Pardon{}}},
 		"not outstanding":     {state{seq: 1}, Record{Version: 3, Seq: 2, Recovery: &Recovery{[]int64{1}}}},
