@@ -25,7 +25,7 @@ func (d *dataset) fitted(f *budget.Filter, at time.Time) *dataset {
 	}
 	as, head := *d, *d.head
 	head.Filter = f
-	as.head, as.began = &head, nil
+	as.head = &head
 	return &as
 }
 
