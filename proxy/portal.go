@@ -63,19 +63,7 @@ func argBytes(m *pgproto3.Bind) int {
 func answerBytes(rows [][]sqltype.Value) int {
 	n := 0
 	for _, row := range rows {
-		n += 24 + 32*len(row)
-		for _, v := range row {
-			switch v := v.(type) {
-			case string:
-				n += len(v)
-			case sqltype.Bytes:
-				n += len(v)
-			case sqltype.JSON:
-				n += len(v)
-			case *sqltype.Array:
-				n += 64 + answerBytes([][]sqltype.Value{v.Values})
-			}
-		}
+		n += sqltype.RowBytes(row)
 	}
 	return n
 }

@@ -26,7 +26,7 @@ func (b *body) beside(in plan.Rel, exprs []plan.Scalar) (plan.Rel, []plan.Scalar
 				return s, nil
 			}
 			rows, err := b.rows(g.rows)
-			out = &plan.Join{Kind: plan.LeftJoin, Left: out, Right: rows, On: conjunction(g.on), Pos: s.Pos}
+			out = &plan.Join{Kind: plan.LeftJoin, Left: out, Right: rows, On: plan.AllOf(g.on), Pos: s.Pos}
 			return g.value, err
 		}); err != nil {
 			return nil, nil, err
@@ -104,7 +104,7 @@ func (b *body) grouped(s *plan.Subquery, around plan.Rel) *group {
 		own.Input = f.Input
 	}
 	if len(rest) > 0 {
-		own.Input = &plan.Filter{Input: own.Input, Cond: conjunction(rest)}
+		own.Input = &plan.Filter{Input: own.Input, Cond: plan.AllOf(rest)}
 	}
 	if len(plan.Free(&own)) > 0 || !b.released(&own) {
 		return nil

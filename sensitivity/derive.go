@@ -44,7 +44,7 @@ func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 				return nil, err
 			}
 		}
-		return &plan.Filter{Input: in, Cond: conjunction(conds)}, nil
+		return &plan.Filter{Input: in, Cond: plan.AllOf(conds)}, nil
 	case *plan.Project:
 		in, err := z.derive(n.Input)
 		if err != nil {

@@ -14,14 +14,6 @@ import (
 // statement and of public tables: the exact one, PostgreSQL's.
 func withoutRows(q *plan.Query) *plan.Query {
 	var rel func(r plan.Rel) (plan.Rel, error)
-	scalar := func(x plan.Scalar) (plan.Scalar, error) {
-		return plan.MapQueries(x, func(s *plan.Subquery) (plan.Scalar, error) {
-			of := *s
-			var err error
-			of.Query, err = rel(s.Query)
-			return &of, err
-		})
-	}
 	rel = func(r plan.Rel) (plan.Rel, error) {
 		switch a, ok := r.(*plan.Aggregate); {
 		case !touchesPrivate(r):
@@ -31,7 +23,7 @@ func withoutRows(q *plan.Query) *plan.Query {
 		case ok && !overNothing(a):
 			return nil, errNotReleased
 		}
-		return plan.MapParts(r, rel, scalar)
+		return plan.MapParts(r, rel, plan.InQueries(rel))
 	}
 	root, err := rel(q.Root)
 	if err != nil || touchesPrivate(root) {

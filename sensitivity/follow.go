@@ -76,7 +76,7 @@ func (z *analyzer) keeps(cond plan.Scalar) float64 {
 	}
 	part := 1.0
 	for _, id := range ids {
-		c := conjunction(of[id])
+		c := plan.AllOf(of[id])
 		values, _, ok := z.valuesOf(z.owner[id], id, c)
 		f, err := z.function(c, id)
 		if !ok || err != nil || len(values) == 0 || len(values) > mostTried {

@@ -155,8 +155,11 @@ func oneForm(t sqltype.Type) bool {
 	return t.IsEnum()
 }
 
-// leaves calls f for every column of a scan that an expression reads.
-func (z *analyzer) leaves(x plan.Scalar, f func(plan.ColID)) {
+// leaves calls f for every column of a scan that an expression reads, and for those of what may be padded.
+func (z *analyzer) leaves(x plan.Scalar, f func(plan.ColID)) { z.through(x, f, f) }
+
+// through calls f for every scan column under an expression, through all definitions, and padded for those that may be NULL in place of their expression.
+func (z *analyzer) through(x plan.Scalar, f, padded func(plan.ColID)) {
 	seen := map[plan.ColID]bool{}
 	var visit func(plan.Scalar)
 	visit = func(x plan.Scalar) {
@@ -166,8 +169,8 @@ func (z *analyzer) leaves(x plan.Scalar, f func(plan.ColID)) {
 			}
 			seen[id] = true
 			if d, ok := z.defs[id]; ok {
-				if d.in.parent != nil { // padded: NULL in place of the expression
-					f(id)
+				if d.in.parent != nil {
+					padded(id)
 				}
 				visit(d.expr)
 				return

@@ -15,14 +15,7 @@ func (d *divider) lookUp(r plan.Rel) (plan.Rel, error) {
 	if !touchesPrivate(r) {
 		return r, nil
 	}
-	out, err := plan.MapParts(r, d.lookUp, func(x plan.Scalar) (plan.Scalar, error) {
-		return plan.MapQueries(x, func(s *plan.Subquery) (plan.Scalar, error) {
-			of := *s
-			var err error
-			of.Query, err = d.lookUp(s.Query)
-			return &of, err
-		})
-	})
+	out, err := plan.MapParts(r, d.lookUp, plan.InQueries(d.lookUp))
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +83,7 @@ func (d *divider) byComparison(a *plan.Aggregate) plan.Rel {
 		return nil
 	}
 	if len(rest) > 0 {
-		in = &plan.Filter{Input: in, Cond: conjunction(rest)}
+		in = &plan.Filter{Input: in, Cond: plan.AllOf(rest)}
 	}
 	before := len(d.q.Columns)
 	groups, on := d.groupedBy(d.among(in, by), a.Keys, by)
@@ -110,7 +103,7 @@ func (d *divider) byComparison(a *plan.Aggregate) plan.Rel {
 		d.q.Columns = d.q.Columns[:before]
 		return nil
 	}
-	var selected plan.Rel = &plan.Filter{Input: groups, Cond: conjunction(on)}
+	var selected plan.Rel = &plan.Filter{Input: groups, Cond: plan.AllOf(on)}
 	if len(a.Keys) == 0 {
 		selected = &plan.Join{Kind: plan.LeftJoin, Left: &plan.OneRow{}, Right: selected, Pos: a.Pos}
 	}
@@ -164,7 +157,7 @@ func (d *divider) among(in plan.Rel, by []compared) plan.Rel {
 		call.Args[1-c.inner] = plan.Substitute(call.Args[1-c.inner], func(x *plan.Col) plan.Scalar { return &plan.Col{ID: again.Columns[places[k]], T: x.T} })
 		on = append(on, &call)
 	}
-	return &plan.Join{Kind: plan.InnerJoin, Left: in, Right: again, On: conjunction(on), Pos: of.Pos}
+	return &plan.Join{Kind: plan.InnerJoin, Left: in, Right: again, On: plan.AllOf(on), Pos: of.Pos}
 }
 
 // storedAnywhere finds the scan of the statement that a column is stored in.

@@ -296,22 +296,7 @@ func (z *analyzer) clampColumns(x plan.Scalar) {
 
 // walkBase calls f for every scan column under an expression, through all definitions.
 func (z *analyzer) walkBase(x plan.Scalar, f func(plan.ColID)) {
-	seen := map[plan.ColID]bool{}
-	var visit func(plan.Scalar)
-	visit = func(x plan.Scalar) {
-		walkColumns(x, func(id plan.ColID) {
-			if seen[id] {
-				return
-			}
-			seen[id] = true
-			if d, ok := z.defs[id]; ok {
-				visit(d.expr)
-				return
-			}
-			f(id)
-		})
-	}
-	visit(x)
+	z.through(x, f, func(plan.ColID) {})
 }
 
 func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {

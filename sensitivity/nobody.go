@@ -22,14 +22,7 @@ func (d *divider) countNobodys(r plan.Rel) (plan.Rel, error) {
 	if !touchesPrivate(r) {
 		return r, nil
 	}
-	r, err := plan.MapParts(r, d.countNobodys, func(x plan.Scalar) (plan.Scalar, error) {
-		return plan.MapQueries(x, func(s *plan.Subquery) (plan.Scalar, error) {
-			out := *s
-			var err error
-			out.Query, err = d.countNobodys(s.Query)
-			return &out, err
-		})
-	})
+	r, err := plan.MapParts(r, d.countNobodys, plan.InQueries(d.countNobodys))
 	a, ok := r.(*plan.Aggregate)
 	if err != nil || !ok || a.Sets != nil || len(a.Groupings) > 0 || len(a.Aggs) == 0 || len(plan.Free(a)) > 0 { // by Free it reads the row of a query around it
 		return r, err
@@ -163,7 +156,7 @@ func filtered(r plan.Rel, conds []plan.Scalar) plan.Rel {
 	if len(conds) == 0 {
 		return r
 	}
-	return &plan.Filter{Input: r, Cond: conjunction(conds)}
+	return &plan.Filter{Input: r, Cond: plan.AllOf(conds)}
 }
 
 // splitCondition: [NOT] EXISTS and [NOT] IN of private rows.
@@ -255,7 +248,7 @@ func matches(in, rows plan.Rel, conds []plan.Scalar) plan.Rel {
 			on = append(on, c)
 		}
 	}
-	return filtered(&plan.Join{Kind: plan.InnerJoin, Left: in, Right: rows, On: conjunction(on), Pos: -1}, asks)
+	return filtered(&plan.Join{Kind: plan.InnerJoin, Left: in, Right: rows, On: plan.AllOf(on), Pos: -1}, asks)
 }
 
 // splitPadded: rows of a LEFT JOIN that have no private one, as a column says that no private row has NULL in. Other conditions are of the public side.
@@ -436,7 +429,7 @@ func (d *divider) counted(a *plan.Aggregate, s *split) (plan.Rel, error) {
 		}
 		right = p
 	}
-	final.Input = &plan.Join{Kind: plan.LeftJoin, Left: all, Right: right, On: conjunction(on), Pos: a.Pos}
+	final.Input = &plan.Join{Kind: plan.LeftJoin, Left: all, Right: right, On: plan.AllOf(on), Pos: a.Pos}
 	return whole(final, all, matched), nil
 }
 

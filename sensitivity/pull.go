@@ -89,12 +89,12 @@ func (z *analyzer) queriesOfJoin(n *plan.Join) (plan.Rel, error) {
 				WithHint("Put it into WHERE, or into the select list of a derived table.")
 		}
 	}
-	j.On = conjunction(plain)
+	j.On = plan.AllOf(plain)
 	j.Left = left.over(j.Left)
 	if len(moved) == 0 {
 		return &j, nil
 	}
-	return &plan.Filter{Input: &j, Cond: conjunction(moved)}, nil
+	return &plan.Filter{Input: &j, Cond: plan.AllOf(moved)}, nil
 }
 
 // readsNone: an expression and its subqueries read none of the columns.

@@ -280,7 +280,7 @@ func (z *analyzer) limited(r plan.Rel) (plan.Rel, func(plan.Rel) plan.Rel, error
 			conds = append(conds, compare(item.ID, "<=", last))
 		}
 		return rows, func(r plan.Rel) plan.Rel {
-			return &plan.Filter{Input: &plan.Window{Input: r, Items: []plan.WindowItem{item}}, Cond: conjunction(conds)}
+			return &plan.Filter{Input: &plan.Window{Input: r, Items: []plan.WindowItem{item}}, Cond: plan.AllOf(conds)}
 		}, nil
 	}
 	return r, same, nil

@@ -283,7 +283,7 @@ func (z *analyzer) hiddenPath(s *scanInfo) error {
 			conds = append(conds, z.equal(at.Columns[c], next.Columns[path.ParentColumns[i]]))
 		}
 		h.scans = append(h.scans, next)
-		h.on = append(h.on, conjunction(conds))
+		h.on = append(h.on, plan.AllOf(conds))
 		at = next
 	}
 	h.unit = at.Columns[at.Table.UnitCol]
@@ -322,16 +322,6 @@ var unitEquality = &funcs.Func{Name: "=", Kind: funcs.Operator, Result: sqltype.
 
 func spellEqual(_ funcs.Dialect, args []string, _ []sqltype.Type, _ sqltype.Type) string {
 	return args[0] + " = " + args[1]
-}
-
-func conjunction(conds []plan.Scalar) plan.Scalar {
-	switch len(conds) {
-	case 0:
-		return nil
-	case 1:
-		return conds[0]
-	}
-	return &plan.Logic{Op: plan.And, Args: conds}
 }
 
 // chooseUnit takes the unit's value from a scan that is never padded.

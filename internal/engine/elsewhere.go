@@ -51,19 +51,11 @@ func overGiven(c sensitivity.Computed, columns []plan.ColumnInfo) (plan.Rel, err
 		}
 	}
 	var rel func(plan.Rel) (plan.Rel, error)
-	scalar := func(x plan.Scalar) (plan.Scalar, error) {
-		return plan.MapQueries(x, func(s *plan.Subquery) (plan.Scalar, error) {
-			of := *s
-			var err error
-			of.Query, err = rel(s.Query)
-			return &of, err
-		})
-	}
 	rel = func(r plan.Rel) (plan.Rel, error) {
 		if i := slices.IndexFunc(c.Leaves, func(l sensitivity.Leaf) bool { return l.At == r }); i >= 0 {
 			return given[i], nil
 		}
-		return plan.MapParts(r, rel, scalar)
+		return plan.MapParts(r, rel, plan.InQueries(rel))
 	}
 	return rel(c.Root)
 }

@@ -23,7 +23,7 @@ func (c *compiler) pushed(r plan.Rel, conds []plan.Scalar) plan.Rel {
 		return r
 	}
 	if !c.crosses(r) {
-		return &plan.Filter{Input: r, Cond: together(conds)}
+		return &plan.Filter{Input: r, Cond: plan.AllOf(conds)}
 	}
 	j := *r.(*plan.Join)
 	left, right := j.Left.Cols(), j.Right.Cols()
@@ -41,9 +41,9 @@ func (c *compiler) pushed(r plan.Rel, conds []plan.Scalar) plan.Rel {
 		}
 	}
 	j.Left, j.Right = c.pushed(j.Left, l), c.pushed(j.Right, rr)
-	j.On = together(append(plan.Conjuncts(j.On), both...))
+	j.On = plan.AllOf(append(plan.Conjuncts(j.On), both...))
 	if len(rest) > 0 {
-		return &plan.Filter{Input: &j, Cond: together(rest)}
+		return &plan.Filter{Input: &j, Cond: plan.AllOf(rest)}
 	}
 	return &j
 }
@@ -53,14 +53,4 @@ func reads(x plan.Scalar, cols []plan.ColID) bool {
 	some, only := false, true
 	plan.VisitCols(x, func(c *plan.Col) { some, only = true, only && slices.Contains(cols, c.ID) })
 	return some && only
-}
-
-func together(conds []plan.Scalar) plan.Scalar {
-	switch len(conds) {
-	case 0:
-		return nil
-	case 1:
-		return conds[0]
-	}
-	return &plan.Logic{Op: plan.And, Args: conds}
 }

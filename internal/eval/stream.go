@@ -140,30 +140,12 @@ func (s step) all(m *machine, yield func(row []sqltype.Value) error) error {
 
 // keep counts a row of a relation that is read row by row and is held all the same.
 func (m *machine) keep(row []sqltype.Value) error {
-	m.held += rowBytes(row)
+	m.held += sqltype.RowBytes(row)
 	if m.limits.Held > 0 && m.held > m.limits.Held {
 		return sqlerr.New(sqlerr.TooComplex, "the answer needs more than %d MB of the released groups at once", m.limits.Held>>20).
 			WithHint("What was released is stored, and costs nothing more: ask for it with WHERE, HAVING, ORDER BY and LIMIT alone, which need no more memory for more groups, or ask the owner to raise limits.finishing_memory.")
 	}
 	return nil
-}
-
-// rowBytes is about what a row takes in memory.
-func rowBytes(row []sqltype.Value) int {
-	n := 24 + 32*len(row)
-	for _, v := range row {
-		switch v := v.(type) {
-		case string:
-			n += len(v)
-		case sqltype.Bytes:
-			n += len(v)
-		case sqltype.JSON:
-			n += len(v)
-		case *sqltype.Array:
-			n += 64 + rowBytes(v.Values)
-		}
-	}
-	return n
 }
 
 // sorted are rows in order, on disk where they are many.
@@ -172,7 +154,7 @@ func sorted(in step, keys []sortKey) step {
 	return streamed(in.cols, func(m *machine, yield func([]sqltype.Value) error) error {
 		s := spool.NewSorter(spool.Order[[]sqltype.Value]{
 			Compare: func(a, b []sqltype.Value) int { return compareRows(a, b, keys) },
-			Size:    rowBytes,
+			Size:    sqltype.RowBytes,
 			Append:  sqltype.AppendRow,
 			Read:    func(b []byte) ([]sqltype.Value, []byte, error) { return sqltype.ReadRow(b, width) },
 		}, m.limits.Sort)

@@ -15,16 +15,7 @@ func optimized(r plan.Rel) (plan.Rel, error) {
 	return plan.MapParts(r, optimizedRel, optimizedScalar)
 }
 
-func optimizedScalar(x plan.Scalar) (plan.Scalar, error) {
-	return plan.MapQueries(x, func(s *plan.Subquery) (plan.Scalar, error) {
-		c := *s
-		var err error
-		if c.Query, err = optimizedRel(s.Query); err != nil {
-			return nil, err
-		}
-		return &c, nil
-	})
-}
+func optimizedScalar(x plan.Scalar) (plan.Scalar, error) { return plan.InQueries(optimizedRel)(x) }
 
 func optimizedRel(r plan.Rel) (plan.Rel, error) {
 	var conds []plan.Scalar
@@ -162,7 +153,7 @@ func pushed(r plan.Rel, conds []plan.Scalar) (plan.Rel, error) {
 		if j.Right, err = pushed(n.Right, append(inner, derived(on, left, right)...)); err != nil {
 			return nil, err
 		}
-		j.On = together(on)
+		j.On = plan.AllOf(on)
 		return filtered(&j, above), nil
 	}
 	in, err := plan.MapParts(r, optimizedRel, optimizedScalar)
@@ -173,17 +164,7 @@ func filtered(r plan.Rel, conds []plan.Scalar) plan.Rel {
 	if len(conds) == 0 {
 		return r
 	}
-	return &plan.Filter{Input: r, Cond: together(conds)}
-}
-
-func together(conds []plan.Scalar) plan.Scalar {
-	switch len(conds) {
-	case 0:
-		return nil
-	case 1:
-		return conds[0]
-	}
-	return &plan.Logic{Op: plan.And, Args: conds}
+	return &plan.Filter{Input: r, Cond: plan.AllOf(conds)}
 }
 
 // reads reports that an expression reads one of some columns.
@@ -300,7 +281,7 @@ func ordered(n *plan.Join, conds []plan.Scalar) (plan.Rel, error) {
 				rest = append(rest, x)
 			}
 		}
-		acc = &plan.Join{Kind: plan.InnerJoin, Left: acc, Right: right, On: together(on), Pos: n.Pos}
+		acc = &plan.Join{Kind: plan.InnerJoin, Left: acc, Right: right, On: plan.AllOf(on), Pos: n.Pos}
 		have, between = both, rest
 	}
 	return filtered(acc, above), nil

@@ -1,10 +1,12 @@
 package pgtest
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -107,4 +109,23 @@ func (s *Server) with(db string, do func(context.Context, *pgx.Conn) error) (err
 // fatalStart tells from the log that waiting on is of no use.
 func fatalStart(log string) bool {
 	return strings.Contains(log, "could not create any TCP/IP sockets") || strings.Contains(log, "database system is shut down")
+}
+
+// CopyFile fills a table, or some of its columns, from a gzipped CSV file with a header.
+func (s *Server) CopyFile(db, into, path string) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return s.with(db, func(ctx context.Context, c *pgx.Conn) error {
+		if _, err := c.PgConn().CopyFrom(ctx, z, fmt.Sprintf(copyCSV, into)); err != nil {
+			return fmt.Errorf("COPY %s: %w", into, err)
+		}
+		return nil
+	})
 }

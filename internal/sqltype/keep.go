@@ -157,3 +157,21 @@ func ReadRow(b []byte, width int) (row []Value, rest []byte, err error) {
 	}
 	return row, b, nil
 }
+
+// RowBytes is about what a row takes in memory.
+func RowBytes(row []Value) int {
+	n := 24 + 32*len(row)
+	for _, v := range row {
+		switch v := v.(type) {
+		case string:
+			n += len(v)
+		case Bytes:
+			n += len(v)
+		case JSON:
+			n += len(v)
+		case *Array:
+			n += 64 + RowBytes(v.Values)
+		}
+	}
+	return n
+}

@@ -210,11 +210,7 @@ func (e *exprs) binary(x *pgsyntax.Binary) (Scalar, error) {
 	if x.Op == "IS DISTINCT FROM" || x.Op == "IS NOT DISTINCT FROM" {
 		return e.distinctFrom(x)
 	}
-	l, err := e.expr(x.Left)
-	if err != nil {
-		return nil, err
-	}
-	r, err := e.expr(x.Right)
+	l, r, err := e.both(x)
 	if err != nil {
 		return nil, err
 	}
@@ -284,6 +280,14 @@ func logic(op LogicOp, l, r Scalar) Scalar {
 	return &Logic{Op: op, Args: args}
 }
 
+// both binds an operator's two sides.
+func (e *exprs) both(x *pgsyntax.Binary) (l, r Scalar, err error) {
+	if l, err = e.expr(x.Left); err == nil {
+		r, err = e.expr(x.Right)
+	}
+	return l, r, err
+}
+
 // distinctFrom is NULL-safe inequality; beside a plain NULL it is a test for NULL.
 func (e *exprs) distinctFrom(x *pgsyntax.Binary) (Scalar, error) {
 	not := x.Op == "IS NOT DISTINCT FROM"
@@ -292,11 +296,7 @@ func (e *exprs) distinctFrom(x *pgsyntax.Binary) (Scalar, error) {
 			return e.is(&pgsyntax.Is{Pos: x.Pos, X: side[1], Not: !not, What: "NULL"})
 		}
 	}
-	l, err := e.expr(x.Left)
-	if err != nil {
-		return nil, err
-	}
-	r, err := e.expr(x.Right)
+	l, r, err := e.both(x)
 	if err != nil {
 		return nil, err
 	}

@@ -44,13 +44,7 @@ func hasParam(x Scalar) bool {
 
 func withDirect(r Rel, args []sqltype.Value) Rel {
 	rel := func(r Rel) (Rel, error) { return withDirect(r, args), nil }
-	out, err := MapParts(r, rel, func(x Scalar) (Scalar, error) {
-		return MapQueries(x, func(s *Subquery) (Scalar, error) {
-			of := *s
-			of.Query = withDirect(s.Query, args)
-			return &of, nil
-		})
-	})
+	out, err := MapParts(r, rel, InQueries(rel))
 	a, ok := out.(*Aggregate)
 	if err != nil || !ok {
 		return out

@@ -230,6 +230,29 @@ func MapQueries(x Scalar, f func(*Subquery) (Scalar, error)) (Scalar, error) {
 	return mapChildren(x, func(y Scalar) (Scalar, error) { return MapQueries(y, f) })
 }
 
+// InQueries replaces the relations of an expression's subqueries.
+func InQueries(rel func(Rel) (Rel, error)) func(Scalar) (Scalar, error) {
+	return func(x Scalar) (Scalar, error) {
+		return MapQueries(x, func(s *Subquery) (Scalar, error) {
+			of := *s
+			var err error
+			of.Query, err = rel(s.Query)
+			return &of, err
+		})
+	}
+}
+
+// AllOf is the conjunction of conditions; nil of none.
+func AllOf(conds []Scalar) Scalar {
+	switch len(conds) {
+	case 0:
+		return nil
+	case 1:
+		return conds[0]
+	}
+	return &Logic{Op: And, Args: conds}
+}
+
 // FirstQuery is a subquery of an expression; nil if there is none.
 func FirstQuery(x Scalar) *Subquery {
 	var found *Subquery

@@ -17,32 +17,11 @@ func (p *printer) aggregate(n *plan.Aggregate) *from {
 		p.fail(internalError("dp_error is no column of a public aggregate"))
 	}
 	in := p.build(n.Input)
-	s := p.subquery(in)
-	s.fixed, s.types = map[plan.ColID]string{}, map[plan.ColID]sqltype.Type{}
-	f := &from{text: s.text, one: true, cols: map[plan.ColID]*column{}}
-	put := func(id plan.ColID, text string, t sqltype.Type) {
-		name := quote(fmt.Sprintf("c%d", len(s.list)+1))
-		s.list = append(s.list, text+" AS "+name)
-		s.fixed[id], s.types[id] = name, t
-		f.cols[id] = &column{sub: s}
-	}
-	var group []string
-	for i, k := range n.Keys {
-		t, _ := in.typeOf(k)
-		put(k, in.column(p, k, stored), t)
-		s := p.columnPlaces(&plan.Col{ID: k, T: t}, in)
-		f.cols[k].places = &s
-		group = append(group, fmt.Sprint(i+1))
-	}
-	for _, a := range n.Aggs {
-		put(a.ID, p.publicAggregate(a, in), a.Type)
-		f.cols[a.ID].places = p.aggregatePlaces(a.Fn, a.Arg, in)
-	}
+	f, s, put := p.grouped(n, in, func(k plan.ColID, _ sqltype.Type) string { return in.column(p, k, stored) }, func(a plan.AggItem) string { return p.publicAggregate(a, in) })
 	for _, g := range n.Groupings {
 		put(g.ID, "GROUPING("+strings.Join(p.columns(in, g.Cols), ", ")+")", sqltype.Int4)
 	}
-	switch {
-	case n.Sets != nil:
+	if n.Sets != nil {
 		sets := make([]string, len(n.Sets))
 		for i, set := range n.Sets {
 			at := make([]string, len(set))
@@ -52,12 +31,40 @@ func (p *printer) aggregate(n *plan.Aggregate) *from {
 			sets[i] = "(" + strings.Join(at, ", ") + ")"
 		}
 		s.suffix = " GROUP BY GROUPING SETS (" + strings.Join(sets, ", ") + ")"
+	}
+	return f
+}
+
+// grouped is an aggregate over in by all its keys, as a subquery to which put adds columns.
+func (p *printer) grouped(n *plan.Aggregate, in *from, key func(plan.ColID, sqltype.Type) string, agg func(plan.AggItem) string) (f *from, s *subquery, put func(plan.ColID, string, sqltype.Type)) {
+	s = p.subquery(in)
+	s.fixed, s.types = map[plan.ColID]string{}, map[plan.ColID]sqltype.Type{}
+	f = &from{text: s.text, one: true, cols: map[plan.ColID]*column{}}
+	put = func(id plan.ColID, text string, t sqltype.Type) {
+		name := quote(fmt.Sprintf("c%d", len(s.list)+1))
+		s.list = append(s.list, text+" AS "+name)
+		s.fixed[id], s.types[id] = name, t
+		f.cols[id] = &column{sub: s}
+	}
+	var group []string
+	for i, k := range n.Keys {
+		t, _ := in.typeOf(k)
+		put(k, key(k, t), t)
+		s := p.columnPlaces(&plan.Col{ID: k, T: t}, in)
+		f.cols[k].places = &s
+		group = append(group, fmt.Sprint(i+1))
+	}
+	for _, a := range n.Aggs {
+		put(a.ID, agg(a), a.Type)
+		f.cols[a.ID].places = p.aggregatePlaces(a.Fn, a.Arg, in)
+	}
+	switch {
 	case len(group) > 0:
 		s.suffix = " GROUP BY " + strings.Join(group, ", ")
 	case len(n.Aggs) == 0:
 		s.suffix = " HAVING TRUE" // one group, though nothing is read of it
 	}
-	return f
+	return f, s, put
 }
 
 // publicAggregate prints an aggregate. DuckDB's own are PostgreSQL's for those that are taken here.

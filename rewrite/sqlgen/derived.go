@@ -36,33 +36,7 @@ func (p *printer) ofUnit(n *plan.Aggregate) *from {
 		p.fail(internalError("grouping sets and dp_error have no form within a person's rows"))
 	}
 	in := p.build(n.Input)
-	s := p.subquery(in)
-	s.fixed, s.types = map[plan.ColID]string{}, map[plan.ColID]sqltype.Type{}
-	f := &from{text: s.text, one: true, cols: map[plan.ColID]*column{}}
-	put := func(id plan.ColID, text string, t sqltype.Type) {
-		name := quote(fmt.Sprintf("c%d", len(s.list)+1))
-		s.list = append(s.list, text+" AS "+name)
-		s.fixed[id], s.types[id] = name, t
-		f.cols[id] = &column{sub: s}
-	}
-	var group []string
-	for i, k := range n.Keys {
-		t, _ := in.typeOf(k)
-		put(k, p.canonicalKey(p.named(in, k, stored), t), t)
-		s := p.columnPlaces(&plan.Col{ID: k, T: t}, in)
-		f.cols[k].places = &s
-		group = append(group, fmt.Sprint(i+1))
-	}
-	for _, a := range n.Aggs {
-		put(a.ID, p.unitAggregate(a, in, ""), a.Type)
-		f.cols[a.ID].places = p.aggregatePlaces(a.Fn, a.Arg, in)
-	}
-	switch {
-	case len(group) > 0:
-		s.suffix = " GROUP BY " + strings.Join(group, ", ")
-	case len(n.Aggs) == 0:
-		s.suffix = " HAVING TRUE" // one group, though nothing is read of it
-	}
+	f, _, _ := p.grouped(n, in, func(k plan.ColID, t sqltype.Type) string { return p.canonicalKey(p.named(in, k, stored), t) }, func(a plan.AggItem) string { return p.unitAggregate(a, in, "") })
 	return f
 }
 

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"compress/gzip"
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/dpsql/dpsql/internal/pgtest"
 )
@@ -122,40 +118,14 @@ func loadTables(b *bench, d *dataset) error {
 		if err := b.pg.Exec(d.name, fmt.Sprintf("CREATE TABLE %s (%s)", t.name, t.columns)); err != nil {
 			return err
 		}
-		if err := copyFile(b.pg.URL(d.name), t.name+t.copied, filepath.Join(dir, t.file)); err != nil {
+		if err := b.pg.CopyFile(d.name, t.name+t.copied, filepath.Join(dir, t.file)); err != nil {
 			return err
 		}
 		if err := b.pg.Exec(d.name, t.after); err != nil {
 			return err
 		}
 	}
-	if err := b.pg.Exec(d.name, `DO $$ BEGIN CREATE ROLE `+pgtest.Reader+` LOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
-		GRANT SELECT ON ALL TABLES IN SCHEMA public TO `+pgtest.Reader); err != nil {
-		return err
-	}
-	return b.pg.Exec(d.name, "VACUUM ANALYZE")
-}
-
-func copyFile(url, into, path string) (err error) {
-	ctx := context.Background()
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	c, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.Close(ctx)) }()
-	if _, err := c.PgConn().CopyFrom(ctx, z, "COPY "+into+" FROM STDIN (FORMAT csv, HEADER true)"); err != nil {
-		return fmt.Errorf("COPY %s: %w", into, err)
-	}
-	return nil
+	return b.pg.GrantReader(d.name)
 }
 
 // ready loads a data set into PostgreSQL, once a server.

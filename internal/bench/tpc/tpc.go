@@ -3,8 +3,6 @@
 package tpc
 
 import (
-	"compress/gzip"
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -13,8 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/dpsql/dpsql/internal/corpus"
 	"github.com/dpsql/dpsql/internal/pgtest"
@@ -144,33 +140,11 @@ func (b Bench) LoadPostgres(s *pgtest.Server) error {
 		return err
 	}
 	for _, t := range names {
-		if err := copyFile(s.URL(b.DB()), t, filepath.Join(dir, t+".csv.gz")); err != nil {
+		if err := s.CopyFile(b.DB(), t, filepath.Join(dir, t+".csv.gz")); err != nil {
 			return err
 		}
 	}
 	return errors.Join(s.Exec(b.DB(), keys), s.GrantReader(b.DB()))
-}
-
-func copyFile(url, table, path string) (err error) {
-	ctx := context.Background()
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	c, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.Close(ctx)) }()
-	if _, err := c.PgConn().CopyFrom(ctx, z, "COPY "+table+" FROM STDIN (FORMAT csv, HEADER true)"); err != nil {
-		return fmt.Errorf("COPY %s: %w", table, err)
-	}
-	return nil
 }
 
 // DuckDB is a file with the tables and their keys, kept in the cache.
