@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -170,7 +171,8 @@ func (r *run) heard() *Heard {
 	return h
 }
 
-// lock makes those who ask for the same releases wait for one another, in one order for all.
+// lock makes the sessions of one analyst that ask for the same releases at the same price wait for one another, in one order for all. Others who ask the same wait for a reservation alone (askOnce): who has
+// none, since other statements have this analyst's turns, or whose price is too small for them, keeps nobody waiting.
 func (r *run) lock(ctx context.Context) (unlock func(), err error) {
 	var keys []ledger.Hash
 	if r.under.fresh { // it is not to be answered by another's release
@@ -178,7 +180,7 @@ func (r *run) lock(ctx context.Context) (unlock func(), err error) {
 	}
 	for _, a := range r.asked { // who holds these has those that read them to themselves
 		if a.known {
-			keys = append(keys, a.key)
+			keys = append(keys, sha256.Sum256(fmt.Appendf(nil, "%x %g %s", a.key, a.plan.Price, r.session.analyst.Name)))
 		}
 	}
 	slices.SortFunc(keys, func(a, b ledger.Hash) int { return bytes.Compare(a[:], b[:]) })
