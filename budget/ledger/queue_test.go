@@ -189,7 +189,7 @@ func (s *state) seen() any {
 		for who, a := range d.accounts {
 			one.accounts[who] = *a
 		}
-		one.dataset.accounts, one.grants, one.dataset.failed = nil, copied(d.grants), copied(d.failed)
+		one.accounts, one.grants, one.failed = nil, copied(d.grants), copied(d.failed)
 		sets = append(sets, one)
 	}
 	open := map[int64]openCharge{}
