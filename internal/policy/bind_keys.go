@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// foreignKeys refuses every second way to a unit (4), (5) on which the owner has not decided: also_unit makes the rows belong to
+// both, which no statement may read so far; unprotected says that the second person is not protected there. A foreign key that
+// the database does not enforce still says whom its rows mean.
+func (b *binding) foreignKeys(bt *boundTable) {
+	for _, fk := range b.allForeignKeys(bt) {
+		for _, target := range b.targets(fk) {
+			b.foreignKey(bt, target, fk)
+		}
+	}
+}
+
+// allForeignKeys are those that the database enforces and those that it does not.
+func (b *binding) allForeignKeys(bt *boundTable) []sqltype.RelationForeignKey {
+	keys := slices.Clone(bt.rel.ForeignKeys)
+	for _, u := range bt.rel.Unenforced {
+		if u.Kind == sqltype.UnenforcedForeignKey {
+			keys = append(keys, sqltype.RelationForeignKey{Columns: u.Columns, RefSchema: u.RefSchema, RefTable: u.RefTable, RefColumns: u.RefColumns})
+		}
+	}
+	return keys
+}
+
+func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignKey) {
+	d := bt.decl
+	switch {
+	case target.decl.public:
+		return
+	case d.public:
+		b.add(d.at, "table %s is public but its foreign key %v leads to %s, which is private", d, fk.Columns, target.decl).
+			hint("give it a unit instead of public: true")
+		return
+	case b.sameWay(bt, target, fk) || b.decided(bt, target, fk):
+		return
+	}
+	same := ""
+	if own, theirs := bt.table.UnitCol, target.table.UnitCol; own >= 0 && theirs >= 0 && !slices.Contains(fk.RefColumns, target.rel.BaseColumn(target.table.Columns[theirs].Name)) {
+		same = fmt.Sprintf("if both lead to the same person, unit: %q; ", arrow(append([]string{bt.table.Columns[own].Name}, fk.Columns...), target.decl,
+			append([]string{target.table.Columns[theirs].Name}, fk.RefColumns...)))
+	}
+	b.add(d.at, "table %s: the foreign key %v to %s is a second way to a unit", d, fk.Columns, target.decl).
+		hint("say what it means: %salso_unit: %s if the rows belong to both; unprotected: true on the column if that person needs no protection here", same,
+			arrow(fk.Columns, target.decl, fk.RefColumns))
+}
+
+// arrow spells a path as a policy does.
+func arrow(columns []string, parent *tableDecl, of []string) string {
+	list := func(names []string) string {
+		var out []string
+		for _, n := range names {
+			out = append(out, quoteName(n))
+		}
+		if len(out) == 1 {
+			return out[0]
+		}
+		return "(" + strings.Join(out, ", ") + ")"
+	}
+	return fmt.Sprintf("%s -> %s.%s", list(columns), parent, list(of))
+}
+
+// waived: the owner has said that whom a foreign key names is not protected.
+func (b *binding) waived(d *tableDecl, fk sqltype.RelationForeignKey) bool {
+	return d.unprotected || slices.ContainsFunc(fk.Columns, func(name string) bool {
+		c := d.column(name)
+		return c != nil && c.unprotected
+	})
+}
+
+// decided reports that the owner has said what a second way means.
+func (b *binding) decided(bt, target *boundTable, fk sqltype.RelationForeignKey) bool {
+	d := bt.decl
+	if b.waived(d, fk) {
+		return true
+	}
+	for _, path := range d.also {
+		if path.parent == target.decl && b.within(pairs(fk.Columns, fk.RefColumns), pairs(path.columns, target.baseColumns(path.parentColumns))) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameName compares names as the backend does: DuckDB gives a foreign key's names as its DDL spelt them.
+func (b *binding) sameName(x, y string) bool {
+	return x == y || b.p.Backend.Postgres == "" && strings.EqualFold(x, y)
+}
+
+// targets are the listed relations that hold rows of the table that a foreign key leads to: itself, simple views of it,
+// partitions of it.
+func (b *binding) targets(fk sqltype.RelationForeignKey) (out []*boundTable) {
+	for _, t := range b.p.tables {
+		if bt := b.bound[t]; bt != nil && b.holds(bt.rel, fk.RefSchema, fk.RefTable) {
+			out = append(out, bt)
+		}
+	}
+	return out
+}
+
+// holds reports that a relation gives rows of a table.
+func (b *binding) holds(r *sqltype.Relation, schema, name string) bool {
+	same := func(q sqltype.QualifiedName) bool { return b.sameName(q.Schema, schema) && b.sameName(q.Name, name) }
+	return same(sqltype.QualifiedName{Schema: r.Schema, Name: r.Name}) || r.View != nil && (r.View.Simple && same(r.View.Base) || slices.ContainsFunc(r.View.Reads, same)) ||
+		slices.ContainsFunc(r.PartOf, same)
+}
+
+// sameWay reports that a foreign key leads where the table's own unit is: it pairs the unit's columns of both tables; or it
+// runs along the declared path, with its columns among the path's, or the path's among its own.
+func (b *binding) sameWay(bt, target *boundTable, fk sqltype.RelationForeignKey) bool {
+	key := pairs(fk.Columns, fk.RefColumns)
+	if own, theirs := bt.table.UnitCol, target.table.UnitCol; own >= 0 && theirs >= 0 {
+		if b.within([]pair{{bt.table.Columns[own].Name, target.rel.BaseColumn(target.table.Columns[theirs].Name)}}, key) {
+			return true
+		}
+	}
+	p := bt.decl.path
+	if p == nil || p.parent != target.decl {
+		return false
+	}
+	path := pairs(p.columns, target.baseColumns(p.parentColumns))
+	return b.within(key, path) || b.within(path, key)
+}
+
+// baseColumns are the names that foreign keys use: those of the table below a view.
+func (t *boundTable) baseColumns(names []string) (out []string) {
+	for _, n := range names {
+		out = append(out, t.rel.BaseColumn(n))
+	}
+	return out
+}
+
+// pair is a column with the one that it refers to.
+type pair struct{ own, theirs string }
+
+func pairs(own, theirs []string) (out []pair) {
+	for i, c := range own {
+		out = append(out, pair{c, theirs[i]})
+	}
+	return out
+}
+
+func (b *binding) within(list, of []pair) bool {
+	same := func(x, y pair) bool { return b.sameName(x.own, y.own) && b.sameName(x.theirs, y.theirs) }
+	return !slices.ContainsFunc(list, func(x pair) bool {
+		return !slices.ContainsFunc(of, func(y pair) bool { return same(x, y) })
+	})
+}
