@@ -247,7 +247,13 @@ func (s *session) execute(m *pgproto3.Execute) (string, error) {
 	if s.tx.failed() && (p.broken || !endsTransaction(p.statement.node)) {
 		return "", errAborted()
 	}
-	return p.statement.text, s.executePortal(p, int(int32(m.MaxRows)))
+	if err := s.executePortal(p, int(int32(m.MaxRows))); err != nil {
+		return p.statement.text, err
+	}
+	if d, ok := p.statement.node.(*pgsyntax.Discard); ok && d.What == "ALL" {
+		s.endImplicit() // as what cannot run in a block is committed at once: an error up to the Sync does not take it back
+	}
+	return "", nil
 }
 
 // closeMessage forgets a statement or a portal; what does not exist is closed already.
