@@ -38,6 +38,7 @@ var clients = []struct{ name, script string }{
 	{"pgx", "go -C golang run ./pgx"},
 	{"lib-pq", "go -C golang run ./libpq"},
 	{"gorm", "go -C golang run ./gorm"},
+	{"bi", "/usr/bin/python3 -B bi_client.py"},
 }
 
 const clientsFolder = "testdata/clients"
