@@ -75,24 +75,15 @@ func (s *side) mine(n string) string {
 	return n
 }
 
-// notNullName is what information_schema calls a NOT NULL: it holds a relation's number.
-var notNullName = regexp.MustCompile(`^\d+_(\d+)(_\d+_not_null)$`)
-
 func (s *side) masked(v []byte) string {
 	text := string(v)
 	if v == nil {
 		return "NULL"
 	}
-	if m := notNullName.FindStringSubmatch(text); m != nil {
-		return "<not null " + s.names[m[1]] + m[2]
-	}
 	if serverVersion.MatchString(text) {
 		return "<version>"
 	}
-	if n, ok := s.names[text]; ok {
-		return "<" + n + ">"
-	}
-	return text
+	return pgtest.Masked(text, s.names)
 }
 
 // say runs a statement and writes down what came: columns with types, rows, tags, the SQLSTATE.

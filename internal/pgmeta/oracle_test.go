@@ -214,17 +214,9 @@ func with(sql string, names map[string]string) string {
 	})
 }
 
-// notNull are the names that information_schema gives to NOT NULL: they hold a table's number.
-var notNull = regexp.MustCompile(`^\d+_(\d+)(_\d+_not_null)$`)
-
 func masked(row []string, names map[string]string) string {
 	for i, v := range row {
-		if m := notNull.FindStringSubmatch(v); m != nil {
-			row[i] = "<not null " + names[m[1]] + m[2]
-		}
-		if n, ok := names[v]; ok {
-			row[i] = "<" + n + ">"
-		}
+		row[i] = pgtest.Masked(v, names)
 	}
 	return strings.Join(row, "|")
 }

@@ -93,7 +93,7 @@ func TestSumsOfManyNoises(t *testing.T) {
 		num, den uint64
 		ns       []int
 	}{
-		{true, 3, 1, []int{2, 3, 6, 33, 100, 1000}}, {true, 1, 3, []int{2, 6, 33, 10_000}}, {true, 1, 9, []int{2, 33, 10_000}}, {true, 40, 1, []int{2, 9}},
+		{true, 3, 1, []int{2, 3, 6, 33, 100, 1000}}, {true, 1, 3, []int{2, 6, 33, 10_000}}, {true, 1, 9, []int{2, 33, 10_000}}, {true, 1, 1000, []int{2, 10_000}}, {false, 1, 1000, []int{2, 10_000}}, {true, 40, 1, []int{2, 9}},
 		{false, 5, 2, []int{2, 6, 33, 1000}}, {false, 1, 2, []int{2, 33, 10_000}}, {false, 1, 6, []int{2, 10_000}}, {false, 60, 1, []int{2, 33}},
 	} {
 		m := mixed(t, c.laplace, c.num, c.den)
