@@ -19,7 +19,10 @@ func (s *Session) database() *pgmeta.Database {
 	if d, ok := s.world.published.Load(s.user); ok {
 		return d.(*pgmeta.Database)
 	}
-	tables := append(s.world.catalogs.VisibleOf(s.catalog.Catalog), budgetTable, lastTable, releasesTable, ledgerTable)
+	tables := s.world.catalogs.VisibleOf(s.catalog.Catalog)
+	for _, t := range ownTables {
+		tables = append(tables, t.Table)
+	}
 	d, _ := s.world.published.LoadOrStore(s.user, pgmeta.New(s.engine.Database(), s.user, s.catalog, tables))
 	return d.(*pgmeta.Database)
 }

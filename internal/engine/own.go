@@ -22,8 +22,22 @@ type sessionCatalog struct {
 }
 
 func newSessionCatalog(inner plan.Catalog) *sessionCatalog {
-	return &sessionCatalog{Catalog: inner, tables: map[string]*plan.Table{budgetTable.Name: budgetTable, lastTable.Name: lastTable, releasesTable.Name: releasesTable,
-		ledgerTable.Name: ledgerTable}}
+	c := &sessionCatalog{Catalog: inner, tables: map[string]*plan.Table{}}
+	for _, t := range ownTables {
+		c.tables[t.Name] = t.Table
+	}
+	return c
+}
+
+// ownTables are dpsql's own, each with its rows as the analyst of a session may see them.
+var ownTables = []struct {
+	*plan.Table
+	rows func(*Session, context.Context) ([][]sqltype.Value, error)
+}{
+	{budgetTable, (*Session).budgetRows},
+	{lastTable, (*Session).lastRows},
+	{releasesTable, (*Session).releasesRows},
+	{ledgerTable, (*Session).ledgerRows},
 }
 
 // Table resolves dpsql.* and everything that the policy shows.
@@ -85,17 +99,15 @@ func ownTable(oid uint32, name string, spec ...any) *plan.Table {
 
 // ownRows are the rows of one of dpsql's own tables, as this analyst may see them.
 func (s *Session) ownRows(ctx context.Context, t *plan.Table) ([][]sqltype.Value, error) {
-	switch t {
-	case budgetTable:
-	case lastTable:
-		return s.lastRows(ctx)
-	case releasesTable:
-		return s.releasesRows(ctx)
-	case ledgerTable:
-		return s.ledgerRows(ctx)
-	default:
-		return nil, sqlerr.New(sqlerr.Internal, "dpsql.%s has no rows", t.Name)
+	for _, own := range ownTables {
+		if own.Table == t {
+			return own.rows(s, ctx)
+		}
 	}
+	return nil, sqlerr.New(sqlerr.Internal, "dpsql.%s has no rows", t.Name)
+}
+
+func (s *Session) budgetRows(context.Context) ([][]sqltype.Value, error) {
 	b, err := s.engine.ledger.Balance(s.payer())
 	if err != nil {
 		return nil, s.ledgerFailed(err)
