@@ -93,12 +93,9 @@ func (r *run) passes(b ledger.Balance, open []*asked) float64 {
 	if !(low < high) || !fits(low) {
 		return 0
 	}
-	for high/low > 1.0005 {
-		if mid := math.Sqrt(low * high); fits(mid) {
-			low = mid
-		} else {
-			high = mid
-		}
+	low, _, err := narrowed(low, high, 1.0005, func(epsilon float64) (bool, error) { return !fits(epsilon), nil })
+	if err != nil {
+		return 0
 	}
 	for _, x := range []float64{threeDown(low), low} {
 		if x >= least && fits(x) {

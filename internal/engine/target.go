@@ -170,24 +170,25 @@ func (p *Prepared) unnamed() string {
 	return "a release of this statement has no output column that is its aggregate"
 }
 
+// narrowed brings two prices together, down to so small a ratio: at the lower one something is not, from the higher one on it is.
+func narrowed(low, high, ratio float64, is func(price float64) (bool, error)) (below, above float64, err error) {
+	for high/low > ratio {
+		mid := math.Sqrt(low * high)
+		switch ok, err := is(mid); {
+		case err != nil:
+			return 0, 0, err
+		case ok:
+			high = mid
+		default:
+			low = mid
+		}
+	}
+	return low, high, nil
+}
+
 // leastPrice searches the prices that this analyst may ask for, to three digits.
 func (p *Prepared) leastPrice(st *stage, t target, w *widths) (float64, error) {
 	low, high := st.ask.Least, p.session.analyst.MaxQueryEpsilon
-	search := func(low, high float64) (float64, error) {
-		for high/low > 1.004 {
-			mid := math.Sqrt(low * high)
-			ok, err := w.within(mid)
-			if err != nil {
-				return 0, err
-			}
-			if ok {
-				high = mid
-			} else {
-				low = mid
-			}
-		}
-		return high, nil
-	}
 	if ok, err := w.within(low); err != nil || ok {
 		return low, err
 	}
@@ -196,7 +197,7 @@ func (p *Prepared) leastPrice(st *stage, t target, w *widths) (float64, error) {
 		return 0, err
 	}
 	if ok {
-		found, err := search(low, high)
+		_, found, err := narrowed(low, high, 1.004, w.within)
 		return min(high, threeUp(found)), err
 	}
 	no := sqlerr.New(sqlerr.EpsilonTooLarge, "an error of %s takes a larger price than this analyst may ask for, which is %g", t, high)
@@ -207,7 +208,7 @@ func (p *Prepared) leastPrice(st *stage, t target, w *widths) (float64, error) {
 	if !ok {
 		return 0, no.WithHint("SET dpsql.target_error to a larger error, or ask over larger groups.")
 	}
-	found, err := search(high, most)
+	_, found, err := narrowed(high, most, 1.004, w.within)
 	if err != nil {
 		return 0, err
 	}
