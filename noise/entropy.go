@@ -51,10 +51,15 @@ func (s *Source) fill(l law, out []int64) error {
 		clear(out)
 		return st.err // the stream is not used again
 	}
-	s.mu.Lock()
-	s.idle = append(s.idle, st)
-	s.mu.Unlock()
+	s.give(st)
 	return nil
+}
+
+// give returns a stream that has not failed.
+func (s *Source) give(st *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = append(s.idle, st)
 }
 
 func (s *Source) take() *stream {
