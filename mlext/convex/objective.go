@@ -1,0 +1,154 @@
+package convex
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dpsql/dpsql/budget/account"
+	"github.com/dpsql/dpsql/mlext/data"
+	"github.com/dpsql/dpsql/mlext/loss"
+	"github.com/dpsql/dpsql/noise"
+)
+
+// Tolerance is the norm of the gradient, in units of the loss's Lipschitz bound, below which a minimum counts as found.
+const Tolerance = 1e-6
+
+// outShare is how much of epsilon is spent on hiding how far the found minimum is from the true one, about: its noise has a multiplier of 1/(outShare epsilon); and
+// outDelta the part of delta.
+const (
+	outShare = 1.0 / 5000
+	outDelta = 1.0 / 1000
+)
+
+// noiseBits says how fine the lattices are: a deviation is 2^noiseBits steps.
+const (
+	noiseBits = 40
+	outBits   = 12
+)
+
+// Objective is a training by objective perturbation, from public numbers alone.
+type Objective struct {
+	Loss           *loss.Loss
+	Width, Rows    int // features, rows of one unit
+	Epsilon, Delta float64
+	Lambda         float64
+	Sigma          float64 // of the linear term
+	OutSigma       float64 // of what is added to the minimum
+	step, outStep  float64
+}
+
+// NewObjective calibrates the noise of both kinds. lambda 0: by the rule of Lambda.
+//
+// Proof: claim: what Train releases is (epsilon, delta)-DP for tables whose rows have norm at most 1 and whose units have at most rows rows. (1) The true minimum theta of the objective with a
+// continuous normal linear term b is (e1, delta - d2)-DP: account.Objective, whose conditions are the loss's (package loss). (2) What Train finds, theta', has with the rounded linear term b' a
+// gradient of norm at most t (solve proves it); with b it is at most t + |b - b'|, so that |theta' - theta| <= (t + |b - b'|)/lambda by strong convexity. Rounded to the outer lattice it is moved by at most sqrt(n)/2 steps more. Given
+// the data, b, b' and so theta' are functions of theta (and of b's digits, which are independent given b): adding theta' - theta, whose norm is at most r for every data set, with normal noise of deviation OutSigma is a Gaussian mechanism of
+// sensitivity 2r, which is (e2, d2)-DP whatever theta is. (3) Both together are (e1 + e2, delta)-DP (basic composition, which holds for adaptive choice). (4) Rounding theta' plus noise to the lattice is post-processing (noise.Normal).
+// "Approximate minima" so covered: Iyengar, Near, Song, Thakkar, Thakurta, Wang, "Towards Practical Differentially Private Convex Optimization", S&P 2019.
+func NewObjective(l *loss.Loss, width, rows int, epsilon, delta, lambda float64) (*Objective, error) {
+	if width < 1 || rows < 1 || !(epsilon > 0) || !(delta > 0 && delta < 1) || lambda < 0 {
+		return nil, errors.New("convex: a training needs features, rows, epsilon and delta")
+	}
+	o := &Objective{Loss: l, Width: width, Rows: rows, Epsilon: epsilon, Delta: delta, Lambda: lambda}
+	mu := epsilon * outShare
+	rest := epsilon - account.GaussianEpsilon(mu, delta*outDelta)
+	if o.Lambda == 0 {
+		o.Lambda = o.choose(rest)
+	}
+	o.Sigma = account.ObjectiveSigma(o.part(), rest, delta*(1-outDelta))
+	if math.IsInf(o.Sigma, 1) {
+		return nil, fmt.Errorf("convex: with lambda = %g no noise gives epsilon %g: a larger lambda does", o.Lambda, epsilon)
+	}
+	n := math.Sqrt(float64(width * l.Outputs))
+	o.step = math.Ldexp(1, int(math.Ceil(math.Log2(o.Sigma)))-noiseBits)
+	near := Tolerance*l.Lipschitz + n*o.step
+	o.OutSigma = 2 * near / o.Lambda / mu
+	// The step is of OutSigma before it is widened for its own rounding, which is a part of 2^-outBits of it.
+	o.outStep = math.Ldexp(1, int(math.Floor(math.Log2(o.OutSigma*mu/n)))-outBits)
+	o.OutSigma = 2 * (near/o.Lambda + n*o.outStep/2) / mu
+	return o, nil
+}
+
+func (o *Objective) part() account.Objective {
+	return account.Objective{Lipschitz: o.Loss.Lipschitz, Smooth: o.Loss.Smooth, Lambda: o.Lambda, Sigma: o.Sigma, Rows: o.Rows, Outputs: o.Loss.Outputs}
+}
+
+// Model is what a training releases: parameters that are whole multiples of a power of 2.
+type Model struct {
+	Theta []float64 // Outputs numbers a feature
+	Step  float64
+}
+
+// Train finds and releases the minimum.
+func (o *Objective) Train(t *data.Table, src *noise.Source, stop func() error) (*Model, error) {
+	if t.Width() != o.Width || t.Single() != (o.Rows == 1) {
+		return nil, errors.New("convex: the table is not as was planned")
+	}
+	n := o.Width * o.Loss.Outputs
+	linear, err := draw(src, n, o.Sigma/o.step)
+	if err != nil {
+		return nil, err
+	}
+	for j := range linear {
+		linear[j] *= o.step
+	}
+	p := &problem{table: t, loss: o.Loss, lambda: o.Lambda, linear: linear}
+	theta, err := p.solve(Tolerance*o.Loss.Lipschitz, stop)
+	if err != nil {
+		return nil, err
+	}
+	return release(theta, src, o.OutSigma, o.outStep)
+}
+
+// draw gives rounded normal deviates, in steps, of a deviation that is rounded up.
+func draw(src *noise.Source, n int, sigma float64) ([]float64, error) {
+	m, err := src.Normal(uint64(math.Ceil(sigma)))
+	if err != nil {
+		return nil, err
+	}
+	steps := make([]int64, n)
+	if err := m.Add(steps); err != nil {
+		return nil, err
+	}
+	out := make([]float64, n)
+	for j, s := range steps {
+		out[j] = float64(s)
+	}
+	return out, nil
+}
+
+var errFar = errors.New("convex: a parameter is out of range")
+
+// release rounds parameters to the lattice and adds noise of a deviation to them.
+func release(theta []float64, src *noise.Source, sigma, step float64) (*Model, error) {
+	m, err := src.Normal(uint64(math.Ceil(sigma / step)))
+	if err != nil {
+		return nil, err
+	}
+	steps := make([]int64, len(theta))
+	for j, v := range theta {
+		if v = math.RoundToEven(v / step); !(math.Abs(v) < 1<<52) {
+			return nil, errFar
+		}
+		steps[j] = int64(v)
+	}
+	if err := m.Add(steps); err != nil {
+		return nil, err
+	}
+	out := &Model{Theta: make([]float64, len(theta)), Step: step}
+	for j, s := range steps {
+		out.Theta[j] = float64(s) * step
+	}
+	return out, nil
+}
+
+// determinantShare is the part of epsilon that the determinants take by the rule for lambda.
+const determinantShare = 1.0 / 8
+
+// choose is the rule for lambda: the least for which the determinants of the Hessians (which lambda bounds) take an eighth of epsilon. A smaller one would take noise that grows fast with it, a larger one only pulls
+// the parameters to 0. It knows nothing of the data.
+func (o *Objective) choose(epsilon float64) float64 {
+	all := o.Loss.Smooth * float64(o.Rows*max(1, o.Loss.Outputs-1))
+	return all / -math.Expm1(-epsilon*determinantShare)
+}

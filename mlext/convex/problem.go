@@ -1,0 +1,256 @@
+// Package convex trains linear learners by minimising a perturbed objective.
+package convex
+
+import (
+	"errors"
+	"math"
+	"sync"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/dpsql/dpsql/mlext/data"
+	"github.com/dpsql/dpsql/mlext/kernel"
+	"github.com/dpsql/dpsql/mlext/loss"
+)
+
+// problem is to minimise the sum of losses + lambda/2 |theta|^2 + linear . theta. theta has Outputs numbers for each feature, feature after feature.
+type problem struct {
+	table  *data.Table
+	loss   *loss.Loss
+	lambda float64
+	linear []float64
+}
+
+func (p *problem) size() int { return p.table.Width() * p.loss.Outputs }
+
+// blockRows are summed up in one go; the sums of blocks are added with compensation, so that rounding grows with a block and not with
+// the number of rows.
+const blockRows = 256
+
+// parts is into how many ranges the rows are split: fixed, so that a result does not depend on the machine.
+const parts = 8
+
+// gradient puts the gradient at theta into g.
+func (p *problem) gradient(theta, g []float64) {
+	size := p.size()
+	sums := make([][]float64, parts)
+	rows := p.table.Rows()
+	blocks := (rows + blockRows - 1) / blockRows
+	var wait sync.WaitGroup
+	for part := range parts {
+		wait.Go(func() {
+			sums[part] = p.sum(theta, size, part*blocks/parts*blockRows, min(rows, (part+1)*blocks/parts*blockRows))
+		})
+	}
+	wait.Wait()
+	for j := range g {
+		g[j] = p.lambda*theta[j] + p.linear[j]
+	}
+	for _, s := range sums {
+		floats.Add(g, s)
+	}
+}
+
+// sum adds the gradients of a range of rows up.
+func (p *problem) sum(theta []float64, size, from, to int) []float64 {
+	total, lost, block := make([]float64, size), make([]float64, size), make([]float64, size)
+	z := make([]float64, p.loss.Outputs)
+	for at := from; at < to; at += blockRows {
+		clear(block)
+		for i := at; i < min(at+blockRows, to); i++ {
+			x, y := p.table.Row(i), p.table.Target(i)
+			if len(z) == 1 {
+				kernel.Axpy(p.loss.Residual(kernel.Dot(x, theta), y), x, block)
+				continue
+			}
+			kernel.Scores(x, theta, z)
+			p.loss.Residuals(z, y)
+			kernel.Outer(x, z, block)
+		}
+		for j, v := range block { // Kahan's sum
+			v -= lost[j]
+			s := total[j] + v
+			lost[j] = (s - total[j]) - v
+			total[j] = s
+		}
+	}
+	return total
+}
+
+// rounding bounds the norm of what rounding has changed in a gradient.
+//
+// Proof: u = 2^-53. A score is off by at most (d+2) u |theta| (|x| <= 1; Higham 2002, section 3.1), which moves the residual's norm by Smooth times that; its own evaluation by at most 16 u Lipschitz (exp within an ulp and
+// four operations, for Outputs scores a sum of as many); products and a block's sum by (blockRows+2) u Lipschitz a row, compensated sums by 3u, the parts by parts u, of the sum of norms. Everything is
+// taken twice. The multiples of theta and the linear term are off by 2u of themselves.
+func (p *problem) rounding(theta []float64) float64 {
+	const u = 0x1p-53
+	norm := floats.Norm(theta, 2)
+	row := p.loss.Smooth*float64(p.table.Width()+2)*norm + (16+float64(p.loss.Outputs)+blockRows+2+3+parts)*p.loss.Lipschitz
+	return 2 * u * (float64(p.table.Rows())*row + 2*(p.lambda*norm+floats.Norm(p.linear, 2)))
+}
+
+// widest is the most parameters for which the Hessian's bound is factored.
+const widest = 400
+
+// inverse gives the map by the inverse of an upper bound of the Hessian: Smooth X'X + lambda I, the same for each score, or, for wide tables, its diagonal.
+func (p *problem) inverse() func(v []float64) {
+	d, k := p.table.Width(), p.loss.Outputs
+	if d > widest {
+		diagonal := make([]float64, d)
+		for i := range p.table.Rows() {
+			for j, x := range p.table.Row(i) {
+				diagonal[j] += float64(x) * float64(x)
+			}
+		}
+		return func(v []float64) {
+			for j := range v {
+				v[j] /= p.loss.Smooth*diagonal[j/k] + p.lambda
+			}
+		}
+	}
+	h := p.gram()
+	h.ScaleSym(p.loss.Smooth, h)
+	for j := range d {
+		h.SetSym(j, j, h.At(j, j)+p.lambda)
+	}
+	var c mat.Cholesky
+	if !c.Factorize(h) {
+		return func(v []float64) { floats.Scale(1/(p.lambda+p.loss.Smooth*float64(p.table.Rows())), v) }
+	}
+	return func(v []float64) {
+		m := mat.NewDense(d, k, v)
+		if c.SolveTo(m, m) != nil { // a bad condition number: any direction will do
+			return
+		}
+	}
+}
+
+// gram is X'X.
+func (p *problem) gram() *mat.SymDense {
+	d, rows := p.table.Width(), p.table.Rows()
+	sums := make([]*mat.SymDense, parts)
+	var wait sync.WaitGroup
+	for part := range parts {
+		wait.Go(func() {
+			s := mat.NewSymDense(d, nil)
+			block := mat.NewDense(blockRows, d, nil)
+			for at := part * rows / parts; at < (part+1)*rows/parts; at += blockRows {
+				n := min(blockRows, (part+1)*rows/parts-at)
+				b := block.Slice(0, n, 0, d).(*mat.Dense)
+				for i := range n {
+					row := b.RawRowView(i)
+					for j, x := range p.table.Row(at + i) {
+						row[j] = float64(x)
+					}
+				}
+				s.SymRankK(s, 1, b.T())
+			}
+			sums[part] = s
+		})
+	}
+	wait.Wait()
+	for _, s := range sums[1:] {
+		sums[0].AddSym(sums[0], s)
+	}
+	return sums[0]
+}
+
+var errStuck = errors.New("convex: the minimum was not found to the promised exactness")
+
+// mostSteps ends a search that does not come near.
+const mostSteps = 1000
+
+// solve finds theta at which the true gradient's norm is at most tolerance, which it proves, or gives errStuck.
+// It is a limited-memory quasi-Newton method; a step is as long as makes the slope along it at most half as steep, so that no
+// difference of values is needed, which rounding would swallow near the minimum.
+func (p *problem) solve(tolerance float64, stop func() error) ([]float64, error) {
+	size := p.size()
+	theta, g := make([]float64, size), make([]float64, size)
+	next, gNext := make([]float64, size), make([]float64, size)
+	invert := p.inverse()
+	memory := &history{size: size}
+	p.gradient(theta, g)
+	for range mostSteps {
+		if err := stop(); err != nil {
+			return nil, err
+		}
+		if n := floats.Norm(g, 2)*(1+1e-12) + p.rounding(theta); n <= tolerance {
+			return theta, nil
+		} else if math.IsNaN(n) {
+			return nil, errStuck
+		}
+		way := memory.direction(g, invert)
+		slope := floats.Dot(way, g)
+		if !(slope < 0) {
+			memory.forget()
+			way = append([]float64(nil), g...)
+			invert(way)
+			floats.Scale(-1, way)
+			slope = floats.Dot(way, g)
+		}
+		lo, hi, length := 0.0, math.Inf(1), 1.0
+		for range 40 {
+			floats.AddScaledTo(next, theta, length, way)
+			p.gradient(next, gNext)
+			s := floats.Dot(way, gNext)
+			if math.Abs(s) <= 0.5*math.Abs(slope) {
+				break
+			}
+			if s > 0 {
+				hi = length
+			} else {
+				lo = length
+			}
+			if math.IsInf(hi, 1) {
+				length *= 2
+			} else {
+				length = (lo + hi) / 2
+			}
+		}
+		memory.add(theta, next, g, gNext)
+		theta, next, g, gNext = next, theta, gNext, g
+	}
+	return nil, errStuck
+}
+
+// history holds the last steps and changes of gradient (Nocedal, Wright 2006, algorithm 7.4).
+type history struct {
+	size  int
+	s, y  [][]float64
+	slope []float64
+}
+
+const remembered = 12
+
+func (h *history) forget() { h.s, h.y, h.slope = nil, nil, nil }
+
+func (h *history) add(from, to, g, gTo []float64) {
+	s, y := make([]float64, h.size), make([]float64, h.size)
+	floats.SubTo(s, to, from)
+	floats.SubTo(y, gTo, g)
+	sy := floats.Dot(s, y)
+	if !(sy > 0) {
+		return
+	}
+	h.s, h.y, h.slope = append(h.s, s), append(h.y, y), append(h.slope, sy)
+	if len(h.s) > remembered {
+		h.s, h.y, h.slope = h.s[1:], h.y[1:], h.slope[1:]
+	}
+}
+
+// direction is minus the approximate inverse Hessian times the gradient.
+func (h *history) direction(g []float64, invert func([]float64)) []float64 {
+	q := append([]float64(nil), g...)
+	a := make([]float64, len(h.s))
+	for i := len(h.s) - 1; i >= 0; i-- {
+		a[i] = floats.Dot(h.s[i], q) / h.slope[i]
+		floats.AddScaled(q, -a[i], h.y[i])
+	}
+	invert(q)
+	for i := range h.s {
+		floats.AddScaled(q, a[i]-floats.Dot(h.y[i], q)/h.slope[i], h.s[i])
+	}
+	floats.Scale(-1, q)
+	return q
+}

@@ -1,0 +1,89 @@
+package descent
+
+import (
+	"errors"
+	"math"
+
+	"github.com/dpsql/dpsql/budget/account"
+	"github.com/dpsql/dpsql/mlext/data"
+	"github.com/dpsql/dpsql/mlext/loss"
+	"github.com/dpsql/dpsql/noise"
+)
+
+// Plan is a training by noisy gradients, from public numbers alone.
+type Plan struct {
+	Loss                          *loss.Loss
+	Width, Rows                   int     // features, rows of one unit
+	Clip                          float64 // of a unit's summed gradient
+	Rate                          float64 // at which units are sampled
+	Steps                         int
+	Noise                         float64 // multiplier: the deviation in clips
+	Population                    float64 // declared: sums are divided by Rate Population, never by a number of rows
+	LearningRate, Momentum, Decay float64
+	Average                       float64 // the part of the last steps whose parameters are averaged; 0: the last ones
+}
+
+// Calibrate sets the least noise at which the steps together are (epsilon, delta)-DP.
+//
+// Proof: each step is a Gaussian mechanism of multiplier Noise on a Poisson sample at Rate, chosen adaptively by the earlier ones' outputs (summer.step); account.Compose bounds what a fixed number of them loses together, which holds for adaptive choice of what is asked at fixed noise, by privacy
+// loss distributions. At rate 1 the composition is a Gaussian mechanism of multiplier Noise/sqrt(Steps) (Dong, Roth, Su 2022, Corollary 3.3). Everything else of the training is a function of what the steps gave.
+func (p *Plan) Calibrate(epsilon, delta float64) error {
+	if p.Rate == 1 {
+		p.Noise = account.GaussianSigma(epsilon, delta) * math.Sqrt(float64(p.Steps)) * (1 + 1e-9)
+		return nil
+	}
+	var err error
+	p.Noise, err = account.SampledGaussianSigma(p.Rate, p.Steps, epsilon, delta)
+	return err
+}
+
+var errPlan = errors.New("descent: a training needs a clip, a rate in (0, 1], steps, noise, a population and a learning rate")
+
+// Train takes the steps and releases the parameters.
+func (p *Plan) Train(t *data.Table, src *noise.Source, each func(step int) error) ([]float64, error) {
+	if !(p.Clip > 0) || !(p.Rate > 0 && p.Rate <= 1) || p.Steps < 1 || !(p.Noise > 0) || !(p.Population >= 1) || !(p.LearningRate > 0) {
+		return nil, errPlan
+	}
+	sigma := math.Ceil(p.Noise * Unit)
+	if !(sigma < noise.MaxNormalSigma) {
+		return nil, errPlan
+	}
+	n, err := src.Normal(uint64(sigma))
+	if err != nil {
+		return nil, err
+	}
+	coins, err := src.Coins(p.Rate)
+	if err != nil {
+		return nil, err
+	}
+	return p.train(t, n, func(batch []int32) ([]int32, error) { return coins.Sample(batch, t.Units()) }, each)
+}
+
+func (p *Plan) train(t *data.Table, n adder, sample func([]int32) ([]int32, error), each func(step int) error) ([]float64, error) {
+	size := p.Width * p.Loss.Outputs
+	s := &summer{table: t, loss: p.Loss, clip: p.Clip, noise: n}
+	theta, velocity, mean := make([]float64, size), make([]float64, size), make([]float64, size)
+	from := p.Steps - max(1, int(p.Average*float64(p.Steps)))
+	var batch []int32
+	for step := range p.Steps {
+		if err := each(step); err != nil {
+			return nil, err
+		}
+		var err error
+		if batch, err = sample(batch[:0]); err != nil {
+			return nil, err
+		}
+		g, err := s.step(theta, batch)
+		if err != nil {
+			return nil, err
+		}
+		for j := range theta {
+			velocity[j] = p.Momentum*velocity[j] + g[j]/(p.Rate*p.Population) + p.Decay*theta[j]
+			theta[j] -= p.LearningRate * velocity[j]
+			if step >= from {
+				mean[j] += theta[j] / float64(p.Steps-from)
+			}
+		}
+	}
+	return mean, nil
+}

@@ -1,0 +1,147 @@
+// Package descent trains by noisy gradients: the sum of clipped gradients of a Poisson sample of units, plus normal noise, step after step.
+package descent
+
+import (
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/dpsql/dpsql/mlext/data"
+	"github.com/dpsql/dpsql/mlext/kernel"
+	"github.com/dpsql/dpsql/mlext/loss"
+	"github.com/dpsql/dpsql/noise"
+)
+
+// Unit is the clip in steps of the lattice that sums of gradients lie on: a step is clip/Unit.
+const Unit = 1 << 30
+
+// residualSteps is the clip in steps of a residual: with data.Step it makes Unit.
+const residualSteps = Unit * data.Step
+
+// mostUnits of a batch keep sums below 2^53 steps, where float64 is exact.
+const mostUnits = 1 << 22
+
+// summer is the one way from private rows to a released gradient: clip, sum, noise.
+type summer struct {
+	table *data.Table
+	loss  *loss.Loss
+	clip  float64
+	noise adder
+}
+
+// adder adds noise to whole numbers, in place: noise.Normal, or what a test puts there.
+type adder interface{ Add(totals []int64) error }
+
+var _ adder = (*noise.Normal)(nil)
+
+var errBatch = errors.New("descent: a batch is too large")
+
+// parts is into how many ranges a batch is split; sums are exact, so it does not change them.
+const parts = 8
+
+// step releases the sum of the clipped gradients of a batch of units at theta, plus noise, in units of the loss.
+//
+// Proof: claim: before noise a unit changes the vector of totals by a vector of norm at most Unit, and the totals are exact, whatever their order. (1) Each unit of the batch adds one integer vector, that of one or of several below, a function of that unit's rows and theta. (2) Its norm
+// is at most Unit there. (3) At most 2^22 of them add up, so all partial sums are whole numbers below 2^53, which float64 holds. (4) An empty batch has totals 0 and takes noise as any other. So totals plus normal noise of deviation z Unit is, given the sample, the Gaussian mechanism of multiplier z
+// rounded to the lattice (noise.Normal), with neighbours that differ by one unit added or removed.
+func (s *summer) step(theta []float64, batch []int32) ([]float64, error) {
+	if len(batch) > mostUnits {
+		return nil, errBatch
+	}
+	size := len(theta)
+	sums := make([][]float64, parts)
+	var wait sync.WaitGroup
+	for part := range parts {
+		wait.Go(func() {
+			sum := make([]float64, size)
+			units := batch[part*len(batch)/parts : (part+1)*len(batch)/parts]
+			if s.table.Single() {
+				s.one(theta, units, sum)
+			} else {
+				s.several(theta, units, sum)
+			}
+			sums[part] = sum
+		})
+	}
+	wait.Wait()
+	totals := make([]int64, size)
+	for _, sum := range sums {
+		for j, v := range sum {
+			totals[j] += int64(v)
+		}
+	}
+	if err := s.noise.Add(totals); err != nil {
+		return nil, err
+	}
+	out := make([]float64, size)
+	for j, t := range totals {
+		out[j] = float64(t) * (s.clip / Unit)
+	}
+	return out, nil
+}
+
+// one adds the gradients of units of one row, in steps of the lattice.
+//
+// Proof: the gradient is the outer product of the row x and the residual r, so its norm is |x| |r|. r is scaled by at most clip/(|x| |r|), less 2^-40 for rounding, and cut towards zero to whole steps of clip/residualSteps:
+// the product's norm is at most residualSteps |x| |r'|/clip in residual steps, that is Unit in steps of both; and x lies on data.Step's grid, so each entry is a whole number.
+func (s *summer) one(theta []float64, units []int32, sum []float64) {
+	k := s.loss.Outputs
+	z := make([]float64, k)
+	for _, u := range units {
+		x, y := s.table.Row(int(u)), s.table.Target(int(u))
+		if k == 1 {
+			z[0] = s.loss.Residual(kernel.Dot(x, theta), y)
+		} else {
+			kernel.Scores(x, theta, z)
+			s.loss.Residuals(z, y)
+		}
+		norm2 := 0.0
+		for _, r := range z {
+			norm2 += r * r
+		}
+		by := residualSteps / s.clip
+		if long := math.Sqrt(norm2) * s.table.Norm(int(u)) / s.clip; long > 1-0x1p-40 {
+			by *= (1 - 0x1p-40) / long
+		}
+		for c, r := range z {
+			z[c] = math.Trunc(r * by)
+		}
+		if k == 1 {
+			kernel.Axpy(z[0], x, sum)
+		} else {
+			kernel.Outer(x, z, sum)
+		}
+	}
+	for j := range sum {
+		sum[j] /= data.Step // a power of 2: exact
+	}
+}
+
+// several adds the gradients of units of several rows, each unit's sum clipped once.
+//
+// Proof: the unit's gradient is summed up, scaled by at most clip/|g|, less 2^-40 for rounding, and cut towards zero to whole steps, which makes no entry larger.
+func (s *summer) several(theta []float64, units []int32, sum []float64) {
+	k := s.loss.Outputs
+	z, g := make([]float64, k), make([]float64, len(theta))
+	for _, u := range units {
+		clear(g)
+		from, to := s.table.Unit(int(u))
+		for i := from; i < to; i++ {
+			x := s.table.Row(i)
+			kernel.Scores(x, theta, z)
+			s.loss.Residuals(z, s.table.Target(i))
+			kernel.Outer(x, z, g)
+		}
+		norm2 := 0.0
+		for _, v := range g {
+			norm2 += v * v
+		}
+		by := Unit / s.clip
+		if long := math.Sqrt(norm2) / s.clip; long > 1-0x1p-40 {
+			by *= (1 - 0x1p-40) / long
+		}
+		for j, v := range g {
+			sum[j] += math.Trunc(v * by)
+		}
+	}
+}
