@@ -6,12 +6,12 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
-// others are the statements that are refused by their first word; those in pairs are named by two words. The last are dpsql's own.
+// others are the statements that are refused by their first word; those in pairs are named by two words.
 var others = map[string]bool{"insert": false, "update": false, "delete": false, "merge": false, "truncate": false,
 	"create": true, "alter": true, "drop": true, "grant": false, "revoke": false, "comment": true,
 	"notify": false, "load": false, "lock": false, "vacuum": false, "analyze": false, "analyse": false,
 	"cluster": false, "reindex": false, "checkpoint": false, "call": false, "do": false, "reassign": true, "refresh": true,
-	"security": true, "import": true, "train": false, "evaluate": false, "describe": false}
+	"security": true, "import": true}
 
 // command reads one statement up to its end.
 func command(r *reader) (Node, error) {
@@ -34,6 +34,9 @@ func (r *reader) command() (Node, error) {
 		return nil, syntaxAt(t)
 	}
 	r.i++
+	if n, ok, err := r.model(t); ok {
+		return n, err
+	}
 	switch t.text {
 	case "explain":
 		return r.explain(t)
@@ -406,6 +409,7 @@ func (r *reader) explain(t *token) (Node, error) {
 	at := r.tok(0)
 	switch {
 	case at.punct("("), at.is("select"), at.is("values"), at.is("with"), at.is("table"):
+	case at.is("train") && r.tok(1).is("dp"):
 	case at.is("insert"), at.is("update"), at.is("delete"), at.is("merge"), at.is("declare"), at.is("create"), at.is("refresh"), at.is("execute"):
 	default:
 		return nil, syntaxAt(at)

@@ -13,6 +13,12 @@ func (p *printer) node(n Node) {
 		p.query(x)
 	case *Explain:
 		p.explain(x)
+	case *Train:
+		p.train(x)
+	case *Evaluate:
+		p.evaluate(x)
+	case *Models:
+		p.models(x)
 	case *Set:
 		p.set(x)
 	case *SetTransaction:

@@ -39,6 +39,7 @@ const (
 	RoleKey     Role = "key"
 	RoleUnits   Role = "units" // number of units in the group, exact: for the selection of groups and nothing else
 	RoleMeasure Role = "measure"
+	RoleUnit    Role = "unit" // a number of the unit, of a training's rows
 	RoleOutput  Role = "output"
 	RoleValue   Role = "value" // one of a pick's candidates
 

@@ -1,0 +1,213 @@
+package pgsyntax
+
+// The statements of DP models, which are dpsql's own.
+
+// Train is TRAIN DP MODEL, also as CREATE [OR REPLACE] DP MODEL.
+type Train struct {
+	Pos     Pos
+	Replace bool
+	Name    Word
+	Model   Word     // behind USING
+	Args    []Option // of the model, in brackets
+	Method  Word     // its text is empty for none
+	Target  Word
+	With    []Option
+	Query   *Select
+}
+
+// Evaluate is EVALUATE DP MODEL name [WITH (...)] ON query.
+type Evaluate struct {
+	Pos   Pos
+	Name  Word
+	With  []Option
+	Query *Select
+}
+
+// Models is a statement about stored models: Verb is SHOW, DESCRIBE, DROP, RENAME, GRANT, REVOKE or EXPORT.
+type Models struct {
+	Pos      Pos
+	Verb     string
+	Name     Word
+	IfExists bool
+	To       Word // the new name, or who gets it; or the form of EXPORT
+}
+
+// Word is a name as it is meant, and where it stands.
+type Word struct {
+	Pos  Pos
+	Text string
+}
+
+// Option is name = value, or a list of values in brackets.
+type Option struct {
+	Name   Word
+	Values []Word
+	List   bool
+}
+
+func (*Train) node()    {}
+func (*Evaluate) node() {}
+func (*Models) node()   {}
+
+// model reads a statement of models behind its first word; ok is false where it is none.
+func (r *reader) model(t *token) (n Node, ok bool, err error) {
+	switch {
+	case t.is("train") && r.accept("dp", "model"):
+		n, err = r.train(t, false)
+	case t.is("create") && (r.words("dp", "model") || r.words("or", "replace", "dp", "model")):
+		replace := r.accept("or", "replace")
+		r.i += 2
+		n, err = r.train(t, replace)
+	case t.is("evaluate") && r.accept("dp", "model"):
+		n, err = r.evaluate(t)
+	case t.is("show") && r.accept("dp", "models"):
+		n = &Models{Pos: Pos(t.pos), Verb: "SHOW"}
+	case t.is("describe") && r.accept("dp", "model"):
+		n, err = r.models(t, "DESCRIBE")
+	case t.is("drop") && r.accept("dp", "model"):
+		n, err = r.models(t, "DROP")
+	case t.is("alter") && r.accept("dp", "model"):
+		n, err = r.models(t, "RENAME")
+	case t.is("export") && r.accept("dp", "model"):
+		n, err = r.models(t, "EXPORT")
+	case t.is("grant") && r.accept("dp", "model"):
+		n, err = r.models(t, "GRANT")
+	case t.is("revoke") && r.accept("dp", "model"):
+		n, err = r.models(t, "REVOKE")
+	default:
+		return nil, false, nil
+	}
+	return n, true, err
+}
+
+func (r *reader) train(t *token, replace bool) (Node, error) {
+	n := &Train{Pos: Pos(t.pos), Replace: replace}
+	var err error
+	if n.Name, err = r.word(); err != nil {
+		return nil, err
+	}
+	if !r.accept("using") {
+		return nil, r.unexpected()
+	}
+	if n.Model, err = r.word(); err != nil {
+		return nil, err
+	}
+	if r.tok(0).punct("(") {
+		if n.Args, err = r.options(); err != nil {
+			return nil, err
+		}
+	}
+	if r.accept("method") {
+		if n.Method, err = r.word(); err != nil {
+			return nil, err
+		}
+	}
+	if !r.accept("target") {
+		return nil, r.unexpected()
+	}
+	if n.Target, err = r.word(); err != nil {
+		return nil, err
+	}
+	if r.words("with") && r.tok(1).punct("(") {
+		r.i++
+		if n.With, err = r.options(); err != nil {
+			return nil, err
+		}
+	}
+	if !r.accept("as") {
+		return nil, r.unexpected()
+	}
+	n.Query, err = r.rows()
+	return n, err
+}
+
+func (r *reader) evaluate(t *token) (Node, error) {
+	n := &Evaluate{Pos: Pos(t.pos)}
+	var err error
+	if n.Name, err = r.word(); err != nil {
+		return nil, err
+	}
+	if r.words("with") && r.tok(1).punct("(") {
+		r.i++
+		if n.With, err = r.options(); err != nil {
+			return nil, err
+		}
+	}
+	if !r.accept("on") {
+		return nil, r.unexpected()
+	}
+	n.Query, err = r.rows()
+	return n, err
+}
+
+func (r *reader) models(t *token, verb string) (Node, error) {
+	n := &Models{Pos: Pos(t.pos), Verb: verb}
+	if verb == "DROP" {
+		n.IfExists = r.accept("if", "exists")
+	}
+	var err error
+	if n.Name, err = r.word(); err != nil {
+		return nil, err
+	}
+	before := map[string][]string{"RENAME": {"rename", "to"}, "GRANT": {"to"}, "REVOKE": {"from"}, "EXPORT": {"as"}}[verb]
+	if before == nil {
+		return n, nil
+	}
+	if !r.accept(before...) {
+		return nil, r.unexpected()
+	}
+	n.To, err = r.word()
+	return n, err
+}
+
+// rows reads the query at the end.
+func (r *reader) rows() (*Select, error) {
+	if t := r.tok(0); !t.punct("(") && !t.is("select") && !t.is("values") && !t.is("with") && !t.is("table") {
+		return nil, syntaxAt(t)
+	}
+	return r.query()
+}
+
+// word reads a name.
+func (r *reader) word() (Word, error) {
+	t := r.tok(0)
+	name, err := r.name()
+	return Word{Pos(t.pos), name}, err
+}
+
+// options reads (name = value, ...).
+func (r *reader) options() (out []Option, err error) {
+	r.i++
+	for {
+		o := Option{}
+		if o.Name, err = r.word(); err != nil {
+			return nil, err
+		}
+		if t := r.tok(0); t.kind != tOp || t.text != "=" {
+			return nil, syntaxAt(t)
+		}
+		r.i++
+		o.List = r.acceptPunct("(")
+		for {
+			at := r.tok(0)
+			v, err := r.settingValue()
+			if err != nil {
+				return nil, err
+			}
+			o.Values = append(o.Values, Word{Pos(at.pos), v})
+			if !o.List || !r.acceptPunct(",") {
+				break
+			}
+		}
+		if o.List && !r.acceptPunct(")") {
+			return nil, r.unexpected()
+		}
+		out = append(out, o)
+		if r.acceptPunct(")") {
+			return out, nil
+		}
+		if !r.acceptPunct(",") {
+			return nil, r.unexpected()
+		}
+	}
+}

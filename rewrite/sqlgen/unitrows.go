@@ -1,0 +1,77 @@
+package sqlgen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Feature is a value that a training reads of each row: a measure of order statistics' form, as a whole number of its tree's steps.
+type Feature struct {
+	Measure int
+	Fill    bool // NULL is read as the middle of the range; else the row is left out
+}
+
+// UnitRows prints the rows that a training reads: RoleUnit, a number that is the same in all rows of a unit and in no other's (left out where each unit has one row), and a RoleMeasure a feature, by its place in the list. A unit's rows stand together,
+// by ascending number.
+//
+// Proof: claim: of each unit at most most rows come, which depend on that unit's rows alone; each value is a whole number within its tree's [Lo, Hi]. (1) Rows whose unit is NULL are dropped. (2) Values are clamped to the tree's ends (steps). (3) Rows with NULL are dropped one by one, by their own values. (4) A unit's rows are numbered
+// by the hash of unit, values and seed, then by the values: rows that are equal in all of these are alike, so which of them are kept does not matter. (4') Where keys say that a unit has one row it is that one. (5) dense_rank gives equal units one number and different ones different numbers: units are compared in their canonical form. The numbers themselves depend on all
+// units, and leave the proxy's memory nowhere.
+func UnitRows(a *sensitivity.Analysis, d funcs.Dialect, features []Feature, most uint64, seed int64) (*Statement, error) {
+	if most == 0 || len(features) == 0 || len(a.Keys) > 0 || a.Limit.L2 {
+		return nil, internalError("the rows of a training are not known")
+	}
+	for _, f := range features {
+		if f.Measure < 0 || f.Measure >= len(a.Measures) || a.Measures[f.Measure].Tree == nil {
+			return nil, internalError("feature %d of a training has no range", f.Measure)
+		}
+	}
+	return printed(a, d, seed, func(w *private) *Statement { return w.unitRows(features, most) })
+}
+
+func (w *private) unitRows(features []Feature, most uint64) *Statement {
+	st := &Statement{}
+	single := w.single()
+	var list, names, where []string
+	for i, f := range features {
+		m := w.a.Measures[f.Measure]
+		text, name := w.steps(m), fmt.Sprintf("b%d", i+1) // (2)
+		if f.Fill {
+			text = fmt.Sprintf("COALESCE(%s, %d)", text, m.Tree.Lo+(m.Tree.Hi-m.Tree.Lo)/2)
+		} else {
+			where = append(where, `"g".`+quote(name)+" IS NOT NULL") // (3)
+		}
+		list = append(list, w.big(text)+" AS "+quote(name))
+		names = append(names, `"g".`+quote(name))
+	}
+	keep := ""
+	if len(where) > 0 {
+		keep = " WHERE " + strings.Join(where, " AND ")
+	}
+	if !single {
+		st.Columns = append(st.Columns, Column{Role: RoleUnit, Type: sqltype.Int8})
+	}
+	for i := range features {
+		st.Columns = append(st.Columns, Column{Role: RoleMeasure, Index: i, Type: sqltype.Int8})
+	}
+	if single { // (4')
+		st.SQL = fmt.Sprintf(`SELECT %s FROM (SELECT %s%s) AS "g"%s`, strings.Join(names, ", "), strings.Join(list, ", "), w.f.clause(), keep)
+		st.Args = w.args
+		return st
+	}
+	ut := w.a.Query.Columns[w.a.Body.UnitCol].Type
+	ints := make([]sqltype.Type, len(names))
+	for i := range ints {
+		ints[i] = sqltype.Int8
+	}
+	order := strings.Join(append([]string{w.hash(`"g"."u"`, ut, names, ints, w.seed)}, names...), ", ")
+	rows := fmt.Sprintf(`(SELECT %s AS "u", %s%s) AS "g"%s`, w.unit, strings.Join(list, ", "), w.f.clause(), keep)
+	rows = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g" WHERE "g"."rn" <= %d`, w.fn("row_number"), order, rows, most) // (4)
+	st.SQL = fmt.Sprintf(`SELECT %s() OVER (ORDER BY "g"."u") AS "n", %s FROM %s ORDER BY 1`, w.fn("dense_rank"), strings.Join(names, ", "), rows) // (5)
+	st.Args = w.args
+	return st
+}
