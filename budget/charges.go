@@ -165,6 +165,9 @@ func (p *parts) add(ev dp.Event) error {
 		}
 		pure(1, d, account.RhoOfPure(d), 0)
 		p.run(account.Approximate{Epsilon: d}, 1)
+	case dp.Training:
+		pure(1, e.Epsilon, account.RhoOfPure(e.Epsilon), e.Delta)
+		p.run(account.Approximate{Epsilon: e.Epsilon, Delta: e.Delta}, 1)
 	default:
 		return fmt.Errorf("budget: the accountants do not know the event %q", ev.Name())
 	}

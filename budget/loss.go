@@ -35,6 +35,8 @@ func (f *Filter) Loss(ev dp.Event) (dp.Loss, error) {
 		return dp.Loss{Pure: pure, Renyi: renyi}, nil
 	case dp.Clipped:
 		return f.clippedLoss(e)
+	case dp.Training: // at the order no more than randomised response of its epsilon, beside its delta (design section 8)
+		return dp.Loss{Pure: e.Epsilon, Renyi: f.responseRenyi(e.Epsilon), Delta: e.Delta}, nil
 	case dp.OneOf: // whichever it is, given the choice that was released before it
 		var most dp.Loss
 		for _, sel := range e.Selections {
@@ -96,6 +98,15 @@ func (f *Filter) picksRenyi(s dp.Sensitivity, b dp.Scale) float64 {
 		return 0
 	}
 	return exactUint(s.Groups).times(randomizedResponse(f.Order, exactUint(s.PerGroup).times(inverse(b)))).hi
+}
+
+// responseRenyi is the Renyi loss of randomised response of an epsilon, the largest of all epsilon-DP mechanisms (Mironov 2017, Proposition 5), rounded up; an (epsilon, delta)-DP mechanism is one of
+// those but for events of probability delta (Kairouz, Oh, Viswanath 2015, Theorem 3.3), which the sum of deltas counts.
+func (f *Filter) responseRenyi(epsilon float64) float64 {
+	if f.Order == 0 {
+		return 0
+	}
+	return randomizedResponse(f.Order, exactly(epsilon)).hi
 }
 
 // selectionLoss is (Groups/b, delta): the pure epsilon, the Renyi loss of that much randomised response, the delta once.

@@ -171,6 +171,7 @@ var eventReaders = map[string]func([]byte) (dp.Event, error){
 	dp.Clipped{}.Name():   readEvent[dp.Clipped],
 	dp.OneOf{}.Name():     readEvent[dp.OneOf],
 	dp.Picks{}.Name():     readEvent[dp.Picks],
+	dp.Training{}.Name():  readEvent[dp.Training],
 }
 
 func readEvent[E dp.Event](text []byte) (dp.Event, error) {

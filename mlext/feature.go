@@ -1,0 +1,78 @@
+package mlext
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// Feature is a column of a training as the policy declares it. A number is read as a whole number n of steps, From <= n <= To, and is Lo at From and Hi at
+// To; a category as the index of one of Levels.
+type Feature struct {
+	Name     string
+	Levels   []string // nil: a number
+	Boolean  bool     // Levels are false and true
+	Lo, Hi   float64
+	From, To int64
+	Type     string // PostgreSQL's, for predictions
+}
+
+// suits refuses targets that a model has no loss for.
+func (f *Feature) suits(what string) *sqlerr.Error {
+	switch {
+	case what == "two" && len(f.Levels) == 2, what == "two" && f.Levels == nil && f.From == 0 && f.To == 1, what == "classes" && len(f.Levels) >= 2, what == "number" && f.Levels == nil && f.Hi > f.Lo,
+		what == "count" && f.Levels == nil && f.Lo >= 0 && f.Hi > f.Lo:
+		return nil
+	}
+	is := fmt.Sprintf("a number from %g to %g", f.Lo, f.Hi)
+	if f.Levels != nil {
+		is = fmt.Sprintf("one of %d values", len(f.Levels))
+	}
+	must := map[string]string{"two": "a boolean, or have two values", "classes": "have a domain of values", "number": "be a number with a range", "count": "be a number from 0 on"}[what]
+	return sqlerr.New(sqlerr.DatatypeMismatch, "the target %s is %s; of this model it must %s", f.Name, is, must)
+}
+
+// width is how many numbers it is encoded as.
+func (f *Feature) width() int {
+	switch {
+	case f.Boolean:
+		return 1
+	case f.Levels != nil:
+		return len(f.Levels)
+	}
+	return 1
+}
+
+// encode appends what a feature becomes: a number in [-1, 1], or 0 and 1 for each level, times scale.
+func (f *Feature) encode(n int64, scale float64, into []float64) []float64 {
+	switch {
+	case f.Boolean:
+		return append(into, scale*float64(2*n-1))
+	case f.Levels != nil:
+		for i := range f.Levels {
+			v := 0.0
+			if int64(i) == n {
+				v = scale
+			}
+			into = append(into, v)
+		}
+		return into
+	case f.To == f.From:
+		return append(into, 0)
+	}
+	return append(into, scale*(2*float64(n-f.From)/float64(f.To-f.From)-1))
+}
+
+// label is the target as the loss takes it: the level's index, or a number in [-1, 1], or for counts itself.
+func (f *Feature) label(n int64) float64 {
+	if f.Levels != nil || f.From == 0 && f.To == 1 {
+		return float64(n)
+	}
+	return f.Lo + float64(n-f.From)/float64(f.To-f.From)*(f.Hi-f.Lo)
+}
+
+// centred brings a number's label to [-1, 1].
+func (f *Feature) centred(y float64) float64 {
+	return math.Max(-1, math.Min(1, (2*y-f.Lo-f.Hi)/(f.Hi-f.Lo)))
+}

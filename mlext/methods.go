@@ -1,0 +1,123 @@
+package mlext
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/mlext/convex"
+	"github.com/dpsql/dpsql/mlext/data"
+	"github.com/dpsql/dpsql/mlext/descent"
+	"github.com/dpsql/dpsql/noise"
+)
+
+// method is a way of training: one line here and one package.
+type method struct {
+	name    string
+	models  []string // that its proof covers; nil: all
+	why     string   // it does not cover others
+	options []string
+	plan    func(t *Training) (run, error)
+}
+
+type run = func(t *data.Table, src *noise.Source, each func(done, of int) error) (theta []float64, step float64, err error)
+
+var methods []method
+
+func init() { // the methods' functions read the registry
+	methods = []method{
+		{name: "objective_perturbation", options: []string{"lambda"}, plan: planObjective},
+		{name: "dp_gd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population"}, plan: planDescent},
+		{name: "dp_sgd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "sampling_rate"}, plan: planDescent},
+	}
+}
+
+func methodOf(name string) *method {
+	for i := range methods {
+		if methods[i].name == name {
+			return &methods[i]
+		}
+	}
+	return nil
+}
+
+func (m *method) refuses(model string) string {
+	if m.models == nil || slices.Contains(m.models, model) {
+		return ""
+	}
+	return m.why
+}
+
+// choose is METHOD auto: one solve without anything to tune, wherever its noise does not grow with the number of scores or of a unit's rows; else noisy gradients, which are
+// clipped as a whole.
+func choose(t *Training) string {
+	if t.Loss.Outputs > 3 || t.Rows > 4 && t.Population > 0 {
+		if t.Population > 0 {
+			return "dp_gd"
+		}
+	}
+	return "objective_perturbation"
+}
+
+func planObjective(t *Training) (run, error) {
+	o, err := convex.NewObjective(t.Loss, t.width, t.Rows, t.Epsilon, t.Delta, t.Spec.number("lambda", 0))
+	if err != nil {
+		return nil, sqlerr.New(sqlerr.InvalidParam, "objective perturbation cannot be calibrated: a smaller epsilon needs a larger lambda").At(int(t.Spec.at["lambda"])).WithHint("Leave lambda out: it follows from epsilon.").WithCause(err)
+	}
+	t.fact("lambda", "%.6g", o.Lambda)
+	t.fact("sigma", "%.6g", o.Sigma)
+	t.fact("output sigma", "%.3g", o.OutSigma)
+	t.fact("accountant", "hockey-stick bound of the perturbed minimum, and Gaussian noise for how exactly it is found")
+	return func(rows *data.Table, src *noise.Source, each func(int, int) error) ([]float64, float64, error) {
+		done := 0
+		m, err := o.Train(rows, src, func() error { done++; return each(done, 0) })
+		if err != nil {
+			return nil, 0, err
+		}
+		return m.Theta, m.Step, nil
+	}, nil
+}
+
+func planDescent(t *Training) (run, error) {
+	s := t.Spec
+	n := s.number("population", t.Population)
+	if n == 0 {
+		return nil, sqlerr.New(sqlerr.InvalidParam, "method %s divides by the number of people, which is private: the policy must declare its population", t.Method).
+			WithHint("Say about how many people there are: WITH (population = 10000). It is a guess of yours, not read from the data.")
+	}
+	p := &descent.Plan{Loss: t.Loss, Width: t.width, Rows: t.Rows, Clip: s.number("clip", t.Loss.Lipschitz/2), Rate: 1, Population: n,
+		Momentum: s.number("momentum", 0), Average: s.number("average", 0.3), Decay: s.number("decay", 0)}
+	p.LearningRate = s.number("learning_rate", 4/t.Loss.Smooth*(1-p.Momentum))
+	if t.Method == "dp_sgd" {
+		p.Rate = s.number("sampling_rate", 0.15)
+	}
+	steps := 400.0
+	if t.Epsilon < 0.3 {
+		steps = 100
+	}
+	p.Steps = int(s.number("steps", steps))
+	if err := p.Calibrate(t.Epsilon, t.Delta); err != nil {
+		return nil, sqlerr.New(sqlerr.InvalidParam, "%d steps at a sampling rate of %g cannot be calibrated to epsilon %g", p.Steps, p.Rate, t.Epsilon).WithHint("Take fewer steps, or a larger epsilon.").WithCause(err)
+	}
+	t.fact("steps", "%d", p.Steps)
+	t.fact("sampling rate", "%g", p.Rate)
+	t.fact("expected batch", "%.0f", math.Round(p.Rate*n))
+	t.fact("clip", "%g", p.Clip)
+	t.fact("noise multiplier", "%.6g", p.Noise)
+	t.fact("learning rate", "%g", p.LearningRate)
+	t.fact("momentum", "%g", p.Momentum)
+	t.fact("accountant", "%s", map[bool]string{true: "exact composition of Gaussian mechanisms", false: "privacy loss distribution"}[p.Rate == 1])
+	return func(rows *data.Table, src *noise.Source, each func(int, int) error) ([]float64, float64, error) {
+		theta, err := p.Train(rows, src, func(step int) error { return each(step, p.Steps) })
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, v := range theta {
+			if math.IsNaN(v) || math.Abs(v) > 1e12 {
+				return nil, 0, fmt.Errorf("mlext: the training diverged")
+			}
+		}
+		return theta, 0, nil
+	}, nil
+}

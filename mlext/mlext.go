@@ -1,0 +1,241 @@
+// Package mlext is private learning: what a TRAIN statement asks for, checked before anything is spent (Spec), what the policy says of each feature (Feature), what will be run (Training), the model that is
+// released (Model) and its predictions as SQL. A method is one line of the registry in methods.go and one package of its own.
+//
+// Contract: everything up to Training.Train follows from the statement and the policy; Train sees the rows, and what it returns may be shown for the (epsilon, delta) that Training names.
+package mlext
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/mlext/data"
+	"github.com/dpsql/dpsql/mlext/loss"
+	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// Spec is what a TRAIN statement asks for.
+type Spec struct {
+	Name, Model, Method, Target string
+	Replace                     bool
+	Epsilon, Delta              float64 // Delta 0: the policy's default
+	MostRows                    uint64  // of one unit; 0: as the policy says
+	Fill                        bool    // NULL features are read as the middle of their range
+	numbers                     map[string]float64
+	at                          map[string]pgsyntax.Pos
+}
+
+// family is a kind of model.
+type family struct {
+	name    string
+	aliases []string
+	target  string // of what the target is: "two", "classes", "number", "count"
+	options []string
+	loss    func(s *Spec, t *Feature) (*loss.Loss, error)
+}
+
+var families = []family{
+	{name: "logistic_regression", aliases: []string{"logistic", "logistic_reg"}, target: "two", loss: func(*Spec, *Feature) (*loss.Loss, error) { return loss.Logistic(), nil }},
+	{name: "svm", aliases: []string{"linear_svm"}, target: "two", options: []string{"width"}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) { return loss.Hinge(s.number("width", 0.5)), nil }},
+	{name: "softmax_regression", aliases: []string{"softmax", "multinomial_regression"}, target: "classes", loss: func(_ *Spec, t *Feature) (*loss.Loss, error) { return loss.Softmax(len(t.Levels)), nil }},
+	{name: "linear_regression", aliases: []string{"linear", "linear_reg", "ridge_regression", "ridge"}, target: "number", options: []string{"residual_clip"}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) {
+		return loss.Squared(s.number("residual_clip", 1)), nil
+	}},
+	{name: "poisson_regression", aliases: []string{"poisson"}, target: "count", options: []string{"residual_clip"}, loss: func(s *Spec, t *Feature) (*loss.Loss, error) {
+		return loss.Poisson(t.Hi, s.number("residual_clip", math.Max(1, t.Hi/4)))
+	}},
+}
+
+// numbersAllowed are the options that are numbers, with the interval that they must be in (open where half is true at 0).
+var numbersAllowed = map[string]struct{ lo, hi float64 }{
+	"epsilon": {0, 1000}, "delta": {0, 1}, "max_rows_per_unit": {1, 1 << 20}, "lambda": {0, 1e12}, "steps": {1, 1e6}, "learning_rate": {0, 1e6}, "momentum": {-1, 1}, "clip": {0, 1e9},
+	"sampling_rate": {0, 1}, "average": {-1, 1}, "population": {1, 1e12}, "width": {0, 10}, "residual_clip": {0, 1e9}, "decay": {-1, 1},
+}
+
+var always = []string{"epsilon", "delta", "max_rows_per_unit", "missing"}
+
+// Read checks a TRAIN statement: its names and its options, every one of them.
+func Read(n *pgsyntax.Train) (*Spec, error) {
+	s := &Spec{Name: n.Name.Text, Target: n.Target.Text, Replace: n.Replace, numbers: map[string]float64{}, at: map[string]pgsyntax.Pos{}}
+	f := familyOf(n.Model.Text)
+	if f == nil {
+		names := []string{}
+		for _, f := range families {
+			names = append(names, f.name)
+		}
+		return nil, unknown("model", n.Model, names)
+	}
+	s.Model = f.name
+	if len(n.Args) > 0 {
+		return nil, sqlerr.New(sqlerr.InvalidParam, "%s takes no arguments", s.Model).At(int(n.Args[0].Name.Pos)).WithHint("Options stand in WITH (...).")
+	}
+	s.Method = n.Method.Text
+	if s.Method == "" {
+		s.Method = "auto"
+	}
+	if s.Method != "auto" {
+		m := methodOf(s.Method)
+		if m == nil {
+			names := []string{"auto"}
+			for _, m := range methods {
+				names = append(names, m.name)
+			}
+			return nil, unknown("method", n.Method, names)
+		}
+		if why := m.refuses(s.Model); why != "" {
+			return nil, sqlerr.New(sqlerr.InvalidParam, "method %s does not train a %s: %s", m.name, s.Model, why).At(int(n.Method.Pos)).WithHint("Leave METHOD out for the usual one.")
+		}
+	}
+	return s, s.read(n.With, f)
+}
+
+func (s *Spec) read(with []pgsyntax.Option, f *family) error {
+	known := append(append([]string(nil), always...), f.options...)
+	if m := methodOf(s.Method); m != nil {
+		known = append(known, m.options...)
+	} else {
+		for _, m := range methods {
+			known = append(known, m.options...)
+		}
+	}
+	sort.Strings(known)
+	for _, o := range with {
+		name := strings.ToLower(o.Name.Text)
+		if !slices.Contains(known, name) {
+			return unknown("option", o.Name, slices.Compact(known))
+		}
+		if _, twice := s.at[name]; twice || o.List {
+			return sqlerr.New(sqlerr.InvalidParam, "option %s takes one value", name).At(int(o.Name.Pos))
+		}
+		s.at[name] = o.Name.Pos
+		v := o.Values[0]
+		if name == "missing" {
+			if v.Text != "drop" && v.Text != "middle" {
+				return sqlerr.New(sqlerr.InvalidParam, "missing must be drop or middle, not %q", v.Text).At(int(v.Pos))
+			}
+			s.Fill = v.Text == "middle"
+			continue
+		}
+		x, err := strconv.ParseFloat(v.Text, 64)
+		in := numbersAllowed[name]
+		if err != nil || !(x > in.lo || x == in.lo && in.lo == 1) || !(x <= in.hi) || in.hi == 1 && x == 1 && name != "sampling_rate" && name != "average" {
+			return sqlerr.New(sqlerr.InvalidParam, "%s cannot be %s", name, v.Text).At(int(v.Pos)).WithHint("It is a number between %g and %g.", math.Max(0, in.lo), in.hi)
+		}
+		if (name == "steps" || name == "max_rows_per_unit") && x != math.Trunc(x) {
+			return sqlerr.New(sqlerr.InvalidParam, "%s must be a whole number", name).At(int(v.Pos))
+		}
+		s.numbers[name] = x
+	}
+	s.Epsilon, s.Delta, s.MostRows = s.number("epsilon", 0), s.number("delta", 0), uint64(s.number("max_rows_per_unit", 0))
+	return nil
+}
+
+func (s *Spec) number(name string, otherwise float64) float64 {
+	if x, ok := s.numbers[name]; ok {
+		return x
+	}
+	return otherwise
+}
+
+func unknown(what string, w pgsyntax.Word, names []string) error {
+	e := sqlerr.New(sqlerr.UndefinedObject, "there is no %s %q", what, w.Text).At(int(w.Pos))
+	if near := sqlerr.Nearest(w.Text, names); near != "" {
+		return e.WithHint("Perhaps you mean %s.", near)
+	}
+	return e.WithHint("There are %s.", strings.Join(names, ", "))
+}
+
+func familyOf(name string) *family {
+	for i, f := range families {
+		if f.name == name || slices.Contains(f.aliases, name) {
+			return &families[i]
+		}
+	}
+	return nil
+}
+
+// Fact is a line of a model card.
+type Fact struct{ Name, Value string }
+
+// Training is what will be run, from public numbers alone.
+type Training struct {
+	Spec       *Spec
+	Features   []Feature
+	Of         Feature // the target
+	Loss       *loss.Loss
+	Rows       int // of one unit, at most
+	Population float64
+	Epsilon    float64
+	Delta      float64
+	Method     string
+	Facts      []Fact
+	run        func(t *data.Table, src *noise.Source, each func(done, of int) error) (theta []float64, step float64, err error)
+	width      int
+	scale      float64 // of encoded features, so that a row's norm is at most 1
+}
+
+// Plan calibrates a training. population 0: unknown.
+func Plan(s *Spec, features []Feature, target Feature, rows int, population float64) (*Training, error) {
+	f := familyOf(s.Model)
+	t := &Training{Spec: s, Features: features, Of: target, Rows: rows, Population: population, Epsilon: s.Epsilon, Delta: s.Delta}
+	if err := target.suits(f.target); err != nil {
+		return nil, err.At(int(s.at["target"]))
+	}
+	var err error
+	if t.Loss, err = f.loss(s, &target); err != nil {
+		return nil, err
+	}
+	t.width, t.scale = 1, 1
+	for i := range features {
+		t.width += features[i].width()
+		t.scale++ // a number in [-1, 1] or one of several 0 and 1
+	}
+	t.scale = 1 / math.Sqrt(t.scale)
+	if t.width*t.Loss.Outputs > mostParameters {
+		return nil, sqlerr.New(sqlerr.TooComplex, "the model has %d parameters, the limit is %d", t.width*t.Loss.Outputs, mostParameters).WithHint("Use fewer features, or columns with fewer values.")
+	}
+	t.Method = s.Method
+	if t.Method == "auto" {
+		t.Method = choose(t)
+	}
+	m := methodOf(t.Method)
+	if t.run, err = m.plan(t); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+const mostParameters = 1 << 20
+
+func (t *Training) fact(name, format string, args ...any) {
+	t.Facts = append(t.Facts, Fact{name, fmt.Sprintf(format, args...)})
+}
+
+// Builder takes the rows in.
+func (t *Training) Builder() (*data.Builder, error) { return data.NewBuilder(t.width, t.Rows) }
+
+// Encode turns a row as it is read, a number of steps a feature and the target last, into what is trained on.
+func (t *Training) Encode(steps []int64, into []float64) (features []float64, target float64) {
+	into = append(into[:0], t.scale)
+	for i := range t.Features {
+		into = t.Features[i].encode(steps[i], t.scale, into)
+	}
+	if target = t.Of.label(steps[len(steps)-1]); t.Spec.Model == "linear_regression" {
+		target = t.Of.centred(target)
+	}
+	return into, target
+}
+
+// Train runs it.
+func (t *Training) Train(rows *data.Table, src *noise.Source, each func(done, of int) error) (*Model, error) {
+	theta, step, err := t.run(rows, src, each)
+	if err != nil {
+		return nil, err
+	}
+	return t.model(theta, step), nil
+}

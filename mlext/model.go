@@ -1,0 +1,189 @@
+package mlext
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// Model is a released model: coefficients by feature, and the card that says how it came to be.
+type Model struct {
+	Name     string    `json:"name"`
+	Kind     string    `json:"model"`
+	Method   string    `json:"method"`
+	Target   Feature   `json:"target"`
+	Features []Feature `json:"features"`
+	// Scores has one entry a linear score: of a class where there are several.
+	Scores []Score `json:"scores"`
+	Card   []Fact  `json:"card"`
+}
+
+// Score is linear in the features as they are: Intercept + the sum of a number's Coefficients[0] times its value, or the coefficient of a category's level.
+type Score struct {
+	Intercept    float64     `json:"intercept"`
+	Coefficients [][]float64 `json:"coefficients"`
+}
+
+// model turns parameters over encoded features into coefficients of the features: post-processing.
+func (t *Training) model(theta []float64, step float64) *Model {
+	k := t.Loss.Outputs
+	m := &Model{Name: t.Spec.Name, Kind: t.Spec.Model, Method: t.Method, Target: t.Of, Features: t.Features}
+	for c := range k {
+		at := 0
+		next := func() float64 { v := theta[at*k+c] * t.scale; at++; return v }
+		s := Score{Intercept: next()}
+		for i := range t.Features {
+			f := &t.Features[i]
+			switch {
+			case f.Boolean:
+				v := next()
+				s.Coefficients = append(s.Coefficients, []float64{-v, v})
+			case f.Levels != nil:
+				list := make([]float64, len(f.Levels))
+				for l := range list {
+					list[l] = next()
+				}
+				s.Coefficients = append(s.Coefficients, list)
+			default:
+				v, slope := next(), 0.0
+				if f.Hi > f.Lo { // v (2x - Lo - Hi)/(Hi - Lo)
+					slope = 2 * v / (f.Hi - f.Lo)
+					s.Intercept -= v * (f.Lo + f.Hi) / (f.Hi - f.Lo)
+				}
+				s.Coefficients = append(s.Coefficients, []float64{slope})
+			}
+		}
+		m.Scores = append(m.Scores, s)
+	}
+	m.Card = append(m.Card, t.Facts...)
+	return m
+}
+
+// Encode is the model as it is stored and exported.
+func (m *Model) Encode() ([]byte, error) { return json.Marshal(m) }
+
+// Decode reads a stored model.
+func Decode(text []byte) (*Model, error) {
+	m := new(Model)
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("mlext: a stored model cannot be read: %w", err)
+	}
+	for _, s := range m.Scores {
+		if len(s.Coefficients) != len(m.Features) {
+			return nil, fmt.Errorf("mlext: a stored model is not whole")
+		}
+	}
+	return m, nil
+}
+
+// Predict writes what a model says of arguments, as SQL over their texts: the class or the number, or with probability that of the second of two classes, or of the predicted one. Every value of it is within fixed bounds whatever the arguments, and NULL where one of them is.
+func (m *Model) Predict(args []string, probability bool) (string, error) {
+	if len(args) != len(m.Features) {
+		names := make([]string, len(m.Features))
+		for i, f := range m.Features {
+			names[i] = f.Name
+		}
+		return "", sqlerr.New(sqlerr.UndefinedFunction, "model %s takes %d features, %d are given", m.Name, len(m.Features), len(args)).WithHint("They are: %s.", strings.Join(names, ", "))
+	}
+	z := make([]string, len(m.Scores))
+	for i := range m.Scores {
+		z[i] = m.score(&m.Scores[i], args)
+	}
+	logistic := func(z string) string { return "1 / (1 + exp(-(" + z + ")))" }
+	switch m.Kind {
+	case "logistic_regression", "svm":
+		if probability {
+			if m.Kind == "svm" {
+				return "", sqlerr.New(sqlerr.Unsupported, "a support vector machine has no probabilities").WithHint("Train a logistic_regression, or use dp_predict.")
+			}
+			return "(" + logistic(z[0]) + ")", nil
+		}
+		return fmt.Sprintf("(CASE WHEN %s > 0 THEN %s WHEN %s <= 0 THEN %s END)", z[0], m.Target.level(1), z[0], m.Target.level(0)), nil
+	case "linear_regression":
+		lo, hi := number(m.Target.Lo), number(m.Target.Hi)
+		mid, half := number((m.Target.Lo+m.Target.Hi)/2), number((m.Target.Hi-m.Target.Lo)/2)
+		if probability {
+			return "", noProbability(m)
+		}
+		y := fmt.Sprintf("%s + %s * (%s)", mid, half, z[0])
+		return fmt.Sprintf("(CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END)", y, hi, hi, y, lo, lo, y), nil
+	case "poisson_regression":
+		if probability {
+			return "", noProbability(m)
+		}
+		hi := number(m.Target.Hi)
+		return fmt.Sprintf("(CASE WHEN %s > %s THEN %s ELSE exp(%s) END)", z[0], number(math.Log(m.Target.Hi)), hi, z[0]), nil
+	}
+	return m.several(z, probability)
+}
+
+func noProbability(m *Model) error {
+	return sqlerr.New(sqlerr.Unsupported, "a %s predicts a number, which has no probability", m.Kind).WithHint("Use dp_predict.")
+}
+
+// several picks the class of the largest score, the first of equal ones.
+func (m *Model) several(z []string, probability bool) (string, error) {
+	if probability {
+		sum := make([]string, len(z))
+		for i, s := range z {
+			sum[i] = "exp(" + s + " - (" + greatest(z) + "))"
+		}
+		return "(1 / (" + strings.Join(sum, " + ") + "))", nil
+	}
+	var b strings.Builder
+	b.WriteString("(CASE")
+	for i := range z {
+		var not []string
+		for j := range z {
+			if j != i {
+				not = append(not, fmt.Sprintf("%s >= %s", z[i], z[j]))
+			}
+		}
+		fmt.Fprintf(&b, " WHEN %s THEN %s", strings.Join(not, " AND "), m.Target.level(i))
+	}
+	return b.String() + " END)", nil
+}
+
+func greatest(z []string) string { return "greatest(" + strings.Join(z, ", ") + ")" }
+
+// score writes a linear score.
+func (m *Model) score(s *Score, args []string) string {
+	var b strings.Builder
+	b.WriteString("(" + number(s.Intercept))
+	for i := range m.Features {
+		f, c := &m.Features[i], s.Coefficients[i]
+		switch {
+		case f.Levels == nil:
+			x := fmt.Sprintf("CAST(%s AS double precision)", args[i])
+			lo, hi := number(f.Lo), number(f.Hi)
+			fmt.Fprintf(&b, " + %s * (CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END)", number(c[0]), x, hi, hi, x, lo, lo, x)
+		default:
+			b.WriteString(" + (CASE")
+			for l := range f.Levels {
+				fmt.Fprintf(&b, " WHEN %s = %s THEN %s", args[i], f.level(l), number(c[l]))
+			}
+			b.WriteString(" WHEN " + args[i] + " IS NOT NULL THEN 0 END)")
+		}
+	}
+	return b.String() + ")"
+}
+
+// number writes a float8 constant.
+func number(v float64) string {
+	return "CAST('" + strconv.FormatFloat(v, 'g', -1, 64) + "' AS double precision)"
+}
+
+// level writes a level as a constant.
+func (f *Feature) level(i int) string {
+	switch {
+	case f.Boolean:
+		return []string{"false", "true"}[i]
+	case f.Levels == nil:
+		return strconv.Itoa(i)
+	}
+	return "CAST('" + strings.ReplaceAll(f.Levels[i], "'", "''") + "' AS " + f.Type + ")"
+}
