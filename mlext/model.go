@@ -187,3 +187,28 @@ func (f *Feature) level(i int) string {
 	}
 	return "CAST('" + strings.ReplaceAll(f.Levels[i], "'", "''") + "' AS " + f.Type + ")"
 }
+
+// Describe tells the model: its card, then its coefficients by feature.
+func (m *Model) Describe() []Fact {
+	out := append([]Fact(nil), m.Card...)
+	for i := range m.Scores {
+		s, of := &m.Scores[i], ""
+		if len(m.Scores) > 1 {
+			of = " for " + m.Target.Levels[i]
+		}
+		out = append(out, Fact{"intercept" + of, coefficient(s.Intercept)})
+		for j := range m.Features {
+			f := &m.Features[j]
+			if f.Levels == nil {
+				out = append(out, Fact{f.Name + of, coefficient(s.Coefficients[j][0])})
+				continue
+			}
+			for l, name := range f.Levels {
+				out = append(out, Fact{f.Name + " = " + name + of, coefficient(s.Coefficients[j][l])})
+			}
+		}
+	}
+	return out
+}
+
+func coefficient(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

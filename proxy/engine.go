@@ -28,6 +28,8 @@ type Session interface {
 	Use(sqltype.Settings)
 	// UseParameters gives it the settings that are not dpsql's: statements may read and set them, too.
 	UseParameters(pgmeta.Parameters)
+	// UseProgress says where word of a long statement's progress goes while it runs.
+	UseProgress(tell func(text string))
 	// Set, Reset, ResetAll and Show serve the settings called dpsql.*; Show's ok is false for a name that does not exist.
 	Set(name string, values []string) error
 	Reset(name string) error

@@ -96,6 +96,7 @@ func (s *scriptedSession) Reset(name string) error         { return s.Set(name, 
 func (s *scriptedSession) ResetAll()                       { s.values = map[string]string{"dpsql.epsilon": "0.1"} }
 func (s *scriptedSession) Use(sqltype.Settings)            {}
 func (s *scriptedSession) UseParameters(pgmeta.Parameters) {}
+func (s *scriptedSession) UseProgress(func(string))        {}
 func (s *scriptedSession) Snapshot() any                   { return s.values }
 
 func (s *scriptedSession) Restore(at any) {

@@ -56,7 +56,7 @@ func (s *session) simple(st pgsyntax.Statement, text string) error {
 		return err
 	}
 	formats := s.simpleFormats(p.node)
-	query := p.prepared != nil && !explains(p.node)
+	query := p.prepared != nil && selects(p.node)
 	if query {
 		s.send(s.rowDescription(p.columns, nil))
 	}
@@ -78,8 +78,8 @@ func (s *session) simple(st pgsyntax.Statement, text string) error {
 	return nil
 }
 
-func explains(n pgsyntax.Node) bool {
-	_, ok := n.(*pgsyntax.Explain)
+func selects(n pgsyntax.Node) bool {
+	_, ok := n.(*pgsyntax.Select)
 	return ok
 }
 

@@ -76,6 +76,12 @@ func (s *session) startup() error {
 	s.set = newSettings(s.user, s.engine)
 	s.set.pid, s.set.of = s.pid, s
 	s.engine.UseParameters(s.set)
+	s.engine.UseProgress(func(text string) {
+		s.notice(text)
+		if err := s.flush(); err != nil { // a client that does not take them is seen when its answer is due
+			s.log.Info("word of a statement's progress was not taken")
+		}
+	})
 	if s.srv.opts.TLS != nil {
 		s.set.starts["ssl"] = "on"
 	}

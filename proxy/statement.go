@@ -68,7 +68,7 @@ func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID
 		out.node = o.Read
 	}
 	switch n := out.node.(type) {
-	case *pgsyntax.Select, *pgsyntax.Explain:
+	case *pgsyntax.Select, *pgsyntax.Explain, *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Models:
 		made := false
 		if e, ok := n.(*pgsyntax.Explain); ok {
 			of, args, types, err := s.explained(e)
@@ -91,7 +91,9 @@ func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID
 			}
 			return nil, runError(ctx, err)
 		}
-		out.prepared, out.columns, out.rows = p, p.Columns(), true
+		out.prepared, out.columns = p, p.Columns()
+		_, of := n.(*pgsyntax.Models)
+		out.rows = !of || len(out.columns) > 0
 		if !made {
 			out.params = p.Params()
 		}

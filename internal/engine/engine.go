@@ -17,6 +17,7 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -38,6 +39,7 @@ type Engine struct {
 	backend  backend.Backend
 	dialect  funcs.Dialect
 	ledger   ledger.Ledger
+	models   *mlext.Store
 	noise    *noise.Source
 	log      *slog.Logger
 	watch    Watcher
@@ -80,6 +82,9 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if e.ledger, err = openLedger(ctx, opt, head); err != nil {
 		return nil, err
 	}
+	if e.models, err = openModels(opt); err != nil {
+		return nil, errors.Join(err, e.ledger.Close())
+	}
 	e.world.Store(w)
 	if e.ledger.Unmarked() {
 		e.log.Warn("no mark lay beside the ledger, so nothing tells whether it is the newest: if this machine has served it before, look whether it was put back from a backup; the ledger's record of this opening says it too")
@@ -97,6 +102,18 @@ func openLedger(ctx context.Context, opt Options, head ledger.Head) (ledger.Ledg
 		return ledger.OpenPostgres(ctx, ledger.Server{URL: p.Ledger.Postgres, Path: p.Ledger.Beside}, head, with)
 	}
 	return ledger.OpenSQLite(ctx, p.Ledger.SQLite, head, with)
+}
+
+// openModels opens the store of models, beside the ledger.
+func openModels(opt Options) (*mlext.Store, error) {
+	p := opt.Policy
+	switch {
+	case opt.LedgerPath != "":
+		return mlext.OpenFile(opt.LedgerPath+"-models", p.Dataset)
+	case p.Ledger.Postgres != "":
+		return mlext.OpenServer(p.Ledger.Postgres, p.Dataset)
+	}
+	return mlext.OpenFile(p.Ledger.SQLite+"-models", p.Dataset)
 }
 
 // Head is what a policy promises, as the ledger keeps it.
@@ -216,7 +233,7 @@ func (e *Engine) Post() *ledger.Post {
 }
 
 // Close gives the ledger free.
-func (e *Engine) Close() error { return e.ledger.Close() }
+func (e *Engine) Close() error { return errors.Join(e.ledger.Close(), e.models.Close()) }
 
 // Policy is the one in force.
 func (e *Engine) Policy() *policy.Policy { return e.world.Load().policy }

@@ -31,10 +31,14 @@ type Session struct {
 	values     sqltype.Settings // of literals, and the time zone
 	last       *lastAnswer
 	parameters pgmeta.Parameters // settings that are not dpsql's
+	progress   func(text string) // tells the client how far a long statement is; nil: nobody wants to hear
 }
 
 // Use says how the literals of the statements that follow are read, and what their time zone is.
 func (s *Session) Use(values sqltype.Settings) { s.values = values }
+
+// UseProgress says where word of a long statement's progress goes while it runs.
+func (s *Session) UseProgress(tell func(text string)) { s.progress = tell }
 
 // Close ends the session.
 func (s *Session) Close() {}
@@ -57,12 +61,13 @@ type Prepared struct {
 	told      bool                           // aggregates are told parameters: it is analysed again with their values
 	elsewhere *elsewhere                     // set where its answer is computed by the database, from given rows
 	meta      *pgmeta.Session                // set for statements over PostgreSQL's own catalogs
+	model     modelStatement                 // set for statements about DP models, of which nothing below is
 	shown     *shown                         // how its values are shown; nil: as they are
 	read      func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
 	preview   string                         // how rows of people, which are not shown, are previewed; "": they were not asked for
 }
 
-// Prepare binds and analyses a SELECT or an EXPLAIN of one. It touches no private data and spends nothing.
+// Prepare binds and analyses a SELECT or an EXPLAIN of one, or checks a statement about DP models. It touches no private data and spends nothing.
 func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []sqltype.OID) (*Prepared, error) {
 	if err := s.refresh(); err != nil {
 		return nil, err
@@ -76,7 +81,12 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 	switch n := st.Node.(type) {
 	case *pgsyntax.Select:
 		p.stmt = n
+	case *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Models:
+		return p, p.prepareModel(ctx, n, false)
 	case *pgsyntax.Explain:
+		if _, ok := n.Query.(*pgsyntax.Train); ok {
+			return p, p.prepareModel(ctx, n.Query, true)
+		}
 		sel, ok := n.Query.(*pgsyntax.Select)
 		if !ok {
 			return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN of this statement is not supported").At(int(n.Pos))
@@ -94,7 +104,7 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 // analyze binds and analyses under the session's present settings. What an analysis asks of parameters is of args, once they are there.
 func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 	s := p.session
-	q, err := p.bind()
+	q, err := p.bind(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,10 +142,18 @@ func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 }
 
 // Params are the types of $1 ...
-func (p *Prepared) Params() []sqltype.Type { return p.query.Params }
+func (p *Prepared) Params() []sqltype.Type {
+	if p.model != nil {
+		return nil
+	}
+	return p.query.Params
+}
 
 // Columns describe the answer.
 func (p *Prepared) Columns() []Column {
+	if p.model != nil {
+		return p.model.columns()
+	}
 	if p.explain != nil {
 		if formatJSON(p.explain) {
 			return []Column{{Name: "QUERY PLAN", Type: sqltype.JSONType}}
@@ -152,6 +170,9 @@ func (p *Prepared) Columns() []Column {
 // Run answers the statement. A private one is charged here, unless a stored release answers it.
 func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, error) {
 	s := p.session
+	if p.model != nil {
+		return p.model.run(ctx)
+	}
 	if p.explain == nil && p.meta == nil && p.preview == "" {
 		if err := s.engine.settle(ctx); err != nil {
 			if ctx.Err() != nil {

@@ -58,6 +58,7 @@ var (
 	InvalidAuth         = reg("invalid_authorization", "28000")
 	UndefinedDatabase   = reg("undefined_database", "3D000")
 	InvalidStatement    = reg("invalid_statement_name", "26000")
+	DuplicateObject     = reg("duplicate_object", "42710")
 	DuplicateStmt       = reg("duplicate_statement", "42P05")
 	InvalidPortal       = reg("invalid_portal", "34000")
 	InvalidTxState      = reg("failed_transaction", "25P02")

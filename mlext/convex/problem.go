@@ -90,13 +90,13 @@ func (p *problem) rounding(theta []float64) float64 {
 	return 2 * u * (float64(p.table.Rows())*row + 2*(p.lambda*norm+floats.Norm(p.linear, 2)))
 }
 
-// widest is the most parameters for which the Hessian's bound is factored.
-const widest = 400
+// mostProducts bounds what making the Hessian's bound may take.
+const mostProducts = 1 << 32
 
 // inverse gives the map by the inverse of an upper bound of the Hessian: Smooth X'X + lambda I, the same for each score, or, for wide tables, its diagonal.
 func (p *problem) inverse() func(v []float64) {
 	d, k := p.table.Width(), p.loss.Outputs
-	if d > widest {
+	if d > 1000 || d*d*p.table.Rows() > mostProducts {
 		diagonal := make([]float64, d)
 		for i := range p.table.Rows() {
 			for j, x := range p.table.Row(i) {

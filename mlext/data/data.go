@@ -90,6 +90,9 @@ func (b *Builder) Add(unit int64, features []float64, target float64) error {
 	return nil
 }
 
+// Bytes is about what the rows take.
+func (b *Builder) Bytes() int { return 4*len(b.t.x) + 12*len(b.t.y) }
+
 // Table ends the taking in.
 func (b *Builder) Table() *Table {
 	t := b.t

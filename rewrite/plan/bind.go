@@ -13,6 +13,13 @@ type BindOptions struct {
 	Session    map[string]SessionValue // functions about the session (current_user, now ...), as constants
 	Values     sqltype.Settings        // how literals are read; its time zone is the session's
 	Meta       Meta                    // set for statements over PostgreSQL's own catalogs
+	Models     Models                  // what dp_predict and dp_predict_proba are; nil: there are none
+}
+
+// Models knows predictions as expressions over their arguments.
+type Models interface {
+	// Predict gives the SQL expression that a call stands for; nil where the function is not one of a model.
+	Predict(call *pgsyntax.FuncCall) (pgsyntax.Expr, error)
 }
 
 // SessionValue is a constant of the session.

@@ -29,6 +29,13 @@ func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 	if err := noAggregate(x); err != nil {
 		return nil, err
 	}
+	if x.Schema == "" && e.opts.Models != nil {
+		if says, err := e.opts.Models.Predict(x); err != nil {
+			return nil, err
+		} else if says != nil {
+			return e.expr(says)
+		}
+	}
 	args, names, variadic, err := e.callArgs(x)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// prepareModel checks a statement about DP models.
+func (p *Prepared) prepareModel(ctx context.Context, n pgsyntax.Node, explain bool) (err error) {
+	switch n := n.(type) {
+	case *pgsyntax.Train:
+		p.model, err = p.session.prepareTrain(ctx, n, explain)
+	case *pgsyntax.Models:
+		p.model = &models{p.session, n}
+	case *pgsyntax.Evaluate:
+		err = sqlerr.New(sqlerr.Unsupported, "EVALUATE DP MODEL is not supported yet").At(int(n.Pos)).WithHint("Ask by SELECT: avg(CASE WHEN dp_predict('%s', ...) = target THEN 1 ELSE 0 END) is the accuracy.", n.Name.Text)
+	}
+	return err
+}
+
+// predictions give dp_predict and dp_predict_proba their meaning: an expression over the arguments, of a model that the analyst may use.
+type predictions struct {
+	ctx     context.Context
+	session *Session
+}
+
+// Predict implements plan.Models.
+func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
+	if x.Name != "dp_predict" && x.Name != "dp_predict_proba" {
+		return nil, nil
+	}
+	name, ok := modelName(x)
+	if !ok {
+		return nil, sqlerr.New(sqlerr.UndefinedFunction, "%s takes the name of a model first", x.Name).At(int(x.Pos)).WithHint("Write it as a text: %s('model', feature, ...).", x.Name)
+	}
+	m, err := p.session.engine.models.Get(p.ctx, name, p.session.user)
+	if err != nil {
+		err = p.session.modelsFailed(p.ctx, err)
+		var e *sqlerr.Error
+		if errors.As(err, &e) {
+			err = e.At(int(x.Pos))
+		}
+		return nil, err
+	}
+	args := make([]string, len(x.Args)-1)
+	for i, a := range x.Args[1:] {
+		args[i] = "(" + pgsyntax.PrintExpr(a) + ")"
+	}
+	text, err := m.Model.Predict(args, x.Name == "dp_predict_proba")
+	if err != nil {
+		return nil, err
+	}
+	sts, err := pgsyntax.Parse("SELECT " + text)
+	if err != nil {
+		return nil, sqlerr.New(sqlerr.TooComplex, "the prediction is too long").At(int(x.Pos)).WithCause(err)
+	}
+	sel, ok := sts[0].Node.(*pgsyntax.Select)
+	if !ok || len(sel.Targets) != 1 {
+		return nil, sqlerr.New(sqlerr.Internal, "a prediction is no expression")
+	}
+	return sel.Targets[0].Expr, nil
+}
+
+func modelName(x *pgsyntax.FuncCall) (string, bool) {
+	if len(x.Args) < 2 {
+		return "", false
+	}
+	l, ok := x.Args[0].(*pgsyntax.Literal)
+	if !ok || l.Kind != pgsyntax.StringLit {
+		return "", false
+	}
+	return l.Text, true
+}
+
+// models is a statement about stored models.
+type models struct {
+	session *Session
+	node    *pgsyntax.Models
+}
+
+func (m *models) columns() []Column {
+	switch m.node.Verb {
+	case "SHOW":
+		return []Column{{Name: "model", Type: sqltype.Text}, {Name: "kind", Type: sqltype.Text}, {Name: "method", Type: sqltype.Text}, {Name: "target", Type: sqltype.Text}, {Name: "owner", Type: sqltype.Text}}
+	case "DESCRIBE":
+		return facts
+	case "EXPORT":
+		return []Column{{Name: "model", Type: sqltype.Text}}
+	}
+	return nil
+}
+
+func (m *models) run(ctx context.Context) (*Answer, error) {
+	s, n, store := m.session, m.node, m.session.engine.models
+	ans, err := &Answer{Tag: n.Verb + " DP MODEL"}, error(nil)
+	switch n.Verb {
+	case "SHOW":
+		ans.Tag = "SHOW"
+		var list []mlext.Stored
+		if list, err = store.List(ctx, s.analyst.Name); err == nil {
+			for _, x := range list {
+				ans.Rows = append(ans.Rows, []sqltype.Value{x.Name, x.Model.Kind, x.Model.Method, x.Model.Target.Name, x.Owner})
+			}
+		}
+	case "DESCRIBE":
+		var x *mlext.Stored
+		if x, err = store.Get(ctx, n.Name.Text, s.analyst.Name); err == nil {
+			for _, f := range x.Model.Describe() {
+				ans.Rows = append(ans.Rows, []sqltype.Value{f.Name, f.Value})
+			}
+		}
+	case "EXPORT":
+		if !strings.EqualFold(n.To.Text, "json") {
+			return nil, sqlerr.New(sqlerr.InvalidParam, "there is no export as %q", n.To.Text).At(int(n.To.Pos)).WithHint("EXPORT DP MODEL %s AS json.", n.Name.Text)
+		}
+		var x *mlext.Stored
+		if x, err = store.Get(ctx, n.Name.Text, s.analyst.Name); err == nil {
+			var text []byte
+			text, err = x.Model.Encode()
+			ans.Rows = [][]sqltype.Value{{string(text)}}
+		}
+	case "DROP":
+		if err = store.Drop(ctx, n.Name.Text, s.analyst.Name); n.IfExists && sqlerr.ID(err) == sqlerr.UndefinedObject.ID {
+			err = nil
+		}
+	case "RENAME":
+		ans.Tag = "ALTER DP MODEL"
+		err = store.Rename(ctx, n.Name.Text, n.To.Text, s.analyst.Name)
+	case "GRANT", "REVOKE":
+		if _, ok := s.world.policy.Analyst(n.To.Text); !ok {
+			return nil, sqlerr.New(sqlerr.UndefinedObject, "role %q does not exist", n.To.Text).At(int(n.To.Pos))
+		}
+		err = store.Grant(ctx, n.Name.Text, s.analyst.Name, n.To.Text, n.Verb == "REVOKE")
+	}
+	if err != nil {
+		return nil, s.modelsFailed(ctx, err)
+	}
+	return ans, nil
+}
+
+// modelsFailed passes what the analyst can do something about, and hides the store's own failures.
+func (s *Session) modelsFailed(ctx context.Context, err error) error {
+	if sqlerr.ID(err) != "" {
+		return err
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return s.uncharged(ctx, err)
+	}
+	s.engine.log.Error("the models' store failed", append([]any{"analyst", s.analyst.Name, "error", err.Error()}, logged(err)...)...)
+	return sqlerr.New(sqlerr.ResourceFailure, "the models cannot be read now").WithHint("Ask the owner of the data, whose log has the cause.").WithCause(err)
+}

@@ -1,0 +1,472 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/mlext/data"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// modelStatement is a statement about DP models: what a Prepared is where it is no query.
+type modelStatement interface {
+	columns() []Column
+	run(ctx context.Context) (*Answer, error)
+}
+
+// facts are the columns of what is told of a model.
+var facts = []Column{{Name: "property", Type: sqltype.Text}, {Name: "value", Type: sqltype.Text}}
+
+// training is TRAIN DP MODEL, bound and calibrated: all of it follows from the statement, the policy and the settings.
+type training struct {
+	session  *Session
+	node     *pgsyntax.Train
+	world    *world
+	under    settings
+	values   sqltype.Settings
+	plan     *mlext.Training
+	analysis *sensitivity.Analysis
+	features []sqlgen.Feature
+	event    dp.Training
+	loss     dp.Loss
+	key      ledger.Hash
+	explain  bool
+}
+
+func (t *training) columns() []Column { return facts }
+
+// prepareTrain checks everything that can be checked before anything is spent.
+func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain bool) (*training, error) {
+	spec, err := mlext.Read(n)
+	if err != nil {
+		return nil, err
+	}
+	t := &training{session: s, node: n, world: s.world, under: s.now, values: s.values, explain: explain}
+	features, target, rows, err := t.bindRows(ctx, n, spec)
+	if err != nil {
+		return nil, err
+	}
+	budget := s.world.policy.Budget
+	if spec.Epsilon == 0 {
+		spec.Epsilon = s.now.epsilon
+	}
+	if most := s.analyst.MaxQueryEpsilon; spec.Epsilon > most {
+		return nil, sqlerr.New(sqlerr.EpsilonTooLarge, "epsilon %g is more than this analyst may spend on one statement", spec.Epsilon).WithHint("The most is %g.", most)
+	}
+	if spec.Delta == 0 {
+		spec.Delta = budget.Delta / 20
+	}
+	if spec.Delta == 0 {
+		return nil, sqlerr.New(sqlerr.InvalidParam, "this training needs a delta, which the data set's budget does not have").WithHint("Ask the owner for budget.delta.")
+	}
+	if t.plan, err = mlext.Plan(spec, features, target, rows, float64(s.world.policy.Population)); err != nil {
+		return nil, err
+	}
+	t.event = dp.Training{Method: t.plan.Method, Epsilon: t.plan.Epsilon, Delta: t.plan.Delta}
+	if t.loss, err = s.filter.Loss(t.event); err != nil {
+		return nil, sqlerr.New(sqlerr.InvalidParam, "the training cannot be priced").WithCause(err)
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "train\n%s\n%s\n%s\n%+v", s.analyst.Name, s.world.catalogs.Epoch(), sensitivity.Canonical(t.analysis), pgsyntax.Print(n))
+	copy(t.key[:], h.Sum(nil))
+	return t, nil
+}
+
+// bindRows binds the query for its rows: each of its columns is brought to a whole number of steps within bounds that the policy declares.
+//
+// Proof: claim: of each unit at most rows rows are read, and each value is within its feature's bounds. The statement is analysed as one that asks for the least of each column's values, in one group: the analysis (sensitivity.Analyze, sensitivity.tree)
+// finds the unit, how many of its rows count and the ranges, or refuses it; sqlgen.UnitRows prints the rows that it has bounded.
+func (t *training) bindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.Spec) (features []mlext.Feature, target mlext.Feature, rows int, err error) {
+	s := t.session
+	opts := plan.BindOptions{Session: s.constants(), Values: s.values}
+	inner, err := plan.Bind(n.Query, s.catalog, opts)
+	if err != nil {
+		return nil, target, 0, err
+	}
+	if len(inner.Params) > 0 {
+		return nil, target, 0, sqlerr.New(sqlerr.Unsupported, "parameters in TRAIN are not supported").WithHint("Write the values.")
+	}
+	place := -1
+	var list []mlext.Feature
+	var asks []string
+	for i, o := range inner.Outputs {
+		if o.Name == n.Target.Text {
+			if place >= 0 {
+				return nil, target, 0, sqlerr.New(sqlerr.AmbiguousColumn, "column reference %q is ambiguous", o.Name).At(int(n.Target.Pos))
+			}
+			place = i
+		}
+		f, ask, err := s.feature(ctx, inner, o, fmt.Sprintf("c%d", i+1))
+		if err != nil {
+			return nil, target, 0, err
+		}
+		list, asks = append(list, f), append(asks, "min("+ask+")")
+	}
+	if place < 0 {
+		names := []string{}
+		for _, o := range inner.Outputs {
+			names = append(names, o.Name)
+		}
+		return nil, target, 0, sqlerr.New(sqlerr.UndefinedColumn, "the query has no column %q for the target", n.Target.Text).At(int(n.Target.Pos)).WithHint("It has %s.", strings.Join(names, ", "))
+	}
+	if len(list) < 2 {
+		return nil, target, 0, sqlerr.New(sqlerr.InvalidParam, "a model needs a feature beside its target").At(int(n.Query.Pos))
+	}
+	if t.analysis, err = t.analyze(ctx, n.Query, asks, len(list), spec.MostRows); err != nil {
+		return nil, target, 0, err
+	}
+	a := t.analysis
+	if a.MaxRows == 0 {
+		return nil, target, 0, sqlerr.New(sqlerr.InvalidParam, "it is not known how many rows of one person there are").At(int(n.Pos)).WithHint("WITH (max_rows_per_unit = 4) keeps four of each person's rows, or ask the owner for max_rows_per_unit.")
+	}
+	for i := range list {
+		m := a.Measures[a.Formulas[i].Sum]
+		f, tree := &list[i], m.Tree
+		f.From, f.To = tree.Lo, tree.Hi
+		if f.Levels == nil {
+			f.Lo, f.Hi = tree.Grid.InexactFloat64()*float64(tree.Lo), tree.Grid.InexactFloat64()*float64(tree.Hi)
+		}
+		feature := sqlgen.Feature{Measure: a.Formulas[i].Sum, Fill: spec.Fill && i != place && f.Levels == nil}
+		if i != place {
+			features, t.features = append(features, *f), append(t.features, feature)
+		}
+	}
+	target = list[place]
+	t.features = append(t.features, sqlgen.Feature{Measure: a.Formulas[place].Sum})
+	if _, err := sqlgen.UnitRows(a, s.engine.dialect, t.features, a.MaxRows, 0); err != nil {
+		return nil, target, 0, err
+	}
+	return features, target, int(min(a.MaxRows, 1<<20)), nil
+}
+
+// analyze analyses the statement that asks for the least of each of the query's values.
+func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []string, columns int, most uint64) (*sensitivity.Analysis, error) {
+	s := t.session
+	names := make([]string, columns)
+	for i := range names {
+		names[i] = fmt.Sprintf("c%d", i+1)
+	}
+	sts, err := pgsyntax.Parse("SELECT " + strings.Join(asks, ", ") + " FROM (SELECT 1) AS r(" + strings.Join(names, ", ") + ")")
+	if err != nil {
+		return nil, err
+	}
+	outer, ok := sts[0].Node.(*pgsyntax.Select)
+	if !ok || !graft(outer, q) {
+		return nil, sqlerr.New(sqlerr.Internal, "a training's query cannot be read")
+	}
+	bound, err := plan.Bind(outer, s.catalog, plan.BindOptions{Session: s.constants(), Values: s.values})
+	if err != nil {
+		return nil, err
+	}
+	with := s.options()
+	with.CountPeople, with.L2 = false, false
+	if with.MaxRows == 0 || most > 0 {
+		with.MaxRows = most
+	}
+	program, err := sensitivity.Divide(ctx, bound, with)
+	switch {
+	case err != nil:
+		return nil, err
+	case program.Class != sensitivity.Private:
+		return nil, sqlerr.New(sqlerr.Unsupported, "the query reads no private table").At(int(q.Pos)).WithHint("Public rows can be trained on anywhere: dpsql trains on private ones.")
+	case len(program.Stages) != 1:
+		return nil, sqlerr.New(sqlerr.PrivateShape, "the rows of a training cannot be computed from releases").At(int(q.Pos)).WithHint("Leave out aggregates over many people.")
+	}
+	a, err := program.Analyze(ctx, 0, with)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.Keys) > 0 || len(a.Formulas) != columns || a.Limit.L2 {
+		return nil, sqlerr.New(sqlerr.Internal, "a training's query is analysed as something else")
+	}
+	return a, nil
+}
+
+// graft puts the analyst's query in the place of the one in FROM.
+func graft(outer, q *pgsyntax.Select) bool {
+	done := false
+	pgsyntax.Walk(outer, &pgsyntax.Visitor{Table: func(x pgsyntax.TableExpr) bool {
+		if d, ok := x.(*pgsyntax.Derived); ok && !done {
+			d.Query, done = q, true
+		}
+		return false
+	}})
+	return done
+}
+
+// feature says what a column of the query is, and how it is asked for as a number.
+func (s *Session) feature(ctx context.Context, q *plan.Query, o plan.Output, name string) (f mlext.Feature, ask string, err error) {
+	f.Name, f.Type = o.Name, o.Type.String()
+	switch {
+	case o.Type.OID == sqltype.OIDBool:
+		f.Boolean, f.Levels = true, []string{"false", "true"}
+		return f, fmt.Sprintf("CASE WHEN %s THEN 1 WHEN NOT %s THEN 0 END", name, name), nil
+	case o.Type.IsNumber(), o.Type.OID == sqltype.OIDDate:
+		return f, name, nil
+	}
+	levels := s.levels(ctx, q, o)
+	if levels == nil {
+		return f, "", sqlerr.New(sqlerr.NoRange, "feature %s of type %s has no domain of values in the policy", o.Name, o.Type).
+			WithHint("Ask the owner for its domain, or make a number or a boolean of it: CASE WHEN ... THEN 1 ELSE 0 END.")
+	}
+	var b strings.Builder
+	b.WriteString("CASE " + name)
+	for i, v := range levels {
+		f.Levels = append(f.Levels, v)
+		fmt.Fprintf(&b, " WHEN '%s' THEN %d", strings.ReplaceAll(v, "'", "''"), i)
+	}
+	return f, b.String() + " END", nil
+}
+
+// levels are the texts of a column's domain, nil where it has none.
+func (s *Session) levels(ctx context.Context, q *plan.Query, o plan.Output) []string {
+	info := q.Columns[o.Col]
+	if info.Table == nil {
+		return nil
+	}
+	d := info.Table.Columns[info.Attr].Domain
+	if d == nil {
+		return nil
+	}
+	values := d.Values
+	if d.From != nil {
+		rows, err := s.world.public.Distinct(ctx, d.From, []int{d.FromColumn}, mostLevels)
+		if err != nil || len(rows) > mostLevels {
+			return nil
+		}
+		for _, r := range rows {
+			values = append(values, r[0])
+		}
+	}
+	var out []string
+	for _, v := range values {
+		if v != nil {
+			out = append(out, sqltype.FormatText(v, o.Type))
+		}
+	}
+	return out
+}
+
+// mostLevels is the largest number of values of one feature.
+const mostLevels = 2000
+
+// card are the facts of a training.
+func (t *training) card() [][]sqltype.Value {
+	p := t.plan
+	rows := [][]sqltype.Value{
+		{"model", p.Spec.Name}, {"kind", p.Spec.Model}, {"method", p.Method}, {"target", p.Of.Name}, {"unit", string(t.analysis.Unit)},
+		{"rows of a unit", fmt.Sprintf("at most %d", p.Rows)}, {"features", fmt.Sprint(len(p.Features))}, {"epsilon", number(p.Epsilon)}, {"delta", number(p.Delta)},
+	}
+	for _, f := range p.Facts {
+		rows = append(rows, []sqltype.Value{f.Name, f.Value})
+	}
+	charge := fmt.Sprintf("epsilon %s, delta %s", number(t.loss.Pure), number(t.loss.Delta))
+	if t.session.filter.Order != 0 {
+		charge += fmt.Sprintf("; Renyi %s at order %s", number(t.loss.Renyi), number(t.session.filter.Order))
+	}
+	missing := "rows with a missing value are left out"
+	if p.Spec.Fill {
+		missing = "missing numbers are read as the middle of their range, rows with another missing value are left out"
+	}
+	return append(rows, []sqltype.Value{"missing", missing}, []sqltype.Value{"charge", charge}, []sqltype.Value{"policy", s8(t.session.world.catalogs.Epoch())})
+}
+
+func s8(s string) string { return s[:min(len(s), 12)] }
+
+// run trains, or for EXPLAIN says what training would take.
+func (t *training) run(ctx context.Context) (*Answer, error) {
+	if t.explain {
+		return &Answer{Rows: t.card(), Tag: "EXPLAIN"}, nil
+	}
+	s := t.session
+	if err := s.engine.settle(ctx); err != nil {
+		return nil, s.uncharged(ctx, err)
+	}
+	if err := s.refresh(); err != nil {
+		return nil, err
+	}
+	if s.world != t.world || s.now != t.under || s.values != t.values { // a SET or a reload came between Parse and Execute
+		again, err := s.prepareTrain(ctx, t.node, false)
+		if err != nil {
+			return nil, err
+		}
+		t = again
+	}
+	if limit := s.world.policy.Limits.StatementTime; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTimeout)
+		defer cancel()
+	}
+	if err := s.notStopped(); err != nil {
+		return nil, err
+	}
+	if err := s.engine.models.Free(ctx, t.plan.Spec.Name, s.analyst.Name, t.plan.Spec.Replace); err != nil {
+		return nil, err
+	}
+	if err := t.train(ctx); err != nil {
+		return nil, err
+	}
+	return &Answer{Rows: t.card(), Tag: "TRAIN DP MODEL", Notice: s.spentNotice(t.loss)}, nil
+}
+
+// train charges, reads, trains and keeps the model.
+//
+// Proof: (1) the whole training is charged durably before a private row is read; (2) rows are read in one snapshot of the schema that the policy was bound to, and confirmed; (3) whatever fails afterwards keeps the charge and has one fixed error, the client's own cancel
+// apart; (4) the model, which is (epsilon, delta)-DP for units of at most Rows rows (mlext.Training), is durable before anything of it is shown.
+func (t *training) train(ctx context.Context) error {
+	s := t.session
+	done, err := s.turn(ctx)
+	if err != nil {
+		return s.uncharged(ctx, err)
+	}
+	defer done()
+	tx, err := s.engine.begin(ctx, s.world)
+	if err != nil {
+		return s.uncharged(ctx, err)
+	}
+	defer tx.Close()
+	ids, err := s.engine.ledger.ReserveAll(ctx, []ledger.Reservation{{Payer: s.payer(), Statement: t.key, Price: t.event.Epsilon, Events: ledger.Events{t.event}, Loss: t.loss, Filter: s.filter}}) // (1)
+	switch {
+	case err != nil && errors.Is(err, ctx.Err()):
+		return s.uncharged(ctx, err)
+	case err != nil:
+		return t.denied(err)
+	}
+	open := []*asked{{id: ids[0]}}
+	started := time.Now()
+	rows, err := t.read(ctx, tx)
+	if err == nil {
+		err = tx.confirm(ctx) // (2)
+	}
+	tx.Close()
+	if rows != nil {
+		defer rows.Wipe()
+	}
+	if err == nil {
+		var model *mlext.Model
+		if model, err = t.plan.Train(rows, s.engine.noise, t.watch(ctx, started)); err == nil {
+			err = t.keep(ctx, model) // (4)
+		}
+	}
+	if err != nil {
+		defer (&run{Prepared: &Prepared{session: s}}).abandon(ctx, open)
+		return s.resourceFailed(ctx, open, err) // (3)
+	}
+	if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), open[0].id, ledger.Release{Key: t.key, Payload: []byte(t.plan.Spec.Name)}); err != nil {
+		return s.ledgerFailed(err)
+	}
+	return nil
+}
+
+// keep stores the model with its card.
+func (t *training) keep(ctx context.Context, m *mlext.Model) error {
+	m.Card = nil
+	for _, row := range t.card() {
+		m.Card = append(m.Card, mlext.Fact{Name: fmt.Sprint(row[0]), Value: fmt.Sprint(row[1])})
+	}
+	return t.session.engine.models.Put(context.WithoutCancel(ctx), t.session.analyst.Name, m, t.plan.Spec.Replace)
+}
+
+// watch tells of progress, and ends the training when the client does.
+func (t *training) watch(ctx context.Context, started time.Time) func(done, of int) error {
+	last := started
+	return func(done, of int) error {
+		if now := time.Now(); t.session.progress != nil && now.Sub(last) > progressEvery {
+			last = now
+			if of > 0 { // a fixed number; how many steps a solver takes is the data's
+				t.session.progress(fmt.Sprintf("training %s: step %d of %d", t.plan.Spec.Name, done, of))
+			} else {
+				t.session.progress(fmt.Sprintf("training %s: %.0f seconds", t.plan.Spec.Name, now.Sub(started).Seconds()))
+			}
+		}
+		return ctx.Err()
+	}
+}
+
+const progressEvery = time.Second
+
+// mostBytes is what the rows of one training may take in memory.
+const mostBytes = 4 << 30
+
+var errMemory = errors.New("engine: a training's rows take too much memory")
+
+var errRows = errors.New("engine: a training's rows are not as was asked")
+
+// read takes the rows in.
+func (t *training) read(ctx context.Context, tx backend.Tx) (*data.Table, error) {
+	b, err := t.plan.Builder()
+	if err != nil {
+		return nil, err
+	}
+	st, err := sqlgen.UnitRows(t.analysis, t.session.engine.dialect, t.features, t.analysis.MaxRows, 0)
+	if err != nil {
+		return nil, err
+	}
+	units := len(st.Columns) - len(t.features)
+	steps, row := make([]int64, len(t.features)), []float64(nil)
+	err = query(ctx, tx, st, nil, func(rows secret.Rows) error {
+		for rows.Next() {
+			values, unit := rows.Row(), int64(0)
+			if len(values) != len(st.Columns) {
+				return errRows
+			}
+			for i, v := range values {
+				n, ok := secret.Open(v).(int64)
+				if !ok {
+					return errRows
+				}
+				if i < units {
+					unit = n
+				} else {
+					steps[i-units] = n
+				}
+			}
+			var y float64
+			row, y = t.plan.Encode(steps, row)
+			if err := b.Add(unit, row, y); err != nil {
+				return err
+			}
+			if b.Bytes() > mostBytes {
+				return errMemory
+			}
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b.Table(), nil
+}
+
+// denied is a training that the budget does not hold.
+func (t *training) denied(err error) error {
+	var d *ledger.Denied
+	if !errors.As(err, &d) {
+		return t.session.ledgerFailed(err)
+	}
+	return sqlerr.New(sqlerr.BudgetExhausted, "the training does not fit what is left of the budget").
+		WithDetail("It costs epsilon %s and delta %s; left are epsilon %s, delta %s.", number(t.loss.Pure), number(t.loss.Delta), number(d.Left.Pure), number(d.Left.Delta)).
+		WithHint("Nothing was spent. Train WITH (epsilon = ...) that is smaller, or ask the owner.")
+}
+
+func (s *Session) spentNotice(l dp.Loss) string {
+	if math.IsInf(l.Pure, 1) {
+		return ""
+	}
+	return fmt.Sprintf("spent: epsilon %s, delta %s", number(l.Pure), number(l.Delta))
+}

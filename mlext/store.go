@@ -1,0 +1,336 @@
+package mlext
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// Store keeps the models of a data set: in a file beside a SQLite ledger, or in the database of a shared one, where all proxies see them. What is in it was
+// released, so losing it loses what was paid for and nobody's privacy. Names are the data set's; a model is its trainer's, and of those whom they granted it.
+type Store struct {
+	db      database
+	dataset string
+}
+
+// Stored is what a list shows of a model.
+type Stored struct {
+	Name, Owner string
+	Readers     []string
+	Model       *Model
+}
+
+// database runs statements whose parameters are $1, $2 ...; rows are of one text column each.
+type database interface {
+	exec(ctx context.Context, sql string, args ...string) (int64, error)
+	read(ctx context.Context, sql string, args ...string) ([]string, error)
+	object() string // a model's row as one JSON text
+	close() error
+}
+
+// OpenFile opens the store in a file, which one process owns.
+func OpenFile(path, dataset string) (*Store, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("mlext: the models' file: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	c, err := sqlite3.OpenFlags(abs, sqlite3.OPEN_READWRITE|sqlite3.OPEN_NOFOLLOW)
+	if err != nil {
+		return nil, fmt.Errorf("mlext: the models' file %s: %w", path, err)
+	}
+	d := &file{conn: c}
+	if err := c.Exec("PRAGMA synchronous = full"); err != nil {
+		return nil, errors.Join(fmt.Errorf("mlext: the models' file %s: %w", path, err), c.Close())
+	}
+	s := &Store{d, dataset}
+	if _, err := d.exec(context.Background(), strings.ReplaceAll(table, "%s", "models")); err != nil {
+		return nil, errors.Join(fmt.Errorf("mlext: the models' file %s: %w", path, err), c.Close())
+	}
+	return s, nil
+}
+
+// OpenServer opens the store in a PostgreSQL ledger's database, in the ledger's schema. Nothing is asked before the first statement about models.
+func OpenServer(url, dataset string) (*Store, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	schema := "dpsql_ledger"
+	if named := config.RuntimeParams["search_path"]; named != "" {
+		schema = named
+	}
+	config.RuntimeParams["search_path"] = "pg_catalog"
+	return &Store{&server{config: config, table: pgx.Identifier{schema, "models"}.Sanitize()}, dataset}, nil
+}
+
+const table = "CREATE TABLE IF NOT EXISTS %s (dataset text NOT NULL, name text NOT NULL, owner text NOT NULL, readers text NOT NULL, body text NOT NULL, PRIMARY KEY (dataset, name))"
+
+// Close ends it.
+func (s *Store) Close() error { return s.db.close() }
+
+// Free refuses a name that is taken, before anything is spent.
+func (s *Store) Free(ctx context.Context, name, owner string, replace bool) error {
+	found, err := s.read(ctx, name)
+	switch {
+	case err != nil || found == nil:
+		return err
+	case found.Owner != owner:
+		return sqlerr.New(sqlerr.DuplicateObject, "model %q already exists", name).WithHint("Take another name.")
+	case !replace:
+		return sqlerr.New(sqlerr.DuplicateObject, "model %q already exists", name).WithHint("Take another name, or CREATE OR REPLACE DP MODEL %s ...", name)
+	}
+	return nil
+}
+
+// Put stores a model.
+func (s *Store) Put(ctx context.Context, owner string, m *Model, replace bool) error {
+	body, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	sql := "INSERT INTO models AS m (dataset, name, owner, readers, body) VALUES ($1, $2, $3, '[]', $4) ON CONFLICT (dataset, name) DO "
+	if replace {
+		sql += "UPDATE SET body = excluded.body WHERE m.owner = excluded.owner"
+	} else {
+		sql += "NOTHING"
+	}
+	n, err := s.db.exec(ctx, sql, s.dataset, m.Name, owner, string(body))
+	if err == nil && n == 0 {
+		err = fmt.Errorf("mlext: model %q was made by somebody else meanwhile", m.Name)
+	}
+	return err
+}
+
+// row is a model as it is read.
+type row struct {
+	Name, Owner, Readers, Body string
+}
+
+func (s *Store) rows(ctx context.Context, where string, args ...string) ([]Stored, error) {
+	texts, err := s.db.read(ctx, "SELECT "+s.db.object()+" FROM models WHERE "+where+" ORDER BY name", args...)
+	if err != nil {
+		return nil, fmt.Errorf("mlext: the models' store: %w", err)
+	}
+	var out []Stored
+	for _, t := range texts {
+		var r row
+		if err := json.Unmarshal([]byte(t), &r); err != nil {
+			return nil, fmt.Errorf("mlext: the models' store: %w", err)
+		}
+		m, err := Decode([]byte(r.Body))
+		if err != nil {
+			return nil, err
+		}
+		st := Stored{Name: r.Name, Owner: r.Owner, Model: m}
+		if err := json.Unmarshal([]byte(r.Readers), &st.Readers); err != nil {
+			return nil, fmt.Errorf("mlext: the models' store: %w", err)
+		}
+		m.Name = r.Name
+		out = append(out, st)
+	}
+	return out, nil
+}
+
+func (s *Store) read(ctx context.Context, name string) (*Stored, error) {
+	list, err := s.rows(ctx, "dataset = $1 AND name = $2", s.dataset, name)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+// List gives the models that an analyst may use.
+func (s *Store) List(ctx context.Context, analyst string) ([]Stored, error) {
+	list, err := s.rows(ctx, "dataset = $1", s.dataset)
+	return slices.DeleteFunc(list, func(m Stored) bool { return !m.usableBy(analyst) }), err
+}
+
+func (m *Stored) usableBy(analyst string) bool {
+	return m.Owner == analyst || slices.Contains(m.Readers, analyst)
+}
+
+// Get finds a model that an analyst may use; others do not exist for them.
+func (s *Store) Get(ctx context.Context, name, analyst string) (*Stored, error) {
+	m, err := s.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if m != nil && m.usableBy(analyst) {
+		return m, nil
+	}
+	e := sqlerr.New(sqlerr.UndefinedObject, "model %q does not exist", name)
+	list, err := s.List(ctx, analyst)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	if near := sqlerr.Nearest(name, names); near != "" {
+		return nil, e.WithHint("Perhaps you mean %s.", near)
+	}
+	return nil, e.WithHint("SHOW DP MODELS lists those that there are.")
+}
+
+// own is a model that is the analyst's own.
+func (s *Store) own(ctx context.Context, name, analyst string) (*Stored, error) {
+	m, err := s.Get(ctx, name, analyst)
+	if err == nil && m.Owner != analyst {
+		return nil, sqlerr.New(sqlerr.Privilege, "must be owner of model %s", name)
+	}
+	return m, err
+}
+
+// Drop removes a model.
+func (s *Store) Drop(ctx context.Context, name, analyst string) error {
+	if _, err := s.own(ctx, name, analyst); err != nil {
+		return err
+	}
+	_, err := s.db.exec(ctx, "DELETE FROM models WHERE dataset = $1 AND name = $2", s.dataset, name)
+	return err
+}
+
+// Rename gives a model another name.
+func (s *Store) Rename(ctx context.Context, name, to, analyst string) error {
+	if _, err := s.own(ctx, name, analyst); err != nil {
+		return err
+	}
+	if err := s.Free(ctx, to, analyst, false); err != nil {
+		return err
+	}
+	_, err := s.db.exec(ctx, "UPDATE models SET name = $3 WHERE dataset = $1 AND name = $2", s.dataset, name, to)
+	return err
+}
+
+// Grant lets another analyst use a model; off takes that back.
+func (s *Store) Grant(ctx context.Context, name, analyst, to string, off bool) error {
+	m, err := s.own(ctx, name, analyst)
+	if err != nil {
+		return err
+	}
+	readers := slices.DeleteFunc(m.Readers, func(r string) bool { return r == to })
+	if !off {
+		readers = append(readers, to)
+	}
+	text, err := json.Marshal(append([]string{}, readers...))
+	if err != nil {
+		return err
+	}
+	_, err = s.db.exec(ctx, "UPDATE models SET readers = $3 WHERE dataset = $1 AND name = $2", s.dataset, name, string(text))
+	return err
+}
+
+// file is a SQLite file.
+type file struct {
+	mu   sync.Mutex
+	conn *sqlite3.Conn
+}
+
+func (*file) object() string {
+	return "json_object('Name', name, 'Owner', owner, 'Readers', readers, 'Body', body)"
+}
+
+func (f *file) each(sql string, args []string, use func(*sqlite3.Stmt)) (err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	st, _, err := f.conn.Prepare(strings.ReplaceAll(sql, "$", "?")) // SQLite numbers ?n as PostgreSQL does $n
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	for i, a := range args {
+		if err := st.BindText(i+1, a); err != nil {
+			return err
+		}
+	}
+	for st.Step() {
+		use(st)
+	}
+	return st.Err()
+}
+
+func (f *file) exec(_ context.Context, sql string, args ...string) (n int64, err error) {
+	err = f.each(sql, args, func(*sqlite3.Stmt) {})
+	return f.conn.Changes(), err
+}
+
+func (f *file) read(_ context.Context, sql string, args ...string) (out []string, err error) {
+	err = f.each(sql, args, func(st *sqlite3.Stmt) { out = append(out, st.ColumnText(0)) })
+	return out, err
+}
+
+func (f *file) close() error { return f.conn.Close() }
+
+// server is a PostgreSQL database: a connection a statement, as they are few.
+type server struct {
+	config *pgx.ConnConfig
+	table  string
+}
+
+func (*server) object() string {
+	return "json_build_object('Name', name, 'Owner', owner, 'Readers', readers, 'Body', body)::text"
+}
+
+func (s *server) with(ctx context.Context, sql string, args []string, use func(*pgx.Conn, string, []any) error) error {
+	c, err := pgx.ConnectConfig(ctx, s.config)
+	if err != nil {
+		return err
+	}
+	defer c.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is left to be done
+	list := make([]any, len(args))
+	for i, a := range args {
+		list[i] = a
+	}
+	sql = strings.Replace(strings.Replace(sql, " models ", " "+s.table+" ", 1), "INTO models", "INTO "+s.table, 1)
+	err = use(c, sql, list)
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) && pe.Code == "42P01" { // no model yet
+		if _, err = c.Exec(ctx, strings.ReplaceAll(table, "%s", s.table)); err == nil {
+			err = use(c, sql, list)
+		}
+	}
+	return err
+}
+
+func (s *server) exec(ctx context.Context, sql string, args ...string) (n int64, err error) {
+	err = s.with(ctx, sql, args, func(c *pgx.Conn, sql string, list []any) error {
+		tag, err := c.Exec(ctx, sql, list...)
+		n = tag.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
+func (s *server) read(ctx context.Context, sql string, args ...string) (out []string, err error) {
+	err = s.with(ctx, sql, args, func(c *pgx.Conn, sql string, list []any) error {
+		rows, err := c.Query(ctx, sql, list...)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return out, err
+}
+
+func (*server) close() error { return nil }
