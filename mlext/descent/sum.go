@@ -45,6 +45,22 @@ const parts = 8
 // is at most Unit there. (3) At most 2^22 of them add up, so all partial sums are whole numbers below 2^53, which float64 holds. (4) An empty batch has totals 0 and takes noise as any other. So totals plus normal noise of deviation z Unit is, given the sample, the Gaussian mechanism of multiplier z
 // rounded to the lattice (noise.Normal), with neighbours that differ by one unit added or removed.
 func (s *summer) step(theta []float64, batch []int32) ([]float64, error) {
+	totals, err := s.totals(theta, batch)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.noise.Add(totals); err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(theta))
+	for j, t := range totals {
+		out[j] = float64(t) * (s.clip / Unit)
+	}
+	return out, nil
+}
+
+// totals is the sum without noise, in steps.
+func (s *summer) totals(theta []float64, batch []int32) ([]int64, error) {
 	if len(batch) > mostUnits {
 		return nil, errBatch
 	}
@@ -70,14 +86,7 @@ func (s *summer) step(theta []float64, batch []int32) ([]float64, error) {
 			totals[j] += int64(v)
 		}
 	}
-	if err := s.noise.Add(totals); err != nil {
-		return nil, err
-	}
-	out := make([]float64, size)
-	for j, t := range totals {
-		out[j] = float64(t) * (s.clip / Unit)
-	}
-	return out, nil
+	return totals, nil
 }
 
 // one adds the gradients of units of one row, in steps of the lattice.

@@ -71,7 +71,7 @@ func (w *private) unitRows(features []Feature, most uint64) *Statement {
 	order := strings.Join(append([]string{w.hash(`"g"."u"`, ut, names, ints, w.seed)}, names...), ", ")
 	rows := fmt.Sprintf(`(SELECT %s AS "u", %s%s) AS "g"%s`, w.unit, strings.Join(list, ", "), w.f.clause(), keep)
 	rows = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g" WHERE "g"."rn" <= %d`, w.fn("row_number"), order, rows, most) // (4)
-	st.SQL = fmt.Sprintf(`SELECT %s() OVER (ORDER BY "g"."u") AS "n", %s FROM %s ORDER BY 1`, w.fn("dense_rank"), strings.Join(names, ", "), rows) // (5)
+	st.SQL = fmt.Sprintf(`SELECT %s() OVER (ORDER BY "g"."u") AS "n", %s FROM %s ORDER BY 1`, w.fn("dense_rank"), strings.Join(names, ", "), rows)                        // (5)
 	st.Args = w.args
 	return st
 }
