@@ -158,7 +158,11 @@ func (m *Model) score(s *Score, args []string) string {
 		f, c := &m.Features[i], s.Coefficients[i]
 		switch {
 		case f.Levels == nil:
-			x := fmt.Sprintf("CAST(%s AS double precision)", args[i])
+			x := args[i]
+			if f.Type == "date" {
+				x += " - DATE '2000-01-01'"
+			}
+			x = "CAST(" + x + " AS double precision)"
 			lo, hi := number(f.Lo), number(f.Hi)
 			fmt.Fprintf(&b, " + %s * (CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END)", number(c[0]), x, hi, hi, x, lo, lo, x)
 		default:

@@ -216,7 +216,7 @@ func (s *Session) feature(ctx context.Context, q *plan.Query, o plan.Output, nam
 	case o.Type.OID == sqltype.OIDBool:
 		f.Boolean, f.Levels = true, []string{"false", "true"}
 		return f, fmt.Sprintf("CASE WHEN %s THEN 1 WHEN NOT %s THEN 0 END", name, name), nil
-	case o.Type.IsNumber(), o.Type.OID == sqltype.OIDDate:
+	case o.Type.OID == sqltype.OIDDate, o.Type.IsNumber() && (!o.Type.IsInteger() || s.levels(ctx, q, o) == nil):
 		return f, name, nil
 	}
 	levels := s.levels(ctx, q, o)
@@ -233,14 +233,14 @@ func (s *Session) feature(ctx context.Context, q *plan.Query, o plan.Output, nam
 	return f, b.String() + " END", nil
 }
 
-// levels are the texts of a column's domain, nil where it has none.
+// levels are the texts of a column's domain, nil where it has none, or a range too.
 func (s *Session) levels(ctx context.Context, q *plan.Query, o plan.Output) []string {
 	info := q.Columns[o.Col]
 	if info.Table == nil {
 		return nil
 	}
 	d := info.Table.Columns[info.Attr].Domain
-	if d == nil {
+	if d == nil || info.Table.Columns[info.Attr].Range != nil {
 		return nil
 	}
 	values := d.Values

@@ -1,0 +1,294 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+)
+
+// trainings are the forms that a training's query has: tables of one row a unit and of several, joins, derived tables, windows, subqueries of a person, each type of feature, and values that break their declarations.
+var trainings = []string{
+	"TRAIN DP MODEL m USING logistic_regression TARGET active AS SELECT gender, weight, account, active FROM patients",
+	"TRAIN DP MODEL m USING logistic_regression TARGET y WITH (missing = 'middle') AS SELECT ward, weight, account, smoker AS y FROM patients",
+	"TRAIN DP MODEL m USING logistic_regression TARGET y AS SELECT days, medications, score, cost, kind_id, readmitted = '<30' AS y FROM encounters",
+	"TRAIN DP MODEL m USING svm TARGET y WITH (max_rows_per_unit = 2, missing = 'middle') AS SELECT days, ratio, big, level, e.readmitted = 'NO' AS y FROM encounters e",
+	"TRAIN DP MODEL m USING softmax_regression TARGET readmitted WITH (max_rows_per_unit = 1) AS SELECT gender, days * 2 AS twice, readmitted FROM patients JOIN encounters USING (patient_id)",
+	"TRAIN DP MODEL m USING linear_regression TARGET dose AS SELECT days, change, dose FROM encounters JOIN prescriptions USING (encounter_id)",
+	"TRAIN DP MODEL m USING linear_regression TARGET weight AS SELECT weight, CASE WHEN (SELECT count(*) FROM encounters e WHERE e.patient_id = p.patient_id) > 2 THEN 1 ELSE 0 END AS many FROM patients p",
+	"TRAIN DP MODEL m USING poisson_regression TARGET medications WITH (max_rows_per_unit = 3) AS SELECT medications, days, cost FROM (SELECT * FROM encounters WHERE days > 2) AS e",
+	"TRAIN DP MODEL m USING linear_regression TARGET days AS SELECT admitted, discharged - admitted AS days, extract(month FROM came) AS month FROM stays",
+	"TRAIN DP MODEL m USING linear_regression TARGET minutes WITH (max_rows_per_unit = 2) AS SELECT minutes, gender FROM visits JOIN patients USING (patient_id)",
+}
+
+// unitRows are a training's rows by unit, however the units are numbered: how many units have just these rows.
+type unitRows map[string]int
+
+func readUnitRows(t *training, st *sqlgen.Statement, b backend.Backend) (unitRows, error) {
+	list, err := uncovered{b}.Query(context.Background(), st)
+	if err != nil {
+		return nil, err
+	}
+	out, single, last := unitRows{}, st.Columns[0].Role != sqlgen.RoleUnit, int64(0)
+	var unit []string
+	end := func() {
+		if len(unit) > 0 {
+			slices.Sort(unit)
+			out[strings.Join(unit, "; ")]++
+		}
+		unit = nil
+	}
+	for _, row := range list {
+		values := row
+		if !single {
+			n := row[0].(int64)
+			if n < last {
+				return nil, fmt.Errorf("unit %d comes behind %d", n, last)
+			}
+			if n != last {
+				end()
+			}
+			last, values = n, row[1:]
+		} else {
+			end()
+		}
+		for i, v := range values {
+			tree := t.analysis.Measures[t.features[i].Measure].Tree
+			if n, ok := v.(int64); !ok || n < tree.Lo || n > tree.Hi {
+				return nil, fmt.Errorf("value %v of feature %d is not within %d and %d", v, i, tree.Lo, tree.Hi)
+			}
+		}
+		if unit = append(unit, fmt.Sprint(values)); uint64(len(unit)) > t.analysis.MaxRows {
+			return nil, fmt.Errorf("a unit has more than %d rows", t.analysis.MaxRows)
+		}
+	}
+	end()
+	return out, nil
+}
+
+// compareUnitRows holds a training's rows against the wild clinic and its neighbours: one unit's rows go, all others stay as they are.
+func compareUnitRows(tb testing.TB, t *training, mangle func(string) string) (float64, error) {
+	tb.Helper()
+	st, err := sqlgen.UnitRows(t.analysis, t.session.engine.dialect, t.features, t.analysis.MaxRows, 42)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	st = mangled(tb, st, mangle)
+	return comparison[unitRows]{
+		read: func(b backend.Backend) (unitRows, error) { return readUnitRows(t, st, b) },
+		changed: func(before, after unitRows) (float64, error) {
+			gone, rows := 0, 0
+			for key, n := range before {
+				if d := n - after[key]; d != 0 {
+					if gone, rows = gone+d, strings.Count(key, "; ")+1; d < 0 {
+						return 0, fmt.Errorf("%d units more have %s", -d, key)
+					}
+				}
+			}
+			for key := range after {
+				if before[key] == 0 {
+					return 0, fmt.Errorf("a unit's rows have become %s", key)
+				}
+			}
+			if gone > 1 {
+				return 0, fmt.Errorf("the rows of %d units have gone with one", gone)
+			}
+			return float64(gone*rows) / float64(t.analysis.MaxRows), nil
+		},
+		same: func(before, after unitRows) error {
+			if !maps.Equal(before, after) {
+				return fmt.Errorf("other rows")
+			}
+			return nil
+		},
+	}.across(tb, t.session.engine.backend.Dialect())
+}
+
+func trainingOf(tb testing.TB, s *Session, sql string) *training {
+	tb.Helper()
+	p, err := prepare(s, sql)
+	if err != nil {
+		tb.Fatalf("%s: %v", sql, err)
+	}
+	return p.model.(*training)
+}
+
+// TestTrainNeighbours: without one unit a training's rows are those of all the others, unchanged, and the unit had at most as many as is claimed; they do not depend on ownerless rows or on their order.
+func TestTrainNeighbours(t *testing.T) {
+	for _, d := range dialects {
+		s, full := clinicSession(t, wild, d), 0
+		for _, sql := range trainings {
+			share, err := compareUnitRows(t, trainingOf(t, s, sql), nil)
+			if err != nil {
+				t.Errorf("%s: %s: %v", d, sql, err)
+			}
+			if share == 1 {
+				full++
+			}
+		}
+		if full < 5 {
+			t.Errorf("%s: only %d trainings use their whole claim: the data is too tame", d, full)
+		}
+	}
+}
+
+// TestTrainBugs: each of these is found.
+func TestTrainBugs(t *testing.T) {
+	replace := func(pattern, with string) func(string) string {
+		re := regexp.MustCompile(pattern)
+		return func(sql string) string { return re.ReplaceAllString(sql, with) }
+	}
+	s := clinicSession(t, wild, backend.Postgres)
+	for name, c := range map[string]struct {
+		sql    string
+		mangle func(string) string
+	}{
+		"rows not capped":       {trainings[3], replace(` WHERE "g"."rn" <= \d+`, "")},
+		"all units are one":     {trainings[2], replace(`pg_catalog.dense_rank\(\) OVER \(ORDER BY "g"."u"\)`, "1::bigint")},
+		"ownerless rows stay":   {trainings[2], replace(`"[a-z0-9]+"."patient_id" IS NOT NULL AND |WHERE "[a-z0-9]+"."patient_id" IS NOT NULL`, "")},
+		"numbered over all":     {trainings[3], replace(`PARTITION BY "g"."u" `, "")},
+		"values as they are":    {trainings[2], replace(`\(CASE WHEN ("t1"."days") > .*? ELSE "t1"."days" END\)`, "$1")},
+		"the first by position": {trainings[3], replace(`ORDER BY pg_catalog.hash.*?(\) AS "rn")`, "$1")},
+	} {
+		if _, err := compareUnitRows(t, trainingOf(t, s, c.sql), c.mangle); err == nil {
+			t.Errorf("%s: not found", name)
+		}
+	}
+}
+
+// TestTrain: each form trains on both backends, is charged once what it says, is listed and described, and predicts; what is wrong is refused before anything is spent.
+func TestTrain(t *testing.T) {
+	for _, d := range dialects {
+		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 200,", "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n")
+		for i, sql := range trainings {
+			sql = strings.Replace(sql, "MODEL m ", fmt.Sprintf("MODEL m%d ", i), 1)
+			if !strings.Contains(sql, "WITH (") {
+				sql = strings.Replace(sql, " AS SELECT", " WITH (delta = 1e-9) AS SELECT", 1)
+			} else {
+				sql = strings.Replace(sql, "WITH (", "WITH (delta = 1e-9, ", 1)
+			}
+			if n := charged(t, s.engine, func() {
+				if _, err := try(s, "EXPLAIN "+sql); err != nil {
+					t.Errorf("%s: %s: %v", d, sql, err)
+				}
+			}); n != 0 {
+				t.Errorf("%s: EXPLAIN of %s is charged", d, sql)
+			}
+			if n := charged(t, s.engine, func() {
+				if _, err := try(s, sql); err != nil {
+					t.Errorf("%s: %s: %v", d, sql, err)
+				}
+			}); n != 1 {
+				t.Errorf("%s: %d charges of %s", d, n, sql)
+			}
+			if n := charged(t, s.engine, func() {
+				if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.DuplicateObject.ID {
+					t.Errorf("%s: a name that is taken: %v", d, err)
+				}
+			}); n != 0 {
+				t.Errorf("%s: a name that is taken is charged", d)
+			}
+		}
+		for _, method := range []string{"dp_gd", "dp_sgd"} {
+			if _, err := try(s, "TRAIN DP MODEL "+method+" USING logistic_regression METHOD "+method+" TARGET y WITH (steps = 20, epsilon = 2, delta = 1e-9) AS SELECT days, cost, readmitted = '<30' AS y FROM encounters"); err != nil {
+				t.Errorf("%s: %s: %v", d, method, err)
+			}
+		}
+		rows, err := try(s, "SHOW DP MODELS")
+		if err != nil || len(rows) != len(trainings)+2 {
+			t.Errorf("%s: %d models, %v", d, len(rows), err)
+		}
+		if rows, err = try(s, "DESCRIBE DP MODEL m2"); err != nil || !slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return r[0] == "days" }) {
+			t.Errorf("%s: %v, %v", d, rows, err)
+		}
+		for _, sql := range []string{
+			"SELECT dp_predict('m0', 'Female', 70, 100), dp_predict_proba('m0', 'Male', 1e9, NULL)",
+			"SELECT region, dp_predict('m0', 'Female', id, 0) FROM cities",
+			"SELECT readmitted, avg(dp_predict_proba('m2', days, medications, score, cost, kind_id)) FROM encounters GROUP BY 1",
+			"SELECT avg(CASE WHEN dp_predict('m2', days, medications, score, cost, kind_id) = (readmitted = '<30') THEN 1 ELSE 0 END) FROM encounters",
+			"SELECT avg(dp_predict('m5', days, change)) FROM encounters JOIN prescriptions USING (encounter_id)",
+			"SELECT count(*) FROM patients JOIN encounters USING (patient_id) WHERE dp_predict('m4', gender, days * 2) = 'NO'",
+			"SELECT dp_predict('m7', 3, 100)", "SELECT dp_predict('m8', DATE '2019-01-01', 3)",
+		} {
+			if _, err := try(s, sql); err != nil {
+				t.Errorf("%s: %s: %v", d, sql, err)
+			}
+		}
+	}
+}
+
+// TestTrainRefused: each before anything is spent, with a cure.
+func TestTrainRefused(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	bob := s.engine.session(t, "bob")
+	if _, err := try(s, "TRAIN DP MODEL mine USING linear TARGET days AS SELECT days, medications FROM encounters"); err != nil {
+		t.Fatal(err)
+	}
+	if n := charged(t, s.engine, func() {
+		for sql, says := range map[string]string{
+			"TRAIN DP MODEL m USING logistic_regresion TARGET y AS SELECT days, readmitted = 'NO' AS y FROM encounters":                                  `no model "logistic_regresion"`,
+			"TRAIN DP MODEL m USING logistic_regression METHOD dp_gdd TARGET y AS SELECT days, readmitted = 'NO' AS y FROM encounters":                   `no method "dp_gdd"`,
+			"TRAIN DP MODEL m USING logistic_regression TARGET y WITH (epsilom = 1) AS SELECT days, readmitted = 'NO' AS y FROM encounters":              `no option "epsilom"`,
+			"TRAIN DP MODEL m USING logistic_regression TARGET y WITH (epsilon = -1) AS SELECT days, readmitted = 'NO' AS y FROM encounters":             "epsilon cannot be -1",
+			"TRAIN DP MODEL m USING logistic_regression TARGET y WITH (epsilon = 'nan') AS SELECT days, readmitted = 'NO' AS y FROM encounters":          "epsilon cannot be nan",
+			"TRAIN DP MODEL m USING logistic_regression TARGET y WITH (epsilon = 50) AS SELECT days, readmitted = 'NO' AS y FROM encounters":             "more than this analyst may spend",
+			"TRAIN DP MODEL m USING logistic_regression TARGET y WITH (epsilon = 1, epsilon = 1) AS SELECT days, readmitted = 'NO' AS y FROM encounters": "takes one value",
+			"TRAIN DP MODEL m USING logistic_regression TARGET z AS SELECT days, readmitted = 'NO' AS y FROM encounters":                                 `no column "z"`,
+			"TRAIN DP MODEL m USING logistic_regression TARGET days AS SELECT days, medications FROM encounters":                                         "the target days",
+			"TRAIN DP MODEL m USING softmax TARGET days AS SELECT days, medications FROM encounters":                                                     "the target days",
+			"TRAIN DP MODEL m USING linear TARGET days AS SELECT days FROM encounters":                                                                   "a feature beside its target",
+			"TRAIN DP MODEL m USING linear TARGET days AS SELECT days, diag FROM encounters":                                                             "no domain of values",
+			"TRAIN DP MODEL m USING linear TARGET days AS SELECT days, free FROM encounters":                                                             "range",
+			"TRAIN DP MODEL m USING linear TARGET id AS SELECT id, id + 1 AS j FROM cities":                                                              "no private table",
+			"TRAIN DP MODEL m USING linear TARGET minutes AS SELECT minutes, 1 AS one FROM visits":                                                       "how many rows of one person",
+			"TRAIN DP MODEL m USING linear METHOD dp_gd TARGET days AS SELECT days, medications FROM encounters":                                         "must declare its population",
+			"TRAIN DP MODEL m USING linear TARGET n AS SELECT days, count(*) AS n FROM encounters GROUP BY 1":                                            "",
+			"EVALUATE DP MODEL mine ON SELECT days, medications FROM encounters":                                                                         "not supported yet",
+			"EXPORT DP MODEL mine AS onnx":                           "no export",
+			"SELECT dp_predict('mine', 1, 2)":                        "takes 1 features",
+			"SELECT dp_predict('other', 1)":                          `model "other" does not exist`,
+			"SELECT dp_predict('mine', medications) FROM encounters": "rows of private tables",
+			"SELECT dp_predict_proba('mine', 1)":                     "no probability",
+			"GRANT DP MODEL mine TO whoever":                         "does not exist",
+		} {
+			_, err := try(s, sql)
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %v", sql, err)
+			}
+		}
+	}); n != 0 {
+		t.Errorf("%d charges", n)
+	}
+	// A model of another analyst does not exist, until it is granted, and is never theirs to change.
+	const uses = "SELECT dp_predict('mine', 1)"
+	if _, err := try(bob, uses); sqlerr.ID(err) != sqlerr.UndefinedObject.ID {
+		t.Errorf("another's model: %v", err)
+	}
+	for _, sql := range []string{"GRANT DP MODEL mine TO bob", "ALTER DP MODEL mine RENAME TO ours"} {
+		if _, err := try(s, sql); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := try(bob, strings.Replace(uses, "mine", "ours", 1)); err != nil {
+		t.Errorf("a granted model: %v", err)
+	}
+	if _, err := try(bob, "DROP DP MODEL ours"); sqlerr.ID(err) != sqlerr.Privilege.ID {
+		t.Errorf("dropping another's model: %v", err)
+	}
+	for _, sql := range []string{"REVOKE DP MODEL ours FROM bob", "DROP DP MODEL ours", "DROP DP MODEL IF EXISTS ours"} {
+		if _, err := try(s, sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	if _, err := try(bob, strings.Replace(uses, "mine", "ours", 1)); err == nil {
+		t.Error("a dropped model predicts")
+	}
+}
