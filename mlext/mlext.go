@@ -5,6 +5,7 @@
 package mlext
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -216,11 +217,48 @@ func (t *Training) fact(name, format string, args ...any) {
 	t.Facts = append(t.Facts, Fact{name, fmt.Sprintf(format, args...)})
 }
 
-// Builder takes the rows in.
-func (t *Training) Builder() (*data.Builder, error) { return data.NewBuilder(t.width, t.Rows) }
+// Collector takes the rows of a training in. They are in memory until Wipe.
+type Collector struct {
+	training *Training
+	builder  *data.Builder
+	row      []float64
+	table    *data.Table
+}
 
-// Encode turns a row as it is read, a number of steps a feature and the target last, into what is trained on.
-func (t *Training) Encode(steps []int64, into []float64) (features []float64, target float64) {
+// Collect begins the taking in.
+func (t *Training) Collect() (*Collector, error) {
+	b, err := data.NewBuilder(t.width, t.Rows)
+	return &Collector{training: t, builder: b}, err
+}
+
+// mostBytes is what the rows of one training may take.
+const mostBytes = 4 << 30
+
+var errMemory = errors.New("mlext: a training's rows take too much memory")
+
+// Add takes a row of a unit as it is read: a number of steps a feature, and the target last. Units come by ascending number.
+func (c *Collector) Add(unit int64, steps []int64) error {
+	var y float64
+	c.row, y = c.training.encode(steps, c.row)
+	if err := c.builder.Add(unit, c.row, y); err != nil {
+		return err
+	}
+	if c.builder.Bytes() > mostBytes {
+		return errMemory
+	}
+	return nil
+}
+
+// Wipe overwrites the rows.
+func (c *Collector) Wipe() {
+	c.builder.Table().Wipe()
+	if c.table != nil {
+		c.table.Wipe()
+	}
+}
+
+// encode turns a row as it is read into what is trained on: 1 for the intercept, then the features, so scaled that the row's norm is at most 1.
+func (t *Training) encode(steps []int64, into []float64) (features []float64, target float64) {
 	into = append(into[:0], t.scale)
 	for i := range t.Features {
 		into = t.Features[i].encode(steps[i], t.scale, into)
@@ -231,9 +269,10 @@ func (t *Training) Encode(steps []int64, into []float64) (features []float64, ta
 	return into, target
 }
 
-// Train runs it.
-func (t *Training) Train(rows *data.Table, src *noise.Source, each func(done, of int) error) (*Model, error) {
-	theta, step, err := t.run(rows, src, each)
+// Train runs it, on all that was collected.
+func (t *Training) Train(c *Collector, src *noise.Source, each func(done, of int) error) (*Model, error) {
+	c.table = c.builder.Table()
+	theta, step, err := t.run(c.table, src, each)
 	if err != nil {
 		return nil, err
 	}

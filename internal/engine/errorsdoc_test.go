@@ -37,6 +37,7 @@ var unreached = map[string]string{
 	"portal_state":                "only a driver runs a portal again",
 	"cursor_state":                "only a driver names portals",
 	"session_limit":               "it takes a thousand statements",
+	"duplicate_object":            "it takes a model that was trained",
 	"too_long":                    "this page has no room for a megabyte",
 	"string_too_long":             "an explicit cast cuts a text, and nothing is stored",
 	"query_canceled":              "it takes a second connection, at the right time",

@@ -16,7 +16,6 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/mlext"
-	"github.com/dpsql/dpsql/mlext/data"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -335,6 +334,11 @@ func (t *training) train(ctx context.Context) error {
 		return s.uncharged(ctx, err)
 	}
 	defer done()
+	rows, err := t.plan.Collect()
+	if err != nil {
+		return s.uncharged(ctx, err)
+	}
+	defer rows.Wipe()
 	tx, err := s.engine.begin(ctx, s.world)
 	if err != nil {
 		return s.uncharged(ctx, err)
@@ -349,14 +353,10 @@ func (t *training) train(ctx context.Context) error {
 	}
 	open := []*asked{{id: ids[0]}}
 	started := time.Now()
-	rows, err := t.read(ctx, tx)
-	if err == nil {
+	if err = t.read(ctx, tx, rows); err == nil {
 		err = tx.confirm(ctx) // (2)
 	}
 	tx.Close()
-	if rows != nil {
-		defer rows.Wipe()
-	}
 	if err == nil {
 		var model *mlext.Model
 		if model, err = t.plan.Train(rows, s.engine.noise, t.watch(ctx, started)); err == nil {
@@ -400,26 +400,16 @@ func (t *training) watch(ctx context.Context, started time.Time) func(done, of i
 
 const progressEvery = time.Second
 
-// mostBytes is what the rows of one training may take in memory.
-const mostBytes = 4 << 30
-
-var errMemory = errors.New("engine: a training's rows take too much memory")
-
 var errRows = errors.New("engine: a training's rows are not as was asked")
 
 // read takes the rows in.
-func (t *training) read(ctx context.Context, tx backend.Tx) (*data.Table, error) {
-	b, err := t.plan.Builder()
-	if err != nil {
-		return nil, err
-	}
+func (t *training) read(ctx context.Context, tx backend.Tx, c *mlext.Collector) error {
 	st, err := sqlgen.UnitRows(t.analysis, t.session.engine.dialect, t.features, t.analysis.MaxRows, 0)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	units := len(st.Columns) - len(t.features)
-	steps, row := make([]int64, len(t.features)), []float64(nil)
-	err = query(ctx, tx, st, nil, func(rows secret.Rows) error {
+	units, steps := len(st.Columns)-len(t.features), make([]int64, len(t.features))
+	return query(ctx, tx, st, nil, func(rows secret.Rows) error {
 		for rows.Next() {
 			values, unit := rows.Row(), int64(0)
 			if len(values) != len(st.Columns) {
@@ -436,21 +426,12 @@ func (t *training) read(ctx context.Context, tx backend.Tx) (*data.Table, error)
 					steps[i-units] = n
 				}
 			}
-			var y float64
-			row, y = t.plan.Encode(steps, row)
-			if err := b.Add(unit, row, y); err != nil {
+			if err := c.Add(unit, steps); err != nil {
 				return err
-			}
-			if b.Bytes() > mostBytes {
-				return errMemory
 			}
 		}
 		return rows.Err()
 	})
-	if err != nil {
-		return nil, err
-	}
-	return b.Table(), nil
 }
 
 // denied is a training that the budget does not hold.

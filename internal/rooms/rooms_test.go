@@ -25,6 +25,12 @@ internal/eval: rewrite/plan rewrite/funcs internal/spool
 internal/spool:
 internal/owner: internal/policy internal/backend internal/engine budget/ledger
 internal/ops: internal/engine budget/ledger
+mlext: mlext/data mlext/loss mlext/convex mlext/descent rewrite/pgsyntax rewrite/plan noise budget internal/secret
+mlext/data:
+mlext/kernel:
+mlext/loss:
+mlext/convex: mlext/data mlext/kernel mlext/loss budget/account noise
+mlext/descent: mlext/data mlext/kernel mlext/loss budget/account noise
 rewrite/pgsyntax:
 rewrite/funcs:
 rewrite/pgcat:
