@@ -40,13 +40,6 @@ func (l *book) Freeze(ctx context.Context, analyst, by string) error {
 // Unmarked reports whether no mark lay beside the ledger when it was opened: whether it is the newest is then its owner's word alone, which the record of the opening keeps.
 func (l *book) Unmarked() bool { return l.unmarked }
 
-// Frozen reports whether the analyst, or everybody, is frozen, as far as this process has heard.
-func (l *book) Frozen(analyst string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state.checkFrozen(analyst) != nil
-}
-
 // SetHead goes on under another policy text.
 func (l *book) SetHead(ctx context.Context, asked Head) error {
 	if err := l.forServing(); err != nil {

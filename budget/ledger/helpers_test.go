@@ -181,3 +181,10 @@ func gaussian(t testing.TB, f *budget.Filter, analyst string, quota, epsilon flo
 		Events: Events{ev}, Loss: must(f.Loss(ev))(t),
 	}
 }
+
+// Frozen reports whether the analyst, or everybody, is frozen, as far as this process has heard.
+func (l *book) Frozen(analyst string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state.checkFrozen(analyst) != nil
+}

@@ -72,8 +72,6 @@ type Ledger interface {
 	Unfreeze(ctx context.Context, analyst, by string) error
 	// Unmarked reports whether no mark lay beside the ledger when it was opened.
 	Unmarked() bool
-	// Frozen reports whether the analyst, or everybody, is frozen.
-	Frozen(analyst string) bool
 	// Stopped reports whether the analyst had too many resource failures in a window, over all processes, and no pardon since.
 	Stopped(analyst string) bool
 	// Grant gives an analyst, or a role, more of a data set's total in the window of now.
