@@ -25,10 +25,17 @@ type run = func(t *data.Table, src *noise.Source, each func(done, of int) error)
 
 var methods []method
 
+var oneScore = []string{"logistic_regression", "svm", "linear_regression", "poisson_regression"}
+
 func init() { // the methods' functions read the registry
 	methods = []method{
-		{name: "objective_perturbation", options: []string{"lambda"}, plan: planObjective},
+		{name: "objective_perturbation", options: []string{"lambda"}, plan: planObjective(convex.Redberg)},
+		{name: "kifer_2012", models: oneScore, why: "its theorem is of one score", options: []string{"lambda"}, plan: planObjective(convex.Kifer)},
+		{name: "amp", models: oneScore, why: "its theorem is of one score", options: []string{"lambda"}, plan: planObjective(convex.Iyengar)},
+		{name: "output_perturbation", options: []string{"lambda"}, plan: planOutput},
+		{name: "sufficient_statistics", models: []string{"linear_regression", "logistic_regression"}, why: "its minimum is not a function of second moments", options: []string{"lambda"}, plan: planMoments},
 		{name: "dp_gd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population"}, plan: planDescent},
+		{name: "dp_adam", options: []string{"steps", "clip", "learning_rate", "average", "population", "sampling_rate"}, plan: planDescent},
 		{name: "dp_sgd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "sampling_rate"}, plan: planDescent},
 	}
 }
@@ -60,22 +67,69 @@ func choose(t *Training) string {
 	return "objective_perturbation"
 }
 
-func planObjective(t *Training) (run, error) {
-	o, err := convex.NewObjective(t.Loss, t.width, t.Rows, t.Epsilon, t.Delta, t.Spec.number("lambda", 0))
-	if err != nil {
-		return nil, sqlerr.New(sqlerr.InvalidParam, "objective perturbation cannot be calibrated: a smaller epsilon needs a larger lambda").At(int(t.Spec.at["lambda"])).WithHint("Leave lambda out: it follows from epsilon.").WithCause(err)
+func planObjective(by convex.Theorem) func(*Training) (run, error) {
+	return func(t *Training) (run, error) {
+		if by != convex.Redberg && t.Rows > 1 {
+			return nil, sqlerr.New(sqlerr.InvalidParam, "method %s has no proof for several rows of a person, of whom at most %d count here", t.Method, t.Rows).WithHint("WITH (max_rows_per_unit = 1), or METHOD objective_perturbation.")
+		}
+		o, err := convex.NewObjective(by, t.Loss, t.width, t.Rows, t.Epsilon, t.Delta, t.Spec.number("lambda", 0))
+		if err != nil {
+			return nil, sqlerr.New(sqlerr.InvalidParam, "objective perturbation cannot be calibrated: a smaller epsilon needs a larger lambda").At(int(t.Spec.at["lambda"])).WithHint("Leave lambda out: it follows from epsilon.").WithCause(err)
+		}
+		t.fact("lambda", "%.6g", o.Lambda)
+		t.fact("sigma", "%.6g", o.Sigma)
+		t.fact("output sigma", "%.3g", o.OutSigma)
+		t.fact("accountant", "%s, and Gaussian noise for how exactly the minimum is found", by)
+		return solved(o.Train), nil
 	}
-	t.fact("lambda", "%.6g", o.Lambda)
-	t.fact("sigma", "%.6g", o.Sigma)
-	t.fact("output sigma", "%.3g", o.OutSigma)
-	t.fact("accountant", "hockey-stick bound of the perturbed minimum, and Gaussian noise for how exactly it is found")
+}
+
+// solved is a training that ends when a minimum is found.
+func solved(train func(*data.Table, *noise.Source, func() error) (*convex.Model, error)) run {
 	return func(rows *data.Table, src *noise.Source, each func(int, int) error) ([]float64, float64, error) {
-		done := 0
-		m, err := o.Train(rows, src, func() error { done++; return each(done, 0) })
+		m, err := train(rows, src, func() error { return each(0, 0) })
 		if err != nil {
 			return nil, 0, err
 		}
 		return m.Theta, m.Step, nil
+	}
+}
+
+func planOutput(t *Training) (run, error) {
+	o, err := convex.NewOutput(t.Loss, t.width, t.Rows, t.Epsilon, t.Delta, t.Spec.number("lambda", 0))
+	if err != nil {
+		return nil, err
+	}
+	t.fact("lambda", "%.6g", o.Lambda)
+	t.fact("output sigma", "%.6g", o.Sigma)
+	t.fact("accountant", "Gaussian mechanism, exact")
+	return solved(o.Train), nil
+}
+
+func planMoments(t *Training) (run, error) {
+	m, err := convex.NewMoments(t.width, t.Rows, 1, t.Epsilon, t.Delta)
+	if err != nil {
+		return nil, err
+	}
+	m.Lambda = t.Spec.number("lambda", 0)
+	t.fact("sigma", "%.6g", m.Sigma)
+	t.fact("accountant", "Gaussian mechanism, exact")
+	centre, times := func(y float64) float64 { return y }, 1.0
+	if t.Spec.Model == "logistic_regression" { // least squares of -1 and 1; the odds of a score z near 0 are about e^2z
+		centre, times = func(y float64) float64 { return 2*y - 1 }, 2
+	}
+	return func(rows *data.Table, src *noise.Source, each func(int, int) error) ([]float64, float64, error) {
+		if err := each(0, 0); err != nil {
+			return nil, 0, err
+		}
+		out, err := m.Train(rows, src, centre)
+		if err != nil {
+			return nil, 0, err
+		}
+		for j := range out.Theta {
+			out.Theta[j] *= times
+		}
+		return out.Theta, 0, nil
 	}, nil
 }
 
@@ -89,8 +143,12 @@ func planDescent(t *Training) (run, error) {
 	p := &descent.Plan{Loss: t.Loss, Width: t.width, Rows: t.Rows, Clip: s.number("clip", t.Loss.Lipschitz/2), Rate: 1, Population: n,
 		Momentum: s.number("momentum", 0), Average: s.number("average", 0.3), Decay: s.number("decay", 0)}
 	p.LearningRate = s.number("learning_rate", 4/t.Loss.Smooth*(1-p.Momentum))
-	if t.Method == "dp_sgd" {
+	switch t.Method {
+	case "dp_sgd":
 		p.Rate = s.number("sampling_rate", 0.15)
+	case "dp_adam":
+		p.Rate, p.Adam = s.number("sampling_rate", 1), true
+		p.LearningRate = s.number("learning_rate", 0.3)
 	}
 	steps := 400.0
 	if t.Epsilon < 0.3 {

@@ -198,13 +198,26 @@ func TestTrain(t *testing.T) {
 				t.Errorf("%s: a name that is taken is charged", d)
 			}
 		}
-		for _, method := range []string{"dp_gd", "dp_sgd"} {
-			if _, err := try(s, "TRAIN DP MODEL "+method+" USING logistic_regression METHOD "+method+" TARGET y WITH (steps = 20, epsilon = 2, delta = 1e-9) AS SELECT days, cost, readmitted = '<30' AS y FROM encounters"); err != nil {
+		for _, method := range []string{"dp_gd", "dp_sgd", "dp_adam", "output_perturbation", "sufficient_statistics"} {
+			with := "epsilon = 1, delta = 1e-9"
+			if strings.HasPrefix(method, "dp_") {
+				with += ", steps = 20"
+			}
+			if _, err := try(s, "TRAIN DP MODEL "+method+" USING logistic_regression METHOD "+method+" TARGET y WITH ("+with+") AS SELECT days, cost, readmitted = '<30' AS y FROM encounters"); err != nil {
+				t.Errorf("%s: %s: %v", d, method, err)
+			}
+		}
+		for _, method := range []string{"kifer_2012", "amp"} {
+			train := "TRAIN DP MODEL " + method + " USING logistic_regression METHOD " + method + " TARGET y WITH (ROWS delta = 1e-9) AS SELECT days, cost, readmitted = '<30' AS y FROM encounters"
+			if _, err := try(s, strings.Replace(train, "ROWS", "", 1)); err == nil || !strings.Contains(err.Error(), "several rows of a person") {
+				t.Errorf("%s: %s: %v", d, method, err)
+			}
+			if _, err := try(s, strings.Replace(train, "ROWS", "max_rows_per_unit = 1,", 1)); err != nil {
 				t.Errorf("%s: %s: %v", d, method, err)
 			}
 		}
 		rows, err := try(s, "SHOW DP MODELS")
-		if err != nil || len(rows) != len(trainings)+2 {
+		if err != nil || len(rows) != len(trainings)+7 {
 			t.Errorf("%s: %d models, %v", d, len(rows), err)
 		}
 		if rows, err = try(s, "DESCRIBE DP MODEL m2"); err != nil || !slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return r[0] == "days" }) {

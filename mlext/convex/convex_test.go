@@ -128,7 +128,7 @@ func TestNeighbours(t *testing.T) {
 func TestCovariance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	table := some(t, rng, 300, 2, 2)
-	o, err := NewObjective(loss.Logistic(), 2, 1, 1, 1e-6, 5)
+	o, err := NewObjective(Redberg, loss.Logistic(), 2, 1, 1, 1e-6, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestCalibrated(t *testing.T) {
 	for _, rows := range []int{1, 4} {
 		for _, l := range []*loss.Loss{loss.Logistic(), loss.Softmax(5)} {
 			for _, epsilon := range []float64{0.1, 1, 4} {
-				o, err := NewObjective(l, 20, rows, epsilon, 1e-6, 0)
+				o, err := NewObjective(Redberg, l, 20, rows, epsilon, 1e-6, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -196,7 +196,103 @@ func TestCalibrated(t *testing.T) {
 			}
 		}
 	}
-	if _, err := NewObjective(loss.Logistic(), 3, 1, 0.1, 1e-6, 0.5); err == nil {
+	if _, err := NewObjective(Redberg, loss.Logistic(), 3, 1, 0.1, 1e-6, 0.5); err == nil {
 		t.Error("determinants that cost more than epsilon are taken")
+	}
+}
+
+// TestOlderTheorems: lambda and sigma are those of other programs, but for the part of epsilon and delta that hides how exactly the minimum is found.
+func TestOlderTheorems(t *testing.T) {
+	for _, c := range []struct{ epsilon, delta, l, sigma, lambda float64 }{ // ../shared/reference/accounting.json, kifer_smith_thakurta_gaussian
+		{1, 1e-5, 1, 10.0820921025, 0.5}, {0.5, 1e-6, 1, 21.7319361225, 1}, {3, 1e-5, 2, 6.98088122945, 0.166666666667},
+	} {
+		o := &Objective{Theorem: Kifer, Loss: &loss.Loss{Lipschitz: c.l, Smooth: 0.25, Outputs: 1}}
+		o.calibrate(c.epsilon, c.delta)
+		if math.Abs(o.Sigma/c.sigma-1) > 1e-9 || math.Abs(o.Lambda/c.lambda-1) > 1e-9 {
+			t.Errorf("%+v: sigma %.12g, lambda %.12g", c, o.Sigma, o.Lambda)
+		}
+	}
+	// amp_dpml_benchmark_defaults: average loss of n rows, smoothness 1.
+	for _, c := range []struct{ epsilon, delta, n, lambda, sd float64 }{{0.099, 4.890338080808338e-10, 36176, 202.02020202, 0.00468441943655}, {0.99, 1e-5, 36176, 20.202020202, 0.000359920145883}, {2.97, 1e-6, 10000, 6.73400673401, 0.000468270362642}} {
+		o := &Objective{Theorem: Iyengar, Loss: &loss.Loss{Lipschitz: 1, Smooth: 1, Outputs: 1}}
+		o.calibrate(c.epsilon, 0.99*c.delta) // the rest is for the output there too
+		if math.Abs(o.Lambda/c.lambda-1) > 1e-9 || math.Abs(o.Sigma/(c.sd*c.n)-1) > 1e-9 {
+			t.Errorf("%+v: lambda %.12g, sigma/n %.12g", c, o.Lambda, o.Sigma/c.n)
+		}
+	}
+	if _, err := NewObjective(Kifer, loss.Logistic(), 3, 2, 1, 1e-6, 0); err == nil {
+		t.Error("Kifer's theorem is taken for two rows of a unit")
+	}
+	if _, err := NewObjective(Iyengar, loss.Softmax(3), 3, 1, 1, 1e-6, 0); err == nil {
+		t.Error("Iyengar's theorem is taken for three scores")
+	}
+}
+
+// TestOutputMoves: without a unit the minimum moves by no more than output perturbation takes, and nearly so where the unit is alone in its direction.
+func TestOutputMoves(t *testing.T) {
+	o, err := NewOutput(loss.Logistic(), 3, 2, 1, 1e-6, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := func(units int) *data.Table {
+		b, err := data.NewBuilder(3, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for u := range units {
+			for range 2 {
+				row := []float64{1, 0, 0}
+				if u == 5 {
+					row = []float64{0, 1, 0}
+				}
+				if err := b.Add(int64(u), row, float64(u%2)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return b.Table()
+	}
+	var at [2][]float64
+	for i, units := range []int{5, 6} {
+		p := &problem{table: rows(units), loss: o.Loss, lambda: o.Lambda, linear: make([]float64, 3)}
+		if at[i], err = p.solve(1e-9, never); err != nil {
+			t.Fatal(err)
+		}
+	}
+	floats.Sub(at[0], at[1])
+	multiplier := account.GaussianSigma(1, 1e-6)
+	if moved := floats.Norm(at[0], 2); moved > o.Sigma/multiplier || moved < o.Sigma/multiplier/4 {
+		t.Errorf("the minimum moves by %g, the noise is for %g", moved, o.Sigma/multiplier)
+	}
+}
+
+// TestMoments: with much data the noisy moments give the regression, and one unit changes them by at most what the noise is for.
+func TestMoments(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	b, err := data.NewBuilder(3, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40000 {
+		x := []float64{0.5, rng.Float64() - 0.5, rng.Float64() - 0.5}
+		if err := b.Add(int64(i), x, 0.4*x[0]-0.8*x[1]+0.3*x[2]+0.1*rng.NormFloat64()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := NewMoments(3, 1, 1, 4, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := m.Train(b.Table(), noise.NewSource(), func(y float64) float64 { return y })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j, want := range []float64{0.4, -0.8, 0.3} { // the noise moves them by about 0.001
+		if math.Abs(out.Theta[j]-want) > 0.05 {
+			t.Errorf("coefficients %v", out.Theta)
+		}
+	}
+	if want := account.GaussianSigma(4, 1e-6) * math.Sqrt2; math.Abs(m.Sigma/want-1) > 1e-6 {
+		t.Errorf("sigma %g, want %g", m.Sigma, want)
 	}
 }

@@ -27,8 +27,19 @@ const (
 	outBits   = 12
 )
 
+// Theorem is what a training's noise and lambda are calibrated by.
+type Theorem string
+
+// The theorems. Kifer's and Iyengar's are older bounds of the same mechanism, for one row a unit and one score.
+const (
+	Redberg Theorem = "Redberg, Koskela, Wang 2023"
+	Kifer   Theorem = "Kifer, Smith, Thakurta 2012"
+	Iyengar Theorem = "Iyengar, Near, Song, Thakkar, Thakurta, Wang 2019"
+)
+
 // Objective is a training by objective perturbation, from public numbers alone.
 type Objective struct {
+	Theorem        Theorem
 	Loss           *loss.Loss
 	Width, Rows    int // features, rows of one unit
 	Epsilon, Delta float64
@@ -46,17 +57,17 @@ type Objective struct {
 // the data, b, b' and so theta' are functions of theta (and of b's digits, which are independent given b): adding theta' - theta, whose norm is at most r for every data set, with normal noise of deviation OutSigma is a Gaussian mechanism of
 // sensitivity 2r, which is (e2, d2)-DP whatever theta is. (3) Both together are (e1 + e2, delta)-DP (basic composition, which holds for adaptive choice). (4) Rounding theta' plus noise to the lattice is post-processing (noise.Normal).
 // "Approximate minima" so covered: Iyengar, Near, Song, Thakkar, Thakurta, Wang, "Towards Practical Differentially Private Convex Optimization", S&P 2019.
-func NewObjective(l *loss.Loss, width, rows int, epsilon, delta, lambda float64) (*Objective, error) {
+func NewObjective(by Theorem, l *loss.Loss, width, rows int, epsilon, delta, lambda float64) (*Objective, error) {
 	if width < 1 || rows < 1 || !(epsilon > 0) || !(delta > 0 && delta < 1) || lambda < 0 {
 		return nil, errors.New("convex: a training needs features, rows, epsilon and delta")
 	}
-	o := &Objective{Loss: l, Width: width, Rows: rows, Epsilon: epsilon, Delta: delta, Lambda: lambda}
+	if by != Redberg && (rows > 1 || l.Outputs > 1) {
+		return nil, fmt.Errorf("convex: %s is of one row a person and one score", by)
+	}
+	o := &Objective{Theorem: by, Loss: l, Width: width, Rows: rows, Epsilon: epsilon, Delta: delta, Lambda: lambda}
 	mu := epsilon * outShare
 	rest := epsilon - account.GaussianEpsilon(mu, delta*outDelta)
-	if o.Lambda == 0 {
-		o.Lambda = o.choose(rest)
-	}
-	o.Sigma = account.ObjectiveSigma(o.part(), rest, delta*(1-outDelta))
+	o.calibrate(rest, delta*(1-outDelta))
 	if math.IsInf(o.Sigma, 1) {
 		return nil, fmt.Errorf("convex: with lambda = %g no noise gives epsilon %g: a larger lambda does", o.Lambda, epsilon)
 	}
@@ -141,6 +152,29 @@ func release(theta []float64, src *noise.Source, sigma, step float64) (*Model, e
 		out.Theta[j] = float64(s) * step
 	}
 	return out, nil
+}
+
+// calibrate sets lambda, where it was not given, and Sigma.
+//
+// Proof: of Kifer's, Theorem 2 there: Sigma^2 >= L^2 (8 ln(2/delta) + 4 epsilon)/epsilon^2 and lambda >= 2 beta/epsilon, for losses whose Hessian has rank 1. Of Iyengar's, Theorem 1 there for the exact minimum: of epsilon a part
+// e pays for the noise, Sigma >= 2L (1 + sqrt(2 ln(1/delta)))/e, the rest for the determinants, lambda >= 2 beta/(epsilon - e); nine tenths are theirs. Both are of neighbours that differ in one row that is replaced; one that is
+// added or removed changes the sum of gradients by no more than that (a row without gradient in its place). lambda is never below what they ask for. Redberg's: account.Objective.
+func (o *Objective) calibrate(epsilon, delta float64) {
+	l := o.Loss.Lipschitz
+	switch o.Theorem {
+	case Kifer:
+		o.Lambda = math.Max(o.Lambda, 2*o.Loss.Smooth/epsilon)
+		o.Sigma = l * math.Sqrt(8*math.Log(2/delta)+4*epsilon) / epsilon * (1 + 1e-12)
+	case Iyengar:
+		const part = 0.9
+		o.Lambda = math.Max(o.Lambda, 2*o.Loss.Smooth/(epsilon*(1-part)))
+		o.Sigma = 2 * l * (1 + math.Sqrt(2*math.Log(1/delta))) / (part * epsilon) * (1 + 1e-12)
+	default:
+		if o.Lambda == 0 {
+			o.Lambda = o.choose(epsilon)
+		}
+		o.Sigma = account.ObjectiveSigma(o.part(), epsilon, delta)
+	}
 }
 
 // determinantShare is the part of epsilon that the determinants take by the rule for lambda.

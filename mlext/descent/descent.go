@@ -20,6 +20,7 @@ type Plan struct {
 	Noise                         float64 // multiplier: the deviation in clips
 	Population                    float64 // declared: sums are divided by Rate Population, never by a number of rows
 	LearningRate, Momentum, Decay float64
+	Adam                          bool    // steps by running moments of the noisy gradients, which are post-processing
 	Average                       float64 // the part of the last steps whose parameters are averaged; 0: the last ones
 }
 
@@ -65,6 +66,7 @@ func (p *Plan) train(t *data.Table, n adder, sample func([]int32) ([]int32, erro
 	theta, velocity, mean := make([]float64, size), make([]float64, size), make([]float64, size)
 	from := p.Steps - max(1, int(p.Average*float64(p.Steps)))
 	var batch []int32
+	adam := &moments{make([]float64, size), make([]float64, size)}
 	for step := range p.Steps {
 		if err := each(step); err != nil {
 			return nil, err
@@ -78,6 +80,13 @@ func (p *Plan) train(t *data.Table, n adder, sample func([]int32) ([]int32, erro
 			return nil, err
 		}
 		for j := range theta {
+			if p.Adam {
+				theta[j] -= adam.step(p.LearningRate, j, step, g[j]/(p.Rate*p.Population))
+				if step >= from {
+					mean[j] += theta[j] / float64(p.Steps-from)
+				}
+				continue
+			}
 			velocity[j] = p.Momentum*velocity[j] + g[j]/(p.Rate*p.Population) + p.Decay*theta[j]
 			theta[j] -= p.LearningRate * velocity[j]
 			if step >= from {
@@ -86,4 +95,15 @@ func (p *Plan) train(t *data.Table, n adder, sample func([]int32) ([]int32, erro
 		}
 	}
 	return mean, nil
+}
+
+// moments are Adam's running means of gradients and their squares (Kingma, Ba 2015).
+type moments struct{ first, second []float64 }
+
+func (m *moments) step(rate float64, j, step int, g float64) float64 {
+	const one, two = 0.9, 0.999
+	m.first[j] = one*m.first[j] + (1-one)*g
+	m.second[j] = two*m.second[j] + (1-two)*g*g
+	n := float64(step + 1)
+	return rate * m.first[j] / (1 - math.Pow(one, n)) / (math.Sqrt(m.second[j]/(1-math.Pow(two, n))) + 1e-8)
 }

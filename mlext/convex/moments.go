@@ -1,0 +1,110 @@
+package convex
+
+import (
+	"errors"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/dpsql/dpsql/budget/account"
+	"github.com/dpsql/dpsql/mlext/data"
+	"github.com/dpsql/dpsql/noise"
+)
+
+// Moments is a training by sufficient statistics: X'X and X'y with noise, and the ridge regression that they say.
+type Moments struct {
+	Width, Rows int
+	Target      float64 // the largest target's size
+	Sigma       float64 // of each entry, in squared features
+	Lambda      float64 // 0: by the noise
+}
+
+// NewMoments calibrates the noise.
+//
+// Proof: one row adds the matrix xx' and the vector xy, |x| <= 1, |y| <= Target. As a vector of the diagonal, sqrt 2 times what is above it and xy/Target it has the norm sqrt(|x|^4 + |x|^2) <= sqrt 2; m rows of a unit m sqrt 2. Each entry's
+// noise is of deviation Sigma on that scale (entries above the diagonal have Sigma/sqrt 2, those of X'y Target Sigma), rounded exactly to the lattice on which all products of features lie (noise.Normal: entries are whole multiples of data.Step^2 and sums of them exact up to 2^53 steps). Solving is post-processing.
+// X'y has targets that are rounded to 2^-14 of Target. Source: Vu, Slavkovic 2009; Wang 2018 ("Revisiting differentially private linear regression"), with Gaussian noise (Balle, Wang 2018).
+func NewMoments(width, rows int, target, epsilon, delta float64) (*Moments, error) {
+	if width < 1 || rows < 1 || !(target > 0) || !(epsilon > 0) || !(delta > 0 && delta < 1) {
+		return nil, errors.New("convex: a training needs features, rows, epsilon and delta")
+	}
+	return &Moments{Width: width, Rows: rows, Target: target, Sigma: account.GaussianSigma(epsilon, delta) * math.Sqrt2 * float64(rows) * (1 + 1e-9)}, nil
+}
+
+// unit is a step of products.
+const unit = data.Step * data.Step
+
+var errSums = errors.New("convex: sums of products are too large to be exact")
+
+// Train releases the moments, and solves.
+func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64) float64) (*Model, error) {
+	d := m.Width
+	if t.Width() != d || t.Rows() > 1<<24 {
+		return nil, errSums
+	}
+	gram := (&problem{table: t}).gram() // of multiples of data.Step with |x| <= 1: each sum is exact below 2^53 steps of unit
+	upper := make([]int64, 0, d*(d-1)/2)
+	diagonal := make([]int64, d)
+	for i := range d {
+		diagonal[i] = int64(math.Round(gram.At(i, i) / unit))
+		for j := i + 1; j < d; j++ {
+			upper = append(upper, int64(math.Round(gram.At(i, j)/unit)))
+		}
+	}
+	cross, sum := make([]int64, d), make([]float64, d)
+	for r := range t.Rows() {
+		y := math.Trunc(math.Max(-1, math.Min(1, centre(t.Target(r))/m.Target)) / data.Step)
+		for j, x := range t.Row(r) {
+			sum[j] += float64(x) * y
+		}
+	}
+	for j, v := range sum {
+		cross[j] = int64(v / data.Step)
+	}
+	for list, sigma := range map[*[]int64]float64{&upper: m.Sigma / math.Sqrt2, &diagonal: m.Sigma, &cross: m.Sigma} {
+		n, err := src.Normal(uint64(math.Ceil(sigma / unit)))
+		if err != nil {
+			return nil, err
+		}
+		if err := n.Add(*list); err != nil {
+			return nil, err
+		}
+	}
+	lambda := m.Lambda
+	if lambda == 0 { // what the noise's largest eigenvalue is below, nearly always: the noisy matrix stays positive
+		lambda = 2 * m.Sigma * math.Sqrt(float64(d)/2)
+	}
+	a, b := mat.NewSymDense(d, nil), mat.NewVecDense(d, nil)
+	at := 0
+	for i := range d {
+		a.SetSym(i, i, float64(diagonal[i])*unit+lambda)
+		b.SetVec(i, float64(cross[i])*unit*m.Target)
+		for j := i + 1; j < d; j++ {
+			a.SetSym(i, j, float64(upper[at])*unit)
+			at++
+		}
+	}
+	theta, err := positiveSolve(a, b)
+	return &Model{Theta: theta}, err
+}
+
+// positiveSolve solves with the matrix's eigenvalues raised to at least a small part of the largest.
+func positiveSolve(a *mat.SymDense, b *mat.VecDense) ([]float64, error) {
+	var e mat.EigenSym
+	if !e.Factorize(a, true) {
+		return nil, errors.New("convex: the moments have no eigenvalues")
+	}
+	var v mat.Dense
+	e.VectorsTo(&v)
+	values := e.Values(nil)
+	d := len(values)
+	least := math.Max(values[d-1]*1e-6, 1e-9)
+	c := mat.NewVecDense(d, nil)
+	c.MulVec(v.T(), b)
+	for i := range d {
+		c.SetVec(i, c.AtVec(i)/math.Max(values[i], least))
+	}
+	out := mat.NewVecDense(d, nil)
+	out.MulVec(&v, c)
+	return out.RawVector().Data, nil
+}
