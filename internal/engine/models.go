@@ -19,7 +19,7 @@ func (p *Prepared) prepareModel(ctx context.Context, n pgsyntax.Node, explain bo
 	case *pgsyntax.Models:
 		p.model = &models{p.session, n}
 	case *pgsyntax.Evaluate:
-		err = sqlerr.New(sqlerr.Unsupported, "EVALUATE DP MODEL is not supported yet").At(int(n.Pos)).WithHint("Ask by SELECT: avg(CASE WHEN dp_predict('%s', ...) = target THEN 1 ELSE 0 END) is the accuracy.", n.Name.Text)
+		p.model, err = p.session.prepareEvaluate(ctx, n)
 	}
 	return err
 }

@@ -239,6 +239,77 @@ func TestTrain(t *testing.T) {
 	}
 }
 
+// TestEvaluate: metrics come from one charged statement, the same for all of them, and from public rows exactly and free; with much budget they are the truth's.
+func TestEvaluate(t *testing.T) {
+	for _, d := range dialects {
+		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 1000")
+		set(t, s, "dpsql.max_groups", "42")
+		const query = " AS SELECT days, cost, readmitted = '<30' AS back FROM encounters"
+		for _, sql := range []string{
+			"TRAIN DP MODEL back USING logistic_regression TARGET back WITH (epsilon = 1)" + query,
+			"TRAIN DP MODEL edge USING svm TARGET back WITH (epsilon = 1, delta = 1e-9)" + query,
+			"TRAIN DP MODEL which USING softmax TARGET readmitted WITH (epsilon = 1, delta = 1e-9) AS SELECT days, cost, readmitted FROM encounters",
+			"TRAIN DP MODEL much USING linear_regression TARGET medications WITH (epsilon = 1, delta = 1e-9) AS SELECT days, cost, medications FROM encounters",
+			"TRAIN DP MODEL city USING linear_regression TARGET weight WITH (epsilon = 1, delta = 1e-9) AS SELECT weight, patient_id % 10 AS id FROM patients",
+		} {
+			if _, err := try(s, sql); err != nil {
+				t.Fatalf("%s: %s: %v", d, sql, err)
+			}
+		}
+		truth := map[string]string{}
+		for name, sql := range map[string]string{
+			"back":  "SELECT avg(CASE WHEN dp_predict('back', days, cost) = (readmitted = '<30') THEN 1 ELSE 0 END) FROM encounters WHERE days IS NOT NULL AND cost IS NOT NULL",
+			"which": "SELECT avg(CASE WHEN dp_predict('which', days, cost) = readmitted THEN 1 ELSE 0 END) FROM encounters WHERE cost IS NOT NULL",
+		} {
+			set(t, s, "dpsql.epsilon", "900")
+			rows, err := try(s, sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			truth[name] = fmt.Sprint(float(rows[0][0]))
+		}
+		for name, wants := range map[string][]string{
+			"back": {"rows", "accuracy", "AUC", "log-loss", "false predicted as true"}, "edge": {"accuracy", "AUC"}, "which": {"accuracy", "NO predicted as >30"}, "much": {"rows", "MSE", "RMSE", "R2"},
+		} {
+			var rows [][]sqltype.Value
+			if n := charged(t, s.engine, func() {
+				var err error
+				if rows, err = try(s, "EVALUATE DP MODEL "+name+" WITH (epsilon = 900) ON SELECT days, cost, medications, readmitted, readmitted = '<30' AS back FROM encounters"); err != nil {
+					t.Fatalf("%s: %s: %v", d, name, err)
+				}
+			}); n != 1 {
+				t.Errorf("%s: %s: %d charges", d, name, n)
+			}
+			told := map[string]string{}
+			for _, r := range rows {
+				told[r[0].(string)] = r[1].(string)
+			}
+			for _, w := range wants {
+				if told[w] == "" {
+					t.Errorf("%s: %s has no %s: %v", d, name, w, told)
+				}
+			}
+			if want, ok := truth[name]; ok {
+				var a, b float64
+				if _, err := fmt.Sscan(told["accuracy"]+" "+want, &a, &b); err != nil || a < b-0.01 || a > b+0.01 {
+					t.Errorf("%s: %s: accuracy %s, asked by SELECT %s", d, name, told["accuracy"], want)
+				}
+			}
+		}
+		rows, err := try(s, "EVALUATE DP MODEL back WITH (epsilon = 2) ON SELECT days, cost, readmitted = '<30' AS back FROM encounters WHERE days > 1")
+		if err != nil || !slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return r[0] == "accuracy, 95% error" }) {
+			t.Errorf("%s: %v, %v", d, rows, err)
+		}
+		if n := charged(t, s.engine, func() {
+			if rows, err := try(s, "EVALUATE DP MODEL city ON SELECT id % 10 AS id, id * 1.0 AS weight FROM cities"); err != nil || len(rows) < 3 {
+				t.Errorf("%s: of public rows: %v, %v", d, rows, err)
+			}
+		}); n != 0 {
+			t.Errorf("%s: an evaluation of public rows is charged", d)
+		}
+	}
+}
+
 // TestTrainRefused: each before anything is spent, with a cure.
 func TestTrainRefused(t *testing.T) {
 	s := clinicSession(t, tame, backend.DuckDB)
@@ -265,7 +336,10 @@ func TestTrainRefused(t *testing.T) {
 			"TRAIN DP MODEL m USING linear TARGET minutes AS SELECT minutes, 1 AS one FROM visits":                                                       "how many rows of one person",
 			"TRAIN DP MODEL m USING linear METHOD dp_gd TARGET days AS SELECT days, medications FROM encounters":                                         "must declare its population",
 			"TRAIN DP MODEL m USING linear TARGET n AS SELECT days, count(*) AS n FROM encounters GROUP BY 1":                                            "",
-			"EVALUATE DP MODEL mine ON SELECT days, medications FROM encounters":                                                                         "not supported yet",
+			"EVALUATE DP MODEL mine ON SELECT days FROM encounters":                                                                                      `no column "medications"`,
+			"EVALUATE DP MODEL mine WITH (epsilon = 7) ON SELECT days, medications FROM encounters":                                                      "more than this analyst may spend",
+			"EVALUATE DP MODEL mine WITH (epsilom = 1) ON SELECT days, medications FROM encounters":                                                      `no option "epsilom"`,
+			"EVALUATE DP MODEL gone ON SELECT days, medications FROM encounters":                                                                         "does not exist",
 			"EXPORT DP MODEL mine AS onnx":                           "no export",
 			"SELECT dp_predict('mine', 1, 2)":                        "takes 1 features",
 			"SELECT dp_predict('other', 1)":                          `model "other" does not exist`,

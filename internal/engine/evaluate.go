@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// evaluation is EVALUATE DP MODEL: one statement over the query's rows, charged and stored as any, from whose answer the metrics are computed.
+type evaluation struct {
+	session *Session
+	node    *pgsyntax.Evaluate
+	epsilon float64 // 0: the session's
+}
+
+func (e *evaluation) columns() []Column {
+	return []Column{{Name: "metric", Type: sqltype.Text}, {Name: "value", Type: sqltype.Text}}
+}
+
+// prepareEvaluate checks it.
+func (s *Session) prepareEvaluate(ctx context.Context, n *pgsyntax.Evaluate) (*evaluation, error) {
+	e := &evaluation{session: s, node: n}
+	for _, o := range n.With {
+		v, err := strconv.ParseFloat(o.Values[0].Text, 64)
+		switch {
+		case o.Name.Text != "epsilon":
+			return nil, sqlerr.New(sqlerr.UndefinedObject, "there is no option %q", o.Name.Text).At(int(o.Name.Pos)).WithHint("EVALUATE takes epsilon.")
+		case err != nil || o.List || !(v >= s.leastEpsilon()) || math.IsInf(v, 1):
+			return nil, sqlerr.New(sqlerr.InvalidParam, "epsilon cannot be %s", o.Values[0].Text).At(int(o.Values[0].Pos)).WithHint("The least is %g.", s.leastEpsilon())
+		case v > s.analyst.MaxQueryEpsilon:
+			return nil, sqlerr.New(sqlerr.EpsilonTooLarge, "epsilon %g is more than this analyst may spend on one statement", v).At(int(o.Values[0].Pos)).WithHint("The most is %g.", s.analyst.MaxQueryEpsilon)
+		}
+		e.epsilon = v
+	}
+	return e, e.with(func() error { _, _, err := e.prepare(ctx); return err })
+}
+
+// with does something at the statement's price.
+func (e *evaluation) with(do func() error) error {
+	s := e.session
+	before := s.now
+	defer func() { s.now = before }()
+	if e.epsilon > 0 {
+		s.now.epsilon = e.epsilon
+	}
+	return do()
+}
+
+// prepare binds the statement that asks for what the metrics are computed from.
+func (e *evaluation) prepare(ctx context.Context) (*Prepared, *mlext.Scoring, error) {
+	s := e.session
+	stored, err := s.engine.models.Get(ctx, e.node.Name.Text, s.user)
+	if err != nil {
+		return nil, nil, s.modelsFailed(ctx, err)
+	}
+	inner, err := plan.Bind(e.node.Query, s.catalog, plan.BindOptions{Session: s.constants(), Values: s.values})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(inner.Params) > 0 {
+		return nil, nil, sqlerr.New(sqlerr.Unsupported, "parameters in EVALUATE are not supported").WithHint("Write the values.")
+	}
+	var features []string
+	target, names := "", make([]string, len(inner.Outputs))
+	for i := range names {
+		names[i] = fmt.Sprintf("c%d", i+1)
+	}
+	find := func(name string) (string, error) {
+		i := slices.IndexFunc(inner.Outputs, func(o plan.Output) bool { return o.Name == name })
+		if i < 0 {
+			return "", sqlerr.New(sqlerr.UndefinedColumn, "the query has no column %q, which model %s needs", name, stored.Name).At(int(e.node.Query.Pos)).WithHint("Name its columns as those of the query that the model was trained on.")
+		}
+		return names[i], nil
+	}
+	for _, f := range stored.Model.Features {
+		c, err := find(f.Name)
+		if err != nil {
+			return nil, nil, err
+		}
+		features = append(features, c)
+	}
+	if target, err = find(stored.Model.Target.Name); err != nil {
+		return nil, nil, err
+	}
+	scoring, err := stored.Model.Scoring(features, target)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := e.bind(ctx, scoring, names, false)
+	if err == nil && p.an.Class == sensitivity.Private {
+		p, err = e.bind(ctx, scoring, names, true)
+	}
+	return p, scoring, err
+}
+
+func (e *evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []string, errors bool) (*Prepared, error) {
+	list := append(slices.Clone(scoring.Keys), scoring.Values...)
+	if errors && len(scoring.Keys) > 0 {
+		list = append(list, "dp_error(count(*))")
+	}
+	text := "SELECT " + strings.Join(list, ", ") + " FROM (SELECT 1) AS r(" + strings.Join(names, ", ") + ")"
+	if n := len(scoring.Keys); n > 0 {
+		text += " GROUP BY 1, 2"
+	}
+	sts, err := pgsyntax.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	outer, ok := sts[0].Node.(*pgsyntax.Select)
+	if !ok || !graft(outer, e.node.Query) {
+		return nil, sqlerr.New(sqlerr.Internal, "an evaluation's query cannot be read")
+	}
+	p := &Prepared{session: e.session, stmt: outer}
+	return p, p.analyze(ctx, nil)
+}
+
+func (e *evaluation) run(ctx context.Context) (ans *Answer, err error) {
+	s := e.session
+	if err := s.refresh(); err != nil {
+		return nil, err
+	}
+	err = e.with(func() error {
+		p, scoring, err := e.prepare(ctx)
+		if err != nil {
+			return err
+		}
+		got, err := p.Run(ctx, nil)
+		if err != nil {
+			return err
+		}
+		rows, err := got.All(ctx)
+		if err != nil {
+			return err
+		}
+		ans = &Answer{Tag: "EVALUATE DP MODEL", Notice: got.Notice}
+		for _, f := range metrics(scoring, rows) {
+			ans.Rows = append(ans.Rows, []sqltype.Value{f.Name, f.Value})
+		}
+		return nil
+	})
+	return ans, err
+}
+
+// metrics reads the answer.
+func metrics(scoring *mlext.Scoring, rows [][]sqltype.Value) []mlext.Fact {
+	if len(scoring.Keys) == 0 {
+		values := make([]float64, len(scoring.Values))
+		for _, row := range rows {
+			for i, v := range row {
+				values[i] = float(v)
+			}
+		}
+		return scoring.Numbers(values)
+	}
+	var cells []mlext.Cell
+	most := 0.0
+	for _, row := range rows {
+		if row[0] == nil || row[1] == nil {
+			continue
+		}
+		cells = append(cells, mlext.Cell{Keys: []int{int(float(row[0])), int(float(row[1]))}, Count: float(row[2])})
+		if len(row) > 3 {
+			most = math.Max(most, float(row[3]))
+		}
+	}
+	return scoring.Classes(cells, most)
+}
+
+// float is a number as float64, NaN for NULL.
+func float(v sqltype.Value) float64 {
+	switch n := v.(type) {
+	case int64:
+		return float64(n)
+	case float64:
+		return n
+	case decimal.Decimal:
+		return n.InexactFloat64()
+	}
+	return math.NaN()
+}
