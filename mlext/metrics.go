@@ -110,7 +110,7 @@ func (s *Scoring) Classes(cells []Cell, errors float64) []Fact {
 	if total <= 0 {
 		return []Fact{{"rows", "0"}}
 	}
-	out := []Fact{{"rows", fmt.Sprintf("%.0f", total)}, {"accuracy", share(right / total)}}
+	out := []Fact{{"rows", fmt.Sprintf("%.0f", total)}, {"accuracy", share(math.Max(0, math.Min(1, right/total)))}}
 	if errors > 0 {
 		out = append(out, Fact{"accuracy, 95% error", share(errors * math.Sqrt(float64(len(cells))) / total)})
 	}
@@ -136,7 +136,7 @@ func (s *Scoring) scored(hist [][2]float64, total, errors float64) (out []Fact) 
 		negatives, positives = negatives+n[0], positives+n[1]
 	}
 	if negatives > 0 && positives > 0 {
-		out = append(out, Fact{"AUC", share(pairs / (negatives * positives))})
+		out = append(out, Fact{"AUC", share(math.Max(0, math.Min(1, pairs/(negatives*positives))))})
 	}
 	if s.model.Kind == "svm" {
 		return out
@@ -144,7 +144,7 @@ func (s *Scoring) scored(hist [][2]float64, total, errors float64) (out []Fact) 
 	out = append(out, Fact{"log-loss", share(loss / total)})
 	for b, n := range hist {
 		if all := n[0] + n[1]; all > errors { // else it is noise
-			out = append(out, Fact{fmt.Sprintf("predicted %.2f to %.2f", float64(b)/bins, float64(b+1)/bins), fmt.Sprintf("%.0f rows, observed %s", all, share(n[1]/all))})
+			out = append(out, Fact{fmt.Sprintf("predicted %.2f to %.2f", float64(b)/bins, float64(b+1)/bins), fmt.Sprintf("%.0f rows, observed %s", all, share(math.Max(0, math.Min(1, n[1]/all))))})
 		}
 	}
 	return out

@@ -30,9 +30,9 @@ func demoCommand() *cobra.Command {
 	var listen string
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Start a proxy over 71,518 patients' hospital stays and ask it thirteen questions",
+		Short: "Start a proxy over 71,518 patients' hospital stays and ask it sixteen questions",
 		Long: `Start an embedded database with the public "Diabetes 130-US hospitals" data, a ledger in a temporary folder
-and a proxy before it; ask thirteen telling questions as an ordinary PostgreSQL client; then stay up for yours.`,
+and a proxy before it; ask sixteen telling questions as an ordinary PostgreSQL client; then stay up for yours.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &demonstration{out: cmd.OutOrStdout(), listen: listen, chosen: cmd.Flags().Changed("listen"), once: once}

@@ -183,7 +183,7 @@ func TestDemoOnce(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"spent: price 0.5 (Gaussian", "HINT:", "your budget does not hold", "95% error"} {
+	for _, want := range []string{"spent: price 0.5 (Gaussian", "HINT:", "your budget does not hold", "95% error", "AUC", "DP MODEL"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the demo does not show %q:\n%s", want, out)
 		}
@@ -191,7 +191,7 @@ func TestDemoOnce(t *testing.T) {
 	if !regexp.MustCompile(`(?m)^    spent: nothing \(computed from a release of another question; .*\)$`).Match(out) {
 		t.Errorf("a fact is cut in its brackets:\n%s", out)
 	}
-	if n := strings.Count(string(out), strings.Repeat("-", 100)); n != 13 {
-		t.Errorf("%d questions, want 13", n)
+	if n := strings.Count(string(out), strings.Repeat("-", 100)); n != 16 {
+		t.Errorf("%d questions, want 16", n)
 	}
 }

@@ -44,6 +44,21 @@ SELECT p.gender, count(*) AS stays, avg(e.lab_procedures) AS labs
   FROM patients p JOIN encounters e ON e.patient_id = p.patient_id
  GROUP BY p.gender HAVING count(*) > 1000 ORDER BY p.gender;
 
+-- answered: A model of who comes back within 30 days, trained in the proxy on at most four stays of each patient
+TRAIN DP MODEL readmission USING logistic_regression TARGET back WITH (epsilon = 1.0, max_rows_per_unit = 4) AS
+SELECT age_band, days_in_hospital, lab_procedures, medications, diagnoses, prior_inpatient, prior_emergency,
+       med_change, diabetes_med, readmitted = '<30' AS back FROM encounters;
+
+-- answered: How good is it? (all metrics from one charged statement)
+EVALUATE DP MODEL readmission WITH (epsilon = 0.5) ON
+SELECT age_band, days_in_hospital, lab_procedures, medications, diagnoses, prior_inpatient, prior_emergency,
+       med_change, diabetes_med, readmitted = '<30' AS back FROM encounters;
+
+-- answered: What it predicts, by age (predictions inside aggregates; never per person)
+SELECT age_band, avg(dp_predict_proba('readmission', age_band, days_in_hospital, lab_procedures, medications, diagnoses,
+       prior_inpatient, prior_emergency, med_change, diabetes_med)) AS predicted
+  FROM encounters GROUP BY 1 ORDER BY 1;
+
 -- free: A public table is exact
 SELECT id, description FROM admission_types ORDER BY id;
 
