@@ -52,26 +52,49 @@ type asked struct {
 // seed varies which groups of a unit a cap keeps.
 func (a *asked) seed() int64 { return int64(binary.BigEndian.Uint64(a.key[:8])) }
 
-// runAtOrder runs a private statement at the order of the window that pays. Where that is another than the one it was priced at, since the window began since, or another server began it, nothing was charged: it is priced anew, and asked again.
-func (p *Prepared) runAtOrder(ctx context.Context, args []sqltype.Value) (*Answer, error) {
-	for {
-		ans, err := p.runPrivate(ctx, args)
-		if !errors.Is(err, ledger.ErrOrder) {
-			return ans, err
+// runAtOrder runs a private statement at the order of the window that pays, and tells the owner once.
+func (p *Prepared) runAtOrder(ctx context.Context, args []sqltype.Value) (ans *Answer, err error) {
+	var heard *Heard
+	defer func() {
+		if heard != nil {
+			p.session.tell(heard, err)
 		}
-		p.session.filter = p.session.engine.ledger.Filter()
-		var told []sqltype.Value
-		if p.told {
-			told = args
+	}()
+	err = p.session.atOrder(func(again bool) (err error) {
+		if again {
+			var told []sqltype.Value
+			if p.told {
+				told = args
+			}
+			if err := p.analyze(ctx, told); err != nil {
+				return err
+			}
 		}
-		if err := p.analyze(ctx, told); err != nil {
-			return nil, err
+		ans, err = p.runPrivate(ctx, args, &heard)
+		return err
+	})
+	return ans, err
+}
+
+// atOrder makes an attempt at the order of the window that pays. Where that is another than the one that it was priced at, since the window began since, or another server began it, nothing was charged: the attempt is made again, which has to
+// price anew by the session's filter. Windows are longer than statements: at the third time something is wrong with the ledger, or with the clock that it is given.
+func (s *Session) atOrder(attempt func(again bool) error) error {
+	for tries := 1; ; tries++ {
+		err := attempt(tries > 1)
+		switch {
+		case !errors.Is(err, ledger.ErrOrder):
+			return err
+		case tries == mostOrders:
+			return s.ledgerFailed(err)
 		}
+		s.filter = s.engine.ledger.Filter()
 	}
 }
 
-// runPrivate is the way of design section 3 from the charge on.
-func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *Answer, err error) {
+const mostOrders = 3
+
+// runPrivate is the way of design section 3 from the charge on. heard is what the owner will be told of it.
+func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard **Heard) (ans *Answer, err error) {
 	s := p.session
 	if err := sqlgen.CheckGiven(s.engine.dialect, p.query.Params, [][]sqltype.Value{args}); err != nil {
 		return nil, err
@@ -82,12 +105,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 		return nil, err
 	}
 	p.readNothing()
-	heard := r.heard()
-	defer func() {
-		if !errors.Is(err, ledger.ErrOrder) { // it is asked again
-			s.tell(heard, err)
-		}
-	}()
+	*heard = r.heard()
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return nil, s.uncharged(ctx, err) // nothing was charged yet
@@ -103,7 +121,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value) (ans *A
 			return nil, err
 		}
 	}
-	if r, err = r.askOnce(ctx, heard); err != nil {
+	if r, err = r.askOnce(ctx, *heard); err != nil {
 		return nil, err
 	}
 	s.last = r.lastAnswer()

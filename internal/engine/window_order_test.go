@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // turning is a backend that does something whenever a snapshot is opened: between a statement's price and its charge.
@@ -184,5 +186,38 @@ func TestServersBeginAWindow(t *testing.T) {
 		if err := e.Verify(context.Background()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// restless is a ledger whose windows have another order whenever one is charged, until it is at rest.
+type restless struct {
+	ledger.Ledger
+	asked, moves int
+}
+
+func (r *restless) ReserveAll(ctx context.Context, list []ledger.Reservation) ([]int64, error) {
+	if r.asked++; r.asked <= r.moves {
+		return nil, ledger.ErrOrder
+	}
+	return r.Ledger.ReserveAll(ctx, list)
+}
+
+// TestOrderIsAskedThrice: a statement is not priced for ever at orders that its window does not have: after the third it ends as a failure of the ledger, told to the owner once. Nothing is charged.
+func TestOrderIsAskedThrice(t *testing.T) {
+	heard := &heardAll{}
+	e := engineOn(t, clinicPolicyFor(t, backend.DuckDB), tame.open(t, backend.DuckDB))
+	e.watch = heard
+	for i, c := range []struct {
+		moves int
+		id    string
+	}{{1, ""}, {2, ""}, {3, "ledger_unavailable"}, {1000, "ledger_unavailable"}} {
+		l := &restless{e.ledger, 0, c.moves}
+		e.ledger = l
+		before := len(charges(t, e))
+		_, err := try(e.session(t, "ann"), fmt.Sprintf("select count(*) from encounters where days > %d", i))
+		if paid := len(charges(t, e)) - before; sqlerr.ID(err) != c.id || l.asked != min(c.moves+1, 3) || (paid == 1) != (c.id == "") || len(heard.list) != i+1 || heard.list[i].Error != c.id {
+			t.Errorf("%d changes: %v, asked %d times, %d charges, %+v", c.moves, err, l.asked, paid, heard.list)
+		}
+		e.ledger = l.Ledger
 	}
 }
