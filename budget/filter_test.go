@@ -188,7 +188,7 @@ func TestWholePricesFit(t *testing.T) {
 	for _, c := range []struct {
 		budget, price float64
 		n             int
-	}{{1, 0.1, 10}, {20, 0.5, 40}, {3, 0.3, 10}, {0.7, 0.07, 10}, {10, 0.001, 10000}} {
+	}{{1, 0.1, 10}, {20, 0.5, 40}, {3, 0.3, 10}, {0.7, 0.07, 10}, {10, 0.001, 10000}, {2, 0.2, 10}, {3, 0.2, 15}, {10, 0.1, 100}, {3, 0.1, 30}, {6, 0.3, 20}} {
 		f := newFilter(t, Params{c.budget, 0, c.price, AccountantPure})
 		scale, err := f.LaplaceScale(one, f.Limit(c.price))
 		if err != nil {
@@ -200,6 +200,10 @@ func TestWholePricesFit(t *testing.T) {
 		}
 		spent, n := dp.Loss{}, 0
 		for n <= c.n && f.Admits(spent, loss) {
+			if left := f.StatementsLeft(spent, f.Usual(c.price)); left != int64(c.n-n) {
+				t.Errorf("budget %g after %d statements of %g: %d are left", c.budget, n, c.price, left)
+				break
+			}
 			spent = spent.Plus(loss)
 			n++
 		}

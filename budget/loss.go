@@ -51,6 +51,19 @@ func (f *Filter) Loss(ev dp.Event) (dp.Loss, error) {
 	return dp.Loss{}, fmt.Errorf("budget: the accountant does not know the event %q", ev.Name())
 }
 
+// Usual is what a statement of a price with Laplace noise, such as a count, is charged: a hair below the price tag, by which as many fit as should. The tag itself where
+// no noise is that large.
+func (f *Filter) Usual(epsilon float64) dp.Loss {
+	ev := dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}}
+	var err error
+	if ev.Scale, err = f.LaplaceScale(ev.Sensitivity, f.Limit(epsilon)); err == nil {
+		if loss, err := f.Loss(ev); err == nil {
+			return loss
+		}
+	}
+	return dp.Loss{Pure: epsilon, Renyi: f.Price(epsilon)}
+}
+
 // Sum is the loss of all events of a statement, composed one after the other. Nothing is summed before all are known.
 func (f *Filter) Sum(events []dp.Event) (dp.Loss, error) {
 	var total dp.Loss

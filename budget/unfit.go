@@ -13,7 +13,7 @@ func (f *Filter) Unfit(price float64, renews bool) string {
 		return ""
 	}
 	holds := func(f *Filter) int64 {
-		return f.StatementsLeft(dp.Loss{}, dp.Loss{Pure: price, Renyi: f.Price(price)})
+		return f.StatementsLeft(dp.Loss{}, f.Usual(price))
 	}
 	kept, fitted := holds(f), holds(g)
 	if fitted <= kept+kept/10 {

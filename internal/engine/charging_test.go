@@ -337,7 +337,11 @@ func TestBudgetTable(t *testing.T) {
 
 // TestOverBudget: the data set's budget is never passed, and what was paid for stays free at the end.
 func TestOverBudget(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20, delta: 1e-6}", "epsilon: 1, delta: 0}")
+	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20, delta: 1e-6}", "epsilon: 2, delta: 0}")
+	set(t, s, "dpsql.epsilon", "0.2")
+	if line, _, err := s.Show("dpsql.budget"); err != nil || !strings.HasPrefix(line, "left: 10 statements of epsilon 0.2; ") || i64(t, s) != 10 {
+		t.Errorf("%s %v", line, err)
+	}
 	n := 0
 	for i := range 20 {
 		if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days > %d", i)); err == nil {
@@ -346,8 +350,8 @@ func TestOverBudget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n != 2 {
-		t.Errorf("%d statements of epsilon 0.5 in a budget of 1", n)
+	if n != 10 {
+		t.Errorf("%d statements of epsilon 0.2 in a budget of 2", n)
 	}
 	_, err := try(s, "select sum(days) from encounters")
 	if e := refusal(err); e == nil || !strings.Contains(e.Hint, "No price of this statement passes now") {
@@ -355,7 +359,7 @@ func TestOverBudget(t *testing.T) {
 	}
 	ask(t, s, "select count(*) from encounters where days > 1")
 	b, err := s.engine.ledger.Balance(ledger.Payer{Analyst: "ann", Quota: 1})
-	if err != nil || b.Dataset.Spent.Pure > 1 {
+	if err != nil || b.Dataset.Spent.Pure > 2 {
 		t.Errorf("%+v, %v", b, err)
 	}
 	if _, err := try(s, "select diag, count(*) from encounters group by 1"); sqlerr.ID(err) != "unknown_groups" {

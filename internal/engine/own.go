@@ -113,7 +113,7 @@ func (s *Session) budgetRows(context.Context) ([][]sqltype.Value, error) {
 		return nil, s.ledgerFailed(err)
 	}
 	f := b.Filter
-	price := dp.Loss{Pure: s.now.epsilon, Renyi: f.Price(s.now.epsilon)} // what the price tag names, without a selection's delta
+	price := f.Usual(s.now.epsilon) // without a selection's delta
 	row := func(scope string, epsilon float64, a ledger.Account) []sqltype.Value {
 		var order, rs, rr sqltype.Value
 		if f.Order != 0 {
@@ -181,8 +181,7 @@ func (s *Session) budgetLine() (string, error) {
 // leftLine says what an analyst may still ask: the least of what is left of the own budget, the roles' and the data set's.
 func (s *Session) leftLine(b ledger.Balance) string {
 	f, e := b.Filter, s.now.epsilon
-	priced := func(e float64) dp.Loss { return dp.Loss{Pure: e, Renyi: f.Price(e)} }
-	n, own := b.StatementsLeft(priced(e)), b.Analyst.StatementsLeft(priced(e))
+	n, own := b.StatementsLeft(f.Usual(e)), b.Analyst.StatementsLeft(f.Usual(e))
 	switch {
 	case b.Dataset.Ended:
 		return "left: nothing, for the lifetime does not hold this window"
@@ -192,20 +191,20 @@ func (s *Session) leftLine(b ledger.Balance) string {
 		return fmt.Sprintf("left: %d statements of epsilon %s", n, number(e))
 	}
 	low, high := s.leastEpsilon(), e
-	if least := priced(low); !b.Admits(least) {
+	if least := f.Usual(low); !b.Admits(least) {
 		return "left: nothing" + others(b, least) + "; answers that are stored are free"
 	}
 	for high/low > 1.0005 {
-		if mid := math.Sqrt(low * high); b.Admits(priced(mid)) {
+		if mid := math.Sqrt(low * high); b.Admits(f.Usual(mid)) {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
-	if down := threeDown(low); b.Admits(priced(down)) {
+	if down := threeDown(low); b.Admits(f.Usual(down)) {
 		low = down
 	}
-	return fmt.Sprintf("left: no statement of epsilon %s%s; SET dpsql.epsilon = %s would pass", number(e), others(b, priced(e)), number(low))
+	return fmt.Sprintf("left: no statement of epsilon %s%s; SET dpsql.epsilon = %s would pass", number(e), others(b, f.Usual(e)), number(low))
 }
 
 // others says whose budget does not hold a charge, where the own one does.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -128,7 +127,7 @@ func Report(a ledger.Accounts, p *policy.Policy) Budget {
 
 // accountsOf are the data set's, the roles' and the analysts'. The policy is one data set's: of another it tells no quota.
 func accountsOf(d ledger.DatasetAccounts, p *policy.Policy) (out []Account) {
-	usual := dp.Loss{Pure: d.Filter.QueryEpsilon, Renyi: d.Filter.Price(d.Filter.QueryEpsilon)}
+	usual := d.Filter.Usual(d.Filter.QueryEpsilon)
 	show := func(quota *float64, of ledger.Account, within ...ledger.Account) Account {
 		left, more := of.Left, of.StatementsLeft(usual)
 		for _, w := range within {
