@@ -37,6 +37,7 @@ type book struct {
 	closed   bool
 	moving   bool           // it may have departed
 	unmarked bool           // when it was read, there was no mark
+	began    bool           // when it was read, there was no record
 	held     map[int64]bool // outstanding reservations whose callers have their ids
 	sweep    int            // size of state.stored at which expired releases are dropped next
 	unswept  bool           // spools have expired
@@ -197,6 +198,7 @@ func (l *book) serve(head Head, o *Opening) error {
 		if known := l.state.find(head.Dataset); known != nil {
 			return nil, known.head.accepts(head)
 		}
+		l.began = l.state.seq == 0
 		return []*Record{{Head: &head}}, nil
 	}
 	opening := &entry{ctx: context.Background()}

@@ -72,6 +72,8 @@ type Ledger interface {
 	Unfreeze(ctx context.Context, analyst, by string) error
 	// Unmarked reports whether no mark lay beside the ledger when it was opened.
 	Unmarked() bool
+	// Began reports whether its opening wrote the first record: nothing is spent in it.
+	Began() bool
 	// Stopped reports whether the analyst had too many resource failures in a window, over all processes, and no pardon since.
 	Stopped(analyst string) bool
 	// Grant gives an analyst, or a role, more of a data set's total in the window of now.
@@ -121,6 +123,7 @@ type Cache struct {
 type Options struct {
 	Cache Cache
 	Now   func() time.Time // nil: time.Now
+	Mark  string           // a new file is held against the mark beside this path too: of where the ledger may have been before; "": against its own alone
 
 	every int64     // records between two checkpoints; 0: checkpointEvery
 	disk  spoolDisk // nil: osDisk

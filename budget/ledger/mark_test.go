@@ -101,3 +101,33 @@ func TestMarks(t *testing.T) {
 		t.Errorf("mode %v", info.Mode())
 	}
 }
+
+// TestNewFileBesideAnOlderMark: a new file is held against the mark of where its people's ledger was before, not only against its own, and makes nothing; a file that is there is not.
+func TestNewFileBesideAnOlderMark(t *testing.T) {
+	t.Parallel()
+	before, dir := filled(t), t.TempDir()
+	opt := dayCache()
+	opt.Mark = before
+	there := filepath.Join(dir, "there.ledger")
+	l := open(t, there, demoHead(t), dayCache())
+	if !l.Began() {
+		t.Error("a new one was not begun")
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if l = open(t, there, demoHead(t), opt); l.Began() {
+		t.Error("one that is there was begun")
+	}
+	_, err := OpenSQLite(ctx, filepath.Join(dir, "new.ledger"), demoHead(t), opt)
+	if !errors.Is(err, ErrRolledBack) || !strings.Contains(err.Error(), "dpsql budget move") || !strings.Contains(err.Error(), before+markSuffix) {
+		t.Errorf("a new file: %v", err)
+	}
+	if left := must(filepath.Glob(filepath.Join(dir, "new*")))(t); len(left) > 0 {
+		t.Errorf("it made %v", left)
+	}
+	if err := os.Remove(before + markSuffix); err != nil { // the owner's word
+		t.Fatal(err)
+	}
+	open(t, filepath.Join(dir, "new.ledger"), demoHead(t), opt)
+}

@@ -21,6 +21,7 @@ type SQLite struct {
 // file is SQLite's store.
 type file struct {
 	path   string
+	before string // the path whose mark a new file is held against too
 	db     *sqlite3.Conn
 	format int // of the file
 	mark   *mark
@@ -127,7 +128,7 @@ func take(ctx context.Context, path string, opt Options, opening func(*SQLite) e
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	l := &SQLite{b, &file{path: abs}}
+	l := &SQLite{b, &file{path: abs, before: opt.Mark}}
 	b.store, b.spools = l.file, spoolsBeside(abs, opt.disk)
 	if err := opening(l); err != nil {
 		err = fmt.Errorf("%s: %w", path, l.named(err))
@@ -270,13 +271,21 @@ func (l *file) foldLog() error {
 	return err
 }
 
-// markAllows refuses a new file in the place of one that was written.
+// markAllows refuses a new file in the place of a ledger that was written, there or where its people's ledger was before.
 func (l *SQLite) markAllows() error {
-	w, err := readMark(l.path)
-	if err != nil {
-		return err
+	for _, path := range []string{l.path, l.before} {
+		if path == "" {
+			continue
+		}
+		w, err := readMark(path)
+		if err == nil {
+			err = w.passed(path, 0)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return w.passed(l.path, 0)
+	return nil
 }
 
 // loadFile reads every record.

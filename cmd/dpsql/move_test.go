@@ -75,6 +75,10 @@ func TestMoveLedger(t *testing.T) {
 	if said := output(t, "budget", "verify", "--config", path); !strings.Contains(said, "whole") {
 		t.Error(said)
 	}
+	write("ledger: {sqlite: other.ledger}\n") // and not moved there
+	if said := failing(t, "serve", "--config", path, "--listen", "127.0.0.1:0"); !strings.Contains(said, "bring the ledger along with dpsql budget move") || !strings.Contains(said, "demo.ledger-mark") {
+		t.Error(said)
+	}
 }
 
 // failing runs dpsql with arguments that it must refuse.

@@ -89,6 +89,10 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if e.ledger.Unmarked() {
 		e.log.Warn("no mark lay beside the ledger, so nothing tells whether it is the newest: if this machine has served it before, look whether it was put back from a backup; the ledger's record of this opening says it too")
 	}
+	if e.ledger.Began() && opt.LedgerPath == "" { // one of the policy's, not of a rehearsal or a demo
+		at := ledger.Place{SQLite: p.Ledger.SQLite, Postgres: ledger.Server{URL: p.Ledger.Postgres}}
+		e.log.Warn("a new ledger was begun: nothing is spent in it. If anything was asked under this policy before, stop and bring the ledger back, or move it with dpsql budget move", "ledger", at.String())
+	}
 	return e, nil
 }
 
@@ -101,6 +105,7 @@ func openLedger(ctx context.Context, opt Options, head ledger.Head) (ledger.Ledg
 	case p.Ledger.Postgres != "":
 		return ledger.OpenPostgres(ctx, ledger.Server{URL: p.Ledger.Postgres, Path: p.Ledger.Beside}, head, with)
 	}
+	with.Mark = p.Ledger.Shared // it may have been in PostgreSQL, or in that file
 	return ledger.OpenSQLite(ctx, p.Ledger.SQLite, head, with)
 }
 

@@ -34,3 +34,26 @@ func TestMissingMarkWarns(t *testing.T) {
 		}
 	}
 }
+
+// TestNewLedgerWarns: a server that begins the policy's ledger anew says so, each time; one that goes on with it does not.
+func TestNewLedgerWarns(t *testing.T) {
+	p, dir := clinicPolicyFor(t, backend.DuckDB), t.TempDir()
+	p.Ledger.Postgres, p.Ledger.Shared = "", filepath.Join(dir, "clinic.ledger")
+	for _, c := range []struct {
+		name string
+		want bool
+	}{{"a.ledger", true}, {"a.ledger", false}, {"b.ledger", true}} {
+		p.Ledger.SQLite = filepath.Join(dir, c.name)
+		var log bytes.Buffer
+		e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, backend.DuckDB), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(log.String(), "level=WARN msg=\"a new ledger was begun: nothing is spent in it") != c.want || c.want && !strings.Contains(log.String(), c.name) {
+			t.Errorf("%s, want %v:\n%s", c.name, c.want, log.String())
+		}
+	}
+}
