@@ -32,12 +32,16 @@ func (r *run) notice(ctx context.Context) string {
 	if len(list) == 0 {
 		return "spent: nothing (public groups, nothing measured)"
 	}
-	var paid, spent, next []*measure.Plan // next: what it would be charged now
+	var paid, spent, next []*measure.Plan // next: what such a one would be charged, whole
+	was, tops := 0.0, 0                   // what those that were topped up were made at
 	for _, a := range list {
-		if spent = append(spent, a.release.Spent()); a.free {
-			next = append(next, a.plan)
-		} else {
-			paid, next = append(paid, a.release.Spent()), append(next, a.release.Spent())
+		spent, next = append(spent, a.release.Spent()), append(next, a.plan)
+		if a.free {
+			continue
+		}
+		paid = append(paid, a.release.Spent())
+		if before := a.release.Before(); before != nil {
+			was, tops = was+before.Price, tops+1
 		}
 	}
 	text, whole := "spent: nothing", total(spent)
@@ -50,6 +54,11 @@ func (r *run) notice(ctx context.Context) string {
 		text += fmt.Sprintf(" (answered from the release made at price %s)%s", number(whole.Price), littleMore(list[0].release, list[0].ask))
 	case many:
 		text = fmt.Sprintf("spent: %s, for %d of %d releases", priceLine(total(paid), s.filter.Order), len(paid), len(list))
+		if tops > 0 {
+			text += fmt.Sprintf(", of %d of them the difference from price %s", tops, number(was))
+		}
+	case tops > 0:
+		text = fmt.Sprintf("spent: the difference from price %s: %s", number(was), priceLine(whole, s.filter.Order))
 	default:
 		text = "spent: " + priceLine(whole, s.filter.Order)
 	}

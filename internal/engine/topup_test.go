@@ -88,9 +88,10 @@ func TestTopUps(t *testing.T) {
 			set(t, s, "dpsql.mechanism", c.mechanism)
 			set(t, s, "dpsql.bounding", c.bounding)
 			set(t, s, "dpsql.max_groups", c.groups)
+			set(t, s, "dpsql.notices", "brief")
 			f := s.engine.filter()
 			var before [][]sqltype.Value
-			var bounds string
+			var bounds, left string
 			var was []float64
 			paid, order := dp.Loss{}, 0.0
 			steps := []struct{ epsilon, paid float64 }{{1, 1}, {1.5, 0.5}, {1, 0}, {4, 2.5}, {4, 0}, {0.25, 0}}
@@ -109,6 +110,15 @@ func TestTopUps(t *testing.T) {
 				}
 				if free != strings.Contains(told, "Charge: nothing (answered from the release made at price ") || strings.Contains(told, "Top-up:") != (!free && i > 0) {
 					t.Errorf("at %g: free %t, told: %s", step.epsilon, free, told)
+				}
+				leftBefore := left
+				_, left, _ = strings.Cut(a.Notice, "; left: ")
+				left, _, _ = strings.Cut(left, ";")
+				if step.epsilon == order && left != leftBefore {
+					t.Errorf("at %g: the NOTICE says that there is left: %s; of the charge it said %s", order, left, leftBefore)
+				}
+				if tops := fmt.Sprintf("spent: the difference from price %g: price %g (", order, step.epsilon); step.paid > 0 && strings.HasPrefix(a.Notice, tops) != (i > 0) {
+					t.Errorf("at %g: %s", step.epsilon, a.Notice)
 				}
 				if step.paid == 0 {
 					if fmt.Sprint(a.Rows) != fmt.Sprint(before) {

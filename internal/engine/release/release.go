@@ -57,6 +57,18 @@ func (r *Release) Spent() *measure.Plan {
 	return r.Plan
 }
 
+// Before is the plan that was charged before Spent, which is a top-up of that; nil: there was none.
+func (r *Release) Before() *measure.Plan {
+	switch n := len(r.Tops); n {
+	case 0:
+		return nil
+	case 1:
+		return r.Plan
+	default:
+		return r.Tops[n-2].Plan
+	}
+}
+
 // Group is one released group.
 type Group struct {
 	Keys   []sqltype.Value
