@@ -45,17 +45,17 @@ func ask(f *budget.Filter, price float64, mechanism measure.Mechanism) (asked, e
 	return asked{p.Loss, d.Variance(), p.Mechanism, p.Measures[0]}, err
 }
 
-// asExact is the least price at which auto's noise has a variance, to 0.01%.
+// asExact is the least price at which auto's noise has no more than a variance, to 1e-7 of it.
 func asExact(f *budget.Filter, variance float64) (asked, float64, error) {
 	lo, hi := 1e-4, 10.0
 	var at asked
-	for hi/lo > 1.00001 {
+	for hi/lo > 1.0000001 {
 		mid := math.Sqrt(lo * hi)
 		a, err := ask(f, mid, measure.Auto)
 		if err != nil {
 			return a, 0, err
 		}
-		if a.variance <= variance*1.0001 {
+		if a.variance <= variance {
 			hi, at = mid, a
 		} else {
 			lo = mid
