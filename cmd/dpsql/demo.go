@@ -74,7 +74,7 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError + 1})) // the demo's refusals are on purpose
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})) // warnings tell of refusals, which are on purpose
 	defer closing(log, "backend", b.Close)
 	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: b, LedgerPath: filepath.Join(dir, "demo.ledger"), Logger: log})
 	if err != nil {

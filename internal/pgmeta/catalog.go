@@ -113,12 +113,7 @@ const oidOfACL = 1034 // aclitem[]
 
 // granted puts the analyst, who is the owner of everything, in the place of the owner whom the file's privileges name.
 func (d *Database) granted(acl *sqltype.Array) *sqltype.Array {
-	role := d.Role
-	if strings.ContainsFunc(role, func(r rune) bool {
-		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}) {
-		role = `"` + strings.ReplaceAll(role, `"`, `""`) + `"`
-	}
+	role := aclName(d.Role)
 	out := *acl
 	out.Values = slices.Clone(acl.Values)
 	for i, v := range out.Values {
@@ -199,6 +194,13 @@ func (d *Database) schemaName(oid int64) string {
 		}
 	}
 	return ""
+}
+
+// schemaNamed is the name of a namespace.
+func (d *Database) schemaNamed(oid int64) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.schemaName(oid)
 }
 
 // schemaOf is the schema in which clients find a table: the default one is called public.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgcat"
 )
 
 // Definitions of PostgreSQL's own functions and views. Those of an analyst's do not exist: the catalogs have tables of theirs alone.
@@ -26,6 +27,7 @@ var (
 	expressions = inside("pg_get_expr")
 	sqlBodies   = inside("pg_get_function_sqlbody")
 	viewTexts   = inside("pg_get_viewdef")
+	checks      = inside("pg_get_constraintdef")
 )
 
 func addDefinitions(add func(name string, f function, args ...int)) {
@@ -91,9 +93,7 @@ func functionDef(s *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	schema := s.schemaName(num("pg_proc", row, "pronamespace"))
-	s.mu.Unlock()
+	schema := s.schemaNamed(num("pg_proc", row, "pronamespace"))
 	var b strings.Builder
 	word := "FUNCTION"
 	if kind == "p" {
@@ -157,4 +157,29 @@ func (s *Session) functionOptions(row []sqltype.Value, language int64) string {
 		b.WriteString(" SUPPORT " + s.nameOf(sqltype.Type{OID: sqltype.OIDRegproc}, support))
 	}
 	return b.String()
+}
+
+// argDefault is pg_get_function_arg_default: the arguments are counted with those that are none of the input.
+func argDefault(s *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+	row := s.object("pg_proc", a[0].(int64))
+	p := pgcat.ProcOf(sqltype.OID(a[0].(int64))) //nolint:gosec // G115: an OID
+	if row == nil || p == nil {
+		return nil, nil
+	}
+	n, modes := a[1].(int64), row[builtin()[pgCatalog+".pg_proc"].place("proargmodes")]
+	if list, ok := modes.(*sqltype.Array); ok {
+		input := func(mode sqltype.Value) bool { return mode == "i" || mode == "b" || mode == "v" }
+		if n < 1 || n > int64(len(list.Values)) || !input(list.Values[n-1]) {
+			return nil, nil
+		}
+		for _, mode := range list.Values[:n-1] {
+			if !input(mode) {
+				n--
+			}
+		}
+	}
+	if k := n - 1 - int64(len(p.Args)-len(p.Defaults)); k >= 0 && k < int64(len(p.Defaults)) {
+		return p.Defaults[k], nil
+	}
+	return nil, nil
 }

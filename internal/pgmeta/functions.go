@@ -86,7 +86,9 @@ func init() {
 	for _, name := range []string{"has_sequence_privilege", "has_server_privilege", "has_foreign_data_wrapper_privilege", "has_tablespace_privilege", "has_parameter_privilege"} {
 		add(name, privileged(), 2, 3)
 	}
-	add("pg_has_role", constant(true), 2, 3)
+	add("pg_has_role", strict(func(s *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+		return len(a) < 3 || a[0] == int64(oidOfRole) || a[0] == s.Role, nil // the others that there are have nothing
+	}), 2, 3)
 	add("row_security_active", constant(false), 1)
 	addSizes(add)
 	addHeld(add)
@@ -106,7 +108,7 @@ func init() {
 	add("pg_backend_pid", strict(func(s *Session, _ []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) { return s.pid(), nil }), 0)
 	add("pg_advisory_unlock_all", constant(""), 0)
 	add("pg_jit_available", constant(false), 0)
-	for _, name := range []string{"pg_listening_channels", "pg_partition_ancestors", "pg_partition_tree", "pg_options_to_table", "aclexplode", "pg_event_trigger_ddl_commands", "pg_show_all_file_settings",
+	for _, name := range []string{"pg_listening_channels", "pg_partition_ancestors", "pg_partition_tree", "pg_options_to_table", "pg_event_trigger_ddl_commands", "pg_show_all_file_settings",
 		"pg_get_publication_tables", "pg_inherited"} {
 		add(name, noRows, 0, 1)
 	}
@@ -134,6 +136,7 @@ func init() {
 	add("pg_get_function_identity_arguments", strict(func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
 		return s.arguments(a[0].(int64), false)
 	}), 1)
+	add("pg_get_function_arg_default", strict(argDefault), 2)
 	add("pg_get_function_result", strict(functionResult), 1)
 	add("obj_description", strict(describe), 1, 2)
 	add("col_description", strict(func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
@@ -165,9 +168,18 @@ func init() {
 	add("quote_ident", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
 		return quoteIdent(a[0].(string)), nil
 	}), 1)
-	add("quote_literal", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
-		return quoteLiteral(a[0].(string)), nil
-	}), 1)
+	literal := func(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
+		if a[0] == nil {
+			return "NULL", nil
+		}
+		if yes, ok := a[0].(bool); ok { // it is a cast to text, which has whole words
+			return quoteLiteral(strconv.FormatBool(yes)), nil
+		}
+		text, err := s.text(a[0], t[0])
+		return quoteLiteral(text), err
+	}
+	add("quote_literal", strict(literal), 1)
+	add("quote_nullable", function{onNull: true, eval: literal}, 1)
 	add("parse_ident", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
 		path, err := identifiers(a[0].(string))
 		list := make([]sqltype.Value, len(path))
@@ -199,6 +211,8 @@ func init() {
 	addDefinitions(add)
 	addSets(add)
 	addActivity(add)
+	addPrivileges(add)
+	addDescribe(add)
 }
 
 var encodings = map[int64]string{0: "SQL_ASCII", 6: "UTF8", 8: "LATIN1"}
@@ -288,7 +302,10 @@ func (s *Session) attributesOf(rel int64) [][]sqltype.Value {
 }
 
 func (s *Session) columnList(rel int64, v sqltype.Value) string {
-	list, _ := v.(*sqltype.Array)
+	list, ok := v.(*sqltype.Array)
+	if !ok {
+		return ""
+	}
 	var names []string
 	for _, n := range list.Values {
 		names = append(names, quoteIdent(s.attribute(rel, n.(int64))))
@@ -296,7 +313,7 @@ func (s *Session) columnList(rel int64, v sqltype.Value) string {
 	return strings.Join(names, ", ")
 }
 
-// constraintDef is pg_get_constraintdef; what no table here has, checks and exclusions, does not exist.
+// constraintDef is pg_get_constraintdef. Checks are those of PostgreSQL's own domains: no table here has one, nor an exclusion.
 func constraintDef(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
 	row := s.object("pg_constraint", a[0].(int64))
 	if row == nil {
@@ -306,6 +323,15 @@ func constraintDef(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Val
 	rel, _ := at("conrelid").(int64)
 	cols := "(" + s.columnList(rel, at("conkey")) + ")"
 	switch at("contype") {
+	case "c":
+		check := checks()[a[0]]
+		if check == nil {
+			return nil, nil
+		}
+		if len(a) > 1 && a[1] == true {
+			return check[2], nil
+		}
+		return check[1], nil
 	case "p":
 		return "PRIMARY KEY " + cols, nil
 	case "u":
@@ -339,10 +365,7 @@ func indexDef(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, e
 		return "", nil
 	}
 	table := s.object("pg_class", rel)
-	s.mu.Lock()
-	schema := s.schemaName(num("pg_class", table, "relnamespace"))
-	s.mu.Unlock()
-	on := quoteIdent(schema) + "." + quoteIdent(text("pg_class", table, "relname"))
+	on := quoteIdent(s.schemaNamed(num("pg_class", table, "relnamespace"))) + "." + quoteIdent(text("pg_class", table, "relname"))
 	if len(a) == 3 && a[2] == true {
 		on = s.nameOf(sqltype.Type{OID: sqltype.OIDRegclass}, rel)
 	}

@@ -228,10 +228,7 @@ func (s *Session) qualified(table, nameColumn, schemaColumn string, row []sqltyp
 	if s.visible(table, nameColumn, schemaColumn, row) {
 		return quoteIdent(name)
 	}
-	s.mu.Lock()
-	schema := s.schemaName(num(table, row, schemaColumn))
-	s.mu.Unlock()
-	return quoteIdent(schema) + "." + quoteIdent(name)
+	return quoteIdent(s.schemaNamed(num(table, row, schemaColumn))) + "." + quoteIdent(name)
 }
 
 func (s *Session) visible(table, nameColumn, schemaColumn string, row []sqltype.Value) bool {
@@ -319,6 +316,8 @@ func (s *Session) argTypes(row []sqltype.Value) (out []string) {
 	return out
 }
 
+const oidOfRecords = 2287 // record[], the only array in the category of pseudo-types
+
 // formatType is format_type: modified says that a modifier, also -1, was given.
 func (s *Session) formatType(oid, typmod int64, modified bool) string {
 	if oid == 0 {
@@ -329,7 +328,7 @@ func (s *Session) formatType(oid, typmod int64, modified bool) string {
 		return "???"
 	}
 	elem := num("pg_type", row, "typelem")
-	if elem != 0 && num("pg_type", row, "typlen") == -1 && text("pg_type", row, "typcategory") == "A" && oid != int64(sqltype.OIDInt2Vector) && oid != int64(sqltype.OIDOidVector) {
+	if elem != 0 && num("pg_type", row, "typlen") == -1 && (text("pg_type", row, "typcategory") == "A" || oid == oidOfRecords) && oid != int64(sqltype.OIDInt2Vector) && oid != int64(sqltype.OIDOidVector) {
 		return s.formatType(elem, typmod, modified) + "[]"
 	}
 	t := sqltype.Type{OID: sqltype.OID(oid), Typmod: int32(typmod)} //nolint:gosec // G115: an OID and a modifier

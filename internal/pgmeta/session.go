@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"runtime/debug"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -58,8 +59,13 @@ func (s *Session) Call(kind funcs.Kind, name string, actual, declared []sqltype.
 	f := &funcs.Func{Kind: kind, Name: name, Args: declared, Result: result}
 	if kind == funcs.Operator {
 		f.OnNull = name == "||"
-		if f.Eval = operator(name, actual); f.Eval == nil {
+		eval := operator(name, actual)
+		if eval == nil {
 			return nil
+		}
+		f.Eval = func(a []sqltype.Value, types []sqltype.Type, result sqltype.Type) (out sqltype.Value, err error) {
+			defer guarded(name, &err)
+			return eval(a, types, result)
 		}
 		return f
 	}
@@ -71,15 +77,24 @@ func (s *Session) Call(kind funcs.Kind, name string, actual, declared []sqltype.
 	}
 	f.OnNull, f.Outs = fn.onNull, fn.outs
 	if fn.rows != nil {
-		f.Rows = func(a []sqltype.Value, types []sqltype.Type) ([][]sqltype.Value, error) {
+		f.Rows = func(a []sqltype.Value, types []sqltype.Type) (out [][]sqltype.Value, err error) {
+			defer guarded(name, &err)
 			return fn.rows(s, a, types)
 		}
 		return f
 	}
-	f.Eval = func(a []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+	f.Eval = func(a []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (out sqltype.Value, err error) {
+		defer guarded(name, &err)
 		return fn.eval(s, a, types)
 	}
 	return f
+}
+
+// guarded ends the statement alone where a function of the catalogs panics: a mistake in it is no reason to lose the session. What it was given is public.
+func guarded(name string, err *error) {
+	if p := recover(); p != nil {
+		*err = sqlerr.New(sqlerr.Internal, "internal error in %s", name).WithHint("The proxy's log has the cause.").WithCause(fmt.Errorf("panic in %s: %v\n%s", name, p, debug.Stack()))
+	}
 }
 
 type signature struct {
@@ -189,7 +204,8 @@ func (s *Session) Cast(source, target sqltype.Type) *funcs.Func {
 	if eval == nil {
 		return nil
 	}
-	f.Eval = func(a []sqltype.Value, _ []sqltype.Type, result sqltype.Type) (sqltype.Value, error) {
+	f.Eval = func(a []sqltype.Value, _ []sqltype.Type, result sqltype.Type) (out sqltype.Value, err error) {
+		defer guarded("a cast", &err)
 		return eval(a[0], result)
 	}
 	return f

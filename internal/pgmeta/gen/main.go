@@ -80,6 +80,8 @@ var kept = []struct {
 	{"pg_get_expr", []string{"tree\t25", "text\t25"}, "SELECT DISTINCT proargdefaults::text, pg_get_expr(proargdefaults, 0) FROM pg_proc WHERE proargdefaults IS NOT NULL"},
 	{"pg_get_function_sqlbody", []string{"oid\t26", "text\t25"}, "SELECT oid, pg_get_function_sqlbody(oid) FROM pg_proc WHERE prosqlbody IS NOT NULL"},
 	{"pg_get_viewdef", []string{"oid\t26", "text\t25", "pretty\t25"}, "SELECT oid, pg_get_viewdef(oid), pg_get_viewdef(oid, true) FROM pg_class WHERE relkind = 'v'"},
+	{"pg_get_constraintdef", []string{"oid\t26", "text\t25", "pretty\t25"}, "SELECT oid, pg_get_constraintdef(oid), pg_get_constraintdef(oid, true) FROM pg_constraint WHERE contype = 'c'"},
+	{"ts_token_type", []string{"parser\t26", "tokid\t23", "alias\t25", "description\t25"}, "SELECT p.oid, t.* FROM pg_ts_parser p, ts_token_type(p.oid) t"},
 }
 
 // selected are the columns, objects by their OIDs.
@@ -150,7 +152,7 @@ func read(ctx context.Context, url string) ([]byte, error) {
 			fmt.Fprintf(&b, "-\t%s\t-1\t0\n", c)
 		}
 		var rows bytes.Buffer
-		if _, err := conn.PgConn().CopyTo(ctx, &rows, "COPY ("+k.query+" ORDER BY 1) TO STDOUT"); err != nil {
+		if _, err := conn.PgConn().CopyTo(ctx, &rows, "COPY ("+k.query+" ORDER BY 1, 2) TO STDOUT"); err != nil {
 			return nil, fmt.Errorf("%s: %w", k.name, err)
 		}
 		for line := range strings.Lines(rows.String()) {
