@@ -41,6 +41,7 @@ type asked struct {
 	key     ledger.Hash         // of an unknown one: without its inputs
 	plan    *measure.Plan       // the whole
 	release *release.Release    // what there is, or was made
+	poor    *release.Release    // what it would have topped up, were it not asked anew
 	stored  int64               // its reservation, where it was stored
 	free    bool                // it answers as it was stored
 
@@ -261,6 +262,9 @@ func (p *Prepared) stored(ctx context.Context, a *asked) (r *release.Release, of
 	if err == nil && other == nil && !st.again && !st.an.Trees() && !r.Many() { // trees, picks and groups on disk are not measured again: at a higher price it is a new release
 		return r, of, false, nil
 	}
+	if st.again {
+		a.poor = r
+	}
 	if end := r.Close(); err == nil {
 		err = end
 	}
@@ -417,7 +421,7 @@ func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
 	case errors.As(err, new(*ledger.AskedError)), errors.Is(err, ledger.ErrOrder):
 		return err
 	case err != nil:
-		return r.denied(err, open, sum)
+		return r.denied(err, sum)
 	}
 	for i, a := range open {
 		a.id = ids[i]

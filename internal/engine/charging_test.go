@@ -377,43 +377,57 @@ func TestOverBudget(t *testing.T) {
 // releases and for top-ups, on either side of the filter.
 func TestDenialsTellWhatPasses(t *testing.T) {
 	named := regexp.MustCompile(`SET dpsql\.epsilon = ([0-9.e-]+) passes now`)
-	for name, c := range map[string]struct{ budget, mechanism, statement string }{
-		"pure":       {"epsilon: 1, delta: 0}", "auto", "select count(*) from patients"},
-		"renyi":      {"epsilon: 1.5, delta: 1e-6}", "gaussian", "select count(*), sum(days) from encounters"},
-		"two stages": {"epsilon: 1, delta: 0}", "laplace", "select (select count(*) from encounters) / (select count(*) from patients)"},
+	const few, all = "(select count(*) from encounters where days > 2)", "(select count(*) from patients)"
+	for name, c := range map[string]struct {
+		budget, mechanism, target, max, statement string
+		before                                    []string // a price and a statement asked at it
+	}{
+		"pure":       {"epsilon: 1, delta: 0}", "auto", "", "5", "select count(*) from patients", nil},
+		"renyi":      {"epsilon: 1.5, delta: 1e-6}", "gaussian", "", "5", "select count(*), sum(days) from encounters", nil},
+		"two stages": {"epsilon: 1, delta: 0}", "laplace", "", "5", "select (select count(*) from encounters) / (select count(*) from patients)", nil},
+		// By a target each release has a price of its own: neither the last one's, times their number, nor what they come to is one that the statement was denied at.
+		"target, the dear one last":  {"epsilon: 3, delta: 0}", "auto", "2", "10", "select " + all + ", " + few, nil},
+		"target, the dear one first": {"epsilon: 3, delta: 0}", "auto", "2", "10", "select " + few + ", " + all, nil},
+		"target, shared alike":       {"epsilon: 20, delta: 1e-6}", "gaussian", "13", "1.1, budget: {epsilon: 1.7}", "select " + few + ", " + all, nil},
+		"target, one is kept":        {"epsilon: 4, delta: 0}", "auto", "2", "10", "select " + few + ", " + all, []string{"1.6", all}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20, delta: 1e-6}", c.budget, "query:  {epsilon: 0.5", "query:  {epsilon: 0.77")
-			set := func(name, value string) {
-				t.Helper()
-				if err := s.Set(name, []string{value}); err != nil {
-					t.Fatal(err)
-				}
+			s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20, delta: 1e-6}", c.budget, "query:  {epsilon: 0.5", "query:  {epsilon: 0.77", "max_query_epsilon: 5", "max_query_epsilon: "+c.max)
+			for i := 0; i < len(c.before); i += 2 {
+				set(t, s, "dpsql.epsilon", c.before[i])
+				ask(t, s, c.before[i+1])
 			}
-			set("dpsql.mechanism", c.mechanism)
+			set(t, s, "dpsql.epsilon", "0.77")
+			set(t, s, "dpsql.mechanism", c.mechanism)
 			for i := range 40 {
-				if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days > %d", i)); err != nil {
+				if _, err := try(s, fmt.Sprintf("select count(*) from encounters where days > %d", i)); err != nil || c.target != "" {
 					break
 				}
+			}
+			if c.target != "" {
+				set(t, s, "dpsql.target_error", c.target)
 			}
 			_, err := try(s, c.statement)
 			refused := refusal(err)
 			if refused == nil {
-				t.Fatal("it passes")
+				t.Fatalf("it passes: %v", err)
 			}
 			m := named.FindStringSubmatch(refused.Hint)
-			if m == nil {
+			if m == nil || strings.Contains(refused.Hint, "SET dpsql.target_error = off; ") != (c.target != "") {
 				t.Fatal(refused.Hint)
 			}
 			largest, err := strconv.ParseFloat(m[1], 64)
 			if err != nil {
 				t.Fatal(err)
 			}
-			set("dpsql.epsilon", fmt.Sprint(largest*1.01))
-			if _, err := try(s, c.statement); err == nil {
-				t.Errorf("a larger price than %g passes", largest)
+			set(t, s, "dpsql.target_error", "off")
+			if larger := largest * 1.01; larger < s.analyst.MaxQueryEpsilon {
+				set(t, s, "dpsql.epsilon", fmt.Sprint(larger))
+				if _, err := try(s, c.statement); err == nil {
+					t.Errorf("a larger price than %g passes", largest)
+				}
 			}
-			set("dpsql.epsilon", m[1])
+			set(t, s, "dpsql.epsilon", m[1])
 			if _, err := try(s, c.statement); err != nil {
 				t.Errorf("the price %g that was named does not pass: %v, %s", largest, err, refusal(err).Hint)
 			}

@@ -15,7 +15,7 @@ import (
 
 // denied turns the ledger's refusal of a run into what the analyst can act on: what is left, when it comes back, and the largest price that passes now. All of it
 // follows from statements and the policy, none from data.
-func (r *run) denied(err error, open []*asked, sum *measure.Plan) error {
+func (r *run) denied(err error, sum *measure.Plan) error {
 	s := r.session
 	var d *ledger.Denied
 	if !errors.As(err, &d) {
@@ -46,12 +46,12 @@ func (r *run) denied(err error, open []*asked, sum *measure.Plan) error {
 		}
 	}
 	return sqlerr.New(sqlerr.BudgetExhausted, "%s budget does not hold this statement: %s", whose, priceLine(sum, s.filter.Order)).
-		WithDetail("%s", detail).WithHint("%s", r.deniedHint(r.passes(d.Balance, open)))
+		WithDetail("%s", detail).WithHint("%s", r.deniedHint(r.passes(d.Balance)))
 }
 
 func (r *run) deniedHint(epsilon float64) string {
 	off, free := "", "is free"
-	if slices.ContainsFunc(r.asked, func(a *asked) bool { return a.aim != "" }) {
+	if r.aimed() {
 		off = "SET dpsql.target_error = off; "
 	}
 	if r.under.fresh {
@@ -63,23 +63,31 @@ func (r *run) deniedHint(epsilon float64) string {
 	return fmt.Sprintf("No price of this statement passes now. A statement that was answered before %s; more budget is the owner's to give.", free)
 }
 
-// passes is the largest price, to three digits, at which the statement would be admitted by a balance; 0 if there is none.
-func (r *run) passes(b ledger.Balance, open []*asked) float64 {
+// aimed: its releases are priced one by one, by dpsql.target_error.
+func (r *run) aimed() bool {
+	return slices.ContainsFunc(r.asked, func(a *asked) bool { return a.aim != "" })
+}
+
+// passes is the largest price, to three digits, at which the statement would be admitted by a balance, its releases sharing that alike; 0 if there is none.
+func (r *run) passes(b ledger.Balance) float64 {
 	if b.Dataset.Ended {
 		return 0
 	}
-	paid, price, least := 0, 0.0, 0.0 // of the whole statement, whose stages share the price alike
+	var paid []*asked
+	high, least := 0.0, 0.0 // of the whole statement
 	for i, a := range r.asked {
 		if a.as == i && a.costs() {
-			paid++
-			price, least = a.ask.Epsilon, a.ask.Least
+			paid = append(paid, a)
+			high, least = high+a.ask.Epsilon, least+a.ask.Least
 		}
 	}
-	price, least = price*float64(paid), least*float64(paid)
+	if r.aimed() { // it was denied at other parts: what they come to may pass when it is shared alike
+		high = max(high, r.session.analyst.MaxQueryEpsilon)
+	}
 	fits := func(epsilon float64) bool {
 		var sum dp.Loss
-		for _, a := range open {
-			plan, err := a.priceAt(epsilon / float64(paid))
+		for _, a := range paid {
+			plan, err := a.priceAt(epsilon / float64(len(paid)))
 			if err != nil {
 				return false
 			}
@@ -89,13 +97,17 @@ func (r *run) passes(b ledger.Balance, open []*asked) float64 {
 		}
 		return b.Admits(sum)
 	}
-	low, high := threeUp(least), price // at which it was denied
-	if !(low < high) || !fits(low) {
+	low := threeUp(least)
+	switch {
+	case fits(high):
+		low = high
+	case !(low < high) || !fits(low):
 		return 0
-	}
-	low, _, err := narrowed(low, high, 1.0005, func(epsilon float64) (bool, error) { return !fits(epsilon), nil })
-	if err != nil {
-		return 0
+	default:
+		var err error
+		if low, _, err = narrowed(low, high, 1.0005, func(epsilon float64) (bool, error) { return !fits(epsilon), nil }); err != nil {
+			return 0
+		}
 	}
 	for _, x := range []float64{threeDown(low), low} {
 		if x >= least && fits(x) {
@@ -105,14 +117,22 @@ func (r *run) passes(b ledger.Balance, open []*asked) float64 {
 	return 0
 }
 
-// priceAt is what a stage is charged at another price: anew, or as a top-up of what it has.
+// priceAt is what a stage is charged at another price, without a target: nothing where what is there answers, or as a top-up of that, or anew. Nil is nothing.
 func (a *asked) priceAt(epsilon float64) (*measure.Plan, error) {
-	ask := a.ask
+	ask, old := a.ask, a.release
 	ask.Epsilon = epsilon
-	if a.release == nil {
+	switch {
+	case a.free && !ask.WorthTopUp(a.ask.Epsilon):
+		return nil, nil
+	case a.again:
+		old = a.poor
+	case a.kept != nil: // of another question: it is not measured again
+		old = nil
+	}
+	if old == nil {
 		return measure.New(a.an, ask)
 	}
-	return measure.TopUp(a.an, a.release.Run, a.release.Spent().Price, ask)
+	return measure.TopUp(a.an, old.Run, old.Spent().Price, ask)
 }
 
 // threeDown is x with three digits, rounded down.
