@@ -58,7 +58,7 @@ type Prepared struct {
 	program   *sensitivity.Program
 	stages    []*stage
 	public    map[plan.Rel]*sqlgen.Statement // the public relations that its answer is computed from
-	told      bool                           // aggregates are told parameters: it is analysed again with their values
+	told      bool                           // the plan follows from values of parameters: it is analysed again with them
 	elsewhere *elsewhere                     // set where its answer is computed by the database, from given rows
 	meta      *pgmeta.Session                // set for statements over PostgreSQL's own catalogs
 	model     modelStatement                 // set for statements about DP models, of which nothing below is
@@ -112,7 +112,9 @@ func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 		p.analyzeFree(q, "")
 		return nil
 	}
-	q, p.told = q.WithDirect(args)
+	if q, p.told, err = q.WithValues(args, eval.ScalarValue); err != nil {
+		return err
+	}
 	program, err := sensitivity.Divide(ctx, q, s.options())
 	if how := s.previews(q, err); how != "" {
 		p.analyzeFree(q, how)

@@ -239,6 +239,7 @@ var comparing = []string{"=", "<>", "<", "<=", ">", ">="}
 // eachElement compares with each element of a listed array.
 func (e *exprs) eachElement(o *resolvedOper, l, array Scalar, x *pgsyntax.Quantified) (Scalar, error) {
 	items, null, ok := listed(array, e.of(e.elem(array.Type().OID)))
+	in := o.Name == "=" && !x.All || o.Name == "<>" && x.All
 	switch {
 	case !ok:
 		fn := e.operRow(o, o.Name, []sqltype.OID{l.Type().OID, e.elem(array.Type().OID)})
@@ -246,13 +247,17 @@ func (e *exprs) eachElement(o *resolvedOper, l, array Scalar, x *pgsyntax.Quanti
 			e.later(unsupported(x.Pos, "the operator "+o.Name+" with ANY or ALL of an array that the statement does not list is").WithHint("List the values: ANY(ARRAY[...])."))
 			return &Unplanned{Name: o.Name + " " + itoa(int(x.Pos)), T: sqltype.Bool, Args: []Scalar{l, array}}, nil
 		}
-		return &AnyAll{X: l, Array: array, Fn: fn, All: x.All}, nil
+		out := &AnyAll{X: l, Array: array, Fn: fn, All: x.All, Pos: int(x.Pos)}
+		if in {
+			out.Eq = e.equality(l.Type().OID, e.elem(array.Type().OID))
+		}
+		return out, nil
 	case null:
 		return &Const{T: sqltype.Bool}, nil
 	case len(items) == 0:
 		return &Const{Value: x.All, T: sqltype.Bool}, nil
 	}
-	if o.Name == "=" && !x.All || o.Name == "<>" && x.All {
+	if in {
 		if eq := e.equality(l.Type().OID, items[0].Type().OID); eq != nil {
 			return &In{X: l, List: items, Not: x.All, Eq: eq}, nil
 		}

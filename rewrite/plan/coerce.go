@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgcat"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
@@ -330,9 +331,57 @@ func (b *binder) convertArray(x Scalar, t sqltype.Type, pos pgsyntax.Pos) (Scala
 		return b.retyped(x, t), nil
 	}
 	if b.find.cast(x.Type().OID, t.OID) == nil {
-		return nil, b.noArrayCast(x.Type(), t, pos)
+		fn := b.elementwise(x.Type(), t, elem, pos)
+		if fn == nil {
+			return nil, b.noArrayCast(x.Type(), t, pos)
+		}
+		return &Call{Fn: fn, Args: []Scalar{x}, T: t, Pos: int(pos)}, nil
 	}
 	return b.castBy(x, t, pos)
+}
+
+// elementwise is the cast of an array made of casts of its elements; nil where those are not computed here. Over private rows there is none: PostgreSQL's raises for an element without room.
+func (b *binder) elementwise(from, to, elem sqltype.Type, pos pgsyntax.Pos) *funcs.Func {
+	of := b.of(b.elem(from.OID))
+	x, err := b.explicit(&Param{T: of}, elem, pos)
+	if err != nil {
+		return nil
+	}
+	var steps []*Call
+	for {
+		if _, ok := x.(*Param); ok {
+			break
+		}
+		c, ok := x.(*Call)
+		if !ok || len(c.Args) != 1 || c.Fn.Eval == nil {
+			return nil
+		}
+		steps, x = append(steps, c), c.Args[0]
+	}
+	slices.Reverse(steps)
+	return &funcs.Func{Name: "cast", Kind: funcs.Cast, Args: []sqltype.OID{from.OID}, Result: to.OID,
+		Refused: map[funcs.Dialect]string{funcs.Postgres: "it raises where an element has no room", funcs.DuckDB: "arrays are not computed with there"},
+		Spell:   func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string { return "" },
+		Eval: func(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
+			a, ok := args[0].(*sqltype.Array)
+			if !ok {
+				return nil, sqlerr.New(sqlerr.Internal, "%T is no array", args[0])
+			}
+			out := &sqltype.Array{Elem: elem.OID, Dims: a.Dims, Lower: a.Lower, Values: slices.Clone(a.Values)}
+			for i, v := range out.Values {
+				for _, c := range steps {
+					if v == nil {
+						break
+					}
+					var err error
+					if v, err = c.Fn.Eval([]sqltype.Value{v}, []sqltype.Type{c.Args[0].Type()}, c.T); err != nil {
+						return nil, err
+					}
+				}
+				out.Values[i] = v
+			}
+			return out, nil
+		}}
 }
 
 func (b *binder) noArrayCast(from, to sqltype.Type, pos pgsyntax.Pos) error {

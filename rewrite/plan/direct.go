@@ -6,9 +6,11 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
-// WithDirect puts values in place of the parameters in what aggregates are told and do not read of rows: the fractions of percentiles and dp_top_k's number. Without args they have a value of their
-// type that is taken for granted until the statement is run; told says whether there are any.
-func (q *Query) WithDirect(args []sqltype.Value) (out *Query, told bool) {
+// WithValues puts values in place of the parameters where the plan follows from them: in what aggregates are told and do not read of rows (the fractions of percentiles and dp_top_k's number), and in arrays.
+// Without args they have values of their types that are taken for granted until the statement is run; told says whether there are any.
+func (q *Query) WithValues(args []sqltype.Value, value Value) (out *Query, told bool, err error) {
+	arrays := slices.ContainsFunc(q.Params, sqltype.Type.IsArray)
+	told = arrays
 	VisitRels(q.Root, func(r Rel) bool {
 		if a, ok := r.(*Aggregate); ok {
 			told = told || slices.ContainsFunc(a.Aggs, func(it AggItem) bool { return hasParam(it.direct()) })
@@ -16,11 +18,26 @@ func (q *Query) WithDirect(args []sqltype.Value) (out *Query, told bool) {
 		return true
 	})
 	if !told {
-		return q, false
+		return q, false, nil
 	}
 	own := *q
-	own.Root = withDirect(q.Root, args)
-	return &own, true
+	if own.Root, err = withDirect(q.Root, args); err == nil && arrays {
+		own.Root, err = inArrays(own.Root, args, value)
+	}
+	return &own, true, err
+}
+
+// inArrays is withArrays of every expression.
+func inArrays(r Rel, args []sqltype.Value, value Value) (Rel, error) {
+	rel := func(r Rel) (Rel, error) { return inArrays(r, args, value) }
+	queries := InQueries(rel)
+	return MapParts(r, rel, func(x Scalar) (Scalar, error) {
+		y, err := withArrays(x, args, value)
+		if err != nil {
+			return nil, err
+		}
+		return queries(y)
+	})
 }
 
 // direct is what an aggregate is told; nil for nothing.
@@ -42,12 +59,12 @@ func hasParam(x Scalar) bool {
 	return is || slices.ContainsFunc(Children(x), hasParam)
 }
 
-func withDirect(r Rel, args []sqltype.Value) Rel {
-	rel := func(r Rel) (Rel, error) { return withDirect(r, args), nil }
+func withDirect(r Rel, args []sqltype.Value) (Rel, error) {
+	rel := func(r Rel) (Rel, error) { return withDirect(r, args) }
 	out, err := MapParts(r, rel, InQueries(rel))
 	a, ok := out.(*Aggregate)
 	if err != nil || !ok {
-		return out
+		return out, err
 	}
 	for i := range a.Aggs { // a copy of MapParts
 		it := &a.Aggs[i]
@@ -59,7 +76,7 @@ func withDirect(r Rel, args []sqltype.Value) Rel {
 			it.More = []Scalar{given(x, args)}
 		}
 	}
-	return a
+	return a, nil
 }
 
 // given is an expression with the parameters' values, or one that stands for it.

@@ -354,11 +354,12 @@ type Subscript struct {
 	T     sqltype.Type
 }
 
-// AnyAll is X op ANY (Array), or ALL: Fn is a comparison of X with an element.
+// AnyAll is X op ANY (Array), or ALL: Fn is a comparison of X with an element. Where it is [NOT] IN, Eq is that one's.
 type AnyAll struct {
 	X, Array Scalar
-	Fn       *funcs.Func
+	Fn, Eq   *funcs.Func
 	All      bool
+	Pos      int
 }
 
 // ArrayExpr is ARRAY[...] of what is no constant; with Nested its elements are arrays.

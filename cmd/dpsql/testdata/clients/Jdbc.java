@@ -49,6 +49,12 @@ public class Jdbc {
             }
             System.out.println("run 7 times, the same answer: " + (seen.size() == 1));
         }
+        try (PreparedStatement p = c.prepareStatement("SELECT count(*) FROM encounters WHERE readmitted = ANY(?)")) {
+            p.setArray(1, c.createArrayOf("text", new String[] {"NO", "<30"}));
+            ResultSet r = p.executeQuery();
+            r.next();
+            System.out.println("a list: ~" + r.getLong(1));
+        }
         c.setAutoCommit(false);
         try (PreparedStatement p = c.prepareStatement("SELECT readmitted, count(*) FROM encounters GROUP BY 1 ORDER BY 1")) {
             p.setFetchSize(1);

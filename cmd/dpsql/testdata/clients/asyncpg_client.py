@@ -33,6 +33,7 @@ async def main():
         out = io.BytesIO()
         print("copy:", await c.copy_from_query("SELECT readmitted, count(*) FROM encounters WHERE medications >= $1 GROUP BY 1", 6, output=out, format="csv"))
         print("array:", await c.fetchval("SELECT array[1, 2] || $1::int[]", [3]))
+        print(f"a list: ~{await c.fetchval('SELECT count(*) FROM encounters WHERE readmitted = ANY($1)', ['NO', '<30'])}")
         for sql in "SELECT * FROM patients", "SELECT nothing FROM patients":
             try:
                 await c.fetch(sql)

@@ -28,6 +28,9 @@ with conn.cursor(name="groups") as named:
 with conn.cursor().copy("COPY (SELECT readmitted, count(*) FROM encounters GROUP BY 1 ORDER BY 1) TO STDOUT (FORMAT binary)") as copy:
     copy.set_types(["text", "int8"])
     print("binary copy:", [r[0] for r in copy.rows()])
+for cast in "", "::int[]":
+    row = conn.execute(f"SELECT count(*) FROM encounters WHERE medications = ANY(%s{cast})", ([5, 6, 7],)).fetchone()
+    print(f"a list{cast}: ~{row[0]}")
 with conn.pipeline():
     a, b = conn.execute("SELECT 1 + %s::int", (1,)), conn.execute("SELECT current_user")
 print("pipeline:", a.fetchone(), b.fetchone())

@@ -17,6 +17,8 @@ async function main() {
   console.log('tables:', t.rows.map((r) => r.table_name).join(', '));
   const r = await c.query('SELECT count(*) FROM encounters WHERE medications >= $1', [11]);
   console.log(`count: ~${r.rows[0].count}, type ${r.fields[0].dataTypeID}`);
+  const list = await c.query('SELECT count(*) FROM encounters WHERE readmitted = ANY($1)', [['NO', '<30']]);
+  console.log(`a list: ~${list.rows[0].count}`);
   console.log('a notice tells the price:', notices.some((n) => n.includes('price')));
   for (let i = 0; i < 2; i++) {
     const p = await c.query({ name: 'groups', text: groups });
