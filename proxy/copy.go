@@ -82,14 +82,15 @@ func (s *session) runCopy(c *pgsyntax.Copy, text string) (*engine.Answer, error)
 			force[i] = true
 		}
 	}
-	answer, err := s.run(inner, nil)
+	answer, err := s.answer(inner, nil)
 	if err != nil {
 		return nil, err
 	}
-	if answer.MadeUp {
+	if answer.MadeUp && len(answer.Rows) > 0 {
 		_ = answer.Close()
 		return nil, sqlerr.New(sqlerr.RawRows, "rows that are made up cannot be copied").WithHint("Nothing in the copy would say that no person is in them. Copy an aggregate.")
 	}
+	s.tell(answer)
 	n, err := s.copyOut(inner.columns, answer, opts, force)
 	if err != nil {
 		return nil, err

@@ -207,6 +207,7 @@ var script = map[string]known{
 		params: []sqltype.Type{sqltype.Date, sqltype.Timestamptz, sqltype.IntervalType, sqltype.Bytea, sqltype.Float8, {OID: 1270, Typmod: -1}}, run: echo},
 	"select 1/(random()*0)::int":  {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: failing(sqlerr.New(sqlerr.DivisionByZero, "division by zero"))},
 	"select 'é', nope":            {prepare: sqlerr.New(sqlerr.UndefinedColumn, "column \"nope\" does not exist")},
+	"select * from nobody":        {columns: []engine.Column{column("name", sqltype.Text)}, notice: "none was read", madeUp: true, run: constant()},
 	"select * from people":        {columns: []engine.Column{column("name", sqltype.Text)}, notice: "nobody is in these", madeUp: true, run: constant([]sqltype.Value{"mock 1"})},
 	"select count(*) from people": {columns: []engine.Column{column("count", sqltype.Int8)}, notice: "spent: price 0.1", run: constant([]sqltype.Value{int64(42)})},
 	"select 'cause'": {columns: []engine.Column{column("?column?", sqltype.Text)},

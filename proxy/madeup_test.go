@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -10,18 +11,19 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
-// TestMadeUpRows: rows of nobody are never sent without the NOTICE that says so, also to clients that want to hear of errors alone and from cursors; they are not copied, where it would be lost.
+// TestMadeUpRows: rows of nobody are never sent without the NOTICE that says so, also to clients that want to hear of errors alone and from cursors; they are not copied, where it would be lost; the columns alone are.
 func TestMadeUpRows(t *testing.T) {
 	ctx := context.Background()
 	config, err := pgconn.ParseConfig(proxyURL(startProxy(t, newScripted(), Options{})))
 	if err != nil {
 		t.Fatal(err)
 	}
-	heard := 0
+	heard, none := 0, false
 	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		if n.Message == "nobody is in these" {
 			heard++
 		}
+		none = none || n.Message == "none was read"
 	}
 	conn, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
@@ -41,9 +43,15 @@ func TestMadeUpRows(t *testing.T) {
 	if r := conn.ExecParams(ctx, "select * from people", nil, nil, nil, nil).Read(); r.Err != nil || len(r.Rows) != 1 || heard == before {
 		t.Errorf("%v: %d notices", r, heard-before)
 	}
+	before = heard
 	_, err = conn.Exec(ctx, "copy (select * from people) to stdout").ReadAll()
 	var pg *pgconn.PgError
-	if !errors.As(err, &pg) || pg.Code != sqlerr.RawRows.Code {
-		t.Errorf("a copy: %v", err)
+	if !errors.As(err, &pg) || pg.Code != sqlerr.RawRows.Code || heard != before {
+		t.Errorf("a copy: %v, %d notices", err, heard-before)
+	}
+	var out strings.Builder
+	tag, err := conn.CopyTo(ctx, &out, "copy (select * from nobody) to stdout csv header")
+	if err != nil || out.String() != "name\n" || tag.String() != "COPY 0" || !none {
+		t.Errorf("the columns alone: %q, %v, %v, told: %v", out.String(), tag, err, none)
 	}
 }

@@ -155,11 +155,30 @@ func (s *session) parse(text string) ([]pgsyntax.Statement, error) {
 	return pgsyntax.Parse(text)
 }
 
-// run executes a statement and gives its answer; one without rows has only a tag.
+// run executes a statement, tells of it and gives its answer; one without rows has only a tag.
 func (s *session) run(st *statement, args []sqltype.Value) (*engine.Answer, error) {
 	if st.prepared == nil {
 		return s.runSession(st, args)
 	}
+	answer, err := s.answer(st, args)
+	if err == nil {
+		s.tell(answer)
+	}
+	return answer, err
+}
+
+// tell sends what an answer's NOTICE says.
+func (s *session) tell(answer *engine.Answer) {
+	switch {
+	case answer.MadeUp:
+		s.mark(answer.Notice)
+	case answer.Notice != "":
+		s.notice(answer.Notice)
+	}
+}
+
+// answer executes what the engine prepared.
+func (s *session) answer(st *statement, args []sqltype.Value) (*engine.Answer, error) {
 	if st.args != nil { // its client has none to give
 		args = st.args
 	}
@@ -170,12 +189,6 @@ func (s *session) run(st *statement, args []sqltype.Value) (*engine.Answer, erro
 	answer, err := st.prepared.Run(ctx, args)
 	if err != nil {
 		return nil, runError(ctx, err)
-	}
-	switch {
-	case answer.MadeUp:
-		s.mark(answer.Notice)
-	case answer.Notice != "":
-		s.notice(answer.Notice)
 	}
 	return answer, nil
 }
