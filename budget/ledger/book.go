@@ -20,6 +20,7 @@ type book struct {
 	now    func() time.Time
 	owner  string
 	every  int64 // records between checkpoints
+	broke  func(*BrokenRelease)
 
 	queue queue
 	io    sync.Mutex // held while the store is used; taken before mu
@@ -30,10 +31,11 @@ type book struct {
 	cache    Cache
 	state    *state // of what is written and of the batch that is being written
 	serving  *dataset
-	epoch    string // of the policy that is served; "" for the owner
-	served   Head   // what that policy promises
-	raising  *Head  // what this process is just making of it
-	broken   error  // why nothing is written any more
+	epoch    string         // of the policy that is served; "" for the owner
+	served   Head           // what that policy promises
+	lost     map[int64]bool // broken releases, by their records' numbers
+	raising  *Head          // what this process is just making of it
+	broken   error          // why nothing is written any more
 	closed   bool
 	moving   bool           // it may have departed
 	unmarked bool           // when it was read, there was no mark
@@ -124,7 +126,8 @@ func newBook(opt Options) (*book, error) {
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return &book{cache: opt.Cache, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), held: map[int64]bool{}, sweep: firstSweep, every: opt.every}, nil
+	return &book{cache: opt.Cache, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), held: map[int64]bool{}, sweep: firstSweep, every: opt.every,
+		lost: map[int64]bool{}, broke: opt.Broken}, nil
 }
 
 // own makes a head that the caller cannot change any more.
@@ -268,11 +271,23 @@ func (l *book) forServing() error {
 	return nil
 }
 
-// Lookup finds a stored release of this data set, whatever window it was made in. A payload that is not what was committed is a *CorruptError.
+// Lookup finds a stored release of this data set, whatever window it was made in.
 func (l *book) Lookup(ctx context.Context, key Hash, analyst string) (*Stored, bool, error) {
 	if err := l.forServing(); err != nil {
 		return nil, false, err
 	}
+	for {
+		out, ok, err := l.lookUp(ctx, key, analyst)
+		var bad *BrokenRelease
+		if !errors.As(err, &bad) {
+			return out, ok, err
+		}
+		l.lose(bad) // another may answer
+	}
+}
+
+// lookUp is the best one, or a *BrokenRelease.
+func (l *book) lookUp(ctx context.Context, key Hash, analyst string) (*Stored, bool, error) {
 	var found []*taken
 	look := &entry{ctx: ctx, read: true, decide: func(at time.Time) ([]*Record, error) {
 		if err := l.state.checkFrozen(analyst); err != nil {
@@ -320,7 +335,7 @@ func (l *book) answers(ref *storedRef, analyst string, now time.Time) bool {
 // live says whether a release may still answer. Under mu.
 func (l *book) live(ref *storedRef, now time.Time) bool {
 	expires := ref.made.Add(l.cache.TTL) // a shorter ttl holds for older releases too
-	return now.Before(ref.expires) && now.Before(expires) && ref.of == l.serving && ref.epoch == l.epoch &&
+	return now.Before(ref.expires) && now.Before(expires) && ref.of == l.serving && ref.epoch == l.epoch && !l.lost[ref.seq] &&
 		(ref.sealed == "" || ref.sealed == l.cache.Key.name())
 }
 

@@ -48,10 +48,10 @@ type Ledger interface {
 	Await(ctx context.Context, id int64) error
 	// Lookup finds the stored release for a key that this analyst may be given and that has not expired, made at the
 	// highest price if there are several. To a frozen analyst nothing answers (ErrFrozen). Its spool is open, and the caller's to close.
+	// A release that is not what was committed is from then on none, here and everywhere else (Options.Broken hears of it).
 	Lookup(ctx context.Context, key Hash, analyst string) (*Stored, bool, error)
 	// Related finds stored releases of families that this analyst may be given, the dearest first, of one price the latest, at most so many. It is as up to date as the last Lookup.
-	// Those among them that are not what was committed are left out, and named: they are nobody's own answer here.
-	Related(ctx context.Context, families []Hash, analyst string, most int) (found []Stored, broken []*CorruptError, err error)
+	Related(ctx context.Context, families []Hash, analyst string, most int) ([]Stored, error)
 	// Releases lists what an analyst paid for and would be answered from, without the payloads, in the order in which it was made.
 	Releases(analyst string) ([]Stored, error)
 	// Charges lists what an analyst was charged for, the last ones, without a word of others.
@@ -87,7 +87,7 @@ type Ledger interface {
 	SetCache(c Cache) error
 	// Records reads all records from the first, for owners and tests.
 	Records(ctx context.Context) iter.Seq2[Record, error]
-	// Verify reads everything again: chain, losses, admissions, releases. A *CorruptError names the first broken record.
+	// Verify reads everything again: chain, losses, admissions, releases. A *CorruptError names the first broken record; a *BrokenRelease a stored release, where all records are whole.
 	Verify(ctx context.Context) error
 	Close() error
 }
@@ -124,6 +124,8 @@ type Options struct {
 	Cache Cache
 	Now   func() time.Time // nil: time.Now
 	Mark  string           // a new file is held against the mark beside this path too: of where the ledger may have been before; "": against its own alone
+
+	Broken func(*BrokenRelease) // hears once of each stored release that was found broken when it was asked for; nil: nobody
 
 	every int64     // records between two checkpoints; 0: checkpointEvery
 	disk  spoolDisk // nil: osDisk

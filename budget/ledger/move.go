@@ -83,7 +83,8 @@ func (p Place) String() string {
 // Moved is what was moved.
 type Moved struct {
 	Records, Releases int64
-	Already           bool // by an earlier call
+	Already           bool           // by an earlier call
+	Broken            *BrokenRelease // a stored release was, and was moved as it is; else nil
 }
 
 // source is the old place's ledger, taken from everybody.
@@ -167,7 +168,7 @@ func move(ctx context.Context, from, to Place, by Mover, step func(string) error
 	if err := src.alone(ctx); err != nil {
 		return out, err
 	}
-	if err := old.Verify(ctx); err != nil {
+	if err := old.Verify(ctx); err != nil && (!errors.As(err, &out.Broken) || out.Broken.spool) { // a broken one answers nothing in either place, but a spool may only have been left behind
 		return out, err
 	}
 	if err := old.beside(to); err != nil {

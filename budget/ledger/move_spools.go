@@ -54,8 +54,8 @@ func moveSpool(from, into spools, ref storedRef) error {
 	id := ref.reservation
 	switch there, err := into.open(id); {
 	case err == nil:
-		reason := heldAgainst(there, *ref.spool)
-		if err := there.Close(); err != nil || reason == "" {
+		reason, err := heldAgainst(there, *ref.spool)
+		if err := errors.Join(err, there.Close()); err != nil || reason == "" {
 			return err
 		}
 		if err := into.remove(id); err != nil {
@@ -69,8 +69,11 @@ func moveSpool(from, into spools, ref storedRef) error {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	if reason := heldAgainst(f, *ref.spool); reason != "" {
-		return &CorruptError{Seq: ref.seq, Reason: reason}
+	switch reason, err := heldAgainst(f, *ref.spool); {
+	case err != nil:
+		return err
+	case reason != "":
+		return &BrokenRelease{Seq: ref.seq, Reason: reason}
 	}
 	copied, _, err := into.create(id)
 	if err != nil {

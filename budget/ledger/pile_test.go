@@ -123,7 +123,7 @@ func testFreshReleases(t *testing.T) {
 					t.Errorf("%s, %s: %+v %v", scope, who, one, err)
 				}
 			}
-			list, _, err := l.Related(ctx, []Hash{{9}}, "bob", 16)
+			list, err := l.Related(ctx, []Hash{{9}}, "bob", 16)
 			if err != nil || len(list) != 2 || list[0].Price != 0.05 || list[1].Key != (Hash{2}) {
 				t.Errorf("%s: related are %+v %v", scope, list, err)
 			}
@@ -172,7 +172,7 @@ func testReleasesAreReadOutsideTheState(t *testing.T) {
 	if err != nil || !ok || string(one.Payload) != "large" || w.read != 1 || !w.free {
 		t.Errorf("%+v %v, read %d times, the state free %v", one, err, w.read, w.free)
 	}
-	list, _, err := l.Related(ctx, []Hash{{9}}, "ann", 16)
+	list, err := l.Related(ctx, []Hash{{9}}, "ann", 16)
 	if err != nil || len(list) != 1 || string(list[0].Payload) != "large" || w.read != 2 || !w.free {
 		t.Errorf("%+v %v, read %d times, the state free %v", list, err, w.read, w.free)
 	}

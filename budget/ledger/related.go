@@ -11,16 +11,16 @@ import (
 )
 
 // Related finds stored releases of families, payloads and all.
-func (l *book) Related(ctx context.Context, families []Hash, analyst string, most int) (out []Stored, broken []*CorruptError, err error) {
+func (l *book) Related(ctx context.Context, families []Hash, analyst string, most int) (out []Stored, err error) {
 	if err := l.forServing(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	l.mu.Lock()
 	err = errors.Join(ctx.Err(), l.ready())
 	none := l.noKin(families, analyst, l.time())
 	l.mu.Unlock()
 	if none || err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var found []*taken
 	err = l.do(&entry{ctx: ctx, read: true, decide: func(at time.Time) ([]*Record, error) {
@@ -35,21 +35,21 @@ func (l *book) Related(ctx context.Context, families []Hash, analyst string, mos
 		return nil, nil
 	}, load: func() error { return l.payloads(found) }})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, t := range found {
 		one, err := t.open()
-		var bad *CorruptError
+		var bad *BrokenRelease
 		switch {
 		case errors.As(err, &bad):
-			broken = append(broken, bad)
+			l.lose(bad)
 		case err != nil:
-			return nil, nil, err
+			return nil, err
 		default:
 			out = append(out, *one)
 		}
 	}
-	return out, broken, nil
+	return out, nil
 }
 
 // ofKin gives the releases of families that may answer, of each key the best, but for those whose groups lie in spools. Under mu.
@@ -107,11 +107,11 @@ func (l *book) payloads(list []*taken) (err error) {
 func (t *taken) open() (*Stored, error) {
 	payload, err := t.text, error(nil)
 	if payload == nil || sha256.Sum256(payload) != t.payload {
-		return nil, &CorruptError{Seq: t.seq, Reason: "its release is not the one that was committed"}
+		return nil, &BrokenRelease{Seq: t.seq, Reason: "it is not the one that was committed"}
 	}
 	if t.sealed != "" {
 		if payload, err = t.with.open(t.key, t.reservation, payload); err != nil {
-			return nil, &CorruptError{Seq: t.seq, Reason: "its release does not open with the key that it names"}
+			return nil, &BrokenRelease{Seq: t.seq, Reason: "it does not open with the key that it names"}
 		}
 	}
 	return &Stored{Key: t.key, Reservation: t.reservation, Analyst: t.analyst, Price: t.price, Loss: t.loss, Made: t.made, Expires: t.expires, Payload: payload}, nil

@@ -30,7 +30,7 @@ func testRelated(t *testing.T) {
 	}
 	found := func(analyst, want string, families ...Hash) {
 		t.Helper()
-		list, _, err := l.Related(ctx, families, analyst, 3)
+		list, err := l.Related(ctx, families, analyst, 3)
 		if err != nil {
 			t.Error(err)
 		}
@@ -62,7 +62,7 @@ func testRelated(t *testing.T) {
 	if err := l.Freeze(ctx, "eve", "owner"); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := l.Related(ctx, []Hash{{9}}, "eve", 3); !errors.Is(err, ErrFrozen) {
+	if _, err := l.Related(ctx, []Hash{{9}}, "eve", 3); !errors.Is(err, ErrFrozen) {
 		t.Errorf("frozen: %v", err)
 	}
 	if err := l.SetCache(Cache{TTL: 24 * time.Hour, Scope: ScopeAnalyst}); err != nil {

@@ -200,23 +200,26 @@ func (l *book) openSpool(ref *storedRef, key Hash) (s *Spool, gone bool, err err
 		s.key = l.cache.Key
 		l.mu.Unlock()
 	}
-	if reason := heldAgainst(f, *ref.spool); reason != "" {
-		return nil, false, errors.Join(&CorruptError{Seq: ref.seq, Reason: reason}, s.Close())
+	switch reason, err := heldAgainst(f, *ref.spool); {
+	case err != nil:
+		return nil, false, errors.Join(fmt.Errorf("ledger: spool: %w", err), s.Close())
+	case reason != "":
+		if err := s.Close(); err != nil {
+			return nil, false, fmt.Errorf("ledger: spool: %w", err)
+		}
+		return nil, false, &BrokenRelease{Seq: ref.seq, Reason: reason}
 	}
 	return s, false, nil
 }
 
-// heldAgainst says what is wrong with a spool's bytes, or "".
-func heldAgainst(f spoolFile, want SpoolRef) string {
+// heldAgainst says what is wrong with a spool's bytes, or "". The error is that of reading them.
+func heldAgainst(f spoolFile, want SpoolRef) (string, error) {
 	sum := sha256.New()
 	n, err := io.Copy(sum, io.NewSectionReader(f, 0, want.Bytes+1))
-	switch {
-	case err != nil:
-		return fmt.Sprintf("its spool cannot be read: %v", err)
-	case n != want.Bytes || Hash(sum.Sum(nil)) != want.Hash:
-		return "its spool is not the one that was committed"
+	if err == nil && (n != want.Bytes || Hash(sum.Sum(nil)) != want.Hash) {
+		return "its spool is not the one that was committed", nil
 	}
-	return ""
+	return "", err
 }
 
 // verifySpool says what is wrong with a commit's spool, which must be there until it expires, or "".
@@ -232,7 +235,11 @@ func (l *book) verifySpool(c *Commit, now time.Time) string {
 		return fmt.Sprintf("its spool cannot be read: %v", err)
 	}
 	defer func() { _ = f.Close() }()
-	return heldAgainst(f, *c.Spool)
+	reason, err := heldAgainst(f, *c.Spool)
+	if err != nil {
+		return fmt.Sprintf("its spool cannot be read: %v", err)
+	}
+	return reason
 }
 
 // sweepSpools removes what no stored release needs and no outstanding reservation may still write: left by a crash, a failure, or expired. What cannot be removed now is tried again.
@@ -297,5 +304,5 @@ func (l *book) lookUpSpool(ctx context.Context, found *storedRef, key Hash, anal
 	if now := l.best(key, analyst, l.time()); now == nil || now.seq != found.seq {
 		return nil, ctx.Err()
 	}
-	return nil, &CorruptError{Seq: found.seq, Reason: "its spool is missing"}
+	return nil, &BrokenRelease{Seq: found.seq, Reason: "its spool is missing"}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -126,32 +127,37 @@ func (l *book) Verify(ctx context.Context) error {
 		if r.Commit != nil {
 			switch has, ok := stored[r.Seq]; {
 			case ok && (has.bytes != r.Commit.Bytes || has.hash != r.Commit.Payload):
-				return &CorruptError{Seq: r.Seq, Reason: "its release is not the one that was committed"}
+				lost = append(lost, absent{seq: r.Seq, reason: "it is not the one that was committed", until: r.Commit.Expires})
+				continue
 			case !ok && r.Seq <= head:
-				lost = append(lost, absent{r.Seq, "its release is missing", r.Commit.Expires})
+				lost = append(lost, absent{seq: r.Seq, reason: "it is missing", until: r.Commit.Expires})
+				continue
 			}
 			if reason := l.verifySpool(r.Commit, now); reason != "" {
-				lost = append(lost, absent{r.Seq, reason, r.Commit.Expires})
+				lost = append(lost, absent{r.Seq, reason, r.Commit.Expires, true})
 			}
 		}
 	}
 	if st.clock.After(now) { // others, whose clocks run ahead, drop what has expired, beside a record
 		now = st.clock
 	}
-	for _, a := range lost {
-		if now.Before(a.until) {
-			return &CorruptError{Seq: a.seq, Reason: a.reason}
-		}
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.store.shared() && st.seq > l.state.seq {
-		return nil // others went on: the sums in memory are those of their time
+	if !l.store.shared() || st.seq <= l.state.seq { // else others went on: the sums in memory are those of their time
+		if reason := st.differs(l.state); reason != "" {
+			return &CorruptError{Seq: st.seq, Reason: reason}
+		}
 	}
-	if reason := st.differs(l.state); reason != "" {
-		return &CorruptError{Seq: st.seq, Reason: reason}
+	return firstOf(lost, now)
+}
+
+// firstOf names the first stored release that should be there, and says how many more; nil: there is none. It is told last, when all records have proved whole.
+func firstOf(lost []absent, now time.Time) error {
+	lost = slices.DeleteFunc(lost, func(a absent) bool { return !now.Before(a.until) })
+	if len(lost) == 0 {
+		return nil
 	}
-	return nil
+	return &BrokenRelease{Seq: lost[0].seq, Reason: lost[0].reason, more: len(lost) - 1, spool: slices.ContainsFunc(lost, func(a absent) bool { return a.spool })}
 }
 
 // ulps is what another machine's mathematics may differ by.
@@ -189,4 +195,5 @@ type absent struct {
 	seq    int64
 	reason string
 	until  time.Time
+	spool  bool
 }

@@ -52,6 +52,9 @@ If the command is cut, the old ledger goes on as if nothing had been, or the sam
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "moved: %d records and %d stored releases from %s to %s\nThe old place is closed for good; start the servers with the new policy.\n",
 				moved.Records, moved.Releases, old, to)
+			if err == nil && moved.Broken != nil {
+				_, err = fmt.Fprintln(cmd.ErrOrStderr(), moved.Broken)
+			}
 			return err
 		},
 	}

@@ -79,7 +79,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.ledger, err = openLedger(ctx, opt, head); err != nil {
+	if e.ledger, err = e.openLedger(ctx, opt, head); err != nil {
 		return nil, err
 	}
 	if e.models, err = openModels(opt); err != nil {
@@ -97,8 +97,11 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 }
 
 // openLedger takes the policy's ledger, or takes part in it.
-func openLedger(ctx context.Context, opt Options, head ledger.Head) (ledger.Ledger, error) {
+func (e *Engine) openLedger(ctx context.Context, opt Options, head ledger.Head) (ledger.Ledger, error) {
 	p, with := opt.Policy, ledger.Options{Cache: cache(opt.Policy), Now: opt.Now}
+	with.Broken = func(b *ledger.BrokenRelease) {
+		e.log.Error("a stored release is broken: it answers nothing, and who asks is charged anew", "record", b.Seq, "error", b.Error())
+	}
 	switch {
 	case opt.LedgerPath != "":
 		return ledger.OpenSQLite(ctx, opt.LedgerPath, head, with)

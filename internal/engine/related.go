@@ -77,15 +77,12 @@ func (p *Prepared) relatives(ctx context.Context, st *stage, args []sqltype.Valu
 	for _, text := range k.Families() {
 		families = append(families, p.family(text))
 	}
-	list, broken, err := p.session.engine.ledger.Related(ctx, families, p.session.analyst.Name, mostRelated)
+	list, err := p.session.engine.ledger.Related(ctx, families, p.session.analyst.Name, mostRelated)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, p.session.uncharged(ctx, err)
 	case err != nil:
 		return nil, p.session.ledgerFailed(err)
-	}
-	for _, b := range broken { // others may answer, or the question is asked; who asks for that release itself is refused
-		p.session.engine.log.Error("a stored release is broken: nothing is computed from it", "record", b.Seq, "error", b.Error())
 	}
 	if i := slices.IndexFunc(list, func(one ledger.Stored) bool { return !good(one.Price) }); i >= 0 {
 		list = list[:i]
