@@ -102,14 +102,16 @@ func printForecasts(out io.Writer, list []engine.Forecast) error {
 			refused++
 		case f.Class == "session":
 			outcome = "setting"
+		case f.Free && f.Computed:
+			outcome, price = "computed, free", "0"
 		case f.Free:
 			outcome, price = "asked before, free", "0"
 		case f.Denied:
-			outcome, price = "OVER BUDGET", fmt.Sprintf("%.3g", f.Price)
+			outcome, price = "OVER BUDGET", fmt.Sprintf("%.3g", f.Paid)
 			over++
 		case f.Class == "private":
-			outcome, price, left = "answered", fmt.Sprintf("%.3g", f.Price), fmt.Sprint(f.Left)
-			total += f.Price
+			outcome, price, left = "answered", fmt.Sprintf("%.3g", f.Paid), fmt.Sprint(f.Left)
+			total += f.Paid
 		}
 		say("%d\t%s\t%s\t%s\t%s\t%s\n", f.Line, outcome, price, left, strings.Join(f.Expected, ", "), oneLine(f.SQL))
 	}

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
-	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -22,9 +23,11 @@ type Forecast struct {
 	SQL      string
 	Line     int // of the script, from 1
 	Err      error
-	Class    string // "private", "public", "session"
-	Free     bool   // private, but asked before at no less
-	Price    float64
+	Class    string  // "private", "public", "session"
+	Free     bool    // private, but what was asked before answers it
+	Computed bool    // free, and some of it is computed from other questions' releases
+	Price    float64 // of all releases, whole
+	Paid     float64 // of it what is charged: the difference for those that are topped up, nothing for those that were asked before
 	Loss     dp.Loss
 	Denied   bool     // the budget that is left would not hold it
 	Left     int64    // statements like it that would be left after it
@@ -42,7 +45,8 @@ type Rehearsal struct {
 type askedBefore struct {
 	first *measure.Plan
 	price float64
-	made  int // how often its values changed
+	made  int           // how often its values changed
+	kin   *rehearsedKin // nil: nothing is computed from it
 }
 
 // OpenRehearsal checks the policy against the live schema, as Open does, and takes a ledger in a temporary folder.
@@ -119,9 +123,13 @@ func (r *Rehearsal) forecast(ctx context.Context, s *Session, f *Forecast) error
 // charge prices a private statement and reserves it in the rehearsal's ledger: what its releases cost together, of those that were not asked before.
 func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error {
 	s := p.session
+	if t := s.now.target; t.most != 0 && slices.ContainsFunc(p.stages, (*stage).costs) {
+		return sqlerr.New(sqlerr.TargetUnknown, "the price of an error of %s follows from what earlier releases hold, and a rehearsal has none", t).
+			WithHint("SET dpsql.target_error = off to rehearse a price; EXPLAIN tells, of a server, what the target takes.")
+	}
 	var whole, charged []*measure.Plan
 	var list []ledger.Reservation
-	var done []func()
+	var done []func() error
 	keys, made := make([]ledger.Hash, len(p.stages)), map[ledger.Hash]int{}
 	for i, st := range p.stages {
 		mp, err := st.price()
@@ -139,17 +147,34 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 		whole = append(whole, mp)
 		key := r.key(p, st, keys, made)
 		keys[i] = key
-		asked := r.asked[key]
-		if asked != nil {
-			made[key] = asked.made
+		stored := r.asked[key]
+		asked := stored
+		if p.under.fresh { // beside what is stored
+			asked = nil
 		}
-		if asked != nil && asked.price >= mp.Price {
+		if stored != nil {
+			made[key] = stored.made
+		}
+		if asked != nil && !st.ask.WorthTopUp(asked.price) {
 			continue
+		}
+		if !p.under.fresh {
+			of, err := r.computed(p, st, asked)
+			if err != nil {
+				return err
+			}
+			if of != nil {
+				f.Computed = true
+				keys[i] = sha256.Sum256(fmt.Appendf(nil, "computed %x %x %d", key, of.of, of.made))
+				continue
+			}
 		}
 		if st.an.Trees() { // it is released anew
 			asked = nil
 		}
+		before := 0.0
 		if asked != nil { // the release of the smaller price is topped up
+			before = asked.price
 			if mp, err = measure.ForecastTopUp(st.an, asked.first, asked.price, st.ask); err != nil {
 				return err
 			}
@@ -157,18 +182,30 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 				continue
 			}
 		}
-		if asked != nil {
+		if stored != nil {
 			made[key]++
 		}
+		f.Paid += mp.Price - before
 		charged = append(charged, mp)
 		list = append(list, ledger.Reservation{Payer: s.payer(), Statement: key, Price: mp.Price, Events: mp.Events(), Loss: mp.Loss})
-		done = append(done, func() {
-			if asked != nil {
+		done = append(done, func() (err error) {
+			switch {
+			case asked != nil:
+				if asked.kin != nil {
+					if err := asked.kin.topUp(st, asked.price); err != nil {
+						return err
+					}
+				}
 				asked.price = mp.Price
 				asked.made++
-			} else {
-				r.asked[key] = &askedBefore{mp, mp.Price, 0}
+				return nil
+			case stored != nil && stored.price > mp.Price: // that one goes on answering
+				return nil
 			}
+			one := &askedBefore{first: mp, price: mp.Price, made: made[key]}
+			r.asked[key] = one
+			one.kin, err = kinOf(p, st, mp)
+			return err
 		})
 	}
 	left := total(whole)
@@ -185,7 +222,9 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 			return err
 		default:
 			for _, note := range done {
-				note()
+				if err := note(); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -196,7 +235,7 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 
 // key stands for a stage's: what it reads of others is another whenever they are made anew.
 func (r *Rehearsal) key(p *Prepared, st *stage, keys []ledger.Hash, made map[ledger.Hash]int) ledger.Hash {
-	own := p.key(st, make([]sqltype.Value, len(p.query.Params)), nil)
+	own := p.key(st, noArgs(p), nil)
 	if len(st.inputs) == 0 {
 		return own
 	}

@@ -127,6 +127,29 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 	return m, m.mechanisms()
 }
 
+// Blank is a release of a plan without its numbers, each bound the least one: for what would be computed from it. Of groups that are chosen it has none.
+func Blank(a *sensitivity.Analysis, p *measure.Plan) (*Release, error) {
+	r := &Release{Plan: p, Run: p.Run()}
+	if len(p.Choices) > 0 {
+		r.Chosen = make(measure.Chosen, len(p.Choices))
+		var err error
+		if r.Run, err = p.Resolve(a, r.Chosen); err != nil {
+			return nil, err
+		}
+	}
+	if !a.Groups.Public {
+		return r, nil
+	}
+	for _, keys := range domain(a) {
+		g := Group{Keys: keys}
+		for range a.Measures {
+			g.Values = append(g.Values, new(big.Int))
+		}
+		r.Groups = append(r.Groups, g)
+	}
+	return r, nil
+}
+
 // mechanisms makes those of the plan that is run.
 func (m *Maker) mechanisms() error {
 	m.mechs = make([]*noise.Mechanism, len(m.r.Run.Measures))

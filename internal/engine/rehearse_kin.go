@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// What a rehearsal says is computed from another question's release: the engine's own rules, on releases without numbers. Of groups that are chosen, and bounds, a rehearsal knows none:
+// one for one is how those are computed, and each choice is taken to be its least edge.
+
+// rehearsedKin is a release that others may be computed from.
+type rehearsedKin struct {
+	family  ledger.Hash
+	release *release.Release
+	stage   *stage // what it is of
+}
+
+// kinOf is what a stage's release is to others; nil where none is computed from it.
+func kinOf(p *Prepared, st *stage, mp *measure.Plan) (*rehearsedKin, error) {
+	k := p.kin(st, noArgs(p))
+	if k == nil || st.an.Groups.Public && st.an.Groups.Count > mostKinGroups {
+		return nil, nil
+	}
+	r, err := release.Blank(st.an, mp)
+	if err != nil {
+		return nil, err
+	}
+	r.Shape = k.Shape()
+	return &rehearsedKin{p.family(k.Family()), r, st}, nil
+}
+
+// topUp is done to a release of that price, if it becomes more exact by it.
+func (k *rehearsedKin) topUp(st *stage, price float64) error {
+	top, err := measure.TopUp(st.an, k.release.Run, price, st.ask)
+	if err != nil || top == nil {
+		return err
+	}
+	more, err := k.release.With(st.an, top)
+	if more != nil {
+		k.release = more
+	}
+	return err
+}
+
+// rehearsedRelative is a release that another one is computed from.
+type rehearsedRelative struct {
+	of   ledger.Hash
+	made int
+}
+
+// computed is what a stage is computed from, at no charge, where asked is its own release at a smaller price, or nil; nil: it is charged. Run.computed's rules.
+func (r *Rehearsal) computed(p *Prepared, st *stage, asked *askedBefore) (*rehearsedRelative, error) {
+	k := p.kin(st, noArgs(p))
+	if k == nil {
+		return nil, nil
+	}
+	families := map[ledger.Hash]bool{}
+	for _, text := range k.Families() {
+		families[p.family(text)] = true
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(r.asked), func(a, b ledger.Hash) int { return slices.Compare(a[:], b[:]) }) {
+		one := r.asked[key]
+		if one == asked || one.kin == nil || !families[one.kin.family] || st.ask.WorthTopUp(one.price) || !p.mayRead(one.kin.release.Shape.Reads) {
+			continue
+		}
+		text, err := release.Encode(one.kin.stage.an, one.kin.release)
+		if err != nil {
+			return nil, err
+		}
+		old, err := release.DecodeRelated(text)
+		if err != nil || old == nil {
+			return nil, err
+		}
+		made, an := computedFrom(k, old)
+		if made == nil {
+			continue
+		}
+		if noise, err := logNoise(an, made); err != nil || math.IsInf(noise, 1) {
+			return nil, err
+		}
+		enough := asked == nil
+		if !enough && an == st.an && asked.kin != nil {
+			if enough, err = errsLess(st.an, made, asked.kin.release); err != nil {
+				return nil, err
+			}
+		}
+		if enough {
+			return &rehearsedRelative{key, one.made}, nil
+		}
+	}
+	return nil, nil
+}
+
+// noArgs are a script's parameters, which it has none for.
+func noArgs(p *Prepared) []sqltype.Value { return make([]sqltype.Value, len(p.query.Params)) }

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// TestRehearseAsAsked: what a rehearsal says is free or charged, and how much, is what the same session is charged: answers that are computed from other questions' releases, statements that are asked anew, top-ups.
+func TestRehearseAsAsked(t *testing.T) {
+	ctx := context.Background()
+	script := []string{
+		"select kind_id, count(*), sum(cost) from encounters group by 1",
+		"select kind_id, count(*) from encounters group by 1",            // fewer columns
+		"select count(*) from encounters where kind_id = 2",              // one group
+		"select count(*) from encounters where kind_id = 2 and days > 3", // another condition
+		"set dpsql.fresh = on",                                                                      //
+		"select kind_id, count(*) from encounters group by 1",                                       // asked anew
+		"select kind_id, count(*), sum(cost) from encounters group by 1",                            // once more
+		"set dpsql.fresh = off",                                                                     //
+		"set dpsql.epsilon = 0.9",                                                                   //
+		"select kind_id, count(*), sum(cost) from encounters group by 1",                            // topped up
+		"select kind_id, count(*) from encounters group by 1",                                       // by that
+		"set dpsql.epsilon = 2",                                                                     //
+		"select smoker, city_id > 2, count(*), count(distinct city_id) from patients group by 1, 2", // chosen groups
+		"set dpsql.epsilon = 0.5",                                                                   //
+		"select smoker, city_id > 2, count(*) from patients group by 1, 2",                          // of them
+		"select median(days) from encounters",                                                       // a tree, which is released anew
+		"set dpsql.epsilon = 0.55",                                                                  //
+		"select median(days) from encounters",                                                       // not for a tenth more
+		"select kind_id, avg(c) from (select kind_id, days > 3 as d, count(*) as c from encounters group by 1, 2) x group by 1", // computed from released rows
+	}
+	edits := []string{"epsilon: 20,", "epsilon: 1000,"}
+	r, err := OpenRehearsal(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, edits...), Backend: tame.open(t, backend.DuckDB)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forecasts, err := r.Play(ctx, "ann", strings.Join(script, ";\n"))
+	if err := errors.Join(err, r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := clinicSession(t, tame, backend.DuckDB, edits...)
+	var free, computed []bool
+	for i, f := range forecasts {
+		if f.Err != nil {
+			t.Errorf("%s: %v", f.SQL, f.Err)
+			continue
+		}
+		if f.Class != "private" {
+			_, value, _ := strings.Cut(script[i], " = ")
+			set(t, s, strings.Fields(script[i])[1], value)
+			continue
+		}
+		before := charges(t, s.engine)
+		ask(t, s, script[i])
+		all := charges(t, s.engine)
+		if free, computed = append(free, f.Free), append(computed, f.Computed); f.Free != (len(all) == len(before)) {
+			t.Errorf("%s: forecast free %t, %d charges", f.SQL, f.Free, len(all)-len(before))
+			continue
+		}
+		spent := 0.0
+		for _, c := range all[len(before):] {
+			spent += c.Loss.Renyi
+		}
+		if !f.Free && math.Abs(f.Loss.Renyi-spent) > 0.01*spent || f.Free != (f.Paid == 0) {
+			t.Errorf("%s: forecast price %g and loss %g, charged %g", f.SQL, f.Paid, f.Loss.Renyi, spent)
+		}
+	}
+	want := []bool{false, true, true, false, false, false, false, true, false, true, false, true, false}
+	if !slices.Equal(free, want) || !slices.Equal(computed, []bool{false, true, true, false, false, false, false, true, false, true, false, false, false}) {
+		t.Errorf("free %v, computed %v", free, computed)
+	}
+}
+
+// A rehearsal has no releases to aim by: what asks for an error is refused there, however often it was asked.
+func TestRehearseTarget(t *testing.T) {
+	r, err := OpenRehearsal(context.Background(), Options{Policy: clinicPolicyFor(t, backend.DuckDB), Backend: tame.open(t, backend.DuckDB)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Play(context.Background(), "ann", `set dpsql.target_error = '3%'; set dpsql.expected_size = 1000; select count(*) from encounters; select 1;
+		set dpsql.target_error = off; select count(*) from encounters`)
+	if err := errors.Join(err, r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if sqlerr.ID(got[2].Err) != sqlerr.TargetUnknown.ID || got[3].Err != nil || got[5].Err != nil || got[5].Free {
+		t.Errorf("%+v", got)
+	}
+}
