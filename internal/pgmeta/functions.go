@@ -1,7 +1,6 @@
 package pgmeta
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -32,23 +31,6 @@ func visibility(table, name, schema string) function {
 	})
 }
 
-// privileges: an analyst may read everything that is shown, and do nothing else.
-func privilege(a []sqltype.Value, allowed ...string) (sqltype.Value, error) {
-	words, _ := a[len(a)-1].(string)
-	for w := range strings.SplitSeq(words, ",") {
-		if slices.Contains(allowed, strings.ToUpper(strings.TrimSpace(w))) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-func privileged(allowed ...string) function {
-	return strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
-		return privilege(a, allowed...)
-	})
-}
-
 var noRows = function{rows: func(*Session, []sqltype.Value, []sqltype.Type) ([][]sqltype.Value, error) { return nil, nil }, onNull: true}
 
 // anyNumber in place of a number of arguments.
@@ -75,24 +57,10 @@ func init() {
 	} {
 		add(v[0], visibility(v[1], v[2], v[3]), 1)
 	}
-	add("has_table_privilege", privileged("SELECT"), 2, 3)
-	add("has_column_privilege", privileged("SELECT"), 3, 4)
-	add("has_any_column_privilege", privileged("SELECT"), 2, 3)
-	add("has_schema_privilege", privileged("USAGE"), 2, 3)
-	add("has_database_privilege", privileged("CONNECT"), 2, 3)
-	add("has_type_privilege", privileged("USAGE"), 2, 3)
-	add("has_function_privilege", privileged("EXECUTE"), 2, 3)
-	add("has_language_privilege", privileged("USAGE"), 2, 3)
-	for _, name := range []string{"has_sequence_privilege", "has_server_privilege", "has_foreign_data_wrapper_privilege", "has_tablespace_privilege", "has_parameter_privilege"} {
-		add(name, privileged(), 2, 3)
-	}
-	add("pg_has_role", strict(func(s *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
-		return len(a) < 3 || a[0] == int64(oidOfRole) || a[0] == s.Role, nil // the others that there are have nothing
-	}), 2, 3)
-	add("row_security_active", constant(false), 1)
+	addMay(add)
 	addSizes(add)
 	addHeld(add)
-	for _, name := range []string{"pg_get_triggerdef", "pg_get_ruledef", "pg_get_partkeydef", "pg_get_serial_sequence",
+	for _, name := range []string{"pg_get_triggerdef", "pg_get_ruledef", "pg_get_partkeydef",
 		"pg_get_statisticsobjdef_columns", "pg_get_statisticsobjdef", "pg_get_statisticsobjdef_expressions", "pg_get_partition_constraintdef",
 		"pg_sequence_last_value", "pg_relation_filenode", "pg_relation_filepath", "shobj_description", "pg_tablespace_location", "pg_collation_actual_version",
 		"pg_column_compression", "inet_client_addr", "inet_server_addr", "inet_client_port", "inet_server_port", "pg_current_logfile"} {

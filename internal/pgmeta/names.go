@@ -104,20 +104,33 @@ func (s *Session) lookUp(t sqltype.Type, name string) (sqltype.Value, error) {
 }
 
 // missing is the error for a name that nothing has, by type.
-func missing(t sqltype.Type, name string) error {
+func (s *Session) missing(t sqltype.Type, name string, path []string) error {
+	if len(path) == 2 {
+		if _, ok := s.named("pg_namespace", "nspname", "", path[0]); !ok {
+			return sqlerr.New(sqlerr.UndefinedSchema, "schema \"%s\" does not exist", path[0])
+		}
+	}
+	plain := strings.Join(path, ".")
+	kind, word := sqlerr.UndefinedObject, ""
 	switch t.OID {
 	case sqltype.OIDRegclass:
-		return sqlerr.New(sqlerr.UndefinedTable, "relation %q does not exist", name)
+		kind, word = sqlerr.UndefinedTable, "relation"
 	case sqltype.OIDRegtype:
-		return sqlerr.New(sqlerr.UndefinedObject, "type %q does not exist", name)
+		word = "type"
 	case sqltype.OIDRegnamespace:
-		return sqlerr.New(sqlerr.UndefinedSchema, "schema %q does not exist", name)
+		kind, word = sqlerr.UndefinedSchema, "schema"
 	case sqltype.OIDRegrole:
-		return sqlerr.New(sqlerr.UndefinedObject, "role %q does not exist", name)
+		word = "role"
 	case sqltype.OIDRegproc, sqltype.OIDRegprocedure:
-		return sqlerr.New(sqlerr.UndefinedFunction, "function %q does not exist", name)
+		kind, word, plain = sqlerr.UndefinedFunction, "function", name // as it was given
+	case sqltype.OIDRegconfig:
+		word = "text search configuration"
+	case sqltype.OIDRegdict:
+		word = "text search dictionary"
+	case sqltype.OIDRegcollation:
+		return sqlerr.New(kind, "collation \"%s\" for encoding \"UTF8\" does not exist", plain)
 	}
-	return sqlerr.New(sqlerr.UndefinedObject, "%s %q does not exist", strings.TrimPrefix(t.String(), "reg"), name)
+	return sqlerr.New(kind, "%s \"%s\" does not exist", word, plain)
 }
 
 func (s *Session) objectNamed(t sqltype.Type, name string) (int64, error) {
@@ -152,7 +165,7 @@ func (s *Session) objectNamed(t sqltype.Type, name string) (int64, error) {
 		return 0, sqlerr.New(sqlerr.Unsupported, "names of type %s are not supported", t)
 	}
 	if !ok {
-		return 0, missing(t, name)
+		return 0, s.missing(t, name, path)
 	}
 	return known, nil
 }
@@ -177,25 +190,29 @@ func (s *Session) procNamed(t sqltype.Type, name string, path []string, args str
 	}
 	switch len(list) {
 	case 0:
-		return 0, missing(t, name)
+		return 0, s.missing(t, name, path)
 	case 1:
 		return int64(list[0].OID), nil
 	}
-	return 0, sqlerr.New(sqlerr.AmbiguousFunction, "more than one function named %q", name)
+	return 0, sqlerr.New(sqlerr.AmbiguousFunction, "more than one function named \"%s\"", name)
 }
 
 // typeNamed reads a type as SQL writes it.
 func (s *Session) typeNamed(name string) (int64, error) {
+	path := []string{name}
 	if st, err := pgsyntax.Parse("SELECT NULL::" + name); err == nil && len(st) == 1 {
 		if q, ok := st[0].Node.(*pgsyntax.Select); ok && len(q.Targets) == 1 {
 			if c, ok := q.Targets[0].Expr.(*pgsyntax.Cast); ok {
 				if n, ok := s.typeOf(c.Type); ok {
 					return n, nil
 				}
+				if path = []string{c.Type.Name}; c.Type.Schema != "" {
+					path = []string{c.Type.Schema, c.Type.Name}
+				}
 			}
 		}
 	}
-	return 0, missing(sqltype.Type{OID: sqltype.OIDRegtype}, name)
+	return 0, s.missing(sqltype.Type{OID: sqltype.OIDRegtype}, name, path)
 }
 
 func (s *Session) typeOf(t pgsyntax.TypeName) (int64, bool) {
