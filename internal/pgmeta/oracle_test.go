@@ -38,46 +38,6 @@ type sides struct {
 
 type statement struct{ Client, Action, SQL, Kind string }
 
-func TestOracle(t *testing.T) {
-	f, err := os.Open("../../../shared/clients/metadata.jsonl")
-	if err != nil {
-		t.Skip("the captured statements are not here")
-	}
-	defer f.Close()
-	s := open(t)
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<24)
-	same, all := 0, 0
-	reasons := map[string][]string{}
-	for lines.Scan() {
-		var st statement
-		if err := json.Unmarshal(lines.Bytes(), &st); err != nil {
-			t.Fatal(err)
-		}
-		if st.Kind != "metadata" {
-			continue
-		}
-		all++
-		if reason := s.compare(t, st.SQL); reason != "" {
-			reasons[reason] = append(reasons[reason], st.Client+" "+st.Action+": "+strings.Join(strings.Fields(st.SQL), " "))
-		} else {
-			same++
-		}
-	}
-	var list []string
-	for r := range reasons {
-		list = append(list, r)
-	}
-	slices.SortFunc(list, func(a, b string) int { return len(reasons[b]) - len(reasons[a]) })
-	if t.Logf("%d of %d", same, all); same < 412 || all != 419 {
-		t.Errorf("only %d of %d statements are answered as an empty PostgreSQL answers them", same, all)
-	}
-	for _, r := range list {
-		e := reasons[r][0]
-		t.Logf("%d: %s\n    %s", len(reasons[r]), r, e[:min(len(e), 1400)])
-	}
-}
-
 // BenchmarkCaptured is what the captured statements take, from text to rows: the median and the slowest.
 func BenchmarkCaptured(b *testing.B) {
 	f, err := os.Open("../../../shared/clients/metadata.jsonl")
