@@ -8,33 +8,33 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
-// What a role may do: the functions has_..._privilege. The analyst may read everything that is shown, and do nothing else; another role may what all may. An object that there is not is an error by its name, and NULL by its number, as in PostgreSQL.
+// What a role may do: the functions has_..._privilege. The analyst may read everything that is shown, and do nothing else; another role may what was granted to it or to all. An object that there is not is an error by its name, and NULL by its number, as in PostgreSQL.
 
 // grantable is a kind of object with privileges.
 type grantable struct {
 	table, acl string
 	words      []string // the privileges of this kind
 	own        string   // the analyst's
-	public     []string // those of all where no list says otherwise
+	letter     string   // acldefault's for this kind
 	object     func(s *Session, name string) (int64, error)
 }
 
 // kinds are the objects by the word in the function's name.
 var kinds = map[string]grantable{
-	"table":      {table: "pg_class", acl: "relacl", words: []string{"SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER", "RULE"}, own: "SELECT", object: byText(sqltype.OIDRegclass)},
-	"column":     {table: "pg_class", acl: "relacl", words: []string{"SELECT", "INSERT", "UPDATE", "REFERENCES"}, own: "SELECT", object: byText(sqltype.OIDRegclass)},
-	"any_column": {table: "pg_class", acl: "relacl", words: []string{"SELECT", "INSERT", "UPDATE", "REFERENCES"}, own: "SELECT", object: byText(sqltype.OIDRegclass)},
-	"sequence":   {table: "pg_class", acl: "relacl", words: []string{"USAGE", "SELECT", "UPDATE"}, object: byText(sqltype.OIDRegclass)},
-	"schema":     {table: "pg_namespace", acl: "nspacl", words: []string{"CREATE", "USAGE"}, own: "USAGE", object: byName("pg_namespace", "nspname", "schema", sqlerr.UndefinedSchema)},
-	"database": {table: "pg_database", acl: "datacl", words: []string{"CREATE", "TEMPORARY", "TEMP", "CONNECT"}, own: "CONNECT", public: []string{"TEMPORARY", "TEMP", "CONNECT"},
+	"table":      {letter: "r", table: "pg_class", acl: "relacl", words: []string{"SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER", "RULE"}, own: "SELECT", object: byText(sqltype.OIDRegclass)},
+	"column":     {letter: "r", table: "pg_class", acl: "relacl", words: []string{"SELECT", "INSERT", "UPDATE", "REFERENCES"}, own: "SELECT", object: byText(sqltype.OIDRegclass)},
+	"any_column": {letter: "r", table: "pg_class", acl: "relacl", words: []string{"SELECT", "INSERT", "UPDATE", "REFERENCES"}, own: "SELECT", object: byText(sqltype.OIDRegclass)},
+	"sequence":   {letter: "s", table: "pg_class", acl: "relacl", words: []string{"USAGE", "SELECT", "UPDATE"}, object: byText(sqltype.OIDRegclass)},
+	"schema":     {letter: "n", table: "pg_namespace", acl: "nspacl", words: []string{"CREATE", "USAGE"}, own: "USAGE", object: byName("pg_namespace", "nspname", "schema", sqlerr.UndefinedSchema)},
+	"database": {letter: "d", table: "pg_database", acl: "datacl", words: []string{"CREATE", "TEMPORARY", "CONNECT"}, own: "CONNECT",
 		object: byName("pg_database", "datname", "database", sqlerr.UndefinedDatabase)},
-	"type":     {table: "pg_type", acl: "typacl", words: []string{"USAGE"}, own: "USAGE", public: []string{"USAGE"}, object: byText(sqltype.OIDRegtype)},
-	"function": {table: "pg_proc", acl: "proacl", words: []string{"EXECUTE"}, own: "EXECUTE", public: []string{"EXECUTE"}, object: byText(sqltype.OIDRegprocedure)},
-	"language": {table: "pg_language", acl: "lanacl", words: []string{"USAGE"}, own: "USAGE", public: []string{"USAGE"}, object: byName("pg_language", "lanname", "language", sqlerr.UndefinedObject)},
-	"server":   {table: "pg_foreign_server", acl: "srvacl", words: []string{"USAGE"}, object: byName("pg_foreign_server", "srvname", "server", sqlerr.UndefinedObject)},
-	"foreign_data_wrapper": {table: "pg_foreign_data_wrapper", acl: "fdwacl", words: []string{"USAGE"},
+	"type":     {letter: "T", table: "pg_type", acl: "typacl", words: []string{"USAGE"}, own: "USAGE", object: byText(sqltype.OIDRegtype)},
+	"function": {letter: "f", table: "pg_proc", acl: "proacl", words: []string{"EXECUTE"}, own: "EXECUTE", object: byText(sqltype.OIDRegprocedure)},
+	"language": {letter: "l", table: "pg_language", acl: "lanacl", words: []string{"USAGE"}, own: "USAGE", object: byName("pg_language", "lanname", "language", sqlerr.UndefinedObject)},
+	"server":   {letter: "S", table: "pg_foreign_server", acl: "srvacl", words: []string{"USAGE"}, object: byName("pg_foreign_server", "srvname", "server", sqlerr.UndefinedObject)},
+	"foreign_data_wrapper": {letter: "F", table: "pg_foreign_data_wrapper", acl: "fdwacl", words: []string{"USAGE"},
 		object: byName("pg_foreign_data_wrapper", "fdwname", "foreign-data wrapper", sqlerr.UndefinedObject)},
-	"tablespace": {table: "pg_tablespace", acl: "spcacl", words: []string{"CREATE"}, object: byName("pg_tablespace", "spcname", "tablespace", sqlerr.UndefinedObject)},
+	"tablespace": {letter: "t", table: "pg_tablespace", acl: "spcacl", words: []string{"CREATE"}, object: byName("pg_tablespace", "spcname", "tablespace", sqlerr.UndefinedObject)},
 }
 
 func byText(t sqltype.OID) func(*Session, string) (int64, error) {
@@ -58,6 +58,9 @@ func privileges(list string, words []string) (out []string, _ error) {
 	for w := range strings.SplitSeq(list, ",") {
 		w = strings.Trim(w, " \t\n\v\f\r")
 		word, grant := strings.CutSuffix(strings.ToUpper(w), " WITH GRANT OPTION")
+		if word == "TEMP" {
+			word = "TEMPORARY"
+		}
 		if !slices.Contains(words, word) {
 			return nil, sqlerr.New(sqlerr.InvalidParam, "unrecognized privilege type: \"%s\"", w)
 		}
@@ -151,16 +154,23 @@ func (k grantable) granted(row []sqltype.Value, roles []string) (out []string) {
 	if k.table == "pg_namespace" && (slices.Contains(roles, "pg_read_all_data") || slices.Contains(roles, "pg_write_all_data")) {
 		out = append(out, "USAGE")
 	}
+	given := func(rights string) {
+		for _, l := range letters {
+			if strings.IndexByte(rights, l.letter) >= 0 {
+				out = append(out, l.word)
+			}
+		}
+	}
 	list, ok := row[builtin()[pgCatalog+"."+k.table].place(k.acl)].(*sqltype.Array)
 	if !ok {
-		return append(out, k.public...)
+		given(defaults[k.letter][0])
+		return out
 	}
 	for _, v := range list.Values {
-		item, _ := v.(string)
-		rights, _, _ := strings.Cut(item, "/")
-		if who, rest, is := strings.Cut(rights, "="); is && (who == "" || slices.Contains(roles, who)) {
-			for _, l := range rest {
-				out = append(out, rightWords[l]...)
+		if item, ok := v.(string); ok {
+			who, rights := aclRole(item)
+			if rights, _, _ = strings.Cut(rights, "/"); who == "" || slices.Contains(roles, who) {
+				given(rights)
 			}
 		}
 	}
@@ -188,10 +198,6 @@ func (s *Session) rolesOf(role int64) (out []string) {
 	}
 	return out
 }
-
-// rightWords are the privileges by their letters in such lists.
-var rightWords = map[rune][]string{'r': {"SELECT"}, 'a': {"INSERT"}, 'w': {"UPDATE"}, 'd': {"DELETE"}, 'D': {"TRUNCATE"}, 'x': {"REFERENCES"}, 't': {"TRIGGER"}, 'X': {"EXECUTE"},
-	'U': {"USAGE"}, 'C': {"CREATE"}, 'c': {"CONNECT"}, 'T': {"TEMPORARY", "TEMP"}}
 
 func addMay(add func(name string, f function, args ...int)) {
 	for name := range kinds {
