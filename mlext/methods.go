@@ -74,7 +74,7 @@ func planObjective(by convex.Theorem) func(*Training) (run, error) {
 		}
 		o, err := convex.NewObjective(by, t.Loss, t.width, t.Rows, t.Epsilon, t.Delta, t.Spec.number("lambda", 0))
 		if err != nil {
-			return nil, sqlerr.New(sqlerr.InvalidParam, "objective perturbation cannot be calibrated: a smaller epsilon needs a larger lambda").At(int(t.Spec.at["lambda"])).WithHint("Leave lambda out: it follows from epsilon.").WithCause(err)
+			return nil, sqlerr.New(sqlerr.InvalidParam, "objective perturbation cannot be calibrated to epsilon %g", t.Epsilon).At(int(t.Spec.at["lambda"])).WithHint("Leave lambda out, which follows from epsilon, or take a larger epsilon.").WithCause(err)
 		}
 		t.fact("lambda", "%.6g", o.Lambda)
 		t.fact("sigma", "%.6g", o.Sigma)

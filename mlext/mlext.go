@@ -244,10 +244,16 @@ func (c *Collector) Add(unit int64, steps []int64) error {
 		return err
 	}
 	if c.builder.Bytes() > mostBytes {
-		return errMemory
+		return &Failure{errMemory}
 	}
 	return nil
 }
+
+// Failure is how a training failed. Its words are fixed ones: they may stand in the owner's log.
+type Failure struct{ error }
+
+// Unwrap gives the cause.
+func (f *Failure) Unwrap() error { return f.error }
 
 // Wipe overwrites the rows.
 func (c *Collector) Wipe() {
@@ -274,7 +280,7 @@ func (t *Training) Train(c *Collector, src *noise.Source, each func(done, of int
 	c.table = c.builder.Table()
 	theta, step, err := t.run(c.table, src, each)
 	if err != nil {
-		return nil, err
+		return nil, &Failure{err}
 	}
 	return t.model(theta, step), nil
 }

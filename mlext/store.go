@@ -19,7 +19,7 @@ import (
 )
 
 // Store keeps the models of a data set: in a file beside a SQLite ledger, or in the database of a shared one, where all proxies see them. What is in it was
-// released, so losing it loses what was paid for and nobody's privacy. Names are the data set's; a model is its trainer's, and of those whom they granted it.
+// released, so losing it loses what was paid for and nobody's privacy. A model is its trainer's, and of those whom they granted it; names are each trainer's own, so that nobody learns of another's.
 type Store struct {
 	db      database
 	dataset string
@@ -82,47 +82,51 @@ func OpenServer(url, dataset string) (*Store, error) {
 	return &Store{&server{config: config, table: pgx.Identifier{schema, "models"}.Sanitize()}, dataset}, nil
 }
 
-const table = "CREATE TABLE IF NOT EXISTS %s (dataset text NOT NULL, name text NOT NULL, owner text NOT NULL, readers text NOT NULL, body text NOT NULL, PRIMARY KEY (dataset, name))"
+const table = "CREATE TABLE IF NOT EXISTS %s (dataset text NOT NULL, name text NOT NULL, owner text NOT NULL, readers text NOT NULL, body text NOT NULL, PRIMARY KEY (dataset, owner, name))"
 
 // Close ends it.
 func (s *Store) Close() error { return s.db.close() }
 
-// Free refuses a name that is taken, before anything is spent.
+// Free refuses a name that the analyst has given already, before anything is spent.
 func (s *Store) Free(ctx context.Context, name, owner string, replace bool) error {
-	found, err := s.read(ctx, name)
-	switch {
-	case err != nil || found == nil:
+	list, err := s.rows(ctx, "dataset = $1 AND owner = $2 AND name = $3", s.dataset, owner, name)
+	if err != nil || len(list) == 0 || replace {
 		return err
-	case found.Owner != owner:
-		return sqlerr.New(sqlerr.DuplicateObject, "model %q already exists", name).WithHint("Take another name.")
-	case !replace:
-		return sqlerr.New(sqlerr.DuplicateObject, "model %q already exists", name).WithHint("Take another name, or CREATE OR REPLACE DP MODEL %s ...", name)
 	}
-	return nil
+	return sqlerr.New(sqlerr.DuplicateObject, "model %q already exists", name).WithHint("Take another name, or CREATE OR REPLACE DP MODEL %s ...", name)
 }
 
-// Put stores a model.
-func (s *Store) Put(ctx context.Context, owner string, m *Model, replace bool) error {
+// Put stores a model, in the place of one of its name.
+func (s *Store) Put(ctx context.Context, owner string, m *Model) error {
 	body, err := m.Encode()
 	if err != nil {
 		return err
 	}
-	sql := "INSERT INTO models AS m (dataset, name, owner, readers, body) VALUES ($1, $2, $3, '[]', $4) ON CONFLICT (dataset, name) DO "
-	if replace {
-		sql += "UPDATE SET body = excluded.body WHERE m.owner = excluded.owner"
-	} else {
-		sql += "NOTHING"
-	}
-	n, err := s.db.exec(ctx, sql, s.dataset, m.Name, owner, string(body))
-	if err == nil && n == 0 {
-		err = fmt.Errorf("mlext: model %q was made by somebody else meanwhile", m.Name)
-	}
+	_, err = s.db.exec(ctx, "INSERT INTO models AS m (dataset, name, owner, readers, body) VALUES ($1, $2, $3, '[]', $4) ON CONFLICT (dataset, owner, name) DO UPDATE SET body = excluded.body", s.dataset, m.Name, owner, string(body))
 	return err
+}
+
+// CopyTo copies all models, of all data sets, into another store, over those that it has of their names.
+func (s *Store) CopyTo(ctx context.Context, to *Store) (int, error) {
+	texts, err := s.db.read(ctx, "SELECT "+s.db.object()+" FROM models WHERE true ORDER BY dataset, owner, name")
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range texts {
+		var r row
+		if err := json.Unmarshal([]byte(t), &r); err != nil {
+			return 0, err
+		}
+		if _, err := to.db.exec(ctx, "INSERT INTO models (dataset, name, owner, readers, body) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (dataset, owner, name) DO UPDATE SET readers = excluded.readers, body = excluded.body", r.Dataset, r.Name, r.Owner, r.Readers, r.Body); err != nil {
+			return 0, err
+		}
+	}
+	return len(texts), nil
 }
 
 // row is a model as it is read.
 type row struct {
-	Name, Owner, Readers, Body string
+	Dataset, Name, Owner, Readers, Body string
 }
 
 func (s *Store) rows(ctx context.Context, where string, args ...string) ([]Stored, error) {
@@ -150,14 +154,6 @@ func (s *Store) rows(ctx context.Context, where string, args ...string) ([]Store
 	return out, nil
 }
 
-func (s *Store) read(ctx context.Context, name string) (*Stored, error) {
-	list, err := s.rows(ctx, "dataset = $1 AND name = $2", s.dataset, name)
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	return &list[0], nil
-}
-
 // List gives the models that an analyst may use.
 func (s *Store) List(ctx context.Context, analyst string) ([]Stored, error) {
 	list, err := s.rows(ctx, "dataset = $1", s.dataset)
@@ -168,24 +164,32 @@ func (m *Stored) usableBy(analyst string) bool {
 	return m.Owner == analyst || slices.Contains(m.Readers, analyst)
 }
 
-// Get finds a model that an analyst may use; others do not exist for them.
+// Get finds a model that an analyst may use: their own, or the one of that name that was granted to them. Others do not exist for them.
 func (s *Store) Get(ctx context.Context, name, analyst string) (*Stored, error) {
-	m, err := s.read(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if m != nil && m.usableBy(analyst) {
-		return m, nil
-	}
-	e := sqlerr.New(sqlerr.UndefinedObject, "model %q does not exist", name)
 	list, err := s.List(ctx, analyst)
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(list))
+	var granted []*Stored
+	var names []string
 	for i := range list {
-		names[i] = list[i].Name
+		switch m := &list[i]; {
+		case m.Name == name && m.Owner == analyst:
+			return m, nil
+		case m.Name == name:
+			granted = append(granted, m)
+		default:
+			names = append(names, m.Name)
+		}
 	}
+	switch len(granted) {
+	case 1:
+		return granted[0], nil
+	case 0:
+	default:
+		return nil, sqlerr.New(sqlerr.UndefinedObject, "model %q is of several analysts", name).WithHint("Ask %s or %s for another name.", granted[0].Owner, granted[1].Owner)
+	}
+	e := sqlerr.New(sqlerr.UndefinedObject, "model %q does not exist", name)
 	if near := sqlerr.Nearest(name, names); near != "" {
 		return nil, e.WithHint("Perhaps you mean %s.", near)
 	}
@@ -206,7 +210,7 @@ func (s *Store) Drop(ctx context.Context, name, analyst string) error {
 	if _, err := s.own(ctx, name, analyst); err != nil {
 		return err
 	}
-	_, err := s.db.exec(ctx, "DELETE FROM models WHERE dataset = $1 AND name = $2", s.dataset, name)
+	_, err := s.db.exec(ctx, "DELETE FROM models WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, name)
 	return err
 }
 
@@ -218,7 +222,7 @@ func (s *Store) Rename(ctx context.Context, name, to, analyst string) error {
 	if err := s.Free(ctx, to, analyst, false); err != nil {
 		return err
 	}
-	_, err := s.db.exec(ctx, "UPDATE models SET name = $3 WHERE dataset = $1 AND name = $2", s.dataset, name, to)
+	_, err := s.db.exec(ctx, "UPDATE models SET name = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, name, to)
 	return err
 }
 
@@ -236,7 +240,7 @@ func (s *Store) Grant(ctx context.Context, name, analyst, to string, off bool) e
 	if err != nil {
 		return err
 	}
-	_, err = s.db.exec(ctx, "UPDATE models SET readers = $3 WHERE dataset = $1 AND name = $2", s.dataset, name, string(text))
+	_, err = s.db.exec(ctx, "UPDATE models SET readers = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, name, string(text))
 	return err
 }
 
@@ -247,7 +251,7 @@ type file struct {
 }
 
 func (*file) object() string {
-	return "json_object('Name', name, 'Owner', owner, 'Readers', readers, 'Body', body)"
+	return "json_object('Dataset', dataset, 'Name', name, 'Owner', owner, 'Readers', readers, 'Body', body)"
 }
 
 func (f *file) each(sql string, args []string, use func(*sqlite3.Stmt)) (err error) {
@@ -288,7 +292,7 @@ type server struct {
 }
 
 func (*server) object() string {
-	return "json_build_object('Name', name, 'Owner', owner, 'Readers', readers, 'Body', body)::text"
+	return "json_build_object('Dataset', dataset, 'Name', name, 'Owner', owner, 'Readers', readers, 'Body', body)::text"
 }
 
 func (s *server) with(ctx context.Context, sql string, args []string, use func(*pgx.Conn, string, []any) error) error {

@@ -153,6 +153,7 @@ type Release struct {
 	Payload []byte
 	Family  Hash   // of releases from which other questions may be computed; zero: none
 	Spool   *Spool // of a release of many groups what the payload has not; else nil
+	Apart   bool   // what was released is kept elsewhere: the record is all that is written
 }
 
 // MaxRelease limits a stored release, in bytes.

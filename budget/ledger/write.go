@@ -121,6 +121,9 @@ func (l *book) Commit(ctx context.Context, id int64, r Release) error {
 	l.mu.Lock()
 	ttl, key := l.cache.TTL, l.cache.Key
 	l.mu.Unlock()
+	if r.Apart {
+		ttl = 0
+	}
 	text, err := key.seal(r.Key, id, r.Payload)
 	if err != nil {
 		return err

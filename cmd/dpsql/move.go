@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/mlext"
 )
 
 func moveCommand() *cobra.Command {
@@ -46,12 +50,16 @@ If the command is cut, the old ledger goes on as if nothing had been, or the sam
 			case err != nil:
 				return err
 			}
+			models, err := moveModels(cmd.Context(), old, to)
+			if err != nil {
+				return fmt.Errorf("the ledger is moved; its models are not, and the same command tries again: %w", err)
+			}
 			if moved.Already {
 				_, err = fmt.Fprintf(cmd.OutOrStdout(), "it is in %s already: %d records\n", to, moved.Records)
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "moved: %d records and %d stored releases from %s to %s\nThe old place is closed for good; start the servers with the new policy.\n",
-				moved.Records, moved.Releases, old, to)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "moved: %d records, %d stored releases and %d models from %s to %s\nThe old place is closed for good; start the servers with the new policy.\n",
+				moved.Records, moved.Releases, models, old, to)
 			if err == nil && moved.Broken != nil {
 				_, err = fmt.Fprintln(cmd.ErrOrStderr(), moved.Broken)
 			}
@@ -64,6 +72,33 @@ If the command is cut, the old ledger goes on as if nothing had been, or the sam
 		panic(err)
 	}
 	return c
+}
+
+// moveModels copies the models that lie beside a ledger.
+func moveModels(ctx context.Context, from, to ledger.Place) (n int, err error) {
+	if from.SQLite != "" {
+		if _, err := os.Stat(from.SQLite + engine.ModelsSuffix); errors.Is(err, fs.ErrNotExist) {
+			return 0, nil
+		}
+	}
+	old, err := modelsAt(from)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, old.Close()) }()
+	target, err := modelsAt(to)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	return old.CopyTo(ctx, target)
+}
+
+func modelsAt(at ledger.Place) (*mlext.Store, error) {
+	if at.SQLite != "" {
+		return mlext.OpenFile(at.SQLite+engine.ModelsSuffix, "")
+	}
+	return mlext.OpenServer(at.Postgres.URL, "")
 }
 
 // placeNamed is where --from says. The mark of a ledger in PostgreSQL lies beside the policy.

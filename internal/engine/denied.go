@@ -21,6 +21,11 @@ func (r *run) denied(err error, sum *measure.Plan) error {
 	if !errors.As(err, &d) {
 		return s.ledgerFailed(err)
 	}
+	return s.refused(d, "this statement: "+priceLine(sum, s.filter.Order), r.deniedHint(r.passes(d.Balance)))
+}
+
+// refused says whose budget does not hold something, what is left of it, and when it comes back.
+func (s *Session) refused(d *ledger.Denied, what, hint string) error {
 	if d.Scope == ledger.ScopeLifetime {
 		l := d.Balance.Lifetime
 		return sqlerr.New(sqlerr.LifetimeEnded, "the lifetime budget does not hold another window").
@@ -45,8 +50,7 @@ func (r *run) denied(err error, sum *measure.Plan) error {
 			detail += fmt.Sprintf(" It comes back on %s UTC.", at.Format("2006-01-02 15:04"))
 		}
 	}
-	return sqlerr.New(sqlerr.BudgetExhausted, "%s budget does not hold this statement: %s", whose, priceLine(sum, s.filter.Order)).
-		WithDetail("%s", detail).WithHint("%s", r.deniedHint(r.passes(d.Balance)))
+	return sqlerr.New(sqlerr.BudgetExhausted, "%s budget does not hold %s", whose, what).WithDetail("%s", detail).WithHint("%s", hint)
 }
 
 func (r *run) deniedHint(epsilon float64) string {

@@ -112,16 +112,19 @@ func (e *Engine) openLedger(ctx context.Context, opt Options, head ledger.Head) 
 	return ledger.OpenSQLite(ctx, p.Ledger.SQLite, head, with)
 }
 
+// ModelsSuffix names the file of models beside a SQLite ledger.
+const ModelsSuffix = "-models"
+
 // openModels opens the store of models, beside the ledger.
 func openModels(opt Options) (*mlext.Store, error) {
 	p := opt.Policy
 	switch {
 	case opt.LedgerPath != "":
-		return mlext.OpenFile(opt.LedgerPath+"-models", p.Dataset)
+		return mlext.OpenFile(opt.LedgerPath+ModelsSuffix, p.Dataset)
 	case p.Ledger.Postgres != "":
 		return mlext.OpenServer(p.Ledger.Postgres, p.Dataset)
 	}
-	return mlext.OpenFile(p.Ledger.SQLite+"-models", p.Dataset)
+	return mlext.OpenFile(p.Ledger.SQLite+ModelsSuffix, p.Dataset)
 }
 
 // Head is what a policy promises, as the ledger keeps it.
@@ -339,6 +342,10 @@ func logged(err error) []any {
 		if errors.Is(err, known) {
 			return []any{"class", known.Error()}
 		}
+	}
+	var failed *mlext.Failure
+	if errors.As(err, &failed) {
+		return []any{"class", "training", "cause", failed.Error()}
 	}
 	return []any{"class", fmt.Sprintf("%T", err)}
 }

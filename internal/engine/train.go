@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/dp"
@@ -38,6 +39,7 @@ type training struct {
 	world    *world
 	under    settings
 	values   sqltype.Settings
+	filter   *budget.Filter // that loss was taken by
 	plan     *mlext.Training
 	analysis *sensitivity.Analysis
 	features []sqlgen.Feature
@@ -60,30 +62,58 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 	if err != nil {
 		return nil, err
 	}
-	budget := s.world.policy.Budget
 	if spec.Epsilon == 0 {
 		spec.Epsilon = s.now.epsilon
+	}
+	if least := s.leastEpsilon(); spec.Epsilon < least {
+		return nil, sqlerr.New(sqlerr.InvalidParam, "epsilon %g is too small to train with", spec.Epsilon).WithHint("The least is %g.", least)
 	}
 	if most := s.analyst.MaxQueryEpsilon; spec.Epsilon > most {
 		return nil, sqlerr.New(sqlerr.EpsilonTooLarge, "epsilon %g is more than this analyst may spend on one statement", spec.Epsilon).WithHint("The most is %g.", most)
 	}
 	if spec.Delta == 0 {
-		spec.Delta = budget.Delta / 20
+		spec.Delta = s.world.policy.Budget.Delta / 20
 	}
 	if spec.Delta == 0 {
 		return nil, sqlerr.New(sqlerr.InvalidParam, "this training needs a delta, which the data set's budget does not have").WithHint("Ask the owner for budget.delta.")
 	}
-	if t.plan, err = mlext.Plan(spec, features, target, rows, float64(s.world.policy.Population)); err != nil {
+	if t.plan, err = s.planned(ctx, spec, features, target, rows); err != nil {
 		return nil, err
 	}
 	t.event = dp.Training{Method: t.plan.Method, Epsilon: t.plan.Epsilon, Delta: t.plan.Delta}
-	if t.loss, err = s.filter.Loss(t.event); err != nil {
+	t.filter = s.filter
+	if t.loss, err = t.filter.Loss(t.event); err != nil {
 		return nil, sqlerr.New(sqlerr.InvalidParam, "the training cannot be priced").WithCause(err)
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "train\n%s\n%s\n%s\n%+v", s.analyst.Name, s.world.catalogs.Epoch(), sensitivity.Canonical(t.analysis), pgsyntax.Print(n))
 	copy(t.key[:], h.Sum(nil))
 	return t, nil
+}
+
+// planned calibrates a training, which may take seconds: in a turn of the analyst's, and abandoned when the client cancels.
+func (s *Session) planned(ctx context.Context, spec *mlext.Spec, features []mlext.Feature, target mlext.Feature, rows int) (*mlext.Training, error) {
+	done, err := s.turn(ctx)
+	if err != nil {
+		return nil, s.uncharged(ctx, err)
+	}
+	type result struct {
+		plan *mlext.Training
+		err  error
+	}
+	made := make(chan result, 1)
+	population := float64(s.world.policy.Population)
+	go func() {
+		defer done()
+		p, err := mlext.Plan(spec, features, target, rows, population)
+		made <- result{p, err}
+	}()
+	select {
+	case r := <-made:
+		return r.plan, r.err
+	case <-ctx.Done():
+		return nil, s.uncharged(ctx, ctx.Err())
+	}
 }
 
 // bindRows binds the query for its rows: each of its columns is brought to a whole number of steps within bounds that the policy declares.
@@ -275,8 +305,8 @@ func (t *training) card() [][]sqltype.Value {
 		rows = append(rows, []sqltype.Value{f.Name, f.Value})
 	}
 	charge := fmt.Sprintf("epsilon %s, delta %s", number(t.loss.Pure), number(t.loss.Delta))
-	if t.session.filter.Order != 0 {
-		charge += fmt.Sprintf("; Renyi %s at order %s", number(t.loss.Renyi), number(t.session.filter.Order))
+	if t.filter.Order != 0 {
+		charge += fmt.Sprintf("; Renyi %s at order %s", number(t.loss.Renyi), number(t.filter.Order))
 	}
 	missing := "rows with a missing value are left out"
 	if p.Spec.Fill {
@@ -287,47 +317,68 @@ func (t *training) card() [][]sqltype.Value {
 
 func s8(s string) string { return s[:min(len(s), 12)] }
 
+// mostOrders is how often a training is priced anew because another window began.
+const mostOrders = 3
+
 // run trains, or for EXPLAIN says what training would take.
 func (t *training) run(ctx context.Context) (*Answer, error) {
-	if t.explain {
-		return &Answer{Rows: t.card(), Tag: "EXPLAIN"}, nil
-	}
 	s := t.session
-	if err := s.engine.settle(ctx); err != nil {
+	if err := s.engine.settle(ctx); err != nil && !t.explain {
 		return nil, s.uncharged(ctx, err)
 	}
 	if err := s.refresh(); err != nil {
 		return nil, err
-	}
-	if s.world != t.world || s.now != t.under || s.values != t.values { // a SET or a reload came between Parse and Execute
-		again, err := s.prepareTrain(ctx, t.node, false)
-		if err != nil {
-			return nil, err
-		}
-		t = again
 	}
 	if limit := s.world.policy.Limits.StatementTime; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTimeout)
 		defer cancel()
 	}
+	for try := 1; ; try++ {
+		if s.world != t.world || s.now != t.under || s.values != t.values || *s.filter != *t.filter { // a SET, a reload or another window came between Parse and Execute
+			again, err := s.prepareTrain(ctx, t.node, t.explain)
+			if err != nil {
+				return nil, err
+			}
+			t = again
+		}
+		if t.explain {
+			return &Answer{Rows: t.card(), Tag: "EXPLAIN"}, nil
+		}
+		ans, err := t.runOnce(ctx)
+		if !errors.Is(err, ledger.ErrOrder) || try == mostOrders {
+			return ans, err
+		}
+		s.filter = s.engine.ledger.Filter()
+	}
+}
+
+// runOnce trains, and tells the owner.
+func (t *training) runOnce(ctx context.Context) (ans *Answer, err error) {
+	s := t.session
+	heard := &Heard{Analyst: s.analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.plan.Spec.Model, t.plan.Method, sensitivity.Canonical(t.analysis)), Order: t.filter.Order, Outcome: Answered}
+	defer func() {
+		if !errors.Is(err, ledger.ErrOrder) {
+			s.tell(heard, err)
+		}
+	}()
 	if err := s.notStopped(); err != nil {
 		return nil, err
 	}
 	if err := s.engine.models.Free(ctx, t.plan.Spec.Name, s.analyst.Name, t.plan.Spec.Replace); err != nil {
+		return nil, s.modelsFailed(ctx, err)
+	}
+	if err := t.train(ctx, heard); err != nil {
 		return nil, err
 	}
-	if err := t.train(ctx); err != nil {
-		return nil, err
-	}
-	return &Answer{Rows: t.card(), Tag: "TRAIN DP MODEL", Notice: s.spentNotice(t.loss)}, nil
+	return &Answer{Rows: t.card(), Tag: "TRAIN DP MODEL", Notice: t.notice()}, nil
 }
 
 // train charges, reads, trains and keeps the model.
 //
 // Proof: (1) the whole training is charged durably before a private row is read; (2) rows are read in one snapshot of the schema that the policy was bound to, and confirmed; (3) whatever fails afterwards keeps the charge and has one fixed error, the client's own cancel
 // apart; (4) the model, which is (epsilon, delta)-DP for units of at most Rows rows (mlext.Training), is durable before anything of it is shown.
-func (t *training) train(ctx context.Context) error {
+func (t *training) train(ctx context.Context, heard *Heard) error {
 	s := t.session
 	done, err := s.turn(ctx)
 	if err != nil {
@@ -344,13 +395,16 @@ func (t *training) train(ctx context.Context) error {
 		return s.uncharged(ctx, err)
 	}
 	defer tx.Close()
-	ids, err := s.engine.ledger.ReserveAll(ctx, []ledger.Reservation{{Payer: s.payer(), Statement: t.key, Price: t.event.Epsilon, Events: ledger.Events{t.event}, Loss: t.loss, Filter: s.filter}}) // (1)
+	ids, err := s.engine.ledger.ReserveAll(ctx, []ledger.Reservation{{Payer: s.payer(), Statement: t.key, Price: t.event.Epsilon, Events: ledger.Events{t.event}, Loss: t.loss, Filter: t.filter}}) // (1)
 	switch {
 	case err != nil && errors.Is(err, ctx.Err()):
 		return s.uncharged(ctx, err)
+	case errors.Is(err, ledger.ErrOrder):
+		return err
 	case err != nil:
 		return t.denied(err)
 	}
+	heard.Reservation, heard.Price, heard.Loss = ids[0], t.event.Epsilon, t.loss
 	open := []*asked{{id: ids[0]}}
 	started := time.Now()
 	if err = t.read(ctx, tx, rows); err == nil {
@@ -367,7 +421,7 @@ func (t *training) train(ctx context.Context) error {
 		defer (&run{Prepared: &Prepared{session: s}}).abandon(ctx, open)
 		return s.resourceFailed(ctx, open, err) // (3)
 	}
-	if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), open[0].id, ledger.Release{Key: t.key, Payload: []byte(t.plan.Spec.Name)}); err != nil {
+	if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), open[0].id, ledger.Release{Key: t.key, Apart: true}); err != nil {
 		return s.ledgerFailed(err)
 	}
 	return nil
@@ -379,7 +433,7 @@ func (t *training) keep(ctx context.Context, m *mlext.Model) error {
 	for _, row := range t.card() {
 		m.Card = append(m.Card, mlext.Fact{Name: fmt.Sprint(row[0]), Value: fmt.Sprint(row[1])})
 	}
-	return t.session.engine.models.Put(context.WithoutCancel(ctx), t.session.analyst.Name, m, t.plan.Spec.Replace)
+	return t.session.engine.models.Put(context.WithoutCancel(ctx), t.session.analyst.Name, m)
 }
 
 // watch tells of progress, and ends the training when the client does.
@@ -436,18 +490,46 @@ func (t *training) read(ctx context.Context, tx backend.Tx, c *mlext.Collector) 
 
 // denied is a training that the budget does not hold.
 func (t *training) denied(err error) error {
+	s := t.session
 	var d *ledger.Denied
 	if !errors.As(err, &d) {
-		return t.session.ledgerFailed(err)
+		return s.ledgerFailed(err)
 	}
-	return sqlerr.New(sqlerr.BudgetExhausted, "the training does not fit what is left of the budget").
-		WithDetail("It costs epsilon %s and delta %s; left are epsilon %s, delta %s.", number(t.loss.Pure), number(t.loss.Delta), number(d.Left.Pure), number(d.Left.Delta)).
-		WithHint("Nothing was spent. Train WITH (epsilon = ...) that is smaller, or ask the owner.")
+	hint := "No epsilon of this training passes now; more budget is the owner's to give."
+	fits := func(epsilon, delta float64) bool {
+		loss, err := t.filter.Loss(dp.Training{Method: t.event.Method, Epsilon: epsilon, Delta: delta})
+		return err == nil && d.Balance.Admits(loss)
+	}
+	switch low, most := s.leastEpsilon(), threeDown(math.Min(d.Left.Delta, t.event.Delta)); {
+	case d.Balance.Dataset.Ended:
+	case fits(low, t.event.Delta):
+		high := t.event.Epsilon
+		for range 40 {
+			if mid := (low + high) / 2; fits(mid, t.event.Delta) {
+				low = mid
+			} else {
+				high = mid
+			}
+		}
+		if x := threeDown(low); fits(x, t.event.Delta) {
+			low = x
+		}
+		hint = fmt.Sprintf("WITH (epsilon = %s) passes now.", number(low))
+	case most > 0 && fits(t.event.Epsilon, most):
+		hint = fmt.Sprintf("WITH (delta = %s) passes now.", number(most))
+	}
+	return s.refused(d, fmt.Sprintf("this training: epsilon %s, delta %s", number(t.event.Epsilon), number(t.event.Delta)), hint)
 }
 
-func (s *Session) spentNotice(l dp.Loss) string {
-	if math.IsInf(l.Pure, 1) {
+// notice is what was spent, and what is left.
+func (t *training) notice() string {
+	s := t.session
+	if s.now.notices == "off" {
 		return ""
 	}
-	return fmt.Sprintf("spent: epsilon %s, delta %s", number(l.Pure), number(l.Delta))
+	text := fmt.Sprintf("spent: epsilon %s, delta %s", number(t.loss.Pure), number(t.loss.Delta))
+	if b, err := s.engine.ledger.Balance(s.payer()); err == nil && b.Filter.Order == t.filter.Order {
+		text += fmt.Sprintf("; left: %s more such trainings", statements(b.StatementsLeft(t.loss)))
+	}
+	return text
 }

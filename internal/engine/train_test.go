@@ -2,14 +2,18 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -296,7 +300,7 @@ func TestEvaluate(t *testing.T) {
 				}
 			}
 		}
-		rows, err := try(s, "EVALUATE DP MODEL back WITH (epsilon = 2) ON SELECT days, cost, readmitted = '<30' AS back FROM encounters WHERE days > 1")
+		rows, err := try(s, "EVALUATE DP MODEL back WITH (epsilon = 100) ON SELECT days, cost, readmitted = '<30' AS back FROM encounters WHERE days > 1")
 		if err != nil || !slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return r[0] == "accuracy, 95% error" }) {
 			t.Errorf("%s: %v, %v", d, rows, err)
 		}
@@ -379,4 +383,114 @@ func TestTrainRefused(t *testing.T) {
 	if _, err := try(bob, strings.Replace(uses, "mine", "ours", 1)); err == nil {
 		t.Error("a dropped model predicts")
 	}
+}
+
+// TestTrainCharged: what the ledger has of a training is the statement's epsilon and delta, as the card says, its loss is no less, and the owner hears of it.
+func TestTrainCharged(t *testing.T) {
+	heard := &heardLog{}
+	p := clinicPolicyFor(t, backend.DuckDB)
+	e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, backend.DuckDB), LedgerPath: filepath.Join(t.TempDir(), "ledger"), Watch: heard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	s := e.session(t, "ann")
+	for i, method := range []string{"objective_perturbation", "dp_gd", "dp_sgd", "output_perturbation", "sufficient_statistics"} {
+		with := "epsilon = 0.7, delta = 3e-9"
+		if strings.HasPrefix(method, "dp_") {
+			with += ", steps = 5, population = 100"
+		}
+		rows, err := try(s, fmt.Sprintf("TRAIN DP MODEL m%d USING linear_regression METHOD %s TARGET days WITH (%s) AS SELECT days, cost FROM encounters", i, method, with))
+		if err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+		card := map[any]any{}
+		for _, r := range rows {
+			card[r[0]] = r[1]
+		}
+		list := charges(t, e)
+		last := list[len(list)-1]
+		want := dp.Training{Method: method, Epsilon: 0.7, Delta: 3e-9}
+		if len(last.Events) != 1 || last.Events[0] != dp.Event(want) || last.Loss.Pure < 0.7 || last.Loss.Delta < 3e-9 || last.Loss.Renyi <= 0 || card["epsilon"] != "0.7" || card["delta"] != "3e-09" {
+			t.Errorf("%s: charged %+v, %+v; the card says %v, %v", method, last.Events, last.Loss, card["epsilon"], card["delta"])
+		}
+		if len(*heard) != i+1 || (*heard)[i].Price != 0.7 || (*heard)[i].Loss != last.Loss || (*heard)[i].Outcome != Answered {
+			t.Errorf("%s: the owner heard %+v", method, *heard)
+		}
+	}
+	if rows, err := try(s, "SELECT * FROM dpsql.releases"); err != nil || len(rows) != 0 {
+		t.Errorf("trainings answer at no charge: %v, %v", rows, err)
+	}
+	if _, err := try(s, "TRAIN DP MODEL less USING linear_regression TARGET days WITH (epsilon = 1e-6) AS SELECT days, cost FROM encounters"); err == nil || !strings.Contains(err.Error(), "too small") {
+		t.Errorf("next to no epsilon: %v", err)
+	}
+	// Beyond the budget: what is left is said, and what passes does.
+	guest := e.session(t, "guest")
+	const train = "TRAIN DP MODEL g USING linear_regression TARGET days WITH (epsilon = %s, delta = 1e-12) AS SELECT days, cost FROM encounters"
+	_, err = try(guest, fmt.Sprintf(train, "0.5"))
+	var refused *sqlerr.Error
+	if !errors.As(err, &refused) || refused.ID != sqlerr.BudgetExhausted.ID || !strings.Contains(refused.Detail, "Left: epsilon 0.2") {
+		t.Fatalf("%v", err)
+	}
+	passes := regexp.MustCompile(`epsilon = ([0-9.e-]+)\) passes`).FindStringSubmatch(refused.Hint)
+	if passes == nil {
+		t.Fatalf("the hint is %q", refused.Hint)
+	}
+	if _, err := try(guest, fmt.Sprintf(train, passes[1])); err != nil {
+		t.Errorf("what passes does not: %v", err)
+	}
+}
+
+// TestTrainOrder: a training is charged at the order of the window that pays, and its card says so, whether the window begins between Parse and Execute or between price and charge.
+func TestTrainOrder(t *testing.T) {
+	ctx := context.Background()
+	now := time.Date(2026, 1, 31, 18, 0, 0, 0, time.UTC)
+	turn := func() {}
+	e, err := Open(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, monthlyAt("0.5")...), Backend: turning{tame.open(t, backend.DuckDB), func() { turn() }},
+		LedgerPath: filepath.Join(t.TempDir(), "ledger"), Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	s := e.session(t, "ann")
+	set(t, s, "dpsql.epsilon", "0.1")
+	ask(t, s, "select count(*) from encounters") // begins the window
+	run := func(p *Prepared) {
+		t.Helper()
+		a, err := p.Run(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := charges(t, e)
+		c, f := list[len(list)-1], e.filter()
+		if own, err := f.Sum(c.Events); err != nil || c.Order != f.Order || own != c.Loss {
+			t.Errorf("charged %+v at order %g; at %g its event loses %+v, %v", c.Loss, c.Order, f.Order, own, err)
+		}
+		said := fmt.Sprintf("Renyi %s at order %s", number(c.Loss.Renyi), number(f.Order))
+		if !slices.ContainsFunc(a.Rows, func(r []sqltype.Value) bool { return r[0] == "charge" && strings.Contains(r[1].(string), said) }) {
+			t.Errorf("charged %s, told %v", said, a.Rows)
+		}
+		if err := e.Verify(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	const train = "TRAIN DP MODEL %s USING linear_regression TARGET days WITH (epsilon = 0.2, delta = 1e-9) AS SELECT days, cost FROM encounters"
+	early, err := prepare(s, fmt.Sprintf(train, "early"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB, monthlyAt("0.01")...)); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(12 * time.Hour)
+	run(early)
+	if err := e.Reload(ctx, clinicPolicyFor(t, backend.DuckDB, monthlyAt("0.5")...)); err != nil {
+		t.Fatal(err)
+	}
+	late, err := prepare(s, fmt.Sprintf(train, "late"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn = func() { now, turn = now.AddDate(0, 1, 0), func() {} }
+	run(late)
 }

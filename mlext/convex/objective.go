@@ -78,6 +78,9 @@ func NewObjective(by Theorem, l *loss.Loss, width, rows int, epsilon, delta, lam
 	// The step is of OutSigma before it is widened for its own rounding, which is a part of 2^-outBits of it.
 	o.outStep = math.Ldexp(1, int(math.Floor(math.Log2(o.OutSigma*mu/n)))-outBits)
 	o.OutSigma = 2 * (near/o.Lambda + n*o.outStep/2) / mu
+	if o.Sigma/o.Lambda*n*8 > o.outStep*(1<<50) { // parameters of the noise's own size would leave the lattice
+		return nil, fmt.Errorf("convex: epsilon %g is too small for what a minimum is found to", epsilon)
+	}
 	return o, nil
 }
 
