@@ -211,7 +211,7 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 	return t, nil
 }
 
-const mostParameters = 1 << 20
+const mostParameters = 1 << 18
 
 func (t *Training) fact(name, format string, args ...any) {
 	t.Facts = append(t.Facts, Fact{name, fmt.Sprintf(format, args...)})

@@ -80,7 +80,11 @@ func Decode(text []byte) (*Model, error) {
 	return m, nil
 }
 
+// shortArgs is how long the arguments of a prediction may be together for each to be written where it is needed.
+const shortArgs = 400
+
 // Predict writes what a model says of arguments, as SQL over their texts: the class or the number, or with probability that of the second of two classes, or of the predicted one. Every value of it is within fixed bounds whatever the arguments, and NULL where one of them is.
+// Of one score and short arguments it is one expression; else arguments and scores are computed once, by a subquery.
 func (m *Model) Predict(args []string, probability bool) (string, error) {
 	if len(args) != len(m.Features) {
 		names := make([]string, len(m.Features))
@@ -89,53 +93,100 @@ func (m *Model) Predict(args []string, probability bool) (string, error) {
 		}
 		return "", sqlerr.New(sqlerr.UndefinedFunction, "model %s takes %d features, %d are given", m.Name, len(m.Features), len(args)).WithHint("They are: %s.", strings.Join(names, ", "))
 	}
-	z := make([]string, len(m.Scores))
-	for i := range m.Scores {
-		z[i] = m.score(&m.Scores[i], args)
+	length := 0
+	for _, a := range args {
+		length += len(a)
 	}
-	logistic := func(z string) string { return "1 / (1 + exp(-(" + z + ")))" }
+	if len(m.Scores) == 1 && length <= shortArgs {
+		return m.says([]string{m.score(&m.Scores[0], args)}, probability)
+	}
+	var xs, zs, names, scores []string
+	for i, a := range args {
+		xs, names = append(xs, fmt.Sprintf("%s AS x%d", a, i+1)), append(names, fmt.Sprintf("x%d", i+1))
+	}
+	for i := range m.Scores {
+		zs, scores = append(zs, fmt.Sprintf("%s AS z%d", m.score(&m.Scores[i], names), i+1)), append(scores, fmt.Sprintf("z%d", i+1))
+	}
+	from := fmt.Sprintf(" FROM (SELECT %s FROM (SELECT %s) AS a) AS b)", strings.Join(zs, ", "), strings.Join(xs, ", "))
+	if len(m.Scores) > 1 {
+		if probability {
+			p := "(SELECT " + several(scores) + from
+			return fmt.Sprintf("(CASE WHEN %s IS NOT NULL THEN greatest(0, least(1, %s)) END)", p, p), nil
+		}
+		return m.Target.of("(SELECT " + largest(scores) + from), nil
+	}
+	inner := *m
+	switch { // what is computed inside has its bounds and its classes outside again
+	case !probability && (m.Kind == "logistic_regression" || m.Kind == "svm"):
+		return m.Target.of("(SELECT CASE WHEN z1 > 0 THEN 1 WHEN z1 <= 0 THEN 0 END" + from), nil
+	default:
+		text, err := inner.says(scores, probability)
+		if err != nil {
+			return "", err
+		}
+		lo, hi := m.Target.Lo, m.Target.Hi
+		if probability {
+			lo, hi = 0, 1
+		}
+		x := "(SELECT " + text + from
+		return fmt.Sprintf("(CASE WHEN %s IS NOT NULL THEN greatest(%s, least(%s, %s)) END)", x, number(lo), number(hi), x), nil
+	}
+}
+
+// of writes the level whose index an expression gives.
+func (f *Feature) of(index string) string {
+	var b strings.Builder
+	b.WriteString("(CASE " + index)
+	for i := range max(2, len(f.Levels)) {
+		fmt.Fprintf(&b, " WHEN %d THEN %s", i, f.level(i))
+	}
+	return b.String() + " END)"
+}
+
+// says is the prediction of one score.
+func (m *Model) says(z []string, probability bool) (string, error) {
 	switch m.Kind {
 	case "logistic_regression", "svm":
 		if probability {
 			if m.Kind == "svm" {
 				return "", sqlerr.New(sqlerr.Unsupported, "a support vector machine has no probabilities").WithHint("Train a logistic_regression, or use dp_predict.")
 			}
-			return "(" + logistic(z[0]) + ")", nil
+			return "(1 / (1 + exp(-(" + z[0] + "))))", nil
 		}
 		return fmt.Sprintf("(CASE WHEN %s > 0 THEN %s WHEN %s <= 0 THEN %s END)", z[0], m.Target.level(1), z[0], m.Target.level(0)), nil
 	case "linear_regression":
+		if probability {
+			return "", noProbability(m)
+		}
 		lo, hi := number(m.Target.Lo), number(m.Target.Hi)
 		mid, half := number((m.Target.Lo+m.Target.Hi)/2), number((m.Target.Hi-m.Target.Lo)/2)
-		if probability {
-			return "", noProbability(m)
-		}
 		y := fmt.Sprintf("%s + %s * (%s)", mid, half, z[0])
 		return fmt.Sprintf("(CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END)", y, hi, hi, y, lo, lo, y), nil
-	case "poisson_regression":
-		if probability {
-			return "", noProbability(m)
-		}
-		hi := number(m.Target.Hi)
-		return fmt.Sprintf("(CASE WHEN %s > %s THEN %s ELSE exp(%s) END)", z[0], number(math.Log(m.Target.Hi)), hi, z[0]), nil
 	}
-	return m.several(z, probability)
+	if probability {
+		return "", noProbability(m)
+	}
+	hi := number(m.Target.Hi)
+	return fmt.Sprintf("(CASE WHEN %s > %s THEN %s ELSE exp(%s) END)", z[0], number(math.Log(m.Target.Hi)), hi, z[0]), nil
 }
 
 func noProbability(m *Model) error {
 	return sqlerr.New(sqlerr.Unsupported, "a %s predicts a number, which has no probability", m.Kind).WithHint("Use dp_predict.")
 }
 
-// several picks the class of the largest score, the first of equal ones.
-func (m *Model) several(z []string, probability bool) (string, error) {
-	if probability {
-		sum := make([]string, len(z))
-		for i, s := range z {
-			sum[i] = "exp(" + s + " - (" + greatest(z) + "))"
-		}
-		return "(1 / (" + strings.Join(sum, " + ") + "))", nil
+// several is the softmax of the largest of scores.
+func several(z []string) string {
+	sum := make([]string, len(z))
+	for i, s := range z {
+		sum[i] = "exp(" + s + " - greatest(" + strings.Join(z, ", ") + "))"
 	}
+	return "1 / (" + strings.Join(sum, " + ") + ")"
+}
+
+// largest is the index of the largest of scores, the first of equal ones; NULL where one is.
+func largest(z []string) string {
 	var b strings.Builder
-	b.WriteString("(CASE")
+	b.WriteString("CASE")
 	for i := range z {
 		var not []string
 		for j := range z {
@@ -143,12 +194,10 @@ func (m *Model) several(z []string, probability bool) (string, error) {
 				not = append(not, fmt.Sprintf("%s >= %s", z[i], z[j]))
 			}
 		}
-		fmt.Fprintf(&b, " WHEN %s THEN %s", strings.Join(not, " AND "), m.Target.level(i))
+		fmt.Fprintf(&b, " WHEN %s THEN %d", strings.Join(not, " AND "), i)
 	}
-	return b.String() + " END)", nil
+	return b.String() + " END"
 }
-
-func greatest(z []string) string { return "greatest(" + strings.Join(z, ", ") + ")" }
 
 // score writes a linear score.
 func (m *Model) score(s *Score, args []string) string {

@@ -34,7 +34,7 @@ type Stored struct {
 
 // database runs statements whose parameters are $1, $2 ...; rows are of one text column each.
 type database interface {
-	exec(ctx context.Context, sql string, args ...string) (int64, error)
+	exec(ctx context.Context, sql string, args ...string) error
 	read(ctx context.Context, sql string, args ...string) ([]string, error)
 	object() string // a model's row as one JSON text
 	close() error
@@ -62,7 +62,7 @@ func OpenFile(path, dataset string) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("mlext: the models' file %s: %w", path, err), c.Close())
 	}
 	s := &Store{d, dataset}
-	if _, err := d.exec(context.Background(), strings.ReplaceAll(table, "%s", "models")); err != nil {
+	if err := d.exec(context.Background(), strings.ReplaceAll(table, "%s", "models")); err != nil {
 		return nil, errors.Join(fmt.Errorf("mlext: the models' file %s: %w", path, err), c.Close())
 	}
 	return s, nil
@@ -102,8 +102,7 @@ func (s *Store) Put(ctx context.Context, owner string, m *Model) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.db.exec(ctx, "INSERT INTO models AS m (dataset, name, owner, readers, body) VALUES ($1, $2, $3, '[]', $4) ON CONFLICT (dataset, owner, name) DO UPDATE SET body = excluded.body", s.dataset, m.Name, owner, string(body))
-	return err
+	return s.db.exec(ctx, "INSERT INTO models AS m (dataset, name, owner, readers, body) VALUES ($1, $2, $3, '[]', $4) ON CONFLICT (dataset, owner, name) DO UPDATE SET body = excluded.body", s.dataset, m.Name, owner, string(body))
 }
 
 // CopyTo copies all models, of all data sets, into another store, over those that it has of their names.
@@ -117,7 +116,7 @@ func (s *Store) CopyTo(ctx context.Context, to *Store) (int, error) {
 		if err := json.Unmarshal([]byte(t), &r); err != nil {
 			return 0, err
 		}
-		if _, err := to.db.exec(ctx, "INSERT INTO models (dataset, name, owner, readers, body) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (dataset, owner, name) DO UPDATE SET readers = excluded.readers, body = excluded.body", r.Dataset, r.Name, r.Owner, r.Readers, r.Body); err != nil {
+		if err := to.db.exec(ctx, "INSERT INTO models (dataset, name, owner, readers, body) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (dataset, owner, name) DO UPDATE SET readers = excluded.readers, body = excluded.body", r.Dataset, r.Name, r.Owner, r.Readers, r.Body); err != nil {
 			return 0, err
 		}
 	}
@@ -210,8 +209,7 @@ func (s *Store) Drop(ctx context.Context, name, analyst string) error {
 	if _, err := s.own(ctx, name, analyst); err != nil {
 		return err
 	}
-	_, err := s.db.exec(ctx, "DELETE FROM models WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, name)
-	return err
+	return s.db.exec(ctx, "DELETE FROM models WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, name)
 }
 
 // Rename gives a model another name.
@@ -222,8 +220,7 @@ func (s *Store) Rename(ctx context.Context, name, to, analyst string) error {
 	if err := s.Free(ctx, to, analyst, false); err != nil {
 		return err
 	}
-	_, err := s.db.exec(ctx, "UPDATE models SET name = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, name, to)
-	return err
+	return s.db.exec(ctx, "UPDATE models SET name = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, name, to)
 }
 
 // Grant lets another analyst use a model; off takes that back.
@@ -240,8 +237,7 @@ func (s *Store) Grant(ctx context.Context, name, analyst, to string, off bool) e
 	if err != nil {
 		return err
 	}
-	_, err = s.db.exec(ctx, "UPDATE models SET readers = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, name, string(text))
-	return err
+	return s.db.exec(ctx, "UPDATE models SET readers = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, name, string(text))
 }
 
 // file is a SQLite file.
@@ -273,9 +269,8 @@ func (f *file) each(sql string, args []string, use func(*sqlite3.Stmt)) (err err
 	return st.Err()
 }
 
-func (f *file) exec(_ context.Context, sql string, args ...string) (n int64, err error) {
-	err = f.each(sql, args, func(*sqlite3.Stmt) {})
-	return f.conn.Changes(), err
+func (f *file) exec(_ context.Context, sql string, args ...string) error {
+	return f.each(sql, args, func(*sqlite3.Stmt) {})
 }
 
 func (f *file) read(_ context.Context, sql string, args ...string) (out []string, err error) {
@@ -316,13 +311,11 @@ func (s *server) with(ctx context.Context, sql string, args []string, use func(*
 	return err
 }
 
-func (s *server) exec(ctx context.Context, sql string, args ...string) (n int64, err error) {
-	err = s.with(ctx, sql, args, func(c *pgx.Conn, sql string, list []any) error {
-		tag, err := c.Exec(ctx, sql, list...)
-		n = tag.RowsAffected()
+func (s *server) exec(ctx context.Context, sql string, args ...string) error {
+	return s.with(ctx, sql, args, func(c *pgx.Conn, sql string, list []any) error {
+		_, err := c.Exec(ctx, sql, list...)
 		return err
 	})
-	return n, err
 }
 
 func (s *server) read(ctx context.Context, sql string, args ...string) (out []string, err error) {

@@ -26,6 +26,7 @@ func TestMoveLedger(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	trained := false
 	asked := func(days ...int) (numbers []int64) {
 		t.Helper()
 		s := serveDir(t, path)
@@ -36,6 +37,16 @@ func TestMoveLedger(t *testing.T) {
 			_ = s.cmd.Wait()
 		}()
 		c := connect(t, s.url("analyst"))
+		if !trained { // a model goes along
+			trained = true
+			if _, err := c.Exec(context.Background(), "TRAIN DP MODEL kept USING logistic_regression TARGET y WITH (max_rows_per_unit = 2) AS SELECT days, days > 5 AS y FROM stays"); err != nil {
+				t.Error(err)
+			}
+		}
+		var p float64
+		if err := c.QueryRow(context.Background(), "SELECT dp_predict_proba('kept', 3)").Scan(&p); err != nil {
+			t.Errorf("the model: %v", err)
+		}
 		for _, d := range days {
 			var n int64
 			if err := c.QueryRow(context.Background(), "SELECT count(*) FROM stays WHERE days <> $1", d).Scan(&n); err != nil {

@@ -79,7 +79,9 @@ func (s *Session) reads(q *pgsyntax.Select) (data, catalogs bool) {
 // bind resolves a statement: over data, or over PostgreSQL's catalogs where it reads nothing else.
 func (p *Prepared) bind(ctx context.Context) (*plan.Query, error) {
 	s := p.session
-	opts := plan.BindOptions{ParamTypes: p.params, Session: s.constants(), Values: s.values, Models: predictions{ctx, s}}
+	made := new(int)
+	opts := plan.BindOptions{ParamTypes: p.params, Session: s.constants(), Values: s.values, Models: predictions{ctx, s, made}}
+	defer func() { p.predicts = *made > 0 }()
 	data, catalogs := s.reads(p.stmt)
 	p.meta = nil
 	if !catalogs {

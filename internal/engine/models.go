@@ -28,7 +28,11 @@ func (p *Prepared) prepareModel(ctx context.Context, n pgsyntax.Node, explain bo
 type predictions struct {
 	ctx     context.Context
 	session *Session
+	made    *int // bytes of what the statement's predictions stand for
 }
+
+// mostPredicted is how much text the predictions of one statement may stand for.
+const mostPredicted = 1 << 20
 
 // Predict implements plan.Models.
 func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
@@ -48,17 +52,31 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 		}
 		return nil, err
 	}
-	args := make([]string, len(x.Args)-1)
+	args, length := make([]string, len(x.Args)-1), 0
 	for i, a := range x.Args[1:] {
+		_, named := a.(*pgsyntax.NamedArg)
+		if _, variadic := a.(*pgsyntax.Variadic); named || variadic {
+			return nil, sqlerr.New(sqlerr.UndefinedFunction, "%s takes its features in their order, without names or VARIADIC", x.Name).At(int(x.Pos))
+		}
 		args[i] = "(" + pgsyntax.PrintExpr(a) + ")"
+		length += len(args[i])
+	}
+	if *p.made+length > mostPredicted {
+		return nil, sqlerr.New(sqlerr.TooComplex, "the arguments of %s are too long", x.Name).At(int(x.Pos))
 	}
 	text, err := m.Model.Predict(args, x.Name == "dp_predict_proba")
 	if err != nil {
 		return nil, err
 	}
+	if *p.made += len(text); *p.made > mostPredicted {
+		return nil, sqlerr.New(sqlerr.TooComplex, "the statement's predictions are too long together").At(int(x.Pos)).WithHint("Predict in a derived table, and use its column.")
+	}
+	if err := p.ctx.Err(); err != nil {
+		return nil, p.session.uncharged(p.ctx, err)
+	}
 	sts, err := pgsyntax.Parse("SELECT " + text)
 	if err != nil {
-		return nil, sqlerr.New(sqlerr.TooComplex, "the prediction is too long").At(int(x.Pos)).WithCause(err)
+		return nil, sqlerr.New(sqlerr.TooComplex, "the prediction cannot be read: it is too long, or an argument is no expression of its own").At(int(x.Pos)).WithCause(err)
 	}
 	sel, ok := sts[0].Node.(*pgsyntax.Select)
 	if !ok || len(sel.Targets) != 1 {
@@ -68,7 +86,7 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 }
 
 func modelName(x *pgsyntax.FuncCall) (string, bool) {
-	if len(x.Args) < 2 {
+	if len(x.Args) < 2 || x.Distinct || x.Star || x.Filter != nil || x.Over != nil || len(x.OrderBy) > 0 {
 		return "", false
 	}
 	l, ok := x.Args[0].(*pgsyntax.Literal)
@@ -133,9 +151,6 @@ func (m *models) run(ctx context.Context) (*Answer, error) {
 		ans.Tag = "ALTER DP MODEL"
 		err = store.Rename(ctx, n.Name.Text, n.To.Text, s.analyst.Name)
 	case "GRANT", "REVOKE":
-		if _, ok := s.world.policy.Analyst(n.To.Text); !ok {
-			return nil, sqlerr.New(sqlerr.UndefinedObject, "role %q does not exist", n.To.Text).At(int(n.To.Pos))
-		}
 		err = store.Grant(ctx, n.Name.Text, s.analyst.Name, n.To.Text, n.Verb == "REVOKE")
 	}
 	if err != nil {

@@ -61,6 +61,7 @@ type Prepared struct {
 	told      bool                           // the plan follows from values of parameters: it is analysed again with them
 	elsewhere *elsewhere                     // set where its answer is computed by the database, from given rows
 	meta      *pgmeta.Session                // set for statements over PostgreSQL's own catalogs
+	predicts  bool                           // it uses models: who may, and what they say, is looked up again at each run
 	model     modelStatement                 // set for statements about DP models, of which nothing below is
 	shown     *shown                         // how its values are shown; nil: as they are
 	read      func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
@@ -85,6 +86,12 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 		return p, p.prepareModel(ctx, n, false)
 	case *pgsyntax.Explain:
 		if _, ok := n.Query.(*pgsyntax.Train); ok {
+			if err := checkExplain(n); err != nil {
+				return nil, err
+			}
+			if formatJSON(n) {
+				return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT JSON) of TRAIN is not supported").At(int(n.Pos)).WithHint("Its answer is a table of properties as it is.")
+			}
 			return p, p.prepareModel(ctx, n.Query, true)
 		}
 		sel, ok := n.Query.(*pgsyntax.Select)
@@ -186,7 +193,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	if err := s.refresh(); err != nil {
 		return nil, err
 	}
-	if p.query.Clock || s.now != p.under || s.values != p.values || s.world != p.world || *s.filter != *p.filter { // the clock moved, a SET, a reload or another window came between Parse and Execute
+	if p.query.Clock || p.predicts || s.now != p.under || s.values != p.values || s.world != p.world || *s.filter != *p.filter { // the clock moved, a SET, a reload or another window came between Parse and Execute
 		if err := p.analyze(ctx, nil); err != nil {
 			return nil, err
 		}

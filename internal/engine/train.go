@@ -220,6 +220,9 @@ func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 	if err != nil {
 		return nil, err
 	}
+	if len(a.Keys) == 0 && len(a.Formulas) < columns {
+		return nil, sqlerr.New(sqlerr.InvalidParam, "two columns of the query are the same").At(int(q.Pos)).WithHint("Name each once: a model learns nothing from a copy.")
+	}
 	if len(a.Keys) > 0 || len(a.Formulas) != columns || a.Limit.L2 {
 		return nil, sqlerr.New(sqlerr.Internal, "a training's query is analysed as something else")
 	}
@@ -228,14 +231,14 @@ func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 
 // graft puts the analyst's query in the place of the one in FROM.
 func graft(outer, q *pgsyntax.Select) bool {
-	done := false
-	pgsyntax.Walk(outer, &pgsyntax.Visitor{Table: func(x pgsyntax.TableExpr) bool {
-		if d, ok := x.(*pgsyntax.Derived); ok && !done {
-			d.Query, done = q, true
-		}
+	if len(outer.From) != 1 {
 		return false
-	}})
-	return done
+	}
+	d, ok := outer.From[0].(*pgsyntax.Derived)
+	if ok {
+		d.Query = q
+	}
+	return ok
 }
 
 // feature says what a column of the query is, and how it is asked for as a number.
@@ -317,9 +320,6 @@ func (t *training) card() [][]sqltype.Value {
 
 func s8(s string) string { return s[:min(len(s), 12)] }
 
-// mostOrders is how often a training is priced anew because another window began.
-const mostOrders = 3
-
 // run trains, or for EXPLAIN says what training would take.
 func (t *training) run(ctx context.Context) (*Answer, error) {
 	s := t.session
@@ -334,34 +334,34 @@ func (t *training) run(ctx context.Context) (*Answer, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTimeout)
 		defer cancel()
 	}
-	for try := 1; ; try++ {
+	var ans *Answer
+	var heard *Heard
+	err := s.atOrder(func(bool) error {
 		if s.world != t.world || s.now != t.under || s.values != t.values || *s.filter != *t.filter { // a SET, a reload or another window came between Parse and Execute
 			again, err := s.prepareTrain(ctx, t.node, t.explain)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			t = again
 		}
 		if t.explain {
-			return &Answer{Rows: t.card(), Tag: "EXPLAIN"}, nil
+			ans = &Answer{Rows: t.card(), Tag: "EXPLAIN"}
+			return nil
 		}
-		ans, err := t.runOnce(ctx)
-		if !errors.Is(err, ledger.ErrOrder) || try == mostOrders {
-			return ans, err
-		}
-		s.filter = s.engine.ledger.Filter()
+		heard = &Heard{Analyst: s.analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.plan.Spec.Model, t.plan.Method, sensitivity.Canonical(t.analysis)), Order: t.filter.Order, Outcome: Answered}
+		var err error
+		ans, err = t.runOnce(ctx, heard)
+		return err
+	})
+	if heard != nil {
+		s.tell(heard, err)
 	}
+	return ans, err
 }
 
-// runOnce trains, and tells the owner.
-func (t *training) runOnce(ctx context.Context) (ans *Answer, err error) {
+// runOnce trains at the order that it was priced at.
+func (t *training) runOnce(ctx context.Context, heard *Heard) (*Answer, error) {
 	s := t.session
-	heard := &Heard{Analyst: s.analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.plan.Spec.Model, t.plan.Method, sensitivity.Canonical(t.analysis)), Order: t.filter.Order, Outcome: Answered}
-	defer func() {
-		if !errors.Is(err, ledger.ErrOrder) {
-			s.tell(heard, err)
-		}
-	}()
 	if err := s.notStopped(); err != nil {
 		return nil, err
 	}

@@ -344,12 +344,17 @@ func TestTrainRefused(t *testing.T) {
 			"EVALUATE DP MODEL mine WITH (epsilon = 7) ON SELECT days, medications FROM encounters":                                                      "more than this analyst may spend",
 			"EVALUATE DP MODEL mine WITH (epsilom = 1) ON SELECT days, medications FROM encounters":                                                      `no option "epsilom"`,
 			"EVALUATE DP MODEL gone ON SELECT days, medications FROM encounters":                                                                         "does not exist",
-			"EXPORT DP MODEL mine AS onnx":                           "no export",
-			"SELECT dp_predict('mine', 1, 2)":                        "takes 1 features",
-			"SELECT dp_predict('other', 1)":                          `model "other" does not exist`,
-			"SELECT dp_predict('mine', medications) FROM encounters": "rows of private tables",
-			"SELECT dp_predict_proba('mine', 1)":                     "no probability",
-			"GRANT DP MODEL mine TO whoever":                         "does not exist",
+			"EXPLAIN ANALYZE TRAIN DP MODEL m USING linear TARGET days AS SELECT days, medications FROM encounters":                                      "it would run the statement",
+			"TRAIN DP MODEL m USING linear TARGET days AS SELECT days, medications, medications AS again FROM encounters":                                "the same",
+			"SELECT dp_predict('mine', x => 3)":                                                   "in their order",
+			"SELECT dp_predict('mine', length('" + strings.Repeat("a", 1<<21) + "'))":             "too long",
+			"SELECT " + strings.Repeat("dp_predict('mine', ", 40) + "1" + strings.Repeat(")", 40): "too long",
+			"EXPORT DP MODEL mine AS onnx":                                                        "no export",
+			"SELECT dp_predict('mine', 1, 2)":                                                     "takes 1 features",
+			"SELECT dp_predict('other', 1)":                                                       `model "other" does not exist`,
+			"SELECT dp_predict('mine', medications) FROM encounters":                              "rows of private tables",
+			"SELECT dp_predict_proba('mine', 1)":                                                  "no probability",
+			"GRANT DP MODEL none TO whoever":                                                      `model "none" does not exist`,
 		} {
 			_, err := try(s, sql)
 			if err == nil || !strings.Contains(err.Error(), says) {
@@ -358,6 +363,14 @@ func TestTrainRefused(t *testing.T) {
 		}
 	}); n != 0 {
 		t.Errorf("%d charges", n)
+	}
+	// What uses a model is looked up at each run.
+	uses3, err := prepare(s, "SELECT dp_predict('mine', 3)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := uses3.Run(context.Background(), nil); err != nil {
+		t.Error(err)
 	}
 	// A model of another analyst does not exist, until it is granted, and is never theirs to change.
 	const uses = "SELECT dp_predict('mine', 1)"
@@ -382,6 +395,9 @@ func TestTrainRefused(t *testing.T) {
 	}
 	if _, err := try(bob, strings.Replace(uses, "mine", "ours", 1)); err == nil {
 		t.Error("a dropped model predicts")
+	}
+	if _, err := uses3.Run(context.Background(), nil); sqlerr.ID(err) != sqlerr.UndefinedObject.ID {
+		t.Errorf("a prepared statement predicts by a model that is gone: %v", err)
 	}
 }
 
