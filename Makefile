@@ -7,7 +7,7 @@ UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./interna
 DB       = ./internal/corpus ./internal/pgmeta/... ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/...
 
-.PHONY: all test test-unit test-db test-statistics test-wire test-long test-clients corpus deploy-check bench bench-accuracy fuzz lint deps build vet
+.PHONY: all test test-unit test-db test-statistics test-wire test-long test-clients corpus deploy-check bench bench-accuracy bench-train fuzz lint deps build vet
 
 all: build
 
@@ -77,6 +77,10 @@ bench: deps
 # docs/accuracy.md and docs/bounds.md: about 15 minutes on 2 cores, once TPC-H at SF 1 and 2 is in the cache.
 bench-accuracy: deps
 	$(GO) run ./internal/bench/accuracy
+
+# Trainings on public data, with defaults alone; writes the table of docs/training.md.
+bench-train:
+	$(GO) run ./internal/bench/train -update
 
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime 60s ./rewrite/pgsyntax
