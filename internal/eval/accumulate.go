@@ -248,14 +248,12 @@ func (a *joined) add(m *machine, args []sqltype.Value) error {
 	if args[0] == nil {
 		return nil
 	}
+	had := len(a.text)
 	if a.some {
 		a.text = append(a.text, textOf(args[1])...)
 	}
 	a.text, a.some = append(a.text, textOf(args[0])...), true
-	if len(a.text) > maxMade {
-		return m.make(len(a.text))
-	}
-	return nil
+	return m.gather(len(a.text) - had)
 }
 
 func textOf(v sqltype.Value) string {
@@ -284,9 +282,9 @@ type listed struct {
 	vals []sqltype.Value
 }
 
-func (a *listed) add(_ *machine, args []sqltype.Value) error {
+func (a *listed) add(m *machine, args []sqltype.Value) error {
 	a.vals = append(a.vals, args[0])
-	return nil
+	return m.gather(1)
 }
 
 func (a *listed) result(m *machine) (sqltype.Value, error) {

@@ -254,7 +254,7 @@ func (a *aggCall) take(m *machine, of *group, i int, row []sqltype.Value) error 
 		vals, err := all(m, a.order, row)
 		if err == nil && vals[0] != nil { // ordered sets are of values
 			of.rows[i] = append(of.rows[i], vals)
-			err = m.keep(vals)
+			err = m.sortLater(vals)
 		}
 		return err
 	}
@@ -271,7 +271,15 @@ func (a *aggCall) take(m *machine, of *group, i int, row []sqltype.Value) error 
 	}
 	args = append(args, by...)
 	of.rows[i] = append(of.rows[i], args)
-	return m.keep(args)
+	return m.sortLater(args)
+}
+
+// sortLater counts what a call holds of a row until its group is whole.
+func (m *machine) sortLater(row []sqltype.Value) error {
+	if m.limits.Held > 0 {
+		return m.keep(row)
+	}
+	return m.gather(len(row))
 }
 
 func all(m *machine, list []scalar, row []sqltype.Value) ([]sqltype.Value, error) {

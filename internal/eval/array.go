@@ -63,7 +63,7 @@ func (c *compiler) anyAll(x *plan.AnyAll, s scope) (scalar, error) {
 				null = true
 				continue
 			}
-			v, err := x.Fn.Eval([]sqltype.Value{left, item}, types, sqltype.Bool)
+			v, err := m.call(x.Fn, []sqltype.Value{left, item}, types, sqltype.Bool)
 			if err != nil {
 				return nil, err
 			}

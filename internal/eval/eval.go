@@ -99,7 +99,11 @@ type machine struct {
 	once  []*stored       // what subqueries gave that read no row around
 	count int
 	made  int64
-	long  int // bytes of long texts
+
+	gathered int64 // by aggregates
+
+	long int // bytes of long values
+	went int // bytes that functions went through since the last look at the context
 
 	indexes []*indexed
 	working [][][]sqltype.Value // of recursive queries
@@ -110,53 +114,6 @@ type machine struct {
 
 func (c *compiler) machine(ctx context.Context, args []sqltype.Value) *machine {
 	return &machine{ctx: ctx, args: args, outer: make([]sqltype.Value, c.slots), once: make([]*stored, c.kept), indexes: make([]*indexed, c.indexes)}
-}
-
-// checkEvery is how many rows pass between two looks at the context.
-const checkEvery = 1024
-
-// tick is called once a row.
-func (m *machine) tick() error {
-	m.count++
-	if m.count%checkEvery == 0 {
-		return m.ctx.Err()
-	}
-	return nil
-}
-
-// maxMade limits the values that joins, arrays and concatenations make: only they can be more than a statement and its rows.
-const maxMade = 1 << 22
-
-// make counts n values, or as many bytes of text.
-func (m *machine) make(n int) error {
-	if m.made += int64(n); m.made > maxMade {
-		return sqlerr.New(sqlerr.TooComplex, "the statement makes more than %d values of released values or of dpsql's own tables", maxMade)
-	}
-	return nil
-}
-
-// What functions make of a few bytes is text of many. Long texts of one statement have maxLong bytes together, whether or not they are kept.
-const (
-	longText = 64
-	maxLong  = 64 << 20
-)
-
-// hold counts a value that a function made.
-func (m *machine) hold(v sqltype.Value) error {
-	n := 0
-	switch v := v.(type) {
-	case string:
-		n = len(v)
-	case sqltype.Bytes:
-		n = len(v)
-	}
-	if n <= longText {
-		return nil
-	}
-	if m.long += n; m.long > maxLong {
-		return sqlerr.New(sqlerr.TooComplex, "the statement makes texts of more than %d MB of released values or of dpsql's own tables", maxLong>>20)
-	}
-	return nil
 }
 
 func unsupported(format string, args ...any) *sqlerr.Error {

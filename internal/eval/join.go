@@ -50,7 +50,7 @@ func (c *compiler) join(n *plan.Join) (step, error) {
 		var out [][]sqltype.Value
 		add := func(l, r []sqltype.Value) error {
 			out = append(out, slices.Concat(l, r))
-			return m.make(len(cols))
+			return m.row(cols)
 		}
 		for _, l := range ls {
 			if side != nil {

@@ -18,10 +18,7 @@ func (a *jsonList) add(m *machine, args []sqltype.Value) error {
 		between = args[1].(string)
 	}
 	a.text = append(append(a.text, between...), value...)
-	if len(a.text) > maxMade {
-		return m.make(len(a.text))
-	}
-	return nil
+	return m.gather(len(between) + len(value))
 }
 
 func (a *jsonList) result(m *machine) (sqltype.Value, error) {

@@ -116,7 +116,11 @@ func (c *compiler) project(n *plan.Project) (step, error) {
 			return step{}, err
 		}
 	}
+	wider := max(len(items)-len(in.cols), 0)
 	return rowwise(in, n.Cols(), func(m *machine, row []sqltype.Value) ([]sqltype.Value, bool, error) {
+		if err := m.widen(wider); err != nil {
+			return nil, false, err
+		}
 		vals := make([]sqltype.Value, len(items))
 		for j, f := range items {
 			var err error

@@ -102,7 +102,7 @@ func (c *compiler) call(x *plan.Call, s scope) (scalar, error) {
 		if null && !x.Fn.OnNull {
 			return nil, nil
 		}
-		v, err := x.Fn.Eval(vals, types, x.T)
+		v, err := m.call(x.Fn, vals, types, x.T)
 		if err != nil {
 			return nil, err
 		}
@@ -237,7 +237,7 @@ func (c *compiler) in(x *plan.In, s scope) (scalar, error) {
 				null = true
 				continue
 			}
-			equal, err := x.Eq.Eval([]sqltype.Value{v, item}, types[i], sqltype.Bool)
+			equal, err := m.call(x.Eq, []sqltype.Value{v, item}, types[i], sqltype.Bool)
 			if err != nil {
 				return nil, err
 			}
@@ -392,7 +392,7 @@ func (c *compiler) distinctFrom(x *plan.DistinctFrom, s scope) (scalar, error) {
 		if l == nil || r == nil {
 			return (l == nil && r == nil) == x.Not, nil
 		}
-		equal, err := x.Eq.Eval([]sqltype.Value{l, r}, types, sqltype.Bool)
+		equal, err := m.call(x.Eq, []sqltype.Value{l, r}, types, sqltype.Bool)
 		return (equal == true) == x.Not, err
 	}, nil
 }

@@ -121,6 +121,12 @@ func (c *compiler) sideOf(r plan.Rel, cols []plan.ColID) (func(*machine) ([][]sq
 			if err := m.tick(); err != nil {
 				return nil, err
 			}
+			if err := m.make(1); err != nil {
+				return nil, err
+			}
+			if err := m.widen(len(cols)); err != nil {
+				return nil, err
+			}
 			out[i] = make([]sqltype.Value, len(places))
 			for j, p := range places {
 				out[i][j] = row[p]

@@ -85,6 +85,10 @@ func (s *shapes) leaf(n plan.Rel) (*Relation, bool) {
 
 // run is eval's answer as text, "\N" for NULL.
 func (s *shapes) run(sql string) ([][]string, []sqltype.Type, error) {
+	return s.runIn(context.Background(), sql)
+}
+
+func (s *shapes) runIn(ctx context.Context, sql string) ([][]string, []sqltype.Type, error) {
 	st, err := pgsyntax.Parse(sql)
 	if err != nil {
 		return nil, nil, err
@@ -97,7 +101,7 @@ func (s *shapes) run(sql string) ([][]string, []sqltype.Type, error) {
 		plan.VisitRels(q.Root, func(n plan.Rel) bool { s.bug(n); return true })
 	}
 	checked := Check(q.Root, func(n plan.Rel) bool { _, ok := n.(*plan.Scan); return ok }, q)
-	got, err := Run(context.Background(), q.Root, s.leaf, q, nil)
+	got, err := Run(ctx, q.Root, s.leaf, q, nil)
 	if checked != nil {
 		return nil, nil, checked
 	}

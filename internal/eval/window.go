@@ -57,6 +57,9 @@ func (c *compiler) window(n *plan.Window) (step, error) {
 		}
 		out := make([][]sqltype.Value, len(rows))
 		for i, row := range rows {
+			if err := m.widen(len(calls)); err != nil {
+				return nil, err
+			}
 			out[i] = append(make([]sqltype.Value, 0, len(row)+len(calls)), row...)
 		}
 		for _, call := range calls {

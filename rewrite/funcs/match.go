@@ -60,7 +60,37 @@ func liked(op string, t sqltype.OID) *Func {
 			return own(d, x, types, r)
 		}
 	}
-	return f.eval(of2(func(s, p string) (sqltype.Value, error) { return matchLike([]rune(fold(s)), []rune(fold(p))) }))
+	f.Slow = slowLike(fold)
+	return f.eval(of2(func(s, p string) (sqltype.Value, error) { return matchLike(never, []rune(fold(s)), []rune(fold(p))) }))
+}
+
+// slowLike is LIKE over texts of which a case is compared.
+func slowLike(fold func(string) string) func(func() error, []sqltype.Value) (sqltype.Value, error) {
+	return func(stop func() error, v []sqltype.Value) (sqltype.Value, error) {
+		return matchLike(stop, []rune(fold(v[0].(string))), []rune(fold(v[1].(string))))
+	}
+}
+
+func never() error { return nil }
+
+// stoppable is a text that ends where the statement does.
+type stoppable struct {
+	text *strings.Reader
+	stop func() error
+	read int
+	err  error
+}
+
+// stopEvery is how many characters pass between two looks at whether the statement goes on.
+const stopEvery = 1024
+
+func (t *stoppable) ReadRune() (rune, int, error) {
+	if t.read++; t.read%stopEvery == 0 {
+		if t.err = t.stop(); t.err != nil {
+			return 0, 0, t.err
+		}
+	}
+	return t.text.ReadRune()
 }
 
 func evenBackslashes(y string) string {
@@ -97,6 +127,11 @@ func matchRow(f *Func, src, op, own string) (*Func, error) {
 	g.Const = f.Const
 	g.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 		return re.MatchString(v[0].(string)), nil
+	}
+	g.Slow = func(stop func() error, v []sqltype.Value) (sqltype.Value, error) {
+		t := &stoppable{text: strings.NewReader(v[0].(string)), stop: stop}
+		matches := re.MatchReader(t)
+		return matches, t.err
 	}
 	return g, nil
 }

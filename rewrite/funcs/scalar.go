@@ -218,8 +218,8 @@ func textFunctions() []*Func {
 		&Func{Name: "~~", Kind: Operator, Args: []sqltype.OID{sqltype.OIDText, sqltype.OIDText}, Result: sqltype.OIDBool, MayBeNull: true, Short: []int{1}, Spell: like,
 			Exact: func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string { return matches(x) },
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
-				return matchLike([]rune(v[0].(string)), []rune(v[1].(string)))
-			}},
+				return matchLike(never, []rune(v[0].(string)), []rune(v[1].(string)))
+			}, Slow: slowLike(func(s string) string { return s })},
 		&Func{Name: "||", Kind: Operator, Args: []sqltype.OID{sqltype.OIDText, sqltype.OIDText}, Result: sqltype.OIDText, MayBeNull: true, Spell: concat, Exact: concat, // NULL where it is long (sqlgen)
 			Eval: func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 				return v[0].(string) + v[1].(string), nil
@@ -244,9 +244,14 @@ func duckLike(x []string) string {
 
 // matchLike goes back to the last % alone, in time length of text times length of pattern. Like PostgreSQL it raises for a
 // lone backslash at the pattern's end only where the match gets there.
-func matchLike(s, p []rune) (sqltype.Value, error) {
+func matchLike(stop func() error, s, p []rune) (sqltype.Value, error) {
 	i, j, star, mark := 0, 0, -1, 0
-	for i < len(s) {
+	for steps := 1; i < len(s); steps++ {
+		if steps%(64*stopEvery) == 0 {
+			if err := stop(); err != nil {
+				return nil, err
+			}
+		}
 		switch {
 		case j < len(p) && p[j] == '%':
 			star, mark = j, i
