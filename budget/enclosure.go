@@ -9,10 +9,10 @@ import (
 // rooms are written over it once, and the caller takes the end that is against us: hi for a loss, lo for a room or a limit.
 //
 // Proof: + - * / of float64 are correctly rounded (IEEE 754), so one step outward encloses the real result. Go's Expm1, Log and
-// Log1p err by less than one unit in the last place, Exp, which is assembly on some machines, by less than two
-// (TestFunctionErrors); a unit is at most 2^-52 of the number, so slack is four of them or more, and where numbers are so small that
-// it vanishes the step outward is a unit too. Each op is monotone in each argument on the intervals used, or takes the
-// extremes of all corners.
+// Log1p err by less than one unit in the last place, Exp by less than two (TestFunctionErrors, on the machine that runs it: Exp and
+// Log are assembly on amd64, Exp on arm64, all four on s390x); a unit is at most 2^-52 of the number, so slack is four of them or
+// more, and where numbers are so small that it vanishes the step outward is a unit too. Each op is monotone in each argument on the
+// intervals used, or takes the extremes of all corners.
 type enclosure struct{ lo, hi float64 }
 
 const slack = 1.0 / (1 << 50)

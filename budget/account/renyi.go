@@ -152,13 +152,10 @@ func (c Curve) Epsilon(delta float64) (epsilon, order float64) {
 	return math.Max(0, epsilon), order
 }
 
-// RhoOfPure is the zCDP parameter of every epsilon-DP mechanism, epsilon tanh(epsilon/2) at most (Steinke 2022, Proposition 3.3: epsilon^2/2 above it).
+// RhoOfPure is the zCDP parameter of every epsilon-DP mechanism: epsilon tanh(epsilon/2), below epsilon^2/2 (Steinke 2022, Proposition 3.3); the least one (Harrison, Manurangsi,
+// "Exact zCDP Characterizations for Fundamental Differentially Private Mechanisms", FORC 2026, have it as randomised response's between two answers).
+//
+// Proof: randomised response has the largest Renyi loss at every order (PureCurve). With h = epsilon/2 and b = 2a - 1 it is
+// D_a = 2/(b - 1) (ln cosh bh - ln cosh h). G(u) = ln cosh sqrt(u) is concave for u > 0: G'(u) is tanh(x)/2x at x = sqrt(u), which falls, as tanh is concave and 0 at 0.
+// So ln cosh bh - ln cosh h = G(b^2 h^2) - G(h^2) <= (b^2 - 1) h^2 G'(h^2) = (b^2 - 1) h tanh(h)/2, and D_a <= (b + 1) h tanh h = a epsilon tanh(epsilon/2). As a falls to 1 they become equal.
 func RhoOfPure(epsilon float64) float64 { return epsilon * math.Tanh(epsilon/2) }
-
-// RhoOfLaplace is that of Laplace noise with an epsilon: epsilon + e^-epsilon - 1, the mean loss.
-func RhoOfLaplace(epsilon float64) float64 { return epsilon + math.Expm1(-epsilon) }
-
-// RhoFor is the largest rho whose conversion is (epsilon, delta)-DP.
-func RhoFor(epsilon, delta float64) float64 {
-	return 1 / leastUp(func(x float64) bool { e, _ := ZCDP(1 / x).Epsilon(delta); return e <= epsilon })
-}

@@ -60,7 +60,7 @@ func (s *state) addFit(f *Fit) {
 	d := s.find(f.Dataset)
 	head := *d.head
 	head.Filter = f.Filter
-	d.head, d.began = &head, nil
+	d.head = &head
 }
 
 // fits is the filter that the policy asks for a window which begins now. Under mu, of a ledger that serves.

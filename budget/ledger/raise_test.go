@@ -135,6 +135,14 @@ func testOdometerOfARaisedBudget(t *testing.T) {
 	began(40, 3e-6)
 	must(l.Reserve(ctx, gaussian(t, l.Filter(), "ann", 1, 0.5)))(t)
 	began(40, 3e-6)
+	little := head(40.001, 3e-6)
+	if raise(little); *l.Filter() != *little.Filter {
+		t.Fatalf("raised it is %+v, the policy's %+v: the next window begins with a Fit", l.Filter(), little.Filter)
+	}
+	began(40, 3e-6)
+	h.set(t, "2027-01-01 12:00")
+	must(l.Reserve(ctx, gaussian(t, l.Filter(), "ann", 1, 0.5)))(t) // the filter in force is the policy's: no Fit
+	began(40.001, 3e-6)
 	if err := l.Verify(ctx); err != nil {
 		t.Error(err)
 	}
