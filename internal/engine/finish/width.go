@@ -46,11 +46,28 @@ const mostPeriod = 1 << 18
 // law's ends. Of topped-up values some have the law of even totals (wave e), the others that of odd ones (o): it is the most that any split needs. Where not each is looked at but one of many, as
 // |e^i o^(n-i) - e^j o^(n-j)| <= |i - j| |e - o| max(|e|, |o|)^(n-1), the sum of those errors at all frequencies, each at most 2/(L sin(at/2)) of the coverage, is added.
 func onLattice(ctx context.Context, all []addend) (float64, bool) {
+	s, ok := lattice(ctx, all)
+	if !ok {
+		return math.NaN(), ctx.Err() != nil
+	}
+	for most := -1.0; ; {
+		k := s.least(ctx, most)
+		if most = math.Max(most, k); math.IsNaN(k) || k >= float64(s.period/2-1) {
+			return k, math.IsNaN(k)
+		}
+		if !s.next() {
+			return most, true
+		}
+	}
+}
+
+// lattice is what onLattice begins with: the first split of totals into even and odd ones; false: another range, or ctx has ended.
+func lattice(ctx context.Context, all []addend) (spectrum, bool) {
 	half, over, single := reach(all, -math.Log(doubt)), 4*doubt, len(all) == 1 && all[0].weight == 1
 	round, variance := 0.0, 0.0
 	for _, a := range all {
 		if a.parts || a.weight != math.Trunc(a.weight) || a.weight > 1<<30 {
-			return 0, false
+			return spectrum{}, false
 		}
 		if a.rounding > 0 {
 			single = false
@@ -60,10 +77,10 @@ func onLattice(ctx context.Context, all []addend) (float64, bool) {
 		variance += a.weight * a.weight * a.variance
 	}
 	if round > 0 && round < 0.003*1.96*math.Sqrt(variance) { // which dithered gives away
-		return 0, false
+		return spectrum{}, false
 	}
 	if !(2*half < mostPeriod) && !(single && half < 1<<50) {
-		return 0, false
+		return spectrum{}, false
 	}
 	period := 1 << bits.Len(uint(2*half+2))
 	odds, each := make([]int, len(all)), make([]int, len(all))
@@ -75,30 +92,25 @@ func onLattice(ctx context.Context, all []addend) (float64, bool) {
 				steps = mostStepsOne
 			}
 			if !a.cell.law(ctx, steps) {
-				return math.NaN(), ctx.Err() != nil
+				return spectrum{}, false
 			}
 			a.cell.transform(period)
 			over += a.of() * float64(len(a.cell.stages)) * doubt * 5
 			each[i] = 1 + int(a.of()/math.Max(1, splits))
 		}
 	}
-	most := -1.0
-	for {
-		k := spectrum{period: period, all: all, odds: odds, each: each, falls: single, over: over}.least(ctx, most)
-		if most = math.Max(most, k); math.IsNaN(k) || k >= float64(period/2-1) {
-			return k, math.IsNaN(k)
+	return spectrum{period: period, all: all, odds: odds, each: each, falls: single, over: over}, true
+}
+
+// next goes on to the next split; false: that was the last one.
+func (s spectrum) next() bool {
+	for i, a := range s.all {
+		if s.odds[i] += s.each[i]; s.each[i] > 0 && s.odds[i] <= int(a.of()) {
+			return true
 		}
-		i := 0
-		for ; i < len(all); i++ { // the next split
-			if odds[i] += each[i]; each[i] > 0 && odds[i] <= int(all[i].of()) {
-				break
-			}
-			odds[i] = 0
-		}
-		if i == len(all) {
-			return most, true
-		}
+		s.odds[i] = 0
 	}
+	return false
 }
 
 // mostSplits is how many frequencies are looked at in all, for splits of totals into even and odd ones.
@@ -116,11 +128,34 @@ type spectrum struct {
 
 // least is the least k, but not below from, such that the sum is within k with probability 0.95.
 func (s spectrum) least(ctx context.Context, from float64) float64 {
+	beyond := s.beyond(ctx)
+	if beyond == nil {
+		return math.NaN()
+	}
+	if from >= 0 && beyond(from) <= 0.05 {
+		return from
+	}
+	lo, hi := from, float64(s.period/2-1)
+	if beyond(hi) > 0.05 {
+		return hi
+	}
+	for hi-lo > 1 {
+		if mid := math.Floor((lo + hi) / 2); beyond(mid) > 0.05 {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}
+
+// beyond is at least the probability that the sum is not within k, for each of the splits; nil once ctx has ended.
+func (s spectrum) beyond(ctx context.Context) func(k float64) float64 {
 	var kept []frequency
 	period := s.period
 	for m := 1; m <= period/2; m++ {
 		if m%(1<<12) == 0 && ctx.Err() != nil {
-			return math.NaN()
+			return nil
 		}
 		at := 2 * math.Pi * float64(m) / float64(period)
 		wave, off := 1.0, 0.0
@@ -142,28 +177,13 @@ func (s spectrum) least(ctx context.Context, from float64) float64 {
 			break
 		}
 	}
-	beyond := func(k float64) float64 {
+	return func(k float64) float64 {
 		p := (2*k + 1) / float64(period)
 		for _, f := range kept {
 			p += f.wave * f.of * math.Sin(f.at*(2*k+1))
 		}
 		return 1 - p + s.over
 	}
-	if from >= 0 && beyond(from) <= 0.05 {
-		return from
-	}
-	lo, hi := from, float64(period/2-1)
-	if beyond(hi) > 0.05 {
-		return hi
-	}
-	for hi-lo > 1 {
-		if mid := math.Floor((lo + hi) / 2); beyond(mid) > 0.05 {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return hi
 }
 
 // waveAt is the characteristic function of the sum of a's values at 2 pi i/period, and how far it may be off.
@@ -199,6 +219,26 @@ func roundings(n, most, ln float64) float64 {
 // P(|X + D| > P/2), which reach bounds; beyond 7 deviations of D's own the series adds below 1e-10. R: each value's roundings are symmetric, as half goes to even, whatever the total, and independent of other values'; those of
 // values whose totals are no whole numbers need not be symmetric, and are all added.
 func dithered(ctx context.Context, all []addend) float64 {
+	beyond, half, more := dither(ctx, all)
+	if beyond == nil {
+		return more
+	}
+	lo, hi := 0.0, half
+	for hi-lo > hi*1e-6 {
+		if mid := (lo + hi) / 2; beyond(mid) > 0.05 {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi + more
+}
+
+// apart is how many of its deviations D is of X at most, but with a probability that is counted.
+const apart = 4.2
+
+// dither gives for x up to half at least the probability that the sum is not within x + more; nil: it is within more for sure, or that is NaN as ctx has ended.
+func dither(ctx context.Context, all []addend) (beyond func(x float64) float64, half, more float64) {
 	variance, fixed, most, square := 0.0, 0.0, 0.0, 0.0
 	for _, a := range all {
 		for _, t := range a.terms {
@@ -215,23 +255,22 @@ func dithered(ctx context.Context, all []addend) float64 {
 	if likely := math.Sqrt(2 * certain * square); likely < most {
 		over, r = over+2*math.Exp(-certain), fixed+likely
 	}
-	dither := math.Sqrt(variance) / 1000
-	if dither == 0 {
-		return r
+	deviation := math.Sqrt(variance) / 1000
+	if deviation == 0 {
+		return nil, 0, r
 	}
-	const apart = 4.2
 	over += math.Erfc(apart / math.Sqrt2)
-	half := reach(all, -math.Log(doubt)) + 8*dither
+	half = reach(all, -math.Log(doubt)) + 8*deviation
 	var kept []frequency
 	for m := 1; ; m++ {
 		at := math.Pi * float64(m) / half
-		if at*dither > 7 {
+		if at*deviation > 7 {
 			break
 		}
 		if m%(1<<10) == 0 && ctx.Err() != nil {
-			return math.NaN()
+			return nil, 0, math.NaN()
 		}
-		ln := -at * at * dither * dither / 2
+		ln := -at * at * deviation * deviation / 2
 		for _, a := range all {
 			for _, t := range a.terms {
 				if ln > -nothing {
@@ -243,20 +282,11 @@ func dithered(ctx context.Context, all []addend) float64 {
 			kept = append(kept, frequency{at, math.Exp(ln), 2 / (at * half)})
 		}
 	}
-	beyond := func(x float64) float64 {
+	return func(x float64) float64 {
 		p := x / half
 		for _, f := range kept {
 			p += f.wave * f.of * math.Sin(f.at*x)
 		}
 		return 1 - p + over
-	}
-	lo, hi := 0.0, half
-	for hi-lo > hi*1e-6 {
-		if mid := (lo + hi) / 2; beyond(mid) > 0.05 {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return hi + apart*dither + r
+	}, half, apart*deviation + r
 }
