@@ -37,19 +37,19 @@ func (b LifetimeBalance) endsWith(w Window, f *budget.Filter) bool {
 
 // lifetime sums the charged windows.
 //
-// Proof: claim: with charged windows w, each with its data set's (e_w, d_w) of the last promise that was made before the window ended, all that the ledger's people ever gave away is
-// (Lifetime.Epsilon, D)-DP, D being the largest sum of d_w of windows whose e_w add up to at most Lifetime.Epsilon: which windows are charged, and what is promised for them, may depend on answers, so (sum e_w, sum d_w) of
-// those that were is itself the promise only where nobody chose them by what they saw. Without a lifetime: for every E and D fixed beforehand, the answers up to where one of the sums would pass its own are (E, D)-DP. (1) Each window is (e_w, d_w)-DP under adaptive
-// composition (budget.NewFilter), at whatever Renyi order was fixed before its first charge (state.addFit): the order decides how much fits, not what is promised. (2) What is asked in a window may depend on all that was answered before. The sums of epsilons and of deltas, stopped before the first is above Lifetime.Epsilon and the second above D, are a filter
-// for parameters chosen as one goes (Rogers, Roth, Ullman, Vadhan 2016, Theorem 3.6), and the second never is, by the choice of D. k windows of one budget are (k e, k d). (3) A charge
-// is fixed when it is reserved and counts in that window; an answer that comes after the window's end is the same release,
-// later. (4) A window without a charge reads no data: what it
-// shows are stored releases (post-processing) and what the policy says. (5) The first charge of a window is admitted only if the
-// sum with it is at most Lifetime.Epsilon, and Lifetime never changes but by a larger
-// promise (state.addPromise), which is a larger claim. (6) Filters of several data sets interleave in time. Each is one interactive mechanism, begun as one goes, with parameters that may depend on what the others answered: a valid filter for
-// mechanisms that answer once, as that of (2), is one for such mechanisms asked concurrently, by (epsilon, delta)-DP (Haney, Shoemate, Tian, Vadhan, Vyrros, Xu, Zhang, "Concurrent composition for interactive
-// differential privacy with adaptive privacy-loss parameters", CCS 2023). A window that is raised while it is open counts with its larger promise, which is (e_w, d_w)-DP from its first answer on. The claim holds for one unit: a policy that changes its unit
-// begins a new epoch, whose charges and those before are for their own units.
+// Proof: claim: all that the ledger's people ever gave away is (Lifetime.Epsilon, D)-DP for the largest lifetime that is ever promised, D being the largest sum of deltas of windows whose
+// epsilons add up to at most that, each with the last promise that was made before the window ended; a delta that answers since the window's first charge may raise counts with the most that it could become.
+// Which windows are charged, and what is promised for them, may depend on answers, so the sums of those that were are themselves the promise only where nobody chose them by what they saw; k windows of one
+// budget are (k e, k d). Without a lifetime: for every E and D fixed beforehand, the answers up to where one of the sums would pass its own are (E, D)-DP.
+//   - (1) Each window's charges are admitted by a filter at one order, whatever order was fixed before its first charge (state.addFit): the order decides how much fits, not what is promised.
+//   - (2) What is asked, in which window of which data set, and how far a promise is raised, may depend on all that was answered before, and filters of several data sets interleave in time:
+//     state.addPromise composes them so. By (5) its E is at most Lifetime.Epsilon on every path.
+//   - (3) A charge is fixed when it is reserved and counts in that window; an answer that comes after the window's end is the same release, later.
+//   - (4) A window without a charge reads no data: what it shows are stored releases (post-processing) and what the policy says.
+//   - (5) The first charge of a window is admitted only if the sum with it is at most Lifetime.Epsilon, and so is a raise of one that is charged (state.checkPromise); Lifetime never changes but by a
+//     larger promise (state.addPromise), which is a larger claim.
+//   - (6) The claim holds for one unit: a policy that changes its unit begins a new epoch, whose charges and those before are for their own units.
+//
 // Rounding: the sum is exact over the float64 epsilons; Spent up, Left down, so e <= Left just if the exact sum fits.
 func (s *state) lifetime() LifetimeBalance {
 	var b LifetimeBalance

@@ -123,11 +123,27 @@ func (s *state) checkPromise(r *Record) error {
 
 // addPromise goes on under a larger promise.
 //
-// Proof: claim: a window in which the promise was raised from f to g is (g.Epsilon, g.Delta)-DP, also if the raise depended on answers. (1) g has f's order and no
-// smaller room (Filter.Above), so what f admitted g admits: the window's charges are a path that g alone admits, whenever the raise came. (2) NewFilter's
-// proof holds for g on that path; it asks that the order is fixed beforehand, and f's was. Windows that ended before it keep f. The one it falls in counts
-// against the lifetime with g in full, which checkPromise asks to hold. The claim is for the largest promise that is ever made: one who lets answers decide how far to
-// raise has promised as much as would ever have been raised to.
+// Proof: claim: for neighbours P and Q, whatever decides which windows of which data sets are charged, and when and how far their promises are raised, answers among it:
+// P(S) <= E_Q[e^E; S] + D. On a path of answers E is the sum of e_w over the charged windows w, (e_w, d_w) the last promise that was made for w on it; D is the largest sum,
+// over all paths, of the most that d_w could become as things stood at w's first charge. That is d_w itself where nothing that was answered since decides what w's delta is raised to; the
+// sum of d_w on a path would not do. A window alone is (e, d)-DP for the largest promise that could be made for it. Conditions:
+//   - (i) each event's loss bounds it given all earlier answers, of whichever window, and the window's charges are admitted by its promise (budget.NewFilter);
+//   - (ii) a window keeps its order from before its first answer on: f's is g's (Filter.Above), and no Fit comes later (state.addFit);
+//   - (iii) no room of g is smaller than f's (Filter.Above), so what f admitted g admits: all charges of a window are a path that its last promise alone admits, whenever the raise came;
+//   - (iv) windows that ended keep f; the one that the raise falls in counts with g in full, which checkPromise asks the lifetime to hold.
+//
+// (1) Approximate deltas, as in NewFilter's (1), of all windows at once: on every path they add up to at most half of the sum of d_w, so "anything" happens with probability at most D/2. From
+// here on only first parts count.
+//
+// (2) The loss L of all answers is the sum of L_w, of w's answers each given all before it. So P(S) - E_Q[e^E; S] <= E_P[max(0, 1 - e^(E-L))], and as 1 - e^-(x+y) <= max(0, 1 - e^-x) + max(0, 1 - e^-y) that is at
+// most the sum over w of E_P[max(0, 1 - e^(e_w - L_w))], however windows of several data sets interleave.
+//
+// (3) Of one window: where its pure sum is at most e_w this is 0. On the other paths its Renyi sum is at most its own room R(e_w, d_w/2), by whose choice
+// 1 - e^(e_w - L_w) <= d_w/2 e^((a-1)(L_w - R)) <= d_w/2 M, M = exp((a-1)(L_w - Renyi sum)) being the supermartingale of NewFilter's (3) at the window's one order a: it is 1 at its first charge, and
+// other windows' answers leave it as it is. So its expectation, given what was before that charge, is at most half of the most that d_w could become. Over the windows of a path these add up to at most D/2.
+//
+// For promises that are chosen before a window's first answer this is composition with parameters chosen as one goes (Rogers, Roth, Ullman, Vadhan 2016, Theorem 3.6), also of data sets asked side by side (Haney,
+// Shoemate, Tian, Vadhan, Vyrros, Xu, Zhang, "Concurrent composition for interactive differential privacy with adaptive privacy-loss parameters", CCS 2023); neither has promises that are raised by a window's own answers.
 func (s *state) addPromise(r *Record) {
 	p := r.Promise
 	d := s.find(p.Dataset)
