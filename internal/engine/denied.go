@@ -21,7 +21,7 @@ func (r *run) denied(err error, sum *measure.Plan) error {
 	if !errors.As(err, &d) {
 		return s.ledgerFailed(err)
 	}
-	return s.refused(d, "this statement: "+priceLine(sum, s.filter.Order), r.deniedHint(r.passes(d.Balance)))
+	return s.refused(d, "this statement: "+priceLine(sum, s.filter.Order), r.deniedHint(d.Balance))
 }
 
 // refused says whose budget does not hold something, what is left of it, and when it comes back.
@@ -53,10 +53,16 @@ func (s *Session) refused(d *ledger.Denied, what, hint string) error {
 	return sqlerr.New(sqlerr.BudgetExhausted, "%s budget does not hold %s", whose, what).WithDetail("%s", detail).WithHint("%s", hint)
 }
 
-func (r *run) deniedHint(epsilon float64) string {
+func (r *run) deniedHint(b ledger.Balance) string {
 	off, free := "", "is free"
+	epsilon := r.passes(b, "")
+	if slices.ContainsFunc(r.asked, func(a *asked) bool { return a.plan.Mechanism == measure.Gaussian }) { // only the Renyi side holds that; the pure one may hold more
+		if other := r.passes(b, measure.Laplace); other > epsilon {
+			epsilon, off = other, "SET dpsql.mechanism = laplace; "
+		}
+	}
 	if r.aimed() {
-		off = "SET dpsql.target_error = off; "
+		off = "SET dpsql.target_error = off; " + off
 	}
 	if r.under.fresh {
 		free = "is free with dpsql.fresh off"
@@ -72,8 +78,8 @@ func (r *run) aimed() bool {
 	return slices.ContainsFunc(r.asked, func(a *asked) bool { return a.aim != "" })
 }
 
-// passes is the largest price, to three digits, at which the statement would be admitted by a balance, its releases sharing that alike; 0 if there is none.
-func (r *run) passes(b ledger.Balance) float64 {
+// passes is the largest price, to three digits, at which the statement would be admitted by a balance, its releases sharing that alike; 0 if there is none. With another mechanism, where one is named.
+func (r *run) passes(b ledger.Balance, by measure.Mechanism) float64 {
 	if b.Dataset.Ended {
 		return 0
 	}
@@ -85,13 +91,13 @@ func (r *run) passes(b ledger.Balance) float64 {
 			high, least = high+a.ask.Epsilon, least+a.ask.Least
 		}
 	}
-	if r.aimed() { // it was denied at other parts: what they come to may pass when it is shared alike
+	if r.aimed() || by != "" { // it was denied at other parts, or with other noise: what they come to may pass when it is shared alike, and more with this one
 		high = max(high, r.session.analyst.MaxQueryEpsilon)
 	}
 	fits := func(epsilon float64) bool {
 		var sum dp.Loss
 		for _, a := range paid {
-			plan, err := a.priceAt(epsilon / float64(len(paid)))
+			plan, err := a.priceAt(epsilon/float64(len(paid)), by)
 			if err != nil {
 				return false
 			}
@@ -122,9 +128,11 @@ func (r *run) passes(b ledger.Balance) float64 {
 }
 
 // priceAt is what a stage is charged at another price, without a target: nothing where what is there answers, or as a top-up of that, or anew. Nil is nothing.
-func (a *asked) priceAt(epsilon float64) (*measure.Plan, error) {
+func (a *asked) priceAt(epsilon float64, by measure.Mechanism) (*measure.Plan, error) {
 	ask, old := a.ask, a.release
-	ask.Epsilon = epsilon
+	if ask.Epsilon = epsilon; by != "" {
+		ask.Mechanism = by
+	}
 	switch {
 	case a.free && !ask.WorthTopUp(a.ask.Epsilon):
 		return nil, nil

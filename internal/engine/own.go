@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -182,13 +183,22 @@ func (s *Session) budgetLine() (string, error) {
 func (s *Session) leftLine(b ledger.Balance) string {
 	f, e := b.Filter, s.now.epsilon
 	n, own := b.StatementsLeft(f.Usual(e)), b.Analyst.StatementsLeft(f.Usual(e))
+	noise, left := "", fmt.Sprintf("left: %d statements of epsilon %s", n, number(e))
+	if n == 1 {
+		left = "left: 1 statement of epsilon " + number(e)
+	}
+	if m := s.now.mechanism; m == measure.Gaussian || m == measure.Auto && f.PrefersRenyi() {
+		if g := b.StatementsLeft(dp.Loss{Pure: math.Inf(1), Renyi: f.Usual(e).Renyi}); g < n {
+			noise = fmt.Sprintf(" with Laplace noise, %d with Gaussian", g)
+		}
+	}
 	switch {
 	case b.Dataset.Ended:
 		return "left: nothing, for the lifetime does not hold this window"
 	case n > 0 && n < own:
-		return fmt.Sprintf("left: %d statements of epsilon %s (yours alone would hold %d: others spend the same budget)", n, number(e), own)
+		return fmt.Sprintf("%s%s (yours alone would hold %d: others spend the same budget)", left, noise, own)
 	case n > 0:
-		return fmt.Sprintf("left: %d statements of epsilon %s", n, number(e))
+		return left + noise
 	}
 	low, high := s.leastEpsilon(), e
 	if least := f.Usual(low); !b.Admits(least) {
