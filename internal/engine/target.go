@@ -295,7 +295,7 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 				WithHint("SET dpsql.target_error to a number in place of a part; or ask once at a small price with SET dpsql.target_error = off.")
 		}
 	}
-	from = fmt.Sprintf("for %g rows a group, %s", rows, from)
+	from = fmt.Sprintf("for %g rows a group, %s", max(1, math.Round(rows)), from)
 	if !sized {
 		rows, from = math.NaN(), "however large its groups are"
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -154,13 +155,16 @@ func TestTargetNeighbours(t *testing.T) {
 	edits := append([]string{"unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n"}, autoEdits[4:]...)
 	here, gone := clinicSession(t, tame, backend.DuckDB, edits...), clinicSession(t, lacking(1), backend.DuckDB, edits...)
 	for _, sql := range []string{
-		"explain (target_error '20%') select readmitted, count(*), avg(days) from encounters group by 1", "explain (target_error '5%', expected_size 1000) select sum(days) from encounters where days > 2",
+		"explain (target_error '90%') select kind_id, count(*) from encounters group by 1", "explain (target_error '20%') select readmitted, count(*), avg(days) from encounters group by 1", "explain (target_error '5%', expected_size 1000) select sum(days) from encounters where days > 2",
 		"explain (target_error '5%') select count(*) from encounters where days > 2", "explain (target_error 40, format json) select diag, count(*) from encounters group by 1",
 		"explain (target_error 9, expected_size 1000) select count(distinct diag), sum(distinct days) from encounters",
 	} {
 		told := func(s *Session) string {
 			rows, err := try(s, sql)
 			return fmt.Sprint(rows, err)
+		}
+		if regexp.MustCompile(`for [0-9]+\.[0-9]+ rows a group`).MatchString(told(here)) {
+			t.Errorf("%s: a part of a row: %s", sql, told(here))
 		}
 		if one, other := told(here), told(gone); one != other {
 			t.Errorf("%s: with a person %s, without %s", sql, one, other)
