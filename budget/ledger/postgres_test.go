@@ -435,8 +435,9 @@ func TestServersRecordsAreChecked(t *testing.T) {
 		}
 	}
 	var broken *CorruptError
+	var lost *BrokenRelease
 	psql(t, at, "UPDATE releases SET payload = '2'")
-	if err := l.Verify(ctx); !errors.As(err, &broken) || broken.Seq != 4 {
+	if err := l.Verify(ctx); !errors.As(err, &lost) || lost.Seq != 4 {
 		t.Errorf("another release: %v", err)
 	}
 	psql(t, at, "UPDATE releases SET payload = '1'; ALTER TABLE records DISABLE TRIGGER stays; UPDATE records SET body = replace(convert_from(body, 'UTF8'), '0.1', '0.2')::bytea WHERE seq = 3")
