@@ -45,6 +45,9 @@ var psqlCommands = []string{`\d`, `\d patients`, `\d+ stays`, `\d wards`, `\d pu
 	`\df count`, `\da avg`, `\dfa s*`, `\dfn to_char`, `\dT`, `\dT state`, `\dT int*`, `\do ||`, `\dO`, `\dp`, `\z`, `\ddp`, `\dD`, `\dc`, `\dC integer`, `\dd`, `\dd stays`, `\dF`, `\dFd`,
 	`\dFp`, `\dFt`, `\dl`, `\dX`, `\dy`, `\des`, `\deu`, `\det`, `\dew`, `\dA`, `\dAc btree integer`, `\dAo btree integer_ops`, `\dAp btree integer_ops`, `\drds`, `\dRp`, `\dRs`,
 	`\dS pg_am`, `\d pg_class`, `\d pg_catalog.pg_tables`, `\d nothing`, `\dt nothing`, `\encoding`,
+	`\dx`, `\dx+`, `\dF+`, `\dFp+`, `\dFd+ simple`, `\dFt+ simple`, `\dD+`, `\dDS`, `\dDS+`, `\dD *.*`, `\dc+ utf8_to_koi8_r`, `\dcS utf8_to_koi8_r`, `\dC+ integer`, `\dT+ state`, `\dTS int*`, `\do+ ||`, `\dOS C`, `\dA+`,
+	`\dAo+ btree integer_ops`, `\dAp+ btree integer_ops`, `\daS+ avg`, `\dES+`, `\dPtin+`, `\des+`, `\deu+`, `\det+`, `\dew+`, `\dRp+`, `\dX+`,
+	`\dy+`, `\dl+`, `\ds+`, `\dm+`, `\dFS english`, `\dpS pg_am`, `\ddS point`, `\dconfig work_mem`,
 	`SELECT c.relname, c.relkind FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace ORDER BY 1`,
 	`SELECT relname, oid::regclass FROM pg_class WHERE relname = 'stays' \gdesc`,
 	`SELECT table_name, column_name, data_type, udt_name, is_nullable, character_maximum_length, numeric_precision FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, ordinal_position`,
@@ -142,5 +145,22 @@ func TestPsqlCommands(t *testing.T) {
 	}
 	if !strings.Contains(seen, "of the stay") {
 		t.Error("one who may see stays.days does not see its comment")
+	}
+	// Every command in every form: one that does not fail before PostgreSQL does not fail here.
+	text.Reset()
+	for c := range strings.FieldsSeq(`d dA dAc dAf dAo dAp dC dD dE dF dFd dFp dFt dL dO dP dPn dRp dRs dT dX da db dc dconfig dd ddp des det deu dew df dfn dfw di dl dm dn do dp drds ds dt du dv dx dy l z`) {
+		for _, form := range []string{"", "S", "+", "S+ pg_catalog.pg_*s", " *.*"} {
+			if c != "d" && c != "dt" && c != "dv" || form != " *.*" { // which looks at hundreds of relations one by one
+				fmt.Fprintf(&text, "\\%s%s\n", c, form)
+			}
+		}
+	}
+	if err := os.WriteFile(script, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(ask("-h", host, "-p", port, "-U", "analyst", "demo")[0], "\n") {
+		if strings.Contains(line, "ERROR:") {
+			t.Error(line)
+		}
 	}
 }

@@ -21,6 +21,7 @@ func TestDefinitions(t *testing.T) {
 		"SELECT proname, n, pg_get_function_arg_default(p.oid, n) FROM pg_proc p, generate_series(0, 12) n WHERE pronargdefaults > 0",
 		"SELECT k, acldefault(k::\"char\", 10), e.* FROM unnest(ARRAY['c','r','s','d','f','l','L','n','p','t','F','S','T']) k, aclexplode(acldefault(k::\"char\", 10)) e",
 		"SELECT nameconcatoid(relname, oid), nameconcatoid(repeat('x', 63)::name, oid) FROM pg_class WHERE oid < 12000",
+		"SELECT n, pg_encoding_to_char(n), pg_char_to_encoding(pg_encoding_to_char(n)) FROM generate_series(-1, 43) n",
 		"SELECT * FROM ts_token_type('default'), ts_token_type(3722) b", "SELECT * FROM ts_token_type('nothing')",
 		"SELECT pg_describe_object(1259, oid, 0) FROM pg_class WHERE relnamespace <> 99", "SELECT pg_describe_object(1247, oid, 0) FROM pg_type", "SELECT pg_describe_object(1255, oid, 0) FROM pg_proc",
 		"SELECT pg_describe_object(1259, attrelid, attnum) FROM pg_attribute WHERE attrelid < 12000 AND attnum > 0", "SELECT pg_describe_object(2606, oid, 0) FROM pg_constraint",

@@ -111,15 +111,15 @@ func init() {
 		return s.described(a[0].(int64), oidOfClass, a[1].(int64)), nil
 	}), 2)
 	add("pg_encoding_to_char", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
-		if name, ok := encodings[a[0].(int64)]; ok {
-			return name, nil
+		if n := a[0].(int64); n >= 0 && n < int64(len(encodings)) {
+			return encodings[n], nil
 		}
 		return "", nil
 	}), 1)
 	add("pg_char_to_encoding", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
 		for n, name := range encodings {
-			if strings.EqualFold(strings.ReplaceAll(name, "-", ""), strings.ReplaceAll(a[0].(string), "-", "")) {
-				return n, nil
+			if plain := strings.NewReplacer("-", "", "_", ""); strings.EqualFold(plain.Replace(name), plain.Replace(a[0].(string))) {
+				return int64(n), nil
 			}
 		}
 		return int64(-1), nil
@@ -183,7 +183,9 @@ func init() {
 	addDescribe(add)
 }
 
-var encodings = map[int64]string{0: "SQL_ASCII", 6: "UTF8", 8: "LATIN1"}
+// encodings are PostgreSQL's, by their numbers.
+var encodings = strings.Fields(`SQL_ASCII EUC_JP EUC_CN EUC_KR EUC_TW EUC_JIS_2004 UTF8 MULE_INTERNAL LATIN1 LATIN2 LATIN3 LATIN4 LATIN5 LATIN6 LATIN7 LATIN8 LATIN9 LATIN10 WIN1256 WIN1258 WIN866 WIN874
+	KOI8R WIN1251 WIN1252 ISO_8859_5 ISO_8859_6 ISO_8859_7 ISO_8859_8 WIN1250 WIN1253 WIN1254 WIN1255 WIN1257 KOI8U SJIS BIG5 GBK UHC GB18030 JOHAB SHIFT_JIS_2004`)
 
 func quoteLiteral(s string) string {
 	e := ""
