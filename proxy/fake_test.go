@@ -112,7 +112,7 @@ func (s *scriptedSession) Show(name string) (string, bool, error) {
 
 func (s *scriptedSession) Settings() (out []engine.Setting) {
 	for _, name := range slices.Sorted(maps.Keys(s.values)) {
-		out = append(out, engine.Setting{Name: name, Value: s.values[name], About: "Scripted."})
+		out = append(out, engine.Setting{Name: name, Value: s.values[name], About: "Scripted.", Kind: "string"})
 	}
 	return out
 }

@@ -32,12 +32,12 @@ func loadSettings() {
 		key := strings.ToLower(f[0])
 		if p, ok := parameters[key]; ok {
 			p.about = f[3]
-			p.values = valuesOf(f[8])
+			p.kind, p.values = f[5], valuesOf(f[8])
 			continue
 		}
 		g := &guc{unit: f[2], context: f[4], kind: f[5], values: valuesOf(f[8])}
 		g.least, g.most = number(f[6]), number(f[7])
-		p := &parameter{name: f[0], about: f[3], values: g.values, guc: g, check: checkGUC, def: f[1]}
+		p := &parameter{name: f[0], about: f[3], kind: g.kind, values: g.values, guc: g, check: checkGUC, def: f[1]}
 		p.fixed = g.context != "user"
 		if g.numeric() && f[1] != "" {
 			p.def = g.show(number(f[1]))

@@ -14,6 +14,7 @@ type parameter struct {
 	name     string // as PostgreSQL spells it
 	def      string
 	about    string   // PostgreSQL's
+	kind     string   // of its values, as pg_settings.vartype has it
 	values   []string // of an enumeration
 	check    func(p *parameter, list []string) (string, error)
 	merge    func(p *parameter, list []string, now string) (string, error) // check of a setting that may be set in part
@@ -32,6 +33,7 @@ var (
 func init() {
 	for i := range parameterTable {
 		p := &parameterTable[i]
+		p.kind = "string"
 		key := strings.ToLower(p.name)
 		parameters[key] = p
 		allNames = append(allNames, key)

@@ -246,10 +246,10 @@ func (s *settings) AllParameters() (out []pgmeta.Parameter) {
 	own := s.engine.Settings()
 	for _, name := range allNames {
 		for len(own) > 0 && own[0].Name < name {
-			out, own = append(out, pgmeta.Parameter{Name: own[0].Name, Value: own[0].Value, Description: own[0].About, Default: own[0].Value}), own[1:]
+			out, own = append(out, pgmeta.Parameter{Name: own[0].Name, Value: own[0].Value, Description: own[0].About, Default: own[0].Value, Kind: own[0].Kind, Values: own[0].Values}), own[1:]
 		}
 		p := parameters[name]
-		out = append(out, pgmeta.Parameter{Name: p.name, Value: s.get(name), Description: p.about, Default: p.def, Fixed: p.fixed, Values: p.values})
+		out = append(out, pgmeta.Parameter{Name: p.name, Value: s.get(name), Description: p.about, Default: p.def, Fixed: p.fixed, Kind: p.kind, Values: p.values})
 	}
 	return out
 }

@@ -132,7 +132,7 @@ var terminalKeys = []string{
 	"SELECT * FROM st" + tab, "SELECT * FROM " + tab, "SELECT * FROM public.w" + tab, "SELECT * FROM wards WHERE " + tab, "SELECT * FROM stays ORDER BY s" + tab, "SELECT count(*) FROM stays GROUP BY d" + tab,
 	"SELECT * FROM stays JOIN pa" + tab, "TABLE wa" + tab, `SELECT * FROM patients WHERE "M` + tab, "SELECT * FROM pg_stat_ac" + tab, "SELECT * FROM information_schema.tab" + tab,
 	`\d st` + tab, `\d pati` + tab, `\dT st` + tab, `\dn pub` + tab, `\df pg_advisory_` + tab, `\da cou` + tab, `\dv pg_tab` + tab, `\di pat` + tab, `\sf to_ch` + tab, `\c dem` + tab, `\du ana` + tab, `\pset for` + tab, `\x` + tab,
-	"SET dates" + tab, "SET work_m" + tab, "SHOW enable_h" + tab, "RESET client_m" + tab, "SET client_min_messages TO " + tab, "SET bytea_output TO " + tab, "SET search_path TO pub" + tab,
+	"SET dates" + tab, "SET work_m" + tab, "SHOW enable_h" + tab, "RESET client_m" + tab, "SET client_min_messages TO " + tab, "SET enable_hashjoin TO " + tab, "SET bytea_output TO " + tab, "SET search_path TO pub" + tab,
 	"SET SESSION AUTHORIZATION ana" + tab, "BEGIN ISOLATION LEVEL REP" + tab, "COPY (SELECT 1) T" + tab, "COPY wa" + tab, "EXPLAIN SEL" + tab, "DECLARE c CURS" + tab, "FETCH BACK" + tab,
 	"PREPARE by_label AS SELECT label FROM wards;\n", "EXECUTE by_" + tab, "EXECUTE by_label;\n", "SELECT name, statement, parameter_types, from_sql, prepare_time <= now() AS past FROM pg_prepared_statements;\n", "DEALLOCATE " + tab, "DEALLOCATE ALL;\n",
 	"BEGIN;\nDECLARE walk CURSOR FOR SELECT * FROM wards ORDER BY 1;\n" + `\echo` + "\n", "FETCH 2 FROM wa" + tab, "FETCH 2 FROM walk;\n", "SELECT name, statement, is_holdable, is_binary, is_scrollable, creation_time > now() - interval '1 hour' AS late FROM pg_cursors;\n", "CLOSE wa" + tab, "ROLLBACK;\n",
@@ -178,6 +178,15 @@ func TestPsqlTerminal(t *testing.T) {
 	}
 	if got := ours.do(t, 1000, "SET dpsql.ro"+tab); !strings.Contains(got, "SET dpsql.rounding ") {
 		t.Errorf("dpsql's own settings are not completed: %s", got)
+	}
+	for i, own := range [][]string{{"SET dpsql.on_low_count TO ", "drop", "keep", "null", "DEFAULT"}, {"SET dpsql.rounding TO ", "error", "off"}, {"SET dpsql.notices TO ", "brief", "full", "off"}, {"SET dpsql.mechanism TO ", "gaussian", "laplace"},
+		{"SET dpsql.bounding TO ", "l2", "linf"}, {"SET dpsql.fresh TO ", "ON", "OFF"}, {`\df dp_`, "dp_error", "dp_low", "dp_high", "dp_top_k"}, {`\df dpsql.med`, "dpsql.median"}} {
+		shown := ours.do(t, 1001+i, own[0]+tab)
+		for _, word := range own[1:] {
+			if !strings.Contains(shown, word) {
+				t.Errorf("%s is completed without %s: %s", own[0], word, shown)
+			}
+		}
 	}
 	for i, term := range []*terminal{ours, theirs} {
 		name := []string{"dpsql", "PostgreSQL"}[i]

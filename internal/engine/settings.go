@@ -37,16 +37,38 @@ func (s *Session) leastEpsilon() float64 { return s.world.policy.Query.Epsilon /
 // setting is one row of the table of settings.
 type setting struct {
 	about string
+	kind  string   // as pg_settings.vartype has it
+	words []string // of an enumeration
 	get   func(*settings) string
 	set   func(s *Session, to *settings, value string) error
 }
 
-// Setting is one setting as SHOW ALL lists it.
-type Setting struct{ Name, Value, About string }
+// Setting is one setting as SHOW ALL and pg_settings list it.
+type Setting struct {
+	Name, Value, About, Kind string
+	Values                   []string
+}
+
+const (
+	kindString = "string"
+	kindBool   = "bool"
+	kindReal   = "real"
+	kindEnum   = "enum"
+)
+
+// The words that settings take, the usual one first where a mistake leaves it.
+var (
+	mechanismWords = []string{string(measure.Auto), string(measure.Laplace), string(measure.Gaussian)}
+	boundingWords  = []string{"linf", "auto", "l2"}
+	lowWords       = []string{lowKeep, lowNull, lowDrop}
+	roundingWords  = []string{roundOff, roundError}
+	noticeWords    = []string{"off", "brief", "full"}
+)
 
 var settingTable = map[string]setting{
 	"dpsql.epsilon": {
 		"The price of the next statements.",
+		kindReal, nil,
 		func(s *settings) string { return strconv.FormatFloat(s.epsilon, 'g', -1, 64) },
 		func(s *Session, to *settings, v string) error {
 			e, err := strconv.ParseFloat(v, 64)
@@ -67,15 +89,17 @@ var settingTable = map[string]setting{
 	},
 	"dpsql.mechanism": {
 		"Which noise: auto, laplace or gaussian.",
+		kindEnum, mechanismWords,
 		func(s *settings) string { return string(s.mechanism) },
 		func(_ *Session, to *settings, v string) error {
-			m, err := choice("dpsql.mechanism", v, string(measure.Auto), string(measure.Laplace), string(measure.Gaussian))
+			m, err := choice("dpsql.mechanism", v, mechanismWords...)
 			to.mechanism = measure.Mechanism(m)
 			return err
 		},
 	},
 	"dpsql.max_groups": {
 		"Groups of one person that count, where keys do not bound them.",
+		kindString, nil,
 		func(s *settings) string { return numberOrAuto(s.maxGroups) },
 		func(s *Session, to *settings, v string) (err error) {
 			to.maxGroups, err = parseNumberOrAuto("dpsql.max_groups", v, uint64(s.world.policy.Query.MaxPublicGroups))
@@ -86,6 +110,7 @@ var settingTable = map[string]setting{
 	// more exact, or set an automatic bound and save the choice's share.
 	"dpsql.clip": {
 		"Rows of one person that count in one group.",
+		kindString, nil,
 		func(s *settings) string { return numberOrAuto(s.clip) },
 		func(_ *Session, to *settings, v string) (err error) {
 			to.clip, err = parseNumberOrAuto("dpsql.clip", v, mostClip)
@@ -94,14 +119,16 @@ var settingTable = map[string]setting{
 	},
 	"dpsql.bounding": {
 		"How a person's part is bounded: linf, l2 or auto.",
+		kindEnum, boundingWords,
 		func(s *settings) string { return s.bounding },
 		func(_ *Session, to *settings, v string) (err error) {
-			to.bounding, err = choice("dpsql.bounding", v, "linf", "auto", "l2")
+			to.bounding, err = choice("dpsql.bounding", v, boundingWords...)
 			return err
 		},
 	},
 	"dpsql.target_error": {
 		"The 95% error that the next statements should have at most, in place of dpsql.epsilon: off, a part of the value such as 5%, or a number.",
+		kindString, nil,
 		func(s *settings) string { return s.target.String() },
 		func(_ *Session, to *settings, v string) (err error) {
 			to.target, err = parseTarget("dpsql.target_error", v)
@@ -110,6 +137,7 @@ var settingTable = map[string]setting{
 	},
 	"dpsql.expected_size": {
 		"About how many rows a group has, for dpsql.target_error: unknown, or a number.",
+		kindString, nil,
 		func(s *settings) string {
 			if s.size == 0 {
 				return "unknown"
@@ -123,6 +151,7 @@ var settingTable = map[string]setting{
 	},
 	"dpsql.fresh": {
 		"Ask anew, and pay, where a stored release would answer: on or off.",
+		kindBool, nil,
 		func(s *settings) string { return onOff(s.fresh) },
 		func(_ *Session, to *settings, v string) (err error) {
 			to.fresh, err = parseSwitch("dpsql.fresh", v)
@@ -131,25 +160,28 @@ var settingTable = map[string]setting{
 	},
 	"dpsql.on_low_count": {
 		"What is shown of a count, sum or average that is less than its error: keep, null or drop (its group's row).",
+		kindEnum, lowWords,
 		func(s *settings) string { return s.low },
 		func(_ *Session, to *settings, v string) (err error) {
-			to.low, err = choice("dpsql.on_low_count", v, lowKeep, lowNull, lowDrop)
+			to.low, err = choice("dpsql.on_low_count", v, lowWords...)
 			return err
 		},
 	},
 	"dpsql.rounding": {
 		"Round counts, sums and averages to what their error leaves significant: off or error.",
+		kindEnum, roundingWords,
 		func(s *settings) string { return s.rounding },
 		func(_ *Session, to *settings, v string) (err error) {
-			to.rounding, err = choice("dpsql.rounding", v, roundOff, roundError)
+			to.rounding, err = choice("dpsql.rounding", v, roundingWords...)
 			return err
 		},
 	},
 	"dpsql.notices": {
 		"What a NOTICE tells with each answer: off, brief or full.",
+		kindEnum, noticeWords,
 		func(s *settings) string { return s.notices },
 		func(_ *Session, to *settings, v string) (err error) {
-			to.notices, err = choice("dpsql.notices", v, "off", "brief", "full")
+			to.notices, err = choice("dpsql.notices", v, noticeWords...)
 			return err
 		},
 	},
@@ -270,7 +302,7 @@ func (s *Session) Settings() []Setting {
 	var out []Setting
 	for _, name := range SettingNames() {
 		row := settingTable[name]
-		out = append(out, Setting{name, row.get(&s.now), row.about})
+		out = append(out, Setting{name, row.get(&s.now), row.about, row.kind, row.words})
 	}
 	return out
 }

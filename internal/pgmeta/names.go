@@ -85,7 +85,11 @@ func (s *Session) find(table, nameColumn, schemaColumn string, path []string) (i
 	if len(path) == 2 {
 		return s.named(table, nameColumn, schemaColumn, path[0]+"."+path[1])
 	}
-	for _, schema := range searchPath {
+	schemas := searchPath
+	if table == "pg_proc" {
+		schemas = append(schemas[:len(schemas):len(schemas)], own)
+	}
+	for _, schema := range schemas {
 		if n, ok := s.named(table, nameColumn, schemaColumn, schema+"."+path[len(path)-1]); ok && len(path) == 1 {
 			return n, true
 		}
@@ -174,6 +178,9 @@ func (s *Session) procNamed(t sqltype.Type, name string, path []string, args str
 	list := pgcat.Procs(path[len(path)-1])
 	if len(path) > 1 && path[0] != pgCatalog {
 		list = nil
+	}
+	if n, ok := s.find("pg_proc", "proname", "pronamespace", path); ok && len(list) == 0 && t.OID == sqltype.OIDRegproc {
+		return n, nil
 	}
 	if t.OID == sqltype.OIDRegprocedure {
 		var want []sqltype.OID

@@ -57,7 +57,10 @@ var published = map[string]func(*adder){
 	"pg_type":       addTypes,
 	"pg_enum":       addLabels,
 	"pg_depend":     addDepends,
+	"pg_proc":       addProcs,
+	"pg_aggregate":  addAggregates,
 	"pg_description": func(a *adder) {
+		describeOwn(a)
 		for _, t := range a.database.tables {
 			for i, c := range t.Columns {
 				if c.Visible && c.Description != "" {

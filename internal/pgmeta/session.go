@@ -25,6 +25,7 @@ type Parameters interface {
 // Parameter is one of them.
 type Parameter struct {
 	Name, Value, Description, Default string
+	Kind                              string // pg_settings.vartype
 	Fixed                             bool
 	Values                            []string // of an enumeration
 }

@@ -286,15 +286,15 @@ func allSettings(s *Session, _ []sqltype.Value, _ []sqltype.Type) (out [][]sqlty
 		if p.Fixed {
 			context = "internal"
 		}
-		kind, values := "string", sqltype.Value(nil)
+		values := sqltype.Value(nil)
 		if len(p.Values) > 0 {
 			list := make([]sqltype.Value, len(p.Values))
 			for i, v := range p.Values {
 				list[i] = v
 			}
-			kind, values = "enum", listOf(sqltype.OIDText, list)
+			values = listOf(sqltype.OIDText, list)
 		}
-		out = append(out, []sqltype.Value{p.Name, p.Value, nil, "Client Connection Defaults", p.Description, nil, context, kind, "default", nil, nil, values, p.Default, p.Default, nil, nil, false})
+		out = append(out, []sqltype.Value{p.Name, p.Value, nil, "Client Connection Defaults", p.Description, nil, context, p.Kind, "default", nil, nil, values, p.Default, p.Default, nil, nil, false})
 	}
 	return out, nil
 }

@@ -13,10 +13,13 @@ var errorNames = map[string]ErrorKind{string(ErrorHalfWidth): ErrorHalfWidth, st
 
 // isAggregate reports a call of an aggregate or of an error function.
 func isAggregate(f *pgsyntax.FuncCall) bool {
+	_, errFn := errorNames[f.Name]
+	if f.Schema == ownSchema && f.Over == nil {
+		return errFn || isOwn(f)
+	}
 	if !builtinSchema(f.Schema) || f.Over != nil {
 		return false
 	}
-	_, errFn := errorNames[f.Name]
 	return errFn || isOwn(f) || slices.ContainsFunc(pgcat.Procs(f.Name), func(p *pgcat.Proc) bool { return p.Kind == 'a' })
 }
 

@@ -15,7 +15,7 @@ func builtinSchema(s string) bool { return s == "" || s == "pg_catalog" }
 
 func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 	switch {
-	case !builtinSchema(x.Schema) && (e.find.meta == nil || e.find.meta.Procs(x.Schema, x.Name) == nil):
+	case !builtinSchema(x.Schema) && !isAggregate(x) && (e.find.meta == nil || e.find.meta.Procs(x.Schema, x.Name) == nil):
 		return nil, sqlerr.New(sqlerr.UndefinedSchema, "schema %q does not exist", x.Schema).At(int(x.Pos)).WithHint("Functions are in pg_catalog.")
 	case x.Over != nil:
 		return e.window(x)

@@ -11,7 +11,12 @@ const medianName = "median"
 // isOwn reports a call of an aggregate that PostgreSQL does not have.
 func isOwn(x *pgsyntax.FuncCall) bool { return isMedian(x) || isTop(x) }
 
-func isTop(x *pgsyntax.FuncCall) bool { return x.Name == string(TopK) && x.Schema == "" }
+// ownSchema is where the catalogs show dpsql's own functions; it may be left out.
+const ownSchema = "dpsql"
+
+func inOwnSchema(x *pgsyntax.FuncCall) bool { return x.Schema == "" || x.Schema == ownSchema }
+
+func isTop(x *pgsyntax.FuncCall) bool { return x.Name == string(TopK) && inOwnSchema(x) }
 
 // top binds dp_top_k(x, k): an array of the k most frequent values of x, the most frequent one first.
 func (e *exprs) top(x *pgsyntax.FuncCall) (Scalar, error) {
@@ -46,7 +51,7 @@ func (e *exprs) top(x *pgsyntax.FuncCall) (Scalar, error) {
 }
 
 // isMedian reports a call of median, which PostgreSQL does not have.
-func isMedian(x *pgsyntax.FuncCall) bool { return x.Name == medianName && x.Schema == "" }
+func isMedian(x *pgsyntax.FuncCall) bool { return x.Name == medianName && inOwnSchema(x) }
 
 // median is the call in PostgreSQL's words.
 func (e *exprs) median(x *pgsyntax.FuncCall) (*pgsyntax.FuncCall, error) {
