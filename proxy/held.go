@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"maps"
+	"net"
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/pgmeta"
@@ -36,6 +37,22 @@ func (s *settings) Cursors() (out []pgmeta.Cursor) {
 		out = append(out, pgmeta.Cursor{Name: name, Text: p.statement.text, Hold: p.hold, Binary: p.binary, Scroll: p.scroll, Made: p.made})
 	}
 	return out
+}
+
+// Connection implements pgmeta.Parameters: what pg_stat_activity shows.
+func (s *settings) Connection() (c pgmeta.Connection) {
+	if s.of == nil {
+		return c
+	}
+	c.Began = s.of.began
+	if a, ok := s.of.raw.RemoteAddr().(*net.TCPAddr); ok {
+		c.Address, c.Port = a.AddrPort().Addr().Unmap().WithZone("").String(), a.Port
+	}
+	if s.of.tls != nil {
+		state := s.of.tls.ConnectionState()
+		c.TLS = &state
+	}
+	return c
 }
 
 var _ pgmeta.Parameters = (*settings)(nil)

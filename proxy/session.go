@@ -22,6 +22,7 @@ import (
 type session struct {
 	srv    *Server
 	raw    net.Conn // as accepted
+	began  time.Time
 	origin origin
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
@@ -94,7 +95,7 @@ func (t *tap) Write(b []byte) (int, error) {
 
 func newSession(srv *Server, conn net.Conn) *session {
 	t := &tap{conn: conn, metrics: srv.opts.Metrics}
-	s := &session{srv: srv, raw: conn, origin: originOf(conn.RemoteAddr()), conn: conn, io: t, be: pgproto3.NewBackend(t, t), log: srv.log,
+	s := &session{srv: srv, raw: conn, began: time.Now(), origin: originOf(conn.RemoteAddr()), conn: conn, io: t, be: pgproto3.NewBackend(t, t), log: srv.log,
 		statements: newShelf[*statement](), portals: newShelf[*portal](), reported: map[string]string{}}
 	s.ctx, s.cancel = context.WithCancel(srv.ctx)
 	return s

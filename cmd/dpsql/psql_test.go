@@ -128,6 +128,13 @@ func TestPsqlCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// JDBC's {? = call now()}: a parameter of type void is no argument.
+	call := connect(t, s.url("analyst")).PgConn()
+	if _, err := call.Prepare(t.Context(), "call", "SELECT * FROM now($1) AS result", []uint32{2278}); err != nil {
+		t.Error(err)
+	} else if r := call.ExecPrepared(t.Context(), "call", [][]byte{nil}, nil, nil).Read(); r.Err != nil || len(r.Rows) != 1 {
+		t.Errorf("%v", r)
+	}
 	got := ask("-h", host, "-p", port, "-U", "analyst", "demo")
 	if len(got) != len(psqlCommands)+1 || len(want) != len(got) {
 		t.Fatalf("%d and %d answers to %d commands", len(got), len(want), len(psqlCommands))

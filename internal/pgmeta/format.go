@@ -6,7 +6,6 @@ import (
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
-	"github.com/dpsql/dpsql/rewrite/pgcat"
 )
 
 // format is format(): %s, %I, %L and %% with positions and widths.
@@ -102,51 +101,4 @@ func sleep(s *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, erro
 	case <-s.ctx.Done():
 		return nil, s.ctx.Err()
 	}
-}
-
-// addActivity has the functions behind the views of a server's activity: one session, which has done nothing.
-func addActivity(add func(name string, f function, args ...int)) {
-	for _, name := range pgcat.ProcNames() {
-		if !strings.HasPrefix(name, "pg_stat_get_") {
-			continue
-		}
-		for _, p := range pgcat.Procs(name) {
-			if p.RetSet || p.Result == 2249 {
-				continue
-			}
-			var v sqltype.Value
-			switch p.Result {
-			case sqltype.OIDInt8, sqltype.OIDInt4:
-				v = int64(0)
-			case sqltype.OIDFloat8:
-				v = float64(0)
-			}
-			add(name, constant(v), len(p.Args))
-		}
-	}
-	add("pg_stat_get_activity", function{onNull: true, rows: func(s *Session, _ []sqltype.Value, _ []sqltype.Type) ([][]sqltype.Value, error) {
-		outs := pgcat.Procs("pg_stat_get_activity")[0].Outs
-		row := make([]sqltype.Value, len(outs))
-		for i, o := range outs {
-			switch o.Name {
-			case "datid":
-				row[i] = number32("database", s.Name)
-			case "pid":
-				row[i] = s.pid()
-			case "client_port":
-				row[i] = int64(0)
-			case "usesysid":
-				row[i] = int64(oidOfRole)
-			case "state":
-				row[i] = "active"
-			case "query", "application_name":
-				row[i] = ""
-			case "backend_type":
-				row[i] = "client backend"
-			case "ssl", "gss_auth", "gss_enc":
-				row[i] = false
-			}
-		}
-		return [][]sqltype.Value{row}, nil
-	}}, 1)
 }

@@ -63,7 +63,7 @@ func init() {
 	for _, name := range []string{"pg_get_triggerdef", "pg_get_ruledef", "pg_get_partkeydef",
 		"pg_get_statisticsobjdef_columns", "pg_get_statisticsobjdef", "pg_get_statisticsobjdef_expressions", "pg_get_partition_constraintdef",
 		"pg_sequence_last_value", "pg_relation_filenode", "pg_relation_filepath", "shobj_description", "pg_tablespace_location", "pg_collation_actual_version",
-		"pg_column_compression", "inet_client_addr", "inet_server_addr", "inet_client_port", "inet_server_port", "pg_current_logfile"} {
+		"pg_column_compression", "inet_server_addr", "inet_server_port", "pg_current_logfile"} {
 		add(name, constant(nil), 0, 1, 2, 3)
 	}
 	add("pg_tablespace_location", strict(func(*Session, []sqltype.Value, []sqltype.Type) (sqltype.Value, error) { return "", nil }), 1)

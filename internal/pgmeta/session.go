@@ -20,6 +20,7 @@ type Parameters interface {
 	BackendPID() uint32
 	PreparedStatements() []Prepared
 	Cursors() []Cursor
+	Connection() Connection
 }
 
 // Parameter is one of them.

@@ -90,6 +90,9 @@ func appendBinary(dst []byte, v Value, t Type) ([]byte, error) {
 			return appendNumericBinary(dst, x)
 		}
 	case string: // for every string type the binary form is the text
+		if t.OID == OIDInet {
+			return appendInetBinary(dst, x)
+		}
 		if x == "" && t.OID == OIDChar {
 			return append(dst, 0), nil
 		}

@@ -108,6 +108,9 @@ func (e *exprs) callArgs(x *pgsyntax.FuncCall) (args []Scalar, names []string, v
 		if err != nil {
 			return nil, nil, false, err
 		}
+		if p, ok := v.(*Param); ok && p.T.OID == sqltype.OIDVoid && len(names) == 0 { // JDBC's place of what {? = call f()} gives
+			continue
+		}
 		args = append(args, v)
 	}
 	return args, names, variadic, nil
