@@ -43,6 +43,7 @@ func (s drawingSession) Prepare(context.Context, pgsyntax.Statement, []sqltype.O
 }
 
 func (drawingPrepared) Params() []sqltype.Type   { return nil }
+func (drawingPrepared) Size() int                { return 0 }
 func (drawingPrepared) Columns() []engine.Column { return []engine.Column{column("n", sqltype.Int8)} }
 
 func (p drawingPrepared) Run(context.Context, []sqltype.Value) (*engine.Answer, error) {

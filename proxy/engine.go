@@ -47,6 +47,8 @@ type Session interface {
 type Prepared interface {
 	Params() []sqltype.Type
 	Columns() []engine.Column
+	// Size is about the bytes of memory that it holds.
+	Size() int
 	// Run charges and answers. It is called once for each portal.
 	Run(ctx context.Context, args []sqltype.Value) (*engine.Answer, error)
 }

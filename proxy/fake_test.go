@@ -130,6 +130,7 @@ type known struct {
 	notice  string
 	madeUp  bool
 	prepare error
+	size    int  // of what it is bound to
 	endless bool // a streamed answer has its row again and again
 	run     func(ctx context.Context, e *scripted, args []sqltype.Value) ([][]sqltype.Value, error)
 }
@@ -182,6 +183,7 @@ const wide = "select 1 as wide where false"
 var script = map[string]known{
 	wide:                          {columns: []engine.Column{column(strings.Repeat("wide", 100), sqltype.Int4)}, run: constant()},
 	"select 1":                    {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(1)})},
+	"select bound":                {columns: []engine.Column{column("?column?", sqltype.Int4)}, size: 1 << 20, run: constant()},
 	"select 1 as x":               {columns: []engine.Column{column("x", sqltype.Int4)}, run: constant([]sqltype.Value{int64(1)})},
 	"select 2":                    {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant([]sqltype.Value{int64(2)})},
 	"select 1 where false":        {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: constant()},
@@ -291,6 +293,7 @@ func (s *scriptedSession) Prepare(_ context.Context, st pgsyntax.Statement, oids
 
 func (p *scriptedPrepared) Params() []sqltype.Type   { return p.params }
 func (p *scriptedPrepared) Columns() []engine.Column { return p.columns }
+func (p *scriptedPrepared) Size() int                { return p.size }
 
 func (p *scriptedPrepared) Run(ctx context.Context, args []sqltype.Value) (*engine.Answer, error) {
 	p.engine.runs.Add(1)

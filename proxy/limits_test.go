@@ -130,6 +130,11 @@ func TestHeldStatements(t *testing.T) {
 	}
 	p.send(t, `Query {"String":"deallocate all"}`)
 	p.until(t, []string{"ReadyForQuery"}, false, "")
+	if ok, limit := send(20, "select bound"); ok != 3 || limit != 17 {
+		t.Errorf("%d of short ones that are bound to much were kept, %d refused", ok, limit)
+	}
+	p.send(t, `Query {"String":"deallocate all"}`)
+	p.until(t, []string{"ReadyForQuery"}, false, "")
 	if ok, _ := send(3, "select 1"); ok != 3 {
 		t.Error("what was closed is still counted")
 	}

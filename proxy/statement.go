@@ -92,6 +92,7 @@ func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID
 			return nil, runError(ctx, err)
 		}
 		out.prepared, out.columns = p, p.Columns()
+		out.bytes = max(out.bytes, p.Size()) // what it is bound to may be far more than what is written
 		_, of := n.(*pgsyntax.Models)
 		out.rows = !of || len(out.columns) > 0
 		if !made {
