@@ -32,6 +32,26 @@ func TestSignificant(t *testing.T) {
 	}
 }
 
+// TestUnder: a value is under its error where its size is, and where of the error nothing can be said.
+func TestUnder(t *testing.T) {
+	for _, c := range []struct {
+		v     float64
+		width float64
+		want  bool
+	}{
+		{5, 5, false}, {4, 5, true}, {2, 5, true}, {6, 5, false}, {-5, 5, false}, {-4, 5, true}, {-6, 5, false}, {-100, 5, false}, {0, 5, true}, {0, 0, false}, {1, math.Inf(1), true}, {1, math.NaN(), true}, {-1, math.NaN(), true},
+	} {
+		for _, v := range []sqltype.Value{int64(c.v), c.v, decimal.NewFromFloat(c.v)} {
+			if under(v, c.width) != c.want {
+				t.Errorf("%T %v of error %g", v, v, c.width)
+			}
+		}
+	}
+	if !under(math.NaN(), 5) || under("text", 5) || under(4.999, 5) != true || under(decimal.RequireFromString("-5.001"), 5) {
+		t.Error("fractions, or what is no number")
+	}
+}
+
 // showings are settings, each of which follows from what is shown without.
 var showings = [][2]string{{lowNull, roundOff}, {lowDrop, roundOff}, {lowKeep, roundError}, {lowNull, roundError}, {lowDrop, roundError}}
 
