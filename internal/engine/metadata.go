@@ -93,8 +93,8 @@ func (p *Prepared) bind(ctx context.Context) (*plan.Query, error) {
 		if metaErr == nil {
 			return q, nil
 		}
-		if code(err) == sqlerr.Unsupported.Code && code(metaErr) != sqlerr.Unsupported.Code {
-			err = metaErr
+		if code(err) == sqlerr.Unsupported.Code && (code(metaErr) != sqlerr.Unsupported.Code || position(metaErr) > position(err)) {
+			err = metaErr // the catalogs have what the data's functions stopped at
 		}
 		return nil, err
 	}
@@ -122,6 +122,15 @@ func code(err error) string {
 		return ""
 	}
 	return e.Code
+}
+
+// position is where an error stands in the statement, from 1; 0 where it has no place.
+func position(err error) int {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.Pos
 }
 
 // analyzeFree keeps a statement that reads no table of the data: there is nothing to bound.

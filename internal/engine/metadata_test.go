@@ -1,0 +1,27 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// TestMissingFunction: a statement over no table that neither the data's functions nor the catalogs' can answer is refused for the function that is missing, not for the first that one of them lacks.
+func TestMissingFunction(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	for sql, names := range map[string]string{
+		"SELECT quote_ident('x'), pg_current_wal_lsn()":                       "pg_current_wal_lsn",
+		"SELECT pg_current_wal_lsn(), quote_ident('x')":                       "pg_current_wal_lsn",
+		"SELECT array_position(ARRAY[1, 2], 2), pg_current_wal_lsn()":         "pg_current_wal_lsn",
+		"SELECT pg_encoding_to_char(6), abs(-1), pg_current_wal_insert_lsn()": "pg_current_wal_insert_lsn",
+	} {
+		_, err := try(s, sql)
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || !strings.HasPrefix(e.Message, "function "+names+"(") || e.Pos != strings.Index(sql, names)+1 {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+}
