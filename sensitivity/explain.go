@@ -21,51 +21,56 @@ type told struct {
 	Bounds
 }
 
+// Line is a line of Explain: what it is about, and what it says of that.
+type Line struct{ Key, Words string }
+
+func (l Line) String() string { return l.Key + ": " + l.Words }
+
 // Explain says in lines how the statement is bounded; it follows from plan and policy alone, and from what was released.
-func Explain(analysis *Analysis, bounds Bounds) []string {
+func Explain(analysis *Analysis, bounds Bounds) []Line {
 	a := told{analysis, bounds}
 	if a.Class != Private {
-		return []string{"Public: exact and free"}
+		return []Line{{"Public", "exact and free"}}
 	}
-	var lines []string
-	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	var lines []Line
+	say := func(key, format string, args ...any) { lines = append(lines, Line{key, fmt.Sprintf(format, args...)}) }
 	if by := a.visibleName(a.Body.UnitCol); by != "" {
-		say("Unit: %s", by)
+		say("Unit", "%s", by)
 	} else {
-		say("Unit: the privacy unit, by a column that you may not see")
+		say("Unit", "the privacy unit, by a column that you may not see")
 	}
 	if len(a.Choices) == 0 && a.MaxRows == 0 {
-		say("Rows of a unit: any number")
+		say("Rows of a unit", "any number")
 	} else if a.MaxRows > 0 {
-		say("Rows of a unit: at most %d in a group (%s)", a.MaxRows, a.MaxWhy)
+		say("Rows of a unit", "at most %d in a group (%s)", a.MaxRows, a.MaxWhy)
 	} else {
-		say("Rows of a unit: not declared; bounds are chosen, after a noisy look at how many units have more")
+		say("Rows of a unit", "not declared; bounds are chosen, after a noisy look at how many units have more")
 	}
 	switch {
 	case len(a.Keys) == 0:
-		say("Groups: one")
+		say("Groups", "one")
 	case a.Groups.Public:
-		say("Groups: %d public, answered in full (%s)", a.Groups.Count, a.sourcesWhy())
+		say("Groups", "%d public, answered in full (%s)", a.Groups.Count, a.sourcesWhy())
 	default:
-		say("Groups: unknown, chosen by their noisy numbers of units")
+		say("Groups", "unknown, chosen by their noisy numbers of units")
 	}
 	if c := a.Limit.Cap; c != nil {
-		say("Cap: what choice %d gives, of a unit's groups (%s)", c.Index+1, a.span(c))
+		say("Cap", "what choice %d gives, of a unit's groups (%s)", c.Index+1, a.span(c))
 	} else if a.Limit.L2 {
-		say("Groups of a unit: any (%s)", a.Limit.Why)
+		say("Groups of a unit", "any (%s)", a.Limit.Why)
 	} else if a.Limit.Capped {
-		say("Cap: %d groups of a unit (%s)", a.Limit.PerUnit, a.Limit.Why)
+		say("Cap", "%d groups of a unit (%s)", a.Limit.PerUnit, a.Limit.Why)
 	} else {
-		say("Groups of a unit: %d (%s)", a.Limit.PerUnit, a.Limit.Why)
+		say("Groups of a unit", "%d (%s)", a.Limit.PerUnit, a.Limit.Why)
 	}
 	if why := a.Limit.NotL2; why != "" {
-		say("Bounding: linf, in place of l2: %s", why)
+		say("Bounding", "linf, in place of l2: %s", why)
 	}
 	if a.People >= 0 {
-		say("Small groups: not shown where measure %d is under the policy's min_people", a.People+1)
+		say("Small groups", "not shown where measure %d is under the policy's min_people", a.People+1)
 	}
 	for i, m := range a.Measures {
-		say("Measure %d: %s", i+1, a.measureLine(m))
+		say(fmt.Sprintf("Measure %d", i+1), "%s", a.measureLine(m))
 	}
 	return lines
 }

@@ -45,13 +45,13 @@ func (p *Prepared) runExplain(ctx context.Context, args []sqltype.Value) (*Answe
 	rep := &report{}
 	switch {
 	case p.meta != nil:
-		rep.Head = line("Statement about names: answered from the policy, free; the database is not asked")
+		rep.Head = head("Statement about names", ": answered from the policy, free; the database is not asked")
 	case p.preview != "":
 		rep = p.explainPreview()
 	case p.an.Class == sensitivity.Public:
-		rep.Head = line("Public statement: exact and free")
+		rep.Head = head("Public statement", ": exact and free")
 		for _, l := range strings.Split(strings.TrimRight(plan.Format(p.query), "\n"), "\n") {
-			rep.All = append(rep.All, told{Text: l})
+			rep.All = append(rep.All, told{l, "Plan Lines", l, true})
 		}
 	default:
 		var err error
@@ -97,9 +97,9 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 		}
 	}
 	alone := len(list) == 1
-	rep := &report{Head: line("Private statement")}
+	rep := &report{Head: head("Private statement", "")}
 	if !alone {
-		rep.Head = line("Private statement: %d releases in one snapshot, charged together; each has its part of the price", len(list))
+		rep.Head = head("Private statement", fmt.Sprintf(": %d releases in one snapshot, charged together; each has its part of the price", len(list)))
 	}
 	var charged, whole []*measure.Plan
 	for i, st := range list {
@@ -117,12 +117,12 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 			of = append(of, p.finishingLines()...)
 		}
 		if st.aim != "" {
-			of = append(of, told{Text: st.aim})
+			of = append(of, keyed("Target", "%s", st.aim))
 		}
 		rel := toldRelease{Lines: append(of, more...)}
 		if !alone {
 			of := reads(st.inputs, number)
-			rel.Head = told{fmt.Sprintf("Release %d:%s", i+1, of), "Release", i + 1}
+			rel.Head = told{Text: fmt.Sprintf("Release %d:%s", i+1, of), Key: "Release", Value: i + 1}
 			if of != "" {
 				rel.Lines = append([]told{{Key: "Reads", Value: strings.TrimPrefix(of, " reads ")}}, rel.Lines...)
 			}
@@ -134,10 +134,14 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 	}
 	rep.All = p.finishingLines()
 	if len(charged) == 0 {
-		rep.All = append(rep.All, line("Charge in all: nothing"))
+		rep.All = append(rep.All, freeLine(p.filter, "Charge in all", ""))
 	} else {
 		sum := total(charged)
-		rep.All = append(rep.All, told{"Charge in all: " + priceLine(sum, p.filter.Order), "", lossJSON(p.filter, sum)})
+		accountants, err := p.session.accountantsLine(charged...)
+		if err != nil {
+			return nil, err
+		}
+		rep.All = append(rep.All, told{Text: "Charge in all: " + priceLine(sum, p.filter.Order), Key: "Charge in all", Value: lossJSON(p.filter, sum)}, accountants)
 	}
 	b, err := p.session.balance()
 	if err != nil {
@@ -159,7 +163,12 @@ func (s *Session) balance() (ledger.Balance, error) {
 // leftLine says how many such charges the budget holds.
 func leftLine(b ledger.Balance, mp *measure.Plan, what string) told {
 	n := b.StatementsLeft(mp.Loss)
-	out := line("Left: %s %s", statements(n), what)
+	return leftTold(n, fmt.Sprintf("%s %s", statements(n), what))
+}
+
+// leftTold is how many more there are; null where their number has no end.
+func leftTold(n int64, words string) told {
+	out := told{Text: "Left: " + words, Key: "Left"}
 	if n < math.MaxInt64 {
 		out.Value = n
 	}
@@ -168,9 +177,15 @@ func leftLine(b ledger.Balance, mp *measure.Plan, what string) told {
 
 // boundLines say how the statement is bounded, and by which way its rows reach their person.
 func boundLines(a *sensitivity.Analysis, bounds sensitivity.Bounds) []told {
-	lines := linesOf(sensitivity.Explain(a, bounds))
-	if path := pathLine(a); path != "" && len(lines) > 0 {
-		lines = slices.Insert(lines, 1, told{Text: path})
+	var lines []told
+	for i, l := range sensitivity.Explain(a, bounds) {
+		lines = append(lines, keyed(l.Key, "%s", l.Words))
+		if i > 0 {
+			continue
+		}
+		if path := unitPath(a); path != "" {
+			lines = append(lines, keyed("Unit path", "%s", path))
+		}
 	}
 	return lines
 }
@@ -203,11 +218,11 @@ func reads(inputs []sensitivity.Input, number map[int]int) string {
 func (p *Prepared) finishingLines() (lines []told) {
 	for _, l := range p.program.Answer.Leaves {
 		if l.Parts == nil {
-			lines = append(lines, line("Public rows beside what is released: %s", publicName(l.At)))
+			lines = append(lines, told{"Public rows beside what is released: " + publicName(l.At), "Public Rows", publicName(l.At), true})
 		}
 	}
 	if l := finishingLine(p.program.Answer); l != "" {
-		lines = append(lines, told{Text: l})
+		lines = append(lines, told{Text: "Finishing, from the released rows: " + l, Key: "Finishing", Value: l})
 	}
 	if p.elsewhere != nil {
 		lines = append(lines, line("Finishing is done by the database: the released rows are its parameters, and it reads no table"))
@@ -237,7 +252,7 @@ type explainer struct {
 func (x explainer) charge(ctx context.Context) (lines []told, bounds sensitivity.Bounds, charged *measure.Plan, err error) {
 	mp, old, free := x.st.plan, x.st.release, x.st.free
 	if len(mp.Events()) == 0 {
-		return []told{line("Charge: nothing (public groups, nothing measured)")}, bounds, nil, nil
+		return []told{freeLine(x.filter, "Charge", "public groups, nothing measured")}, bounds, nil, nil
 	}
 	switch bounds = candidates(mp); {
 	case free:
@@ -256,10 +271,13 @@ func (x explainer) charge(ctx context.Context) (lines []told, bounds sensitivity
 // free is of a statement that a release answers, which this analyst may have as often as they like.
 func (x explainer) free(ctx context.Context, mp *measure.Plan, old *release.Release) ([]told, error) {
 	s := x.session
-	lines := []told{line("Charge: nothing (answered from the release made at price %s)%s", number(old.Spent().Price), littleMore(old, x.st.ask))}
+	answered := freeLine(x.filter, "Charge", "answered from the release made at price "+number(old.Spent().Price))
 	if old.Of != nil {
-		lines = []told{line("Charge: nothing (%s; it was made at price %s)", computedWords(old), number(old.Spent().Price))}
+		answered = freeLine(x.filter, "Charge", fmt.Sprintf("%s; it was made at price %s", computedWords(old), number(old.Spent().Price)))
+	} else {
+		answered.Text += littleMore(old, x.st.ask)
 	}
+	lines := []told{answered}
 	if x.alone {
 		b, err := s.balance()
 		if err != nil {
@@ -287,24 +305,31 @@ func (x explainer) topUp(ctx context.Context, mp *measure.Plan, old *release.Rel
 		lines, err := x.free(ctx, mp, old)
 		return lines, nil, err
 	}
-	lines := []told{line("Top-up: of the release made at price %s, each of its measures once more, with its bounds and for its groups", number(was))}
+	lines := []told{keyed("Top-up", "of the release made at price %s, each of its measures once more, with its bounds and for its groups", number(was))}
 	for i := range top.Measures {
-		lines = append(lines, line("Noise %d: %s", i+1, noiseLine(a, top, i)))
+		lines = append(lines, noiseTold(i, noiseLine(a, top, i), 1/float64(len(top.Measures)), ""))
 	}
-	lines = append(lines, told{fmt.Sprintf("Charge: the difference from price %s: %s", number(was), priceLine(top, s.filter.Order)), "", lossJSON(s.filter, top)})
+	difference := lossJSON(s.filter, top)
+	difference.From = was
+	lines = append(lines, told{Text: fmt.Sprintf("Charge: the difference from price %s: %s", number(was), priceLine(top, s.filter.Order)), Key: "Charge", Value: difference})
 	b, err := s.balance()
 	if err != nil {
 		return nil, nil, err
 	}
 	lines = append(lines, endsPure(b, top)...)
 	if x.alone {
+		accountants, err := s.accountantsLine(top)
+		if err != nil {
+			return nil, nil, err
+		}
+		lines = append(lines, accountants)
 		switch left := b.StatementsLeft(top.Loss); left {
 		case 0:
-			lines = append(lines, told{"Left: the budget does not hold this charge", "", 0})
+			lines = append(lines, leftTold(0, "the budget does not hold this charge"))
 		case math.MaxInt64:
-			lines = append(lines, line("Left: any number of such charges"))
+			lines = append(lines, leftTold(left, "any number of such charges"))
 		default:
-			lines = append(lines, told{fmt.Sprintf("Left: %d more such charges after it", left-1), "", left - 1})
+			lines = append(lines, leftTold(left-1, fmt.Sprintf("%d more such charges after it", left-1)))
 		}
 	}
 	return append(lines, x.largestLine(ctx, after)...), top, nil
@@ -312,8 +337,8 @@ func (x explainer) topUp(ctx context.Context, mp *measure.Plan, old *release.Rel
 
 // largestLine is the 95% errors of a release.
 func (x explainer) largestLine(ctx context.Context, r *release.Release) []told {
-	if errs := x.session.errorLine(ctx, x.program, x.st.an, r); errs != "" {
-		return []told{{Text: "95% error (noise only, largest group): " + errs}}
+	if errs := x.session.largestErrors(ctx, x.program, x.st.an, r); len(errs) > 0 {
+		return []told{{Text: "95% error (noise only, largest group): " + strings.Join(texts(errs), ", "), Key: "Errors", Value: errs}}
 	}
 	return nil
 }
@@ -327,39 +352,38 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 	}
 	for i, ev := range mp.Measures {
 		if ev == nil {
-			lines = append(lines, line("Noise %d: the selection's noisy number of units", i+1))
+			lines = append(lines, noiseTold(i, "the selection's noisy number of units", 0, ""))
 			continue
 		}
-		lines = append(lines, told{fmt.Sprintf("Noise %d: %s%s", i+1, noiseLine(a, mp, i), shareText(mp.Parts[i])), "", noiseJSON{noiseLine(a, mp, i), mp.Parts[i]}})
+		lines = append(lines, noiseTold(i, noiseLine(a, mp, i), mp.Parts[i], shareText(mp.Parts[i])))
 	}
 	for i, ev := range mp.Choices {
-		lines = append(lines, told{Text: s.choiceLine(a, i, ev, mp.Shares[i])})
+		lines = append(lines, keyed(fmt.Sprintf("Choice %d", i+1), "%s", s.choiceLine(a, i, ev, mp.Shares[i])))
 	}
 	n := len(mp.Selections)
 	if c := a.Limit.Cap; c != nil && n > 0 { // those of caps that are candidates
 		n = min(n, int(mp.Choices[c.Index].Edges))
 	}
 	if n > 1 {
-		lines = append(lines, line("Groups chosen: noisy number of units > %d to %d, by the cap (truncated Laplace, delta %s)%s", mp.Selections[0].Threshold,
+		lines = append(lines, keyed("Groups chosen", "noisy number of units > %d to %d, by the cap (truncated Laplace, delta %s)%s", mp.Selections[0].Threshold,
 			mp.Selections[n-1].Threshold, number(mp.Selections[0].Delta), shareText(mp.Selected)))
 	} else if n == 1 {
 		sel := mp.Selections[0]
-		lines = append(lines, line("Groups chosen: noisy number of units > %d (truncated Laplace, scale %s, delta %s)%s", sel.Threshold,
+		lines = append(lines, keyed("Groups chosen", "noisy number of units > %d (truncated Laplace, scale %s, delta %s)%s", sel.Threshold,
 			number(sel.Scale.Float()), number(sel.Delta), shareText(mp.Selected)))
 	}
-	lines = append(lines, told{"Charge: " + priceLine(mp, s.filter.Order), "", lossJSON(s.filter, mp)})
+	lines = append(lines, told{Text: "Charge: " + priceLine(mp, s.filter.Order), Key: "Charge", Value: lossJSON(s.filter, mp)})
 	b, err := s.balance()
 	if err != nil {
 		return nil, err
 	}
 	lines = append(lines, endsPure(b, mp)...)
-	accountants, err := s.accountantsLine(mp)
-	if err != nil {
-		return nil, err
-	}
-	lines = append(lines, accountants)
 	if x.alone {
-		lines = append(lines, leftLine(b, mp, "such statements"))
+		accountants, err := s.accountantsLine(mp)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, accountants, leftLine(b, mp, "such statements"))
 	}
 	errs, err := expectedErrors(x.program, a, mp, usualCounts...)
 	if err != nil {
@@ -368,7 +392,7 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 	if len(errs) == 0 {
 		return lines, nil
 	}
-	lines = append(lines, told{"Expected 95% error (noise only; what clipping takes away is not in it): " + strings.Join(texts(errs), "; "), "Expected Errors", errs})
+	lines = append(lines, told{Text: "Expected 95% error (noise only; what clipping takes away is not in it): " + strings.Join(texts(errs), "; "), Key: "Expected Errors", Value: errs})
 	compared, err := x.comparedLines(mp, b)
 	return append(lines, compared...), err
 }
@@ -383,6 +407,11 @@ func endsPure(b ledger.Balance, charge *measure.Plan) []told {
 		return []told{line("  the data set's plain sum of epsilons has ended; the first Gaussian statement of yours ends your own, and the Renyi side then holds it alone")}
 	}
 	return []told{line("  the first Gaussian statement ends the plain sum of epsilons; the Renyi side then holds the budget alone")}
+}
+
+// noiseTold is a measure's noise.
+func noiseTold(i int, noise string, share float64, shared string) told {
+	return told{Text: fmt.Sprintf("Noise %d: %s%s", i+1, noise, shared), Key: fmt.Sprintf("Noise %d", i+1), Value: noiseJSON{noise, share}}
 }
 
 // noiseJSON is a measure's noise and its part of the price.
@@ -401,7 +430,7 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Choice, share
 	if loss, err := s.filter.Loss(ev); err == nil {
 		cost = fmt.Sprintf("; it takes %s%% of the price, being epsilon %s by itself", number(100*share), number(loss.Pure))
 	}
-	return fmt.Sprintf("Choice %d: %s, among %d edges, by the number of units beyond (exponential mechanism, scale %s; one e times as large must save %s units)%s", i+1, what, ev.Edges,
+	return fmt.Sprintf("%s, among %d edges, by the number of units beyond (exponential mechanism, scale %s; one e times as large must save %s units)%s", what, ev.Edges,
 		number(ev.Scale.Float()), number(ev.Slope.Float()), cost)
 }
 

@@ -9,14 +9,15 @@ import (
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// pathLine says by which foreign keys the statement's private tables reach their person; "" where all have the person's column.
-func pathLine(a *sensitivity.Analysis) string {
+// unitPath says by which foreign keys the statement's private tables reach their person; "" where all have the person's column.
+func unitPath(a *sensitivity.Analysis) string {
 	var ways []string
 	seen := map[*plan.Table]bool{}
 	for _, s := range scansOf(a.Agg.Input) {
@@ -34,7 +35,7 @@ func pathLine(a *sensitivity.Analysis) string {
 	if len(ways) == 0 {
 		return ""
 	}
-	return "Unit path: " + strings.Join(ways, "; ")
+	return strings.Join(ways, "; ")
 }
 
 // tableName is a table's, where the analyst may see anything of it.
@@ -45,10 +46,14 @@ func tableName(t *plan.Table) string {
 	return "a table that you may not see"
 }
 
-// accountantsLine is what each accountant says of a statement by itself.
-func (s *Session) accountantsLine(mp *measure.Plan) (told, error) {
+// accountantsLine is what each accountant says of all that a statement is charged, by itself.
+func (s *Session) accountantsLine(charged ...*measure.Plan) (told, error) {
 	f := s.filter
-	charges, err := budget.Charges(mp.Events(), f.Delta)
+	var events []dp.Event
+	for _, mp := range charged {
+		events = append(events, mp.Events()...)
+	}
+	charges, err := budget.Charges(events, f.Delta)
 	if err != nil {
 		return told{}, err
 	}
@@ -62,7 +67,7 @@ func (s *Session) accountantsLine(mp *measure.Plan) (told, error) {
 		}
 		values = append(values, v)
 	}
-	return told{fmt.Sprintf("By each accountant, this statement alone at delta %s: %s", number(f.Delta), strings.Join(words, "; ")), "Accountants", values}, nil
+	return told{fmt.Sprintf("By each accountant, this statement alone at delta %s: %s", number(f.Delta), strings.Join(words, "; ")), "Accountants", values, false}, nil
 }
 
 type accountantJSON struct {
@@ -108,7 +113,7 @@ func (x explainer) comparedLines(mp *measure.Plan, b ledger.Balance) ([]told, er
 				if f.Order != 0 {
 					why = "the bounding or the size of the noise does not allow it"
 				}
-				out = append(out, line("With %s noise at this price: none (%s)", noise.name, why))
+				out = append(out, told{fmt.Sprintf("With %s noise at this price: none (%s)", noise.name, why), "Noises", comparedJSON{Mechanism: string(noise.mechanism), At: atPrice, Why: why}, true})
 				continue
 			}
 		}
@@ -116,7 +121,7 @@ func (x explainer) comparedLines(mp *measure.Plan, b ledger.Balance) ([]told, er
 		if noise.mechanism == mp.Mechanism {
 			taken = " (taken)"
 		}
-		one, err := x.comparedLine(of, fmt.Sprintf("With %s noise at this price", noise.name), "", taken)
+		one, err := x.comparedLine(of, fmt.Sprintf("With %s noise at this price", noise.name), atPrice, taken)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +134,7 @@ func (x explainer) comparedLines(mp *measure.Plan, b ledger.Balance) ([]told, er
 		if noise.mechanism == mp.Mechanism {
 			continue
 		}
-		of, err := x.atRenyi(noise.mechanism, mp.Loss.Renyi)
+		of, err := x.planAtRenyi(noise.mechanism, mp.Loss.Renyi)
 		if err != nil || of == nil {
 			return out, err
 		}
@@ -137,7 +142,7 @@ func (x explainer) comparedLines(mp *measure.Plan, b ledger.Balance) ([]told, er
 		if most := x.session.analyst.MaxQueryEpsilon; of.Price > most {
 			above = fmt.Sprintf(", more than the %s that you may ask for", number(most))
 		}
-		one, err := x.comparedLine(of, fmt.Sprintf("With %s noise at the same Renyi loss, which alone counts since the plain sum of epsilons has ended: price %s%s", noise.name, number(of.Price), above), "renyi", "")
+		one, err := x.comparedLine(of, fmt.Sprintf("With %s noise at the same Renyi loss, which alone counts since the plain sum of epsilons has ended: price %s%s", noise.name, number(of.Price), above), atRenyi, "")
 		if err != nil {
 			return nil, err
 		}
@@ -163,15 +168,15 @@ func (x explainer) comparedLine(of *measure.Plan, what, at, taken string) ([]tol
 	if list == nil {
 		return nil, nil
 	}
-	separator := ": "
-	if at != "" {
+	separator, charge := ": ", lossJSON(f, of)
+	if at == atRenyi {
 		separator = "; "
 	}
-	return []told{{fmt.Sprintf("%s%s%s; %s%s", what, separator, loss, strings.Join(list, "; "), taken), "", comparedJSON{taken != "", at, lossJSON(f, of), errs}}}, nil
+	return []told{{fmt.Sprintf("%s%s%s; %s%s", what, separator, loss, strings.Join(list, "; "), taken), "Noises", comparedJSON{string(of.Mechanism), at, taken != "", "", &charge, errs}, true}}, nil
 }
 
-// atRenyi is the plan of a noise at the largest price at which it loses no more on the Renyi side than this; nil where it has none.
-func (x explainer) atRenyi(mechanism measure.Mechanism, most float64) (best *measure.Plan, err error) {
+// planAtRenyi is the plan of a noise at the largest price at which it loses no more on the Renyi side than this; nil where it has none.
+func (x explainer) planAtRenyi(mechanism measure.Mechanism, most float64) (best *measure.Plan, err error) {
 	ask := x.st.ask
 	ask.Mechanism = mechanism
 	low, high := ask.Least, 1000.0
@@ -194,17 +199,27 @@ func (x explainer) atRenyi(mechanism measure.Mechanism, most float64) (best *mea
 	return best, nil
 }
 
+// At what noises are compared: the same price, or the same Renyi loss.
+const (
+	atPrice = "price"
+	atRenyi = "renyi"
+)
+
 type comparedJSON struct {
-	Taken    bool       `json:"Taken"`
-	At       string     `json:"At,omitempty"` // renyi: the same Renyi loss; else the same price
-	Charge   chargeJSON `json:"Charge"`
-	Expected []expected `json:"Expected Errors"`
+	Mechanism string      `json:"Mechanism"`
+	At        string      `json:"At"`
+	Taken     bool        `json:"Taken"`
+	Why       string      `json:"Why,omitempty"` // there is none
+	Charge    *chargeJSON `json:"Charge"`
+	Expected  []expected  `json:"Expected Errors"`
 }
 
-// chargeJSON is a charge's numbers; null for what has none.
+// chargeJSON is a charge's numbers; null for what has none, as an epsilon under Gaussian noise.
 type chargeJSON struct {
 	Price     float64  `json:"Price"`
-	Mechanism string   `json:"Mechanism"`
+	From      float64  `json:"From Price,omitempty"` // of a top-up, which is charged the difference
+	Why       string   `json:"Why,omitempty"`        // nothing is charged
+	Mechanism string   `json:"Mechanism,omitempty"`
 	Epsilon   *float64 `json:"Epsilon"`
 	Renyi     *float64 `json:"Renyi"`
 	Order     *float64 `json:"Order"`
@@ -217,6 +232,17 @@ func lossJSON(f *budget.Filter, mp *measure.Plan) chargeJSON {
 		out.Renyi, out.Order = finite(mp.Loss.Renyi), &f.Order
 	}
 	return out
+}
+
+// freeLine tells of nothing that is charged: numbers as those of a charge.
+func freeLine(f *budget.Filter, key, why string) told {
+	none := lossJSON(f, &measure.Plan{})
+	none.Why = why
+	text := key + ": nothing"
+	if why != "" {
+		text += " (" + why + ")"
+	}
+	return told{Text: text, Key: key, Value: none}
 }
 
 // expected is the 95% error that one output column is expected to have.

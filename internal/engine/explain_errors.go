@@ -146,13 +146,12 @@ func namedAggregates(pr *sensitivity.Program, a *sensitivity.Analysis) []namedAg
 	return out
 }
 
-// errorLine says the 95% errors in the largest group that is shown, as dp_error does: "count 114, avg 0.07".
-func (s *Session) errorLine(ctx context.Context, pr *sensitivity.Program, a *sensitivity.Analysis, r *release.Release) string {
+// largestErrors are the 95% errors in the largest group that is shown, as dp_error gives them.
+func (s *Session) largestErrors(ctx context.Context, pr *sensitivity.Program, a *sensitivity.Analysis, r *release.Release) (out []expected) {
 	e, err := finish.Of(ctx, a, r)
 	if err != nil || r.Len() == 0 {
-		return ""
+		return nil
 	}
-	var parts []string
 	names := namedAggregates(pr, a)
 	if len(names) == 0 { // all of them stand in expressions
 		for i, f := range a.Formulas {
@@ -169,10 +168,10 @@ func (s *Session) errorLine(ctx context.Context, pr *sensitivity.Program, a *sen
 			}
 		}
 		if !math.IsNaN(width) {
-			parts = append(parts, n.name+" "+number(width))
+			out = append(out, expected{n.name, number(width), finite(width)})
 		}
 	}
-	return strings.Join(parts, ", ")
+	return out
 }
 
 // largestShown is the group in which an average counts most; nil where all are too small to be shown.

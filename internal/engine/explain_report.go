@@ -9,22 +9,25 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-// told is a line of EXPLAIN, "Key: words". In JSON it is a member of that key, or of Key where there is one; its value is the words, or Value.
+// told is a line of EXPLAIN: Text in FORMAT TEXT, where there is one; in FORMAT JSON the member Key with Value, or one of several with that key, which are an array. A line without a key is one of the notes.
 type told struct {
 	Text  string
 	Key   string
 	Value any
+	Each  bool
 }
 
+// line is a note.
 func line(format string, args ...any) told { return told{Text: fmt.Sprintf(format, args...)} }
 
-func linesOf(texts []string) []told {
-	out := make([]told, len(texts))
-	for i, t := range texts {
-		out[i].Text = t
-	}
-	return out
+// keyed is words under a key.
+func keyed(key, format string, args ...any) told {
+	words := fmt.Sprintf(format, args...)
+	return told{Text: key + ": " + words, Key: key, Value: words}
 }
+
+// head says what kind of statement it is; what it says more is for people.
+func head(kind, more string) told { return told{Text: kind + more, Key: "Node Type", Value: kind} }
 
 // report is what EXPLAIN tells: of each release, and of all together.
 type report struct {
@@ -62,7 +65,7 @@ func (r *report) text() []string {
 // json is FORMAT JSON: an array of one object with "Plan", as PostgreSQL's is.
 func (r *report) json() (string, error) {
 	plan := object{}
-	plan.add("Node Type", r.Head.Text)
+	plan.lines([]told{r.Head})
 	var releases []any
 	for _, rel := range r.Releases {
 		o := object{}
@@ -95,32 +98,25 @@ func (o *object) add(key string, value any) {
 	if o.values == nil {
 		o.values = map[string]any{}
 	}
-	was, ok := o.values[key]
-	if !ok {
-		o.keys, o.values[key] = append(o.keys, key), value
-		return
+	if _, ok := o.values[key]; !ok {
+		o.keys = append(o.keys, key)
 	}
-	list, many := was.([]any) // what is said twice is a list
-	if !many {
-		list = []any{was}
-	}
-	o.values[key] = append(list, value)
+	o.values[key] = value
 }
 
 func (o *object) lines(list []told) {
 	for _, l := range list {
-		key, words, ok := strings.Cut(strings.TrimSpace(l.Text), ": ")
-		switch {
-		case l.Value != nil && l.Key != "":
-			o.add(l.Key, l.Value)
-		case l.Text == "":
-		case !ok:
-			o.add("Note", key)
-		case l.Value != nil:
-			o.add(key, l.Value)
-		default:
-			o.add(key, words)
+		if l.Key == "" {
+			if l.Text == "" { // the head of the only release
+				continue
+			}
+			l = told{Key: "Notes", Value: strings.TrimSpace(l.Text), Each: true}
 		}
+		if l.Each {
+			before, _ := o.values[l.Key].([]any)
+			l.Value = append(before, l.Value)
+		}
+		o.add(l.Key, l.Value)
 	}
 }
 

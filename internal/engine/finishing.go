@@ -52,7 +52,7 @@ func finishingLine(c sensitivity.Computed) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "Finishing, from the released rows: " + strings.Join(parts, "; ")
+	return strings.Join(parts, "; ")
 }
 
 func finishingStep(r plan.Rel, beside func(left, right plan.Rel) string) string {

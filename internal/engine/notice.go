@@ -76,7 +76,7 @@ func (r *run) notice(ctx context.Context) string {
 	if s.now.notices == "full" {
 		for i, a := range list {
 			for _, l := range sensitivity.Explain(a.an, chosenBounds(a.an, a.release)) {
-				text += "\n" + stageWord(i, list) + l
+				text += "\n" + stageWord(i, list) + l.String()
 			}
 		}
 	}
@@ -95,8 +95,8 @@ func stageWord(i int, list []*asked) string {
 func (r *run) errorLine(ctx context.Context, list []*asked) string {
 	var parts []string
 	for i, a := range list {
-		if errs := r.session.errorLine(ctx, r.program, a.an, a.release); errs != "" {
-			parts = append(parts, stageWord(i, list)+errs)
+		if errs := texts(r.session.largestErrors(ctx, r.program, a.an, a.release)); errs != nil {
+			parts = append(parts, stageWord(i, list)+strings.Join(errs, ", "))
 		}
 	}
 	return strings.Join(parts, "; ")

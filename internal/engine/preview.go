@@ -110,11 +110,11 @@ func (p *Prepared) mockRows(ctx context.Context, args []sqltype.Value) ([][]sqlt
 
 // explainPreview tells of a statement for rows of people.
 func (p *Prepared) explainPreview() *report {
-	rep := &report{Head: line("Rows of people, which are not shown: free; the database is not asked")}
-	what := "Preview: the columns, without rows"
+	rep := &report{Head: head("Rows of people, which are not shown", ": free; the database is not asked")}
+	what := "the columns, without rows"
 	if p.preview == policy.PreviewMock {
-		what = "Preview: rows that are made up from the policy; no person is in them"
+		what = "rows that are made up from the policy; no person is in them"
 	}
-	rep.All = []told{{Text: what}}
+	rep.All = []told{keyed("Preview", "%s", what)}
 	return rep
 }

@@ -315,10 +315,10 @@ func (n *shown) lines(q *plan.Query) (lines []told) {
 		for i, m := range n.marks {
 			names[i] = q.Outputs[m.out].Name
 		}
-		lines = append(lines, line("Shown: %s: %s", strings.Join(names, ", "), n.words()))
+		lines = append(lines, keyed("Shown", "%s: %s", strings.Join(names, ", "), n.words()))
 	}
 	if len(n.asIs) > 0 {
-		lines = append(lines, line("Shown as released: %s", strings.Join(n.asIs, "; ")))
+		lines = append(lines, keyed("Shown as released", "%s", strings.Join(n.asIs, "; ")))
 	}
 	return lines
 }

@@ -133,7 +133,7 @@ func (p *Prepared) aimStage(ctx context.Context, i int, t target, size uint64, a
 	out, from := *st, w.from
 	if w.kept {
 		out.priced, out.ask.Epsilon, out.kept, out.keptOf = nil, w.price, w.kin, w.of
-		return &out, 0, fmt.Sprintf("Target: a 95%% error of at most %s: kept by %s", t, from), nil
+		return &out, 0, fmt.Sprintf("a 95%% error of at most %s: kept by %s", t, from), nil
 	}
 	if out.ask.Epsilon, err = p.leastPrice(st, t, w); err != nil {
 		return nil, 0, "", err
@@ -149,7 +149,7 @@ func (p *Prepared) aimStage(ctx context.Context, i int, t target, size uint64, a
 		out.again = true
 		from += "; asked anew, since bounds and groups that were chosen at so small a price are poor ones: the error is that of the same bounds"
 	}
-	return &out, out.ask.Epsilon, fmt.Sprintf("Target: a 95%% error of at most %s: price %s, %s", t, number(out.ask.Epsilon), from), nil
+	return &out, out.ask.Epsilon, fmt.Sprintf("a 95%% error of at most %s: price %s, %s", t, number(out.ask.Epsilon), from), nil
 }
 
 // namedOf are the output columns that are aggregates of stage i, or of another that is the same release.
