@@ -32,6 +32,9 @@ func (s *settings) formats() sqltype.Settings {
 		s.zone, _ = sqltype.LookupZone(name) // found when it was set
 	}
 	f.Zone = s.zone
+	if path := s.get("search_path"); path != parameters["search_path"].def {
+		f.Path = path
+	}
 	return f
 }
 

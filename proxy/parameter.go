@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // parameter is one setting that PostgreSQL has and clients use. check reads the values of a SET and gives the canonical one.
@@ -209,31 +210,30 @@ func applicationName(p *parameter, list []string) (string, error) {
 	return string(b[:min(len(b), 63)]), err
 }
 
-// maxSearchPath bounds what a savepoint keeps of a value. There are three names to take.
-const maxSearchPath = 10
+// What a savepoint keeps of a path is bounded.
+const (
+	maxSearchPath = 32
+	maxName       = 63
+)
 
-// searchPath takes paths that lead to the published tables first: public, with or without "$user" and pg_catalog.
+// searchPath takes any list of names; a name that no schema has is passed over, as in PostgreSQL.
 func searchPath(p *parameter, list []string) (string, error) {
-	if len(list) == 1 { // of the start-up packet, or one name
-		list = strings.Split(list[0], ",")
+	if len(list) == 1 && strings.ContainsAny(list[0], `", `) { // of the start-up packet or set_config
+		names, ok := pgsyntax.SplitPath(list[0])
+		if !ok {
+			return "", invalidValue(p, list[0]).WithDetail("List syntax is invalid.")
+		}
+		list = names
 	}
 	if len(list) > maxSearchPath {
 		return "", sqlerr.New(sqlerr.InvalidParam, "search_path can name %d schemas", maxSearchPath)
 	}
-	found := false
 	shown := make([]string, len(list))
 	for i, name := range list {
-		name = strings.Trim(strings.TrimSpace(name), `"`)
-		if !slices.Contains([]string{"public", "$user", "pg_catalog"}, name) {
-			return "", otherwise(p, strings.Join(list, ", "))
+		if len(name) > maxName {
+			return "", invalidValue(p, name)
 		}
-		found = found || name == "public"
-		if shown[i] = name; name == "$user" {
-			shown[i] = `"$user"`
-		}
-	}
-	if !found {
-		return "", otherwise(p, strings.Join(list, ", "))
+		shown[i] = pgsyntax.QuoteIdent(name)
 	}
 	return strings.Join(shown, ", "), nil
 }

@@ -64,12 +64,9 @@ func (s *Session) reads(q *pgsyntax.Select) (data, catalogs bool) {
 			catalogs = true
 		case !ok || name.Schema == "" && ctes[name.Name]:
 		default:
-			t, known := s.catalog.Table(name.Schema, name.Name)
-			if _, is := meta.Table(name.Schema, name.Name); is || !known && (name.Schema == "pg_catalog" || name.Schema == "information_schema") {
-				catalogs = true
-			} else if known && !s.catalog.own(t) {
-				data = true
-			}
+			t, is := s.found(meta, name.Schema, name.Name)
+			catalogs = catalogs || is
+			data = data || t != nil && !s.catalog.own(t)
 		}
 		return true
 	}})
@@ -85,7 +82,7 @@ func (p *Prepared) bind(ctx context.Context) (*plan.Query, error) {
 	data, catalogs := s.reads(p.stmt)
 	p.meta = nil
 	if !catalogs {
-		q, err := plan.Bind(p.stmt, s.catalog, opts)
+		q, err := plan.Bind(p.stmt, s.along(s.catalog), opts)
 		if err == nil || data {
 			return q, err
 		}
@@ -99,7 +96,7 @@ func (p *Prepared) bind(ctx context.Context) (*plan.Query, error) {
 		return nil, err
 	}
 	if data {
-		return plan.Bind(p.stmt, s.catalog, opts)
+		return plan.Bind(p.stmt, s.along(s.catalog), opts)
 	}
 	return p.bindMeta(opts)
 }
@@ -108,7 +105,7 @@ func (p *Prepared) bindMeta(opts plan.BindOptions) (*plan.Query, error) {
 	s := p.session
 	session := &pgmeta.Session{Database: s.database(), Values: s.values, Parameters: s.parameters}
 	opts.Meta = session
-	q, err := plan.Bind(p.stmt, metaCatalog{s.catalog, session.Database}, opts)
+	q, err := plan.Bind(p.stmt, s.along(metaCatalog{s.catalog, session.Database}), opts)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -257,9 +258,13 @@ var epoch2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 func (s *Session) constants() map[string]plan.SessionValue {
 	text := func(v string) plan.SessionValue { return plan.SessionValue{Value: v, Type: sqltype.Text} }
 	name := func(v string) plan.SessionValue { return plan.SessionValue{Value: v, Type: sqltype.Name} }
+	schema := name("public")
+	if s.values.Path != "" {
+		schema.Value = (&pgmeta.Session{Database: s.database(), Values: s.values}).CurrentSchema()
+	}
 	return map[string]plan.SessionValue{
 		plan.Now:  {Value: sqltype.Micros(time.Since(epoch2000) / time.Microsecond), Type: sqltype.Timestamptz},
 		"version": text("PostgreSQL " + sqltype.ServerVersion + " (dpsql: differentially private proxy)"), "current_database": name(s.engine.Database()), "current_catalog": name(s.engine.Database()),
-		"current_schema": name("public"), "current_user": name(s.analyst.Name), "session_user": name(s.analyst.Name), "user": name(s.analyst.Name), "current_role": name(s.analyst.Name),
+		"current_schema": schema, "current_user": name(s.analyst.Name), "session_user": name(s.analyst.Name), "user": name(s.analyst.Name), "current_role": name(s.analyst.Name),
 	}
 }

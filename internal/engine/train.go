@@ -123,7 +123,7 @@ func (s *Session) planned(ctx context.Context, spec *mlext.Spec, features []mlex
 func (t *training) bindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.Spec) (features []mlext.Feature, target mlext.Feature, rows int, err error) {
 	s := t.session
 	opts := plan.BindOptions{Session: s.constants(), Values: s.values}
-	inner, err := plan.Bind(n.Query, s.catalog, opts)
+	inner, err := plan.Bind(n.Query, s.along(s.catalog), opts)
 	if err != nil {
 		return nil, target, 0, err
 	}
@@ -198,7 +198,7 @@ func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 	if !ok || !graft(outer, q) {
 		return nil, sqlerr.New(sqlerr.Internal, "a training's query cannot be read")
 	}
-	bound, err := plan.Bind(outer, s.catalog, plan.BindOptions{Session: s.constants(), Values: s.values})
+	bound, err := plan.Bind(outer, s.along(s.catalog), plan.BindOptions{Session: s.constants(), Values: s.values})
 	if err != nil {
 		return nil, err
 	}

@@ -124,10 +124,14 @@ func init() {
 		}
 		return int64(-1), nil
 	}), 1)
-	add("current_schemas", strict(func(_ *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
-		list := []sqltype.Value{"public"}
+	add("current_schemas", strict(func(s *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+		names := s.onPath()
 		if a[0] == true {
-			list = []sqltype.Value{pgCatalog, "public"}
+			names = s.Path()
+		}
+		list := make([]sqltype.Value, len(names))
+		for i, name := range names {
+			list[i] = name
 		}
 		return listOf(sqltype.OIDName, list), nil
 	}), 1)

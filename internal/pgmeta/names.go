@@ -13,8 +13,44 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-// searchPath are the schemas in which a name without one is looked for.
-var searchPath = []string{pgCatalog, "public"}
+// Path are the schemas in which a name without one is looked for (fetch_search_path): pg_catalog first, unless search_path names it.
+func (s *Session) Path() []string {
+	if s.schemas == nil {
+		s.schemas = s.onPath()
+		if !slices.Contains(s.schemas, pgCatalog) {
+			s.schemas = append([]string{pgCatalog}, s.schemas...)
+		}
+	}
+	return s.schemas
+}
+
+// onPath are the schemas of search_path that there are, each once.
+func (s *Session) onPath() (out []string) {
+	names := []string{user, "public"}
+	if s.Values.Path != "" {
+		names, _ = pgsyntax.SplitPath(s.Values.Path) // checked when it was set
+	}
+	for _, name := range names {
+		if name == user {
+			name = s.Role
+		}
+		if _, ok := s.named("pg_namespace", "nspname", "", name); ok && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// user stands for the schema of the session's user.
+const user = "$user"
+
+// CurrentSchema is the first that search_path names; NULL without one.
+func (s *Session) CurrentSchema() sqltype.Value {
+	if list := s.onPath(); len(list) > 0 {
+		return list[0]
+	}
+	return nil
+}
 
 // quoteIdent is quote_ident: of PostgreSQL 15's keywords, where dpsql also knows newer ones.
 func quoteIdent(s string) string {
@@ -85,8 +121,8 @@ func (s *Session) find(table, nameColumn, schemaColumn string, path []string) (i
 	if len(path) == 2 {
 		return s.named(table, nameColumn, schemaColumn, path[0]+"."+path[1])
 	}
-	schemas := searchPath
-	if table == "pg_proc" {
+	schemas := s.Path()
+	if table == "pg_proc" && !slices.Contains(schemas, own) {
 		schemas = append(schemas[:len(schemas):len(schemas)], own)
 	}
 	for _, schema := range schemas {

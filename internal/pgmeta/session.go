@@ -37,7 +37,8 @@ type Session struct {
 	Values     sqltype.Settings
 	Parameters Parameters // nil: there are none
 
-	ctx context.Context // of the statement that runs
+	ctx     context.Context // of the statement that runs
+	schemas []string        // Path
 }
 
 // pid is the number by which the session is cancelled.

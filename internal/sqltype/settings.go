@@ -10,6 +10,8 @@ type Settings struct {
 	ByteaEscape   bool // bytea_output = escape
 	RoundFloats   bool // extra_float_digits below 1: floats are rounded to 15 (6) digits and ExtraDigits more
 	ExtraDigits   int  // from -15 to 0
+
+	Path string // search_path, where it is not the default one
 }
 
 // DateStyle is the first part of the setting of that name.

@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestSearchPath: names without a schema are looked for along search_path, of tables and of the catalogs, as in PostgreSQL; what is asked is the same question whatever the way to its tables.
+func TestSearchPath(t *testing.T) {
+	for _, d := range dialects {
+		s := clinicSession(t, tame, d)
+		if _, err := try(s, "SELECT count(*) FROM patients"); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct{ path, sql, want string }{
+			{"", "SELECT current_schema, current_schemas(true)::text, 'patients'::regclass::text", "[[public {pg_catalog,public} patients]]"},
+			{"pg_catalog", "SELECT current_schema, current_schemas(false)::text, 'public.patients'::regclass::text", "[[pg_catalog {pg_catalog} public.patients]]"},
+			{"pg_catalog", "SELECT count(*) FROM patients", "does not exist"},
+			{"pg_catalog", "SELECT count(*) FROM public.patients", "[["},
+			{`""`, "SELECT current_schema, current_schemas(true)::text, pg_table_is_visible('public.patients'::regclass)", "[[<nil> {pg_catalog} false]]"},
+			{`""`, "SELECT relname FROM pg_class WHERE oid = 'pg_type'::regclass", "[[pg_type]]"},
+			{`""`, "SELECT 'patients'::regclass", "does not exist"},
+			{"dpsql", "SELECT count(*) > 0 FROM budget", "[[true]]"},
+			{`dpsql, "$user", nothing, public`, "SELECT current_schema, current_schemas(false)::text", "[[dpsql {dpsql,public}]]"},
+			{`"$user", public, dpsql`, "SELECT count(*) FROM patients", "[["},
+			{"information_schema", "SELECT count(*) > 0 FROM tables WHERE table_name = 'patients'", "[[true]]"},
+			{"information_schema", "SELECT count(*) FROM patients", "does not exist"},
+		} {
+			s.values.Path = c.path
+			rows, err := try(s, c.sql)
+			if got := fmt.Sprint(rows); err != nil && !strings.Contains(err.Error(), c.want) || err == nil && !strings.HasPrefix(got, c.want) {
+				t.Errorf("%s: %q: %s: %s, %v", d, c.path, c.sql, got, err)
+			}
+		}
+		s.values.Path = ""
+		p, err := prepare(s, "SELECT count(*) FROM patients")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.values.Path = "pg_catalog"
+		if _, err := p.Run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "does not exist") {
+			t.Errorf("prepared before: %v", err)
+		}
+		if n := len(charges(t, s.engine)); n != 1 {
+			t.Errorf("%s: %d charges", d, n)
+		}
+	}
+}
