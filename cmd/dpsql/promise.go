@@ -13,6 +13,9 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
+// leastGrant is the least budget that a policy takes too.
+const leastGrant = 1e-9
+
 func grantCommand() *cobra.Command {
 	var config, reason string
 	var epsilon float64
@@ -25,6 +28,9 @@ data set's total: what they spend of it, the others cannot. The promise to the d
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(epsilon > 0) || math.IsInf(epsilon, 1) {
 				return fmt.Errorf("--epsilon %g: a grant is a number above 0", epsilon)
+			}
+			if epsilon < leastGrant {
+				return fmt.Errorf("--epsilon %g: a grant of less than %g lets nobody ask anything", epsilon, leastGrant)
 			}
 			return withLedger(cmd.Context(), config, func(p *policy.Policy, l ownersLedger) error {
 				if _, known := p.Analyst(args[0]); !known && !p.HasRole(args[0]) {

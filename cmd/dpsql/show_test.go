@@ -51,6 +51,9 @@ func TestBudgetShow(t *testing.T) {
 			t.Error(said)
 		}
 	}
+	if said := failing(t, "budget", "grant", "quiet", "--epsilon", "1e-320", "--reason", "r", "--config", path); !strings.Contains(said, "lets nobody ask anything") {
+		t.Error(said)
+	}
 	var b owner.Budget
 	if err := json.Unmarshal([]byte(asJSON), &b); err != nil {
 		t.Fatal(err)

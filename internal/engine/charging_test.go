@@ -421,6 +421,9 @@ func TestDenialsTellWhatPasses(t *testing.T) {
 				t.Fatal(err)
 			}
 			set(t, s, "dpsql.target_error", "off")
+			if strings.Contains(refused.Hint, "SET dpsql.mechanism = laplace; ") {
+				set(t, s, "dpsql.mechanism", "laplace")
+			}
 			if larger := largest * 1.01; larger < s.analyst.MaxQueryEpsilon {
 				set(t, s, "dpsql.epsilon", fmt.Sprint(larger))
 				if _, err := try(s, c.statement); err == nil {
