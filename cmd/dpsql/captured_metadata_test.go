@@ -28,6 +28,11 @@ var metaOtherwise = []struct{ part, reason string }{
 	{"SELECT db.oid, db.*", "Numbers of storage"},
 	{"SELECT c.oid, c.*, d.description", "Numbers of storage"},
 	{"has_database_privilege(db.oid, 'CREATE')", "Nothing may be created"},
+	{"WHERE pg_catalog.pg_function_is_visible(p.oid)\n      AND n.nspname", "dpsql's own functions"}, // psql's \df
+	{"WHERE p.prokind = 'a'\n      AND n.nspname", "dpsql's own functions"},                          // and \da
+	{"= 'pg_catalog.trigger'::pg_catalog.regtype", "dpsql's own functions"},
+	{"prorettype::regtype::text return_type", "dpsql's own functions"},
+	{"WITH all_objects AS", "dpsql's own functions"},
 }
 
 // serverVersion is of the machine, and dpsql says that it is itself.
