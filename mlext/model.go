@@ -205,8 +205,7 @@ func (m *Model) score(s *Score, args []string) string {
 	b.WriteString("(" + number(s.Intercept))
 	for i := range m.Features {
 		f, c := &m.Features[i], s.Coefficients[i]
-		switch {
-		case f.Levels == nil:
+		if f.Levels == nil {
 			x := args[i]
 			if f.Type == "date" {
 				x += " - DATE '2000-01-01'"
@@ -214,13 +213,13 @@ func (m *Model) score(s *Score, args []string) string {
 			x = "CAST(" + x + " AS double precision)"
 			lo, hi := number(f.Lo), number(f.Hi)
 			fmt.Fprintf(&b, " + %s * (CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END)", number(c[0]), x, hi, hi, x, lo, lo, x)
-		default:
-			b.WriteString(" + (CASE")
-			for l := range f.Levels {
-				fmt.Fprintf(&b, " WHEN %s = %s THEN %s", args[i], f.level(l), number(c[l]))
-			}
-			b.WriteString(" WHEN " + args[i] + " IS NOT NULL THEN 0 END)")
+			continue
 		}
+		b.WriteString(" + (CASE")
+		for l := range f.Levels {
+			fmt.Fprintf(&b, " WHEN %s = %s THEN %s", args[i], f.level(l), number(c[l]))
+		}
+		b.WriteString(" WHEN " + args[i] + " IS NOT NULL THEN 0 END)")
 	}
 	return b.String() + ")"
 }

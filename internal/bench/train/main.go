@@ -181,5 +181,5 @@ func write(table []byte) error {
 	if a < 0 || b < a {
 		return errors.New(page + " has no marks for the table")
 	}
-	return os.WriteFile(page, slices.Concat(text[:a+len(begin)], table, text[b:]), 0o644)
+	return os.WriteFile(page, slices.Concat(text[:a+len(begin)], table, text[b:]), 0o644) //nolint:gosec // a page of the repository
 }
