@@ -1,0 +1,197 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// bindRows binds the query for its rows: each of its columns is brought to a whole number of steps within bounds that the policy declares.
+//
+// Proof: claim: of each unit at most rows rows are read, and each value is within its feature's bounds. The statement is analysed as one that asks for the least of each column's values, in one group: the analysis (sensitivity.Analyze, sensitivity.tree)
+// finds the unit, how many of its rows count and the ranges, or refuses it; sqlgen.UnitRows prints the rows that it has bounded.
+func (t *training) bindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.Spec) (features []mlext.Feature, target mlext.Feature, rows int, err error) {
+	s := t.session
+	opts := plan.BindOptions{Session: s.constants(), Values: s.values}
+	inner, err := plan.Bind(n.Query, s.along(s.catalog), opts)
+	if err != nil {
+		return nil, target, 0, err
+	}
+	if len(inner.Params) > 0 {
+		return nil, target, 0, sqlerr.New(sqlerr.Unsupported, "parameters in TRAIN are not supported").WithHint("Write the values.")
+	}
+	place := -1
+	var list []mlext.Feature
+	var asks []string
+	for i, o := range inner.Outputs {
+		if o.Name == n.Target.Text {
+			if place >= 0 {
+				return nil, target, 0, sqlerr.New(sqlerr.AmbiguousColumn, "column reference %q is ambiguous", o.Name).At(int(n.Target.Pos))
+			}
+			place = i
+		}
+		f, ask, err := s.feature(ctx, inner, o, fmt.Sprintf("c%d", i+1))
+		if err != nil {
+			return nil, target, 0, err
+		}
+		list, asks = append(list, f), append(asks, "min("+ask+")")
+	}
+	if place < 0 {
+		names := []string{}
+		for _, o := range inner.Outputs {
+			names = append(names, o.Name)
+		}
+		return nil, target, 0, sqlerr.New(sqlerr.UndefinedColumn, "the query has no column %q for the target", n.Target.Text).At(int(n.Target.Pos)).WithHint("It has %s.", strings.Join(names, ", "))
+	}
+	if len(list) < 2 {
+		return nil, target, 0, sqlerr.New(sqlerr.InvalidParam, "a model needs a feature beside its target").At(int(n.Query.Pos))
+	}
+	if t.analysis, err = t.analyze(ctx, n.Query, asks, len(list), spec.MostRows); err != nil {
+		return nil, target, 0, err
+	}
+	a := t.analysis
+	if a.MaxRows == 0 {
+		return nil, target, 0, sqlerr.New(sqlerr.InvalidParam, "it is not known how many rows of one person there are").At(int(n.Pos)).WithHint("WITH (max_rows_per_unit = 4) keeps four of each person's rows, or ask the owner for max_rows_per_unit.")
+	}
+	for i := range list {
+		m := a.Measures[a.Formulas[i].Sum]
+		f, tree := &list[i], m.Tree
+		f.From, f.To = tree.Lo, tree.Hi
+		if f.Levels == nil {
+			f.Lo, f.Hi = tree.Grid.InexactFloat64()*float64(tree.Lo), tree.Grid.InexactFloat64()*float64(tree.Hi)
+		}
+		feature := sqlgen.Feature{Measure: a.Formulas[i].Sum, Fill: spec.Fill && i != place && f.Levels == nil}
+		if i != place {
+			features, t.features = append(features, *f), append(t.features, feature)
+		}
+	}
+	target = list[place]
+	t.features = append(t.features, sqlgen.Feature{Measure: a.Formulas[place].Sum})
+	if _, err := sqlgen.UnitRows(a, s.engine.dialect, t.features, a.MaxRows, 0); err != nil {
+		return nil, target, 0, err
+	}
+	return features, target, int(min(a.MaxRows, 1<<20)), nil
+}
+
+// analyze analyses the statement that asks for the least of each of the query's values.
+func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []string, columns int, most uint64) (*sensitivity.Analysis, error) {
+	s := t.session
+	names := make([]string, columns)
+	for i := range names {
+		names[i] = fmt.Sprintf("c%d", i+1)
+	}
+	sts, err := pgsyntax.Parse("SELECT " + strings.Join(asks, ", ") + " FROM (SELECT 1) AS r(" + strings.Join(names, ", ") + ")")
+	if err != nil {
+		return nil, err
+	}
+	outer, ok := sts[0].Node.(*pgsyntax.Select)
+	if !ok || !graft(outer, q) {
+		return nil, sqlerr.New(sqlerr.Internal, "a training's query cannot be read")
+	}
+	bound, err := plan.Bind(outer, s.along(s.catalog), plan.BindOptions{Session: s.constants(), Values: s.values})
+	if err != nil {
+		return nil, err
+	}
+	with := s.options()
+	with.CountPeople, with.L2 = false, false
+	if with.MaxRows == 0 || most > 0 {
+		with.MaxRows = most
+	}
+	program, err := sensitivity.Divide(ctx, bound, with)
+	switch {
+	case err != nil:
+		return nil, err
+	case program.Class != sensitivity.Private:
+		return nil, sqlerr.New(sqlerr.Unsupported, "the query reads no private table").At(int(q.Pos)).WithHint("Public rows can be trained on anywhere: dpsql trains on private ones.")
+	case len(program.Stages) != 1:
+		return nil, sqlerr.New(sqlerr.PrivateShape, "the rows of a training cannot be computed from releases").At(int(q.Pos)).WithHint("Leave out aggregates over many people.")
+	}
+	a, err := program.Analyze(ctx, 0, with)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.Keys) == 0 && len(a.Formulas) < columns {
+		return nil, sqlerr.New(sqlerr.InvalidParam, "two columns of the query are the same").At(int(q.Pos)).WithHint("Name each once: a model learns nothing from a copy.")
+	}
+	if len(a.Keys) > 0 || len(a.Formulas) != columns || a.Limit.L2 {
+		return nil, sqlerr.New(sqlerr.Internal, "a training's query is analysed as something else")
+	}
+	return a, nil
+}
+
+// graft puts the analyst's query in the place of the one in FROM.
+func graft(outer, q *pgsyntax.Select) bool {
+	if len(outer.From) != 1 {
+		return false
+	}
+	d, ok := outer.From[0].(*pgsyntax.Derived)
+	if ok {
+		d.Query = q
+	}
+	return ok
+}
+
+// feature says what a column of the query is, and how it is asked for as a number.
+func (s *Session) feature(ctx context.Context, q *plan.Query, o plan.Output, name string) (f mlext.Feature, ask string, err error) {
+	f.Name, f.Type = o.Name, o.Type.String()
+	switch {
+	case o.Type.OID == sqltype.OIDBool:
+		f.Boolean, f.Levels = true, []string{"false", "true"}
+		return f, fmt.Sprintf("CASE WHEN %s THEN 1 WHEN NOT %s THEN 0 END", name, name), nil
+	case o.Type.OID == sqltype.OIDDate, o.Type.IsNumber() && (!o.Type.IsInteger() || s.levels(ctx, q, o) == nil):
+		return f, name, nil
+	}
+	levels := s.levels(ctx, q, o)
+	if levels == nil {
+		return f, "", sqlerr.New(sqlerr.NoRange, "feature %s of type %s has no domain of values in the policy", o.Name, o.Type).
+			WithHint("Ask the owner for its domain, or make a number or a boolean of it: CASE WHEN ... THEN 1 ELSE 0 END.")
+	}
+	var b strings.Builder
+	b.WriteString("CASE " + name)
+	for i, v := range levels {
+		f.Levels = append(f.Levels, v)
+		fmt.Fprintf(&b, " WHEN '%s' THEN %d", strings.ReplaceAll(v, "'", "''"), i)
+	}
+	return f, b.String() + " END", nil
+}
+
+// levels are the texts of a column's domain, nil where it has none, or a range too.
+func (s *Session) levels(ctx context.Context, q *plan.Query, o plan.Output) []string {
+	info := q.Columns[o.Col]
+	if info.Table == nil {
+		return nil
+	}
+	d := info.Table.Columns[info.Attr].Domain
+	if d == nil || info.Table.Columns[info.Attr].Range != nil {
+		return nil
+	}
+	values := d.Values
+	if d.From != nil {
+		rows, err := s.world.public.Distinct(ctx, d.From, []int{d.FromColumn}, mostLevels)
+		if err != nil || len(rows) > mostLevels {
+			return nil
+		}
+		for _, r := range rows {
+			values = append(values, r[0])
+		}
+	}
+	var out []string
+	for _, v := range values {
+		if v != nil {
+			out = append(out, sqltype.FormatText(v, o.Type))
+		}
+	}
+	return out
+}
+
+// mostLevels is the largest number of values of one feature.
+const mostLevels = 2000
+
