@@ -70,8 +70,15 @@ func init() {
 	for _, name := range []string{"pg_relation_is_publishable", "pg_is_in_recovery", "pg_is_wal_replay_paused", "pg_is_other_temp_schema"} {
 		add(name, constant(false), 0, 1)
 	}
-	add("pg_relation_is_updatable", constant(int64(0)), 2)
-	add("pg_column_is_updatable", constant(false), 3)
+	add("pg_relation_is_updatable", strict(func(s *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+		return s.updatable(a[0].(int64)), nil
+	}), 2)
+	add("pg_column_is_updatable", strict(func(s *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+		return a[1].(int64) > 0 && s.updatable(a[0].(int64)) == everyEvent, nil
+	}), 3)
+	add("oidvectortypes", strict(func(s *Session, a []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) {
+		return strings.Join(s.typesOf(a[0]), ", "), nil
+	}), 1)
 	add("pg_my_temp_schema", constant(int64(0)), 0)
 	add("pg_backend_pid", strict(func(s *Session, _ []sqltype.Value, _ []sqltype.Type) (sqltype.Value, error) { return s.pid(), nil }), 0)
 	add("pg_advisory_unlock_all", constant(""), 0)
@@ -248,6 +255,17 @@ func setConfig(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, 
 	}
 	v, _ := s.Parameters.Parameter(name)
 	return v, nil
+}
+
+// everyEvent has PostgreSQL's bits of UPDATE, INSERT and DELETE.
+const everyEvent int64 = 1<<2 | 1<<3 | 1<<4
+
+// updatable tells of a relation's nature, as information_schema's is_updatable does: a table is. What the analyst may do tells has_table_privilege.
+func (s *Session) updatable(rel int64) int64 {
+	if row := s.object("pg_class", rel); row != nil && text("pg_class", row, "relkind") == "r" {
+		return everyEvent
+	}
+	return 0
 }
 
 // attribute is the name of a relation's column.

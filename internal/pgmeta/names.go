@@ -368,8 +368,13 @@ func (s *Session) nameOf(t sqltype.Type, oid int64) string {
 }
 
 // argTypes are the types of a function's input arguments.
-func (s *Session) argTypes(row []sqltype.Value) (out []string) {
-	v, _ := row[builtin()[pgCatalog+".pg_proc"].place("proargtypes")].(*sqltype.Array)
+func (s *Session) argTypes(row []sqltype.Value) []string {
+	return s.typesOf(row[builtin()[pgCatalog+".pg_proc"].place("proargtypes")])
+}
+
+// typesOf are the names of a vector of types.
+func (s *Session) typesOf(vector sqltype.Value) (out []string) {
+	v, _ := vector.(*sqltype.Array)
 	for _, o := range v.Values {
 		out = append(out, s.formatType(o.(int64), -1, false))
 	}

@@ -11,6 +11,9 @@ import (
 
 const oidOfProc int64 = 1255
 
+// oidAny as the last argument is any number of them: VARIADIC "any".
+const oidAny sqltype.OID = 2276
+
 type ownFunction struct {
 	name, kind, args string // args as oidvector writes them
 	names            []sqltype.Value
@@ -23,6 +26,8 @@ var ownFunctions = []ownFunction{
 	{"dp_low", "f", "2283", []sqltype.Value{"aggregate"}, sqltype.OIDFloat8, "lower end of the 95% interval of an aggregate's answer"},
 	{"dp_high", "f", "2283", []sqltype.Value{"aggregate"}, sqltype.OIDFloat8, "upper end of the 95% interval of an aggregate's answer"},
 	{"dp_top_k", "a", "2283 20", []sqltype.Value{"value", "k"}, sqltype.OIDAnyArray, "the k most frequent values, the most frequent one first"},
+	{"dp_predict", "f", "25 2276", []sqltype.Value{"model", "features"}, oidAny, "what a model predicts of features: a class or a number"},
+	{"dp_predict_proba", "f", "25 2276", []sqltype.Value{"model", "features"}, sqltype.OIDFloat8, "probability of a model's second class, of several that of the predicted one"},
 	{"median", "a", "701", nil, sqltype.OIDFloat8, "percentile_cont(0.5)"},
 	{"median", "a", "1186", nil, sqltype.OIDInterval, "percentile_cont(0.5)"},
 	{"median", "a", "2283", nil, oidAnyElement, "percentile_disc(0.5), of what has no mean"},
@@ -57,8 +62,14 @@ func addProcs(a *adder) {
 		if f.names != nil {
 			names = listOf(sqltype.OIDText, f.names)
 		}
+		var variadic int64
+		var all, modes sqltype.Value
+		if types := args.(*sqltype.Array).Values; types[len(types)-1] == int64(oidAny) {
+			variadic, all = int64(oidAny), listOf(sqltype.OIDOid, types)
+			modes = listOf(sqltype.OIDChar, append(slices.Repeat([]sqltype.Value{"i"}, len(types)-1), "v"))
+		}
 		a.row("oid", f.oid(), "proname", f.name, "pronamespace", number32("namespace", own), "proowner", oidOfRole, "prolang", langInternal, "procost", float64(1), "prokind", f.kind,
-			"proisstrict", f.kind == "f", "provolatile", "s", "proparallel", "u", "pronargs", len(args.(*sqltype.Array).Values), "prorettype", int64(f.result), "proargtypes", args, "proargnames", names, "prosrc", f.name)
+			"proisstrict", f.kind == "f", "provolatile", "s", "proparallel", "u", "pronargs", len(args.(*sqltype.Array).Values), "prorettype", int64(f.result), "proargtypes", args, "provariadic", variadic, "proallargtypes", all, "proargmodes", modes, "proargnames", names, "prosrc", f.name)
 	})
 }
 

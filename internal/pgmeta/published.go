@@ -74,7 +74,7 @@ var published = map[string]func(*adder){
 	},
 	"pg_database": func(a *adder) {
 		a.row("oid", number32("database", a.database.Name), "datname", a.database.Name, "datdba", oidOfRole, "encoding", 6, "datlocprovider", "c", "datallowconn", true,
-			"datconnlimit", -1, "dattablespace", 1663, "datcollate", "C", "datctype", "C")
+			"datconnlimit", -1, "datfrozenxid", 716, "datminmxid", 1 /* as initdb leaves them */, "dattablespace", 1663, "datcollate", "C", "datctype", "C")
 	},
 }
 

@@ -29,7 +29,7 @@ func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 	if err := noAggregate(x); err != nil {
 		return nil, err
 	}
-	if x.Schema == "" && e.opts.Models != nil {
+	if inOwnSchema(x) && e.opts.Models != nil {
 		if says, err := e.opts.Models.Predict(x); err != nil {
 			return nil, err
 		} else if says != nil {
