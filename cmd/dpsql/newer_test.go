@@ -9,8 +9,7 @@ import (
 )
 
 // newerOtherwise are those that are answered otherwise than an empty PostgreSQL answers them, and why.
-var newerOtherwise = map[string]string{
-}
+var newerOtherwise = map[string]string{}
 
 // TestNewerClients: statements in the style of clients that are newer than those captured are answered as an empty PostgreSQL with the same tables answers them: what is understood are relations and forms, not texts.
 func TestNewerClients(t *testing.T) {

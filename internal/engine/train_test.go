@@ -234,7 +234,7 @@ func TestTrain(t *testing.T) {
 			"SELECT avg(CASE WHEN dp_predict('m2', days, medications, score, cost, kind_id) = (readmitted = '<30') THEN 1 ELSE 0 END) FROM encounters",
 			"SELECT avg(dp_predict('m5', days, change)) FROM encounters JOIN prescriptions USING (encounter_id)",
 			"SELECT count(*) FROM patients JOIN encounters USING (patient_id) WHERE dp_predict('m4', gender, days * 2) = 'NO'",
-			"SELECT dp_predict('m7', 3, 100)", "SELECT dp_predict('m8', DATE '2019-01-01', 3)",
+			"SELECT dpsql.dp_predict('m7', 3, 100)", "SELECT dp_predict('m8', DATE '2019-01-01', 3)",
 		} {
 			if _, err := try(s, sql); err != nil {
 				t.Errorf("%s: %s: %v", d, sql, err)

@@ -14,6 +14,13 @@ import (
 func builtinSchema(s string) bool { return s == "" || s == "pg_catalog" }
 
 func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
+	if inOwnSchema(x) && x.Over == nil && noAggregate(x) == nil && e.opts.Models != nil {
+		if says, err := e.opts.Models.Predict(x); err != nil {
+			return nil, err
+		} else if says != nil {
+			return e.expr(says)
+		}
+	}
 	switch {
 	case !builtinSchema(x.Schema) && !isAggregate(x) && (e.find.meta == nil || e.find.meta.Procs(x.Schema, x.Name) == nil):
 		return nil, sqlerr.New(sqlerr.UndefinedSchema, "schema %q does not exist", x.Schema).At(int(x.Pos)).WithHint("Functions are in pg_catalog.")
@@ -28,13 +35,6 @@ func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 	}
 	if err := noAggregate(x); err != nil {
 		return nil, err
-	}
-	if inOwnSchema(x) && e.opts.Models != nil {
-		if says, err := e.opts.Models.Predict(x); err != nil {
-			return nil, err
-		} else if says != nil {
-			return e.expr(says)
-		}
 	}
 	args, names, variadic, err := e.callArgs(x)
 	if err != nil {
