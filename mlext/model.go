@@ -20,6 +20,14 @@ type Model struct {
 	// Scores has one entry a linear score: of a class where there are several.
 	Scores []Score `json:"scores"`
 	Card   []Fact  `json:"card"`
+	Split  *Split  `json:"split,omitempty"`
+}
+
+// Split is the part of the units of Unit that a model was trained on: those whose hash, keyed by Salt, is below Fraction. Salt was drawn at its training, so nobody chose who is in.
+type Split struct {
+	Unit     string  `json:"unit"`
+	Salt     string  `json:"salt,omitempty"` // not in what is exported
+	Fraction float64 `json:"fraction"`
 }
 
 // Score is linear in the features as they are: Intercept + the sum of a number's Coefficients[0] times its value, or the coefficient of a category's level.
@@ -63,8 +71,18 @@ func (t *Training) model(theta []float64, step float64) *Model {
 	return m
 }
 
-// Encode is the model as it is stored and exported.
+// Encode is the model as it is stored.
 func (m *Model) Encode() ([]byte, error) { return json.Marshal(m) }
+
+// Export is the model as an analyst may have it, without what tells who it was trained on.
+func (m *Model) Export() ([]byte, error) {
+	out := *m
+	if m.Split != nil {
+		s := *m.Split
+		s.Salt, out.Split = "", &s
+	}
+	return out.Encode()
+}
 
 // Decode reads a stored model.
 func Decode(text []byte) (*Model, error) {

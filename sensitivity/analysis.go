@@ -47,6 +47,8 @@ type Analysis struct {
 	Args []sqltype.Value
 	// People is the measure that says how many units each group has, where Options.CountPeople asked for it; else -1.
 	People int
+	// Split is the part of the units that the statement is over; the body has its condition.
+	Split Split
 }
 
 // Body is the relation that is aggregated: Rel yields one row a private row, with UnitCol, the keys and the arguments.

@@ -18,6 +18,7 @@ type Options struct {
 	DeltaZero       bool              // the budget has no delta: unknown groups cannot be selected
 	MaxRows         uint64            // rows of one unit in a group that count, at most; 0: as the policy says
 	LeastKept       float64           // the part of a unit's rows that FILTER is expected to keep at least where its measure takes another's automatic bound (follow); 0: all
+	Split           Split             // a part of the units
 	CountPeople     bool              // grouped statements measure each group's number of units, to hide small ones (Analysis.People)
 }
 

@@ -39,6 +39,11 @@ func Explain(analysis *Analysis, bounds Bounds) []Line {
 	} else {
 		say("Unit", "the privacy unit, by a column that you may not see")
 	}
+	if s := a.Split; s.Salt != "" && s.Rest {
+		say("Part of the units", "all but the %g that a model was trained on, by a keyed hash", s.Fraction)
+	} else if s.Salt != "" {
+		say("Part of the units", "the %g that a model was trained on, by a keyed hash", s.Fraction)
+	}
 	if len(a.Choices) == 0 && a.MaxRows == 0 {
 		say("Rows of a unit", "any number")
 	} else if a.MaxRows > 0 {

@@ -352,6 +352,7 @@ func (z *analyzer) buildBody() error {
 	if !slices.Contains(z.out.Body.Rel.Cols(), z.out.Body.UnitCol) {
 		return sqlerr.New(sqlerr.Internal, "the unit's column does not reach the aggregate")
 	}
+	z.split()
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 // options are what the settings and the policy say of every statement.
 func (s *Session) options() sensitivity.Options {
 	return sensitivity.Options{MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, MaxRows: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
-		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, L2: s.now.bounding == "l2"}
+		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, L2: s.now.bounding == "l2", Split: s.now.split}
 }
 
 // usual is what the session asks for, but at the policy's price for a statement: what decides which release a stage has goes by it, so that the stage has

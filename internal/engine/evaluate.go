@@ -22,32 +22,50 @@ import (
 type evaluation struct {
 	session *Session
 	node    *pgsyntax.Evaluate
-	epsilon float64 // 0: the session's
+	explain *pgsyntax.Explain // set for EXPLAIN
+	asks    []Column          // of EXPLAIN
+	epsilon float64           // 0: the session's
+	part    pgsyntax.Word     // of the units, as SPLIT says; its text is empty for none
 }
 
 func (e *evaluation) columns() []Column {
+	if e.explain != nil {
+		return e.asks
+	}
 	return []Column{{Name: "metric", Type: sqltype.Text}, {Name: "value", Type: sqltype.Text}}
 }
 
 // prepareEvaluate checks it.
-func (s *Session) prepareEvaluate(ctx context.Context, n *pgsyntax.Evaluate) (*evaluation, error) {
-	e := &evaluation{session: s, node: n}
+func (s *Session) prepareEvaluate(ctx context.Context, n *pgsyntax.Evaluate, explain *pgsyntax.Explain) (*evaluation, error) {
+	e := &evaluation{session: s, node: n, explain: explain}
 	for _, o := range n.With {
 		v, err := strconv.ParseFloat(o.Values[0].Text, 64)
 		switch {
-		case o.Name.Text != "epsilon":
-			return nil, sqlerr.New(sqlerr.UndefinedObject, "there is no option %q", o.Name.Text).At(int(o.Name.Pos)).WithHint("EVALUATE takes epsilon.")
-		case err != nil || o.List || !(v >= s.leastEpsilon()) || math.IsInf(v, 1):
+		case o.Name.Text != "epsilon" && o.Name.Text != "split":
+			return nil, sqlerr.New(sqlerr.UndefinedObject, "there is no option %q", o.Name.Text).At(int(o.Name.Pos)).WithHint("EVALUATE takes epsilon and split.")
+		case o.List, e.epsilon > 0 && o.Name.Text == "epsilon", e.part.Text != "" && o.Name.Text == "split":
+			return nil, sqlerr.New(sqlerr.InvalidParam, "option %s takes one value", o.Name.Text).At(int(o.Name.Pos))
+		case o.Name.Text == "split":
+			e.part = pgsyntax.Word{Pos: o.Values[0].Pos, Text: strings.ToLower(o.Values[0].Text)}
+			continue
+		case err != nil || !(v >= s.leastEpsilon()) || math.IsInf(v, 1):
 			return nil, sqlerr.New(sqlerr.InvalidParam, "epsilon cannot be %s", o.Values[0].Text).At(int(o.Values[0].Pos)).WithHint("The least is %g.", s.leastEpsilon())
 		case v > s.analyst.MaxQueryEpsilon:
 			return nil, sqlerr.New(sqlerr.EpsilonTooLarge, "epsilon %g is more than this analyst may spend on one statement", v).At(int(o.Values[0].Pos)).WithHint("The most is %g.", s.analyst.MaxQueryEpsilon)
 		}
 		e.epsilon = v
 	}
-	return e, e.with(func() error { _, _, err := e.prepare(ctx); return err })
+	return e, e.with(func() error {
+		p, _, err := e.prepare(ctx)
+		if err == nil && explain != nil {
+			p.explain = explain
+			e.asks = p.Columns()
+		}
+		return err
+	})
 }
 
-// with does something at the statement's price.
+// with does something at the statement's price, and gives the session its settings back.
 func (e *evaluation) with(do func() error) error {
 	s := e.session
 	before := s.now
@@ -56,6 +74,44 @@ func (e *evaluation) with(do func() error) error {
 		s.now.epsilon = e.epsilon
 	}
 	return do()
+}
+
+// of is the part of the units that the model is evaluated on: those that it was not trained on, unless SPLIT says otherwise.
+func (e *evaluation) of(m *mlext.Model) (out sensitivity.Split, err error) {
+	word, split := e.part, m.Split
+	fraction, notNumber := strconv.ParseFloat(word.Text, 64)
+	switch {
+	case word.Text == "none":
+		return out, nil
+	case split == nil && word.Text != "":
+		return out, sqlerr.New(sqlerr.InvalidParam, "model %s was trained on everybody: no part of the people is left to test it on", m.Name).At(int(word.Pos)).WithHint("TRAIN ... SPLIT 0.8 leaves a part out.")
+	case split == nil:
+		return out, nil
+	case word.Text == "train":
+	case word.Text == "", word.Text == "test", notNumber == nil && fraction == split.Fraction:
+		out.Rest = true
+	case notNumber == nil:
+		return out, sqlerr.New(sqlerr.InvalidParam, "model %s was trained on the part %g of the people", m.Name, split.Fraction).At(int(word.Pos)).WithHint("SPLIT test is those that it was not trained on, whatever their part.")
+	default:
+		return out, sqlerr.New(sqlerr.InvalidParam, "SPLIT cannot be %s", word.Text).At(int(word.Pos)).WithHint("SPLIT test is the people that the model was not trained on, SPLIT train the others, SPLIT none all.")
+	}
+	out.Salt, out.Fraction = split.Salt, split.Fraction
+	return out, nil
+}
+
+// split says that the statement is over a part of the units.
+//
+// Proof: sensitivity.Split is the proof of its bounds; where the answer is computed from several releases, or the unit is another than the model's, a part would not be what it is called, and is refused.
+func (e *evaluation) split(p *Prepared, m *mlext.Model) error {
+	switch {
+	case p.an.Class != sensitivity.Private || e.session.now.split.Salt == "":
+		return nil
+	case len(p.stages) != 1:
+		return sqlerr.New(sqlerr.PrivateShape, "a part of the people cannot be told apart in a query that reads releases").At(int(e.node.Query.Pos)).WithHint("SPLIT none evaluates the model on everybody, or leave out aggregates over many people.")
+	case string(p.an.Unit) != m.Split.Unit:
+		return sqlerr.New(sqlerr.InvalidParam, "model %s was trained on a part of other units", m.Name).At(int(e.node.Pos)).WithHint("SPLIT none evaluates it on all.")
+	}
+	return nil
 }
 
 // prepare binds the statement that asks for what the metrics are computed from.
@@ -98,9 +154,15 @@ func (e *evaluation) prepare(ctx context.Context) (*Prepared, *mlext.Scoring, er
 	if err != nil {
 		return nil, nil, err
 	}
+	if s.now.split, err = e.of(stored.Model); err != nil {
+		return nil, nil, err
+	}
 	p, err := e.bind(ctx, scoring, names, false)
 	if err == nil && p.an.Class == sensitivity.Private {
 		p, err = e.bind(ctx, scoring, names, true)
+	}
+	if err == nil {
+		err = e.split(p, stored.Model)
 	}
 	return p, scoring, err
 }
@@ -136,6 +198,10 @@ func (e *evaluation) run(ctx context.Context) (ans *Answer, err error) {
 		if err != nil {
 			return err
 		}
+		if p.explain = e.explain; p.explain != nil {
+			ans, err = p.Run(ctx, nil)
+			return err
+		}
 		got, err := p.Run(ctx, nil)
 		if err != nil {
 			return err
@@ -145,12 +211,23 @@ func (e *evaluation) run(ctx context.Context) (ans *Answer, err error) {
 			return err
 		}
 		ans = &Answer{Tag: "EVALUATE DP MODEL", Notice: got.Notice}
+		if split := p.an.Split; split.Salt != "" {
+			ans.Rows = append(ans.Rows, []sqltype.Value{"people", part(split)})
+		}
 		for _, f := range metrics(scoring, rows) {
 			ans.Rows = append(ans.Rows, []sqltype.Value{f.Name, f.Value})
 		}
 		return nil
 	})
 	return ans, err
+}
+
+// part says which units were asked.
+func part(s sensitivity.Split) string {
+	if s.Rest {
+		return fmt.Sprintf("the %.4g that the model was not trained on", 1-s.Fraction)
+	}
+	return fmt.Sprintf("the %.4g that the model was trained on", s.Fraction)
 }
 
 // metrics reads the answer.

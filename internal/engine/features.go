@@ -101,7 +101,7 @@ func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 		return nil, err
 	}
 	with := s.options()
-	with.CountPeople, with.L2 = false, false
+	with.CountPeople, with.L2, with.Split = false, false, t.split
 	if with.MaxRows == 0 || most > 0 {
 		with.MaxRows = most
 	}
@@ -194,4 +194,3 @@ func (s *Session) levels(ctx context.Context, q *plan.Query, o plan.Output) []st
 
 // mostLevels is the largest number of values of one feature.
 const mostLevels = 2000
-

@@ -12,14 +12,14 @@ import (
 )
 
 // prepareModel checks a statement about DP models.
-func (p *Prepared) prepareModel(ctx context.Context, n pgsyntax.Node, explain bool) (err error) {
+func (p *Prepared) prepareModel(ctx context.Context, n pgsyntax.Node, explain *pgsyntax.Explain) (err error) {
 	switch n := n.(type) {
 	case *pgsyntax.Train:
-		p.model, err = p.session.prepareTrain(ctx, n, explain)
+		p.model, err = p.session.prepareTrain(ctx, n, explain != nil)
 	case *pgsyntax.Models:
 		p.model = &models{p.session, n}
 	case *pgsyntax.Evaluate:
-		p.model, err = p.session.prepareEvaluate(ctx, n)
+		p.model, err = p.session.prepareEvaluate(ctx, n, explain)
 	}
 	return err
 }
@@ -140,7 +140,7 @@ func (m *models) run(ctx context.Context) (*Answer, error) {
 		var x *mlext.Stored
 		if x, err = store.Get(ctx, n.Name.Text, s.analyst.Name); err == nil {
 			var text []byte
-			text, err = x.Model.Encode()
+			text, err = x.Model.Export()
 			ans.Rows = [][]sqltype.Value{{string(text)}}
 		}
 	case "DROP":

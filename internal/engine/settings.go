@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // settings are the dpsql.* settings of one session. They change what a statement costs and how it is bounded, within the
@@ -27,6 +28,7 @@ type settings struct {
 	fresh     bool   // stored releases do not answer
 	low       string // what becomes of values less than their error
 	rounding  string
+	split     sensitivity.Split // of EVALUATE: no session sets it
 }
 
 // leastPart: a statement may cost no less than the usual price divided by it.

@@ -83,7 +83,7 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 	case *pgsyntax.Select:
 		p.stmt = n
 	case *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Models:
-		return p, p.prepareModel(ctx, n, false)
+		return p, p.prepareModel(ctx, n, nil)
 	case *pgsyntax.Explain:
 		if _, ok := n.Query.(*pgsyntax.Train); ok {
 			if err := checkExplain(n); err != nil {
@@ -92,7 +92,13 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 			if formatJSON(n) {
 				return nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT JSON) of TRAIN is not supported").At(int(n.Pos)).WithHint("Its answer is a table of properties as it is.")
 			}
-			return p, p.prepareModel(ctx, n.Query, true)
+			return p, p.prepareModel(ctx, n.Query, n)
+		}
+		if _, ok := n.Query.(*pgsyntax.Evaluate); ok {
+			if err := checkExplain(n); err != nil {
+				return nil, err
+			}
+			return p, p.prepareModel(ctx, n.Query, n)
 		}
 		sel, ok := n.Query.(*pgsyntax.Select)
 		if !ok {

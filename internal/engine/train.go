@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -43,6 +44,7 @@ type training struct {
 	features []sqlgen.Feature
 	event    dp.Training
 	loss     dp.Loss
+	split    sensitivity.Split
 	key      ledger.Hash
 	explain  bool
 }
@@ -56,6 +58,9 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 		return nil, err
 	}
 	t := &training{session: s, node: n, world: s.world, under: s.now, values: s.values, explain: explain}
+	if spec.Split > 0 {
+		t.split = sensitivity.Split{Salt: rand.Text(), Fraction: spec.Split}
+	}
 	features, target, rows, err := t.bindRows(ctx, n, spec)
 	if err != nil {
 		return nil, err
@@ -101,6 +106,9 @@ func (s *Session) planned(ctx context.Context, spec *mlext.Spec, features []mlex
 	}
 	made := make(chan result, 1)
 	population := float64(s.world.policy.Population)
+	if spec.Split > 0 {
+		population *= spec.Split
+	}
 	go func() {
 		defer done()
 		p, err := mlext.Plan(spec, features, target, rows, population)
@@ -131,6 +139,9 @@ func (t *training) card() [][]sqltype.Value {
 	missing := "rows with a missing value are left out"
 	if p.Spec.Fill {
 		missing = "missing numbers are read as the middle of their range, rows with another missing value are left out"
+	}
+	if p.Spec.Split > 0 {
+		rows = append(rows, []sqltype.Value{"split", fmt.Sprintf("%s of the units, by a hash keyed at its training; EVALUATE takes the others", number(p.Spec.Split))})
 	}
 	return append(rows, []sqltype.Value{"missing", missing}, []sqltype.Value{"charge", charge}, []sqltype.Value{"policy", s8(t.session.world.catalogs.Epoch())})
 }
@@ -246,7 +257,9 @@ func (t *training) train(ctx context.Context, heard *Heard) error {
 
 // keep stores the model with its card.
 func (t *training) keep(ctx context.Context, m *mlext.Model) error {
-	m.Card = nil
+	if m.Card = nil; t.split.Salt != "" {
+		m.Split = &mlext.Split{Unit: string(t.analysis.Unit), Salt: t.split.Salt, Fraction: t.split.Fraction}
+	}
 	for _, row := range t.card() {
 		m.Card = append(m.Card, mlext.Fact{Name: fmt.Sprint(row[0]), Value: fmt.Sprint(row[1])})
 	}

@@ -409,7 +409,7 @@ func (r *reader) explain(t *token) (Node, error) {
 	at := r.tok(0)
 	switch {
 	case at.punct("("), at.is("select"), at.is("values"), at.is("with"), at.is("table"):
-	case at.is("train") && r.tok(1).is("dp"):
+	case (at.is("train") || at.is("evaluate")) && r.tok(1).is("dp"):
 	case at.is("insert"), at.is("update"), at.is("delete"), at.is("merge"), at.is("declare"), at.is("create"), at.is("refresh"), at.is("execute"):
 	default:
 		return nil, syntaxAt(at)

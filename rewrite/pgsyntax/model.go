@@ -11,11 +11,11 @@ type Train struct {
 	Args    []Option // of the model, in brackets
 	Method  Word     // its text is empty for none
 	Target  Word
-	With    []Option
+	With    []Option // SPLIT 0.8 is the option split = 0.8
 	Query   *Select
 }
 
-// Evaluate is EVALUATE DP MODEL name [WITH (...)] ON query.
+// Evaluate is EVALUATE DP MODEL name [SPLIT part] [WITH (...)] ON query.
 type Evaluate struct {
 	Pos   Pos
 	Name  Word
@@ -108,11 +108,8 @@ func (r *reader) train(t *token, replace bool) (Node, error) {
 	if n.Target, err = r.word(); err != nil {
 		return nil, err
 	}
-	if r.words("with") && r.tok(1).punct("(") {
-		r.i++
-		if n.With, err = r.options(); err != nil {
-			return nil, err
-		}
+	if n.With, err = r.with(); err != nil {
+		return nil, err
 	}
 	if !r.accept("as") {
 		return nil, r.unexpected()
@@ -127,11 +124,8 @@ func (r *reader) evaluate(t *token) (Node, error) {
 	if n.Name, err = r.word(); err != nil {
 		return nil, err
 	}
-	if r.words("with") && r.tok(1).punct("(") {
-		r.i++
-		if n.With, err = r.options(); err != nil {
-			return nil, err
-		}
+	if n.With, err = r.with(); err != nil {
+		return nil, err
 	}
 	if !r.accept("on") {
 		return nil, r.unexpected()
@@ -173,6 +167,31 @@ func (r *reader) word() (Word, error) {
 	t := r.tok(0)
 	name, err := r.name()
 	return Word{Pos(t.pos), name}, err
+}
+
+// with reads [SPLIT value] [WITH (...)], in either order.
+func (r *reader) with() (out []Option, err error) {
+	for {
+		var more []Option
+		switch {
+		case r.words("with") && r.tok(1).punct("("):
+			r.i++
+			more, err = r.options()
+		case r.words("split"):
+			at := r.tok(0)
+			r.i++
+			value := r.tok(0)
+			var text string
+			text, err = r.settingValue()
+			more = []Option{{Name: Word{Pos(at.pos), "split"}, Values: []Word{{Pos(value.pos), text}}}}
+		default:
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, more...)
+	}
 }
 
 // options reads (name = value, ...).
