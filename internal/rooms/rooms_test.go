@@ -55,6 +55,7 @@ testdata/sakila:
 internal/pgtest: testdata/demo testdata/sakila
 internal/backend/backendtest: internal/backend internal/secret internal/pgtest testdata/demo
 internal/neighbour: internal/backend internal/secret internal/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity internal/policy
+internal/audit: mlext/data noise
 internal/corpus: internal/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen
 internal/bench: *
 `
@@ -62,7 +63,7 @@ internal/bench: *
 var leaves = []string{"internal/dp", "internal/sqltype", "internal/sqlerr", "internal/num"}
 
 // testOnly packages are helpers of tests and benches: no product file may import them.
-var testOnly = []string{"internal/pgtest", "internal/backend/backendtest", "internal/neighbour", "internal/corpus", "internal/bench"}
+var testOnly = []string{"internal/pgtest", "internal/backend/backendtest", "internal/neighbour", "internal/corpus", "internal/bench", "internal/audit"}
 
 func TestImportRules(t *testing.T) {
 	allowed := parsed()

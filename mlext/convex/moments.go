@@ -61,12 +61,15 @@ func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64)
 	for j, v := range sum {
 		cross[j] = int64(v / data.Step)
 	}
-	for list, sigma := range map[*[]int64]float64{&upper: m.Sigma / math.Sqrt2, &diagonal: m.Sigma, &cross: m.Sigma} {
-		n, err := src.Normal(uint64(math.Ceil(sigma / unit)))
+	for _, of := range []struct {
+		list  []int64
+		sigma float64
+	}{{upper, m.Sigma / math.Sqrt2}, {diagonal, m.Sigma}, {cross, m.Sigma}} {
+		n, err := src.Normal(uint64(math.Ceil(of.sigma / unit)))
 		if err != nil {
 			return nil, err
 		}
-		if err := n.Add(*list); err != nil {
+		if err := n.Add(of.list); err != nil {
 			return nil, err
 		}
 	}
