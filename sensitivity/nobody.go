@@ -27,6 +27,10 @@ func (d *divider) countNobodys(r plan.Rel) (plan.Rel, error) {
 	if err != nil || !ok || a.Sets != nil || len(a.Groupings) > 0 || len(a.Aggs) == 0 || len(plan.Free(a)) > 0 { // by Free it reads the row of a query around it
 		return r, err
 	}
+	if c := d.counting(a); c != nil {
+		d.rewrote = true
+		return c, nil
+	}
 	s, err := d.split(a.Input)
 	if err != nil {
 		return nil, err

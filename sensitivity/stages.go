@@ -86,7 +86,11 @@ func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) 
 	if !d.rewrote {
 		root = q.Root
 	}
-	if own.Root = root; correlated(root) {
+	if own.Root = root; !touchesPrivate(root) { // one row was counted
+		p.Class, p.Query, p.Answer.Root = Public, &own, root
+		return p, nil
+	}
+	if correlated(root) {
 		d.rewrote = true
 		if own.Root, err = d.lookUp(root); err != nil {
 			return nil, err
@@ -134,7 +138,7 @@ func (d *divider) above(r plan.Rel, c *Computed) error {
 	case *plan.Scan:
 		return d.rawRows(n)
 	case *plan.Aggregate:
-		if !d.released(n.Input) {
+		if !d.released(n.Input) && d.counting(n) == nil {
 			return d.leaf(n, n, c)
 		}
 	case *plan.Distinct: // of rows: their groups

@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+)
+
+// freeProbes are counted queries that need nothing private: asked themselves they are free, or their numbers alone are not.
+var freeProbes = []struct{ rows, counted string }{
+	{"select distinct readmitted from encounters", ""},
+	{"select distinct readmitted from encounters where readmitted <> 'NO'", ""},
+	{"select distinct ward, active from patients order by 1 desc", ""},
+	{"select distinct kind_id from encounters", ""},
+	{"select readmitted from encounters group by 1", ""},
+	{"select distinct gender, days / 7 as week from patients join encounters using (patient_id) limit 5", ""},
+	{"select * from (select distinct days from encounters) q where days > 10 order by days offset 1", ""},
+	{"select upper(readmitted) from (select distinct readmitted, active from patients join encounters using (patient_id)) q", ""},
+	{"select distinct readmitted from encounters", "select count(readmitted) filter (where readmitted <> 'NO') + 1 from (%s) q"},
+	{"select distinct ward from patients", "with q as (%s) select count(*) from q"},
+	{"select distinct ward from patients", "select (select count(*) from (%s) q), 1"},
+	{"select distinct ward from patients", "select count(ward) + 1 from (%s) q"}, // one is NULL
+	{"select * from encounters limit 0", ""},
+}
+
+// TestFreeProbes: pages are counted free where they follow from the policy, public tables and the statement, and as many rows are counted as come.
+func TestFreeProbes(t *testing.T) {
+	for _, d := range dialects {
+		s := clinicSession(t, tame, d)
+		for _, p := range freeProbes {
+			_, a := ask(t, s, p.rows)
+			counted := p.counted
+			if counted == "" {
+				counted = "select count(*) from (%s) q"
+			}
+			want := int64(len(a.Rows))
+			_, n := ask(t, s, fmt.Sprintf(counted, p.rows))
+			if n.Rows[0][0] != want {
+				t.Errorf("%s: %s: %v counted, %d come", d, fmt.Sprintf(counted, p.rows), n.Rows[0][0], want)
+			}
+			if paid := paidFor(t, s); paid != 0 {
+				t.Fatalf("%s: %s: charged", d, p.rows)
+			}
+		}
+	}
+}
+
+// TestProbesOfGroups: how many public groups there are says no aggregate, so that their number is free before and after they are asked for. What depends on people is charged.
+func TestProbesOfGroups(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
+	for _, rows := range []string{"select readmitted, count(*), avg(days) from encounters group by 1 order by 2 desc limit 2", "select ward, active, sum(weight) from patients group by 1, 2",
+		"select count(*) from encounters"} {
+		probe := "select count(*) from (" + rows + ") q"
+		_, before := ask(t, s, probe)
+		if paid := paidFor(t, s); paid != 0 {
+			t.Fatalf("%s: charged", probe)
+		}
+		o := clinicSession(t, tame, backend.DuckDB)
+		_, a := ask(t, o, rows)
+		_, after := ask(t, o, probe)
+		if n := int64(len(a.Rows)); before.Rows[0][0] != n || after.Rows[0][0] != n || paidFor(t, o) != 1 {
+			t.Errorf("%s: %v before, %v after, %d come, %d charges", probe, before.Rows[0][0], after.Rows[0][0], n, paidFor(t, o))
+		}
+	}
+	paid := paidFor(t, s)
+	for _, probe := range []string{"select count(*) from (select distinct diag from encounters) q", // chosen with noise
+		"select count(*) from (select readmitted from encounters group by 1 having count(*) > 20) q", "select count(distinct readmitted) from encounters",
+		"select count(*) from (select distinct readmitted from encounters where days > (select avg(days) from encounters)) q",
+		"select readmitted, count(*) from (select distinct readmitted, days from encounters) q group by 1",
+		"select count(*) from (select distinct patient_id, readmitted from encounters) q",
+		"select sum(days) from (select distinct days from encounters) q"} {
+		if ask(t, s, probe); paidFor(t, s) == paid {
+			t.Errorf("%s: free", probe)
+		}
+		paid = paidFor(t, s)
+	}
+	small := clinicSession(t, tame, backend.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, min_people: 5}")
+	if ask(t, small, "select count(*) from (select distinct readmitted from encounters) q"); paidFor(t, small) != 1 {
+		t.Error("where groups are hidden by their people, their number is free")
+	}
+}
