@@ -19,6 +19,7 @@ type method struct {
 	why     string   // it does not cover others
 	options []string
 	plan    func(t *Training) (run, error)
+	pure    func(t *Training) (run, error) // for a delta of 0; nil: it has none
 }
 
 type run = func(t *data.Table, src *noise.Source, each func(done, of int) error) (theta []float64, step float64, err error)
@@ -29,11 +30,11 @@ var oneScore = []string{"logistic_regression", "svm", "linear_regression", "pois
 
 func init() { // the methods' functions read the registry
 	methods = []method{
-		{name: "objective_perturbation", options: []string{"lambda"}, plan: planObjective(convex.Redberg)},
+		{name: "objective_perturbation", options: []string{"lambda"}, plan: planObjective(convex.Redberg), pure: planPureObjective},
 		{name: "kifer_2012", models: oneScore, why: "its theorem is of one score", options: []string{"lambda"}, plan: planObjective(convex.Kifer)},
 		{name: "amp", models: oneScore, why: "its theorem is of one score", options: []string{"lambda"}, plan: planObjective(convex.Iyengar)},
-		{name: "output_perturbation", options: []string{"lambda"}, plan: planOutput},
-		{name: "sufficient_statistics", models: []string{"linear_regression", "logistic_regression"}, why: "its minimum is not a function of second moments", options: []string{"lambda"}, plan: planMoments},
+		{name: "output_perturbation", options: []string{"lambda"}, plan: planOutput, pure: planPureOutput},
+		{name: "sufficient_statistics", models: []string{"linear_regression", "logistic_regression"}, why: "its minimum is not a function of second moments", options: []string{"lambda"}, plan: planMoments, pure: planPureMoments},
 		{name: "dp_gd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population"}, plan: planDescent},
 		{name: "dp_adam", options: []string{"steps", "clip", "learning_rate", "average", "population", "sampling_rate"}, plan: planDescent},
 		{name: "dp_sgd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "sampling_rate"}, plan: planDescent},
@@ -59,6 +60,9 @@ func (m *method) refuses(model string) string {
 // choose is METHOD auto: one solve without anything to tune, wherever its noise does not grow with the number of scores or of a unit's rows; else noisy gradients, which are
 // clipped as a whole.
 func choose(t *Training) string {
+	if t.Spec.Pure {
+		return "objective_perturbation"
+	}
 	if t.Loss.Outputs > 3 || t.Rows > 4 && t.Population > 0 {
 		if t.Population > 0 {
 			return "dp_gd"
@@ -111,9 +115,14 @@ func planMoments(t *Training) (run, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Lambda = t.Spec.number("lambda", 0)
 	t.fact("sigma", "%.6g", m.Sigma)
 	t.fact("accountant", "Gaussian mechanism, exact")
+	return t.regression(m), nil
+}
+
+// regression trains by moments.
+func (t *Training) regression(m *convex.Moments) run {
+	m.Lambda = t.Spec.number("lambda", 0)
 	centre, times := func(y float64) float64 { return y }, 1.0
 	if t.Spec.Model == "logistic_regression" { // least squares of -1 and 1; the odds of a score z near 0 are about e^2z
 		centre, times = func(y float64) float64 { return 2*y - 1 }, 2
@@ -130,7 +139,7 @@ func planMoments(t *Training) (run, error) {
 			out.Theta[j] *= times
 		}
 		return out.Theta, 0, nil
-	}, nil
+	}
 }
 
 func planDescent(t *Training) (run, error) {

@@ -24,7 +24,8 @@ import (
 type Spec struct {
 	Name, Model, Method, Target string
 	Replace                     bool
-	Epsilon, Delta              float64 // Delta 0: the policy's default
+	Epsilon, Delta              float64 // Delta 0: the policy's default, but where Pure
+	Pure                        bool    // delta = 0
 	MostRows                    uint64  // of one unit; 0: as the policy says
 	Split                       float64 // the part of the units that is trained on; 0: all
 	Fill                        bool    // NULL features are read as the middle of their range
@@ -125,6 +126,13 @@ func (s *Spec) read(with []pgsyntax.Option, f *family) error {
 		}
 		x, err := strconv.ParseFloat(v.Text, 64)
 		in := numbersAllowed[name]
+		if name == "delta" && err == nil && x == 0 {
+			s.Pure = true
+			if err := s.canBePure(methodOf(s.Method)); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil || !(x > in.lo || x == in.lo && in.lo == 1) || !(x <= in.hi) || in.hi == 1 && x == 1 && name != "sampling_rate" && name != "average" {
 			return sqlerr.New(sqlerr.InvalidParam, "%s cannot be %s", name, v.Text).At(int(v.Pos)).WithHint("It is a number between %g and %g.", math.Max(0, in.lo), in.hi)
 		}
@@ -207,7 +215,11 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 		t.Method = choose(t)
 	}
 	m := methodOf(t.Method)
-	if t.run, err = m.plan(t); err != nil {
+	plan := m.plan
+	if s.Pure {
+		plan = m.pure
+	}
+	if t.run, err = plan(t); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -230,6 +242,9 @@ type Collector struct {
 // Collect begins the taking in.
 func (t *Training) Collect() (*Collector, error) {
 	b, err := data.NewBuilder(t.width, t.Rows)
+	if err == nil && t.Spec.Pure {
+		b.Within(t.rowSum())
+	}
 	return &Collector{training: t, builder: b}, err
 }
 

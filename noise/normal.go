@@ -121,11 +121,7 @@ func (s *stream) normal(sigma uint64) int64 {
 // kept is true with probability exp(-kx - x^2/2).
 func (x *lazy) kept(s *stream, k uint64) bool {
 	for ; k > 0; k-- {
-		n, happened := s.run(), uint64(0)
-		for happened < n && x.above(s) {
-			happened++
-		}
-		if happened%2 == 1 || s.err != nil {
+		if !x.fades(s) {
 			return false
 		}
 	}

@@ -74,11 +74,12 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 	if most := s.analyst.MaxQueryEpsilon; spec.Epsilon > most {
 		return nil, sqlerr.New(sqlerr.EpsilonTooLarge, "epsilon %g is more than this analyst may spend on one statement", spec.Epsilon).WithHint("The most is %g.", most)
 	}
-	if spec.Delta == 0 {
-		spec.Delta = s.world.policy.Budget.Delta / 20
-	}
-	if spec.Delta == 0 {
-		return nil, sqlerr.New(sqlerr.InvalidParam, "this training needs a delta, which the data set's budget does not have").WithHint("Ask the owner for budget.delta.")
+	if spec.Delta == 0 && !spec.Pure {
+		if spec.Delta = s.world.policy.Budget.Delta / 20; spec.Delta == 0 {
+			if err := spec.NoDelta(); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if t.plan, err = s.planned(ctx, spec, features, target, rows); err != nil {
 		return nil, err

@@ -17,6 +17,18 @@ type Moments struct {
 	Target      float64 // the largest target's size
 	Sigma       float64 // of each entry, in squared features
 	Lambda      float64 // 0: by the noise
+	pure        bool    // Laplace noise, of deviation Sigma
+}
+
+// NewPureMoments calibrates Laplace noise, for a delta of 0.
+//
+// Proof: one row adds xx' and xy, |x| <= 1, its absolute entries add up to at most row, |y| <= Target: the absolute entries of xx' on and above the diagonal add up to (|x|_1^2 + |x|^2)/2, those of xy/Target to |x|_1; m rows of a unit to m times that. All of them are
+// whole multiples of data.Step^2, summed up exactly (NewMoments), and take Laplace noise of that sum over epsilon, rounded exactly (noise.RoundedLaplace).
+func NewPureMoments(width, rows int, row, target, epsilon float64) (*Moments, error) {
+	if width < 1 || rows < 1 || !(row > 0) || !(target > 0) || !(epsilon > 0) {
+		return nil, errPure
+	}
+	return &Moments{Width: width, Rows: rows, Target: target, Sigma: math.Sqrt2 * float64(rows) * ((row*row+1)/2 + row) / epsilon * (1 + 1e-9), pure: true}, nil
 }
 
 // NewMoments calibrates the noise.
@@ -61,11 +73,15 @@ func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64)
 	for j, v := range sum {
 		cross[j] = int64(v / data.Step)
 	}
+	above := m.Sigma / math.Sqrt2 // what is above the diagonal counts twice in the norm
+	if m.pure {
+		above = m.Sigma
+	}
 	for _, of := range []struct {
 		list  []int64
 		sigma float64
-	}{{upper, m.Sigma / math.Sqrt2}, {diagonal, m.Sigma}, {cross, m.Sigma}} {
-		n, err := src.Normal(uint64(math.Ceil(of.sigma / unit)))
+	}{{upper, above}, {diagonal, m.Sigma}, {cross, m.Sigma}} {
+		n, err := m.noise(src, of.sigma/unit)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +91,7 @@ func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64)
 	}
 	lambda := m.Lambda
 	if lambda == 0 { // what the noise's largest eigenvalue is below, nearly always: the noisy matrix stays positive
-		lambda = 2 * m.Sigma * math.Sqrt(float64(d)/2)
+		lambda = 2 * above * math.Sqrt(float64(d))
 	}
 	a, b := mat.NewSymDense(d, nil), mat.NewVecDense(d, nil)
 	at := 0
@@ -89,6 +105,14 @@ func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64)
 	}
 	theta, err := positiveSolve(a, b)
 	return &Model{Theta: theta}, err
+}
+
+// noise is of a deviation in steps.
+func (m *Moments) noise(src *noise.Source, deviation float64) (adder, error) {
+	if m.pure {
+		return src.RoundedLaplace(uint64(math.Ceil(deviation / math.Sqrt2)))
+	}
+	return src.Normal(uint64(math.Ceil(deviation)))
 }
 
 // positiveSolve solves with the matrix's eigenvalues raised to at least a small part of the largest.

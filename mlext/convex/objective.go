@@ -140,6 +140,13 @@ func release(theta []float64, src *noise.Source, sigma, step float64) (*Model, e
 	if err != nil {
 		return nil, err
 	}
+	return releaseBy(theta, m, step)
+}
+
+// adder is noise of a lattice: noise.Normal or noise.RoundedLaplace.
+type adder interface{ Add(totals []int64) error }
+
+func releaseBy(theta []float64, m adder, step float64) (*Model, error) {
 	steps := make([]int64, len(theta))
 	for j, v := range theta {
 		if v = math.RoundToEven(v / step); !(math.Abs(v) < 1<<52) {

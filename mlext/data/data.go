@@ -23,7 +23,8 @@ type Table struct {
 // Builder takes rows in.
 type Builder struct {
 	t    Table
-	most int // rows of one unit
+	most int     // rows of one unit
+	sum  float64 // of a row's absolute features, at most; 0: no bound
 	last int64
 	open bool
 }
@@ -47,10 +48,13 @@ var (
 	errMany  = errors.New("data: too many rows")
 )
 
-// Add takes one row of a unit in. Units come one after the other, by ascending number. What is longer than 1 is scaled to norm 1; a
+// Within bounds the sum of a row's absolute features too: a row above it is scaled to it.
+func (b *Builder) Within(sum float64) { b.sum = sum }
+
+// Add takes one row of a unit in. Units come one after the other, by ascending number. What is longer than 1 is scaled to norm 1 (and to the sum of Within); a
 // row with a value that is no number is an error (the caller's statement lets none through).
 //
-// Proof: claim: the stored row's norm is at most 1 and its values lie on Step's grid. It is scaled by at most 1/|v| less 2^-40, so that rounding does not make it longer, then each value is cut towards zero to the grid, which makes none larger.
+// Proof: claim: the stored row's norm is at most 1 and its values lie on Step's grid. It is scaled by at most 1/|v| less 2^-40, so that rounding does not make it longer (and to Within's sum, less 2^-30), then each value is cut towards zero to the grid, which makes none larger.
 func (b *Builder) Add(unit int64, features []float64, target float64) error {
 	if len(features) != b.t.width {
 		return errWidth
@@ -58,9 +62,10 @@ func (b *Builder) Add(unit int64, features []float64, target float64) error {
 	if len(b.t.y) >= math.MaxInt32 {
 		return errMany
 	}
-	norm2 := 0.0
+	norm2, absolute := 0.0, 0.0
 	for _, v := range features {
 		norm2 += v * v
+		absolute += math.Abs(v)
 	}
 	if math.IsNaN(norm2) || math.IsInf(norm2, 0) || math.IsNaN(target) || math.IsInf(target, 0) {
 		return errValue
@@ -78,6 +83,9 @@ func (b *Builder) Add(unit int64, features []float64, target float64) error {
 	scale := 1.0 / Step
 	if norm2 > 1-0x1p-40 {
 		scale *= (1 - 0x1p-40) / math.Sqrt(norm2)
+	}
+	if least := (1 - 0x1p-30) / absolute * b.sum / Step; b.sum > 0 && least < scale { // sums of 2^20 numbers are exact to 2^-32
+		scale = least
 	}
 	squares := 0.0 // of whole numbers of at most 2^14: exact
 	for _, v := range features {

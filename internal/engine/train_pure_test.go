@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// property is a line of a card.
+func property(rows [][]sqltype.Value, name string) string {
+	for _, r := range rows {
+		if r[0] == name {
+			return fmt.Sprint(r[1])
+		}
+	}
+	return ""
+}
+
+// TestTrainPure: with delta = 0, or where the budget has no delta, trainings are charged a plain epsilon; methods whose noise is Gaussian are refused, at no charge.
+func TestTrainPure(t *testing.T) {
+	const train = "TRAIN DP MODEL m%d USING %s METHOD %s TARGET %s WITH (epsilon = 0.2%s) AS SELECT days, cost, kind_id, readmitted = 'NO' AS y, readmitted FROM encounters"
+	for name, c := range map[string]struct {
+		edits []string
+		with  string
+	}{
+		"asked for": {nil, ", delta = 0"},
+		"no delta":  {[]string{"delta: 1e-6", "delta: 0"}, ""},
+	} {
+		s := clinicSession(t, tame, backend.DuckDB, append([]string{"epsilon: 20,", "epsilon: 200,"}, c.edits...)...)
+		for i, m := range [][3]string{
+			{"logistic_regression", "objective_perturbation", "y"}, {"logistic_regression", "auto", "y"}, {"softmax_regression", "auto", "readmitted"}, {"linear_regression", "output_perturbation", "days"},
+			{"linear_regression", "sufficient_statistics", "cost"}, {"svm", "output_perturbation", "y"}, {"poisson_regression", "objective_perturbation", "days"},
+		} {
+			sql := fmt.Sprintf(train, i, m[0], m[1], m[2], c.with)
+			rows, err := try(s, sql)
+			if err != nil {
+				t.Errorf("%s: %s: %v", name, sql, err)
+				continue
+			}
+			if m[1] == "auto" {
+				m[1] = "objective_perturbation"
+			}
+			list := charges(t, s.engine)
+			last := list[len(list)-1]
+			if len(last.Events) != 1 || last.Events[0] != dp.Event(dp.Training{Method: m[1], Epsilon: 0.2}) || last.Loss.Delta != 0 || last.Loss.Pure != 0.2 || property(rows, "delta") != "0" || property(rows, "method") != m[1] {
+				t.Errorf("%s: %s: charged %+v, %+v; told %v", name, sql, last.Events, last.Loss, rows)
+			}
+		}
+		if n := charged(t, s.engine, func() {
+			for _, m := range []string{"dp_gd", "dp_sgd", "dp_adam", "kifer_2012", "amp"} {
+				if _, err := try(s, fmt.Sprintf(train, 99, "logistic_regression", m, "y", c.with)); err == nil || !strings.Contains(err.Error(), "delta of 0: its noise is Gaussian") {
+					t.Errorf("%s: %s: %v", name, m, err)
+				}
+			}
+		}); n != 0 {
+			t.Errorf("%s: refusals are charged", name)
+		}
+	}
+}
