@@ -144,32 +144,11 @@ func (s *session) runShow(n *pgsyntax.Show) (*engine.Answer, error) {
 	if n.All {
 		return s.showAll(), nil
 	}
-	v, err := s.show(n.Name)
+	v, err := s.set.shown(n.Name)
 	if err != nil {
 		return nil, err
 	}
 	return &engine.Answer{Tag: "SHOW", Rows: [][]sqltype.Value{textRow(v)}}, nil
-}
-
-func (s *session) show(name string) (string, error) {
-	if strings.HasPrefix(name, enginePrefix) {
-		v, ok, err := s.engine.Show(name)
-		if err == nil && !ok {
-			err = unknownParameter(name)
-		}
-		return v, err
-	}
-	p, err := findParameter(name)
-	if err != nil {
-		return "", err
-	}
-	if p.guc != nil && p.guc.context == hiddenContext {
-		return "", sqlerr.New(sqlerr.Privilege, "must be superuser or have privileges of pg_read_all_settings to examine \"%s\"", p.name)
-	}
-	if isMode(name) {
-		return s.mode(name), nil
-	}
-	return s.set.get(name), nil
 }
 
 // hidden are the settings that SHOW ALL leaves out, as PostgreSQL's does.
@@ -183,7 +162,7 @@ func (s *session) showAll() *engine.Answer {
 		for len(own) > 0 && own[0].Name < name {
 			a.Rows, own = append(a.Rows, textRow(own[0].Name, own[0].Value, own[0].About)), own[1:]
 		}
-		if v, err := s.show(name); err == nil && !hidden[name] {
+		if v, err := s.set.shown(name); err == nil && !hidden[name] {
 			a.Rows = append(a.Rows, textRow(parameters[name].name, v, parameters[name].about))
 		}
 	}

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"math"
@@ -16,8 +17,8 @@ import (
 // answers (costs of plans, memory, logs): here they are taken, checked as PostgreSQL does, shown and without effect. What would change
 // an answer stands in parameterTable.
 
-// settingsOf15 is pg_settings of PostgreSQL 15, as TestSettingsOf15 writes it: name, value at the start, unit, description, context, type, least, greatest and
-// the names of values.
+// settingsOf15 is pg_settings of PostgreSQL 15, as TestSettingsOf15 writes it: name, value at the start, unit, description, context, type, least, greatest,
+// the names of values, category and the rest of the description.
 //
 //go:embed settings.tsv
 var settingsOf15 string
@@ -30,17 +31,22 @@ func loadSettings() {
 	for _, line := range strings.Split(strings.TrimSuffix(settingsOf15, "\n"), "\n") {
 		f := strings.Split(line, "\t")
 		key := strings.ToLower(f[0])
+		of := facts{unit: f[2], context: f[4], category: f[9], extra: f[10], least: f[6], most: f[7], boot: f[1]}
 		if p, ok := parameters[key]; ok {
-			p.about = f[3]
+			p.about, p.facts = f[3], of
+			p.facts.boot = cmp.Or(p.def, f[1])
 			p.kind, p.values = f[5], valuesOf(f[8])
 			continue
 		}
 		g := &guc{unit: f[2], context: f[4], kind: f[5], values: valuesOf(f[8])}
 		g.least, g.most = number(f[6]), number(f[7])
-		p := &parameter{name: f[0], about: f[3], kind: g.kind, values: g.values, guc: g, check: checkGUC, def: f[1]}
+		p := &parameter{name: f[0], about: f[3], kind: g.kind, values: g.values, guc: g, check: checkGUC, def: f[1], facts: of}
 		p.fixed = g.context != "user"
 		if g.numeric() && f[1] != "" {
 			p.def = g.show(number(f[1]))
+		}
+		if slices.Contains(octal, p.name) {
+			p.def = octalMode(f[1])
 		}
 		parameters[key] = p
 		if g.context != hiddenContext {

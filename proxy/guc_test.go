@@ -15,7 +15,8 @@ func TestSettingsOf15(t *testing.T) {
 	results, err := conn.Exec(context.Background(), `begin; create role looks; set local role looks;
 create temp table visible as select * from pg_settings; grant select on visible to public; reset role;
 select string_agg(concat_ws(e'\t', s.name, coalesce(v.boot_val, ''), coalesce(v.unit, ''), regexp_replace(coalesce(v.short_desc, ''), '\s+', ' ', 'g'),
-	case when v.name is null then 'hidden' else s.context end, s.vartype, coalesce(v.min_val, ''), coalesce(v.max_val, ''), coalesce(array_to_string(v.enumvals, ','), '')) || e'\n', '' order by lower(s.name) collate "C")
+	case when v.name is null then 'hidden' else s.context end, s.vartype, coalesce(v.min_val, ''), coalesce(v.max_val, ''), coalesce(array_to_string(v.enumvals, ','), ''),
+	s.category, regexp_replace(coalesce(v.extra_desc, ''), '\s+', ' ', 'g')) || e'\n', '' order by lower(s.name) collate "C")
 from pg_settings s left join visible v using (name) where s.name not like '%.%'; rollback`).ReadAll()
 	if err != nil {
 		t.Fatal(err)

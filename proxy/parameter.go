@@ -22,6 +22,7 @@ type parameter struct {
 	reported bool                                                          // clients are told by ParameterStatus
 	fixed    bool                                                          // cannot be set at all
 	guc      *guc                                                          // of those without effect
+	facts    facts
 }
 
 // parameters by lower-case name; allNames and reportedNames are sorted as SHOW ALL and the start-up are.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"github.com/dpsql/dpsql/internal/pgmeta"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
@@ -226,32 +225,6 @@ func (s *settings) resetAll() error {
 		}
 	}
 	return nil
-}
-
-// Parameter implements pgmeta.Parameters.
-func (s *settings) Parameter(name string) (string, bool) {
-	if strings.HasPrefix(name, enginePrefix) {
-		v, ok, err := s.engine.Show(name)
-		return v, ok && err == nil
-	}
-	p, err := findParameter(name)
-	if err != nil {
-		return "", false
-	}
-	return s.get(strings.ToLower(p.name)), true
-}
-
-// AllParameters implements pgmeta.Parameters: dpsql's settings among PostgreSQL's, by name.
-func (s *settings) AllParameters() (out []pgmeta.Parameter) {
-	own := s.engine.Settings()
-	for _, name := range allNames {
-		for len(own) > 0 && own[0].Name < name {
-			out, own = append(out, pgmeta.Parameter{Name: own[0].Name, Value: own[0].Value, Description: own[0].About, Default: own[0].Value, Kind: own[0].Kind, Values: own[0].Values}), own[1:]
-		}
-		p := parameters[name]
-		out = append(out, pgmeta.Parameter{Name: p.name, Value: s.get(name), Description: p.about, Default: p.def, Fixed: p.fixed, Kind: p.kind, Values: p.values})
-	}
-	return out
 }
 
 // SetParameter implements pgmeta.Parameters: set_config.

@@ -48,6 +48,7 @@ type setting struct {
 // Setting is one setting as SHOW ALL and pg_settings list it.
 type Setting struct {
 	Name, Value, About, Kind string
+	Start                    string // its value when the session began
 	Values                   []string
 }
 
@@ -304,7 +305,7 @@ func (s *Session) Settings() []Setting {
 	var out []Setting
 	for _, name := range SettingNames() {
 		row := settingTable[name]
-		out = append(out, Setting{name, row.get(&s.now), row.about, row.kind, row.words})
+		out = append(out, Setting{name, row.get(&s.now), row.about, row.kind, row.get(&s.start), row.words})
 	}
 	return out
 }

@@ -64,7 +64,7 @@ func activity(s *Session, a []sqltype.Value, _ []sqltype.Type) ([][]sqltype.Valu
 	}
 	c, application := s.connection(), ""
 	if s.Parameters != nil {
-		application, _ = s.Parameters.Parameter("application_name")
+		application, _ = s.Parameters.Parameter("application_name") // which there always is
 	}
 	is := map[string]sqltype.Value{"datid": number32("database", s.Name), "pid": s.pid(), "usesysid": int64(oidOfRole), "state": "active", "query": "", "application_name": application,
 		"backend_type": "client backend", "ssl": c.TLS != nil, "gss_auth": false, "gss_enc": false, "client_addr": orNull(c.Address), "client_port": int64(-1)}

@@ -1,6 +1,7 @@
 package pgmeta
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -229,16 +230,24 @@ func sizePretty(v sqltype.Value) (sqltype.Value, error) {
 }
 
 func currentSetting(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
-	name := strings.ToLower(a[0].(string))
-	if s.Parameters != nil {
-		if v, ok := s.Parameters.Parameter(name); ok {
-			return v, nil
-		}
-	}
-	if len(a) > 1 && a[1] == true {
+	name := a[0].(string)
+	v, err := s.parameter(name)
+	var e *sqlerr.Error
+	if errors.As(err, &e) && e.Code == sqlerr.UndefinedObject.Code && len(a) > 1 && a[1] == true {
 		return nil, nil
 	}
-	return nil, sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
+	return v, err
+}
+
+func (s *Session) parameter(name string) (sqltype.Value, error) {
+	if s.Parameters == nil {
+		return nil, sqlerr.New(sqlerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
+	}
+	v, err := s.Parameters.Parameter(name)
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
 }
 
 func setConfig(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
@@ -253,8 +262,7 @@ func setConfig(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, 
 	if err := s.Parameters.SetParameter(name, value, a[2] == true); err != nil {
 		return nil, err
 	}
-	v, _ := s.Parameters.Parameter(name)
-	return v, nil
+	return s.parameter(name)
 }
 
 // everyEvent has PostgreSQL's bits of UPDATE, INSERT and DELETE.

@@ -14,7 +14,7 @@ import (
 
 // Parameters are the settings of a session, as SHOW has them, and the number by which it is cancelled.
 type Parameters interface {
-	Parameter(name string) (value string, ok bool)
+	Parameter(name string) (string, error) // what SHOW says
 	AllParameters() []Parameter
 	SetParameter(name, value string, local bool) error
 	BackendPID() uint32
@@ -23,12 +23,11 @@ type Parameters interface {
 	Connection() Connection
 }
 
-// Parameter is one of them.
+// Parameter is a row of pg_settings: numbers are in the setting's unit.
 type Parameter struct {
-	Name, Value, Description, Default string
-	Kind                              string // pg_settings.vartype
-	Fixed                             bool
-	Values                            []string // of an enumeration
+	Name, Value, Unit, Category, Description, Extra, Context, Kind, Source, Least, Most, Boot, Reset string
+
+	Values []string // of an enumeration
 }
 
 // Session is the catalog as one session's statements use it: it implements plan.Meta.

@@ -282,10 +282,6 @@ func allSettings(s *Session, _ []sqltype.Value, _ []sqltype.Type) (out [][]sqlty
 		return nil, nil
 	}
 	for _, p := range s.Parameters.AllParameters() {
-		context := "user"
-		if p.Fixed {
-			context = "internal"
-		}
 		values := sqltype.Value(nil)
 		if len(p.Values) > 0 {
 			list := make([]sqltype.Value, len(p.Values))
@@ -294,7 +290,7 @@ func allSettings(s *Session, _ []sqltype.Value, _ []sqltype.Type) (out [][]sqlty
 			}
 			values = listOf(sqltype.OIDText, list)
 		}
-		out = append(out, []sqltype.Value{p.Name, p.Value, nil, "Client Connection Defaults", p.Description, nil, context, p.Kind, "default", nil, nil, values, p.Default, p.Default, nil, nil, false})
+		out = append(out, []sqltype.Value{p.Name, p.Value, orNull(p.Unit), p.Category, p.Description, orNull(p.Extra), p.Context, p.Kind, p.Source, orNull(p.Least), orNull(p.Most), values, p.Boot, p.Reset, nil, nil, false})
 	}
 	return out, nil
 }

@@ -104,6 +104,13 @@ WHERE t.typname IS NOT NULL AND (c.relkind IS NULL OR c.relkind = 'c') AND (et.t
 -- DBeaver 25: statistics of tables
 SELECT c.oid, pg_catalog.pg_total_relation_size(c.oid) AS total_rel_size, pg_catalog.pg_relation_size(c.oid) AS rel_size FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND pg_total_relation_size(c.oid) < 10000;
 
+-- DBeaver 25: settings with their units and bounds
+SELECT s.name, s.setting, s.unit, s.category, s.short_desc, s.extra_desc, s.context, s.vartype, s.source, s.min_val, s.max_val, s.enumvals, s.boot_val, s.reset_val, s.sourcefile, s.sourceline, s.pending_restart, current_setting(s.name) AS shown FROM pg_catalog.pg_settings s
+WHERE s.name IN ('work_mem', 'bytea_output', 'wal_writer_delay', 'autovacuum_naptime', 'jit', 'random_page_cost', 'is_superuser', 'role', 'data_directory', 'transaction_isolation') ORDER BY 1;
+
+-- DBeaver 25: the folder of the data
+SELECT pg_catalog.current_setting('data_directory', true);
+
 -- Npgsql 9: types
 SELECT n.nspname, t.oid, t.typname, k.kind, t.typnotnull, k.inner_oid FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_proc receive ON receive.oid = t.typreceive LEFT JOIN pg_range r ON r.rngtypid = t.oid LEFT JOIN pg_class c ON c.oid = t.typrelid
 CROSS JOIN LATERAL (SELECT CASE WHEN receive.proname = 'array_recv' THEN 'a' ELSE t.typtype END AS kind, CASE WHEN receive.proname = 'array_recv' THEN t.typelem WHEN t.typtype = 'r' THEN r.rngsubtype WHEN t.typtype = 'm' THEN (SELECT rngtypid FROM pg_range WHERE rngmultitypid = t.oid) WHEN t.typtype = 'd' THEN t.typbasetype END AS inner_oid) k
