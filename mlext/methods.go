@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpsql/dpsql/budget/account"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/mlext/convex"
 	"github.com/dpsql/dpsql/mlext/data"
@@ -30,14 +31,14 @@ var oneScore = []string{"logistic_regression", "svm", "linear_regression", "pois
 
 func init() { // the methods' functions read the registry
 	methods = []method{
-		{name: "objective_perturbation", options: []string{"lambda"}, plan: planObjective(convex.Redberg), pure: planPureObjective},
-		{name: "kifer_2012", models: oneScore, why: "its theorem is of one score", options: []string{"lambda"}, plan: planObjective(convex.Kifer)},
-		{name: "amp", models: oneScore, why: "its theorem is of one score", options: []string{"lambda"}, plan: planObjective(convex.Iyengar)},
-		{name: "output_perturbation", options: []string{"lambda"}, plan: planOutput, pure: planPureOutput},
-		{name: "sufficient_statistics", models: []string{"linear_regression", "logistic_regression"}, why: "its minimum is not a function of second moments", options: []string{"lambda"}, plan: planMoments, pure: planPureMoments},
-		{name: "dp_gd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population"}, plan: planDescent},
-		{name: "dp_adam", options: []string{"steps", "clip", "learning_rate", "average", "population", "sampling_rate"}, plan: planDescent},
-		{name: "dp_sgd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "sampling_rate"}, plan: planDescent},
+		{name: "objective_perturbation", options: []string{"lambda", "noise_multiplier"}, plan: planObjective(convex.Redberg), pure: planPureObjective},
+		{name: "kifer_2012", models: oneScore, why: "its theorem is of one score", options: []string{"lambda", "noise_multiplier"}, plan: planObjective(convex.Kifer)},
+		{name: "amp", models: oneScore, why: "its theorem is of one score", options: []string{"lambda", "noise_multiplier"}, plan: planObjective(convex.Iyengar)},
+		{name: "output_perturbation", options: []string{"lambda", "noise_multiplier"}, plan: planOutput, pure: planPureOutput},
+		{name: "sufficient_statistics", models: []string{"linear_regression", "logistic_regression"}, why: "its minimum is not a function of second moments", options: []string{"lambda", "noise_multiplier"}, plan: planMoments, pure: planPureMoments},
+		{name: "dp_gd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "noise_multiplier"}, plan: planDescent},
+		{name: "dp_adam", options: []string{"steps", "clip", "learning_rate", "average", "population", "sampling_rate", "noise_multiplier"}, plan: planDescent},
+		{name: "dp_sgd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "sampling_rate", "noise_multiplier"}, plan: planDescent},
 	}
 }
 
@@ -76,7 +77,18 @@ func planObjective(by convex.Theorem) func(*Training) (run, error) {
 		if by != convex.Redberg && t.Rows > 1 {
 			return nil, sqlerr.New(sqlerr.InvalidParam, "method %s has no proof for several rows of a person, of whom at most %d count here", t.Method, t.Rows).WithHint("WITH (max_rows_per_unit = 1), or METHOD objective_perturbation.")
 		}
-		o, err := convex.NewObjective(by, t.Loss, t.width, t.Rows, t.Epsilon, t.Delta, t.Spec.number("lambda", 0))
+		plan := func(epsilon float64) (*convex.Objective, error) {
+			return convex.NewObjective(by, t.Loss, t.width, t.Rows, epsilon, t.Delta, t.Spec.number("lambda", 0))
+		}
+		if err := t.fromNoise(func(epsilon float64) float64 {
+			if o, err := plan(epsilon); err == nil {
+				return o.Sigma / (t.Loss.Lipschitz * float64(t.Rows))
+			}
+			return math.Inf(1)
+		}); err != nil {
+			return nil, err
+		}
+		o, err := plan(t.Epsilon)
 		if err != nil {
 			return nil, sqlerr.New(sqlerr.InvalidParam, "objective perturbation cannot be calibrated to epsilon %g", t.Epsilon).At(int(t.Spec.at["lambda"])).WithHint("Leave lambda out, which follows from epsilon, or take a larger epsilon.").WithCause(err)
 		}
@@ -99,7 +111,15 @@ func solved(train func(*data.Table, *noise.Source, func() error) (*convex.Model,
 	}
 }
 
+// gaussian is the epsilon of one Gaussian mechanism, where its noise multiplier was asked for.
+func (t *Training) gaussian() error {
+	return t.fromNoise(func(epsilon float64) float64 { return account.GaussianSigma(epsilon, t.Delta) })
+}
+
 func planOutput(t *Training) (run, error) {
+	if err := t.gaussian(); err != nil {
+		return nil, err
+	}
 	o, err := convex.NewOutput(t.Loss, t.width, t.Rows, t.Epsilon, t.Delta, t.Spec.number("lambda", 0))
 	if err != nil {
 		return nil, err
@@ -111,6 +131,9 @@ func planOutput(t *Training) (run, error) {
 }
 
 func planMoments(t *Training) (run, error) {
+	if err := t.gaussian(); err != nil {
+		return nil, err
+	}
 	m, err := convex.NewMoments(t.width, t.Rows, 1, t.Epsilon, t.Delta)
 	if err != nil {
 		return nil, err
@@ -160,11 +183,19 @@ func planDescent(t *Training) (run, error) {
 		p.LearningRate = s.number("learning_rate", 0.3)
 	}
 	steps := 400.0
-	if t.Epsilon < 0.3 {
+	if s.Noise() == 0 && t.Epsilon < 0.3 {
 		steps = 100
 	}
 	p.Steps = int(s.number("steps", steps))
-	if err := p.Calibrate(t.Epsilon, t.Delta); err != nil {
+	if p.Noise = s.Noise(); p.Noise > 0 {
+		var err error
+		if t.Epsilon, err = p.Epsilon(t.Delta); err != nil {
+			return nil, err
+		}
+		if err := t.withinNoise(); err != nil {
+			return nil, err
+		}
+	} else if err := p.Calibrate(t.Epsilon, t.Delta); err != nil {
 		return nil, sqlerr.New(sqlerr.InvalidParam, "%d steps at a sampling rate of %g cannot be calibrated to epsilon %g", p.Steps, p.Rate, t.Epsilon).WithHint("Take fewer steps, or a larger epsilon.").WithCause(err)
 	}
 	t.fact("steps", "%d", p.Steps)

@@ -57,7 +57,7 @@ var families = []family{
 // numbersAllowed are the options that are numbers, with the interval that they must be in (open where half is true at 0).
 var numbersAllowed = map[string]struct{ lo, hi float64 }{
 	"epsilon": {0, 1000}, "delta": {0, 1}, "max_rows_per_unit": {1, 1 << 20}, "lambda": {0, 1e12}, "steps": {1, 1e6}, "learning_rate": {0, 1e6}, "momentum": {-1, 1}, "clip": {0, 1e9},
-	"sampling_rate": {0, 1}, "average": {-1, 1}, "population": {1, 1e12}, "width": {0, 10}, "residual_clip": {0, 1e9}, "decay": {-1, 1}, "split": {0, 1},
+	"sampling_rate": {0, 1}, "average": {-1, 1}, "population": {1, 1e12}, "width": {0, 10}, "residual_clip": {0, 1e9}, "decay": {-1, 1}, "split": {0, 1}, "noise_multiplier": {0, 1e6},
 }
 
 var always = []string{"epsilon", "delta", "max_rows_per_unit", "missing", "split"}
@@ -143,7 +143,7 @@ func (s *Spec) read(with []pgsyntax.Option, f *family) error {
 	}
 	s.Split = s.number("split", 0)
 	s.Epsilon, s.Delta, s.MostRows = s.number("epsilon", 0), s.number("delta", 0), uint64(s.number("max_rows_per_unit", 0))
-	return nil
+	return s.oneOfBoth()
 }
 
 func (s *Spec) number(name string, otherwise float64) float64 {

@@ -65,14 +65,11 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 	if err != nil {
 		return nil, err
 	}
-	if spec.Epsilon == 0 {
+	if spec.Epsilon == 0 && spec.Noise() == 0 {
 		spec.Epsilon = s.now.epsilon
 	}
-	if least := s.leastEpsilon(); spec.Epsilon < least {
-		return nil, sqlerr.New(sqlerr.InvalidParam, "epsilon %g is too small to train with", spec.Epsilon).WithHint("The least is %g.", least)
-	}
-	if most := s.analyst.MaxQueryEpsilon; spec.Epsilon > most {
-		return nil, sqlerr.New(sqlerr.EpsilonTooLarge, "epsilon %g is more than this analyst may spend on one statement", spec.Epsilon).WithHint("The most is %g.", most)
+	if err := s.maySpend(spec.Epsilon); spec.Noise() == 0 && err != nil {
+		return nil, err
 	}
 	if spec.Delta == 0 && !spec.Pure {
 		if spec.Delta = s.world.policy.Budget.Delta / 20; spec.Delta == 0 {
@@ -84,6 +81,9 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 	if t.plan, err = s.planned(ctx, spec, features, target, rows); err != nil {
 		return nil, err
 	}
+	if err := s.maySpend(t.plan.Epsilon); err != nil { // of a noise multiplier it is known now
+		return nil, err
+	}
 	t.event = dp.Training{Method: t.plan.Method, Epsilon: t.plan.Epsilon, Delta: t.plan.Delta}
 	t.filter = s.filter
 	if t.loss, err = t.filter.Loss(t.event); err != nil {
@@ -93,6 +93,17 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 	fmt.Fprintf(h, "train\n%s\n%s\n%s\n%+v", s.analyst.Name, s.world.catalogs.Epoch(), sensitivity.Canonical(t.analysis), pgsyntax.Print(n))
 	copy(t.key[:], h.Sum(nil))
 	return t, nil
+}
+
+// maySpend refuses an epsilon that is out of the analyst's limits.
+func (s *Session) maySpend(epsilon float64) error {
+	if least := s.leastEpsilon(); epsilon < least {
+		return sqlerr.New(sqlerr.InvalidParam, "epsilon %g is too small to train with", epsilon).WithHint("The least is %g.", least)
+	}
+	if most := s.analyst.MaxQueryEpsilon; epsilon > most {
+		return sqlerr.New(sqlerr.EpsilonTooLarge, "epsilon %g is more than this analyst may spend on one statement", epsilon).WithHint("The most is %g.", most)
+	}
+	return nil
 }
 
 // planned calibrates a training, which may take seconds: in a turn of the analyst's, and abandoned when the client cancels.

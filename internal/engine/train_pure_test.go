@@ -61,3 +61,36 @@ func TestTrainPure(t *testing.T) {
 		}
 	}
 }
+
+// TestTrainByNoise: a noise multiplier instead of an epsilon is charged the epsilon that EXPLAIN shows, by each method that has Gaussian noise, and is within the analyst's limits.
+func TestTrainByNoise(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n")
+	for i, method := range []string{"dp_gd", "dp_sgd", "dp_adam", "objective_perturbation", "output_perturbation", "sufficient_statistics"} {
+		with := "noise_multiplier = 30, delta = 1e-9"
+		if strings.HasPrefix(method, "dp_") {
+			with += ", steps = 20"
+		}
+		sql := fmt.Sprintf("TRAIN DP MODEL m%d USING logistic_regression METHOD %s TARGET y WITH (%s) AS SELECT days, readmitted = 'NO' AS y FROM encounters", i, method, with)
+		shown, err := try(s, "EXPLAIN "+sql)
+		if err != nil {
+			t.Errorf("%s: %v", method, err)
+			continue
+		}
+		if _, err := try(s, sql); err != nil {
+			t.Errorf("%s: %v", method, err)
+			continue
+		}
+		list := charges(t, s.engine)
+		event, ok := list[len(list)-1].Events[0].(dp.Training)
+		if !ok || number(event.Epsilon) != property(shown, "epsilon") || !(event.Epsilon > 0 && event.Epsilon < 1.5) || event.Delta != 1e-9 {
+			t.Errorf("%s: shown epsilon %s, charged %+v", method, property(shown, "epsilon"), event)
+		}
+	}
+	if n := charged(t, s.engine, func() {
+		if _, err := try(s, "TRAIN DP MODEL loud USING logistic_regression METHOD dp_gd TARGET y WITH (noise_multiplier = 0.5) AS SELECT days, readmitted = 'NO' AS y FROM encounters"); err == nil || !strings.Contains(err.Error(), "more than this analyst may spend") {
+			t.Errorf("%v", err)
+		}
+	}); n != 0 {
+		t.Error("a refusal is charged")
+	}
+}

@@ -38,6 +38,18 @@ func (p *Plan) Calibrate(epsilon, delta float64) error {
 	return err
 }
 
+// Epsilon is what the steps together spend at the noise that is set. Its proof is Calibrate's.
+func (p *Plan) Epsilon(delta float64) (float64, error) {
+	if p.Rate == 1 {
+		return account.GaussianEpsilon(math.Sqrt(float64(p.Steps))/p.Noise, delta) * (1 + 1e-9), nil
+	}
+	c, err := account.Compose(account.Step{Mechanism: account.Gaussian{Sigma: p.Noise}, Rate: p.Rate, Count: p.Steps})
+	if err != nil {
+		return 0, err
+	}
+	return c.Epsilon(delta), nil
+}
+
 var errPlan = errors.New("descent: a training needs a clip, a rate in (0, 1], steps, noise, a population and a learning rate")
 
 // Train takes the steps and releases the parameters.

@@ -1,0 +1,57 @@
+package mlext
+
+import (
+	"math"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// Noise is the noise multiplier that was asked for instead of an epsilon: the noise's deviation in units of what one person changes; 0: none.
+func (s *Spec) Noise() float64 { return s.number("noise_multiplier", 0) }
+
+// oneOfBoth refuses an epsilon beside a noise multiplier, which says it.
+func (s *Spec) oneOfBoth() error {
+	at, noise := s.at["noise_multiplier"]
+	if _, both := s.at["epsilon"]; noise && both {
+		return sqlerr.New(sqlerr.InvalidParam, "epsilon and noise_multiplier say the same: one follows from the other").At(int(at)).WithHint("Leave one of them out; EXPLAIN TRAIN shows what follows.")
+	}
+	if noise && s.Pure {
+		return sqlerr.New(sqlerr.InvalidParam, "noise_multiplier is of Gaussian noise, which needs a delta").At(int(at)).WithHint("Give epsilon, or a delta above 0.")
+	}
+	return nil
+}
+
+// What epsilons are looked for.
+const (
+	leastOfNoise = 1e-5
+	mostOfNoise  = 1000
+)
+
+// fromNoise sets epsilon where a noise multiplier was asked for: the least at which calibrated noise is no more. The training is calibrated to that epsilon then, so that what is claimed does not rest on the search.
+func (t *Training) fromNoise(multiplier func(epsilon float64) float64) error {
+	z := t.Spec.Noise()
+	if z == 0 {
+		return nil
+	}
+	lo, hi := leastOfNoise, 1.0
+	for multiplier(hi) > z && hi <= mostOfNoise {
+		lo, hi = hi, 2*hi
+	}
+	for i := 0; i < 40 && hi > lo*(1+1e-6); i++ {
+		if mid := math.Sqrt(lo * hi); multiplier(mid) > z {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	t.Epsilon = hi
+	return t.withinNoise()
+}
+
+// withinNoise refuses noise that means no epsilon that can be spent.
+func (t *Training) withinNoise() error {
+	if t.Epsilon > leastOfNoise*(1+1e-3) && t.Epsilon <= mostOfNoise {
+		return nil
+	}
+	return sqlerr.New(sqlerr.InvalidParam, "a noise multiplier of %g means an epsilon that is not between %g and %g", t.Spec.Noise(), leastOfNoise, float64(mostOfNoise)).At(int(t.Spec.at["noise_multiplier"])).WithHint("Ask for an epsilon instead.")
+}
