@@ -87,7 +87,7 @@ func TestTrainByNoise(t *testing.T) {
 		}
 	}
 	if n := charged(t, s.engine, func() {
-		if _, err := try(s, "TRAIN DP MODEL loud USING logistic_regression METHOD dp_gd TARGET y WITH (noise_multiplier = 0.5) AS SELECT days, readmitted = 'NO' AS y FROM encounters"); err == nil || !strings.Contains(err.Error(), "more than this analyst may spend") {
+		if _, err := try(s, "TRAIN DP MODEL loud USING logistic_regression METHOD dp_gd TARGET y WITH (noise_multiplier = 2) AS SELECT days, readmitted = 'NO' AS y FROM encounters"); err == nil || !strings.Contains(err.Error(), "more than this analyst may spend") {
 			t.Errorf("%v", err)
 		}
 	}); n != 0 {
