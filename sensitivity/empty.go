@@ -7,6 +7,14 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
+// WithoutRows is a statement over private rows that has none of them by its form, without its private tables; nil for any other.
+func WithoutRows(q *plan.Query) *plan.Query {
+	if !touchesPrivate(q.Root) {
+		return nil
+	}
+	return withoutRows(q)
+}
+
 // withoutRows puts relations without rows in place of those that have none whatever their tables hold, as tools ask to learn columns, or how many rows there are; nil where private rows are
 // asked for all the same.
 //

@@ -1,6 +1,10 @@
 package sensitivity
 
-import "github.com/dpsql/dpsql/rewrite/plan"
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
 
 // privateWay are the nodes from the top down, each the only input of the one before that reads private tables.
 func privateWay(r plan.Rel) []plan.Rel {
@@ -20,6 +24,18 @@ func privateWay(r plan.Rel) []plan.Rel {
 		r = next
 	}
 	return out
+}
+
+// rowsThemselves: a way (privateWay) ends at a table whose rows are chosen, ordered and computed with alone.
+func rowsThemselves(way []plan.Rel) bool {
+	_, table := way[len(way)-1].(*plan.Scan)
+	return table && !slices.ContainsFunc(way[:len(way)-1], func(r plan.Rel) bool {
+		switch r.(type) {
+		case *plan.Filter, *plan.Project, *plan.Sort, *plan.Limit:
+			return false
+		}
+		return true
+	})
 }
 
 // readsTable: what is no known node reads one.

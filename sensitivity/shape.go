@@ -23,9 +23,12 @@ func touchesPrivate(r plan.Rel) bool {
 	})
 }
 
-// rawRows is the refusal of private rows that nothing aggregates; where a subquery reads them, it is about that.
+// rawRows is the refusal of private rows that nothing aggregates; where a subquery of public rows reads them, it is about that.
 func (d *divider) rawRows(at *plan.Scan) error {
 	var inner *plan.Subquery
+	rows := func(r plan.Rel) bool { // that are private too
+		return slices.ContainsFunc(plan.Inputs(r), func(in plan.Rel) bool { return touchesPrivate(in) && !d.released(in) })
+	}
 	var reaches func(r plan.Rel) bool
 	reaches = func(r plan.Rel) bool {
 		if r == plan.Rel(at) {
@@ -34,7 +37,7 @@ func (d *divider) rawRows(at *plan.Scan) error {
 		for _, x := range plan.Scalars(r) {
 			if !plan.VisitQueries(x, func(s *plan.Subquery) bool {
 				found := reaches(s.Query)
-				if found {
+				if found && !rows(r) {
 					inner = s
 				}
 				return !found

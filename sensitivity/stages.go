@@ -237,6 +237,9 @@ func (d *divider) ofMany(a *plan.Aggregate) bool {
 
 // leaf makes an aggregate, which a node is or stands for, a release, or one for each of its grouping sets.
 func (d *divider) leaf(at plan.Rel, n *plan.Aggregate, c *Computed) error {
+	if way := privateWay(d.q.Root); len(plan.Free(n)) > 0 && rowsThemselves(way) {
+		return noAggregate(d.q, way)
+	}
 	if len(plan.Free(n)) > 0 {
 		return sqlerr.New(sqlerr.PrivateShape, "an aggregate over private rows that reads the row of a query around it is not supported").At(n.Pos).
 			WithHint("Compare its columns with that row by = alone, or group it by what it is compared with, in a derived table, and join that.")

@@ -113,6 +113,9 @@ func (r *Rehearsal) forecast(ctx context.Context, s *Session, f *Forecast) error
 	if err != nil {
 		return err
 	}
+	if p.refused != nil {
+		return p.refused
+	}
 	f.Class = string(p.an.Class)
 	if p.an.Class != sensitivity.Private {
 		return nil

@@ -65,6 +65,8 @@ type Prepared struct {
 	model     modelStatement                 // set for statements about DP models, of which nothing below is
 	shown     *shown                         // how its values are shown; nil: as they are
 	read      func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
+	empties   *plan.Query                    // the statement, where values of parameters may leave it no rows (LIMIT $1); nil: none do
+	refused   error                          // what else is refused then, once they are there
 	preview   string                         // how rows of people, which are not shown, are previewed; "": they were not asked for
 }
 
@@ -128,9 +130,15 @@ func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 	if q, p.told, err = q.WithValues(args, eval.ScalarValue); err != nil {
 		return err
 	}
+	p.empties, p.refused = mayBeEmpty(q), nil
 	program, err := sensitivity.Divide(ctx, q, s.options())
 	if how := s.previews(q, err); how != "" {
 		p.analyzeFree(q, how)
+		return nil
+	}
+	if err != nil && p.empties != nil {
+		p.analyzeFree(q, "")
+		p.refused = err
 		return nil
 	}
 	if err != nil {
@@ -220,7 +228,17 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 		ctx, cancel = context.WithTimeoutCause(ctx, t, errTimeout)
 		defer cancel()
 	}
+	if none := p.emptied(args); none != nil {
+		return none.answer(ctx, args)
+	}
+	return p.answer(ctx, args)
+}
+
+// answer runs the statement as it was analysed last.
+func (p *Prepared) answer(ctx context.Context, args []sqltype.Value) (*Answer, error) {
 	switch {
+	case p.refused != nil:
+		return nil, p.refused
 	case p.explain != nil:
 		return p.runExplain(ctx, args)
 	case p.meta != nil:
@@ -230,7 +248,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	case p.an.Class == sensitivity.Private:
 		return p.runAtOrder(ctx, args)
 	}
-	rows, err := s.runPublic(ctx, p.query, args)
+	rows, err := p.session.runPublic(ctx, p.query, args)
 	if err != nil {
 		return nil, err
 	}
