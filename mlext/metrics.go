@@ -37,21 +37,48 @@ func (m *Model) Scoring(features []string, target string) (*Scoring, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.Keys, s.Values = []string{m.Target.index(target), m.Target.index(p)}, []string{unclamped}
+		s.Keys, s.Values = []string{m.Target.index(target), m.Target.index(p)}, []string{unclamped, "sum(" + m.loss(features, target) + ")"}
 	default:
 		p, err := m.Predict(features, false)
 		if err != nil {
 			return nil, err
 		}
+		var more []string
 		y := fmt.Sprintf("CAST(%s AS double precision)", target)
 		lo, hi := number(m.Target.Lo), number(m.Target.Hi)
 		y = fmt.Sprintf("(CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END)", y, hi, hi, y, lo, lo, y)
 		mid := number((m.Target.Lo + m.Target.Hi) / 2)
 		most := number((m.Target.Hi - m.Target.Lo) * (m.Target.Hi - m.Target.Lo))
 		square := func(x string) string { return fmt.Sprintf("least((%s) * (%s), %s)", x, x, most) } // its bound, whatever the planner makes of the product
-		s.Values = []string{"count(" + y + ")", "avg(" + square(y+" - "+p) + ")", "avg(" + y + " - " + mid + ")", "avg(" + square(y+" - "+mid) + ")"}
+		if m.Kind == "poisson_regression" {
+			more = append(more, "avg("+deviance(y, p, m.Target.Hi)+")")
+		}
+		s.Values = append([]string{"count(" + y + ")", "avg(" + square(y+" - "+p) + ")", "avg(" + y + " - " + mid + ")", "avg(" + square(y+" - "+mid) + ")"}, more...)
 	}
 	return s, nil
+}
+
+// mostLoss is what a row's log-loss counts at most: that of a class of probability 0.001 or less.
+const mostLoss = 7
+
+// loss writes the log-loss of several classes: the logarithm of the sum of exp of their scores, less the score of the class that there is.
+func (m *Model) loss(features []string, target string) string {
+	scores, from := m.scored(features, m.Target.index(target)+" AS y")
+	var of strings.Builder
+	sum := make([]string, len(scores))
+	for i, z := range scores {
+		fmt.Fprintf(&of, " WHEN %d THEN %s", i, z)
+		sum[i] = "exp(" + z + " - greatest(" + strings.Join(scores, ", ") + "))"
+	}
+	x := fmt.Sprintf("(SELECT ln(%s) + greatest(%s) - (CASE y%s END)%s", strings.Join(sum, " + "), strings.Join(scores, ", "), of.String(), from)
+	return fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN greatest(%s, least(%s, %s)) END", x, number(0), number(mostLoss), x)
+}
+
+// deviance writes a Poisson count's unit deviance, 2 (y ln(y/p) - (y - p)), which counts up to four times the largest count. Predictions under a millionth are read as that.
+func deviance(y, p string, most float64) string {
+	mean := "greatest(" + p + ", 0.000001)"
+	x := fmt.Sprintf("2 * ((CASE WHEN %s > 0 THEN %s * (ln(%s) - ln(%s)) ELSE 0 END) - %s + %s)", y, y, y, mean, y, mean)
+	return fmt.Sprintf("CASE WHEN %s IS NOT NULL AND %s IS NOT NULL THEN greatest(%s, least(%s, %s)) END", y, p, number(0), number(4*most), x)
 }
 
 // index writes which of a target's levels a text is.
@@ -81,6 +108,7 @@ func binned(p string) string {
 type Cell struct {
 	Keys  []int
 	Count float64
+	Loss  float64 // the sum of several classes' log-loss
 }
 
 // Classes tells the metrics of counts by true class and score. errors is the 95% half-width of one count, 0 where they are exact.
@@ -92,7 +120,7 @@ func (s *Scoring) Classes(cells []Cell, errors float64) []Fact {
 	for i := range confusion {
 		confusion[i] = make([]float64, k)
 	}
-	total, right := 0.0, 0.0
+	total, right, loss := 0.0, 0.0, 0.0
 	for _, c := range cells {
 		y, at, n := c.Keys[0], c.Keys[1], c.Count
 		says := at
@@ -103,6 +131,7 @@ func (s *Scoring) Classes(cells []Cell, errors float64) []Fact {
 			}
 		}
 		confusion[y][says] += n
+		loss += c.Loss
 		if total += n; y == says {
 			right += n
 		}
@@ -114,7 +143,9 @@ func (s *Scoring) Classes(cells []Cell, errors float64) []Fact {
 	if errors > 0 {
 		out = append(out, Fact{"accuracy, 95% error", share(errors * math.Sqrt(float64(len(cells))) / total)})
 	}
-	if score {
+	if !score {
+		out = append(out, Fact{"log-loss", share(math.Max(0, loss/total))})
+	} else {
 		out = append(out, s.scored(hist, total, errors)...)
 	}
 	for y, row := range confusion {
@@ -150,11 +181,14 @@ func (s *Scoring) scored(hist [][2]float64, total, errors float64) (out []Fact) 
 	return out
 }
 
-// Numbers tells the metrics of a regression, from its four values.
+// Numbers tells the metrics of a regression, from its values.
 func (s *Scoring) Numbers(v []float64) []Fact {
 	out := []Fact{{"rows", fmt.Sprintf("%.0f", math.Max(0, v[0]))}, {"MSE", share(v[1])}, {"RMSE", share(math.Sqrt(math.Max(0, v[1])))}}
 	if variance := v[3] - v[2]*v[2]; variance > 0 {
 		out = append(out, Fact{"R2", share(1 - v[1]/variance)})
+	}
+	if len(v) > 4 {
+		out = append(out, Fact{"deviance", share(math.Max(0, v[4]))})
 	}
 	return out
 }

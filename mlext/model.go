@@ -118,14 +118,7 @@ func (m *Model) Predict(args []string, probability bool) (string, error) {
 	if len(m.Scores) == 1 && length <= shortArgs {
 		return m.says([]string{m.score(&m.Scores[0], args)}, probability)
 	}
-	var xs, zs, names, scores []string
-	for i, a := range args {
-		xs, names = append(xs, fmt.Sprintf("%s AS x%d", a, i+1)), append(names, fmt.Sprintf("x%d", i+1))
-	}
-	for i := range m.Scores {
-		zs, scores = append(zs, fmt.Sprintf("%s AS z%d", m.score(&m.Scores[i], names), i+1)), append(scores, fmt.Sprintf("z%d", i+1))
-	}
-	from := fmt.Sprintf(" FROM (SELECT %s FROM (SELECT %s) AS a) AS b)", strings.Join(zs, ", "), strings.Join(xs, ", "))
+	scores, from := m.scored(args)
 	if len(m.Scores) > 1 {
 		if probability {
 			p := "(SELECT " + several(scores) + from
@@ -149,6 +142,18 @@ func (m *Model) Predict(args []string, probability bool) (string, error) {
 		x := "(SELECT " + text + from
 		return fmt.Sprintf("(CASE WHEN %s IS NOT NULL THEN greatest(%s, least(%s, %s)) END)", x, number(lo), number(hi), x), nil
 	}
+}
+
+// scored are the scores' names and the end of a subquery that computes them, and more columns, once.
+func (m *Model) scored(args []string, more ...string) (scores []string, from string) {
+	var xs, zs, names []string
+	for i, a := range args {
+		xs, names = append(xs, fmt.Sprintf("%s AS x%d", a, i+1)), append(names, fmt.Sprintf("x%d", i+1))
+	}
+	for i := range m.Scores {
+		zs, scores = append(zs, fmt.Sprintf("%s AS z%d", m.score(&m.Scores[i], names), i+1)), append(scores, fmt.Sprintf("z%d", i+1))
+	}
+	return scores, fmt.Sprintf(" FROM (SELECT %s FROM (SELECT %s) AS a) AS b)", strings.Join(append(zs, more...), ", "), strings.Join(xs, ", "))
 }
 
 // of writes the level whose index an expression gives.

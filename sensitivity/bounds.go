@@ -51,9 +51,39 @@ func (z *analyzer) rangeOf(x plan.Scalar) bound {
 	case *plan.Coalesce:
 		return z.hull(n.Args)
 	case *plan.MinMax: // it is one of them
-		return z.hull(n.Args)
+		if b := z.hull(n.Args); b.iv != nil || b.null {
+			return b
+		}
+		return bound{iv: z.between(n)}
 	}
 	return bound{}
+}
+
+// between is the interval of greatest(least(x, b), a) and least(greatest(x, a), b), whatever x is. Both pass NULL over, so neither is NULL; in both backends' order of floats NaN is above all numbers, so that least(NaN, b) is b, and least(greatest(NaN, a), b) too.
+func (z *analyzer) between(n *plan.MinMax) *num.Interval {
+	var own *num.Interval
+	var inner *plan.MinMax
+	for _, a := range n.Args {
+		if x, ok := a.(*plan.MinMax); ok && x.Greatest != n.Greatest && inner == nil {
+			inner = x
+		} else if own = z.rangeOf(a).iv; own == nil {
+			return nil
+		}
+	}
+	if inner == nil || own == nil || len(n.Args) != 2 {
+		return nil
+	}
+	for _, a := range inner.Args {
+		iv := z.rangeOf(a).iv
+		switch {
+		case iv == nil:
+		case n.Greatest: // at least own.Lo; at most the larger of both
+			return &num.Interval{Lo: own.Lo, Hi: decimal.Max(own.Hi, iv.Hi)}
+		default:
+			return &num.Interval{Lo: decimal.Min(own.Lo, iv.Lo), Hi: own.Hi}
+		}
+	}
+	return nil
 }
 
 // summable: any number of such numerics have a sum. PostgreSQL's end at 131072 digits, so that a few of the longest overflow.

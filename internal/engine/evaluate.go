@@ -247,9 +247,13 @@ func metrics(scoring *mlext.Scoring, rows [][]sqltype.Value) []mlext.Fact {
 		if row[0] == nil || row[1] == nil {
 			continue
 		}
-		cells = append(cells, mlext.Cell{Keys: []int{int(float(row[0])), int(float(row[1]))}, Count: float(row[2])})
-		if len(row) > 3 {
-			most = math.Max(most, float(row[3]))
+		c := mlext.Cell{Keys: []int{int(float(row[0])), int(float(row[1]))}, Count: float(row[2])}
+		rest := row[3:]
+		if len(scoring.Values) > 1 {
+			c.Loss, rest = float(rest[0]), rest[1:]
+		}
+		if cells = append(cells, c); len(rest) > 0 {
+			most = math.Max(most, float(rest[0]))
 		}
 	}
 	return scoring.Classes(cells, most)

@@ -254,6 +254,7 @@ func TestEvaluate(t *testing.T) {
 			"TRAIN DP MODEL edge USING svm TARGET back WITH (epsilon = 1, delta = 1e-9)" + query,
 			"TRAIN DP MODEL which USING softmax TARGET readmitted WITH (epsilon = 1, delta = 1e-9) AS SELECT days, cost, readmitted FROM encounters",
 			"TRAIN DP MODEL much USING linear_regression TARGET medications WITH (epsilon = 1, delta = 1e-9) AS SELECT days, cost, medications FROM encounters",
+			"TRAIN DP MODEL how USING poisson_regression TARGET medications WITH (epsilon = 1, delta = 1e-9) AS SELECT days, cost, medications FROM encounters",
 			"TRAIN DP MODEL city USING linear_regression TARGET weight WITH (epsilon = 1, delta = 1e-9) AS SELECT weight, patient_id % 10 AS id FROM patients",
 		} {
 			if _, err := try(s, sql); err != nil {
@@ -273,7 +274,8 @@ func TestEvaluate(t *testing.T) {
 			truth[name] = fmt.Sprint(float(rows[0][0]))
 		}
 		for name, wants := range map[string][]string{
-			"back": {"rows", "accuracy", "AUC", "log-loss", "false predicted as true"}, "edge": {"accuracy", "AUC"}, "which": {"accuracy", "NO predicted as >30"}, "much": {"rows", "MSE", "RMSE", "R2"},
+			"back": {"rows", "accuracy", "AUC", "log-loss", "false predicted as true"}, "edge": {"accuracy", "AUC"}, "which": {"accuracy", "log-loss", "NO predicted as >30"}, "much": {"rows", "MSE", "RMSE", "R2"},
+			"how": {"rows", "MSE", "R2", "deviance"},
 		} {
 			var rows [][]sqltype.Value
 			if n := charged(t, s.engine, func() {
