@@ -5,7 +5,6 @@
 package mlext
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -231,7 +230,7 @@ func (t *Training) fact(name, format string, args ...any) {
 	t.Facts = append(t.Facts, Fact{name, fmt.Sprintf(format, args...)})
 }
 
-// Collector takes the rows of a training in. They are in memory until Wipe.
+// Collector takes the rows of a training in. They are in memory, or sealed on disk, until Wipe.
 type Collector struct {
 	training *Training
 	builder  *data.Builder
@@ -248,20 +247,18 @@ func (t *Training) Collect() (*Collector, error) {
 	return &Collector{training: t, builder: b}, err
 }
 
-// mostBytes is what the rows of one training may take.
-const mostBytes = 4 << 30
+// Limits are what a training's rows may take.
+type Limits = data.Limits
 
-var errMemory = errors.New("mlext: a training's rows take too much memory")
+// Within sets limits, before the first row.
+func (c *Collector) Within(l Limits) { c.builder.Spill(l) }
 
 // Add takes a row of a unit as it is read: a number of steps a feature, and the target last. Units come by ascending number.
 func (c *Collector) Add(unit int64, steps []int64) error {
 	var y float64
 	c.row, y = c.training.encode(steps, c.row)
 	if err := c.builder.Add(unit, c.row, y); err != nil {
-		return err
-	}
-	if c.builder.Bytes() > mostBytes {
-		return &Failure{errMemory}
+		return &Failure{err}
 	}
 	return nil
 }
@@ -296,6 +293,9 @@ func (t *Training) encode(steps []int64, into []float64) (features []float64, ta
 func (t *Training) Train(c *Collector, src *noise.Source, each func(done, of int) error) (*Model, error) {
 	c.table = c.builder.Table()
 	theta, step, err := t.run(c.table, src, each)
+	if err == nil {
+		err = c.table.Err() // zeros were read for rows that could not be
+	}
 	if err != nil {
 		return nil, &Failure{err}
 	}

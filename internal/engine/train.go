@@ -11,9 +11,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/dp"
-	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/mlext"
@@ -230,6 +228,7 @@ func (t *training) train(ctx context.Context, heard *Heard) error {
 		return s.uncharged(ctx, err)
 	}
 	defer rows.Wipe()
+	rows.Within(t.within())
 	tx, err := s.engine.begin(ctx, s.world)
 	if err != nil {
 		return s.uncharged(ctx, err)
@@ -247,7 +246,7 @@ func (t *training) train(ctx context.Context, heard *Heard) error {
 	heard.Reservation, heard.Price, heard.Loss = ids[0], t.event.Epsilon, t.loss
 	open := []*asked{{id: ids[0]}}
 	started := time.Now()
-	if err = t.read(ctx, tx, rows); err == nil {
+	if err = t.read(ctx, tx.Tx, rows); err == nil {
 		err = tx.confirm(ctx) // (2)
 	}
 	tx.Close()
@@ -295,40 +294,6 @@ func (t *training) watch(ctx context.Context, started time.Time) func(done, of i
 }
 
 const progressEvery = time.Second
-
-var errRows = errors.New("engine: a training's rows are not as was asked")
-
-// read takes the rows in.
-func (t *training) read(ctx context.Context, tx backend.Tx, c *mlext.Collector) error {
-	st, err := sqlgen.UnitRows(t.analysis, t.session.engine.dialect, t.features, t.analysis.MaxRows, 0)
-	if err != nil {
-		return err
-	}
-	units, steps := len(st.Columns)-len(t.features), make([]int64, len(t.features))
-	return query(ctx, tx, st, nil, func(rows secret.Rows) error {
-		for rows.Next() {
-			values, unit := rows.Row(), int64(0)
-			if len(values) != len(st.Columns) {
-				return errRows
-			}
-			for i, v := range values {
-				n, ok := secret.Open(v).(int64)
-				if !ok {
-					return errRows
-				}
-				if i < units {
-					unit = n
-				} else {
-					steps[i-units] = n
-				}
-			}
-			if err := c.Add(unit, steps); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
-	})
-}
 
 // denied is a training that the budget does not hold.
 func (t *training) denied(err error) error {

@@ -37,11 +37,13 @@ var trainings = []string{
 type unitRows map[string]int
 
 func readUnitRows(t *training, st *sqlgen.Statement, b backend.Backend) (unitRows, error) {
-	list, err := uncovered{b}.Query(context.Background(), st)
+	ctx := context.Background()
+	tx, err := b.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out, single, last := unitRows{}, st.Columns[0].Role != sqlgen.RoleUnit, int64(0)
+	defer tx.Close()
+	out, single, last := unitRows{}, len(st.Columns) == len(st.Readings), int64(0)
 	var unit []string
 	end := func() {
 		if len(unit) > 0 {
@@ -50,29 +52,25 @@ func readUnitRows(t *training, st *sqlgen.Statement, b backend.Backend) (unitRow
 		}
 		unit = nil
 	}
-	for _, row := range list {
-		values := row
-		if !single {
-			n := row[0].(int64)
-			if n < last {
-				return nil, fmt.Errorf("unit %d comes behind %d", n, last)
-			}
-			if n != last {
-				end()
-			}
-			last, values = n, row[1:]
-		} else {
+	if err := readRows(ctx, tx, st, func(n int64, steps []int64) error {
+		if n < last {
+			return fmt.Errorf("unit %d comes behind %d", n, last)
+		}
+		if n != last || single {
 			end()
 		}
-		for i, v := range values {
-			tree := t.analysis.Measures[t.features[i].Measure].Tree
-			if n, ok := v.(int64); !ok || n < tree.Lo || n > tree.Hi {
-				return nil, fmt.Errorf("value %v of feature %d is not within %d and %d", v, i, tree.Lo, tree.Hi)
+		last = n
+		for i, v := range steps {
+			if tree := t.analysis.Measures[t.features[i].Measure].Tree; v < tree.Lo || v > tree.Hi {
+				return fmt.Errorf("value %d of feature %d is not within %d and %d", v, i, tree.Lo, tree.Hi)
 			}
 		}
-		if unit = append(unit, fmt.Sprint(values)); uint64(len(unit)) > t.analysis.MaxRows {
-			return nil, fmt.Errorf("a unit has more than %d rows", t.analysis.MaxRows)
+		if unit = append(unit, fmt.Sprint(steps)); uint64(len(unit)) > t.analysis.MaxRows {
+			return fmt.Errorf("a unit has more than %d rows", t.analysis.MaxRows)
 		}
+		return nil
+	}); err != nil {
+		return nil, err
 	}
 	end()
 	return out, nil

@@ -42,6 +42,8 @@ var beyond = map[string]string{
 	"spool_groups":         "internal/engine/spool_test.go TestSpooledAnswers",
 	"finishing_memory":     "internal/engine/spool_test.go TestFinishingMemory",
 	"public_rows":          "internal/engine/limits_test.go TestPublicRows",
+	"training_memory":      "internal/engine/train_spill_test.go TestTrainSpilled",
+	"training_disk":        "internal/engine/train_spill_test.go TestTrainSpilled",
 	"statements_at_once":   "internal/engine/limits_test.go TestStatementsAtOnce",
 	"backend_connections":  "internal/backend/postgres/session_test.go TestPoolIsBounded",
 	"statement text":       "rewrite/pgsyntax/fuzz_test.go TestLimits",

@@ -14,6 +14,8 @@ type Statement struct {
 	SQL     string
 	Args    []Arg
 	Columns []Column
+	// Readings are of a training's features, by their place: how one is read that comes as it is stored; nil: it comes as a whole number of steps, or NULL.
+	Readings []*Reading
 }
 
 // Arg is the value of $i: a constant of the plan (Value), or the statement's own parameter $Param where Param > 0.

@@ -19,7 +19,8 @@ type Feature struct {
 // by ascending number.
 //
 // Proof: claim: of each unit at most most rows come, which depend on that unit's rows alone; each value is a whole number within its tree's [Lo, Hi]. (1) Rows whose unit is NULL are dropped. (2) Values are clamped to the tree's ends (steps). (3) Rows with NULL are dropped one by one, by their own values. (4) A unit's rows are numbered
-// by the hash of unit, values and seed, then by the values: rows that are equal in all of these are alike, so which of them are kept does not matter. (4') Where keys say that a unit has one row it is that one. (5) dense_rank gives equal units one number and different ones different numbers: units are compared in their canonical form. The numbers themselves depend on all
+// by the hash of unit, values and seed, then by the values: rows that are equal in all of these are alike, so which of them are kept does not matter. (4') Where keys say that a unit has one row it is that one; its values are read as they are stored and bounded in the proxy, where they can be (Reading.Steps, which is
+// (2) and (3) there), and rows with NULL are dropped there. (5) dense_rank gives equal units one number and different ones different numbers: units are compared in their canonical form. The numbers themselves depend on all
 // units, and leave the proxy's memory nowhere.
 func UnitRows(a *sensitivity.Analysis, d funcs.Dialect, features []Feature, most uint64, seed int64) (*Statement, error) {
 	if most == 0 || len(features) == 0 || len(a.Keys) > 0 || a.Limit.L2 {
@@ -34,34 +35,24 @@ func UnitRows(a *sensitivity.Analysis, d funcs.Dialect, features []Feature, most
 }
 
 func (w *private) unitRows(features []Feature, most uint64) *Statement {
-	st := &Statement{}
-	single := w.single()
+	if w.single() {
+		return w.storedRows(features) // (4')
+	}
+	st := &Statement{Columns: []Column{{Role: RoleUnit, Type: sqltype.Int8}}}
 	var list, names, where []string
 	for i, f := range features {
 		m := w.a.Measures[f.Measure]
-		text, name := w.steps(m), fmt.Sprintf("b%d", i+1) // (2)
-		if f.Fill {
-			text = fmt.Sprintf("COALESCE(%s, %d)", text, m.Tree.Lo+(m.Tree.Hi-m.Tree.Lo)/2)
-		} else {
+		name := fmt.Sprintf("b%d", i+1)
+		if !f.Fill {
 			where = append(where, `"g".`+quote(name)+" IS NOT NULL") // (3)
 		}
-		list = append(list, w.big(text)+" AS "+quote(name))
+		list = append(list, w.big(w.filled(w.steps(m), m, f.Fill))+" AS "+quote(name)) // (2)
 		names = append(names, `"g".`+quote(name))
+		st.Columns, st.Readings = append(st.Columns, Column{Role: RoleMeasure, Index: i, Type: sqltype.Int8}), append(st.Readings, nil)
 	}
 	keep := ""
 	if len(where) > 0 {
 		keep = " WHERE " + strings.Join(where, " AND ")
-	}
-	if !single {
-		st.Columns = append(st.Columns, Column{Role: RoleUnit, Type: sqltype.Int8})
-	}
-	for i := range features {
-		st.Columns = append(st.Columns, Column{Role: RoleMeasure, Index: i, Type: sqltype.Int8})
-	}
-	if single { // (4')
-		st.SQL = fmt.Sprintf(`SELECT %s FROM (SELECT %s%s) AS "g"%s`, strings.Join(names, ", "), strings.Join(list, ", "), w.f.clause(), keep)
-		st.Args = w.args
-		return st
 	}
 	ut := w.a.Query.Columns[w.a.Body.UnitCol].Type
 	ints := make([]sqltype.Type, len(names))

@@ -21,18 +21,33 @@ type tx struct {
 
 // Query runs one statement; the answer of the one before is closed. Rows stream: a failure may come from Next.
 func (t *tx) Query(ctx context.Context, text string, args []backend.Arg, want []sqltype.Type) (secret.Rows, error) {
+	r, fields, err := t.open(ctx, text, args)
+	if err != nil {
+		return nil, err
+	}
+	r.row = make([]secret.Value, len(want))
+	if r.decode, err = decoders(fields, want); err != nil {
+		r.Close()
+		return nil, backend.NewError(backend.FailOther, "columns", err)
+	}
+	t.rows = r
+	return r, nil
+}
+
+// open sends a statement, and tells the columns that come.
+func (t *tx) open(ctx context.Context, text string, args []backend.Arg) (*rows, []pgconn.FieldDescription, error) {
 	if t.conn == nil {
-		return nil, backend.NewError(backend.FailOther, "closed", errors.New("postgres: query on a closed transaction"))
+		return nil, nil, backend.NewError(backend.FailOther, "closed", errors.New("postgres: query on a closed transaction"))
 	}
 	if t.rows != nil {
 		t.rows.Close()
 	}
 	p, err := encodeArgs(args)
 	if err != nil {
-		return nil, backend.NewError(backend.FailOther, "parameter", err)
+		return nil, nil, backend.NewError(backend.FailOther, "parameter", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	r := &rows{ctx: ctx, cancel: cancel, row: make([]secret.Value, len(want))}
+	r := &rows{ctx: ctx, cancel: cancel}
 	r.under = t.conn.Conn().PgConn().ExecParams(ctx, text, p.values, p.oids, p.formats, []int16{binaryFormat})
 	fields := r.under.FieldDescriptions()
 	if fields == nil { // it failed, or it is no statement that gives rows
@@ -40,14 +55,9 @@ func (t *tx) Query(ctx context.Context, text string, args []backend.Arg, want []
 		if r.err == nil {
 			r.err = backend.NewError(backend.FailOther, "columns", errors.New("postgres: the statement gives no columns"))
 		}
-		return nil, r.err
+		return nil, nil, r.err
 	}
-	if r.decode, err = decoders(fields, want); err != nil {
-		r.Close()
-		return nil, backend.NewError(backend.FailOther, "columns", err)
-	}
-	t.rows = r
-	return r, nil
+	return r, fields, nil
 }
 
 // Close ends the transaction and gives the connection back; the pool destroys it unless it is idle then.

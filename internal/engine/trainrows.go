@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/spool"
+	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+)
+
+var errRows = errors.New("engine: a training's rows are not as was asked")
+
+// within are the limits of what is taken in.
+func (t *training) within() mlext.Limits {
+	l, dir := t.session.world.policy.Limits, t.session.engine.ledger.Scratch()
+	return mlext.Limits{Memory: int(l.TrainingMemory), Disk: l.TrainingDisk, File: func() (*os.File, error) { return spool.Scratch(dir) }}
+}
+
+// read takes the rows in.
+func (t *training) read(ctx context.Context, tx backend.Tx, c *mlext.Collector) error {
+	st, err := sqlgen.UnitRows(t.analysis, t.session.engine.dialect, t.features, t.analysis.MaxRows, 0)
+	if err != nil {
+		return err
+	}
+	return readRows(ctx, tx, st, c.Add)
+}
+
+// readRows gives a training's rows: the number of the unit, 0 where each has one row, and a number of steps a feature.
+func readRows(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, use func(unit int64, steps []int64) error) error {
+	bargs, _ := bindArgs(st, nil)
+	want := make([]backend.NumberColumn, len(st.Columns))
+	for i, c := range st.Columns {
+		want[i] = backend.NumberColumn{Type: c.Type}
+	}
+	rows, err := backend.QueryNumbers(ctx, tx, st.SQL, bargs, want)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	r := newRowReader(st)
+	for rows.Next() {
+		n, ok := secret.Open(rows.Block()).(*secret.Numbers)
+		if !ok || len(n.Null) != n.Rows*len(want) || len(n.Cells) != n.Rows*r.cells {
+			return errRows
+		}
+		for i := range n.Rows {
+			if !r.read(n.Cells[i*r.cells:(i+1)*r.cells], n.Null[i*len(want):(i+1)*len(want)]) {
+				continue
+			}
+			if err := use(r.unit, r.steps); err != nil {
+				return err
+			}
+		}
+	}
+	return rows.Err()
+}
+
+// rowReader makes whole numbers of steps of a row's cells.
+type rowReader struct {
+	readings []*sqlgen.Reading
+	cells    int
+	units    int // columns before the features
+	unit     int64
+	steps    []int64
+}
+
+func newRowReader(st *sqlgen.Statement) *rowReader {
+	n := len(st.Readings)
+	return &rowReader{readings: st.Readings, cells: len(st.Columns), units: len(st.Columns) - n, steps: make([]int64, n)}
+}
+
+// read is false where the row is left out.
+func (r *rowReader) read(cells []int64, null []bool) bool {
+	if r.units > 0 {
+		r.unit = cells[0]
+	}
+	for i, how := range r.readings {
+		cell, null := cells[r.units+i], null[r.units+i]
+		switch {
+		case how != nil:
+			var ok bool
+			if cell, ok = how.Steps(cell, null); !ok {
+				return false
+			}
+		case null:
+			return false
+		}
+		r.steps[i] = cell
+	}
+	return true
+}
