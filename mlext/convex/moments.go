@@ -63,10 +63,11 @@ func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64)
 			upper = append(upper, int64(math.Round(gram.At(i, j)/unit)))
 		}
 	}
-	cross, sum := make([]int64, d), make([]float64, d)
+	cross, sum, cursor := make([]int64, d), make([]float64, d), t.Cursor()
+	defer cursor.Close()
 	for r := range t.Rows() {
 		y := math.Trunc(math.Max(-1, math.Min(1, centre(t.Target(r))/m.Target)) / data.Step)
-		for j, x := range t.Row(r) {
+		for j, x := range cursor.Row(r) {
 			sum[j] += float64(x) * y
 		}
 	}

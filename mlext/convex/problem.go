@@ -55,11 +55,12 @@ func (p *problem) gradient(theta, g []float64) {
 // sum adds the gradients of a range of rows up.
 func (p *problem) sum(theta []float64, size, from, to int) []float64 {
 	total, lost, block := make([]float64, size), make([]float64, size), make([]float64, size)
-	z := make([]float64, p.loss.Outputs)
+	z, cursor := make([]float64, p.loss.Outputs), p.table.Cursor()
+	defer cursor.Close()
 	for at := from; at < to; at += blockRows {
 		clear(block)
 		for i := at; i < min(at+blockRows, to); i++ {
-			x, y := p.table.Row(i), p.table.Target(i)
+			x, y := cursor.Row(i), p.table.Target(i)
 			if len(z) == 1 {
 				kernel.Axpy(p.loss.Residual(kernel.Dot(x, theta), y), x, block)
 				continue
@@ -97,9 +98,10 @@ const mostProducts = 1 << 32
 func (p *problem) inverse() func(v []float64) {
 	d, k := p.table.Width(), p.loss.Outputs
 	if d > 1000 || d*d*p.table.Rows() > mostProducts {
-		diagonal := make([]float64, d)
+		diagonal, cursor := make([]float64, d), p.table.Cursor()
+		defer cursor.Close()
 		for i := range p.table.Rows() {
-			for j, x := range p.table.Row(i) {
+			for j, x := range cursor.Row(i) {
 				diagonal[j] += float64(x) * float64(x)
 			}
 		}
@@ -134,13 +136,14 @@ func (p *problem) gram() *mat.SymDense {
 	for part := range parts {
 		wait.Go(func() {
 			s := mat.NewSymDense(d, nil)
-			block := mat.NewDense(blockRows, d, nil)
+			block, cursor := mat.NewDense(blockRows, d, nil), p.table.Cursor()
+			defer cursor.Close()
 			for at := part * rows / parts; at < (part+1)*rows/parts; at += blockRows {
 				n := min(blockRows, (part+1)*rows/parts-at)
 				b := block.Slice(0, n, 0, d).(*mat.Dense)
 				for i := range n {
 					row := b.RawRowView(i)
-					for j, x := range p.table.Row(at + i) {
+					for j, x := range cursor.Row(at + i) {
 						row[j] = float64(x)
 					}
 				}

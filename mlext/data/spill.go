@@ -34,8 +34,10 @@ type disk struct {
 
 	buffer []byte // of spill
 
-	mu  sync.Mutex
-	err error // the first of reading
+	mu   sync.Mutex
+	err  error     // the first of reading
+	all  []*Cursor // that have memory
+	free []*Cursor // of them, those that are closed
 
 	copying sync.Mutex
 	own     *Cursor // of copied
@@ -46,8 +48,8 @@ func (d *disk) close() {
 	if d == nil {
 		return
 	}
-	if d.own != nil {
-		d.own.Close()
+	for _, c := range d.all {
+		clear(c.held)
 	}
 	_ = d.file.Close() // nothing of it is read any more
 }
@@ -146,7 +148,29 @@ type Cursor struct {
 }
 
 // Cursor begins a reading.
-func (t *Table) Cursor() *Cursor { return &Cursor{table: t, chunk: -1} }
+func (t *Table) Cursor() *Cursor {
+	if d := t.disk; d != nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if n := len(d.free); n > 0 {
+			c := d.free[n-1]
+			d.free = d.free[:n-1]
+			return c
+		}
+	}
+	return &Cursor{table: t, chunk: -1}
+}
+
+// Close ends it; what it holds serves the next, and is overwritten with the table.
+func (c *Cursor) Close() {
+	if c.held == nil {
+		return
+	}
+	d := c.table.disk
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.free = append(d.free, c)
+}
 
 // Row is one row's features, not to be changed, until the next call.
 func (c *Cursor) Row(i int) []float32 {
@@ -167,6 +191,9 @@ func (c *Cursor) load(chunk int) []float32 {
 	d, n := t.disk, t.width<<t.shift
 	if c.held == nil {
 		c.held, c.buffer = make([]float32, n), make([]byte, valueBytes*n+d.aead.Overhead())
+		d.mu.Lock()
+		d.all = append(d.all, c)
+		d.mu.Unlock()
 	}
 	c.chunk = chunk
 	if err := d.load(chunk, c.held, c.buffer); err != nil {
@@ -178,12 +205,6 @@ func (c *Cursor) load(chunk int) []float32 {
 		d.mu.Unlock()
 	}
 	return c.held
-}
-
-// Close overwrites what it holds.
-func (c *Cursor) Close() {
-	clear(c.held)
-	c.chunk = -1
 }
 
 // copied is a copy of a row that is on disk.

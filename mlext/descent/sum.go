@@ -95,9 +95,10 @@ func (s *summer) totals(theta []float64, batch []int32) ([]int64, error) {
 // the product's norm is at most residualSteps |x| |r'|/clip in residual steps, that is Unit in steps of both; and x lies on data.Step's grid, so each entry is a whole number.
 func (s *summer) one(theta []float64, units []int32, sum []float64) {
 	k := s.loss.Outputs
-	z := make([]float64, k)
+	z, rows := make([]float64, k), s.table.Cursor()
+	defer rows.Close()
 	for _, u := range units {
-		x, y := s.table.Row(int(u)), s.table.Target(int(u))
+		x, y := rows.Row(int(u)), s.table.Target(int(u))
 		if k == 1 {
 			z[0] = s.loss.Residual(kernel.Dot(x, theta), y)
 		} else {
@@ -131,12 +132,13 @@ func (s *summer) one(theta []float64, units []int32, sum []float64) {
 // Proof: the unit's gradient is summed up, scaled by at most clip/|g|, less 2^-40 for rounding, and cut towards zero to whole steps, which makes no entry larger.
 func (s *summer) several(theta []float64, units []int32, sum []float64) {
 	k := s.loss.Outputs
-	z, g := make([]float64, k), make([]float64, len(theta))
+	z, g, rows := make([]float64, k), make([]float64, len(theta)), s.table.Cursor()
+	defer rows.Close()
 	for _, u := range units {
 		clear(g)
 		from, to := s.table.Unit(int(u))
 		for i := from; i < to; i++ {
-			x := s.table.Row(i)
+			x := rows.Row(i)
 			kernel.Scores(x, theta, z)
 			s.loss.Residuals(z, s.table.Target(i))
 			kernel.Outer(x, z, g)
