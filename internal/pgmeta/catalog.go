@@ -284,8 +284,10 @@ func (s *Session) Type(schema, name string) (sqltype.Type, bool) {
 		switch name {
 		case "sql_identifier":
 			return sqltype.Name, true
-		case "character_data", "yes_or_no":
+		case "character_data":
 			return sqltype.Varchar, true
+		case "yes_or_no":
+			return sqltype.Type{OID: sqltype.OIDVarchar, Typmod: 3 + 4}, true
 		case "cardinal_number":
 			return sqltype.Int4, true
 		case "time_stamp":

@@ -242,6 +242,27 @@ func (s *Session) cast(source, target sqltype.Type) func(v sqltype.Value, to sql
 			}
 			return int64(uint32(n)), nil //nolint:gosec // G115: as PostgreSQL does
 		}
+	case source.OID == sqltype.OIDChar && target.OID == sqltype.OIDInt4:
+		return func(v sqltype.Value, _ sqltype.Type) (sqltype.Value, error) {
+			text := v.(string)
+			if text == "" {
+				return int64(0), nil
+			}
+			return int64(int8(text[0])), nil //nolint:gosec // G115: as PostgreSQL does
+		}
+	case source.OID == sqltype.OIDInt4 && target.OID == sqltype.OIDChar:
+		return func(v sqltype.Value, _ sqltype.Type) (sqltype.Value, error) {
+			switch n := v.(int64); {
+			case n < -128 || n > 127:
+				return nil, sqlerr.New(sqlerr.NumericRange, "\"char\" out of range")
+			case n < 0:
+				return nil, sqlerr.New(sqlerr.Unsupported, "a \"char\" that is no character is not supported")
+			case n == 0:
+				return "", nil
+			default:
+				return string(rune(n)), nil
+			}
+		}
 	case textual(source) && target.IsReg():
 		return func(v sqltype.Value, _ sqltype.Type) (sqltype.Value, error) { return s.lookUp(target, v.(string)) }
 	case isArray && toArray:

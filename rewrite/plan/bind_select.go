@@ -153,6 +153,16 @@ func (q *selecting) bindTargets() error {
 			}
 			continue
 		}
+		if f, ok := t.Expr.(*pgsyntax.Field); ok && f.Name == "" {
+			cols, err := e.fields(f)
+			if err != nil {
+				return err
+			}
+			for _, id := range cols {
+				q.targets = append(q.targets, target{name: q.columns[id].Name, expr: q.col(id), pos: f.Pos})
+			}
+			continue
+		}
 		x, err := e.expr(t.Expr)
 		if err != nil {
 			return err

@@ -223,6 +223,23 @@ func (b *binder) outArgs(c *Call) []funcs.Out {
 
 // field is (x).name of a function that gives rows of several columns, or of a column that holds such rows.
 func (e *exprs) field(x *pgsyntax.Field) (Scalar, error) {
+	cols, err := e.fields(x)
+	if err != nil {
+		return nil, err
+	}
+	if x.Name == "" {
+		return nil, sqlerr.New(sqlerr.Unsupported, "row expansion via \"*\" is not supported here").At(int(x.Pos))
+	}
+	for _, id := range cols {
+		if e.columns[id].Name == x.Name {
+			return e.col(id), nil
+		}
+	}
+	return nil, sqlerr.New(sqlerr.UndefinedColumn, "column %q not found in data type record", x.Name).At(int(x.Pos))
+}
+
+// fields are the columns of what stands before the dot.
+func (e *exprs) fields(x *pgsyntax.Field) ([]ColID, error) {
 	var cols []ColID
 	v, err := Scalar(nil), error(nil)
 	if e.find.meta != nil {
@@ -236,12 +253,7 @@ func (e *exprs) field(x *pgsyntax.Field) (Scalar, error) {
 	if cols == nil {
 		return nil, unsupported(x.Pos, "a field of a composite value is").WithHint("Leave out the brackets where it is a column of a table: t.c.")
 	}
-	for _, id := range cols {
-		if e.columns[id].Name == x.Name {
-			return e.col(id), nil
-		}
-	}
-	return nil, sqlerr.New(sqlerr.UndefinedColumn, "column %q not found in data type record", x.Name).At(int(x.Pos))
+	return cols, nil
 }
 
 // slice is x[i:j] of an array of one dimension.
