@@ -44,8 +44,8 @@ func (f *Feature) width() int {
 	return 1
 }
 
-// encode appends what a feature becomes: a number in [-1, 1], or 0 and 1 for each level, times scale.
-func (f *Feature) encode(n int64, scale float64, into []float64) []float64 {
+// encode appends what a feature becomes: a number in [-1, 1] or, from zero, in [0, 2], or 0 and 1 for each level, times scale.
+func (f *Feature) encode(n int64, scale float64, zero bool, into []float64) []float64 {
 	switch {
 	case f.Boolean:
 		return append(into, scale*float64(2*n-1))
@@ -61,7 +61,11 @@ func (f *Feature) encode(n int64, scale float64, into []float64) []float64 {
 	case f.To == f.From:
 		return append(into, 0)
 	}
-	return append(into, scale*(2*float64(n-f.From)/float64(f.To-f.From)-1))
+	x := 2 * float64(n-f.From) / float64(f.To-f.From)
+	if !zero {
+		x--
+	}
+	return append(into, scale*x)
 }
 
 // label is the target as the loss takes it: the level's index, or a number in [-1, 1], or for counts itself.

@@ -186,7 +186,7 @@ type Training struct {
 	Facts      []Fact
 	run        func(t *data.Table, src *noise.Source, each func(done, of int) error) (theta []float64, step float64, err error)
 	width      int
-	scale      float64 // of encoded features, so that a row's norm is at most 1
+	scale      float64 // of encoded features
 }
 
 // Plan calibrates a training. population 0: unknown.
@@ -200,12 +200,11 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 	if t.Loss, err = f.loss(s, &target); err != nil {
 		return nil, err
 	}
-	t.width, t.scale = 1, 1
+	t.width = 1
 	for i := range features {
 		t.width += features[i].width()
-		t.scale++ // a number in [-1, 1] or one of several 0 and 1
 	}
-	t.scale = 1 / math.Sqrt(t.scale)
+	t.scale = t.rowScale()
 	if t.width*t.Loss.Outputs > mostParameters {
 		return nil, sqlerr.New(sqlerr.TooComplex, "the model has %d parameters, the limit is %d", t.width*t.Loss.Outputs, mostParameters).WithHint("Use fewer features, or columns with fewer values.")
 	}
@@ -277,11 +276,11 @@ func (c *Collector) Wipe() {
 	}
 }
 
-// encode turns a row as it is read into what is trained on: 1 for the intercept, then the features, so scaled that the row's norm is at most 1.
+// encode turns a row as it is read into what is trained on: 1 for the intercept, then the features, scaled. Rows of a norm above 1 are shortened to 1 as they are stored (data.Builder).
 func (t *Training) encode(steps []int64, into []float64) (features []float64, target float64) {
 	into = append(into[:0], t.scale)
 	for i := range t.Features {
-		into = t.Features[i].encode(steps[i], t.scale, into)
+		into = t.Features[i].encode(steps[i], t.scale, t.fromZero(&t.Features[i]), into)
 	}
 	if target = t.Of.label(steps[len(steps)-1]); t.Spec.Model == "linear_regression" {
 		target = t.Of.centred(target)

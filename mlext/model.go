@@ -60,7 +60,9 @@ func (t *Training) model(theta []float64, step float64) *Model {
 				v, slope := next(), 0.0
 				if f.Hi > f.Lo { // v (2x - Lo - Hi)/(Hi - Lo)
 					slope = 2 * v / (f.Hi - f.Lo)
-					s.Intercept -= v * (f.Lo + f.Hi) / (f.Hi - f.Lo)
+					if !t.fromZero(f) {
+						s.Intercept -= v * (f.Lo + f.Hi) / (f.Hi - f.Lo)
+					}
 				}
 				s.Coefficients = append(s.Coefficients, []float64{slope})
 			}
