@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/dpsql/dpsql/mlext/data"
 	"github.com/dpsql/dpsql/mlext/kernel"
@@ -91,74 +90,6 @@ func (p *problem) rounding(theta []float64) float64 {
 	return 2 * u * (float64(p.table.Rows())*row + 2*(p.lambda*norm+floats.Norm(p.linear, 2)))
 }
 
-// mostProducts bounds what making the Hessian's bound may take.
-const mostProducts = 1 << 32
-
-// inverse gives the map by the inverse of an upper bound of the Hessian: Smooth X'X + lambda I, the same for each score, or, for wide tables, its diagonal.
-func (p *problem) inverse() func(v []float64) {
-	d, k := p.table.Width(), p.loss.Outputs
-	if d > 1000 || d*d*p.table.Rows() > mostProducts {
-		diagonal, cursor := make([]float64, d), p.table.Cursor()
-		defer cursor.Close()
-		for i := range p.table.Rows() {
-			for j, x := range cursor.Row(i) {
-				diagonal[j] += float64(x) * float64(x)
-			}
-		}
-		return func(v []float64) {
-			for j := range v {
-				v[j] /= p.loss.Smooth*diagonal[j/k] + p.lambda
-			}
-		}
-	}
-	h := p.gram()
-	h.ScaleSym(p.loss.Smooth, h)
-	for j := range d {
-		h.SetSym(j, j, h.At(j, j)+p.lambda)
-	}
-	var c mat.Cholesky
-	if !c.Factorize(h) {
-		return func(v []float64) { floats.Scale(1/(p.lambda+p.loss.Smooth*float64(p.table.Rows())), v) }
-	}
-	return func(v []float64) {
-		m := mat.NewDense(d, k, v)
-		if c.SolveTo(m, m) != nil { // a bad condition number: any direction will do
-			return
-		}
-	}
-}
-
-// gram is X'X.
-func (p *problem) gram() *mat.SymDense {
-	d, rows := p.table.Width(), p.table.Rows()
-	sums := make([]*mat.SymDense, parts)
-	var wait sync.WaitGroup
-	for part := range parts {
-		wait.Go(func() {
-			s := mat.NewSymDense(d, nil)
-			block, cursor := mat.NewDense(blockRows, d, nil), p.table.Cursor()
-			defer cursor.Close()
-			for at := part * rows / parts; at < (part+1)*rows/parts; at += blockRows {
-				n := min(blockRows, (part+1)*rows/parts-at)
-				b := block.Slice(0, n, 0, d).(*mat.Dense)
-				for i := range n {
-					row := b.RawRowView(i)
-					for j, x := range cursor.Row(at + i) {
-						row[j] = float64(x)
-					}
-				}
-				s.SymRankK(s, 1, b.T())
-			}
-			sums[part] = s
-		})
-	}
-	wait.Wait()
-	for _, s := range sums[1:] {
-		sums[0].AddSym(sums[0], s)
-	}
-	return sums[0]
-}
-
 var errStuck = errors.New("convex: the minimum was not found to the promised exactness")
 
 // mostSteps ends a search that does not come near.
@@ -171,10 +102,10 @@ func (p *problem) solve(tolerance float64, stop func() error) ([]float64, error)
 	size := p.size()
 	theta, g := make([]float64, size), make([]float64, size)
 	next, gNext := make([]float64, size), make([]float64, size)
-	invert := p.inverse()
+	invert := p.inverse(theta)
 	memory := &history{size: size}
 	p.gradient(theta, g)
-	for range mostSteps {
+	for step := range mostSteps {
 		if err := stop(); err != nil {
 			return nil, err
 		}
@@ -182,6 +113,9 @@ func (p *problem) solve(tolerance float64, stop func() error) ([]float64, error)
 			return theta, nil
 		} else if math.IsNaN(n) {
 			return nil, errStuck
+		}
+		if step > 0 && step%refresh == 0 && len(p.linear) == p.table.Width() {
+			invert = p.inverse(theta)
 		}
 		way := memory.direction(g, invert)
 		slope := floats.Dot(way, g)
