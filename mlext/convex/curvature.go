@@ -62,7 +62,9 @@ func (p *problem) inverse(theta []float64) func(v []float64) {
 }
 
 // gram is X'X.
-func (p *problem) gram() *mat.SymDense { return p.products(1, func(int, []float32) float64 { return 1 }) }
+func (p *problem) gram() *mat.SymDense {
+	return p.products(1, func(int, []float32) float64 { return 1 })
+}
 
 // products is X'WX of every so manieth row.
 func (p *problem) products(every int, weight func(i int, x []float32) float64) *mat.SymDense {
