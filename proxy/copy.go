@@ -1,7 +1,7 @@
 package proxy
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,32 +15,55 @@ import (
 // COPY (query) TO STDOUT is another way to give an answer: the query is prepared, charged and run as if it had been sent alone, and
 // only then the copying begins. COPY of a table by its name is for raw rows, COPY FROM writes, a file is the server's: refused.
 
+const copyToClient = "Nobody can here. COPY (query) TO STDOUT sends the rows to the client, and psql's \\copy (query) TO writes them to a file there."
+
 // refuseCopy refuses what no COPY here does, by name, before anything starts.
-func refuseCopy(pos pgsyntax.Pos, c *pgsyntax.Copy) error {
+func (s *session) refuseCopy(pos pgsyntax.Pos, c *pgsyntax.Copy) error {
 	switch {
 	case c == nil:
 		return sqlerr.New(sqlerr.Unsupported, "COPY FROM is not supported").At(int(pos)).
 			WithHint("dpsql only reads. What is to be kept beside the data is the owner's to load.")
 	case c.Program != "":
-		return sqlerr.New(sqlerr.Privilege, "must be superuser or have privileges of the pg_execute_server_program role to COPY to or from an external program").
-			WithHint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone.")
+		return sqlerr.New(sqlerr.Privilege, "must be superuser or have privileges of the pg_execute_server_program role to COPY to or from an external program").WithHint(copyToClient)
 	case c.File != "":
-		return sqlerr.New(sqlerr.Privilege, "must be superuser or have privileges of the pg_write_server_files role to COPY to a file").
-			WithHint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone.")
+		return sqlerr.New(sqlerr.Privilege, "must be superuser or have privileges of the pg_write_server_files role to COPY to a file").WithHint(copyToClient)
 	case c.Query == nil:
-		return sqlerr.New(sqlerr.Unsupported, "COPY of a table is not supported").At(int(c.Table.Pos)).
-			WithHint("%s", copyInstead(c.Table))
+		return s.copyInstead(c.Table)
 	}
 	return nil
 }
 
-// copyInstead says what to copy in place of a table.
-func copyInstead(t *pgsyntax.TableName) string {
-	name := t.Spelled()
-	if t.Schema == "dpsql" { // the analyst's own rows
-		return fmt.Sprintf("Copy an answer: COPY (SELECT * FROM %s) TO STDOUT.", name)
+// copyInstead refuses COPY of a table, and says what to copy in its place: what the engine takes.
+func (s *session) copyInstead(t *pgsyntax.TableName) error {
+	sel, columns := &pgsyntax.Select{From: []pgsyntax.TableExpr{&pgsyntax.TableName{Schema: t.Schema, Name: t.Name}}}, "*"
+	if len(t.Columns) == 0 {
+		sel.Targets = []pgsyntax.Target{{Expr: &pgsyntax.Star{}}}
 	}
-	return fmt.Sprintf("It is for raw rows. Copy an answer: COPY (SELECT ..., count(*) FROM %s GROUP BY ...) TO STDOUT; of a public table COPY (SELECT * FROM %[1]s) TO STDOUT.", name)
+	for i, name := range t.Columns {
+		sel.Targets = append(sel.Targets, pgsyntax.Target{Expr: &pgsyntax.ColumnRef{Path: []string{name}}})
+		if columns = pgsyntax.QuoteIdent(t.Columns[0]); i > 0 {
+			columns += ", " + pgsyntax.QuoteIdent(name)
+		}
+	}
+	st, err := s.prepareMade(sel)
+	instead := "SELECT " + columns + " FROM " + t.Spelled()
+	if err == nil {
+		if of, ok := st.prepared.(interface{ OfPeople() bool }); ok && of.OfPeople() {
+			err = sqlerr.New(sqlerr.RawRows, "rows of private tables cannot be shown")
+		}
+	}
+	var e *sqlerr.Error
+	switch errors.As(err, &e); {
+	case err == nil:
+	case sqlerr.ID(err) == sqlerr.UndefinedTable.ID, sqlerr.ID(err) == sqlerr.UndefinedColumn.ID:
+		return unplaced(err)
+	default:
+		instead = "SELECT count(*) FROM " + t.Spelled()
+		if _, example, ok := strings.Cut(e.Hint, "for example: "); ok && sqlerr.ID(err) == sqlerr.RawRows.ID {
+			instead = example
+		}
+	}
+	return sqlerr.New(sqlerr.Unsupported, "COPY of a table is not supported").At(int(t.Pos)).WithHint("Copy an answer: COPY (%s) TO STDOUT", instead)
 }
 
 // copyOptions are those of a COPY TO, PostgreSQL's defaults filled in.

@@ -114,12 +114,12 @@ func (s *session) prepare(st pgsyntax.Statement, text string, oids []sqltype.OID
 	case *pgsyntax.Execute:
 		out.columns, out.rows = s.shape(n)
 	case *pgsyntax.Copy:
-		if err := refuseCopy(pgsyntax.Pos(st.Offset), n); err != nil {
+		if err := s.refuseCopy(pgsyntax.Pos(st.Offset), n); err != nil {
 			return nil, err
 		}
 	case *pgsyntax.Other:
 		if n.Verb == "COPY FROM" {
-			return nil, refuseCopy(n.Pos, nil)
+			return nil, s.refuseCopy(n.Pos, nil)
 		}
 		return nil, notYet(n.Verb, st)
 	}

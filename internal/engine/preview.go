@@ -41,6 +41,9 @@ func (s *Session) previews(q *plan.Query, err error) string {
 	return how
 }
 
+// OfPeople says that the statement is for rows of people, which are not shown whatever it answers.
+func (p *Prepared) OfPeople() bool { return p.preview != "" || p.refused != nil }
+
 // onlyRows: a relation's rows are those of tables, chosen, joined, ordered and computed with, and nothing else.
 func (s *Session) onlyRows(r plan.Rel) bool {
 	for _, x := range plan.Scalars(r) {

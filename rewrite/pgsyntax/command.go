@@ -313,6 +313,10 @@ func (r *reader) assigned(s *Set) error {
 		s.Default = true
 		return nil
 	}
+	if strings.HasPrefix(name, "dpsql.") && r.accept("null") { // dpsql.on_low_count has the word, which PostgreSQL's settings never do
+		s.Values = []string{"null"}
+		return nil
+	}
 	for {
 		v, err := r.settingValue()
 		if err != nil {
