@@ -271,3 +271,30 @@ func TestCalibrate(t *testing.T) {
 		}
 	}
 }
+
+// TestClosedForm: the norm of a row's gradient as the product of two norms clips as the gradient's own norm does, which is computed where a unit may have several rows.
+func TestClosedForm(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	for _, l := range []*loss.Loss{loss.Logistic(), loss.Squared(1), loss.Softmax(4)} {
+		const width = 7
+		rows := random(rng, 60, 1, width, max(2, l.Outputs))
+		closed, explicit := tableOf(t, width, 1, rows), tableOf(t, width, 2, rows)
+		theta := make([]float64, width*l.Outputs)
+		for j := range theta {
+			theta[j] = 2 * rng.NormFloat64()
+		}
+		for _, clip := range []float64{0.01, 0.3, 10} {
+			for u := range rows {
+				batch := []int32{int32(u)}
+				a, b := sums(t, closed, l, clip, theta, batch), sums(t, explicit, l, clip, theta, batch)
+				if norm := floats.Norm(a, 2); floats.Distance(a, b, 2) > 1e-6*norm+1.01*Unit*data.Step/4*math.Sqrt(float64(l.Outputs)) { // the one cuts each residual to a step of 2^-16 of the clip, the other entries
+					t.Fatalf("%s, clip %g: %v by the product of norms, %v by the norm", l.Name, clip, a, b)
+				}
+				g := gradient(closed, l, theta, u)
+				if long, want := floats.Norm(a, 2)/Unit, math.Min(1, floats.Norm(g, 2)/clip); math.Abs(long-want) > 2e-4 {
+					t.Fatalf("%s, clip %g: clipped to %g, want %g", l.Name, clip, long, want)
+				}
+			}
+		}
+	}
+}
