@@ -36,9 +36,9 @@ func init() { // the methods' functions read the registry
 		{name: "amp", models: oneScore, why: "its theorem is of one score", options: []string{"lambda", "noise_multiplier"}, plan: planObjective(convex.Iyengar)},
 		{name: "output_perturbation", options: []string{"lambda", "noise_multiplier"}, plan: planOutput, pure: planPureOutput},
 		{name: "sufficient_statistics", models: []string{"linear_regression", "logistic_regression"}, why: "its minimum is not a function of second moments", options: []string{"lambda", "noise_multiplier"}, plan: planMoments, pure: planPureMoments},
-		{name: "dp_gd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "noise_multiplier"}, plan: planDescent},
-		{name: "dp_adam", options: []string{"steps", "clip", "learning_rate", "average", "population", "sampling_rate", "noise_multiplier"}, plan: planDescent},
-		{name: "dp_sgd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "sampling_rate", "noise_multiplier"}, plan: planDescent},
+		{name: "dp_gd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "noise_multiplier", "schedule", "clipping", "clip_quantile", "clip_rate"}, plan: planDescent},
+		{name: "dp_adam", options: []string{"steps", "clip", "learning_rate", "average", "population", "sampling_rate", "noise_multiplier", "schedule", "clipping", "clip_quantile", "clip_rate"}, plan: planDescent},
+		{name: "dp_sgd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "sampling_rate", "noise_multiplier", "schedule", "clipping", "clip_quantile", "clip_rate"}, plan: planDescent},
 	}
 }
 
@@ -165,6 +165,14 @@ func (t *Training) regression(m *convex.Moments) run {
 	}
 }
 
+// clipping reads how gradients are clipped and how the learning rate falls.
+func (t *Training) clipping(p *descent.Plan) {
+	s := t.Spec
+	p.Quantile, p.ClipRate = s.number("clip_quantile", 0.5), s.number("clip_rate", 0.2)
+	p.Clipping = map[string]descent.Clipping{"adaptive": descent.Adaptive, "automatic": descent.Automatic}[s.words["clipping"]]
+	p.Schedule = map[string]descent.Schedule{"linear": descent.Linear, "cosine": descent.Cosine}[s.words["schedule"]]
+}
+
 func planDescent(t *Training) (run, error) {
 	s := t.Spec
 	n := s.number("population", t.Population)
@@ -182,6 +190,7 @@ func planDescent(t *Training) (run, error) {
 		p.Rate, p.Adam = s.number("sampling_rate", 1), true
 		p.LearningRate = s.number("learning_rate", 0.3)
 	}
+	t.clipping(p)
 	steps := 400.0
 	if s.Noise() == 0 && t.Epsilon < 0.3 {
 		steps = 100
@@ -205,6 +214,12 @@ func planDescent(t *Training) (run, error) {
 	t.fact("noise multiplier", "%.6g", p.Noise)
 	t.fact("learning rate", "%g", p.LearningRate)
 	t.fact("momentum", "%g", p.Momentum)
+	if s.words["clipping"] != "" {
+		t.fact("clipping", "%s", s.words["clipping"])
+	}
+	if s.words["schedule"] != "" {
+		t.fact("schedule", "%s", s.words["schedule"])
+	}
 	t.fact("accountant", "%s", map[bool]string{true: "exact composition of Gaussian mechanisms", false: "privacy loss distribution"}[p.Rate == 1])
 	return func(rows *data.Table, src *noise.Source, each func(int, int) error) ([]float64, float64, error) {
 		theta, err := p.Train(rows, src, func(step int) error { return each(step, p.Steps) })

@@ -29,6 +29,7 @@ type Spec struct {
 	Split                       float64 // the part of the units that is trained on; 0: all
 	Fill                        bool    // NULL features are read as the middle of their range
 	numbers                     map[string]float64
+	words                       map[string]string
 	at                          map[string]pgsyntax.Pos
 }
 
@@ -56,14 +57,17 @@ var families = []family{
 // numbersAllowed are the options that are numbers, with the interval that they must be in (open where half is true at 0).
 var numbersAllowed = map[string]struct{ lo, hi float64 }{
 	"epsilon": {0, 1000}, "delta": {0, 1}, "max_rows_per_unit": {1, 1 << 20}, "lambda": {0, 1e12}, "steps": {1, 1e6}, "learning_rate": {0, 1e6}, "momentum": {-1, 1}, "clip": {0, 1e9},
-	"sampling_rate": {0, 1}, "average": {-1, 1}, "population": {1, 1e12}, "width": {0, 10}, "residual_clip": {0, 1e9}, "decay": {-1, 1}, "split": {0, 1}, "noise_multiplier": {0, 1e6},
+	"sampling_rate": {0, 1}, "average": {-1, 1}, "population": {1, 1e12}, "width": {0, 10}, "residual_clip": {0, 1e9}, "decay": {-1, 1}, "split": {0, 1}, "noise_multiplier": {0, 1e6}, "clip_quantile": {0, 1}, "clip_rate": {0, 10},
 }
+
+// wordsAllowed are the options that are words. The first is what there is without the option.
+var wordsAllowed = map[string][]string{"missing": {"drop", "middle"}, "schedule": {"constant", "linear", "cosine"}, "clipping": {"fixed", "adaptive", "automatic"}}
 
 var always = []string{"epsilon", "delta", "max_rows_per_unit", "missing", "split"}
 
 // Read checks a TRAIN statement: its names and its options, every one of them.
 func Read(n *pgsyntax.Train) (*Spec, error) {
-	s := &Spec{Name: n.Name.Text, Target: n.Target.Text, Replace: n.Replace, numbers: map[string]float64{}, at: map[string]pgsyntax.Pos{}}
+	s := &Spec{Name: n.Name.Text, Target: n.Target.Text, Replace: n.Replace, numbers: map[string]float64{}, words: map[string]string{}, at: map[string]pgsyntax.Pos{}}
 	f := familyOf(n.Model.Text)
 	if f == nil {
 		names := []string{}
@@ -116,11 +120,11 @@ func (s *Spec) read(with []pgsyntax.Option, f *family) error {
 		}
 		s.at[name] = o.Name.Pos
 		v := o.Values[0]
-		if name == "missing" {
-			if v.Text != "drop" && v.Text != "middle" {
-				return sqlerr.New(sqlerr.InvalidParam, "missing must be drop or middle, not %q", v.Text).At(int(v.Pos))
+		if list := wordsAllowed[name]; list != nil {
+			if !slices.Contains(list, v.Text) {
+				return sqlerr.New(sqlerr.InvalidParam, "%s must be %s, not %q", name, strings.Join(list, " or "), v.Text).At(int(v.Pos))
 			}
-			s.Fill = v.Text == "middle"
+			s.words[name] = v.Text
 			continue
 		}
 		x, err := strconv.ParseFloat(v.Text, 64)
@@ -142,7 +146,8 @@ func (s *Spec) read(with []pgsyntax.Option, f *family) error {
 	}
 	s.Split = s.number("split", 0)
 	s.Epsilon, s.Delta, s.MostRows = s.number("epsilon", 0), s.number("delta", 0), uint64(s.number("max_rows_per_unit", 0))
-	return s.oneOfBoth()
+	s.Fill = s.words["missing"] == "middle"
+	return s.together()
 }
 
 func (s *Spec) number(name string, otherwise float64) float64 {

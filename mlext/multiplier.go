@@ -9,8 +9,13 @@ import (
 // Noise is the noise multiplier that was asked for instead of an epsilon: the noise's deviation in units of what one person changes; 0: none.
 func (s *Spec) Noise() float64 { return s.number("noise_multiplier", 0) }
 
-// oneOfBoth refuses an epsilon beside a noise multiplier, which says it.
-func (s *Spec) oneOfBoth() error {
+// together refuses options that contradict each other: an epsilon beside a noise multiplier, which says it, and what is said of a clip that is fixed.
+func (s *Spec) together() error {
+	for _, name := range []string{"clip_quantile", "clip_rate"} {
+		if at, ok := s.at[name]; ok && s.words["clipping"] != "adaptive" {
+			return sqlerr.New(sqlerr.InvalidParam, "%s is of a clip that follows a quantile", name).At(int(at)).WithHint("Add clipping = 'adaptive', or leave %s out.", name)
+		}
+	}
 	at, noise := s.at["noise_multiplier"]
 	if _, both := s.at["epsilon"]; noise && both {
 		return sqlerr.New(sqlerr.InvalidParam, "epsilon and noise_multiplier say the same: one follows from the other").At(int(at)).WithHint("Leave one of them out; EXPLAIN TRAIN shows what follows.")

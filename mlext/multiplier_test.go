@@ -178,3 +178,22 @@ func TestNoiseRefused(t *testing.T) {
 		t.Error("noise that hides nothing is taken")
 	}
 }
+
+// TestClippingOptions: what is asked for is on the card; options that say nothing are refused.
+func TestClippingOptions(t *testing.T) {
+	p, err := planned("softmax_regression", "dp_sgd", "epsilon = 1, delta = 1e-6, steps = 20, clipping = 'adaptive', clip_quantile = 0.7, schedule = 'cosine'")
+	if err != nil || fact(p, "clipping") != "adaptive" || fact(p, "schedule") != "cosine" {
+		t.Errorf("%v, %v", p, err)
+	}
+	for with, says := range map[string]string{
+		"clipping = 'layers'":                      "fixed or adaptive or automatic",
+		"schedule = 3":                             "constant or linear or cosine",
+		"clip_quantile = 0.5":                      "follows a quantile",
+		"clip_rate = 0.5, clipping = 'automatic'":  "follows a quantile",
+		"clip_quantile = 1, clipping = 'adaptive'": "cannot be 1",
+	} {
+		if _, err := planned("logistic_regression", "dp_gd", with); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", with, err)
+		}
+	}
+}

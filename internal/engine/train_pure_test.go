@@ -68,7 +68,7 @@ func TestTrainByNoise(t *testing.T) {
 	for i, method := range []string{"dp_gd", "dp_sgd", "dp_adam", "objective_perturbation", "output_perturbation", "sufficient_statistics"} {
 		with := "noise_multiplier = 30, delta = 1e-9"
 		if strings.HasPrefix(method, "dp_") {
-			with += ", steps = 20"
+			with += ", steps = 20, schedule = 'cosine', clipping = " + []string{"'adaptive'", "'automatic'", "'fixed'"}[i]
 		}
 		sql := fmt.Sprintf("TRAIN DP MODEL m%d USING logistic_regression METHOD %s TARGET y WITH (%s) AS SELECT days, readmitted = 'NO' AS y FROM encounters", i, method, with)
 		shown, err := try(s, "EXPLAIN "+sql)

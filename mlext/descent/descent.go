@@ -20,7 +20,10 @@ type Plan struct {
 	Noise                         float64 // multiplier: the deviation in clips
 	Population                    float64 // declared: sums are divided by Rate Population, never by a number of rows
 	LearningRate, Momentum, Decay float64
-	Adam                          bool    // steps by running moments of the noisy gradients, which are post-processing
+	Adam                          bool // steps by running moments of the noisy gradients, which are post-processing
+	Clipping                      Clipping
+	Quantile, ClipRate            float64 // that an adaptive clip follows, and how fast
+	Schedule                      Schedule
 	Average                       float64 // the part of the last steps whose parameters are averaged; 0: the last ones
 }
 
@@ -57,7 +60,10 @@ func (p *Plan) Train(t *data.Table, src *noise.Source, each func(step int) error
 	if !(p.Clip > 0) || !(p.Rate > 0 && p.Rate <= 1) || p.Steps < 1 || !(p.Noise > 0) || !(p.Population >= 1) || !(p.LearningRate > 0) {
 		return nil, errPlan
 	}
-	sigma := math.Ceil(p.Noise * Unit)
+	if !p.known() {
+		return nil, errPlan
+	}
+	sigma := p.deviation()
 	if !(sigma < noise.MaxNormalSigma) {
 		return nil, errPlan
 	}
@@ -74,7 +80,7 @@ func (p *Plan) Train(t *data.Table, src *noise.Source, each func(step int) error
 
 func (p *Plan) train(t *data.Table, n adder, sample func([]int32) ([]int32, error), each func(step int) error) ([]float64, error) {
 	size := p.Width * p.Loss.Outputs
-	s := &summer{table: t, loss: p.Loss, clip: p.Clip, noise: n}
+	s := &summer{table: t, loss: p.Loss, clip: p.Clip, noise: n, automatic: p.Clipping == Automatic, count: p.countSteps()}
 	theta, velocity, mean := make([]float64, size), make([]float64, size), make([]float64, size)
 	from := p.Steps - max(1, int(p.Average*float64(p.Steps)))
 	var batch []int32
@@ -91,16 +97,20 @@ func (p *Plan) train(t *data.Table, n adder, sample func([]int32) ([]int32, erro
 		if err != nil {
 			return nil, err
 		}
+		if p.Clipping == Adaptive {
+			s.clip = p.follow(s.clip, s.within)
+		}
+		rate := p.rate(step)
 		for j := range theta {
 			if p.Adam {
-				theta[j] -= adam.step(p.LearningRate, j, step, g[j]/(p.Rate*p.Population))
+				theta[j] -= adam.step(rate, j, step, g[j]/(p.Rate*p.Population))
 				if step >= from {
 					mean[j] += theta[j] / float64(p.Steps-from)
 				}
 				continue
 			}
 			velocity[j] = p.Momentum*velocity[j] + g[j]/(p.Rate*p.Population) + p.Decay*theta[j]
-			theta[j] -= p.LearningRate * velocity[j]
+			theta[j] -= rate * velocity[j]
 			if step >= from {
 				mean[j] += theta[j] / float64(p.Steps-from)
 			}

@@ -27,6 +27,10 @@ type summer struct {
 	loss  *loss.Loss
 	clip  float64
 	noise adder
+	// automatic clips so (factor); count, if not 0, is how many steps a unit adds to the count of those within the clip, which is the last of the totals, and within the last released one, in units.
+	automatic bool
+	count     int64
+	within    float64
 }
 
 // adder adds noise to whole numbers, in place: noise.Normal, or what a test puts there.
@@ -52,8 +56,11 @@ func (s *summer) step(theta []float64, batch []int32) ([]float64, error) {
 	if err := s.noise.Add(totals); err != nil {
 		return nil, err
 	}
+	if s.count > 0 {
+		s.within = float64(totals[len(theta)]) / float64(s.count)
+	}
 	out := make([]float64, len(theta))
-	for j, t := range totals {
+	for j, t := range totals[:len(theta)] {
 		out[j] = float64(t) * (s.clip / Unit)
 	}
 	return out, nil
@@ -65,6 +72,9 @@ func (s *summer) totals(theta []float64, batch []int32) ([]int64, error) {
 		return nil, errBatch
 	}
 	size := len(theta)
+	if s.count > 0 {
+		size++
+	}
 	sums := make([][]float64, parts)
 	var wait sync.WaitGroup
 	for part := range parts {
@@ -95,7 +105,7 @@ func (s *summer) totals(theta []float64, batch []int32) ([]int64, error) {
 // the product's norm is at most residualSteps |x| |r'|/clip in residual steps, that is Unit in steps of both; and x lies on data.Step's grid, so each entry is a whole number.
 func (s *summer) one(theta []float64, units []int32, sum []float64) {
 	k := s.loss.Outputs
-	z, rows := make([]float64, k), s.table.Cursor()
+	z, rows, within := make([]float64, k), s.table.Cursor(), 0.0
 	defer rows.Close()
 	for _, u := range units {
 		x, y := rows.Row(int(u)), s.table.Target(int(u))
@@ -109,10 +119,9 @@ func (s *summer) one(theta []float64, units []int32, sum []float64) {
 		for _, r := range z {
 			norm2 += r * r
 		}
-		by := residualSteps / s.clip
-		if long := math.Sqrt(norm2) * s.table.Norm(int(u)) / s.clip; long > 1-0x1p-40 {
-			by *= (1 - 0x1p-40) / long
-		}
+		long := math.Sqrt(norm2) * s.table.Norm(int(u)) / s.clip
+		by := residualSteps / s.clip * s.factor(long)
+		within += counted(long)
 		for c, r := range z {
 			z[c] = math.Trunc(r * by)
 		}
@@ -125,6 +134,7 @@ func (s *summer) one(theta []float64, units []int32, sum []float64) {
 	for j := range sum {
 		sum[j] /= data.Step // a power of 2: exact
 	}
+	s.counts(within, sum)
 }
 
 // several adds the gradients of units of several rows, each unit's sum clipped once.
@@ -132,7 +142,7 @@ func (s *summer) one(theta []float64, units []int32, sum []float64) {
 // Proof: the unit's gradient is summed up, scaled by at most clip/|g|, less 2^-40 for rounding, and cut towards zero to whole steps, which makes no entry larger.
 func (s *summer) several(theta []float64, units []int32, sum []float64) {
 	k := s.loss.Outputs
-	z, g, rows := make([]float64, k), make([]float64, len(theta)), s.table.Cursor()
+	z, g, rows, within := make([]float64, k), make([]float64, len(theta)), s.table.Cursor(), 0.0
 	defer rows.Close()
 	for _, u := range units {
 		clear(g)
@@ -147,12 +157,19 @@ func (s *summer) several(theta []float64, units []int32, sum []float64) {
 		for _, v := range g {
 			norm2 += v * v
 		}
-		by := Unit / s.clip
-		if long := math.Sqrt(norm2) / s.clip; long > 1-0x1p-40 {
-			by *= (1 - 0x1p-40) / long
-		}
+		long := math.Sqrt(norm2) / s.clip
+		by := Unit / s.clip * s.factor(long)
+		within += counted(long)
 		for j, v := range g {
 			sum[j] += math.Trunc(v * by)
 		}
+	}
+	s.counts(within, sum)
+}
+
+// counts puts the count of units within the clip at the end of the sums, where it is asked for: a whole number of steps.
+func (s *summer) counts(within float64, sum []float64) {
+	if s.count > 0 {
+		sum[len(sum)-1] = within * float64(s.count)
 	}
 }
