@@ -17,6 +17,9 @@ func (p *Prepared) prepareModel(ctx context.Context, n pgsyntax.Node, explain *p
 	case *pgsyntax.Train:
 		p.model, err = p.session.prepareTrain(ctx, n, explain != nil)
 	case *pgsyntax.Models:
+		if _, ok := exports[strings.ToLower(n.To.Text)]; n.Verb == "EXPORT" && !ok {
+			return sqlerr.New(sqlerr.InvalidParam, "there is no export as %q", n.To.Text).At(int(n.To.Pos)).WithHint("EXPORT DP MODEL %s AS json, onnx, or onnx_base64.", n.Name.Text)
+		}
 		p.model = &models{p.session, n}
 	case *pgsyntax.Evaluate:
 		p.model, err = p.session.prepareEvaluate(ctx, n, explain)
@@ -109,7 +112,8 @@ func (m *models) columns() []Column {
 	case "DESCRIBE":
 		return facts
 	case "EXPORT":
-		return []Column{{Name: "model", Type: sqltype.Text}}
+		form := exports[strings.ToLower(m.node.To.Text)]
+		return []Column{{Name: "model", Type: form.result}}
 	}
 	return nil
 }
@@ -134,14 +138,11 @@ func (m *models) run(ctx context.Context) (*Answer, error) {
 			}
 		}
 	case "EXPORT":
-		if !strings.EqualFold(n.To.Text, "json") {
-			return nil, sqlerr.New(sqlerr.InvalidParam, "there is no export as %q", n.To.Text).At(int(n.To.Pos)).WithHint("EXPORT DP MODEL %s AS json.", n.Name.Text)
-		}
 		var x *mlext.Stored
 		if x, err = store.Get(ctx, n.Name.Text, s.analyst.Name); err == nil {
-			var text []byte
-			text, err = x.Model.Export()
-			ans.Rows = [][]sqltype.Value{{string(text)}}
+			var v sqltype.Value
+			v, err = exports[strings.ToLower(n.To.Text)].value(x.Model)
+			ans.Rows = [][]sqltype.Value{{v}}
 		}
 	case "DROP":
 		if err = store.Drop(ctx, n.Name.Text, s.analyst.Name); n.IfExists && sqlerr.ID(err) == sqlerr.UndefinedObject.ID {

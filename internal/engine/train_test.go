@@ -349,7 +349,7 @@ func TestTrainRefused(t *testing.T) {
 			"SELECT dp_predict('mine', x => 3)":                                                   "in their order",
 			"SELECT dp_predict('mine', length('" + strings.Repeat("a", 1<<21) + "'))":             "too long",
 			"SELECT " + strings.Repeat("dp_predict('mine', ", 40) + "1" + strings.Repeat(")", 40): "too long",
-			"EXPORT DP MODEL mine AS onnx":                                                        "no export",
+			"EXPORT DP MODEL mine AS pickle":                                                      "no export",
 			"SELECT dp_predict('mine', 1, 2)":                                                     "takes 1 features",
 			"SELECT dp_predict('other', 1)":                                                       `model "other" does not exist`,
 			"SELECT dp_predict('mine', medications) FROM encounters":                              "rows of private tables",

@@ -1,0 +1,300 @@
+package mlext
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// ONNX is the model as a graph of ai.onnx and ai.onnx.ml operators, in double precision: an input a feature, each a column of its natural form (a number, a boolean, a text; a date as days since 1970-01-01), and outputs as dp_predict and dp_predict_proba say them. Values are clamped and unknown categories count
+// nothing, as in Predict; there is no NULL.
+func (m *Model) ONNX() ([]byte, error) {
+	g := &graph{}
+	for i := range m.Features {
+		if err := g.feature(m, i); err != nil {
+			return nil, err
+		}
+	}
+	intercepts := make([]float64, len(m.Scores))
+	for k, s := range m.Scores {
+		intercepts[k] = s.Intercept
+	}
+	g.node("Concat", "", g.columns, "/encoded", intAttr("axis", 1))
+	g.doubles("/weights", g.weights, len(g.weights)/len(m.Scores), len(m.Scores))
+	g.doubles("/intercepts", intercepts, len(intercepts))
+	g.node("MatMul", "", []string{"/encoded", "/weights"}, "/products")
+	g.node("Add", "", []string{"/products", "/intercepts"}, "/scores")
+	g.says(m)
+	return g.model(m), nil
+}
+
+// ONNX's types of elements.
+const (
+	onnxInt64  = 7
+	onnxString = 8
+	onnxBool   = 9
+	onnxDouble = 11
+)
+
+// graph is a graph that grows; each part is encoded as it is added.
+type graph struct {
+	nodes, initializers, inputs, outputs [][]byte
+	columns                              []string  // of doubles, one a feature
+	weights                              []float64 // their coefficients, a row of all scores each
+	names                                []string  // of inputs and outputs
+	count                                int
+}
+
+const epochDays = 10957 // from 1970-01-01 to 2000-01-01, from which dates are counted here
+
+// feature adds an input, and the columns that it becomes.
+func (g *graph) feature(m *Model, i int) error {
+	f, in, out := &m.Features[i], g.free(m.Features[i].Name), fmt.Sprintf("/column%d", i+1)
+	row := func(level int) {
+		for _, s := range m.Scores {
+			g.weights = append(g.weights, s.Coefficients[i][level])
+		}
+	}
+	g.columns = append(g.columns, out)
+	switch {
+	case f.Boolean: // false is the first level: it is 1 of two columns
+		g.input(in, onnxBool, "")
+		g.node("Cast", "", []string{in}, out+"_true", intAttr("to", onnxDouble))
+		one := g.constants(1)
+		g.node("Sub", "", []string{one, out + "_true"}, out+"_false")
+		g.node("Concat", "", []string{out + "_false", out + "_true"}, out, intAttr("axis", 1))
+		row(0)
+		row(1)
+	case f.Levels != nil:
+		of, levels := in, make([]int64, len(f.Levels))
+		whole := f.Type == "smallint" || f.Type == "integer" || f.Type == "bigint"
+		for l, text := range f.Levels {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if levels[l] = n; !whole || err != nil {
+				whole, levels[l] = false, int64(l)
+			}
+			row(l)
+		}
+		if whole {
+			g.input(in, onnxInt64, "")
+		} else { // each text's place, -1 for others
+			for l := range levels {
+				levels[l] = int64(l)
+			}
+			g.input(in, onnxString, "")
+			of = out + "_place"
+			g.node("LabelEncoder", "ai.onnx.ml", []string{in}, of, stringsAttr("keys_strings", f.Levels), intsAttr("values_int64s", levels), intAttr("default_int64", -1))
+		}
+		g.ints(out+"_levels", levels)
+		g.node("Equal", "", []string{of, out + "_levels"}, out+"_is")
+		g.node("Cast", "", []string{out + "_is"}, out, intAttr("to", onnxDouble))
+	case len(m.Scores[0].Coefficients[i]) == 1:
+		of := in
+		if f.Type == "date" {
+			g.input(in, onnxInt64, "days since 1970-01-01")
+			g.node("Cast", "", []string{in}, out+"_days", intAttr("to", onnxDouble))
+			of = out + "_since"
+			g.node("Sub", "", []string{out + "_days", g.constants(epochDays)}, of)
+		} else {
+			g.input(in, onnxDouble, "")
+		}
+		g.node("Clip", "", []string{of, g.constants(f.Lo), g.constants(f.Hi)}, out)
+		row(0)
+	default:
+		return sqlerr.New(sqlerr.Unsupported, "feature %s of model %s cannot be exported as ONNX", f.Name, m.Name).WithHint("EXPORT DP MODEL %s AS json has its coefficients.", m.Name)
+	}
+	return nil
+}
+
+// says adds the outputs.
+func (g *graph) says(m *Model) {
+	t := &m.Target
+	switch m.Kind {
+	case "logistic_regression", "svm":
+		if m.Kind == "logistic_regression" {
+			g.node("Sigmoid", "", []string{"/scores"}, "/probability")
+			g.output("/probability", "probability", onnxDouble, 1)
+		} else {
+			g.output("/scores", "margin", onnxDouble, 1)
+		}
+		g.node("Greater", "", []string{"/scores", g.constants(0)}, "/positive")
+		if t.Boolean {
+			g.output("/positive", "label", onnxBool, 1)
+			return
+		}
+		g.node("Cast", "", []string{"/positive"}, "/class", intAttr("to", onnxInt64))
+		g.label(t)
+	case "softmax_regression":
+		g.node("Softmax", "", []string{"/scores"}, "/probabilities", intAttr("axis", 1))
+		g.output("/probabilities", "probabilities", onnxDouble, len(m.Scores))
+		g.node("ReduceMax", "", []string{"/probabilities"}, "/probability", intsAttr("axes", []int64{1}), intAttr("keepdims", 1))
+		g.output("/probability", "probability", onnxDouble, 1)
+		g.node("ArgMax", "", []string{"/scores"}, "/class", intAttr("axis", 1), intAttr("keepdims", 1))
+		g.label(t)
+	case "linear_regression":
+		g.node("Mul", "", []string{"/scores", g.constants((t.Hi - t.Lo) / 2)}, "/scaled")
+		g.node("Add", "", []string{"/scaled", g.constants((t.Lo + t.Hi) / 2)}, "/moved")
+		g.node("Clip", "", []string{"/moved", g.constants(t.Lo), g.constants(t.Hi)}, "/value")
+		g.output("/value", "value", onnxDouble, 1)
+	default:
+		g.node("Exp", "", []string{"/scores"}, "/mean")
+		g.node("Min", "", []string{"/mean", g.constants(t.Hi)}, "/value")
+		g.output("/value", "value", onnxDouble, 1)
+	}
+}
+
+// label turns a class's number into its value.
+func (g *graph) label(t *Feature) {
+	if t.Levels == nil { // 0 and 1 themselves
+		g.output("/class", "label", onnxInt64, 1)
+		return
+	}
+	places := make([]int64, len(t.Levels))
+	for i := range places {
+		places[i] = int64(i)
+	}
+	g.node("LabelEncoder", "ai.onnx.ml", []string{"/class"}, "/label", intsAttr("keys_int64s", places), stringsAttr("values_strings", t.Levels))
+	g.output("/label", "label", onnxString, 1)
+}
+
+// model encodes the whole: opset 15 of ai.onnx and 2 of ai.onnx.ml, which runtimes since 2021 have.
+func (g *graph) model(m *Model) []byte {
+	var body, out []byte
+	for _, n := range g.nodes {
+		body = part(body, 1, n)
+	}
+	body = part(body, 2, []byte(m.Name))
+	for _, list := range []struct {
+		field protowire.Number
+		of    [][]byte
+	}{{5, g.initializers}, {11, g.inputs}, {12, g.outputs}} {
+		for _, x := range list.of {
+			body = part(body, list.field, x)
+		}
+	}
+	out = varint(out, 1, 8)
+	out = part(out, 2, []byte("dpsql"))
+	out = part(out, 7, body)
+	out = part(out, 8, varint(nil, 2, 15))
+	out = part(out, 8, varint(part(nil, 1, []byte("ai.onnx.ml")), 2, 2))
+	for _, f := range append([]Fact{{"kind", m.Kind}}, m.Card...) {
+		out = part(out, 14, part(part(nil, 1, []byte(f.Name)), 2, []byte(f.Value)))
+	}
+	return out
+}
+
+// node adds an operator with one output.
+func (g *graph) node(op, domain string, in []string, out string, attrs ...[]byte) {
+	var n []byte
+	for _, x := range in {
+		n = part(n, 1, []byte(x))
+	}
+	n = part(n, 2, []byte(out))
+	n = part(n, 3, []byte("make "+out))
+	n = part(n, 4, []byte(op))
+	for _, a := range attrs {
+		n = part(n, 5, a)
+	}
+	if domain != "" {
+		n = part(n, 7, []byte(domain))
+	}
+	g.nodes = append(g.nodes, n)
+}
+
+func (g *graph) input(name string, elem uint64, doc string) {
+	g.inputs = append(g.inputs, valueInfo(name, elem, 1, doc))
+}
+
+// output makes a result an output, by its name where no input has that.
+func (g *graph) output(result, name string, elem uint64, width int) {
+	name = g.free(name)
+	g.node("Identity", "", []string{result}, name)
+	g.outputs = append(g.outputs, valueInfo(name, elem, width, ""))
+}
+
+// free is a name that nothing has: inputs, outputs and what stands between them share one space of names, where the last begin with a slash.
+func (g *graph) free(name string) string {
+	if name == "" || name[0] == '/' {
+		name = "_" + name
+	}
+	for slices.Contains(g.names, name) {
+		name += "_"
+	}
+	g.names = append(g.names, name)
+	return name
+}
+
+// valueInfo is a matrix of any number of rows.
+func valueInfo(name string, elem uint64, width int, doc string) []byte {
+	shape := part(part(nil, 1, part(nil, 2, []byte("rows"))), 1, varint(nil, 1, uint64(width)))
+	v := part(part(nil, 1, []byte(name)), 2, part(nil, 1, part(varint(nil, 1, elem), 2, shape)))
+	if doc != "" {
+		v = part(v, 3, []byte(doc))
+	}
+	return v
+}
+
+// doubles adds a constant tensor; without dims a scalar.
+func (g *graph) doubles(name string, values []float64, dims ...int) {
+	var t, raw []byte
+	for _, d := range dims {
+		t = varint(t, 1, uint64(d))
+	}
+	for _, v := range values {
+		raw = protowire.AppendFixed64(raw, math.Float64bits(v))
+	}
+	g.initializers = append(g.initializers, part(part(varint(t, 2, onnxDouble), 8, []byte(name)), 9, raw))
+}
+
+// constants adds a scalar and gives its name.
+func (g *graph) constants(v float64) string {
+	g.count++
+	name := fmt.Sprintf("/constant%d", g.count)
+	g.doubles(name, []float64{v})
+	return name
+}
+
+// ints adds a row of whole numbers.
+func (g *graph) ints(name string, values []int64) {
+	var raw []byte
+	for _, v := range values {
+		raw = protowire.AppendFixed64(raw, uint64(v))
+	}
+	t := varint(varint(nil, 1, 1), 1, uint64(len(values)))
+	g.initializers = append(g.initializers, part(part(varint(t, 2, onnxInt64), 8, []byte(name)), 9, raw))
+}
+
+func intAttr(name string, v int64) []byte {
+	return varint(varint(part(nil, 1, []byte(name)), 3, uint64(v)), 20, 2)
+}
+
+func intsAttr(name string, list []int64) []byte {
+	a := part(nil, 1, []byte(name))
+	for _, v := range list {
+		a = varint(a, 8, uint64(v))
+	}
+	return varint(a, 20, 7)
+}
+
+func stringsAttr(name string, list []string) []byte {
+	a := part(nil, 1, []byte(name))
+	for _, v := range list {
+		a = part(a, 9, []byte(v))
+	}
+	return varint(a, 20, 8)
+}
+
+// part appends a field of bytes.
+func part(to []byte, field protowire.Number, v []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), v)
+}
+
+// varint appends a field of a number.
+func varint(to []byte, field protowire.Number, v uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(to, field, protowire.VarintType), v)
+}
