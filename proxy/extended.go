@@ -17,6 +17,7 @@ func (s *session) extended(msg pgproto3.FrontendMessage) error {
 	switch m := msg.(type) {
 	case *pgproto3.Parse:
 		text = m.Query
+		s.asks(text)
 		err = s.parseMessage(m)
 	case *pgproto3.Bind:
 		text, err = s.bind(m)
@@ -243,6 +244,7 @@ func (s *session) execute(m *pgproto3.Execute) (string, error) {
 		s.send(&pgproto3.EmptyQueryResponse{})
 		return "", nil
 	}
+	s.asks(p.statement.text)
 	s.beginImplicit()
 	if s.tx.failed() && (p.broken || !endsTransaction(p.statement.node)) {
 		return "", errAborted()

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/dpsql/dpsql/internal/pgmeta"
 )
@@ -39,12 +41,31 @@ func (s *settings) Cursors() (out []pgmeta.Cursor) {
 	return out
 }
 
+// asked is what pg_stat_activity tells of the statement that runs.
+type asked struct {
+	text            string
+	at, transaction time.Time // transaction: when the one began that it is in
+}
+
+// mostShown is PostgreSQL's track_activity_query_size, less its last byte.
+const mostShown = 1023
+
+func (s *session) asks(text string) {
+	if len(text) > mostShown {
+		text = strings.ToValidUTF8(strings.Clone(text[:mostShown]), "")
+	}
+	s.asked.text, s.asked.at = text, time.Now()
+	if !s.tx.block && !s.tx.implicit {
+		s.asked.transaction = s.asked.at
+	}
+}
+
 // Connection implements pgmeta.Parameters: what pg_stat_activity shows.
 func (s *settings) Connection() (c pgmeta.Connection) {
 	if s.of == nil {
 		return c
 	}
-	c.Began = s.of.began
+	c.Began, c.Asked, c.Transaction, c.Query = s.of.began, s.of.asked.at, s.of.asked.transaction, s.of.asked.text
 	if a, ok := s.of.raw.RemoteAddr().(*net.TCPAddr); ok {
 		c.Address, c.Port = a.AddrPort().Addr().Unmap().WithZone("").String(), a.Port
 	}

@@ -23,6 +23,7 @@ type session struct {
 	srv    *Server
 	raw    net.Conn // as accepted
 	began  time.Time
+	asked  asked
 	origin origin
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
@@ -247,6 +248,7 @@ func (s *session) handle(msg pgproto3.FrontendMessage) error {
 		}
 		switch m := m.(type) {
 		case *pgproto3.Query:
+			s.asks(m.String)
 			return s.query(m.String)
 		case *pgproto3.FunctionCall:
 			s.fail(sqlerr.New(sqlerr.Unsupported, "function calls by the fast path are not supported"), "")

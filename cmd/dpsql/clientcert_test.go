@@ -93,8 +93,8 @@ func TestClientCertificatesServed(t *testing.T) {
 	expect("ann", "ann", "ann\n")
 	expect("bob", "ann", `certificate authentication failed for user "bob"`)
 	dsn := "host=localhost port=" + port + " dbname=t sslmode=verify-full sslrootcert=server.crt user=ann sslcert=ann.crt sslkey=ann.key application_name=seen"
-	const told = `SELECT s.ssl, s.version, s.cipher LIKE 'TLS_AES_%', s.bits IN (128, 256), s.client_dn, s.client_serial > 0, a.application_name, a.client_addr IN ('127.0.0.1'::text::inet, '::1'::text::inet), a.client_port > 0, a.backend_start <= now(), inet_client_port() = a.client_port FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid) WHERE pid = pg_backend_pid()`
-	if got := run("psql", "-X", "-w", "-At", "-c", told, dsn); got != "t|TLSv1.3|t|t|/CN=ann|t|seen|t|t|t|t\n" {
+	const told = `SELECT s.ssl, s.version, s.cipher LIKE 'TLS_AES_%', s.bits IN (128, 256), s.client_dn, s.client_serial > 0, a.application_name, a.client_addr IN ('127.0.0.1'::text::inet, '::1'::text::inet), a.client_port > 0, a.backend_start <= a.xact_start AND a.xact_start = a.query_start AND a.state_change <= now(), a.query LIKE 'SELECT s.ssl, %', inet_client_port() = a.client_port FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid) WHERE pid = pg_backend_pid()`
+	if got := run("psql", "-X", "-w", "-At", "-c", told, dsn); got != "t|TLSv1.3|t|t|/CN=ann|t|seen|t|t|t|t|t\n" {
 		t.Errorf("pg_stat_ssl and pg_stat_activity tell of the own connection %s", got)
 	}
 	expect("bob", "bob", "alert unknown ca")

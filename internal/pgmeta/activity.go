@@ -15,7 +15,11 @@ type Connection struct {
 	Address string // "" of a socket that has none
 	Port    int
 	Began   time.Time
-	TLS     *tls.ConnectionState // nil without
+	Asked   time.Time // when the statement came
+	Query   string
+
+	Transaction time.Time            // when it began
+	TLS         *tls.ConnectionState // nil without
 }
 
 func (s *Session) connection() Connection {
@@ -66,13 +70,15 @@ func activity(s *Session, a []sqltype.Value, _ []sqltype.Type) ([][]sqltype.Valu
 	if s.Parameters != nil {
 		application, _ = s.Parameters.Parameter("application_name") // which there always is
 	}
-	is := map[string]sqltype.Value{"datid": number32("database", s.Name), "pid": s.pid(), "usesysid": int64(oidOfRole), "state": "active", "query": "", "application_name": application,
+	is := map[string]sqltype.Value{"datid": number32("database", s.Name), "pid": s.pid(), "usesysid": int64(oidOfRole), "state": "active", "query": c.Query, "application_name": application,
 		"backend_type": "client backend", "ssl": c.TLS != nil, "gss_auth": false, "gss_enc": false, "client_addr": orNull(c.Address), "client_port": int64(-1)}
 	if c.Address != "" {
 		is["client_port"] = int64(c.Port)
 	}
-	if !c.Began.IsZero() {
-		is["backend_start"] = sqltype.InstantOf(c.Began)
+	for name, at := range map[string]time.Time{"backend_start": c.Began, "query_start": c.Asked, "state_change": c.Asked, "xact_start": c.Transaction} {
+		if !at.IsZero() {
+			is[name] = sqltype.InstantOf(at)
+		}
 	}
 	if c.TLS != nil {
 		cipher := cipherName(c.TLS.CipherSuite)
