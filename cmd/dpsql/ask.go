@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -54,32 +55,43 @@ type oneQuestion struct{ prefix, config, analyst, root string }
 
 // table is an answer as text.
 type table struct {
-	names   []string
-	rows    [][]string
-	notices []string
+	names []string
+	rows  [][]string
 }
 
-func (q *oneQuestion) run(cmd *cobra.Command, sql string) error {
+func (q *oneQuestion) run(cmd *cobra.Command, sql string) (err error) {
 	ctx := cmd.Context()
-	p, err := policy.Load(q.config)
+	c, err := q.connect(ctx, func(notice string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), "NOTICE:", notice) })
 	if err != nil {
 		return err
 	}
-	if q.analyst, err = analystOr(p, q.analyst); err != nil {
-		return err
-	}
-	ask := q.here
-	if _, up := owner.Dial(ctx, p.Socket); up {
-		ask = q.wire
-	}
-	t, err := ask(ctx, p, q.prefix+sql)
+	defer func() { err = errors.Join(err, c.close()) }()
+	t, err := c.ask(ctx, q.prefix+sql)
 	if err != nil {
 		return err
-	}
-	for _, n := range t.notices {
-		_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "NOTICE:", n)
 	}
 	return t.print(cmd.OutOrStdout())
+}
+
+// connection asks one statement after the other.
+type connection struct {
+	ask   func(ctx context.Context, sql string) (*table, error)
+	close func() error
+}
+
+// connect asks the server where one runs, and else opens what the policy names.
+func (q *oneQuestion) connect(ctx context.Context, notice func(string)) (*connection, error) {
+	p, err := policy.Load(q.config)
+	if err != nil {
+		return nil, err
+	}
+	if q.analyst, err = analystOr(p, q.analyst); err != nil {
+		return nil, err
+	}
+	if _, up := owner.Dial(ctx, p.Socket); up {
+		return q.wire(ctx, p, notice)
+	}
+	return q.here(ctx, p, notice)
 }
 
 func (t *table) print(to io.Writer) error {
@@ -94,7 +106,7 @@ func (t *table) print(to io.Writer) error {
 }
 
 // wire asks the running server.
-func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, sql string) (*table, error) {
+func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, notice func(string)) (*connection, error) {
 	host, port, err := net.SplitHostPort(p.Listen)
 	if err != nil {
 		return nil, err
@@ -118,13 +130,19 @@ func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, sql string) (*
 	if config.Password == "" {
 		return nil, errors.New("a server runs with this policy: give the analyst's password in PGPASSWORD")
 	}
-	t := &table{}
-	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { t.notices = append(t.notices, n.Message) }
+	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n.Message) }
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = conn.Close(ctx) }()
+	return &connection{
+		ask:   func(ctx context.Context, sql string) (*table, error) { return askWire(ctx, conn, sql) },
+		close: func() error { _ = conn.Close(context.WithoutCancel(ctx)); return nil },
+	}, nil
+}
+
+func askWire(ctx context.Context, conn *pgx.Conn, sql string) (*table, error) {
+	t := &table{}
 	results, err := conn.PgConn().Exec(ctx, sql).ReadAll()
 	if err != nil {
 		return nil, shown(err)
@@ -168,12 +186,24 @@ func cell(s string, null bool) string {
 }
 
 // here opens the policy's database and ledger.
-func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, sql string) (_ *table, err error) {
+func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, notice func(string)) (_ *connection, err error) {
+	var opened []func() error
+	closeAll := func() (err error) {
+		for _, c := range slices.Backward(opened) {
+			err = errors.Join(err, c())
+		}
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, closeAll())
+		}
+	}()
 	b, err := openBackend(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, b.Close()) }()
+	opened = append(opened, b.Close)
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	opt := engine.Options{Policy: p, Backend: b, Logger: log}
 	if p.Audit != "none" {
@@ -181,19 +211,24 @@ func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, sql string) (_
 		if err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, audit.Close()) }()
+		opened = append(opened, audit.Close)
 		opt.Watch = audit
 	}
 	e, err := engine.Open(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, e.Close()) }()
+	opened = append(opened, e.Close)
 	s, err := e.Open(q.analyst, "psql")
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
+	opened = append(opened, func() error { s.Close(); return nil })
+	s.UseProgress(notice)
+	return &connection{ask: func(ctx context.Context, sql string) (*table, error) { return askHere(ctx, s, notice, sql) }, close: closeAll}, nil
+}
+
+func askHere(ctx context.Context, s *engine.Session, notice func(string), sql string) (*table, error) {
 	list, err := pgsyntax.Parse(sql)
 	if err != nil {
 		return nil, err
@@ -215,7 +250,7 @@ func (q *oneQuestion) here(ctx context.Context, p *policy.Policy, sql string) (_
 	}
 	t := &table{}
 	if a.Notice != "" {
-		t.notices = []string{a.Notice}
+		notice(a.Notice)
 	}
 	cols := st.Columns()
 	for _, c := range cols {

@@ -97,7 +97,7 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 3 found something to mend (c
 		SilenceErrors: true,
 	}
 	c.AddCommand(demoCommand(), initCommand(), checkCommand(), serveCommand(), reloadCommand(), budgetCommand(), freezeCommand(), unfreezeCommand(),
-		queryCommand(), explainCommand(), rehearseCommand(), userCommand(), versionCommand())
+		queryCommand(), explainCommand(), trainCommand(), rehearseCommand(), userCommand(), versionCommand())
 	return strict(c)
 }
 
