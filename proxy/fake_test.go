@@ -227,7 +227,13 @@ func constants(n pgsyntax.Node) (k known, ok bool) {
 		return k, false
 	}
 	var row []sqltype.Value
-	for _, t := range sel.Targets {
+	targets := sel.Targets
+	if len(sel.Values) == 1 {
+		for _, x := range sel.Values[0] {
+			targets = append(targets, pgsyntax.Target{Expr: x})
+		}
+	}
+	for _, t := range targets {
 		x, as := t.Expr, sqltype.Int4
 		if c, ok := x.(*pgsyntax.Cast); ok {
 			x = c.X

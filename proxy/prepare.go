@@ -1,9 +1,9 @@
 package proxy
 
 import (
-	"time"
-
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -145,7 +145,7 @@ func unplaced(err error) error {
 // no table, which the engine computes and which spends nothing.
 func (s *session) evaluate(list []pgsyntax.Expr, params []sqltype.Type) ([]sqltype.Value, error) {
 	args := make([]sqltype.Value, len(list))
-	plain, cast, at := &pgsyntax.Select{}, &pgsyntax.Select{}, []int(nil)
+	row, cast, at := []pgsyntax.Expr(nil), &pgsyntax.Select{}, []int(nil)
 	for i, x := range list {
 		if lit, ok := x.(*pgsyntax.Literal); ok && (lit.Kind == pgsyntax.NullLit || lit.Kind == pgsyntax.StringLit) {
 			if lit.Kind == pgsyntax.NullLit {
@@ -167,15 +167,15 @@ func (s *session) evaluate(list []pgsyntax.Expr, params []sqltype.Type) ([]sqlty
 			return nil, err
 		}
 		at = append(at, i)
-		plain.Targets = append(plain.Targets, pgsyntax.Target{Expr: x})
+		row = append(row, x)
 		cast.Targets = append(cast.Targets, pgsyntax.Target{Expr: &pgsyntax.Cast{Pos: x.Position(), X: x, Type: typeName(params[i], x.Position())}})
 	}
 	if len(at) == 0 {
 		return args, nil
 	}
-	given, err := s.prepareMade(plain)
+	given, err := s.prepareMade(&pgsyntax.Select{Values: [][]pgsyntax.Expr{row}}) // which takes no aggregates, windows and functions that give rows either
 	if err != nil {
-		return nil, err
+		return nil, ofArguments(err)
 	}
 	for k, i := range at {
 		if t := given.columns[k].Type; !assignable(t, params[i]) {
@@ -193,12 +193,26 @@ func (s *session) evaluate(list []pgsyntax.Expr, params []sqltype.Type) ([]sqlty
 	}
 	defer func() { _ = answer.Close() }()
 	if len(answer.Rows) != 1 {
-		return nil, sqlerr.New(sqlerr.Unsupported, "set-returning functions are not allowed in EXECUTE parameters")
+		return nil, sqlerr.New(sqlerr.Internal, "EXECUTE's arguments are %d rows", len(answer.Rows))
 	}
 	for k, i := range at {
 		args[i] = answer.Rows[0][k]
 	}
 	return args, nil
+}
+
+// ofArguments names EXECUTE's arguments where an error is about the VALUES that they were put into.
+func ofArguments(err error) error {
+	e, ok := err.(*sqlerr.Error)
+	if !ok {
+		return err
+	}
+	if text, is := strings.CutSuffix(e.Message, " are not allowed in VALUES"); is {
+		of := *e
+		of.Message = text + " are not allowed in EXECUTE parameters"
+		return &of
+	}
+	return err
 }
 
 // plainArgument refuses subqueries and parameters in an argument.
@@ -215,6 +229,8 @@ func plainArgument(x pgsyntax.Expr) (err error) {
 			case *pgsyntax.Param:
 				err = noSuchParam(x)
 			case *pgsyntax.Subquery:
+				err = noSubquery(x.Pos)
+			case *pgsyntax.Exists:
 				err = noSubquery(x.Pos)
 			}
 			return err == nil
@@ -239,6 +255,12 @@ func leftmost(x pgsyntax.Expr) pgsyntax.Pos {
 
 // assignable says whether a value of type t is taken for a parameter of type p without a cast.
 func assignable(t, p sqltype.Type) bool {
+	if of, ok := p.Elem(); ok {
+		if elem, ok := t.Elem(); ok {
+			return assignable(elem, of)
+		}
+		return t.OID == sqltype.OIDUnknown
+	}
 	days := []sqltype.OID{sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz}
 	return t.OID == p.OID || t.IsNumber() && p.IsNumber() || p.IsString() || t.OID == sqltype.OIDUnknown ||
 		slices.Contains(days, t.OID) && slices.Contains(days, p.OID)

@@ -80,3 +80,6 @@ func (s *Session) price(a *sensitivity.Analysis) (*measure.Plan, error) {
 }
 
 func running(p *Prepared) *run { return &run{Prepared: p} }
+
+// PostgresURL is a PostgreSQL 15 of the tests.
+func PostgresURL(t testing.TB) string { return server(t).URL("postgres") }

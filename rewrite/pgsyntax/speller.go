@@ -111,6 +111,7 @@ type frame struct {
 	indexed bool  // what this frame makes may be
 	ordered bool  // ASC, DESC and NULLS may follow
 	ended   bool  // FETCH is over
+	rows    bool  // what cSelect has are rows of VALUES
 	limited uint8 // which of LIMIT (1) and OFFSET (2) it has had
 	ops     int   // operators since the clause began
 	joins   []int // joins whose condition is still to come

@@ -63,7 +63,7 @@ func (s *speller) operand() error {
 		s.i += n
 		f.ops++
 		return nil
-	case t.punct("(") && s.isQuery(s.i):
+	case t.punct("(") && s.isQuery(s.i) && (!f.rows || f.clause != cSelect): // a row may hold but a query
 		s.put("", atom{kind: aMark, mark: mSubquery}, "|")
 		s.openQuery(frame{kind: fQuery, operand: true, indexed: true})
 		return nil

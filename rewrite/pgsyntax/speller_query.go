@@ -11,7 +11,7 @@ func (s *speller) queryStart() error {
 	case t.is("select"):
 		head := atom{kind: aHead, mark: mFunc, query: &Select{Pos: Pos(t.pos)}}
 		s.emit("SELECT ")
-		f.clause, f.ops = cSelect, 0
+		f.clause, f.ops, f.rows = cSelect, 0, false
 		s.i++
 		if s.accept("distinct") {
 			head.query.Distinct = true
@@ -35,7 +35,7 @@ func (s *speller) queryStart() error {
 			return syntaxAt(s.tok(1))
 		}
 		s.put("SELECT ", atom{kind: aHead, mark: mFunc, query: &Select{Pos: Pos(t.pos)}, rows: true}, "(),")
-		f.clause, f.ops = cSelect, 0
+		f.clause, f.ops, f.rows = cSelect, 0, true
 		s.i++
 	case t.is("table"):
 		s.put("SELECT ", atom{kind: aHead, mark: mFunc, query: &Select{Pos: Pos(t.pos)}}, "()")

@@ -1,0 +1,99 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpsql/dpsql/internal/engine"
+)
+
+// executePrepares are what the arguments are for.
+var executePrepares = []string{
+	"prepare i(int) as select $1 + 1",
+	"prepare s(smallint) as select $1",
+	"prepare n(numeric) as select $1",
+	"prepare f(float8) as select $1",
+	"prepare t(text) as select $1",
+	"prepare v(varchar) as select upper($1)",
+	"prepare b(bool) as select $1",
+	"prepare d(date) as select $1",
+	"prepare w(timestamp) as select $1",
+	"prepare a(int[]) as select $1",
+	"prepare x as select 1",
+	"prepare u as select $1::int, $2::text",
+}
+
+// executeArguments are EXECUTEs; PostgreSQL says what each of them does.
+var executeArguments = []string{
+	"execute i(1)", "execute i(-1)", "execute i(- 5)", "execute i(+3)", "execute i(1 + 2)", "execute i((1 + 2) * 3)", "execute i(2 ^ 3)", "execute i(1.5)", "execute i(2.5::float8)", "execute i(3000000000)", "execute i(3000000000000::bigint)",
+	"execute i(null)", "execute i(null::int)", "execute i(null::text)", "execute i('7')", "execute i(' 7 ')", "execute i('x')", "execute i('7'::text)", "execute i('7'::int)", "execute i(true)", "execute i(date '2020-01-01')", "execute i('')",
+	"execute i(length('abc'))", "execute i(abs(-4))", "execute i(case when true then 1 else 2 end)", "execute i(coalesce(null, 5))", "execute i(1 / 0)", "execute i(nothing(1))", "execute i(nothing)", "execute i(i)", "execute i(count(*))", "execute i(sum(1))",
+	"execute i(row_number() over ())", "execute i((select 1))", "execute i(exists (select 1))", "execute i($1)", "execute i(*)", "execute i()", "execute i", "execute i(1, 2)", "execute i(1,)", "execute i(default)", "execute i(1) (2)",
+	"execute i(i.x)", "execute i(1 = any (array[1]))", "execute i('a' || 'b')", "execute i(1::smallint)", "execute i(greatest(1, 2))", "execute i(nullif(1, 1))", "execute i(1 in (1, 2))", "execute i(cast('12' as int))", "execute i(cast('12' as text))", "execute i(current_date)",
+	"execute i(1) as x", "execute i(values)", "execute i(1; 2)",
+	"execute s(70000)", "execute s(1)", "execute s(-32768)", "execute s(1.4)", "execute s(2::bigint)",
+	"execute n(1)", "execute n(1.50)", "execute n('1e3')", "execute n(1.5::float8)", "execute n(-0.10)",
+	"execute f(1)", "execute f(1.25)", "execute f('infinity')", "execute f('abc')",
+	"execute t(1)", "execute t(1.5)", "execute t('a')", "execute t(null)", "execute t(true)", "execute t('a' || 'b')", "execute t(upper('a'))", "execute t(current_setting('datestyle'))", "execute t(to_regclass('nothing'))", "execute i(pg_backend_pid() * 0)", "execute t('a'::varchar)", "execute t(date '2020-01-01')", "execute t(array[1])", "execute t(e'\\n'::text)", "execute t(U&'\\0061')",
+	"execute v(1)", "execute v('a')", "execute v('a'::text)",
+	"execute b(true)", "execute b('t')", "execute b('maybe')", "execute b(1)", "execute b(1 = 1)", "execute b(not true)", "execute b(null is null)", "execute b(1::bool)", "execute b(false and 1 / 0 = 1)",
+	"execute d('2020-01-01')", "execute d(date '2020-01-01' + 1)", "execute d('nope')", "execute d(timestamp '2020-01-01 10:00')", "execute d(1)", "execute d('2020-01-01'::timestamptz)", "execute d(interval '1 day')",
+	"execute w(date '2020-01-01')", "execute w('2020-01-01 10:00')", "execute w('2020-01-01'::text)",
+	"execute a('{1,2}')", "execute a(array[1, 2])", "execute a(array[1, null])", "execute a('{1,x}')", "execute a(1)", "execute a(array['1'])", "execute a(array[1.5])", "execute a('{}'::int[])", "execute a(array[]::int[])", "execute a(array[1::smallint])",
+	"execute x(1)", "execute x(nothing)", "execute x((select 1))", "execute x",
+	"execute u(1, 'b')", "execute u('1', 2)", "execute u(null, null)", "execute u(1.7, 1.7)", "execute u('a', 'b')", "execute u(1, 1 / 0)", "execute u(nothing, 1)", "execute u(true, 1)", "execute u(1)",
+	"execute nobody(1)", "execute nobody",
+}
+
+// TestExecuteArguments: EXECUTE's arguments are read, converted and refused as PostgreSQL does, with its words at its places.
+func TestExecuteArguments(t *testing.T) {
+	s := newSite(t).serve(t, Place{On: "clinic"})
+	ours, err := s.dial("ann", "demo", s.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := pgconn.Connect(context.Background(), engine.PostgresURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	said := func(c *pgconn.PgConn, sql string) string {
+		results, err := c.Exec(ctx, sql).ReadAll()
+		var e *pgconn.PgError
+		if errors.As(err, &e) {
+			return fmt.Sprintf("%s %s at %d; %s; %s", e.Code, e.Message, e.Position, e.Detail, e.Hint)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		var b strings.Builder
+		for _, r := range results {
+			for _, f := range r.FieldDescriptions {
+				fmt.Fprintf(&b, "%d ", f.DataTypeOID)
+			}
+			for _, row := range r.Rows {
+				fmt.Fprintf(&b, "%q ", row)
+			}
+			b.WriteString(r.CommandTag.String())
+		}
+		return b.String()
+	}
+	for _, sql := range append(executePrepares, "set timezone = 'UTC'") {
+		if a, b := said(ours, sql), said(theirs, sql); a != b {
+			t.Fatalf("%s: %s, not %s", sql, a, b)
+		}
+	}
+	for _, sql := range executeArguments {
+		if a, b := said(ours, sql), said(theirs, sql); a != b {
+			t.Errorf("%s\n  here:       %s\n  PostgreSQL: %s", sql, a, b)
+		}
+	}
+	if err := errors.Join(ours.Close(ctx), theirs.Close(ctx)); err != nil {
+		t.Error(err)
+	}
+}
