@@ -1,9 +1,8 @@
 package proxy
 
 import (
-	"time"
-
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 

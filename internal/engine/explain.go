@@ -18,6 +18,8 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
+const explainTakes = "EXPLAIN shows plan, bounds, mechanism, charge and expected error; its options are TARGET_ERROR, EXPECTED_SIZE and FORMAT."
+
 // checkExplain takes the options that mean something here; ANALYZE would run the statement.
 func checkExplain(n *pgsyntax.Explain) error {
 	for name, value := range n.Options {
@@ -29,11 +31,13 @@ func checkExplain(n *pgsyntax.Explain) error {
 			if !strings.EqualFold(value, "text") && !formatJSON(n) {
 				return sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT %s) is not supported yet", strings.ToUpper(value)).At(int(n.Pos)).WithHint("Use FORMAT TEXT or FORMAT JSON.")
 			}
-		default:
+		case "analyze", "buffers", "wal", "timing", "memory", "serialize":
 			if !off {
 				return sqlerr.New(sqlerr.Unsupported, "EXPLAIN (%s) is not supported: it would run the statement or show its data", strings.ToUpper(name)).
-					At(int(n.Pos)).WithHint("EXPLAIN without options shows plan, bounds, mechanism, charge and expected error.")
+					At(int(n.Pos)).WithHint(explainTakes)
 			}
+		default:
+			return sqlerr.New(sqlerr.Syntax, "unrecognized EXPLAIN option \"%s\"", name).At(int(n.Pos)).WithHint(explainTakes)
 		}
 	}
 	return nil

@@ -121,7 +121,7 @@ func operator(name string, actual []sqltype.OID) func([]sqltype.Value, []sqltype
 		}
 		return func(a []sqltype.Value, types []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			if reflect.TypeOf(a[0]) != reflect.TypeOf(a[1]) {
-				panic(fmt.Sprintf("%s: %v %v and %v %v", name, types, a[0], a[1], actual))
+				return nil, sqlerr.New(sqlerr.Internal, "%s of %s and %s cannot be computed", name, types[0], types[1]).WithCause(fmt.Errorf("%T and %T", a[0], a[1]))
 			}
 			return decide(sqltype.CompareAs(a[0], a[1], types[0])), nil
 		}
