@@ -4,9 +4,12 @@ import (
 	"context"
 	"flag"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpsql/dpsql/internal/pgtest"
 )
 
 // TestSettingsOf15: settings.tsv is pg_settings of PostgreSQL 15 as a user sees it, and the names of what only a superuser sees. -rewrite writes it.
@@ -28,7 +31,8 @@ from pg_settings s left join visible v using (name) where s.name not like '%.%';
 		}
 		return
 	}
-	if got != settingsOf15 {
+	minor := regexp.MustCompile(`(?m)^(server_version|` + pgtest.LaterSetting + `).*\n`) // the machine's
+	if minor.ReplaceAllString(got, "") != minor.ReplaceAllString(settingsOf15, "") {
 		t.Error("settings.tsv is not what PostgreSQL has; go test ./proxy -run TestSettingsOf15 -rewrite")
 	}
 }
@@ -41,6 +45,9 @@ func TestShowAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, row := range results[len(results)-1].Rows {
+			if string(row[0]) == pgtest.LaterSetting {
+				continue
+			}
 			out = append(out, [2]string{string(row[0]), strings.Join(strings.Fields(string(row[2])), " ")})
 		}
 		return out

@@ -110,7 +110,8 @@ func TestParameterStatus(t *testing.T) {
 		case "is_superuser":
 			want = "off"
 		case "server_version":
-			want, _, _ = strings.Cut(want, " ") // Debian's has its package behind it
+			got, _, _ = strings.Cut(got, ".") // the minor release, and Debian's package behind it, are the machine's
+			want, _, _ = strings.Cut(want, ".")
 		}
 		if got != want {
 			t.Errorf("%s = %q, PostgreSQL has %q", name, got, want)

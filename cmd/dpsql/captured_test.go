@@ -33,8 +33,8 @@ var otherwise = map[string]string{
 	"show all": "dpsql's own settings are among them",
 }
 
-// packager is what a distribution writes behind PostgreSQL's number.
-var packager = regexp.MustCompile(`"(15\.\d+) \([^)"]*\)"`)
+// minor is the minor release, and what a distribution writes behind it: they are the machine's.
+var minor = regexp.MustCompile(`"(?:15\.\d+(?: \([^)"]*\))?|1500\d\d)"`)
 
 // TestCapturedSessions: the session statements that clients were seen to send are answered as PostgreSQL answers them: tags, columns, rows, SQLSTATEs.
 func TestCapturedSessions(t *testing.T) {
@@ -104,7 +104,7 @@ func TestCapturedSessions(t *testing.T) {
 				prelude = fmt.Sprintf(b.says, m[1])
 			}
 		}
-		got, want := said(s.url("analyst"), prelude, st.SQL), packager.ReplaceAllString(said(theirs, prelude, st.SQL), `"$1"`)
+		got, want := minor.ReplaceAllString(said(s.url("analyst"), prelude, st.SQL), `"15"`), minor.ReplaceAllString(said(theirs, prelude, st.SQL), `"15"`)
 		switch _, known := otherwise[strings.TrimSpace(st.SQL)]; {
 		case got == want:
 			same++

@@ -96,6 +96,9 @@ func open(t testing.TB) *sides {
 	if err := server.CreateDB("demo"); err != nil {
 		t.Fatal(err)
 	}
+	if err := server.Exec("demo", pgtest.LaterFunctions); err != nil {
+		t.Fatal(err)
+	}
 	for _, table := range demo.Tables {
 		bare := table
 		if err := server.Exec("demo", bare.DDL()); err != nil {

@@ -13,5 +13,8 @@ func Masked(v string, names map[string]string) string {
 	if n, ok := names[v]; ok {
 		return "<" + n + ">"
 	}
+	if laterOptions.MatchString(v) {
+		return "NULL"
+	}
 	return v
 }

@@ -20,6 +20,9 @@ func TestTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
+	if _, err := conn.Exec(ctx, pgtest.LaterFunctions); err != nil {
+		t.Fatal(err)
+	}
 	for _, table := range tables {
 		got, err := os.ReadFile(filepath.Join("..", table.file))
 		if err != nil {
