@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dpsql/dpsql/internal/pgtest"
 )
 
 var updateClients = flag.Bool("update-clients", false, "write what the clients of testdata/clients print beside them and into docs/clients.md")
@@ -38,6 +40,7 @@ var clients = []struct{ name, script string }{
 	{"pgx", "go -C golang run ./pgx"},
 	{"lib-pq", "go -C golang run ./libpq"},
 	{"gorm", "go -C golang run ./gorm"},
+	{"postgres_fdw", "sh postgres_fdw.sh"},
 	{"bi", "/usr/bin/python3 -B bi_client.py"},
 }
 
@@ -49,6 +52,7 @@ func TestClients(t *testing.T) {
 		t.Skip("make test-clients runs these: they need Debian's and npm's packages")
 	}
 	addr := demoServer(t)
+	t.Setenv("FROM", pgtest.Start(t).URL("postgres")) // for postgres_fdw: the PostgreSQL that it runs in
 	for _, c := range clients {
 		t.Run(c.name, func(t *testing.T) { runClient(t, c.name, c.script, addr) })
 	}

@@ -7,8 +7,8 @@ import "regexp"
 // LaterFunctions takes away their functions, from one database.
 const LaterFunctions = "DELETE FROM pg_proc WHERE proname = 'binary_upgrade_set_next_attribute_versions';"
 
-// LaterSetting is theirs.
-const LaterSetting = "composite_type_mismatch"
+// LaterSettings are theirs.
+var LaterSettings = []string{"composite_type_mismatch", "output_plugin_libraries"}
 
 // laterOptions are theirs of columns: a number of storage.
 var laterOptions = regexp.MustCompile(`^\{pg_attver=\d+\}$`)

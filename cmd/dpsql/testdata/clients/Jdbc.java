@@ -62,6 +62,16 @@ public class Jdbc {
         }
         c.commit();
         c.setAutoCommit(true);
+        c.setSchema("dpsql");
+        System.out.println("schema: " + c.getSchema());
+        for (String sql : new String[] {"SELECT count(*) > 0 AS own FROM budget", "SELECT * FROM admission_types"}) {
+            try (Statement s = c.createStatement()) {
+                list(sql, s.executeQuery(sql), "own");
+            } catch (SQLException e) {
+                System.out.println(sql + ": " + e.getSQLState());
+            }
+        }
+        c.setSchema("public");
         try (PreparedStatement p = c.prepareStatement("SELECT id, description FROM admission_types ORDER BY id")) {
             p.setMaxRows(2);
             ResultSet r = p.executeQuery();
