@@ -16,10 +16,14 @@ type Feature struct {
 	Lo, Hi   float64
 	From, To int64
 	Type     string // PostgreSQL's, for predictions
+	Length   int    `json:",omitempty"` // of an array of numbers, each as above; 0: no array
 }
 
 // suits refuses targets that a model has no loss for.
 func (f *Feature) suits(what string) *sqlerr.Error {
+	if f.Length > 0 {
+		return sqlerr.New(sqlerr.DatatypeMismatch, "the target %s is an array", f.Name).WithHint("Arrays are features; the target is one value of a row.")
+	}
 	switch {
 	case what == "two" && len(f.Levels) == 2, what == "two" && f.Levels == nil && f.From == 0 && f.To == 1, what == "classes" && len(f.Levels) >= 2, what == "number" && f.Levels == nil && f.Hi > f.Lo,
 		what == "count" && f.Levels == nil && f.Lo >= 0 && f.Hi > f.Lo:
@@ -41,8 +45,11 @@ func (f *Feature) width() int {
 	case f.Levels != nil:
 		return len(f.Levels)
 	}
-	return 1
+	return f.cells()
 }
+
+// cells is as how many numbers it is read.
+func (f *Feature) cells() int { return max(1, f.Length) }
 
 // encode appends what a feature becomes: a number in [-1, 1] or, from zero, in [0, 2], or 0 and 1 for each level, times scale.
 func (f *Feature) encode(n int64, scale float64, zero bool, into []float64) []float64 {

@@ -284,8 +284,14 @@ func (c *Collector) Wipe() {
 // encode turns a row as it is read into what is trained on: 1 for the intercept, then the features, scaled. Rows of a norm above 1 are shortened to 1 as they are stored (data.Builder).
 func (t *Training) encode(steps []int64, into []float64) (features []float64, target float64) {
 	into = append(into[:0], t.scale)
+	at := 0
 	for i := range t.Features {
-		into = t.Features[i].encode(steps[i], t.scale, t.fromZero(&t.Features[i]), into)
+		f := &t.Features[i]
+		zero := t.fromZero(f)
+		for range f.cells() {
+			into = f.encode(steps[at], t.scale, zero, into)
+			at++
+		}
 	}
 	if target = t.Of.label(steps[len(steps)-1]); t.Spec.Model == "linear_regression" {
 		target = t.Of.centred(target)

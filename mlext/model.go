@@ -57,14 +57,17 @@ func (t *Training) model(theta []float64, step float64) *Model {
 				}
 				s.Coefficients = append(s.Coefficients, list)
 			default:
-				v, slope := next(), 0.0
-				if f.Hi > f.Lo { // v (2x - Lo - Hi)/(Hi - Lo)
-					slope = 2 * v / (f.Hi - f.Lo)
-					if !t.fromZero(f) {
-						s.Intercept -= v * (f.Lo + f.Hi) / (f.Hi - f.Lo)
+				slopes := make([]float64, f.cells())
+				for j := range slopes {
+					v := next()
+					if f.Hi > f.Lo { // v (2x - Lo - Hi)/(Hi - Lo)
+						slopes[j] = 2 * v / (f.Hi - f.Lo)
+						if !t.fromZero(f) {
+							s.Intercept -= v * (f.Lo + f.Hi) / (f.Hi - f.Lo)
+						}
 					}
 				}
-				s.Coefficients = append(s.Coefficients, []float64{slope})
+				s.Coefficients = append(s.Coefficients, slopes)
 			}
 		}
 		m.Scores = append(m.Scores, s)
@@ -116,6 +119,9 @@ func (m *Model) Predict(args []string, probability bool) (string, error) {
 	length := 0
 	for _, a := range args {
 		length += len(a)
+	}
+	if m.arrays() { // each is read as often as it has elements
+		args, length = m.typed(args), shortArgs+1
 	}
 	if len(m.Scores) == 1 && length <= shortArgs {
 		return m.says([]string{m.score(&m.Scores[0], args)}, probability)
@@ -230,6 +236,10 @@ func (m *Model) score(s *Score, args []string) string {
 	b.WriteString("(" + number(s.Intercept))
 	for i := range m.Features {
 		f, c := &m.Features[i], s.Coefficients[i]
+		if f.Length > 0 {
+			b.WriteString(" + " + f.elements(c, args[i]))
+			continue
+		}
 		if f.Levels == nil {
 			x := args[i]
 			if f.Type == "date" {
@@ -276,6 +286,12 @@ func (m *Model) Describe() []Fact {
 		out = append(out, Fact{"intercept" + of, coefficient(s.Intercept)})
 		for j := range m.Features {
 			f := &m.Features[j]
+			if f.Length > 0 {
+				for l, c := range s.Coefficients[j] {
+					out = append(out, Fact{fmt.Sprintf("%s[%d]%s", f.Name, l+1, of), coefficient(c)})
+				}
+				continue
+			}
 			if f.Levels == nil {
 				out = append(out, Fact{f.Name + of, coefficient(s.Coefficients[j][0])})
 				continue

@@ -11,9 +11,9 @@ func (t *Training) rowScale() float64 {
 	square := 1.0 // the intercept's
 	for i := range t.Features {
 		if t.classes() && t.Features[i].Levels == nil {
-			square += 1.0 / 3
+			square += float64(t.Features[i].cells()) / 3
 		} else {
-			square++
+			square += float64(t.Features[i].cells())
 		}
 	}
 	return 1 / math.Sqrt(square)

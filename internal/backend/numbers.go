@@ -112,7 +112,9 @@ func appendCells(cells []int64, v sqltype.Value, c NumberColumn) (more []int64, 
 	list := []sqltype.Value{v}
 	switch x := v.(type) {
 	case *sqltype.Array:
-		list = x.Values
+		if list = x.Values; len(x.Dims) != 1 || x.Lower[0] != 1 {
+			list = nil
+		}
 	case sqltype.Bytes:
 		list = make([]sqltype.Value, len(x))
 		for i, b := range x {

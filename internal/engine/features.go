@@ -64,6 +64,10 @@ func (t *training) bindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.
 	for i := range list {
 		m := a.Measures[a.Formulas[i].Sum]
 		f, tree := &list[i], m.Tree
+		if f.Length > 0 && i != place {
+			features, t.features = append(features, *f), append(t.features, sqlgen.Feature{Measure: a.Formulas[i].Sum, Array: readingOf(f)})
+			continue
+		}
 		f.From, f.To = tree.Lo, tree.Hi
 		if f.Levels == nil {
 			f.Lo, f.Hi = tree.Grid.InexactFloat64()*float64(tree.Lo), tree.Grid.InexactFloat64()*float64(tree.Hi)
@@ -143,6 +147,8 @@ func graft(outer, q *pgsyntax.Select) bool {
 func (s *Session) feature(ctx context.Context, q *plan.Query, o plan.Output, name string) (f mlext.Feature, ask string, err error) {
 	f.Name, f.Type = o.Name, o.Type.String()
 	switch {
+	case o.Type.IsArray(), o.Type.OID == sqltype.OIDBytea:
+		return s.array(q, o, f, name)
 	case o.Type.OID == sqltype.OIDBool:
 		f.Boolean, f.Levels = true, []string{"false", "true"}
 		return f, fmt.Sprintf("CASE WHEN %s THEN 1 WHEN NOT %s THEN 0 END", name, name), nil

@@ -35,6 +35,9 @@ func readRows(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, use func
 	want := make([]backend.NumberColumn, len(st.Columns))
 	for i, c := range st.Columns {
 		want[i] = backend.NumberColumn{Type: c.Type}
+		if at := i + len(st.Readings) - len(st.Columns); at >= 0 && st.Readings[at] != nil {
+			want[i].Width = st.Readings[at].Length
+		}
 	}
 	rows, err := backend.QueryNumbers(ctx, tx, st.SQL, bargs, want)
 	if err != nil {
@@ -69,8 +72,21 @@ type rowReader struct {
 }
 
 func newRowReader(st *sqlgen.Statement) *rowReader {
-	n := len(st.Readings)
-	return &rowReader{readings: st.Readings, cells: len(st.Columns), units: len(st.Columns) - n, steps: make([]int64, n)}
+	units := len(st.Columns) - len(st.Readings)
+	r := &rowReader{readings: st.Readings, units: units, cells: units}
+	for _, how := range st.Readings {
+		r.cells += width(how)
+	}
+	r.steps = make([]int64, r.cells-units)
+	return r
+}
+
+// width is how many cells a feature has.
+func width(how *sqlgen.Reading) int {
+	if how == nil {
+		return 1
+	}
+	return max(1, how.Length)
 }
 
 // read is false where the row is left out.
@@ -78,18 +94,24 @@ func (r *rowReader) read(cells []int64, null []bool) bool {
 	if r.units > 0 {
 		r.unit = cells[0]
 	}
+	at := r.units
 	for i, how := range r.readings {
-		cell, null := cells[r.units+i], null[r.units+i]
-		switch {
-		case how != nil:
-			var ok bool
-			if cell, ok = how.Steps(cell, null); !ok {
+		if how == nil {
+			if null[r.units+i] {
 				return false
 			}
-		case null:
-			return false
+			r.steps[at-r.units] = cells[at]
+			at++
+			continue
 		}
-		r.steps[i] = cell
+		for range width(how) {
+			n, ok := how.Steps(cells[at], null[r.units+i])
+			if !ok {
+				return false
+			}
+			r.steps[at-r.units] = n
+			at++
+		}
 	}
 	return true
 }

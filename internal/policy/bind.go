@@ -241,7 +241,9 @@ func (b *binding) references() {
 // declared puts what the file says of a column on it.
 func (b *binding) declared(t *tableDecl, c *columnDecl, pc *plan.TableColumn) {
 	pc.Description = c.description
-	if c.lo != nil {
+	if c.shape != nil {
+		b.elements(t, c, pc)
+	} else if c.lo != nil {
 		if err := checkRange(*c.lo, *c.hi, pc.Type); err != nil {
 			b.add(c.rangeAt, "column %s.%s: range: %v", t, quoteName(pc.Name), err)
 		} else {

@@ -258,6 +258,8 @@ type columnDecl struct {
 	rangeAt     position         // set by auto too
 	step        *decimal.Decimal
 	stepAt      position
+	shape       []int // of an array
+	shapeAt     position
 	values      []valueDecl
 	valuesAt    position
 	hasValues   bool

@@ -105,6 +105,7 @@ func (f *file) column(t *tableDecl, c *columnDecl, n ast.Node) {
 	f.fields(n, what, []field{
 		{name: "range", read: func(n ast.Node) { f.interval(c, n, what+": range") }},
 		{name: "values", read: func(n ast.Node) { f.values(c, n, what+": values") }},
+		{name: "shape", read: func(n ast.Node) { f.shape(c, n, what+": shape") }},
 		{name: "step", read: func(n ast.Node) {
 			d, where, ok := f.decimal(n, what+": step")
 			switch {
@@ -141,8 +142,8 @@ func (f *file) column(t *tableDecl, c *columnDecl, n ast.Node) {
 			}
 		}},
 	})
-	if t.public && (c.rangeAt.line > 0 || c.step != nil) {
-		f.add(c.name.position, "%s: a public table's columns have neither range nor step", what).hint("its values are answered exactly")
+	if t.public && (c.rangeAt.line > 0 || c.step != nil || c.shape != nil) {
+		f.add(c.name.position, "%s: a public table's columns have neither range, step nor shape", what).hint("its values are answered exactly")
 	}
 	if c.step != nil && c.lo != nil && c.lo.LessThan(*c.hi) && c.step.GreaterThan(c.hi.Sub(*c.lo)) {
 		f.add(c.stepAt, "%s: step is wider than the range", what)

@@ -67,7 +67,15 @@ type TableColumn struct {
 	Range       *num.Interval    // declared; enforced by a clamp at the scan where a proof uses it
 	Domain      *Domain          // declared public domain
 	Step        *decimal.Decimal // declared grid
+	Elements    *Elements        // declared of an array or a bytea: how many numbers of what range
 	Description string
+}
+
+// Elements are an array's: Length numbers within Range, in as many dimensions as Shape has. The array itself is stored with one.
+type Elements struct {
+	Shape  []int
+	Length int
+	Range  num.Interval
 }
 
 // Domain is a public domain: a list (nil stands for NULL), or the values of a public table's column.

@@ -12,9 +12,11 @@ import (
 
 // Reading is how the proxy makes whole numbers of steps of a column that comes as it is stored: the database then computes nothing of it, and sends what COPY would.
 type Reading struct {
-	Float  bool // cells are floats by their bits
+	Float  bool    // cells are floats by their bits
+	From   float64 // step 0
 	Grid   float64
 	Lo, Hi int64
+	Length int  // of an array, of whose elements all this is; 0: no array
 	Fill   bool // NULL is the middle of the range; else its row is left out
 }
 
@@ -28,7 +30,7 @@ func (r *Reading) Steps(cell int64, null bool) (int64, bool) {
 	case !r.Float:
 		return min(max(cell, r.Lo), r.Hi), true
 	}
-	x := math.Float64frombits(uint64(cell)) / r.Grid //nolint:gosec // bits
+	x := (math.Float64frombits(uint64(cell)) - r.From) / r.Grid //nolint:gosec // bits
 	if !(x < float64(r.Hi)) {
 		return r.Hi, true
 	}
@@ -60,13 +62,31 @@ func (w *private) reading(f Feature) (*Reading, sqltype.Type, bool) {
 	return nil, t, false
 }
 
+// arrayOf is the array of which a measure asks whether it is NULL: CASE WHEN array IS NOT NULL THEN 1 END.
+func arrayOf(m sensitivity.Measure) plan.Scalar {
+	if c, ok := m.Arg.(*plan.Case); ok && len(c.Whens) > 0 {
+		if is, ok := c.Whens[0].Cond.(*plan.Is); ok {
+			return is.X
+		}
+	}
+	return nil
+}
+
 // storedRows prints the rows of units that have one each.
 func (w *private) storedRows(features []Feature) *Statement {
 	st := &Statement{}
 	list := make([]string, len(features))
 	for i, f := range features {
 		m, column := w.a.Measures[f.Measure], Column{Role: RoleMeasure, Index: i, Type: sqltype.Int8}
-		if r, t, ok := w.reading(f); ok {
+		if array := arrayOf(m); f.Array != nil {
+			if array == nil {
+				w.fail(internalError("feature %d of a training is no array", i))
+				return st
+			}
+			column.Type = array.Type()
+			st.Readings = append(st.Readings, f.Array)
+			list[i] = w.scalar(array, w.f, stored)
+		} else if r, t, ok := w.reading(f); ok {
 			column.Type = t
 			st.Readings = append(st.Readings, r)
 			list[i] = w.scalar(m.Arg, w.f, stored)

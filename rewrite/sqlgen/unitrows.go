@@ -12,7 +12,8 @@ import (
 // Feature is a value that a training reads of each row: a measure of order statistics' form, as a whole number of its tree's steps.
 type Feature struct {
 	Measure int
-	Fill    bool // NULL is read as the middle of the range; else the row is left out
+	Fill    bool     // NULL is read as the middle of the range; else the row is left out
+	Array   *Reading // of the elements of an array, which Measure asks whether it is NULL; nil: no array
 }
 
 // UnitRows prints the rows that a training reads: RoleUnit, a number that is the same in all rows of a unit and in no other's (left out where each unit has one row), and a RoleMeasure a feature, by its place in the list. A unit's rows stand together,
@@ -20,7 +21,7 @@ type Feature struct {
 //
 // Proof: claim: of each unit at most most rows come, which depend on that unit's rows alone; each value is a whole number within its tree's [Lo, Hi]. (1) Rows whose unit is NULL are dropped. (2) Values are clamped to the tree's ends (steps). (3) Rows with NULL are dropped one by one, by their own values. (4) A unit's rows are numbered
 // by the hash of unit, values and seed, then by the values: rows that are equal in all of these are alike, so which of them are kept does not matter. (4') Where keys say that a unit has one row it is that one; its values are read as they are stored and bounded in the proxy, where they can be (Reading.Steps, which is
-// (2) and (3) there), and rows with NULL are dropped there. (5) dense_rank gives equal units one number and different ones different numbers: units are compared in their canonical form. The numbers themselves depend on all
+// (2) and (3) there), and rows with NULL are dropped there. (6) Of an array the elements are bounded in the proxy (Reading.Steps), and a row whose array has another length or NULL in it is dropped there, after its number was given: by its own values, so what is left are still at most most rows of the unit, which depend on its rows alone. (5) dense_rank gives equal units one number and different ones different numbers: units are compared in their canonical form. The numbers themselves depend on all
 // units, and leave the proxy's memory nowhere.
 func UnitRows(a *sensitivity.Analysis, d funcs.Dialect, features []Feature, most uint64, seed int64) (*Statement, error) {
 	if most == 0 || len(features) == 0 || len(a.Keys) > 0 || a.Limit.L2 {
@@ -40,14 +41,26 @@ func (w *private) unitRows(features []Feature, most uint64) *Statement {
 	}
 	st := &Statement{Columns: []Column{{Role: RoleUnit, Type: sqltype.Int8}}}
 	var list, names, where []string
+	var types []sqltype.Type
 	for i, f := range features {
 		m := w.a.Measures[f.Measure]
 		name := fmt.Sprintf("b%d", i+1)
+		if f.Array != nil {
+			array := arrayOf(m)
+			if array == nil {
+				w.fail(internalError("feature %d of a training is no array", i))
+				return st
+			}
+			where, names, types = append(where, `"g".`+quote(name)+" IS NOT NULL"), append(names, `"g".`+quote(name)), append(types, array.Type())
+			list = append(list, w.scalar(array, w.f, stored)+" AS "+quote(name))
+			st.Columns, st.Readings = append(st.Columns, Column{Role: RoleMeasure, Index: i, Type: array.Type()}), append(st.Readings, f.Array)
+			continue
+		}
 		if !f.Fill {
 			where = append(where, `"g".`+quote(name)+" IS NOT NULL") // (3)
 		}
 		list = append(list, w.big(w.filled(w.steps(m), m, f.Fill))+" AS "+quote(name)) // (2)
-		names = append(names, `"g".`+quote(name))
+		names, types = append(names, `"g".`+quote(name)), append(types, sqltype.Int8)
 		st.Columns, st.Readings = append(st.Columns, Column{Role: RoleMeasure, Index: i, Type: sqltype.Int8}), append(st.Readings, nil)
 	}
 	keep := ""
@@ -55,11 +68,7 @@ func (w *private) unitRows(features []Feature, most uint64) *Statement {
 		keep = " WHERE " + strings.Join(where, " AND ")
 	}
 	ut := w.a.Query.Columns[w.a.Body.UnitCol].Type
-	ints := make([]sqltype.Type, len(names))
-	for i := range ints {
-		ints[i] = sqltype.Int8
-	}
-	order := strings.Join(append([]string{w.hash(`"g"."u"`, ut, names, ints, w.seed)}, names...), ", ")
+	order := strings.Join(append([]string{w.hash(`"g"."u"`, ut, names, types, w.seed)}, names...), ", ")
 	rows := fmt.Sprintf(`(SELECT %s AS "u", %s%s) AS "g"%s`, w.unit, strings.Join(list, ", "), w.f.clause(), keep)
 	rows = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g" WHERE "g"."rn" <= %d`, w.fn("row_number"), order, rows, most) // (4)
 	st.SQL = fmt.Sprintf(`SELECT %s() OVER (ORDER BY "g"."u") AS "n", %s FROM %s ORDER BY 1`, w.fn("dense_rank"), strings.Join(names, ", "), rows)                        // (5)

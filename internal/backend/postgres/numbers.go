@@ -193,26 +193,22 @@ func bytesCells(b []byte, into []int64) (bool, error) {
 	return true, nil
 }
 
-// arrayCells reads an array's elements in their order, whatever its dimensions.
+// arrayCells reads an array of one dimension that begins at 1.
 func arrayCells(elem sqltype.OID, read cellReader) cellReader {
 	be := binary.BigEndian
 	return func(b []byte, into []int64) (bool, error) {
 		if len(b) < 12 || sqltype.OID(be.Uint32(b[8:])) != elem {
 			return false, errLength
 		}
-		dims, count := int(be.Uint32(b)), 0
-		if b = b[12:]; dims > len(b)/8 {
+		dims := be.Uint32(b)
+		if b = b[12:]; dims != 1 {
+			return false, nil
+		}
+		if len(b) < 8 {
 			return false, errLength
 		}
-		for i := range dims {
-			n := int(be.Uint32(b))
-			if b = b[8:]; i == 0 {
-				count = n
-			} else {
-				count *= n
-			}
-		}
-		if count != len(into) {
+		count, lower := be.Uint32(b), be.Uint32(b[4:])
+		if b = b[8:]; int64(count) != int64(len(into)) || lower != 1 {
 			return false, nil
 		}
 		for i := range into {
