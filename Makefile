@@ -73,6 +73,7 @@ bench: deps
 	$(GO) test -run '^$$' -bench . -benchtime 5x ./cmd/dpsql
 	$(GO) test -run '^$$' -bench Captured -benchtime 2x ./internal/pgmeta
 	$(GO) test -run '^$$' -bench Plan -benchtime 20x ./internal/bench/tpc
+	$(GO) test -run '^$$' -bench TrainStream -benchtime 1x ./internal/engine
 	$(GO) test -run '^$$' -bench TPCH -benchtime 1x -timeout 30m ./internal/bench/tpc
 
 # docs/accuracy.md and docs/bounds.md: about 15 minutes on 2 cores, once TPC-H at SF 1 and 2 is in the cache.

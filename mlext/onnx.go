@@ -14,6 +14,9 @@ import (
 // ONNX is the model as a graph of ai.onnx and ai.onnx.ml operators, in double precision: an input a feature, each a column of its natural form (a number, a boolean, a text; a date as days since 1970-01-01), and outputs as dp_predict and dp_predict_proba say them. Values are clamped and unknown categories count
 // nothing, as in Predict; there is no NULL.
 func (m *Model) ONNX() ([]byte, error) {
+	if m.arrays() {
+		return nil, sqlerr.New(sqlerr.Unsupported, "model %s has a feature that is an array, which has no ONNX here", m.Name).WithHint("EXPORT DP MODEL %s AS json has its coefficients.", m.Name)
+	}
 	g := &graph{}
 	for i := range m.Features {
 		if err := g.feature(m, i); err != nil {
