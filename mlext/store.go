@@ -19,29 +19,35 @@ import (
 )
 
 // Store keeps the models of a data set: in a file beside a SQLite ledger, or in the database of a shared one, where all proxies see them. What is in it was
-// released, so losing it loses what was paid for and nobody's privacy. A model is its trainer's, and of those whom they granted it; names are each trainer's own, so that nobody learns of another's.
+// released, so losing it loses what was paid for and nobody's privacy; with the owner's key, which seals stored releases, it is sealed as they are. A model is its trainer's, and of those whom they granted it; names are each trainer's own, so that nobody learns of another's.
 type Store struct {
 	db      database
 	dataset string
+	key     Sealer
 }
 
-// Stored is what a list shows of a model.
+// Stored is a model in the store. Model is there where one was asked for by its name.
 type Stored struct {
 	Name, Owner string
 	Readers     []string
-	Model       *Model
+	Head
+	Model  *Model
+	broken error // its text cannot be read
 }
+
+// Head is what a list shows of a model beside its name; empty where it was sealed by another key.
+type Head struct{ Kind, Method, Target string }
 
 // database runs statements whose parameters are $1, $2 ...; rows are of one text column each.
 type database interface {
 	exec(ctx context.Context, sql string, args ...string) error
 	read(ctx context.Context, sql string, args ...string) ([]string, error)
-	object() string // a model's row as one JSON text
+	object(body string) string // a model's row as one JSON text, with an expression for its body
 	close() error
 }
 
-// OpenFile opens the store in a file, which one process owns.
-func OpenFile(path, dataset string) (*Store, error) {
+// OpenFile opens the store in a file, which one process owns. key may be nil: texts lie there as they are.
+func OpenFile(path, dataset string, key Sealer) (*Store, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -61,7 +67,7 @@ func OpenFile(path, dataset string) (*Store, error) {
 	if err := c.Exec("PRAGMA synchronous = full"); err != nil {
 		return nil, errors.Join(fmt.Errorf("mlext: the models' file %s: %w", path, err), c.Close())
 	}
-	s := &Store{d, dataset}
+	s := &Store{d, dataset, key}
 	if err := d.exec(context.Background(), strings.ReplaceAll(table, "%s", "models")); err != nil {
 		return nil, errors.Join(fmt.Errorf("mlext: the models' file %s: %w", path, err), c.Close())
 	}
@@ -69,7 +75,7 @@ func OpenFile(path, dataset string) (*Store, error) {
 }
 
 // OpenServer opens the store in a PostgreSQL ledger's database, in the ledger's schema. Nothing is asked before the first statement about models.
-func OpenServer(url, dataset string) (*Store, error) {
+func OpenServer(url, dataset string, key Sealer) (*Store, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, err
@@ -79,17 +85,17 @@ func OpenServer(url, dataset string) (*Store, error) {
 		schema = named
 	}
 	config.RuntimeParams["search_path"] = "pg_catalog"
-	return &Store{&server{config: config, table: pgx.Identifier{schema, "models"}.Sanitize()}, dataset}, nil
+	return &Store{&server{config: config, table: pgx.Identifier{schema, "models"}.Sanitize()}, dataset, key}, nil
 }
 
-const table = "CREATE TABLE IF NOT EXISTS %s (dataset text NOT NULL, name text NOT NULL, owner text NOT NULL, readers text NOT NULL, body text NOT NULL, PRIMARY KEY (dataset, owner, name))"
+const table = "CREATE TABLE IF NOT EXISTS %s (dataset text NOT NULL, name text NOT NULL, owner text NOT NULL, readers text NOT NULL, head text NOT NULL, body text NOT NULL, PRIMARY KEY (dataset, owner, name))"
 
 // Close ends it.
 func (s *Store) Close() error { return s.db.close() }
 
 // Free refuses a name that the analyst has given already, before anything is spent.
 func (s *Store) Free(ctx context.Context, name, owner string, replace bool) error {
-	list, err := s.rows(ctx, "dataset = $1 AND owner = $2 AND name = $3", s.dataset, owner, name)
+	list, err := s.rows(ctx, "''", "dataset = $1 AND owner = $2 AND name = $3", s.dataset, owner, name)
 	if err != nil || len(list) == 0 || replace {
 		return err
 	}
@@ -98,16 +104,27 @@ func (s *Store) Free(ctx context.Context, name, owner string, replace bool) erro
 
 // Put stores a model, in the place of one of its name.
 func (s *Store) Put(ctx context.Context, owner string, m *Model) error {
-	body, err := m.Encode()
+	text, err := m.Encode()
 	if err != nil {
 		return err
 	}
-	return s.db.exec(ctx, "INSERT INTO models AS m (dataset, name, owner, readers, body) VALUES ($1, $2, $3, '[]', $4) ON CONFLICT (dataset, owner, name) DO UPDATE SET body = excluded.body", s.dataset, m.Name, owner, string(body))
+	body, err := s.seal(owner, text)
+	if err != nil {
+		return err
+	}
+	if text, err = json.Marshal(Head{m.Kind, m.Method, m.Target.Name}); err != nil {
+		return err
+	}
+	head, err := s.seal(owner, text)
+	if err != nil {
+		return err
+	}
+	return s.db.exec(ctx, "INSERT INTO models AS m (dataset, name, owner, readers, head, body) VALUES ($1, $2, $3, '[]', $4, $5) ON CONFLICT (dataset, owner, name) DO UPDATE SET head = excluded.head, body = excluded.body", s.dataset, m.Name, owner, head, body)
 }
 
-// CopyTo copies all models, of all data sets, into another store, over those that it has of their names.
+// CopyTo copies all models, of all data sets, into another store, over those that it has of their names: sealed ones as they are.
 func (s *Store) CopyTo(ctx context.Context, to *Store) (int, error) {
-	texts, err := s.db.read(ctx, "SELECT "+s.db.object()+" FROM models WHERE true ORDER BY dataset, owner, name")
+	texts, err := s.db.read(ctx, "SELECT "+s.db.object("body")+" FROM models WHERE true ORDER BY dataset, owner, name")
 	if err != nil {
 		return 0, err
 	}
@@ -116,7 +133,7 @@ func (s *Store) CopyTo(ctx context.Context, to *Store) (int, error) {
 		if err := json.Unmarshal([]byte(t), &r); err != nil {
 			return 0, err
 		}
-		if err := to.db.exec(ctx, "INSERT INTO models (dataset, name, owner, readers, body) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (dataset, owner, name) DO UPDATE SET readers = excluded.readers, body = excluded.body", r.Dataset, r.Name, r.Owner, r.Readers, r.Body); err != nil {
+		if err := to.db.exec(ctx, "INSERT INTO models (dataset, name, owner, readers, head, body) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (dataset, owner, name) DO UPDATE SET readers = excluded.readers, head = excluded.head, body = excluded.body", r.Dataset, r.Name, r.Owner, r.Readers, r.Head, r.Body); err != nil {
 			return 0, err
 		}
 	}
@@ -125,37 +142,55 @@ func (s *Store) CopyTo(ctx context.Context, to *Store) (int, error) {
 
 // row is a model as it is read.
 type row struct {
-	Dataset, Name, Owner, Readers, Body string
+	Dataset, Name, Owner, Readers, Head, Body string
 }
 
-func (s *Store) rows(ctx context.Context, where string, args ...string) ([]Stored, error) {
-	texts, err := s.db.read(ctx, "SELECT "+s.db.object()+" FROM models WHERE "+where+" ORDER BY name", args...)
+// rows reads models; body is an expression for their texts, and models without one are not decoded.
+func (s *Store) rows(ctx context.Context, body, where string, args ...string) ([]Stored, error) {
+	texts, err := s.db.read(ctx, "SELECT "+s.db.object(body)+" FROM models WHERE "+where+" ORDER BY name, owner", args...)
 	if err != nil {
 		return nil, fmt.Errorf("mlext: the models' store: %w", err)
 	}
 	var out []Stored
 	for _, t := range texts {
 		var r row
-		if err := json.Unmarshal([]byte(t), &r); err != nil {
-			return nil, fmt.Errorf("mlext: the models' store: %w", err)
+		st, err := Stored{}, json.Unmarshal([]byte(t), &r)
+		if err == nil {
+			st.Name, st.Owner = r.Name, r.Owner
+			err = json.Unmarshal([]byte(r.Readers), &st.Readers)
 		}
-		m, err := Decode([]byte(r.Body))
+		if r.Body != "" {
+			st.Model, st.broken = s.decode(&r)
+		}
 		if err != nil {
-			return nil, err
-		}
-		st := Stored{Name: r.Name, Owner: r.Owner, Model: m}
-		if err := json.Unmarshal([]byte(r.Readers), &st.Readers); err != nil {
 			return nil, fmt.Errorf("mlext: the models' store: %w", err)
 		}
-		m.Name = r.Name
+		if text, err := s.open(r.Owner, r.Head); err == nil {
+			err = json.Unmarshal(text, &st.Head)
+			if err != nil {
+				return nil, fmt.Errorf("mlext: the models' store: %w", err)
+			}
+		}
 		out = append(out, st)
 	}
 	return out, nil
 }
 
-// List gives the models that an analyst may use.
+func (s *Store) decode(r *row) (*Model, error) {
+	text, err := s.open(r.Owner, r.Body)
+	if err != nil {
+		return nil, err
+	}
+	m, err := Decode(text)
+	if err == nil {
+		m.Name = r.Name
+	}
+	return m, err
+}
+
+// List gives the models that an analyst may use, without their coefficients.
 func (s *Store) List(ctx context.Context, analyst string) ([]Stored, error) {
-	list, err := s.rows(ctx, "dataset = $1", s.dataset)
+	list, err := s.rows(ctx, "''", "dataset = $1", s.dataset)
 	return slices.DeleteFunc(list, func(m Stored) bool { return !m.usableBy(analyst) }), err
 }
 
@@ -165,10 +200,19 @@ func (m *Stored) usableBy(analyst string) bool {
 
 // Get finds a model that an analyst may use: their own, or the one of that name that was granted to them. Others do not exist for them.
 func (s *Store) Get(ctx context.Context, name, analyst string) (*Stored, error) {
-	list, err := s.List(ctx, analyst)
+	m, err := s.find(ctx, name, analyst)
+	if err == nil {
+		err = m.broken
+	}
+	return m, err
+}
+
+func (s *Store) find(ctx context.Context, name, analyst string) (*Stored, error) {
+	list, err := s.rows(ctx, "CASE WHEN name = $2 AND (owner = $3 OR readers <> '[]') THEN body ELSE '' END", "dataset = $1", s.dataset, name, analyst)
 	if err != nil {
 		return nil, err
 	}
+	list = slices.DeleteFunc(list, func(m Stored) bool { return !m.usableBy(analyst) })
 	var granted []*Stored
 	var names []string
 	for i := range list {
@@ -197,7 +241,7 @@ func (s *Store) Get(ctx context.Context, name, analyst string) (*Stored, error) 
 
 // own is a model that is the analyst's own.
 func (s *Store) own(ctx context.Context, name, analyst string) (*Stored, error) {
-	m, err := s.Get(ctx, name, analyst)
+	m, err := s.find(ctx, name, analyst) // one whose text cannot be read can be dropped
 	if err == nil && m.Owner != analyst {
 		return nil, sqlerr.New(sqlerr.Privilege, "must be owner of model %s", name)
 	}
@@ -246,8 +290,8 @@ type file struct {
 	conn *sqlite3.Conn
 }
 
-func (*file) object() string {
-	return "json_object('Dataset', dataset, 'Name', name, 'Owner', owner, 'Readers', readers, 'Body', body)"
+func (*file) object(body string) string {
+	return "json_object('Dataset', dataset, 'Name', name, 'Owner', owner, 'Readers', readers, 'Head', head, 'Body', " + body + ")"
 }
 
 func (f *file) each(sql string, args []string, use func(*sqlite3.Stmt)) (err error) {
@@ -286,8 +330,8 @@ type server struct {
 	table  string
 }
 
-func (*server) object() string {
-	return "json_build_object('Dataset', dataset, 'Name', name, 'Owner', owner, 'Readers', readers, 'Body', body)::text"
+func (*server) object(body string) string {
+	return "json_build_object('Dataset', dataset, 'Name', name, 'Owner', owner, 'Readers', readers, 'Head', head, 'Body', " + body + ")::text"
 }
 
 func (s *server) with(ctx context.Context, sql string, args []string, use func(*pgx.Conn, string, []any) error) error {

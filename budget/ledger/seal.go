@@ -64,6 +64,15 @@ func (k *Key) name() string {
 	return k.id
 }
 
+// Name says which key it is: models that are sealed with it name it.
+func (k *Key) Name() string { return k.name() }
+
+// Seal encrypts what is bound to something.
+func (k *Key) Seal(binding, plain []byte) ([]byte, error) { return k.sealWith(binding, plain) }
+
+// Open decrypts what Seal made.
+func (k *Key) Open(binding, sealed []byte) ([]byte, error) { return k.openWith(binding, sealed) }
+
 // seal encrypts a release; without a key it is as it is.
 func (k *Key) seal(release Hash, reservation int64, plain []byte) ([]byte, error) {
 	return k.sealWith(binding(release, reservation), plain)

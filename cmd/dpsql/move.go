@@ -96,9 +96,9 @@ func moveModels(ctx context.Context, from, to ledger.Place) (n int, err error) {
 
 func modelsAt(at ledger.Place) (*mlext.Store, error) {
 	if at.SQLite != "" {
-		return mlext.OpenFile(at.SQLite+engine.ModelsSuffix, "")
+		return mlext.OpenFile(at.SQLite+engine.ModelsSuffix, "", nil)
 	}
-	return mlext.OpenServer(at.Postgres.URL, "")
+	return mlext.OpenServer(at.Postgres.URL, "", nil)
 }
 
 // placeNamed is where --from says. The mark of a ledger in PostgreSQL lies beside the policy.

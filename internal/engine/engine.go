@@ -118,13 +118,17 @@ const ModelsSuffix = "-models"
 // openModels opens the store of models, beside the ledger.
 func openModels(opt Options) (*mlext.Store, error) {
 	p := opt.Policy
+	var key mlext.Sealer
+	if k := cache(p).Key; k != nil {
+		key = k
+	}
 	switch {
 	case opt.LedgerPath != "":
-		return mlext.OpenFile(opt.LedgerPath+ModelsSuffix, p.Dataset)
+		return mlext.OpenFile(opt.LedgerPath+ModelsSuffix, p.Dataset, key)
 	case p.Ledger.Postgres != "":
-		return mlext.OpenServer(p.Ledger.Postgres, p.Dataset)
+		return mlext.OpenServer(p.Ledger.Postgres, p.Dataset, key)
 	}
-	return mlext.OpenFile(p.Ledger.SQLite+ModelsSuffix, p.Dataset)
+	return mlext.OpenFile(p.Ledger.SQLite+ModelsSuffix, p.Dataset, key)
 }
 
 // Head is what a policy promises, as the ledger keeps it.

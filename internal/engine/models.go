@@ -127,7 +127,7 @@ func (m *models) run(ctx context.Context) (*Answer, error) {
 		var list []mlext.Stored
 		if list, err = store.List(ctx, s.analyst.Name); err == nil {
 			for _, x := range list {
-				ans.Rows = append(ans.Rows, []sqltype.Value{x.Name, x.Model.Kind, x.Model.Method, x.Model.Target.Name, x.Owner})
+				ans.Rows = append(ans.Rows, []sqltype.Value{x.Name, x.Kind, x.Method, x.Target, x.Owner})
 			}
 		}
 	case "DESCRIBE":
