@@ -168,6 +168,8 @@ func (p *parts) add(ev dp.Event) error {
 	case dp.Training:
 		pure(1, e.Epsilon, account.RhoOfPure(e.Epsilon), e.Delta)
 		p.run(account.Approximate{Epsilon: e.Epsilon, Delta: e.Delta}, 1)
+	case dp.Composed:
+		p.addComposed(e)
 	default:
 		return fmt.Errorf("budget: the accountants do not know the event %q", ev.Name())
 	}

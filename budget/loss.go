@@ -37,6 +37,8 @@ func (f *Filter) Loss(ev dp.Event) (dp.Loss, error) {
 		return f.clippedLoss(e)
 	case dp.Training: // at the order no more than randomised response of its epsilon, beside its delta (design section 8)
 		return dp.Loss{Pure: e.Epsilon, Renyi: f.responseRenyi(e.Epsilon), Delta: e.Delta}, nil
+	case dp.Composed:
+		return f.composedLoss(e)
 	case dp.OneOf: // whichever it is, given the choice that was released before it
 		var most dp.Loss
 		for _, sel := range e.Selections {

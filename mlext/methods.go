@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsql/dpsql/budget/account"
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/mlext/convex"
 	"github.com/dpsql/dpsql/mlext/data"
@@ -92,12 +92,21 @@ func planObjective(by convex.Theorem) func(*Training) (run, error) {
 		if err != nil {
 			return nil, sqlerr.New(sqlerr.InvalidParam, "objective perturbation cannot be calibrated to epsilon %g", t.Epsilon).At(int(t.Spec.at["lambda"])).WithHint("Leave lambda out, which follows from epsilon, or take a larger epsilon.").WithCause(err)
 		}
+		if c, ok := o.Composed(); ok {
+			t.composed(c)
+		}
 		t.fact("lambda", "%.6g", o.Lambda)
 		t.fact("sigma", "%.6g", o.Sigma)
 		t.fact("output sigma", "%.3g", o.OutSigma)
 		t.fact("accountant", "%s, and Gaussian noise for how exactly the minimum is found", by)
 		return solved(o.Train), nil
 	}
+}
+
+// composed says what is run, by its Renyi loss: the noise that Train draws is of at least that multiplier in each of its steps.
+func (t *Training) composed(c dp.Composed) {
+	c.Method = t.Method
+	t.Composed = &c
 }
 
 // solved is a training that ends when a minimum is found.
@@ -113,7 +122,7 @@ func solved(train func(*data.Table, *noise.Source, func() error) (*convex.Model,
 
 // gaussian is the epsilon of one Gaussian mechanism, where its noise multiplier was asked for.
 func (t *Training) gaussian() error {
-	return t.fromNoise(func(epsilon float64) float64 { return account.GaussianSigma(epsilon, t.Delta) })
+	return t.fromNoise(func(epsilon float64) float64 { return convex.Multiplier(epsilon, t.Delta) })
 }
 
 func planOutput(t *Training) (run, error) {
@@ -124,6 +133,7 @@ func planOutput(t *Training) (run, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.composed(dp.Composed{Multiplier: convex.Multiplier(t.Epsilon, t.Delta), Rate: 1, Steps: 1})
 	t.fact("lambda", "%.6g", o.Lambda)
 	t.fact("output sigma", "%.6g", o.Sigma)
 	t.fact("accountant", "Gaussian mechanism, exact")
@@ -138,6 +148,7 @@ func planMoments(t *Training) (run, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.composed(dp.Composed{Multiplier: convex.Multiplier(t.Epsilon, t.Delta), Rate: 1, Steps: 1})
 	t.fact("sigma", "%.6g", m.Sigma)
 	t.fact("accountant", "Gaussian mechanism, exact")
 	return t.regression(m), nil
@@ -207,6 +218,7 @@ func planDescent(t *Training) (run, error) {
 	} else if err := p.Calibrate(t.Epsilon, t.Delta); err != nil {
 		return nil, sqlerr.New(sqlerr.InvalidParam, "%d steps at a sampling rate of %g cannot be calibrated to epsilon %g", p.Steps, p.Rate, t.Epsilon).WithHint("Take fewer steps, or a larger epsilon.").WithCause(err)
 	}
+	t.composed(dp.Composed{Multiplier: p.Noise, Rate: p.Rate, Steps: uint64(p.Steps)})
 	t.fact("steps", "%d", p.Steps)
 	t.fact("sampling rate", "%g", p.Rate)
 	t.fact("expected batch", "%.0f", math.Round(p.Rate*n))

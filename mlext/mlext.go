@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/mlext/data"
 	"github.com/dpsql/dpsql/mlext/loss"
@@ -188,6 +189,7 @@ type Training struct {
 	Epsilon    float64
 	Delta      float64
 	Method     string
+	Composed   *dp.Composed // what is run, where its Renyi loss is known; nil: it is not
 	Facts      []Fact
 	run        func(t *data.Table, src *noise.Source, each func(done, of int) error) (theta []float64, step float64, err error)
 	width      int

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -194,6 +196,46 @@ func TestClippingOptions(t *testing.T) {
 	} {
 		if _, err := planned("logistic_regression", "dp_gd", with); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", with, err)
+		}
+	}
+}
+
+// TestComposed: what a training says of its parts is no less than its epsilon by the Renyi accountant, whose conversion loses a little, and hardly more; noise that is said twice as large, or a step less, would be.
+func TestComposed(t *testing.T) {
+	for _, m := range methods {
+		with := "epsilon = 1, delta = 1e-6"
+		if strings.HasPrefix(m.name, "dp_") {
+			with += ", steps = 20"
+		}
+		p, err := planned("logistic_regression", m.name, with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.name == "kifer_2012" || m.name == "amp" {
+			if p.Composed != nil {
+				t.Errorf("%s has parts: %+v", m.name, p.Composed)
+			}
+			continue
+		}
+		of := func(c dp.Composed) float64 {
+			list, err := budget.Charges([]dp.Event{c}, 1e-6)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range list {
+				if c.Accountant == "Renyi" {
+					return c.Epsilon
+				}
+			}
+			return 0
+		}
+		if got := of(*p.Composed); got < 1 || got > 1.35 || p.Composed.Method != m.name {
+			t.Errorf("%s: %+v has epsilon %g", m.name, p.Composed, got)
+		}
+		loud := *p.Composed
+		loud.Multiplier, loud.Shift = 2*loud.Multiplier, loud.Shift/2
+		if got := of(loud); got > 0.9 {
+			t.Errorf("%s: at twice the noise %+v has epsilon %g", m.name, loud, got)
 		}
 	}
 }

@@ -22,6 +22,7 @@ func someEvents() Events {
 		dp.Picks{Sensitivity: s, Scale: b}, dp.Clipped{Noise: dp.PickNoise, Least: 2, Groups: []uint64{5, 10}, Ratio: b},
 		sel, dp.OneOf{Selections: []dp.Selection{sel, {Groups: 1, Scale: b, Threshold: 500, Delta: 1e-10}}},
 		dp.Training{Method: "dp_sgd", Epsilon: 1, Delta: 1e-7},
+		dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 0.1, Steps: 400}, dp.Composed{Method: "objective_perturbation", Multiplier: 900, Rate: 1, Steps: 1, Shift: 0.1, Determinants: 0.02},
 	}
 }
 
@@ -55,7 +56,8 @@ func TestEventsRoundTrip(t *testing.T) {
 func TestEventsRefuse(t *testing.T) {
 	sel := dp.Selection{Groups: 1, Scale: dp.Scale{Num: 1, Den: 1}, Threshold: 30}
 	for _, ev := range []dp.Event{
-		nil, dp.Choice{}, dp.Clipped{}, dp.Training{Epsilon: 1}, dp.OneOf{}, dp.OneOf{Selections: []dp.Selection{sel}}, // no delta
+		nil, dp.Choice{}, dp.Clipped{}, dp.Training{Epsilon: 1}, dp.Composed{}, dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 1.1, Steps: 1}, dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 1}, dp.Composed{Method: "dp_sgd", Multiplier: math.NaN(), Rate: 1, Steps: 1},
+		dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 1, Steps: 1, Determinants: 1}, dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 1, Steps: 1, Shift: -1}, dp.OneOf{}, dp.OneOf{Selections: []dp.Selection{sel}}, // no delta
 		&dp.Choice{}, dp.Clipped{Noise: "none", Least: 1, Groups: []uint64{1}, Ratio: sel.Scale},
 	} {
 		if text, err := json.Marshal(Events{ev}); err == nil {

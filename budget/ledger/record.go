@@ -172,6 +172,7 @@ var eventReaders = map[string]func([]byte) (dp.Event, error){
 	dp.OneOf{}.Name():     readEvent[dp.OneOf],
 	dp.Picks{}.Name():     readEvent[dp.Picks],
 	dp.Training{}.Name():  readEvent[dp.Training],
+	dp.Composed{}.Name():  readEvent[dp.Composed],
 }
 
 func readEvent[E dp.Event](text []byte) (dp.Event, error) {

@@ -31,20 +31,21 @@ var facts = []Column{{Name: "property", Type: sqltype.Text}, {Name: "value", Typ
 
 // training is TRAIN DP MODEL, bound and calibrated: all of it follows from the statement, the policy and the settings.
 type training struct {
-	session  *Session
-	node     *pgsyntax.Train
-	world    *world
-	under    settings
-	values   sqltype.Settings
-	filter   *budget.Filter // that loss was taken by
-	plan     *mlext.Training
-	analysis *sensitivity.Analysis
-	features []sqlgen.Feature
-	event    dp.Training
-	loss     dp.Loss
-	split    sensitivity.Split
-	key      ledger.Hash
-	explain  bool
+	session   *Session
+	node      *pgsyntax.Train
+	world     *world
+	under     settings
+	values    sqltype.Settings
+	filter    *budget.Filter // that loss was taken by
+	plan      *mlext.Training
+	analysis  *sensitivity.Analysis
+	features  []sqlgen.Feature
+	event     dp.Event
+	loss      dp.Loss
+	otherwise string // what the other way of charging would take
+	split     sensitivity.Split
+	key       ledger.Hash
+	explain   bool
 }
 
 func (t *training) columns() []Column { return facts }
@@ -82,10 +83,9 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 	if err := s.maySpend(t.plan.Epsilon); err != nil { // of a noise multiplier it is known now
 		return nil, err
 	}
-	t.event = dp.Training{Method: t.plan.Method, Epsilon: t.plan.Epsilon, Delta: t.plan.Delta}
 	t.filter = s.filter
-	if t.loss, err = t.filter.Loss(t.event); err != nil {
-		return nil, sqlerr.New(sqlerr.InvalidParam, "the training cannot be priced").WithCause(err)
+	if err := t.price(); err != nil {
+		return nil, err
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "train\n%s\n%s\n%s\n%+v", s.analyst.Name, s.world.catalogs.Epoch(), sensitivity.Canonical(t.analysis), pgsyntax.Print(n))
@@ -142,10 +142,6 @@ func (t *training) card() [][]sqltype.Value {
 	for _, f := range p.Facts {
 		rows = append(rows, []sqltype.Value{f.Name, f.Value})
 	}
-	charge := fmt.Sprintf("epsilon %s, delta %s", number(t.loss.Pure), number(t.loss.Delta))
-	if t.filter.Order != 0 {
-		charge += fmt.Sprintf("; Renyi %s at order %s", number(t.loss.Renyi), number(t.filter.Order))
-	}
 	missing := "rows with a missing value are left out"
 	if p.Spec.Fill {
 		missing = "missing numbers are read as the middle of their range, rows with another missing value are left out"
@@ -153,7 +149,7 @@ func (t *training) card() [][]sqltype.Value {
 	if p.Spec.Split > 0 {
 		rows = append(rows, []sqltype.Value{"split", fmt.Sprintf("%s of the units, by a hash keyed at its training; EVALUATE takes the others", number(p.Spec.Split))})
 	}
-	return append(rows, []sqltype.Value{"missing", missing}, []sqltype.Value{"charge", charge}, []sqltype.Value{"policy", s8(t.session.world.catalogs.Epoch())})
+	return append(rows, []sqltype.Value{"missing", missing}, []sqltype.Value{"charge", t.charged(t.loss)}, []sqltype.Value{"policy", s8(t.session.world.catalogs.Epoch())})
 }
 
 func s8(s string) string { return s[:min(len(s), 12)] }
@@ -181,9 +177,11 @@ func (t *training) run(ctx context.Context) (*Answer, error) {
 				return err
 			}
 			t = again
+		} else if err := t.price(); err != nil { // the balance may have changed
+			return err
 		}
 		if t.explain {
-			ans = &Answer{Rows: t.card(), Tag: "EXPLAIN"}
+			ans = &Answer{Rows: t.explained(), Tag: "EXPLAIN"}
 			return nil
 		}
 		heard = &Heard{Analyst: s.analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.plan.Spec.Model, t.plan.Method, sensitivity.Canonical(t.analysis)), Order: t.filter.Order, Outcome: Answered}
@@ -234,7 +232,7 @@ func (t *training) train(ctx context.Context, heard *Heard) error {
 		return s.uncharged(ctx, err)
 	}
 	defer tx.Close()
-	ids, err := s.engine.ledger.ReserveAll(ctx, []ledger.Reservation{{Payer: s.payer(), Statement: t.key, Price: t.event.Epsilon, Events: ledger.Events{t.event}, Loss: t.loss, Filter: t.filter}}) // (1)
+	ids, err := s.engine.ledger.ReserveAll(ctx, []ledger.Reservation{t.reservation()}) // (1)
 	switch {
 	case err != nil && errors.Is(err, ctx.Err()):
 		return s.uncharged(ctx, err)
@@ -243,7 +241,7 @@ func (t *training) train(ctx context.Context, heard *Heard) error {
 	case err != nil:
 		return t.denied(err)
 	}
-	heard.Reservation, heard.Price, heard.Loss = ids[0], t.event.Epsilon, t.loss
+	heard.Reservation, heard.Price, heard.Loss = ids[0], t.plan.Epsilon, t.loss
 	open := []*asked{{id: ids[0]}}
 	started := time.Now()
 	if err = t.read(ctx, tx.Tx, rows); err == nil {
@@ -304,28 +302,28 @@ func (t *training) denied(err error) error {
 	}
 	hint := "No epsilon of this training passes now; more budget is the owner's to give."
 	fits := func(epsilon, delta float64) bool {
-		loss, err := t.filter.Loss(dp.Training{Method: t.event.Method, Epsilon: epsilon, Delta: delta})
+		loss, err := t.filter.Loss(dp.Training{Method: t.plan.Method, Epsilon: epsilon, Delta: delta})
 		return err == nil && d.Balance.Admits(loss)
 	}
-	switch low, most := s.leastEpsilon(), threeDown(math.Min(d.Left.Delta, t.event.Delta)); {
+	switch low, most := s.leastEpsilon(), threeDown(math.Min(d.Left.Delta, t.plan.Delta)); {
 	case d.Balance.Dataset.Ended:
-	case fits(low, t.event.Delta):
-		high := t.event.Epsilon
+	case fits(low, t.plan.Delta):
+		high := t.plan.Epsilon
 		for range 40 {
-			if mid := (low + high) / 2; fits(mid, t.event.Delta) {
+			if mid := (low + high) / 2; fits(mid, t.plan.Delta) {
 				low = mid
 			} else {
 				high = mid
 			}
 		}
-		if x := threeDown(low); fits(x, t.event.Delta) {
+		if x := threeDown(low); fits(x, t.plan.Delta) {
 			low = x
 		}
-		hint = fmt.Sprintf("WITH (epsilon = %s) passes now.", number(low))
-	case most > 0 && fits(t.event.Epsilon, most):
+		hint = fmt.Sprintf("WITH (epsilon = %s)%s passes now.", number(low), map[bool]string{true: " instead of noise_multiplier"}[t.plan.Spec.Noise() > 0])
+	case most > 0 && fits(t.plan.Epsilon, most):
 		hint = fmt.Sprintf("WITH (delta = %s) passes now.", number(most))
 	}
-	return s.refused(d, fmt.Sprintf("this training: epsilon %s, delta %s", number(t.event.Epsilon), number(t.event.Delta)), hint)
+	return s.refused(d, fmt.Sprintf("this training: epsilon %s, delta %s", number(t.plan.Epsilon), number(t.plan.Delta)), hint)
 }
 
 // notice is what was spent, and what is left.
@@ -334,7 +332,7 @@ func (t *training) notice() string {
 	if s.now.notices == "off" {
 		return ""
 	}
-	text := fmt.Sprintf("spent: epsilon %s, delta %s", number(t.loss.Pure), number(t.loss.Delta))
+	text := "spent: " + t.charged(t.loss)
 	if b, err := s.engine.ledger.Balance(s.payer()); err == nil && b.Filter.Order == t.filter.Order {
 		text += fmt.Sprintf("; left: %s more such trainings", statements(b.StatementsLeft(t.loss)))
 	}

@@ -65,6 +65,7 @@ func TestTrainPure(t *testing.T) {
 // TestTrainByNoise: a noise multiplier instead of an epsilon is charged the epsilon that EXPLAIN shows, by each method that has Gaussian noise, and is within the analyst's limits.
 func TestTrainByNoise(t *testing.T) {
 	s := clinicSession(t, tame, backend.DuckDB, "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 500\n")
+	set(t, s, "dpsql.mechanism", "laplace") // charges of epsilon and delta
 	for i, method := range []string{"dp_gd", "dp_sgd", "dp_adam", "objective_perturbation", "output_perturbation", "sufficient_statistics"} {
 		with := "noise_multiplier = 30, delta = 1e-9"
 		if strings.HasPrefix(method, "dp_") {

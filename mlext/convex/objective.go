@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/dpsql/dpsql/budget/account"
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/mlext/data"
 	"github.com/dpsql/dpsql/mlext/loss"
 	"github.com/dpsql/dpsql/noise"
@@ -86,6 +87,14 @@ func NewObjective(by Theorem, l *loss.Loss, width, rows int, epsilon, delta, lam
 
 func (o *Objective) part() account.Objective {
 	return account.Objective{Lipschitz: o.Loss.Lipschitz, Smooth: o.Loss.Smooth, Lambda: o.Lambda, Sigma: o.Sigma, Rows: o.Rows, Outputs: o.Loss.Outputs}
+}
+
+// Composed is what is run, by its Renyi loss; false where no theorem gives it.
+//
+// Proof: Train releases a function of two mechanisms (NewObjective's proof): the true minimum, whose loss is account.ObjectiveCurve, and given that a Gaussian mechanism of sensitivity 2r and deviation OutSigma = 2r/mu.
+func (o *Objective) Composed() (dp.Composed, bool) {
+	shift, determinants, ok := o.part().Curve()
+	return dp.Composed{Multiplier: 1 / (o.Epsilon * outShare), Rate: 1, Steps: 1, Shift: shift, Determinants: determinants}, ok && o.Theorem == Redberg
 }
 
 // Model is what a training releases: parameters that are whole multiples of a power of 2.

@@ -39,6 +39,9 @@ func NewOutput(l *loss.Loss, width, rows int, epsilon, delta, lambda float64) (*
 	return o, nil
 }
 
+// Multiplier is the noise multiplier of one Gaussian mechanism that is (epsilon, delta)-DP: that of output perturbation and of moments.
+func Multiplier(epsilon, delta float64) float64 { return account.GaussianSigma(epsilon, delta) }
+
 // outputLambda is the rule for lambda: for which the noise has a norm of about 5, well below that of a good model's parameters.
 func outputLambda(norm float64) float64 { return norm / 5 }
 

@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// price sets what the ledger is charged: the training's (epsilon, delta), or what it runs by its Renyi loss.
+//
+// Proof: either event bounds the whole training (mlext.Training), and which is charged follows from the policy, the settings and the ledger's balance, which are no data; so the filter's conditions hold of either (budget.NewFilter (ii)). The second makes the plain sum of epsilons infinite, so it is taken only where that sum has ended in
+// all accounts, or where the policy's condition for Gaussian noise holds and the analyst has not asked for Laplace noise; and only where it is the smaller on the Renyi side, and fits if either does.
+func (t *training) price() error {
+	whole := dp.Training{Method: t.plan.Method, Epsilon: t.plan.Epsilon, Delta: t.plan.Delta}
+	var err error
+	if t.loss, err = t.filter.Loss(whole); err != nil {
+		return sqlerr.New(sqlerr.InvalidParam, "the training cannot be priced").WithCause(err)
+	}
+	t.event, t.otherwise = whole, ""
+	if t.plan.Composed == nil || t.filter.Order == 0 {
+		return nil
+	}
+	parts, err := t.filter.Loss(*t.plan.Composed)
+	if err != nil { // no loss at this order
+		return nil
+	}
+	balance, err := t.session.engine.ledger.Balance(t.session.payer())
+	if err != nil {
+		return t.session.ledgerFailed(err)
+	}
+	_, ended := balance.PureEnded()
+	prefers := t.under.mechanism != measure.Laplace && t.filter.PrefersRenyi()
+	switch fits := balance.Admits(parts) || !balance.Admits(t.loss); {
+	case parts.Renyi < t.loss.Renyi && (ended || prefers) && fits && balance.Filter.Order == t.filter.Order:
+		t.otherwise = t.charged(t.loss)
+		t.event, t.loss = *t.plan.Composed, parts
+	default:
+		t.otherwise = t.charged(parts)
+	}
+	return nil
+}
+
+// charged is a loss in words.
+func (t *training) charged(l dp.Loss) string {
+	if math.IsInf(l.Pure, 1) {
+		return fmt.Sprintf("Renyi %s at order %s, no delta; the plain sum of epsilons ends", number(l.Renyi), number(t.filter.Order))
+	}
+	text := fmt.Sprintf("epsilon %s, delta %s", number(l.Pure), number(l.Delta))
+	if t.filter.Order != 0 {
+		text += fmt.Sprintf("; Renyi %s at order %s", number(l.Renyi), number(t.filter.Order))
+	}
+	return text
+}
+
+// reservation is the charge.
+func (t *training) reservation() ledger.Reservation {
+	return ledger.Reservation{Payer: t.session.payer(), Statement: t.key, Price: t.plan.Epsilon, Events: ledger.Events{t.event}, Loss: t.loss, Filter: t.filter}
+}
+
+// explained is the card with the other way of charging.
+func (t *training) explained() [][]sqltype.Value {
+	rows := t.card()
+	if t.otherwise != "" {
+		rows = append(rows, []sqltype.Value{"charge otherwise", t.otherwise})
+	}
+	return rows
+}

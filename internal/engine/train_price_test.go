@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/dp"
+)
+
+// TestTrainByRenyi: where the policy prefers Gaussian noise, or the plain sum of epsilons has ended, a training is charged its parts' Renyi loss and no delta, which the card and EXPLAIN tell beside the other way; else, and of Laplace noise, its epsilon and delta. The debit is what the accountant says of
+// the event log.
+func TestTrainByRenyi(t *testing.T) {
+	train := func(name, method, with string) string {
+		if strings.HasPrefix(method, "dp_") {
+			with += ", steps = 20, population = 500"
+		}
+		return fmt.Sprintf("TRAIN DP MODEL %s USING logistic_regression METHOD %s TARGET y WITH (epsilon = 0.5, max_rows_per_unit = 1%s) AS SELECT days, readmitted = 'NO' AS y FROM encounters", name, method, with)
+	}
+	for name, c := range map[string]struct {
+		edits     []string
+		mechanism string
+		before    string // a statement before them
+		composed  bool
+	}{
+		"preferred":         {nil, "auto", "", true},
+		"Laplace noise":     {nil, "laplace", "", false},
+		"not preferred":     {[]string{"epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12"}, "auto", "", false},
+		"the sum has ended": {[]string{"epsilon: 20, delta: 1e-6", "epsilon: 10, delta: 1e-12"}, "gaussian", "SELECT count(*) FROM encounters", true},
+	} {
+		s := clinicSession(t, tame, backend.DuckDB, c.edits...)
+		if f := s.engine.filter(); f.PrefersRenyi() != (c.edits == nil) {
+			t.Fatalf("%s: the policy's order is %g, room %g", name, f.Order, f.RenyiRoom)
+		}
+		set(t, s, "dpsql.mechanism", c.mechanism)
+		set(t, s, "dpsql.epsilon", "0.1")
+		if c.before != "" {
+			ask(t, s, c.before)
+		}
+		for i, method := range []string{"dp_gd", "dp_sgd", "objective_perturbation", "output_perturbation", "sufficient_statistics"} {
+			if i > 2 && c.edits != nil {
+				break // ten such trainings are the budget's
+			}
+			sql := train(fmt.Sprint("m", i), method, "")
+			shown, err := try(s, "EXPLAIN "+sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			was, err := s.engine.ledger.Balance(s.payer())
+			if err != nil {
+				t.Fatal(err)
+			}
+			card, err := try(s, sql)
+			if err != nil {
+				t.Fatalf("%s: %s: %v", name, method, err)
+			}
+			list := charges(t, s.engine)
+			last := list[len(list)-1]
+			event, composed := last.Events[0].(dp.Composed)
+			if composed != c.composed {
+				t.Errorf("%s: %s is charged %+v", name, method, last.Events[0])
+			}
+			own, err := s.engine.filter().Sum(last.Events)
+			now, err2 := s.engine.ledger.Balance(s.payer())
+			if err != nil || err2 != nil || own != last.Loss || now.Dataset.Spent != was.Dataset.Spent.Plus(own) {
+				t.Errorf("%s: %s: charged %+v, the event loses %+v; spent %+v, then %+v", name, method, last.Loss, own, was.Dataset.Spent, now.Dataset.Spent)
+			}
+			charge, other := property(card, "charge"), property(shown, "charge otherwise")
+			if property(shown, "charge") != charge || property(card, "charge otherwise") != "" {
+				t.Errorf("%s: %s: EXPLAIN says %v, the card %v", name, method, shown, card)
+			}
+			if !composed {
+				charge, other = other, charge
+			}
+			if !strings.HasPrefix(charge, "Renyi") || !strings.Contains(charge, "no delta") || !strings.HasPrefix(other, "epsilon 0.5, delta ") {
+				t.Errorf("%s: %s: told %q and %q", name, method, charge, other)
+			}
+			if composed && (last.Loss.Delta != 0 || !math.IsInf(last.Loss.Pure, 1) || event.Method != method) {
+				t.Errorf("%s: %s: charged %+v by %+v", name, method, last.Loss, event)
+			}
+		}
+		if err := s.engine.Verify(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTrainNoRenyi: what no theorem gives a Renyi loss is charged its epsilon and delta, whatever the policy prefers: several rows of a person, several scores, the older theorems, and plain epsilons.
+func TestTrainNoRenyi(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	for i, c := range [][3]string{
+		{"logistic_regression METHOD objective_perturbation TARGET y", "max_rows_per_unit = 3", ""}, {"softmax_regression METHOD objective_perturbation TARGET readmitted", "max_rows_per_unit = 1", ""},
+		{"logistic_regression METHOD kifer_2012 TARGET y", "max_rows_per_unit = 1", ""}, {"logistic_regression METHOD amp TARGET y", "max_rows_per_unit = 1", ""}, {"logistic_regression METHOD objective_perturbation TARGET y", "max_rows_per_unit = 1, delta = 0", ""},
+	} {
+		if _, err := try(s, fmt.Sprintf("TRAIN DP MODEL m%d USING %s WITH (epsilon = 0.5, %s) AS SELECT days, readmitted, readmitted = 'NO' AS y FROM encounters", i, c[0], c[1])); err != nil {
+			t.Errorf("%s: %v", c[0], err)
+			continue
+		}
+		list := charges(t, s.engine)
+		if e, ok := list[len(list)-1].Events[0].(dp.Training); !ok || e.Epsilon != 0.5 {
+			t.Errorf("%s is charged %+v", c[0], list[len(list)-1].Events)
+		}
+	}
+}
