@@ -16,7 +16,7 @@ import (
 
 // bindRows binds the query for its rows: each of its columns is brought to a whole number of steps within bounds that the policy declares.
 //
-// Proof: claim: of each unit at most rows rows are read, and each value is within its feature's bounds. The statement is analysed as one that asks for the least of each column's values, in one group: the analysis (sensitivity.Analyze, sensitivity.tree)
+// Proof: claim: of each unit at most rows rows are read, and each value is within its feature's bounds. The statement is analysed as one that asks for the median of each column's values, in one group, which counts every row: the analysis (sensitivity.Analyze, sensitivity.tree)
 // finds the unit, how many of its rows count and the ranges, or refuses it; sqlgen.UnitRows prints the rows that it has bounded.
 func (t *training) bindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.Spec) (features []mlext.Feature, target mlext.Feature, rows int, err error) {
 	s := t.session
@@ -42,7 +42,7 @@ func (t *training) bindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.
 		if err != nil {
 			return nil, target, 0, err
 		}
-		list, asks = append(list, f), append(asks, "min("+ask+")")
+		list, asks = append(list, f), append(asks, "percentile_disc(0.5) WITHIN GROUP (ORDER BY "+ask+")")
 	}
 	if place < 0 {
 		names := []string{}
@@ -55,7 +55,7 @@ func (t *training) bindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.
 		return nil, target, 0, sqlerr.New(sqlerr.InvalidParam, "a model needs a feature beside its target").At(int(n.Query.Pos))
 	}
 	if t.analysis, err = t.analyze(ctx, n.Query, asks, len(list), spec.MostRows); err != nil {
-		return nil, target, 0, err
+		return nil, target, 0, t.unranged(ctx, n.Query, list, asks, spec.MostRows, err)
 	}
 	a := t.analysis
 	if a.MaxRows == 0 {
@@ -85,7 +85,7 @@ func (t *training) bindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.
 	return features, target, int(min(a.MaxRows, 1<<20)), nil
 }
 
-// analyze analyses the statement that asks for the least of each of the query's values.
+// analyze analyses the statement that asks for the median of each of the query's values: not for the least, of which DISTINCT and UNION would make no other.
 func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []string, columns int, most uint64) (*sensitivity.Analysis, error) {
 	s := t.session
 	names := make([]string, columns)
@@ -116,16 +116,19 @@ func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 	case program.Class != sensitivity.Private:
 		return nil, sqlerr.New(sqlerr.Unsupported, "the query reads no private table").At(int(q.Pos)).WithHint("Public rows can be trained on anywhere: dpsql trains on private ones.")
 	case len(program.Stages) != 1:
-		return nil, sqlerr.New(sqlerr.PrivateShape, "the rows of a training cannot be computed from releases").At(int(q.Pos)).WithHint("Leave out aggregates over many people.")
+		return nil, errReleased(q)
 	}
 	a, err := program.Analyze(ctx, 0, with)
 	if err != nil {
 		return nil, err
 	}
-	if len(a.Keys) == 0 && len(a.Formulas) < columns {
+	if len(a.Keys) > 0 {
+		return nil, errReleased(q)
+	}
+	if len(a.Formulas) < columns {
 		return nil, sqlerr.New(sqlerr.InvalidParam, "two columns of the query are the same").At(int(q.Pos)).WithHint("Name each once: a model learns nothing from a copy.")
 	}
-	if len(a.Keys) > 0 || len(a.Formulas) != columns || a.Limit.L2 {
+	if len(a.Formulas) != columns || a.Limit.L2 {
 		return nil, sqlerr.New(sqlerr.Internal, "a training's query is analysed as something else")
 	}
 	return a, nil

@@ -36,29 +36,25 @@ func oneStepOf(method string, i int) string {
 
 // summed is what a training of one step over a print's rows says its sum was: noise from a seed, and the clipped gradients.
 func summed(t *training, st *sqlgen.Statement, b backend.Backend, split func(unit, row int64) int64) ([]float64, error) {
-	list, err := uncovered{b}.Query(context.Background(), st)
+	ctx := context.Background()
+	tx, err := b.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
+	defer tx.Close()
 	c, err := t.plan.Collect()
 	if err != nil {
 		return nil, err
 	}
 	defer c.Wipe()
-	for i, row := range list {
-		unit, steps := int64(i), make([]int64, 0, len(row))
-		if st.Columns[0].Role == sqlgen.RoleUnit {
-			unit, row = row[0].(int64), row[1:]
+	row := int64(-1)
+	if err := readRows(ctx, tx, st, func(unit int64, steps []int64) error {
+		if row++; split != nil {
+			unit = split(unit, row)
 		}
-		if split != nil {
-			unit = split(unit, int64(i))
-		}
-		for _, v := range row {
-			steps = append(steps, v.(int64))
-		}
-		if err := c.Add(unit, steps); err != nil {
-			return nil, err
-		}
+		return c.Add(unit, steps)
+	}); err != nil {
+		return nil, err
 	}
 	m, err := t.plan.Train(c, audit.Source(77), func(int, int) error { return nil })
 	if err != nil {
@@ -67,9 +63,14 @@ func summed(t *training, st *sqlgen.Statement, b backend.Backend, split func(uni
 	return stepped(t.plan.Method, m), nil
 }
 
-// stepped takes a step's parameters back to the sum of gradients: coefficients of features to those of their encoding, and Adam's step of a gradient g, g/(|g| + 1e-8), to g.
+// stepped takes a step's parameters back to the sum of gradients: coefficients of features to those of their encoding (mlext's scale.go), and Adam's step of a gradient g, g/(|g| + 1e-8), to g.
 func stepped(method string, m *mlext.Model) (out []float64) {
-	scale := 1 / math.Sqrt(float64(1+len(m.Features)))
+	classes, square := m.Kind != "linear_regression" && m.Kind != "poisson_regression", 1.0
+	for _, f := range m.Features {
+		if square++; classes && f.Levels == nil {
+			square -= 2.0 / 3
+		}
+	}
 	for _, s := range m.Scores {
 		theta := []float64{s.Intercept}
 		for i, f := range m.Features {
@@ -81,12 +82,14 @@ func stepped(method string, m *mlext.Model) (out []float64) {
 				theta = append(theta, c...)
 			default:
 				v := c[0] * (f.Hi - f.Lo) / 2
-				theta[0] += v * (f.Hi + f.Lo) / (f.Hi - f.Lo)
+				if !classes || f.Lo != 0 {
+					theta[0] += v * (f.Hi + f.Lo) / (f.Hi - f.Lo)
+				}
 				theta = append(theta, v)
 			}
 		}
 		for _, v := range theta {
-			v /= scale
+			v *= math.Sqrt(square)
 			if method == "dp_adam" {
 				v = v * 1e-8 / (1 - math.Abs(v))
 			}
