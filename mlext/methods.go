@@ -58,20 +58,6 @@ func (m *method) refuses(model string) string {
 	return m.why
 }
 
-// choose is METHOD auto: one solve without anything to tune, wherever its noise does not grow with the number of scores or of a unit's rows; else noisy gradients, which are
-// clipped as a whole.
-func choose(t *Training) string {
-	if t.Spec.Pure {
-		return "objective_perturbation"
-	}
-	if t.Loss.Outputs > 3 || t.Rows > 4 && t.Population > 0 {
-		if t.Population > 0 {
-			return "dp_gd"
-		}
-	}
-	return "objective_perturbation"
-}
-
 func planObjective(by convex.Theorem) func(*Training) (run, error) {
 	return func(t *Training) (run, error) {
 		if by != convex.Redberg && t.Rows > 1 {

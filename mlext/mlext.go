@@ -87,6 +87,9 @@ func Read(n *pgsyntax.Train) (*Spec, error) {
 	}
 	if s.Method != "auto" {
 		m := methodOf(s.Method)
+		if err := refusedMethod(n.Method); err != nil {
+			return nil, err
+		}
 		if m == nil {
 			names := []string{"auto"}
 			for _, m := range methods {
@@ -217,7 +220,9 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 	}
 	t.Method = s.Method
 	if t.Method == "auto" {
-		t.Method = choose(t)
+		if t.Method, err = choose(t); err != nil {
+			return nil, err
+		}
 	}
 	m := methodOf(t.Method)
 	plan := m.plan

@@ -1,0 +1,64 @@
+package mlext
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// TestAuto: which method METHOD auto is, by what the rules go by; an option is never ignored.
+func TestAuto(t *testing.T) {
+	for _, c := range []struct {
+		model            string
+		levels, rows     int
+		population       float64
+		with, want, says string
+	}{
+		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6", "objective_perturbation", ""},
+		{"logistic_regression", 2, 4, 1000, "epsilon = 0.1, delta = 1e-6", "objective_perturbation", ""},
+		{"logistic_regression", 2, 5, 1000, "epsilon = 1, delta = 1e-6", "dp_gd", ""},
+		{"logistic_regression", 2, 5, 0, "epsilon = 1, delta = 1e-6", "objective_perturbation", ""},
+		{"logistic_regression", 2, 5, 0, "epsilon = 1, delta = 1e-6, population = 500", "dp_gd", ""},
+		{"logistic_regression", 2, 5, 1000, "epsilon = 1, delta = 0", "objective_perturbation", ""},
+		{"softmax_regression", 3, 1, 1000, "epsilon = 1, delta = 1e-6", "objective_perturbation", ""},
+		{"softmax_regression", 4, 1, 1000, "epsilon = 1, delta = 1e-6", "dp_gd", ""},
+		{"softmax_regression", 4, 1, 1000, "epsilon = 1, delta = 1e-6, lambda = 90", "objective_perturbation", ""},
+		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6, steps = 50", "dp_gd", ""},
+		{"logistic_regression", 2, 1, 1000, "noise_multiplier = 9, delta = 1e-6, sampling_rate = 0.2", "dp_sgd", ""},
+		{"logistic_regression", 2, 1, 1000, "noise_multiplier = 9, delta = 1e-6", "objective_perturbation", ""},
+		{"logistic_regression", 2, 1, 0, "epsilon = 1, delta = 1e-6, steps = 50", "", "must declare its population"},
+		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 1e-6, steps = 50, lambda = 3", "", "no method has lambda and steps together"},
+		{"logistic_regression", 2, 1, 1000, "epsilon = 1, delta = 0, steps = 50", "", "no method has steps and a delta of 0 together"},
+	} {
+		sts, err := pgsyntax.Parse(fmt.Sprintf("TRAIN DP MODEL m USING %s TARGET y WITH (%s) AS SELECT 1", c.model, c.with))
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, err := Read(sts[0].Node.(*pgsyntax.Train))
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := Feature{Name: "y", Boolean: c.levels == 2}
+		for i := range c.levels {
+			target.Levels = append(target.Levels, fmt.Sprint(i))
+		}
+		p, err := Plan(spec, []Feature{{Name: "x", Hi: 1, To: 1}}, target, c.rows, c.population)
+		switch {
+		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
+			t.Errorf("%+v: %v", c, err)
+		case c.says == "" && (err != nil || p.Method != c.want):
+			t.Errorf("%+v: %+v, %v", c, p, err)
+		}
+	}
+}
+
+// TestRefusedMethods: they are refused by name, with the reason.
+func TestRefusedMethods(t *testing.T) {
+	for name, why := range refusedMethods {
+		if _, err := planned("linear_regression", name, "epsilon = 1"); err == nil || !strings.Contains(err.Error(), why) || methodOf(name) != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
