@@ -31,6 +31,7 @@ type Spec struct {
 	Fill                        bool    // NULL features are read as the middle of their range
 	numbers                     map[string]float64
 	words                       map[string]string
+	weights                     []float64 // of the target's values, in their order; the largest is 1
 	at                          map[string]pgsyntax.Pos
 }
 
@@ -44,9 +45,9 @@ type family struct {
 }
 
 var families = []family{
-	{name: "logistic_regression", aliases: []string{"logistic", "logistic_reg"}, target: "two", loss: func(*Spec, *Feature) (*loss.Loss, error) { return loss.Logistic(), nil }},
-	{name: "svm", aliases: []string{"linear_svm"}, target: "two", options: []string{"width"}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) { return loss.Hinge(s.number("width", 0.5)), nil }},
-	{name: "softmax_regression", aliases: []string{"softmax", "multinomial_regression"}, target: "classes", loss: func(_ *Spec, t *Feature) (*loss.Loss, error) { return loss.Softmax(len(t.Levels)), nil }},
+	{name: "logistic_regression", aliases: []string{"logistic", "logistic_reg"}, target: "two", options: []string{classWeights}, loss: func(*Spec, *Feature) (*loss.Loss, error) { return loss.Logistic(), nil }},
+	{name: "svm", aliases: []string{"linear_svm"}, target: "two", options: []string{"width", classWeights}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) { return loss.Hinge(s.number("width", 0.5)), nil }},
+	{name: "softmax_regression", aliases: []string{"softmax", "multinomial_regression"}, target: "classes", options: []string{classWeights}, loss: func(_ *Spec, t *Feature) (*loss.Loss, error) { return loss.Softmax(len(t.Levels)), nil }},
 	{name: "linear_regression", aliases: []string{"linear", "linear_reg", "ridge_regression", "ridge"}, target: "number", options: []string{"residual_clip"}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) {
 		return loss.Squared(s.number("residual_clip", 1)), nil
 	}},
@@ -118,6 +119,13 @@ func (s *Spec) read(with []pgsyntax.Option, f *family) error {
 		name := strings.ToLower(o.Name.Text)
 		if !slices.Contains(known, name) {
 			return unknown("option", o.Name, slices.Compact(known))
+		}
+		if _, twice := s.at[name]; !twice && name == classWeights {
+			s.at[name] = o.Name.Pos
+			if err := s.readWeights(o); err != nil {
+				return err
+			}
+			continue
 		}
 		if _, twice := s.at[name]; twice || o.List {
 			return sqlerr.New(sqlerr.InvalidParam, "option %s takes one value", name).At(int(o.Name.Pos))
@@ -208,6 +216,9 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 	}
 	var err error
 	if t.Loss, err = f.loss(s, &target); err != nil {
+		return nil, err
+	}
+	if err := t.weigh(); err != nil {
 		return nil, err
 	}
 	t.width = 1

@@ -244,6 +244,8 @@ func (m *Model) score(s *Score, args []string) string {
 			x := args[i]
 			if f.Type == "date" {
 				x += " - DATE '2000-01-01'"
+			} else if strings.HasPrefix(f.Type, "timestamp") { // microseconds, as the range's ends
+				x = "(extract(epoch FROM " + x + ") - 946684800) * 1000000"
 			}
 			x = "CAST(" + x + " AS double precision)"
 			lo, hi := number(f.Lo), number(f.Hi)

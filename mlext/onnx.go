@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -104,7 +105,11 @@ func (g *graph) feature(m *Model, i int) error {
 			of = out + "_since"
 			g.node("Sub", "", []string{out + "_days", g.constants(epochDays)}, of)
 		} else {
-			g.input(in, onnxDouble, "")
+			says := ""
+			if strings.HasPrefix(f.Type, "timestamp") {
+				says = "microseconds since 2000-01-01"
+			}
+			g.input(in, onnxDouble, says)
 		}
 		g.node("Clip", "", []string{of, g.constants(f.Lo), g.constants(f.Hi)}, out)
 		row(0)

@@ -155,7 +155,7 @@ func (s *Session) feature(ctx context.Context, q *plan.Query, o plan.Output, nam
 	case o.Type.OID == sqltype.OIDBool:
 		f.Boolean, f.Levels = true, []string{"false", "true"}
 		return f, fmt.Sprintf("CASE WHEN %s THEN 1 WHEN NOT %s THEN 0 END", name, name), nil
-	case o.Type.OID == sqltype.OIDDate, o.Type.IsNumber() && (!o.Type.IsInteger() || s.levels(ctx, q, o) == nil):
+	case o.Type.OID == sqltype.OIDDate, o.Type.OID == sqltype.OIDTimestamp, o.Type.IsNumber() && (!o.Type.IsInteger() || s.levels(ctx, q, o) == nil):
 		return f, name, nil
 	}
 	levels := s.levels(ctx, q, o)

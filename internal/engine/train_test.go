@@ -31,6 +31,7 @@ var trainings = []string{
 	"TRAIN DP MODEL m USING poisson_regression TARGET medications WITH (max_rows_per_unit = 3) AS SELECT medications, days, cost FROM (SELECT * FROM encounters WHERE days > 2) AS e",
 	"TRAIN DP MODEL m USING linear_regression TARGET days AS SELECT admitted, discharged - admitted AS days, extract(month FROM came) AS month FROM stays",
 	"TRAIN DP MODEL m USING linear_regression TARGET minutes WITH (max_rows_per_unit = 2) AS SELECT minutes, gender FROM visits JOIN patients USING (patient_id)",
+	"TRAIN DP MODEL m USING linear_regression TARGET days WITH (missing = 'middle') AS SELECT admitted, came, discharged - admitted AS days FROM stays",
 }
 
 // unitRows are a training's rows by unit, however the units are numbered: how many units have just these rows.
@@ -233,6 +234,7 @@ func TestTrain(t *testing.T) {
 			"SELECT avg(dp_predict('m5', days, change)) FROM encounters JOIN prescriptions USING (encounter_id)",
 			"SELECT count(*) FROM patients JOIN encounters USING (patient_id) WHERE dp_predict('m4', gender, days * 2) = 'NO'",
 			"SELECT dpsql.dp_predict('m7', 3, 100)", "SELECT dp_predict('m8', DATE '2019-01-01', 3)",
+			"SELECT dp_predict('m10', DATE '2019-01-01', TIMESTAMP '2019-05-01 10:00')", "SELECT avg(dp_predict('m10', admitted, came)) FROM stays",
 		} {
 			if _, err := try(s, sql); err != nil {
 				t.Errorf("%s: %s: %v", d, sql, err)

@@ -13,6 +13,7 @@ func losses(t *testing.T) map[*Loss]func(*rand.Rand) float64 {
 	}
 	two := func(r *rand.Rand) float64 { return float64(r.IntN(2)) }
 	return map[*Loss]func(*rand.Rand) float64{
+		Logistic().Weighted([]float64{1, 0.2}): two, Hinge(0.3).Weighted([]float64{0.5, 1}): two, Softmax(3).Weighted([]float64{1, 0.1, 0.6}): func(r *rand.Rand) float64 { return float64(r.IntN(3)) },
 		Logistic(): two, Hinge(0.5): two, Hinge(0.1): two, Squared(1): func(r *rand.Rand) float64 { return 2*r.Float64() - 1 },
 		poisson: func(r *rand.Rand) float64 { return float64(r.IntN(21)) }, Softmax(3): func(r *rand.Rand) float64 { return float64(r.IntN(3)) }, Softmax(10): func(r *rand.Rand) float64 { return float64(r.IntN(10)) },
 	}
