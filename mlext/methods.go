@@ -1,7 +1,6 @@
 package mlext
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -226,7 +225,7 @@ func planDescent(t *Training) (run, error) {
 		}
 		for _, v := range theta {
 			if math.IsNaN(v) || math.Abs(v) > 1e12 {
-				return nil, 0, fmt.Errorf("mlext: the training diverged")
+				return nil, 0, ErrDiverged
 			}
 		}
 		return theta, 0, nil

@@ -5,6 +5,7 @@
 package mlext
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -284,6 +285,9 @@ func (c *Collector) Add(unit int64, steps []int64) error {
 	}
 	return nil
 }
+
+// ErrDiverged is a training whose released parameters, and nothing else, are beyond all bounds: that may be told, as they might.
+var ErrDiverged = errors.New("mlext: the training diverged")
 
 // Failure is how a training failed. Its words are fixed ones: they may stand in the owner's log.
 type Failure struct{ error }
