@@ -223,11 +223,6 @@ func planDescent(t *Training) (run, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		for _, v := range theta {
-			if math.IsNaN(v) || math.Abs(v) > 1e12 {
-				return nil, 0, ErrDiverged
-			}
-		}
 		return theta, 0, nil
 	}, nil
 }
