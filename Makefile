@@ -69,7 +69,7 @@ soak: deps
 
 # Figures of docs/benchmarks.md.
 bench: deps
-	$(GO) test -run '^$$' -bench . -benchtime 1s ./noise ./rewrite/pgsyntax ./internal/corpus ./budget/...
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./noise ./rewrite/pgsyntax ./internal/corpus ./budget/... ./mlext/...
 	$(GO) test -run '^$$' -bench . -benchtime 5x ./cmd/dpsql
 	$(GO) test -run '^$$' -bench Captured -benchtime 2x ./internal/pgmeta
 	$(GO) test -run '^$$' -bench Plan -benchtime 20x ./internal/bench/tpc

@@ -1,6 +1,7 @@
 package mlext
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -178,7 +179,7 @@ func planDescent(t *Training) (run, error) {
 	}
 	p := &descent.Plan{Loss: t.Loss, Width: t.width, Rows: t.Rows, Clip: s.number("clip", t.Loss.Lipschitz/2), Rate: 1, Population: n,
 		Momentum: s.number("momentum", 0), Average: s.number("average", 0.3), Decay: s.number("decay", 0)}
-	p.LearningRate = s.number("learning_rate", 4/t.Loss.Smooth*(1-p.Momentum))
+	p.LearningRate = s.number("learning_rate", t.learningRate()*(1-p.Momentum))
 	switch t.Method {
 	case "dp_sgd":
 		p.Rate = s.number("sampling_rate", 0.15)
@@ -222,6 +223,11 @@ func planDescent(t *Training) (run, error) {
 		theta, err := p.Train(rows, src, func(step int) error { return each(step, p.Steps) })
 		if err != nil {
 			return nil, 0, err
+		}
+		for _, v := range theta {
+			if math.IsNaN(v) || math.Abs(v) > 1e12 {
+				return nil, 0, fmt.Errorf("mlext: the training diverged")
+			}
 		}
 		return theta, 0, nil
 	}, nil

@@ -27,17 +27,17 @@ func (s *Spec) NoDelta() error {
 	return s.canBePure(methodOf(s.Method))
 }
 
-// rowSum bounds the sum of an encoded row's absolute entries: 1 for the intercept and each feature, times scale, and never more than the root of their number times the norm, 1. Rows are held to it as they are taken in (data.Builder.Within).
+// rowSum bounds the sum of an encoded row's absolute entries: 1 for the intercept and each feature, times scale, and never more than the root of the number of those that are not 0, times the norm, 1. Rows are held to it as they are taken in (data.Builder.Within).
 func (t *Training) rowSum() float64 {
-	sum := t.scale
+	entries := 1
 	for i := range t.Features {
 		if f := &t.Features[i]; f.Levels != nil {
-			sum += t.scale
+			entries++
 		} else {
-			sum += t.scale * float64(f.width())
+			entries += f.width()
 		}
 	}
-	return math.Min(sum, math.Sqrt(float64(t.width)))
+	return math.Min(t.scale*float64(entries), math.Sqrt(float64(entries)))
 }
 
 func planPureObjective(t *Training) (run, error) {

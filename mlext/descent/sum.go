@@ -2,6 +2,7 @@
 package descent
 
 import (
+	"errors"
 	"math"
 	"sync"
 
@@ -17,7 +18,7 @@ const Unit = 1 << 30
 // residualSteps is the clip in steps of a residual: with data.Step it makes Unit.
 const residualSteps = Unit * data.Step
 
-// mostUnits of a part keep its sums below 2^53 steps, where float64 is exact.
+// mostUnits of a batch keep sums below 2^53 steps, where float64 is exact.
 const mostUnits = 1 << 22
 
 // summer is the one way from private rows to a released gradient: clip, sum, noise.
@@ -37,13 +38,15 @@ type adder interface{ Add(totals []int64) error }
 
 var _ adder = (*noise.Normal)(nil)
 
-// leastParts is into how many ranges a batch is split, if it is not so large that they must be more; sums are exact, so it does not change them.
-const leastParts = 8
+var errBatch = errors.New("descent: a batch is too large")
+
+// parts is into how many ranges a batch is split; sums are exact, so it does not change them.
+const parts = 8
 
 // step releases the sum of the clipped gradients of a batch of units at theta, plus noise, in units of the loss.
 //
 // Proof: claim: before noise a unit changes the vector of totals by a vector of norm at most Unit, and the totals are exact, whatever their order. (1) Each unit of the batch adds one integer vector, that of one or of several below, a function of that unit's rows and theta. (2) Its norm
-// is at most Unit there. (3) At most 2^22 of them add up in a part, so its sums are whole numbers below 2^53, which float64 holds; parts are added as integers, of fewer than 2^31 units in all (package data). (4) An empty batch has totals 0 and takes noise as any other. So totals plus normal noise of deviation z Unit is, given the sample, the Gaussian mechanism of multiplier z
+// is at most Unit there. (3) At most 2^22 of them add up, so all partial sums are whole numbers below 2^53, which float64 holds. (4) An empty batch has totals 0 and takes noise as any other. So totals plus normal noise of deviation z Unit is, given the sample, the Gaussian mechanism of multiplier z
 // rounded to the lattice (noise.Normal), with neighbours that differ by one unit added or removed.
 func (s *summer) step(theta []float64, batch []int32) ([]float64, error) {
 	totals, err := s.totals(theta, batch)
@@ -65,25 +68,20 @@ func (s *summer) step(theta []float64, batch []int32) ([]float64, error) {
 
 // totals is the sum without noise, in steps.
 func (s *summer) totals(theta []float64, batch []int32) ([]int64, error) {
-	size, parts := len(theta), max(leastParts, (len(batch)+mostUnits-1)/mostUnits)
+	if len(batch) > mostUnits {
+		return nil, errBatch
+	}
+	size := len(theta)
 	if s.count > 0 {
 		size++
 	}
-	sums := make([][]float64, parts)
-	var wait sync.WaitGroup
-	for part := range parts {
-		wait.Go(func() {
-			sum := make([]float64, size)
-			units := batch[part*len(batch)/parts : (part+1)*len(batch)/parts]
-			if s.table.Single() {
-				s.one(theta, units, sum)
-			} else {
-				s.several(theta, units, sum)
-			}
-			sums[part] = sum
-		})
-	}
-	wait.Wait()
+	sums := s.split(size, batch, func(units []int32, sum []float64) {
+		if s.table.Single() {
+			s.one(theta, units, sum)
+		} else {
+			s.several(theta, units, sum)
+		}
+	})
 	totals := make([]int64, size)
 	for _, sum := range sums {
 		for j, v := range sum {
@@ -93,37 +91,45 @@ func (s *summer) totals(theta []float64, batch []int32) ([]int64, error) {
 	return totals, nil
 }
 
+// split adds parts of a batch up at once.
+func (s *summer) split(size int, batch []int32, add func(units []int32, sum []float64)) [][]float64 {
+	sums := make([][]float64, parts)
+	var wait sync.WaitGroup
+	for part := range parts {
+		wait.Go(func() {
+			sums[part] = make([]float64, size)
+			add(batch[part*len(batch)/parts:(part+1)*len(batch)/parts], sums[part])
+		})
+	}
+	wait.Wait()
+	return sums
+}
+
 // one adds the gradients of units of one row, in steps of the lattice.
 //
 // Proof: the gradient is the outer product of the row x and the residual r, so its norm is |x| |r|. r is scaled by at most clip/(|x| |r|), less 2^-40 for rounding, and cut towards zero to whole steps of clip/residualSteps:
-// the product's norm is at most residualSteps |x| |r'|/clip in residual steps, that is Unit in steps of both; and x lies on data.Step's grid, so each entry is a whole number.
+// the product's norm is at most residualSteps |x| |r'|/clip in residual steps, that is Unit in steps of both; and x lies on data.Step's grid, so each entry is a whole number. A residual that is no number counts as 0. How exact the scores are does not matter: they are a function of the row and theta, and whatever residual they give is clipped.
 func (s *summer) one(theta []float64, units []int32, sum []float64) {
-	k := s.loss.Outputs
-	z, rows, within := make([]float64, k), s.table.Cursor(), 0.0
+	rows, within, together := s.table.Cursor(), 0.0, s.table.OnDisk() == 0
 	defer rows.Close()
-	for _, u := range units {
-		x, y := rows.Row(int(u)), s.table.Target(int(u))
-		if k == 1 {
-			z[0] = s.loss.Residual(kernel.Dot(x, theta), y)
-		} else {
-			kernel.Scores(x, theta, z)
-			s.loss.Residuals(z, y)
+	c := s.clipper(theta)
+	for len(units) > 0 {
+		if n := kernel.Rows; together && c.k == 1 && len(units) >= n { // rows that are in memory stay where they are
+			var xs [kernel.Rows][]float32
+			var rs [kernel.Rows]float64
+			for i, u := range units[:n] {
+				xs[i] = rows.Row(int(u))
+				within += c.row(xs[i], int(u))
+				rs[i] = c.z[0]
+			}
+			kernel.AxpyRows(&rs, &xs, sum)
+			units = units[n:]
+			continue
 		}
-		norm2 := 0.0
-		for _, r := range z {
-			norm2 += r * r
-		}
-		long := math.Sqrt(norm2) * s.table.Norm(int(u)) / s.clip
-		by := residualSteps / s.clip * s.factor(long)
-		within += counted(long)
-		for c, r := range z {
-			z[c] = math.Trunc(r * by)
-		}
-		if k == 1 {
-			kernel.Axpy(z[0], x, sum)
-		} else {
-			kernel.Outer(x, z, sum)
-		}
+		x := rows.Row(int(units[0]))
+		within += c.row(x, int(units[0]))
+		c.add(x, sum)
+		units = units[1:]
 	}
 	for j := range sum {
 		sum[j] /= data.Step // a power of 2: exact
@@ -131,16 +137,79 @@ func (s *summer) one(theta []float64, units []int32, sum []float64) {
 	s.counts(within, sum)
 }
 
+// clipper makes rows' residuals, clipped.
+type clipper struct {
+	s      *summer
+	theta  []float64
+	single []float32 // theta
+	k      int
+	z      []float64
+}
+
+func (s *summer) clipper(theta []float64) *clipper {
+	c := &clipper{s: s, theta: theta, k: s.loss.Outputs, z: make([]float64, s.loss.Outputs)}
+	if c.k == 1 {
+		c.single = make([]float32, len(theta))
+		for j, v := range theta {
+			c.single[j] = float32(v)
+		}
+	}
+	return c
+}
+
+// row puts the clipped residuals of a row into z, in whole steps; 1 if it was within the clip.
+func (c *clipper) row(x []float32, i int) (within float64) {
+	s, y := c.s, c.s.table.Target(i)
+	norm := 0.0
+	if c.k == 1 {
+		c.z[0] = s.loss.Residual(kernel.DotSingle(x, c.single), y)
+		norm = math.Abs(c.z[0])
+	} else {
+		kernel.Scores(x, c.theta, c.z)
+		s.loss.Residuals(c.z, y)
+		for _, r := range c.z {
+			norm += r * r
+		}
+		norm = math.Sqrt(norm)
+	}
+	long := norm * s.table.Norm(i) / s.clip
+	if math.IsNaN(long) { // of parameters that left all bounds: the row adds nothing
+		clear(c.z)
+		return counted(0)
+	}
+	by := residualSteps / s.clip * s.factor(long)
+	for j, r := range c.z {
+		c.z[j] = math.Trunc(r * by)
+	}
+	return counted(long)
+}
+
+// add adds the product of a row and z.
+func (c *clipper) add(x []float32, sum []float64) {
+	if c.k == 1 {
+		kernel.Axpy(c.z[0], x, sum)
+	} else {
+		kernel.Outer(x, c.z, sum)
+	}
+}
+
 // several adds the gradients of units of several rows, each unit's sum clipped once.
 //
-// Proof: the unit's gradient is summed up, scaled by at most clip/|g|, less 2^-40 for rounding, and cut towards zero to whole steps, which makes no entry larger.
+// Proof: the unit's gradient is summed up, scaled by at most clip/|g|, less 2^-40 for rounding, and cut towards zero to whole steps, which makes no entry larger. One that is no number counts as 0. A unit that has one row adds what it adds in one.
 func (s *summer) several(theta []float64, units []int32, sum []float64) {
 	k := s.loss.Outputs
 	z, g, rows, within := make([]float64, k), make([]float64, len(theta)), s.table.Cursor(), 0.0
 	defer rows.Close()
+	c, ones := s.clipper(theta), make([]float64, len(theta))
 	for _, u := range units {
-		clear(g)
 		from, to := s.table.Unit(int(u))
+		if to == from+1 {
+			x := rows.Row(from)
+			within += c.row(x, from)
+			c.add(x, ones)
+			continue
+		}
+		clear(g)
 		for i := from; i < to; i++ {
 			x := rows.Row(i)
 			kernel.Scores(x, theta, z)
@@ -152,11 +221,18 @@ func (s *summer) several(theta []float64, units []int32, sum []float64) {
 			norm2 += v * v
 		}
 		long := math.Sqrt(norm2) / s.clip
+		if math.IsNaN(long) {
+			within += counted(0)
+			continue
+		}
 		by := Unit / s.clip * s.factor(long)
 		within += counted(long)
 		for j, v := range g {
 			sum[j] += math.Trunc(v * by)
 		}
+	}
+	for j, v := range ones {
+		sum[j] += v / data.Step // a power of 2: exact
 	}
 	s.counts(within, sum)
 }

@@ -1,6 +1,8 @@
 // Package kernel has the inner loops of training: products of float32 features with float64 weights. A faster set (SIMD) would stand behind
-// the same four functions.
+// the same functions.
 package kernel
+
+import "gonum.org/v1/gonum/blas/blas32"
 
 // Dot is the scalar product.
 func Dot(x []float32, w []float64) float64 {
@@ -20,6 +22,11 @@ func Dot(x []float32, w []float64) float64 {
 	return (a + b) + (c + d)
 }
 
+// DotSingle is the scalar product in single precision, by gonum's assembly where it has some.
+func DotSingle(x, w []float32) float64 {
+	return float64(blas32.Implementation().Sdot(len(x), x, 1, w, 1))
+}
+
 // Axpy adds r x to g.
 func Axpy(r float64, x []float32, g []float64) {
 	n := len(x) &^ 3
@@ -33,6 +40,19 @@ func Axpy(r float64, x []float32, g []float64) {
 	}
 	for i := n; i < len(x); i++ {
 		g[i] += r * float64(x[i])
+	}
+}
+
+// Rows is how many rows AxpyRows takes.
+const Rows = 4
+
+// AxpyRows adds r[i] x[i] of all rows to g, which is read and written once for all of them.
+func AxpyRows(r *[Rows]float64, x *[Rows][]float32, g []float64) {
+	a, b, c, d := x[0], x[1][:len(x[0])], x[2][:len(x[0])], x[3][:len(x[0])]
+	e, f, h, i := r[0], r[1], r[2], r[3]
+	g = g[:len(a)]
+	for j, v := range a {
+		g[j] += (e*float64(v) + f*float64(b[j])) + (h*float64(c[j]) + i*float64(d[j]))
 	}
 }
 

@@ -23,6 +23,30 @@ type set struct {
 	features    []mlext.Feature
 	target      mlext.Feature
 	train, test [][]int64
+	units       []int64   // of the training's rows, ascending; nil: each is one
+	most        int       // rows of a unit
+	all         [][]int64 // of units of several rows: the training's before it was cut to most of each
+}
+
+func (s *set) unit(i int) int64 {
+	if s.units == nil {
+		return int64(i)
+	}
+	return s.units[i]
+}
+
+// population is what a policy would declare.
+func (s *set) population() float64 {
+	if s.units == nil {
+		return float64(len(s.train))
+	}
+	n := 1.0
+	for i := range s.units[1:] {
+		if s.units[i] != s.units[i+1] {
+			n++
+		}
+	}
+	return n
 }
 
 // steps is how finely numbers are read.

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/integrate"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/dpsql/dpsql/mlext"
+)
+
+// z is a model's score of a row.
+func (s *set) z(score *mlext.Score, row []int64) float64 {
+	z := score.Intercept
+	for i := range s.features {
+		f := &s.features[i]
+		if f.Levels == nil {
+			z += score.Coefficients[i][0] * (f.Lo + float64(row[i]-f.From)/float64(f.To-f.From)*(f.Hi-f.Lo))
+		} else {
+			z += score.Coefficients[i][row[i]]
+		}
+	}
+	return z
+}
+
+// score is the share of the test rows that a model is right about and, of one score, the area under its curve.
+func (s *set) score(m *mlext.Model) (accuracy, auc float64) {
+	right := 0
+	type scored struct {
+		z   float64
+		yes bool
+	}
+	var all []scored
+	for _, row := range s.test {
+		y, best, most := row[len(row)-1], 0, 0.0
+		for k := range m.Scores {
+			if z := s.z(&m.Scores[k], row); k == 0 || z > most {
+				best, most = k, z
+			}
+		}
+		if len(m.Scores) == 1 {
+			best = int(bit(most > 0))
+			all = append(all, scored{most, y == 1})
+		}
+		if int64(best) == y {
+			right++
+		}
+	}
+	if all != nil {
+		slices.SortFunc(all, func(a, b scored) int {
+			if a.z < b.z {
+				return -1
+			}
+			return int(bit(a.z > b.z))
+		})
+		zs, classes := make([]float64, len(all)), make([]bool, len(all))
+		for i, v := range all {
+			zs[i], classes[i] = v.z, v.yes
+		}
+		tpr, fpr, _ := stat.ROC(nil, zs, classes, nil)
+		auc = integrate.Trapezoidal(fpr, tpr)
+	}
+	return float64(right) / float64(len(s.test)), auc
+}
