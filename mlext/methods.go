@@ -1,7 +1,6 @@
 package mlext
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -223,11 +222,6 @@ func planDescent(t *Training) (run, error) {
 		theta, err := p.Train(rows, src, func(step int) error { return each(step, p.Steps) })
 		if err != nil {
 			return nil, 0, err
-		}
-		for _, v := range theta {
-			if math.IsNaN(v) || math.Abs(v) > 1e12 {
-				return nil, 0, fmt.Errorf("mlext: the training diverged")
-			}
 		}
 		return theta, 0, nil
 	}, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/mlext/data"
+	"github.com/dpsql/dpsql/mlext/descent"
 	"github.com/dpsql/dpsql/mlext/loss"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
@@ -284,6 +285,9 @@ func (c *Collector) Add(unit int64, steps []int64) error {
 	}
 	return nil
 }
+
+// ErrDiverged is a training whose released parameters, and nothing else, are beyond all bounds: that may be told, as they might.
+var ErrDiverged = descent.ErrDiverged
 
 // Failure is how a training failed. Its words are fixed ones: they may stand in the owner's log.
 type Failure struct{ error }

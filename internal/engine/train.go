@@ -213,7 +213,7 @@ func (t *training) runOnce(ctx context.Context, heard *Heard) (*Answer, error) {
 // train charges, reads, trains and keeps the model.
 //
 // Proof: (1) the whole training is charged durably before a private row is read; (2) rows are read in one snapshot of the schema that the policy was bound to, and confirmed; (3) whatever fails afterwards keeps the charge and has one fixed error, the client's own cancel
-// apart; (4) the model, which is (epsilon, delta)-DP for units of at most Rows rows (mlext.Training), is durable before anything of it is shown.
+// apart; (3') that noisy gradients diverged is a function of what they release, so it is told; (4) the model, which is (epsilon, delta)-DP for units of at most Rows rows (mlext.Training), is durable before anything of it is shown.
 func (t *training) train(ctx context.Context, heard *Heard) error {
 	s := t.session
 	done, err := s.turn(ctx)
@@ -254,12 +254,16 @@ func (t *training) train(ctx context.Context, heard *Heard) error {
 			err = t.keep(ctx, model) // (4)
 		}
 	}
-	if err != nil {
+	diverged := errors.Is(err, mlext.ErrDiverged) // (3')
+	if err != nil && !diverged {
 		defer (&run{Prepared: &Prepared{session: s}}).abandon(ctx, open)
 		return s.resourceFailed(ctx, open, err) // (3)
 	}
 	if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), open[0].id, ledger.Release{Key: t.key, Apart: true}); err != nil {
 		return s.ledgerFailed(err)
+	}
+	if diverged {
+		return sqlerr.New(sqlerr.InvalidParam, "the training diverged: its parameters are beyond all bounds").WithHint("Take a smaller learning_rate, or fewer steps. What was charged stays charged.")
 	}
 	return nil
 }

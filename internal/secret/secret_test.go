@@ -31,6 +31,7 @@ var samples = []struct {
 	{decimal.RequireFromString("31415926.5"), []string{"31415926", "314159265"}},
 	{sqltype.Days(7654321), []string{"7654321", "74cbb1"}},
 	{sqltype.Micros(1234567890123), []string{"1234567890123"}},
+	{&secret.Numbers{Rows: 1, Cells: []int64{8675309}, Null: []bool{false}}, []string{"8675309", "845fed"}},
 }
 
 // holder and pair are how other code holds values: fmt cannot call methods through the unexported field.

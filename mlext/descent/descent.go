@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpsql/dpsql/budget/account"
 	"github.com/dpsql/dpsql/mlext/data"
 	"github.com/dpsql/dpsql/mlext/loss"
@@ -52,6 +54,12 @@ func (p *Plan) Epsilon(delta float64) (float64, error) {
 	}
 	return c.Epsilon(delta), nil
 }
+
+// mostParameter ends a training whose parameters grow beyond it, as soon as they do: a function of what was released, like they are. Scores of larger ones could leave float64, and then be a number or none as private rows have it.
+const mostParameter = 1e12
+
+// ErrDiverged ends such a training.
+var ErrDiverged = errors.New("descent: the training diverged")
 
 var errPlan = errors.New("descent: a training needs a clip, a rate in (0, 1], steps, noise, a population and a learning rate")
 
@@ -114,6 +122,9 @@ func (p *Plan) train(t *data.Table, n adder, sample func([]int32) ([]int32, erro
 			if step >= from {
 				mean[j] += theta[j] / float64(p.Steps-from)
 			}
+		}
+		if !(floats.Norm(theta, math.Inf(1)) <= mostParameter) {
+			return nil, ErrDiverged
 		}
 	}
 	return mean, nil

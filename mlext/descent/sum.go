@@ -2,7 +2,6 @@
 package descent
 
 import (
-	"errors"
 	"math"
 	"sync"
 
@@ -18,7 +17,7 @@ const Unit = 1 << 30
 // residualSteps is the clip in steps of a residual: with data.Step it makes Unit.
 const residualSteps = Unit * data.Step
 
-// mostUnits of a batch keep sums below 2^53 steps, where float64 is exact.
+// mostUnits of a part keep its sums below 2^53 steps, where float64 is exact.
 const mostUnits = 1 << 22
 
 // summer is the one way from private rows to a released gradient: clip, sum, noise.
@@ -38,15 +37,13 @@ type adder interface{ Add(totals []int64) error }
 
 var _ adder = (*noise.Normal)(nil)
 
-var errBatch = errors.New("descent: a batch is too large")
-
-// parts is into how many ranges a batch is split; sums are exact, so it does not change them.
-const parts = 8
+// leastParts is into how many ranges a batch is split, if it is not so large that they must be more; sums are exact, so it does not change them.
+const leastParts = 8
 
 // step releases the sum of the clipped gradients of a batch of units at theta, plus noise, in units of the loss.
 //
 // Proof: claim: before noise a unit changes the vector of totals by a vector of norm at most Unit, and the totals are exact, whatever their order. (1) Each unit of the batch adds one integer vector, that of one or of several below, a function of that unit's rows and theta. (2) Its norm
-// is at most Unit there. (3) At most 2^22 of them add up, so all partial sums are whole numbers below 2^53, which float64 holds. (4) An empty batch has totals 0 and takes noise as any other. So totals plus normal noise of deviation z Unit is, given the sample, the Gaussian mechanism of multiplier z
+// is at most Unit there. (3) At most 2^22 of them add up in a part, so its sums are whole numbers below 2^53, which float64 holds; parts are added as integers, of fewer than 2^31 units in all (package data). (4) An empty batch has totals 0 and takes noise as any other. So totals plus normal noise of deviation z Unit is, given the sample, the Gaussian mechanism of multiplier z
 // rounded to the lattice (noise.Normal), with neighbours that differ by one unit added or removed.
 func (s *summer) step(theta []float64, batch []int32) ([]float64, error) {
 	totals, err := s.totals(theta, batch)
@@ -68,9 +65,6 @@ func (s *summer) step(theta []float64, batch []int32) ([]float64, error) {
 
 // totals is the sum without noise, in steps.
 func (s *summer) totals(theta []float64, batch []int32) ([]int64, error) {
-	if len(batch) > mostUnits {
-		return nil, errBatch
-	}
 	size := len(theta)
 	if s.count > 0 {
 		size++
@@ -93,6 +87,7 @@ func (s *summer) totals(theta []float64, batch []int32) ([]int64, error) {
 
 // split adds parts of a batch up at once.
 func (s *summer) split(size int, batch []int32, add func(units []int32, sum []float64)) [][]float64 {
+	parts := max(leastParts, (len(batch)+mostUnits-1)/mostUnits)
 	sums := make([][]float64, parts)
 	var wait sync.WaitGroup
 	for part := range parts {

@@ -26,7 +26,7 @@ func Run(t *testing.T, target Target) {
 		name string
 		test func(*testing.T, Target)
 	}{
-		{"Values", testValues}, {"Parameters", testParameters}, {"Others", testOthers}, {"Sums", testSums}, {"Meaning", testMeaning},
+		{"Values", testValues}, {"Numbers", testNumbers}, {"Parameters", testParameters}, {"Others", testOthers}, {"Sums", testSums}, {"Meaning", testMeaning},
 		{"Snapshot", testSnapshot}, {"ReadOnly", testReadOnly}, {"Cancel", testCancel}, {"Errors", testErrors},
 		{"Shapes", testShapes}, {"ManyRows", testManyRows}, {"Describe", testDescribe}, {"Lives", testLives}, {"Parallel", testParallel},
 	} {
