@@ -149,6 +149,7 @@ func (t *training) card() [][]sqltype.Value {
 	if p.Spec.Split > 0 {
 		rows = append(rows, []sqltype.Value{"split", fmt.Sprintf("%s of the units, by a hash keyed at its training; EVALUATE takes the others", number(p.Spec.Split))})
 	}
+	rows = append(rows, []sqltype.Value{"query", pgsyntax.Print(t.node.Query)})
 	return append(rows, []sqltype.Value{"missing", missing}, []sqltype.Value{"charge", t.charged(t.loss)}, []sqltype.Value{"policy", s8(t.session.world.catalogs.Epoch())})
 }
 
