@@ -38,15 +38,22 @@ func (t *Training) fromNoise(multiplier func(epsilon float64) float64) error {
 	if z == 0 {
 		return nil
 	}
+	over := func(epsilon float64) float64 { return math.Log(multiplier(epsilon) / z) } // falls nearly as a line over ln epsilon
 	lo, hi := leastOfNoise, 1.0
-	for multiplier(hi) > z && hi <= mostOfNoise {
-		lo, hi = hi, 2*hi
+	above, below := over(lo), over(hi)
+	for ; below > 0 && hi <= mostOfNoise; below = over(hi) {
+		lo, hi, above = hi, 2*hi, below
 	}
-	for i := 0; i < 40 && hi > lo*(1+1e-6); i++ {
-		if mid := math.Sqrt(lo * hi); multiplier(mid) > z {
-			lo = mid
+	for i := 0; i < 40 && below < -1e-6 && hi > lo*(1+1e-6); i++ {
+		part := 0.5
+		if !math.IsInf(above, 1) && i%3 < 2 {
+			part = math.Max(0.01, math.Min(0.99, above/(above-below)+1e-7))
+		}
+		mid := lo * math.Pow(hi/lo, part)
+		if o := over(mid); o > 0 {
+			lo, above = mid, o
 		} else {
-			hi = mid
+			hi, below = mid, o
 		}
 	}
 	t.Epsilon = hi
