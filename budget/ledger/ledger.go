@@ -189,9 +189,9 @@ const restore = "Bring back the newest backup (docs/operations.md, The ledger an
 var (
 	ErrInUse      = errors.New("ledger: the file is in use by another process (one dpsql owns a SQLite ledger)")
 	ErrNotDurable = errors.New("ledger: the file cannot be kept in the way that durable charges need (WAL, one owner, full sync)")
-	ErrMismatch   = errors.New("ledger: the file belongs to another budget")
+	ErrMismatch   = errors.New("ledger: it belongs to another budget")
 	ErrNotExist   = fmt.Errorf("ledger: there is no such file: %w", fs.ErrNotExist)
-	ErrRolledBack = errors.New("ledger: the file is older than its mark")
+	ErrRolledBack = errors.New("ledger: it is older than its mark")
 	ErrForeign    = errors.New("ledger: it is not a dpsql ledger")
 	ErrClosed     = errors.New("ledger: closed")
 	ErrBroken     = errors.New("ledger: stopped, since an earlier write may or may not be on disk; restart to read what is")
