@@ -126,8 +126,8 @@ func TestZeroUnit(t *testing.T) {
 					with = append(with, option+" = "+value)
 				}
 			}
-			if rows > 1 && (m.name == "kifer_2012" || m.name == "amp") {
-				continue // of one row a person
+			if rows > 1 && (m.name == "kifer_2012" || m.name == "amp") || m.name == "posterior_sample" {
+				continue // of one row a person; and a draw from the posterior pays for a noisy number of rows, which says how wide it is (package convex)
 			}
 			const width = 5
 			plan := planOf(t, m, width, rows, 1, c.delta(1e-6), with...)

@@ -46,8 +46,7 @@ func (s *Spec) ofMethods() (out []string) {
 
 // refusedMethods are known by name and not done, with the reason.
 var refusedMethods = map[string]string{
-	"posterior_sample": "of these models linear regression alone has a posterior that can be drawn in closed form, and its covariance follows from the rows; what a draw loses is bounded only if coefficients stay within a ball, and a draw kept within one takes a time that tells of the rows",
-	"pate":             "it needs unlabelled public rows, which TRAIN does not take",
+	"pate": "it needs unlabelled public rows, which TRAIN does not take",
 }
 
 func refusedMethod(w pgsyntax.Word) error {
@@ -55,5 +54,5 @@ func refusedMethod(w pgsyntax.Word) error {
 	if why == "" {
 		return nil
 	}
-	return sqlerr.New(sqlerr.Unsupported, "method %s is not supported: %s", w.Text, why).At(int(w.Pos)).WithHint("Leave METHOD out for the usual one; METHOD sufficient_statistics trains a linear regression by its moments.")
+	return sqlerr.New(sqlerr.Unsupported, "method %s is not supported: %s", w.Text, why).At(int(w.Pos)).WithHint("Leave METHOD out for the usual one.")
 }

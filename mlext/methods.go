@@ -35,6 +35,7 @@ func init() { // the methods' functions read the registry
 		{name: "amp", models: oneScore, why: "its theorem is of one score", options: []string{"lambda", "noise_multiplier"}, plan: planObjective(convex.Iyengar)},
 		{name: "output_perturbation", options: []string{"lambda", "noise_multiplier"}, plan: planOutput, pure: planPureOutput},
 		{name: "sufficient_statistics", models: []string{"linear_regression", "logistic_regression"}, why: "its minimum is not a function of second moments", options: []string{"lambda", "noise_multiplier"}, plan: planMoments, pure: planPureMoments},
+		{name: "posterior_sample", models: []string{"linear_regression"}, why: "its posterior has no closed form", options: []string{"lambda"}, plan: planPosterior},
 		{name: "dp_gd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "noise_multiplier", "schedule", "clipping", "clip_quantile", "clip_rate"}, plan: planDescent},
 		{name: "dp_adam", options: []string{"steps", "clip", "learning_rate", "average", "population", "sampling_rate", "noise_multiplier", "schedule", "clipping", "clip_quantile", "clip_rate"}, plan: planDescent},
 		{name: "dp_sgd", options: []string{"steps", "clip", "learning_rate", "momentum", "average", "decay", "population", "sampling_rate", "noise_multiplier", "schedule", "clipping", "clip_quantile", "clip_rate"}, plan: planDescent},

@@ -75,14 +75,18 @@ func NewObjective(by Theorem, l *loss.Loss, width, rows int, epsilon, delta, lam
 	n := math.Sqrt(float64(width * l.Outputs))
 	o.step = math.Ldexp(1, int(math.Ceil(math.Log2(o.Sigma)))-noiseBits)
 	near := Tolerance*l.Lipschitz + n*o.step
-	o.OutSigma = 2 * near / o.Lambda / mu
-	// The step is of OutSigma before it is widened for its own rounding, which is a part of 2^-outBits of it.
-	o.outStep = math.Ldexp(1, int(math.Floor(math.Log2(o.OutSigma*mu/n)))-outBits)
-	o.OutSigma = 2 * (near/o.Lambda + n*o.outStep/2) / mu
+	o.OutSigma, o.outStep = cover(near/o.Lambda, n, mu)
 	if o.Sigma/o.Lambda*n*8 > o.outStep*(1<<50) { // parameters of the noise's own size would leave the lattice
 		return nil, fmt.Errorf("convex: epsilon %g is too small for what a minimum is found to", epsilon)
 	}
 	return o, nil
+}
+
+// cover is the noise that hides where within a radius of the true minimum the found one is: a Gaussian mechanism of mu, of the radius twice and of rounding to a lattice in n^2 coordinates.
+func cover(radius, n, mu float64) (sigma, step float64) {
+	// The step is of the noise before it is widened for its own rounding, which is a part of 2^-outBits of it.
+	step = math.Ldexp(1, int(math.Floor(math.Log2(2*radius/n)))-outBits)
+	return 2 * (radius + n*step/2) / mu, step
 }
 
 func (o *Objective) part() account.Objective {

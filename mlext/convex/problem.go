@@ -86,7 +86,11 @@ func (p *problem) sum(theta []float64, size, from, to int) []float64 {
 func (p *problem) rounding(theta []float64) float64 {
 	const u = 0x1p-53
 	norm := floats.Norm(theta, 2)
-	row := p.loss.Smooth*float64(p.table.Width()+2)*norm + (16+float64(p.loss.Outputs)+blockRows+2+3+parts)*p.loss.Lipschitz
+	lipschitz := p.loss.Lipschitz
+	if math.IsInf(lipschitz, 1) { // loss.Quadratic, |x| <= 1 and |y| <= 1
+		lipschitz = 1 + norm
+	}
+	row := p.loss.Smooth*float64(p.table.Width()+2)*norm + (16+float64(p.loss.Outputs)+blockRows+2+3+parts)*lipschitz
 	return 2 * u * (float64(p.table.Rows())*row + 2*(p.lambda*norm+floats.Norm(p.linear, 2)))
 }
 

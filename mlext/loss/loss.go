@@ -149,3 +149,11 @@ func Poisson(most, clip float64) (*Loss, error) {
 		},
 	}, nil
 }
+
+// Quadratic is half the square of a residual, of targets in [-1, 1]: its gradient has no bound of its own.
+func Quadratic() *Loss {
+	return &Loss{Name: "quadratic", Outputs: 1, Lipschitz: math.Inf(1), Absolute: math.Inf(1), Smooth: 1,
+		residual: func(z, y float64) float64 { return z - y },
+		value:    func(z []float64, y float64) float64 { return (z[0] - y) * (z[0] - y) / 2 },
+	}
+}
