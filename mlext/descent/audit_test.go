@@ -73,9 +73,9 @@ func audited(t *testing.T, g audit.Game, p Plan, unitRows, asUnits int, bug func
 	return got
 }
 
-// TestAudit: what one can learn of canaries from the parameters is under the claim, and at least half of it where all units are in each step; with each planted bug it is above. Noise and canaries follow from seeds, so an outcome is always the same; a bound is wrong with a
+// TestAttack33Canaries: what one can learn of canaries from the parameters is under the claim, and at least half of it where all units are in each step; with each planted bug it is above. Noise and canaries follow from seeds, so an outcome is always the same; a bound is wrong with a
 // probability of 1% at most over seeds.
-func TestAudit(t *testing.T) {
+func TestAttack33Canaries(t *testing.T) {
 	const clip = 0.5
 	full, sampled := Plan{Rows: 1, Clip: clip, Rate: 1, Steps: 2}, Plan{Rows: 1, Clip: clip, Rate: 0.15, Steps: 20}
 	several, short := Plan{Rows: 4, Clip: clip, Rate: 1, Steps: 2}, Plan{Rows: 1, Clip: clip / 10, Rate: 1, Steps: 2}

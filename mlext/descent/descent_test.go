@@ -206,43 +206,6 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// TestBatches: 1000 drawn batches have the sizes of Poisson samples, and whether a unit is in one says nothing of the next. False alarms: 6.3 deviations each.
-func TestBatches(t *testing.T) {
-	const n, rate, draws = 2000, 0.13, 1000
-	coins, err := noise.NewSource().Coins(rate)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var last map[int32]bool
-	sum, squares, both := 0.0, 0.0, 0.0
-	for range draws {
-		batch, err := coins.Sample(nil, n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		size := float64(len(batch))
-		sum, squares = sum+size, squares+size*size
-		now := map[int32]bool{}
-		for _, u := range batch {
-			if now[u] = true; last[u] {
-				both++
-			}
-		}
-		last = now
-	}
-	variance := n * rate * (1 - rate)
-	if mean := sum / draws; math.Abs(mean-n*rate) > 6.3*math.Sqrt(variance/draws) {
-		t.Errorf("batches have %g units, want %g", mean, n*rate)
-	}
-	if v := squares/draws - sum/draws*sum/draws; math.Abs(v/variance-1) > 6.3*math.Sqrt(2.0/draws) {
-		t.Errorf("the sizes' variance is %g, want %g", v, variance)
-	}
-	pairs := float64(n * (draws - 1))
-	if p := both / pairs; math.Abs(p-rate*rate) > 6.3*math.Sqrt(rate*rate/pairs) {
-		t.Errorf("a unit is in two batches running with probability %g, want %g", p, rate*rate)
-	}
-}
-
 // TestCalibrate: the noise that is set spends what was asked for, and a plan that is not whole is refused.
 func TestCalibrate(t *testing.T) {
 	p := &Plan{Loss: loss.Logistic(), Width: 2, Rows: 1, Clip: 1, Rate: 1, Steps: 100, Population: 100, LearningRate: 1}
