@@ -121,6 +121,9 @@ func (m *Model) Predict(args []string, probability bool) (string, error) {
 		length += len(a)
 	}
 	if m.arrays() { // each is read as often as it has elements
+		if err := m.fewElements(); err != nil {
+			return "", err
+		}
 		args, length = m.typed(args), shortArgs+1
 	}
 	if len(m.Scores) == 1 && length <= shortArgs {
