@@ -1,5 +1,11 @@
 package pgsyntax
 
+import (
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
 // The statements of DP models, which are dpsql's own.
 
 // Train is TRAIN DP MODEL, also as CREATE [OR REPLACE] DP MODEL.
@@ -86,6 +92,9 @@ func (r *reader) train(t *token, replace bool) (Node, error) {
 	if n.Name, err = r.word(); err != nil {
 		return nil, err
 	}
+	if r.words("options") && r.tok(1).punct("(") {
+		return n, r.trainOptions(n)
+	}
 	if !r.accept("using") {
 		return nil, r.unexpected()
 	}
@@ -116,6 +125,39 @@ func (r *reader) train(t *token, replace bool) (Node, error) {
 	}
 	n.Query, err = r.rows()
 	return n, err
+}
+
+// trainOptions reads OPTIONS (model_type = ..., input_label_cols = [...], ...) AS query, as BigQuery ML has it; what has no name there is an option of WITH.
+func (r *reader) trainOptions(n *Train) error {
+	at := r.tok(0)
+	r.i++
+	list, err := r.options()
+	if err != nil {
+		return err
+	}
+	for _, o := range list {
+		v := o.Values[0]
+		switch name := strings.ToLower(o.Name.Text); {
+		case name == "model_type" && !o.List && n.Model.Text == "":
+			n.Model = Word{v.Pos, strings.ToLower(v.Text)}
+		case name == "input_label_cols" && len(o.Values) == 1 && n.Target.Text == "":
+			n.Target = v
+		case name == "method" && !o.List && n.Method.Text == "":
+			n.Method = v
+		case name == "model_type" || name == "input_label_cols" || name == "method":
+			return sqlerr.New(sqlerr.Syntax, "option %s takes one value", name).At(int(o.Name.Pos))
+		default:
+			n.With = append(n.With, o)
+		}
+	}
+	if n.Model.Text == "" || n.Target.Text == "" {
+		return sqlerr.New(sqlerr.Syntax, "a model needs OPTIONS (model_type = ..., input_label_cols = [...])").At(at.pos)
+	}
+	if !r.accept("as") {
+		return r.unexpected()
+	}
+	n.Query, err = r.rows()
+	return err
 }
 
 func (r *reader) evaluate(t *token) (Node, error) {
@@ -206,7 +248,10 @@ func (r *reader) options() (out []Option, err error) {
 			return nil, syntaxAt(t)
 		}
 		r.i++
-		o.List = r.acceptPunct("(")
+		end := ")"
+		if o.List = r.acceptPunct("("); !o.List && r.acceptPunct("[") {
+			o.List, end = true, "]"
+		}
 		for {
 			at := r.tok(0)
 			v, err := r.settingValue()
@@ -218,7 +263,7 @@ func (r *reader) options() (out []Option, err error) {
 				break
 			}
 		}
-		if o.List && !r.acceptPunct(")") {
+		if o.List && !r.acceptPunct(end) {
 			return nil, r.unexpected()
 		}
 		out = append(out, o)
