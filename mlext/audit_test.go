@@ -80,7 +80,7 @@ func never(int, int) error { return nil }
 // TestAudit: of each method in the registry, what one can learn of canaries from the parameters is under its claim; and at least half of it for dp_sgd whose samples are of all units. Noise and canaries follow from seeds: a bound would be wrong for 1% of seeds at most.
 func TestAudit(t *testing.T) {
 	const epsilon = 2.25
-	runs := 100
+	runs := 50
 	if os.Getenv("DPSQL_LONG") != "" {
 		runs = 500
 	}
