@@ -29,7 +29,13 @@ func (f *Filter) composedLoss(e dp.Composed) (dp.Loss, error) {
 	if renyi *= 1 + composedPart; !(renyi >= 0) || math.IsInf(renyi, 1) {
 		return dp.Loss{}, fmt.Errorf("budget: a training by %q has no Renyi loss at order %g", e.Method, f.Order)
 	}
-	return dp.Loss{Pure: math.Inf(1), Renyi: renyi}, nil
+	return dp.Loss{Pure: math.Inf(1), Renyi: coarseUp(renyi)}, nil
+}
+
+// coarseUp rounds up to 24 binary digits: another machine's mathematics, by which a ledger may be verified, gives the same number but where its last digits straddle one.
+func coarseUp(x float64) float64 {
+	part, power := math.Frexp(x)
+	return math.Ldexp(math.Ceil(part*(1<<24)), power-24)
 }
 
 // addComposed is the training in the accountants' terms.

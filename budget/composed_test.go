@@ -50,6 +50,9 @@ func TestComposedLoss(t *testing.T) {
 			}
 		}
 	}
+	if a, b := coarseUp(0.7000000000000001), coarseUp(0.7); a != b || a < 0.7000000000000001 || a > 0.7*(1+1e-7) || coarseUp(0) != 0 || coarseUp(0.5) != 0.5 {
+		t.Errorf("rounded to %g and %g", a, b)
+	}
 	if _, err := new(Filter).Loss(dp.Composed{Method: "dp_gd", Multiplier: 30, Rate: 1, Steps: 400}); err == nil {
 		t.Error("a budget of plain epsilons prices Gaussian noise")
 	}
