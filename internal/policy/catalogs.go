@@ -88,6 +88,9 @@ func (c *Catalogs) hash() string {
 			if col.Range != nil {
 				_, _ = fmt.Fprintf(h, "range %s %s\n", col.Range.Lo, col.Range.Hi)
 			}
+			if e := col.Elements; e != nil {
+				_, _ = fmt.Fprintf(h, "elements %v %s %s\n", e.Shape, e.Range.Lo, e.Range.Hi)
+			}
 			if col.Step != nil {
 				_, _ = fmt.Fprintf(h, "step %s\n", col.Step)
 			}

@@ -217,7 +217,7 @@ var (
 	schemaLine = regexp.MustCompile(`^(view |other )?([\w.]+)\(([^)]*)\)(.*)$`)
 	schemaKey  = regexp.MustCompile(`key\(([^)]*)\)`)
 	schemaFK   = regexp.MustCompile(`fk\(([^)]*)\) -> ([\w.]+)\(([^)]*)\)`)
-	typeByName = map[string]sqltype.Type{"int": sqltype.Int4, "int2": sqltype.Int2, "int8": sqltype.Int8, "text": sqltype.Text,
+	typeByName = map[string]sqltype.Type{"int": sqltype.Int4, "int2": sqltype.Int2, "int8": sqltype.Int8, "text": sqltype.Text, "bytea": sqltype.Bytea,
 		"float": sqltype.Float8, "real": sqltype.Float4, "bool": sqltype.Bool, "date": sqltype.Date, "ts": sqltype.Timestamp, "numeric": sqltype.Numeric,
 		"numeric52": sqltype.NumericOf(5, 2), "varchar3": {OID: sqltype.OIDVarchar, Typmod: 7}, "char3": {OID: sqltype.OIDBPChar, Typmod: 7},
 		"point": {OID: 600, Typmod: -1}}
@@ -356,7 +356,7 @@ func TestDuckDBNames(t *testing.T) {
 
 // TestEpoch: what changes a release's meaning changes the epoch; rights, budgets and the order of tables do not.
 func TestEpoch(t *testing.T) {
-	rels := parseSchema(t, "people(id int!, age int, sex text) key(id)\nextra(k int) key(k)")
+	rels := parseSchema(t, "people(id int!, age int, sex text) key(id)\nextra(k int) key(k)\nraws(id int!, raw bytea) key(id)")
 	epoch := func(input string) string {
 		t.Helper()
 		p, err := parse("p.yaml", []byte(with(input)), testEnv)
@@ -388,6 +388,8 @@ func TestEpoch(t *testing.T) {
 		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}}, extra: {public: true}}",
 		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}}, extra: {unit: k -> people.id, columns: {k: {}}}}",
 		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}}, extra: {unit: k -> people.id, max_rows_per_unit: 2, columns: {k: {}}}}",
+		"tables: {people: {columns: {id: {}}}, raws: {unit: id -> people.id, columns: {id: {}, raw: {shape: [2]}}}}", "tables: {people: {columns: {id: {}}}, raws: {unit: id -> people.id, columns: {id: {}, raw: {shape: [3]}}}}",
+		"tables: {people: {columns: {id: {}}}, raws: {unit: id -> people.id, columns: {id: {}, raw: {shape: [3], range: [0, 9]}}}}",
 		"query: {max_groups: 5}", "query: {max_groups: auto}", "query: {bounding: l2}", "query: {bounding: auto}", "query: {max_public_groups: 5}", "dataset: other",
 	} {
 		e := epoch(s)
