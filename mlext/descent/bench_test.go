@@ -73,19 +73,28 @@ func noisy(s *summer, theta []float64, batch []int32) error {
 	return err
 }
 
-// bare is the same engine without clip and noise: the sum of the gradients, in the same parts.
+// bare is the same engine without clip and noise: the sum of the gradients, by the same kernels, in the same parts.
 func bare(s *summer, theta []float64, batch []int32) error {
 	s.split(len(theta), batch, func(units []int32, sum []float64) {
-		rows, z := s.table.Cursor(), make([]float64, s.loss.Outputs)
+		rows, z, single := s.table.Cursor(), make([]float64, s.loss.Outputs), make([]float32, len(theta))
 		defer rows.Close()
-		for _, u := range units {
-			x, y := rows.Row(int(u)), s.table.Target(int(u))
-			if len(z) == 1 {
-				kernel.Axpy(s.loss.Residual(kernel.Dot(x, theta), y), x, sum)
-				continue
+		for j, v := range theta {
+			single[j] = float32(v)
+		}
+		for len(z) == 1 && len(units) >= kernel.Rows {
+			var xs [kernel.Rows][]float32
+			var rs [kernel.Rows]float64
+			for i, u := range units[:kernel.Rows] {
+				xs[i] = rows.Row(int(u))
+				rs[i] = s.loss.Residual(kernel.DotSingle(xs[i], single), s.table.Target(int(u)))
 			}
+			kernel.AxpyRows(&rs, &xs, sum)
+			units = units[kernel.Rows:]
+		}
+		for _, u := range units {
+			x := rows.Row(int(u))
 			kernel.Scores(x, theta, z)
-			s.loss.Residuals(z, y)
+			s.loss.Residuals(z, s.table.Target(int(u)))
 			kernel.Outer(x, z, sum)
 		}
 	})
