@@ -7,11 +7,8 @@ import (
 	"strconv"
 )
 
-// mostEncounters of a patient are trained on.
-const mostEncounters = 2
-
-// diabetes is readmission within 30 days, the unit a patient of several rows: a fifth of the patients, picked by a hash, are the test.
-func diabetes(folder string) (*set, error) {
+// diabetes is readmission within 30 days, the unit a patient, of whom most encounters are trained on: a fifth of the patients, picked by a hash, are the test.
+func diabetes(folder string, most int) (*set, error) {
 	records, err := zipped(filepath.Join(folder, "diabetes130", "dataset_diabetes.zip"), "dataset_diabetes/diabetic_data.csv", ',')
 	if err != nil {
 		return nil, err
@@ -43,7 +40,7 @@ func diabetes(folder string) (*set, error) {
 		tests[i] = h[0] < 51
 	}
 	s := build(columns, rows, func(y string) int64 { return bit(y == "<30") }, func(i int) bool { return tests[i] })
-	s.all, s.train, s.most = s.train, nil, mostEncounters
+	s.all, s.train, s.most = s.train, nil, most
 	next, of := 0, 0
 	for i, r := range all {
 		if tests[i] {
@@ -56,7 +53,7 @@ func diabetes(folder string) (*set, error) {
 		if of++; len(s.units) == 0 || s.units[len(s.units)-1] != n {
 			of = 1
 		}
-		if of <= mostEncounters {
+		if of <= most {
 			s.train, s.units = append(s.train, s.all[next]), append(s.units, n)
 		}
 		next++

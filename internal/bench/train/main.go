@@ -49,13 +49,17 @@ var rows = []row{
 	{"mnist", "softmax_regression", "dp_sgd", "noise_multiplier = 11.85, sampling_rate = 0.14", 1e-5, map[float64]float64{0: 90.0}},
 	{"mnist 3, 8", logistic, "dp_sgd", "sampling_rate = 0.0214, steps = 703" + tutorial, 1e-4, map[float64]float64{0: 0}},
 	{"mnist", "softmax_regression", "dp_sgd", "sampling_rate = 0.00427, steps = 3515" + tutorial, 1e-5, map[float64]float64{0: 0}},
-	{"diabetes130", logistic, "auto", "", 1e-6, map[float64]float64{1: 0}},
+	{"diabetes130, 1 encounter", logistic, "auto", "", 1e-6, map[float64]float64{1: 0}},
+	{"diabetes130, 2 encounters", logistic, "auto", "", 1e-6, map[float64]float64{1: 0}},
+	{"diabetes130, 2 encounters", logistic, "dp_gd", "learning_rate = 40", 1e-6, map[float64]float64{1: 0}},
 }
 
 var loaders = map[string]func(folder string) (*set, error){
-	"adult": adult, "bank": bank, "kdd": kdd, "diabetes130": diabetes,
-	"mnist 3, 8": func(f string) (*set, error) { return digits(f, 3, 8) },
-	"mnist":      func(f string) (*set, error) { return digits(f, 0, 0) },
+	"adult": adult, "bank": bank, "kdd": kdd,
+	"diabetes130, 1 encounter":  func(f string) (*set, error) { return diabetes(f, 1) },
+	"diabetes130, 2 encounters": func(f string) (*set, error) { return diabetes(f, 2) },
+	"mnist 3, 8":                func(f string) (*set, error) { return digits(f, 3, 8) },
+	"mnist":                     func(f string) (*set, error) { return digits(f, 0, 0) },
 }
 
 func main() {
