@@ -12,6 +12,9 @@ import (
 
 // The search's steps are by an approximate inverse of the Hessian, which changes how soon a minimum is found and not which: what is found is judged by its gradient alone.
 
+// productRows are multiplied in one go.
+const productRows = 256
+
 // refresh is after how many steps the Hessian is looked at anew, of one score.
 const refresh = 6
 
@@ -74,10 +77,10 @@ func (p *problem) products(every int, weight func(i int, x []float32) float64) *
 	for part := range parts {
 		wait.Go(func() {
 			s := mat.NewSymDense(d, nil)
-			block, cursor := mat.NewDense(blockRows, d, nil), p.table.Cursor()
+			block, cursor := mat.NewDense(productRows, d, nil), p.table.Cursor()
 			defer cursor.Close()
-			for at := part * rows / parts; at < (part+1)*rows/parts; at += blockRows {
-				n := min(blockRows, (part+1)*rows/parts-at)
+			for at := part * rows / parts; at < (part+1)*rows/parts; at += productRows {
+				n := min(productRows, (part+1)*rows/parts-at)
 				b := block.Slice(0, n, 0, d).(*mat.Dense)
 				for i := range n {
 					row, x := b.RawRowView(i), cursor.Row((at+i)*every)

@@ -25,7 +25,7 @@ func (p *problem) size() int { return p.table.Width() * p.loss.Outputs }
 
 // blockRows are summed up in one go; the sums of blocks are added with compensation, so that rounding grows with a block and not with
 // the number of rows.
-const blockRows = 256
+const blockRows = 64
 
 // parts is into how many ranges the rows are split: fixed, so that a result does not depend on the machine.
 const parts = 8
@@ -80,7 +80,7 @@ func (p *problem) sum(theta []float64, size, from, to int) []float64 {
 
 // rounding bounds the norm of what rounding has changed in a gradient.
 //
-// Proof: u = 2^-53. A score is off by at most (d+2) u |theta| (|x| <= 1; Higham 2002, section 3.1), which moves the residual's norm by Smooth times that; its own evaluation by at most 16 u Lipschitz (exp within an ulp and
+// Proof: u = 2^-53. A score is off by at most (d/4+6) u |theta|, of several scores (d+2) u (|x| <= 1; Higham 2002, section 3.1: kernel.Dot adds up four sums), which moves the residual's norm by Smooth times that; its own evaluation by at most 16 u Lipschitz (exp within an ulp and
 // four operations, for Outputs scores a sum of as many); products and a block's sum by (blockRows+2) u Lipschitz a row, compensated sums by 3u, the parts by parts u, of the sum of norms. Everything is
 // taken twice. The multiples of theta and the linear term are off by 2u of themselves.
 func (p *problem) rounding(theta []float64) float64 {
@@ -90,7 +90,11 @@ func (p *problem) rounding(theta []float64) float64 {
 	if math.IsInf(lipschitz, 1) { // loss.Quadratic, |x| <= 1 and |y| <= 1
 		lipschitz = 1 + norm
 	}
-	row := p.loss.Smooth*float64(p.table.Width()+2)*norm + (16+float64(p.loss.Outputs)+blockRows+2+3+parts)*lipschitz
+	score := float64(p.table.Width() + 2)
+	if p.loss.Outputs == 1 {
+		score = float64(p.table.Width()/4 + 6)
+	}
+	row := p.loss.Smooth*score*norm + (16+float64(p.loss.Outputs)+blockRows+2+3+parts)*lipschitz
 	return 2 * u * (float64(p.table.Rows())*row + 2*(p.lambda*norm+floats.Norm(p.linear, 2)))
 }
 
