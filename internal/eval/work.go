@@ -111,7 +111,7 @@ func (m *machine) call(f *funcs.Func, vals []sqltype.Value, types []sqltype.Type
 			return nil, err
 		}
 		if n >= lookAfter && f.Slow != nil {
-			return f.Slow(m.ctx.Err, vals)
+			return f.Slow(m.ctx.Err, vals, types, t)
 		}
 	}
 	return f.Eval(vals, types, t)

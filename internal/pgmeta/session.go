@@ -69,6 +69,12 @@ func (s *Session) Call(kind funcs.Kind, name string, actual, declared []sqltype.
 			defer guarded(name, &err)
 			return eval(a, types, result)
 		}
+		if isMatch(name) {
+			f.Slow = func(stop func() error, a []sqltype.Value, types []sqltype.Type, result sqltype.Type) (out sqltype.Value, err error) {
+				defer guarded(name, &err)
+				return match(stop, name, a)
+			}
+		}
 		return f
 	}
 	fn, ok := functions[signature{name, len(actual)}]
@@ -126,21 +132,12 @@ func operator(name string, actual []sqltype.OID) func([]sqltype.Value, []sqltype
 			return decide(sqltype.CompareAs(a[0], a[1], types[0])), nil
 		}
 	}
-	switch name {
-	case "~", "!~", "~*", "!~*":
-		not, base := strings.HasPrefix(name, "!"), strings.TrimPrefix(name, "!")
+	if isMatch(name) {
 		return func(a []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
-			row := funcs.Lookup(funcs.Operator, base, sqltype.OIDText, sqltype.OIDText)
-			f, err := row.With(funcs.Constants{Values: a[1:2]})
-			if err != nil {
-				return nil, err
-			}
-			v, err := f.Eval(a, nil, sqltype.Bool)
-			if b, ok := v.(bool); ok && not {
-				return !b, err
-			}
-			return v, err
+			return match(func() error { return nil }, name, a)
 		}
+	}
+	switch name {
 	case "||":
 		if !(sqltype.Type{OID: actual[0]}).IsArray() && !(sqltype.Type{OID: actual[1]}).IsArray() {
 			return nil
@@ -189,6 +186,22 @@ func operator(name string, actual []sqltype.OID) func([]sqltype.Value, []sqltype
 		}
 	}
 	return nil
+}
+
+func isMatch(operator string) bool { return strings.TrimSuffix(strings.TrimPrefix(operator, "!"), "*") == "~" }
+
+// match computes an operator of regular expressions whose pattern need not be a constant.
+func match(stop func() error, name string, a []sqltype.Value) (sqltype.Value, error) {
+	base := strings.TrimPrefix(name, "!")
+	row, err := funcs.Lookup(funcs.Operator, base, sqltype.OIDText, sqltype.OIDText).With(funcs.Constants{Values: a[1:2]})
+	if err != nil {
+		return nil, err
+	}
+	v, err := row.Slow(stop, a, nil, sqltype.Bool)
+	if b, ok := v.(bool); ok && base != name {
+		return !b, err
+	}
+	return v, err
 }
 
 func listOf(elem sqltype.OID, list []sqltype.Value) *sqltype.Array {

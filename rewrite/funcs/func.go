@@ -59,7 +59,7 @@ type Func struct {
 	// Eval computes it on non-NULL released values; it raises PostgreSQL's errors as *sqlerr.Error.
 	Eval func(args []sqltype.Value, types []sqltype.Type, result sqltype.Type) (sqltype.Value, error)
 	// Slow is Eval for long texts, over which one call may take seconds: it asks stop now and then, and ends with the error that it gives.
-	Slow func(stop func() error, args []sqltype.Value) (sqltype.Value, error)
+	Slow func(stop func() error, args []sqltype.Value, types []sqltype.Type, result sqltype.Type) (sqltype.Value, error)
 }
 
 // Out is a column of the rows that a function gives.

@@ -65,8 +65,8 @@ func liked(op string, t sqltype.OID) *Func {
 }
 
 // slowLike is LIKE over texts of which a case is compared.
-func slowLike(fold func(string) string) func(func() error, []sqltype.Value) (sqltype.Value, error) {
-	return func(stop func() error, v []sqltype.Value) (sqltype.Value, error) {
+func slowLike(fold func(string) string) func(func() error, []sqltype.Value, []sqltype.Type, sqltype.Type) (sqltype.Value, error) {
+	return func(stop func() error, v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 		return matchLike(stop, []rune(fold(v[0].(string))), []rune(fold(v[1].(string))))
 	}
 }
@@ -128,7 +128,7 @@ func matchRow(f *Func, src, op, own string) (*Func, error) {
 	g.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 		return re.MatchString(v[0].(string)), nil
 	}
-	g.Slow = func(stop func() error, v []sqltype.Value) (sqltype.Value, error) {
+	g.Slow = func(stop func() error, v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 		t := &stoppable{text: strings.NewReader(v[0].(string)), stop: stop}
 		matches := re.MatchReader(t)
 		return matches, t.err

@@ -29,6 +29,9 @@ type pattern struct {
 // translate gives the pattern's spelling for RE2, and compiles it.
 func translatePattern(src string, fold bool) (string, *regexp.Regexp, error) {
 	p := &pattern{src: []rune(src), fold: fold}
+	if len(p.src) > maxPattern {
+		return "", nil, p.unsupported("so many characters")
+	}
 	if strings.HasPrefix(src, "***") || strings.HasPrefix(src, "(?") && !strings.HasPrefix(src, "(?:") {
 		return "", nil, p.unsupported("options")
 	}
@@ -48,6 +51,9 @@ func translatePattern(src string, fold bool) (string, *regexp.Regexp, error) {
 
 // maxProgram keeps every pattern far below what DuckDB's engine takes.
 const maxProgram = 2000
+
+// maxPattern keeps the time of compiling one, which nothing interrupts, at tenths of a second: only sets make a pattern that long fit a program.
+const maxPattern = 20000
 
 func programSize(text string) int {
 	tree, err := syntax.Parse(text, syntax.Perl)

@@ -102,3 +102,12 @@ func TestPatterns(t *testing.T) {
 		t.Errorf("only %d of %d patterns are taken", taken, n)
 	}
 }
+
+// TestLongPatterns: what would take long to compile is refused before it is.
+func TestLongPatterns(t *testing.T) {
+	for p, want := range map[string]string{"[" + strings.Repeat("ab", 9_000) + "]": "", "[" + strings.Repeat("ab", 10_000) + "]": sqlerr.Unsupported.ID} {
+		if _, err := matched("~", text).With(Constants{Values: []sqltype.Value{p}}); sqlerr.ID(err) != want {
+			t.Errorf("%d characters: %v", len(p), err)
+		}
+	}
+}

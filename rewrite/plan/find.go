@@ -55,16 +55,29 @@ func constants(fn *funcs.Func, args []Scalar) bool {
 func late(fn *funcs.Func, zone string) *funcs.Func {
 	out := *fn
 	out.With = nil
-	out.Eval = func(args []sqltype.Value, types []sqltype.Type, result sqltype.Type) (sqltype.Value, error) {
+	made := func(args []sqltype.Value) (*funcs.Func, error) {
 		c := funcs.Constants{Zone: zone}
 		for _, i := range fn.Const {
 			c.Values = append(c.Values, args[i])
 		}
-		row, err := fn.With(c)
+		return fn.With(c)
+	}
+	out.Eval = func(args []sqltype.Value, types []sqltype.Type, result sqltype.Type) (sqltype.Value, error) {
+		row, err := made(args)
 		if err != nil {
 			return nil, err
 		}
 		return row.Eval(args, types, result)
+	}
+	out.Slow = func(stop func() error, args []sqltype.Value, types []sqltype.Type, result sqltype.Type) (sqltype.Value, error) {
+		row, err := made(args)
+		if err != nil {
+			return nil, err
+		}
+		if row.Slow == nil {
+			return row.Eval(args, types, result)
+		}
+		return row.Slow(stop, args, types, result)
 	}
 	return &out
 }
