@@ -188,7 +188,9 @@ func operator(name string, actual []sqltype.OID) func([]sqltype.Value, []sqltype
 	return nil
 }
 
-func isMatch(operator string) bool { return strings.TrimSuffix(strings.TrimPrefix(operator, "!"), "*") == "~" }
+func isMatch(operator string) bool {
+	return strings.TrimSuffix(strings.TrimPrefix(operator, "!"), "*") == "~"
+}
 
 // match computes an operator of regular expressions whose pattern need not be a constant.
 func match(stop func() error, name string, a []sqltype.Value) (sqltype.Value, error) {
