@@ -363,6 +363,7 @@ func TestChosenLoss(t *testing.T) {
 	}
 	for _, c := range chosenCases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			open := func(db clinic) *Prepared {
 				s := clinicSession(t, db, backend.DuckDB, c.edits...)
 				set(t, s, "dpsql.mechanism", "laplace")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
@@ -153,10 +154,15 @@ func (c clinic) statements() []string {
 }
 
 // opened keeps the clinics of the package: each is made once a backend.
-var opened = map[string]backend.Backend{}
+var (
+	opened  = map[string]backend.Backend{}
+	opening sync.Mutex
+)
 
 func (c clinic) open(t testing.TB, d backend.Dialect) backend.Backend {
 	t.Helper()
+	opening.Lock()
+	defer opening.Unlock()
 	key := string(d) + c.name
 	if b, ok := opened[key]; ok {
 		return b

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -38,6 +39,7 @@ func oddSession(t *testing.T, d backend.Dialect, people int) *Session {
 
 // TestTrainOddRows: constant columns, one class, more features than rows, NaN, infinities and NULL, no rows at all: each training ends as over other rows, with a model whose predictions are numbers.
 func TestTrainOddRows(t *testing.T) {
+	InOneThread(t)
 	wide := make([]string, 30)
 	for i := range wide {
 		wide[i] = fmt.Sprintf("f%d", i)
@@ -53,6 +55,9 @@ func TestTrainOddRows(t *testing.T) {
 		for _, people := range []int{0, 1, 12} {
 			s := oddSession(t, d, people)
 			for i, q := range queries {
+				if d == backend.Postgres && os.Getenv("DPSQL_LONG") == "" && (people != 12 || i == 2) { // what is read of such rows, and not what is made of it
+					continue
+				}
 				for _, method := range []string{"objective_perturbation", "dp_gd", "dp_sgd", "output_perturbation", "sufficient_statistics"} {
 					more := ""
 					if strings.HasPrefix(method, "dp_") {

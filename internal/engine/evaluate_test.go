@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// TestEvaluate: metrics come from one charged statement, the same for all of them, and from public rows exactly and free; with much budget they are the truth's.
+func TestEvaluate(t *testing.T) {
+	InOneThread(t)
+	for _, d := range dialects {
+		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 3000")
+		set(t, s, "dpsql.max_groups", "42")
+		const query = " AS SELECT days, cost, readmitted = '<30' AS back FROM encounters"
+		for _, sql := range []string{
+			"TRAIN DP MODEL back USING logistic_regression TARGET back WITH (epsilon = 1)" + query,
+			"TRAIN DP MODEL edge USING svm TARGET back WITH (epsilon = 1, delta = 1e-9)" + query,
+			"TRAIN DP MODEL which USING softmax TARGET readmitted WITH (epsilon = 1, delta = 1e-9) AS SELECT days, cost, readmitted FROM encounters",
+			"TRAIN DP MODEL much USING linear_regression TARGET medications WITH (epsilon = 1, delta = 1e-9) AS SELECT days, cost, medications FROM encounters",
+			"TRAIN DP MODEL how USING poisson_regression TARGET medications WITH (epsilon = 1, delta = 1e-9) AS SELECT days, cost, medications FROM encounters",
+			"TRAIN DP MODEL city USING linear_regression TARGET weight WITH (epsilon = 1, delta = 1e-9) AS SELECT weight, patient_id % 10 AS id FROM patients",
+		} {
+			if _, err := try(s, sql); err != nil {
+				t.Fatalf("%s: %s: %v", d, sql, err)
+			}
+		}
+		truth := map[string]string{}
+		for name, sql := range map[string]string{
+			"back":  "SELECT avg(CASE WHEN dp_predict('back', days, cost) = (readmitted = '<30') THEN 1 ELSE 0 END) FROM encounters WHERE days IS NOT NULL AND cost IS NOT NULL",
+			"which": "SELECT avg(CASE WHEN dp_predict('which', days, cost) = readmitted THEN 1 ELSE 0 END) FROM encounters WHERE cost IS NOT NULL",
+		} {
+			set(t, s, "dpsql.epsilon", "900")
+			rows, err := try(s, sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			truth[name] = fmt.Sprint(float(rows[0][0]))
+		}
+		for name, wants := range map[string][]string{
+			"back": {"rows", "accuracy", "AUC", "log-loss", "false predicted as true"}, "edge": {"accuracy", "AUC"}, "which": {"accuracy", "log-loss", "NO predicted as >30"}, "much": {"rows", "MSE", "RMSE", "R2"},
+			"how": {"rows", "MSE", "R2", "deviance"},
+		} {
+			var rows [][]sqltype.Value
+			epsilon := 400
+			if truth[name] != "" {
+				epsilon = 2500
+			}
+			if n := charged(t, s.engine, func() {
+				var err error
+				if rows, err = try(s, fmt.Sprintf("EVALUATE DP MODEL %s WITH (epsilon = %d) ON SELECT days, cost, medications, readmitted, readmitted = '<30' AS back FROM encounters", name, epsilon)); err != nil {
+					t.Fatalf("%s: %s: %v", d, name, err)
+				}
+			}); n != 1 {
+				t.Errorf("%s: %s: %d charges", d, name, n)
+			}
+			told := map[string]string{}
+			for _, r := range rows {
+				told[r[0].(string)] = r[1].(string)
+			}
+			for _, w := range wants {
+				if told[w] == "" {
+					t.Errorf("%s: %s has no %s: %v", d, name, w, told)
+				}
+			}
+			if want, ok := truth[name]; ok {
+				var a, b float64
+				// Of 81 rows: four of them are 0.049. The noise of the number of right ones has a scale of about 0.13 (at 2500): false alarms below 1e-9.
+				if _, err := fmt.Sscan(told["accuracy"]+" "+want, &a, &b); err != nil || a < b-0.045 || a > b+0.045 {
+					t.Errorf("%s: %s: accuracy %s, asked by SELECT %s", d, name, told["accuracy"], want)
+				}
+			}
+		}
+		rows, err := try(s, "EVALUATE DP MODEL back WITH (epsilon = 100) ON SELECT days, cost, readmitted = '<30' AS back FROM encounters WHERE days > 1")
+		if err != nil || !slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return r[0] == "accuracy, 95% error" }) {
+			t.Errorf("%s: %v, %v", d, rows, err)
+		}
+		if n := charged(t, s.engine, func() {
+			if rows, err := try(s, "EVALUATE DP MODEL city ON SELECT id % 10 AS id, id * 1.0 AS weight FROM cities"); err != nil || len(rows) < 3 {
+				t.Errorf("%s: of public rows: %v, %v", d, rows, err)
+			}
+		}); n != 0 {
+			t.Errorf("%s: an evaluation of public rows is charged", d)
+		}
+	}
+}
