@@ -22,6 +22,8 @@ var asksForNone = []struct {
 	{"select gender, weight from patients where $1", []sqltype.Value{nil}, []sqltype.Value{true}, true},
 	{"select * from encounters where 1 = $1 and days > 3", []sqltype.Value{int64(0)}, []sqltype.Value{int64(1)}, true},
 	{"select * from (select * from encounters limit $1) e offset $2", []sqltype.Value{int64(0), int64(0)}, []sqltype.Value{int64(1), int64(0)}, true},
+	{"select * from patients where 1 / $1::int = 5", []sqltype.Value{int64(1)}, []sqltype.Value{int64(0)}, true}, // what cannot be computed is not false
+	{"select * from patients limit 1 / $1::int", []sqltype.Value{int64(2)}, []sqltype.Value{int64(0)}, true},
 	{"select count(*) from encounters limit $1", []sqltype.Value{int64(0)}, []sqltype.Value{int64(1)}, false},
 	{"select gender, count(*) from patients where $1::int = 1 group by gender", []sqltype.Value{int64(0)}, []sqltype.Value{int64(1)}, false},
 }
@@ -68,6 +70,28 @@ func TestNoRowsByParameter(t *testing.T) {
 	}
 	if _, err := p.Run(ctx, []sqltype.Value{int64(1)}); sqlerr.ID(err) != sqlerr.RawRows.ID {
 		t.Errorf("EXPLAIN: %v", err)
+	}
+}
+
+// TestCountOfNoRows: what is refused of other values is counted of those that leave no rows, at Execute.
+func TestCountOfNoRows(t *testing.T) {
+	ctx := context.Background()
+	s := clinicSession(t, tame, backend.DuckDB)
+	_, refusal := prepare(s, "select count(*) from (select * from encounters limit 3) q")
+	p, err := prepare(s, "select count(*) from (select * from encounters limit $1) q")
+	if err != nil || refusal == nil {
+		t.Fatal(err, refusal)
+	}
+	for range 2 {
+		if a, err := p.Run(ctx, []sqltype.Value{int64(0)}); err != nil || len(a.Rows) != 1 || a.Rows[0][0] != int64(0) {
+			t.Errorf("LIMIT 0: %v, %v", a, err)
+		}
+		if _, err := p.Run(ctx, []sqltype.Value{int64(3)}); sqlerr.ID(err) != sqlerr.ID(refusal) {
+			t.Errorf("LIMIT 3: %v", err)
+		}
+	}
+	if n := paidFor(t, s); n != 0 {
+		t.Errorf("%d charges", n)
 	}
 }
 

@@ -136,14 +136,20 @@ func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 		p.analyzeFree(q, how)
 		return nil
 	}
+	if err == nil {
+		err = p.arrange(ctx, q, program)
+	}
 	if err != nil && p.empties != nil {
 		p.analyzeFree(q, "")
 		p.refused = err
 		return nil
 	}
-	if err != nil {
-		return err
-	}
+	return err
+}
+
+// arrange keeps what is released and computed of a statement that was divided.
+func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *sensitivity.Program) (err error) {
+	s := p.session
 	program, shown := s.showing(ctx, q, program)
 	q = program.Query
 	first, stages, public, by := &sensitivity.Analysis{Class: sensitivity.Public, Query: q}, []*stage(nil), map[plan.Rel]*sqlgen.Statement(nil), (*elsewhere)(nil)
@@ -218,7 +224,7 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	if err := short(p.query, args); err != nil {
 		return nil, err
 	}
-	if p.told {
+	if p.told || p.refused != nil { // what was in the way may be gone
 		if err := p.analyze(ctx, args); err != nil {
 			return nil, err
 		}

@@ -6,11 +6,13 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
-// WithValues puts values in place of the parameters where the plan follows from them: in what aggregates are told and do not read of rows (the fractions of percentiles and dp_top_k's number), and in arrays.
+// WithValues puts values in place of the parameters where the plan follows from them: in what aggregates are told and do not read of rows (the fractions of percentiles and dp_top_k's number), in arrays, and in
+// the conditions of private rows, from which follows which public groups there are and how far values reach: the statement is the question that literals in their place make it.
 // Without args they have values of their types that are taken for granted until the statement is run; told says whether there are any.
 func (q *Query) WithValues(args []sqltype.Value, value Value) (out *Query, told bool, err error) {
 	arrays := slices.ContainsFunc(q.Params, sqltype.Type.IsArray)
-	told = arrays
+	conditions := q.boundConditions()
+	told = arrays || conditions
 	VisitRels(q.Root, func(r Rel) bool {
 		if a, ok := r.(*Aggregate); ok {
 			told = told || slices.ContainsFunc(a.Aggs, func(it AggItem) bool { return hasParam(it.direct()) })
@@ -23,6 +25,9 @@ func (q *Query) WithValues(args []sqltype.Value, value Value) (out *Query, told 
 	own := *q
 	if own.Root, err = withDirect(q.Root, args); err == nil && arrays {
 		own.Root, err = inArrays(own.Root, args, value)
+	}
+	if err == nil && conditions && args != nil {
+		own.Root, err = inConditions(own.Root, args, value)
 	}
 	return &own, true, err
 }
