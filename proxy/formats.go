@@ -33,7 +33,9 @@ func (s *settings) formats() sqltype.Settings {
 	}
 	f.Zone = s.zone
 	if path := s.get("search_path"); path != parameters["search_path"].def {
-		f.Path = path
+		if f.Path = path; path == "" { // none at all
+			f.Path = `""`
+		}
 	}
 	return f
 }

@@ -18,6 +18,7 @@ type parameter struct {
 	kind     string   // of its values, as pg_settings.vartype has it
 	values   []string // of an enumeration
 	check    func(p *parameter, list []string) (string, error)
+	text     func(p *parameter, text string) (string, error)               // check of what the start-up packet and set_config have, where it is not read as SET's one value is
 	merge    func(p *parameter, list []string, now string) (string, error) // check of a setting that may be set in part
 	reported bool                                                          // clients are told by ParameterStatus
 	fixed    bool                                                          // cannot be set at all
@@ -76,7 +77,7 @@ var parameterTable = []parameter{
 	{name: "max_index_keys", def: "32", about: "The columns of an index.", fixed: true, check: refused},
 	{name: "role", def: "none", about: "The role in force.", check: onlyDefault},
 	{name: "row_security", def: "on", check: onlyBool},
-	{name: "search_path", def: `"$user", public`, check: searchPath},
+	{name: "search_path", def: `"$user", public`, check: searchPath, text: pathText},
 	{name: "server_encoding", def: "UTF8", fixed: true, check: refused, reported: true},
 	{name: "server_version", def: sqltype.ServerVersion, fixed: true, check: refused, reported: true},
 	{name: "server_version_num", def: "150018", fixed: true, check: refused},
@@ -115,6 +116,14 @@ func (p *parameter) read(list []string, now string) (string, error) {
 		return p.merge(p, list, now)
 	}
 	return p.check(p, list)
+}
+
+// readText is read of the start-up packet's and set_config's text.
+func (p *parameter) readText(text, now string) (string, error) {
+	if p.text != nil {
+		return p.text(p, text)
+	}
+	return p.read([]string{text}, now)
 }
 
 func one(p *parameter, list []string) (string, error) {
@@ -212,29 +221,24 @@ func applicationName(p *parameter, list []string) (string, error) {
 }
 
 // What a savepoint keeps of a path is bounded.
-const (
-	maxSearchPath = 32
-	maxName       = 63
-)
+const maxSearchPath = 4096
 
-// searchPath takes any list of names; a name that no schema has is passed over, as in PostgreSQL.
+// searchPath takes SET's names, each one as it is; a name that no schema has is passed over, as in PostgreSQL.
 func searchPath(p *parameter, list []string) (string, error) {
-	if len(list) == 1 && strings.ContainsAny(list[0], `", `) { // of the start-up packet or set_config
-		names, ok := pgsyntax.SplitPath(list[0])
-		if !ok {
-			return "", invalidValue(p, list[0]).WithDetail("List syntax is invalid.")
-		}
-		list = names
-	}
-	if len(list) > maxSearchPath {
-		return "", sqlerr.New(sqlerr.InvalidParam, "search_path can name %d schemas", maxSearchPath)
-	}
 	shown := make([]string, len(list))
 	for i, name := range list {
-		if len(name) > maxName {
-			return "", invalidValue(p, name)
-		}
 		shown[i] = pgsyntax.QuoteIdent(name)
 	}
-	return strings.Join(shown, ", "), nil
+	return pathText(p, strings.Join(shown, ", "))
+}
+
+// pathText takes the text of a path, and keeps it as it is given.
+func pathText(p *parameter, text string) (string, error) {
+	if len(text) > maxSearchPath {
+		return "", sqlerr.New(sqlerr.InvalidParam, "search_path can have %d characters", maxSearchPath)
+	}
+	if _, ok := pgsyntax.SplitPath(text); !ok {
+		return "", invalidValue(p, text).WithDetail("List syntax is invalid.")
+	}
+	return text, nil
 }

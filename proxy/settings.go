@@ -93,7 +93,7 @@ func (s *settings) start(name, value string) error {
 	if err != nil {
 		return err
 	}
-	v, err := p.read([]string{value}, s.get(name))
+	v, err := p.readText(value, s.get(name))
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,15 @@ func (s *settings) resetAll() error {
 
 // SetParameter implements pgmeta.Parameters: set_config.
 func (s *settings) SetParameter(name, value string, local bool) error {
-	return s.assign(strings.ToLower(name), []string{value}, local)
+	name = strings.ToLower(name)
+	if p := parameters[name]; p != nil && p.text != nil {
+		v, err := p.text(p, value)
+		if err == nil {
+			s.put(name, v, local)
+		}
+		return err
+	}
+	return s.assign(name, []string{value}, local)
 }
 
 // reportSettings sends the ParameterStatus of what changed since it was last sent.

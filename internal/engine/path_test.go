@@ -21,6 +21,8 @@ func TestSearchPath(t *testing.T) {
 			{`""`, "SELECT current_schema, current_schemas(true)::text, pg_table_is_visible('public.patients'::regclass)", "[[<nil> {pg_catalog} false]]"},
 			{`""`, "SELECT relname FROM pg_class WHERE oid = 'pg_type'::regclass", "[[pg_type]]"},
 			{`""`, "SELECT 'patients'::regclass", "does not exist"},
+			{"PUBLIC", "SELECT current_schemas(false)::text, 'patients'::regclass::text", "[[{public} patients]]"}, // of the start-up packet
+			{`"public, pg_catalog"`, "SELECT current_schemas(false)::text", "[[{}]]"},
 			{"dpsql", "SELECT count(*) > 0 FROM budget", "[[true]]"},
 			{`dpsql, "$user", nothing, public`, "SELECT current_schema, current_schemas(false)::text", "[[dpsql {dpsql,public}]]"},
 			{`"$user", public, dpsql`, "SELECT count(*) FROM patients", "[["},

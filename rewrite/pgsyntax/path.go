@@ -2,9 +2,10 @@ package pgsyntax
 
 import "strings"
 
-// SplitPath reads a list of names as search_path has them (SplitIdentifierString): false for what is none.
+// SplitPath reads a list of names as search_path has them (SplitIdentifierString): folded, and cut as names are; false for what is none.
 func SplitPath(s string) (names []string, ok bool) {
-	rest := strings.TrimSpace(s)
+	const space = " \t\n\r\f"
+	rest := strings.Trim(s, space)
 	for rest != "" {
 		name := ""
 		if strings.HasPrefix(rest, `"`) {
@@ -21,21 +22,21 @@ func SplitPath(s string) (names []string, ok bool) {
 				name, rest = name+`"`, rest[1:] // two quotes are one of the name
 			}
 		} else {
-			end := strings.IndexAny(rest, ", \t\n\r\f\v")
+			end := strings.IndexAny(rest, ","+space)
 			if end < 0 {
 				end = len(rest)
 			}
 			if end == 0 {
 				return nil, false
 			}
-			name, rest = strings.ToLower(rest[:end]), rest[end:]
+			name, rest = foldName(rest[:end]), rest[end:]
 		}
-		names = append(names, name)
-		if rest = strings.TrimSpace(rest); rest == "" {
+		names = append(names, cutName(name))
+		if rest = strings.Trim(rest, space); rest == "" {
 			break
 		}
 		after, comma := strings.CutPrefix(rest, ",")
-		if rest = strings.TrimSpace(after); !comma || rest == "" {
+		if rest = strings.Trim(after, space); !comma || rest == "" {
 			return nil, false
 		}
 	}
