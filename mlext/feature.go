@@ -75,12 +75,16 @@ func (f *Feature) encode(n int64, scale float64, zero bool, into []float64) []fl
 	return append(into, scale*x)
 }
 
-// label is the target as the loss takes it: the level's index, or a number in [-1, 1], or for counts itself.
-func (f *Feature) label(n int64) float64 {
-	if f.Levels != nil || f.From == 0 && f.To == 1 {
-		return float64(n)
+// label is the target as the loss takes it: of classes the value's index, of others the number itself, within its range.
+func (f *Feature) label(n int64, classes bool) float64 {
+	switch {
+	case f.Levels != nil:
+		return float64(max(0, min(int64(len(f.Levels))-1, n)))
+	case classes: // a number of two values
+		return float64(max(0, min(1, n)))
 	}
-	return f.Lo + float64(n-f.From)/float64(f.To-f.From)*(f.Hi-f.Lo)
+	y := f.Lo + float64(n-f.From)/float64(f.To-f.From)*(f.Hi-f.Lo)
+	return math.Max(f.Lo, math.Min(f.Hi, y))
 }
 
 // centred brings a number's label to [-1, 1].

@@ -315,7 +315,7 @@ func (t *Training) encode(steps []int64, into []float64) (features []float64, ta
 			at++
 		}
 	}
-	if target = t.Of.label(steps[len(steps)-1]); t.Spec.Model == "linear_regression" {
+	if target = t.Of.label(steps[len(steps)-1], t.classes()); t.Spec.Model == "linear_regression" {
 		target = t.Of.centred(target)
 	}
 	return into, target

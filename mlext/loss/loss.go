@@ -127,16 +127,18 @@ func Squared(clip float64) *Loss {
 	}
 }
 
-// Poisson is of counts from 0 to most, with a residual e^z - y that is clamped to [-clip, clip].
+// Poisson is of counts from 0 to most, with a residual e^z - y that is clamped to [-clip, clip]. Other counts are read as the nearest of these.
 //
-// Proof: clamping a nondecreasing residual keeps the loss convex. Where it is not clamped, e^z <= y + clip <= most + clip, which is the slope.
+// Proof: clamping a nondecreasing residual keeps the loss convex. Where it is not clamped, e^z <= y + clip <= most + clip, which is the slope: y is at most most whatever is given, as it is when it was rounded to float32 on its way.
 func Poisson(most, clip float64) (*Loss, error) {
 	if !(most > 0 && clip > 0) {
 		return nil, fmt.Errorf("loss: counts up to %g, clipped at %g", most, clip)
 	}
+	count := func(y float64) float64 { return min(most, max(0, y)) }
 	return &Loss{Name: "poisson", Outputs: 1, Lipschitz: clip, Absolute: clip, Smooth: most + clip,
-		residual: func(z, y float64) float64 { return min(clip, max(-clip, math.Exp(min(z, 700))-y)) },
+		residual: func(z, y float64) float64 { return min(clip, max(-clip, math.Exp(min(z, 700))-count(y))) },
 		value: func(z []float64, y float64) float64 {
+			y = count(y)
 			at := func(z float64) float64 { return math.Exp(z) - y*z }
 			top := math.Log(y + clip)
 			switch low := y - clip; {
