@@ -64,7 +64,11 @@ func planObjective(by convex.Theorem) func(*Training) (run, error) {
 			return nil, sqlerr.New(sqlerr.InvalidParam, "method %s has no proof for several rows of a person, of whom at most %d count here", t.Method, t.Rows).WithHint("WITH (max_rows_per_unit = 1), or METHOD objective_perturbation.")
 		}
 		plan := func(epsilon float64) (*convex.Objective, error) {
-			return convex.NewObjective(by, t.Loss, t.width, t.Rows, epsilon, t.Delta, t.Spec.number("lambda", 0))
+			o, err := convex.NewObjective(by, t.Loss, t.width, t.Rows, epsilon, t.Delta, t.Spec.number("lambda", 0))
+			if err == nil && t.Population > 0 {
+				err = o.ForRows(t.mostRows())
+			}
+			return o, err
 		}
 		if err := t.fromNoise(func(epsilon float64) float64 {
 			if o, err := plan(epsilon); err == nil {
@@ -76,7 +80,7 @@ func planObjective(by convex.Theorem) func(*Training) (run, error) {
 		}
 		o, err := plan(t.Epsilon)
 		if err != nil {
-			return nil, sqlerr.New(sqlerr.InvalidParam, "objective perturbation cannot be calibrated to epsilon %g", t.Epsilon).At(int(t.Spec.at["lambda"])).WithHint("Leave lambda out, which follows from epsilon, or take a larger epsilon.").WithCause(err)
+			return nil, t.inexact(err)
 		}
 		if c, ok := o.Composed(); ok {
 			t.composed(c)
@@ -87,6 +91,20 @@ func planObjective(by convex.Theorem) func(*Training) (run, error) {
 		t.fact("accountant", "%s, and Gaussian noise for how exactly the minimum is found", by)
 		return solved(o.Train), nil
 	}
+}
+
+// inexact refuses what cannot be calibrated.
+func (t *Training) inexact(err error) error {
+	e := sqlerr.New(sqlerr.InvalidParam, "%s cannot be calibrated to epsilon %g", t.Method, t.Epsilon).WithCause(err)
+	if at, ok := t.Spec.at["lambda"]; ok {
+		return e.At(int(at)).WithHint("Leave lambda out, which follows from epsilon, or take a larger one.")
+	}
+	return e.WithHint("Take a larger epsilon, fewer features or METHOD dp_gd.")
+}
+
+// mostRows is how many rows a training takes whose minimum must be found exactly: four times those of the declared people, and a million at least.
+func (t *Training) mostRows() int {
+	return int(math.Min(math.MaxInt32, math.Max(1<<20, 4*t.Population*float64(t.Rows))))
 }
 
 // composed says what is run, by its Renyi loss: the noise that Train draws is of at least that multiplier in each of its steps.
@@ -116,8 +134,11 @@ func planOutput(t *Training) (run, error) {
 		return nil, err
 	}
 	o, err := convex.NewOutput(t.Loss, t.width, t.Rows, t.Epsilon, t.Delta, t.Spec.number("lambda", 0))
+	if err == nil && t.Population > 0 {
+		err = o.ForRows(t.mostRows())
+	}
 	if err != nil {
-		return nil, err
+		return nil, t.inexact(err)
 	}
 	t.composed(dp.Composed{Multiplier: convex.Multiplier(t.Epsilon, t.Delta), Rate: 1, Steps: 1})
 	t.fact("lambda", "%.6g", o.Lambda)

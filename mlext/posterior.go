@@ -14,7 +14,7 @@ func planPosterior(t *Training) (run, error) {
 	}
 	p, err := convex.NewPosterior(t.width, t.Epsilon, t.Delta, t.Spec.number("lambda", 0))
 	if err != nil {
-		return nil, sqlerr.New(sqlerr.InvalidParam, "a draw from the posterior cannot be calibrated to epsilon %g", t.Epsilon).At(int(t.Spec.at["lambda"])).WithHint("Leave lambda out, which follows from epsilon and the number of rows, or take a larger one.").WithCause(err)
+		return nil, t.inexact(err)
 	}
 	if p.Lambda > 0 {
 		t.fact("lambda", "%.6g", p.Lambda)

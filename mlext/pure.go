@@ -42,8 +42,11 @@ func (t *Training) rowSum() float64 {
 
 func planPureObjective(t *Training) (run, error) {
 	p, err := convex.NewPureObjective(t.Loss, t.width, t.Rows, t.rowSum(), t.Epsilon, t.Spec.number("lambda", 0))
+	if err == nil && t.Population > 0 {
+		err = p.ForRows(t.mostRows())
+	}
 	if err != nil {
-		return nil, sqlerr.New(sqlerr.InvalidParam, "objective perturbation cannot be calibrated to epsilon %g", t.Epsilon).At(int(t.Spec.at["lambda"])).WithHint("Leave lambda out, which follows from epsilon, or take a larger epsilon.").WithCause(err)
+		return nil, t.inexact(err)
 	}
 	t.fact("lambda", "%.6g", p.Lambda)
 	t.fact("scale", "%.6g", p.Scale)
@@ -54,8 +57,11 @@ func planPureObjective(t *Training) (run, error) {
 
 func planPureOutput(t *Training) (run, error) {
 	p, err := convex.NewPureOutput(t.Loss, t.width, t.Rows, t.Epsilon, t.Spec.number("lambda", 0))
+	if err == nil && t.Population > 0 {
+		err = p.ForRows(t.mostRows())
+	}
 	if err != nil {
-		return nil, err
+		return nil, t.inexact(err)
 	}
 	t.fact("lambda", "%.6g", p.Lambda)
 	t.fact("output scale", "%.6g", p.OutScale)

@@ -146,7 +146,7 @@ func ObjectiveSigma(o Objective, epsilon, delta float64) float64 {
 		o.Sigma = sigma
 		return sigma > 1e12*o.Lipschitz || o.Delta(epsilon) <= delta
 	})
-	if s > 1e11*o.Lipschitz*float64(o.Rows) {
+	if o.Sigma = s; !(o.Delta(epsilon) <= delta) {
 		return math.Inf(1)
 	}
 	return s

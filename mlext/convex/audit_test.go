@@ -129,7 +129,7 @@ func TestTolerance(t *testing.T) {
 		floats.Scale(o.step, linear)
 		return (&problem{table: table, loss: o.Loss, lambda: o.Lambda, linear: linear}).slope(theta)
 	}
-	near := Tolerance*o.Loss.Lipschitz + math.Sqrt(5)/2*o.outStep*(o.Lambda+o.Loss.Smooth*float64(table.Rows())) // rounding to the lattice moves the gradient too
+	near := o.tolerance + math.Sqrt(5)/2*o.outStep*(o.Lambda+o.Loss.Smooth*float64(table.Rows())) // rounding to the lattice moves the gradient too
 	if got := off(func(src *noise.Source) (*Model, error) { return o.Train(table, src, never) }); got > near*(1+1e-6) {
 		t.Errorf("the gradient at the minimum is %g, at most %g is covered", got, near)
 	}

@@ -172,7 +172,7 @@ func TestCalibrated(t *testing.T) {
 					t.Fatal(err)
 				}
 				n := math.Sqrt(float64(20 * l.Outputs))
-				mu := 2 * ((Tolerance*l.Lipschitz+n*o.step)/o.Lambda + n*o.outStep/2) / o.OutSigma
+				mu := 2 * ((o.tolerance+n*o.step)/o.Lambda + n*o.outStep/2) / o.OutSigma
 				spent := o.part().Epsilon(1e-6*(1-outDelta)) + account.GaussianEpsilon(mu, 1e-6*outDelta)
 				if spent > epsilon*(1+1e-9) || spent < 0.99*epsilon {
 					t.Errorf("%s, %d rows at %g: spends %g", l.Name, rows, epsilon, spent)

@@ -64,13 +64,17 @@ func (p *problem) inverse(theta []float64) func(v []float64) {
 	}
 }
 
-// gram is X'X.
-func (p *problem) gram() *mat.SymDense {
-	return p.products(1, func(int, []float32) float64 { return 1 })
-}
-
 // products is X'WX of every so manieth row.
 func (p *problem) products(every int, weight func(i int, x []float32) float64) *mat.SymDense {
+	sums := p.parted(every, weight)
+	for _, s := range sums[1:] {
+		sums[0].AddSym(sums[0], s)
+	}
+	return sums[0]
+}
+
+// parted is products, of each part of the rows.
+func (p *problem) parted(every int, weight func(i int, x []float32) float64) []*mat.SymDense {
 	d, rows := p.table.Width(), (p.table.Rows()+every-1)/every
 	sums := make([]*mat.SymDense, parts)
 	var wait sync.WaitGroup
@@ -95,8 +99,5 @@ func (p *problem) products(every int, weight func(i int, x []float32) float64) *
 		})
 	}
 	wait.Wait()
-	for _, s := range sums[1:] {
-		sums[0].AddSym(sums[0], s)
-	}
-	return sums[0]
+	return sums
 }

@@ -51,28 +51,27 @@ var errSums = errors.New("convex: sums of products are too large to be exact")
 // Train releases the moments, and solves.
 func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64) float64) (*Model, error) {
 	d := m.Width
-	if t.Width() != d || t.Rows() > 1<<24 {
+	if t.Width() != d || t.Rows() > parts<<24 {
 		return nil, errSums
 	}
-	gram := (&problem{table: t}).gram() // of multiples of data.Step with |x| <= 1: each sum is exact below 2^53 steps of unit
-	upper := make([]int64, 0, d*(d-1)/2)
-	diagonal := make([]int64, d)
-	for i := range d {
-		diagonal[i] = int64(math.Round(gram.At(i, i) / unit))
-		for j := i + 1; j < d; j++ {
-			upper = append(upper, int64(math.Round(gram.At(i, j)/unit)))
+	upper, diagonal := make([]int64, d*(d-1)/2), make([]int64, d)
+	for _, gram := range (&problem{table: t}).parted(1, func(int, []float32) float64 { return 1 }) { // of multiples of data.Step with |x| <= 1: a part's sums are exact up to 2^24 rows, which are 2^52 steps of unit
+		at := 0
+		for i := range d {
+			diagonal[i] += int64(math.Round(gram.At(i, i) / unit))
+			for j := i + 1; j < d; j++ {
+				upper[at] += int64(math.Round(gram.At(i, j) / unit))
+				at++
+			}
 		}
 	}
-	cross, sum, cursor := make([]int64, d), make([]float64, d), t.Cursor()
+	cross, cursor := make([]int64, d), t.Cursor()
 	defer cursor.Close()
 	for r := range t.Rows() {
 		y := math.Trunc(math.Max(-1, math.Min(1, centre(t.Target(r))/m.Target)) / data.Step)
 		for j, x := range cursor.Row(r) {
-			sum[j] += float64(x) * y
+			cross[j] += int64(float64(x) * y / data.Step) // of whole steps, at most 2^28
 		}
-	}
-	for j, v := range sum {
-		cross[j] = int64(v / data.Step)
 	}
 	above := m.Sigma / math.Sqrt2 // what is above the diagonal counts twice in the norm
 	if m.pure {

@@ -12,7 +12,7 @@ import (
 	"github.com/dpsql/dpsql/noise"
 )
 
-// Tolerance is the norm of the gradient, in units of the loss's Lipschitz bound, below which a minimum counts as found.
+// Tolerance is the norm of the gradient, in units of the loss's Lipschitz bound, below which a minimum counts as found, where there are few rows (toleranceFor).
 const Tolerance = 1e-6
 
 // outShare is how much of epsilon is spent on hiding how far the found minimum is from the true one, about: its noise has a multiplier of 1/(outShare epsilon); and
@@ -48,6 +48,8 @@ type Objective struct {
 	Sigma          float64 // of the linear term
 	OutSigma       float64 // of what is added to the minimum
 	step, outStep  float64
+	mu, tolerance  float64 // of the outer noise; of what a minimum is found to
+	most           int     // rows
 }
 
 // NewObjective calibrates the noise of both kinds. lambda 0: by the rule of Lambda.
@@ -72,15 +74,30 @@ func NewObjective(by Theorem, l *loss.Loss, width, rows int, epsilon, delta, lam
 	if math.IsInf(o.Sigma, 1) {
 		return nil, fmt.Errorf("convex: with lambda = %g no noise gives epsilon %g: a larger lambda does", o.Lambda, epsilon)
 	}
-	n := math.Sqrt(float64(width * l.Outputs))
 	o.step = math.Ldexp(1, int(math.Ceil(math.Log2(o.Sigma)))-noiseBits)
-	near := Tolerance*l.Lipschitz + n*o.step
-	o.OutSigma, o.outStep = cover(near/o.Lambda, n, mu)
-	if o.Sigma/o.Lambda*n*8 > o.outStep*(1<<50) { // parameters of the noise's own size would leave the lattice
-		return nil, fmt.Errorf("convex: epsilon %g is too small for what a minimum is found to", epsilon)
+	o.mu = mu
+	if err := o.ForRows(usualRows); err != nil {
+		return nil, err
 	}
 	return o, nil
 }
+
+// ForRows plans for tables of at most so many rows: more of them take more noise, since their minima are found less exactly. Train gives TooManyRows above it.
+func (o *Objective) ForRows(most int) error {
+	n := math.Sqrt(float64(o.Width * o.Loss.Outputs))
+	var err error
+	if o.tolerance, err = toleranceFor(o.Loss, o.Width, most, o.Lambda, o.Sigma*(n+12)); err != nil { // but for a probability of e^-72
+		return err
+	}
+	o.most = most
+	o.OutSigma, o.outStep = cover((o.tolerance+n*o.step)/o.Lambda, n, o.mu)
+	if o.Sigma/o.Lambda*n*8 > o.outStep*(1<<50) { // parameters of the noise's own size would leave the lattice
+		return errWide
+	}
+	return nil
+}
+
+var errWide = errors.New("convex: the parameters are too many for how exactly a minimum is found")
 
 // cover is the noise that hides where within a radius of the true minimum the found one is: a Gaussian mechanism of mu, of the radius twice and of rounding to a lattice in n^2 coordinates.
 func cover(radius, n, mu float64) (sigma, step float64) {
@@ -112,6 +129,9 @@ func (o *Objective) Train(t *data.Table, src *noise.Source, stop func() error) (
 	if t.Width() != o.Width || t.Single() != (o.Rows == 1) {
 		return nil, errors.New("convex: the table is not as was planned")
 	}
+	if t.Rows() > o.most {
+		return nil, TooManyRows
+	}
 	n := o.Width * o.Loss.Outputs
 	linear, err := draw(src, n, o.Sigma/o.step)
 	if err != nil {
@@ -121,7 +141,7 @@ func (o *Objective) Train(t *data.Table, src *noise.Source, stop func() error) (
 		linear[j] *= o.step
 	}
 	p := &problem{table: t, loss: o.Loss, lambda: o.Lambda, linear: linear}
-	theta, err := p.solve(Tolerance*o.Loss.Lipschitz, stop)
+	theta, err := p.solve(o.tolerance, stop)
 	if err != nil {
 		return nil, err
 	}

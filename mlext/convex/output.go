@@ -17,6 +17,9 @@ type Output struct {
 	Lambda      float64
 	Sigma       float64
 	step        float64
+	multiplier  float64
+	tolerance   float64
+	most        int
 }
 
 // NewOutput calibrates the noise.
@@ -28,15 +31,28 @@ func NewOutput(l *loss.Loss, width, rows int, epsilon, delta, lambda float64) (*
 		return nil, errors.New("convex: a training needs features, rows, epsilon and delta")
 	}
 	o := &Output{Loss: l, Width: width, Rows: rows, Lambda: lambda}
-	multiplier := account.GaussianSigma(epsilon, delta)
+	o.multiplier = account.GaussianSigma(epsilon, delta)
 	n := math.Sqrt(float64(width * l.Outputs))
 	if o.Lambda == 0 {
-		o.Lambda = outputLambda(multiplier * float64(rows) * l.Lipschitz * n)
+		o.Lambda = outputLambda(o.multiplier * float64(rows) * l.Lipschitz * n)
 	}
 	moved := float64(rows) * l.Lipschitz / o.Lambda
 	o.step = math.Ldexp(1, int(math.Floor(math.Log2(moved/n)))-outBits-8)
-	o.Sigma = multiplier * (moved + 2*Tolerance*l.Lipschitz/o.Lambda + n*o.step) * (1 + 1e-9)
+	if err := o.ForRows(usualRows); err != nil {
+		return nil, err
+	}
 	return o, nil
+}
+
+// ForRows is Objective.ForRows.
+func (o *Output) ForRows(most int) (err error) {
+	n, moved := math.Sqrt(float64(o.Width*o.Loss.Outputs)), float64(o.Rows)*o.Loss.Lipschitz/o.Lambda
+	if o.tolerance, err = toleranceFor(o.Loss, o.Width, most, o.Lambda, 0); err != nil {
+		return err
+	}
+	o.most = most
+	o.Sigma = o.multiplier * (moved + 2*o.tolerance/o.Lambda + n*o.step) * (1 + 1e-9)
+	return nil
 }
 
 // Multiplier is the noise multiplier of one Gaussian mechanism that is (epsilon, delta)-DP: that of output perturbation and of moments.
@@ -50,8 +66,11 @@ func (o *Output) Train(t *data.Table, src *noise.Source, stop func() error) (*Mo
 	if t.Width() != o.Width || t.Single() != (o.Rows == 1) {
 		return nil, errors.New("convex: the table is not as was planned")
 	}
+	if t.Rows() > o.most {
+		return nil, TooManyRows
+	}
 	p := &problem{table: t, loss: o.Loss, lambda: o.Lambda, linear: make([]float64, o.Width*o.Loss.Outputs)}
-	theta, err := p.solve(Tolerance*o.Loss.Lipschitz, stop)
+	theta, err := p.solve(o.tolerance, stop)
 	if err != nil {
 		return nil, err
 	}

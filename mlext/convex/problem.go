@@ -84,19 +84,43 @@ func (p *problem) sum(theta []float64, size, from, to int) []float64 {
 // four operations, for Outputs scores a sum of as many); products and a block's sum by (blockRows+2) u Lipschitz a row, compensated sums by 3u, the parts by parts u, of the sum of norms. Everything is
 // taken twice. The multiples of theta and the linear term are off by 2u of themselves.
 func (p *problem) rounding(theta []float64) float64 {
+	return rounded(p.loss, p.table.Width(), p.table.Rows(), p.lambda, floats.Norm(theta, 2), floats.Norm(p.linear, 2))
+}
+
+func rounded(l *loss.Loss, width, rows int, lambda, norm, linear float64) float64 {
 	const u = 0x1p-53
-	norm := floats.Norm(theta, 2)
-	lipschitz := p.loss.Lipschitz
+	lipschitz := l.Lipschitz
 	if math.IsInf(lipschitz, 1) { // loss.Quadratic, |x| <= 1 and |y| <= 1
 		lipschitz = 1 + norm
 	}
-	score := float64(p.table.Width() + 2)
-	if p.loss.Outputs == 1 {
-		score = float64(p.table.Width()/4 + 6)
+	score := float64(width + 2)
+	if l.Outputs == 1 {
+		score = float64(width/4 + 6)
 	}
-	row := p.loss.Smooth*score*norm + (16+float64(p.loss.Outputs)+blockRows+2+3+parts)*lipschitz
-	return 2 * u * (float64(p.table.Rows())*row + 2*(p.lambda*norm+floats.Norm(p.linear, 2)))
+	row := l.Smooth*score*norm + (16+float64(l.Outputs)+blockRows+2+3+parts)*lipschitz
+	return 2 * u * (float64(rows)*row + 2*(lambda*norm+linear))
 }
+
+// toleranceFor is the norm of the gradient below which a minimum counts as found, from public numbers alone: linear bounds the norm of the linear term. It is Tolerance times the Lipschitz bound, but no less than lets a table of so many rows prove it.
+//
+// Proof: claim: near the minimum of any problem of at most most rows rounding takes at most two thirds of the tolerance. The objective at the minimum is at most the one at 0, so lambda/2 |theta|^2 <= most AtZero + linear |theta|, which bounds |theta|; what is a tenth further away has a larger gradient than the tolerance, by strong convexity.
+// Whether a training ends well then does not turn on rounding in any table that it takes.
+func toleranceFor(l *loss.Loss, width, most int, lambda, linear float64) (float64, error) {
+	far := (linear + math.Sqrt(linear*linear+2*lambda*float64(most)*l.AtZero)) / lambda
+	t := math.Max(Tolerance*math.Min(l.Lipschitz, 1+far), 1.5*rounded(l, width, most, lambda, 1.1*far, linear))
+	if !(t <= lambda*far/10) {
+		return 0, errInexact
+	}
+	return t, nil
+}
+
+var errInexact = errors.New("convex: lambda is too small for how exactly a minimum can be found")
+
+// usualRows is how many rows a training takes where nobody said it (ForRows).
+const usualRows = 1 << 21
+
+// TooManyRows is an error of trainings over more rows than they were planned for.
+var TooManyRows = errors.New("convex: more rows than the training was planned for")
 
 var errStuck = errors.New("convex: the minimum was not found to the promised exactness")
 

@@ -20,12 +20,14 @@ type Pure struct {
 	Scale          float64 // of the linear term
 	OutScale       float64 // of what is added to the minimum
 	step, outStep  float64
+	tolerance      float64
+	most           int     // rows
 	parameters     float64 // how many
 	change, settle float64 // of a unit's gradient, by absolute entries; the epsilon that hides how exactly the minimum is found
 }
 
 const (
-	pureOutShare = 1.0 / 1000 // of epsilon, for how exactly the minimum is found
+	pureOutShare = 1.0 / 300 // of epsilon, for how exactly the minimum is found
 	pureOutBits  = 6
 )
 
@@ -61,8 +63,9 @@ func NewPureObjective(l *loss.Loss, width, rows int, row, epsilon, lambda float6
 		return nil, errPure
 	}
 	p.step = math.Ldexp(1, int(math.Ceil(math.Log2(p.Scale)))-noiseBits)
-	n := math.Sqrt(p.parameters)
-	p.out(2*(Tolerance*l.Lipschitz+n*p.step)/p.Lambda*n, p.settle)
+	if err := p.ForRows(usualRows); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
@@ -79,8 +82,27 @@ func NewPureOutput(l *loss.Loss, width, rows int, epsilon, lambda float64) (*Pur
 	if p.Lambda == 0 { // noise of each coordinate has the deviation sqrt 2 scale
 		p.Lambda = outputLambda(math.Sqrt2 * n * n * float64(rows) * l.Lipschitz / epsilon)
 	}
-	p.out((float64(rows)*l.Lipschitz+2*Tolerance*l.Lipschitz)/p.Lambda*n, epsilon)
+	if err := p.ForRows(usualRows); err != nil {
+		return nil, err
+	}
 	return p, nil
+}
+
+// ForRows is Objective.ForRows.
+func (p *Pure) ForRows(most int) (err error) {
+	n := math.Sqrt(p.parameters)
+	if p.most = most; p.Objective {
+		if p.tolerance, err = toleranceFor(p.Loss, p.Width, most, p.Lambda, p.Scale*(2*n+80)); err != nil { // but for a probability of e^-70
+			return err
+		}
+		p.out(2*(p.tolerance+n*p.step)/p.Lambda*n, p.settle)
+		return nil
+	}
+	if p.tolerance, err = toleranceFor(p.Loss, p.Width, most, p.Lambda, 0); err != nil {
+		return err
+	}
+	p.out((float64(p.Rows)*p.Loss.Lipschitz+2*p.tolerance)/p.Lambda*n, p.Epsilon)
+	return nil
 }
 
 func newPure(l *loss.Loss, width, rows int, epsilon, lambda float64) (*Pure, error) {
@@ -101,6 +123,9 @@ func (p *Pure) Train(t *data.Table, src *noise.Source, stop func() error) (*Mode
 	if t.Width() != p.Width || t.Single() != (p.Rows == 1) {
 		return nil, errors.New("convex: the table is not as was planned")
 	}
+	if t.Rows() > p.most {
+		return nil, TooManyRows
+	}
 	linear := make([]float64, int(p.parameters))
 	if p.Objective {
 		steps := make([]int64, len(linear))
@@ -119,7 +144,7 @@ func (p *Pure) Train(t *data.Table, src *noise.Source, stop func() error) (*Mode
 	if err != nil {
 		return nil, err
 	}
-	theta, err := (&problem{table: t, loss: p.Loss, lambda: p.Lambda, linear: linear}).solve(Tolerance*p.Loss.Lipschitz, stop)
+	theta, err := (&problem{table: t, loss: p.Loss, lambda: p.Lambda, linear: linear}).solve(p.tolerance, stop)
 	if err != nil {
 		return nil, err
 	}

@@ -178,7 +178,7 @@ func TestPureCalibrated(t *testing.T) {
 				}
 				o := account.Objective{Smooth: l.Smooth, Lambda: p.Lambda, Rows: rows, Outputs: l.Outputs}
 				n := math.Sqrt(p.parameters)
-				moved := 2*n*(Tolerance*l.Lipschitz+n*p.step/2)/p.Lambda + n*n*p.outStep
+				moved := 2*n*(p.tolerance+n*p.step/2)/p.Lambda + n*n*p.outStep
 				spent := account.PureObjective(o, float64(rows)*rowSum*l.Absolute, p.Scale) + moved/p.OutScale
 				if spent > epsilon*(1+1e-12) || spent < 0.999*epsilon {
 					t.Errorf("%s, %d rows at %g: spends %g", l.Name, rows, epsilon, spent)

@@ -16,7 +16,9 @@ type Loss struct {
 	// the model takes.
 	Lipschitz, Smooth float64
 	// Absolute bounds the sum of the residual's absolute entries.
-	Absolute  float64
+	Absolute float64
+	// AtZero bounds by how much the loss at scores of 0 exceeds the least that it can be, whatever the target.
+	AtZero    float64
 	residual  func(z, y float64) float64   // of one score
 	residuals func(z []float64, y float64) // of several: replaces the scores
 	value     func(z []float64, y float64) float64
@@ -41,7 +43,7 @@ func (l *Loss) Value(z []float64, y float64) float64 { return l.value(z, y) }
 //
 // Proof: the residual is s(z) - y, s the logistic function: within (-1, 1); its derivative s(1-s) is at most 1/4.
 func Logistic() *Loss {
-	return &Loss{Name: "logistic", Outputs: 1, Lipschitz: 1, Absolute: 1, Smooth: 0.25,
+	return &Loss{Name: "logistic", Outputs: 1, AtZero: math.Ln2, Lipschitz: 1, Absolute: 1, Smooth: 0.25,
 		residual: func(z, y float64) float64 { return sigmoid(z) - y },
 		value:    func(z []float64, y float64) float64 { return softplus(z[0]) - y*z[0] },
 	}
@@ -62,7 +64,7 @@ func softplus(z float64) float64 { return math.Max(z, 0) + math.Log1p(math.Exp(-
 // Proof: the residual is p - e_y, p the softmax: (1-p_y)^2 + sum of the other p^2 is at most (1-p_y)^2 + (1-p_y)^2 <= 2, as the others add up to 1-p_y; so the absolute entries add up to 2(1-p_y) <= 2. Its derivative is
 // diag(p) - pp', v'(diag(p) - pp')v the variance of v under p, which is at most (max v - min v)^2/4 <= |v|^2/2 (Popoviciu).
 func Softmax(classes int) *Loss {
-	return &Loss{Name: "softmax", Outputs: classes, Lipschitz: math.Sqrt2, Absolute: 2, Smooth: 0.5,
+	return &Loss{Name: "softmax", Outputs: classes, AtZero: math.Log(float64(classes)), Lipschitz: math.Sqrt2, Absolute: 2, Smooth: 0.5,
 		residuals: func(z []float64, y float64) {
 			most := z[0]
 			for _, v := range z {
@@ -97,7 +99,7 @@ func Softmax(classes int) *Loss {
 // Proof: with margin m = (2y-1) z the derivative by m is -1 below 1-width, 0 above 1+width, and linear between: its size is at most 1, its slope 1/(2 width).
 func Hinge(width float64) *Loss {
 	slope := func(m float64) float64 { return -min(1, max(0, (1+width-m)/(2*width))) }
-	return &Loss{Name: "hinge", Outputs: 1, Lipschitz: 1, Absolute: 1, Smooth: 1 / (2 * width),
+	return &Loss{Name: "hinge", Outputs: 1, AtZero: 1 + width, Lipschitz: 1, Absolute: 1, Smooth: 1 / (2 * width),
 		residual: func(z, y float64) float64 { s := 2*y - 1; return s * slope(s*z) },
 		value: func(z []float64, y float64) float64 {
 			switch m := (2*y - 1) * z[0]; {
@@ -116,7 +118,7 @@ func Hinge(width float64) *Loss {
 //
 // Proof: the residual is z - y, clamped to [-clip, clip]: a nondecreasing function of z, so the loss is convex; its slope is 0 or 1.
 func Squared(clip float64) *Loss {
-	return &Loss{Name: "squared", Outputs: 1, Lipschitz: clip, Absolute: clip, Smooth: 1,
+	return &Loss{Name: "squared", Outputs: 1, AtZero: 0.5, Lipschitz: clip, Absolute: clip, Smooth: 1,
 		residual: func(z, y float64) float64 { return min(clip, max(-clip, z-y)) },
 		value: func(z []float64, y float64) float64 {
 			if r := math.Abs(z[0] - y); r > clip {
@@ -135,7 +137,7 @@ func Poisson(most, clip float64) (*Loss, error) {
 		return nil, fmt.Errorf("loss: counts up to %g, clipped at %g", most, clip)
 	}
 	count := func(y float64) float64 { return min(most, max(0, y)) }
-	return &Loss{Name: "poisson", Outputs: 1, Lipschitz: clip, Absolute: clip, Smooth: most + clip,
+	return &Loss{Name: "poisson", Outputs: 1, AtZero: math.Max(1, 1+most*(math.Log(most)-1)), Lipschitz: clip, Absolute: clip, Smooth: most + clip,
 		residual: func(z, y float64) float64 { return min(clip, max(-clip, math.Exp(min(z, 700))-count(y))) },
 		value: func(z []float64, y float64) float64 {
 			y = count(y)
@@ -154,7 +156,7 @@ func Poisson(most, clip float64) (*Loss, error) {
 
 // Quadratic is half the square of a residual, of targets in [-1, 1]: its gradient has no bound of its own.
 func Quadratic() *Loss {
-	return &Loss{Name: "quadratic", Outputs: 1, Lipschitz: math.Inf(1), Absolute: math.Inf(1), Smooth: 1,
+	return &Loss{Name: "quadratic", Outputs: 1, AtZero: 0.5, Lipschitz: math.Inf(1), Absolute: math.Inf(1), Smooth: 1,
 		residual: func(z, y float64) float64 { return z - y },
 		value:    func(z []float64, y float64) float64 { return (z[0] - y) * (z[0] - y) / 2 },
 	}
