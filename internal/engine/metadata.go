@@ -90,7 +90,7 @@ func (p *Prepared) bind(ctx context.Context) (*plan.Query, error) {
 		if metaErr == nil {
 			return q, nil
 		}
-		if code(err) == sqlerr.Unsupported.Code && (code(metaErr) != sqlerr.Unsupported.Code || position(metaErr) > position(err)) {
+		if code(err) == sqlerr.Unsupported.Code && (code(metaErr) != sqlerr.Unsupported.Code || position(metaErr) > position(err) || sqlerr.ID(err) == sqlerr.UnsupportedType.ID && sqlerr.ID(metaErr) != sqlerr.UnsupportedType.ID) {
 			err = metaErr // the catalogs have what the data's functions stopped at
 		}
 		return nil, err

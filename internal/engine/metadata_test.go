@@ -17,6 +17,7 @@ func TestMissingFunction(t *testing.T) {
 		"SELECT pg_current_wal_lsn(), quote_ident('x')":                       "pg_current_wal_lsn",
 		"SELECT array_position(ARRAY[1, 2], 2), pg_current_wal_lsn()":         "pg_current_wal_lsn",
 		"SELECT pg_encoding_to_char(6), abs(-1), pg_current_wal_insert_lsn()": "pg_current_wal_insert_lsn",
+		"SELECT pg_identify_object('pg_class'::regclass, 1259, 0)":            "pg_identify_object",
 	} {
 		_, err := try(s, sql)
 		var e *sqlerr.Error

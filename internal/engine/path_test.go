@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // TestSearchPath: names without a schema are looked for along search_path, of tables and of the catalogs, as in PostgreSQL; what is asked is the same question whatever the way to its tables.
@@ -33,6 +36,13 @@ func TestSearchPath(t *testing.T) {
 			rows, err := try(s, c.sql)
 			if got := fmt.Sprint(rows); err != nil && !strings.Contains(err.Error(), c.want) || err == nil && !strings.HasPrefix(got, c.want) {
 				t.Errorf("%s: %q: %s: %s, %v", d, c.path, c.sql, got, err)
+			}
+		}
+		s.values.Path = "pg_catalog"
+		for _, sql := range []string{"SELECT count(*) FROM patients", "SELECT count(*) FROM patient"} {
+			var e *sqlerr.Error
+			if _, err := try(s, sql); !errors.As(err, &e) || e.Hint != `Perhaps you meant "public.patients".` {
+				t.Errorf("%s: %v", sql, err)
 			}
 		}
 		s.values.Path = ""

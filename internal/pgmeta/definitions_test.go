@@ -29,7 +29,7 @@ func TestDefinitions(t *testing.T) {
 		"SELECT pg_describe_object(2753, oid, 0) FROM pg_opfamily", "SELECT pg_describe_object(2601, oid, 0) FROM pg_am", "SELECT pg_describe_object(2612, oid, 0) FROM pg_language",
 		"SELECT pg_describe_object(2615, oid, 0) FROM pg_namespace WHERE oid < 12000", "SELECT pg_describe_object('pg_ts_config'::regclass, oid, 0) FROM pg_ts_config", "SELECT pg_describe_object('pg_ts_dict'::regclass, oid, 0) FROM pg_ts_dict",
 		"SELECT pg_describe_object('pg_extension'::regclass, oid, 0) FROM pg_extension", "SELECT pg_describe_object(classid, objid, 0) FROM pg_depend WHERE deptype = 'e'",
-		"SELECT pg_describe_object(0, 0, 0), pg_describe_object(1259, 1, 0)",
+		"SELECT pg_describe_object(0, 0, 0), pg_describe_object(1259, 1, 0), pg_describe_object(1259, 1259, 99), pg_describe_object(1259, 1259, -1), pg_describe_object(1259, 1259, 2)",
 		"SELECT * FROM information_schema.routines", "SELECT * FROM information_schema.parameters", "SELECT * FROM information_schema.table_privileges", "SELECT * FROM information_schema.column_privileges WHERE table_schema = 'public'",
 		"SELECT * FROM information_schema.routine_privileges", "SELECT * FROM information_schema.usage_privileges WHERE object_type <> 'COLLATION'", "SELECT * FROM information_schema.udt_privileges",
 		"SELECT * FROM information_schema.check_constraint_routine_usage",

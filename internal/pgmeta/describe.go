@@ -33,6 +33,9 @@ func addDescribe(add func(name string, f function, args ...int)) {
 			return nil, sqlerr.New(sqlerr.Unsupported, "pg_describe_object of the catalog %d is not supported", class)
 		}
 		if row := s.object(catalog, object); row != nil {
+			if catalog == "pg_class" && sub != 0 && !s.hasAttribute(object, sub) {
+				return nil, nil
+			}
 			return s.descriptionOf(catalog, row, object, sub), nil
 		}
 		return nil, nil

@@ -2,6 +2,7 @@ package pgmeta
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -284,6 +285,11 @@ func (s *Session) attribute(rel, n int64) string {
 		}
 	}
 	return "?column?"
+}
+
+// hasAttribute: a relation has a column of this number.
+func (s *Session) hasAttribute(rel, n int64) bool {
+	return slices.ContainsFunc(s.attributesOf(rel), func(row []sqltype.Value) bool { return row[attNum()] == n })
 }
 
 func attNum() int { return builtin()[pgCatalog+".pg_attribute"].place("attnum") }

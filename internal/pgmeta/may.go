@@ -128,6 +128,9 @@ func may(name string) evaluator {
 		if row == nil && !named {
 			return nil, nil
 		}
+		if n, isNumber := a[1].(int64); name == "column" && isNumber && !s.hasAttribute(oid, n) {
+			return nil, nil
+		}
 		if name == "sequence" {
 			return nil, sqlerr.New(sqlerr.WrongObjectType, "\"%s\" is not a sequence", text("pg_class", row, "relname"))
 		}

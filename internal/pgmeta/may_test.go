@@ -41,7 +41,9 @@ func TestMay(t *testing.T) {
 		"SELECT has_table_privilege(99999::oid, 'select'), has_schema_privilege(99999::oid, 'usage'), has_column_privilege(99999::oid, 'x', 'select'), has_type_privilege(99999::oid, 'usage'), has_function_privilege(99999::oid, 'execute'), " +
 			"has_language_privilege(99999::oid, 'usage'), has_database_privilege(99999::oid, 'connect'), has_tablespace_privilege(99999::oid, 'create'), has_sequence_privilege(99999::oid, 'usage'), " +
 			"has_server_privilege(99999::oid, 'usage'), has_foreign_data_wrapper_privilege(99999::oid, 'usage'), has_any_column_privilege(99999::oid, 'select')",
-		"SELECT has_column_privilege('patients', 'patient_id', 'select'), has_column_privilege('patients', 1::int2, 'select'), has_column_privilege('patients', 'ctid', 'select'), has_column_privilege('public', 'patients', 'patient_id', 'select')",
+		"SELECT has_column_privilege('patients', 'patient_id', 'select'), has_column_privilege('patients', 1::int2, 'select'), has_column_privilege('patients', 'ctid', 'select'), has_column_privilege('patients', (-1)::int2, 'select'), " +
+			"has_column_privilege('pg_class'::regclass, 99::int2, 'select'), has_column_privilege('pg_class'::regclass, 0::int2, 'select'), has_column_privilege('public', 'patients', 99::int2, 'select'), " +
+			"has_column_privilege('public', 'patients', 'patient_id', 'select')",
 		"SELECT has_schema_privilege('public', 'usage'), has_schema_privilege('public', 'public', 'usage'), has_schema_privilege('public', 'public', 'create'), has_schema_privilege('public', 'pg_toast', 'usage')",
 		"SELECT proname, has_function_privilege('public', oid, 'execute') FROM pg_proc", "SELECT lanname, has_language_privilege('public', oid, 'usage') FROM pg_language",
 		"SELECT has_database_privilege('demo', 'connect'), has_database_privilege('public', 'demo', 'temp'), has_database_privilege('public', 'demo', 'create'), has_type_privilege('int4', 'usage'), has_type_privilege('public', 'integer', 'usage')",

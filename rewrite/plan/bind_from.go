@@ -100,6 +100,11 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 		}
 		err := sqlerr.New(sqlerr.UndefinedTable, "relation %q does not exist", name).At(int(t.Pos))
 		if n := sqlerr.Nearest(t.Name, b.cat.TableNames()); n != "" {
+			if _, found := b.cat.Table("", n); !found { // search_path has not its schema
+				if _, public := b.cat.Table("public", n); public {
+					n = "public." + n
+				}
+			}
 			err = err.WithHint("Perhaps you meant %q.", n)
 		}
 		return nil, nil, err
