@@ -1,12 +1,12 @@
 package mlext
 
 import (
+	"encoding/json"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // arrays says that a feature is one.
@@ -19,48 +19,89 @@ func (m *Model) arrays() bool {
 	return false
 }
 
-// mostProducts is how many products of elements and coefficients a prediction may have: each is written out, and planning and computing them takes seconds beyond.
-const mostProducts = 32
-
-// fewElements refuses predictions of large arrays.
-func (m *Model) fewElements() error {
-	n := 0
-	for i := range m.Features {
-		n += m.Features[i].Length * len(m.Scores)
+// predictArrays writes what a model with arrays among its features predicts: one call, which reads each array once.
+func (m *Model) predictArrays(args []string, probability bool) (string, error) {
+	switch {
+	case probability && m.Kind == "svm":
+		return "", noMargin()
+	case probability && m.Kind != "logistic_regression" && m.Kind != "softmax_regression":
+		return "", noProbability(m)
+	case probability:
+		return m.scores(plan.ScoreShare, args, "")
+	case m.Kind == "linear_regression":
+		return m.scores(plan.ScoreValue, args, "")
+	case m.Kind == "poisson_regression":
+		return m.scores(plan.ScoreCount, args, "")
 	}
-	if n > mostProducts {
-		return sqlerr.New(sqlerr.Unsupported, "predictions of %d elements of arrays are not supported", n).WithHint("Elements times scores may be %d. EXPORT DP MODEL %s AS json has the coefficients of larger arrays.", mostProducts, m.Name)
+	text, err := m.scores(plan.ScoreClass, args, "")
+	return m.Target.of(text), err
+}
+
+// scoringArrays is how it is evaluated where it predicts classes.
+func (m *Model) scoringArrays(s *Scoring, features []string, target string) error {
+	of, cells, loss := plan.ScoreBin, bins, ""
+	if m.Kind == "softmax_regression" {
+		of, cells = plan.ScoreClass, len(m.Scores)
+	}
+	text, err := m.scores(of, features, "")
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("CASE " + text)
+	for i := range cells {
+		fmt.Fprintf(&b, " WHEN %d THEN %d", i, i)
+	}
+	s.Keys, s.Values = []string{m.Target.index(target), b.String() + " END"}, []string{unclamped}
+	if m.Kind == "softmax_regression" {
+		if loss, err = m.scores(plan.ScoreLoss, features, m.Target.index(target)); err != nil {
+			return err
+		}
+		s.Values = append(s.Values, "sum("+loss+")")
 	}
 	return nil
 }
 
-// typed gives arrays their type that are written as strings, which have none by themselves. Others keep their own: a cast would be computed for every element.
+// scores writes what is computed of the scores: the arrays' coefficients are one text, what the other features add an argument for each score.
+func (m *Model) scores(of string, args []string, class string) (string, error) {
+	what := plan.Scores{Of: of, Lo: m.Target.Lo, Hi: m.Target.Hi}
+	if m.Kind == "poisson_regression" {
+		what.Lo = 0
+	}
+	args = m.typed(args)
+	var list, arrays []string
+	for i := range m.Scores {
+		list = append(list, m.score(&m.Scores[i], args))
+	}
+	if class != "" {
+		list = append(list, class)
+	}
+	for i := range m.Features {
+		f := &m.Features[i]
+		if f.Length == 0 {
+			continue
+		}
+		a := plan.ScoreArray{Length: f.Length, Lo: f.Lo, Hi: f.Hi}
+		for j := range m.Scores {
+			a.Coefficients = append(a.Coefficients, m.Scores[j].Coefficients[i])
+		}
+		what.Arrays, arrays = append(what.Arrays, a), append(arrays, args[i])
+	}
+	text, err := json.Marshal(what)
+	if err != nil {
+		return "", sqlerr.New(sqlerr.NumericRange, "the coefficients of model %s are too large to predict by", m.Name).WithCause(err)
+	}
+	return fmt.Sprintf("%s('%s', %s)", plan.ScoresCall, text, strings.Join(append(list, arrays...), ", ")), nil
+}
+
+// typed gives arrays their type that have none by themselves: strings, NULL and parameters.
 func (m *Model) typed(args []string) []string {
 	out := append([]string(nil), args...)
 	for i := range out {
-		if f := &m.Features[i]; f.Length > 0 && strings.HasPrefix(strings.TrimLeft(out[i], "("), "'") && !strings.Contains(out[i], "::") {
+		f, x := &m.Features[i], strings.Trim(out[i], "()")
+		if f.Length > 0 && !strings.Contains(x, "::") && (strings.HasPrefix(x, "'") || strings.HasPrefix(x, "$") || strings.EqualFold(x, "null")) {
 			out[i] = "CAST(" + out[i] + " AS " + f.Type + ")"
 		}
 	}
 	return out
-}
-
-// elements writes the sum of an array's elements, each within its range, times their coefficients: NULL where the array is, or has another length. Elements without a coefficient need not be read.
-func (f *Feature) elements(c []float64, x string) string {
-	var b strings.Builder
-	length, element := "cardinality("+x+")", x+"[%d]"
-	if f.Type == "bytea" {
-		length, element = "octet_length("+x+")", "get_byte("+x+", %d - 1)"
-	}
-	lo, hi := number(f.Lo), number(f.Hi)
-	if f.Lo == math.Trunc(f.Lo) && f.Hi == math.Trunc(f.Hi) && math.Abs(f.Lo) < 1<<31 && math.Abs(f.Hi) < 1<<31 { // fewer words: a prediction of a large array is near the limit of tokens
-		lo, hi = strconv.Itoa(int(f.Lo)), strconv.Itoa(int(f.Hi))
-	}
-	fmt.Fprintf(&b, "(CASE WHEN %s = %d THEN 0e0", length, f.Length)
-	for i, v := range c {
-		if v != 0 {
-			fmt.Fprintf(&b, " + '%s'::float8 * least(%s, greatest(%s, "+element+"))", strconv.FormatFloat(v, 'g', -1, 64), hi, lo, i+1)
-		}
-	}
-	return b.String() + " END)"
 }

@@ -7,23 +7,28 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
-// TestArrayPredictions: those of few elements are written out, those of many refused before anything is planned.
+// TestArrayPredictions: a prediction names its arguments once, has the coefficients as one text, and is refused where the model has none.
 func TestArrayPredictions(t *testing.T) {
-	of := func(length, scores int) *Model {
-		m := &Model{Name: "m", Kind: "logistic_regression", Target: Feature{Name: "y", Boolean: true, Levels: []string{"false", "true"}}, Features: []Feature{{Name: "x", Length: length, Hi: 255, Type: "smallint[]"}}}
-		for range scores {
-			m.Scores = append(m.Scores, Score{Coefficients: [][]float64{make([]float64, length)}})
-			m.Scores[0].Coefficients[0][length-1] = 0.5
-		}
-		return m
+	m := &Model{Name: "m", Kind: "softmax_regression", Target: Feature{Name: "y", Type: "text", Levels: []string{"a", "b", "c"}}, Features: []Feature{{Name: "x", Length: 784, Hi: 255, Type: "smallint[]"}}}
+	for range m.Target.Levels {
+		m.Scores = append(m.Scores, Score{Coefficients: [][]float64{make([]float64, 784)}})
+		m.Scores[0].Coefficients[0][783] = 0.5
 	}
-	text, err := of(16, 1).Predict([]string{"(pixels)"}, true)
-	if err != nil || !strings.Contains(text, "cardinality(x1) = 16") || !strings.Contains(text, "'0.5'::float8 * least(255, greatest(0, x1[16]))") {
+	text, err := m.Predict([]string{"(pixels)"}, false)
+	if err != nil || strings.Count(text, "pixels") != 1 || strings.Count(text, "'") > 2+2*len("abc")+2*2*len(m.Scores) || !strings.HasPrefix(text, "(CASE dp_scores('") || !strings.Contains(text, "WHEN 2 THEN CAST('c' AS text)") {
 		t.Errorf("%s, %v", text, err)
 	}
-	for _, m := range []*Model{of(33, 1), of(17, 2)} {
+	if text, err = m.Predict([]string{"('{1,2}')"}, true); err != nil || !strings.HasSuffix(text, "CAST(('{1,2}') AS smallint[]))") {
+		t.Errorf("%s, %v", text, err)
+	}
+	s, err := m.Scoring([]string{"c1"}, "c2")
+	if err != nil || len(s.Keys) != 2 || len(s.Values) != 2 || strings.Count(s.Keys[1], "c1") != 1 || strings.Count(s.Values[1], "c1") != 1 {
+		t.Errorf("%v, %v", s, err)
+	}
+	for _, kind := range []string{"svm", "linear_regression", "poisson_regression"} {
+		m.Kind = kind
 		if _, err := m.Predict([]string{"(pixels)"}, true); sqlerr.ID(err) != sqlerr.Unsupported.ID {
-			t.Errorf("%v", err)
+			t.Errorf("%s: %v", kind, err)
 		}
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // bins is into how many intervals a score is cut: enough for AUC within a part of 2/bins^2 or so, few enough that each is counted well.
-const bins = 20
+const bins = plan.ScoreBins
 
 // unclamped is a count that noise may make negative: sums of it are not biased.
 const unclamped = "count(*) + 0"
@@ -23,6 +25,9 @@ type Scoring struct {
 // Scoring is how the model is evaluated.
 func (m *Model) Scoring(features []string, target string) (*Scoring, error) {
 	s := &Scoring{model: m}
+	if classes := m.Kind == "softmax_regression" || m.Kind == "logistic_regression" || m.Kind == "svm"; classes && m.arrays() {
+		return s, m.scoringArrays(s, features, target)
+	}
 	switch m.Kind {
 	case "logistic_regression", "svm":
 		kind := *m
@@ -59,7 +64,7 @@ func (m *Model) Scoring(features []string, target string) (*Scoring, error) {
 }
 
 // mostLoss is what a row's log-loss counts at most: that of a class of probability 0.001 or less.
-const mostLoss = 7
+const mostLoss = plan.MostScoreLoss
 
 // loss writes the log-loss of several classes: the logarithm of the sum of exp of their scores, less the score of the class that there is.
 func (m *Model) loss(features []string, target string) string {

@@ -120,11 +120,8 @@ func (m *Model) Predict(args []string, probability bool) (string, error) {
 	for _, a := range args {
 		length += len(a)
 	}
-	if m.arrays() { // each is read as often as it has elements
-		if err := m.fewElements(); err != nil {
-			return "", err
-		}
-		args, length = m.typed(args), shortArgs+1
+	if m.arrays() {
+		return m.predictArrays(args, probability)
 	}
 	if len(m.Scores) == 1 && length <= shortArgs {
 		return m.says([]string{m.score(&m.Scores[0], args)}, probability)
@@ -183,7 +180,7 @@ func (m *Model) says(z []string, probability bool) (string, error) {
 	case "logistic_regression", "svm":
 		if probability {
 			if m.Kind == "svm" {
-				return "", sqlerr.New(sqlerr.Unsupported, "a support vector machine has no probabilities").WithHint("Train a logistic_regression, or use dp_predict.")
+				return "", noMargin()
 			}
 			return "(1 / (1 + exp(-(" + z[0] + "))))", nil
 		}
@@ -202,6 +199,10 @@ func (m *Model) says(z []string, probability bool) (string, error) {
 	}
 	hi := number(m.Target.Hi)
 	return fmt.Sprintf("(CASE WHEN %s > %s THEN %s ELSE exp(%s) END)", z[0], number(math.Log(m.Target.Hi)), hi, z[0]), nil
+}
+
+func noMargin() error {
+	return sqlerr.New(sqlerr.Unsupported, "a support vector machine has no probabilities").WithHint("Train a logistic_regression, or use dp_predict.")
 }
 
 func noProbability(m *Model) error {
@@ -233,14 +234,13 @@ func largest(z []string) string {
 	return b.String() + " END"
 }
 
-// score writes a linear score.
+// score writes a linear score, without arrays.
 func (m *Model) score(s *Score, args []string) string {
 	var b strings.Builder
 	b.WriteString("(" + number(s.Intercept))
 	for i := range m.Features {
 		f, c := &m.Features[i], s.Coefficients[i]
 		if f.Length > 0 {
-			b.WriteString(" + " + f.elements(c, args[i]))
 			continue
 		}
 		if f.Levels == nil {

@@ -181,6 +181,9 @@ func (e *evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []s
 		return nil, err
 	}
 	outer, ok := sts[0].Node.(*pgsyntax.Select)
+	if ok {
+		plan.OwnScores(outer)
+	}
 	if !ok || !graft(outer, e.node.Query) {
 		return nil, sqlerr.New(sqlerr.Internal, "an evaluation's query cannot be read")
 	}

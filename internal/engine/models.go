@@ -9,6 +9,7 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // prepareModel checks a statement about DP models.
@@ -85,6 +86,7 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 	if !ok || len(sel.Targets) != 1 {
 		return nil, sqlerr.New(sqlerr.Internal, "a prediction is no expression")
 	}
+	plan.OwnScores(sel)
 	return sel.Targets[0].Expr, nil
 }
 

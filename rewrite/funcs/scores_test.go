@@ -1,0 +1,240 @@
+package funcs
+
+import (
+	"context"
+	"database/sql"
+	gojson "encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// scoreCase is a row of scores over arrays of five elements: of one array type, or of bytes.
+type scoreCase struct {
+	what Scores
+	elem sqltype.OID
+	k    int
+}
+
+func scoreCases() (out []scoreCase) {
+	r := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // a fixed seed
+	for _, elem := range []sqltype.OID{blob, sqltype.OIDInt2, i4, sqltype.OIDInt8, sqltype.OIDFloat4, f8, numeric} {
+		for _, of := range []string{ScoreClass, ScoreShare, ScoreBin, ScoreValue, ScoreCount, ScoreLoss} {
+			for _, scale := range []float64{1, 1e-305, 1e200} {
+				if scale != 1 && of != ScoreClass && of != ScoreCount && of != ScoreLoss {
+					continue
+				}
+				k := 3
+				if of == ScoreBin || of == ScoreValue || of == ScoreCount || scale > 1 {
+					k = 1
+				}
+				if of == ScoreLoss {
+					k = 3
+				}
+				a := ScoreArray{Length: 5, Lo: -2, Hi: 250}
+				switch {
+				case elem == blob:
+					a.Lo = 3
+				case scale < 1 && elem != sqltype.OIDInt2: // wide
+					a.Lo, a.Hi = -1e6, 1e9
+				}
+				for range k {
+					c := make([]float64, a.Length)
+					for i := range c {
+						c[i] = r.NormFloat64() * scale / a.Hi
+					}
+					a.Coefficients = append(a.Coefficients, c)
+				}
+				out = append(out, scoreCase{Scores{Of: of, Arrays: []ScoreArray{a}, Lo: 0, Hi: 40}, elem, k})
+			}
+		}
+	}
+	return out
+}
+
+// scoreArrays are what a column of the type may hold, as PostgreSQL writes it: of the length, and not.
+func scoreArrays(elem sqltype.OID) []string {
+	if elem == blob {
+		return []string{`\x0102030405`, `\xff00ff00ff`, `\x0000000000`, `\x01020304`, `\x010203040506`, `\x`}
+	}
+	out := []string{"{1,2,3,4,5}", "{-7,0,300,30000,250}", "{0,0,0,0,0}", "{249,1,-2,-1,17}", "{1,2,3,4}", "{1,2,3,4,5,6}", "{}", "{1,2,NULL,4,5}", "{NULL,NULL,NULL,NULL,NULL}", "{{1,2,3,4,5}}", "[0:4]={1,2,3,4,5}"}
+	if elem == sqltype.OIDFloat4 || elem == f8 || elem == numeric {
+		out = append(out, "{NaN,1,2,3,4}", "{Infinity,-Infinity,0.5,1.25,249.999}", "{1e-37,-1e-37,1e37,-1e37,0.1}")
+	}
+	if elem == f8 {
+		out = append(out, "{5e-324,-5e-324,1e308,-1e308,2e-308}")
+	}
+	if elem == numeric {
+		out = append(out, "{1"+strings.Repeat("0", 400)+",-1"+strings.Repeat("0", 400)+",0."+strings.Repeat("0", 400)+"1,1,2}")
+	}
+	return out
+}
+
+// TestScores: PostgreSQL, DuckDB and Go say the same of every array, none raises, and it is what a loop over the coefficients says.
+func TestScores(t *testing.T) {
+	ctx := context.Background()
+	conn := connect(t)
+	duck, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer duck.Close()
+	for _, c := range scoreCases() {
+		text, err := gojson.Marshal(c.what)
+		if err != nil {
+			t.Fatal(err)
+		}
+		typ := sqltype.Type{OID: blob, Typmod: -1}
+		if c.elem != blob {
+			typ, _ = sqltype.ArrayOf(sqltype.Type{OID: c.elem, Typmod: -1})
+		}
+		var args []sqltype.OID
+		numbers := []sqltype.Value{0.25, -0.5, 0.125}[:c.k]
+		if math.Abs(c.what.Arrays[0].Coefficients[0][0]) > 1e100 {
+			numbers = []sqltype.Value{math.Inf(1), math.Inf(-1), math.NaN()}[:c.k]
+		}
+		var printed []string
+		for _, b := range numbers {
+			args, printed = append(args, f8), append(printed, "CAST('"+sqltype.FormatText(b, sqltype.Float8)+"' AS double precision)")
+		}
+		var values []sqltype.Value
+		values = append(append(values, ""), numbers...)
+		if c.what.Of == ScoreLoss {
+			args, printed, values = append(args, i4), append(printed, "2"), append(values, int64(2))
+		}
+		f, err := NewScores(string(text), append(args, typ.OID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, array := range scoreArrays(c.elem) {
+			what := fmt.Sprintf("%s of %s %s, coefficients %v", c.what.Of, typ, array, c.what.Arrays[0].Coefficients)
+			sqlOf := func(d Dialect, x string) string {
+				return "SELECT CAST(" + f.Spell(d, append([]string{""}, append(append([]string(nil), printed...), x)...), nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
+			}
+			var pg *float64
+			if err := conn.QueryRow(ctx, sqlOf(Postgres, "(SELECT CAST('"+array+"' AS "+sqlName(typ.OID)+"))")).Scan(&pg); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			if c.elem == blob {
+				var dk sql.NullFloat64
+				if err := duck.QueryRowContext(ctx, sqlOf(DuckDB, "(from_hex('"+array[2:]+"'))")).Scan(&dk); err != nil {
+					t.Fatalf("%s: %v", what, err)
+				}
+				if (pg == nil) == dk.Valid || pg != nil && !almost(*pg, dk.Float64) {
+					t.Errorf("%s: PostgreSQL %v, DuckDB %v", what, pg, dk)
+				}
+			}
+			x, ok := c.read(array)
+			if ok != (pg != nil) {
+				t.Errorf("%s: PostgreSQL %v, want a value: %t", what, pg, ok)
+				continue
+			}
+			if v, err := sqltype.ParseText(array, typ); err == nil && !strings.Contains(array, "NaN") && !strings.Contains(array, "Infinity") { // of numerics Go has none
+				got, err := f.Eval(append(append([]sqltype.Value(nil), values...), v), nil, sqltype.Type{})
+				if err != nil || (got == nil) == ok || ok && !almost(asFloat(got), *pg) {
+					t.Errorf("%s: Go %v, %v, PostgreSQL %v", what, got, err, pg)
+				}
+			}
+			if !ok {
+				continue
+			}
+			if r := f.Range([]*num.Interval{}, nil); *pg < r.Lo.InexactFloat64() || *pg > r.Hi.InexactFloat64() {
+				t.Errorf("%s: %g is outside of %s to %s", what, *pg, r.Lo, r.Hi)
+			}
+			if math.Abs(c.what.Arrays[0].Coefficients[0][0]) > 1e100 { // a grid of such steps says nothing of small scores
+				continue
+			}
+			if want := c.loop(numbers, x); math.Abs(want-*pg) > 1e-4 {
+				t.Errorf("%s: %g, want %g", what, *pg, want)
+			}
+		}
+	}
+}
+
+func almost(a, b float64) bool { return a == b || math.Abs(a-b) <= 1e-12*math.Abs(a) }
+
+func asFloat(v sqltype.Value) float64 {
+	if n, ok := v.(int64); ok {
+		return float64(n)
+	}
+	return v.(float64)
+}
+
+// read are an array's elements within their range.
+func (c scoreCase) read(text string) (out []float64, ok bool) {
+	var list []float64
+	if c.elem == blob {
+		for i := 2; i < len(text); i += 2 {
+			var b int
+			_, _ = fmt.Sscanf(text[i:i+2], "%x", &b)
+			list = append(list, float64(b))
+		}
+	} else {
+		_, text, _ = strings.Cut("="+text, "=")
+		if _, after, cut := strings.Cut(text, "="); cut {
+			text = after
+		}
+		if strings.HasPrefix(text, "{{") {
+			return nil, false
+		}
+		for _, s := range strings.Split(strings.Trim(text, "{}"), ",") {
+			if s == "NULL" || s == "" {
+				return nil, false
+			}
+			v, _ := strconv.ParseFloat(s, 64) // beyond the range: infinite
+			list = append(list, v)
+		}
+	}
+	a := c.what.Arrays[0]
+	for _, v := range list {
+		if math.IsNaN(v) {
+			v = a.Hi
+		}
+		out = append(out, math.Max(a.Lo, math.Min(a.Hi, v)))
+	}
+	return out, len(out) == a.Length
+}
+
+// loop is what is computed of the scores of elements.
+func (c scoreCase) loop(numbers []sqltype.Value, x []float64) float64 {
+	z, best, sum := make([]float64, c.k), 0, 0.0
+	for j := range z {
+		z[j] = math.Min(1e290, numbers[j].(float64))
+		for i, v := range x {
+			z[j] += c.what.Arrays[0].Coefficients[j][i] * v
+		}
+		if z[j] > z[best] {
+			best = j
+		}
+	}
+	for _, v := range z {
+		sum += math.Exp(v - z[best])
+	}
+	one := 1 / (1 + math.Exp(-z[0]))
+	switch {
+	case c.what.Of == ScoreClass && c.k == 1:
+		if z[0] > 0 {
+			return 1
+		}
+		return 0
+	case c.what.Of == ScoreClass:
+		return float64(best)
+	case c.what.Of == ScoreShare && c.k == 1:
+		return one
+	case c.what.Of == ScoreShare:
+		return 1 / sum
+	case c.what.Of == ScoreBin:
+		return math.Min(19, math.Floor(20*one))
+	case c.what.Of == ScoreLoss:
+		return math.Max(0, math.Min(7, math.Log(sum)+z[best]-z[2]))
+	case c.what.Of == ScoreValue:
+		return math.Max(0, math.Min(40, 20+20*z[0]))
+	}
+	return math.Min(40, math.Exp(z[0]))
+}

@@ -1,0 +1,153 @@
+package funcs
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The scores' forms: arrays are read once a row, and whatever is computed of the scores reads them by their names.
+
+func places64(list []float64) string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strings.Join(out, ",")
+}
+
+func double(v float64) string {
+	return "CAST('" + strconv.FormatFloat(v, 'g', -1, 64) + "' AS double precision)"
+}
+
+// postgres is the form of arguments: scores' numbers, the class, arrays. OFFSET 0 keeps PostgreSQL from writing what is below into what is above, which mentions it often; a compressed text of bytes is unpacked once.
+func (s *scores) postgres(x []string) string {
+	var in, sums, zs, more []string
+	for j := range s.k {
+		in = append(in, fmt.Sprintf("float8larger(float8smaller(%s, %s), %s) AS b%d", x[j], double(mostScore), double(-mostScore), j+1))
+	}
+	at := s.k
+	if s.Of == ScoreLoss {
+		in, more, at = append(in, x[at]+" AS y"), []string{"v.y"}, at+1
+	}
+	for i := range s.arrays {
+		l, name := &s.arrays[i], fmt.Sprintf("v.x%d", i+1)
+		text := x[at+i]
+		if l.type_ == blob {
+			text += ` || CAST('' AS bytea)`
+		}
+		in, sums = append(in, fmt.Sprintf("%s AS x%d", text, i+1)), append(sums, l.postgres(name)+fmt.Sprintf(" AS a%d", i+1))
+	}
+	for j := range s.k {
+		z := fmt.Sprintf("v.b%d", j+1)
+		for i := range s.arrays {
+			z += fmt.Sprintf(" + a%d.s%d", i+1, j+1)
+		}
+		zs = append(zs, fmt.Sprintf("%s AS z%d", z, j+1))
+	}
+	return fmt.Sprintf("(SELECT %s FROM (SELECT %s FROM (SELECT %s OFFSET 0) AS v, %s OFFSET 0) AS z)", s.said(func(j int) string { return fmt.Sprintf("z.z%d", j+1) }, "z.y"),
+		strings.Join(append(zs, more...), ", "), strings.Join(in, ", "), strings.Join(sums, ", "))
+}
+
+// postgres is the array's part of each score, s1 and on: one row, from the elements beside their coefficients.
+func (l *linear) postgres(x string) string {
+	var names, arrays, sums []string
+	for j, c := range l.c {
+		names, arrays = append(names, fmt.Sprintf("w%d", j+1)), append(arrays, "CAST('{"+places64(c)+"}' AS float8[])")
+		sums = append(sums, fmt.Sprintf("CASE WHEN count(r.n) = %d THEN %s + %s * sum(r.n * r.w%d) END AS s%d", l.Length, double(l.from[j]), double(l.unit[j]), j+1, j+1))
+	}
+	w, all := strings.Join(names, ", "), strings.Join(arrays, ", ")
+	if l.type_ == blob {
+		return fmt.Sprintf("LATERAL (SELECT %s FROM (SELECT %s AS n, %s FROM (SELECT CASE WHEN octet_length(%s) = %d THEN get_byte(%s, CAST(i - 1 AS int4)) END AS e, %s FROM unnest(%s) WITH ORDINALITY AS u(%s, i)) AS t WHERE e IS NOT NULL OFFSET 0) AS r)",
+			strings.Join(sums, ", "), l.steps(Postgres, "e"), w, x, l.Length, x, w, all, w)
+	}
+	return fmt.Sprintf("LATERAL (SELECT %s FROM (SELECT %s AS n, %s FROM unnest(CASE WHEN cardinality(%s) = %d AND array_ndims(%s) = 1 THEN %s END, %s) AS u(e, %s) WHERE e IS NOT NULL OFFSET 0) AS r)",
+		strings.Join(sums, ", "), l.steps(Postgres, "e"), w, x, l.Length, x, x, all, w)
+}
+
+// steps is an element that is not NULL as a whole number of steps, of both backends.
+func (l *linear) steps(d Dialect, e string) string {
+	if l.whole {
+		return fmt.Sprintf("CAST(least(greatest(%s, %d), %d) - %d AS double precision)", e, int64(l.Lo), int64(l.Hi), int64(l.Lo))
+	}
+	lo, hi := double(l.Lo), double(l.Hi)
+	if l.type_ == numeric { // one of many digits is no float8, nor is one of many places
+		e = fmt.Sprintf("CAST(round(least(greatest(%s, CAST(%s AS numeric)), CAST(%s AS numeric)), %d) AS double precision)", e, quoted(strconv.FormatFloat(l.Lo, 'f', -1, 64)), quoted(strconv.FormatFloat(l.Hi, 'f', -1, 64)), l.digit)
+	} else if l.type_ != f8 {
+		e = "CAST(" + e + " AS double precision)"
+	}
+	return floatRounding(d, "round", fmt.Sprintf("greatest(least(greatest(%s, %s), %s) - %s, %s) / %s", e, lo, hi, lo, double(l.grid/2), double(l.grid)))
+}
+
+// duck is the same: bytes are read as hexadecimal digits, and names are a lambda's, since a subquery may not stand everywhere.
+func (s *scores) duck(x []string) string {
+	at := s.k
+	var in []string
+	y := ""
+	if s.Of == ScoreLoss {
+		y, at = "_s.y", at+1
+		in = append(in, "'y': "+x[s.k])
+	}
+	var steps []string
+	for i := range s.arrays {
+		l := &s.arrays[i]
+		if l.type_ != blob {
+			return ""
+		}
+		a := x[at+i]
+		steps = append(steps, fmt.Sprintf("'n%d': list_transform(regexp_extract_all(hex(CASE WHEN octet_length(%s) = %d THEN %s END), '..'), lambda _h: %s)", i+1, a, l.Length, a, l.steps(DuckDB, "CAST('0x' || _h AS INTEGER)")))
+	}
+	for j := range s.k {
+		z := fmt.Sprintf("CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END", x[j], double(mostScore), double(mostScore), x[j], double(-mostScore), double(-mostScore), x[j])
+		for i := range s.arrays {
+			l := &s.arrays[i]
+			z += fmt.Sprintf(" + (%s + %s * list_dot_product(_n.n%d, CAST('[%s]' AS DOUBLE[])))", double(l.from[j]), double(l.unit[j]), i+1, places64(l.c[j]))
+		}
+		in = append(in, fmt.Sprintf("'z%d': %s", j+1, z))
+	}
+	return fmt.Sprintf("list_transform(list_transform([{%s}], lambda _n: {%s}), lambda _s: %s)[1]", strings.Join(steps, ", "), strings.Join(in, ", "), s.said(func(j int) string { return fmt.Sprintf("_s.z%d", j+1) }, y))
+}
+
+// said is what is computed of the scores, NULL where one is.
+func (s *scores) said(z func(j int) string, y string) string {
+	all, there, exps, places := make([]string, s.k), make([]string, s.k), make([]string, s.k), make([]string, s.k)
+	for j := range s.k {
+		all[j] = z(j)
+		there[j], places[j] = all[j]+" IS NOT NULL", fmt.Sprintf(" WHEN %s THEN ", all[j])
+	}
+	most := "greatest(" + strings.Join(all, ", ") + ")"
+	for j := range s.k {
+		exps[j] = fmt.Sprintf("exp(greatest(%s - %s, -700))", all[j], most)
+	}
+	sum := strings.Join(exps, " + ")
+	share := fmt.Sprintf("1 / (1 + exp(least(greatest(-%s, -700), 700)))", all[0])
+	text := ""
+	switch {
+	case s.Of == ScoreClass && s.k == 1:
+		text = "CASE WHEN " + all[0] + " > 0 THEN 1 ELSE 0 END"
+	case s.Of == ScoreClass:
+		text = "CASE " + most
+		for j, w := range places {
+			text += w + strconv.Itoa(j)
+		}
+		text += " END"
+	case s.Of == ScoreShare && s.k == 1:
+		text = share
+	case s.Of == ScoreShare:
+		text = "1 / (" + sum + ")"
+	case s.Of == ScoreBin:
+		text = fmt.Sprintf("CAST(least(%d, floor(%d * (%s))) AS integer)", ScoreBins-1, ScoreBins, share)
+	case s.Of == ScoreLoss:
+		there = append(there, fmt.Sprintf("%s BETWEEN 0 AND %d", y, s.k-1))
+		of := "CASE " + y
+		for j, v := range all {
+			of += fmt.Sprintf(" WHEN %d THEN %s", j, v)
+		}
+		text = fmt.Sprintf("greatest(0, least(%d, ln(%s) + %s - (%s END)))", MostScoreLoss, sum, most, of)
+	case s.Of == ScoreValue:
+		text = fmt.Sprintf("greatest(%s, least(%s, %s + %s * greatest(-1, least(1, %s))))", double(s.Lo), double(s.Hi), double((s.Lo+s.Hi)/2), double((s.Hi-s.Lo)/2), all[0])
+	default:
+		text = fmt.Sprintf("greatest(%s, least(%s, exp(least(greatest(%s, -700), 700))))", double(s.Lo), double(s.Hi), all[0])
+	}
+	return "CASE WHEN " + strings.Join(there, " AND ") + " THEN " + text + " END"
+}

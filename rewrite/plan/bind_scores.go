@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// Scores and ScoreArray are what a model's scores of arrays are, for those who write them into an expression.
+type (
+	Scores     = funcs.Scores
+	ScoreArray = funcs.ScoreArray
+)
+
+// What is computed of scores.
+const (
+	ScoreClass    = funcs.ScoreClass
+	ScoreShare    = funcs.ScoreShare
+	ScoreBin      = funcs.ScoreBin
+	ScoreValue    = funcs.ScoreValue
+	ScoreCount    = funcs.ScoreCount
+	ScoreLoss     = funcs.ScoreLoss
+	ScoreBins     = funcs.ScoreBins
+	MostScoreLoss = funcs.MostScoreLoss
+)
+
+// ScoresCall is the function's name; the binder knows it in calls that OwnScores marked.
+const ScoresCall = funcs.ScoresName
+
+// OwnScores marks the calls in a text that stands for a prediction: an analyst's are unknown.
+func OwnScores(s *pgsyntax.Select) {
+	pgsyntax.Walk(s, &pgsyntax.Visitor{Expr: func(x pgsyntax.Expr) bool {
+		if f, ok := x.(*pgsyntax.FuncCall); ok && f.Name == ScoresCall {
+			f.Special = true
+		}
+		return true
+	}})
+}
+
+// scores binds dp_scores('what', number, ..., class, array, ...).
+func (e *exprs) scores(x *pgsyntax.FuncCall) (Scalar, error) {
+	args, names, variadic, err := e.callArgs(x)
+	if err != nil {
+		return nil, err
+	}
+	text, ok := "", false
+	if len(args) > 0 {
+		if c, is := args[0].(*Const); is {
+			text, ok = c.Value.(string)
+		}
+	}
+	if !ok || len(names) > 0 || variadic {
+		return nil, undefinedFunction(x.Name, "", x.Pos, anyFunction)
+	}
+	args[0] = &Const{Value: fmt.Sprintf("%x", sha256.Sum256([]byte(text))), T: sqltype.Text} // it tells one model's scores from another's, in what a release is stored by; the row has the text
+	for i, a := range args[1:] {
+		to := a.Type()
+		switch {
+		case to.IsArray() || to.OID == sqltype.OIDBytea:
+			continue
+		case to.OID != sqltype.OIDInt4: // a class is a CASE of whole numbers
+			to = sqltype.Float8
+		}
+		if args[i+1], err = e.implicit(a, to, x.Pos); err != nil {
+			return nil, err
+		}
+	}
+	fn, err := funcs.NewScores(text, oidsOf(args)[1:])
+	if err != nil {
+		return nil, at(err, x.Pos)
+	}
+	return &Call{Fn: fn, Args: args, T: e.of(fn.Result), Pos: int(x.Pos)}, nil
+}

@@ -1,0 +1,53 @@
+package sqlgen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// byPlace says of which scores' class a CASE has a constant for each place: computing that once a row is worth a form of its own.
+func byPlace(n *plan.Case) (of *plan.Call, at []sqltype.Value) {
+	for _, w := range n.Whens {
+		eq, ok := w.Cond.(*plan.Call)
+		if !ok || eq.Fn.Name != "=" || len(eq.Args) != 2 {
+			return nil, nil
+		}
+		x, ok := eq.Args[0].(*plan.Call)
+		c, constant := eq.Args[1].(*plan.Const)
+		_, result := w.Result.(*plan.Const)
+		if !ok || !constant || !result || x.Fn.Name != funcs.ScoresName || x.T.OID != sqltype.OIDInt4 || of != nil && x != of || c.T.OID != sqltype.OIDInt4 || c.Value == nil {
+			return nil, nil
+		}
+		of, at = x, append(at, c.Value)
+	}
+	if n.Else != nil {
+		return nil, nil
+	}
+	return of, at
+}
+
+// casePlaces prints it: PostgreSQL computes a CASE's operand once, DuckDB a lambda's argument.
+func (p *printer) casePlaces(n *plan.Case, of *plan.Call, at []sqltype.Value, f *from, m mode) string {
+	x, results := p.scalar(of, f, m), make([]plan.Scalar, len(n.Whens))
+	for i, w := range n.Whens {
+		results[i] = w.Result
+	}
+	name := x
+	if p.d == funcs.DuckDB {
+		name = "_c"
+	}
+	var b strings.Builder
+	b.WriteString("(CASE " + name)
+	for i, r := range p.sideBySide(results, f, m) {
+		fmt.Fprintf(&b, " WHEN %d THEN %s", at[i], r)
+	}
+	b.WriteString(" END)")
+	if p.d == funcs.DuckDB {
+		return "(list_transform([" + x + "], lambda _c: " + b.String() + ")[1])"
+	}
+	return b.String()
+}
