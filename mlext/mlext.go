@@ -324,7 +324,7 @@ func (t *Training) encode(steps []int64, into []float64) (features []float64, ta
 // Train runs it, on all that was collected.
 func (t *Training) Train(c *Collector, src *noise.Source, each func(done, of int) error) (*Model, error) {
 	c.table = c.builder.Table()
-	theta, step, err := t.run(c.table, src, each)
+	theta, step, err := t.safely(c.table, src, each)
 	if err == nil {
 		err = c.table.Err() // zeros were read for rows that could not be
 	}

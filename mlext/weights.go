@@ -11,6 +11,9 @@ import (
 
 const classWeights = "class_weights"
 
+// leastWeight is of the largest: what weighs less is nothing to learn from, and numbers near 0 are no weights once they are divided.
+const leastWeight = 1e-6
+
 // readWeights takes the weights of classes in. They are divided by the largest: what counts is how they compare, and no row then weighs more than without them.
 func (s *Spec) readWeights(o pgsyntax.Option) error {
 	if !o.List {
@@ -26,7 +29,9 @@ func (s *Spec) readWeights(o pgsyntax.Option) error {
 		s.weights, most = append(s.weights, x), max(most, x)
 	}
 	for i := range s.weights {
-		s.weights[i] /= most
+		if s.weights[i] /= most; s.weights[i] < leastWeight {
+			return sqlerr.New(sqlerr.InvalidParam, "class_weights cannot be %s beside %g", o.Values[i].Text, most).At(int(o.Values[i].Pos)).WithHint("The least is %g of the largest. A class that does not count is left out by the query's WHERE.", leastWeight)
+		}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"time"
 
 	"github.com/dpsql/dpsql/budget"
@@ -121,6 +122,12 @@ func (s *Session) planned(ctx context.Context, spec *mlext.Spec, features []mlex
 	}
 	go func() {
 		defer done()
+		defer func() {
+			if p := recover(); p != nil { // here it would end the process, and not the session
+				s.engine.log.Error("a training could not be planned", "analyst", s.analyst.Name, "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+				made <- result{nil, sqlerr.New(sqlerr.Internal, "internal error").WithHint("The proxy's log has the cause.")}
+			}
+		}()
 		p, err := mlext.Plan(spec, features, target, rows, population)
 		made <- result{p, err}
 	}()

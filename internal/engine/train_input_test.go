@@ -9,6 +9,8 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/mlext"
 )
 
 // oddSession is ann's over few rows, of NaN, infinities, NULL and constants: rows and odd say which.
@@ -106,11 +108,20 @@ func TestTrainWeights(t *testing.T) {
 		fmt.Sprintf(train, "logistic_regression", "balanced"):                                 "cannot be balanced",
 		fmt.Sprintf(train, "logistic_regression", "(1, 2, 3)"):                                "has 3 weights",
 		fmt.Sprintf(train, "logistic_regression", "(1, 0)"):                                   "cannot be 0",
+		fmt.Sprintf(train, "logistic_regression", "(1e6, 1e-320)"):                            "cannot be 1e-320 beside 1e+06",
 		fmt.Sprintf(train, "logistic_regression METHOD sufficient_statistics", "(1, 2)"):      "has no weights",
 		fmt.Sprintf(strings.Replace(train, "TARGET y", "TARGET same", 1), "linear", "(1, 2)"): `no option "class_weights"`,
 	} {
 		if _, err := try(s, sql); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", sql, err)
 		}
+	}
+}
+
+// TestTrainPlanPanics: a panic while a training is planned, which is beside the session, is an answer as any.
+func TestTrainPlanPanics(t *testing.T) {
+	s := oddSession(t, backend.DuckDB, 1)
+	if _, err := s.planned(context.Background(), &mlext.Spec{Model: "none"}, nil, mlext.Feature{}, 1); sqlerr.ID(err) != sqlerr.Internal.ID {
+		t.Error(err)
 	}
 }

@@ -2,11 +2,11 @@ package convex
 
 import (
 	"math"
-	"sync"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/dpsql/dpsql/mlext/data"
 	"github.com/dpsql/dpsql/mlext/kernel"
 )
 
@@ -77,27 +77,23 @@ func (p *problem) products(every int, weight func(i int, x []float32) float64) *
 func (p *problem) parted(every int, weight func(i int, x []float32) float64) []*mat.SymDense {
 	d, rows := p.table.Width(), (p.table.Rows()+every-1)/every
 	sums := make([]*mat.SymDense, parts)
-	var wait sync.WaitGroup
-	for part := range parts {
-		wait.Go(func() {
-			s := mat.NewSymDense(d, nil)
-			block, cursor := mat.NewDense(productRows, d, nil), p.table.Cursor()
-			defer cursor.Close()
-			for at := part * rows / parts; at < (part+1)*rows/parts; at += productRows {
-				n := min(productRows, (part+1)*rows/parts-at)
-				b := block.Slice(0, n, 0, d).(*mat.Dense)
-				for i := range n {
-					row, x := b.RawRowView(i), cursor.Row((at+i)*every)
-					w := math.Sqrt(weight((at+i)*every, x))
-					for j, v := range x {
-						row[j] = w * float64(v)
-					}
+	data.Parts(parts, func(part int) {
+		s := mat.NewSymDense(d, nil)
+		block, cursor := mat.NewDense(productRows, d, nil), p.table.Cursor()
+		defer cursor.Close()
+		for at := part * rows / parts; at < (part+1)*rows/parts; at += productRows {
+			n := min(productRows, (part+1)*rows/parts-at)
+			b := block.Slice(0, n, 0, d).(*mat.Dense)
+			for i := range n {
+				row, x := b.RawRowView(i), cursor.Row((at+i)*every)
+				w := math.Sqrt(weight((at+i)*every, x))
+				for j, v := range x {
+					row[j] = w * float64(v)
 				}
-				s.SymRankK(s, 1, b.T())
 			}
-			sums[part] = s
-		})
-	}
-	wait.Wait()
+			s.SymRankK(s, 1, b.T())
+		}
+		sums[part] = s
+	})
 	return sums
 }

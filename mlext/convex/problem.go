@@ -4,7 +4,6 @@ package convex
 import (
 	"errors"
 	"math"
-	"sync"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -36,13 +35,9 @@ func (p *problem) gradient(theta, g []float64) {
 	sums := make([][]float64, parts)
 	rows := p.table.Rows()
 	blocks := (rows + blockRows - 1) / blockRows
-	var wait sync.WaitGroup
-	for part := range parts {
-		wait.Go(func() {
-			sums[part] = p.sum(theta, size, part*blocks/parts*blockRows, min(rows, (part+1)*blocks/parts*blockRows))
-		})
-	}
-	wait.Wait()
+	data.Parts(parts, func(part int) {
+		sums[part] = p.sum(theta, size, part*blocks/parts*blockRows, min(rows, (part+1)*blocks/parts*blockRows))
+	})
 	for j := range g {
 		g[j] = p.lambda*theta[j] + p.linear[j]
 	}

@@ -3,7 +3,6 @@ package descent
 
 import (
 	"math"
-	"sync"
 
 	"github.com/dpsql/dpsql/mlext/data"
 	"github.com/dpsql/dpsql/mlext/kernel"
@@ -89,14 +88,10 @@ func (s *summer) totals(theta []float64, batch []int32) ([]int64, error) {
 func (s *summer) split(size int, batch []int32, add func(units []int32, sum []float64)) [][]float64 {
 	parts := max(leastParts, (len(batch)+mostUnits-1)/mostUnits)
 	sums := make([][]float64, parts)
-	var wait sync.WaitGroup
-	for part := range parts {
-		wait.Go(func() {
-			sums[part] = make([]float64, size)
-			add(batch[part*len(batch)/parts:(part+1)*len(batch)/parts], sums[part])
-		})
-	}
-	wait.Wait()
+	data.Parts(parts, func(part int) {
+		sums[part] = make([]float64, size)
+		add(batch[part*len(batch)/parts:(part+1)*len(batch)/parts], sums[part])
+	})
 	return sums
 }
 
