@@ -147,7 +147,18 @@ func planOutput(t *Training) (run, error) {
 	return solved(o.Train), nil
 }
 
+// fewMoments refuses more products of features than can be held and solved for.
+func (t *Training) fewMoments() error {
+	if t.width > convex.MostMoments {
+		return sqlerr.New(sqlerr.TooComplex, "method sufficient_statistics multiplies all features with each other: they are %d numbers, the limit is %d", t.width, convex.MostMoments).WithHint("Leave METHOD out for the usual one, or use fewer features.")
+	}
+	return nil
+}
+
 func planMoments(t *Training) (run, error) {
+	if err := t.fewMoments(); err != nil {
+		return nil, err
+	}
 	if err := t.gaussian(); err != nil {
 		return nil, err
 	}
@@ -169,10 +180,7 @@ func (t *Training) regression(m *convex.Moments) run {
 		centre, times = func(y float64) float64 { return 2*y - 1 }, 2
 	}
 	return func(rows *data.Table, src *noise.Source, each func(int, int) error) ([]float64, float64, error) {
-		if err := each(0, 0); err != nil {
-			return nil, 0, err
-		}
-		out, err := m.Train(rows, src, centre)
+		out, err := m.Train(rows, src, centre, func() error { return each(0, 0) })
 		if err != nil {
 			return nil, 0, err
 		}

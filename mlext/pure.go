@@ -70,6 +70,9 @@ func planPureOutput(t *Training) (run, error) {
 }
 
 func planPureMoments(t *Training) (run, error) {
+	if err := t.fewMoments(); err != nil {
+		return nil, err
+	}
 	m, err := convex.NewPureMoments(t.width, t.Rows, t.rowSum(), 1, t.Epsilon)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func trainers(t *testing.T, width, rows int, epsilon, delta, part float64) map[s
 			return theta(p.Train(table, src, never))
 		},
 		"moments": func(table *data.Table, src *noise.Source) ([]float64, error) {
-			return theta(m.Train(table, src, func(y float64) float64 { return y }))
+			return theta(m.Train(table, src, func(y float64) float64 { return y }, never))
 		},
 	}
 }
@@ -180,7 +180,7 @@ func TestNoise(t *testing.T) {
 		"objective": {width, o.Sigma / lambda, func(table *data.Table) (*Model, error) { return o.Train(table, src, never) }},
 		"output":    {width, p.Sigma, func(table *data.Table) (*Model, error) { return p.Train(table, src, never) }},
 		"moments": {narrow, m.Sigma / lambda, func(table *data.Table) (*Model, error) {
-			return m.Train(table, src, func(y float64) float64 { return y })
+			return m.Train(table, src, func(y float64) float64 { return y }, never)
 		}},
 	} {
 		var last []float64

@@ -2,6 +2,7 @@ package convex
 
 import (
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -66,22 +67,35 @@ func (p *problem) inverse(theta []float64) func(v []float64) {
 
 // products is X'WX of every so manieth row.
 func (p *problem) products(every int, weight func(i int, x []float32) float64) *mat.SymDense {
-	sums := p.parted(every, weight)
+	sums, err := p.parted(every, weight, func() error { return nil }) // a bounded number of products
+	if err != nil {
+		panic(err)
+	}
 	for _, s := range sums[1:] {
 		sums[0].AddSym(sums[0], s)
 	}
 	return sums[0]
 }
 
-// parted is products, of each part of the rows.
-func (p *problem) parted(every int, weight func(i int, x []float32) float64) []*mat.SymDense {
+// parted is products, of each part of the rows, until stop ends it, which is asked between blocks, one at a time.
+func (p *problem) parted(every int, weight func(i int, x []float32) float64, stop func() error) ([]*mat.SymDense, error) {
+	var asking sync.Mutex
+	var stopped error
+	goOn := func() bool {
+		asking.Lock()
+		defer asking.Unlock()
+		if stopped == nil {
+			stopped = stop()
+		}
+		return stopped == nil
+	}
 	d, rows := p.table.Width(), (p.table.Rows()+every-1)/every
 	sums := make([]*mat.SymDense, parts)
 	data.Parts(parts, func(part int) {
 		s := mat.NewSymDense(d, nil)
 		block, cursor := mat.NewDense(productRows, d, nil), p.table.Cursor()
 		defer cursor.Close()
-		for at := part * rows / parts; at < (part+1)*rows/parts; at += productRows {
+		for at := part * rows / parts; at < (part+1)*rows/parts && goOn(); at += productRows {
 			n := min(productRows, (part+1)*rows/parts-at)
 			b := block.Slice(0, n, 0, d).(*mat.Dense)
 			for i := range n {
@@ -95,5 +109,5 @@ func (p *problem) parted(every int, weight func(i int, x []float32) float64) []*
 		}
 		sums[part] = s
 	})
-	return sums
+	return sums, stopped
 }

@@ -48,14 +48,21 @@ const unit = data.Step * data.Step
 
 var errSums = errors.New("convex: sums of products are too large to be exact")
 
+// MostMoments is the largest width: each of the parts has a matrix of products, and eigenvalues take the third power of it.
+const MostMoments = 1024
+
 // Train releases the moments, and solves.
-func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64) float64) (*Model, error) {
+func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64) float64, stop func() error) (*Model, error) {
 	d := m.Width
-	if t.Width() != d || t.Rows() > parts<<24 {
+	if t.Width() != d || d > MostMoments || t.Rows() > parts<<24 {
 		return nil, errSums
 	}
 	upper, diagonal := make([]int64, d*(d-1)/2), make([]int64, d)
-	for _, gram := range (&problem{table: t}).parted(1, func(int, []float32) float64 { return 1 }) { // of multiples of data.Step with |x| <= 1: a part's sums are exact up to 2^24 rows, which are 2^52 steps of unit
+	grams, err := (&problem{table: t}).parted(1, func(int, []float32) float64 { return 1 }, stop)
+	if err != nil {
+		return nil, err
+	}
+	for _, gram := range grams { // of multiples of data.Step with |x| <= 1: a part's sums are exact up to 2^24 rows, which are 2^52 steps of unit
 		at := 0
 		for i := range d {
 			diagonal[i] += int64(math.Round(gram.At(i, i) / unit))
@@ -68,6 +75,11 @@ func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64)
 	cross, cursor := make([]int64, d), t.Cursor()
 	defer cursor.Close()
 	for r := range t.Rows() {
+		if r%(1<<16) == 0 {
+			if err := stop(); err != nil {
+				return nil, err
+			}
+		}
 		y := math.Trunc(math.Max(-1, math.Min(1, centre(t.Target(r))/m.Target)) / data.Step)
 		for j, x := range cursor.Row(r) {
 			cross[j] += int64(float64(x) * y / data.Step) // of whole steps, at most 2^28
@@ -103,7 +115,10 @@ func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64)
 			at++
 		}
 	}
-	theta, err := positiveSolve(a, b)
+	var theta []float64
+	if stopped := data.Aside(stop, func() { theta, err = positiveSolve(a, b) }); stopped != nil {
+		return nil, stopped
+	}
 	return &Model{Theta: theta}, err
 }
 

@@ -228,7 +228,7 @@ func TestPureMoments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, err := m.Train(b.Table(), noise.NewSource(), func(y float64) float64 { return y })
+	out, err := m.Train(b.Table(), noise.NewSource(), func(y float64) float64 { return y }, never)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 )
 
 // Panicked is a part's panic, passed on to who waits for the parts, with the part's stack.
@@ -37,5 +38,35 @@ func Parts(n int, part func(i int)) {
 	wait.Wait()
 	if failed != nil {
 		panic(failed)
+	}
+}
+
+// Aside does something that cannot be interrupted, and ends without it when stop does: it is finished aside then, for nobody.
+func Aside(stop func() error, do func()) error {
+	done := make(chan *Panicked, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				done <- &Panicked{p, debug.Stack()}
+				return
+			}
+			done <- nil
+		}()
+		do()
+	}()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case failed := <-done:
+			if failed != nil {
+				panic(failed)
+			}
+			return stop()
+		case <-tick.C:
+			if err := stop(); err != nil {
+				return err
+			}
+		}
 	}
 }
