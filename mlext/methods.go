@@ -206,7 +206,7 @@ func planDescent(t *Training) (run, error) {
 		return nil, sqlerr.New(sqlerr.InvalidParam, "method %s divides by the number of people, which is private: the policy must declare its population", t.Method).
 			WithHint("Say about how many people there are: WITH (population = 10000). It is a guess of yours, not read from the data.")
 	}
-	p := &descent.Plan{Loss: t.Loss, Width: t.width, Rows: t.Rows, Clip: s.number("clip", t.Loss.Lipschitz/2), Rate: 1, Population: n,
+	p := &descent.Plan{Loss: t.Loss, Width: t.width, Rows: t.Rows, Clip: s.number("clip", t.firstClip()), Rate: 1, Population: n,
 		Momentum: s.number("momentum", 0), Average: s.number("average", 0.3), Decay: s.number("decay", 0)}
 	p.LearningRate = s.number("learning_rate", t.learningRate()*(1-p.Momentum))
 	switch t.Method {
@@ -232,6 +232,9 @@ func planDescent(t *Training) (run, error) {
 		}
 	} else if err := p.Calibrate(t.Epsilon, t.Delta); err != nil {
 		return nil, sqlerr.New(sqlerr.InvalidParam, "%d steps at a sampling rate of %g cannot be calibrated to epsilon %g", p.Steps, p.Rate, t.Epsilon).WithHint("Take fewer steps, or a larger epsilon.").WithCause(err)
+	}
+	if err := p.Check(); err != nil {
+		return nil, sqlerr.New(sqlerr.InvalidParam, "these options make no training: the noise of %d steps at epsilon %g and a population of %g is beyond what is computed", p.Steps, t.Epsilon, n).WithHint("Take fewer steps, a larger epsilon or the number of people that there are.").WithCause(err)
 	}
 	t.composed(dp.Composed{Multiplier: p.Noise, Rate: p.Rate, Steps: uint64(p.Steps)})
 	t.fact("steps", "%d", p.Steps)

@@ -57,12 +57,6 @@ var families = []family{
 	}},
 }
 
-// numbersAllowed are the options that are numbers, with the interval that they must be in (open where half is true at 0).
-var numbersAllowed = map[string]struct{ lo, hi float64 }{
-	"epsilon": {0, 1000}, "delta": {0, 1}, "max_rows_per_unit": {1, 1 << 20}, "lambda": {0, 1e12}, "steps": {1, 1e6}, "learning_rate": {0, 1e6}, "momentum": {-1, 1}, "clip": {0, 1e9},
-	"sampling_rate": {0, 1}, "average": {-1, 1}, "population": {1, 1e12}, "width": {0, 10}, "residual_clip": {0, 1e9}, "decay": {-1, 1}, "split": {0, 1}, "noise_multiplier": {0, 1e6}, "clip_quantile": {0, 1}, "clip_rate": {0, 10},
-}
-
 // wordsAllowed are the options that are words. The first is what there is without the option.
 var wordsAllowed = map[string][]string{"missing": {"drop", "middle"}, "schedule": {"constant", "linear", "cosine"}, "clipping": {"fixed", "adaptive", "automatic"}}
 
@@ -149,8 +143,12 @@ func (s *Spec) read(with []pgsyntax.Option, f *family) error {
 			}
 			continue
 		}
-		if err != nil || !(x > in.lo || x == in.lo && in.lo == 1) || !(x <= in.hi) || in.hi == 1 && x == 1 && name != "sampling_rate" && name != "average" {
-			return sqlerr.New(sqlerr.InvalidParam, "%s cannot be %s", name, v.Text).At(int(v.Pos)).WithHint("It is a number between %g and %g.", math.Max(0, in.lo), in.hi)
+		if err != nil || !in.has(x) {
+			e := sqlerr.New(sqlerr.InvalidParam, "%s cannot be %s", name, v.Text).At(int(v.Pos))
+			if in.below {
+				return e.WithHint("It is a number from %g to below %g.", in.lo, in.hi)
+			}
+			return e.WithHint("It is a number from %g to %g.", in.lo, in.hi)
 		}
 		if (name == "steps" || name == "max_rows_per_unit") && x != math.Trunc(x) {
 			return sqlerr.New(sqlerr.InvalidParam, "%s must be a whole number", name).At(int(v.Pos))

@@ -169,7 +169,7 @@ func TestNoiseRefused(t *testing.T) {
 		"noise_multiplier = 3, epsilon = 1":               "say the same",
 		"noise_multiplier = 3, delta = 0":                 "its noise is Gaussian",
 		"noise_multiplier = 0":                            "cannot be 0",
-		"noise_multiplier = 1e-3, delta = 1e-6":           "not between",
+		"noise_multiplier = 0.01, delta = 1e-6":           "not between",
 		"noise_multiplier = 9e5, delta = 1e-6, steps = 1": "not between",
 	} {
 		if _, err := planned("logistic_regression", "dp_gd", with); err == nil || !strings.Contains(err.Error(), says) {
@@ -179,7 +179,7 @@ func TestNoiseRefused(t *testing.T) {
 	if _, err := planned("logistic_regression", "output_perturbation", "noise_multiplier = 3, delta = 0"); err == nil || !strings.Contains(err.Error(), "needs a delta") {
 		t.Errorf("a noise multiplier of no Gaussian noise: %v", err)
 	}
-	if _, err := planned("logistic_regression", "sufficient_statistics", "noise_multiplier = 1e-3, delta = 1e-6"); err == nil {
+	if _, err := planned("logistic_regression", "sufficient_statistics", "noise_multiplier = 0.01, delta = 1e-6"); err == nil {
 		t.Error("noise that hides nothing is taken")
 	}
 }

@@ -61,20 +61,28 @@ const mostParameter = 1e12
 // ErrDiverged ends such a training.
 var ErrDiverged = errors.New("descent: the training diverged")
 
-var errPlan = errors.New("descent: a training needs a clip, a rate in (0, 1], steps, noise, a population and a learning rate")
+// LeastClip and MostClip bound the clip. A step divides by it, and an adaptive one may go 2^20 times as far either way: squares of gradients of that size, and what they are multiplied by, are within float64 by hundreds of orders of magnitude.
+const (
+	LeastClip = 1e-6
+	MostClip  = 1e9
+)
+
+var errPlan = errors.New("descent: a training needs a clip within its bounds, a rate in (0, 1], steps, a population, a learning rate, and noise of a deviation that there is")
+
+// Check refuses a plan that Train would refuse.
+func (p *Plan) Check() error {
+	if !(p.Clip >= LeastClip && p.Clip <= MostClip) || !(p.Rate > 0 && p.Rate <= 1) || p.Steps < 1 || !(p.Noise > 0) || !(p.Population >= 1) || !(p.LearningRate > 0) || !p.known() || !(p.deviation() < noise.MaxNormalSigma) {
+		return errPlan
+	}
+	return nil
+}
 
 // Train takes the steps and releases the parameters.
 func (p *Plan) Train(t *data.Table, src *noise.Source, each func(step int) error) ([]float64, error) {
-	if !(p.Clip > 0) || !(p.Rate > 0 && p.Rate <= 1) || p.Steps < 1 || !(p.Noise > 0) || !(p.Population >= 1) || !(p.LearningRate > 0) {
-		return nil, errPlan
-	}
-	if !p.known() {
-		return nil, errPlan
+	if err := p.Check(); err != nil {
+		return nil, err
 	}
 	sigma := p.deviation()
-	if !(sigma < noise.MaxNormalSigma) {
-		return nil, errPlan
-	}
 	n, err := src.Normal(uint64(sigma))
 	if err != nil {
 		return nil, err

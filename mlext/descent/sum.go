@@ -98,7 +98,7 @@ func (s *summer) split(size int, batch []int32, add func(units []int32, sum []fl
 // one adds the gradients of units of one row, in steps of the lattice.
 //
 // Proof: the gradient is the outer product of the row x and the residual r, so its norm is |x| |r|. r is scaled by at most clip/(|x| |r|), less 2^-40 for rounding, and cut towards zero to whole steps of clip/residualSteps:
-// the product's norm is at most residualSteps |x| |r'|/clip in residual steps, that is Unit in steps of both; and x lies on data.Step's grid, so each entry is a whole number. A residual that is no number counts as 0. How exact the scores are does not matter: they are a function of the row and theta, and whatever residual they give is clipped.
+// the product's norm is at most residualSteps |x| |r'|/clip in residual steps, that is Unit in steps of both; and x lies on data.Step's grid, so each entry is a whole number. A residual that is no number, or not finite once scaled, counts as 0 (whole). How exact the scores are does not matter: they are a function of the row and theta, and whatever residual they give is clipped.
 func (s *summer) one(theta []float64, units []int32, sum []float64) {
 	rows, within, together := s.table.Cursor(), 0.0, s.table.OnDisk() == 0
 	defer rows.Close()
@@ -169,9 +169,17 @@ func (c *clipper) row(x []float32, i int) (within float64) {
 	}
 	by := residualSteps / s.clip * s.factor(long)
 	for j, r := range c.z {
-		c.z[j] = math.Trunc(r * by)
+		c.z[j] = whole(r * by)
 	}
 	return counted(long)
+}
+
+// whole cuts a scaled entry towards zero to whole steps. One that is not finite becomes 0, which is within any bound: as it is it would end the training, for the sake of its row.
+func whole(v float64) float64 {
+	if !(math.Abs(v) <= math.MaxFloat64) {
+		return 0
+	}
+	return math.Trunc(v)
 }
 
 // add adds the product of a row and z.
@@ -185,7 +193,7 @@ func (c *clipper) add(x []float32, sum []float64) {
 
 // several adds the gradients of units of several rows, each unit's sum clipped once.
 //
-// Proof: the unit's gradient is summed up, scaled by at most clip/|g|, less 2^-40 for rounding, and cut towards zero to whole steps, which makes no entry larger. One that is no number counts as 0. A unit that has one row adds what it adds in one.
+// Proof: the unit's gradient is summed up, scaled by at most clip/|g|, less 2^-40 for rounding, and cut towards zero to whole steps, which makes no entry larger. One that is no number, or not finite once scaled, counts as 0 (whole). A unit that has one row adds what it adds in one.
 func (s *summer) several(theta []float64, units []int32, sum []float64) {
 	k := s.loss.Outputs
 	z, g, rows, within := make([]float64, k), make([]float64, len(theta)), s.table.Cursor(), 0.0
@@ -218,7 +226,7 @@ func (s *summer) several(theta []float64, units []int32, sum []float64) {
 		by := Unit / s.clip * s.factor(long)
 		within += counted(long)
 		for j, v := range g {
-			sum[j] += math.Trunc(v * by)
+			sum[j] += whole(v * by)
 		}
 	}
 	for j, v := range ones {
