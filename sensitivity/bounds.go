@@ -50,40 +50,77 @@ func (z *analyzer) rangeOf(x plan.Scalar) bound {
 		return z.hull(parts)
 	case *plan.Coalesce:
 		return z.hull(n.Args)
-	case *plan.MinMax: // it is one of them
-		if b := z.hull(n.Args); b.iv != nil || b.null {
-			return b
+	case *plan.MinMax:
+		lo, hi, null := z.ends(n)
+		if lo != nil && hi != nil {
+			return bound{iv: &num.Interval{Lo: *lo, Hi: *hi}}
 		}
-		return bound{iv: z.between(n)}
+		return bound{null: null}
 	}
 	return bound{}
 }
 
-// between is the interval of greatest(least(x, b), a) and least(greatest(x, a), b), whatever x is. Both pass NULL over, so neither is NULL; in both backends' order of floats NaN is above all numbers, so that least(NaN, b) is b, and least(greatest(NaN, a), b) too.
-func (z *analyzer) between(n *plan.MinMax) *num.Interval {
-	var own *num.Interval
-	var inner *plan.MinMax
+// ends are the ends that are known of an expression's values, each without the other: greatest(least(x, b), a) has both whatever x is, least(x, b) the upper one.
+//
+// Proof: claim: a value that is not NULL is at least lo and at most hi, in both backends' order of floats, where NaN is above all numbers; an upper end says that
+// it is no NaN. Of other than LEAST and GREATEST that is rangeOf's claim. LEAST is NULL where all arguments are, and else the least of those that are not. (1) It is one of them, so at least the least of their
+// lower ends, and at most the largest of their upper ends, if all are known. (2) An argument that is never NULL is among them, so that LEAST is at most its upper end, and at most the least of all such;
+// one that may be NULL bounds nothing so, since it is passed over then. GREATEST is the mirror image, with the order's direction (NaN stays above: its upper end needs all arguments' by (1)). An argument that is
+// always NULL is none. lo <= hi where a value is. Source: PostgreSQL 15 documentation, section 9.18.4 (NULL) and 8.1.3 (NaN).
+func (z *analyzer) ends(x plan.Scalar) (lo, hi *decimal.Decimal, null bool) {
+	n, ok := x.(*plan.MinMax)
+	if !ok {
+		b := z.rangeOf(x)
+		if b.iv == nil {
+			return nil, nil, b.null
+		}
+		return &b.iv.Lo, &b.iv.Hi, false
+	}
+	null = true
+	var los, his, surely []decimal.Decimal // surely: ends of arguments that are never NULL, on the side that one of them decides
+	known := 0
 	for _, a := range n.Args {
-		if x, ok := a.(*plan.MinMax); ok && x.Greatest != n.Greatest && inner == nil {
-			inner = x
-		} else if own = z.rangeOf(a).iv; own == nil {
-			return nil
+		l, h, nothing := z.ends(a)
+		if nothing {
+			continue
+		}
+		null = false
+		known++
+		one := h
+		if n.Greatest {
+			one = l
+		}
+		if one != nil && plan.NeverNull(a, nil) {
+			surely = append(surely, *one)
+		}
+		if l != nil {
+			los = append(los, *l)
+		}
+		if h != nil {
+			his = append(his, *h)
 		}
 	}
-	if inner == nil || own == nil || len(n.Args) != 2 {
-		return nil
+	if known == 0 {
+		return nil, nil, null
 	}
-	for _, a := range inner.Args {
-		iv := z.rangeOf(a).iv
-		switch {
-		case iv == nil:
-		case n.Greatest: // at least own.Lo; at most the larger of both
-			return &num.Interval{Lo: own.Lo, Hi: decimal.Max(own.Hi, iv.Hi)}
-		default:
-			return &num.Interval{Lo: decimal.Min(own.Lo, iv.Lo), Hi: own.Hi}
-		}
+	if len(los) == known {
+		lo = extreme(los, -1)
 	}
-	return nil
+	if len(his) == known {
+		hi = extreme(his, 1)
+	}
+	if len(surely) > 0 && n.Greatest { // a lower end of one is at least the least of all
+		lo = extreme(surely, 1)
+	} else if len(surely) > 0 {
+		hi = extreme(surely, -1)
+	}
+	return lo, hi, false
+}
+
+// extreme is the largest (dir 1) or the least (dir -1).
+func extreme(list []decimal.Decimal, dir int) *decimal.Decimal {
+	out := slices.MaxFunc(list, func(a, b decimal.Decimal) int { return a.Cmp(b) * dir })
+	return &out
 }
 
 // summable: any number of such numerics have a sum. PostgreSQL's end at 131072 digits, so that a few of the longest overflow.

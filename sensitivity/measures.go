@@ -320,5 +320,5 @@ func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
 	case name != "":
 		return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy; WHERE with BETWEEN bounds it too, and so does CASE with constants.", name)
 	}
-	return err.WithHint("Sum an expression whose bounds follow from declared ranges and constants.")
+	return err.WithHint("Bound it by constants, as in greatest(0, least(x, 10)), or take an expression whose bounds follow from declared ranges.")
 }
