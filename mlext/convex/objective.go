@@ -202,6 +202,7 @@ func releaseBy(theta []float64, m adder, step float64) (*Model, error) {
 // Proof: of Kifer's, Theorem 2 there: Sigma^2 >= L^2 (8 ln(2/delta) + 4 epsilon)/epsilon^2 and lambda >= 2 beta/epsilon, for losses whose Hessian has rank 1. Of Iyengar's, Theorem 1 there for the exact minimum: of epsilon a part
 // e pays for the noise, Sigma >= 2L (1 + sqrt(2 ln(1/delta)))/e, the rest for the determinants, lambda >= 2 beta/(epsilon - e); nine tenths are theirs. Both are of neighbours that differ in one row that is replaced; one that is
 // added or removed changes the sum of gradients by no more than that (a row without gradient in its place). lambda is never below what they ask for. Redberg's: account.Objective.
+// Iyengar's Sigma is of a Gaussian tail bound that holds for small epsilons only: by it alone the shift of a row of constant gradient has, at epsilon 300, a delta of 7e-4 for 1e-6. So Sigma is, for either of the older theorems, no less than one that hides a row by the arithmetic of account.Objective too, which needs neither of them.
 func (o *Objective) calibrate(epsilon, delta float64) {
 	l := o.Loss.Lipschitz
 	switch o.Theorem {
@@ -217,7 +218,19 @@ func (o *Objective) calibrate(epsilon, delta float64) {
 			o.Lambda = o.choose(epsilon)
 		}
 		o.Sigma = account.ObjectiveSigma(o.part(), epsilon, delta)
+		return
 	}
+	for !o.hides(epsilon, delta) {
+		o.Sigma *= 1 + 1e-3
+	}
+}
+
+// hides says that Sigma and Lambda make the exact minimum (epsilon, delta)-DP, of one row a unit and one score. It does for every Sigma that is large enough where epsilon > ln(1 + Smooth/Lambda), as with either older theorem's lambda: ln(1 + x/2) < x.
+//
+// Proof: account.Objective.Delta's: the loss is at most c + mu |v| + mu^2/2, mu = Lipschitz/Sigma and v standard normal, c = ln(1 + Smooth/Lambda) the determinants'; so twice the Gaussian mechanism's delta at epsilon - c bounds it, where that is at least mu^2/2.
+func (o *Objective) hides(epsilon, delta float64) bool {
+	mu, rest := o.Loss.Lipschitz/o.Sigma, epsilon-math.Log1p(o.Loss.Smooth/o.Lambda)
+	return rest >= mu*mu/2 && 2*account.GaussianDelta(mu, rest) <= delta*(1-1e-9)
 }
 
 // determinantShare is the part of epsilon that the determinants take by the rule for lambda.
