@@ -139,6 +139,13 @@ func TestPredictImages(t *testing.T) {
 			t.Fatalf("two scores are %g apart: the test is of no use", least)
 		}
 		says(t, s, "SELECT count(*) FROM digits WHERE dp_predict('by_raw', raw) = label", right)
+		p, err := prepare(s, "SELECT dp_predict('by_raw', raw), count(*) FROM digits GROUP BY 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st, err := sqlgen.Private(p.an, s.engine.dialect, 42); err != nil || strings.Count(st.SQL, "octet_length") != 1 { // the arrays are read once a row
+			t.Errorf("%s: %v, %d readings", d, err, strings.Count(st.SQL, "octet_length"))
+		}
 		rows, err := try(s, "EVALUATE DP MODEL by_raw ON SELECT raw, label FROM digits")
 		told := map[string]string{}
 		for _, r := range rows {
@@ -149,6 +156,14 @@ func TestPredictImages(t *testing.T) {
 		_, _ = fmt.Sscan(told["log-loss"], &lost)
 		if n := float64(len(g.images)); err != nil || math.Abs(accuracy-float64(right)/n) > 0.07 || math.Abs(lost-loss/n) > 1 {
 			t.Errorf("%s: %v, %v; want accuracy %g, log-loss %g", d, told, err, float64(right)/n, loss/n)
+		}
+		var values []string
+		for i, image := range g.images[:5] {
+			values = append(values, fmt.Sprintf(`('\x%x'::bytea, '%s')`, image, g.labels[i]))
+		}
+		rows, err = try(s, "EVALUATE DP MODEL by_raw ON SELECT raw, label FROM (VALUES "+strings.Join(values, ", ")+") AS v(raw, label)")
+		if err != nil || fmt.Sprint(rows[0]) != "[rows 5]" {
+			t.Errorf("%s: of public rows: %v, %v", d, rows, err)
 		}
 		c, _ := g.said(m, g.images[0])
 		rows, err = try(s, fmt.Sprintf(`SELECT dp_predict('by_raw', '\x%x'), dp_predict('by_raw', '\x00'), dp_predict('by_raw', NULL)`, g.images[0]))

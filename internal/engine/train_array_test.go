@@ -114,6 +114,15 @@ func TestTrainArrays(t *testing.T) {
 		if err != nil || float(rows[0][0]) < 0.8 {
 			t.Errorf("%s: predicts its own rows %v, %v", d, rows, err)
 		}
+		rows, err = try(s, "EVALUATE DP MODEL rawpeople WITH (epsilon = 100) ON SELECT raw, y FROM people")
+		told := map[string]string{}
+		for _, r := range rows {
+			told[r[0].(string)] = r[1].(string)
+		}
+		var accuracy float64
+		if _, fails := fmt.Sscan(told["accuracy"], &accuracy); err != nil || fails != nil || accuracy < 0.9 || told["AUC"] == "" {
+			t.Errorf("%s: is evaluated as %v, %v", d, rows, err)
+		}
 		if d == backend.Postgres {
 			rows, err = try(s, "SELECT dp_predict('ipeople', ARRAY[9, 0, 0, 9]), dp_predict('ipeople', ARRAY[0, 0, 10, 1]), dp_predict('fpeople', '{1,0,0,1}'), dp_predict('fpeople', ARRAY[-1, 0, 1, -0.5])")
 			if err != nil || fmt.Sprint(rows[0]) != fmt.Sprint([]sqltype.Value{true, false, true, false}) {

@@ -9,8 +9,9 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// byPlace says of which scores' class a CASE has a constant for each place: computing that once a row is worth a form of its own.
-func byPlace(n *plan.Case) (of *plan.Call, at []sqltype.Value) {
+// byPlace says of which scores' class a CASE has a constant for each place: computing that once a row is worth a form of its own. Scores are the same that have one row of the registry and arguments of one text.
+func (p *printer) byPlace(n *plan.Case, f *from, m mode) (of *plan.Call, at []sqltype.Value) {
+	args := ""
 	for _, w := range n.Whens {
 		eq, ok := w.Cond.(*plan.Call)
 		if !ok || eq.Fn.Name != "=" || len(eq.Args) != 2 {
@@ -19,10 +20,14 @@ func byPlace(n *plan.Case) (of *plan.Call, at []sqltype.Value) {
 		x, ok := eq.Args[0].(*plan.Call)
 		c, constant := eq.Args[1].(*plan.Const)
 		_, result := w.Result.(*plan.Const)
-		if !ok || !constant || !result || x.Fn.Name != funcs.ScoresName || x.T.OID != sqltype.OIDInt4 || of != nil && x != of || c.T.OID != sqltype.OIDInt4 || c.Value == nil {
+		if !ok || !constant || !result || x.Fn.Name != funcs.ScoresName || x.T.OID != sqltype.OIDInt4 || of != nil && x.Fn != of.Fn || c.T.OID != sqltype.OIDInt4 || c.Value == nil {
 			return nil, nil
 		}
-		of, at = x, append(at, c.Value)
+		text := strings.Join(p.list(x.Args[1:], f, m), ", ")
+		if of != nil && text != args {
+			return nil, nil
+		}
+		of, at, args = x, append(at, c.Value), text
 	}
 	if n.Else != nil {
 		return nil, nil

@@ -127,7 +127,7 @@ func (p *printer) list(xs []plan.Scalar, f *from, m mode) []string {
 }
 
 func (p *printer) caseText(n *plan.Case, f *from, m mode) string {
-	if of, at := byPlace(n); of != nil {
+	if of, at := p.byPlace(n, f, m); of != nil {
 		return p.casePlaces(n, of, at, f, m)
 	}
 	var conds, results []plan.Scalar
