@@ -88,7 +88,7 @@ func planObjective(by convex.Theorem) func(*Training) (run, error) {
 		t.fact("lambda", "%.6g", o.Lambda)
 		t.fact("sigma", "%.6g", o.Sigma)
 		t.fact("output sigma", "%.3g", o.OutSigma)
-		t.fact("accountant", "%s, and Gaussian noise for how exactly the minimum is found", by)
+		t.fact("accountant", "%s, and Gaussian noise for how exactly the minimum is found", t.extended(string(by)))
 		return solved(o.Train), nil
 	}
 }
@@ -105,6 +105,14 @@ func (t *Training) inexact(err error) error {
 // mostRows is how many rows a training takes whose minimum must be found exactly: four times those of the declared people, and a million at least.
 func (t *Training) mostRows() int {
 	return int(math.Min(math.MaxInt32, math.Max(1<<20, 4*t.Population*float64(t.Rows))))
+}
+
+// extended says of a published theorem, which is of one row a person and one score, that the bound for more is this project's own (package account).
+func (t *Training) extended(theorem string) string {
+	if t.Rows > 1 || t.Loss.Outputs > 1 {
+		return theorem + " as dpsql extends it"
+	}
+	return theorem
 }
 
 // composed says what is run, by its Renyi loss: the noise that Train draws is of at least that multiplier in each of its steps.

@@ -51,7 +51,7 @@ func planPureObjective(t *Training) (run, error) {
 	t.fact("lambda", "%.6g", p.Lambda)
 	t.fact("scale", "%.6g", p.Scale)
 	t.fact("output scale", "%.3g", p.OutScale)
-	t.fact("accountant", "Chaudhuri, Monteleoni, Sarwate 2011 with Laplace noise in each coordinate, and more of it for how exactly the minimum is found")
+	t.fact("accountant", "%s with Laplace noise in each coordinate, and more of it for how exactly the minimum is found", t.extended("Chaudhuri, Monteleoni, Sarwate 2011"))
 	return solved(p.Train), nil
 }
 
