@@ -48,6 +48,7 @@ var executeArguments = []string{
 	"execute x(1)", "execute x(nothing)", "execute x((select 1))", "execute x",
 	"execute u(1, 'b')", "execute u('1', 2)", "execute u(null, null)", "execute u(1.7, 1.7)", "execute u('a', 'b')", "execute u(1, 1 / 0)", "execute u(nothing, 1)", "execute u(true, 1)", "execute u(1)",
 	"execute nobody(1)", "execute nobody",
+	"execute i(generate_series(1, 3))", "execute i(1 + unnest(array[1, 2]))", "execute u(1, generate_series(1, 2)::text)",
 }
 
 // TestExecuteArguments: EXECUTE's arguments are read, converted and refused as PostgreSQL does, with its words at its places.

@@ -90,7 +90,7 @@ func (p *Prepared) bind(ctx context.Context) (*plan.Query, error) {
 		if metaErr == nil {
 			return q, nil
 		}
-		if code(err) == sqlerr.Unsupported.Code && (code(metaErr) != sqlerr.Unsupported.Code || position(metaErr) > position(err) || sqlerr.ID(err) == sqlerr.UnsupportedType.ID && sqlerr.ID(metaErr) != sqlerr.UnsupportedType.ID) {
+		if code(err) == sqlerr.Unsupported.Code && further(metaErr, err) {
 			err = metaErr // the catalogs have what the data's functions stopped at
 		}
 		return nil, err
@@ -111,6 +111,14 @@ func (p *Prepared) bindMeta(opts plan.BindOptions) (*plan.Query, error) {
 	}
 	p.meta = session
 	return q, nil
+}
+
+// further: a statement was read beyond what it was refused for, or was refused there for another reason.
+func further(now, before error) bool {
+	if code(now) != sqlerr.Unsupported.Code || position(now) > position(before) {
+		return true
+	}
+	return sqlerr.ID(now) != sqlerr.ID(before) && (position(now) == position(before) || sqlerr.ID(before) == sqlerr.UnsupportedType.ID) // arguments are read before their function
 }
 
 func code(err error) string {
