@@ -77,6 +77,18 @@ func TestProbesOfGroups(t *testing.T) {
 		paid = paidFor(t, s)
 	}
 	small := clinicSession(t, tame, backend.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, min_people: 5}")
+	for sql, s := range map[string]*Session{"select count(*) from (select distinct diag from encounters) q": s, "select count(*) from (select diag from encounters group by 1) q": s,
+		"select count(*) from (select distinct readmitted from encounters) q": small, "select count(*) from (select readmitted from encounters group by 1) q": small} {
+		p, err := prepare(s, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, st := range p.stages {
+			if len(st.an.Keys) > 0 {
+				t.Errorf("%s: counts the groups of a release, of which some are hidden", sql)
+			}
+		}
+	}
 	if ask(t, small, "select count(*) from (select distinct readmitted from encounters) q"); paidFor(t, small) != 1 {
 		t.Error("where groups are hidden by their people, their number is free")
 	}
