@@ -148,7 +148,7 @@ func planOutput(t *Training) (run, error) {
 	if err != nil {
 		return nil, t.inexact(err)
 	}
-	t.composed(dp.Composed{Multiplier: convex.Multiplier(t.Epsilon, t.Delta), Rate: 1, Steps: 1})
+	t.composed(o.Composed())
 	t.fact("lambda", "%.6g", o.Lambda)
 	t.fact("output sigma", "%.6g", o.Sigma)
 	t.fact("accountant", "Gaussian mechanism, exact")
@@ -174,7 +174,7 @@ func planMoments(t *Training) (run, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.composed(dp.Composed{Multiplier: convex.Multiplier(t.Epsilon, t.Delta), Rate: 1, Steps: 1})
+	t.composed(m.Composed())
 	t.fact("sigma", "%.6g", m.Sigma)
 	t.fact("accountant", "Gaussian mechanism, exact")
 	return t.regression(m), nil
@@ -244,7 +244,7 @@ func planDescent(t *Training) (run, error) {
 	if err := p.Check(); err != nil {
 		return nil, sqlerr.New(sqlerr.InvalidParam, "these options make no training: the noise of %d steps at epsilon %g and a population of %g is beyond what is computed", p.Steps, t.Epsilon, n).WithHint("Take fewer steps, a larger epsilon or the number of people that there are.").WithCause(err)
 	}
-	t.composed(dp.Composed{Multiplier: p.Noise, Rate: p.Rate, Steps: uint64(p.Steps)})
+	t.composed(p.Composed())
 	t.fact("steps", "%d", p.Steps)
 	t.fact("sampling rate", "%g", p.Rate)
 	t.fact("expected batch", "%.0f", math.Round(p.Rate*n))

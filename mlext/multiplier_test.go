@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/mlext/data"
+	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -203,7 +206,7 @@ func TestClippingOptions(t *testing.T) {
 	}
 }
 
-// TestComposed: what a training says of its parts is no less than its epsilon by the Renyi accountant, whose conversion loses a little, and hardly more; noise that is said twice as large, or a step less, would be.
+// TestComposed: what a training says of its parts is no less than its epsilon by the Renyi accountant, whose conversion loses a little, and hardly more; noise that is said twice as large would be less. Field by field it is what the card says, and as many steps are taken.
 func TestComposed(t *testing.T) {
 	for _, m := range methods {
 		with := "epsilon = 1, delta = 1e-6"
@@ -244,5 +247,42 @@ func TestComposed(t *testing.T) {
 		if got := of(loud); got > 0.9 {
 			t.Errorf("%s: at twice the noise %+v has epsilon %g", m.name, loud, got)
 		}
+		want := ranBy(t, p)
+		if got := p.Composed; got.Steps != want.Steps || !near(got.Rate, want.Rate) || !near(got.Multiplier, want.Multiplier) || !near(got.Shift, want.Shift) || !near(got.Determinants, want.Determinants) {
+			t.Errorf("%s: %+v, the card says %+v", m.name, got, want)
+		}
+		if strings.HasPrefix(m.name, "dp_") {
+			taken := uint64(0)
+			b, err := data.NewBuilder(p.width, p.Rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := p.run(b.Table(), noise.NewSource(), func(int, int) error { taken++; return nil }); err != nil || taken != p.Composed.Steps {
+				t.Errorf("%s: takes %d steps, %v; said are %+v", m.name, taken, err, p.Composed)
+			}
+		}
 	}
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-5*math.Abs(b) } // of a card's six digits
+
+// ranBy is what a training of one row a person says of its parts by its card alone.
+func ranBy(t *testing.T, p *Training) dp.Composed {
+	t.Helper()
+	f := func(name string) float64 {
+		v, err := strconv.ParseFloat(fact(p, name), 64)
+		if err != nil {
+			t.Fatalf("%s: the card has no number for %s: %v", p.Method, name, p.Facts)
+		}
+		return v
+	}
+	switch p.Method {
+	case "objective_perturbation":
+		return dp.Composed{Multiplier: 5000 / p.Epsilon, Rate: 1, Steps: 1, Shift: p.Loss.Lipschitz / f("sigma"), Determinants: -math.Log1p(-p.Loss.Smooth / f("lambda"))}
+	case "output_perturbation":
+		return dp.Composed{Multiplier: f("output sigma") * f("lambda") / p.Loss.Lipschitz, Rate: 1, Steps: 1}
+	case "sufficient_statistics":
+		return dp.Composed{Multiplier: f("sigma") / math.Sqrt2, Rate: 1, Steps: 1}
+	}
+	return dp.Composed{Multiplier: f("noise multiplier"), Rate: f("sampling rate"), Steps: uint64(f("steps"))}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -182,7 +183,7 @@ func (s *Session) levels(ctx context.Context, q *plan.Query, o plan.Output) []st
 	if d == nil || info.Table.Columns[info.Attr].Range != nil {
 		return nil
 	}
-	values := d.Values
+	values := slices.Clone(d.Values) // the policy belongs to all sessions
 	if d.From != nil {
 		rows, err := s.world.public.Distinct(ctx, d.From, []int{d.FromColumn}, mostLevels)
 		if err != nil || len(rows) > mostLevels {

@@ -3,11 +3,13 @@ package engine
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 // TestTrainByRenyi: where the policy prefers Gaussian noise, or the plain sum of epsilons has ended, a training is charged its parts' Renyi loss and no delta, which the card and EXPLAIN tell beside the other way; else, and of Laplace noise, its epsilon and delta. The debit is what the accountant says of
@@ -81,10 +83,40 @@ func TestTrainByRenyi(t *testing.T) {
 			if composed && (last.Loss.Delta != 0 || !math.IsInf(last.Loss.Pure, 1) || event.Method != method) {
 				t.Errorf("%s: %s: charged %+v by %+v", name, method, last.Loss, event)
 			}
+			if composed {
+				holdsCard(t, event, card)
+			}
 		}
 		if err := s.engine.Verify(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// holdsCard compares what a training of one row a person was charged as, field by field, with what its card says was run: steps, rate and noise, of each method in the test's own formulas.
+func holdsCard(t *testing.T, e dp.Composed, card [][]sqltype.Value) {
+	t.Helper()
+	f := func(name string) float64 {
+		v, err := strconv.ParseFloat(property(card, name), 64)
+		if err != nil {
+			t.Errorf("%s: the card has no number for %s: %v", e.Method, name, card)
+		}
+		return v
+	}
+	want := dp.Composed{Rate: 1, Steps: 1}
+	switch e.Method {
+	case "objective_perturbation":
+		want.Multiplier, want.Shift, want.Determinants = 5000/f("epsilon"), 1/f("sigma"), -math.Log1p(-0.25/f("lambda"))
+	case "output_perturbation":
+		want.Multiplier = f("output sigma") * f("lambda")
+	case "sufficient_statistics":
+		want.Multiplier = f("sigma") / math.Sqrt2
+	default:
+		want.Multiplier, want.Rate, want.Steps = f("noise multiplier"), f("sampling rate"), uint64(f("steps"))
+	}
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-5*b } // of a card's six digits
+	if e.Steps != want.Steps || !near(e.Rate, want.Rate) || !near(e.Multiplier, want.Multiplier) || !near(e.Shift, want.Shift) || !near(e.Determinants, want.Determinants) {
+		t.Errorf("charged as %+v, the card says %+v", e, want)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/dpsql/dpsql/budget/account"
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/mlext/data"
 	"github.com/dpsql/dpsql/noise"
 )
@@ -41,6 +42,11 @@ func NewMoments(width, rows int, target, epsilon, delta float64) (*Moments, erro
 		return nil, errors.New("convex: a training needs features, rows, epsilon and delta")
 	}
 	return &Moments{Width: width, Rows: rows, Target: target, Sigma: account.GaussianSigma(epsilon, delta) * math.Sqrt2 * float64(rows) * (1 + 1e-9)}, nil
+}
+
+// Composed is what Train runs with normal noise, by its Renyi loss: one Gaussian mechanism, of noise that Sigma is no less than for a norm of sqrt 2 a row (NewMoments' proof).
+func (m *Moments) Composed() dp.Composed {
+	return dp.Composed{Multiplier: m.Sigma / (math.Sqrt2 * float64(m.Rows)) * (1 - 1e-9), Rate: 1, Steps: 1}
 }
 
 // unit is a step of products.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsql/dpsql/budget/account"
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/mlext/data"
 	"github.com/dpsql/dpsql/mlext/loss"
 	"github.com/dpsql/dpsql/noise"
@@ -57,6 +58,11 @@ func (o *Output) ForRows(most int) (err error) {
 
 // Multiplier is the noise multiplier of one Gaussian mechanism that is (epsilon, delta)-DP: that of output perturbation and of moments.
 func Multiplier(epsilon, delta float64) float64 { return account.GaussianSigma(epsilon, delta) }
+
+// Composed is what Train runs, by its Renyi loss: one Gaussian mechanism, of the multiplier that Sigma was made of (NewOutput's proof).
+func (o *Output) Composed() dp.Composed {
+	return dp.Composed{Multiplier: o.multiplier, Rate: 1, Steps: 1}
+}
 
 // outputLambda is the rule for lambda: for which the noise has a norm of about 5, well below that of a good model's parameters.
 func outputLambda(norm float64) float64 { return norm / 5 }

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpsql/dpsql/budget/account"
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/mlext/data"
 	"github.com/dpsql/dpsql/mlext/loss"
 	"github.com/dpsql/dpsql/noise"
@@ -53,6 +54,11 @@ func (p *Plan) Epsilon(delta float64) (float64, error) {
 		return 0, err
 	}
 	return c.Epsilon(delta), nil
+}
+
+// Composed is what Train runs, by its Renyi loss: its steps, each at the noise and the rate that are set. Its proof is Calibrate's.
+func (p *Plan) Composed() dp.Composed {
+	return dp.Composed{Multiplier: p.Noise, Rate: p.Rate, Steps: uint64(max(0, p.Steps))}
 }
 
 // mostParameter ends a training whose parameters grow beyond it, as soon as they do: a function of what was released, like they are. Scores of larger ones could leave float64, and then be a number or none as private rows have it.
