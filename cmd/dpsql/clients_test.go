@@ -282,6 +282,17 @@ func TestDemoAnswers(t *testing.T) {
 	if rows.Err() != nil || i != 3 {
 		t.Errorf("%d rows, %v", i, rows.Err())
 	}
+	// The example that docs/training.md begins with, beside the model that the demo has trained.
+	page, err := os.ReadFile(trainingPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "```sql\n")
+	example, _, _ = strings.Cut(example, "```\n")
+	results, err := conn.PgConn().Exec(context.Background(), example).ReadAll()
+	if err != nil || len(results) != 5 {
+		t.Fatalf("docs/training.md: %d answers, %v, of\n%s", len(results), err, example)
+	}
 	// Cancel: a statement that would run for minutes ends with 57014, and its charge stays.
 	watch := connect(t, conn.Config().ConnString())
 	spent := func() (renyi float64) {

@@ -189,8 +189,9 @@ func (t *training) run(ctx context.Context) (*Answer, error) {
 			return err
 		}
 		if t.explain {
-			ans = &Answer{Rows: t.explained(), Tag: "EXPLAIN"}
-			return nil
+			rows, err := t.explained(ctx)
+			ans = &Answer{Rows: rows, Tag: "EXPLAIN"}
+			return err
 		}
 		heard = &Heard{Analyst: s.analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.plan.Spec.Model, t.plan.Method, sensitivity.Canonical(t.analysis)), Order: t.filter.Order, Outcome: Answered}
 		var err error
@@ -209,13 +210,22 @@ func (t *training) runOnce(ctx context.Context, heard *Heard) (*Answer, error) {
 	if err := s.notStopped(); err != nil {
 		return nil, err
 	}
-	if err := s.engine.models.Free(ctx, t.plan.Spec.Name, s.analyst.Name, t.plan.Spec.Replace); err != nil {
-		return nil, s.modelsFailed(ctx, err)
+	if err := t.free(ctx); err != nil {
+		return nil, err
 	}
 	if err := t.train(ctx, heard); err != nil {
 		return nil, err
 	}
 	return &Answer{Rows: t.card(), Tag: "TRAIN DP MODEL", Notice: t.notice()}, nil
+}
+
+// free refuses a name that is taken.
+func (t *training) free(ctx context.Context) error {
+	s, spec := t.session, t.plan.Spec
+	if err := s.engine.models.Free(ctx, spec.Name, s.analyst.Name, spec.Replace); err != nil {
+		return s.modelsFailed(ctx, err)
+	}
+	return nil
 }
 
 // train charges, reads, trains and keeps the model.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -62,11 +64,18 @@ func (t *training) reservation() ledger.Reservation {
 	return ledger.Reservation{Payer: t.session.payer(), Statement: t.key, Price: t.plan.Epsilon, Events: ledger.Events{t.event}, Loss: t.loss, Filter: t.filter}
 }
 
-// explained is the card with the other way of charging.
-func (t *training) explained() [][]sqltype.Value {
+// explained is the card with the other way of charging, and that the name is taken.
+func (t *training) explained(ctx context.Context) ([][]sqltype.Value, error) {
 	rows := t.card()
 	if t.otherwise != "" {
 		rows = append(rows, []sqltype.Value{"charge otherwise", t.otherwise})
 	}
-	return rows
+	var taken *sqlerr.Error
+	switch err := t.free(ctx); {
+	case errors.As(err, &taken) && taken.ID == sqlerr.DuplicateObject.ID:
+		rows = append(rows, []sqltype.Value{"refused", taken.Message + ". " + taken.Hint})
+	case err != nil:
+		return nil, err
+	}
+	return rows, nil
 }

@@ -250,6 +250,15 @@ func TestTrainRefused(t *testing.T) {
 	if _, err := try(s, "TRAIN DP MODEL mine USING linear TARGET days AS SELECT days, medications FROM encounters"); err != nil {
 		t.Fatal(err)
 	}
+	for sql, taken := range map[string]bool{"TRAIN DP MODEL mine": true, "TRAIN DP MODEL free": false, "CREATE OR REPLACE DP MODEL mine": false} {
+		rows, err := try(s, "EXPLAIN "+sql+" USING linear TARGET days AS SELECT days, medications FROM encounters")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := rows[len(rows)-1]; (last[0] == "refused") != taken || taken && !strings.HasPrefix(last[1].(string), `model "mine" already exists. Take another name`) {
+			t.Errorf("EXPLAIN %s ends with %v", sql, last)
+		}
+	}
 	if n := charged(t, s.engine, func() {
 		for sql, says := range map[string]string{
 			"TRAIN DP MODEL m USING logistic_regresion TARGET y AS SELECT days, readmitted = 'NO' AS y FROM encounters":                                  `no model "logistic_regresion"`,
