@@ -295,6 +295,7 @@ func (f *Failure) Unwrap() error { return f.error }
 
 // Wipe overwrites the rows.
 func (c *Collector) Wipe() {
+	clear(c.row[:cap(c.row)])
 	c.builder.Table().Wipe()
 	if c.table != nil {
 		c.table.Wipe()
