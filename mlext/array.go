@@ -19,8 +19,8 @@ func (m *Model) arrays() bool {
 	return false
 }
 
-// predictArrays writes what a model with arrays among its features predicts: one call, which reads each array once.
-func (m *Model) predictArrays(args []string, probability bool) (string, error) {
+// predictScores writes what a model of several scores, or with arrays among its features, predicts: one call, which computes each score and reads each array once.
+func (m *Model) predictScores(args []string, probability bool) (string, error) {
 	switch {
 	case probability && m.Kind == "svm":
 		return "", noMargin()
@@ -37,8 +37,8 @@ func (m *Model) predictArrays(args []string, probability bool) (string, error) {
 	return m.Target.of(text), err
 }
 
-// scoringArrays is how it is evaluated where it predicts classes.
-func (m *Model) scoringArrays(s *Scoring, features []string, target string) error {
+// scoringClasses is how a model is evaluated that predicts classes.
+func (m *Model) scoringClasses(s *Scoring, features []string, target string) error {
 	of, cells, loss := plan.ScoreBin, bins, ""
 	if m.Kind == "softmax_regression" {
 		of, cells = plan.ScoreClass, len(m.Scores)
@@ -52,19 +52,21 @@ func (m *Model) scoringArrays(s *Scoring, features []string, target string) erro
 	for i := range cells {
 		fmt.Fprintf(&b, " WHEN %d THEN %d", i, i)
 	}
-	s.Keys, s.Values = []string{m.Target.index(target), b.String() + " END"}, []string{unclamped}
+	s.Columns = []string{m.Target.index(target), b.String() + " END"}
+	s.Keys, s.Values = []string{"v1", "v2"}, []string{unclamped}
 	if m.Kind == "softmax_regression" {
 		if loss, err = m.scores(plan.ScoreLoss, features, m.Target.index(target)); err != nil {
 			return err
 		}
-		s.Values = append(s.Values, "sum("+loss+")")
+		s.Columns = append(s.Columns, loss)
+		s.Values = append(s.Values, "sum(v3)")
 	}
 	return nil
 }
 
 // scores writes what is computed of the scores: the arrays' coefficients are one text, what the other features add an argument for each score.
 func (m *Model) scores(of string, args []string, class string) (string, error) {
-	what := plan.Scores{Of: of, Lo: m.Target.Lo, Hi: m.Target.Hi}
+	what := plan.Scores{Of: of, K: len(m.Scores), Lo: m.Target.Lo, Hi: m.Target.Hi}
 	if m.Kind == "poisson_regression" {
 		what.Lo = 0
 	}

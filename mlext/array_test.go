@@ -22,7 +22,7 @@ func TestArrayPredictions(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 	s, err := m.Scoring([]string{"c1"}, "c2")
-	if err != nil || len(s.Keys) != 2 || len(s.Values) != 2 || strings.Count(s.Keys[1], "c1") != 1 || strings.Count(s.Values[1], "c1") != 1 {
+	if err != nil || len(s.Columns) != 3 || strings.Count(s.Columns[1], "c1") != 1 || strings.Count(s.Columns[2], "c1") != 1 {
 		t.Errorf("%v, %v", s, err)
 	}
 	for _, kind := range []string{"svm", "linear_regression", "poisson_regression"} {

@@ -15,75 +15,45 @@ const bins = plan.ScoreBins
 // unclamped is a count that noise may make negative: sums of it are not biased.
 const unclamped = "count(*) + 0"
 
-// Scoring says what EVALUATE asks of a query's rows, as SQL over the texts of its features and its target: keys and values of one statement, from whose released answer all metrics are computed.
+// Scoring says what EVALUATE asks of a query's rows, as SQL over the texts of its features and its target: columns v1 and on, of each row once, and keys and values over them. From the released answer of this one statement all metrics are computed.
 type Scoring struct {
-	Keys   []string // group by these; nil: Values are aggregates over all rows
-	Values []string
-	model  *Model
+	Columns []string
+	Where   string   // of which rows; empty: of all
+	Keys    []string // group by these; nil: Values are aggregates over all rows
+	Values  []string
+	model   *Model
 }
 
 // Scoring is how the model is evaluated.
 func (m *Model) Scoring(features []string, target string) (*Scoring, error) {
 	s := &Scoring{model: m}
-	if classes := m.Kind == "softmax_regression" || m.Kind == "logistic_regression" || m.Kind == "svm"; classes && m.arrays() {
-		return s, m.scoringArrays(s, features, target)
-	}
 	switch m.Kind {
-	case "logistic_regression", "svm":
-		kind := *m
-		kind.Kind = "logistic_regression" // of a machine's margins the order alone counts
-		p, err := kind.Predict(features, true)
-		if err != nil {
-			return nil, err
-		}
-		s.Keys, s.Values = []string{m.Target.index(target), binned(p)}, []string{unclamped}
-	case "softmax_regression":
-		p, err := m.Predict(features, false)
-		if err != nil {
-			return nil, err
-		}
-		s.Keys, s.Values = []string{m.Target.index(target), m.Target.index(p)}, []string{unclamped, "sum(" + m.loss(features, target) + ")"}
-	default:
-		p, err := m.Predict(features, false)
-		if err != nil {
-			return nil, err
-		}
-		var more []string
-		y := fmt.Sprintf("CAST(%s AS double precision)", target)
-		lo, hi := number(m.Target.Lo), number(m.Target.Hi)
-		y = fmt.Sprintf("(CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END)", y, hi, hi, y, lo, lo, y)
-		mid := number((m.Target.Lo + m.Target.Hi) / 2)
-		most := number((m.Target.Hi - m.Target.Lo) * (m.Target.Hi - m.Target.Lo))
-		square := func(x string) string { return fmt.Sprintf("least((%s) * (%s), %s)", x, x, most) } // its bound, whatever the planner makes of the product
-		if m.Kind == "poisson_regression" {
-			more = append(more, "avg("+deviance(y, p, m.Target.Hi)+")")
-		}
-		s.Values = append([]string{"count(" + y + ")", "avg(" + square(y+" - "+p) + ")", "avg(" + y + " - " + mid + ")", "avg(" + square(y+" - "+mid) + ")"}, more...)
+	case "logistic_regression", "svm", "softmax_regression":
+		return s, m.scoringClasses(s, features, target)
+	}
+	p, err := m.Predict(features, false)
+	if err != nil {
+		return nil, err
+	}
+	y := fmt.Sprintf("CAST(%s AS double precision)", target)
+	lo, hi := number(m.Target.Lo), number(m.Target.Hi)
+	y = fmt.Sprintf("(CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END)", y, hi, hi, y, lo, lo, y)
+	mid := number((m.Target.Lo + m.Target.Hi) / 2)
+	most := number((m.Target.Hi - m.Target.Lo) * (m.Target.Hi - m.Target.Lo))
+	square := func(x string) string { return fmt.Sprintf("least((%s) * (%s), %s)", x, x, most) } // its bound, whatever the planner makes of the product
+	s.Columns, s.Where = []string{y, p}, "v1 IS NOT NULL AND v2 IS NOT NULL"
+	s.Values = []string{"count(*)", "avg(" + square("v1 - v2") + ")", "avg(v1 - " + mid + ")", "avg(" + square("v1 - "+mid) + ")"}
+	if m.Kind == "poisson_regression" {
+		s.Values = append(s.Values, "avg("+deviance("v1", "v2", m.Target.Hi)+")")
 	}
 	return s, nil
-}
-
-// mostLoss is what a row's log-loss counts at most: that of a class of probability 0.001 or less.
-const mostLoss = plan.MostScoreLoss
-
-// loss writes the log-loss of several classes: the logarithm of the sum of exp of their scores, less the score of the class that there is.
-func (m *Model) loss(features []string, target string) string {
-	scores, from := m.scored(features, m.Target.index(target)+" AS y")
-	var of strings.Builder
-	sum := make([]string, len(scores))
-	for i, z := range scores {
-		fmt.Fprintf(&of, " WHEN %d THEN %s", i, z)
-		sum[i] = "exp(" + z + " - greatest(" + strings.Join(scores, ", ") + "))"
-	}
-	x := fmt.Sprintf("(SELECT ln(%s) + greatest(%s) - (CASE y%s END)%s", strings.Join(sum, " + "), strings.Join(scores, ", "), of.String(), from)
-	return fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN greatest(%s, least(%s, %s)) END", x, number(0), number(mostLoss), x)
 }
 
 // deviance writes a Poisson count's unit deviance, 2 (y ln(y/p) - (y - p)), which counts up to four times the largest count. Predictions under a millionth are read as that.
 func deviance(y, p string, most float64) string {
 	mean := "greatest(" + p + ", 0.000001)"
 	x := fmt.Sprintf("2 * ((CASE WHEN %s > 0 THEN %s * (ln(%s) - ln(%s)) ELSE 0 END) - %s + %s)", y, y, y, mean, y, mean)
-	return fmt.Sprintf("CASE WHEN %s IS NOT NULL AND %s IS NOT NULL THEN greatest(%s, least(%s, %s)) END", y, p, number(0), number(4*most), x)
+	return fmt.Sprintf("greatest(%s, least(%s, %s))", number(0), number(4*most), x)
 }
 
 // index writes which of a target's levels a text is.
@@ -97,16 +67,6 @@ func (f *Feature) index(x string) string {
 		fmt.Fprintf(&b, " WHEN %s = %s THEN %d", x, f.level(i), i)
 	}
 	return b.String() + " END"
-}
-
-// binned writes which interval of [0, 1] a probability is in.
-func binned(p string) string {
-	var b strings.Builder
-	b.WriteString("CASE")
-	for i := 1; i < bins; i++ {
-		fmt.Fprintf(&b, " WHEN %s < %s THEN %d", p, strconv.FormatFloat(float64(i)/bins, 'g', -1, 64), i-1)
-	}
-	return b.String() + fmt.Sprintf(" WHEN %s IS NOT NULL THEN %d END", p, bins-1)
 }
 
 // Cell is a row of the answer: its keys, and its count. Of NULL keys there is none.

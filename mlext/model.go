@@ -107,7 +107,7 @@ func Decode(text []byte) (*Model, error) {
 const shortArgs = 400
 
 // Predict writes what a model says of arguments, as SQL over their texts: the class or the number, or with probability that of the second of two classes, or of the predicted one. Every value of it is within fixed bounds whatever the arguments, and NULL where one of them is.
-// Of one score and short arguments it is one expression; else arguments and scores are computed once, by a subquery.
+// Of one score and short arguments it is one expression, of longer ones a subquery, so that they stand there once; several scores, and those of arrays, are computed once, by one function.
 func (m *Model) Predict(args []string, probability bool) (string, error) {
 	if len(args) != len(m.Features) {
 		names := make([]string, len(m.Features))
@@ -120,26 +120,18 @@ func (m *Model) Predict(args []string, probability bool) (string, error) {
 	for _, a := range args {
 		length += len(a)
 	}
-	if m.arrays() {
-		return m.predictArrays(args, probability)
+	if m.arrays() || len(m.Scores) > 1 {
+		return m.predictScores(args, probability)
 	}
-	if len(m.Scores) == 1 && length <= shortArgs {
-		return m.says([]string{m.score(&m.Scores[0], args)}, probability)
+	if length <= shortArgs {
+		return m.says(m.score(&m.Scores[0], args), probability)
 	}
-	scores, from := m.scored(args)
-	if len(m.Scores) > 1 {
-		if probability {
-			p := "(SELECT " + several(scores) + from
-			return fmt.Sprintf("(CASE WHEN %s IS NOT NULL THEN greatest(0, least(1, %s)) END)", p, p), nil
-		}
-		return m.Target.of("(SELECT " + largest(scores) + from), nil
-	}
-	inner := *m
+	from := m.scored(args)
 	switch { // what is computed inside has its bounds and its classes outside again
 	case !probability && (m.Kind == "logistic_regression" || m.Kind == "svm"):
 		return m.Target.of("(SELECT CASE WHEN z1 > 0 THEN 1 WHEN z1 <= 0 THEN 0 END" + from), nil
 	default:
-		text, err := inner.says(scores, probability)
+		text, err := m.says("z1", probability)
 		if err != nil {
 			return "", err
 		}
@@ -152,16 +144,13 @@ func (m *Model) Predict(args []string, probability bool) (string, error) {
 	}
 }
 
-// scored are the scores' names and the end of a subquery that computes them, and more columns, once.
-func (m *Model) scored(args []string, more ...string) (scores []string, from string) {
-	var xs, zs, names []string
+// scored is the end of a subquery that computes one score, z1, of arguments that are written once.
+func (m *Model) scored(args []string) string {
+	var xs, names []string
 	for i, a := range args {
 		xs, names = append(xs, fmt.Sprintf("%s AS x%d", a, i+1)), append(names, fmt.Sprintf("x%d", i+1))
 	}
-	for i := range m.Scores {
-		zs, scores = append(zs, fmt.Sprintf("%s AS z%d", m.score(&m.Scores[i], names), i+1)), append(scores, fmt.Sprintf("z%d", i+1))
-	}
-	return scores, fmt.Sprintf(" FROM (SELECT %s FROM (SELECT %s) AS a) AS b)", strings.Join(append(zs, more...), ", "), strings.Join(xs, ", "))
+	return fmt.Sprintf(" FROM (SELECT %s AS z1 FROM (SELECT %s) AS a) AS b)", m.score(&m.Scores[0], names), strings.Join(xs, ", "))
 }
 
 // of writes the level whose index an expression gives.
@@ -175,30 +164,30 @@ func (f *Feature) of(index string) string {
 }
 
 // says is the prediction of one score.
-func (m *Model) says(z []string, probability bool) (string, error) {
+func (m *Model) says(z string, probability bool) (string, error) {
 	switch m.Kind {
 	case "logistic_regression", "svm":
 		if probability {
 			if m.Kind == "svm" {
 				return "", noMargin()
 			}
-			return "(1 / (1 + exp(-(" + z[0] + "))))", nil
+			return "(1 / (1 + exp(-(" + z + "))))", nil
 		}
-		return fmt.Sprintf("(CASE WHEN %s > 0 THEN %s WHEN %s <= 0 THEN %s END)", z[0], m.Target.level(1), z[0], m.Target.level(0)), nil
+		return fmt.Sprintf("(CASE WHEN %s > 0 THEN %s WHEN %s <= 0 THEN %s END)", z, m.Target.level(1), z, m.Target.level(0)), nil
 	case "linear_regression":
 		if probability {
 			return "", noProbability(m)
 		}
 		lo, hi := number(m.Target.Lo), number(m.Target.Hi)
 		mid, half := number((m.Target.Lo+m.Target.Hi)/2), number((m.Target.Hi-m.Target.Lo)/2)
-		y := fmt.Sprintf("%s + %s * (%s)", mid, half, z[0])
+		y := fmt.Sprintf("%s + %s * (%s)", mid, half, z)
 		return fmt.Sprintf("(CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END)", y, hi, hi, y, lo, lo, y), nil
 	}
 	if probability {
 		return "", noProbability(m)
 	}
 	hi := number(m.Target.Hi)
-	return fmt.Sprintf("(CASE WHEN %s > %s THEN %s ELSE exp(%s) END)", z[0], number(math.Log(m.Target.Hi)), hi, z[0]), nil
+	return fmt.Sprintf("(CASE WHEN %s > %s THEN %s ELSE exp(%s) END)", z, number(math.Log(m.Target.Hi)), hi, z), nil
 }
 
 func noMargin() error {
@@ -207,31 +196,6 @@ func noMargin() error {
 
 func noProbability(m *Model) error {
 	return sqlerr.New(sqlerr.Unsupported, "a %s predicts a number, which has no probability", m.Kind).WithHint("Use dp_predict.")
-}
-
-// several is the softmax of the largest of scores.
-func several(z []string) string {
-	sum := make([]string, len(z))
-	for i, s := range z {
-		sum[i] = "exp(" + s + " - greatest(" + strings.Join(z, ", ") + "))"
-	}
-	return "1 / (" + strings.Join(sum, " + ") + ")"
-}
-
-// largest is the index of the largest of scores, the first of equal ones; NULL where one is.
-func largest(z []string) string {
-	var b strings.Builder
-	b.WriteString("CASE")
-	for i := range z {
-		var not []string
-		for j := range z {
-			if j != i {
-				not = append(not, fmt.Sprintf("%s >= %s", z[i], z[j]))
-			}
-		}
-		fmt.Fprintf(&b, " WHEN %s THEN %d", strings.Join(not, " AND "), i)
-	}
-	return b.String() + " END"
 }
 
 // score writes a linear score, without arrays.

@@ -172,21 +172,27 @@ func (e *evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []s
 	if errors && len(scoring.Keys) > 0 {
 		list = append(list, "dp_error(count(*))")
 	}
-	text := "SELECT " + strings.Join(list, ", ") + " FROM (SELECT 1) AS r(" + strings.Join(names, ", ") + ")"
+	columns := slices.Clone(scoring.Columns)
+	for i := range columns {
+		columns[i] += fmt.Sprintf(" AS v%d", i+1)
+	}
+	text := "SELECT " + strings.Join(list, ", ") + " FROM (SELECT 1) AS s"
+	if scoring.Where != "" {
+		text += " WHERE " + scoring.Where
+	}
 	if n := len(scoring.Keys); n > 0 {
 		text += " GROUP BY 1, 2"
 	}
-	sts, err := pgsyntax.Parse(text)
+	sts, err := pgsyntax.Parse(text + "; SELECT " + strings.Join(columns, ", ") + " FROM (SELECT 1) AS r(" + strings.Join(names, ", ") + ")")
 	if err != nil {
 		return nil, err
 	}
 	outer, ok := sts[0].Node.(*pgsyntax.Select)
-	if ok {
-		plan.OwnScores(outer)
-	}
-	if !ok || !graft(outer, e.node.Query) {
+	rows, is := sts[len(sts)-1].Node.(*pgsyntax.Select)
+	if !ok || !is || !graft(rows, e.node.Query) || !graft(outer, rows) {
 		return nil, sqlerr.New(sqlerr.Internal, "an evaluation's query cannot be read")
 	}
+	plan.OwnScores(rows)
 	p := &Prepared{session: e.session, stmt: outer}
 	return p, p.analyze(ctx, nil)
 }

@@ -25,6 +25,7 @@ func TestMetrics(t *testing.T) {
 			r := row{float64(1 + i%13), float64(i*i%700) + 0.5, float64(i * 7 % 40), classes[i*i%7%3]}
 			rows, values = append(rows, r), append(values, fmt.Sprintf("(%g, %g, %g, '%s', %t)", r.days, r.cost, r.much, r.class, r.class == "<30"))
 		}
+		values = append(values, "(NULL, 1.5, 39, '<30', true)", "(5, NULL, 39, '<30', true)", "(5, 1.5, NULL, NULL, NULL)") // of these there is no prediction, or no truth
 		from := " ON SELECT * FROM (VALUES " + strings.Join(values, ", ") + ") AS v(days, cost, medications, readmitted, back)"
 		model := func(name string) (m *mlext.Model) {
 			list, err := try(s, "EXPORT DP MODEL "+name+" AS json")

@@ -11,12 +11,13 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
-// ScoresName is the function that dp_predict of arrays stands for. It is no row of All: no statement can call it by itself.
+// ScoresName is the function that dp_predict of arrays, or of several scores, stands for. It is no row of All: no statement can call it by itself.
 const ScoresName = "dp_scores"
 
-// Scores says what is computed of the linear scores z of a model: each is a number b, an argument, plus the sums of arrays' elements times coefficients.
+// Scores says what is computed of the K linear scores z of a model: each is a number b, an argument, plus the sums of arrays' elements times coefficients, where there are arrays.
 type Scores struct {
 	Of     string       `json:"of"`
+	K      int          `json:"k"`
 	Arrays []ScoreArray `json:"arrays"`
 	Lo     float64      `json:"lo"` // of a value or a count: its range
 	Hi     float64      `json:"hi"`
@@ -70,7 +71,6 @@ type linear struct {
 // scores is the row of one call.
 type scores struct {
 	Scores
-	k      int
 	arrays []linear
 }
 
@@ -83,19 +83,18 @@ type scores struct {
 // parts are below 1e290 (NewScores refuses others before any row is read), b is brought to +-1e290: scores are below 1e300. exp takes arguments from -700 to 700, ln those from 1 on. Range is that of clamps, or of the places that there are.
 func NewScores(text string, args []sqltype.OID) (*Func, error) {
 	s := &scores{}
-	if err := gojson.Unmarshal([]byte(text), &s.Scores); err != nil || len(s.Arrays) == 0 {
+	if err := gojson.Unmarshal([]byte(text), &s.Scores); err != nil {
 		return nil, badScores()
 	}
-	s.k = len(s.Arrays[0].Coefficients)
-	n := s.k
+	n := s.K
 	if s.Of == ScoreLoss {
 		n++
 	}
-	if s.k == 0 || len(args) != n+len(s.Arrays) {
+	if s.K <= 0 || len(args) != n+len(s.Arrays) {
 		return nil, badScores()
 	}
 	for i, a := range s.Arrays {
-		l, err := onGrid(a, args[n+i], s.k)
+		l, err := onGrid(a, args[n+i], s.K)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +106,7 @@ func NewScores(text string, args []sqltype.OID) (*Func, error) {
 	f.Result = f8
 	switch s.Of {
 	case ScoreClass:
-		f.Result, hi = i4, decimal.NewFromInt(int64(max(1, s.k-1)))
+		f.Result, hi = i4, decimal.NewFromInt(int64(max(1, s.K-1)))
 	case ScoreBin:
 		f.Result, hi = i4, decimal.NewFromInt(ScoreBins-1)
 	case ScoreLoss:
@@ -249,7 +248,7 @@ func (l *linear) add(x sqltype.Value, z []float64) bool {
 const mostScore = 1e290
 
 func (s *scores) eval(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
-	z, rest := make([]float64, s.k), args[1:]
+	z, rest := make([]float64, s.K), args[1:]
 	for j := range z {
 		b, ok := rest[j].(float64)
 		if !ok {
@@ -259,7 +258,7 @@ func (s *scores) eval(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (s
 			z[j] = mostScore
 		}
 	}
-	rest = rest[s.k:]
+	rest = rest[s.K:]
 	y := int64(0)
 	if s.Of == ScoreLoss {
 		y, rest = rest[0].(int64), rest[1:]
@@ -280,21 +279,21 @@ func (s *scores) eval(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (s
 	}
 	share := 1 / (1 + math.Exp(math.Max(-700, math.Min(700, -z[0]))))
 	switch {
-	case s.Of == ScoreClass && s.k == 1:
+	case s.Of == ScoreClass && s.K == 1:
 		if z[0] > 0 {
 			return int64(1), nil
 		}
 		return int64(0), nil
 	case s.Of == ScoreClass:
 		return int64(best), nil
-	case s.Of == ScoreShare && s.k == 1:
+	case s.Of == ScoreShare && s.K == 1:
 		return share, nil
 	case s.Of == ScoreShare:
 		return 1 / sum, nil
 	case s.Of == ScoreBin:
 		return int64(math.Min(ScoreBins-1, math.Floor(ScoreBins*share))), nil
 	case s.Of == ScoreLoss:
-		if y < 0 || y >= int64(s.k) {
+		if y < 0 || y >= int64(s.K) {
 			return nil, nil
 		}
 		return math.Max(0, math.Min(MostScoreLoss, math.Log(sum)+z[best]-z[y])), nil

@@ -51,7 +51,7 @@ func scoreCases() (out []scoreCase) {
 					}
 					a.Coefficients = append(a.Coefficients, c)
 				}
-				out = append(out, scoreCase{Scores{Of: of, Arrays: []ScoreArray{a}, Lo: 0, Hi: 40}, elem, k})
+				out = append(out, scoreCase{Scores{Of: of, K: k, Arrays: []ScoreArray{a}, Lo: 0, Hi: 40}, elem, k})
 			}
 		}
 	}
@@ -152,6 +152,69 @@ func TestScores(t *testing.T) {
 			}
 			if want := c.loop(numbers, x); math.Abs(want-*pg) > 1e-4 {
 				t.Errorf("%s: %g, want %g", what, *pg, want)
+			}
+		}
+	}
+}
+
+// TestScoresWithoutArrays: they are computed of numbers alone, and NULL where one is.
+func TestScoresWithoutArrays(t *testing.T) {
+	conn := connect(t)
+	duck, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer duck.Close()
+	for _, of := range []string{ScoreClass, ScoreShare, ScoreBin, ScoreLoss} {
+		k := 3
+		if of == ScoreBin {
+			k = 1
+		}
+		c := scoreCase{Scores{Of: of, K: k, Arrays: []ScoreArray{{Coefficients: make([][]float64, k)}}}, blob, k}
+		args := []sqltype.OID{f8, f8, f8}[:k]
+		if of == ScoreLoss {
+			args = append(args, i4)
+		}
+		f, err := NewScores(fmt.Sprintf(`{"of": "%s", "k": %d}`, of, k), args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, list := range [][]sqltype.Value{{0.25, -0.5, 0.125}, {-3.0, 4.5, 800.0}, {math.Inf(1), 0.0, -1.0}, {nil, 1.0, 2.0}} {
+			numbers, printed := list[:k], []string{""}
+			for _, b := range numbers {
+				text := "NULL"
+				if b != nil {
+					text = "'" + sqltype.FormatText(b, sqltype.Float8) + "'"
+				}
+				printed = append(printed, "CAST("+text+" AS double precision)")
+			}
+			if of == ScoreLoss {
+				printed = append(printed, "2")
+			}
+			say := func(d Dialect) string {
+				return "SELECT CAST(" + f.Spell(d, printed, nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
+			}
+			var pg *float64
+			var dk sql.NullFloat64
+			if err := conn.QueryRow(context.Background(), say(Postgres)).Scan(&pg); err != nil {
+				t.Fatalf("%s: %v", say(Postgres), err)
+			}
+			if err := duck.QueryRow(say(DuckDB)).Scan(&dk); err != nil {
+				t.Fatalf("%s: %v", say(DuckDB), err)
+			}
+			if numbers[0] == nil {
+				if pg != nil || dk.Valid {
+					t.Errorf("%s of NULL: %v, %v", of, pg, dk)
+				}
+				continue
+			}
+			values := append([]sqltype.Value{""}, numbers...)
+			if of == ScoreLoss {
+				values = append(values, int64(2))
+			}
+			want := c.loop(numbers, nil)
+			if got, err := f.Eval(values, nil, sqltype.Type{}); err != nil || pg == nil || !dk.Valid || !almost(*pg, dk.Float64) || !almost(asFloat(got), *pg) || math.Abs(want-*pg) > 1e-9 {
+				t.Errorf("%s of %v: Go %v, %v, PostgreSQL %v, DuckDB %v, want %g", of, numbers, got, err, pg, dk, want)
 			}
 		}
 	}

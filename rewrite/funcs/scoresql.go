@@ -23,10 +23,10 @@ func double(v float64) string {
 // postgres is the form of arguments: scores' numbers, the class, arrays. OFFSET 0 keeps PostgreSQL from writing what is below into what is above, which mentions it often; a compressed text of bytes is unpacked once.
 func (s *scores) postgres(x []string) string {
 	var in, sums, zs, more []string
-	for j := range s.k {
+	for j := range s.K {
 		in = append(in, fmt.Sprintf("float8larger(float8smaller(%s, %s), %s) AS b%d", x[j], double(mostScore), double(-mostScore), j+1))
 	}
-	at := s.k
+	at := s.K
 	if s.Of == ScoreLoss {
 		in, more, at = append(in, x[at]+" AS y"), []string{"v.y"}, at+1
 	}
@@ -38,15 +38,16 @@ func (s *scores) postgres(x []string) string {
 		}
 		in, sums = append(in, fmt.Sprintf("%s AS x%d", text, i+1)), append(sums, l.postgres(name)+fmt.Sprintf(" AS a%d", i+1))
 	}
-	for j := range s.k {
+	for j := range s.K {
 		z := fmt.Sprintf("v.b%d", j+1)
 		for i := range s.arrays {
 			z += fmt.Sprintf(" + a%d.s%d", i+1, j+1)
 		}
 		zs = append(zs, fmt.Sprintf("%s AS z%d", z, j+1))
 	}
-	return fmt.Sprintf("(SELECT %s FROM (SELECT %s FROM (SELECT %s OFFSET 0) AS v, %s OFFSET 0) AS z)", s.said(func(j int) string { return fmt.Sprintf("z.z%d", j+1) }, "z.y"),
-		strings.Join(append(zs, more...), ", "), strings.Join(in, ", "), strings.Join(sums, ", "))
+	read := append([]string{fmt.Sprintf("(SELECT %s OFFSET 0) AS v", strings.Join(in, ", "))}, sums...)
+	return fmt.Sprintf("(SELECT %s FROM (SELECT %s FROM %s OFFSET 0) AS z)", s.said(func(j int) string { return fmt.Sprintf("z.z%d", j+1) }, "z.y"),
+		strings.Join(append(zs, more...), ", "), strings.Join(read, ", "))
 }
 
 // postgres is the array's part of each score, s1 and on: one row, from the elements beside their coefficients.
@@ -81,12 +82,12 @@ func (l *linear) steps(d Dialect, e string) string {
 
 // duck is the same: bytes are read as hexadecimal digits, and names are a lambda's, since a subquery may not stand everywhere.
 func (s *scores) duck(x []string) string {
-	at := s.k
+	at := s.K
 	var in []string
 	y := ""
 	if s.Of == ScoreLoss {
 		y, at = "_s.y", at+1
-		in = append(in, "'y': "+x[s.k])
+		in = append(in, "'y': "+x[s.K])
 	}
 	var steps []string
 	for i := range s.arrays {
@@ -97,7 +98,7 @@ func (s *scores) duck(x []string) string {
 		a := x[at+i]
 		steps = append(steps, fmt.Sprintf("'n%d': list_transform(regexp_extract_all(hex(CASE WHEN octet_length(%s) = %d THEN %s END), '..'), lambda _h: %s)", i+1, a, l.Length, a, l.steps(DuckDB, "CAST('0x' || _h AS INTEGER)")))
 	}
-	for j := range s.k {
+	for j := range s.K {
 		z := fmt.Sprintf("CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END", x[j], double(mostScore), double(mostScore), x[j], double(-mostScore), double(-mostScore), x[j])
 		for i := range s.arrays {
 			l := &s.arrays[i]
@@ -105,25 +106,28 @@ func (s *scores) duck(x []string) string {
 		}
 		in = append(in, fmt.Sprintf("'z%d': %s", j+1, z))
 	}
+	if len(steps) == 0 {
+		return fmt.Sprintf("list_transform([{%s}], lambda _s: %s)[1]", strings.Join(in, ", "), s.said(func(j int) string { return fmt.Sprintf("_s.z%d", j+1) }, y))
+	}
 	return fmt.Sprintf("list_transform(list_transform([{%s}], lambda _n: {%s}), lambda _s: %s)[1]", strings.Join(steps, ", "), strings.Join(in, ", "), s.said(func(j int) string { return fmt.Sprintf("_s.z%d", j+1) }, y))
 }
 
 // said is what is computed of the scores, NULL where one is.
 func (s *scores) said(z func(j int) string, y string) string {
-	all, there, exps, places := make([]string, s.k), make([]string, s.k), make([]string, s.k), make([]string, s.k)
-	for j := range s.k {
+	all, there, exps, places := make([]string, s.K), make([]string, s.K), make([]string, s.K), make([]string, s.K)
+	for j := range s.K {
 		all[j] = z(j)
 		there[j], places[j] = all[j]+" IS NOT NULL", fmt.Sprintf(" WHEN %s THEN ", all[j])
 	}
 	most := "greatest(" + strings.Join(all, ", ") + ")"
-	for j := range s.k {
+	for j := range s.K {
 		exps[j] = fmt.Sprintf("exp(greatest(%s - %s, -700))", all[j], most)
 	}
 	sum := strings.Join(exps, " + ")
 	share := fmt.Sprintf("1 / (1 + exp(least(greatest(-%s, -700), 700)))", all[0])
 	text := ""
 	switch {
-	case s.Of == ScoreClass && s.k == 1:
+	case s.Of == ScoreClass && s.K == 1:
 		text = "CASE WHEN " + all[0] + " > 0 THEN 1 ELSE 0 END"
 	case s.Of == ScoreClass:
 		text = "CASE " + most
@@ -131,14 +135,14 @@ func (s *scores) said(z func(j int) string, y string) string {
 			text += w + strconv.Itoa(j)
 		}
 		text += " END"
-	case s.Of == ScoreShare && s.k == 1:
+	case s.Of == ScoreShare && s.K == 1:
 		text = share
 	case s.Of == ScoreShare:
 		text = "1 / (" + sum + ")"
 	case s.Of == ScoreBin:
 		text = fmt.Sprintf("CAST(least(%d, floor(%d * (%s))) AS integer)", ScoreBins-1, ScoreBins, share)
 	case s.Of == ScoreLoss:
-		there = append(there, fmt.Sprintf("%s BETWEEN 0 AND %d", y, s.k-1))
+		there = append(there, fmt.Sprintf("%s BETWEEN 0 AND %d", y, s.K-1))
 		of := "CASE " + y
 		for j, v := range all {
 			of += fmt.Sprintf(" WHEN %d THEN %s", j, v)
