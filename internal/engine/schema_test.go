@@ -117,6 +117,22 @@ func TestSchemaChanges(t *testing.T) {
 	e.schema.mu.Unlock()
 	mustTry(t, ann, next())
 
+	// While a training reads: its rows are not trained on, it keeps its charge, there is no model.
+	e.backend = &between{Backend: b, do: func() { do(`create index more on encounters (cost)`) }}
+	before = len(charges(t, e))
+	const train = "TRAIN DP MODEL late USING linear_regression TARGET days AS SELECT days, cost FROM encounters"
+	if _, err := try(ann, train); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
+		t.Errorf("rows of a schema that changed were trained on: %v", err)
+	}
+	if after := len(charges(t, e)); after != before+1 {
+		t.Errorf("%d charges of a training whose schema changed", after-before)
+	}
+	if rows, err := try(ann, "SHOW DP MODELS"); err != nil || len(rows) != 0 {
+		t.Errorf("there are models: %v, %v", rows, err)
+	}
+	e.backend = b
+	mustTry(t, ann, next())
+
 	// The same behind the comparison: the table is swapped between the snapshot and the statement.
 	do(`create table public.swap as select encounter_id, drug, dose, change from prescriptions, generate_series(1, 100)`)
 	e.backend = &swapping{Marker: b, Backend: b, do: func() {

@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+)
+
+// TestTrainReloaded: a training that was prepared under another policy is bound anew: its features have the ranges of the policy that it is charged under, and what the analyst may not read any more is not trained on.
+func TestTrainReloaded(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	early, err := prepare(s, "TRAIN DP MODEL early USING linear_regression TARGET cost AS SELECT days, cost FROM encounters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	late, err := prepare(s, "TRAIN DP MODEL late USING linear_regression TARGET cost AS SELECT medications, cost FROM encounters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.engine.Reload(t.Context(), clinicPolicyFor(t, backend.DuckDB, "days:         {range: [1, 14]}", "days:         {range: [2, 5]}", "      medications:  {range: [0, 100]}\n", "      medications:  {}\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := early.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := charged(t, s.engine, func() {
+		if _, err := late.Run(t.Context(), nil); err == nil {
+			t.Error("a column without a range any more was trained on")
+		}
+	}); n != 0 {
+		t.Errorf("%d charges of what was refused", n)
+	}
+	m, err := s.engine.models.Get(t.Context(), "early", "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := m.Model.Features[0]; f.Lo != 2 || f.Hi != 5 {
+		t.Errorf("trained on %+v", f)
+	}
+}
