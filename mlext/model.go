@@ -21,6 +21,7 @@ type Model struct {
 	Scores []Score `json:"scores"`
 	Card   []Fact  `json:"card"`
 	Split  *Split  `json:"split,omitempty"`
+	Fill   bool    `json:"fill,omitempty"` // a NULL number is read as the middle of its range, as it was in training
 }
 
 // Split is the part of the units of Unit that a model was trained on: those whose hash, keyed by Salt, is below Fraction. Salt was drawn at its training, so nobody chose who is in.
@@ -39,7 +40,7 @@ type Score struct {
 // model turns parameters over encoded features into coefficients of the features: post-processing.
 func (t *Training) model(theta []float64, step float64) *Model {
 	k := t.Loss.Outputs
-	m := &Model{Name: t.Spec.Name, Kind: t.Spec.Model, Method: t.Method, Target: t.Of, Features: t.Features}
+	m := &Model{Name: t.Spec.Name, Kind: t.Spec.Model, Method: t.Method, Target: t.Of, Features: t.Features, Fill: t.Spec.Fill}
 	for c := range k {
 		at := 0
 		next := func() float64 { v := theta[at*k+c] * t.scale; at++; return v }
@@ -216,7 +217,11 @@ func (m *Model) score(s *Score, args []string) string {
 			}
 			x = "CAST(" + x + " AS double precision)"
 			lo, hi := number(f.Lo), number(f.Hi)
-			fmt.Fprintf(&b, " + %s * (CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END)", number(c[0]), x, hi, hi, x, lo, lo, x)
+			fill := ""
+			if m.Fill {
+				fill = fmt.Sprintf(" WHEN %s IS NULL THEN %s", x, number((f.Lo+f.Hi)/2))
+			}
+			fmt.Fprintf(&b, " + %s * (CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s%s ELSE %s END)", number(c[0]), x, hi, hi, x, lo, lo, fill, x)
 			continue
 		}
 		b.WriteString(" + (CASE")
