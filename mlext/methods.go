@@ -214,7 +214,7 @@ func planDescent(t *Training) (run, error) {
 		return nil, sqlerr.New(sqlerr.InvalidParam, "method %s divides by the number of people, which is private: the policy must declare its population", t.Method).
 			WithHint("Say about how many people there are: WITH (population = 10000). It is a guess of yours, not read from the data.")
 	}
-	p := &descent.Plan{Loss: t.Loss, Width: t.width, Rows: t.Rows, Clip: s.number("clip", t.firstClip()), Rate: 1, Population: n,
+	p := &descent.Plan{Until: s.Until, Loss: t.Loss, Width: t.width, Rows: t.Rows, Clip: s.number("clip", t.firstClip()), Rate: 1, Population: n,
 		Momentum: s.number("momentum", 0), Average: s.number("average", 0.3), Decay: s.number("decay", 0)}
 	p.LearningRate = s.number("learning_rate", t.learningRate()*(1-p.Momentum))
 	switch t.Method {

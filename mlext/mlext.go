@@ -25,11 +25,12 @@ import (
 type Spec struct {
 	Name, Model, Method, Target string
 	Replace                     bool
-	Epsilon, Delta              float64 // Delta 0: the policy's default, but where Pure
-	Pure                        bool    // delta = 0
-	MostRows                    uint64  // of one unit; 0: as the policy says
-	Split                       float64 // the part of the units that is trained on; 0: all
-	Fill                        bool    // NULL features are read as the middle of their range
+	Epsilon, Delta              float64      // Delta 0: the policy's default, but where Pure
+	Pure                        bool         // delta = 0
+	MostRows                    uint64       // of one unit; 0: as the policy says
+	Split                       float64      // the part of the units that is trained on; 0: all
+	Fill                        bool         // NULL features are read as the middle of their range
+	Until                       func() error // asked now and again by Plan, which its error ends; nil: nothing does
 	numbers                     map[string]float64
 	words                       map[string]string
 	weights                     []float64 // of the target's values, in their order; the largest is 1

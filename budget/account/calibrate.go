@@ -8,15 +8,20 @@ import (
 // mostScale is the largest noise that is looked for.
 const mostScale = 1e6
 
-// Calibrate is the least scale, to 1e-4, at which the steps together are (epsilon, delta)-DP by privacy loss accounting; their loss falls with the scale.
+// Calibrate is the least scale, to 1e-4, at which the steps together are (epsilon, delta)-DP by privacy loss accounting; their loss falls with the scale. Before each trial until may end it.
 //
 // Proof: the scale that is returned was tried itself, and Delta there is from above (Compose); that the search finds the least is no part of the claim.
-func Calibrate(epsilon, delta float64, steps func(scale float64) []Step) (float64, error) {
+func Calibrate(epsilon, delta float64, steps func(scale float64) []Step, until ...func() error) (float64, error) {
 	if !(epsilon >= 0) || math.IsInf(epsilon, 1) || !(delta > 0 && delta < 1) {
 		return 0, fmt.Errorf("account: a target of (%g, %g) is out of range", epsilon, delta)
 	}
 	var failed error
 	within := func(scale float64) bool {
+		for _, stop := range until {
+			if failed = stop(); failed != nil {
+				return true
+			}
+		}
 		c, err := composeFor(math.Min(delta, usualDelta), steps(scale))
 		if err != nil {
 			failed = err
@@ -45,6 +50,6 @@ func Calibrate(epsilon, delta float64, steps func(scale float64) []Step) (float6
 }
 
 // SampledGaussianSigma is the least noise multiplier at which steps of a rate are (epsilon, delta)-DP.
-func SampledGaussianSigma(rate float64, steps int, epsilon, delta float64) (float64, error) {
-	return Calibrate(epsilon, delta, func(sigma float64) []Step { return []Step{{Gaussian{sigma}, rate, steps}} })
+func SampledGaussianSigma(rate float64, steps int, epsilon, delta float64, until ...func() error) (float64, error) {
+	return Calibrate(epsilon, delta, func(sigma float64) []Step { return []Step{{Gaussian{sigma}, rate, steps}} }, until...)
 }

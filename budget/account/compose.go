@@ -51,6 +51,9 @@ func compose(parts []part, tilt, tail float64) composed {
 		}
 	}
 	lo, hi, lost := window(parts, tilt, tail)
+	if !((hi-lo)/step < mostSum-2) {
+		return nowhere(step)
+	}
 	first := int(math.Floor(lo / step))
 	n := nextPower(int(math.Ceil(hi/step)) - first + 2)
 	out := composed{Tilt: tilt, Scale: scale, lost: lost}
@@ -69,6 +72,16 @@ func compose(parts []part, tilt, tail float64) composed {
 	}
 	out.suffixes()
 	out.slack = 0x1p-52*float64(count)*(math.Max(16*float64(bits.Len(uint(n))), w.steps)+1024) + float64(n)*math.Exp(-dead)
+	return out
+}
+
+// mostSum is the most cells of a sum: some 80 bytes are held for each.
+const mostSum = 1 << 21
+
+// nowhere bounds any sum: all of it is of infinite loss, so that delta is 1 at every epsilon.
+func nowhere(step float64) composed {
+	out := composed{distribution: distribution{Step: step, Mass: []float64{0}, Infinite: 1}}
+	out.suffixes()
 	return out
 }
 

@@ -116,6 +116,7 @@ func (s *Session) planned(ctx context.Context, spec *mlext.Spec, features []mlex
 		err  error
 	}
 	made := make(chan result, 1)
+	spec.Until = ctx.Err // else a calibration that nobody waits for goes on
 	population := float64(s.world.policy.Population)
 	if spec.Split > 0 {
 		population *= spec.Split
@@ -133,6 +134,9 @@ func (s *Session) planned(ctx context.Context, spec *mlext.Spec, features []mlex
 	}()
 	select {
 	case r := <-made:
+		if r.err != nil && ctx.Err() != nil {
+			return nil, s.uncharged(ctx, ctx.Err())
+		}
 		return r.plan, r.err
 	case <-ctx.Done():
 		return nil, s.uncharged(ctx, ctx.Err())

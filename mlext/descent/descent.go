@@ -27,7 +27,8 @@ type Plan struct {
 	Clipping                      Clipping
 	Quantile, ClipRate            float64 // that an adaptive clip follows, and how fast
 	Schedule                      Schedule
-	Average                       float64 // the part of the last steps whose parameters are averaged; 0: the last ones
+	Until                         func() error // asked between trials while the noise is looked for; its error ends that; nil: nothing does
+	Average                       float64      // the part of the last steps whose parameters are averaged; 0: the last ones
 }
 
 // Calibrate sets the least noise at which the steps together are (epsilon, delta)-DP.
@@ -40,7 +41,11 @@ func (p *Plan) Calibrate(epsilon, delta float64) error {
 		return nil
 	}
 	var err error
-	p.Noise, err = account.SampledGaussianSigma(p.Rate, p.Steps, epsilon, delta)
+	until := p.Until
+	if until == nil {
+		until = func() error { return nil }
+	}
+	p.Noise, err = account.SampledGaussianSigma(p.Rate, p.Steps, epsilon, delta, until)
 	return err
 }
 
