@@ -9,12 +9,15 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
+// autos are the methods that METHOD auto chooses from. The others' options are all one of theirs', so none of them would come to its turn.
+var autos = []string{"objective_perturbation", "dp_gd", "dp_sgd"}
+
 // choose is METHOD auto. It goes by the model, the rows of a person, the declared population, delta and which options are given, all of them public: the first of its list that has all options that are given.
 //
 // The list begins with objective perturbation: one solve without anything to tune, which has a pure form too. Its noise grows with the number of scores and of a person's rows, where noisy gradients are clipped as a whole: for models of more than three scores and for more than four rows a person dp_gd comes first, where a
 // population is declared, and delta is not 0. Epsilon does not change the order (at equal charge both are within 0.2% of each other on Adult, from epsilon 0.1 to 2), but the steps of dp_gd.
 func choose(t *Training) (string, error) {
-	list := []string{"objective_perturbation", "dp_gd", "dp_sgd", "dp_adam", "output_perturbation", "sufficient_statistics"}
+	list := append([]string(nil), autos...)
 	if people := t.Spec.number("population", t.Population) > 0; people && !t.Spec.Pure && (t.Loss.Outputs > 3 || t.Rows > 4) {
 		list[0], list[1] = list[1], list[0]
 	}

@@ -2,6 +2,8 @@ package mlext
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 
 // TestAuto: which method METHOD auto is, by what the rules go by; an option is never ignored.
 func TestAuto(t *testing.T) {
+	chosen := map[string]bool{}
 	for _, c := range []struct {
 		model            string
 		levels, rows     int
@@ -51,6 +54,19 @@ func TestAuto(t *testing.T) {
 		case c.says == "" && (err != nil || p.Method != c.want):
 			t.Errorf("%+v: %+v, %v", c, p, err)
 		}
+		chosen[c.want] = true
+	}
+	for _, name := range autos {
+		if !chosen[name] {
+			t.Errorf("nothing chooses %s", name)
+		}
+	}
+	for _, m := range methods {
+		if !slices.Contains(autos, m.name) && !slices.ContainsFunc(autos, func(name string) bool {
+			return !slices.ContainsFunc(m.options, func(o string) bool { return !slices.Contains(methodOf(name).options, o) })
+		}) {
+			t.Errorf("options of %s are of no method that METHOD auto chooses", m.name)
+		}
 	}
 }
 
@@ -59,6 +75,25 @@ func TestRefusedMethods(t *testing.T) {
 	for name, why := range refusedMethods {
 		if _, err := planned("linear_regression", name, "epsilon = 1"); err == nil || !strings.Contains(err.Error(), why) || methodOf(name) != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestMethodsDoc: docs/training.md's table has a row of each method.
+func TestMethodsDoc(t *testing.T) {
+	text, err := os.ReadFile("../docs/training.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, line := range strings.Split(string(text), "\n") {
+		if first, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | "); ok && strings.HasPrefix(line, "| `") {
+			rows = append(rows, strings.Split(first, ", ")...)
+		}
+	}
+	for _, m := range methods {
+		if !slices.Contains(rows, "`"+m.name+"`") {
+			t.Errorf("no row of %s", m.name)
 		}
 	}
 }

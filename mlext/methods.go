@@ -252,6 +252,8 @@ func planDescent(t *Training) (run, error) {
 	t.fact("noise multiplier", "%.6g", p.Noise)
 	t.fact("learning rate", "%g", p.LearningRate)
 	t.fact("momentum", "%g", p.Momentum)
+	t.fact("decay", "%g", p.Decay)
+	t.fact("averaged", "the last %d steps", max(1, int(p.Average*float64(p.Steps))))
 	if s.words["clipping"] != "" {
 		t.fact("clipping", "%s", s.words["clipping"])
 	}

@@ -189,8 +189,8 @@ func TestNoiseRefused(t *testing.T) {
 
 // TestClippingOptions: what is asked for is on the card; options that say nothing are refused.
 func TestClippingOptions(t *testing.T) {
-	p, err := planned("softmax_regression", "dp_sgd", "epsilon = 1, delta = 1e-6, steps = 20, clipping = 'adaptive', clip_quantile = 0.7, schedule = 'cosine'")
-	if err != nil || fact(p, "clipping") != "adaptive" || fact(p, "schedule") != "cosine" {
+	p, err := planned("softmax_regression", "dp_sgd", "epsilon = 1, delta = 1e-6, steps = 20, clipping = 'adaptive', clip_quantile = 0.7, schedule = 'cosine', momentum = 0.4, decay = 0.1, average = 0.2")
+	if err != nil || fact(p, "clipping") != "adaptive" || fact(p, "schedule") != "cosine" || fact(p, "momentum") != "0.4" || fact(p, "decay") != "0.1" || fact(p, "averaged") != "the last 4 steps" {
 		t.Errorf("%v, %v", p, err)
 	}
 	for with, says := range map[string]string{
