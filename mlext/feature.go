@@ -33,8 +33,26 @@ func (f *Feature) suits(what string) *sqlerr.Error {
 	if f.Levels != nil {
 		is = fmt.Sprintf("one of %d values", len(f.Levels))
 	}
-	must := map[string]string{"two": "a boolean, or have two values", "classes": "have a domain of values", "number": "be a number with a range", "count": "be a number from 0 on"}[what]
-	return sqlerr.New(sqlerr.DatatypeMismatch, "the target %s is %s; of this model it must %s", f.Name, is, must)
+	must := map[string]string{"two": "be a boolean, or have two values", "classes": "have a domain of values", "number": "be a number with a range", "count": "be a number from 0 on"}[what]
+	return sqlerr.New(sqlerr.DatatypeMismatch, "the target %s is %s; of this model it must %s", f.Name, is, must).WithHint("%s", f.cure(what))
+}
+
+// cure is what to do with a target that a model has no loss for.
+func (f *Feature) cure(what string) string {
+	numbers, middle := f.Levels == nil, math.Floor((f.Lo+f.Hi)/2)
+	switch {
+	case what == "two" && numbers:
+		return fmt.Sprintf("Compare it in the query, as in %s > %g AS %s; linear_regression predicts numbers.", f.Name, middle, f.Name)
+	case what == "two":
+		return fmt.Sprintf("Compare it in the query, as in %s = '...' AS %s; softmax_regression predicts one of several values.", f.Name, f.Name)
+	case what == "classes" && numbers:
+		return fmt.Sprintf("The owner can declare values: [...] for it in the policy. logistic_regression predicts a boolean, as %s > %g AS %s, linear_regression numbers.", f.Name, middle, f.Name)
+	case !numbers:
+		return "logistic_regression predicts one of two values, softmax_regression one of several."
+	case f.Hi > f.Lo:
+		return "linear_regression predicts numbers below 0, too."
+	}
+	return "Its range is one number, so there is nothing to predict."
 }
 
 // width is how many numbers it is encoded as.

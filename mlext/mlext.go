@@ -35,6 +35,7 @@ type Spec struct {
 	words                       map[string]string
 	weights                     []float64 // of the target's values, in their order; the largest is 1
 	at                          map[string]pgsyntax.Pos
+	targetAt                    pgsyntax.Pos
 }
 
 // family is a kind of model.
@@ -65,7 +66,7 @@ var always = []string{"epsilon", "delta", "max_rows_per_unit", "missing", "split
 
 // Read checks a TRAIN statement: its names and its options, every one of them.
 func Read(n *pgsyntax.Train) (*Spec, error) {
-	s := &Spec{Name: n.Name.Text, Target: n.Target.Text, Replace: n.Replace, numbers: map[string]float64{}, words: map[string]string{}, at: map[string]pgsyntax.Pos{}}
+	s := &Spec{Name: n.Name.Text, Target: n.Target.Text, targetAt: n.Target.Pos, Replace: n.Replace, numbers: map[string]float64{}, words: map[string]string{}, at: map[string]pgsyntax.Pos{}}
 	f := familyOf(n.Model.Text)
 	if f == nil {
 		names := []string{}
@@ -212,7 +213,7 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 	f := familyOf(s.Model)
 	t := &Training{Spec: s, Features: features, Of: target, Rows: rows, Population: population, Epsilon: s.Epsilon, Delta: s.Delta}
 	if err := target.suits(f.target); err != nil {
-		return nil, err.At(int(s.at["target"]))
+		return nil, err.At(int(s.targetAt))
 	}
 	var err error
 	if t.Loss, err = f.loss(s, &target); err != nil {

@@ -83,6 +83,8 @@ func (e *evaluation) of(m *mlext.Model) (out sensitivity.Split, err error) {
 	switch {
 	case word.Text == "none":
 		return out, nil
+	case split == nil && word.Text == "train":
+		return out, sqlerr.New(sqlerr.InvalidParam, "model %s was trained on everybody", m.Name).At(int(word.Pos)).WithHint("SPLIT none is everybody.")
 	case split == nil && word.Text != "":
 		return out, sqlerr.New(sqlerr.InvalidParam, "model %s was trained on everybody: no part of the people is left to test it on", m.Name).At(int(word.Pos)).WithHint("TRAIN ... SPLIT 0.8 leaves a part out.")
 	case split == nil:

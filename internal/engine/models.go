@@ -91,7 +91,7 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 }
 
 func modelName(x *pgsyntax.FuncCall) (string, bool) {
-	if len(x.Args) < 2 || x.Distinct || x.Star || x.Filter != nil || x.Over != nil || len(x.OrderBy) > 0 {
+	if len(x.Args) == 0 || x.Distinct || x.Star || x.Filter != nil || x.Over != nil || len(x.OrderBy) > 0 {
 		return "", false
 	}
 	l, ok := x.Args[0].(*pgsyntax.Literal)

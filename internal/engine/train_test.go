@@ -259,6 +259,23 @@ func TestTrainRefused(t *testing.T) {
 			t.Errorf("EXPLAIN %s ends with %v", sql, last)
 		}
 	}
+	for sql, want := range map[string][2]string{
+		"TRAIN DP MODEL m USING logistic_regression TARGET ^days AS SELECT days, cost FROM encounters":             {"number from 1 to 14", "days > 7 AS days"},
+		"TRAIN DP MODEL m USING logistic_regression TARGET ^readmitted AS SELECT readmitted, cost FROM encounters": {"one of 3 values", "readmitted = '...' AS readmitted"},
+		"TRAIN DP MODEL m USING softmax_regression TARGET ^days AS SELECT days, cost FROM encounters":              {"a domain", "The owner can declare values"},
+		"TRAIN DP MODEL m USING linear_regression TARGET ^readmitted AS SELECT readmitted, cost FROM encounters":   {"a number with a range", "softmax_regression"},
+		"TRAIN DP MODEL m USING poisson_regression TARGET ^score AS SELECT score, cost FROM encounters":            {"from 0 on", "linear_regression"},
+		"EVALUATE DP MODEL mine SPLIT ^train ON SELECT days, medications FROM encounters":                          {"trained on everybody", "SPLIT none"},
+		"SELECT avg(^dp_predict('nobodys')) FROM encounters":                                                       {"does not exist", ""},
+		"SELECT avg(dp_predict('mine')) FROM encounters":                                                           {"features, 0 are given", ""},
+	} {
+		at := strings.Index(sql, "^") + 1
+		_, err := try(s, strings.Replace(sql, "^", "", 1))
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || !strings.Contains(e.Message, want[0]) || !strings.Contains(e.Hint, want[1]) || at > 0 && e.Pos != at {
+			t.Errorf("%s: %+v", sql, err)
+		}
+	}
 	if n := charged(t, s.engine, func() {
 		for sql, says := range map[string]string{
 			"TRAIN DP MODEL m USING logistic_regresion TARGET y AS SELECT days, readmitted = 'NO' AS y FROM encounters":                                  `no model "logistic_regresion"`,
@@ -376,7 +393,7 @@ func TestTrainCharged(t *testing.T) {
 	if rows, err := try(s, "SELECT * FROM dpsql.releases"); err != nil || len(rows) != 0 {
 		t.Errorf("trainings answer at no charge: %v, %v", rows, err)
 	}
-	if _, err := try(s, "TRAIN DP MODEL less USING linear_regression TARGET days WITH (epsilon = 1e-6) AS SELECT days, cost FROM encounters"); err == nil || !strings.Contains(err.Error(), "too small") {
+	if _, err := try(s, "TRAIN DP MODEL less USING linear_regression TARGET days WITH (epsilon = 1e-6) AS SELECT days, cost FROM encounters"); err == nil || !strings.Contains(err.Error(), "epsilon cannot be 1e-6") {
 		t.Errorf("next to no epsilon: %v", err)
 	}
 	// Beyond the budget: what is left is said, and what passes does.
