@@ -219,8 +219,11 @@ func TestTrain(t *testing.T) {
 				t.Errorf("%s: %s: %v", d, method, err)
 			}
 		}
+		if _, err := try(s, "TRAIN DP MODEL posterior_sample USING linear_regression METHOD posterior_sample TARGET days WITH (epsilon = 1, delta = 1e-9, max_rows_per_unit = 1) AS SELECT days, cost, readmitted FROM encounters"); err != nil {
+			t.Errorf("%s: posterior_sample: %v", d, err)
+		}
 		rows, err := try(s, "SHOW DP MODELS")
-		if err != nil || len(rows) != len(trainings)+7 {
+		if err != nil || len(rows) != len(trainings)+8 {
 			t.Errorf("%s: %d models, %v", d, len(rows), err)
 		}
 		if rows, err = try(s, "DESCRIBE DP MODEL m2"); err != nil || !slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return r[0] == "days" }) {
