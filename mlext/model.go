@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
@@ -211,9 +212,9 @@ func (m *Model) score(s *Score, args []string) string {
 		if f.Levels == nil {
 			x := args[i]
 			if f.Type == "date" {
-				x += " - DATE '2000-01-01'"
+				x = f.within(x, 86400, time.DateOnly) + " - DATE '2000-01-01'"
 			} else if strings.HasPrefix(f.Type, "timestamp") { // microseconds, as the range's ends
-				x = "(extract(epoch FROM " + x + ") - 946684800) * 1000000"
+				x = "(extract(epoch FROM " + f.within(x, 1e-6, "2006-01-02 15:04:05.999999") + ") - 946684800) * 1000000"
 			}
 			x = "CAST(" + x + " AS double precision)"
 			lo, hi := number(f.Lo), number(f.Hi)
@@ -231,6 +232,17 @@ func (m *Model) score(s *Score, args []string) string {
 		b.WriteString(" WHEN " + args[i] + " IS NOT NULL THEN 0 END)")
 	}
 	return b.String() + ")"
+}
+
+// within writes a date or timestamp, or the end of the range that it is beyond: of infinite ones no difference can be taken. The range's ends are in units of so many seconds since 2000.
+func (f *Feature) within(x string, seconds float64, format string) string {
+	end := func(v float64) string {
+		return "CAST('" + time.Unix(946684800, 0).UTC().Add(time.Duration(v*seconds*1e6)*time.Microsecond).Format(format) + "' AS " + f.Type + ")"
+	}
+	if most := 250 * 365.25 * 86400 / seconds; math.Abs(f.Lo) > most || math.Abs(f.Hi) > most { // beyond what time.Duration holds
+		return x
+	}
+	return fmt.Sprintf("(CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END)", x, end(f.Hi), end(f.Hi), x, end(f.Lo), end(f.Lo), x)
 }
 
 // number writes a float8 constant.
