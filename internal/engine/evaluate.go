@@ -123,7 +123,7 @@ func (e *evaluation) prepare(ctx context.Context) (*Prepared, *mlext.Scoring, er
 	if err != nil {
 		return nil, nil, s.modelsFailed(ctx, err)
 	}
-	inner, err := plan.Bind(e.node.Query, s.along(s.catalog), plan.BindOptions{Session: s.constants(), Values: s.values})
+	inner, err := plan.Bind(e.node.Query, s.along(s.catalog), plan.BindOptions{Session: s.constants(), Values: s.values, Models: unpredicted{}})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -21,7 +21,7 @@ import (
 // finds the unit, how many of its rows count and the ranges, or refuses it; sqlgen.UnitRows prints the rows that it has bounded.
 func (t *training) bindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.Spec) (features []mlext.Feature, target mlext.Feature, rows int, err error) {
 	s := t.session
-	opts := plan.BindOptions{Session: s.constants(), Values: s.values}
+	opts := plan.BindOptions{Session: s.constants(), Values: s.values, Models: unpredicted{}}
 	inner, err := plan.Bind(n.Query, s.along(s.catalog), opts)
 	if err != nil {
 		return nil, target, 0, err
@@ -101,7 +101,7 @@ func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 	if !ok || !graft(outer, q) {
 		return nil, sqlerr.New(sqlerr.Internal, "a training's query cannot be read")
 	}
-	bound, err := plan.Bind(outer, s.along(s.catalog), plan.BindOptions{Session: s.constants(), Values: s.values})
+	bound, err := plan.Bind(outer, s.along(s.catalog), plan.BindOptions{Session: s.constants(), Values: s.values, Models: unpredicted{}})
 	if err != nil {
 		return nil, err
 	}

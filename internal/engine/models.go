@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -33,6 +34,17 @@ type predictions struct {
 	ctx     context.Context
 	session *Session
 	made    *int // bytes of what the statement's predictions stand for
+}
+
+// unpredicted refuses predictions where a model's rows are read.
+type unpredicted struct{}
+
+// Predict implements plan.Models.
+func (unpredicted) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
+	if x.Name != "dp_predict" && x.Name != "dp_predict_proba" {
+		return nil, nil
+	}
+	return nil, sqlerr.New(sqlerr.Unsupported, "%s in the query of TRAIN or EVALUATE is not supported", x.Name).At(int(x.Pos)).WithHint("Name the features that the other model has.")
 }
 
 // mostPredicted is how much text the predictions of one statement may stand for.
@@ -155,6 +167,9 @@ func (m *models) run(ctx context.Context) (*Answer, error) {
 		err = store.Rename(ctx, n.Name.Text, n.To.Text, s.analyst.Name)
 	case "GRANT", "REVOKE":
 		err = store.Grant(ctx, n.Name.Text, s.analyst.Name, n.To.Text, n.Verb == "REVOKE")
+		if err == nil && n.Verb == "GRANT" && s.now.notices != "off" { // who else there is, nobody is told
+			ans.Notice = fmt.Sprintf("%s may use the model, if the policy has an analyst of that name", n.To.Text)
+		}
 	}
 	if err != nil {
 		return nil, s.modelsFailed(ctx, err)

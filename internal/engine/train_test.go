@@ -270,6 +270,7 @@ func TestTrainRefused(t *testing.T) {
 		"TRAIN DP MODEL m USING poisson_regression TARGET ^score AS SELECT score, cost FROM encounters":            {"from 0 on", "linear_regression"},
 		"EVALUATE DP MODEL mine SPLIT ^train ON SELECT days, medications FROM encounters":                          {"trained on everybody", "SPLIT none"},
 		"SELECT avg(^dp_predict('nobodys')) FROM encounters":                                                       {"does not exist", ""},
+		"TRAIN DP MODEL m USING linear TARGET days AS SELECT days, ^dp_predict('mine', 3) AS said FROM encounters": {"in the query of TRAIN", "Name the features"},
 		"SELECT avg(dp_predict('mine')) FROM encounters":                                                           {"features, 0 are given", ""},
 	} {
 		at := strings.Index(sql, "^") + 1
