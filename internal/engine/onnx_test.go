@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -127,6 +128,10 @@ func compareONNX(t *testing.T, s *Session, name string, m *mlext.Model, inputs [
 			case f.Type == "date":
 				days := int(f.Lo) - 100 + rnd.IntN(int(f.Hi-f.Lo)+200)
 				in.Type, v, text = "int64", days+10957, fmt.Sprintf("DATE '2000-01-01' + (%d)", days)
+			case strings.HasPrefix(f.Type, "timestamp"):
+				x := math.Round(f.Lo + (f.Hi-f.Lo)*(1.4*rnd.Float64()-0.2))
+				at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(x) * time.Microsecond)
+				in.Type, v, text = "float64", x, "CAST('"+at.Format("2006-01-02 15:04:05.000000")+"' AS timestamp)"
 			default:
 				x := f.Lo + (f.Hi-f.Lo)*(1.4*rnd.Float64()-0.2)
 				in.Type, v, text = "float64", x, fmt.Sprintf("CAST('%g' AS double precision)", x)
