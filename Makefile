@@ -55,7 +55,7 @@ deploy-check: deps
 test-clients: deps
 	@sh .ci/client-deps.sh
 	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 20m -run 'TestClients$$|TestCapturedMetadata$$|TestNewerClients$$' -v ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
-	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 10m -run 'TestONNX$$' -v ./internal/engine
+	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 10m -run 'TestONNX$$|TestONNXArrays$$' -v ./internal/engine
 	$(GO) test -count=1 -run 'TestClientsDoc$$' ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
 
 # How statements are read, beside PostgreSQL: CORPUS=folder SCHEMA=name make corpus, or every corpus that is here (building PostgreSQL's own

@@ -93,6 +93,14 @@ func (f *Feature) encode(n int64, scale float64, zero bool, into []float64) []fl
 	return append(into, scale*x)
 }
 
+// middle is what a NULL number is read as where NULL is the middle of the range: a whole number of steps, in training (sqlgen.Reading) as where a model predicts.
+func (f *Feature) middle() float64 {
+	if f.To == f.From {
+		return f.Lo
+	}
+	return f.Lo + float64((f.To-f.From)/2)/float64(f.To-f.From)*(f.Hi-f.Lo)
+}
+
 // label is the target as the loss takes it: of classes the value's index, of others the number itself, within its range.
 func (f *Feature) label(n int64, classes bool) float64 {
 	switch {

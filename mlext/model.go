@@ -220,7 +220,7 @@ func (m *Model) score(s *Score, args []string) string {
 			lo, hi := number(f.Lo), number(f.Hi)
 			fill := ""
 			if m.Fill {
-				fill = fmt.Sprintf(" WHEN %s IS NULL THEN %s", x, number((f.Lo+f.Hi)/2))
+				fill = fmt.Sprintf(" WHEN %s IS NULL THEN %s", x, number(f.middle()))
 			}
 			fmt.Fprintf(&b, " + %s * (CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s%s ELSE %s END)", number(c[0]), x, hi, hi, x, lo, lo, fill, x)
 			continue

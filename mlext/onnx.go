@@ -8,21 +8,14 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
-// ONNX is the model as a graph of ai.onnx and ai.onnx.ml operators, in double precision: an input a feature, each a column of its natural form (a number, a boolean, a text; a date as days since 1970-01-01), and outputs as dp_predict and dp_predict_proba say them. Values are clamped and unknown categories count
-// nothing, as in Predict; there is no NULL.
+// ONNX is the model as a graph of ai.onnx and ai.onnx.ml operators, in double precision: an input a feature, each a column of its natural form (a number, a boolean, a text; a date as days since 1970-01-01) or, of an array, a matrix of its elements, and outputs as dp_predict and dp_predict_proba say them. Values are
+// clamped and unknown categories count nothing, as in Predict. There is no NULL: NaN is the middle of a number's range where the model was trained so, else the range's upper end, as Predict reads NaN.
 func (m *Model) ONNX() ([]byte, error) {
-	if m.arrays() {
-		return nil, sqlerr.New(sqlerr.Unsupported, "model %s has a feature that is an array, which has no ONNX here", m.Name).WithHint("EXPORT DP MODEL %s AS json has its coefficients.", m.Name)
-	}
 	g := &graph{}
 	for i := range m.Features {
-		if err := g.feature(m, i); err != nil {
-			return nil, err
-		}
+		g.feature(m, i)
 	}
 	intercepts := make([]float64, len(m.Scores))
 	for k, s := range m.Scores {
@@ -48,7 +41,7 @@ const (
 // graph is a graph that grows; each part is encoded as it is added.
 type graph struct {
 	nodes, initializers, inputs, outputs [][]byte
-	columns                              []string  // of doubles, one a feature
+	columns                              []string  // of doubles, one or a matrix a feature
 	weights                              []float64 // their coefficients, a row of all scores each
 	names                                []string  // of inputs and outputs
 	count                                int
@@ -57,7 +50,7 @@ type graph struct {
 const epochDays = 10957 // from 1970-01-01 to 2000-01-01, from which dates are counted here
 
 // feature adds an input, and the columns that it becomes.
-func (g *graph) feature(m *Model, i int) error {
+func (g *graph) feature(m *Model, i int) {
 	f, in, out := &m.Features[i], g.free(m.Features[i].Name), fmt.Sprintf("/column%d", i+1)
 	row := func(level int) {
 		for _, s := range m.Scores {
@@ -67,7 +60,7 @@ func (g *graph) feature(m *Model, i int) error {
 	g.columns = append(g.columns, out)
 	switch {
 	case f.Boolean: // false is the first level: it is 1 of two columns
-		g.input(in, onnxBool, "")
+		g.input(in, onnxBool, 1, "")
 		g.node("Cast", "", []string{in}, out+"_true", intAttr("to", onnxDouble))
 		one := g.constants(1)
 		g.node("Sub", "", []string{one, out + "_true"}, out+"_false")
@@ -85,38 +78,40 @@ func (g *graph) feature(m *Model, i int) error {
 			row(l)
 		}
 		if whole {
-			g.input(in, onnxInt64, "")
+			g.input(in, onnxInt64, 1, "")
 		} else { // each text's place, -1 for others
 			for l := range levels {
 				levels[l] = int64(l)
 			}
-			g.input(in, onnxString, "")
+			g.input(in, onnxString, 1, "")
 			of = out + "_place"
 			g.node("LabelEncoder", "ai.onnx.ml", []string{in}, of, stringsAttr("keys_strings", f.Levels), intsAttr("values_int64s", levels), intAttr("default_int64", -1))
 		}
 		g.ints(out+"_levels", levels)
 		g.node("Equal", "", []string{of, out + "_levels"}, out+"_is")
 		g.node("Cast", "", []string{out + "_is"}, out, intAttr("to", onnxDouble))
-	case len(m.Scores[0].Coefficients[i]) == 1:
-		of := in
-		if f.Type == "date" {
-			g.input(in, onnxInt64, "days since 1970-01-01")
-			g.node("Cast", "", []string{in}, out+"_days", intAttr("to", onnxDouble))
-			of = out + "_since"
-			g.node("Sub", "", []string{out + "_days", g.constants(epochDays)}, of)
-		} else {
-			says := ""
-			if strings.HasPrefix(f.Type, "timestamp") {
-				says = "microseconds since 2000-01-01"
-			}
-			g.input(in, onnxDouble, says)
-		}
-		g.node("Clip", "", []string{of, g.constants(f.Lo), g.constants(f.Hi)}, out)
+	case f.Type == "date":
+		g.input(in, onnxInt64, 1, "days since 1970-01-01")
+		g.node("Cast", "", []string{in}, out+"_days", intAttr("to", onnxDouble))
+		g.node("Sub", "", []string{out + "_days", g.constants(epochDays)}, out+"_since")
+		g.node("Clip", "", []string{out + "_since", g.constants(f.Lo), g.constants(f.Hi)}, out)
 		row(0)
 	default:
-		return sqlerr.New(sqlerr.Unsupported, "feature %s of model %s cannot be exported as ONNX", f.Name, m.Name).WithHint("EXPORT DP MODEL %s AS json has its coefficients.", m.Name)
+		says, missing := "", f.Hi
+		if strings.HasPrefix(f.Type, "timestamp") {
+			says = "microseconds since 2000-01-01"
+		}
+		if m.Fill && f.Length == 0 {
+			missing = f.middle()
+		}
+		g.input(in, onnxDouble, f.cells(), says)
+		g.node("IsNaN", "", []string{in}, out+"_missing")
+		g.node("Where", "", []string{out + "_missing", g.constants(missing), in}, out+"_there")
+		g.node("Clip", "", []string{out + "_there", g.constants(f.Lo), g.constants(f.Hi)}, out)
+		for cell := range f.cells() {
+			row(cell)
+		}
 	}
-	return nil
 }
 
 // says adds the outputs.
@@ -214,8 +209,8 @@ func (g *graph) node(op, domain string, in []string, out string, attrs ...[]byte
 	g.nodes = append(g.nodes, n)
 }
 
-func (g *graph) input(name string, elem uint64, doc string) {
-	g.inputs = append(g.inputs, valueInfo(name, elem, 1, doc))
+func (g *graph) input(name string, elem uint64, width int, doc string) {
+	g.inputs = append(g.inputs, valueInfo(name, elem, width, doc))
 }
 
 // output makes a result an output, by its name where no input has that.

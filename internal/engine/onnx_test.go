@@ -23,6 +23,7 @@ import (
 
 type onnxInput struct {
 	Type   string `json:"type"`
+	Width  int    `json:"width"`
 	Values []any  `json:"values"`
 }
 
@@ -78,6 +79,21 @@ func TestONNX(t *testing.T) {
 // graphInputs are the names of a model's inputs.
 func graphInputs(t *testing.T, model []byte) (names []string) {
 	t.Helper()
+	for _, in := range graphShapes(t, model) {
+		names = append(names, in.name)
+	}
+	return names
+}
+
+// onnxShape is an input's name, the type of its elements and how many there are in a row.
+type onnxShape struct {
+	name        string
+	elem, width uint64
+}
+
+// graphShapes are a model's inputs.
+func graphShapes(t *testing.T, model []byte) (shapes []onnxShape) {
+	t.Helper()
 	each := func(b []byte, field protowire.Number, use func([]byte)) {
 		for len(b) > 0 {
 			n, kind, k := protowire.ConsumeTag(b)
@@ -89,16 +105,31 @@ func graphInputs(t *testing.T, model []byte) (names []string) {
 				t.Fatal(protowire.ParseError(k))
 			}
 			if n == field {
-				v, _ := protowire.ConsumeBytes(b[:k])
+				v := b[:k]
+				if kind == protowire.BytesType {
+					v, _ = protowire.ConsumeBytes(v)
+				}
 				use(v)
 			}
 			b = b[k:]
 		}
 	}
 	each(model, 7, func(graph []byte) {
-		each(graph, 11, func(input []byte) { each(input, 1, func(name []byte) { names = append(names, string(name)) }) })
+		each(graph, 11, func(input []byte) {
+			in := onnxShape{}
+			each(input, 1, func(name []byte) { in.name = string(name) })
+			each(input, 2, func(typ []byte) {
+				each(typ, 1, func(tensor []byte) {
+					each(tensor, 1, func(n []byte) { in.elem, _ = protowire.ConsumeVarint(n) })
+					each(tensor, 2, func(shape []byte) {
+						each(shape, 1, func(dim []byte) { each(dim, 1, func(n []byte) { in.width, _ = protowire.ConsumeVarint(n) }) })
+					})
+				})
+			})
+			shapes = append(shapes, in)
+		})
 	})
-	return names
+	return shapes
 }
 
 func compareONNX(t *testing.T, s *Session, name string, m *mlext.Model, inputs []string, model string, rows int) {
@@ -106,13 +137,17 @@ func compareONNX(t *testing.T, s *Session, name string, m *mlext.Model, inputs [
 	rnd := rand.New(rand.NewPCG(9, 20))
 	given, values, columns := map[string]*onnxInput{}, make([][]string, rows), []string{}
 	for i, f := range m.Features {
-		in := &onnxInput{}
+		in := &onnxInput{Width: max(1, f.Length)}
 		given[inputs[i]] = in
 		columns = append(columns, fmt.Sprintf("c%d", i+1))
 		for r := range rows {
 			var v any
 			var text string
 			switch {
+			case f.Length > 0:
+				in.Type, text = "float64", drawnArray(rnd, &f, &in.Values)
+				values[r] = append(values[r], text)
+				continue
 			case f.Boolean:
 				in.Type, v = "bool", rnd.IntN(2)
 				text = fmt.Sprint(v == 1)
@@ -124,14 +159,21 @@ func compareONNX(t *testing.T, s *Session, name string, m *mlext.Model, inputs [
 				if rnd.IntN(10) == 0 {
 					v = "nobody"
 				}
-				text = "CAST('" + v.(string) + "' AS " + f.Type + ")"
+				text = "CAST('" + strings.ReplaceAll(v.(string), "'", "''") + "' AS " + f.Type + ")"
 			case f.Type == "date":
 				days := int(f.Lo) - 100 + rnd.IntN(int(f.Hi-f.Lo)+200)
 				in.Type, v, text = "int64", days+10957, fmt.Sprintf("DATE '2000-01-01' + (%d)", days)
+			case m.Fill && rnd.IntN(8) == 0:
+				in.Type, v, text = "float64", "NaN", "CAST(NULL AS double precision)"
+				if strings.HasPrefix(f.Type, "timestamp") {
+					text = "CAST(NULL AS timestamp)"
+				}
 			case strings.HasPrefix(f.Type, "timestamp"):
 				x := math.Round(f.Lo + (f.Hi-f.Lo)*(1.4*rnd.Float64()-0.2))
 				at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(x) * time.Microsecond)
 				in.Type, v, text = "float64", x, "CAST('"+at.Format("2006-01-02 15:04:05.000000")+"' AS timestamp)"
+			case !m.Fill && rnd.IntN(8) == 0:
+				in.Type, v, text = "float64", "NaN", "CAST('NaN' AS double precision)"
 			default:
 				x := f.Lo + (f.Hi-f.Lo)*(1.4*rnd.Float64()-0.2)
 				in.Type, v, text = "float64", x, fmt.Sprintf("CAST('%g' AS double precision)", x)

@@ -1,4 +1,4 @@
-// Runs an ONNX model: reads {model, inputs: {name: {type, values}}} in JSON from standard input, writes {output: values}.
+// Runs an ONNX model: reads {model, inputs: {name: {type, width, values}}} in JSON, where numbers may be "NaN", from standard input, writes {output: values}.
 const ort = require("onnxruntime-node");
 
 async function main() {
@@ -8,9 +8,9 @@ async function main() {
   const session = await ort.InferenceSession.create(Buffer.from(asked.model, "base64"));
   const feeds = {};
   for (const name of session.inputNames) {
-    const { type, values } = asked.inputs[name];
-    const data = { float64: (v) => Float64Array.from(v), int64: (v) => BigInt64Array.from(v.map(BigInt)), bool: (v) => Uint8Array.from(v), string: (v) => v }[type](values);
-    feeds[name] = new ort.Tensor(type, data, [values.length, 1]);
+    const { type, width, values } = asked.inputs[name];
+    const data = { float64: (v) => Float64Array.from(v, Number), int64: (v) => BigInt64Array.from(v.map(BigInt)), bool: (v) => Uint8Array.from(v), string: (v) => v }[type](values);
+    feeds[name] = new ort.Tensor(type, data, [values.length / width, width]);
   }
   const out = {};
   for (const [name, tensor] of Object.entries(await session.run(feeds))) out[name] = Array.from(tensor.data, (v) => (typeof v === "bigint" ? Number(v) : v));
