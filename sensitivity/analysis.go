@@ -49,6 +49,8 @@ type Analysis struct {
 	People int
 	// Split is the part of the units that the statement is over; the body has its condition.
 	Split Split
+	// Joined is of rows of several units each; nil: each row is one unit's.
+	Joined *Joined
 }
 
 // Body is the relation that is aggregated: Rel yields one row a private row, with UnitCol, the keys and the arguments.

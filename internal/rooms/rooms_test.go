@@ -36,7 +36,7 @@ rewrite/funcs:
 rewrite/pgcat:
 rewrite/plan: rewrite/pgsyntax rewrite/funcs rewrite/pgcat
 rewrite/sqlgen: rewrite/plan rewrite/funcs sensitivity
-sensitivity: rewrite/plan rewrite/funcs internal/eval
+sensitivity: sensitivity/elastic rewrite/plan rewrite/funcs internal/eval
 noise:
 budget: budget/account
 budget/account:

@@ -130,6 +130,8 @@ func (p *printer) line(r Rel) string {
 		return fmt.Sprintf("aggregate by [%s]%s %s", strings.Join(keys, " "), sets, strings.Join(aggs, ", "))
 	case *Distinct:
 		return "distinct"
+	case *Capped:
+		return fmt.Sprintf("at most %d by [%s] order [%s]", n.Most, p.cols(n.By), p.cols(n.Order))
 	case *Sort:
 		var keys []string
 		for _, k := range n.Keys {

@@ -75,6 +75,10 @@ func MapParts(r Rel, rel func(Rel) (Rel, error), scalar func(Scalar) (Scalar, er
 		r = &c
 	case *Distinct:
 		r = &Distinct{Input: in(n.Input)}
+	case *Capped:
+		c := *n
+		c.Input = in(n.Input)
+		r = &c
 	case *Sort:
 		r = &Sort{Input: in(n.Input), Keys: n.Keys}
 	case *Limit:

@@ -12,7 +12,7 @@ import (
 // table with it. Those without operands are named here.
 func TestNodesAreKnown(t *testing.T) {
 	source := map[string]string{}
-	for _, f := range []string{"plan.go", "shapes.go", "walk.go", "canonical.go"} {
+	for _, f := range []string{"plan.go", "shapes.go", "capped.go", "walk.go", "canonical.go"} {
 		text, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
@@ -36,10 +36,10 @@ func TestNodesAreKnown(t *testing.T) {
 		{"scalar", []string{"Col", "Const", "Param"}, map[string]string{"walk.go": "func mapChildren("}},
 		{"rel", []string{"OneRow", "Values"}, map[string]string{"walk.go": "func Inputs("}},
 		{"rel", nil, map[string]string{"canonical.go": "func (p *printer) line("}},
-		{"rel", []string{"Scan", "OneRow", "Distinct", "Sort", "DistinctOn", "SetOp"}, map[string]string{"shapes.go": "func Scalars("}},
-		{"rel", []string{"OneRow", "Filter", "Join", "Distinct", "Sort", "Limit", "DistinctOn"}, map[string]string{"shapes.go": "func makes("}},
+		{"rel", []string{"Scan", "OneRow", "Distinct", "Sort", "DistinctOn", "Capped", "SetOp"}, map[string]string{"shapes.go": "func Scalars("}},
+		{"rel", []string{"OneRow", "Filter", "Join", "Distinct", "Sort", "Limit", "DistinctOn", "Capped"}, map[string]string{"shapes.go": "func makes("}},
 	} {
-		found := regexp.MustCompile(`func \(\*(\w+)\) `+c.method+`\(\)`).FindAllStringSubmatch(source["plan.go"]+source["shapes.go"], -1)
+		found := regexp.MustCompile(`func \(\*(\w+)\) `+c.method+`\(\)`).FindAllStringSubmatch(source["plan.go"]+source["shapes.go"]+source["capped.go"], -1)
 		if len(found) < 10 {
 			t.Fatalf("%d nodes with %s()", len(found), c.method)
 		}

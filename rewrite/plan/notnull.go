@@ -38,6 +38,11 @@ func NotNull(r Rel) map[ColID]bool {
 		}
 	case *Distinct:
 		return NotNull(n.Input)
+	case *Capped:
+		out = NotNull(n.Input)
+		for _, id := range n.By {
+			out[id] = true
+		}
 	case *Sort:
 		return NotNull(n.Input)
 	case *Limit:

@@ -306,6 +306,8 @@ func Reads(r Rel) []ColID {
 		return out
 	case *DistinctOn:
 		return n.On
+	case *Capped:
+		return n.Cols()
 	case *SetOp:
 		return slices.Concat(n.LeftCols, n.RightCols)
 	case *Recursive:

@@ -239,6 +239,8 @@ func Inputs(r Rel) []Rel {
 		return []Rel{n.Input}
 	case *Window:
 		return []Rel{n.Input}
+	case *Capped:
+		return []Rel{n.Input}
 	case *SetOp:
 		return []Rel{n.Left, n.Right}
 	case *ProjectSet:

@@ -168,6 +168,8 @@ func (p *printer) node(r plan.Rel) *from {
 		return p.ordered(r)
 	case *plan.DistinctOn:
 		return p.distinctOn(n)
+	case *plan.Capped:
+		return p.capped(n)
 	case *plan.Window:
 		if !p.exact {
 			return p.unitWindow(n)

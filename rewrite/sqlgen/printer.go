@@ -21,6 +21,7 @@ type printer struct {
 	linked  map[*plan.Subquery]bool // those that may stand in a private statement
 
 	outer *from // of the query around the one that is printed
+	seed  int64 // of the hashes by which rows and groups are kept
 
 	args    []Arg
 	given   [][][]sqltype.Value // rows that were released before

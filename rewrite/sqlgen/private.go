@@ -24,20 +24,29 @@ import (
 // canonical before they group. (5) Where domains bound the groups, rows outside them are dropped (domainFilters). (6) Totals of
 // integers do not depend on order and do not overflow. Source: Wilson et al. 2020, section 3.
 func Private(a *sensitivity.Analysis, d funcs.Dialect, seed int64) (*Statement, error) {
+	if a.Joined != nil {
+		return ofJoined(a, d, seed, (*private).rowTotals)
+	}
 	return printed(a, d, seed, (*private).statement)
 }
 
-// printed prepares what every statement has: the rows, the unit and the keys.
+// printed is a statement over rows of one unit each.
 func printed(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement func(*private) *Statement) (*Statement, error) {
+	if a.Class != sensitivity.Private || a.Body == nil || a.Body.UnitCol == 0 || a.Limit.PerUnit == 0 || a.Joined != nil {
+		return nil, internalError("the analysis of a private statement is not complete")
+	}
+	return prepared(a, d, seed, statement)
+}
+
+// prepared makes ready what every statement has: the rows, the unit where they have one, and the keys.
+func prepared(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement func(*private) *Statement) (*Statement, error) {
 	p, err := newPrinter(d)
 	if err != nil {
 		return nil, err
 	}
-	if a.Class != sensitivity.Private || a.Body == nil || a.Body.UnitCol == 0 || a.Limit.PerUnit == 0 {
-		return nil, internalError("the analysis of a private statement is not complete")
-	}
+	p.seed = seed
 	p.clamped, p.safe, p.linked, p.given, p.params = a.Body.Clamped, a.Body.Safe, a.Body.Linked, a.Given, a.Args
-	w := &private{printer: p, a: a, seed: seed, names: map[string]string{}}
+	w := &private{printer: p, a: a, names: map[string]string{}}
 	w.prepare()
 	st := statement(w)
 	switch {
@@ -54,7 +63,6 @@ func printed(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement fun
 type private struct {
 	*printer
 	a    *sensitivity.Analysis
-	seed int64
 	f    *from
 	unit string
 	keys []string // canonical
@@ -65,9 +73,11 @@ type private struct {
 
 func (w *private) prepare() {
 	w.f = w.build(w.a.Body.Rel)
-	unit := w.f.column(w.printer, w.a.Body.UnitCol, stored)
-	w.unit = w.binary(unit, w.a.Query.Columns[w.a.Body.UnitCol].Type)
-	w.f.where = append([]string{unit + " IS NOT NULL"}, w.f.where...) // (1)
+	if w.a.Joined == nil {
+		unit := w.f.column(w.printer, w.a.Body.UnitCol, stored)
+		w.unit = w.binary(unit, w.a.Query.Columns[w.a.Body.UnitCol].Type)
+		w.f.where = append([]string{unit + " IS NOT NULL"}, w.f.where...) // (1)
+	}
 	for _, k := range w.a.Keys {
 		w.keys = append(w.keys, w.canonicalKey(w.f.column(w.printer, k.Col, stored), k.Type)) // (4)
 	}

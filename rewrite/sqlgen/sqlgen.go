@@ -44,6 +44,8 @@ const (
 	RoleUnit    Role = "unit" // a number of the unit, of a training's rows
 	RoleOutput  Role = "output"
 	RoleValue   Role = "value" // one of a pick's candidates
+	// RoleFrequency: how often, at most, one value of a key occurs: a.Joined.Frequencies[Index]
+	RoleFrequency Role = "frequency"
 
 	// Of statements with automatic bounds, whose rows are of several parts (PartTotals).
 	RolePart   Role = "part"

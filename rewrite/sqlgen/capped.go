@@ -1,0 +1,142 @@
+package sqlgen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// capped prints the rows that a cap keeps as a subquery with their number.
+//
+// Proof: claim: at most Most rows of those that are alike in By come, none with NULL there, and the multiset of these, in all columns that can be read of them, is a function of the multiset of input rows that are alike with them in By. (1) What is NULL in
+// one of By is dropped. (2) Rows are numbered among those that are alike: equal in PostgreSQL's comparison, which is the one of joins; on DuckDB in their canonical form, in which all are equal that its "=" holds equal. (3) By the hash of By, Order and the seed, then by
+// each of Order's and By's columns as they are spelled: a total preorder of rows by nothing but their own values. Rows that stand alike in it agree in all columns that can be read (Cols), so which of them come does not matter.
+//
+// It follows, for databases that differ in one unit's rows: of a cap By the unit nothing changes but that unit's own rows, of which there are at most Most. Of a cap by a key: let r be how many of one key's input rows are the unit's. In the order of the rows of
+// both databases together those before the cut are the same but for the unit's own, at most r: what is kept of the smaller database and not of the larger one stood behind the cut there, as many rows as the unit has before it: at most r. So the kept rows of a key
+// differ in at most r of the unit's and r of others, and their number by at most r.
+func (p *printer) capped(n *plan.Capped) *from {
+	in := p.build(n.Input)
+	if len(n.By) == 0 || n.Most == 0 {
+		p.fail(internalError("a cap of %d rows by %d columns", n.Most, len(n.By)))
+		return in
+	}
+	s := p.subquery(in)
+	f := &from{text: s.text, where: []string{fmt.Sprintf(`%s."rn" <= %d`, s.alias, n.Most)}, one: true, cols: map[plan.ColID]*column{}}
+	var by, values, order []string
+	var types []sqltype.Type
+	for i, id := range n.Cols() {
+		x, t := p.named(in, id, stored), p.typed(in, id)
+		if i < len(n.By) {
+			in.where = append(in.where, x+" IS NOT NULL") // (1)
+			by = append(by, p.alike(x, t))                // (2)
+		}
+		values, types = append(values, x), append(types, t)
+		for _, k := range p.spelled(x, t) {
+			order = append(order, direction(k, false, false)) // (3)
+		}
+		f.cols[id] = &column{sub: s}
+	}
+	order = slices.Insert(order, 0, p.hash(values[0], types[0], values[1:], types[1:], p.seed))
+	s.more = func() []string {
+		return []string{p.fn("row_number") + "()" + over{partition: by, order: order}.String() + ` AS "rn"`}
+	}
+	return f
+}
+
+// typed is a column's type, which caps and frequencies need to know.
+func (p *printer) typed(f *from, id plan.ColID) sqltype.Type {
+	t, ok := f.typeOf(id)
+	if !ok {
+		p.fail(internalError("the type of column %d is not known", id))
+	}
+	return t
+}
+
+// alike prints what is equal where a join's "=" holds values equal, of one type.
+func (p *printer) alike(x string, t sqltype.Type) string {
+	if p.d == funcs.DuckDB && t.OID != sqltype.OIDTime || !t.Groupable() { // or refused
+		return p.canonicalKey(x, t)
+	}
+	return p.binary(x, t)
+}
+
+// ofJoined prepares a statement whose rows are of several units.
+func ofJoined(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement func(*private) *Statement) (*Statement, error) {
+	if a.Class != sensitivity.Private || a.Body == nil || a.Body.UnitCol != 0 || a.Joined == nil {
+		return nil, internalError("the analysis of a joined statement is not complete")
+	}
+	return prepared(a, d, seed, statement)
+}
+
+// Frequencies prints one row: of each of a.Joined.Frequencies how many rows, at most, its leaf has with one value of its columns (RoleFrequency). seed is Private's, so that caps keep the same rows; both are to run in one snapshot.
+//
+// Proof: claim: what a sensitivity.Frequent says, of the very rows that Private joins: a leaf is the same relation there, and its caps the same function of its rows. Rows with NULL in one of the columns, which no equality holds for, count for nothing.
+func Frequencies(a *sensitivity.Analysis, d funcs.Dialect, seed int64) (*Statement, error) {
+	return ofJoined(a, d, seed, (*private).frequencies)
+}
+
+func (w *private) frequencies() *Statement {
+	st := &Statement{}
+	var out []string
+	for i, q := range w.a.Joined.Frequencies {
+		f := w.build(q.Leaf)
+		var by []string
+		for _, id := range q.Columns {
+			x := f.column(w.printer, id, stored)
+			f.where, by = append(f.where, x+" IS NOT NULL"), append(by, w.alike(x, w.typed(f, id)))
+		}
+		out = append(out, fmt.Sprintf(`COALESCE((SELECT %s("g"."n") FROM (SELECT %s(*) AS "n"%s GROUP BY %s) AS "g"), 0) AS "f%d"`, w.fn("max"), w.fn("count"), f.clause(), strings.Join(by, ", "), i+1))
+		st.Columns = append(st.Columns, Column{Role: RoleFrequency, Index: i, Type: sqltype.Int8})
+	}
+	if len(out) == 0 {
+		w.fail(internalError("there is no frequency to be measured"))
+	}
+	st.SQL, st.Args = "SELECT "+strings.Join(out, ", "), w.args
+	return st
+}
+
+// rowTotals prints totals over joined rows: a column for each key (RoleKey) and each measure (RoleMeasure), a row for each group that has any.
+//
+// Proof: claim: a measure's totals of all groups together change by at most S b, in sum, where one unit changes S rows of the body and b is the largest magnitude of a row's integer (1 for counts). Each row is in one group, since its keys are its own and canonical, and adds its
+// integer there, which is clamped before it is added (row, Single): a total is that sum, exact in its type. A number of distinct values changes by at most as many rows of its group as change: each that comes or goes takes one value along at most. What FILTER or a NULL leaves out of a total adds 0.
+func (w *private) rowTotals() *Statement {
+	if !w.a.Groups.Public || w.a.Limit.Capped || w.a.Limit.L2 {
+		w.fail(internalError("the groups of joined rows are not public"))
+	}
+	st := &Statement{}
+	var out, group []string
+	for i, k := range w.a.Keys {
+		out, group = append(out, fmt.Sprintf(`%s AS "k%d"`, w.keys[i], i+1)), append(group, fmt.Sprint(i+1))
+		st.Columns = append(st.Columns, Column{RoleKey, i, keyType(k.Type)})
+	}
+	for i, m := range w.a.Measures {
+		tuple, _ := m.Arg.(*plan.Tuple)
+		switch m.Kind {
+		case sensitivity.CountRows, sensitivity.CountValues, sensitivity.DistinctValues, sensitivity.SumValues, sensitivity.CentredSum:
+		default:
+			w.fail(internalError("measure %s of joined rows cannot be printed", m.Kind))
+		}
+		if !m.Single || m.Distinct || m.Rows > 0 || m.Product != nil || tuple != nil && tuple.Held != nil {
+			w.fail(internalError("measure %s of joined rows is not one of rows", m.Kind))
+			continue
+		}
+		text, t := w.total(i, m, true)
+		out = append(out, fmt.Sprintf(`%s AS "m%d"`, text, i+1))
+		st.Columns = append(st.Columns, Column{RoleMeasure, i, t})
+	}
+	if len(w.a.Measures) == 0 {
+		w.fail(internalError("nothing is measured"))
+	}
+	st.SQL = "SELECT " + strings.Join(out, ", ") + w.f.clause()
+	if len(group) > 0 {
+		st.SQL += " GROUP BY " + strings.Join(group, ", ")
+	}
+	st.Args = w.args
+	return st
+}
