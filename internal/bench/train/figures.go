@@ -60,7 +60,7 @@ var colors = []color.Color{
 // draws measures and draws curves of medians.
 func draws(curves []curve, title, x, name string, train func(c *curve, x float64) (*measured, error)) error {
 	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, "accuracy on the test rows, %, median"
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, "accuracy, %, median"
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	p.Add(plotter.NewGrid())
 	for i := range curves {
@@ -83,6 +83,9 @@ func draws(curves []curve, title, x, name string, train func(c *curve, x float64
 		p.Add(line, points)
 		p.Legend.Add(c.name, line, points)
 	}
+	p.X.Max *= 1.15 // the last points whole, and room for the legend below all curves
+	p.Y.Min -= 0.35 * (p.Y.Max - p.Y.Min)
+	p.Legend.Left, p.Legend.XOffs = true, vg.Points(12) // names grow to the right, whatever font shows them
 	p.X.Padding, p.Title.Padding = vg.Points(6), vg.Points(8)
 	return p.Save(18*vg.Centimeter, 11*vg.Centimeter, filepath.Join(figuresFolder, name))
 }
