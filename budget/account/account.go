@@ -74,6 +74,9 @@ func (m Approximate) pair() (pair, bool, error) {
 	return newPoints([]float64{m.Delta, hi, lo, 0}, []float64{0, lo, hi, m.Delta}), true, nil
 }
 
+// mostOutcomes limits the table of a discrete noise, on either side.
+const mostOutcomes = 1 << 22
+
 // tailMass is about what a discrete noise's table leaves out at either end; it counts as infinite loss.
 const tailMass = 1e-30
 
@@ -87,7 +90,7 @@ func discrete(f func(x float64) float64, d int) (pair, bool, error) {
 	}
 	n := 0
 	for f(float64(n))-f(0) > math.Log(tailMass) {
-		if n++; n > maxCells {
+		if n++; n > mostOutcomes {
 			return nil, false, fmt.Errorf("account: the noise is too wide")
 		}
 	}
@@ -127,19 +130,24 @@ func (m DiscreteGaussian) pair() (pair, bool, error) {
 type Composition struct {
 	directions [][]part
 	tail       float64
-	steps      []Step // to compose them anew where one asks about a delta below usualDelta
+	steps      []Step // to compose them anew where one asks about a delta below usualDelta, or where their sum needs a coarser grid
+	coarser    float64
+	until      func() error
 }
+
+// Until has what is asked of the composition end when the function gives an error: delta is 1 then, and epsilon infinite.
+func (c *Composition) Until(stop func() error) { c.until = stop }
 
 // usualDelta is the smallest delta that a Composition is made for at first.
 const usualDelta = 1e-12
 
 // Compose composes steps, which are fixed in advance.
 func Compose(steps ...Step) (*Composition, error) {
-	return composeFor(usualDelta, steps)
+	return composeFor(usualDelta, 1, steps)
 }
 
-// least is the smallest delta about which one will ask.
-func composeFor(least float64, steps []Step) (*Composition, error) {
+// composeFor composes them for deltas from least on, on a grid that is so many times coarser than the usual one.
+func composeFor(least, coarser float64, steps []Step) (*Composition, error) {
 	var pairs [2][]pair
 	var counts []int
 	total := 0
@@ -168,23 +176,48 @@ func composeFor(least float64, steps []Step) (*Composition, error) {
 	if total == 0 {
 		return nil, fmt.Errorf("account: nothing is composed")
 	}
-	c := &Composition{tail: least * 1e-4, steps: steps}
+	c := &Composition{tail: least * 1e-4, steps: steps, coarser: coarser}
 	for i, list := range pairs {
 		if i == 1 && same(pairs) {
 			break
 		}
-		step := gridStep(list, counts)
-		var parts []part
-		for j, p := range list {
-			d := discretise(p, step, c.tail/float64(total))
-			if d.Step != step {
-				return nil, fmt.Errorf("account: losses of %g are too far apart for one grid", d.Step*maxCells)
-			}
-			parts = append(parts, part{&d, d.coarse(), counts[j]})
-		}
-		c.directions = append(c.directions, parts)
+		c.directions = append(c.directions, onOneGrid(list, counts, gridStep(list, counts, coarser), c.tail/float64(total)))
 	}
 	return c, nil
+}
+
+// onOneGrid puts losses on a grid, a coarser one where one of them needs too many cells.
+func onOneGrid(list []pair, counts []int, step, tail float64) (parts []part) {
+	for j, p := range list {
+		d := discretise(p, step, tail)
+		if d.Step != step {
+			return onOneGrid(list, counts, d.Step, tail)
+		}
+		parts = append(parts, part{&d, d.coarse(), counts[j]})
+	}
+	return parts
+}
+
+// mostCoarser is how many times coarser a grid may be than the usual one.
+const mostCoarser = 1 << 12
+
+// sum composes one direction at a tilt. A sum that does not fit on the grid is composed anew on a coarser one, which bounds it as well.
+func (c *Composition) sum(direction int, tilt float64) composed {
+	for {
+		if c.until != nil && c.until() != nil {
+			return nowhere(1)
+		}
+		out := compose(c.directions[direction], tilt, c.tail)
+		if !out.nowhere || c.coarser >= mostCoarser {
+			return out
+		}
+		again, err := composeFor(c.tail*1e4, c.coarser*4, c.steps)
+		if err != nil {
+			return out
+		}
+		again.until = c.until
+		*c = *again
+	}
 }
 
 func same(pairs [2][]pair) bool {
@@ -208,7 +241,7 @@ const (
 
 // gridStep is fine enough that the grid adds little to the sum's spread: a cell adds at most h^2/4 to a step's variance. It divides the least of the
 // largest losses above it, on which discrete ones have their lattice.
-func gridStep(list []pair, counts []int) float64 {
+func gridStep(list []pair, counts []int, coarser float64) float64 {
 	variance, total, widest := 0.0, 0.0, 0.0
 	var tops []float64
 	for i, p := range list {
@@ -221,7 +254,7 @@ func gridStep(list []pair, counts []int) float64 {
 		widest, tops = math.Max(widest, top+bottom), append(tops, top)
 	}
 	step := math.Sqrt(variance) * math.Min(1.0/cellsOfStep/math.Sqrt(total), 1.0/cellsOfSum)
-	step = math.Max(step, math.Max(widest/mostCells, 1e-12))
+	step = coarser * math.Max(step, math.Max(widest/mostCells, 1e-12))
 	least := math.Inf(1)
 	for _, top := range tops {
 		if top >= step { // what is smaller is within a cell
@@ -246,8 +279,8 @@ func (reverse) Infinite() float64 { return 0 }
 // Delta bounds the delta at an epsilon >= 0.
 func (c *Composition) Delta(epsilon float64) float64 {
 	worst := 0.0
-	for _, parts := range c.directions {
-		sum := compose(parts, boundsOf(parts).tilt(epsilon), c.tail)
+	for i := range c.directions {
+		sum := c.sum(i, boundsOf(c.directions[i]).tilt(epsilon))
 		worst = math.Max(worst, sum.delta(epsilon))
 	}
 	return worst
@@ -256,23 +289,24 @@ func (c *Composition) Delta(epsilon float64) float64 {
 // Epsilon bounds the epsilon at a delta in (0, 1); +Inf where no epsilon has it.
 func (c *Composition) Epsilon(delta float64) float64 {
 	if delta < usualDelta { // its tails alone have more
-		finer, err := composeFor(delta, c.steps)
+		finer, err := composeFor(delta, 1, c.steps)
 		if err != nil {
 			return math.Inf(1)
 		}
+		finer.until = c.until
 		c = finer
 	}
 	worst := 0.0
-	for _, parts := range c.directions {
-		worst = math.Max(worst, epsilonOf(parts, delta, c.tail))
+	for i := range c.directions {
+		worst = math.Max(worst, c.epsilonOf(i, delta))
 	}
 	return worst
 }
 
 // epsilonOf asks again with the tilt that suits its last answer, while that is better: each is a bound.
-func epsilonOf(parts []part, delta, tail float64) float64 {
+func (c *Composition) epsilonOf(direction int, delta float64) float64 {
 	best := math.Inf(1)
-	b := boundsOf(parts)
+	b := boundsOf(c.directions[direction])
 	at, tilted := b.chernoff(delta), -1.0
 	for range 6 {
 		t := b.tilt(at)
@@ -280,7 +314,7 @@ func epsilonOf(parts []part, delta, tail float64) float64 {
 			break
 		}
 		tilted = t
-		sum := compose(parts, t, tail)
+		sum := c.sum(direction, t)
 		got := sum.epsilon(delta)
 		was := best
 		best = math.Min(best, got)

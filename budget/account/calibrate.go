@@ -8,7 +8,7 @@ import (
 // mostScale is the largest noise that is looked for.
 const mostScale = 1e6
 
-// Calibrate is the least scale, to 1e-4, at which the steps together are (epsilon, delta)-DP by privacy loss accounting; their loss falls with the scale. Before each trial until may end it.
+// Calibrate is the least scale, to 1e-4, at which the steps together are (epsilon, delta)-DP by privacy loss accounting; their loss falls with the scale. Before each sum until may end it.
 //
 // Proof: the scale that is returned was tried itself, and Delta there is from above (Compose); that the search finds the least is no part of the claim.
 func Calibrate(epsilon, delta float64, steps func(scale float64) []Step, until ...func() error) (float64, error) {
@@ -22,10 +22,13 @@ func Calibrate(epsilon, delta float64, steps func(scale float64) []Step, until .
 				return true
 			}
 		}
-		c, err := composeFor(math.Min(delta, usualDelta), steps(scale))
+		c, err := composeFor(math.Min(delta, usualDelta), 1, steps(scale))
 		if err != nil {
 			failed = err
 			return true
+		}
+		if len(until) > 0 {
+			c.Until(until[0])
 		}
 		return c.Delta(epsilon) <= delta
 	}

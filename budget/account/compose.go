@@ -21,6 +21,7 @@ type composed struct {
 	other       []float64
 	slack       float64 // of the tilted mass: errors of the transforms, all in one place
 	lost        float64 // probability that is not on the grid at all
+	nowhere     bool    // all of it is not
 }
 
 // compose convolves losses of one step on a grid that holds the sum up to tail.
@@ -76,11 +77,11 @@ func compose(parts []part, tilt, tail float64) composed {
 }
 
 // mostSum is the most cells of a sum: some 80 bytes are held for each.
-const mostSum = 1 << 21
+const mostSum = 1 << 20
 
 // nowhere bounds any sum: all of it is of infinite loss, so that delta is 1 at every epsilon.
 func nowhere(step float64) composed {
-	out := composed{distribution: distribution{Step: step, Mass: []float64{0}, Infinite: 1}}
+	out := composed{distribution: distribution{Step: step, Mass: []float64{0}, Infinite: 1}, nowhere: true}
 	out.suffixes()
 	return out
 }

@@ -26,8 +26,11 @@ type distribution struct {
 	logs     []float64 // of Mass, once they are asked for
 }
 
-// maxCells limits a distribution's grid.
-const maxCells = 1 << 22
+// maxCells limits a distribution's grid, and so how long it takes to make: some 0.2 s.
+const maxCells = 1 << 18
+
+// farLoss is a loss beyond which e^loss times a probability is not computed.
+const farLoss = 650
 
 // discretise puts a loss on a grid, pessimistically. Up to tail of its mass at either end is not resolved: it counts as infinite above, and as the least
 // value below.
@@ -36,7 +39,7 @@ const maxCells = 1 << 22
 // lower under P, and e^-loss times that under Q, so that Q's sum is n too. Moving mass so is a mean-preserving spread of the likelihood ratio Q/P
 // within the cell, and the hockey-stick divergence is convex in it, so no delta(epsilon) becomes less: the new pair dominates (Doroshenko, Ghazi, Kamath, Kumar,
 // Manurangsi 2022, "Connect the dots", section 3). Composition of dominating pairs dominates the composition (Zhu et al. 2022, Theorem 10). Rounding: b is raised by
-// 2^-42 m over the cell's width in loss, which is more than the errors of m and n.
+// 2^-42 m over the cell's width in loss, which is more than the errors of m and n; of losses where e^x is near the end of float64, b is all of m, and what Q loses by that only adds.
 func discretise(l pair, step, tail float64) distribution {
 	last := int(math.Ceil(find(func(x float64) bool { p, _ := l.Above(x); return p <= tail }) / step))
 	first := -int(math.Ceil(find(func(x float64) bool { p, _ := l.Below(-x); return p <= tail }) / step))
@@ -67,7 +70,9 @@ func discretise(l pair, step, tail float64) distribution {
 			continue
 		}
 		up := (m-n*math.Exp(x-step))/width + m*math.Min(1, 0x1p-42/width)
-		up = math.Max(0, math.Min(m, up))
+		if up = math.Max(0, math.Min(m, up)); x > farLoss {
+			up = m
+		}
 		d.Mass[j-first] += up
 		d.Mass[j-first-1] += m - up
 	}

@@ -156,8 +156,11 @@ type sampled struct {
 	adding bool
 }
 
-// inverse is the base's loss where the mixture's is x; -Inf where no loss is as low.
+// inverse is the base's loss where the mixture's is x; -Inf where no loss is as low. e^x is beyond float64 from 709 on.
 func (s sampled) inverse(x float64) float64 {
+	if x > 40 {
+		return x - math.Log(s.rate) + math.Log1p(-(1-s.rate)*math.Exp(-x))
+	}
 	y := (math.Expm1(x) + s.rate) / s.rate
 	if y <= 0 {
 		return math.Inf(-1)

@@ -58,7 +58,12 @@ func (p *Plan) Epsilon(delta float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return c.Epsilon(delta), nil
+	if p.Until == nil {
+		return c.Epsilon(delta), nil
+	}
+	c.Until(p.Until)
+	epsilon := c.Epsilon(delta)
+	return epsilon, p.Until()
 }
 
 // Composed is what Train runs, by its Renyi loss: its steps, each at the noise and the rate that are set. Its proof is Calibrate's.

@@ -1,0 +1,52 @@
+package account
+
+import (
+	"errors"
+	"math"
+	"testing"
+)
+
+// TestFarLosses: losses beyond what e^x is in float64 are counted. The delta of one sampled step is at least P(X > x) - e^epsilon phi(x)/x, x being the output whose loss is epsilon (Mills: phi(x)/x is above the normal's tail).
+func TestFarLosses(t *testing.T) {
+	for _, rate := range []float64{0.01, 0.9} {
+		for _, sigma := range []float64{0.03, 0.02} {
+			c, err := Compose(Step{Gaussian{sigma}, rate, 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			mu := 1 / sigma
+			for _, epsilon := range []float64{300, 660, 715, 1000} {
+				x := (epsilon-math.Log(rate)+math.Log1p(-(1-rate)*math.Exp(-epsilon)))/mu + mu/2
+				_, with := normal(x - mu)
+				_, without := normal(x)
+				least := rate*with + (1-rate)*without - math.Exp(epsilon-x*x/2)/x/math.Sqrt(2*math.Pi)
+				if got := c.Delta(epsilon); got < least*(1-1e-9) || got > rate*(1+1e-9) {
+					t.Errorf("rate %g, sigma %g: delta %g at %g, it is at least %g", rate, sigma, got, epsilon, least)
+				}
+				if epsilon == 715 && least > 1e-9 && c.Epsilon(least/2) < epsilon {
+					t.Errorf("rate %g, sigma %g: epsilon %g at %g, of which it is not %g", rate, sigma, c.Epsilon(least/2), least/2, epsilon)
+				}
+			}
+		}
+	}
+	sigma, err := SampledGaussianSigma(0.5, 1, 1000, 1e-6)
+	if whole := GaussianSigma(1000, 1e-6); err != nil || sigma > whole || sigma < whole*0.95 { // sampling saves ln(1/rate) of 1000
+		t.Errorf("sigma %g of epsilon 1000, unsampled %g: %v", sigma, whole, err)
+	}
+}
+
+// TestUntil: a composition that is stopped says nothing too small.
+func TestUntil(t *testing.T) {
+	c, err := Compose(Step{Gaussian{1}, 0.1, 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	c.Until(func() error { asked++; return errors.New("stop") })
+	if e, d := c.Epsilon(1e-6), c.Delta(10); !math.IsInf(e, 1) || d != 1 || asked < 2 {
+		t.Errorf("epsilon %g, delta %g, asked %d times", e, d, asked)
+	}
+	if e := c.Epsilon(1e-30); !math.IsInf(e, 1) { // composed anew, for so small a delta
+		t.Errorf("epsilon %g", e)
+	}
+}
