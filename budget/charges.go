@@ -25,6 +25,7 @@ const finestNoise = 5000
 // parts is what accountants read of events, each piece bounding what its event loses given those before.
 type parts struct {
 	pure, rho, mu, delta float64
+	beside               float64 // deltas that are not in steps
 	steps                []account.Step
 	noMu, noSteps        string // why not
 }
@@ -80,7 +81,7 @@ func Charges(events []dp.Event, delta float64) ([]Charge, error) {
 		if err != nil {
 			return nil, err
 		}
-		pld.Epsilon = c.Epsilon(delta) // deltas are in the steps
+		pld.Epsilon = c.Epsilon(delta - p.beside) // other deltas are in the steps
 	}
 	return append(out, gdp, pld), nil
 }
@@ -155,6 +156,15 @@ func (p *parts) add(ev dp.Event) error {
 	case dp.Choice:
 		d := perScale(1, e.Scale)
 		pure(1, d, math.Min(d*d/8, account.RhoOfPure(d)), 0)
+		p.run(account.Approximate{Epsilon: d}, 1)
+	case dp.SmoothScale: // no (epsilon, delta)-DP of its own: a sub-density of all that follows lacks the delta (noise.Smoother.Raise)
+		d := perScale(e.Steps, e.Scale)
+		pure(1, d, account.RhoOfPure(d), e.Delta)
+		p.beside += e.Delta
+		p.run(account.Approximate{Epsilon: d}, 1)
+	case dp.Sparse:
+		d, _ := (&Filter{}).sparseLoss(e)
+		pure(1, d, account.RhoOfPure(d), 0)
 		p.run(account.Approximate{Epsilon: d}, 1)
 	case dp.Clipped:
 		d := perScale(1, e.Ratio)

@@ -20,12 +20,16 @@ func TestChargesCountAll(t *testing.T) {
 	response := func(epsilon, delta float64) account.Step {
 		return account.Step{Mechanism: account.Approximate{Epsilon: epsilon, Delta: delta}, Rate: 1, Count: 1}
 	}
+	smooth := dp.SmoothScale{Steps: 3, Scale: ten, Margin: 132, Delta: own}
+	sparse := dp.Sparse{Scores: 9, Up: 2, Down: 1, Threshold: dp.Scale{Num: 20, Den: 1}, Query: dp.Scale{Num: 15, Den: 1}}
 	for name, c := range map[string]struct {
 		event            dp.Event
 		pure, rho, muTwo float64 // muTwo: mu squared
 		delta            float64
 		steps            []account.Step
 	}{
+		"sparse":    {sparse, 0.3, account.RhoOfPure(0.3), sq(account.MuOfPure(0.3)), 0, []account.Step{response(0.3, 0)}},
+		"smooth":    {smooth, 0.3, account.RhoOfPure(0.3), sq(account.MuOfPure(0.3)), own, []account.Step{response(0.3, 0)}},
 		"laplace":   {dp.Laplace{Sensitivity: three, Scale: ten}, 0.3, 3 * account.RhoOfPure(0.1), 3 * sq(account.MuOfPure(0.1)), 0, []account.Step{laplace}},
 		"picks":     {dp.Picks{Sensitivity: three, Scale: ten}, 0.3, 3 * account.RhoOfPure(0.1), 3 * sq(account.MuOfPure(0.1)), 0, []account.Step{response(0.1, 0), response(0.1, 0), response(0.1, 0)}},
 		"selection": {sel, 0.3, account.RhoOfPure(0.3), sq(account.MuOfPure(0.3)), own, []account.Step{response(0.3, own)}},
@@ -46,12 +50,16 @@ func TestChargesCountAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for accountant, want := range map[string]float64{"basic": c.pure, "zCDP": zcdp, "GDP": account.GaussianEpsilon(math.Sqrt(c.muTwo), delta-c.delta), "PLD": pld.Epsilon(delta)} {
+		besides := delta
+		if name == "smooth" { // its delta is beside the steps
+			besides -= own
+		}
+		for accountant, want := range map[string]float64{"basic": c.pure, "zCDP": zcdp, "GDP": account.GaussianEpsilon(math.Sqrt(c.muTwo), delta-c.delta), "PLD": pld.Epsilon(besides)} {
 			if math.Abs(got[accountant]/want-1) > 1e-6 {
 				t.Errorf("%s by %s: epsilon %.9g, want %.9g", name, accountant, got[accountant], want)
 			}
 		}
-		if renyi, _ := account.PureCurve(0.3).Epsilon(delta - c.delta); c.delta > 0 && math.Abs(got["Renyi"]/renyi-1) > 1e-6 {
+		if renyi, _ := account.PureCurve(0.3).Epsilon(delta - c.delta); c.delta > 0 && name != "smooth" && math.Abs(got["Renyi"]/renyi-1) > 1e-6 {
 			t.Errorf("%s by Renyi: epsilon %.9g, want %.9g", name, got["Renyi"], renyi)
 		}
 		f := Filter{Order: 5}

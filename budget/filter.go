@@ -62,9 +62,9 @@ const maxEpsilon = 1e6
 //   - (v) losses and sums are rounded up, rooms down.
 //
 // (1) Approximate deltas: an (e, d)-DP event's pair of distributions is (1-d) times an e-indistinguishable pair plus d times
-// anything (Murtagh, Vadhan 2016, Lemma 3.2). The deltas on every path add up to at most Delta/2, so "anything"
-// happens with probability at most Delta/2. From here on only the first parts count: their losses are the event's
-// pure epsilon and a Renyi loss of at most that of e randomised response.
+// anything (Murtagh, Vadhan 2016, Lemma 3.2), so there is a sub-density P' of P that lacks at most d, with P' <= exp(pure) Q and sum P'^a Q^(1-a) <= exp((a-1) Renyi):
+// the pure epsilon and a Renyi loss of at most that of e randomised response. A released scale has such a P' together with the noise that follows it, with both's losses (noise.Smoother.Raise). The deltas on every path add up to at most Delta/2, so
+// the product of the P' lacks at most Delta/2 of P. From here on P is that product.
 //
 // (2) A path of answers ends in A, if its pure sum is at most Epsilon, or else in B: its Renyi sum is at most RenyiRoom, since sums
 // only grow and the last admitted statement passed on one side. On A the privacy loss L is at most Epsilon, surely.
