@@ -117,6 +117,17 @@ func (c *Catalog) tableOptions(t *plan.Table, opts []string) error {
 				return err
 			}
 			t.MaxRows = n
+		case "often": // often=a,b:3
+			cols, most, _ := strings.Cut(value, ":")
+			n, err := strconv.ParseUint(most, 10, 64)
+			if err != nil {
+				return err
+			}
+			m := plan.MaxFrequency{Most: n}
+			for _, col := range strings.Split(cols, ",") {
+				m.Columns = append(m.Columns, columnIndex(t, col))
+			}
+			t.MaxFrequency = append(t.MaxFrequency, m)
 		case "path":
 			from, to, _ := strings.Cut(value, "->")
 			parent, cols, _ := strings.Cut(to, ".")

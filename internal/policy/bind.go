@@ -216,6 +216,7 @@ func (b *binding) table(bt *boundTable) {
 		t.Units = dp.Units{b.p.Unit}
 		t.MaxRows = d.maxRows
 	}
+	b.frequencies(bt)
 }
 
 // references notes the foreign keys between listed tables.

@@ -83,6 +83,9 @@ func (c *Catalogs) hash() string {
 		if p := t.Path; p != nil {
 			_, _ = fmt.Fprintf(h, "path %v %q %q %v\n", p.Columns, p.Parent.Schema, p.Parent.Name, p.ParentColumns)
 		}
+		for _, m := range t.MaxFrequency {
+			_, _ = fmt.Fprintf(h, "frequency %v %d\n", m.Columns, m.Most)
+		}
 		for _, col := range t.Columns {
 			_, _ = fmt.Fprintf(h, "column %q %d %d notnull %t\n", col.Name, col.Type.OID, col.Type.Typmod, col.NotNull)
 			if col.Range != nil {

@@ -219,6 +219,7 @@ type tableDecl struct {
 	keyColumns   []string
 	maxRows      uint64   // 0: chosen by each statement
 	maxRowsAt    position // set by auto too
+	frequencies  []frequencyDecl
 	columns      []*columnDecl
 	allColumns   bool // a public table that lists none: all are visible
 }

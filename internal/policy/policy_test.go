@@ -177,6 +177,9 @@ func describeCatalog(t *testing.T, c *Catalogs, analyst string) string {
 			b.WriteString(" public")
 		} else {
 			fmt.Fprintf(&b, " units %v col %d max %d", tab.Units, tab.UnitCol, tab.MaxRows)
+			for _, m := range tab.MaxFrequency {
+				fmt.Fprintf(&b, " max %d by %v", m.Most, m.Columns)
+			}
 		}
 		for p := tab.Path; p != nil; p = p.Parent.Path {
 			fmt.Fprintf(&b, " %v -> %s%v", p.Columns, p.Parent.Name, p.ParentColumns)
@@ -388,6 +391,10 @@ func TestEpoch(t *testing.T) {
 		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}}, extra: {public: true}}",
 		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}}, extra: {unit: k -> people.id, columns: {k: {}}}}",
 		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}}, extra: {unit: k -> people.id, max_rows_per_unit: 2, columns: {k: {}}}}",
+		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}}, extra: {unit: k -> people.id, columns: {k: {}}, max_frequency: {k: 2}}}",
+		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}}, extra: {unit: k -> people.id, columns: {k: {}}, max_frequency: {k: 3}}}",
+		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}}, extra: {unit: k -> people.id, columns: {k: {}}, max_frequency: {k: 3}, max_rows_per_unit: 2}}",
+		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}, max_frequency: {age: 3}}}", "tables: {people: {columns: {id: {}, age: {range: [0, 120]}}, max_frequency: {age: 3, \"(id, age)\": 3}}}",
 		"tables: {people: {columns: {id: {}}}, raws: {unit: id -> people.id, columns: {id: {}, raw: {shape: [2]}}}}", "tables: {people: {columns: {id: {}}}, raws: {unit: id -> people.id, columns: {id: {}, raw: {shape: [3]}}}}",
 		"tables: {people: {columns: {id: {}}}, raws: {unit: id -> people.id, columns: {id: {}, raw: {shape: [3], range: [0, 9]}}}}",
 		"query: {max_groups: 5}", "query: {max_groups: auto}", "query: {bounding: l2}", "query: {bounding: auto}", "query: {max_public_groups: 5}", "dataset: other",

@@ -105,6 +105,7 @@ func (w *warnings) file(f *file) {
 	}
 	for _, t := range f.p.tables {
 		w.maxRows(t)
+		w.maxFrequencies(t)
 		for _, c := range t.columns {
 			if c.lo == nil {
 				continue

@@ -42,7 +42,7 @@ func (f *file) tables(n ast.Node) {
 
 func (f *file) table(t *tableDecl, n ast.Node) {
 	what := "table " + t.String()
-	var columns, path, also ast.Node
+	var columns, path, also, often ast.Node
 	f.fields(n, what, []field{
 		{name: "public", read: func(n ast.Node) { t.public = f.flag(n, what+": public") }},
 		{name: "unit", read: func(n ast.Node) { path, t.pathGiven = n, true }},
@@ -51,6 +51,7 @@ func (f *file) table(t *tableDecl, n ast.Node) {
 				t.maxRows, t.maxRowsAt = uint64(x), where
 			}
 		}},
+		{name: "max_frequency", read: func(n ast.Node) { often = n }},
 		{name: "columns", read: func(n ast.Node) { columns = n }},
 		{name: "also_unit", read: func(n ast.Node) { also = n }},
 		{name: "unprotected", read: func(n ast.Node) { t.unprotected = f.flag(n, what+": unprotected") }},
@@ -71,6 +72,11 @@ func (f *file) table(t *tableDecl, n ast.Node) {
 	if t.public && (path != nil || t.maxRowsAt.line > 0) {
 		f.add(t.at, "%s is public: it has neither unit nor max_rows_per_unit", what)
 		path = nil
+	}
+	if t.public && often != nil {
+		f.add(at(often), "%s is public: it has no max_frequency", what).hint("how often its values occur is read where a bound needs it")
+	} else if often != nil {
+		f.maxFrequency(t, often, what+": max_frequency")
 	}
 	if path != nil {
 		f.later = append(f.later, func() { f.unitPath(t, path, what) })

@@ -40,6 +40,14 @@ type Table struct {
 	UnitCol int       // its own column that holds the unit's value, or -1: reached through Path only
 	Path    *UnitPath // the foreign key by which the unit is reached; nil for the unit's own table
 	MaxRows uint64    // max_rows_per_unit; 0 = automatic. The unit's own table has 1 if the unit column is a key
+	// MaxFrequency says how many rows with one value of a key are kept in a join on it. Others are left out, so it need not hold in the data.
+	MaxFrequency []MaxFrequency
+}
+
+// MaxFrequency is a cap on rows that agree in Columns, which are in ascending order.
+type MaxFrequency struct {
+	Columns []int
+	Most    uint64
 }
 
 // Reference is a foreign key of the database, as the catalogs show it: no proof uses it.

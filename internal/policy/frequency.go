@@ -1,0 +1,125 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// frequencyDecl says how many rows of a table with one value of the columns count in a join on them.
+type frequencyDecl struct {
+	at      position // of the number
+	columns []word
+	most    uint64
+}
+
+func (d frequencyDecl) String() string {
+	names := make([]string, len(d.columns))
+	for i, c := range d.columns {
+		names[i] = quoteName(c.text)
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return "(" + strings.Join(names, ", ") + ")"
+}
+
+// same reports one set of columns.
+func (d frequencyDecl) same(o frequencyDecl) bool {
+	has := func(c word) bool {
+		return slices.ContainsFunc(o.columns, func(x word) bool { return x.text == c.text })
+	}
+	return len(d.columns) == len(o.columns) && !slices.ContainsFunc(d.columns, func(c word) bool { return !has(c) })
+}
+
+// maxFrequency reads {column: n, "(a, b)": n}.
+func (f *file) maxFrequency(t *tableDecl, n ast.Node, what string) {
+	entries, ok := f.mapping(n, what)
+	if !ok {
+		return
+	}
+	for _, e := range entries {
+		columns, err := parseColumns(e.key.text)
+		if err != nil {
+			f.add(e.key.position, "%s: %v", what, err).hint(`a key is column or "(a, b)"; names with other signs go into double quotes`)
+			continue
+		}
+		most, where, ok := f.count(e.value, what+": "+e.key.text, maxRowsLimit)
+		if !ok {
+			continue
+		}
+		d := frequencyDecl{at: where, most: uint64(most)}
+		for _, c := range columns {
+			d.columns = append(d.columns, word{e.key.position, c})
+		}
+		if i := slices.IndexFunc(t.frequencies, d.same); i >= 0 {
+			f.add(e.key.position, "%s: %s is given twice", what, d).hint("first on line %d", t.frequencies[i].at.line)
+			continue
+		}
+		t.frequencies = append(t.frequencies, d)
+	}
+}
+
+// parseColumns reads "a" or "(a, b)".
+func parseColumns(text string) (columns []string, err error) {
+	s := &names{text}
+	if s.accept("(") {
+		columns, err = s.parens()
+	} else {
+		var n string
+		n, err = s.name()
+		columns = []string{n}
+	}
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range columns {
+		if slices.Contains(columns[:i], c) {
+			return nil, fmt.Errorf("%s is given twice", quoteName(c))
+		}
+	}
+	return columns, nil
+}
+
+// frequencies puts them on the table.
+func (b *binding) frequencies(bt *boundTable) {
+	for _, d := range bt.decl.frequencies {
+		m := plan.MaxFrequency{Most: d.most}
+		for _, c := range d.columns {
+			i := bt.columnIndex(c.text)
+			switch rc, ok := bt.rel.Column(c.text); {
+			case !ok:
+				b.missingColumn(c.position, bt, c.text)
+			case !unitType(rc.Type):
+				b.add(c.position, "table %s: max_frequency: rows are not told apart by %s of %s", bt.decl, quoteName(c.text), typeText(rc.Type)).
+					hint("usable: integers, text, numeric, uuid, date, timestamp")
+			case i < 0 || !bt.table.Columns[i].Visible:
+				b.add(c.position, "table %s: max_frequency: column %s is not listed", bt.decl, quoteName(c.text)).hint("columns: {%s: {}}, so that statements may join on it", quoteName(c.text))
+			default:
+				m.Columns = append(m.Columns, i)
+			}
+		}
+		if len(m.Columns) == len(d.columns) {
+			slices.Sort(m.Columns)
+			bt.table.MaxFrequency = append(bt.table.MaxFrequency, m)
+		}
+	}
+}
+
+// maxFrequencies warns of numbers that look read off the data.
+func (w *warnings) maxFrequencies(t *tableDecl) {
+	for _, d := range t.frequencies {
+		if odd(decimal.NewFromUint64(d.most)) {
+			w.add(d.at, "table %s: max_frequency: %s: %d looks copied from the data", t, d, d.most).
+				hint("it is public: choose it from what the key means, never from max(); rows beyond it are left out of joins")
+		}
+	}
+}
