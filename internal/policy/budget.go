@@ -95,7 +95,7 @@ func (f *file) lifetime(n ast.Node) bool {
 
 func (f *file) query(n ast.Node) {
 	b, q := f.p.Budget, &f.p.Query
-	*q = Query{Epsilon: b.Epsilon / 100, Delta: b.Delta / 2000, Mechanism: defaultMechanism, Bounding: "linf",
+	*q = Query{Epsilon: b.Epsilon / 100, Delta: b.Delta / 2000, Mechanism: defaultMechanism, Bounding: "linf", Joins: JoinsOnUnit,
 		MaxGroups: defaultGroups, MaxPublicGroups: defaultPublic}
 	if n == nil {
 		return
@@ -134,6 +134,9 @@ func (f *file) query(n ast.Node) {
 				gaussian(n, "query.bounding l2")
 				l2 = n
 			}
+		}},
+		{name: "joins", read: func(n ast.Node) {
+			q.Joins = f.choice(n, "query.joins", []string{JoinsOnUnit, JoinsAny}, nil)
 		}},
 		{name: "max_groups", read: func(n ast.Node) {
 			if x, _, ok := f.countOr(n, auto, "query.max_groups", maxGroupsLimit); ok {

@@ -62,6 +62,12 @@ const (
 	PreviewMock   = "mock"   // rows that are made up from the policy
 )
 
+// Which joins of private tables are answered.
+const (
+	JoinsOnUnit = "on_unit" // those whose rows are of one unit each
+	JoinsAny    = "any"     // also those of rows of two units, at what one of them may change there
+)
+
 // Backend is the database of people: exactly one of Postgres, DuckDB and Files is set.
 type Backend struct {
 	Postgres string // connection string
@@ -84,6 +90,7 @@ type Query struct {
 	Delta           float64 // of one statement that selects groups
 	Mechanism       string  // "auto", "laplace" or "gaussian"
 	Bounding        string  // "linf", "l2" or "auto"
+	Joins           string  // JoinsOnUnit or JoinsAny
 	MaxGroups       uint64  // groups to which one unit contributes (L0); 0: chosen by each statement
 	MaxPublicGroups int
 	MinPeople       int64 // groups whose noisy number of people is less are not shown; 0: none
