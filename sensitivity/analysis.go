@@ -179,8 +179,9 @@ func (m *Measure) Clip(edge uint64) uint64 {
 
 // Choice is an automatic bound: one of Edges, chosen by how many units have a partial beyond it.
 type Choice struct {
+	By      ChooseBy // how
 	Index   int      // in Analysis.Choices
-	Measure int      // whose partials' magnitudes are compared with the edges, its Factor being 1; -1: the number of a unit's groups is
+	Measure int      // ByUnits: whose partials' magnitudes are compared with the edges, its Factor being 1; -1: the number of a unit's groups is
 	Edges   []uint64 // increasing, public
 }
 

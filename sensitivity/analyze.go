@@ -19,6 +19,7 @@ type Options struct {
 	MaxRows         uint64            // rows of one unit in a group that count, at most; 0: as the policy says
 	LeastKept       float64           // the part of a unit's rows that FILTER is expected to keep at least where its measure takes another's automatic bound (follow); 0: all
 	Split           Split             // a part of the units
+	OffUnit         bool              // joins off the unit are answered
 	CountPeople     bool              // grouped statements measure each group's number of units, to hide small ones (Analysis.People)
 }
 
@@ -104,6 +105,10 @@ type analyzer struct {
 	nulls      map[readColumn]bool
 	noRows     *scanInfo // a table whose rows of one unit are bounded automatically
 	single     bool      // keys say that a unit has one row at most
+
+	several bool    // rows are of several units, which is allowed
+	smooth  *Choice // of the rows that one unit changes (Joined); nil: steady
+	steady  uint64  // that number, where nothing has to be measured
 }
 
 func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts Options) *analyzer {
@@ -126,13 +131,19 @@ func (z *analyzer) run() error {
 	if err := z.groups(); err != nil { // (7), (8)
 		return err
 	}
-	if err := z.notOfPersons(); err != nil {
+	if z.out.Joined != nil {
+		if err := z.knownGroups(); err != nil {
+			return err
+		}
+	} else if err := z.notOfPersons(); err != nil {
 		return err
 	}
 	if err := z.measures(); err != nil { // (6), (9)
 		return err
 	}
-	z.follow()
+	if z.out.Joined == nil {
+		z.follow()
+	}
 	z.settle()
 	z.sortMeasures()
 	return z.check()
@@ -165,6 +176,9 @@ func (z *analyzer) linkedBody() error {
 	if err := z.link(); err != nil { // (3)
 		return err
 	}
+	if z.several {
+		return z.joinedBody()
+	}
 	if err := z.buildBody(); err != nil { // (3), (5)
 		return err
 	}
@@ -175,7 +189,7 @@ func (z *analyzer) linkedBody() error {
 // check is the last line of (6), (7) and (9): nothing leaves that a mechanism could not take.
 func (z *analyzer) check() error {
 	a := z.out
-	if a.Unit == "" || a.Body == nil || a.Body.UnitCol == 0 {
+	if a.Unit == "" || a.Body == nil || (a.Body.UnitCol == 0) != (a.Joined != nil) {
 		return sqlerr.New(sqlerr.Internal, "the statement has no unit")
 	}
 	if !a.Groups.Public && z.opts.DeltaZero {

@@ -144,6 +144,10 @@ func TestAnalyze(t *testing.T) {
 					opts.L2 = true
 				case "public-groups":
 					d.ScanArgs(t, a.Key, &opts.MaxPublicGroups)
+				case "any":
+					opts.OffUnit = true
+				case "min-people":
+					opts.CountPeople = true
 				case "delta-zero":
 					opts.DeltaZero = true
 				default:
@@ -157,7 +161,7 @@ func TestAnalyze(t *testing.T) {
 			if err != nil {
 				return refusal(err)
 			}
-			if opts.MaxRows > 0 {
+			if opts.MaxRows > 0 && list[0].Joined == nil {
 				checkClip(t, d, list[0], opts)
 			}
 			return describeProgram(p, list)
@@ -225,6 +229,11 @@ func describe(a *sensitivity.Analysis) string {
 	for _, s := range a.Groups.Sources {
 		fmt.Fprintf(&b, "source keys %v fixed %t counts %t joined %t: %s\n", s.Keys, s.Fixed, s.Counts, s.Joined, tuples(s.Tuples))
 	}
+	if a.Joined != nil {
+		for i, q := range a.Joined.Frequencies {
+			fmt.Fprintf(&b, "frequency %d of columns %v\n", i, q.Columns)
+		}
+	}
 	for _, s := range bodyLines(a) {
 		fmt.Fprintln(&b, s)
 	}
@@ -259,7 +268,7 @@ func bodyLines(a *sensitivity.Analysis) []string {
 	text := plan.Format(&plan.Query{Root: a.Body.Rel, Columns: a.Query.Columns})
 	var out []string
 	for _, l := range strings.Split(strings.TrimSpace(text), "\n") {
-		if l = strings.TrimSpace(l); strings.Contains(l, "join") {
+		if l = strings.TrimSpace(l); strings.Contains(l, "join") || a.Joined != nil {
 			out = append(out, "body "+l)
 		}
 	}

@@ -25,7 +25,11 @@ func Canonical(a *Analysis) string {
 		lines = append(lines, "where "+c.Text)
 	}
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	say("unit %s", n.unit())
+	if a.Joined == nil {
+		say("unit %s", n.unit())
+	} else {
+		say("units %s joined", a.Unit)
+	}
 	for _, k := range a.Keys {
 		say("key %s", n.key(k))
 	}

@@ -34,6 +34,9 @@ func Explain(analysis *Analysis, bounds Bounds) []Line {
 	}
 	var lines []Line
 	say := func(key, format string, args ...any) { lines = append(lines, Line{key, fmt.Sprintf(format, args...)}) }
+	if a.Joined != nil {
+		return append(lines, a.joinedLines()...)
+	}
 	if by := a.visibleName(a.Body.UnitCol); by != "" {
 		say("Unit", "%s", by)
 	} else {
@@ -215,7 +218,7 @@ func (a told) span(c *Choice) string {
 
 // Edge is an edge of a choice in the units of what it bounds: groups, or the measure's own.
 func (a *Analysis) Edge(c *Choice, edge uint64) decimal.Decimal {
-	if c.Measure < 0 {
+	if c.Measure < 0 { // of groups, or of joined rows
 		return decimal.NewFromUint64(edge)
 	}
 	m := a.Measures[c.Measure]

@@ -1,6 +1,14 @@
 package sensitivity
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity/elastic"
 )
@@ -9,6 +17,7 @@ import (
 type Joined struct {
 	Formula     *elastic.Formula
 	Frequencies []Frequent // one for each of Formula.Frequencies
+	Leaves      []Leaflet  // what is joined, in the order of the joins: for EXPLAIN
 }
 
 // Frequent is how often, at most, one value of the columns occurs in a leaf: in the rows of one part of the joins, capped and filtered.
@@ -16,3 +25,344 @@ type Frequent struct {
 	Leaf    plan.Rel
 	Columns []plan.ColID
 }
+
+// Leaflet tells of a leaf: the scans of one unit's rows that are joined on the unit, or a public table.
+type Leaflet struct {
+	Name string
+	Rows uint64 // of one unit, at most; 0: public
+	Why  string // where Rows comes from
+}
+
+// part is a leaf while a statement is analysed.
+type part struct {
+	scans []*scanInfo
+	conds []plan.Scalar // the statement's that read it alone, over its scans' columns
+	unit  plan.ColID    // 0: public
+	rows  uint64
+	why   string
+	keyed bool // rows follows from keys: nothing has to be cut
+	rel   plan.Rel
+	name  string
+	names map[plan.ColID]string // of columns in the formula
+	table *elastic.Table
+}
+
+func (p *part) has(s *scanInfo) bool { return slices.Contains(p.scans, s) }
+
+// called names a leaf as no other one of the list is.
+func (p *part) called(list []*part) string {
+	var names []string
+	for _, s := range p.scans {
+		names = append(names, s.name())
+	}
+	name := names[0]
+	if len(names) > 1 {
+		name = "(" + strings.Join(names, ", ") + ")"
+	}
+	for n := 2; slices.ContainsFunc(list, func(o *part) bool { return o.name == name }); n++ {
+		name = fmt.Sprintf("%s (%d)", strings.TrimSuffix(name, fmt.Sprintf(" (%d)", n-1)), n)
+	}
+	return name
+}
+
+// columnName is how the formula calls a column: with its scan's name where the leaf has several. Each column has a name of its own.
+func (j *joining) columnName(p *part, id plan.ColID) string {
+	if name, ok := p.names[id]; ok {
+		return name
+	}
+	s := j.owner[id]
+	i := slices.Index(s.scan.Columns, id)
+	name := s.scan.Table.Columns[i].Name
+	if len(p.scans) > 1 {
+		name = s.column(i)
+	}
+	for slices.Contains(slices.Collect(maps.Values(p.names)), name) {
+		name += "'"
+	}
+	p.names[id] = name
+	return name
+}
+
+// column is a leaf's column by its name in the formula.
+func (p *part) column(name string) plan.ColID {
+	for id, n := range p.names {
+		if n == name {
+			return id
+		}
+	}
+	return 0
+}
+
+// joinedBody is a body whose scans are of several units: leaves joined by equalities.
+//
+// Proof: claim: for databases that differ in all rows of one unit, the rows of Body.Rel that only one of the two has (as multisets of what is read of them) are at most Formula.At(f, k), f the frequencies of any database at most k units away. Conditions, whose numbers stand at the lines that enforce them:
+//
+//	(J1) A leaf is the scans of one component: in each of its rows all scans are of one unit (Analyze's (3), whose equalities are printed inside the leaf, whatever way the statement says them), which its unit column has; rows without one are dropped. Or it is a public scan.
+//	(J2) A unit has at most m rows in a leaf: keys of the database say that it has one, or the print keeps m (plan.Capped by the unit, in an order of these rows' own columns). So with a unit its own rows in the leaf come and go, at most m, and no other's: what elastic.Table calls Rows.
+//	(J3) Between leaves there are inner joins alone, and each leaf after the first has a column that equals one of a leaf before it, in every row. Every row of the body is one row of each leaf, for which all equalities of the elastic tree hold; what else is asked of it (conditions, computed columns, keys) is a function of that
+//	     combination and of public tables. So a row that only one body has is one that only one tree's result has, and elastic.Rows counts those.
+//	(J4) What is called unique is so in every database: the columns hold a key of some scan, from which the leaf's own equalities lead to a key of each other scan.
+//	(J5) Equal columns are of one type whose equality both backends and the frequencies' GROUP BY have alike.
+//
+// The frequencies are of the leaves as they are joined: capped, and filtered by the conditions that read the leaf alone. Source: Johnson, Near, Song, "Towards Practical Differential Privacy for SQL Queries", PVLDB 2018, section 3, with a unit's rows for a row.
+func (z *analyzer) joinedBody() error {
+	if err := z.joinable(); err != nil {
+		return err
+	}
+	j := newJoining(z)
+	if err := j.parts(); err != nil {
+		return err
+	}
+	if err := j.order(); err != nil {
+		return err
+	}
+	z.out.Body = &Body{Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}
+	if err := j.build(); err != nil {
+		return err
+	}
+	root := &elastic.Node{Table: j.list[0].table}
+	for i, p := range j.list[1:] {
+		n := &elastic.Node{Left: root, Right: &elastic.Node{Table: p.table}}
+		for _, e := range j.equalColumns(p, j.list[:i+1]) {
+			n.On = append(n.On, elastic.Pair{Left: j.columnOf(e.b), Right: j.columnOf(e.a)})
+		}
+		root = n
+	}
+	f, err := elastic.Rows(root)
+	if err != nil {
+		return sqlerr.New(sqlerr.Internal, "a joined statement has no formula").WithCause(err)
+	}
+	out := &Joined{Formula: f}
+	for _, q := range f.Frequencies {
+		p := j.list[slices.IndexFunc(j.list, func(p *part) bool { return p.table == q.Table })]
+		fr := Frequent{Leaf: p.rel}
+		for _, name := range q.Columns {
+			fr.Columns = append(fr.Columns, p.column(name))
+		}
+		out.Frequencies = append(out.Frequencies, fr)
+	}
+	for _, p := range j.list {
+		out.Leaves = append(out.Leaves, Leaflet{p.name, p.rows, p.why})
+	}
+	z.out.Joined = out
+	return z.scaled()
+}
+
+// joinable refuses what may not stand beside a join off the unit.
+func (z *analyzer) joinable() error {
+	refuse := func(pos int, what string) *sqlerr.Error {
+		return sqlerr.New(sqlerr.JoinOffUnit, "%s beside a join off the privacy unit is not supported", what).At(pos)
+	}
+	switch {
+	case z.opts.Split.Salt != "":
+		return refuse(z.out.Agg.Pos, "a part of the units")
+	case z.opts.CountPeople && len(z.out.Agg.Keys) > 0:
+		return refuse(z.out.Agg.Pos, "GROUP BY under the policy's min_people").WithHint("The rows of a group are of several people each. Leave GROUP BY out; or the owner can set query.min_people: none.")
+	case len(z.ownerless) > 0:
+		return refuse(z.ownerless[0].Pos, "an outer join").WithHint(innerHint)
+	case len(z.blocks) > 1:
+		return refuse(z.blocks[1].join.Pos, "an outer join").WithHint(innerHint)
+	}
+	var lateral *plan.Join
+	plan.VisitRels(z.input, func(r plan.Rel) bool {
+		if s, ok := r.(*plan.Scan); ok && s.Rows != nil {
+			return true
+		}
+		if n, ok := r.(*plan.Join); ok && n.Lateral {
+			lateral = n
+		}
+		return lateral == nil
+	})
+	if lateral != nil {
+		return refuse(lateral.Pos, "LATERAL").WithHint(innerHint)
+	}
+	var bad *plan.Subquery
+	look := func(x plan.Scalar) {
+		plan.VisitQueries(x, func(s *plan.Subquery) bool {
+			if touchesPrivate(s.Query) {
+				bad = s
+			}
+			return bad == nil
+		})
+	}
+	for _, x := range z.blocks[0].conds {
+		look(x)
+	}
+	for _, d := range z.defs {
+		look(d.expr)
+	}
+	if bad != nil {
+		return refuse(bad.Pos, "a subquery over private rows").WithHint(innerHint)
+	}
+	return nil
+}
+
+const innerHint = "Use inner joins of tables, or join them on the privacy unit."
+
+// joining brings a body's scans into leaves.
+type joining struct {
+	*analyzer
+	eq    classes
+	same  []plan.ColID // scans' columns that others are known to equal, in the order of the scans
+	list  []*part      // in the order of the joins, once it is known
+}
+
+func newJoining(z *analyzer) *joining {
+	j := &joining{analyzer: z, eq: z.classesOf(z.blocks[0])}
+	known := map[plan.ColID]bool{}
+	for from, to := range j.eq {
+		known[from], known[to] = true, true
+	}
+	for _, s := range z.scans {
+		for _, c := range s.scan.Columns {
+			if known[c] {
+				j.same = append(j.same, c)
+			}
+		}
+	}
+	return j
+}
+
+// parts finds the leaves, their conditions, and how many rows of a unit each has (J1), (J2).
+func (j *joining) parts() error {
+	for _, s := range j.scans {
+		at := slices.IndexFunc(j.list, func(p *part) bool { return s.private() && p.scans[0].private() && p.scans[0].comp == s.comp })
+		if at < 0 {
+			j.list, at = append(j.list, &part{names: map[plan.ColID]string{}}), len(j.list)
+		}
+		j.list[at].scans = append(j.list[at].scans, s)
+	}
+	for _, p := range j.list {
+		p.name = p.called(j.list)
+		if !p.scans[0].private() {
+			p.why = "public"
+			continue
+		}
+		if err := j.rowsOf(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowsOf is how many rows of a unit a leaf keeps (J2).
+func (j *joining) rowsOf(p *part) error {
+	var why []string
+	keyed, units := true, 0
+	for _, s := range p.scans {
+		keyed = keyed && uniqueUnit(s.scan.Table) && s.path == nil
+		if s.unit != 0 {
+			p.unit = s.unit
+			units++
+		}
+		switch t := s.scan.Table; {
+		case s.determined(p.scans):
+		case uniqueUnit(t):
+			why = append(why, "one row a unit in "+t.Name)
+		case t.MaxRows > 0:
+			why = append(why, fmt.Sprintf("max_rows_per_unit %d of %s", t.MaxRows, t.Name))
+		}
+	}
+	if units == 0 {
+		return sqlerr.New(sqlerr.Internal, "a leaf without a unit")
+	}
+	j.noRows = nil
+	p.rows, p.why = j.product(p.scans, 0), strings.Join(why, " x ")
+	if p.keyed = keyed; keyed {
+		p.rows, p.why = 1, strings.Join(why, " x ")
+		return nil
+	}
+	clip := j.opts.MaxRows
+	if j.noRows != nil && clip == 0 {
+		return sqlerr.New(sqlerr.JoinOffUnit, "how many rows of %s one person has is not bounded, so one person could change any number of joined rows", j.noRows.scan.Table.Name).At(j.noRows.scan.Pos).
+			WithHint("SET dpsql.clip = 10 counts so many rows of each person; or the owner can declare max_rows_per_unit of the table in the policy.")
+	}
+	if j.noRows != nil || clip > 0 && clip < p.rows {
+		p.rows, p.why = clip, "dpsql.clip"
+	}
+	if j.noRows = nil; p.rows > dp.MaxSensitivity {
+		return tooWide().At(p.scans[0].scan.Pos)
+	}
+	return nil
+}
+
+// order puts the leaves so that each has an equality with those before it (J3): public ones that are joined by a unique key as soon as they can be, which add nothing, then what comes first.
+func (j *joining) order() error {
+	rest := j.list
+	at := slices.IndexFunc(rest, func(p *part) bool { return p.unit != 0 })
+	done := []*part{rest[at]}
+	rest = slices.Delete(slices.Clone(rest), at, at+1)
+	for len(rest) > 0 {
+		next, best := -1, 0
+		for i, p := range rest {
+			columns := j.with(p, done)
+			rank := 0
+			switch {
+			case len(columns) == 0:
+			case p.unit == 0 && p.uniqueScan(columns):
+				rank = 3
+			default:
+				rank = 1
+			}
+			if rank > best {
+				next, best = i, rank
+			}
+		}
+		if next < 0 {
+			return j.unjoined(done, rest)
+		}
+		done = append(done, rest[next])
+		rest = slices.Delete(rest, next, next+1)
+	}
+	j.list = done
+	return nil
+}
+
+// uniqueScan: a public scan's columns hold one of its keys.
+func (p *part) uniqueScan(columns []plan.ColID) bool {
+	s := p.scans[0].scan
+	return slices.ContainsFunc(s.Table.Keys, func(k []int) bool {
+		return len(k) > 0 && !slices.ContainsFunc(k, func(c int) bool { return !slices.Contains(columns, s.Columns[c]) })
+	})
+}
+
+// with are the columns of a leaf that equal columns of others, of one type (J5).
+func (j *joining) with(p *part, others []*part) (out []plan.ColID) {
+	for _, e := range j.equalColumns(p, others) {
+		if !slices.Contains(out, e.a) {
+			out = append(out, e.a)
+		}
+	}
+	return out
+}
+
+// equalColumns are the pairs of a leaf's columns and those of others that are equal in every row, of one type (J5).
+func (j *joining) equalColumns(p *part, others []*part) (out []equality) {
+	for _, a := range j.same {
+		if !p.has(j.owner[a]) {
+			continue
+		}
+		for _, b := range j.same {
+			if a != b && j.eq.same(a, b) && j.typeOf(a).OID == j.typeOf(b).OID && joinKey(j.typeOf(a)) && slices.ContainsFunc(others, func(o *part) bool { return o.has(j.owner[b]) }) {
+				out = append(out, equality{a: a, b: b})
+			}
+		}
+	}
+	return out
+}
+
+// joinKey: values of the type that "=" holds equal are one group of GROUP BY, in both backends (J5).
+func joinKey(t sqltype.Type) bool {
+	return oneForm(t) && t.OID != sqltype.OIDTimetz || t.OID == sqltype.OIDNumeric || t.OID == sqltype.OIDBPChar
+}
+
+// unjoined refuses leaves that no equality of columns joins.
+func (j *joining) unjoined(done, rest []*part) error {
+	s, p := rest[0].scans[0], done[len(done)-1].scans[0]
+	err := sqlerr.New(sqlerr.JoinOffUnit, "nothing joins %s with the other tables but conditions that are no equality of two columns of one type", s.name()).At(s.scan.Pos)
+	if b := j.joinOf(s, p, j.blocks[0]); b != nil {
+		err = err.At(b.Pos)
+	}
+	return err.WithHint("Join it by = of a column of each, of one type: how often a value occurs there bounds what one person changes.")
+}
+

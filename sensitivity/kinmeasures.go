@@ -10,7 +10,7 @@ import (
 // paired notes the measures that a sum would have beside an average of the same values: a release of both says the sum alone (Kin.From). Where they are too wide there are none.
 func (z *analyzer) paired(sum int, g plan.AggItem) {
 	own := z.out.Measures
-	if z.out.Limit.L2 || own[sum].Pair != nil || !z.bounded(g) {
+	if z.out.Limit.L2 || z.out.Joined != nil || own[sum].Pair != nil || !z.bounded(g) {
 		return
 	}
 	z.out.Measures = nil
@@ -110,7 +110,7 @@ func (k *Kin) fromPairs(s *Shape, out *Made) bool {
 		a.Measures = append(a.Measures, m)
 	}
 	for _, c := range a.Choices {
-		if c.Measure < 0 { // it would be told of what is not here
+		if c.OfCap() { // it would be told of what is not here
 			return false
 		}
 	}

@@ -70,6 +70,11 @@ func (z *analyzer) averageText(g plan.AggItem) string {
 // formula says what an aggregate is computed from. Its ORDER BY says nothing: exact counts and sums do not depend on it.
 func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, error) {
 	f := Formula{Agg: g.ID, Count: -1, Sum: -1}
+	if z.out.Joined != nil {
+		if err := z.ofJoined(g); err != nil {
+			return f, err
+		}
+	}
 	if g.Fn == plan.Min || g.Fn == plan.Max {
 		g.Distinct = false // which says nothing
 	}
@@ -210,6 +215,9 @@ func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
 
 // bound sets a measure's row range, partial range and sensitivity (6), (9). A Filter leaves a unit fewer rows of its own, chosen row by row, and bounds none.
 func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
+	if z.out.Joined != nil {
+		return z.boundRow(m, g)
+	}
 	m.Grid, m.Factor = decimal.NewFromInt(1), 1
 	switch m.Kind {
 	case Units, SomeUnits:

@@ -38,8 +38,12 @@ func (z *analyzer) sortMeasures() {
 	}
 	a.Measures = sorted
 	a.Choices = nil
+	if z.smooth != nil && len(a.Measures) > 0 { // one for all
+		a.Choices = []*Choice{z.smooth}
+		z.smooth.Index = 0
+	}
 	for i, m := range a.Measures {
-		if m.Bound != nil && m.Kind != CentredSum && !m.Follows {
+		if m.Bound != nil && m.Bound.By == ByUnits && m.Kind != CentredSum && !m.Follows {
 			m.Bound.Measure, m.Bound.Index = i, len(a.Choices)
 			a.Choices = append(a.Choices, m.Bound)
 		}

@@ -56,6 +56,9 @@ func (z *analyzer) link() error {
 			}
 		}
 	}
+	if z.several {
+		return nil
+	}
 	return z.chooseUnit(first)
 }
 
@@ -101,9 +104,13 @@ func (z *analyzer) linkBlock(b *block) error {
 	}
 	for _, s := range here {
 		for _, p := range all {
-			if s.comp != p.comp {
+			if s.comp == p.comp {
+				continue
+			}
+			if !z.opts.OffUnit || !z.whole {
 				return z.offUnit(s, p, b)
 			}
+			z.several = true
 		}
 	}
 	return nil
@@ -209,15 +216,19 @@ func (z *analyzer) offUnit(s, p *scanInfo, b *block) error {
 		pos = j.Pos
 	}
 	err := sqlerr.New(sqlerr.JoinOffUnit, "%s and %s are not joined on the privacy unit: a row could belong to two of them", s.name(), p.name()).At(pos)
+	owner := ""
+	if z.whole && !z.opts.OffUnit {
+		owner = "; or the owner can allow joins off the unit: query: {joins: any}"
+	}
 	for _, pair := range [][2]*scanInfo{{s, p}, {p, s}} {
 		if cond := pathCondition(pair[0], pair[1]); cond != "" {
-			return err.WithHint("Add the join condition %s.", cond)
+			return err.WithHint("Add the join condition %s%s.", cond, owner)
 		}
 	}
 	if s.own() != 0 && p.own() != 0 && visible(s) && visible(p) {
-		return err.WithHint("Add the join condition %s = %s.", s.column(s.scan.Table.UnitCol), p.column(p.scan.Table.UnitCol))
+		return err.WithHint("Add the join condition %s = %s%s.", s.column(s.scan.Table.UnitCol), p.column(p.scan.Table.UnitCol), owner)
 	}
-	return err.WithHint("Join them along their declared foreign keys, through the tables that lead to the privacy unit.")
+	return err.WithHint("Join them along their declared foreign keys, through the tables that lead to the privacy unit%s.", owner)
 }
 
 func visible(s *scanInfo) bool { return s.scan.Table.Columns[s.scan.Table.UnitCol].Visible }

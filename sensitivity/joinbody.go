@@ -1,0 +1,299 @@
+package sensitivity
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/elastic"
+)
+
+// build makes the body's relation: leaves, their joins, what is computed of their rows, and the conditions that are left.
+func (j *joining) build() error {
+	left := j.share()
+	read, items := j.reads(left)
+	for _, p := range j.list {
+		if err := j.leaf(p, read); err != nil {
+			return err
+		}
+	}
+	rel := j.list[0].rel
+	for _, p := range j.list[1:] {
+		join := &plan.Join{Kind: plan.InnerJoin, Left: rel, Right: p.rel, Pos: -1}
+		left = slices.DeleteFunc(left, func(x plan.Scalar) bool {
+			own := !queries(x) && j.within(x, join.Cols())
+			if own {
+				join.On = and(join.On, x)
+			}
+			return own
+		})
+		rel = join
+	}
+	for _, list := range items {
+		all := make([]plan.Item, 0, len(list))
+		for _, c := range rel.Cols() {
+			all = append(all, plan.Item{ID: c, Expr: &plan.Col{ID: c, T: j.typeOf(c)}})
+		}
+		rel = &plan.Project{Input: rel, Items: append(all, list...)}
+	}
+	if len(left) > 0 {
+		rel = &plan.Filter{Input: rel, Cond: plan.AllOf(left)}
+	}
+	j.out.Body.Rel = rel
+	return nil
+}
+
+// within: an expression reads nothing but these columns.
+func (j *joining) within(x plan.Scalar, cols []plan.ColID) bool {
+	in := true
+	plan.VisitCols(x, func(c *plan.Col) { in = in && slices.Contains(cols, c.ID) })
+	return in
+}
+
+// share gives each leaf the conditions that read it alone, and gives those that are left.
+func (j *joining) share() (left []plan.Scalar) {
+	for _, x := range j.blocks[0].conds {
+		if queries(x) {
+			left = append(left, x)
+			continue
+		}
+		y, ok := j.expanded(x)
+		if !ok {
+			left = append(left, x)
+			continue
+		}
+		var of *part
+		alone := true
+		plan.VisitCols(y, func(c *plan.Col) {
+			at := slices.IndexFunc(j.list, func(p *part) bool { return p.has(j.owner[c.ID]) })
+			alone = alone && at >= 0 && (of == nil || of == j.list[at])
+			if at >= 0 {
+				of = j.list[at]
+			}
+		})
+		switch {
+		case alone && of != nil:
+			of.conds = append(of.conds, y)
+		default:
+			left = append(left, y)
+		}
+	}
+	return left
+}
+
+// mostExpanded limits what a condition becomes once computed columns are written out in it.
+const mostExpanded = 1 << 10
+
+// expanded is a condition over columns of scans; false: it would be too long, or reads what cannot be written out.
+func (j *joining) expanded(x plan.Scalar) (plan.Scalar, bool) {
+	nodes, ok := 0, true
+	var expand func(x plan.Scalar) plan.Scalar
+	expand = func(x plan.Scalar) plan.Scalar {
+		return plan.Substitute(x, func(c *plan.Col) plan.Scalar {
+			d, defined := j.defs[c.ID]
+			if nodes++; nodes > mostExpanded || defined && queries(d.expr) {
+				ok = false
+				return c
+			}
+			if !defined || !ok {
+				return c
+			}
+			return expand(d.expr)
+		})
+	}
+	y := expand(x)
+	return y, ok
+}
+
+// reads are the scans' columns that the statement reads above the leaves, and the computed columns that it needs, those that others read first.
+func (j *joining) reads(left []plan.Scalar) (read map[plan.ColID]bool, items [][]plan.Item) {
+	read = map[plan.ColID]bool{}
+	needed := map[plan.ColID]bool{}
+	var visit func(x plan.Scalar)
+	visit = func(x plan.Scalar) {
+		plan.VisitCols(x, func(c *plan.Col) {
+			d, ok := j.defs[c.ID]
+			switch {
+			case !ok:
+				read[c.ID] = true
+			case !needed[c.ID]:
+				needed[c.ID] = true
+				visit(d.expr)
+			}
+		})
+	}
+	for _, x := range left {
+		visit(x)
+	}
+	for _, k := range j.out.Agg.Keys {
+		visit(&plan.Col{ID: k, T: j.typeOf(k)})
+	}
+	for _, g := range j.aggs {
+		for _, x := range append([]plan.Scalar{g.Arg, g.Filter}, g.More...) {
+			if x != nil {
+				visit(x)
+			}
+		}
+	}
+	for _, c := range j.same { // joins are told by them
+		read[c] = true
+	}
+	var walk func(r plan.Rel)
+	walk = func(r plan.Rel) {
+		if s, ok := r.(*plan.Scan); ok && s.Rows != nil {
+			return
+		}
+		for _, in := range plan.Inputs(r) {
+			walk(in)
+		}
+		if p, ok := r.(*plan.Project); ok {
+			var list []plan.Item
+			for _, it := range p.Items {
+				if c, same := it.Expr.(*plan.Col); needed[it.ID] && (!same || c.ID != it.ID) {
+					list = append(list, it)
+				}
+			}
+			if len(list) > 0 {
+				items = append(items, list)
+			}
+		}
+	}
+	walk(j.input)
+	return read, items
+}
+
+// leaf makes a leaf's relation and its table of the formula (J1), (J2), (J4).
+func (j *joining) leaf(p *part, read map[plan.ColID]bool) error {
+	var rel plan.Rel
+	scans := make([]*plan.Scan, 0, len(p.scans))
+	var conds []plan.Scalar
+	for _, s := range p.scans {
+		scans = append(scans, s.scan)
+		if s.path != nil {
+			scans = append(scans, s.path.scans...)
+			conds = append(conds, s.path.on...)
+		}
+	}
+	conds = append(conds, p.conds...)
+	conds = append(conds, j.sameUnit(p, conds)...) // (J1)
+	p.unique(j, scans, equalIn(conds))
+	for _, s := range scans {
+		if rel == nil {
+			rel = s
+			continue
+		}
+		join := &plan.Join{Kind: plan.InnerJoin, Left: rel, Right: s, Pos: -1}
+		conds = slices.DeleteFunc(conds, func(x plan.Scalar) bool {
+			own := !j.within(x, rel.Cols()) && j.within(x, join.Cols())
+			if own {
+				join.On = and(join.On, x)
+			}
+			return own
+		})
+		rel = join
+	}
+	if p.unit != 0 && p.keyed {
+		conds = append(conds, &plan.Is{X: &plan.Col{ID: p.unit, T: j.typeOf(p.unit)}, What: "NULL", Not: true})
+	}
+	if len(conds) > 0 {
+		rel = &plan.Filter{Input: rel, Cond: plan.AllOf(conds)}
+	}
+	p.rel = rel
+	if p.unit != 0 && !p.keyed { // (J2)
+		c := &plan.Capped{Input: rel, By: []plan.ColID{p.unit}, Most: p.rows, Pos: p.scans[0].scan.Pos}
+		for _, s := range p.scans {
+			for _, id := range s.scan.Columns {
+				if read[id] && id != p.unit {
+					c.Order = append(c.Order, id)
+				}
+			}
+		}
+		p.rel = c
+	}
+	return nil
+}
+
+// sameUnit are the equalities that (3) rests on and that the leaf's own conditions do not say: the statement may say them by way of other tables.
+func (j *joining) sameUnit(p *part, conds []plan.Scalar) (out []plan.Scalar) {
+	say := func(a, b plan.ColID) {
+		if eq := equalIn(append(slices.Clone(conds), out...)); !eq.same(a, b) {
+			out = append(out, j.equal(a, b))
+		}
+	}
+	for _, s := range p.scans {
+		if s.unit != 0 && s.unit != p.unit {
+			say(p.unit, s.unit)
+		}
+		if parent := s.parent; parent != nil && s.scan.Table.Path != nil && s.scan.Table.Path.Parent == parent.scan.Table {
+			path := s.scan.Table.Path
+			for i, c := range path.Columns {
+				if a, b := s.scan.Columns[c], parent.scan.Columns[path.ParentColumns[i]]; j.eq.same(a, b) {
+					say(a, b)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// equalIn are the columns that conditions alone make equal.
+func equalIn(conds []plan.Scalar) classes {
+	c := classes{}
+	for _, x := range conds {
+		for _, e := range equalities(x) {
+			if a, b := c.find(e.a), c.find(e.b); a != b {
+				c[a] = b
+			}
+		}
+	}
+	return c
+}
+
+// unique notes the keys of a leaf (J4): a key of one scan, from which equalities of the leaf lead to a key of each other scan.
+func (p *part) unique(j *joining, scans []*plan.Scan, eq classes) {
+	p.table = &elastic.Table{Name: p.name, Rows: p.rows}
+	for _, s := range scans {
+		if j.owner[s.Columns[0]] == nil { // of a hidden path: no key of the formula's
+			continue
+		}
+		for _, k := range s.Table.Keys {
+			if len(k) == 0 || !reaches(scans, s, eq) {
+				continue
+			}
+			var names []string
+			for _, c := range k {
+				names = append(names, j.columnName(p, s.Columns[c]))
+			}
+			p.table.Unique = append(p.table.Unique, names)
+		}
+	}
+}
+
+// reaches: from a row of one scan equalities lead to one row of each other, by keys.
+func reaches(scans []*plan.Scan, from *plan.Scan, eq classes) bool {
+	in := []*plan.Scan{from}
+	for grown := true; grown; {
+		grown = false
+		for _, t := range scans {
+			if slices.Contains(in, t) {
+				continue
+			}
+			known := func(c int) bool {
+				return slices.ContainsFunc(in, func(s *plan.Scan) bool {
+					return slices.ContainsFunc(s.Columns, func(id plan.ColID) bool { return eq.same(id, t.Columns[c]) })
+				})
+			}
+			if slices.ContainsFunc(t.Table.Keys, func(k []int) bool {
+				return len(k) > 0 && !slices.ContainsFunc(k, func(c int) bool { return !known(c) })
+			}) {
+				in, grown = append(in, t), true
+			}
+		}
+	}
+	return len(in) == len(scans)
+}
+
+// columnOf is a column of the formula.
+func (j *joining) columnOf(id plan.ColID) elastic.Column {
+	at := slices.IndexFunc(j.list, func(p *part) bool { return p.has(j.owner[id]) })
+	return elastic.Column{Table: j.list[at].table, Name: j.columnName(j.list[at], id)}
+}

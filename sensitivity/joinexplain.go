@@ -1,0 +1,64 @@
+package sensitivity
+
+import (
+	"fmt"
+	"strings"
+)
+
+// joinedLines are Explain's of rows that are joined off the unit.
+func (a told) joinedLines() []Line {
+	var lines []Line
+	say := func(key, format string, args ...any) { lines = append(lines, Line{key, fmt.Sprintf(format, args...)}) }
+	j := a.Joined
+	say("Unit", "of a row several: tables are joined off the privacy unit")
+	for i, l := range j.Leaves {
+		switch {
+		case l.Rows == 0:
+			say(fmt.Sprintf("Joined %d", i+1), "%s: public", l.Name)
+		default:
+			say(fmt.Sprintf("Joined %d", i+1), "%s: at most %d rows of a unit (%s)", l.Name, l.Rows, l.Why)
+		}
+	}
+	say("Rows that one unit changes", "%s, k units away", j.Formula)
+	var names []string
+	for _, q := range j.Formula.Frequencies {
+		names = append(names, q.String())
+	}
+	if len(names) > 0 {
+		say("Measured", "how often one value occurs at most in %s; a noisy bound made of them is released before anything else", strings.Join(names, ", "))
+	}
+	if len(a.Keys) == 0 {
+		say("Groups", "one")
+	} else {
+		say("Groups", "%d public, answered in full (%s)", a.Groups.Count, a.sourcesWhy())
+		say("Groups of a unit", "any (%s)", a.Limit.Why)
+	}
+	if why := a.Limit.NotL2; why != "" {
+		say("Bounding", "not l2: %s", why)
+	}
+	for i, m := range a.Measures {
+		say(fmt.Sprintf("Measure %d", i+1), "%s", a.rowLine(m))
+	}
+	return lines
+}
+
+// rowLine says what one joined row adds, and what bounds them all.
+func (a told) rowLine(m Measure) string {
+	line, _, _ := strings.Cut(a.partLine(m), "; a unit")
+	if m.Bound == nil {
+		return fmt.Sprintf("%s; one unit changes all groups together by at most %s", line, a.inGrid(m, m.PerGroup))
+	}
+	times := ""
+	if m.Kind == SumValues || m.Kind == CentredSum {
+		times = a.inGrid(m, m.Factor) + " times "
+	}
+	return fmt.Sprintf("%s; one unit changes all groups together by at most %swhat choice %d gives (%s)", line, times, m.Bound.Index+1, a.span(m.Bound))
+}
+
+// inGrid is a number of a measure's steps.
+func (a told) inGrid(m Measure, n uint64) string {
+	if m.Kind == CentredSum {
+		return halfSteps(m, n)
+	}
+	return halfSteps(m, 2*n)
+}

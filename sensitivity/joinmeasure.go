@@ -1,0 +1,128 @@
+package sensitivity
+
+import (
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
+
+	"github.com/shopspring/decimal"
+)
+
+// ChooseBy says how a bound is chosen among its edges.
+type ChooseBy string
+
+// The ways to choose. The first is by the numbers of units beyond each edge.
+const (
+	ByUnits  ChooseBy = ""
+	BySmooth ChooseBy = "smooth" // an edge that is at least the rows that one unit changes, by a noisy smooth bound of them (Analysis.Joined)
+)
+
+// OfCap: what is chosen is how many groups of a unit count.
+func (c *Choice) OfCap() bool { return c.By == ByUnits && c.Measure < 0 }
+
+// ScaleLadder lists the edges for numbers of rows that one unit changes: from 1 to the largest, each larger than the one before by 5% or by 1.
+func ScaleLadder() []uint64 {
+	var out []uint64
+	for t := uint64(1); t < dp.MaxSensitivity; t += max(1, t/20) {
+		out = append(out, t)
+	}
+	return append(out, dp.MaxSensitivity)
+}
+
+// scaled says what bounds the rows that one unit changes: a number, where the formula has no frequency, or one that is chosen.
+func (z *analyzer) scaled() error {
+	j := z.out.Joined
+	if len(j.Frequencies) == 0 {
+		if z.steady = j.Formula.At(nil, 0); z.steady > dp.MaxSensitivity {
+			return tooWide().At(z.out.Agg.Pos)
+		}
+		z.steady = max(1, z.steady)
+		return nil
+	}
+	if z.opts.DeltaZero {
+		return sqlerr.New(sqlerr.JoinOffUnit, "a join off the privacy unit needs a delta: how much noise it has follows a released number, which is too small with that probability").At(z.out.Agg.Pos).
+			WithHint("Join the tables on the privacy unit; or the owner can give the policy a budget.delta.")
+	}
+	z.smooth = &Choice{By: BySmooth, Measure: -1, Edges: ScaleLadder()}
+	return nil
+}
+
+// knownGroups refuses groups of rows of several units that are not public, and says how many groups one unit changes.
+//
+// Proof: of (7) for joined rows. PerUnit is 1 and PerGroup the bound on the sum of what one unit changes in all groups together: (boundRow), so that the vector of totals changes by at most PerGroup in L1 norm and, since those are whole numbers, in L2 norm too. dp.Sensitivity with one group has these two norms, and
+// mechanisms on vectors ask for no other.
+func (z *analyzer) knownGroups() error {
+	a := z.out
+	for i := range a.Keys {
+		a.Keys[i].OfUnit = false
+	}
+	a.Limit = GroupLimit{PerUnit: 1, Why: "all groups together change as one does: each joined row is in one"}
+	if z.opts.L2 {
+		a.Limit.NotL2 = "the noise goes by joined rows, which are several people's"
+	}
+	if a.Groups.Public {
+		return nil
+	}
+	err := sqlerr.New(sqlerr.UnknownGroups, "the groups of rows that are joined off the privacy unit must be public").At(a.Agg.Pos)
+	for _, k := range a.Keys {
+		if !k.Public {
+			return err.WithHint("Group by columns whose values: the policy declares, by columns of public tables, or by CASE with constants.")
+		}
+	}
+	return err.WithHint("There are more of them than query.max_public_groups: group by fewer columns.")
+}
+
+// ofJoined refuses aggregates that are not sums over joined rows.
+func (z *analyzer) ofJoined(g plan.AggItem) error {
+	refuse := func(what string) error {
+		return sqlerr.New(sqlerr.JoinOffUnit, "%s over rows that are joined off the privacy unit is not supported", what).At(g.Pos).
+			WithHint("COUNT(*), COUNT(x), COUNT(DISTINCT x), SUM(x) and AVG(x) of values with a declared range are there.")
+	}
+	switch g.Fn {
+	case plan.CountRows, plan.Count:
+		return nil
+	case plan.Sum, plan.Avg:
+		if !g.Distinct {
+			return nil
+		}
+		return refuse(string(g.Fn) + "(DISTINCT ...)")
+	}
+	return refuse(string(g.Fn))
+}
+
+// boundRow sets a measure's row range and sensitivity where rows are joined off the unit.
+//
+// Proof: claim: one unit changes the vector of totals of all groups by at most S b in L1 norm, S the rows of the body that it changes and b = Factor. Each row is in one group and adds one integer there, in [RowLo, RowHi] or of magnitude at most b (1 for counts, RowHi - RowLo for a centred sum), whatever the row holds, since the
+// print clamps it (sqlgen, rowTotals); a number of distinct values changes by at most one for each row that comes or goes. With S at most the edge that Bound chooses, or the formula's own number: at most that times Factor.
+func (z *analyzer) boundRow(m *Measure, g plan.AggItem) error {
+	m.Grid, m.Factor, m.Single = decimal.NewFromInt(1), 1, true
+	switch m.Kind {
+	case CountRows, CountValues, DistinctValues:
+	case SumValues, CentredSum:
+		iv, narrow := z.filtered(m.Arg, m.Filter)
+		if iv == nil {
+			return z.noRange(m.Arg, g)
+		}
+		if !z.rowRange(m, iv, narrow) {
+			return tooWide().At(g.Pos)
+		}
+		m.Factor = max(1, magnitude(m.RowLo), magnitude(m.RowHi))
+		if m.Kind == CentredSum {
+			m.Factor = max(1, uint64(m.RowHi-m.RowLo))
+		}
+	default:
+		return sqlerr.New(sqlerr.Internal, "measure %s of joined rows", m.Kind)
+	}
+	if z.smooth == nil {
+		if m.PerGroup = m.Clip(z.steady); m.PerGroup > dp.MaxSensitivity {
+			return tooWide().At(g.Pos)
+		}
+		m.Hi = int64(m.PerGroup)
+		if m.Kind == CentredSum || m.Kind == SumValues && m.RowLo < 0 {
+			m.Lo = -m.Hi
+		}
+		return nil
+	}
+	m.Bound = z.smooth
+	return z.choose(m, 0, 0)
+}
