@@ -202,9 +202,9 @@ const innerHint = "Use inner joins of tables, or join them on the privacy unit."
 // joining brings a body's scans into leaves.
 type joining struct {
 	*analyzer
-	eq    classes
-	same  []plan.ColID // scans' columns that others are known to equal, in the order of the scans
-	list  []*part      // in the order of the joins, once it is known
+	eq   classes
+	same []plan.ColID // scans' columns that others are known to equal, in the order of the scans
+	list []*part      // in the order of the joins, once it is known
 }
 
 func newJoining(z *analyzer) *joining {
@@ -365,4 +365,3 @@ func (j *joining) unjoined(done, rest []*part) error {
 	}
 	return err.WithHint("Join it by = of a column of each, of one type: how often a value occurs there bounds what one person changes.")
 }
-
