@@ -22,9 +22,13 @@ type Table struct {
 	Cap *Cap
 }
 
-// changed bounds the rows that one unit changes: its own, and where rows are kept up to a cap, as many of others, which leave as its rows come.
+// changed bounds the rows that one unit changes: its own, and where rows are kept up to a cap, as many of others, which leave as its rows come; but where nothing but the cap's columns is seen of rows, who leaves is not seen, and how many there are with a value
+// changes by the unit's own at most.
+//
+// Proof: of the rows with one value of the cap's columns those before the cut come, in an order of their own. A unit's r rows with it take at most r places, so at most r others leave, and there are min(n + r, Most) of them for min(n, Most): at most r more. Seen by these columns alone, rows
+// with one value are alike, so this number is all that is seen of them. The r of all values are at most Rows together.
 func (t *Table) changed() uint64 {
-	if t.Cap != nil {
+	if t.Cap != nil && !t.Cap.Bag {
 		return multiply(2, t.Rows)
 	}
 	return t.Rows
@@ -34,6 +38,8 @@ func (t *Table) changed() uint64 {
 type Cap struct {
 	Columns []string
 	Most    uint64
+	Fixed   bool // Most stands for the frequency, which is not measured
+	Bag     bool // nothing but Columns is read of the rows that are kept
 }
 
 // Column is one of a tree's.
@@ -77,7 +83,7 @@ type expression interface {
 // Rows bounds how many rows of the tree's result one unit changes.
 //
 // Proof: S(n, k) bounds, for every database D within k units of the given one and D' with one unit more or less, the rows of the result of n that only one of them has; mf(n, c, k) how often a value of c occurs in it at D. Table: the rows of the unit, and where
-// a cap cuts as many that make room for them. mf at distance k is at most mf + k rows (each unit brings at most so many), the cap where one is enforced, 1 for a unique key; of a public table all stands still. Join of A and B on a = b:
+// a cap cuts as many that make room for them (changed; where a cap is a bag, rows are told apart by its columns alone here and below). mf at distance k is at most mf + k rows (each unit brings at most so many), the cap where one is enforced, 1 for a unique key; of a public table all stands still. Join of A and B on a = b:
 // what only one of A B and A' B' has is a row of A or A' that the other does not have with one of B, or one of A' with a row of B or B' that the other does not have: at most S_A mf_B(b) + S_B mf_A'(a), and mf_A'(a) <= mf_A(a) + S_A: a unit owns rows
 // on both sides, so this is the self-join's form whatever the tables are. A value of c, columns of A and B, meets at most mf_A(c's of A) rows of A and each of them at most mf_B(b and c's of B) of B, or the other way around: the smaller. (FLEX's
 // Lemma 3 and Theorem 1, with a unit's rows for a row.) At(k) at one database is at most At(k+1) at its neighbour, since each frequency moves by at most the unit's rows.
@@ -208,7 +214,9 @@ func (f *Formula) tableOften(t *Table, columns []Column) (expression, error) {
 	}
 	most := uint64(math.MaxUint64)
 	if t.Cap != nil && within(t.Cap.Columns) {
-		most = t.Cap.Most
+		if most = t.Cap.Most; t.Cap.Fixed {
+			return constant(most), nil
+		}
 	}
 	at := slices.IndexFunc(f.Frequencies, func(o Frequency) bool { return o.Table == t && slices.Equal(o.Columns, names) })
 	if at < 0 {

@@ -22,7 +22,7 @@ type tree struct {
 	beta   float64
 }
 
-// read reads a case: "table a 2 unique=x+y cap=z:5", "join n a b a.x=b.x ...", "freq a.x=10 ...", "k 0 1", "beta 0.1".
+// read reads a case: "table a 2 unique=x+y cap=z:5:fixed:bag", "join n a b a.x=b.x ...", "freq a.x=10 ...", "k 0 1", "beta 0.1".
 func read(t testing.TB, text string) *tree {
 	t.Helper()
 	c := &tree{nodes: map[string]*Node{}, freq: map[string]uint64{}, ks: []uint64{0, 1, 2}}
@@ -53,8 +53,8 @@ func read(t testing.TB, text string) *tree {
 				if k, ok := strings.CutPrefix(o, "unique="); ok {
 					tb.Unique = append(tb.Unique, strings.Split(k, "+"))
 				} else if k, ok := strings.CutPrefix(o, "cap="); ok {
-					cols, most, _ := strings.Cut(k, ":")
-					tb.Cap = &Cap{strings.Split(cols, "+"), number(most)}
+					words := strings.Split(k, ":")
+					tb.Cap = &Cap{Columns: strings.Split(words[0], "+"), Most: number(words[1]), Fixed: slices.Contains(words, "fixed"), Bag: slices.Contains(words, "bag")}
 				} else {
 					t.Fatalf("%q", o)
 				}
@@ -253,7 +253,11 @@ func (w *world) changed(a, b database) (n uint64) {
 		for _, both := range w.result(w.root, d) {
 			key := ""
 			for _, t := range w.tables {
-				key += fmt.Sprint(both[t][hash], ",")
+				if t.Cap != nil && t.Cap.Bag {
+					key += both[t].key(t.Cap.Columns)
+				} else {
+					key += fmt.Sprint(both[t][hash], ",")
+				}
 			}
 			count[key] += sign
 		}
