@@ -1,6 +1,10 @@
 package baseline
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsql/dpsql/internal/engine/flow"
+)
 
 // Race is Race-to-the-Top for a sum without self-joins (Dong, Fang, Yi, Tao, Machanavajjhala, "R2T: Instance-optimal Truncation for
 // Differentially Private Query Evaluation with Foreign Keys", SIGMOD 2022, section 5): for tau = base, base^2, ..., base^L, the last
@@ -16,12 +20,24 @@ const Beta = 0.1
 
 // NewRace prepares a race over partials that are not negative. gs is the global sensitivity that is assumed of one person.
 func NewRace(values []float64, epsilon, gs, beta, base float64) *Race {
+	return newRace(func(tau float64) float64 { return Clipped(values, tau) }, epsilon, gs, beta, base)
+}
+
+// NewPairRace prepares a race over rows that belong to two people each (the paper's section 6: several primary private relations). Its sum at tau is the most that the rows' parts add up to, a part of each row between 0 and the row's value, where
+// no person's parts add up to more than tau: a linear program. A row is in the limits of one person of either kind, so the program is a maximum flow between the kinds: the parts are what flows. steps is how many of the graph's whole steps make 1 of the values.
+func NewPairRace(g *flow.Graph, steps, epsilon, gs, beta, base float64) *Race {
+	return newRace(func(tau float64) float64 {
+		return float64(g.Value(int64(math.Min(tau*steps, math.MaxInt64/8)))) / steps
+	}, epsilon, gs, beta, base)
+}
+
+func newRace(cut func(tau float64) float64, epsilon, gs, beta, base float64) *Race {
 	r := &Race{Epsilon: epsilon, Beta: beta}
 	races := max(1, int(math.Log(gs)/math.Log(base)+1e-9))
 	for j := 1; j <= races; j++ {
 		tau := math.Pow(base, float64(j))
 		r.taus = append(r.taus, tau)
-		r.sums = append(r.sums, Clipped(values, tau))
+		r.sums = append(r.sums, cut(tau))
 	}
 	return r
 }
