@@ -20,56 +20,25 @@ func (m *Model) arrays() bool {
 }
 
 // predictScores writes what a model of several scores, or with arrays among its features, predicts: one call, which computes each score and reads each array once.
-func (m *Model) predictScores(args []string, probability bool) (string, error) {
-	switch {
-	case probability && m.Kind == "svm":
-		return "", noMargin()
-	case probability && m.Kind != "logistic_regression" && m.Kind != "softmax_regression":
-		return "", noProbability(m)
-	case probability:
-		return m.scores(plan.ScoreShare, args, "")
-	case m.Kind == "linear_regression":
-		return m.scores(plan.ScoreValue, args, "")
-	case m.Kind == "poisson_regression":
-		return m.scores(plan.ScoreCount, args, "")
+func (m *Model) predictScores(of *family, args []string, probability bool) (string, error) {
+	if probability {
+		return m.scores(plan.Scores{Of: plan.ScoreShare}, args, "")
 	}
-	text, err := m.scores(plan.ScoreClass, args, "")
-	return m.Target.of(text), err
-}
-
-// scoringClasses is how a model is evaluated that predicts classes.
-func (m *Model) scoringClasses(s *Scoring, features []string, target string) error {
-	of, cells, loss := plan.ScoreBin, bins, ""
-	if m.Kind == "softmax_regression" {
-		of, cells = plan.ScoreClass, len(m.Scores)
+	switch of.target {
+	case aNumber:
+		return m.scores(plan.Scores{Of: plan.ScoreValue, Lo: m.Target.Lo, Hi: m.Target.Hi}, args, "")
+	case aCount:
+		return m.scores(plan.Scores{Of: plan.ScoreCount, Hi: m.Target.Hi}, args, "")
+	case oneOfTwo, oneOfSeveral:
+		text, err := m.scores(plan.Scores{Of: plan.ScoreClass}, args, "")
+		return m.Target.of(text), err
 	}
-	text, err := m.scores(of, features, "")
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	b.WriteString("CASE " + text)
-	for i := range cells {
-		fmt.Fprintf(&b, " WHEN %d THEN %d", i, i)
-	}
-	s.Columns = []string{m.Target.index(target), b.String() + " END"}
-	s.Keys, s.Values = []string{"v1", "v2"}, []string{unclamped}
-	if m.Kind == "softmax_regression" {
-		if loss, err = m.scores(plan.ScoreLoss, features, m.Target.index(target)); err != nil {
-			return err
-		}
-		s.Columns = append(s.Columns, loss)
-		s.Values = append(s.Values, "sum(v3)")
-	}
-	return nil
+	return "", of.unread()
 }
 
 // scores writes what is computed of the scores: the arrays' coefficients are one text, what the other features add an argument for each score.
-func (m *Model) scores(of string, args []string, class string) (string, error) {
-	what := plan.Scores{Of: of, K: len(m.Scores), Lo: m.Target.Lo, Hi: m.Target.Hi}
-	if m.Kind == "poisson_regression" {
-		what.Lo = 0
-	}
+func (m *Model) scores(what plan.Scores, args []string, class string) (string, error) {
+	what.K = len(m.Scores)
 	args = m.typed(args)
 	var list, arrays []string
 	for i := range m.Scores {

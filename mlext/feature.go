@@ -3,6 +3,7 @@ package mlext
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
@@ -20,32 +21,32 @@ type Feature struct {
 }
 
 // suits refuses targets that a model has no loss for.
-func (f *Feature) suits(what string) *sqlerr.Error {
+func (f *Feature) suits(what outcome) *sqlerr.Error {
 	if f.Length > 0 {
 		return sqlerr.New(sqlerr.DatatypeMismatch, "the target %s is an array", f.Name).WithHint("Arrays are features; the target is one value of a row.")
 	}
 	switch {
-	case what == "two" && len(f.Levels) == 2, what == "two" && f.Levels == nil && f.From == 0 && f.To == 1, what == "classes" && len(f.Levels) >= 2, what == "number" && f.Levels == nil && f.Hi > f.Lo,
-		what == "count" && f.Levels == nil && f.Lo >= 0 && f.Hi > f.Lo:
+	case what == oneOfTwo && len(f.Levels) == 2, what == oneOfTwo && f.Levels == nil && f.From == 0 && f.To == 1, what == oneOfSeveral && len(f.Levels) >= 2, what == aNumber && f.Levels == nil && f.Hi > f.Lo,
+		what == aCount && f.Levels == nil && f.Lo >= 0 && f.Hi > f.Lo:
 		return nil
 	}
 	is := fmt.Sprintf("a number from %g to %g", f.Lo, f.Hi)
 	if f.Levels != nil {
 		is = fmt.Sprintf("one of %d values", len(f.Levels))
 	}
-	must := map[string]string{"two": "be a boolean, or have two values", "classes": "have a domain of values", "number": "be a number with a range", "count": "be a number from 0 on"}[what]
+	must := map[outcome]string{oneOfTwo: "be a boolean, or have two values", oneOfSeveral: "have a domain of values", aNumber: "be a number with a range", aCount: "be a number from 0 on"}[what]
 	return sqlerr.New(sqlerr.DatatypeMismatch, "the target %s is %s; of this model it must %s", f.Name, is, must).WithHint("%s", f.cure(what))
 }
 
 // cure is what to do with a target that a model has no loss for.
-func (f *Feature) cure(what string) string {
+func (f *Feature) cure(what outcome) string {
 	numbers, middle := f.Levels == nil, math.Floor((f.Lo+f.Hi)/2)
 	switch {
-	case what == "two" && numbers:
+	case what == oneOfTwo && numbers:
 		return fmt.Sprintf("Compare it in the query, as in %s > %g AS %s; linear_regression predicts numbers.", f.Name, middle, f.Name)
-	case what == "two":
+	case what == oneOfTwo:
 		return fmt.Sprintf("Compare it in the query, as in %s = '...' AS %s; softmax_regression predicts one of several values.", f.Name, f.Name)
-	case what == "classes" && numbers:
+	case what == oneOfSeveral && numbers:
 		return fmt.Sprintf("The owner can declare values: [...] for it in the policy. logistic_regression predicts a boolean, as %s > %g AS %s, linear_regression numbers.", f.Name, middle, f.Name)
 	case !numbers:
 		return "logistic_regression predicts one of two values, softmax_regression one of several."
@@ -53,6 +54,14 @@ func (f *Feature) cure(what string) string {
 		return "linear_regression predicts numbers below 0, too."
 	}
 	return "Its range is one number, so there is nothing to predict."
+}
+
+// value is how one of a target's values is told.
+func (f *Feature) value(i int) string {
+	if f.Levels == nil {
+		return strconv.Itoa(i)
+	}
+	return f.Levels[i]
 }
 
 // width is how many numbers it is encoded as.

@@ -184,7 +184,7 @@ func planMoments(t *Training) (run, error) {
 func (t *Training) regression(m *convex.Moments) run {
 	m.Lambda = t.Spec.number("lambda", 0)
 	centre, times := func(y float64) float64 { return y }, 1.0
-	if t.Spec.Model == "logistic_regression" { // least squares of -1 and 1; the odds of a score z near 0 are about e^2z
+	if t.classes() { // least squares of -1 and 1; the odds of a score z near 0 are about e^2z
 		centre, times = func(y float64) float64 { return 2*y - 1 }, 2
 	}
 	return func(rows *data.Table, src *noise.Source, each func(int, int) error) ([]float64, float64, error) {

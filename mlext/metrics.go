@@ -12,6 +12,9 @@ import (
 // bins is into how many intervals a score is cut: enough for AUC within a part of 2/bins^2 or so, few enough that each is counted well.
 const bins = plan.ScoreBins
 
+// mostCells is how many groups the probabilities of several classes may make of an evaluation: the noise of what is summed over all of them grows by the root of their number.
+const mostCells = 400
+
 // unclamped is a count that noise may make negative: sums of it are not biased.
 const unclamped = "count(*) + 0"
 
@@ -21,15 +24,22 @@ type Scoring struct {
 	Where   string   // of which rows; empty: of all
 	Keys    []string // group by these; nil: Values are aggregates over all rows
 	Values  []string
+	Names   []string // of the values, for EXPLAIN
+	Errors  []string // what the values' 95% half-widths are, where rows are private
 	model   *Model
+	of      *family
+	bins    int // of several classes: into how many intervals the probability of the said one is cut; 0: it is not
 }
 
 // Scoring is how the model is evaluated.
 func (m *Model) Scoring(features []string, target string) (*Scoring, error) {
-	s := &Scoring{model: m}
-	switch m.Kind {
-	case "logistic_regression", "svm", "softmax_regression":
-		return s, m.scoringClasses(s, features, target)
+	of, err := m.family()
+	if err != nil {
+		return nil, err
+	}
+	s := &Scoring{model: m, of: of}
+	if of.target.classes() {
+		return s, s.classes(features, target)
 	}
 	p, err := m.Predict(features, false)
 	if err != nil {
@@ -39,14 +49,78 @@ func (m *Model) Scoring(features []string, target string) (*Scoring, error) {
 	lo, hi := number(m.Target.Lo), number(m.Target.Hi)
 	y = fmt.Sprintf("(CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END)", y, hi, hi, y, lo, lo, y)
 	mid := number((m.Target.Lo + m.Target.Hi) / 2)
-	most := number((m.Target.Hi - m.Target.Lo) * (m.Target.Hi - m.Target.Lo))
-	square := func(x string) string { return fmt.Sprintf("least((%s) * (%s), %s)", x, x, most) } // its bound, whatever the planner makes of the product
+	width := m.Target.Hi - m.Target.Lo
+	square := func(x string, most float64) string { // within its bounds, whatever the planner makes of the product
+		return fmt.Sprintf("avg(greatest(%s, least(%s, (%s) * (%s))))", number(0), number(most), x, x)
+	}
 	s.Columns, s.Where = []string{y, p}, "v1 IS NOT NULL AND v2 IS NOT NULL"
-	s.Values = []string{"count(*)", "avg(" + square("v1 - v2") + ")", "avg(v1 - " + mid + ")", "avg(" + square("v1 - "+mid) + ")"}
-	if m.Kind == "poisson_regression" {
-		s.Values = append(s.Values, "avg("+deviance("v1", "v2", m.Target.Hi)+")")
+	s.Values, s.Names = []string{"count(*)", square("v1 - v2", width*width), "avg(v1 - " + mid + ")", square("v1 - "+mid, width*width/4)}, []string{"rows", "MSE", "target's mean", "target's spread"}
+	if of.target == aCount {
+		s.Values, s.Names = append(s.Values, "avg("+deviance("v1", "v2", m.Target.Hi)+")"), append(s.Names, "deviance")
+	}
+	for _, v := range s.Values {
+		s.Errors = append(s.Errors, "dp_error("+v+")")
 	}
 	return s, nil
+}
+
+// classes is how a model is evaluated that predicts classes: rows are counted by their class and by their score, of several by the class that is said and how sure of it the model is.
+func (s *Scoring) classes(features []string, target string) error {
+	m := s.model
+	what, codes := plan.Scores{Of: plan.ScoreBin}, []int(nil)
+	switch s.of.target {
+	case oneOfTwo:
+		codes = upTo(0, bins)
+	case oneOfSeveral:
+		k := len(m.Scores)
+		if s.bins = sureness(k); s.bins == 0 {
+			what, codes = plan.Scores{Of: plan.ScoreClass}, upTo(0, k)
+			break
+		}
+		what = plan.Scores{Of: plan.ScoreSure, Bins: s.bins}
+		for c := range k {
+			codes = append(codes, upTo(c*s.bins+s.bins/k, (c+1)*s.bins)...)
+		}
+	default:
+		return s.of.unread()
+	}
+	text, err := m.scores(what, features, "")
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("CASE " + text)
+	for _, c := range codes {
+		fmt.Fprintf(&b, " WHEN %d THEN %d", c, c)
+	}
+	s.Columns = []string{m.Target.index(target), b.String() + " END"}
+	s.Keys, s.Values, s.Names, s.Errors = []string{"v1", "v2"}, []string{unclamped}, []string{"rows"}, []string{"dp_error(count(*))"}
+	if s.of.target == oneOfSeveral {
+		loss, err := m.scores(plan.Scores{Of: plan.ScoreLoss}, features, m.Target.index(target))
+		if err != nil {
+			return err
+		}
+		s.Columns = append(s.Columns, loss)
+		s.Values, s.Names, s.Errors = append(s.Values, "sum(v3)"), append(s.Names, "sum of a group's log-loss"), append(s.Errors, "dp_error(sum(v3))")
+	}
+	return nil
+}
+
+// sureness is into how many intervals the probability of the said one of k classes is cut; 0: there are too many classes. It is 1/k at least, so those below are left out.
+func sureness(k int) int {
+	for _, n := range []int{bins, 10, 5, 4, 2} {
+		if k*k*(n-n/k) <= mostCells {
+			return n
+		}
+	}
+	return 0
+}
+
+func upTo(from, to int) (out []int) {
+	for ; from < to; from++ {
+		out = append(out, from)
+	}
+	return out
 }
 
 // deviance writes a Poisson count's unit deviance, 2 (y ln(y/p) - (y - p)), which counts up to four times the largest count. Predictions under a millionth are read as that.
@@ -76,94 +150,167 @@ type Cell struct {
 	Loss  float64 // the sum of several classes' log-loss
 }
 
-// Classes tells the metrics of counts by true class and score. errors is the 95% half-width of one count, 0 where they are exact.
-func (s *Scoring) Classes(cells []Cell, errors float64) []Fact {
-	m := s.model
-	k := max(2, len(m.Target.Levels))
-	score := m.Kind != "softmax_regression"
-	confusion, hist := make([][]float64, k), make([][2]float64, bins)
-	for i := range confusion {
-		confusion[i] = make([]float64, k)
-	}
-	total, right, loss := 0.0, 0.0, 0.0
-	for _, c := range cells {
-		y, at, n := c.Keys[0], c.Keys[1], c.Count
-		says := at
-		if score {
-			hist[at][y] += n
-			if says = 0; at >= bins/2 {
-				says = 1
-			}
-		}
-		confusion[y][says] += n
-		loss += c.Loss
-		if total += n; y == says {
-			right += n
-		}
-	}
-	if total <= 0 {
-		return []Fact{{"rows", "0"}}
-	}
-	out := []Fact{{"rows", fmt.Sprintf("%.0f", total)}, {"accuracy", share(math.Max(0, math.Min(1, right/total)))}}
-	if errors > 0 {
-		out = append(out, Fact{"accuracy, 95% error", share(errors * math.Sqrt(float64(len(cells))) / total)})
-	}
-	if !score {
-		out = append(out, Fact{"log-loss", share(math.Max(0, loss/total))})
-	} else {
-		out = append(out, s.scored(hist, total, errors)...)
-	}
-	for y, row := range confusion {
-		for says, n := range row {
-			out = append(out, Fact{fmt.Sprintf("%s predicted as %s", m.Target.name(y), m.Target.name(says)), fmt.Sprintf("%.0f", math.Max(0, n))})
+// errorOf ends the names of metrics' errors.
+const errorOf = ", 95% error"
+
+// Errs gives the metrics whose errors a list tells, and these.
+func Errs(list []Fact) (out []Fact) {
+	for _, f := range list {
+		if name, ok := strings.CutSuffix(f.Name, errorOf); ok {
+			out = append(out, Fact{name, f.Value})
 		}
 	}
 	return out
 }
 
+// metric is a metric and, where its values are noisy, its error: 95% half-widths of the values times how much the metric changes with each, as if they were independent. Of exact values there is none.
+func metric(name string, v, half float64) []Fact {
+	out := []Fact{{name, share(v)}}
+	if half > 0 && !math.IsInf(half, 1) {
+		out = append(out, Fact{name + errorOf, share(half)})
+	}
+	return out
+}
+
+// root is the root of a sum of squares.
+func root(list ...float64) float64 {
+	sum := 0.0
+	for _, v := range list {
+		sum += v * v
+	}
+	return math.Sqrt(sum)
+}
+
+// Classes tells the metrics of counts by true class and score. errors are the 95% half-widths of one cell's values, nil where they are exact.
+func (s *Scoring) Classes(cells []Cell, errors []float64) []Fact {
+	m := s.model
+	k := max(2, len(m.Target.Levels))
+	confusion, hist := make([][]float64, k), make([][2]float64, max(bins, s.bins))
+	for i := range confusion {
+		confusion[i] = make([]float64, k)
+	}
+	half, lossHalf := 0.0, 0.0
+	if len(errors) > 0 {
+		half, lossHalf = errors[0], errors[len(errors)-1]
+	}
+	total, right, loss, rights := 0.0, 0.0, 0.0, 0.0
+	for _, c := range cells {
+		y, at, n := c.Keys[0], c.Keys[1], c.Count
+		says, wrong := at, 0
+		switch {
+		case s.of.target == oneOfTwo:
+			hist[at][y] += n
+			if says = 0; at >= bins/2 {
+				says = 1
+			}
+		case s.bins > 0:
+			if says = at / s.bins; says != y {
+				wrong = 1
+			}
+			hist[at%s.bins][1-wrong] += n
+		}
+		confusion[y][says] += n
+		loss += c.Loss
+		if total += n; y == says {
+			right += n
+			rights++
+		}
+	}
+	if total <= 0 {
+		return []Fact{{"rows", "0"}}
+	}
+	a := math.Max(0, math.Min(1, right/total))
+	all := float64(len(cells))
+	out := append([]Fact{{"rows", fmt.Sprintf("%.0f", total)}}, metric("accuracy", a, math.Min(1, half*root((1-a)*math.Sqrt(rights), a*math.Sqrt(all-rights))/total))...)
+	if s.of.target == oneOfTwo {
+		out = append(out, s.scored(hist, total, half)...)
+	} else {
+		mean := math.Max(0, loss/total)
+		out = append(out, metric("log-loss", mean, root(lossHalf, mean*half)*math.Sqrt(all)/total)...)
+		out = append(out, s.sure(hist, half)...)
+	}
+	for y, row := range confusion {
+		for says, n := range row {
+			out = append(out, Fact{fmt.Sprintf("%s predicted as %s", m.Target.value(y), m.Target.value(says)), fmt.Sprintf("%.0f", math.Max(0, n))})
+		}
+	}
+	if half > 0 {
+		out = append(out, Fact{"predicted as" + errorOf, fmt.Sprintf("%.0f", math.Ceil(half*math.Sqrt(all/float64(k*k))))})
+	}
+	return out
+}
+
 // scored are the metrics of a histogram of scores by class.
-func (s *Scoring) scored(hist [][2]float64, total, errors float64) (out []Fact) {
+func (s *Scoring) scored(hist [][2]float64, total, half float64) (out []Fact) {
 	below, pairs, loss, negatives, positives := 0.0, 0.0, 0.0, 0.0, 0.0
 	for b, n := range hist {
 		pairs += n[1] * (below + n[0]/2)
 		below += n[0]
-		p := (float64(b) + 0.5) / bins
-		loss -= n[1]*math.Log(p) + n[0]*math.Log(1-p)
+		no, yes := surprise(b)
+		loss += n[1]*yes + n[0]*no
 		negatives, positives = negatives+n[0], positives+n[1]
 	}
 	if negatives > 0 && positives > 0 {
-		out = append(out, Fact{"AUC", share(math.Max(0, math.Min(1, pairs/(negatives*positives))))})
+		auc, below, sum := pairs/(negatives*positives), 0.0, 0.0
+		above := positives
+		for _, n := range hist { // what one more row of a class changes
+			above -= n[1]
+			sum += math.Pow(((below+n[0]/2)/negatives-auc)/positives, 2) + math.Pow(((above+n[1]/2)/positives-auc)/negatives, 2)
+			below += n[0]
+		}
+		out = append(out, metric("AUC", math.Max(0, math.Min(1, auc)), math.Min(1, half*math.Sqrt(sum)))...)
 	}
-	if s.model.Kind == "svm" {
+	if !s.of.shares {
 		return out
 	}
-	out = append(out, Fact{"log-loss", share(loss / total)})
+	loss /= total
+	sum := 0.0
+	for b := range hist {
+		no, yes := surprise(b)
+		sum += math.Pow(no-loss, 2) + math.Pow(yes-loss, 2)
+	}
+	out = append(out, metric("log-loss", loss, half*math.Sqrt(sum)/total)...)
 	for b, n := range hist {
-		if all := n[0] + n[1]; all > errors { // else it is noise
+		if all := n[0] + n[1]; all > half*math.Sqrt2 { // else it is noise
 			out = append(out, Fact{fmt.Sprintf("predicted %.2f to %.2f", float64(b)/bins, float64(b+1)/bins), fmt.Sprintf("%.0f rows, observed %s", all, share(math.Max(0, math.Min(1, n[1]/all))))})
 		}
 	}
 	return out
 }
 
-// Numbers tells the metrics of a regression, from its values.
-func (s *Scoring) Numbers(v []float64) []Fact {
-	out := []Fact{{"rows", fmt.Sprintf("%.0f", math.Max(0, v[0]))}, {"MSE", share(v[1])}, {"RMSE", share(math.Sqrt(math.Max(0, v[1])))}}
-	if variance := v[3] - v[2]*v[2]; variance > 0 {
-		out = append(out, Fact{"R2", share(1 - v[1]/variance)})
-	}
-	if len(v) > 4 {
-		out = append(out, Fact{"deviance", share(math.Max(0, v[4]))})
+// surprise is the log-loss of a row of the first and of the second class whose probability of the second is in an interval.
+func surprise(bin int) (no, yes float64) {
+	p := (float64(bin) + 0.5) / bins
+	return -math.Log(1 - p), -math.Log(p)
+}
+
+// sure is how often the model is right of several classes, by how sure it says to be.
+func (s *Scoring) sure(hist [][2]float64, half float64) (out []Fact) {
+	k := len(s.model.Scores)
+	for b, n := range hist[:s.bins] {
+		if all := n[0] + n[1]; all > half*float64(k) { // of k^2 cells; else it is noise
+			out = append(out, Fact{fmt.Sprintf("probability %.2f to %.2f", float64(b)/float64(s.bins), float64(b+1)/float64(s.bins)), fmt.Sprintf("%.0f rows, right %s", all, share(math.Max(0, math.Min(1, n[1]/all))))})
+		}
 	}
 	return out
 }
 
-// name is a level as it is told.
-func (f *Feature) name(i int) string {
-	if f.Levels == nil {
-		return strconv.Itoa(i)
+// Numbers tells the metrics of a regression, from its values and their 95% half-widths, nil where they are exact.
+func (s *Scoring) Numbers(v, errors []float64) []Fact {
+	if errors == nil {
+		errors = make([]float64, len(v))
 	}
-	return f.Levels[i]
+	rmse := math.Sqrt(math.Max(0, v[1]))
+	out := append([]Fact{{"rows", fmt.Sprintf("%.0f", math.Max(0, v[0]))}}, metric("MSE", v[1], errors[1])...)
+	out = append(out, metric("RMSE", rmse, errors[1]/(2*rmse))...)
+	if variance := v[3] - v[2]*v[2]; variance > 0 {
+		part := v[1] / variance
+		out = append(out, metric("R2", 1-part, root(errors[1], 2*v[2]*part*errors[2], part*errors[3])/variance)...)
+	}
+	if len(v) > 4 {
+		out = append(out, metric("deviance", math.Max(0, v[4]), errors[4])...)
+	}
+	return out
 }
 
 func share(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }

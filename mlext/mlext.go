@@ -38,23 +38,24 @@ type Spec struct {
 	targetAt                    pgsyntax.Pos
 }
 
-// family is a kind of model.
+// family is a kind of model: what follows from a kind is in its line, or in a switch over its target that has no default.
 type family struct {
 	name    string
 	aliases []string
-	target  string // of what the target is: "two", "classes", "number", "count"
+	target  outcome
+	shares  bool // its scores are those of a probability
 	options []string
 	loss    func(s *Spec, t *Feature) (*loss.Loss, error)
 }
 
 var families = []family{
-	{name: "logistic_regression", aliases: []string{"logistic", "logistic_reg"}, target: "two", options: []string{classWeights}, loss: func(*Spec, *Feature) (*loss.Loss, error) { return loss.Logistic(), nil }},
-	{name: "svm", aliases: []string{"linear_svm"}, target: "two", options: []string{"width", classWeights}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) { return loss.Hinge(s.number("width", 0.5)), nil }},
-	{name: "softmax_regression", aliases: []string{"softmax", "multinomial_regression"}, target: "classes", options: []string{classWeights}, loss: func(_ *Spec, t *Feature) (*loss.Loss, error) { return loss.Softmax(len(t.Levels)), nil }},
-	{name: "linear_regression", aliases: []string{"linear", "linear_reg", "ridge_regression", "ridge"}, target: "number", options: []string{"residual_clip"}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) {
+	{name: "logistic_regression", aliases: []string{"logistic", "logistic_reg"}, target: oneOfTwo, shares: true, options: []string{classWeights}, loss: func(*Spec, *Feature) (*loss.Loss, error) { return loss.Logistic(), nil }},
+	{name: "svm", aliases: []string{"linear_svm"}, target: oneOfTwo, options: []string{"width", classWeights}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) { return loss.Hinge(s.number("width", 0.5)), nil }},
+	{name: "softmax_regression", aliases: []string{"softmax", "multinomial_regression"}, target: oneOfSeveral, shares: true, options: []string{classWeights}, loss: func(_ *Spec, t *Feature) (*loss.Loss, error) { return loss.Softmax(len(t.Levels)), nil }},
+	{name: "linear_regression", aliases: []string{"linear", "linear_reg", "ridge_regression", "ridge"}, target: aNumber, options: []string{"residual_clip"}, loss: func(s *Spec, _ *Feature) (*loss.Loss, error) {
 		return loss.Squared(s.number("residual_clip", 1)), nil
 	}},
-	{name: "poisson_regression", aliases: []string{"poisson"}, target: "count", options: []string{"residual_clip"}, loss: func(s *Spec, t *Feature) (*loss.Loss, error) {
+	{name: "poisson_regression", aliases: []string{"poisson"}, target: aCount, options: []string{"residual_clip"}, loss: func(s *Spec, t *Feature) (*loss.Loss, error) {
 		return loss.Poisson(t.Hi, s.number("residual_clip", math.Max(1, t.Hi/4)))
 	}},
 }
@@ -316,7 +317,7 @@ func (t *Training) encode(steps []int64, into []float64) (features []float64, ta
 			at++
 		}
 	}
-	if target = t.Of.label(steps[len(steps)-1], t.classes()); t.Spec.Model == "linear_regression" {
+	if target = t.Of.label(steps[len(steps)-1], t.classes()); familyOf(t.Spec.Model).target == aNumber {
 		target = t.Of.centred(target)
 	}
 	return into, target

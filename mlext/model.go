@@ -97,12 +97,7 @@ func Decode(text []byte) (*Model, error) {
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("mlext: a stored model cannot be read: %w", err)
 	}
-	for _, s := range m.Scores {
-		if len(s.Coefficients) != len(m.Features) {
-			return nil, fmt.Errorf("mlext: a stored model is not whole")
-		}
-	}
-	return m, nil
+	return m, m.whole()
 }
 
 // shortArgs is how long the arguments of a prediction may be together for each to be written where it is needed.
@@ -118,22 +113,29 @@ func (m *Model) Predict(args []string, probability bool) (string, error) {
 		}
 		return "", sqlerr.New(sqlerr.UndefinedFunction, "model %s takes %d features, %d are given", m.Name, len(m.Features), len(args)).WithHint("They are: %s.", strings.Join(names, ", "))
 	}
+	of, err := m.family()
+	if err != nil {
+		return "", err
+	}
+	if probability && !of.shares {
+		return "", of.noProbability()
+	}
 	length := 0
 	for _, a := range args {
 		length += len(a)
 	}
 	if m.arrays() || len(m.Scores) > 1 {
-		return m.predictScores(args, probability)
+		return m.predictScores(of, args, probability)
 	}
 	if length <= shortArgs {
-		return m.says(m.score(&m.Scores[0], args), probability)
+		return m.says(of, m.score(&m.Scores[0], args), probability)
 	}
 	from := m.scored(args)
 	switch { // what is computed inside has its bounds and its classes outside again
-	case !probability && (m.Kind == "logistic_regression" || m.Kind == "svm"):
+	case !probability && of.target.classes():
 		return m.Target.of("(SELECT CASE WHEN z1 > 0 THEN 1 WHEN z1 <= 0 THEN 0 END" + from), nil
 	default:
-		text, err := m.says("z1", probability)
+		text, err := m.says(of, "z1", probability)
 		if err != nil {
 			return "", err
 		}
@@ -166,38 +168,33 @@ func (f *Feature) of(index string) string {
 }
 
 // says is the prediction of one score.
-func (m *Model) says(z string, probability bool) (string, error) {
-	switch m.Kind {
-	case "logistic_regression", "svm":
+func (m *Model) says(of *family, z string, probability bool) (string, error) {
+	switch lo, hi := number(m.Target.Lo), number(m.Target.Hi); of.target {
+	case oneOfTwo:
 		if probability {
-			if m.Kind == "svm" {
-				return "", noMargin()
-			}
 			return "(1 / (1 + exp(-(" + z + "))))", nil
 		}
 		return fmt.Sprintf("(CASE WHEN %s > 0 THEN %s WHEN %s <= 0 THEN %s END)", z, m.Target.level(1), z, m.Target.level(0)), nil
-	case "linear_regression":
-		if probability {
-			return "", noProbability(m)
-		}
-		lo, hi := number(m.Target.Lo), number(m.Target.Hi)
+	case aNumber:
 		mid, half := number((m.Target.Lo+m.Target.Hi)/2), number((m.Target.Hi-m.Target.Lo)/2)
 		y := fmt.Sprintf("%s + %s * (%s)", mid, half, z)
 		return fmt.Sprintf("(CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END)", y, hi, hi, y, lo, lo, y), nil
+	case aCount:
+		return fmt.Sprintf("(CASE WHEN %s > %s THEN %s ELSE exp(%s) END)", z, number(math.Log(m.Target.Hi)), hi, z), nil
 	}
-	if probability {
-		return "", noProbability(m)
-	}
-	hi := number(m.Target.Hi)
-	return fmt.Sprintf("(CASE WHEN %s > %s THEN %s ELSE exp(%s) END)", z, number(math.Log(m.Target.Hi)), hi, z), nil
+	return "", of.unread()
 }
 
-func noMargin() error {
-	return sqlerr.New(sqlerr.Unsupported, "a support vector machine has no probabilities").WithHint("Train a logistic_regression, or use dp_predict.")
+// unread is of a kind that what is computed has no case for.
+func (f *family) unread() error {
+	return sqlerr.New(sqlerr.Internal, "nothing is known of a %s", f.name)
 }
 
-func noProbability(m *Model) error {
-	return sqlerr.New(sqlerr.Unsupported, "a %s predicts a number, which has no probability", m.Kind).WithHint("Use dp_predict.")
+func (f *family) noProbability() error {
+	if f.target.classes() {
+		return sqlerr.New(sqlerr.Unsupported, "a support vector machine has no probabilities").WithHint("Train a logistic_regression, or use dp_predict.")
+	}
+	return sqlerr.New(sqlerr.Unsupported, "a %s predicts a number, which has no probability", f.name).WithHint("Use dp_predict.")
 }
 
 // score writes a linear score, without arrays.

@@ -13,6 +13,10 @@ import (
 // ONNX is the model as a graph of ai.onnx and ai.onnx.ml operators, in double precision: an input a feature, each a column of its natural form (a number, a boolean, a text; a date as days since 1970-01-01) or, of an array, a matrix of its elements, and outputs as dp_predict and dp_predict_proba say them. Values are
 // clamped and unknown categories count nothing, as in Predict. There is no NULL: NaN is the middle of a number's range where the model was trained so, else the range's upper end, as Predict reads NaN.
 func (m *Model) ONNX() ([]byte, error) {
+	of, err := m.family()
+	if err != nil {
+		return nil, err
+	}
 	g := &graph{}
 	for i := range m.Features {
 		g.feature(m, i)
@@ -26,7 +30,9 @@ func (m *Model) ONNX() ([]byte, error) {
 	g.doubles("/intercepts", intercepts, len(intercepts))
 	g.node("MatMul", "", []string{"/encoded", "/weights"}, "/products")
 	g.node("Add", "", []string{"/products", "/intercepts"}, "/scores")
-	g.says(m)
+	if err := g.says(m, of); err != nil {
+		return nil, err
+	}
 	return g.model(m), nil
 }
 
@@ -115,11 +121,11 @@ func (g *graph) feature(m *Model, i int) {
 }
 
 // says adds the outputs.
-func (g *graph) says(m *Model) {
+func (g *graph) says(m *Model, of *family) error {
 	t := &m.Target
-	switch m.Kind {
-	case "logistic_regression", "svm":
-		if m.Kind == "logistic_regression" {
+	switch of.target {
+	case oneOfTwo:
+		if of.shares {
 			g.node("Sigmoid", "", []string{"/scores"}, "/probability")
 			g.output("/probability", "probability", onnxDouble, 1)
 		} else {
@@ -128,27 +134,30 @@ func (g *graph) says(m *Model) {
 		g.node("Greater", "", []string{"/scores", g.constants(0)}, "/positive")
 		if t.Boolean {
 			g.output("/positive", "label", onnxBool, 1)
-			return
+			return nil
 		}
 		g.node("Cast", "", []string{"/positive"}, "/class", intAttr("to", onnxInt64))
 		g.label(t)
-	case "softmax_regression":
+	case oneOfSeveral:
 		g.node("Softmax", "", []string{"/scores"}, "/probabilities", intAttr("axis", 1))
 		g.output("/probabilities", "probabilities", onnxDouble, len(m.Scores))
 		g.node("ReduceMax", "", []string{"/probabilities"}, "/probability", intsAttr("axes", []int64{1}), intAttr("keepdims", 1))
 		g.output("/probability", "probability", onnxDouble, 1)
 		g.node("ArgMax", "", []string{"/scores"}, "/class", intAttr("axis", 1), intAttr("keepdims", 1))
 		g.label(t)
-	case "linear_regression":
+	case aNumber:
 		g.node("Mul", "", []string{"/scores", g.constants((t.Hi - t.Lo) / 2)}, "/scaled")
 		g.node("Add", "", []string{"/scaled", g.constants((t.Lo + t.Hi) / 2)}, "/moved")
 		g.node("Clip", "", []string{"/moved", g.constants(t.Lo), g.constants(t.Hi)}, "/value")
 		g.output("/value", "value", onnxDouble, 1)
-	default:
+	case aCount:
 		g.node("Exp", "", []string{"/scores"}, "/mean")
 		g.node("Min", "", []string{"/mean", g.constants(t.Hi)}, "/value")
 		g.output("/value", "value", onnxDouble, 1)
+	default:
+		return of.unread()
 	}
+	return nil
 }
 
 // label turns a class's number into its value.

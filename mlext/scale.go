@@ -4,7 +4,7 @@ import "math"
 
 // classes says that a score counts by which side of 0, or of another score, it is on: shortening a row, the 1 of the intercept too, changes no such side, so rows may be scaled as they mostly are and the few long ones be shortened.
 // A number that is predicted would be another one for a shortened row: there all rows that the policy allows must fit.
-func (t *Training) classes() bool { return t.Loss.Name != "squared" && t.Loss.Name != "poisson" }
+func (t *Training) classes() bool { return familyOf(t.Spec.Model).target.classes() }
 
 // rowScale is what encoded rows are multiplied by, from the policy alone: for classes such that a row whose numbers are spread evenly over [-1, 1], of square 1/3 each, has norm 1; else such that the longest row has.
 func (t *Training) rowScale() float64 {

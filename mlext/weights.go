@@ -57,11 +57,3 @@ func (t *Training) weigh() error {
 	t.fact("class weights", "%s", strings.Join(said, ", "))
 	return nil
 }
-
-// value is the name of one of a target's values.
-func (f *Feature) value(i int) string {
-	if f.Levels == nil {
-		return strconv.Itoa(i)
-	}
-	return f.Levels[i]
-}

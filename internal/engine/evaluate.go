@@ -170,9 +170,12 @@ func (e *evaluation) prepare(ctx context.Context) (*Prepared, *mlext.Scoring, er
 }
 
 func (e *evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []string, errors bool) (*Prepared, error) {
-	list := append(slices.Clone(scoring.Keys), scoring.Values...)
-	if errors && len(scoring.Keys) > 0 {
-		list = append(list, "dp_error(count(*))")
+	list := slices.Clone(scoring.Keys)
+	for i, v := range scoring.Values {
+		list = append(list, v+` AS "`+scoring.Names[i]+`"`)
+	}
+	if errors {
+		list = append(list, scoring.Errors...)
 	}
 	columns := slices.Clone(scoring.Columns)
 	for i := range columns {
@@ -195,7 +198,7 @@ func (e *evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []s
 		return nil, sqlerr.New(sqlerr.Internal, "an evaluation's query cannot be read")
 	}
 	plan.OwnScores(rows)
-	p := &Prepared{session: e.session, stmt: outer}
+	p := &Prepared{session: e.session, stmt: outer, nameless: true}
 	return p, p.analyze(ctx, nil)
 }
 
@@ -221,16 +224,34 @@ func (e *evaluation) run(ctx context.Context) (ans *Answer, err error) {
 		if err != nil {
 			return err
 		}
-		ans = &Answer{Tag: "EVALUATE DP MODEL", Notice: got.Notice}
+		list := metrics(scoring, rows)
+		ans = &Answer{Tag: "EVALUATE DP MODEL", Notice: named(got.Notice, list)}
 		if split := p.an.Split; split.Salt != "" {
 			ans.Rows = append(ans.Rows, []sqltype.Value{"people", part(split)})
 		}
-		for _, f := range metrics(scoring, rows) {
+		for _, f := range list {
 			ans.Rows = append(ans.Rows, []sqltype.Value{f.Name, f.Value})
 		}
 		return nil
 	})
 	return ans, err
+}
+
+// named adds the errors to a notice's first line, by what they are of.
+func named(notice string, list []mlext.Fact) string {
+	var of []string
+	for _, f := range mlext.Errs(list) {
+		of = append(of, f.Name+" "+f.Value)
+	}
+	if notice == "" || len(of) == 0 {
+		return notice
+	}
+	first, rest, more := strings.Cut(notice, "\n")
+	first += "; 95% error (noise only): " + strings.Join(of, ", ")
+	if more {
+		first += "\n" + rest
+	}
+	return first
 }
 
 // part says which units were asked.
@@ -241,33 +262,39 @@ func part(s sensitivity.Split) string {
 	return fmt.Sprintf("the %.4g that the model was trained on", s.Fraction)
 }
 
-// metrics reads the answer.
+// metrics reads the answer: the scoring's keys, values and, of private rows, errors.
 func metrics(scoring *mlext.Scoring, rows [][]sqltype.Value) []mlext.Fact {
-	if len(scoring.Keys) == 0 {
-		values := make([]float64, len(scoring.Values))
-		for _, row := range rows {
-			for i, v := range row {
-				values[i] = float(v)
-			}
-		}
-		return scoring.Numbers(values)
-	}
+	keys, n := len(scoring.Keys), len(scoring.Keys)+len(scoring.Values)
 	var cells []mlext.Cell
-	most := 0.0
+	var values, errors []float64
 	for _, row := range rows {
-		if row[0] == nil || row[1] == nil {
+		if slices.Contains(row[:keys], nil) {
 			continue
 		}
-		c := mlext.Cell{Keys: []int{int(float(row[0])), int(float(row[1]))}, Count: float(row[2])}
-		rest := row[3:]
-		if len(scoring.Values) > 1 {
-			c.Loss, rest = float(rest[0]), rest[1:]
+		values = nil
+		for _, v := range row[keys:n] {
+			values = append(values, float(v))
 		}
-		if cells = append(cells, c); len(rest) > 0 {
-			most = math.Max(most, float(rest[0]))
+		if errors == nil && len(row) > n {
+			errors = make([]float64, len(row)-n)
+		}
+		for i, v := range row[n:] { // the largest of all groups
+			if half := float(v); half > errors[i] {
+				errors[i] = half
+			}
+		}
+		if keys > 0 {
+			c := mlext.Cell{Keys: []int{int(float(row[0])), int(float(row[1]))}, Count: values[0]}
+			if len(values) > 1 {
+				c.Loss = values[1]
+			}
+			cells = append(cells, c)
 		}
 	}
-	return scoring.Classes(cells, most)
+	if keys > 0 {
+		return scoring.Classes(cells, errors)
+	}
+	return scoring.Numbers(values, errors)
 }
 
 // float is a number as float64, NaN for NULL.

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -14,6 +15,7 @@ func TestEvaluate(t *testing.T) {
 	for _, d := range dialects {
 		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 3000")
 		set(t, s, "dpsql.max_groups", "42")
+		set(t, s, "dpsql.notices", "brief")
 		const query = " AS SELECT days, cost, readmitted = '<30' AS back FROM encounters"
 		for _, sql := range []string{
 			"TRAIN DP MODEL back USING logistic_regression TARGET back WITH (epsilon = 1)" + query,
@@ -73,12 +75,26 @@ func TestEvaluate(t *testing.T) {
 				}
 			}
 		}
-		rows, err := try(s, "EVALUATE DP MODEL back WITH (epsilon = 100) ON SELECT days, cost, readmitted = '<30' AS back FROM encounters WHERE days > 1")
-		if err != nil || !slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return r[0] == "accuracy, 95% error" }) {
-			t.Errorf("%s: %v, %v", d, rows, err)
+		for name, metrics := range map[string][]string{"back": {"accuracy", "AUC", "log-loss"}, "edge": {"accuracy", "AUC"}, "which": {"accuracy", "log-loss"}, "much": {"MSE", "RMSE", "R2"}, "how": {"MSE", "RMSE", "R2", "deviance"}} {
+			p, err := prepare(s, "EVALUATE DP MODEL "+name+" WITH (epsilon = 100) ON SELECT days, cost, medications, readmitted, readmitted = '<30' AS back FROM encounters WHERE days > 1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ans, err := p.Run(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range metrics {
+				told := slices.IndexFunc(ans.Rows, func(r []sqltype.Value) bool { return r[0] == m+", 95% error" })
+				if told < 0 {
+					t.Errorf("%s: %s: %s has no error: %v", d, name, m, ans.Rows)
+				} else if part := m + " " + ans.Rows[told][1].(string); !strings.Contains(ans.Notice, part) || strings.Count(ans.Notice, "95% error") != 1 {
+					t.Errorf("%s: %s: the notice has no %q: %s", d, name, part, ans.Notice)
+				}
+			}
 		}
 		if n := charged(t, s.engine, func() {
-			if rows, err := try(s, "EVALUATE DP MODEL city ON SELECT id % 10 AS id, id * 1.0 AS weight FROM cities"); err != nil || len(rows) < 3 {
+			if rows, err := try(s, "EVALUATE DP MODEL city ON SELECT id % 10 AS id, id * 1.0 AS weight FROM cities"); err != nil || len(rows) < 3 || slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return strings.Contains(r[0].(string), "error") }) {
 				t.Errorf("%s: of public rows: %v, %v", d, rows, err)
 			}
 		}); n != 0 {

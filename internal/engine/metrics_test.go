@@ -55,11 +55,17 @@ func TestMetrics(t *testing.T) {
 				t.Fatalf("%s: %s: %v", d, name, err)
 			}
 			for _, r := range list {
-				var v float64
+				var v, part float64
+				if n, _ := fmt.Sscanf(r[1].(string), "%g rows, observed %g", &v, &part); n == 1 {
+					_, _ = fmt.Sscanf(r[1].(string), "%g rows, right %g", &v, &part)
+				}
 				if _, err := fmt.Sscan(r[1].(string), &v); err != nil {
 					t.Fatalf("%s: %v", d, r)
 				}
-				out[r[0].(string)] = v
+				if strings.Contains(r[0].(string), "error") {
+					t.Errorf("%s: %s has an error of public rows: %v", d, name, r)
+				}
+				out[r[0].(string)], out[r[0].(string)+", part"] = v, part
 			}
 			return out
 		}
@@ -80,6 +86,14 @@ func TestMetrics(t *testing.T) {
 			n := float64(len(rows))
 			near(kind, "rows", got, n)
 			var right, loss, square, deviance, mean, variance float64
+			var counts, rights [20]float64 // by the probability of the second of two classes, or of the said one of three
+			bin := func(p float64, right bool) {
+				b := min(19, int(20*p))
+				counts[b]++
+				if right {
+					rights[b]++
+				}
+			}
 			for _, r := range rows {
 				mean += r.much / n
 			}
@@ -97,11 +111,13 @@ func TestMetrics(t *testing.T) {
 						}
 					}
 					loss += math.Min(7, math.Log(sum)-z[y]) / n
+					bin(math.Exp(z[best])/sum, best == y)
 					if best == y {
 						right += 1 / n
 					}
 					continue
 				case "logistic":
+					bin(1/(1+math.Exp(-z[0])), r.class == "<30")
 					if (z[0] > 0) == (r.class == "<30") {
 						right += 1 / n
 					}
@@ -120,12 +136,35 @@ func TestMetrics(t *testing.T) {
 				square += (r.much - p) * (r.much - p) / n
 				variance += (r.much - mean) * (r.much - mean) / n
 			}
+			calibration := map[string]string{"softmax": "probability", "logistic": "predicted"}[kind]
+			for b := range counts {
+				if metric := fmt.Sprintf("%s %.2f to %.2f", calibration, float64(b)/20, float64(b+1)/20); counts[b] > 0 && calibration != "" {
+					near(kind, metric, got, counts[b])
+					near(kind, metric+", part", got, rights[b]/counts[b])
+				} else if v, ok := got[metric]; ok {
+					t.Errorf("%s: %s: %s is %g", d, kind, metric, v)
+				}
+			}
 			switch kind {
 			case "softmax":
 				near(kind, "log-loss", got, loss)
 				near(kind, "accuracy", got, right)
 			case "logistic":
 				near(kind, "accuracy", got, right)
+				pairs, wins := 0.0, 0.0
+				for i := range counts {
+					loss -= (rights[i]*math.Log((float64(i)+0.5)/20) + (counts[i]-rights[i])*math.Log(1-(float64(i)+0.5)/20)) / n
+					for j := range counts { // a positive row of i beside a negative one of j: one of the same interval counts half
+						these := rights[i] * (counts[j] - rights[j])
+						if pairs += these; i == j {
+							wins += these / 2
+						} else if i > j {
+							wins += these
+						}
+					}
+				}
+				near(kind, "AUC", got, wins/pairs)
+				near(kind, "log-loss", got, loss)
 			default:
 				near(kind, "MSE", got, square)
 				near(kind, "R2", got, 1-square/variance)

@@ -93,6 +93,9 @@ func stageWord(i int, list []*asked) string {
 
 // errorLine says the 95% errors of the releases.
 func (r *run) errorLine(ctx context.Context, list []*asked) string {
+	if r.nameless {
+		return ""
+	}
 	var parts []string
 	for i, a := range list {
 		if errs := texts(r.session.largestErrors(ctx, r.program, a.an, a.release)); errs != nil {

@@ -63,6 +63,7 @@ type Prepared struct {
 	meta      *pgmeta.Session                // set for statements over PostgreSQL's own catalogs
 	predicts  bool                           // it uses models: who may, and what they say, is looked up again at each run
 	model     modelStatement                 // set for statements about DP models, of which nothing below is
+	nameless  bool                           // its errors are told by those who ask for it, by other names
 	shown     *shown                         // how its values are shown; nil: as they are
 	read      func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
 	empties   *plan.Query                    // the statement, where values of parameters may leave it no rows (LIMIT $1); nil: none do

@@ -21,10 +21,11 @@ type Scores struct {
 	Arrays []ScoreArray `json:"arrays"`
 	Lo     float64      `json:"lo"` // of a value or a count: its range
 	Hi     float64      `json:"hi"`
+	Bins   int          `json:"bins,omitempty"` // of ScoreSure
 }
 
 // What is computed: of one score its class (positive: 1), the logistic function, the twentieth of [0, 1] that it is in, a number of a range, a count; of several the place of the largest, its
-// softmax, and the log-loss of the class whose place is given.
+// softmax, the log-loss of the class whose place is given, and the place of the largest times Bins plus the interval of its softmax.
 const (
 	ScoreClass = "class"
 	ScoreShare = "share"
@@ -32,6 +33,7 @@ const (
 	ScoreValue = "value"
 	ScoreCount = "count"
 	ScoreLoss  = "loss"
+	ScoreSure  = "sure"
 )
 
 // ScoreBins is into how many intervals ScoreBin cuts; MostScoreLoss is the most that ScoreLoss says.
@@ -109,6 +111,11 @@ func NewScores(text string, args []sqltype.OID) (*Func, error) {
 		f.Result, hi = i4, decimal.NewFromInt(int64(max(1, s.K-1)))
 	case ScoreBin:
 		f.Result, hi = i4, decimal.NewFromInt(ScoreBins-1)
+	case ScoreSure:
+		if s.Bins < 1 || s.Bins > ScoreBins || s.K < 2 || s.K > 1<<20 {
+			return nil, badScores()
+		}
+		f.Result, hi = i4, decimal.NewFromInt(int64(s.K*s.Bins-1))
 	case ScoreLoss:
 		hi = decimal.NewFromInt(MostScoreLoss)
 	case ScoreValue, ScoreCount:
@@ -244,6 +251,9 @@ func (l *linear) add(x sqltype.Value, z []float64) bool {
 	return true
 }
 
+// least is the first interval that the largest of K shares can be in: it is 1/K, but for rounding.
+func (s *Scores) least() int { return s.Bins / s.K }
+
 // mostScore bounds what the other features add to a score.
 const mostScore = 1e290
 
@@ -290,6 +300,8 @@ func (s *scores) eval(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (s
 		return share, nil
 	case s.Of == ScoreShare:
 		return 1 / sum, nil
+	case s.Of == ScoreSure:
+		return int64(best*s.Bins) + int64(math.Max(float64(s.least()), math.Min(float64(s.Bins-1), math.Floor(float64(s.Bins)*(1/sum))))), nil
 	case s.Of == ScoreBin:
 		return int64(math.Min(ScoreBins-1, math.Floor(ScoreBins*share))), nil
 	case s.Of == ScoreLoss:

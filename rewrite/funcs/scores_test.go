@@ -25,16 +25,16 @@ type scoreCase struct {
 func scoreCases() (out []scoreCase) {
 	r := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // a fixed seed
 	for _, elem := range []sqltype.OID{blob, sqltype.OIDInt2, i4, sqltype.OIDInt8, sqltype.OIDFloat4, f8, numeric} {
-		for _, of := range []string{ScoreClass, ScoreShare, ScoreBin, ScoreValue, ScoreCount, ScoreLoss} {
+		for _, of := range []string{ScoreClass, ScoreShare, ScoreBin, ScoreValue, ScoreCount, ScoreLoss, ScoreSure} {
 			for _, scale := range []float64{1, 1e-305, 1e200} {
-				if scale != 1 && of != ScoreClass && of != ScoreCount && of != ScoreLoss {
+				if scale != 1 && of != ScoreClass && of != ScoreCount && of != ScoreLoss && of != ScoreSure {
 					continue
 				}
 				k := 3
 				if of == ScoreBin || of == ScoreValue || of == ScoreCount || scale > 1 {
 					k = 1
 				}
-				if of == ScoreLoss {
+				if of == ScoreLoss || of == ScoreSure {
 					k = 3
 				}
 				a := ScoreArray{Length: 5, Lo: -2, Hi: 250}
@@ -51,7 +51,7 @@ func scoreCases() (out []scoreCase) {
 					}
 					a.Coefficients = append(a.Coefficients, c)
 				}
-				out = append(out, scoreCase{Scores{Of: of, K: k, Arrays: []ScoreArray{a}, Lo: 0, Hi: 40}, elem, k})
+				out = append(out, scoreCase{Scores{Of: of, K: k, Arrays: []ScoreArray{a}, Lo: 0, Hi: 40, Bins: 10}, elem, k})
 			}
 		}
 	}
@@ -165,17 +165,17 @@ func TestScoresWithoutArrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer duck.Close()
-	for _, of := range []string{ScoreClass, ScoreShare, ScoreBin, ScoreLoss} {
+	for _, of := range []string{ScoreClass, ScoreShare, ScoreBin, ScoreLoss, ScoreSure} {
 		k := 3
 		if of == ScoreBin {
 			k = 1
 		}
-		c := scoreCase{Scores{Of: of, K: k, Arrays: []ScoreArray{{Coefficients: make([][]float64, k)}}}, blob, k}
+		c := scoreCase{Scores{Of: of, K: k, Bins: 10, Arrays: []ScoreArray{{Coefficients: make([][]float64, k)}}}, blob, k}
 		args := []sqltype.OID{f8, f8, f8}[:k]
 		if of == ScoreLoss {
 			args = append(args, i4)
 		}
-		f, err := NewScores(fmt.Sprintf(`{"of": "%s", "k": %d}`, of, k), args)
+		f, err := NewScores(fmt.Sprintf(`{"of": "%s", "k": %d, "bins": 10}`, of, k), args)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,6 +292,8 @@ func (c scoreCase) loop(numbers []sqltype.Value, x []float64) float64 {
 		return one
 	case c.what.Of == ScoreShare:
 		return 1 / sum
+	case c.what.Of == ScoreSure:
+		return float64(10*best) + math.Min(9, math.Floor(10/sum))
 	case c.what.Of == ScoreBin:
 		return math.Min(19, math.Floor(20*one))
 	case c.what.Of == ScoreLoss:

@@ -139,6 +139,12 @@ func (s *scores) said(z func(j int) string, y string) string {
 		text = share
 	case s.Of == ScoreShare:
 		text = "1 / (" + sum + ")"
+	case s.Of == ScoreSure:
+		text = "CASE " + most
+		for j, w := range places {
+			text += w + strconv.Itoa(j*s.Bins)
+		}
+		text += fmt.Sprintf(" END + CAST(greatest(%d, least(%d, floor(%d * (1 / (%s))))) AS integer)", s.least(), s.Bins-1, s.Bins, sum)
 	case s.Of == ScoreBin:
 		text = fmt.Sprintf("CAST(least(%d, floor(%d * (%s))) AS integer)", ScoreBins-1, ScoreBins, share)
 	case s.Of == ScoreLoss:

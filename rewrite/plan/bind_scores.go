@@ -23,6 +23,7 @@ const (
 	ScoreValue    = funcs.ScoreValue
 	ScoreCount    = funcs.ScoreCount
 	ScoreLoss     = funcs.ScoreLoss
+	ScoreSure     = funcs.ScoreSure
 	ScoreBins     = funcs.ScoreBins
 	MostScoreLoss = funcs.MostScoreLoss
 )
