@@ -34,6 +34,21 @@ func bind(sql string, cat plan.Catalog) (*plan.Query, error) {
 	return plan.Bind(sel, cat, plan.BindOptions{})
 }
 
+// stops are tables whose keys have declared frequencies.
+const stops = `stops unit=patient_id path=patient_id->patients.patient_id m=2 often=place:5 often=place,day:3
+  patient_id int4
+  place text
+  day date
+  minutes int4 notnull range=0..9
+lines public often=place:4
+  place text
+  line text
+homes unit=patient_id path=patient_id->patients.patient_id key=patient_id often=place:6
+  patient_id int4 notnull
+  place text
+  rooms int4 range=1..5
+`
+
 func options() sensitivity.Options {
 	return sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: public}
 }
@@ -58,7 +73,7 @@ func analyze(sql string, opts sensitivity.Options) (*sensitivity.Analysis, error
 }
 
 func bound(sql string) (*plan.Query, error) {
-	cat, err := neighbour.ParseCatalog(neighbour.Clinic + bills)
+	cat, err := neighbour.ParseCatalog(neighbour.Clinic + bills + stops)
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +161,8 @@ func TestAnalyze(t *testing.T) {
 					d.ScanArgs(t, a.Key, &opts.MaxPublicGroups)
 				case "any":
 					opts.OffUnit = true
+				case "truncate":
+					opts.OffUnit, opts.Truncate = true, true
 				case "min-people":
 					opts.CountPeople = true
 				case "delta-zero":

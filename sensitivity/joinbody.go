@@ -1,6 +1,7 @@
 package sensitivity
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -10,9 +11,18 @@ import (
 // build makes the body's relation: leaves, their joins, what is computed of their rows, and the conditions that are left.
 func (j *joining) build() error {
 	left := j.share()
-	read, items := j.reads(left)
+	above, items := j.reads(left)
+	read := maps.Clone(above)
+	for _, c := range j.same { // joins are told by them
+		read[c] = true
+	}
 	for _, p := range j.list {
 		if err := j.leaf(p, read); err != nil {
+			return err
+		}
+	}
+	if j.opts.Truncate {
+		if err := j.cut(above, read); err != nil {
 			return err
 		}
 	}
@@ -133,9 +143,6 @@ func (j *joining) reads(left []plan.Scalar) (read map[plan.ColID]bool, items [][
 				visit(x)
 			}
 		}
-	}
-	for _, c := range j.same { // joins are told by them
-		read[c] = true
 	}
 	var walk func(r plan.Rel)
 	walk = func(r plan.Rel) {

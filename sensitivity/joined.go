@@ -31,6 +31,7 @@ type Leaflet struct {
 	Name string
 	Rows uint64 // of one unit, at most; 0: public
 	Why  string // where Rows comes from
+	Cut  string // how many rows with one value of a key are kept; "": all
 }
 
 // part is a leaf while a statement is analysed.
@@ -45,6 +46,7 @@ type part struct {
 	name  string
 	names map[plan.ColID]string // of columns in the formula
 	table *elastic.Table
+	cut   *keyCap // nil: none
 }
 
 func (p *part) has(s *scanInfo) bool { return slices.Contains(p.scans, s) }
@@ -120,17 +122,9 @@ func (z *analyzer) joinedBody() error {
 	if err := j.build(); err != nil {
 		return err
 	}
-	root := &elastic.Node{Table: j.list[0].table}
-	for i, p := range j.list[1:] {
-		n := &elastic.Node{Left: root, Right: &elastic.Node{Table: p.table}}
-		for _, e := range j.equalColumns(p, j.list[:i+1]) {
-			n.On = append(n.On, elastic.Pair{Left: j.columnOf(e.b), Right: j.columnOf(e.a)})
-		}
-		root = n
-	}
-	f, err := elastic.Rows(root)
+	f, err := j.formula()
 	if err != nil {
-		return sqlerr.New(sqlerr.Internal, "a joined statement has no formula").WithCause(err)
+		return err
 	}
 	out := &Joined{Formula: f}
 	for _, q := range f.Frequencies {
@@ -142,7 +136,11 @@ func (z *analyzer) joinedBody() error {
 		out.Frequencies = append(out.Frequencies, fr)
 	}
 	for _, p := range j.list {
-		out.Leaves = append(out.Leaves, Leaflet{p.name, p.rows, p.why})
+		l := Leaflet{Name: p.name, Rows: p.rows, Why: p.why}
+		if p.cut != nil {
+			l.Cut = p.cut.String()
+		}
+		out.Leaves = append(out.Leaves, l)
 	}
 	z.out.Joined = out
 	return z.scaled()

@@ -13,13 +13,21 @@ func (a told) joinedLines() []Line {
 	say("Unit", "of a row several: tables are joined off the privacy unit")
 	for i, l := range j.Leaves {
 		switch {
+		case l.Rows == 0 && l.Cut != "":
+			say(fmt.Sprintf("Joined %d", i+1), "%s: public; %s", l.Name, l.Cut)
 		case l.Rows == 0:
 			say(fmt.Sprintf("Joined %d", i+1), "%s: public", l.Name)
+		case l.Cut != "":
+			say(fmt.Sprintf("Joined %d", i+1), "%s: at most %d rows of a unit (%s); %s", l.Name, l.Rows, l.Why, l.Cut)
 		default:
 			say(fmt.Sprintf("Joined %d", i+1), "%s: at most %d rows of a unit (%s)", l.Name, l.Rows, l.Why)
 		}
 	}
-	say("Rows that one unit changes", "%s, k units away", j.Formula)
+	away := ", k units away"
+	if len(j.Frequencies) == 0 {
+		away = ""
+	}
+	say("Rows that one unit changes", "%s%s", j.Formula, away)
 	var names []string
 	for _, q := range j.Formula.Frequencies {
 		names = append(names, q.String())

@@ -177,9 +177,9 @@ func describeCatalog(t *testing.T, c *Catalogs, analyst string) string {
 			b.WriteString(" public")
 		} else {
 			fmt.Fprintf(&b, " units %v col %d max %d", tab.Units, tab.UnitCol, tab.MaxRows)
-			for _, m := range tab.MaxFrequency {
-				fmt.Fprintf(&b, " max %d by %v", m.Most, m.Columns)
-			}
+		}
+		for _, m := range tab.MaxFrequency {
+			fmt.Fprintf(&b, " max %d by %v", m.Most, m.Columns)
 		}
 		for p := tab.Path; p != nil; p = p.Parent.Path {
 			fmt.Fprintf(&b, " %v -> %s%v", p.Columns, p.Parent.Name, p.ParentColumns)

@@ -73,9 +73,7 @@ func (f *file) table(t *tableDecl, n ast.Node) {
 		f.add(t.at, "%s is public: it has neither unit nor max_rows_per_unit", what)
 		path = nil
 	}
-	if t.public && often != nil {
-		f.add(at(often), "%s is public: it has no max_frequency", what).hint("how often its values occur is read where a bound needs it")
-	} else if often != nil {
+	if often != nil {
 		f.maxFrequency(t, often, what+": max_frequency")
 	}
 	if path != nil {
