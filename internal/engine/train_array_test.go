@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
@@ -15,10 +16,10 @@ import (
 func imageSession(t *testing.T, d backend.Dialect) *Session {
 	t.Helper()
 	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: images.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/images"}`}[d]
-	columns, more := "", ""
+	columns, more := ", i smallint[], f double precision[]", ", i: {shape: [2, 2], range: [0, 10]}, f: {shape: [4], range: [-1, 1]}"
 	statements := []string{"CREATE TABLE people (id int PRIMARY KEY, y boolean, raw bytea%s)", "CREATE TABLE takes (id int REFERENCES people, y boolean, raw bytea%s)"}
-	if d == backend.Postgres {
-		columns, more = ", i smallint[], f double precision[]", ", i: {shape: [2, 2], range: [0, 10]}, f: {shape: [4], range: [-1, 1]}"
+	if d == backend.DuckDB { // of a length, and of numbers that no array of PostgreSQL has
+		columns, more = columns+", e FLOAT[4], b BIGINT[]", more+", e: {shape: [2, 2], range: [-1, 1]}, b: {shape: [4], range: [0, 10]}"
 	}
 	for i := range statements {
 		statements[i] = fmt.Sprintf(statements[i], columns)
@@ -33,6 +34,13 @@ func imageSession(t *testing.T, d backend.Dialect) *Session {
 		row := fmt.Sprintf("%d, %t, %s", id, y, raw)
 		if d == backend.Postgres {
 			row += ", " + i + ", " + f
+		} else {
+			list := strings.NewReplacer("{{1,1},{1,1}}", "[1,1,1,1,1]", "{", "[", "}", "]")
+			whole := list.Replace(f)
+			if strings.Count(whole, ",") != 3 {
+				whole = "NULL"
+			}
+			row += ", " + list.Replace(i) + ", " + list.Replace(f) + ", " + whole + ", " + list.Replace(i)
 		}
 		statements = append(statements, "INSERT INTO "+table+" VALUES ("+row+")")
 	}
@@ -68,8 +76,8 @@ func TestTrainArrays(t *testing.T) {
 	const delta = " (epsilon = 50, delta = 1e-8) AS SELECT "
 	for _, d := range dialects {
 		s := imageSession(t, d)
-		for column, rows := range map[string]int{"raw": 240, "i": 240, "f": 270} {
-			if d == backend.DuckDB && column != "raw" {
+		for column, rows := range map[string]int{"raw": 240, "i": 240, "f": 270, "e": 270, "b": 240} {
+			if d == backend.Postgres && (column == "e" || column == "b") {
 				continue
 			}
 			for _, from := range []string{"people", "takes"} {
@@ -123,13 +131,36 @@ func TestTrainArrays(t *testing.T) {
 		if _, fails := fmt.Sscan(told["accuracy"], &accuracy); err != nil || fails != nil || accuracy < 0.9 || told["AUC"] == "" {
 			t.Errorf("%s: is evaluated as %v, %v", d, rows, err)
 		}
-		if d == backend.Postgres {
-			rows, err = try(s, "SELECT dp_predict('ipeople', ARRAY[9, 0, 0, 9]), dp_predict('ipeople', ARRAY[0, 0, 10, 1]), dp_predict('fpeople', '{1,0,0,1}'), dp_predict('fpeople', ARRAY[-1, 0, 1, -0.5])")
-			if err != nil || fmt.Sprint(rows[0]) != fmt.Sprint([]sqltype.Value{true, false, true, false}) {
-				t.Errorf("%s: predicts %v, %v", d, rows, err)
+		rows, err = try(s, "SELECT dp_predict('ipeople', ARRAY[9, 0, 0, 9]), dp_predict('ipeople', ARRAY[0, 0, 10, 1]), dp_predict('fpeople', '{1,0,0,1}'), dp_predict('fpeople', ARRAY[-1, 0, 1, -0.5])")
+		if err != nil || fmt.Sprint(rows[0]) != fmt.Sprint([]sqltype.Value{true, false, true, false}) {
+			t.Errorf("%s: predicts %v, %v", d, rows, err)
+		}
+		for _, column := range []string{"i", "f", "e", "b"} {
+			if d == backend.Postgres && (column == "e" || column == "b") {
+				continue
 			}
-			if rows, err = try(s, "SELECT avg(dp_predict_proba('fpeople', f)) FROM people"); err != nil {
-				t.Errorf("%s: %v, %v", d, rows, err)
+			for _, sql := range []string{
+				"SELECT avg(dp_predict_proba('" + column + "people', " + column + ")) FROM people",
+				"SELECT avg(dp_predict_proba('" + column + "people', x." + column + ")) FROM (SELECT " + column + ", y FROM people) AS x WHERE x." + column + " IS NOT NULL AND y",
+				"SELECT count(*) FROM people WHERE dp_predict('" + column + "people', " + column + ") AND " + column + " IS NOT NULL",
+				"SELECT count(*) FROM people WHERE dp_predict('" + column + "people', '{1,0,0,1}') AND dp_predict('" + column + "people', ARRAY[-1, 0, 1, -0.5])",
+				"EVALUATE DP MODEL " + column + "people ON SELECT " + column + ", y FROM people",
+			} {
+				if _, err := try(s, sql); err != nil {
+					t.Errorf("%s: %s: %v", d, sql, err)
+				}
+			}
+		}
+		if d == backend.DuckDB {
+			for _, sql := range []string{
+				"SELECT count(i) FROM people", "SELECT i, count(*) FROM people GROUP BY 1", "SELECT count(DISTINCT f) FROM people", "SELECT count(*) FROM people WHERE i = f", "SELECT count(*) FROM people WHERE i[1] = 2",
+				"SELECT sum(i[1]) FROM people", "SELECT count(*) FROM people JOIN takes USING (i)", "SELECT count(*) FROM (SELECT DISTINCT i FROM people) AS x", "SELECT count(*) FROM people WHERE 1 = ANY (i)",
+				"SELECT count(*) FROM (SELECT i, dp_predict('ipeople', i) AS p FROM people GROUP BY 1, 2) AS x", "SELECT count(*) FROM people WHERE cardinality(i) = 4", "SELECT min(i) FROM people", "SELECT count(*) FROM people WHERE i::text = '{}'",
+				"SELECT avg(dp_predict_proba('ipeople', CASE WHEN y THEN i ELSE b END)) FROM people", "SELECT count(*) FROM people WHERE (i, id) IN (SELECT i, id FROM takes)", "SELECT count(*) FROM people WHERE i IS DISTINCT FROM f",
+			} {
+				if _, err := try(s, sql); err == nil || sqlerr.ID(err) == sqlerr.Internal.ID || sqlerr.ID(err) == sqlerr.ResourceFailure.ID {
+					t.Errorf("%s: %s: %v", d, sql, err)
+				}
 			}
 		}
 		for sql, says := range map[string]string{

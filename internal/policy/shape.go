@@ -44,7 +44,7 @@ func (b *binding) elements(t *tableDecl, c *columnDecl, pc *plan.TableColumn) {
 		elem, ok = sqltype.Int2, true
 	}
 	if !ok || !elem.IsNumber() || elem.OID == sqltype.OIDInt8 {
-		b.add(c.shapeAt, "%s: shape: a column of %s has none", what, typeText(pc.Type)).hint("arrays of smallint, integer, real, double precision or numeric have one, and bytea")
+		b.add(c.shapeAt, "%s: shape: a column of %s has none", what, typeText(pc.Type)).hint("arrays of smallint, integer, real, double precision or numeric have one, lists of numbers on DuckDB, and bytea")
 		return
 	}
 	lo, hi := c.lo, c.hi

@@ -34,6 +34,7 @@ const (
 type RelationColumn struct {
 	Name    string
 	Type    Type
+	List    Type // what DuckDB's list of numbers is read as, where its shape is declared; its Type is unknown
 	NotNull bool
 	Comment string
 	Denied  bool // the connected role may not read it

@@ -132,11 +132,6 @@ func NewScores(text string, args []sqltype.OID) (*Func, error) {
 		return s.postgres(x[1:])
 	}
 	f.Exact = f.Spell
-	for _, a := range s.arrays {
-		if a.type_ != blob {
-			f.refuse(DuckDB, listsThere)
-		}
-	}
 	return f, nil
 }
 

@@ -72,7 +72,8 @@ func (l *linear) steps(d Dialect, e string) string {
 		return fmt.Sprintf("CAST(least(greatest(%s, %d), %d) - %d AS double precision)", e, int64(l.Lo), int64(l.Hi), int64(l.Lo))
 	}
 	lo, hi := double(l.Lo), double(l.Hi)
-	if l.type_ == numeric { // one of many digits is no float8, nor is one of many places
+	if l.type_ == numeric && d == DuckDB { // which has doubles there
+	} else if l.type_ == numeric { // one of many digits is no float8, nor is one of many places
 		e = fmt.Sprintf("CAST(round(least(greatest(%s, CAST(%s AS numeric)), CAST(%s AS numeric)), %d) AS double precision)", e, quoted(strconv.FormatFloat(l.Lo, 'f', -1, 64)), quoted(strconv.FormatFloat(l.Hi, 'f', -1, 64)), l.digit)
 	} else if l.type_ != f8 {
 		e = "CAST(" + e + " AS double precision)"
@@ -80,7 +81,7 @@ func (l *linear) steps(d Dialect, e string) string {
 	return floatRounding(d, "round", fmt.Sprintf("greatest(least(greatest(%s, %s), %s) - %s, %s) / %s", e, lo, hi, lo, double(l.grid/2), double(l.grid)))
 }
 
-// duck is the same: bytes are read as hexadecimal digits, and names are a lambda's, since a subquery may not stand everywhere.
+// duck is the same, of lists in the place of arrays: bytes are read as hexadecimal digits, and names are a lambda's, since a subquery may not stand everywhere.
 func (s *scores) duck(x []string) string {
 	at := s.K
 	var in []string
@@ -92,10 +93,11 @@ func (s *scores) duck(x []string) string {
 	var steps []string
 	for i := range s.arrays {
 		l := &s.arrays[i]
-		if l.type_ != blob {
-			return ""
-		}
 		a := x[at+i]
+		if l.type_ != blob { // a list
+			steps = append(steps, fmt.Sprintf("'n%d': list_transform(CASE WHEN len(%s) = %d AND list_count(%s) = %d THEN %s END, lambda _h: %s)", i+1, a, l.Length, a, l.Length, a, l.steps(DuckDB, "_h")))
+			continue
+		}
 		steps = append(steps, fmt.Sprintf("'n%d': list_transform(regexp_extract_all(hex(CASE WHEN octet_length(%s) = %d THEN %s END), '..'), lambda _h: %s)", i+1, a, l.Length, a, l.steps(DuckDB, "CAST('0x' || _h AS INTEGER)")))
 	}
 	for j := range s.K {

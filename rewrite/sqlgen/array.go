@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -16,6 +17,61 @@ func (p *printer) noArrays() bool {
 	p.fail(sqlerr.New(sqlerr.PrivateFunction, "arrays cannot be computed with by the data set's database here").
 		WithHint("List the values: IN (1, 2)."))
 	return true
+}
+
+// noList refuses to read a list of DuckDB's but where it is meant (listOf), as the array that the policy declares it to be.
+func (p *printer) noList(f *from, id plan.ColID) {
+	if p.d != funcs.DuckDB || p.asList {
+		return
+	}
+	if t, ok := f.typeOf(id); ok && t.IsArray() {
+		p.fail(sqlerr.New(sqlerr.PrivateFunction, "a list can only be trained on and predicted by here, or be NULL or not").
+			WithHint("Name it in the query of TRAIN, or in dp_predict('model', list); IS NULL works of it, too."))
+	}
+}
+
+// listOf prints an array for who reads it as a whole: on DuckDB a list of its elements, also where it is stored with a length.
+func (p *printer) listOf(x plan.Scalar, f *from) string {
+	elem, ok := x.Type().Elem()
+	if p.d != funcs.DuckDB || !ok {
+		return p.scalar(x, f, stored)
+	}
+	name := "DOUBLE"
+	if elem.OID != sqltype.OIDNumeric {
+		var err error
+		if name, err = p.typeName(elem, nil); err != nil {
+			return p.fail(err)
+		}
+	}
+	text := ""
+	switch n := x.(type) {
+	case *plan.Col:
+		p.asList = true
+		text = p.scalar(n, f, stored)
+		p.asList = false
+	case *plan.Const:
+		a, ok := n.Value.(*sqltype.Array)
+		if !ok || len(a.Dims) > 1 {
+			text = "NULL"
+			break
+		}
+		list := make([]string, len(a.Values))
+		for i, v := range a.Values {
+			list[i] = "NULL"
+			if v != nil {
+				list[i] = "TRY_CAST('" + sqltype.FormatText(v, elem) + "' AS " + name + ")"
+			}
+		}
+		text = "[" + strings.Join(list, ", ") + "]"
+	case *plan.ArrayExpr:
+		if n.Nested {
+			return p.fail(notHere("an array of arrays", -1))
+		}
+		text = "[" + strings.Join(p.elements(n, f, stored), ", ") + "]"
+	default:
+		return p.fail(notHere("an array that is computed", -1))
+	}
+	return "CAST(" + text + " AS " + name + "[])"
 }
 
 // array prints ARRAY[...]. Arrays inside of one must be alike, which rows may break.

@@ -57,6 +57,7 @@ type export struct {
 
 // column prints a column; in range mode the scans' declared ranges are put in.
 func (f *from) column(p *printer, id plan.ColID, m mode) string {
+	p.noList(f, id)
 	c, ok := f.cols[id]
 	if !ok && f.outer != nil {
 		return f.outer.column(p, id, m)

@@ -23,7 +23,7 @@ func (p *printer) byPlace(n *plan.Case, f *from, m mode) (of *plan.Call, at []sq
 		if !ok || !constant || !result || x.Fn.Name != funcs.ScoresName || x.T.OID != sqltype.OIDInt4 || of != nil && x.Fn != of.Fn || c.T.OID != sqltype.OIDInt4 || c.Value == nil {
 			return nil, nil
 		}
-		text := strings.Join(p.list(x.Args[1:], f, m), ", ")
+		text := strings.Join(p.ofScores(x.Args[1:], f, m), ", ")
 		if of != nil && text != args {
 			return nil, nil
 		}
@@ -33,6 +33,19 @@ func (p *printer) byPlace(n *plan.Case, f *from, m mode) (of *plan.Call, at []sq
 		return nil, nil
 	}
 	return of, at
+}
+
+// ofScores prints the arguments of scores, arrays as they are read there.
+func (p *printer) ofScores(xs []plan.Scalar, f *from, m mode) []string {
+	out := make([]string, len(xs))
+	for i, x := range xs {
+		if x.Type().IsArray() {
+			out[i] = p.listOf(x, f)
+		} else {
+			out[i] = p.scalar(x, f, m)
+		}
+	}
+	return out
 }
 
 // casePlaces prints it: PostgreSQL computes a CASE's operand once, DuckDB a lambda's argument.

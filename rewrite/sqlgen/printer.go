@@ -28,7 +28,8 @@ type printer struct {
 	params  []sqltype.Value     // the statement's parameters, where they are known
 	known   map[argKey]string   // printed constants
 	aliases int
-	elems   int // of arrays of texts
+	elems   int  // of arrays of texts
+	asList  bool // a list of DuckDB's may be read here
 	err     error
 }
 
@@ -215,8 +216,11 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 		text = p.chain(n, f, m)
 	case spell != nil:
 		args := make([]string, len(n.Args))
+		if n.Fn.Name == plan.ScoresCall {
+			copy(args[1:], p.ofScores(n.Args[1:], f, m))
+		}
 		for i, a := range n.Args {
-			if n.Fn.With != nil || !slices.Contains(n.Fn.Const, i) { // the row was made for these constants
+			if args[i] == "" && (n.Fn.With != nil || !slices.Contains(n.Fn.Const, i)) { // the row was made for these constants
 				args[i] = p.scalar(a, f, m)
 			}
 		}
@@ -282,6 +286,9 @@ func (p *printer) is(n *plan.Is, f *from, m mode) string {
 	}
 	if n.What == "NULL" && p.clampedColumn(n.X, f) {
 		m = stored
+	}
+	if _, column := n.X.(*plan.Col); column && n.What == "NULL" && n.X.Type().IsArray() {
+		return fmt.Sprintf("(%s IS %s)", p.listOf(n.X, f), what)
 	}
 	return fmt.Sprintf("(%s IS %s)", p.scalar(n.X, f, m), what)
 }

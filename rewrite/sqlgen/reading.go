@@ -85,7 +85,7 @@ func (w *private) storedRows(features []Feature) *Statement {
 			}
 			column.Type = array.Type()
 			st.Readings = append(st.Readings, f.Array)
-			list[i] = w.scalar(array, w.f, stored)
+			list[i] = w.listOf(array, w.f)
 		} else if r, t, ok := w.reading(f); ok {
 			column.Type = t
 			st.Readings = append(st.Readings, r)

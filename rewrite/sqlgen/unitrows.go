@@ -52,7 +52,7 @@ func (w *private) unitRows(features []Feature, most uint64) *Statement {
 				return st
 			}
 			where, names, types = append(where, `"g".`+quote(name)+" IS NOT NULL"), append(names, `"g".`+quote(name)), append(types, array.Type())
-			list = append(list, w.scalar(array, w.f, stored)+" AS "+quote(name))
+			list = append(list, w.listOf(array, w.f)+" AS "+quote(name))
 			st.Columns, st.Readings = append(st.Columns, Column{Role: RoleMeasure, Index: i, Type: array.Type()}), append(st.Readings, f.Array)
 			continue
 		}

@@ -90,7 +90,7 @@ func (d *DB) columns(ctx context.Context, conn *sql.Conn, r *sqltype.Relation) e
 		if err := rows.Scan(&c.Name, &text, &c.NotNull); err != nil {
 			return err
 		}
-		c.Type = typeOf(text)
+		c.Type, c.List = typeOf(text), listOf(text)
 		if collated && c.Type.IsString() {
 			c.Type = sqltype.Type{OID: 0, Typmod: -1}
 		}
@@ -174,6 +174,30 @@ func typeOf(text string) sqltype.Type {
 		}
 	}
 	return sqltype.Type{OID: 0, Typmod: -1}
+}
+
+// lists are the arrays whose elements hold those of a list, or of an array of a length, of the numbers of a type.
+var lists = map[string]sqltype.Type{
+	"TINYINT": sqltype.Int2, "UTINYINT": sqltype.Int2, "SMALLINT": sqltype.Int2, "USMALLINT": sqltype.Int4, "INTEGER": sqltype.Int4, "FLOAT": sqltype.Float4,
+	"DOUBLE": sqltype.Float8, "UINTEGER": sqltype.Float8, "BIGINT": sqltype.Float8, "UBIGINT": sqltype.Float8, "HUGEINT": sqltype.Float8, "UHUGEINT": sqltype.Float8,
+}
+
+var listType = regexp.MustCompile(`^(.*)\[\d*\]$`)
+
+// listOf is the array that a list of numbers is read as; the zero type of anything else, of a list of lists too.
+func listOf(text string) (out sqltype.Type) {
+	m := listType.FindStringSubmatch(text)
+	if m == nil {
+		return out
+	}
+	elem, ok := lists[m[1]]
+	if decimalType.MatchString(m[1]) {
+		elem, ok = sqltype.Float8, true
+	}
+	if ok {
+		out, _ = sqltype.ArrayOf(elem)
+	}
+	return out
 }
 
 const maxEnumText = 10_000 // it is spelled out wherever a statement casts to it

@@ -266,7 +266,8 @@ func TestDescribeTypes(t *testing.T) {
 	d := memory(t, func(ctx context.Context, c *sql.Conn) error {
 		_, err := c.ExecContext(ctx, `CREATE TYPE mood AS ENUM ('ok'); CREATE SCHEMA other;
 			CREATE TABLE other."Odd" (a TINYINT, b UINTEGER, c HUGEINT, d mood, e INTEGER[], f JSON, g TIMESTAMPTZ, h DECIMAL(5,2), i VARCHAR(3),
-			j BLOB, k TIMESTAMP_NS, "l ""m" REAL NOT NULL)`)
+			j BLOB, k TIMESTAMP_NS, "l ""m" REAL NOT NULL);
+			CREATE TABLE other.lists (a FLOAT[], b FLOAT[784], c UTINYINT[], d INTEGER[3], e BIGINT[], f DECIMAL(5,2)[], g VARCHAR[], h FLOAT[][], i FLOAT[2][3], j BOOLEAN[], k STRUCT(a INTEGER)[], l FLOAT)`)
 		return err
 	}, Options{})
 	r, err := d.Describe(t.Context(), []backend.RelationName{{Schema: "other", Name: "Odd"}, {Schema: "other", Name: "odd"}})
@@ -283,6 +284,19 @@ func TestDescribeTypes(t *testing.T) {
 	for i, c := range r[0].Columns {
 		if c.Type != want[i] {
 			t.Errorf("%s is %v, want %v", c.Name, c.Type, want[i])
+		}
+	}
+	lists, err := d.Describe(t.Context(), []backend.RelationName{{Schema: "other", Name: "lists"}})
+	if err != nil || len(lists) != 1 {
+		t.Fatalf("described as %+v, %v", lists, err)
+	}
+	reals, _ := sqltype.ArrayOf(sqltype.Float4)
+	doubles, _ := sqltype.ArrayOf(sqltype.Float8)
+	shorts, _ := sqltype.ArrayOf(sqltype.Int2)
+	ints, _ := sqltype.ArrayOf(sqltype.Int4)
+	for i, want := range []sqltype.Type{reals, reals, shorts, ints, doubles, doubles, {}, {}, {}, {}, {}, {}} {
+		if c := lists[0].Columns[i]; c.List != want || i < 11 && c.Type != unknown {
+			t.Errorf("%s is %v, a list of %v, want %v", c.Name, c.Type, c.List, want)
 		}
 	}
 	if last := r[0].Columns[11]; last.Name != `l "m` || !last.NotNull {

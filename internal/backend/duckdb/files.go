@@ -143,7 +143,7 @@ func (f *folder) survey(ctx context.Context, conn *sql.Conn, t FileTable) (sqlty
 	}
 	for _, c := range columns {
 		if c.name != "" {
-			r.Columns = append(r.Columns, sqltype.RelationColumn{Name: c.name, Type: typeOf(c.duck)})
+			r.Columns = append(r.Columns, sqltype.RelationColumn{Name: c.name, Type: typeOf(c.duck), List: listOf(c.duck)})
 		}
 	}
 	return r, nil

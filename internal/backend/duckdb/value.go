@@ -96,8 +96,24 @@ func convert(v any, want sqltype.Type) (sqltype.Value, error) {
 		if s, ok := v.(string); ok && want.IsEnum() {
 			return s, nil
 		}
+		if list, ok := v.([]any); ok && want.IsArray() {
+			return array(list, want)
+		}
 	}
 	return nil, fmt.Errorf("a Go %T cannot be read as %s", v, want)
+}
+
+// array is a list as an array of one dimension, from 1 on.
+func array(list []any, want sqltype.Type) (sqltype.Value, error) {
+	elem, _ := want.Elem()
+	out := &sqltype.Array{Dims: []int32{int32(len(list))}, Lower: []int32{1}, Values: make([]sqltype.Value, len(list))} //nolint:gosec // DuckDB's lists are shorter
+	for i, v := range list {
+		var err error
+		if out.Values[i], err = convert(v, elem); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 func integer(v any) (*big.Int, bool) {
