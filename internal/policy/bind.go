@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -14,15 +13,16 @@ import (
 // Bind checks the policy against the live schema (what the backend says of Relations()) and builds the catalogs. The error is
 // an *Error with everything that does not fit.
 //
-// Proof: claim: each row of a private table belongs to at most one unit, and which one follows from the row and, along the
-// declared path, from rows of that same unit. Induction from the unit's table, whose own column (1) is the unit. A child whose
+// Proof: claim: each row of a private table belongs to at most one unit of each of its kinds, and which one follows from the row and, along the
+// declared path of that kind, from rows of that same unit. For each kind: induction from the unit's table, whose own column (1) is the unit. A child whose
 // path pairs a column with the column by which its parent holds the unit (2) carries the unit's value itself. Any other child
 // is led by columns that contain a key of the parent which the database enforces (3), so at most one parent row matches
 // (NULL matches none), and the child's unit is that row's. A circle of paths has no root and was refused when the file was
 // read. (4) A foreign key of the database that leads a private table to a private table by another way than its path would
 // make its rows depend on a second unit: refused; one on the path's own columns names no other unit, because where it disagrees with
 // the unit's column, that column holds and the join along the path finds nothing. (5) So is a public table that refers to a private one. What the database does not
-// declare as a foreign key is the owner's word. Where the owner has said `also_unit`, the rows carry both units and no statement may read them; where `unprotected`, the second person is outside the promise.
+// declare as a foreign key is the owner's word. Where the owner has said `also_unit`, the rows carry both units: of two kinds, a way for each kind by which alone they reach it (6), statements may
+// read them as rows of both; of one kind (or by several ways) no statement may. Where `unprotected`, the second person is outside the promise.
 // Design sections 1 and 2.
 func (p *Policy) Bind(rels []sqltype.Relation) (*Catalogs, error) {
 	b := &binding{p: p, bound: map[*tableDecl]*boundTable{}}
@@ -48,10 +48,6 @@ func (b *binding) run(rels []sqltype.Relation) *Catalogs {
 		}
 	}
 	b.numberTables()
-	b.unitColumn()
-	for _, t := range p.tables {
-		b.resolve(t)
-	}
 	b.units()
 	for _, t := range p.tables {
 		if bt := b.bound[t]; bt != nil {
@@ -79,17 +75,30 @@ func (b *binding) run(rels []sqltype.Relation) *Catalogs {
 // binding is one Bind.
 type binding struct {
 	problems
-	p     *Policy
-	bound map[*tableDecl]*boundTable
+	p       *Policy
+	bound   map[*tableDecl]*boundTable
+	leadsTo map[*tableDecl][]int // how many ways a table has to units of each kind, up to 2
 }
 
 // boundTable is a listed table with its relation and the plan's table built from both.
 type boundTable struct {
-	decl     *tableDecl
-	rel      *sqltype.Relation
-	used     map[string]bool // columns on unit paths
-	table    *plan.Table
-	resolved bool
+	decl  *tableDecl
+	rel   *sqltype.Relation
+	used  map[string]bool // columns on unit paths
+	table *plan.Table
+	as    []*plan.Table // the table as rows of units of one kind each, by kind; nil: its rows belong to none of that kind
+	path  []*pathDecl   // and the ways there
+	asked []bool        // as is settled
+}
+
+// ways are the table as rows of one kind of units each.
+func (t *boundTable) ways() (out []*plan.Table) {
+	for _, as := range t.as {
+		if as != nil {
+			out = append(out, as)
+		}
+	}
+	return out
 }
 
 func (t *boundTable) columnIndex(name string) int {
@@ -137,7 +146,9 @@ func (b *binding) useColumns() {
 			}
 		}
 	}
-	use(b.p.unitTable, b.p.unitColumn.position, b.p.unitColumn.text)
+	for _, k := range b.p.kinds {
+		use(k.table, k.column.position, k.column.text)
+	}
 	for _, t := range b.p.tables {
 		for _, path := range t.paths() {
 			use(t, path.at, path.columns...)
@@ -216,7 +227,7 @@ func (b *binding) table(bt *boundTable) {
 		}
 	}
 	if !d.public {
-		t.Units = dp.Units{b.p.Unit}
+		t.Units = dp.Units{b.mainUnit(d)}
 		t.MaxRows = d.maxRows
 	}
 	b.frequencies(bt)
@@ -273,103 +284,5 @@ func (b *binding) declared(t *tableDecl, c *columnDecl, pc *plan.TableColumn) {
 	}
 	if c.hasValues && len(c.values) > 0 {
 		pc.Domain = &plan.Domain{Values: b.values(t, c, pc)}
-	}
-}
-
-// unitColumn settles the root of all paths (1).
-func (b *binding) unitColumn() {
-	bt := b.bound[b.p.unitTable]
-	if bt == nil {
-		return
-	}
-	bt.resolved = true
-	t := bt.table
-	if t.UnitCol = bt.columnIndex(b.p.unitColumn.text); t.UnitCol < 0 {
-		return
-	}
-	for _, k := range t.Keys {
-		if len(k) != 1 || k[0] != t.UnitCol {
-			continue
-		}
-		t.MaxRows = 1
-		if bt.decl.maxRows > 1 {
-			b.add(bt.decl.maxRowsAt, "table %s: max_rows_per_unit is 1, because %s is a key", bt.decl, b.p.unitColumn.text).hint("leave it out")
-		}
-	}
-}
-
-// resolve settles how a private table reaches the unit, parents first; circles were refused with the file.
-func (b *binding) resolve(d *tableDecl) *plan.Table {
-	bt := b.bound[d]
-	if bt == nil || d.public {
-		return nil
-	}
-	if bt.resolved || d.path == nil {
-		return bt.table
-	}
-	bt.resolved = true
-	parent := b.resolve(d.path.parent)
-	if parent == nil {
-		return bt.table
-	}
-	t, pt := bt.table, b.bound[d.path.parent]
-	path := &plan.UnitPath{Parent: parent}
-	for i, name := range d.path.columns {
-		c, pc := bt.columnIndex(name), pt.columnIndex(d.path.parentColumns[i])
-		if c < 0 || pc < 0 {
-			return bt.table // reported
-		}
-		if a, z := t.Columns[c].Type, parent.Columns[pc].Type; !sameFamily(a, z) {
-			b.add(d.path.at, "table %s: unit: %s is %s but %s.%s is %s", d, quoteName(name), a, d.path.parent, quoteName(d.path.parentColumns[i]), z)
-		}
-		path.Columns, path.ParentColumns = append(path.Columns, c), append(path.ParentColumns, pc)
-		if pc == parent.UnitCol {
-			t.UnitCol = c // (2)
-		}
-	}
-	t.Path = path
-	if t.UnitCol < 0 && !slices.ContainsFunc(parent.Keys, func(k []int) bool { return subset(k, path.ParentColumns) }) { // (3)
-		var cols []string
-		for _, n := range d.path.parentColumns {
-			cols = append(cols, quoteName(n))
-		}
-		b.add(d.path.at, "table %s: unit: no constraint of the database makes %s.%v unique, so a row could belong to several units", d, d.path.parent, cols).
-			hint("add a UNIQUE constraint, or give the child the unit's column too: (unit, key) -> %s.(unit, key)", d.path.parent)
-	}
-	return bt.table
-}
-
-func subset(a, of []int) bool {
-	return !slices.ContainsFunc(a, func(x int) bool { return !slices.Contains(of, x) })
-}
-
-// units settles to whom the rows of each private table belong: to the policy's unit, to those of also_unit, and to all of the
-// parent's.
-func (b *binding) units() {
-	done := map[*tableDecl]bool{}
-	var of func(d *tableDecl) dp.Units
-	of = func(d *tableDecl) dp.Units {
-		bt := b.bound[d]
-		if bt == nil || d.public {
-			return nil
-		}
-		if done[d] {
-			return bt.table.Units
-		}
-		done[d] = true
-		for _, path := range d.also {
-			bt.table.Units = append(bt.table.Units, dp.Unit(fmt.Sprintf("%s through %s", b.p.Unit, qualified(append([]string{d.name}, path.columns...)...))))
-		}
-		for _, path := range d.paths() {
-			for _, u := range of(path.parent) {
-				if !slices.Contains(bt.table.Units, u) {
-					bt.table.Units = append(bt.table.Units, u)
-				}
-			}
-		}
-		return bt.table.Units
-	}
-	for _, t := range b.p.tables {
-		of(t)
 	}
 }

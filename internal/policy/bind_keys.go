@@ -112,16 +112,32 @@ func (b *binding) holds(r *sqltype.Relation, schema, name string) bool {
 		slices.ContainsFunc(r.PartOf, same)
 }
 
-// sameWay reports that a foreign key leads where the table's own unit is: it pairs the unit's columns of both tables; or it
-// runs along the declared path, with its columns among the path's, or the path's among its own.
+// sameWay reports that a foreign key leads where the table's own units are, of each kind that its target has: it pairs the unit's columns of both tables; or it
+// runs along the declared path to that kind, with its columns among the path's, or the path's among its own.
 func (b *binding) sameWay(bt, target *boundTable, fk sqltype.RelationForeignKey) bool {
+	some := len(b.p.kinds) == 0
+	for kind, theirs := range target.as {
+		if theirs != nil {
+			if some = true; !b.sameWayOf(kind, bt, target, fk) {
+				return false
+			}
+		}
+	}
+	return some
+}
+
+func (b *binding) sameWayOf(kind int, bt, target *boundTable, fk sqltype.RelationForeignKey) bool {
 	key := pairs(fk.Columns, fk.RefColumns)
-	if own, theirs := bt.table.UnitCol, target.table.UnitCol; own >= 0 && theirs >= 0 {
-		if b.within([]pair{{bt.table.Columns[own].Name, target.rel.BaseColumn(target.table.Columns[theirs].Name)}}, key) {
+	t := bt.as[kind]
+	if t == nil {
+		return false
+	}
+	if own, theirs := t.UnitCol, target.as[kind].UnitCol; own >= 0 && theirs >= 0 {
+		if b.within([]pair{{t.Columns[own].Name, target.rel.BaseColumn(target.table.Columns[theirs].Name)}}, key) {
 			return true
 		}
 	}
-	p := bt.decl.path
+	p := bt.path[kind]
 	if p == nil || p.parent != target.decl {
 		return false
 	}

@@ -80,8 +80,10 @@ func (c *Catalogs) hash() string {
 	})
 	for _, t := range tables {
 		_, _ = fmt.Fprintf(h, "table %q %q public %t units %q unit %d max %d keys %v\n", t.Schema, t.Name, t.Public, t.Units, t.UnitCol, t.MaxRows, t.Keys)
-		if p := t.Path; p != nil {
-			_, _ = fmt.Fprintf(h, "path %v %q %q %v\n", p.Columns, p.Parent.Schema, p.Parent.Name, p.ParentColumns)
+		hashPath(h, t)
+		for _, of := range t.Of {
+			_, _ = fmt.Fprintf(h, "of %q unit %d max %d\n", of.Units, of.UnitCol, of.MaxRows)
+			hashPath(h, of)
 		}
 		for _, m := range t.MaxFrequency {
 			_, _ = fmt.Fprintf(h, "frequency %v %d\n", m.Columns, m.Most)
@@ -103,6 +105,12 @@ func (c *Catalogs) hash() string {
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+func hashPath(h io.Writer, t *plan.Table) {
+	if p := t.Path; p != nil {
+		_, _ = fmt.Fprintf(h, "path %v %q %q %v\n", p.Columns, p.Parent.Schema, p.Parent.Name, p.ParentColumns)
+	}
 }
 
 func hashDomain(h io.Writer, d *plan.Domain, t sqltype.Type) {
@@ -173,15 +181,21 @@ func (c *Catalogs) view(analyst string) (*view, error) {
 			col.Visible = col.Visible && (whole[d] || some[d][col.Name] || d.public && len(a.may) > 0)
 		}
 		copies[c.tables[d]] = &t
+		for _, of := range c.tables[d].Of {
+			own := *of
+			own.Columns, own.Whole = t.Columns, &t
+			copies[of] = &own
+		}
 	}
 	v := &view{defaultSchema: c.policy.defaultSchema()}
 	for _, d := range c.order {
 		t := copies[c.tables[d]]
-		if t.Path != nil {
-			p := *t.Path
-			p.Parent = copies[p.Parent]
-			t.Path = &p
+		t.Of = slices.Clone(t.Of)
+		for i, of := range t.Of {
+			t.Of[i] = copies[of]
+			copyPath(t.Of[i], copies)
 		}
+		copyPath(t, copies)
 		t.References = slices.Clone(t.References)
 		for i := range t.References {
 			t.References[i].Table = copies[t.References[i].Table]
@@ -196,6 +210,15 @@ func (c *Catalogs) view(analyst string) (*view, error) {
 		}
 	}
 	return v, nil
+}
+
+// copyPath leads a copy to a copy.
+func copyPath(t *plan.Table, copies map[*plan.Table]*plan.Table) {
+	if t.Path != nil {
+		p := *t.Path
+		p.Parent = copies[p.Parent]
+		t.Path = &p
+	}
 }
 
 // view is one analyst's catalog.

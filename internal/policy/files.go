@@ -71,8 +71,8 @@ func (p *Policy) FileTables() ([]FileTable, error) {
 
 // pathColumns are the columns of a table that ways to units need, listed or not.
 func (p *Policy) pathColumns(t *tableDecl) (out []string) {
-	if t == p.unitTable {
-		out = append(out, p.unitColumn.text)
+	if own := p.rootOf(t); own != nil {
+		out = append(out, own.column.text)
 	}
 	for _, of := range p.tables {
 		for _, path := range of.paths() {

@@ -93,7 +93,7 @@ func checkPlaces(t *testing.T, text string, err error) {
 
 func checkSound(t *testing.T, p *Policy) {
 	if !(p.Budget.Epsilon > 0) || !(p.Budget.Delta >= 0 && p.Budget.Delta <= maxDelta) || !(p.Query.Epsilon > 0) || !(p.Query.Epsilon <= p.Budget.Epsilon) ||
-		p.Query.Bounding == "" || p.Unit == "" || p.unitTable == nil || p.Dataset == "" {
+		p.Query.Bounding == "" || p.Unit == "" || len(p.kinds) == 0 || p.unitTable == nil || p.Dataset == "" {
 		t.Fatalf("an unsound policy was taken: %+v", p)
 	}
 	for _, a := range p.Analysts {
@@ -103,7 +103,7 @@ func checkSound(t *testing.T, p *Policy) {
 		}
 	}
 	for _, tab := range p.tables {
-		if !tab.public && tab != p.unitTable && tab.path == nil {
+		if !tab.public && p.rootOf(tab) == nil && tab.path == nil {
 			t.Fatalf("a private table without a unit was taken: %s", tab)
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
-
-	"github.com/dpsql/dpsql/internal/dp"
 )
 
 // Limits of what a policy can say. Beyond them a promise means nothing or a number is a slip of the pen.
@@ -56,7 +54,7 @@ type file struct {
 }
 
 func (f *file) policy(body ast.Node) {
-	var budget, query, analysts, unit, tables, ledger, roles, listen ast.Node
+	var budget, query, analysts, unit, units, tables, ledger, roles, listen ast.Node
 	keep := func(to *ast.Node) func(ast.Node) { return func(n ast.Node) { *to = n } }
 	p := f.p
 	p.Cache = Cache{TTL: defaultTTL, Scope: "data_set"}
@@ -70,7 +68,8 @@ func (f *file) policy(body ast.Node) {
 			}
 		}},
 		{name: "backend", required: true, read: f.backend},
-		{name: "unit", required: true, read: keep(&unit)},
+		{name: "unit", read: keep(&unit)},
+		{name: "units", read: keep(&units)},
 		{name: "tables", required: true, read: keep(&tables)},
 		{name: "budget", required: true, read: keep(&budget)},
 		{name: "query", read: keep(&query)},
@@ -123,9 +122,7 @@ func (f *file) policy(body ast.Node) {
 	if tables != nil {
 		f.tables(tables)
 	}
-	if unit != nil {
-		f.unit(unit)
-	}
+	f.unitKinds(body, unit, units)
 	for _, resolve := range f.later {
 		resolve()
 	}
@@ -228,28 +225,6 @@ func (f *file) backend(n ast.Node) {
 		if w, ok := f.text(e.value, "backend.settings."+e.key.text); ok {
 			b.Settings[e.key.text] = w.text
 		}
-	}
-}
-
-func (f *file) unit(n ast.Node) {
-	w, ok := f.text(n, "unit")
-	if !ok {
-		return
-	}
-	parts, err := parseDotted(w.text, 3)
-	if err != nil || len(parts) < 2 {
-		f.add(w.position, "unit must be table.column, not %q", clip(w.text))
-		return
-	}
-	table, column := parts[:len(parts)-1], parts[len(parts)-1]
-	t := f.find(table)
-	if t == nil {
-		f.unknownTable(w.position, "unit", table)
-		return
-	}
-	f.p.Unit, f.p.unitTable, f.p.unitColumn = dp.Unit(w.text), t, word{w.position, column}
-	if t.public {
-		f.add(w.position, "the unit's table %s is public", t)
 	}
 }
 

@@ -18,11 +18,15 @@ func (b *binding) unlistedPersons() {
 				continue
 			}
 			var own []string
-			if u := bt.table.UnitCol; u >= 0 {
-				own = append(own, bt.table.Columns[u].Name)
+			for _, as := range bt.ways() {
+				if u := as.UnitCol; u >= 0 {
+					own = append(own, as.Columns[u].Name)
+				}
 			}
-			if t.path != nil {
-				own = append(own, t.path.columns...)
+			for _, way := range bt.path {
+				if way != nil {
+					own = append(own, way.columns...)
+				}
 			}
 			for _, fk := range b.allForeignKeys(bt) {
 				if len(b.targets(fk)) == 0 {

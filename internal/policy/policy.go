@@ -35,9 +35,10 @@ type Policy struct {
 	Population uint64
 	Backend    Backend
 
-	Unit       dp.Unit // "patients.patient_id", as written
-	unitTable  *tableDecl
+	Unit       dp.Unit    // "patients.patient_id", as written; of several kinds all of them, for messages
+	unitTable  *tableDecl // the first kind's
 	unitColumn word
+	kinds      []unitDecl   // one, or those of units
 	tables     []*tableDecl // in the file's order
 
 	Budget   Budget
@@ -210,6 +211,23 @@ func (p *Policy) defaultSchema() string {
 		return "public"
 	}
 	return "main"
+}
+
+// unitDecl is one kind of units.
+type unitDecl struct {
+	unit   dp.Unit
+	table  *tableDecl
+	column word
+}
+
+// rootOf is the kind whose own table this is, or nil.
+func (p *Policy) rootOf(t *tableDecl) *unitDecl {
+	for i := range p.kinds {
+		if p.kinds[i].table == t {
+			return &p.kinds[i]
+		}
+	}
+	return nil
 }
 
 // tableDecl is one table of the file. schema is empty where the backend's default schema is meant.

@@ -185,6 +185,16 @@ func describeCatalog(t *testing.T, c *Catalogs, analyst string) string {
 			fmt.Fprintf(&b, " %v -> %s%v", p.Columns, p.Parent.Name, p.ParentColumns)
 		}
 		fmt.Fprintf(&b, " keys %v\n", tab.Keys)
+		for _, of := range tab.Of {
+			fmt.Fprintf(&b, "  of %s col %d max %d", of.Units[0], of.UnitCol, of.MaxRows)
+			for p := of.Path; p != nil; p = p.Parent.Path {
+				fmt.Fprintf(&b, " %v -> %s%v", p.Columns, p.Parent.Name, p.ParentColumns)
+			}
+			if of.Whole != tab || &of.Columns[0] != &tab.Columns[0] || tab.UnitCol != -1 || tab.Path != nil {
+				t.Errorf("%s as rows of %s is another table", tab.Name, of.Units[0])
+			}
+			b.WriteByte('\n')
+		}
 		for i, col := range tab.Columns {
 			fmt.Fprintf(&b, "  %d %s\n", i, describeColumn(col))
 		}

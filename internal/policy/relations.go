@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -109,11 +110,19 @@ func (b *binding) oneWayARow() {
 		r := bt.rel
 		of := sources(r)
 		owner := ""
-		switch {
-		case t == b.p.unitTable:
-			owner = "unit " + r.BaseColumn(b.p.unitColumn.text)
+		switch own := b.p.rootOf(t); {
+		case own != nil:
+			owner = "unit " + r.BaseColumn(own.column.text)
 		case t.path != nil:
 			owner = fmt.Sprint(bt.baseColumns(t.path.columns), t.path.parent, t.path.parentColumns)
+		}
+		if len(b.p.kinds) > 1 {
+			var others []string
+			for _, path := range t.also {
+				others = append(others, fmt.Sprint(bt.baseColumns(path.columns), path.parent, path.parentColumns))
+			}
+			slices.Sort(others)
+			owner = fmt.Sprint(owner, others)
 		}
 		for _, name := range of {
 			for _, other := range rows[name] {

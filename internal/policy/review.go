@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // Review is everything that can be said of a policy file at once: what Parse and Bind refuse, together, and what they take but
@@ -219,39 +220,49 @@ func (t *boundTable) inKey(column int) bool {
 }
 
 func (w *warnings) private(b *binding, bt *boundTable) {
-	t, p := bt.decl, b.p
-	if t == p.unitTable {
-		if c, ok := bt.rel.Column(p.unitColumn.text); ok && !c.NotNull {
-			w.add(p.unitColumn.position, "%s.%s can be NULL: rows without it belong to nobody and are in no answer", t, quoteName(c.Name))
+	for kind, as := range bt.as {
+		if as != nil {
+			w.privateOf(b, bt, kind, as)
+		}
+	}
+}
+
+// privateOf warns of a table as rows of one kind of units.
+func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Table) {
+	t, of := bt.decl, b.p.kinds[kind]
+	if t == of.table {
+		if c, ok := bt.rel.Column(of.column.text); ok && !c.NotNull {
+			w.add(of.column.position, "%s.%s can be NULL: rows without it belong to nobody and are in no answer", t, quoteName(c.Name))
 		}
 		return
 	}
-	if t.path == nil {
+	path := bt.path[kind]
+	if path == nil {
 		return
 	}
-	leads := t.path.columns
-	if own := bt.table.UnitCol; own >= 0 { // the row says itself whose it is
-		leads = []string{bt.table.Columns[own].Name}
+	leads := path.columns
+	if own := as.UnitCol; own >= 0 { // the row says itself whose it is
+		leads = []string{as.Columns[own].Name}
 	}
 	for _, name := range leads {
 		if c, ok := bt.rel.Column(name); ok && !c.NotNull {
-			w.add(t.path.at, "%s.%s can be NULL: rows without it belong to nobody and are in no answer", t, quoteName(name))
+			w.add(path.at, "%s.%s can be NULL: rows without it belong to nobody and are in no answer", t, quoteName(name))
 		}
 	}
 	enforced := false
 	for _, fk := range bt.rel.ForeignKeys {
 		for _, target := range b.targets(fk) {
-			enforced = enforced || target.decl == t.path.parent && b.sameWay(bt, target, fk)
+			enforced = enforced || target.decl == path.parent && (b.sameWay(bt, target, fk) || b.decided(bt, target, fk))
 		}
 	}
 	if !enforced {
-		w.add(t.path.at, "table %s: no foreign key enforces %s: rows that lead nowhere are in no answer", t, arrow(t.path.columns, t.path.parent, t.path.parentColumns))
+		w.add(path.at, "table %s: no foreign key enforces %s: rows that lead nowhere are in no answer", t, arrow(path.columns, path.parent, path.parentColumns))
 	}
-	if bt.table.UnitCol < 0 {
-		w.add(t.at, "table %s does not carry the unit's column: each statement joins the tables up to %s", t, p.unitTable).
+	if as.UnitCol < 0 {
+		w.add(t.at, "table %s does not carry the unit's column: each statement joins the tables up to %s", t, of.table).
 			hint("with the column in the table, and in its unit path, answers are faster and a distributed PostgreSQL can run them where the rows are")
 	}
-	unit := strings.ToLower(p.unitColumn.text)
+	unit := strings.ToLower(of.column.text)
 	for _, c := range bt.rel.Columns {
 		name := strings.ToLower(c.Name)
 		if (name == unit || strings.HasSuffix(name, "_"+unit)) && !bt.used[c.Name] && !t.unprotected && len(t.also) == 0 {
@@ -259,7 +270,7 @@ func (w *warnings) private(b *binding, bt *boundTable) {
 				continue
 			}
 			w.add(t.at, "table %s: column %s looks like a second way to a person", t, quoteName(c.Name)).
-				hint("if it is: also_unit: %s, or unprotected: true on the column", fmt.Sprintf("%s -> %s.%s", c.Name, p.unitTable, quoteName(p.unitColumn.text)))
+				hint("if it is: also_unit: %s, or unprotected: true on the column", fmt.Sprintf("%s -> %s.%s", c.Name, of.table, quoteName(of.column.text)))
 		}
 	}
 }

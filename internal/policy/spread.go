@@ -46,8 +46,10 @@ func (w *warnings) spread(bt *boundTable, s Spread, first *boundTable, group int
 	t := bt.decl
 	name := sqlText(sqlName(bt.rel))
 	unit := ""
-	if own := bt.table.UnitCol; own >= 0 {
-		unit = bt.table.Columns[own].Name
+	for _, as := range bt.ways() {
+		if own := as.UnitCol; own >= 0 && (unit == "" || as.Columns[own].Name == s.Column) { // of several kinds it may be cut by either's
+			unit = as.Columns[own].Name
+		}
 	}
 	switch {
 	case t.public && s.Copied, !t.public && unit == "" && !s.Cut: // of the second, schema says that it has no column to be cut by

@@ -346,15 +346,16 @@ func (f *file) pathTo(n ast.Node, what string) *pathDecl {
 	return &pathDecl{w.position, ref.columns, parent, ref.parentColumns}
 }
 
-// unitPaths checks that every private table reaches the unit's table, and that this one needs no path.
+// unitPaths checks that every private table reaches a unit's table, and that those need no path.
 func (f *file) unitPaths() {
 	root := f.p.unitTable
 	for _, t := range f.p.tables {
+		own := f.p.rootOf(t) != nil
 		switch {
 		case root == nil || t.public:
-		case t == root && t.path != nil:
+		case own && t.path != nil:
 			f.add(t.path.at, "table %s holds the unit itself: it needs no unit", t)
-		case t == root:
+		case own:
 		case t.path == nil && !t.pathGiven:
 			f.add(t.at, "table %s has neither unit nor public: true", t).
 				hint("say by which column its rows belong to somebody: unit: column -> %s", qualified(root.schema, root.name, f.p.unitColumn.text))

@@ -36,18 +36,37 @@ type Table struct {
 	References []Reference // the database's foreign keys to listed tables
 
 	// For private tables:
-	Units   dp.Units  // who its rows belong to (exactly one unit so far)
+	Units   dp.Units  // who its rows belong to: one unit of each kind; where Of is nil and there are several, of no kind that statements may read
 	UnitCol int       // its own column that holds the unit's value, or -1: reached through Path only
 	Path    *UnitPath // the foreign key by which the unit is reached; nil for the unit's own table
 	MaxRows uint64    // max_rows_per_unit; 0 = automatic. The unit's own table has 1 if the unit column is a key
 	// MaxFrequency says how many rows with one value of a key are kept in a join on it. Others are left out, so it need not hold in the data.
 	MaxFrequency []MaxFrequency
+
+	// Of a table whose rows belong to a unit of each of several kinds: the same table as rows of one kind, in the order of Units, whose Whole it is. UnitCol (-1), Path (nil) and MaxRows (0) say
+	// nothing of it then. Paths of these lead to tables as rows of that kind.
+	Of    []*Table
+	Whole *Table
 }
+
 
 // MaxFrequency is a cap on rows that agree in Columns, which are in ascending order.
 type MaxFrequency struct {
 	Columns []int
 	Most    uint64
+}
+
+// As is the table as rows of one kind of units: itself, or one of Of; nil where its rows belong to no unit of that kind.
+func (t *Table) As(u dp.Unit) *Table {
+	for i, of := range t.Of {
+		if t.Units[i] == u {
+			return of
+		}
+	}
+	if len(t.Units) == 1 && t.Units[0] == u {
+		return t
+	}
+	return nil
 }
 
 // Reference is a foreign key of the database, as the catalogs show it: no proof uses it.
