@@ -31,6 +31,7 @@ type Analysis struct {
 	// The rest is for Private statements.
 	Agg      *plan.Aggregate
 	Unit     dp.Unit
+	Pairs    *Pairs // rows belong to a unit of each of two kinds, and what is measured are flows between them (Body.UnitCol is 0); nil: of one kind
 	Body     *Body  // the aggregate's input, made ready: unit path joined, unit equalities added
 	MaxRows  uint64 // m: rows of one unit per group that count; 0: automatic
 	MaxWhy   string // where m comes from, for EXPLAIN
@@ -177,7 +178,7 @@ func (m *Measure) Clip(edge uint64) uint64 {
 	return clip
 }
 
-// Choice is an automatic bound: one of Edges, chosen by how many units have a partial beyond it.
+// Choice is an automatic bound: one of Edges, chosen by how many units have a partial beyond it, or as By says.
 type Choice struct {
 	By      ChooseBy // how
 	Index   int      // in Analysis.Choices

@@ -110,6 +110,8 @@ type analyzer struct {
 	several bool    // rows are of several units, which is allowed
 	smooth  *Choice // of the rows that one unit changes (Joined); nil: steady
 	steady  uint64  // that number, where nothing has to be measured
+
+	kinds []*analyzer // of rows of two units: for each of the kinds
 }
 
 func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts Options) *analyzer {
@@ -123,8 +125,12 @@ func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts O
 func (z *analyzer) run() error {
 	agg := z.pulled(z.out.Agg)
 	z.aggs, z.whole = agg.Aggs, true
-	if err := z.body(agg.Input); err != nil {
+	if pairs, err := z.pairs(agg.Input); err != nil {
 		return err
+	} else if !pairs {
+		if err := z.body(agg.Input); err != nil {
+			return err
+		}
 	}
 	if err := z.checkOwnerless(); err != nil { // (4)
 		return err
@@ -142,7 +148,7 @@ func (z *analyzer) run() error {
 	if err := z.measures(); err != nil { // (6), (9)
 		return err
 	}
-	if z.out.Joined == nil {
+	if z.out.Joined == nil && z.out.Pairs == nil {
 		z.follow()
 	}
 	z.settle()
@@ -190,7 +196,11 @@ func (z *analyzer) linkedBody() error {
 // check is the last line of (6), (7) and (9): nothing leaves that a mechanism could not take.
 func (z *analyzer) check() error {
 	a := z.out
-	if a.Unit == "" || a.Body == nil || (a.Body.UnitCol == 0) != (a.Joined != nil) {
+	if a.Pairs != nil {
+		if err := a.checkPairs(); err != nil {
+			return err
+		}
+	} else if a.Unit == "" || a.Body == nil || (a.Body.UnitCol == 0) != (a.Joined != nil) {
 		return sqlerr.New(sqlerr.Internal, "the statement has no unit")
 	}
 	if !a.Groups.Public && z.opts.DeltaZero {

@@ -72,8 +72,10 @@ func analyze(sql string, opts sensitivity.Options) (*sensitivity.Analysis, error
 	return sensitivity.Analyze(context.Background(), q, opts)
 }
 
-func bound(sql string) (*plan.Query, error) {
-	cat, err := neighbour.ParseCatalog(neighbour.Clinic + bills + stops)
+func bound(sql string) (*plan.Query, error) { return boundIn(neighbour.Clinic+bills+stops, sql) }
+
+func boundIn(catalog, sql string) (*plan.Query, error) {
+	cat, err := neighbour.ParseCatalog(catalog)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +84,11 @@ func bound(sql string) (*plan.Query, error) {
 
 // divided is a statement's program, its stages analysed.
 func divided(sql string, opts sensitivity.Options) (*sensitivity.Program, []*sensitivity.Analysis, error) {
-	q, err := bound(sql)
+	return dividedIn(neighbour.Clinic+bills+stops, sql, opts)
+}
+
+func dividedIn(catalog, sql string, opts sensitivity.Options) (*sensitivity.Program, []*sensitivity.Analysis, error) {
+	q, err := boundIn(catalog, sql)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -142,9 +148,13 @@ func describeProgram(p *sensitivity.Program, list []*sensitivity.Analysis) strin
 func TestAnalyze(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			opts := options()
+			opts, catalog := options(), neighbour.Clinic+bills+stops
 			for _, a := range d.CmdArgs {
 				switch a.Key {
+				case "shop":
+					catalog = neighbour.Shop
+				case "people":
+					opts.CountPeople = true
 				case "groups":
 					if opts.ChooseGroups = a.Vals[0] == "auto"; !opts.ChooseGroups {
 						d.ScanArgs(t, a.Key, &opts.MaxGroups)
@@ -171,7 +181,7 @@ func TestAnalyze(t *testing.T) {
 					t.Fatalf("%s: no option is called %s", d.Pos, a.Key)
 				}
 			}
-			p, list, err := divided(d.Input, opts)
+			p, list, err := dividedIn(catalog, d.Input, opts)
 			if want := d.Cmd == "refused"; (err != nil) != want {
 				t.Errorf("%s: %s: %v", d.Pos, d.Cmd, err)
 			}

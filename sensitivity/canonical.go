@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -66,7 +67,14 @@ func normalOf(a *Analysis, args []sqltype.Value) *normal {
 
 // unit names the unit's column: of those that conditions make equal to it, and that have it in one form, the one of the first text.
 func (n *normal) unit() string {
-	same := []plan.Scalar{n.column(n.a.Body.UnitCol)}
+	if p := n.a.Pairs; p != nil {
+		return fmt.Sprintf("flow between %s and %s", n.unitOf(p.Units[0], p.Cols[0]), n.unitOf(p.Units[1], p.Cols[1]))
+	}
+	return n.unitOf(n.a.Unit, n.a.Body.UnitCol)
+}
+
+func (n *normal) unitOf(u dp.Unit, col plan.ColID) string {
+	same := []plan.Scalar{n.column(col)}
 	for i := 0; i < len(same); i++ {
 		for _, c := range n.rows.Conds {
 			x, ok := c.X.(*plan.Call)
@@ -88,7 +96,7 @@ func (n *normal) unit() string {
 	for i, x := range same {
 		texts[i] = n.Scalar(x)
 	}
-	return fmt.Sprintf("%s %s", n.a.Unit, slices.Min(texts))
+	return fmt.Sprintf("%s %s", u, slices.Min(texts))
 }
 
 func (n *normal) column(id plan.ColID) plan.Scalar {

@@ -37,17 +37,19 @@ func Explain(analysis *Analysis, bounds Bounds) []Line {
 	if a.Joined != nil {
 		return append(lines, a.joinedLines()...)
 	}
-	if by := a.visibleName(a.Body.UnitCol); by != "" {
-		say("Unit", "%s", by)
+	if a.Pairs != nil {
+		say("Units", "%s and %s: a row belongs to one of each", a.unitName(a.Pairs.Cols[0]), a.unitName(a.Pairs.Cols[1]))
 	} else {
-		say("Unit", "the privacy unit, by a column that you may not see")
+		say("Unit", "%s", a.unitName(a.Body.UnitCol))
 	}
 	if s := a.Split; s.Salt != "" && s.Rest {
 		say("Part of the units", "all but the %g that a model was trained on, by a keyed hash", s.Fraction)
 	} else if s.Salt != "" {
 		say("Part of the units", "the %g that a model was trained on, by a keyed hash", s.Fraction)
 	}
-	if len(a.Choices) == 0 && a.MaxRows == 0 {
+	if a.Pairs != nil {
+		say("Rows of a unit", "any number; what is measured is the largest flow between the units in which none passes more than a cap, which is chosen")
+	} else if len(a.Choices) == 0 && a.MaxRows == 0 {
 		say("Rows of a unit", "any number")
 	} else if a.MaxRows > 0 {
 		say("Rows of a unit", "at most %d in a group (%s)", a.MaxRows, a.MaxWhy)
@@ -81,6 +83,14 @@ func Explain(analysis *Analysis, bounds Bounds) []Line {
 		say(fmt.Sprintf("Measure %d", i+1), "%s", a.measureLine(m))
 	}
 	return lines
+}
+
+// unitName is the unit's column, where the analyst may see it.
+func (a *Analysis) unitName(id plan.ColID) string {
+	if by := a.visibleName(id); by != "" {
+		return by
+	}
+	return "the privacy unit, by a column that you may not see"
 }
 
 // visibleName is a stored column's "table.column"; "" where the analyst may not see it.
@@ -152,6 +162,9 @@ func (a told) partLine(m Measure) string {
 			what = m.Pick.line()
 		}
 		what += a.filterText(m)
+		if a.Pairs != nil {
+			return fmt.Sprintf("%s, as a flow in which a unit passes at most what choice %d gives (%s)", what, m.Bound.Index+1, a.span(m.Bound))
+		}
 		if m.Bound != nil {
 			return fmt.Sprintf("%s; a unit counts at most what choice %d gives (%s)", what, m.Bound.Index+1, a.span(m.Bound))
 		}
@@ -183,6 +196,8 @@ func (a told) partLine(m Measure) string {
 		line += fmt.Sprintf("; of a unit's more than %d rows %d times their mean", m.Rows, m.Rows)
 	}
 	switch {
+	case a.Pairs != nil:
+		return line + fmt.Sprintf(", as a flow in which a unit passes at most what choice %d gives (%s)", m.Bound.Index+1, a.span(m.Bound))
 	case m.Bound != nil && m.Kind == CentredSum:
 		return line + fmt.Sprintf("; a unit's part is clamped to +-%s times choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
 	case m.Bound != nil:

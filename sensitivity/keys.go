@@ -47,6 +47,9 @@ func (z *analyzer) groups() error {
 	if a.Groups.Public {
 		a.Groups.Count = count
 	}
+	if a.Pairs != nil {
+		return z.pairGroups()
+	}
 	z.limit()
 	return nil
 }
@@ -123,6 +126,12 @@ func (z *analyzer) unknownGroups() error {
 // it is of a private scan with one row a unit, never padded; or of a public one never padded, one of whose keys is made of such columns (columnOfUnit).
 func (z *analyzer) ofUnit(x plan.Scalar) bool {
 	ok := true
+	for _, in := range z.kinds { // of rows of two units: each of them does
+		ok = ok && in.ofUnit(x)
+	}
+	if z.kinds != nil {
+		return ok
+	}
 	z.leaves(x, func(id plan.ColID) { ok = ok && z.columnOfUnit(id, map[*scanInfo]bool{}) })
 	return ok
 }

@@ -17,6 +17,9 @@ func (z *analyzer) measures() error {
 	a := z.out
 	averaged := map[string]bool{}
 	for _, g := range z.aggs {
+		if a.Pairs != nil { // a centred sum has negative parts
+			break
+		}
 		if _, ok := statistics[g.Fn]; g.Fn == plan.Avg && !g.Distinct || ok && len(g.More) == 0 {
 			averaged[z.averageText(z.exactly(g))] = true
 		}
@@ -123,12 +126,12 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 			f.Count, f.Sum, err = z.pair(g)
 		} else {
 			f.Kind = IsSum
-			if f.Sum, err = z.measure(Measure{Kind: SumValues, Arg: g.Arg}, g); err == nil {
+			if f.Sum, err = z.measure(Measure{Kind: SumValues, Arg: g.Arg}, g); err == nil && z.out.Pairs == nil {
 				z.paired(f.Sum, g)
 			}
 		}
 	case plan.Avg:
-		if f.Kind = IsAvg; !z.bounded(g) {
+		if f.Kind = IsAvg; !z.bounded(g) || z.out.Pairs != nil {
 			f.Kind = IsRatio
 			if f.Sum, err = z.measure(Measure{Kind: SumValues, Arg: g.Arg}, g); err == nil {
 				f.Count, err = z.countValues(g)
@@ -219,6 +222,9 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 		return z.boundRow(m, g)
 	}
 	m.Grid, m.Factor = decimal.NewFromInt(1), 1
+	if z.out.Pairs != nil {
+		return z.pairBound(m, g)
+	}
 	switch m.Kind {
 	case Units, SomeUnits:
 		m.Hi, m.PerGroup = 1, 1

@@ -128,19 +128,20 @@ func (c *Catalog) tableOptions(t *plan.Table, opts []string) error {
 				m.Columns = append(m.Columns, columnIndex(t, col))
 			}
 			t.MaxFrequency = append(t.MaxFrequency, m)
+		case "kind":
+			t.Units = dp.Units{dp.Unit(value)}
 		case "path":
-			from, to, _ := strings.Cut(value, "->")
-			parent, cols, _ := strings.Cut(to, ".")
-			p, ok := c.byName[parent]
-			if !ok {
-				return fmt.Errorf("neighbour: no table %q", parent)
+			var err error
+			if t.Path, err = c.path(t, value); err != nil {
+				return err
 			}
-			t.Path = &plan.UnitPath{Parent: p}
-			for _, n := range strings.Split(from, ",") {
-				t.Path.Columns = append(t.Path.Columns, columnIndex(t, n))
+			if t.Units == nil {
+				t.Units = t.Path.Parent.Units
 			}
-			for _, n := range strings.Split(cols, ",") {
-				t.Path.ParentColumns = append(t.Path.ParentColumns, columnIndex(p, n))
+			asParent(t)
+		case "also":
+			if err := c.also(t, value); err != nil {
+				return err
 			}
 		default:
 			return fmt.Errorf("neighbour: option %q of table %s", o, t.Name)
@@ -150,6 +151,61 @@ func (c *Catalog) tableOptions(t *plan.Table, opts []string) error {
 		t.Units = dp.Units{"patients.patient_id"}
 	}
 	return nil
+}
+
+func (c *Catalog) path(t *plan.Table, value string) (*plan.UnitPath, error) {
+	from, to, _ := strings.Cut(value, "->")
+	parent, cols, _ := strings.Cut(to, ".")
+	p, ok := c.byName[parent]
+	if !ok {
+		return nil, fmt.Errorf("neighbour: no table %q", parent)
+	}
+	path := &plan.UnitPath{Parent: p}
+	for _, n := range strings.Split(from, ",") {
+		path.Columns = append(path.Columns, columnIndex(t, n))
+	}
+	for _, n := range strings.Split(cols, ",") {
+		path.ParentColumns = append(path.ParentColumns, columnIndex(p, n))
+	}
+	return path, nil
+}
+
+// also gives a table, whose options before say its way to one kind of units, a way to another one.
+func (c *Catalog) also(t *plan.Table, value string) error {
+	path, err := c.path(t, value)
+	if err != nil {
+		return err
+	}
+	one, other := *t, *t
+	other.Units, other.Path, other.UnitCol = path.Parent.Units, path, ownUnit(path)
+	one.Whole, other.Whole = t, t
+	t.Units = dp.Units{one.Units[0], other.Units[0]}
+	t.Of, t.Path, t.UnitCol = []*plan.Table{&one, &other}, nil, -1
+	return nil
+}
+
+// ownUnit is the column that holds the unit's value as the parent has it, or -1.
+func ownUnit(path *plan.UnitPath) int {
+	for i, pc := range path.ParentColumns {
+		if pc == path.Parent.UnitCol {
+			return path.Columns[i]
+		}
+	}
+	return -1
+}
+
+// asParent gives the child of a table of two kinds a way to each, by the same path.
+func asParent(t *plan.Table) {
+	for _, of := range t.Path.Parent.Of {
+		own, path := *t, *t.Path
+		path.Parent = of
+		own.Units, own.Path, own.Whole = of.Units, &path, t
+		own.UnitCol = ownUnit(&path)
+		t.Of = append(t.Of, &own)
+	}
+	if t.Of != nil {
+		t.Path, t.UnitCol = nil, -1
+	}
 }
 
 func columnIndex(t *plan.Table, name string) int {

@@ -49,7 +49,6 @@ type Table struct {
 	Whole *Table
 }
 
-
 // MaxFrequency is a cap on rows that agree in Columns, which are in ascending order.
 type MaxFrequency struct {
 	Columns []int

@@ -1,0 +1,299 @@
+package sensitivity
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Pairs are the units of a statement whose rows belong to a unit of each of two kinds: a customer and a supplier.
+type Pairs struct {
+	Units [2]dp.Unit
+	Cols  [2]plan.ColID // rows where one of them is NULL are dropped
+}
+
+// BySparse goes up the edges, which double, and stops at the first of which a flow at an edge is hardly more than at half of it.
+const BySparse ChooseBy = "sparse"
+
+// kindsOf are the kinds of units of all private rows that a relation reads, its subqueries' too; false: rows of a table may belong to several units of one kind.
+func kindsOf(r plan.Rel) (units dp.Units, clean bool) {
+	clean = true
+	plan.VisitRels(r, func(r plan.Rel) bool {
+		if s, ok := r.(*plan.Scan); ok && s.Table != nil && !s.Table.Public {
+			clean = clean && (len(s.Table.Units) == 1 || len(s.Table.Of) == len(s.Table.Units))
+			for _, u := range s.Table.Units {
+				if !slices.Contains(units, u) {
+					units = append(units, u)
+				}
+			}
+		}
+		return true
+	})
+	slices.Sort(units)
+	return units, clean
+}
+
+// pairs analyses a statement over rows of two units each; false: it is not one.
+//
+// Proof: claim: for databases that differ in all rows of one unit of either kind, in all tables, the multisets of rows that are aggregated differ in exactly rows of that unit, and each row belongs to one unit of each kind, whose values Pairs.Cols hold.
+// (a) Only scans, filters, projections, inner joins, and left joins with public relations on the padded side stand below the aggregate, without subqueries that read private rows (pairRel): so a row is there if and only if the stored rows are that it is
+// made of, one of each private scan, and its conditions, which read nothing else that is private, hold. (b) For each kind all scans whose tables have it belong to one unit of that kind in every row (link, run on the tables as rows of that kind: (3)), and the scans that a
+// way to the unit adds are held against the other kind in turn, as their tables have it too. A stored row that belongs to the unit is in no row but the unit's, and a row of the unit has such a one; so without the unit exactly its rows are gone. (c) Rows where one of the units is NULL
+// are dropped (sqlgen.Pairs). (d) The measures are sums of integers of single rows, not negative and clamped row by row (Measure.Single), added by pair of units, in groups that follow from the row alone and are public: the weights of a bipartite graph, of which a unit more or less is a node
+// with its edges. The sum itself is bounded by nothing; what is released is its flow at a cap t, which a unit changes by at most t in each of at most Limit.PerUnit groups (flow.Graph.Value, (a)). Limit.PerUnit is the larger of what (7) says for either kind.
+func (z *analyzer) pairs(input plan.Rel) (bool, error) {
+	units, clean := kindsOf(input)
+	if len(units) < 2 {
+		return false, nil
+	}
+	pos := z.out.Agg.Pos
+	switch {
+	case !clean: // collectScan names the table
+		return false, nil
+	case len(units) > 2:
+		return true, sqlerr.New(sqlerr.PrivateShape, "rows that belong to units of %d kinds are not supported", len(units)).At(pos).WithHint("Join tables of two kinds of units at most.")
+	case z.opts.Split.Salt != "":
+		return true, sqlerr.New(sqlerr.PrivateShape, "rows that belong to units of two kinds cannot be split by one of them").At(pos)
+	}
+	if err := z.pairRel(input); err != nil { // (a)
+		return true, err
+	}
+	if err := z.pairAggregates(); err != nil {
+		return true, err
+	}
+	rel, err := z.derive(input)
+	if err != nil {
+		return true, err
+	}
+	p := &Pairs{Units: [2]dp.Unit(units)}
+	for k, u := range units { // (b)
+		in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: rel, Pos: pos}, z.opts)
+		in.out.Query, in.linked = z.out.Query, z.linked
+		if rel, err = in.ofKind(rel, u); err != nil {
+			return true, err
+		}
+		p.Cols[k] = in.out.Body.UnitCol
+		z.kinds = append(z.kinds, in)
+	}
+	z.out.Pairs, z.out.Unit = p, units[0]+", "+units[1]
+	z.input = asTables(rel, storedTable)
+	z.out.Body = &Body{Rel: z.input, Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}
+	return true, z.collect(z.input, z.newBlock(nil, nil))
+}
+
+// ofKind links the scans of one kind, and gives the relation with what its ways to the unit add.
+func (z *analyzer) ofKind(r plan.Rel, u dp.Unit) (plan.Rel, error) {
+	z.input = asTables(r, func(t *plan.Table) *plan.Table {
+		t = storedTable(t)
+		if of := t.As(u); of != nil {
+			return of
+		} else if t.Public {
+			return t
+		}
+		other := *t // of the other kind: nobody of this one
+		other.Public, other.Units, other.Of, other.Path, other.UnitCol, other.Whole = true, nil, nil, nil, -1, t
+		return &other
+	})
+	if err := z.collect(z.input, z.newBlock(nil, nil)); err != nil {
+		return nil, err
+	}
+	if err := z.link(); err != nil {
+		return nil, err
+	}
+	if err := z.buildBody(); err != nil {
+		return nil, err
+	}
+	return z.out.Body.Rel, nil
+}
+
+// storedTable is a table as it is stored.
+func storedTable(t *plan.Table) *plan.Table {
+	if t.Whole != nil {
+		return t.Whole
+	}
+	return t
+}
+
+// asTables is a relation that pairRel accepts, and that derive left, over other tables in its scans.
+func asTables(r plan.Rel, as func(*plan.Table) *plan.Table) plan.Rel {
+	switch n := r.(type) {
+	case *plan.Scan:
+		s := *n
+		s.Table = as(n.Table)
+		return &s
+	case *plan.Filter:
+		return &plan.Filter{Input: asTables(n.Input, as), Cond: n.Cond}
+	case *plan.Project:
+		return &plan.Project{Input: asTables(n.Input, as), Items: n.Items}
+	case *plan.Join:
+		j := *n
+		j.Left, j.Right = asTables(n.Left, as), asTables(n.Right, as)
+		return &j
+	}
+	return r
+}
+
+// pairRel refuses what may not stand below the aggregate (a).
+func (z *analyzer) pairRel(r plan.Rel) error {
+	if !touchesPrivate(r) {
+		return nil
+	}
+	for _, x := range plan.Scalars(r) {
+		at := -1
+		if x != nil {
+			plan.VisitQueries(x, func(s *plan.Subquery) bool {
+				if touchesPrivate(s.Query) {
+					at = s.Pos
+				}
+				return at < 0
+			})
+		}
+		if at >= 0 {
+			return twoUnits("a subquery that reads private rows", at).WithHint("Join its table instead, on the units of each kind.")
+		}
+	}
+	switch n := r.(type) {
+	case *plan.Scan:
+		if n.Rows != nil {
+			return twoUnits("a derived table", n.Pos)
+		}
+		return nil
+	case *plan.Filter:
+		return z.pairRel(n.Input)
+	case *plan.Project:
+		return z.pairRel(n.Input)
+	case *plan.Join:
+		switch {
+		case n.Kind != plan.InnerJoin && touchesPrivate(n.Right), n.Kind == plan.FullJoin:
+			return twoUnits("an outer join with private rows on the padded side", n.Pos).
+				WithHint("Use an inner join: whether a row is padded would depend on units of the other kind.")
+		case n.Lateral && len(plan.Free(n.Right)) > 0:
+			return twoUnits("LATERAL", n.Pos)
+		}
+		if err := z.pairRel(n.Left); err != nil {
+			return err
+		}
+		return z.pairRel(n.Right)
+	}
+	return twoUnits("a derived table that aggregates, sorts or puts together private rows", z.out.Agg.Pos).
+		WithHint("Join the tables themselves, and aggregate once.")
+}
+
+func twoUnits(what string, pos int) *sqlerr.Error {
+	return sqlerr.New(sqlerr.PrivateShape, "%s is not supported where rows belong to units of two kinds", what).At(pos)
+}
+
+// pairAggregates refuses what no flow answers.
+func (z *analyzer) pairAggregates() error {
+	for _, g := range z.aggs {
+		name := string(g.Fn)
+		switch {
+		case g.Distinct && g.Fn != plan.Min && g.Fn != plan.Max:
+			name += "(DISTINCT ...)"
+		case g.Fn == plan.CountRows, g.Fn == plan.Count, g.Fn == plan.Sum, g.Fn == plan.Avg:
+			continue
+		}
+		return twoUnits(name, g.Pos).WithHint("COUNT, SUM and AVG of values that are not negative are there: of rows of two people each a maximum flow is measured.")
+	}
+	return nil
+}
+
+// pairGroups bounds the groups of one unit, of whichever kind: where keys do not depend on it, it may be in all.
+func (z *analyzer) pairGroups() error {
+	a := z.out
+	if !a.Groups.Public {
+		err := twoUnits("GROUP BY of unknown groups", a.Agg.Pos)
+		for _, k := range a.Keys {
+			if s := z.owner[z.base(k.Col)]; !k.Public && s != nil {
+				return err.WithHint("Group by columns with public values; the owner can declare values: for %s in the policy.", s.column(slices.Index(s.scan.Columns, z.base(k.Col))))
+			}
+		}
+		return err.WithHint("Group by columns whose values: the policy declares, by columns of public tables, or by CASE with constants.")
+	}
+	if z.opts.CountPeople && len(a.Keys) > 0 {
+		return twoUnits("GROUP BY beside min_people", a.Agg.Pos).WithHint("Ask without GROUP BY: the policy hides groups of few people, who are not counted here.")
+	}
+	a.Limit = GroupLimit{PerUnit: 1, Why: "the units of both kinds determine the group"}
+	if len(a.Keys) == 0 {
+		a.Limit.Why = "one group"
+	}
+	for _, in := range z.kinds {
+		per := uint64(1)
+		var names []string
+		for i := range a.Groups.Sources {
+			s := &a.Groups.Sources[i]
+			if slices.ContainsFunc(s.Keys, func(k int) bool { return !in.ofUnit(&plan.Col{ID: a.Keys[k].Col, T: a.Keys[k].Type}) }) {
+				s.Counts = true
+				per = mul(per, uint64(max(1, len(s.Tuples))))
+				names = append(names, fmt.Sprintf("%d from %s", len(s.Tuples), s.Why))
+			}
+		}
+		if per > a.Limit.PerUnit || len(names) > 0 && per == 1 {
+			a.Limit.PerUnit, a.Limit.Why = per, "no cap: groups of a unit are at most "+strings.Join(names, " x ")
+		}
+	}
+	return nil
+}
+
+// pairBound gives a measure the edges that its flow's cap is chosen among: each twice the one before, as flows are compared at a cap and at twice that (BySparse). Those of sums begin where a cap is a small part of one row's value.
+func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
+	row := uint64(1)
+	last := uint64(mostRows)
+	if m.Kind == SumValues {
+		iv, narrow := z.filtered(m.Arg, m.Filter)
+		switch {
+		case iv == nil:
+			return z.noRange(m.Arg, g)
+		case iv.Lo.IsNegative():
+			return twoUnits("a sum of values that may be negative", g.Pos).
+				WithHint("Take a part that is not: greatest(x, 0), or the distance from the range's lower end. The flow that bounds what a unit adds has no negative part.")
+		case !z.rowRange(m, iv, narrow) || m.RowLo < 0:
+			return tooWide().At(g.Pos)
+		}
+		row = max(1, uint64(m.RowHi))
+		if hi, lo := bits.Mul64(row, mostRows); hi != 0 || lo > mostSteps {
+			last = mostSteps
+		} else {
+			last = lo
+		}
+	} else {
+		m.RowHi = 1
+	}
+	if row > mostSteps {
+		return tooWide().At(g.Pos)
+	}
+	first := uint64(2)
+	for first < row/fineParts {
+		first *= 2
+	}
+	m.Bound = &Choice{By: BySparse}
+	for e := first; e <= last; e *= 2 {
+		m.Bound.Edges = append(m.Bound.Edges, e)
+	}
+	if m.Bound.Edges = m.fitting(m.Bound.Edges); len(m.Bound.Edges) == 0 {
+		return tooWide().At(g.Pos)
+	}
+	m.Single = true
+	m.atLast()
+	return nil
+}
+
+// checkPairs is check's last line for flows.
+func (a *Analysis) checkPairs() error {
+	bad := a.Body == nil || a.Body.UnitCol != 0 || a.Pairs.Cols[0] == 0 || a.Pairs.Cols[1] == 0 || a.Pairs.Cols[0] == a.Pairs.Cols[1] || !a.Groups.Public || a.Limit.Capped || a.Limit.L2 || a.Limit.Cap != nil || a.People >= 0
+	for _, m := range a.Measures {
+		bad = bad || m.Bound == nil || m.Bound.By != BySparse || !m.Single || m.Follows || m.RowLo < 0 || m.Lo < 0 || m.Factor != 1 || m.Fine != 1 || m.Kind != CountRows && m.Kind != CountValues && m.Kind != SumValues
+		for i, e := range m.Bound.Edges {
+			bad = bad || e&(e-1) != 0 || e < 2 || i > 0 && e != 2*m.Bound.Edges[i-1]
+		}
+	}
+	if bad || len(a.Choices) != len(a.Measures) {
+		return sqlerr.New(sqlerr.Internal, "rows of two units are not bounded")
+	}
+	return nil
+}
