@@ -27,12 +27,15 @@ func Private(a *sensitivity.Analysis, d funcs.Dialect, seed int64) (*Statement, 
 	if a.Joined != nil {
 		return ofJoined(a, d, seed, (*private).rowTotals)
 	}
+	if a.Pairs != nil {
+		return ofPairs(a, d, seed)
+	}
 	return printed(a, d, seed, (*private).statement)
 }
 
 // printed is a statement over rows of one unit each.
 func printed(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement func(*private) *Statement) (*Statement, error) {
-	if a.Class != sensitivity.Private || a.Body == nil || a.Body.UnitCol == 0 || a.Limit.PerUnit == 0 || a.Joined != nil {
+	if a.Class != sensitivity.Private || a.Body == nil || a.Body.UnitCol == 0 || a.Limit.PerUnit == 0 || a.Joined != nil || a.Pairs != nil {
 		return nil, internalError("the analysis of a private statement is not complete")
 	}
 	return prepared(a, d, seed, statement)
@@ -67,13 +70,18 @@ type private struct {
 	unit string
 	keys []string // canonical
 
+	units []string // of pairs, canonical
+
 	list  []string          // columns of the inner level
 	names map[string]string // their names by text
 }
 
 func (w *private) prepare() {
 	w.f = w.build(w.a.Body.Rel)
-	if w.a.Joined == nil {
+	switch {
+	case w.a.Pairs != nil:
+		w.pairUnits()
+	case w.a.Joined == nil:
 		unit := w.f.column(w.printer, w.a.Body.UnitCol, stored)
 		w.unit = w.binary(unit, w.a.Query.Columns[w.a.Body.UnitCol].Type)
 		w.f.where = append([]string{unit + " IS NOT NULL"}, w.f.where...) // (1)
