@@ -287,7 +287,11 @@ func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
 func (a *Analysis) checkPairs() error {
 	bad := a.Body == nil || a.Body.UnitCol != 0 || a.Pairs.Cols[0] == 0 || a.Pairs.Cols[1] == 0 || a.Pairs.Cols[0] == a.Pairs.Cols[1] || !a.Groups.Public || a.Limit.Capped || a.Limit.L2 || a.Limit.Cap != nil || a.People >= 0
 	for _, m := range a.Measures {
-		bad = bad || m.Bound == nil || m.Bound.By != BySparse || !m.Single || m.Follows || m.RowLo < 0 || m.Lo < 0 || m.Factor != 1 || m.Fine != 1 || m.Kind != CountRows && m.Kind != CountValues && m.Kind != SumValues
+		if m.Bound == nil {
+			bad = true
+			break
+		}
+		bad = bad || m.Bound.By != BySparse || !m.Single || m.Follows || m.RowLo < 0 || m.Lo < 0 || m.Factor != 1 || m.Fine != 1 || m.Kind != CountRows && m.Kind != CountValues && m.Kind != SumValues
 		for i, e := range m.Bound.Edges {
 			bad = bad || e&(e-1) != 0 || e < 2 || i > 0 && e != 2*m.Bound.Edges[i-1]
 		}

@@ -51,9 +51,18 @@ func (w *private) pairs() *Statement {
 	}
 	for i, m := range w.a.Measures {
 		c := w.columns(i, m, func(text string) string { return text })
-		put(RoleMeasure, i, sqltype.Int8, fmt.Sprintf("m%d", i+1), w.big("COALESCE("+w.partial(m, c, 0)+", 0)"))
+		put(RoleMeasure, i, sqltype.Int8, fmt.Sprintf("m%d", i+1), w.pairWeight(m, c))
 	}
 	st.SQL = "SELECT " + strings.Join(out, ", ") + w.f.clause() + " GROUP BY " + strings.Join(group, ", ")
 	st.Args = w.args
 	return st
+}
+
+// pairWeight is what a pair's rows add up to. NULL is tested for before the clamp, since least(NULL, 10) is 10.
+func (w *private) pairWeight(m sensitivity.Measure, c columns) string {
+	x := c.count
+	if m.Kind == sensitivity.SumValues {
+		x = "COALESCE(" + w.wide(steps(c)) + ", 0)"
+	}
+	return w.big(fmt.Sprintf("LEAST(GREATEST(%s, 0), %d)", x, m.Hi))
 }

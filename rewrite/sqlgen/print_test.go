@@ -31,6 +31,8 @@ func TestPrint(t *testing.T) {
 				switch d.Cmd {
 				case "private":
 					st, err = sqlgen.Private(analyze(t, d.Input, inside, groups), dialect, 42)
+				case "pairs":
+					st, err = sqlgen.Private(analyzeShop(t, d.Input), dialect, 42)
 				case "leaves":
 					a := analyze(t, d.Input, inside, groups)
 					st, err = sqlgen.TreeLeaves(a, dialect, 0, sqlgen.Kept{Rows: a.Measures[0].PerGroup, Groups: a.Limit.PerUnit}, 42)
