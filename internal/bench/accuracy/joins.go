@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/backend/duckdb"
+	"github.com/dpsql/dpsql/internal/bench/baseline"
+	"github.com/dpsql/dpsql/internal/bench/tpc"
+	"github.com/dpsql/dpsql/internal/engine/flow"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+)
+
+// joined is a question of the second table: over TPC-H at SF 1 on DuckDB, whose unit is not the customer alone, or that joins rows off it.
+type joined struct {
+	id, title, unit   string
+	policy            string // what stands between the backend and the budget
+	tables            string // that the analyst may read
+	settings          map[string]string
+	epsilon, delta    float64
+	target            float64 // largest median of the relative error
+	published         string
+	sql               string
+	exact             string // the exact answer, past the proxy
+	values            string // each person's part of it; "" where a race has no such thing
+	pairs             string // customer, supplier and their part of it, in whole steps
+	steps             float64
+	gs                float64 // what Race-to-the-Top is told
+	raced             [2][2]float64
+	median, p95, p995 float64
+	errors            []float64
+	clips             [][]float64
+	answer            float64
+	best              baseline.Fixed
+	refused           string
+	explained         []string
+	took              time.Duration
+}
+
+const (
+	ordersPolicy = `population: 1500000
+unit: orders.o_orderkey
+tables:
+  orders: {columns: {o_orderkey: {}}}
+  lineitem:
+    unit: l_orderkey -> orders.o_orderkey
+    max_rows_per_unit: auto
+    columns: {l_orderkey: {}}
+`
+	suppliersPolicy = `population: 10000
+unit: supplier.s_suppkey
+tables:
+  supplier: {columns: {s_suppkey: {}, s_nationkey: {}}}
+  partsupp:
+    unit: ps_suppkey -> supplier.s_suppkey
+    max_rows_per_unit: auto
+    columns: {ps_partkey: {}, ps_suppkey: {}}
+  lineitem:
+    unit: l_suppkey -> supplier.s_suppkey
+    max_rows_per_unit: auto
+    columns: {l_partkey: {}, l_suppkey: {}}
+  nation: {public: true}
+`
+)
+
+var joinedQuestions = []*joined{
+	{id: "q12", title: "Q12's count of lineitems", unit: "order", policy: ordersPolicy, tables: "orders, lineitem", epsilon: 0.8, target: 0.000004, published: "R2T 0.023%", gs: 1e6,
+		sql:    `SELECT count(*) FROM orders JOIN lineitem ON o_orderkey = l_orderkey`,
+		values: `SELECT count(*)::double FROM lineitem GROUP BY l_orderkey`},
+	{id: "q20", title: "Q20's count over supplier, partsupp, lineitem", unit: "supplier", policy: suppliersPolicy, tables: "supplier, partsupp, lineitem", epsilon: 0.8, target: 0.00025, published: "R2T 0.579%", gs: 1e6,
+		sql: `SELECT count(*) FROM supplier JOIN nation ON s_nationkey = n_nationkey JOIN partsupp ON s_suppkey = ps_suppkey JOIN lineitem ON l_partkey = ps_partkey AND l_suppkey = ps_suppkey`,
+		values: `SELECT count(*)::double FROM supplier JOIN nation ON s_nationkey = n_nationkey JOIN partsupp ON s_suppkey = ps_suppkey
+  JOIN lineitem ON l_partkey = ps_partkey AND l_suppkey = ps_suppkey GROUP BY s_suppkey`},
+}
+
+// joinedDraws is how many answers are drawn from each scan.
+const joinedDraws = 200
+
+func (b *bench) joined(ctx context.Context) (*joinReport, error) {
+	path, err := tpc.Bench{Name: "tpch", SF: 1}.DuckDB()
+	if err != nil {
+		return nil, err
+	}
+	r := &joinReport{}
+	for _, q := range joinedQuestions {
+		if b.only.MatchString(q.id) {
+			r.rows = append(r.rows, q)
+		}
+	}
+	if err := b.joinedRaw(ctx, path, r.rows); err != nil {
+		return nil, err
+	}
+	for _, q := range r.rows {
+		if err := b.joinedAsked(ctx, path, q); err != nil {
+			return nil, fmt.Errorf("%s: %w", q.id, err)
+		}
+		b.say("%s: %s %s, R2T %s", q.id, percent(q.median), q.refused, percent(math.Min(q.raced[0][0], q.raced[1][0])))
+	}
+	return r, nil
+}
+
+// joinedRaw reads exact answers and what each person has of them, past the proxy: before the file is opened for it.
+func (b *bench) joinedRaw(ctx context.Context, path string, list []*joined) (err error) {
+	db, err := sql.Open("duckdb", path+"?access_mode=READ_ONLY")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for _, q := range list {
+		if err := q.raw(ctx, db, b.random); err != nil {
+			return fmt.Errorf("%s: %w", q.id, err)
+		}
+		b.say("%s: exactly %.0f", q.id, q.answer)
+	}
+	return nil
+}
+
+func (q *joined) raw(ctx context.Context, db *sql.DB, random *baseline.Random) error {
+	for i := range q.raced {
+		q.raced[i] = [2]float64{math.NaN(), math.NaN()}
+	}
+	q.median, q.p95, q.p995, q.best.Median = math.NaN(), math.NaN(), math.NaN(), math.NaN()
+	var race func(base float64) *baseline.Race
+	switch {
+	case q.values != "":
+		var values []float64
+		var v float64
+		if err := each(ctx, db, q.values, []any{&v}, func() error { values = append(values, v); return nil }); err != nil {
+			return err
+		}
+		q.answer = baseline.Clipped(values, math.Inf(1))
+		q.best = baseline.BestFixed(values, q.epsilon)
+		race = func(base float64) *baseline.Race {
+			return baseline.NewRace(values, q.epsilon, q.gs, baseline.Beta, base)
+		}
+	case q.pairs != "":
+		var p flow.Pairs
+		var left, right int32
+		var w int64
+		if err := each(ctx, db, q.pairs, []any{&left, &right, &w}, func() error { return p.Add(left, right, w) }); err != nil {
+			return err
+		}
+		g := p.Graph()
+		q.answer = float64(g.Total()) / q.steps
+		race = func(base float64) *baseline.Race {
+			return baseline.NewPairRace(g, q.steps, q.epsilon, q.gs, baseline.Beta, base)
+		}
+	default:
+		return each(ctx, db, q.exact, []any{&q.answer}, func() error { return nil })
+	}
+	for i, base := range bases {
+		errors := race(base).Errors(q.answer, 2000, random)
+		q.raced[i] = [2]float64{baseline.Quantile(errors, 0.5), baseline.Quantile(errors, 0.95)}
+	}
+	return nil
+}
+
+func each(ctx context.Context, db *sql.DB, text string, into []any, do func() error) (err error) {
+	rows, err := db.QueryContext(ctx, text)
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, text)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := errors.Join(rows.Scan(into...), do()); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// joinedWorld is the file under a question's policy, of which one statement may spend all.
+func (b *bench) joinedWorld(ctx context.Context, path string, q *joined) (*world, error) {
+	budget := "epsilon: 1000, delta: 0, accountant: pure"
+	query := fmt.Sprintf("epsilon: %g", q.epsilon)
+	if q.delta > 0 { // a half of the budget's delta is for approximate ones
+		budget = fmt.Sprintf("epsilon: 1000, delta: %g, accountant: pure", 2*q.delta)
+		query += fmt.Sprintf(", delta: %g", q.delta)
+	}
+	text := fmt.Sprintf("dataset: bench\nbackend: {duckdb: %q}\n%sbudget: {%s}\nquery: {%s}\nanalysts:\n  bench: {password: %q, may: [%s], max_query_epsilon: 100}\nlimits: {statement_time: 10m}\n",
+		path, q.policy, budget, query, b.verifier, q.tables)
+	p, err := policy.Parse(q.id+".yaml", []byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, text)
+	}
+	over, err := duckdb.Open(ctx, path, duckdb.Options{})
+	if err != nil {
+		return nil, err
+	}
+	session, stop, err := b.session(ctx, p, over)
+	if err != nil {
+		return nil, errors.Join(err, over.Close())
+	}
+	return &world{policy: p, backend: over, session: session, stop: stop}, nil
+}
+
+// joinedAsked explains the question and draws answers. A refusal is a row too.
+func (b *bench) joinedAsked(ctx context.Context, path string, q *joined) (err error) {
+	w, err := b.joinedWorld(ctx, path, q)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	for name, value := range q.settings {
+		if err := w.session.Set(name, []string{value}); err != nil {
+			return err
+		}
+	}
+	if q.explained, err = w.run(ctx, "EXPLAIN "+q.sql); err != nil {
+		if e := (*sqlerr.Error)(nil); errors.As(err, &e) {
+			q.refused = e.Message
+			return nil
+		}
+		return err
+	}
+	s, err := w.scan(ctx, q.sql)
+	if err != nil {
+		return err
+	}
+	q.took = s.took
+	var r result
+	if err := s.redraw(ctx, joinedDraws, map[string]float64{"": q.answer}, &r); err != nil {
+		return err
+	}
+	q.median, q.p95, q.p995, q.errors, q.clips = r.median, r.p95, r.p995, r.errors, r.clips
+	return nil
+}
+
+// run asks one statement and gives the first column of its answer as text.
+func (w *world) run(ctx context.Context, text string) ([]string, error) {
+	list, err := pgsyntax.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	st, err := w.session.Prepare(ctx, list[0], nil)
+	if err != nil {
+		return nil, err
+	}
+	a, err := st.Run(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, r := range a.Rows {
+		out = append(out, strings.TrimRight(fmt.Sprint(r[0]), " "))
+	}
+	return out, nil
+}
