@@ -73,37 +73,56 @@ type uniformLaw struct {
 
 func (l uniformLaw) draw(s *stream) int64 { return int64(s.below(l.n)) }
 
-// MaxChoiceUnits is the largest number of units that Choose takes.
+// MaxChoiceUnits is the largest number of units that Choose and ChooseSteps take.
 const MaxChoiceUnits = 1 << 53
 
-// Choose gives the index of an edge: i with a probability proportional to exp(-(N_i + p_i)/b), N_i the number of units beyond it, p_i = Slope ln(t_i/t_0)
-// rounded to 1/64 units, b = Scale. units has one number an edge.
+// ChoiceSteps make a unit of ChooseSteps.
+const ChoiceSteps = choiceSteps
+
+// Choose gives the index of an edge, as ChooseSteps, for numbers of units beyond each edge, which one unit more raises by 0 or 1: one number an edge.
+func (c *Chooser) Choose(units []int64) (edge int, err error) {
+	if c.rounds == nil || len(units) != len(c.penalties) {
+		return 0, errNumbers
+	}
+	steps := make([]int64, len(units))
+	for i, n := range units {
+		if steps[i] = choiceSteps * n; n < 0 || n > MaxChoiceUnits {
+			steps[i] = -1 // is refused
+		}
+	}
+	return c.ChooseSteps(steps)
+}
+
+var errNumbers = errors.New("noise: a choice takes one number an edge, once")
+
+// ChooseSteps gives the index of an edge: i with a probability proportional to exp(-(N_i + p_i)/b), N_i the number of edge i in units of ChoiceSteps steps, p_i = Slope ln(t_i/t_0)
+// rounded to 1/64 units, b = Scale.
 //
 // Proof: claim: what is returned is 1/b-DP, and the logarithms of the ratios P(i | D')/P(i | D) of two neighbours lie, over all i, in an interval of length 1/b that holds
-// 0. Assumptions: (1) adding one unit raises each number by 0 or 1 and lowers none; (2) edges, Slope and Scale are public. Facts kept here: (3) the law is the stated one;
+// 0. Assumptions: (1) there is an interval [l, l+1] of units, the same for all edges, in which one unit more changes each number: [0, 1] for numbers of units beyond edges; (2) edges, Slope and Scale are public. Facts kept here: (3) the law is the stated one;
 // (4) nothing else of the numbers leaves.
-// Let D' be D with one unit more, w_i = exp(-(N_i + p_i)/b) and w'_i the same on D'. By (1) exp(-1/b) w_i <= w'_i <= w_i for every i, so the sums obey
-// exp(-1/b) W <= W' <= W. P(i | D')/P(i | D) = (w'_i/w_i) (W/W'): the first factor is in [exp(-1/b), 1], the second is the same for all i and in [1, exp(1/b)]. McSherry, Talwar,
-// "Mechanism design via differential privacy", FOCS 2007; that monotone scores need no factor 2: Dwork, Roth 2014, section 3.4.
+// Let D' be D with one unit more, w_i = exp(-(N_i + p_i)/b) and w'_i the same on D'. By (1) exp(-(l+1)/b) w_i <= w'_i <= exp(-l/b) w_i for every i, so the sums obey
+// exp(-(l+1)/b) W <= W' <= exp(-l/b) W. P(i | D')/P(i | D) = (w'_i/w_i) (W/W'): the first factor is in [exp(-(l+1)/b), exp(-l/b)], the second is the same for all i and in [exp(l/b), exp((l+1)/b)]; 0 is in the logarithms' interval, as both laws sum to 1. McSherry, Talwar,
+// "Mechanism design via differential privacy", FOCS 2007; that monotone scores need no factor 2: Dwork, Roth 2014, section 3.4; that the length of the interval is what counts: Durfee, Rogers 2019.
 // (3): a round is an edge j, uniform, and an independent r with P(r >= n) = q^n for whole n >= 0, q = exp(-1/(64 b)). Of the rounds in order the first with r >= s_j - m counts, s_j =
 // 64 N_j + 64 p_j, m the least of the s: a round counts with probability q^(s_j - m) given j, so the edge of the first that does is j with probability proportional
 // to q^(s_j). The rounds are drawn before the numbers are known and independent of them. Where none of them counts more are drawn; only how
 // long that takes could tell, and it happens with a probability below e^-32, as a round counts with probability at least 1/edges.
-func (c *Chooser) Choose(units []int64) (edge int, err error) {
-	if c.rounds == nil || len(units) != len(c.penalties) {
-		return 0, errors.New("noise: a choice takes one number an edge, once")
+func (c *Chooser) ChooseSteps(steps []int64) (edge int, err error) {
+	if c.rounds == nil || len(steps) != len(c.penalties) {
+		return 0, errNumbers
 	}
 	rounds := c.rounds
 	c.rounds = nil
-	for _, n := range units { // before anything is decided: an error tells no edge
-		if n < 0 || n > MaxChoiceUnits {
+	for _, n := range steps { // before anything is decided: an error tells no edge
+		if n < 0 || n > choiceSteps*MaxChoiceUnits {
 			return 0, errors.New("noise: a number of units is out of range")
 		}
 	}
-	score := make([]int64, len(units))
+	score := make([]int64, len(steps))
 	least := int64(math.MaxInt64)
-	for i, n := range units { // no overflow: below 2^59 and 2^52
-		score[i] = choiceSteps*n + c.penalties[i]
+	for i, n := range steps { // no overflow: at most 2^59 and 2^52
+		score[i] = n + c.penalties[i]
 		least = min(least, score[i])
 	}
 	for {
@@ -121,6 +140,11 @@ func (c *Chooser) Choose(units []int64) (edge int, err error) {
 		}
 		rounds, c.rounds = c.rounds, nil
 	}
+}
+
+// Most is a number of steps at which larger ones may be cut: beside an edge that nothing is beyond, an edge with that many is chosen with a probability below e^-40. It is public, and numbers that are cut at a public one move by no more.
+func (c *Chooser) Most() int64 {
+	return c.penalties[len(c.penalties)-1] + int64(math.Ceil(40*choiceSteps*c.event.Scale.Float()))
 }
 
 // Event is what is run, for the ledger.

@@ -37,7 +37,7 @@ func (s *Source) Stopper(ev dp.Sparse, threshold int64) (*Stopper, error) {
 }
 
 // Below takes the next score and says whether to stop at it. Once it says so, or Scores of them were taken, the mechanism is spent: what is released is the index of the score that it stopped at, or that it stopped at none.
-// For the cap of a flow: score t = 1, 2, 4, ... by 1024 (f(2t) - f(t)) / (G t) rounded down, f summed over all groups and a unit in at most G of them; f is not computed for a t that is not reached. Up is 2048, Down is 1024: rounding down whole steps keeps them.
+// The cap of a flow is not chosen so, but by Chooser.ChooseSteps: a sparse vector runs past good caps too often (docs/accuracy.md).
 //
 // Proof: claim: the index is e-DP with e = max(Up, Down)/bT + (Up + Down)/bQ, bT and bQ the scales. Assumption: of neighbours D and D' = D with one unit more, each score q of D and q' of D' have -Down <= q' - q <= Up, whatever the other scores. Sparse vector with one stop
 // (Dwork, Roth 2014, Algorithm 1; Lyu, Su, Li 2017, Algorithm 7 with c = 1), for the first below in place of the first above, with discrete noise and with what is known of the direction. Let z be the noisy threshold, p its pmf, n_j the noise of score j. Stopping at i:
