@@ -50,3 +50,32 @@ func TestUntil(t *testing.T) {
 		t.Errorf("epsilon %g", e)
 	}
 }
+
+// TestFarGaussian: at epsilons where e^epsilon is beyond float64 the Gaussian mechanism's delta is the integral of its density's part above, which is within [0, 1], and it falls with epsilon; noise that hides a pure loss has at least its mu.
+func TestFarGaussian(t *testing.T) {
+	for _, mu := range []float64{5, 30, 37.7, 43.5, 60} {
+		last := 1.0
+		for _, epsilon := range []float64{600, 649, 651, 700, 709, 711, 800, 1000} {
+			sum, step := 0.0, 1e-4
+			for x := math.Max(-12, epsilon/mu-mu/2) + step/2; x < math.Max(0, epsilon/mu-mu/2)+12; x += step { // the loss is mu x + mu^2/2, x of N(0, 1)
+				sum += step * density(x) * -math.Expm1(epsilon-mu*x-mu*mu/2)
+			}
+			got := GaussianDelta(mu, epsilon)
+			if !(got >= 0 && got <= last) || sum > 1e-290 && math.Abs(got/sum-1) > 1e-3 {
+				t.Errorf("mu %g at %g: %g, the integral is %g", mu, epsilon, got, sum)
+			}
+			last = got
+		}
+	}
+	if d := GaussianDelta(math.NaN(), 1); d <= 1 {
+		t.Errorf("of no number: %g", d)
+	}
+	for _, epsilon := range []float64{600, 700, 712, 1000} { // Phi(-mu/2) is about e^(-mu^2/8)/(mu/2 sqrt(2 pi))
+		if mu := MuOfPure(epsilon); !(math.Abs(mu*mu/8+math.Log(mu/2*math.Sqrt(2*math.Pi))-epsilon) < 0.01) {
+			t.Errorf("pure %g: mu %g", epsilon, mu)
+		}
+		if p := PureCurve(epsilon)(2); !(p > 0.9*epsilon && p <= epsilon) {
+			t.Errorf("pure %g: Renyi %g", epsilon, p)
+		}
+	}
+}

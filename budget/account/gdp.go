@@ -9,16 +9,30 @@ import "math"
 // Proof: that is the hockey-stick divergence of N(mu, 1) and N(0, 1), whose loss is mu x - mu^2/2, by integrating over x > epsilon/mu + mu/2; it is the same in both directions.
 // With a = epsilon/mu - mu/2 and b = epsilon/mu + mu/2, e^epsilon phi(b) = phi(a), so the difference is phi(a) times that of two Mills ratios, which does not cancel.
 func GaussianDelta(mu, epsilon float64) float64 {
-	if !(mu > 0) {
+	if mu <= 0 {
 		return 0
 	}
 	a, b := epsilon/mu-mu/2, epsilon/mu+mu/2
 	if a < -5 {
 		_, p := normal(a)
 		_, q := normal(b)
-		return p - math.Exp(epsilon)*q
+		if q *= math.Exp(epsilon); epsilon > farLoss { // the same, where e^epsilon is near the end of float64
+			q = density(a) * mills(b)
+		}
+		return p - q
 	}
-	return math.Max(0, math.Exp(-a*a/2)/math.Sqrt(2*math.Pi)*(mills(a)-mills(b)))
+	return math.Max(0, density(a)*(mills(a)-mills(b)))
+}
+
+// density is the standard normal's.
+func density(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }
+
+// softplus is ln(1 + e^x).
+func softplus(x float64) float64 {
+	if x > 40 { // e^-x is below the last place
+		return x
+	}
+	return math.Log1p(math.Exp(x))
 }
 
 // mills is P(X > x)/phi(x) of a standard normal.
@@ -51,6 +65,9 @@ func GaussianSigma(epsilon, delta float64) float64 {
 // Proof: randomised response has the least trade-off function of all epsilon-DP mechanisms (Dong, Roth, Su 2022, Proposition 2.5), the chords from (0, 1) to (v, v) to (1, 0) with
 // v = 1/(1+e^epsilon). The Gaussian's passes through these three points, v = Phi(-mu/2), and is convex, so it lies below the chords.
 func MuOfPure(epsilon float64) float64 {
+	if epsilon > farLoss { // probabilities near the end of float64; logErfc's are logarithms
+		return leastUp(func(mu float64) bool { return logErfc(mu/2/math.Sqrt2) <= -softplus(epsilon)*(1+1e-12) })
+	}
 	return leastUp(func(mu float64) bool { return math.Erfc(mu/2/math.Sqrt2)/2 <= 1/(1+math.Exp(epsilon)) })
 }
 

@@ -53,7 +53,7 @@ func (o Objective) degrees() int { return max(1, o.Outputs-1) }
 // Several rows or scores: delta is E_Q (e^loss - e^epsilon)+ under the other measure Q, and there loss <= c + b . g/Sigma^2 - |g|^2/(2 Sigma^2) (or the same without c).
 // (3) One row: g = x/|x| times a vector of R^Outputs of norm at most L (whose entries add up to 0 with several scores), so b . g <= a r Sigma with r chi-distributed with as many degrees of freedom as g has
 // directions and a = |g|: the loss is at most c + max over a <= L of (a r/Sigma - a^2/(2 Sigma^2)). (4) m rows: b . g <= sum of L r_i Sigma with each r_i so distributed, and without |g|^2 the bound is a convex increasing function of the mean of the r_i,
-// whose expectation is at most that of m r_1: c + m L r/Sigma. (e^t - e^epsilon)+ is convex and increasing in t. The expectation is summed up over intervals of r with the larger end's value.
+// whose expectation is at most that of m r_1: c + m L r/Sigma. (e^t - e^epsilon)+ is convex and increasing in t. The expectation is summed.
 func (o Objective) Delta(epsilon float64) float64 {
 	if o.Validate() != nil || math.IsNaN(epsilon) {
 		return 1
@@ -61,7 +61,10 @@ func (o Objective) Delta(epsilon float64) float64 {
 	if o.Rows == 1 && o.degrees() == 1 {
 		return math.Min(1, o.glm(epsilon)*(1+1e-9))
 	}
-	return math.Min(1, o.many(epsilon)*(1+1e-9))
+	if d := o.many(epsilon) * (1 + 1e-9); d < 1 {
+		return d
+	}
+	return 1 // of what is no number too
 }
 
 func (o Objective) glm(epsilon float64) float64 {
@@ -97,24 +100,50 @@ func (o Objective) many(epsilon float64) float64 {
 	default:
 		least = over/mu + mu/2
 	}
-	if k == 1 && o.Rows > 1 { // in closed form
-		_, p := normal(least - mu) // P(X > least - mu)
-		_, q := normal(least)
-		return math.Max(0, 2*(math.Exp(c+mu*mu/2)*p-math.Exp(epsilon)*q))
+	if k == 1 { // in closed form: 2 E((e^(c + mu X) - e^epsilon)+; X > 0), X standard normal, and e^epsilon density(least) = e^(c + mu^2/2) density(least - mu)
+		switch a := least - mu; {
+		case least == 0:
+			_, p := normal(a)
+			return math.Exp(epsilon) * (2*math.Exp(c-epsilon+mu*mu/2)*p - 1)
+		case a < -5: // more than 2 e^12 (1 - 1e-6)
+			return 1
+		default:
+			return 2 * math.Exp(c+mu*mu/2-a*a/2) / math.Sqrt(2*math.Pi) * (mills(a) - mills(least))
+		}
 	}
+	return o.summed(epsilon, k, mu, least, loss)
+}
+
+// summed is the expectation of (e^loss - e^epsilon)+ over r from least on, chi-distributed with k degrees; beyond mu the loss is linear, of slope mu. All products are sums of logarithms: of a large epsilon e^loss is beyond float64, and the probabilities that count are below it.
+//
+// Proof: of each interval the loss at its larger end is taken; and its probability by the distribution or, where that is near the end of float64, by the density f, whose logarithm is concave: on the interval it is at most its value at the beginning times e^(h t), h its slope there, below 0 as r^2 > k - 1. The sum ends at an R where the integrand e^loss f has a slope -s < 0 in its
+// logarithm, which is concave from mu on: the rest is at most its value at R over s, and is added. What is 1 or no number is 1.
+func (o Objective) summed(epsilon, k, mu, least float64, loss func(r float64) float64) float64 {
 	const width = 1.0 / 512
 	above := func(r float64) float64 { return mathext.GammaIncRegComp(k/2, r*r/2) }
+	gamma, _ := math.Lgamma(k / 2)
+	log := func(r float64) float64 { return (k-1)*math.Log(r) - r*r/2 - (k/2-1)*math.Ln2 - gamma }
 	sum, at := 0.0, above(least)
 	for r := least; ; r += width {
-		next := above(r + width)
-		if gain := math.Exp(loss(r+width)) - math.Exp(epsilon); gain > 0 {
-			sum += gain * (at - next)
+		end := r + width
+		next := above(end)
+		mass := math.Log(at - next)
+		if h := (k-1)/r - r; h < 0 && next < 1e-280 {
+			mass = log(r) + math.Log(math.Expm1(h*width)/h)
 		}
-		if at = next; at == 0 {
-			break
+		if x := loss(end); x > epsilon {
+			sum += math.Exp(x + mass + math.Log(-math.Expm1(epsilon-x)))
 		}
+		if !(sum < 1) {
+			return 1
+		}
+		if s := end - mu - (k-1)/end; s > 0 && end >= mu {
+			if rest := math.Exp(loss(end) + log(end) - math.Log(s)); rest <= sum*1e-10 || rest < 1e-300 {
+				return sum + rest
+			}
+		}
+		at = next
 	}
-	return sum // what is beyond has a probability below 1e-300
 }
 
 // trace bounds that of one unit's Hessian: a row's has as many eigenvalues as directions; for softmax they add up to 1 - sum p^2 <= 1 - 1/K, of which Smooth is 1/2 |x|^2.

@@ -134,7 +134,7 @@ func (s *sums) coarse(leave, left float64) {
 
 // binomial is the sum of k losses of +-epsilon.
 func binomial(epsilon float64, k int) []weighted {
-	up, down := -math.Log1p(math.Exp(-epsilon)), -math.Log1p(math.Exp(epsilon))
+	up, down := -softplus(-epsilon), -softplus(epsilon)
 	out := make([]weighted, 0, k+1)
 	choose := 0.0
 	for i := 0; i <= k; i++ { // i times up

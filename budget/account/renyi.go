@@ -41,7 +41,7 @@ func LaplaceCurve(scale float64) Curve {
 
 // PureCurve is the largest of epsilon-DP mechanisms, randomised response (Mironov 2017, Proposition 5).
 func PureCurve(epsilon float64) Curve {
-	p, q := -math.Log1p(math.Exp(-epsilon)), -math.Log1p(math.Exp(epsilon)) // ln of both probabilities
+	p, q := -softplus(-epsilon), -softplus(epsilon) // ln of both probabilities
 	return func(a float64) float64 {
 		return math.Min(epsilon, logSum(a*p+(1-a)*q, a*q+(1-a)*p)/(a-1))
 	}

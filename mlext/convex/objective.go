@@ -237,8 +237,8 @@ func (o *Objective) hides(epsilon, delta float64) bool {
 const determinantShare = 1.0 / 8
 
 // choose is the rule for lambda: the least for which the determinants of the Hessians (which lambda bounds) take an eighth of epsilon. A smaller one would take noise that grows fast with it, a larger one only pulls
-// the parameters to 0. It knows nothing of the data.
+// the parameters to 0. It is above what the theorem asks for, the smoothness of a unit's rows, for large epsilons too. It knows nothing of the data.
 func (o *Objective) choose(epsilon float64) float64 {
-	all := o.Loss.Smooth * float64(o.Rows*max(1, o.Loss.Outputs-1))
-	return all / -math.Expm1(-epsilon*determinantShare)
+	all := o.Loss.Smooth * float64(o.Rows)
+	return math.Max(1.01*all, all*float64(max(1, o.Loss.Outputs-1))/-math.Expm1(-epsilon*determinantShare))
 }

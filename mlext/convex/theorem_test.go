@@ -18,6 +18,7 @@ func TestTheorems(t *testing.T) {
 					o := &Objective{Theorem: by, Loss: l, Width: 2, Rows: 1}
 					o.calibrate(epsilon, delta)
 					if math.IsInf(o.Sigma, 1) {
+						t.Errorf("%s, %s, epsilon %g, delta %g: no noise is enough", l.Name, by, epsilon, delta)
 						continue
 					}
 					mu := l.Lipschitz / o.Sigma
@@ -45,5 +46,27 @@ func TestTheorems(t *testing.T) {
 	}
 	if widened == 0 {
 		t.Error("nothing was widened: the formula alone is too small from an epsilon of 200 on")
+	}
+}
+
+// TestTheoremOfMany: so it is of several scores and several rows of a person, whose gradients are constant and of one direction: the Gaussian mechanism of shift Rows Lipschitz/Sigma. Where the scores are few, no more than twice its noise is taken.
+func TestTheoremOfMany(t *testing.T) {
+	for _, c := range []struct {
+		loss *loss.Loss
+		rows int
+	}{{loss.Softmax(3), 1}, {loss.Softmax(250), 1}, {loss.Softmax(3), 2}, {loss.Logistic(), 2}, {loss.Logistic(), 300}, {loss.Softmax(2), 7}} {
+		for _, epsilon := range []float64{1e-5, 1, 600, 709, 710, 1000} {
+			for _, delta := range []float64{1e-30, 1e-6} {
+				o := &Objective{Theorem: Redberg, Loss: c.loss, Width: 2, Rows: c.rows}
+				o.calibrate(epsilon, delta)
+				mu := c.loss.Lipschitz * float64(c.rows) / o.Sigma
+				if got := account.GaussianDelta(mu, epsilon); !(o.Sigma < math.Inf(1)) || !(got <= delta) {
+					t.Errorf("%s, %d rows, epsilon %g: sigma %g, delta %g, the claim is %g", c.loss.Name, c.rows, epsilon, o.Sigma, got, delta)
+				}
+				if exact := account.GaussianSigma(epsilon, delta) * c.loss.Lipschitz * float64(c.rows); c.loss.Outputs <= 3 && c.rows <= 2 && o.Sigma > 2*exact {
+					t.Errorf("%s, %d rows, epsilon %g, delta %g: sigma %g, where %g hides a gradient", c.loss.Name, c.rows, epsilon, delta, o.Sigma, exact)
+				}
+			}
+		}
 	}
 }
