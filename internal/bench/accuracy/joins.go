@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
 	"github.com/dpsql/dpsql/internal/bench/baseline"
@@ -17,68 +16,6 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
-
-// joined is a question of the second table: over TPC-H at SF 1 on DuckDB, whose unit is not the customer alone, or that joins rows off it.
-type joined struct {
-	id, title, unit   string
-	policy            string // what stands between the backend and the budget
-	tables            string // that the analyst may read
-	settings          map[string]string
-	epsilon, delta    float64
-	target            float64 // largest median of the relative error
-	published         string
-	sql               string
-	exact             string // the exact answer, past the proxy
-	values            string // each person's part of it; "" where a race has no such thing
-	pairs             string // customer, supplier and their part of it, in whole steps
-	steps             float64
-	gs                float64 // what Race-to-the-Top is told
-	raced             [2][2]float64
-	median, p95, p995 float64
-	errors            []float64
-	clips             [][]float64
-	answer            float64
-	best              baseline.Fixed
-	refused           string
-	explained         []string
-	took              time.Duration
-}
-
-const (
-	ordersPolicy = `population: 1500000
-unit: orders.o_orderkey
-tables:
-  orders: {columns: {o_orderkey: {}}}
-  lineitem:
-    unit: l_orderkey -> orders.o_orderkey
-    max_rows_per_unit: auto
-    columns: {l_orderkey: {}}
-`
-	suppliersPolicy = `population: 10000
-unit: supplier.s_suppkey
-tables:
-  supplier: {columns: {s_suppkey: {}, s_nationkey: {}}}
-  partsupp:
-    unit: ps_suppkey -> supplier.s_suppkey
-    max_rows_per_unit: auto
-    columns: {ps_partkey: {}, ps_suppkey: {}}
-  lineitem:
-    unit: l_suppkey -> supplier.s_suppkey
-    max_rows_per_unit: auto
-    columns: {l_partkey: {}, l_suppkey: {}}
-  nation: {public: true}
-`
-)
-
-var joinedQuestions = []*joined{
-	{id: "q12", title: "Q12's count of lineitems", unit: "order", policy: ordersPolicy, tables: "orders, lineitem", epsilon: 0.8, target: 0.000004, published: "R2T 0.023%", gs: 1e6,
-		sql:    `SELECT count(*) FROM orders JOIN lineitem ON o_orderkey = l_orderkey`,
-		values: `SELECT count(*)::double FROM lineitem GROUP BY l_orderkey`},
-	{id: "q20", title: "Q20's count over supplier, partsupp, lineitem", unit: "supplier", policy: suppliersPolicy, tables: "supplier, partsupp, lineitem", epsilon: 0.8, target: 0.00025, published: "R2T 0.579%", gs: 1e6,
-		sql: `SELECT count(*) FROM supplier JOIN nation ON s_nationkey = n_nationkey JOIN partsupp ON s_suppkey = ps_suppkey JOIN lineitem ON l_partkey = ps_partkey AND l_suppkey = ps_suppkey`,
-		values: `SELECT count(*)::double FROM supplier JOIN nation ON s_nationkey = n_nationkey JOIN partsupp ON s_suppkey = ps_suppkey
-  JOIN lineitem ON l_partkey = ps_partkey AND l_suppkey = ps_suppkey GROUP BY s_suppkey`},
-}
 
 // joinedDraws is how many answers are drawn from each scan.
 const joinedDraws = 200
@@ -148,15 +85,18 @@ func (q *joined) raw(ctx context.Context, db *sql.DB, random *baseline.Random) e
 			return err
 		}
 		g := p.Graph()
-		q.answer = float64(g.Total()) / q.steps
+		q.answer = float64(g.Total()) / q.steps * q.unitOf()
 		race = func(base float64) *baseline.Race {
 			return baseline.NewPairRace(g, q.steps, q.epsilon, q.gs, baseline.Beta, base)
 		}
 	default:
-		return each(ctx, db, q.exact, []any{&q.answer}, func() error { return nil })
+		var often float64
+		err := each(ctx, db, q.exact, []any{&q.answer, &often}, func() error { return nil })
+		q.published = "FLEX, of one row: " + percent(baseline.FlexSelfJoin(often, q.epsilon, q.delta)/q.answer)
+		return err
 	}
 	for i, base := range bases {
-		errors := race(base).Errors(q.answer, 2000, random)
+		errors := race(base).Errors(q.answer/q.unitOf(), 2000, random)
 		q.raced[i] = [2]float64{baseline.Quantile(errors, 0.5), baseline.Quantile(errors, 0.95)}
 	}
 	return nil
@@ -184,6 +124,7 @@ func (b *bench) joinedWorld(ctx context.Context, path string, q *joined) (*world
 		budget = fmt.Sprintf("epsilon: 1000, delta: %g, accountant: pure", 2*q.delta)
 		query += fmt.Sprintf(", delta: %g", q.delta)
 	}
+	query += q.query
 	text := fmt.Sprintf("dataset: bench\nbackend: {duckdb: %q}\n%sbudget: {%s}\nquery: {%s}\nanalysts:\n  bench: {password: %q, may: [%s], max_query_epsilon: 100}\nlimits: {statement_time: 10m}\n",
 		path, q.policy, budget, query, b.verifier, q.tables)
 	p, err := policy.Parse(q.id+".yaml", []byte(text))
@@ -210,15 +151,11 @@ func (b *bench) joinedAsked(ctx context.Context, path string, q *joined) (err er
 	defer func() { err = errors.Join(err, w.close()) }()
 	for name, value := range q.settings {
 		if err := w.session.Set(name, []string{value}); err != nil {
-			return err
+			return q.refusal(err)
 		}
 	}
 	if q.explained, err = w.run(ctx, "EXPLAIN "+q.sql); err != nil {
-		if e := (*sqlerr.Error)(nil); errors.As(err, &e) {
-			q.refused = e.Message
-			return nil
-		}
-		return err
+		return q.refusal(err)
 	}
 	s, err := w.scan(ctx, q.sql)
 	if err != nil {
@@ -231,6 +168,15 @@ func (b *bench) joinedAsked(ctx context.Context, path string, q *joined) (err er
 	}
 	q.median, q.p95, q.p995, q.errors, q.clips = r.median, r.p95, r.p995, r.errors, r.clips
 	return nil
+}
+
+// refusal keeps an error that is meant for the analyst.
+func (q *joined) refusal(err error) error {
+	if e := (*sqlerr.Error)(nil); errors.As(err, &e) && e.ID != sqlerr.Internal.ID {
+		q.refused = e.Message
+		return nil
+	}
+	return err
 }
 
 // run asks one statement and gives the first column of its answer as text.

@@ -74,7 +74,7 @@ func (r *joinReport) table() string {
 		if !math.IsNaN(q.racer()) {
 			races = percent(q.raced[0][0]) + " / " + percent(q.raced[1][0])
 		}
-		fmt.Fprintf(&t, "| %s%s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", q.title, mark, q.unit, epsilon, strconv.FormatFloat(q.answer, 'f', -1, 64), median, percent(q.p95), percent(q.best.Median), races, q.published, target, q.bounds())
+		fmt.Fprintf(&t, "| %s%s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", q.title, mark, q.unit, epsilon, strconv.FormatFloat(q.answer, 'f', 0, 64), median, percent(q.p95), percent(q.best.Median), races, q.published, target, q.bounds())
 	}
 	return t.String() + missed.text()
 }
