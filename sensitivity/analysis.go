@@ -148,6 +148,8 @@ type Measure struct {
 	Kept    float64
 	// Rows: of a sum without a declared range, a unit's k > Rows rows count as Rows times their mean, toward zero; 0: all count.
 	Rows uint64
+	// Joined: it is of joined rows, a sum of their integers (Analysis.Joined); a number of distinct values is read with the others.
+	Joined bool
 	// Distinct: a CentredSum is of distinct values, of which Values of each unit are kept where Bound does not say how many.
 	Distinct bool
 	Values   uint64

@@ -19,7 +19,7 @@ type Options struct {
 	MaxRows         uint64            // rows of one unit in a group that count, at most; 0: as the policy says
 	LeastKept       float64           // the part of a unit's rows that FILTER is expected to keep at least where its measure takes another's automatic bound (follow); 0: all
 	Split           Split             // a part of the units
-	OffUnit         bool              // joins off the unit are answered
+	OffUnit         OffUnit           // what is said of joins off the unit
 	Truncate        bool              // they are answered by declared frequencies alone (plan.Table.MaxFrequency), which are enforced; false: what is not unique is measured
 	CountPeople     bool              // grouped statements measure each group's number of units, to hide small ones (Analysis.People)
 }

@@ -50,7 +50,7 @@ homes unit=patient_id path=patient_id->patients.patient_id key=patient_id often=
 `
 
 func options() sensitivity.Options {
-	return sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: public}
+	return sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: public, OffUnit: sensitivity.OwnerMayOffUnit}
 }
 
 // bills is a table of the clinic whose columns have no range.
@@ -170,9 +170,9 @@ func TestAnalyze(t *testing.T) {
 				case "public-groups":
 					d.ScanArgs(t, a.Key, &opts.MaxPublicGroups)
 				case "any":
-					opts.OffUnit = true
+					opts.OffUnit = sensitivity.AnyOffUnit
 				case "truncate":
-					opts.OffUnit, opts.Truncate = true, true
+					opts.OffUnit, opts.Truncate = sensitivity.AnyOffUnit, true
 				case "min-people":
 					opts.CountPeople = true
 				case "delta-zero":

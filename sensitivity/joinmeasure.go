@@ -1,11 +1,13 @@
 package sensitivity
 
 import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
-
-	"github.com/shopspring/decimal"
 )
 
 // ChooseBy says how a bound is chosen among its edges.
@@ -17,8 +19,23 @@ const (
 	BySmooth ChooseBy = "smooth" // an edge that is at least the rows that one unit changes, by a noisy smooth bound of them (Analysis.Joined)
 )
 
+// OffUnit says whether joins off the unit are answered.
+type OffUnit byte
+
+// The answers to them. The first is where nobody can allow them.
+const (
+	NeverOffUnit OffUnit = iota
+	OwnerMayOffUnit
+	AnyOffUnit
+)
+
 // OfCap: what is chosen is how many groups of a unit count.
 func (c *Choice) OfCap() bool { return c.By == ByUnits && c.Measure < 0 }
+
+// Anew: where more is asked for it is released anew. Trees and picks are not measured again; nor is what is joined off the unit, where the scale that was released bounds what one unit changed in that snapshot, and in no later one.
+func (a *Analysis) Anew() bool {
+	return a.Trees() || slices.ContainsFunc(a.Choices, func(c *Choice) bool { return c.By != ByUnits })
+}
 
 // ScaleLadder lists the edges for numbers of rows that one unit changes: from 1 to the largest, each larger than the one before by 5% or by 1.
 func ScaleLadder() []uint64 {
@@ -95,7 +112,7 @@ func (z *analyzer) ofJoined(g plan.AggItem) error {
 // Proof: claim: one unit changes the vector of totals of all groups by at most S b in L1 norm, S the rows of the body that it changes and b = Factor. Each row is in one group and adds one integer there, in [RowLo, RowHi] or of magnitude at most b (1 for counts, RowHi - RowLo for a centred sum), whatever the row holds, since the
 // print clamps it (sqlgen, rowTotals); a number of distinct values changes by at most one for each row that comes or goes. With S at most the edge that Bound chooses, or the formula's own number: at most that times Factor.
 func (z *analyzer) boundRow(m *Measure, g plan.AggItem) error {
-	m.Grid, m.Factor, m.Single = decimal.NewFromInt(1), 1, true
+	m.Grid, m.Factor, m.Single, m.Joined = decimal.NewFromInt(1), 1, true, true
 	switch m.Kind {
 	case CountRows, CountValues, DistinctValues:
 	case SumValues, CentredSum:

@@ -107,7 +107,7 @@ func (z *analyzer) linkBlock(b *block) error {
 			if s.comp == p.comp {
 				continue
 			}
-			if !z.opts.OffUnit || !z.whole {
+			if z.opts.OffUnit != AnyOffUnit || !z.whole {
 				return z.offUnit(s, p, b)
 			}
 			z.several = true
@@ -217,7 +217,7 @@ func (z *analyzer) offUnit(s, p *scanInfo, b *block) error {
 	}
 	err := sqlerr.New(sqlerr.JoinOffUnit, "%s and %s are not joined on the privacy unit: a row could belong to two of them", s.name(), p.name()).At(pos)
 	owner := ""
-	if z.whole && !z.opts.OffUnit {
+	if z.whole && z.opts.OffUnit == OwnerMayOffUnit {
 		owner = "; or the owner can allow joins off the unit: query: {joins: any}"
 	}
 	for _, pair := range [][2]*scanInfo{{s, p}, {p, s}} {

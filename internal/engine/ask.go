@@ -259,7 +259,7 @@ func (p *Prepared) stored(ctx context.Context, a *asked) (r *release.Release, of
 		}
 	}
 	other, from, err := p.computed(ctx, a, r)
-	if err == nil && other == nil && !st.again && !st.an.Trees() && !r.Many() { // trees, picks and groups on disk are not measured again: at a higher price it is a new release
+	if err == nil && other == nil && !st.again && !st.an.Anew() && !r.Many() { // some are not measured again: at a higher price it is a new release
 		return r, of, false, nil
 	}
 	if st.again {
@@ -448,13 +448,22 @@ func (r *run) readPublic(ctx context.Context, tx backend.Tx) error {
 	return nil
 }
 
-// read runs a stage's scans in the statement's snapshot: one, or where vectors are scaled to norms that are chosen first, two.
+// read runs a stage's scans in the statement's snapshot: one, or two where something is chosen first: norms, or a bound of the rows that one unit changes.
 func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 	d, an := r.session.engine.dialect, a.an
 	if len(a.args) > 0 || a.given != nil {
 		with := *a.an
 		with.Given, with.Args = a.given, a.args
 		an = &with
+	}
+	if an.Anew() && an.Joined != nil {
+		st, err := sqlgen.Frequencies(an, d, a.seed())
+		if err != nil {
+			return err
+		}
+		if err := query(ctx, tx, st, a.args, func(rows secret.Rows) error { return a.maker.Scale(st.Columns, rows) }); err != nil {
+			return err
+		}
 	}
 	st, err := sqlgen.Private(an, d, a.seed())
 	if err != nil {

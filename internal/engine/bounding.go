@@ -2,13 +2,18 @@ package engine
 
 import (
 	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // options are what the settings and the policy say of every statement.
 func (s *Session) options() sensitivity.Options {
-	return sensitivity.Options{MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, MaxRows: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
+	off := sensitivity.OwnerMayOffUnit
+	if s.world.policy.Query.Joins == policy.JoinsAny {
+		off = sensitivity.AnyOffUnit
+	}
+	return sensitivity.Options{OffUnit: off, MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, MaxRows: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
 		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, L2: s.now.bounding == "l2", Split: s.now.split}
 }
 

@@ -42,6 +42,9 @@ func noiseLine(a *sensitivity.Analysis, mp *measure.Plan, i int) string {
 		if a.Limit.L2 {
 			return text + "the groups by a vector of at most " + by
 		}
+		if a.Joined != nil {
+			return text + "all groups together by at most " + by
+		}
 		return text + changed(a.Measures[i], fmt.Sprint(s.Groups/a.Measures[i].Vectors())) + " by at most " + by
 	}
 	switch ev := mp.Measures[i].(type) {
@@ -55,10 +58,14 @@ func noiseLine(a *sensitivity.Analysis, mp *measure.Plan, i int) string {
 		if ev.Noise == dp.GaussianNormNoise {
 			return fmt.Sprintf("discrete Gaussian, sigma %s times the norm; one unit changes the groups by a vector of at most that norm", number(ev.Ratio.Float()))
 		}
+		if a.Joined != nil {
+			law := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma"}[ev.Noise]
+			return fmt.Sprintf("%s %s times the bound; one unit changes all groups together by at most the bound", law, number(ev.Ratio.Float()))
+		}
 		name := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma", dp.PickNoise: "permute and flip, rows for each e-fold"}[ev.Noise]
 		groups := fmt.Sprint(ev.Groups[0] / a.Measures[i].Vectors())
 		if c := a.Limit.Cap; c != nil {
-			groups = fmt.Sprintf("at most %d", c.Edges[mp.Choices[c.Index].Edges-1])
+			groups = fmt.Sprintf("at most %d", c.Edges[mp.Among(c.Index)-1])
 		}
 		norm := map[dp.NoiseKind]string{dp.LaplaceNoise: "bound and groups", dp.GaussianNoise: "bound and the root of groups", dp.PickNoise: "bound and groups"}[ev.Noise]
 		ratio := ev.Ratio.Float()
@@ -96,9 +103,9 @@ func groupsText(n string) string {
 
 // candidates are the bounds of a statement before it is asked.
 func candidates(mp *measure.Plan) sensitivity.Bounds {
-	out := sensitivity.Bounds{Candidates: make([]uint64, len(mp.Choices))}
-	for i, ev := range mp.Choices {
-		out.Candidates[i] = ev.Edges
+	out := sensitivity.Bounds{Candidates: make([]uint64, len(mp.Choices)+len(mp.Others))}
+	for i := range out.Candidates {
+		out.Candidates[i] = mp.Among(i)
 	}
 	return out
 }
@@ -110,7 +117,7 @@ func chosenBounds(a *sensitivity.Analysis, r *release.Release) sensitivity.Bound
 
 // atEnd says that what was chosen is the first or the last candidate, both of which may be far from what people have: it is released, so saying it is free.
 func atEnd(r *release.Release, c *sensitivity.Choice) string {
-	switch at, n := r.Chosen[c.Index], int(r.Plan.Choices[c.Index].Edges); {
+	switch at, n := r.Chosen[c.Index], int(r.Plan.Among(c.Index)); {
 	case n == 1:
 		return "the only"
 	case at == 0:
@@ -126,7 +133,10 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 	var out []string
 	for _, c := range a.Choices {
 		end := atEnd(r, c)
-		if end == "" {
+		if c.By == sensitivity.BySmooth && end == "the largest" {
+			out = append(out, fmt.Sprintf("choice %d: one person may change more joined rows than noise can hide, so the answer is noise alone; a larger dpsql.epsilon, a smaller dpsql.clip, or conditions that leave fewer rows with one value of the joined columns, mend that", c.Index+1))
+		}
+		if end == "" || c.By != sensitivity.ByUnits {
 			continue
 		}
 		what, policy := "groups that one person counts in", "query.max_groups in the policy"

@@ -364,9 +364,12 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 	for i, ev := range mp.Choices {
 		lines = append(lines, keyed(fmt.Sprintf("Choice %d", i+1), "%s", s.choiceLine(a, i, ev, mp.Shares[i])))
 	}
+	for i, o := range mp.Others {
+		lines = append(lines, keyed(fmt.Sprintf("Choice %d", i+1), "%s", s.otherLine(o, mp.Shares[i])))
+	}
 	n := len(mp.Selections)
 	if c := a.Limit.Cap; c != nil && n > 0 { // those of caps that are candidates
-		n = min(n, int(mp.Choices[c.Index].Edges))
+		n = min(n, int(mp.Among(c.Index)))
 	}
 	if n > 1 {
 		lines = append(lines, keyed("Groups chosen", "noisy number of units > %d to %d, by the cap (truncated Laplace, delta %s)%s", mp.Selections[0].Threshold,

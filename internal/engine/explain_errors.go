@@ -85,6 +85,9 @@ func inBounds(a *sensitivity.Analysis, mp *measure.Plan, chosen measure.Chosen, 
 		return 1, "", true
 	}
 	_, edge := mp.Edge(clip, chosen)
+	if clip.By == sensitivity.BySmooth {
+		return float64(edge), fmt.Sprintf(" x choice %d", clip.Index+1), true
+	}
 	times = float64(edge) / math.Max(1, float64(a.Measures[clip.Measure].Fine))
 	if m := a.Measures[clip.Measure]; m.Kind == sensitivity.SumValues {
 		times *= m.Grid.InexactFloat64()

@@ -106,7 +106,7 @@ func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 		return nil, err
 	}
 	with := s.options()
-	with.CountPeople, with.L2, with.Split = false, false, t.split
+	with.CountPeople, with.L2, with.Split, with.OffUnit = false, false, t.split, sensitivity.NeverOffUnit
 	if with.MaxRows == 0 || most > 0 {
 		with.MaxRows = most
 	}

@@ -83,6 +83,11 @@ func (s *Session) printable(a *sensitivity.Analysis) error {
 	if _, err := sqlgen.Private(a, s.engine.dialect, 0); err != nil {
 		return err
 	}
+	if a.Joined != nil && a.Anew() {
+		if _, err := sqlgen.Frequencies(a, s.engine.dialect, 0); err != nil {
+			return err
+		}
+	}
 	if err := s.checkApart(a); err != nil || !a.Limit.L2 {
 		return err
 	}

@@ -45,6 +45,9 @@ func weigh(a *sensitivity.Analysis, ask Ask) weights {
 		}
 	}
 	w.take = uint64(math.Round(whole * Share(a, ask.Epsilon/float64(max(1, parts)), ask.Population)))
+	if a.Joined != nil {
+		w.take = whole * scaleShare
+	}
 	if a.Limit.Cap != nil {
 		w.take = min(w.take, uint64(whole*besideCap(float64(paying*whole)/float64(parts*whole+w.selection))))
 	}
@@ -183,7 +186,7 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 // median with 6, 10 and 12 of them, and by 43%, 49%, 61% in the 95th percentile.
 func folds(a *sensitivity.Analysis, c *sensitivity.Choice) float64 {
 	switch {
-	case c.Measure < 0:
+	case c.OfCap():
 		return 6
 	case a.Measures[c.Measure].Kind == sensitivity.SumValues:
 		return 20
@@ -217,14 +220,14 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 			continue
 		}
 		switch {
-		case c.Measure < 0:
+		case c.OfCap():
 			perStep = math.Max(perStep, meanSize(ev, 2)-meanSize(ev, 1))
 		case i == c.Measure:
 			perStep = meanSize(ev, min(usualGroups, ev.Groups[len(ev.Groups)-1]))
 		}
 		for edges > 0 {
 			clip, groups := m.PerGroup, ev.Groups[len(ev.Groups)-1]
-			if c.Measure < 0 {
+			if c.OfCap() {
 				if groups = c.Edges[edges-1] * m.Vectors(); m.Bound != nil {
 					clip = m.Clip(m.Bound.Edges[0])
 				}
@@ -270,14 +273,14 @@ func (p *Plan) Edge(c *sensitivity.Choice, chosen Chosen) (index int, edge uint6
 
 // Resolve is what is run of a plan once the bounds are chosen.
 func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
-	if len(chosen) != len(a.Choices) || len(p.Choices) != len(a.Choices) {
+	if len(chosen) != len(a.Choices) || len(p.Choices)+len(p.Others) != len(a.Choices) || len(p.Choices) > 0 && len(p.Others) > 0 {
 		return nil, errors.New("measure: choices do not fit the plan")
 	}
 	if len(chosen) == 0 {
 		return p.Run(), nil
 	}
 	for i, at := range chosen {
-		edges := p.Choices[i].Edges
+		edges := p.Among(i)
 		if at < 0 || uint64(at) >= edges || edges > uint64(len(a.Choices[i].Edges)) {
 			return nil, errors.New("measure: a choice is not among the edges")
 		}
@@ -326,12 +329,16 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 func (p *Plan) Reference(a *sensitivity.Analysis) (*Run, Chosen, error) {
 	chosen := make(Chosen, len(a.Choices))
 	for i, c := range a.Choices {
-		most := int(p.Choices[i].Edges) - 1
-		if c.Measure < 0 {
+		most := int(p.Among(i)) - 1
+		if c.OfCap() {
 			chosen[i] = most / 2
 			continue
 		}
-		for chosen[i] < most && c.Edges[chosen[i]] < 1<<10*max(1, a.Measures[c.Measure].Fine) {
+		fine := uint64(1)
+		if c.Measure >= 0 {
+			fine = max(1, a.Measures[c.Measure].Fine)
+		}
+		for chosen[i] < most && c.Edges[chosen[i]] < 1<<10*fine {
 			chosen[i]++
 		}
 	}

@@ -44,13 +44,14 @@ func (ask Ask) Of(stages int) Ask {
 	return ask
 }
 
-// Plan says what will be run, for what price; once bounds are chosen what is left of it is a Run. Choices has one entry a choice of the analysis, in order. Measures has one a measure, in order, but for a
+// Plan says what will be run, for what price; once bounds are chosen what is left of it is a Run. Choices, or Others, has one entry a choice of the analysis, in order. Measures has one a measure, in order, but for a
 // Units measure that the selection's noisy number answers (UnitsFromSelection); what depends on a choice is a dp.Clipped. The selection comes
 // last: one, or where the cap of groups is chosen one for each of its edges.
 type Plan struct {
 	Price      float64
 	Mechanism  Mechanism // Laplace or Gaussian; "" where only a selection or picks are run, or nothing
-	Choices    []dp.Choice
+	Choices    []dp.Choice // by units
+	Others     []Other     // in place of Choices, where something else chooses
 	Shares     []float64 // of the price, a choice: for EXPLAIN, as the next two
 	Parts      []float64 // a measure
 	Selected   float64   // the selection
@@ -66,6 +67,9 @@ func (p *Plan) Events() []dp.Event {
 	var out []dp.Event
 	for _, ev := range p.Choices {
 		out = append(out, ev)
+	}
+	for _, o := range p.Others {
+		out = append(out, o.Event)
 	}
 	for _, ev := range p.Measures {
 		if ev != nil {
@@ -201,6 +205,13 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 		}
 	}
 	for i, c := range a.Choices {
+		if c.By != sensitivity.ByUnits {
+			if err := p.other(a, c, ask, w.part(limit, w.choices[i])); err != nil {
+				return nil, err
+			}
+			p.Shares = append(p.Shares, float64(w.choices[i])/float64(w.sum()))
+			continue
+		}
 		ev, err := choice(a, c, ask, p, w.part(limit, w.choices[i]))
 		if err != nil {
 			return nil, err

@@ -94,6 +94,7 @@ type Maker struct {
 
 	src      *noise.Source // where bounds are chosen, mechanisms are made afterwards
 	choosers []*noise.Chooser
+	smoother *noise.Smoother // of the scale of joined rows; nil: there is none, or it is known
 	old      *Release // what is topped up; nil: nothing is
 	spool    *spool.Limits
 }
@@ -109,8 +110,11 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 	if a.Groups.Public && a.Groups.Count > uint64(most) {
 		return nil, ErrLarge
 	}
-	if len(p.Choices) != len(a.Choices) {
+	if len(p.Choices)+len(p.Others) != len(a.Choices) {
 		return nil, errShape
+	}
+	if len(p.Others) > 0 {
+		return m, m.smooth()
 	}
 	for i, ev := range p.Choices {
 		edges := a.Choices[i].Edges
@@ -130,8 +134,8 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 // Blank is a release of a plan without its numbers, each bound the least one: for what would be computed from it. Of groups that are chosen it has none.
 func Blank(a *sensitivity.Analysis, p *measure.Plan) (*Release, error) {
 	r := &Release{Plan: p, Run: p.Run()}
-	if len(p.Choices) > 0 {
-		r.Chosen = make(measure.Chosen, len(p.Choices))
+	if n := len(p.Choices) + len(p.Others); n > 0 {
+		r.Chosen = make(measure.Chosen, n)
 		var err error
 		if r.Run, err = p.Resolve(a, r.Chosen); err != nil {
 			return nil, err
@@ -202,7 +206,7 @@ func (m *Maker) mechanisms() error {
 // groups leaves this function; groups are ordered by their keys. (4) A row that does not fit the plan's types is a failure
 // that tells nothing. Source: design sections 4 and 5; package noise for (2)'s selection.
 func (m *Maker) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
-	if m.read || m.old == nil && m.a.Limit.L2 && m.r.Chosen == nil { // Bounds comes first
+	if m.read || m.old == nil && (m.a.Limit.L2 || m.smoother != nil) && m.r.Chosen == nil { // Bounds or Scale comes first
 		return nil, errShape
 	}
 	m.read = true
@@ -211,6 +215,8 @@ func (m *Maker) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 		return m.topUp(cols, rows)
 	case len(m.choosers) > 0 && !m.a.Limit.L2:
 		return m.choose(cols, rows)
+	case m.smoother != nil && m.beyond():
+		return m.r, m.release(func(func(opened) error) error { return nil })
 	}
 	return m.r, m.release(m.plain(cols, rows))
 }

@@ -110,9 +110,14 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 	p := &measure.Plan{Price: s.Price, Mechanism: measure.Mechanism(s.Mechanism), Loss: s.Loss, UnitsFromSelection: s.Units,
 		Measures: make([]dp.Event, len(a.Measures))}
 	rest := s.Events
-	for range a.Choices {
+	var others []dp.Event
+	for _, choice := range a.Choices {
 		if len(rest) == 0 {
 			return nil, errShape
+		}
+		if choice.By != sensitivity.ByUnits {
+			others, rest = append(others, rest[0]), rest[1:]
+			continue
 		}
 		c, ok := rest[0].(dp.Choice)
 		if !ok {
@@ -142,6 +147,11 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 	}
 	if len(rest) != 0 || (len(p.Selections) == 0) != a.Groups.Public {
 		return nil, errShape
+	}
+	for i, ev := range others {
+		if err := p.Choose(a, a.Choices[i], ev); err != nil {
+			return nil, err
+		}
 	}
 	run, err := p.Resolve(a, s.Chosen)
 	if err != nil {

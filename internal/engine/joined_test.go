@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// anyJoins is the clinic's policy with joins off the unit.
+var anyJoins = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 0.5, joins: any}"}
+
+// generous is a policy under which noise is nothing.
+var generous = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 900, joins: any}", "budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10000, delta: 1e-6}", "max_query_epsilon: 5", "max_query_epsilon: 5000"}
+
+// joinedStatements are joins off the unit over the clinic.
+var joinedStatements = []string{
+	"select count(*) from encounters a join encounters b on a.days = b.days",
+	"select count(*) from encounters a join encounters b on a.diag = b.diag and a.kind_id = b.kind_id where a.days > 2",
+	"select a.readmitted, count(*), sum(b.days), avg(a.medications), count(b.score) filter (where b.days > 2), count(distinct a.diag) from encounters a join encounters b on a.days = b.days group by 1",
+	"select p.gender, count(*) from patients p join cities c on c.id = p.city_id join encounters e on e.kind_id = c.id group by 1",
+	"select count(*), sum(p.dose) from prescriptions p join prescriptions q on p.drug = q.drug",
+	"select count(*) from encounters e join prescriptions p on p.encounter_id = e.encounter_id join stays s on s.patient_id = e.patient_id join encounters f on f.free = e.free",
+	"select count(*) from labs l join encounters e on e.encounter_id = l.encounter_id and e.patient_id <> l.patient_id join patients p on p.city_id = e.kind_id",
+	"select count(*) from encounters a join rates r on r.kind_id = a.kind_id join encounters b on b.kind_id = r.kind_id",
+	"select count(*), avg(a.n) from (select patient_id, diag, least(count(*), 9) as n from encounters group by patient_id, diag) a join encounters b on a.diag = b.diag",
+}
+
+// printedRows runs a printed statement.
+func printedRows(t testing.TB, b backend.Backend, st *sqlgen.Statement) [][]sqltype.Value {
+	t.Helper()
+	rows, err := (uncovered{b}).Query(context.Background(), st)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, st.SQL)
+	}
+	return rows
+}
+
+// joinedTotals are the totals of a printed statement: a group and measure each.
+func joinedTotals(t testing.TB, b backend.Backend, st *sqlgen.Statement) map[string]*big.Int {
+	t.Helper()
+	out := map[string]*big.Int{}
+	for _, row := range printedRows(t, b, st) {
+		var key strings.Builder
+		for i, c := range st.Columns {
+			if c.Role == sqlgen.RoleKey {
+				fmt.Fprintf(&key, "%v|", row[i])
+			}
+		}
+		for i, c := range st.Columns {
+			if c.Role == sqlgen.RoleMeasure {
+				n, ok := new(big.Int).SetString(fmt.Sprint(row[i]), 10)
+				if row[i] == nil {
+					n, ok = new(big.Int), true
+				}
+				if !ok {
+					t.Fatalf("%v is no total", row[i])
+				}
+				out[fmt.Sprintf("%s %d", key.String(), c.Index)] = n
+			}
+		}
+	}
+	return out
+}
+
+// measured are the frequencies of a statement's leaves.
+func measured(t testing.TB, b backend.Backend, st *sqlgen.Statement) (out []uint64) {
+	t.Helper()
+	rows := printedRows(t, b, st)
+	for _, v := range rows[0] {
+		out = append(out, uint64(v.(int64)))
+	}
+	return out
+}
+
+// TestJoinedOnClinic: for every statement and each unit, what the totals of a measure change without the unit, in sum over groups, is at most the formula at the measured frequencies times the largest integer of a row, and the smooth bound's logarithm moves by at most beta; the frequencies move by at most the unit's rows.
+func TestJoinedOnClinic(t *testing.T) {
+	for _, d := range dialects {
+		s := clinicSession(t, wild, d, anyJoins...)
+		for _, sql := range joinedStatements {
+			p, err := prepare(s, sql)
+			if err != nil {
+				t.Fatalf("%s: %v", sql, err)
+			}
+			j := p.an.Joined
+			totals, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+			if err != nil {
+				t.Fatal(err)
+			}
+			often, err := sqlgen.Frequencies(p.an, s.engine.dialect, 42)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, values := joinedTotals(t, wild.open(t, d), totals), measured(t, wild.open(t, d), often)
+			t.Logf("%s %s: %v at %v: %d", d, sql, before, values, j.Formula.At(values, 0))
+			for _, c := range without {
+				after, less := joinedTotals(t, c.open(t, d), totals), measured(t, c.open(t, d), often)
+				for i, m := range p.an.Measures {
+					changed := new(big.Int)
+					for g, x := range before {
+						if strings.HasSuffix(g, fmt.Sprintf(" %d", i)) {
+							y := after[g]
+							if y == nil {
+								y = new(big.Int)
+							}
+							changed.Add(changed, new(big.Int).Abs(new(big.Int).Sub(x, y)))
+						}
+					}
+					most := new(big.Int).SetUint64(min(j.Formula.At(values, 0), j.Formula.At(less, 0)))
+					if most.Mul(most, new(big.Int).SetUint64(m.Factor)); changed.Cmp(most) > 0 {
+						t.Errorf("%s: %s: measure %d changes by %s, claimed are %s", c.name, sql, i, changed, most)
+					}
+				}
+			}
+		}
+	}
+}
+
+// plainly is a statement as an analyst's own connection to PostgreSQL would say it.
+func plainly(t testing.TB, s *Session, sql string) *sqlgen.Statement {
+	t.Helper()
+	p, err := prepare(s, sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &sqlgen.Statement{}
+	for i, o := range p.query.Outputs {
+		st.Columns = append(st.Columns, sqlgen.Column{Role: sqlgen.RoleOutput, Index: i, Type: o.Type})
+	}
+	for _, t := range []string{"encounters", "patients", "prescriptions", "labs", "stays", "cities", "rates"} {
+		sql = strings.ReplaceAll(strings.ReplaceAll(sql, "from "+t, `from "public".`+t), "join "+t, `join "public".`+t)
+	}
+	st.SQL = sql
+	return st
+}
+
+// asNumber is a value as a number.
+func asNumber(t testing.TB, v sqltype.Value) float64 {
+	t.Helper()
+	x, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// TestJoinedOracle: where units have no more rows than the policy says, the totals are PostgreSQL's answers, exactly; and answers with hardly any noise are near to these, in every column (noise is at most a part of 1e-9 as often that large).
+func TestJoinedOracle(t *testing.T) {
+	for _, d := range dialects {
+		s := clinicSession(t, tame, d, generous...)
+		for _, sql := range joinedStatements {
+			p, err := prepare(s, sql)
+			if err != nil {
+				t.Fatalf("%s: %v", sql, err)
+			}
+			st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := try(s, sql)
+			if err != nil {
+				t.Fatalf("%s: %v", sql, err)
+			}
+			keys, totals := len(p.an.Keys), joinedTotals(t, tame.open(t, d), st)
+			want := map[string][]sqltype.Value{}
+			for _, r := range printedRows(t, tame.open(t, backend.Postgres), plainly(t, s, sql)) {
+				want[fmt.Sprint(r[:keys])] = r
+			}
+			if len(rows) != len(want) {
+				t.Fatalf("%s: %d groups, PostgreSQL has %d", sql, len(rows), len(want))
+			}
+			for _, r := range rows {
+				is := want[fmt.Sprint(r[:keys])]
+				key := ""
+				for _, v := range r[:keys] {
+					key += fmt.Sprintf("%v|", v)
+				}
+				for i, f := range p.an.Formulas {
+					of := func(m int) float64 {
+						x, _ := new(big.Float).SetInt(totals[fmt.Sprintf("%s %d", key, m)]).Float64()
+						return x * p.an.Measures[m].Grid.InexactFloat64()
+					}
+					exact, got, truth := 0.0, asNumber(t, r[keys+i]), asNumber(t, is[keys+i])
+					switch f.Kind {
+					case sensitivity.IsCount:
+						exact = of(f.Count)
+					case sensitivity.IsSum:
+						exact = of(f.Sum)
+					default:
+						m := p.an.Measures[f.Sum]
+						exact = float64(m.RowLo+m.RowHi)/2*m.Grid.InexactFloat64() + of(f.Sum)/2/of(f.Count)
+					}
+					if math.Abs(exact-truth) > 1e-9*math.Abs(truth) {
+						t.Errorf("%s: %s: column %d is %v, PostgreSQL's %v", d, sql, keys+i, exact, truth)
+					}
+					if math.Abs(got-truth) > 60+0.25*math.Abs(truth) {
+						t.Errorf("%s: %s: column %d answers %v, PostgreSQL %v", d, sql, keys+i, got, truth)
+					}
+				}
+			}
+		}
+	}
+}
