@@ -13,7 +13,9 @@ import (
 const DistinctValues MeasureKind = "distinct values"
 
 // Apart says that the total that is released is not a sum of the partials: it is read by a statement of its own, in the same snapshot.
-func (m *Measure) Apart() bool { return !m.Joined && (m.Leafy() || m.Kind == DistinctValues || m.Distinct) }
+func (m *Measure) Apart() bool {
+	return !m.Joined && (m.Leafy() || m.Kind == DistinctValues || m.Distinct)
+}
 
 // Apart reports that some of what is measured is read apart.
 func (a *Analysis) Apart() bool {

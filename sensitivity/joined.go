@@ -157,9 +157,9 @@ func (z *analyzer) joinable() error {
 	case z.opts.CountPeople && len(z.out.Agg.Keys) > 0:
 		return refuse(z.out.Agg.Pos, "GROUP BY under the policy's min_people").WithHint("The rows of a group are of several people each. Leave GROUP BY out; or the owner can set query.min_people: none.")
 	case len(z.ownerless) > 0:
-		return refuse(z.ownerless[0].Pos, "an outer join").WithHint(innerHint)
+		return innerJoins(refuse(z.ownerless[0].Pos, "an outer join"))
 	case len(z.blocks) > 1:
-		return refuse(z.blocks[1].join.Pos, "an outer join").WithHint(innerHint)
+		return innerJoins(refuse(z.blocks[1].join.Pos, "an outer join"))
 	}
 	var lateral *plan.Join
 	plan.VisitRels(z.input, func(r plan.Rel) bool {
@@ -172,7 +172,7 @@ func (z *analyzer) joinable() error {
 		return lateral == nil
 	})
 	if lateral != nil {
-		return refuse(lateral.Pos, "LATERAL").WithHint(innerHint)
+		return innerJoins(refuse(lateral.Pos, "LATERAL"))
 	}
 	var bad *plan.Subquery
 	look := func(x plan.Scalar) {
@@ -190,12 +190,14 @@ func (z *analyzer) joinable() error {
 		look(d.expr)
 	}
 	if bad != nil {
-		return refuse(bad.Pos, "a subquery over private rows").WithHint(innerHint)
+		return innerJoins(refuse(bad.Pos, "a subquery over private rows"))
 	}
 	return nil
 }
 
-const innerHint = "Use inner joins of tables, or join them on the privacy unit."
+func innerJoins(err *sqlerr.Error) error {
+	return err.WithHint("Use inner joins of tables, or join them on the privacy unit.")
+}
 
 // joining brings a body's scans into leaves.
 type joining struct {

@@ -49,12 +49,12 @@ func (ask Ask) Of(stages int) Ask {
 // last: one, or where the cap of groups is chosen one for each of its edges.
 type Plan struct {
 	Price      float64
-	Mechanism  Mechanism // Laplace or Gaussian; "" where only a selection or picks are run, or nothing
+	Mechanism  Mechanism   // Laplace or Gaussian; "" where only a selection or picks are run, or nothing
 	Choices    []dp.Choice // by units
 	Others     []Other     // in place of Choices, where something else chooses
-	Shares     []float64 // of the price, a choice: for EXPLAIN, as the next two
-	Parts      []float64 // a measure
-	Selected   float64   // the selection
+	Shares     []float64   // of the price, a choice: for EXPLAIN, as the next two
+	Parts      []float64   // a measure
+	Selected   float64     // the selection
 	Measures   []dp.Event
 	Selections []dp.Selection
 	// UnitsFromSelection is the measure that the selection's noisy numbers are, or -1.

@@ -95,7 +95,7 @@ type Maker struct {
 	src      *noise.Source // where bounds are chosen, mechanisms are made afterwards
 	choosers []*noise.Chooser
 	smoother *noise.Smoother // of the scale of joined rows; nil: there is none, or it is known
-	old      *Release // what is topped up; nil: nothing is
+	old      *Release        // what is topped up; nil: nothing is
 	spool    *spool.Limits
 }
 
