@@ -95,7 +95,7 @@ func (s *Store) Close() error { return s.db.close() }
 
 // Free refuses a name that the analyst has given already, before anything is spent.
 func (s *Store) Free(ctx context.Context, name, owner string, replace bool) error {
-	list, err := s.rows(ctx, "''", "dataset = $1 AND owner = $2 AND name = $3", s.dataset, owner, name)
+	list, err := s.rows(ctx, "", "''", "dataset = $1 AND owner = $2 AND name = $3", s.dataset, owner, name)
 	if err != nil || len(list) == 0 || replace {
 		return err
 	}
@@ -145,8 +145,8 @@ type row struct {
 	Dataset, Name, Owner, Readers, Head, Body string
 }
 
-// rows reads models; body is an expression for their texts, and models without one are not decoded.
-func (s *Store) rows(ctx context.Context, body, where string, args ...string) ([]Stored, error) {
+// rows reads models; body is an expression for their texts, and models without one are not decoded, nor are those that the analyst may not use.
+func (s *Store) rows(ctx context.Context, analyst, body, where string, args ...string) ([]Stored, error) {
 	texts, err := s.db.read(ctx, "SELECT "+s.db.object(body)+" FROM models WHERE "+where+" ORDER BY name, owner", args...)
 	if err != nil {
 		return nil, fmt.Errorf("mlext: the models' store: %w", err)
@@ -159,7 +159,7 @@ func (s *Store) rows(ctx context.Context, body, where string, args ...string) ([
 			st.Name, st.Owner = r.Name, r.Owner
 			err = json.Unmarshal([]byte(r.Readers), &st.Readers)
 		}
-		if r.Body != "" {
+		if r.Body != "" && st.usableBy(analyst) {
 			st.Model, st.broken = s.decode(&r)
 		}
 		if err != nil {
@@ -190,7 +190,7 @@ func (s *Store) decode(r *row) (*Model, error) {
 
 // List gives the models that an analyst may use, without their coefficients.
 func (s *Store) List(ctx context.Context, analyst string) ([]Stored, error) {
-	list, err := s.rows(ctx, "''", "dataset = $1", s.dataset)
+	list, err := s.rows(ctx, analyst, "''", "dataset = $1", s.dataset)
 	return slices.DeleteFunc(list, func(m Stored) bool { return !m.usableBy(analyst) }), err
 }
 
@@ -198,8 +198,19 @@ func (m *Stored) usableBy(analyst string) bool {
 	return m.Owner == analyst || slices.Contains(m.Readers, analyst)
 }
 
+// Name is a model's name; without an owner it may be written owner.name.
+type Name struct{ Owner, Text string }
+
+// String is the name as it was written.
+func (n Name) String() string {
+	if n.Owner == "" {
+		return n.Text
+	}
+	return n.Owner + "." + n.Text
+}
+
 // Get finds a model that an analyst may use: their own, or the one of that name that was granted to them. Others do not exist for them.
-func (s *Store) Get(ctx context.Context, name, analyst string) (*Stored, error) {
+func (s *Store) Get(ctx context.Context, name Name, analyst string) (*Stored, error) {
 	m, err := s.find(ctx, name, analyst)
 	if err == nil {
 		err = m.broken
@@ -207,40 +218,50 @@ func (s *Store) Get(ctx context.Context, name, analyst string) (*Stored, error) 
 	return m, err
 }
 
-func (s *Store) find(ctx context.Context, name, analyst string) (*Stored, error) {
-	list, err := s.rows(ctx, "CASE WHEN name = $2 AND (owner = $3 OR readers <> '[]') THEN body ELSE '' END", "dataset = $1", s.dataset, name, analyst)
+func (s *Store) find(ctx context.Context, name Name, analyst string) (*Stored, error) {
+	list, err := s.rows(ctx, analyst, "CASE WHEN (name = $2 OR owner || '.' || name = $2) AND (owner = $3 OR readers <> '[]') THEN body ELSE '' END", "dataset = $1", s.dataset, name.String(), analyst)
 	if err != nil {
 		return nil, err
 	}
 	list = slices.DeleteFunc(list, func(m Stored) bool { return !m.usableBy(analyst) })
-	var granted []*Stored
+	var own, granted, written []*Stored
 	var names []string
 	for i := range list {
-		switch m := &list[i]; {
-		case m.Name == name && m.Owner == analyst:
+		m := &list[i]
+		switch whole := (Name{m.Owner, m.Name}); {
+		case name == whole:
 			return m, nil
-		case m.Name == name:
+		case name == Name{Text: m.Name} && m.Owner == analyst:
+			own = append(own, m)
+		case name == Name{Text: m.Name}:
 			granted = append(granted, m)
+		case name == Name{Text: whole.String()}:
+			written = append(written, m)
+		}
+		names = append(names, m.Name, m.Owner+"."+m.Name)
+	}
+	for _, found := range [][]*Stored{own, granted, written} {
+		switch len(found) {
+		case 0:
+		case 1:
+			return found[0], nil
 		default:
-			names = append(names, m.Name)
+			of := make([]string, len(found))
+			for i, m := range found {
+				of[i] = m.Owner + "." + m.Name
+			}
+			return nil, sqlerr.New(sqlerr.InvalidParam, "model %q is of several analysts", name).WithHint("Name it with its owner: %s.", strings.Join(of, " or "))
 		}
 	}
-	switch len(granted) {
-	case 1:
-		return granted[0], nil
-	case 0:
-	default:
-		return nil, sqlerr.New(sqlerr.UndefinedObject, "model %q is of several analysts", name).WithHint("Ask %s or %s for another name.", granted[0].Owner, granted[1].Owner)
-	}
 	e := sqlerr.New(sqlerr.UndefinedObject, "model %q does not exist", name)
-	if near := sqlerr.Nearest(name, names); near != "" {
+	if near := sqlerr.Nearest(name.String(), names); near != "" {
 		return nil, e.WithHint("Perhaps you mean %s.", near)
 	}
 	return nil, e.WithHint("SHOW DP MODELS lists those that there are.")
 }
 
 // own is a model that is the analyst's own.
-func (s *Store) own(ctx context.Context, name, analyst string) (*Stored, error) {
+func (s *Store) own(ctx context.Context, name Name, analyst string) (*Stored, error) {
 	m, err := s.find(ctx, name, analyst) // one whose text cannot be read can be dropped
 	if err == nil && m.Owner != analyst {
 		return nil, sqlerr.New(sqlerr.Privilege, "must be owner of model %s", name)
@@ -249,26 +270,28 @@ func (s *Store) own(ctx context.Context, name, analyst string) (*Stored, error) 
 }
 
 // Drop removes a model.
-func (s *Store) Drop(ctx context.Context, name, analyst string) error {
-	if _, err := s.own(ctx, name, analyst); err != nil {
+func (s *Store) Drop(ctx context.Context, name Name, analyst string) error {
+	m, err := s.own(ctx, name, analyst)
+	if err != nil {
 		return err
 	}
-	return s.db.exec(ctx, "DELETE FROM models WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, name)
+	return s.db.exec(ctx, "DELETE FROM models WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, m.Name)
 }
 
 // Rename gives a model another name.
-func (s *Store) Rename(ctx context.Context, name, to, analyst string) error {
-	if _, err := s.own(ctx, name, analyst); err != nil {
+func (s *Store) Rename(ctx context.Context, name Name, to, analyst string) error {
+	m, err := s.own(ctx, name, analyst)
+	if err != nil {
 		return err
 	}
 	if err := s.Free(ctx, to, analyst, false); err != nil {
 		return err
 	}
-	return s.db.exec(ctx, "UPDATE models SET name = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, name, to)
+	return s.db.exec(ctx, "UPDATE models SET name = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, m.Name, to)
 }
 
 // Grant lets another analyst use a model; off takes that back.
-func (s *Store) Grant(ctx context.Context, name, analyst, to string, off bool) error {
+func (s *Store) Grant(ctx context.Context, name Name, analyst, to string, off bool) error {
 	m, err := s.own(ctx, name, analyst)
 	if err != nil {
 		return err
@@ -281,7 +304,7 @@ func (s *Store) Grant(ctx context.Context, name, analyst, to string, off bool) e
 	if err != nil {
 		return err
 	}
-	return s.db.exec(ctx, "UPDATE models SET readers = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, name, string(text))
+	return s.db.exec(ctx, "UPDATE models SET readers = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, m.Name, string(text))
 }
 
 // file is a SQLite file.

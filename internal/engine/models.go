@@ -59,7 +59,7 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 	if !ok {
 		return nil, sqlerr.New(sqlerr.UndefinedFunction, "%s takes the name of a model first", x.Name).At(int(x.Pos)).WithHint("Write it as a text: %s('model', feature, ...).", x.Name)
 	}
-	m, err := p.session.engine.models.Get(p.ctx, name, p.session.user)
+	m, err := p.session.engine.models.Get(p.ctx, mlext.Name{Text: name}, p.session.user)
 	if err != nil {
 		err = p.session.modelsFailed(p.ctx, err)
 		var e *sqlerr.Error
@@ -134,6 +134,7 @@ func (m *models) columns() []Column {
 
 func (m *models) run(ctx context.Context) (*Answer, error) {
 	s, n, store := m.session, m.node, m.session.engine.models
+	name := mlext.Name{Owner: n.Owner.Text, Text: n.Name.Text}
 	ans, err := &Answer{Tag: n.Verb + " DP MODEL"}, error(nil)
 	switch n.Verb {
 	case "SHOW":
@@ -146,29 +147,31 @@ func (m *models) run(ctx context.Context) (*Answer, error) {
 		}
 	case "DESCRIBE":
 		var x *mlext.Stored
-		if x, err = store.Get(ctx, n.Name.Text, s.analyst.Name); err == nil {
-			for _, f := range x.Model.Describe() {
-				ans.Rows = append(ans.Rows, []sqltype.Value{f.Name, f.Value})
+		if x, err = store.Get(ctx, name, s.analyst.Name); err == nil {
+			for i, f := range x.Model.Describe() {
+				if ans.Rows = append(ans.Rows, []sqltype.Value{f.Name, f.Value}); i == 0 && x.Owner != s.analyst.Name {
+					ans.Rows = append(ans.Rows, []sqltype.Value{"owner", x.Owner})
+				}
 			}
 		}
 	case "EXPORT":
 		var x *mlext.Stored
-		if x, err = store.Get(ctx, n.Name.Text, s.analyst.Name); err == nil {
+		if x, err = store.Get(ctx, name, s.analyst.Name); err == nil {
 			var v sqltype.Value
 			v, err = exports[strings.ToLower(n.To.Text)].value(x.Model)
 			ans.Rows = [][]sqltype.Value{{v}}
 		}
 	case "DROP":
-		if err = store.Drop(ctx, n.Name.Text, s.analyst.Name); n.IfExists && sqlerr.ID(err) == sqlerr.UndefinedObject.ID {
+		if err = store.Drop(ctx, name, s.analyst.Name); n.IfExists && sqlerr.ID(err) == sqlerr.UndefinedObject.ID {
 			err = nil
 		}
 	case "RENAME":
 		ans.Tag = "ALTER DP MODEL"
-		err = store.Rename(ctx, n.Name.Text, n.To.Text, s.analyst.Name)
+		err = store.Rename(ctx, name, n.To.Text, s.analyst.Name)
 	case "GRANT", "REVOKE":
-		err = store.Grant(ctx, n.Name.Text, s.analyst.Name, n.To.Text, n.Verb == "REVOKE")
+		err = store.Grant(ctx, name, s.analyst.Name, n.To.Text, n.Verb == "REVOKE")
 		if err == nil && n.Verb == "GRANT" && s.now.notices != "off" { // who else there is, nobody is told
-			ans.Notice = fmt.Sprintf("%s may use the model, if the policy has an analyst of that name", n.To.Text)
+			ans.Notice = fmt.Sprintf("%s may use the model, also as %s.%s, if the policy has an analyst of that name", n.To.Text, s.analyst.Name, n.Name.Text)
 		}
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,4 +68,59 @@ func TestModelsSealed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestModelNames: of several models of a name the own one is meant, else the one that was granted; of several granted ones each is named by its owner. One that was not granted is like one that there is not, however it is named.
+func TestModelNames(t *testing.T) {
+	ann := clinicSession(t, tame, backend.DuckDB)
+	bob, guest := ann.engine.session(t, "bob"), ann.engine.session(t, "guest")
+	const train = "TRAIN DP MODEL risk USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT "
+	for s, columns := range map[*Session]string{ann: "days, medications FROM encounters", bob: "days, cost, medications FROM encounters", guest: "days, cost, kind_id, medications FROM encounters"} {
+		if _, err := try(s, train+columns); err != nil {
+			t.Fatal(err)
+		}
+	}
+	does := func(s *Session, list ...string) {
+		t.Helper()
+		for _, sql := range list {
+			if _, err := try(s, sql); err != nil {
+				t.Errorf("%s: %v", sql, err)
+			}
+		}
+	}
+	refused := func(s *Session, want string, list ...string) (first string) {
+		t.Helper()
+		for _, sql := range list {
+			_, err := try(s, sql)
+			var e *sqlerr.Error
+			if !errors.As(err, &e) || !strings.Contains(e.Message+" "+e.Hint, want) {
+				t.Errorf("%s: %v", sql, err)
+			} else {
+				first = e.Message + " " + e.Hint
+			}
+		}
+		return first
+	}
+	none := refused(guest, `does not exist`, "SELECT dp_predict('bob.none', 1, 2)", "DESCRIBE DP MODEL ann.none", "SELECT dp_predict('nobody.risk', 1)")
+	secret := refused(guest, `does not exist`, "DESCRIBE DP MODEL ann.risk", "EXPORT DP MODEL bob.risk AS json", "DROP DP MODEL ann.risk", "EVALUATE DP MODEL ann.risk ON SELECT days, medications FROM encounters", "SELECT dp_predict('ann.risk', 1)")
+	if strings.Replace(none, "nobody.risk", "ann.risk", 1) != secret {
+		t.Errorf("%q, and of a model that was not granted %q", none, secret)
+	}
+	does(ann, "GRANT DP MODEL risk TO guest")
+	does(bob, "GRANT DP MODEL bob.risk TO guest")
+	does(guest, "SELECT dp_predict('risk', 1, 2, 3)", "SELECT dp_predict('guest.risk', 1, 2, 3), dp_predict('ann.risk', 1), dp_predict('bob.risk', 1, 2)", "DESCRIBE DP MODEL ann.risk", `EXPORT DP MODEL "bob".risk AS json`,
+		"EVALUATE DP MODEL bob.risk WITH (epsilon = 0.01) ON SELECT days, cost, medications FROM encounters", "DROP DP MODEL guest.risk")
+	refused(guest, "ann.risk or bob.risk", "SELECT dp_predict('risk', 1)", "DESCRIBE DP MODEL risk", "DROP DP MODEL IF EXISTS risk")
+	refused(guest, "must be owner", "DROP DP MODEL ann.risk", "ALTER DP MODEL bob.risk RENAME TO mine", "GRANT DP MODEL ann.risk TO bob")
+	does(guest, "SELECT dp_predict('ann.risk', 1), dp_predict('bob.risk', 1, 2)")
+	rows, err := try(guest, "SHOW DP MODELS")
+	if err != nil || len(rows) != 2 || rows[0][4] != "ann" || rows[1][4] != "bob" {
+		t.Errorf("%v, %v", rows, err)
+	}
+	if rows, err = try(guest, "DESCRIBE DP MODEL bob.risk"); err != nil || property(rows, "owner") != "bob" {
+		t.Errorf("%v, %v", rows, err)
+	}
+	does(ann, "REVOKE DP MODEL risk FROM guest")
+	does(guest, "SELECT dp_predict('risk', 1, 2)")
+	refused(guest, "does not exist", "SELECT dp_predict('ann.risk', 1)")
 }

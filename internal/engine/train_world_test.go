@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/mlext"
 )
 
 // TestTrainReloaded: a training that was prepared under another policy is bound anew: its features have the ranges of the policy that it is charged under, and what the analyst may not read any more is not trained on.
@@ -30,7 +31,7 @@ func TestTrainReloaded(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%d charges of what was refused", n)
 	}
-	m, err := s.engine.models.Get(t.Context(), "early", "ann")
+	m, err := s.engine.models.Get(t.Context(), mlext.Name{Text: "early"}, "ann")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,9 @@ func command(r *reader) (Node, error) {
 func (r *reader) command() (Node, error) {
 	t := r.tok(0)
 	if t.punct("(") || t.is("select") || t.is("values") || t.is("with") || t.is("table") {
-		return r.query()
+		from := r.i
+		n, err := r.query()
+		return n, r.bigQuery(from, err)
 	}
 	if t.kind != tWord {
 		return nil, syntaxAt(t)

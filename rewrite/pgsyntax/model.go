@@ -1,6 +1,7 @@
 package pgsyntax
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -24,6 +25,7 @@ type Train struct {
 // Evaluate is EVALUATE DP MODEL name [SPLIT part] [WITH (...)] ON query.
 type Evaluate struct {
 	Pos   Pos
+	Owner Word // its text is empty for none
 	Name  Word
 	With  []Option
 	Query *Select
@@ -33,6 +35,7 @@ type Evaluate struct {
 type Models struct {
 	Pos      Pos
 	Verb     string
+	Owner    Word // its text is empty for none
 	Name     Word
 	IfExists bool
 	To       Word // the new name, or who gets it; or the form of EXPORT
@@ -80,10 +83,39 @@ func (r *reader) model(t *token) (n Node, ok bool, err error) {
 		n, err = r.models(t, "GRANT")
 	case t.is("revoke") && r.accept("dp", "model"):
 		n, err = r.models(t, "REVOKE")
+	case (t.is("train") || t.is("create") || t.is("drop") || t.is("evaluate") || t.is("export")) && (r.words("model") || r.words("or", "replace", "model")):
+		what, at := strings.ToUpper(t.text), t // where PostgreSQL has it, which knows CREATE and DROP
+		if r.accept("or", "replace") {
+			what += " OR REPLACE"
+		}
+		if t.is("create") || t.is("drop") {
+			at = r.tok(0)
+		}
+		return nil, true, sqlerr.New(sqlerr.Syntax, "syntax error at or near \"%s\"", at.raw).At(at.pos).WithHint("Write %s DP MODEL: models of private rows are dpsql's own.", what)
 	default:
 		return nil, false, nil
 	}
 	return n, true, err
+}
+
+// bigQuery adds to the error of a query what BigQuery's functions of models are called here.
+func (r *reader) bigQuery(from int, err error) error {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) || e.Hint != "" {
+		return err
+	}
+	for i := from; i+2 < len(r.toks); i++ {
+		if !r.toks[i].is("ml") || !r.toks[i+1].punct(".") {
+			continue
+		}
+		switch {
+		case r.toks[i+2].is("predict"):
+			return e.WithHint("Write SELECT dp_predict('model', feature, ...) FROM ..., over private rows in an aggregate.")
+		case r.toks[i+2].is("evaluate"):
+			return e.WithHint("Write EVALUATE DP MODEL name ON SELECT ...")
+		}
+	}
+	return err
 }
 
 func (r *reader) train(t *token, replace bool) (Node, error) {
@@ -106,25 +138,37 @@ func (r *reader) train(t *token, replace bool) (Node, error) {
 			return nil, err
 		}
 	}
-	if r.accept("method") {
-		if n.Method, err = r.word(); err != nil {
-			return nil, err
-		}
-	}
-	if !r.accept("target") {
-		return nil, r.unexpected()
-	}
-	if n.Target, err = r.word(); err != nil {
+	if err := r.clauses(n); err != nil {
 		return nil, err
 	}
-	if n.With, err = r.with(); err != nil {
-		return nil, err
+	if n.Target.Text == "" {
+		t := r.tok(0)
+		return nil, sqlerr.New(sqlerr.Syntax, "syntax error at or near \"%s\"", clip(t.raw)).At(t.pos).WithHint("TARGET names the column that is learnt, before AS.")
 	}
 	if !r.accept("as") {
 		return nil, r.unexpected()
 	}
 	n.Query, err = r.rows()
 	return n, err
+}
+
+// clauses reads METHOD, TARGET, SPLIT and WITH, in any order.
+func (r *reader) clauses(n *Train) (err error) {
+	for err == nil {
+		switch {
+		case n.Method.Text == "" && r.accept("method"):
+			n.Method, err = r.word()
+		case n.Target.Text == "" && r.accept("target"):
+			n.Target, err = r.word()
+		case r.words("split") || r.words("with") && r.tok(1).punct("("):
+			var more []Option
+			more, err = r.with()
+			n.With = append(n.With, more...)
+		default:
+			return nil
+		}
+	}
+	return err
 }
 
 // trainOptions reads OPTIONS (model_type = ..., input_label_cols = [...], ...) AS query, as BigQuery ML has it; what has no name there is an option of WITH.
@@ -163,7 +207,7 @@ func (r *reader) trainOptions(n *Train) error {
 func (r *reader) evaluate(t *token) (Node, error) {
 	n := &Evaluate{Pos: Pos(t.pos)}
 	var err error
-	if n.Name, err = r.word(); err != nil {
+	if n.Owner, n.Name, err = r.ownedWord(); err != nil {
 		return nil, err
 	}
 	if n.With, err = r.with(); err != nil {
@@ -182,7 +226,7 @@ func (r *reader) models(t *token, verb string) (Node, error) {
 		n.IfExists = r.accept("if", "exists")
 	}
 	var err error
-	if n.Name, err = r.word(); err != nil {
+	if n.Owner, n.Name, err = r.ownedWord(); err != nil {
 		return nil, err
 	}
 	before := map[string][]string{"RENAME": {"rename", "to"}, "GRANT": {"to"}, "REVOKE": {"from"}, "EXPORT": {"as"}}[verb]
@@ -209,6 +253,15 @@ func (r *reader) word() (Word, error) {
 	t := r.tok(0)
 	name, err := r.name()
 	return Word{Pos(t.pos), name}, err
+}
+
+// ownedWord reads a model's name, also as owner.name.
+func (r *reader) ownedWord() (owner, name Word, err error) {
+	if name, err = r.word(); err == nil && r.acceptPunct(".") {
+		owner = name
+		name, err = r.word()
+	}
+	return owner, name, err
 }
 
 // with reads [SPLIT value] [WITH (...)], in either order.

@@ -24,7 +24,7 @@ func (p *printer) train(x *Train) {
 }
 
 func (p *printer) evaluate(x *Evaluate) {
-	p.str("EVALUATE DP MODEL ", ident(x.Name.Text))
+	p.str("EVALUATE DP MODEL ", owned(x.Owner, x.Name))
 	if len(x.With) > 0 {
 		p.str(" WITH ")
 		p.options(x.With)
@@ -39,17 +39,24 @@ func (p *printer) models(x *Models) {
 		p.str("SHOW DP MODELS")
 		return
 	case "RENAME":
-		p.str("ALTER DP MODEL ", ident(x.Name.Text), " RENAME TO ", ident(x.To.Text))
+		p.str("ALTER DP MODEL ", owned(x.Owner, x.Name), " RENAME TO ", ident(x.To.Text))
 		return
 	}
 	p.str(x.Verb, " DP MODEL ")
 	if x.IfExists {
 		p.str("IF EXISTS ")
 	}
-	p.str(ident(x.Name.Text))
+	p.str(owned(x.Owner, x.Name))
 	if before := map[string]string{"GRANT": " TO ", "REVOKE": " FROM ", "EXPORT": " AS "}[x.Verb]; before != "" {
 		p.str(before, ident(x.To.Text))
 	}
+}
+
+func owned(owner, name Word) string {
+	if owner.Text == "" {
+		return ident(name.Text)
+	}
+	return ident(owner.Text) + "." + ident(name.Text)
 }
 
 func (p *printer) options(list []Option) {
