@@ -3,6 +3,7 @@ package mlext
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -39,7 +40,6 @@ func (m *Model) predictScores(of *family, args []string, probability bool) (stri
 // scores writes what is computed of the scores: the arrays' coefficients are one text, what the other features add an argument for each score.
 func (m *Model) scores(what plan.Scores, args []string, class string) (string, error) {
 	what.K = len(m.Scores)
-	args = m.typed(args)
 	var list, arrays []string
 	for i := range m.Scores {
 		list = append(list, m.score(&m.Scores[i], args))
@@ -65,14 +65,20 @@ func (m *Model) scores(what plan.Scores, args []string, class string) (string, e
 	return fmt.Sprintf("%s('%s', %s)", plan.ScoresCall, text, strings.Join(append(list, arrays...), ", ")), nil
 }
 
-// typed gives arrays their type that have none by themselves: strings, NULL and parameters.
+// untyped is an argument that has no type by itself: a string, a parameter or NULL, in parentheses or not.
+var untyped = regexp.MustCompile(`(?is)^\(*(e?'(?:[^']|'')*'|\$\d+|null)\)*$`)
+
+// typed gives arguments without a type that of their features, which PostgreSQL would find beside what they are compared with, but not where they are columns of a subquery. Numbers are converted wherever they stand.
 func (m *Model) typed(args []string) []string {
 	out := append([]string(nil), args...)
 	for i := range out {
-		f, x := &m.Features[i], strings.Trim(out[i], "()")
-		if f.Length > 0 && !strings.Contains(x, "::") && (strings.HasPrefix(x, "'") || strings.HasPrefix(x, "$") || strings.EqualFold(x, "null")) {
+		f := &m.Features[i]
+		if number := f.Length == 0 && f.Levels == nil && !f.time(); !number && untyped.MatchString(out[i]) {
 			out[i] = "CAST(" + out[i] + " AS " + f.Type + ")"
 		}
 	}
 	return out
 }
+
+// time says that it is a date or a timestamp.
+func (f *Feature) time() bool { return f.Type == "date" || strings.HasPrefix(f.Type, "timestamp") }

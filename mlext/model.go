@@ -120,6 +120,7 @@ func (m *Model) Predict(args []string, probability bool) (string, error) {
 	if probability && !of.shares {
 		return "", of.noProbability()
 	}
+	args = m.typed(args)
 	length := 0
 	for _, a := range args {
 		length += len(a)
@@ -197,41 +198,43 @@ func (f *family) noProbability() error {
 	return sqlerr.New(sqlerr.Unsupported, "a %s predicts a number, which has no probability", f.name).WithHint("Use dp_predict.")
 }
 
-// score writes a linear score, without arrays.
+// score writes a linear score, without arrays. Arguments stand twice in it: they may be long.
 func (m *Model) score(s *Score, args []string) string {
 	var b strings.Builder
 	b.WriteString("(" + number(s.Intercept))
 	for i := range m.Features {
-		f, c := &m.Features[i], s.Coefficients[i]
-		if f.Length > 0 {
-			continue
-		}
-		if f.Levels == nil {
-			x := args[i]
-			if f.Type == "date" {
-				x = f.within(x, 86400, time.DateOnly) + " - DATE '2000-01-01'"
-			} else if strings.HasPrefix(f.Type, "timestamp") { // microseconds, as the range's ends
-				x = "(extract(epoch FROM " + f.within(x, 1e-6, "2006-01-02 15:04:05.999999") + ") - 946684800) * 1000000"
-			}
-			x = "CAST(" + x + " AS double precision)"
-			lo, hi := number(f.Lo), number(f.Hi)
-			fill := ""
+		f, c, x := &m.Features[i], s.Coefficients[i], args[i]
+		switch {
+		case f.Length > 0:
+		case f.Levels == nil:
+			missing := ""
 			if m.Fill {
-				fill = fmt.Sprintf(" WHEN %s IS NULL THEN %s", x, number(f.middle()))
+				missing = " ELSE " + number(f.middle())
 			}
-			fmt.Fprintf(&b, " + %s * (CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s%s ELSE %s END)", number(c[0]), x, hi, hi, x, lo, lo, fill, x)
-			continue
+			fmt.Fprintf(&b, " + %s * (CASE WHEN %s IS NOT NULL THEN greatest(%s, least(%s, CAST(%s AS double precision)))%s END)", number(c[0]), x, number(f.Lo), number(f.Hi), f.since(x), missing)
+		default:
+			b.WriteString(" + (CASE " + x)
+			for l := range f.Levels {
+				fmt.Fprintf(&b, " WHEN %s THEN %s", f.level(l), number(c[l]))
+			}
+			b.WriteString(" ELSE CASE WHEN " + x + " IS NOT NULL THEN 0 END END)")
 		}
-		b.WriteString(" + (CASE")
-		for l := range f.Levels {
-			fmt.Fprintf(&b, " WHEN %s = %s THEN %s", args[i], f.level(l), number(c[l]))
-		}
-		b.WriteString(" WHEN " + args[i] + " IS NOT NULL THEN 0 END)")
 	}
 	return b.String() + ")"
 }
 
-// within writes a date or timestamp, or the end of the range that it is beyond: of infinite ones no difference can be taken. The range's ends are in units of so many seconds since 2000.
+// since writes a number as it is, and of a date or a timestamp how long since 2000 it is, as the range's ends: of infinite ones, which have no difference, of the ends.
+func (f *Feature) since(x string) string {
+	switch {
+	case f.Type == "date":
+		return f.within(x, 86400, time.DateOnly) + " - DATE '2000-01-01'"
+	case f.time(): // microseconds
+		return "(extract(epoch FROM " + f.within(x, 1e-6, "2006-01-02 15:04:05.999999") + ") - 946684800) * 1000000"
+	}
+	return x
+}
+
+// within writes a date or timestamp, or the end of the range that it is beyond. The range's ends are in units of so many seconds since 2000.
 func (f *Feature) within(x string, seconds float64, format string) string {
 	end := func(v float64) string {
 		return "CAST('" + time.Unix(946684800, 0).UTC().Add(time.Duration(v*seconds*1e6)*time.Microsecond).Format(format) + "' AS " + f.Type + ")"
@@ -239,7 +242,7 @@ func (f *Feature) within(x string, seconds float64, format string) string {
 	if most := 250 * 365.25 * 86400 / seconds; math.Abs(f.Lo) > most || math.Abs(f.Hi) > most { // beyond what time.Duration holds
 		return x
 	}
-	return fmt.Sprintf("(CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END)", x, end(f.Hi), end(f.Hi), x, end(f.Lo), end(f.Lo), x)
+	return "greatest(" + end(f.Lo) + ", least(" + end(f.Hi) + ", " + x + "))"
 }
 
 // number writes a float8 constant.

@@ -117,8 +117,8 @@ func appendCells(cells []int64, v sqltype.Value, c NumberColumn) (more []int64, 
 		}
 	case sqltype.Bytes:
 		list = make([]sqltype.Value, len(x))
-		for i, b := range x {
-			list[i] = int64(b)
+		for i := range list { // x is a string, of which a range has characters
+			list[i] = int64(x[i])
 		}
 	}
 	if v == nil || len(list) != c.Cells() {

@@ -75,7 +75,7 @@ func everyFeature(lists bool) []mlext.Feature {
 		{Name: "smokes", Type: "boolean", Boolean: true, Levels: []string{"false", "true"}, To: 1},
 		{Name: "ward", Type: "text", Levels: []string{"A", "B's", "C"}, To: 2},
 		{Name: "born", Type: "date", Lo: -3000, Hi: 4000, From: -3000, To: 4000},
-		{Name: "seen", Type: "timestamp without time zone", Lo: 6.3e14, Hi: 8.2e14, From: 6.3e14, To: 8.2e14},
+		{Name: "seen", Type: "timestamp without time zone", Lo: 7300 * 8.64e10, Hi: 9500 * 8.64e10, From: 7300 * 8.64e10, To: 9500 * 8.64e10},
 	}
 	if lists {
 		out = append(out, mlext.Feature{Name: "wave", Type: "real[]", Length: 3, Lo: -1, Hi: 1, To: elementSteps}, mlext.Feature{Name: "curve", Type: "double precision[]", Length: 5, Lo: -30, Hi: 1e4, To: elementSteps},

@@ -100,18 +100,18 @@ func (s *scores) duck(x []string) string {
 		}
 		steps = append(steps, fmt.Sprintf("'n%d': list_transform(regexp_extract_all(hex(CASE WHEN octet_length(%s) = %d THEN %s END), '..'), lambda _h: %s)", i+1, a, l.Length, a, l.steps(DuckDB, "CAST('0x' || _h AS INTEGER)")))
 	}
+	raw, names := []string{}, func(j int) string { return fmt.Sprintf("_s.z%d", j+1) }
 	for j := range s.K {
-		z := fmt.Sprintf("CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END", x[j], double(mostScore), double(mostScore), x[j], double(-mostScore), double(-mostScore), x[j])
+		b := fmt.Sprintf("_n.b%d", j+1)
+		raw = append(raw, fmt.Sprintf("'b%d': %s", j+1, x[j]))
+		z := fmt.Sprintf("CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END", b, double(mostScore), double(mostScore), b, double(-mostScore), double(-mostScore), b)
 		for i := range s.arrays {
 			l := &s.arrays[i]
 			z += fmt.Sprintf(" + (%s + %s * list_dot_product(_n.n%d, CAST('[%s]' AS DOUBLE[])))", double(l.from[j]), double(l.unit[j]), i+1, places64(l.c[j]))
 		}
 		in = append(in, fmt.Sprintf("'z%d': %s", j+1, z))
 	}
-	if len(steps) == 0 {
-		return fmt.Sprintf("list_transform([{%s}], lambda _s: %s)[1]", strings.Join(in, ", "), s.said(func(j int) string { return fmt.Sprintf("_s.z%d", j+1) }, y))
-	}
-	return fmt.Sprintf("list_transform(list_transform([{%s}], lambda _n: {%s}), lambda _s: %s)[1]", strings.Join(steps, ", "), strings.Join(in, ", "), s.said(func(j int) string { return fmt.Sprintf("_s.z%d", j+1) }, y))
+	return fmt.Sprintf("list_transform(list_transform([{%s}], lambda _n: {%s}), lambda _s: %s)[1]", strings.Join(append(raw, steps...), ", "), strings.Join(in, ", "), s.said(names, y))
 }
 
 // said is what is computed of the scores, NULL where one is.

@@ -228,7 +228,7 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 		if p.d == funcs.DuckDB && !p.exact && strings.Contains(text, "error(") { // TRY around it takes none
 			text = n.Fn.Spell(p.d, args, types, n.T)
 		}
-		if p.d == funcs.DuckDB && strings.Contains(text, "TRY(") && slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "(SELECT ") }) {
+		if p.d == funcs.DuckDB && slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "(SELECT ") }) && strings.Contains(without(text, args), "TRY(") {
 			return p.fail(notHere("a subquery inside "+n.Fn.Name, n.Pos)) // its TRY takes none
 		}
 	}
@@ -237,6 +237,14 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 		return p.fail(noForm(n, types, p.d))
 	}
 	return "(" + text + ")"
+}
+
+// without is a text of arguments without theirs.
+func without(text string, args []string) string {
+	for _, a := range args {
+		text = strings.ReplaceAll(text, a, "")
+	}
+	return text
 }
 
 // noForm tells which function has no form on the backend, of which types, and why.
