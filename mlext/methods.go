@@ -96,8 +96,14 @@ func planObjective(by convex.Theorem) func(*Training) (run, error) {
 // inexact refuses what cannot be calibrated.
 func (t *Training) inexact(err error) error {
 	e := sqlerr.New(sqlerr.InvalidParam, "%s cannot be calibrated to epsilon %g", t.Method, t.Epsilon).WithCause(err)
+	if t.Method == "sufficient_statistics" {
+		return e.WithHint("Take a larger epsilon, fewer features or METHOD objective_perturbation.")
+	}
 	if at, ok := t.Spec.at["lambda"]; ok {
 		return e.At(int(at)).WithHint("Leave lambda out, which follows from epsilon, or take a larger one.")
+	}
+	if t.Spec.Pure {
+		return e.WithHint("Take a larger epsilon, fewer features or a delta.")
 	}
 	return e.WithHint("Take a larger epsilon, fewer features or METHOD dp_gd.")
 }
@@ -172,7 +178,7 @@ func planMoments(t *Training) (run, error) {
 	}
 	m, err := convex.NewMoments(t.width, t.Rows, 1, t.Epsilon, t.Delta)
 	if err != nil {
-		return nil, err
+		return nil, t.inexact(err)
 	}
 	t.composed(m.Composed())
 	t.fact("sigma", "%.6g", m.Sigma)

@@ -42,7 +42,7 @@ func TestOptionExtremes(t *testing.T) {
 				if _, number := numbersAllowed[name]; !number || name == "delta" && c.pure || name == "noise_multiplier" && c.pure {
 					continue
 				}
-				if !all && (at+fi)%5 != 0 && !slices.Contains([]string{"clip", "residual_clip", "width", "lambda"}, name) {
+				if !all && (at+fi)%5 != 0 && !slices.Contains([]string{"epsilon", "clip", "residual_clip", "width", "lambda"}, name) {
 					continue
 				}
 				for _, x := range extremes(name) {
@@ -54,7 +54,7 @@ func TestOptionExtremes(t *testing.T) {
 							continue
 						}
 						for _, clipping := range []string{"", "fixed", "automatic", "adaptive"} {
-							if (clipping == "") == slices.Contains(names, "clipping") || name != "clip" && (!all || name == "sampling_rate") && clipping != "adaptive" && clipping != "" {
+							if (clipping == "") == slices.Contains(names, "clipping") || clipping != "adaptive" && clipping != "" && (name == "clip_quantile" || name == "clip_rate" || name != "clip" && (!all || name == "sampling_rate")) {
 								continue
 							}
 							if extreme(t, c, f, name, x, rows, clipping) {

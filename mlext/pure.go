@@ -75,7 +75,7 @@ func planPureMoments(t *Training) (run, error) {
 	}
 	m, err := convex.NewPureMoments(t.width, t.Rows, t.rowSum(), 1, t.Epsilon)
 	if err != nil {
-		return nil, err
+		return nil, t.inexact(err)
 	}
 	t.fact("deviation of the noise", "%.6g", m.Sigma)
 	t.fact("accountant", "Laplace mechanism")

@@ -27,7 +27,7 @@ func PosteriorShift(epsilon, delta, leverage float64) float64 {
 		return 0
 	}
 	fits := func(shift float64) bool {
-		e, _ := PosteriorCurve(shift, leverage).Epsilon(delta)
+		e, _ := PosteriorCurve(shift, leverage).least(delta, 850) // small epsilons are of orders up to 10^8
 		return e <= epsilon
 	}
 	if !fits(0) {

@@ -128,7 +128,10 @@ func logSum(x, y float64) float64 {
 }
 
 // Epsilon is the least epsilon at a delta over all orders, which are fixed in advance: each order's is a bound (Canonne, Kamath, Steinke 2020, Proposition 12).
-func (c Curve) Epsilon(delta float64) (epsilon, order float64) {
+func (c Curve) Epsilon(delta float64) (epsilon, order float64) { return c.least(delta, 400) }
+
+// least is Epsilon, over fewer or more orders: up to 1.03^last/100.
+func (c Curve) least(delta float64, last int) (epsilon, order float64) {
 	epsilon = math.Inf(1)
 	try := func(a float64) {
 		e := c(a) + math.Log1p(-1/a) - (math.Log(delta)+math.Log(a))/(a-1)
@@ -136,7 +139,7 @@ func (c Curve) Epsilon(delta float64) (epsilon, order float64) {
 			epsilon, order = e, a
 		}
 	}
-	for i := 1; i < 400; i++ { // a - 1 from 0.01 up, 3% apart
+	for i := 1; i < last; i++ { // a - 1 from 0.01 up, 3% apart
 		try(1 + 0.01*math.Pow(1.03, float64(i)))
 	}
 	for k := 2.0; k < 64; k++ {

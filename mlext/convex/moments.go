@@ -2,6 +2,7 @@ package convex
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -29,7 +30,8 @@ func NewPureMoments(width, rows int, row, target, epsilon float64) (*Moments, er
 	if width < 1 || rows < 1 || !(row > 0) || !(target > 0) || !(epsilon > 0) {
 		return nil, errPure
 	}
-	return &Moments{Width: width, Rows: rows, Target: target, Sigma: math.Sqrt2 * float64(rows) * ((row*row+1)/2 + row) / epsilon * (1 + 1e-9), pure: true}, nil
+	m := &Moments{Width: width, Rows: rows, Target: target, Sigma: math.Sqrt2 * float64(rows) * ((row*row+1)/2 + row) / epsilon * (1 + 1e-9), pure: true}
+	return m, m.check(m.Sigma/math.Sqrt2, noise.MaxLaplaceScale)
 }
 
 // NewMoments calibrates the noise.
@@ -41,7 +43,16 @@ func NewMoments(width, rows int, target, epsilon, delta float64) (*Moments, erro
 	if width < 1 || rows < 1 || !(target > 0) || !(epsilon > 0) || !(delta > 0 && delta < 1) {
 		return nil, errors.New("convex: a training needs features, rows, epsilon and delta")
 	}
-	return &Moments{Width: width, Rows: rows, Target: target, Sigma: account.GaussianSigma(epsilon, delta) * math.Sqrt2 * float64(rows) * (1 + 1e-9)}, nil
+	m := &Moments{Width: width, Rows: rows, Target: target, Sigma: account.GaussianSigma(epsilon, delta) * math.Sqrt2 * float64(rows) * (1 + 1e-9)}
+	return m, m.check(m.Sigma, noise.MaxNormalSigma)
+}
+
+// check refuses noise of so many steps that none is made: the moments' lattice cannot be coarser.
+func (m *Moments) check(scale float64, most uint64) error {
+	if !(math.Ceil(scale/unit) <= float64(most)) {
+		return fmt.Errorf("convex: noise of %g on moments is out of range", scale)
+	}
+	return nil
 }
 
 // Composed is what Train runs with normal noise, by its Renyi loss: one Gaussian mechanism, of noise that Sigma is no less than for a norm of sqrt 2 a row (NewMoments' proof).

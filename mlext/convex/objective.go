@@ -85,25 +85,30 @@ func NewObjective(by Theorem, l *loss.Loss, width, rows int, epsilon, delta, lam
 // ForRows plans for tables of at most so many rows: more of them take more noise, since their minima are found less exactly. Train gives TooManyRows above it.
 func (o *Objective) ForRows(most int) error {
 	n := math.Sqrt(float64(o.Width * o.Loss.Outputs))
+	var size float64
 	var err error
-	if o.tolerance, err = toleranceFor(o.Loss, o.Width, most, o.Lambda, o.Sigma*(n+12)); err != nil { // but for a probability of e^-72
+	if o.tolerance, size, err = toleranceFor(o.Loss, o.Width, most, o.Lambda, o.Sigma*(n+12)); err != nil { // but for a probability of e^-72
 		return err
 	}
 	o.most = most
-	o.OutSigma, o.outStep = cover((o.tolerance+n*o.step)/o.Lambda, n, o.mu)
-	if o.Sigma/o.Lambda*n*8 > o.outStep*(1<<50) { // parameters of the noise's own size would leave the lattice
-		return errWide
-	}
+	o.OutSigma, o.outStep = cover((o.tolerance+n*o.step)/o.Lambda, n, o.mu, size)
 	return nil
 }
 
-var errWide = errors.New("convex: the parameters are too many for how exactly a minimum is found")
-
-// cover is the noise that hides where within a radius of the true minimum the found one is: a Gaussian mechanism of mu, of the radius twice and of rounding to a lattice in n^2 coordinates.
-func cover(radius, n, mu float64) (sigma, step float64) {
-	// The step is of the noise before it is widened for its own rounding, which is a part of 2^-outBits of it.
-	step = math.Ldexp(1, int(math.Floor(math.Log2(2*radius/n)))-outBits)
+// cover is the noise that hides where within a radius of the true minimum the found one is: a Gaussian mechanism of mu, of the radius twice and of rounding to a lattice in n^2 coordinates. Each is of a size at most.
+func cover(radius, n, mu, size float64) (sigma, step float64) {
+	// The step is of the noise before it is widened for its own rounding, which is a part of 2^-outBits of it, mostly.
+	step = lattice(2*radius/n, outBits, size, 2*radius/mu/noise.MaxNormalSigma)
 	return 2 * (radius + n*step/2) / mu, step
+}
+
+// lattice is a step of a part of 2^-bits of what is to be hidden, but no smaller than lets numbers of a size be whole multiples of it, nor than twice another: noise takes so many steps at most (and more by what the step adds to it, of which there is room).
+func lattice(hidden float64, bits int, size, least float64) float64 {
+	step := math.Ldexp(1, int(math.Floor(math.Log2(hidden)))-bits)
+	if least = math.Max(2*least, size/(1<<51)); step < least {
+		step = math.Ldexp(1, int(math.Ceil(math.Log2(least))))
+	}
+	return step
 }
 
 func (o *Objective) part() account.Objective {

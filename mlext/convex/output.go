@@ -37,8 +37,6 @@ func NewOutput(l *loss.Loss, width, rows int, epsilon, delta, lambda float64) (*
 	if o.Lambda == 0 {
 		o.Lambda = outputLambda(o.multiplier * float64(rows) * l.Lipschitz * n)
 	}
-	moved := float64(rows) * l.Lipschitz / o.Lambda
-	o.step = math.Ldexp(1, int(math.Floor(math.Log2(moved/n)))-outBits-8)
 	if err := o.ForRows(usualRows); err != nil {
 		return nil, err
 	}
@@ -48,11 +46,14 @@ func NewOutput(l *loss.Loss, width, rows int, epsilon, delta, lambda float64) (*
 // ForRows is Objective.ForRows.
 func (o *Output) ForRows(most int) (err error) {
 	n, moved := math.Sqrt(float64(o.Width*o.Loss.Outputs)), float64(o.Rows)*o.Loss.Lipschitz/o.Lambda
-	if o.tolerance, err = toleranceFor(o.Loss, o.Width, most, o.Lambda, 0); err != nil {
+	var size float64
+	if o.tolerance, size, err = toleranceFor(o.Loss, o.Width, most, o.Lambda, 0); err != nil {
 		return err
 	}
 	o.most = most
-	o.Sigma = o.multiplier * (moved + 2*o.tolerance/o.Lambda + n*o.step) * (1 + 1e-9)
+	moved += 2 * o.tolerance / o.Lambda
+	o.step = lattice(moved/n, outBits+8, size, o.multiplier*moved/noise.MaxNormalSigma)
+	o.Sigma = o.multiplier * (moved + n*o.step) * (1 + 1e-9)
 	return nil
 }
 

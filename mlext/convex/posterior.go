@@ -43,6 +43,9 @@ func NewPosterior(width int, epsilon, delta, lambda float64) (*Posterior, error)
 	p.main = (epsilon - p.count - account.GaussianEpsilon(p.mu, delta*outDelta)) * (1 - 1e-9)
 	p.mainDelta = delta * (1 - countDelta - 2*outDelta) // the second outDelta is for errFar and for noise beyond its bounds
 	if lambda == 0 {
+		if account.PosteriorShift(p.main, p.mainDelta, 1/mostLambda) == 0 {
+			return nil, fmt.Errorf("convex: at epsilon %g and delta %g no draw is computed", epsilon, delta)
+		}
 		return p, nil
 	}
 	if p.shift = account.PosteriorShift(p.main, p.mainDelta, 1/lambda); p.shift == 0 {
@@ -57,13 +60,14 @@ func (p *Posterior) lambda(most float64) (lambda, shift float64) {
 		return p.Lambda, p.shift
 	}
 	lambda = math.Max(1, math.Sqrt(most*account.GaussianSigma(p.main, p.mainDelta)/2))
-	for {
-		if shift = account.PosteriorShift(p.main, p.mainDelta, 1/lambda); shift > 0 {
-			return lambda, shift
-		}
+	for shift = account.PosteriorShift(p.main, p.mainDelta, 1/lambda); shift == 0 && lambda < mostLambda; shift = account.PosteriorShift(p.main, p.mainDelta, 1/lambda) {
 		lambda *= 2
 	}
+	return lambda, shift
 }
+
+// mostLambda is one at which a draw can be made, as NewPosterior looks: at larger ones as well, since the loss grows with the leverage.
+const mostLambda = 1e12
 
 // Train draws and releases.
 func (p *Posterior) Train(t *data.Table, src *noise.Source, stop func() error) (*Model, error) {
@@ -88,7 +92,7 @@ func (p *Posterior) Train(t *data.Table, src *noise.Source, stop func() error) (
 	if err != nil {
 		return nil, err
 	}
-	sigma, step := cover((tolerance+off)/lambda, math.Sqrt(float64(p.Width)), p.mu)
+	sigma, step := cover((tolerance+off)/lambda, math.Sqrt(float64(p.Width)), p.mu, 1.1*norm+tolerance/lambda)
 	return release(theta, src, sigma, step)
 }
 

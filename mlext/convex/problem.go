@@ -99,14 +99,14 @@ func rounded(l *loss.Loss, width, rows int, lambda, norm, linear float64) float6
 // toleranceFor is the norm of the gradient below which a minimum counts as found, from public numbers alone: linear bounds the norm of the linear term. It is Tolerance times the Lipschitz bound, but no less than lets a table of so many rows prove it.
 //
 // Proof: claim: near the minimum of any problem of at most most rows rounding takes at most two thirds of the tolerance. The objective at the minimum is at most the one at 0, so lambda/2 |theta|^2 <= most AtZero + linear |theta|, which bounds |theta|; what is a tenth further away has a larger gradient than the tolerance, by strong convexity.
-// Whether a training ends well then does not turn on rounding in any table that it takes.
-func toleranceFor(l *loss.Loss, width, most int, lambda, linear float64) (float64, error) {
+// Whether a training ends well then does not turn on rounding in any table that it takes. It gives that bound on what is found too.
+func toleranceFor(l *loss.Loss, width, most int, lambda, linear float64) (t, size float64, err error) {
 	far := (linear + math.Sqrt(linear*linear+2*lambda*float64(most)*l.AtZero)) / lambda
-	t := math.Max(Tolerance*math.Min(l.Lipschitz, 1+far), 1.5*rounded(l, width, most, lambda, 1.1*far, linear))
+	t = math.Max(Tolerance*math.Min(l.Lipschitz, 1+far), 1.5*rounded(l, width, most, lambda, 1.1*far, linear))
 	if !(t <= lambda*far/10) {
-		return 0, errInexact
+		return 0, 0, errInexact
 	}
-	return t, nil
+	return t, 1.1 * far, nil
 }
 
 var errInexact = errors.New("convex: lambda is too small for how exactly a minimum can be found")

@@ -90,18 +90,19 @@ func NewPureOutput(l *loss.Loss, width, rows int, epsilon, lambda float64) (*Pur
 
 // ForRows is Objective.ForRows.
 func (p *Pure) ForRows(most int) (err error) {
+	var size float64
 	n := math.Sqrt(p.parameters)
 	if p.most = most; p.Objective {
-		if p.tolerance, err = toleranceFor(p.Loss, p.Width, most, p.Lambda, p.Scale*(2*n+80)); err != nil { // but for a probability of e^-70
+		if p.tolerance, size, err = toleranceFor(p.Loss, p.Width, most, p.Lambda, p.Scale*(2*n+80)); err != nil { // but for a probability of e^-70
 			return err
 		}
-		p.out(2*(p.tolerance+n*p.step)/p.Lambda*n, p.settle)
+		p.out(2*(p.tolerance+n*p.step)/p.Lambda*n, p.settle, size)
 		return nil
 	}
-	if p.tolerance, err = toleranceFor(p.Loss, p.Width, most, p.Lambda, 0); err != nil {
+	if p.tolerance, size, err = toleranceFor(p.Loss, p.Width, most, p.Lambda, 0); err != nil {
 		return err
 	}
-	p.out((float64(p.Rows)*p.Loss.Lipschitz+2*p.tolerance)/p.Lambda*n, p.Epsilon)
+	p.out((float64(p.Rows)*p.Loss.Lipschitz+2*p.tolerance)/p.Lambda*n, p.Epsilon, size)
 	return nil
 }
 
@@ -112,9 +113,9 @@ func newPure(l *loss.Loss, width, rows int, epsilon, lambda float64) (*Pure, err
 	return &Pure{Loss: l, Width: width, Rows: rows, Epsilon: epsilon, Lambda: lambda, parameters: float64(width * l.Outputs)}, nil
 }
 
-// out sets the noise of what is released: moved bounds by how much it moves, in the sum of absolute entries, before it is rounded.
-func (p *Pure) out(moved, epsilon float64) {
-	p.outStep = math.Ldexp(1, int(math.Floor(math.Log2(moved/p.parameters)))-pureOutBits)
+// out sets the noise of what is released: moved bounds by how much it moves, in the sum of absolute entries, before it is rounded; each parameter is of a size at most.
+func (p *Pure) out(moved, epsilon, size float64) {
+	p.outStep = lattice(moved/p.parameters, pureOutBits, size, moved/epsilon/noise.MaxLaplaceScale)
 	p.OutScale = (moved + p.parameters*p.outStep) / epsilon * (1 + 1e-9)
 }
 
