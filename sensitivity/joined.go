@@ -17,6 +17,7 @@ import (
 type Joined struct {
 	Formula     *elastic.Formula
 	Frequencies []Frequent // one for each of Formula.Frequencies
+	Why         string     // why it is bounded so and not otherwise, where there was a choice; it changes nothing
 	Leaves      []Leaflet  // what is joined, in the order of the joins: for EXPLAIN
 }
 

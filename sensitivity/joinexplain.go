@@ -35,6 +35,9 @@ func (a told) joinedLines() []Line {
 	if len(names) > 0 {
 		say("Measured", "how often one value occurs at most in %s; a noisy bound made of them is released before anything else", strings.Join(names, ", "))
 	}
+	if j.Why != "" {
+		say("Bounding", "%s", j.Why)
+	}
 	if len(a.Keys) == 0 {
 		say("Groups", "one")
 	} else {

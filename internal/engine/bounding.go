@@ -30,7 +30,7 @@ func (s *Session) usual() measure.Ask {
 // or the stage has another price.
 func (s *Session) bound(price float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *measure.Plan, error) {
 	opts, usual := s.options(), s.usual()
-	a, err := analyzeSharing(usual, opts, analyze)
+	a, err := s.joined(usual, opts, analyze)
 	if err != nil || s.now.bounding != "auto" || !a.Groups.Public || len(a.Measures) == 0 || a.Limit.PerUnit == 1 || !usual.Gaussian() {
 		return a, nil, err
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
@@ -21,8 +20,7 @@ func (s *Session) otherLine(o measure.Other, share float64) string {
 	}
 	how := ""
 	if g, err := elastic.NewGrid(float64(ev.Steps)/ev.Scale.Float(), ev.Delta, []uint64{1}); err == nil {
-		step := g.Beta / (elastic.Moves - 1)
-		how = fmt.Sprintf(" (beta %s), with discrete Laplace noise on its logarithm and raised by a factor of %s", number(g.Beta), number(math.Exp(step*float64(ev.Margin))))
+		how = fmt.Sprintf(" (beta %s), with discrete Laplace noise on its logarithm and raised by a factor of %s", number(g.Beta), number(raised(ev, g)))
 	}
 	return fmt.Sprintf("the bound of the rows that one unit changes, among %d edges: the smooth bound of the formula at the measured frequencies%s; the errors below are known once it is released%s", o.Edges, how, cost)
 }

@@ -1,0 +1,256 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// declaredKeys is the clinic's policy with joins off the unit and frequencies of keys, which the wild clinic exceeds.
+var declaredKeys = append(anyJoins[:2:2],
+	"  patients:\n    columns:\n", "  patients:\n    max_frequency: {city_id: 5, race: 4}\n    columns:\n",
+	"    max_rows_per_unit: 4\n    columns:\n      encounter_id: {}\n", "    max_rows_per_unit: 4\n    max_frequency: {diag: 7, kind_id: 9, days: 3, free: 60, \"(readmitted, diag)\": 4, ratio: 2}\n    columns:\n      encounter_id: {}\n",
+	"    max_rows_per_unit: 6\n    columns:\n", "    max_rows_per_unit: 6\n    max_frequency: {drug: 8}\n    columns:\n",
+	"  rates:  {public: true}", "  rates:  {public: true, max_frequency: {kind_id: 1}}",
+)
+
+// truncatedStatements are joins by keys whose frequencies are declared.
+var truncatedStatements = []string{
+	"select count(*) from encounters a join encounters b on a.diag = b.diag",
+	"select count(*) from encounters a join encounters b on a.free = b.free",
+	"select count(*) from encounters a join encounters b on a.ratio = b.ratio",
+	"select a.readmitted, count(*), sum(b.days), avg(b.medications), count(b.score) from encounters a join encounters b on a.diag = b.diag group by 1",
+	"select a.readmitted, count(*) from encounters a join encounters b on a.diag = b.diag and a.readmitted = b.readmitted group by 1",
+	"select p.gender, count(*), count(distinct e.encounter_id) from patients p join encounters e on e.kind_id = p.city_id where e.days < 9 group by 1",
+	"select count(*), sum(p.dose) from prescriptions p join prescriptions q on p.drug = q.drug",
+	"select count(*) from encounters a join rates r on r.kind_id = a.kind_id join encounters b on b.kind_id = r.kind_id",
+	"select sum(f.days) from encounters e join prescriptions p on p.encounter_id = e.encounter_id join encounters f on f.free = e.free",
+	"select count(*) from encounters a join encounters b on a.days = b.days join encounters c on c.days = b.days",
+	"select count(*) from encounters a join patients p on p.race = a.diag where a.days > 1000000",
+}
+
+// changedRows is by how much the totals of a measure differ, in sum over groups.
+func changedRows(before, after map[string]*big.Int, measure int) *big.Int {
+	sum, zero := new(big.Int), new(big.Int)
+	all := map[string]bool{}
+	for g := range before {
+		all[g] = true
+	}
+	for g := range after {
+		all[g] = true
+	}
+	for g := range all {
+		if !strings.HasSuffix(g, fmt.Sprintf(" %d", measure)) {
+			continue
+		}
+		x, y := before[g], after[g]
+		if x == nil {
+			x = zero
+		}
+		if y == nil {
+			y = zero
+		}
+		sum.Add(sum, new(big.Int).Abs(new(big.Int).Sub(x, y)))
+	}
+	return sum
+}
+
+// truncatedHolds holds a statement's print against the clinic's neighbours: without a unit all groups of a measure together change by at most its PerGroup, and by nothing without rows of nobody or in another physical order.
+func truncatedHolds(t testing.TB, d backend.Dialect, a *sensitivity.Analysis, st *sqlgen.Statement) (share float64, err error) {
+	before := joinedTotals(t, wild.open(t, d), st)
+	for _, c := range append([]clinic{owned, mixed}, without...) {
+		after := joinedTotals(t, c.open(t, d), st)
+		for i, m := range a.Measures {
+			most, changed := new(big.Int).SetUint64(m.PerGroup), changedRows(before, after, i)
+			if c.name == owned.name || c.name == mixed.name {
+				most = new(big.Int)
+			}
+			if changed.Cmp(most) > 0 {
+				return share, fmt.Errorf("%s: measure %d changes by %s, the claim is %s", c.name, i+1, changed, most)
+			}
+			if most.Sign() > 0 {
+				f, _ := new(big.Rat).SetFrac(changed, most).Float64()
+				share = max(share, f)
+			}
+		}
+	}
+	return share, nil
+}
+
+func truncated(t testing.TB, s *Session, sql string) (*sensitivity.Analysis, *sqlgen.Statement) {
+	t.Helper()
+	set(t, s, "dpsql.bounding", "truncate")
+	p, err := prepare(s, sql)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	if p.an.Joined == nil || len(p.an.Choices) > 0 {
+		t.Fatalf("%s is not truncated", sql)
+	}
+	st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.an, st
+}
+
+// TestTruncatedOnClinic: joins by declared frequencies, which the data exceeds, keep what is claimed, and are answered.
+func TestTruncatedOnClinic(t *testing.T) {
+	for _, d := range dialects {
+		s := clinicSession(t, wild, d, declaredKeys...)
+		best := 0.0
+		for _, sql := range truncatedStatements {
+			a, st := truncated(t, s, sql)
+			share, err := truncatedHolds(t, d, a, st)
+			if err != nil {
+				t.Errorf("%s: %s: %v", d, sql, err)
+			}
+			best = max(best, share)
+			if testing.Verbose() {
+				t.Logf("%s: %s: %.2f of %d", d, sql, share, a.Measures[0].PerGroup)
+			}
+		}
+		if best < 0.15 {
+			t.Errorf("%s: no statement uses more than %.2f of its claim: the data is too tame", d, best)
+		}
+		for _, sql := range []string{truncatedStatements[0], truncatedStatements[len(truncatedStatements)-1]} {
+			if rows, err := try(s, sql); err != nil || len(rows) != 1 || rows[0][0] == nil {
+				t.Errorf("%s: %s: %v, %v", d, sql, rows, err)
+			}
+		}
+		for _, bug := range []struct {
+			at             int
+			name, from, to string
+		}{
+			{1, "m ignored", `"t\d+"\."rn" <= 4\b`, "TRUE"},
+			{0, "cap ignored", `"t\d+"\."rn" <= 7\b`, "TRUE"},
+			{3, "order of the heap", ` ORDER BY .*? NULLS LAST\) AS "rn"`, `) AS "rn"`},
+			{1, "rows of nobody", `"t\d+"\."patient_id" IS NOT NULL`, "TRUE"},
+		} {
+			a, st := truncated(t, s, truncatedStatements[bug.at])
+			careless := mangled(t, st, func(sql string) string { return regexp.MustCompile(bug.from).ReplaceAllString(sql, bug.to) })
+			if _, err := truncatedHolds(t, d, a, careless); err == nil {
+				t.Errorf("%s: %s: not found", d, bug.name)
+			}
+		}
+	}
+}
+
+// pushed is a clinic where each row of unit 1 that is kept pushes one of unit 2 out, which is in another group, and ten people have each of their keys.
+var pushed = []string{
+	`DELETE FROM "public"."encounters"`,
+	`UPDATE "public"."patients" SET race = NULL WHERE patient_id <= 2`,
+	`UPDATE "public"."patients" SET race = CASE WHEN patient_id % 4 = 0 THEN 'd0' WHEN patient_id % 4 = 1 THEN 'd1' WHEN patient_id % 4 = 2 THEN 'd2' ELSE 'd3' END WHERE patient_id > 2`,
+}
+
+func init() {
+	for i := range 8 {
+		unit, readmitted := 1+i/4, []string{"NO", "<30"}[i/4]
+		pushed = append(pushed, fmt.Sprintf(`INSERT INTO "public"."encounters" (encounter_id, patient_id, kind_id, days, diag, readmitted) VALUES (%d, %d, 1, 5, 'd%d', '%s')`, i+1, unit, i%4, readmitted))
+	}
+}
+
+// TestTruncatedTwice: a row that comes may push another person's out: a histogram changes by both, more than without the factor 2; what reads the key alone does not.
+func TestTruncatedTwice(t *testing.T) {
+	for _, d := range dialects {
+		edits := append(anyJoins[:2:2], "  patients:\n    columns:\n", "  patients:\n    max_frequency: {race: 9}\n    columns:\n",
+			"    max_rows_per_unit: 4\n    columns:\n      encounter_id: {}\n", "    max_rows_per_unit: 4\n    max_frequency: {diag: 1}\n    columns:\n      encounter_id: {}\n")
+		whole := clinic{name: "pushed", data: neighbour.Inside, change: pushed}
+		less := clinic{name: "pushed_less", data: neighbour.Inside, change: append(pushed[:len(pushed):len(pushed)], neighbour.ClinicCatalog().DeleteUnit(1)...)}
+		s := clinicSession(t, whole, d, edits...)
+		for _, c := range []struct {
+			sql               string
+			once, twice, most uint64
+		}{
+			{"select a.readmitted, count(*) from encounters a join patients p on p.race = a.diag group by 1", 4*9 + 1 + 4, 8*9 + 1 + 8, 0},
+			{"select count(*) from encounters a join patients p on p.race = a.diag", 4*9 + 1 + 4, 4*9 + 1 + 4, 0},
+		} {
+			a, _ := truncated(t, s, c.sql)
+			if a.Measures[0].PerGroup != c.twice {
+				t.Errorf("%s: %s: the claim is %d, want %d", d, c.sql, a.Measures[0].PerGroup, c.twice)
+			}
+			for seed := range int64(12) {
+				st, err := sqlgen.Private(a, s.engine.dialect, seed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				changed := changedRows(joinedTotals(t, whole.open(t, d), st), joinedTotals(t, less.open(t, d), st), 0)
+				c.most = max(c.most, changed.Uint64())
+			}
+			if c.most > c.twice || c.twice > c.once && c.most <= c.once {
+				t.Errorf("%s: %s: one unit changes %d rows; claimed are %d, without the factor %d", d, c.sql, c.most, c.twice, c.once)
+			}
+		}
+	}
+}
+
+// TestTruncationRefused: what is not declared, or cannot be, is refused with the cure.
+func TestTruncationRefused(t *testing.T) {
+	s := clinicSession(t, wild, backend.DuckDB, declaredKeys...)
+	set(t, s, "dpsql.bounding", "truncate")
+	for sql, hint := range map[string]string{
+		"select count(*) from encounters a join encounters b on a.medications = b.medications":                                    "max_frequency: {medications: 100}",
+		"select count(*) from encounters a join encounters b on a.days = b.days join encounters c on c.diag = b.diag":             "dpsql.bounding = elastic",
+		"select count(*) from encounters a join encounters p on p.medications = a.days":                                           "one type",
+		"select diag, count(*) from encounters a join patients p on p.city_id = a.kind_id group by 1":                             "",
+		"select count(*) from encounters a join patients p on p.city_id = a.kind_id left join encounters c on c.kind_id = a.days": "inner joins",
+	} {
+		_, err := prepare(s, sql)
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || !strings.Contains(e.Hint, hint) {
+			t.Errorf("%s: %v, %v", sql, err, e)
+		}
+	}
+}
+
+// TestJoinsAreChosen: which bound is taken under other words follows from the policy alone, and EXPLAIN says why.
+func TestJoinsAreChosen(t *testing.T) {
+	const days = "select count(*) from encounters a join encounters b on a.days = b.days"
+	keys := func(frequency string, more ...string) []string {
+		return append(append(anyJoins[:2:2], "    max_rows_per_unit: 4\n    columns:\n      encounter_id: {}\n", "    max_rows_per_unit: 4\n    max_frequency: {"+frequency+"}\n    columns:\n      encounter_id: {}\n"), more...)
+	}
+	people := []string{"dataset: clinic\n", "dataset: clinic\npopulation: 1000\n"}
+	for _, c := range []struct {
+		policy   []string
+		bounding string
+		measured bool
+		because  string
+	}{
+		{keys("days: 3"), "linf", false, "not known beforehand"},
+		{keys("days: 3", people...), "linf", false, "were the rows of 1000 people"},
+		{keys("days: 3", people...), "elastic", true, ""},
+		{keys("days: 1000000", people...), "auto", true, "were the rows of 1000 people"},
+		{keys("days: 1000000", people...), "truncate", false, ""},
+		{keys("diag: 3"), "auto", true, "is not declared"},
+		{keys("days: 3", "delta: 1e-6", "delta: 0"), "linf", false, ""},
+	} {
+		s := clinicSession(t, wild, backend.DuckDB, c.policy...)
+		set(t, s, "dpsql.bounding", c.bounding)
+		p, err := prepare(s, days)
+		if err != nil {
+			t.Fatalf("%v: %v", c, err)
+		}
+		if p.an.Smoothed() != c.measured || !strings.Contains(p.an.Joined.Why, c.because) || c.because == "" && p.an.Joined.Why != "" {
+			t.Errorf("%v: measured %t: %s", c, p.an.Smoothed(), p.an.Joined.Why)
+		}
+		if c.because != "" {
+			rows, err := try(s, "EXPLAIN "+days)
+			if err != nil || !strings.Contains(fmt.Sprint(rows), c.because) {
+				t.Errorf("%v, %v", rows, err)
+			}
+		}
+		if _, err := p.Run(context.Background(), nil); err != nil {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}
