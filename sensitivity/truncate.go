@@ -126,15 +126,14 @@ func (j *joining) undeclared(p *part, asked [][]plan.ColID) error {
 	if len(asked) > 1 {
 		err = sqlerr.New(sqlerr.JoinOffUnit, "how many rows of %s may have one value of each key that it is joined by follows from no one declaration", p.name).At(s.Pos)
 	}
-	const measure = "SET dpsql.bounding = elastic, which measures it"
 	if len(asked) > 1 || len(names) == 0 {
-		return err.WithHint(measure + ".")
+		return err.WithHint("SET dpsql.bounding = elastic: it is measured then.")
 	}
 	key := names[0]
 	if len(names) > 1 {
 		key = fmt.Sprintf("%q", "("+strings.Join(names, ", ")+")")
 	}
-	return err.WithHint("%s; or the owner can declare it of table %s in the policy: max_frequency: {%s: 100}.", measure, s.Table.Name, key)
+	return err.WithHint("SET dpsql.bounding = elastic: it is measured then; or the owner can declare it of table %s in the policy: max_frequency: {%s: 100}.", s.Table.Name, key)
 }
 
 // formula is the bound on joined rows that one unit changes.
