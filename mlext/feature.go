@@ -26,7 +26,7 @@ func (f *Feature) suits(what outcome) *sqlerr.Error {
 		return sqlerr.New(sqlerr.DatatypeMismatch, "the target %s is an array", f.Name).WithHint("Arrays are features; the target is one value of a row.")
 	}
 	switch {
-	case what == oneOfTwo && len(f.Levels) == 2, what == oneOfTwo && f.Levels == nil && f.From == 0 && f.To == 1, what == oneOfSeveral && len(f.Levels) >= 2, what == aNumber && f.Levels == nil && f.Hi > f.Lo,
+	case what == oneOfTwo && len(f.Levels) == 2, what == oneOfTwo && f.zeroOrOne(), what == oneOfSeveral && len(f.Levels) >= 2, what == aNumber && f.Levels == nil && f.Hi > f.Lo,
 		what == aCount && f.Levels == nil && f.Lo >= 0 && f.Hi > f.Lo:
 		return nil
 	}
@@ -34,13 +34,21 @@ func (f *Feature) suits(what outcome) *sqlerr.Error {
 	if f.Levels != nil {
 		is = fmt.Sprintf("one of %d values", len(f.Levels))
 	}
-	must := map[outcome]string{oneOfTwo: "be a boolean, or have two values", oneOfSeveral: "have a domain of values", aNumber: "be a number with a range", aCount: "be a number from 0 on"}[what]
+	must := map[outcome]string{oneOfTwo: "be a boolean, have two values, or be 0 or 1", oneOfSeveral: "have a domain of values", aNumber: "be a number with a range", aCount: "be a number from 0 on"}[what]
 	return sqlerr.New(sqlerr.DatatypeMismatch, "the target %s is %s; of this model it must %s", f.Name, is, must).WithHint("%s", f.cure(what))
+}
+
+// zeroOrOne says that a number is 0 or 1, which is how a class of it is told. Of two other numbers (0 and 0.1, as the policy's step has them) a class would be neither.
+func (f *Feature) zeroOrOne() bool {
+	return f.Levels == nil && f.From == 0 && f.To == 1 && f.Lo == 0 && f.Hi == 1
 }
 
 // cure is what to do with a target that a model has no loss for.
 func (f *Feature) cure(what outcome) string {
 	numbers, middle := f.Levels == nil, math.Floor((f.Lo+f.Hi)/2)
+	if middle < f.Lo {
+		middle = (f.Lo + f.Hi) / 2
+	}
 	switch {
 	case what == oneOfTwo && numbers:
 		return fmt.Sprintf("Compare it in the query, as in %s > %g AS %s; linear_regression predicts numbers.", f.Name, middle, f.Name)

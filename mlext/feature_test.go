@@ -3,6 +3,7 @@ package mlext
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/mlext/data"
@@ -104,6 +105,22 @@ func labelled(t *testing.T, model, with string, target Feature) {
 					return
 				}
 			}
+		}
+	}
+}
+
+// TestTwoNumbers: a class of a target that is a number is told as 0 or 1, so those alone are one of two: of 0 and 0.1 neither a prediction nor an evaluation would be. The hint's comparison tells both apart.
+func TestTwoNumbers(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi float64
+		hint   string
+	}{{0, 1, ""}, {0, 0.1, "y > 0 AS y"}, {0, 0.01, "y > 0 AS y"}, {1, 2, "y > 1 AS y"}, {-0.1, 0, "y > -0.05 AS y"}, {0.25, 3, "y > 1 AS y"}} {
+		f := Feature{Name: "y", Lo: c.lo, Hi: c.hi, To: 1}
+		switch err := f.suits(oneOfTwo); {
+		case c.hint == "" && err != nil:
+			t.Errorf("%g and %g: %v", c.lo, c.hi, err)
+		case c.hint != "" && (err == nil || !strings.Contains(err.Hint, c.hint)):
+			t.Errorf("%g and %g: %v", c.lo, c.hi, err)
 		}
 	}
 }

@@ -75,8 +75,8 @@ func (p *problem) sum(theta []float64, size, from, to int) []float64 {
 
 // rounding bounds the norm of what rounding has changed in a gradient.
 //
-// Proof: u = 2^-53. A score is off by at most (d/4+6) u |theta|, of several scores (d+2) u (|x| <= 1; Higham 2002, section 3.1: kernel.Dot adds up four sums), which moves the residual's norm by Smooth times that; its own evaluation by at most 16 u Lipschitz (exp within an ulp and
-// four operations, for Outputs scores a sum of as many); products and a block's sum by (blockRows+2) u Lipschitz a row, compensated sums by 3u, the parts by parts u, of the sum of norms. Everything is
+// Proof: u = 2^-53. A score is off by at most (d/4+6) u |theta|, of several scores (d+2) u (|x| <= 1; Higham 2002, section 3.1: kernel.Dot adds up four sums), which moves the residual's norm by Smooth times that; its own evaluation by at most 16 u Lipschitz + 4 u Smooth (exp within an ulp and
+// four operations, for Outputs scores a sum of as many; of what is clamped, e^z of Poisson is at most Smooth where it is not, the hinge's 1 + width - m is off by u (1 + width), which it divides by 2 width); products and a block's sum by (blockRows+2) u Lipschitz a row, compensated sums by 3u, the parts by parts u, of the sum of norms. Everything is
 // taken twice. The multiples of theta and the linear term are off by 2u of themselves.
 func (p *problem) rounding(theta []float64) float64 {
 	return rounded(p.loss, p.table.Width(), p.table.Rows(), p.lambda, floats.Norm(theta, 2), floats.Norm(p.linear, 2))
@@ -92,7 +92,7 @@ func rounded(l *loss.Loss, width, rows int, lambda, norm, linear float64) float6
 	if l.Outputs == 1 {
 		score = float64(width/4 + 6)
 	}
-	row := l.Smooth*score*norm + (16+float64(l.Outputs)+blockRows+2+3+parts)*lipschitz
+	row := l.Smooth*(score*norm+4) + (16+float64(l.Outputs)+blockRows+2+3+parts)*lipschitz
 	return 2 * u * (float64(rows)*row + 2*(lambda*norm+linear))
 }
 
