@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// TestJoinedReleases: a joined statement is stored and answers again; at a higher price it is released anew, scale and all, since an older scale bounds no later snapshot; dp_error is the noise's at the released scale; a target is kept by a new release.
+func TestJoinedReleases(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, anyJoins...)
+	const sql = "select count(*), dp_error(count(*)) from encounters a join encounters b on a.days = b.days"
+	ask := func(sql string) (*Prepared, string) {
+		t.Helper()
+		p, err := prepare(s, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := try(s, sql)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		return p, fmt.Sprint(rows)
+	}
+	p, first := ask(sql)
+	spent := func() (pure float64) {
+		b, err := s.balance()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.Analyst.Spent.Renyi
+	}
+	was := spent()
+	if _, again := ask("select count(*), dp_error(count(*)) from encounters y join encounters x on y.days = x.days"); again != first || spent() != was {
+		t.Errorf("asked again, it answers %s after %s, for %g", again, first, spent()-was)
+	}
+	mp, err := p.stages[0].price()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := mp.Events()[0].(dp.SmoothScale); !ok || mp.Loss.Delta != s.asks().QueryDelta {
+		t.Errorf("the first event is %v, delta %g", mp.Events()[0], mp.Loss.Delta)
+	}
+	set(t, s, "dpsql.epsilon", "1")
+	before := spent()
+	if _, more := ask(sql); more == first || spent()-before < was { // the whole price, no difference
+		t.Errorf("at a higher price it answers %s after %s, for %g after %g", more, first, spent()-before, was)
+	}
+	set(t, s, "dpsql.epsilon", "0.5")
+	set(t, s, "dpsql.target_error", "100000")
+	ask("select count(*) from encounters a join encounters b on a.days = b.days")
+	set(t, s, "dpsql.target_error", "4000")
+	_, err = try(s, "explain select count(*) from encounters a join encounters b on a.days = b.days")
+	if id := sqlerr.ID(err); err != nil && id != sqlerr.EpsilonTooLarge.ID {
+		t.Error(err)
+	}
+}
+
+// TestJoinedRefusals: what is refused is refused before anything is charged, whatever the rows are: with and without them, on both backends.
+func TestJoinedRefusals(t *testing.T) {
+	empty := clinic{name: "nobody", change: nil}
+	for _, table := range []string{"patients", "encounters", "prescriptions", "labs", "visits", "stays"} {
+		empty.change = append(empty.change, fmt.Sprintf(`DELETE FROM "public".%q`, table))
+	}
+	for _, d := range dialects {
+		for _, c := range []clinic{wild, empty} {
+			s := clinicSession(t, c, d, anyJoins...)
+			for _, sql := range append([]string{
+				"select sum(a.free) from encounters a join encounters b on a.days = b.days",
+				"select count(*) from encounters a join encounters b on a.days = b.medications",
+				"select a.diag, count(*) from encounters a join encounters b on a.days = b.days group by 1",
+			}, joinedStatements[2:5]...) {
+				_, err := try(s, sql)
+				refused := strings.Contains(sql, "free) from encounters") || strings.Contains(sql, "b.medications") || strings.HasPrefix(sql, "select a.diag")
+				if (err != nil) != refused || sqlerr.ID(err) == sqlerr.ResourceFailure.ID {
+					t.Errorf("%s %s: %s: %v", d, c.name, sql, err)
+				}
+			}
+		}
+	}
+}
