@@ -2,6 +2,7 @@ package mlext
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
@@ -24,6 +25,24 @@ func (m *Model) family() (*family, error) {
 		return f, nil
 	}
 	return nil, sqlerr.New(sqlerr.Unsupported, "model %s is a %s, which this dpsql does not know", m.Name, m.Kind).WithHint("A newer dpsql trained it: use that, or train it anew.")
+}
+
+// form is how models are stored now: 0 had no Fill.
+const form = 1
+
+// MissingMiddle is what a card says of a model that reads NULL numbers as the middle of their range.
+const MissingMiddle = "missing numbers are read as the middle of their range, rows with another missing value are left out"
+
+// renew brings a stored model of an older form to the present one, or refuses it.
+func (m *Model) renew() error {
+	if m.Form > form {
+		return sqlerr.New(sqlerr.Unsupported, "model %s is stored in a form that this dpsql does not know", m.Name).WithHint("A newer dpsql trained it: use that, or train it anew.")
+	}
+	if m.Form == 0 {
+		m.Fill = m.Fill || slices.Contains(m.Card, Fact{"missing", MissingMiddle})
+	}
+	m.Form = form
+	return nil
 }
 
 // whole refuses a stored model that is not what training makes: everything that is computed of one relies on it.

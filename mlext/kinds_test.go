@@ -87,3 +87,33 @@ func TestDecode(t *testing.T) {
 		}
 	}
 }
+
+// TestOldModels: a model that was stored before models had a form reads NULL as its card says that it was trained; one of a later form is refused.
+func TestOldModels(t *testing.T) {
+	for _, middle := range []bool{true, false} {
+		m, _ := released(t, "linear_regression")
+		text, err := m.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(text, &fields); err != nil {
+			t.Fatal(err)
+		}
+		delete(fields, "form")
+		fields["card"] = []Fact{{"missing", map[bool]string{true: MissingMiddle, false: "rows with a missing value are left out"}[middle]}}
+		if text, err = json.Marshal(fields); err != nil {
+			t.Fatal(err)
+		}
+		if old, err := Decode(text); err != nil || old.Fill != middle {
+			t.Errorf("an old model, of the middle: %t: %v", middle, err)
+		}
+		fields["form"] = form + 1
+		if text, err = json.Marshal(fields); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Decode(text); sqlerr.ID(err) != sqlerr.Unsupported.ID {
+			t.Errorf("a newer model: %v", err)
+		}
+	}
+}

@@ -22,6 +22,7 @@ type Model struct {
 	Scores []Score `json:"scores"`
 	Card   []Fact  `json:"card"`
 	Split  *Split  `json:"split,omitempty"`
+	Form   int     `json:"form"`           // in which it is stored
 	Fill   bool    `json:"fill,omitempty"` // a NULL number is read as the middle of its range, as it was in training
 }
 
@@ -41,7 +42,7 @@ type Score struct {
 // model turns parameters over encoded features into coefficients of the features: post-processing.
 func (t *Training) model(theta []float64, step float64) *Model {
 	k := t.Loss.Outputs
-	m := &Model{Name: t.Spec.Name, Kind: t.Spec.Model, Method: t.Method, Target: t.Of, Features: t.Features, Fill: t.Spec.Fill}
+	m := &Model{Name: t.Spec.Name, Kind: t.Spec.Model, Method: t.Method, Target: t.Of, Features: t.Features, Form: form, Fill: t.Spec.Fill}
 	for c := range k {
 		at := 0
 		next := func() float64 { v := theta[at*k+c] * t.scale; at++; return v }
@@ -96,6 +97,9 @@ func Decode(text []byte) (*Model, error) {
 	m := new(Model)
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("mlext: a stored model cannot be read: %w", err)
+	}
+	if err := m.renew(); err != nil {
+		return nil, err
 	}
 	return m, m.whole()
 }

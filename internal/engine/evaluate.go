@@ -156,6 +156,11 @@ func (e *evaluation) prepare(ctx context.Context) (*Prepared, *mlext.Scoring, er
 	if err != nil {
 		return nil, nil, err
 	}
+	for _, c := range scoring.Columns {
+		if len(c) > mostPredicted {
+			return nil, nil, tooLong(stored.Model, len(c), 0).At(int(e.node.Name.Pos))
+		}
+	}
 	if s.now.split, err = e.of(stored.Model); err != nil {
 		return nil, nil, err
 	}

@@ -78,11 +78,14 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 		length += len(args[i])
 	}
 	if *p.made+length > mostPredicted {
-		return nil, sqlerr.New(sqlerr.TooComplex, "the arguments of %s are too long", x.Name).At(int(x.Pos))
+		return nil, sqlerr.New(sqlerr.TooComplex, "the arguments of %s are too long", x.Name).At(int(x.Pos)).WithHint("%s", inDerived)
 	}
 	text, err := m.Model.Predict(args, x.Name == "dp_predict_proba")
 	if err != nil {
 		return nil, err
+	}
+	if len(text) > mostPredicted {
+		return nil, tooLong(m.Model, len(text), length).At(int(x.Pos))
 	}
 	if *p.made += len(text); *p.made > mostPredicted {
 		return nil, sqlerr.New(sqlerr.TooComplex, "the statement's predictions are too long together").At(int(x.Pos)).WithHint("Predict in a derived table, and use its column.")
@@ -92,7 +95,7 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 	}
 	sts, err := pgsyntax.Parse("SELECT " + text)
 	if err != nil {
-		return nil, sqlerr.New(sqlerr.TooComplex, "the prediction cannot be read: it is too long, or an argument is no expression of its own").At(int(x.Pos)).WithCause(err)
+		return nil, sqlerr.New(sqlerr.TooComplex, "the prediction cannot be read: it is too long, or an argument is no expression of its own").At(int(x.Pos)).WithHint("%s", inDerived).WithCause(err)
 	}
 	sel, ok := sts[0].Node.(*pgsyntax.Select)
 	if !ok || len(sel.Targets) != 1 {
@@ -100,6 +103,18 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 	}
 	plan.OwnScores(sel)
 	return sel.Targets[0].Expr, nil
+}
+
+// inDerived is what to do with long arguments.
+const inDerived = "Compute the features in a derived table, and name its columns: SELECT avg(dp_predict('m', a, b)) FROM (SELECT ... AS a, ... AS b FROM t) AS q."
+
+// tooLong refuses a prediction that is too long by itself: by its arguments, or whatever they are.
+func tooLong(m *mlext.Model, text, args int) *sqlerr.Error {
+	e := sqlerr.New(sqlerr.TooComplex, "a prediction of model %s is %d kB of SQL here, the most is %d", m.Name, text>>10, mostPredicted>>10)
+	if 4*args*len(m.Scores) > text { // each stands twice in each score
+		return e.WithHint("%s", inDerived)
+	}
+	return e.WithHint("It has too many coefficients: EXPORT DP MODEL %s AS onnx predicts elsewhere; or train on fewer features, or on columns with fewer values.", m.Name)
 }
 
 func modelName(x *pgsyntax.FuncCall) (string, bool) {

@@ -155,7 +155,7 @@ func (t *training) card() [][]sqltype.Value {
 	}
 	missing := "rows with a missing value are left out"
 	if p.Spec.Fill {
-		missing = "missing numbers are read as the middle of their range, rows with another missing value are left out"
+		missing = mlext.MissingMiddle
 	}
 	if p.Spec.Split > 0 {
 		rows = append(rows, []sqltype.Value{"split", fmt.Sprintf("%s of the units, by a hash keyed at its training; EVALUATE takes the others", number(p.Spec.Split))})
