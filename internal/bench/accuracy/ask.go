@@ -163,6 +163,7 @@ func (w *world) read(ctx context.Context, st *sqlgen.Statement) (out [][]secret.
 type scan struct {
 	engine.Analysed
 	world  *world
+	often  *printed // of rows joined off the unit: how often their keys occur, read before the totals
 	first  printed
 	scaled map[string]printed
 	took   time.Duration
@@ -193,13 +194,25 @@ func (w *world) scan(ctx context.Context, sql string) (*scan, error) {
 		return nil, err
 	}
 	begin := time.Now()
+	if s.Analysis.Joined != nil && s.Analysis.Anew() {
+		s.often = &printed{}
+		if s.often.st, err = sqlgen.Frequencies(s.Analysis, w.dialect(), 1); err != nil {
+			return nil, err
+		}
+		if s.often.rows, err = w.read(ctx, s.often.st); err != nil {
+			return nil, err
+		}
+	}
 	s.first.rows, err = w.read(ctx, s.first.st)
 	s.took = time.Since(begin)
 	return s, err
 }
 
-// at is the scan from which the values come: at norms that were chosen, the second.
+// at is the scan from which the values come: at norms that were chosen, the second; of joined rows, after the scale was released.
 func (s *scan) at(ctx context.Context, m *release.Maker) (printed, error) {
+	if s.often != nil {
+		return s.first, m.Scale(s.often.st.Columns, s.often.replay())
+	}
 	if !s.Analysis.Limit.L2 {
 		return s.first, nil
 	}
