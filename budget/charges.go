@@ -162,10 +162,6 @@ func (p *parts) add(ev dp.Event) error {
 		pure(1, d, account.RhoOfPure(d), e.Delta)
 		p.beside += e.Delta
 		p.run(account.Approximate{Epsilon: d}, 1)
-	case dp.Sparse:
-		d, _ := (&Filter{}).sparseLoss(e)
-		pure(1, d, account.RhoOfPure(d), 0)
-		p.run(account.Approximate{Epsilon: d}, 1)
 	case dp.Clipped:
 		d := perScale(1, e.Ratio)
 		if gaussian(e.Noise) {

@@ -21,14 +21,12 @@ func TestChargesCountAll(t *testing.T) {
 		return account.Step{Mechanism: account.Approximate{Epsilon: epsilon, Delta: delta}, Rate: 1, Count: 1}
 	}
 	smooth := dp.SmoothScale{Steps: 3, Scale: ten, Margin: 132, Delta: own}
-	sparse := dp.Sparse{Scores: 9, Up: 2, Down: 1, Threshold: dp.Scale{Num: 20, Den: 1}, Query: dp.Scale{Num: 15, Den: 1}}
 	for name, c := range map[string]struct {
 		event            dp.Event
 		pure, rho, muTwo float64 // muTwo: mu squared
 		delta            float64
 		steps            []account.Step
 	}{
-		"sparse":    {sparse, 0.3, account.RhoOfPure(0.3), sq(account.MuOfPure(0.3)), 0, []account.Step{response(0.3, 0)}},
 		"smooth":    {smooth, 0.3, account.RhoOfPure(0.3), sq(account.MuOfPure(0.3)), own, []account.Step{response(0.3, 0)}},
 		"laplace":   {dp.Laplace{Sensitivity: three, Scale: ten}, 0.3, 3 * account.RhoOfPure(0.1), 3 * sq(account.MuOfPure(0.1)), 0, []account.Step{laplace}},
 		"picks":     {dp.Picks{Sensitivity: three, Scale: ten}, 0.3, 3 * account.RhoOfPure(0.1), 3 * sq(account.MuOfPure(0.1)), 0, []account.Step{response(0.1, 0), response(0.1, 0), response(0.1, 0)}},

@@ -2,7 +2,6 @@ package budget
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/dpsql/dpsql/internal/dp"
 )
@@ -41,39 +40,5 @@ func (f *Filter) SmoothScale(steps uint64, l Limit, delta float64) (dp.SmoothSca
 		return e, fmt.Errorf("budget: no margin up to %d gives delta %g at noise scale %g", uint64(dp.MaxScale), delta, e.Scale.Float())
 	}
 	e.Margin = least(0, dp.MaxScale, within)
-	return e, e.Validate()
-}
-
-// sparseLoss is max(Up, Down)/bT + (Up + Down)/bQ, and at the order that much randomised response.
-//
-// Proof: noise.Stopper.Below's; any mechanism of a pure loss loses at most what randomised response of it does (randomizedResponse). Rounding: up.
-func (f *Filter) sparseLoss(e dp.Sparse) (pure, renyi float64) {
-	epsilon := exactUint(max(e.Up, e.Down)).times(inverse(e.Threshold)).plus(exactUint(e.Up + e.Down).times(inverse(e.Query)))
-	if f.Order != 0 {
-		renyi = randomizedResponse(f.Order, epsilon).hi
-	}
-	return epsilon.hi, renyi
-}
-
-// Sparse calibrates a sparse vector over at most so many scores, which one unit more raises by at most up and lowers by at most down: the least noise whose loss stays within the limit, with scales of threshold and scores at which the variance of their difference
-// is least: a^2/e1^2 + b^2/e2^2 under e1 + e2 has its least where e1 : e2 is (a : b)^(2/3), a = max(up, down) and b = up + down, so the scales a/e1 and b/e2 are as the cube roots of a and b.
-func (f *Filter) Sparse(scores, up, down uint64, l Limit) (dp.Sparse, error) {
-	e := dp.Sparse{Scores: scores, Up: up, Down: down, Threshold: dp.Scale{Num: 1, Den: 1}, Query: dp.Scale{Num: 1, Den: 1}}
-	if err := e.Validate(); err != nil {
-		return e, err
-	}
-	const parts = 1 << 10
-	wider := uint64(math.Round(parts * math.Cbrt(float64(up+down)/float64(max(up, down)))))
-	at := func(threshold dp.Scale) dp.Sparse { // the query's scale is at most 2^(1/3) times it, on the same grid
-		e.Threshold = threshold
-		high, low := threshold.Num/parts, threshold.Num%parts
-		e.Query = dp.Scale{Num: high*wider + (low*wider+parts-1)/parts, Den: threshold.Den}
-		return e
-	}
-	threshold, err := f.leastScale(l, func(b dp.Scale) (pure, renyi float64) { return f.sparseLoss(at(b)) })
-	if err != nil {
-		return e, err
-	}
-	e = at(threshold)
 	return e, e.Validate()
 }

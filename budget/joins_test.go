@@ -145,58 +145,20 @@ func TestSmoothScaleIsLeast(t *testing.T) {
 	}
 }
 
-// TestSparseIsLeast: scales within the limit, on both sides, the pair of which no finer one is; the ratio is the cube root of what each pays for.
-func TestSparseIsLeast(t *testing.T) {
-	for _, f := range chosenFilters(t) {
-		rapid.Check(t, func(t *rapid.T) {
-			l := f.Limit(math.Ldexp(1, -rapid.IntRange(-2, 8).Draw(t, "price")))
-			up, down := rapid.Uint64Range(0, 1<<12).Draw(t, "up"), rapid.Uint64Range(1, 1<<12).Draw(t, "down")
-			ev, err := f.Sparse(40, up, down, l)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if ev.Up != up || ev.Down != down || ev.Scores != 40 {
-				t.Fatalf("%+v", ev)
-			}
-			loss, err := f.Loss(ev)
-			if err != nil || loss.Pure > l.Epsilon || loss.Renyi > l.Renyi || loss.Delta != 0 {
-				t.Fatalf("%+v costs %+v, limit %+v: %v", ev, loss, l, err)
-			}
-			pure := float64(max(up, down))/ev.Threshold.Float() + float64(up+down)/ev.Query.Float()
-			if math.Abs(loss.Pure/pure-1) > 1e-9 || f.Order != 0 && loss.Renyi != randomizedResponse(f.Order, exactly(loss.Pure)).hi {
-				t.Fatalf("%+v costs %+v, by hand %g", ev, loss, pure)
-			}
-			want := math.Cbrt(float64(up+down) / float64(max(up, down)))
-			if got := ev.Query.Float() / ev.Threshold.Float(); math.Abs(got-want) > 0.002 {
-				t.Fatalf("%+v: scales as %g, want %g", ev, got, want)
-			}
-			finer := ev
-			finer.Threshold.Num, finer.Query.Num = finer.Threshold.Num*99/100, finer.Query.Num*99/100
-			if loss, err := f.Loss(finer); err == nil && loss.Pure <= l.Epsilon && loss.Renyi <= l.Renyi {
-				t.Fatalf("%+v: finer scales are within the limit", ev)
-			}
-		})
-	}
-}
-
 func TestJoinsRefuse(t *testing.T) {
 	f := demoFilter(t)
 	l := f.Limit(0.5)
 	for name, try := range map[string]func() (dp.Event, error){
-		"no steps":          func() (dp.Event, error) { return f.SmoothScale(0, l, 1e-8) },
-		"no delta":          func() (dp.Event, error) { return f.SmoothScale(65, l, 0) },
-		"delta NaN":         func() (dp.Event, error) { return f.SmoothScale(65, l, math.NaN()) },
-		"nothing to spend":  func() (dp.Event, error) { return f.SmoothScale(65, Limit{}, 1e-8) },
-		"no scores":         func() (dp.Event, error) { return f.Sparse(0, 2, 1, l) },
-		"no moves":          func() (dp.Event, error) { return f.Sparse(9, 0, 0, l) },
-		"no limit":          func() (dp.Event, error) { return f.Sparse(9, 2, 1, Limit{}) },
-		"moves beyond ints": func() (dp.Event, error) { return f.Sparse(9, math.MaxUint64, 1, l) },
+		"no steps":         func() (dp.Event, error) { return f.SmoothScale(0, l, 1e-8) },
+		"no delta":         func() (dp.Event, error) { return f.SmoothScale(65, l, 0) },
+		"delta NaN":        func() (dp.Event, error) { return f.SmoothScale(65, l, math.NaN()) },
+		"nothing to spend": func() (dp.Event, error) { return f.SmoothScale(65, Limit{}, 1e-8) },
 	} {
 		if ev, err := try(); err == nil {
 			t.Errorf("%s: %+v", name, ev)
 		}
 	}
-	for _, ev := range []dp.Event{dp.SmoothScale{}, dp.Sparse{}, dp.SmoothScale{Steps: 1, Scale: dp.Scale{Num: 9, Den: 1}, Margin: 9, Delta: 1e-9}} {
+	for _, ev := range []dp.Event{dp.SmoothScale{}, dp.SmoothScale{Steps: 1, Scale: dp.Scale{Num: 9, Den: 1}, Margin: 9, Delta: 1e-9}} {
 		if loss, err := f.Loss(ev); err == nil {
 			t.Errorf("%+v costs %+v", ev, loss)
 		}

@@ -37,9 +37,6 @@ func (f *Filter) Loss(ev dp.Event) (dp.Loss, error) {
 		return f.clippedLoss(e)
 	case dp.SmoothScale:
 		return f.smoothLoss(e)
-	case dp.Sparse:
-		pure, renyi := f.sparseLoss(e)
-		return dp.Loss{Pure: pure, Renyi: renyi}, nil
 	case dp.Training: // at the order no more than randomised response of its epsilon, beside its delta (design section 8)
 		return dp.Loss{Pure: e.Epsilon, Renyi: f.responseRenyi(e.Epsilon), Delta: e.Delta}, nil
 	case dp.Composed:

@@ -37,7 +37,7 @@ func (s *Source) Smoother(ev dp.SmoothScale) (*Smoother, error) {
 	return r, r.ahead.draw(1)
 }
 
-// MaxStep is the largest size of a number that Raise and Below take.
+// MaxStep is the largest size of a number that Raise takes.
 const MaxStep = 1 << 53
 
 // Raise gives x + noise + Margin. It is used so: elastic.Grid.Step makes x of a smooth bound S, what is released here gives by elastic.Grid.Edge an edge S~, and S~ and all that follows from it is public: the scale of noise at S~ too.
@@ -68,7 +68,7 @@ func (r *Smoother) Raise(x int64) (int64, error) {
 	return x + noise + int64(r.event.Margin), nil
 }
 
-// MaxRaise is the largest noise that Raise and Below add.
+// MaxRaise is the largest noise that Raise adds.
 const MaxRaise = 1 << 61
 
 // Event is what is run, for the ledger.

@@ -21,7 +21,7 @@ func someEvents() Events {
 		dp.Clipped{Noise: dp.GaussianNoise, Least: dp.MaxSensitivity, Groups: []uint64{1, 2, 64}, Ratio: b},
 		dp.Picks{Sensitivity: s, Scale: b}, dp.Clipped{Noise: dp.PickNoise, Least: 2, Groups: []uint64{5, 10}, Ratio: b},
 		sel, dp.OneOf{Selections: []dp.Selection{sel, {Groups: 1, Scale: b, Threshold: 500, Delta: 1e-10}}},
-		dp.SmoothScale{Steps: 65, Scale: b, Margin: 5000, Delta: 1e-9}, dp.Sparse{Scores: 40, Up: 2048, Down: 1024, Threshold: b, Query: b},
+		dp.SmoothScale{Steps: 65, Scale: b, Margin: 5000, Delta: 1e-9},
 		dp.Training{Method: "dp_sgd", Epsilon: 1, Delta: 1e-7},
 		dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 0.1, Steps: 400}, dp.Composed{Method: "objective_perturbation", Multiplier: 900, Rate: 1, Steps: 1, Shift: 0.1, Determinants: 0.02},
 	}
@@ -59,7 +59,7 @@ func TestEventsRefuse(t *testing.T) {
 	for _, ev := range []dp.Event{
 		nil, dp.Choice{}, dp.Clipped{}, dp.Training{Epsilon: 1}, dp.Composed{}, dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 1.1, Steps: 1}, dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 1}, dp.Composed{Method: "dp_sgd", Multiplier: math.NaN(), Rate: 1, Steps: 1},
 		dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 1, Steps: 1, Determinants: 1}, dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 1, Steps: 1, Shift: -1}, dp.OneOf{}, dp.OneOf{Selections: []dp.Selection{sel}}, // no delta
-		dp.SmoothScale{}, dp.Sparse{}, dp.SmoothScale{Steps: 65, Scale: sel.Scale, Margin: 9}, dp.Sparse{Scores: 3, Up: 1, Threshold: sel.Scale},
+		dp.SmoothScale{}, dp.SmoothScale{Steps: 65, Scale: sel.Scale, Margin: 9},
 		&dp.Choice{}, dp.Clipped{Noise: "none", Least: 1, Groups: []uint64{1}, Ratio: sel.Scale},
 	} {
 		if text, err := json.Marshal(Events{ev}); err == nil {
@@ -88,7 +88,6 @@ func TestEventsRefuse(t *testing.T) {
 		"no selections":     {`"selections":[`, `"selections":[],"more":[`},
 		"no steps":          {`"steps":65`, `"steps":0`},
 		"a margin below 0":  {`"margin":5000`, `"margin":-1`},
-		"moves left out":    {`"up":2048,"down":1024,`, ``},
 		"another name":      {`"exponential_choice"`, `"exponential_choices"`},
 		"swapped names":     {`"exponential_choice"`, `"clipped_noise"`},
 		"delta of 1":        {`"delta":1e-10`, `"delta":1`},

@@ -171,7 +171,6 @@ var eventReaders = map[string]func([]byte) (dp.Event, error){
 	dp.Clipped{}.Name():     readEvent[dp.Clipped],
 	dp.OneOf{}.Name():       readEvent[dp.OneOf],
 	dp.SmoothScale{}.Name(): readEvent[dp.SmoothScale],
-	dp.Sparse{}.Name():      readEvent[dp.Sparse],
 	dp.Picks{}.Name():       readEvent[dp.Picks],
 	dp.Training{}.Name():    readEvent[dp.Training],
 	dp.Composed{}.Name():    readEvent[dp.Composed],

@@ -12,21 +12,8 @@ type SmoothScale struct {
 	Delta  float64 `json:"delta"`
 }
 
-// Sparse is the index of the first of at most Scores numbers that, each with discrete Laplace noise of the scale Query, is at or below a threshold with discrete Laplace noise of the scale Threshold. One
-// unit more raises each of the numbers by at most Up or lowers it by at most Down.
-type Sparse struct {
-	Scores    uint64 `json:"scores"`
-	Up        uint64 `json:"up"`
-	Down      uint64 `json:"down"`
-	Threshold Scale  `json:"threshold"`
-	Query     Scale  `json:"query"`
-}
-
 // Name is the event's stable name in the ledger.
 func (SmoothScale) Name() string { return "smooth_scale" }
-
-// Name is the event's stable name in the ledger.
-func (Sparse) Name() string { return "sparse_vector" }
 
 // Validate refuses what no mechanism can have run. That Delta covers what is below the margin is for those to say who can compute it: budget and noise do.
 func (e SmoothScale) Validate() error {
@@ -37,12 +24,4 @@ func (e SmoothScale) Validate() error {
 		return fmt.Errorf("dp: a smooth scale with delta %g is out of range", e.Delta)
 	}
 	return e.Scale.Validate()
-}
-
-// Validate refuses what no mechanism can have run.
-func (e Sparse) Validate() error {
-	if e.Scores == 0 || e.Scores > MaxEdges || e.Up > MaxSensitivity || e.Down > MaxSensitivity || e.Up+e.Down == 0 {
-		return fmt.Errorf("dp: %d scores that rise by %d and fall by %d are out of range", e.Scores, e.Up, e.Down)
-	}
-	return firstError(e.Threshold.Validate(), e.Query.Validate())
 }

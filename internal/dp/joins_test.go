@@ -7,14 +7,11 @@ import (
 	"testing"
 )
 
-var (
-	okSmooth = SmoothScale{Steps: 65, Scale: Scale{520, 1}, Margin: 9000, Delta: 1e-8}
-	okSparse = Sparse{Scores: 40, Up: 2048, Down: 1024, Threshold: Scale{9000, 1}, Query: Scale{21001, 2}}
-)
+var okSmooth = SmoothScale{Steps: 65, Scale: Scale{520, 1}, Margin: 9000, Delta: 1e-8}
 
 // TestJoinsValidate: each part alone that is zero, out of range or NaN makes the event invalid.
 func TestJoinsValidate(t *testing.T) {
-	bad := []Event{SmoothScale{}, Sparse{}}
+	bad := []Event{SmoothScale{}}
 	for _, change := range []func(*SmoothScale){
 		func(e *SmoothScale) { e.Steps = 0 }, func(e *SmoothScale) { e.Steps = MaxSensitivity + 1 }, func(e *SmoothScale) { e.Scale = Scale{} }, func(e *SmoothScale) { e.Scale.Den = 0 },
 		func(e *SmoothScale) { e.Margin = MaxScale + 1 }, func(e *SmoothScale) { e.Delta = 0 }, func(e *SmoothScale) { e.Delta = 1 }, func(e *SmoothScale) { e.Delta = math.NaN() }, func(e *SmoothScale) { e.Delta = -1e-9 },
@@ -23,25 +20,13 @@ func TestJoinsValidate(t *testing.T) {
 		change(&e)
 		bad = append(bad, e)
 	}
-	for _, change := range []func(*Sparse){
-		func(e *Sparse) { e.Scores = 0 }, func(e *Sparse) { e.Scores = MaxEdges + 1 }, func(e *Sparse) { e.Up, e.Down = 0, 0 }, func(e *Sparse) { e.Up = MaxSensitivity + 1 }, func(e *Sparse) { e.Down = math.MaxUint64 },
-		func(e *Sparse) { e.Threshold = Scale{} }, func(e *Sparse) { e.Query = Scale{} }, func(e *Sparse) { e.Query.Den = MaxScaleDen + 1 },
-	} {
-		e := okSparse
-		change(&e)
-		bad = append(bad, e)
-	}
 	for _, e := range bad {
 		if e.Validate() == nil {
 			t.Errorf("%s %+v is taken", e.Name(), e)
 		}
 	}
-	oneWay := okSparse
-	oneWay.Down = 0
-	for _, e := range []Event{okSmooth, okSparse, oneWay} {
-		if err := e.Validate(); err != nil {
-			t.Errorf("%+v: %v", e, err)
-		}
+	if err := okSmooth.Validate(); err != nil {
+		t.Errorf("%+v: %v", okSmooth, err)
 	}
 }
 
@@ -53,7 +38,6 @@ func TestJoinsJSON(t *testing.T) {
 		name, text string
 	}{
 		{okSmooth, new(SmoothScale), "smooth_scale", `{"steps":65,"scale":{"num":520,"den":1},"margin":9000,"delta":1e-8}`},
-		{okSparse, new(Sparse), "sparse_vector", `{"scores":40,"up":2048,"down":1024,"threshold":{"num":9000,"den":1},"query":{"num":21001,"den":2}}`},
 	} {
 		text, err := json.Marshal(c.ev)
 		if err != nil || string(text) != c.text || c.ev.Name() != c.name {
