@@ -107,27 +107,28 @@ func (z *analyzer) maxScale(parts []plan.Scalar) (int32, bool) {
 // maxGridScale limits exact grids: a longer fraction is rounded as a division is.
 const maxGridScale = 15
 
-// gridOf chooses the grid of an argument (design section 5) and whether rows are rounded to it.
-func (z *analyzer) gridOf(x plan.Scalar, iv *num.Interval) (grid decimal.Decimal, rounded bool) {
+// gridOf chooses the grid of an argument (design section 5) and whether rows are rounded to it; ok is false where doubles hold no such steps.
+func (z *analyzer) gridOf(x plan.Scalar, iv *num.Interval) (grid decimal.Decimal, rounded, ok bool) {
 	one := decimal.NewFromInt(1)
 	t := x.Type()
 	if t.IsInteger() {
-		return one, false
+		return one, false, true
 	}
 	if step := z.stepOf(x); step != nil && step.IsPositive() {
-		return *step, true
+		return *step, true, true
 	}
 	width := iv.Hi.Sub(iv.Lo)
 	if !width.IsPositive() {
 		width = decimal.Max(iv.Hi.Abs(), one)
 	}
 	if t.IsFloat() {
-		return powerOfTwo(width), true
+		grid, ok = powerOfTwo(width)
+		return grid, true, ok
 	}
 	if s, ok := z.scaleOf(x); ok && s <= maxGridScale {
-		return decimal.New(1, -s), false
+		return decimal.New(1, -s), false, true
 	}
-	return powerOfTen(width), true
+	return powerOfTen(width), true, true
 }
 
 func (z *analyzer) stepOf(x plan.Scalar) *decimal.Decimal {
@@ -142,26 +143,36 @@ func (z *analyzer) stepOf(x plan.Scalar) *decimal.Decimal {
 	return nil
 }
 
-// powerOfTwo is the largest power of two <= width / 2^20.
-func powerOfTwo(width decimal.Decimal) decimal.Decimal {
+var mostDouble = new(big.Rat).SetFloat64(math.MaxFloat64)
+
+// leastGrid is the exponent of the least double of full precision.
+const leastGrid = -1022
+
+// powerOfTwo is the largest power of two <= width / 2^20; false where width is no finite double, or the power none of full precision.
+func powerOfTwo(width decimal.Decimal) (decimal.Decimal, bool) {
 	r := width.Rat()
-	f, _ := r.Float64()
-	e := math.Ilogb(f) + 1
-	two := func(e int) *big.Rat {
-		p := new(big.Int).Lsh(big.NewInt(1), uint(max(e, -e)))
-		if e < 0 {
-			return new(big.Rat).SetFrac(big.NewInt(1), p)
-		}
-		return new(big.Rat).SetInt(p)
+	if r.Cmp(mostDouble) > 0 {
+		return decimal.Decimal{}, false
 	}
-	for two(e).Cmp(r) > 0 {
+	e := r.Num().BitLen() - r.Denom().BitLen() // 2^(e-1) < r < 2^(e+1)
+	if e < leastGrid {
+		return decimal.Decimal{}, false
+	}
+	two := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(max(e, -e))))
+	if e < 0 {
+		two.Inv(two)
+	}
+	if two.Cmp(r) > 0 {
 		e--
 	}
-	if e -= 20; e >= 0 {
-		return decimal.NewFromBigInt(new(big.Int).Lsh(big.NewInt(1), uint(e)), 0)
+	switch e -= 20; {
+	case e < leastGrid:
+		return decimal.Decimal{}, false
+	case e >= 0:
+		return decimal.NewFromBigInt(new(big.Int).Lsh(big.NewInt(1), uint(e)), 0), true
 	}
 	// 2^-n = 5^n 10^-n
-	return decimal.NewFromBigInt(new(big.Int).Exp(big.NewInt(5), big.NewInt(int64(-e)), nil), int32(e))
+	return decimal.NewFromBigInt(new(big.Int).Exp(big.NewInt(5), big.NewInt(int64(-e)), nil), int32(e)), true
 }
 
 // powerOfTen is the largest power of ten <= width / 10^6.
@@ -196,3 +207,12 @@ func tooWide() *sqlerr.Error {
 	return sqlerr.New(sqlerr.NoiseTooLarge, "one person may change this sum by more than noise can be drawn for").
 		WithHint("Sum over a narrower range or a coarser step, for example of round(x).")
 }
+
+// beyondDoubles refuses a range that doubles do not divide into steps: a width that none holds, or one so small that its steps would lose their digits.
+func beyondDoubles(iv *num.Interval, g plan.AggItem) *sqlerr.Error {
+	return sqlerr.New(sqlerr.NoRange, "the values of %s are from %s to %s, which double precision does not divide into steps", g.Fn, scientific(iv.Lo), scientific(iv.Hi)).At(g.Pos).
+		WithHint("Bring them nearer to 1, as in x / 1e100 or x * 1e100, or bound them by constants, as in greatest(0, least(x, 10)).")
+}
+
+// scientific is a number that may have hundreds of digits, in short.
+func scientific(d decimal.Decimal) string { return new(big.Float).SetRat(d.Rat()).Text('g', 6) }

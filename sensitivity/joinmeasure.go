@@ -120,8 +120,8 @@ func (z *analyzer) boundRow(m *Measure, g plan.AggItem) error {
 		if iv == nil {
 			return z.noRange(m.Arg, g)
 		}
-		if !z.rowRange(m, iv, narrow) {
-			return tooWide().At(g.Pos)
+		if err := z.rowRange(m, iv, narrow, g); err != nil {
+			return err
 		}
 		m.Factor = max(1, magnitude(m.RowLo), magnitude(m.RowHi))
 		if m.Kind == CentredSum {

@@ -247,8 +247,8 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 		return z.noRange(m.Arg, g)
 	} else if iv == nil {
 		return z.undeclared(m, g)
-	} else if !z.rowRange(m, iv, narrow) {
-		return tooWide().At(g.Pos)
+	} else if err := z.rowRange(m, iv, narrow, g); err != nil {
+		return err
 	}
 	lo, hi := min(m.RowLo, 0), max(m.RowHi, 0)
 	if m.Kind == CentredSum { // each row within +-(RowHi - RowLo)
@@ -273,14 +273,20 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 }
 
 // rowRange brings the interval of a row's value to the steps of its grid, outward (9).
-func (z *analyzer) rowRange(m *Measure, iv *num.Interval, narrow bool) bool {
+func (z *analyzer) rowRange(m *Measure, iv *num.Interval, narrow bool, g plan.AggItem) error {
 	m.Narrow, m.Declared = narrow, true
-	m.Grid, m.Rounded = z.gridOf(m.Arg, iv)
+	var ok bool
+	if m.Grid, m.Rounded, ok = z.gridOf(m.Arg, iv); !ok {
+		return beyondDoubles(iv, g)
+	}
 	m.RangeLo, m.RangeHi = iv.Lo, iv.Hi
 	var ok1, ok2 bool
 	m.RowLo, ok1 = steps(iv.Lo, m.Grid, -1)
 	m.RowHi, ok2 = steps(iv.Hi, m.Grid, 1)
-	return ok1 && ok2
+	if !ok1 || !ok2 {
+		return tooWide().At(g.Pos)
+	}
+	return nil
 }
 
 // times is x*n if its magnitude is at most dp.MaxSensitivity (9).

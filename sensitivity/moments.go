@@ -154,8 +154,8 @@ func (z *analyzer) productOf(x, y plan.Scalar, g plan.AggItem) (*Product, error)
 	}{{&p.X, x, &p.CutX, &p.mostX}, {&p.Y, y, &p.CutY, &p.mostY}} {
 		iv, narrow := z.filtered(side.arg, g.Filter)                     // moment has seen to it
 		*side.m = Measure{Kind: CentredSum, Arg: side.arg, Single: true} // so that rows are clamped
-		if !z.rowRange(side.m, iv, narrow) {
-			return nil, tooWide().At(g.Pos)
+		if err := z.rowRange(side.m, iv, narrow, g); err != nil {
+			return nil, err
 		}
 		w := uint64(side.m.RowHi - side.m.RowLo)
 		*side.cut = uint(max(0, bits.Len64(w)-mostFactor))

@@ -252,7 +252,10 @@ func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
 		case iv.Lo.IsNegative():
 			return twoUnits("a sum of values that may be negative", g.Pos).
 				WithHint("Take a part that is not: greatest(x, 0), or the distance from the range's lower end. The flow that bounds what a unit adds has no negative part.")
-		case !z.rowRange(m, iv, narrow) || m.RowLo < 0:
+		}
+		if err := z.rowRange(m, iv, narrow, g); err != nil {
+			return err
+		} else if m.RowLo < 0 {
 			return tooWide().At(g.Pos)
 		}
 		row = max(1, uint64(m.RowHi))

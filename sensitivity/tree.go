@@ -177,10 +177,12 @@ func (z *analyzer) tree(x plan.Scalar, g plan.AggItem) (*Tree, error) {
 		return nil, z.noRange(x, g)
 	}
 	t := &Tree{Type: x.Type(), Narrow: narrow, Grid: decimal.NewFromInt(1)}
+	ok := true
 	if !isDay(x.Type()) {
-		t.Grid, t.Rounded = z.gridOf(x, iv)
+		if t.Grid, t.Rounded, ok = z.gridOf(x, iv); !ok {
+			return nil, beyondDoubles(iv, g)
+		}
 	}
-	var ok bool
 	if t.Lo, t.Hi, ok = ends(iv, t.Grid); !ok {
 		return nil, tooWide().At(g.Pos)
 	}
