@@ -116,7 +116,7 @@ func (s *Spec) read(with []pgsyntax.Option, f *family) error {
 	for _, o := range with {
 		name := strings.ToLower(o.Name.Text)
 		if !slices.Contains(known, name) {
-			return unknown("option", o.Name, slices.Compact(known))
+			return s.unknownOption(o.Name, slices.Compact(known))
 		}
 		if _, twice := s.at[name]; !twice && name == classWeights {
 			s.at[name] = o.Name.Pos
@@ -169,6 +169,29 @@ func (s *Spec) number(name string, otherwise float64) float64 {
 		return x
 	}
 	return otherwise
+}
+
+// unknownOption refuses an option that this method or this model has not; others may.
+func (s *Spec) unknownOption(w pgsyntax.Word, known []string) error {
+	name, have := strings.ToLower(w.Text), []string(nil)
+	for _, m := range methods {
+		if slices.Contains(m.options, name) && m.refuses(s.Model) == "" {
+			have = append(have, m.name)
+		}
+	}
+	e := sqlerr.New(sqlerr.InvalidParam, "method %s has no option %s", s.Method, name).At(int(w.Pos))
+	if len(have) > 0 {
+		return e.WithHint("It is of METHOD %s.", strings.Join(have, ", "))
+	}
+	for _, f := range families {
+		if slices.Contains(f.options, name) {
+			have = append(have, f.name)
+		}
+	}
+	if len(have) > 0 {
+		return sqlerr.New(sqlerr.InvalidParam, "%s has no option %s", s.Model, name).At(int(w.Pos)).WithHint("It is of models of %s.", strings.Join(have, ", "))
+	}
+	return unknown("option", w, known)
 }
 
 func unknown(what string, w pgsyntax.Word, names []string) error {
@@ -295,6 +318,15 @@ type Failure struct{ error }
 
 // Unwrap gives the cause.
 func (f *Failure) Unwrap() error { return f.error }
+
+// Held is about how many bytes of rows are in memory: 0 after Wipe.
+func (c *Collector) Held() int {
+	held := c.builder.Bytes()
+	if c.table != nil {
+		held += c.table.Bytes()
+	}
+	return held
+}
 
 // Wipe overwrites the rows.
 func (c *Collector) Wipe() {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/audit"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -166,5 +167,25 @@ func TestOptionsDoc(t *testing.T) {
 	}
 	for name, in := range numbersAllowed {
 		said(name, in)
+	}
+}
+
+// TestOptionsOfOthers: an option of another method, or of another model, is refused with those that have it.
+func TestOptionsOfOthers(t *testing.T) {
+	for text, want := range map[string]string{
+		"logistic_regression METHOD dp_gd TARGET y WITH (sampling_rate = 0.1)":                   "dp_sgd",
+		"softmax_regression METHOD objective_perturbation TARGET y WITH (steps = 3)":             "dp_gd, dp_adam, dp_sgd",
+		"logistic_regression TARGET y WITH (residual_clip = 1)":                                  "linear_regression",
+		"logistic_regression METHOD dp_gd TARGET y WITH (sampling_rat = 0.1, sampling_rate = 1)": "",
+	} {
+		sts, err := pgsyntax.Parse("TRAIN DP MODEL m USING " + text + " AS SELECT 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Read(sts[0].Node.(*pgsyntax.Train))
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || !strings.Contains(e.Hint, want) || (want == "") == strings.Contains(e.Message, "has no option") {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

@@ -49,6 +49,7 @@ type Engine struct {
 	decoding turns
 	changing sync.Mutex // one reload at a time
 	schema   schemaChange
+	collects func(*mlext.Collector) // set by tests: sees the rows of each training as it begins to read them
 }
 
 // world is a policy bound to a schema: what a reload replaces as a whole.

@@ -50,8 +50,9 @@ func (s *Session) prepareEvaluate(ctx context.Context, n *pgsyntax.Evaluate, exp
 			continue
 		case err != nil || !(v >= s.leastEpsilon()) || math.IsInf(v, 1):
 			return nil, sqlerr.New(sqlerr.InvalidParam, "epsilon cannot be %s", o.Values[0].Text).At(int(o.Values[0].Pos)).WithHint("The least is %g.", s.leastEpsilon())
-		case v > s.analyst.MaxQueryEpsilon:
-			return nil, sqlerr.New(sqlerr.EpsilonTooLarge, "epsilon %g is more than this analyst may spend on one statement", v).At(int(o.Values[0].Pos)).WithHint("The most is %g.", s.analyst.MaxQueryEpsilon)
+		}
+		if err := s.mayAsk("epsilon", v); err != nil {
+			return nil, err.At(int(o.Values[0].Pos))
 		}
 		e.epsilon = v
 	}

@@ -82,9 +82,8 @@ var settingTable = map[string]setting{
 			if least := s.leastEpsilon(); e < least {
 				return sqlerr.New(sqlerr.InvalidParam, "dpsql.epsilon %g is too small to ask for anything", e).WithHint("The least is %g.", least)
 			}
-			if most := s.analyst.MaxQueryEpsilon; e > most {
-				return sqlerr.New(sqlerr.EpsilonTooLarge, "dpsql.epsilon %g is more than this analyst may spend on one statement", e).
-					WithHint("The most is %g.", most)
+			if err := s.mayAsk("dpsql.epsilon", e); err != nil {
+				return err
 			}
 			to.epsilon = e
 			return nil

@@ -99,8 +99,16 @@ func (s *Session) maySpend(epsilon float64) error {
 	if least := s.leastEpsilon(); epsilon < least {
 		return sqlerr.New(sqlerr.InvalidParam, "epsilon %g is too small to train with", epsilon).WithHint("The least is %g.", least)
 	}
+	if err := s.mayAsk("epsilon", epsilon); err != nil {
+		return err
+	}
+	return nil
+}
+
+// mayAsk refuses an epsilon above the analyst's for one statement.
+func (s *Session) mayAsk(what string, epsilon float64) *sqlerr.Error {
 	if most := s.analyst.MaxQueryEpsilon; epsilon > most {
-		return sqlerr.New(sqlerr.EpsilonTooLarge, "epsilon %g is more than this analyst may spend on one statement", epsilon).WithHint("The most is %g.", most)
+		return sqlerr.New(sqlerr.EpsilonTooLarge, "%s %g is more than this analyst may spend on one statement", what, epsilon).WithHint("The most is %g.", most)
 	}
 	return nil
 }
@@ -248,6 +256,9 @@ func (t *training) train(ctx context.Context, heard *Heard) error {
 		return s.uncharged(ctx, err)
 	}
 	defer rows.Wipe()
+	if s.engine.collects != nil {
+		s.engine.collects(rows)
+	}
 	rows.Within(t.within())
 	tx, err := s.engine.begin(ctx, s.world)
 	if err != nil {

@@ -10,15 +10,16 @@ import (
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
-// askedContext is a context that its client cancels when it was asked for the third time whether it ended.
+// askedContext is a context that its client cancels when it was asked so often whether it ended.
 type askedContext struct {
 	context.Context
 	cancel func()
 	asked  atomic.Int32
+	at     int32
 }
 
 func (c *askedContext) Err() error {
-	if c.asked.Add(1) == 3 {
+	if c.asked.Add(1) == c.at {
 		c.cancel()
 	}
 	return c.Context.Err()
@@ -30,7 +31,7 @@ func TestTrainPlanCanceled(t *testing.T) {
 	s.world.policy.Limits.StatementsAtOnce, s.world.policy.Limits.StatementTime = 1, 0
 	for _, with := range []string{"epsilon = 1", "noise_multiplier = 0.5"} {
 		inner, cancel := context.WithCancel(context.Background())
-		ctx := &askedContext{Context: inner, cancel: cancel}
+		ctx := &askedContext{Context: inner, cancel: cancel, at: 3}
 		sts, err := pgsyntax.Parse("EXPLAIN TRAIN DP MODEL m USING logistic_regression METHOD dp_sgd TARGET y WITH (sampling_rate = 1e-6, steps = 1000000, " + with + ") AS SELECT odd, y FROM people")
 		if err != nil {
 			t.Fatal(err)

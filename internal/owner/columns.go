@@ -28,6 +28,7 @@ func (s *schema) columnLines(t *table) []line {
 const (
 	rangeBlank  = "sums need range: [ , ] = lowest and highest value that make sense, values outside are cut; from meaning, never from max()"
 	valuesBlank = "values: [ , ] = groups that are answered whoever is in them; without it they are found with noise"
+	shapeBlank  = "trainings need shape: [ , ] = how many numbers it has, and range: [ , ] of them"
 	fileTypes   = "CSV carries no types: integer, bigint, numeric(12,2), double precision, boolean, date, timestamp"
 )
 
@@ -43,6 +44,9 @@ func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 		l.live = false
 		l.entry = inComment(c.Name)
 		say("its name is longer than the 63 bytes that a policy's names have")
+	case !c.Type.Readable() && c.List.OID != 0:
+		l.live, l.note = false, "a list, as "+typeText(c.List)
+		say(shapeBlank)
 	case !c.Type.Readable():
 		l.live = false
 	case c.Denied:
@@ -65,11 +69,19 @@ func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 		say(rangeBlank)
 	case c.Type.IsString() && !untyped:
 		say(valuesBlank)
+	case shaped(c.Type):
+		say(shapeBlank)
 	}
 	if c.Comment != "" {
 		say("the database says: %s", inComment(c.Comment))
 	}
 	return l
+}
+
+// shaped says that a column of the type may be given a shape.
+func shaped(t sqltype.Type) bool {
+	elem, ok := t.Elem()
+	return ok && elem.IsNumber() && elem.OID != sqltype.OIDInt8 || t.OID == sqltype.OIDBytea
 }
 
 // domain points to the list of values that a look-up table would give.

@@ -148,12 +148,15 @@ func (b *Builder) grow() error {
 }
 
 // Bytes is about what the rows take in memory.
-func (b *Builder) Bytes() int {
+func (b *Builder) Bytes() int { return b.t.Bytes() }
+
+// Bytes is about what they take in memory.
+func (t *Table) Bytes() int {
 	held := 0
-	for _, x := range b.t.x {
+	for _, x := range t.x {
 		held += 4 * len(x)
 	}
-	return held + 8*b.t.rows + 4*len(b.t.starts)*chunkUnits
+	return held + 8*t.rows + 4*len(t.starts)*chunkUnits
 }
 
 // Table ends the taking in.
