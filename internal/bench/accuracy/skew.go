@@ -6,7 +6,6 @@ import (
 	"image/color"
 	"math"
 	"math/big"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -56,8 +55,7 @@ func (s skewed) joined(most uint64) float64 {
 }
 
 // zipf draws each row's key with a probability that goes as its rank to the minus exponent.
-func zipf(exponent float64) skewed {
-	rng := rand.New(rand.NewPCG(1, uint64(1000*exponent)))
+func zipf(exponent float64, random *baseline.Random) skewed {
 	sums, sum := make([]float64, skewKeys), 0.0
 	for i := range sums {
 		sum += math.Pow(float64(i+1), -exponent)
@@ -65,7 +63,7 @@ func zipf(exponent float64) skewed {
 	}
 	s := skewed{x: exponent, often: make([]uint64, skewKeys)}
 	for range skewPeople * skewRows {
-		u, low, high := rng.Float64()*sum, 0, skewKeys-1
+		u, low, high := random.Uniform()*sum, 0, skewKeys-1
 		for low < high {
 			if mid := (low + high) / 2; sums[mid] >= u {
 				high = mid
@@ -197,7 +195,7 @@ func (b *bench) skew(write bool) error {
 	}
 	var byZipf, byHot []skewed
 	for e := 0.0; e <= 1.5001; e += 0.1 {
-		byZipf = append(byZipf, zipf(e))
+		byZipf = append(byZipf, zipf(e, b.random))
 	}
 	for share := 0.0002; share < 0.12; share *= math.Pow(10, 0.25) {
 		byHot = append(byHot, hot(share))
