@@ -63,10 +63,11 @@ func planObjective(by convex.Theorem) func(*Training) (run, error) {
 		if by != convex.Redberg && t.Rows > 1 {
 			return nil, sqlerr.New(sqlerr.InvalidParam, "method %s has no proof for several rows of a person, of whom at most %d count here", t.Method, t.Rows).WithHint("WITH (max_rows_per_unit = 1), or METHOD objective_perturbation.")
 		}
+		t.most = t.mostRows()
 		plan := func(epsilon float64) (*convex.Objective, error) {
 			o, err := convex.NewObjective(by, t.Loss, t.width, t.Rows, epsilon, t.Delta, t.Spec.number("lambda", 0))
-			if err == nil && t.Population > 0 {
-				err = o.ForRows(t.mostRows())
+			if o != nil {
+				err = o.ForRows(t.most)
 			}
 			return o, err
 		}
@@ -108,8 +109,11 @@ func (t *Training) inexact(err error) error {
 	return e.WithHint("Take a larger epsilon, fewer features or METHOD dp_gd.")
 }
 
-// mostRows is how many rows a training takes whose minimum must be found exactly: four times those of the declared people, and a million at least.
+// mostRows is how many rows a training takes whose minimum must be found exactly, from public numbers: four times those of the declared people, and a million at least; where nobody declared them a number that is far from most tables, for a little more noise.
 func (t *Training) mostRows() int {
+	if t.Population == 0 {
+		return convex.UsualRows
+	}
 	return int(math.Min(math.MaxInt32, math.Max(1<<20, 4*t.Population*float64(t.Rows))))
 }
 
@@ -148,8 +152,8 @@ func planOutput(t *Training) (run, error) {
 		return nil, err
 	}
 	o, err := convex.NewOutput(t.Loss, t.width, t.Rows, t.Epsilon, t.Delta, t.Spec.number("lambda", 0))
-	if err == nil && t.Population > 0 {
-		err = o.ForRows(t.mostRows())
+	if t.most = t.mostRows(); o != nil {
+		err = o.ForRows(t.most)
 	}
 	if err != nil {
 		return nil, t.inexact(err)
@@ -188,6 +192,7 @@ func planMoments(t *Training) (run, error) {
 
 // regression trains by moments.
 func (t *Training) regression(m *convex.Moments) run {
+	t.most = convex.MostMomentRows
 	m.Lambda = t.Spec.number("lambda", 0)
 	centre, times := func(y float64) float64 { return y }, 1.0
 	if t.classes() { // least squares of -1 and 1; the odds of a score z near 0 are about e^2z

@@ -230,6 +230,7 @@ type Training struct {
 	run        func(t *data.Table, src *noise.Source, each func(done, of int) error) (theta []float64, step float64, err error)
 	width      int
 	scale      float64 // of encoded features
+	most       int     // rows that it takes; 0: as many as there are
 }
 
 // Plan calibrates a training. population 0: unknown.
@@ -291,14 +292,21 @@ func (t *Training) Collect() (*Collector, error) {
 	if err == nil && t.Spec.Pure {
 		b.Within(t.rowSum())
 	}
-	return &Collector{training: t, builder: b}, err
+	c := &Collector{training: t, builder: b}
+	if err == nil {
+		c.Within(Limits{})
+	}
+	return c, err
 }
 
 // Limits are what a training's rows may take.
 type Limits = data.Limits
 
-// Within sets limits, before the first row.
-func (c *Collector) Within(l Limits) { c.builder.Spill(l) }
+// Within sets limits, before the first row. More rows than the training takes are beyond them too.
+func (c *Collector) Within(l Limits) {
+	l.Rows = c.training.most
+	c.builder.Spill(l)
+}
 
 // Add takes a row of a unit as it is read: a number of steps a feature, and the target last. Units come by ascending number.
 func (c *Collector) Add(unit int64, steps []int64) error {

@@ -42,8 +42,8 @@ func (t *Training) rowSum() float64 {
 
 func planPureObjective(t *Training) (run, error) {
 	p, err := convex.NewPureObjective(t.Loss, t.width, t.Rows, t.rowSum(), t.Epsilon, t.Spec.number("lambda", 0))
-	if err == nil && t.Population > 0 {
-		err = p.ForRows(t.mostRows())
+	if t.most = t.mostRows(); p != nil {
+		err = p.ForRows(t.most)
 	}
 	if err != nil {
 		return nil, t.inexact(err)
@@ -57,8 +57,8 @@ func planPureObjective(t *Training) (run, error) {
 
 func planPureOutput(t *Training) (run, error) {
 	p, err := convex.NewPureOutput(t.Loss, t.width, t.Rows, t.Epsilon, t.Spec.number("lambda", 0))
-	if err == nil && t.Population > 0 {
-		err = p.ForRows(t.mostRows())
+	if t.most = t.mostRows(); p != nil {
+		err = p.ForRows(t.most)
 	}
 	if err != nil {
 		return nil, t.inexact(err)

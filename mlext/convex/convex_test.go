@@ -177,8 +177,8 @@ func TestCalibrated(t *testing.T) {
 				if spent > epsilon*(1+1e-9) || spent < 0.99*epsilon {
 					t.Errorf("%s, %d rows at %g: spends %g", l.Name, rows, epsilon, spent)
 				}
-				if o.OutSigma > 0.05*o.Sigma {
-					t.Errorf("%s, %d rows at %g: the outer noise %g is no small part of %g", l.Name, rows, epsilon, o.OutSigma, o.Sigma)
+				if o.OutSigma > 0.05*o.Sigma/o.Lambda {
+					t.Errorf("%s, %d rows at %g: the outer noise %g is no small part of %g", l.Name, rows, epsilon, o.OutSigma, o.Sigma/o.Lambda)
 				}
 			}
 		}

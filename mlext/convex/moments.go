@@ -68,10 +68,13 @@ var errSums = errors.New("convex: sums of products are too large to be exact")
 // MostMoments is the largest width: each of the parts has a matrix of products, and eigenvalues take the third power of it.
 const MostMoments = 1024
 
+// MostMomentRows is how many rows have sums that are exact.
+const MostMomentRows = parts << 24
+
 // Train releases the moments, and solves.
 func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64) float64, stop func() error) (*Model, error) {
 	d := m.Width
-	if t.Width() != d || d > MostMoments || t.Rows() > parts<<24 {
+	if t.Width() != d || d > MostMoments || t.Rows() > MostMomentRows {
 		return nil, errSums
 	}
 	upper, diagonal := make([]int64, d*(d-1)/2), make([]int64, d)

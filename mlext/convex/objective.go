@@ -76,18 +76,15 @@ func NewObjective(by Theorem, l *loss.Loss, width, rows int, epsilon, delta, lam
 	}
 	o.step = math.Ldexp(1, int(math.Ceil(math.Log2(o.Sigma)))-noiseBits)
 	o.mu = mu
-	if err := o.ForRows(usualRows); err != nil {
-		return nil, err
-	}
-	return o, nil
+	return o, o.ForRows(UsualRows)
 }
 
-// ForRows plans for tables of at most so many rows: more of them take more noise, since their minima are found less exactly. Train gives TooManyRows above it.
+// ForRows plans for tables of at most so many rows: more of them take more noise, since their minima are found less exactly. Train gives TooManyRows above it. What is calibrated is planned for UsualRows; where those are too many, fewer may do.
 func (o *Objective) ForRows(most int) error {
 	n := math.Sqrt(float64(o.Width * o.Loss.Outputs))
 	var size float64
 	var err error
-	if o.tolerance, size, err = toleranceFor(o.Loss, o.Width, most, o.Lambda, o.Sigma*(n+12)); err != nil { // but for a probability of e^-72
+	if o.tolerance, size, err = toleranceFor(o.Loss, most, o.Lambda, o.Sigma*(n+12)); err != nil { // but for a probability of e^-72
 		return err
 	}
 	o.most = most

@@ -37,17 +37,14 @@ func NewOutput(l *loss.Loss, width, rows int, epsilon, delta, lambda float64) (*
 	if o.Lambda == 0 {
 		o.Lambda = outputLambda(o.multiplier * float64(rows) * l.Lipschitz * n)
 	}
-	if err := o.ForRows(usualRows); err != nil {
-		return nil, err
-	}
-	return o, nil
+	return o, o.ForRows(UsualRows)
 }
 
 // ForRows is Objective.ForRows.
 func (o *Output) ForRows(most int) (err error) {
 	n, moved := math.Sqrt(float64(o.Width*o.Loss.Outputs)), float64(o.Rows)*o.Loss.Lipschitz/o.Lambda
 	var size float64
-	if o.tolerance, size, err = toleranceFor(o.Loss, o.Width, most, o.Lambda, 0); err != nil {
+	if o.tolerance, size, err = toleranceFor(o.Loss, most, o.Lambda, 0); err != nil {
 		return err
 	}
 	o.most = most

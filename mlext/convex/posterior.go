@@ -87,7 +87,7 @@ func (p *Posterior) Train(t *data.Table, src *noise.Source, stop func() error) (
 	// |theta| is at most that of the minimum and of noise of covariance at most 1/(lambda gamma), and their linear term's at most sqrt((most + lambda)/gamma) of such.
 	width := math.Sqrt(float64(p.Width)) + 12
 	norm := math.Sqrt(most/lambda)/2 + width/math.Sqrt(lambda*gamma)
-	tolerance := math.Max(math.Max(Tolerance, lambda*1e-9), 1.5*rounded(loss.Quadratic(), p.Width, int(most), lambda, 1.1*norm, width*math.Sqrt((most+lambda)/gamma)))
+	tolerance := math.Max(math.Max(Tolerance, lambda*1e-9), 1.5*rounded(loss.Quadratic(), int(most), lambda, 1.1*norm, width*math.Sqrt((most+lambda)/gamma)))
 	theta, err := (&problem{table: t, loss: loss.Quadratic(), lambda: lambda, linear: linear}).solve(tolerance, stop)
 	if err != nil {
 		return nil, err

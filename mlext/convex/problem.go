@@ -35,8 +35,9 @@ func (p *problem) gradient(theta, g []float64) {
 	sums := make([][]float64, parts)
 	rows := p.table.Rows()
 	blocks := (rows + blockRows - 1) / blockRows
+	coarse, fine := split(theta)
 	data.Parts(parts, func(part int) {
-		sums[part] = p.sum(theta, size, part*blocks/parts*blockRows, min(rows, (part+1)*blocks/parts*blockRows))
+		sums[part] = p.sum(coarse, fine, size, part*blocks/parts*blockRows, min(rows, (part+1)*blocks/parts*blockRows))
 	})
 	for j := range g {
 		g[j] = p.lambda*theta[j] + p.linear[j]
@@ -46,20 +47,41 @@ func (p *problem) gradient(theta, g []float64) {
 	}
 }
 
-// sum adds the gradients of a range of rows up.
-func (p *problem) sum(theta []float64, size, from, to int) []float64 {
+// split gives theta as a sum of two: of each entry what is a multiple of q, a power of 2, and the rest.
+//
+// Proof: claim: scalar products of the coarse part and rows are computed without rounding. Features are multiples of data.Step = 2^-14 with |x| <= 1, q is at least 2^-38 |theta|, so products and all sums of them are multiples of q 2^-14 of size at most |x| (|theta| + sqrt(d) q/2) < 2^39 q, below 2^53 of these.
+// The rest is exact too: a multiple of an entry's last place, of size at most q/2.
+func split(theta []float64) (coarse, fine []float64) {
+	coarse, fine = make([]float64, len(theta)), make([]float64, len(theta))
+	norm := floats.Norm(theta, 2)
+	if !(norm > 1e-200) || math.IsInf(norm, 1) { // as good as 0, or no number
+		copy(coarse, theta)
+		return coarse, fine
+	}
+	q := math.Ldexp(1, int(math.Ceil(math.Log2(norm)))-38)
+	for j, v := range theta {
+		coarse[j] = math.RoundToEven(v/q) * q
+		fine[j] = v - coarse[j]
+	}
+	return coarse, fine
+}
+
+// sum adds the gradients of a range of rows up, at parameters that are split.
+func (p *problem) sum(coarse, fine []float64, size, from, to int) []float64 {
 	total, lost, block := make([]float64, size), make([]float64, size), make([]float64, size)
-	z, cursor := make([]float64, p.loss.Outputs), p.table.Cursor()
+	z, rest, cursor := make([]float64, p.loss.Outputs), make([]float64, p.loss.Outputs), p.table.Cursor()
 	defer cursor.Close()
 	for at := from; at < to; at += blockRows {
 		clear(block)
 		for i := at; i < min(at+blockRows, to); i++ {
 			x, y := cursor.Row(i), p.table.Target(i)
 			if len(z) == 1 {
-				kernel.Axpy(p.loss.Residual(kernel.Dot(x, theta), y), x, block)
+				kernel.Axpy(p.loss.Residual(kernel.Dot(x, coarse)+kernel.Dot(x, fine), y), x, block)
 				continue
 			}
-			kernel.Scores(x, theta, z)
+			kernel.Scores(x, coarse, z)
+			kernel.Scores(x, fine, rest)
+			floats.Add(z, rest)
 			p.loss.Residuals(z, y)
 			kernel.Outer(x, z, block)
 		}
@@ -75,24 +97,21 @@ func (p *problem) sum(theta []float64, size, from, to int) []float64 {
 
 // rounding bounds the norm of what rounding has changed in a gradient.
 //
-// Proof: u = 2^-53. A score is off by at most (d/4+6) u |theta|, of several scores (d+2) u (|x| <= 1; Higham 2002, section 3.1: kernel.Dot adds up four sums), which moves the residual's norm by Smooth times that; its own evaluation by at most 16 u Lipschitz + 4 u Smooth (exp within an ulp and
+// Proof: u = 2^-53. A score is off by at most 2 u |theta|: by u of itself, as it is added up of two of which one is exact (split) and the other is of parameters of norm at most sqrt(d) 2^-38 |theta|, so that it is off by less than (d+2) sqrt(d) 2^-38 u |theta| < u |theta|/1000, d <= 2^18 (|x| <= 1; Higham 2002, section 3.1),
+// which moves the residual's norm by Smooth times that; its own evaluation by at most 16 u Lipschitz + 4 u Smooth (exp within an ulp and
 // four operations, for Outputs scores a sum of as many; of what is clamped, e^z of Poisson is at most Smooth where it is not, the hinge's 1 + width - m is off by u (1 + width), which it divides by 2 width); products and a block's sum by (blockRows+2) u Lipschitz a row, compensated sums by 3u, the parts by parts u, of the sum of norms. Everything is
 // taken twice. The multiples of theta and the linear term are off by 2u of themselves.
 func (p *problem) rounding(theta []float64) float64 {
-	return rounded(p.loss, p.table.Width(), p.table.Rows(), p.lambda, floats.Norm(theta, 2), floats.Norm(p.linear, 2))
+	return rounded(p.loss, p.table.Rows(), p.lambda, floats.Norm(theta, 2), floats.Norm(p.linear, 2))
 }
 
-func rounded(l *loss.Loss, width, rows int, lambda, norm, linear float64) float64 {
+func rounded(l *loss.Loss, rows int, lambda, norm, linear float64) float64 {
 	const u = 0x1p-53
 	lipschitz := l.Lipschitz
 	if math.IsInf(lipschitz, 1) { // loss.Quadratic, |x| <= 1 and |y| <= 1
 		lipschitz = 1 + norm
 	}
-	score := float64(width + 2)
-	if l.Outputs == 1 {
-		score = float64(width/4 + 6)
-	}
-	row := l.Smooth*(score*norm+4) + (16+float64(l.Outputs)+blockRows+2+3+parts)*lipschitz
+	row := l.Smooth*(2*norm+4) + (16+float64(l.Outputs)+blockRows+2+3+parts)*lipschitz
 	return 2 * u * (float64(rows)*row + 2*(lambda*norm+linear))
 }
 
@@ -100,9 +119,9 @@ func rounded(l *loss.Loss, width, rows int, lambda, norm, linear float64) float6
 //
 // Proof: claim: near the minimum of any problem of at most most rows rounding takes at most two thirds of the tolerance. The objective at the minimum is at most the one at 0, so lambda/2 |theta|^2 <= most AtZero + linear |theta|, which bounds |theta|; what is a tenth further away has a larger gradient than the tolerance, by strong convexity.
 // Whether a training ends well then does not turn on rounding in any table that it takes. It gives that bound on what is found too.
-func toleranceFor(l *loss.Loss, width, most int, lambda, linear float64) (t, size float64, err error) {
+func toleranceFor(l *loss.Loss, most int, lambda, linear float64) (t, size float64, err error) {
 	far := (linear + math.Sqrt(linear*linear+2*lambda*float64(most)*l.AtZero)) / lambda
-	t = math.Max(Tolerance*math.Min(l.Lipschitz, 1+far), 1.5*rounded(l, width, most, lambda, 1.1*far, linear))
+	t = math.Max(Tolerance*math.Min(l.Lipschitz, 1+far), 1.5*rounded(l, most, lambda, 1.1*far, linear))
 	if !(t <= lambda*far/10) {
 		return 0, 0, errInexact
 	}
@@ -111,8 +130,8 @@ func toleranceFor(l *loss.Loss, width, most int, lambda, linear float64) (t, siz
 
 var errInexact = errors.New("convex: lambda is too small for how exactly a minimum can be found")
 
-// usualRows is how many rows a training takes where nobody said it (ForRows).
-const usualRows = 1 << 21
+// UsualRows is how many rows a training takes where nobody said it (ForRows).
+const UsualRows = 1 << 24
 
 // TooManyRows is an error of trainings over more rows than they were planned for.
 var TooManyRows = errors.New("convex: more rows than the training was planned for")

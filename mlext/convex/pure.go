@@ -63,10 +63,7 @@ func NewPureObjective(l *loss.Loss, width, rows int, row, epsilon, lambda float6
 		return nil, errPure
 	}
 	p.step = math.Ldexp(1, int(math.Ceil(math.Log2(p.Scale)))-noiseBits)
-	if err := p.ForRows(usualRows); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return p, p.ForRows(UsualRows)
 }
 
 // NewPureOutput calibrates output perturbation.
@@ -82,10 +79,7 @@ func NewPureOutput(l *loss.Loss, width, rows int, epsilon, lambda float64) (*Pur
 	if p.Lambda == 0 { // noise of each coordinate has the deviation sqrt 2 scale
 		p.Lambda = outputLambda(math.Sqrt2 * n * n * float64(rows) * l.Lipschitz / epsilon)
 	}
-	if err := p.ForRows(usualRows); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return p, p.ForRows(UsualRows)
 }
 
 // ForRows is Objective.ForRows.
@@ -93,13 +87,13 @@ func (p *Pure) ForRows(most int) (err error) {
 	var size float64
 	n := math.Sqrt(p.parameters)
 	if p.most = most; p.Objective {
-		if p.tolerance, size, err = toleranceFor(p.Loss, p.Width, most, p.Lambda, p.Scale*(2*n+80)); err != nil { // but for a probability of e^-70
+		if p.tolerance, size, err = toleranceFor(p.Loss, most, p.Lambda, p.Scale*(2*n+80)); err != nil { // but for a probability of e^-70
 			return err
 		}
 		p.out(2*(p.tolerance+n*p.step)/p.Lambda*n, p.settle, size)
 		return nil
 	}
-	if p.tolerance, size, err = toleranceFor(p.Loss, p.Width, most, p.Lambda, 0); err != nil {
+	if p.tolerance, size, err = toleranceFor(p.Loss, most, p.Lambda, 0); err != nil {
 		return err
 	}
 	p.out((float64(p.Rows)*p.Loss.Lipschitz+2*p.tolerance)/p.Lambda*n, p.Epsilon, size)

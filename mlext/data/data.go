@@ -77,6 +77,9 @@ func (b *Builder) Add(unit int64, features []float64, target float64) error {
 	if t.rows >= math.MaxInt32 {
 		return errMany
 	}
+	if b.limits.Rows > 0 && t.rows >= b.limits.Rows {
+		return ErrLarge
+	}
 	norm2, absolute := 0.0, 0.0
 	for _, v := range features {
 		norm2 += v * v

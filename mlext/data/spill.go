@@ -10,8 +10,9 @@ import (
 	"sync"
 )
 
-// Limits are what a table's features may take: Memory bytes, and of what is more Disk bytes of a file, which File makes: one without a name. Without Memory all is in memory.
+// Limits are what a table's features may take: Memory bytes, and of what is more Disk bytes of a file, which File makes: one without a name. Without Memory all is in memory. Rows is how many there may be; 0: any number.
 type Limits struct {
+	Rows   int
 	Memory int
 	Disk   int64
 	File   func() (*os.File, error)
