@@ -42,6 +42,14 @@ func init() { // the methods' functions read the registry
 	}
 }
 
+// Methods are the names of all methods.
+func Methods() (out []string) {
+	for _, m := range methods {
+		out = append(out, m.name)
+	}
+	return out
+}
+
 func methodOf(name string) *method {
 	for i := range methods {
 		if methods[i].name == name {

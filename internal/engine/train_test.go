@@ -16,6 +16,7 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/mlext"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
@@ -225,6 +226,11 @@ func TestTrain(t *testing.T) {
 		rows, err := try(s, "SHOW DP MODELS")
 		if err != nil || len(rows) != len(trainings)+8 {
 			t.Errorf("%s: %d models, %v", d, len(rows), err)
+		}
+		for _, method := range mlext.Methods() {
+			if !slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return r[2] == method }) {
+				t.Errorf("%s: nothing is trained by %s", d, method)
+			}
 		}
 		if rows, err = try(s, "DESCRIBE DP MODEL m2"); err != nil || !slices.ContainsFunc(rows, func(r []sqltype.Value) bool { return r[0] == "days" }) {
 			t.Errorf("%s: %v, %v", d, rows, err)
