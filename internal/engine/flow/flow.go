@@ -12,47 +12,45 @@ import (
 type Pairs struct {
 	left, right   []int32
 	weight        []int64
-	total         int64
 	lefts, rights int32 // number of units of each kind
 }
 
 var (
-	errPair  = errors.New("flow: a pair has a negative unit or weight")
-	errTotal = errors.New("flow: the weights add up to too much")
-	errMany  = errors.New("flow: too many pairs")
+	errPair = errors.New("flow: a pair has a negative unit or weight")
+	errMany = errors.New("flow: too many pairs")
 )
 
-// mostTotal bounds the sum of all weights, so that sums of flows and caps stay in int64.
-const mostTotal = math.MaxInt64 / 4
+// Most is where sums end: of what a unit's rows weigh, and of a flow. Whether weights add up to more is a secret, so it is no error.
+const Most = math.MaxInt64 / 4
+
+// atMost adds what is not negative and at most Most each.
+func atMost(a, b int64) int64 { return min(a+b, Most) }
 
 // Add takes one pair in. Units are numbered from 0, each kind for itself; a pair may come several times.
 func (p *Pairs) Add(left, right int32, weight int64) error {
 	switch {
 	case left < 0 || right < 0 || weight < 0 || left == math.MaxInt32 || right == math.MaxInt32:
 		return errPair
-	case weight > mostTotal-p.total:
-		return errTotal
 	case len(p.left) >= math.MaxInt32:
 		return errMany
 	case weight == 0:
 		return nil
 	}
-	p.left, p.right, p.weight = append(p.left, left), append(p.right, right), append(p.weight, weight)
-	p.total += weight
+	p.left, p.right, p.weight = append(p.left, left), append(p.right, right), append(p.weight, min(weight, Most))
 	p.lefts, p.rights = max(p.lefts, left+1), max(p.rights, right+1)
 	return nil
 }
 
 // Graph ends the taking in.
 func (p *Pairs) Graph() *Graph {
-	g := &Graph{total: p.total, starts: make([]int32, p.lefts+1), backStart: make([]int32, p.rights+1)}
+	g := &Graph{starts: make([]int32, p.lefts+1), backStart: make([]int32, p.rights+1)}
 	g.have = [2][]int64{make([]int64, p.lefts), make([]int64, p.rights)}
 	for i, w := range p.weight {
 		l, r := p.left[i], p.right[i]
 		g.starts[l+1]++
 		g.backStart[r+1]++
-		g.have[0][l] += w
-		g.have[1][r] += w
+		g.have[0][l], g.have[1][r] = atMost(g.have[0][l], w), atMost(g.have[1][r], w)
+		g.total = atMost(g.total, w)
 	}
 	for u := range p.lefts {
 		g.starts[u+1] += g.starts[u]
@@ -106,11 +104,12 @@ type Graph struct {
 // Total is the sum of all weights: what Value is where the cap cuts nothing. A secret.
 func (g *Graph) Total() int64 { return g.total }
 
-// Value is the maximum flow at a cap.
+// Value is the maximum flow at a cap; above Most it is Most.
 //
 // Proof: claim: (a) one unit more or less, of either kind, changes the value by at most cap, and never in the other direction; (b) the value is a concave, nondecreasing function of cap, 0 at 0.
 // (a) Without the unit the flow that does not pass it is a flow, and at most cap passes it; with it the old flow is one. (b) A flow at cap s and one at cap t mix to one at the mixed cap, as all
 // conditions are linear; at whole caps and weights the linear program has a whole optimum, so its value is that of the whole flow.
+// The least of it and a number keeps (a), and is nondecreasing. Sums that are cut at Most are of what a unit has, which is only held against caps below, and of flows, whose least with Most they are.
 //
 // Only pairs of two units that are over the cap are a problem to solve. A pair of two units within it flows whole. A unit over it passes first what it has with units within it, which takes from no
 // other unit's cap: exchanging a step of any other flow for such a one never lessens the total.
@@ -118,7 +117,7 @@ func (g *Graph) Value(limit int64) int64 {
 	if limit <= 0 {
 		return 0
 	}
-	limit = min(limit, g.total)
+	limit = min(limit, g.total, Most-1)
 	over := [2]bool{}
 	for kind := range g.have {
 		for u, has := range g.have[kind] {
@@ -147,11 +146,11 @@ func (g *Graph) Value(limit int64) int64 {
 				passes = min(passes, g.caps[1][r])
 				g.caps[1][r] -= passes
 			}
-			value += passes
+			value = atMost(value, passes)
 		}
 	}
 	if over[0] && over[1] {
-		value += g.flow()
+		value = atMost(value, g.flow())
 	}
 	return value
 }
@@ -164,7 +163,7 @@ func (g *Graph) flow() int64 {
 		copy(g.next[1], g.backStart)
 		for l := range g.caps[0] {
 			if g.depth[0][l] == 0 {
-				sum += g.push(int32(l))
+				sum = atMost(sum, g.push(int32(l)))
 			}
 		}
 	}
@@ -181,11 +180,15 @@ func (g *Graph) layers() bool {
 			lefts = append(lefts, int32(l))
 		}
 	}
+	ends := false
 	for r, c := range g.caps[1] {
 		g.depth[1][r] = -1
-		if c < 0 {
+		if ends = ends || c > 0; c < 0 {
 			g.depth[1][r] = math.MaxInt32 // not here
 		}
+	}
+	if !ends {
+		return false
 	}
 	found := false
 	for depth := int32(0); len(lefts) > 0 && !found; depth += 2 {

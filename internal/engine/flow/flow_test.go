@@ -105,7 +105,7 @@ func TestOneUnit(t *testing.T) {
 
 func TestBadPairs(t *testing.T) {
 	p := &Pairs{}
-	if p.Add(-1, 0, 1) == nil || p.Add(0, 0, -1) == nil || p.Add(0, 0, math.MaxInt64) == nil {
+	if p.Add(-1, 0, 1) == nil || p.Add(0, 0, -1) == nil || p.Add(math.MaxInt32, 0, 1) == nil {
 		t.Error("a bad pair was taken in")
 	}
 	if g := p.Graph(); g.Value(5) != 0 || g.Total() != 0 {
