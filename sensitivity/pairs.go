@@ -17,9 +17,6 @@ type Pairs struct {
 	Cols  [2]plan.ColID // rows where one of them is NULL are dropped
 }
 
-// BySparse goes up the edges, which double, and stops at the first of which a flow at an edge is hardly more than at half of it.
-const BySparse ChooseBy = "sparse"
-
 // kindsOf are the kinds of units of all private rows that a relation reads, its subqueries' too; false: rows of a table may belong to several units of one kind.
 func kindsOf(r plan.Rel) (units dp.Units, clean bool) {
 	clean = true
@@ -240,7 +237,7 @@ func (z *analyzer) pairGroups() error {
 	return nil
 }
 
-// pairBound gives a measure the edges that its flow's cap is chosen among: each twice the one before, as flows are compared at a cap and at twice that (BySparse). Those of sums begin where a cap is a small part of one row's value.
+// pairBound gives a measure the edges that its flow's cap is chosen among: those at which a flow is looked at. They are chosen by how much more flow there is at twice a cap, about the number of units that it cuts something of. Those of sums begin where a cap is a small part of one row's value.
 func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
 	row := uint64(1)
 	last := uint64(mostRows)
@@ -270,20 +267,29 @@ func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
 	if row > mostSteps {
 		return tooWide().At(g.Pos)
 	}
-	first := uint64(2)
+	first := uint64(1)
 	for first < row/fineParts {
 		first *= 2
 	}
-	m.Bound = &Choice{By: BySparse}
-	for e := first; e <= last; e *= 2 {
-		m.Bound.Edges = append(m.Bound.Edges, e)
-	}
+	m.Bound = &Choice{Edges: capLadder(first, last)}
 	if m.Bound.Edges = m.fitting(m.Bound.Edges); len(m.Bound.Edges) == 0 {
 		return tooWide().At(g.Pos)
 	}
 	m.Single = true
 	m.atLast()
 	return nil
+}
+
+// capLadder lists caps: doubles of 4, 5, 6 and 7, so that the double of one is another, and of two flows that are compared each serves twice.
+func capLadder(first, last uint64) (out []uint64) {
+	for octave := uint64(1); octave <= last; octave *= 2 {
+		for part := uint64(4); part < 8; part++ {
+			if t := part * octave / 4; part*octave%4 == 0 && t >= first && t <= last {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
 }
 
 // checkPairs is check's last line for flows.
@@ -294,10 +300,7 @@ func (a *Analysis) checkPairs() error {
 			bad = true
 			break
 		}
-		bad = bad || m.Bound.By != BySparse || !m.Single || m.Follows || m.RowLo < 0 || m.Lo < 0 || m.Factor != 1 || m.Fine != 1 || m.Kind != CountRows && m.Kind != CountValues && m.Kind != SumValues
-		for i, e := range m.Bound.Edges {
-			bad = bad || e&(e-1) != 0 || e < 2 || i > 0 && e != 2*m.Bound.Edges[i-1]
-		}
+		bad = bad || !m.Single || m.Follows || m.RowLo < 0 || m.Lo < 0 || m.Factor != 1 || m.Fine != 1 || m.Kind != CountRows && m.Kind != CountValues && m.Kind != SumValues
 	}
 	if bad || len(a.Choices) != len(a.Measures) {
 		return sqlerr.New(sqlerr.Internal, "rows of two units are not bounded")

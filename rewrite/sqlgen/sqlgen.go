@@ -41,7 +41,7 @@ const (
 	RoleKey     Role = "key"
 	RoleUnits   Role = "units" // number of units in the group, exact: for the selection of groups and nothing else
 	RoleMeasure Role = "measure"
-	RoleUnit    Role = "unit" // a number of the unit, of a training's rows
+	RoleUnit    Role = "unit" // a number of the unit, of a training's rows; of pairs that of kind i
 	RoleOutput  Role = "output"
 	RoleValue   Role = "value" // one of a pick's candidates
 	// RoleFrequency: how often, at most, one value of a key occurs: a.Joined.Frequencies[Index]

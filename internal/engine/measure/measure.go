@@ -96,9 +96,6 @@ func (p *Plan) Events() []dp.Event {
 // again by the filter over the events as they will be run, and a sum above the tag is refused. Sequential composition: package
 // budget. The number of parts and the sensitivities come from the plan and the policy, so no scale depends on private rows.
 func New(a *sensitivity.Analysis, ask Ask) (*Plan, error) {
-	if a.Pairs != nil {
-		return nil, sqlerr.New(sqlerr.PrivateShape, "statements over rows of two privacy units are not answered yet").WithHint("Ask over tables of one kind of units.")
-	}
 	if a.Limit.L2 { // a norm bounds nothing but Gaussian noise
 		if ask.Filter.Order == 0 || ask.Mechanism == Laplace {
 			return nil, sqlerr.New(sqlerr.BadMechanism, "dpsql.bounding = l2 needs Gaussian noise").

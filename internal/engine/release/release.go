@@ -213,6 +213,8 @@ func (m *Maker) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 	switch {
 	case m.old != nil:
 		return m.topUp(cols, rows)
+	case m.a.Pairs != nil:
+		return m.flows(cols, rows)
 	case len(m.choosers) > 0 && !m.a.Limit.L2:
 		return m.choose(cols, rows)
 	case m.smoother != nil && m.beyond():

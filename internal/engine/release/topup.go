@@ -120,7 +120,13 @@ func (t Top) Share(i int) (was, now, round float64) {
 // post-processing.
 func (m *Maker) topUp(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 	each := m.plain(cols, rows)
-	if len(m.a.Choices) > 0 && !m.a.Limit.L2 {
+	if m.a.Pairs != nil {
+		f, err := readFlows(m.a, cols, rows)
+		if err != nil {
+			return nil, err
+		}
+		each = f.each(m.old)
+	} else if len(m.a.Choices) > 0 && !m.a.Limit.L2 {
 		h, err := readHistogram(m.a, cols, rows)
 		if err != nil {
 			return nil, err
