@@ -6,6 +6,8 @@ import (
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/flow"
+	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -170,7 +172,11 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 		others++ // each group's noise grows with the cap
 	}
 	most := float64(max(1, ask.Population)) / folds(a, c) // what an e-fold may cost if all of them cost everyone
-	more := math.Min(slopeOfGroups*others*perStep, most/5)
+	more := slopeOfGroups * others * perStep
+	if a.Pairs != nil { // a score is the flow in one group that a cap cuts, in the mean over a unit's groups, a unit's part being flowUnit
+		more, most = flowUnit*more/float64(a.Limit.PerUnit), flowUnit*most
+	}
+	more = math.Min(more, most/5)
 	slope := math.Max(leastOfNoise*scale.Float(), math.Min(slopeOfNoise*scale.Float()+more, most/2))
 	slope = math.Min(slope, dp.MaxChoiceScale/2)
 	ev := dp.Choice{Edges: uint64(usable), Slope: dp.Scale{Num: uint64(math.Ceil(16 * slope)), Den: 16}, Scale: scale}
@@ -179,6 +185,9 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 	}
 	return ev, nil
 }
+
+// flowUnit is what a score is for each unit that a flow's cap cuts as much of as it leaves: in units of a choice, of which one unit more changes it by at most one.
+const flowUnit = float64(flow.Down) / noise.ChoiceSteps
 
 // folds is how many e-folds above the first edge cost a half of the population: of rows 10, of a sum in steps of a fraction more, of a cap all that there are. The edges
 // go on: all 22 e-folds of rows cost 1.1 times the population, the 32 of sums 0.8 times. At epsilon 0.1 a bound of rows is found where 500 of 1,000 people have up to 8,000 each, or all up
