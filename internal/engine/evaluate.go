@@ -200,10 +200,12 @@ func (e *evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []s
 	}
 	outer, ok := sts[0].Node.(*pgsyntax.Select)
 	rows, is := sts[len(sts)-1].Node.(*pgsyntax.Select)
+	if is { // before the analyst's query is among them
+		plan.OwnScores(rows)
+	}
 	if !ok || !is || !graft(rows, e.node.Query) || !graft(outer, rows) {
 		return nil, sqlerr.New(sqlerr.Internal, "an evaluation's query cannot be read")
 	}
-	plan.OwnScores(rows)
 	p := &Prepared{session: e.session, stmt: outer, nameless: true}
 	return p, p.analyze(ctx, nil)
 }

@@ -68,7 +68,7 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 		}
 		return nil, err
 	}
-	args, length := make([]string, len(x.Args)-1), 0
+	args, length, repeated := make([]string, len(x.Args)-1), 0, 0
 	for i, a := range x.Args[1:] {
 		_, named := a.(*pgsyntax.NamedArg)
 		if _, variadic := a.(*pgsyntax.Variadic); named || variadic {
@@ -76,9 +76,18 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 		}
 		args[i] = "(" + pgsyntax.PrintExpr(a) + ")"
 		length += len(args[i])
+		if i < len(m.Model.Features) && m.Model.Features[i].Length == 0 {
+			repeated += len(args[i])
+		}
+	}
+	if err := plan.NoScores(x.Args); err != nil {
+		return nil, err
 	}
 	if *p.made+length > mostPredicted {
 		return nil, sqlerr.New(sqlerr.TooComplex, "the arguments of %s are too long", x.Name).At(int(x.Pos)).WithHint("%s", inDerived)
+	}
+	if n := 2 * repeated * len(m.Model.Scores); len(m.Model.Scores) > 1 && n > mostPredicted { // before it is written
+		return nil, tooLong(m.Model, n, length).At(int(x.Pos))
 	}
 	text, err := m.Model.Predict(args, x.Name == "dp_predict_proba")
 	if err != nil {

@@ -3,6 +3,7 @@ package funcs
 import (
 	gojson "encoding/json"
 	"math"
+	"slices"
 
 	"github.com/shopspring/decimal"
 
@@ -92,7 +93,7 @@ func NewScores(text string, args []sqltype.OID) (*Func, error) {
 	if s.Of == ScoreLoss {
 		n++
 	}
-	if s.K <= 0 || len(args) != n+len(s.Arrays) {
+	if s.K <= 0 || len(args) != n+len(s.Arrays) || slices.ContainsFunc(args[:s.K], func(t sqltype.OID) bool { return t != f8 }) || s.Of == ScoreLoss && args[s.K] != i4 {
 		return nil, badScores()
 	}
 	for i, a := range s.Arrays {

@@ -323,3 +323,20 @@ func (c scoreCase) loop(numbers []sqltype.Value, x []float64) float64 {
 	}
 	return math.Min(40, math.Exp(z[0]))
 }
+
+// TestScoresTypes: what is computed of other types than it was written for is refused where the call is bound.
+func TestScoresTypes(t *testing.T) {
+	for text, args := range map[string][][]sqltype.OID{
+		`{"of":"share","k":2}`: {{f8}, {f8, i4}, {i4, f8}, {f8, blob}, {blob, blob}, {f8, f8, f8}, {}},
+		`{"of":"loss","k":1}`:  {{f8}, {f8, f8}, {i4, i4}, {f8, blob}, {f8, i4, i4}},
+		`{"of":"share","k":0}`: {{}},
+		`{"of":"loss","k":-1}`: {{}, {i4}},
+		`{"of":"class","k":1,"arrays":[{"length":1,"lo":0,"hi":1,"c":[[1]]}]}`: {{f8}, {blob, f8}, {blob, blob}, {f8, f8}, {f8, i4}},
+	} {
+		for _, list := range args {
+			if _, err := NewScores(text, list); err == nil {
+				t.Errorf("%s of %v is bound", text, list)
+			}
+		}
+	}
+}

@@ -31,6 +31,19 @@ const (
 // ScoresCall is the function's name; the binder knows it in calls that OwnScores marked.
 const ScoresCall = funcs.ScoresName
 
+// NoScores refuses the function in an analyst's arguments, of which OwnScores could not tell it from the prediction's own.
+func NoScores(args []pgsyntax.Expr) (err error) {
+	for _, a := range args {
+		pgsyntax.WalkExpr(a, &pgsyntax.Visitor{Expr: func(x pgsyntax.Expr) bool {
+			if f, ok := x.(*pgsyntax.FuncCall); ok && f.Name == ScoresCall && err == nil {
+				err = undefinedFunction(f.Name, "", f.Pos, anyFunction)
+			}
+			return true
+		}})
+	}
+	return err
+}
+
 // OwnScores marks the calls in a text that stands for a prediction: an analyst's are unknown.
 func OwnScores(s *pgsyntax.Select) {
 	pgsyntax.Walk(s, &pgsyntax.Visitor{Expr: func(x pgsyntax.Expr) bool {
