@@ -1,0 +1,169 @@
+package release
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/elastic"
+)
+
+// joinedAnalysis counts the rows of a table joined with itself, of which a unit has 4, and sums values up to 14 of them, in the groups a and b.
+func joinedAnalysis(t testing.TB) *sensitivity.Analysis {
+	t.Helper()
+	left, right := &elastic.Table{Name: "a", Rows: 4}, &elastic.Table{Name: "b", Rows: 4}
+	f, err := elastic.Rows(&elastic.Node{Left: &elastic.Node{Table: left}, Right: &elastic.Node{Table: right}, On: []elastic.Pair{{Left: elastic.Column{Table: left, Name: "x"}, Right: elastic.Column{Table: right, Name: "x"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &sensitivity.Choice{By: sensitivity.BySmooth, Measure: -1, Edges: sensitivity.ScaleLadder()}
+	a := &sensitivity.Analysis{Class: sensitivity.Private, Unit: "t.u", People: -1, Joined: &sensitivity.Joined{Formula: f, Frequencies: make([]sensitivity.Frequent, 2)}, Choices: []*sensitivity.Choice{c},
+		Keys: []sensitivity.Key{{Type: sqltype.Text, Public: true}}, Limit: sensitivity.GroupLimit{PerUnit: 1},
+		Groups: sensitivity.Groups{Public: true, Count: 2, Sources: []sensitivity.Source{{Keys: []int{0}, Tuples: [][]sqltype.Value{{"a"}, {"b"}}}}}}
+	for _, factor := range []uint64{1, 14} {
+		m := sensitivity.Measure{Kind: sensitivity.CountRows, Bound: c, Factor: factor, Fine: 1, Single: true, Joined: true}
+		m.PerGroup = m.Clip(c.Edges[len(c.Edges)-1])
+		a.Measures = append(a.Measures, m)
+	}
+	c.Edges = c.Edges[:600]
+	for i := range a.Measures {
+		a.Measures[i].PerGroup = a.Measures[i].Clip(c.Edges[599])
+	}
+	return a
+}
+
+func joinedPlan(t testing.TB, a *sensitivity.Analysis, epsilon float64) *measure.Plan {
+	t.Helper()
+	f, err := budget.NewFilter(budget.Params{Epsilon: 2000, Delta: 1e-4, QueryEpsilon: 1, Accountant: budget.AccountantPure})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := measure.New(a, measure.Ask{Filter: f, Epsilon: epsilon, QueryDelta: 1e-6, Mechanism: measure.Auto, Population: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Loss.Pure > epsilon || p.Loss.Delta != 1e-6 {
+		t.Fatalf("six numbers and a scale at %g lose %+v", epsilon, p.Loss)
+	}
+	return p
+}
+
+var frequencyColumns = []sqlgen.Column{{Role: sqlgen.RoleFrequency, Index: 0, Type: sqltype.Int8}, {Role: sqlgen.RoleFrequency, Index: 1, Type: sqltype.Int8}}
+
+// edgeOf runs the release of a scale once.
+func edgeOf(t testing.TB, a *sensitivity.Analysis, p *measure.Plan, values [2]uint64) int {
+	t.Helper()
+	m, err := New(a, p, noise.NewSource(), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Scale(frequencyColumns, &table{rows: [][]sqltype.Value{{int64(values[0]), int64(values[1])}}}); err != nil {
+		t.Fatal(err)
+	}
+	return m.r.Chosen[0]
+}
+
+// TestScaleIsReleased: of neighbours' frequencies every threshold of the edge is passed about as often as epsilon allows (a false alarm has a probability below 1e-9: Hoeffding's inequality for each of 600 thresholds, both directions), and edges are hardly ever below the smooth bound's. A scale that is printed as it is would be found, and one raised too little.
+func TestScaleIsReleased(t *testing.T) {
+	a := joinedAnalysis(t)
+	p := joinedPlan(t, a, 2)
+	grid, err := p.Grid(a.Choices[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	e1 := float64(elastic.Moves) / p.Others[0].Event.(dp.SmoothScale).Scale.Float()
+	const n = 4000
+	slack := math.Sqrt(math.Log(2*600/1e-10) / (2 * n))
+	neighbours := [2][2]uint64{{1000, 1000}, {996, 996}}
+	edges := func(of func(values [2]uint64) int) (found string) {
+		var below [2][600]float64
+		for i, v := range neighbours {
+			for range n {
+				for e := of(v); e < 600; e++ {
+					below[i][e] += 1.0 / n
+				}
+			}
+		}
+		for i := range below {
+			for e, x := range below[i] {
+				if y := below[1-i][e]; x > math.Exp(e1)*(y+slack)+slack+1e-6 || 1-x > math.Exp(e1)*(1-y+slack)+slack+1e-6 {
+					return fmt.Sprintf("edge %d or less: %.3f and %.3f, epsilon %g", e, x, y, e1)
+				}
+			}
+		}
+		return ""
+	}
+	if found := edges(func(v [2]uint64) int { return edgeOf(t, a, p, v) }); found != "" {
+		t.Error(found)
+	}
+	at := func(v [2]uint64) int { return grid.Edge(grid.Step(a.Joined.Formula.Smooth(v[:], grid.Beta))) }
+	if at(neighbours[0]) == at(neighbours[1]) {
+		neighbours[1] = [2]uint64{900, 900} // the planted bug is of any that differ by an edge
+	}
+	if edges(at) == "" {
+		t.Error("a scale that is printed as it is was not found")
+	}
+	few := 0 // each has a probability of 1e-6: three of 200 one of 1e-12
+	for range 200 {
+		if edgeOf(t, a, p, neighbours[0]) < at(neighbours[0]) {
+			few++
+		}
+	}
+	if few > 2 {
+		t.Errorf("%d of 200 edges are below the smooth bound's", few)
+	}
+}
+
+// TestScaleBeyond: at the last edge, which bounds nothing, the answer does not depend on totals; below it does.
+func TestScaleBeyond(t *testing.T) {
+	a := joinedAnalysis(t)
+	p := joinedPlan(t, a, 1000)
+	for _, c := range []struct {
+		often  int64
+		beyond bool
+	}{{3, false}, {1 << 60, true}} {
+		m, err := New(a, p, noise.NewSource(), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Read(nil, &table{}); err == nil {
+			t.Error("totals are read before the scale is released")
+		}
+		if err := m.Scale(frequencyColumns, &table{rows: [][]sqltype.Value{{c.often, c.often}}}); err != nil {
+			t.Fatal(err)
+		}
+		big := int64(1) << 62
+		r, err := m.Read([]sqlgen.Column{{Role: sqlgen.RoleKey, Type: sqltype.Text}, {Role: sqlgen.RoleMeasure}, {Role: sqlgen.RoleMeasure, Index: 1}}, &table{rows: [][]sqltype.Value{{"a", big, big}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		far := r.Groups[0].Values[0].BitLen() > 55
+		if m.beyond() != c.beyond || far == c.beyond {
+			t.Errorf("at frequency %d: edge %d, value %s", c.often, r.Chosen[0], r.Groups[0].Values[0])
+		}
+		text, err := Encode(a, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := Decode(a, text)
+		if err != nil || back.Chosen[0] != r.Chosen[0] || back.Groups[0].Values[0].Cmp(r.Groups[0].Values[0]) != 0 || back.Plan.Others[0] != r.Plan.Others[0] {
+			t.Errorf("stored and read again: %v %+v", err, back)
+		}
+	}
+	m, err := New(a, p, noise.NewSource(), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rows := range [][][]sqltype.Value{{}, {{int64(1)}}, {{int64(1), int64(2)}, {int64(1), int64(2)}}, {{int64(-1), int64(2)}}, {{"x", int64(2)}}} {
+		if err := m.Scale(frequencyColumns, &table{rows: rows}); err == nil {
+			t.Errorf("%v are frequencies", rows)
+		}
+	}
+}
