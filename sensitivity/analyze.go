@@ -21,6 +21,7 @@ type Options struct {
 	Split           Split             // a part of the units
 	OffUnit         OffUnit           // what is said of joins off the unit
 	Truncate        bool              // they are answered by declared frequencies alone (plan.Table.MaxFrequency), which are enforced; false: what is not unique is measured
+	Weighted        bool              // joined rows are counted by weights (Joined.Weighted), and nothing else is answered of them
 	CountPeople     bool              // grouped statements measure each group's number of units, to hide small ones (Analysis.People)
 }
 

@@ -171,6 +171,8 @@ func TestAnalyze(t *testing.T) {
 					d.ScanArgs(t, a.Key, &opts.MaxPublicGroups)
 				case "any":
 					opts.OffUnit = sensitivity.AnyOffUnit
+				case "weighted":
+					opts.OffUnit, opts.Weighted = sensitivity.AnyOffUnit, true
 				case "truncate":
 					opts.OffUnit, opts.Truncate = sensitivity.AnyOffUnit, true
 				case "min-people":

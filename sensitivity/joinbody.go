@@ -8,9 +8,10 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/elastic"
 )
 
-// build makes the body's relation: leaves, their joins, what is computed of their rows, and the conditions that are left.
-func (j *joining) build() error {
+// build makes the body's relation: leaves, their joins, what is computed of their rows, and the conditions that are left, which it gives.
+func (j *joining) build() (all []plan.Scalar, err error) {
 	left := j.share()
+	all = slices.Clone(left)
 	above, items := j.reads(left)
 	read := maps.Clone(above)
 	for _, c := range j.same { // joins are told by them
@@ -18,12 +19,12 @@ func (j *joining) build() error {
 	}
 	for _, p := range j.list {
 		if err := j.leaf(p, read); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if j.opts.Truncate {
 		if err := j.cut(above, read); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	rel := j.list[0].rel
@@ -39,17 +40,17 @@ func (j *joining) build() error {
 		rel = join
 	}
 	for _, list := range items {
-		all := make([]plan.Item, 0, len(list))
+		pass := make([]plan.Item, 0, len(list))
 		for _, c := range rel.Cols() {
-			all = append(all, plan.Item{ID: c, Expr: &plan.Col{ID: c, T: j.typeOf(c)}})
+			pass = append(pass, plan.Item{ID: c, Expr: &plan.Col{ID: c, T: j.typeOf(c)}})
 		}
-		rel = &plan.Project{Input: rel, Items: append(all, list...)}
+		rel = &plan.Project{Input: rel, Items: append(pass, list...)}
 	}
 	if len(left) > 0 {
 		rel = &plan.Filter{Input: rel, Cond: plan.AllOf(left)}
 	}
 	j.out.Body.Rel = rel
-	return nil
+	return all, nil
 }
 
 // within: an expression reads nothing but these columns.

@@ -18,6 +18,7 @@ type Joined struct {
 	Formula     *elastic.Formula
 	Frequencies []Frequent // one for each of Formula.Frequencies
 	Why         string     // why it is bounded so and not otherwise, where there was a choice; it changes nothing
+	Weighted    *Weighted  // joined rows are counted by weights; nil: each is one
 	Leaves      []Leaflet  // what is joined, in the order of the joins: for EXPLAIN
 }
 
@@ -120,7 +121,8 @@ func (z *analyzer) joinedBody() error {
 		return err
 	}
 	z.out.Body = &Body{Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}
-	if err := j.build(); err != nil {
+	left, err := j.build()
+	if err != nil {
 		return err
 	}
 	f, err := j.formula()
@@ -128,6 +130,12 @@ func (z *analyzer) joinedBody() error {
 		return err
 	}
 	out := &Joined{Formula: f}
+	if z.opts.Weighted {
+		if out.Weighted, err = j.weighted(left); err != nil {
+			return err
+		}
+		f.Frequencies = nil // nothing rests on them
+	}
 	for _, q := range f.Frequencies {
 		p := j.list[slices.IndexFunc(j.list, func(p *part) bool { return p.table == q.Table })]
 		fr := Frequent{Leaf: p.rel}
@@ -143,7 +151,9 @@ func (z *analyzer) joinedBody() error {
 		}
 		out.Leaves = append(out.Leaves, l)
 	}
-	z.out.Joined = out
+	if z.out.Joined = out; out.Weighted != nil {
+		return nil
+	}
 	return z.scaled()
 }
 

@@ -23,6 +23,10 @@ func (a told) joinedLines() []Line {
 			say(fmt.Sprintf("Joined %d", i+1), "%s: at most %d rows of a unit (%s)", l.Name, l.Rows, l.Why)
 		}
 	}
+	if j.Weighted != nil {
+		a.weightedLines(say)
+		return lines
+	}
 	away := ", k units away"
 	if len(j.Frequencies) == 0 {
 		away = ""

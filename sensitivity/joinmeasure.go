@@ -112,6 +112,9 @@ func (z *analyzer) ofJoined(g plan.AggItem) error {
 // Proof: claim: one unit changes the vector of totals of all groups by at most S b in L1 norm, S the rows of the body that it changes and b = Factor. Each row is in one group and adds one integer there, in [RowLo, RowHi] or of magnitude at most b (1 for counts, RowHi - RowLo for a centred sum), whatever the row holds, since the
 // print clamps it (sqlgen, rowTotals); a number of distinct values changes by at most one for each row that comes or goes. With S at most the edge that Bound chooses, or the formula's own number: at most that times Factor.
 func (z *analyzer) boundRow(m *Measure, g plan.AggItem) error {
+	if z.out.Joined.Weighted != nil {
+		return z.boundWeighted(m)
+	}
 	m.Grid, m.Factor, m.Single, m.Joined = decimal.NewFromInt(1), 1, true, true
 	switch m.Kind {
 	case CountRows, CountValues, DistinctValues:

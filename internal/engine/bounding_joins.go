@@ -8,6 +8,7 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/elastic"
 )
@@ -16,12 +17,14 @@ import (
 const (
 	byElastic  = "elastic"  // how often values occur is measured
 	byTruncate = "truncate" // it is declared, and enforced
+	byWeights  = "weighted" // it does not matter: joined rows are not counted, but weighed
 )
 
 // joined analyses a stage whose rows may be joined off the unit under the session's bounding: by measured frequencies, by declared ones, or by whichever is expected to err less at the usual price. What decides is public: the policy, the statement, the settings, and a policy's population
 // and domains, as if all rows of all people were spread evenly over the values of a key. Where no such guess can be made declared frequencies are taken, if the policy has them: their error is known.
 func (s *Session) joined(usual measure.Ask, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, error) {
-	if opts.Truncate = s.now.bounding == byTruncate; opts.Truncate {
+	opts.Truncate, opts.Weighted = s.now.bounding == byTruncate, s.now.bounding == byWeights
+	if opts.Truncate || opts.Weighted {
 		return analyzeSharing(usual, opts, analyze)
 	}
 	measured, err := analyzeSharing(usual, opts, analyze)
@@ -41,6 +44,14 @@ func (s *Session) joined(usual measure.Ask, opts sensitivity.Options, analyze fu
 		return cut, nil
 	}
 	return s.lessOf(usual, measured, cut)
+}
+
+// label is an output column's name: a count that is none, but of weights, says so where the statement gives it no name of its own.
+func (p *Prepared) label(o plan.Output) string {
+	if o.Count && o.Name == string(plan.Count) && p.an != nil && p.an.Joined != nil && p.an.Joined.Weighted != nil {
+		return "weighted_" + o.Name
+	}
+	return o.Name
 }
 
 // message is a user error's.

@@ -192,7 +192,7 @@ func (p *Prepared) Columns() []Column {
 	}
 	out := make([]Column, len(p.query.Outputs))
 	for i, o := range p.query.Outputs {
-		out[i] = Column{Name: o.Name, Type: o.Type, TableOID: o.TableOID, Attr: o.Attr}
+		out[i] = Column{Name: p.label(o), Type: o.Type, TableOID: o.TableOID, Attr: o.Attr}
 	}
 	return out
 }

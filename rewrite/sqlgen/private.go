@@ -24,6 +24,9 @@ import (
 // canonical before they group. (5) Where domains bound the groups, rows outside them are dropped (domainFilters). (6) Totals of
 // integers do not depend on order and do not overflow. Source: Wilson et al. 2020, section 3.
 func Private(a *sensitivity.Analysis, d funcs.Dialect, seed int64) (*Statement, error) {
+	if a.Joined != nil && a.Joined.Weighted != nil {
+		return ofJoined(a, d, seed, (*private).weightedTotal)
+	}
 	if a.Joined != nil {
 		return ofJoined(a, d, seed, (*private).rowTotals)
 	}

@@ -1,0 +1,46 @@
+package sqlgen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// weightedTotal prints the sum of sensitivity.Weighted: each side's rows are counted by key, rows with NULL in one left out, and a pair of equal keys adds its weight in whole parts.
+//
+// Proof: of what sensitivity.Weighted claims of the print. (1) Keys are grouped in the form in which they are compared then (alike), so each row of a side is in one group, and each group meets one of the other side at most. (2) Where the same column is compared with two, the group has both. (3) Counts are exact, and their products
+// do not overflow: numeric, and below 2^10 2^58 2^58 in HUGEINT. Division of numbers that are not negative rounds down.
+func (w *private) weightedTotal() *Statement {
+	j := w.a.Joined.Weighted
+	if len(w.a.Measures) != 1 || w.a.Measures[0].Kind != sensitivity.WeightedRows || len(w.a.Keys) > 0 {
+		w.fail(internalError("a weighted join with other measures"))
+	}
+	var sides [2]string
+	for i, rel := range j.Sides {
+		f := w.build(rel)
+		var list, group []string
+		for n, id := range j.Keys[i] {
+			x := f.column(w.printer, id, stored)
+			if notNull := x + " IS NOT NULL"; !slices.Contains(f.where, notNull) {
+				f.where = append(f.where, notNull)
+			}
+			list, group = append(list, fmt.Sprintf(`%s AS "k%d"`, w.alike(x, w.typed(f, id)), n+1)), append(group, fmt.Sprint(n+1)) // (1)
+		}
+		list = append(list, w.fn("count")+`(*) AS "n"`)
+		sides[i] = fmt.Sprintf(`(SELECT %s%s GROUP BY %s) AS "s%d"`, strings.Join(list, ", "), f.clause(), strings.Join(group, ", "), i+1)
+	}
+	var on []string
+	for n := range j.Keys[0] {
+		on = append(on, fmt.Sprintf(`"s1"."k%d" = "s2"."k%d"`, n+1, n+1))
+	}
+	weight := fmt.Sprintf(`pg_catalog.div(%d * CAST("s1"."n" AS pg_catalog.numeric) * "s2"."n", "s1"."n" + "s2"."n")`, sensitivity.WeightParts) // (3)
+	if w.d == funcs.DuckDB {
+		weight = fmt.Sprintf(`(%d * CAST("s1"."n" AS HUGEINT) * "s2"."n") // ("s1"."n" + "s2"."n")`, sensitivity.WeightParts)
+	}
+	return &Statement{SQL: fmt.Sprintf(`SELECT %s AS "m1" FROM %s INNER JOIN %s ON %s`, w.wide("COALESCE("+w.fn("sum")+"("+weight+"), 0)"), sides[0], sides[1], strings.Join(on, " AND ")),
+		Args: w.args, Columns: []Column{{Role: RoleMeasure, Type: sqltype.Numeric}}}
+}
