@@ -2,7 +2,6 @@ package convex
 
 import (
 	"math"
-	"sync"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -28,7 +27,11 @@ func (p *problem) inverse(theta []float64) func(v []float64) {
 	if d > 1000 {
 		diagonal, cursor := make([]float64, d), p.table.Cursor()
 		defer cursor.Close()
+		between := data.Between(2 * d)
 		for i := range p.table.Rows() {
+			if i%between == 0 && !p.asked.On() {
+				break
+			}
 			for j, x := range cursor.Row(i) {
 				diagonal[j] += float64(x) * float64(x)
 			}
@@ -67,35 +70,22 @@ func (p *problem) inverse(theta []float64) func(v []float64) {
 
 // products is X'WX of every so manieth row.
 func (p *problem) products(every int, weight func(i int, x []float32) float64) *mat.SymDense {
-	sums, err := p.parted(every, weight, func() error { return nil }) // a bounded number of products
-	if err != nil {
-		panic(err)
-	}
+	sums := p.parted(every, weight)
 	for _, s := range sums[1:] {
 		sums[0].AddSym(sums[0], s)
 	}
 	return sums[0]
 }
 
-// parted is products, of each part of the rows, until stop ends it, which is asked between blocks, one at a time.
-func (p *problem) parted(every int, weight func(i int, x []float32) float64, stop func() error) ([]*mat.SymDense, error) {
-	var asking sync.Mutex
-	var stopped error
-	goOn := func() bool {
-		asking.Lock()
-		defer asking.Unlock()
-		if stopped == nil {
-			stopped = stop()
-		}
-		return stopped == nil
-	}
+// parted is products, of each part of the rows.
+func (p *problem) parted(every int, weight func(i int, x []float32) float64) []*mat.SymDense {
 	d, rows := p.table.Width(), (p.table.Rows()+every-1)/every
 	sums := make([]*mat.SymDense, parts)
 	data.Parts(parts, func(part int) {
 		s := mat.NewSymDense(d, nil)
 		block, cursor := mat.NewDense(productRows, d, nil), p.table.Cursor()
 		defer cursor.Close()
-		for at := part * rows / parts; at < (part+1)*rows/parts && goOn(); at += productRows {
+		for at := part * rows / parts; at < (part+1)*rows/parts && p.asked.On(); at += productRows {
 			n := min(productRows, (part+1)*rows/parts-at)
 			b := block.Slice(0, n, 0, d).(*mat.Dense)
 			for i := range n {
@@ -109,5 +99,5 @@ func (p *problem) parted(every int, weight func(i int, x []float32) float64, sto
 		}
 		sums[part] = s
 	})
-	return sums, stopped
+	return sums
 }

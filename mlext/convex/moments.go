@@ -78,8 +78,9 @@ func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64)
 		return nil, errSums
 	}
 	upper, diagonal := make([]int64, d*(d-1)/2), make([]int64, d)
-	grams, err := (&problem{table: t}).parted(1, func(int, []float32) float64 { return 1 }, stop)
-	if err != nil {
+	asked := data.Ask(stop)
+	grams := (&problem{table: t, asked: asked}).parted(1, func(int, []float32) float64 { return 1 })
+	if err := asked.Err(); err != nil {
 		return nil, err
 	}
 	for _, gram := range grams { // of multiples of data.Step with |x| <= 1: a part's sums are exact up to 2^24 rows, which are 2^52 steps of unit
@@ -136,6 +137,7 @@ func (m *Moments) Train(t *data.Table, src *noise.Source, centre func(y float64)
 		}
 	}
 	var theta []float64
+	var err error
 	if stopped := data.Aside(stop, func() { theta, err = positiveSolve(a, b) }); stopped != nil {
 		return nil, stopped
 	}

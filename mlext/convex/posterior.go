@@ -80,7 +80,7 @@ func (p *Posterior) Train(t *data.Table, src *noise.Source, stop func() error) (
 	}
 	lambda, shift := p.lambda(most)
 	gamma := shift / math.Pow(1+math.Sqrt(most/lambda)/2, 2) * (1 - 1e-9)
-	linear, off, err := p.linear(t, src, most, lambda, gamma)
+	linear, off, err := p.linear(t, src, most, lambda, gamma, stop)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (p *Posterior) most(t *data.Table, src *noise.Source) (float64, error) {
 // linear is minus the noise in the gradient: X'n/sqrt(gamma) + sqrt(lambda/gamma) z, and a bound on how far it is from that of the normals that were rounded.
 //
 // Proof: of the bound: each normal is rounded by at most half a step, |x| <= 1: at most most and sqrt(d) of them. Compensated sums are off by at most 3u of the sum of sizes, products and the factors by 3u; that sum is at most 2 most + 200, and each of z at most 40, but for a probability below 1e-30, where the training fails.
-func (p *Posterior) linear(t *data.Table, src *noise.Source, most, lambda, gamma float64) (linear []float64, off float64, err error) {
+func (p *Posterior) linear(t *data.Table, src *noise.Source, most, lambda, gamma float64, stop func() error) (linear []float64, off float64, err error) {
 	const step, u = 1.0 / (1 << noiseBits), 0x1p-53
 	normal, err := src.Normal(1 << noiseBits)
 	if err != nil {
@@ -128,6 +128,9 @@ func (p *Posterior) linear(t *data.Table, src *noise.Source, most, lambda, gamma
 	for i := range t.Rows() {
 		at := i % len(draws)
 		if at == 0 {
+			if err := stop(); err != nil {
+				return nil, 0, err
+			}
 			clear(draws)
 			if err := normal.Add(draws); err != nil {
 				return nil, 0, err

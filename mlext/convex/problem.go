@@ -18,6 +18,7 @@ type problem struct {
 	loss   *loss.Loss
 	lambda float64
 	linear []float64
+	asked  *data.Asked // within passes over the rows: after a no, what they give is worth nothing
 }
 
 func (p *problem) size() int { return p.table.Width() * p.loss.Outputs }
@@ -71,7 +72,13 @@ func (p *problem) sum(coarse, fine []float64, size, from, to int) []float64 {
 	total, lost, block := make([]float64, size), make([]float64, size), make([]float64, size)
 	z, rest, cursor := make([]float64, p.loss.Outputs), make([]float64, p.loss.Outputs), p.table.Cursor()
 	defer cursor.Close()
+	between, left := max(1, data.Between(2*size)/blockRows), 0
 	for at := from; at < to; at += blockRows {
+		if left--; left < 0 {
+			if left = between - 1; !p.asked.On() {
+				break
+			}
+		}
 		clear(block)
 		for i := at; i < min(at+blockRows, to); i++ {
 			x, y := cursor.Row(i), p.table.Target(i)
@@ -146,14 +153,15 @@ const mostSteps = 1000
 // difference of values is needed, which rounding would swallow near the minimum.
 func (p *problem) solve(tolerance float64, stop func() error) ([]float64, error) {
 	size := p.size()
+	p.asked = data.Ask(stop)
 	theta, g := make([]float64, size), make([]float64, size)
 	next, gNext := make([]float64, size), make([]float64, size)
 	invert := p.inverse(theta)
 	memory := &history{size: size}
 	p.gradient(theta, g)
 	for step := range mostSteps {
-		if err := stop(); err != nil {
-			return nil, err
+		if !p.asked.On() {
+			return nil, p.asked.Err()
 		}
 		if n := floats.Norm(g, 2)*(1+1e-12) + p.rounding(theta); n <= tolerance {
 			return theta, nil
@@ -175,7 +183,9 @@ func (p *problem) solve(tolerance float64, stop func() error) ([]float64, error)
 		lo, hi, length := 0.0, math.Inf(1), 1.0
 		for range 40 {
 			floats.AddScaledTo(next, theta, length, way)
-			p.gradient(next, gNext)
+			if p.gradient(next, gNext); !p.asked.On() {
+				return nil, p.asked.Err()
+			}
 			s := floats.Dot(way, gNext)
 			if math.Abs(s) <= 0.5*math.Abs(slope) {
 				break

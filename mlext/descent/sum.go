@@ -29,6 +29,7 @@ type summer struct {
 	automatic bool
 	count     int64
 	within    float64
+	asked     *data.Asked // between rows
 }
 
 // adder adds noise to whole numbers, in place: noise.Normal, or what a test puts there.
@@ -75,6 +76,9 @@ func (s *summer) totals(theta []float64, batch []int32) ([]int64, error) {
 			s.several(theta, units, sum)
 		}
 	})
+	if err := s.asked.Err(); err != nil {
+		return nil, err
+	}
 	totals := make([]int64, size)
 	for _, sum := range sums {
 		for j, v := range sum {
@@ -103,7 +107,13 @@ func (s *summer) one(theta []float64, units []int32, sum []float64) {
 	rows, within, together := s.table.Cursor(), 0.0, s.table.OnDisk() == 0
 	defer rows.Close()
 	c := s.clipper(theta)
+	between, left := data.Between(2*len(theta)), 0
 	for len(units) > 0 {
+		if left <= 0 {
+			if left = between; !s.asked.On() {
+				return
+			}
+		}
 		if n := kernel.Rows; together && c.k == 1 && len(units) >= n { // rows that are in memory stay where they are
 			var xs [kernel.Rows][]float32
 			var rs [kernel.Rows]float64
@@ -113,13 +123,13 @@ func (s *summer) one(theta []float64, units []int32, sum []float64) {
 				rs[i] = c.z[0]
 			}
 			kernel.AxpyRows(&rs, &xs, sum)
-			units = units[n:]
+			units, left = units[n:], left-n
 			continue
 		}
 		x := rows.Row(int(units[0]))
 		within += c.row(x, int(units[0]))
 		c.add(x, sum)
-		units = units[1:]
+		units, left = units[1:], left-1
 	}
 	for j := range sum {
 		sum[j] /= data.Step // a power of 2: exact
@@ -199,9 +209,20 @@ func (s *summer) several(theta []float64, units []int32, sum []float64) {
 	z, g, rows, within := make([]float64, k), make([]float64, len(theta)), s.table.Cursor(), 0.0
 	defer rows.Close()
 	c, ones := s.clipper(theta), make([]float64, len(theta))
+	between, left := data.Between(2*len(theta)), 0
+	goOn := func() bool {
+		if left--; left < 0 {
+			left = between - 1
+			return s.asked.On()
+		}
+		return true
+	}
 	for _, u := range units {
 		from, to := s.table.Unit(int(u))
 		if to == from+1 {
+			if !goOn() {
+				return
+			}
 			x := rows.Row(from)
 			within += c.row(x, from)
 			c.add(x, ones)
@@ -209,6 +230,9 @@ func (s *summer) several(theta []float64, units []int32, sum []float64) {
 		}
 		clear(g)
 		for i := from; i < to; i++ {
+			if !goOn() {
+				return
+			}
 			x := rows.Row(i)
 			kernel.Scores(x, theta, z)
 			s.loss.Residuals(z, s.table.Target(i))
