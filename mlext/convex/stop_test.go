@@ -36,3 +36,21 @@ func TestMomentsStop(t *testing.T) {
 		}
 	}
 }
+
+// TestPosteriorStop: a draw asks while its noise is drawn, too.
+func TestPosteriorStop(t *testing.T) {
+	table, _, _ := regression(t, rand.New(rand.NewPCG(17, 18)), 5000, 2)
+	p, err := NewPosterior(2, 1, 1e-6, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	no, asked := errors.New("no"), 0
+	if _, err := p.Train(table, noise.NewSource(), func() error {
+		if asked++; asked == 5 {
+			return no
+		}
+		return nil
+	}); !errors.Is(err, no) || asked != 5 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+}
