@@ -309,7 +309,7 @@ func value(a *sensitivity.Analysis, i int, v []*big.Int) (sqltype.Value, error) 
 	if f.Kind != sensitivity.IsCount {
 		m := a.Measures[f.Sum]
 		scale = max(0, -m.Grid.Exponent())
-		if f.Kind == sensitivity.IsAvg {
+		if f.Kind == sensitivity.IsAvg || a.Pairs != nil && f.Kind == sensitivity.IsRatio { // two flows with caps of their own may be any times as large as each other
 			lo, hi := m.RangeLo.Rat(), m.RangeHi.Rat()
 			if x.Cmp(lo) < 0 {
 				x = lo

@@ -211,3 +211,18 @@ func TestAverageInRange(t *testing.T) {
 		t.Errorf("%v, %v", v, err)
 	}
 }
+
+// TestAverageOfFlowsInRange: the sum and the count of rows of two units are cut by flows of their own; their ratio is held to the declared range, however far apart the caps are.
+func TestAverageOfFlowsInRange(t *testing.T) {
+	a := pairOf("0.01", 100, 5000, sqltype.Numeric)
+	a.Pairs, a.Measures[1].Kind, a.Formulas[1].Kind = &sensitivity.Pairs{}, sensitivity.SumValues, sensitivity.IsRatio
+	for _, c := range []struct {
+		count, sum int64
+		want       string
+	}{{10, 25000, "25"}, {3, 99999999, "50"}, {1000, 2, "1"}, {1000, -900000, "1"}, {-3, 25000, "1"}} {
+		v, err := value(a, 1, ints(c.count, c.sum))
+		if d, ok := v.(decimal.Decimal); err != nil || !ok || !d.Equal(decimal.RequireFromString(c.want)) {
+			t.Errorf("%+v: %v, %v", c, v, err)
+		}
+	}
+}
