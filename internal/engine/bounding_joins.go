@@ -18,6 +18,8 @@ const (
 	byElastic  = "elastic"  // how often values occur is measured
 	byTruncate = "truncate" // it is declared, and enforced
 	byWeights  = "weighted" // it does not matter: joined rows are not counted, but weighed
+
+	byFlow = "flow" // of rows of two units, which nothing else answers: all other words do it too
 )
 
 // joined analyses a stage whose rows may be joined off the unit under the session's bounding: by measured frequencies, by declared ones, or by whichever is expected to err less at the usual price. What decides is public: the policy, the statement, the settings, and a policy's population

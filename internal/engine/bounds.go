@@ -149,9 +149,13 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 				policy = "a range in the policy"
 			}
 		}
+		cure := "a larger dpsql.epsilon, or " + policy + ", mends that"
+		if a.Pairs != nil { // no policy says how much
+			cure = "a larger dpsql.epsilon mends that"
+		}
 		_, edge := r.Plan.Edge(c, r.Chosen)
-		out = append(out, fmt.Sprintf("choice %d: %s is %s candidate for %s: where people have more, most of it may be cut, which the error does not tell; a larger dpsql.epsilon, or %s, mends that", c.Index+1,
-			a.Edge(c, edge), end, what, policy))
+		out = append(out, fmt.Sprintf("choice %d: %s is %s candidate for %s: where people have more, most of it may be cut, which the error does not tell; %s", c.Index+1,
+			a.Edge(c, edge), end, what, cure))
 	}
 	return out
 }

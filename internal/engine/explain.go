@@ -437,7 +437,11 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Choice, share
 	if loss, err := s.filter.Loss(ev); err == nil {
 		cost = fmt.Sprintf("; it takes %s%% of the price, being epsilon %s by itself", number(100*share), number(loss.Pure))
 	}
-	return fmt.Sprintf("%s, among %d edges, by the number of units beyond (exponential mechanism, scale %s; one e times as large must save %s units)%s", what, ev.Edges,
+	by := "the number of units beyond"
+	if a.Pairs != nil {
+		by = "how much more flow there is at twice the cap, about the units of which it cuts something"
+	}
+	return fmt.Sprintf("%s, among %d edges, by %s (exponential mechanism, scale %s; one e times as large must save %s units)%s", what, ev.Edges, by,
 		number(ev.Scale.Float()), number(ev.Slope.Float()), cost)
 }
 

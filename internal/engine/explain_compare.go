@@ -20,8 +20,14 @@ import (
 func unitPath(a *sensitivity.Analysis) string {
 	var ways []string
 	seen := map[*plan.Table]bool{}
+	var from []*plan.Table
 	for _, s := range scansOf(a.Agg.Input) {
-		for t := s.Table; t.Path != nil && t.UnitCol < 0 && !seen[t]; t = t.Path.Parent {
+		if from = append(from, s.Table.Of...); s.Table.Of == nil {
+			from = append(from, s.Table)
+		}
+	}
+	for _, first := range from {
+		for t := first; t.Path != nil && t.UnitCol < 0 && !seen[t]; t = t.Path.Parent {
 			seen[t] = true
 			columns := make([]string, len(t.Path.Columns))
 			for i, c := range t.Path.Columns {

@@ -30,7 +30,7 @@ func mockValue(t *plan.Table, c, i, deep int) sqltype.Value {
 			return v
 		}
 	}
-	key := t.UnitCol == c || slices.ContainsFunc(t.Keys, func(k []int) bool { return slices.Contains(k, c) })
+	key := t.UnitCol == c || slices.ContainsFunc(t.Of, func(way *plan.Table) bool { return way.UnitCol == c }) || slices.ContainsFunc(t.Keys, func(k []int) bool { return slices.Contains(k, c) })
 	switch {
 	case col.Range != nil && key && col.Type.IsInteger():
 		if v := col.Range.Lo.Add(decimal.NewFromInt(int64(i))); v.LessThanOrEqual(col.Range.Hi) {
@@ -47,9 +47,11 @@ func referred(t *plan.Table, c int) (*plan.Table, int, bool) {
 	if d := t.Columns[c].Domain; d != nil && d.From != nil {
 		return d.From, d.FromColumn, true
 	}
-	if p := t.Path; p != nil {
-		if i := slices.Index(p.Columns, c); i >= 0 {
-			return p.Parent, p.ParentColumns[i], true
+	for _, way := range append([]*plan.Table{t}, t.Of...) {
+		if p := way.Path; p != nil {
+			if i := slices.Index(p.Columns, c); i >= 0 {
+				return p.Parent, p.ParentColumns[i], true
+			}
 		}
 	}
 	for _, r := range t.References {

@@ -62,7 +62,7 @@ const (
 // The words that settings take, the usual one first where a mistake leaves it.
 var (
 	mechanismWords = []string{string(measure.Auto), string(measure.Laplace), string(measure.Gaussian)}
-	boundingWords  = []string{"linf", "auto", "l2", byElastic, byTruncate, byWeights}
+	boundingWords  = []string{"linf", "auto", "l2", byElastic, byTruncate, byWeights, byFlow}
 	lowWords       = []string{lowKeep, lowNull, lowDrop}
 	roundingWords  = []string{roundOff, roundError}
 	noticeWords    = []string{"off", "brief", "full"}
@@ -120,7 +120,7 @@ var settingTable = map[string]setting{
 		},
 	},
 	"dpsql.bounding": {
-		"How a person's part is bounded: linf, l2 or auto; of rows joined off the unit elastic, truncate or weighted.",
+		"How a person's part is bounded: linf, l2 or auto; of rows joined off the unit elastic, truncate or weighted, of rows of two units flow.",
 		kindEnum, boundingWords,
 		func(s *settings) string { return s.bounding },
 		func(_ *Session, to *settings, v string) (err error) {

@@ -129,7 +129,7 @@ func (f *file) query(n ast.Node) {
 			}
 		}},
 		{name: "bounding", read: func(n ast.Node) {
-			q.Bounding = f.choice(n, "query.bounding", []string{"linf", "auto", "l2", "elastic", "truncate"}, nil)
+			q.Bounding = f.choice(n, "query.bounding", []string{"linf", "auto", "l2", "elastic", "truncate", "flow"}, nil)
 			if q.Bounding == "l2" {
 				gaussian(n, "query.bounding l2")
 				l2 = n
