@@ -35,6 +35,12 @@ func kindsOf(r plan.Rel) (units dp.Units, clean bool) {
 	return units, clean
 }
 
+// TwoKinds says that a relation reads private rows of units of several kinds.
+func TwoKinds(r plan.Rel) bool {
+	units, clean := kindsOf(r)
+	return len(units) > 1 && clean
+}
+
 // pairs analyses a statement over rows of two units each; false: it is not one.
 //
 // Proof: claim: for databases that differ in all rows of one unit of either kind, in all tables, the multisets of rows that are aggregated differ in exactly rows of that unit, and each row belongs to one unit of each kind, whose values Pairs.Cols hold.
