@@ -117,6 +117,9 @@ func (z *analyzer) joinedBody() error {
 	if err := j.parts(); err != nil {
 		return err
 	}
+	if len(j.list) > mostJoined {
+		return manyJoined(z.out.Agg.Pos)
+	}
 	if err := j.order(); err != nil {
 		return err
 	}
@@ -128,6 +131,9 @@ func (z *analyzer) joinedBody() error {
 	f, err := j.formula()
 	if err != nil {
 		return err
+	}
+	if len(f.String()) > mostFormula {
+		return manyJoined(z.out.Agg.Pos)
 	}
 	out := &Joined{Formula: f}
 	if z.opts.Weighted {
@@ -155,6 +161,16 @@ func (z *analyzer) joinedBody() error {
 		return nil
 	}
 	return z.scaled()
+}
+
+// A formula may double with each leaf, and the smooth bound computes it at many distances.
+const (
+	mostJoined  = 12
+	mostFormula = 5000 // characters
+)
+
+func manyJoined(pos int) error {
+	return sqlerr.New(sqlerr.TooComplex, "too many tables are joined off the privacy unit").At(pos).WithHint("Join fewer tables in one statement, or more of them by unique keys.")
 }
 
 // joinable refuses what may not stand beside a join off the unit.

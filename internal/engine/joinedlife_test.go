@@ -5,9 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
 // TestJoinedReleases: a joined statement is stored and answers again; at a higher price it is released anew, scale and all, since an older scale bounds no later snapshot; dp_error is the noise's at the released scale; a target is kept by a new release.
@@ -79,6 +82,28 @@ func TestJoinedRefusals(t *testing.T) {
 				if (err != nil) != refused || sqlerr.ID(err) == sqlerr.ResourceFailure.ID {
 					t.Errorf("%s %s: %s: %v", d, c.name, sql, err)
 				}
+			}
+		}
+	}
+}
+
+// TestJoinedParameters: constants and parameters stand in conditions of one leaf and of several, which the scan of frequencies does not have, and in keys; a released number may be one.
+func TestJoinedParameters(t *testing.T) {
+	for _, d := range dialects {
+		s := clinicSession(t, tame, d, anyJoins...)
+		for _, c := range []struct {
+			sql  string
+			args []sqltype.Value
+		}{
+			{"select count(*) from encounters a join encounters b on a.days = b.days where a.cost + b.cost > $1", []sqltype.Value{decimal.NewFromInt(3)}},
+			{"select count(*) from encounters a join encounters b on a.days = b.days where a.cost > $1 and b.diag <> $2 and a.cost < b.cost + $3", []sqltype.Value{decimal.NewFromInt(3), "x", decimal.NewFromInt(4)}},
+			{"select case when a.days > $1 then 'long' else 'short' end, sum(a.days) from encounters a join encounters b on a.days = b.days where a.diag || b.diag <> 'xyz' group by 1", []sqltype.Value{int64(3)}},
+			{"select count(*) from encounters a join encounters b on a.diag = b.diag where a.days > (select avg(days) from encounters) and a.days + b.days > 4", nil},
+			{"select count(*) from encounters a join encounters b using (days) where a.kind_id in (select id from kinds where label <> 'x')", nil},
+			{"select count(*) from encounters a join encounters b using (days) join (values (1, 'x'), (2, 'y')) v (k, l) on v.k = a.kind_id where v.l = 'x'", nil},
+		} {
+			if _, err := try(s, c.sql, c.args...); err != nil {
+				t.Errorf("%s: %s: %v", d, c.sql, err)
 			}
 		}
 	}
