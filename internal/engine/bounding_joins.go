@@ -79,13 +79,13 @@ func (s *Session) lessOf(usual measure.Ask, measured, cut *sensitivity.Analysis)
 	if err != nil {
 		return cut, nil //nolint:nilerr // there is no other
 	}
-	ways := fmt.Sprintf("declared frequencies (truncate): error %s", number(1.96*math.Sqrt(declared)))
+	ways := fmt.Sprintf("by the expected error, at price %s: declared frequencies (truncate) %s", number(usual.Epsilon), number(1.96*math.Sqrt(declared)))
 	at, ok, err := expectedEdge(measured, q, s.world.policy.Population)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		cut.Joined.Why = ways + "; measured ones (elastic): not known beforehand, without a population and the number of values of each key in the policy"
+		cut.Joined.Why = ways + "; measured ones (elastic) not known beforehand, without a population and the number of values of each key in the policy"
 		return cut, nil
 	}
 	run, err := q.Resolve(measured, measure.Chosen{at})
@@ -96,7 +96,7 @@ func (s *Session) lessOf(usual measure.Ask, measured, cut *sensitivity.Analysis)
 	if err != nil {
 		return nil, err
 	}
-	ways += fmt.Sprintf("; measured ones (elastic): about %s, were the rows of %d people spread evenly over the values", number(1.96*math.Sqrt(guess)), s.world.policy.Population)
+	ways += fmt.Sprintf("; measured ones (elastic) about %s, were the rows of %d people spread evenly over the values", number(1.96*math.Sqrt(guess)), s.world.policy.Population)
 	cut.Joined.Why, measured.Joined.Why = ways, ways
 	if guess < declared {
 		return measured, nil
