@@ -26,7 +26,7 @@ type joinReport struct {
 // joins asks the questions over joins, and writes what came out.
 func (b *bench) joins(ctx context.Context, write bool) error {
 	r, err := b.joined(ctx)
-	if err != nil {
+	if err != nil || len(r.rows) == 0 {
 		return err
 	}
 	if r.reasons, err = readReasons(filepath.Join(b.docs, "accuracy", "reasons.csv")); err != nil {
@@ -128,7 +128,7 @@ func (r *joinReport) csv() [][]string {
 		return strconv.FormatFloat(x, 'g', 6, 64)
 	}
 	for _, q := range r.rows {
-		out = append(out, []string{q.id, q.unit, f(q.epsilon), f(q.delta), strconv.FormatFloat(q.answer, 'f', -1, 64), f(q.median), f(q.p95), f(q.p995), f(q.best.Median), f(q.raced[0][0]), f(q.raced[0][1]), f(q.raced[1][0]), f(q.raced[1][1]), f(q.gs), f(q.target), q.refused, f(q.took.Seconds())})
+		out = append(out, []string{q.id, q.unit, f(q.epsilon), f(q.delta), strconv.FormatFloat(q.answer, 'f', 0, 64), f(q.median), f(q.p95), f(q.p995), f(q.best.Median), f(q.raced[0][0]), f(q.raced[0][1]), f(q.raced[1][0]), f(q.raced[1][1]), f(q.gs), f(q.target), q.refused, f(q.took.Seconds())})
 	}
 	return out
 }
@@ -151,7 +151,7 @@ func (r *joinReport) drawn() [][]string {
 func (r *joinReport) plot(path string) error {
 	byRow := &report{}
 	for _, q := range r.rows {
-		byRow.results = append(byRow.results, &result{q: &question{title: q.title, data: q.unit, epsilon: q.epsilon, delta: q.delta}})
+		byRow.results = append(byRow.results, &result{q: &question{id: q.id, data: q.unit, epsilon: q.epsilon, delta: q.delta}})
 	}
 	p := byRow.byQuestion("Relative error over joins, median (line to the 95th percentile)", "error, %")
 	var ours, race, target plotter.XYs
