@@ -11,7 +11,7 @@ import (
 func TestChooseSteps(t *testing.T) {
 	for _, c := range choiceCases {
 		a, b := fixed(t), fixed(t)
-		for range 300 {
+		for range 100 {
 			steps := make([]int64, len(c.units))
 			for i, u := range c.units {
 				steps[i] = ChoiceSteps * u
@@ -25,7 +25,7 @@ func TestChooseSteps(t *testing.T) {
 	}
 	ev, edges, steps := dp.Choice{Edges: 3, Slope: whole(1), Scale: whole(2)}, []uint64{1, 1, 1}, []int64{0, 100, 250}
 	seen, src, sum := make([]int, 3), fixed(t), 0.0
-	for range 20_000 {
+	for range 8_000 {
 		edge, err := chooser(t, src, ev, edges).ChooseSteps(steps)
 		if err != nil {
 			t.Fatal(err)
@@ -36,7 +36,7 @@ func TestChooseSteps(t *testing.T) {
 		sum += math.Exp(-float64(s) / 128)
 	}
 	for i, s := range steps {
-		if err := binomial("edge", seen[i], 20_000, math.Exp(-float64(s)/128)/sum); err != nil {
+		if err := binomial("edge", seen[i], 8_000, math.Exp(-float64(s)/128)/sum); err != nil {
 			t.Error(i, err)
 		}
 	}

@@ -14,10 +14,16 @@ func TestSmootherFollowsItsLaw(t *testing.T) {
 	src := fixed(t)
 	for _, ev := range []dp.SmoothScale{{Steps: 65, Scale: dp.Scale{Num: 5, Den: 2}, Margin: 40, Delta: 1e-6}, {Steps: 1, Scale: dp.Scale{Num: 130, Den: 1}, Margin: 0, Delta: 0.5}} {
 		out := make([]int64, 8_000)
+		r, err := src.Smoother(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for i := range out {
-			r, err := src.Smoother(ev)
-			if err != nil {
-				t.Fatal(err)
+			if i > 0 { // as anew, but for what is checked of the event
+				r.used = false
+				if err := r.ahead.draw(1); err != nil {
+					t.Fatal(err)
+				}
 			}
 			x := int64(i)*(1<<36) - MaxStep/8
 			if out[i], err = r.Raise(x); err != nil {
