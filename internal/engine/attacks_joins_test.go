@@ -11,9 +11,9 @@ import (
 
 // joinsUnder are the ways to bound joined rows, each with statements that it answers.
 var joinsUnder = map[string][]string{
-	"elastic":  joinedStatements[:5],
-	"truncate": {truncatedStatements[0], truncatedStatements[1], truncatedStatements[3], truncatedStatements[4], truncatedStatements[5]},
-	"weighted": {weightedStatements[0].sql, weightedStatements[2].sql},
+	"elastic":  joinedStatements[:3],
+	"truncate": {truncatedStatements[0], truncatedStatements[4], truncatedStatements[5]},
+	"weighted": {weightedStatements[0].sql},
 	"auto":     {truncatedStatements[0], joinedStatements[2]},
 }
 
