@@ -33,6 +33,10 @@ func TestPrint(t *testing.T) {
 					st, err = sqlgen.Private(analyze(t, d.Input, inside, groups), dialect, 42)
 				case "pairs":
 					st, err = sqlgen.Private(analyzeShop(t, d.Input), dialect, 42)
+				case "joined", "truncate", "weighted":
+					st, err = sqlgen.Private(analyzeJoined(t, d.Input, d.Cmd), dialect, 42)
+				case "frequencies":
+					st, err = sqlgen.Frequencies(analyzeJoined(t, d.Input, d.Cmd), dialect, 42)
 				case "leaves":
 					a := analyze(t, d.Input, inside, groups)
 					st, err = sqlgen.TreeLeaves(a, dialect, 0, sqlgen.Kept{Rows: a.Measures[0].PerGroup, Groups: a.Limit.PerUnit}, 42)
