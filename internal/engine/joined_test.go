@@ -90,24 +90,29 @@ var carelessJoins = map[string]func(m, n, f, g uint64) uint64{
 	"one side alone":          func(m, _, f, _ uint64) uint64 { return m * f },
 }
 
+// joinedScans prints both scans of a statement.
+func joinedScans(t testing.TB, s *Session, sql string) (p *Prepared, totals, often *sqlgen.Statement) {
+	t.Helper()
+	p, err := prepare(s, sql)
+	if err == nil {
+		totals, err = sqlgen.Private(p.an, s.engine.dialect, 42)
+	}
+	if err == nil {
+		often, err = sqlgen.Frequencies(p.an, s.engine.dialect, 42)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return p, totals, often
+}
+
 // TestJoinedOnClinic: for every statement and each unit, what the totals of a measure change without the unit, in sum over groups, is at most the formula at the frequencies that are measured, with it and without it, times the largest integer of a row. Careless formulas are found.
 func TestJoinedOnClinic(t *testing.T) {
 	for _, d := range dialects {
 		s, found := clinicSession(t, wild, d, anyJoins...), map[string]bool{}
 		for _, sql := range joinedStatements {
-			p, err := prepare(s, sql)
-			if err != nil {
-				t.Fatalf("%s: %v", sql, err)
-			}
+			p, totals, often := joinedScans(t, s, sql)
 			j := p.an.Joined
-			totals, err := sqlgen.Private(p.an, s.engine.dialect, 42)
-			if err != nil {
-				t.Fatal(err)
-			}
-			often, err := sqlgen.Frequencies(p.an, s.engine.dialect, 42)
-			if err != nil {
-				t.Fatal(err)
-			}
 			before, values := joinedTotals(t, wild.open(t, d), totals), measured(t, wild.open(t, d), often)
 			for _, c := range without {
 				after, less := joinedTotals(t, c.open(t, d), totals), measured(t, c.open(t, d), often)
@@ -166,14 +171,7 @@ func TestJoinedOracle(t *testing.T) {
 	for _, d := range dialects {
 		s := clinicSession(t, tame, d, generous...)
 		for _, sql := range joinedStatements {
-			p, err := prepare(s, sql)
-			if err != nil {
-				t.Fatalf("%s: %v", sql, err)
-			}
-			st, err := sqlgen.Private(p.an, s.engine.dialect, 42)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p, st, _ := joinedScans(t, s, sql)
 			rows, err := try(s, sql)
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)

@@ -41,6 +41,9 @@ func TestJoinedReleases(t *testing.T) {
 	if _, again := ask("select count(*), dp_error(count(*)) from encounters y join encounters x on y.days = x.days"); again != first || spent() != was {
 		t.Errorf("asked again, it answers %s after %s, for %g", again, first, spent()-was)
 	}
+	if _, last := ask("select * from dpsql.last"); !strings.Contains(last, "choice") && !strings.Contains(last, "0.5") {
+		t.Errorf("of the last answer it is said: %s", last)
+	}
 	mp, err := p.stages[0].price()
 	if err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ func joinedPlan(t testing.TB, a *sensitivity.Analysis, epsilon float64) *measure
 		t.Fatal(err)
 	}
 	if p.Loss.Pure > epsilon || p.Loss.Delta != 1e-6 {
-		t.Fatalf("six numbers and a scale at %g lose %+v", epsilon, p.Loss)
+		t.Fatalf("two numbers and a scale at %g lose %+v", epsilon, p.Loss)
 	}
 	return p
 }
