@@ -451,6 +451,7 @@ func (r *run) readPublic(ctx context.Context, tx backend.Tx) error {
 // read runs a stage's scans in the statement's snapshot: one, or two where something is chosen first: norms, or a bound of the rows that one unit changes.
 func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 	d, an := r.session.engine.dialect, a.an
+	a.maker.Until(ctx)
 	if len(a.args) > 0 || a.given != nil {
 		with := *a.an
 		with.Given, with.Args = a.given, a.args

@@ -99,7 +99,11 @@ type Graph struct {
 	depth     [2][]int32
 	next      [2][]int32 // the edge that is tried next
 	queue     [2][]int32
+	ended     func() bool
 }
+
+// Until lets the search for flows end early: values are then less than what they are said to be, and nobody may use them.
+func (g *Graph) Until(ended func() bool) { g.ended = ended }
 
 // Total is the sum of all weights: what Value is where the cap cuts nothing. A secret.
 func (g *Graph) Total() int64 { return g.total }
@@ -158,7 +162,7 @@ func (g *Graph) Value(limit int64) int64 {
 // flow adds shortest ways until there are none.
 func (g *Graph) flow() int64 {
 	sum := int64(0)
-	for g.layers() {
+	for (g.ended == nil || !g.ended()) && g.layers() {
 		copy(g.next[0], g.starts)
 		copy(g.next[1], g.backStart)
 		for l := range g.caps[0] {

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"context"
 	"math"
 	"math/big"
 
@@ -27,10 +28,14 @@ func (m *Maker) flows(cols []sqlgen.Column, rows secret.Rows) (*Release, error) 
 	if err != nil {
 		return nil, err
 	}
+	f.until(m.ended)
 	chosen := make(measure.Chosen, len(m.choosers))
 	for i, c := range m.choosers { // (2)
 		choice := m.a.Choices[i]
 		scores, err := flow.Scores(f.of(choice.Measure), choice.Edges[:c.Event().Edges], m.a.Limit.PerUnit, c.Most())
+		if err == nil {
+			err = m.end()
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -45,8 +50,13 @@ func (m *Maker) flows(cols []sqlgen.Column, rows secret.Rows) (*Release, error) 
 	if err := m.mechanisms(); err != nil {
 		return nil, err
 	}
-	return m.r, m.release(f.each(m.r))
+	return m.r, m.release(f.each(m.r, m.end))
 }
+
+// Until is the statement's time: where it ends, so does what is computed of its rows.
+func (m *Maker) Until(ctx context.Context) { m.end = ctx.Err }
+
+func (m *Maker) ended() bool { return m.end() != nil }
 
 // groupFlows are those of one group.
 type groupFlows struct {
@@ -173,6 +183,15 @@ func openPair(cols []sqlgen.Column, row []secret.Value, keys []sqltype.Value, un
 	return nil
 }
 
+// until lets the search for flows end.
+func (f *groupsOfFlows) until(ended func() bool) {
+	for _, g := range f.groups {
+		for _, one := range g.graphs {
+			one.Until(ended)
+		}
+	}
+}
+
 // of are a measure's graphs.
 func (f *groupsOfFlows) of(measure int) []*flow.Graph {
 	out := make([]*flow.Graph, len(f.groups))
@@ -183,13 +202,16 @@ func (f *groupsOfFlows) of(measure int) []*flow.Graph {
 }
 
 // each gives the groups' flows at a release's caps, once.
-func (f *groupsOfFlows) each(r *Release) func(func(opened) error) error {
+func (f *groupsOfFlows) each(r *Release, end func() error) func(func(opened) error) error {
 	return func(use func(opened) error) error {
 		for _, g := range f.groups {
 			out := opened{keys: g.keys, values: make([]*big.Int, len(f.a.Measures))}
 			for i, m := range f.a.Measures {
 				_, edge := r.Plan.Edge(m.Bound, r.Chosen)
 				out.values[i] = big.NewInt(g.graphs[i].Value(int64(m.Clip(edge)))) //nolint:gosec // a cap is at most 2^53
+			}
+			if err := end(); err != nil { // the flows may be less than they are
+				return err
 			}
 			if err := use(out); err != nil {
 				return err

@@ -1,14 +1,18 @@
 package release
 
 import (
+	"context"
 	"fmt"
 	"math/big"
 	"testing"
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -61,5 +65,33 @@ func TestReadFlows(t *testing.T) {
 	}
 	if _, err := readFlows(&sensitivity.Analysis{}, cols, &pairRows{}); err == nil {
 		t.Error("rows of one unit were read as pairs")
+	}
+}
+
+// TestFlowsEnd: where the statement's time has ended nothing is chosen or released of what was read.
+func TestFlowsEnd(t *testing.T) {
+	a := &sensitivity.Analysis{Class: sensitivity.Private, Pairs: &sensitivity.Pairs{}, Groups: sensitivity.Groups{Public: true, Count: 1}, Limit: sensitivity.GroupLimit{PerUnit: 1}}
+	a.Choices = []*sensitivity.Choice{{Edges: []uint64{1, 2, 4, 8}}}
+	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Single: true, Hi: 8, PerGroup: 8, Factor: 1, Fine: 1, Bound: a.Choices[0]}}
+	one := dp.Scale{Num: 1, Den: 1}
+	p := &measure.Plan{UnitsFromSelection: -1, Choices: []dp.Choice{{Edges: 4, Slope: one, Scale: one}}, Measures: []dp.Event{dp.Clipped{Noise: dp.LaplaceNoise, Ratio: one, Least: 1, Groups: []uint64{1}}}}
+	cols := []sqlgen.Column{{Role: sqlgen.RoleUnit}, {Role: sqlgen.RoleUnit, Index: 1}, {Role: sqlgen.RoleMeasure}}
+	for _, ended := range []bool{false, true} {
+		m, err := New(a, p, noise.NewSource(), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		if m.Until(ctx); ended {
+			cancel()
+		}
+		rows := &pairRows{}
+		for i := range int64(20) {
+			rows.rows = append(rows.rows, []sqltype.Value{i % 3, i % 5, int64(4)})
+		}
+		if _, err := m.Read(cols, rows); (err != nil) != ended {
+			t.Errorf("ended %t: %v", ended, err)
+		}
+		cancel()
 	}
 }

@@ -3,6 +3,7 @@
 package release
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/big"
@@ -97,6 +98,7 @@ type Maker struct {
 	smoother *noise.Smoother // of the scale of joined rows; nil: there is none, or it is known
 	old      *Release        // what is topped up; nil: nothing is
 	spool    *spool.Limits
+	end      func() error // whether the statement's time has ended, and how
 }
 
 // maxAhead limits the numbers that one measure draws ahead.
@@ -106,7 +108,7 @@ const maxAhead = 1 << 17
 // selected, whose number is not known, a first batch. Where bounds are chosen only the choices' noise can be drawn before the data is asked;
 // the scales of the others are not known yet. The release will have most groups at most.
 func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) (*Maker, error) {
-	m := &Maker{a: a, r: &Release{Plan: p}, most: most, src: src}
+	m := &Maker{a: a, r: &Release{Plan: p}, most: most, src: src, end: context.Background().Err}
 	if a.Groups.Public && a.Groups.Count > uint64(most) {
 		return nil, ErrLarge
 	}

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"context"
 	"errors"
 	"math/big"
 
@@ -48,7 +49,7 @@ func NewTopUp(a *sensitivity.Analysis, p *measure.Plan, old *Release, src *noise
 		return nil, err
 	}
 	r.Groups = nil
-	m := &Maker{a: a, r: r, old: old, src: src, apart: make([]*noise.Mechanism, len(p.Measures)), picks: make([]*noise.Picker, len(p.Measures))}
+	m := &Maker{a: a, r: r, old: old, src: src, end: context.Background().Err, apart: make([]*noise.Mechanism, len(p.Measures)), picks: make([]*noise.Picker, len(p.Measures))}
 	for i, ev := range p.Measures {
 		mech, err := src.Mechanism(ev)
 		if err != nil {
@@ -125,7 +126,8 @@ func (m *Maker) topUp(cols []sqlgen.Column, rows secret.Rows) (*Release, error) 
 		if err != nil {
 			return nil, err
 		}
-		each = f.each(m.old)
+		f.until(m.ended)
+		each = f.each(m.old, m.end)
 	} else if len(m.a.Choices) > 0 && !m.a.Limit.L2 {
 		h, err := readHistogram(m.a, cols, rows)
 		if err != nil {
