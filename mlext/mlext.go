@@ -252,6 +252,9 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 		t.width += features[i].width()
 	}
 	t.scale = t.rowScale()
+	if err := t.fewClasses(); err != nil {
+		return nil, err
+	}
 	if t.width*t.Loss.Outputs > mostParameters {
 		return nil, sqlerr.New(sqlerr.TooComplex, "the model has %d parameters, the limit is %d", t.width*t.Loss.Outputs, mostParameters).WithHint("Use fewer features, or columns with fewer values.")
 	}

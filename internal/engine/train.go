@@ -138,6 +138,9 @@ func (s *Session) planned(ctx context.Context, spec *mlext.Spec, features []mlex
 			}
 		}()
 		p, err := mlext.Plan(spec, features, target, rows, population)
+		if err == nil {
+			err = p.Predictable(mostPredicted)
+		}
 		made <- result{p, err}
 	}()
 	select {

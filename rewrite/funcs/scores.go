@@ -43,6 +43,9 @@ const (
 	MostScoreLoss = 7
 )
 
+// MostScores is how many scores there may be: PostgreSQL's rows have 1,600 columns, and plans of 800 scores take a second on DuckDB.
+const MostScores = 500
+
 // ScoreArray is an array of Length elements, each brought to [Lo, Hi], and their coefficients in each score.
 type ScoreArray struct {
 	Length       int         `json:"length"`
@@ -93,7 +96,7 @@ func NewScores(text string, args []sqltype.OID) (*Func, error) {
 	if s.Of == ScoreLoss {
 		n++
 	}
-	if s.K <= 0 || len(args) != n+len(s.Arrays) || slices.ContainsFunc(args[:s.K], func(t sqltype.OID) bool { return t != f8 }) || s.Of == ScoreLoss && args[s.K] != i4 {
+	if s.K <= 0 || s.K > MostScores || len(args) != n+len(s.Arrays) || slices.ContainsFunc(args[:s.K], func(t sqltype.OID) bool { return t != f8 }) || s.Of == ScoreLoss && args[s.K] != i4 {
 		return nil, badScores()
 	}
 	for i, a := range s.Arrays {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -322,6 +323,54 @@ func (c scoreCase) loop(numbers []sqltype.Value, x []float64) float64 {
 		return math.Max(0, math.Min(40, 20+20*z[0]))
 	}
 	return math.Min(40, math.Exp(z[0]))
+}
+
+// TestScoresOfMany: of as many scores as a model may have both backends say what Go says, and the text grows with their number, not with its square.
+func TestScoresOfMany(t *testing.T) {
+	ctx := context.Background()
+	conn := connect(t)
+	duck, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer duck.Close()
+	const k = MostScores
+	for _, of := range []string{ScoreClass, ScoreShare, ScoreLoss} {
+		args, values, printed := slices.Repeat([]sqltype.OID{f8}, k), []sqltype.Value{""}, []string{""}
+		for j := range k {
+			v := math.Sin(float64(j * j))
+			values, printed = append(values, v), append(printed, double(v))
+		}
+		if of == ScoreLoss {
+			args, values, printed = append(args, i4), append(values, int64(77)), append(printed, "77")
+		}
+		f, err := NewScores(fmt.Sprintf(`{"of": "%s", "k": %d}`, of, k), args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := f.Eval(values, nil, sqltype.Type{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d, q := range map[Dialect]func(string, *float64) error{
+			Postgres: func(text string, x *float64) error { return conn.QueryRow(ctx, text).Scan(x) },
+			DuckDB:   func(text string, x *float64) error { return duck.QueryRowContext(ctx, text).Scan(x) },
+		} {
+			var got float64
+			text := "SELECT CAST(" + f.Spell(d, printed, nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
+			if len(text) > 400*k {
+				t.Errorf("%s on %v: %d bytes", of, d, len(text))
+			}
+			if err := q(text, &got); err != nil {
+				t.Errorf("%s on %v: %.300v", of, d, err)
+			} else if i, whole := want.(int64); whole && got != float64(i) || !whole && math.Abs(got-want.(float64)) > 1e-12 {
+				t.Errorf("%s on %v: %g, not %v", of, d, got, want)
+			}
+		}
+	}
+	if _, err := NewScores(fmt.Sprintf(`{"of": "share", "k": %d}`, k+1), slices.Repeat([]sqltype.OID{f8}, k+1)); err == nil {
+		t.Error("more scores than there may be are bound")
+	}
 }
 
 // TestScoresTypes: what is computed of other types than it was written for is refused where the call is bound.

@@ -46,8 +46,24 @@ func (s *scores) postgres(x []string) string {
 		zs = append(zs, fmt.Sprintf("%s AS z%d", z, j+1))
 	}
 	read := append([]string{fmt.Sprintf("(SELECT %s OFFSET 0) AS v", strings.Join(in, ", "))}, sums...)
-	return fmt.Sprintf("(SELECT %s FROM (SELECT %s FROM %s OFFSET 0) AS z)", s.said(func(j int) string { return fmt.Sprintf("z.z%d", j+1) }, "z.y"),
-		strings.Join(append(zs, more...), ", "), strings.Join(read, ", "))
+	all, from := placed("z.z", "", s.K), fmt.Sprintf("(SELECT %s FROM %s OFFSET 0) AS z", strings.Join(append(zs, more...), ", "), strings.Join(read, ", "))
+	if s.K == 1 {
+		return fmt.Sprintf("(SELECT %s FROM %s)", s.said(all, all[0], "z.y", ""), from)
+	}
+	exps := make([]string, s.K)
+	for j, z := range all {
+		exps[j] = "exp(greatest(" + z + " - z.m, -700))"
+	}
+	return fmt.Sprintf("(SELECT %s FROM (SELECT z.*, greatest(%s) AS m FROM %s OFFSET 0) AS z)", s.said(all, "z.m", "z.y", strings.Join(exps, " + ")), strings.Join(all, ", "), from)
+}
+
+// placed are the names of k scores.
+func placed(name, end string, k int) []string {
+	out := make([]string, k)
+	for j := range out {
+		out[j] = name + strconv.Itoa(j+1) + end
+	}
+	return out
 }
 
 // postgres is the array's part of each score, s1 and on: one row, from the elements beside their coefficients.
@@ -81,51 +97,42 @@ func (l *linear) steps(d Dialect, e string) string {
 	return floatRounding(d, "round", fmt.Sprintf("greatest(least(greatest(%s, %s), %s) - %s, %s) / %s", e, lo, hi, lo, double(l.grid/2), double(l.grid)))
 }
 
-// duck is the same, of lists in the place of arrays: bytes are read as hexadecimal digits, and names are a lambda's, since a subquery may not stand everywhere.
+// duck is the same, of lists in the place of arrays: bytes are read as hexadecimal digits, and names are a lambda's, since a subquery may not stand everywhere. Scores are a list too: with each field of a struct that is named DuckDB binds all of them.
 func (s *scores) duck(x []string) string {
 	at := s.K
-	var in []string
-	y := ""
+	held := []string{fmt.Sprintf("'b': list_transform([%s], lambda _b: CASE WHEN _b > %s THEN %s WHEN _b < %s THEN %s ELSE _b END)", strings.Join(x[:s.K], ", "), double(mostScore), double(mostScore), double(-mostScore), double(-mostScore))}
+	scored, found := []string{}, []string{"'z': _z.z", "'m': list_max(_z.z)"}
 	if s.Of == ScoreLoss {
-		y, at = "_s.y", at+1
-		in = append(in, "'y': "+x[s.K])
+		at++
+		held, scored, found = append(held, "'y': "+x[s.K]), append(scored, "'y': _n.y"), append(found, "'y': _z.y")
 	}
-	var steps []string
 	for i := range s.arrays {
 		l := &s.arrays[i]
 		a := x[at+i]
 		if l.type_ != blob { // a list
-			steps = append(steps, fmt.Sprintf("'n%d': list_transform(CASE WHEN len(%s) = %d AND list_count(%s) = %d THEN %s END, lambda _h: %s)", i+1, a, l.Length, a, l.Length, a, l.steps(DuckDB, "_h")))
+			held = append(held, fmt.Sprintf("'n%d': list_transform(CASE WHEN len(%s) = %d AND list_count(%s) = %d THEN %s END, lambda _h: %s)", i+1, a, l.Length, a, l.Length, a, l.steps(DuckDB, "_h")))
 			continue
 		}
-		steps = append(steps, fmt.Sprintf("'n%d': list_transform(regexp_extract_all(hex(CASE WHEN octet_length(%s) = %d THEN %s END), '..'), lambda _h: %s)", i+1, a, l.Length, a, l.steps(DuckDB, "CAST('0x' || _h AS INTEGER)")))
+		held = append(held, fmt.Sprintf("'n%d': list_transform(regexp_extract_all(hex(CASE WHEN octet_length(%s) = %d THEN %s END), '..'), lambda _h: %s)", i+1, a, l.Length, a, l.steps(DuckDB, "CAST('0x' || _h AS INTEGER)")))
 	}
-	raw, names := []string{}, func(j int) string { return fmt.Sprintf("_s.z%d", j+1) }
-	for j := range s.K {
-		b := fmt.Sprintf("_n.b%d", j+1)
-		raw = append(raw, fmt.Sprintf("'b%d': %s", j+1, x[j]))
-		z := fmt.Sprintf("CASE WHEN %s > %s THEN %s WHEN %s < %s THEN %s ELSE %s END", b, double(mostScore), double(mostScore), b, double(-mostScore), double(-mostScore), b)
+	zs := placed("_n.b[", "]", s.K)
+	for j := range zs {
 		for i := range s.arrays {
 			l := &s.arrays[i]
-			z += fmt.Sprintf(" + (%s + %s * list_dot_product(_n.n%d, CAST('[%s]' AS DOUBLE[])))", double(l.from[j]), double(l.unit[j]), i+1, places64(l.c[j]))
+			zs[j] += fmt.Sprintf(" + (%s + %s * list_dot_product(_n.n%d, CAST('[%s]' AS DOUBLE[])))", double(l.from[j]), double(l.unit[j]), i+1, places64(l.c[j]))
 		}
-		in = append(in, fmt.Sprintf("'z%d': %s", j+1, z))
 	}
-	return fmt.Sprintf("list_transform(list_transform([{%s}], lambda _n: {%s}), lambda _s: %s)[1]", strings.Join(append(raw, steps...), ", "), strings.Join(in, ", "), s.said(names, y))
+	scored = append(scored, "'z': ["+strings.Join(zs, ", ")+"]")
+	return fmt.Sprintf("list_transform(list_transform(list_transform([{%s}], lambda _n: {%s}), lambda _z: {%s}), lambda _s: %s)[1]",
+		strings.Join(held, ", "), strings.Join(scored, ", "), strings.Join(found, ", "), s.said(placed("_s.z[", "]", s.K), "_s.m", "_s.y", "list_sum(list_transform(_s.z, lambda _e: exp(greatest(_e - _s.m, -700))))"))
 }
 
-// said is what is computed of the scores, NULL where one is.
-func (s *scores) said(z func(j int) string, y string) string {
-	all, there, exps, places := make([]string, s.K), make([]string, s.K), make([]string, s.K), make([]string, s.K)
+// said is what is computed of all scores, NULL where one is. most is the name of the largest: written out, the text would grow with the square of their number; sum is that of the exponentials of what they are below it.
+func (s *scores) said(all []string, most, y, sum string) string {
+	there, places := make([]string, s.K), make([]string, s.K)
 	for j := range s.K {
-		all[j] = z(j)
 		there[j], places[j] = all[j]+" IS NOT NULL", fmt.Sprintf(" WHEN %s THEN ", all[j])
 	}
-	most := "greatest(" + strings.Join(all, ", ") + ")"
-	for j := range s.K {
-		exps[j] = fmt.Sprintf("exp(greatest(%s - %s, -700))", all[j], most)
-	}
-	sum := strings.Join(exps, " + ")
 	share := fmt.Sprintf("1 / (1 + exp(least(greatest(-%s, -700), 700)))", all[0])
 	text := ""
 	switch {

@@ -26,6 +26,7 @@ const (
 	ScoreSure     = funcs.ScoreSure
 	ScoreBins     = funcs.ScoreBins
 	MostScoreLoss = funcs.MostScoreLoss
+	MostScores    = funcs.MostScores
 )
 
 // ScoresCall is the function's name; the binder knows it in calls that OwnScores marked.

@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/mlext"
+)
+
+// TestTrainUnpredictable: a training whose model no statement could predict by is refused before it is charged, and by EXPLAIN too.
+func TestTrainUnpredictable(t *testing.T) {
+	s := drawnDigits(3, 80).session(t, backend.DuckDB)
+	const train = "TRAIN DP MODEL large USING softmax_regression TARGET label WITH (epsilon = 0.1, delta = 1e-9) AS SELECT raw, label FROM digits"
+	for _, sql := range []string{"EXPLAIN " + train, train} {
+		if _, err := try(s, sql); sqlerr.ID(err) != sqlerr.TooComplex.ID {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	rows, err := try(s, "SELECT renyi_spent FROM dpsql.budget WHERE scope = 'analyst'")
+	if err != nil || len(rows) != 1 || fmt.Sprint(rows[0][0]) != "0" {
+		t.Errorf("%v, %v", rows, err)
+	}
+}
+
+// TestPredictManyClasses: a model of many classes is predicted by and evaluated.
+func TestPredictManyClasses(t *testing.T) {
+	s := drawnDigits(3, 2).session(t, backend.DuckDB)
+	m := &mlext.Model{Name: "many", Kind: "softmax_regression", Target: mlext.Feature{Name: "label", Type: "text"}, Features: []mlext.Feature{{Name: "id", Type: "integer", Hi: 255, To: 255}}}
+	for c := range 30 {
+		m.Target.Levels = append(m.Target.Levels, fmt.Sprint(c))
+		m.Scores = append(m.Scores, mlext.Score{Intercept: float64(c*c%7) / 3, Coefficients: [][]float64{{1 / float64(c+3)}}})
+	}
+	if err := s.engine.models.Put(t.Context(), "ann", m); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{"SELECT dp_predict('many', 3), dp_predict_proba('many', 3)", "SELECT count(*), avg(dp_predict_proba('many', id)) FROM digits WHERE dp_predict('many', id) = label", "EVALUATE DP MODEL many ON SELECT id, label FROM digits"} {
+		if _, err := try(s, sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package mlext
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// fewClasses refuses more classes than a prediction has scores.
+func (t *Training) fewClasses() error {
+	if t.Loss.Outputs > plan.MostScores {
+		return sqlerr.New(sqlerr.TooComplex, "the target %s is one of %d values, a model says at most %d", t.Of.Name, t.Loss.Outputs, plan.MostScores).At(int(t.Spec.targetAt)).WithHint("logistic_regression predicts whether it is one of some: %s IN (...) AS %s.", t.Of.Name, t.Of.Name)
+	}
+	return nil
+}
+
+// surelyShort is how many parameters any prediction and evaluation is short enough for.
+const surelyShort = 200
+
+// Predictable refuses, before anything is spent, a training whose model no statement could predict by or evaluate: most is how long the text of one expression may be. It writes them of a model whose coefficients have all their digits.
+func (t *Training) Predictable(most int) error {
+	if t.width*t.Loss.Outputs <= surelyShort {
+		return nil
+	}
+	theta := make([]float64, t.width*t.Loss.Outputs)
+	for j := range theta {
+		theta[j] = -1 / (3 + float64(j)/7)
+	}
+	m := t.model(theta, 0)
+	args := make([]string, len(t.Features))
+	for i := range args {
+		args[i] = fmt.Sprintf("(c%d)", i+1)
+	}
+	scoring, err := m.Scoring(args, "c0")
+	if err != nil {
+		return err
+	}
+	said, err := m.Predict(args, false)
+	if err != nil {
+		return err
+	}
+	texts := append([]string{said}, scoring.Columns...)
+	for _, text := range texts {
+		if len(text) > most-most/10 {
+			return t.unpredictable()
+		}
+	}
+	for _, text := range []string{said, strings.Join(scoring.Columns, ", ")} {
+		if _, err := pgsyntax.Parse("SELECT " + text); err != nil {
+			return t.unpredictable().WithCause(err)
+		}
+	}
+	return nil
+}
+
+func (t *Training) unpredictable() *sqlerr.Error {
+	return sqlerr.New(sqlerr.TooComplex, "the model has %d parameters, more than a statement could predict or be evaluated by", t.width*t.Loss.Outputs).WithHint("Use fewer features, or columns with fewer values.")
+}
