@@ -254,3 +254,32 @@ func TestJoinsAreChosen(t *testing.T) {
 		}
 	}
 }
+
+// TestJoinsAreToppedUp: what is declared, or weighed, is as good in a later snapshot: at a higher price it is measured again for the difference; an error can be asked for, and a repeat is free.
+func TestJoinsAreToppedUp(t *testing.T) {
+	for bounding, sql := range map[string]string{"truncate": truncatedStatements[0], "weighted": weightedStatements[0].sql} {
+		s := clinicSession(t, wild, backend.DuckDB, declaredKeys...)
+		set(t, s, "dpsql.bounding", bounding)
+		set(t, s, "dpsql.notices", "brief")
+		run := func(want string) {
+			t.Helper()
+			p, err := prepare(s, sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := p.Run(context.Background(), nil)
+			if err != nil || !strings.Contains(a.Notice, want) {
+				t.Errorf("%s: %v: %+v", bounding, err, a)
+			}
+		}
+		set(t, s, "dpsql.epsilon", "0.1")
+		run("price 0.1")
+		set(t, s, "dpsql.epsilon", "0.4")
+		run("the difference from price 0.1")
+		run("spent: nothing")
+		set(t, s, "dpsql.target_error", "100000")
+		run("spent: nothing")
+		set(t, s, "dpsql.target_error", map[string]string{"truncate": "250", "weighted": "25"}[bounding])
+		run("the difference from price 0.4")
+	}
+}
