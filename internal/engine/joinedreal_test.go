@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -30,8 +31,8 @@ type joinedSite struct {
 	name, unit string
 	policy     func(t testing.TB, d backend.Dialect) *policy.Policy
 	open       func(t testing.TB, d backend.Dialect) backend.Backend
-	tables     []string
-	heavy      string // gives units, those with most rows first
+	tables     []string // or table.column, where that has another name
+	heavy      string   // gives units, those with most rows first
 	statements []string
 }
 
@@ -133,7 +134,52 @@ func demoAny(t testing.TB, d backend.Dialect) *policy.Policy {
 	return p
 }
 
+const tpchPolicy = `
+dataset: tpch
+backend: BACKEND
+unit: customer.c_custkey
+tables:
+  customer: {columns: {c_custkey: {}, c_mktsegment: {}}}
+  orders:
+    unit: o_custkey -> customer.c_custkey
+    max_rows_per_unit: 20
+    columns: {o_orderkey: {}, o_custkey: {}, o_orderdate: {}, o_totalprice: {range: [0, 600000]}, o_orderpriority: {values: ["1-URGENT", "2-HIGH", "3-MEDIUM", "4-NOT SPECIFIED", "5-LOW"]}}
+  lineitem:
+    unit: l_orderkey -> orders.o_orderkey
+    max_rows_per_unit: 60
+    columns: {l_orderkey: {}, l_partkey: {}, l_suppkey: {}, l_quantity: {range: [0, 50]}}
+  part:     {public: true}
+  supplier: {public: true}
+budget: {epsilon: 20, delta: 1e-6}
+query:  {epsilon: 0.5, joins: any}
+analysts: {ann: {password: VERIFIER, may: [customer, orders, lineitem, part, supplier]}}
+`
+
+// openTPCH opens TPC-H of scale 0.01, where the shared folder is.
+func openTPCH(t testing.TB, _ backend.Dialect) backend.Backend {
+	t.Helper()
+	err := server(t).LoadTPCH("joined_tpch", "../../../shared/data/tpch-sf0.01")
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("there is no TPC-H")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := postgres.Open(context.Background(), server(t).URL("joined_tpch"), postgres.Options{PoolSize: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	return b
+}
+
 var joinedSites = []joinedSite{
+	{"tpch", "c_custkey", func(t testing.TB, d backend.Dialect) *policy.Policy { return replaced(t, d, tpchPolicy) }, openTPCH, []string{"customer", "orders.o_custkey"},
+		"SELECT o_custkey FROM SCHEMA.orders GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 2", []string{
+			"select count(*) from lineitem a join lineitem b on a.l_partkey = b.l_partkey",
+			"select a.o_orderpriority, count(*), sum(b.o_totalprice), avg(b.o_totalprice) from orders a join orders b on a.o_orderdate = b.o_orderdate group by 1",
+			"select count(*), count(distinct a.l_partkey) from lineitem a join part p on p.p_partkey = a.l_partkey join lineitem b on b.l_partkey = p.p_partkey and b.l_suppkey = a.l_suppkey",
+		}},
 	{"sakila", "customer_id", func(t testing.TB, d backend.Dialect) *policy.Policy { return replaced(t, d, sakilaPolicy) }, openSakila, []string{"customer", "rental", "payment"},
 		"SELECT customer_id FROM SCHEMA.rental GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 2", []string{
 			"select count(*) from rental a join rental b on a.inventory_id = b.inventory_id",
@@ -156,23 +202,30 @@ var joinedSites = []joinedSite{
 func (s joinedSite) lackingUnits(st *sqlgen.Statement, units []int64) *sqlgen.Statement {
 	out := *st
 	for _, table := range s.tables {
+		table, column, named := strings.Cut(table, ".")
+		if !named {
+			column = s.unit
+		}
 		list := strings.Trim(strings.ReplaceAll(fmt.Sprint(units), " ", ", "), "[]")
-		out.SQL = regexp.MustCompile(`"(public|main)"\."`+table+`" AS`).ReplaceAllString(out.SQL, fmt.Sprintf(`(SELECT * FROM "$1".%q WHERE %q NOT IN (-1%s)) AS`, table, s.unit, strings.TrimSuffix(", "+list, ", ")))
+		out.SQL = regexp.MustCompile(`"(public|main)"\."`+table+`" AS`).ReplaceAllString(out.SQL, fmt.Sprintf(`(SELECT * FROM "$1".%q WHERE %q NOT IN (-1%s)) AS`, table, column, strings.TrimSuffix(", "+list, ", ")))
 	}
 	return &out
 }
 
 // TestJoinedNeighbours: over real data, units with most rows go one after the other. Each changes the totals of a measure, in sum over groups, by at most the formula at the frequencies of either database, and of the first one at that distance, times the largest integer of a row; and the logarithm of the smooth bound by at most beta.
-// Each on one backend, and with DPSQL_LONG on both.
+// Each on one backend, and with DPSQL_LONG on both; then TPC-H too, on PostgreSQL.
 func TestJoinedNeighbours(t *testing.T) {
 	for _, site := range joinedSites {
 		for _, d := range dialects {
+			if site.name == "tpch" && (d == backend.DuckDB || os.Getenv("DPSQL_LONG") == "") {
+				continue
+			}
 			if os.Getenv("DPSQL_LONG") == "" && (site.name == "sakila") != (d == backend.DuckDB) {
 				continue
 			}
 			t.Run(site.name+" "+string(d), func(t *testing.T) {
 				db := site.open(t, d)
-				s := engineOn(t, site.policy(t, d), db).session(t, map[string]string{"sakila": "ann", "diabetes": "analyst"}[site.name])
+				s := engineOn(t, site.policy(t, d), db).session(t, map[bool]string{false: "ann", true: "analyst"}[site.name == "diabetes"])
 				schema := map[backend.Dialect]string{backend.DuckDB: "main", backend.Postgres: "public"}[d]
 				var units []int64
 				for _, r := range printedRows(t, db, &sqlgen.Statement{SQL: strings.ReplaceAll(site.heavy, "SCHEMA", schema), Columns: []sqlgen.Column{{Role: sqlgen.RoleOutput, Type: sqltype.Int4}}}) {
