@@ -103,11 +103,11 @@ func (p *part) cutBy(j *joining, c *keyCap, above, read map[plan.ColID]bool) {
 	if !c.bag {
 		n.Order = order
 	}
-	cap := &elastic.Cap{Most: c.Most, Fixed: true, Bag: c.bag}
+	enforced := &elastic.Cap{Most: c.Most, Fixed: true, Bag: c.bag}
 	for _, id := range c.by {
-		cap.Columns = append(cap.Columns, j.columnName(p, id))
+		enforced.Columns = append(enforced.Columns, j.columnName(p, id))
 	}
-	p.rel, p.table.Cap, p.cut = n, cap, c
+	p.rel, p.table.Cap, p.cut = n, enforced, c
 }
 
 // undeclared refuses truncation where a frequency is not declared.
