@@ -237,6 +237,9 @@ type Training struct {
 func Plan(s *Spec, features []Feature, target Feature, rows int, population float64) (*Training, error) {
 	f := familyOf(s.Model)
 	t := &Training{Spec: s, Features: features, Of: target, Rows: rows, Population: population, Epsilon: s.Epsilon, Delta: s.Delta}
+	if err := t.ranged(); err != nil {
+		return nil, err
+	}
 	if err := target.suits(f.target); err != nil {
 		return nil, err.At(int(s.targetAt))
 	}

@@ -41,3 +41,15 @@ func TestPredictManyClasses(t *testing.T) {
 		}
 	}
 }
+
+// TestTrainRanges: features of extreme ranges are refused before a charge, and what the hint says is taken.
+func TestTrainRanges(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB)
+	for x, taken := range map[string]bool{"CASE WHEN days > 5 THEN 1.5e308::float8 ELSE 1e308::float8 END": false, "CASE WHEN days > 5 THEN 1.5e308::float8 ELSE 1e308::float8 END / 2e307": true,
+		"CASE WHEN days > 5 THEN 1e-200::float8 ELSE 1e-201::float8 END": false, "CASE WHEN days > 5 THEN 1e-200::float8 ELSE 1e-201::float8 END * 1e199": true} {
+		_, err := try(s, "EXPLAIN TRAIN DP MODEL m USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT "+x+" AS x, medications FROM encounters")
+		if (err == nil) != taken || err != nil && sqlerr.ID(err) != sqlerr.NumericRange.ID {
+			t.Errorf("%s: %v", x, err)
+		}
+	}
+}
