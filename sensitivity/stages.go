@@ -228,7 +228,9 @@ func (d *divider) ofMany(a *plan.Aggregate) bool {
 	if err != nil {
 		return false
 	}
-	a = r
+	if a = r; TwoKinds(a.Input) { // whatever it is grouped by: of a kind it has many
+		return true
+	}
 	z := newAnalyzer(d.ctx, d.q, a, d.opts)
 	_, err = z.unitRows(&plan.Aggregate{Input: a.Input, Keys: a.Keys, Pos: a.Pos})
 	_, is := err.(*notOfUnit) // not one of an aggregate further down

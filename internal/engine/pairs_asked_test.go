@@ -77,6 +77,9 @@ func TestPairsAsked(t *testing.T) {
 		if text := fmt.Sprint(rows); err != nil || !strings.Contains(text, "a row belongs to one of each") || !strings.Contains(text, "as a flow in which") || !strings.Contains(text, "how much more flow there is") {
 			t.Errorf("%s: %s, %v", d, text, err)
 		}
+		if got, err := try(s, "SELECT max(n), (SELECT count(*) FROM supplier) FROM (SELECT l_shipmode, count(*) AS n FROM lineitem WHERE l_quantity >= (SELECT avg(l_quantity) - 100 FROM lineitem) GROUP BY 1) t"); err != nil || len(got) != 1 {
+			t.Errorf("%s: releases below another aggregate: %v, %v", d, got, err)
+		}
 		if got, err := try(s, "SELECT count(*) FROM orders"); err != nil || len(got) != 1 {
 			t.Errorf("%s: one kind under flow: %v, %v", d, got, err)
 		}

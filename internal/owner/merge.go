@@ -45,6 +45,9 @@ func (s *schema) merge(opt InitOptions) ([]byte, error) {
 
 // oldUnit takes the unit from the older policy. One that does not exist any more leaves new tables without a way.
 func (s *schema) oldUnit(old *text, given string) error {
+	if old.units && given != "" {
+		return errors.New("the older policy has units of several kinds: they are changed in the file")
+	}
 	if given != "" && given != old.unit {
 		return fmt.Errorf("the older policy has the unit %s, not %s: the unit is changed in the file", old.unit, given)
 	}
@@ -177,6 +180,7 @@ type text struct {
 	lines       []string
 	eol         string // "\r" where the file's lines end so
 	unit        string
+	units       bool // of several kinds
 	tables      []*oldTable
 	tablesFrom  int // the line of the key tables
 	tablesTo    int // the line after the section
@@ -274,6 +278,8 @@ func readText(b []byte) (*text, error) {
 		switch keyText(p.Key) {
 		case "unit":
 			x.unit = nodeText(p.Value)
+		case "units": // which of them a new table leads to, and whether to several, is the owner's to say
+			x.units = true
 		case "tables":
 			tables = p
 			x.tablesFrom, x.tablesTo = lineOf(p), end
