@@ -226,6 +226,9 @@ func (t *Training) clipping(p *descent.Plan) {
 	p.Schedule = map[string]descent.Schedule{"linear": descent.Linear, "cosine": descent.Cosine}[s.words["schedule"]]
 }
 
+// mostSampled is how many steps may be of samples: the time to find their noise, in a free EXPLAIN too, grows with them.
+const mostSampled = 100_000
+
 func planDescent(t *Training) (run, error) {
 	s := t.Spec
 	n := s.number("population", t.Population)
@@ -249,6 +252,9 @@ func planDescent(t *Training) (run, error) {
 		steps = 100
 	}
 	p.Steps = int(s.number("steps", steps))
+	if p.Rate < 1 && p.Steps > mostSampled {
+		return nil, sqlerr.New(sqlerr.InvalidParam, "%d steps at a sampling rate of %g are too many to find their noise", p.Steps, p.Rate).At(int(s.at["steps"])).WithHint("Take %d at most, or WITH (sampling_rate = 1).", mostSampled)
+	}
 	if p.Noise = s.Noise(); p.Noise > 0 {
 		var err error
 		if t.Epsilon, err = p.Epsilon(t.Delta); err != nil {
