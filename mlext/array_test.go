@@ -21,7 +21,7 @@ func TestArrayPredictions(t *testing.T) {
 	if text, err = m.Predict([]string{"('{1,2}')"}, true); err != nil || !strings.HasSuffix(text, "CAST(('{1,2}') AS smallint[]))") {
 		t.Errorf("%s, %v", text, err)
 	}
-	s, err := m.Scoring([]string{"c1"}, "c2")
+	s, err := m.Scoring([]string{"c1"}, "c2", false)
 	if err != nil || len(s.Columns) != 3 || strings.Count(s.Columns[1], "c1") != 1 || strings.Count(s.Columns[2], "c1") != 1 {
 		t.Errorf("%v, %v", s, err)
 	}

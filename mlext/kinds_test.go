@@ -22,7 +22,7 @@ func released(t *testing.T, kind string) (*Model, []string) {
 // uses are what is made of a model by its kind.
 var uses = map[string]func(m *Model, names []string) error{
 	"dp_predict": func(m *Model, names []string) error { _, err := m.Predict(names, false); return err },
-	"EVALUATE":   func(m *Model, names []string) error { _, err := m.Scoring(names, "y"); return err },
+	"EVALUATE":   func(m *Model, names []string) error { _, err := m.Scoring(names, "y", false); return err },
 	"ONNX":       func(m *Model, _ []string) error { _, err := m.ONNX(); return err },
 	"the store": func(m *Model, _ []string) error {
 		text, err := m.Encode()

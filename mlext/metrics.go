@@ -9,8 +9,12 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// bins is into how many intervals a score is cut: enough for AUC within a part of 2/bins^2 or so, few enough that each is counted well.
-const bins = plan.ScoreBins
+// bins is into how many intervals the score of two classes is cut where rows are private: enough for AUC within a part of 2/bins^2 or so, few enough that each is counted well. Of public rows there are as many as may be, bins of which are told as one.
+const (
+	bins      = plan.ScoreBins
+	perBin    = plan.MostScoreBins / bins
+	exactBins = bins * perBin
+)
 
 // mostCells is how many groups the probabilities of several classes may make of an evaluation: the noise of what is summed over all of them grows by the root of their number.
 const mostCells = 400
@@ -28,18 +32,19 @@ type Scoring struct {
 	Errors  []string // what the values' 95% half-widths are, where rows are private
 	model   *Model
 	of      *family
-	bins    int // of several classes: into how many intervals the probability of the said one is cut; 0: it is not
+	bins    int  // into how many intervals the probability of the second of two classes is cut, or of the said one of several; 0: it is not
+	deviant bool // the loss is told as it deviates from its interval's middle (deviation)
 }
 
-// Scoring is how the model is evaluated.
-func (m *Model) Scoring(features []string, target string) (*Scoring, error) {
+// Scoring is how the model is evaluated, of public rows with nothing left out.
+func (m *Model) Scoring(features []string, target string, public bool) (*Scoring, error) {
 	of, err := m.family()
 	if err != nil {
 		return nil, err
 	}
 	s := &Scoring{model: m, of: of}
 	if of.target.classes() {
-		return s, s.classes(features, target)
+		return s, s.classes(features, target, public)
 	}
 	p, err := m.Predict(features, false)
 	if err != nil {
@@ -65,12 +70,15 @@ func (m *Model) Scoring(features []string, target string) (*Scoring, error) {
 }
 
 // classes is how a model is evaluated that predicts classes: rows are counted by their class and by their score, of several by the class that is said and how sure of it the model is.
-func (s *Scoring) classes(features []string, target string) error {
+func (s *Scoring) classes(features []string, target string, public bool) error {
 	m := s.model
-	what, codes := plan.Scores{Of: plan.ScoreBin}, []int(nil)
+	what, codes := plan.Scores{}, []int(nil)
 	switch s.of.target {
 	case oneOfTwo:
-		codes = upTo(0, bins)
+		if s.bins = bins; public {
+			s.bins = exactBins
+		}
+		what, codes = plan.Scores{Of: plan.ScoreBin, Bins: s.bins}, upTo(0, s.bins)
 	case oneOfSeveral:
 		k := len(m.Scores)
 		if s.bins = sureness(k); s.bins == 0 {
@@ -95,13 +103,17 @@ func (s *Scoring) classes(features []string, target string) error {
 	}
 	s.Columns = []string{m.Target.index(target), b.String() + " END"}
 	s.Keys, s.Values, s.Names, s.Errors = []string{"v1", "v2"}, []string{unclamped}, []string{"rows"}, []string{"dp_error(count(*))"}
-	if s.of.target == oneOfSeveral {
+	if s.of.shares {
 		loss, err := m.scores(plan.Scores{Of: plan.ScoreLoss}, features, m.Target.index(target))
 		if err != nil {
 			return err
 		}
 		s.Columns = append(s.Columns, loss)
-		s.Values, s.Names, s.Errors = append(s.Values, "sum(v3)"), append(s.Names, "sum of a group's log-loss"), append(s.Errors, "dp_error(sum(v3))")
+		sum := "sum(v3)"
+		if s.deviant = s.of.target == oneOfTwo && !public; s.deviant {
+			sum = "sum(" + deviation("v1", "v2") + ")"
+		}
+		s.Values, s.Names, s.Errors = append(s.Values, sum), append(s.Names, "sum of a group's log-loss"), append(s.Errors, "dp_error("+sum+")")
 	}
 	return nil
 }
@@ -147,7 +159,7 @@ func (f *Feature) index(x string) string {
 type Cell struct {
 	Keys  []int
 	Count float64
-	Loss  float64 // the sum of several classes' log-loss
+	Loss  float64 // the sum of the log-loss, or of its deviations
 }
 
 // errorOf ends the names of metrics' errors.
@@ -185,7 +197,7 @@ func root(list ...float64) float64 {
 func (s *Scoring) Classes(cells []Cell, errors []float64) []Fact {
 	m := s.model
 	k := max(2, len(m.Target.Levels))
-	confusion, hist := make([][]float64, k), make([][2]float64, max(bins, s.bins))
+	confusion, hist := make([][]float64, k), make([][2]float64, s.bins)
 	for i := range confusion {
 		confusion[i] = make([]float64, k)
 	}
@@ -200,7 +212,7 @@ func (s *Scoring) Classes(cells []Cell, errors []float64) []Fact {
 		switch {
 		case s.of.target == oneOfTwo:
 			hist[at][y] += n
-			if says = 0; at >= bins/2 {
+			if says = 0; at >= s.bins/2 {
 				says = 1
 			}
 		case s.bins > 0:
@@ -223,7 +235,11 @@ func (s *Scoring) Classes(cells []Cell, errors []float64) []Fact {
 	all := float64(len(cells))
 	out := append([]Fact{{"rows", fmt.Sprintf("%.0f", total)}}, metric("accuracy", a, math.Min(1, half*root((1-a)*math.Sqrt(rights), a*math.Sqrt(all-rights))/total))...)
 	if s.of.target == oneOfTwo {
-		out = append(out, s.scored(hist, total, half)...)
+		out = append(out, ranked(hist, half)...)
+		if s.of.shares {
+			out = append(out, s.surprise(cells, total, half, lossHalf)...)
+			out = append(out, s.calibration(hist, half)...)
+		}
 	} else {
 		mean := math.Max(0, loss/total)
 		out = append(out, metric("log-loss", mean, root(lossHalf, mean*half)*math.Sqrt(all)/total)...)
@@ -240,48 +256,83 @@ func (s *Scoring) Classes(cells []Cell, errors []float64) []Fact {
 	return out
 }
 
-// scored are the metrics of a histogram of scores by class.
-func (s *Scoring) scored(hist [][2]float64, total, half float64) (out []Fact) {
-	below, pairs, loss, negatives, positives := 0.0, 0.0, 0.0, 0.0, 0.0
-	for b, n := range hist {
+// ranked is the AUC of a histogram of scores by class: rows of one interval count as a half.
+func ranked(hist [][2]float64, half float64) []Fact {
+	below, pairs, negatives, positives := 0.0, 0.0, 0.0, 0.0
+	for _, n := range hist {
 		pairs += n[1] * (below + n[0]/2)
 		below += n[0]
-		no, yes := surprise(b)
-		loss += n[1]*yes + n[0]*no
 		negatives, positives = negatives+n[0], positives+n[1]
 	}
-	if negatives > 0 && positives > 0 {
-		auc, below, sum := pairs/(negatives*positives), 0.0, 0.0
-		above := positives
-		for _, n := range hist { // what one more row of a class changes
-			above -= n[1]
-			sum += math.Pow(((below+n[0]/2)/negatives-auc)/positives, 2) + math.Pow(((above+n[1]/2)/positives-auc)/negatives, 2)
-			below += n[0]
+	if negatives <= 0 || positives <= 0 {
+		return nil
+	}
+	auc, sum, above := pairs/(negatives*positives), 0.0, positives
+	below = 0
+	for _, n := range hist { // what one more row of a class changes
+		above -= n[1]
+		sum += math.Pow(((below+n[0]/2)/negatives-auc)/positives, 2) + math.Pow(((above+n[1]/2)/positives-auc)/negatives, 2)
+		below += n[0]
+	}
+	return metric("AUC", math.Max(0, math.Min(1, auc)), math.Min(1, half*math.Sqrt(sum)))
+}
+
+// lossWithin is the log-loss of rows of a class of two whose probability of the second is in an interval: its middle, and how far from that it may be.
+func lossWithin(y, bin int) (middle, reach float64) {
+	at := func(p float64) float64 {
+		if y == 0 {
+			p = 1 - p
 		}
-		out = append(out, metric("AUC", math.Max(0, math.Min(1, auc)), math.Min(1, half*math.Sqrt(sum)))...)
+		return math.Min(plan.MostScoreLoss, -math.Log(p))
 	}
-	if !s.of.shares {
-		return out
+	from, to := at(float64(bin)/bins), at(float64(bin+1)/bins)
+	return (from + to) / 2, math.Abs(to-from) / 2
+}
+
+// deviation writes how far a row's log-loss is from its interval's middle, as a part of how far it may be: a sum of these takes little noise, as most intervals reach no farther than a twentieth.
+func deviation(y, bin string) string {
+	var middles, reaches strings.Builder
+	for c := range 2 {
+		for b := range bins {
+			middle, reach := lossWithin(c, b)
+			fmt.Fprintf(&middles, " WHEN %d THEN %s", c*bins+b, number(middle))
+			fmt.Fprintf(&reaches, " WHEN %d THEN %s", c*bins+b, number(reach))
+		}
 	}
-	loss /= total
+	at := fmt.Sprintf("CASE %s * %d + %s", y, bins, bin)
+	return fmt.Sprintf("greatest(%s, least(%s, (v3 - (%s%s END)) / (%s%s END)))", number(-1), number(1), at, middles.String(), at, reaches.String())
+}
+
+// surprise is the mean log-loss of two classes.
+func (s *Scoring) surprise(cells []Cell, total, half, lossHalf float64) []Fact {
+	middle, reach := make([]float64, len(cells)), make([]float64, len(cells))
+	mean := 0.0
+	for i, c := range cells {
+		if reach[i] = 1; s.deviant {
+			middle[i], reach[i] = lossWithin(c.Keys[0], c.Keys[1])
+		}
+		mean += (c.Count*middle[i] + c.Loss*reach[i]) / total
+	}
 	sum := 0.0
-	for b := range hist {
-		no, yes := surprise(b)
-		sum += math.Pow(no-loss, 2) + math.Pow(yes-loss, 2)
+	for i := range cells {
+		sum += math.Pow(half*(middle[i]-mean), 2) + math.Pow(lossHalf*reach[i], 2)
 	}
-	out = append(out, metric("log-loss", loss, half*math.Sqrt(sum)/total)...)
-	for b, n := range hist {
+	return metric("log-loss", math.Max(0, mean), math.Sqrt(sum)/total)
+}
+
+// calibration is how many rows of each interval are of the second class.
+func (s *Scoring) calibration(hist [][2]float64, half float64) (out []Fact) {
+	per := s.bins / bins
+	for b := range bins {
+		var n [2]float64
+		for _, h := range hist[b*per : (b+1)*per] {
+			n[0], n[1] = n[0]+h[0], n[1]+h[1]
+		}
 		if all := n[0] + n[1]; all > half*math.Sqrt2 { // else it is noise
 			out = append(out, Fact{fmt.Sprintf("predicted %.2f to %.2f", float64(b)/bins, float64(b+1)/bins), fmt.Sprintf("%.0f rows, observed %s", all, share(math.Max(0, math.Min(1, n[1]/all))))})
 		}
 	}
 	return out
-}
-
-// surprise is the log-loss of a row of the first and of the second class whose probability of the second is in an interval.
-func surprise(bin int) (no, yes float64) {
-	p := (float64(bin) + 0.5) / bins
-	return -math.Log(1 - p), -math.Log(p)
 }
 
 // sure is how often the model is right of several classes, by how sure it says to be.

@@ -17,7 +17,7 @@ func TestMetricErrors(t *testing.T) {
 		for _, f := range m.Features {
 			names = append(names, f.Name)
 		}
-		s, err := m.Scoring(names, "y")
+		s, err := m.Scoring(names, "y", false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -153,21 +153,24 @@ func (e *evaluation) prepare(ctx context.Context) (*Prepared, *mlext.Scoring, er
 	if target, err = find(stored.Model.Target.Name); err != nil {
 		return nil, nil, err
 	}
-	scoring, err := stored.Model.Scoring(features, target)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, c := range scoring.Columns {
-		if len(c) > mostPredicted {
-			return nil, nil, tooLong(stored.Model, len(c), 0).At(int(e.node.Name.Pos))
+	ask := func(public bool) (p *Prepared, sc *mlext.Scoring, err error) {
+		if sc, err = stored.Model.Scoring(features, target, public); err != nil {
+			return nil, nil, err
 		}
+		for _, c := range sc.Columns {
+			if len(c) > mostPredicted {
+				return nil, nil, tooLong(stored.Model, len(c), 0).At(int(e.node.Name.Pos))
+			}
+		}
+		p, err = e.bind(ctx, sc, names, !public)
+		return p, sc, err
 	}
 	if s.now.split, err = e.of(stored.Model); err != nil {
 		return nil, nil, err
 	}
-	p, err := e.bind(ctx, scoring, names, false)
+	p, scoring, err := ask(true)
 	if err == nil && p.an.Class == sensitivity.Private {
-		p, err = e.bind(ctx, scoring, names, true)
+		p, scoring, err = ask(false)
 	}
 	if err == nil {
 		err = e.split(p, stored.Model)

@@ -86,6 +86,8 @@ func TestMetrics(t *testing.T) {
 			n := float64(len(rows))
 			near(kind, "rows", got, n)
 			var right, loss, square, deviance, mean, variance float64
+			var shares []float64
+			var truths []bool
 			var counts, rights [20]float64 // by the probability of the second of two classes, or of the said one of three
 			bin := func(p float64, right bool) {
 				b := min(19, int(20*p))
@@ -117,7 +119,14 @@ func TestMetrics(t *testing.T) {
 					}
 					continue
 				case "logistic":
-					bin(1/(1+math.Exp(-z[0])), r.class == "<30")
+					p, back := 1/(1+math.Exp(-z[0])), r.class == "<30"
+					bin(p, back)
+					shares, truths = append(shares, p), append(truths, back)
+					if back {
+						loss += math.Min(7, -math.Log(p)) / n
+					} else {
+						loss += math.Min(7, -math.Log(1-p)) / n
+					}
 					if (z[0] > 0) == (r.class == "<30") {
 						right += 1 / n
 					}
@@ -152,14 +161,16 @@ func TestMetrics(t *testing.T) {
 			case "logistic":
 				near(kind, "accuracy", got, right)
 				pairs, wins := 0.0, 0.0
-				for i := range counts {
-					loss -= (rights[i]*math.Log((float64(i)+0.5)/20) + (counts[i]-rights[i])*math.Log(1-(float64(i)+0.5)/20)) / n
-					for j := range counts { // a positive row of i beside a negative one of j: one of the same interval counts half
-						these := rights[i] * (counts[j] - rights[j])
-						if pairs += these; i == j {
-							wins += these / 2
-						} else if i > j {
-							wins += these
+				cut := func(p float64) float64 { return math.Min(1019, math.Floor(1020*p)) } // rows of one interval count as a half
+				for i, p := range shares {
+					for j, q := range shares {
+						if !truths[i] || truths[j] {
+							continue
+						}
+						if pairs++; cut(p) > cut(q) {
+							wins++
+						} else if cut(p) == cut(q) {
+							wins += 0.5
 						}
 					}
 				}

@@ -22,11 +22,11 @@ type Scores struct {
 	Arrays []ScoreArray `json:"arrays"`
 	Lo     float64      `json:"lo"` // of a value or a count: its range
 	Hi     float64      `json:"hi"`
-	Bins   int          `json:"bins,omitempty"` // of ScoreSure
+	Bins   int          `json:"bins,omitempty"` // of ScoreSure, and of ScoreBin where it is not ScoreBins
 }
 
-// What is computed: of one score its class (positive: 1), the logistic function, the twentieth of [0, 1] that it is in, a number of a range, a count; of several the place of the largest, its
-// softmax, the log-loss of the class whose place is given, and the place of the largest times Bins plus the interval of its softmax.
+// What is computed: of one score its class (positive: 1), the logistic function, the interval of [0, 1] that it is in, a number of a range, a count; of several the place of the largest, its
+// softmax, of both the log-loss of the class whose place is given, and the place of the largest times Bins plus the interval of its softmax.
 const (
 	ScoreClass = "class"
 	ScoreShare = "share"
@@ -37,9 +37,10 @@ const (
 	ScoreSure  = "sure"
 )
 
-// ScoreBins is into how many intervals ScoreBin cuts; MostScoreLoss is the most that ScoreLoss says.
+// ScoreBins is into how many intervals ScoreBin cuts where it is not told, MostScoreBins into how many at most; MostScoreLoss is the most that ScoreLoss says.
 const (
 	ScoreBins     = 20
+	MostScoreBins = 1 << 10
 	MostScoreLoss = 7
 )
 
@@ -114,7 +115,13 @@ func NewScores(text string, args []sqltype.OID) (*Func, error) {
 	case ScoreClass:
 		f.Result, hi = i4, decimal.NewFromInt(int64(max(1, s.K-1)))
 	case ScoreBin:
-		f.Result, hi = i4, decimal.NewFromInt(ScoreBins-1)
+		if s.Bins == 0 {
+			s.Bins = ScoreBins
+		}
+		if s.Bins < 0 || s.Bins > MostScoreBins {
+			return nil, badScores()
+		}
+		f.Result, hi = i4, decimal.NewFromInt(int64(s.Bins-1))
 	case ScoreSure:
 		if s.Bins < 1 || s.Bins > ScoreBins || s.K < 2 || s.K > 1<<20 {
 			return nil, badScores()
@@ -302,10 +309,16 @@ func (s *scores) eval(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (s
 	case s.Of == ScoreSure:
 		return int64(best*s.Bins) + int64(math.Max(float64(s.least()), math.Min(float64(s.Bins-1), math.Floor(float64(s.Bins)*(1/sum))))), nil
 	case s.Of == ScoreBin:
-		return int64(math.Min(ScoreBins-1, math.Floor(ScoreBins*share))), nil
+		return int64(math.Min(float64(s.Bins-1), math.Floor(float64(s.Bins)*share))), nil
 	case s.Of == ScoreLoss:
-		if y < 0 || y >= int64(s.K) {
+		if y < 0 || y >= int64(max(2, s.K)) {
 			return nil, nil
+		}
+		if s.K == 1 {
+			if y == 1 {
+				z[0] = -z[0]
+			}
+			return math.Max(0, math.Min(MostScoreLoss, math.Log(1+math.Exp(math.Max(-700, math.Min(700, z[0])))))), nil
 		}
 		return math.Max(0, math.Min(MostScoreLoss, math.Log(sum)+z[best]-z[y])), nil
 	case s.Of == ScoreValue:

@@ -23,6 +23,11 @@ type scoreCase struct {
 	k    int
 }
 
+// class is the true one of ScoreLoss, in SQL and Go.
+func (c *scoreCase) class() string { return fmt.Sprint(c.truth()) }
+
+func (c *scoreCase) truth() sqltype.Value { return int64(min(2, c.k)) }
+
 func scoreCases() (out []scoreCase) {
 	r := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // a fixed seed
 	for _, elem := range []sqltype.OID{blob, sqltype.OIDInt2, i4, sqltype.OIDInt8, sqltype.OIDFloat4, f8, numeric} {
@@ -35,7 +40,7 @@ func scoreCases() (out []scoreCase) {
 				if of == ScoreBin || of == ScoreValue || of == ScoreCount || scale > 1 {
 					k = 1
 				}
-				if of == ScoreLoss || of == ScoreSure {
+				if of == ScoreSure || of == ScoreLoss && scale <= 1 {
 					k = 3
 				}
 				a := ScoreArray{Length: 5, Lo: -2, Hi: 250}
@@ -127,7 +132,7 @@ func TestScores(t *testing.T) {
 		var values []sqltype.Value
 		values = append(append(values, ""), numbers...)
 		if c.what.Of == ScoreLoss {
-			args, printed, values = append(args, i4), append(printed, "2"), append(values, int64(2))
+			args, printed, values = append(args, i4), append(printed, c.class()), append(values, c.truth())
 		}
 		f, err := NewScores(string(text), append(args, typ.OID))
 		if err != nil {
@@ -186,9 +191,9 @@ func TestScoresWithoutArrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer duck.Close()
-	for _, of := range []string{ScoreClass, ScoreShare, ScoreBin, ScoreLoss, ScoreSure} {
+	for i, of := range []string{ScoreClass, ScoreShare, ScoreBin, ScoreLoss, ScoreSure, ScoreLoss} {
 		k := 3
-		if of == ScoreBin {
+		if of == ScoreBin || i == 5 {
 			k = 1
 		}
 		c := scoreCase{Scores{Of: of, K: k, Bins: 10, Arrays: []ScoreArray{{Coefficients: make([][]float64, k)}}}, blob, k}
@@ -210,7 +215,7 @@ func TestScoresWithoutArrays(t *testing.T) {
 				printed = append(printed, "CAST("+text+" AS double precision)")
 			}
 			if of == ScoreLoss {
-				printed = append(printed, "2")
+				printed = append(printed, c.class())
 			}
 			say := func(d Dialect) string {
 				return "SELECT CAST(" + f.Spell(d, printed, nil, sqltype.Type{OID: f.Result, Typmod: -1}) + " AS double precision)"
@@ -231,7 +236,7 @@ func TestScoresWithoutArrays(t *testing.T) {
 			}
 			values := append([]sqltype.Value{""}, numbers...)
 			if of == ScoreLoss {
-				values = append(values, int64(2))
+				values = append(values, c.truth())
 			}
 			want := c.loop(numbers, nil)
 			if got, err := f.Eval(values, nil, sqltype.Type{}); err != nil || pg == nil || !dk.Valid || !almost(*pg, dk.Float64) || !almost(asFloat(got), *pg) || math.Abs(want-*pg) > 1e-9 {
@@ -316,7 +321,9 @@ func (c scoreCase) loop(numbers []sqltype.Value, x []float64) float64 {
 	case c.what.Of == ScoreSure:
 		return float64(10*best) + math.Min(9, math.Floor(10/sum))
 	case c.what.Of == ScoreBin:
-		return math.Min(19, math.Floor(20*one))
+		return math.Min(9, math.Floor(10*one))
+	case c.what.Of == ScoreLoss && c.k == 1:
+		return math.Min(7, -math.Log(one))
 	case c.what.Of == ScoreLoss:
 		return math.Max(0, math.Min(7, math.Log(sum)+z[best]-z[2]))
 	case c.what.Of == ScoreValue:

@@ -155,7 +155,10 @@ func (s *scores) said(all []string, most, y, sum string) string {
 		}
 		text += fmt.Sprintf(" END + CAST(greatest(%d, least(%d, floor(%d * (1 / (%s))))) AS integer)", s.least(), s.Bins-1, s.Bins, sum)
 	case s.Of == ScoreBin:
-		text = fmt.Sprintf("CAST(least(%d, floor(%d * (%s))) AS integer)", ScoreBins-1, ScoreBins, share)
+		text = fmt.Sprintf("CAST(least(%d, floor(%d * (%s))) AS integer)", s.Bins-1, s.Bins, share)
+	case s.Of == ScoreLoss && s.K == 1:
+		there = append(there, y+" BETWEEN 0 AND 1")
+		text = fmt.Sprintf("greatest(0, least(%d, ln(1 + exp(least(greatest(CASE %s WHEN 0 THEN %s ELSE -%s END, -700), 700)))))", MostScoreLoss, y, all[0], all[0])
 	case s.Of == ScoreLoss:
 		there = append(there, fmt.Sprintf("%s BETWEEN 0 AND %d", y, s.K-1))
 		of := "CASE " + y

@@ -25,6 +25,7 @@ const (
 	ScoreLoss     = funcs.ScoreLoss
 	ScoreSure     = funcs.ScoreSure
 	ScoreBins     = funcs.ScoreBins
+	MostScoreBins = funcs.MostScoreBins
 	MostScoreLoss = funcs.MostScoreLoss
 	MostScores    = funcs.MostScores
 )
