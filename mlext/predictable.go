@@ -34,7 +34,7 @@ func (t *Training) Predictable(most int) error {
 	for i := range args {
 		args[i] = fmt.Sprintf("(c%d)", i+1)
 	}
-	scoring, err := m.Scoring(args, "c0")
+	scoring, err := m.Scoring(args, "c0", false)
 	if err != nil {
 		return err
 	}
