@@ -59,7 +59,7 @@ func TestPredictable(t *testing.T) {
 				t.Errorf("%d classes of %d: %v", c.classes, p.width, err)
 			}
 		}
-		scoring, err := m.Scoring([]string{"c1"}, "c2")
+		scoring, err := m.Scoring([]string{"c1"}, "c2", false)
 		if err != nil {
 			t.Fatal(err)
 		}

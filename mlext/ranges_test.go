@@ -54,7 +54,7 @@ func TestRanges(t *testing.T) {
 			if _, err := m.Predict([]string{"c1"}, false); err != nil {
 				t.Errorf("%s: %v", what, err)
 			}
-			if _, err := m.Scoring([]string{"c1"}, "c2"); err != nil {
+			if _, err := m.Scoring([]string{"c1"}, "c2", false); err != nil {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
