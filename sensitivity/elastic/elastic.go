@@ -333,21 +333,19 @@ func (f *Formula) String() string { return f.root.print(f) }
 // At is the bound at a distance, for measured frequencies (in the order of Frequencies; of a key that does not occur 0).
 func (f *Formula) At(values []uint64, k uint64) uint64 { return f.root.at(f, values, k) }
 
-// Smooth is the smooth bound max over k of e^(-beta k) At(k): at least the change that any one unit makes, and its logarithm moves by at most beta with any one unit. It is rounded up, by less than 1e-9 of itself.
+// Smooth is the smooth bound max over k of e^(-beta k) At(k): at least the change that any one unit makes, or 2^64-1, and its logarithm moves by at most beta with any one unit. It is rounded up, by less than 1e-9 of itself.
 //
 // Proof: smoothness: At(k) here <= At(k+1) there (Rows), so e^(-beta k) At(k) here <= e^beta e^(-beta (k+1)) At(k+1) there (Nissim, Raskhodnikova, Smith 2007, Lemma 2.3). How far: for k >= 1 each frequency and
-// each minimum, sum or product of such grows from k to k+1 by at most ((k+1)/k)^degree <= e^(degree/k), which e^-beta outweighs from k = degree/beta on. Where a number leaves 64 bits the bound is +Inf.
+// each minimum, sum or product of such grows from k to k+1 by at most ((k+1)/k)^degree <= e^(degree/k), which e^-beta outweighs from k = degree/beta on. Numbers stay at M = 2^64-1: what is added,
+// multiplied or compared is a whole number, so At is the smaller of M and the bound in exact numbers, and all of the above holds of that too, as x <= y gives min(x, M) <= min(y, M) and x <= r y gives min(x, M) <= r min(y, M) for r >= 1. So nothing may depend on whether some At(k) is cut: with a beta of the analyst's
+// choice one at k and not one at k-1 is, thus one here and none there. Where At(0) is cut, the bound may be too small, but is M, above which there is no edge (Grid.Step).
 func (f *Formula) Smooth(values []uint64, beta float64) float64 {
 	if !(beta > 0) {
 		return math.Inf(1)
 	}
 	best := 0.0
 	for k := 0.0; k <= math.Ceil(float64(f.degree)/beta)+1; k++ {
-		s := f.At(values, uint64(k))
-		if s == math.MaxUint64 {
-			return math.Inf(1)
-		}
-		best = math.Max(best, math.Exp(-beta*k)*float64(s))
+		best = math.Max(best, math.Exp(-beta*k)*float64(f.At(values, uint64(k))))
 	}
 	return best * (1 + 1e-10)
 }

@@ -374,15 +374,8 @@ func TestSmooth(t *testing.T) {
 		}
 		for range 20 {
 			beta := math.Exp(-3 * rng.Float64())
-			var here, there []uint64
-			for _, q := range f.Frequencies {
-				v := uint64(rng.IntN(20))
-				here, there = append(here, v), append(there, v+uint64(rng.IntN(int(q.Table.Rows)+1)))
-			}
-			a, b := f.Smooth(here, beta), f.Smooth(there, beta)
-			if b > a*math.Exp(beta)*(1+1e-9) || a > b*(1+1e-9) {
-				t.Fatalf("%s: %g and %g of neighbours, beta %g", d.Pos, a, b, beta)
-			}
+			here, there := f.neighbours(rng)
+			a := f.smoothAtBoth(t, d.Pos, here, there, beta)
 			for k := range uint64(2000) {
 				if v := math.Exp(-beta*float64(k)) * float64(f.At(here, k)); v > a {
 					t.Fatalf("%s: %g at distance %d, the largest was %g", d.Pos, v, k, a)
