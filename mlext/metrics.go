@@ -3,6 +3,7 @@ package mlext
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -348,11 +349,15 @@ func (s *Scoring) sure(hist [][2]float64, half float64) (out []Fact) {
 
 // Numbers tells the metrics of a regression, from its values and their 95% half-widths, nil where they are exact.
 func (s *Scoring) Numbers(v, errors []float64) []Fact {
+	rows := Fact{"rows", fmt.Sprintf("%.0f", math.Max(0, v[0]))}
+	if !(v[0] > 0) || slices.ContainsFunc(v, math.IsNaN) { // means of nothing are NULL
+		return []Fact{rows}
+	}
 	if errors == nil {
 		errors = make([]float64, len(v))
 	}
 	rmse := math.Sqrt(math.Max(0, v[1]))
-	out := append([]Fact{{"rows", fmt.Sprintf("%.0f", math.Max(0, v[0]))}}, metric("MSE", v[1], errors[1])...)
+	out := append([]Fact{rows}, metric("MSE", v[1], errors[1])...)
 	out = append(out, metric("RMSE", rmse, errors[1]/(2*rmse))...)
 	if variance := v[3] - v[2]*v[2]; variance > 0 {
 		part := v[1] / variance

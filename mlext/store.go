@@ -183,7 +183,12 @@ func (s *Store) decode(r *row) (*Model, error) {
 	}
 	m, err := Decode(text)
 	if err == nil {
-		m.Name = r.Name
+		m.Name = r.Name // it may have got another one since its card was written
+		for i := range m.Card {
+			if m.Card[i].Name == "model" {
+				m.Card[i].Value = r.Name
+			}
+		}
 	}
 	return m, err
 }

@@ -1,0 +1,9 @@
+package convex
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpsql/dpsql/noise"
+)
