@@ -24,6 +24,9 @@ type Store struct {
 	db      database
 	dataset string
 	key     Sealer
+
+	mu   sync.Mutex
+	held map[Name]bool // by Hold
 }
 
 // Stored is a model in the store. Model is there where one was asked for by its name.
@@ -42,7 +45,8 @@ type Head struct{ Kind, Method, Target string }
 type database interface {
 	exec(ctx context.Context, sql string, args ...string) error
 	read(ctx context.Context, sql string, args ...string) ([]string, error)
-	object(body string) string // a model's row as one JSON text, with an expression for its body
+	object(body string) string                                               // a model's row as one JSON text, with an expression for its body
+	lock(ctx context.Context, key int64) (unlock func(), ok bool, err error) // not ok: another session has it
 	close() error
 }
 
@@ -67,7 +71,7 @@ func OpenFile(path, dataset string, key Sealer) (*Store, error) {
 	if err := c.Exec("PRAGMA synchronous = full"); err != nil {
 		return nil, errors.Join(fmt.Errorf("mlext: the models' file %s: %w", path, err), c.Close())
 	}
-	s := &Store{d, dataset, key}
+	s := &Store{db: d, dataset: dataset, key: key, held: map[Name]bool{}}
 	if err := d.exec(context.Background(), strings.ReplaceAll(table, "%s", "models")); err != nil {
 		return nil, errors.Join(fmt.Errorf("mlext: the models' file %s: %w", path, err), c.Close())
 	}
@@ -85,7 +89,7 @@ func OpenServer(url, dataset string, key Sealer) (*Store, error) {
 		schema = named
 	}
 	config.RuntimeParams["search_path"] = "pg_catalog"
-	return &Store{&server{config: config, table: pgx.Identifier{schema, "models"}.Sanitize()}, dataset, key}, nil
+	return &Store{db: &server{config: config, table: pgx.Identifier{schema, "models"}.Sanitize()}, dataset: dataset, key: key, held: map[Name]bool{}}, nil
 }
 
 const table = "CREATE TABLE IF NOT EXISTS %s (dataset text NOT NULL, name text NOT NULL, owner text NOT NULL, readers text NOT NULL, head text NOT NULL, body text NOT NULL, PRIMARY KEY (dataset, owner, name))"
@@ -93,33 +97,29 @@ const table = "CREATE TABLE IF NOT EXISTS %s (dataset text NOT NULL, name text N
 // Close ends it.
 func (s *Store) Close() error { return s.db.close() }
 
-// Free refuses a name that the analyst has given already, before anything is spent.
-func (s *Store) Free(ctx context.Context, name, owner string, replace bool) error {
-	list, err := s.rows(ctx, "", "''", "dataset = $1 AND owner = $2 AND name = $3", s.dataset, owner, name)
-	if err != nil || len(list) == 0 || replace {
-		return err
-	}
-	return sqlerr.New(sqlerr.DuplicateObject, "model %q already exists", name).WithHint("Take another name, or CREATE OR REPLACE DP MODEL %s ...", name)
-}
-
-// Put stores a model, in the place of one of its name.
-func (s *Store) Put(ctx context.Context, owner string, m *Model) error {
+// put stores a model; ok is false where its name is taken, and it is not to replace that.
+func (s *Store) put(ctx context.Context, owner string, m *Model, replace bool) (ok bool, err error) {
 	text, err := m.Encode()
 	if err != nil {
-		return err
+		return false, err
 	}
 	body, err := s.seal(owner, text)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if text, err = json.Marshal(Head{m.Kind, m.Method, m.Target.Name}); err != nil {
-		return err
+		return false, err
 	}
 	head, err := s.seal(owner, text)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return s.db.exec(ctx, "INSERT INTO models AS m (dataset, name, owner, readers, head, body) VALUES ($1, $2, $3, '[]', $4, $5) ON CONFLICT (dataset, owner, name) DO UPDATE SET head = excluded.head, body = excluded.body", s.dataset, m.Name, owner, head, body)
+	conflict := "NOTHING"
+	if replace {
+		conflict = "UPDATE SET head = excluded.head, body = excluded.body"
+	}
+	stored, err := s.db.read(ctx, "INSERT INTO models AS m (dataset, name, owner, readers, head, body) VALUES ($1, $2, $3, '[]', $4, $5) ON CONFLICT (dataset, owner, name) DO "+conflict+" RETURNING name", s.dataset, m.Name, owner, head, body)
+	return len(stored) > 0, err
 }
 
 // CopyTo copies all models, of all data sets, into another store, over those that it has of their names: sealed ones as they are.
@@ -289,9 +289,11 @@ func (s *Store) Rename(ctx context.Context, name Name, to, analyst string) error
 	if err != nil {
 		return err
 	}
-	if err := s.Free(ctx, to, analyst, false); err != nil {
+	release, err := s.Hold(ctx, to, analyst, false)
+	if err != nil {
 		return err
 	}
+	defer release()
 	return s.db.exec(ctx, "UPDATE models SET name = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, m.Name, to)
 }
 

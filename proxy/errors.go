@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -46,13 +47,18 @@ func runError(ctx context.Context, err error) error {
 	if id := sqlerr.ID(err); id != "" && id != sqlerr.ResourceFailure.ID && id != sqlerr.QueryCanceled.ID {
 		return err
 	}
-	if errors.Is(context.Cause(ctx), errShutdown) {
-		return errStopping().WithCause(err)
+	e := sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request")
+	switch {
+	case errors.Is(context.Cause(ctx), errShutdown):
+		e = errStopping()
+	case errors.Is(context.Cause(ctx), errStatementTimeout):
+		e = sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to statement timeout")
 	}
-	if errors.Is(context.Cause(ctx), errStatementTimeout) {
-		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to statement timeout").WithCause(err)
+	var was *sqlerr.Error
+	if errors.As(err, &was) && strings.HasPrefix(was.Hint, sqlerr.StaysSpent) {
+		e = e.WithHint(sqlerr.StaysSpent)
 	}
-	return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
+	return e.WithCause(err)
 }
 
 // sendError writes an ErrorResponse. text is the message's text that the error's position is in.

@@ -215,18 +215,55 @@ func (s *state) admit(d *dataset, stages []Reservation, at time.Time) (*Denied, 
 		return denied, nil
 	}
 	for _, r := range stages {
-		least := math.Inf(1)
-		for _, a := range b.accounts() {
-			if room := part(a.Rooms.Left(a.Spent), d.head.Filter); !a.admits(r.Loss) && room < least {
-				least, denied.Scope, denied.Role, denied.Left = room, a.scope, a.role, a.Left
-			}
-			a.Spent = a.Spent.Plus(r.Loss)
-		}
-		if denied.Scope != "" {
+		if a := b.short(r.Loss); a != nil {
+			denied.Scope, denied.Role, denied.Left = a.scope, a.role, a.Left
 			return denied, nil
 		}
+		b.charge(r.Loss)
 	}
 	return nil, nil
+}
+
+// short is the account with the least room of those that do not hold a charge; nil where all do.
+func (b *Balance) short(charge dp.Loss) (short *scoped) {
+	least := math.Inf(1)
+	for _, a := range b.accounts() {
+		if room := part(a.Rooms.Left(a.Spent), b.Filter); !a.admits(charge) && room < least {
+			least, short = room, &a
+		}
+	}
+	return short
+}
+
+func (b *Balance) charge(loss dp.Loss) {
+	for _, a := range b.accounts() {
+		a.Spent = a.Spent.Plus(loss)
+	}
+}
+
+// After is the balance with one more charge.
+func (b Balance) After(loss dp.Loss) Balance {
+	b.Roles = slices.Clone(b.Roles)
+	b.charge(loss)
+	for _, a := range b.accounts() {
+		if a.Left = a.Rooms.Left(a.Spent); a.Ended {
+			a.Left = budget.Rooms{}
+		}
+	}
+	return b
+}
+
+// Denies is the refusal that a charge would meet; nil if none.
+func (b Balance) Denies(charge dp.Loss) error {
+	d := &Denied{Charge: charge, Balance: b}
+	if a := b.short(charge); b.Dataset.Ended {
+		d.Scope = ScopeLifetime
+	} else if a != nil {
+		d.Scope, d.Role, d.Left = a.scope, a.role, a.Left
+	} else {
+		return nil
+	}
+	return d
 }
 
 // part is how much of a filter rooms are, to compare them: of the side that has more, or of the deltas, if that is less.

@@ -17,7 +17,8 @@ const (
 	StateReserved  = "reserved"  // its statement runs, or its answer is not durable yet
 	StateCommitted = "committed" // answered
 	StateFailed    = "failed"    // its statement ended without an answer
-	StateRecovered = "recovered" // its server died before it ended
+	StateCancelled = "cancelled" // its client left or cancelled it, or its server, which lived, gave it up
+	StateRecovered = "recovered" // its server died before it ended, or was too slow
 )
 
 // OwnCharge is a charge as the analyst who paid it may see it.
@@ -48,7 +49,13 @@ type ownCharges struct {
 	seq     int64      // of the last record that was read
 	dataset string     // of the last opening: whose charges of versions 1 and 2 are
 	by      map[string]*payer
-	open    map[int64]*OwnCharge // reserved, by record
+	open    map[int64]openOwn // reserved, by record
+}
+
+// openOwn is a charge and the process that made it.
+type openOwn struct {
+	*OwnCharge
+	owner string
 }
 
 // payer is one analyst's: charges are the last ownMost, or a few more.
@@ -119,8 +126,9 @@ func (l *book) readOwn(ctx context.Context) (more bool, err error) {
 
 // ownRecord is what is read of a record: it was checked before it was counted.
 type ownRecord struct {
-	Time time.Time `json:"time"`
-	Head *struct {
+	Time  time.Time `json:"time"`
+	Owner string    `json:"owner"`
+	Head  *struct {
 		Dataset string `json:"dataset"`
 	} `json:"head"`
 	Opening *Opening `json:"opening"`
@@ -161,7 +169,13 @@ func (o *ownCharges) add(one row, head *Head) error {
 		}
 		o.end(StateRecovered, r.Opening.Recovered...)
 	case r.Recovery != nil:
-		o.end(StateRecovered, r.Recovery.Reservations...)
+		for _, id := range r.Recovery.Reservations {
+			state := StateRecovered
+			if o.open[id].owner == r.Owner { // closed by the process that made it
+				state = StateCancelled
+			}
+			o.end(state, id)
+		}
 	case r.Commit != nil:
 		o.end(StateCommitted, r.Commit.Reservation)
 	case r.Fail != nil:
@@ -180,15 +194,15 @@ func (o *ownCharges) add(one row, head *Head) error {
 				c.Mechanisms = append(c.Mechanisms, e.Name)
 			}
 		}
-		o.charged(r.Reserve.Analyst, c)
+		o.charged(r.Reserve.Analyst, r.Owner, c)
 	}
 	return nil
 }
 
 // charged adds an analyst's charge.
-func (o *ownCharges) charged(analyst string, c *OwnCharge) {
+func (o *ownCharges) charged(analyst, owner string, c *OwnCharge) {
 	if o.by == nil {
-		o.by, o.open = map[string]*payer{}, map[int64]*OwnCharge{}
+		o.by, o.open = map[string]*payer{}, map[int64]openOwn{}
 	}
 	p := o.by[analyst]
 	if p == nil {
@@ -204,13 +218,13 @@ func (o *ownCharges) charged(analyst string, c *OwnCharge) {
 	if p.charges = append(p.charges, c); len(p.charges) >= 2*ownMost {
 		p.charges = slices.Clone(p.charges[len(p.charges)-ownMost:])
 	}
-	o.open[c.Reservation] = c
+	o.open[c.Reservation] = openOwn{c, owner}
 }
 
 // end closes charges, if they are of this data set.
 func (o *ownCharges) end(state string, records ...int64) {
 	for _, id := range records {
-		if c := o.open[id]; c != nil {
+		if c := o.open[id]; c.OwnCharge != nil {
 			c.State = state
 			delete(o.open, id)
 		}

@@ -51,16 +51,17 @@ func testOwnCharges(t *testing.T) {
 			end(id, l.Commit(ctx, id, Release{Key: Hash{byte(day)}, Payload: []byte("ann's")}))
 			now = now.AddDate(0, 0, 1)
 		}
-		failed, left := ask("ann", 0.03, true), ask("ann", 0.01, false)
+		failed, cancelled, left := ask("ann", 0.03, true), ask("ann", 0.01, false), ask("ann", 0.01, false)
 		end(failed, l.Fail(ctx, failed, "memory"))
+		end(cancelled, l.Abandon(ctx, []int64{cancelled}))
 		ask("bob", 0.01, false)
 		told[i] = must(l.Charges(ctx, "ann"))(t)
-		if got := states(told[i]); !slices.Equal(got, []string{"committed", "committed", "committed", "committed", "failed", "reserved"}) {
+		if got := states(told[i]); !slices.Equal(got, []string{"committed", "committed", "committed", "committed", "failed", "cancelled", "reserved"}) {
 			t.Errorf("states %v", got)
 		}
 		if l.file != nil { // the next owner closes what is open; on a server another does when the lease has ended
 			l = reopen(t, l, path, a, opt)
-			if got := states(must(l.Charges(ctx, "ann"))(t)); got[5] != StateRecovered {
+			if got := states(must(l.Charges(ctx, "ann"))(t)); got[5] != StateCancelled || got[6] != StateRecovered {
 				t.Errorf("after a restart %v", got)
 			}
 		} else {
@@ -79,7 +80,7 @@ func testOwnCharges(t *testing.T) {
 	if !reflect.DeepEqual(told[0], told[1]) {
 		t.Errorf("with others %+v\nalone %+v", told[0], told[1])
 	}
-	own := told[1][:6]
+	own := told[1][:7]
 	var total float64
 	for i, c := range own {
 		if c.Window.Equal(own[max(0, i-1)].Window) {
@@ -108,7 +109,7 @@ func TestOwnChargesAreBounded(t *testing.T) {
 	t.Parallel()
 	var o ownCharges
 	for i := range int64(2*ownMost + 5) {
-		o.charged("ann", &OwnCharge{Reservation: i + 1})
+		o.charged("ann", "", &OwnCharge{Reservation: i + 1})
 		o.end(StateCommitted, i+1)
 	}
 	p := o.by["ann"]

@@ -12,9 +12,11 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/spf13/cobra"
 
 	"github.com/dpsql/dpsql/internal/engine"
@@ -131,6 +133,9 @@ func (q *oneQuestion) wire(ctx context.Context, p *policy.Policy, notice func(st
 		return nil, errors.New("a server runs with this policy: give the analyst's password in PGPASSWORD")
 	}
 	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n.Message) }
+	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler { // Ctrl-C is a cancel, whose error says what became of the charge
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: cancelWait}
+	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, err
@@ -163,10 +168,17 @@ func askWire(ctx context.Context, conn *pgx.Conn, sql string) (*table, error) {
 	return t, nil
 }
 
+// cancelWait is how long a cancelled statement's end is waited for.
+const cancelWait = 10 * time.Second
+
 // shown gives a server's error with its hint.
 func shown(err error) error {
 	var pe *pgconn.PgError
-	if !errors.As(err, &pe) {
+	switch {
+	case errors.As(err, &pe):
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("%w, and the server did not say how it ended; what it had cost by then stays spent", err)
+	default:
 		return err
 	}
 	text := fmt.Sprintf("%s (%s)", pe.Message, pe.Code)

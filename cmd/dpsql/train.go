@@ -18,10 +18,10 @@ func trainCommand() *cobra.Command {
 		Use:   "train --file statements.sql --config policy.yaml",
 		Short: "Run the TRAIN DP MODEL statements of a file as an analyst",
 		Long: `Run the TRAIN DP MODEL statements of a file, in their order, as an analyst. All of them are checked before the first is charged: one that
-would be refused stops the command while nothing is spent. Progress and what was spent go to standard error, each model's card to
+would be refused, for its name or because the budget does not hold it beside those before it, stops the command while nothing is spent. Progress and what was spent go to standard error, each model's card to
 standard output. The first that fails ends the command with exit code 1; the models before it stay.
 
---explain prints what each would take, and spends nothing.
+--explain prints what each would take, and spends nothing; its exit code is 1 too if one would be refused.
 ` + askLong,
 		Example: `  dpsql train --file readmission.sql --config policy.yaml --explain
   PGPASSWORD=... dpsql train --file readmission.sql --config policy.yaml --analyst research
@@ -62,8 +62,13 @@ func (t *trainFile) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	for _, s := range list {
-		card, err := c.ask(ctx, "EXPLAIN "+s.text)
+	var refused error
+	for i, s := range list {
+		explain := "EXPLAIN (TOGETHER) " // each beside the charges of those before it
+		if i == 0 {
+			explain = "EXPLAIN "
+		}
+		card, err := c.ask(ctx, explain+s.text)
 		if err != nil {
 			return t.at(s, err)
 		}
@@ -72,9 +77,14 @@ func (t *trainFile) run(cmd *cobra.Command) (err error) {
 				return err
 			}
 		}
+		for _, row := range card.rows {
+			if row[0] == "refused" {
+				refused = errors.Join(refused, t.at(s, errors.New(row[1])))
+			}
+		}
 	}
-	if t.explain {
-		return nil
+	if t.explain || refused != nil {
+		return refused
 	}
 	for i, s := range list {
 		_, _ = fmt.Fprintf(stderr, "training %d of %d (line %d)\n", i+1, len(list), s.line)
@@ -108,11 +118,16 @@ func (t *trainFile) read(stdin io.Reader) (out []training, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.file, err)
 	}
+	named := map[string]int{}
 	for _, st := range list {
 		before := text[:st.Offset]
 		s := training{text: st.Text, line: 1 + strings.Count(string(before), "\n") + strings.Count(st.Text[:len(st.Text)-len(strings.TrimLeft(st.Text, " \t\r\n"))], "\n")}
-		switch st.Node.(type) {
+		switch n := st.Node.(type) {
 		case *pgsyntax.Train:
+			if line := named[n.Name.Text]; line > 0 && !n.Replace {
+				return nil, t.at(s, fmt.Errorf("model %q is trained in line %d already", n.Name.Text, line))
+			}
+			named[n.Name.Text] = s.line
 		case *pgsyntax.Empty:
 			continue
 		default:

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpsql/dpsql/internal/owner"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // endless is a training of so many steps that only its end from outside ends it.
@@ -98,7 +101,7 @@ func TestTrainStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pe *pgconn.PgError
-	if err := <-ended; !asPgError(err, &pe) || pe.Code != "57014" {
+	if err := <-ended; !asPgError(err, &pe) || pe.Code != "57014" || pe.Hint != sqlerr.StaysSpent {
 		t.Errorf("a cancelled training: %v", err)
 	}
 	t.Logf("cancelled after %v", time.Since(begun))
@@ -108,6 +111,11 @@ func TestTrainStopped(t *testing.T) {
 	}
 	_ = c.Close(context.Background())
 	goesOn("cancelled")
+	charged("the next")
+
+	interrupted(t, s, path)
+	charged("interrupted")
+	goesOn("interrupted")
 	charged("the next")
 
 	c, ended = trainingClient(t, s, "gone")
@@ -125,6 +133,38 @@ func TestTrainStopped(t *testing.T) {
 	s = serveDir(t, path)
 	charged("killed")
 	goesOn("killed")
+}
+
+// interrupted is Ctrl-C in dpsql train beside a server: it says that the price is gone.
+func interrupted(t *testing.T, s *server, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(filepath.Dir(path), "listens.yaml") // the same with the server's address
+	if err := os.WriteFile(path, append(text, "\nlisten: "+s.addr+"\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PGPASSWORD", "demo")
+	cmd := program(t.Context(), "train", "--file", "-", "--config", path)
+	cmd.Stdin = strings.NewReader(fmt.Sprintf(endless, "interrupted"))
+	errs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	for lines := bufio.NewScanner(errs); lines.Scan(); {
+		if fmt.Fprintln(&said, lines.Text()); strings.HasPrefix(lines.Text(), "NOTICE: training interrupted") {
+			_ = cmd.Process.Signal(os.Interrupt)
+		}
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), sqlerr.StaysSpent) || !strings.Contains(said.String(), "57014") {
+		t.Errorf("%v\n%s", err, said.String())
+	}
 }
 
 // TestTrainOddData: nobody, one class, separable classes, a constant column and more columns than rows train by every method like any data, and a rate at which numbers grow beyond all bounds ends as it is documented, charged.

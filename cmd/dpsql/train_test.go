@@ -85,6 +85,16 @@ func TestTrainCommand(t *testing.T) {
 		if said := train(false); !strings.Contains(said, "has no TRAIN") {
 			t.Errorf("%s: %s", where, said)
 		}
+		for bad, want := range map[string]string{
+			strings.ReplaceAll(two, "NAME2", "NAME1"): `line 3: model "` + where + `1" is trained in line 1 already`,
+			strings.Replace(two, "delta = 1e-9) AS SELECT days, days > 5 AS y FROM stays;\n--", "delta = 6e-7) AS SELECT days, days > 5 AS y FROM stays;\n--", 1) +
+				"TRAIN DP MODEL third USING linear_regression TARGET days WITH (epsilon = 1, delta = 4e-7) AS SELECT days FROM stays": "line 5: ",
+		} {
+			write(strings.ReplaceAll(bad, "NAME", where))
+			if said := train(false); !strings.Contains(said, want) {
+				t.Errorf("%s: want %q, said %s", where, want, said)
+			}
+		}
 		if after := spent(); after != before {
 			t.Errorf("%s: what trained nothing was charged:\n%s", where, after)
 		}
@@ -95,6 +105,15 @@ func TestTrainCommand(t *testing.T) {
 		if spent() == before {
 			t.Errorf("%s: trainings are free", where)
 		}
+		before = spent()
+		write(strings.NewReplacer("NAME1", where+"3", "NAME2", where+"1").Replace(two))
+		if said := train(false); !strings.Contains(said, "already exists") || spent() != before { // the second's
+			t.Errorf("%s: %s", where, said)
+		}
+		if said := train(false, "--explain"); !strings.Contains(said, "already exists") {
+			t.Errorf("%s: %s", where, said)
+		}
+		write(strings.ReplaceAll(two, "NAME", where))
 		if said := train(false); !strings.Contains(said, "already exists") { // its name is taken, and nothing was spent
 			t.Errorf("%s: %s", where, said)
 		}

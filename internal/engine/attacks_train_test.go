@@ -137,7 +137,7 @@ func TestAttack35Models(t *testing.T) {
 		if kind != "logistic_regression" {
 			m.Target = mlext.Feature{Name: "n", Lo: 0, Hi: 10, From: 0, To: 10}
 		}
-		if err := e.models.Put(ctx, "ann", m); err != nil {
+		if err := e.models.Keep(ctx, "ann", m, true); err != nil {
 			t.Fatal(err)
 		}
 		function := map[bool]string{true: "dp_predict_proba", false: "dp_predict"}[kind == "logistic_regression"]

@@ -150,9 +150,10 @@ func (a *asked) priceAt(epsilon float64, by measure.Mechanism) (*measure.Plan, e
 // threeDown is x with three digits, rounded down.
 func threeDown(x float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
-	down, err := strconv.ParseFloat(fmt.Sprintf("%.3g", math.Floor(x/unit+1e-9)*unit), 64)
-	if err != nil || down > x {
-		return x
+	for _, units := range []float64{math.Floor(x/unit + 1e-9), math.Ceil(x/unit) - 1} { // the second where x is a little less than what has three digits
+		if down, err := strconv.ParseFloat(fmt.Sprintf("%.3g", units*unit), 64); err == nil && down <= x {
+			return down
+		}
 	}
-	return down
+	return x
 }

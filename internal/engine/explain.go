@@ -18,15 +18,19 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-const explainTakes = "EXPLAIN shows plan, bounds, mechanism, charge and expected error; its options are TARGET_ERROR, EXPECTED_SIZE and FORMAT."
+const explainTakes = "EXPLAIN shows plan, bounds, mechanism, charge and expected error; its options are TARGET_ERROR, EXPECTED_SIZE and FORMAT, of TRAIN also TOGETHER."
 
 // checkExplain takes the options that mean something here; ANALYZE would run the statement.
 func checkExplain(n *pgsyntax.Explain) error {
 	for name, value := range n.Options {
-		off := slices.Contains([]string{"off", "false", "0"}, strings.ToLower(value))
+		off := isOff(value)
 		switch name {
 		case "verbose", "costs", "settings", "summary":
 		case "target_error", "expected_size": // aimed reads them
+		case "together":
+			if _, ok := n.Query.(*pgsyntax.Train); !ok {
+				return sqlerr.New(sqlerr.Unsupported, "EXPLAIN (TOGETHER) is of TRAIN DP MODEL alone").At(int(n.Pos)).WithHint("Leave it out.")
+			}
 		case "format":
 			if !strings.EqualFold(value, "text") && !formatJSON(n) {
 				return sqlerr.New(sqlerr.Unsupported, "EXPLAIN (FORMAT %s) is not supported yet", strings.ToUpper(value)).At(int(n.Pos)).WithHint("Use FORMAT TEXT or FORMAT JSON.")
@@ -41,6 +45,16 @@ func checkExplain(n *pgsyntax.Explain) error {
 		}
 	}
 	return nil
+}
+
+func isOff(value string) bool {
+	return slices.Contains([]string{"off", "false", "0"}, strings.ToLower(value))
+}
+
+// isOn says whether an option was given, and not as off.
+func isOn(n *pgsyntax.Explain, option string) bool {
+	value, given := n.Options[option]
+	return given && !isOff(value)
 }
 
 // runExplain prints plan, bounds, mechanism, charge and expected error; of a release that answers already, or that would be topped up, what it has. It asks no

@@ -74,7 +74,7 @@ func (s *Session) resourceFailed(ctx context.Context, open []*asked, err error) 
 	}
 	if class == "schema" {
 		return sqlerr.New(sqlerr.SchemaChanged, "the database's schema changed while the statement ran").
-			WithHint("What it cost stays spent. Ask again: the statement is then read under the new schema.").WithCause(err)
+			WithHint(sqlerr.StaysSpent + " Ask again: the statement is then read under the new schema.").WithCause(err)
 	}
 	return s.failed(ctx, err)
 }
@@ -100,10 +100,10 @@ func (s *Session) noteFailure(ctx context.Context, open []*asked, class string) 
 // failed is what the client sees of a failure that is not its own mistake.
 func (s *Session) failed(ctx context.Context, err error) error {
 	if clientCanceled(ctx) {
-		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithCause(err)
+		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithHint(sqlerr.StaysSpent).WithCause(err)
 	}
 	return sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").
-		WithHint("What it cost stays spent. If it happens again, ask the owner, whose log has the cause, before you repeat it: the database may be down or too slow for the statement.").WithCause(err)
+		WithHint(sqlerr.StaysSpent + " If it happens again, ask the owner, whose log has the cause, before you repeat it: the database may be down or too slow for the statement.").WithCause(err)
 }
 
 func clientCanceled(ctx context.Context) bool {

@@ -17,7 +17,14 @@ import (
 func (p *Prepared) prepareModel(ctx context.Context, n pgsyntax.Node, explain *pgsyntax.Explain) (err error) {
 	switch n := n.(type) {
 	case *pgsyntax.Train:
-		p.model, err = p.session.prepareTrain(ctx, n, explain != nil)
+		t, err := p.session.prepareTrain(ctx, n, explain != nil)
+		if err != nil {
+			return err
+		}
+		if explain != nil {
+			t.together = isOn(explain, "together")
+		}
+		p.model = t
 	case *pgsyntax.Models:
 		if _, ok := exports[strings.ToLower(n.To.Text)]; n.Verb == "EXPORT" && !ok {
 			return sqlerr.New(sqlerr.InvalidParam, "there is no export as %q", n.To.Text).At(int(n.To.Pos)).WithHint("EXPORT DP MODEL %s AS json, onnx, or onnx_base64.", n.Name.Text)

@@ -103,7 +103,7 @@ func TestONNXArrays(t *testing.T) {
 			target := targets[kind]
 			m := drawnModel(rnd, kind, target, everyFeature(d == backend.Postgres)...)
 			m.Fill = kind == "logistic_regression" || kind == "linear_regression"
-			if err := s.engine.models.Put(t.Context(), "ann", m); err != nil {
+			if err := s.engine.models.Keep(t.Context(), "ann", m, true); err != nil {
 				t.Fatal(err)
 			}
 			list, err := try(s, "EXPORT DP MODEL "+kind+" AS onnx_base64")

@@ -85,7 +85,7 @@ func (g *digits) model(t *testing.T, s *Session, column, typ string) *mlext.Mode
 		}
 		m.Scores = append(m.Scores, mlext.Score{Intercept: r.NormFloat64() / 10, Coefficients: [][]float64{list}})
 	}
-	if err := s.engine.models.Put(context.Background(), "ann", m); err != nil {
+	if err := s.engine.models.Keep(context.Background(), "ann", m, true); err != nil {
 		t.Fatal(err)
 	}
 	return m

@@ -192,7 +192,7 @@ func TestPredictEvery(t *testing.T) {
 				}
 				m := drawnModel(rnd, kind, targets[kind], features...)
 				m.Fill = i%2 == 0
-				if err := s.engine.models.Put(t.Context(), "ann", m); err != nil {
+				if err := s.engine.models.Keep(t.Context(), "ann", m, true); err != nil {
 					t.Fatal(err)
 				}
 				var args []string
@@ -342,7 +342,7 @@ func TestPredictUntyped(t *testing.T) {
 		plain := slices.DeleteFunc(slices.Clone(features), func(f mlext.Feature) bool { return f.Length > 0 })
 		for i, of := range [][]mlext.Feature{features, plain} {
 			m := drawnModel(rnd, "logistic_regression", everyKind()["logistic_regression"], of...)
-			if err := s.engine.models.Put(t.Context(), "ann", m); err != nil {
+			if err := s.engine.models.Keep(t.Context(), "ann", m, true); err != nil {
 				t.Fatal(err)
 			}
 			long := "CASE " + strings.Repeat("WHEN slot > 1000 THEN 0 ", 20) + "ELSE 3.5 END"

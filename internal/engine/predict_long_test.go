@@ -16,7 +16,7 @@ func TestPredictTooLong(t *testing.T) {
 	s := drawnDigits(3, 2).session(t, backend.DuckDB)
 	put := func(m *mlext.Model) {
 		t.Helper()
-		if err := s.engine.models.Put(t.Context(), "ann", m); err != nil {
+		if err := s.engine.models.Keep(t.Context(), "ann", m, true); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/internal/pgmeta"
@@ -31,6 +32,7 @@ type Session struct {
 	values     sqltype.Settings // of literals, and the time zone
 	last       *lastAnswer
 	parameters pgmeta.Parameters // settings that are not dpsql's
+	explained  dp.Loss           // what the trainings that EXPLAIN (TOGETHER) goes on from would be charged
 	progress   func(text string) // tells the client how far a long statement is; nil: nobody wants to hear
 }
 

@@ -47,6 +47,7 @@ type training struct {
 	split     sensitivity.Split
 	key       ledger.Hash
 	explain   bool
+	together  bool // explained beside those explained before
 }
 
 func (t *training) columns() []Column { return facts }
@@ -199,7 +200,7 @@ func (t *training) run(ctx context.Context) (*Answer, error) {
 			if err != nil {
 				return err
 			}
-			t = again
+			again.together, t = t.together, again
 		} else if err := t.price(); err != nil { // the balance may have changed
 			return err
 		}
@@ -225,9 +226,12 @@ func (t *training) runOnce(ctx context.Context, heard *Heard) (*Answer, error) {
 	if err := s.notStopped(); err != nil {
 		return nil, err
 	}
-	if err := t.free(ctx); err != nil {
-		return nil, err
+	spec := t.plan.Spec
+	release, err := s.engine.models.Hold(ctx, spec.Name, s.analyst.Name, spec.Replace)
+	if err != nil {
+		return nil, s.modelsFailed(ctx, err)
 	}
+	defer release()
 	if err := t.train(ctx, heard); err != nil {
 		return nil, err
 	}
@@ -291,17 +295,29 @@ func (t *training) train(ctx context.Context, heard *Heard) error {
 		}
 	}
 	diverged := errors.Is(err, mlext.ErrDiverged) // (3')
-	if err != nil && !diverged {
+	renamed := sqlerr.ID(err) == sqlerr.DuplicateObject.ID && !diverged
+	if err != nil && !diverged && !renamed {
 		defer (&run{Prepared: &Prepared{session: s}}).abandon(ctx, open)
-		return s.resourceFailed(ctx, open, err) // (3)
+		return ended(s.resourceFailed(ctx, open, err)) // (3)
 	}
 	if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), open[0].id, ledger.Release{Key: t.key, Apart: true}); err != nil {
 		return s.ledgerFailed(err)
+	}
+	if renamed { // a function of the names that there are; the model is kept
+		return err
 	}
 	if diverged {
 		return sqlerr.New(sqlerr.InvalidParam, "the training diverged: its parameters are beyond all bounds").WithHint("Take a smaller learning_rate, or fewer steps. What was charged stays charged.")
 	}
 	return nil
+}
+
+// ended gives a training's failure the hint that fits one, whatever the cause was.
+func ended(err error) error {
+	if e := (*sqlerr.Error)(nil); errors.As(err, &e) && e.ID == sqlerr.ResourceFailure.ID {
+		return e.WithHint(sqlerr.StaysSpent+" So ends a training that takes longer than limits.statement_time, which EXPLAIN TRAIN shows, or more memory, disk or rows than it may, and one whose database fails: the owner's log has the cause. Take fewer steps or rows, or ask the owner, before you repeat it: %d such stop you.", ledger.MaxFailures)
+	}
+	return err
 }
 
 // keep stores the model with its card.
@@ -312,7 +328,7 @@ func (t *training) keep(ctx context.Context, m *mlext.Model) error {
 	for _, row := range t.card() {
 		m.Card = append(m.Card, mlext.Fact{Name: fmt.Sprint(row[0]), Value: fmt.Sprint(row[1])})
 	}
-	return t.session.engine.models.Put(context.WithoutCancel(ctx), t.session.analyst.Name, m)
+	return t.session.engine.models.Keep(context.WithoutCancel(ctx), t.session.analyst.Name, m, t.plan.Spec.Replace)
 }
 
 // watch tells of progress, and ends the training when the client does.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/dp"
@@ -64,18 +65,49 @@ func (t *training) reservation() ledger.Reservation {
 	return ledger.Reservation{Payer: t.session.payer(), Statement: t.key, Price: t.plan.Epsilon, Events: ledger.Events{t.event}, Loss: t.loss, Filter: t.filter}
 }
 
-// explained is the card with the other way of charging, and that the name is taken.
+// explained is the card with the other way of charging, how many such trainings are left, and what would refuse it: that the name is taken, or the budget. Together, it is judged beside those that this session has explained before.
 func (t *training) explained(ctx context.Context) ([][]sqltype.Value, error) {
 	rows := t.card()
 	if t.otherwise != "" {
 		rows = append(rows, []sqltype.Value{"charge otherwise", t.otherwise})
 	}
-	var taken *sqlerr.Error
-	switch err := t.free(ctx); {
-	case errors.As(err, &taken) && taken.ID == sqlerr.DuplicateObject.ID:
-		rows = append(rows, []sqltype.Value{"refused", taken.Message + ". " + taken.Hint})
-	case err != nil:
+	refused := func(err error) error {
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || e.ID != sqlerr.DuplicateObject.ID && e.ID != sqlerr.BudgetExhausted.ID && e.ID != sqlerr.LifetimeEnded.ID {
+			return err
+		}
+		text := e.Message + ". "
+		for _, more := range []string{e.Detail, e.Hint} {
+			if more != "" {
+				text += more + " "
+			}
+		}
+		rows = append(rows, []sqltype.Value{"refused", strings.TrimSpace(text)})
+		return nil
+	}
+	s := t.session
+	balance, err := s.balance()
+	if err != nil {
 		return nil, err
+	}
+	if !t.together {
+		s.explained = dp.Loss{}
+	}
+	balance = balance.After(s.explained)
+	s.explained = s.explained.Plus(t.loss)
+	if limit := s.world.policy.Limits.StatementTime; limit > 0 {
+		rows = append(rows, []sqltype.Value{"time limit", fmt.Sprintf("%v (limits.statement_time); a training that takes longer ends charged, without a model", limit)})
+	}
+	rows = append(rows, []sqltype.Value{"left", statements(balance.StatementsLeft(t.loss)) + " such trainings"})
+	if err := t.free(ctx); err != nil {
+		if err := refused(err); err != nil {
+			return nil, err
+		}
+	}
+	if err := balance.Denies(t.loss); err != nil {
+		if err := refused(t.denied(err)); err != nil {
+			return nil, err
+		}
 	}
 	return rows, nil
 }

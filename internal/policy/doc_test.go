@@ -159,7 +159,7 @@ server reads the ledger's records, 2 s for 100,000; other statements go on meanw
 | ''made_at'' | timestamp without time zone | when it was charged, in UTC |
 | ''data_set'' | text | whose budget it is |
 | ''statement'' | text | fingerprint of what was asked, ''release'' in ''dpsql.releases'': equal for equal statements, however they are spelled |
-| ''state'' | text | ''reserved'' (it runs), ''committed'' (answered), ''failed'' (it ended without an answer), ''recovered'' (the server died before it ended). Each is spent |
+| ''state'' | text | ''reserved'' (it runs), ''committed'' (answered), ''failed'' (it ended without an answer), ''cancelled'' (its client cancelled it or left, or its timeout passed; or the server could not keep its answer), ''recovered'' (the server died before it ended). Each is spent: none is given back |
 | ''mechanism'' | text | what was run: ''discrete_laplace'', ''discrete_gaussian'', ''clipped_noise'' (of a bound that was chosen), ''exponential_choice'', ''truncated_geometric_selection'', ''one_of_selections'', ''permute_and_flip'', ''training'' and ''composed_training'' (docs/training.md); of several, all |
 | ''price'' | double precision | the price tag, epsilon |
 | ''pure'', ''renyi'', ''delta'' | double precision | what it cost: the pure epsilon (''Infinity'' with Gaussian noise), the Renyi loss (NULL without an order), the delta |

@@ -70,3 +70,6 @@ func ID(err error) string {
 	}
 	return ""
 }
+
+// StaysSpent begins the hint of whatever ends after its charge.
+const StaysSpent = "What it cost stays spent."

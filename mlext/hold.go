@@ -1,0 +1,124 @@
+package mlext
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+)
+
+// Hold keeps a free name of an analyst's for a training, from before its charge until release: another training of that name, whichever proxy it is asked of, and a RENAME to it
+// are refused. On a server it is a lock of a session of its own, so that nothing of it outlives a proxy that died.
+func (s *Store) Hold(ctx context.Context, name, owner string, replace bool) (release func(), err error) {
+	of := Name{owner, name}
+	s.mu.Lock()
+	held := s.held[of]
+	if !held {
+		s.held[of] = true
+	}
+	s.mu.Unlock()
+	if held {
+		return nil, inTraining(name)
+	}
+	letGo := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.held, of)
+	}
+	unlock, ok, err := s.db.lock(ctx, lockOf(s.dataset, owner, name))
+	switch {
+	case err != nil:
+		letGo()
+		return nil, fmt.Errorf("mlext: the models' store: %w", err)
+	case !ok:
+		letGo()
+		return nil, inTraining(name)
+	}
+	release = func() {
+		unlock()
+		letGo()
+	}
+	if err := s.taken(ctx, name, owner, replace); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// Free refuses a name that the analyst has given already, or trains a model of here.
+func (s *Store) Free(ctx context.Context, name, owner string, replace bool) error {
+	s.mu.Lock()
+	held := s.held[Name{owner, name}]
+	s.mu.Unlock()
+	if held {
+		return inTraining(name)
+	}
+	return s.taken(ctx, name, owner, replace)
+}
+
+func inTraining(name string) error {
+	return sqlerr.New(sqlerr.DuplicateObject, "model %q is being trained already", name).WithHint("Take another name, or wait for the end of that training. Nothing was spent.")
+}
+
+// taken refuses a name that a stored model has.
+func (s *Store) taken(ctx context.Context, name, owner string, replace bool) error {
+	list, err := s.rows(ctx, "", "''", "dataset = $1 AND owner = $2 AND name = $3", s.dataset, owner, name)
+	if err != nil || len(list) == 0 || replace {
+		return err
+	}
+	return sqlerr.New(sqlerr.DuplicateObject, "model %q already exists", name).WithHint("Take another name, or CREATE OR REPLACE DP MODEL %s ...", name)
+}
+
+// Keep stores a trained model. Where its name was taken although it was held (the session that held it was cut off), it overwrites nothing: it is kept by the first free name of m_2, m_3 ..., which is in the error.
+func (s *Store) Keep(ctx context.Context, owner string, m *Model, replace bool) error {
+	name, short := m.Name, strings.ToValidUTF8(m.Name[:min(len(m.Name), mostName)], "")
+	for i := 2; ; i++ {
+		ok, err := s.put(ctx, owner, m, replace)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			m.Name = fmt.Sprintf("%s_%d", short, i)
+			replace = false
+		case m.Name != name:
+			return sqlerr.New(sqlerr.DuplicateObject, "another model %q was stored while this one was trained", name).WithHint("Both are kept, this one as %s. What it cost stays spent.", m.Name)
+		default:
+			return nil
+		}
+	}
+}
+
+// mostName leaves room for a number in PostgreSQL's 63 bytes of a name.
+const mostName = 58
+
+// lockOf is the number of a name's lock.
+func lockOf(dataset, owner, name string) int64 {
+	h := sha256.Sum256(fmt.Appendf(nil, "dpsql model %q %q %q", dataset, owner, name))
+	return int64(binary.BigEndian.Uint64(h[:]))
+}
+
+// lock is always there: one process has the file.
+func (*file) lock(context.Context, int64) (func(), bool, error) { return func() {}, true, nil }
+
+// lock takes one of the database's, held by a connection of its own.
+func (s *server) lock(ctx context.Context, key int64) (unlock func(), ok bool, err error) {
+	c, err := pgx.ConnectConfig(ctx, s.config)
+	if err != nil {
+		return nil, false, err
+	}
+	unlock = func() { _ = c.Close(context.WithoutCancel(ctx)) }                                         // a session's end gives its locks back
+	if _, err = c.Exec(ctx, "SET idle_session_timeout = 0"); err == nil || !errors.Is(err, ctx.Err()) { // older servers know no such limit
+		err = c.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", key).Scan(&ok)
+	}
+	if err != nil || !ok {
+		unlock()
+		return nil, false, err
+	}
+	return unlock, true, nil
+}
