@@ -69,8 +69,24 @@ func (p *Posterior) lambda(most float64) (lambda, shift float64) {
 // mostLambda is one at which a draw can be made, as NewPosterior looks: at larger ones as well, since the loss grows with the leverage.
 const mostLambda = 1e12
 
+// drawn is a draw before it is released, and what it was computed with.
+type drawn struct {
+	theta               []float64
+	most, lambda, gamma float64
+	tolerance, off      float64 // of the gradient, and of its linear term
+	sigma, step         float64 // of what hides both
+}
+
 // Train draws and releases.
 func (p *Posterior) Train(t *data.Table, src *noise.Source, stop func() error) (*Model, error) {
+	d, err := p.draw(t, src, stop)
+	if err != nil {
+		return nil, err
+	}
+	return release(d.theta, src, d.sigma, d.step)
+}
+
+func (p *Posterior) draw(t *data.Table, src *noise.Source, stop func() error) (*drawn, error) {
 	if t.Width() != p.Width || !t.Single() {
 		return nil, errors.New("convex: the table is not as was planned")
 	}
@@ -79,27 +95,23 @@ func (p *Posterior) Train(t *data.Table, src *noise.Source, stop func() error) (
 		return nil, err
 	}
 	lambda, shift := p.lambda(most)
-	gamma := shift / math.Pow(1+math.Sqrt(most/lambda)/2, 2) * (1 - 1e-9)
-	linear, off, err := p.linear(t, src, most, lambda, gamma, stop)
+	d := &drawn{most: most, lambda: lambda, gamma: shift / math.Pow(1+math.Sqrt(most/lambda)/2, 2) * (1 - 1e-9)}
+	linear, off, err := p.linear(t, src, most, lambda, d.gamma, stop)
 	if err != nil {
 		return nil, err
 	}
 	// |theta| is at most that of the minimum and of noise of covariance at most 1/(lambda gamma), and their linear term's at most sqrt((most + lambda)/gamma) of such.
 	width := math.Sqrt(float64(p.Width)) + 12
-	norm := math.Sqrt(most/lambda)/2 + width/math.Sqrt(lambda*gamma)
-	tolerance := math.Max(math.Max(Tolerance, lambda*1e-9), 1.5*rounded(loss.Quadratic(), int(most), lambda, 1.1*norm, width*math.Sqrt((most+lambda)/gamma)))
-	theta, err := (&problem{table: t, loss: loss.Quadratic(), lambda: lambda, linear: linear}).solve(tolerance, stop)
-	if err != nil {
-		return nil, err
-	}
-	sigma, step := cover((tolerance+off)/lambda, math.Sqrt(float64(p.Width)), p.mu, 1.1*norm+tolerance/lambda)
-	return release(theta, src, sigma, step)
+	norm := math.Sqrt(most/lambda)/2 + width/math.Sqrt(lambda*d.gamma)
+	d.off, d.tolerance = off, math.Max(math.Max(Tolerance, lambda*1e-9), 1.5*rounded(loss.Quadratic(), int(most), lambda, 1.1*norm, width*math.Sqrt((most+lambda)/d.gamma)))
+	d.sigma, d.step = cover((d.tolerance+off)/lambda, math.Sqrt(float64(p.Width)), p.mu, 1.1*norm+d.tolerance/lambda)
+	d.theta, err = (&problem{table: t, loss: loss.Quadratic(), lambda: lambda, linear: linear}).solve(d.tolerance, stop)
+	return d, err
 }
 
 // most is the released bound on the number of rows.
 func (p *Posterior) most(t *data.Table, src *noise.Source) (float64, error) {
-	scale := math.Ceil(1 / p.count)
-	l, err := src.RoundedLaplace(uint64(scale))
+	l, err := src.RoundedLaplace(p.countScale())
 	if err != nil {
 		return 0, err
 	}
@@ -107,8 +119,15 @@ func (p *Posterior) most(t *data.Table, src *noise.Source) (float64, error) {
 	if err := l.Add(n); err != nil {
 		return 0, err
 	}
-	// One row more is the neighbour's, one is rounding's; the tail beyond b scales has the probability e^-b/2.
-	return math.Max(1, float64(n[0])+2+math.Ceil(scale*-math.Log(2*p.Delta*countDelta))), nil
+	return p.above(n[0]), nil
+}
+
+// countScale is the scale of the noise on the number of rows.
+func (p *Posterior) countScale() uint64 { return uint64(math.Ceil(1 / p.count)) }
+
+// above is the bound, given the noisy number of rows: one row more is the neighbour's, one is rounding's; the tail beyond b scales has the probability e^-b/2.
+func (p *Posterior) above(noisy int64) float64 {
+	return math.Max(1, float64(noisy)+2+math.Ceil(float64(p.countScale())*-math.Log(2*p.Delta*countDelta)))
 }
 
 // linear is minus the noise in the gradient: X'n/sqrt(gamma) + sqrt(lambda/gamma) z, and a bound on how far it is from that of the normals that were rounded.
