@@ -71,6 +71,9 @@ func (r *reader) model(t *token) (n Node, ok bool, err error) {
 		n, err = r.evaluate(t)
 	case t.is("show") && r.accept("dp", "models"):
 		n = &Models{Pos: Pos(t.pos), Verb: "SHOW"}
+	case t.is("show") && r.words("dp", "model"):
+		at := r.tok(1)
+		return nil, true, sqlerr.New(sqlerr.Syntax, "syntax error at or near \"%s\"", at.raw).At(at.pos).WithHint("SHOW DP MODELS lists them; DESCRIBE DP MODEL m tells of one.")
 	case t.is("describe") && r.accept("dp", "model"):
 		n, err = r.models(t, "DESCRIBE")
 	case t.is("drop") && r.accept("dp", "model"):
@@ -127,22 +130,16 @@ func (r *reader) train(t *token, replace bool) (Node, error) {
 	if r.words("options") && r.tok(1).punct("(") {
 		return n, r.trainOptions(n)
 	}
-	if !r.accept("using") {
-		return nil, r.unexpected()
-	}
-	if n.Model, err = r.word(); err != nil {
-		return nil, err
-	}
-	if r.tok(0).punct("(") {
-		if n.Args, err = r.options(); err != nil {
-			return nil, err
-		}
-	}
 	if err := r.clauses(n); err != nil {
 		return nil, err
 	}
-	if n.Target.Text == "" {
-		t := r.tok(0)
+	if t := r.tok(0); n.Model.Text == "" {
+		if !t.is("as") {
+			return nil, syntaxAt(t)
+		}
+		return nil, sqlerr.New(sqlerr.Syntax, "syntax error at or near \"%s\"", clip(t.raw)).At(t.pos).WithHint("USING names the model before AS, as in USING logistic_regression TARGET y.")
+	}
+	if t := r.tok(0); n.Target.Text == "" {
 		return nil, sqlerr.New(sqlerr.Syntax, "syntax error at or near \"%s\"", clip(t.raw)).At(t.pos).WithHint("TARGET names the column that is learnt, before AS.")
 	}
 	if !r.accept("as") {
@@ -152,10 +149,14 @@ func (r *reader) train(t *token, replace bool) (Node, error) {
 	return n, err
 }
 
-// clauses reads METHOD, TARGET, SPLIT and WITH, in any order.
+// clauses reads USING, METHOD, TARGET, SPLIT and WITH, in any order.
 func (r *reader) clauses(n *Train) (err error) {
 	for err == nil {
 		switch {
+		case n.Model.Text == "" && r.accept("using"):
+			if n.Model, err = r.word(); err == nil && r.tok(0).punct("(") {
+				n.Args, err = r.options()
+			}
 		case n.Method.Text == "" && r.accept("method"):
 			n.Method, err = r.word()
 		case n.Target.Text == "" && r.accept("target"):
@@ -233,8 +234,11 @@ func (r *reader) models(t *token, verb string) (Node, error) {
 	if before == nil {
 		return n, nil
 	}
-	if !r.accept(before...) {
-		return nil, r.unexpected()
+	if t := r.tok(0); !r.accept(before...) {
+		if verb == "EXPORT" {
+			return nil, sqlerr.New(sqlerr.Syntax, "syntax error at or near \"%s\"", clip(t.raw)).At(t.pos).WithHint("Say its form: EXPORT DP MODEL %s AS json, onnx, or onnx_base64.", n.Name.Text)
+		}
+		return nil, syntaxAt(t)
 	}
 	n.To, err = r.word()
 	return n, err
