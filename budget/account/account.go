@@ -181,7 +181,11 @@ func composeFor(least, coarser float64, steps []Step) (*Composition, error) {
 		if i == 1 && same(pairs) {
 			break
 		}
-		c.directions = append(c.directions, onOneGrid(list, counts, gridStep(list, counts, coarser), c.tail/float64(total)))
+		step := gridStep(list, counts, coarser)
+		if !(step > 0) || math.IsInf(step, 1) { // onOneGrid would look for a coarser one for ever
+			return nil, fmt.Errorf("account: no grid of losses is found")
+		}
+		c.directions = append(c.directions, onOneGrid(list, counts, step, c.tail/float64(total)))
 	}
 	return c, nil
 }
