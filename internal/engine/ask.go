@@ -497,21 +497,3 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 	}
 	return r.readApart(ctx, tx, an, a)
 }
-
-// encoded is a release as it is committed.
-func (r *run) encoded(a *asked) (out ledger.Release, err error) {
-	out.Key, out.Family = a.key, r.related(a)
-	if out.Payload, err = release.Encode(a.an, a.release); err != nil {
-		return out, err
-	}
-	if most := min(r.world.policy.Limits.ReleaseBytes, ledger.MaxRelease); int64(len(out.Payload)) > most {
-		return out, fmt.Errorf("a release of %d bytes is over limits.release_bytes, or what a ledger stores beside its records, of %d", len(out.Payload), most)
-	}
-	out.Spool, err = r.spool(a)
-	return out, err
-}
-
-// many says whether some release is on disk.
-func (r *run) many() bool {
-	return slices.ContainsFunc(r.asked, func(a *asked) bool { return a.release != nil && a.release.Many() })
-}

@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -184,4 +186,22 @@ func (r *run) gathered(ctx context.Context, given map[plan.Rel]*eval.Relation, a
 // decoded is a stored release, whose spool is its own.
 func decoded(st *stage, old *ledger.Stored) (*release.Release, error) {
 	return release.DecodeSpooled(st.an, old.Payload, old.Spool)
+}
+
+// encoded is a release as it is committed.
+func (r *run) encoded(a *asked) (out ledger.Release, err error) {
+	out.Key, out.Family = a.key, r.related(a)
+	if out.Payload, err = release.Encode(a.an, a.release); err != nil {
+		return out, err
+	}
+	if most := min(r.world.policy.Limits.ReleaseBytes, ledger.MaxRelease); int64(len(out.Payload)) > most {
+		return out, fmt.Errorf("a release of %d bytes is over limits.release_bytes, or what a ledger stores beside its records, of %d", len(out.Payload), most)
+	}
+	out.Spool, err = r.spool(a)
+	return out, err
+}
+
+// many says whether some release is on disk.
+func (r *run) many() bool {
+	return slices.ContainsFunc(r.asked, func(a *asked) bool { return a.release != nil && a.release.Many() })
 }

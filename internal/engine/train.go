@@ -173,7 +173,7 @@ func (t *training) card() [][]sqltype.Value {
 		rows = append(rows, []sqltype.Value{"split", fmt.Sprintf("%s of the units, by a hash keyed at its training; EVALUATE takes the others", number(p.Spec.Split))})
 	}
 	rows = append(rows, []sqltype.Value{"query", pgsyntax.Print(t.node.Query)})
-	return append(rows, []sqltype.Value{"missing", missing}, []sqltype.Value{"charge", t.charged(t.loss)}, []sqltype.Value{"policy", s8(t.session.world.catalogs.Epoch())})
+	return append(rows, []sqltype.Value{"missing", missing}, []sqltype.Value{"charge", t.charged(t.loss)}, []sqltype.Value{"policy", s8(t.world.catalogs.Epoch())})
 }
 
 func s8(s string) string { return s[:min(len(s), 12)] }

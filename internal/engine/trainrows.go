@@ -16,7 +16,7 @@ var errRows = errors.New("engine: a training's rows are not as was asked")
 
 // within are the limits of what is taken in.
 func (t *training) within() mlext.Limits {
-	l, dir := t.session.world.policy.Limits, t.session.engine.ledger.Scratch()
+	l, dir := t.world.policy.Limits, t.session.engine.ledger.Scratch()
 	return mlext.Limits{Memory: int(l.TrainingMemory), Disk: l.TrainingDisk, File: func() (*os.File, error) { return spool.Scratch(dir) }}
 }
 
@@ -45,6 +45,7 @@ func readRows(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, use func
 	}
 	defer rows.Close()
 	r := newRowReader(st)
+	defer clear(r.steps) // the last row's values
 	for rows.Next() {
 		n, ok := secret.Open(rows.Block()).(*secret.Numbers)
 		if !ok || len(n.Null) != n.Rows*len(want) || len(n.Cells) != n.Rows*r.cells {
