@@ -123,6 +123,13 @@ func (z *analyzer) joinedBody() error {
 	if err := j.order(); err != nil {
 		return err
 	}
+	pairs := 0
+	for i, p := range j.list[1:] {
+		pairs += len(j.equalColumns(p, j.list[:i+1]))
+	}
+	if pairs > mostEqual { // before the formula is made of them
+		return manyJoined(z.out.Agg.Pos)
+	}
 	z.out.Body = &Body{Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}
 	left, err := j.build()
 	if err != nil {
@@ -163,14 +170,15 @@ func (z *analyzer) joinedBody() error {
 	return z.scaled()
 }
 
-// A formula may double with each leaf, and the smooth bound computes it at many distances.
+// A formula may double with each leaf, of which each reads the equalities before it, and the smooth bound computes it at many distances.
 const (
 	mostJoined  = 12
+	mostEqual   = 100  // pairs of columns
 	mostFormula = 5000 // characters
 )
 
 func manyJoined(pos int) error {
-	return sqlerr.New(sqlerr.TooComplex, "too many tables are joined off the privacy unit").At(pos).WithHint("Join fewer tables in one statement, or more of them by unique keys.")
+	return sqlerr.New(sqlerr.TooComplex, "too many tables are joined off the privacy unit, or too many of their columns are equal").At(pos).WithHint("Join fewer tables in one statement, by fewer columns, or more of them by unique keys.")
 }
 
 // joinable refuses what may not stand beside a join off the unit.
