@@ -34,7 +34,7 @@ type Scoring struct {
 	model   *Model
 	of      *family
 	bins    int  // into how many intervals the probability of the second of two classes is cut, or of the said one of several; 0: it is not
-	deviant bool // the loss is told as it deviates from its interval's middle (deviation)
+	deviant bool // the loss is told as it deviates from its interval's middle (plan.ScoreAround)
 }
 
 // Scoring is how the model is evaluated, of public rows with nothing left out.
@@ -105,16 +105,16 @@ func (s *Scoring) classes(features []string, target string, public bool) error {
 	s.Columns = []string{m.Target.index(target), b.String() + " END"}
 	s.Keys, s.Values, s.Names, s.Errors = []string{"v1", "v2"}, []string{unclamped}, []string{"rows"}, []string{"dp_error(count(*))"}
 	if s.of.shares {
-		loss, err := m.scores(plan.Scores{Of: plan.ScoreLoss}, features, m.Target.index(target))
+		lost := plan.Scores{Of: plan.ScoreLoss}
+		if s.deviant = s.of.target == oneOfTwo && !public; s.deviant { // sums of it take little noise: most intervals reach no farther than a twentieth
+			lost.Of = plan.ScoreAround
+		}
+		loss, err := m.scores(lost, features, m.Target.index(target))
 		if err != nil {
 			return err
 		}
 		s.Columns = append(s.Columns, loss)
-		sum := "sum(v3)"
-		if s.deviant = s.of.target == oneOfTwo && !public; s.deviant {
-			sum = "sum(" + deviation("v1", "v2") + ")"
-		}
-		s.Values, s.Names, s.Errors = append(s.Values, sum), append(s.Names, "sum of a group's log-loss"), append(s.Errors, "dp_error("+sum+")")
+		s.Values, s.Names, s.Errors = append(s.Values, "sum(v3)"), append(s.Names, "sum of a group's log-loss"), append(s.Errors, "dp_error(sum(v3))")
 	}
 	return nil
 }
@@ -288,20 +288,6 @@ func lossWithin(y, bin int) (middle, reach float64) {
 	}
 	from, to := at(float64(bin)/bins), at(float64(bin+1)/bins)
 	return (from + to) / 2, math.Abs(to-from) / 2
-}
-
-// deviation writes how far a row's log-loss is from its interval's middle, as a part of how far it may be: a sum of these takes little noise, as most intervals reach no farther than a twentieth.
-func deviation(y, bin string) string {
-	var middles, reaches strings.Builder
-	for c := range 2 {
-		for b := range bins {
-			middle, reach := lossWithin(c, b)
-			fmt.Fprintf(&middles, " WHEN %d THEN %s", c*bins+b, number(middle))
-			fmt.Fprintf(&reaches, " WHEN %d THEN %s", c*bins+b, number(reach))
-		}
-	}
-	at := fmt.Sprintf("CASE %s * %d + %s", y, bins, bin)
-	return fmt.Sprintf("greatest(%s, least(%s, (v3 - (%s%s END)) / (%s%s END)))", number(-1), number(1), at, middles.String(), at, reaches.String())
 }
 
 // surprise is the mean log-loss of two classes.

@@ -35,6 +35,8 @@ const (
 	ScoreCount = "count"
 	ScoreLoss  = "loss"
 	ScoreSure  = "sure"
+	// ScoreAround is of one score how far the log-loss is from the middle of those that an interval of ScoreBins has, as a part of how far it may be: -1 to 1.
+	ScoreAround = "around"
 )
 
 // ScoreBins is into how many intervals ScoreBin cuts where it is not told, MostScoreBins into how many at most; MostScoreLoss is the most that ScoreLoss says.
@@ -94,10 +96,10 @@ func NewScores(text string, args []sqltype.OID) (*Func, error) {
 		return nil, badScores()
 	}
 	n := s.K
-	if s.Of == ScoreLoss {
+	if s.lost() {
 		n++
 	}
-	if s.K <= 0 || s.K > MostScores || len(args) != n+len(s.Arrays) || slices.ContainsFunc(args[:s.K], func(t sqltype.OID) bool { return t != f8 }) || s.Of == ScoreLoss && args[s.K] != i4 {
+	if s.K <= 0 || s.Of == ScoreAround && s.K > 1 || s.K > MostScores || len(args) != n+len(s.Arrays) || slices.ContainsFunc(args[:s.K], func(t sqltype.OID) bool { return t != f8 }) || s.lost() && args[s.K] != i4 {
 		return nil, badScores()
 	}
 	for i, a := range s.Arrays {
@@ -127,6 +129,8 @@ func NewScores(text string, args []sqltype.OID) (*Func, error) {
 			return nil, badScores()
 		}
 		f.Result, hi = i4, decimal.NewFromInt(int64(s.K*s.Bins-1))
+	case ScoreAround:
+		lo = decimal.NewFromInt(-1)
 	case ScoreLoss:
 		hi = decimal.NewFromInt(MostScoreLoss)
 	case ScoreValue, ScoreCount:
@@ -263,6 +267,9 @@ func (s *Scores) least() int { return s.Bins / s.K }
 // mostScore bounds what the other features add to a score.
 const mostScore = 1e290
 
+// lost says that the class is an argument.
+func (s *Scores) lost() bool { return s.Of == ScoreLoss || s.Of == ScoreAround }
+
 func (s *scores) eval(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 	z, rest := make([]float64, s.K), args[1:]
 	for j := range z {
@@ -276,7 +283,7 @@ func (s *scores) eval(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (s
 	}
 	rest = rest[s.K:]
 	y := int64(0)
-	if s.Of == ScoreLoss {
+	if s.lost() {
 		y, rest = rest[0].(int64), rest[1:]
 	}
 	for i := range s.arrays {
@@ -310,7 +317,7 @@ func (s *scores) eval(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (s
 		return int64(best*s.Bins) + int64(math.Max(float64(s.least()), math.Min(float64(s.Bins-1), math.Floor(float64(s.Bins)*(1/sum))))), nil
 	case s.Of == ScoreBin:
 		return int64(math.Min(float64(s.Bins-1), math.Floor(float64(s.Bins)*share))), nil
-	case s.Of == ScoreLoss:
+	case s.lost():
 		if y < 0 || y >= int64(max(2, s.K)) {
 			return nil, nil
 		}
@@ -318,7 +325,14 @@ func (s *scores) eval(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (s
 			if y == 1 {
 				z[0] = -z[0]
 			}
-			return math.Max(0, math.Min(MostScoreLoss, math.Log(1+math.Exp(math.Max(-700, math.Min(700, z[0])))))), nil
+			loss := math.Max(0, math.Min(MostScoreLoss, math.Log(1+math.Exp(math.Max(-700, math.Min(700, z[0]))))))
+			if s.Of == ScoreLoss {
+				return loss, nil
+			}
+			q := 1 / (1 + math.Exp(math.Max(-700, math.Min(700, z[0]))))
+			bin := math.Min(ScoreBins-1, math.Floor(ScoreBins*q))
+			low, high := -math.Log((bin+1)/ScoreBins), math.Min(MostScoreLoss, -math.Log(math.Max(bin, 0.001)/ScoreBins))
+			return math.Max(-1, math.Min(1, (2*loss-high-low)/(high-low))), nil
 		}
 		return math.Max(0, math.Min(MostScoreLoss, math.Log(sum)+z[best]-z[y])), nil
 	case s.Of == ScoreValue:

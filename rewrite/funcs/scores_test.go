@@ -191,14 +191,14 @@ func TestScoresWithoutArrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer duck.Close()
-	for i, of := range []string{ScoreClass, ScoreShare, ScoreBin, ScoreLoss, ScoreSure, ScoreLoss} {
+	for i, of := range []string{ScoreClass, ScoreShare, ScoreBin, ScoreLoss, ScoreSure, ScoreLoss, ScoreAround} {
 		k := 3
-		if of == ScoreBin || i == 5 {
+		if of == ScoreBin || i >= 5 {
 			k = 1
 		}
 		c := scoreCase{Scores{Of: of, K: k, Bins: 10, Arrays: []ScoreArray{{Coefficients: make([][]float64, k)}}}, blob, k}
 		args := []sqltype.OID{f8, f8, f8}[:k]
-		if of == ScoreLoss {
+		if c.what.lost() {
 			args = append(args, i4)
 		}
 		f, err := NewScores(fmt.Sprintf(`{"of": "%s", "k": %d, "bins": 10}`, of, k), args)
@@ -214,7 +214,7 @@ func TestScoresWithoutArrays(t *testing.T) {
 				}
 				printed = append(printed, "CAST("+text+" AS double precision)")
 			}
-			if of == ScoreLoss {
+			if c.what.lost() {
 				printed = append(printed, c.class())
 			}
 			say := func(d Dialect) string {
@@ -235,7 +235,7 @@ func TestScoresWithoutArrays(t *testing.T) {
 				continue
 			}
 			values := append([]sqltype.Value{""}, numbers...)
-			if of == ScoreLoss {
+			if c.what.lost() {
 				values = append(values, c.truth())
 			}
 			want := c.loop(numbers, nil)
@@ -322,6 +322,10 @@ func (c scoreCase) loop(numbers []sqltype.Value, x []float64) float64 {
 		return float64(10*best) + math.Min(9, math.Floor(10/sum))
 	case c.what.Of == ScoreBin:
 		return math.Min(9, math.Floor(10*one))
+	case c.what.Of == ScoreAround:
+		bin := math.Min(19, math.Floor(20*one))
+		from, to := math.Min(7, -math.Log(bin/20)), -math.Log((bin+1)/20)
+		return math.Max(-1, math.Min(1, (math.Min(7, -math.Log(one))-(from+to)/2)/((from-to)/2)))
 	case c.what.Of == ScoreLoss && c.k == 1:
 		return math.Min(7, -math.Log(one))
 	case c.what.Of == ScoreLoss:

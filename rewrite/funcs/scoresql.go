@@ -27,7 +27,7 @@ func (s *scores) postgres(x []string) string {
 		in = append(in, fmt.Sprintf("float8larger(float8smaller(%s, %s), %s) AS b%d", x[j], double(mostScore), double(-mostScore), j+1))
 	}
 	at := s.K
-	if s.Of == ScoreLoss {
+	if s.lost() {
 		in, more, at = append(in, x[at]+" AS y"), []string{"v.y"}, at+1
 	}
 	for i := range s.arrays {
@@ -102,7 +102,7 @@ func (s *scores) duck(x []string) string {
 	at := s.K
 	held := []string{fmt.Sprintf("'b': list_transform([%s], lambda _b: CASE WHEN _b > %s THEN %s WHEN _b < %s THEN %s ELSE _b END)", strings.Join(x[:s.K], ", "), double(mostScore), double(mostScore), double(-mostScore), double(-mostScore))}
 	scored, found := []string{}, []string{"'z': _z.z", "'m': list_max(_z.z)"}
-	if s.Of == ScoreLoss {
+	if s.lost() {
 		at++
 		held, scored, found = append(held, "'y': "+x[s.K]), append(scored, "'y': _n.y"), append(found, "'y': _z.y")
 	}
@@ -156,9 +156,15 @@ func (s *scores) said(all []string, most, y, sum string) string {
 		text += fmt.Sprintf(" END + CAST(greatest(%d, least(%d, floor(%d * (1 / (%s))))) AS integer)", s.least(), s.Bins-1, s.Bins, sum)
 	case s.Of == ScoreBin:
 		text = fmt.Sprintf("CAST(least(%d, floor(%d * (%s))) AS integer)", s.Bins-1, s.Bins, share)
-	case s.Of == ScoreLoss && s.K == 1:
+	case s.lost() && s.K == 1:
 		there = append(there, y+" BETWEEN 0 AND 1")
-		text = fmt.Sprintf("greatest(0, least(%d, ln(1 + exp(least(greatest(CASE %s WHEN 0 THEN %s ELSE -%s END, -700), 700)))))", MostScoreLoss, y, all[0], all[0])
+		exp := fmt.Sprintf("exp(least(greatest(CASE %s WHEN 0 THEN %s ELSE -%s END, -700), 700))", y, all[0], all[0])
+		text = fmt.Sprintf("greatest(0, least(%d, ln(1 + %s)))", MostScoreLoss, exp)
+		if s.Of == ScoreAround {
+			bin := fmt.Sprintf("least(%d, floor(%d / (1 + %s)))", ScoreBins-1, ScoreBins, exp)
+			low, high := fmt.Sprintf("ln(%d / (%s + 1))", ScoreBins, bin), fmt.Sprintf("least(%d, ln(%d / greatest(%s, 0.001)))", MostScoreLoss, ScoreBins, bin)
+			text = fmt.Sprintf("greatest(-1, least(1, (2 * %s - %s - %s) / (%s - %s)))", text, high, low, high, low)
+		}
 	case s.Of == ScoreLoss:
 		there = append(there, fmt.Sprintf("%s BETWEEN 0 AND %d", y, s.K-1))
 		of := "CASE " + y

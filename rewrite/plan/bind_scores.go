@@ -24,6 +24,7 @@ const (
 	ScoreCount    = funcs.ScoreCount
 	ScoreLoss     = funcs.ScoreLoss
 	ScoreSure     = funcs.ScoreSure
+	ScoreAround   = funcs.ScoreAround
 	ScoreBins     = funcs.ScoreBins
 	MostScoreBins = funcs.MostScoreBins
 	MostScoreLoss = funcs.MostScoreLoss
