@@ -215,6 +215,7 @@ func (s joinedSite) lackingUnits(st *sqlgen.Statement, units []int64) *sqlgen.St
 // TestJoinedNeighbours: over real data, units with most rows go one after the other. Each changes the totals of a measure, in sum over groups, by at most the formula at the frequencies of either database, and of the first one at that distance, times the largest integer of a row; and the logarithm of the smooth bound by at most beta.
 // Each on one backend, and with DPSQL_LONG on both; then TPC-H too, on PostgreSQL.
 func TestJoinedNeighbours(t *testing.T) {
+	InOneThread(t)
 	for _, site := range joinedSites {
 		for _, d := range dialects {
 			if site.name == "tpch" && (d == backend.DuckDB || os.Getenv("DPSQL_LONG") == "") {

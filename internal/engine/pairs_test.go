@@ -253,6 +253,7 @@ func shopGraphs(t testing.TB, b backend.Backend, st *sqlgen.Statement) map[strin
 
 // TestPairsOfNeighbours: without all rows of one unit of either kind, each group's flow at each cap is less by 0 to that cap, in at most as many groups as are claimed, and the scores that caps are chosen by move within their ends. What is not claimed is found.
 func TestPairsOfNeighbours(t *testing.T) {
+	InOneThread(t)
 	for _, d := range dialects {
 		s := shopSession(t, allShop, d)
 		moved, flowed := 0, 0
