@@ -11,13 +11,15 @@ import (
 // Feature is a column of a training as the policy declares it. A number is read as a whole number n of steps, From <= n <= To, and is Lo at From and Hi at
 // To; a category as the index of one of Levels.
 type Feature struct {
-	Name     string
-	Levels   []string // nil: a number
-	Boolean  bool     // Levels are false and true
-	Lo, Hi   float64
-	From, To int64
-	Type     string // PostgreSQL's, for predictions
-	Length   int    `json:",omitempty"` // of an array of numbers, each as above; 0: no array
+	Name    string   `json:"name"`
+	Levels  []string `json:"levels,omitempty"`  // nil: a number
+	Boolean bool     `json:"boolean,omitempty"` // Levels are false and true
+	Lo      float64  `json:"lo"`
+	Hi      float64  `json:"hi"`
+	From    int64    `json:"from"`
+	To      int64    `json:"to"`
+	Type    string   `json:"type"`             // PostgreSQL's, for predictions
+	Length  int      `json:"length,omitempty"` // of an array of numbers, each as above; 0: no array
 }
 
 // suits refuses targets that a model has no loss for.

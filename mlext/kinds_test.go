@@ -1,7 +1,10 @@
 package mlext
 
 import (
+	"bytes"
 	"encoding/json"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -115,5 +118,27 @@ func TestOldModels(t *testing.T) {
 		if _, err := Decode(text); sqlerr.ID(err) != sqlerr.Unsupported.ID {
 			t.Errorf("a newer model: %v", err)
 		}
+	}
+}
+
+// goKeys are the keys of features and facts as models were stored before they had names of their own.
+var goKeys = strings.NewReplacer(`"name"`, `"Name"`, `"value"`, `"Value"`, `"levels"`, `"Levels"`, `"boolean"`, `"Boolean"`, `"lo"`, `"Lo"`, `"hi"`, `"Hi"`, `"from"`, `"From"`, `"to"`, `"To"`, `"type"`, `"Type"`, `"length"`, `"Length"`)
+
+// TestExportedKeys: what is exported has keys in lower case alone, and a model stored under Go's names is read as the same one.
+func TestExportedKeys(t *testing.T) {
+	m, _ := released(t, "softmax_regression")
+	text, err := m.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if upper := regexp.MustCompile(`"[a-z_]*[A-Z]\w*":`).FindAll(text, -1); upper != nil {
+		t.Errorf("keys: %s", upper)
+	}
+	old, err := Decode([]byte(goKeys.Replace(string(text))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := old.Export(); err != nil || !bytes.Equal(again, text) {
+		t.Errorf("%v\n%s\n%s", err, text, again)
 	}
 }

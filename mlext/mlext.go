@@ -212,7 +212,10 @@ func familyOf(name string) *family {
 }
 
 // Fact is a line of a model card.
-type Fact struct{ Name, Value string }
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
 
 // Training is what will be run, from public numbers alone.
 type Training struct {
