@@ -103,6 +103,14 @@ type Source struct {
 	Complete bool
 }
 
+// Units are the kinds of units whose rows the statement is over.
+func (a *Analysis) Units() dp.Units {
+	if a.Pairs != nil {
+		return a.Pairs.Units[:]
+	}
+	return dp.Units{a.Unit}
+}
+
 // UnitsApart says that the units beyond the edges of automatic bounds are counted in parts of their own: where a unit may be in several groups, where
 // groups are unknown, since bounds are chosen before any of them is looked at, and where it is norms that are compared. Else each unit has one partial, and those are counted.
 func (a *Analysis) UnitsApart() bool { return a.Limit.PerUnit > 1 || !a.Groups.Public || a.Limit.L2 }

@@ -80,7 +80,8 @@ func (s *Session) lessOf(usual measure.Ask, measured, cut *sensitivity.Analysis)
 		return cut, nil //nolint:nilerr // there is no other
 	}
 	ways := fmt.Sprintf("by the expected error, at price %s: declared frequencies (truncate) %s", number(usual.Epsilon), number(1.96*math.Sqrt(declared)))
-	at, ok, err := expectedEdge(measured, q, s.world.policy.Population)
+	people := s.world.policy.Population.Of(measured.Unit)
+	at, ok, err := expectedEdge(measured, q, people)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (s *Session) lessOf(usual measure.Ask, measured, cut *sensitivity.Analysis)
 	if err != nil {
 		return nil, err
 	}
-	ways += fmt.Sprintf("; measured ones (elastic) about %s, were the rows of %d people spread evenly over the values", number(1.96*math.Sqrt(guess)), s.world.policy.Population)
+	ways += fmt.Sprintf("; measured ones (elastic) about %s, were the rows of %d people spread evenly over the values", number(1.96*math.Sqrt(guess)), people)
 	cut.Joined.Why, measured.Joined.Why = ways, ways
 	if guess < declared {
 		return measured, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -256,10 +257,14 @@ func (r *Rehearsal) key(p *Prepared, st *stage, keys []ledger.Hash, made map[led
 }
 
 // declaredRows is the size of a group as the policy declares it: the population, spread evenly over public groups; the assumed one where it
-// says nothing. It only tells how exact an average would be.
+// says nothing. Of rows of two people it is that of the kind with more, as if each had one. It only tells how exact an average would be.
 func (s *Session) declaredRows(a *sensitivity.Analysis) float64 {
-	rows := float64(s.world.policy.Units())
-	if s.world.policy.Population > 0 && a.Groups.Public && a.Groups.Count > 1 {
+	declared := s.world.policy.Population.MostOf(a.Units())
+	rows := float64(declared)
+	if declared == 0 {
+		rows = policy.AssumedPopulation
+	}
+	if declared > 0 && a.Groups.Public && a.Groups.Count > 1 {
 		rows /= float64(a.Groups.Count)
 	}
 	return max(1, rows)

@@ -307,7 +307,7 @@ func query(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, args []sqlt
 // asks is what the session's settings ask for.
 func (s *Session) asks() measure.Ask {
 	return measure.Ask{Filter: s.filter, Epsilon: s.now.epsilon, Least: s.leastEpsilon(), QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
-		Population: int64(min(s.world.policy.Units(), 1<<40))}
+		Population: int64(min(s.world.policy.Units(), 1<<40)), Kinds: s.world.policy.EachUnits()}
 }
 
 // noRows is the answer that a statement without measures needs.

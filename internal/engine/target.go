@@ -272,7 +272,7 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 	}
 	from := "as dpsql.expected_size says"
 	rows := float64(size)
-	if size == 0 && p.world.policy.Population > 0 && st.an.Groups.Public && !filtered(st.an) {
+	if size == 0 && p.world.policy.Population.MostOf(st.an.Units()) > 0 && st.an.Groups.Public && !filtered(st.an) {
 		rows, from = p.session.declaredRows(st.an), "as the policy's population says, spread evenly over the groups"
 	}
 	sized := slices.ContainsFunc(named, func(n namedAggregate) bool { return t.sized(st.an.Formulas[n.formula]) })

@@ -79,7 +79,7 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 			}
 		}
 	}
-	if t.plan, err = s.planned(ctx, spec, features, target, rows); err != nil {
+	if t.plan, err = s.planned(ctx, spec, features, target, rows, t.analysis.Unit); err != nil {
 		return nil, err
 	}
 	if err := s.maySpend(t.plan.Epsilon); err != nil { // of a noise multiplier it is known now
@@ -115,7 +115,7 @@ func (s *Session) mayAsk(what string, epsilon float64) *sqlerr.Error {
 }
 
 // planned calibrates a training, which may take seconds: in a turn of the analyst's, and abandoned when the client cancels.
-func (s *Session) planned(ctx context.Context, spec *mlext.Spec, features []mlext.Feature, target mlext.Feature, rows int) (*mlext.Training, error) {
+func (s *Session) planned(ctx context.Context, spec *mlext.Spec, features []mlext.Feature, target mlext.Feature, rows int, of dp.Unit) (*mlext.Training, error) {
 	done, err := s.turn(ctx)
 	if err != nil {
 		return nil, s.uncharged(ctx, err)
@@ -126,7 +126,7 @@ func (s *Session) planned(ctx context.Context, spec *mlext.Spec, features []mlex
 	}
 	made := make(chan result, 1)
 	spec.Until = ctx.Err // else a calibration that nobody waits for goes on
-	population := float64(s.world.policy.Population)
+	population := float64(s.world.policy.Population.Of(of))
 	if spec.Split > 0 {
 		population *= spec.Split
 	}

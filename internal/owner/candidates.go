@@ -97,7 +97,10 @@ func (t *table) looksLikeKey(column string) bool {
 }
 
 // reach counts the tables that lead to t, along any number of foreign keys.
-func (s *schema) reach(t *table) int {
+func (s *schema) reach(t *table) int { return len(s.leading(t)) - 1 }
+
+// leading are those tables, and t.
+func (s *schema) leading(t *table) map[*table]bool {
 	seen := map[*table]bool{t: true}
 	for grown := true; grown; {
 		grown = false
@@ -110,7 +113,27 @@ func (s *schema) reach(t *table) int {
 			}
 		}
 	}
-	return len(seen) - 1
+	return seen
+}
+
+// beside are the other candidates that look like people to whom rows of private tables lead too, with those tables: rows of two people.
+func (s *schema) beside(candidates []Candidate) (out []Candidate, rows [][]*table) {
+	for _, c := range candidates {
+		other := s.find(c.Schema, c.Table)
+		if !c.People || other == s.root || other.path != nil {
+			continue
+		}
+		leading, both := s.leading(other), []*table(nil)
+		for _, t := range s.tables {
+			if t.path != nil && leading[t] {
+				both = append(both, t)
+			}
+		}
+		if len(both) > 0 {
+			out, rows = append(out, c), append(rows, both)
+		}
+	}
+	return out, rows
 }
 
 // nameScore looks at the last word first: a customer_order is an order.

@@ -92,7 +92,34 @@ func (w *writer) head(opt InitOptions, candidates []Candidate) {
 	}
 	w.add("backend: {" + opt.Backend + ": " + scalar(place) + "}" + note)
 	w.unit(opt, candidates)
-	w.add("# population: 100000  # about how many people the data is of, as the public may know it; budget.delta is held against it", "")
+	w.add("# population: 100000  # about how many people the data is of, as the public may know it; budget.delta is held against it")
+	w.units(candidates)
+	w.add("")
+}
+
+// units says when the policy wants kinds of people in place of one. The choice is never made here: with units what is told of rows of two people is less.
+func (w *writer) units(candidates []Candidate) {
+	s := w.s
+	if s.root == nil {
+		return
+	}
+	others, rows := s.beside(candidates)
+	if len(others) == 0 {
+		return
+	}
+	var names []string
+	for _, t := range rows[0][:min(len(rows[0]), 3)] {
+		names = append(names, inComment(s.spell(t)))
+	}
+	if more := len(rows[0]) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	c := others[0]
+	root, other := inComment(s.spell(s.root)), inComment(s.spell(s.find(c.Schema, c.Table)))
+	w.add(fmt.Sprintf("# Rows of %s lead to %s and to %s. If both are people to hide, write in place of unit, with the numbers of each:", strings.Join(names, ", "), root, other),
+		fmt.Sprintf("#   units: [%s, %s]", inComment(s.unitName()), inComment(c.Name)),
+		fmt.Sprintf("#   population: {%s: 100000, %s: 1000}", root, other),
+		fmt.Sprintf("# list %s below with its columns, and give those tables the way to it as also_unit: column -> %s", other, inComment(c.Name)))
 }
 
 func (w *writer) unit(opt InitOptions, candidates []Candidate) {

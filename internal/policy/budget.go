@@ -56,15 +56,15 @@ func (f *file) budget(n ast.Node) {
 	}
 }
 
-// deltaOfPeople refuses a tenth of one over the declared population, and more: with that chance a person could be published whole, and with one over it nothing is promised.
+// deltaOfPeople refuses a tenth of one over the declared population (of several kinds the largest), and more: with that chance a person could be published whole, and with one over it nothing is promised.
 func (f *file) deltaOfPeople(where position, what string, delta float64) {
-	n := f.p.Population
+	n, of := f.p.most()
 	if n == 0 || decimal.NewFromFloat(delta).Mul(decimal.NewFromUint64(n)).LessThan(decimal.New(1, -1)) { // as they are written
 		return
 	}
 	tens := decimal.NewFromUint64(10 * n)
 	below := decimal.NewFromInt(1).DivRound(tens, 30).Truncate(int32(tens.NumDigits()))
-	f.add(where, "%s %g is a tenth of 1/population (%d people) or more: it would allow to publish one of them whole", what, delta, n).
+	f.add(where, "%s %g is a tenth of 1/population (%d %s) or more: it would allow to publish one of them whole", what, delta, n, of).
 		hint("less than %g", below.InexactFloat64())
 }
 

@@ -68,7 +68,7 @@ func (c *Catalogs) Epoch() string { return c.epoch }
 func (c *Catalogs) hash() string {
 	h := sha256.New()
 	q := c.policy.Query
-	_, _ = fmt.Fprintf(h, "dpsql epoch 2 %q %q %d %d %d %s\n", c.policy.Dataset, c.policy.Unit, c.policy.Population, q.MaxGroups, q.MaxPublicGroups, q.Bounding)
+	_, _ = fmt.Fprintf(h, "dpsql epoch 2 %q %q %s %d %d %s\n", c.policy.Dataset, c.policy.Unit, c.policy.Population, q.MaxGroups, q.MaxPublicGroups, q.Bounding)
 	tables := slices.SortedFunc(func(yield func(*plan.Table) bool) {
 		for _, d := range c.order {
 			if !yield(c.tables[d]) {

@@ -81,7 +81,7 @@ averages and statistics, it has to be known how large a group is, and private ro
 
 1. An earlier release of the same statement: the group where a count or sum is largest, an average where its count is; what is asked is then a top-up of that release. Without one, what is computed from a release of another question tells it in the same way, and its chosen bounds; what is asked is then a new release.
 2. ''dpsql.expected_size''; a sum is expected to be that many times the middle of its range, an average to be the middle.
-3. The policy's ''population'', spread evenly over public groups, where nothing is filtered.
+3. The policy's ''population'', spread evenly over public groups, where nothing is filtered; of people of several kinds that of the kind whose rows they are.
 
 Each output column that is an aggregate itself has the target; what is computed from aggregates has none. Each release of a statement (a grouping set, a subquery) has its own least price, and their sum is at most ''max_query_epsilon''.
 Where such a size is not known, the statement is refused (PV019), as are order statistics, whose error depends on where the values are, releases without a column of their own (what a condition compares with), and bounds that are still to be chosen: ask those once at a small price first.

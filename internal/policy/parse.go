@@ -47,14 +47,15 @@ func parse(name string, text []byte, lookup func(string) (string, bool)) (*Polic
 // file is one parse. Sections that refer to others are read after them, whatever their order in the file.
 type file struct {
 	reader
-	p         *Policy
-	later     []func()
-	epsilonAt position
-	deltaAt   position
+	p            *Policy
+	later        []func()
+	epsilonAt    position
+	deltaAt      position
+	populationAt position
 }
 
 func (f *file) policy(body ast.Node) {
-	var budget, query, analysts, unit, units, tables, ledger, roles, listen ast.Node
+	var population, budget, query, analysts, unit, units, tables, ledger, roles, listen ast.Node
 	keep := func(to *ast.Node) func(ast.Node) { return func(n ast.Node) { *to = n } }
 	p := f.p
 	p.Cache = Cache{TTL: defaultTTL, Scope: "data_set"}
@@ -62,11 +63,7 @@ func (f *file) policy(body ast.Node) {
 	f.fields(body, "the policy", []field{
 		{name: "dataset", required: true, read: f.dataset},
 		{name: "people", read: f.people},
-		{name: "population", read: func(n ast.Node) {
-			if x, _, ok := f.count(n, "population", maxPopulation); ok {
-				p.Population = uint64(x)
-			}
-		}},
+		{name: "population", read: keep(&population)},
 		{name: "backend", required: true, read: f.backend},
 		{name: "unit", read: keep(&unit)},
 		{name: "units", read: keep(&units)},
@@ -122,7 +119,11 @@ func (f *file) policy(body ast.Node) {
 	if tables != nil {
 		f.tables(tables)
 	}
+	before := len(f.list)
 	f.unitKinds(body, unit, units)
+	if population != nil {
+		f.population(population, len(f.list) == before)
+	}
 	for _, resolve := range f.later {
 		resolve()
 	}

@@ -13,26 +13,14 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 )
 
-// AssumedPopulation is about how many units there are where the owner does not say. A small number: with a larger one few people's bounds would be
-// chosen with too little of the price, or not found at all; with a smaller one the bounds of many cost some more than they need.
-const AssumedPopulation = 1000
-
-// Units is about how many units there are, a public fact.
-func (p *Policy) Units() uint64 {
-	if p.Population == 0 {
-		return AssumedPopulation
-	}
-	return p.Population
-}
-
 // Policy is a policy file as it was read: defaults filled in, names resolved within the file, not yet checked against a
 // database. Numbers mean the float64 nearest to what is written. Relative paths are relative to the file's folder.
 type Policy struct {
 	Name    string // the file, for messages
 	Dataset string // also the database name that clients connect to
 	People  string // policies over the same people share one ledger and lifetime; = Dataset by default
-	// Population is the declared number of units, a public fact; 0 where the owner says none: then Units assumes one.
-	Population uint64
+	// Population is the declared number of units; where the owner says none, Units assumes one.
+	Population Populations
 	Backend    Backend
 
 	Unit       dp.Unit    // "patients.patient_id", as written; of several kinds all of them, for messages

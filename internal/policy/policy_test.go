@@ -122,6 +122,9 @@ func describe(p *Policy) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s, unit %s, backend %+v\n", p.Dataset, p.People, p.Unit, p.Backend)
 	fmt.Fprintf(&b, "budget %+v\nquery %+v\n", p.Budget, p.Query)
+	if p.Population.each != nil {
+		fmt.Fprintf(&b, "population %v\n", p.Population.each)
+	}
 	fmt.Fprintf(&b, "ledger %+v cache %+v listen %s timeout %s\n", p.Ledger, p.Cache, p.Listen, p.Limits.StatementTime)
 	if p.TLS != nil && p.TLS.ClientCA != "" {
 		fmt.Fprintf(&b, "clients' certificates %+v, by password %t, TLS only %t\n", *p.TLS, p.TLS.ByPassword(), p.RequireTLS())

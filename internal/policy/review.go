@@ -90,19 +90,24 @@ func (w *warnings) file(f *file) {
 	for _, at := range f.bare {
 		w.add(at.position, "%s is written without quotes: other YAML readers take it for true or false", at.text).hint(`write "%s"`, at.text)
 	}
-	if total, n := f.p.Budget.allDelta(), f.p.Population; n > 0 && total > f.p.Budget.Delta && total > 0.1/float64(n) { // that of one window is refused
-		w.add(f.deltaAt, "budget.delta %g is %g in all windows of the lifetime, more than a tenth of 1/population (%d people)", f.p.Budget.Delta, total, n).
+	n, of := f.p.most()
+	if total := f.p.Budget.allDelta(); n > 0 && total > f.p.Budget.Delta && total > 0.1/float64(n) { // that of one window is refused
+		w.add(f.deltaAt, "budget.delta %g is %g in all windows of the lifetime, more than a tenth of 1/population (%d %s)", f.p.Budget.Delta, total, n, of).
 			hint("with 1/n in all, publishing one whole person would keep the promise: a smaller delta, or a smaller lifetime")
 	} else if n == 0 && f.p.Budget.Delta > 1e-5 {
 		w.add(f.deltaAt, "budget.delta %g is large, and no population is declared to compare it with", f.p.Budget.Delta).hint("say population: how many people there are, about")
 	}
-	if i := slices.IndexFunc(f.p.tables, (*tableDecl).automatic); f.p.Population == 0 && (i >= 0 || f.p.Query.MaxGroups == 0) {
+	if i := slices.IndexFunc(f.p.tables, (*tableDecl).automatic); n == 0 && (i >= 0 || f.p.Query.MaxGroups == 0) {
 		where := f.p.unitColumn.position
 		if i >= 0 {
 			where = f.p.tables[i].at
 		}
 		w.add(where, "bounds are automatic and no population is declared: they are chosen as for %d people", AssumedPopulation).
-			hint("population: how many people there are, about; of more people bounds take less of the price, of fewer they are found more surely")
+			hint("%s: how many people there are, about; of more people bounds take less of the price, of fewer they are found more surely", f.p.populationSays())
+	}
+	if len(f.p.kinds) > 1 && n > 0 && f.p.Population.each == nil {
+		w.add(f.populationAt, "population is one number for %d kinds of units: it is taken for each kind's, and a delta is held against it alone", len(f.p.kinds)).
+			hint("%s; one number must be that of the kind with fewest people, else what is told of rows of two people is mostly cut off", f.p.populationSays())
 	}
 	for _, t := range f.p.tables {
 		w.maxRows(t)

@@ -66,7 +66,7 @@ tables:
     columns: {l_partkey: {}, l_suppkey: {}}
   nation: {public: true}
 `
-	bothPolicy = `population: 10000
+	bothPolicy = `population: {customer: 150000, supplier: 10000}
 units: [customer.c_custkey, supplier.s_suppkey]
 tables:
   customer: {columns: {c_custkey: {}, c_nationkey: {}}}

@@ -46,7 +46,7 @@ func weigh(a *sensitivity.Analysis, ask Ask) weights {
 			w.selection = parts * whole / 2
 		}
 	}
-	w.take = uint64(math.Round(whole * Share(a, ask.Epsilon/float64(max(1, parts)), ask.Population)))
+	w.take = uint64(math.Round(whole * Share(a, ask.Epsilon/float64(max(1, parts)), ask.population(a))))
 	if a.Joined != nil {
 		w.take = whole * scaleShare
 	}
@@ -161,7 +161,7 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 		return dp.Choice{}, tooMuch(errors.New("measure: no edge's noise can be drawn"))
 	}
 	if c == a.Limit.Cap {
-		usable = min(usable, visible(p, ask.Population))
+		usable = min(usable, visible(p, ask.population(a)))
 	}
 	scale, err := ask.Filter.ChoiceScale(l)
 	if err != nil {
@@ -171,7 +171,7 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 	if c == a.Limit.Cap {
 		others++ // each group's noise grows with the cap
 	}
-	most := float64(max(1, ask.Population)) / folds(a, c) // what an e-fold may cost if all of them cost everyone
+	most := float64(max(1, ask.population(a))) / folds(a, c) // what an e-fold may cost if all of them cost everyone
 	more := slopeOfGroups * others * perStep
 	if a.Pairs != nil { // a score is the flow in one group that a cap cuts, in the mean over a unit's groups, a unit's part being flowUnit
 		more, most = flowUnit*more/float64(a.Limit.PerUnit), flowUnit*most

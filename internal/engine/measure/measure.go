@@ -26,11 +26,26 @@ const (
 // Ask is what a statement may cost and how.
 type Ask struct {
 	Filter     *budget.Filter
-	Epsilon    float64   // the price tag
-	Least      float64   // the least that a statement may cost
-	QueryDelta float64   // delta of one selecting statement
-	Mechanism  Mechanism // Auto, Laplace, Gaussian
-	Population int64     // about how many units there are, as the policy says or assumes
+	Epsilon    float64            // the price tag
+	Least      float64            // the least that a statement may cost
+	QueryDelta float64            // delta of one selecting statement
+	Mechanism  Mechanism          // Auto, Laplace, Gaussian
+	Population int64              // about how many units there are, as the policy says or assumes
+	Kinds      map[dp.Unit]uint64 // the same of each kind of units, where the policy says it of each
+}
+
+// population is about how many units a statement's rows belong to: of two kinds the lesser number. A flow between them is at most a cap times either kind's number, so that no score of a cap (flow.Scores) is much larger than the lesser one.
+func (ask Ask) population(a *sensitivity.Analysis) int64 {
+	least := uint64(0)
+	for _, u := range a.Units() {
+		if n := ask.Kinds[u]; n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	if least == 0 {
+		return ask.Population
+	}
+	return int64(min(least, 1<<40)) //nolint:gosec // not above 2^40
 }
 
 // Of is the part of one of so many stages of a statement: they share the price, and the delta of selecting groups, alike.
