@@ -106,7 +106,7 @@ func (p *part) column(name string) plan.ColID {
 //	(J3) Between leaves there are inner joins alone, and each leaf after the first has a column that equals one of a leaf before it, in every row. Every row of the body is one row of each leaf, for which all equalities of the elastic tree hold; what else is asked of it (conditions, computed columns, keys) is a function of that
 //	     combination and of public tables. So a row that only one body has is one that only one tree's result has, and elastic.Rows counts those.
 //	(J4) What is called unique is so in every database: the columns hold a key of some scan, from which the leaf's own equalities lead to a key of each other scan.
-//	(J5) Equal columns are of one type whose equality both backends and the frequencies' GROUP BY have alike.
+//	(J5) Equal columns are of one type, or both of whole numbers or of text, whose equality both backends and the frequencies' GROUP BY have alike: values of the one that equal a value of the other are one group.
 //
 // The frequencies are of the leaves as they are joined: capped, and filtered by the conditions that read the leaf alone. Source: Johnson, Near, Song, "Towards Practical Differential Privacy for SQL Queries", PVLDB 2018, section 3, with a unit's rows for a row.
 func (z *analyzer) joinedBody() error {
@@ -361,7 +361,7 @@ func (p *part) uniqueScan(columns []plan.ColID) bool {
 	})
 }
 
-// with are the columns of a leaf that equal columns of others, of one type (J5).
+// with are the columns of a leaf that equal columns of others (J5).
 func (j *joining) with(p *part, others []*part) (out []plan.ColID) {
 	for _, e := range j.equalColumns(p, others) {
 		if !slices.Contains(out, e.a) {
@@ -371,19 +371,24 @@ func (j *joining) with(p *part, others []*part) (out []plan.ColID) {
 	return out
 }
 
-// equalColumns are the pairs of a leaf's columns and those of others that are equal in every row, of one type (J5).
+// equalColumns are the pairs of a leaf's columns and those of others that are equal in every row, of types that tell values apart alike (J5).
 func (j *joining) equalColumns(p *part, others []*part) (out []equality) {
 	for _, a := range j.same {
 		if !p.has(j.owner[a]) {
 			continue
 		}
 		for _, b := range j.same {
-			if a != b && j.eq.same(a, b) && j.typeOf(a).OID == j.typeOf(b).OID && joinKey(j.typeOf(a)) && slices.ContainsFunc(others, func(o *part) bool { return o.has(j.owner[b]) }) {
+			if a != b && j.eq.same(a, b) && joinKeys(j.typeOf(a), j.typeOf(b)) && slices.ContainsFunc(others, func(o *part) bool { return o.has(j.owner[b]) }) {
 				out = append(out, equality{a: a, b: b})
 			}
 		}
 	}
 	return out
+}
+
+// joinKeys: values of either type that equal one value of the other are one group of GROUP BY, in both backends (J5): there is one equality of whole numbers of all widths, and one of text and varchar, which the frequencies' groups have too.
+func joinKeys(a, b sqltype.Type) bool {
+	return joinKey(a) && joinKey(b) && (a.OID == b.OID || a.IsInteger() && b.IsInteger() || isVarText(a) && isVarText(b))
 }
 
 // joinKey: values of the type that "=" holds equal are one group of GROUP BY, in both backends (J5).
@@ -398,5 +403,5 @@ func (j *joining) unjoined(done, rest []*part) error {
 	if b := j.joinOf(s, p, j.blocks[0]); b != nil {
 		err = err.At(b.Pos)
 	}
-	return err.WithHint("Join it by = of a column of each, of one type: how often a value occurs there bounds what one person changes.")
+	return err.WithHint("Join it by = of a column of each, of one type (whole numbers of any width are one, and texts): how often a value occurs there bounds what one person changes.")
 }

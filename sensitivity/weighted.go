@@ -55,7 +55,7 @@ func (j *joining) weighted(left []plan.Scalar) (*Weighted, error) {
 		if j.list[1].has(j.owner[a]) {
 			a, b = b, a
 		}
-		if !j.list[0].has(j.owner[a]) || !j.list[1].has(j.owner[b]) || j.typeOf(a).OID != j.typeOf(b).OID || !joinKey(j.typeOf(a)) {
+		if !j.list[0].has(j.owner[a]) || !j.list[1].has(j.owner[b]) || !joinKeys(j.typeOf(a), j.typeOf(b)) {
 			return nil, refuse(agg.Pos, "a condition on both tables that is no equality of their columns")
 		}
 		w.Keys[0], w.Keys[1] = append(w.Keys[0], a), append(w.Keys[1], b)

@@ -77,11 +77,11 @@ func TestJoinedRefusals(t *testing.T) {
 			s := clinicSession(t, c, d, anyJoins...)
 			for _, sql := range append([]string{
 				"select sum(a.free) from encounters a join encounters b on a.days = b.days",
-				"select count(*) from encounters a join encounters b on a.days = b.medications",
+				"select count(*) from encounters a join encounters b on a.days = b.cost",
 				"select a.diag, count(*) from encounters a join encounters b on a.days = b.days group by 1",
 			}, joinedStatements[2:5]...) {
 				_, err := try(s, sql)
-				refused := strings.Contains(sql, "free) from encounters") || strings.Contains(sql, "b.medications") || strings.HasPrefix(sql, "select a.diag")
+				refused := strings.Contains(sql, "free) from encounters") || strings.Contains(sql, "b.cost") || strings.HasPrefix(sql, "select a.diag")
 				if (err != nil) != refused || sqlerr.ID(err) == sqlerr.ResourceFailure.ID {
 					t.Errorf("%s %s: %s: %v", d, c.name, sql, err)
 				}

@@ -202,7 +202,7 @@ func TestTruncationRefused(t *testing.T) {
 	for sql, hint := range map[string]string{
 		"select count(*) from encounters a join encounters b on a.medications = b.medications":                                    "max_frequency: {medications: 100}",
 		"select count(*) from encounters a join encounters b on a.days = b.days join encounters c on c.diag = b.diag":             "dpsql.bounding = elastic",
-		"select count(*) from encounters a join encounters p on p.medications = a.days":                                           "one type",
+		"select count(*) from encounters a join encounters p on p.medications = a.cost":                                           "one type",
 		"select diag, count(*) from encounters a join patients p on p.city_id = a.kind_id group by 1":                             "",
 		"select count(*) from encounters a join patients p on p.city_id = a.kind_id left join encounters c on c.kind_id = a.days": "inner joins",
 	} {

@@ -38,6 +38,7 @@ type RelationColumn struct {
 	NotNull bool
 	Comment string
 	Denied  bool // the connected role may not read it
+	Collate bool // PostgreSQL: its collation is its own, neither the database's nor "C"
 }
 
 // RelationForeignKey is a foreign key that the database enforces. A Partial one leads to a partition of the table that was

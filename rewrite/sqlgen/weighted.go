@@ -13,13 +13,15 @@ import (
 // weightedTotal prints the sum of sensitivity.Weighted: each side's rows are counted by key, rows with NULL in one left out, and a pair of equal keys adds its weight in whole parts.
 //
 // Proof: of what sensitivity.Weighted claims of the print. (1) Keys are grouped in the form in which they are compared then (alike), so each row of a side is in one group, and each group meets one of the other side at most. (2) Where the same column is compared with two, the group has both. (3) Counts are exact, and their products
-// do not overflow: numeric, and below 2^10 2^58 2^58 in HUGEINT. Division of numbers that are not negative rounds down.
+// do not overflow: numeric, and below 2^10 2^58 2^58 in HUGEINT. Division of numbers that are not negative rounds down. (4) Nothing raises: decimals of different scales that have no room beside
+// each other in DuckDB are not equal, as in the joins of other prints (funcs, comparison).
 func (w *private) weightedTotal() *Statement {
 	j := w.a.Joined.Weighted
 	if len(w.a.Measures) != 1 || w.a.Measures[0].Kind != sensitivity.WeightedRows || len(w.a.Keys) > 0 {
 		w.fail(internalError("a weighted join with other measures"))
 	}
 	var sides [2]string
+	var types [2][]sqltype.Type
 	for i, rel := range j.Sides {
 		f := w.build(rel)
 		var list, group []string
@@ -28,14 +30,19 @@ func (w *private) weightedTotal() *Statement {
 			if notNull := x + " IS NOT NULL"; !slices.Contains(f.where, notNull) {
 				f.where = append(f.where, notNull)
 			}
-			list, group = append(list, fmt.Sprintf(`%s AS "k%d"`, w.alike(x, w.typed(f, id)), n+1)), append(group, fmt.Sprint(n+1)) // (1)
+			types[i] = append(types[i], w.typed(f, id))
+			list, group = append(list, fmt.Sprintf(`%s AS "k%d"`, w.alike(x, types[i][n]), n+1)), append(group, fmt.Sprint(n+1)) // (1)
 		}
 		list = append(list, w.fn("count")+`(*) AS "n"`)
 		sides[i] = fmt.Sprintf(`(SELECT %s%s GROUP BY %s) AS "s%d"`, strings.Join(list, ", "), f.clause(), strings.Join(group, ", "), i+1)
 	}
 	var on []string
 	for n := range j.Keys[0] {
-		on = append(on, fmt.Sprintf(`"s1"."k%d" = "s2"."k%d"`, n+1, n+1))
+		equal := fmt.Sprintf(`"s1"."k%d" = "s2"."k%d"`, n+1, n+1)
+		if w.d == funcs.DuckDB && types[0][n] != types[1][n] && types[0][n].OID == sqltype.OIDNumeric { // (4)
+			equal = "TRY(" + equal + ")"
+		}
+		on = append(on, equal)
 	}
 	weight := fmt.Sprintf(`pg_catalog.div(%d * CAST("s1"."n" AS pg_catalog.numeric) * "s2"."n", "s1"."n" + "s2"."n")`, sensitivity.WeightParts) // (3)
 	if w.d == funcs.DuckDB {

@@ -38,13 +38,15 @@ const relationsQuery = `
 // Newer servers know NOT NULL constraints that were never checked; contype 'n' does not exist in older ones.
 // A column whose collation is not deterministic has type OID 0: equality there is not of bytes, which units and keys rest on.
 // So has one that newer servers compute where it is read, which may fail. A domain is the type that it is made of.
+// A collation that is neither the database's ("default", 100) nor "C" (950) is told: where two collations meet PostgreSQL fails.
 const columnsQuery = `
 	SELECT a.attrelid, a.attname::text,
 		CASE WHEN EXISTS (SELECT FROM pg_collation c WHERE c.oid = a.attcollation AND NOT c.collisdeterministic)
 			THEN 0::oid ELSE base.typ END, base.mod,
 		a.attnotnull AND NOT EXISTS (SELECT FROM pg_constraint k
 			WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND k.conkey[1] = a.attnum AND NOT k.convalidated),
-		coalesce(col_description(a.attrelid, a.attnum), ''), NOT has_column_privilege(a.attrelid, a.attnum, 'SELECT'), a.attnum, a.attgenerated = 'v'
+		coalesce(col_description(a.attrelid, a.attnum), ''), NOT has_column_privilege(a.attrelid, a.attnum, 'SELECT'), a.attnum, a.attgenerated = 'v',
+		a.attcollation NOT IN (0, 100, 950)
 	FROM pg_attribute a CROSS JOIN LATERAL (
 		WITH RECURSIVE of(typ, mod) AS (
 			SELECT a.atttypid, a.atttypmod
@@ -194,7 +196,7 @@ func (c *catalog) entries(oids []int64) ([]*entry, error) {
 		var col sqltype.RelationColumn
 		var attnum int16
 		var virtual bool
-		err := q.Scan(&rel, &col.Name, &oid, &col.Type.Typmod, &col.NotNull, &col.Comment, &col.Denied, &attnum, &virtual)
+		err := q.Scan(&rel, &col.Name, &oid, &col.Type.Typmod, &col.NotNull, &col.Comment, &col.Denied, &attnum, &virtual, &col.Collate)
 		if e := of[rel]; e != nil {
 			if col.Type.OID = sqltype.OID(oid); virtual {
 				col.Type.OID, e.virtual = 0, true
