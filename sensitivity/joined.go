@@ -117,18 +117,11 @@ func (z *analyzer) joinedBody() error {
 	if err := j.parts(); err != nil {
 		return err
 	}
-	if len(j.list) > mostJoined {
+	if len(j.list) > mostJoined || !j.pairs() {
 		return manyJoined(z.out.Agg.Pos)
 	}
 	if err := j.order(); err != nil {
 		return err
-	}
-	pairs := 0
-	for i, p := range j.list[1:] {
-		pairs += len(j.equalColumns(p, j.list[:i+1]))
-	}
-	if pairs > mostEqual { // before the formula is made of them
-		return manyJoined(z.out.Agg.Pos)
 	}
 	z.out.Body = &Body{Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}
 	left, err := j.build()
@@ -139,7 +132,7 @@ func (z *analyzer) joinedBody() error {
 	if err != nil {
 		return err
 	}
-	if len(f.String()) > mostFormula {
+	if f.Longer(mostFormula) {
 		return manyJoined(z.out.Agg.Pos)
 	}
 	out := &Joined{Formula: f}
@@ -173,7 +166,7 @@ func (z *analyzer) joinedBody() error {
 // A formula may double with each leaf, of which each reads the equalities before it, and the smooth bound computes it at many distances.
 const (
 	mostJoined  = 12
-	mostEqual   = 100  // pairs of columns
+	mostEqual   = 100  // pairs of columns of two leaves
 	mostFormula = 5000 // characters
 )
 
@@ -240,6 +233,7 @@ type joining struct {
 	eq   classes
 	same []plan.ColID // scans' columns that others are known to equal, in the order of the scans
 	list []*part      // in the order of the joins, once it is known
+	link []equality   // of columns of two leaves, each both ways, in the order of the scans
 }
 
 func newJoining(z *analyzer) *joining {
@@ -371,16 +365,56 @@ func (j *joining) with(p *part, others []*part) (out []plan.ColID) {
 	return out
 }
 
-// equalColumns are the pairs of a leaf's columns and those of others that are equal in every row, of types that tell values apart alike (J5).
-func (j *joining) equalColumns(p *part, others []*part) (out []equality) {
-	for _, a := range j.same {
-		if !p.has(j.owner[a]) {
-			continue
+// pairs finds the columns of two leaves that are equal in every row, of types that tell values apart alike (J5); false: there are too many of them, which is counted before they are listed.
+func (j *joining) pairs() bool {
+	type kin struct {
+		root plan.ColID
+		of   sqltype.OID
+	}
+	leaf := map[*scanInfo]int{}
+	for i, p := range j.list {
+		for _, s := range p.scans {
+			leaf[s] = i
 		}
-		for _, b := range j.same {
-			if a != b && j.eq.same(a, b) && joinKeys(j.typeOf(a), j.typeOf(b)) && slices.ContainsFunc(others, func(o *part) bool { return o.has(j.owner[b]) }) {
-				out = append(out, equality{a: a, b: b})
+	}
+	of := func(c plan.ColID) kin { return kin{j.eq.find(c), keyKind(j.typeOf(c))} }
+	all, in := map[kin][]plan.ColID{}, map[kin]map[int]int{}
+	for _, c := range j.same {
+		if joinKey(j.typeOf(c)) {
+			k := of(c)
+			if all[k] = append(all[k], c); in[k] == nil {
+				in[k] = map[int]int{}
 			}
+			in[k][leaf[j.owner[c]]]++
+		}
+	}
+	twice := 0
+	for k, leaves := range in {
+		for _, n := range leaves {
+			twice += n * (len(all[k]) - n)
+		}
+		if len(leaves) == 1 {
+			delete(all, k)
+		}
+	}
+	if twice > 2*mostEqual {
+		return false
+	}
+	for _, a := range j.same {
+		for _, b := range all[of(a)] {
+			if leaf[j.owner[a]] != leaf[j.owner[b]] {
+				j.link = append(j.link, equality{a: a, b: b})
+			}
+		}
+	}
+	return true
+}
+
+// equalColumns are the pairs of a leaf's columns and those of others, of j.link.
+func (j *joining) equalColumns(p *part, others []*part) (out []equality) {
+	for _, e := range j.link {
+		if p.has(j.owner[e.a]) && slices.ContainsFunc(others, func(o *part) bool { return o.has(j.owner[e.b]) }) {
+			out = append(out, e)
 		}
 	}
 	return out
@@ -388,7 +422,18 @@ func (j *joining) equalColumns(p *part, others []*part) (out []equality) {
 
 // joinKeys: values of either type that equal one value of the other are one group of GROUP BY, in both backends (J5): there is one equality of whole numbers of all widths, and one of text and varchar, which the frequencies' groups have too.
 func joinKeys(a, b sqltype.Type) bool {
-	return joinKey(a) && joinKey(b) && (a.OID == b.OID || a.IsInteger() && b.IsInteger() || isVarText(a) && isVarText(b))
+	return joinKey(a) && joinKey(b) && keyKind(a) == keyKind(b)
+}
+
+// keyKind is one type for all that have one equality.
+func keyKind(t sqltype.Type) sqltype.OID {
+	switch {
+	case t.IsInteger():
+		return sqltype.OIDInt8
+	case isVarText(t):
+		return sqltype.OIDText
+	}
+	return t.OID
 }
 
 // joinKey: values of the type that "=" holds equal are one group of GROUP BY, in both backends (J5).

@@ -1,6 +1,7 @@
 package sensitivity
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -147,7 +148,10 @@ func (j *joining) formula() (*elastic.Formula, error) {
 		root = n
 	}
 	f, err := elastic.Rows(root)
-	if err != nil {
+	switch {
+	case errors.Is(err, elastic.ErrLarge):
+		return nil, manyJoined(j.out.Agg.Pos)
+	case err != nil:
 		return nil, sqlerr.New(sqlerr.Internal, "a joined statement has no formula").WithCause(err)
 	}
 	return f, nil

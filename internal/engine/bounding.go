@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -28,9 +30,9 @@ func (s *Session) usual() measure.Ask {
 // bound analyses a stage under the session's bounding. auto scales whole vectors where that is possible, Gaussian noise may be had, and it is expected to err less,
 // at the usual price; it is no error that vectors or their noise would be too large for that. The plan is the one that was priced for the comparison, nil where there was none
 // or the stage has another price.
-func (s *Session) bound(price float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *measure.Plan, error) {
+func (s *Session) bound(ctx context.Context, price float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *measure.Plan, error) {
 	opts, usual := s.options(), s.usual()
-	a, err := s.joined(usual, opts, analyze)
+	a, err := s.joined(ctx, usual, opts, analyze)
 	if err != nil || s.now.bounding != "auto" || !a.Groups.Public || len(a.Measures) == 0 || a.Limit.PerUnit == 1 || !usual.Gaussian() {
 		return a, nil, err
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -24,7 +25,7 @@ const (
 
 // joined analyses a stage whose rows may be joined off the unit under the session's bounding: by measured frequencies, by declared ones, or by whichever is expected to err less at the usual price. What decides is public: the policy, the statement, the settings, and a policy's population
 // and domains, as if all rows of all people were spread evenly over the values of a key. Where no such guess can be made declared frequencies are taken, if the policy has them: their error is known.
-func (s *Session) joined(usual measure.Ask, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, error) {
+func (s *Session) joined(ctx context.Context, usual measure.Ask, opts sensitivity.Options, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, error) {
 	opts.Truncate, opts.Weighted = s.now.bounding == byTruncate, s.now.bounding == byWeights
 	if opts.Truncate || opts.Weighted {
 		return analyzeSharing(usual, opts, analyze)
@@ -45,7 +46,7 @@ func (s *Session) joined(usual measure.Ask, opts sensitivity.Options, analyze fu
 	case err != nil: // as without a delta
 		return cut, nil
 	}
-	return s.lessOf(usual, measured, cut)
+	return s.lessOf(ctx, usual, measured, cut)
 }
 
 // label is an output column's name: a count that is none, but of weights, says so where the statement gives it no name of its own.
@@ -66,7 +67,7 @@ func message(err error) string {
 }
 
 // lessOf is the one of two analyses that is expected to err less, with the reason.
-func (s *Session) lessOf(usual measure.Ask, measured, cut *sensitivity.Analysis) (*sensitivity.Analysis, error) {
+func (s *Session) lessOf(ctx context.Context, usual measure.Ask, measured, cut *sensitivity.Analysis) (*sensitivity.Analysis, error) {
 	p, err := measure.New(cut, usual)
 	if err != nil { // its noise is too large: what is measured may have less, or is refused when it is asked
 		return measured, nil //nolint:nilerr // as it says
@@ -81,8 +82,11 @@ func (s *Session) lessOf(usual measure.Ask, measured, cut *sensitivity.Analysis)
 	}
 	ways := fmt.Sprintf("by the expected error, at price %s: declared frequencies (truncate) %s", number(usual.Epsilon), number(1.96*math.Sqrt(declared)))
 	people := s.world.policy.Population.Of(measured.Unit)
-	at, ok, err := expectedEdge(measured, q, people)
-	if err != nil {
+	at, ok, err := expectedEdge(ctx, measured, q, people)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, s.uncharged(ctx, err)
+	case err != nil:
 		return nil, err
 	}
 	if !ok {
@@ -106,7 +110,7 @@ func (s *Session) lessOf(usual measure.Ask, measured, cut *sensitivity.Analysis)
 }
 
 // expectedEdge is where the scale of joined rows is expected among its edges; false: nothing public tells.
-func expectedEdge(a *sensitivity.Analysis, p *measure.Plan, population uint64) (at int, ok bool, err error) {
+func expectedEdge(ctx context.Context, a *sensitivity.Analysis, p *measure.Plan, population uint64) (at int, ok bool, err error) {
 	often, ok := a.Spread(population)
 	if !ok {
 		return 0, false, nil
@@ -115,7 +119,10 @@ func expectedEdge(a *sensitivity.Analysis, p *measure.Plan, population uint64) (
 	if err != nil {
 		return 0, false, err
 	}
-	rows := a.Joined.Formula.Smooth(often, g.Beta)
+	rows, err := a.Joined.Formula.Smooth(often, g.Beta, ctx.Err)
+	if err != nil {
+		return 0, false, err
+	}
 	if ev, ok := p.Others[0].Event.(dp.SmoothScale); ok {
 		rows *= raised(ev, g)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -109,5 +110,20 @@ func TestJoinedParameters(t *testing.T) {
 				t.Errorf("%s: %s: %v", d, c.sql, err)
 			}
 		}
+	}
+}
+
+// TestJoinedGuessEnds: a cancel ends the guess of what elastic would err, which needs no more than the statement and the policy, and says that it did.
+func TestJoinedGuessEnds(t *testing.T) {
+	s := clinicSession(t, wild, backend.DuckDB, append(anyJoins[:2:2], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n",
+		"    max_rows_per_unit: 4\n    columns:\n      encounter_id: {}\n", "    max_rows_per_unit: 4\n    max_frequency: {days: 300}\n    columns:\n      encounter_id: {}\n")...)
+	p, err := prepare(s, "select count(*) from encounters a join encounters b on a.days = b.days")
+	if err != nil || !strings.Contains(p.an.Joined.Why, "(elastic) about") {
+		t.Fatalf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := p.analyze(ctx, nil); sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
+		t.Errorf("canceled, it gives %v", err)
 	}
 }

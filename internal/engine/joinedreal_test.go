@@ -253,8 +253,16 @@ func TestJoinedNeighbours(t *testing.T) {
 							some = some || by.Sign() > 0
 						}
 						for _, beta := range []float64{0.005, 0.2} {
-							if a, b := math.Log(f.Smooth(was, beta)), math.Log(f.Smooth(values, beta)); math.Abs(a-b) > beta+1e-8 {
-								t.Errorf("%s: unit %d moves the logarithm of the smooth bound by %g, beta is %g", text, units[k-1], math.Abs(a-b), beta)
+							a, err := f.Smooth(was, beta, nil)
+							if err != nil {
+								t.Fatal(err)
+							}
+							b, err := f.Smooth(values, beta, nil)
+							if err != nil {
+								t.Fatal(err)
+							}
+							if moved := math.Abs(math.Log(a) - math.Log(b)); moved > beta+1e-8 {
+								t.Errorf("%s: unit %d moves the logarithm of the smooth bound by %g, beta is %g", text, units[k-1], moved, beta)
 							}
 						}
 						was, before = values, now

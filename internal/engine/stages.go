@@ -47,7 +47,7 @@ func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Progra
 	for i := range out {
 		st := &stage{as: i, inputs: program.Stages[i].Inputs, ask: s.asks().Of(len(program.Stages))}
 		var err error
-		if st.an, st.priced, err = s.bound(st.ask.Epsilon, func(opts sensitivity.Options) (*sensitivity.Analysis, error) { return program.Analyze(ctx, i, opts) }); err != nil {
+		if st.an, st.priced, err = s.bound(ctx, st.ask.Epsilon, func(opts sensitivity.Options) (*sensitivity.Analysis, error) { return program.Analyze(ctx, i, opts) }); err != nil {
 			return nil, err
 		}
 		if err := s.printable(st.an); err != nil {

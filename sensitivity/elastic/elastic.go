@@ -3,9 +3,9 @@
 package elastic
 
 import (
+	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 )
@@ -66,19 +66,11 @@ type Frequency struct {
 
 func (f Frequency) String() string { return f.Table.Name + "." + strings.Join(f.Columns, "+") }
 
-// Formula is a bound as a function of distance: sums and products of whole numbers and frequencies.
-type Formula struct {
-	Frequencies []Frequency
-	root        expression
-	degree      int
-}
+// ErrLarge is of a tree whose formula is too large: with keys of several columns what is asked of a subtree may double with each join above it.
+var ErrLarge = errors.New("elastic: the formula of these joins is too large")
 
-// expression is nondecreasing in distance k, and for k >= 1 grows from k to k+1 by a factor of at most ((k+1)/k)^degree.
-type expression interface {
-	at(f *Formula, values []uint64, k uint64) uint64
-	print(f *Formula) string
-	degree() int
-}
+// mostAsked limits the keys that are asked of all subtrees of a tree together.
+const mostAsked = 2000
 
 // Rows bounds how many rows of the tree's result one unit changes.
 //
@@ -88,264 +80,205 @@ type expression interface {
 // on both sides, so this is the self-join's form whatever the tables are. A value of c, columns of A and B, meets at most mf_A(c's of A) rows of A and each of them at most mf_B(b and c's of B) of B, or the other way around: the smaller. (FLEX's
 // Lemma 3 and Theorem 1, with a unit's rows for a row.) At(k) at one database is at most At(k+1) at its neighbour, since each frequency moves by at most the unit's rows.
 func Rows(n *Node) (*Formula, error) {
-	f := &Formula{}
-	e, err := f.rows(n)
+	return newBuilder().formula(n)
+}
+
+// builder makes a formula; expressions are places among its steps.
+type builder struct {
+	f       *Formula
+	leaf    map[*Table]int   // from left to right
+	span    map[*Node][2]int // a node's leaves, from one up to below another
+	columns []Column
+	number  map[Column]int   // its place among columns
+	asked   map[question]int // what often answered
+	answers int
+}
+
+func newBuilder() *builder {
+	return &builder{f: &Formula{}, leaf: map[*Table]int{}, span: map[*Node][2]int{}, number: map[Column]int{}, asked: map[question]int{}}
+}
+
+func (b *builder) formula(n *Node) (*Formula, error) {
+	if err := b.walk(n); err != nil {
+		return nil, err
+	}
+	root, err := b.rows(n)
 	if err != nil {
 		return nil, err
 	}
-	f.root, f.degree = e, e.degree()
-	return f, nil
+	b.f.root = root
+	return b.f, nil
 }
 
-func (f *Formula) rows(n *Node) (expression, error) {
+// question is how often a value of columns occurs in a node's result.
+type question struct {
+	of      *Node
+	columns string // their numbers, ascending
+}
+
+// walk numbers the tables.
+func (b *builder) walk(n *Node) error {
+	from := len(b.leaf)
 	if n.Table != nil {
-		return constant(n.Table.changed()), nil
-	}
-	if len(n.On) == 0 {
-		return nil, fmt.Errorf("elastic: a join without an equality has no frequency")
-	}
-	l, err := f.rows(n.Left)
-	if err != nil {
-		return nil, err
-	}
-	r, err := f.rows(n.Right)
-	if err != nil {
-		return nil, err
-	}
-	var sum plus
-	a, b := sides(n)
-	if l != constant(0) {
-		often, err := f.often(n.Right, b)
-		if err != nil {
-			return nil, err
+		if _, twice := b.leaf[n.Table]; twice {
+			return fmt.Errorf("elastic: %s is in the tree twice", n.Table.Name)
 		}
-		sum = append(sum, product(l, often))
-	}
-	if r != constant(0) {
-		often, err := f.often(n.Left, a)
-		if err != nil {
-			return nil, err
+		b.leaf[n.Table] = from
+	} else {
+		for _, kid := range []*Node{n.Left, n.Right} {
+			if err := b.walk(kid); err != nil {
+				return err
+			}
 		}
-		sum = append(sum, product(r, often))
 	}
-	if l != constant(0) && r != constant(0) {
-		sum = append(sum, product(l, r))
-	}
-	switch len(sum) {
-	case 0:
-		return constant(0), nil
-	case 1:
-		return sum[0], nil
-	}
-	return sum, nil
+	b.span[n] = [2]int{from, len(b.leaf)}
+	return nil
 }
 
-func sides(n *Node) (left, right []Column) {
+// has: a column is of a node's result.
+func (b *builder) has(n *Node, column int) bool {
+	at, ok := b.leaf[b.columns[column].Table]
+	return ok && at >= b.span[n][0] && at < b.span[n][1]
+}
+
+// sides are the columns of a join's equalities.
+func (b *builder) sides(n *Node) (left, right []int) {
 	for _, p := range n.On {
-		left, right = append(left, p.Left), append(right, p.Right)
+		left, right = append(left, b.columnOf(p.Left)), append(right, b.columnOf(p.Right))
 	}
 	return left, right
 }
 
-// often bounds how often a value of columns occurs in a node's result.
-func (f *Formula) often(n *Node, columns []Column) (expression, error) {
-	if n.Table != nil {
-		return f.tableOften(n.Table, columns)
+func (b *builder) columnOf(c Column) int {
+	at, ok := b.number[c]
+	if !ok {
+		at = len(b.columns)
+		b.columns, b.number[c] = append(b.columns, c), at
 	}
-	var of [2][]Column
+	return at
+}
+
+func (b *builder) rows(n *Node) (int, error) {
+	if n.Table != nil {
+		return b.constant(n.Table.changed()), nil
+	}
+	if len(n.On) == 0 {
+		return 0, errors.New("elastic: a join without an equality has no frequency")
+	}
+	l, err := b.rows(n.Left)
+	if err != nil {
+		return 0, err
+	}
+	r, err := b.rows(n.Right)
+	if err != nil {
+		return 0, err
+	}
+	var sum []int
+	left, right := b.sides(n)
+	if !b.is(l, 0) {
+		often, err := b.often(n.Right, right)
+		if err != nil {
+			return 0, err
+		}
+		sum = append(sum, b.product(l, often))
+	}
+	if !b.is(r, 0) {
+		often, err := b.often(n.Left, left)
+		if err != nil {
+			return 0, err
+		}
+		sum = append(sum, b.product(r, often))
+	}
+	if !b.is(l, 0) && !b.is(r, 0) {
+		sum = append(sum, b.product(l, r))
+	}
+	switch len(sum) {
+	case 0:
+		return b.constant(0), nil
+	case 1:
+		return sum[0], nil
+	}
+	return b.step(step{kind: plus, of: sum}), nil
+}
+
+// often bounds how often a value of columns occurs in a node's result. What it answers follows from the node and the set of columns alone, so that each is asked once.
+func (b *builder) often(n *Node, columns []int) (int, error) {
+	columns = slices.Clone(columns)
+	slices.Sort(columns)
+	columns = slices.Compact(columns)
+	q := question{n, fmt.Sprint(columns)}
+	if at, ok := b.asked[q]; ok {
+		return at, nil
+	}
+	if b.answers++; b.answers > mostAsked {
+		return 0, ErrLarge
+	}
+	at, err := b.answer(n, columns)
+	b.asked[q] = at
+	return at, err
+}
+
+func (b *builder) answer(n *Node, columns []int) (int, error) {
+	if len(columns) == 0 {
+		return 0, errors.New("elastic: a key without columns")
+	}
 	for _, c := range columns {
-		switch {
-		case has(n.Left, c.Table):
-			of[0] = append(of[0], c)
-		case has(n.Right, c.Table):
-			of[1] = append(of[1], c)
-		default:
-			return nil, fmt.Errorf("elastic: %s is not of this join", c.Table.Name)
+		if !b.has(n, c) {
+			return 0, fmt.Errorf("elastic: %s is not of this join", b.columns[c].Table.Name)
 		}
 	}
-	a, b := sides(n)
-	var ways least
+	if n.Table != nil {
+		return b.tableOften(n.Table, columns), nil
+	}
+	var of [2][]int
+	for _, c := range columns {
+		side := 0
+		if b.has(n.Right, c) {
+			side = 1
+		}
+		of[side] = append(of[side], c)
+	}
+	left, right := b.sides(n)
+	var ways []int
 	for first, kids := range [2][2]*Node{{n.Left, n.Right}, {n.Right, n.Left}} {
 		if len(of[first]) == 0 { // any of its rows may meet it
 			continue
 		}
-		key := [2][]Column{b, a}[first]
-		here, err := f.often(kids[0], of[first])
+		here, err := b.often(kids[0], of[first])
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
-		there, err := f.often(kids[1], append(slices.Clone(key), of[1-first]...))
+		there, err := b.often(kids[1], slices.Concat([2][]int{right, left}[first], of[1-first]))
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
-		ways = append(ways, product(here, there))
+		ways = append(ways, b.product(here, there))
 	}
-	if len(ways) == 1 {
-		return ways[0], nil
-	}
-	return ways, nil
+	return b.least(ways), nil
 }
 
-func has(n *Node, t *Table) bool {
-	if n.Table != nil {
-		return n.Table == t
-	}
-	return has(n.Left, t) || has(n.Right, t)
-}
-
-func (f *Formula) tableOften(t *Table, columns []Column) (expression, error) {
+func (b *builder) tableOften(t *Table, columns []int) int {
 	var names []string
 	for _, c := range columns {
-		if c.Table != t {
-			return nil, fmt.Errorf("elastic: a column of %s in a key of %s", c.Table.Name, t.Name)
-		}
-		names = append(names, c.Name)
+		names = append(names, b.columns[c].Name)
 	}
 	slices.Sort(names)
-	names = slices.Compact(names)
-	if len(names) == 0 {
-		return nil, fmt.Errorf("elastic: a key of %s without columns", t.Name)
-	}
 	within := func(key []string) bool {
 		return !slices.ContainsFunc(key, func(k string) bool { return !slices.Contains(names, k) })
 	}
 	if slices.ContainsFunc(t.Unique, within) {
-		return constant(1), nil
+		return b.constant(1)
 	}
 	most := uint64(math.MaxUint64)
 	if t.Cap != nil && within(t.Cap.Columns) {
 		if most = t.Cap.Most; t.Cap.Fixed {
-			return constant(most), nil
+			return b.constant(most)
 		}
 	}
-	at := slices.IndexFunc(f.Frequencies, func(o Frequency) bool { return o.Table == t && slices.Equal(o.Columns, names) })
+	at := slices.IndexFunc(b.f.Frequencies, func(o Frequency) bool { return o.Table == t && slices.Equal(o.Columns, names) })
 	if at < 0 {
-		at = len(f.Frequencies)
-		f.Frequencies = append(f.Frequencies, Frequency{t, names})
+		at = len(b.f.Frequencies)
+		b.f.Frequencies = append(b.f.Frequencies, Frequency{t, names})
 	}
-	return frequency{at, most}, nil
-}
-
-type constant uint64
-
-func (c constant) at(*Formula, []uint64, uint64) uint64 { return uint64(c) }
-func (c constant) print(*Formula) string                { return fmt.Sprint(uint64(c)) }
-func (c constant) degree() int                          { return 0 }
-
-type frequency struct {
-	of   int
-	most uint64
-}
-
-func (q frequency) at(f *Formula, values []uint64, k uint64) uint64 {
-	return min(q.most, add(values[q.of], multiply(k, f.Frequencies[q.of].Table.Rows)))
-}
-
-func (q frequency) print(f *Formula) string {
-	s := f.Frequencies[q.of].String()
-	if m := f.Frequencies[q.of].Table.Rows; m > 0 {
-		s += fmt.Sprintf(" + %d k", m)
-	}
-	if q.most != math.MaxUint64 {
-		return fmt.Sprintf("min(%s, %d)", s, q.most)
-	}
-	return "(" + s + ")"
-}
-
-func (q frequency) degree() int { return 1 }
-
-type times [2]expression
-
-func product(a, b expression) expression {
-	if a == constant(1) {
-		return b
-	}
-	if b == constant(1) {
-		return a
-	}
-	return times{a, b}
-}
-
-func (t times) at(f *Formula, v []uint64, k uint64) uint64 {
-	return multiply(t[0].at(f, v, k), t[1].at(f, v, k))
-}
-func (t times) print(f *Formula) string { return t[0].print(f) + " * " + t[1].print(f) }
-func (t times) degree() int             { return t[0].degree() + t[1].degree() }
-
-type plus []expression
-
-func (p plus) at(f *Formula, v []uint64, k uint64) (sum uint64) {
-	for _, e := range p {
-		sum = add(sum, e.at(f, v, k))
-	}
-	return sum
-}
-func (p plus) print(f *Formula) string { return "(" + joined(f, p, " + ") + ")" }
-func (p plus) degree() int             { return highest(p) }
-
-type least []expression
-
-func (l least) at(f *Formula, v []uint64, k uint64) uint64 {
-	out := uint64(math.MaxUint64)
-	for _, e := range l {
-		out = min(out, e.at(f, v, k))
-	}
-	return out
-}
-func (l least) print(f *Formula) string { return "min(" + joined(f, l, ", ") + ")" }
-func (l least) degree() int             { return highest(l) }
-
-func joined(f *Formula, list []expression, by string) string {
-	var out []string
-	for _, e := range list {
-		out = append(out, e.print(f))
-	}
-	return strings.Join(out, by)
-}
-
-func highest(list []expression) (d int) {
-	for _, e := range list {
-		d = max(d, e.degree())
-	}
-	return d
-}
-
-// add and multiply stay at the largest number.
-func add(a, b uint64) uint64 {
-	s, over := bits.Add64(a, b, 0)
-	if over > 0 {
-		return math.MaxUint64
-	}
-	return s
-}
-
-func multiply(a, b uint64) uint64 {
-	high, low := bits.Mul64(a, b)
-	if high > 0 {
-		return math.MaxUint64
-	}
-	return low
-}
-
-// String is the formula, with frequencies by table and columns, and k for the distance.
-func (f *Formula) String() string { return f.root.print(f) }
-
-// At is the bound at a distance, for measured frequencies (in the order of Frequencies; of a key that does not occur 0).
-func (f *Formula) At(values []uint64, k uint64) uint64 { return f.root.at(f, values, k) }
-
-// Smooth is the smooth bound max over k of e^(-beta k) At(k): at least the change that any one unit makes, or 2^64-1, and its logarithm moves by at most beta with any one unit. It is rounded up, by less than 1e-9 of itself.
-//
-// Proof: smoothness: At(k) here <= At(k+1) there (Rows), so e^(-beta k) At(k) here <= e^beta e^(-beta (k+1)) At(k+1) there (Nissim, Raskhodnikova, Smith 2007, Lemma 2.3). How far: for k >= 1 each frequency and
-// each minimum, sum or product of such grows from k to k+1 by at most ((k+1)/k)^degree <= e^(degree/k), which e^-beta outweighs from k = degree/beta on. Numbers stay at M = 2^64-1: what is added,
-// multiplied or compared is a whole number, so At is the smaller of M and the bound in exact numbers, and all of the above holds of that too, as x <= y gives min(x, M) <= min(y, M) and x <= r y gives min(x, M) <= r min(y, M) for r >= 1. So nothing may depend on whether some At(k) is cut: with a beta of the analyst's
-// choice one at k and not one at k-1 is, thus one here and none there. Where At(0) is cut, the bound may be too small, but is M, above which there is no edge (Grid.Step).
-func (f *Formula) Smooth(values []uint64, beta float64) float64 {
-	if !(beta > 0) {
-		return math.Inf(1)
-	}
-	best := 0.0
-	for k := 0.0; k <= math.Ceil(float64(f.degree)/beta)+1; k++ {
-		best = math.Max(best, math.Exp(-beta*k)*float64(f.At(values, uint64(k))))
-	}
-	return best * (1 + 1e-10)
+	return b.step(step{kind: frequency, number: uint64(at), rows: t.Rows, most: most, degree: 1})
 }

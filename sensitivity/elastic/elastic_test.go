@@ -109,7 +109,7 @@ func TestGolden(t *testing.T) {
 			out += fmt.Sprintf("k=%d: %d\n", k, f.At(values, k))
 		}
 		if c.beta > 0 {
-			out += fmt.Sprintf("smooth: %.4g\n", f.Smooth(values, c.beta))
+			out += fmt.Sprintf("smooth: %.4g\n", f.smooth(t, values, c.beta))
 		}
 		return out
 	})

@@ -126,7 +126,11 @@ func (s skewed) elasticError(f *budget.Filter, share float64) (float64, error) {
 	for i := range values {
 		values[i] = s.most()
 	}
-	place, src := grid.Step(formula.Smooth(values, grid.Beta)), noise.NewSource()
+	smooth, err := formula.Smooth(values, grid.Beta, nil)
+	if err != nil {
+		return 0, err
+	}
+	place, src := grid.Step(smooth), noise.NewSource()
 	return s.median(func() (float64, error) {
 		released, err := src.Smoother(ev)
 		if err != nil {

@@ -36,7 +36,11 @@ func (m *Maker) Scale(cols []sqlgen.Column, rows secret.Rows) error {
 	if err != nil {
 		return err
 	}
-	place, err := m.smoother.Raise(grid.Step(m.a.Joined.Formula.Smooth(values, grid.Beta)))
+	smooth, err := m.a.Joined.Formula.Smooth(values, grid.Beta, m.end)
+	if err != nil {
+		return err
+	}
+	place, err := m.smoother.Raise(grid.Step(smooth))
 	if err != nil {
 		return err
 	}

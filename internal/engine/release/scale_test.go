@@ -1,6 +1,8 @@
 package release
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -103,7 +105,13 @@ func TestScaleIsReleased(t *testing.T) {
 	if found := edges(func(v [2]uint64) int { return edgeOf(t, a, p, v) }); found != "" {
 		t.Error(found)
 	}
-	at := func(v [2]uint64) int { return grid.Edge(grid.Step(a.Joined.Formula.Smooth(v[:], grid.Beta))) }
+	at := func(v [2]uint64) int {
+		smooth, err := a.Joined.Formula.Smooth(v[:], grid.Beta, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return grid.Edge(grid.Step(smooth))
+	}
 	if at(neighbours[0]) == at(neighbours[1]) {
 		neighbours[1] = [2]uint64{900, 900} // the planted bug is of any that differ by an edge
 	}
@@ -165,5 +173,20 @@ func TestScaleBeyond(t *testing.T) {
 		if err := m.Scale(frequencyColumns, &table{rows: rows}); err == nil {
 			t.Errorf("%v are frequencies", rows)
 		}
+	}
+}
+
+// TestScaleEnds: where the statement's time has ended no scale is released.
+func TestScaleEnds(t *testing.T) {
+	a := joinedAnalysis(t)
+	m, err := New(a, joinedPlan(t, a, 1), noise.NewSource(), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	m.Until(ctx)
+	if err := m.Scale(frequencyColumns, &table{rows: [][]sqltype.Value{{int64(5), int64(6)}}}); !errors.Is(err, context.Canceled) || m.r.Chosen != nil {
+		t.Errorf("a scale was released: %v, %v", m.r.Chosen, err)
 	}
 }
