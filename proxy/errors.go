@@ -32,7 +32,10 @@ func (s *session) shown(err error) *sqlerr.Error {
 		s.log.Error("internal error", "error", redact(err))
 		return sqlerr.New(sqlerr.Internal, "internal error").WithHint("The proxy's log has the cause.")
 	}
-	if cause := e.Unwrap(); cause != nil {
+	switch cause := e.Unwrap(); {
+	case e.ID == sqlerr.Internal.ID: // a mistake of dpsql's own, which its owner is to hear of
+		s.log.Error("internal error", "error", redact(e), "cause", redact(cause))
+	case cause != nil:
 		s.log.Warn("statement failed", "code", e.Code, "id", e.ID, "cause", redact(cause))
 	}
 	return e
@@ -119,6 +122,9 @@ const maxLogged = 500
 
 // redact is an error's text for the log, without literals. Its type comes along, so that what was cut can be found.
 func redact(err error) string {
+	if err == nil {
+		return ""
+	}
 	var safe interface{ LogText() string } // one that says it holds no literals
 	if errors.As(err, &safe) {
 		return fmt.Sprintf("%T: %s", err, safe.LogText())

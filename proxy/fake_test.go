@@ -214,6 +214,7 @@ var script = map[string]known{
 	"select count(*) from people": {columns: []engine.Column{column("count", sqltype.Int8)}, notice: "spent: price 0.1", run: constant([]sqltype.Value{int64(42)})},
 	"select 'cause'": {columns: []engine.Column{column("?column?", sqltype.Text)},
 		run: failing(fmt.Errorf("backend said: row (%q) of 'Bob' is 4711", "Alice"))},
+	"select 'mistake'":    {columns: []engine.Column{column("?column?", sqltype.Text)}, run: failing(sqlerr.New(sqlerr.Internal, "nothing is measured of 'Carol'"))},
 	"select 'panic'":      {columns: []engine.Column{column("?column?", sqltype.Text)}, run: func(context.Context, *scripted, []sqltype.Value) ([][]sqltype.Value, error) { panic("secret rows") }},
 	"select pg_sleep(20)": {columns: []engine.Column{column("pg_sleep", sqltype.Text)}, run: slow},
 	"select 'endless'":    {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: many(1), endless: true},

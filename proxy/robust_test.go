@@ -226,6 +226,9 @@ func TestPanicEndsOneSession(t *testing.T) {
 	if _, err := other.Exec(context.Background(), "select 'cause'").ReadAll(); !errors.As(err, &pgErr) || pgErr.Code != "XX000" || pgErr.Message != "internal error" {
 		t.Error(err)
 	}
+	if _, err := other.Exec(context.Background(), "select 'mistake'").ReadAll(); !errors.As(err, &pgErr) || pgErr.Code != "XX000" {
+		t.Error(err)
+	}
 	if _, err := other.Exec(context.Background(), "select 1").ReadAll(); err != nil {
 		t.Error(err)
 	}
@@ -233,12 +236,12 @@ func TestPanicEndsOneSession(t *testing.T) {
 		t.Error(err)
 	}
 	waitClosed(t, e)
-	for _, secret := range []string{"secret rows", "Alice", "Bob", "4711"} {
+	for _, secret := range []string{"secret rows", "Alice", "Bob", "Carol", "4711"} {
 		if strings.Contains(log.String(), secret) {
 			t.Errorf("the log holds %q", secret)
 		}
 	}
-	if !strings.Contains(log.String(), "backend said: row") || !strings.Contains(log.String(), "fake_test.go") {
+	if !strings.Contains(log.String(), "backend said: row") || !strings.Contains(log.String(), "nothing is measured of") || !strings.Contains(log.String(), "fake_test.go") {
 		t.Errorf("the log lacks the cause:\n%s", log.String())
 	}
 }

@@ -15,11 +15,11 @@ import (
 
 // Joined is of a statement whose rows are joined off the unit: one unit changes more than its own rows, as many as Formula says. Its Body has no UnitCol, and its measures are of rows (Measure.Single).
 type Joined struct {
-	Formula     *elastic.Formula
-	Frequencies []Frequent // one for each of Formula.Frequencies
-	Why         string     // why it is bounded so and not otherwise, where there was a choice; it changes nothing
-	Weighted    *Weighted  // joined rows are counted by weights; nil: each is one
-	Leaves      []Leaflet  // what is joined, in the order of the joins: for EXPLAIN
+	Formula     *elastic.Formula // nil: nothing is measured
+	Frequencies []Frequent       // one for each of Formula.Frequencies
+	Why         string           // why it is bounded so and not otherwise, where there was a choice; it changes nothing
+	Weighted    *Weighted        // joined rows are counted by weights; nil: each is one
+	Leaves      []Leaflet        // what is joined, in the order of the joins: for EXPLAIN
 }
 
 // Frequent is how often, at most, one value of the columns occurs in a leaf: in the rows of one part of the joins, capped and filtered.
@@ -101,6 +101,7 @@ func (p *part) column(name string) plan.ColID {
 //
 // Proof: claim: for databases that differ in all rows of one unit, the rows of Body.Rel that only one of the two has (as multisets of what is read of them) are at most Formula.At(f, k), f the frequencies of any database at most k units away. Conditions, whose numbers stand at the lines that enforce them:
 //
+//	(J0) Without an aggregate there is no formula, and nothing to be bounded: no total is read, and the groups are public (knownGroups; min_people, which would count people, is refused by joinable), so the release follows from policy and statement alone.
 //	(J1) A leaf is the scans of one component: in each of its rows all scans are of one unit (Analyze's (3), whose equalities are printed inside the leaf, whatever way the statement says them), which its unit column has; rows without one are dropped. Or it is a public scan.
 //	(J2) A unit has at most m rows in a leaf: keys of the database say that it has one, or the print keeps m (plan.Capped by the unit, in an order of these rows' own columns). So with a unit its own rows in the leaf come and go, at most m, and no other's: what elastic.Table calls Rows.
 //	(J3) Between leaves there are inner joins alone, and each leaf after the first has a column that equals one of a leaf before it, in every row. Every row of the body is one row of each leaf, for which all equalities of the elastic tree hold; what else is asked of it (conditions, computed columns, keys) is a function of that
@@ -112,6 +113,10 @@ func (p *part) column(name string) plan.ColID {
 func (z *analyzer) joinedBody() error {
 	if err := z.joinable(); err != nil {
 		return err
+	}
+	if len(z.aggs) == 0 { // (J0)
+		z.out.Body, z.out.Joined = &Body{Rel: z.input, Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}, &Joined{}
+		return nil
 	}
 	j := newJoining(z)
 	if err := j.parts(); err != nil {

@@ -27,17 +27,8 @@ func (a told) joinedLines() []Line {
 		a.weightedLines(say)
 		return lines
 	}
-	away := ", k units away"
-	if len(j.Frequencies) == 0 {
-		away = ""
-	}
-	say("Rows that one unit changes", "%s%s", j.Formula, away)
-	var names []string
-	for _, q := range j.Formula.Frequencies {
-		names = append(names, q.String())
-	}
-	if len(names) > 0 {
-		say("Measured", "how often one value occurs at most in %s; a noisy bound made of them is released before anything else", strings.Join(names, ", "))
+	if j.Formula != nil {
+		j.formulaLines(say)
 	}
 	if j.Why != "" {
 		say("Bounding", "%s", j.Why)
@@ -55,6 +46,22 @@ func (a told) joinedLines() []Line {
 		say(fmt.Sprintf("Measure %d", i+1), "%s", a.rowLine(m))
 	}
 	return lines
+}
+
+// formulaLines tell what bounds the rows that one unit changes.
+func (j *Joined) formulaLines(say func(key, format string, args ...any)) {
+	away := ", k units away"
+	if len(j.Frequencies) == 0 {
+		away = ""
+	}
+	say("Rows that one unit changes", "%s%s", j.Formula, away)
+	var names []string
+	for _, q := range j.Formula.Frequencies {
+		names = append(names, q.String())
+	}
+	if len(names) > 0 {
+		say("Measured", "how often one value occurs at most in %s; a noisy bound made of them is released before anything else", strings.Join(names, ", "))
+	}
 }
 
 // rowLine says what one joined row adds, and what bounds them all.

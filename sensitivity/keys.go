@@ -57,12 +57,12 @@ func (z *analyzer) groups() error {
 // limit bounds the groups of one unit (7).
 //
 // Proof: of (7), for each case in turn. L2: PerUnit is the number of public groups, and no unit is in more. single: a unit has one row, hence one group
-// (onePerUnit). No keys: one group. Bounded: each key has one value a unit (ofUnit), or is a Source's, whose tuples the print filters by (Counts,
+// (onePerUnit). No keys: one group. Still: no number of theirs is released, and no unit is in more groups than there are. Bounded: each key has one value a unit (ofUnit), or is a Source's, whose tuples the print filters by (Counts,
 // domainFilters) or that has no others by its form (Fixed); a unit's tuple of keys is one of the product of the Tuples that Counts marks, times one.
 // Otherwise Capped: the print keeps PerUnit of a unit's groups (sqlgen.Private, (3)).
 func (z *analyzer) limit() {
 	a := z.out
-	per, bounded := uint64(1), true
+	per, bounded, still := uint64(1), true, z.still()
 	var names []string
 	for i := range a.Groups.Sources {
 		s := &a.Groups.Sources[i]
@@ -77,7 +77,7 @@ func (z *analyzer) limit() {
 		bounded = bounded && (k.Public || k.OfUnit)
 	}
 	switch {
-	case z.opts.L2 && !z.apart() && a.Groups.Public && a.Groups.Count <= normGroups && !z.single && len(a.Keys) > 0 && len(names) > 0:
+	case z.opts.L2 && !still && !z.apart() && a.Groups.Public && a.Groups.Count <= normGroups && !z.single && len(a.Keys) > 0 && len(names) > 0:
 		a.Limit = GroupLimit{PerUnit: a.Groups.Count, L2: true, Why: "no cap: a unit's whole vector is scaled to a norm that is chosen"}
 	case z.single:
 		a.Limit = GroupLimit{PerUnit: 1, Why: "a unit has one row"}
@@ -87,6 +87,8 @@ func (z *analyzer) limit() {
 		a.Limit = GroupLimit{PerUnit: 1, Why: "the unit determines the group"}
 	case bounded && (per <= z.opts.MaxGroups || z.opts.ChooseGroups && per <= 4):
 		a.Limit = GroupLimit{PerUnit: per, Why: "no cap: groups of a unit are at most " + strings.Join(names, " x ")}
+	case still:
+		a.Limit = GroupLimit{PerUnit: a.Groups.Count, Why: "no cap: nothing is measured in them"}
 	default:
 		if z.opts.ChooseGroups {
 			most := uint64(mostGroups)
@@ -98,7 +100,7 @@ func (z *analyzer) limit() {
 		}
 		a.Limit = GroupLimit{PerUnit: z.opts.MaxGroups, Capped: true, Why: fmt.Sprintf("max_groups %d: more groups of a unit are cut, by hash order", z.opts.MaxGroups)}
 	}
-	if z.opts.L2 && !a.Limit.L2 && (a.Limit.PerUnit > 1 || a.Limit.Capped) {
+	if z.opts.L2 && !still && !a.Limit.L2 && (a.Limit.PerUnit > 1 || a.Limit.Capped) {
 		a.Limit.NotL2 = fmt.Sprintf("vectors of more than %d groups are not scaled", normGroups)
 		if !a.Groups.Public {
 			a.Limit.NotL2 = "the groups are not public, so a vector over all of them has no bounds"
@@ -106,6 +108,11 @@ func (z *analyzer) limit() {
 			a.Limit.NotL2 = "order statistics and numbers of distinct values are of rows that are kept, not scaled"
 		}
 	}
+}
+
+// still: nothing is measured: the groups are public, and it is not asked what is in them.
+func (z *analyzer) still() bool {
+	return len(z.aggs) == 0 && z.out.Groups.Public && !(z.opts.CountPeople && len(z.out.Agg.Keys) > 0)
 }
 
 func (z *analyzer) unknownGroups() error {

@@ -39,7 +39,9 @@ func (st *stage) price() (mp *measure.Plan, err error) {
 }
 
 // costs: public groups without a measure are known.
-func (st *stage) costs() bool { return len(st.an.Measures) > 0 || !st.an.Groups.Public }
+func (st *stage) costs() bool { return costs(st.an) }
+
+func costs(a *sensitivity.Analysis) bool { return len(a.Measures) > 0 || !a.Groups.Public }
 
 // analyzeStages bounds a statement's stages and refuses, before anything is charged, what could not be printed.
 func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Program) ([]*stage, error) {
@@ -79,6 +81,9 @@ func (s *Session) printable(a *sensitivity.Analysis) error {
 	}
 	if err := s.storable(a); err != nil {
 		return err
+	}
+	if !costs(a) { // nothing of it is read
+		return nil
 	}
 	if _, err := sqlgen.Private(a, s.engine.dialect, 0); err != nil {
 		return err
