@@ -223,6 +223,7 @@ func (s *daemon) reloaded(before, now *policy.Policy) {
 	limits.StatementTime, limits.ReleaseGroups = s.policy.Limits.StatementTime, s.policy.Limits.ReleaseGroups // the engine takes these over
 	limits.SpoolGroups, limits.FinishingMemory = s.policy.Limits.SpoolGroups, s.policy.Limits.FinishingMemory
 	limits.ReleaseBytes, limits.PublicRows = s.policy.Limits.ReleaseBytes, s.policy.Limits.PublicRows
+	limits.FlowMemory = s.policy.Limits.FlowMemory
 	limits.TrainingMemory, limits.TrainingDisk = s.policy.Limits.TrainingMemory, s.policy.Limits.TrainingDisk
 	for _, k := range []struct {
 		key  string

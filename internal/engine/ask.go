@@ -452,6 +452,11 @@ func (r *run) readPublic(ctx context.Context, tx backend.Tx) error {
 func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 	d, an := r.session.engine.dialect, a.an
 	a.maker.Until(ctx)
+	if an.Pairs != nil {
+		memory := r.session.engine.pairs.Share(ctx, r.world.policy.Limits.FlowMemory)
+		defer memory.End()
+		a.maker.HoldIn(memory)
+	}
 	if len(a.args) > 0 || a.given != nil {
 		with := *a.an
 		with.Given, with.Args = a.given, a.args

@@ -13,6 +13,7 @@ import (
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/flow"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -47,7 +48,8 @@ type Engine struct {
 	unnoted  unnoted
 	turns    turns
 	decoding turns
-	changing sync.Mutex // one reload at a time
+	pairs    flow.Memory // of rows of two units
+	changing sync.Mutex  // one reload at a time
 	schema   schemaChange
 	collects func(*mlext.Collector) // set by tests: sees the rows of each training as it begins to read them
 }
@@ -343,7 +345,7 @@ func logged(err error) []any {
 	if errors.As(err, &be) {
 		return []any{"class", string(be.Class), "code", be.Code}
 	}
-	for _, known := range []error{context.Canceled, context.DeadlineExceeded, ledger.ErrClosed, ledger.ErrBroken} {
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, ledger.ErrClosed, ledger.ErrBroken, flow.ErrMemory} {
 		if errors.Is(err, known) {
 			return []any{"class", known.Error()}
 		}

@@ -246,7 +246,11 @@ func shopGraphs(t testing.TB, b backend.Backend, st *sqlgen.Statement) map[strin
 	}
 	out := map[string]*flow.Graph{}
 	for k, p := range pairs {
-		out[k] = p.Graph()
+		g, err := p.Graphs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[k] = g[0]
 	}
 	return out
 }
@@ -281,7 +285,7 @@ func TestPairsOfNeighbours(t *testing.T) {
 						}
 						h := less[k]
 						if h == nil {
-							h = (&flow.Pairs{}).Graph()
+							h = &flow.Graph{}
 						}
 						with, out = append(with, g), append(out, h)
 						if g.Total() != h.Total() {

@@ -38,6 +38,7 @@ var beyond = map[string]string{
 	"statement_time":       "internal/engine/failures_test.go TestFailuresKeepTheCharge",
 	"stop_time":            "proxy/robust_test.go TestStop",
 	"release_groups":       "internal/engine/limits_test.go TestReleaseGroups",
+	"flow_memory":          "internal/engine/flow_memory_test.go TestFlowMemory",
 	"release_bytes":        "internal/engine/limits_test.go TestReleaseBytes",
 	"spool_groups":         "internal/engine/spool_test.go TestSpooledAnswers",
 	"finishing_memory":     "internal/engine/spool_test.go TestFinishingMemory",
@@ -193,8 +194,8 @@ limits: {message: 16MiB, sessions: 200, statement_time: 5m, idle_time: 30m}
 '''
 
 Sizes are whole numbers of B, KiB, MiB or GiB; times are such as 500ms, 60s, 5m, 24h. ''statement_timeout'' is another name for
-''limits.statement_time''. A reload takes over ''statement_time'', ''release_groups'', ''release_bytes'' and ''public_rows''; the others
-wait for a restart, and the log says so.
+''limits.statement_time''. A reload takes over ''statement_time'', ''release_groups'', ''release_bytes'', ''public_rows'', ''spool_groups'', ''finishing_memory'',
+''flow_memory'', ''training_memory'' and ''training_disk''; the others wait for a restart, and the log says so.
 
 `)
 	table(&b, LimitTable, true)

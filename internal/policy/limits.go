@@ -33,6 +33,7 @@ type Limits struct {
 	PublicRows         int64         // of an answer over public tables
 	BackendConnections int64         // to PostgreSQL; 0 is pgx's own choice
 	StatementsAtOnce   int64         // of one analyst that read the database
+	FlowMemory         int64         // bytes that the pairs of rows of two people take in memory, of all statements
 	TrainingMemory     int64         // bytes of a training's rows in memory
 	TrainingDisk       int64         // bytes of them on disk
 }
@@ -89,6 +90,7 @@ var LimitTable = []Limit{
 	number("spool_groups", "50000", "1", "100000000", "Groups of a release that memory holds: one of more, or of more than about 16MiB, is on disk, in a spool beside the ledger, and its answer is read from there. Order statistics, MODE, dp_top_k and numbers of distinct values are held whatever their number.", "nothing", func(l *Limits) *int64 { return &l.SpoolGroups }),
 	size("finishing_memory", "128MiB", "1MiB", "16GiB", "Memory, about, of what is computed of a release on disk and needs many of its rows at once: joins, windows, roll-ups into many groups. WHERE, HAVING, ORDER BY, LIMIT and expressions need none.", "54001; what was released answers other questions free", func(l *Limits) *int64 { return &l.FinishingMemory }),
 	number("public_rows", "1000000", "1", "100000000", "Rows of an answer over public tables, which is held in memory.", "PV012; nothing was spent", func(l *Limits) *int64 { return &l.PublicRows }),
+	size("flow_memory", "1GiB", "1MiB", "1023GiB", "Memory, about, that all statements over rows of two people take at once: some 25 bytes for each two people with rows together, 1 to 8 more for each aggregate, and 75 for each person. The process may have as much again until Go's garbage collector has run.", "statements wait; PV012 where one alone needs more, or all that take some wait; what was charged stays spent", func(l *Limits) *int64 { return &l.FlowMemory }),
 	size("training_memory", "1GiB", "1MiB", "1023GiB", "Memory of one training's rows, about: what is more is on disk, encrypted, in a file without a name beside the ledger, and is read again for every pass.", "nothing", func(l *Limits) *int64 { return &l.TrainingMemory }),
 	size("training_disk", "16GiB", "0B", "1023GiB", "Size of that file.", "PV012; what was charged stays spent", func(l *Limits) *int64 { return &l.TrainingDisk }),
 	number("statements_at_once", "2", "1", "10000", "Statements of one analyst, in all sessions, that read the database at the same time; as many, or one a core if these are more, read large stored releases.", "statements wait", func(l *Limits) *int64 { return &l.StatementsAtOnce }),

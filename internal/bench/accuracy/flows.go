@@ -57,7 +57,11 @@ func (s *scan) flows() (*flows, error) {
 		}
 	}
 	s.first.rows = nil // millions
-	return &flows{scan: s, graph: p.Graph(), values: map[uint64]int64{}}, nil
+	graphs, err := p.Graphs()
+	if err != nil || len(graphs) != 1 {
+		return nil, fmt.Errorf("%d graphs: %w", len(graphs), err)
+	}
+	return &flows{scan: s, graph: graphs[0], values: map[uint64]int64{}}, nil
 }
 
 // errors draws relative errors, and the caps that were chosen.

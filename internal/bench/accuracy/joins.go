@@ -88,7 +88,11 @@ func (q *joined) raw(ctx context.Context, db *sql.DB, random *baseline.Random) e
 		if err := each(ctx, db, q.pairs, []any{&left, &right, &w}, func() error { return p.Add(left, right, w) }); err != nil {
 			return err
 		}
-		g := p.Graph()
+		graphs, err := p.Graphs()
+		if err != nil || len(graphs) != 1 {
+			return fmt.Errorf("%d graphs: %w", len(graphs), err)
+		}
+		g := graphs[0]
 		q.answer = float64(g.Total()) / q.steps * q.unitOf()
 		race = func(base float64) *baseline.Race {
 			return baseline.NewPairRace(g, q.steps, q.epsilon, q.gs, baseline.Beta, base)

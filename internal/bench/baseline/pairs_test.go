@@ -24,7 +24,11 @@ func graph(t *testing.T, pairs []pair) *flow.Graph {
 			t.Fatal(err)
 		}
 	}
-	return p.Graph()
+	g, err := p.Graphs()
+	if err != nil || len(g) != 1 {
+		t.Fatal(len(g), err)
+	}
+	return g[0]
 }
 
 // program is the paper's linear program at tau, by simplex: parts of rows between 0 and their weight, of which no person has more than tau together.

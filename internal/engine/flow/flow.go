@@ -2,108 +2,48 @@
 // kinds carries it, in which no unit passes more than a cap. It works on secret weights; nothing of it is printed.
 package flow
 
-import (
-	"errors"
-	"math"
-	"slices"
-)
+import "math"
 
-// Pairs takes in, for each pair of units, how much its rows weigh together, in whole steps.
-type Pairs struct {
-	left, right   []int32
-	weight        []int64
-	lefts, rights int32 // number of units of each kind
-}
-
-var (
-	errPair = errors.New("flow: a pair has a negative unit or weight")
-	errMany = errors.New("flow: too many pairs")
-)
-
-// Most is where sums end: of what a unit's rows weigh, and of a flow. Whether weights add up to more is a secret, so it is no error.
-const Most = math.MaxInt64 / 4
-
-// atMost adds what is not negative and at most Most each.
-func atMost(a, b int64) int64 { return min(a+b, Most) }
-
-// Add takes one pair in. Units are numbered from 0, each kind for itself; a pair may come several times.
-func (p *Pairs) Add(left, right int32, weight int64) error {
-	switch {
-	case left < 0 || right < 0 || weight < 0 || left == math.MaxInt32 || right == math.MaxInt32:
-		return errPair
-	case len(p.left) >= math.MaxInt32:
-		return errMany
-	case weight == 0:
-		return nil
-	}
-	p.left, p.right, p.weight = append(p.left, left), append(p.right, right), append(p.weight, min(weight, Most))
-	p.lefts, p.rights = max(p.lefts, left+1), max(p.rights, right+1)
-	return nil
-}
-
-// Graph ends the taking in.
-func (p *Pairs) Graph() *Graph {
-	g := &Graph{starts: make([]int32, p.lefts+1), backStart: make([]int32, p.rights+1)}
-	g.have = [2][]int64{make([]int64, p.lefts), make([]int64, p.rights)}
-	for i, w := range p.weight {
-		l, r := p.left[i], p.right[i]
-		g.starts[l+1]++
-		g.backStart[r+1]++
-		g.have[0][l], g.have[1][r] = atMost(g.have[0][l], w), atMost(g.have[1][r], w)
-		g.total = atMost(g.total, w)
-	}
-	for u := range p.lefts {
-		g.starts[u+1] += g.starts[u]
-	}
-	for u := range p.rights {
-		g.backStart[u+1] += g.backStart[u]
-	}
-	n := len(p.weight)
-	g.to, g.weight, g.flows = make([]int32, n), make([]int64, n), make([]int64, n)
-	at := slices.Clone(g.starts)
-	for i, w := range p.weight {
-		e := at[p.left[i]]
-		at[p.left[i]]++
-		g.to[e], g.weight[e] = p.right[i], w
-	}
-	*p = Pairs{}
-	g.from, g.back = make([]int32, n), make([]int32, n)
-	at = slices.Clone(g.backStart)
-	for l := range int32(len(g.starts) - 1) {
-		for e := g.starts[l]; e < g.starts[l+1]; e++ {
-			g.from[e] = l
-			r := g.to[e]
-			g.back[at[r]] = e
-			at[r]++
-		}
-	}
-	for kind := range g.caps {
-		units := len(g.have[kind])
-		g.caps[kind], g.depth[kind], g.next[kind] = make([]int64, units), make([]int32, units), make([]int32, units)
-	}
-	return g
-}
-
-// Graph is the pairs of units, and where the flow of one cap is found: Dinic's algorithm. Left units are nodes of even depth, right ones of odd.
-type Graph struct {
-	total     int64
-	have      [2][]int64 // what each unit's rows weigh
-	caps      [2][]int64 // what a unit may still pass; -1: it is within the cap and no part of the problem
-	starts    []int32    // of each left unit's edges
-	to        []int32    // an edge's right unit
-	from      []int32    // and left one
-	weight    []int64
-	flows     []int64
+// net is the units and their pairs, and what a search for flows writes to: of one graph at a time. Left units are nodes of even depth, right ones of odd.
+type net struct {
+	starts    []int32 // of each left unit's edges
+	to        []int32 // an edge's right unit
+	from      []int32 // and left one
 	back      []int32 // edges by right unit
 	backStart []int32
-	depth     [2][]int32
-	next      [2][]int32 // the edge that is tried next
-	queue     [2][]int32
-	ended     func() bool
+
+	of    *Graph     // whose weights have is of
+	have  [2][]int64 // what each unit's rows weigh
+	caps  [2][]int64 // what a unit may still pass; -1: it is within the cap and no part of the problem
+	flows column
+	depth [2][]int32
+	next  [2][]int32 // the edge that is tried next
+	queue [2][]int32
+	path  []way
+
+	end     func() error
+	work    int // since it was looked whether the time has ended
+	stopped bool
 }
 
-// Until lets the search for flows end early: values are then less than what they are said to be, and nobody may use them.
-func (g *Graph) Until(ended func() bool) { g.ended = ended }
+// between is how many edges are looked at between two looks whether the time has ended: some milliseconds.
+const between = 1 << 19
+
+// ended says whether the statement's time has, where so much was done.
+func (n *net) ended(work int) bool {
+	if n.work += work; n.work >= between && !n.stopped {
+		n.work = 0
+		n.stopped = n.end != nil && n.end() != nil
+	}
+	return n.stopped
+}
+
+// Graph is the pairs of units with the weights of one measure, and where the flow of one cap is found: Dinic's algorithm. The zero value has no pairs.
+type Graph struct {
+	*net
+	weight column
+	total  int64
+}
 
 // Total is the sum of all weights: what Value is where the cap cuts nothing. A secret.
 func (g *Graph) Total() int64 { return g.total }
@@ -117,11 +57,13 @@ func (g *Graph) Total() int64 { return g.total }
 //
 // Only pairs of two units that are over the cap are a problem to solve. A pair of two units within it flows whole. A unit over it passes first what it has with units within it, which takes from no
 // other unit's cap: exchanging a step of any other flow for such a one never lessens the total.
+//
+// Where the statement's time ends (Within.End) it is less than what it is said to be, and nobody may use it. It writes to what graphs of the same pairs share.
 func (g *Graph) Value(limit int64) int64 {
-	if limit <= 0 {
+	limit = min(limit, g.total, Most-1)
+	if limit <= 0 || g.ended(between) || !g.weigh() {
 		return 0
 	}
-	limit = min(limit, g.total, Most-1)
 	over := [2]bool{}
 	for kind := range g.have {
 		for u, has := range g.have[kind] {
@@ -136,10 +78,13 @@ func (g *Graph) Value(limit int64) int64 {
 		return g.total
 	}
 	value := int64(0)
-	clear(g.flows)
+	clear(g.flows.bytes)
 	for l := range g.caps[0] {
+		if g.ended(int(g.starts[l+1] - g.starts[l])) {
+			return 0
+		}
 		for e := g.starts[l]; e < g.starts[l+1]; e++ {
-			passes := g.weight[e]
+			passes := g.weight.at(e)
 			switch r := g.to[e]; {
 			case g.caps[0][l] >= 0 && g.caps[1][r] >= 0:
 				continue
@@ -159,10 +104,31 @@ func (g *Graph) Value(limit int64) int64 {
 	return value
 }
 
+// weigh adds up what each unit's rows weigh, where that was done of another graph last; false: the time has ended.
+func (g *Graph) weigh() bool {
+	if g.of == g {
+		return true
+	}
+	g.of = nil
+	clear(g.have[0])
+	clear(g.have[1])
+	for l := range g.have[0] {
+		if g.ended(int(g.starts[l+1] - g.starts[l])) {
+			return false
+		}
+		for e := g.starts[l]; e < g.starts[l+1]; e++ {
+			w, r := g.weight.at(e), g.to[e]
+			g.have[0][l], g.have[1][r] = atMost(g.have[0][l], w), atMost(g.have[1][r], w)
+		}
+	}
+	g.of = g
+	return true
+}
+
 // flow adds shortest ways until there are none.
 func (g *Graph) flow() int64 {
 	sum := int64(0)
-	for (g.ended == nil || !g.ended()) && g.layers() {
+	for g.layers() {
 		copy(g.next[0], g.starts)
 		copy(g.next[1], g.backStart)
 		for l := range g.caps[0] {
@@ -198,8 +164,11 @@ func (g *Graph) layers() bool {
 	for depth := int32(0); len(lefts) > 0 && !found; depth += 2 {
 		rights = rights[:0]
 		for _, l := range lefts {
+			if g.ended(int(g.starts[l+1] - g.starts[l])) {
+				return false
+			}
 			for e := g.starts[l]; e < g.starts[l+1]; e++ {
-				if r := g.to[e]; g.depth[1][r] < 0 && g.weight[e] > g.flows[e] {
+				if r := g.to[e]; g.depth[1][r] < 0 && g.weight.at(e) > g.flows.at(e) {
 					g.depth[1][r] = depth + 1
 					found = found || g.caps[1][r] > 0
 					rights = append(rights, r)
@@ -211,8 +180,11 @@ func (g *Graph) layers() bool {
 			break
 		}
 		for _, r := range rights {
+			if g.ended(int(g.backStart[r+1] - g.backStart[r])) {
+				return false
+			}
 			for _, e := range g.back[g.backStart[r]:g.backStart[r+1]] {
-				if g.flows[e] > 0 && g.depth[0][g.from[e]] < 0 {
+				if g.flows.at(e) > 0 && g.depth[0][g.from[e]] < 0 {
 					g.depth[0][g.from[e]] = depth + 2
 					lefts = append(lefts, g.from[e])
 				}
@@ -231,9 +203,10 @@ type way struct {
 
 // push sends what goes from one left unit along shortest ways.
 func (g *Graph) push(start int32) (sum int64) {
-	var path []way
+	path := g.path[:0]
+	defer func() { g.path = path }()
 	left, l, r := true, start, int32(0)
-	for g.caps[0][start] > 0 {
+	for g.caps[0][start] > 0 && !g.ended(1) {
 		if left {
 			e := g.next[0][l]
 			if e == g.starts[l+1] { // a dead end
@@ -245,7 +218,7 @@ func (g *Graph) push(start int32) (sum int64) {
 				g.next[1][r]++
 				continue
 			}
-			if to := g.to[e]; g.weight[e] > g.flows[e] && g.depth[1][to] == g.depth[0][l]+1 {
+			if to := g.to[e]; g.weight.at(e) > g.flows.at(e) && g.depth[1][to] == g.depth[0][l]+1 {
 				path = append(path, way{e, true})
 				r, left = to, false
 				continue
@@ -254,19 +227,20 @@ func (g *Graph) push(start int32) (sum int64) {
 			continue
 		}
 		if g.caps[1][r] > 0 {
+			g.work += len(path)
 			least := min(g.caps[0][start], g.caps[1][r])
 			for _, w := range path {
 				if w.forward {
-					least = min(least, g.weight[w.edge]-g.flows[w.edge])
+					least = min(least, g.weight.at(w.edge)-g.flows.at(w.edge))
 				} else {
-					least = min(least, g.flows[w.edge])
+					least = min(least, g.flows.at(w.edge))
 				}
 			}
 			for _, w := range path {
-				if !w.forward {
-					g.flows[w.edge] -= least
+				if w.forward {
+					g.flows.set(w.edge, g.flows.at(w.edge)+least)
 				} else {
-					g.flows[w.edge] += least
+					g.flows.set(w.edge, g.flows.at(w.edge)-least)
 				}
 			}
 			g.caps[0][start] -= least
@@ -282,7 +256,7 @@ func (g *Graph) push(start int32) (sum int64) {
 			g.next[0][l]++
 			continue
 		}
-		if e := g.back[k]; g.flows[e] > 0 && g.depth[0][g.from[e]] == g.depth[1][r]+1 {
+		if e := g.back[k]; g.flows.at(e) > 0 && g.depth[0][g.from[e]] == g.depth[1][r]+1 {
 			path = append(path, way{e, false})
 			l, left = g.from[e], true
 			continue

@@ -19,7 +19,20 @@ func of(t testing.TB, pairs []pair) *Graph {
 			t.Fatal(err)
 		}
 	}
-	return p.Graph()
+	return graph(t, p)
+}
+
+// graph is that of pairs of one measure.
+func graph(t testing.TB, p *Pairs) *Graph {
+	t.Helper()
+	g, err := p.Graphs()
+	if err != nil || len(g) > 1 {
+		t.Fatal(len(g), err)
+	}
+	if len(g) == 0 {
+		return &Graph{}
+	}
+	return g[0]
 }
 
 func random(rng *rand.Rand) (pairs []pair, lefts, rights int) {
@@ -105,10 +118,10 @@ func TestOneUnit(t *testing.T) {
 
 func TestBadPairs(t *testing.T) {
 	p := &Pairs{}
-	if p.Add(-1, 0, 1) == nil || p.Add(0, 0, -1) == nil || p.Add(math.MaxInt32, 0, 1) == nil {
+	if p.Add(-1, 0, 1) == nil || p.Add(0, 0, -1) == nil || p.Add(math.MaxInt32, 0, 1) == nil || p.Add(0, 0, 1, 2) == nil || p.Add(0, 0, 0, 0) == nil {
 		t.Error("a bad pair was taken in")
 	}
-	if g := p.Graph(); g.Value(5) != 0 || g.Total() != 0 {
+	if g := graph(t, p); g.Value(5) != 0 || g.Total() != 0 {
 		t.Error("no pairs flow")
 	}
 }
@@ -122,7 +135,7 @@ func BenchmarkMillions(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	g := p.Graph()
+	g := graph(b, p)
 	for b.Loop() {
 		for limit := int64(1); limit < 4000; limit *= 2 {
 			g.Value(limit)

@@ -20,15 +20,15 @@ import (
 // Limit.PerUnit groups. (2) Each choice takes the scores of its caps once, which one unit more changes by a number of an interval of Up + Down steps (flow.Scores), no more than ChoiceSteps: ChooseSteps' assumption (1). They are cut at a public number (Most). (3) The caps are now released,
 // and so are the scales that follow from them. A group's flow at a cap t changes by at most t with one unit (flow.Graph.Value), in at most Limit.PerUnit groups: what the plan's event at that cap is for. Then Read's proof holds. (4) Rows of other than the public groups are dropped, and groups without rows have flow 0. A row that
 // does not fit is a failure that tells nothing; what weights add up to is none (flow.Most).
+// Not claimed: that the pairs' number stays hidden where they take more time or memory (flow.ErrMemory) than there is; that is a failure as of any resource, paid for and counted (docs/threat-model.md, Time).
 func (m *Maker) flows(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 	if flow.Up+flow.Down > noise.ChoiceSteps {
 		return nil, errShape
 	}
-	f, err := readFlows(m.a, cols, rows) // (1)
+	f, err := readFlows(m.a, m.within(), cols, rows) // (1)
 	if err != nil {
 		return nil, err
 	}
-	f.until(m.ended)
 	chosen := make(measure.Chosen, len(m.choosers))
 	for i, c := range m.choosers { // (2)
 		choice := m.a.Choices[i]
@@ -56,13 +56,16 @@ func (m *Maker) flows(cols []sqlgen.Column, rows secret.Rows) (*Release, error) 
 // Until is the statement's time: where it ends, so does what is computed of its rows.
 func (m *Maker) Until(ctx context.Context) { m.end = ctx.Err }
 
-func (m *Maker) ended() bool { return m.end() != nil }
+// HoldIn is the statement's share of the memory that all pairs of units take; without one there is no limit. The caller ends it.
+func (m *Maker) HoldIn(s *flow.Share) { m.memory = s }
+
+func (m *Maker) within() flow.Within { return flow.Within{Memory: m.memory, End: m.end} }
 
 // groupFlows are those of one group.
 type groupFlows struct {
 	keys   []sqltype.Value
 	units  [2]numbers
-	pairs  []flow.Pairs  // a measure, while they are read
+	pairs  flow.Pairs    // while they are read
 	graphs []*flow.Graph // a measure
 }
 
@@ -72,15 +75,23 @@ type groupsOfFlows struct {
 	groups []*groupFlows
 }
 
+// What a group and a unit take of memory, about, beside pairs and texts: entries of maps, of which a third may be empty.
+const (
+	groupBytes = 1 << 10
+	unitBytes  = 40
+	textBytes  = 80
+)
+
 // numbers gives units numbers from 0 on.
 type numbers struct {
 	ints  map[int64]int32
 	texts map[string]int32
 	next  int32
+	bytes int64 // of memory
 }
 
 // of numbers a unit: canonical values are equal where their texts are.
-func (n *numbers) of(v sqltype.Value) (int32, error) {
+func (n *numbers) of(v sqltype.Value, memory *flow.Share) (int32, error) {
 	if n.ints == nil {
 		n.ints, n.texts = map[int64]int32{}, map[string]int32{}
 	}
@@ -100,6 +111,14 @@ func (n *numbers) of(v sqltype.Value) (int32, error) {
 	case v == nil || n.next == math.MaxInt32-1:
 		return 0, errShape
 	}
+	bytes := int64(unitBytes)
+	if !whole {
+		bytes = int64(textBytes + len(text))
+	}
+	if err := memory.Take(bytes); err != nil {
+		return 0, err
+	}
+	n.bytes += bytes
 	if at = n.next; whole {
 		n.ints[i] = at
 	} else {
@@ -109,8 +128,11 @@ func (n *numbers) of(v sqltype.Value) (int32, error) {
 	return at, nil
 }
 
-// readFlows reads a row for each group and pair of units.
-func readFlows(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows) (*groupsOfFlows, error) {
+// looks is after how many rows it is looked whether the time has ended.
+const looks = 1 << 12
+
+// readFlows reads a row for each group and pair of units. What they take of memory is held until the statement gives it back.
+func readFlows(a *sensitivity.Analysis, within flow.Within, cols []sqlgen.Column, rows secret.Rows) (*groupsOfFlows, error) {
 	if a.Pairs == nil || !a.Groups.Public {
 		return nil, errShape
 	}
@@ -120,7 +142,12 @@ func readFlows(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows) 
 	}
 	f := &groupsOfFlows{a: a}
 	keys, units, weights := make([]sqltype.Value, len(a.Keys)), [2]sqltype.Value{}, make([]int64, len(a.Measures))
-	for rows.Next() {
+	for read := 0; rows.Next(); read++ {
+		if read%looks == 0 && within.End != nil {
+			if err := within.End(); err != nil {
+				return nil, err
+			}
+		}
 		if err := openPair(cols, rows.Row(), keys, &units, weights); err != nil {
 			return nil, err
 		}
@@ -130,32 +157,42 @@ func readFlows(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows) 
 			continue
 		}
 		if g == nil {
-			g = &groupFlows{keys: append([]sqltype.Value(nil), keys...), pairs: make([]flow.Pairs, len(a.Measures))}
+			if err := within.Memory.Take(groupBytes); err != nil {
+				return nil, err
+			}
+			g = &groupFlows{keys: append([]sqltype.Value(nil), keys...), pairs: flow.Pairs{Within: within}}
 			at[text] = g
 			f.groups = append(f.groups, g)
 		}
-		left, err := g.units[0].of(units[0])
-		if err != nil {
+		if err := g.add(&units, weights); err != nil {
 			return nil, err
 		}
-		right, err := g.units[1].of(units[1])
-		if err != nil {
-			return nil, err
-		}
-		for i, w := range weights {
-			if err := g.pairs[i].Add(left, right, w); err != nil {
-				return nil, err
-			}
-		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
 	}
 	for _, g := range f.groups {
+		within.Memory.Give(g.units[0].bytes + g.units[1].bytes)
 		g.units = [2]numbers{}
-		for i := range g.pairs {
-			g.graphs = append(g.graphs, g.pairs[i].Graph())
+		var err error
+		if g.graphs, err = g.pairs.Graphs(); err != nil {
+			return nil, err
 		}
-		g.pairs = nil
 	}
-	return f, rows.Err()
+	return f, nil
+}
+
+// add takes a pair in.
+func (g *groupFlows) add(units *[2]sqltype.Value, weights []int64) error {
+	left, err := g.units[0].of(units[0], g.pairs.Memory)
+	if err != nil {
+		return err
+	}
+	right, err := g.units[1].of(units[1], g.pairs.Memory)
+	if err != nil {
+		return err
+	}
+	return g.pairs.Add(left, right, weights...)
 }
 
 // openPair opens one row into values that the next one takes the place of.
@@ -181,15 +218,6 @@ func openPair(cols []sqlgen.Column, row []secret.Value, keys []sqltype.Value, un
 		}
 	}
 	return nil
-}
-
-// until lets the search for flows end.
-func (f *groupsOfFlows) until(ended func() bool) {
-	for _, g := range f.groups {
-		for _, one := range g.graphs {
-			one.Until(ended)
-		}
-	}
 }
 
 // of are a measure's graphs.

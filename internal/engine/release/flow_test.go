@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/flow"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -41,7 +42,7 @@ func TestReadFlows(t *testing.T) {
 	cols := []sqlgen.Column{{Role: sqlgen.RoleKey}, {Role: sqlgen.RoleUnit}, {Role: sqlgen.RoleUnit, Index: 1}, {Role: sqlgen.RoleMeasure}}
 	dec := decimal.RequireFromString
 	most := int64(1) << 60
-	f, err := readFlows(a, cols, &pairRows{rows: [][]sqltype.Value{
+	f, err := readFlows(a, flow.Within{}, cols, &pairRows{rows: [][]sqltype.Value{
 		{"AIR", int64(1), "x", int64(5)}, {"AIR", int64(2), "x", int64(7)}, {"SHIP", int64(1), "x", int64(100)}, {nil, dec("1.50"), "y", most}, {nil, dec("1.5"), "z", most}, {nil, dec("1.50"), "w", most},
 	}})
 	if err != nil {
@@ -59,11 +60,11 @@ func TestReadFlows(t *testing.T) {
 	}
 	for name, row := range map[string][]sqltype.Value{"no unit": {"AIR", nil, "x", int64(1)}, "no second unit": {"AIR", int64(1), nil, int64(1)}, "no weight": {"AIR", int64(1), "x", nil},
 		"a weight below 0": {"AIR", int64(1), "x", int64(-1)}, "a wide weight": {"AIR", int64(1), "x", big.NewInt(1)}, "a column less": {"AIR", int64(1), "x"}} {
-		if _, err := readFlows(a, cols, &pairRows{rows: [][]sqltype.Value{row}}); err == nil {
+		if _, err := readFlows(a, flow.Within{}, cols, &pairRows{rows: [][]sqltype.Value{row}}); err == nil {
 			t.Errorf("%s was read", name)
 		}
 	}
-	if _, err := readFlows(&sensitivity.Analysis{}, cols, &pairRows{}); err == nil {
+	if _, err := readFlows(&sensitivity.Analysis{}, flow.Within{}, cols, &pairRows{}); err == nil {
 		t.Error("rows of one unit were read as pairs")
 	}
 }
@@ -94,4 +95,30 @@ func TestFlowsEnd(t *testing.T) {
 		}
 		cancel()
 	}
+	// While they are read it is looked every few rows.
+	m, err := New(a, p, noise.NewSource(), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, ctx := &pairRows{}, &endsLater{Context: context.Background(), looks: 3}
+	for range 5 * looks {
+		rows.rows = append(rows.rows, []sqltype.Value{int64(1), int64(2), int64(3)})
+	}
+	m.Until(ctx)
+	if _, err := m.Read(cols, rows); err == nil || rows.at > 4*looks {
+		t.Errorf("%v after %d rows", err, rows.at)
+	}
+}
+
+// endsLater is a context that has ended after some looks.
+type endsLater struct {
+	context.Context
+	looks int
+}
+
+func (c *endsLater) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.Canceled
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/flow"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/spool"
@@ -99,6 +100,7 @@ type Maker struct {
 	old      *Release        // what is topped up; nil: nothing is
 	spool    *spool.Limits
 	end      func() error // whether the statement's time has ended, and how
+	memory   *flow.Share  // of rows of two units
 }
 
 // maxAhead limits the numbers that one measure draws ahead.

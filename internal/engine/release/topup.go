@@ -122,11 +122,10 @@ func (t Top) Share(i int) (was, now, round float64) {
 func (m *Maker) topUp(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 	each := m.plain(cols, rows)
 	if m.a.Pairs != nil {
-		f, err := readFlows(m.a, cols, rows)
+		f, err := readFlows(m.a, m.within(), cols, rows)
 		if err != nil {
 			return nil, err
 		}
-		f.until(m.ended)
 		each = f.each(m.old, m.end)
 	} else if len(m.a.Choices) > 0 && !m.a.Limit.L2 {
 		h, err := readHistogram(m.a, cols, rows)

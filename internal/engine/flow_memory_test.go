@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/flow"
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// pairsHeld asks for what the flows' memory holds and how many statements wait for it; a statement may be on its way there.
+func pairsHeld(t *testing.T, e *Engine, what string, is func(bytes int64, waiting int) bool) {
+	t.Helper()
+	for range 6000 {
+		if is(e.pairs.Held()) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	bytes, waiting := e.pairs.Held()
+	t.Fatalf("%s: %d bytes are held, and %d statements wait", what, bytes, waiting)
+}
+
+func nothing(bytes int64, waiting int) bool { return bytes == 0 && waiting == 0 }
+
+// TestFlowMemory: a statement whose pairs take more than limits.flow_memory fails as of any resource, charged and counted, topped up too, and leaves nothing held; others go on.
+func TestFlowMemory(t *testing.T) {
+	for _, d := range dialects {
+		s := shopSession(t, allShop, d)
+		limits := &s.world.policy.Limits
+		limits.FlowMemory = 4 << 10
+		refused(t, s, "SELECT count(*) FROM lineitem", sqlerr.ResourceFailure, 1)
+		refused(t, s, "SELECT l_shipmode, sum(l_quantity) FROM lineitem GROUP BY 1", sqlerr.ResourceFailure, 1)
+		if n := blamed(t, s.engine); n != 2 {
+			t.Errorf("%s: %d failures are counted", d, n)
+		}
+		pairsHeld(t, s.engine, "failures", nothing)
+		mustTry(t, s, "SELECT count(*) FROM orders")
+		limits.FlowMemory = 64 << 10
+		for range 2 { // what one held the next one has
+			set(t, s, "dpsql.fresh", "on")
+			mustTry(t, s, "SELECT l_shipmode, count(*), sum(l_quantity) FROM lineitem GROUP BY 1")
+		}
+		set(t, s, "dpsql.fresh", "off")
+		limits.FlowMemory = 4 << 10
+		set(t, s, "dpsql.epsilon", "2")
+		refused(t, s, "SELECT l_shipmode, count(*), sum(l_quantity) FROM lineitem GROUP BY 1", sqlerr.ResourceFailure, 1)
+		pairsHeld(t, s.engine, "a top-up", nothing)
+	}
+	if text := fmt.Sprint(logged(fmt.Errorf("reading: %w", flow.ErrMemory))); !strings.Contains(text, "limits.flow_memory") {
+		t.Errorf("the owner's log says %s", text)
+	}
+}
+
+// rowsGate stops rows over lineitem before their end, until it is opened.
+type rowsGate struct {
+	backend.Backend
+	came, open chan struct{}
+}
+
+type rowsGateTx struct {
+	backend.Tx
+	g *rowsGate
+}
+
+type gatedRows struct {
+	secret.Rows
+	g *rowsGate
+}
+
+func (g *rowsGate) Begin(ctx context.Context) (backend.Tx, error) {
+	tx, err := g.Backend.Begin(ctx)
+	return &rowsGateTx{tx, g}, err
+}
+
+func (t *rowsGateTx) Query(ctx context.Context, sql string, args []backend.Arg, want []sqltype.Type) (secret.Rows, error) {
+	rows, err := t.Tx.Query(ctx, sql, args, want)
+	return &gatedRows{rows, t.g}, err
+}
+
+func (r *gatedRows) Next() bool {
+	if r.Rows.Next() {
+		return true
+	}
+	r.g.came <- struct{}{}
+	<-r.g.open
+	return false
+}
+
+// TestFlowMemoryShared: two sessions have one limit. While one holds too much of it the other waits, and is answered when that ends, also by a cancel; a cancel ends the wait as well. Nothing stays held.
+func TestFlowMemoryShared(t *testing.T) {
+	for _, d := range dialects {
+		real := allShop.open(t, d)
+		e := engineOn(t, shopPolicyFor(t, d, "statement_timeout: 20s", "statement_timeout: 600s"), real)
+		g := &rowsGate{real, make(chan struct{}), make(chan struct{})}
+		start := func(by backend.Backend, sql string) (end chan error, cancel func()) {
+			e.backend = by
+			p, err := prepare(e.session(t, "ann"), sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			end = make(chan error, 1)
+			go func() {
+				_, err := p.Run(ctx, nil)
+				end <- err
+			}()
+			return end, cancel
+		}
+		most := &e.world.Load().policy.Limits.FlowMemory
+		*most = 1 << 20
+		for _, how := range []string{"ends", "is cancelled", "is given up"} {
+			first, cancel := start(g, "SELECT count(*) FROM lineitem WHERE l_quantity > 0 OR l_shipmode <> '"+how+"'")
+			<-g.came
+			holds, _ := e.pairs.Held()
+			if holds < 4<<10 {
+				t.Fatalf("%s: the first holds %d bytes", d, holds)
+			}
+			*most = holds + 4<<10 // of the second's share: what it needs alone; the first took its own under 1 MiB
+			second, cancelSecond := start(real, "SELECT count(*) FROM lineitem WHERE l_quantity > 1 OR l_shipmode <> '"+how+"'")
+			pairsHeld(t, e, how, func(_ int64, waiting int) bool { return waiting == 1 })
+			switch how {
+			case "is given up":
+				cancelSecond()
+				if err := <-second; sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
+					t.Errorf("%s: a wait is cancelled: %v", d, err)
+				}
+			case "is cancelled":
+				cancel()
+			}
+			g.open <- struct{}{}
+			if err := <-first; (err == nil) == (how == "is cancelled") {
+				t.Errorf("%s: the first %s: %v", d, how, err)
+			}
+			if how != "is given up" {
+				if err := <-second; err != nil {
+					t.Errorf("%s: the first %s, the second: %v", d, how, errors.Join(err, errors.Unwrap(err)))
+				}
+			}
+			cancel()
+			cancelSecond()
+			pairsHeld(t, e, how, nothing)
+			*most = 1 << 20
+		}
+		if n := blamed(t, e); n != 0 {
+			t.Errorf("%s: %d failures are counted", d, n)
+		}
+	}
+}
