@@ -16,11 +16,23 @@ import (
 // Canonical is a stable text of all that determines what is measured: body, unit, keys with the values of public groups, limit,
 // measures and bounds. Names, aliases, the order of conjuncts and joins, derived tables and the finishing part are not in it: statements of the same text
 // can be answered from one release, keys and measures by index. Parameters stand in it as $n.
-func Canonical(a *Analysis) string {
+func Canonical(a *Analysis) string { return canonicalOf(a, nil) }
+
+// CanonicalOf is Canonical of a statement that is asked with these parameters; whole: their values are in it as constants would be, and nothing that is measured depends on them otherwise.
+//
+// Proof: of whole, for rows of several units. What is measured is counts and sums over one relation (Joined, Pairs): of the relation, keys, values and filters each parameter is written by its value (plan.Normal), with the type that a constant there has; groups are public, and a key's values are written out. What finishes them is no part of any release.
+func CanonicalOf(a *Analysis, args []sqltype.Value) (text string, whole bool) {
+	if a.Class != Private || a.Joined == nil && a.Pairs == nil {
+		return Canonical(a), false
+	}
+	return canonicalOf(a, args), true
+}
+
+func canonicalOf(a *Analysis, args []sqltype.Value) string {
 	if a.Class != Private {
 		return string(a.Class)
 	}
-	n := normalOf(a, nil)
+	n := normalOf(a, args)
 	lines := []string{"body " + n.rows.Tables}
 	for _, c := range n.rows.Conds {
 		lines = append(lines, "where "+c.Text)
@@ -29,7 +41,7 @@ func Canonical(a *Analysis) string {
 	if a.Joined == nil {
 		say("unit %s", n.unit())
 	} else {
-		say("units %s joined", a.Unit)
+		say("units %s", n.unit())
 	}
 	for _, k := range a.Keys {
 		say("key %s", n.key(k))
@@ -67,6 +79,9 @@ func normalOf(a *Analysis, args []sqltype.Value) *normal {
 
 // unit names the unit's column: of those that conditions make equal to it, and that have it in one form, the one of the first text.
 func (n *normal) unit() string {
+	if n.a.Joined != nil {
+		return fmt.Sprintf("%s joined", n.a.Unit)
+	}
 	if p := n.a.Pairs; p != nil {
 		return fmt.Sprintf("flow between %s and %s", n.unitOf(p.Units[0], p.Cols[0]), n.unitOf(p.Units[1], p.Cols[1]))
 	}

@@ -22,6 +22,11 @@ func (a *Analysis) Apart() bool {
 	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Apart() })
 }
 
+// Alone: some measure of a group is no sum of what it is in parts of the group: numbers of distinct values, and flows, of which each part has its own.
+func (a *Analysis) Alone() bool {
+	return a.Pairs != nil || a.Apart() || slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Kind == DistinctValues })
+}
+
 // apart: some of the aggregates will be read apart; of those no vector is scaled.
 func (z *analyzer) apart() bool {
 	return ofOrder(z.out.Agg) || slices.ContainsFunc(z.out.Agg.Aggs, func(g plan.AggItem) bool {

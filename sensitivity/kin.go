@@ -59,7 +59,7 @@ const mostRemoved = 4
 
 // KinOf knows the family of an analysis with these parameters; false: it has none.
 func KinOf(a *Analysis, args []sqltype.Value) (*Kin, bool) {
-	if a.Class != Private || a.Pairs != nil || a.Limit.L2 || a.Joined != nil || a.Trees() {
+	if a.Class != Private || a.Limit.L2 || a.Smoothed() || a.Trees() {
 		return nil, false
 	}
 	n := normalOf(a, args)
@@ -185,7 +185,8 @@ type Made struct {
 //
 // Proof: claim: where the two have one family, rows here are the rows there that fulfil Conds: tables, unit and the other conditions are equal by their texts (plan.Normal), and Conds are functions of the other's
 // keys. Each measure here has the text of one there: the same values of each row, brought to the same integers, clamped alike within a unit's rows of one group. Where a unit has all its rows here of one group there, its
-// partial is the same. Groups that a cap drops, there or here, would be other ones, so then the groups must be the same ones, under the same cap.
+// partial is the same. Groups that a cap drops, there or here, would be other ones, so then the groups must be the same ones, under the same cap. Of rows that are joined off the unit the caps of leaves are among the tables' texts, with the conditions below them and the order in which they keep rows, and
+// totals are of single rows. Of rows of two units a group's flow is of its rows alone, and the caps are the other's.
 func (k *Kin) From(s *Shape) (*Made, bool) {
 	out := &Made{Listed: make([][]*plan.Const, len(s.Keys)), Same: make([]int, len(s.Keys))}
 	at := func(text string) (plan.ColID, bool) {

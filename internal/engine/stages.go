@@ -180,8 +180,12 @@ func (p *Prepared) key(st *stage, args []sqltype.Value, given [][][]sqltype.Valu
 		zone = p.values.Zone.String()
 	}
 	write(zone)
-	write(sensitivity.Canonical(st.an))
+	canonical, whole := sensitivity.CanonicalOf(st.an, args)
+	write(canonical)
 	for i, v := range args {
+		if whole {
+			break
+		}
 		if v == nil {
 			write(fmt.Sprintf("$%d NULL", i+1))
 			continue

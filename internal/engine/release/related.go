@@ -129,7 +129,7 @@ var errNotComputed = errors.New("release: it cannot be computed")
 // Proof: claim: each value is the sum of released ones whose totals add up to the group's own. It is post-processing of released numbers, with weights from the plan alone, so nothing is lost by it. (1) A row belongs to the
 // group here that the keys of its group there give (Made.Keys, functions of those), if they fulfil Made.Conds; so the group's rows are those of its cells, if no row is in no cell there: all values that its keys may have there are
 // in released groups (complete). (2) Clamped parts: a unit's rows here are all in one cell, where its part was clamped as it is here; for of the keys that tell the cells of one group apart each has one value a unit (OfUnit), or a unit has
-// one row (Single), or there is one cell. (3) Without a cell a group has no rows: 0. (4) Numbers of distinct values do not add up: one cell each. (5) Groups that were chosen stay those that they were: one for one (Made.Whole).
+// one row (Single), or there is one cell. (3) Without a cell a group has no rows: 0. (4) Numbers of distinct values do not add up, nor do flows of two units' rows: one cell each. (5) Groups that were chosen stay those that they were: one for one (Made.Whole).
 func (old *Release) Computed(a *sensitivity.Analysis, c *Computation) (*Release, error) {
 	out := old.part(a, c.Made)
 	if !a.Groups.Public {
@@ -177,7 +177,7 @@ func (old *Release) Computed(a *sensitivity.Analysis, c *Computation) (*Release,
 		return nil, errNotComputed
 	}
 	for i, t := range tuples {
-		if !old.oneCellAUnit(cells[i]) || len(cells[i]) != 1 && a.Apart() { // (2), (4)
+		if !old.oneCellAUnit(cells[i]) || len(cells[i]) != 1 && a.Alone() { // (2), (4)
 			return nil, errNotComputed
 		}
 		n := Group{Keys: t, Values: make([]*big.Int, len(a.Measures)), Cells: max(1, len(cells[i]))}
