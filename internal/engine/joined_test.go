@@ -150,7 +150,7 @@ func plainly(t testing.TB, s *Session, sql string) *sqlgen.Statement {
 	for i, o := range p.query.Outputs {
 		st.Columns = append(st.Columns, sqlgen.Column{Role: sqlgen.RoleOutput, Index: i, Type: o.Type})
 	}
-	for _, t := range []string{"encounters", "patients", "prescriptions", "labs", "stays", "cities", "rates"} {
+	for _, t := range []string{"encounters", "patients", "prescriptions", "labs", "stays", "cities", "kinds", "rates"} {
 		sql = strings.ReplaceAll(strings.ReplaceAll(sql, "from "+t, `from "public".`+t), "join "+t, `join "public".`+t)
 	}
 	st.SQL = sql
