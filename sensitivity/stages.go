@@ -233,7 +233,7 @@ func (d *divider) ofMany(a *plan.Aggregate) bool {
 	}
 	z := newAnalyzer(d.ctx, d.q, a, d.opts)
 	_, err = z.unitRows(&plan.Aggregate{Input: a.Input, Keys: a.Keys, Pos: a.Pos})
-	_, is := err.(*notOfUnit) // not one of an aggregate further down
+	_, is := err.(*notOfUnit)                            // not one of an aggregate further down
 	return is || sqlerr.ID(err) == sqlerr.JoinOffUnit.ID // joined rows are of several; further down they are refused wherever they stand
 }
 

@@ -114,7 +114,7 @@ func TestJoinedFinishing(t *testing.T) {
 			t.Fatal(rows, err)
 		}
 		for _, r := range rows {
-			if e, lo, n, hi := asNumber(t, r[1]), asNumber(t, r[2]), asNumber(t, r[3]), asNumber(t, r[4]); e <= 0 || math.Abs(n-e-lo) > 1e-6*n || math.Abs(n+e-hi) > 1e-6*n {
+			if e, lo, n, hi := asNumber(t, r[1]), asNumber(t, r[2]), asNumber(t, r[3]), asNumber(t, r[4]); e <= 0 || math.Abs(hi-lo-2*e) > 1e-6*e || n != 0 && math.Abs(n-e-lo) > 1e-6*n { // 0: shown for less
 				t.Errorf("%s: %v", d, r)
 			}
 		}
