@@ -36,6 +36,7 @@ var truncatedStatements = []string{
 	"select count(*) from encounters a join rates r on r.kind_id = a.kind_id join encounters b on b.kind_id = r.kind_id",
 	"select sum(f.days) from encounters e join prescriptions p on p.encounter_id = e.encounter_id join encounters f on f.free = e.free",
 	"select count(*) from encounters a join encounters b on a.days = b.days join encounters c on c.days = b.days",
+	"select count(*) from encounters a join encounters b on a.diag = b.diag where a.days < b.medications",
 	"select count(*) from encounters a join patients p on p.race = a.diag where a.days > 1000000",
 }
 
