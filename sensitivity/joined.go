@@ -19,6 +19,7 @@ type Joined struct {
 	Frequencies []Frequent       // one for each of Formula.Frequencies
 	Why         string           // why it is bounded so and not otherwise, where there was a choice; it changes nothing
 	Weighted    *Weighted        // joined rows are counted by weights; nil: each is one
+	Weighable   bool             // weights would answer the statement, with another number
 	Leaves      []Leaflet        // what is joined, in the order of the joins: for EXPLAIN
 }
 
@@ -146,6 +147,9 @@ func (z *analyzer) joinedBody() error {
 			return err
 		}
 		f.Frequencies = nil // nothing rests on them
+	} else {
+		_, no := j.weighted(left)
+		out.Weighable = no == nil
 	}
 	for _, q := range f.Frequencies {
 		p := j.list[slices.IndexFunc(j.list, func(p *part) bool { return p.table == q.Table })]

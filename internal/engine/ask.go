@@ -141,7 +141,11 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard *
 // newRun prices the stages, and knows the keys of those that read no other.
 func (p *Prepared) newRun(ctx context.Context, args []sqltype.Value) (*run, error) {
 	r := &run{Prepared: p, args: args, public: map[plan.Rel]*eval.Relation{}}
-	stages, words, err := p.aim(ctx, args)
+	stages, err := p.settled(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	stages, words, err := p.aim(ctx, stages, args)
 	if err != nil {
 		return nil, err
 	}
@@ -171,6 +175,9 @@ func (r *run) lookUp(ctx context.Context) error {
 		}
 		var err error
 		if a.release, a.stored, a.free, err = r.stored(ctx, a); err != nil {
+			return err
+		}
+		if err = r.instead(ctx, i); err != nil {
 			return err
 		}
 		r.inForm(i)

@@ -14,6 +14,9 @@ func (p *Prepared) Size() int {
 	nodes := boundNodes(p.query.Root, seen)
 	for _, st := range p.stages {
 		nodes += boundNodes(st.an.Query.Root, seen)
+		if st.ways != nil {
+			nodes += 2 * boundNodes(st.an.Body.Rel, seen)
+		}
 	}
 	return nodes * boundBytes
 }

@@ -30,15 +30,16 @@ func (s *Session) usual() measure.Ask {
 // bound analyses a stage under the session's bounding. auto scales whole vectors where that is possible, Gaussian noise may be had, and it is expected to err less,
 // at the usual price; it is no error that vectors or their noise would be too large for that. The plan is the one that was priced for the comparison, nil where there was none
 // or the stage has another price.
-func (s *Session) bound(ctx context.Context, price float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*sensitivity.Analysis, *measure.Plan, error) {
+func (s *Session) bound(ctx context.Context, price float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*stage, error) {
 	opts, usual := s.options(), s.usual()
-	a, err := s.joined(ctx, usual, opts, analyze)
+	a, ways, err := s.joined(ctx, usual, opts, analyze)
+	st := &stage{an: a, ways: ways}
 	if err != nil || s.now.bounding != "auto" || !a.Groups.Public || len(a.Measures) == 0 || a.Limit.PerUnit == 1 || !usual.Gaussian() {
-		return a, nil, err
+		return st, err
 	}
 	each, err := measure.New(a, usual)
 	if err != nil { // what cannot be priced is refused when it is asked, or explained
-		return a, nil, nil //nolint:nilerr // price gives the same error again
+		return st, nil //nolint:nilerr // price gives the same error again
 	}
 	taken, priced := a, each
 	opts.L2 = true
@@ -48,7 +49,7 @@ func (s *Session) bound(ctx context.Context, price float64, analyze func(sensiti
 		if whole, err = measure.New(scaled, usual); err == nil {
 			less, err := measure.NormErrsLess(a, each, scaled, whole)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			if less {
 				taken, priced = scaled, whole
@@ -56,12 +57,12 @@ func (s *Session) bound(ctx context.Context, price float64, analyze func(sensiti
 		}
 	}
 	if err != nil && sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {
-		return nil, nil, err
+		return nil, err
 	}
-	if price != usual.Epsilon {
-		priced = nil
+	if st.an = taken; price == usual.Epsilon {
+		st.priced = priced
 	}
-	return taken, priced, nil
+	return st, nil
 }
 
 // analyzeSharing analyses once more where that a choice is dear lets a filtered measure share another's.

@@ -135,7 +135,12 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 	var list []ledger.Reservation
 	var done []func() error
 	keys, made := make([]ledger.Hash, len(p.stages)), map[ledger.Hash]int{}
-	for i, st := range p.stages {
+	stages, err := p.settled(ctx, noArgs(p)) // which no scale decides: a rehearsal has none
+	if err != nil {
+		return err
+	}
+	for i, st := range stages {
+		st = r.instead(p, st, keys, made)
 		mp, err := st.price()
 		if err != nil {
 			return err
@@ -235,6 +240,18 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 	b, err := r.engine.ledger.Balance(s.payer())
 	f.Left = b.StatementsLeft(left.Loss)
 	return err
+}
+
+// instead is the stage with the bound that it would not have anew, where that was asked already, for as much, and the other was not: run.instead's rule, by which what was paid for is free.
+func (r *Rehearsal) instead(p *Prepared, st *stage, keys []ledger.Hash, made map[ledger.Hash]int) *stage {
+	enough := func(st *stage) bool {
+		asked := r.asked[r.key(p, st, keys, made)]
+		return asked != nil && !st.ask.WorthTopUp(asked.price)
+	}
+	if other := st.other(); other != nil && !p.under.fresh && !enough(st) && enough(other) {
+		return other
+	}
+	return st
 }
 
 // key stands for a stage's: what it reads of others is another whenever they are made anew.

@@ -46,11 +46,14 @@ func (p *Prepared) family(text string) ledger.Hash {
 	return sha256.Sum256(fmt.Appendf(nil, "dpsql family 1\n%q %q\n%s", p.world.catalogs.Epoch(), zone, text))
 }
 
-// related puts into a release that will be stored what others need to be computed from it, and names its family; zero: none.
+// related puts into a release that will be stored what others need to be computed from it, and names its family, or that of its scale; zero: none.
 func (r *run) related(a *asked) ledger.Hash {
-	k := r.kin(a.stage, a.args)
-	if k == nil || a.release.Many() || len(a.release.Groups) > mostKinGroups {
+	if a.release.Many() || len(a.release.Groups) > mostKinGroups {
 		return ledger.Hash{}
+	}
+	k := r.kin(a.stage, a.args)
+	if k == nil {
+		return r.scaleOf(a.stage, a.args)
 	}
 	a.release.Shape = k.Shape()
 	return r.family(k.Family())

@@ -24,9 +24,11 @@ type stage struct {
 	inputs []sensitivity.Input
 	as     int // the first stage of the same canonical text: the two are one release
 	ask    measure.Ask
-	priced *measure.Plan    // nil: not yet
-	again  bool             // asked anew, though it could be topped up
-	kept   *release.Release // computed from another question's, and keeps the target; keptOf is that one's reservation
+	priced *measure.Plan         // nil: not yet
+	ways   *ways                 // of joined rows whose bound is taken when it is asked (settled); nil: an is the one
+	rival  *sensitivity.Analysis // the other one, once it is settled; nil: there is none
+	again  bool                  // asked anew, though it could be topped up
+	kept   *release.Release      // computed from another question's, and keeps the target; keptOf is that one's reservation
 	keptOf int64
 }
 
@@ -47,15 +49,21 @@ func costs(a *sensitivity.Analysis) bool { return len(a.Measures) > 0 || !a.Grou
 func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Program) ([]*stage, error) {
 	out, texts, paid := make([]*stage, len(program.Stages)), map[string]int{}, 0
 	for i := range out {
-		st := &stage{as: i, inputs: program.Stages[i].Inputs, ask: s.asks().Of(len(program.Stages))}
-		var err error
-		if st.an, st.priced, err = s.bound(ctx, st.ask.Epsilon, func(opts sensitivity.Options) (*sensitivity.Analysis, error) { return program.Analyze(ctx, i, opts) }); err != nil {
+		ask := s.asks().Of(len(program.Stages))
+		st, err := s.bound(ctx, ask.Epsilon, func(opts sensitivity.Options) (*sensitivity.Analysis, error) { return program.Analyze(ctx, i, opts) })
+		if err != nil {
 			return nil, err
 		}
+		st.as, st.inputs, st.ask = i, program.Stages[i].Inputs, ask
 		if err := s.printable(st.an); err != nil {
 			return nil, err
 		}
 		text := sensitivity.Canonical(st.an)
+		if st.ways != nil { // the other, too, is to be one release
+			if text, err = s.printableWays(st.ways); err != nil {
+				return nil, err
+			}
+		}
 		if first, ok := texts[text]; ok && len(st.inputs) == 0 {
 			st.as = first
 		} else if texts[text] = i; st.costs() {

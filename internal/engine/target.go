@@ -78,15 +78,15 @@ func (p *Prepared) aimed() (t target, size uint64, err error) {
 	return t, size, err
 }
 
-// aim is the statement's stages, each at the least price that should give the target in each of the output columns that are its aggregates, and how that was found, for each; the stages themselves without a
+// aim is a statement's stages, each at the least price that should give the target in each of the output columns that are its aggregates, and how that was found, for each; the stages themselves without a
 // target.
 //
 // Proof: claim: prices, and whether bounds are chosen anew, follow from the statement, the policy, the settings and earlier releases alone. widths reads scales, which are public, and values of releases that this analyst may be given (Ledger.Lookup, relatives); nothing
 // else is read. So they are post-processing, chosen adaptively as the filter allows (budget.NewFilter), and reserved before private rows are read as ever: each stage at the whole loss of its own price.
-func (p *Prepared) aim(ctx context.Context, args []sqltype.Value) (out []*stage, words []string, err error) {
-	out, words = slices.Clone(p.stages), make([]string, len(p.stages))
+func (p *Prepared) aim(ctx context.Context, stages []*stage, args []sqltype.Value) (out []*stage, words []string, err error) {
+	out, words = slices.Clone(stages), make([]string, len(stages))
 	t, size, err := p.aimed()
-	if err != nil || t.most == 0 || !slices.ContainsFunc(p.stages, (*stage).costs) {
+	if err != nil || t.most == 0 || !slices.ContainsFunc(stages, (*stage).costs) {
 		return out, words, err
 	}
 	if p.under.fresh {
@@ -94,14 +94,14 @@ func (p *Prepared) aim(ctx context.Context, args []sqltype.Value) (out []*stage,
 			WithHint("SET dpsql.fresh = off, and pay the difference only; or SET dpsql.target_error = off, and dpsql.epsilon.")
 	}
 	sum, most := 0.0, p.session.analyst.MaxQueryEpsilon
-	for i, st := range p.stages {
+	for i, st := range stages {
 		switch {
 		case !st.costs():
 		case st.as != i:
 			out[i], words[i] = out[st.as], words[st.as]
 		default:
 			var price float64
-			if out[i], price, words[i], err = p.aimStage(ctx, i, t, size, args); err != nil {
+			if out[i], price, words[i], err = p.aimStage(ctx, stages, i, t, size, args); err != nil {
 				return nil, nil, err
 			}
 			sum += price
@@ -115,8 +115,8 @@ func (p *Prepared) aim(ctx context.Context, args []sqltype.Value) (out []*stage,
 }
 
 // aimStage is stage i at its least price, and that; 0 where a release keeps the target.
-func (p *Prepared) aimStage(ctx context.Context, i int, t target, size uint64, args []sqltype.Value) (*stage, float64, string, error) {
-	st := p.stages[i]
+func (p *Prepared) aimStage(ctx context.Context, stages []*stage, i int, t target, size uint64, args []sqltype.Value) (*stage, float64, string, error) {
+	st := stages[i]
 	if st.an.Trees() {
 		return nil, 0, "", sqlerr.New(sqlerr.TargetUnknown, "how far an order statistic or a choice of values is from the truth depends on where the values are, so no price is known at which this statement has an error of %s", t).
 			WithHint("SET dpsql.target_error = off; EXPLAIN tells of each dpsql.epsilon how many rows in rank a statistic errs by.")
@@ -126,7 +126,7 @@ func (p *Prepared) aimStage(ctx context.Context, i int, t target, size uint64, a
 		return nil, 0, "", sqlerr.New(sqlerr.TargetUnknown, "%s, so none has an error of %s", p.unnamed(), t).
 			WithHint("SELECT the aggregate itself as a column, or SET dpsql.target_error = off.")
 	}
-	w, err := p.widths(ctx, st, t, size, named, args)
+	st, w, err := p.widthsOfEither(ctx, st, t, size, named, args)
 	if err != nil {
 		return nil, 0, "", err
 	}

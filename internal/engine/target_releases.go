@@ -91,6 +91,23 @@ func (p *Prepared) widthsOf(ctx context.Context, st *stage, t target, named []na
 	return nil, silent
 }
 
+// widthsOfEither are widths of a stage; of a joined one with the bound that it would not have anew where a release with that one keeps the target, or where of the other no price is known.
+func (p *Prepared) widthsOfEither(ctx context.Context, st *stage, t target, size uint64, named []namedAggregate, args []sqltype.Value) (*stage, *widths, error) {
+	w, err := p.widths(ctx, st, t, size, named, args)
+	other := st.other()
+	if other == nil || err == nil && w.kept || err != nil && sqlerr.ID(err) != sqlerr.TargetUnknown.ID {
+		return st, w, err
+	}
+	v, no := p.widths(ctx, other, t, size, named, args)
+	switch {
+	case no != nil && sqlerr.ID(no) != sqlerr.TargetUnknown.ID:
+		return st, nil, no
+	case no == nil && (v.kept || err != nil):
+		return other, v, nil
+	}
+	return st, w, err
+}
+
 // ownRelease is the dearest stored release of a stage; nil: there is none.
 func (p *Prepared) ownRelease(ctx context.Context, st *stage, args []sqltype.Value) (*release.Release, error) {
 	old, ok, err := p.session.engine.ledger.Lookup(ctx, p.key(st, args, nil), p.session.analyst.Name)

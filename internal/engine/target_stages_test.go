@@ -36,7 +36,7 @@ func TestTargetStages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.aim(t.Context(), nil)
+		aimed, _, err := p.aim(t.Context(), p.stages, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.sql, err)
 			continue
@@ -99,7 +99,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.aim(t.Context(), nil)
+		aimed, _, err := p.aim(t.Context(), p.stages, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestTargetObserved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		aimed, _, err := p.aim(t.Context(), nil)
+		aimed, _, err := p.aim(t.Context(), p.stages, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

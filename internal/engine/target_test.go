@@ -72,7 +72,7 @@ func TestTarget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			aimed, _, err := p.aim(t.Context(), nil)
+			aimed, _, err := p.aim(t.Context(), p.stages, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package elastic
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"math/bits"
@@ -168,4 +169,22 @@ func (f *Formula) print(b *strings.Builder, at, most int) {
 		}
 		b.WriteString(between[2])
 	}
+}
+
+// Text is a digest of the formula with names for its frequencies, whatever the order of its sums and products: formulas of one text are one function of the frequencies that are named.
+func (f *Formula) Text(names []string) string {
+	texts := make([]string, len(f.steps)) // each once, however often it is read
+	for i, s := range f.steps {
+		var parts []string
+		for _, at := range s.of {
+			parts = append(parts, texts[at])
+		}
+		slices.Sort(parts)
+		if s.kind == frequency {
+			parts = append(parts, names[s.number])
+			s.number = 0
+		}
+		texts[i] = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%d %d %d %d %q", s.kind, s.number, s.rows, s.most, parts)))
+	}
+	return texts[f.root]
 }

@@ -76,3 +76,34 @@ func (s *search) within(a, b uint64, atB float64) {
 		s.within(a, mid, atMid)
 	}
 }
+
+// Often is about the least number at which, were it each of the frequencies, the smooth bound would be as large as that: what such a bound tells of them. It is at most a sixteenth too large.
+func (f *Formula) Often(smooth, beta float64, ended func() error) (uint64, error) {
+	values := make([]uint64, len(f.Frequencies))
+	var err error
+	reaches := func(often uint64) bool {
+		for i := range values {
+			values[i] = often
+		}
+		var at float64
+		if err == nil {
+			at, err = f.Smooth(values, beta, ended)
+		}
+		return err != nil || at >= smooth
+	}
+	const most = 1 << 60
+	low, high := uint64(0), uint64(1)
+	if reaches(low) {
+		return 0, err
+	}
+	for ; high < most && !reaches(high); low, high = high, 4*high {
+	}
+	for high-low > 1+low/16 {
+		if mid := low + (high-low)/2; reaches(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high, err
+}

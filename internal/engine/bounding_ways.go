@@ -1,0 +1,354 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/sensitivity/elastic"
+)
+
+// ways are the bounds that a stage of joined rows may have where the session's word leaves it open. Which one it has goes by their expected errors, at the usual price.
+type ways struct {
+	truncate, elastic way
+	price             float64 // the usual one
+	population        func(*sensitivity.Analysis) uint64
+	declared          float64 // 95% error of truncate
+}
+
+// way is one of them, priced; without an analysis the stage cannot have it, for that reason.
+type way struct {
+	an   *sensitivity.Analysis
+	plan *measure.Plan
+	no   string
+}
+
+func pricedWay(a *sensitivity.Analysis, err error, usual measure.Ask) way {
+	if err != nil {
+		return way{no: message(err)}
+	}
+	mp, err := measure.New(a, usual)
+	if err != nil { // too much noise
+		return way{no: message(err)}
+	}
+	return way{a, mp, ""}
+}
+
+// errorOf is the expected 95% error of the first measure, whose noise goes by the bound as all others' does.
+func (w *way) errorOf(run *measure.Run) (float64, error) {
+	v, err := run.Variance(0)
+	return inUnits(1.96*math.Sqrt(v), valueStep(w.an.Measures[0])), err
+}
+
+// earlier is what an earlier release says of how many joined rows one unit changes.
+type earlier struct {
+	release.Scale
+	price float64
+}
+
+// rows is the smooth bound of the same formula that is expected on another grid, before it is raised.
+//
+// What was released is the smooth bound on its own grid, raised, with noise. Without the raise, and with as much more as hides its noise nineteen times of twenty, it tells how often values occur, were all keys alike (elastic.Formula.Often): at another price, another beta, the formula is the same and so are these.
+func (e *earlier) rows(ctx context.Context, f *elastic.Formula, edges []uint64, g elastic.Grid) (float64, error) {
+	own, err := elastic.NewGrid(float64(e.Event.Steps)/e.Event.Scale.Float(), e.Event.Delta, []uint64{1})
+	if err != nil || e.Edge >= len(edges) {
+		return 0, errors.Join(err, errors.New("engine: a stored scale is no edge"))
+	}
+	step := own.Beta / (elastic.Moves - 1)
+	found := float64(edges[e.Edge]) / raised(e.Event, own) * math.Exp(step*e.Event.Scale.Float()*math.Log(10))
+	each, err := f.Often(found, own.Beta, ctx.Err)
+	if err != nil {
+		return 0, err
+	}
+	often := make([]uint64, len(f.Frequencies))
+	for i := range often {
+		often[i] = each
+	}
+	return f.Smooth(often, g.Beta, ctx.Err)
+}
+
+// guess is the error that elastic is expected to have, and by what; 0: nothing public tells.
+func (w *ways) guess(ctx context.Context, by *earlier) (width float64, from string, err error) {
+	a, mp := w.elastic.an, w.elastic.plan
+	g, err := mp.Grid(a.Choices[0])
+	if err != nil {
+		return 0, "", err
+	}
+	var rows float64
+	if by != nil {
+		from = fmt.Sprintf("by an earlier release over these joins, made at price %s", number(by.price))
+		if rows, err = by.rows(ctx, a.Joined.Formula, sensitivity.ScaleLadder(), g); err != nil {
+			return 0, "", err
+		}
+	} else {
+		people := w.population(a)
+		often, ok := a.Spread(people)
+		if !ok {
+			return 0, "", nil
+		}
+		from = fmt.Sprintf("were the rows of %d people spread evenly over the values", people)
+		if rows, err = a.Joined.Formula.Smooth(often, g.Beta, ctx.Err); err != nil {
+			return 0, "", err
+		}
+	}
+	if ev, ok := mp.Others[0].Event.(dp.SmoothScale); ok {
+		rows *= raised(ev, g)
+	}
+	at := 0
+	for at < len(g.Edges)-1 && float64(g.Edges[at]) < rows {
+		at++
+	}
+	run, err := mp.Resolve(a, measure.Chosen{at})
+	if err != nil {
+		return 0, "", err
+	}
+	width, err = w.elastic.errorOf(run)
+	return width, from, err
+}
+
+// declare works out what truncate errs by.
+func (w *ways) declare() (err error) {
+	if w.truncate.an != nil {
+		w.declared, err = w.truncate.errorOf(w.truncate.plan.Run())
+	}
+	return err
+}
+
+// decided is which of the ways is taken.
+type decided struct {
+	measured bool
+	why      string // EXPLAIN's words: the ways with their errors
+}
+
+// decide compares the errors. by is what an earlier release tells; nil: there is none. Where nothing tells elastic's error truncate is taken, whose own is known.
+func (w *ways) decide(ctx context.Context, by *earlier) (decided, error) {
+	cut, measured := "truncate (declared frequencies) "+number(w.declared), "elastic (measured frequencies) "
+	if w.truncate.an == nil {
+		cut = "not truncate (declared frequencies): " + w.truncate.no
+	}
+	var width float64
+	if w.elastic.an == nil {
+		measured = "not elastic (measured frequencies): " + w.elastic.no
+	} else {
+		var from string
+		var err error
+		if width, from, err = w.guess(ctx, by); err != nil {
+			return decided{}, err
+		}
+		if measured += fmt.Sprintf("about %s, %s", number(width), from); width == 0 {
+			measured = "elastic (measured frequencies) not known beforehand, without an earlier release over these joins, or a population and the number of values of each key in the policy"
+		}
+	}
+	d, how := decided{}, "expected to err less"
+	switch {
+	case w.elastic.an == nil:
+		how = "the only one"
+	case w.truncate.an == nil:
+		d.measured, how = true, "the only one"
+	case width == 0:
+		how = "whose error is known"
+	default:
+		d.measured = width < w.declared
+	}
+	of, also := w.either(d.measured), ""
+	if len(of.Measures) > 1 {
+		also = " of measure 1"
+	}
+	d.why = fmt.Sprintf("%s, %s (95%% errors%s at price %s): %s; %s", w.word(d.measured), how, also, number(w.price), cut, measured)
+	if of.Joined.Weighable {
+		d.why += "; dpsql.bounding = weighted answers another number"
+	}
+	return d, nil
+}
+
+// undecided is a failure to compare, which the statement's end is the only reason for.
+func (s *Session) undecided(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return s.uncharged(ctx, err)
+	}
+	return err
+}
+
+// word is the setting that asks for one of them.
+func (w *ways) word(measured bool) string {
+	if measured {
+		return byElastic
+	}
+	return byTruncate
+}
+
+func (w *ways) either(measured bool) *sensitivity.Analysis {
+	if measured {
+		return w.elastic.an
+	}
+	return w.truncate.an
+}
+
+// bounded are the analysis that is taken and the other one, nil if there is none, each with the reason.
+func (w *ways) bounded(d decided) (taken, other *sensitivity.Analysis) {
+	if other = w.either(!d.measured); other != nil {
+		other = because(other, fmt.Sprintf("%s, of which there is a release; asked anew %s", w.word(!d.measured), d.why))
+	}
+	return because(w.either(d.measured), d.why), other
+}
+
+// because is an analysis with a reason, which changes nothing.
+func because(a *sensitivity.Analysis, why string) *sensitivity.Analysis {
+	out, joined := *a, *a.Joined
+	joined.Why = why
+	out.Joined = &joined
+	return &out
+}
+
+// other is the stage with the bound that was not taken; nil: it has none.
+func (st *stage) other() *stage {
+	if st.rival == nil {
+		return nil
+	}
+	out := *st
+	out.an, out.rival, out.priced = st.rival, st.an, nil
+	return &out
+}
+
+// settled are the stages with the bounds that they have now. A stage that reads other releases is bounded by policy and settings alone, since what it reads may not be there yet.
+//
+// Proof: claim: which bound a stage has follows from the statement, the policy, the settings and earlier releases that this analyst may be given. tells reads those alone, and of them scales, which are released; the rest is the analyses' own. So it is post-processing, chosen adaptively as the filter allows (budget.NewFilter),
+// before anything is reserved; each bound is private by itself, at its own price.
+func (p *Prepared) settled(ctx context.Context, args []sqltype.Value) ([]*stage, error) {
+	out, known := slices.Clone(p.stages), make([]decided, len(p.stages))
+	for i, st := range out {
+		if st.ways == nil {
+			continue
+		}
+		if known[i] = known[st.as]; st.as == i {
+			by, err := p.tells(ctx, st, args)
+			if err != nil {
+				return nil, err
+			}
+			if known[i], err = st.ways.decide(ctx, by); err != nil {
+				return nil, p.session.undecided(ctx, err)
+			}
+		}
+		own := *st
+		own.an, own.rival = st.ways.bounded(known[i])
+		out[i] = &own
+	}
+	return out, nil
+}
+
+// leastTelling is the part of the usual price below which an earlier release is not looked at: the less it was made at, the more of its bound is smoothing, which hides how often values occur.
+const leastTelling = 0.1
+
+// tells is what the dearest earlier release of the same joins says, whatever it is of else; nil: there is none.
+func (p *Prepared) tells(ctx context.Context, st *stage, args []sqltype.Value) (*earlier, error) {
+	if st.ways.elastic.an == nil || len(st.inputs) > 0 {
+		return nil, nil
+	}
+	text, ok := st.ways.elastic.an.ScaleText(args)
+	if !ok {
+		return nil, nil
+	}
+	own, err := p.ownRelease(ctx, &stage{an: st.ways.elastic.an}, args) // which brings what others stored
+	if err == nil && own != nil {
+		err = own.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err := p.session.engine.ledger.Related(ctx, []ledger.Hash{p.family(scaleFamily + text)}, p.session.analyst.Name, 1)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, p.session.uncharged(ctx, err)
+	case err != nil:
+		return nil, p.session.ledgerFailed(err)
+	case len(list) == 0 || list[0].Price < leastTelling*st.ways.price:
+		return nil, nil
+	}
+	if err := p.reading(ctx, len(list[0].Payload)); err != nil {
+		return nil, err
+	}
+	scale, err := release.DecodeScale(list[0].Payload)
+	if err != nil {
+		return nil, p.session.ledgerFailed(err)
+	}
+	return &earlier{scale, list[0].Price}, nil
+}
+
+// scaleFamily begins the family of releases whose scale is of the same joins.
+const scaleFamily = "scale of joined rows\n"
+
+// scaleOf names it for a release; zero: it has no scale.
+func (p *Prepared) scaleOf(st *stage, args []sqltype.Value) ledger.Hash {
+	if text, ok := st.an.ScaleText(args); ok && len(st.inputs) == 0 {
+		return p.family(scaleFamily + text)
+	}
+	return ledger.Hash{}
+}
+
+// instead gives a stage the bound that it would not have anew, where a release with that one is stored which answers at no charge, and none with the other or one that errs more: who asks again pays nothing, whatever was released since.
+//
+// Proof: post-processing: what is stored for this analyst decides, and scales. The other analysis is of the same statement, with a key of its own, so its release answers it.
+func (r *run) instead(ctx context.Context, of int) error {
+	a := r.asked[of]
+	st := a.other()
+	if st == nil || a.aim != "" { // aim has looked
+		return nil
+	}
+	b := *a
+	b.stage, b.key = st, r.key(st, a.args, a.given)
+	var err error
+	if b.plan, err = st.price(); err != nil {
+		return nil //nolint:nilerr // it cannot be had at this price
+	}
+	if b.release, b.stored, b.free, err = r.stored(ctx, &b); err != nil {
+		return err
+	}
+	better := b.free
+	if better && a.free {
+		was, err := a.release.Variance(a.an, 0)
+		if err != nil {
+			return err
+		}
+		now, err := b.release.Variance(b.an, 0)
+		if err != nil {
+			return err
+		}
+		better = now < was
+	}
+	if !better {
+		return b.release.Close()
+	}
+	if err := a.release.Close(); err != nil {
+		return err
+	}
+	*a = b
+	for i, x := range r.asked {
+		if i != of && x.as == of {
+			x.stage = x.other()
+		}
+	}
+	return nil
+}
+
+// printableWays leaves out what could not be printed, and gives the text of what is left: what has the same is one release, whichever is taken.
+func (s *Session) printableWays(w *ways) (text string, err error) {
+	for _, one := range []*way{&w.truncate, &w.elastic} {
+		if one.an == nil {
+			continue
+		}
+		if err := s.printable(one.an); err != nil {
+			*one = way{no: message(err)}
+			continue
+		}
+		text += sensitivity.Canonical(one.an) + "\n"
+	}
+	return text, nil
+}
