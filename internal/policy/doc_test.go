@@ -161,7 +161,7 @@ server reads the ledger's records, 2 s for 100,000; other statements go on meanw
 | ''data_set'' | text | whose budget it is |
 | ''statement'' | text | fingerprint of what was asked, ''release'' in ''dpsql.releases'': equal for equal statements, however they are spelled |
 | ''state'' | text | ''reserved'' (it runs), ''committed'' (answered), ''failed'' (it ended without an answer), ''cancelled'' (its client cancelled it or left, or its timeout passed; or the server could not keep its answer), ''recovered'' (the server died before it ended). Each is spent: none is given back |
-| ''mechanism'' | text | what was run: ''discrete_laplace'', ''discrete_gaussian'', ''clipped_noise'' (of a bound that was chosen), ''exponential_choice'', ''truncated_geometric_selection'', ''one_of_selections'', ''permute_and_flip'', ''training'' and ''composed_training'' (docs/training.md); of several, all |
+| ''mechanism'' | text | what was run: ''discrete_laplace'', ''discrete_gaussian'', ''clipped_noise'' (of a bound that was chosen), ''exponential_choice'', ''smooth_scale'' (the bound of rows that are joined off the unit: docs/joins.md), ''truncated_geometric_selection'', ''one_of_selections'', ''permute_and_flip'', ''training'' and ''composed_training'' (docs/training.md); of several, all |
 | ''price'' | double precision | the price tag, epsilon |
 | ''pure'', ''renyi'', ''delta'' | double precision | what it cost: the pure epsilon (''Infinity'' with Gaussian noise), the Renyi loss (NULL without an order), the delta |
 | ''"order"'' | double precision | the order of the Renyi losses: that of the window which paid. Losses at different orders do not add up |
@@ -232,6 +232,7 @@ more exact of the two alone, where the mean would not be more exact. ''EXPLAIN''
   differs. So a release has some tens of top-ups at most, and nobody can spoil or use up what others share.
 - With Gaussian noise the mean is as exact as asking at once. With Laplace noise its error is up to sqrt(2) times that after one top-up (from half the price), and up to 3 times after
   many small ones. Whoever knows what they need asks for it first.
+- A join off the unit by measured frequencies (''elastic'') is released anew, at the whole price, as are order statistics and the most frequent values: [what is free](budget.md#what-is-free) says more.
 
 ## Where each limit is tested
 
@@ -273,6 +274,29 @@ func TestConfigurationDoc(t *testing.T) {
 	}
 	if !bytes.Equal(got, want) {
 		t.Error("docs/configuration.md is stale: go test ./internal/policy -run TestConfigurationDoc -update")
+	}
+}
+
+// TestMechanismsDoc: docs/configuration.md names what dpsql.ledger may show.
+func TestMechanismsDoc(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(repository, "internal/dp/*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\) Name\(\) string +\{ return "(\w+)" \}`).FindAllSubmatch(text, -1) {
+			if names++; !bytes.Contains(configuration(), append(append([]byte("`"), m[1]...), '`')) {
+				t.Errorf("%s: %s is not in the list", file, m[1])
+			}
+		}
+	}
+	if names < 10 {
+		t.Errorf("%d mechanisms", names)
 	}
 }
 
