@@ -40,7 +40,7 @@ func (a told) joinedLines() []Line {
 		say("Groups of a unit", "any (%s)", a.Limit.Why)
 	}
 	if why := a.Limit.NotL2; why != "" {
-		say("Bounding", "not l2: %s", why)
+		say("Not l2", "%s", why)
 	}
 	for i, m := range a.Measures {
 		say(fmt.Sprintf("Measure %d", i+1), "%s", a.rowLine(m))

@@ -25,7 +25,7 @@ func explainedJSON(t *testing.T, s *Session, sql string) (plan map[string]any, r
 
 // TestExplainJSON: what EXPLAIN tells programs has keys that do not follow from words, the analyst's literals among them, and one shape each: of what is paid, free and topped up, of one release and several.
 func TestExplainJSON(t *testing.T) {
-	keys := regexp.MustCompile(`^(Node Type|Releases|Release|Reads|Plan Lines|Notes|Preview|Unit|Unit path|Rows of a unit|Groups|Groups of a unit|Cap|Bounding|Small groups|(Measure|Noise|Choice) \d+|Groups chosen|Charge|Charge in all|Accountants|Left|Expected Errors|Errors|Noises|Top-up|Target|Finishing|Public Rows|Shown|Shown as released)$`)
+	keys := regexp.MustCompile(`^(Node Type|Releases|Release|Reads|Plan Lines|Notes|Preview|Unit|Units|Unit path|Joined \d+|Rows of a unit|Rows that one unit changes|Measured|Groups|Groups of a unit|Cap|Bounding|Not l2|Small groups|(Measure|Noise|Choice) \d+|Groups chosen|Charge|Charge in all|Accountants|Left|Expected Errors|Errors|Noises|Top-up|Target|Finishing|Public Rows|Shown|Shown as released)$`)
 	s := clinicSession(t, tame, backend.DuckDB)
 	set(t, s, "dpsql.mechanism", "laplace")
 	seen := map[string]bool{}
@@ -124,10 +124,33 @@ func TestExplainJSON(t *testing.T) {
 	look("select relname from pg_class")
 	set(t, s, "dpsql.mechanism", "gaussian")
 	look("select count(*) from visits")
-	for _, k := range []string{"Plan Lines", "Notes", "Finishing", "Shown", "Noises", "Expected Errors", "Release"} {
+	const joined = "select count(*) from encounters a join encounters b on a.days = b.days"
+	s = clinicSession(t, tame, backend.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...)
+	set(t, s, "dpsql.bounding", "l2")
+	_, rel = look(joined)
+	if why, _ := rel["Bounding"].(string); !strings.HasPrefix(why, "by the expected error") || rel["Not l2"] == nil {
+		t.Errorf("why a bound was taken, and l2 was not: %v", rel)
+	}
+	set(t, s, "dpsql.bounding", "elastic")
+	look(joined)
+	s = shopSession(t, allShop, backend.DuckDB)
+	look(shopStatements[2])
+	for _, k := range []string{"Plan Lines", "Notes", "Finishing", "Shown", "Noises", "Expected Errors", "Release", "Units", "Joined 2", "Measured", "Choice 1"} {
 		if !seen[k] {
 			t.Errorf("no statement has %q", k)
 		}
+	}
+}
+
+// TestExplainedTwice: two lines of one key are an error, and not one line less.
+func TestExplainedTwice(t *testing.T) {
+	rep := &report{Head: head("A", ""), Releases: []toldRelease{{Lines: []told{keyed("B", "1"), line("n"), line("n")}}}}
+	if text, err := rep.json(); err != nil || strings.Count(text, `"n"`) != 2 {
+		t.Errorf("%s, %v", text, err)
+	}
+	rep.Releases[0].Lines = append(rep.Releases[0].Lines, keyed("B", "2"))
+	if text, err := rep.json(); err == nil {
+		t.Errorf("a line is lost in %s", text)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -88,13 +89,22 @@ func (r *report) json() (string, error) {
 	return out.String(), err
 }
 
-// object is a JSON object that keeps its members' order.
+// object is a JSON object that keeps its members' order. One to which a key is added twice is not written: a line of EXPLAIN would be lost.
 type object struct {
 	keys   []string
 	values map[string]any
+	twice  string
 }
 
 func (o *object) add(key string, value any) {
+	if _, known := o.values[key]; known {
+		o.twice = key
+	}
+	o.put(key, value)
+}
+
+// put adds a member, or gives it another value.
+func (o *object) put(key string, value any) {
 	if o.values == nil {
 		o.values = map[string]any{}
 	}
@@ -114,7 +124,8 @@ func (o *object) lines(list []told) {
 		}
 		if l.Each {
 			before, _ := o.values[l.Key].([]any)
-			l.Value = append(before, l.Value)
+			o.put(l.Key, append(before, l.Value))
+			continue
 		}
 		o.add(l.Key, l.Value)
 	}
@@ -122,6 +133,9 @@ func (o *object) lines(list []told) {
 
 // MarshalJSON writes the members in their order.
 func (o *object) MarshalJSON() ([]byte, error) {
+	if o.twice != "" {
+		return nil, sqlerr.New(sqlerr.Internal, "EXPLAIN says %q twice", o.twice)
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
