@@ -453,7 +453,10 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Choice, share
 	}
 	by := "the number of units beyond"
 	if a.Pairs != nil {
-		by = "how much more flow there is at twice the cap, about the units of which it cuts something"
+		by = "how much more flow there is at larger caps, about the units of which it cuts something"
+		if reach := measure.Reach(a, a.Choices[i], ev, s.asks()); !math.IsInf(reach, 1) {
+			cost += fmt.Sprintf("; with so few people one above about %s is hardly found, whatever they have: a larger price mends that", number(a.Edge(a.Choices[i], 1).InexactFloat64()*reach))
+		}
 	}
 	return fmt.Sprintf("%s, among %d edges, by %s (exponential mechanism, scale %s; one e times as large must save %s units)%s", what, ev.Edges, by,
 		number(ev.Scale.Float()), number(ev.Slope.Float()), cost)

@@ -2,6 +2,9 @@ package engine
 
 import (
 	"fmt"
+	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -57,5 +60,41 @@ func TestPopulationOfKindsTrains(t *testing.T) {
 	none := shopSession(t, allShop, backend.DuckDB, "population: 40\n", "")
 	if _, err := prepare(none, train); sqlerr.ID(err) != sqlerr.InvalidParam.ID || !strings.Contains(err.Error(), "must declare its population") {
 		t.Errorf("without a population: %v", err)
+	}
+}
+
+// TestReachTold: EXPLAIN tells, from the population and the price alone, above which cap of a flow none is likely to be found; of many people it tells nothing. A larger price reaches further.
+func TestReachTold(t *testing.T) {
+	tells := regexp.MustCompile(`with so few people one above about ([0-9.e+]+) is hardly found`)
+	reach := func(population, epsilon, sql string) float64 {
+		t.Helper()
+		s := shopSession(t, allShop, backend.DuckDB, "population: 40", "population: "+population)
+		set(t, s, "dpsql.epsilon", epsilon)
+		m := tells.FindStringSubmatch(explained(t, s, sql))
+		if m == nil {
+			return math.Inf(1)
+		}
+		x, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	const rows, sum = "SELECT count(*) FROM lineitem", "SELECT sum(l_price) FROM lineitem"
+	few, more, dear := reach("{customer: 5000, supplier: 20}", "0.5", rows), reach("{customer: 5000, supplier: 60}", "0.5", rows), reach("{customer: 5000, supplier: 20}", "1.5", rows)
+	if !(few > 50 && few < 1000 && more > 10*few && dear > 10*few) {
+		t.Errorf("caps up to %g are found, of more people %g, at a larger price %g", few, more, dear)
+	}
+	if got := reach("{customer: 20, supplier: 5000}", "0.5", rows); got != few {
+		t.Errorf("of few customers %g", got)
+	}
+	if in := reach("{customer: 5000, supplier: 20}", "0.5", sum); !(in > 5*few && in < 5.2*few) { // the first cap is 5.12, the first power of 2 of cents above a 256th of 1000.00
+		t.Errorf("of sums %g, of rows %g", in, few)
+	}
+	if got := reach("{customer: 5000, supplier: 5000}", "0.5", rows); !math.IsInf(got, 1) {
+		t.Errorf("of many people %g", got)
+	}
+	if got := reach("{customer: 5000, supplier: 20}", "0.5", "SELECT count(*) FROM orders"); !math.IsInf(got, 1) {
+		t.Errorf("of rows of one kind %g", got)
 	}
 }

@@ -122,6 +122,7 @@ func (w weights) part(l budget.Limit, n uint64) budget.Limit {
 const (
 	leastShare = 0.05
 	mostShare  = 0.40
+	mostOfFlow = 0.45 // of a flow's cap: with few people it is dearer to miss it than to have a tenth more noise
 )
 
 // Share is the part of a measure's price that the choice of its bound takes. It follows from public facts only: the price, the population that
@@ -129,7 +130,11 @@ const (
 // with many groups it aims at many units beyond the bound, and may be off by more. The numbers are measured ones (docs/accuracy.md).
 func Share(a *sensitivity.Analysis, epsilon float64, population int64) float64 {
 	share := 2 * math.Pow(math.Max(1, float64(population)*epsilon), -0.23)
-	return math.Min(mostShare, math.Max(leastShare, share/math.Sqrt(math.Min(16, groups(a)))))
+	most := mostShare
+	if a.Pairs != nil {
+		most = mostOfFlow
+	}
+	return math.Min(most, math.Max(leastShare, share/math.Sqrt(math.Min(16, groups(a)))))
 }
 
 // groups is how many groups' noise one bound decides about, from public facts.
@@ -148,8 +153,11 @@ func groups(a *sensitivity.Analysis) float64 {
 // That price is paid for each e-fold from the first edge to a good bound: where these cost more than there are people, the first edge is the
 // most probable one, whatever people have. So as many e-folds as folds says cost at most a half of the population; but each leastOfNoise times the choice's scale, without which
 // bounds that are far too large are as good as any.
+//
+// A flow's score is not the number of units beyond the cap but a third of what the cap cuts of them, in caps (flow.Scores), so slopeOfNoise would cut too much of the largest: slopeOfFlow is in its place.
 const (
 	slopeOfNoise  = 3.25
+	slopeOfFlow   = 2.5
 	slopeOfGroups = 12
 	leastOfNoise  = 1.25
 )
@@ -173,11 +181,13 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 	}
 	most := float64(max(1, ask.population(a))) / folds(a, c) // what an e-fold may cost if all of them cost everyone
 	more := slopeOfGroups * others * perStep
+	byNoise := slopeOfNoise
 	if a.Pairs != nil { // a score is the flow in one group that a cap cuts, in the mean over a unit's groups, a unit's part being flowUnit
 		more, most = flowUnit*more/float64(a.Limit.PerUnit), flowUnit*most
+		byNoise = slopeOfFlow
 	}
 	more = math.Min(more, most/5)
-	slope := math.Max(leastOfNoise*scale.Float(), math.Min(slopeOfNoise*scale.Float()+more, most/2))
+	slope := math.Max(leastOfNoise*scale.Float(), math.Min(byNoise*scale.Float()+more, most/2))
 	slope = math.Min(slope, dp.MaxChoiceScale/2)
 	ev := dp.Choice{Edges: uint64(usable), Slope: dp.Scale{Num: uint64(math.Ceil(16 * slope)), Den: 16}, Scale: scale}
 	if err := ev.Validate(); err != nil {
@@ -186,8 +196,17 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 	return ev, nil
 }
 
-// flowUnit is what a score is for each unit that a flow's cap cuts as much of as it leaves: in units of a choice, of which one unit more changes it by at most one.
+// flowUnit is what a score is for each unit that a flow's cap cuts as much of as it leaves, and up to twice that where it leaves little: in units of a choice, of which one unit more changes it by at most one.
 const flowUnit = float64(flow.Down) / noise.ChoiceSteps
+
+// Reach is about the largest cap of a flow that is likely to be found: beyond it the price of its e-folds is more than the score of the first cap, were it to leave next to nothing of all people. +Inf: all are. It follows from public facts.
+func Reach(a *sensitivity.Analysis, c *sensitivity.Choice, ev dp.Choice, ask Ask) float64 {
+	score := float64(ask.population(a)) * float64(flow.Up) / noise.ChoiceSteps
+	if reach := float64(c.Edges[0]) * math.Exp(score/ev.Slope.Float()); reach < float64(c.Edges[ev.Edges-1]) {
+		return reach
+	}
+	return math.Inf(1)
+}
 
 // folds is how many e-folds above the first edge cost a half of the population: of rows 10, of a sum in steps of a fraction more, of a cap all that there are. The edges
 // go on: all 22 e-folds of rows cost 1.1 times the population, the 32 of sums 0.8 times. At epsilon 0.1 a bound of rows is found where 500 of 1,000 people have up to 8,000 each, or all up
