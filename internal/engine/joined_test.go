@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -215,6 +216,31 @@ func TestJoinedOracle(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestFrequenciesOnce: of a self-join whose sides are the same rows PostgreSQL reads the table once, for both frequencies; where one side has a condition of its own it reads each, and they differ.
+func TestFrequenciesOnce(t *testing.T) {
+	s := clinicSession(t, wild, backend.Postgres, anyJoins...)
+	for sql, want := range map[string]int{
+		"select count(*) from encounters a join encounters b on a.days = b.days":                                                           1,
+		"select count(*) from encounters a join encounters b on a.days = b.days join encounters c on c.days = b.days where a.diag is null": 2,
+		"select count(*) from encounters a join encounters b on a.days = b.kind_id":                                                        2,
+	} {
+		_, _, often := joinedScans(t, s, sql)
+		b := wild.open(t, backend.Postgres)
+		values := slices.Sorted(slices.Values(measured(t, b, often)))
+		plan := *often
+		plan.SQL, plan.Columns = "EXPLAIN "+often.SQL, []sqlgen.Column{{Role: sqlgen.RoleKey, Type: sqltype.Text}}
+		scans := 0
+		for _, row := range printedRows(t, b, &plan) {
+			if strings.Contains(row[0].(string), " on encounters") {
+				scans++
+			}
+		}
+		if scans != want || values[0] == 0 || len(slices.Compact(values)) != want {
+			t.Errorf("%s: %d scans, frequencies %v", sql, scans, values)
 		}
 	}
 }

@@ -77,27 +77,41 @@ func ofJoined(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement fu
 // Frequencies prints one row: of each of a.Joined.Frequencies how many rows, at most, its leaf has with one value of its columns (RoleFrequency). seed is Private's, so that caps keep the same rows; both are to run in one snapshot.
 //
 // Proof: claim: what a sensitivity.Frequent says, of the very rows that Private joins: a leaf is the same relation there, and its caps the same function of its rows. Rows with NULL in one of the columns, which no equality holds for, count for nothing.
+// Leaves of a self-join may have one text: of one table, with the same conditions, caps, constants and columns that are read. Each is a function of the snapshot (of a cap see capped), so they have one value, which is computed once.
 func Frequencies(a *sensitivity.Analysis, d funcs.Dialect, seed int64) (*Statement, error) {
 	return ofJoined(a, d, seed, (*private).frequencies)
 }
 
 func (w *private) frequencies() *Statement {
 	st := &Statement{}
-	var out []string
+	var once, out []string
+	aliases := w.aliases
 	for i, q := range w.a.Joined.Frequencies {
+		w.aliases = aliases // so that what is the same is spelled the same
 		f := w.build(q.Leaf)
 		var by []string
 		for _, id := range q.Columns {
 			x := f.column(w.printer, id, stored)
 			f.where, by = append(f.where, x+" IS NOT NULL"), append(by, w.alike(x, w.typed(f, id)))
 		}
-		out = append(out, fmt.Sprintf(`COALESCE((SELECT %s("g"."n") FROM (SELECT %s(*) AS "n"%s GROUP BY %s) AS "g"), 0) AS "f%d"`, w.fn("max"), w.fn("count"), f.clause(), strings.Join(by, ", "), i+1))
+		text := fmt.Sprintf(`COALESCE((SELECT %s("g"."n") FROM (SELECT %s(*) AS "n"%s GROUP BY %s) AS "g"), 0)`, w.fn("max"), w.fn("count"), f.clause(), strings.Join(by, ", "))
+		at := slices.Index(once, text)
+		if at < 0 {
+			at, once = len(once), append(once, text)
+		}
+		out = append(out, fmt.Sprintf(`"q"."f%d" AS "f%d"`, at+1, i+1))
 		st.Columns = append(st.Columns, Column{Role: RoleFrequency, Index: i, Type: sqltype.Int8})
 	}
 	if len(out) == 0 {
 		w.fail(internalError("there is no frequency to be measured"))
 	}
-	st.SQL, st.Args = "SELECT "+strings.Join(out, ", "), w.args
+	for i := range once {
+		once[i] += fmt.Sprintf(` AS "f%d"`, i+1)
+	}
+	st.SQL, st.Args = "SELECT "+strings.Join(once, ", "), w.args
+	if len(once) < len(out) { // OFFSET 0 keeps PostgreSQL from writing what is below into what is above, and computing it as often
+		st.SQL = fmt.Sprintf(`SELECT %s FROM (%s OFFSET 0) AS "q"`, strings.Join(out, ", "), st.SQL)
+	}
 	return st
 }
 
