@@ -97,6 +97,8 @@ func (q *joined) raw(ctx context.Context, db *sql.DB, random *baseline.Random) e
 		race = func(base float64) *baseline.Race {
 			return baseline.NewPairRace(g, q.steps, q.epsilon, q.gs, baseline.Beta, base)
 		}
+	case q.weights != "":
+		return each(ctx, db, q.weights, []any{&q.answer}, func() error { return nil })
 	default:
 		var often float64
 		err := each(ctx, db, q.exact, []any{&q.answer, &often}, func() error { return nil })

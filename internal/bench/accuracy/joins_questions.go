@@ -19,6 +19,7 @@ type joined struct {
 	published         string
 	sql               string
 	exact             string  // without values and pairs: the exact answer past the proxy, and how often the most frequent key occurs
+	weights           string  // the exact answer of a weighted question
 	values            string  // each person's part of it
 	pairs             string  // customer, supplier and their part of it, in whole steps
 	steps             float64 // that make 1 of what gs and Race-to-the-Top's bounds are in
@@ -126,20 +127,29 @@ var joinedQuestions = []*joined{
   JOIN lineitem ON l_partkey = ps_partkey AND l_suppkey = ps_suppkey GROUP BY s_suppkey`},
 	off("parts-elastic", "lineitem joined with itself on part, elastic", "elastic", capped(partCap), partsJoined, partsExact),
 	off("parts-truncate", "lineitem joined with itself on part, truncated: at most 60 of a part", "truncate", capped(partCap), partsJoined, partsExact),
+	weighted("parts-weighted", "weights of lineitem joined with itself on part, in place of its count", offPolicy, partsJoined, partsWeights),
 	off("days-elastic", "orders joined on order date, elastic", "elastic", capped(dayCap), daysJoined, daysExact),
 	off("days-truncate", "orders joined on order date, truncated: at most 1000 of a day", "truncate", capped(dayCap), daysJoined, daysExact),
 }
 
 const (
-	partsJoined = `SELECT count(*) FROM lineitem AS a JOIN lineitem AS b ON a.l_partkey = b.l_partkey`
-	partsExact  = `SELECT sum(n * n)::double, max(n)::double FROM (SELECT count(*) AS n FROM lineitem GROUP BY l_partkey)`
-	daysJoined  = `SELECT count(*) FROM orders AS a JOIN orders AS b ON a.o_orderdate = b.o_orderdate`
-	daysExact   = `SELECT sum(n * n)::double, max(n)::double FROM (SELECT count(*) AS n FROM orders GROUP BY o_orderdate)`
+	partsJoined  = `SELECT count(*) FROM lineitem AS a JOIN lineitem AS b ON a.l_partkey = b.l_partkey`
+	partsExact   = `SELECT sum(n * n)::double, max(n)::double FROM (SELECT count(*) AS n FROM lineitem GROUP BY l_partkey)`
+	partsWeights = `SELECT sum(n / 2)::double FROM (SELECT count(*)::double AS n FROM lineitem GROUP BY l_partkey)` // n n / (n + n)
+	daysJoined   = `SELECT count(*) FROM orders AS a JOIN orders AS b ON a.o_orderdate = b.o_orderdate`
+	daysExact    = `SELECT sum(n * n)::double, max(n)::double FROM (SELECT count(*) AS n FROM orders GROUP BY o_orderdate)`
 )
 
 // off is a question that joins rows of different customers.
 func off(id, title, bounding, policy, text, exact string) *joined {
 	return &joined{id: id, title: title, unit: "customer", policy: policy, settings: map[string]string{"dpsql.bounding": bounding}, query: ", joins: any", tables: "customer, orders, lineitem", epsilon: 1, delta: 1e-7, sql: text, exact: exact}
+}
+
+// weighted is one whose answer is another number: its exact one is of the same weights, of which nothing is published.
+func weighted(id, title, policy, text, weights string) *joined {
+	q := off(id, title, "weighted", policy, text, "")
+	q.weights = weights
+	return q
 }
 
 // capped is offPolicy with a declared frequency in place of the line that it begins with.
