@@ -118,7 +118,7 @@ func TestJoinedGuessEnds(t *testing.T) {
 	s := clinicSession(t, wild, backend.DuckDB, append(anyJoins[:2:2], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n",
 		"    max_rows_per_unit: 4\n    columns:\n      encounter_id: {}\n", "    max_rows_per_unit: 4\n    max_frequency: {days: 300}\n    columns:\n      encounter_id: {}\n")...)
 	p, err := prepare(s, "select count(*) from encounters a join encounters b on a.days = b.days")
-	if err != nil || !strings.Contains(p.an.Joined.Why, "(elastic) about") {
+	if err != nil || !strings.Contains(p.an.Joined.Why, "elastic (measured frequencies) about") {
 		t.Fatalf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
