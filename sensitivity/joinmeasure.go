@@ -8,6 +8,7 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity/elastic"
 )
 
 // ChooseBy says how a bound is chosen among its edges.
@@ -37,14 +38,8 @@ func (a *Analysis) Anew() bool {
 	return a.Trees() || slices.ContainsFunc(a.Choices, func(c *Choice) bool { return c.By != ByUnits })
 }
 
-// ScaleLadder lists the edges for numbers of rows that one unit changes: from 1 to the largest, each larger than the one before by 5% or by 1.
-func ScaleLadder() []uint64 {
-	var out []uint64
-	for t := uint64(1); t < dp.MaxSensitivity; t += max(1, t/20) {
-		out = append(out, t)
-	}
-	return append(out, dp.MaxSensitivity)
-}
+// ScaleLadder lists the edges for numbers of rows that one unit changes, up to the largest that there is noise for.
+func ScaleLadder() []uint64 { return elastic.Ladder(dp.MaxSensitivity) }
 
 // scaled says what bounds the rows that one unit changes: a number, where the formula has no frequency, or one that is chosen.
 func (z *analyzer) scaled() error {

@@ -3,14 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"math"
 
-	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/elastic"
 )
 
 // The words of dpsql.bounding for rows that are joined off the unit; under any other one of them is taken, by expected error.
@@ -73,9 +70,4 @@ func message(err error) string {
 		return e.Message
 	}
 	return "it cannot be used"
-}
-
-// raised is the factor by which the margin raises a scale.
-func raised(ev dp.SmoothScale, g elastic.Grid) float64 {
-	return math.Exp(g.Beta / (elastic.Moves - 1) * float64(ev.Margin))
 }

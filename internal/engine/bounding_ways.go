@@ -58,12 +58,11 @@ type earlier struct {
 //
 // What was released is the smooth bound on its own grid, raised, with noise. Without the raise, and with as much more as hides its noise nineteen times of twenty, it tells how often values occur, were all keys alike (elastic.Formula.Often): at another price, another beta, the formula is the same and so are these.
 func (e *earlier) rows(ctx context.Context, f *elastic.Formula, edges []uint64, g elastic.Grid) (float64, error) {
-	own, err := elastic.NewGrid(float64(e.Event.Steps)/e.Event.Scale.Float(), e.Event.Delta, []uint64{1})
+	own, err := elastic.GridOf(e.Event, edges)
 	if err != nil || e.Edge >= len(edges) {
 		return 0, errors.Join(err, errors.New("engine: a stored scale is no edge"))
 	}
-	step := own.Beta / (elastic.Moves - 1)
-	found := float64(edges[e.Edge]) / raised(e.Event, own) * math.Exp(step*e.Event.Scale.Float()*math.Log(10))
+	found := float64(edges[e.Edge]) * own.Factor(e.Event.Scale.Float()*math.Log(10)-float64(e.Event.Margin))
 	each, err := f.Often(found, own.Beta, ctx.Err)
 	if err != nil {
 		return 0, err
@@ -99,14 +98,11 @@ func (w *ways) guess(ctx context.Context, by *earlier) (width float64, from stri
 			return 0, "", err
 		}
 	}
-	if ev, ok := mp.Others[0].Event.(dp.SmoothScale); ok {
-		rows *= raised(ev, g)
+	ev, ok := mp.Others[0].Event.(dp.SmoothScale)
+	if !ok {
+		return 0, "", errors.New("engine: a scale has another event")
 	}
-	at := 0
-	for at < len(g.Edges)-1 && float64(g.Edges[at]) < rows {
-		at++
-	}
-	run, err := mp.Resolve(a, measure.Chosen{at})
+	run, err := mp.Resolve(a, measure.Chosen{g.Edge(g.Step(rows) + int64(ev.Margin))}) //nolint:gosec // at most dp.MaxScale
 	if err != nil {
 		return 0, "", err
 	}

@@ -378,8 +378,12 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 	for i, ev := range mp.Choices {
 		lines = append(lines, keyed(fmt.Sprintf("Choice %d", i+1), "%s", s.choiceLine(a, i, ev, mp.Shares[i])))
 	}
-	for i, o := range mp.Others {
-		lines = append(lines, keyed(fmt.Sprintf("Choice %d", i+1), "%s", s.otherLine(o, mp.Shares[i])))
+	if a.Smoothed() {
+		scale, err := s.scaleLine(a.Choices[0], mp)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, keyed("Choice 1", "%s", scale))
 	}
 	n := len(mp.Selections)
 	if c := a.Limit.Cap; c != nil && n > 0 { // those of caps that are candidates

@@ -5,19 +5,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/dpsql/dpsql/internal/dp"
 )
 
-// edges are whole numbers from 1 on, each larger by a twentieth or by 1.
-func edges(last uint64) []uint64 {
-	var out []uint64
-	for x := uint64(1); x < last; x += max(1, x/20) {
-		out = append(out, x)
-	}
-	return append(out, last)
-}
-
 func drawGrid(t *rapid.T) Grid {
-	g, err := NewGrid(math.Ldexp(1, -rapid.IntRange(-6, 12).Draw(t, "epsilon")), math.Ldexp(1, -rapid.IntRange(2, 60).Draw(t, "delta")), edges(1<<rapid.IntRange(0, 46).Draw(t, "last")))
+	g, err := newGrid(math.Ldexp(1, -rapid.IntRange(-6, 12).Draw(t, "epsilon")), math.Ldexp(1, -rapid.IntRange(2, 60).Draw(t, "delta")), Ladder(1<<rapid.IntRange(0, 46).Draw(t, "last")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +64,37 @@ func TestGridEdge(t *testing.T) {
 	})
 }
 
+// TestLadder: edges ascend by 1 up to 40, then by at most 5%, and both ends are there.
+func TestLadder(t *testing.T) {
+	all := Ladder(1 << 46)
+	if all[0] != 1 || all[39] != 40 || all[len(all)-1] != 1<<46 || len(Ladder(1)) != 1 {
+		t.Errorf("%d edges from %d to %d", len(all), all[0], all[len(all)-1])
+	}
+	for i, e := range all[1:] {
+		if e <= all[i] || e > all[i]+1 && 20*(e-all[i]) > all[i] {
+			t.Errorf("%d after %d", e, all[i])
+		}
+	}
+}
+
+// TestGridOf: the grid is that of the event's own epsilon, a place further on is a factor on, and noise for fewer steps than a unit moves makes none.
+func TestGridOf(t *testing.T) {
+	ev := dp.SmoothScale{Steps: Moves, Scale: dp.Scale{Num: 4 * Moves, Den: 1}, Margin: 5, Delta: 1e-7}
+	g, err := GridOf(ev, Ladder(1<<40))
+	if want, err2 := newGrid(0.25, 1e-7, Ladder(1<<40)); err != nil || err2 != nil || g.Beta != want.Beta {
+		t.Errorf("%g, not %g: %v, %v", g.Beta, want.Beta, err, err2)
+	}
+	if on := g.Step(1000*g.Factor(100)) - g.Step(1000); on < 99 || on > 101 || g.Factor(0) != 1 {
+		t.Errorf("a factor of 100 steps is %d", on)
+	}
+	ev.Steps--
+	if g, err := GridOf(ev, Ladder(1<<40)); err == nil {
+		t.Errorf("noise for %d steps: %+v", ev.Steps, g.Beta)
+	}
+}
+
 func TestGridOfNothing(t *testing.T) {
-	g, err := NewGrid(0.25, 1e-7, edges(1<<40))
+	g, err := newGrid(0.25, 1e-7, Ladder(1<<40))
 	if err != nil || math.Abs(g.Beta-0.25/(2*math.Log(5e6))) > 1e-12 {
 		t.Fatalf("%+v, %v", g.Beta, err)
 	}
@@ -80,8 +102,8 @@ func TestGridOfNothing(t *testing.T) {
 		t.Errorf("places of 0, 1 and infinity are %d, %d, %d", g.Step(0), g.Step(1), g.Step(math.Inf(1)))
 	}
 	for name, try := range map[string]func() (Grid, error){
-		"no epsilon": func() (Grid, error) { return NewGrid(0, 0.1, []uint64{1}) }, "no delta": func() (Grid, error) { return NewGrid(1, 0, []uint64{1}) }, "delta of a half": func() (Grid, error) { return NewGrid(1, 0.5, []uint64{1}) },
-		"NaN": func() (Grid, error) { return NewGrid(math.NaN(), 0.1, []uint64{1}) }, "no edges": func() (Grid, error) { return NewGrid(1, 0.1, nil) }, "from 2 on": func() (Grid, error) { return NewGrid(1, 0.1, []uint64{2, 3}) }, "falling": func() (Grid, error) { return NewGrid(1, 0.1, []uint64{1, 3, 2}) },
+		"no epsilon": func() (Grid, error) { return newGrid(0, 0.1, []uint64{1}) }, "no delta": func() (Grid, error) { return newGrid(1, 0, []uint64{1}) }, "delta of a half": func() (Grid, error) { return newGrid(1, 0.5, []uint64{1}) },
+		"NaN": func() (Grid, error) { return newGrid(math.NaN(), 0.1, []uint64{1}) }, "no edges": func() (Grid, error) { return newGrid(1, 0.1, nil) }, "from 2 on": func() (Grid, error) { return newGrid(1, 0.1, []uint64{2, 3}) }, "falling": func() (Grid, error) { return newGrid(1, 0.1, []uint64{1, 3, 2}) },
 	} {
 		if g, err := try(); err == nil {
 			t.Errorf("%s: %+v", name, g)

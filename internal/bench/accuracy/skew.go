@@ -18,6 +18,7 @@ import (
 	"github.com/dpsql/dpsql/internal/bench/baseline"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/elastic"
 )
 
@@ -106,15 +107,12 @@ func (s skewed) elasticError(f *budget.Filter, share float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var edges []uint64
-	for t := uint64(1); t < 1<<46; t += max(1, t/20) {
-		edges = append(edges, t)
-	}
+	edges := sensitivity.ScaleLadder()
 	ev, err := f.SmoothScale(elastic.Moves, f.Limit(skewEpsilon*share), skewDelta)
 	if err != nil {
 		return 0, err
 	}
-	grid, err := elastic.NewGrid(float64(ev.Steps)/ev.Scale.Float(), ev.Delta, edges)
+	grid, err := elastic.GridOf(ev, edges)
 	if err != nil {
 		return 0, err
 	}

@@ -58,8 +58,8 @@ func (p *Plan) Grid(c *sensitivity.Choice) (elastic.Grid, error) {
 		return elastic.Grid{}, errors.New("measure: a scale has no event")
 	}
 	ev, ok := p.Others[c.Index].Event.(dp.SmoothScale)
-	if !ok || ev.Steps < elastic.Moves {
+	if !ok {
 		return elastic.Grid{}, errors.New("measure: a scale has another event")
 	}
-	return elastic.NewGrid(float64(ev.Steps)/ev.Scale.Float(), ev.Delta, c.Edges[:p.Others[c.Index].Edges])
+	return elastic.GridOf(ev, c.Edges[:p.Others[c.Index].Edges])
 }
