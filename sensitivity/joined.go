@@ -13,9 +13,9 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/elastic"
 )
 
-// Joined is of a statement whose rows are joined off the unit: one unit changes more than its own rows, as many as Formula says. Its Body has no UnitCol, and its measures are of rows (Measure.Single).
+// Joined is of a statement whose rows are joined off the unit: one unit changes more than its own rows, as many as Formula says, or Weighted. Its Body has no UnitCol, and its measures are of rows (Measure.Single).
 type Joined struct {
-	Formula     *elastic.Formula // nil: nothing is measured
+	Formula     *elastic.Formula // nil: nothing is measured, or it is Weighted
 	Frequencies []Frequent       // one for each of Formula.Frequencies
 	Why         string           // why it is bounded so and not otherwise, where there was a choice; it changes nothing
 	Weighted    *Weighted        // joined rows are counted by weights; nil: each is one
@@ -134,31 +134,8 @@ func (z *analyzer) joinedBody() error {
 	if err != nil {
 		return err
 	}
-	f, err := j.formula()
-	if err != nil {
-		return err
-	}
-	if f.Longer(mostFormula) {
-		return manyJoined(z.out.Agg.Pos)
-	}
-	out := &Joined{Formula: f}
-	if z.opts.Weighted {
-		if out.Weighted, err = j.weighted(left); err != nil {
-			return err
-		}
-		f.Frequencies = nil // nothing rests on them
-	} else {
-		_, no := j.weighted(left)
-		out.Weighable = no == nil
-	}
-	for _, q := range f.Frequencies {
-		p := j.list[slices.IndexFunc(j.list, func(p *part) bool { return p.table == q.Table })]
-		fr := Frequent{Leaf: p.rel}
-		for _, name := range q.Columns {
-			fr.Columns = append(fr.Columns, p.column(name))
-		}
-		out.Frequencies = append(out.Frequencies, fr)
-	}
+	out := &Joined{}
+	z.out.Joined = out
 	for _, p := range j.list {
 		l := Leaflet{Name: p.name, Rows: p.rows, Why: p.why}
 		if p.cut != nil {
@@ -166,10 +143,38 @@ func (z *analyzer) joinedBody() error {
 		}
 		out.Leaves = append(out.Leaves, l)
 	}
-	if z.out.Joined = out; out.Weighted != nil {
-		return nil
+	weighted, no := j.weighted(left)
+	if z.opts.Weighted {
+		if no != nil {
+			return no
+		}
+		out.Weighted = weighted
+		return j.uncut()
+	}
+	out.Weighable = no == nil
+	if err := j.bounded(out); err != nil {
+		return err
 	}
 	return z.scaled()
+}
+
+// bounded finds the formula, and what is measured of which leaves.
+func (j *joining) bounded(out *Joined) (err error) {
+	if out.Formula, err = j.formula(); err != nil {
+		return err
+	}
+	if out.Formula.Longer(mostFormula) {
+		return manyJoined(j.out.Agg.Pos)
+	}
+	for _, q := range out.Formula.Frequencies {
+		p := j.list[slices.IndexFunc(j.list, func(p *part) bool { return p.table == q.Table })]
+		fr := Frequent{Leaf: p.rel}
+		for _, name := range q.Columns {
+			fr.Columns = append(fr.Columns, p.column(name))
+		}
+		out.Frequencies = append(out.Frequencies, fr)
+	}
+	return nil
 }
 
 // A formula may double with each leaf, of which each reads the equalities before it, and the smooth bound computes it at many distances.

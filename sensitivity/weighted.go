@@ -21,10 +21,11 @@ const WeightParts = 1 << 10
 //
 // Proof: claim: one unit changes the sum over keys of floor(G A B / (A + B)) by at most (mA + mB)(G + 1), mA and mB its rows of the sides, G WeightParts. f(A, B) = A B / (A + B) (0 for A = B = 0) has slopes (B / (A + B))^2 in A and (A / (A + B))^2 in B, both in [0, 1], so with a rows of a key more on one side and b on
 // the other it grows by at most a + b, and by 0 at least. The floors of two numbers at most G (a + b) apart are at most G (a + b) + 1 apart, which is no more than (G + 1)(a + b) where a + b is 1 or more, and where it is 0 nothing changes. A unit's a and b of all keys are at most mA + mB together: the leaves keep no more
-// of its rows (Analyze's joinedBody, (J2)), whatever frequencies are. Nothing else is asked of joined rows than that the columns of Keys are equal in pairs, so which rows there are beside the numbers A and B is not seen. Source: Proserpio, Goldberg, McSherry, "Calibrating Data to Sensitivity in Private Data Analysis", PVLDB 2014, section 2.8.
+// of its rows (Rows: Analyze's joinedBody, (J2)), whatever frequencies are. Nothing else is asked of joined rows than that the columns of Keys are equal in pairs, so which rows there are beside the numbers A and B is not seen. Source: Proserpio, Goldberg, McSherry, "Calibrating Data to Sensitivity in Private Data Analysis", PVLDB 2014, section 2.8.
 type Weighted struct {
 	Sides [2]plan.Rel
 	Keys  [2][]plan.ColID // in pairs
+	Rows  [2]uint64       // of one unit that a side keeps, at most; 0: it is public
 }
 
 // weighted prepares a statement for it, or refuses one that it says nothing of.
@@ -45,7 +46,7 @@ func (j *joining) weighted(left []plan.Scalar) (*Weighted, error) {
 			return nil, refuse(g.Pos, string(g.Fn)+" of joined rows")
 		}
 	}
-	w := &Weighted{Sides: [2]plan.Rel{j.list[0].rel, j.list[1].rel}}
+	w := &Weighted{Sides: [2]plan.Rel{j.list[0].rel, j.list[1].rel}, Rows: [2]uint64{j.list[0].rows, j.list[1].rows}}
 	for _, x := range left {
 		list := equalities(x)
 		if len(list) != 1 {
@@ -66,13 +67,21 @@ func (j *joining) weighted(left []plan.Scalar) (*Weighted, error) {
 	return w, nil
 }
 
+// uncut: each leaf keeps as many rows of a unit as it is said to, and nothing else cuts it: a cap by a key would let others' rows in.
+func (j *joining) uncut() error {
+	for _, p := range j.list {
+		c, capped := p.rel.(*plan.Capped)
+		if capped != (p.unit != 0 && !p.keyed) || capped && (c.Most != p.rows || !slices.Equal(c.By, []plan.ColID{p.unit})) || p.keyed && p.rows != 1 || p.unit == 0 && p.rows != 0 {
+			return sqlerr.New(sqlerr.Internal, "a side of a weighted join is not capped as it is said to be")
+		}
+	}
+	return nil
+}
+
 // boundWeighted sets the sensitivity of a count by weights.
 func (z *analyzer) boundWeighted(m *Measure) error {
-	rows := uint64(0)
-	for _, l := range z.out.Joined.Leaves {
-		rows += l.Rows
-	}
-	over, most := bits.Mul64(rows, WeightParts+1)
+	w := z.out.Joined.Weighted
+	over, most := bits.Mul64(w.Rows[0]+w.Rows[1], WeightParts+1) // each at most dp.MaxSensitivity
 	if m.PerGroup = most; over > 0 || most > dp.MaxSensitivity {
 		return tooWide().At(z.out.Agg.Pos)
 	}

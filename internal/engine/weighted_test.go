@@ -31,7 +31,7 @@ func weighted(t testing.TB, s *Session, sql string) (*sensitivity.Analysis, *sql
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	if p.an.Joined == nil || p.an.Joined.Weighted == nil || p.Columns()[0].Name != "weighted_count" {
+	if p.an.Joined == nil || p.an.Joined.Weighted == nil || p.an.Joined.Formula != nil || p.Columns()[0].Name != "weighted_count" {
 		t.Fatalf("%s is not weighted: %v", sql, p.Columns())
 	}
 	st, err := sqlgen.Private(p.an, s.engine.dialect, 42)

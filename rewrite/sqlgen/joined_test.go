@@ -6,6 +6,8 @@ import (
 
 	"github.com/dpsql/dpsql/internal/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -29,4 +31,26 @@ func analyzeJoined(t testing.TB, sql, how string) *sensitivity.Analysis {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	return a
+}
+
+// TestWeightedSides: a weighted join is not printed over a side that keeps more rows of a unit than its sensitivity is made of.
+func TestWeightedSides(t *testing.T) {
+	a := analyzeJoined(t, "select count(*) from encounters a join encounters b on a.days = b.days", "weighted")
+	w := a.Joined.Weighted
+	whole := *w
+	for name, bug := range map[string]func(){
+		"":               func() {},
+		"fewer rows":     func() { w.Rows[1]-- },
+		"a cap is lost":  func() { w.Sides[0] = w.Sides[0].(*plan.Capped).Input },
+		"a larger cap":   func() { c := *w.Sides[0].(*plan.Capped); c.Most++; w.Sides[0] = &c },
+		"one side alone": func() { w.Rows = [2]uint64{w.Rows[0] + w.Rows[1], 0} },
+	} {
+		*w = whole
+		bug()
+		for _, d := range []funcs.Dialect{funcs.Postgres, funcs.DuckDB} {
+			if _, err := sqlgen.Private(a, d, 1); (err == nil) != (name == "") {
+				t.Errorf("%s: %q: %v", d, name, err)
+			}
+		}
+	}
 }
