@@ -277,7 +277,7 @@ func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
 	for first < row/fineParts {
 		first *= 2
 	}
-	m.Bound = &Choice{Edges: capLadder(first, last)}
+	m.Bound = &Choice{Edges: CapLadder(first, last)}
 	if m.Bound.Edges = m.fitting(m.Bound.Edges); len(m.Bound.Edges) == 0 {
 		return tooWide().At(g.Pos)
 	}
@@ -286,8 +286,8 @@ func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
 	return nil
 }
 
-// capLadder lists caps: doubles of 4, 5, 6 and 7, so that the double of one is another, and of two flows that are compared each serves twice.
-func capLadder(first, last uint64) (out []uint64) {
+// CapLadder lists the caps of a flow from first to last, at most mostSteps: doubles of 4, 5, 6 and 7, so that the double of one is another, and of two flows that are compared each serves twice.
+func CapLadder(first, last uint64) (out []uint64) {
 	for octave := uint64(1); octave <= last; octave *= 2 {
 		for part := uint64(4); part < 8; part++ {
 			if t := part * octave / 4; part*octave%4 == 0 && t >= first && t <= last {

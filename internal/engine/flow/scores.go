@@ -6,21 +6,6 @@ import (
 	"math/big"
 )
 
-// Ladder lists the caps among which one is chosen: whole numbers from first on, up to last, of 1 to 7 and 8, 10, 12, 14 and their doubles, so that the double of a cap is on the ladder too.
-func Ladder(first, last uint64) (out []uint64) {
-	for octave := uint64(1); octave != 0 && octave <= last; octave *= 2 {
-		for _, part := range []uint64{4, 5, 6, 7} {
-			if part*octave%4 != 0 || part > math.MaxUint64/octave {
-				continue
-			}
-			if t := part * octave / 4; t >= first && t <= last {
-				out = append(out, t)
-			}
-		}
-	}
-	return out
-}
-
 // What one unit more changes a score by: Up at most, and at least -Down. Their sum is what a choice takes for one unit (noise.ChoiceSteps).
 const (
 	Down = 21

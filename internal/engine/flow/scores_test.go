@@ -6,26 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-)
 
-// TestLadder: caps ascend by at most a quarter beyond 4, each one's double is a cap too, and the ends are kept.
-func TestLadder(t *testing.T) {
-	if got := Ladder(1, 40); !slices.Equal(got, []uint64{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40}) {
-		t.Errorf("%v", got)
-	}
-	all := Ladder(1<<10, 1<<46)
-	if len(all) != 4*36+1 || all[0] != 1<<10 || all[len(all)-1] != 1<<46 {
-		t.Errorf("%d caps from %d to %d", len(all), all[0], all[len(all)-1])
-	}
-	for i, c := range all {
-		if i > 0 && (c <= all[i-1] || 4*c > 5*all[i-1]) || 2*c <= 1<<46 && !slices.Contains(all, 2*c) {
-			t.Errorf("%d after %d, or its double is no cap", c, all[i-1])
-		}
-	}
-	if len(Ladder(9, 9)) != 0 || len(Ladder(1, math.MaxUint64)) < 240 {
-		t.Error("ends")
-	}
-}
+	"github.com/dpsql/dpsql/sensitivity"
+)
 
 // several makes groups of which a unit may be in all, and the same without one unit.
 func several(t *testing.T, rng *rand.Rand, groups int) (with, without []*Graph) {
@@ -77,7 +60,7 @@ func planted(graphs []*Graph, caps []uint64, least func(t uint64) uint64, over f
 // TestScoresMove: one unit moves no score by more than Up and Down, at none of the caps, in one group or several; the lower end is reached, the upper one nearly. Bugs move scores by more: a unit counted in one group for all of its groups, sensitivity 1 either way, caps closer than the double, and larger caps by the measure of the cap itself.
 func TestScoresMove(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	caps := Ladder(1, 40)
+	caps := sensitivity.CapLadder(1, 40)
 	graphs := 3000
 	if testing.Short() {
 		graphs = 500
@@ -147,7 +130,7 @@ func TestScoresByHand(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for range 300 {
 		graphs, _ := several(t, rng, 2)
-		caps, most := Ladder(1, 64), rng.Int64N(90)
+		caps, most := sensitivity.CapLadder(1, 64), rng.Int64N(90)
 		got, err := Scores(graphs, caps, 2, most)
 		if err != nil {
 			t.Fatal(err)
