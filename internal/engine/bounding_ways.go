@@ -54,55 +54,58 @@ type earlier struct {
 	price float64
 }
 
-// rows is the smooth bound of the same formula that is expected on another grid, before it is raised.
+// often is how often values of the same formula's keys occur, were all keys alike.
 //
-// What was released is the smooth bound on its own grid, raised, with noise. Without the raise, and with as much more as hides its noise nineteen times of twenty, it tells how often values occur, were all keys alike (elastic.Formula.Often): at another price, another beta, the formula is the same and so are these.
-func (e *earlier) rows(ctx context.Context, f *elastic.Formula, edges []uint64, g elastic.Grid) (float64, error) {
+// What was released is the smooth bound on its own grid, raised, with noise. Without the raise, and with as much more as hides its noise nineteen times of twenty, it tells that (elastic.Formula.Often): at another price, another beta, the formula is the same and so are these.
+func (e *earlier) often(ctx context.Context, f *elastic.Formula, edges []uint64) ([]uint64, error) {
 	own, err := elastic.GridOf(e.Event, edges)
 	if err != nil || e.Edge >= len(edges) {
-		return 0, errors.Join(err, errors.New("engine: a stored scale is no edge"))
+		return nil, errors.Join(err, errors.New("engine: a stored scale is no edge"))
 	}
 	found := float64(edges[e.Edge]) * own.Factor(e.Event.Scale.Float()*math.Log(10)-float64(e.Event.Margin))
 	each, err := f.Often(found, own.Beta, ctx.Err)
-	if err != nil {
-		return 0, err
-	}
 	often := make([]uint64, len(f.Frequencies))
 	for i := range often {
 		often[i] = each
 	}
-	return f.Smooth(often, g.Beta, ctx.Err)
+	return often, err
+}
+
+// expectedEdge is where the bound of the rows that one unit changes is expected, raised, among a plan's edges, were values so frequent. The less a plan's price, the more of the bound is smoothing.
+func expectedEdge(ctx context.Context, a *sensitivity.Analysis, mp *measure.Plan, often []uint64) (int, error) {
+	g, err := mp.Grid(a.Choices[0])
+	if err != nil {
+		return 0, err
+	}
+	ev, ok := mp.Others[0].Event.(dp.SmoothScale)
+	if !ok {
+		return 0, errors.New("engine: a scale has another event")
+	}
+	rows, err := a.Joined.Formula.Smooth(often, g.Beta, ctx.Err)
+	return g.Edge(g.Step(rows) + int64(ev.Margin)), err //nolint:gosec // at most dp.MaxScale
 }
 
 // guess is the error that elastic is expected to have, and by what; 0: nothing public tells.
 func (w *ways) guess(ctx context.Context, by *earlier) (width float64, from string, err error) {
 	a, mp := w.elastic.an, w.elastic.plan
-	g, err := mp.Grid(a.Choices[0])
-	if err != nil {
-		return 0, "", err
-	}
-	var rows float64
+	var often []uint64
 	if by != nil {
 		from = fmt.Sprintf("by an earlier release over these joins, made at price %s", number(by.price))
-		if rows, err = by.rows(ctx, a.Joined.Formula, sensitivity.ScaleLadder(), g); err != nil {
+		if often, err = by.often(ctx, a.Joined.Formula, sensitivity.ScaleLadder()); err != nil {
 			return 0, "", err
 		}
 	} else {
-		people := w.population(a)
-		often, ok := a.Spread(people)
-		if !ok {
+		people, ok := w.population(a), false
+		if often, ok = a.Spread(people); !ok {
 			return 0, "", nil
 		}
 		from = fmt.Sprintf("were the rows of %d people spread evenly over the values", people)
-		if rows, err = a.Joined.Formula.Smooth(often, g.Beta, ctx.Err); err != nil {
-			return 0, "", err
-		}
 	}
-	ev, ok := mp.Others[0].Event.(dp.SmoothScale)
-	if !ok {
-		return 0, "", errors.New("engine: a scale has another event")
+	at, err := expectedEdge(ctx, a, mp, often)
+	if err != nil {
+		return 0, "", err
 	}
-	run, err := mp.Resolve(a, measure.Chosen{g.Edge(g.Step(rows) + int64(ev.Margin))}) //nolint:gosec // at most dp.MaxScale
+	run, err := mp.Resolve(a, measure.Chosen{at})
 	if err != nil {
 		return 0, "", err
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -198,8 +199,9 @@ func keeps(ctx context.Context, a *sensitivity.Analysis, t target, r *release.Re
 // widthsBy are those of groups as large as a release says: of the statement's own release once it was topped up to a price, where there is one, else of a new one with the bounds that the other has.
 func (p *Prepared) widthsBy(ctx context.Context, st *stage, t target, own, by *release.Release, named []namedAggregate, size []*release.Group, from string) *widths {
 	if st.an.Anew() {
-		own = nil // at another price it is a new one, whose bound of joined rows is expected to be as this one's
+		own = nil // at another price it is a new one
 	}
+	chosen := boundsOf(ctx, st.an, by)
 	w := &widths{from: from, release: own}
 	w.plan = func(epsilon float64) (*measure.Plan, error) {
 		ask := st.ask
@@ -214,7 +216,11 @@ func (p *Prepared) widthsBy(ctx context.Context, st *stage, t target, own, by *r
 		if err != nil {
 			return false, err
 		}
-		run, err := mp.Resolve(st.an, by.Chosen)
+		at, err := chosen(mp)
+		if err != nil {
+			return false, err
+		}
+		run, err := mp.Resolve(st.an, at)
 		if err != nil { // at this price there are fewer bounds to choose from
 			return false, nil //nolint:nilerr // that is the answer
 		}
@@ -256,6 +262,29 @@ func (p *Prepared) widthsBy(ctx context.Context, st *stage, t target, own, by *r
 		return ok, ctx.Err()
 	}
 	return w
+}
+
+// boundsOf are the bounds that a new release is expected to have, by its plan: those of an earlier one; where these follow the price, what is expected of the values that are as frequent as that one tells.
+func boundsOf(ctx context.Context, a *sensitivity.Analysis, by *release.Release) func(*measure.Plan) (measure.Chosen, error) {
+	if !a.Smoothed() {
+		return func(*measure.Plan) (measure.Chosen, error) { return by.Chosen, nil }
+	}
+	var often []uint64
+	return func(mp *measure.Plan) (measure.Chosen, error) {
+		if often == nil {
+			ev, ok := by.Plan.Others[0].Event.(dp.SmoothScale)
+			if !ok {
+				return nil, errors.New("engine: a stored scale has another event")
+			}
+			e := earlier{Scale: release.Scale{Event: ev, Edge: by.Chosen[0]}}
+			var err error
+			if often, err = e.often(ctx, a.Joined.Formula, a.Choices[0].Edges); err != nil {
+				return nil, err
+			}
+		}
+		at, err := expectedEdge(ctx, a, mp, often)
+		return measure.Chosen{min(at+1, int(mp.Among(0))-1)}, err // edges are 5% apart, which hides the new noise nineteen times of twenty
+	}
 }
 
 // largestSum is the shown group where a sum is largest.

@@ -87,6 +87,8 @@ averages and statistics, it has to be known how large a group is, and private ro
 Each output column that is an aggregate itself has the target; what is computed from aggregates has none. Each release of a statement (a grouping set, a subquery) has its own least price, and their sum is at most ''max_query_epsilon''.
 Where such a size is not known, the statement is refused (PV019), as are order statistics, whose error depends on where the values are, releases without a column of their own (what a condition compares with), and bounds that are still to be chosen: ask those once at a small price first.
 Bounds, and groups that are not public, which an earlier release chose with ten times as much noise as the new price gives, are chosen anew: the statement is asked again as a whole, at the whole price, since a top-up would keep them.
+The bound of rows that are joined off the unit by measured frequencies shrinks as the price grows. By an earlier release of the statement it is expected to be what the same frequencies would give at the new price: the less the earlier price was, the less it tells of them, and the more cautious that is (the error is mostly half to all of
+the target; at ten times the earlier price it may be a quarter).
 The error is the noise's, and only as good as the size: a group that proves to be smaller has a larger error, and asking again, which then goes by the release, costs what is missing.
 
 `
