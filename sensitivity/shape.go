@@ -101,7 +101,7 @@ func noAggregate(q *plan.Query, way []plan.Rel) error {
 func example(q *plan.Query, from plan.Rel) string {
 	var t *plan.Table
 	plan.VisitRels(from, func(r plan.Rel) bool {
-		if s, ok := r.(*plan.Scan); ok && t == nil && !s.Table.Public {
+		if s, ok := r.(*plan.Scan); ok && t == nil && !s.Table.Public && (len(s.Table.Units) == 1 || len(s.Table.Of) > 0) { // rows of two people of one kind are in no answer
 			t = s.Table
 		}
 		return true
@@ -119,7 +119,7 @@ func example(q *plan.Query, from plan.Rel) string {
 		if group == "" && c.Domain != nil {
 			group = plan.QuoteIdent(c.Name)
 		}
-		if avg == "" && c.Range != nil && c.Type.IsNumber() {
+		if avg == "" && c.Range != nil && c.Type.IsNumber() && (len(t.Of) == 0 || !c.Range.Lo.IsNegative()) { // a flow has no negative part
 			avg = plan.QuoteIdent(c.Name)
 		}
 	}

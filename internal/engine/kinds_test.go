@@ -1,14 +1,18 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
@@ -96,5 +100,86 @@ func TestReachTold(t *testing.T) {
 	}
 	if got := reach("{customer: 5000, supplier: 20}", "0.5", "SELECT count(*) FROM orders"); !math.IsInf(got, 1) {
 		t.Errorf("of rows of one kind %g", got)
+	}
+}
+
+// TestRehearsePairs: an owner of rows of two people is told by a rehearsal what an analyst is charged then, on PostgreSQL: releases that others follow from, top-ups, what is asked anew, statements of one kind beside; and what is refused, as the server refuses it.
+func TestRehearsePairs(t *testing.T) {
+	edits := []string{"budget: {epsilon: 20,", "budget: {epsilon: 1000,", "population: 40", "population: {customer: 30, supplier: 8}"}
+	s := shopSession(t, allShop, backend.Postgres, edits...)
+	p, b := shopPolicyFor(t, backend.Postgres, edits...), allShop.open(t, backend.Postgres)
+	free, computed := rehearsedAsAsked(t, p, b, s, []string{
+		"SELECT l_shipmode, count(*), sum(l_quantity), avg(l_quantity) FROM lineitem GROUP BY l_shipmode",
+		"SELECT l_shipmode, count(*) FROM lineitem GROUP BY l_shipmode HAVING count(*) > 3 ORDER BY 2", // fewer columns
+		"SELECT count(*) FROM lineitem WHERE l_shipmode = 'AIR'",                                       // one group
+		"SELECT sum(n) FROM (SELECT l_shipmode, count(*) AS n FROM lineitem GROUP BY l_shipmode) t",
+		"SELECT count(*) FROM lineitem",
+		"SELECT count(*) FROM orders",   // of customers alone
+		"SELECT count(*) FROM partsupp", // of suppliers
+		"SELECT count(*) FROM customer JOIN supplier ON c_nationkey = s_nationkey",
+		"SET dpsql.epsilon = 2",
+		"SELECT count(*) FROM lineitem", // topped up
+		"SELECT count(*) FROM lineitem", // free
+		"SET dpsql.fresh = on",
+		"SELECT count(*) FROM lineitem",
+		"SET dpsql.fresh = off",
+		"SET dpsql.bounding = flow",
+		"SELECT count(*) FROM lineitem", // the same release
+		"SELECT (SELECT count(*) FROM lineitem) - (SELECT count(*) FROM orders)",
+	})
+	if !slices.Equal(free, []bool{false, true, true, true, false, false, false, false, false, true, false, true, false}) ||
+		!slices.Equal(computed, []bool{false, true, true, true, false, false, false, false, false, false, false, false, false}) {
+		t.Errorf("free %v, computed %v", free, computed)
+	}
+	r, err := OpenRehearsal(context.Background(), Options{Policy: p, Backend: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, sql := range []string{"SELECT median(l_quantity) FROM lineitem", "SELECT sum(l_tax) FROM lineitem", "SELECT l_shipmode, count(*) FROM lineitem GROUP BY l_linenumber, l_shipmode", "SELECT * FROM lineitem"} {
+		got, err := r.Play(context.Background(), "ann", sql)
+		_, want := prepare(s, sql)
+		if err != nil || want == nil || len(got) != 1 || fmt.Sprint(got[0].Err) != fmt.Sprint(want) {
+			t.Errorf("%s: rehearsed %+v, %v; refused: %v", sql, got, err, want)
+		}
+	}
+}
+
+// TestPreviewPairs: rows of two people are previewed as any: made-up lines join with made-up people of either kind by both ways, nothing is charged; where they are refused, what the hint says is answered.
+func TestPreviewPairs(t *testing.T) {
+	raw := map[string]int{ // rows that are made up
+		"SELECT * FROM lineitem LIMIT 3": 3, "SELECT l_tax, l_shipmode FROM lineitem WHERE l_tax < 0 LIMIT 2": 2, "SELECT * FROM remark LIMIT 4": 4,
+		"SELECT l_orderkey, c_custkey, s_suppkey FROM lineitem JOIN orders ON l_orderkey = o_orderkey JOIN customer ON c_custkey = o_custkey JOIN supplier ON l_suppkey = s_suppkey LIMIT 5": 5,
+		"SELECT r_stars, l_suppkey FROM remark JOIN lineitem ON r_orderkey = l_orderkey AND r_linenumber = l_linenumber LIMIT 5":                                                             5,
+	}
+	for _, how := range []string{policy.PreviewNone, policy.PreviewSchema, policy.PreviewMock} {
+		s := shopSession(t, allShop, backend.Postgres, "statement_timeout: 20s", "statement_timeout: 20s\npreview: "+how)
+		for sql, n := range raw {
+			if how == policy.PreviewNone {
+				_, err := prepare(s, sql)
+				var e *sqlerr.Error
+				if !errors.As(err, &e) || e.ID != sqlerr.RawRows.ID {
+					t.Fatalf("%s: %v", sql, err)
+				}
+				_, instead, _ := strings.Cut(e.Hint, "for example: ")
+				if _, err := prepare(s, instead); err != nil || !strings.HasPrefix(instead, "SELECT ") {
+					t.Errorf("%s: %s: %v", sql, e.Hint, err)
+				}
+				continue
+			}
+			if how == policy.PreviewSchema {
+				n = 0
+			}
+			if _, a := ask(t, s, sql); len(a.Rows) != n || !a.MadeUp {
+				t.Errorf("%s: %s: %d rows: %s", how, sql, len(a.Rows), a.Notice)
+			}
+		}
+		if paidFor(t, s) > 0 {
+			t.Errorf("%s: charged", how)
+		}
 	}
 }

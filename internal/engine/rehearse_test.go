@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
 // TestRehearseAsAsked: what a rehearsal says is free or charged, and how much, is what the same session is charged: answers that are computed from other questions' releases, statements that are asked anew, top-ups.
 func TestRehearseAsAsked(t *testing.T) {
-	ctx := context.Background()
 	script := []string{
 		"select kind_id, count(*), sum(cost) from encounters group by 1",
 		"select kind_id, count(*) from encounters group by 1",            // fewer columns
@@ -42,7 +42,18 @@ func TestRehearseAsAsked(t *testing.T) {
 		"select count(*) from encounters a join encounters b on a.kind_id = b.kind_id",
 	}
 	edits := append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "epsilon: 20,", "epsilon: 1000,")
-	r, err := OpenRehearsal(ctx, Options{Policy: clinicPolicyFor(t, backend.DuckDB, edits...), Backend: tame.open(t, backend.DuckDB)})
+	free, computed := rehearsedAsAsked(t, clinicPolicyFor(t, backend.DuckDB, edits...), tame.open(t, backend.DuckDB), clinicSession(t, tame, backend.DuckDB, edits...), script)
+	want := []bool{false, true, true, false, false, false, false, true, false, true, false, true, false, false, true, false}
+	if !slices.Equal(free, want) || !slices.Equal(computed, []bool{false, true, true, false, false, false, false, true, false, true, false, false, false, false, false, false}) {
+		t.Errorf("free %v, computed %v", free, computed)
+	}
+}
+
+// rehearsedAsAsked rehearses a script and then asks it: what is forecast of each statement is what is charged.
+func rehearsedAsAsked(t *testing.T, p *policy.Policy, b backend.Backend, s *Session, script []string) (free, computed []bool) {
+	t.Helper()
+	ctx := context.Background()
+	r, err := OpenRehearsal(ctx, Options{Policy: p, Backend: b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +61,6 @@ func TestRehearseAsAsked(t *testing.T) {
 	if err := errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
 	}
-	s := clinicSession(t, tame, backend.DuckDB, edits...)
-	var free, computed []bool
 	for i, f := range forecasts {
 		if f.Err != nil {
 			t.Errorf("%s: %v", f.SQL, f.Err)
@@ -77,10 +86,7 @@ func TestRehearseAsAsked(t *testing.T) {
 			t.Errorf("%s: forecast price %g and loss %g, charged %g", f.SQL, f.Paid, f.Loss.Renyi, spent)
 		}
 	}
-	want := []bool{false, true, true, false, false, false, false, true, false, true, false, true, false, false, true, false}
-	if !slices.Equal(free, want) || !slices.Equal(computed, []bool{false, true, true, false, false, false, false, true, false, true, false, false, false, false, false, false}) {
-		t.Errorf("free %v, computed %v", free, computed)
-	}
+	return free, computed
 }
 
 // A rehearsal has no releases to aim by: what asks for an error is refused there, however often it was asked.
