@@ -37,7 +37,7 @@ func TestFlowsOfFewPeople(t *testing.T) {
 		}
 		g := graphs[0]
 		a := &sensitivity.Analysis{Class: sensitivity.Private, Pairs: &sensitivity.Pairs{Units: [2]dp.Unit{"customer.k", "supplier.k"}}, People: -1, Groups: sensitivity.Groups{Public: true, Count: 1}, Limit: sensitivity.GroupLimit{PerUnit: 1}}
-		edges := flow.Ladder(1, 1<<32)
+		edges := sensitivity.CapLadder(1, 1<<32)
 		choice := &sensitivity.Choice{Edges: edges}
 		a.Choices = []*sensitivity.Choice{choice}
 		a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Bound: choice, Factor: 1, Fine: 1, Single: true, RowHi: 1, PerGroup: edges[len(edges)-1]}}
