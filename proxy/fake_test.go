@@ -128,6 +128,7 @@ type known struct {
 	columns []engine.Column
 	params  []sqltype.Type
 	notice  string
+	mark    string
 	madeUp  bool
 	prepare error
 	size    int  // of what it is bound to
@@ -209,8 +210,9 @@ var script = map[string]known{
 		params: []sqltype.Type{sqltype.Date, sqltype.Timestamptz, sqltype.IntervalType, sqltype.Bytea, sqltype.Float8, {OID: 1270, Typmod: -1}}, run: echo},
 	"select 1/(random()*0)::int":  {columns: []engine.Column{column("?column?", sqltype.Int4)}, run: failing(sqlerr.New(sqlerr.DivisionByZero, "division by zero"))},
 	"select 'é', nope":            {prepare: sqlerr.New(sqlerr.UndefinedColumn, "column \"nope\" does not exist")},
-	"select * from nobody":        {columns: []engine.Column{column("name", sqltype.Text)}, notice: "none was read", madeUp: true, run: constant()},
-	"select * from people":        {columns: []engine.Column{column("name", sqltype.Text)}, notice: "nobody is in these", madeUp: true, run: constant([]sqltype.Value{"mock 1"})},
+	"select * from nobody":        {columns: []engine.Column{column("name", sqltype.Text)}, mark: "none was read", madeUp: true, run: constant()},
+	"select * from people":        {columns: []engine.Column{column("name", sqltype.Text)}, mark: "nobody is in these", madeUp: true, run: constant([]sqltype.Value{"mock 1"})},
+	"select weights":              {columns: []engine.Column{column("n", sqltype.Int8)}, notice: "spent: price 0.1", mark: "weighted", run: constant([]sqltype.Value{int64(21)})},
 	"select count(*) from people": {columns: []engine.Column{column("count", sqltype.Int8)}, notice: "spent: price 0.1", run: constant([]sqltype.Value{int64(42)})},
 	"select 'cause'": {columns: []engine.Column{column("?column?", sqltype.Text)},
 		run: failing(fmt.Errorf("backend said: row (%q) of 'Bob' is 4711", "Alice"))},
@@ -308,7 +310,7 @@ func (p *scriptedPrepared) Run(ctx context.Context, args []sqltype.Value) (*engi
 	if err != nil {
 		return nil, err
 	}
-	a := &engine.Answer{Rows: rows, Tag: "SELECT", Notice: p.notice, MadeUp: p.madeUp}
+	a := &engine.Answer{Rows: rows, Tag: "SELECT", Notice: p.notice, Mark: p.mark, MadeUp: p.madeUp}
 	if p.engine.streams && len(rows) > 0 {
 		a.Rows = rows[:1]
 		p.engine.streamed.Add(1)

@@ -55,3 +55,35 @@ func TestMadeUpRows(t *testing.T) {
 		t.Errorf("the columns alone: %q, %v, %v, told: %v", out.String(), tag, err, none)
 	}
 }
+
+// TestMarked: what an answer may be taken for is told whatever the client wants to hear, what it cost is not; it may be copied, and is told then.
+func TestMarked(t *testing.T) {
+	ctx := context.Background()
+	config, err := pgconn.ParseConfig(proxyURL(startProxy(t, newScripted(), Options{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var heard []string
+	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { heard = append(heard, n.Message) }
+	conn, err := pgconn.ConnectConfig(ctx, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	for _, level := range []string{"notice", "error"} {
+		if _, err := conn.Exec(ctx, "set client_min_messages = "+level).ReadAll(); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{"notice": "weighted, spent: price 0.1", "error": "weighted"}[level]
+		for _, sql := range []string{"select weights", "begin; declare c cursor for select weights; fetch c; commit", "copy (select weights) to stdout"} {
+			heard = nil
+			if _, err := conn.Exec(ctx, sql).ReadAll(); err != nil || strings.Join(heard, ", ") != want {
+				t.Errorf("%s: %s: %q, %v", level, sql, heard, err)
+			}
+		}
+		heard = nil
+		if r := conn.ExecParams(ctx, "select weights", nil, nil, nil, nil).Read(); r.Err != nil || strings.Join(heard, ", ") != want {
+			t.Errorf("%s: %q, %v", level, heard, r.Err)
+		}
+	}
+}

@@ -168,12 +168,12 @@ func (s *session) run(st *statement, args []sqltype.Value) (*engine.Answer, erro
 	return answer, err
 }
 
-// tell sends what an answer's NOTICE says.
+// tell sends what an answer's NOTICEs say.
 func (s *session) tell(answer *engine.Answer) {
-	switch {
-	case answer.MadeUp:
-		s.mark(answer.Notice)
-	case answer.Notice != "":
+	if answer.Mark != "" {
+		s.mark(answer.Mark)
+	}
+	if answer.Notice != "" {
 		s.notice(answer.Notice)
 	}
 }

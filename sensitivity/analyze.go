@@ -39,7 +39,8 @@ type Options struct {
 //	    rows is a function of the rows of one unit, whose value it has, or of public tables alone.
 //	(3) Every private row in an output row belongs to one and the same unit: two private scans are linked by equality of their
 //	    unit columns, or along the foreign key by which the child reaches its unit; where both carry the unit's column its
-//	    equality is added, and where the child does not the parent's columns are a key of the database.
+//	    equality is added, and where the child does not the parent's columns are a key of the database. Several scans of the parent that a
+//	    child is so linked with are of one row.
 //	(4) No private scan stands on the padded side of a public one: a public row's presence does not depend on private rows. Where the statement says so, it is read as an inner join.
 //	    Between private scans padding depends on rows of the same unit only, since (3) holds in the ON condition.
 //	(5) Rows whose unit is NULL are dropped (by the print), so every counted row has exactly one unit.
@@ -108,9 +109,10 @@ type analyzer struct {
 	noRows     *scanInfo // a table whose rows of one unit are bounded automatically
 	single     bool      // keys say that a unit has one row at most
 
-	several bool    // rows are of several units, which is allowed
-	smooth  *Choice // of the rows that one unit changes (Joined); nil: steady
-	steady  uint64  // that number, where nothing has to be measured
+	lacks   *missing // what was refused for, where conditions on the unit would mend it
+	several bool     // rows are of several units, which is allowed
+	smooth  *Choice  // of the rows that one unit changes (Joined); nil: steady
+	steady  uint64   // that number, where nothing has to be measured
 
 	kinds []*analyzer // of rows of two units: for each of the kinds
 }

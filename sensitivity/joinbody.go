@@ -231,11 +231,12 @@ func (j *joining) sameUnit(p *part, conds []plan.Scalar) (out []plan.Scalar) {
 		if s.unit != 0 && s.unit != p.unit {
 			say(p.unit, s.unit)
 		}
-		if parent := s.parent; parent != nil && s.scan.Table.Path != nil && s.scan.Table.Path.Parent == parent.scan.Table {
-			path := s.scan.Table.Path
-			for i, c := range path.Columns {
-				if a, b := s.scan.Columns[c], parent.scan.Columns[path.ParentColumns[i]]; j.eq.same(a, b) {
-					say(a, b)
+		for _, parent := range p.scans {
+			if path := s.scan.Table.Path; path != nil && path.Parent == parent.scan.Table && slices.Contains(parent.children, s) {
+				for i, c := range path.Columns {
+					if a, b := s.scan.Columns[c], parent.scan.Columns[path.ParentColumns[i]]; j.eq.same(a, b) {
+						say(a, b)
+					}
 				}
 			}
 		}

@@ -74,14 +74,27 @@ func (z *analyzer) pairs(input plan.Rel) (bool, error) {
 		return true, err
 	}
 	p := &Pairs{Units: [2]dp.Unit(units)}
+	var lacks []*missing
+	var refused error
 	for k, u := range units { // (b)
 		in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: rel, Pos: pos}, z.opts)
 		in.out.Query, in.linked = z.out.Query, z.linked
-		if rel, err = in.ofKind(rel, u); err != nil {
+		next, err := in.ofKind(rel, u)
+		switch {
+		case in.lacks != nil: // the other kind may lack something too
+			if lacks = append(lacks, in.lacks); refused == nil {
+				refused = err
+			}
+			continue
+		case err != nil:
 			return true, err
 		}
+		rel = next
 		p.Cols[k] = in.out.Body.UnitCol
 		z.kinds = append(z.kinds, in)
+	}
+	if refused != nil {
+		return true, lacking(refused, lacks)
 	}
 	z.out.Pairs, z.out.Unit = p, units[0]+", "+units[1]
 	z.input = asTables(rel, storedTable)

@@ -1,9 +1,7 @@
 package sensitivity
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -80,11 +78,13 @@ func (z *analyzer) linkBlock(b *block) error {
 	}
 	for _, s := range here {
 		for _, p := range all {
-			if p != s && z.linkedAlongPath(eq, s, p) {
+			if p != s && z.linkedAlongPath(eq, s, p) { // several are one row
 				z.join(s, p)
-				s.parent, p.children = p, append(p.children, s)
+				p.children = append(p.children, s)
+				if s.parent == nil {
+					s.parent = p
+				}
 				z.addUnitEquality(s, p)
-				break
 			}
 		}
 	}
@@ -102,18 +102,21 @@ func (z *analyzer) linkBlock(b *block) error {
 			}
 		}
 	}
+	m := &missing{z: z}
 	for _, s := range here {
 		for _, p := range all {
 			if s.comp == p.comp {
 				continue
 			}
-			if z.opts.OffUnit != AnyOffUnit || !z.whole {
-				return z.offUnit(s, p, b)
+			if z.opts.OffUnit == AnyOffUnit && z.whole {
+				z.several = true
+				continue
 			}
-			z.several = true
+			m.add(s, p, b)
+			z.join(s, p) // with what is missing
 		}
 	}
-	return nil
+	return m.refusal()
 }
 
 func isAround(outer, b *block) bool {
@@ -207,47 +210,6 @@ func (z *analyzer) saysEqual(a, b plan.ColID, in *block) bool {
 		}
 	}
 	return false
-}
-
-// offUnit names the condition that is missing.
-func (z *analyzer) offUnit(s, p *scanInfo, b *block) error {
-	pos := s.scan.Pos
-	if j := z.joinOf(s, p, b); j != nil {
-		pos = j.Pos
-	}
-	err := sqlerr.New(sqlerr.JoinOffUnit, "%s and %s are not joined on the privacy unit: a row could belong to two of them", s.name(), p.name()).At(pos)
-	owner := ""
-	if z.whole && z.opts.OffUnit == OwnerMayOffUnit {
-		owner = "; or the owner can allow joins off the unit: query: {joins: any}"
-	}
-	for _, pair := range [][2]*scanInfo{{s, p}, {p, s}} {
-		if cond := pathCondition(pair[0], pair[1]); cond != "" {
-			return err.WithHint("Add the join condition %s%s.", cond, owner)
-		}
-	}
-	if s.own() != 0 && p.own() != 0 && visible(s) && visible(p) {
-		return err.WithHint("Add the join condition %s = %s%s.", s.column(s.scan.Table.UnitCol), p.column(p.scan.Table.UnitCol), owner)
-	}
-	return err.WithHint("Join them along their declared foreign keys, through the tables that lead to the privacy unit%s.", owner)
-}
-
-func visible(s *scanInfo) bool { return s.scan.Table.Columns[s.scan.Table.UnitCol].Visible }
-
-// pathCondition is the declared path between two scans as a condition; "" if there is none that the analyst could write.
-func pathCondition(child, parent *scanInfo) string {
-	path := child.scan.Table.Path
-	if path == nil || path.Parent != parent.scan.Table {
-		return ""
-	}
-	var parts []string
-	for i, c := range path.Columns {
-		pc := path.ParentColumns[i]
-		if !child.scan.Table.Columns[c].Visible || !parent.scan.Table.Columns[pc].Visible {
-			return ""
-		}
-		parts = append(parts, fmt.Sprintf("%s = %s", child.column(c), parent.column(pc)))
-	}
-	return strings.Join(parts, " AND ")
 }
 
 // joinOf is the lowest join that brings the two scans together.

@@ -261,8 +261,10 @@ func askHere(ctx context.Context, s *engine.Session, notice func(string), sql st
 		return nil, err
 	}
 	t := &table{}
-	if a.Notice != "" {
-		notice(a.Notice)
+	for _, text := range []string{a.Mark, a.Notice} {
+		if text != "" {
+			notice(text)
+		}
 	}
 	cols := st.Columns()
 	for _, c := range cols {

@@ -20,5 +20,6 @@ type Answer struct {
 	More   *Stream // what follows Rows; nil: nothing does
 	Tag    string  // command tag without the count: "SELECT", "EXPLAIN", ...
 	Notice string  // what was spent and what is left; empty for none
-	MadeUp bool    // Rows are of nobody, as Notice says, which is told whatever the client wants to hear
+	Mark   string  // what the answer is that it may be taken for another: told whatever the client wants to hear; empty for none
+	MadeUp bool    // Rows are of nobody, as Mark says
 }

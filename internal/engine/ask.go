@@ -126,7 +126,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard *
 		return nil, err
 	}
 	s.last = r.lastAnswer()
-	notice := r.notice(ctx)
+	notice, mark := r.notice(ctx), r.mark()
 	ans, err = r.answer(ctx)
 	switch {
 	case err != nil && (errors.Is(err, ctx.Err()) || r.many() && sqlerr.ID(err) == ""):
@@ -134,7 +134,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard *
 	case err != nil:
 		return nil, err
 	}
-	ans.Notice = notice
+	ans.Notice, ans.Mark = notice, mark
 	return ans, nil
 }
 

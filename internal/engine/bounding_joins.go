@@ -6,7 +6,6 @@ import (
 
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/sqlerr"
-	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -53,14 +52,6 @@ func (s *Session) joined(ctx context.Context, usual measure.Ask, opts sensitivit
 	}
 	taken, _ := w.bounded(d)
 	return taken, w, nil
-}
-
-// label is an output column's name: a count that is none, but of weights, says so where the statement gives it no name of its own.
-func (p *Prepared) label(o plan.Output) string {
-	if o.Count && o.Name == string(plan.Count) && p.an != nil && p.an.Joined != nil && p.an.Joined.Weighted != nil {
-		return "weighted_" + o.Name
-	}
-	return o.Name
 }
 
 // message is a user error's.

@@ -131,9 +131,6 @@ func atEnd(r *release.Release, c *sensitivity.Choice) string {
 // endLines warn of bounds at an end of their candidates, with the cure.
 func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 	var out []string
-	if a.Joined != nil && a.Joined.Weighted != nil {
-		out = append(out, "weighted: of a value that a rows of one table have and b of the other a b / (a + b) is counted, in place of a b")
-	}
 	for _, c := range a.Choices {
 		end := atEnd(r, c)
 		if c.By == sensitivity.BySmooth && end == "the largest" {

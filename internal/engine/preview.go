@@ -64,7 +64,7 @@ func (s *Session) onlyRows(r plan.Rel) bool {
 
 // runPreview answers from the policy.
 func (p *Prepared) runPreview(ctx context.Context, args []sqltype.Value) (*Answer, error) {
-	a := &Answer{Tag: "SELECT", Notice: noticeSchema, MadeUp: true}
+	a := &Answer{Tag: "SELECT", Mark: noticeSchema, MadeUp: true}
 	if p.preview != policy.PreviewMock {
 		return a, nil
 	}
@@ -73,11 +73,11 @@ func (p *Prepared) runPreview(ctx context.Context, args []sqltype.Value) (*Answe
 	case ctx.Err() != nil:
 		return nil, p.session.uncharged(ctx, errors.Join(err, ctx.Err()))
 	case err != nil: // its functions are the database's alone, or not for such values
-		a.Notice = noticeNotMade
+		a.Mark = noticeNotMade
 	case len(rows) == 0:
-		a.Notice = noticeNoMock
+		a.Mark = noticeNoMock
 	default:
-		a.Rows, a.Notice = rows[:min(len(rows), mostMock)], noticeMock
+		a.Rows, a.Mark = rows[:min(len(rows), mostMock)], noticeMock
 	}
 	return a, nil
 }

@@ -96,8 +96,8 @@ func TestPreview(t *testing.T) {
 			if how == policy.PreviewSchema {
 				want = 0
 			}
-			if len(a.Rows) != want || fmt.Sprint(a.Rows) != fmt.Sprint(again.Rows) || !a.MadeUp || want > 0 && a.Notice != noticeMock || want == 0 && !strings.Contains(a.Notice, "rows of people are not") {
-				t.Errorf("%s: %s: %d rows, then %v: %q", how, c.sql, len(a.Rows), again.Rows, a.Notice)
+			if len(a.Rows) != want || fmt.Sprint(a.Rows) != fmt.Sprint(again.Rows) || !a.MadeUp || want > 0 && a.Mark != noticeMock || want == 0 && !strings.Contains(a.Mark, "rows of people are not") {
+				t.Errorf("%s: %s: %d rows, then %v: %q", how, c.sql, len(a.Rows), again.Rows, a.Mark)
 			}
 			if told := explained(t, s, c.sql); !strings.Contains(told, "free; the database is not asked\nPreview: ") {
 				t.Errorf("%s:\n%s", c.sql, told)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
@@ -88,12 +89,50 @@ func TestWeighted(t *testing.T) {
 				t.Fatal(err)
 			}
 			all, err := answer.All(context.Background())
-			if err != nil || !regexp.MustCompile(`weighted: of a value`).MatchString(answer.Notice) {
-				t.Errorf("%v: %s", err, answer.Notice)
+			if err != nil || answer.Mark != noticeWeighted {
+				t.Errorf("%v: %s", err, answer.Mark)
 			}
 			want, _ := new(big.Float).SetInt(truth).Float64() // at epsilon 900 noise of more than 1 has a probability below 1e-9
 			if got := asNumber(t, all[0][0]); math.Abs(got-want/1024) > 1.5 {
 				t.Errorf("%s: %s: %v, want %v; %d", d, c.sql, got, want/1024, a.Measures[0].PerGroup)
+			}
+		}
+	}
+}
+
+// TestWeightedLabels: a count by weights is never shown as the count that the statement says: wherever in the statement it is made its column is weighted_count, unless the statement names it, and a mark tells it whatever dpsql.notices says, also of stored answers and of counts that only a condition reads.
+func TestWeightedLabels(t *testing.T) {
+	const joined = "SELECT count(*) FROM encounters a JOIN encounters b ON a.days = b.days"
+	s := clinicSession(t, tame, backend.DuckDB, append([]string{"budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1000, delta: 1e-6}"}, anyJoins...)...)
+	set(t, s, "dpsql.bounding", "weighted")
+	for _, notices := range []string{"off", "brief", "full"} {
+		set(t, s, "dpsql.notices", notices)
+		for sql, names := range map[string]string{
+			joined: "weighted_count",
+			"SELECT count(*) AS n FROM encounters a JOIN encounters b ON a.days = b.days":                        "n",
+			"SELECT count(*), dp_error(count(*)), count(*) + 1 FROM encounters a JOIN encounters b USING (days)": "weighted_count dp_error ?column?",
+			"SELECT * FROM (" + joined + ") t":                                                   "weighted_count",
+			"SELECT u.count FROM (SELECT * FROM (" + joined + ") t ORDER BY 1 LIMIT 1) u":        "weighted_count",
+			"WITH t AS (" + joined + ") SELECT count, count AS c FROM t":                         "weighted_count c",
+			"SELECT (" + joined + ")":                                                            "weighted_count",
+			"SELECT count(*)::int FROM encounters a JOIN encounters b ON a.days = b.days":        "weighted_count",
+			"SELECT count(*) FROM patients UNION ALL " + joined:                                  "weighted_count",
+			"SELECT x.count, y.count FROM (SELECT count(*) FROM patients) x, (" + joined + ") y": "count weighted_count",
+			"SELECT count(*) FROM patients HAVING count(*) > (" + joined + ") - 1000":            "count",
+			"SELECT count(*) FROM patients WHERE weight > (" + joined + ") - 1000":               "count",
+		} {
+			p, answer := ask(t, s, sql)
+			var got []string
+			for _, c := range p.Columns() {
+				got = append(got, c.Name)
+			}
+			if strings.Join(got, " ") != names || !strings.Contains(answer.Mark, noticeWeighted) || (answer.Notice == "") != (notices == "off") {
+				t.Errorf("%s: %s: %v, %q, %q", notices, sql, got, answer.Mark, answer.Notice)
+			}
+		}
+		for _, sql := range []string{"SELECT count(*) FROM patients", "SELECT count(*) FROM encounters a JOIN encounters b ON a.patient_id = b.patient_id", "SELECT DISTINCT a.kind_id FROM encounters a JOIN encounters b ON a.days = b.days", "SELECT count(*) FROM (" + joined + ") t"} { // the last is of one row, which is known
+			if p, answer := ask(t, s, sql); p.Columns()[0].Name == "weighted_count" || answer.Mark != "" {
+				t.Errorf("%s: %v, %q", sql, p.Columns(), answer.Mark)
 			}
 		}
 	}
