@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -10,6 +12,8 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
@@ -42,7 +46,7 @@ func TestJoinedReleases(t *testing.T) {
 	if _, again := ask("select count(*), dp_error(count(*)) from encounters y join encounters x on y.days = x.days"); again != first || spent() != was {
 		t.Errorf("asked again, it answers %s after %s, for %g", again, first, spent()-was)
 	}
-	if _, last := ask("select * from dpsql.last"); !strings.Contains(last, "choice") && !strings.Contains(last, "0.5") {
+	if _, last := ask("select * from dpsql.last"); !regexp.MustCompile(`^\[\[1 1 rows chosen \d+ 1 gaussian .* 0\.5 true as released\]\]$`).MatchString(last) {
 		t.Errorf("of the last answer it is said: %s", last)
 	}
 	mp, err := p.stages[0].price()
@@ -57,13 +61,53 @@ func TestJoinedReleases(t *testing.T) {
 	if _, more := ask(sql); more == first || spent()-before < was { // the whole price, no difference
 		t.Errorf("at a higher price it answers %s after %s, for %g after %g", more, first, spent()-before, was)
 	}
+	rows, err := try(s, sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := asNumber(t, rows[0][1]) / 2
+	const count = "select count(*) from encounters a join encounters b on a.days = b.days"
 	set(t, s, "dpsql.epsilon", "0.5")
-	set(t, s, "dpsql.target_error", "100000")
-	ask("select count(*) from encounters a join encounters b on a.days = b.days")
-	set(t, s, "dpsql.target_error", "4000")
-	_, err = try(s, "explain select count(*) from encounters a join encounters b on a.days = b.days")
-	if id := sqlerr.ID(err); err != nil && id != sqlerr.EpsilonTooLarge.ID {
-		t.Error(err)
+	set(t, s, "dpsql.target_error", fmt.Sprint(3*half))
+	before = spent()
+	if ask(count); spent() != before {
+		t.Errorf("a target that the release keeps costs %g", spent()-before)
+	}
+	set(t, s, "dpsql.target_error", fmt.Sprint(half))
+	_, releases := explainedJSON(t, s, count)
+	charge := releases[0]["Charge"].(map[string]any)
+	price, _ := charge["Price"].(float64)
+	renyi, _ := charge["Renyi"].(float64)
+	set(t, s, "dpsql.target_error", "off")
+	p, _ = ask(count)
+	st := p.stages[0]
+	old, err := p.ownRelease(context.Background(), st, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	anew := func(price float64) float64 { // the error of a release at a price with the bound that was released
+		ask := st.ask
+		ask.Epsilon = price
+		mp, err := measure.New(st.an, ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := mp.Resolve(st.an, old.Chosen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := finish.NewErrors(st.an, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.Expected(0, math.NaN())
+	}
+	if price <= 1 || charge["From Price"] != nil || anew(price) > half || anew(price/1.02) <= half {
+		t.Errorf("a target's charge is %v: at its price a new release has an error of %g, at 2%% less %g, the target is %g", charge, anew(price), anew(price/1.02), half)
+	}
+	set(t, s, "dpsql.target_error", fmt.Sprint(half))
+	if ask(count); math.Abs(spent()-before-renyi) > 1e-6*renyi {
+		t.Errorf("a new release for a target costs %g, EXPLAIN said %g", spent()-before, renyi)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
-// TestPairsPlanted: the check of neighbours finds a print that does not hold the rows of one kind together, and noise for less than the cap.
+// TestPairsPlanted: a flow of neighbours changes by at most its cap, and by more than half of it, so a sensitivity of half a cap would be found; so is a print that does not hold the rows of one kind together.
 func TestPairsPlanted(t *testing.T) {
 	s := shopSession(t, allShop, backend.DuckDB)
 	p, err := prepare(s, "SELECT count(*) FROM lineitem JOIN partsupp ON ps_partkey = l_partkey AND ps_suppkey = l_suppkey")
@@ -46,7 +46,7 @@ func TestPairsPlanted(t *testing.T) {
 		return worst
 	}
 	if worst := most(st); worst > 1 || worst < 0.6 {
-		t.Errorf("a flow changes by %g caps: noise for half a cap would not be found", worst)
+		t.Errorf("a flow changes by %g caps: a sensitivity of half a cap would not be found", worst)
 	}
 	if worst := most(&unlinked); worst <= 1 {
 		t.Errorf("suppliers that are not held together are not found: %g caps", worst)
