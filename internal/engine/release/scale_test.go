@@ -190,3 +190,49 @@ func TestScaleEnds(t *testing.T) {
 		t.Errorf("a scale was released: %v, %v", m.r.Chosen, err)
 	}
 }
+
+// TestScaleOfSeveral: a scale is released once for all numbers whose noise follows it, and each of these has noise of its own, for its own largest row: at every edge all of them lose together, by the sums of the filter, no more than is charged. Numbers that share one noise or one part of the price lose more, and so does a scale with noise for a part of what one unit moves it by.
+func TestScaleOfSeveral(t *testing.T) {
+	a := joinedAnalysis(t)
+	p := joinedPlan(t, a, 2)
+	f, err := budget.NewFilter(budget.Params{Epsilon: 2000, Delta: 1e-4, QueryEpsilon: 1, Accountant: budget.AccountantPure})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// lost is what a scale and numbers lose where one unit moves them by what the data says, and not by what the events do.
+	lost := func(scale dp.SmoothScale, noise []dp.Event, edge uint64) (pure, delta float64) {
+		for i, ev := range noise {
+			pure += float64(edge*a.Measures[i].Factor) / ev.(dp.Laplace).Scale.Float()
+		}
+		return pure + float64(elastic.Moves)/scale.Scale.Float(), scale.Delta
+	}
+	scale := p.Others[0].Event.(dp.SmoothScale)
+	found := map[string]bool{}
+	for at := 0; at < int(p.Others[0].Edges); at += 37 {
+		run, err := p.Resolve(a, measure.Chosen{at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		edge := a.Choices[0].Edges[at]
+		pure, delta := lost(scale, run.Measures, edge)
+		events, err := f.Sum(append([]dp.Event{scale}, run.Measures...))
+		if err != nil || pure > p.Loss.Pure*(1+1e-9) || delta > p.Loss.Delta || events.Pure > p.Loss.Pure*(1+1e-9) || pure < 0.9*p.Loss.Pure && edge > 20 {
+			t.Errorf("at edge %d they lose epsilon %g and delta %g, by their events %+v, charged is %+v: %v", edge, pure, delta, events, p.Loss, err)
+		}
+		less := scale
+		less.Scale.Num /= 2
+		whole := run.Measures[1].(dp.Laplace)
+		whole.Scale.Den *= 2
+		for name, bug := range map[string]func() (float64, float64){
+			"one noise for both":           func() (float64, float64) { return lost(scale, []dp.Event{run.Measures[0], run.Measures[0]}, edge) },
+			"one part of the price":        func() (float64, float64) { return lost(scale, []dp.Event{run.Measures[0], whole}, edge) },
+			"a scale of half a unit's way": func() (float64, float64) { return lost(less, run.Measures, edge) },
+		} {
+			pure, _ := bug()
+			found[name] = found[name] || pure > p.Loss.Pure*1.01
+		}
+	}
+	if len(p.Events()) != 3 || len(found) != 3 || !found["one noise for both"] || !found["one part of the price"] || !found["a scale of half a unit's way"] {
+		t.Errorf("%d events; found are %v", len(p.Events()), found)
+	}
+}
