@@ -81,7 +81,11 @@ func (b *binding) decided(bt, target *boundTable, fk sqltype.RelationForeignKey)
 	if b.waived(d, fk) {
 		return true
 	}
-	for _, path := range d.also {
+	paths := d.also
+	if b.muddled(d) { // its rows belong to two units of one kind by ways that the owner named, so no statement reads it, and its own way is one of them
+		paths = d.paths()
+	}
+	for _, path := range paths {
 		if path.parent == target.decl && b.within(pairs(fk.Columns, fk.RefColumns), pairs(path.columns, target.baseColumns(path.parentColumns))) {
 			return true
 		}
