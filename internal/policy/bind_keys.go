@@ -9,7 +9,7 @@ import (
 )
 
 // foreignKeys refuses every second way to a unit (4), (5) on which the owner has not decided: also_unit makes the rows belong to
-// both, which no statement may read so far; unprotected says that the second person is not protected there. A foreign key that
+// both, which no statement may read where they are of one kind; unprotected says that the second person is not protected there. A foreign key that
 // the database does not enforce still says whom its rows mean.
 func (b *binding) foreignKeys(bt *boundTable) {
 	for _, fk := range b.allForeignKeys(bt) {

@@ -12,14 +12,16 @@ import (
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // flows draws answers of one number over rows of two units, as release does but for that the graph is made once, and each flow is computed once.
 type flows struct {
-	scan   *scan
-	graph  *flow.Graph
-	scores []int64
-	values map[uint64]int64
+	analysis *sensitivity.Analysis
+	plan     *measure.Plan
+	graph    *flow.Graph
+	scores   []int64
+	values   map[uint64]int64
 }
 
 func (s *scan) flows() (*flows, error) {
@@ -61,12 +63,12 @@ func (s *scan) flows() (*flows, error) {
 	if err != nil || len(graphs) != 1 {
 		return nil, fmt.Errorf("%d graphs: %w", len(graphs), err)
 	}
-	return &flows{scan: s, graph: graphs[0], values: map[uint64]int64{}}, nil
+	return &flows{analysis: s.Analysis, plan: s.Plan, graph: graphs[0], values: map[uint64]int64{}}, nil
 }
 
 // errors draws relative errors, and the caps that were chosen.
 func (f *flows) errors(n int, exact float64) (out []float64, caps [][]float64, err error) {
-	a, plan, src := f.scan.Analysis, f.scan.Plan, noise.NewSource()
+	a, plan, src := f.analysis, f.plan, noise.NewSource()
 	m, c := a.Measures[0], a.Choices[0]
 	edges := c.Edges[:plan.Choices[0].Edges]
 	for range n {

@@ -59,7 +59,7 @@ func run() (err error) {
 	flag.BoolVar(&b.fixed, "fixed", false, "under the policies' guessed bounds in place of automatic ones; nothing is written")
 	only := flag.String("only", "", "only the questions whose name matches; nothing is written but to standard output")
 	times := flag.Bool("time", true, "measure times too")
-	part := flag.String("part", "", "bounds: the questions, times and fixed bounds alone; joins: the joins alone; skew: docs/joins.md's figures alone; nothing: all")
+	part := flag.String("part", "", "bounds: the questions, times and fixed bounds alone; joins: the joins alone; skew: docs/joins.md's figures alone; kinds: its table of few people alone; nothing: all")
 	port := flag.Int("port", 0, "a PostgreSQL on 127.0.0.1, superuser postgres without a password, in place of one of the run's own; what it has is not loaded again")
 	serve := flag.Bool("serve", false, "start such a PostgreSQL, load everything and keep it until standard input ends")
 	flag.Parse()
@@ -68,6 +68,11 @@ func run() (err error) {
 	}
 	if *part == "skew" || *part == "" && *only == "" && !b.fixed && !*serve {
 		if err := b.skew(true); err != nil || *part == "skew" {
+			return err
+		}
+	}
+	if *part == "kinds" || *part == "" && *only == "" && !b.fixed && !*serve {
+		if err := b.kinds(true); err != nil || *part == "kinds" {
 			return err
 		}
 	}
