@@ -43,7 +43,7 @@ const stops = `stops unit=patient_id path=patient_id->patients.patient_id m=2 of
 lines public often=place:4
   place text
   line text
-homes unit=patient_id path=patient_id->patients.patient_id key=patient_id often=place:6
+homes unit=patient_id path=patient_id->patients.patient_id key=patient_id often=place:6 often=rooms:8
   patient_id int4 notnull
   place text
   rooms int4 range=1..5

@@ -49,7 +49,7 @@ type part struct {
 	name  string
 	names map[plan.ColID]string // of columns in the formula
 	table *elastic.Table
-	cut   *keyCap // nil: none
+	cuts  []*keyCap // none: all rows are kept
 }
 
 func (p *part) has(s *scanInfo) bool { return slices.Contains(p.scans, s) }
@@ -138,8 +138,11 @@ func (z *analyzer) joinedBody() error {
 	z.out.Joined = out
 	for _, p := range j.list {
 		l := Leaflet{Name: p.name, Rows: p.rows, Why: p.why}
-		if p.cut != nil {
-			l.Cut = p.cut.String()
+		for i, c := range p.cuts {
+			if i > 0 {
+				l.Cut += "; "
+			}
+			l.Cut += c.String()
 		}
 		out.Leaves = append(out.Leaves, l)
 	}

@@ -1,6 +1,7 @@
 package sensitivity
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,9 +35,9 @@ func (c *keyCap) String() string {
 
 // cut caps the leaves whose frequencies the formula asks for by keys of which the policy declares them (max_frequency), so that it has numbers in their place.
 //
-// Proof: of (J2) for such a leaf. The cap stands above the one by the unit, which a unit changes by its own rows alone, at most m. plan.Capped by the key keeps no more than Most rows with one value of it, in every database: elastic.Cap, Fixed. In an order of the rows' own columns it changes by the unit's rows and by as many of
-// others; where nothing above reads other columns than the key's (above; the print has no others then, plan.Capped.Cols) rows are told apart by these alone, and no more than the unit's are seen to come or go: elastic.Cap, Bag. What is unique stays so in some of the rows. Rows with NULL in the key are dropped, and join nothing:
-// the key's columns equal those of other leaves.
+// Proof: of (J2) for such a leaf. The caps stand above the one by the unit, which a unit changes by its own rows alone, at most m. plan.Capped by keys keeps no more than its Most rows with one value of each, in every database: elastic.Cap, Fixed. In an order of the rows' own columns it changes by the unit's rows and by as many of
+// others for each key; where there is one, and nothing above reads other columns than the key's (above; the print has no others then, plan.Capped.Cols), rows are told apart by these alone, and no more than the unit's are seen to come or go: elastic.Cap, Bag. What is unique stays so in some of the rows. Rows with NULL in a key are dropped, and join nothing:
+// the keys' columns equal those of other leaves.
 func (j *joining) cut(above, read map[plan.ColID]bool) error {
 	f, err := j.formula()
 	if err != nil {
@@ -57,16 +58,41 @@ func (j *joining) cut(above, read map[plan.ColID]bool) error {
 		if len(asked) == 0 {
 			continue
 		}
-		c := p.keyCap(asked)
-		if c == nil {
-			return j.undeclared(p, asked)
+		caps, missing := p.keyCaps(asked)
+		if missing != nil {
+			return j.undeclared(p, missing)
 		}
-		p.cutBy(j, c, above, read)
+		p.cutBy(j, caps, above, read)
 	}
 	return nil
 }
 
-// keyCap is the least cap of which each of the leaf's frequencies that are asked for has all columns; nil: there is none.
+// keyCaps are caps of which each of the leaf's frequencies that are asked for has all columns of one: one cap, the least, where one does for all; else as few as can be found in passing, for each lets another row in. missing is a frequency that none is for.
+func (p *part) keyCaps(asked [][]plan.ColID) (out []*keyCap, missing []plan.ColID) {
+	if c := p.keyCap(asked); c != nil {
+		return []*keyCap{c}, nil
+	}
+	asked = slices.Clone(asked)
+	slices.SortStableFunc(asked, func(a, b []plan.ColID) int { return cmp.Compare(len(a), len(b)) }) // what does for few columns does for more
+	for _, ids := range asked {
+		if slices.ContainsFunc(out, func(c *keyCap) bool { return c.does(ids) }) {
+			continue
+		}
+		c := p.keyCap([][]plan.ColID{ids})
+		if c == nil {
+			return nil, ids
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// does: a frequency of these columns is no larger than the cap.
+func (c *keyCap) does(ids []plan.ColID) bool {
+	return !slices.ContainsFunc(c.by, func(id plan.ColID) bool { return !slices.Contains(ids, id) })
+}
+
+// keyCap is the least cap that does for each of these frequencies; nil: there is none.
 func (p *part) keyCap(asked [][]plan.ColID) (least *keyCap) {
 	for _, s := range p.scans {
 		for _, m := range s.scan.Table.MaxFrequency {
@@ -74,9 +100,7 @@ func (p *part) keyCap(asked [][]plan.ColID) (least *keyCap) {
 			for _, i := range m.Columns {
 				c.by = append(c.by, s.scan.Columns[i])
 			}
-			all := !slices.ContainsFunc(asked, func(ids []plan.ColID) bool {
-				return slices.ContainsFunc(c.by, func(id plan.ColID) bool { return !slices.Contains(ids, id) })
-			})
+			all := !slices.ContainsFunc(asked, func(ids []plan.ColID) bool { return !c.does(ids) })
 			if all && (least == nil || c.Most < least.Most) {
 				least = c
 			}
@@ -85,37 +109,45 @@ func (p *part) keyCap(asked [][]plan.ColID) (least *keyCap) {
 	return least
 }
 
-// cutBy puts the cap above the leaf.
-func (p *part) cutBy(j *joining, c *keyCap, above, read map[plan.ColID]bool) {
-	n := &plan.Capped{Input: p.rel, By: c.by, Most: c.Most, Pos: p.scans[0].scan.Pos}
+// cutBy puts the caps above the leaf.
+func (p *part) cutBy(j *joining, caps []*keyCap, above, read map[plan.ColID]bool) {
+	n := &plan.Capped{Input: p.rel, By: caps[0].by, Most: caps[0].Most, Pos: p.scans[0].scan.Pos}
+	for _, c := range caps[1:] {
+		n.Also = append(n.Also, plan.CapKey{By: c.by, Most: c.Most})
+	}
+	keys := n.Cols()
 	var order []plan.ColID
 	if p.unit != 0 {
 		order = append(order, p.unit)
 	}
-	c.bag = true
+	bag := len(caps) == 1
 	for _, s := range p.scans {
 		for _, id := range s.scan.Columns {
-			if own := slices.Contains(c.by, id); read[id] && !own {
+			if read[id] && !slices.Contains(keys, id) {
 				order = append(order, id)
-				c.bag = c.bag && !above[id]
+				bag = bag && !above[id]
 			}
 		}
 	}
-	if !c.bag {
+	if !bag {
 		n.Order = order
 	}
-	enforced := &elastic.Cap{Most: c.Most, Fixed: true, Bag: c.bag}
-	for _, id := range c.by {
-		enforced.Columns = append(enforced.Columns, j.columnName(p, id))
+	for _, c := range caps {
+		c.bag = bag
+		enforced := &elastic.Cap{Most: c.Most, Fixed: true, Bag: bag}
+		for _, id := range c.by {
+			enforced.Columns = append(enforced.Columns, j.columnName(p, id))
+		}
+		p.table.Caps = append(p.table.Caps, enforced)
 	}
-	p.rel, p.table.Cap, p.cut = n, enforced, c
+	p.rel, p.cuts = n, caps
 }
 
 // undeclared refuses truncation where a frequency is not declared.
-func (j *joining) undeclared(p *part, asked [][]plan.ColID) error {
+func (j *joining) undeclared(p *part, ids []plan.ColID) error {
 	s := p.scans[0].scan
 	var names []string
-	for _, id := range asked[0] {
+	for _, id := range ids {
 		o := j.owner[id]
 		if s = o.scan; s.Rows == nil {
 			if name := plan.QuoteIdent(s.Table.Columns[slices.Index(s.Columns, id)].Name); !slices.Contains(names, name) {
@@ -124,10 +156,7 @@ func (j *joining) undeclared(p *part, asked [][]plan.ColID) error {
 		}
 	}
 	err := sqlerr.New(sqlerr.JoinOffUnit, "how many rows of %s may have one value of what it is joined by is not declared", p.name).At(s.Pos)
-	if len(asked) > 1 {
-		err = sqlerr.New(sqlerr.JoinOffUnit, "how many rows of %s may have one value of each key that it is joined by follows from no one declaration", p.name).At(s.Pos)
-	}
-	if len(asked) > 1 || len(names) == 0 {
+	if len(names) == 0 {
 		return err.WithHint("SET dpsql.bounding = elastic: it is measured then.")
 	}
 	key := names[0]

@@ -35,8 +35,14 @@ var caps = []struct {
 	{[]string{"score"}, []string{"patient_id", "big"}, 1},
 }
 
+// alsoBy is a cap's second key.
+type alsoBy struct {
+	by   []string
+	most uint64
+}
+
 // cappedRows prints a count of the rows that a cap keeps, by all of their columns, and how often a value of By occurs among them.
-func cappedRows(t testing.TB, s *Session, by, order []string, most uint64) (rows, often *sqlgen.Statement) {
+func cappedRows(t testing.TB, s *Session, by, order []string, most uint64, also ...alsoBy) (rows, often *sqlgen.Statement) {
 	t.Helper()
 	q, err := prepare(s, "select count(*) from encounters")
 	if err != nil {
@@ -56,6 +62,9 @@ func cappedRows(t testing.TB, s *Session, by, order []string, most uint64) (rows
 		return out
 	}
 	c := &plan.Capped{Input: scan, By: ids(by), Order: ids(order), Most: most}
+	for _, k := range also {
+		c.Also = append(c.Also, plan.CapKey{By: ids(k.by), Most: k.most})
+	}
 	a := &sensitivity.Analysis{Class: sensitivity.Private, Query: q.query, Body: &sensitivity.Body{Rel: c}, Groups: sensitivity.Groups{Public: true, Count: 1},
 		Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, Single: true, Hi: 1, PerGroup: 1}}, Joined: &sensitivity.Joined{Frequencies: []sensitivity.Frequent{{Leaf: c, Columns: c.By}}}}
 	for _, id := range c.Cols() {
@@ -201,6 +210,72 @@ func TestCapped(t *testing.T) {
 			err := checkCap(t, d, s, c.by, c.order, c.most, func(sql string) string { return regexp.MustCompile(bug.from).ReplaceAllString(sql, bug.to) })
 			if err == nil {
 				t.Errorf("%s: %s for %s is not found", d, bug.to, bug.from)
+			}
+		}
+	}
+}
+
+// checkCaps holds what a cap with two keys keeps against its proof: 3 rows of a diagnosis and 1 of a kind and what became of it.
+func checkCaps(t testing.TB, d backend.Dialect, s *Session, mangle func(string) string) error {
+	by, order, also := []string{"diag"}, []string{"patient_id", "days"}, alsoBy{[]string{"kind_id", "readmitted"}, 1}
+	st, _ := cappedRows(t, s, by, order, 3, also)
+	if mangle != nil {
+		st = mangled(t, st, mangle)
+	}
+	before := readKept(t, wild.open(t, d), st)
+	first, second, cut := map[string]int64{}, map[string]int64{}, [2]bool{}
+	for row, n := range before {
+		v := strings.Split(row, "|")
+		if slices.Contains(v[:3], "NULL") {
+			return fmt.Errorf("rows with NULL are kept: %s", row)
+		}
+		first[v[0]] += n
+		second[v[1]+"|"+v[2]] += n
+	}
+	for i, of := range []map[string]int64{first, second} {
+		for v, n := range of {
+			most := []int64{3, 1}[i]
+			if cut[i] = cut[i] || n == most; n > most {
+				return fmt.Errorf("%d rows with %s are kept", n, v)
+			}
+		}
+	}
+	if !cut[0] || !cut[1] {
+		return fmt.Errorf("neither key is cut")
+	}
+	if again := readKept(t, mixed.open(t, d), st); !maps.Equal(before, again) {
+		return fmt.Errorf("another physical order changes %d rows", before.less(again)+again.less(before))
+	}
+	const place = 3 // of patient_id among the columns
+	all, _ := cappedRows(t, s, by, order, 1<<40, alsoBy{also.by, 1 << 40})
+	whole := readKept(t, wild.open(t, d), all)
+	for _, unit := range []int{neighbour.Heavy, neighbour.Plain, neighbour.Nulls} {
+		after, others := readKept(t, lacking(unit).open(t, d), st), before.of(place, unit, true)
+		if gone := others.less(after); gone > 0 {
+			return fmt.Errorf("without unit %d %d rows of others go", unit, gone)
+		}
+		if come, own := after.less(others), whole.of(place, unit, false).by(0)[""]; come > 2*own {
+			return fmt.Errorf("without unit %d, which had %d rows, %d of others come", unit, own, come)
+		}
+	}
+	return nil
+}
+
+// TestCappedTwice: a cap with two keys keeps no more of either than it says, whatever the physical order is; without a unit no rows of others go, and of others no more come than twice the unit's.
+func TestCappedTwice(t *testing.T) {
+	for _, d := range dialects {
+		s := clinicSession(t, wild, d)
+		if err := checkCaps(t, d, s, nil); err != nil {
+			t.Errorf("%s: %v", d, err)
+		}
+		for from, to := range map[string]string{
+			` AND "t\d+"."rn2" <= 1`:       ``,
+			`"t\d+"."rn" <= 3 AND `:        ``,
+			`"diag" IS NOT NULL`:           `"encounter_id" IS NOT NULL`,
+			`ORDER BY .*? NULLS LAST\) AS`: `) AS`,
+		} {
+			if checkCaps(t, d, s, func(sql string) string { return regexp.MustCompile(from).ReplaceAllString(sql, to) }) == nil {
+				t.Errorf("%s: %s for %s is not found", d, to, from)
 			}
 		}
 	}

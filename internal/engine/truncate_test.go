@@ -37,6 +37,7 @@ var truncatedStatements = []string{
 	"select sum(f.days) from encounters e join prescriptions p on p.encounter_id = e.encounter_id join encounters f on f.free = e.free",
 	"select count(*) from encounters a join encounters b on a.days = b.days join encounters c on c.days = b.days",
 	"select count(*) from encounters a join encounters b on a.diag = b.diag where a.days < b.medications",
+	"select sum(c.days), count(*) from encounters a join encounters b on a.days = b.days join encounters c on c.diag = b.diag",
 	"select count(*) from encounters a join patients p on p.race = a.diag where a.days > 1000000",
 }
 
@@ -204,11 +205,11 @@ func TestTruncationRefused(t *testing.T) {
 	s := clinicSession(t, wild, backend.DuckDB, declaredKeys...)
 	set(t, s, "dpsql.bounding", "truncate")
 	for sql, hint := range map[string]string{
-		"select count(*) from encounters a join encounters b on a.medications = b.medications":                                    "max_frequency: {medications: 100}",
-		"select count(*) from encounters a join encounters b on a.days = b.days join encounters c on c.diag = b.diag":             "dpsql.bounding = elastic",
-		"select count(*) from encounters a join encounters p on p.medications = a.cost":                                           "one type",
-		"select diag, count(*) from encounters a join patients p on p.city_id = a.kind_id group by 1":                             "",
-		"select count(*) from encounters a join patients p on p.city_id = a.kind_id left join encounters c on c.kind_id = a.days": "inner joins",
+		"select count(*) from encounters a join encounters b on a.medications = b.medications":                                      "max_frequency: {medications: 100}",
+		"select count(*) from encounters a join encounters b on a.days = b.days join encounters c on c.medications = b.medications": "max_frequency: {medications: 100}",
+		"select count(*) from encounters a join encounters p on p.medications = a.cost":                                             "one type",
+		"select diag, count(*) from encounters a join patients p on p.city_id = a.kind_id group by 1":                               "",
+		"select count(*) from encounters a join patients p on p.city_id = a.kind_id left join encounters c on c.kind_id = a.days":   "inner joins",
 	} {
 		_, err := prepare(s, sql)
 		var e *sqlerr.Error

@@ -131,7 +131,11 @@ func (p *printer) line(r Rel) string {
 	case *Distinct:
 		return "distinct"
 	case *Capped:
-		return fmt.Sprintf("at most %d by [%s] order [%s]", n.Most, p.cols(n.By), p.cols(n.Order))
+		also := ""
+		for _, k := range n.Also {
+			also += fmt.Sprintf(" and at most %d by [%s]", k.Most, p.cols(k.By))
+		}
+		return fmt.Sprintf("at most %d by [%s]%s order [%s]", n.Most, p.cols(n.By), also, p.cols(n.Order))
 	case *Sort:
 		var keys []string
 		for _, k := range n.Keys {

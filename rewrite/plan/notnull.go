@@ -40,8 +40,10 @@ func NotNull(r Rel) map[ColID]bool {
 		return NotNull(n.Input)
 	case *Capped:
 		out = NotNull(n.Input)
-		for _, id := range n.By {
-			out[id] = true
+		for _, k := range n.Keys() {
+			for _, id := range k.By {
+				out[id] = true
+			}
 		}
 	case *Sort:
 		return NotNull(n.Input)

@@ -20,21 +20,27 @@ import (
 // It follows, for databases that differ in one unit's rows: of a cap By the unit nothing changes but that unit's own rows, of which there are at most Most. Of a cap by a key: let r be how many of one key's input rows are the unit's. In the order of the rows of
 // both databases together those before the cut are the same but for the unit's own, at most r: what is kept of the smaller database and not of the larger one stood behind the cut there, as many rows as the unit has before it: at most r. So the kept rows of a key
 // differ in at most r of the unit's and r of others, and their number by at most r.
+//
+// Of a cap with several keys the rows come that are before the cut of each (4), where each numbers all rows without NULL in any of them. So of each key no more come than its Most, and a row of others that comes from one database alone is behind the cut of some key in the other: at most r for each key, r all rows of the unit.
 func (p *printer) capped(n *plan.Capped) *from {
 	in := p.build(n.Input)
-	if len(n.By) == 0 || n.Most == 0 {
-		p.fail(internalError("a cap of %d rows by %d columns", n.Most, len(n.By)))
-		return in
+	keys := n.Keys()
+	for _, k := range keys {
+		if len(k.By) == 0 || k.Most == 0 {
+			p.fail(internalError("a cap of %d rows by %d columns", k.Most, len(k.By)))
+			return in
+		}
 	}
 	s := p.subquery(in)
-	f := &from{text: s.text, where: []string{fmt.Sprintf(`%s."rn" <= %d`, s.alias, n.Most)}, one: true, cols: map[plan.ColID]*column{}}
-	var by, values, order []string
+	f := &from{text: s.text, one: true, cols: map[plan.ColID]*column{}}
+	by, same := make([][]string, len(keys)), map[plan.ColID]string{}
+	var values, order []string
 	var types []sqltype.Type
-	for i, id := range n.Cols() {
+	for _, id := range n.Cols() {
 		x, t := p.named(in, id, stored), p.typed(in, id)
-		if i < len(n.By) {
+		if slices.ContainsFunc(keys, func(k plan.CapKey) bool { return slices.Contains(k.By, id) }) {
 			in.where = append(in.where, x+" IS NOT NULL") // (1)
-			by = append(by, p.alike(x, t))                // (2)
+			same[id] = p.alike(x, t)                      // (2)
 		}
 		values, types = append(values, x), append(types, t)
 		for _, k := range p.spelled(x, t) {
@@ -43,8 +49,21 @@ func (p *printer) capped(n *plan.Capped) *from {
 		f.cols[id] = &column{sub: s}
 	}
 	order = slices.Insert(order, 0, p.hash(values[0], types[0], values[1:], types[1:], p.seed))
-	s.more = func() []string {
-		return []string{p.fn("row_number") + "()" + over{partition: by, order: order}.String() + ` AS "rn"`}
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		for _, id := range k.By {
+			by[i] = append(by[i], same[id])
+		}
+		if names[i] = `"rn"`; i > 0 {
+			names[i] = fmt.Sprintf(`"rn%d"`, i+1)
+		}
+		f.where = append(f.where, fmt.Sprintf(`%s.%s <= %d`, s.alias, names[i], k.Most)) // (4)
+	}
+	s.more = func() (out []string) {
+		for i := range keys {
+			out = append(out, p.fn("row_number")+"()"+over{partition: by[i], order: order}.String()+` AS `+names[i])
+		}
+		return out
 	}
 	return f
 }

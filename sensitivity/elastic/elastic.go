@@ -17,9 +17,8 @@ type Table struct {
 	Rows uint64
 	// Unique keys, which hold in every neighbouring database.
 	Unique [][]string
-	// Cap is a frequency that is enforced: of the rows with one value of the columns no more than so many are kept, by a hash of their own units. There is one at most: what one cap lets in
-	// another would cut again.
-	Cap *Cap
+	// Caps are frequencies that are enforced: of the rows with one value of the columns no more than so many are kept, by a hash of their own. Of several each counts all rows, and those are kept that all keep.
+	Caps []*Cap
 }
 
 // changed bounds the rows that one unit changes: its own, and where rows are kept up to a cap, as many of others, which leave as its rows come; but where nothing but the cap's columns is seen of rows, who leaves is not seen, and how many there are with a value
@@ -27,19 +26,23 @@ type Table struct {
 //
 // Proof: of the rows with one value of the cap's columns those before the cut come, in an order of their own. A unit's r rows with it take at most r places, so at most r others leave, and there are min(n + r, Most) of them for min(n, Most): at most r more. Seen by these columns alone, rows
 // with one value are alike, so this number is all that is seen of them. The r of all values are at most Rows together.
+// Of several caps: the unit's own rows are at most Rows. Another row that is kept in one database alone is before the cut of each cap there and behind the cut of some cap in the other. Each cap counts all rows, whatever the others do, so of it those are at most Rows, as above: with all caps that many each.
 func (t *Table) changed() uint64 {
-	if t.Cap != nil && !t.Cap.Bag {
-		return multiply(2, t.Rows)
+	if len(t.Caps) == 1 && t.Caps[0].Bag {
+		return t.Rows
 	}
-	return t.Rows
+	return multiply(1+uint64(len(t.Caps)), t.Rows)
 }
+
+// swing bounds by how much one unit changes how often a value of any columns occurs: as its rows come, as many of others leave for each cap.
+func (t *Table) swing() uint64 { return multiply(max(1, uint64(len(t.Caps))), t.Rows) }
 
 // Cap is an enforced frequency.
 type Cap struct {
 	Columns []string
 	Most    uint64
 	Fixed   bool // Most stands for the frequency, which is not measured
-	Bag     bool // nothing but Columns is read of the rows that are kept
+	Bag     bool // nothing but Columns is read of the rows that are kept; of one of several caps it says nothing
 }
 
 // Column is one of a tree's.
@@ -75,7 +78,7 @@ const mostAsked = 2000
 // Rows bounds how many rows of the tree's result one unit changes.
 //
 // Proof: S(n, k) bounds, for every database D within k units of the given one and D' with one unit more or less, the rows of the result of n that only one of them has; mf(n, c, k) how often a value of c occurs in it at D. Table: the rows of the unit, and where
-// a cap cuts as many that make room for them (changed; where a cap is a bag, rows are told apart by its columns alone here and below). mf at distance k is at most mf + k rows (each unit brings at most so many), the cap where one is enforced, 1 for a unique key; of a public table all stands still. Join of A and B on a = b:
+// a cap cuts as many that make room for them (changed; where a cap is a bag, rows are told apart by its columns alone here and below). mf at distance k is at most mf + k rows (each unit brings at most so many, or as many of others leave as its rows go, for each cap: swing), the cap where one is enforced, 1 for a unique key; of a public table all stands still. Join of A and B on a = b:
 // what only one of A B and A' B' has is a row of A or A' that the other does not have with one of B, or one of A' with a row of B or B' that the other does not have: at most S_A mf_B(b) + S_B mf_A'(a), and mf_A'(a) <= mf_A(a) + S_A: a unit owns rows
 // on both sides, so this is the self-join's form whatever the tables are. A value of c, columns of A and B, meets at most mf_A(c's of A) rows of A and each of them at most mf_B(b and c's of B) of B, or the other way around: the smaller. (FLEX's
 // Lemma 3 and Theorem 1, with a unit's rows for a row.) At(k) at one database is at most At(k+1) at its neighbour, since each frequency moves by at most the unit's rows.
@@ -270,15 +273,19 @@ func (b *builder) tableOften(t *Table, columns []int) int {
 		return b.constant(1)
 	}
 	most := uint64(math.MaxUint64)
-	if t.Cap != nil && within(t.Cap.Columns) {
-		if most = t.Cap.Most; t.Cap.Fixed {
-			return b.constant(most)
+	fixed := false
+	for _, c := range t.Caps {
+		if within(c.Columns) {
+			most, fixed = min(most, c.Most), fixed || c.Fixed
 		}
+	}
+	if fixed {
+		return b.constant(most)
 	}
 	at := slices.IndexFunc(b.f.Frequencies, func(o Frequency) bool { return o.Table == t && slices.Equal(o.Columns, names) })
 	if at < 0 {
 		at = len(b.f.Frequencies)
 		b.f.Frequencies = append(b.f.Frequencies, Frequency{t, names})
 	}
-	return b.step(step{kind: frequency, number: uint64(at), rows: t.Rows, most: most, degree: 1})
+	return b.step(step{kind: frequency, number: uint64(at), rows: t.swing(), most: most, degree: 1})
 }

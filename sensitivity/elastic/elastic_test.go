@@ -54,7 +54,7 @@ func read(t testing.TB, text string) *tree {
 					tb.Unique = append(tb.Unique, strings.Split(k, "+"))
 				} else if k, ok := strings.CutPrefix(o, "cap="); ok {
 					words := strings.Split(k, ":")
-					tb.Cap = &Cap{Columns: strings.Split(words[0], "+"), Most: number(words[1]), Fixed: slices.Contains(words, "fixed"), Bag: slices.Contains(words, "bag")}
+					tb.Caps = append(tb.Caps, &Cap{Columns: strings.Split(words[0], "+"), Most: number(words[1]), Fixed: slices.Contains(words, "fixed"), Bag: slices.Contains(words, "bag")})
 				} else {
 					t.Fatalf("%q", o)
 				}
@@ -157,8 +157,8 @@ func (c *tree) world(rng *rand.Rand) *world {
 				see(t, name)
 			}
 		}
-		if t.Cap != nil {
-			for _, name := range t.Cap.Columns {
+		for _, cap := range t.Caps {
+			for _, name := range cap.Columns {
 				see(t, name)
 			}
 		}
@@ -204,12 +204,17 @@ func (d database) rows(table int) []row {
 	for _, u := range d.units {
 		out = append(out, u[table]...)
 	}
-	if c := d.tables[table].Cap; c != nil {
+	if caps := d.tables[table].Caps; len(caps) > 0 {
 		slices.SortStableFunc(out, func(a, b row) int { return a[hash] - b[hash] })
 		count := map[string]uint64{}
 		out = slices.DeleteFunc(out, func(r row) bool {
-			count[r.key(c.Columns)]++
-			return count[r.key(c.Columns)] > c.Most
+			beyond := false
+			for i, c := range caps {
+				key := fmt.Sprint(i, r.key(c.Columns))
+				count[key]++
+				beyond = beyond || count[key] > c.Most
+			}
+			return beyond
 		})
 	}
 	return out
@@ -253,8 +258,8 @@ func (w *world) changed(a, b database) (n uint64) {
 		for _, both := range w.result(w.root, d) {
 			key := ""
 			for _, t := range w.tables {
-				if t.Cap != nil && t.Cap.Bag {
-					key += both[t].key(t.Cap.Columns)
+				if len(t.Caps) == 1 && t.Caps[0].Bag {
+					key += both[t].key(t.Caps[0].Columns)
 				} else {
 					key += fmt.Sprint(both[t][hash], ",")
 				}
