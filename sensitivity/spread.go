@@ -1,11 +1,9 @@
 package sensitivity
 
 import (
+	"context"
 	"math/bits"
 
-	"github.com/shopspring/decimal"
-
-	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -14,40 +12,41 @@ func (a *Analysis) Smoothed() bool {
 	return a.Joined != nil && len(a.Choices) > 0 && a.Choices[0].By == BySmooth
 }
 
-// Spread guesses a joined statement's frequencies by public facts: of so many units each has as many rows in a leaf as count, spread evenly over the values that its key may have by the policy. false: these are not known. Nothing but which of several bounds is taken goes by it.
-func (a *Analysis) Spread(population uint64) ([]uint64, bool) {
+// mostSpread is how many values of a public table's column are read to be counted.
+const mostSpread = 100_000
+
+// Spread guesses a joined statement's frequencies by public facts: of so many units each has as many rows in a leaf as count, spread evenly over the values that its key may have by the policy (values of public tables are read). false: these are not known. Nothing but which of several bounds is taken goes by it.
+func (a *Analysis) Spread(ctx context.Context, population uint64, public plan.PublicReader) ([]uint64, bool, error) {
 	var out []uint64
 	for i, q := range a.Joined.Frequencies {
+		over, rows := bits.Mul64(population, a.Joined.Formula.Frequencies[i].Table.Rows)
+		if over > 0 || rows == 0 {
+			return nil, false, nil
+		}
 		values := uint64(1)
 		for _, id := range q.Columns {
-			n, ok := valuesOf(a.Query.Columns[id])
+			n, ok, err := valuesOf(ctx, a.Query.Columns[id], public)
 			over, product := bits.Mul64(values, n)
-			if !ok || over > 0 {
-				return nil, false
+			if err != nil || !ok || over > 0 {
+				return nil, false, err
 			}
 			values = product
 		}
-		over, rows := bits.Mul64(population, a.Joined.Formula.Frequencies[i].Table.Rows)
-		if over > 0 || rows == 0 {
-			return nil, false
-		}
 		out = append(out, (rows-1)/values+1)
 	}
-	return out, true
+	return out, true, nil
 }
 
 // valuesOf is how many values a column may have by its domain, or by its range.
-func valuesOf(c plan.ColumnInfo) (uint64, bool) {
+func valuesOf(ctx context.Context, c plan.ColumnInfo, public plan.PublicReader) (uint64, bool, error) {
 	if c.Table == nil {
-		return 0, false
+		return 0, false, nil
 	}
-	col := c.Table.Columns[c.Attr]
-	switch {
-	case col.Domain != nil && len(col.Domain.Values) > 0:
-		return uint64(len(col.Domain.Values)), true
-	case col.Range != nil && (col.Type.IsInteger() || col.Type.OID == sqltype.OIDDate):
-		n := col.Range.Hi.Sub(col.Range.Lo).Add(decimal.NewFromInt(1))
-		return n.BigInt().Uint64(), n.IsPositive() && n.BigInt().IsUint64()
+	col := &c.Table.Columns[c.Attr]
+	if d := col.Domain; d != nil && d.From != nil && public != nil {
+		tuples, err := public.Distinct(ctx, d.From, []int{d.FromColumn}, mostSpread)
+		return uint64(len(tuples)), len(tuples) > 0 && len(tuples) <= mostSpread, err
 	}
-	return 0, false
+	n, ok := col.Values()
+	return n, ok, nil
 }

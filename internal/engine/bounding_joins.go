@@ -36,7 +36,7 @@ func (s *Session) joined(ctx context.Context, usual measure.Ask, opts sensitivit
 	if err != nil && why != nil {
 		return nil, nil, err
 	}
-	w := &ways{elastic: pricedWay(measured, err, usual), truncate: pricedWay(cut, why, usual), price: usual.Epsilon, population: func(a *sensitivity.Analysis) uint64 { return s.world.policy.Population.Of(a.Unit) }}
+	w := &ways{elastic: pricedWay(measured, err, usual), truncate: pricedWay(cut, why, usual), price: usual.Epsilon, public: s.world.public, population: func(a *sensitivity.Analysis) uint64 { return s.world.policy.Population.Of(a.Unit) }}
 	if w.elastic.an == nil && w.truncate.an == nil { // noise too large for both: as it is told when it is asked
 		if err != nil {
 			return cut, nil, nil

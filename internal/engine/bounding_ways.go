@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 	"github.com/dpsql/dpsql/sensitivity/elastic"
 )
@@ -21,6 +22,7 @@ type ways struct {
 	truncate, elastic way
 	price             float64 // the usual one
 	population        func(*sensitivity.Analysis) uint64
+	public            plan.PublicReader
 	declared          float64 // 95% error of truncate
 }
 
@@ -95,10 +97,12 @@ func (w *ways) guess(ctx context.Context, by *earlier) (width float64, from stri
 			return 0, "", err
 		}
 	} else {
-		people, ok := w.population(a), false
-		if often, ok = a.Spread(people); !ok {
-			return 0, "", nil
+		people := w.population(a)
+		spread, ok, err := a.Spread(ctx, people, w.public)
+		if err != nil || !ok {
+			return 0, "", err
 		}
+		often = spread
 		from = fmt.Sprintf("were the rows of %d people spread evenly over the values", people)
 	}
 	at, err := expectedEdge(ctx, a, mp, often)

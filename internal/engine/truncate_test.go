@@ -232,6 +232,7 @@ func TestJoinsAreChosen(t *testing.T) {
 		measured bool
 		because  string
 	}{
+		{keys("days: 3", append(people, "days:         {range: [1, 14]}", "days:         {values: {from: kinds.id}}")...), "linf", false, "were the rows of 1000 people"},
 		{keys("days: 3"), "linf", false, "not known beforehand"},
 		{keys("days: 3", people...), "linf", false, "were the rows of 1000 people"},
 		{keys("days: 3", people...), "elastic", true, ""},

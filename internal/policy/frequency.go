@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -120,6 +121,36 @@ func (w *warnings) maxFrequencies(t *tableDecl) {
 		if odd(decimal.NewFromUint64(d.most)) {
 			w.add(d.at, "table %s: max_frequency: %s: %d looks copied from the data", t, d, d.most).
 				hint("it is public: choose it from what the key means, never from max(); rows beyond it are left out of joins")
+		}
+	}
+}
+
+// tightFrequencies warns of a cap that would leave most rows out of joins, were the rows of all people spread evenly over the values of the key: by population and max_rows_per_unit, of which a person is taken to have half.
+func (w *warnings) tightFrequencies(b *binding, bt *boundTable) {
+	people := uint64(0)
+	if len(bt.table.Units) == 1 {
+		people = b.p.Population.Of(bt.table.Units[0])
+	}
+	over, all := bits.Mul64(people, (bt.table.MaxRows+1)/2)
+	for _, d := range bt.decl.frequencies {
+		values := uint64(1)
+		for _, c := range d.columns {
+			n, ok := uint64(0), false
+			if i := bt.columnIndex(c.text); i >= 0 {
+				n, ok = bt.table.Columns[i].Values()
+			}
+			if hi, product := bits.Mul64(values, n); ok && hi == 0 {
+				values = product
+			} else {
+				values = 0
+			}
+		}
+		if over > 0 || values == 0 {
+			continue
+		}
+		if each := all / values; each > d.most {
+			w.add(d.at, "table %s: max_frequency: %s: %d leaves most rows out of joins on it: were the rows of %d people spread evenly over %d values, each would have about %d", bt.decl, d, d.most, people, values, each).
+				hint("a larger number, or none: dpsql.bounding = elastic measures it. No error contains what is left out")
 		}
 	}
 }

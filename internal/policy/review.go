@@ -196,6 +196,7 @@ func (w *warnings) schema(b *binding) {
 					hint("a view of the table may give it as text, if the database allows that without failing")
 			}
 		}
+		w.tightFrequencies(b, bt)
 		if t.public {
 			continue
 		}

@@ -298,6 +298,28 @@ func TestBoundsReview(t *testing.T) {
 	}
 }
 
+// TestTightFrequencies: a cap of a key that would leave most rows out, were they spread evenly over the values that the policy gives it, is warned of; one that the policy does not tell this of is not.
+func TestTightFrequencies(t *testing.T) {
+	people, stays := peopleAndStays()
+	stays.Columns = append(stays.Columns, column("day", sqltype.Date, false), column("ward", sqltype.Text, false))
+	for _, k := range []struct{ head, declared, want string }{
+		{"population: 2000\n", "max_rows_per_unit: 12, max_frequency: {day: 10}", "day: 10 leaves most rows out of joins on it: were the rows of 2000 people spread evenly over 366 values, each would have about 32"},
+		{"population: 2000\n", "max_rows_per_unit: 12, max_frequency: {day: 40}", ""},
+		{"population: 2000\n", "max_rows_per_unit: 12, max_frequency: {\"(day, ward)\": 1}", "(day, ward): 1 leaves"},
+		{"population: 2000\n", "max_rows_per_unit: 12, max_frequency: {\"(day, ward)\": 20}", ""},
+		{"population: 2000\n", "max_rows_per_unit: 12, max_frequency: {nr: 1}", ""},
+		{"population: 2000\n", "max_frequency: {day: 1}", ""},
+		{"", "max_rows_per_unit: 12, max_frequency: {day: 1}", ""},
+	} {
+		text := fmt.Sprintf("%sdataset: d\nbackend: {postgres: \"postgres://h/d\"}\nunit: people.id\ntables:\n  people: {columns: {id: {}}}\n"+
+			"  stays: {unit: who -> people.id, columns: {nr: {}, day: {range: [2020-01-01, 2020-12-31]}, ward: {values: [A, B]}}, %s}\nbudget: {epsilon: 1}\nanalysts: {}\n", k.head, k.declared)
+		r := review(t, text, people, stays)
+		if k.want != "" && !contains(r.Warnings, k.want) || k.want == "" && contains(r.Warnings, "leaves most rows out") {
+			t.Errorf("%s: %v, %v", k.declared, r.Problems, r.Warnings)
+		}
+	}
+}
+
 // TestUnlistedPersons: a foreign key to the table of persons is a second way to one even where that table is not listed.
 func TestUnlistedPersons(t *testing.T) {
 	people, _ := peopleAndStays()

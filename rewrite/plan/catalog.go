@@ -98,6 +98,18 @@ type TableColumn struct {
 	Description string
 }
 
+// Values is how many values the column may have by a listed domain, or by the range of whole numbers or days; false: the policy does not say.
+func (c *TableColumn) Values() (n uint64, ok bool) {
+	switch {
+	case c.Domain != nil && len(c.Domain.Values) > 0:
+		return uint64(len(c.Domain.Values)), true
+	case c.Range != nil && (c.Type.IsInteger() || c.Type.OID == sqltype.OIDDate):
+		n := c.Range.Hi.Sub(c.Range.Lo).Add(decimal.NewFromInt(1)).BigInt()
+		return n.Uint64(), n.Sign() > 0 && n.IsUint64()
+	}
+	return 0, false
+}
+
 // Elements are an array's: Length numbers within Range, in as many dimensions as Shape has. The array itself is stored with one.
 type Elements struct {
 	Shape  []int
