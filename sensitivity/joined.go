@@ -315,7 +315,7 @@ func (j *joining) rowsOf(p *part) error {
 	j.noRows = nil
 	p.rows, p.why = j.product(p.scans, 0), strings.Join(why, " x ")
 	if p.keyed = keyed; keyed {
-		p.rows, p.why = 1, strings.Join(why, " x ")
+		p.rows = 1
 		return nil
 	}
 	clip := j.opts.MaxRows
@@ -339,19 +339,14 @@ func (j *joining) order() error {
 	done := []*part{rest[at]}
 	rest = slices.Delete(slices.Clone(rest), at, at+1)
 	for len(rest) > 0 {
-		next, best := -1, 0
+		next, unique := -1, false
 		for i, p := range rest {
 			columns := j.with(p, done)
-			rank := 0
-			switch {
-			case len(columns) == 0:
-			case p.unit == 0 && p.uniqueScan(columns):
-				rank = 3
-			default:
-				rank = 1
+			if len(columns) == 0 {
+				continue
 			}
-			if rank > best {
-				next, best = i, rank
+			if own := p.unit == 0 && p.uniqueScan(columns); next < 0 || own && !unique {
+				next, unique = i, own
 			}
 		}
 		if next < 0 {

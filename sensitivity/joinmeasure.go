@@ -76,10 +76,8 @@ func (z *analyzer) knownGroups() error {
 		return nil
 	}
 	err := sqlerr.New(sqlerr.UnknownGroups, "the groups of rows that are joined off the privacy unit must be public").At(a.Agg.Pos)
-	for _, k := range a.Keys {
-		if !k.Public {
-			return err.WithHint("Group by columns whose values: the policy declares, by columns of public tables, or by CASE with constants.")
-		}
+	if slices.ContainsFunc(a.Keys, func(k Key) bool { return !k.Public }) {
+		return z.publicGroups(err)
 	}
 	return err.WithHint("There are more of them than query.max_public_groups: group by fewer columns.")
 }

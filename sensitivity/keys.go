@@ -117,10 +117,14 @@ func (z *analyzer) still() bool {
 
 func (z *analyzer) unknownGroups() error {
 	err := sqlerr.New(sqlerr.UnknownGroups, "the groups of this statement are not public, and without delta they cannot be chosen with noise").At(z.out.Agg.Pos)
+	return z.publicGroups(err)
+}
+
+// publicGroups hints at how groups become public.
+func (z *analyzer) publicGroups(err *sqlerr.Error) *sqlerr.Error {
 	for _, k := range z.out.Keys {
 		if s := z.owner[z.base(k.Col)]; !k.Public && s != nil {
-			i := slices.Index(s.scan.Columns, z.base(k.Col))
-			return err.WithHint("Group by columns with public values; the owner can declare values: for %s in the policy.", s.column(i))
+			return err.WithHint("Group by columns with public values; the owner can declare values: for %s in the policy.", s.column(slices.Index(s.scan.Columns, z.base(k.Col))))
 		}
 	}
 	return err.WithHint("Group by columns whose values: the policy declares, by columns of public tables, or by CASE with constants.")

@@ -223,13 +223,7 @@ func (z *analyzer) pairAggregates() error {
 func (z *analyzer) pairGroups() error {
 	a := z.out
 	if !a.Groups.Public {
-		err := twoUnits("GROUP BY of unknown groups", a.Agg.Pos)
-		for _, k := range a.Keys {
-			if s := z.owner[z.base(k.Col)]; !k.Public && s != nil {
-				return err.WithHint("Group by columns with public values; the owner can declare values: for %s in the policy.", s.column(slices.Index(s.scan.Columns, z.base(k.Col))))
-			}
-		}
-		return err.WithHint("Group by columns whose values: the policy declares, by columns of public tables, or by CASE with constants.")
+		return z.publicGroups(twoUnits("GROUP BY of unknown groups", a.Agg.Pos))
 	}
 	if z.opts.CountPeople && len(a.Keys) > 0 {
 		return twoUnits("GROUP BY beside min_people", a.Agg.Pos).WithHint("Ask without GROUP BY: the policy hides groups of few people, who are not counted here.")
@@ -287,7 +281,7 @@ func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
 		return tooWide().At(g.Pos)
 	}
 	first := uint64(1)
-	for first < row/fineParts {
+	for first < row/capParts {
 		first *= 2
 	}
 	m.Bound = &Choice{Edges: CapLadder(first, last)}
@@ -298,6 +292,9 @@ func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
 	m.atLast()
 	return nil
 }
+
+// capParts is of how many parts of a row's largest value a sum's first cap is one, about.
+const capParts = 1 << 8
 
 // CapLadder lists the caps of a flow from first to last, at most mostSteps: doubles of 4, 5, 6 and 7, so that the double of one is another, and of two flows that are compared each serves twice.
 func CapLadder(first, last uint64) (out []uint64) {

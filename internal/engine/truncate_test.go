@@ -41,39 +41,13 @@ var truncatedStatements = []string{
 	"select count(*) from encounters a join patients p on p.race = a.diag where a.days > 1000000",
 }
 
-// changedRows is by how much the totals of a measure differ, in sum over groups.
-func changedRows(before, after map[string]*big.Int, measure int) *big.Int {
-	sum, zero := new(big.Int), new(big.Int)
-	all := map[string]bool{}
-	for g := range before {
-		all[g] = true
-	}
-	for g := range after {
-		all[g] = true
-	}
-	for g := range all {
-		if !strings.HasSuffix(g, fmt.Sprintf(" %d", measure)) {
-			continue
-		}
-		x, y := before[g], after[g]
-		if x == nil {
-			x = zero
-		}
-		if y == nil {
-			y = zero
-		}
-		sum.Add(sum, new(big.Int).Abs(new(big.Int).Sub(x, y)))
-	}
-	return sum
-}
-
 // truncatedHolds holds a statement's print against the clinic's neighbours: without a unit all groups of a measure together change by at most its PerGroup, and by nothing without rows of nobody or in another physical order.
 func truncatedHolds(t testing.TB, d backend.Dialect, a *sensitivity.Analysis, st *sqlgen.Statement) (share float64, err error) {
 	before := joinedTotals(t, wild.open(t, d), st)
 	for _, c := range append([]clinic{owned, mixed}, without...) {
 		after := joinedTotals(t, c.open(t, d), st)
 		for i, m := range a.Measures {
-			most, changed := new(big.Int).SetUint64(m.PerGroup), changedRows(before, after, i)
+			most, changed := new(big.Int).SetUint64(m.PerGroup), changedTotals(before, after, i)
 			if c.name == owned.name || c.name == mixed.name {
 				most = new(big.Int)
 			}
@@ -190,7 +164,7 @@ func TestTruncatedTwice(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				changed := changedRows(joinedTotals(t, whole.open(t, d), st), joinedTotals(t, less.open(t, d), st), 0)
+				changed := changedTotals(joinedTotals(t, whole.open(t, d), st), joinedTotals(t, less.open(t, d), st), 0)
 				most = max(most, changed.Uint64())
 			}
 			if most > c.claim || c.above > 0 && most <= c.above {
