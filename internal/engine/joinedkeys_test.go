@@ -274,3 +274,64 @@ func TestCollationsMeet(t *testing.T) {
 		}
 	}
 }
+
+// TestJoinedViews: views that choose rows and columns of a private table, and public views, are joined as tables are: PostgreSQL's numbers, and frequencies of the view's own rows. What a materialized view or one over several tables holds is not known: refused when the policy is bound.
+func TestJoinedViews(t *testing.T) {
+	d := backend.Postgres
+	base := strings.Join(append(joinedKeysStatements(d), "CREATE VIEW few AS SELECT nr, person, i4, upper(t) AS up, t COLLATE \"POSIX\" AS tp FROM one WHERE nr > 1",
+		"CREATE TABLE codes (code int PRIMARY KEY, name text)", "INSERT INTO codes VALUES (0, 'zero'), (1, 'one')", "CREATE VIEW named AS SELECT code, name FROM codes", "CREATE MATERIALIZED VIEW stored AS SELECT nr, person, i4 FROM one",
+		"CREATE VIEW pairs AS SELECT a.person, a.i4 FROM one a JOIN two b ON a.i4 = b.i4"), ";\n")
+	if err := server(t).CreateDB("joined_views"); err != nil {
+		t.Fatal(err)
+	}
+	if err := server(t).Exec("joined_views", base); err != nil {
+		t.Fatal(err)
+	}
+	db, err := postgres.Open(context.Background(), server(t).URL("joined_views"), postgres.Options{PoolSize: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	text := `
+dataset: views
+backend: BACKEND
+unit: person.id
+tables:
+  person: {columns: {id: {}}}
+  two: {unit: person -> person.id, max_rows_per_unit: 90, columns: {person: {}, i4: {}, i8: {}, t: {}, tu: {}}}
+  few: {unit: person -> person.id, max_rows_per_unit: 90, max_frequency: {i4: 2}, columns: {person: {}, i4: {}, up: {}, tp: {}}}
+  named: {public: true}
+EXTRAbudget: {epsilon: 900, delta: 1e-6}
+query: {epsilon: 0.5, joins: any}
+analysts: {ann: {password: VERIFIER, may: [person, two, few, named]}}
+`
+	s := engineOn(t, replaced(t, d, strings.Replace(text, "EXTRA", "", 1)), db).session(t, "ann")
+	for sql, plain := range map[string]string{
+		"select count(*) from few a join two b on a.i4 = b.i8":                                                        "SELECT count(*) FROM public.few a JOIN public.two b ON a.i4 = b.i8 WHERE OWNED",
+		"select count(*) from few a join two b on a.up = b.t":                                                         "SELECT count(*) FROM public.few a JOIN public.two b ON a.up = b.t WHERE OWNED",
+		"select count(*) from few a join two b on a.tp = b.tu":                                                        `SELECT count(*) FROM public.few a JOIN public.two b ON a.tp = b.tu COLLATE "C" WHERE OWNED`,
+		"select count(*) from few a join named n on n.code = a.i4 join two b on b.i4 = n.code where n.name <> 'zero'": "SELECT count(*) FROM public.few a JOIN public.codes n ON n.code = a.i4 JOIN public.two b ON b.i4 = n.code WHERE n.name <> 'zero' AND OWNED",
+	} {
+		_, totals, often := joinedScans(t, s, sql)
+		want := one(t, db, strings.Replace(plain, "OWNED", "a.person IS NOT NULL AND b.person IS NOT NULL", 1))
+		if got := joinedTotals(t, db, totals)[" 0"]; got.Cmp(want) != 0 || want.Sign() == 0 {
+			t.Errorf("%s: %s, PostgreSQL has %s", sql, got, want)
+		}
+		if len(measured(t, db, often)) == 0 {
+			t.Errorf("%s: nothing is measured", sql)
+		}
+		if _, err := try(s, sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	a, st := truncated(t, s, "select count(*) from few a join few b on a.i4 = b.i4")
+	if got, want := joinedTotals(t, db, st)[" 0"], one(t, db, "SELECT sum(least(n, 2) * least(n, 2))::int8 FROM (SELECT count(*) AS n FROM public.few WHERE person IS NOT NULL AND i4 IS NOT NULL GROUP BY i4) x"); got.Cmp(want) != 0 || a.Joined.Leaves[0].Cut == "" {
+		t.Errorf("of a view %s pairs are kept, want %s", got, want)
+	}
+	for _, extra := range []string{"  stored: {unit: person -> person.id, max_rows_per_unit: 90, columns: {person: {}, i4: {}}}\n", "  pairs: {unit: person -> person.id, max_rows_per_unit: 90, columns: {person: {}, i4: {}}}\n"} {
+		e, err := Open(context.Background(), Options{Policy: replaced(t, d, strings.Replace(text, "EXTRA", extra, 1)), Backend: db, LedgerPath: t.TempDir() + "/ledger"})
+		if err == nil || !strings.Contains(err.Error(), "view") {
+			t.Errorf("%s is taken: %v, %v", extra, e, err)
+		}
+	}
+}
