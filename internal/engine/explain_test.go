@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,32 @@ func TestExplain(t *testing.T) {
 		return b.String()
 	})
 	if n := len(charges(t, e)); n != 0 {
+		t.Errorf("EXPLAIN spent %d times", n)
+	}
+}
+
+// TestExplainJoined holds what EXPLAIN prints of joins off the unit over the clinic, whose policy declares frequencies, with bounding= and others as the session has them; and with shop of rows of a customer and a supplier, without the lines that every EXPLAIN has. docs/joins.md has more (TestJoinsDoc).
+func TestExplainJoined(t *testing.T) {
+	joined := clinicSession(t, wild, backend.DuckDB, append(declaredKeys[:len(declaredKeys):len(declaredKeys)], "dataset: clinic\n", "dataset: clinic\npopulation: 1000\n")...).engine
+	shop := shopSession(t, allShop, backend.DuckDB).engine
+	datadriven.RunTest(t, "testdata/explain_joined", func(t *testing.T, d *datadriven.TestData) string {
+		s := map[string]*Engine{"explain": joined, "shop": shop}[d.Cmd].session(t, "ann")
+		for _, a := range d.CmdArgs {
+			set(t, s, "dpsql."+a.Key, a.Vals[0])
+		}
+		rows, err := try(s, "EXPLAIN "+d.Input)
+		if err != nil {
+			return fmt.Sprintf("error %s: %v\n", sqlerr.ID(err), err)
+		}
+		var b strings.Builder
+		for _, r := range rows {
+			if line := r[0].(string); !slices.ContainsFunc([]string{"  ", "Private", "By each", "Left", "With"}, func(p string) bool { return strings.HasPrefix(line, p) }) {
+				fmt.Fprintln(&b, line)
+			}
+		}
+		return b.String()
+	})
+	if n := len(charges(t, joined)) + len(charges(t, shop)); n != 0 {
 		t.Errorf("EXPLAIN spent %d times", n)
 	}
 }
