@@ -40,7 +40,7 @@ type Table struct {
 	UnitCol int       // its own column that holds the unit's value, or -1: reached through Path only
 	Path    *UnitPath // the foreign key by which the unit is reached; nil for the unit's own table
 	MaxRows uint64    // max_rows_per_unit; 0 = automatic. The unit's own table has 1 if the unit column is a key
-	// MaxFrequency says how many rows with one value of a key are kept in a join on it. Others are left out, so it need not hold in the data.
+	// MaxFrequency says how many rows with one value of a key are kept in a join on it that is bounded by declared frequencies (truncation). Others are left out there, so it need not hold in the data; where frequencies are measured it says nothing.
 	MaxFrequency []MaxFrequency
 
 	// Of a table whose rows belong to a unit of each of several kinds: the same table as rows of one kind, in the order of Units, whose Whole it is. UnitCol (-1), Path (nil) and MaxRows (0) say
