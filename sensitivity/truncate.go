@@ -35,7 +35,7 @@ func (c *keyCap) String() string {
 
 // cut caps the leaves whose frequencies the formula asks for by keys of which the policy declares them (max_frequency), so that it has numbers in their place.
 //
-// Proof: of (J2) for such a leaf. The caps stand above the one by the unit, which a unit changes by its own rows alone, at most m. plan.Capped by keys keeps no more than its Most rows with one value of each, in every database: elastic.Cap, Fixed. In an order of the rows' own columns it changes by the unit's rows and by as many of
+// Proof: of (J2) for such a leaf. The caps stand above the one by the unit, which a unit changes by its own rows alone, at most m. plan.Capped by keys keeps no more than its Most rows with one value of each, in every database: what elastic.Cap says. In an order of the rows' own columns it changes by the unit's rows and by as many of
 // others for each key; where there is one, and nothing above reads other columns than the key's (above; the print has no others then, plan.Capped.Cols), rows are told apart by these alone, and no more than the unit's are seen to come or go: elastic.Cap, Bag. What is unique stays so in some of the rows. Rows with NULL in a key are dropped, and join nothing:
 // the keys' columns equal those of other leaves.
 func (j *joining) cut(above, read map[plan.ColID]bool) error {
@@ -134,7 +134,7 @@ func (p *part) cutBy(j *joining, caps []*keyCap, above, read map[plan.ColID]bool
 	}
 	for _, c := range caps {
 		c.bag = bag
-		enforced := &elastic.Cap{Most: c.Most, Fixed: true, Bag: bag}
+		enforced := &elastic.Cap{Most: c.Most, Bag: bag}
 		for _, id := range c.by {
 			enforced.Columns = append(enforced.Columns, j.columnName(p, id))
 		}

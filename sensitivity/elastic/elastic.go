@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Table is a scan. Each scan of a self-join is a table of its own.
+// Table is a leaf of the tree: a relation of which each row is one unit's, or a public one. Each side of a self-join is a table of its own.
 type Table struct {
 	Name string
 	// Rows of one unit, at most; 0: public, the same in all neighbouring databases.
 	Rows uint64
 	// Unique keys, which hold in every neighbouring database.
 	Unique [][]string
-	// Caps are frequencies that are enforced: of the rows with one value of the columns no more than so many are kept, by a hash of their own. Of several each counts all rows, and those are kept that all keep.
+	// Caps are frequencies that are enforced, and not measured: of the rows with one value of the columns no more than so many are kept, by an order of their own values. Of several each counts all rows, and those are kept that all keep.
 	Caps []*Cap
 }
 
@@ -41,7 +41,6 @@ func (t *Table) swing() uint64 { return multiply(max(1, uint64(len(t.Caps))), t.
 type Cap struct {
 	Columns []string
 	Most    uint64
-	Fixed   bool // Most stands for the frequency, which is not measured
 	Bag     bool // nothing but Columns is read of the rows that are kept; of one of several caps it says nothing
 }
 
@@ -272,14 +271,13 @@ func (b *builder) tableOften(t *Table, columns []int) int {
 	if slices.ContainsFunc(t.Unique, within) {
 		return b.constant(1)
 	}
-	most := uint64(math.MaxUint64)
-	fixed := false
+	most, capped := uint64(math.MaxUint64), false
 	for _, c := range t.Caps {
 		if within(c.Columns) {
-			most, fixed = min(most, c.Most), fixed || c.Fixed
+			most, capped = min(most, c.Most), true
 		}
 	}
-	if fixed {
+	if capped {
 		return b.constant(most)
 	}
 	at := slices.IndexFunc(b.f.Frequencies, func(o Frequency) bool { return o.Table == t && slices.Equal(o.Columns, names) })
@@ -287,5 +285,5 @@ func (b *builder) tableOften(t *Table, columns []int) int {
 		at = len(b.f.Frequencies)
 		b.f.Frequencies = append(b.f.Frequencies, Frequency{t, names})
 	}
-	return b.step(step{kind: frequency, number: uint64(at), rows: t.swing(), most: most, degree: 1})
+	return b.step(step{kind: frequency, number: uint64(at), rows: t.swing(), degree: 1})
 }

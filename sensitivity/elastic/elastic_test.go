@@ -22,7 +22,7 @@ type tree struct {
 	beta   float64
 }
 
-// read reads a case: "table a 2 unique=x+y cap=z:5:fixed:bag", "join n a b a.x=b.x ...", "freq a.x=10 ...", "k 0 1", "beta 0.1".
+// read reads a case: "table a 2 unique=x+y cap=z:5:bag", "join n a b a.x=b.x ...", "freq a.x=10 ...", "k 0 1", "beta 0.1".
 func read(t testing.TB, text string) *tree {
 	t.Helper()
 	c := &tree{nodes: map[string]*Node{}, freq: map[string]uint64{}, ks: []uint64{0, 1, 2}}
@@ -54,7 +54,7 @@ func read(t testing.TB, text string) *tree {
 					tb.Unique = append(tb.Unique, strings.Split(k, "+"))
 				} else if k, ok := strings.CutPrefix(o, "cap="); ok {
 					words := strings.Split(k, ":")
-					tb.Caps = append(tb.Caps, &Cap{Columns: strings.Split(words[0], "+"), Most: number(words[1]), Fixed: slices.Contains(words, "fixed"), Bag: slices.Contains(words, "bag")})
+					tb.Caps = append(tb.Caps, &Cap{Columns: strings.Split(words[0], "+"), Most: number(words[1]), Bag: slices.Contains(words, "bag")})
 				} else {
 					t.Fatalf("%q", o)
 				}

@@ -21,7 +21,6 @@ type step struct {
 	kind   kind
 	number uint64 // of a constant; of a frequency its index
 	rows   uint64 // of a frequency: what a unit adds
-	most   uint64 // of a frequency: what it never exceeds
 	of     []int  // the others': what they are made of
 	degree int
 }
@@ -86,7 +85,7 @@ func (f *Formula) compute(room, values []uint64, k uint64) uint64 {
 		case constant:
 			room[i] = s.number
 		case frequency:
-			room[i] = min(s.most, add(values[s.number], multiply(k, s.rows)))
+			room[i] = add(values[s.number], multiply(k, s.rows))
 		case plus:
 			sum := uint64(0)
 			for _, at := range s.of {
@@ -150,15 +149,11 @@ func (f *Formula) print(b *strings.Builder, at, most int) {
 	case constant:
 		fmt.Fprint(b, s.number)
 	case frequency:
-		name := f.Frequencies[s.number].String()
+		b.WriteString("(" + f.Frequencies[s.number].String())
 		if s.rows > 0 {
-			name += fmt.Sprintf(" + %d k", s.rows)
+			fmt.Fprintf(b, " + %d k", s.rows)
 		}
-		if s.most != math.MaxUint64 {
-			fmt.Fprintf(b, "min(%s, %d)", name, s.most)
-			return
-		}
-		b.WriteString("(" + name + ")")
+		b.WriteString(")")
 	default:
 		b.WriteString(between[0])
 		for i, of := range s.of {
@@ -184,7 +179,7 @@ func (f *Formula) Text(names []string) string {
 			parts = append(parts, names[s.number])
 			s.number = 0
 		}
-		texts[i] = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%d %d %d %d %q", s.kind, s.number, s.rows, s.most, parts)))
+		texts[i] = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%d %d %d %q", s.kind, s.number, s.rows, parts)))
 	}
 	return texts[f.root]
 }

@@ -99,7 +99,7 @@ func (f *Formula) everywhere(values []uint64, beta float64) (best float64) {
 func flat(degree int, perBeta uint64) *Formula {
 	b := newBuilder()
 	b.f.Frequencies = []Frequency{{Table: &Table{Name: "t", Rows: 1}}}
-	k, top := b.step(step{kind: frequency, rows: 1, most: math.MaxUint64, degree: 1}), uint64(1)
+	k, top := b.step(step{kind: frequency, rows: 1, degree: 1}), uint64(1)
 	for i := range degree {
 		top *= perBeta * uint64(i+1)
 	}

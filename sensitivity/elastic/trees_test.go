@@ -20,7 +20,7 @@ func randomTree(rng *rand.Rand, leaves, columns int) *Node {
 			t.Unique = append(t.Unique, slices.Compact([]string{column(), column()}))
 		}
 		for range rng.IntN(5) / 3 * (1 + rng.IntN(2)) {
-			t.Caps = append(t.Caps, &Cap{Columns: []string{column()}, Most: 1 + rng.Uint64N(100), Fixed: rng.IntN(2) == 0, Bag: rng.IntN(2) == 0})
+			t.Caps = append(t.Caps, &Cap{Columns: []string{column()}, Most: 1 + rng.Uint64N(100), Bag: rng.IntN(2) == 0})
 		}
 		nodes = append(nodes, &Node{Table: t})
 		tables[nodes[i]] = []*Table{t}
@@ -76,19 +76,19 @@ func (p plain) often(n *Node, columns []Column) uint64 {
 		if slices.ContainsFunc(t.Unique, within) {
 			return 1
 		}
-		most, fixed := uint64(math.MaxUint64), false
+		most, capped := uint64(math.MaxUint64), false
 		for _, c := range t.Caps {
 			if within(c.Columns) {
-				most, fixed = min(most, c.Most), fixed || c.Fixed
+				most, capped = min(most, c.Most), true
 			}
 		}
-		if fixed {
+		if capped {
 			return most
 		}
 		slices.Sort(names)
 		names = slices.Compact(names)
 		at := slices.IndexFunc(p.f.Frequencies, func(q Frequency) bool { return q.Table == t && slices.Equal(q.Columns, names) })
-		return min(most, add(p.values[at], multiply(p.k, multiply(max(1, uint64(len(t.Caps))), t.Rows))))
+		return add(p.values[at], multiply(p.k, multiply(max(1, uint64(len(t.Caps))), t.Rows)))
 	}
 	var has func(n *Node, t *Table) bool
 	has = func(n *Node, t *Table) bool {

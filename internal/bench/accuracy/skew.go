@@ -94,7 +94,7 @@ func selfJoin(most uint64) (*elastic.Formula, error) {
 	for i := range sides {
 		sides[i] = &elastic.Table{Name: "visits", Rows: skewRows}
 		if most > 0 {
-			sides[i].Caps = []*elastic.Cap{{Columns: []string{"key"}, Most: most, Fixed: true, Bag: true}}
+			sides[i].Caps = []*elastic.Cap{{Columns: []string{"key"}, Most: most, Bag: true}}
 		}
 	}
 	return elastic.Rows(&elastic.Node{Left: &elastic.Node{Table: sides[0]}, Right: &elastic.Node{Table: sides[1]},
