@@ -192,7 +192,7 @@ func (m *Measure) Clip(edge uint64) uint64 {
 type Choice struct {
 	By      ChooseBy // how
 	Index   int      // in Analysis.Choices
-	Measure int      // ByUnits: whose partials' magnitudes are compared with the edges, its Factor being 1; -1: the number of a unit's groups is
+	Measure int      // whose partials' magnitudes are compared with the edges, its Factor being 1, or whose flows' caps they are; -1: the number of a unit's groups is, or the rows that it changes
 	Edges   []uint64 // increasing, public
 }
 

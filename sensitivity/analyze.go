@@ -223,6 +223,9 @@ func (z *analyzer) check() error {
 		if !ladder(m.Bound.Edges) {
 			return sqlerr.New(sqlerr.Internal, "a bound is chosen among edges that do not increase")
 		}
+		if (m.Bound.By == ByFlow) != (a.Pairs != nil) || (m.Bound.By == BySmooth) != m.Joined {
+			return sqlerr.New(sqlerr.Internal, "a bound is chosen by what the rows do not have")
+		}
 		if last := m.Clip(m.Bound.Edges[len(m.Bound.Edges)-1]); last > dp.MaxSensitivity || !a.Limit.L2 && last != m.PerGroup {
 			return tooWide()
 		}

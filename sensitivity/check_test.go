@@ -27,6 +27,8 @@ func TestCheckEdges(t *testing.T) {
 		"a clamp above the edges":    func(_ *Analysis, m *Measure) { m.Bound.Edges = m.Bound.Edges[:2] },
 		"a product that overflows":   func(_ *Analysis, m *Measure) { m.Factor = 1 << 63 },
 		"a norm that is too large":   func(a *Analysis, m *Measure) { a.Limit.L2, m.Factor = true, dp.MaxSensitivity },
+		"a flow of one unit":         func(_ *Analysis, m *Measure) { m.Bound.By = ByFlow },
+		"a scale of one unit":        func(_ *Analysis, m *Measure) { m.Bound.By = BySmooth },
 		"no caps":                    func(a *Analysis, _ *Measure) { a.Limit.Cap.Edges = nil },
 		"caps that fall":             func(a *Analysis, _ *Measure) { a.Limit.Cap.Edges = []uint64{5, 4} },
 		"a limit that is not a cap":  func(a *Analysis, _ *Measure) { a.Limit.PerUnit = 5 },

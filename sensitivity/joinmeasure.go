@@ -17,6 +17,7 @@ type ChooseBy string
 // The ways to choose. The first is by the numbers of units beyond each edge.
 const (
 	ByUnits  ChooseBy = ""
+	ByFlow   ChooseBy = "flow"   // by how much more flow there is at larger caps (Analysis.Pairs)
 	BySmooth ChooseBy = "smooth" // an edge that is at least the rows that one unit changes, by a noisy smooth bound of them (Analysis.Joined)
 )
 
@@ -35,7 +36,7 @@ func (c *Choice) OfCap() bool { return c.By == ByUnits && c.Measure < 0 }
 
 // Anew: where more is asked for it is released anew. Trees and picks are not measured again; nor is what is joined off the unit, where the scale that was released bounds what one unit changed in that snapshot, and in no later one.
 func (a *Analysis) Anew() bool {
-	return a.Trees() || slices.ContainsFunc(a.Choices, func(c *Choice) bool { return c.By != ByUnits })
+	return a.Trees() || a.Smoothed()
 }
 
 // ScaleLadder lists the edges for numbers of rows that one unit changes, up to the largest that there is noise for.

@@ -284,7 +284,7 @@ func (z *analyzer) pairBound(m *Measure, g plan.AggItem) error {
 	for first < row/capParts {
 		first *= 2
 	}
-	m.Bound = &Choice{Edges: CapLadder(first, last)}
+	m.Bound = &Choice{By: ByFlow, Edges: CapLadder(first, last)}
 	if m.Bound.Edges = m.fitting(m.Bound.Edges); len(m.Bound.Edges) == 0 {
 		return tooWide().At(g.Pos)
 	}

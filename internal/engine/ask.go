@@ -469,7 +469,7 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 		with.Given, with.Args = a.given, a.args
 		an = &with
 	}
-	if an.Anew() && an.Joined != nil {
+	if an.Smoothed() {
 		st, err := sqlgen.Frequencies(an, d, a.seed())
 		if err != nil {
 			return err

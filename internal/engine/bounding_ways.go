@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/budget/ledger"
-	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -79,12 +78,8 @@ func expectedEdge(ctx context.Context, a *sensitivity.Analysis, mp *measure.Plan
 	if err != nil {
 		return 0, err
 	}
-	ev, ok := mp.Others[0].Event.(dp.SmoothScale)
-	if !ok {
-		return 0, errors.New("engine: a scale has another event")
-	}
 	rows, err := a.Joined.Formula.Smooth(often, g.Beta, ctx.Err)
-	return g.Edge(g.Step(rows) + int64(ev.Margin)), err //nolint:gosec // at most dp.MaxScale
+	return g.Edge(g.Step(rows) + int64(mp.Scale.Event.Margin)), err //nolint:gosec // at most dp.MaxScale
 }
 
 // guess is the error that elastic is expected to have, and by what; 0: nothing public tells.

@@ -65,7 +65,7 @@ func noiseLine(a *sensitivity.Analysis, mp *measure.Plan, i int) string {
 		name := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma", dp.PickNoise: "permute and flip, rows for each e-fold"}[ev.Noise]
 		groups := fmt.Sprint(ev.Groups[0] / a.Measures[i].Vectors())
 		if c := a.Limit.Cap; c != nil {
-			groups = fmt.Sprintf("at most %d", c.Edges[mp.Among(c.Index)-1])
+			groups = fmt.Sprintf("at most %d", c.Edges[mp.Among(c)-1])
 		}
 		norm := map[dp.NoiseKind]string{dp.LaplaceNoise: "bound and groups", dp.GaussianNoise: "bound and the root of groups", dp.PickNoise: "bound and groups"}[ev.Noise]
 		ratio := ev.Ratio.Float()
@@ -103,11 +103,7 @@ func groupsText(n string) string {
 
 // candidates are the bounds of a statement before it is asked.
 func candidates(mp *measure.Plan) sensitivity.Bounds {
-	out := sensitivity.Bounds{Candidates: make([]uint64, len(mp.Choices)+len(mp.Others))}
-	for i := range out.Candidates {
-		out.Candidates[i] = mp.Among(i)
-	}
-	return out
+	return sensitivity.Bounds{Candidates: mp.Candidates()}
 }
 
 // chosenBounds are the bounds of a release.
@@ -117,7 +113,7 @@ func chosenBounds(a *sensitivity.Analysis, r *release.Release) sensitivity.Bound
 
 // atEnd says that what was chosen is the first or the last candidate, both of which may be far from what people have: it is released, so saying it is free.
 func atEnd(r *release.Release, c *sensitivity.Choice) string {
-	switch at, n := r.Chosen[c.Index], int(r.Plan.Among(c.Index)); {
+	switch at, n := r.Chosen[c.Index], int(r.Plan.Among(c)); {
 	case n == 1:
 		return "the only"
 	case at == 0:
@@ -133,10 +129,11 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 	var out []string
 	for _, c := range a.Choices {
 		end := atEnd(r, c)
-		if c.By == sensitivity.BySmooth && end == "the largest" {
+		smooth := c.By == sensitivity.BySmooth
+		if smooth && end == "the largest" {
 			out = append(out, fmt.Sprintf("choice %d: one person may change more joined rows than noise can hide, so the answer is noise alone; a larger dpsql.epsilon, a smaller dpsql.clip, or conditions that leave fewer rows with one value of the joined columns, mend that", c.Index+1))
 		}
-		if end == "" || c.By != sensitivity.ByUnits {
+		if end == "" || smooth {
 			continue
 		}
 		what, policy := "groups that one person counts in", "query.max_groups in the policy"
@@ -147,7 +144,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			}
 		}
 		cure := "a larger dpsql.epsilon, or " + policy + ", mends that"
-		if a.Pairs != nil { // no policy says how much
+		if c.By == sensitivity.ByFlow { // no policy says how much
 			cure = "a larger dpsql.epsilon mends that"
 		}
 		_, edge := r.Plan.Edge(c, r.Chosen)

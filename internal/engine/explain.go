@@ -387,7 +387,7 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 	}
 	n := len(mp.Selections)
 	if c := a.Limit.Cap; c != nil && n > 0 { // those of caps that are candidates
-		n = min(n, int(mp.Among(c.Index)))
+		n = min(n, int(mp.Among(c)))
 	}
 	if n > 1 {
 		lines = append(lines, keyed("Groups chosen", "noisy number of units > %d to %d, by the cap (truncated Laplace, delta %s)%s", mp.Selections[0].Threshold,
@@ -456,7 +456,7 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Choice, share
 		cost = fmt.Sprintf("; it takes %s%% of the price, being epsilon %s by itself", number(100*share), number(loss.Pure))
 	}
 	by := "the number of units beyond"
-	if a.Pairs != nil {
+	if a.Choices[i].By == sensitivity.ByFlow {
 		by = "how much more flow there is at larger caps, about the units of which it cuts something"
 		if reach := measure.Reach(a, a.Choices[i], ev, s.asks()); !math.IsInf(reach, 1) {
 			cost += fmt.Sprintf("; with so few people one above about %s is hardly found, whatever they have: a larger price mends that", number(a.Edge(a.Choices[i], 1).InexactFloat64()*reach))

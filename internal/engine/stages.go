@@ -96,7 +96,7 @@ func (s *Session) printable(a *sensitivity.Analysis) error {
 	if _, err := sqlgen.Private(a, s.engine.dialect, 0); err != nil {
 		return err
 	}
-	if a.Joined != nil && a.Anew() {
+	if a.Smoothed() {
 		if _, err := sqlgen.Frequencies(a, s.engine.dialect, 0); err != nil {
 			return err
 		}

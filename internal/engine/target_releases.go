@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -272,18 +271,14 @@ func boundsOf(ctx context.Context, a *sensitivity.Analysis, by *release.Release)
 	var often []uint64
 	return func(mp *measure.Plan) (measure.Chosen, error) {
 		if often == nil {
-			ev, ok := by.Plan.Others[0].Event.(dp.SmoothScale)
-			if !ok {
-				return nil, errors.New("engine: a stored scale has another event")
-			}
-			e := earlier{Scale: release.Scale{Event: ev, Edge: by.Chosen[0]}}
+			e := earlier{Scale: release.Scale{Event: by.Plan.Scale.Event, Edge: by.Chosen[0]}}
 			var err error
 			if often, err = e.often(ctx, a.Joined.Formula, a.Choices[0].Edges); err != nil {
 				return nil, err
 			}
 		}
 		at, err := expectedEdge(ctx, a, mp, often)
-		return measure.Chosen{min(at+1, int(mp.Among(0))-1)}, err // edges are 5% apart, which hides the new noise nineteen times of twenty
+		return measure.Chosen{min(at+1, int(mp.Among(a.Choices[0]))-1)}, err // edges are 5% apart, which hides the new noise nineteen times of twenty
 	}
 }
 

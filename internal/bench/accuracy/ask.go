@@ -194,7 +194,7 @@ func (w *world) scan(ctx context.Context, sql string) (*scan, error) {
 		return nil, err
 	}
 	begin := time.Now()
-	if s.Analysis.Joined != nil && s.Analysis.Anew() {
+	if s.Analysis.Smoothed() {
 		s.often = &printed{}
 		if s.often.st, err = sqlgen.Frequencies(s.Analysis, w.dialect(), 1); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package measure
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/dp"
@@ -182,7 +183,7 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 	most := float64(max(1, ask.population(a))) / folds(a, c) // what an e-fold may cost if all of them cost everyone
 	more := slopeOfGroups * others * perStep
 	byNoise := slopeOfNoise
-	if a.Pairs != nil { // a score is the flow in one group that a cap cuts, in the mean over a unit's groups, a unit's part being flowUnit
+	if c.By == sensitivity.ByFlow { // a score is the flow in one group that a cap cuts, in the mean over a unit's groups, a unit's part being flowUnit
 		more, most = flowUnit*more/float64(a.Limit.PerUnit), flowUnit*most
 		byNoise = slopeOfFlow
 	}
@@ -299,17 +300,50 @@ func (p *Plan) Edge(c *sensitivity.Choice, chosen Chosen) (index int, edge uint6
 	return index, c.Edges[index]
 }
 
+// Among is how many of a choice's edges, the first ones, are candidates.
+func (p *Plan) Among(c *sensitivity.Choice) uint64 {
+	if c.By == sensitivity.BySmooth {
+		return p.Scale.Edges
+	}
+	return p.Choices[c.Index].Edges
+}
+
+// Candidates are how many edges of each choice are.
+func (p *Plan) Candidates() []uint64 {
+	var out []uint64
+	for _, c := range p.Choices {
+		out = append(out, c.Edges)
+	}
+	if p.Scale != nil {
+		out = append(out, p.Scale.Edges)
+	}
+	return out
+}
+
+// Fits: each choice of the analysis has its event, among edges that it has.
+func (p *Plan) Fits(a *sensitivity.Analysis) bool {
+	events := len(p.Choices)
+	if p.Scale != nil {
+		events++
+	}
+	if events != len(a.Choices) || p.Scale != nil && events != 1 {
+		return false
+	}
+	return !slices.ContainsFunc(a.Choices, func(c *sensitivity.Choice) bool {
+		return (c.By == sensitivity.BySmooth) != (p.Scale != nil) || p.Among(c) > uint64(len(c.Edges))
+	})
+}
+
 // Resolve is what is run of a plan once the bounds are chosen.
 func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
-	if len(chosen) != len(a.Choices) || len(p.Choices)+len(p.Others) != len(a.Choices) || len(p.Choices) > 0 && len(p.Others) > 0 {
+	if len(chosen) != len(a.Choices) || !p.Fits(a) {
 		return nil, errors.New("measure: choices do not fit the plan")
 	}
 	if len(chosen) == 0 {
 		return p.Run(), nil
 	}
 	for i, at := range chosen {
-		edges := p.Among(i)
-		if at < 0 || uint64(at) >= edges || edges > uint64(len(a.Choices[i].Edges)) {
+		if at < 0 || uint64(at) >= p.Among(a.Choices[i]) {
 			return nil, errors.New("measure: a choice is not among the edges")
 		}
 	}
@@ -357,7 +391,7 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 func (p *Plan) Reference(a *sensitivity.Analysis) (*Run, Chosen, error) {
 	chosen := make(Chosen, len(a.Choices))
 	for i, c := range a.Choices {
-		most := int(p.Among(i)) - 1
+		most := int(p.Among(c)) - 1
 		if c.OfCap() {
 			chosen[i] = most / 2
 			continue

@@ -3,6 +3,7 @@
 package measure
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -59,17 +60,17 @@ func (ask Ask) Of(stages int) Ask {
 	return ask
 }
 
-// Plan says what will be run, for what price; once bounds are chosen what is left of it is a Run. Choices, or Others, has one entry a choice of the analysis, in order. Measures has one a measure, in order, but for a
+// Plan says what will be run, for what price; once bounds are chosen what is left of it is a Run. Choices has one entry a choice of the analysis, in order, but where that is the scale of joined rows, the only one then. Measures has one a measure, in order, but for a
 // Units measure that the selection's noisy number answers (UnitsFromSelection); what depends on a choice is a dp.Clipped. The selection comes
 // last: one, or where the cap of groups is chosen one for each of its edges.
 type Plan struct {
 	Price      float64
-	Mechanism  Mechanism   // Laplace or Gaussian; "" where only a selection or picks are run, or nothing
-	Choices    []dp.Choice // by units
-	Others     []Other     // in place of Choices, where something else chooses
-	Shares     []float64   // of the price, a choice: for EXPLAIN, as the next two
-	Parts      []float64   // a measure
-	Selected   float64     // the selection
+	Mechanism  Mechanism // Laplace or Gaussian; "" where only a selection or picks are run, or nothing
+	Choices    []dp.Choice
+	Scale      *Scale    // in place of Choices
+	Shares     []float64 // of the price, a choice: for EXPLAIN, as the next two
+	Parts      []float64 // a measure
+	Selected   float64   // the selection
 	Measures   []dp.Event
 	Selections []dp.Selection
 	// UnitsFromSelection is the measure that the selection's noisy numbers are, or -1.
@@ -83,8 +84,8 @@ func (p *Plan) Events() []dp.Event {
 	for _, ev := range p.Choices {
 		out = append(out, ev)
 	}
-	for _, o := range p.Others {
-		out = append(out, o.Event)
+	if p.Scale != nil {
+		out = append(out, p.Scale.Event)
 	}
 	for _, ev := range p.Measures {
 		if ev != nil {
@@ -217,18 +218,22 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 		}
 	}
 	for i, c := range a.Choices {
-		if c.By != sensitivity.ByUnits {
-			if err := p.other(a, c, ask, w.part(limit, w.choices[i])); err != nil {
+		part := w.part(limit, w.choices[i])
+		switch c.By {
+		case sensitivity.ByUnits, sensitivity.ByFlow:
+			ev, err := choice(a, c, ask, p, part)
+			if err != nil {
 				return nil, err
 			}
-			p.Shares = append(p.Shares, float64(w.choices[i])/float64(w.sum()))
-			continue
+			p.Choices = append(p.Choices, ev)
+		case sensitivity.BySmooth:
+			if err := p.scale(a, c, ask, part); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, fmt.Errorf("measure: it is not known how a bound is chosen by %q", c.By)
 		}
-		ev, err := choice(a, c, ask, p, w.part(limit, w.choices[i]))
-		if err != nil {
-			return nil, err
-		}
-		p.Choices, p.Shares = append(p.Choices, ev), append(p.Shares, float64(w.choices[i])/float64(w.sum()))
+		p.Shares = append(p.Shares, float64(w.choices[i])/float64(w.sum()))
 	}
 	if sum := float64(w.sum()); sum > 0 {
 		for _, part := range w.measures {

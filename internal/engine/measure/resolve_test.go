@@ -31,9 +31,12 @@ func TestResolveRefuses(t *testing.T) {
 		}
 	}
 	for name, spoil := range map[string]func(*Plan, *sensitivity.Analysis){
-		"a choice less":         func(p *Plan, _ *sensitivity.Analysis) { p.Choices = p.Choices[:2] },
-		"a choice more":         func(p *Plan, _ *sensitivity.Analysis) { p.Choices = append(slices.Clone(p.Choices), p.Choices[0]) },
-		"more edges than there": func(_ *Plan, a *sensitivity.Analysis) { a.Choices[0].Edges = a.Choices[0].Edges[:3] },
+		"a choice less":              func(p *Plan, _ *sensitivity.Analysis) { p.Choices = p.Choices[:2] },
+		"a choice more":              func(p *Plan, _ *sensitivity.Analysis) { p.Choices = append(slices.Clone(p.Choices), p.Choices[0]) },
+		"a scale beside choices":     func(p *Plan, _ *sensitivity.Analysis) { p.Scale = &Scale{Edges: 1} },
+		"a scale for choices":        func(p *Plan, _ *sensitivity.Analysis) { p.Choices, p.Scale = nil, &Scale{Edges: 1} },
+		"a choice without its scale": func(_ *Plan, a *sensitivity.Analysis) { a.Choices[0].By = sensitivity.BySmooth },
+		"more edges than there":      func(_ *Plan, a *sensitivity.Analysis) { a.Choices[0].Edges = a.Choices[0].Edges[:3] },
 		"a clip below the least": func(p *Plan, _ *sensitivity.Analysis) {
 			ev := p.Measures[1].(dp.Clipped)
 			ev.Least = 5

@@ -129,13 +129,13 @@ func (p *Plan) sensitivities(a *sensitivity.Analysis, i int) ([]dp.Sensitivity, 
 		clips := []uint64{a.Measures[i].PerGroup}
 		if c := a.Measures[i].Bound; c != nil {
 			clips = nil
-			for _, edge := range c.Edges[:p.Among(c.Index)] {
+			for _, edge := range c.Edges[:p.Among(c)] {
 				clips = append(clips, a.Measures[i].Clip(edge))
 			}
 		}
 		groups := ev.Groups
 		if c := a.Limit.Cap; c != nil {
-			groups = groups[:p.Among(c.Index)]
+			groups = groups[:p.Among(c)]
 		}
 		for _, g := range groups {
 			for _, clip := range clips {

@@ -72,7 +72,7 @@ func TestReadFlows(t *testing.T) {
 // TestFlowsEnd: where the statement's time has ended nothing is chosen or released of what was read.
 func TestFlowsEnd(t *testing.T) {
 	a := &sensitivity.Analysis{Class: sensitivity.Private, Pairs: &sensitivity.Pairs{}, Groups: sensitivity.Groups{Public: true, Count: 1}, Limit: sensitivity.GroupLimit{PerUnit: 1}}
-	a.Choices = []*sensitivity.Choice{{Edges: []uint64{1, 2, 4, 8}}}
+	a.Choices = []*sensitivity.Choice{{By: sensitivity.ByFlow, Edges: []uint64{1, 2, 4, 8}}}
 	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Single: true, Hi: 8, PerGroup: 8, Factor: 1, Fine: 1, Bound: a.Choices[0]}}
 	one := dp.Scale{Num: 1, Den: 1}
 	p := &measure.Plan{UnitsFromSelection: -1, Choices: []dp.Choice{{Edges: 4, Slope: one, Scale: one}}, Measures: []dp.Event{dp.Clipped{Noise: dp.LaplaceNoise, Ratio: one, Least: 1, Groups: []uint64{1}}}}
@@ -95,6 +95,11 @@ func TestFlowsEnd(t *testing.T) {
 		}
 		cancel()
 	}
+	a.Choices[0].By = sensitivity.ByUnits
+	if _, err := New(a, p, noise.NewSource(), 10); err == nil {
+		t.Error("a flow's cap is chosen by units")
+	}
+	a.Choices[0].By = sensitivity.ByFlow
 	// While they are read it is looked every few rows.
 	m, err := New(a, p, noise.NewSource(), 10)
 	if err != nil {

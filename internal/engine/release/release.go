@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -114,15 +115,14 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 	if a.Groups.Public && a.Groups.Count > uint64(most) {
 		return nil, ErrLarge
 	}
-	if len(p.Choices)+len(p.Others) != len(a.Choices) {
+	if !p.Fits(a) || slices.ContainsFunc(a.Choices, func(c *sensitivity.Choice) bool { return (c.By == sensitivity.ByFlow) != (a.Pairs != nil) }) {
 		return nil, errShape
 	}
-	if len(p.Others) > 0 {
+	if p.Scale != nil {
 		return m, m.smooth()
 	}
 	for i, ev := range p.Choices {
-		edges := a.Choices[i].Edges
-		c, err := src.Chooser(ev, edges[:min(ev.Edges, uint64(len(edges)))])
+		c, err := src.Chooser(ev, a.Choices[i].Edges[:ev.Edges])
 		if err != nil {
 			return nil, err
 		}
@@ -138,8 +138,8 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 // Blank is a release of a plan without its numbers, each bound the least one: for what would be computed from it. Of groups that are chosen it has none.
 func Blank(a *sensitivity.Analysis, p *measure.Plan) (*Release, error) {
 	r := &Release{Plan: p, Run: p.Run()}
-	if n := len(p.Choices) + len(p.Others); n > 0 {
-		r.Chosen = make(measure.Chosen, n)
+	if len(a.Choices) > 0 {
+		r.Chosen = make(measure.Chosen, len(a.Choices))
 		var err error
 		if r.Run, err = p.Resolve(a, r.Chosen); err != nil {
 			return nil, err

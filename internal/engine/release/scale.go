@@ -1,7 +1,6 @@
 package release
 
 import (
-	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -9,11 +8,10 @@ import (
 
 // smooth draws the noise of a scale of joined rows.
 func (m *Maker) smooth() (err error) {
-	ev, ok := m.r.Plan.Others[0].Event.(dp.SmoothScale)
-	if !ok || len(m.r.Plan.Others) != 1 || m.a.Joined == nil || !m.a.Groups.Public {
+	if m.a.Joined == nil || !m.a.Groups.Public {
 		return errShape
 	}
-	m.smoother, err = m.src.Smoother(ev)
+	m.smoother, err = m.src.Smoother(m.r.Plan.Scale.Event)
 	return err
 }
 
@@ -54,7 +52,7 @@ func (m *Maker) Scale(cols []sqlgen.Column, rows secret.Rows) error {
 
 // beyond: the scale that was released is the last edge, which bounds nothing.
 func (m *Maker) beyond() bool {
-	return uint64(m.r.Chosen[0])+1 >= m.r.Plan.Others[0].Edges
+	return uint64(m.r.Chosen[0])+1 >= m.r.Plan.Scale.Edges
 }
 
 // frequencies opens the one row of them.

@@ -80,7 +80,7 @@ func TestScaleIsReleased(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e1 := float64(elastic.Moves) / p.Others[0].Event.(dp.SmoothScale).Scale.Float()
+	e1 := float64(elastic.Moves) / p.Scale.Event.Scale.Float()
 	const n = 4000
 	slack := math.Sqrt(math.Log(2*600/1e-10) / (2 * n))
 	neighbours := [2][2]uint64{{1000, 1000}, {996, 996}}
@@ -161,7 +161,7 @@ func TestScaleBeyond(t *testing.T) {
 			t.Fatal(err)
 		}
 		back, err := Decode(a, text)
-		if err != nil || back.Chosen[0] != r.Chosen[0] || back.Groups[0].Values[0].Cmp(r.Groups[0].Values[0]) != 0 || back.Plan.Others[0] != r.Plan.Others[0] {
+		if err != nil || back.Chosen[0] != r.Chosen[0] || back.Groups[0].Values[0].Cmp(r.Groups[0].Values[0]) != 0 || *back.Plan.Scale != *r.Plan.Scale {
 			t.Errorf("stored and read again: %v %+v", err, back)
 		}
 	}
@@ -206,9 +206,9 @@ func TestScaleOfSeveral(t *testing.T) {
 		}
 		return pure + float64(elastic.Moves)/scale.Scale.Float(), scale.Delta
 	}
-	scale := p.Others[0].Event.(dp.SmoothScale)
+	scale := p.Scale.Event
 	found := map[string]bool{}
-	for at := 0; at < int(p.Others[0].Edges); at += 37 {
+	for at := 0; at < int(p.Scale.Edges); at += 37 {
 		run, err := p.Resolve(a, measure.Chosen{at})
 		if err != nil {
 			t.Fatal(err)

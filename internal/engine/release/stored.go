@@ -110,21 +110,15 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 	p := &measure.Plan{Price: s.Price, Mechanism: measure.Mechanism(s.Mechanism), Loss: s.Loss, UnitsFromSelection: s.Units,
 		Measures: make([]dp.Event, len(a.Measures))}
 	rest := s.Events
-	var others []dp.Event
-	for _, choice := range a.Choices {
-		if len(rest) == 0 {
-			return nil, errShape
-		}
-		if choice.By != sensitivity.ByUnits {
-			others, rest = append(others, rest[0]), rest[1:]
-			continue
-		}
-		c, ok := rest[0].(dp.Choice)
-		if !ok {
-			return nil, errShape
-		}
-		p.Choices, rest = append(p.Choices, c), rest[1:]
+	if len(rest) < len(a.Choices) {
+		return nil, errShape
 	}
+	for i := range a.Choices {
+		if c, ok := rest[i].(dp.Choice); ok {
+			p.Choices = append(p.Choices, c)
+		}
+	}
+	rest = rest[len(a.Choices):]
 	for i := range p.Measures {
 		if i == s.Units {
 			continue
@@ -148,8 +142,12 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 	if len(rest) != 0 || (len(p.Selections) == 0) != a.Groups.Public {
 		return nil, errShape
 	}
-	for i, ev := range others {
-		if err := p.Choose(a, a.Choices[i], ev); err != nil {
+	if a.Smoothed() {
+		ev, ok := s.Events[0].(dp.SmoothScale)
+		if !ok {
+			return nil, errShape
+		}
+		if err := p.ScaleBy(a, a.Choices[0], ev); err != nil {
 			return nil, err
 		}
 	}
