@@ -119,6 +119,11 @@ func (z *analyzer) joinedBody() error {
 		z.out.Body, z.out.Joined = &Body{Rel: z.input, Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}, &Joined{}
 		return nil
 	}
+	for _, g := range z.aggs {
+		if err := z.ofJoined(g); err != nil && !z.opts.Weighted {
+			return err
+		}
+	}
 	j := newJoining(z)
 	if err := j.parts(); err != nil {
 		return err
@@ -157,6 +162,9 @@ func (z *analyzer) joinedBody() error {
 	out.Weighable = no == nil
 	if err := j.bounded(out); err != nil {
 		return err
+	}
+	if z.opts.DeltaZero && len(out.Frequencies) > 0 {
+		return j.withoutDelta(out.Formula)
 	}
 	return z.scaled()
 }
@@ -453,12 +461,27 @@ func joinKey(t sqltype.Type) bool {
 	return oneForm(t) && t.OID != sqltype.OIDTimetz || t.OID == sqltype.OIDNumeric || t.OID == sqltype.OIDBPChar
 }
 
-// unjoined refuses leaves that no equality of columns joins.
+// unjoined refuses leaves that no equality of columns joins, or none that may be a key.
 func (j *joining) unjoined(done, rest []*part) error {
 	s, p := rest[0].scans[0], done[len(done)-1].scans[0]
-	err := sqlerr.New(sqlerr.JoinOffUnit, "nothing joins %s with the other tables but conditions that are no equality of two columns of one type", s.name()).At(s.scan.Pos)
-	if b := j.joinOf(s, p, j.blocks[0]); b != nil {
-		err = err.At(b.Pos)
+	refuse := func(format string, args ...any) *sqlerr.Error {
+		err := sqlerr.New(sqlerr.JoinOffUnit, format, args...).At(s.scan.Pos)
+		if b := j.joinOf(s, p, j.blocks[0]); b != nil {
+			err = err.At(b.Pos)
+		}
+		return err
 	}
-	return err.WithHint("Join it by = of a column of each, of one type (whole numbers of any width are one, and texts): how often a value occurs there bounds what one person changes.")
+	for _, r := range rest {
+		for _, a := range j.same {
+			for _, b := range j.same {
+				if !joinKey(j.typeOf(a)) && r.has(j.owner[a]) && slices.ContainsFunc(done, func(o *part) bool { return o.has(j.owner[b]) }) && j.eq.same(a, b) {
+					at := j.owner[a]
+					return refuse("nothing joins %s with the other tables but an equality of %s, and %s are no key of a join off the privacy unit: equal ones may be spelled in several ways", at.name(), at.column(slices.Index(at.scan.Columns, a)), j.typeOf(a)).
+						WithHint("Join it by = of a column of each of another type too: whole numbers, numeric, text, boolean, dates or times; or join the tables on the privacy unit.")
+				}
+			}
+		}
+	}
+	return refuse("nothing joins %s with the other tables but conditions that are no equality of two columns of one type", s.name()).
+		WithHint("Join it by = of a column of each, of one type (whole numbers of any width are one, and texts): how often a value occurs there bounds what one person changes.")
 }

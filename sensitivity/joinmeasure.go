@@ -52,10 +52,6 @@ func (z *analyzer) scaled() error {
 		z.steady = max(1, z.steady)
 		return nil
 	}
-	if z.opts.DeltaZero {
-		return sqlerr.New(sqlerr.JoinOffUnit, "a join off the privacy unit needs a delta: how much noise it has follows a released number, which is too small with that probability").At(z.out.Agg.Pos).
-			WithHint("Join the tables on the privacy unit; or the owner can give the policy a budget.delta.")
-	}
 	z.smooth = &Choice{By: BySmooth, Measure: -1, Edges: ScaleLadder()}
 	return nil
 }

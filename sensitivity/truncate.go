@@ -44,27 +44,33 @@ func (j *joining) cut(above, read map[plan.ColID]bool) error {
 		return err
 	}
 	for _, p := range j.list {
-		var asked [][]plan.ColID
-		for _, q := range f.Frequencies {
-			if q.Table != p.table {
-				continue
-			}
-			var ids []plan.ColID
-			for _, name := range q.Columns {
-				ids = append(ids, p.column(name))
-			}
-			asked = append(asked, ids)
-		}
+		asked := p.asked(f)
 		if len(asked) == 0 {
 			continue
 		}
 		caps, missing := p.keyCaps(asked)
 		if missing != nil {
-			return j.undeclared(p, missing)
+			return j.undeclared(p, f)
 		}
 		p.cutBy(j, caps, above, read)
 	}
 	return nil
+}
+
+// asked are the columns of each of the leaf's frequencies that the formula asks for, those of few columns first: what does for them does for more.
+func (p *part) asked(f *elastic.Formula) (asked [][]plan.ColID) {
+	for _, q := range f.Frequencies {
+		if q.Table != p.table {
+			continue
+		}
+		var ids []plan.ColID
+		for _, name := range q.Columns {
+			ids = append(ids, p.column(name))
+		}
+		asked = append(asked, ids)
+	}
+	slices.SortStableFunc(asked, func(a, b []plan.ColID) int { return cmp.Compare(len(a), len(b)) })
+	return asked
 }
 
 // keyCaps are caps of which each of the leaf's frequencies that are asked for has all columns of one: one cap, the least, where one does for all; else as few as can be found in passing, for each lets another row in. missing is a frequency that none is for.
@@ -72,8 +78,6 @@ func (p *part) keyCaps(asked [][]plan.ColID) (out []*keyCap, missing []plan.ColI
 	if c := p.keyCap(asked); c != nil {
 		return []*keyCap{c}, nil
 	}
-	asked = slices.Clone(asked)
-	slices.SortStableFunc(asked, func(a, b []plan.ColID) int { return cmp.Compare(len(a), len(b)) }) // what does for few columns does for more
 	for _, ids := range asked {
 		if slices.ContainsFunc(out, func(c *keyCap) bool { return c.does(ids) }) {
 			continue
@@ -143,27 +147,80 @@ func (p *part) cutBy(j *joining, caps []*keyCap, above, read map[plan.ColID]bool
 	p.rel, p.cuts = n, caps
 }
 
-// undeclared refuses truncation where a frequency is not declared.
-func (j *joining) undeclared(p *part, ids []plan.ColID) error {
-	s := p.scans[0].scan
-	var names []string
-	for _, id := range ids {
-		o := j.owner[id]
-		if s = o.scan; s.Rows == nil {
-			if name := plan.QuoteIdent(s.Table.Columns[slices.Index(s.Columns, id)].Name); !slices.Contains(names, name) {
-				names = append(names, name)
+// declarable is what of max_frequency would cap a frequency of these columns: of a table, those that are its own; "": nothing would.
+func (p *part) declarable(ids []plan.ColID) (table string, own []plan.ColID, key string) {
+	var best []string
+	for _, s := range p.scans {
+		var names []string
+		var here []plan.ColID
+		for i, id := range s.scan.Columns {
+			if c := s.scan.Table.Columns[i]; s.scan.Rows == nil && c.Visible && slices.Contains(ids, id) {
+				names, here = append(names, plan.QuoteIdent(c.Name)), append(here, id)
+			}
+		}
+		if len(names) > len(best) {
+			table, own, best = s.scan.Table.Name, here, names
+		}
+	}
+	if key = strings.Join(best, ", "); len(best) > 1 {
+		key = fmt.Sprintf("%q", "("+key+")")
+	}
+	return table, own, key
+}
+
+// lacks says what the owner would declare for the leaves to be capped; false: nothing would do.
+func (j *joining) lacks(f *elastic.Formula) (words string, ok bool) {
+	keys, tables := map[string][]string{}, []string(nil)
+	for _, p := range j.list {
+		var named []*keyCap
+		for _, ids := range p.asked(f) {
+			if p.keyCap([][]plan.ColID{ids}) != nil || slices.ContainsFunc(named, func(c *keyCap) bool { return c.does(ids) }) {
+				continue
+			}
+			table, own, key := p.declarable(ids)
+			if key == "" {
+				return "", false
+			}
+			named = append(named, &keyCap{by: own})
+			if !slices.Contains(tables, table) {
+				tables = append(tables, table)
+			}
+			if one := key + ": 100"; !slices.Contains(keys[table], one) {
+				keys[table] = append(keys[table], one)
 			}
 		}
 	}
-	err := sqlerr.New(sqlerr.JoinOffUnit, "how many rows of %s may have one value of what it is joined by is not declared", p.name).At(s.Pos)
-	if len(names) == 0 {
-		return err.WithHint("SET dpsql.bounding = elastic: it is measured then.")
+	for i, table := range tables {
+		tables[i] = fmt.Sprintf("of table %s in the policy: max_frequency: {%s}", table, strings.Join(keys[table], ", "))
 	}
-	key := names[0]
-	if len(names) > 1 {
-		key = fmt.Sprintf("%q", "("+strings.Join(names, ", ")+")")
+	return strings.Join(tables, ", and "), true
+}
+
+// undeclared refuses truncation where a frequency is not declared.
+func (j *joining) undeclared(p *part, f *elastic.Formula) error {
+	err := sqlerr.New(sqlerr.JoinOffUnit, "how many rows of %s may have one value of what it is joined by is not declared", p.name).At(p.scans[0].scan.Pos)
+	what, ok := j.lacks(f)
+	switch {
+	case ok && j.opts.DeltaZero:
+		return err.WithHint("Join the tables on the privacy unit; or the owner can declare it %s.", what)
+	case j.opts.DeltaZero:
+		return err.WithHint("Join the tables on the privacy unit; or the owner can give the policy a budget.delta, and then SET dpsql.bounding = elastic.")
+	case ok:
+		return err.WithHint("SET dpsql.bounding = elastic: it is measured then; or the owner can declare it %s.", what)
 	}
-	return err.WithHint("SET dpsql.bounding = elastic: it is measured then; or the owner can declare it of table %s in the policy: max_frequency: {%s: 100}.", s.Table.Name, key)
+	return err.WithHint("SET dpsql.bounding = elastic: it is measured then.")
+}
+
+// withoutDelta refuses what has to be measured where nothing may be too small with any probability.
+func (j *joining) withoutDelta(f *elastic.Formula) error {
+	err := sqlerr.New(sqlerr.JoinOffUnit, "measured frequencies need a delta: how much noise there is follows a released number, which is too small with that probability").At(j.out.Agg.Pos)
+	switch what, ok := j.lacks(f); {
+	case ok && what == "":
+		return err.WithHint("SET dpsql.bounding = truncate: the policy declares how often they occur.")
+	case ok:
+		return err.WithHint("Join the tables on the privacy unit; or the owner can give the policy a budget.delta, or declare how often values occur, %s.", what)
+	}
+	return err.WithHint("Join the tables on the privacy unit; or the owner can give the policy a budget.delta.")
 }
 
 // formula is the bound on joined rows that one unit changes.

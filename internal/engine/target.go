@@ -281,8 +281,11 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 			WithHint("SET dpsql.expected_size to the number of rows that a group has, about; or ask once at a small price with SET dpsql.target_error = off: the next price follows from that release.")
 	}
 	if len(st.an.Choices) > 0 {
-		return nil, sqlerr.New(sqlerr.TargetUnknown, "this statement's bounds are chosen when it is asked, so it is not known at which price it has an error of %s", t).
-			WithHint("Ask once at a small price with SET dpsql.target_error = off: the next price follows from that release. Or SET dpsql.clip.")
+		unknown := sqlerr.New(sqlerr.TargetUnknown, "this statement's bounds are chosen when it is asked, so it is not known at which price it has an error of %s", t)
+		if ofRowsAlone(st.an) && p.under.clip == 0 {
+			return nil, unknown.WithHint("Ask once at a small price with SET dpsql.target_error = off: the next price follows from that release. Or SET dpsql.clip.")
+		}
+		return nil, unknown.WithHint("Ask once at a small price with SET dpsql.target_error = off: the next price follows from that release.")
 	}
 	for _, n := range named {
 		f := st.an.Formulas[n.formula]
@@ -300,6 +303,11 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 		rows, from = math.NaN(), "however large its groups are"
 	}
 	return &widths{within: p.widthsAt(st, t, rows, named), from: from}, nil
+}
+
+// ofRowsAlone: all that is chosen is how many rows of a person count, which dpsql.clip would say: not how many groups, how long vectors are, how often joined values occur, or what passes between two people.
+func ofRowsAlone(a *sensitivity.Analysis) bool {
+	return a.Joined == nil && a.Pairs == nil && a.Limit.Cap == nil && !a.Limit.L2
 }
 
 // filtered: some rows are left out, so the population tells nothing of how many are kept.

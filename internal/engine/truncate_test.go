@@ -213,7 +213,7 @@ func TestJoinsAreChosen(t *testing.T) {
 		{keys("days: 1000000", people...), "auto", true, "were the rows of 1000 people"},
 		{keys("days: 1000000", people...), "truncate", false, ""},
 		{keys("diag: 3"), "auto", true, "is not declared"},
-		{keys("days: 3", "delta: 1e-6", "delta: 0"), "linf", false, "not elastic (measured frequencies): a join off the privacy unit needs a delta"},
+		{keys("days: 3", "delta: 1e-6", "delta: 0"), "linf", false, "not elastic (measured frequencies): measured frequencies need a delta"},
 	} {
 		s := clinicSession(t, wild, backend.DuckDB, c.policy...)
 		set(t, s, "dpsql.bounding", c.bounding)
