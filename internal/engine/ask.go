@@ -205,8 +205,15 @@ func (r *run) lock(ctx context.Context) (unlock func(), err error) {
 		return func() {}, nil
 	}
 	for _, a := range r.asked { // who holds these has those that read them to themselves
-		if a.known {
-			keys = append(keys, sha256.Sum256(fmt.Appendf(nil, "%x %g %s", a.key, a.plan.Price, r.session.analyst.Name)))
+		if !a.known {
+			continue
+		}
+		both := []ledger.Hash{a.key}
+		if other := a.other(); other != nil { // whose release may answer too, and which another session may have taken meanwhile
+			both = append(both, r.key(other, a.args, nil))
+		}
+		for _, key := range both {
+			keys = append(keys, sha256.Sum256(fmt.Appendf(nil, "%x %g %s", key, a.plan.Price, r.session.analyst.Name)))
 		}
 	}
 	slices.SortFunc(keys, func(a, b ledger.Hash) int { return bytes.Compare(a[:], b[:]) })

@@ -137,6 +137,48 @@ func TestJoinsByEarlierReleases(t *testing.T) {
 	of("select readmitted, count(*) from encounters join (select days from encounters where kind_id = 3) b using (days) group by 1", 1) // truncate's price is known, elastic's is not
 }
 
+// TestJoinsByTurns: who asks a statement again while it is being asked waits for it, also where by now the other bound would be taken.
+func TestJoinsByTurns(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, doubtful...)
+	ask := func(bounding string) *run {
+		t.Helper()
+		set(t, s, "dpsql.bounding", bounding)
+		p, err := prepare(s, onDays)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.newRun(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	first := ask("auto")
+	set(t, s, "dpsql.bounding", "elastic")
+	if _, err := try(s, sumDays); err != nil {
+		t.Fatal(err)
+	}
+	second := ask("auto")
+	if first.asked[0].an.Smoothed() || !second.asked[0].an.Smoothed() {
+		t.Fatal("both have one bound")
+	}
+	unlock, err := first.lock(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := second.lock(ended); err == nil {
+		t.Error("two ask one statement at once")
+	}
+	unlock()
+	unlock, err = second.lock(ended)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+}
+
 // TestJoinsByWhoseReleases: who may not have a release, its data set's, its time's or its policy's, hears nothing of its scale: neither does what they ask have another bound, nor does EXPLAIN say another word.
 func TestJoinsByWhoseReleases(t *testing.T) {
 	now := time.Now()
