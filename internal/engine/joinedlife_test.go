@@ -85,14 +85,19 @@ func TestJoinedReleases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	anew := func(price float64) float64 { // the error of a release at a price with the bound that was released
+	bounds := boundsOf(context.Background(), st.an, old)
+	anew := func(price float64) float64 { // the error of a release at a price with the bound that is expected by the one that was released
 		ask := st.ask
 		ask.Epsilon = price
 		mp, err := measure.New(st.an, ask)
 		if err != nil {
 			t.Fatal(err)
 		}
-		run, err := mp.Resolve(st.an, old.Chosen)
+		at, err := bounds(mp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := mp.Resolve(st.an, at)
 		if err != nil {
 			t.Fatal(err)
 		}
