@@ -15,10 +15,16 @@ func (a *Analysis) Smoothed() bool {
 // mostSpread is how many values of a public table's column are read to be counted.
 const mostSpread = 100_000
 
-// Spread guesses a joined statement's frequencies by public facts: of so many units each has as many rows in a leaf as count, spread evenly over the values that its key may have by the policy (values of public tables are read). false: these are not known. Nothing but which of several bounds is taken goes by it.
+// Spread guesses a joined statement's frequencies by public facts: of so many units each has as many rows in a leaf as count, spread evenly over the values that its key may have by the policy (values of public tables are read, and how often they occur there). false: these are not known. Nothing but which of several bounds is taken goes by it.
 func (a *Analysis) Spread(ctx context.Context, population uint64, public plan.PublicReader) ([]uint64, bool, error) {
 	var out []uint64
 	for i, q := range a.Joined.Frequencies {
+		if often, ok, err := a.ofPublic(ctx, q.Columns, public); err != nil {
+			return nil, false, err
+		} else if ok {
+			out = append(out, often)
+			continue
+		}
 		over, rows := bits.Mul64(population, a.Joined.Formula.Frequencies[i].Table.Rows)
 		if over > 0 || rows == 0 {
 			return nil, false, nil
@@ -35,6 +41,23 @@ func (a *Analysis) Spread(ctx context.Context, population uint64, public plan.Pu
 		out = append(out, (rows-1)/values+1)
 	}
 	return out, true, nil
+}
+
+// ofPublic is how often a value of a public table's columns occurs at most, which is read; false: they are none.
+func (a *Analysis) ofPublic(ctx context.Context, ids []plan.ColID, public plan.PublicReader) (uint64, bool, error) {
+	reader, ok := public.(plan.FrequencyReader)
+	var columns []int
+	t := a.Query.Columns[ids[0]].Table
+	for _, id := range ids {
+		c := a.Query.Columns[id]
+		ok = ok && t != nil && t.Public && c.Table == t
+		columns = append(columns, c.Attr)
+	}
+	if !ok {
+		return 0, false, nil
+	}
+	n, err := reader.MostOften(ctx, t, columns)
+	return n, err == nil, err
 }
 
 // valuesOf is how many values a column may have by its domain, or by its range.

@@ -18,6 +18,7 @@ type keyCap struct {
 	table *plan.Table
 	by    []plan.ColID
 	bag   bool // nothing else is read of the leaf
+	read  bool // the most of a public table, which was read; false: the policy declares it
 }
 
 // String tells of it in EXPLAIN.
@@ -26,8 +27,12 @@ func (c *keyCap) String() string {
 	for i, at := range c.Columns {
 		names[i] = c.table.Columns[at].Name
 	}
-	line := fmt.Sprintf("at most %d with one value of %s are kept (max_frequency of %s)", c.Most, strings.Join(names, " and "), c.table.Name)
-	if !c.bag {
+	where := "max_frequency of " + c.table.Name
+	if c.read {
+		where = "as " + c.table.Name + " has, which is public"
+	}
+	line := fmt.Sprintf("at most %d with one value of %s are kept (%s)", c.Most, strings.Join(names, " and "), where)
+	if !c.bag && !c.table.Public {
 		line += ", where one that comes may push another out"
 	}
 	return line
@@ -37,7 +42,7 @@ func (c *keyCap) String() string {
 //
 // Proof: of (J2) for such a leaf. The caps stand above the one by the unit, which a unit changes by its own rows alone, at most m. plan.Capped by keys keeps no more than its Most rows with one value of each, in every database: what elastic.Cap says. In an order of the rows' own columns it changes by the unit's rows and by as many of
 // others for each key; where there is one, and nothing above reads other columns than the key's (above; the print has no others then, plan.Capped.Cols), rows are told apart by these alone, and no more than the unit's are seen to come or go: elastic.Cap, Bag. What is unique stays so in some of the rows. Rows with NULL in a key are dropped, and join nothing:
-// the keys' columns equal those of other leaves.
+// the keys' columns equal those of other leaves. Of a public table's rows no unit changes any, and what was read of it (mostOften) is a cap like a declared one: where it has more rows by now, no more are kept.
 func (j *joining) cut(above, read map[plan.ColID]bool) error {
 	f, err := j.formula()
 	if err != nil {
@@ -48,7 +53,10 @@ func (j *joining) cut(above, read map[plan.ColID]bool) error {
 		if len(asked) == 0 {
 			continue
 		}
-		caps, missing := p.keyCaps(asked)
+		caps, missing, err := p.keyCaps(j, asked)
+		if err != nil {
+			return err
+		}
 		if missing != nil {
 			return j.undeclared(p, f)
 		}
@@ -73,10 +81,10 @@ func (p *part) asked(f *elastic.Formula) (asked [][]plan.ColID) {
 	return asked
 }
 
-// keyCaps are caps of which each of the leaf's frequencies that are asked for has all columns of one: one cap, the least, where one does for all; else as few as can be found in passing, for each lets another row in. missing is a frequency that none is for.
-func (p *part) keyCaps(asked [][]plan.ColID) (out []*keyCap, missing []plan.ColID) {
+// keyCaps are caps of which each of the leaf's frequencies that are asked for has all columns of one: one cap, the least, where one does for all; else as few as can be found in passing, for each lets another row in. missing is a frequency that none is for. Of a public table what is not declared is read.
+func (p *part) keyCaps(j *joining, asked [][]plan.ColID) (out []*keyCap, missing []plan.ColID, err error) {
 	if c := p.keyCap(asked); c != nil {
-		return []*keyCap{c}, nil
+		return []*keyCap{c}, nil, nil
 	}
 	for _, ids := range asked {
 		if slices.ContainsFunc(out, func(c *keyCap) bool { return c.does(ids) }) {
@@ -84,11 +92,39 @@ func (p *part) keyCaps(asked [][]plan.ColID) (out []*keyCap, missing []plan.ColI
 		}
 		c := p.keyCap([][]plan.ColID{ids})
 		if c == nil {
-			return nil, ids
+			c, err = p.mostOften(j, ids)
+		}
+		if c == nil || err != nil {
+			return nil, ids, err
 		}
 		out = append(out, c)
 	}
-	return out, nil
+	return out, nil, nil
+}
+
+// readable is who reads how often values of the leaf occur, a public table; nil: it is none, or nobody does.
+func (p *part) readable(j *joining) plan.FrequencyReader {
+	reader, ok := j.opts.Public.(plan.FrequencyReader)
+	if s := p.scans[0].scan; !ok || p.unit != 0 || s.Rows != nil || !s.Table.Public {
+		return nil
+	}
+	return reader
+}
+
+// mostOften is a cap at what a public table itself has, as it is read; nil: nobody reads it. It reads nothing private: a public table's rows are the same whoever is in the data.
+func (p *part) mostOften(j *joining, ids []plan.ColID) (*keyCap, error) {
+	reader := p.readable(j)
+	if reader == nil {
+		return nil, nil
+	}
+	s := p.scans[0].scan
+	c := &keyCap{table: s.Table, by: ids, read: true}
+	for _, id := range ids {
+		c.Columns = append(c.Columns, slices.Index(s.Columns, id))
+	}
+	n, err := reader.MostOften(j.ctx, s.Table, c.Columns)
+	c.Most = max(1, n)
+	return c, err
 }
 
 // does: a frequency of these columns is no larger than the cap.
@@ -172,6 +208,9 @@ func (p *part) declarable(ids []plan.ColID) (table string, own []plan.ColID, key
 func (j *joining) lacks(f *elastic.Formula) (words string, ok bool) {
 	keys, tables := map[string][]string{}, []string(nil)
 	for _, p := range j.list {
+		if p.readable(j) != nil {
+			continue
+		}
 		var named []*keyCap
 		for _, ids := range p.asked(f) {
 			if p.keyCap([][]plan.ColID{ids}) != nil || slices.ContainsFunc(named, func(c *keyCap) bool { return c.does(ids) }) {

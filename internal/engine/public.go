@@ -197,14 +197,37 @@ func (c *publicCache) Distinct(ctx context.Context, t *plan.Table, columns []int
 	if !t.Public {
 		return nil, sqlerr.New(sqlerr.Internal, "%s is not public", t.Name)
 	}
-	name := fmt.Sprintf("%q.%q %v %d", t.Schema, t.Name, columns, limit)
+	return c.read(ctx, t, fmt.Sprintf("%q.%q %v %d", t.Schema, t.Name, columns, limit), func() (*sqlgen.Statement, error) {
+		return sqlgen.DistinctTuples(t, columns, limit, c.engine.dialect)
+	})
+}
+
+// MostOften implements plan.FrequencyReader.
+func (c *publicCache) MostOften(ctx context.Context, t *plan.Table, columns []int) (uint64, error) {
+	if !t.Public {
+		return 0, sqlerr.New(sqlerr.Internal, "%s is not public", t.Name)
+	}
+	rows, err := c.read(ctx, t, fmt.Sprintf("%q.%q %v most", t.Schema, t.Name, columns), func() (*sqlgen.Statement, error) { return sqlgen.MostOften(t, columns, c.engine.dialect) })
+	if err != nil {
+		return 0, err
+	}
+	if len(rows) == 1 && len(rows[0]) == 1 {
+		if n, ok := rows[0][0].(int64); ok && n >= 0 {
+			return uint64(n), nil
+		}
+	}
+	return 0, sqlerr.New(sqlerr.Internal, "how often values of %s occur was not read", t.Name)
+}
+
+// read runs a print over a public table, or remembers what it gave; tuples are sorted.
+func (c *publicCache) read(ctx context.Context, t *plan.Table, name string, print func() (*sqlgen.Statement, error)) ([][]sqltype.Value, error) {
 	c.mu.Lock()
 	have, ok := c.held[name]
 	c.mu.Unlock()
 	if ok && time.Now().Before(have.until) {
 		return have.tuples, nil
 	}
-	st, err := sqlgen.DistinctTuples(t, columns, limit, c.engine.dialect)
+	st, err := print()
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,19 @@ func (r Reader) Distinct(ctx context.Context, t *plan.Table, columns []int, limi
 	return rows, err
 }
 
+// MostOften reads how many rows of a public table have one value of columns.
+func (r Reader) MostOften(ctx context.Context, t *plan.Table, columns []int) (uint64, error) {
+	st, err := sqlgen.MostOften(t, columns, r.Dialect)
+	if err != nil {
+		return 0, err
+	}
+	rows, err := r.DB.Query(ctx, st)
+	if err != nil {
+		return 0, err
+	}
+	return uint64(rows[0][0].(int64)), nil //nolint:gosec // a count
+}
+
 // Fixed is a plan.PublicReader without a database: the values by "table.column", one column at a time or none.
 type Fixed map[string][]sqltype.Value
 

@@ -25,6 +25,11 @@ type PublicReader interface {
 	Distinct(ctx context.Context, t *Table, columns []int, limit int) ([][]sqltype.Value, error)
 }
 
+// FrequencyReader is a PublicReader that also reads how many rows of a public table have one value of some columns, at most; rows with NULL in one of them count for nothing.
+type FrequencyReader interface {
+	MostOften(ctx context.Context, t *Table, columns []int) (uint64, error)
+}
+
 // Table is a relation of the catalog with what the policy declares of it.
 type Table struct {
 	OID          uint32 // stable, above 16384

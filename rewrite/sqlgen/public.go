@@ -208,21 +208,13 @@ func DistinctTuples(t *plan.Table, cols []int, limit int, d funcs.Dialect) (*Sta
 	if t == nil || !t.Public {
 		return nil, internalError("values of a private table are not read")
 	}
-	p, err := newPrinter(d)
+	p, s, f, err := publicScan(t, d, cols)
 	if err != nil {
 		return nil, err
 	}
-	s := &plan.Scan{Table: t, Pos: -1}
-	for i := range t.Columns {
-		s.Columns = append(s.Columns, plan.ColID(i+1))
-	}
-	f := p.build(s)
 	st := &Statement{}
 	var list []string
 	for i, c := range cols {
-		if c < 0 || c >= len(t.Columns) {
-			return nil, internalError("table %s has no column %d", t.Name, c)
-		}
 		ct := t.Columns[c].Type
 		list = append(list, fmt.Sprintf("%s AS %s", p.canonicalKey(f.column(p, s.Columns[c], stored), ct), quote(fmt.Sprintf("k%d", i+1))))
 		st.Columns = append(st.Columns, Column{Role: RoleOutput, Index: i, Type: keyType(ct)})
@@ -231,5 +223,42 @@ func DistinctTuples(t *plan.Table, cols []int, limit int, d funcs.Dialect) (*Sta
 		return nil, internalError("no columns to read")
 	}
 	st.SQL = fmt.Sprintf("SELECT DISTINCT %s%s LIMIT %d", strings.Join(list, ", "), f.clause(), limit+1)
+	return st, p.err
+}
+
+// publicScan builds a scan of a public table, with these columns.
+func publicScan(t *plan.Table, d funcs.Dialect, cols []int) (*printer, *plan.Scan, *from, error) {
+	p, err := newPrinter(d)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s := &plan.Scan{Table: t, Pos: -1}
+	for i := range t.Columns {
+		s.Columns = append(s.Columns, plan.ColID(i+1))
+	}
+	for _, c := range cols {
+		if c < 0 || c >= len(t.Columns) {
+			return nil, nil, nil, internalError("table %s has no column %d", t.Name, c)
+		}
+	}
+	return p, s, p.build(s), nil
+}
+
+// MostOften prints how many rows of a public table are alike in some columns, at most: as a cap counts them (capped).
+func MostOften(t *plan.Table, cols []int, d funcs.Dialect) (*Statement, error) {
+	if t == nil || !t.Public || len(cols) == 0 {
+		return nil, internalError("rows of a private table are not counted")
+	}
+	p, s, f, err := publicScan(t, d, cols)
+	if err != nil {
+		return nil, err
+	}
+	var by []string
+	for _, c := range cols {
+		x := f.column(p, s.Columns[c], stored)
+		f.where, by = append(f.where, x+" IS NOT NULL"), append(by, p.alike(x, t.Columns[c].Type))
+	}
+	st := &Statement{Columns: []Column{{Role: RoleOutput, Type: sqltype.Int8}}}
+	st.SQL = fmt.Sprintf(`SELECT COALESCE((SELECT %s("g"."n") FROM (SELECT %s(*) AS "n"%s GROUP BY %s) AS "g"), 0) AS "n"`, p.fn("max"), p.fn("count"), f.clause(), strings.Join(by, ", "))
 	return st, p.err
 }
