@@ -18,8 +18,8 @@ type Joined struct {
 	Formula     *elastic.Formula // nil: nothing is measured, or it is Weighted
 	Frequencies []Frequent       // one for each of Formula.Frequencies
 	Why         string           // why it is bounded so and not otherwise, where there was a choice; it changes nothing
-	Weighted    *Weighted        // joined rows are counted by weights; nil: each is one
-	Weighable   bool             // weights would answer the statement, with another number
+	Weighted    *Pairing         // joined rows are counted by weights; nil: each is one
+	Counted     *Pairing         // nothing is asked but how many joined rows there are, which weights would answer too, with another number; nil: more is, or they are weighted
 	Leaves      []Leaflet        // what is joined, in the order of the joins: for EXPLAIN
 }
 
@@ -151,15 +151,15 @@ func (z *analyzer) joinedBody() error {
 		}
 		out.Leaves = append(out.Leaves, l)
 	}
-	weighted, no := j.weighted(left)
+	pairing, no := j.pairing(left)
 	if z.opts.Weighted {
 		if no != nil {
 			return no
 		}
-		out.Weighted = weighted
+		out.Weighted = pairing
 		return j.uncut()
 	}
-	out.Weighable = no == nil
+	out.Counted = pairing // nil where it is none
 	if err := j.bounded(out); err != nil {
 		return err
 	}

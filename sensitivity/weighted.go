@@ -17,19 +17,21 @@ const WeightedRows MeasureKind = "weighted rows"
 // WeightParts is how many parts of a row weights are whole numbers of: each key's sum is rounded down to them.
 const WeightParts = 1 << 10
 
-// Weighted is wPINQ's join of two leaves for COUNT(*): of a key that A of the rows of one side have and B of the other's the A B joined rows have the weight A B / (A + B) together, in place of A B. It is another number than COUNT(*): with one row on each side a half.
+// Pairing is of two leaves that are joined by nothing but equalities of columns, and of whose joined rows nothing is asked but how many there are: a key that A rows of one side have and B of the other has A B of them (Joined.Counted).
+//
+// Joined.Weighted is wPINQ's join of them for COUNT(*): of a key that A of the rows of one side have and B of the other's the A B joined rows have the weight A B / (A + B) together, in place of A B. It is another number than COUNT(*): with one row on each side a half.
 //
 // Proof: claim: one unit changes the sum over keys of floor(G A B / (A + B)) by at most (mA + mB)(G + 1), mA and mB its rows of the sides, G WeightParts. f(A, B) = A B / (A + B) (0 for A = B = 0) has slopes (B / (A + B))^2 in A and (A / (A + B))^2 in B, both in [0, 1], so with a rows of a key more on one side and b on
 // the other it grows by at most a + b, and by 0 at least. The floors of two numbers at most G (a + b) apart are at most G (a + b) + 1 apart, which is no more than (G + 1)(a + b) where a + b is 1 or more, and where it is 0 nothing changes. A unit's a and b of all keys are at most mA + mB together: the leaves keep no more
 // of its rows (Rows: Analyze's joinedBody, (J2)), whatever frequencies are. Nothing else is asked of joined rows than that the columns of Keys are equal in pairs, so which rows there are beside the numbers A and B is not seen. Source: Proserpio, Goldberg, McSherry, "Calibrating Data to Sensitivity in Private Data Analysis", PVLDB 2014, section 2.8.
-type Weighted struct {
+type Pairing struct {
 	Sides [2]plan.Rel
 	Keys  [2][]plan.ColID // in pairs
 	Rows  [2]uint64       // of one unit that a side keeps, at most; 0: it is public
 }
 
-// weighted prepares a statement for it, or refuses one that it says nothing of.
-func (j *joining) weighted(left []plan.Scalar) (*Weighted, error) {
+// pairing prepares a statement for it, or refuses one that weights say nothing of.
+func (j *joining) pairing(left []plan.Scalar) (*Pairing, error) {
 	refuse := func(pos int, what string) error {
 		return sqlerr.New(sqlerr.JoinOffUnit, "%s has no weighted answer", what).At(pos).
 			WithHint("dpsql.bounding = weighted is for count(*) of two tables joined by equality of columns, without GROUP BY; SET dpsql.bounding = auto counts joined rows.")
@@ -46,7 +48,7 @@ func (j *joining) weighted(left []plan.Scalar) (*Weighted, error) {
 			return nil, refuse(g.Pos, string(g.Fn)+" of joined rows")
 		}
 	}
-	w := &Weighted{Sides: [2]plan.Rel{j.list[0].rel, j.list[1].rel}, Rows: [2]uint64{j.list[0].rows, j.list[1].rows}}
+	w := &Pairing{Sides: [2]plan.Rel{j.list[0].rel, j.list[1].rel}, Rows: [2]uint64{j.list[0].rows, j.list[1].rows}}
 	for _, x := range left {
 		list := equalities(x)
 		if len(list) != 1 {

@@ -161,7 +161,7 @@ func (w *ways) decide(ctx context.Context, by *earlier) (decided, error) {
 		also = " of measure 1"
 	}
 	d.why = fmt.Sprintf("%s, %s (95%% errors%s at price %s): %s; %s", w.word(d.measured), how, also, number(w.price), cut, measured)
-	if of.Joined.Weighable {
+	if of.Joined.Counted != nil {
 		d.why += "; dpsql.bounding = weighted answers another number"
 	}
 	return d, nil

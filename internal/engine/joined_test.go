@@ -108,6 +108,21 @@ func joinedScans(t testing.TB, s *Session, sql string) (p *Prepared, totals, oft
 	return p, totals, often
 }
 
+// joinedRows prints a count of joined rows as other totals are printed: by making the rows, where it would do with how many there are of each key.
+func joinedRows(t testing.TB, s *Session, p *Prepared) *sqlgen.Statement {
+	t.Helper()
+	if p.an.Joined.Counted == nil {
+		t.Fatal("its rows are not only counted")
+	}
+	a, j := *p.an, *p.an.Joined
+	j.Counted, a.Joined = nil, &j
+	st, err := sqlgen.Private(&a, s.engine.dialect, 42)
+	if err != nil || strings.Contains(st.SQL, `"s1"`) {
+		t.Fatalf("%v\n%s", err, st.SQL)
+	}
+	return st
+}
+
 // TestJoinedOnClinic: for every statement and each unit, what the totals of a measure change without the unit, in sum over groups, is at most the formula at the frequencies that are measured, with it and without it, times the largest integer of a row. Careless formulas are found.
 func TestJoinedOnClinic(t *testing.T) {
 	InOneThread(t)

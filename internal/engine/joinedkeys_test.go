@@ -197,7 +197,7 @@ func TestJoinedKeys(t *testing.T) {
 					}
 					continue
 				}
-				_, totals, often := joinedScans(t, s, text)
+				p, totals, often := joinedScans(t, s, text)
 				schema := map[backend.Dialect]string{backend.DuckDB: "main", backend.Postgres: "public"}[d]
 				equal := fmt.Sprintf("a.%s = b.%s", x.name, y.name)
 				if d == backend.DuckDB && x.group == "numeric" { // which raises where two have no common type with room for both
@@ -209,6 +209,16 @@ func TestJoinedKeys(t *testing.T) {
 				pairs := fmt.Sprintf("FROM %s.one a JOIN %s.two b ON %s WHERE a.person IS NOT NULL AND b.person IS NOT NULL", schema, schema, equal)
 				if got, want := joinedTotals(t, db, totals)[" 0"], one(t, db, "SELECT count(*) "+pairs); got.Cmp(want) != 0 || want.Sign() == 0 {
 					t.Errorf("%s: %s: %s, the database has %s", d, text, got, want)
+				}
+				if got, want := joinedTotals(t, db, joinedRows(t, s, p))[" 0"], joinedTotals(t, db, totals)[" 0"]; got.Cmp(want) != 0 {
+					t.Errorf("%s: %s: by rows there are %s, by numbers of keys %s", d, text, got, want)
+				}
+				if x.name == y.name {
+					text := fmt.Sprintf("select count(*) from one a join one b on a.%s = b.%[1]s", x.name)
+					_, totals, _ := joinedScans(t, s, text)
+					if got, want := joinedTotals(t, db, totals)[" 0"], one(t, db, "SELECT count(*) "+strings.Replace(pairs, ".two", ".one", 1)); strings.Contains(totals.SQL, `"s2"`) || got.Cmp(want) != 0 {
+						t.Errorf("%s: %s: %s, the database has %s\n%s", d, text, got, want, totals.SQL)
+					}
 				}
 				now := measured(t, db, often)
 				for i, of := range []string{"a", "b"} { // the formula asks for b's first

@@ -27,6 +27,9 @@ func Private(a *sensitivity.Analysis, d funcs.Dialect, seed int64) (*Statement, 
 	if a.Joined != nil && a.Joined.Weighted != nil {
 		return ofJoined(a, d, seed, (*private).weightedTotal)
 	}
+	if a.Joined != nil && a.Joined.Counted != nil {
+		return ofJoined(a, d, seed, (*private).countedTotal)
+	}
 	if a.Joined != nil {
 		return ofJoined(a, d, seed, (*private).rowTotals)
 	}
