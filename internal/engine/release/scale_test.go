@@ -122,10 +122,15 @@ func TestScaleIsReleased(t *testing.T) {
 		t.Error("a scale that is printed as it is was not found")
 	}
 	few := 0 // each has a probability of 1e-6: three of 200 one of 1e-12
+	drawn := map[int]bool{} // an edge has half of the noise's mass at most: all 200 have one with a probability below 1e-50
 	for range 200 {
-		if edgeOf(t, a, p, neighbours[0]) < at(neighbours[0]) {
+		e := edgeOf(t, a, p, neighbours[0])
+		if drawn[e] = true; e < at(neighbours[0]) {
 			few++
 		}
+	}
+	if len(drawn) < 2 {
+		t.Error("a scale is released without noise")
 	}
 	if few > 2 {
 		t.Errorf("%d of 200 edges are below the smooth bound's", few)
