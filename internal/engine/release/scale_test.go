@@ -121,7 +121,7 @@ func TestScaleIsReleased(t *testing.T) {
 	if edges(at) == "" {
 		t.Error("a scale that is printed as it is was not found")
 	}
-	few := 0 // each has a probability of 1e-6: three of 200 one of 1e-12
+	few := 0                // each has a probability of 1e-6: three of 200 one of 1e-12
 	drawn := map[int]bool{} // an edge has half of the noise's mass at most: all 200 have one with a probability below 1e-50
 	for range 200 {
 		e := edgeOf(t, a, p, neighbours[0])
