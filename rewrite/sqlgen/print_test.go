@@ -243,6 +243,9 @@ func TestNoUnnoisedPrint(t *testing.T) {
 		if _, err := sqlgen.DistinctTuples(table, []int{0}, 10, funcs.Postgres); (err == nil) != table.Public {
 			t.Errorf("distinct values of %s: %v", table.Name, err)
 		}
+		if _, err := sqlgen.MostOften(table, []int{0}, funcs.Postgres); (err == nil) != table.Public {
+			t.Errorf("how often values of %s occur: %v", table.Name, err)
+		}
 	}
 	if _, err := sqlgen.Private(&sensitivity.Analysis{Class: sensitivity.Private}, funcs.Postgres, 0); err == nil {
 		t.Error("an empty analysis is printed")
