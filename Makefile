@@ -3,7 +3,7 @@
 GO      ?= go
 GOTEST  ?= $(GO) test -timeout 14m
 UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./internal/sqlerr/... ./internal/secret/... ./internal/policy/... \
-           ./internal/eval/... ./internal/spool/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./mlext/... ./internal/audit ./budget ./budget/account/... ./rewrite/... ./sensitivity/... ./internal/bench/baseline ./internal/bench/budgets
+           ./internal/eval/... ./internal/spool/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./mlext/... ./internal/audit ./budget ./budget/account/... ./rewrite/... ./sensitivity/... ./internal/bench/baseline ./internal/bench/accuracy ./internal/bench/budgets
 DB       = ./internal/corpus ./internal/pgmeta/... ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/...
 

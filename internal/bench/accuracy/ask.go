@@ -166,6 +166,7 @@ type scan struct {
 	often  *printed // of rows joined off the unit: how often their keys occur, read before the totals
 	first  printed
 	scaled map[string]printed
+	flows  *release.Flows // of rows of two units, in place of first's rows
 	took   time.Duration
 }
 
@@ -178,6 +179,34 @@ type printed struct {
 func (p printed) replay() *replay { return &replay{rows: p.rows} }
 
 func (w *world) scan(ctx context.Context, sql string) (*scan, error) {
+	s, err := w.unread(ctx, sql)
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	if s.often != nil {
+		if s.often.rows, err = w.read(ctx, s.often.st); err != nil {
+			return nil, err
+		}
+	}
+	if s.first.rows, err = w.read(ctx, s.first.st); err != nil {
+		return nil, err
+	}
+	s.took = time.Since(begin)
+	return s, s.paired()
+}
+
+// paired makes flows of rows of two units.
+func (s *scan) paired() (err error) {
+	if s.Analysis.Pairs != nil {
+		s.flows, err = release.ReadFlows(s.Analysis, s.first.st.Columns, s.first.replay())
+		s.first.rows = nil // millions
+	}
+	return err
+}
+
+// unread is a scan without its rows.
+func (w *world) unread(ctx context.Context, sql string) (*scan, error) {
 	list, err := pgsyntax.Parse(sql)
 	if err != nil {
 		return nil, err
@@ -193,18 +222,10 @@ func (w *world) scan(ctx context.Context, sql string) (*scan, error) {
 	if s.first.st, err = sqlgen.Private(s.Analysis, w.dialect(), 1); err != nil {
 		return nil, err
 	}
-	begin := time.Now()
 	if s.Analysis.Smoothed() {
 		s.often = &printed{}
-		if s.often.st, err = sqlgen.Frequencies(s.Analysis, w.dialect(), 1); err != nil {
-			return nil, err
-		}
-		if s.often.rows, err = w.read(ctx, s.often.st); err != nil {
-			return nil, err
-		}
+		s.often.st, err = sqlgen.Frequencies(s.Analysis, w.dialect(), 1)
 	}
-	s.first.rows, err = w.read(ctx, s.first.st)
-	s.took = time.Since(begin)
 	return s, err
 }
 
@@ -251,17 +272,25 @@ type answer struct {
 	clips  []float64
 }
 
-// draw chooses and adds noise anew.
-func (s *scan) draw(ctx context.Context, src *noise.Source) (answer, error) {
+// release chooses and adds noise anew: all of it is the product's.
+func (s *scan) release(ctx context.Context, src *noise.Source) (*release.Release, error) {
 	maker, err := release.New(s.Analysis, s.Plan, src, int(s.world.policy.Limits.ReleaseGroups))
 	if err != nil {
-		return answer{}, err
+		return nil, err
+	}
+	if s.flows != nil {
+		return maker.Draw(s.flows)
 	}
 	from, err := s.at(ctx, maker)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	r, err := maker.Read(from.st.Columns, from.replay())
+	return maker.Read(from.st.Columns, from.replay())
+}
+
+// draw is a release and what is computed of it.
+func (s *scan) draw(ctx context.Context, src *noise.Source) (answer, error) {
+	r, err := s.release(ctx, src)
 	if err != nil {
 		return answer{}, err
 	}

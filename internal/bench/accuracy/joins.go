@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/backend/duckdb"
@@ -172,18 +171,6 @@ func (b *bench) joinedAsked(ctx context.Context, path string, q *joined) (err er
 		return err
 	}
 	q.took = s.took
-	if s.Analysis.Pairs != nil {
-		f, err := s.flows()
-		if err != nil {
-			return err
-		}
-		if q.errors, q.clips, err = f.errors(joinedDraws, q.answer); err != nil {
-			return err
-		}
-		sorted := slices.Clone(q.errors)
-		q.median, q.p95, q.p995 = baseline.Quantile(sorted, 0.5), baseline.Quantile(sorted, 0.95), baseline.Quantile(sorted, 0.995)
-		return nil
-	}
 	var r result
 	if err := s.redraw(ctx, joinedDraws, map[string]float64{"": q.answer}, &r); err != nil {
 		return err

@@ -1,25 +1,22 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
 	"sort"
 	"strings"
 
-	"github.com/shopspring/decimal"
-
-	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/bench/baseline"
-	"github.com/dpsql/dpsql/internal/dp"
-	"github.com/dpsql/dpsql/internal/engine/flow"
-	"github.com/dpsql/dpsql/internal/engine/measure"
-	"github.com/dpsql/dpsql/sensitivity"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
 // traded is a table of rows that belong to a customer and a supplier each: every customer has as many, of suppliers whose probability goes as their rank to the minus exponent.
 type traded struct {
-	suppliers, customers, rows int
+	suppliers, customers, each int
 	exponent                   float64
 }
 
@@ -30,43 +27,52 @@ var (
 
 const kindsDraws = 1000
 
-func (t traded) graph(random *baseline.Random) (*flow.Graph, error) {
+// count is count(*) over such a table at a price.
+func (t traded) count(epsilon float64) made {
+	return made{epsilon: epsilon, may: "trades", sql: "SELECT count(*) FROM trades",
+		tables: []string{"CREATE TABLE customers (id int PRIMARY KEY)", "CREATE TABLE suppliers (id int PRIMARY KEY)", "CREATE TABLE trades (customer int, supplier int)"},
+		policy: fmt.Sprintf(`units: [customers.id, suppliers.id]
+population: {customers: %d, suppliers: %d}
+tables:
+  customers: {columns: {id: {}}}
+  suppliers: {columns: {id: {}}}
+  trades: {unit: customer -> customers.id, also_unit: supplier -> suppliers.id, columns: {customer: {}, supplier: {}}}
+`, t.customers, t.suppliers)}
+}
+
+// rows are the table's, as pairs.
+func (t traded) rows(random *baseline.Random) (pairs [][2]int64) {
 	sums, sum := make([]float64, t.suppliers), 0.0
 	for i := range sums {
 		sum += math.Pow(float64(i+1), -t.exponent)
 		sums[i] = sum
 	}
-	var p flow.Pairs
 	for c := range t.customers {
-		for range t.rows {
-			if err := p.Add(int32(c), int32(sort.SearchFloat64s(sums, random.Uniform()*sum)), 1); err != nil {
-				return nil, err
-			}
+		for range t.each {
+			pairs = append(pairs, [2]int64{int64(c), int64(sort.SearchFloat64s(sums, random.Uniform()*sum))})
 		}
 	}
-	graphs, err := p.Graphs()
-	if err != nil || len(graphs) != 1 {
-		return nil, fmt.Errorf("%d graphs: %w", len(graphs), err)
-	}
-	return graphs[0], nil
+	return pairs
 }
 
-// count is what is analysed of count(*) over such a table, and its plan.
-func (t traded) count(f *budget.Filter, epsilon float64) (*sensitivity.Analysis, *measure.Plan, error) {
-	kinds := [2]dp.Unit{"customer.id", "supplier.id"}
-	c := &sensitivity.Choice{Edges: sensitivity.CapLadder(1, 1<<32)}
-	a := &sensitivity.Analysis{Class: sensitivity.Private, Pairs: &sensitivity.Pairs{Units: kinds}, People: -1, Groups: sensitivity.Groups{Public: true, Count: 1}, Limit: sensitivity.GroupLimit{PerUnit: 1}, Choices: []*sensitivity.Choice{c},
-		Measures: []sensitivity.Measure{{Kind: sensitivity.CountRows, Bound: c, Factor: 1, Fine: 1, Single: true, RowHi: 1, PerGroup: c.Edges[len(c.Edges)-1], Grid: decimal.NewFromInt(1)}}}
-	p, err := measure.New(a, measure.Ask{Filter: f, Epsilon: epsilon, Mechanism: measure.Laplace, Population: 1, Kinds: map[dp.Unit]uint64{kinds[0]: uint64(t.customers), kinds[1]: uint64(t.suppliers)}})
-	return a, p, err
+// ask reads the rows and draws answers.
+func (s *scan) ask(ctx context.Context, pairs [][2]int64, draws int) (r result, err error) {
+	for _, p := range pairs {
+		s.first.give(func(c sqlgen.Column) sqltype.Value {
+			if c.Role == sqlgen.RoleUnit {
+				return p[c.Index]
+			}
+			return int64(1)
+		})
+	}
+	if err := s.paired(); err != nil {
+		return r, err
+	}
+	return r, s.redraw(ctx, draws, map[string]float64{"": float64(len(pairs))}, &r)
 }
 
 // kinds makes the table of docs/joins.md of errors with few people of one kind, of tables that are drawn here.
-func (b *bench) kinds(write bool) error {
-	f, err := budget.NewFilter(budget.Params{Epsilon: 1000, QueryEpsilon: 1, Accountant: budget.AccountantPure})
-	if err != nil {
-		return err
-	}
+func (b *bench) kinds(ctx context.Context, write bool) error {
 	var page strings.Builder
 	page.WriteString("| suppliers | customers | rows of suppliers |")
 	for _, e := range kindsPrices {
@@ -75,28 +81,23 @@ func (b *bench) kinds(write bool) error {
 	page.WriteString("\n|" + strings.Repeat("---|", 3+len(kindsPrices)) + "\n")
 	rows := [][]string{{"suppliers", "customers", "rows_of_customer", "zipf_exponent", "epsilon", "median", "p95"}}
 	for _, t := range kindsTables {
-		g, err := t.graph(b.random)
-		if err != nil {
-			return err
-		}
+		pairs := t.rows(b.random)
 		spread := "even"
 		if t.exponent > 0 {
 			spread = fmt.Sprintf("Zipf, exponent %g", t.exponent)
 		}
 		fmt.Fprintf(&page, "| %d | %d | %s |", t.suppliers, t.customers, spread)
-		values := map[uint64]int64{}
 		for _, e := range kindsPrices {
-			a, p, err := t.count(f, e)
+			asked, err := t.count(e).open(ctx, b.verifier)
 			if err != nil {
 				return err
 			}
-			errors, _, err := (&flows{analysis: a, plan: p, graph: g, values: values}).errors(kindsDraws, float64(g.Total()))
-			if err != nil {
+			r, err := asked.ask(ctx, pairs, kindsDraws)
+			if err := errors.Join(err, asked.world.close()); err != nil {
 				return err
 			}
-			median, p95 := baseline.Quantile(errors, 0.5), baseline.Quantile(errors, 0.95)
-			fmt.Fprintf(&page, " %s, %s |", percent(median), percent(p95))
-			rows = append(rows, []string{fmt.Sprint(t.suppliers), fmt.Sprint(t.customers), fmt.Sprint(t.rows), short(t.exponent), short(e), short(median), short(p95)})
+			fmt.Fprintf(&page, " %s, %s |", percent(r.median), percent(r.p95))
+			rows = append(rows, []string{fmt.Sprint(t.suppliers), fmt.Sprint(t.customers), fmt.Sprint(t.each), short(t.exponent), short(e), short(r.median), short(r.p95)})
 		}
 		page.WriteString("\n")
 	}

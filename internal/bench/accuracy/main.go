@@ -66,13 +66,17 @@ func run() (err error) {
 	if b.only, err = regexp.Compile(*only); err != nil {
 		return err
 	}
+	if b.verifier, err = policy.MakeVerifier("bench"); err != nil {
+		return err
+	}
+	ctx := context.Background()
 	if *part == "skew" || *part == "" && *only == "" && !b.fixed && !*serve {
-		if err := b.skew(true); err != nil || *part == "skew" {
+		if err := b.skew(ctx, true); err != nil || *part == "skew" {
 			return err
 		}
 	}
 	if *part == "kinds" || *part == "" && *only == "" && !b.fixed && !*serve {
-		if err := b.kinds(true); err != nil || *part == "kinds" {
+		if err := b.kinds(ctx, true); err != nil || *part == "kinds" {
 			return err
 		}
 	}
@@ -81,11 +85,8 @@ func run() (err error) {
 			return err
 		}
 	}
-	if b.verifier, err = policy.MakeVerifier("bench"); err != nil {
-		return err
-	}
 	if *part != "bounds" && !b.fixed && !*serve {
-		if err := b.joins(context.Background(), *only == ""); err != nil || *part == "joins" {
+		if err := b.joins(ctx, *only == ""); err != nil || *part == "joins" {
 			return err
 		}
 	}
@@ -102,7 +103,6 @@ func run() (err error) {
 	if *serve {
 		return b.serve()
 	}
-	ctx := context.Background()
 	report, err := b.questions(ctx)
 	if err != nil {
 		return err

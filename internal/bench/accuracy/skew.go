@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"image/color"
 	"math"
-	"math/big"
 	"os"
 	"path/filepath"
 
@@ -14,19 +14,15 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/bench/baseline"
-	"github.com/dpsql/dpsql/internal/dp"
-	"github.com/dpsql/dpsql/noise"
-	"github.com/dpsql/dpsql/sensitivity"
-	"github.com/dpsql/dpsql/sensitivity/elastic"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
 )
 
 // The table of docs/joins.md's figures: so many people of so many rows each, joined with itself on a key of so many values, by count(*) at this price.
 const (
 	skewPeople, skewRows, skewKeys = 100_000, 5, 10_000
 	skewEpsilon, skewDelta         = 1, 1e-7
-	skewShare                      = 0.25 // of the price for the released scale, as engine/measure has it
 	skewDraws                      = 200
 )
 
@@ -88,112 +84,49 @@ func hot(share float64) skewed {
 	return s
 }
 
-// selfJoin is the formula of the rows that one person changes: measured frequencies, or a declared one.
-func selfJoin(most uint64) (*elastic.Formula, error) {
-	var sides [2]*elastic.Table
-	for i := range sides {
-		sides[i] = &elastic.Table{Name: "visits", Rows: skewRows}
-		if most > 0 {
-			sides[i].Caps = []*elastic.Cap{{Columns: []string{"key"}, Most: most, Bag: true}}
-		}
+// skewJoin is count(*) of the table joined with itself: with a declared frequency, or (0) measured ones.
+func skewJoin(most uint64) made {
+	declared, bounding := "", "elastic"
+	if most > 0 {
+		declared, bounding = fmt.Sprintf("max_frequency: {key: %d}, ", most), "truncate"
 	}
-	return elastic.Rows(&elastic.Node{Left: &elastic.Node{Table: sides[0]}, Right: &elastic.Node{Table: sides[1]},
-		On: []elastic.Pair{{Left: elastic.Column{Table: sides[0], Name: "key"}, Right: elastic.Column{Table: sides[1], Name: "key"}}}})
+	return made{epsilon: skewEpsilon, delta: skewDelta, query: ", joins: any", may: "visits", settings: map[string]string{"dpsql.bounding": bounding},
+		sql:    "SELECT count(*) FROM visits a JOIN visits b ON a.key = b.key",
+		tables: []string{"CREATE TABLE people (id int PRIMARY KEY)", "CREATE TABLE visits (person int, key int)"},
+		policy: fmt.Sprintf(`unit: people.id
+population: %d
+tables:
+  people: {columns: {id: {}}}
+  visits: {unit: person -> people.id, max_rows_per_unit: %d, %scolumns: {person: {}, key: {}}}
+`, skewPeople, skewRows, declared)}
 }
 
-// elasticError is the median relative error at a measured scale, whose release takes a share of the price.
-func (s skewed) elasticError(f *budget.Filter, share float64) (float64, error) {
-	formula, err := selfJoin(0)
-	if err != nil {
-		return 0, err
+// error is the median relative error of answers, with what is left out where of a key no more than so many rows are kept.
+func (s skewed) error(ctx context.Context, asked *scan, most uint64) (float64, error) {
+	if asked.often != nil {
+		asked.often.rows = nil
+		asked.often.give(func(sqlgen.Column) sqltype.Value { return int64(s.most()) })
 	}
-	edges := sensitivity.ScaleLadder()
-	ev, err := f.SmoothScale(elastic.Moves, f.Limit(skewEpsilon*share), skewDelta)
-	if err != nil {
-		return 0, err
-	}
-	grid, err := elastic.GridOf(ev, edges)
-	if err != nil {
-		return 0, err
-	}
-	rest, err := f.Clipped(dp.LaplaceNoise, 1, []uint64{1}, f.Limit(skewEpsilon*(1-share)))
-	if err != nil {
-		return 0, err
-	}
-	values := make([]uint64, len(formula.Frequencies))
-	for i := range values {
-		values[i] = s.most()
-	}
-	smooth, err := formula.Smooth(values, grid.Beta, nil)
-	if err != nil {
-		return 0, err
-	}
-	place, src := grid.Step(smooth), noise.NewSource()
-	return s.median(func() (float64, error) {
-		released, err := src.Smoother(ev)
-		if err != nil {
-			return 0, err
-		}
-		at, err := released.Raise(place)
-		if err != nil {
-			return 0, err
-		}
-		event, err := rest.At(edges[grid.Edge(at)], 1)
-		if err != nil {
-			return 0, err
-		}
-		return drawn(src, event)
-	})
-}
-
-// truncatedError is the median relative error where at most so many rows of a key are kept.
-func (s skewed) truncatedError(f *budget.Filter, most uint64) (float64, error) {
-	formula, err := selfJoin(most)
-	if err != nil {
-		return 0, err
-	}
-	at := dp.Sensitivity{PerGroup: formula.At(make([]uint64, len(formula.Frequencies)), 0), Groups: 1}
-	scale, err := f.LaplaceScale(at, f.Limit(skewEpsilon))
-	if err != nil {
-		return 0, err
-	}
-	src, cut := noise.NewSource(), s.joined(math.MaxUint64)-s.joined(most)
-	return s.median(func() (float64, error) {
-		x, err := drawn(src, dp.Laplace{Sensitivity: at, Scale: scale})
-		return x - cut, err
-	})
-}
-
-func (s skewed) median(draw func() (float64, error)) (float64, error) {
-	var out []float64
-	for range skewDraws {
-		x, err := draw()
-		if err != nil {
-			return 0, err
-		}
-		out = append(out, math.Abs(x)/s.joined(math.MaxUint64))
-	}
-	return baseline.Quantile(out, 0.5), nil
-}
-
-func drawn(src *noise.Source, ev dp.Event) (float64, error) {
-	m, err := src.Mechanism(ev)
-	if err != nil {
-		return 0, err
-	}
-	x, err := m.Add(new(big.Int))
-	if err != nil {
-		return 0, err
-	}
-	f, _ := new(big.Float).SetInt(x).Float64()
-	return f, nil
+	asked.first.rows = nil
+	asked.first.give(func(sqlgen.Column) sqltype.Value { return int64(s.joined(most)) })
+	var r result
+	err := asked.redraw(ctx, skewDraws, map[string]float64{"": s.joined(math.MaxUint64)}, &r)
+	return r.median, err
 }
 
 // skew makes the figures of docs/joins.md, of tables that are drawn here, and writes them.
-func (b *bench) skew(write bool) error {
-	f, err := budget.NewFilter(budget.Params{Epsilon: 1000, Delta: 1e-4, QueryEpsilon: skewEpsilon, Accountant: budget.AccountantPure})
-	if err != nil {
-		return err
+func (b *bench) skew(ctx context.Context, write bool) (err error) {
+	asked := make([]*scan, 1+len(skewCaps)) // measured, then each cap
+	caps := append([]uint64{math.MaxUint64}, skewCaps...)
+	for i := range asked {
+		declared := caps[i]
+		if i == 0 {
+			declared = 0
+		}
+		if asked[i], err = skewJoin(declared).open(ctx, b.verifier); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, asked[i].world.close()) }()
 	}
 	var byZipf, byHot []skewed
 	for e := 0.0; e <= 1.5001; e += 0.1 {
@@ -230,10 +163,7 @@ func (b *bench) skew(write bool) error {
 		for _, s := range fig.of {
 			row := []string{fig.name, short(s.x), short(s.joined(math.MaxUint64)), fmt.Sprint(s.most())}
 			for i := range lines {
-				e, err := s.elasticError(f, skewShare)
-				if i > 0 {
-					e, err = s.truncatedError(f, skewCaps[i-1])
-				}
+				e, err := s.error(ctx, asked[i], caps[i])
 				if err != nil {
 					return err
 				}

@@ -29,13 +29,14 @@ func (m *Maker) flows(cols []sqlgen.Column, rows secret.Rows) (*Release, error) 
 	if err != nil {
 		return nil, err
 	}
+	return m.drawn(f)
+}
+
+// drawn chooses the caps and releases the flows at them: (2) and (3).
+func (m *Maker) drawn(f *Flows) (_ *Release, err error) {
 	chosen := make(measure.Chosen, len(m.choosers))
 	for i, c := range m.choosers { // (2)
-		choice := m.a.Choices[i]
-		scores, err := flow.Scores(f.of(choice.Measure), choice.Edges[:c.Event().Edges], m.a.Limit.PerUnit, c.Most())
-		if err == nil {
-			err = m.end()
-		}
+		scores, err := f.scores(m, i)
 		if err != nil {
 			return nil, err
 		}
@@ -51,6 +52,41 @@ func (m *Maker) flows(cols []sqlgen.Column, rows secret.Rows) (*Release, error) 
 		return nil, err
 	}
 	return m.r, m.release(f.each(m.r, m.end))
+}
+
+// ReadFlows reads pairs once for many releases, each of a Maker of its own: for the accuracy bench, which draws hundreds of answers. What is computed of them is kept.
+func ReadFlows(a *sensitivity.Analysis, cols []sqlgen.Column, rows secret.Rows) (*Flows, error) {
+	f, err := readFlows(a, flow.Within{}, cols, rows)
+	if err == nil {
+		f.kept = &keptFlows{map[keptScores][]int64{}, map[keptFlow]int64{}}
+	}
+	return f, err
+}
+
+// Draw is Read of rows that ReadFlows has read: the same choices, flows and noise.
+func (m *Maker) Draw(f *Flows) (*Release, error) {
+	if m.read || m.old != nil || m.a != f.a || f.kept == nil {
+		return nil, errShape
+	}
+	m.read = true
+	return m.drawn(f)
+}
+
+// keptFlows are what was computed of pairs that are released many times: of those that are read by ReadFlows, whose time has no end.
+type keptFlows struct {
+	scores map[keptScores][]int64
+	values map[keptFlow]int64
+}
+
+type keptScores struct {
+	choice int
+	edges  uint64
+	most   int64
+}
+
+type keptFlow struct {
+	of    *flow.Graph
+	limit int64
 }
 
 // Until is the statement's time: where it ends, so does what is computed of its rows.
@@ -69,10 +105,11 @@ type groupFlows struct {
 	graphs []*flow.Graph // a measure
 }
 
-// groupsOfFlows are all groups that have rows.
-type groupsOfFlows struct {
+// Flows are those of all groups that have rows. Secret.
+type Flows struct {
 	a      *sensitivity.Analysis
 	groups []*groupFlows
+	kept   *keptFlows // nil: they are released once
 }
 
 // What a group and a unit take of memory, about, beside pairs and texts: entries of maps, of which a third may be empty.
@@ -132,7 +169,7 @@ func (n *numbers) of(v sqltype.Value, memory *flow.Share) (int32, error) {
 const looks = 1 << 12
 
 // readFlows reads a row for each group and pair of units. What they take of memory is held until the statement gives it back.
-func readFlows(a *sensitivity.Analysis, within flow.Within, cols []sqlgen.Column, rows secret.Rows) (*groupsOfFlows, error) {
+func readFlows(a *sensitivity.Analysis, within flow.Within, cols []sqlgen.Column, rows secret.Rows) (*Flows, error) {
 	if a.Pairs == nil || !a.Groups.Public {
 		return nil, errShape
 	}
@@ -140,7 +177,7 @@ func readFlows(a *sensitivity.Analysis, within flow.Within, cols []sqlgen.Column
 	for _, keys := range domain(a) {
 		at[keyText(keys)] = nil
 	}
-	f := &groupsOfFlows{a: a}
+	f := &Flows{a: a}
 	keys, units, weights := make([]sqltype.Value, len(a.Keys)), [2]sqltype.Value{}, make([]int64, len(a.Measures))
 	for read := 0; rows.Next(); read++ {
 		if read%looks == 0 && within.End != nil {
@@ -220,8 +257,39 @@ func openPair(cols []sqlgen.Column, row []secret.Value, keys []sqltype.Value, un
 	return nil
 }
 
+// scores are those of a choice's caps.
+func (f *Flows) scores(m *Maker, choice int) ([]int64, error) {
+	c, by := m.a.Choices[choice], m.choosers[choice]
+	key := keptScores{choice, by.Event().Edges, by.Most()}
+	if f.kept != nil && f.kept.scores[key] != nil {
+		return f.kept.scores[key], nil
+	}
+	scores, err := flow.Scores(f.of(c.Measure), c.Edges[:key.edges], m.a.Limit.PerUnit, key.most)
+	if err == nil {
+		err = m.end()
+	}
+	if f.kept != nil && err == nil {
+		f.kept.scores[key] = scores
+	}
+	return scores, err
+}
+
+// value is a graph's flow at a cap.
+func (f *Flows) value(g *flow.Graph, limit int64) int64 {
+	if f.kept == nil {
+		return g.Value(limit)
+	}
+	key := keptFlow{g, limit}
+	v, known := f.kept.values[key]
+	if !known {
+		v = g.Value(limit)
+		f.kept.values[key] = v
+	}
+	return v
+}
+
 // of are a measure's graphs.
-func (f *groupsOfFlows) of(measure int) []*flow.Graph {
+func (f *Flows) of(measure int) []*flow.Graph {
 	out := make([]*flow.Graph, len(f.groups))
 	for i, g := range f.groups {
 		out[i] = g.graphs[measure]
@@ -230,13 +298,13 @@ func (f *groupsOfFlows) of(measure int) []*flow.Graph {
 }
 
 // each gives the groups' flows at a release's caps, once.
-func (f *groupsOfFlows) each(r *Release, end func() error) func(func(opened) error) error {
+func (f *Flows) each(r *Release, end func() error) func(func(opened) error) error {
 	return func(use func(opened) error) error {
 		for _, g := range f.groups {
 			out := opened{keys: g.keys, values: make([]*big.Int, len(f.a.Measures))}
 			for i, m := range f.a.Measures {
 				_, edge := r.Plan.Edge(m.Bound, r.Chosen)
-				out.values[i] = big.NewInt(g.graphs[i].Value(int64(m.Clip(edge)))) //nolint:gosec // a cap is at most 2^53
+				out.values[i] = big.NewInt(f.value(g.graphs[i], int64(m.Clip(edge)))) //nolint:gosec // a cap is at most 2^53
 			}
 			if err := end(); err != nil { // the flows may be less than they are
 				return err

@@ -115,6 +115,67 @@ func TestFlowsEnd(t *testing.T) {
 	}
 }
 
+// TestDraw: without noise, Draw gives what Read does, at every cap, and again from what is kept; rows of another analysis, or read for one release, it refuses.
+func TestDraw(t *testing.T) {
+	a := &sensitivity.Analysis{Class: sensitivity.Private, Pairs: &sensitivity.Pairs{}, Groups: sensitivity.Groups{Public: true, Count: 1}, Limit: sensitivity.GroupLimit{PerUnit: 1}}
+	cols := []sqlgen.Column{{Role: sqlgen.RoleUnit}, {Role: sqlgen.RoleUnit, Index: 1}, {Role: sqlgen.RoleMeasure}}
+	rows := &pairRows{}
+	for i := range int64(20) {
+		rows.rows = append(rows.rows, []sqltype.Value{i % 3, i % 5, 1 + i%4})
+	}
+	seen := map[string]bool{}
+	var last *Flows
+	for edge := uint64(1); edge < 1<<10; edge *= 2 {
+		a.Choices = []*sensitivity.Choice{{By: sensitivity.ByFlow, Edges: []uint64{edge, 1 << 10}}}
+		a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Single: true, Hi: 1 << 10, PerGroup: 1 << 10, Factor: 1, Fine: 1, Bound: a.Choices[0]}}
+		p := &measure.Plan{UnitsFromSelection: -1, Choices: []dp.Choice{{Edges: 2, Slope: dp.Scale{Num: 20, Den: 1}, Scale: silent}}, Measures: []dp.Event{dp.Clipped{Noise: dp.LaplaceNoise, Ratio: dp.Scale{Num: 1, Den: 1 << 20}, Least: 1, Groups: []uint64{1}}}}
+		own := *a // a flow that is kept is of one analysis
+		made := func() *Maker {
+			m, err := New(&own, p, noise.NewSource(), 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		again := *rows
+		want, err := made().Read(cols, &again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again = *rows
+		f, err := ReadFlows(&own, cols, &again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			m := made()
+			got, err := m.Draw(f)
+			if err != nil || got.Chosen[0] != want.Chosen[0] || got.Groups[0].Values[0].Cmp(want.Groups[0].Values[0]) != 0 {
+				t.Fatalf("cap %d: %+v, read it is %+v: %v", edge, got, want, err)
+			}
+			if _, err := m.Draw(f); err == nil {
+				t.Error("a Maker draws twice")
+			}
+		}
+		seen[fmt.Sprint(want.Chosen, want.Groups[0].Values[0])] = true
+		if last != nil {
+			if _, err := made().Draw(last); err == nil {
+				t.Error("another analysis' pairs are drawn of")
+			}
+		}
+		last = f
+		again = *rows
+		if f, err := readFlows(&own, flow.Within{}, cols, &again); err != nil {
+			t.Fatal(err)
+		} else if _, err := made().Draw(f); err == nil {
+			t.Error("pairs that are read for one release are drawn of")
+		}
+	}
+	if len(seen) < 4 {
+		t.Errorf("no caps but %v", seen)
+	}
+}
+
 // endsLater is a context that has ended after some looks.
 type endsLater struct {
 	context.Context
