@@ -92,7 +92,8 @@ func (z *analyzer) collect(r plan.Rel, in *block) error {
 func (z *analyzer) collectScan(n *plan.Scan, in *block) error {
 	s := &scanInfo{scan: n, in: in}
 	if s.private() && len(n.Table.Units) != 1 && z.out.Pairs == nil {
-		return sqlerr.New(sqlerr.PrivateShape, "rows of %s do not belong to exactly one privacy unit", n.Table.Name).At(n.Pos)
+		return sqlerr.New(sqlerr.PrivateShape, "rows of %s do not belong to exactly one privacy unit", n.Table.Name).At(n.Pos).
+			WithHint("Two people of one kind are in each. If one of them needs no protection there, the owner can say so in the policy: unprotected: true on the column that leads to that one, in place of also_unit.")
 	}
 	z.scans = append(z.scans, s)
 	for _, c := range n.Columns {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,8 @@ import (
 )
 
 func initCommand() *cobra.Command {
-	var where, unit, merge, dataset string
+	var where, merge, dataset string
+	var units []string
 	c := &cobra.Command{
 		Use:   "init --backend URL > policy.yaml",
 		Short: "Write a first policy from a database's schema",
@@ -38,17 +40,34 @@ tables and columns added, and those that are gone marked. Send it to another fil
 		Example: "  dpsql init --backend postgres://reader@localhost/sakila --unit customer.customer_id > policy.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			unit, err := oneUnit(units)
+			if err != nil {
+				return err
+			}
 			i := initialiser{unit: unit, merge: merge, dataset: dataset, in: cmd.InOrStdin(), err: cmd.ErrOrStderr()}
 			return i.run(cmd.Context(), where, cmd.OutOrStdout())
 		},
 	}
 	c.Flags().StringVar(&where, "backend", "", "postgres://user@host/database, a DuckDB file, or a folder of files (required)")
-	c.Flags().StringVar(&unit, "unit", "", "the column that stands for one person: table.column")
+	c.Flags().StringArrayVar(&units, "unit", nil, "the column that stands for one person: table.column")
 	c.Flags().StringVar(&merge, "merge", "", "an older policy to bring up to the schema")
 	c.Flags().StringVar(&dataset, "dataset", "", "the data set's name (default: the database's)")
 	_ = c.MarkFlagRequired("backend")
 	_ = c.MarkFlagFilename("merge", "yaml", "yml")
 	return c
+}
+
+// oneUnit is the column that --unit says. Where rows belong to people of two kinds init says so in the file, and how both are hidden.
+func oneUnit(units []string) (string, error) {
+	list := strings.Split(strings.Join(units, ","), ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	if len(list) > 1 && !slices.ContainsFunc(list, func(u string) bool { return strings.Contains(u, `"`) }) {
+		return "", fmt.Errorf("--unit takes one column, whose people init writes the policy for: take %s, and where people of several kinds are to be hidden write units: [%s] in place of unit in that policy, and also_unit where rows lead to both (docs/joins.md, Rows of two people)",
+			list[0], strings.Join(list, ", "))
+	}
+	return strings.Join(units, ","), nil
 }
 
 type initialiser struct {

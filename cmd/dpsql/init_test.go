@@ -38,6 +38,21 @@ func TestInitMerge(t *testing.T) {
 	}
 }
 
+// TestInitOneUnit: several units are not taken for one: what is to be written for people of several kinds is told.
+func TestInitOneUnit(t *testing.T) {
+	for _, args := range [][]string{{"--unit", "a.x", "--unit", "b.y"}, {"--unit", "a.x, b.y"}} {
+		out, err := program(t.Context(), append([]string{"init", "--backend", "postgres://h/none"}, args...)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "units: [a.x, b.y]") || !strings.Contains(string(out), "also_unit") {
+			t.Errorf("%v: %v: %s", args, err, out)
+		}
+	}
+	for _, name := range []string{`a.x`, `"odd, name".x`} {
+		if got, err := oneUnit([]string{name}); err != nil || got != name {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
+
 // output is what dpsql prints; it must succeed.
 func output(t *testing.T, args ...string) string {
 	t.Helper()

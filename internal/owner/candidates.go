@@ -42,7 +42,7 @@ var peopleNames = map[string]int{
 	"borrower": 85, "insured": 85, "policyholder": 90, "donor": 80, "taxpayer": 90, "voter": 90, "inhabitant": 90, "player": 70, "visitor": 70,
 	"guest": 75, "worker": 80, "individual": 90, "people": 100, "household": 70, "family": 60, "account": 60, "profile": 50, "contact": 50,
 	"staff": 60, "teacher": 60, "doctor": 50, "physician": 50, "applicant": 80, "candidate": 60, "holder": 50, "cardholder": 85, "driver": 60,
-	"rider": 75, "beneficiary": 85, "enrollee": 85, "kunde": 100, "patienten": 100, "cliente": 100, "usuario": 90, "personne": 100,
+	"rider": 75, "courier": 75, "seller": 60, "buyer": 75, "sender": 60, "recipient": 60, "author": 60, "beneficiary": 85, "enrollee": 85, "kunde": 100, "patienten": 100, "cliente": 100, "usuario": 90, "personne": 100,
 }
 
 var peopleColumns = []string{"first_name", "firstname", "given_name", "last_name", "lastname", "surname", "family_name", "full_name", "birth", "birthday",

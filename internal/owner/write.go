@@ -18,7 +18,8 @@ const (
 	proseUnit     = "one row stands for one person"
 	proseSecond   = "dpsql check refuses this table until you decide: "
 	proseSame     = "if it is always the same person as along unit: "
-	proseBoth     = "if the rows belong to both: "
+	proseBoth     = "if both are to be hidden: "
+	proseBefore   = "if the rows belong to both: " // of older versions
 	proseNeither  = "if that person needs no protection here: "
 	proseSays     = "the database says: "
 	proseLookup   = "a look-up table?"
@@ -29,7 +30,7 @@ const (
 	proseList     = "columns that are not listed"
 )
 
-var prose = []string{proseNew, proseGone, proseUnit, proseSecond, proseSame, proseBoth, proseNeither, proseSays, proseLookup, proseNoWay, proseRows, proseOneRow,
+var prose = []string{proseNew, proseGone, proseUnit, proseSecond, proseSame, proseBoth, proseBefore, proseNeither, proseSays, proseLookup, proseNoWay, proseRows, proseOneRow,
 	proseFilesKey, proseList}
 
 // writer gathers a policy's lines.
@@ -159,7 +160,7 @@ func (s *schema) secondLines(t *table, e edge, indent string) []string {
 	if same, ok := s.sameOne(t, e); ok {
 		out = append(out, indent+"# "+proseSame+"unit: "+inComment(same))
 	}
-	out = append(out, indent+"# "+proseBoth+"also_unit: "+arrow)
+	out = append(out, indent+"# "+proseBoth+"leave the table out, no statement reads rows of two people of one kind")
 	return append(out, indent+"# "+proseNeither+"unprotected: true, on the column "+inComment(policy.Qualified(e.columns[0])))
 }
 

@@ -47,9 +47,24 @@ func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignK
 		same = fmt.Sprintf("if both lead to the same person, unit: %q; ", arrow(append([]string{bt.table.Columns[own].Name}, fk.Columns...), target.decl,
 			append([]string{target.table.Columns[theirs].Name}, fk.RefColumns...)))
 	}
-	b.add(d.at, "table %s: the foreign key %v to %s is a second way to a unit", d, fk.Columns, target.decl).
-		hint("say what it means: %salso_unit: %s if the rows belong to both; unprotected: true on the column if that person needs no protection here", same,
+	refused := b.add(d.at, "table %s: the foreign key %v to %s is a second way to a unit", d, fk.Columns, target.decl)
+	if b.sameKind(d, target.decl) {
+		refused.hint("say what it means: %sunprotected: true on the column if that person needs no protection here; if both do, leave the table out: statements cannot read rows of two people of one kind", same)
+		return
+	}
+	refused.hint("say what it means: %salso_unit: %s if the rows belong to both; unprotected: true on the column if that person needs no protection here", same,
 			arrow(fk.Columns, target.decl, fk.RefColumns))
+}
+
+// sameKind: rows of both tables belong to units of some kind in common, so that one that belonged to both tables' would belong to two of them.
+func (b *binding) sameKind(d, target *tableDecl) bool {
+	theirs := b.leadsTo[target]
+	for k, n := range b.leadsTo[d] {
+		if n > 0 && k < len(theirs) && theirs[k] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // arrow spells a path as a policy does.

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -111,7 +110,7 @@ func (w *warnings) file(f *file) {
 	}
 	for _, t := range f.p.tables {
 		w.maxRows(t)
-		w.maxFrequencies(t)
+		w.maxFrequencies(t, f.p.Query.Joins)
 		for _, c := range t.columns {
 			if c.lo == nil {
 				continue
@@ -202,6 +201,7 @@ func (w *warnings) schema(b *binding) {
 		}
 		w.unsummed(bt)
 		w.private(b, bt)
+		w.unread(b, bt)
 	}
 }
 
@@ -216,6 +216,24 @@ func (w *warnings) unsummed(bt *boundTable) {
 		w.add(d.name.position, "column %s.%s is %s without range or step: sums and averages over it are refused", bt.decl, quoteName(c.Name), c.Type).
 			hint("range: [lowest, highest] from what the values mean, or step: the grid to which each value is rounded")
 	}
+}
+
+// unread warns of tables that no statement may read: their rows belong to two people of one kind, or lead to such rows.
+func (w *warnings) unread(b *binding, bt *boundTable) {
+	t := bt.decl
+	if len(b.p.kinds) == 0 || !b.muddled(t) {
+		return
+	}
+	says := w.add(t.at, "table %s: no statement can read it: its rows belong to two people of one kind", t)
+	if len(t.also) == 0 {
+		says.hint("as those of the table that its unit leads to do, where the cure is")
+		return
+	}
+	columns := make([]string, len(t.also))
+	for i, path := range t.also {
+		columns[i] = quoteName(path.columns[len(path.columns)-1])
+	}
+	says.hint("if one of them needs no protection here: unprotected: true on the column (%s) in place of also_unit; else leave the table out", strings.Join(columns, ", "))
 }
 
 // inKey reports a column that a key or a foreign key of the database has.
@@ -276,7 +294,7 @@ func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Tabl
 				continue
 			}
 			w.add(t.at, "table %s: column %s looks like a second way to a person", t, quoteName(c.Name)).
-				hint("if it is: also_unit: %s, or unprotected: true on the column", fmt.Sprintf("%s -> %s.%s", c.Name, of.table, quoteName(of.column.text)))
+				hint("if it is: unprotected: true on the column if that person needs no protection here; if both do, leave the table out: statements cannot read rows of two people of one kind")
 		}
 	}
 }

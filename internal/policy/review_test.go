@@ -366,3 +366,43 @@ func TestRefusedBudgetsDoc(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreadTables: a table whose rows belong to two people of one kind, and what leads to it, are warned of: no statement reads them; what would make them so is not offered. max_frequency without joins off the unit is warned of too.
+func TestUnreadTables(t *testing.T) {
+	people, stays := peopleAndStays()
+	stays.ForeignKeys = append(slices.Clone(stays.ForeignKeys), sqltype.RelationForeignKey{Columns: []string{"visitor"}, RefSchema: "public", RefTable: "people", RefColumns: []string{"id"}})
+	notes := sqltype.Relation{Schema: "public", Name: "notes", Kind: sqltype.KindTable, Columns: []sqltype.RelationColumn{column("stay", sqltype.Int4, true)}}
+	told := func(list []Problem) (out []string) {
+		for _, p := range list {
+			out = append(out, fmt.Sprintf("%s (%s)", p.Message, p.Hint))
+		}
+		return out
+	}
+	has := func(list []Problem, words ...string) bool {
+		return slices.ContainsFunc(told(list), func(text string) bool {
+			return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+		})
+	}
+	text := strings.Replace(twoTables, "EXTRA", "  notes: {unit: stay -> stays.nr, max_rows_per_unit: 2, columns: {stay: {}}}", 1)
+	r := review(t, text, people, stays, notes)
+	if !has(r.Problems, "a second way to a unit", "unprotected: true on the column", "two people of one kind") || has(r.Problems, "also_unit") {
+		t.Errorf("undecided: %v", told(r.Problems))
+	}
+	both := strings.Replace(text, "unit: who -> people.id,", "unit: who -> people.id, also_unit: visitor -> people.id,", 1)
+	r = review(t, both, people, stays, notes)
+	if r.Err() != nil || !has(r.Warnings, "table stays: no statement can read it", "unprotected: true on the column (visitor)") || !has(r.Warnings, "table notes: no statement can read it") {
+		t.Errorf("both: %v, %v", r.Err(), told(r.Warnings))
+	}
+	r = review(t, strings.Replace(text, "columns: {nr: {}}", "columns: {nr: {}, visitor: {unprotected: true}}", 1), people, stays, notes)
+	if r.Err() != nil || has(r.Warnings, "no statement can read it") {
+		t.Errorf("one: %v, %v", r.Err(), told(r.Warnings))
+	}
+	for query, want := range map[string]bool{"": true, "query: {joins: any}": false} {
+		text := strings.Replace(strings.Replace(twoTables, "EXTRA", query, 1), "max_rows_per_unit: 3,", "max_rows_per_unit: 3, max_frequency: {nr: 40},", 1)
+		_, plain := peopleAndStays()
+		r := review(t, text, people, plain)
+		if r.Err() != nil || has(r.Warnings, "max_frequency says nothing", "query: {joins: any}") != want {
+			t.Errorf("%q: %v, %v", query, r.Err(), told(r.Warnings))
+		}
+	}
+}
