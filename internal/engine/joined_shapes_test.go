@@ -111,7 +111,7 @@ func internalErrors(t *testing.T, name string, s *Session, f source, boundings .
 	t.Logf("%s: %s: %d answered, refused %v", name, f.from, answered, refused)
 }
 
-// TestShapesNotInternal: no statement's shape over rows of one person, of several who are joined off the unit, or of a pair falls to an internal error, under any bounding, asked or explained, whatever else is set. (3 seconds of CPU; under DPSQL_LONG 10.)
+// TestShapesNotInternal: no statement's shape over rows of one person, of several who are joined off the unit, or of a pair falls to an internal error, under any bounding, asked or explained, whatever else is set. (1 second of CPU; under DPSQL_LONG 10.)
 func TestShapesNotInternal(t *testing.T) {
 	rich := []string{"budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 10000, delta: 1e-6}"}
 	every := []string{"auto", "linf", "l2", "elastic", "truncate", "weighted", "flow"}

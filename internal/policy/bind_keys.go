@@ -53,7 +53,7 @@ func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignK
 		return
 	}
 	refused.hint("say what it means: %salso_unit: %s if the rows belong to both; unprotected: true on the column if that person needs no protection here", same,
-			arrow(fk.Columns, target.decl, fk.RefColumns))
+		arrow(fk.Columns, target.decl, fk.RefColumns))
 }
 
 // sameKind: rows of both tables belong to units of some kind in common, so that one that belonged to both tables' would belong to two of them.
