@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/flow"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/eval"
@@ -386,10 +387,21 @@ func (r *run) readPublic(ctx context.Context, tx backend.Tx) error {
 func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 	d, an := r.session.engine.dialect, a.an
 	a.maker.Until(ctx)
+	var again func() error // with the memory of pairs for itself
 	if an.Pairs != nil {
-		memory := r.session.engine.pairs.Share(ctx, r.world.policy.Limits.FlowMemory)
-		defer memory.End()
+		memory, err := r.session.engine.pairs.Share(ctx, r.world.policy.Limits.FlowMemory)
+		if err != nil {
+			return err
+		}
+		defer func() { memory.End() }()
 		a.maker.HoldIn(memory)
+		again = func() (err error) {
+			memory.End()
+			if memory, err = r.session.engine.pairs.Alone(ctx, r.world.policy.Limits.FlowMemory); err == nil {
+				a.maker.HoldIn(memory)
+			}
+			return err
+		}
 	}
 	if len(a.args) > 0 || a.given != nil {
 		with := *a.an
@@ -426,10 +438,17 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 	if noTotals(a.an) {
 		a.release, err = a.maker.Read(nil, noRows{})
 	} else {
-		err = query(ctx, tx, st, a.args, func(rows secret.Rows) (err error) {
-			a.release, err = a.maker.Read(st.Columns, rows)
-			return err
-		})
+		rows := func() error {
+			return query(ctx, tx, st, a.args, func(rows secret.Rows) (err error) {
+				a.release, err = a.maker.Read(st.Columns, rows)
+				return err
+			})
+		}
+		if err = rows(); errors.Is(err, flow.ErrTurn) {
+			if err = again(); err == nil {
+				err = rows()
+			}
+		}
 	}
 	if err != nil {
 		return err

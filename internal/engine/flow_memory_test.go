@@ -154,3 +154,60 @@ func TestFlowMemoryShared(t *testing.T) {
 		}
 	}
 }
+
+// TestFlowMemoryTurns: two statements that fit one by one, and together do not, are both answered: the one that would wait for the other, which waits for it, gives back what it holds and reads once more when the other has ended. So are top-ups.
+func TestFlowMemoryTurns(t *testing.T) {
+	for _, d := range dialects {
+		real := allShop.open(t, d)
+		e := engineOn(t, shopPolicyFor(t, d, "statement_timeout: 20s", "statement_timeout: 600s"), real)
+		most := &e.world.Load().policy.Limits.FlowMemory
+		for _, epsilon := range []string{"0.5", "1"} {
+			*most = 1 << 20
+			start := func(what string) (*rowsGate, chan error) {
+				g := &rowsGate{real, make(chan struct{}), make(chan struct{})}
+				e.backend = g
+				s := e.session(t, "ann")
+				set(t, s, "dpsql.epsilon", epsilon)
+				p, err := prepare(s, "SELECT count(*) FROM lineitem WHERE l_quantity > 0 OR l_shipmode <> '"+what+"'")
+				if err != nil {
+					t.Fatal(err)
+				}
+				end := make(chan error, 1)
+				go func() {
+					_, err := p.Run(context.Background(), nil)
+					end <- err
+				}()
+				<-g.came
+				return g, end
+			}
+			probe, probed := start("a probe")
+			holds, _ := e.pairs.Held()
+			probe.open <- struct{}{}
+			if err := <-probed; err != nil {
+				t.Fatal(err)
+			}
+			*most = 2 * holds
+			first, ends := start("the first")
+			second, andEnds := start("the second")
+			first.open <- struct{}{}
+			pairsHeld(t, e, "a stand-off", func(_ int64, waiting int) bool { return waiting == 1 })
+			second.open <- struct{}{}
+			if err := <-ends; err != nil {
+				t.Fatalf("%s: the first: %v", d, errors.Join(err, errors.Unwrap(err)))
+			}
+			select {
+			case <-second.came: // its rows are read once more
+				second.open <- struct{}{}
+			case err := <-andEnds:
+				t.Fatalf("%s: the second did not read again: %v", d, err)
+			}
+			if err := <-andEnds; err != nil {
+				t.Fatalf("%s: the second: %v", d, errors.Join(err, errors.Unwrap(err)))
+			}
+			pairsHeld(t, e, "both", nothing)
+		}
+		if n := blamed(t, e); n != 0 {
+			t.Errorf("%s: %d failures are counted", d, n)
+		}
+	}
+}

@@ -23,24 +23,95 @@ func held(t *testing.T, m *Memory, bytes int64, waiting int) {
 	t.Fatalf("%d bytes are held, and %d shares wait; want %d and %d", b, w, bytes, waiting)
 }
 
+func share(t *testing.T, m *Memory, most int64) *Share {
+	t.Helper()
+	s, err := m.Share(context.Background(), most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestMemoryAlone: who reads alone waits for all that are open, one after the other, nobody is let in meanwhile, and a wait that is given up is forgotten.
+func TestMemoryAlone(t *testing.T) {
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute) // what would wait for ever fails
+	defer stop()
+	var m Memory
+	first := share(t, &m, 10*grain)
+	short, cancel := context.WithCancel(ctx)
+	given := make(chan error)
+	go func() {
+		_, err := m.Alone(short, 10*grain)
+		given <- err
+	}()
+	opened := make(chan *Share, 3)
+	turn := func(open func(context.Context, int64) (*Share, error)) {
+		s, err := open(ctx, 10*grain)
+		if err != nil {
+			t.Error(err)
+		}
+		opened <- s
+	}
+	turns := func(n int) {
+		for range 6000 {
+			m.mu.Lock()
+			is := m.turns
+			m.mu.Unlock()
+			if is == n {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatalf("not %d turns", n)
+	}
+	go turn(m.Alone)
+	go turn(m.Alone)
+	turns(3)
+	go turn(m.Share)
+	cancel()
+	if err := <-given; !errors.Is(err, context.Canceled) {
+		t.Errorf("a turn that is given up: %v", err)
+	}
+	turns(2)
+	if len(opened) > 0 {
+		t.Error("somebody is alone beside another")
+	}
+	first.End()
+	for left := range 3 {
+		s := <-opened
+		if s == nil {
+			return
+		}
+		if s.alone != (left < 2) || len(opened) > 0 {
+			t.Errorf("the %d. that is opened is alone: %t; %d beside it", left+1, s.alone, len(opened))
+		}
+		if err := s.Take(10 * grain); err != nil {
+			t.Error(err)
+		}
+		s.End()
+	}
+	held(t, &m, 0, 0)
+	turns(0)
+}
+
 // TestMemory: shares hold at most the limit together. One that needs more waits for the others; where it is too large alone, or all others wait, it fails.
 func TestMemory(t *testing.T) {
 	const k = grain
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute) // what would wait for ever fails
 	defer stop()
 	var m Memory
-	a, b := m.Share(ctx, 10*k), m.Share(ctx, 10*k)
+	a, b := share(t, &m, 10*k), share(t, &m, 10*k)
 	if err := errors.Join(a.Take(1), a.Take(k-1), a.Take(5*k), b.Take(3*k)); err != nil {
 		t.Fatal(err)
 	}
 	held(t, &m, 9*k, 0)
-	if err := a.Take(5 * k); !errors.Is(err, ErrMemory) {
+	if err := a.Take(5 * k); !errors.Is(err, ErrMemory) || errors.Is(err, ErrTurn) {
 		t.Errorf("more than the limit alone: %v", err)
 	}
 	waits := make(chan error)
 	go func() { waits <- b.Take(4 * k) }()
 	held(t, &m, 9*k, 1)
-	if err := a.Take(2 * k); !errors.Is(err, ErrMemory) {
+	if err := a.Take(2 * k); !errors.Is(err, ErrTurn) {
 		t.Errorf("all others wait: %v", err)
 	}
 	a.Give(5 * k)
@@ -49,7 +120,10 @@ func TestMemory(t *testing.T) {
 	}
 	held(t, &m, 8*k, 0)
 	short, cancel := context.WithCancel(ctx)
-	c := m.Share(short, 10*k)
+	c, err := m.Share(short, 10*k)
+	if err != nil {
+		t.Fatal(err)
+	}
 	go func() { waits <- c.Take(4 * k) }()
 	held(t, &m, 8*k, 1)
 	cancel()
@@ -88,8 +162,11 @@ func TestMemoryOfMany(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(i), 11))
 		all.Go(func() {
 			for range 100 {
-				s := m.Share(ctx, most)
-				var err error
+				s, err := m.Share(ctx, most)
+				if err != nil {
+					t.Error(err)
+					return
+				}
 				for range rng.IntN(8) {
 					if err = s.Take(rng.Int64N(8 * grain)); err != nil {
 						break
@@ -127,7 +204,7 @@ func TestMemoryIsTheHeaps(t *testing.T) {
 		return int64(s.HeapAlloc)
 	}
 	var m Memory
-	share := m.Share(context.Background(), 1<<30)
+	share := share(t, &m, 1<<30)
 	rng := rand.New(rand.NewPCG(12, 13))
 	before := heap()
 	p := &Pairs{Within: Within{Memory: share}}
@@ -162,7 +239,7 @@ func TestMemoryIsTheHeaps(t *testing.T) {
 func TestMemoryFails(t *testing.T) {
 	build := func(most int64) (err error) {
 		var m Memory
-		share := m.Share(context.Background(), most)
+		share := share(t, &m, most)
 		p := &Pairs{Within: Within{Memory: share}}
 		for i := range int32(2000) {
 			if err = p.Add(i, i%7, int64(i), 1<<(i/40)); err != nil {

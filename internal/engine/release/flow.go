@@ -2,6 +2,7 @@ package release
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/big"
 
@@ -25,11 +26,18 @@ func (m *Maker) flows(cols []sqlgen.Column, rows secret.Rows) (*Release, error) 
 	if flow.Up+flow.Down > noise.ChoiceSteps {
 		return nil, errShape
 	}
-	f, err := readFlows(m.a, m.within(), cols, rows) // (1)
+	f, err := m.readFlows(cols, rows) // (1)
 	if err != nil {
 		return nil, err
 	}
 	return m.drawn(f)
+}
+
+// readFlows reads pairs; where it is not this statement's turn (flow.ErrTurn) Read may be called once more: nothing was made of the rows.
+func (m *Maker) readFlows(cols []sqlgen.Column, rows secret.Rows) (*Flows, error) {
+	f, err := readFlows(m.a, m.within(), cols, rows)
+	m.read = !errors.Is(err, flow.ErrTurn)
+	return f, err
 }
 
 // drawn chooses the caps and releases the flows at them: (2) and (3).

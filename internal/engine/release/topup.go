@@ -122,7 +122,7 @@ func (t Top) Share(i int) (was, now, round float64) {
 func (m *Maker) topUp(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 	each := m.plain(cols, rows)
 	if m.a.Pairs != nil {
-		f, err := readFlows(m.a, m.within(), cols, rows)
+		f, err := m.readFlows(cols, rows)
 		if err != nil {
 			return nil, err
 		}
