@@ -94,6 +94,9 @@ func TestEvaluate(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range metrics {
+				if !slices.ContainsFunc(ans.Rows, func(r []sqltype.Value) bool { return r[0] == m }) {
+					continue // the noise left nothing to tell it of, as an AUC whose number of positives is not above 0: some of a hundred at this price
+				}
 				told := slices.IndexFunc(ans.Rows, func(r []sqltype.Value) bool { return r[0] == m+", 95% error" })
 				if told < 0 {
 					t.Errorf("%s: %s: %s has no error: %v", d, name, m, ans.Rows)
