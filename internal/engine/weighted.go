@@ -7,7 +7,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// A count by weights (sensitivity.Weighted) is another number than the count that the statement says, so its column is named so, and a mark says it whatever the client wants to hear.
+// A count by weights (sensitivity.Pairing) is another number than the count that the statement says, so its column is named so, and a mark says it whatever the client wants to hear.
 
 const noticeWeighted = "weighted: of a value that a rows of one table have and b of the other a b / (a + b) is counted, in place of a b: it is not the number of joined rows"
 
