@@ -441,6 +441,8 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 		rows := func() error {
 			return query(ctx, tx, st, a.args, func(rows secret.Rows) (err error) {
 				a.release, err = a.maker.Read(st.Columns, rows)
+				for errors.Is(err, flow.ErrTurn) && ctx.Err() == nil && rows.Next() { // to the end: what is closed before is cancelled, and its snapshot with it
+				}
 				return err
 			})
 		}

@@ -72,7 +72,8 @@ type rowsGateTx struct {
 
 type gatedRows struct {
 	secret.Rows
-	g *rowsGate
+	g     *rowsGate
+	ended bool
 }
 
 func (g *rowsGate) Begin(ctx context.Context) (backend.Tx, error) {
@@ -82,13 +83,14 @@ func (g *rowsGate) Begin(ctx context.Context) (backend.Tx, error) {
 
 func (t *rowsGateTx) Query(ctx context.Context, sql string, args []backend.Arg, want []sqltype.Type) (secret.Rows, error) {
 	rows, err := t.Tx.Query(ctx, sql, args, want)
-	return &gatedRows{rows, t.g}, err
+	return &gatedRows{Rows: rows, g: t.g}, err
 }
 
 func (r *gatedRows) Next() bool {
-	if r.Rows.Next() {
-		return true
+	if r.ended || r.Rows.Next() {
+		return !r.ended
 	}
+	r.ended = true
 	r.g.came <- struct{}{}
 	<-r.g.open
 	return false
