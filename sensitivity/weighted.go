@@ -51,7 +51,7 @@ func (j *joining) pairing(left []plan.Scalar) (*Pairing, error) {
 	w := &Pairing{Sides: [2]plan.Rel{j.list[0].rel, j.list[1].rel}, Rows: [2]uint64{j.list[0].rows, j.list[1].rows}}
 	for _, x := range left {
 		list := equalities(x)
-		if len(list) != 1 {
+		if len(list) != 1 || len(plan.Conjuncts(x)) != 1 { // a computed condition may be several
 			return nil, refuse(agg.Pos, "a condition on both tables that is no equality of their columns")
 		}
 		a, b := list[0].a, list[0].b
