@@ -27,7 +27,7 @@ var generous = []string{"query:  {epsilon: 0.5}", "query:  {epsilon: 900, joins:
 var joinedStatements = []string{
 	"select count(*) from encounters a join encounters b on a.days = b.days",
 	"select count(*) from patients a join patients b on a.active = b.active",
-	"select count(*) from encounters a join encounters b on a.kind_id = b.kind_id",
+	"select count(*) from (select a.kind_id = b.kind_id and a.days < b.days as c from encounters a join encounters b on a.diag = b.diag) t where c",
 	"select count(*) from encounters a join encounters b on a.diag = b.diag and a.kind_id = b.kind_id where a.days > 2",
 	"select a.readmitted, count(*), sum(b.days), avg(a.medications), count(b.score) filter (where b.days > 2), count(distinct a.diag) from encounters a join encounters b on a.days = b.days group by 1",
 	"select p.gender, count(*) from patients p join cities c on c.id = p.city_id join encounters e on e.kind_id = c.id group by 1",
