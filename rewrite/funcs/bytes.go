@@ -109,9 +109,9 @@ func encoding(name string) *Func {
 			fm.duck = `rtrim(regexp_replace(base64({x}), '(.{76})', '\1' || chr(10), 'g'), chr(10))`
 			eval = of1(func(b sqltype.Bytes) (sqltype.Value, error) { return encode64([]byte(b)), nil })
 		case "decode hex":
-			blanks := `[ \n\t\r]*`
-			fm.pg = "CASE WHEN {x} ~ E'^(" + strings.ReplaceAll(blanks, `\`, `\\`) + "[0-9a-fA-F]{2})*" + strings.ReplaceAll(blanks, `\`, `\\`) + "$' THEN " + fm.own + " END"
-			fm.duck = "CASE WHEN regexp_full_match({x}, '(" + blanks + "[0-9a-fA-F]{2})*" + blanks + "') THEN unhex(replace(replace(replace(replace({x}, ' ', ''), chr(10), ''), chr(9), ''), chr(13), '')) END"
+			const pattern = `([ \n\t\r]*[0-9a-fA-F]{2})*[ \n\t\r]*`
+			fm.pg = "CASE WHEN {x} ~ " + quoted("^"+pattern+"$") + " THEN " + fm.own + " END"
+			fm.duck = "CASE WHEN regexp_full_match({x}, '" + pattern + "') THEN unhex(replace(replace(replace(replace({x}, ' ', ''), chr(10), ''), chr(9), ''), chr(13), '')) END"
 			eval = of1(func(s string) (sqltype.Value, error) {
 				return sqltype.ParseText(`\x`+s, sqltype.Bytea)
 			})

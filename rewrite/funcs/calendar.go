@@ -231,7 +231,7 @@ func shiftedBy(f *Func, t sqltype.OID, iv sqltype.Interval, zone string) (*Func,
 				margin += disorder // so that those before it are moved to two days before at least
 			}
 			lo, hi = lo+margin, hi-margin
-			ts, duckTS = "timezone("+zoneText(zone)+", "+inner(x)+")", duckTurned(zone, loc, x, zoned)
+			duckTS = duckTurned(zone, loc, x, zoned)
 		}
 		if most := sqltype.Micros(9223372036854775806 - epochSeconds*second); hi > most {
 			hi = min(hi, endMicros)
@@ -240,7 +240,9 @@ func shiftedBy(f *Func, t sqltype.OID, iv sqltype.Interval, zone string) (*Func,
 			}
 		}
 		sum := func(v, lit string) string { return v + " " + op + " " + lit }
-		clamped := "(SELECT CASE WHEN t BETWEEN " + bound(lo) + " AND " + bound(hi) + " THEN {sum} WHEN NOT isfinite(t) THEN t END FROM (SELECT " + ts + " AS t OFFSET 0) AS s)"
+		clamped := func(ts, sum, infinite string) string {
+			return "(SELECT CASE WHEN t BETWEEN " + bound(lo) + " AND " + bound(hi) + " THEN " + sum + " WHEN NOT isfinite(t) THEN " + infinite + " END FROM (SELECT " + ts + " AS t OFFSET 0) AS s)"
+		}
 		duckSum := "list_transform([" + duckTS + "], lambda t: CASE WHEN isinf(t) THEN t WHEN t BETWEEN " + duckBound(lo) + " AND " + duckBound(hi) + " THEN TRY(t " + op + " " + duckLiteral + ") END)[1]"
 		if t == zoned {
 			z := zoneText(zone)
@@ -249,10 +251,8 @@ func shiftedBy(f *Func, t sqltype.OID, iv sqltype.Interval, zone string) (*Func,
 			if iv.Months == 0 && iv.Days == 0 {
 				wall = x
 			}
-			fm.pg = replace(clamped, "{sum}", sum(wall, literal(sqltype.Interval{Micros: iv.Micros})))
-			fm.pg = replace(fm.pg, "THEN t END", "THEN "+x+" END")
-			fm.own = replace(replace(clamped, inner(x), x), "{sum}", sum(wall, literal(sqltype.Interval{Micros: iv.Micros})))
-			fm.own = replace(fm.own, "THEN t END", "THEN "+x+" END")
+			wall = sum(wall, literal(sqltype.Interval{Micros: iv.Micros}))
+			fm.pg, fm.own = clamped("timezone("+z+", "+inner(x)+")", wall, x), clamped("timezone("+z+", "+x+")", wall, x)
 			fm.duck = "list_transform([" + duckSum + "], lambda u: " + duckTurned("UTC", time.UTC, "u", stamp) + ")[1]"
 			switch why := zonesOfDuckDB(zone, loc); {
 			case why != "":
@@ -261,7 +261,7 @@ func shiftedBy(f *Func, t sqltype.OID, iv sqltype.Interval, zone string) (*Func,
 				fm.duck = "list_transform([" + duckTS + "], lambda t: CASE WHEN isinf(t) THEN " + x + " WHEN t BETWEEN " + duckBound(lo) + " AND " + duckBound(hi) + " THEN " + duckShift(x, op, iv, zone, loc) + " END)[1]"
 			}
 		} else {
-			fm.pg, fm.duck = replace(clamped, "{sum}", sum("t", literal(iv))), duckSum
+			fm.pg, fm.duck = clamped(ts, sum("t", literal(iv)), "t"), duckSum
 		}
 	}
 	g := row(f.Kind, f.Name, f.Args, f.Result, f.MayBeNull, fm)

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/big"
 	"strconv"
-	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -53,7 +52,7 @@ func numberCast(from, to sqltype.OID) *Func {
 	}
 	f.Spell = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
 		if d == DuckDB {
-			return duckNumberCast(x[0], from, types[0], t)
+			return duckNumberCast("TRY_CAST", x[0], from, types[0], t)
 		}
 		return pgNumberCast(x[0], from, t)
 	}
@@ -66,7 +65,7 @@ func numberCast(from, to sqltype.OID) *Func {
 		case isInt(to):
 			return "CAST(round(" + x[0] + ", 0) AS " + sqlName(to) + ")"
 		}
-		return strings.ReplaceAll(duckNumberCast(x[0], from, types[0], t), "TRY_CAST(", "CAST(")
+		return duckNumberCast("CAST", x[0], from, types[0], t)
 	}
 	f.RaisesNaN = from == sqltype.OIDNumeric && isInt(to)
 	f.Range = func(a []*num.Interval, types []sqltype.Type) *num.Interval { return castRange(a, from, to) }
@@ -160,20 +159,21 @@ func pgNumberCast(v string, from sqltype.OID, t sqltype.Type) string {
 	return guard("CASE WHEN {x} = numeric 'NaN' OR abs({x}) < "+limit+" AND abs(round({x}, "+strconv.Itoa(s)+")) < "+limit+" THEN CAST({x} AS "+castName(t)+") END", []string{v})
 }
 
-func duckNumberCast(v string, from sqltype.OID, ft, t sqltype.Type) string {
+// duckNumberCast is a cast by a word: TRY_CAST gives NULL for what does not fit, CAST raises.
+func duckNumberCast(word, v string, from sqltype.OID, ft, t sqltype.Type) string {
 	to := t.OID
-	try := func(x, name string) string { return "TRY_CAST(" + x + " AS " + name + ")" }
+	cast := func(x, name string) string { return word + "(" + x + " AS " + name + ")" }
 	switch {
 	case isInt(to) && isInt(from):
 		return duckWithin(v, to)
 	case isInt(to) && isFloat(from): // halves to even; straight to INTEGER, DuckDB 1.5 wraps 2147483647.5 round
-		return duckWithin(try(v, "BIGINT"), to)
+		return duckWithin(cast(v, "BIGINT"), to)
 	case isInt(to):
-		return duckWithin(try("round("+v+", 0)", "HUGEINT"), to)
+		return duckWithin(cast("round("+v+", 0)", "HUGEINT"), to)
 	case isFloat(to) && from == sqltype.OIDNumeric: // by way of text, which is read to the nearest float
-		return try("CAST("+v+" AS VARCHAR)", sqlName(to))
+		return cast("CAST("+v+" AS VARCHAR)", sqlName(to))
 	case isFloat(to):
-		return try(v, sqlName(to))
+		return cast(v, sqlName(to))
 	}
 	p, s, ok := t.NumericMod()
 	switch {
@@ -182,7 +182,7 @@ func duckNumberCast(v string, from sqltype.OID, ft, t sqltype.Type) string {
 	case isFloat(from): // DuckDB 1.5 reads no text with an exponent right
 		return ""
 	case ok:
-		return try(v, duckDecimal(p, s))
+		return cast(v, duckDecimal(p, s))
 	case isInt(from):
 		// Over 18 digits DuckDB computes in 128 bits; beside a scale of another operand's these leave room in 38 digits.
 		return "CAST(" + v + " AS " + duckDecimal(19, 0) + ")"

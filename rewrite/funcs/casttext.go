@@ -2,7 +2,6 @@ package funcs
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/dpsql/dpsql/internal/num"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -33,7 +32,8 @@ func fromText() []*Func {
 
 const (
 	space         = `[ \t\n\r\f\v]*`
-	number        = `[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?0*[0-9]{1,3})?`
+	significand   = `[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)`
+	number        = significand + `([eE][+-]?0*[0-9]{1,3})?`
 	clockPattern  = `([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?`
 	duckTrimmed   = "trim({x}, ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13))"
 	shortText     = "octet_length({x}) <= 1000"
@@ -44,11 +44,22 @@ const (
 func read(from, to sqltype.OID, f forms) *Func {
 	name := sqlName(to)
 	f.own = "CAST({x} AS " + name + ")"
-	if from == sqltype.OIDBPChar {
-		f.pg = strings.ReplaceAll(f.pg, "{x}", "CAST({x} AS text)")
-		f.duck = strings.ReplaceAll(f.duck, "{x}", "rtrim({x}, ' ')")
-	}
 	r := row(Cast, "cast", oids(from), to, true, f)
+	if from == sqltype.OIDBPChar { // without its blanks
+		spell := r.Spell
+		r.Spell = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+			return spell(d, []string{unpadded(d, x[0])}, types, t)
+		}
+		if f.duck != "" {
+			exact := r.Exact
+			r.Exact = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
+				if d == DuckDB {
+					x = []string{unpadded(d, x[0])}
+				}
+				return exact(d, x, types, t)
+			}
+		}
+	}
 	if isInt(to) {
 		r.Range = func([]*num.Interval, []sqltype.Type) *num.Interval { return plainRange(to) }
 	}
@@ -63,6 +74,14 @@ func read(from, to sqltype.OID, f forms) *Func {
 		}
 		return out, err
 	})
+}
+
+// unpadded is a char(n) as a text without its blanks.
+func unpadded(d Dialect, v string) string {
+	if d == DuckDB {
+		return "rtrim(" + v + ", ' ')"
+	}
+	return "CAST(" + v + " AS text)"
 }
 
 // shapedAs tests a text against a pattern that both backends read the same, and only then computes.
@@ -88,11 +107,10 @@ func textToFloat(t sqltype.OID) forms {
 		most, least = "3.4028235677973366163e38", "7.006492321624085355e-46"
 	}
 	n, cast := "CAST({x} AS numeric)", "CAST({x} AS "+sqlName(t)+")"
-	f := shapedAs(space+number+space, "CASE WHEN "+n+" = 0 OR abs("+n+") > numeric '"+least+"' AND abs("+n+") < numeric '"+most+"' THEN "+cast+" END", "TRY_CAST("+duckTrimmed+" AS "+sqlName(t)+")")
-	named := space + "([+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])" + space
-	f.pg = strings.TrimSuffix(f.pg, " END") + " WHEN {x} ~ " + quoted("^"+named+"$") + " THEN " + cast + " END"
-	f.duck = strings.TrimSuffix(f.duck, " END") + " WHEN regexp_full_match({x}, '" + named + "') THEN TRY_CAST(" + duckTrimmed + " AS " + sqlName(t) + ") END"
-	return f
+	duckCast := "TRY_CAST(" + duckTrimmed + " AS " + sqlName(t) + ")"
+	written := shapedAs(space+number+space, "CASE WHEN "+n+" = 0 OR abs("+n+") > numeric '"+least+"' AND abs("+n+") < numeric '"+most+"' THEN "+cast+" END", duckCast)
+	named := shapedAs(space+"([+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])"+space, cast, duckCast)
+	return forms{pg: "coalesce(" + written.pg + ", " + named.pg + ")", duck: "coalesce(" + written.duck + ", " + named.duck + ")"}
 }
 
 // textToNumeric has a scale on DuckDB only by a modifier.
@@ -110,12 +128,10 @@ func textToNumeric(from sqltype.OID) *Func {
 		case !ok || p > 38 || s < 0 || s > p:
 			return ""
 		}
-		v := "{x}"
 		if from == sqltype.OIDBPChar {
-			v = "rtrim({x}, ' ')"
+			x = []string{unpadded(d, x[0])}
 		}
-		form := shapedAs(space+strings.Replace(number, "[+-]?0*", "[+]?0*", 1)+space, "", "TRY_CAST("+duckTrimmed+" AS "+duckDecimal(p, s)+")").duck
-		return fill(d, strings.ReplaceAll(form, "{x}", v), x)
+		return fill(d, shapedAs(space+significand+"([eE][+]?0*[0-9]{1,3})?"+space, "", "TRY_CAST("+duckTrimmed+" AS "+duckDecimal(p, s)+")").duck, x)
 	}
 	f.Exact = func(d Dialect, x []string, types []sqltype.Type, t sqltype.Type) string {
 		if d == DuckDB {

@@ -107,7 +107,7 @@ type sample struct {
 // samples are the constants that the rows of a name are tested with.
 var samples = map[string][]sample{
 	"to_date": constants("YYYY-MM-DD", "DD/MM/YYYY", "YYYYMMDD"),
-	"to_char": append(zones("YYYY-MM-DD", "YYYY-MM", "HH24:MI:SS.US", "FMMonth FMDD, YYYY", "Day|MONTH|day|mon|Dy|DY|", "YY YYY Q WW IW IYYY D ID DDD MS am PM HH12 hh", `yyyy"T'o"mm`, "FMMM/FMHH24:FMMI FMDDD", "", "DD HH24:MI:SS.US", "YYYY-MM FMHH24", "FMDD FMHH24:FMMI:FMSS MS"),
+	"to_char": append(zones("YYYY-MM-DD", "YYYY-MM", "HH24:MI:SS.US", "FMMonth FMDD, YYYY", "Day|MONTH|day|mon|Dy|DY|", "YY YYY Q WW IW IYYY D ID DDD MS am PM HH12 hh", `yyyy"T'o"mm`, `"{x}{y}"YYYY`, "FMMM/FMHH24:FMMI FMDDD", "", "DD HH24:MI:SS.US", "YYYY-MM FMHH24", "FMDD FMHH24:FMMI:FMSS MS"),
 		constants("999", "FM999,999.00", "0000", "S9.99", "FM0.99")...),
 	"~": constants(regexes...), "~*": constants(regexes...), "regexp_like": append(constants("a+", "^.$"), pairs("[A-B]", "i", "A", "ci", "a", "")...),
 	"+": intervals, "-": intervals[1:],
@@ -123,7 +123,7 @@ var samples = map[string][]sample{
 	"make_timestamptz": append(inZones(), constants("Europe/Berlin", "UTC")...),
 	"round":            constants(int64(0), int64(2), int64(-2), int64(40)),
 	"trunc":            constants(int64(0), int64(1), int64(-3)),
-	"string_to_array":  constants(",", "", "a", "日"),
+	"string_to_array":  constants(",", "", "a", "日", "{x}"),
 }
 
 var fieldNames = []string{"century", "day", "decade", "dow", "doy", "epoch", "hour", "isodow", "isoyear", "julian", "us", "millennium", "milliseconds", "minute", "Months", "quarter", "second", "week", "YEAR", "timezone", "timezone_hour", "timezone_minute"}
@@ -151,7 +151,7 @@ var intervals = func() []sample {
 	return out
 }()
 
-var regexes = []sqltype.Value{"a", "^a", "a$", "^a.b$", "a|Z", "(a|b)*b$", "", "|x", "[[:alpha:]]", "[^a-z]", `\d`, `\W`, "^[[:upper:]]", "a{2,}", "^(?:a.*b)$", "x.y", "a+?b", "b{0,1}$", "[]a]",
+var regexes = []sqltype.Value{`a\{x}{y}|\{x}b`, "a", "^a", "a$", "^a.b$", "a|Z", "(a|b)*b$", "", "|x", "[[:alpha:]]", "[^a-z]", `\d`, `\W`, "^[[:upper:]]", "a{2,}", "^(?:a.*b)$", "x.y", "a+?b", "b{0,1}$", "[]a]",
 	"[a-]", `\.`, `%|_`, "日.", "[é-ü]", `[\w]$`, `^\S+$`, "()", "{", "a{,2}", `\\`, "Ü|É", "^[^[:space:][:punct:]]+$", "[%,]", "zEBRA", "'"}
 
 // written are texts that look like values of other types.

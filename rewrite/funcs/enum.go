@@ -24,7 +24,7 @@ func enums() []*Func {
 			}
 			labels := make([]string, len(e.Labels))
 			for i, l := range e.Labels {
-				labels[i] = "'" + strings.ReplaceAll(l, "'", "''") + "'"
+				labels[i] = quoted(l)
 			}
 			place := func(v string) string {
 				return "list_position([" + strings.Join(labels, ", ") + "], CAST(" + v + " AS VARCHAR))"

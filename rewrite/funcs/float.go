@@ -2,7 +2,6 @@ package funcs
 
 import (
 	"math"
-	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -99,7 +98,7 @@ func float4Guard(op string) string {
 
 // toFloat4 rounds a float8 to float4 where that neither overflows nor gives 0 for another number.
 func toFloat4(v string) string {
-	return strings.ReplaceAll("CASE WHEN {v} = 0 OR abs({v}) >= float8 'Infinity' OR (abs({v}) > "+power(-150)+" AND abs({v}) < float8 '3.4028235677973366e38') THEN CAST({v} AS float4) END", "{v}", v)
+	return "CASE WHEN " + v + " = 0 OR abs(" + v + ") >= float8 'Infinity' OR (abs(" + v + ") > " + power(-150) + " AND abs(" + v + ") < float8 '3.4028235677973366e38') THEN CAST(" + v + " AS float4) END"
 }
 
 func floatArith(op string, l, r float64, t sqltype.Type) (sqltype.Value, error) {

@@ -3,7 +3,6 @@ package funcs
 import (
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/dpsql/dpsql/internal/num"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -43,7 +42,7 @@ func documents() []*Func {
 			for _, by := range []sqltype.OID{text, i4} {
 				add(Operator, op, oids(t, by), result, true, readable("{x} "+op+" {y}"), "")
 			}
-			path := strings.Replace(op, "-", "#", 1)
+			path := "#" + op[1:]
 			add(Operator, path, oids(t, texts), result, true, readable("{x} "+path+" {y}"), "")
 		}
 		name := sqltype.Type{OID: t, Typmod: -1}.String()

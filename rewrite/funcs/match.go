@@ -116,7 +116,7 @@ func matchRow(f *Func, src, op, own string) (*Func, error) {
 	// and reads $ before a letter as nothing.
 	mine := op + " " + quoted(src)
 	fm := forms{pg: "CASE WHEN (CAST('' AS text) " + mine + ") IS NOT NULL THEN {x} " + mine + " END", own: "{x} " + mine,
-		duck: "regexp_matches({x}, '(" + strings.ReplaceAll(re2, "'", "''") + ")')"}
+		duck: "regexp_matches({x}, " + quoted("("+re2+")") + ")"}
 	if f.Kind == Function {
 		fm.own = own
 	}

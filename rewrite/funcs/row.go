@@ -1,6 +1,7 @@
 package funcs
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,6 +65,11 @@ func row(kind Kind, name string, args []sqltype.OID, result sqltype.OID, maybe b
 		out.refuse(DuckDB, f.why)
 	}
 	return out
+}
+
+// CallsInDuckDB tells whether a form of the row has a call of a function of its own on DuckDB, whatever its arguments call.
+func (f *Func) CallsInDuckDB(name string, form spelling, types []sqltype.Type, result sqltype.Type) bool {
+	return strings.Contains(form(DuckDB, slices.Repeat([]string{"x"}, len(f.Args)), types, result), name+"(")
 }
 
 func (f *Func) refuse(d Dialect, why string) {
@@ -179,13 +185,30 @@ func outOfRange(what string) error {
 
 func one(x int64) decimal.Decimal { return decimal.NewFromInt(x) }
 
-// quoted is a text as a literal of both backends.
+// quoted is a text as a literal of both backends, in a template too.
+//
+// Proof: a statement's text stays within its literal. (1) A quote is doubled, and in an E literal a backslash is. (2) A template's places are a brace and a letter; a brace before a letter
+// is written by its number, so that no template puts an argument, which may hold quotes, into the literal, however often the text is filled.
 func quoted(s string) string {
-	s = strings.ReplaceAll(s, "'", "''")
-	if strings.Contains(s, `\`) {
-		return "E'" + strings.ReplaceAll(s, `\`, `\\`) + "'"
+	var b strings.Builder
+	prefix := ""
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\'':
+			b.WriteString("''") // (1)
+		case c == '\\':
+			prefix = "E"
+			b.WriteString(`\\`)
+		case c == '{' && i+1 < len(s) && isLetter(s[i+1]):
+			prefix = "E"
+			b.WriteString(`\x7B`) // (2)
+		default:
+			b.WriteByte(c)
+		}
 	}
-	return "'" + s + "'"
+	return prefix + "'" + b.String() + "'"
 }
+
+func isLetter(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' }
 
 func dateRange() error { return sqlerr.New(sqlerr.DatetimeRange, "date out of range for timestamp") }

@@ -1,14 +1,11 @@
 package funcs
 
 import (
-	"strings"
 	"time"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
-
-func replace(s, old, by string) string { return strings.ReplaceAll(s, old, by) }
 
 // moved adds an interval to a date, timestamp or time, or takes it away: months first (a day that the month does not have is its
 // last), then days, both on the wall clock of the zone, then the time.

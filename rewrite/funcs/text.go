@@ -225,11 +225,11 @@ func pads() []*Func {
 	var out []*Func
 	for _, name := range []string{"lpad", "rpad"} {
 		for n := 2; n <= 3; n++ {
-			args, fill, own := oids(text, i4), "' '", name+"({x}, {y})"
+			args, fill, rest := oids(text, i4), "' '", ")"
 			if n == 3 {
-				args, fill, own = oids(text, i4, text), "{z}", name+"({x}, {y}, {z})"
+				args, fill, rest = oids(text, i4, text), "{z}", ", {z})"
 			}
-			f := row(Function, name, args, text, true, forms{pg: strings.Replace(own, "{y}", "CASE WHEN {y} <= "+limit+" THEN {y} END", 1), own: own,
+			f := row(Function, name, args, text, true, forms{pg: name + "({x}, CASE WHEN {y} <= " + limit + " THEN {y} END" + rest, own: name + "({x}, {y}" + rest,
 				duck: "CASE WHEN {y} <= " + limit + " THEN CASE WHEN {y} <= length({x}) OR " + fill + " = '' THEN substr({x}, 1, greatest({y}, 0)) ELSE " + name + "({x}, {y}, " + fill + ") END END", lax: true})
 			f.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 				with := " "

@@ -245,7 +245,7 @@ func duckPart(p part, x string) string {
 	n := ""
 	switch p.field {
 	case "":
-		return "'" + strings.ReplaceAll(p.text, "'", "''") + "'"
+		return quoted(p.text)
 	case "MONTH", "MON":
 		return list(p.names(), call("month"))
 	case "DAY", "DY":

@@ -120,8 +120,12 @@ func (p *printer) callOf(a plan.AggItem, args []string, in *from) string {
 		text = p.fn("count") + "(*)"
 	case a.Within:
 		text = fmt.Sprintf("%s(%s) WITHIN GROUP (%s)", p.fn(string(a.Fn)), text, order)
+	case order == "":
+		text = fmt.Sprintf("%s(%s)", p.fn(string(a.Fn)), text)
+	case text == "":
+		text = fmt.Sprintf("%s(%s)", p.fn(string(a.Fn)), order)
 	default:
-		text = fmt.Sprintf("%s(%s)", p.fn(string(a.Fn)), strings.TrimSpace(text+" "+order))
+		text = fmt.Sprintf("%s(%s %s)", p.fn(string(a.Fn)), text, order)
 	}
 	if a.Filter != nil {
 		text += " FILTER (WHERE " + p.scalar(a.Filter, in, stored) + ")"
@@ -171,12 +175,12 @@ func (p *printer) windowCall(it plan.WindowItem, in *from) string {
 	if len(it.Args) > 0 {
 		a.Arg, a.More = it.Args[0], it.Args[1:]
 	}
-	over := ""
+	var over []string
 	if len(it.Partition) > 0 {
-		over = " PARTITION BY " + strings.Join(p.list(it.Partition, in, stored), ", ")
+		over = append(over, "PARTITION BY "+strings.Join(p.list(it.Partition, in, stored), ", "))
 	}
 	if len(it.Order) > 0 {
-		over += " ORDER BY " + p.orderKeys(it.Order, in)
+		over = append(over, "ORDER BY "+p.orderKeys(it.Order, in))
 	}
 	if it.Frame != nil {
 		end := func(e plan.FrameEnd) string {
@@ -185,12 +189,12 @@ func (p *printer) windowCall(it plan.WindowItem, in *from) string {
 			}
 			return e.Kind
 		}
-		over += " " + it.Frame.Mode + " BETWEEN " + end(it.Frame.Start) + " AND " + end(it.Frame.End)
+		over = append(over, it.Frame.Mode+" BETWEEN "+end(it.Frame.Start)+" AND "+end(it.Frame.End))
 		if it.Frame.Exclude != "" {
-			over += " EXCLUDE " + it.Frame.Exclude
+			over = append(over, "EXCLUDE "+it.Frame.Exclude)
 		}
 	}
-	call := p.plainCall(a, in) + " OVER (" + strings.TrimSpace(over) + ")"
+	call := p.plainCall(a, in) + " OVER (" + strings.Join(over, " ") + ")"
 	if p.d == funcs.DuckDB && it.Fn == plan.Avg {
 		return p.duckAverage(call, a)
 	}

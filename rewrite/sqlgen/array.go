@@ -59,7 +59,7 @@ func (p *printer) listOf(x plan.Scalar, f *from) string {
 		for i, v := range a.Values {
 			list[i] = "NULL"
 			if v != nil {
-				list[i] = "TRY_CAST('" + sqltype.FormatText(v, elem) + "' AS " + name + ")"
+				list[i] = "TRY_CAST(" + literal(sqltype.FormatText(v, elem)) + " AS " + name + ")"
 			}
 		}
 		text = "[" + strings.Join(list, ", ") + "]"

@@ -2,7 +2,6 @@ package sqlgen
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -103,7 +102,7 @@ func (p *printer) beyond(text, op string, end decimal.Decimal, s places) string 
 
 // try is NULL where DuckDB would raise. It takes no subqueries.
 func (p *printer) try(text string) string {
-	if strings.Contains(text, "(SELECT ") {
+	if hasSubquery(text) {
 		return p.fail(differentScales())
 	}
 	return "TRY(" + text + ")"

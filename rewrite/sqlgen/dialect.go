@@ -75,11 +75,14 @@ func (p *printer) typeName(t sqltype.Type, v sqltype.Value) (string, error) {
 	return n, nil
 }
 
+// literal is a text as DuckDB's literal.
+func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
 // duckEnum spells an enum out: DuckDB's catalog has no name of a column's.
 func duckEnum(e sqltype.Enum) string {
 	labels := make([]string, len(e.Labels))
 	for i, l := range e.Labels {
-		labels[i] = "'" + strings.ReplaceAll(l, "'", "''") + "'"
+		labels[i] = literal(l)
 	}
 	return "ENUM(" + strings.Join(labels, ", ") + ")"
 }

@@ -207,7 +207,7 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 		return p.fail(differentScales())
 	}
 	spell := n.Fn.Spell
-	if p.exact || m == inRange && p.isSafe(n) {
+	if p.exact || m == inRange && p.isSafe(n) && (p.d == funcs.Postgres || !n.Fn.CallsInDuckDB("error", n.Fn.Exact, types, n.T)) { // TRY around error() takes none
 		spell = n.Fn.Exact
 	}
 	text := ""
@@ -225,10 +225,7 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 			}
 		}
 		text = spell(p.d, args, types, n.T)
-		if p.d == funcs.DuckDB && !p.exact && strings.Contains(text, "error(") { // TRY around it takes none
-			text = n.Fn.Spell(p.d, args, types, n.T)
-		}
-		if p.d == funcs.DuckDB && slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "(SELECT ") }) && strings.Contains(without(text, args), "TRY(") {
+		if p.d == funcs.DuckDB && slices.ContainsFunc(args, hasSubquery) && n.Fn.CallsInDuckDB("TRY", spell, types, n.T) {
 			return p.fail(notHere("a subquery inside "+n.Fn.Name, n.Pos)) // its TRY takes none
 		}
 	}
@@ -239,13 +236,8 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 	return "(" + text + ")"
 }
 
-// without is a text of arguments without theirs.
-func without(text string, args []string) string {
-	for _, a := range args {
-		text = strings.ReplaceAll(text, a, "")
-	}
-	return text
-}
+// hasSubquery tells whether a printed expression has a subquery. A text in it that looks like one counts, too: it is refused then, where none need be.
+func hasSubquery(text string) bool { return strings.Contains(text, "(SELECT ") }
 
 // noForm tells which function has no form on the backend, of which types, and why.
 func noForm(n *plan.Call, types []sqltype.Type, d funcs.Dialect) error {
@@ -281,7 +273,7 @@ func (p *printer) logic(n *plan.Logic, f *from, m mode) string {
 }
 
 func (p *printer) is(n *plan.Is, f *from, m mode) string {
-	what := strings.ToUpper(n.What)
+	what := n.What
 	switch what {
 	case "NULL", "TRUE", "FALSE":
 	case "UNKNOWN":

@@ -19,18 +19,22 @@ func (w *private) weightedTotal() *Statement {
 			w.fail(internalError("a side of a weighted join keeps more rows than %d of a unit", j.Rows[i]))
 		}
 	}
-	weight := fmt.Sprintf(`pg_catalog.div(%d * CAST("s1"."n" AS pg_catalog.numeric) * "s2"."n", "s1"."n" + "s2"."n")`, sensitivity.WeightParts) // (3)
-	if w.d == funcs.DuckDB {
-		weight = fmt.Sprintf(`(%d * CAST("s1"."n" AS HUGEINT) * "s2"."n") // ("s1"."n" + "s2"."n")`, sensitivity.WeightParts)
+	weight := func(x, y string) string {
+		if w.d == funcs.DuckDB {
+			return fmt.Sprintf(`(%d * CAST(%s AS HUGEINT) * %s) // (%s + %s)`, sensitivity.WeightParts, x, y, x, y) // (3)
+		}
+		return fmt.Sprintf(`pg_catalog.div(%d * CAST(%s AS pg_catalog.numeric) * %s, %s + %s)`, sensitivity.WeightParts, x, y, x, y)
 	}
 	return w.paired(j, sensitivity.WeightedRows, weight)
 }
 
 // countedTotal prints how many joined rows there are, which is what rowTotals counts, without making them: as many as the sum over pairs of equal keys of the product of both sides' numbers, since each joined row is a row of each side, of one key (J3), and nothing else is asked of it (sensitivity.Pairing).
 func (w *private) countedTotal() *Statement {
-	rows := `CAST("s1"."n" AS pg_catalog.numeric) * "s2"."n"` // (3)
-	if w.d == funcs.DuckDB {
-		rows = `CAST("s1"."n" AS HUGEINT) * "s2"."n"`
+	rows := func(x, y string) string {
+		if w.d == funcs.DuckDB {
+			return fmt.Sprintf(`CAST(%s AS HUGEINT) * %s`, x, y) // (3)
+		}
+		return fmt.Sprintf(`CAST(%s AS pg_catalog.numeric) * %s`, x, y)
 	}
 	return w.paired(w.a.Joined.Counted, sensitivity.CountRows, rows)
 }
@@ -40,7 +44,7 @@ func (w *private) countedTotal() *Statement {
 // Proof: of what sensitivity.Pairing claims of the print. (1) Keys are grouped in the form in which they are compared then (alike), so each row of a side is in one group, and each group meets one of the other side at most. (2) Where the same column is compared with two, the group has both. (3) Counts are exact, and their products
 // do not overflow: numeric, and below 2^10 2^58 2^58 in HUGEINT, as are their sums: of products at most the product of the sides' rows. (4) Nothing raises: decimals of different scales that have no room beside
 // each other in DuckDB are not equal, as in the joins of other prints (funcs, comparison). (5) Sides of one text, those of a self-join with the same conditions, caps and keys, are the same rows (Frequencies): each key meets itself alone, with the same number, so that one of them says all.
-func (w *private) paired(j *sensitivity.Pairing, kind sensitivity.MeasureKind, adds string) *Statement {
+func (w *private) paired(j *sensitivity.Pairing, kind sensitivity.MeasureKind, adds func(x, y string) string) *Statement {
 	if len(w.a.Measures) != 1 || w.a.Measures[0].Kind != kind || w.a.Measures[0].Filter != nil || len(w.a.Keys) > 0 {
 		w.fail(internalError("a pairing with other measures than %s", kind))
 	}
@@ -71,8 +75,9 @@ func (w *private) paired(j *sensitivity.Pairing, kind sensitivity.MeasureKind, a
 		on = append(on, equal)
 	}
 	from := fmt.Sprintf(`%s AS "s1" INNER JOIN %s AS "s2" ON %s`, sides[0], sides[1], strings.Join(on, " AND "))
+	second := `"s2"."n"`
 	if sides[0] == sides[1] { // (5)
-		from, adds = sides[0]+` AS "s1"`, strings.ReplaceAll(adds, `"s2"`, `"s1"`)
+		from, second = sides[0]+` AS "s1"`, `"s1"."n"`
 	}
-	return &Statement{SQL: fmt.Sprintf(`SELECT %s AS "m1" FROM %s`, w.wide("COALESCE("+w.fn("sum")+"("+adds+"), 0)"), from), Args: w.args, Columns: []Column{{Role: RoleMeasure, Type: sqltype.Numeric}}}
+	return &Statement{SQL: fmt.Sprintf(`SELECT %s AS "m1" FROM %s`, w.wide("COALESCE("+w.fn("sum")+"("+adds(`"s1"."n"`, second)+"), 0)"), from), Args: w.args, Columns: []Column{{Role: RoleMeasure, Type: sqltype.Numeric}}}
 }
