@@ -27,8 +27,8 @@ func (m *Model) family() (*family, error) {
 	return nil, sqlerr.New(sqlerr.Unsupported, "model %s is a %s, which this dpsql does not know", m.Name, m.Kind).WithHint("A newer dpsql trained it: use that, or train it anew.")
 }
 
-// form is how models are stored now: 0 had no Fill.
-const form = 1
+// form is how models are stored now: 0 had no Fill, 1 no Sources.
+const form = 2
 
 // MissingMiddle is what a card says of a model that reads NULL numbers as the middle of their range.
 const MissingMiddle = "missing numbers are read as the middle of their range, rows with another missing value are left out"

@@ -19,11 +19,19 @@ type Model struct {
 	Target   Feature   `json:"target"`
 	Features []Feature `json:"features"`
 	// Scores has one entry a linear score: of a class where there are several.
-	Scores []Score `json:"scores"`
-	Card   []Fact  `json:"card"`
-	Split  *Split  `json:"split,omitempty"`
-	Form   int     `json:"form"`           // in which it is stored
-	Fill   bool    `json:"fill,omitempty"` // a NULL number is read as the middle of its range, as it was in training
+	Scores  []Score  `json:"scores"`
+	Card    []Fact   `json:"card"`
+	Split   *Split   `json:"split,omitempty"`
+	Form    int      `json:"form"`              // in which it is stored
+	Sources []Source `json:"sources,omitempty"` // what its query read; none of one stored before models had them
+	Fill    bool     `json:"fill,omitempty"`    // a NULL number is read as the middle of its range, as it was in training
+}
+
+// Source is a table that a model's query read, and the columns of it that it read.
+type Source struct {
+	Schema  string   `json:"schema"`
+	Table   string   `json:"table"`
+	Columns []string `json:"columns"`
 }
 
 // Split is the part of the units of Unit that a model was trained on: those whose hash, keyed by Salt, is below Fraction. Salt was drawn at its training, so nobody chose who is in.
@@ -85,6 +93,7 @@ func (m *Model) Encode() ([]byte, error) { return json.Marshal(m) }
 // Export is the model as an analyst may have it, without what tells who it was trained on.
 func (m *Model) Export() ([]byte, error) {
 	out := *m
+	out.Sources = nil // its card has the query
 	if m.Split != nil {
 		s := *m.Split
 		s.Salt, out.Split = "", &s

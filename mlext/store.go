@@ -34,8 +34,9 @@ type Stored struct {
 	Name, Owner string
 	Readers     []string
 	Head
-	Model  *Model
-	broken error // its text cannot be read
+	Model   *Model
+	broken  error  // its text cannot be read
+	readers string // Readers as they are stored
 }
 
 // Head is what a list shows of a model beside its name; empty where it was sealed by another key.
@@ -156,7 +157,7 @@ func (s *Store) rows(ctx context.Context, analyst, body, where string, args ...s
 		var r row
 		st, err := Stored{}, json.Unmarshal([]byte(t), &r)
 		if err == nil {
-			st.Name, st.Owner = r.Name, r.Owner
+			st.Name, st.Owner, st.readers = r.Name, r.Owner, r.Readers
 			err = json.Unmarshal([]byte(r.Readers), &st.Readers)
 		}
 		if r.Body != "" && st.usableBy(analyst) {
@@ -197,6 +198,20 @@ func (s *Store) decode(r *row) (*Model, error) {
 func (s *Store) List(ctx context.Context, analyst string) ([]Stored, error) {
 	list, err := s.rows(ctx, analyst, "''", "dataset = $1", s.dataset)
 	return slices.DeleteFunc(list, func(m Stored) bool { return !m.usableBy(analyst) }), err
+}
+
+// Named counts the models that are an analyst's, and those that were granted to that name, of the store's data set.
+func (s *Store) Named(ctx context.Context, analyst string) (own, granted int, err error) {
+	list, err := s.rows(ctx, "", "''", "dataset = $1", s.dataset)
+	for _, m := range list {
+		switch {
+		case m.Owner == analyst:
+			own++
+		case m.usableBy(analyst):
+			granted++
+		}
+	}
+	return own, granted, err
 }
 
 func (m *Stored) usableBy(analyst string) bool {
@@ -298,20 +313,34 @@ func (s *Store) Rename(ctx context.Context, name Name, to, analyst string) error
 }
 
 // Grant lets another analyst use a model; off takes that back.
+//
+// Proof: claim: after it returns, and until the next Grant about the same analyst, the analyst is among the readers, or with off is not. (1) The new list is written only where the old one is still what it was made from, in one statement; (2) else it is made again from
+// what is there. So no Grant about another analyst, of whatever session or proxy, is undone by this one.
 func (s *Store) Grant(ctx context.Context, name Name, analyst, to string, off bool) error {
-	m, err := s.own(ctx, name, analyst)
-	if err != nil {
-		return err
+	for {
+		m, err := s.own(ctx, name, analyst)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(m.Readers, to) != off {
+			return nil
+		}
+		readers := slices.DeleteFunc(slices.Clone(m.Readers), func(r string) bool { return r == to })
+		if !off {
+			readers = append(readers, to)
+		}
+		text, err := json.Marshal(append([]string{}, readers...))
+		if err != nil {
+			return err
+		}
+		written, err := s.db.read(ctx, "UPDATE models SET readers = $4 WHERE dataset = $1 AND owner = $2 AND name = $3 AND readers = $5 RETURNING name", s.dataset, analyst, m.Name, string(text), m.readers) // (1)
+		if err != nil || len(written) > 0 {
+			return err
+		}
+		if err := ctx.Err(); err != nil { // (2)
+			return err
+		}
 	}
-	readers := slices.DeleteFunc(m.Readers, func(r string) bool { return r == to })
-	if !off {
-		readers = append(readers, to)
-	}
-	text, err := json.Marshal(append([]string{}, readers...))
-	if err != nil {
-		return err
-	}
-	return s.db.exec(ctx, "UPDATE models SET readers = $4 WHERE dataset = $1 AND owner = $2 AND name = $3", s.dataset, analyst, m.Name, string(text))
 }
 
 // file is a SQLite file.

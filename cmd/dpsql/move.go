@@ -81,12 +81,12 @@ func moveModels(ctx context.Context, from, to ledger.Place) (n int, err error) {
 			return 0, nil
 		}
 	}
-	old, err := modelsAt(from)
+	old, err := modelsAt(from, "")
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, old.Close()) }()
-	target, err := modelsAt(to)
+	target, err := modelsAt(to, "")
 	if err != nil {
 		return 0, err
 	}
@@ -94,11 +94,12 @@ func moveModels(ctx context.Context, from, to ledger.Place) (n int, err error) {
 	return old.CopyTo(ctx, target)
 }
 
-func modelsAt(at ledger.Place) (*mlext.Store, error) {
+// modelsAt opens the models of a data set beside a ledger; without the owner's key their texts stay sealed.
+func modelsAt(at ledger.Place, dataset string) (*mlext.Store, error) {
 	if at.SQLite != "" {
-		return mlext.OpenFile(at.SQLite+engine.ModelsSuffix, "", nil)
+		return mlext.OpenFile(at.SQLite+engine.ModelsSuffix, dataset, nil)
 	}
-	return mlext.OpenServer(at.Postgres.URL, "", nil)
+	return mlext.OpenServer(at.Postgres.URL, dataset, nil)
 }
 
 // placeNamed is where --from says. The mark of a ledger in PostgreSQL lies beside the policy.

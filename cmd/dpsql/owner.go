@@ -79,11 +79,14 @@ func placeOf(p *policy.Policy) ledger.Place {
 	return ledger.Place{SQLite: p.Ledger.SQLite}
 }
 
+// errNothingServed is of a ledger that there is not yet.
+var errNothingServed = errors.New("nothing was served with this policy yet, so nothing was spent")
+
 func openPlace(ctx context.Context, p *policy.Policy) (ledger.Ledger, error) {
 	if p.Ledger.Postgres != "" {
 		l, err := ledger.OpenPostgresForOwner(ctx, ledger.Server{URL: p.Ledger.Postgres, Path: p.Ledger.Beside})
 		if errors.Is(err, ledger.ErrNotExist) {
-			return nil, errors.New("the ledger's database: nothing was served with this policy yet, so nothing was spent")
+			return nil, fmt.Errorf("the ledger's database: %w", errNothingServed)
 		}
 		return l, err
 	}
@@ -92,7 +95,7 @@ func openPlace(ctx context.Context, p *policy.Policy) (ledger.Ledger, error) {
 	case errors.Is(err, ledger.ErrInUse):
 		return nil, inUse(err, p.Socket)
 	case errors.Is(err, ledger.ErrNotExist):
-		return nil, fmt.Errorf("%s: nothing was served with this policy yet, so nothing was spent", p.Ledger.SQLite)
+		return nil, fmt.Errorf("%s: %w", p.Ledger.SQLite, errNothingServed)
 	}
 	return l, err
 }

@@ -2,16 +2,22 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
@@ -34,20 +40,23 @@ analysts.<name>.password wants. The password itself is kept nowhere:
 			return err
 		},
 	})
-	c.AddCommand(userAddCommand())
+	c.AddCommand(userAddCommand(), userRetireCommand())
 	return c
 }
 
 func userAddCommand() *cobra.Command {
 	var config string
 	var may []string
+	var same bool
 	c := &cobra.Command{
 		Use:   "add NAME --config policy.yaml",
 		Short: "Read a password from standard input and add the analyst to the policy file",
 		Long: `Read a password (one line) from standard input and add the analyst, with its SCRAM-SHA-256 verifier, to the policy's analysts:
 the rest of the file stays byte for byte as it is. A running server takes it over with dpsql reload:
 
-  printf '%s\n' 'correct horse battery staple' | dpsql user add ann --may encounters,patients.gender --config policy.yaml`,
+  printf '%s\n' 'correct horse battery staple' | dpsql user add ann --may encounters,patients.gender --config policy.yaml
+
+Charges, stored answers and models belong to a name. A name that has any is added with --same-person alone: for another person take another name, and retire the old one with dpsql user retire.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v, err := readVerifier(cmd.InOrStdin())
@@ -57,6 +66,11 @@ the rest of the file stays byte for byte as it is. A running server takes it ove
 			text, err := os.ReadFile(config)
 			if err != nil {
 				return err
+			}
+			if !same {
+				if err := unusedName(cmd, config, args[0]); err != nil {
+					return err
+				}
 			}
 			added, err := policy.AddAnalyst(config, text, policy.NewAnalyst{Name: args[0], Verifier: v, May: may})
 			if err != nil {
@@ -70,7 +84,99 @@ the rest of the file stays byte for byte as it is. A running server takes it ove
 		},
 	}
 	configFlag(c, &config)
+	c.Flags().BoolVar(&same, "same-person", false, "the name was used before, by the same person: its charges, stored answers and models are theirs again")
 	c.Flags().StringSliceVar(&may, "may", nil, "tables and table.columns that the analyst may see (default: nothing)")
+	return c
+}
+
+// unusedName refuses a name that has charges or models, which a new person would take over. Where nobody can be asked, it warns.
+func unusedName(cmd *cobra.Command, config, name string) error {
+	ctx := cmd.Context()
+	p, err := policy.Places(config)
+	if err != nil {
+		return err
+	}
+	if _, there := p.Analyst(name); there {
+		return nil // AddAnalyst says so
+	}
+	var has []string
+	list, err := pastCharges(ctx, p)
+	if i := slices.IndexFunc(list, func(s ledger.Spent) bool { return s.Analyst == name }); i >= 0 {
+		has = append(has, "charges since "+list[i].At.UTC().Format(time.DateOnly)+" and the answers stored of them")
+	}
+	if err == nil {
+		var own, granted int
+		if own, granted, err = namedModels(ctx, p, name); own > 0 {
+			has = append(has, fmt.Sprintf("models (%d)", own))
+		}
+		if granted > 0 {
+			has = append(has, fmt.Sprintf("grants of models (%d)", granted))
+		}
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "dpsql: warning: whether %s was the name of somebody before could not be looked up, whose charges, stored answers and models it would have: %v\n", name, err)
+	}
+	if len(has) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the name %s was used before: it has %s, which whoever has the name gets too. For the same person, add it with --same-person. For another one, add another name, and retire this one:\n  dpsql user retire %s --config %s",
+		name, strings.Join(has, ", "), name, config)
+}
+
+// pastCharges are the ledger's charges, the first of each analyst among them; none where nothing was served yet.
+func pastCharges(ctx context.Context, p *policy.Policy) (list []ledger.Spent, err error) {
+	l, err := openLedger(ctx, p)
+	if errors.Is(err, errNothingServed) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err = l.History(ctx)
+	return list, errors.Join(err, l.Close())
+}
+
+// namedModels counts a name's models, and those granted to it.
+func namedModels(ctx context.Context, p *policy.Policy, name string) (own, granted int, err error) {
+	at := placeOf(p)
+	if at.SQLite != "" {
+		if _, err := os.Stat(at.SQLite + engine.ModelsSuffix); errors.Is(err, fs.ErrNotExist) {
+			return 0, 0, nil
+		}
+	}
+	s, err := modelsAt(at, p.Dataset)
+	if err != nil {
+		return 0, 0, err
+	}
+	own, granted, err = s.Named(ctx, name)
+	return own, granted, errors.Join(err, s.Close())
+}
+
+func userRetireCommand() *cobra.Command {
+	var config string
+	c := &cobra.Command{
+		Use:   "retire NAME --config policy.yaml",
+		Short: "Give a name that somebody had to nobody any more",
+		Long: `Put the name of an analyst who left into the policy's list retired: check, serve and user add refuse an analyst of that name from then on, so
+nobody else gets the name's charges, stored answers and models. Take the analyst itself out of the policy first.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := os.ReadFile(config)
+			if err != nil {
+				return err
+			}
+			added, err := policy.Retire(config, text, args[0])
+			if err != nil {
+				return err
+			}
+			if err := replace(config, added); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is retired in %s\n", args[0], config)
+			return err
+		},
+	}
+	configFlag(c, &config)
 	return c
 }
 

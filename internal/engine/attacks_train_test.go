@@ -137,9 +137,7 @@ func TestAttack35Models(t *testing.T) {
 		if kind != "logistic_regression" {
 			m.Target = mlext.Feature{Name: "n", Lo: 0, Hi: 10, From: 0, To: 10}
 		}
-		if err := e.models.Keep(ctx, "ann", m, true); err != nil {
-			t.Fatal(err)
-		}
+		keepModel(t, e, m)
 		function := map[bool]string{true: "dp_predict_proba", false: "dp_predict"}[kind == "logistic_regression"]
 		for _, sql := range []string{"SELECT %s('%s', 14), %s('%s', -1e30)", "SELECT avg(%s('%s', days)), sum(CASE WHEN %s('%s', free) > 0.5 THEN 1 ELSE 0 END) FROM encounters"} {
 			if _, err := try(s, fmt.Sprintf(sql, function, kind, function, kind)); err != nil {

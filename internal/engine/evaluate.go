@@ -120,9 +120,9 @@ func (e *evaluation) split(p *Prepared, m *mlext.Model) error {
 // prepare binds the statement that asks for what the metrics are computed from.
 func (e *evaluation) prepare(ctx context.Context) (*Prepared, *mlext.Scoring, error) {
 	s := e.session
-	stored, err := s.engine.models.Get(ctx, mlext.Name{Owner: e.node.Owner.Text, Text: e.node.Name.Text}, s.user)
+	stored, err := s.usable(ctx, mlext.Name{Owner: e.node.Owner.Text, Text: e.node.Name.Text})
 	if err != nil {
-		return nil, nil, s.modelsFailed(ctx, err)
+		return nil, nil, err
 	}
 	inner, err := plan.Bind(e.node.Query, s.along(s.catalog), plan.BindOptions{Session: s.constants(), Values: s.values, Models: unpredicted{}})
 	if err != nil {

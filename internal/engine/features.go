@@ -29,6 +29,13 @@ func (t *training) bindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.
 	if len(inner.Params) > 0 {
 		return nil, target, 0, sqlerr.New(sqlerr.Unsupported, "parameters in TRAIN are not supported").WithHint("Write the values.")
 	}
+	for _, r := range inner.TablesRead() {
+		src := mlext.Source{Schema: r.Table.Schema, Table: r.Table.Name, Columns: []string{}}
+		for _, c := range r.Columns {
+			src.Columns = append(src.Columns, r.Table.Columns[c].Name)
+		}
+		t.sources = append(t.sources, src)
+	}
 	place := -1
 	var list []mlext.Feature
 	var asks []string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -57,6 +58,30 @@ func (unpredicted) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 // mostPredicted is how much text the predictions of one statement may stand for.
 const mostPredicted = 1 << 20
 
+// usable finds a model that the session's analyst may use now.
+//
+// Proof: claim: who gets a model's coefficients, or anything that is computed of them, is its owner or was granted it, and may read, by the policy in force, every column that its query read, the target and those of its conditions included. (1) The store knows who was granted it. (2) Its sources are all that the query read
+// (plan.TablesRead), by the names that the policy of that time gave them. (3) Each is looked up in the analyst's own catalog, whatever search_path says. (4) One that was stored without sources is nobody's.
+func (s *Session) usable(ctx context.Context, name mlext.Name) (*mlext.Stored, error) {
+	m, err := s.engine.models.Get(ctx, name, s.user) // (1)
+	if err != nil {
+		return nil, s.modelsFailed(ctx, err)
+	}
+	if len(m.Model.Sources) == 0 { // (4)
+		return nil, sqlerr.New(sqlerr.Privilege, "permission denied for model %s: it was stored by an older dpsql, which did not keep what it was trained on", name).WithHint("Train it anew: CREATE OR REPLACE DP MODEL. SHOW DP MODELS lists whose it is.")
+	}
+	for _, src := range m.Model.Sources { // (2)
+		t, ok := s.catalog.Table(src.Schema, src.Table) // (3)
+		for _, c := range src.Columns {
+			ok = ok && slices.ContainsFunc(t.Columns, func(col plan.TableColumn) bool { return col.Name == c && col.Visible })
+		}
+		if !ok {
+			return nil, sqlerr.New(sqlerr.Privilege, "permission denied for model %s: it was trained on columns that you may not read", name).WithHint("Ask the owner of the data for the right to read what it was trained on.")
+		}
+	}
+	return m, nil
+}
+
 // Predict implements plan.Models.
 func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 	if x.Name != "dp_predict" && x.Name != "dp_predict_proba" {
@@ -66,9 +91,8 @@ func (p predictions) Predict(x *pgsyntax.FuncCall) (pgsyntax.Expr, error) {
 	if !ok {
 		return nil, sqlerr.New(sqlerr.UndefinedFunction, "%s takes the name of a model first", x.Name).At(int(x.Pos)).WithHint("Write it as a text: %s('model', feature, ...).", x.Name)
 	}
-	m, err := p.session.engine.models.Get(p.ctx, mlext.Name{Text: name}, p.session.user)
+	m, err := p.session.usable(p.ctx, mlext.Name{Text: name})
 	if err != nil {
-		err = p.session.modelsFailed(p.ctx, err)
 		var e *sqlerr.Error
 		if errors.As(err, &e) {
 			err = e.At(int(x.Pos))
@@ -165,6 +189,9 @@ func (m *models) columns() []Column {
 
 func (m *models) run(ctx context.Context) (*Answer, error) {
 	s, n, store := m.session, m.node, m.session.engine.models
+	if err := s.refresh(); err != nil {
+		return nil, err
+	}
 	name := mlext.Name{Owner: n.Owner.Text, Text: n.Name.Text}
 	ans, err := &Answer{Tag: n.Verb + " DP MODEL"}, error(nil)
 	switch n.Verb {
@@ -178,7 +205,7 @@ func (m *models) run(ctx context.Context) (*Answer, error) {
 		}
 	case "DESCRIBE":
 		var x *mlext.Stored
-		if x, err = store.Get(ctx, name, s.analyst.Name); err == nil {
+		if x, err = s.usable(ctx, name); err == nil {
 			for i, f := range x.Model.Describe() {
 				if ans.Rows = append(ans.Rows, []sqltype.Value{f.Name, f.Value}); i == 0 && x.Owner != s.analyst.Name {
 					ans.Rows = append(ans.Rows, []sqltype.Value{"owner", x.Owner})
@@ -187,7 +214,7 @@ func (m *models) run(ctx context.Context) (*Answer, error) {
 		}
 	case "EXPORT":
 		var x *mlext.Stored
-		if x, err = store.Get(ctx, name, s.analyst.Name); err == nil {
+		if x, err = s.usable(ctx, name); err == nil {
 			var v sqltype.Value
 			v, err = exports[strings.ToLower(n.To.Text)].value(x.Model)
 			ans.Rows = [][]sqltype.Value{{v}}

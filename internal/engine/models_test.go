@@ -11,6 +11,8 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/mlext"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // TestModelsSealed: with cache.key nothing of a model's text is in its file, and it is read again by the same key alone; by another it is listed by its name, says nothing, and can be dropped.
@@ -123,4 +125,95 @@ func TestModelNames(t *testing.T) {
 	does(ann, "REVOKE DP MODEL risk FROM guest")
 	does(guest, "SELECT dp_predict('risk', 1, 2)")
 	refused(guest, "does not exist", "SELECT dp_predict('ann.risk', 1)")
+}
+
+// TestModelRights: who may use a model may read, by the policy in force, all that its query read: its target, its features, its conditions, its join. A reload that takes one of them away holds for the trainer, for whom the model was granted, and for what was prepared before.
+// A model that was stored before what it read was kept is nobody's.
+func TestModelRights(t *testing.T) {
+	ann := clinicSession(t, tame, backend.DuckDB)
+	bob, clerk := ann.engine.session(t, "bob"), ann.engine.session(t, "clerk")
+	const all = "patients, encounters, prescriptions, labs, visits, stays, cities, kinds, rates]"
+	for _, sql := range []string{
+		"TRAIN DP MODEL risk USING linear_regression TARGET medications WITH (epsilon = 0.1, delta = 1e-9) AS SELECT e.days, e.medications FROM (SELECT * FROM encounters) e JOIN patients p ON p.patient_id = e.patient_id WHERE p.gender = 'F'",
+		"GRANT DP MODEL risk TO bob", "GRANT DP MODEL risk TO clerk",
+	} {
+		if _, err := try(ann, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	uses := []string{"SELECT dp_predict('ann.risk', 3)", "DESCRIBE DP MODEL ann.risk", "EXPORT DP MODEL ann.risk AS json", "EVALUATE DP MODEL ann.risk WITH (epsilon = 0.01) ON SELECT days, 3 AS medications FROM encounters"}
+	prepared := map[*Session]*Prepared{}
+	for _, s := range []*Session{ann, bob} {
+		sts, err := pgsyntax.Parse(uses[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if prepared[s], err = s.Prepare(t.Context(), sts[0], nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	usable := func(when string, s *Session, want bool) {
+		t.Helper()
+		list := uses
+		if want {
+			list = uses[:3]
+		}
+		for _, sql := range list {
+			_, err := try(s, sql)
+			if (err == nil) != want || err != nil && (sqlerr.ID(err) != sqlerr.Privilege.ID || strings.Contains(err.Error(), "medications")) {
+				t.Errorf("%s, %s: %s: %v", when, s.user, sql, err)
+			}
+		}
+		if p := prepared[s]; p != nil {
+			if _, err := p.Run(t.Context(), nil); (err == nil) != want {
+				t.Errorf("%s, %s, prepared: %v", when, s.user, err)
+			}
+		}
+	}
+	reload := func(may string) {
+		t.Helper()
+		if err := ann.engine.Reload(t.Context(), clinicPolicyFor(t, backend.DuckDB, all, may)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	usable("at first", ann, true)
+	usable("at first", bob, true)
+	usable("at first", clerk, false) // never had the right to its target
+	for lost, may := range map[string]string{
+		"the target":      "patients, encounters.days, encounters.patient_id, cities]",
+		"a feature":       "patients, encounters.medications, encounters.patient_id, cities]",
+		"the condition":   "patients.patient_id, encounters, cities]",
+		"the join":        "patients, encounters.days, encounters.medications, cities]",
+		"a whole table":   "encounters, cities]",
+		"everything else": "patients.gender, patients.patient_id, encounters.days, encounters.medications, encounters.patient_id]",
+	} {
+		reload(may)
+		usable(lost, ann, lost == "everything else")
+		usable(lost, bob, lost == "everything else")
+		if _, err := try(ann, "GRANT DP MODEL risk TO guest"); err != nil { // its name is hers
+			t.Error(err)
+		}
+	}
+	reload(all)
+	m, err := ann.engine.models.Get(t.Context(), mlext.Name{Text: "risk"}, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Model.Sources = nil
+	if err := ann.engine.models.Keep(t.Context(), "ann", m.Model, true); err != nil {
+		t.Fatal(err)
+	}
+	usable("of an older form", ann, false)
+	if _, err := try(ann, "DROP DP MODEL risk"); err != nil {
+		t.Error(err)
+	}
+}
+
+// keepModel stores a model that was made by hand, as ann's: of a table that everybody may see.
+func keepModel(t testing.TB, e *Engine, m *mlext.Model) {
+	t.Helper()
+	m.Sources = []mlext.Source{{Schema: own, Table: budgetTable.Name}}
+	if err := e.models.Keep(context.Background(), "ann", m, true); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -103,9 +103,7 @@ func TestONNXArrays(t *testing.T) {
 			target := targets[kind]
 			m := drawnModel(rnd, kind, target, everyFeature(d == backend.Postgres)...)
 			m.Fill = kind == "logistic_regression" || kind == "linear_regression"
-			if err := s.engine.models.Keep(t.Context(), "ann", m, true); err != nil {
-				t.Fatal(err)
-			}
+			keepModel(t, s.engine, m)
 			list, err := try(s, "EXPORT DP MODEL "+kind+" AS onnx_base64")
 			if err != nil {
 				t.Fatal(err)

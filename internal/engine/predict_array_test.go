@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -85,9 +84,7 @@ func (g *digits) model(t *testing.T, s *Session, column, typ string) *mlext.Mode
 		}
 		m.Scores = append(m.Scores, mlext.Score{Intercept: r.NormFloat64() / 10, Coefficients: [][]float64{list}})
 	}
-	if err := s.engine.models.Keep(context.Background(), "ann", m, true); err != nil {
-		t.Fatal(err)
-	}
+	keepModel(t, s.engine, m)
 	return m
 }
 

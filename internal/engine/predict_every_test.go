@@ -193,9 +193,7 @@ func TestPredictEvery(t *testing.T) {
 				}
 				m := drawnModel(rnd, kind, targets[kind], features...)
 				m.Fill = i%2 == 0
-				if err := s.engine.models.Keep(t.Context(), "ann", m, true); err != nil {
-					t.Fatal(err)
-				}
+				keepModel(t, s.engine, m)
 				var args []string
 				for _, f := range features {
 					args = append(args, f.Name)
@@ -344,9 +342,7 @@ func TestPredictUntyped(t *testing.T) {
 		plain := slices.DeleteFunc(slices.Clone(features), func(f mlext.Feature) bool { return f.Length > 0 })
 		for i, of := range [][]mlext.Feature{features, plain} {
 			m := drawnModel(rnd, "logistic_regression", everyKind()["logistic_regression"], of...)
-			if err := s.engine.models.Keep(t.Context(), "ann", m, true); err != nil {
-				t.Fatal(err)
-			}
+			keepModel(t, s.engine, m)
 			long := "CASE " + strings.Repeat("WHEN slot > 1000 THEN 0 ", 20) + "ELSE 3.5 END"
 			var typed, untyped, nulls, columns []string
 			for _, f := range of {

@@ -45,6 +45,7 @@ type training struct {
 	loss      dp.Loss
 	otherwise string // what the other way of charging would take
 	split     sensitivity.Split
+	sources   []mlext.Source
 	key       ledger.Hash
 	explain   bool
 	together  bool // explained beside those explained before
@@ -322,6 +323,7 @@ func ended(err error) error {
 
 // keep stores the model with its card.
 func (t *training) keep(ctx context.Context, m *mlext.Model) error {
+	m.Sources = t.sources
 	if m.Card = nil; t.split.Salt != "" {
 		m.Split = &mlext.Split{Unit: string(t.analysis.Unit), Salt: t.split.Salt, Fraction: t.split.Fraction}
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -55,6 +57,34 @@ func AddAnalyst(name string, text []byte, a NewAnalyst) ([]byte, error) {
 	}
 	return added, nil
 }
+
+// Retire gives a policy's text with one retired name more, and every other byte as it was.
+func Retire(name string, text []byte, analyst string) ([]byte, error) {
+	p, err := Parse(name, text)
+	if err != nil {
+		return nil, err
+	}
+	if a, there := p.Analyst(analyst); there {
+		return nil, fmt.Errorf("%s:%d: analyst %s is in the policy: take it out there, then retire the name", name, a.at.line, analyst)
+	}
+	if slices.Contains(p.Retired, analyst) {
+		return nil, fmt.Errorf("%s: the name %s is retired already", name, analyst)
+	}
+	var added []byte
+	if p.Retired == nil {
+		added = append(bytes.Clone(text), fmt.Sprintf("\nretired: [%s]\n", quoteYAML(analyst))...)
+	} else {
+		added = retiredList.ReplaceAll(text, []byte("${1}, "+strings.ReplaceAll(quoteYAML(analyst), "$", "$$")+"]"))
+	}
+	again, err := parse(name, added, os.LookupEnv)
+	if err != nil || !slices.Equal(again.Retired, append(slices.Clone(p.Retired), analyst)) {
+		return nil, fmt.Errorf("%s: the name could not be added to this file: put it into the list retired yourself:\n  retired: [%s]", name, strings.Join(quoteAll(append(p.Retired, analyst)), ", "))
+	}
+	return added, nil
+}
+
+// retiredList is the list as Retire writes it, up to its end.
+var retiredList = regexp.MustCompile(`(?m)^(retired: \[[^\]\n#]*[^\]\n# ]) *\]`)
 
 // analystsAt is where the key `analysts` stands.
 type analystsAt struct {

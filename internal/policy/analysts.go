@@ -76,6 +76,24 @@ func (f *file) analysts(n ast.Node, roles []role) {
 	}
 }
 
+// retired reads the names that nobody gets any more.
+func (f *file) retired(n ast.Node) {
+	list, ok := f.items(n, "retired")
+	if !ok {
+		return
+	}
+	for _, it := range list {
+		w, ok := f.text(it, "retired")
+		if !ok {
+			continue
+		}
+		f.p.Retired = append(f.p.Retired, w.text)
+		if a, taken := f.p.Analyst(w.text); taken {
+			f.add(a.at, "analysts.%s: this name is retired, on line %d: its models, charges and stored answers are another person's", clip(w.text), w.line).hint("give this analyst another name")
+		}
+	}
+}
+
 // memberships gives an analyst the rights of roles, and counts their statements against the roles' budgets.
 func (f *file) memberships(n ast.Node, a *Analyst, what string, roles []role) {
 	list, ok := f.items(n, what)

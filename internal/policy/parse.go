@@ -55,7 +55,7 @@ type file struct {
 }
 
 func (f *file) policy(body ast.Node) {
-	var population, budget, query, analysts, unit, units, tables, ledger, roles, listen ast.Node
+	var population, budget, query, analysts, retired, unit, units, tables, ledger, roles, listen ast.Node
 	keep := func(to *ast.Node) func(ast.Node) { return func(n ast.Node) { *to = n } }
 	p := f.p
 	p.Cache = Cache{TTL: defaultTTL, Scope: "data_set"}
@@ -71,6 +71,7 @@ func (f *file) policy(body ast.Node) {
 		{name: "budget", required: true, read: keep(&budget)},
 		{name: "query", read: keep(&query)},
 		{name: "analysts", required: true, read: keep(&analysts)},
+		{name: "retired", read: keep(&retired)},
 		{name: "ledger", read: keep(&ledger)},
 		{name: "cache", read: f.cache},
 		{name: "roles", read: keep(&roles)},
@@ -136,6 +137,9 @@ func (f *file) policy(body ast.Node) {
 	}
 	if analysts != nil {
 		f.analysts(analysts, known)
+	}
+	if retired != nil {
+		f.retired(retired)
 	}
 }
 

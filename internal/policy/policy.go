@@ -33,6 +33,7 @@ type Policy struct {
 	Query    Query
 	Roles    []Role     // those with a budget, in the file's order
 	Analysts []*Analyst // in the file's order
+	Retired  []string   // names that no analyst gets any more
 	Ledger   Ledger
 	Cache    Cache
 	Listen   string // host:port; loopback only without TLS
