@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -253,7 +254,8 @@ func (r *run) open() []*asked {
 // private, so a failure there costs nothing, nor does one of a public relation; (1) the reservation of all stages is durable before the backend is asked for private rows; (2) whatever fails afterwards keeps the
 // whole charge and is answered with one fixed error, the client's own cancel apart; (3) each release is durable before any of them is returned. The
 // statements that are printed, their parameters and their noise follow from the plan, the policy and the settings. All stages are read in one snapshot, which is
-// confirmed before the first is committed. (4) What a stage reads of others (inputs) is computed from their released values; where that fails, it is an answer of theirs, told once they are
+// confirmed before the first is committed; where the schema changed meanwhile, but means what it did, everything is read once more, in a new snapshot and with
+// fresh noise, and nothing of the first reading is shown: which of the two was shown depends on the schema alone, and its events are those that were charged. (4) What a stage reads of others (inputs) is computed from their released values; where that fails, it is an answer of theirs, told once they are
 // confirmed and committed.
 func (r *run) ask(ctx context.Context, heard *Heard) error {
 	s := r.session
@@ -286,6 +288,7 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 		return s.uncharged(ctx, err)
 	}
 	defer tx.Close()
+	had := maps.Clone(r.public)
 	if err := r.readPublic(ctx, tx); err != nil {
 		return s.publicFailed(ctx, err)
 	}
@@ -293,23 +296,28 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 		return err
 	}
 	defer r.abandon(ctx, open)
-	made, wrong := 0, error(nil)
-	for _, a := range open {
-		if !a.known {
-			if wrong = r.inputs(ctx, a); wrong != nil {
-				if r.many() && sqlerr.ID(wrong) == "" { // the disk's failure, no answer
-					wrong, err = nil, wrong
-				}
-				break
+	before, rereadable := make([]*release.Release, len(open)), true
+	for i, a := range open {
+		before[i], rereadable = a.release, rereadable && a.known
+	}
+	made, wrong, err := r.readOpen(ctx, tx, open)
+	if errors.Is(err, backend.ErrSchema) && rereadable && !r.many() {
+		tx.Close()
+		for i, a := range open {
+			a.release = before[i]
+			if err := r.prepare(a); err != nil { // it was prepared before
+				return s.resourceFailed(ctx, open, err)
 			}
 		}
-		if err = r.read(ctx, tx, a); err != nil {
-			break
+		r.public = had
+		var next *snapshot
+		if next, err = s.engine.begin(ctx, r.world); err == nil {
+			defer next.Close()
+			if err = r.readPublic(ctx, next); err == nil {
+				made, wrong, err = r.readOpen(ctx, next, open)
+			}
+			tx = next
 		}
-		made++
-	}
-	if err == nil {
-		err = tx.confirm(ctx)
 	}
 	tx.Close()
 	done() // others may read while this is written
@@ -336,6 +344,25 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 		a.id = 0
 	}
 	return wrong
+}
+
+// readOpen reads the stages in one snapshot, and confirms it. wrong is an answer of released values that the stages after the first made of them do not outlive.
+func (r *run) readOpen(ctx context.Context, tx *snapshot, open []*asked) (made int, wrong, err error) {
+	for _, a := range open {
+		if !a.known {
+			if wrong = r.inputs(ctx, a); wrong != nil {
+				if r.many() && sqlerr.ID(wrong) == "" { // the disk's failure, no answer
+					return made, nil, wrong
+				}
+				break
+			}
+		}
+		if err = r.read(ctx, tx, a); err != nil {
+			return made, nil, err
+		}
+		made++
+	}
+	return made, wrong, tx.confirm(ctx)
 }
 
 // reserve charges what has to be asked, all or nothing.

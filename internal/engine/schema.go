@@ -14,9 +14,9 @@ import (
 )
 
 // The schema that a policy was bound to is compared in each statement's snapshot, before the charge, and once more when its rows
-// were read. Where it is another, the statement fails, and the policy is bound anew before the next: under the same epoch if nothing
-// changed that matters, under a new one, or not at all, if the database no longer enforces what the policy needs. Then no table is
-// read until it does again.
+// were read. Where it is another, the policy is bound anew: under the same epoch if nothing changed that matters, and the statement
+// goes on; under a new one, or not at all, if the database no longer enforces what the policy needs, and the statement fails. Where
+// the policy does not fit, no table is read until it does again.
 
 // schemaChange knows whether the world in force is that of a schema that was seen to change.
 type schemaChange struct {
@@ -24,6 +24,7 @@ type schemaChange struct {
 	stale   *world        // whose schema has changed; nil: none
 	binding chan struct{} // closed when the attempt under way has ended; nil: none is
 	tried   time.Time     // when the last attempt failed
+	looked  time.Time     // when the schema was last compared
 	err     error         // and what its statements are told
 }
 
@@ -35,17 +36,47 @@ type snapshot struct {
 	marked bool // opened at the world's mark
 }
 
+// begin opens a snapshot in which the schema means what it meant in the statement's world.
+//
+// Proof: claim: what was planned in w may be read in the snapshot. (1) The snapshot sees the schema of the mark of w, or of the world in
+// force. (2) That world is of the same policy and the same epoch, which names all that a plan rests on: relations, columns, types,
+// keys, ways to units and definitions.
 func (e *Engine) begin(ctx context.Context, w *world) (*snapshot, error) {
 	m, ok := e.backend.(backend.Marker)
 	if !ok || w.mark == nil {
 		tx, err := e.backend.Begin(ctx)
-		return &snapshot{tx, e, w, false}, err
+		if err != nil {
+			return nil, err
+		}
+		return &snapshot{tx, e, w, false}, nil
 	}
-	tx, err := m.BeginMarked(ctx, w.mark)
-	if errors.Is(err, backend.ErrSchema) {
+	for tries := 0; ; tries++ {
+		if now := e.world.Load(); now != w && now.means(w) { // (2)
+			w = now
+		}
+		tx, err := m.BeginMarked(ctx, w.mark) // (1)
+		if err == nil {
+			e.schema.mu.Lock()
+			e.schema.looked = time.Now()
+			e.schema.mu.Unlock()
+			return &snapshot{tx, e, w, true}, nil
+		}
+		if !errors.Is(err, backend.ErrSchema) {
+			return nil, err
+		}
 		e.saw(w)
+		if tries == mostChanges || e.settle(ctx) != nil || e.world.Load() == w || !e.world.Load().means(w) {
+			return nil, err
+		}
 	}
-	return &snapshot{tx, e, w, true}, err
+}
+
+// mostChanges is how many changes of the schema that mean nothing a statement goes on after.
+const mostChanges = 3
+
+// means says that statements mean the same in both worlds.
+func (w *world) means(other *world) bool {
+	return w.policy == other.policy && w.catalogs.Epoch() == other.catalogs.Epoch()
 }
 
 // confirm ends a snapshot in which rows were read: they may be used if the schema was the world's all the while.
@@ -72,13 +103,22 @@ func (e *Engine) saw(w *world) {
 	}
 }
 
-// again is how long a schema that does not fit is left alone.
+// again is how long a schema that does not fit is left alone, and for how long stored releases answer without a look at the schema.
 const again = 5 * time.Second
 
-// settle binds the policy anew where the schema was seen to change. It is asked before a statement that reads tables is charged. One
-// attempt serves all who wait, each under its own context.
+// settle binds the policy anew where the schema was seen to change. It is asked before a statement that reads tables is charged, or
+// answered by a stored release. One attempt serves all who wait, each under its own context.
 func (e *Engine) settle(ctx context.Context) error {
 	c := &e.schema
+	c.mu.Lock()
+	due := c.stale == nil && time.Since(c.looked) > again
+	if due {
+		c.looked = time.Now()
+	}
+	c.mu.Unlock()
+	if due {
+		e.look(ctx)
+	}
 	c.mu.Lock()
 	if c.stale != e.world.Load() { // none, or a reload came first
 		c.stale, c.tried = nil, time.Time{}
@@ -109,12 +149,31 @@ func (e *Engine) settle(ctx context.Context) error {
 	return c.err
 }
 
+// look compares the schema. A database that does not answer says nothing of it; stored releases are then given.
+func (e *Engine) look(ctx context.Context) {
+	w := e.world.Load()
+	m, ok := e.backend.(backend.Marker)
+	if !ok || w.mark == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, again)
+	defer cancel()
+	tx, err := m.BeginMarked(ctx, w.mark)
+	switch {
+	case errors.Is(err, backend.ErrSchema):
+		e.saw(w)
+	case err == nil:
+		tx.Close()
+	}
+}
+
 // rebind binds the policy in force to the schema as it is now, and publishes what came of it.
 func (e *Engine) rebind(done chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	e.changing.Lock()
-	w, err := e.bind(ctx, e.world.Load().policy)
+	before := e.world.Load()
+	w, err := e.bind(ctx, before.policy)
 	if err == nil {
 		err = e.enter(ctx, w)
 	}
@@ -126,6 +185,10 @@ func (e *Engine) rebind(done chan struct{}) {
 	c.binding = nil
 	var misfit *policy.Error
 	switch {
+	case err == nil && w.means(before):
+		c.stale, c.tried, c.err = nil, time.Time{}, nil
+		e.log.Info("the database's schema has changed; statements and stored answers mean what they did", "epoch", w.catalogs.Epoch())
+		return
 	case err == nil:
 		c.stale, c.tried, c.err = nil, time.Time{}, nil
 		e.log.Warn("the database's schema has changed; the policy was bound to it anew", "epoch", w.catalogs.Epoch())

@@ -13,7 +13,7 @@ import (
 )
 
 // TestSchemaChanges: what the policy rests on is compared in each statement's snapshot. A change that does not matter costs nobody
-// an answer for long; one that takes a key away stops everything, without a charge, until it is back.
+// an answer; one that takes a key away stops everything, without a charge, until it is back.
 func TestSchemaChanges(t *testing.T) {
 	ctx := context.Background()
 	s := server(t)
@@ -51,12 +51,9 @@ func TestSchemaChanges(t *testing.T) {
 	do(`insert into cities select * from cities where false`)
 	mustTry(t, ann, next())
 
-	// An index more: one statement is on its way and fails, the next is answered, and what was released before still is.
+	// An index more: nobody notices, and what was released before answers.
 	epoch := e.world.Load().catalogs.Epoch()
 	do(`create index extra on encounters (days)`)
-	if _, err := try(ann, next()); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
-		t.Fatalf("the change was not seen: %v", err)
-	}
 	mustTry(t, ann, next())
 	if now := e.world.Load().catalogs.Epoch(); now != epoch {
 		t.Errorf("an index changed what answers mean: %s, %s", epoch, now)
@@ -65,7 +62,7 @@ func TestSchemaChanges(t *testing.T) {
 		t.Error("the analyst is blamed")
 	}
 
-	// A column that the policy does not list: another epoch is not needed either. A type that it lists: another epoch.
+	// A type of a column that the policy lists: another epoch.
 	do(`alter table encounters alter column days type bigint`)
 	if _, err := try(ann, "select sum(days) from encounters"); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
 		t.Fatalf("%v", err)
@@ -118,7 +115,8 @@ func TestSchemaChanges(t *testing.T) {
 	mustTry(t, ann, next())
 
 	// While a training reads: its rows are not trained on, it keeps its charge, there is no model.
-	e.backend = &between{Backend: b, do: func() { do(`create index more on encounters (cost)`) }}
+	e.looked(time.Now().Add(time.Hour))
+	e.backend = &between{Backend: b, do: func() { do(`alter table encounters alter column days type integer`) }}
 	before = len(charges(t, e))
 	const train = "TRAIN DP MODEL late USING linear_regression TARGET days AS SELECT days, cost FROM encounters"
 	if _, err := try(ann, train); sqlerr.ID(err) != sqlerr.SchemaChanged.ID {
@@ -135,6 +133,7 @@ func TestSchemaChanges(t *testing.T) {
 
 	// The same behind the comparison: the table is swapped between the snapshot and the statement.
 	do(`create table public.swap as select encounter_id, drug, dose, change from prescriptions, generate_series(1, 100)`)
+	e.looked(time.Now().Add(time.Hour))
 	e.backend = &swapping{Marker: b, Backend: b, do: func() {
 		do(`begin; alter table prescriptions rename to aside; alter table swap rename to prescriptions; commit`)
 	}}
@@ -149,7 +148,7 @@ func TestSchemaChanges(t *testing.T) {
 
 var neighbourTables = []string{"patients", "encounters", "prescriptions", "labs", "visits", "cities", "kinds", "rates"}
 
-// swapping does something between the comparison of the schema and the statement.
+// swapping does something between the comparison of the schema and the statement, once.
 type swapping struct {
 	backend.Marker
 	backend.Backend
@@ -158,6 +157,9 @@ type swapping struct {
 
 func (s *swapping) BeginMarked(ctx context.Context, m backend.Mark) (backend.Tx, error) {
 	tx, err := s.Marker.BeginMarked(ctx, m)
-	s.do()
+	if do := s.do; do != nil {
+		s.do = nil
+		do()
+	}
 	return tx, err
 }

@@ -27,7 +27,7 @@ func newCatalogs(b *binding) *Catalogs {
 	for d, bt := range b.bound {
 		c.tables[d] = bt.table
 	}
-	c.epoch = c.hash()
+	c.epoch = c.hash(b)
 	return c
 }
 
@@ -61,11 +61,11 @@ func (b *binding) numberTables() {
 	}
 }
 
-// Epoch names everything that changes what a stored release means: tables, types, keys, units, ranges, domains and bounds.
-// Budgets, rights and passwords are not in it.
+// Epoch names everything that changes what a stored release means: tables, types, keys, units, ranges, domains and bounds, and
+// what views and columns are made of (sqltype.Relation.Definition). Budgets, rights and passwords are not in it.
 func (c *Catalogs) Epoch() string { return c.epoch }
 
-func (c *Catalogs) hash() string {
+func (c *Catalogs) hash(b *binding) string {
 	h := sha256.New()
 	q := c.policy.Query
 	_, _ = fmt.Fprintf(h, "dpsql epoch 2 %q %q %s %d %d %s\n", c.policy.Dataset, c.policy.Unit, c.policy.Population, q.MaxGroups, q.MaxPublicGroups, q.Bounding)
@@ -78,9 +78,16 @@ func (c *Catalogs) hash() string {
 	}, func(a, b *plan.Table) int {
 		return strings.Compare(qualified(a.Schema, a.Name), qualified(b.Schema, b.Name))
 	})
+	rels := map[*plan.Table]*sqltype.Relation{}
+	for _, bt := range b.bound {
+		rels[bt.table] = bt.rel
+	}
 	for _, t := range tables {
 		_, _ = fmt.Fprintf(h, "table %q %q public %t units %q unit %d max %d keys %v\n", t.Schema, t.Name, t.Public, t.Units, t.UnitCol, t.MaxRows, t.Keys)
 		hashPath(h, t)
+		if text := rels[t].Definition; text != "" {
+			_, _ = fmt.Fprintf(h, "defined %q\n", text)
+		}
 		for _, of := range t.Of {
 			_, _ = fmt.Fprintf(h, "of %q unit %d max %d\n", of.Units, of.UnitCol, of.MaxRows)
 			hashPath(h, of)
@@ -90,6 +97,12 @@ func (c *Catalogs) hash() string {
 		}
 		for _, col := range t.Columns {
 			_, _ = fmt.Fprintf(h, "column %q %d %d notnull %t\n", col.Name, col.Type.OID, col.Type.Typmod, col.NotNull)
+			if rc, ok := rels[t].Column(col.Name); ok && rc.Definition != "" {
+				_, _ = fmt.Fprintf(h, "defined %q\n", rc.Definition)
+			}
+			if e, ok := col.Type.Enum(); ok {
+				_, _ = fmt.Fprintf(h, "labels %q\n", e.Labels)
+			}
 			if col.Range != nil {
 				_, _ = fmt.Fprintf(h, "range %s %s\n", col.Range.Lo, col.Range.Hi)
 			}

@@ -13,6 +13,7 @@ type Relation struct {
 	RowSecurity  bool            // row-level security hides rows from the connected role
 	PartOf       []QualifiedName // tables that give this one's rows too: it is their partition, or inherits from them
 	View         *ViewFacts      // of views and materialized views, where the backend can tell
+	Definition   string          // of views and materialized views: what their rows are, with the views and functions below
 }
 
 // QualifiedName names a relation of the database.
@@ -39,6 +40,8 @@ type RelationColumn struct {
 	Comment string
 	Denied  bool // the connected role may not read it
 	Collate bool // PostgreSQL: its collation is its own, neither the database's nor "C"
+	// Definition is what its values mean beside their type: which column of the table it is, its collation, what it is computed from.
+	Definition string
 }
 
 // RelationForeignKey is a foreign key that the database enforces. A Partial one leads to a partition of the table that was

@@ -78,7 +78,12 @@ func (d *DB) columns(ctx context.Context, conn *sql.Conn, r *sqltype.Relation) e
 		WHERE database_name = $1 AND schema_name = $2 AND table_name = $3`, d.catalog, r.Schema, r.Name).Scan(&collated); err != nil {
 		return err
 	}
-	rows, err := conn.QueryContext(ctx, `SELECT column_name, data_type, NOT is_nullable FROM duckdb_columns()
+	var computed bool // the catalog shows a generated column's expression as a default
+	if err := conn.QueryRowContext(ctx, `SELECT coalesce(bool_or(sql ILIKE '%generated always%'), false) FROM duckdb_tables()
+		WHERE database_name = $1 AND schema_name = $2 AND table_name = $3`, d.catalog, r.Schema, r.Name).Scan(&computed); err != nil {
+		return err
+	}
+	rows, err := conn.QueryContext(ctx, `SELECT column_name, data_type, NOT is_nullable, coalesce(column_default, '') FROM duckdb_columns()
 		WHERE database_name = $1 AND schema_name = $2 AND table_name = $3 ORDER BY column_index`, d.catalog, r.Schema, r.Name)
 	if err != nil {
 		return err
@@ -87,12 +92,15 @@ func (d *DB) columns(ctx context.Context, conn *sql.Conn, r *sqltype.Relation) e
 	for rows.Next() {
 		var c sqltype.RelationColumn
 		var text string
-		if err := rows.Scan(&c.Name, &text, &c.NotNull); err != nil {
+		if err := rows.Scan(&c.Name, &text, &c.NotNull, &c.Definition); err != nil {
 			return err
 		}
 		c.Type, c.List = typeOf(text), listOf(text)
 		if collated && c.Type.IsString() {
 			c.Type = sqltype.Type{OID: 0, Typmod: -1}
+		}
+		if !computed {
+			c.Definition = ""
 		}
 		c.NotNull = c.NotNull && r.Kind == sqltype.KindTable
 		r.Columns = append(r.Columns, c)

@@ -39,6 +39,7 @@ const relationsQuery = `
 // A column whose collation is not deterministic has type OID 0: equality there is not of bytes, which units and keys rest on.
 // So has one that newer servers compute where it is read, which may fail. A domain is the type that it is made of.
 // A collation that is neither the database's ("default", 100) nor "C" (950) is told: where two collations meet PostgreSQL fails.
+// The last column is the definition. attnum is in it because renaming can give two columns each other's name.
 const columnsQuery = `
 	SELECT a.attrelid, a.attname::text,
 		CASE WHEN EXISTS (SELECT FROM pg_collation c WHERE c.oid = a.attcollation AND NOT c.collisdeterministic)
@@ -46,7 +47,10 @@ const columnsQuery = `
 		a.attnotnull AND NOT EXISTS (SELECT FROM pg_constraint k
 			WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND k.conkey[1] = a.attnum AND NOT k.convalidated),
 		coalesce(col_description(a.attrelid, a.attnum), ''), NOT has_column_privilege(a.attrelid, a.attnum, 'SELECT'), a.attnum, a.attgenerated = 'v',
-		a.attcollation NOT IN (0, 100, 950)
+		a.attcollation NOT IN (0, 100, 950),
+		concat_ws(' ', a.attnum, CASE WHEN a.attcollation = 100 THEN (SELECT quote_ident(datcollate) || ' ' || quote_ident(datctype) FROM pg_database WHERE datname = current_database())
+				ELSE (SELECT quote_ident(n.nspname) || '.' || quote_ident(l.collname) FROM pg_collation l JOIN pg_namespace n ON n.oid = l.collnamespace WHERE l.oid = a.attcollation) END,
+			(SELECT 'AS ' || pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d WHERE a.attgenerated <> '' AND d.adrelid = a.attrelid AND d.adnum = a.attnum))
 	FROM pg_attribute a CROSS JOIN LATERAL (
 		WITH RECURSIVE of(typ, mod) AS (
 			SELECT a.atttypid, a.atttypmod
@@ -170,6 +174,9 @@ func (c *catalog) describe(oids []int64) ([]sqltype.Relation, error) {
 			if err := c.describeView(e); err != nil {
 				return nil, err
 			}
+			if err := c.tx.QueryRow(c.ctx, definitionQuery, int64(e.oid)).Scan(&e.Definition); err != nil {
+				return nil, err
+			}
 		}
 		out = append(out, e.Relation)
 	}
@@ -196,7 +203,7 @@ func (c *catalog) entries(oids []int64) ([]*entry, error) {
 		var col sqltype.RelationColumn
 		var attnum int16
 		var virtual bool
-		err := q.Scan(&rel, &col.Name, &oid, &col.Type.Typmod, &col.NotNull, &col.Comment, &col.Denied, &attnum, &virtual, &col.Collate)
+		err := q.Scan(&rel, &col.Name, &oid, &col.Type.Typmod, &col.NotNull, &col.Comment, &col.Denied, &attnum, &virtual, &col.Collate, &col.Definition)
 		if e := of[rel]; e != nil {
 			if col.Type.OID = sqltype.OID(oid); virtual {
 				col.Type.OID, e.virtual = 0, true

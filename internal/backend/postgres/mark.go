@@ -17,7 +17,7 @@ import (
 // mark is the state of some relations' schema: what their names mean, who they and those below and above them are, and a digest of
 // the rows of pg_catalog that say what they are.
 type mark struct {
-	args   [][]byte // of the digest: OIDs, schemas, names, as texts of arrays
+	args   [][]byte // of the digest: OIDs, schemas, names, OIDs of functions, as texts of arrays
 	digest string
 	// seen is the last snapshot (pg_current_snapshot) in which the digest was found as it should be.
 	seen *atomic.Pointer[string]
@@ -36,6 +36,11 @@ const relatedQuery = `
 			UNION ALL SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = r.oid) x(oid))
 	SELECT oid FROM r ORDER BY oid`
 
+// The functions of users that the views among some relations call.
+const relatedFunctionsQuery = `
+	WITH RECURSIVE r(oid) AS (SELECT w::oid FROM unnest($1::int8[]) w),` + calledFunctions + `
+	SELECT oid FROM f WHERE oid >= 16384 ORDER BY oid`
+
 // The statements that each connection has prepared. On a standby pg_current_snapshot does not tell which transactions are in
 // progress: there the schema is digested each time.
 const (
@@ -53,7 +58,7 @@ const markQuery = `
 			LEFT JOIN pg_namespace n ON n.nspname = w.s LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = w.t
 		UNION ALL SELECT 'c' || oid || '.' || xmin || row_security_active(oid) FROM pg_class WHERE oid = ANY ($1::oid[])
 		UNION ALL SELECT 'a' || attrelid || '.' || attnum || '.' || xmin FROM pg_attribute WHERE attrelid = ANY ($1::oid[]) AND attnum > 0
-		UNION ALL SELECT 'i' || indexrelid || '.' || xmin FROM pg_index WHERE indrelid = ANY ($1::oid[])
+		UNION ALL SELECT 'i' || indexrelid || '.' || xmin FROM pg_index WHERE indrelid = ANY ($1::oid[]) AND indisunique
 		UNION ALL SELECT 'k' || oid || '.' || xmin FROM pg_constraint WHERE conrelid = ANY ($1::oid[])
 		UNION ALL SELECT 't' || oid || '.' || xmin FROM pg_trigger WHERE tgrelid = ANY ($1::oid[])
 		UNION ALL SELECT 'r' || oid || '.' || xmin FROM pg_rewrite WHERE ev_class = ANY ($1::oid[])
@@ -62,6 +67,9 @@ const markQuery = `
 		UNION ALL SELECT 'm' || m.roleid || '.' || m.member || '.' || m.xmin FROM pg_class c JOIN pg_auth_members m ON m.member = c.relowner
 			WHERE c.oid = ANY ($1::oid[]) AND c.relkind = 'v'
 		UNION ALL SELECT 'h' || inhrelid || '.' || inhparent || '.' || xmin FROM pg_inherits WHERE inhparent = ANY ($1::oid[])
+		UNION ALL SELECT 'f' || oid || '.' || xmin FROM pg_proc WHERE oid = ANY ($4::oid[])
+		UNION ALL SELECT 'e' || e.oid || '.' || e.xmin FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid JOIN pg_enum e ON e.enumtypid IN (t.oid, t.typelem)
+			WHERE a.attrelid = ANY ($1::oid[]) AND t.oid >= 16384
 	) s(x)`
 
 // Mark reads what the relations are made of.
@@ -75,9 +83,16 @@ func (d *DB) Mark(ctx context.Context, names []backend.RelationName) (backend.Ma
 		if oids, err = collectOIDs(t.Query(ctx, relatedQuery, oids)); err != nil {
 			return err
 		}
-		var numbers, schemas, tables []string
+		called, err := collectOIDs(t.Query(ctx, relatedFunctionsQuery, oids))
+		if err != nil {
+			return err
+		}
+		var numbers, schemas, tables, functions []string
 		for _, oid := range oids {
 			numbers = append(numbers, strconv.FormatInt(oid, 10))
+		}
+		for _, oid := range called {
+			functions = append(functions, strconv.FormatInt(oid, 10))
 		}
 		for _, n := range names {
 			if n.Schema == "" {
@@ -85,7 +100,7 @@ func (d *DB) Mark(ctx context.Context, names []backend.RelationName) (backend.Ma
 			}
 			schemas, tables = append(schemas, n.Schema), append(tables, n.Name)
 		}
-		m.args = [][]byte{arrayText(numbers), arrayText(schemas), arrayText(tables)}
+		m.args = [][]byte{arrayText(numbers), arrayText(schemas), arrayText(tables), arrayText(functions)}
 		m.digest, err = digest(ctx, t.Conn().PgConn(), m.args)
 		return err
 	})

@@ -38,6 +38,27 @@ const hiddenQuery = `
 		WHERE v.oid = $1::int8::oid AND t.oid = ANY ($2::int8[]::oid[]) AND t.relrowsecurity AND NOT e.rolsuper AND NOT e.rolbypassrls
 			AND (t.relforcerowsecurity OR NOT pg_has_role(e.oid, t.relowner, 'USAGE')))`
 
+// calledFunctions adds to the relations of r the functions that the rules of their views call, by themselves, through operators, and
+// in bodies that PostgreSQL has parsed.
+const calledFunctions = `
+	f(oid) AS (
+		SELECT x.oid FROM r JOIN pg_rewrite w ON w.ev_class = r.oid
+			JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid, LATERAL (
+			SELECT d.refobjid WHERE d.refclassid = 'pg_proc'::regclass
+			UNION ALL SELECT o.oprcode FROM pg_operator o WHERE d.refclassid = 'pg_operator'::regclass AND o.oid = d.refobjid) x(oid)
+		UNION SELECT d.refobjid FROM f JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_proc'::regclass)`
+
+// definitionQuery prints what a view is: its query and those of the views below it, and the functions of users that they call. Names are
+// qualified, because search_path is empty.
+const definitionQuery = `
+	WITH RECURSIVE r(oid) AS (
+		SELECT $1::int8::oid UNION SELECT d.refobjid FROM r JOIN pg_rewrite w ON w.ev_class = r.oid
+			JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass),` + calledFunctions + `
+	SELECT coalesce(string_agg(x, E'\n' ORDER BY x), '') FROM (
+		SELECT c.oid::regclass::text || ' ' || pg_get_viewdef(c.oid) FROM r JOIN pg_class c USING (oid) WHERE c.relkind IN ('v', 'm')
+		UNION ALL SELECT concat_ws(' ', p.oid::regprocedure, to_jsonb(p) - '{oid,proname,pronamespace,proowner,proacl,procost,prorows}'::text[], to_jsonb(a) - 'aggfnoid')
+			FROM f JOIN pg_proc p USING (oid) LEFT JOIN pg_aggregate a ON a.aggfnoid = p.oid WHERE p.oid >= 16384) s(x)`
+
 // view is one view's definition.
 type view struct {
 	oid      uint32
