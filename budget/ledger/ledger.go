@@ -188,7 +188,7 @@ const restore = "Bring back the newest backup (docs/operations.md, The ledger an
 // The ways in which an opening or a write is refused.
 var (
 	ErrInUse      = errors.New("ledger: the file is in use by another process (one dpsql owns a SQLite ledger)")
-	ErrNotDurable = errors.New("ledger: the file cannot be kept in the way that durable charges need (WAL, one owner, full sync)")
+	ErrNotDurable = errors.New("ledger: it cannot be kept in the way that durable charges need")
 	ErrMismatch   = errors.New("ledger: it belongs to another budget")
 	ErrNotExist   = fmt.Errorf("ledger: there is no such file: %w", fs.ErrNotExist)
 	ErrRolledBack = errors.New("ledger: it is older than its mark")

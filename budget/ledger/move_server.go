@@ -174,7 +174,14 @@ func (d *serverLanding) publish(context.Context) error {
 	if err == nil && tag.String() != "COMMIT" {
 		err = errors.New("ledger: the server rolled the transaction back")
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	var found durability
+	if err := d.conn.QueryRow(ctx, "SELECT current_setting('fsync'), current_setting('full_page_writes')").Scan(&found.fsync, &found.pages); err != nil {
+		return err
+	}
+	return found.check()
 }
 
 func (d *serverLanding) close() error {

@@ -259,28 +259,6 @@ func (s *server) connected(ctx context.Context) (*pgx.Conn, error) {
 	return c, nil
 }
 
-// durable makes a COMMIT return only when it is on disk, there and on synchronous standbys where there are some.
-func (s *server) durable(ctx context.Context, c *pgx.Conn) error {
-	var fsync, pages, commit string
-	var standby bool
-	if err := c.QueryRow(ctx, "SELECT current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'), pg_is_in_recovery()").
-		Scan(&fsync, &pages, &commit, &standby); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	switch {
-	case fsync != "on" || pages != "on":
-		return fmt.Errorf("%w: the server runs with fsync %s and full_page_writes %s", ErrNotDurable, fsync, pages)
-	case standby:
-		return fmt.Errorf("%w: the server is a standby", ErrUnavailable)
-	}
-	set := fmt.Sprintf("SET idle_in_transaction_session_timeout = %d; SET lock_timeout = %d; SET statement_timeout = 0", s.idle.Milliseconds(), oneCall.Milliseconds()/2)
-	if commit != "on" && commit != "remote_apply" {
-		set += "; SET synchronous_commit = on"
-	}
-	_, err := c.Exec(ctx, set)
-	return err
-}
-
 // begin waits for the lock, and gives what others wrote. What fails on a connection that was cut is tried on a new one: nothing is written yet.
 func (s *server) begin(known waterline, lock bool) ([]row, error) {
 	until := time.Now().Add(patience)
@@ -309,7 +287,7 @@ func (s *server) tryBegin(ctx context.Context, known waterline, lock bool) ([]ro
 	}
 	var b pgx.Batch
 	b.Queue(begin)
-	b.Queue("SELECT format, seq, hash, clock_timestamp() FROM " + s.schema + ".head" + end)
+	b.Queue("SELECT format, seq, hash, clock_timestamp(), " + fmt.Sprintf(settings, true) + " FROM " + s.schema + ".head" + end)
 	b.Queue("SELECT seq, body, hash FROM "+s.schema+".records WHERE seq > $1 ORDER BY seq", known.seq)
 	r := c.SendBatch(ctx, &b)
 	rows, err := s.readNew(r, known)
@@ -329,8 +307,12 @@ func (s *server) readNew(r pgx.BatchResults, known waterline) ([]row, error) {
 		head   waterline
 		hash   []byte
 		there  time.Time
+		found  durability
 	)
-	if err := r.QueryRow().Scan(&layout, &head.seq, &hash, &there); err != nil {
+	if err := r.QueryRow().Scan(&layout, &head.seq, &hash, &there, &found.fsync, &found.pages, &found.commit); err != nil {
+		return nil, err
+	}
+	if err := found.check(); err != nil { // (2) before anything is written
 		return nil, err
 	}
 	copy(head.hash[:], hash)
@@ -405,21 +387,29 @@ func (s *server) write(c change) error {
 	last := c.rows[len(c.rows)-1]
 	b.Queue("UPDATE "+s.schema+".head SET format = $1, seq = $2, hash = $3", format, last.seq, last.hash[:])
 	b.Queue("COMMIT")
+	b.Queue("SELECT current_setting('fsync'), current_setting('full_page_writes')")
 	r := s.conn.SendBatch(ctx, &b)
 	var (
-		tag pgconn.CommandTag
-		err error
+		tag   pgconn.CommandTag
+		found durability
+		err   error
 	)
-	for range b.Len() {
+	for range b.Len() - 1 {
 		if tag, err = r.Exec(); err != nil {
 			break
 		}
+	}
+	if err == nil {
+		err = r.QueryRow().Scan(&found.fsync, &found.pages)
 	}
 	if end := r.Close(); err == nil {
 		err = end
 	}
 	switch {
 	case err == nil && tag.String() == "COMMIT":
+		if err := found.check(); err != nil { // (3) it is there, but a crash may take it away
+			return fmt.Errorf("%w: %w", errUncertain, err)
+		}
 		if err := s.mark.move(waterline{last.seq, last.hash}); err != nil {
 			return fmt.Errorf("%w: %w", errMark, err)
 		}

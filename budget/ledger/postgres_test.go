@@ -453,6 +453,72 @@ func TestServersRecordsAreChecked(t *testing.T) {
 	}
 }
 
+// An administrator turns off what makes charges last while a ledger is open: nothing is charged without it, and a charge waits for the disk whatever the others do.
+func TestServerStaysDurable(t *testing.T) {
+	at := newSchema(t, t.TempDir()+"/shared")
+	admin := must(pgx.Connect(ctx, at.URL))(t)
+	defer func() {
+		_, err := admin.Exec(ctx, "ALTER SYSTEM RESET ALL")
+		_, err2 := admin.Exec(ctx, "SELECT pg_reload_conf()")
+		if err := errors.Join(err, err2, admin.Close(ctx)); err != nil {
+			t.Error(err)
+		}
+	}()
+	turn := func(session *pgx.Conn, setting, value string) { // a session hears of it a little later
+		t.Helper()
+		for _, sql := range []string{"ALTER SYSTEM SET " + setting + " = " + value, "SELECT pg_reload_conf()"} {
+			if _, err := admin.Exec(ctx, sql); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for set := ""; set != value; {
+			if err := session.QueryRow(ctx, "SELECT reset_val FROM pg_settings WHERE name = $1", setting).Scan(&set); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	turn(admin, "synchronous_commit", "on")
+	l := joined(t, at, demoHead(t), dayCache(), usual)
+	l.silent()
+	r := count(t, l.Filter(), "ann", 1, 0.1)
+	var within string
+	f := &faulty{server: l.server}
+	l.store = f
+	look := func() {
+		if err := l.conn.QueryRow(ctx, "SHOW synchronous_commit").Scan(&within); err != nil {
+			t.Error(err)
+		}
+	}
+	turn(l.conn, "synchronous_commit", "off")
+	f.before = look
+	must(l.Reserve(ctx, r))(t)
+	if within != "on" {
+		t.Errorf("a charge is written with synchronous_commit %s", within)
+	}
+	for _, setting := range []string{"fsync", "full_page_writes"} {
+		turn(l.conn, setting, "off")
+		if _, err := l.Reserve(ctx, r); !errors.Is(err, ErrNotDurable) || !strings.Contains(err.Error(), setting+" off") {
+			t.Errorf("%s off: %v", setting, err)
+		}
+		if err := l.Healthy(); !errors.Is(err, ErrNotDurable) {
+			t.Errorf("%s off: healthy: %v", setting, err)
+		}
+		turn(l.conn, setting, "on")
+		f.before = func() { turn(l.conn, setting, "off") } // between the look and the COMMIT
+		if _, err := l.Reserve(ctx, r); !errors.Is(err, ErrNotDurable) {
+			t.Errorf("%s off at the COMMIT: %v", setting, err)
+		}
+		turn(l.conn, setting, "on")
+		must(l.Reserve(ctx, r))(t)
+	}
+	if b := must(l.balance("ann", 1))(t); b.Dataset.Statements != 5 { // what may not last is charged all the same
+		t.Errorf("%d statements", b.Dataset.Statements)
+	}
+	if err := l.Verify(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
 // What the server must be: one that syncs, is asked to, and has the same time.
 func TestServerMustBeDurable(t *testing.T) {
 	at := newSchema(t, t.TempDir()+"/shared")

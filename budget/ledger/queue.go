@@ -101,7 +101,7 @@ func (l *book) settle(batch []*entry) []*entry {
 	defer l.io.Unlock()
 	var err error
 	for range cuts {
-		if batch, err = l.try(batch); !errors.Is(err, errUncertain) || !l.store.shared() {
+		if batch, err = l.try(batch); !errors.Is(err, errUncertain) || errors.Is(err, ErrNotDurable) || !l.store.shared() { // looking again shows what is written, not that it lasts
 			break
 		}
 	}

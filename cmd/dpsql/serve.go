@@ -285,9 +285,12 @@ func (s *daemon) Verify(ctx context.Context) error { return s.engine.Verify(ctx)
 
 // healthy is what /healthz says: whether the ledger and the backend can be asked.
 func (s *daemon) healthy(ctx context.Context, b backend.Backend) error {
-	if err := s.engine.Healthy(); errors.Is(err, ledger.ErrPromise) {
+	switch err := s.engine.Healthy(); {
+	case errors.Is(err, ledger.ErrPromise):
 		return errors.New("the budget was raised, and this server has not read the policy since")
-	} else if err != nil {
+	case errors.Is(err, ledger.ErrNotDurable):
+		return errors.New("the ledger's database may lose charges: fsync or full_page_writes is off")
+	case err != nil:
 		return errors.New("the ledger cannot be read")
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -29,13 +30,13 @@ type Server struct {
 	Port int
 
 	bin, dir string
-	settings []string // beside pgtest's own
+	settings []string // after pgtest's own
 	cred     *syscall.Credential
 	cmd      *exec.Cmd
 	stdin    io.Closer // closing it stops the server
 }
 
-// Start starts a server that is stopped, and its folder removed, at the end of the test. Settings ("fsync=on") go before pgtest's own.
+// Start starts a server that is stopped, and its folder removed, at the end of the test. Settings ("fsync=on") overrule pgtest's own.
 func Start(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
 	s, stop, err := StartShared(settings...)
@@ -87,6 +88,22 @@ func (s *Server) initCluster() error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("pgtest: initdb: %w\n%s", err, out)
 	}
+	return s.configure()
+}
+
+// configure writes the settings into the server's file, so that ALTER SYSTEM may change them. The last one counts.
+func (s *Server) configure() (err error) {
+	f, err := os.OpenFile(filepath.Join(s.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("pgtest: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for _, set := range append([]string{"fsync=off", "synchronous_commit=off", "full_page_writes=off"}, s.settings...) {
+		name, value, _ := strings.Cut(set, "=")
+		if _, err := fmt.Fprintf(f, "%s = '%s'\n", name, value); err != nil {
+			return fmt.Errorf("pgtest: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -114,11 +131,7 @@ func (s *Server) StartServer() error {
 	// The shell holds our pipe: when it closes, by us or by our death, the server is shut down at once.
 	cmd := s.command("/bin/sh", "-c", `"$@" & pid=$!; read -r _; kill -QUIT $pid; wait $pid`, "sh",
 		filepath.Join(s.bin, "postgres"), "-D", s.data(), "-p", strconv.Itoa(s.Port), "-k", s.dir,
-		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
-		"-c", "max_connections=200", "-c", "max_wal_size=4GB", "-c", "autovacuum=off", "-c", "log_checkpoints=off")
-	for _, set := range s.settings {
-		cmd.Args = append(cmd.Args, "-c", set) // the last one counts
-	}
+		"-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200", "-c", "max_wal_size=4GB", "-c", "autovacuum=off", "-c", "log_checkpoints=off")
 	cmd.Stdout, cmd.Stderr = log, log
 	if s.stdin, err = cmd.StdinPipe(); err != nil {
 		return fmt.Errorf("pgtest: %w", err)
