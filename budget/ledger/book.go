@@ -188,8 +188,16 @@ func (l *book) start() (*state, error) {
 	if err != nil || !ok {
 		return newState(), broken(one.seq, err)
 	}
-	st, err := checkpointed(one, text, l.store.segment)
-	if err != nil {
+	var unread error // a segment that could not be read is not one that is wrong
+	st, err := checkpointed(one, text, func(seq int64) ([]byte, error) {
+		text, err := l.store.segment(seq)
+		unread = err
+		return text, err
+	})
+	switch {
+	case unread != nil:
+		return nil, broken(one.seq, unread)
+	case err != nil:
 		return nil, &CorruptError{Seq: one.seq, Reason: err.Error()}
 	}
 	return st, nil

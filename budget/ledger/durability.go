@@ -44,5 +44,5 @@ func (s *server) durable(ctx context.Context, c *pgx.Conn) error {
 		return fmt.Errorf("%w: the server is a standby", ErrUnavailable)
 	}
 	_, err := c.Exec(ctx, fmt.Sprintf("SET idle_in_transaction_session_timeout = %d; SET lock_timeout = %d; SET statement_timeout = 0", s.idle.Milliseconds(), oneCall.Milliseconds()/2))
-	return err
+	return readFailed(err)
 }

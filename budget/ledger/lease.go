@@ -67,7 +67,10 @@ func (k *leases) renew(ctx context.Context) ([]string, error) {
 	b.Queue("SELECT owner FROM " + table + " WHERE expires > now()")
 	r := k.conn.SendBatch(ctx, &b)
 	live, err := readLive(r)
-	return live, errors.Join(err, r.Close())
+	if end := r.Close(); err == nil {
+		err = end
+	}
+	return live, readFailed(err)
 }
 
 func readLive(r pgx.BatchResults) ([]string, error) {

@@ -44,13 +44,13 @@ func (s *server) asides(name string) iter.Seq2[aside, error] {
 		}
 		if err != nil || !there {
 			if err != nil {
-				yield(aside{}, err)
+				yield(aside{}, readFailed(err))
 			}
 			return
 		}
 		list, err := c.Query(ctx, "SELECT seq, "+asideTables[name]+" FROM "+s.schema+"."+name+" ORDER BY seq")
 		if err != nil {
-			yield(aside{}, serverDamaged(err))
+			yield(aside{}, readFailed(err))
 			return
 		}
 		defer list.Close()
@@ -62,7 +62,7 @@ func (s *server) asides(name string) iter.Seq2[aside, error] {
 			}
 		}
 		if err := list.Err(); err != nil {
-			yield(aside{}, serverDamaged(err))
+			yield(aside{}, readFailed(err))
 		}
 	}
 }

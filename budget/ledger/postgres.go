@@ -190,7 +190,7 @@ func (s *server) exists(ctx context.Context) (there bool, err error) {
 // made asks whether there are tables, by a statement that takes a snapshot of its own: to_regclass would ask a cache that does not hear of others while it waits for a lock.
 func (s *server) made(ctx context.Context, q querier) (there bool, err error) {
 	err = q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'head')", s.named).Scan(&there)
-	return there, err
+	return there, readFailed(err)
 }
 
 func (s *server) create(ctx context.Context) error {
@@ -201,7 +201,7 @@ func (s *server) create(ctx context.Context) error {
 	if err := w.passed(s.path, 0); err != nil {
 		return err
 	}
-	return pgx.BeginTxFunc(ctx, s.conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+	return readFailed(pgx.BeginTxFunc(ctx, s.conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(applicationID)); err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func (s *server) create(ctx context.Context) error {
 		}
 		_, err := tx.Exec(ctx, fmt.Sprintf(tables, s.schema, format))
 		return err
-	})
+	}))
 }
 
 // loadAll reads every record; none is a ledger that nobody served yet.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,12 +35,12 @@ func (s *server) span(after, to int64) iter.Seq2[row, error] {
 		defer cancel()
 		c, err := s.connected(ctx)
 		if err != nil {
-			yield(row{}, err)
+			yield(row{}, readFailed(err))
 			return
 		}
 		list, err := c.Query(ctx, "SELECT seq, body, hash FROM "+s.schema+".records WHERE seq > $1 AND seq <= $2 ORDER BY seq", after, to)
 		if err != nil {
-			yield(row{}, serverDamaged(err))
+			yield(row{}, readFailed(err))
 			return
 		}
 		defer list.Close()
@@ -50,7 +51,7 @@ func (s *server) span(after, to int64) iter.Seq2[row, error] {
 			}
 		}
 		if err := list.Err(); err != nil {
-			yield(row{}, serverDamaged(err))
+			yield(row{}, readFailed(err))
 		}
 	}
 }
@@ -64,7 +65,7 @@ func (s *server) sums() (at row, text []byte, ok bool, err error) {
 		err = c.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", s.schema+".sums").Scan(&ok)
 	}
 	if err != nil || !ok {
-		return at, nil, false, err
+		return at, nil, false, readFailed(err)
 	}
 	var hash []byte
 	err = c.QueryRow(ctx, "SELECT s.seq, s.body, coalesce(r.body, ''), coalesce(r.hash, '') FROM "+s.schema+".sums s LEFT JOIN "+s.schema+".records r USING (seq) ORDER BY s.seq DESC LIMIT 1").
@@ -73,7 +74,7 @@ func (s *server) sums() (at row, text []byte, ok bool, err error) {
 		return at, nil, false, nil
 	}
 	copy(at.hash[:], hash)
-	return at, text, err == nil, serverDamaged(err)
+	return at, text, err == nil, readFailed(err)
 }
 
 // segment reads what lies beside a checkpoint; nil if there is nothing.
@@ -87,7 +88,7 @@ func (s *server) segment(seq int64) (text []byte, err error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
-	return text, serverDamaged(err)
+	return text, readFailed(err)
 }
 
 func (s *server) releases() (out map[int64]fingerprint, head int64, err error) {
@@ -98,11 +99,11 @@ func (s *server) releases() (out map[int64]fingerprint, head int64, err error) {
 		err = c.QueryRow(ctx, "SELECT coalesce(max(seq), 0) FROM "+s.schema+".records").Scan(&head)
 	}
 	if err != nil {
-		return nil, 0, serverDamaged(err)
+		return nil, 0, readFailed(err)
 	}
 	list, err := c.Query(ctx, "SELECT seq, octet_length(payload), sha256(payload) FROM "+s.schema+".releases")
 	if err != nil {
-		return nil, 0, serverDamaged(err)
+		return nil, 0, readFailed(err)
 	}
 	out = map[int64]fingerprint{}
 	var (
@@ -114,16 +115,22 @@ func (s *server) releases() (out map[int64]fingerprint, head int64, err error) {
 		out[seq] = fingerprint{size, Hash(hash)}
 		return nil
 	})
-	return out, head, serverDamaged(err)
+	return out, head, readFailed(err)
 }
 
 // sound has nothing to ask that the chain does not show: what the server finds damaged it says when it is read.
 func (s *server) sound() error { return nil }
 
-// serverDamaged marks what PostgreSQL says of a damaged page, or of a table that is gone.
-func serverDamaged(err error) error {
+// readFailed says of what a read of the server failed: ErrUnavailable is a connection that was cut, and says nothing of the records; errDamaged is what PostgreSQL says of a damaged page, or of a table or
+// column that is gone.
+func readFailed(err error) error {
 	var refused *pgconn.PgError
-	if errors.As(err, &refused) && (refused.Code[:2] == "XX" || refused.Code[:2] == "42") {
+	switch {
+	case errors.Is(err, ErrUnavailable):
+		return err
+	case lost(err):
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case errors.As(err, &refused) && (refused.Code[:2] == "XX" || slices.Contains([]string{"3F000", "42P01", "42703"}, refused.Code)):
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	return err

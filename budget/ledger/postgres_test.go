@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"strings"
@@ -223,7 +224,9 @@ type wire struct {
 	listener net.Listener
 	mu       sync.Mutex
 	open     []net.Conn
-	deaf     atomic.Bool // nothing comes back any more
+	deaf     atomic.Bool  // nothing comes back any more
+	passed   atomic.Int64 // bytes that came back
+	limit    atomic.Int64 // how many may: then it is cut, once; 0: any number
 }
 
 func newWire(t *testing.T, port string) *wire {
@@ -250,6 +253,13 @@ func newWire(t *testing.T, port string) *wire {
 					n, err := s.Read(page)
 					if err != nil {
 						_ = c.Close()
+						return
+					}
+					if limit := w.limit.Load(); limit > 0 && w.passed.Add(int64(n)) > limit {
+						w.limit.Store(0)
+						_, _ = c.Write(page[:int64(n)-(w.passed.Load()-limit)])
+						_ = c.Close()
+						_ = s.Close()
 						return
 					}
 					if !w.deaf.Load() {
@@ -361,6 +371,62 @@ func TestCutConnections(t *testing.T) {
 	}
 	if err := errors.Join(o.Verify(ctx), o.Close()); err != nil {
 		t.Error(err)
+	}
+}
+
+// The connection is cut anywhere while a ledger is opened or verified: that says nothing of its records, and nobody is sent to a backup, which would forget charges.
+func TestCutWhileRead(t *testing.T) {
+	t.Parallel()
+	at := newSchema(t, t.TempDir()+"/shared")
+	l := must(joinServing(ctx, at, demoHead(t), frequent(dayCache()), usual))(t)
+	for i := range 12 {
+		id := must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.1)))(t)
+		if err := l.Commit(ctx, id, Release{Key: Hash{byte(i)}, Payload: []byte("1")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w, through := wired(t, at)
+	uses := map[string]func() error{
+		"serve": func() error {
+			l, err := OpenPostgres(ctx, through, demoHead(t), dayCache())
+			if err != nil {
+				return err
+			}
+			_ = l.Close() // it may be cut by then
+			return nil
+		},
+		"verify": func() error {
+			l, err := OpenPostgresForOwner(ctx, through)
+			if err != nil {
+				return err
+			}
+			return errors.Join(l.Verify(ctx), l.Close())
+		},
+	}
+	for name, use := range uses {
+		w.passed.Store(0)
+		w.limit.Store(math.MaxInt64)
+		if err := use(); err != nil {
+			t.Fatal(err)
+		}
+		all, cuts := w.passed.Load(), 0
+		for at := range int64(25) {
+			w.passed.Store(0)
+			w.limit.Store(1 + all*at/25)
+			switch err := use(); {
+			case err == nil: // what was cut was tried again
+			case !errors.Is(err, ErrUnavailable) || strings.Contains(err.Error(), "broken") || strings.Contains(err.Error(), "backup"):
+				t.Errorf("%s, cut at %d of 25 parts: %v", name, at, err)
+			default:
+				cuts++
+			}
+		}
+		if cuts < 10 {
+			t.Errorf("%s was cut %d times", name, cuts)
+		}
 	}
 }
 

@@ -90,7 +90,7 @@ type querier interface {
 
 func (t spoolTable) there(ctx context.Context, q querier) (there bool, err error) {
 	err = q.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", t.table()).Scan(&there)
-	return there, err
+	return there, readFailed(err)
 }
 
 func (t spoolTable) open(reservation int64) (spoolFile, error) {
@@ -128,7 +128,7 @@ func (t spoolTable) open(reservation int64) (spoolFile, error) {
 func (t spoolTable) remove(reservation int64) error {
 	return t.with(func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, "DELETE FROM "+t.table()+" WHERE reservation = $1", reservation)
-		return err
+		return readFailed(err)
 	})
 }
 
@@ -139,7 +139,7 @@ func (t spoolTable) sweep(upTo int64, keep []int64) error {
 			return err
 		}
 		_, err = c.Exec(ctx, "DELETE FROM "+t.table()+" WHERE reservation <= $1 AND reservation <> ALL ($2)", upTo, append([]int64{}, keep...)) // nil would be NULL
-		return err
+		return readFailed(err)
 	})
 }
 
