@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -66,7 +65,6 @@ type numberRows struct {
 	want []NumberColumn
 	most int
 	now  secret.Numbers
-	err  error
 }
 
 var _ secret.NumberRows = (*numberRows)(nil)
@@ -74,41 +72,31 @@ var _ secret.NumberRows = (*numberRows)(nil)
 // Format prints nothing of an answer.
 func (*numberRows) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("(rows)")) }
 
-var errNumber = errors.New("backend: a value that is no number")
-
 func (r *numberRows) Next() bool {
 	n := &r.now
 	n.Rows, n.Cells, n.Null = 0, n.Cells[:0], n.Null[:0]
-	for n.Rows < r.most && r.err == nil && r.rows.Next() {
+	for n.Rows < r.most && r.rows.Next() {
 		for i, v := range r.rows.Row() {
-			null, ok := false, true
-			if n.Cells, null, ok = appendCells(n.Cells, secret.Open(v), r.want[i]); !ok {
-				r.err = NewError(FailOther, "type", errNumber)
-				return false
-			}
+			var null bool
+			n.Cells, null = appendCells(n.Cells, secret.Open(v), r.want[i])
 			n.Null = append(n.Null, null)
 		}
 		n.Rows++
 	}
-	return r.err == nil && n.Rows > 0 && r.rows.Err() == nil
+	return n.Rows > 0 && r.rows.Err() == nil
 }
 
 func (r *numberRows) Block() secret.Value { return secret.Of(&r.now) }
 
-func (r *numberRows) Err() error {
-	if r.err != nil {
-		return r.err
-	}
-	return r.rows.Err()
-}
+func (r *numberRows) Err() error { return r.rows.Err() }
 
 func (r *numberRows) Close() {
 	r.rows.Close()
 	clear(r.now.Cells)
 }
 
-// appendCells adds what a value is as cells, as many as its column has.
-func appendCells(cells []int64, v sqltype.Value, c NumberColumn) (more []int64, null, ok bool) {
+// appendCells adds what a value is as cells, as many as its column has. What is no number is NULL.
+func appendCells(cells []int64, v sqltype.Value, c NumberColumn) (more []int64, null bool) {
 	list := []sqltype.Value{v}
 	switch x := v.(type) {
 	case *sqltype.Array:
@@ -122,17 +110,14 @@ func appendCells(cells []int64, v sqltype.Value, c NumberColumn) (more []int64, 
 		}
 	}
 	if v == nil || len(list) != c.Cells() {
-		return append(cells, make([]int64, c.Cells())...), true, true
+		return append(cells, make([]int64, c.Cells())...), true
 	}
 	for _, v := range list {
 		n, ok := cell(v)
-		if !ok {
-			return cells, false, false
-		}
-		null = null || v == nil
+		null = null || v == nil || !ok
 		cells = append(cells, n)
 	}
-	return cells, null, true
+	return cells, null
 }
 
 func cell(v sqltype.Value) (int64, bool) {

@@ -108,7 +108,9 @@ func publicRows(w *world, rows secret.Rows, most int) (out [][]sqltype.Value, er
 		in := rows.Row()
 		row := make([]sqltype.Value, len(in))
 		for i, v := range in {
-			row[i] = secret.Open(v)
+			if row[i] = secret.Open(v); secret.IsUnreadable(row[i]) {
+				return nil, backend.NewError(backend.FailOther, "type", errors.New("an unreadable value"))
+			}
 			bytes += sizeOf(row[i])
 		}
 		if bytes > w.policy.Limits.AnswerMemory {

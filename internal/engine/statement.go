@@ -287,14 +287,19 @@ func (e *Engine) inSnapshot(ctx context.Context, w *world, st *sqlgen.Statement,
 		return err
 	}
 	defer tx.Close()
-	if err := query(ctx, tx, st, args, use); err != nil {
+	if err := queryAll(ctx, tx, st, args, use); err != nil {
 		return err
 	}
 	return tx.confirm(ctx)
 }
 
-// query runs one printed statement and hands its rows over.
+// query runs one statement printed over private rows and hands its readable rows over.
 func query(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, args []sqltype.Value, use func(secret.Rows) error) error {
+	return queryAll(ctx, tx, st, args, func(rows secret.Rows) error { return use(secret.Readable(rows)) })
+}
+
+// queryAll runs one printed statement and hands its rows over.
+func queryAll(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, args []sqltype.Value, use func(secret.Rows) error) error {
 	bargs, want := bindArgs(st, args)
 	rows, err := tx.Query(ctx, st.SQL, bargs, want)
 	if err != nil {

@@ -116,14 +116,14 @@ func clockOf(m sqltype.Micros) sqltype.Value {
 	return sqltype.Clock(floorMod(int64(m), microsPerDay))
 }
 
-// clockCasts are between time, timestamp and interval.
+// clockCasts are between time, timestamp and interval. An interval is added to midnight: its cast gives times below 00:00 near the least interval (PostgreSQL 15, interval_time overflows), which are no times.
 func clockCasts() []*Func {
 	return []*Func{
 		row(Cast, "cast", oids(stamp), clock, true, forms{pg: "CAST({x} AS time)", own: "CAST({x} AS time)", duck: "CASE WHEN isfinite({x}) THEN CAST({x} AS TIME) END"}).
 			within(always(0, microsPerDay)).eval(of1(func(m sqltype.Micros) (sqltype.Value, error) { return clockOf(m), nil })),
 		row(Cast, "cast", oids(clock), span, false, forms{pg: "CAST({x} AS interval)", own: "CAST({x} AS interval)", duck: "to_microseconds(epoch_us({x}))"}).
 			within(always(0, microsPerDay)).eval(of1(func(c sqltype.Clock) (sqltype.Value, error) { return sqltype.Interval{Micros: int64(c)}, nil })),
-		row(Cast, "cast", oids(span), clock, false, forms{pg: "CAST({x} AS time)", own: "CAST({x} AS time)", why: "DuckDB has no cast from interval to time"}).
+		row(Cast, "cast", oids(span), clock, false, forms{pg: "(time '00:00' + {x})", own: "(time '00:00' + {x})", why: "DuckDB has no cast from interval to time"}).
 			eval(of1(func(i sqltype.Interval) (sqltype.Value, error) {
 				return sqltype.Clock(floorMod(i.Micros, microsPerDay)), nil
 			})),

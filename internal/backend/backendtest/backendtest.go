@@ -4,6 +4,7 @@ package backendtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -138,7 +139,9 @@ func In(ctx context.Context, tx backend.Tx, sql string, args []backend.Arg, want
 	for rows.Next() {
 		row := make([]sqltype.Value, len(want))
 		for i, v := range rows.Row() {
-			row[i] = secret.Open(v)
+			if row[i] = secret.Open(v); secret.IsUnreadable(row[i]) {
+				return nil, backend.NewError(backend.FailOther, "type", errors.New("an unreadable value"))
+			}
 		}
 		out = append(out, row)
 	}

@@ -121,8 +121,7 @@ func (r *rows) Next() bool {
 	for i, v := range r.raw {
 		hidden, err := convert(v, r.want[i])
 		if err != nil {
-			r.fail(backend.NewError(backend.FailOther, "type", fmt.Errorf("duckdb: column %d: %w", i+1, err)))
-			return false
+			hidden = secret.Unreadable{}
 		}
 		r.row[i], r.raw[i] = secret.Of(hidden), nil // nothing plain stays where printing could reach it
 	}

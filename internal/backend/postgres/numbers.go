@@ -67,12 +67,7 @@ func (r *numbers) Next() bool {
 				continue
 			}
 			ok, err := r.read[i](b, cells[r.at[i]:r.at[i+1]])
-			if err != nil {
-				r.Close()
-				r.err = backend.NewError(backend.FailOther, "type", fmt.Errorf("postgres: column %d: %w", i+1, err))
-				return false
-			}
-			null[i] = !ok
+			null[i] = !ok || err != nil // an unreadable number is NULL: a failure would tell of a row
 		}
 		n.Rows++
 	}

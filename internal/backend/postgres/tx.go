@@ -103,9 +103,7 @@ func (r *rows) Next() bool {
 		}
 		v, err := r.decode[i](b)
 		if err != nil {
-			r.Close()
-			r.err = backend.NewError(backend.FailOther, "type", fmt.Errorf("postgres: column %d: %w", i+1, err))
-			return false
+			v = secret.Unreadable{}
 		}
 		r.row[i] = secret.Of(v)
 	}

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/backendtest"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/secret"
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
 
@@ -62,5 +64,40 @@ func TestNumerics(t *testing.T) {
 		if _, err := backendtest.Ask(t.Context(), d, sql, nil, sqltype.Int8); class(err) != backend.FailOther {
 			t.Errorf("%s as a bigint: %v", sql, err)
 		}
+	}
+}
+
+// TestUnreadable: a value that no Go value of its type holds is read as unreadable, and the rows behind it are read: whether a statement fails does not depend on what rows hold.
+func TestUnreadable(t *testing.T) {
+	d := open(t, "postgres", postgres.Options{})
+	for _, c := range []struct {
+		values string
+		want   sqltype.Type
+	}{
+		{"(interval '-2562047788:00:54.775807')::time, time '01:00'", sqltype.Time}, // PostgreSQL 15 gives a time below 00:00
+		{"numeric 'NaN', 1", sqltype.Numeric},
+		{"numeric 'Infinity', 1", sqltype.Numeric},
+		{"1.5, 1", sqltype.Int8},
+		{"array[numeric 'NaN'], array[1.5]", sqltype.Type{OID: 1231, Typmod: -1}},
+	} {
+		tx, err := d.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := tx.Query(t.Context(), "SELECT x FROM (SELECT unnest(array["+c.values+"]) AS x) AS v", nil, []sqltype.Type{c.want})
+		if strings.HasPrefix(c.values, "array") {
+			rows, err = tx.Query(t.Context(), "SELECT x FROM (VALUES (1, "+strings.Replace(c.values, ", ", "), (2, ", 1)+")) AS v(n, x) ORDER BY n", nil, []sqltype.Type{c.want})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []bool
+		for rows.Next() {
+			got = append(got, secret.IsUnreadable(secret.Open(rows.Row()[0])))
+		}
+		if rows.Err() != nil || !slices.Equal(got, []bool{true, false}) {
+			t.Errorf("%s: unreadable are %v, %v", c.values, got, rows.Err())
+		}
+		tx.Close()
 	}
 }

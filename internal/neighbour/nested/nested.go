@@ -194,12 +194,13 @@ var constants = map[string][]string{
 
 // Found are statements that raised once, each for a reason of its own.
 var Found = []string{
-	`select count(*) from persons where cast((t1 ~ ' OR 1/0 = 1 OR ') as text) ~ '\{x}'`,                 // a pattern was taken for a template, so that the other one's text was SQL
-	"select count(*) from persons where to_char(ts1, '\"1/0 = 1\"') = to_char(d1::timestamp, '\"{x}\"')", // as was a format
-	"select sum(case when b1 then cast('1e10' as double precision) else f2 end) from persons",            // a denormal divided by a grid above 1
-	"select sum(cast(floor(sign(n6)) as bigint)) from events",                                            // NaN in an interval
-	"select sum(-(-coalesce(f3, cast('-1.7976931348623157e308' as double precision)))) from persons",     // the grid's last step is beyond the largest float
-	"select avg(abs(coalesce(cast('-9e131071' as numeric), n5))) from events",                            // numerics hold no sum of two such constants
+	"select cast(case when i1 = 0 then interval '-2562047788:00:54.775807' else iv1 end as time), count(*) from persons group by 1", // PostgreSQL 15 gives a time below 00:00
+	`select count(*) from persons where cast((t1 ~ ' OR 1/0 = 1 OR ') as text) ~ '\{x}'`,                                            // a pattern was taken for a template, so that the other one's text was SQL
+	"select count(*) from persons where to_char(ts1, '\"1/0 = 1\"') = to_char(d1::timestamp, '\"{x}\"')",                            // as was a format
+	"select sum(case when b1 then cast('1e10' as double precision) else f2 end) from persons",                                       // a denormal divided by a grid above 1
+	"select sum(cast(floor(sign(n6)) as bigint)) from events",                                                                       // NaN in an interval
+	"select sum(-(-coalesce(f3, cast('-1.7976931348623157e308' as double precision)))) from persons",                                // the grid's last step is beyond the largest float
+	"select avg(abs(coalesce(cast('-9e131071' as numeric), n5))) from events",                                                       // numerics hold no sum of two such constants
 	"select sum(case when b1 then cast('9e131071' as numeric) else n5 end) from events",
 	"select sum(x) from (select patient_id, sum(case when b1 then cast('9e131071' as numeric) else n7 end) as x from events group by 1) q",
 }
