@@ -409,8 +409,18 @@ func TestAttack29Reconstruction(t *testing.T) {
 	}
 	succeeds(t, attack(4*sick, func(ids []int) (float64, error) { return truth(ids) + rnd.ExpFloat64() - rnd.ExpFloat64(), nil }))
 
+	s := sickSession(t, bits[:])
+	fails(t, attack(4*sick, func(ids []int) (float64, error) { return countSick(t, s, ids) }))
+	if n := len(charges(t, s.engine)); n < sick-2 || n > sick {
+		t.Errorf("%d questions were answered", n)
+	}
+}
+
+// sickSession is a session before persons with a secret bit each.
+func sickSession(t *testing.T, bits []bool) *Session {
+	t.Helper()
 	db, err := duckdb.OpenMemory(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
-		values := make([]string, sick)
+		values := make([]string, len(bits))
 		for i, b := range bits {
 			values[i] = fmt.Sprintf("(%d, %t)", i, b)
 		}
@@ -425,21 +435,21 @@ func TestAttack29Reconstruction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := engineOn(t, p, db).session(t, "ann")
-	fails(t, attack(4*sick, func(ids []int) (float64, error) {
-		list := strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]")
-		rows, err := try(s, "select count(*) + 0 from people where sick and id in ("+list+")")
-		if err != nil {
-			if sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
-				t.Fatal(err)
-			}
-			return 0, err
+	return engineOn(t, p, db).session(t, "ann")
+}
+
+// countSick asks for the number of the sick among these persons; its error is that the budget has ended.
+func countSick(t *testing.T, s *Session, ids []int) (float64, error) {
+	t.Helper()
+	list := strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]")
+	rows, err := try(s, "select count(*) + 0 from people where sick and id in ("+list+")")
+	if err != nil {
+		if sqlerr.ID(err) != sqlerr.BudgetExhausted.ID {
+			t.Fatal(err)
 		}
-		return float64(rows[0][0].(int64)), nil
-	}))
-	if n := len(charges(t, s.engine)); n < sick-2 || n > sick {
-		t.Errorf("%d questions were answered", n)
+		return 0, err
 	}
+	return float64(rows[0][0].(int64)), nil
 }
 
 // TestAttack30Proxies: several proxies spend one budget twice: over one file, which the second is refused (the ledger's own tests have two processes), or over one
