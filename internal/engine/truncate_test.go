@@ -145,7 +145,7 @@ func TestTruncatedTwice(t *testing.T) {
 		whole := clinic{name: "pushed", data: neighbour.Inside, change: pushed}
 		less := clinic{name: "pushed_less", data: neighbour.Inside, change: append(pushed[:len(pushed):len(pushed)], neighbour.ClinicCatalog().DeleteUnit(1)...)}
 		s := clinicSession(t, whole, d, edits...)
-		const once, twice = 4*9 + 1 + 4, 8*9 + 1 + 8
+		const once, twice = 4*9 + 1, 8*9 + 1
 		for _, c := range []struct {
 			sql          string
 			claim, above uint64

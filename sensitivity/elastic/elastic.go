@@ -78,7 +78,8 @@ const mostAsked = 2000
 //
 // Proof: S(n, k) bounds, for every database D within k units of the given one and D' with one unit more or less, the rows of the result of n that only one of them has; mf(n, c, k) how often a value of c occurs in it at D. Table: the rows of the unit, and where
 // a cap cuts as many that make room for them (changed; where a cap is a bag, rows are told apart by its columns alone here and below). mf at distance k is at most mf + k rows (each unit brings at most so many, or as many of others leave as its rows go, for each cap: swing), the cap where one is enforced, 1 for a unique key; of a public table all stands still. Join of A and B on a = b:
-// what only one of A B and A' B' has is a row of A or A' that the other does not have with one of B, or one of A' with a row of B or B' that the other does not have: at most S_A mf_B(b) + S_B mf_A'(a), and mf_A'(a) <= mf_A(a) + S_A: a unit owns rows
+// what only one of A B and A' B' has is a row of A or A' that the other does not have with one of B, or one of A' with a row of B or B' that the other does not have: at most S_A mf_B(b) + S_B mf_A'(a), and mf_A'(a) <= mf_A(a) + S_A. Where keys, caps and public
+// tables alone bound mf_A(a), that bound holds at every distance, hence for mf_A'(a) too, and the product S_A S_B is not needed. Nor is it where they bound mf_B(b): the same argument with the sides exchanged. A unit owns rows
 // on both sides, so this is the self-join's form whatever the tables are. A value of c, columns of A and B, meets at most mf_A(c's of A) rows of A and each of them at most mf_B(b and c's of B) of B, or the other way around: the smaller. (FLEX's
 // Lemma 3 and Theorem 1, with a unit's rows for a row.) At(k) at one database is at most At(k+1) at its neighbour, since each frequency moves by at most the unit's rows.
 func Rows(n *Node) (*Formula, error) {
@@ -177,21 +178,24 @@ func (b *builder) rows(n *Node) (int, error) {
 	}
 	var sum []int
 	left, right := b.sides(n)
-	if !b.is(l, 0) {
-		often, err := b.often(n.Right, right)
+	both := true // a row that is new on the left meets one that is new on the right beside those that sum counts
+	for _, side := range []struct {
+		changed int
+		other   *Node
+		key     []int
+	}{{l, n.Right, right}, {r, n.Left, left}} {
+		if b.is(side.changed, 0) {
+			both = false
+			continue
+		}
+		often, err := b.often(side.other, side.key)
 		if err != nil {
 			return 0, err
 		}
-		sum = append(sum, b.product(l, often))
+		sum = append(sum, b.product(side.changed, often))
+		both = both && b.f.steps[often].degree > 0 // degree 0: the frequency holds in the neighbour too
 	}
-	if !b.is(r, 0) {
-		often, err := b.often(n.Left, left)
-		if err != nil {
-			return 0, err
-		}
-		sum = append(sum, b.product(r, often))
-	}
-	if !b.is(l, 0) && !b.is(r, 0) {
+	if both {
 		sum = append(sum, b.product(l, r))
 	}
 	switch len(sum) {
@@ -285,5 +289,9 @@ func (b *builder) tableOften(t *Table, columns []int) int {
 		at = len(b.f.Frequencies)
 		b.f.Frequencies = append(b.f.Frequencies, Frequency{t, names})
 	}
-	return b.step(step{kind: frequency, number: uint64(at), rows: t.swing(), degree: 1})
+	f := step{kind: frequency, number: uint64(at), rows: t.swing()}
+	if f.rows > 0 { // a public table's is the same at every distance
+		f.degree = 1
+	}
+	return b.step(f)
 }

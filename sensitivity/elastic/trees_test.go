@@ -54,17 +54,23 @@ func (p plain) rows(n *Node) uint64 {
 		a, b = append(a, e.Left), append(b, e.Right)
 	}
 	l, r := p.rows(n.Left), p.rows(n.Right)
-	sum := multiply(l, r)
+	sum, both := uint64(0), l > 0 && r > 0
 	if l > 0 {
-		sum = add(sum, multiply(l, p.often(n.Right, b)))
+		often, moves := p.often(n.Right, b)
+		sum, both = add(sum, multiply(l, often)), both && moves
 	}
 	if r > 0 {
-		sum = add(sum, multiply(r, p.often(n.Left, a)))
+		often, moves := p.often(n.Left, a)
+		sum, both = add(sum, multiply(r, often)), both && moves
+	}
+	if both {
+		sum = add(sum, multiply(l, r))
 	}
 	return sum
 }
 
-func (p plain) often(n *Node, columns []Column) uint64 {
+// often also says whether a private table's measured frequency is in it, which a neighbour moves.
+func (p plain) often(n *Node, columns []Column) (often uint64, moves bool) {
 	if t := n.Table; t != nil {
 		var names []string
 		for _, c := range columns {
@@ -74,7 +80,7 @@ func (p plain) often(n *Node, columns []Column) uint64 {
 			return !slices.ContainsFunc(key, func(k string) bool { return !slices.Contains(names, k) })
 		}
 		if slices.ContainsFunc(t.Unique, within) {
-			return 1
+			return 1, false
 		}
 		most, capped := uint64(math.MaxUint64), false
 		for _, c := range t.Caps {
@@ -83,12 +89,12 @@ func (p plain) often(n *Node, columns []Column) uint64 {
 			}
 		}
 		if capped {
-			return most
+			return most, false
 		}
 		slices.Sort(names)
 		names = slices.Compact(names)
 		at := slices.IndexFunc(p.f.Frequencies, func(q Frequency) bool { return q.Table == t && slices.Equal(q.Columns, names) })
-		return add(p.values[at], multiply(p.k, multiply(max(1, uint64(len(t.Caps))), t.Rows)))
+		return add(p.values[at], multiply(p.k, multiply(max(1, uint64(len(t.Caps))), t.Rows))), t.Rows > 0
 	}
 	var has func(n *Node, t *Table) bool
 	has = func(n *Node, t *Table) bool {
@@ -108,10 +114,12 @@ func (p plain) often(n *Node, columns []Column) uint64 {
 	least := uint64(math.MaxUint64)
 	for _, kids := range [][2]*Node{{n.Left, n.Right}, {n.Right, n.Left}} {
 		if len(of[kids[0]]) > 0 {
-			least = min(least, multiply(p.often(kids[0], of[kids[0]]), p.often(kids[1], slices.Concat(on[kids[1]], of[kids[1]]))))
+			here, first := p.often(kids[0], of[kids[0]])
+			there, second := p.often(kids[1], slices.Concat(on[kids[1]], of[kids[1]]))
+			least, moves = min(least, multiply(here, there)), moves || first || second
 		}
 	}
-	return least
+	return least, moves
 }
 
 // TestPlain: a formula, of which each expression is made and computed once, is what the recursion says.
