@@ -3,11 +3,11 @@
 GO      ?= go
 GOTEST  ?= $(GO) test -timeout 14m
 UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./internal/sqlerr/... ./internal/secret/... ./internal/policy/... \
-           ./internal/eval/... ./internal/spool/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./mlext/... ./internal/audit ./budget ./budget/account/... ./rewrite/... ./sensitivity/... ./internal/bench/baseline ./internal/bench/accuracy ./internal/bench/budgets
+           ./internal/eval/... ./internal/spool/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./mlext/... ./internal/attacker ./internal/audit ./budget ./budget/account/... ./rewrite/... ./sensitivity/... ./internal/bench/baseline ./internal/bench/accuracy ./internal/bench/budgets
 DB       = ./internal/corpus ./internal/pgmeta/... ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/...
 
-.PHONY: all test test-unit test-db test-statistics test-wire test-long test-clients corpus deploy-check bench bench-accuracy bench-train fuzz lint deps build vet
+.PHONY: all test test-unit test-db test-statistics test-wire test-long test-attacker test-clients corpus deploy-check bench bench-accuracy bench-train fuzz lint deps build vet
 
 all: build
 
@@ -46,6 +46,10 @@ test-wire:
 test-long: deps
 	DPSQL_LONG=1 $(GO) test -timeout 80m ./...
 	cd internal/oracle && $(GO) test -timeout 30m ./...
+
+# Searches for statements that tell of a person more than was charged; UPDATE=1 writes the table of docs/threat-model.md. A short run is a part of test-long.
+test-attacker: deps
+	DPSQL_ATTACKER=1 $(GO) test -count=1 -timeout 120m -run 'TestSearchingAttacker$$' -v ./internal/engine -args $(if $(UPDATE),-update-attacker)
 
 # The Dockerfile's and the compose file's steps, without docker (also a part of test-long).
 deploy-check: deps

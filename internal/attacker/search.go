@@ -5,7 +5,6 @@ package attacker
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sort"
 )
@@ -20,7 +19,7 @@ type Search struct {
 	Generations int
 	Draws       int // to train an attack's classifier, and as many again to score it
 	Last        int // to train the last attack, and as many again to test it
-	Rand        *rand.Rand
+	Rand        Rand
 	Log         func(format string, args ...any)
 }
 

@@ -2,10 +2,15 @@ package attacker
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 )
+
+// Rand is where an attacker's choices come from: of math/rand, which tests alone import.
+type Rand interface {
+	IntN(n int) int
+	Shuffle(n int, swap func(i, j int))
+}
 
 // Table is a source of rows that statements read, with what the attacker knows of the target's own values there.
 type Table struct {
@@ -64,15 +69,15 @@ func (s Statement) SQL() string {
 // Grammar makes statements about one person.
 type Grammar struct {
 	Tables []Table
-	rnd    *rand.Rand
+	rnd    Rand
 }
 
 // NewGrammar draws from rnd.
-func NewGrammar(rnd *rand.Rand, tables ...Table) *Grammar { return &Grammar{Tables: tables, rnd: rnd} }
+func NewGrammar(rnd Rand, tables ...Table) *Grammar { return &Grammar{Tables: tables, rnd: rnd} }
 
 func (g *Grammar) oneIn(n int) bool { return g.rnd.IntN(n) == 0 }
 
-func pick[T any](rnd *rand.Rand, list []T) T { return list[rnd.IntN(len(list))] }
+func pick[T any](rnd Rand, list []T) T { return list[rnd.IntN(len(list))] }
 
 // Statement is a random one.
 func (g *Grammar) Statement() Statement {

@@ -238,9 +238,9 @@ func play(t *testing.T, o attacker.Search, tables []attacker.Table, proxy attack
 	return r, best, attacker.Chance(again.Right, again.Tries, best) < attackerConfirm
 }
 
-// TestAttacker: an attacker who searches for statements, and has a classifier guess from all that is seen whether a person is in the data, is right no more often than the charged losses allow, and of careless proxies
+// TestSearchingAttacker: an attacker who searches for statements, and has a classifier guess from all that is seen whether a person is in the data, is right no more often than the charged losses allow, and of careless proxies
 // more often than they think. Beside it everybody's bit is reconstructed from counts over random subsets, by a linear program.
-func TestAttacker(t *testing.T) {
+func TestSearchingAttacker(t *testing.T) {
 	o := attackerEffort(t)
 	var rows []attackerRow
 	targets := []struct {
@@ -254,7 +254,7 @@ func TestAttacker(t *testing.T) {
 				o.Statements = 32 // which are free
 			}
 			laplace := dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: uint64(1 / attackerPrice * 2), Den: 2}}
-			r, best, above := play(t, o, attackerTables(t, neighbour.Plain)[:1], c.proxy(t, o.Rand, without[1]), c.accepts, func([]string) float64 {
+			r, best, above := play(t, o, attackerTables(t, neighbour.Plain)[:1], c.proxy(t, o.Rand.(*rand.Rand), without[1]), c.accepts, func([]string) float64 {
 				return optimum(t, slices.Repeat([]dp.Event{laplace}, c.claim))
 			})
 			if !above {
@@ -283,7 +283,7 @@ func TestAttacker(t *testing.T) {
 			})
 		}
 	}
-	t.Run("reconstruction", func(t *testing.T) { rows = append(rows, reconstruct(t, o.Rand)...) })
+	t.Run("reconstruction", func(t *testing.T) { rows = append(rows, reconstruct(t, o.Rand.(*rand.Rand))...) })
 	if *updateAttacker && !t.Failed() {
 		writeAttackerTable(t, rows)
 	}

@@ -56,6 +56,7 @@ internal/pgtest: testdata/demo testdata/sakila
 internal/backend/backendtest: internal/backend internal/secret internal/pgtest testdata/demo
 internal/neighbour: internal/backend internal/secret internal/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen sensitivity internal/policy
 internal/audit: mlext/data noise
+internal/attacker: budget
 internal/corpus: internal/pgtest testdata/demo rewrite/pgsyntax rewrite/plan rewrite/funcs rewrite/sqlgen
 internal/bench: *
 `
@@ -63,7 +64,7 @@ internal/bench: *
 var leaves = []string{"internal/dp", "internal/sqltype", "internal/sqlerr", "internal/num"}
 
 // testOnly packages are helpers of tests and benches: no product file may import them.
-var testOnly = []string{"internal/pgtest", "internal/backend/backendtest", "internal/neighbour", "internal/corpus", "internal/bench", "internal/audit"}
+var testOnly = []string{"internal/pgtest", "internal/backend/backendtest", "internal/neighbour", "internal/corpus", "internal/bench", "internal/audit", "internal/attacker"}
 
 func TestImportRules(t *testing.T) {
 	allowed := parsed()
