@@ -35,7 +35,7 @@ const (
 type forwards struct {
 	mu      sync.Mutex
 	origins table[origin]
-	all     failures
+	all     pace
 }
 
 func newForwards() *forwards { return &forwards{origins: newTable[origin]()} }
@@ -44,8 +44,7 @@ func newForwards() *forwards { return &forwards{origins: newTable[origin]()} }
 func (f *forwards) may(o origin, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	from := f.origins.at(o, now)
-	return paced(&from.next, now, originEvery, originBurst) && paced(&f.all.next, now, everyEvery, everyBurst)
+	return (o.shared || paced(&f.origins.at(o).next, now, originEvery, originBurst)) && paced(&f.all.next, now, everyEvery, everyBurst)
 }
 
 // paced lets one pass every so often, and a burst of them at first (the generic cell rate algorithm).

@@ -66,7 +66,7 @@ func (s *settings) Connection() (c pgmeta.Connection) {
 		return c
 	}
 	c.Began, c.Asked, c.Transaction, c.Query = s.of.began, s.of.asked.at, s.of.asked.transaction, s.of.asked.text
-	if a, ok := s.of.raw.RemoteAddr().(*net.TCPAddr); ok {
+	if a, ok := s.of.client.(*net.TCPAddr); ok {
 		c.Address, c.Port = a.AddrPort().Addr().Unmap().WithZone("").String(), a.Port
 	}
 	if s.of.tls != nil {

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"time"
 )
 
@@ -24,6 +25,11 @@ type Options struct {
 	RequireTLS bool
 	// ClientCerts asks clients for certificates; log-ins then need TLS, whatever RequireTLS says. nil asks for none.
 	ClientCerts *ClientCerts
+
+	// Balancers are the addresses of TCP balancers before this proxy. Their clients are counted together with nobody's: an address of many clients has no limit of its own.
+	Balancers []netip.Prefix
+	// ProxyProtocol says that each connection from Balancers begins with a header of the PROXY protocol, version 2, which has the client's own address.
+	ProxyProtocol bool
 
 	MaxMessage         int           // bytes of one message's body; 8 MiB. A longer one ends the session: 54000
 	MaxSessions        int           // sessions at once; 100, PostgreSQL's max_connections. 53300

@@ -134,9 +134,7 @@ func (srv *Server) admit(s *session) bool {
 	if srv.stopping {
 		return false
 	}
-	if len(srv.waiting[s.origin]) >= srv.opts.MaxPreAuth {
-		srv.evict(srv.waiting[s.origin][0])
-	}
+	srv.crowded(s.origin)
 	if len(srv.open)-len(srv.sessions) >= srv.opts.MaxSessions+16 {
 		var most origin
 		for o, list := range srv.waiting {
@@ -153,6 +151,26 @@ func (srv *Server) admit(s *session) bool {
 	srv.waiting[s.origin] = append(srv.waiting[s.origin], s)
 	srv.wg.Add(1)
 	return true
+}
+
+// crowded makes room for one more connection of an origin.
+func (srv *Server) crowded(o origin) {
+	if list := srv.waiting[o]; !o.shared && len(list) >= srv.opts.MaxPreAuth {
+		srv.evict(list[0])
+	}
+}
+
+// comesFrom puts a connection that waits for its log-in under the client's own address, as its balancer says it.
+func (srv *Server) comesFrom(s *session, client net.Addr) {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if s.ctx.Err() != nil || srv.stopping { // it was evicted
+		return
+	}
+	srv.unwait(s)
+	s.client, s.origin = client, originOf(client)
+	srv.crowded(s.origin)
+	srv.waiting[s.origin] = append(srv.waiting[s.origin], s)
 }
 
 // evict ends a connection that has not logged in. It is waiting for its client or for its delay; both end here.

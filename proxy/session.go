@@ -24,7 +24,8 @@ type session struct {
 	raw    net.Conn // as accepted
 	began  time.Time
 	asked  asked
-	origin origin
+	client net.Addr        // raw's, or what a balancer says; changed under Server.mu
+	origin origin          // of client, likewise
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 
@@ -96,13 +97,13 @@ func (t *tap) Write(b []byte) (int, error) {
 
 func newSession(srv *Server, conn net.Conn) *session {
 	t := &tap{conn: conn, metrics: srv.opts.Metrics}
-	s := &session{srv: srv, raw: conn, began: time.Now(), origin: originOf(conn.RemoteAddr()), conn: conn, io: t, be: pgproto3.NewBackend(t, t), log: srv.log,
+	s := &session{srv: srv, raw: conn, began: time.Now(), client: conn.RemoteAddr(), origin: srv.originOf(conn.RemoteAddr()), conn: conn, io: t, be: pgproto3.NewBackend(t, t), log: srv.log,
 		statements: newShelf[*statement](), portals: newShelf[*portal](), reported: map[string]string{}}
 	s.ctx, s.cancel = context.WithCancel(srv.ctx)
 	return s
 }
 
-func (s *session) address() string { return s.raw.RemoteAddr().String() }
+func (s *session) address() string { return s.client.String() }
 
 // end closes the engine's session. A panic, ours or the engine's, ends here: the client is told of an internal error, the log
 // has the stack, and the other sessions go on. What the panic said may quote data, so only an error of the runtime is logged.

@@ -38,6 +38,11 @@ func (s *session) startup() error {
 	if err := s.raw.SetDeadline(time.Now().Add(s.srv.opts.LoginTimeout)); err != nil {
 		return err
 	}
+	if s.origin.shared && s.srv.opts.ProxyProtocol {
+		if err := s.readProxyHeader(); err != nil {
+			return err
+		}
+	}
 	params, err := s.readStartup()
 	if err != nil {
 		return err

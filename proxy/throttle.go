@@ -11,7 +11,10 @@ import (
 
 // origin is where a connection comes from, as far as it costs a stranger something to come from elsewhere: an IPv4 address or
 // the /64 of an IPv6 one. What is no address is one origin.
-type origin struct{ prefix netip.Prefix }
+type origin struct {
+	prefix netip.Prefix
+	shared bool // a declared balancer's: many clients come from there, so nothing is counted by it
+}
 
 func originOf(a net.Addr) origin {
 	t, ok := a.(*net.TCPAddr)
@@ -27,45 +30,52 @@ func originOf(a net.Addr) origin {
 	if err != nil {
 		return origin{}
 	}
-	return origin{p}
+	return origin{prefix: p}
 }
 
-// The rates of guessing. PostgreSQL has auth_delay; ours begins after some failures and grows.
-const (
-	freePerUser   = 5  // wrong passwords of one user from one origin that cost nothing
-	freePerOrigin = 20 // and of all users together
-	forgetAfter   = time.Minute
-	firstDelay    = 500 * time.Millisecond
-	lastDelay     = 8 * time.Second
-	lastOfOrigin  = 4 * time.Second
-	maxTracked    = 10000 // entries of each table
+// bucket is a rate: so many attempts at once, then one every so often.
+type bucket struct {
+	burst int
+	every time.Duration
+}
+
+// The rates of guessing. What is beyond them waits, and what would wait too long is refused.
+var (
+	ofPair   = bucket{20, 8 * time.Second}         // of one user from one address
+	ofUser   = bucket{100, 2 * time.Second}        // of one user from everywhere
+	ofOrigin = bucket{100, 500 * time.Millisecond} // of all users from one address
 )
 
-// throttle slows the guessing of passwords. Two counts hold an attempt back. That of its user and origin: attempts queue up, so
-// that more connections guess no faster, and what would wait too long is refused. That of its origin, over all users: each waits
-// at most lastOfOrigin and none is refused; who logged in from there before does not wait for what neighbours do.
+const maxTracked = 10000 // entries of each table
+
+// throttle slows the guessing of passwords: each attempt takes one from three buckets, its user's, its address's and that of both together.
 //
-// An attempt counts as failed from its beginning until it proves right. The tables are bounded: a new entry takes the place of
-// that which rested longest. So an attacker can make us forget counts, at the price of maxTracked attempts each time, and can
-// lock out nobody who comes from elsewhere.
+// An attempt counts as wrong from its beginning until it proves right, so more connections guess no faster. A right password takes its attempt back, and fills its pair's bucket alone: an account of one's own buys no guesses of another's.
+// A pair that had a right password before takes from its own bucket alone: guesses of its user from elsewhere, or of other users from its address, do not hold it up. A declared balancer's address has no bucket, as many clients share it.
+//
+// The tables are bounded: a new entry takes the place of that which rested longest. So an attacker can make us forget counts, at the price of maxTracked attempts each time.
 type throttle struct {
 	now  func() time.Time
 	most time.Duration // an attempt waits no longer
 
 	mu      sync.Mutex
-	users   table[guess]
+	pairs   table[guess]
+	users   table[userHash]
 	origins table[origin]
 	good    table[guess] // who logged in well; only they can fill it
 }
 
-// guess is a user, by hash, and an origin.
+// userHash is a user's name, by hash.
+type userHash [sha256.Size]byte
+
+// guess is a user and an origin.
 type guess struct {
-	user   [sha256.Size]byte
+	user   userHash
 	origin origin
 }
 
 func newThrottle(now func() time.Time, most time.Duration) *throttle {
-	return &throttle{now: now, most: most, users: newTable[guess](), origins: newTable[origin](), good: newTable[guess]()}
+	return &throttle{now: now, most: most, pairs: newTable[guess](), users: newTable[userHash](), origins: newTable[origin](), good: newTable[guess]()}
 }
 
 // attempt is one try of a password.
@@ -73,63 +83,62 @@ type attempt struct {
 	t     *throttle
 	guess guess
 	wait  time.Duration
+	taken []taken
+}
+
+// taken is what an attempt took of a bucket.
+type taken struct {
+	paced *pace
+	every time.Duration
 }
 
 // begin counts an attempt and tells how long it must wait; false refuses it.
-func (t *throttle) begin(user string, o origin) (attempt, bool) {
+func (t *throttle) begin(user string, o origin) (*attempt, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a := attempt{t: t, guess: guess{sha256.Sum256([]byte(user)), o}}
 	now := t.now()
-	u := t.users.at(a.guess, now)
-	d := min(delay(u.count, freePerUser, lastDelay), t.most) // one attempt alone is never refused
-	next := now
-	if u.next.After(now) {
-		next = u.next
+	a := &attempt{t: t, guess: guess{sha256.Sum256([]byte(user)), o}}
+	take := func(p *pace, b bucket) {
+		every := min(b.every, t.most) // one attempt alone is never refused
+		if p.next.Before(now) {
+			p.next = now
+		}
+		p.next = p.next.Add(every)
+		a.taken = append(a.taken, taken{p, every})
+		a.wait = max(a.wait, p.next.Sub(now)-every*time.Duration(b.burst))
 	}
-	next = next.Add(d)
-	if d > 0 {
-		a.wait = next.Sub(now)
+	take(t.pairs.at(a.guess), ofPair)
+	if !t.good.has(a.guess) {
+		take(t.users.at(a.guess.user), ofUser)
+		if !o.shared {
+			take(t.origins.at(o), ofOrigin)
+		}
 	}
 	if a.wait > t.most {
+		a.giveBack()
 		return a, false
 	}
-	u.count++
-	u.next = next
-	from := t.origins.at(o, now)
-	if !t.good.has(a.guess) {
-		a.wait = max(a.wait, min(delay(from.count, freePerOrigin, lastOfOrigin), t.most))
-	}
-	from.count++
 	return a, true
 }
 
-// right takes the attempt back: the password was right.
-func (a attempt) right() {
+// giveBack is of an attempt that guessed nothing.
+func (a *attempt) giveBack() {
+	for _, took := range a.taken {
+		took.paced.next = took.paced.next.Add(-took.every)
+	}
+}
+
+// right takes the attempt back, and fills its pair's bucket: the password was right.
+func (a *attempt) right() {
 	a.t.mu.Lock()
 	defer a.t.mu.Unlock()
-	now := a.t.now()
-	a.t.users.drop(a.guess)
-	if from := a.t.origins.at(a.guess.origin, now); from.count > 0 {
-		from.count-- // others' failures stay: an account of one's own does not buy guesses
-	}
-	a.t.good.at(a.guess, now)
+	a.giveBack()
+	a.t.pairs.drop(a.guess)
+	a.t.good.at(a.guess)
 }
 
-// delay is that of one more attempt after n failed ones.
-func delay(n, free int, most time.Duration) time.Duration {
-	if n < free {
-		return 0
-	}
-	return min(firstDelay<<min(n-free, 10), most)
-}
-
-// failures of one key.
-type failures struct {
-	count int
-	last  time.Time
-	next  time.Time // when the latest attempt is answered
-}
+// pace is how far a bucket is emptied: until then its attempts are spoken for (the generic cell rate algorithm). The zero pace is a full one.
+type pace struct{ next time.Time }
 
 // table is a map of bounded size, in the order of use.
 type table[K comparable] struct {
@@ -139,28 +148,23 @@ type table[K comparable] struct {
 
 type row[K comparable] struct {
 	key K
-	f   failures
+	p   pace
 }
 
 func newTable[K comparable]() table[K] { return table[K]{map[K]*list.Element{}, list.New()} }
 
-// at is a key's entry, made if need be and emptied if it rested.
-func (t *table[K]) at(k K, now time.Time) *failures {
+// at is a key's entry, made if need be.
+func (t *table[K]) at(k K) *pace {
 	e, ok := t.entries[k]
 	if !ok {
 		if len(t.entries) >= maxTracked {
 			t.drop(t.order.Back().Value.(*row[K]).key)
 		}
-		e = t.order.PushFront(&row[K]{key: k, f: failures{last: now}})
+		e = t.order.PushFront(&row[K]{key: k})
 		t.entries[k] = e
 	}
 	t.order.MoveToFront(e)
-	f := &e.Value.(*row[K]).f
-	if now.Sub(f.last) > forgetAfter && now.Sub(f.next) > forgetAfter {
-		*f = failures{}
-	}
-	f.last = now
-	return f
+	return &e.Value.(*row[K]).p
 }
 
 func (t *table[K]) has(k K) bool {

@@ -51,8 +51,7 @@ func from(text string) origin {
 	return originOf(net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(text), 5432)))
 }
 
-// TestWrongPasswordsWait: after some failures each further attempt waits longer; the right password waits once more and then
-// none; a user who does not exist is treated alike.
+// TestWrongPasswordsWait: after some failures each further attempt waits; the right password waits once more and then none; a user who does not exist is treated alike.
 func TestWrongPasswordsWait(t *testing.T) {
 	clock := newFakeClock()
 	addr := startProxy(t, newScripted(), Options{now: clock.now, sleep: clock.sleep})
@@ -63,25 +62,68 @@ func TestWrongPasswordsWait(t *testing.T) {
 		}
 		return fmt.Sprint(e.Code, " ", clock.took())
 	}
-	for i, want := range []string{"28P01 []", "28P01 []", "28P01 []", "28P01 []", "28P01 []", "28P01 [500ms]", "28P01 [1s]", "28P01 [2s]", "28P01 [4s]", "28P01 [8s]", "28P01 [8s]"} {
-		for _, user := range []string{"analyst", "nobody"} {
-			if got := attempt(user, "wrong"); got != want && i < 10 { // the address's own count joins in later
+	for _, user := range []string{"analyst", "nobody"} {
+		for i := range ofPair.burst + 3 {
+			want := "28P01 []"
+			if i >= ofPair.burst {
+				want = "28P01 [8s]"
+			}
+			if got := attempt(user, "wrong"); got != want {
 				t.Errorf("attempt %d of %s: %s, want %s", i+1, user, got, want)
 			}
 		}
 	}
+	clock.advance(-24 * time.Second) // what nobody's guesses took
 	if got := attempt("analyst", "secret"); got != "in [8s]" {
 		t.Error(got)
 	}
 	if got := attempt("analyst", "secret"); got != "in []" {
 		t.Errorf("who logged in well waits again: %s", got)
 	}
-	if got := attempt("nobody", "wrong"); got != "28P01 [8s]" {
-		t.Error(got)
-	}
-	clock.advance(2*forgetAfter + time.Second)
+	clock.advance(time.Hour)
 	if got := attempt("nobody", "wrong"); got != "28P01 []" {
 		t.Errorf("failures are not forgotten: %s", got)
+	}
+}
+
+// TestNoLockout: wrong passwords from an address, also of the same user, hold up no right ones there: ten at five a second, and five a second without end beside a right one a second.
+func TestNoLockout(t *testing.T) {
+	for _, victim := range []string{"analyst", "eve"} {
+		clock := newFakeClock()
+		th, here := newThrottle(clock.now, 30*time.Second), from("192.0.2.1")
+		wrong := func(n int) {
+			for range n {
+				th.begin(victim, here)
+				clock.advance(200 * time.Millisecond)
+			}
+		}
+		wrong(10)
+		for i := range 96 {
+			a, ok := th.begin("analyst", here)
+			if !ok || a.wait > 0 {
+				t.Fatalf("beside guesses of %s: right password %d waits %v (%v)", victim, i, a.wait, ok)
+			}
+			a.right()
+			wrong(5)
+		}
+	}
+}
+
+// TestGuessesAreBounded: in a day, fifty guesses a second of one user come to what the buckets say, from one address and from very many.
+func TestGuessesAreBounded(t *testing.T) {
+	const seconds = 86400
+	for addresses, of := range map[int]bucket{1: ofPair, 5000: ofUser} {
+		clock := newFakeClock()
+		th, guesses := newThrottle(clock.now, 30*time.Second), 0
+		for i := range seconds * 5 {
+			if _, ok := th.begin("analyst", from(netip.AddrFrom4([4]byte{10, 0, byte(i % addresses >> 8), byte(i % addresses)}).String())); ok {
+				guesses++
+			}
+			clock.advance(200 * time.Millisecond)
+		}
+		if most := of.burst + int((seconds*time.Second+30*time.Second)/of.every); guesses > most || guesses < most-3 {
+			t.Errorf("%d addresses: %d guesses, want %d", addresses, guesses, most)
+		}
 	}
 }
 
@@ -100,7 +142,7 @@ func TestParallelGuesses(t *testing.T) {
 			refused++
 		}
 	}
-	want := []time.Duration{0, 0, 0, 0, 0, 500 * time.Millisecond, 1500 * time.Millisecond, 3500 * time.Millisecond, 7500 * time.Millisecond, 15500 * time.Millisecond, 23500 * time.Millisecond}
+	want := append(make([]time.Duration, ofPair.burst), 8*time.Second, 16*time.Second, 24*time.Second)
 	if fmt.Sprint(waits) != fmt.Sprint(want) || refused != 100-len(want) {
 		t.Errorf("%v, %d refused", waits, refused)
 	}
@@ -123,7 +165,7 @@ func TestRefusedGuess(t *testing.T) {
 	clock := newFakeClock()
 	_, addr := startServer(t, newScripted(), Options{now: clock.now, sleep: func(context.Context, time.Duration) {}}) // nobody waits, so the queue grows
 	url := "postgres://nobody:wrong@" + addr + "/demo?sslmode=disable"
-	for range 11 {
+	for range ofPair.burst + 3 {
 		connectError(t, url)
 	}
 	if e := connectError(t, url); e == nil || e.Code != "28000" || e.Message != `too many wrong passwords for user "nobody"` || e.Hint == "" {
@@ -132,7 +174,7 @@ func TestRefusedGuess(t *testing.T) {
 	dial(t, proxyURL(addr)) // another user of the same origin
 }
 
-// TestOriginThrottle: guesses spread over users are slowed by their origin, at most so far, and no neighbour who is known waits.
+// TestOriginThrottle: guesses spread over users are slowed by their origin, and no neighbour who is known waits. From a balancer nobody is slowed by others' users.
 func TestOriginThrottle(t *testing.T) {
 	clock := newFakeClock()
 	th := newThrottle(clock.now, 30*time.Second)
@@ -142,15 +184,14 @@ func TestOriginThrottle(t *testing.T) {
 		t.Fatal("refused")
 	}
 	known.right()
+	passed := 0
 	for i := range 1000 {
-		a, ok := th.begin(fmt.Sprint("user", i), o)
-		want := min(firstDelay<<min(max(i-freePerOrigin, 0), 10), lastOfOrigin)
-		if i < freePerOrigin {
-			want = 0
+		if _, ok := th.begin(fmt.Sprint("user", i), o); ok {
+			passed++
 		}
-		if !ok || a.wait != want {
-			t.Fatalf("guess %d waits %v, want %v (%v)", i, a.wait, want, ok)
-		}
+	}
+	if want := ofOrigin.burst + int(30*time.Second/ofOrigin.every); passed != want {
+		t.Errorf("%d guesses, want %d", passed, want)
 	}
 	if a, ok := th.begin("analyst", o); !ok || a.wait != 0 {
 		t.Errorf("the neighbour waits %v", a.wait)
@@ -158,14 +199,19 @@ func TestOriginThrottle(t *testing.T) {
 	if a, ok := th.begin("somebody", from("192.0.2.9")); !ok || a.wait != 0 {
 		t.Errorf("another origin waits %v", a.wait)
 	}
-	// An account of one's own does not buy guesses: its log-ins take back themselves only.
-	for range 2000 {
+	for range 2000 { // an account of one's own does not buy guesses: its log-ins take back themselves only
 		if a, ok := th.begin("analyst", o); ok {
 			a.right()
 		}
 	}
-	if a, _ := th.begin("userX", o); a.wait != lastOfOrigin {
+	if a, ok := th.begin("userX", o); ok {
 		t.Errorf("after log-ins of one's own a guess waits %v", a.wait)
+	}
+	o.shared = true
+	for i := range 1000 {
+		if a, ok := th.begin(fmt.Sprint("user", i), o); !ok || a.wait != 0 {
+			t.Fatalf("through a balancer guess %d waits %v (%v)", i, a.wait, ok)
+		}
 	}
 }
 
@@ -183,7 +229,7 @@ func TestThrottleIsBounded(t *testing.T) {
 			a.right()
 		}
 	}
-	for name, n := range map[string][2]int{"users": {len(th.users.entries), th.users.order.Len()}, "origins": {len(th.origins.entries), th.origins.order.Len()},
+	for name, n := range map[string][2]int{"pairs": {len(th.pairs.entries), th.pairs.order.Len()}, "users": {len(th.users.entries), th.users.order.Len()}, "origins": {len(th.origins.entries), th.origins.order.Len()},
 		"good": {len(th.good.entries), th.good.order.Len()}} {
 		if n[0] > maxTracked || n[0] != n[1] {
 			t.Errorf("%s: %d entries in a list of %d", name, n[0], n[1])

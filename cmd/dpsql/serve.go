@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -230,7 +231,7 @@ func (s *daemon) reloaded(before, now *policy.Policy) {
 		same bool
 	}{
 		{"listen", s.listen == now.Listen}, {"metrics", s.policy.Metrics == now.Metrics}, {"socket", s.policy.Socket == now.Socket}, {"audit", s.policy.Audit == now.Audit},
-		{"limits", limits == s.policy.Limits}, {"tls", (s.policy.TLS == nil) == (now.TLS == nil) && (now.TLS == nil || *s.policy.TLS == *now.TLS)},
+		{"limits", limits == s.policy.Limits}, {"balancers", now.Balancers.Header == s.policy.Balancers.Header && slices.Equal(now.Balancers.Addresses, s.policy.Balancers.Addresses)}, {"tls", (s.policy.TLS == nil) == (now.TLS == nil) && (now.TLS == nil || *s.policy.TLS == *now.TLS)},
 	} {
 		if !k.same {
 			waits = append(waits, k.key)
@@ -309,7 +310,7 @@ func (s *daemon) wireOptions() (proxy.Options, error) {
 	o := proxy.Options{
 		Logger: s.log, RequireTLS: p.RequireTLS(), MaxMessage: int(l.Message), MaxSessions: int(l.Sessions), MaxSessionsPerUser: int(l.SessionsPerAnalyst),
 		MaxPreAuth: int(l.WaitingLogins), MaxStatements: int(l.PreparedStatements), MaxPortals: int(l.Portals), MaxStatementBytes: int(l.StatementMemory),
-		MaxAnswerBytes: int(l.AnswerMemory), LoginTimeout: l.LoginTime, IdleTimeout: l.IdleTime, WriteTimeout: l.WriteTime, StopGrace: l.StopTime,
+		Balancers: p.Balancers.Addresses, ProxyProtocol: p.Balancers.Header, MaxAnswerBytes: int(l.AnswerMemory), LoginTimeout: l.LoginTime, IdleTimeout: l.IdleTime, WriteTimeout: l.WriteTime, StopGrace: l.StopTime,
 	}
 	o.ServerSecret, o.MockIterations = unknownUsers(p)
 	if p.TLS == nil {

@@ -198,6 +198,7 @@ limits: {message: 16MiB, sessions: 200, statement_time: 5m, idle_time: 30m}
 Sizes are whole numbers of B, KiB, MiB or GiB; times are such as 500ms, 60s, 5m, 24h. ''statement_timeout'' is another name for
 ''limits.statement_time''. A reload takes over ''statement_time'', ''release_groups'', ''release_bytes'', ''public_rows'', ''spool_groups'', ''finishing_memory'',
 ''flow_memory'', ''training_memory'' and ''training_disk''; the others wait for a restart, and the log says so.
+What is counted by address does not count a declared balancer's: the policy's ''balancers'' ([scale.md](scale.md#behind-a-balancer)).
 
 `)
 	table(&b, LimitTable, true)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 
 	"github.com/goccy/go-yaml/ast"
@@ -73,6 +74,56 @@ func (f *file) clientCerts(t *TLS, cert, name ast.Node) {
 	if t.ClientCert == "verify-ca" {
 		t.ClientName = ""
 	}
+}
+
+// Balancers are the TCP balancers before the proxy, through which clients come.
+type Balancers struct {
+	Addresses []netip.Prefix
+	Header    bool // each of their connections begins with a header of the PROXY protocol, version 2
+	at        position
+}
+
+// The words of balancers.proxy_protocol.
+const (
+	proxyV2   = "v2"
+	proxyNone = "none"
+)
+
+// wideNetwork is of how many free bits a network is that check warns of.
+const wideNetwork = 16
+
+func (f *file) balancers(n ast.Node) {
+	b := &f.p.Balancers
+	b.at, b.Header = at(n), true
+	f.fields(n, "balancers", []field{
+		{name: "addresses", required: true, read: func(n ast.Node) {
+			list, ok := f.items(n, "balancers.addresses")
+			if !ok {
+				return
+			}
+			for _, it := range list {
+				w, ok := f.text(it, "balancers.addresses")
+				if !ok {
+					continue
+				}
+				p, err := netip.ParsePrefix(w.text)
+				if a, single := netip.ParseAddr(w.text); err != nil && single == nil {
+					p, err = netip.PrefixFrom(a, a.BitLen()), nil
+				}
+				switch {
+				case err != nil || !p.IsValid() || p.Addr().Zone() != "" || p.Addr().Is4In6():
+					f.add(w.position, "balancers.addresses: %q is no address", clip(w.text)).hint("an address such as 10.0.0.5, or a network such as 10.0.1.0/24")
+				case p.Bits() == 0:
+					f.add(w.position, "balancers.addresses: %s is everybody's address, so anybody could claim to come from anywhere", p).hint("the balancers' own addresses, such as 10.0.0.5")
+				default:
+					b.Addresses = append(b.Addresses, p.Masked())
+				}
+			}
+		}},
+		{name: "proxy_protocol", read: func(n ast.Node) {
+			b.Header = f.choice(n, "balancers.proxy_protocol", []string{proxyV2, proxyNone}, nil) == proxyV2
+		}},
+	})
 }
 
 func (f *file) listen(n ast.Node) {

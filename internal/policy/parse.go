@@ -89,6 +89,7 @@ func (f *file) policy(body ast.Node) {
 			}
 		}},
 		{name: "tls", read: f.tls},
+		{name: "balancers", read: f.balancers},
 		{name: "timing"},
 	})
 	if p.People == "" {

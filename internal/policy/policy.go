@@ -29,20 +29,21 @@ type Policy struct {
 	kinds      []unitDecl   // one, or those of units
 	tables     []*tableDecl // in the file's order
 
-	Budget   Budget
-	Query    Query
-	Roles    []Role     // those with a budget, in the file's order
-	Analysts []*Analyst // in the file's order
-	Retired  []string   // names that no analyst gets any more
-	Ledger   Ledger
-	Cache    Cache
-	Listen   string // host:port; loopback only without TLS
-	TLS      *TLS   // nil: none
-	Limits   Limits
-	Preview  string // what a statement for rows of people shows: PreviewNone, PreviewSchema or PreviewMock
-	Metrics  string // host:port of /metrics and /healthz; "" is none
-	Audit    string // file of the audit log, or "none"
-	Socket   string // Unix socket of the owner's commands, or "none"
+	Budget    Budget
+	Query     Query
+	Roles     []Role     // those with a budget, in the file's order
+	Analysts  []*Analyst // in the file's order
+	Retired   []string   // names that no analyst gets any more
+	Ledger    Ledger
+	Cache     Cache
+	Listen    string // host:port; loopback only without TLS
+	TLS       *TLS   // nil: none
+	Balancers Balancers
+	Limits    Limits
+	Preview   string // what a statement for rows of people shows: PreviewNone, PreviewSchema or PreviewMock
+	Metrics   string // host:port of /metrics and /healthz; "" is none
+	Audit     string // file of the audit log, or "none"
+	Socket    string // Unix socket of the owner's commands, or "none"
 }
 
 // What a statement for rows of people shows.

@@ -136,10 +136,23 @@ func (w *warnings) file(f *file) {
 			w.add(r.at, "roles.%s has a budget and no analyst", r.Name).hint("analysts.NAME.roles: [%s]", r.Name)
 		}
 	}
+	w.balancers(f.p.Balancers)
 	for _, a := range f.p.Analysts {
 		if len(a.may) == 0 {
 			w.add(a.at, "analysts.%s may see nothing", a.Name).hint("may: [table, table.column]")
 		}
+	}
+}
+
+func (w *warnings) balancers(b Balancers) {
+	for _, p := range b.Addresses {
+		if p.Addr().BitLen()-p.Bits() > wideNetwork && b.Header {
+			w.add(b.at, "balancers.addresses: %s is a large network: whoever has an address in it may claim to come from any other", p).hint("the balancers' own addresses, such as 10.0.0.5")
+		}
+	}
+	if len(b.Addresses) > 0 && !b.Header {
+		w.add(b.at, "balancers: without the PROXY protocol clients' addresses are not known: nothing holds back who guesses the passwords of many users").
+			hint("proxy_protocol: v2, in the balancer too")
 	}
 }
 

@@ -191,6 +191,12 @@ roles: {lab: {budget: {epsilon: 1}}, ward: {budget: {epsilon: 1}}}
 			t.Errorf("epsilon %s: %v", epsilon, r.Warnings)
 		}
 	}
+	for words, want := range map[string]string{"addresses: [10.0.0.5]": "", "addresses: [10.0.0.0/8]": "10.0.0.0/8 is a large network", "addresses: [10.0.0.5], proxy_protocol: none": "without the PROXY protocol"} {
+		r := review(t, text+"balancers: {"+words+"}\n", people, stays)
+		if said := contains(r.Warnings, "a large network") || contains(r.Warnings, "without the PROXY"); said != (want != "") || !contains(r.Warnings, want) {
+			t.Errorf("balancers %s: %v", words, r.Warnings)
+		}
+	}
 	// No schema: what the file alone shows is told beside the failure.
 	down := errors.New("down")
 	r, err := check("p.yaml", []byte(text), testEnv, func(*Policy) ([]sqltype.Relation, error) { return nil, down })
