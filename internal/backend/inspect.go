@@ -59,6 +59,12 @@ type Marker interface {
 	BeginMarked(ctx context.Context, m Mark) (Tx, error)
 }
 
+// Steady is a backend whose data cannot change while it is open.
+type Steady interface {
+	// Opened names this opening: another one may have other data.
+	Opened() string
+}
+
 // Confirmer is a transaction that can tell afterwards whether what it read was what its mark says. Confirm ends it; until it gave
 // nil, nothing that was read may be shown.
 type Confirmer interface {

@@ -44,6 +44,7 @@ type asked struct {
 	plan    *measure.Plan       // the whole
 	release *release.Release    // what there is, or was made
 	poor    *release.Release    // what it would have topped up, were it not asked anew
+	older   float64             // the price of what it would have topped up, were that not of data that may have changed; 0: nothing
 	stored  int64               // its reservation, where it was stored
 	free    bool                // it answers as it was stored
 

@@ -24,6 +24,7 @@ import (
 // clinicPolicy is package neighbour's clinic as an owner would publish it. The password of all is "demo".
 const clinicPolicy = `
 dataset: clinic
+data_version: "1"
 backend: BACKEND
 unit: patients.patient_id
 tables:

@@ -138,7 +138,7 @@ func (a *asked) priceAt(epsilon float64, by measure.Mechanism) (*measure.Plan, e
 		return nil, nil
 	case a.again:
 		old = a.poor
-	case a.kept != nil || a.an.Anew(): // of another question, or of what is not measured again
+	case a.kept != nil || a.older > 0 || a.an.Anew(): // of another question, or of what is not measured again
 		old = nil
 	}
 	if old == nil {

@@ -368,6 +368,9 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 	if x.under.fresh {
 		lines = append(lines, line("Asked anew, beside stored releases of it, which answer at no charge with dpsql.fresh off"))
 	}
+	if x.st.older > 0 {
+		lines = append(lines, line("Asked anew, at the whole price: %s", olderWords(x.st.older)))
+	}
 	for i, ev := range mp.Measures {
 		if ev == nil {
 			lines = append(lines, noiseTold(i, "the selection's noisy number of units", 0, ""))

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // lookUp finds what was stored, stage by stage: of one that reads others where those are.
@@ -72,11 +74,15 @@ func (p *Prepared) stored(ctx context.Context, a *asked) (r *release.Release, of
 		}
 	}
 	other, from, err := p.computed(ctx, a, r)
-	if err == nil && other == nil && !st.again && !st.an.Anew() && !r.Many() { // some are not measured again: at a higher price it is a new release
+	topped := !p.anew(st.an, r) && !r.Many()
+	if err == nil && other == nil && !st.again && topped { // some are not measured again: at a higher price it is a new release
 		return r, of, false, nil
 	}
-	if st.again {
+	if st.again && topped {
 		a.poor = r
+	}
+	if r != nil && !p.sameData(r) {
+		a.older = r.Spent().Price
 	}
 	if end := r.Close(); err == nil {
 		err = end
@@ -85,4 +91,27 @@ func (p *Prepared) stored(ctx context.Context, a *asked) (r *release.Release, of
 		return other, from, true, nil
 	}
 	return nil, of, false, err
+}
+
+// data names the state of the data, which does not change under that name: the owner's data_version, or the opening of a database that nobody
+// writes to. "": the data may change at any time.
+func (p *Prepared) data() string {
+	if v := p.world.policy.DataVersion; v != "" {
+		return "version " + v
+	}
+	if b, ok := p.session.engine.backend.(backend.Steady); ok {
+		return "opening " + b.Opened()
+	}
+	return ""
+}
+
+// sameData says that a stored release is of the data that would be read now.
+//
+// Proof: claim: the mean of a release and of a new one is of one state of the data, so its stated error is that of its noise. Data that were read under one
+// name do not differ: by the owner's word for data_version, and because the file of an open DuckDB is locked. Both names are public.
+func (p *Prepared) sameData(r *release.Release) bool { return r.Data != "" && r.Data == p.data() }
+
+// anew says that a stored release is not measured again at a higher price: its bounds are of one snapshot, or it may be of other data.
+func (p *Prepared) anew(a *sensitivity.Analysis, r *release.Release) bool {
+	return a.Anew() || r != nil && !p.sameData(r)
 }

@@ -62,6 +62,11 @@ func (r *run) notice(ctx context.Context) string {
 	default:
 		text = "spent: " + priceLine(whole, s.filter.Order)
 	}
+	for i, a := range list {
+		if !a.free && a.older > 0 {
+			text += "; " + stageWord(i, list) + olderWords(a.older)
+		}
+	}
 	if b, err := s.engine.ledger.Balance(s.payer()); err == nil && b.Filter.Order == s.filter.Order { // else another window has begun
 		text += fmt.Sprintf("; left: %s more at this price", statements(b.StatementsLeft(total(next).Loss)))
 	}
@@ -103,6 +108,11 @@ func (r *run) errorLine(ctx context.Context, list []*asked) string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// olderWords say why a release was not topped up.
+func olderWords(price float64) string {
+	return fmt.Sprintf("the release made at price %s is not topped up, since the data may have changed (the policy's data_version says when they have not)", number(price))
 }
 
 // littleMore says why a release answers for which more was asked than it was made at.

@@ -188,7 +188,8 @@ type publicValues struct {
 	until  time.Time
 }
 
-const publicTTL = time.Minute
+// publicTTL is for how long the values of a public table are taken for what they are: groups are answered in full but for what it gained since.
+const publicTTL = 5 * time.Second
 
 func newPublicCache(e *Engine, w *world) *publicCache {
 	return &publicCache{engine: e, world: w, held: map[string]publicValues{}}

@@ -178,7 +178,7 @@ func (r *Rehearsal) charge(ctx context.Context, p *Prepared, f *Forecast) error 
 				continue
 			}
 		}
-		if st.an.Anew() { // it is released anew
+		if st.an.Anew() || p.data() == "" { // it is released anew
 			asked = nil
 		}
 		before := 0.0

@@ -106,7 +106,7 @@ func (p *Prepared) relatives(ctx context.Context, st *stage, args []sqltype.Valu
 			continue
 		}
 		r, an := computedFrom(k, old)
-		if r == nil {
+		if r == nil || !hasPublicGroups(an, r) {
 			continue
 		}
 		noise, err := logNoise(an, r)

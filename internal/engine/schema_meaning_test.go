@@ -234,14 +234,7 @@ func TestDefinitionsOnDuckDB(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	epoch := func(name string, statements ...string) string {
 		t.Helper()
-		b, err := duckdb.OpenMemory(ctx, func(ctx context.Context, conn *sql.Conn) error {
-			for _, s := range statements {
-				if _, err := conn.ExecContext(ctx, s); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, duckdb.Options{Threads: 1})
+		b, err := duckOf(t, statements...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,4 +261,16 @@ func TestDefinitionsOnDuckDB(t *testing.T) {
 		"create table bought (id int primary key, buyer int not null references people (id), total int not null)"); !strings.Contains(e, "definition cannot be read") {
 		t.Errorf("a view, whose definition is in no epoch, was bound: %s", e)
 	}
+}
+
+// duckOf is a database in memory that the statements make.
+func duckOf(t *testing.T, statements ...string) (backend.Backend, error) {
+	return duckdb.OpenMemory(t.Context(), func(ctx context.Context, conn *sql.Conn) error {
+		for _, s := range statements {
+			if _, err := conn.ExecContext(ctx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, duckdb.Options{Threads: 1})
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/engine/measure"
@@ -172,7 +174,8 @@ func (s *Session) finishable(program *sensitivity.Program) (map[plan.Rel]*sqlgen
 	return public, by, nil
 }
 
-// key names everything that determines a stage's release but its noise: canonical plan, parameters, bounds, time zone, policy.
+// key names everything that determines a stage's release but its noise: canonical plan, parameters, bounds, time zone, policy, and the values that its groups
+// have by public tables. Where these change, it is another question: no release of the old groups answers it, or is topped up.
 func (p *Prepared) key(st *stage, args []sqltype.Value, given [][][]sqltype.Value) ledger.Hash {
 	h := sha256.New()
 	write := func(text string) {
@@ -190,6 +193,9 @@ func (p *Prepared) key(st *stage, args []sqltype.Value, given [][][]sqltype.Valu
 	write(zone)
 	canonical, whole := sensitivity.CanonicalOf(st.an, args)
 	write(canonical)
+	for _, text := range publicValuesOf(st.an) {
+		write(text)
+	}
 	for i, v := range args {
 		if whole {
 			break
@@ -220,6 +226,69 @@ func (p *Prepared) key(st *stage, args []sqltype.Value, given [][][]sqltype.Valu
 		of++
 	}
 	return ledger.Hash(h.Sum(nil))
+}
+
+// publicValuesOf are digests of the values that keys have by public tables, however the statement orders its keys.
+func publicValuesOf(a *sensitivity.Analysis) (out []string) {
+	for _, src := range a.Groups.Sources {
+		if src.Table == nil {
+			continue
+		}
+		tuples := make([]string, len(src.Tuples))
+		for i, tuple := range src.Tuples {
+			cells := make([]string, len(tuple))
+			for k, v := range tuple {
+				text := "NULL"
+				if v != nil {
+					text = "= " + sqltype.FormatText(v, a.Keys[src.Keys[k]].Type)
+				}
+				cells[k] = fmt.Sprintf("%d %q", src.Columns[k], text)
+			}
+			slices.Sort(cells)
+			tuples[i] = strings.Join(cells, " ")
+		}
+		slices.Sort(tuples)
+		h := sha256.New()
+		for _, text := range tuples {
+			_, _ = fmt.Fprintln(h, text)
+		}
+		out = append(out, fmt.Sprintf("%q.%q %x", src.Table.Schema, src.Table.Name, h.Sum(nil)))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// hasPublicGroups: a release that was computed from another one has the groups that this analysis has by public tables.
+func hasPublicGroups(a *sensitivity.Analysis, r *release.Release) bool {
+	if !a.Groups.Public || !slices.ContainsFunc(a.Groups.Sources, func(s sensitivity.Source) bool { return s.Table != nil }) {
+		return true
+	}
+	if uint64(len(r.Groups)) != a.Groups.Count {
+		return false
+	}
+	for _, src := range a.Groups.Sources {
+		known := map[string]bool{}
+		text := func(values func(k int) sqltype.Value) string {
+			var b strings.Builder
+			for k, key := range src.Keys {
+				if v := values(k); v == nil {
+					b.WriteString(" NULL")
+				} else {
+					fmt.Fprintf(&b, " %q", sqltype.FormatText(v, a.Keys[key].Type))
+				}
+			}
+			return b.String()
+		}
+		for _, tuple := range src.Tuples {
+			known[text(func(k int) sqltype.Value { return tuple[k] })] = true
+		}
+		for _, g := range r.Groups {
+			if !known[text(func(k int) sqltype.Value { return g.Keys[src.Keys[k]] })] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // total is what several plans cost together.

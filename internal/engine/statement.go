@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/backend"
@@ -70,6 +72,7 @@ type Prepared struct {
 	read      func()                         // gives back the turn that its run has for stored releases (reading); nil: it has none
 	empties   *plan.Query                    // the statement, where values of parameters may leave it no rows (LIMIT $1); nil: none do
 	refused   error                          // what else is refused then, once they are there
+	at        time.Time                      // when it was analysed
 	preview   string                         // how rows of people, which are not shown, are previewed; "": they were not asked for
 }
 
@@ -169,6 +172,7 @@ func (p *Prepared) arrange(ctx context.Context, q *plan.Query, program *sensitiv
 		shown.leave(q, "the database computes it from the releases")
 	}
 	p.preview, p.shown = "", shown
+	p.at = time.Now()
 	p.query, p.program, p.stages, p.public, p.elsewhere, p.an, p.under, p.filter, p.values, p.world = q, program, stages, public, by, first, s.now, s.filter, s.values, s.world
 	return nil
 }
@@ -216,7 +220,8 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	if err := s.refresh(); err != nil {
 		return nil, err
 	}
-	if p.query.Clock || p.predicts || s.now != p.under || s.values != p.values || s.world != p.world || *s.filter != *p.filter { // the clock moved, a SET, a reload or another window came between Parse and Execute
+	old := p.readsPublic() && time.Since(p.at) > publicTTL
+	if old || p.query.Clock || p.predicts || s.now != p.under || s.values != p.values || s.world != p.world || *s.filter != *p.filter { // the clock moved, public tables may have changed, a SET, a reload or another window came between Parse and Execute
 		if err := p.analyze(ctx, nil); err != nil {
 			return nil, err
 		}
@@ -241,6 +246,13 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 		return none.answer(ctx, args)
 	}
 	return p.answer(ctx, args)
+}
+
+// readsPublic says that groups have their values by public tables, which were read when it was analysed.
+func (p *Prepared) readsPublic() bool {
+	return slices.ContainsFunc(p.stages, func(st *stage) bool {
+		return slices.ContainsFunc(st.an.Groups.Sources, func(s sensitivity.Source) bool { return s.Table != nil })
+	})
 }
 
 // answer runs the statement as it was analysed last.

@@ -191,6 +191,7 @@ func decoded(st *stage, old *ledger.Stored) (*release.Release, error) {
 // encoded is a release as it is committed.
 func (r *run) encoded(a *asked) (out ledger.Release, err error) {
 	out.Key, out.Family = a.key, r.related(a)
+	a.release.Data = r.data()
 	if out.Payload, err = release.Encode(a.an, a.release); err != nil {
 		return out, err
 	}

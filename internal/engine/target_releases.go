@@ -197,7 +197,7 @@ func keeps(ctx context.Context, a *sensitivity.Analysis, t target, r *release.Re
 
 // widthsBy are those of groups as large as a release says: of the statement's own release once it was topped up to a price, where there is one, else of a new one with the bounds that the other has.
 func (p *Prepared) widthsBy(ctx context.Context, st *stage, t target, own, by *release.Release, named []namedAggregate, size []*release.Group, from string) *widths {
-	if st.an.Anew() {
+	if p.anew(st.an, own) {
 		own = nil // at another price it is a new one
 	}
 	chosen := boundsOf(ctx, st.an, by)

@@ -62,13 +62,16 @@ func (b *binding) numberTables() {
 }
 
 // Epoch names everything that changes what a stored release means: tables, types, keys, units, ranges, domains and bounds, and
-// what views and columns are made of (sqltype.Relation.Definition). Budgets, rights and passwords are not in it.
+// what views and columns are made of (sqltype.Relation.Definition), and the owner's data_version. Budgets, rights and passwords are not in it.
 func (c *Catalogs) Epoch() string { return c.epoch }
 
 func (c *Catalogs) hash(b *binding) string {
 	h := sha256.New()
 	q := c.policy.Query
 	_, _ = fmt.Fprintf(h, "dpsql epoch 2 %q %q %s %d %d %s\n", c.policy.Dataset, c.policy.Unit, c.policy.Population, q.MaxGroups, q.MaxPublicGroups, q.Bounding)
+	if v := c.policy.DataVersion; v != "" {
+		_, _ = fmt.Fprintf(h, "data %q\n", v)
+	}
 	tables := slices.SortedFunc(func(yield func(*plan.Table) bool) {
 		for _, d := range c.order {
 			if !yield(c.tables[d]) {

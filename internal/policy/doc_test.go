@@ -80,7 +80,7 @@ const aiming = `
 question from which this one's is computed ([what is free](budget.md#what-is-free)), whatever its bounds. Else the least price is found that should give the error. For a number, and counts and sums with declared bounds, nothing more has to be known: their noise is as wide whatever the group. For a part, and for
 averages and statistics, it has to be known how large a group is, and private rows may not tell it. The first of these that is known counts:
 
-1. An earlier release of the same statement: the group where a count or sum is largest, an average where its count is; what is asked is then a top-up of that release. Without one, what is computed from a release of another question tells it in the same way, and its chosen bounds; what is asked is then a new release.
+1. An earlier release of the same statement: the group where a count or sum is largest, an average where its count is; what is asked is then a top-up of that release, or a new one where the [data may have changed](budget.md#changing-data). Without one, what is computed from a release of another question tells it in the same way, and its chosen bounds; what is asked is then a new release.
 2. ''dpsql.expected_size''; a sum is expected to be that many times the middle of its range, an average to be the middle.
 3. The policy's ''population'', spread evenly over public groups, where nothing is filtered; of people of several kinds that of the kind whose rows they are.
 
@@ -227,7 +227,8 @@ texts of dates, and times whose offset depends on today's date, are refused. The
 `, strings.TrimPrefix(aiming, "\n"), strings.TrimPrefix(showing, "\n"), strings.TrimPrefix(last, "\n"), paid, `
 ## The same question at a higher price
 
-Asked again at no more than before, a statement is answered from its stored release, free. Asked with more, it is topped up: it costs the difference, bounds and
+Asked again at no more than before, a statement is answered from its stored release, free. Asked with more, it is topped up where the data
+cannot have changed since ([which data](budget.md#changing-data)), and is a new release at the whole price elsewhere. A top-up costs the difference, bounds and
 groups stay, everything is measured once more, and each value becomes the mean of what it was and of the fresh one, weighed by variance and rounded; or the
 more exact of the two alone, where the mean would not be more exact. ''EXPLAIN'' says beforehand what it would cost and how exact it would be, ''dpsql.last'' afterwards.
 

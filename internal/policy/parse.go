@@ -63,6 +63,7 @@ func (f *file) policy(body ast.Node) {
 	f.fields(body, "the policy", []field{
 		{name: "dataset", required: true, read: f.dataset},
 		{name: "people", read: f.people},
+		{name: "data_version", read: f.dataVersion},
 		{name: "population", read: keep(&population)},
 		{name: "backend", required: true, read: f.backend},
 		{name: "unit", read: keep(&unit)},
@@ -175,6 +176,15 @@ func (f *file) people(n ast.Node) {
 		return
 	}
 	f.p.People = w.text
+}
+
+func (f *file) dataVersion(n ast.Node) {
+	w, ok := f.text(n, "data_version")
+	if ok && (w.text == "" || len(w.text) > 63) {
+		f.add(w.position, "data_version must be a text of 1 to 63 bytes, such as \"2026-11\"")
+		return
+	}
+	f.p.DataVersion = w.text
 }
 
 // path resolves a relative path against the policy's folder, so that starting elsewhere does not open an empty ledger.

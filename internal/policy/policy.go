@@ -18,7 +18,9 @@ import (
 type Policy struct {
 	Name    string // the file, for messages
 	Dataset string // also the database name that clients connect to
-	People  string // policies over the same people share one ledger and lifetime; = Dataset by default
+	// DataVersion is the owner's word that the data do not change before it does; "": they may change at any time.
+	DataVersion string
+	People      string // policies over the same people share one ledger and lifetime; = Dataset by default
 	// Population is the declared number of units; where the owner says none, Units assumes one.
 	Population Populations
 	Backend    Backend

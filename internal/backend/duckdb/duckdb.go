@@ -9,6 +9,7 @@ package duckdb
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type Options struct {
 // DB is one open database. It is safe for concurrent use.
 type DB struct {
 	db      *sql.DB
+	opened  string // names this opening
 	catalog string // DuckDB's name for the database, to tell it from the system's own
 	// checkedKeys are what the opening of files found to be unique, by table: nobody writes afterwards.
 	checkedKeys map[string][][]string
@@ -83,7 +85,7 @@ func open(ctx context.Context, dsn string, load func(context.Context, *sql.Conn)
 	if err := set(ctx, conn, locks); err != nil {
 		return nil, err
 	}
-	d := &DB{db: db}
+	d := &DB{db: db, opened: rand.Text()}
 	if err := conn.QueryRowContext(ctx, "SELECT current_database()").Scan(&d.catalog); err != nil {
 		return nil, fmt.Errorf("duckdb: %w", err)
 	}
@@ -135,6 +137,9 @@ func set(ctx context.Context, conn *sql.Conn, list []setting) error {
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// Opened implements backend.Steady: a file that is open for reading is locked against writers.
+func (d *DB) Opened() string { return d.opened }
 
 // Dialect is DuckDB's.
 func (d *DB) Dialect() backend.Dialect { return backend.DuckDB }

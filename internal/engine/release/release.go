@@ -35,6 +35,7 @@ type Release struct {
 	Groups []Group            // where memory holds them: Each gives them wherever they are
 	Shape  *sensitivity.Shape // what it is of, where others may be computed from it
 	Of     *Release           // that it was computed from; nil: it is of the data
+	Data   string             // names the state of the data, which does not change under that name; "": it may have changed since
 
 	many  many // nil: Groups are all
 	count int  // of many

@@ -26,6 +26,7 @@ type stored struct {
 	Tops      []storedTop   `json:"tops,omitempty"`
 	Groups    []storedGroup `json:"groups"`
 	Kin       *storedKin    `json:"kin,omitempty"`
+	Data      string        `json:"data,omitempty"`
 	Spooled   int           `json:"spooled,omitempty"` // so many groups lie in the spool, in place of Groups
 }
 
@@ -52,7 +53,7 @@ const maxWeight = 1 << 60
 // Encode writes a release for the ledger, all but what Spool writes.
 func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
 	s := stored{Version: storedVersion, Price: r.Plan.Price, Mechanism: string(r.Plan.Mechanism), Loss: r.Plan.Loss,
-		Units: r.Plan.UnitsFromSelection, Events: r.Plan.Events(), Chosen: r.Chosen, Groups: make([]storedGroup, len(r.Groups)), Spooled: r.count}
+		Units: r.Plan.UnitsFromSelection, Events: r.Plan.Events(), Chosen: r.Chosen, Groups: make([]storedGroup, len(r.Groups)), Data: r.Data, Spooled: r.count}
 	for _, t := range r.Tops {
 		s.Tops = append(s.Tops, storedTop{t.Plan.Price, string(t.Plan.Mechanism), t.Plan.Loss, t.Plan.Events(), t.Weights})
 	}
@@ -155,7 +156,7 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Release{Plan: p, Chosen: s.Chosen, Run: run, Groups: make([]Group, len(s.Groups)), count: s.Spooled}
+	r := &Release{Plan: p, Chosen: s.Chosen, Run: run, Groups: make([]Group, len(s.Groups)), Data: s.Data, count: s.Spooled}
 	if s.Kin != nil {
 		r.Shape = s.Kin.Shape
 	}
