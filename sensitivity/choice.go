@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/num"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -139,6 +140,8 @@ func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
 	switch scale, ok := z.scaleOf(uncast(m.Arg)); {
 	case m.Arg.Type().IsInteger():
 		first = 1
+	case z.secondsScale(m.Arg) > 0:
+		m.Grid, m.Rounded = decimal.New(1, -z.secondsScale(m.Arg)), true
 	case ok && m.Arg.Type().IsFloat() && !uncast(m.Arg).Type().IsFloat():
 		m.Grid, m.Rounded = decimal.New(1, -min(scale, fineScale)), true
 	case z.stepOf(m.Arg) != nil && z.stepOf(m.Arg).IsPositive():
@@ -159,6 +162,35 @@ func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
 		m.Rows = z.out.MaxRows
 	}
 	return z.choose(m, first, uint64(m.RowHi))
+}
+
+// secondsScale is the scale at which an expression of seconds is rounded where it has no declared range, so that steps are of at most 10^-fineScale seconds: of an epoch, of an interval's length, and of their
+// multiples of at least 10^-9, as hours are; 0: it is none of these. Microseconds would be too many steps for long times.
+func (z *analyzer) secondsScale(x plan.Scalar) int32 {
+	switch n := x.(type) {
+	case *plan.Col:
+		if d, ok := z.defs[n.ID]; ok {
+			return z.secondsScale(d.expr)
+		}
+	case *plan.Call:
+		switch name := n.Fn.Name; {
+		case n.Fn == funcs.Length:
+			return fineScale
+		case (name == "extract" || name == "date_part") && len(n.Args) == 2:
+			if field, ok := n.Args[0].(*plan.Const); ok && field.Value == "epoch" {
+				return fineScale
+			}
+		case (name == "cast" && n.T.IsNumber() || name == "round") && !n.T.IsInteger():
+			return z.secondsScale(n.Args[0])
+		case name == "/":
+			scale, by := z.secondsScale(n.Args[0]), z.rangeOf(n.Args[1]).iv
+			if scale == 0 || by == nil || !by.Lo.Equal(by.Hi) || by.Lo.LessThan(decimal.NewFromInt(1)) || by.Lo.GreaterThan(decimal.New(1, 9)) {
+				return 0
+			}
+			return scale + int32(by.Lo.Ceil().NumDigits()) //nolint:gosec // at most 10
+		}
+	}
+	return 0
 }
 
 // uncast is the exact number that a float was made of.

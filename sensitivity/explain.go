@@ -6,6 +6,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -174,6 +175,9 @@ func (a told) partLine(m Measure) string {
 	line := fmt.Sprintf("sum of values in [%s, %s]", at(m.RowLo), at(m.RowHi))
 	if m.Kind == SumValues && !m.Declared {
 		line = "sum of values"
+	}
+	if call, ok := m.Arg.(*plan.Call); ok && call.Fn == funcs.Length {
+		line += ", in seconds,"
 	}
 	if m.Product != nil {
 		return a.productLine(m)

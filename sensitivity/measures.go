@@ -9,6 +9,8 @@ import (
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/num"
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -47,8 +49,11 @@ func (z *analyzer) measures() error {
 }
 
 // exactly takes the exact numbers of a declared range that floats are made of: they need no rounding, and share measures with aggregates of the numbers themselves.
-// Where values are told apart, those that one float is made of are not.
+// Where values are told apart, those that one float is made of are not. Of intervals they are the lengths: PostgreSQL takes two intervals of one length for equal, and its sum has the sum of their lengths.
 func (z *analyzer) exactly(g plan.AggItem) plan.AggItem {
+	if g.Fn == plan.Sum || g.Fn == plan.Avg {
+		g.Arg = lengthOf(g.Arg)
+	}
 	if _, ok := statistics[g.Fn]; g.Distinct || !ok && g.Fn != plan.Sum && g.Fn != plan.Avg {
 		return g
 	}
@@ -63,6 +68,14 @@ func (z *analyzer) exactly(g plan.AggItem) plan.AggItem {
 		g.More[i] = exact(x)
 	}
 	return g
+}
+
+// lengthOf is the length of an interval; other values are what they are.
+func lengthOf(x plan.Scalar) plan.Scalar {
+	if x.Type().OID != sqltype.OIDInterval {
+		return x
+	}
+	return &plan.Call{Fn: funcs.Length, Args: []plan.Scalar{x}, T: sqltype.Numeric, Pos: -1}
 }
 
 // averageText is equal for aggregates of the same values of the same rows.
@@ -99,8 +112,7 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 		}
 	}
 	if (g.Fn == plan.Sum || g.Fn == plan.Avg) && !g.Arg.Type().IsNumber() { // measures are integers, made of numbers
-		return f, sqlerr.New(sqlerr.PrivateShape, "%s of %s over private rows is not supported", g.Fn, g.Arg.Type()).At(g.Pos).
-			WithHint("Take a number of it: extract(epoch FROM x) is an interval's seconds, and date - date are days.")
+		return f, sqlerr.New(sqlerr.PrivateShape, "%s of %s over private rows is not supported", g.Fn, g.Arg.Type()).At(g.Pos)
 	}
 	if g.Distinct && g.Fn != plan.Count {
 		if f.Kind = IsAvg; g.Fn == plan.Sum {
@@ -321,24 +333,17 @@ func (z *analyzer) walkBase(x plan.Scalar, f func(plan.ColID)) {
 
 func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
 	err := sqlerr.New(sqlerr.NoRange, "the values of %s have no declared range, so one person's part is not bounded", g.Fn).At(g.Pos)
-	name, derived := "", ""
-	z.walkBase(x, func(id plan.ColID) {
-		if s := z.owner[id]; s != nil && name == "" && z.columnRange(id).iv == nil {
-			for i, c := range s.scan.Columns {
-				if c == id && (s.scan.Table.Columns[i].Type.IsNumber() || isDay(s.scan.Table.Columns[i].Type)) {
-					name = z.tableColumn(s, i)
-					if s.scan.Table.Name == derivedName {
-						derived = s.scan.Table.Columns[i].Name
-					}
-				}
-			}
+	if c, ok := uncast(x).(*plan.Col); ok {
+		id := z.base(c.ID)
+		if s := z.owner[id]; s != nil && s.scan.Table.Name != derivedName {
+			return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy; WHERE with BETWEEN bounds it too, and so does CASE with constants.", z.tableColumn(s, slices.Index(s.scan.Columns, id)))
 		}
-	})
-	switch {
-	case derived != "":
-		return err.WithHint("Bound what is computed of each person: for example, WHERE %s BETWEEN 0 AND 100 above the subquery.", derived)
-	case name != "":
-		return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy; WHERE with BETWEEN bounds it too, and so does CASE with constants.", name)
 	}
-	return err.WithHint("Bound it by constants, as in greatest(0, least(x, 10)), or take an expression whose bounds follow from declared ranges.")
+	least, most := "0", "10"
+	if call, ok := x.(*plan.Call); ok && call.Fn == funcs.Length {
+		least, most = "interval '0'", "interval '30 days'"
+	} else if isDay(x.Type()) {
+		least, most = "date '2000-01-01'", "date '2030-01-01'"
+	}
+	return err.WithHint("Bound it by constants, as in greatest(%s, least(x, %s)).", least, most)
 }

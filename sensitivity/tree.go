@@ -92,9 +92,10 @@ func (z *analyzer) orderStatistic(g plan.AggItem, f *Formula) error {
 	if err != nil {
 		return err
 	}
+	x = lengthOf(x)
 	if t := x.Type(); !t.IsNumber() && !isDay(t) {
 		return sqlerr.New(sqlerr.PrivateShape, "%s of %s over private rows is not supported", g.Fn, t).At(g.Pos).
-			WithHint("Take a number of it, such as extract(epoch FROM x) of an interval; group by texts and count.")
+			WithHint("Take a number of it, such as extract(epoch FROM x) of a time; group by texts and count.")
 	}
 	t, err := z.tree(x, g)
 	if err != nil {

@@ -315,6 +315,7 @@ squares and of their products. Aggregates of one statement share them: ` + "`cou
 - Public rows that private ones keep (` + "`EXISTS`, `IN`, `INTERSECT`" + `) are counted as the number of their distinct keys that have a private row, of each person at most as many as rows count; public rows that private ones leave out as all of them less
   that number, with the same noise. They need a key of one column, which is never NULL.
 - Products of values of wide ranges are rounded row by row (EXPLAIN says so), to about 2^-36 of the largest product.
+- ` + "`sum`, `avg`, `min`, `max` and percentiles" + ` of an interval are intervals of days and time, equal to PostgreSQL's value with its months of 30 days. Their ` + "`dp_error`, `dp_low` and `dp_high`" + ` are in seconds.
 - ` + "`dp_error`" + ` is 1.96 times the deviation of the noise, to the first order: each noisy number's variance times the square of what a change of it does to the result. Of a deviation it is the variance's
   interval, rooted; of ` + "`regr_r2`" + ` the correlation's, squared. Where the number of rows, or a sum of squares that is divided by, is less than two of its own deviations, it is the width of all values that the result can have, and NULL for
   slopes and intercepts, which have no bounds.

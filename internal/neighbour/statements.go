@@ -84,6 +84,7 @@ var Statements = []string{
 	"select count(admitted), sum(discharged - admitted), avg(discharged - admitted) from stays",
 	"select avg(discharged - date '2018-01-01'), sum(admitted + 30 - discharged), avg(extract(year from admitted)) from stays where admitted < '2020-07-01'",
 	"select sum(extract(epoch from went - came)), avg(date_part('day', went - came)), avg(extract(epoch from came)) from stays",
+	"select avg(went - came), sum(age(went, came)), sum(went - came) filter (where went > came) from stays",
 	"select avg(extract(year from age(went, came))), sum(came::date - admitted), avg(extract(hour from came)), sum(date_trunc('month', went)::date - admitted) from stays",
 	"select extract(year from admitted), count(*), sum(discharged - date '2018-01-01') from stays group by 1",
 	"select extract(year from came), date_trunc('quarter', went), count(*) from stays where went >= '2019-01-01' and went < '2020-01-01' and came > date '2018-06-01' group by 1, 2",

@@ -157,7 +157,7 @@ func numericOperator(op string) *Func {
 	f := &Func{Name: op, Kind: Operator, Args: oids(sqltype.OIDNumeric, sqltype.OIDNumeric), Result: sqltype.OIDNumeric,
 		MayBeNull: true, Exact: infix(op), Range: numericRange(op), Safe: numericSafe(op)}
 	if op == "/" || op == "%" {
-		f.refuse(DuckDB, "DuckDB computes quotients and remainders of numerics in double precision, and PostgreSQL's scale of a quotient depends on the values")
+		f.refuse(DuckDB, "DuckDB computes quotients and remainders of numerics in double precision, and PostgreSQL's scale of a quotient depends on the values; cast an operand to float8")
 	}
 	f.Spell = func(d Dialect, x []string, types []sqltype.Type, _ sqltype.Type) string {
 		switch {

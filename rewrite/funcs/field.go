@@ -3,6 +3,7 @@ package funcs
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -197,7 +198,7 @@ func duckEpoch(x string, t sqltype.OID, exactly bool, whole func(string) string)
 	case t == day && exactly:
 		return whole("date_diff('day', CAST('1970-01-01' AS DATE), {y}) * 86400")
 	case t == span:
-		micros = "(((CAST(year({y}) AS BIGINT) * 31557600 + month({y}) * 2592000 + CAST(day({y}) AS BIGINT) * 86400) * CAST(1000000 AS HUGEINT)) + hour({y}) * 3600000000 + minute({y}) * 60000000 + microsecond({y}))"
+		micros = duckSpan("{y}", 31557600)
 	}
 	if exactly {
 		return "CAST(" + micros + " AS DECIMAL(25, 0)) * CAST('0.000001' AS DECIMAL(7, 6))"
@@ -206,6 +207,11 @@ func duckEpoch(x string, t sqltype.OID, exactly bool, whole func(string) string)
 		return whole(micros) + " / 1000000"
 	}
 	return whole(micros + " / CAST(1000000 AS DOUBLE)")
+}
+
+// duckSpan are an interval's microseconds, with years of so many seconds and months of 30 days.
+func duckSpan(x string, year int) string {
+	return strings.ReplaceAll("(((CAST(year({x}) AS BIGINT) * "+strconv.Itoa(year)+" + month({x}) * 2592000 + CAST(day({x}) AS BIGINT) * 86400) * CAST(1000000 AS HUGEINT)) + hour({x}) * 3600000000 + minute({x}) * 60000000 + microsecond({x}))", "{x}", x)
 }
 
 // fieldOf computes a field of a date, timestamp (of a zone's wall clock), time or interval.

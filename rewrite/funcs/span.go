@@ -2,8 +2,12 @@ package funcs
 
 import (
 	"math"
+	"math/big"
 	"time"
 
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/num"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 )
@@ -37,6 +41,37 @@ func spans() []*Func {
 				}
 				return true, nil
 			}))
+	}
+	return out
+}
+
+// Length is an interval's length in seconds as PostgreSQL compares intervals: months have 30 days, and days 24 hours. It has no name in SQL.
+//
+// Proof of the forms: an epoch counts a year as 31557600 seconds, which are 453600 more than 12 months of 30 days.
+var Length = row(Function, "length of interval", oids(span), numeric, false, forms{pg: pgLength, own: pgLength,
+	duck: "CAST(" + duckSpan("{x}", 31104000) + " AS DECIMAL(25, 0)) * CAST('0.000001' AS DECIMAL(7, 6))"}).safe(harmless).
+	within(func(a []*num.Interval, _ []sqltype.Type) *num.Interval {
+		if a[0] == nil {
+			return nil
+		}
+		return a[0].Map(func(d decimal.Decimal) decimal.Decimal { return d.Shift(-6) })
+	}).
+	eval(of1(func(x sqltype.Interval) (sqltype.Value, error) { return decimal.NewFromBigInt(spanLength(x), -6), nil }))
+
+const pgLength = "EXTRACT(epoch FROM {x}) - EXTRACT(year FROM {x}) * 453600"
+
+// OfLength is the interval of days and time that has a length, in seconds, to the microsecond. Days beyond an interval's are its last.
+func OfLength(seconds *big.Rat) sqltype.Interval {
+	micros := new(big.Rat).Mul(seconds, big.NewRat(second, 1))
+	twice := new(big.Int).Lsh(new(big.Int).Abs(micros.Num()), 1)
+	n := twice.Quo(twice.Add(twice, micros.Denom()), new(big.Int).Lsh(micros.Denom(), 1)) // to the nearest, half away from zero
+	days, rest := n.QuoRem(n, big.NewInt(microsPerDay), new(big.Int))
+	if !days.IsInt64() || days.Int64() > math.MaxInt32 {
+		days = big.NewInt(math.MaxInt32)
+	}
+	out := sqltype.Interval{Days: int32(days.Int64()), Micros: rest.Int64()} //nolint:gosec // at most that
+	if micros.Sign() < 0 {
+		out.Days, out.Micros = -out.Days, -out.Micros
 	}
 	return out
 }

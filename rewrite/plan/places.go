@@ -52,6 +52,8 @@ func callPlaces(x *Call, of func(*Col) (int, bool)) (int, bool) {
 		return Places(x.Args[0], of) // to numeric without modifier; floats have no places of their own
 	}
 	switch x.Fn.Name {
+	case "extract", funcs.Length.Name: // microseconds
+		return 6, true
 	case "floor", "ceil", "ceiling", "sign", "factorial":
 		return 0, true
 	case "round":

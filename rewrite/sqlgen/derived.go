@@ -73,7 +73,7 @@ func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
 	case plan.Sum, plan.Avg:
 		switch {
 		case t.IsFloat():
-			return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s of %s within a person's rows depends on their order", a.Fn, t).At(a.Pos).WithHint("Cast the values to numeric."))
+			return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s of %s within a person's rows depends on their order", a.Fn, t).At(a.Pos).WithHint("Cast the values to whole numbers, as in round(100 * x)::bigint."))
 		case !t.IsNumber():
 			return p.fail(sqlerr.New(sqlerr.PrivateFunction, "%s of %s within a person's rows is not supported", a.Fn, t).At(a.Pos).WithHint("Take it of a number, such as extract(day from x)::int."))
 		case p.d == funcs.DuckDB:

@@ -296,6 +296,9 @@ func toDecimal(v sqltype.Value) decimal.Decimal {
 		return decimal.NewFromFloat(x)
 	case decimal.Decimal:
 		return x
+	case sqltype.Interval: // in seconds
+		v, _ := funcs.Length.Eval([]sqltype.Value{x}, nil, sqltype.Numeric)
+		return toDecimal(v)
 	}
 	return decimal.Zero
 }

@@ -332,6 +332,8 @@ func value(a *sensitivity.Analysis, i int, v []*big.Int) (sqltype.Value, error) 
 	case t.OID == sqltype.OIDFloat8:
 		f64, _ := x.Float64()
 		return f64, nil
+	case t.OID == sqltype.OIDInterval:
+		return funcs.OfLength(x), nil
 	}
 	return nil, sqlerr.New(sqlerr.Internal, "an aggregate of type %s has no value", t)
 }

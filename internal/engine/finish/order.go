@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -55,7 +56,10 @@ func (e *Errors) quantile1(f sensitivity.Formula, q sensitivity.Quantile, g *rel
 	tree := e.a.Measures[f.Sum].Tree
 	if q.Continuous { // as PostgreSQL does it, in double precision
 		lo, hi := inFloats(tree, a.Below), inFloats(tree, a.Above)
-		return lo + a.Part*(hi-lo), a, nil
+		if v = lo + a.Part*(hi-lo); t.OID == sqltype.OIDInterval {
+			v = funcs.OfLength(new(big.Rat).SetFloat64(lo + a.Part*(hi-lo)))
+		}
+		return v, a, nil
 	}
 	v, err = stepValue(tree, a.Below, t)
 	return v, a, err
@@ -65,7 +69,7 @@ func (e *Errors) quantile1(f sensitivity.Formula, q sensitivity.Quantile, g *rel
 func (e *Errors) orderInterval(i int, g *release.Group) (value, low, high float64, err error) {
 	nan := math.NaN()
 	f, t := e.a.Formulas[i], e.a.Agg.Aggs[i].Type
-	if len(f.Quantiles) != 1 || f.Array != nil || !t.IsNumber() || math.IsNaN(f.Quantiles[0].Fraction) {
+	if len(f.Quantiles) != 1 || f.Array != nil || !t.IsNumber() && t.OID != sqltype.OIDInterval || math.IsNaN(f.Quantiles[0].Fraction) {
 		return nan, nan, nan, nil
 	}
 	v, a, err := e.quantile1(f, f.Quantiles[0], g, t)
@@ -75,8 +79,11 @@ func (e *Errors) orderInterval(i int, g *release.Group) (value, low, high float6
 	tree := e.a.Measures[f.Sum].Tree
 	low, high = inFloats(tree, a.Least), inFloats(tree, a.Most)
 	value = inFloats(tree, a.Below)
-	if x, ok := v.(float64); ok {
+	switch x, ok := v.(float64); {
+	case ok:
 		value = x
+	case f.Kind == sensitivity.IsContinuous:
+		value += a.Part * (inFloats(tree, a.Above) - value)
 	}
 	return value, math.Min(low, value), math.Max(high, value), nil
 }
@@ -136,6 +143,8 @@ func stepValue(tree *sensitivity.Tree, n int64, t sqltype.Type) (sqltype.Value, 
 		return float64(float32(inFloats(tree, n))), nil
 	case t.IsFloat():
 		return inFloats(tree, n), nil
+	case t.OID == sqltype.OIDInterval:
+		return funcs.OfLength(inSteps(tree, n).Rat()), nil
 	case t.OID == sqltype.OIDDate:
 		return sqltype.Days(n), nil //nolint:gosec // within the dates
 	case t.OID == sqltype.OIDTimestamp, t.OID == sqltype.OIDTimestamptz:

@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// tickets are opened and closed by 200 people, and no column has a declared range: the i-th of 600 is open for i hours.
+func tickets(t *testing.T, d backend.Dialect) *Session {
+	t.Helper()
+	name := strings.ToLower(t.Name())
+	statements := []string{"CREATE TABLE people (id int PRIMARY KEY)", "INSERT INTO people SELECT i FROM generate_series(1, 200) AS s(i)",
+		"CREATE TABLE tickets (person int REFERENCES people, opened_at timestamp, closed_at timestamp, took interval, long interval, cost double precision, queue text)",
+		"INSERT INTO tickets SELECT 1 + i % 200, timestamp '2024-01-01' + i * interval '7 hours', timestamp '2024-01-01' + i * interval '8 hours', i * interval '1 hour', interval '26 months -3 days 5 hours', i / 2, CASE WHEN i % 2 = 0 THEN 'a' ELSE 'b' END FROM generate_series(1, 600) AS s(i)"}
+	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: tickets.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/` + name + `"}`}[d]
+	pol, err := policy.Parse("tickets.yaml", []byte("dataset: tickets\nbackend: "+uri+`
+unit: people.id
+tables:
+  people: {columns: {id: {}}}
+  tickets:
+    unit: person -> people.id
+    columns: {person: {}, opened_at: {}, closed_at: {}, took: {}, long: {}, cost: {}, queue: {values: [a, b]}}
+budget: {epsilon: 10000, delta: 1e-6}
+query: {epsilon: 100}
+analysts: {ann: {password: `+verifier+`, may: [people, tickets]}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sessionOver(t, d, name, statements, pol)
+}
+
+// seconds is a number, or an interval's length.
+func seconds(t *testing.T, v sqltype.Value) float64 {
+	t.Helper()
+	if iv, ok := v.(sqltype.Interval); ok {
+		return float64(iv.Months)*30*86400 + float64(iv.Days)*86400 + float64(iv.Micros)/1e6
+	}
+	x, ok := asDecimal(v)
+	if !ok {
+		t.Fatalf("%v is no number", v)
+	}
+	return x.InexactFloat64()
+}
+
+const hour = 3600
+
+// TestIntervals: what intervals are aggregated to is what PostgreSQL's own value is equal to, less noise that is small at this price: 5% off with a probability below 1e-9. A year has 360 days: with 365 it would be 0.6% more.
+func TestIntervals(t *testing.T) {
+	for _, d := range dialects {
+		s := tickets(t, d)
+		for sql, want := range map[string]float64{
+			"select avg(closed_at - opened_at) from tickets":                                                                  300.5 * hour,
+			"select sum(closed_at - opened_at) from tickets":                                                                  600 * 300.5 * hour,
+			"select avg(long) from tickets":                                                                                   (26*30-3)*24*hour + 5*hour,
+			"select avg(took) from tickets where queue = 'a'":                                                                 301 * hour,
+			"select avg(extract(epoch from closed_at - opened_at)) from tickets":                                              300.5 * hour,
+			"select avg(date_part('epoch', took) / 3600) from tickets":                                                        300.5,
+			"select avg(age(closed_at, opened_at)) from tickets":                                                              300.5 * hour,
+			"select sum(least(greatest(took, interval '0'), interval '100 hours')) from tickets":                              (5050 + 500*100) * hour,
+			"select max(least(greatest(took, interval '0'), interval '50 days')) from tickets":                                600 * hour,
+			"select percentile_disc(0.5) within group (order by greatest(interval '0', least(took, '30 days'))) from tickets": 300 * hour,
+			"select extract(epoch from avg(took)) + 1 from tickets":                                                           300.5*hour + 1,
+		} {
+			rows, err := try(s, sql)
+			if err != nil {
+				t.Errorf("%s: %s: %v", d, sql, err)
+				continue
+			}
+			if got := seconds(t, rows[0][0]); math.Abs(got-want) > 0.05*want || strings.Contains(sql, "long") && math.Abs(got-want) > 0.005*want {
+				t.Errorf("%s: %s gives %v; want about %v", d, sql, got, want)
+			}
+		}
+	}
+}
+
+// TestHintChains: where a statement is refused, the hint is followed to the next statement, until one is answered with a value that is of use. Nothing has a declared range here.
+func TestHintChains(t *testing.T) {
+	const least, range10 = "greatest(interval '0', least(x, interval '30 days'))", "greatest(0, least(x, 10))"
+	for _, d := range dialects {
+		s := tickets(t, d)
+		for _, c := range []struct {
+			want  float64
+			steps []string // a refused statement and a part of its hint, and so on; the last one is answered
+		}{
+			{300 * hour, []string{"select percentile_cont(0.5) within group (order by closed_at - opened_at) from tickets", least,
+				"select percentile_cont(0.5) within group (order by greatest(interval '0', least(closed_at - opened_at, interval '30 days'))) from tickets"}},
+			{173.2 * hour, []string{"select stddev(extract(epoch from closed_at - opened_at)) from tickets", range10,
+				"select stddev(greatest(0, least(extract(epoch from closed_at - opened_at), 2592000))) from tickets"}},
+			{500.5 * hour, []string{"select avg(d) from (select person, max(closed_at - opened_at) as d from tickets group by 1) as x", "computed from the value",
+				"select avg(d) from (select person, max(extract(epoch from closed_at - opened_at)) as d from tickets group by 1) as x", range10,
+				"select avg(greatest(0, least(d, 2592000))) from (select person, max(extract(epoch from closed_at - opened_at)) as d from tickets group by 1) as x"}},
+			{16 * hour, []string{"select max(closed_at::time) from tickets", "extract(epoch FROM x)", "select max(extract(epoch from closed_at::time)) from tickets"}},
+			{149.75, []string{"select avg(cost) from tickets", "WHERE with BETWEEN", "select avg(cost) from tickets where cost between 0 and 500"}},
+			{299.5, []string{"select avg(cost * 2) from tickets", range10, "select avg(greatest(0, least(cost * 2, 1000))) from tickets"}},
+			{9000000, []string{"select sum(x) from (select person, sum(cost) as x from tickets group by 1) as t", range10,
+				"select sum(greatest(0, least(x, 1000))) from (select person, sum(cost) as x from tickets group by 1) as t", "round(100 * x)::bigint",
+				"select sum(greatest(0, least(x, 100000))) from (select person, sum(round(100 * cost)::bigint) as x from tickets group by 1) as t"}},
+			{1720800000, []string{"select extract(epoch from max(opened_at + interval '0')) from tickets", "greatest(date '2000-01-01', least(x, date '2030-01-01'))",
+				"select extract(epoch from max(greatest(date '2000-01-01', least(opened_at, date '2030-01-01')))) from tickets"}},
+		} {
+			for i := 0; i < len(c.steps); i += 2 {
+				rows, err := try(s, c.steps[i])
+				if i == len(c.steps)-1 {
+					if err != nil {
+						t.Errorf("%s: %s: %v", d, c.steps[i], err)
+					} else if got := seconds(t, rows[0][0]); got < c.want*0.95 || got > c.want*1.05 {
+						t.Errorf("%s: %s gives %v; want about %v", d, c.steps[i], got, c.want)
+					}
+					continue
+				}
+				var e *sqlerr.Error
+				if !errors.As(err, &e) || !strings.Contains(e.Hint, c.steps[i+1]) {
+					t.Errorf("%s: %s: %v", d, c.steps[i], err)
+				}
+			}
+		}
+	}
+}
