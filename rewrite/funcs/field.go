@@ -211,7 +211,7 @@ func duckEpoch(x string, t sqltype.OID, exactly bool, whole func(string) string)
 
 // duckSpan are an interval's microseconds, with years of so many seconds and months of 30 days.
 func duckSpan(x string, year int) string {
-	return strings.ReplaceAll("(((CAST(year({x}) AS BIGINT) * "+strconv.Itoa(year)+" + month({x}) * 2592000 + CAST(day({x}) AS BIGINT) * 86400) * CAST(1000000 AS HUGEINT)) + hour({x}) * 3600000000 + minute({x}) * 60000000 + microsecond({x}))", "{x}", x)
+	return "(((CAST(year(" + x + ") AS BIGINT) * " + strconv.Itoa(year) + " + month(" + x + ") * 2592000 + CAST(day(" + x + ") AS BIGINT) * 86400) * CAST(1000000 AS HUGEINT)) + hour(" + x + ") * 3600000000 + minute(" + x + ") * 60000000 + microsecond(" + x + "))"
 }
 
 // fieldOf computes a field of a date, timestamp (of a zone's wall clock), time or interval.
