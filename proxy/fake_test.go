@@ -129,6 +129,7 @@ type known struct {
 	params  []sqltype.Type
 	notice  string
 	mark    string
+	warned  []string
 	madeUp  bool
 	prepare error
 	size    int  // of what it is bound to
@@ -212,6 +213,7 @@ var script = map[string]known{
 	"select 'é', nope":            {prepare: sqlerr.New(sqlerr.UndefinedColumn, "column \"nope\" does not exist")},
 	"select * from nobody":        {columns: []engine.Column{column("name", sqltype.Text)}, mark: "none was read", madeUp: true, run: constant()},
 	"select * from people":        {columns: []engine.Column{column("name", sqltype.Text)}, mark: "nobody is in these", madeUp: true, run: constant([]sqltype.Value{"mock 1"})},
+	"select dates":                {columns: []engine.Column{column("n", sqltype.Int8)}, notice: "spent: price 0.1", warned: []string{"other dates are NULL"}, run: constant([]sqltype.Value{int64(21)})},
 	"select weights":              {columns: []engine.Column{column("n", sqltype.Int8)}, notice: "spent: price 0.1", mark: "weighted", run: constant([]sqltype.Value{int64(21)})},
 	"select count(*) from people": {columns: []engine.Column{column("count", sqltype.Int8)}, notice: "spent: price 0.1", run: constant([]sqltype.Value{int64(42)})},
 	"select 'cause'": {columns: []engine.Column{column("?column?", sqltype.Text)},
@@ -310,7 +312,7 @@ func (p *scriptedPrepared) Run(ctx context.Context, args []sqltype.Value) (*engi
 	if err != nil {
 		return nil, err
 	}
-	a := &engine.Answer{Rows: rows, Tag: "SELECT", Notice: p.notice, Mark: p.mark, MadeUp: p.madeUp}
+	a := &engine.Answer{Rows: rows, Tag: "SELECT", Notice: p.notice, Mark: p.mark, MadeUp: p.madeUp, Warnings: p.warned}
 	if p.engine.streams && len(rows) > 0 {
 		a.Rows = rows[:1]
 		p.engine.streamed.Add(1)

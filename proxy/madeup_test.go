@@ -56,6 +56,30 @@ func TestMadeUpRows(t *testing.T) {
 	}
 }
 
+// TestWarned: what becomes NULL is a WARNING with each answer, by every way to one, unless the client wants errors alone.
+func TestWarned(t *testing.T) {
+	ctx := context.Background()
+	config, err := pgconn.ParseConfig(proxyURL(startProxy(t, newScripted(), Options{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var heard []string
+	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { heard = append(heard, n.Severity+" "+n.Code+" "+n.Message) }
+	conn, err := pgconn.ConnectConfig(ctx, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	for level, want := range map[string]string{"warning": "WARNING 01000 other dates are NULL", "error": ""} {
+		for _, sql := range []string{"select dates", "begin; declare c cursor for select dates; fetch c; commit", "copy (select dates) to stdout"} {
+			heard = nil
+			if _, err := conn.Exec(ctx, "set client_min_messages = "+level+";"+sql).ReadAll(); err != nil || strings.Join(heard, ", ") != want {
+				t.Errorf("%s: %s: %q, %v", level, sql, heard, err)
+			}
+		}
+	}
+}
+
 // TestMarked: what an answer may be taken for is told whatever the client wants to hear, what it cost is not; it may be copied, and is told then.
 func TestMarked(t *testing.T) {
 	ctx := context.Background()

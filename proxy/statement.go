@@ -168,8 +168,11 @@ func (s *session) run(st *statement, args []sqltype.Value) (*engine.Answer, erro
 	return answer, err
 }
 
-// tell sends what an answer's NOTICEs say.
+// tell sends an answer's warnings and NOTICEs.
 func (s *session) tell(answer *engine.Answer) {
+	for _, w := range answer.Warnings {
+		s.sendNotice("warning", "WARNING", "01000", w)
+	}
 	if answer.Mark != "" {
 		s.mark(answer.Mark)
 	}

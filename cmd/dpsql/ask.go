@@ -261,7 +261,7 @@ func askHere(ctx context.Context, s *engine.Session, notice func(string), sql st
 		return nil, err
 	}
 	t := &table{}
-	for _, text := range []string{a.Mark, a.Notice} {
+	for _, text := range append(a.Warnings, a.Mark, a.Notice) {
 		if text != "" {
 			notice(text)
 		}

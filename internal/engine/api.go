@@ -16,10 +16,11 @@ type Column struct {
 
 // Answer is a released answer: it may be shown, and fetched in parts. Who has it closes it.
 type Answer struct {
-	Rows   [][]sqltype.Value
-	More   *Stream // what follows Rows; nil: nothing does
-	Tag    string  // command tag without the count: "SELECT", "EXPLAIN", ...
-	Notice string  // what was spent and what is left; empty for none
-	Mark   string  // what the answer is that it may be taken for another: told whatever the client wants to hear; empty for none
-	MadeUp bool    // Rows are of nobody, as Mark says
+	Rows     [][]sqltype.Value
+	More     *Stream  // what follows Rows; nil: nothing does
+	Tag      string   // command tag without the count: "SELECT", "EXPLAIN", ...
+	Notice   string   // what was spent and what is left; empty for none
+	Warnings []string // what of the statement's functions becomes NULL where PostgreSQL may give a value
+	Mark     string   // what the answer is that it may be taken for another: told whatever the client wants to hear; empty for none
+	MadeUp   bool     // Rows are of nobody, as Mark says
 }

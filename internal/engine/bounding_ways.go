@@ -337,15 +337,17 @@ func (r *run) instead(ctx context.Context, of int) error {
 }
 
 // printableWays leaves out what could not be printed, and gives the text of what is left: what has the same is one release, whichever is taken.
-func (s *Session) printableWays(w *ways) (text string, err error) {
-	for _, one := range []*way{&w.truncate, &w.elastic} {
+func (s *Session) printableWays(st *stage) (text string, err error) {
+	for _, one := range []*way{&st.ways.truncate, &st.ways.elastic} {
 		if one.an == nil {
 			continue
 		}
-		if err := s.printable(one.an); err != nil {
+		gaps, err := s.printable(one.an)
+		if err != nil {
 			*one = way{no: message(err)}
 			continue
 		}
+		st.gaps = merged(st.gaps, gaps)
 		text += sensitivity.Canonical(one.an) + "\n"
 	}
 	return text, nil

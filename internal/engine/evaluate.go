@@ -236,7 +236,7 @@ func (e *evaluation) run(ctx context.Context) (ans *Answer, err error) {
 			return err
 		}
 		list := metrics(scoring, rows)
-		ans = &Answer{Tag: "EVALUATE DP MODEL", Notice: named(got.Notice, list)}
+		ans = &Answer{Tag: "EVALUATE DP MODEL", Notice: named(got.Notice, list), Warnings: got.Warnings}
 		if split := p.an.Split; split.Salt != "" {
 			ans.Rows = append(ans.Rows, []sqltype.Value{"people", part(split)})
 		}

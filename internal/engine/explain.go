@@ -148,9 +148,10 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 		rep.Releases = append(rep.Releases, rel)
 	}
 	if alone {
+		rep.All = p.warningLines()
 		return rep, nil
 	}
-	rep.All = p.finishingLines()
+	rep.All = append(p.finishingLines(), p.warningLines()...)
 	if len(charged) == 0 {
 		rep.All = append(rep.All, freeLine(p.filter, "Charge in all", ""))
 	} else {
@@ -167,6 +168,14 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 	}
 	rep.All = append(rep.All, leftLine(b, total(whole), "such statements"))
 	return rep, nil
+}
+
+// warningLines say what the statement's functions leave out.
+func (p *Prepared) warningLines() (lines []told) {
+	for _, w := range warningsOf(p.gaps()) {
+		lines = append(lines, told{Text: "Warning: " + w, Key: "Warnings", Value: w, Each: true})
+	}
+	return lines
 }
 
 // balance is this analyst's.

@@ -87,9 +87,11 @@ func (t *training) bindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.
 	}
 	target = list[place]
 	t.features = append(t.features, sqlgen.Feature{Measure: a.Formulas[place].Sum})
-	if _, err := sqlgen.UnitRows(a, s.engine.dialect, t.features, a.MaxRows, 0); err != nil {
+	st, err := sqlgen.UnitRows(a, s.engine.dialect, t.features, a.MaxRows, 0)
+	if err != nil {
 		return nil, target, 0, err
 	}
+	t.gaps = st.Gaps
 	return features, target, int(min(a.MaxRows, 1<<20)), nil
 }
 

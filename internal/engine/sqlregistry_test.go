@@ -142,8 +142,8 @@ The registry (rewrite/funcs): %d rows. Names and overloads are resolved over the
 looked up here. What the columns say:
 
 - **range**: an interval for the result follows from those of the arguments: sums and averages of it need no other bound.
-- **NULL for errors**: over private rows it is NULL for arguments where PostgreSQL raises an error. Everywhere else it is PostgreSQL's own result, and over constants,
-  released values and public tables the error is PostgreSQL's.
+- **NULL for errors**: over private rows it is NULL for arguments where PostgreSQL raises an error. Everywhere else it is PostgreSQL's own result, but for what
+  [becomes NULL](#what-becomes-null) with a warning. Over constants, released values and public tables the error is PostgreSQL's.
 - **PostgreSQL**, **DuckDB**: it can be computed over private rows in such a database; else [private_function](errors.md#private_function), for the reason of the number.
 - **released**: the proxy computes it over constants, group keys and aggregates that are released. Where it is blank, an answer from a PostgreSQL database has it all the same: the released rows are sent to the
   database as parameters, of a statement that reads no table, and it computes the whole of the finishing; DuckDB's functions are others, and it is refused there. What another release reads has no such functions.
@@ -166,6 +166,61 @@ looked up here. What the columns say:
 	page.WriteString("`LIKE` is `~~`, `ILIKE` `~~*`, `x AT TIME ZONE z` `timezone(z, x)`, `SIMILAR TO` a regular expression; `COALESCE`, `NULLIF`, `GREATEST`, `LEAST`, `CASE`, `IN`, `BETWEEN` and the aggregates are in the tables of clauses.\n\n")
 	for i, why := range reasons {
 		fmt.Fprintf(page, "%d. %s.\n", i+1, why)
+	}
+	writeGaps(page)
+}
+
+// writeGaps lists what total forms leave out, in the order of the registry.
+func writeGaps(page *bytes.Buffer) {
+	page.WriteString("\n### What becomes NULL\n\nOver private rows these values become NULL, although PostgreSQL may give a result. Such a row can then drop out of a condition or an aggregate.\n" +
+		"A statement that could meet one says so: in EXPLAIN, and as a WARNING with its answer. The warning follows from the statement's text alone, whether or not such a row exists.\n" +
+		"Rare values are the ends of a type, NaN, infinities and very long texts. The warning for them comes once a session.\n\n" +
+		"| values | rare | functions, operators, casts | backends |\n|---|---|---|---|\n")
+	type gap struct {
+		funcs.Gap
+		names []string
+		on    []string
+	}
+	var list []*gap
+	for _, f := range funcs.All() {
+		types := make([]sqltype.Type, len(f.Args))
+		for i, o := range f.Args {
+			types[i] = sqltype.Type{OID: o, Typmod: -1}
+		}
+		name := "`" + escaped(f.Name) + "`"
+		if f.Kind == funcs.Cast {
+			name = short(f.Args[0]) + " to " + short(f.Result)
+		}
+		for d, title := range map[funcs.Dialect]string{funcs.Postgres: "PostgreSQL", funcs.DuckDB: "DuckDB"} {
+			if f.Refused[d] != "" {
+				continue
+			}
+			for _, g := range f.Gaps(d, types, make([]funcs.Known, len(f.Args))) {
+				i := slices.IndexFunc(list, func(l *gap) bool { return l.Gap == g })
+				if i < 0 {
+					i = len(list)
+					list = append(list, &gap{Gap: g})
+				}
+				if l := list[i]; !slices.Contains(l.names, name) {
+					l.names = append(l.names, name)
+				}
+				if l := list[i]; !slices.Contains(l.on, title) {
+					l.on = append(l.on, title)
+				}
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *gap) int {
+		if a.Rare != b.Rare {
+			return map[bool]int{true: 1, false: -1}[a.Rare]
+		}
+		return strings.Compare(a.Words, b.Words)
+	})
+	for _, l := range list {
+		slices.Sort(l.names)
+		slices.Sort(l.on)
+		slices.Reverse(l.on)
+		fmt.Fprintf(page, "| %s | %s | %s | %s |\n", l.Words, map[bool]string{true: "rare"}[l.Rare], strings.Join(l.names, ", "), strings.Join(l.on, ", "))
 	}
 }
 

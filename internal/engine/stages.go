@@ -32,6 +32,7 @@ type stage struct {
 	again  bool                  // asked anew, though it could be topped up
 	kept   *release.Release      // computed from another question's, and keeps the target; keptOf is that one's reservation
 	keptOf int64
+	gaps   []sqlgen.Gap // of whatever may be printed for it
 }
 
 // price is the stage's plan: the one by which its bounding was decided, where that took one.
@@ -57,12 +58,12 @@ func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Progra
 			return nil, err
 		}
 		st.as, st.inputs, st.ask = i, program.Stages[i].Inputs, ask
-		if err := s.printable(st.an); err != nil {
+		if st.gaps, err = s.printable(st.an); err != nil {
 			return nil, err
 		}
 		text := sensitivity.Canonical(st.an)
 		if st.ways != nil { // the other, too, is to be one release
-			if text, err = s.printableWays(st.ways); err != nil {
+			if text, err = s.printableWays(st); err != nil {
 				return nil, err
 			}
 		}
@@ -81,37 +82,51 @@ func (s *Session) analyzeStages(ctx context.Context, program *sensitivity.Progra
 	return out, nil
 }
 
-func (s *Session) printable(a *sensitivity.Analysis) error {
+// printable refuses what could not be printed, and says what the total forms leave out.
+func (s *Session) printable(a *sensitivity.Analysis) (gaps []sqlgen.Gap, err error) {
 	if err := fewNodes(a); err != nil {
-		return err
+		return nil, err
 	}
 	if a.Groups.Public && a.Groups.Count > uint64(s.world.policy.Limits.ReleaseGroups) {
-		return sqlerr.New(sqlerr.TooManyGroups, "the statement has %d groups; one answer has at most %d", a.Groups.Count, s.world.policy.Limits.ReleaseGroups).
+		return nil, sqlerr.New(sqlerr.TooManyGroups, "the statement has %d groups; one answer has at most %d", a.Groups.Count, s.world.policy.Limits.ReleaseGroups).
 			WithHint("Ask for fewer groups, or ask the owner to raise limits.release_groups.")
 	}
 	if err := s.storable(a); err != nil {
-		return err
+		return nil, err
 	}
 	if !costs(a) { // nothing of it is read
-		return nil
+		return nil, nil
 	}
-	if _, err := sqlgen.Private(a, s.engine.dialect, 0); err != nil {
+	print := func(st *sqlgen.Statement, err error) error {
+		if err == nil {
+			gaps = merged(gaps, st.Gaps)
+		}
 		return err
+	}
+	if err := print(sqlgen.Private(a, s.engine.dialect, 0)); err != nil {
+		return nil, err
 	}
 	if a.Smoothed() {
-		if _, err := sqlgen.Frequencies(a, s.engine.dialect, 0); err != nil {
-			return err
+		if err := print(sqlgen.Frequencies(a, s.engine.dialect, 0)); err != nil {
+			return nil, err
 		}
 	}
-	if err := s.checkApart(a); err != nil || !a.Limit.L2 {
-		return err
+	for i, m := range a.Measures {
+		if !m.Apart() {
+			continue
+		}
+		if err := print(apart(a, s.engine.dialect, i, sqlgen.Kept{Rows: m.PerGroup, Groups: a.Limit.PerUnit}, 0)); err != nil {
+			return nil, err
+		}
+	}
+	if !a.Limit.L2 {
+		return gaps, nil
 	}
 	clips := make([]uint64, len(a.Choices))
 	for i, c := range a.Choices {
 		clips[i] = c.Edges[len(c.Edges)-1]
 	}
-	_, err := sqlgen.Scaled(a, s.engine.dialect, clips)
-	return err
+	return gaps, print(sqlgen.Scaled(a, s.engine.dialect, clips))
 }
 
 // storable refuses a release of public groups that would be too large to be stored. Of groups that are chosen nobody knows before they are.

@@ -41,6 +41,7 @@ type training struct {
 	plan      *mlext.Training
 	analysis  *sensitivity.Analysis
 	features  []sqlgen.Feature
+	gaps      []sqlgen.Gap // of its query
 	event     dp.Event
 	loss      dp.Loss
 	otherwise string // what the other way of charging would take
@@ -236,7 +237,9 @@ func (t *training) runOnce(ctx context.Context, heard *Heard) (*Answer, error) {
 	if err := t.train(ctx, heard); err != nil {
 		return nil, err
 	}
-	return &Answer{Rows: t.card(), Tag: "TRAIN DP MODEL", Notice: t.notice()}, nil
+	ans := &Answer{Rows: t.card(), Tag: "TRAIN DP MODEL", Notice: t.notice()}
+	s.warn(ans, t.gaps)
+	return ans, nil
 }
 
 // free refuses a name that is taken.

@@ -71,6 +71,9 @@ func (t *training) explained(ctx context.Context) ([][]sqltype.Value, error) {
 	if t.otherwise != "" {
 		rows = append(rows, []sqltype.Value{"charge otherwise", t.otherwise})
 	}
+	for _, w := range warningsOf(t.gaps) {
+		rows = append(rows, []sqltype.Value{"warning", w})
+	}
 	refused := func(err error) error {
 		var e *sqlerr.Error
 		if !errors.As(err, &e) || e.ID != sqlerr.DuplicateObject.ID && e.ID != sqlerr.BudgetExhausted.ID && e.ID != sqlerr.LifetimeEnded.ID {

@@ -41,19 +41,6 @@ func apart(a *sensitivity.Analysis, d funcs.Dialect, i int, kept sqlgen.Kept, se
 	return sqlgen.Distinct(a, d, i, kept, seed)
 }
 
-// checkApart refuses measures that are read apart and cannot be printed.
-func (s *Session) checkApart(a *sensitivity.Analysis) error {
-	for i, m := range a.Measures {
-		if !m.Apart() {
-			continue
-		}
-		if _, err := apart(a, s.engine.dialect, i, sqlgen.Kept{Rows: m.PerGroup, Groups: a.Limit.PerUnit}, 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // noTotals: the groups are public, and nothing is measured or chosen by their totals.
 func noTotals(a *sensitivity.Analysis) bool {
 	return a.Groups.Public && len(a.Choices) == 0 && !slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return !m.Apart() })

@@ -10,11 +10,7 @@ import (
 
 var strings3 = []sqltype.OID{text, sqltype.OIDVarchar, sqltype.OIDBPChar}
 
-// fromText are the casts of strings to other types. A string that PostgreSQL would not read is NULL. So is, without that:
-//   - one of more than 1000 bytes; a number of 10^1000 and more, an infinite numeric, a hexadecimal float;
-//   - a date that is not written YYYY-MM-DD, with a year of 1 to 9999; a timestamp that is not such a date or such a date with hh:mm[:ss[.ffffff]]
-//     behind a blank or a T; a time that is not written so; a uuid not in its usual form;
-//   - a numeric with a negative exponent on DuckDB, which rounds 6e-5 up to 0.01.
+// fromText are the casts of strings to other types. A string that PostgreSQL would not read is NULL; which others are, gapRules has in words.
 func fromText() []*Func {
 	var out []*Func
 	for _, s := range strings3 {
@@ -24,8 +20,8 @@ func fromText() []*Func {
 		for _, t := range floatOIDs {
 			out = append(out, read(s, t, textToFloat(t)))
 		}
-		out = append(out, textToNumeric(s), read(s, yes, textToBool()), read(s, day, textToDate("date", "DATE", "")), read(s, stamp, textToDate("timestamp", "TIMESTAMP", "([ T]"+clockPattern+")?")),
-			read(s, clock, shaped("time", "TIME", clockPattern)), read(s, sqltype.OIDUUID, shaped("uuid", "UUID", "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")))
+		out = append(out, textToNumeric(s), read(s, yes, textToBool()), read(s, day, textToDate(day)), read(s, stamp, textToDate(stamp)),
+			read(s, clock, textToClock()), read(s, sqltype.OIDUUID, textToUUID()))
 	}
 	return append(out, cutTo(sqltype.OIDVarchar), cutTo(sqltype.OIDBPChar))
 }
@@ -34,7 +30,6 @@ const (
 	space         = `[ \t\n\r\f\v]*`
 	significand   = `[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)`
 	number        = significand + `([eE][+-]?0*[0-9]{1,3})?`
-	clockPattern  = `([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?`
 	duckTrimmed   = "trim({x}, ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13))"
 	shortText     = "octet_length({x}) <= 1000"
 	duckShortText = "strlen({x}) <= 1000"
@@ -90,14 +85,12 @@ func shapedAs(pattern, pg, duck string) forms {
 		duck: "CASE WHEN regexp_full_match({x}, '" + pattern + "') THEN CASE WHEN " + duckShortText + " THEN " + duck + " END END"}
 }
 
-func shaped(pg, duck, pattern string) forms {
-	return shapedAs(pattern, "CAST({x} AS "+pg+")", "TRY_CAST({x} AS "+duck+")")
-}
-
+// textToInt looks at the digits from the first one that is not 0 on.
 func textToInt(t sqltype.OID) forms {
 	r := plainRange(t)
-	return shapedAs(space+"[+-]?[0-9]+"+space, "CASE WHEN CAST({x} AS numeric) BETWEEN "+r.Lo.String()+" AND "+r.Hi.String()+" THEN CAST({x} AS "+sqlName(t)+") END",
-		duckWithin("TRY_CAST("+duckTrimmed+" AS HUGEINT)", t))
+	pattern := space + "[+-]?0*[0-9]{1,19}" + space
+	return forms{pg: "CASE WHEN {x} ~ " + quoted("^"+pattern+"$") + " THEN CASE WHEN CAST({x} AS numeric) BETWEEN " + r.Lo.String() + " AND " + r.Hi.String() + " THEN CAST({x} AS " + sqlName(t) + ") END END",
+		duck: "CASE WHEN regexp_full_match({x}, '" + pattern + "') THEN " + duckWithin("TRY_CAST("+duckTrimmed+" AS HUGEINT)", t) + " END"}
 }
 
 // textToFloat asks the numeric whether the float can hold it; the limits are those of numberCast.
@@ -148,14 +141,6 @@ func textToBool() forms {
 		return "CASE WHEN " + word + " IN ('t', 'tr', 'tru', 'true', 'y', 'ye', 'yes', 'on', '1') THEN TRUE WHEN " + word + " IN ('f', 'fa', 'fal', 'fals', 'false', 'n', 'no', 'of', 'off', '0') THEN FALSE END"
 	}
 	return forms{pg: form(`lower(btrim({x}, E' \t\n\r\f\v') COLLATE "C")`), duck: form("lower(" + duckTrimmed + ")")}
-}
-
-// textToDate: the day is one of the month's.
-func textToDate(pg, duck, tail string) forms {
-	pattern := "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])" + tail
-	last := "EXTRACT(day FROM make_date(CAST(substr({x}, 1, 4) AS integer), CAST(substr({x}, 6, 2) AS integer), 1) + interval '1 month -1 day')"
-	return shapedAs(pattern, "CASE WHEN substr({x}, 1, 4) <> '0000' THEN CASE WHEN CAST(substr({x}, 9, 2) AS integer) <= "+last+" THEN CAST({x} AS "+pg+") END END",
-		"CASE WHEN substr({x}, 1, 4) <> '0000' THEN TRY_CAST({x} AS "+duck+") END")
 }
 
 // cutTo is the explicit cast to varchar(n) or char(n), which cuts without an error.

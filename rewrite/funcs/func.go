@@ -48,9 +48,10 @@ type Func struct {
 	// Const has the places of the arguments that must be constants of the plan (not NULL, no parameter), and With gives the row for them: of the
 	// same name, arguments, result and Const, without With; its forms need no text for those places. Zoned says that With needs the session's
 	// time zone. A row with With and with Spell serves where they are no constants, too.
-	Const []int
-	Zoned bool
-	With  func(c Constants) (*Func, error)
+	Const  []int
+	Zoned  bool
+	With   func(c Constants) (*Func, error)
+	leaves []Gap // of this row alone, on both backends; see Gaps
 	// OnNull says that Eval is called with NULL arguments, too: of functions of the catalogs.
 	OnNull bool
 	// Rows computes what a function that gives rows gives, a value for each of its columns; Outs are those of a function that pg_proc does not name them for.

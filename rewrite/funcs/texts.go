@@ -1,7 +1,6 @@
 package funcs
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -46,76 +45,67 @@ func moreText() []*Func {
 	return append(out, f, dateShapes())
 }
 
-// dateShapes is to_date of formats in which each field has its full width.
+// dateShapes is to_date of formats of YYYY, MM and DD.
 func dateShapes() *Func {
 	f := &Func{Name: "to_date", Kind: Function, Args: oids(text, text), Result: day, MayBeNull: true, Const: []int{1}}
 	f.With = func(c Constants) (*Func, error) { return dateShape(f, c.Values[0].(string)) }
 	return f
 }
 
-// dateShape reads YYYY, MM and DD, each once, between other characters. A text that is not written exactly so (or has a 00) is NULL, and an
-// error that says so where it is public: PostgreSQL reads more.
+// dateShape reads YYYY, MM and DD, each once, between other characters, as PostgreSQL does: month and day may have one digit before another character, any separator stands for any other, and what is behind
+// the last field is passed over. A text that is not written so is NULL, and an error that says so where it is public: PostgreSQL reads more.
 func dateShape(f *Func, format string) (*Func, error) {
 	refused := sqlerr.New(sqlerr.Unsupported, "the format \"%s\" of to_date is not supported", format).WithHint("Use YYYY, MM and DD, each once, between characters such as -, / and blanks.")
 	parts, err := parseFormat(format)
 	if err != nil {
 		return nil, refused
 	}
-	pattern, at, place := "", 1, map[string]int{}
-	for _, p := range parts {
-		switch p.field {
-		case "":
-			if strings.Trim(p.text, "-/., :") != "" {
-				return nil, refused
-			}
-			for _, c := range p.text {
-				pattern += "[" + string(c) + "]"
-			}
-			at += len(p.text)
-			continue
-		case "YYYY":
-			pattern += "[0-9]{4}"
-		case "MM":
-			pattern += "(0[1-9]|1[0-2])"
-		case "DD":
-			pattern += "(0[1-9]|[12][0-9]|3[01])"
+	shapes := map[string][2]string{"YYYY": {`([0-9]{4})`, `([0-9]{4})`}, "MM": {`(0?[0-9]|1[0-2])`, `(0[0-9]|1[0-2])`}, "DD": {`(0?[0-9]|[12][0-9]|3[01])`, `(0[0-9]|[12][0-9]|3[01])`}}
+	pattern, group := ` *`, map[string]int{}
+	for i, p := range parts {
+		shape, known := shapes[p.field]
+		switch _, twice := group[p.field]; {
+		case p.field == "" && strings.Trim(p.text, "-/., :") == "":
+			pattern += strings.Repeat(`[-/., :]`, len(p.text))
+		case !known || twice || !p.fill:
+			return nil, refused
+		case i+1 < len(parts) && parts[i+1].field != "":
+			pattern += shape[1]
+			group[p.field] = len(group) + 1
 		default:
-			return nil, refused
+			pattern += shape[0]
+			group[p.field] = len(group) + 1
 		}
-		if _, twice := place[p.field]; twice || !p.fill {
-			return nil, refused
-		}
-		place[p.field] = at
-		at += width[p.field]
 	}
-	if len(place) != 3 {
+	if len(group) != 3 {
 		return nil, refused
 	}
-	return dateRow(f, format, pattern, place), nil
+	return dateRow(f, format, pattern+`(?:[^0-9](?:.|\n)*)?`, group), nil
 }
 
-func dateRow(f *Func, format, pattern string, place map[string]int) *Func {
-	field := func(name string) string {
-		return "CAST(substr({x}, " + strconv.Itoa(place[name]) + ", " + strconv.Itoa(width[name]) + ") AS integer)"
+func dateRow(f *Func, format, pattern string, group map[string]int) *Func {
+	of := func(d Dialect) (y, m, day string) {
+		part := func(name string) string { return field(d, "{x}", "^"+pattern+"$", strconv.Itoa(group[name])) }
+		return part("YYYY"), "greatest(" + part("MM") + ", 1)", "greatest(" + part("DD") + ", 1)"
 	}
-	y, m, d := field("YYYY"), field("MM"), field("DD")
-	last := "EXTRACT(day FROM make_date(" + y + ", " + m + ", 1) + interval '1 month -1 day')"
-	fm := shapedAs(pattern, "CASE WHEN "+y+" > 0 THEN CASE WHEN "+d+" <= "+last+" THEN to_date({x}, "+quoted(format)+") END END",
-		"CASE WHEN "+y+" > 0 THEN TRY(make_date("+y+", "+m+", "+d+")) END")
+	y, m, d := of(Postgres)
+	dy, dm, dd := of(DuckDB)
+	fm := shapedAs(pattern, "CASE WHEN "+y+" > 0 THEN CASE WHEN "+d+" <= "+lastDayOf(y, m)+" THEN to_date({x}, "+quoted(format)+") END END",
+		"CASE WHEN "+dy+" > 0 THEN TRY(make_date("+dy+", "+dm+", "+dd+")) END")
 	fm.own = "to_date({x}, " + quoted(format) + ")"
 	g := row(f.Kind, f.Name, f.Args, day, true, fm)
 	g.Const = f.Const
 	re := regexp.MustCompile("^" + pattern + "$")
 	g.Eval = func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
-		s := v[0].(string)
-		if !re.MatchString(s) {
-			return nil, sqlerr.New(sqlerr.Unsupported, "to_date reads texts that are written exactly as the format here")
+		parts := re.FindStringSubmatch(v[0].(string))
+		if parts == nil || parts[group["YYYY"]] == "0000" {
+			return nil, sqlerr.New(sqlerr.Unsupported, "to_date reads texts that are written as the format here, with years from 1 on")
 		}
-		part := func(name string) string { return s[place[name]-1 : place[name]-1+width[name]] }
-		if part("YYYY") == "0000" {
-			return nil, sqlerr.New(sqlerr.Unsupported, "to_date reads years from 1 on here")
+		part := func(name string) int64 {
+			n, _ := strconv.ParseInt(parts[group[name]], 10, 64) // of digits
+			return max(n, 1)
 		}
-		return sqltype.ParseText(fmt.Sprintf("%s-%s-%s", part("YYYY"), part("MM"), part("DD")), sqltype.Date)
+		return dayFrom(part("YYYY"), part("MM"), part("DD"))
 	}
 	return g
 }

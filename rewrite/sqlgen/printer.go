@@ -30,6 +30,7 @@ type printer struct {
 	aliases int
 	elems   int  // of arrays of texts
 	asList  bool // a list of DuckDB's may be read here
+	gaps    []Gap
 	err     error
 }
 
@@ -209,6 +210,8 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 	spell := n.Fn.Spell
 	if p.exact || m == inRange && p.isSafe(n) && (p.d == funcs.Postgres || !n.Fn.CallsInDuckDB("error", n.Fn.Exact, types, n.T)) { // TRY around error() takes none
 		spell = n.Fn.Exact
+	} else {
+		p.leavesOut(n, types)
 	}
 	text := ""
 	switch {
@@ -241,6 +244,15 @@ func hasSubquery(text string) bool { return strings.Contains(text, "(SELECT ") }
 
 // noForm tells which function has no form on the backend, of which types, and why.
 func noForm(n *plan.Call, types []sqltype.Type, d funcs.Dialect) error {
+	e := sqlerr.New(sqlerr.PrivateFunction, "%s cannot be computed by the data set's database here", callName(n, types)).At(n.Pos)
+	if why := n.Fn.Refused[d]; why != "" {
+		return e.WithHint("The reason: %s.", why)
+	}
+	return e.WithHint("It has no form there that cannot fail on some value. Cast what it reads to double precision, or use another function.")
+}
+
+// callName is a function with the types of its arguments, for messages.
+func callName(n *plan.Call, types []sqltype.Type) string {
 	names := make([]string, len(types))
 	for i, t := range types {
 		names[i] = t.String()
@@ -254,11 +266,25 @@ func noForm(n *plan.Call, types []sqltype.Type, d funcs.Dialect) error {
 	case n.Fn.Kind == funcs.Operator:
 		what = fmt.Sprintf("operator %s %s", n.Fn.Name, names[0])
 	}
-	e := sqlerr.New(sqlerr.PrivateFunction, "%s cannot be computed by the data set's database here", what).At(n.Pos)
-	if why := n.Fn.Refused[d]; why != "" {
-		return e.WithHint("The reason: %s.", why)
+	return what
+}
+
+// leavesOut notes what the total form of a call leaves out.
+func (p *printer) leavesOut(n *plan.Call, types []sqltype.Type) {
+	args := make([]funcs.Known, len(n.Args))
+	for i, a := range n.Args {
+		switch x := a.(type) {
+		case *plan.Const:
+			args[i] = funcs.Known{Fixed: true, Value: x.Value}
+		case *plan.Param:
+			args[i].Fixed = true
+		}
 	}
-	return e.WithHint("It has no form there that cannot fail on some value. Cast what it reads to double precision, or use another function.")
+	for _, g := range n.Fn.Gaps(p.d, types, args) {
+		if gap := (Gap{callName(n, types), g}); !slices.Contains(p.gaps, gap) {
+			p.gaps = append(p.gaps, gap)
+		}
+	}
 }
 
 func (p *printer) logic(n *plan.Logic, f *from, m mode) string {

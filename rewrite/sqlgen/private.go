@@ -58,6 +58,7 @@ func prepared(a *sensitivity.Analysis, d funcs.Dialect, seed int64, statement fu
 	w := &private{printer: p, a: a, names: map[string]string{}}
 	w.prepare()
 	st := statement(w)
+	st.Gaps = p.gaps
 	switch {
 	case p.err != nil:
 	case len(st.SQL) > maxText:

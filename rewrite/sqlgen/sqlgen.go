@@ -7,6 +7,7 @@ package sqlgen
 import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 )
 
 // Statement is one printed statement.
@@ -16,6 +17,13 @@ type Statement struct {
 	Columns []Column
 	// Readings are of a training's features, by their place: how one is read that comes as it is stored; nil: it comes as a whole number of steps, or NULL.
 	Readings []*Reading
+	Gaps     []Gap // what its total forms leave out, each once, by the statement's text alone
+}
+
+// Gap is what a function, operator or cast of a statement leaves out.
+type Gap struct {
+	Of string // the call, as errors name it
+	funcs.Gap
 }
 
 // Arg is the value of $i: a constant of the plan (Value), or the statement's own parameter $Param where Param > 0.

@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+)
+
+// merged adds gaps that are not listed yet.
+func merged(list, more []sqlgen.Gap) []sqlgen.Gap {
+	for _, g := range more {
+		if !slices.Contains(list, g) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// gaps are what the statement's total forms leave out.
+func (p *Prepared) gaps() (list []sqlgen.Gap) {
+	for _, st := range p.stages {
+		list = merged(list, st.gaps)
+	}
+	return list
+}
+
+const valueThere = "; PostgreSQL may give a value there"
+
+// warningsOf say in words what becomes NULL, which follows from the statement's text alone; rare values are told together.
+func warningsOf(gaps []sqlgen.Gap) (lines []string) {
+	var rare []string
+	for _, g := range gaps {
+		switch {
+		case !g.Rare:
+			lines = append(lines, fmt.Sprintf("%s gives NULL for %s", g.Of, g.Words)+valueThere)
+		case !slices.Contains(rare, g.Words):
+			rare = append(rare, g.Words)
+		}
+	}
+	if len(rare) > 0 {
+		lines = append(lines, "functions and operators of this statement give NULL for "+strings.Join(rare, ", and for ")+valueThere)
+	}
+	return lines
+}
+
+// warn gives an answer its warnings: those of rare values once a session.
+func (s *Session) warn(ans *Answer, gaps []sqlgen.Gap) {
+	ans.Warnings = warningsOf(slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.Rare && s.warned[g.Words] }))
+	for _, g := range gaps {
+		if s.warned == nil {
+			s.warned = map[string]bool{}
+		}
+		s.warned[g.Words] = true
+	}
+}

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+)
+
+// TestWarnings: what a statement's functions leave out is told with each answer and by EXPLAIN, by the text alone: also where no row has such a value, where no row is there at all, and where the answer is stored.
+// Rare values are told once a session. Constants are read as PostgreSQL reads them, so nothing is told of them.
+func TestWarnings(t *testing.T) {
+	for _, d := range []backend.Dialect{backend.Postgres, backend.DuckDB} {
+		s := clinicSession(t, tame, d, autoEdits...)
+		const ofDate = "the cast from text to date gives NULL for texts in other forms than 2020-02-29, 2020/2/29, 2020.2.29 or 20200229, with or without a time; PostgreSQL may give a value there"
+		const ofLong = "functions and operators of this statement give NULL for texts of more than 65536 bytes; PostgreSQL may give a value there"
+		for _, c := range []struct {
+			sql  string
+			want []string
+			told string // by EXPLAIN, where it is more
+		}{
+			{"select count(*) from encounters where diag::date > '2020-2-9'::date", []string{ofDate}, ""},
+			{"select count(*) from encounters where diag::date > '2020-2-9'::date", []string{ofDate}, ""}, // stored
+			{"select count(*) from encounters where diag::date > '2020-02-09'::date and false", nil, ""},
+			{"select count(*) from encounters where diag::date > '2020-02-09'::date and days < -1000", []string{ofDate}, ""},
+			{"select diag::date, count(*) from encounters group by 1", []string{ofDate}, ""},
+			{"select sum(days) filter (where lpad(diag, 3) = 'abc') from encounters", []string{ofLong}, ofLong},
+			{"select sum(days) filter (where lpad(diag, 4) = 'abcd') from encounters", nil, ofLong},
+			{"select count(*) from encounters where readmitted like '%0' and diag like 'a\\%' and '1:02 PM'::time > '12:00'", nil, ""},
+			{"select count(*) from encounters where diag::integer > 7 and diag::uuid is null and diag::boolean", nil, ""},
+		} {
+			if told := explained(t, s, c.sql); strings.Count(told, "Warning: ") != max(len(c.want), strings.Count(c.told, "NULL")) || !strings.Contains(told, c.told) || len(c.want) > 0 && !strings.Contains(told, "Warning: "+c.want[0]) {
+				t.Errorf("%s: %s: %s", d, c.sql, told)
+			}
+			if _, a := ask(t, s, c.sql); !slices.Equal(a.Warnings, c.want) {
+				t.Errorf("%s: %s: %q", d, c.sql, a.Warnings)
+			}
+		}
+	}
+}
