@@ -75,7 +75,7 @@ func (s *schema) candidates() []Candidate {
 func (t *table) keyColumn(files bool) (string, bool) {
 	good := func(name string) bool {
 		c, ok := t.rel.Column(name)
-		return ok && policy.LeadsToUnit(c.Type) && writableName(name)
+		return ok && policy.CanBeUnit(c.Type) && writableName(name)
 	}
 	for _, k := range t.rel.Keys {
 		if len(k) == 1 && good(k[0]) {

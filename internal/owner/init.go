@@ -73,8 +73,8 @@ func (s *schema) setUnit(unit string) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("the unit: table %s has no column %s", s.spell(t), policy.Qualified(column))
-	case !policy.LeadsToUnit(c.Type):
-		return fmt.Errorf("the unit: %s is of %s; usable are integers, text, numeric, uuid, date and timestamp", unit, typeText(c.Type))
+	case !policy.CanBeUnit(c.Type):
+		return fmt.Errorf("the unit: %s is of %s; the unit is a column that dpsql can group by, such as a number, text, uuid, date or time", unit, typeText(c.Type))
 	}
 	s.root, s.unit = t, column
 	return nil

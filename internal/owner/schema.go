@@ -221,7 +221,7 @@ func (t *table) usable(e edge) bool {
 	for i, name := range e.columns {
 		own, _ := t.rel.Column(name)
 		theirs, _ := e.to.rel.Column(e.toColumns[i])
-		if !policy.LeadsToUnit(own.Type) || !policy.LeadsToUnit(theirs.Type) || !writableName(name) || !writableName(e.toColumns[i]) {
+		if !policy.LeadsToUnit(own.Type) || !policy.LeadsToUnit(theirs.Type) || !sqltype.SameKey(own.Type, theirs.Type) || !writableName(name) || !writableName(e.toColumns[i]) {
 			return false
 		}
 	}
@@ -288,7 +288,7 @@ func (s *schema) guess(t *table) (e edge, why string, ok bool) {
 			continue
 		}
 		for _, c := range t.rel.Columns {
-			if strings.EqualFold(c.Name, name) && (c.Type.OID == key.Type.OID || c.Type.IsInteger() && key.Type.IsInteger()) && policy.LeadsToUnit(c.Type) {
+			if strings.EqualFold(c.Name, name) && (c.Type.OID == key.Type.OID || c.Type.IsInteger() && key.Type.IsInteger()) && policy.CanBeUnit(c.Type) {
 				return edge{columns: []string{c.Name}, to: s.root, toColumns: []string{s.unit}}, "a guess from the column's name", true
 			}
 		}

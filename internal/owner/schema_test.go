@@ -11,7 +11,7 @@ import (
 var testTypes = map[string]sqltype.Type{
 	"int": sqltype.Int4, "smallint": sqltype.Int2, "bigint": sqltype.Int8, "text": sqltype.Text, "varchar": {OID: sqltype.OIDVarchar, Typmod: 49},
 	"money": sqltype.NumericOf(5, 2), "double": sqltype.Float8, "numeric": sqltype.Numeric, "bool": sqltype.Bool, "date": sqltype.Date, "timestamp": sqltype.Timestamp,
-	"unknown": {OID: 600, Typmod: -1},
+	"timestamptz": sqltype.Timestamptz, "inet": {OID: sqltype.OIDInet, Typmod: -1}, "uuid": sqltype.UUIDType, "unknown": {OID: 600, Typmod: -1},
 }
 
 // readSchema reads tables in a small language: "table name" or "view name", then "column type [not null] [key]", "key a, b" and

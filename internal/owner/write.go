@@ -75,6 +75,11 @@ func (s *schema) tableLines(t *table, indent, mark string) []string {
 	if t.looksLikePeople() {
 		why += ", and they look like people"
 	}
+	for _, e := range t.edges {
+		if e.to.hops >= 0 && e.to != t && !e.weak && !t.usable(e) {
+			why = "its foreign key " + inComment(s.arrow(e)) + " leads to a person by columns of types that check does not take"
+		}
+	}
 	out := []string{indent + "# " + strings.TrimSpace(key) + "  # " + mark + proseNoWay + why + says(t)}
 	way := fillIn + "  # by which column its rows belong to a person: column -> table.column"
 	if e, why, ok := s.guess(t); ok {

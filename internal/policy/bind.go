@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 // Proof: claim: each row of a private table belongs to at most one unit of each of its kinds, and which one follows from the row and, along the
 // declared path of that kind, from rows of that same unit. For each kind: induction from the unit's table, whose own column (1) is the unit. A child whose
 // path pairs a column with the column by which its parent holds the unit (2) carries the unit's value itself. Any other child
-// is led by columns that contain a key of the parent which the database enforces (3), so at most one parent row matches
+// is led by columns that contain a key of the parent which the database enforces (3), compared as that key compares them (7), so at most one parent row matches
 // (NULL matches none), and the child's unit is that row's. A circle of paths has no root and was refused when the file was
 // read. (4) A foreign key of the database that leads a private table to a private table by another way than its path would
 // make its rows depend on a second unit: refused; one on the path's own columns names no other unit, because where it disagrees with
@@ -126,7 +127,7 @@ func (b *binding) relation(t *tableDecl, rels []sqltype.Relation) *sqltype.Relat
 
 // useColumns notes which columns the unit paths need, listed or not.
 func (b *binding) useColumns() {
-	use := func(t *tableDecl, where position, columns ...string) {
+	use := func(t *tableDecl, where position, columns []string, good func(sqltype.Type) bool, says, cure string) {
 		bt := b.bound[t]
 		if bt == nil {
 			return
@@ -140,37 +141,27 @@ func (b *binding) useColumns() {
 			switch {
 			case !ok:
 				b.missingColumn(where, bt, name)
-			case !unitType(c.Type):
-				b.add(where, "%s.%s of %s cannot lead to a unit", t, quoteName(name), typeText(c.Type)).
-					hint("usable: integers, text, numeric, uuid, date, timestamp")
+			case !good(c.Type):
+				b.add(where, "%s.%s of %s cannot %s", t, quoteName(name), typeText(c.Type), says).hint("%s", cure)
 			}
 		}
 	}
 	for _, k := range b.p.kinds {
-		use(k.table, k.column.position, k.column.text)
+		number := qualified(k.table.schema, k.table.name, k.table.name+"_no")
+		use(k.table, k.column.position, []string{k.column.text}, CanBeUnit, "be the unit",
+			fmt.Sprintf("give %s a key of whole numbers, such as %s bigint NOT NULL UNIQUE, and say unit: %s", k.table, quoteName(k.table.name+"_no"), number))
 	}
 	for _, t := range b.p.tables {
 		for _, path := range t.paths() {
-			use(t, path.at, path.columns...)
-			use(path.parent, path.at, path.parentColumns...)
+			cure := "lead there by a key of another type"
+			if len(b.p.kinds) > 0 {
+				k := b.p.kinds[b.mainKind(t)]
+				cure = fmt.Sprintf("give %s the unit's own column and say unit: %s", t, arrow([]string{k.column.text}, k.table, []string{k.column.text}))
+			}
+			use(t, path.at, path.columns, LeadsToUnit, "lead to a unit", cure)
+			use(path.parent, path.at, path.parentColumns, LeadsToUnit, "lead to a unit", cure)
 		}
 	}
-}
-
-// unitType reports types whose equality is plain on every backend.
-func unitType(t sqltype.Type) bool {
-	switch t.OID {
-	case sqltype.OIDText, sqltype.OIDVarchar, sqltype.OIDBPChar, sqltype.OIDNumeric, sqltype.OIDDate, sqltype.OIDTimestamp,
-		sqltype.OIDUUID:
-		return true
-	}
-	return t.IsInteger()
-}
-
-// sameFamily reports that values of two types compare without a cast that could fail or change them.
-func sameFamily(a, b sqltype.Type) bool {
-	text := func(t sqltype.Type) bool { return t.OID == sqltype.OIDText || t.OID == sqltype.OIDVarchar }
-	return a.OID == b.OID || a.IsInteger() && b.IsInteger() || text(a) && text(b)
 }
 
 func (b *binding) missingColumn(where position, bt *boundTable, name string) {

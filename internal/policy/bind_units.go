@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -199,7 +200,7 @@ func (b *binding) way(bt *boundTable, t *plan.Table, kind int) {
 		if c < 0 || pc < 0 {
 			return // reported
 		}
-		if a, z := t.Columns[c].Type, parent.Columns[pc].Type; !sameFamily(a, z) {
+		if a, z := t.Columns[c].Type, parent.Columns[pc].Type; !sqltype.SameKey(a, z) { // (7)
 			b.add(way.at, "table %s: unit: %s is %s but %s.%s is %s", d, quoteName(name), a, way.parent, quoteName(way.parentColumns[i]), z)
 		}
 		path.Columns, path.ParentColumns = append(path.Columns, c), append(path.ParentColumns, pc)

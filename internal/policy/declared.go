@@ -232,7 +232,7 @@ func (b *binding) domains(bt *boundTable) {
 			b.add(c.from.at, "%s: the backend's role may not read %s.%s", what, c.from.table, quoteName(c.from.column)).hint("GRANT SELECT ON %s TO it", c.from.table)
 		case j < 0:
 			b.add(c.from.at, "%s: table %s has no listed column %s", what, c.from.table, quoteName(c.from.column))
-		case !domainType(pc.Type) || !sameFamily(pc.Type, from.table.Columns[j].Type):
+		case !domainType(pc.Type) || !sqltype.SameKey(pc.Type, from.table.Columns[j].Type):
 			b.add(c.from.at, "%s: %s.%s is %s but the column is %s", what, c.from.table, quoteName(c.from.column), from.table.Columns[j].Type, pc.Type)
 		default:
 			pc.Domain = &plan.Domain{From: from.table, FromColumn: j}

@@ -99,9 +99,9 @@ func (b *binding) frequencies(bt *boundTable) {
 			switch rc, ok := bt.rel.Column(c.text); {
 			case !ok:
 				b.missingColumn(c.position, bt, c.text)
-			case !unitType(rc.Type):
+			case !CanBeUnit(rc.Type):
 				b.add(c.position, "table %s: max_frequency: rows are not told apart by %s of %s", bt.decl, quoteName(c.text), typeText(rc.Type)).
-					hint("usable: integers, text, numeric, uuid, date, timestamp")
+					hint("leave it out: such a table is joined by measured frequencies alone")
 			case i < 0 || !bt.table.Columns[i].Visible:
 				b.add(c.position, "table %s: max_frequency: column %s is not listed", bt.decl, quoteName(c.text)).hint("columns: {%s: {}}, so that statements may join on it", quoteName(c.text))
 			default:

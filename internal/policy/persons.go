@@ -29,7 +29,7 @@ func (b *binding) unlistedPersons() {
 				}
 			}
 			for _, fk := range b.allForeignKeys(bt) {
-				if len(b.targets(fk)) == 0 {
+				if !fk.Partial && len(b.targets(fk)) == 0 { // of a partition, the one to the whole is looked at
 					do(bt, fk, slices.ContainsFunc(fk.Columns, func(c string) bool {
 						return slices.ContainsFunc(own, func(o string) bool { return b.sameName(o, c) })
 					}))

@@ -23,8 +23,11 @@ func SplitArrow(text string) (columns []string, schema, table string, parentColu
 // ValidDataset reports that a name can be a data set's.
 func ValidDataset(name string) bool { return datasetName.MatchString(name) }
 
-// LeadsToUnit reports that a column of the type can be the unit or lead to it.
-func LeadsToUnit(t sqltype.Type) bool { return unitType(t) }
+// LeadsToUnit reports that a column of the type can lead to the unit: rows are found by it, and nothing else is done with it.
+func LeadsToUnit(t sqltype.Type) bool { return t.IsKey() }
+
+// CanBeUnit reports that a column of the type can be the unit, by which rows are also grouped.
+func CanBeUnit(t sqltype.Type) bool { return t.IsKey() && t.Groupable() }
 
 // LongestName is the most bytes that a name has.
 const LongestName = maxName

@@ -149,6 +149,33 @@ func (t Type) Known() bool {
 // PostgreSQL does.
 func (t Type) Readable() bool { return t.Known() && !t.OfCatalogs() }
 
+// Key types that dpsql does not compute with; catalogs know inet.
+const (
+	oidCIDR     OID = 650
+	oidMacaddr8 OID = 774
+	oidMacaddr  OID = 829
+	oidBit      OID = 1560
+	oidVarbit   OID = 1562
+)
+
+// IsKey reports whether keys of the type lead to one row: "=" of two values of it is exact, never fails, and is what the database's unique indexes and
+// foreign keys compare by. Some such types are not Readable: columns of them exist for joins along a policy's paths alone.
+func (t Type) IsKey() bool {
+	switch t.OID {
+	case OIDBool, OIDBytea, OIDChar, OIDName, OIDText, OIDVarchar, OIDBPChar, OIDOid, OIDNumeric, OIDDate, OIDTime, OIDTimetz, OIDTimestamp, OIDTimestamptz,
+		OIDUUID, OIDInet, oidCIDR, oidMacaddr, oidMacaddr8, oidBit, oidVarbit:
+		return true
+	}
+	return t.IsInteger() || t.IsEnum()
+}
+
+// SameKey reports whether values of two key types compare without a cast that could fail or change them.
+func SameKey(a, b Type) bool {
+	text := func(t Type) bool { return t.OID == OIDText || t.OID == OIDVarchar }
+	address := func(t Type) bool { return t.OID == OIDInet || t.OID == oidCIDR }
+	return a.OID == b.OID || a.IsInteger() && b.IsInteger() || text(a) && text(b) || address(a) && address(b)
+}
+
 // Groupable reports whether values of the type can be keys of private rows: where they are grouped, equal ones are spelled alike
 // or can be. Equal intervals and documents are not (1 day and 24 hours, 1.0 and 1.00), and json has no equality.
 func (t Type) Groupable() bool {
