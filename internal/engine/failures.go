@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"syscall"
 
 	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine/flow"
+	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/internal/spool"
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/mlext"
 )
 
 // unnoted counts, by analyst, resource failures that the ledger could not note: until this process ends, or the owner pardons, they count beside those that it did.
@@ -68,7 +73,7 @@ func (s *Session) resourceFailed(ctx context.Context, open []*asked, err error) 
 	case errors.Is(err, backend.ErrSchema): // the owner's doing: no private row had a part in it
 		class = "schema"
 	}
-	s.engine.log.Error("a private statement failed after its charge", append([]any{"analyst", s.analyst.Name, "reservation", open[0].id, "end", class}, logged(err)...)...)
+	s.engine.log.Error("a private statement failed after its charge", append([]any{"analyst", s.analyst.Name, "reservation", open[0].id, "end", class, "limit", limitOf(ctx, err)}, logged(err)...)...)
 	if !canceled { // a client's own cancel is no failure; its reservation is abandoned, that is, spent
 		s.noteFailure(context.WithoutCancel(ctx), open, class)
 	}
@@ -102,8 +107,41 @@ func (s *Session) failed(ctx context.Context, err error) error {
 	if clientCanceled(ctx) {
 		return sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request").WithHint(sqlerr.StaysSpent).WithCause(err)
 	}
+	return s.world.resourceFailure(err)
+}
+
+// resourceFailure is the one error of every failure after the charge. Which limit was met may follow from private rows.
+//
+// Proof: claim: its text is a function of the policy. Message and hint are made of constants and of the policy's limits alone; err is kept as the cause, which the proxy writes to the log and to no client.
+func (w *world) resourceFailure(err error) error {
 	return sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").
-		WithHint(sqlerr.StaysSpent + " If it happens again, ask the owner, whose log has the cause, before you repeat it: the database may be down or too slow for the statement.").WithCause(err)
+		WithHint("%s A limit was reached, or the database failed; which, is in the owner's log alone. The limits that may end a charged statement, which the owner can raise: %s. Ask the owner before you repeat it: %d such failures stop your statements.",
+			sqlerr.StaysSpent, w.policy.AfterCharge(), ledger.MaxFailures).WithCause(err)
+}
+
+// limitOf is the limit that a failure met, for the owner's log: what raises it, or where it is.
+func limitOf(ctx context.Context, err error) string {
+	var be *backend.Error
+	var failed *mlext.Failure
+	switch {
+	case errors.Is(context.Cause(ctx), errTimeout):
+		return "limits.statement_time"
+	case errors.Is(err, flow.ErrMemory):
+		return "limits.flow_memory"
+	case errors.Is(err, release.ErrLarge):
+		return "limits.release_groups"
+	case errors.Is(err, spool.ErrLarge), errors.Is(err, errLargeRelease):
+		return "limits.release_bytes"
+	case errors.Is(err, syscall.ENOSPC):
+		return "the disk of this server"
+	case errors.As(err, &be) && be.Class == backend.FailTimeout:
+		return "a time-out of the database"
+	case errors.As(err, &be) && be.Class == backend.FailResource:
+		return "memory or disk of the database"
+	case errors.As(err, &failed):
+		return "of the training: see cause"
+	}
+	return "none"
 }
 
 func clientCanceled(ctx context.Context) bool {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -188,6 +187,8 @@ func decoded(st *stage, old *ledger.Stored) (*release.Release, error) {
 	return release.DecodeSpooled(st.an, old.Payload, old.Spool)
 }
 
+var errLargeRelease = errors.New("a release is over limits.release_bytes, or over what a ledger stores beside its records")
+
 // encoded is a release as it is committed.
 func (r *run) encoded(a *asked) (out ledger.Release, err error) {
 	out.Key, out.Family = a.key, r.related(a)
@@ -196,7 +197,7 @@ func (r *run) encoded(a *asked) (out ledger.Release, err error) {
 		return out, err
 	}
 	if most := min(r.world.policy.Limits.ReleaseBytes, ledger.MaxRelease); int64(len(out.Payload)) > most {
-		return out, fmt.Errorf("a release of %d bytes is over limits.release_bytes, or what a ledger stores beside its records, of %d", len(out.Payload), most)
+		return out, errLargeRelease
 	}
 	out.Spool, err = r.spool(a)
 	return out, err

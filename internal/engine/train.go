@@ -302,7 +302,7 @@ func (t *training) train(ctx context.Context, heard *Heard) error {
 	renamed := sqlerr.ID(err) == sqlerr.DuplicateObject.ID && !diverged
 	if err != nil && !diverged && !renamed {
 		defer (&run{Prepared: &Prepared{session: s}}).abandon(ctx, open)
-		return ended(s.resourceFailed(ctx, open, err)) // (3)
+		return s.resourceFailed(ctx, open, err) // (3)
 	}
 	if err := s.engine.ledger.Commit(context.WithoutCancel(ctx), open[0].id, ledger.Release{Key: t.key, Apart: true}); err != nil {
 		return s.ledgerFailed(err)
@@ -314,14 +314,6 @@ func (t *training) train(ctx context.Context, heard *Heard) error {
 		return sqlerr.New(sqlerr.InvalidParam, "the training diverged: its parameters are beyond all bounds").WithHint("Take a smaller learning_rate, or fewer steps. What was charged stays charged.")
 	}
 	return nil
-}
-
-// ended gives a training's failure the hint that fits one, whatever the cause was.
-func ended(err error) error {
-	if e := (*sqlerr.Error)(nil); errors.As(err, &e) && e.ID == sqlerr.ResourceFailure.ID {
-		return e.WithHint(sqlerr.StaysSpent+" So ends a training that takes longer than limits.statement_time, which EXPLAIN TRAIN shows, or more memory, disk or rows than it may, and one whose database fails: the owner's log has the cause. Take fewer steps or rows, or ask the owner, before you repeat it: %d such stop you.", ledger.MaxFailures)
-	}
-	return err
 }
 
 // keep stores the model with its card.

@@ -155,13 +155,26 @@ func (b *binding) useColumns() {
 		for _, path := range t.paths() {
 			cure := "lead there by a key of another type"
 			if len(b.p.kinds) > 0 {
-				k := b.p.kinds[b.mainKind(t)]
-				cure = fmt.Sprintf("give %s the unit's own column and say unit: %s", t, arrow([]string{k.column.text}, k.table, []string{k.column.text}))
+				cure = b.ownUnit(t, b.p.kinds[b.mainKind(t)])
 			}
 			use(t, path.at, path.columns, LeadsToUnit, "lead to a unit", cure)
 			use(path.parent, path.at, path.parentColumns, LeadsToUnit, "lead to a unit", cure)
 		}
 	}
+}
+
+// ownUnit says how a table's rows themselves say whose they are: by a foreign key that it has, or by a column to be added.
+func (b *binding) ownUnit(t *tableDecl, k unitDecl) string {
+	way := func(column string) string { return arrow([]string{column}, k.table, []string{k.column.text}) }
+	name := k.table.name + "_" + k.column.text
+	if bt, root := b.bound[t], b.bound[k.table]; bt != nil && root != nil {
+		for _, fk := range bt.rel.ForeignKeys {
+			if len(fk.Columns) == 1 && b.holds(root.rel, fk.RefSchema, fk.RefTable) && b.sameName(fk.RefColumns[0], root.rel.BaseColumn(k.column.text)) {
+				return "unit: " + way(fk.Columns[0])
+			}
+		}
+	}
+	return fmt.Sprintf("give %s the unit's own column, %s, and say unit: %s", t, quoteName(name), way(name))
 }
 
 func (b *binding) missingColumn(where position, bt *boundTable, name string) {

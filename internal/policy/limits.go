@@ -47,7 +47,9 @@ type Limit struct {
 	What    string // one sentence
 	Exceed  string // what a client sees
 	set     func(*Limits, int64)
+	get     func(*Limits) int64
 	unit    unitOf
+	charged bool // a statement that meets it fails after its charge
 }
 
 type unitOf string
@@ -59,15 +61,24 @@ const (
 )
 
 func size(name, def, least, most, what, exceed string, to func(*Limits) *int64) Limit {
-	return Limit{name, def, least, most, what, exceed, func(l *Limits, n int64) { *to(l) = n }, byteSize}
+	return Limit{Name: name, Default: def, Least: least, Most: most, What: what, Exceed: exceed, unit: byteSize,
+		set: func(l *Limits, n int64) { *to(l) = n }, get: func(l *Limits) int64 { return *to(l) }}
 }
 
 func number(name, def, least, most, what, exceed string, to func(*Limits) *int64) Limit {
-	return Limit{name, def, least, most, what, exceed, func(l *Limits, n int64) { *to(l) = n }, plainCount}
+	return Limit{Name: name, Default: def, Least: least, Most: most, What: what, Exceed: exceed, unit: plainCount,
+		set: func(l *Limits, n int64) { *to(l) = n }, get: func(l *Limits) int64 { return *to(l) }}
 }
 
 func span(name, def, least, most, what, exceed string, to func(*Limits) *time.Duration) Limit {
-	return Limit{name, def, least, most, what, exceed, func(l *Limits, n int64) { *to(l) = time.Duration(n) }, timeSpan}
+	return Limit{Name: name, Default: def, Least: least, Most: most, What: what, Exceed: exceed, unit: timeSpan,
+		set: func(l *Limits, n int64) { *to(l) = time.Duration(n) }, get: func(l *Limits) int64 { return int64(*to(l)) }}
+}
+
+// afterCharge marks a limit that a statement may meet after its charge.
+func afterCharge(l Limit) Limit {
+	l.charged = true
+	return l
 }
 
 // LimitTable lists the limits: one line each.
@@ -83,16 +94,16 @@ var LimitTable = []Limit{
 	span("login_time", "60s", "1s", "1h", "From the connection to the end of authentication, TLS included.", "the connection ends", func(l *Limits) *time.Duration { return &l.LoginTime }),
 	span("idle_time", "0s", "0s", "720h", "Of a session without a statement; 0s is none.", "57P05", func(l *Limits) *time.Duration { return &l.IdleTime }),
 	span("write_time", "60s", "1s", "1h", "For a client that does not read its answer.", "the connection ends", func(l *Limits) *time.Duration { return &l.WriteTime }),
-	span("statement_time", "60s", "1ms", "24h", "Of one statement.", "PV012; what was charged stays spent", func(l *Limits) *time.Duration { return &l.StatementTime }),
+	afterCharge(span("statement_time", "60s", "1ms", "24h", "Of one statement.", "PV012; what was charged stays spent", func(l *Limits) *time.Duration { return &l.StatementTime })),
 	span("stop_time", "5s", "1ms", "1h", "For running statements when the server is told to stop.", "57P01", func(l *Limits) *time.Duration { return &l.StopTime }),
-	number("release_groups", "1000000", "1", "100000000", "Groups of one release.", "PV006 before the charge where the groups are public, else PV012 after it", func(l *Limits) *int64 { return &l.ReleaseGroups }),
-	size("release_bytes", "1GiB", "64KiB", "1023GiB", "Size of one stored release: in the ledger, where it has 64MiB at most, or in a spool; and of each file of what is sorted on disk.", "PV006 before the charge where the groups are public, else PV012 after it", func(l *Limits) *int64 { return &l.ReleaseBytes }),
+	afterCharge(number("release_groups", "1000000", "1", "100000000", "Groups of one release.", "PV006 before the charge where the groups are public, else PV012 after it", func(l *Limits) *int64 { return &l.ReleaseGroups })),
+	afterCharge(size("release_bytes", "1GiB", "64KiB", "1023GiB", "Size of one stored release: in the ledger, where it has 64MiB at most, or in a spool; and of each file of what is sorted on disk.", "PV006 before the charge where the groups are public, else PV012 after it", func(l *Limits) *int64 { return &l.ReleaseBytes })),
 	number("spool_groups", "50000", "1", "100000000", "Groups of a release that memory holds: one of more, or of more than about 16MiB, is on disk, in a spool beside the ledger, and its answer is read from there. Order statistics, MODE, dp_top_k and numbers of distinct values are held whatever their number.", "nothing", func(l *Limits) *int64 { return &l.SpoolGroups }),
 	size("finishing_memory", "128MiB", "1MiB", "16GiB", "Memory, about, of what is computed of a release on disk and needs many of its rows at once: joins, windows, roll-ups into many groups. WHERE, HAVING, ORDER BY, LIMIT and expressions need none.", "54001; what was released answers other questions free", func(l *Limits) *int64 { return &l.FinishingMemory }),
 	number("public_rows", "1000000", "1", "100000000", "Rows of an answer over public tables, which is held in memory.", "PV012; nothing was spent", func(l *Limits) *int64 { return &l.PublicRows }),
-	size("flow_memory", "1GiB", "1MiB", "1023GiB", "Memory, about, that all statements over rows of two people take at once: some 25 bytes for each two people with rows together, 1 to 8 more for each aggregate, and 75 for each person. The process may have as much again until Go's garbage collector has run.", "statements wait, and where all that hold some wait, one begins again when the others have ended; PV012 where one alone needs more; what was charged stays spent", func(l *Limits) *int64 { return &l.FlowMemory }),
+	afterCharge(size("flow_memory", "1GiB", "1MiB", "1023GiB", "Memory, about, that all statements over rows of two people take at once: some 25 bytes for each two people with rows together, 1 to 8 more for each aggregate, and 75 for each person. The process may have as much again until Go's garbage collector has run.", "statements wait, and where all that hold some wait, one begins again when the others have ended; PV012 where one alone needs more; what was charged stays spent", func(l *Limits) *int64 { return &l.FlowMemory })),
 	size("training_memory", "1GiB", "1MiB", "1023GiB", "Memory of one training's rows, about: what is more is on disk, encrypted, in a file without a name beside the ledger, and is read again for every pass.", "nothing", func(l *Limits) *int64 { return &l.TrainingMemory }),
-	size("training_disk", "16GiB", "0B", "1023GiB", "Size of that file.", "PV012; what was charged stays spent", func(l *Limits) *int64 { return &l.TrainingDisk }),
+	afterCharge(size("training_disk", "16GiB", "0B", "1023GiB", "Size of that file.", "PV012; what was charged stays spent", func(l *Limits) *int64 { return &l.TrainingDisk })),
 	number("statements_at_once", "2", "1", "10000", "Statements of one analyst, in all sessions, that read the database at the same time; as many, or one a core if these are more, read large stored releases.", "statements wait", func(l *Limits) *int64 { return &l.StatementsAtOnce }),
 	number("backend_connections", "0", "0", "10000", "Connections to PostgreSQL; 0 is 4, or one a core if there are more.", "statements wait", func(l *Limits) *int64 { return &l.BackendConnections }),
 }
@@ -120,6 +131,42 @@ func DefaultLimits() Limits {
 		row.set(&l, n)
 	}
 	return l
+}
+
+// AfterCharge lists the limits in force that a statement may meet after its charge, each with the policy key that raises it. It follows from the policy alone.
+func (p *Policy) AfterCharge() string {
+	var list []string
+	for _, row := range LimitTable {
+		if row.charged {
+			list = append(list, "limits."+row.Name+" "+row.text(row.get(&p.Limits)))
+		}
+	}
+	memory := "the database's own memory and disk"
+	if p.Backend.Postgres != "" {
+		of := "the server's own"
+		if v, ok := p.Backend.Settings["work_mem"]; ok {
+			of = v
+		}
+		memory = "backend.settings.work_mem " + of + " and " + memory
+	}
+	return strings.Join(list, ", ") + ", " + memory
+}
+
+// text spells a value of the limit as the policy does; 0 of a time is none.
+func (l Limit) text(n int64) string {
+	switch {
+	case l.unit == timeSpan && n%int64(time.Second) == 0:
+		return fmt.Sprintf("%ds", n/int64(time.Second))
+	case l.unit == timeSpan:
+		return time.Duration(n).String()
+	case l.unit == plainCount:
+		return fmt.Sprint(n)
+	}
+	unit := 0
+	for ; unit < 3 && n > 0 && n%1024 == 0; unit++ {
+		n /= 1024
+	}
+	return fmt.Sprintf("%d%s", n, []string{"B", "KiB", "MiB", "GiB"}[unit])
 }
 
 func (f *file) limits(n ast.Node) {
