@@ -58,6 +58,14 @@ func relations(p *policy.Policy) (out []backend.RelationName) {
 	return out
 }
 
+// listed are those tables with what is read of each.
+func listed(p *policy.Policy) (out []backend.Listed) {
+	for _, l := range p.Listed() {
+		out = append(out, backend.Listed{RelationName: backend.RelationName(l.RelationName), Columns: l.Columns})
+	}
+	return out
+}
+
 // configFlag is the policy's file, which most commands need.
 func configFlag(c *cobra.Command, to *string) {
 	c.Flags().StringVarP(to, "config", "c", "", "the policy file (required)")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -86,18 +87,17 @@ func check(cmd *cobra.Command, config string) (err error) {
 		return err
 	}
 	if a, ok := b.(backend.Auditor); ok {
-		audit, err := a.Audit(ctx, relations(r.Policy))
+		audit, err := a.Audit(ctx, listed(r.Policy))
 		if err != nil {
 			return err
 		}
-		findings += len(audit.Findings)
-		printAudit(out, audit)
+		findings += printAudit(out, audit, r.Unread)
 	}
 	if len(r.Problems)+findings > 0 {
-		say("%d mistakes, %d warnings\n", len(r.Problems)+findings, len(r.Warnings))
+		say("%s, %s\n", counted(len(r.Problems)+findings, "mistake"), counted(len(r.Warnings), "warning"))
 		return errFound
 	}
-	say("%s: no mistakes, %d warnings\n", config, len(r.Warnings))
+	say("%s: no mistakes, %s\n", config, counted(len(r.Warnings), "warning"))
 	return nil
 }
 
@@ -127,14 +127,29 @@ func problem(file, kind string, p policy.Problem) string {
 	return s
 }
 
-// printAudit tells what the backend's role may do that it need not, and the SQL that mends it.
-func printAudit(out io.Writer, a *backend.Audit) {
-	if len(a.Findings) == 0 {
-		return
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
 	}
-	_, _ = fmt.Fprintf(out, "the backend's role %s:\n", a.Role)
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// printAudit tells what the backend's role may do that it need not, and the SQL that mends it. told are the relations whose missing right is a mistake of the
+// policy's tables already; the number of the other findings is given.
+func printAudit(out io.Writer, a *backend.Audit, told []policy.RelationName) (n int) {
+	if len(a.Findings) == 0 {
+		return 0
+	}
 	for _, f := range a.Findings {
+		if slices.Contains(told, policy.RelationName(f.Unread)) {
+			continue
+		}
+		if n++; n == 1 {
+			_, _ = fmt.Fprintf(out, "the backend's role %s:\n", a.Role)
+		}
 		_, _ = fmt.Fprintf(out, "  %s\n", f.What)
 	}
 	_, _ = fmt.Fprintf(out, "as an administrator of the database, run:\n\n%s\n", a.Script)
+	return n
 }

@@ -38,7 +38,7 @@ func TestCheckFiles(t *testing.T) {
 	write("p.yaml", policyFor("files: "+dir))
 	check(3, "the folder has no file people.csv")
 	write("people.csv", "id,age\n1,30\n2,hunter2\n")
-	check(3, `file people.csv: column "age", line 3: the value cannot be kept as integer`, "1 mistakes")
+	check(3, `file people.csv: column "age", line 3: the value cannot be kept as integer`, "1 mistake, ")
 	write("people.csv", "id,age\n1,30\n1,40\n")
 	check(3, "the key [id] is not unique")
 	write("people.csv", "id,age\n1,30\n2,40\n")

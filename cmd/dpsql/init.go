@@ -30,7 +30,7 @@ func initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init --backend URL > policy.yaml",
 		Short: "Write a first policy from a database's schema",
-		Long: `Write a first policy from a database's keys, foreign keys, types and comments, never from its values. The backend is
+		Long: `Write a first policy from a database's keys, foreign keys, types, enums, CHECK constraints and comments, never from its values. The backend is
 postgres://user@host/database, a DuckDB file (name.duckdb), or a folder of CSV and Parquet files. What only you can say is left
 as FILL_IN or in a comment; how much of one person counts, each statement can find itself (auto).
 

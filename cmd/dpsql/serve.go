@@ -358,7 +358,7 @@ func warnOfRights(ctx context.Context, log *slog.Logger, b backend.Backend, p *p
 	if !ok {
 		return
 	}
-	audit, err := a.Audit(ctx, relations(p))
+	audit, err := a.Audit(ctx, listed(p))
 	switch {
 	case err != nil:
 		log.Warn("the rights of the backend's role could not be read", "error", err.Error())

@@ -15,7 +15,13 @@ type Surveyor interface {
 
 // Auditor is a backend that has roles: it tells what the connected one may do beyond reading the listed relations.
 type Auditor interface {
-	Audit(ctx context.Context, listed []RelationName) (*Audit, error)
+	Audit(ctx context.Context, listed []Listed) (*Audit, error)
+}
+
+// Listed is a relation that is read, and its columns that are; no columns are all that the role may read.
+type Listed struct {
+	RelationName
+	Columns []string
 }
 
 // Audit is what the role may do that it need not, and what it needs and may not.
@@ -26,7 +32,10 @@ type Audit struct {
 }
 
 // Finding is one right too much or too little, with the statement that cures it.
-type Finding struct{ What, Fix string }
+type Finding struct {
+	What, Fix string
+	Unread    RelationName // a listed relation that lacks nothing but SELECT
+}
 
 // Spreader is a backend whose tables may lie on several machines.
 type Spreader interface {

@@ -161,9 +161,27 @@ func (t *table) columnScore() int {
 // looksLikePeople is the test that keeps a table of people from being proposed as public.
 func (t *table) looksLikePeople() bool {
 	return nameScore(t.rel.Name) > 0 || t.columnScore() > 0 || slices.ContainsFunc(t.rel.Columns, func(c sqltype.RelationColumn) bool {
-		return t.personal(c.Name) && strings.ToLower(c.Name) != "name"
+		return t.personal(c.Name) && !t.ownName(c.Name)
 	})
 }
+
+// ownName reports the name of what a row stands for: name, or zone_name in a table of zones. Of people it is a person's.
+func (t *table) ownName(column string) bool {
+	w, of := words(column), words(t.rel.Name)
+	if len(w) == 0 || w[len(w)-1] != "name" {
+		return false
+	}
+	for i := range of {
+		of[i] = singular(of[i])
+	}
+	return !slices.ContainsFunc(w[:len(w)-1], func(x string) bool {
+		return !slices.Contains(of, singular(x)) || peopleNames[singular(x)] > 0 || slices.Contains(roleNames, singular(x))
+	})
+}
+
+// roleNames are people too, but seldom the ones whose data it is.
+var roleNames = []string{"owner", "agent", "manager", "nurse", "operator", "officer", "representative", "rep", "provider", "dispatcher", "parent", "child", "spouse", "partner", "guardian",
+	"vendor", "supplier", "trader", "tutor", "lawyer", "attorney", "therapist", "actor", "artist", "user"}
 
 // words splits a name at signs and at capitals, in lower case.
 func words(name string) []string {

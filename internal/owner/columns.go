@@ -39,6 +39,8 @@ func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 		l.entry, l.note = scalar(c.Name)+": {type: text}", fileTypes
 	}
 	say := func(format string, args ...any) { l.note += "; " + fmt.Sprintf(format, args...) }
+	fact := t.facts()[c.Name]
+	keys, allowed := fact.spelled(c)
 	switch {
 	case !writableName(c.Name):
 		l.live = false
@@ -52,6 +54,9 @@ func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 	case c.Denied:
 		l.live = false
 		say("left out: the database's user may not read it")
+	case len(fact.values) > 0 && len(keys) > 0 && !t.isKey(c.Name): // a listed value is no person's own, whatever the column is called
+		l.entry = scalar(c.Name) + ": {" + strings.Join(keys, ", ") + "}"
+		say("%s", allowed)
 	case t.personal(c.Name):
 		l.live = false
 		say("left out: it names or reaches one person")
@@ -60,17 +65,22 @@ func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 		say("left out: free text can say anything about one person")
 	case t.isKey(c.Name):
 		s.domain(t, c.Name, say)
-	case c.Type.OID == sqltype.OIDBool:
+	case len(keys) > 0:
+		l.entry = scalar(c.Name) + ": {" + strings.Join(keys, ", ") + "}"
+		say("%s", allowed)
+	case c.Type.OID == sqltype.OIDBool && c.NotNull:
 		l.entry = scalar(c.Name) + ": {values: [true, false]}"
-		if !c.NotNull {
-			say("add null to the values if a missing one is a group too")
-		}
+	case c.Type.OID == sqltype.OIDBool:
+		l.entry = scalar(c.Name) + ": {values: [true, false, null]}"
 	case policy.NeedsRange(c.Type) && !namedLikeID(c.Name):
 		say(rangeBlank)
 	case c.Type.IsString() && !untyped:
 		say(valuesBlank)
 	case shaped(c.Type):
 		say(shapeBlank)
+	}
+	if l.live && len(keys) == 0 && allowed != "" && !t.isKey(c.Name) {
+		say("%s", allowed)
 	}
 	if c.Comment != "" {
 		say("the database says: %s", inComment(c.Comment))

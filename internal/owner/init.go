@@ -66,7 +66,7 @@ func (s *schema) setUnit(unit string) error {
 	}
 	name, column := parts[:len(parts)-1], parts[len(parts)-1]
 	t := s.named(name)
-	if t == nil || t.rel.Kind != sqltype.KindTable {
+	if t == nil || t.rel.Kind != sqltype.KindTable && !t.standsIn {
 		return fmt.Errorf("the unit: the database has no table %s", policy.Qualified(name...))
 	}
 	c, ok := t.rel.Column(column)
@@ -81,7 +81,7 @@ func (s *schema) setUnit(unit string) error {
 }
 
 func (w *writer) head(opt InitOptions, candidates []Candidate) {
-	w.add("# A first policy, written by dpsql init from the schema alone: keys, foreign keys, types and comments. No value was read.")
+	w.add("# A first policy, written by dpsql init from the schema alone: keys, foreign keys, types, constraints and comments. No value was read.")
 	w.add("# To finish it: read every comment, replace FILL_IN where it stands, then run dpsql check. A table or column that is not listed")
 	w.add("# does not exist for analysts. Ranges and lists of values are public: take them from what a value means, never from the data.")
 	w.add("dataset: " + scalar(opt.Dataset) + "  # also the database name that clients connect to")

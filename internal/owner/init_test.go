@@ -14,7 +14,7 @@ import (
 
 var verifier = "SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA="
 
-// TestInit runs the scripts of testdata/init. Commands: schema (what the database has), candidates, init, old (an older policy), merge
+// TestInit runs the scripts of testdata/init. Commands: schema (what the database has), uncomment (a table), candidates, init, old (an older policy), merge
 // (prints the lines that it added with + and took away with -) and check (the last policy read and bound).
 func TestInit(t *testing.T) {
 	t.Setenv("ANALYST_VERIFIER", verifier)
@@ -35,6 +35,7 @@ func TestInit(t *testing.T) {
 					opt.Unit = a.Vals[0]
 				case "url":
 					opt.URL = a.Vals[0]
+				case "table":
 				case "dataset":
 					opt.Dataset = strings.Join(a.Vals, "")
 				default:
@@ -78,6 +79,19 @@ func TestInit(t *testing.T) {
 				return diff
 			case "check":
 				return check(rels, string(last))
+			case "uncomment": // the lines of one table that is offered
+				lines := strings.Split(string(last), "\n")
+				for i, l := range lines {
+					if !strings.HasPrefix(l, "  # "+d.CmdArgs[0].Vals[0]+":") {
+						continue
+					}
+					for ; strings.HasPrefix(lines[i], "  # ") && (lines[i] == l || strings.HasPrefix(lines[i], "  #   ")); i++ {
+						lines[i] = "  " + lines[i][4:]
+					}
+					break
+				}
+				last = []byte(strings.Join(lines, "\n"))
+				return ""
 			case "show":
 				return string(last)
 			}

@@ -35,6 +35,9 @@ type table struct {
 	unitColumn string
 	oneRow     bool // a person has at most one row
 	closed     bool // an older policy says what it is: no way is sought
+	known      map[string]fact
+	base       *table // of a view of one table that is here too
+	standsIn   bool   // a view of one table that is not here: it is that table, for this role
 }
 
 // edge is a foreign key, its names as the two tables spell them.
@@ -61,6 +64,12 @@ func newSchema(rels []sqltype.Relation, backend string) (*schema, error) {
 		return cmp.Or(cmp.Compare(a.rel.Schema, b.rel.Schema), cmp.Compare(a.rel.Name, b.rel.Name))
 	})
 	for _, t := range s.tables {
+		if v := t.rel.View; t.rel.Kind == sqltype.KindView && v != nil && v.Simple && len(v.Volatile) == 0 && !t.rel.RowSecurity {
+			t.base = s.find(v.Base.Schema, v.Base.Name)
+			t.standsIn = t.base == nil
+		}
+	}
+	for _, t := range s.tables {
 		for _, fk := range t.rel.ForeignKeys {
 			if e, ok := s.edge(t, fk); ok {
 				t.edges = append(t.edges, e)
@@ -79,9 +88,9 @@ func newSchema(rels []sqltype.Relation, backend string) (*schema, error) {
 	return s, nil
 }
 
-// proposable reports a plain table that a policy can name and whose rows no other table gives too.
+// proposable reports a plain table, or a view in its place, that a policy can name and whose rows no other table gives too.
 func (t *table) proposable() bool {
-	return t.rel.Kind == sqltype.KindTable && len(t.rel.PartOf) == 0 && writable(t)
+	return (t.rel.Kind == sqltype.KindTable || t.standsIn) && len(t.rel.PartOf) == 0 && writable(t)
 }
 
 func (s *schema) same(a, b string) bool {
@@ -92,20 +101,35 @@ func (s *schema) edge(t *table, fk sqltype.RelationForeignKey) (edge, bool) {
 	if len(fk.Columns) != len(fk.RefColumns) || len(fk.Columns) == 0 {
 		return edge{}, false
 	}
-	i := slices.IndexFunc(s.tables, func(o *table) bool { return s.same(o.rel.Schema, fk.RefSchema) && s.same(o.rel.Name, fk.RefTable) })
+	i := slices.IndexFunc(s.tables, func(o *table) bool {
+		return s.same(o.rel.Schema, fk.RefSchema) && s.same(o.rel.Name, fk.RefTable) || o.standsIn && o.rel.View.Base == sqltype.QualifiedName{Schema: fk.RefSchema, Name: fk.RefTable}
+	})
 	if i < 0 {
 		return edge{}, false
 	}
 	e := edge{to: s.tables[i], weak: fk.Partial}
 	for i := range fk.Columns {
 		own, ok := s.column(t, fk.Columns[i])
-		theirs, ok2 := s.column(e.to, fk.RefColumns[i])
+		theirs, ok2 := s.column(e.to, e.to.shown(fk.RefColumns[i]))
 		if !ok || !ok2 {
 			return edge{}, false
 		}
 		e.columns, e.toColumns = append(e.columns, own), append(e.toColumns, theirs)
 	}
 	return e, true
+}
+
+// shown is a view's column that is the base's of that name; "" where it shows none.
+func (t *table) shown(base string) string {
+	if !t.standsIn && t.base == nil {
+		return base
+	}
+	for _, c := range t.rel.Columns {
+		if t.rel.BaseColumn(c.Name) == base {
+			return c.Name
+		}
+	}
+	return ""
 }
 
 func (s *schema) column(t *table, name string) (string, bool) {

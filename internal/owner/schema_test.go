@@ -12,11 +12,13 @@ var testTypes = map[string]sqltype.Type{
 	"int": sqltype.Int4, "smallint": sqltype.Int2, "bigint": sqltype.Int8, "text": sqltype.Text, "varchar": {OID: sqltype.OIDVarchar, Typmod: 49},
 	"money": sqltype.NumericOf(5, 2), "double": sqltype.Float8, "numeric": sqltype.Numeric, "bool": sqltype.Bool, "date": sqltype.Date, "timestamp": sqltype.Timestamp,
 	"timestamptz": sqltype.Timestamptz, "inet": {OID: sqltype.OIDInet, Typmod: -1}, "uuid": sqltype.UUIDType, "unknown": {OID: 600, Typmod: -1},
+	"mood": sqltype.EnumType(sqltype.Enum{OID: 70001, Array: 70002, Schema: "public", Name: "mood", Labels: []string{"sad", "so-so", "null", "1"}}),
 }
 
 // readSchema reads tables in a small language: "table name" or "view name", then "column type [not null] [key]", "key a, b" and
 // "fk a, b -> table c, d" or "weak" for one that is not
-// enforced; "-- words" is the database's comment.
+// enforced, "check expression", "domain column expression"; "simple_view name base" is a view of one table with its columns, keys and foreign keys;
+// "-- words" is the database's comment.
 func readSchema(t *testing.T, defaultSchema, text string) []sqltype.Relation {
 	t.Helper()
 	var rels []sqltype.Relation
@@ -32,11 +34,20 @@ func readSchema(t *testing.T, defaultSchema, text string) []sqltype.Relation {
 			if !ok {
 				schema, name = defaultSchema, w[1]
 			}
-			rels = append(rels, sqltype.Relation{Schema: schema, Name: name, Kind: sqltype.RelationKind(strings.ReplaceAll(w[0], "_", " ")), Comment: comment})
+			r := sqltype.Relation{Schema: schema, Name: name, Kind: sqltype.RelationKind(strings.ReplaceAll(w[0], "_", " ")), Comment: comment}
+			if w[0] == "simple_view" {
+				r.Kind, r.View = sqltype.KindView, &sqltype.ViewFacts{Simple: true, Base: sqltype.QualifiedName{Schema: schema, Name: w[2]}, BaseColumns: map[string]string{}}
+				r.View.Reads = []sqltype.QualifiedName{r.View.Base}
+			}
+			rels = append(rels, r)
 			continue
 		}
 		r := &rels[len(rels)-1]
 		switch w[0] {
+		case "check":
+			r.Checks = append(r.Checks, sqltype.RelationCheck{Expr: strings.TrimPrefix(strings.TrimSpace(l), "check ")})
+		case "domain":
+			r.Checks = append(r.Checks, sqltype.RelationCheck{Column: w[1], Expr: strings.TrimPrefix(strings.TrimSpace(l), "domain "+w[1]+" ")})
 		case "key":
 			r.Keys = append(r.Keys, commas(strings.Join(w[1:], " ")))
 		case "fk", "weak":
@@ -64,6 +75,9 @@ func readSchema(t *testing.T, defaultSchema, text string) []sqltype.Relation {
 			c := sqltype.RelationColumn{Name: w[0], Type: typ, NotNull: strings.Contains(rest, "not null"), Comment: comment}
 			if strings.Contains(rest, "key") {
 				r.Keys, c.NotNull = append(r.Keys, []string{c.Name}), true
+			}
+			if r.View != nil {
+				r.View.BaseColumns[c.Name] = c.Name
 			}
 			r.Columns = append(r.Columns, c)
 		}

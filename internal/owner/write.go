@@ -27,11 +27,12 @@ const (
 	proseRows     = "found with a part of each statement's epsilon"
 	proseOneRow   = "one row a person"
 	proseFilesKey = "checked when the files are opened"
+	proseView     = "a view of one table, "
 	proseList     = "columns that are not listed"
 )
 
 var prose = []string{proseNew, proseGone, proseUnit, proseSecond, proseSame, proseBoth, proseBefore, proseNeither, proseSays, proseLookup, proseNoWay, proseRows, proseOneRow,
-	proseFilesKey, proseList}
+	proseFilesKey, proseView, proseList}
 
 // writer gathers a policy's lines.
 type writer struct {
@@ -65,6 +66,8 @@ func (s *schema) tableLines(t *table, indent, mark string) []string {
 		return []string{indent + "# " + inComment(name) + ": " + proseNoWay + mark + "its name is longer than the 63 bytes that a policy's names have"}
 	case t.hops >= 0:
 		return s.privateLines(t, indent, mark)
+	case t.base != nil:
+		return s.viewLines(t, indent, mark)
 	case !t.proposable():
 		return []string{indent + "# " + scalar(name) + ":  # " + mark + proseNoWay + s.notPlain(t)}
 	case s.lookups[t]:
@@ -89,6 +92,42 @@ func (s *schema) tableLines(t *table, indent, mark string) []string {
 	body = append(body, "  max_rows_per_unit: auto  # "+proseRows, "  columns:")
 	body = append(body, columnText(s.columnLines(t), "    ")...)
 	for _, l := range body {
+		out = append(out, indent+"# "+l)
+	}
+	return out
+}
+
+// viewLines offers a view of one table as a comment: its rows are that table's, and reach a person by the same way.
+func (s *schema) viewLines(t *table, indent, mark string) []string {
+	base := inComment(s.spell(t.base))
+	head := func(why string) []string {
+		return []string{indent + "# " + scalar(s.spell(t)) + ":  # " + mark + proseView + base + why + says(t)}
+	}
+	switch {
+	case t.base == s.root:
+		return head(", which is the unit's: list one of the two")
+	case t.base.hops < 0 || t.base.path == nil:
+		return head(": list that one")
+	case len(t.base.seconds()) > 0:
+		return head(": decide for that one first")
+	}
+	way := *t.base.path
+	way.columns = nil
+	for _, c := range t.base.path.columns {
+		name := t.shown(c)
+		if !writableName(name) {
+			return head(", that does not show " + inComment(c) + ", by which its rows belong to a person")
+		}
+		way.columns = append(way.columns, name)
+	}
+	out := head(": remove the # of these lines to list it, too")
+	body := []string{"  unit: " + arrowScalar(s.arrow(way)), "  max_rows_per_unit: auto  # " + proseRows, "  columns:"}
+	if t.base.oneRow {
+		body[1] = "  max_rows_per_unit: 1  # " + proseOneRow
+	}
+	own := *t
+	own.path, own.unitColumn = &way, t.shown(t.base.unitColumn)
+	for _, l := range append(body, columnText(s.columnLines(&own), "    ")...) {
 		out = append(out, indent+"# "+l)
 	}
 	return out

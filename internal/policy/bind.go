@@ -78,6 +78,7 @@ type binding struct {
 	problems
 	p       *Policy
 	bound   map[*tableDecl]*boundTable
+	unread  []RelationName       // that the backend's role may not read, which was said
 	leadsTo map[*tableDecl][]int // how many ways a table has to units of each kind, up to 2
 }
 
@@ -193,14 +194,14 @@ func (b *binding) table(bt *boundTable) {
 	d := bt.decl
 	t := &plan.Table{Schema: bt.rel.Schema, Name: bt.rel.Name, Public: d.public, UnitCol: -1}
 	bt.table = t
-	var denied []string
+	var denied, missing []string
 	for _, rc := range bt.rel.Columns {
 		c := d.column(rc.Name)
 		if c == nil && !d.allColumns && !bt.used[rc.Name] || rc.Denied && d.allColumns {
 			continue
 		}
 		if rc.Denied {
-			denied = append(denied, quoteName(rc.Name))
+			denied, missing = append(denied, quoteName(rc.Name)), append(missing, rc.Name)
 		}
 		if c != nil && c.shape != nil && rc.Type.OID == 0 && rc.List.OID != 0 {
 			rc.Type = rc.List // which is an array of that length, or left out
@@ -211,8 +212,13 @@ func (b *binding) table(bt *boundTable) {
 		}
 		t.Columns = append(t.Columns, pc)
 	}
-	if len(denied) > 0 {
-		b.add(d.at, "the backend's role may not read %s of table %s", strings.Join(denied, ", "), d).hint("GRANT SELECT ON %s TO it", d)
+	switch {
+	case len(denied) > 0:
+		b.add(d.at, "the backend's role may not read %s of table %s", strings.Join(denied, ", "), d).hint("%s", grantSelect(bt.rel, missing))
+		b.unread = append(b.unread, RelationName{bt.rel.Schema, bt.rel.Name})
+	case d.allColumns && len(t.Columns) == 0 && len(bt.rel.Columns) > 0:
+		b.add(d.at, "the backend's role may not read table %s", d).hint("%s", grantSelect(bt.rel, nil))
+		b.unread = append(b.unread, RelationName{bt.rel.Schema, bt.rel.Name})
 	}
 	for _, c := range d.columns {
 		if _, ok := bt.rel.Column(c.name.text); !ok {
@@ -236,6 +242,24 @@ func (b *binding) table(bt *boundTable) {
 	}
 	b.frequencies(bt)
 }
+
+// grantSelect is the SQL that lets the backend's role read columns of a relation; nil: all of it.
+func grantSelect(r *sqltype.Relation, columns []string) string {
+	list, to := "", r.Reader
+	for i, c := range columns {
+		columns[i] = sqlIdentifier(c)
+	}
+	if len(columns) > 0 {
+		list = " (" + strings.Join(columns, ", ") + ")"
+	}
+	if to == "" {
+		to = "the backend's role"
+	}
+	return fmt.Sprintf("GRANT SELECT%s ON TABLE %s.%s TO %s;", list, sqlIdentifier(r.Schema), sqlIdentifier(r.Name), to)
+}
+
+// sqlIdentifier is a name as SQL has it, whatever its words mean there.
+func sqlIdentifier(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
 // references notes the foreign keys between listed tables.
 func (b *binding) references() {

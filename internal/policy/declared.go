@@ -228,8 +228,9 @@ func (b *binding) domains(bt *boundTable) {
 		j := from.columnIndex(c.from.column)
 		rc, _ := from.rel.Column(c.from.column)
 		switch {
+		case rc.Denied && j >= 0: // said of the table
 		case rc.Denied:
-			b.add(c.from.at, "%s: the backend's role may not read %s.%s", what, c.from.table, quoteName(c.from.column)).hint("GRANT SELECT ON %s TO it", c.from.table)
+			b.add(c.from.at, "%s: the backend's role may not read %s.%s", what, c.from.table, quoteName(c.from.column)).hint("%s", grantSelect(from.rel, []string{c.from.column}))
 		case j < 0:
 			b.add(c.from.at, "%s: table %s has no listed column %s", what, c.from.table, quoteName(c.from.column))
 		case !domainType(pc.Type) || !sqltype.SameKey(pc.Type, from.table.Columns[j].Type):

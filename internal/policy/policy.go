@@ -182,6 +182,44 @@ func (p *Policy) Relations() []RelationName {
 	return out
 }
 
+// Listed is a relation that is read, and its columns that are; no columns are all.
+type Listed struct {
+	RelationName
+	Columns []string
+}
+
+// Listed are the policy's relations with what is read of each: listed columns, and those on the way to the unit.
+func (p *Policy) Listed() []Listed {
+	columns := map[*tableDecl][]string{}
+	read := func(t *tableDecl, names ...string) {
+		for _, n := range names {
+			if !t.allColumns && !slices.Contains(columns[t], n) {
+				columns[t] = append(columns[t], n)
+			}
+		}
+	}
+	for _, t := range p.tables {
+		for _, c := range t.columns {
+			read(t, c.name.text)
+			if c.from != nil {
+				read(c.from.table, c.from.column)
+			}
+		}
+		for _, path := range t.paths() {
+			read(t, path.columns...)
+			read(path.parent, path.parentColumns...)
+		}
+	}
+	for _, k := range p.kinds {
+		read(k.table, k.column.text)
+	}
+	out := make([]Listed, len(p.tables))
+	for i, name := range p.Relations() {
+		out[i] = Listed{name, columns[p.tables[i]]}
+	}
+	return out
+}
+
 // Analyst finds an analyst by name.
 func (p *Policy) Analyst(name string) (*Analyst, bool) {
 	for _, a := range p.Analysts {

@@ -20,6 +20,7 @@ type Review struct {
 	Catalogs *Catalogs // nil if there are problems
 	Problems []Problem
 	Warnings []Problem
+	Unread   []RelationName // that the backend's role may not read, as Problems say
 
 	bound *binding // to the schema; nil where that could not be read
 }
@@ -62,6 +63,7 @@ func check(name string, text []byte, lookup func(string) (string, bool), look fu
 		r.Catalogs = bound.run(rels)
 	}
 	f.list = append(f.list, bound.list...)
+	r.Unread = bound.unread
 	r.Problems = f.sorted()
 	if len(r.Problems) > 0 {
 		r.Catalogs = nil

@@ -223,6 +223,26 @@ func contains(list []Problem, part string) bool {
 	return false
 }
 
+// TestMissingGrants: a missing right is one mistake, with the grant that gives it: by columns, under names that SQL reads, to the role.
+func TestMissingGrants(t *testing.T) {
+	people, stays := peopleAndStays()
+	stays.Reader = `"the Reader"`
+	for i := range stays.Columns {
+		stays.Columns[i].Denied = true
+	}
+	codes := sqltype.Relation{Schema: "public", Name: "codes", Kind: sqltype.KindTable, Reader: "reader", Columns: []sqltype.RelationColumn{column("code", sqltype.Text, false)}}
+	codes.Columns[0].Denied = true
+	r := review(t, strings.Replace(twoTables, "EXTRA", "  codes: {public: true}", 1), people, stays, codes)
+	var hints []string
+	for _, p := range r.Problems {
+		hints = append(hints, p.Hint)
+	}
+	want := []string{`GRANT SELECT ("nr", "who") ON TABLE "public"."stays" TO "the Reader";`, `GRANT SELECT ON TABLE "public"."codes" TO reader;`}
+	if !slices.Equal(hints, want) || len(r.Unread) != 2 {
+		t.Errorf("%v, %v: %v", hints, r.Unread, r.Problems)
+	}
+}
+
 // TestCauses: a domain that may not be read is no column that is missing, and a day's range that is no dates is told what it may be.
 func TestCauses(t *testing.T) {
 	people, stays := peopleAndStays()

@@ -1,6 +1,12 @@
 package policy
 
-import "github.com/dpsql/dpsql/internal/sqltype"
+import (
+	"fmt"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
 
 // Qualified spells a name of one or more parts as a policy does: a part that is not letters, digits, _ and $ in double quotes,
 // empty parts left out.
@@ -36,4 +42,52 @@ const LongestName = maxName
 func NeedsRange(t sqltype.Type) bool {
 	_, _, scaled := t.NumericMod()
 	return t.IsNumber() && !t.IsInteger() && !scaled
+}
+
+// CheckValue says why a text cannot stand in a column's values.
+func CheckValue(text string, t sqltype.Type) error {
+	if !domainType(t) {
+		return fmt.Errorf("a column of %s has no values", typeText(t))
+	}
+	_, err := domainValue(text, t)
+	return err
+}
+
+// Place is where an end of a range of numbers, dates or timestamps stands: ends of one type compare by it.
+func Place(text string, t sqltype.Type) (decimal.Decimal, error) {
+	if isDay(t) {
+		iv, err := dayRange(text, text, t)
+		if err != nil {
+			return decimal.Decimal{}, err
+		}
+		return iv.Lo, nil
+	}
+	d, ok := parseDecimal(text)
+	if !ok || !t.IsNumber() {
+		return d, fmt.Errorf("%q is no end of a range of %s", clip(text), typeText(t))
+	}
+	return d, nil
+}
+
+// CheckRange says why two texts cannot be the ends of a column's range.
+func CheckRange(lo, hi string, t sqltype.Type) error {
+	if isDay(t) {
+		if !dayLike.MatchString(lo) || !dayLike.MatchString(hi) {
+			return fmt.Errorf("%q to %q are no days", clip(lo), clip(hi))
+		}
+		_, err := dayRange(lo, hi, t)
+		return err
+	}
+	a, err := Place(lo, t)
+	if err != nil {
+		return err
+	}
+	b, err := Place(hi, t)
+	if err != nil {
+		return err
+	}
+	if a.GreaterThan(b) {
+		return fmt.Errorf("%s is above %s", a, b)
+	}
+	return checkRange(a, b, t)
 }

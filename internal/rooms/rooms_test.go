@@ -23,7 +23,7 @@ internal/engine: internal/engine/measure internal/engine/release internal/engine
 internal/pgmeta: internal/eval rewrite/plan rewrite/funcs rewrite/pgcat rewrite/pgsyntax
 internal/eval: rewrite/plan rewrite/funcs internal/spool
 internal/spool:
-internal/owner: internal/policy internal/backend internal/engine budget/ledger
+internal/owner: internal/policy internal/backend internal/engine budget/ledger rewrite/pgsyntax
 internal/ops: internal/engine budget/ledger
 mlext: mlext/data mlext/loss mlext/convex mlext/descent rewrite/pgsyntax rewrite/plan noise budget internal/secret
 mlext/data:

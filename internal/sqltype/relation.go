@@ -9,7 +9,9 @@ type Relation struct {
 	Columns      []RelationColumn
 	Keys         [][]string // sets of columns that a constraint (or the check of an opened file) makes unique
 	ForeignKeys  []RelationForeignKey
+	Checks       []RelationCheck
 	Unenforced   []Unenforced    // what looks like a key or foreign key and was not taken
+	Reader       string          // PostgreSQL: the connected role, as SQL spells it
 	RowSecurity  bool            // row-level security hides rows from the connected role
 	PartOf       []QualifiedName // tables that give this one's rows too: it is their partition, or inherits from them
 	View         *ViewFacts      // of views and materialized views, where the backend can tell
@@ -51,6 +53,12 @@ type RelationForeignKey struct {
 	RefSchema, RefTable string
 	RefColumns          []string
 	Partial             bool
+}
+
+// RelationCheck is a constraint that the database holds for all rows, as an SQL expression: true or unknown in each of them.
+type RelationCheck struct {
+	Expr   string
+	Column string // of a domain's constraint: the column that VALUE stands for
 }
 
 // Unenforced is a key or foreign key that the schema shows but that rows may break. A foreign key still tells to whom its

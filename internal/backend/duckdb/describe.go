@@ -109,9 +109,9 @@ func (d *DB) columns(ctx context.Context, conn *sql.Conn, r *sqltype.Relation) e
 }
 
 func (d *DB) constraints(ctx context.Context, conn *sql.Conn, r *sqltype.Relation) error {
-	rows, err := conn.QueryContext(ctx, `SELECT constraint_type, constraint_column_names, referenced_table, referenced_column_names
+	rows, err := conn.QueryContext(ctx, `SELECT constraint_type, constraint_column_names, referenced_table, referenced_column_names, expression
 		FROM duckdb_constraints() WHERE database_name = $1 AND schema_name = $2 AND table_name = $3
-		AND constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY') ORDER BY constraint_index`, d.catalog, r.Schema, r.Name)
+		AND constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY', 'CHECK') ORDER BY constraint_index`, d.catalog, r.Schema, r.Name)
 	if err != nil {
 		return err
 	}
@@ -119,9 +119,15 @@ func (d *DB) constraints(ctx context.Context, conn *sql.Conn, r *sqltype.Relatio
 	for rows.Next() {
 		var kind string
 		var of, ref any
-		var table sql.NullString
-		if err := rows.Scan(&kind, &of, &table, &ref); err != nil {
+		var table, expr sql.NullString
+		if err := rows.Scan(&kind, &of, &table, &ref, &expr); err != nil {
 			return err
+		}
+		if kind == "CHECK" {
+			if expr.Valid {
+				r.Checks = append(r.Checks, sqltype.RelationCheck{Expr: expr.String})
+			}
+			continue
 		}
 		columns, err := stringList(of)
 		if err != nil {

@@ -82,13 +82,15 @@ const defaultsQuery = `
 	WHERE x.grantee = ANY ($1::int8[]::oid[]) AND x.grantee <> d.defaclrole AND d.defaclobjtype IN ('r', 'S', 'n')
 	GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
 
-// What the listed relations need of $1 itself or of everybody: the schema's USAGE, and SELECT, if only on columns.
+// What the listed relations need of $1 itself or of everybody: the schema's USAGE, and SELECT, of the table or of columns. Those without are told.
 const needsQuery = `
-	SELECT format('%I.%I', n.nspname, c.relname), quote_ident(n.nspname),
+	SELECT c.oid, n.nspname::text, c.relname::text, format('%I.%I', n.nspname, c.relname), quote_ident(n.nspname),
 		EXISTS (SELECT FROM aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) x WHERE x.grantee IN (0, $1::int8::oid) AND x.privilege_type = 'USAGE'),
-		EXISTS (SELECT FROM aclexplode(c.relacl) x WHERE x.grantee IN (0, $1::int8::oid) AND x.privilege_type = 'SELECT')
-			OR EXISTS (SELECT FROM pg_attribute a, aclexplode(a.attacl) x WHERE a.attrelid = c.oid AND x.grantee IN (0, $1::int8::oid) AND x.privilege_type = 'SELECT'),
-		has_schema_privilege(n.oid, 'USAGE') AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))
+		EXISTS (SELECT FROM aclexplode(c.relacl) x WHERE x.grantee IN (0, $1::int8::oid) AND x.privilege_type = 'SELECT'),
+		ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+			AND EXISTS (SELECT FROM aclexplode(a.attacl) x WHERE x.grantee IN (0, $1::int8::oid) AND x.privilege_type = 'SELECT')),
+		ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND has_column_privilege(c.oid, a.attnum, 'SELECT')),
+		ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped), has_schema_privilege(n.oid, 'USAGE')
 	FROM unnest($2::int8[]) WITH ORDINALITY w(oid, i) JOIN pg_class c ON c.oid = w.oid::oid JOIN pg_namespace n ON n.oid = c.relnamespace ORDER BY w.i`
 
 // Relations that a view reads with its reader's own rights have to be readable too.
@@ -105,14 +107,21 @@ const throughInvokersQuery = `
 // other roles count whether or not they are inherited, and so do everybody's (PUBLIC). A superuser or an owner of anything is
 // told to leave dpsql a role of its own: taking rights from such a role would break what it is for. Not looked at: what PUBLIC may do with the
 // system's own things, large objects, tablespaces, languages and parameters.
-func (d *DB) Audit(ctx context.Context, listed []backend.RelationName) (*backend.Audit, error) {
+func (d *DB) Audit(ctx context.Context, listed []backend.Listed) (*backend.Audit, error) {
 	var out *backend.Audit
 	err := d.inSnapshot(ctx, func(t pgx.Tx) error {
-		oids, err := named(ctx, t, listed)
-		if err != nil {
-			return err
+		a := &audit{catalog: catalog{ctx: ctx, tx: t}, leads: map[uint32]string{}, columns: map[uint32][]string{}}
+		var oids []int64
+		for _, l := range listed {
+			of, err := named(ctx, t, []backend.RelationName{l.RelationName})
+			if err != nil {
+				return err
+			}
+			for _, oid := range of {
+				oids, a.columns[uint32(oid)] = append(oids, oid), l.Columns //nolint:gosec // G115: an oid
+			}
 		}
-		a := &audit{catalog: catalog{ctx: ctx, tx: t}, listed: oids, leads: map[uint32]string{}}
+		var err error
 		if a.listed, err = collectOIDs(t.Query(ctx, throughInvokersQuery, oids)); err != nil {
 			return err
 		}
@@ -126,6 +135,7 @@ func (d *DB) Audit(ctx context.Context, listed []backend.RelationName) (*backend
 type audit struct {
 	catalog
 	listed     []int64
+	columns    map[uint32][]string // that are read of those that are listed themselves
 	self       role
 	exists     bool              // readerRole does
 	roles      []int64           // the role, those that it is a member of, and 0
@@ -368,27 +378,45 @@ func (a *audit) needs(unfit bool) error {
 	}
 	defer q.Close()
 	for q.Next() {
+		var of uint32
+		var rel backend.RelationName
 		var name, schema string
-		var usage, reads, may bool
-		if err := q.Scan(&name, &schema, &usage, &reads, &may); err != nil {
+		var usage, whole, inside bool
+		var granted, readable, every []string
+		if err := q.Scan(&of, &rel.Schema, &rel.Name, &name, &schema, &usage, &whole, &granted, &readable, &every, &inside); err != nil {
 			return err
 		}
-		if may && !leaves {
+		lacks := func(has []string) (columns []string) {
+			for _, c := range a.columns[of] {
+				if !slices.Contains(has, c) && slices.Contains(every, c) {
+					columns = append(columns, pgx.Identifier{c}.Sanitize())
+				}
+			}
+			return columns
+		}
+		some := len(a.columns[of]) == 0 // any column will do
+		unread := some && len(readable) == 0 || len(lacks(readable)) > 0
+		if inside && !unread && !leaves {
 			continue
 		}
 		var missing []string
 		if !usage {
 			missing = append(missing, fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s;", schema, to))
 		}
-		if !reads {
+		if columns := lacks(granted); !whole && len(columns) > 0 {
+			missing = append(missing, fmt.Sprintf("GRANT SELECT (%s) ON TABLE %s TO %s;", strings.Join(columns, ", "), name, to))
+		} else if !whole && some && len(granted) == 0 {
 			missing = append(missing, fmt.Sprintf("GRANT SELECT ON TABLE %s TO %s;", name, to))
 		}
 		for _, grant := range missing {
 			a.do(grant)
 		}
-		if !may {
-			a.findings = append(a.findings, backend.Finding{
-				What: fmt.Sprintf("the role %s may not read %s", a.self.name, name), Fix: strings.Join(missing, "\n")})
+		if !inside || unread {
+			f := backend.Finding{What: fmt.Sprintf("the role %s may not read %s", a.self.name, name), Fix: strings.Join(missing, "\n")}
+			if _, own := a.columns[of]; own && inside {
+				f.Unread = rel
+			}
+			a.findings = append(a.findings, f)
 		}
 	}
 	return q.Err()

@@ -46,7 +46,7 @@ func openAs(t *testing.T, role, name string) *postgres.DB {
 	return d
 }
 
-var auditListed = []backend.RelationName{{Name: "listed"}, {Schema: "Odd s", Name: "T"}, {Name: "seen"}, {Name: "missing"}}
+var auditListed = []backend.Listed{{RelationName: backend.RelationName{Name: "listed"}}, {RelationName: backend.RelationName{Schema: "Odd s", Name: "T"}}, {RelationName: backend.RelationName{Name: "seen"}}, {RelationName: backend.RelationName{Name: "missing"}}}
 
 func auditOf(t *testing.T, role, name string) *backend.Audit {
 	t.Helper()
@@ -161,4 +161,29 @@ func TestAuditOfAnOwner(t *testing.T) {
 		t.Errorf("the script touches the application's role:\n%s", a.Script)
 	}
 	cured(t, a, "dpsql_reader", "audit_owner")
+}
+
+// Of a listed relation just the columns are granted that are read, under quoted names; their lack is one finding, which says that nothing else is missing.
+func TestAuditGrantsColumns(t *testing.T) {
+	auditTables(t, "audit_columns", []string{`"Col Reader"`}, `CREATE ROLE "Col Reader" LOGIN`, `CREATE TABLE "Order" (id int, "user" int, "Name" text)`, `GRANT SELECT (id) ON "Order" TO "Col Reader"`,
+		`REVOKE TEMPORARY ON DATABASE audit_columns FROM PUBLIC`, `REVOKE EXECUTE ON FUNCTION definer() FROM PUBLIC`)
+	d := openAs(t, "Col Reader", "audit_columns")
+	reads := []backend.Listed{{RelationName: backend.RelationName{Schema: "public", Name: "Order"}, Columns: []string{"id", "user", "no such column"}}}
+	a, err := d.Audit(t.Context(), reads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Findings) != 1 || a.Findings[0].Unread != reads[0].RelationName || !strings.Contains(a.Script, "GRANT SELECT (\"user\") ON TABLE public.\"Order\" TO \"Col Reader\";") {
+		t.Fatalf("%+v", a)
+	}
+	if err := server.Exec("audit_columns", a.Script); err != nil {
+		t.Fatal(err)
+	}
+	if a, err = d.Audit(t.Context(), reads); err != nil || len(a.Findings) > 0 {
+		t.Errorf("after its script: %+v, %v", a, err)
+	}
+	rels, err := d.Describe(t.Context(), []backend.RelationName{reads[0].RelationName})
+	if err != nil || len(rels) != 1 || rels[0].Reader != `"Col Reader"` || rels[0].Columns[1].Denied || !rels[0].Columns[2].Denied {
+		t.Errorf("%+v, %v", rels, err)
+	}
 }

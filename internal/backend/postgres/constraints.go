@@ -51,7 +51,20 @@ const foreignKeysQuery = `
 	WHERE k.conrelid = ANY ($1::int8[]::oid[]) AND k.contype = 'f'
 	ORDER BY k.oid`
 
-// constraints reads keys and foreign keys into the entries.
+// CHECK constraints that were checked for all rows, and those of the domains that columns have, of which VALUE is the column.
+const checksQuery = `
+	SELECT k.conrelid, '', pg_get_expr(k.conbin, k.conrelid) FROM pg_constraint k
+	WHERE k.conrelid = ANY ($1::int8[]::oid[]) AND k.contype = 'c' AND k.convalidated AND coalesce(to_jsonb(k) ->> 'conenforced', 'true') = 'true'
+	UNION ALL SELECT a.attrelid, a.attname::text, pg_get_expr(k.conbin, 0)
+	FROM pg_attribute a CROSS JOIN LATERAL (
+		WITH RECURSIVE of(typ) AS (
+			SELECT a.atttypid UNION ALL SELECT t.typbasetype FROM of JOIN pg_type t ON t.oid = of.typ WHERE t.typtype = 'd')
+		SELECT typ FROM of) base
+	JOIN pg_constraint k ON k.contypid = base.typ AND k.contype = 'c' AND k.convalidated
+	WHERE a.attrelid = ANY ($1::int8[]::oid[]) AND a.attnum > 0 AND NOT a.attisdropped
+	ORDER BY 1, 2, 3`
+
+// constraints reads keys, CHECK constraints and foreign keys into the entries.
 func (c *catalog) constraints(oids []int64, of map[uint32]*entry) error {
 	err := c.each(keysQuery, oids, func(q pgx.Rows) error {
 		var rel uint32
@@ -61,6 +74,20 @@ func (c *catalog) constraints(oids []int64, of map[uint32]*entry) error {
 		}
 		if e := of[rel]; e != nil && !e.refuses(u) {
 			e.Keys = append(e.Keys, u.Columns)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.each(checksQuery, oids, func(q pgx.Rows) error {
+		var rel uint32
+		var k sqltype.RelationCheck
+		if err := q.Scan(&rel, &k.Column, &k.Expr); err != nil {
+			return err
+		}
+		if e := of[rel]; e != nil && e.Kind == sqltype.KindTable {
+			e.Checks = append(e.Checks, k)
 		}
 		return nil
 	})
