@@ -21,6 +21,7 @@ import (
 // holds nothing that a process could open before it is published: a transaction that is not committed, or a file under another name. It is published after the departure is durable
 // in the old place. (3) What is published was read back and compared: it is the old chain with its departure, whose hashes it has, and an arrival. (4) The departure is written only if the old
 // ledger ends where the copy does, under its own lock. (5) A move that was cut after the departure is finished by moving again, from the old place's records, to the place that the departure names and to no other.
+// (6) The mark beside the new place names the old ledger's last record before anything is copied. So a server that the new policy starts meanwhile begins no ledger there, whatever the old one is called.
 
 // Departure ends a ledger's records in one place.
 type Departure struct {
@@ -165,20 +166,27 @@ func move(ctx context.Context, from, to Place, by Mover, step func(string) error
 	if gone := old.state.moved; gone != nil && gone.To != to.String() {
 		return out, fmt.Errorf("ledger: a move to %s was begun and cut: finish that one", gone.To)
 	}
+	end := waterline{old.state.seq, old.state.last}
+	if err := old.beside(to); err != nil {
+		return out, err
+	}
+	if err := dst.mark(end); err != nil { // (6) before anything else
+		return out, err
+	}
+	if err := step("marked"); err != nil {
+		return out, err
+	}
 	if err := src.alone(ctx); err != nil {
 		return out, err
 	}
 	if err := old.Verify(ctx); err != nil && (!errors.As(err, &out.Broken) || out.Broken.spool) { // a broken one answers nothing in either place, but a spool may only have been left behind
 		return out, err
 	}
-	if err := old.beside(to); err != nil {
-		return out, err
-	}
 	if err := step("verified"); err != nil {
 		return out, err
 	}
 
-	c := &copying{old: old, src: src, from: from, to: to, by: by.By, end: waterline{old.state.seq, old.state.last}, st: newState(), prints: map[string]map[int64]fingerprint{}}
+	c := &copying{old: old, src: src, from: from, to: to, by: by.By, end: end, st: newState(), prints: map[string]map[int64]fingerprint{}}
 	if err := dst.stage(ctx, c.rows(ctx), c.asides); err != nil {
 		return out, fmt.Errorf("%s: %w", to, err)
 	}
@@ -187,9 +195,6 @@ func move(ctx context.Context, from, to Place, by Mover, step func(string) error
 	}
 	if err := c.compare(ctx, dst); err != nil {
 		return out, fmt.Errorf("%s: %w", to, err)
-	}
-	if err := dst.mark(c.end); err != nil { // before the old place ends: a new ledger in place of this one is refused from here on
-		return out, err
 	}
 	if err := step("compared"); err != nil {
 		return out, err
