@@ -46,7 +46,7 @@ func binaryFunctions() []*Func {
 				return sliceBytes(b, at, n), nil
 			}))
 	}
-	add(Operator, "||", oids(blob, blob), blob, true, forms{pg: "{x} || {y}", duck: "{x} || {y}"}, // NULL where it is long (sqlgen)
+	add(Operator, "||", oids(blob, blob), blob, true, forms{pg: "{x} || {y}", duck: "CAST({x} || {y} AS BLOB)"}, // NULL where it is long (sqlgen)
 		of2(func(a, b sqltype.Bytes) (sqltype.Value, error) { return a + b, nil }))
 	add(Function, "get_byte", oids(blob, i4), i4, true, forms{pg: "CASE WHEN {y} >= 0 AND {y} < octet_length({x}) THEN get_byte({x}, {y}) END",
 		own:  "get_byte({x}, {y})",

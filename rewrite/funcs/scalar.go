@@ -209,7 +209,10 @@ func textFunctions() []*Func {
 		}
 		return "(CASE WHEN (length(" + x[1] + ") - length(rtrim(" + x[1] + `, '\'))) % 2 = 0 THEN ` + m + " END)"
 	}
-	concat := func(_ Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+	concat := func(d Dialect, x []string, _ []sqltype.Type, _ sqltype.Type) string {
+		if d == DuckDB { // where || of a constant NULL has no type
+			return "CAST(" + x[0] + " || " + x[1] + " AS VARCHAR)"
+		}
 		return "(" + x[0] + " || " + x[1] + ")"
 	}
 	return append(out,

@@ -114,13 +114,13 @@ func textParts() []*Func {
 	out = append(out, row(Operator, "^@", oids(text, text), yes, false, forms{pg: "{x} ^@ {y}", duck: "starts_with({x}, {y})"}).eval(of2(startsWith)).safe(harmless))
 	add("overlay", oids(text, text, i4, i4), text, true, forms{pg: "CASE WHEN {z} > 0 AND CAST({z} AS int8) + {w} BETWEEN -2147483648 AND 2147483647 AND CAST(octet_length({x}) AS int8) * 2 + octet_length({y}) <= " + most + " THEN overlay({x} PLACING {y} FROM {z} FOR {w}) END",
 		own:  "pg_catalog.overlay({x}, {y}, {z}, {w})",
-		duck: "CASE WHEN {z} > 0 AND CAST({z} AS BIGINT) + {w} BETWEEN -2147483648 AND 2147483647 AND strlen({x}) * 2 + strlen({y}) <= " + most + " THEN substr({x}, 1, {z} - 1) || {y} || substr({x}, greatest(CAST({z} AS BIGINT) + {w}, 1)) END"},
+		duck: "CASE WHEN {z} > 0 AND CAST({z} AS BIGINT) + {w} BETWEEN -2147483648 AND 2147483647 AND strlen({x}) * 2 + strlen({y}) <= " + most + " THEN CAST(substr({x}, 1, {z} - 1) || {y} || substr({x}, greatest(CAST({z} AS BIGINT) + {w}, 1)) AS VARCHAR) END"},
 		func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			return overlay(v[0].(string), v[1].(string), v[2].(int64), v[3].(int64))
 		})
 	add("overlay", oids(text, text, i4), text, true, forms{pg: "CASE WHEN {z} > 0 AND CAST({z} AS int8) + length({y}) <= 2147483647 AND CAST(octet_length({x}) AS int8) + octet_length({y}) <= " + most + " THEN overlay({x} PLACING {y} FROM {z}) END",
 		own:  "pg_catalog.overlay({x}, {y}, {z})",
-		duck: "CASE WHEN {z} > 0 AND CAST({z} AS BIGINT) + length({y}) <= 2147483647 AND strlen({x}) + strlen({y}) <= " + most + " THEN substr({x}, 1, {z} - 1) || {y} || substr({x}, CAST({z} AS BIGINT) + length({y})) END"},
+		duck: "CASE WHEN {z} > 0 AND CAST({z} AS BIGINT) + length({y}) <= 2147483647 AND strlen({x}) + strlen({y}) <= " + most + " THEN CAST(substr({x}, 1, {z} - 1) || {y} || substr({x}, CAST({z} AS BIGINT) + length({y})) AS VARCHAR) END"},
 		of3(func(s, by string, at int64) (sqltype.Value, error) {
 			return overlay(s, by, at, int64(utf8.RuneCountInString(by)))
 		}))

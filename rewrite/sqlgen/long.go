@@ -96,7 +96,11 @@ func (p *printer) chain(n *plan.Call, f *from, m mode) string {
 	for i, t := range parts {
 		lengths[i] = fmt.Sprintf(length, t)
 	}
-	return fmt.Sprintf("(CASE WHEN %s <= %d THEN %s END)", strings.Join(lengths, " + "), funcs.MaxText, strings.Join(parts, " || "))
+	joined := strings.Join(parts, " || ")
+	if p.d == funcs.DuckDB { // its || of a constant NULL has no type, by which the functions around it are chosen
+		joined = "CAST(" + joined + " AS " + duckTypes[n.T.OID] + ")"
+	}
+	return fmt.Sprintf("(CASE WHEN %s <= %d THEN %s END)", strings.Join(lengths, " + "), funcs.MaxText, joined)
 }
 
 // computed tells whether a text is more than a column of a table or of a subquery, or a constant.
