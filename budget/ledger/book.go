@@ -29,6 +29,7 @@ type book struct {
 
 	mu       sync.Mutex // guards all below
 	cache    Cache
+	texts    []*Key // Options.TextKeys
 	state    *state // of what is written and of the batch that is being written
 	serving  *dataset
 	epoch    string         // of the policy that is served; "" for the owner
@@ -126,7 +127,7 @@ func newBook(opt Options) (*book, error) {
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return &book{cache: opt.Cache, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), held: map[int64]bool{}, sweep: firstSweep, every: opt.every,
+	return &book{cache: opt.Cache, texts: opt.TextKeys, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), held: map[int64]bool{}, sweep: firstSweep, every: opt.every,
 		lost: map[int64]bool{}, broke: opt.Broken}, nil
 }
 

@@ -85,6 +85,10 @@ type Ledger interface {
 	SetHead(ctx context.Context, asked Head) error
 	// SetCache changes how long and to whom stored releases answer.
 	SetCache(c Cache) error
+	// SetTextKeys changes Options.TextKeys.
+	SetTextKeys(keys []*Key)
+	// Statements lists a data set's charges with their texts, for its owner: a page of them, and After of the next one; 0: there is none.
+	Statements(ctx context.Context, dataset string, f AskedFilter) ([]Asked, int64, error)
 	// Records reads all records from the first, for owners and tests.
 	Records(ctx context.Context) iter.Seq2[Record, error]
 	// Verify reads everything again: chain, losses, admissions, releases. A *CorruptError names the first broken record; a *BrokenRelease a stored release, where all records are whole.
@@ -129,6 +133,8 @@ type Options struct {
 
 	every int64     // records between two checkpoints; 0: checkpointEvery
 	disk  spoolDisk // nil: osDisk
+
+	TextKeys []*Key // encrypt statements' texts: the first one; each may decrypt. None: no text is kept
 }
 
 // Reservation is the charge of a statement's stage, fixed from its plan.
@@ -143,6 +149,8 @@ type Reservation struct {
 	Known int64 `json:"-"` // but for this one's, by its reservation, which the caller knows and which does not do
 
 	Filter *budget.Filter `json:"-"` // that Loss was taken by; nil: the caller does not say
+
+	Text string `json:"-"` // of the statement, for its analyst and the owner; kept encrypted, or not at all
 
 	Enough float64 `json:"-"` // the least price of a release that would answer: what is asked or released at less is no reason to wait
 }

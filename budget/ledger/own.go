@@ -33,8 +33,11 @@ type OwnCharge struct {
 	Order      float64  // at which Loss.Renyi was taken: its window's
 	Mechanisms []string // names of the events, each once
 	Total      dp.Loss  // this analyst's in the window, up to this charge
+	Text       string   // what was asked; "" where it cannot be read, or is no longer kept at hand
 
 	Reservation int64 // the record: for who serves, never for an analyst
+
+	asked *SealedText
 }
 
 // ownMost is how many charges of each analyst are kept at hand: the last ones.
@@ -64,12 +67,15 @@ type payer struct {
 	number  int64
 	window  time.Time
 	total   dp.Loss
+
+	asked []*OwnCharge // the latest with a text, which have bytes in all
+	bytes int
 }
 
 // Charges lists an analyst's own charges of the served data set, the last 10,000 of them, oldest first.
 //
 // Proof: claim: what it gives is a function of the analyst's own statements and of the servers' deaths. A row has fields of one record whose analyst is this one, of the records that closed it, and sums and
-// counts over such rows alone; the record's number, which counts everybody's, is in none. The order is its window's: that of the policy which the server of the window's first charge had read, whoever's that was. Between two servers' policies it may so tell
+// counts over such rows alone; the record's number, which counts everybody's, is in none. Its text is the record's own, which is bound to the analyst as it is encrypted (textBinding), so that one of another analyst's in its place cannot be read. The order is its window's: that of the policy which the server of the window's first charge had read, whoever's that was. Between two servers' policies it may so tell
 // which one was asked first, as balances, which everybody sees, tell that something was asked.
 func (l *book) Charges(ctx context.Context, analyst string) ([]OwnCharge, error) {
 	if err := l.forServing(); err != nil {
@@ -93,8 +99,15 @@ func (l *book) Charges(ctx context.Context, analyst string) ([]OwnCharge, error)
 	}
 	charges := p.charges[max(0, len(p.charges)-ownMost):]
 	out := make([]OwnCharge, len(charges))
+	l.mu.Lock()
+	keys, dataset := l.texts, l.serving.head.Dataset
+	l.mu.Unlock()
 	for i, c := range charges {
 		out[i] = *c
+		out[i].asked = nil
+		if text, err := c.asked.open(keys, dataset, analyst, c.Statement); err == nil {
+			out[i].Text = text
+		}
 	}
 	return out, nil
 }
@@ -142,6 +155,7 @@ type ownRecord struct {
 		Events    []struct {
 			Name string `json:"name"`
 		} `json:"events"`
+		Asked *SealedText `json:"asked"`
 	} `json:"reserve"`
 	Commit *struct {
 		Reservation int64 `json:"reservation"`
@@ -188,7 +202,7 @@ func (o *ownCharges) add(one row, head *Head) error {
 		if dataset != head.Dataset {
 			return nil
 		}
-		c := &OwnCharge{At: r.Time, Window: windowAt(head.Window, r.Time).Start, Statement: r.Reserve.Statement, State: StateReserved, Price: r.Reserve.Price, Loss: r.Reserve.Loss, Order: r.Reserve.Order, Reservation: one.seq}
+		c := &OwnCharge{At: r.Time, Window: windowAt(head.Window, r.Time).Start, Statement: r.Reserve.Statement, State: StateReserved, Price: r.Reserve.Price, Loss: r.Reserve.Loss, Order: r.Reserve.Order, Reservation: one.seq, asked: r.Reserve.Asked}
 		for _, e := range r.Reserve.Events {
 			if !slices.Contains(c.Mechanisms, e.Name) {
 				c.Mechanisms = append(c.Mechanisms, e.Name)
@@ -218,7 +232,20 @@ func (o *ownCharges) charged(analyst, owner string, c *OwnCharge) {
 	if p.charges = append(p.charges, c); len(p.charges) >= 2*ownMost {
 		p.charges = slices.Clone(p.charges[len(p.charges)-ownMost:])
 	}
+	p.keepText(c)
 	o.open[c.Reservation] = openOwn{c, owner}
+}
+
+// keepText keeps a charge's text at hand, in place of the oldest where there are too many.
+func (p *payer) keepText(c *OwnCharge) {
+	if c.asked == nil {
+		return
+	}
+	p.asked, p.bytes = append(p.asked, c), p.bytes+len(c.asked.Text)
+	for ; p.bytes > ownTextMost || len(p.asked) > ownMost; p.asked = p.asked[1:] {
+		p.bytes -= len(p.asked[0].asked.Text)
+		p.asked[0].asked = nil
+	}
 }
 
 // end closes charges, if they are of this data set.

@@ -28,9 +28,9 @@ func (h *Hash) UnmarshalText(text []byte) error {
 }
 
 // version is the records' format. Those of version 1 (one data set, no windows, lifetime, freezes or epochs), 2 (one process at a time, so
-// that charges belong to the data set and epoch of the last opening), 3 (a quota is a share, and roles have none) and 4 (resource failures stop nobody, all windows have one order) are read as
+// that charges belong to the data set and epoch of the last opening), 3 (a quota is a share, and roles have none), 4 (resource failures stop nobody, all windows have one order) and 5 (charges have no text) are read as
 // what they were; another is refused, never guessed at.
-const version = 5
+const version = 6
 
 // Record is one entry of the ledger. Exactly one of Head to Pardon is set.
 type Record struct {
@@ -91,6 +91,8 @@ type Charge struct {
 	Order   float64 `json:"order"`
 	Dataset string  `json:"dataset,omitempty"` // "" before version 3: the last opening's
 	Epoch   string  `json:"epoch,omitempty"`   // "" before version 3: the data set's
+
+	Asked *SealedText `json:"asked,omitempty"` // the statement's text; nil: none
 }
 
 // Commit closes a reservation. The release lies beside the records until it expires; its hash stays in the chain.

@@ -128,7 +128,7 @@ func (s *state) check(r *Record) error {
 	case r.kinds() != 1:
 		return fmt.Errorf("it is of %d kinds", r.kinds())
 	}
-	if err := checkRoles(r); err != nil {
+	if err := errors.Join(checkRoles(r), checkText(r)); err != nil {
 		return err
 	}
 	if r.Version < 3 {
@@ -404,7 +404,9 @@ func (s *state) addCharge(r *Record) {
 		a.quota = q
 		a.add(r.Reserve.Loss)
 	}
-	s.outstanding[r.Seq] = &openCharge{Charge: r.Reserve, of: d, start: d.start, epoch: epoch, owner: r.Owner}
+	charge := *r.Reserve
+	charge.Asked, charge.Text = nil, "" // the record has it
+	s.outstanding[r.Seq] = &openCharge{Charge: &charge, of: d, start: d.start, epoch: epoch, owner: r.Owner}
 }
 
 func (a *account) add(loss dp.Loss) {

@@ -107,7 +107,8 @@ func (l *book) charge(r Reservation, filter *budget.Filter) (*Charge, error) {
 	if err := c.validate(version, filter); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return c, nil
+	c.Asked, err = l.sealText(c)
+	return c, err
 }
 
 // Commit closes a reservation with its release, durably, and stores it for as long as the cache says.

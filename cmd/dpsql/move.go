@@ -50,6 +50,9 @@ If the command is cut, the old ledger goes on as if nothing had been, or the sam
 			case err != nil:
 				return err
 			}
+			if err := ledger.CopyTextKey(besideOf(old), besideOf(to)); err != nil {
+				return fmt.Errorf("the ledger is moved; the key of its statements' texts is not, and the same command tries again: %w", err)
+			}
 			models, err := moveModels(cmd.Context(), old, to)
 			if err != nil {
 				return fmt.Errorf("the ledger is moved; its models are not, and the same command tries again: %w", err)
@@ -92,6 +95,14 @@ func moveModels(ctx context.Context, from, to ledger.Place) (n int, err error) {
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
 	return old.CopyTo(ctx, target)
+}
+
+// besideOf is the path beside which a ledger's mark and key lie.
+func besideOf(at ledger.Place) string {
+	if at.SQLite != "" {
+		return at.SQLite
+	}
+	return at.Postgres.Path
 }
 
 // modelsAt opens the models of a data set beside a ledger; without the owner's key their texts stay sealed.

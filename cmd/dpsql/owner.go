@@ -27,6 +27,7 @@ type ownersLedger interface {
 	History(ctx context.Context) ([]ledger.Spent, error)
 	Verify(ctx context.Context) error
 	Grant(ctx context.Context, analyst string, epsilon float64, by, reason string) error
+	Statements(ctx context.Context, f ledger.AskedFilter) (owner.AskedPage, error)
 	Close() error
 }
 
@@ -152,15 +153,22 @@ func withLedger(ctx context.Context, config string, do func(*policy.Policy, owne
 func budgetCommand() *cobra.Command {
 	c := &cobra.Command{Use: "budget", Short: "Show what was spent and what is left"}
 	var config, plotTo string
-	var asJSON bool
+	var asJSON, statements bool
+	var asked ledger.AskedFilter
 	show := &cobra.Command{
-		Use:   "show [--json] [--plot out.svg] --config policy.yaml",
+		Use:   "show [--json] [--plot out.svg | --statements] --config policy.yaml",
 		Short: "Show the budget: promised, spent, left, window, lifetime, freezes",
 		Long: `Show the data set's and each analyst's balance in the present window, the lifetime of all windows, and freezes.
 It asks the running server over its socket; where none runs it reads the ledger itself. --plot draws what was spent over time, by analyst,
-against the limit; it reads the whole ledger, for which a running server's statements wait.`,
+against the limit; it reads the whole ledger, for which a running server's statements wait.
+
+--statements lists the charges with what was asked, in all their text, with --analyst or --fingerprint (the audit log's "statement", or its
+first digits) those of one analyst or question; --json writes one JSON object a line.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !statements && asked != (ledger.AskedFilter{}) {
+				return errors.New("--analyst and --fingerprint are for --statements")
+			}
 			format := ""
 			if plotTo != "" { // before anything is read
 				var err error
@@ -169,6 +177,9 @@ against the limit; it reads the whole ledger, for which a running server's state
 				}
 			}
 			return withLedger(cmd.Context(), config, func(p *policy.Policy, l ownersLedger) error {
+				if statements {
+					return showStatements(cmd.Context(), cmd.OutOrStdout(), l, asked, asJSON)
+				}
 				if plotTo != "" {
 					if err := plotSpending(cmd.Context(), l, p.Dataset, plotTo, format); err != nil {
 						return err
@@ -188,6 +199,9 @@ against the limit; it reads the whole ledger, for which a running server's state
 	configFlag(show, &config)
 	show.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	show.Flags().StringVar(&plotTo, "plot", "", "file of a figure (.svg, .png or .pdf): what was spent over time")
+	show.Flags().BoolVar(&statements, "statements", false, "list the charges with the statements' texts")
+	show.Flags().StringVar(&asked.Analyst, "analyst", "", "of --statements: those of one analyst")
+	show.Flags().StringVar(&asked.Fingerprint, "fingerprint", "", "of --statements: those of one question, as in the audit log")
 	c.AddCommand(show, verifyCommand(), grantCommand(), raiseCommand(), moveCommand())
 	return c
 }
@@ -227,6 +241,9 @@ statements wait that long; a ledger in PostgreSQL is read beside its servers.`,
 	configFlag(c, &config)
 	return c
 }
+
+// printLine writes a value as one line of JSON.
+func printLine(to io.Writer, v any) error { return json.NewEncoder(to).Encode(v) }
 
 func printJSON(to io.Writer, v any) error {
 	e := json.NewEncoder(to)

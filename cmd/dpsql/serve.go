@@ -281,6 +281,12 @@ func (s *daemon) Grant(ctx context.Context, analyst string, epsilon float64, by,
 // History tells how the budget was spent.
 func (s *daemon) History(ctx context.Context) ([]ledger.Spent, error) { return s.engine.History(ctx) }
 
+// Statements lists charges with what was asked.
+func (s *daemon) Statements(ctx context.Context, f ledger.AskedFilter) (owner.AskedPage, error) {
+	list, next, err := s.engine.Statements(ctx, f)
+	return owner.AskedPage{Charges: list, Next: next}, err
+}
+
 // Verify reads the whole ledger again.
 func (s *daemon) Verify(ctx context.Context) error { return s.engine.Verify(ctx) }
 

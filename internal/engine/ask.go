@@ -372,8 +372,9 @@ func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
 	s := r.session
 	var list []ledger.Reservation
 	var plans []*measure.Plan
+	text := r.Prepared.asked(r.args)
 	for _, a := range open {
-		list = append(list, ledger.Reservation{Payer: s.payer(), Statement: a.key, Price: a.charge.Price, Events: a.charge.Events(), Loss: a.charge.Loss, Filter: a.ask.Filter,
+		list = append(list, ledger.Reservation{Payer: s.payer(), Statement: a.key, Text: text, Price: a.charge.Price, Events: a.charge.Events(), Loss: a.charge.Loss, Filter: a.ask.Filter,
 			Once: a.known && !r.under.fresh && r.waits < mostWaits, Known: a.stored, Enough: a.ask.Enough()})
 		plans = append(plans, a.charge)
 	}

@@ -65,6 +65,11 @@ func (e *Engine) History(ctx context.Context) ([]ledger.Spent, error) {
 	return e.ledger.History(ctx, e.Policy().Dataset)
 }
 
+// Statements lists charges with what was asked, for the owner.
+func (e *Engine) Statements(ctx context.Context, f ledger.AskedFilter) ([]ledger.Asked, int64, error) {
+	return e.ledger.Statements(ctx, e.Policy().Dataset, f)
+}
+
 // Verify reads the whole ledger again; a *ledger.CorruptError names the first broken record.
 func (e *Engine) Verify(ctx context.Context) error { return e.ledger.Verify(ctx) }
 

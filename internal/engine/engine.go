@@ -50,6 +50,7 @@ type Engine struct {
 	decoding turns
 	pairs    flow.Memory // of rows of two units
 	changing sync.Mutex  // one reload at a time
+	beside   string      // the ledger's path, of a shared one its mark's
 	schema   schemaChange
 	collects func(*mlext.Collector) // set by tests: sees the rows of each training as it begins to read them
 }
@@ -101,10 +102,28 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 
 // openLedger takes the policy's ledger, or takes part in it.
 func (e *Engine) openLedger(ctx context.Context, opt Options, head ledger.Head) (ledger.Ledger, error) {
-	p, with := opt.Policy, ledger.Options{Cache: cache(opt.Policy), Now: opt.Now}
+	with := ledger.Options{Cache: cache(opt.Policy), Now: opt.Now}
 	with.Broken = func(b *ledger.BrokenRelease) {
 		e.log.Error("a stored release is broken: it answers nothing, and who asks is charged anew", "record", b.Seq, "error", b.Error())
 	}
+	l, err := openAt(ctx, opt, head, with)
+	if err != nil {
+		return nil, err
+	}
+	e.beside = besideOf(opt)
+	keys, made, err := e.textKeys(opt.Policy)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	l.SetTextKeys(keys)
+	if made && !l.Began() {
+		e.log.Warn("a new key of statements' texts was made: texts that were stored under another key are not shown. If there was one, on this machine or beside another proxy, bring it back", "file", e.beside+ledger.KeySuffix)
+	}
+	return l, nil
+}
+
+func openAt(ctx context.Context, opt Options, head ledger.Head, with ledger.Options) (ledger.Ledger, error) {
+	p := opt.Policy
 	switch {
 	case opt.LedgerPath != "":
 		return ledger.OpenSQLite(ctx, opt.LedgerPath, head, with)

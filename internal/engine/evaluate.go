@@ -10,6 +10,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/mlext"
@@ -209,7 +210,7 @@ func (e *evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []s
 	if !ok || !is || !graft(rows, e.node.Query) || !graft(outer, rows) {
 		return nil, sqlerr.New(sqlerr.Internal, "an evaluation's query cannot be read")
 	}
-	p := &Prepared{session: e.session, stmt: outer, nameless: true}
+	p := &Prepared{session: e.session, stmt: outer, text: ledger.CutText(pgsyntax.Print(e.node)), nameless: true}
 	return p, p.analyze(ctx, nil)
 }
 

@@ -60,27 +60,27 @@ var budgetTable = ownTable(16384, "budget", sqltype.Text, "scope", sqltype.Float
 
 // releasesTable is what an analyst paid for and is answered from at no charge: the own rows alone, also where releases answer everybody.
 var releasesTable = ownTable(16386, "releases", sqltype.Int8, "charge", sqltype.Text, "release", sqltype.Float8, "price", "pure", "renyi", "delta",
-	sqltype.Timestamp, "made_at", "expires_at")
+	sqltype.Timestamp, "made_at", "expires_at", sqltype.Text, "query")
 
 func (s *Session) releasesRows(ctx context.Context) ([][]sqltype.Value, error) {
 	list, err := s.engine.ledger.Releases(s.analyst.Name)
 	if err != nil {
 		return nil, s.ledgerFailed(err)
 	}
-	numbers, err := s.ownNumbers(ctx)
+	own, err := s.ownByRecord(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var rows [][]sqltype.Value
 	for _, r := range list {
-		var charge, renyi sqltype.Value
-		if n, ok := numbers[r.Reservation]; ok {
-			charge = n
+		var charge, query, renyi sqltype.Value
+		if c, ok := own[r.Reservation]; ok {
+			charge, query = c.Number, textOrNull(c.Text)
 		}
 		if r.Loss.Renyi > 0 { // else it was made in a window without an order
 			renyi = r.Loss.Renyi
 		}
-		rows = append(rows, []sqltype.Value{charge, hex.EncodeToString(r.Key[:]), r.Price, r.Loss.Pure, renyi, r.Loss.Delta, sqltype.InstantOf(r.Made), sqltype.InstantOf(r.Expires)})
+		rows = append(rows, []sqltype.Value{charge, hex.EncodeToString(r.Key[:]), r.Price, r.Loss.Pure, renyi, r.Loss.Delta, sqltype.InstantOf(r.Made), sqltype.InstantOf(r.Expires), query})
 	}
 	return rows, nil
 }

@@ -29,11 +29,16 @@ func (e *Engine) change(ctx context.Context, p *policy.Policy, promise func(*wor
 	if err != nil {
 		return err
 	}
+	keys, _, err := e.textKeys(p)
+	if err != nil {
+		return err
+	}
 	if err := promise(w); err != nil {
 		return err
 	}
 	if err := e.enter(ctx, w); err != nil {
 		return err
 	}
+	e.ledger.SetTextKeys(keys)
 	return e.ledger.SetCache(cache(p)) // it cannot fail: the policy was checked
 }

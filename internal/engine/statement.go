@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/budget/ledger"
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
@@ -52,6 +53,7 @@ func (s *Session) Close() {}
 type Prepared struct {
 	session   *Session
 	stmt      *pgsyntax.Select
+	text      string            // as it was sent, for the ledger
 	explain   *pgsyntax.Explain // set for EXPLAIN
 	params    []sqltype.OID
 	query     *plan.Query
@@ -87,7 +89,7 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 		ctx, cancel = context.WithTimeoutCause(ctx, t, errTimeout)
 		defer cancel()
 	}
-	p := &Prepared{session: s, params: params}
+	p := &Prepared{session: s, params: params, text: ledger.CutText(st.Text)}
 	switch n := st.Node.(type) {
 	case *pgsyntax.Select:
 		p.stmt = n

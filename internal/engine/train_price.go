@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
 // price sets what the ledger is charged: the training's (epsilon, delta), or what it runs by its Renyi loss.
@@ -62,7 +63,7 @@ func (t *training) charged(l dp.Loss) string {
 
 // reservation is the charge.
 func (t *training) reservation() ledger.Reservation {
-	return ledger.Reservation{Payer: t.session.payer(), Statement: t.key, Price: t.plan.Epsilon, Events: ledger.Events{t.event}, Loss: t.loss, Filter: t.filter}
+	return ledger.Reservation{Payer: t.session.payer(), Statement: t.key, Text: pgsyntax.Print(t.node), Price: t.plan.Epsilon, Events: ledger.Events{t.event}, Loss: t.loss, Filter: t.filter}
 }
 
 // explained is the card with the other way of charging, how many such trainings are left, and what would refuse it: that the name is taken, or the budget. Together, it is judged beside those that this session has explained before.

@@ -29,6 +29,8 @@ type Server interface {
 	// Policy is the one in force.
 	Policy() *policy.Policy
 	History(ctx context.Context) ([]ledger.Spent, error)
+	// Statements lists charges with what was asked.
+	Statements(ctx context.Context, f ledger.AskedFilter) (AskedPage, error)
 	// Verify reads the whole ledger again.
 	Verify(ctx context.Context) error
 	// Reload reads the policy file again.
@@ -103,6 +105,15 @@ func Serve(ctx context.Context, l net.Listener, s Server) error {
 	mux.HandleFunc("GET /history", func(w http.ResponseWriter, r *http.Request) {
 		list, err := s.History(r.Context())
 		reply(w, list, err)
+	})
+	mux.HandleFunc("POST /statements", func(w http.ResponseWriter, r *http.Request) {
+		var f ledger.AskedFilter
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&f); err != nil {
+			reply(w, nil, err)
+			return
+		}
+		page, err := s.Statements(r.Context(), f)
+		reply(w, page, err)
 	})
 	for name, do := range map[string]func(context.Context, order) error{
 		"freeze":   func(ctx context.Context, o order) error { return s.Freeze(ctx, o.Analyst, o.By) },

@@ -168,6 +168,7 @@ server reads the ledger's records, 2 s for 100,000; other statements go on meanw
 | ''pure'', ''renyi'', ''delta'' | double precision | what it cost: the pure epsilon (''Infinity'' with Gaussian noise), the Renyi loss (NULL without an order), the delta |
 | ''"order"'' | double precision | the order of the Renyi losses: that of the window which paid. Losses at different orders do not add up |
 | ''pure_spent'', ''renyi_spent'', ''delta_spent'' | double precision | what you had spent with it, in its window: the last row's of this window are those of ''dpsql.budget'' |
+| ''query'' | text | the statement, as you sent it, with its parameters; cut at 16 KiB. NULL: it was charged before texts were kept, its key is gone, or newer texts fill 16 MiB |
 
 ''dpsql.releases'' has a row for each stored release that you paid for and that answers at no charge.
 
@@ -177,6 +178,7 @@ server reads the ledger's records, 2 s for 100,000; other statements go on meanw
 | ''release'' | text | what it answers, ''statement'' in ''dpsql.ledger'' |
 | ''price'', ''pure'', ''renyi'', ''delta'' | double precision | what it cost, as there |
 | ''made_at'', ''expires_at'' | timestamp without time zone | from when to when it answers, in UTC |
+| ''query'' | text | the statement as you sent it, as in ''dpsql.ledger'' |
 `
 
 func configuration() []byte {

@@ -1,0 +1,247 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// SealedText is a statement's text as its charge's record holds it.
+type SealedText struct {
+	Key  string `json:"key"` // names the key that it is encrypted with
+	Text []byte `json:"text"`
+}
+
+// MaxText limits a statement's text in the ledger, in bytes; a longer one is cut.
+const MaxText = 16 << 10
+
+// ownTextMost is how many bytes of texts are kept at hand for one analyst: the latest.
+const ownTextMost = 16 << 20
+
+// CutText is a text as the ledger keeps it: valid UTF-8 of MaxText bytes at most, which says what is missing.
+func CutText(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= MaxText {
+		return strings.Clone(text)
+	}
+	end := fmt.Sprintf(" ... (cut; %d bytes)", len(text))
+	n := MaxText - len(end)
+	for !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + end
+}
+
+// textBinding names what a text is bound to: a record with another's text in it cannot be read.
+func textBinding(dataset, analyst string, statement Hash) []byte {
+	return fmt.Appendf(nil, "dpsql statement\x00%s\x00%s\x00%s", dataset, analyst, statement[:])
+}
+
+// sealText encrypts a statement's text; nil without a key or a text.
+func (l *book) sealText(c *Charge) (*SealedText, error) {
+	l.mu.Lock()
+	keys := l.texts
+	l.mu.Unlock()
+	if len(keys) == 0 || c.Text == "" {
+		return nil, nil
+	}
+	sealed, err := keys[0].sealWith(textBinding(c.Dataset, c.Analyst, c.Statement), []byte(CutText(c.Text)))
+	if err != nil {
+		return nil, err
+	}
+	return &SealedText{keys[0].name(), sealed}, nil
+}
+
+// open decrypts a text. The error says why it cannot be read.
+func (s *SealedText) open(keys []*Key, dataset, analyst string, statement Hash) (string, error) {
+	if s == nil {
+		return "", errNoText
+	}
+	for _, k := range keys {
+		if k.name() != s.Key {
+			continue
+		}
+		plain, err := k.openWith(textBinding(dataset, analyst, statement), s.Text)
+		if err != nil {
+			return "", errors.New("the text is not what was stored")
+		}
+		return string(plain), nil
+	}
+	return "", fmt.Errorf("the text needs the key %s, which is not here", s.Key)
+}
+
+var errNoText = errors.New("no text was stored")
+
+// checkText refuses what versions before 6 did not have.
+func checkText(r *Record) error {
+	switch {
+	case r.Reserve == nil || r.Reserve.Asked == nil:
+		return nil
+	case r.Version < 6:
+		return fmt.Errorf("version %d has no texts", r.Version)
+	case r.Reserve.Asked.Key == "":
+		return fmt.Errorf("a text that is not encrypted")
+	}
+	return nil
+}
+
+// SetTextKeys says how statements' texts are encrypted from now on: by the first key. Each of them may decrypt.
+func (l *book) SetTextKeys(keys []*Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.texts = keys
+}
+
+// Asked is a charge as the owner may see it, with what was asked.
+type Asked struct {
+	Seq       int64     `json:"charge"` // its record's number: the audit log's reservation
+	At        time.Time `json:"time"`
+	Analyst   string    `json:"analyst"`
+	Statement Hash      `json:"statement"` // the fingerprint, as in the audit log
+	Price     float64   `json:"price"`
+	Text      string    `json:"text,omitempty"`
+	Unread    string    `json:"unread,omitempty"` // why there is no text
+}
+
+// AskedFilter says which charges are listed.
+type AskedFilter struct {
+	Analyst     string `json:"analyst,omitempty"`     // "": all
+	Fingerprint string `json:"fingerprint,omitempty"` // how the fingerprint begins, in lower case
+	After       int64  `json:"after,omitempty"`       // those of later records
+}
+
+// askedBytes is about how much one page of a list holds.
+const askedBytes = 4 << 20
+
+// Statements lists a data set's charges with their texts, for its owner: a page of them. next is After of the next page; 0: there is none.
+func (l *book) Statements(ctx context.Context, dataset string, f AskedFilter) (list []Asked, next int64, err error) {
+	l.mu.Lock()
+	keys := l.texts
+	l.mu.Unlock()
+	bytes, more := 0, true
+	for after := f.After; more && bytes < askedBytes; after += ownChunk {
+		if more, err = l.someAsked(ctx, after, func(r *ownRecord, seq int64) {
+			c := r.Reserve
+			if c == nil || c.Dataset != dataset || f.Analyst != "" && c.Analyst != f.Analyst || !strings.HasPrefix(hex.EncodeToString(c.Statement[:]), f.Fingerprint) {
+				return
+			}
+			a := Asked{Seq: seq, At: r.Time, Analyst: c.Analyst, Statement: c.Statement, Price: c.Price}
+			var err error
+			if a.Text, err = c.Asked.open(keys, dataset, c.Analyst, c.Statement); err != nil {
+				a.Unread = err.Error()
+			}
+			list, bytes = append(list, a), bytes+len(a.Text)+200
+		}); err != nil {
+			return nil, 0, err
+		}
+		if more {
+			next = after + ownChunk
+		}
+	}
+	if !more {
+		next = 0
+	}
+	return list, next, nil
+}
+
+// someAsked reads a chunk of records and says whether there are more. Statements that wait get their turn between chunks.
+func (l *book) someAsked(ctx context.Context, after int64, use func(r *ownRecord, seq int64)) (more bool, err error) {
+	unlock, err := l.reading(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	l.mu.Lock()
+	end := l.state.seq
+	l.mu.Unlock()
+	to := min(end, after+ownChunk)
+	for one, err := range l.store.span(after, to) {
+		if err != nil {
+			return false, broken(after+1, err)
+		}
+		var r ownRecord
+		if err := json.Unmarshal(one.body, &r); err != nil {
+			return false, &CorruptError{Seq: one.seq, Reason: err.Error()}
+		}
+		use(&r, one.seq)
+	}
+	return to < end, nil
+}
+
+// KeySuffix names the file of the key of statements' texts, beside the ledger.
+const KeySuffix = "-key"
+
+// TextKey reads the key of statements' texts beside a ledger's path; nil where there is none. The file holds a key as cache.key's does.
+func TextKey(path string) (*Key, error) {
+	text, err := os.ReadFile(path + KeySuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("ledger: the key of statements' texts: %w", err)
+	}
+	secret, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err == nil {
+		var k *Key
+		if k, err = NewKey(secret); err == nil {
+			return k, nil
+		}
+	}
+	return nil, fmt.Errorf("ledger: %s is not the key of statements' texts that dpsql wrote: bring it back, or delete it, and the texts stored so far cannot be read any more", path+KeySuffix)
+}
+
+// MakeTextKey is TextKey, and writes a new key where there is none. The key is on disk before it is used.
+func MakeTextKey(path string) (key *Key, made bool, err error) {
+	if key, err = TextKey(path); key != nil || err != nil {
+		return key, false, err
+	}
+	secret := make([]byte, KeySize)
+	if _, err := rand.Read(secret); err != nil {
+		return nil, false, fmt.Errorf("ledger: %w", err)
+	}
+	if made, err = writeOnce(path+KeySuffix, []byte(hex.EncodeToString(secret)+"\n")); err != nil {
+		return nil, false, fmt.Errorf("ledger: the key of statements' texts: %w", err)
+	}
+	key, err = TextKey(path) // another process may have been first
+	return key, made, err
+}
+
+// writeOnce writes a new file of mode 0600, whole or not at all; false where one is there.
+func writeOnce(path string, text []byte) (made bool, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*") // of mode 0600
+	if err != nil {
+		return false, err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		if err = os.Link(f.Name(), path); err == nil {
+			made = true
+		} else if errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+	}
+	return made, errors.Join(err, os.Remove(f.Name()), syncDir(filepath.Dir(path)))
+}
+
+// CopyTextKey gives a ledger that was moved the key of its texts, unless it has one. Paths are those beside which keys lie.
+func CopyTextKey(from, to string) error {
+	text, err := os.ReadFile(from + KeySuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		_, err = writeOnce(to+KeySuffix, text)
+	}
+	if err != nil {
+		return fmt.Errorf("ledger: the key of statements' texts: %w", err)
+	}
+	return nil
+}

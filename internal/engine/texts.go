@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqltype"
+)
+
+// besideOf is the path beside which the key of statements' texts lies.
+func besideOf(opt Options) string {
+	if opt.LedgerPath != "" {
+		return opt.LedgerPath
+	}
+	return opt.Policy.Ledger.Beside
+}
+
+// TextKeys are the keys of statements' texts under a policy, for who does not serve it: cache.key, and that in the file beside the ledger, where there are such.
+func TextKeys(p *policy.Policy, beside string) (keys []*ledger.Key, err error) {
+	if k := cache(p).Key; k != nil {
+		keys = append(keys, k)
+	}
+	k, err := ledger.TextKey(beside)
+	if k != nil {
+		keys = append(keys, k)
+	}
+	return keys, err
+}
+
+// textKeys is TextKeys of a server, which makes the file's key where there would be none.
+func (e *Engine) textKeys(p *policy.Policy) (keys []*ledger.Key, made bool, err error) {
+	if p.Cache.Key != "" {
+		keys, err = TextKeys(p, e.beside)
+		return keys, false, err
+	}
+	k, made, err := ledger.MakeTextKey(e.beside)
+	return []*ledger.Key{k}, made, err
+}
+
+// asked is the statement's text for the ledger, with the values of its parameters behind it.
+func (p *Prepared) asked(args []sqltype.Value) string {
+	b := &strings.Builder{}
+	b.WriteString(p.text)
+	if p.query == nil || b.Len() > ledger.MaxText {
+		return b.String()
+	}
+	before := "\n-- "
+	for i, v := range args[:min(len(args), len(p.query.Params))] {
+		if b.Len() > ledger.MaxText {
+			break
+		}
+		b.WriteString(before)
+		before = ", "
+		if v == nil {
+			fmt.Fprintf(b, "$%d = NULL", i+1)
+			continue
+		}
+		text, err := sqltype.Encode(v, p.query.Params[i], sqltype.TextFormat, nil)
+		if err != nil {
+			text = []byte("?")
+		}
+		fmt.Fprintf(b, "$%d = '%s'", i+1, strings.ReplaceAll(string(text), "'", "''"))
+	}
+	return b.String()
+}

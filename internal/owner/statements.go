@@ -1,0 +1,67 @@
+package owner
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+)
+
+// AskedPage is a page of charges with what was asked.
+type AskedPage struct {
+	Charges []ledger.Asked `json:"charges"`
+	Next    int64          `json:"next,omitempty"` // After of the next page; 0: this is the last
+}
+
+// Statements lists charges with what was asked, a page of them.
+func (c *Client) Statements(ctx context.Context, f ledger.AskedFilter) (p AskedPage, err error) {
+	return p, c.call(ctx, http.MethodPost, "statements", f, &p)
+}
+
+// PrintAsked writes charges for a terminal. A statement of several releases is written once, below all of its charges.
+func PrintAsked(w io.Writer, list []ledger.Asked) error {
+	for i, a := range list {
+		_, err := fmt.Fprintf(w, "%s  %s  epsilon %g  charge %d  %x\n", a.At.UTC().Format(time.DateTime), harmless(a.Analyst), a.Price, a.Seq, a.Statement)
+		if i+1 < len(list) && sameStatement(&a, &list[i+1]) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		text := a.Text
+		if a.Unread != "" {
+			text = "(" + a.Unread + ")"
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(w, "    %s\n", strings.ReplaceAll(harmless(text), "\n", "\n    "))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sameStatement(a, b *ledger.Asked) bool {
+	return a.Text == b.Text && a.Analyst == b.Analyst && a.At.Equal(b.At) && a.Unread == b.Unread
+}
+
+// harmless is a text that does nothing to a terminal: analysts write it, and owners read it.
+func harmless(text string) string {
+	b := &strings.Builder{}
+	for _, r := range text {
+		if r == '\n' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else if r == '\t' {
+			b.WriteByte(' ')
+		} else {
+			fmt.Fprintf(b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
