@@ -19,7 +19,9 @@ type book struct {
 	spools spools
 	now    func() time.Time
 	owner  string
-	every  int64 // records between checkpoints
+	place  string     // for people, as Place.String
+	data   []DataMark // of what is served
+	every  int64      // records between checkpoints
 	broke  func(*BrokenRelease)
 
 	queue queue
@@ -127,7 +129,7 @@ func newBook(opt Options) (*book, error) {
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return &book{cache: opt.Cache, texts: opt.TextKeys, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), held: map[int64]bool{}, sweep: firstSweep, every: opt.every,
+	return &book{cache: opt.Cache, texts: opt.TextKeys, data: opt.Data, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), held: map[int64]bool{}, sweep: firstSweep, every: opt.every,
 		lost: map[int64]bool{}, broke: opt.Broken}, nil
 }
 
@@ -206,6 +208,15 @@ func (l *book) start() (*state, error) {
 
 // serve takes up a data set: a new one gets its head, one that is known must have promised the same.
 func (l *book) serve(head Head, o *Opening) error {
+	if l.state.seq > 0 && len(l.data) > 0 {
+		first, err := l.first()
+		if err == nil {
+			err = l.ofData(l.data, first)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	first := func(time.Time) ([]*Record, error) {
 		if known := l.state.find(head.Dataset); known != nil {
 			return nil, known.head.accepts(head)
@@ -225,6 +236,9 @@ func (l *book) serve(head Head, o *Opening) error {
 		if err := l.do(e); err != nil {
 			return err
 		}
+	}
+	if err := l.SetData(l.data); err != nil { // (2)
+		return err
 	}
 	l.mu.Lock()
 	l.serving, l.epoch, l.served = l.state.find(head.Dataset), head.Epoch, head

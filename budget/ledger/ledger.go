@@ -83,6 +83,8 @@ type Ledger interface {
 	// SetHead goes on under another policy text, whose promise must be the ledger's as it is now, whoever raised it: stored releases of another
 	// epoch no longer answer, what was spent stays. It writes nothing where the epoch is in force already.
 	SetHead(ctx context.Context, asked Head) error
+	// SetData names the ledger in the data marks of what is served from now on. ErrOtherLedger says that one of them names another ledger; then none is changed.
+	SetData(marks []DataMark) error
 	// SetCache changes how long and to whom stored releases answer.
 	SetCache(c Cache) error
 	// SetTextKeys changes Options.TextKeys.
@@ -128,6 +130,8 @@ type Options struct {
 	Cache Cache
 	Now   func() time.Time // nil: time.Now
 	Mark  string           // a new file is held against the mark beside this path too: of where the ledger may have been before; "": against its own alone
+
+	Data []DataMark // of what is served
 
 	Broken func(*BrokenRelease) // hears once of each stored release that was found broken when it was asked for; nil: nobody
 

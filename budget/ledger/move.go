@@ -119,7 +119,10 @@ type aside struct {
 var asideTables = map[string]string{"releases": "payload", "sums": "body", "segments": "body"}
 
 // Mover says whose ledger is to be moved, and by whom.
-type Mover struct{ People, By string }
+type Mover struct {
+	People, By string
+	Folder     string // of the policy, where data marks may lie beside those of the places; "": none
+}
 
 // Move moves a ledger that no server uses. It changes nothing in the old place before the new one holds all of it, and nothing at all of other people's. Called again after it was cut, it finishes.
 func Move(ctx context.Context, from, to Place, by Mover) (Moved, error) {
@@ -159,7 +162,7 @@ func move(ctx context.Context, from, to Place, by Mover, step func(string) error
 			return out, err
 		}
 		if already {
-			return out, moveSpools(ctx, old, to)
+			return out, errors.Join(moveSpools(ctx, old, to), old.relocated(from, to, by))
 		}
 		return out, fmt.Errorf("ledger: there is a ledger in %s already. Nothing is ever written over: put it aside, or choose another place", to)
 	}
@@ -217,7 +220,20 @@ func move(ctx context.Context, from, to Place, by Mover, step func(string) error
 		return out, err
 	}
 	out.Records, out.Releases = c.st.seq, int64(len(c.prints["releases"]))
-	return out, dst.mark(waterline{c.st.seq, c.st.last})
+	return out, errors.Join(dst.mark(waterline{c.st.seq, c.st.last}), old.relocated(from, to, by))
+}
+
+// relocated tells the data marks where the ledger is now.
+func (l *book) relocated(from, to Place, by Mover) error {
+	first, err := l.first()
+	if err != nil {
+		return err
+	}
+	dirs := []string{filepath.Dir(from.mark()), filepath.Dir(to.mark())}
+	if by.Folder != "" {
+		dirs = append(dirs, by.Folder)
+	}
+	return relocate(dirs, first, to.String())
 }
 
 // copying is one move's copy.

@@ -118,7 +118,7 @@ func join(ctx context.Context, at Server, opt Options, idle time.Duration, openi
 	if err != nil {
 		return nil, err
 	}
-	b.store, b.spools = s, s.spoolTable()
+	b.place, b.store, b.spools = Place{Postgres: at}.String(), s, s.spoolTable()
 	l := &Postgres{book: b, server: s}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -153,7 +153,10 @@ func (l *Postgres) enter(ctx context.Context, head Head, lease time.Duration) er
 	if err != nil {
 		return err
 	}
-	if !there {
+	if !there || l.empty() {
+		err = l.ofData(l.data, Hash{})
+	}
+	if err == nil && !there {
 		err = l.create(ctx)
 	}
 	if err == nil {

@@ -129,7 +129,7 @@ func take(ctx context.Context, path string, opt Options, opening func(*SQLite) e
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	l := &SQLite{b, &file{path: abs, before: opt.Mark}}
-	b.store, b.spools = l.file, spoolsBeside(abs, opt.disk)
+	b.place, b.store, b.spools = Place{SQLite: abs}.String(), l.file, spoolsBeside(abs, opt.disk)
 	if err := opening(l); err != nil {
 		err = fmt.Errorf("%s: %w", path, l.named(err))
 		if end := l.Close(); !isDamage(end) {
@@ -285,7 +285,7 @@ func (l *SQLite) markAllows() error {
 			return err
 		}
 	}
-	return nil
+	return l.ofData(l.data, Hash{})
 }
 
 // loadFile reads every record.

@@ -77,6 +77,21 @@ func check(cmd *cobra.Command, config string) (err error) {
 			findings++
 		}
 	}
+	others := rivals(config, r.Policy)
+	for _, text := range others {
+		say("%s: warning: %s\n", config, text)
+	}
+	warnings := len(r.Warnings) + len(others)
+	if err == nil {
+		found, err := otherLedger(ctx, b, r.Policy)
+		if err != nil {
+			return err
+		}
+		if found != nil {
+			say("%v\n", found)
+			findings++
+		}
+	}
 	var files *duckdb.FilesError
 	switch {
 	case errors.As(err, &files):
@@ -94,10 +109,10 @@ func check(cmd *cobra.Command, config string) (err error) {
 		findings += printAudit(out, audit, r.Unread)
 	}
 	if len(r.Problems)+findings > 0 {
-		say("%s, %s\n", counted(len(r.Problems)+findings, "mistake"), counted(len(r.Warnings), "warning"))
+		say("%s, %s\n", counted(len(r.Problems)+findings, "mistake"), counted(warnings, "warning"))
 		return errFound
 	}
-	say("%s: no mistakes, %s\n", config, counted(len(r.Warnings), "warning"))
+	say("%s: no mistakes, %s\n", config, counted(warnings, "warning"))
 	return nil
 }
 

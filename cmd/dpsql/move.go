@@ -41,7 +41,7 @@ If the command is cut, the old ledger goes on as if nothing had been, or the sam
 			if old.String() == to.String() {
 				return fmt.Errorf("the policy's ledger is %s still: write the new place into %s first", to, config)
 			}
-			moved, err := ledger.Move(cmd.Context(), old, to, ledger.Mover{People: p.People, By: whoami()})
+			moved, err := ledger.Move(cmd.Context(), old, to, ledger.Mover{People: p.People, By: whoami(), Folder: filepath.Dir(p.Ledger.Shared)})
 			switch {
 			case errors.Is(err, ledger.ErrInUse):
 				return fmt.Errorf("%w. Stop the servers that use it, and every other dpsql command, then move", err)

@@ -68,6 +68,12 @@ type Marker interface {
 	BeginMarked(ctx context.Context, m Mark) (Tx, error)
 }
 
+// Named is a backend whose database has a name of its own.
+type Named interface {
+	// Name is the same for every address and role by which the database is reached, and another for every other database.
+	Name(ctx context.Context) (string, error)
+}
+
 // Steady is a backend whose data cannot change while it is open.
 type Steady interface {
 	// Opened names this opening: another one may have other data.

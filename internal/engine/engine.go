@@ -52,6 +52,7 @@ type Engine struct {
 	changing sync.Mutex  // one reload at a time
 	beside   string      // the ledger's path, of a shared one its mark's
 	schema   schemaChange
+	owned    bool                   // the ledger is the policy's
 	collects func(*mlext.Collector) // set by tests: sees the rows of each training as it begins to read them
 }
 
@@ -83,6 +84,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.owned = opt.LedgerPath == "" // not of a rehearsal or a demo
 	if e.ledger, err = e.openLedger(ctx, opt, head); err != nil {
 		return nil, err
 	}
@@ -93,7 +95,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if e.ledger.Unmarked() {
 		e.log.Warn("no mark lay beside the ledger, so nothing tells whether it is the newest: if this machine has served it before, look whether it was put back from a backup; the ledger's record of this opening says it too")
 	}
-	if e.ledger.Began() && opt.LedgerPath == "" { // one of the policy's, not of a rehearsal or a demo
+	if e.ledger.Began() && e.owned {
 		at := ledger.Place{SQLite: p.Ledger.SQLite, Postgres: ledger.Server{URL: p.Ledger.Postgres}}
 		e.log.Warn("a new ledger was begun: nothing is spent in it. If anything was asked under this policy before, stop and bring the ledger back, or move it with dpsql budget move", "ledger", at.String())
 	}
@@ -105,6 +107,13 @@ func (e *Engine) openLedger(ctx context.Context, opt Options, head ledger.Head) 
 	with := ledger.Options{Cache: cache(opt.Policy), Now: opt.Now}
 	with.Broken = func(b *ledger.BrokenRelease) {
 		e.log.Error("a stored release is broken: it answers nothing, and who asks is charged anew", "record", b.Seq, "error", b.Error())
+	}
+	var err error
+	if e.owned {
+		with.Data, err = DataMarks(ctx, opt.Backend, opt.Policy)
+	}
+	if err != nil {
+		return nil, err
 	}
 	l, err := openAt(ctx, opt, head, with)
 	if err != nil {

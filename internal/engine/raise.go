@@ -33,6 +33,15 @@ func (e *Engine) change(ctx context.Context, p *policy.Policy, promise func(*wor
 	if err != nil {
 		return err
 	}
+	if e.owned { // the unit may be another
+		marks, err := DataMarks(ctx, e.backend, p)
+		if err == nil {
+			err = e.ledger.SetData(marks)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if err := promise(w); err != nil {
 		return err
 	}

@@ -182,6 +182,18 @@ func (p *Policy) Relations() []RelationName {
 	return out
 }
 
+// UnitColumns are the units' columns, each with its schema.
+func (p *Policy) UnitColumns() (out []string) {
+	for _, k := range p.kinds {
+		schema := k.table.schema
+		if schema == "" {
+			schema = p.defaultSchema()
+		}
+		out = append(out, qualified(schema, k.table.name, k.column.text))
+	}
+	return out
+}
+
 // Listed is a relation that is read, and its columns that are; no columns are all.
 type Listed struct {
 	RelationName

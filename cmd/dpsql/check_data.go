@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/engine"
+	"github.com/dpsql/dpsql/internal/policy"
+)
+
+// otherLedger is what `serve` would say if the charges of the policy's data are in another ledger; nil if they are not.
+func otherLedger(ctx context.Context, b backend.Backend, p *policy.Policy) (found, err error) {
+	marks, err := engine.DataMarks(ctx, b, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range marks {
+		if err := m.Elsewhere(placeOf(p)); errors.Is(err, ledger.ErrOtherLedger) {
+			return err, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// rivals warn of the other policies in the folder that read the same database and unit, and have another ledger.
+func rivals(config string, p *policy.Policy) (out []string) {
+	self, err := os.Stat(config)
+	if err != nil {
+		return nil
+	}
+	for _, pattern := range []string{"*.yaml", "*.yml"} {
+		files, _ := filepath.Glob(filepath.Join(filepath.Dir(config), pattern)) //nolint:errcheck // the folder may have signs of patterns in its name: then there is nothing to say
+		for _, path := range files {
+			if info, err := os.Stat(path); err != nil || os.SameFile(self, info) {
+				continue
+			}
+			q, err := policy.Places(path)
+			if err != nil || database(q) != database(p) || placeOf(q).String() == placeOf(p).String() {
+				continue
+			}
+			if !slices.ContainsFunc(q.UnitColumns(), func(unit string) bool { return slices.Contains(p.UnitColumns(), unit) }) {
+				continue
+			}
+			out = append(out, fmt.Sprintf("%s reads the same database and unit with another ledger, %s: together they spend the budget twice\n    give both policies the same people and ledger", path, placeOf(q)))
+		}
+	}
+	return out
+}
+
+// database is where a policy's data is, as far as its text says.
+func database(p *policy.Policy) string {
+	if p.Backend.Postgres != "" {
+		return ledger.Place{Postgres: ledger.Server{URL: p.Backend.Postgres}}.String()
+	}
+	path, err := filepath.Abs(p.Backend.DuckDB + p.Backend.Files)
+	if err != nil {
+		return ""
+	}
+	return "file " + path
+}
