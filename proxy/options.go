@@ -46,8 +46,8 @@ type Options struct {
 	// ServerSecret derives the salts shown to users who do not exist. By default it is random for each Server: then such a salt
 	// changes when the proxy restarts, and that of a user does not.
 	ServerSecret []byte
-	// MockIterations is the SCRAM iteration count shown to users who do not exist; 4096, as PostgreSQL writes verifiers.
-	MockIterations int
+	// Iterations are the SCRAM iteration counts of users, each once: users who do not exist are shown one of them. None: 4096.
+	Iterations func() []int
 
 	now   func() time.Time                           // the clock of failed log-ins
 	sleep func(ctx context.Context, d time.Duration) // waits, or less if ctx ends
@@ -85,7 +85,7 @@ func (o Options) withDefaults() (Options, error) {
 		v   *int
 		def int
 	}{{&o.MaxMessage, 8 << 20}, {&o.MaxSessions, 100}, {&o.MaxSessionsPerUser, 20}, {&o.MaxPreAuth, 50}, {&o.MaxStatements, 1000}, {&o.MaxPortals, 1000},
-		{&o.MaxStatementBytes, 32 << 20}, {&o.MaxAnswerBytes, 64 << 20}, {&o.MockIterations, 4096}} {
+		{&o.MaxStatementBytes, 32 << 20}, {&o.MaxAnswerBytes, 64 << 20}} {
 		if *d.v < 0 {
 			return o, fmt.Errorf("proxy: a limit is negative")
 		}
@@ -109,6 +109,9 @@ func (o Options) withDefaults() (Options, error) {
 		if _, err := rand.Read(o.ServerSecret); err != nil {
 			return o, fmt.Errorf("proxy: %w", err)
 		}
+	}
+	if o.Iterations == nil {
+		o.Iterations = func() []int { return nil }
 	}
 	if o.now == nil {
 		o.now = time.Now

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -19,6 +20,8 @@ const (
 	scramPlus      = "SCRAM-SHA-256-PLUS"
 	maxSASL        = 1024 // PG_MAX_SASL_MESSAGE_LENGTH
 	saltSize       = 16   // SCRAM_DEFAULT_SALT_LEN
+
+	usualIterations = 4096 // as PostgreSQL writes verifiers
 )
 
 // authenticate is the server's side of SCRAM-SHA-256. The user is the start-up packet's, whatever the SCRAM message says. A user
@@ -120,16 +123,23 @@ func (s *session) ask(authType uint32) (pgproto3.FrontendMessage, error) {
 	return msg, nil
 }
 
-// mockCredentials are those of nobody: derived from the name and the server's secret, and matched by no password that
-// anybody knows (the caller refuses even that one).
+// mockCredentials are those of a user who does not exist: derived from the name and the server's secret, and matched by no password that
+// anybody knows (the caller refuses even that one). Where users have several iteration counts, each of them is that of as many names: it
+// follows from the name, and another count among the users changes it for those names alone that get the new one.
 func (srv *Server) mockCredentials(user string) scram.StoredCredentials {
 	derive := func(purpose string) []byte {
 		mac := hmac.New(sha256.New, srv.opts.ServerSecret)
 		mac.Write([]byte(purpose + "\x00" + user))
 		return mac.Sum(nil)
 	}
+	iterations, most := usualIterations, []byte(nil)
+	for _, n := range srv.opts.Iterations() {
+		if d := derive("iterations " + strconv.Itoa(n)); bytes.Compare(d, most) > 0 {
+			iterations, most = n, d
+		}
+	}
 	return scram.StoredCredentials{
-		KeyFactors: scram.KeyFactors{Salt: string(derive("salt")[:saltSize]), Iters: srv.opts.MockIterations},
+		KeyFactors: scram.KeyFactors{Salt: string(derive("salt")[:saltSize]), Iters: iterations},
 		StoredKey:  derive("stored key"),
 		ServerKey:  derive("server key"),
 	}

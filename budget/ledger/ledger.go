@@ -87,6 +87,8 @@ type Ledger interface {
 	SetData(marks []DataMark) error
 	// SetCache changes how long and to whom stored releases answer.
 	SetCache(c Cache) error
+	// Secret is the same for all processes over one ledger, and stays what it is, wherever the ledger is moved.
+	Secret(ctx context.Context) ([]byte, error)
 	// SetTextKeys changes Options.TextKeys.
 	SetTextKeys(keys []*Key)
 	// Statements lists a data set's charges with their texts, for its owner: a page of them, and After of the next one; 0: there is none.

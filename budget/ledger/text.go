@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -175,6 +176,23 @@ func (l *book) someAsked(ctx context.Context, after int64, use func(r *ownRecord
 		use(&r, one.seq)
 	}
 	return to < end, nil
+}
+
+// Secret is made of the first record, which nobody reads but servers and the owner: it has the 64 random bits of the process that wrote it, and a time to the nanosecond.
+func (l *book) Secret(ctx context.Context) ([]byte, error) {
+	unlock, err := l.reading(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	for one, err := range l.store.span(0, 1) {
+		if err != nil {
+			return nil, broken(1, err)
+		}
+		sum := sha256.Sum256(append([]byte("dpsql secret of a ledger\x00"), one.body...))
+		return sum[:], nil
+	}
+	return nil, &CorruptError{Seq: 1, Reason: "it is missing"}
 }
 
 // KeySuffix names the file of the key of statements' texts, beside the ledger.

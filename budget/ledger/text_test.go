@@ -202,3 +202,29 @@ func TestTextKeyFile(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSecret: it is one over restarts, processes and records, and another ledger's is another.
+func TestSecret(t *testing.T) { both(t, testSecret) }
+
+func testSecret(t *testing.T) {
+	path := tempPath(t)
+	l := open(t, path, demoHead(t), frequent(dayCache()))
+	secret := must(l.Secret(ctx))(t)
+	for range 7 {
+		must(l.Reserve(ctx, count(t, l.Filter(), "ann", 1, 0.01)))(t)
+	}
+	if l.file == nil {
+		if beside := must(open(t, path, demoHead(t), dayCache()).Secret(ctx))(t); !bytes.Equal(secret, beside) {
+			t.Error("two processes have two secrets")
+		}
+	}
+	l = reopen(t, l, path, demoHead(t), dayCache())
+	if again := must(l.Secret(ctx))(t); !bytes.Equal(secret, again) || len(secret) != 32 {
+		t.Error("a restart changed it")
+	}
+	if strings.Contains(t.Name(), "sqlite") {
+		if other := must(open(t, tempPath(t), demoHead(t), dayCache()).Secret(ctx))(t); bytes.Equal(secret, other) {
+			t.Error("two ledgers have one secret")
+		}
+	}
+}

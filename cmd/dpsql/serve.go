@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -11,8 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -99,7 +96,7 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	metrics.Budget(s.engine.Accounts)
 	warnOfRights(ctx, s.log, b, p)
 
-	o, err := s.wireOptions()
+	o, err := s.wireOptions(ctx)
 	if err != nil {
 		return err
 	}
@@ -311,18 +308,21 @@ func (s *daemon) healthy(ctx context.Context, b backend.Backend) error {
 }
 
 // wireOptions are the policy's limits and certificate.
-func (s *daemon) wireOptions() (proxy.Options, error) {
+func (s *daemon) wireOptions(ctx context.Context) (proxy.Options, error) {
 	p, l := s.policy, s.policy.Limits
 	o := proxy.Options{
 		Logger: s.log, RequireTLS: p.RequireTLS(), MaxMessage: int(l.Message), MaxSessions: int(l.Sessions), MaxSessionsPerUser: int(l.SessionsPerAnalyst),
 		MaxPreAuth: int(l.WaitingLogins), MaxStatements: int(l.PreparedStatements), MaxPortals: int(l.Portals), MaxStatementBytes: int(l.StatementMemory),
 		Balancers: p.Balancers.Addresses, ProxyProtocol: p.Balancers.Header, MaxAnswerBytes: int(l.AnswerMemory), LoginTimeout: l.LoginTime, IdleTimeout: l.IdleTime, WriteTimeout: l.WriteTime, StopGrace: l.StopTime,
 	}
-	o.ServerSecret, o.MockIterations = unknownUsers(p)
+	var err error
+	if o.ServerSecret, err = s.engine.Secret(ctx); err != nil {
+		return o, err
+	}
+	o.Iterations = func() []int { return s.engine.Policy().Iterations() }
 	if p.TLS == nil {
 		return o, nil
 	}
-	var err error
 	if s.certs, err = proxy.LoadCertificates(p.TLS.Cert, p.TLS.Key); err != nil {
 		return o, err
 	}
@@ -335,27 +335,6 @@ func (s *daemon) wireOptions() (proxy.Options, error) {
 	}
 	o.ClientCerts = &proxy.ClientCerts{Authorities: s.signs.Pool, Login: proxy.ClientLogin(p.TLS.ClientCert), Name: proxy.CertName(p.TLS.ClientName)}
 	return o, nil
-}
-
-// unknownUsers make what a user who does not exist is shown look like that of the policy's analysts: the same over restarts (the
-// secret is derived from the verifiers, which are secret themselves) and of their iteration count.
-func unknownUsers(p *policy.Policy) (secret []byte, iterations int) {
-	mac := sha256.New()
-	mac.Write([]byte("dpsql salts of unknown users"))
-	for _, a := range p.Analysts {
-		mac.Write([]byte(a.Verifier))
-		if n, err := strconv.Atoi(iterationsOf(a.Verifier)); err == nil {
-			iterations = n
-		}
-	}
-	return mac.Sum(nil), iterations
-}
-
-// iterationsOf is the count in "SCRAM-SHA-256$count:salt$...".
-func iterationsOf(verifier string) string {
-	_, rest, _ := strings.Cut(verifier, "$")
-	n, _, _ := strings.Cut(rest, ":")
-	return n
 }
 
 // warnOfRights says at the start what dpsql check says at length: the backend's role should read the listed tables and no more.

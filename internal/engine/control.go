@@ -65,6 +65,9 @@ func (e *Engine) History(ctx context.Context) ([]ledger.Spent, error) {
 	return e.ledger.History(ctx, e.Policy().Dataset)
 }
 
+// Secret is one that all servers over the ledger share, for salts.
+func (e *Engine) Secret(ctx context.Context) ([]byte, error) { return e.ledger.Secret(ctx) }
+
 // Statements lists charges with what was asked, for the owner.
 func (e *Engine) Statements(ctx context.Context, f ledger.AskedFilter) ([]ledger.Asked, int64, error) {
 	return e.ledger.Statements(ctx, e.Policy().Dataset, f)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -429,6 +430,29 @@ func TestUnreadTables(t *testing.T) {
 		r := review(t, text, people, plain)
 		if r.Err() != nil || has(r.Warnings, "max_frequency says nothing", "query: {joins: any}") != want {
 			t.Errorf("%q: %v, %v", query, r.Err(), told(r.Warnings))
+		}
+	}
+}
+
+// TestVerifierWarnings: verifiers that stand out at a log-in are warned of.
+func TestVerifierWarnings(t *testing.T) {
+	people, stays := peopleAndStays()
+	other := strings.Replace(testVerifier, "$4096:", "$8192:", 1)
+	salt := regexp.MustCompile(`:[^$]+\$`).ReplaceAllString(testVerifier, ":AAAAAAAAAAAAAAA=$$")
+	for _, c := range []struct {
+		bob, want string
+	}{{testVerifier, ""}, {other, "has 8192 iterations and others have 4096"}, {salt, "salt has 11 bytes in place of 16"}} {
+		text := strings.Replace(twoTables, "may: [people]}", "may: [people]}, bob: {password: \""+c.bob+"\", may: [people]}", 1)
+		r := review(t, strings.Replace(text, "EXTRA", "", 1), people, stays)
+		if len(r.Problems) > 0 {
+			t.Fatal(r.Problems)
+		}
+		if got := slices.ContainsFunc(r.Warnings, func(p Problem) bool { return strings.Contains(p.Message, "can tell that the name exists") }); got != (c.want != "") {
+			t.Errorf("%v", r.Warnings)
+		} else if got && !slices.ContainsFunc(r.Warnings, func(p Problem) bool {
+			return strings.Contains(p.Message, "analysts.bob: ") && strings.Contains(p.Message, c.want)
+		}) {
+			t.Errorf("%v", r.Warnings)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/xdg-go/scram"
@@ -65,4 +66,52 @@ func checkVerifier(v string) error {
 		}
 	}
 	return nil
+}
+
+// iterations is a checked verifier's count, and the length of its salt; zeros of none.
+func iterations(verifier string) (count, salt int) {
+	if m := verifierShape.FindStringSubmatch(verifier); m != nil {
+		count, _ = strconv.Atoi(m[1])
+		b, _ := base64.StdEncoding.DecodeString(m[2])
+		salt = len(b)
+	}
+	return count, salt
+}
+
+// Iterations are the counts of the analysts' verifiers, each once.
+func (p *Policy) Iterations() []int {
+	var out []int
+	for _, a := range p.Analysts {
+		if n, _ := iterations(a.Verifier); n > 0 && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// verifiers warns of analysts whose verifiers are not of the common form: at a log-in everybody is told the count and the salt.
+func (w *warnings) verifiers(list []*Analyst) {
+	of := map[int]int{}
+	for _, a := range list {
+		n, _ := iterations(a.Verifier)
+		of[n]++
+	}
+	usual := scramIterations
+	for n, analysts := range of {
+		if n > 0 && (analysts > of[usual] || analysts == of[usual] && n < usual) {
+			usual = n
+		}
+	}
+	for _, a := range list {
+		n, salt := iterations(a.Verifier)
+		switch {
+		case n == 0:
+		case n != usual:
+			w.add(a.at, "analysts.%s: the verifier has %d iterations and others have %d: whoever tries to log in can tell that the name exists", a.Name, n, usual).
+				hint("make it anew: dpsql user hash")
+		case salt != scramSalt:
+			w.add(a.at, "analysts.%s: the verifier's salt has %d bytes in place of %d: whoever tries to log in can tell that the name exists", a.Name, salt, scramSalt).
+				hint("make it anew: dpsql user hash")
+		}
+	}
 }
