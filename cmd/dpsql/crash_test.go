@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -99,7 +100,41 @@ func ledgerSpent(t testing.TB, policyPath string, epsilon, query float64) float6
 	return b.Dataset.Spent.Pure
 }
 
-// TestKill9 kills the server at random instants under load. After each: the ledger says at least what clients saw.
+// unaudited counts the answers whose charge has no line in the audit log.
+func unaudited(t *testing.T, policyPath string) (committed, missing int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(policyPath), "demo.ledger.audit.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := map[int64]bool{}
+	for one := range strings.Lines(string(text)) {
+		var l struct{ Reservation int64 }
+		if err := json.Unmarshal([]byte(one), &l); err != nil {
+			t.Errorf("%q: %v", one, err)
+		}
+		lines[l.Reservation] = true
+	}
+	l, err := ledger.OpenForOwner(t.Context(), filepath.Join(filepath.Dir(policyPath), "demo.ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for r, err := range l.Records(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Commit != nil {
+			committed++
+			if !lines[r.Commit.Reservation] {
+				missing++
+			}
+		}
+	}
+	return committed, missing
+}
+
+// TestKill9 kills the server at random instants under load. After each: the ledger says at least what clients saw. In the end the audit log has a line for each charge that was answered.
 func TestKill9(t *testing.T) {
 	const epsilon, query = 9000, 0.125
 	const paid = query * (1 - 1e-6) // a scale is rounded up, so a statement may cost a little less than its price
@@ -147,6 +182,10 @@ func TestKill9(t *testing.T) {
 	}
 	if fresh < rounds {
 		t.Errorf("only %d answers in %d rounds: the load was too small to mean anything", fresh, rounds)
+	}
+	committed, missing := unaudited(t, path)
+	if committed < fresh || missing > 0 {
+		t.Errorf("%d answers in the ledger of %d that clients saw, %d of them without a line in the audit log", committed, fresh, missing)
 	}
 	t.Logf("%d kills, %d answers, ledger %g >= seen %g", rounds, fresh, ledgerSpent(t, path, epsilon, query), seen)
 }

@@ -89,6 +89,9 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	}
 	metrics := ops.NewMetrics(versionText())
 	watch = append(watch, metrics)
+	if s.audit != nil {
+		metrics.Audit(s.audit)
+	}
 	if s.engine, err = engine.Open(ctx, engine.Options{Policy: p, Backend: b, Logger: s.log, Watch: watch}); err != nil {
 		return err
 	}
@@ -304,6 +307,9 @@ func (s *daemon) healthy(ctx context.Context, b backend.Backend) error {
 		return errors.New("the backend does not answer")
 	}
 	tx.Close()
+	if s.audit != nil && s.audit.Failing() {
+		return ops.Degraded("the audit log cannot be written")
+	}
 	return nil
 }
 

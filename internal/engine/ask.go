@@ -392,6 +392,7 @@ func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
 		a.id = ids[i]
 	}
 	heard.Reservation, heard.Price, heard.Loss = ids[0], sum.Price, sum.Loss
+	s.tellCharged(*heard)
 	return nil
 }
 

@@ -286,6 +286,7 @@ func (t *training) train(ctx context.Context, heard *Heard) error {
 		return t.denied(err)
 	}
 	heard.Reservation, heard.Price, heard.Loss = ids[0], t.plan.Epsilon, t.loss
+	s.tellCharged(*heard)
 	open := []*asked{{id: ids[0]}}
 	started := time.Now()
 	if err = t.read(ctx, tx.Tx, rows); err == nil {

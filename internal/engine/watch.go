@@ -6,9 +6,14 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
-// Watcher hears of each private statement that was priced: for the owner's audit log and counters. It is called once a
-// statement, after its end, by the session's goroutine; what it does with a Heard is not for analysts.
-type Watcher interface{ Heard(Heard) }
+// Watcher hears of each private statement that was priced: for the owner's audit log and counters. The session's goroutine calls it; what it does
+// with a Heard is not for analysts.
+type Watcher interface {
+	// Charged is called when a charge is durable, before the first private row is read.
+	Charged(Heard)
+	// Heard is called once a statement, after its end.
+	Heard(Heard)
+}
 
 // Heard is what the owner may know of one private statement. Nothing in it comes from private rows but the outcome and what
 // went wrong, which the design counts among what is not covered.
@@ -29,6 +34,7 @@ type Outcome string
 
 // The outcomes.
 const (
+	Charged  Outcome = "charged"  // and not run yet
 	Answered Outcome = "answered" // charged and released
 	Free     Outcome = "free"     // from a stored release
 	Denied   Outcome = "denied"   // by the budget or the owner; nothing was charged
@@ -41,6 +47,15 @@ type nobody struct{}
 
 // Heard forgets it.
 func (nobody) Heard(Heard) {}
+
+// Charged forgets it.
+func (nobody) Charged(Heard) {}
+
+// tellCharged tells of a charge whose statement is not run yet.
+func (s *Session) tellCharged(h Heard) {
+	h.Outcome = Charged
+	s.engine.watch.Charged(h)
+}
 
 func (s *Session) tell(h *Heard, err error) {
 	if err != nil {

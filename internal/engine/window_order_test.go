@@ -29,6 +29,8 @@ func (b turning) Begin(ctx context.Context) (backend.Tx, error) {
 // heardAll keeps what the owner hears.
 type heardAll struct{ list []Heard }
 
+func (h *heardAll) Charged(Heard) {}
+
 func (h *heardAll) Heard(one Heard) { h.list = append(h.list, one) }
 
 // monthlyAt is the clinic's policy with a monthly budget of 10 and this query.epsilon.

@@ -183,6 +183,64 @@ func TestAuditCannotBeWritten(t *testing.T) {
 	}
 }
 
+// TestAuditFailing: lines that could not be written are counted and shown, with what they would have charged; a line that was cut gets its end, also by a later opening, so that the others stay whole.
+func TestAuditFailing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	a, log := open(t, path)
+	m := NewMetrics("")
+	m.Audit(a)
+	failing := func() (now, ever float64) {
+		t.Helper()
+		families, err := m.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			switch f.GetName() {
+			case "dpsql_audit_failing":
+				now = f.GetMetric()[0].GetGauge().GetValue()
+			case "dpsql_audit_failures_total":
+				ever = f.GetMetric()[0].GetCounter().GetValue()
+			}
+		}
+		return now, ever
+	}
+	a.Charged(charge("ann", 1))
+	good := a.file
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	a.file = full
+	a.Charged(charge("ann", 2))
+	if now, ever := failing(); now != 1 || ever != 1 || !a.Failing() || !strings.Contains(log.String(), `"reservation":2,"price":0.5`) {
+		t.Errorf("failing %v, %v times: %s", now, ever, log)
+	}
+	if _, err := good.WriteString(`{"time":"2026`); err != nil { // what a full disk leaves
+		t.Fatal(err)
+	}
+	a.file, a.cut = good, true
+	a.Charged(charge("ann", 3))
+	if now, ever := failing(); now != 0 || ever != 1 || a.Failing() {
+		t.Errorf("failing %v, %v times", now, ever)
+	}
+	if _, err := good.WriteString(`{"time":"2027`); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Reopen(); err != nil {
+		t.Fatal(err)
+	}
+	a.Charged(charge("ann", 4))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	if len(list) != 5 || list[1] != `{"time":"2026` || list[3] != `{"time":"2027` || !json.Valid([]byte(list[2])) || !json.Valid([]byte(list[4])) {
+		t.Errorf("%q", list)
+	}
+}
+
 // TestAuditAtOnce: lines of many sessions, and rotations among them, are whole.
 func TestAuditAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
@@ -191,7 +249,9 @@ func TestAuditAtOnce(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for i := range 50 {
-				a.Heard(charge("ann", int64(i+1)))
+				if a.Heard(charge("ann", int64(i+1))); i%2 == 0 {
+					a.Charged(charge("ann", int64(i+1)))
+				}
 				if i%10 == 0 {
 					if err := a.Reopen(); err != nil {
 						t.Error(err)
@@ -201,7 +261,7 @@ func TestAuditAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := len(lines(t, path)); n != 400 {
+	if n := len(lines(t, path)); n != 600 {
 		t.Errorf("%d lines", n)
 	}
 }
@@ -212,8 +272,9 @@ func TestWatchers(t *testing.T) {
 	a, _ := open(t, filepath.Join(dir, "a"))
 	b, _ := open(t, filepath.Join(dir, "b"))
 	Watchers{a, b}.Heard(charge("ann", 1))
+	Watchers{a, b}.Charged(charge("ann", 1))
 	Watchers(nil).Heard(charge("ann", 1))
-	if x, y := lines(t, a.path), lines(t, b.path); len(x) != 1 || !reflect.DeepEqual(x, y) {
+	if x, y := lines(t, a.path), lines(t, b.path); len(x) != 2 || !reflect.DeepEqual(x, y) {
 		t.Errorf("%v\n%v", x, y)
 	}
 }

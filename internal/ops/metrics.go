@@ -49,6 +49,18 @@ func (m *Metrics) Budget(accounts func() (ledger.Accounts, error)) {
 	m.registry.MustRegister(&budgetCollector{accounts})
 }
 
+// Audit shows whether the audit log can be written.
+func (m *Metrics) Audit(a *Audit) {
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "dpsql_audit_failing", Help: "1 while the last line of the audit log could not be written, else 0."}, func() float64 {
+			if a.Failing() {
+				return 1
+			}
+			return 0
+		}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "dpsql_audit_failures_total", Help: "Lines of the audit log that could not be written."}, func() float64 { return float64(a.failures.Load()) }))
+}
+
 // SessionOpened counts a session that logged in.
 func (m *Metrics) SessionOpened() { m.sessions.Inc() }
 
@@ -66,6 +78,9 @@ func (m *Metrics) Bytes(received, sent int) {
 	m.bytes.WithLabelValues("received").Add(float64(received))
 	m.bytes.WithLabelValues("sent").Add(float64(sent))
 }
+
+// Charged does nothing: a charge is counted at its statement's end.
+func (m *Metrics) Charged(engine.Heard) {}
 
 // Heard counts a private statement.
 func (m *Metrics) Heard(h engine.Heard) {

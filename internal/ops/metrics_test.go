@@ -41,6 +41,7 @@ func accounts() (ledger.Accounts, error) {
 func used(accounts func() (ledger.Accounts, error)) *Metrics {
 	m := NewMetrics("v1.2.3")
 	m.Budget(accounts)
+	m.Audit(&Audit{})
 	m.SessionOpened()
 	m.SessionOpened()
 	m.SessionClosed()
@@ -109,6 +110,8 @@ func TestScrape(t *testing.T) {
 		}
 	}
 	want := []string{
+		`dpsql_audit_failing 0`,
+		`dpsql_audit_failures_total 0`,
 		`dpsql_budget_room{data_set="clinic",side="delta"} 1e-06`,
 		`dpsql_budget_room{data_set="clinic",side="pure"} 10`,
 		`dpsql_budget_room{data_set="clinic",side="renyi"} 7`,
@@ -185,6 +188,7 @@ func TestHealth(t *testing.T) {
 		{nil, http.MethodGet, "/healthz", 200, "ok\n"},
 		{errors.New("the backend does not answer"), http.MethodGet, "/healthz", 503, "the backend does not answer\n"},
 		{nil, http.MethodGet, "/healthz", 200, "ok\n"},
+		{Degraded("the audit log cannot be written"), http.MethodGet, "/healthz", 200, "ok, but the audit log cannot be written\n"},
 		{nil, http.MethodHead, "/healthz", 200, ""},
 		{nil, http.MethodPost, "/healthz", 405, "Method Not Allowed\n"},
 		{nil, http.MethodPost, "/metrics", 405, "Method Not Allowed\n"},

@@ -21,7 +21,11 @@ func Serve(ctx context.Context, l net.Listener, m *Metrics, healthy func(context
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		text := "ok\n"
-		if err := healthy(r.Context()); err != nil {
+		var goesOn Degraded
+		switch err := healthy(r.Context()); {
+		case errors.As(err, &goesOn):
+			text = "ok, but " + goesOn.Error() + "\n"
+		case err != nil:
 			w.WriteHeader(http.StatusServiceUnavailable)
 			text = err.Error() + "\n"
 		}
@@ -36,8 +40,21 @@ func Serve(ctx context.Context, l net.Listener, m *Metrics, healthy func(context
 	return nil
 }
 
+// Degraded is what is wrong with a server that goes on: /healthz says it, and stays 200.
+type Degraded string
+
+// Error is the words.
+func (d Degraded) Error() string { return string(d) }
+
 // Watchers are several of them as one.
 type Watchers []engine.Watcher
+
+// Charged tells all.
+func (ws Watchers) Charged(h engine.Heard) {
+	for _, w := range ws {
+		w.Charged(h)
+	}
+}
 
 // Heard tells all.
 func (ws Watchers) Heard(h engine.Heard) {
