@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/xdg-go/scram"
@@ -22,7 +23,17 @@ const (
 	tlsHandshake = 0x16         // the first byte of a client that begins with TLS; no start-up packet is that long
 )
 
-// serverTLS is what the owner gave, made sound: no version before TLS 1.2, no hook that could give another configuration, no
+// modernSuites are those of TLS 1.2 that are served: ephemeral keys and authenticated encryption, as all of TLS 1.3 are.
+func modernSuites() (ids []uint16) {
+	for _, s := range tls.CipherSuites() {
+		if strings.HasPrefix(s.Name, "TLS_ECDHE_") && (strings.Contains(s.Name, "_GCM_") || strings.Contains(s.Name, "_CHACHA20_POLY1305_")) {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+}
+
+// serverTLS is what the owner gave, made sound: no version before TLS 1.2, none of its older cipher suites, no hook that could give another configuration, no
 // session tickets (PostgreSQL has none either; each connection sees the certificate of its time).
 func serverTLS(given *tls.Config) (*tls.Config, error) {
 	if given == nil {
@@ -43,6 +54,7 @@ func serverTLS(given *tls.Config) (*tls.Config, error) {
 		return nil, errors.New("proxy: TLS before 1.2 is not supported")
 	}
 	c.MinVersion = max(c.MinVersion, tls.VersionTLS12)
+	c.CipherSuites = modernSuites()
 	c.NextProtos = []string{alpn}
 	c.SessionTicketsDisabled = true
 	return c, nil

@@ -423,3 +423,38 @@ print(c.info.ssl_attribute("protocol") >= "TLSv1.2")
 		}
 	}
 }
+
+// TestCipherSuites: of TLS 1.2 a client gets the suites with ephemeral keys and authenticated encryption, and no other.
+func TestCipherSuites(t *testing.T) {
+	a := newAuthority(t)
+	addr := startProxy(t, newScripted(), Options{TLS: a.issueNow(t)})
+	try := func(suite uint16) error {
+		config := a.client()
+		config.MaxVersion, config.CipherSuites = tls.VersionTLS12, []uint16{suite}
+		conn := rawDial(t, addr)
+		defer conn.Close() //nolint:errcheck // nothing is left to be done
+		if _, err := conn.Write(packet(sslCode, "")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(conn, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		return tls.Client(conn, config).Handshake()
+	}
+	served := 0
+	for _, s := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		if !slices.Contains(s.SupportedVersions, tls.VersionTLS12) || !strings.Contains(s.Name, "ECDSA") { // the certificate's key
+			continue
+		}
+		err, modern := try(s.ID), strings.Contains(s.Name, "GCM") || strings.Contains(s.Name, "CHACHA20")
+		if (err == nil) != modern {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		if err == nil {
+			served++
+		}
+	}
+	if served != 3 {
+		t.Errorf("%d suites are served", served)
+	}
+}

@@ -128,6 +128,9 @@ func take(ctx context.Context, path string, opt Options, opening func(*SQLite) e
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
+	if err := notLinked(abs); err != nil {
+		return nil, err
+	}
 	l := &SQLite{b, &file{path: abs, before: opt.Mark}}
 	b.place, b.store, b.spools = Place{SQLite: abs}.String(), l.file, spoolsBeside(abs, opt.disk)
 	if err := opening(l); err != nil {

@@ -494,3 +494,18 @@ func TestLoad(t *testing.T) {
 		t.Errorf("a missing file: %v", err)
 	}
 }
+
+// TestTooMuch: a file that is nested too deeply, or has too many keys, is refused before the parser takes minutes over it.
+func TestTooMuch(t *testing.T) {
+	const n = 100_000
+	for text, want := range map[string]string{
+		strings.Repeat("[", n): "p.yaml:1:101: brackets and lists are nested more than 100 deep", strings.Repeat("a: {", n): "nested more than 100 deep", strings.Repeat("- ", n): "p.yaml:1:201: brackets and lists are nested",
+		strings.Repeat("? ", n): "nested more than 100 deep", strings.Repeat("abc: d\n", n): "a policy has at most 20000 keys", "a: " + strings.Repeat("[", 100) + strings.Repeat("]", 100): "", "a: '" + strings.Repeat("[", n) + "'": "",
+		strings.Repeat("- '['\n", 200): "",
+	} {
+		_, err := parse("p.yaml", []byte(text), testEnv)
+		if err == nil || want == "" && (strings.Contains(err.Error(), "deep") || strings.Contains(err.Error(), "at most")) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: %.200v", text, err)
+		}
+	}
+}

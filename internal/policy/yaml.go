@@ -13,6 +13,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 	"github.com/shopspring/decimal"
@@ -46,7 +47,12 @@ func (r *reader) parseYAML(text []byte) (body ast.Node) {
 			body = nil
 		}
 	}()
-	file, err := parser.ParseBytes(unixLines(text), 0, parser.AllowDuplicateMapKey())
+	tokens := lexer.Tokenize(string(unixLines(text)))
+	if t, why := tooMuch(tokens); t != nil {
+		r.add(position{t.Position.Line, t.Position.Column}, "%s", why)
+		return nil
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		at, message := start, "the file is not YAML"
 		var ye yaml.Error
@@ -78,6 +84,39 @@ func (r *reader) parseYAML(text []byte) (body ast.Node) {
 	}
 	r.add(at(found[1]), "a policy is one YAML document without directives")
 	return nil
+}
+
+// The most that is read of a file: the parser takes time in the square of either.
+const (
+	maxNesting = 100
+	maxKeys    = 20_000
+)
+
+// tooMuch finds the token from which on a file is nested too deeply, or has too many keys.
+func tooMuch(tokens token.Tokens) (at *token.Token, why string) {
+	keys, flow, line, entries := 0, 0, 0, 0
+	for _, t := range tokens {
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow--
+		case token.MappingValueType:
+			keys++
+		case token.SequenceEntryType, token.MappingKeyType: // "- - -" is nested within a line
+			if t.Position.Line != line {
+				line, entries = t.Position.Line, 0
+			}
+			entries++
+		}
+		switch {
+		case flow > maxNesting || entries > maxNesting:
+			return t, fmt.Sprintf("brackets and lists are nested more than %d deep", maxNesting)
+		case keys > maxKeys:
+			return t, fmt.Sprintf("a policy has at most %d keys", maxKeys)
+		}
+	}
+	return nil, ""
 }
 
 // unixLines ends all lines alike: the library counts some that end in \r\n twice.
