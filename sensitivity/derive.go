@@ -80,6 +80,9 @@ func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 		j.Right, err = z.derive(n.Right)
 		return &j, err
 	case *plan.Aggregate:
+		if n.Sets == nil && len(n.Groupings) > 0 {
+			return z.derive(z.ungrouping(n))
+		}
 		rows, err := z.unitRows(n)
 		if e, ok := err.(*notOfUnit); ok {
 			return nil, sqlerr.New(sqlerr.PrivateShape, "an aggregate inside an aggregate over private rows is supported within each person's rows only").At(n.Pos).
@@ -153,11 +156,29 @@ func (z *analyzer) inside(r plan.Rel) (*analyzer, error) {
 	return in, in.body(r)
 }
 
+// ungrouping writes the zeros that GROUPING is where there are no grouping sets.
+func (z *analyzer) ungrouping(n *plan.Aggregate) plan.Rel {
+	a := *n
+	a.Groupings = nil
+	p := &plan.Project{Input: &a}
+	for _, id := range a.Cols() {
+		p.Items = append(p.Items, plan.Item{ID: id, Expr: &plan.Col{ID: id, T: z.typeOf(id)}})
+	}
+	for _, g := range n.Groupings {
+		p.Items = append(p.Items, plan.Item{ID: g.ID, Expr: &plan.Const{Value: int64(0), T: sqltype.Int4}})
+	}
+	return p
+}
+
 // unitRows is an aggregate within each unit's rows, as a table with a row for each group.
 func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
-	if n.Sets != nil || len(n.Groupings) > 0 || len(n.Errors) > 0 {
-		return nil, sqlerr.New(sqlerr.PrivateShape, "grouping sets and dp_error below an aggregate over private rows are not supported").At(n.Pos).
-			WithHint("Group by columns alone.")
+	if n.Sets != nil {
+		return nil, sqlerr.New(sqlerr.PrivateShape, "grouping sets below an aggregate over private rows are not supported").At(n.Pos).
+			WithHint("Write a query for each grouping set, each with a GROUP BY of its own, and put UNION ALL between them.")
+	}
+	if len(n.Errors) > 0 {
+		return nil, sqlerr.New(sqlerr.PrivateShape, "dp_error below an aggregate over private rows is not supported").At(n.Pos).
+			WithHint("Ask for the error of what is released, as in dp_error(avg(x)).")
 	}
 	n = z.pulled(n)
 	in, err := z.inside(n.Input)

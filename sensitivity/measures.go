@@ -96,7 +96,7 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 	}
 	if _, ok := decides[g.Fn]; g.Distinct && g.Fn != plan.Count && g.Fn != plan.Sum && g.Fn != plan.Avg && !ok {
 		return f, sqlerr.New(sqlerr.PrivateShape, "%s(DISTINCT ...) over private rows is not supported", g.Fn).At(g.Pos).
-			WithHint("Leave DISTINCT out, or aggregate a derived table of each person's distinct values.")
+			WithHint("Take it over released values, as in SELECT variance(x) FROM (SELECT x FROM t GROUP BY 1) AS v; or leave DISTINCT out.")
 	}
 	if stat, ok := statistics[g.Fn]; ok {
 		return z.statistic(f, stat, g)

@@ -100,7 +100,7 @@ func (z *analyzer) checkOwnerless() error {
 		}
 		for _, k := range z.out.Agg.Keys {
 			if z.reads(&plan.Col{ID: k, T: z.typeOf(k)}, padded) {
-				return ownerless(j, "a group of private values").WithHint("Group by columns of the public side alone, or use an inner join.")
+				return ownerless(j, "a group of private values").WithHint("Join the public tables with each other first, as in FROM a CROSS JOIN b LEFT JOIN t ON t.x = a.x AND t.y = b.y, and group by their columns; or use an inner join.")
 			}
 		}
 		for _, g := range z.aggs {

@@ -20,7 +20,7 @@ func (z *analyzer) setRows(n *plan.SetOp) (plan.Rel, error) {
 	var at [2]int
 	for i, side := range []plan.Rel{n.Left, n.Right} {
 		if !touchesPrivate(side) {
-			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private and public rows is not supported", n.Op).At(n.Pos).WithHint("Ask each of the queries as a statement of its own.")
+			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private and public rows is not supported", n.Op).At(n.Pos).WithHint("Aggregate the private rows alone: in place of EXCEPT or INTERSECT use WHERE x <> 1 or x = 1, in place of UNION add to the answer, as in count(*) + 1.")
 		}
 		in, err := z.inside(side)
 		if err != nil {
@@ -49,7 +49,7 @@ func (z *analyzer) setRows(n *plan.SetOp) (plan.Rel, error) {
 	}
 	for i, id := range out.Columns {
 		if !all && !oneForm(z.typeOf(id)) {
-			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private rows with values of type %s is not supported", n.Op, z.typeOf(id)).At(n.Pos).WithHint("Use UNION ALL, or leave the column out.")
+			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private rows with values of type %s is not supported", n.Op, z.typeOf(id)).At(n.Pos).WithHint("Make it a whole number, as in round(100 * x)::bigint; or use UNION ALL.")
 		}
 		c := plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: i < len(n.Columns), NotNull: i == t.UnitCol}
 		x, y := l.definedBy(out.LeftCols[i]), r.definedBy(out.RightCols[i])

@@ -215,7 +215,7 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyz
 // ofNobody: which public rows there are would follow from private ones.
 func ofNobody(pos int) error {
 	return sqlerr.New(sqlerr.PrivateShape, "public rows that private ones keep or leave out belong to nobody: which there are would tell of persons").At(pos).
-		WithHint("Count them, by count(*) of rows with a key; or join the private rows and group by columns of the public table: groups are answered with noise.")
+		WithHint("Count them, by count(*) of rows with a key, as in (SELECT count(*) FROM t WHERE x = 1) > 0; or join the private rows and group by columns of the public table: groups are answered with noise.")
 }
 
 // aggregated takes the aggregate of a scalar subquery off the rows that it reads; nil where there is none.

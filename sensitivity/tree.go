@@ -95,7 +95,7 @@ func (z *analyzer) orderStatistic(g plan.AggItem, f *Formula) error {
 	x = lengthOf(x)
 	if t := x.Type(); !t.IsNumber() && !isDay(t) {
 		return sqlerr.New(sqlerr.PrivateShape, "%s of %s over private rows is not supported", g.Fn, t).At(g.Pos).
-			WithHint("Take a number of it, such as extract(epoch FROM x) of a time; group by texts and count.")
+			WithHint("Take a number of it, such as extract(epoch FROM x) of a time; of a text, group by it: SELECT x, count(*) FROM t GROUP BY 1 ORDER BY 1 LIMIT 1.")
 	}
 	t, err := z.tree(x, g)
 	if err != nil {

@@ -122,7 +122,10 @@ func (s *Session) Prepare(ctx context.Context, st pgsyntax.Statement, params []s
 	default:
 		return nil, sqlerr.New(sqlerr.Unsupported, "this statement is not supported")
 	}
-	return p, p.analyze(ctx, nil)
+	if err := p.analyze(ctx, nil); err != nil || p.explain == nil || !isOn(p.explain, "analyze") {
+		return p, err
+	}
+	return p, p.analyzable()
 }
 
 // analyze binds and analyses under the session's present settings. What an analysis asks of parameters is of args, once they are there.

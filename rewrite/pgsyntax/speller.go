@@ -87,6 +87,7 @@ const (
 	thenTargets      // DISTINCT ON (...) is over, the list comes
 	thenDerived
 	thenJoined
+	thenAliased // a join in parentheses that has a name
 	thenTableFunc
 	thenCTE
 	thenNested
@@ -260,10 +261,12 @@ func (s *speller) close() error {
 		s.i++
 		return s.alias(atom{kind: aAlias, pos: Pos(s.toks[f.open].pos), later: f.special == "lateral", fn: true})
 	case thenJoined:
-		if s.tok(0).is("as") || s.tok(0).isColID() {
-			return unsupported(s.tok(0), "an alias of a join in parentheses")
-		}
 		return s.endTable()
+	case thenAliased:
+		s.i--
+		s.emit(")")
+		s.i++
+		return s.alias(atom{kind: aAlias, pos: Pos(s.toks[f.open].pos)})
 	case thenCTE:
 		return s.afterCTE()
 	case thenNested:

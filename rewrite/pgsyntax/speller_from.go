@@ -25,6 +25,12 @@ func (s *speller) table() error {
 		if lateral {
 			return syntaxAt(u)
 		}
+		if after := &s.toks[s.match[s.i]+1]; after.is("as") || after.isColID() { // (a JOIN b) AS j is (SELECT * FROM a JOIN b) AS j: it hides the names a and b
+			s.put("(SELECT ", atom{kind: aHead, mark: mFunc, pos: Pos(u.pos), query: &Select{Pos: Pos(u.pos)}}, "()")
+			s.put(",", atom{kind: aExpr, expr: &Star{Pos: Pos(u.pos)}}, " FROM (")
+			s.push(frame{kind: fJoin, clause: cFrom, tables: true, then: thenAliased})
+			return nil
+		}
 		s.emit("(")
 		s.push(frame{kind: fJoin, clause: cFrom, tables: true, then: thenJoined})
 		return nil

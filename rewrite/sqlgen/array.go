@@ -15,7 +15,7 @@ func (p *printer) noArrays() bool {
 		return false
 	}
 	p.fail(sqlerr.New(sqlerr.PrivateFunction, "arrays cannot be computed with by the data set's database here").
-		WithHint("List the values: IN (1, 2)."))
+		WithHint("List the values, as in x IN (1, 2); take a part of a text by split_part(x, '-', 1)."))
 	return true
 }
 

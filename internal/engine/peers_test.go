@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/testdata/demo"
+)
+
+// peers are statements of the kinds that other privacy tools' tests and tutorials have: the last of each row is answered, those before it are refused with a hint that has the part beside them.
+var peers = [][]string{
+	// outer joins with two public lists
+	{"select x.id, y.id, count(e.patient_id) from admission_types x cross join discharges y left join encounters e on e.admission_type_id = x.id and e.discharge_id = y.id group by 1, 2"},
+	{"select x.id, y.id, count(e.patient_id) from encounters e right join admission_types x on e.admission_type_id = x.id right join discharges y on e.discharge_id = y.id group by 1, 2", "FROM a CROSS JOIN b LEFT JOIN t",
+		"select x.id, y.id, count(e.patient_id) from admission_types x cross join discharges y left join encounters e on e.admission_type_id = x.id and e.discharge_id = y.id group by 1, 2"},
+	{"select x.id, y.id, count(e.patient_id) from admission_types x left join encounters e on e.admission_type_id = x.id left join discharges y on e.discharge_id = y.id group by 1, 2", "or use an inner join",
+		"select x.id, y.id, count(e.patient_id) from admission_types x join encounters e on e.admission_type_id = x.id left join discharges y on e.discharge_id = y.id group by 1, 2"},
+	{"select x.id, y.id, count(*) from encounters e full join admission_types x on e.admission_type_id = x.id full join discharges y on e.discharge_id = y.id group by 1, 2", "Use a join that keeps the private side",
+		"select x.id, y.id, count(*) from encounters e left join admission_types x on e.admission_type_id = x.id left join discharges y on e.discharge_id = y.id group by 1, 2"},
+	// statistics of distinct values
+	{"select variance(distinct medications) from encounters", "(SELECT x FROM t GROUP BY 1)", "select variance(x) from (select medications as x from encounters group by 1) as v"},
+	{"select readmitted, stddev_pop(distinct days_in_hospital) from encounters group by 1", "(SELECT x FROM t GROUP BY 1)",
+		"select readmitted, stddev_pop(x) from (select readmitted, days_in_hospital as x from encounters group by 1, 2) as v group by 1"},
+	// values without a range
+	{"select avg(medications - (select min(medications) from encounters)) from encounters"},
+	{"select avg((medications - s.m) / s.sd) from encounters, (select avg(medications) as m, stddev(medications) as sd from encounters) s", "greatest(0, least(x, 10))",
+		"select avg(greatest(-10, least((medications - s.m)::float8 / s.sd, 10))) from encounters, (select avg(medications) as m, stddev(medications) as sd from encounters) s"},
+	{"select avg((medications - (select avg(medications) from encounters)) / (select stddev(medications) from encounters)) from encounters", "greatest(0, least(x, 10))",
+		"select avg(greatest(-10, least((medications - (select avg(medications) from encounters))::float8 / (select stddev(medications) from encounters), 10))) from encounters"},
+	{"select sum(x) from (select patient_id, abs(sum(medications)) as x from encounters group by 1) t"},
+	{"select sum(x) from (select patient_id, power(sum(medications), 2) as x from encounters group by 1) t", "greatest(0, least(x, 10))",
+		"select sum(greatest(0, least(x, 10000))) from (select patient_id, power(sum(medications), 2) as x from encounters group by 1) t"},
+	{"select sum(x) from (select patient_id, log(sum(medications)) as x from encounters group by 1) t", "greatest(0, least(x, 10))",
+		"select sum(greatest(0, least(x, 10))) from (select patient_id, log(sum(medications)) as x from encounters group by 1) t"},
+	{"select sum(x) from (select patient_id, sqrt(sum(medications)) as x from encounters group by 1) t", "greatest(0, least(x, 10))",
+		"select sum(greatest(0, least(x, 10))) from (select patient_id, sqrt(sum(medications)) as x from encounters group by 1) t"},
+	// set operations
+	{"select count(*) from (select medications::float8 from encounters where readmitted = 'NO' except all select medications::float8 from encounters where readmitted = '<30') t", "Select patient_id first",
+		"select count(*) from (select patient_id, medications::float8 from encounters where readmitted = 'NO' except all select patient_id, medications::float8 from encounters where readmitted = '<30') t", "round(100 * x)::bigint",
+		"select count(*) from (select patient_id, round(100 * medications::float8)::bigint from encounters where readmitted = 'NO' except all select patient_id, round(100 * medications::float8)::bigint from encounters where readmitted = '<30') t"},
+	{"select count(*) from (select patient_id, medications::float4 from encounters where readmitted = 'NO' intersect all select patient_id, medications::float4 from encounters where readmitted = '<30') t", "round(100 * x)::bigint",
+		"select count(*) from (select patient_id, round(100 * medications::float4)::bigint from encounters where readmitted = 'NO' intersect all select patient_id, round(100 * medications::float4)::bigint from encounters where readmitted = '<30') t"},
+	{"select count(*) from (select patient_id from encounters union all select 1) t", "as in count(*) + 1", "select count(*) + 1 from encounters"},
+	{"select count(*) from (select readmitted from encounters except select 'NO') t", "WHERE x <> 1", "select count(*) from (select distinct readmitted from encounters where readmitted <> 'NO') t"},
+	{"select readmitted from encounters group by 1 union select 'none'"},
+	{"select count(*) from (select readmitted from encounters union select age_band from encounters) t"},
+	{"select count(*) from (select diag_1 from encounters except select payer_code from encounters) t"},
+	{"select avg(m) from (select medications as m from encounters union select procedures from encounters) t"},
+	{"select sum(m) from (select medications as m from encounters except select procedures from encounters) t", "Select patient_id first",
+		"select sum(m) from (select patient_id, medications as m from encounters except select patient_id, procedures from encounters) t"},
+	// a person's groups
+	{"select avg(x) from (select patient_id, sum(medications) as x, grouping(readmitted) as g from encounters group by patient_id, readmitted having grouping(patient_id, readmitted) = 0) t"},
+	{"select g, avg(x) from (select patient_id, sum(medications) as x, grouping(readmitted) as g from encounters group by patient_id, rollup(readmitted)) t group by 1", "put UNION ALL between them",
+		"select g, avg(x) from (select patient_id, sum(medications) as x, grouping(readmitted) as g from encounters group by patient_id, readmitted union all select patient_id, sum(medications), 1 from encounters group by patient_id) t group by 1"},
+	// whether there are rows
+	{"select 'NO' in (select readmitted from encounters)", "(SELECT count(*) FROM t WHERE x = 1) > 0", "select (select count(*) from encounters where readmitted = 'NO') > 0"},
+	{"select exists (select 1 from encounters where readmitted = 'NO')", "Let it give an aggregate, such as count(*)", "select (select count(*) from encounters where readmitted = 'NO') > 0"},
+	// a join with a name
+	{"select count(*) from (encounters e join patients p using (patient_id)) as j where j.gender = 'Male'"},
+	{"select j.b, count(*) from (encounters e join patients p on e.patient_id = p.patient_id) j (a, i, b) group by 1"},
+	// types
+	{"select pg_typeof(count(*)) from encounters"},
+	{"select pg_typeof(medications), count(*) from encounters group by 1"},
+	{"select pg_typeof(1), pg_typeof('a')"},
+	{"select pg_typeof(id) from admission_types"},
+	// EXPLAIN that runs
+	{"explain (analyze, timing) select * from admission_types"},
+	{"explain analyze select count(*) from encounters", "EXPLAIN without ANALYZE", "explain select count(*) from encounters"},
+	{"explain (analyze, buffers) select count(*) from admission_types", "Leave it out", "explain (analyze) select count(*) from admission_types"},
+	// finite groups
+	{"select b, count(*) from (select patient_id, width_bucket(sum(medications), 0, 100, 10) as b from encounters group by 1) t group by 1"},
+	{"select extract(dow from date '2020-01-01' + medications), count(*) from encounters group by 1"},
+	// the first text
+	{"select min(readmitted) from encounters", "GROUP BY 1 ORDER BY 1 LIMIT 1", "select readmitted, count(*) from encounters group by 1 order by 1 limit 1"},
+	{"select max(age_band) from encounters", "GROUP BY 1 ORDER BY 1 LIMIT 1", "select age_band, count(*) from encounters group by 1 order by 1 desc limit 1"},
+}
+
+// peersSession asks about a small database of the demo's schema, under its policy.
+func peersSession(t *testing.T, d backend.Dialect) *Session {
+	t.Helper()
+	var statements []string
+	for _, table := range demo.Tables {
+		statements = append(statements, table.DDL())
+	}
+	for _, name := range []string{"admission_types", "discharges", "admission_sources"} {
+		statements = append(statements, "INSERT INTO "+name+" SELECT i, 'no. ' || i FROM generate_series(1, 3) AS s(i)")
+	}
+	statements = append(statements, "INSERT INTO patients SELECT i, CASE WHEN i % 2 = 0 THEN 'Male' ELSE 'Female' END, 'Other' FROM generate_series(1, 300) AS s(i)",
+		`INSERT INTO encounters SELECT i, 1 + i % 300, CASE WHEN i % 3 = 0 THEN '50-60' ELSE '60-70' END, 1 + i % 14, 1 + i % 3, 1 + i % 2, 1, 'MC', CASE WHEN i % 3 = 0 THEN NULL ELSE 'Surgery' END,
+			i % 100, i % 7, i % 30, 0, 1, 2, '250.' || (i % 4), 9, NULL, 'Norm', i % 2 = 0, true, CASE WHEN i % 2 = 0 THEN 'NO' ELSE '>30' END FROM generate_series(1, 900) AS s(i)`,
+		"INSERT INTO prescriptions SELECT i, i, 'insulin', 'up' FROM generate_series(1, 900) AS s(i)")
+	text, err := demo.FS.ReadFile("policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.NewReplacer("epsilon: 20,", "epsilon: 10000,", "epsilon: 0.5", "epsilon: 20", "  analyst:", "  ann:", "{duckdb: demo.duckdb}", map[backend.Dialect]string{
+		backend.DuckDB: "{duckdb: peers.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/peers"}`}[d]).Replace(string(text))
+	pol, err := policy.Parse("policy.yaml", []byte(changed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sessionOver(t, d, "peers", statements, pol)
+}
+
+// TestPeers: what other tools answer is answered, or refused with a hint that leads to an answer.
+func TestPeers(t *testing.T) {
+	InOneThread(t)
+	for _, d := range dialects {
+		s := peersSession(t, d)
+		for _, steps := range peers {
+			for i := 0; i < len(steps); i += 2 {
+				_, err := try(s, steps[i])
+				var e *sqlerr.Error
+				switch {
+				case i == len(steps)-1:
+					if err != nil {
+						t.Errorf("%s: %s: %v", d, steps[i], err)
+					}
+				case !errors.As(err, &e) || !strings.Contains(e.Hint, steps[i+1]):
+					t.Errorf("%s: %s: %v", d, steps[i], err)
+				}
+			}
+		}
+	}
+}
