@@ -108,7 +108,6 @@ func peersSession(t *testing.T, d backend.Dialect) *Session {
 
 // TestPeers: what other tools answer is answered, or refused with a hint that leads to an answer.
 func TestPeers(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		s := peersSession(t, d)
 		for _, steps := range peers {
