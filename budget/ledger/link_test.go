@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLinkedLedger: a ledger's path that is a symbolic link is refused with the path to write in its place, which works.
+// TestLinkedLedger: a path through a symbolic link is refused with the path to write in its place, which works.
 func TestLinkedLedger(t *testing.T) {
 	dir := must(filepath.EvalSymlinks(t.TempDir()))(t)
 	real := filepath.Join(dir, "data", "x.ledger")
@@ -22,6 +22,7 @@ func TestLinkedLedger(t *testing.T) {
 		return path
 	}
 	want := "ledger: {sqlite: " + real + "}"
+	folder := filepath.Join(link(filepath.Dir(real), "folder"), "x.ledger")
 	refused := func(path, want string) {
 		t.Helper()
 		_, err := OpenSQLite(ctx, path, demoHead(t), dayCache())
@@ -29,12 +30,12 @@ func TestLinkedLedger(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
+	refused(folder, want) // before there is a ledger, and after
 	refused(link(real, "early"), "a symbolic link to "+real+", where nothing is")
 	must(OpenSQLite(ctx, real, demoHead(t), dayCache()))(t).Close() //nolint:errcheck,gosec // it is opened again
-	late := link(real, "late")
-	refused(late, want)
-	must(OpenForOwner(ctx, filepath.Join(link(filepath.Dir(real), "folder"), "x.ledger")))(t).Close() //nolint:errcheck,gosec // a linked folder is none of a file's
-	if _, err := OpenForOwner(ctx, late); err == nil || !strings.Contains(err.Error(), want) {
+	refused(folder, want)
+	refused(link(real, "late"), want)
+	if _, err := OpenForOwner(ctx, folder); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("the owner: %v", err)
 	}
 }
