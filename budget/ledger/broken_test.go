@@ -42,7 +42,7 @@ func TestServersBrokenRecordsAreFound(t *testing.T) {
 			at := newSchema(t, t.TempDir()+"/shared")
 			answerThree(t, must(OpenPostgres(ctx, at, demoHead(t), dayCache()))(t))
 			psql(t, at, "ALTER TABLE records DISABLE TRIGGER stays;"+c.sql)
-			if err := os.Remove(at.Path + markSuffix); err != nil { // a server on another machine: the chain alone must tell
+			if err := os.Remove(at.Path + MarkSuffix); err != nil { // a server on another machine: the chain alone must tell
 				t.Fatal(err)
 			}
 			before := onServer(t, at)

@@ -132,7 +132,7 @@ func TestMarkBehindACheckpoint(t *testing.T) {
 	path := tempPath(t)
 	h, head := checkpoints(t, path)
 	for hash, ok := range map[Hash]bool{must(hashOf(path, 4))(t): true, {1}: false} {
-		if err := os.WriteFile(path+markSuffix, []byte(waterline{4, hash}.text()), 0o600); err != nil {
+		if err := os.WriteFile(path+MarkSuffix, []byte(waterline{4, hash}.text()), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		l, err := OpenSQLite(ctx, path, head, h.options())

@@ -24,7 +24,7 @@ func folder(t *testing.T, dir string) map[string]string {
 func TestRefusedStartTouchesNothing(t *testing.T) {
 	t.Parallel()
 	good := filled(t)
-	whole, mark := string(must(os.ReadFile(good))(t)), string(must(os.ReadFile(good+markSuffix))(t))
+	whole, mark := string(must(os.ReadFile(good))(t)), string(must(os.ReadFile(good+MarkSuffix))(t))
 	foreign := func(log bool) func(path string) {
 		return func(path string) {
 			db := must(sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE|sqlite3.OPEN_CREATE))(t)
@@ -68,7 +68,7 @@ func TestRefusedStartTouchesNothing(t *testing.T) {
 		path := filepath.Join(dir, "ledger")
 		c.make(path)
 		if c.mark != "" {
-			write(c.mark)(path + markSuffix)
+			write(c.mark)(path + MarkSuffix)
 		}
 		before := folder(t, dir)
 		_, err := OpenSQLite(ctx, path, c.head, dayCache())
@@ -155,7 +155,7 @@ func testMissingMark(t *testing.T) {
 	if l = reopen(t, l, path, demoHead(t), Options{}); said(l) {
 		t.Error("its mark is there")
 	}
-	for _, gone := range []func() error{func() error { return os.Remove(path + markSuffix) }, func() error { return os.Truncate(path+markSuffix, 0) }} {
+	for _, gone := range []func() error{func() error { return os.Remove(path + MarkSuffix) }, func() error { return os.Truncate(path+MarkSuffix, 0) }} {
 		if err := errors.Join(l.Close(), gone()); err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func ownerAt(path string) (Ledger, error) {
 func TestRefusedStartMakesNoTables(t *testing.T) {
 	t.Parallel()
 	at := newSchema(t, filepath.Join(t.TempDir(), "ledger"))
-	mark := string(must(os.ReadFile(filled(t) + markSuffix))(t))
+	mark := string(must(os.ReadFile(filled(t) + MarkSuffix))(t))
 	if _, err := OpenPostgresForOwner(ctx, at); !errors.Is(err, ErrNotExist) {
 		t.Errorf("%v", err)
 	}
@@ -197,7 +197,7 @@ func TestRefusedStartMakesNoTables(t *testing.T) {
 		t.Errorf("it made %v", left)
 	}
 	// The policy names PostgreSQL now, and the file's mark is still here: the ledger was not moved.
-	if err := os.WriteFile(at.Path+markSuffix, []byte(mark), 0o600); err != nil {
+	if err := os.WriteFile(at.Path+MarkSuffix, []byte(mark), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := OpenPostgres(ctx, at, demoHead(t), Options{}); !errors.Is(err, ErrRolledBack) || !strings.Contains(err.Error(), "bring the ledger along with dpsql budget move") {
@@ -206,7 +206,7 @@ func TestRefusedStartMakesNoTables(t *testing.T) {
 	if _, err := OpenPostgresForOwner(ctx, at); !errors.Is(err, ErrNotExist) {
 		t.Errorf("it made tables: %v", err)
 	}
-	if left := folder(t, filepath.Dir(at.Path)); len(left) != 1 || left["ledger"+markSuffix] != mark {
+	if left := folder(t, filepath.Dir(at.Path)); len(left) != 1 || left["ledger"+MarkSuffix] != mark {
 		t.Errorf("it left %v", left)
 	}
 }

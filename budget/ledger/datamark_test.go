@@ -102,7 +102,7 @@ func TestDataMarksOfCutMoves(t *testing.T) {
 			}); !errors.Is(err, errCut) {
 				t.Fatal(err)
 			}
-			if err := os.Remove(placeOf(to).mark() + markSuffix); err != nil { // the data mark alone must do
+			if err := os.Remove(placeOf(to).mark() + MarkSuffix); err != nil { // the data mark alone must do
 				t.Fatal(err)
 			}
 			l, err := openAt(to, demoHead(t), opt)
@@ -145,7 +145,7 @@ func TestDataMarkFiles(t *testing.T) {
 	if info := must(os.Stat(opt.Data[0].Path))(t); info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v", info.Mode())
 	}
-	for _, end := range []string{"", markSuffix} {
+	for _, end := range []string{"", MarkSuffix} {
 		if err := os.Rename(path+end, path+".renamed"+end); err != nil {
 			t.Fatal(err)
 		}

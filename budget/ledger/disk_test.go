@@ -169,7 +169,7 @@ func TestFailingMark(t *testing.T) {
 	l := open(t, path, demoHead(t), dayCache())
 	r := count(t, l.Filter(), "ann", 1, 0.1)
 	file := l.mark.file
-	l.mark.file = must(os.Open(path + markSuffix))(t) // read-only
+	l.mark.file = must(os.Open(path + MarkSuffix))(t) // read-only
 	if _, err := l.Reserve(ctx, r); err == nil {
 		t.Fatal("no error")
 	}

@@ -136,7 +136,7 @@ func trial(t *testing.T, dir, fault string, at int, careless string, kept float6
 	if err := again.Close(); err != nil && lost == "" {
 		lost = err.Error()
 	}
-	for _, p := range []string{path, path + markSuffix} {
+	for _, p := range []string{path, path + MarkSuffix} {
 		if err := os.Remove(p); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ type mark struct {
 }
 
 const (
-	markSuffix = "-mark"
+	MarkSuffix = "-mark"
 	markFormat = "dpsql ledger mark 1\n%020d %s\n"
 )
 
@@ -31,7 +31,7 @@ type waterline struct {
 
 // readMark reads the mark beside a ledger. One that cannot be understood is refused like one that disagrees.
 func readMark(path string) (waterline, error) {
-	text, err := os.ReadFile(path + markSuffix)
+	text, err := os.ReadFile(path + MarkSuffix)
 	if errors.Is(err, os.ErrNotExist) || err == nil && len(text) == 0 { // empty: a crash before the first record
 		return waterline{}, nil
 	}
@@ -47,7 +47,7 @@ func readMark(path string) (waterline, error) {
 		err = w.hash.UnmarshalText([]byte(hex))
 	}
 	if err != nil || w.seq < 1 || w.text() != string(text) {
-		return waterline{}, fmt.Errorf("%w: %s%s is not a mark. If the ledger is the newest there is, delete the mark", ErrRolledBack, path, markSuffix)
+		return waterline{}, fmt.Errorf("%w: %s%s is not a mark. If the ledger is the newest there is, delete the mark", ErrRolledBack, path, MarkSuffix)
 	}
 	return w, nil
 }
@@ -64,11 +64,11 @@ func (w waterline) passed(path string, seq int64) error {
 	}
 	if seq == 0 {
 		return fmt.Errorf("%w: there is no record in it, and its mark is at record %d. If the policy now names another place for the ledger, restore the policy or bring the ledger along with dpsql budget move; "+
-			"if it was lost, bring the file or database back. Only to begin anew without what was charged, against what was promised, delete %s%s", ErrRolledBack, w.seq, path, markSuffix)
+			"if it was lost, bring the file or database back. Only to begin anew without what was charged, against what was promised, delete %s%s", ErrRolledBack, w.seq, path, MarkSuffix)
 	}
 	return fmt.Errorf("%w: it ends at record %d, its mark at %d. It was replaced or restored from a backup, and what was charged since is "+
 		"not in it. Bring the newer file back; only to go on without those charges, against what was promised, delete %s%s",
-		ErrRolledBack, seq, w.seq, path, markSuffix)
+		ErrRolledBack, seq, w.seq, path, MarkSuffix)
 }
 
 // holds refuses another record in the mark's place.
@@ -77,11 +77,11 @@ func (w waterline) holds(path string, seq int64, hash Hash) error {
 		return nil
 	}
 	return fmt.Errorf("%w: its record %d is not the one that its mark names: two ledgers grew from one. Bring the right file back; only to go on "+
-		"without the other's charges, against what was promised, delete %s%s", ErrRolledBack, seq, path, markSuffix)
+		"without the other's charges, against what was promised, delete %s%s", ErrRolledBack, seq, path, MarkSuffix)
 }
 
 func openMark(path string) (*mark, error) {
-	f, err := os.OpenFile(path+markSuffix, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // G703: the owner names the path
+	f, err := os.OpenFile(path+MarkSuffix, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // G703: the owner names the path
 	if err != nil {
 		return nil, err
 	}

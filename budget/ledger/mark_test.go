@@ -61,7 +61,7 @@ func TestAttack30Backup(t *testing.T) {
 			if _, err := OpenForOwner(ctx, path); !errors.Is(err, ErrRolledBack) && !errors.Is(err, ErrNotExist) && !errors.Is(err, ErrForeign) {
 				t.Errorf("opened for the owner: %v", err)
 			}
-			if err := os.Remove(path + markSuffix); err != nil {
+			if err := os.Remove(path + MarkSuffix); err != nil {
 				t.Fatal(err)
 			}
 			l = open(t, path, pureHead(t, 1), Options{})
@@ -75,7 +75,7 @@ func TestAttack30Backup(t *testing.T) {
 // A mark that is behind, as after a power cut, or empty, refuses nothing; one that cannot be read is no mark.
 func TestMarks(t *testing.T) {
 	path := filled(t)
-	text := string(must(os.ReadFile(path + markSuffix))(t))
+	text := string(must(os.ReadFile(path + MarkSuffix))(t))
 	if err := open(t, path, demoHead(t), dayCache()).Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestMarks(t *testing.T) {
 		ok   bool
 	}{{text, true}, {"", true}, {text[:40], false}, {text + "x", false}, {strings.Replace(text, "mark 1", "mark 2", 1), false},
 		{strings.Repeat("\x00", len(text)), false}, {strings.Replace(text, "0000", "-000", 1), false}} {
-		if err := os.WriteFile(path+markSuffix, []byte(c.text), 0o600); err != nil {
+		if err := os.WriteFile(path+MarkSuffix, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		l, err := OpenSQLite(ctx, path, demoHead(t), dayCache())
@@ -97,7 +97,7 @@ func TestMarks(t *testing.T) {
 			}
 		}
 	}
-	if info := must(os.Stat(path + markSuffix))(t); info.Mode().Perm() != 0o600 {
+	if info := must(os.Stat(path + MarkSuffix))(t); info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v", info.Mode())
 	}
 }
@@ -120,13 +120,13 @@ func TestNewFileBesideAnOlderMark(t *testing.T) {
 		t.Error("one that is there was begun")
 	}
 	_, err := OpenSQLite(ctx, filepath.Join(dir, "new.ledger"), demoHead(t), opt)
-	if !errors.Is(err, ErrRolledBack) || !strings.Contains(err.Error(), "dpsql budget move") || !strings.Contains(err.Error(), before+markSuffix) {
+	if !errors.Is(err, ErrRolledBack) || !strings.Contains(err.Error(), "dpsql budget move") || !strings.Contains(err.Error(), before+MarkSuffix) {
 		t.Errorf("a new file: %v", err)
 	}
 	if left := must(filepath.Glob(filepath.Join(dir, "new*")))(t); len(left) > 0 {
 		t.Errorf("it made %v", left)
 	}
-	if err := os.Remove(before + markSuffix); err != nil { // the owner's word
+	if err := os.Remove(before + MarkSuffix); err != nil { // the owner's word
 		t.Fatal(err)
 	}
 	open(t, filepath.Join(dir, "new.ledger"), demoHead(t), opt)

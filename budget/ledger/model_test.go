@@ -286,7 +286,7 @@ func testModel(t *testing.T) {
 		if err := l.Verify(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(l.Close(), os.Remove(path+markSuffix)); err != nil {
+		if err := errors.Join(l.Close(), os.Remove(path+MarkSuffix)); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -402,7 +402,7 @@ func (l *book) beside(to Place) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: the mark %s%s is of another ledger, or of more records than these. Bring the right ledger; only if that one is gone for good, delete the mark", ErrRolledBack, path, markSuffix)
+	return fmt.Errorf("%w: the mark %s%s is of another ledger, or of more records than these. Bring the right ledger; only if that one is gone for good, delete the mark", ErrRolledBack, path, MarkSuffix)
 }
 
 // mark is the path beside which the place's mark lies.

@@ -197,7 +197,7 @@ func testMove(t *testing.T, kinds [2]string, at string) {
 	if err := errors.Join(l.Commit(ctx, id, Release{Key: Hash{99}}), l.Verify(ctx)); err != nil {
 		t.Error(err)
 	}
-	if err := errors.Join(l.Close(), os.Remove(from+markSuffix)); err != nil {
+	if err := errors.Join(l.Close(), os.Remove(from+MarkSuffix)); err != nil {
 		t.Fatal(err)
 	}
 	back := newPath(t, kinds[0]) // and back, elsewhere
@@ -242,7 +242,7 @@ func testMoveRefused(t *testing.T) {
 	if _, err := Move(ctx, placeOf(from), placeOf(nowhere), Mover{People: "school", By: "owner"}); !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), `of the people "demo", and not of "school": nothing was done`) {
 		t.Errorf("other people's: %v", err)
 	}
-	if _, err := os.Stat(nowhere + markSuffix); err == nil || !bytes.Equal(before, kept(t, from)) {
+	if _, err := os.Stat(nowhere + MarkSuffix); err == nil || !bytes.Equal(before, kept(t, from)) {
 		t.Error("other people's ledger was touched")
 	}
 	refuse("nothing there", placeOf(newPath(t, kind)), Place{SQLite: t.TempDir() + "/x"}, "there is no such file")
@@ -258,7 +258,7 @@ func testMoveRefused(t *testing.T) {
 		t.Error("the other ledger was changed")
 	}
 	third := newPath(t, kind)
-	if err := os.WriteFile(third+markSuffix, must(os.ReadFile(other+markSuffix))(t), 0o600); err != nil {
+	if err := os.WriteFile(third+MarkSuffix, must(os.ReadFile(other+MarkSuffix))(t), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	refuse("another ledger's mark", placeOf(from), placeOf(third), "is of another ledger")

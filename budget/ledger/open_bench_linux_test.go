@@ -74,18 +74,18 @@ func bigLedger(b testing.TB, records, stored int) string {
 		if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
 			b.Fatal(err)
 		}
-		for _, f := range []string{kept + ".new", kept + ".new" + markSuffix} {
+		for _, f := range []string{kept + ".new", kept + ".new" + MarkSuffix} {
 			if err := os.Remove(f); err != nil && !os.IsNotExist(err) {
 				b.Fatal(err)
 			}
 		}
 		grown(b, kept+".new", records, stored)
-		if err := errors.Join(os.Rename(kept+".new"+markSuffix, path+markSuffix), os.Rename(kept+".new", path)); err != nil {
+		if err := errors.Join(os.Rename(kept+".new"+MarkSuffix, path+MarkSuffix), os.Rename(kept+".new", path)); err != nil {
 			b.Fatal(err)
 		}
 	}
 	to := filepath.Join(b.TempDir(), "big.ledger")
-	for _, f := range []string{"", markSuffix} {
+	for _, f := range []string{"", MarkSuffix} {
 		from, into := must(os.Open(path+f))(b), must(os.Create(to+f))(b)
 		_, err := io.Copy(into, from)
 		if err := errors.Join(err, from.Close(), into.Close()); err != nil {

@@ -476,7 +476,7 @@ func TestRestoredServerIsRefused(t *testing.T) {
 	if _, err := OpenPostgres(ctx, at, demoHead(t), dayCache()); !errors.Is(err, ErrRolledBack) {
 		t.Errorf("a proxy that starts: %v", err)
 	}
-	if err := os.Remove(at.Path + markSuffix); err != nil {
+	if err := os.Remove(at.Path + MarkSuffix); err != nil {
 		t.Fatal(err)
 	}
 	if l := joined(t, at, demoHead(t), dayCache(), usual); must(l.balance("ann", 1))(t).Dataset.Statements != 2 {

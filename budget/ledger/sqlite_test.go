@@ -56,7 +56,7 @@ func testReserveCommitLookup(t *testing.T) {
 	}
 	check(open(t, path, demoHead(t), dayCache()))
 	if l.file == nil {
-		path += markSuffix
+		path += MarkSuffix
 	}
 	if info := must(os.Stat(path))(t); info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v", info.Mode())

@@ -64,7 +64,11 @@ func check(cmd *cobra.Command, config string) (err error) {
 	for _, p := range r.Warnings {
 		say("%s\n", problem(config, "warning: ", p))
 	}
-	findings := 0
+	findings, warnings := 0, len(r.Warnings)
+	if loose := looseFiles(r.Policy); len(loose) > 0 {
+		say("%s: warning: others on this machine may read or write the ledger's files\n    %s\n", config, tighten(loose))
+		warnings++
+	}
 	if t := r.Policy.TLS; t != nil && t.Cert != "" && t.Key != "" {
 		if _, err := proxy.LoadCertificates(t.Cert, t.Key); err != nil {
 			say("tls: %v\n", err)
@@ -81,7 +85,7 @@ func check(cmd *cobra.Command, config string) (err error) {
 	for _, text := range others {
 		say("%s: warning: %s\n", config, text)
 	}
-	warnings := len(r.Warnings) + len(others)
+	warnings += len(others)
 	if err == nil {
 		found, err := otherLedger(ctx, b, r.Policy)
 		if err != nil {

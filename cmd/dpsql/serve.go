@@ -98,6 +98,9 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	defer closing(s.log, "ledger", s.engine.Close)
 	metrics.Budget(s.engine.Accounts)
 	warnOfRights(ctx, s.log, b, p)
+	if loose := looseFiles(p); len(loose) > 0 {
+		s.log.Warn("others on this machine may read or write the ledger's files", "run", tighten(loose))
+	}
 
 	o, err := s.wireOptions(ctx)
 	if err != nil {
