@@ -34,7 +34,7 @@ test-db:
 
 # Hundreds of thousands of releases on neighbouring databases; the race detector, which the rest of the engine runs under, skips them.
 test-statistics:
-	$(GOTEST) -run 'TestChosenLoss|TestReleasedLoss|Neighbours$$|TestHints|TestErrorsDoc|TestSQLDoc|TestAggregates|TestOverloads|TestGenerated|TestFinishing|TestStages$$|TestKeysKeepRows|TestQuantified|TestFrames|TestNestedDuckDB|TestTargetObserved|TestFactorsAsAsked|TestEvaluate|TestExecuteArguments|TestProbesOfGroups|TestSplit$$|TestTrainArrays|TestTrainOddRows|TestTrainByRenyi|TestPredictTimes|TestJoinedOnClinic|TestTruncatedOnClinic|TestPredictEvery|TestTrainEvery|TestJoinedOracle' ./internal/engine
+	$(GOTEST) -run 'TestChosenLoss|TestReleasedLoss|Neighbours$$|TestHints|TestErrorsDoc|TestSQLDoc|TestAggregates|TestOverloads|TestGenerated|TestFinishing|TestStages$$|TestKeysKeepRows|TestQuantified|TestFrames|TestNestedDuckDB|TestComposed|TestTargetObserved|TestFactorsAsAsked|TestEvaluate|TestExecuteArguments|TestProbesOfGroups|TestSplit$$|TestTrainArrays|TestTrainOddRows|TestTrainByRenyi|TestPredictTimes|TestJoinedOnClinic|TestTruncatedOnClinic|TestPredictEvery|TestTrainEvery|TestJoinedOracle' ./internal/engine
 
 # The race detector runs on proxy, engine and ledger; what is long and of one thread in the engine ran above.
 test-wire:

@@ -54,8 +54,8 @@ func TestNestedDuckDB(t *testing.T) {
 	opts := plan.BindOptions{}
 	opts.Values.Zone, _ = sqltype.LookupZone("UTC")
 	g, ran := nested.New(cat, funcs.DuckDB, rand.New(rand.NewSource(seed)).Intn), 0
-	for range statements {
-		text := g.Statement()
+	for i := range statements {
+		text := g.Statement(i)
 		parsed, err := pgsyntax.Parse(text)
 		if err != nil {
 			continue

@@ -56,7 +56,7 @@ func TestNested(t *testing.T) {
 	g := nested.New(cat, funcs.Postgres, r.Intn)
 	ran := 0
 	for i := range statements {
-		sql := g.Statement()
+		sql := g.Statement(i)
 		if i < len(nested.Found) {
 			sql = nested.Found[i]
 		}

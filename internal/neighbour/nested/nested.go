@@ -18,6 +18,8 @@ type Generator struct {
 	draw    Source
 	columns map[sqltype.OID][]string
 	rows    map[sqltype.OID][][]*funcs.Func // by result, those of one name together
+	all     []*funcs.Func
+	safe    []*funcs.Func // of numbers, that may be printed as the backend's own
 }
 
 // New makes a generator over a catalog's columns and the rows that a backend computes.
@@ -30,6 +32,10 @@ func New(c *neighbour.Catalog, d funcs.Dialect, draw Source) *Generator {
 		if f.Refused[d] != "" {
 			continue
 		}
+		g.all = append(g.all, f)
+		if f.Safe != nil && slices.Contains(numbers, f.Result) && !slices.ContainsFunc(f.Args, func(t sqltype.OID) bool { return !slices.Contains(numbers, t) }) {
+			g.safe = append(g.safe, f)
+		}
 		of := g.rows[f.Result]
 		i := slices.IndexFunc(of, func(l []*funcs.Func) bool { return l[0].Name == f.Name })
 		if i < 0 {
@@ -39,62 +45,6 @@ func New(c *neighbour.Catalog, d funcs.Dialect, draw Source) *Generator {
 		g.rows[f.Result] = of
 	}
 	return g
-}
-
-// Statement is one about the rows of one table, with one value a unit in between or not.
-func (g *Generator) Statement() string {
-	table, depth := one(g, []string{"persons", "events"}), 1+g.draw(3)
-	x := func(t ...sqltype.OID) string { return g.Expression(one(g, t), depth) }
-	switch g.draw(14) {
-	case 0:
-		return fmt.Sprintf("select count(*) from %s where %s", table, x(sqltype.OIDBool))
-	case 1:
-		return fmt.Sprintf("select %s, count(*) from %s group by 1", x(keys...), table)
-	case 2:
-		return fmt.Sprintf("select count(*) filter (where %s), count(%s), count(distinct %s) from %s", x(sqltype.OIDBool), x(keys...), x(keys...), table)
-	case 3:
-		return fmt.Sprintf("select %s(%s) from %s", one(g, []string{"stddev", "variance", "var_pop"}), x(numbers...), table)
-	case 4:
-		return fmt.Sprintf("select %s(x), count(x) from (select patient_id, %s as x from %s group by 1) q", one(g, []string{"sum", "avg"}), g.ofUnit(x), table)
-	case 5:
-		return fmt.Sprintf("select %s(x), count(x) from (select %s as x from %s) q", one(g, []string{"sum", "avg"}), g.window(x), table)
-	case 6:
-		return fmt.Sprintf("select count(*) from persons p join events e on e.patient_id = p.patient_id and e.%s = (select max(%s) from events i where i.patient_id = p.patient_id)", one(g, g.columns[sqltype.OIDInt4]), x(sqltype.OIDInt4))
-	case 7:
-		return fmt.Sprintf("select %s(%s) from %s", one(g, []string{"median", "min", "max"}), x(slices.Concat(numbers, []sqltype.OID{sqltype.OIDDate, sqltype.OIDTimestamp})...), table)
-	case 8:
-		return fmt.Sprintf("select mode() within group (order by case when %s then 'a' when %s then 'b' end) from %s", x(sqltype.OIDBool), x(sqltype.OIDBool), table)
-	case 9, 10:
-		return fmt.Sprintf("select avg(%s) from %s", x(numbers...), table)
-	}
-	return fmt.Sprintf("select sum(%s) from %s", x(numbers...), table)
-}
-
-// ofUnit is an aggregate of one unit's rows.
-func (g *Generator) ofUnit(x func(...sqltype.OID) string) string {
-	switch g.draw(4) {
-	case 0:
-		return fmt.Sprintf("count(distinct %s)", x(keys...))
-	case 1:
-		return fmt.Sprintf("%s(%s) filter (where %s)", one(g, []string{"sum", "avg", "max", "min"}), x(numbers...), x(sqltype.OIDBool))
-	}
-	return fmt.Sprintf("%s(%s)", one(g, []string{"sum", "avg", "max", "min", "stddev", "var_pop"}), x(numbers...))
-}
-
-// window is a window function of one unit's rows.
-func (g *Generator) window(x func(...sqltype.OID) string) string {
-	switch g.draw(4) {
-	case 0:
-		t := one(g, keys)
-		distance := g.literal(t)
-		if t == sqltype.OIDDate || t == sqltype.OIDTimestamp || t == sqltype.OIDTime {
-			distance = g.literal(sqltype.OIDInterval)
-		}
-		return fmt.Sprintf("count(*) over (partition by patient_id order by %s range between %s preceding and %s following)", x(t), distance, distance)
-	case 1:
-		return fmt.Sprintf("%s(%s, 2) over (partition by patient_id order by %s)", one(g, []string{"lag", "lead", "nth_value"}), x(numbers...), x(keys...))
-	}
-	return fmt.Sprintf("%s(%s) over (partition by patient_id order by i4)", one(g, []string{"sum", "avg", "max", "min"}), x(numbers...))
 }
 
 var (
@@ -121,20 +71,29 @@ func (g *Generator) Expression(t sqltype.OID, depth int) string {
 		}
 		return fmt.Sprintf("(case when %s then %s else %s end)", g.Expression(sqltype.OIDBool, depth-1), x, y)
 	}
-	f := one(g, one(g, of)) // names alike, though some have 20 rows of other types
+	alike := one(g, of) // names alike, though some have 20 rows of other types
+	if i := slices.IndexFunc(of, func(l []*funcs.Func) bool { return l[0].Kind == funcs.Cast }); i >= 0 && g.draw(4) == 0 {
+		alike = of[i] // they are what forms of one type hand to those of another
+	}
+	f := one(g, alike)
+	return g.call(f, g.args(f, func(t sqltype.OID) string { return g.Expression(t, depth-1) }))
+}
+
+// args are a call's arguments: expressions, and constants where it wants them.
+func (g *Generator) args(f *funcs.Func, expression func(sqltype.OID) string) []string {
 	args := make([]string, len(f.Args))
 	for i, a := range f.Args {
 		words := constants[f.Name]
 		switch {
 		case !slices.Contains(f.Const, i) && (i != 1 || a != sqltype.OIDText || words == nil):
-			args[i] = g.Expression(a, depth-1)
+			args[i] = expression(a)
 		case a == sqltype.OIDText && words != nil:
 			args[i] = "'" + one(g, words) + "'"
 		default:
 			args[i] = g.literal(a)
 		}
 	}
-	return g.call(f, args)
+	return args
 }
 
 func (g *Generator) leaf(t sqltype.OID) string {
@@ -204,3 +163,6 @@ var Found = []string{
 	"select sum(case when b1 then cast('9e131071' as numeric) else n5 end) from events",
 	"select sum(x) from (select patient_id, sum(case when b1 then cast('9e131071' as numeric) else n7 end) as x from events group by 1) q",
 }
+
+// Rows is how many rows of the registry the generator calls.
+func (g *Generator) Rows() int { return len(g.all) }

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+)
+
+// TestComposedBites: each of two leaks that there were is found, put back, among the statements of TestComposed.
+func TestComposedBites(t *testing.T) {
+	InOneThread(t)
+	for _, leak := range []struct {
+		name string
+		d    backend.Dialect
+		in   func(*funcs.Func) bool
+		bad  func(print string, args []string) string
+	}{
+		{"a raising form of a cast makes its argument raise", backend.DuckDB, func(f *funcs.Func) bool {
+			return f.Kind == funcs.Cast && f.Safe != nil && sqltype.Type{OID: f.Result}.IsNumber()
+		}, func(print string, _ []string) string { return strings.ReplaceAll(print, "TRY_CAST(", "CAST(") }},
+		{"interval::time gives times below 00:00", backend.Postgres, func(f *funcs.Func) bool {
+			return f.Kind == funcs.Cast && f.Args[0] == sqltype.OIDInterval && f.Result == sqltype.OIDTime
+		}, func(_ string, args []string) string { return "CAST(" + args[0] + " AS time)" }},
+	} {
+		t.Run(leak.name, func(t *testing.T) {
+			c, planted, rows := newComposed(t, leak.d), false, 0
+			for _, f := range funcs.All() {
+				if !leak.in(f) {
+					continue
+				}
+				rows++
+				spell, exact := f.Spell, f.Exact
+				defer func() { f.Spell, f.Exact = spell, exact }()
+				form := func(good func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string) func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string {
+					return func(d funcs.Dialect, args []string, types []sqltype.Type, result sqltype.Type) string {
+						print := good(d, args, types, result)
+						if planted && d == funcs.Dialect(leak.d) && print != "" {
+							print = leak.bad(print, args)
+						}
+						return print
+					}
+				}
+				f.Exact = form(exact)
+				if leak.d == backend.Postgres {
+					f.Spell = form(spell)
+				}
+			}
+			used := 0
+			for i := range uint64(composedStatements[leak.d]) {
+				text := c.make(rand.New(rand.NewPCG(composedSeed, i)).IntN, int(i))
+				p, err := prepare(c.worlds[0].Session, text)
+				if err != nil {
+					continue
+				}
+				planted = false
+				good := printed(p)
+				planted = true
+				if slices.Equal(printed(p), good) {
+					continue
+				}
+				used++
+				if _, err := c.try(text, int(i)); err != nil {
+					t.Logf("statement %d, the %d. of those with the leak: %s: %v", i, used, text, err)
+					return
+				}
+			}
+			t.Errorf("not found in %d statements of %d rows; if the registry has changed, another composedSeed may do", used, rows)
+		})
+	}
+}
+
+// printed are the texts of a statement's releases.
+func printed(p *Prepared) (out []string) {
+	for _, one := range p.stages {
+		st, err := sqlgen.Private(one.an, p.session.engine.dialect, 7)
+		if err != nil {
+			return nil
+		}
+		out = append(out, st.SQL)
+	}
+	return out
+}
