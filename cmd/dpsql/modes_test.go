@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"database/sql"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,21 @@ func TestLooseFiles(t *testing.T) {
 	if !found || strings.Count(command, "demo.ledger") != 4 || !strings.Contains(out, "1 warning\n") {
 		t.Fatal(out)
 	}
+	log := startLog(t, path)
+	if !strings.Contains(log, "others on this machine may read or write the ledger's files") || !strings.Contains(log, "chmod 600") {
+		t.Errorf("serve says\n%s", log)
+	}
+	if out, err := exec.Command("sh", "-c", command).CombinedOutput(); err != nil { //nolint:gosec // G204: what check said
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+	if out := output(t, "check", "--config", path); strings.Contains(out, "chmod") {
+		t.Error(out)
+	}
+}
+
+// startLog is what a server says until it serves.
+func startLog(t *testing.T, path string) string {
+	t.Helper()
 	cmd := program(t.Context(), "serve", "--config", path, "--listen", "127.0.0.1:0")
 	cmd.WaitDelay = time.Second
 	log := &bytes.Buffer{}
@@ -49,13 +65,34 @@ func TestLooseFiles(t *testing.T) {
 		}
 	}
 	(&server{cmd: cmd}).kill()
-	if !strings.Contains(log.String(), "others on this machine may read or write the ledger's files") || !strings.Contains(log.String(), "chmod 600") {
-		t.Errorf("serve says\n%s", log)
+	return log.String()
+}
+
+// TestPublicCopy: a copy of a private table that is declared public is warned of, by check and at the start of a server.
+func TestPublicCopy(t *testing.T) {
+	path := smallServer(t, 2, 0.25)
+	db, err := sql.Open("duckdb", filepath.Join(filepath.Dir(path), "small.duckdb"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if out, err := exec.Command("sh", "-c", command).CombinedOutput(); err != nil { //nolint:gosec // G204: what check said
-		t.Fatalf("%s: %v\n%s", command, err, out)
+	if _, err := db.Exec("CREATE TABLE stays_copy AS SELECT patient_id, days FROM stays"); err != nil {
+		t.Fatal(err)
 	}
-	if out := output(t, "check", "--config", path); strings.Contains(out, "chmod") {
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), "tables:\n", "tables:\n  stays_copy: {public: true}\n", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const want = "table stays_copy is public and has the column patient_id"
+	if out := output(t, "check", "--config", path); !strings.Contains(out, "warning: "+want) || !strings.Contains(out, "1 warning\n") {
 		t.Error(out)
+	}
+	if log := startLog(t, path); !strings.Contains(log, want) {
+		t.Error(log)
 	}
 }

@@ -202,6 +202,9 @@ func (e *Engine) bind(ctx context.Context, p *policy.Policy) (*world, error) {
 	if w.catalogs, err = p.Bind(rels); err != nil {
 		return nil, err
 	}
+	for _, d := range w.catalogs.Doubts() {
+		e.log.Warn("a public table may hold rows of people: run dpsql check", "table", d.Table, "error", d.Says)
+	}
 	w.public = newPublicCache(e, w)
 	return w, nil
 }

@@ -20,6 +20,7 @@ type Catalogs struct {
 	order  []*tableDecl
 	tables map[*tableDecl]*plan.Table
 	epoch  string
+	doubts []Doubt
 }
 
 func newCatalogs(b *binding) *Catalogs {
@@ -27,7 +28,7 @@ func newCatalogs(b *binding) *Catalogs {
 	for d, bt := range b.bound {
 		c.tables[d] = bt.table
 	}
-	c.epoch = c.hash(b)
+	c.epoch, c.doubts = c.hash(b), b.doubts()
 	return c
 }
 

@@ -195,6 +195,7 @@ func odd(d decimal.Decimal) bool {
 // schema warns of what the database shows.
 func (w *warnings) schema(b *binding) {
 	p := b.p
+	w.doubts(b.doubts())
 	for _, t := range p.tables {
 		bt := b.bound[t]
 		if bt == nil || bt.table == nil {
@@ -259,6 +260,34 @@ func (t *boundTable) inKey(column int) bool {
 		slices.ContainsFunc(t.rel.ForeignKeys, func(fk sqltype.RelationForeignKey) bool { return slices.Contains(fk.Columns, name) })
 }
 
+// keyless warns of a unit that is no key of its table: what one person has may be several units, which are protected one by one.
+func (w *warnings) keyless(bt *boundTable, unit word) {
+	single := ""
+	for _, k := range bt.table.Keys {
+		if len(k) != 1 {
+			continue
+		}
+		name := bt.table.Columns[k[0]].Name
+		if name == unit.text {
+			return
+		}
+		single = name
+	}
+	for _, k := range bt.rel.Keys {
+		if len(k) == 1 && k[0] == unit.text {
+			return
+		} else if len(k) == 1 && single == "" {
+			single = k[0]
+		}
+	}
+	says := w.add(unit.position, "unit %s.%s is not a key of the table: who has several of its values counts as several people, and people with one value as one", bt.decl, quoteName(unit.text))
+	if single != "" {
+		says.hint("unit: %s.%s is a key; or make %s unique in the database, if each person has one", bt.decl, quoteName(single), quoteName(unit.text))
+	} else {
+		says.hint("make it unique in the database, if each person has one row")
+	}
+}
+
 func (w *warnings) private(b *binding, bt *boundTable) {
 	for kind, as := range bt.as {
 		if as != nil {
@@ -274,6 +303,7 @@ func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Tabl
 		if c, ok := bt.rel.Column(of.column.text); ok && !c.NotNull {
 			w.add(of.column.position, "%s.%s can be NULL: rows without it belong to nobody and are in no answer", t, quoteName(c.Name))
 		}
+		w.keyless(bt, of.column)
 		return
 	}
 	path := bt.path[kind]

@@ -456,3 +456,50 @@ func TestVerifierWarnings(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubts: a public table with the columns of people's rows, or with the column that says whose they are, is warned of; not what shares a common name alone. A unit that is no key is warned of.
+func TestDoubts(t *testing.T) {
+	people, stays := peopleAndStays()
+	copyOf := func(r sqltype.Relation, name string, columns ...string) sqltype.Relation {
+		out := sqltype.Relation{Schema: "public", Name: name, Kind: sqltype.KindTable}
+		for _, c := range r.Columns {
+			if len(columns) == 0 || slices.Contains(columns, c.Name) {
+				c.NotNull = false
+				out.Columns = append(out.Columns, c)
+			}
+		}
+		return out
+	}
+	const public = "  copied: {public: true}\n"
+	for _, c := range []struct {
+		rel        sqltype.Relation
+		text, want string
+	}{
+		{copyOf(people, "copied"), public, "has the columns of people"},
+		{copyOf(stays, "copied"), public, "has the columns of stays"},
+		{copyOf(stays, "copied", "nr", "who"), public, "has the column who, which says in stays whose a row is"},
+		{copyOf(stays, "copied", "nr", "who"), "  copied: {public: true, columns: {nr: {}}}\n", "has the column who"},
+		{copyOf(stays, "copied", "nr", "visitor"), public, ""},
+		{copyOf(people, "copied", "id"), public, ""},
+	} {
+		r := review(t, strings.Replace(strings.Replace(twoTables, "EXTRA\n", "", 1), "  stays:", c.text+"  stays:", 1), people, stays, c.rel)
+		if len(r.Problems) > 0 {
+			t.Fatal(r.Problems)
+		}
+		if got := contains(r.Warnings, "table copied is public and has"); got != (c.want != "") || got && !contains(r.Warnings, c.want) {
+			t.Errorf("%+v %s: %v", c.rel.Columns, c.text, r.Warnings)
+		}
+		if n := len(r.Catalogs.Doubts()); (n > 0) != (c.want != "") {
+			t.Errorf("%d doubts, want %q", n, c.want)
+		}
+		if contains(r.Warnings, "is not a key") {
+			t.Errorf("people.id is a key: %v", r.Warnings)
+		}
+	}
+	r := review(t, strings.NewReplacer("EXTRA\n", "", "unit: people.id", "unit: people.age", "who -> people.id", "who -> people.age").Replace(twoTables), people, stays)
+	if !slices.ContainsFunc(r.Warnings, func(p Problem) bool {
+		return strings.Contains(p.Message, "unit people.age is not a key of the table") && strings.Contains(p.Hint, "unit: people.id is a key")
+	}) {
+		t.Errorf("%v %v", r.Problems, r.Warnings)
+	}
+}
