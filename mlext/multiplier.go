@@ -1,6 +1,7 @@
 package mlext
 
 import (
+	"maps"
 	"math"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -8,6 +9,14 @@ import (
 
 // Noise is the noise multiplier that was asked for instead of an epsilon: the noise's deviation in units of what one person changes; 0: none.
 func (s *Spec) Noise() float64 { return s.number("noise_multiplier", 0) }
+
+// Calibrated is a copy whose noise follows from its epsilon and delta.
+func (s *Spec) Calibrated() *Spec {
+	c := *s
+	c.numbers = maps.Clone(s.numbers)
+	delete(c.numbers, "noise_multiplier")
+	return &c
+}
 
 // together refuses options that contradict each other: an epsilon beside a noise multiplier, which says it, and what is said of a clip that is fixed.
 func (s *Spec) together() error {

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/dpsql/dpsql/budget/ledger"
@@ -39,6 +41,9 @@ func databaseName(ctx context.Context, b backend.Backend, p *policy.Policy) (str
 	full, err := filepath.Abs(path)
 	if err == nil {
 		full, err = filepath.EvalSymlinks(full)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // the backend is none of the policy's, as in tests
+		return "", nil
 	}
 	return "file " + full, err
 }

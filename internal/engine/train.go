@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"math"
 	"runtime/debug"
 	"time"
 
@@ -48,6 +47,7 @@ type training struct {
 	split     sensitivity.Split
 	sources   []mlext.Source
 	key       ledger.Hash
+	replan    func(*mlext.Spec) (*mlext.Training, error) // the same training under other options
 	explain   bool
 	together  bool // explained beside those explained before
 }
@@ -80,6 +80,9 @@ func (s *Session) prepareTrain(ctx context.Context, n *pgsyntax.Train, explain b
 				return nil, err
 			}
 		}
+	}
+	t.replan = func(spec *mlext.Spec) (*mlext.Training, error) {
+		return mlext.Plan(spec, features, target, rows, s.population(spec, t.analysis.Unit))
 	}
 	if t.plan, err = s.planned(ctx, spec, features, target, rows, t.analysis.Unit); err != nil {
 		return nil, err
@@ -116,6 +119,15 @@ func (s *Session) mayAsk(what string, epsilon float64) *sqlerr.Error {
 	return nil
 }
 
+// population is how many units a training is calibrated for.
+func (s *Session) population(spec *mlext.Spec, of dp.Unit) float64 {
+	n := float64(s.world.policy.Population.Of(of))
+	if spec.Split > 0 {
+		n *= spec.Split
+	}
+	return n
+}
+
 // planned calibrates a training, which may take seconds: in a turn of the analyst's, and abandoned when the client cancels.
 func (s *Session) planned(ctx context.Context, spec *mlext.Spec, features []mlext.Feature, target mlext.Feature, rows int, of dp.Unit) (*mlext.Training, error) {
 	done, err := s.turn(ctx)
@@ -128,10 +140,7 @@ func (s *Session) planned(ctx context.Context, spec *mlext.Spec, features []mlex
 	}
 	made := make(chan result, 1)
 	spec.Until = ctx.Err // else a calibration that nobody waits for goes on
-	population := float64(s.world.policy.Population.Of(of))
-	if spec.Split > 0 {
-		population *= spec.Split
-	}
+	population := s.population(spec, of)
 	go func() {
 		defer done()
 		defer func() {
@@ -283,7 +292,7 @@ func (t *training) train(ctx context.Context, heard *Heard) error {
 	case errors.Is(err, ledger.ErrOrder):
 		return err
 	case err != nil:
-		return t.denied(err)
+		return t.denied(ctx, err)
 	}
 	heard.Reservation, heard.Price, heard.Loss = ids[0], t.plan.Epsilon, t.loss
 	s.tellCharged(*heard)
@@ -346,39 +355,6 @@ func (t *training) watch(ctx context.Context, started time.Time) func(done, of i
 }
 
 const progressEvery = time.Second
-
-// denied is a training that the budget does not hold.
-func (t *training) denied(err error) error {
-	s := t.session
-	var d *ledger.Denied
-	if !errors.As(err, &d) {
-		return s.ledgerFailed(err)
-	}
-	hint := "No epsilon of this training passes now; more budget is the owner's to give."
-	fits := func(epsilon, delta float64) bool {
-		loss, err := t.filter.Loss(dp.Training{Method: t.plan.Method, Epsilon: epsilon, Delta: delta})
-		return err == nil && d.Balance.Admits(loss)
-	}
-	switch low, most := s.leastEpsilon(), threeDown(math.Min(d.Left.Delta, t.plan.Delta)); {
-	case d.Balance.Dataset.Ended:
-	case fits(low, t.plan.Delta):
-		high := t.plan.Epsilon
-		for range 40 {
-			if mid := (low + high) / 2; fits(mid, t.plan.Delta) {
-				low = mid
-			} else {
-				high = mid
-			}
-		}
-		if x := threeDown(low); fits(x, t.plan.Delta) {
-			low = x
-		}
-		hint = fmt.Sprintf("WITH (epsilon = %s)%s passes now.", number(low), map[bool]string{true: " instead of noise_multiplier"}[t.plan.Spec.Noise() > 0])
-	case most > 0 && fits(t.plan.Epsilon, most):
-		hint = fmt.Sprintf("WITH (delta = %s) passes now.", number(most))
-	}
-	return s.refused(d, fmt.Sprintf("this training: epsilon %s, delta %s", number(t.plan.Epsilon), number(t.plan.Delta)), hint)
-}
 
 // notice is what was spent, and what is left.
 func (t *training) notice() string {

@@ -18,8 +18,17 @@ import (
 // price sets what the ledger is charged: the training's (epsilon, delta), or what it runs by its Renyi loss.
 //
 // Proof: either event bounds the whole training (mlext.Training), and which is charged follows from the policy, the settings and the ledger's balance, which are no data; so the filter's conditions hold of either (budget.NewFilter (ii)). The second makes the plain sum of epsilons infinite, so it is taken only where that sum has ended in
-// all accounts, or where the policy's condition for Gaussian noise holds and the analyst has not asked for Laplace noise; and only where it is the smaller on the Renyi side, and fits if either does.
+// all accounts, or where the policy's condition for Gaussian noise holds and the analyst has not asked for Laplace noise; and only where it is the smaller on the Renyi side, and fits if either does, or where it alone fits.
 func (t *training) price() error {
+	balance, err := t.session.engine.ledger.Balance(t.session.payer())
+	if err != nil {
+		return t.session.ledgerFailed(err)
+	}
+	return t.priceBy(balance)
+}
+
+// priceBy is price by a balance.
+func (t *training) priceBy(balance ledger.Balance) error {
 	whole := dp.Training{Method: t.plan.Method, Epsilon: t.plan.Epsilon, Delta: t.plan.Delta}
 	var err error
 	if t.loss, err = t.filter.Loss(whole); err != nil {
@@ -33,14 +42,12 @@ func (t *training) price() error {
 	if err != nil { // no loss at this order
 		return nil
 	}
-	balance, err := t.session.engine.ledger.Balance(t.session.payer())
-	if err != nil {
-		return t.session.ledgerFailed(err)
-	}
 	_, ended := balance.PureEnded()
 	prefers := t.under.mechanism != measure.Laplace && t.filter.PrefersRenyi()
-	switch fits := balance.Admits(parts) || !balance.Admits(t.loss); {
-	case parts.Renyi < t.loss.Renyi && (ended || prefers) && fits && balance.Filter.Order == t.filter.Order:
+	fits, otherFits := balance.Admits(parts), balance.Admits(t.loss)
+	smaller := parts.Renyi < t.loss.Renyi && (fits || !otherFits)
+	switch {
+	case (smaller || fits && !otherFits) && (ended || prefers) && balance.Filter.Order == t.filter.Order:
 		t.otherwise = t.charged(t.loss)
 		t.event, t.loss = *t.plan.Composed, parts
 	default:
@@ -68,6 +75,18 @@ func (t *training) reservation() ledger.Reservation {
 
 // explained is the card with the other way of charging, how many such trainings are left, and what would refuse it: that the name is taken, or the budget. Together, it is judged beside those that this session has explained before.
 func (t *training) explained(ctx context.Context) ([][]sqltype.Value, error) {
+	s := t.session
+	balance, err := s.balance()
+	if err != nil {
+		return nil, err
+	}
+	if !t.together {
+		s.explained = dp.Loss{}
+	}
+	balance = balance.After(s.explained)
+	if err := t.priceBy(balance); err != nil { // as it will be when those before are charged
+		return nil, err
+	}
 	rows := t.card()
 	if t.otherwise != "" {
 		rows = append(rows, []sqltype.Value{"charge otherwise", t.otherwise})
@@ -89,15 +108,6 @@ func (t *training) explained(ctx context.Context) ([][]sqltype.Value, error) {
 		rows = append(rows, []sqltype.Value{"refused", strings.TrimSpace(text)})
 		return nil
 	}
-	s := t.session
-	balance, err := s.balance()
-	if err != nil {
-		return nil, err
-	}
-	if !t.together {
-		s.explained = dp.Loss{}
-	}
-	balance = balance.After(s.explained)
 	s.explained = s.explained.Plus(t.loss)
 	if limit := s.world.policy.Limits.StatementTime; limit > 0 {
 		rows = append(rows, []sqltype.Value{"time limit", fmt.Sprintf("%v (limits.statement_time); a training that takes longer ends charged, without a model", limit)})
@@ -109,7 +119,13 @@ func (t *training) explained(ctx context.Context) ([][]sqltype.Value, error) {
 		}
 	}
 	if err := balance.Denies(t.loss); err != nil {
-		if err := refused(t.denied(err)); err != nil {
+		done, turnErr := s.turn(ctx) // for the hint's calibrations
+		if turnErr != nil {
+			return nil, s.uncharged(ctx, turnErr)
+		}
+		err := refused(t.denied(ctx, err))
+		done()
+		if err != nil {
 			return nil, err
 		}
 	}

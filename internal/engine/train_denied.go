@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dpsql/dpsql/budget/ledger"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/mlext"
+)
+
+// denied is a training that the budget does not hold.
+func (t *training) denied(ctx context.Context, err error) error {
+	s := t.session
+	var d *ledger.Denied
+	if !errors.As(err, &d) {
+		return s.ledgerFailed(err)
+	}
+	return s.refused(d, fmt.Sprintf("this training: epsilon %s, delta %s", number(t.plan.Epsilon), number(t.plan.Delta)), t.deniedHint(ctx, d))
+}
+
+// deniedHint names options with which the training would be admitted by the balance that refused it. Each was priced as the training itself is.
+func (t *training) deniedHint(ctx context.Context, d *ledger.Denied) string {
+	fits := func(epsilon, delta float64) bool {
+		loss, err := t.filter.Loss(dp.Training{Method: t.plan.Method, Epsilon: epsilon, Delta: delta})
+		return err == nil && d.Balance.Admits(loss)
+	}
+	instead := ""
+	if t.plan.Spec.Noise() > 0 {
+		instead = " instead of noise_multiplier"
+	}
+	switch low, most := t.session.leastEpsilon(), threeDown(math.Min(d.Left.Delta, t.plan.Delta)); {
+	case d.Balance.Dataset.Ended:
+		return "No epsilon of this training passes now; more budget is the owner's to give."
+	case fits(low, t.plan.Delta):
+		high := t.plan.Epsilon
+		for range 40 {
+			if mid := (low + high) / 2; fits(mid, t.plan.Delta) {
+				low = mid
+			} else {
+				high = mid
+			}
+		}
+		if x := threeDown(low); fits(x, t.plan.Delta) {
+			low = x
+		}
+		return fmt.Sprintf("WITH (epsilon = %s)%s passes now.", number(low), instead)
+	case most > 0 && fits(t.plan.Epsilon, most):
+		return fmt.Sprintf("WITH (delta = %s) passes now.", number(most))
+	}
+	// The deltas have ended, or both sums of what comes with one. What the training's parts lose has no delta, and a training by plain epsilons has none either.
+	if t.plan.Composed != nil {
+		if t.under.mechanism == measure.Laplace {
+			other := *t
+			if other.under.mechanism = measure.Auto; other.priceBy(d.Balance) == nil && d.Balance.Admits(other.loss) {
+				return "SET dpsql.mechanism = auto passes now."
+			}
+		}
+		for x, tries := threeDown(t.plan.Epsilon/2), 0; x >= t.session.leastEpsilon() && tries < mostReplanned; x, tries = threeDown(x/2), tries+1 {
+			if t.passes(ctx, d.Balance, func(spec *mlext.Spec) error { spec.Epsilon = x; return nil }) {
+				return fmt.Sprintf("WITH (epsilon = %s)%s passes now.", number(x), instead)
+			}
+		}
+	}
+	if instead == "" && t.passes(ctx, d.Balance, func(spec *mlext.Spec) error { spec.Delta = 0; return spec.NoDelta() }) {
+		return "WITH (delta = 0) passes now."
+	}
+	return "No smaller epsilon of this training passes now; more budget is the owner's to give."
+}
+
+// mostReplanned limits how often a refused training is calibrated for a hint.
+const mostReplanned = 8
+
+// passes says whether the training would be admitted under other options.
+func (t *training) passes(ctx context.Context, b ledger.Balance, change func(*mlext.Spec) error) bool {
+	other, spec := *t, t.plan.Spec.Calibrated()
+	err := change(spec)
+	if err == nil {
+		spec.Until = ctx.Err
+		other.plan, err = t.replan(spec)
+	}
+	if err != nil {
+		return false
+	}
+	return other.priceBy(b) == nil && b.Admits(other.loss)
+}
