@@ -20,7 +20,12 @@ func (z *analyzer) addSource(i int) error {
 		if z.addFixed(i, d.expr, t, d.in.parent != nil) || d.in.parent != nil {
 			return nil
 		}
-		return z.addDerived(i, d.expr)
+		n := len(z.out.Groups.Sources)
+		if err := z.addDerived(i, d.expr); err != nil || len(z.out.Groups.Sources) > n {
+			return err
+		}
+		z.addWhole(i, d.expr)
+		return nil
 	}
 	s := z.owner[id]
 	if s == nil {

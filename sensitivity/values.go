@@ -16,6 +16,7 @@ import (
 
 const (
 	mostDerived = 1000  // groups of a derived key: more are chosen with noise, so that few people are not drowned in empty groups
+	mostWhole   = 100   // groups of a key that may have few people in each
 	mostTried   = 20000 // values that a key is computed for
 )
 
@@ -64,6 +65,50 @@ func (z *analyzer) addDerived(i int, x plan.Scalar) error {
 	}
 	z.append(src, false)
 	return nil
+}
+
+// ofFewResults are functions whose results are few whole numbers, whatever they read: an hour is one of 24, a bucket one of those that are asked for.
+var ofFewResults = []string{"extract", "date_part", "width_bucket"}
+
+// addWhole takes a key that such a function gives, also behind a cast to a whole number. Proof: (8) the
+// values follow from the statement and from types: the function's range, which no row has a part in. The print filters rows to them, so nothing rests on the range being right.
+func (z *analyzer) addWhole(i int, x plan.Scalar) {
+	t := z.out.Keys[i].Type
+	if scale, known := z.scaleOf(x); !known || scale != 0 || !t.IsInteger() && t.OID != sqltype.OIDNumeric {
+		return
+	}
+	few, ok := z.behind(x).(*plan.Call)
+	if ok && few.Fn.Kind == funcs.Cast {
+		few, ok = z.behind(few.Args[0]).(*plan.Call)
+	}
+	iv := z.rangeOf(x).iv
+	if !ok || !slices.Contains(ofFewResults, few.Fn.Name) || iv == nil || iv.Hi.Sub(iv.Lo).GreaterThanOrEqual(decimal.NewFromInt(mostWhole)) {
+		return
+	}
+	src := Source{Keys: []int{i}, Why: "the results of " + few.Fn.Name}
+	for v := iv.Lo.Ceil(); v.LessThanOrEqual(iv.Hi); v = v.Add(decimal.NewFromInt(1)) {
+		var key sqltype.Value = v
+		if t.IsInteger() {
+			key = v.IntPart()
+		}
+		src.Tuples = append(src.Tuples, []sqltype.Value{literal(key, t)})
+	}
+	z.append(src, z.mayBeNull(x, stored))
+}
+
+// behind is the expression that a computed column stands for.
+func (z *analyzer) behind(x plan.Scalar) plan.Scalar {
+	for {
+		c, ok := x.(*plan.Col)
+		d, computed := definition{}, false
+		if ok {
+			d, computed = z.defs[c.ID]
+		}
+		if !computed {
+			return x
+		}
+		x = d.expr
+	}
 }
 
 // onlyColumn is the one column of a private scan that an expression is computed from, by functions whose results are the same here and in the backends.

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -82,6 +84,7 @@ var peers = [][]string{
 // peersSession asks about a small database of the demo's schema, under its policy.
 func peersSession(t *testing.T, d backend.Dialect) *Session {
 	t.Helper()
+	name := strings.ToLower(t.Name())
 	var statements []string
 	for _, table := range demo.Tables {
 		statements = append(statements, table.DDL())
@@ -98,12 +101,43 @@ func peersSession(t *testing.T, d backend.Dialect) *Session {
 		t.Fatal(err)
 	}
 	changed := strings.NewReplacer("epsilon: 20,", "epsilon: 10000,", "epsilon: 0.5", "epsilon: 20", "  analyst:", "  ann:", "{duckdb: demo.duckdb}", map[backend.Dialect]string{
-		backend.DuckDB: "{duckdb: peers.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/peers"}`}[d]).Replace(string(text))
+		backend.DuckDB: "{duckdb: peers.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/` + name + `"}`}[d]).Replace(string(text))
 	pol, err := policy.Parse("policy.yaml", []byte(changed))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sessionOver(t, d, "peers", statements, pol)
+	return sessionOver(t, d, name, statements, pol)
+}
+
+// TestFewResults: hours, days of a week and buckets are public groups, whatever they are computed from: none is missing, and none is chosen by noise. Each is as PostgreSQL counts it.
+func TestFewResults(t *testing.T) {
+	for _, d := range dialects {
+		s := peersSession(t, d)
+		for sql, want := range map[string]map[string]float64{
+			"select width_bucket(x, 0, 100, 4), count(*) from (select patient_id, sum(medications) as x from encounters group by 1) t group by 1":    {"1": 90, "2": 80, "3": 80, "4": 50, "0": 0, "5": 0},
+			"select b, count(*) from (select patient_id, width_bucket(sum(medications) / 2, 0, 50, 2) as b from encounters group by 1) t group by 1": {"1": 170, "2": 130, "0": 0, "3": 0},
+			"select extract(dow from date '2020-01-01' + 7 * lab_procedures * medications)::int, count(*) from encounters group by 1":                {"3": 900, "0": 0, "1": 0, "2": 0, "4": 0, "5": 0, "6": 0},
+			"select extract(quarter from date '2020-01-01' + lab_procedures * patient_id % 3), count(*) from encounters group by 1":                  {"1": 900, "2": 0, "3": 0, "4": 0},
+		} {
+			rows, err := try(s, sql)
+			if err != nil {
+				t.Errorf("%s: %s: %v", d, sql, err)
+				continue
+			}
+			if len(rows) < len(want) {
+				t.Errorf("%s: %s gives %v", d, sql, rows)
+			}
+			for _, row := range rows {
+				key := "NULL"
+				if row[0] != nil {
+					key = fmt.Sprint(row[0])
+				}
+				if n := seconds(t, row[1]); math.Abs(n-want[key]) > 5 {
+					t.Errorf("%s: %s gives %v for %s; want about %v", d, sql, n, key, want[key])
+				}
+			}
+		}
+	}
 }
 
 // TestPeers: what other tools answer is answered, or refused with a hint that leads to an answer.

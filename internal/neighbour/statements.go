@@ -87,6 +87,7 @@ var Statements = []string{
 	"select avg(went - came), sum(age(went, came)), sum(went - came) filter (where went > came) from stays",
 	"select avg(extract(year from age(went, came))), sum(came::date - admitted), avg(extract(hour from came)), sum(date_trunc('month', went)::date - admitted) from stays",
 	"select extract(year from admitted), count(*), sum(discharged - date '2018-01-01') from stays group by 1",
+	"select extract(hour from came), extract(dow from went)::int, count(*), avg(extract(hour from went)) from stays group by 1, 2",
 	"select extract(year from came), date_trunc('quarter', went), count(*) from stays where went >= '2019-01-01' and went < '2020-01-01' and came > date '2018-06-01' group by 1, 2",
 	"select e.days, count(*), count(e.free) from patients p left join encounters e on e.patient_id = p.patient_id and e.days > 10 and e.free between 0 and 50 group by 1",
 	// Within each unit's rows: aggregates, DISTINCT, set operations; and relations of public tables.
@@ -151,6 +152,7 @@ var PostgresOnly = []string{
 
 // Spellings are statements that PostgreSQL answers by which of equal numerics came first, or by how they are written: here nothing but the values may decide.
 var Spellings = []string{
+	"select b, count(*), sum(n) from (select patient_id, width_bucket(sum(days), 0, 40, 8) as b, count(*) as n from encounters group by 1) t group by 1",
 	"select scale(s), count(*) from (select patient_id, sum(distinct ratio) s from encounters group by 1) t group by 1",
 	"select count(*) from patients p where (select sum(distinct e.ratio) from encounters e where e.patient_id = p.patient_id)::text in ('1.5', '1.500000000')",
 	"select scale(n), count(*) from (select patient_id, ratio n, count(*) from encounters group by 1, 2) t group by 1",

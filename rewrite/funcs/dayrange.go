@@ -158,6 +158,9 @@ func truncRange(unit string, zone bool) rangeFunc {
 // zone the wall clock is within a day. A SQL interval's fields are parts of its length: its years, of at least 360 days of that, and its days; its epoch, which counts
 // years of 365.25 days, is at most 365.25/360 of it.
 func fieldRange(unit string, t sqltype.OID, exactly bool) rangeFunc {
+	if unit == "hour" && t != span && t != clock && t != sqltype.OIDTimetz { // a timestamp is never at 24:00
+		return always(0, 23)
+	}
 	if r, ok := partRange[unit]; ok && t != span {
 		return always(r[0], r[1])
 	} else if ok && unit != "hour" && unit != "day" {
