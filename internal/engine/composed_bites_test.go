@@ -54,6 +54,9 @@ func TestComposedBites(t *testing.T) {
 			used := 0
 			for i := range uint64(composedStatements[leak.d]) {
 				text := c.make(rand.New(rand.NewPCG(composedSeed, i)).IntN, int(i))
+				if err := c.worlds[0].use(int(i)); err != nil {
+					t.Fatal(err)
+				}
 				p, err := prepare(c.worlds[0].Session, text)
 				if err != nil {
 					continue

@@ -199,11 +199,39 @@ func cause(err error) error {
 	return err
 }
 
+// composedSettings are those that statements are printed by, turn by turn, with the first for what others do not say.
+var composedSettings = []map[string]string{
+	{"dpsql.max_groups": "1", "dpsql.clip": "auto", "dpsql.mechanism": "auto", "dpsql.bounding": "auto"},
+	{"dpsql.max_groups": "auto", "dpsql.clip": "1"},
+	{"dpsql.mechanism": "gaussian", "dpsql.bounding": "l2"},
+	{"dpsql.clip": "2", "dpsql.bounding": "linf"},
+}
+
+// use gives a session the settings of a turn, in another time zone every third one.
+func (w composedWorld) use(turn int) error {
+	var zone *sqltype.Zone
+	if turn%3 == 2 {
+		zone, _ = sqltype.LookupZone("America/New_York")
+	}
+	w.Use(sqltype.Settings{Zone: zone})
+	for _, settings := range []map[string]string{composedSettings[0], composedSettings[turn%len(composedSettings)]} {
+		for name, value := range settings {
+			if err := w.Set(name, []string{value}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // try says what is wrong with a statement: it is refused in all worlds alike, or answered. In a short run one of the worlds without values is asked.
 func (c *composed) try(sql string, turn int) (outcome string, err error) {
 	for i, w := range c.worlds {
 		if i > 0 && i-1 != turn%2 && os.Getenv("DPSQL_LONG") == "" {
 			continue
+		}
+		if err := w.use(turn); err != nil {
+			return "", err
 		}
 		one, rows, err := w.ask(sql)
 		if err != nil {

@@ -46,6 +46,7 @@ const columns = `
   t1 text
   t2 text values=a|b|c
   v1 varchar(10)
+  c1 char(5)
   d1 date
   d2 date range=2018-03-01..2020-12-31
   ts1 timestamp
@@ -79,6 +80,7 @@ var edges = map[sqltype.OID][]string{
 	sqltype.OIDNumeric:     {"0", "1.10", "-1", "0.5", "99.995", "2147483647.5", "9223372036854775808", "1e-40", "7e25", "1.8e308", "2e-324", "9e1200", "-9e131071", "1e-16383", "NaN", "Infinity", "-Infinity"},
 	sqltype.OIDText:        {"", "a", "A", " aB ", "a,b,,c", "x\ny", "%", `a\`, "日本", "_", "1", "NaN", "2020-02-29", "1e400", "infinity"},
 	sqltype.OIDVarchar:     {"", "a ", "Größe", "12"},
+	sqltype.OIDBPChar:      {"", "x", "xyzzy", " x", "%", "-1", "NaN"},
 	sqltype.OIDDate:        {"2000-01-01", "2019-12-31", "0044-03-15 BC", "4713-01-01 BC", "294276-12-31", "294277-01-01", "5874897-12-31", "infinity", "-infinity"},
 	sqltype.OIDTimestamp:   {"2000-01-01 00:00:00", "4713-01-01 00:00:00 BC", "294276-12-31 23:59:59.999999", "294247-01-10 04:00:00", "infinity", "-infinity", "2020-02-29 12:34:56.789012"},
 	sqltype.OIDTimestamptz: {"2000-01-01 00:00:00+00", "4713-01-01 00:00:00+00 BC", "294276-12-31 23:59:59.999999+00", "294247-01-10 04:00:00+00", "infinity", "-infinity"},

@@ -67,7 +67,7 @@ func (g *Generator) Expression(t sqltype.OID, depth int) string {
 		} else if t == sqltype.OIDBool {
 			t = one(g, keys)
 			x, y = g.Expression(t, depth-1), g.Expression(t, depth-1)
-			return fmt.Sprintf(one(g, []string{"(%s in (%s, %s))", "(%s between %s and %s)", "(%s is distinct from %s or %s is null)"}), x, y, g.Expression(t, depth-1))
+			return fmt.Sprintf(one(g, []string{"(%s in (%s, %s))", "(%s between %s and %s)", "(%s is distinct from %s or %s is null)", "((%s > %s) is not true and not %s is null)", "(%s = any(array[%s, %s]))", "(%s < all(array[%s, %s]))"}), x, y, g.Expression(t, depth-1))
 		}
 		return fmt.Sprintf("(case when %s then %s else %s end)", g.Expression(sqltype.OIDBool, depth-1), x, y)
 	}
@@ -110,7 +110,7 @@ func (g *Generator) literal(t sqltype.OID) string {
 	if all := edges[t]; all != nil && (list == nil || g.draw(4) == 0) {
 		list = all
 	}
-	if list == nil {
+	if list == nil || g.draw(16) == 15 {
 		return "cast(null as " + name + ")"
 	}
 	return fmt.Sprintf("cast('%s' as %s)", one(g, list), name)
