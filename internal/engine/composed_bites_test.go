@@ -53,11 +53,11 @@ func TestComposedBites(t *testing.T) {
 			}
 			used := 0
 			for i := range uint64(composedStatements[leak.d]) {
-				text := c.make(rand.New(rand.NewPCG(composedSeed, i)).IntN, int(i))
+				st := c.make(rand.New(rand.NewPCG(composedSeed, i)).IntN, int(i))
 				if err := c.worlds[0].use(int(i)); err != nil {
 					t.Fatal(err)
 				}
-				p, err := prepare(c.worlds[0].Session, text)
+				p, err := prepare(c.worlds[0].Session, st.text)
 				if err != nil {
 					continue
 				}
@@ -68,8 +68,8 @@ func TestComposedBites(t *testing.T) {
 					continue
 				}
 				used++
-				if _, err := c.try(text, int(i)); err != nil {
-					t.Logf("statement %d, the %d. of those with the leak: %s: %v", i, used, text, err)
+				if _, err := c.try(st, int(i)); err != nil {
+					t.Logf("statement %d, the %d. of those with the leak: %s: %v", i, used, st.text, err)
 					return
 				}
 			}

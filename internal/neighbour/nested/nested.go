@@ -19,6 +19,8 @@ type Generator struct {
 	columns map[sqltype.OID][]string
 	rows    map[sqltype.OID][][]*funcs.Func // by result, those of one name together
 	all     []*funcs.Func
+	Params  []Param // of what was made, where WithParams is set
+	with    bool
 	safe    []*funcs.Func // of numbers, that may be printed as the backend's own
 }
 
@@ -113,8 +115,22 @@ func (g *Generator) literal(t sqltype.OID) string {
 	if list == nil || g.draw(16) == 15 {
 		return "cast(null as " + name + ")"
 	}
-	return fmt.Sprintf("cast('%s' as %s)", one(g, list), name)
+	value := one(g, list)
+	if g.with && g.draw(8) == 7 {
+		g.Params = append(g.Params, Param{t, value})
+		return fmt.Sprintf("cast($%d as %s)", len(g.Params), name)
+	}
+	return fmt.Sprintf("cast('%s' as %s)", value, name)
 }
+
+// Param is the value of a parameter, as PostgreSQL reads it.
+type Param struct {
+	Type sqltype.OID
+	Text string
+}
+
+// WithParams makes some constants parameters.
+func (g *Generator) WithParams() *Generator { g.with = true; return g }
 
 func (g *Generator) call(f *funcs.Func, args []string) string {
 	list := strings.Join(args, ", ")
