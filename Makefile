@@ -1,13 +1,13 @@
 # make test     everything CI runs (15 minutes on 2 cores once modules are downloaded)
 # make test-long, soak, bench, fuzz, lint: see each target. Everything a test needs is installed by `make deps`.
 GO      ?= go
-GOTEST  ?= $(GO) test -timeout 14m
+GOTEST  ?= $(GO) test -timeout 25m
 UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./internal/sqlerr/... ./internal/secret/... ./internal/policy/... \
            ./internal/eval/... ./internal/spool/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./mlext/... ./internal/attacker ./internal/audit ./budget ./budget/account/... ./rewrite/... ./sensitivity/... ./internal/bench/baseline ./internal/bench/accuracy ./internal/bench/budgets
 DB       = ./internal/corpus ./internal/pgmeta/... ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/...
 
-.PHONY: all test test-unit test-db test-statistics test-wire test-long test-attacker test-clients corpus deploy-check bench bench-accuracy bench-train fuzz lint deps build vet
+.PHONY: all test test-unit test-db test-statistics test-engine test-wire test-cmd test-long test-attacker test-clients corpus deploy-check bench bench-accuracy bench-train fuzz lint deps build vet
 
 all: build
 
@@ -19,9 +19,11 @@ deps:
 	@sh .ci/deps.sh
 
 # Property tests draw the same cases in every run of CI; test-long and fuzz draw new ones.
-test test-unit test-db test-statistics test-wire: export RAPID_SEED ?= 20261121
+test test-unit test-db test-statistics test-engine test-wire test-cmd: export RAPID_SEED ?= 20261121
 
-test: deps vet test-unit test-db test-statistics test-wire
+# Two parts at a time: the engine's tests are one process each, which leaves a core idle.
+test: deps vet
+	$(MAKE) --jobs=2 --output-sync=target test-engine test-statistics test-wire test-unit test-db test-cmd
 
 vet:
 	$(GO) vet ./...
@@ -36,10 +38,14 @@ test-db:
 test-statistics:
 	$(GOTEST) -run 'TestChosenLoss|TestReleasedLoss|Neighbours$$|TestHints|TestErrorsDoc|TestSQLDoc|TestAggregates|TestOverloads|TestGenerated|TestFinishing|TestStages$$|TestKeysKeepRows|TestQuantified|TestFrames|TestNestedDuckDB|TestComposed|TestTargetObserved|TestFactorsAsAsked|TestEvaluate|TestExecuteArguments|TestProbesOfGroups|TestSplit$$|TestTrainArrays|TestTrainOddRows|TestTrainByRenyi|TestPredictTimes|TestJoinedOnClinic|TestTruncatedOnClinic|TestPredictEvery|TestTrainEvery|TestJoinedOracle' ./internal/engine
 
-# The race detector runs on proxy, engine and ledger; what is long and of one thread in the engine ran above.
+# The race detector runs on engine, proxy and ledger; what is long and of one thread in the engine is in test-statistics.
+test-engine:
+	$(GOTEST) -race ./internal/engine/...
+
 test-wire:
 	$(GOTEST) -race $(RACE)
-	$(GOTEST) -race ./internal/engine/...
+
+test-cmd:
 	$(GOTEST) ./cmd/...
 
 # Hundreds of crashes, long statistics, the tree oracle of PostgreSQL's own parser.
