@@ -91,7 +91,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if e.models, err = openModels(opt); err != nil {
 		return nil, errors.Join(err, e.ledger.Close())
 	}
-	e.world.Store(w)
+	e.publish(w)
 	if e.ledger.Unmarked() {
 		e.log.Warn("no mark lay beside the ledger, so nothing tells whether it is the newest: if this machine has served it before, look whether it was put back from a backup; the ledger's record of this opening says it too")
 	}
@@ -247,7 +247,7 @@ func (e *Engine) enter(ctx context.Context, w *world) error {
 	} else if err != nil {
 		return err
 	}
-	e.world.Store(w)
+	e.publish(w)
 	return nil
 }
 

@@ -183,7 +183,12 @@ func near(a, b sqltype.Value, t sqltype.Type, tolerance decimal.Decimal) bool {
 	return ok1 && ok2 && x.Sub(y).Abs().LessThanOrEqual(tolerance)
 }
 
+// asDecimal is a number's value, or an interval's seconds with months of 30 days, by which PostgreSQL compares intervals.
 func asDecimal(v sqltype.Value) (decimal.Decimal, bool) {
+	if i, ok := v.(sqltype.Interval); ok {
+		days := int64(i.Months)*30 + int64(i.Days)
+		return decimal.New(i.Micros, -6).Add(decimal.NewFromInt(days * 86400)), true
+	}
 	d, err := decimal.NewFromString(fmt.Sprint(v))
 	return d, err == nil
 }

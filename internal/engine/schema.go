@@ -56,9 +56,7 @@ func (e *Engine) begin(ctx context.Context, w *world) (*snapshot, error) {
 		}
 		tx, err := m.BeginMarked(ctx, w.mark) // (1)
 		if err == nil {
-			e.schema.mu.Lock()
-			e.schema.looked = time.Now()
-			e.schema.mu.Unlock()
+			e.compared()
 			return &snapshot{tx, e, w, true}, nil
 		}
 		if !errors.Is(err, backend.ErrSchema) {
@@ -69,6 +67,19 @@ func (e *Engine) begin(ctx context.Context, w *world) (*snapshot, error) {
 			return nil, err
 		}
 	}
+}
+
+// publish makes a world, whose schema was read just now, the one in force.
+func (e *Engine) publish(w *world) {
+	e.world.Store(w)
+	e.compared()
+}
+
+// compared notes that the schema was read just now.
+func (e *Engine) compared() {
+	e.schema.mu.Lock()
+	defer e.schema.mu.Unlock()
+	e.schema.looked = time.Now()
 }
 
 // mostChanges is how many changes of the schema that mean nothing a statement goes on after.
