@@ -19,7 +19,8 @@ type partReader func(ctx context.Context, count int) (rows [][]sqltype.Value, en
 // partsOf reads an answer on: as many rows as are asked for (allRows: all), as far as a session may hold them.
 func (s *session) partsOf(a *engine.Answer) partReader {
 	return func(ctx context.Context, count int) (rows [][]sqltype.Value, end bool, err error) {
-		for held := 0; count == allRows || len(rows) < count; {
+		before := s.unread()
+		for held, counted := 0, 0; count == allRows || len(rows) < count; {
 			row, ok, err := a.More.Next(ctx)
 			if err != nil {
 				return rows, false, runError(ctx, err)
@@ -30,6 +31,12 @@ func (s *session) partsOf(a *engine.Answer) partReader {
 			if rows, held = append(rows, row), held+answerBytes([][]sqltype.Value{row}); held > s.srv.opts.MaxAnswerBytes {
 				return nil, false, sqlerr.New(sqlerr.SessionLimit, "a FETCH gives about %d bytes of rows at most", s.srv.opts.MaxAnswerBytes).
 					WithHint("FETCH fewer rows at a time. What was released is stored: the statement costs nothing more.")
+			}
+			if held-counted > streamBytes {
+				if err := s.hold(before + held); err != nil {
+					return nil, false, err
+				}
+				counted = held
 			}
 		}
 		return rows, false, nil

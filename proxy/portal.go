@@ -70,10 +70,7 @@ func answerBytes(rows [][]sqltype.Value) int {
 // roomForAnswer refuses to run one statement more while the session's portals hold too much that was not read. Nothing is spent
 // then. What is held is at most the limit and one answer.
 func (s *session) roomForAnswer() error {
-	held := 0
-	for _, p := range s.portals.items {
-		held += p.unread
-	}
+	held := s.unread()
 	if held < s.srv.opts.MaxAnswerBytes {
 		return nil
 	}

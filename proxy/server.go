@@ -21,6 +21,7 @@ type Server struct {
 	log      *slog.Logger
 	throttle *throttle
 	forwards *forwards
+	answers  *answers
 	ctx      context.Context // of all sessions; ended by force when the grace is over
 	cancel   context.CancelCauseFunc
 
@@ -42,7 +43,7 @@ func New(e Engine, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	srv := &Server{engine: e, opts: opts, log: opts.Logger, throttle: newThrottle(opts.now, opts.LoginTimeout/2), forwards: newForwards(),
+	srv := &Server{engine: e, opts: opts, log: opts.Logger, throttle: newThrottle(opts.now, opts.LoginTimeout/2), forwards: newForwards(), answers: newAnswers(),
 		open: map[*session]struct{}{}, waiting: map[origin][]*session{}, sessions: map[uint32]*session{}, ofUser: map[string]int{}}
 	srv.ctx, srv.cancel = context.WithCancelCause(context.Background())
 	return srv, nil
@@ -198,6 +199,7 @@ func (srv *Server) unwait(s *session) {
 func (srv *Server) forget(s *session) {
 	s.hangUp()
 	s.cancel()
+	_ = s.hold(0)
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	srv.unwait(s)

@@ -50,6 +50,7 @@ type session struct {
 	statements shelf[*statement] // "" is the unnamed one
 	portals    shelf[*portal]
 	active     *portal // the one that runs
+	holding    int     // bytes of answers, as it last said
 	skipping   bool    // an extended message failed: everything up to Sync is skipped
 	executes   int     // EXECUTEs that run within each other
 	several    bool    // the message being served holds more than one statement: its implicit transaction is a block for some rules
@@ -191,6 +192,7 @@ func (s *session) loop() {
 // receive reads the next message. A stop that comes between its look at the flag and its read ends the read by the deadline,
 // which is why the flag is looked at after the deadline of idleness was set.
 func (s *session) receive() (pgproto3.FrontendMessage, error) {
+	s.holdsUnread()
 	before := s.idle
 	s.idle, s.idleInBlock = s.idleTime()
 	if s.idle > 0 || before > 0 {

@@ -162,10 +162,15 @@ func (s *session) run(st *statement, args []sqltype.Value) (*engine.Answer, erro
 		return s.runSession(st, args)
 	}
 	answer, err := s.answer(st, args)
-	if err == nil {
-		s.tell(answer)
+	if err != nil {
+		return nil, err
 	}
-	return answer, err
+	if err := s.hold(s.unread() + answerBytes(answer.Rows)); err != nil {
+		_ = answer.Close()
+		return nil, err
+	}
+	s.tell(answer)
+	return answer, nil
 }
 
 // tell sends an answer's warnings and NOTICEs.

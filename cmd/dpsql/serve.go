@@ -322,7 +322,7 @@ func (s *daemon) wireOptions(ctx context.Context) (proxy.Options, error) {
 	o := proxy.Options{
 		Logger: s.log, RequireTLS: p.RequireTLS(), MaxMessage: int(l.Message), MaxSessions: int(l.Sessions), MaxSessionsPerUser: int(l.SessionsPerAnalyst),
 		MaxPreAuth: int(l.WaitingLogins), MaxStatements: int(l.PreparedStatements), MaxPortals: int(l.Portals), MaxStatementBytes: int(l.StatementMemory),
-		Balancers: p.Balancers.Addresses, ProxyProtocol: p.Balancers.Header, MaxAnswerBytes: int(l.AnswerMemory), LoginTimeout: l.LoginTime, IdleTimeout: l.IdleTime, WriteTimeout: l.WriteTime, StopGrace: l.StopTime,
+		Balancers: p.Balancers.Addresses, ProxyProtocol: p.Balancers.Header, MaxAnswerBytes: int(l.AnswerMemory), MaxAllAnswers: int(l.AllAnswerMemory), LoginTimeout: l.LoginTime, IdleTimeout: l.IdleTime, WriteTimeout: l.WriteTime, StopGrace: l.StopTime,
 	}
 	var err error
 	if o.ServerSecret, err = s.engine.Secret(ctx); err != nil {

@@ -31,6 +31,7 @@ var beyond = map[string]string{
 	"portals":              "proxy/robust_test.go TestLimits",
 	"statement_memory":     "proxy/limits_test.go TestHeldStatements",
 	"answer_memory":        "proxy/limits_test.go TestPortalNeverRead",
+	"all_answer_memory":    "proxy/answers_test.go TestAnswersOfAllSessions",
 	"waiting_logins":       "proxy/limits_test.go TestPreAuthLimits",
 	"login_time":           "proxy/robust_test.go TestLoginTimeout",
 	"idle_time":            "proxy/limits_test.go TestIdleTimeout",

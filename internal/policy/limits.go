@@ -20,6 +20,7 @@ type Limits struct {
 	Portals            int64         // of one session
 	StatementMemory    int64         // bytes of one session's prepared statements and portals
 	AnswerMemory       int64         // bytes of answers that one session's portals hold unread
+	AllAnswerMemory    int64         // of those that all sessions do
 	WaitingLogins      int64         // connections of one address that have not logged in
 	LoginTime          time.Duration // from accept to the end of authentication
 	IdleTime           time.Duration // of a session without a statement
@@ -90,6 +91,8 @@ var LimitTable = []Limit{
 	number("portals", "1000", "1", "100000", "Open portals of one session.", "53400", func(l *Limits) *int64 { return &l.Portals }),
 	size("statement_memory", "32MiB", "1MiB", "16GiB", "Memory of one session's prepared statements and portals, about.", "53400", func(l *Limits) *int64 { return &l.StatementMemory }),
 	size("answer_memory", "64MiB", "1MiB", "16GiB", "Memory of answers that one session's portals hold unread, about.", "53400", func(l *Limits) *int64 { return &l.AnswerMemory }),
+	size("all_answer_memory", "512MiB", "1MiB", "1023GiB", "Memory of answers that all sessions hold unread, about, or send to clients that do not read.", "the session that holds most, of the analyst who holds most, ends; 53400 where it is the one that asks",
+		func(l *Limits) *int64 { return &l.AllAnswerMemory }),
 	number("waiting_logins", "50", "1", "10000", "Connections of one address that have not logged in.", "the oldest of them is closed", func(l *Limits) *int64 { return &l.WaitingLogins }),
 	span("login_time", "60s", "1s", "1h", "From the connection to the end of authentication, TLS included.", "the connection ends", func(l *Limits) *time.Duration { return &l.LoginTime }),
 	span("idle_time", "0s", "0s", "720h", "Of a session without a statement; 0s is none.", "57P05", func(l *Limits) *time.Duration { return &l.IdleTime }),
