@@ -103,7 +103,7 @@ func textArray() *Func {
 	f := &Func{Name: "string_to_array", Kind: Function, Args: oids(text, text), Result: texts, Const: []int{1}, Short: []int{1}}
 	f.With = func(c Constants) (*Func, error) {
 		by := c.Values[0].(string)
-		g := row(Function, f.Name, f.Args, f.Result, true, forms{why: listsThere, pg: "CASE WHEN octet_length({x}) <= " + most + " THEN string_to_array({x}, " + quoted(by) + ") END", own: "string_to_array({x}, " + quoted(by) + ")"})
+		g := row(Function, f.Name, f.Args, f.Result, true, forms{why: listsThere + "; take a part by split_part(x, '-', 1), and count parts by length(x) - length(replace(x, '-', '')) + 1", pg: "CASE WHEN octet_length({x}) <= " + most + " THEN string_to_array({x}, " + quoted(by) + ") END", own: "string_to_array({x}, " + quoted(by) + ")"})
 		g.Const, g.Short = f.Const, f.Short
 		return g.eval(func(v []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 			s := v[0].(string)

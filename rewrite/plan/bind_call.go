@@ -179,8 +179,7 @@ func (b *binder) function(x *pgsyntax.FuncCall, args []Scalar, names []string, v
 		return &Const{Value: b.names(oidsOf(args)), T: sqltype.Text}, nil
 	}
 	if fn == nil {
-		return nil, sqlerr.New(sqlerr.UnsupportedFunction, "function %s(%s) is not supported", name, b.names(c.proc.Args)).At(int(pos)).
-			WithHint("docs/sql.md lists the functions and their types.")
+		return nil, unsupportedFunction(name, b.names(c.proc.Args), pos)
 	}
 	if fn, err = b.special(fn, args, pos); err != nil {
 		return nil, err
@@ -402,4 +401,20 @@ func functionNames() []string {
 func readsColumn(x Scalar) (yes bool) {
 	VisitCols(x, func(*Col) { yes = true })
 	return yes
+}
+
+// unsupportedFunction names what can be used instead, where something can.
+func unsupportedFunction(name, args string, pos pgsyntax.Pos) error {
+	hint := "docs/sql.md lists the functions and their types."
+	switch name {
+	case "regexp_replace":
+		hint = "Use split_part(x, '-', 1), replace(x, 'a', 'b'), translate(x, '0123456789', '') or substring(x, 1, 3)."
+	case "regexp_match", "regexp_matches", "regexp_substr", "regexp_split_to_array", "regexp_split_to_table":
+		hint = "Use x ~ '^[0-9]' in a condition; take a part by split_part(x, '-', 1) or substring(x, 1, 3)."
+	case "unnest", "string_to_table":
+		hint = "Write the parts of a text as rows: SELECT split_part(x, '-', 1) FROM t UNION ALL SELECT split_part(x, '-', 2) FROM t."
+	case "random":
+		hint = "Leave it out; released rows have an order without meaning by ORDER BY md5(x)."
+	}
+	return sqlerr.New(sqlerr.UnsupportedFunction, "function %s(%s) is not supported", name, args).At(int(pos)).WithHint("%s", hint)
 }
