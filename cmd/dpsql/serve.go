@@ -222,19 +222,13 @@ func (s *daemon) reloaded(before, now *policy.Policy) {
 			s.wire.Terminate(a.Name)
 		}
 	}
-	var waits []string
-	limits := now.Limits
-	limits.StatementTime, limits.ReleaseGroups = s.policy.Limits.StatementTime, s.policy.Limits.ReleaseGroups // the engine takes these over
-	limits.SpoolGroups, limits.FinishingMemory = s.policy.Limits.SpoolGroups, s.policy.Limits.FinishingMemory
-	limits.ReleaseBytes, limits.PublicRows = s.policy.Limits.ReleaseBytes, s.policy.Limits.PublicRows
-	limits.FlowMemory = s.policy.Limits.FlowMemory
-	limits.TrainingMemory, limits.TrainingDisk = s.policy.Limits.TrainingMemory, s.policy.Limits.TrainingDisk
+	waits := s.policy.Limits.Waiting(now.Limits)
 	for _, k := range []struct {
 		key  string
 		same bool
 	}{
 		{"listen", s.listen == now.Listen}, {"metrics", s.policy.Metrics == now.Metrics}, {"socket", s.policy.Socket == now.Socket}, {"audit", s.policy.Audit == now.Audit},
-		{"limits", limits == s.policy.Limits}, {"balancers", now.Balancers.Header == s.policy.Balancers.Header && slices.Equal(now.Balancers.Addresses, s.policy.Balancers.Addresses)}, {"tls", (s.policy.TLS == nil) == (now.TLS == nil) && (now.TLS == nil || *s.policy.TLS == *now.TLS)},
+		{"balancers", now.Balancers.Header == s.policy.Balancers.Header && slices.Equal(now.Balancers.Addresses, s.policy.Balancers.Addresses)}, {"tls", (s.policy.TLS == nil) == (now.TLS == nil) && (now.TLS == nil || *s.policy.TLS == *now.TLS)},
 	} {
 		if !k.same {
 			waits = append(waits, k.key)

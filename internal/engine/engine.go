@@ -52,6 +52,7 @@ type Engine struct {
 	changing sync.Mutex  // one reload at a time
 	beside   string      // the ledger's path, of a shared one its mark's
 	schema   schemaChange
+	answers  int64                  // limits.answer_memory, which waits for a restart
 	owned    bool                   // the ledger is the policy's
 	collects func(*mlext.Collector) // set by tests: sees the rows of each training as it begins to read them
 }
@@ -61,6 +62,7 @@ type world struct {
 	policy   *policy.Policy
 	catalogs *policy.Catalogs
 	public   plan.PublicReader
+	answers  int64        // limits.answer_memory, as the server started with it
 	mark     backend.Mark // of the schema; nil where the backend's cannot change
 
 	published sync.Map // what each analyst's sessions read of PostgreSQL's catalogs
@@ -69,7 +71,7 @@ type world struct {
 // Open checks the policy against the live schema and takes the ledger. The backend stays the caller's to close.
 func Open(ctx context.Context, opt Options) (*Engine, error) {
 	p := opt.Policy
-	e := &Engine{backend: opt.Backend, dialect: funcs.Dialect(opt.Backend.Dialect()), noise: noise.NewSource(), log: opt.Logger, watch: opt.Watch}
+	e := &Engine{backend: opt.Backend, dialect: funcs.Dialect(opt.Backend.Dialect()), noise: noise.NewSource(), log: opt.Logger, watch: opt.Watch, answers: p.Limits.AnswerMemory}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
@@ -187,7 +189,7 @@ func cache(p *policy.Policy) ledger.Cache {
 
 // bind checks a policy against the live schema.
 func (e *Engine) bind(ctx context.Context, p *policy.Policy) (*world, error) {
-	w := &world{policy: p}
+	w := &world{policy: p, answers: e.answers}
 	if m, ok := e.backend.(backend.Marker); ok {
 		mark, err := m.Mark(ctx, relationNames(p))
 		if err != nil {

@@ -212,6 +212,11 @@ func TestStatementsAtOnce(t *testing.T) {
 		t.Errorf("waiting was charged %d times, and blamed %d times", n, blamed(t, e))
 	}
 	mustTry(t, e.session(t, "bob"), "select count(*) from encounters")
+	more := clinicPolicyFor(t, backend.DuckDB, "query:  {epsilon: 0.5}", "query:  {epsilon: 0.5}\nlimits: {statements_at_once: 2}")
+	if err := e.Reload(ctx, more); err != nil { // it takes the limit over, beside a turn that is taken
+		t.Fatal(err)
+	}
+	mustTry(t, e.session(t, "ann"), "select count(*) from encounters where days > 3")
 	done()
 	mustTry(t, e.session(t, "ann"), "select count(*) from encounters")
 }

@@ -113,8 +113,8 @@ func publicRows(w *world, rows secret.Rows, most int) (out [][]sqltype.Value, er
 			}
 			bytes += sizeOf(row[i])
 		}
-		if bytes > w.policy.Limits.AnswerMemory {
-			return nil, backend.NewError(backend.FailResource, "memory", fmt.Errorf("more than %d bytes", w.policy.Limits.AnswerMemory))
+		if bytes > w.answers {
+			return nil, backend.NewError(backend.FailResource, "memory", fmt.Errorf("more than %d bytes", w.answers))
 		}
 		if len(out) == most {
 			return nil, backend.NewError(backend.FailResource, "rows", fmt.Errorf("more than %d rows", most))

@@ -199,8 +199,7 @@ limits: {message: 16MiB, sessions: 200, statement_time: 5m, idle_time: 30m}
 '''
 
 Sizes are whole numbers of B, KiB, MiB or GiB; times are such as 500ms, 60s, 5m, 24h. ''statement_timeout'' is another name for
-''limits.statement_time''. A reload takes over ''statement_time'', ''release_groups'', ''release_bytes'', ''public_rows'', ''spool_groups'', ''finishing_memory'',
-''flow_memory'', ''training_memory'' and ''training_disk''; the others wait for a restart, and the log says so.
+''limits.statement_time''. A reload takes over the limits whose column "reload" says yes. The others wait for a restart, and the log names them.
 What is counted by address does not count a declared balancer's: the policy's ''balancers'' ([scale.md](scale.md#behind-a-balancer)).
 
 `)
@@ -255,13 +254,17 @@ more exact of the two alone, where the mean would not be more exact. ''EXPLAIN''
 func table(b *bytes.Buffer, rows []Limit, settable bool) {
 	head := []string{"limit", "default", "what", "beyond it"}
 	if settable {
-		head = []string{"limit", "default", "from", "to", "what", "beyond it"}
+		head = []string{"limit", "default", "from", "to", "reload", "what", "beyond it"}
 	}
 	_, _ = fmt.Fprintf(b, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
 	for _, l := range rows {
 		cells := []string{"''" + l.Name + "''", l.Default, l.What, l.Exceed}
 		if settable {
-			cells = []string{"''" + l.Name + "''", l.Default, l.Least, l.Most, l.What, l.Exceed}
+			reload := "restart"
+			if l.reloads {
+				reload = "yes"
+			}
+			cells = []string{"''" + l.Name + "''", l.Default, l.Least, l.Most, reload, l.What, l.Exceed}
 		}
 		_, _ = fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 	}

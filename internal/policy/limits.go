@@ -51,6 +51,7 @@ type Limit struct {
 	get     func(*Limits) int64
 	unit    unitOf
 	charged bool // a statement that meets it fails after its charge
+	reloads bool // a reload takes it over: the engine reads it anew for each statement
 }
 
 type unitOf string
@@ -82,6 +83,22 @@ func afterCharge(l Limit) Limit {
 	return l
 }
 
+// reloaded marks a limit that a reload takes over.
+func reloaded(l Limit) Limit {
+	l.reloads = true
+	return l
+}
+
+// Waiting names the limits of a reloaded policy that are others than those the server started with, and wait for a restart.
+func (l Limits) Waiting(now Limits) (names []string) {
+	for _, row := range LimitTable {
+		if !row.reloads && row.get(&l) != row.get(&now) {
+			names = append(names, "limits."+row.Name)
+		}
+	}
+	return names
+}
+
 // LimitTable lists the limits: one line each.
 var LimitTable = []Limit{
 	size("message", "8MiB", "64KiB", "256MiB", "Length of one message of the wire protocol.", "54000, and the session ends: what follows cannot be read", func(l *Limits) *int64 { return &l.Message }),
@@ -97,17 +114,17 @@ var LimitTable = []Limit{
 	span("login_time", "60s", "1s", "1h", "From the connection to the end of authentication, TLS included.", "the connection ends", func(l *Limits) *time.Duration { return &l.LoginTime }),
 	span("idle_time", "0s", "0s", "720h", "Of a session without a statement; 0s is none.", "57P05", func(l *Limits) *time.Duration { return &l.IdleTime }),
 	span("write_time", "60s", "1s", "1h", "For a client that does not read its answer.", "the connection ends", func(l *Limits) *time.Duration { return &l.WriteTime }),
-	afterCharge(span("statement_time", "60s", "1ms", "24h", "Of one statement.", "PV012; what was charged stays spent", func(l *Limits) *time.Duration { return &l.StatementTime })),
+	reloaded(afterCharge(span("statement_time", "60s", "1ms", "24h", "Of one statement.", "PV012; what was charged stays spent", func(l *Limits) *time.Duration { return &l.StatementTime }))),
 	span("stop_time", "5s", "1ms", "1h", "For running statements when the server is told to stop.", "57P01", func(l *Limits) *time.Duration { return &l.StopTime }),
-	afterCharge(number("release_groups", "1000000", "1", "100000000", "Groups of one release.", "PV006 before the charge where the groups are public, else PV012 after it", func(l *Limits) *int64 { return &l.ReleaseGroups })),
-	afterCharge(size("release_bytes", "1GiB", "64KiB", "1023GiB", "Size of one stored release: in the ledger, where it has 64MiB at most, or in a spool; and of each file of what is sorted on disk.", "PV006 before the charge where the groups are public, else PV012 after it", func(l *Limits) *int64 { return &l.ReleaseBytes })),
-	number("spool_groups", "50000", "1", "100000000", "Groups of a release that memory holds: one of more, or of more than about 16MiB, is on disk, in a spool beside the ledger, and its answer is read from there. Order statistics, MODE, dp_top_k and numbers of distinct values are held whatever their number.", "nothing", func(l *Limits) *int64 { return &l.SpoolGroups }),
-	size("finishing_memory", "128MiB", "1MiB", "16GiB", "Memory, about, of what is computed of a release on disk and needs many of its rows at once: joins, windows, roll-ups into many groups. WHERE, HAVING, ORDER BY, LIMIT and expressions need none.", "54001; what was released answers other questions free", func(l *Limits) *int64 { return &l.FinishingMemory }),
-	number("public_rows", "1000000", "1", "100000000", "Rows of an answer over public tables, which is held in memory.", "PV012; nothing was spent", func(l *Limits) *int64 { return &l.PublicRows }),
-	afterCharge(size("flow_memory", "1GiB", "1MiB", "1023GiB", "Memory, about, that all statements over rows of two people take at once: some 25 bytes for each two people with rows together, 1 to 8 more for each aggregate, and 75 for each person. The process may have as much again until Go's garbage collector has run.", "statements wait, and where all that hold some wait, one begins again when the others have ended; PV012 where one alone needs more; what was charged stays spent", func(l *Limits) *int64 { return &l.FlowMemory })),
-	size("training_memory", "1GiB", "1MiB", "1023GiB", "Memory of one training's rows, about: what is more is on disk, encrypted, in a file without a name beside the ledger, and is read again for every pass.", "nothing", func(l *Limits) *int64 { return &l.TrainingMemory }),
-	afterCharge(size("training_disk", "16GiB", "0B", "1023GiB", "Size of that file.", "PV012; what was charged stays spent", func(l *Limits) *int64 { return &l.TrainingDisk })),
-	number("statements_at_once", "2", "1", "10000", "Statements of one analyst, in all sessions, that read the database at the same time; as many, or one a core if these are more, read large stored releases.", "statements wait", func(l *Limits) *int64 { return &l.StatementsAtOnce }),
+	reloaded(afterCharge(number("release_groups", "1000000", "1", "100000000", "Groups of one release.", "PV006 before the charge where the groups are public, else PV012 after it", func(l *Limits) *int64 { return &l.ReleaseGroups }))),
+	reloaded(afterCharge(size("release_bytes", "1GiB", "64KiB", "1023GiB", "Size of one stored release: in the ledger, where it has 64MiB at most, or in a spool; and of each file of what is sorted on disk.", "PV006 before the charge where the groups are public, else PV012 after it", func(l *Limits) *int64 { return &l.ReleaseBytes }))),
+	reloaded(number("spool_groups", "50000", "1", "100000000", "Groups of a release that memory holds: one of more, or of more than about 16MiB, is on disk, in a spool beside the ledger, and its answer is read from there. Order statistics, MODE, dp_top_k and numbers of distinct values are held whatever their number.", "nothing", func(l *Limits) *int64 { return &l.SpoolGroups })),
+	reloaded(size("finishing_memory", "128MiB", "1MiB", "16GiB", "Memory, about, of what is computed of a release on disk and needs many of its rows at once: joins, windows, roll-ups into many groups. WHERE, HAVING, ORDER BY, LIMIT and expressions need none.", "54001; what was released answers other questions free", func(l *Limits) *int64 { return &l.FinishingMemory })),
+	reloaded(number("public_rows", "1000000", "1", "100000000", "Rows of an answer over public tables, which is held in memory.", "PV012; nothing was spent", func(l *Limits) *int64 { return &l.PublicRows })),
+	reloaded(afterCharge(size("flow_memory", "1GiB", "1MiB", "1023GiB", "Memory, about, that all statements over rows of two people take at once: some 25 bytes for each two people with rows together, 1 to 8 more for each aggregate, and 75 for each person. The process may have as much again until Go's garbage collector has run.", "statements wait, and where all that hold some wait, one begins again when the others have ended; PV012 where one alone needs more; what was charged stays spent", func(l *Limits) *int64 { return &l.FlowMemory }))),
+	reloaded(size("training_memory", "1GiB", "1MiB", "1023GiB", "Memory of one training's rows, about: what is more is on disk, encrypted, in a file without a name beside the ledger, and is read again for every pass.", "nothing", func(l *Limits) *int64 { return &l.TrainingMemory })),
+	reloaded(afterCharge(size("training_disk", "16GiB", "0B", "1023GiB", "Size of that file.", "PV012; what was charged stays spent", func(l *Limits) *int64 { return &l.TrainingDisk }))),
+	reloaded(number("statements_at_once", "2", "1", "10000", "Statements of one analyst, in all sessions, that read the database at the same time; as many, or one a core if these are more, read large stored releases.", "statements wait", func(l *Limits) *int64 { return &l.StatementsAtOnce })),
 	number("backend_connections", "0", "0", "10000", "Connections to PostgreSQL; 0 is 4, or one a core if there are more.", "statements wait", func(l *Limits) *int64 { return &l.BackendConnections }),
 }
 
