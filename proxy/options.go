@@ -39,7 +39,7 @@ type Options struct {
 	MaxPortals         int           // portals of one session; 1000. 53400
 	MaxStatementBytes  int           // memory of one session's prepared statements and portals, as estimated from texts, trees and parameters; 32 MiB. 53400
 	MaxAnswerBytes     int           // memory of answers that one session's portals hold unread, about: more statements are not run; 64 MiB. 53400
-	MaxAllAnswers      int           // memory of the answers that all sessions hold unread, about: the session that holds most ends, or gives its new answer up; 512 MiB. 53400
+	MaxAllAnswers      int           // memory of the answers that all sessions hold unread, about: the session that holds most ends, or gives its new answer up; 256 MiB. 53400
 	LoginTimeout       time.Duration // from accept to the end of authentication, TLS included; 60 s, PostgreSQL's authentication_timeout
 	IdleTimeout        time.Duration // of a session that sends no message; 0 is none. 57P05
 	WriteTimeout       time.Duration // for a client that does not read; 60 s
@@ -86,7 +86,7 @@ func (o Options) withDefaults() (Options, error) {
 		v   *int
 		def int
 	}{{&o.MaxMessage, 8 << 20}, {&o.MaxSessions, 100}, {&o.MaxSessionsPerUser, 20}, {&o.MaxPreAuth, 50}, {&o.MaxStatements, 1000}, {&o.MaxPortals, 1000},
-		{&o.MaxStatementBytes, 32 << 20}, {&o.MaxAnswerBytes, 64 << 20}, {&o.MaxAllAnswers, 512 << 20}} {
+		{&o.MaxStatementBytes, 32 << 20}, {&o.MaxAnswerBytes, 64 << 20}, {&o.MaxAllAnswers, 256 << 20}} {
 		if *d.v < 0 {
 			return o, fmt.Errorf("proxy: a limit is negative")
 		}

@@ -108,7 +108,7 @@ var LimitTable = []Limit{
 	number("portals", "1000", "1", "100000", "Open portals of one session.", "53400", func(l *Limits) *int64 { return &l.Portals }),
 	size("statement_memory", "32MiB", "1MiB", "16GiB", "Memory of one session's prepared statements and portals, about.", "53400", func(l *Limits) *int64 { return &l.StatementMemory }),
 	size("answer_memory", "64MiB", "1MiB", "16GiB", "Memory of answers that one session's portals hold unread, about.", "53400", func(l *Limits) *int64 { return &l.AnswerMemory }),
-	size("all_answer_memory", "512MiB", "1MiB", "1023GiB", "Memory of answers that all sessions hold unread, about, or send to clients that do not read.", "the session that holds most, of the analyst who holds most, ends; 53400 where it is the one that asks",
+	size("all_answer_memory", "256MiB", "1MiB", "1023GiB", "Memory of answers that all sessions hold unread, about, or send to clients that do not read. The process may take three times as much until Go's garbage collector has run.", "the session that holds most, of the analyst who holds most, ends; 53400 where it is the one that asks",
 		func(l *Limits) *int64 { return &l.AllAnswerMemory }),
 	number("waiting_logins", "50", "1", "10000", "Connections of one address that have not logged in.", "the oldest of them is closed", func(l *Limits) *int64 { return &l.WaitingLogins }),
 	span("login_time", "60s", "1s", "1h", "From the connection to the end of authentication, TLS included.", "the connection ends", func(l *Limits) *time.Duration { return &l.LoginTime }),
