@@ -48,7 +48,7 @@ func (z *analyzer) setRows(n *plan.SetOp) (plan.Rel, error) {
 			WithHint("Select %s first on both sides.", unitName(n.Left))
 	}
 	for i, id := range out.Columns {
-		if !all && !oneForm(z.typeOf(id)) {
+		if t := z.typeOf(id); !all && !oneForm(t) && !t.IsFloat() { // of floats the print compares one spelling (sqlgen.oneSpelling)
 			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private rows with values of type %s is not supported", n.Op, z.typeOf(id)).At(n.Pos).WithHint("Make it a whole number, as in round(100 * x)::bigint; or use UNION ALL.")
 		}
 		c := plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: i < len(n.Columns), NotNull: i == t.UnitCol}

@@ -152,6 +152,8 @@ var PostgresOnly = []string{
 
 // Spellings are statements that PostgreSQL answers by which of equal numerics came first, or by how they are written: here nothing but the values may decide.
 var Spellings = []string{
+	"select count(*), sum(score) from (select patient_id, score from encounters where days > 2 except all select patient_id, -score from encounters where kind_id = 1) t",
+	"select l, count(*) from (select patient_id, level as l from encounters where days > 1 intersect all select patient_id, level from encounters where kind_id < 4) t group by 1",
 	"select b, count(*), sum(n) from (select patient_id, width_bucket(sum(days), 0, 40, 8) as b, count(*) as n from encounters group by 1) t group by 1",
 	"select scale(s), count(*) from (select patient_id, sum(distinct ratio) s from encounters group by 1) t group by 1",
 	"select count(*) from patients p where (select sum(distinct e.ratio) from encounters e where e.patient_id = p.patient_id)::text in ('1.5', '1.500000000')",

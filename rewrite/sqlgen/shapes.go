@@ -71,6 +71,9 @@ func (p *printer) setOp(n *plan.SetOp) *from {
 	if n.All {
 		op += " ALL"
 	}
+	if !p.exact && op != "UNION ALL" {
+		left, right = p.oneSpelling(left, lf, n.LeftCols), p.oneSpelling(right, rf, n.RightCols)
+	}
 	alias := p.alias()
 	f := &from{text: func() string { return fmt.Sprintf("((%s) %s (%s)) AS %s", left, op, right, alias) }, one: true, cols: map[plan.ColID]*column{}}
 	for i, id := range n.Columns {
@@ -78,6 +81,26 @@ func (p *printer) setOp(n *plan.SetOp) *from {
 		f.cols[id] = &column{ref: fmt.Sprintf("%s.%s", alias, quote(fmt.Sprintf("c%d", i+1))), typ: t}
 	}
 	return f
+}
+
+// oneSpelling makes floats canonical before a set operation compares them.
+//
+// Proof: 0 and -0 are equal and spelled differently, and which of two equal rows is kept may follow from the rows of others. Canonical values have one spelling, so what a unit's rows
+// give is a function of the multiset of its own (sensitivity.setRows). No NULL comes or goes, and a declared range holds as before.
+func (p *printer) oneSpelling(text string, f *from, cols []plan.ColID) string {
+	alias, items, floats := p.alias(), make([]string, len(cols)), false
+	for i, id := range cols {
+		name := quote(fmt.Sprintf("c%d", i+1))
+		items[i] = alias + "." + name
+		if t, _ := f.typeOf(id); t.IsFloat() {
+			items[i], floats = p.canonicalKey(items[i], t), true
+		}
+		items[i] += " AS " + name
+	}
+	if !floats {
+		return text
+	}
+	return fmt.Sprintf("SELECT %s FROM (%s) AS %s", strings.Join(items, ", "), text, alias)
 }
 
 // oneScale refuses what DuckDB's set operations over private rows would round to a common scale: numerics that are not declared alike.
