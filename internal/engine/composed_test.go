@@ -33,7 +33,7 @@ tables:
   persons: {columns: COLUMNS}
   events: {unit: patient_id -> persons.patient_id, max_rows_per_unit: 3, columns: COLUMNS}
 budget: {epsilon: 10000, delta: 1e-6}
-query:  {epsilon: 5, max_groups: 1}
+query:  {epsilon: 5, max_groups: 1, joins: any}
 analysts:
   ann: {password: VERIFIER, may: [persons, events], max_query_epsilon: 5}
 `

@@ -19,24 +19,23 @@ func (g *Generator) Statement(turn int) string {
 	return all[g.draw(len(all))](s)
 }
 
-// of has a call of a row, mostly of columns, where its values are read.
+// of groups by a call of a row over columns, whose values are read then, and has another one over expressions beside it.
 func (s position) of(f *funcs.Func, depth int) string {
-	args := s.args(f, func(t sqltype.OID) string {
-		if s.draw(3) == 0 {
-			return s.Expression(t, depth-1)
-		}
-		return s.leaf(t)
-	})
-	x := s.call(f, args)
+	x := s.call(f, s.args(f, func(t sqltype.OID) string { return s.Expression(t, depth-1) }))
+	aggregate := fmt.Sprintf("count(%s)", x)
 	switch {
-	case f.Result == sqltype.OIDBool && s.draw(2) == 0:
-		return fmt.Sprintf("select count(*) from %s where %s", s.table, x)
-	case slices.Contains(numbers, f.Result) && s.draw(2) == 0:
-		return fmt.Sprintf("select sum(%s) from %s", s.clampedText(x, f.Result), s.table)
-	case s.draw(8) == 0:
-		return fmt.Sprintf("select count(%s), count(distinct %s) from %s", x, x, s.table)
+	case f.Result == sqltype.OIDBool:
+		aggregate = fmt.Sprintf("count(*) filter (where %s)", x)
+	case slices.Contains(numbers, f.Result):
+		aggregate = fmt.Sprintf("sum(%s)", s.clampedText(x, f.Result))
 	}
-	return fmt.Sprintf("select %s, count(*) from %s group by 1", x, s.table)
+	plain := s.call(f, s.args(f, func(t sqltype.OID) string {
+		if cols := s.columns[t]; len(cols) > 0 {
+			return one(s.Generator, cols)
+		}
+		return s.literal(t)
+	}))
+	return fmt.Sprintf("select %s, count(*), %s from %s group by 1", plain, aggregate, s.table)
 }
 
 // position makes statements with expressions x of one of several types.
@@ -51,7 +50,7 @@ var often = []func(position) string{position.sum, position.sum, position.sum, po
 
 var others = []func(position) string{
 	position.avg, position.moment, position.moments, position.truths, position.distinct, position.sets, position.ordered, position.most, position.inUnit, position.window, position.correlated, position.exists,
-	position.joined, position.lateral, position.union, position.first, position.shown,
+	position.joined, position.offUnit, position.lateral, position.union, position.first, position.shown,
 }
 
 func (s position) where() string {
@@ -168,6 +167,16 @@ func (s position) joined() string {
 	t := one(s.Generator, keys)
 	return fmt.Sprintf("select count(*), count(e.x) from (select patient_id, %s as x from persons) p %s join (select patient_id, %s as x from events) e on e.patient_id = p.patient_id and e.x %s p.x",
 		s.x(t), one(s.Generator, []string{"inner", "left", "full"}), s.x(t), one(s.Generator, []string{"=", "<", "is distinct from"}))
+}
+
+// offUnit joins rows of several units by a key.
+func (s position) offUnit() string {
+	key := one(s.Generator, []sqltype.OID{sqltype.OIDInt4, sqltype.OIDInt8, sqltype.OIDText, sqltype.OIDDate})
+	k, l := one(s.Generator, s.columns[key]), one(s.Generator, s.columns[key])
+	if s.draw(2) == 0 {
+		k, l = s.x(key), s.x(key)
+	}
+	return fmt.Sprintf("select count(*), count(a.x), sum(b.y) from (select %s as k, %s as x from persons where %s) a join (select %s as k, %s as y from events) b on a.k = b.k", k, s.x(keys...), s.x(sqltype.OIDBool), l, s.clamped(sqltype.OIDInt4))
 }
 
 func (s position) lateral() string {
