@@ -49,6 +49,10 @@ func (f *fakeServer) Raise(_ context.Context, p Promise, by, reason string) erro
 	return f.err
 }
 
+func (f *fakeServer) Statements(_ context.Context, a ledger.AskedFilter) (AskedPage, error) {
+	return AskedPage{Charges: []ledger.Asked{{Analyst: a.Analyst, Text: "select 1"}}, Next: a.After + 1}, f.err
+}
+
 func (f *fakeServer) History(context.Context) ([]ledger.Spent, error) {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	return []ledger.Spent{{At: at, Window: at, Analyst: "ann", Own: 0.25, All: 0.5}}, f.err
@@ -107,6 +111,9 @@ func TestControl(t *testing.T) {
 	}
 	if h, err := c.History(ctx); err != nil || len(h) != 1 || h[0].Own != 0.25 || h[0].At.IsZero() {
 		t.Errorf("%+v %v", h, err)
+	}
+	if p, err := c.Statements(ctx, ledger.AskedFilter{Analyst: "ann", After: 6}); err != nil || p.Next != 7 || p.Charges[0].Text != "select 1" || p.Charges[0].Analyst != "ann" {
+		t.Errorf("%+v %v", p, err)
 	}
 	f.err = errors.New("the policy has no analyst \"x\"")
 	if err := c.Freeze(ctx, "x", "root"); err == nil || err.Error() != f.err.Error() {
