@@ -32,10 +32,10 @@ func (r *run) notice(ctx context.Context) string {
 	if len(list) == 0 {
 		return "spent: nothing (public groups, nothing measured)"
 	}
-	var paid, spent, next []*measure.Plan // next: what such a one would be charged, whole
-	was, tops := 0.0, 0                   // what those that were topped up were made at
+	var paid, spent []*measure.Plan
+	was, tops := 0.0, 0 // what those that were topped up were made at
 	for _, a := range list {
-		spent, next = append(spent, a.release.Spent()), append(next, a.plan)
+		spent = append(spent, a.release.Spent())
 		if a.free {
 			continue
 		}
@@ -68,7 +68,7 @@ func (r *run) notice(ctx context.Context) string {
 		}
 	}
 	if b, err := s.engine.ledger.Balance(s.payer()); err == nil && b.Filter.Order == s.filter.Order { // else another window has begun
-		text += fmt.Sprintf("; left: %s more at this price", statements(b.StatementsLeft(total(next).Loss)))
+		text += "; " + s.leftLine(b) // what SHOW dpsql.budget counts, whatever was asked
 	}
 	if errs := r.errorLine(ctx, list); errs != "" {
 		text += "; 95% error (noise only, largest group): " + errs

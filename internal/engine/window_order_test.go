@@ -118,12 +118,12 @@ func testOrderOfTheWindow(t *testing.T, mechanism string) {
 		t.Errorf("%q, %v", line, err)
 	}
 	// The release of the earlier window is free at its price, and topped up at the order of this one.
-	p, a := ask(t, s, "select count(*) from encounters")
+	_, a = ask(t, s, "select count(*) from encounters")
 	b, err := s.balance()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := fmt.Sprintf("left: %d more", b.StatementsLeft(p.stages[0].priced.Loss)); !strings.Contains(a.Notice, "spent: nothing") || !strings.Contains(a.Notice, left) {
+	if left := s.leftLine(b); !strings.Contains(a.Notice, "spent: nothing") || !strings.Contains(a.Notice, left) {
 		t.Errorf("%s; want %s", a.Notice, left)
 	}
 	set(t, s, "dpsql.epsilon", "0.25")
