@@ -104,8 +104,13 @@ func (z *analyzer) maxScale(parts []plan.Scalar) (int32, bool) {
 	return out, true
 }
 
-// maxGridScale limits exact grids: a longer fraction is rounded as a division is.
-const maxGridScale = 15
+// Of a width's decimal digits, gridDigits are in a rounded grid. A product of decimals has more than its values say: with exactDigits of them rounding errs by 10^-8 of the
+// width a row, and noise, which is of a width or more, can still be drawn where a person has many rows.
+const (
+	maxGridScale = 15 // a longer fraction is rounded as a division is
+	gridDigits   = 6
+	exactDigits  = 8
+)
 
 // gridOf chooses the grid of an argument (design section 5) and whether rows are rounded to it; ok is false where doubles hold no such steps.
 func (z *analyzer) gridOf(x plan.Scalar, iv *num.Interval) (grid decimal.Decimal, rounded, ok bool) {
@@ -126,6 +131,9 @@ func (z *analyzer) gridOf(x plan.Scalar, iv *num.Interval) (grid decimal.Decimal
 		return grid, true, ok
 	}
 	if s, ok := z.scaleOf(x); ok && s <= maxGridScale {
+		if coarse := powerOfTen(width).Shift(gridDigits - exactDigits); coarse.GreaterThan(decimal.New(1, -s)) {
+			return coarse, true, true
+		}
 		return decimal.New(1, -s), false, true
 	}
 	return powerOfTen(width), true, true
@@ -175,13 +183,13 @@ func powerOfTwo(width decimal.Decimal) (decimal.Decimal, bool) {
 	return decimal.NewFromBigInt(new(big.Int).Exp(big.NewInt(5), big.NewInt(int64(-e)), nil), int32(e)), true
 }
 
-// powerOfTen is the largest power of ten <= width / 10^6.
+// powerOfTen is the largest power of ten <= width / 10^gridDigits.
 func powerOfTen(width decimal.Decimal) decimal.Decimal {
 	e := int32(width.NumDigits()) + width.Exponent()
 	for decimal.New(1, e).GreaterThan(width) {
 		e--
 	}
-	return decimal.New(1, e-6)
+	return decimal.New(1, e-gridDigits)
 }
 
 // steps is x in grid steps, rounded outward (9): dir -1 gives the floor, 1 the ceiling.
@@ -205,7 +213,7 @@ func gridSteps(x, grid decimal.Decimal, dir int) *big.Int {
 
 func tooWide() *sqlerr.Error {
 	return sqlerr.New(sqlerr.NoiseTooLarge, "one person may change this sum by more than noise can be drawn for").
-		WithHint("Sum over a narrower range or a coarser step, for example of round(x).")
+		WithHint("Sum over a narrower range, or of larger steps, as in x / 1000000.")
 }
 
 // beyondDoubles refuses a range that doubles do not divide into steps: a width that none holds, or one so small that its steps would lose their digits.

@@ -39,6 +39,7 @@ type stage struct {
 func (st *stage) price() (mp *measure.Plan, err error) {
 	if st.priced == nil {
 		st.priced, err = measure.New(st.an, st.ask)
+		err = measure.Cheapest(st.an, st.ask, err)
 	}
 	return st.priced, err
 }

@@ -330,7 +330,7 @@ func queryAll(ctx context.Context, tx backend.Tx, st *sqlgen.Statement, args []s
 // asks is what the session's settings ask for.
 func (s *Session) asks() measure.Ask {
 	return measure.Ask{Filter: s.filter, Epsilon: s.now.epsilon, Least: s.leastEpsilon(), QueryDelta: s.world.policy.Query.Delta, Mechanism: s.now.mechanism,
-		Population: int64(min(s.world.policy.Units(), 1<<40)), Kinds: s.world.policy.EachUnits()}
+		Population: int64(min(s.world.policy.Units(), 1<<40)), Kinds: s.world.policy.EachUnits(), Most: s.analyst.MaxQueryEpsilon}
 }
 
 // noRows is the answer that a statement without measures needs.

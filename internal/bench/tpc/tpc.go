@@ -169,7 +169,7 @@ func (b Bench) DuckDB() (string, error) {
 	return path, os.Rename(file, path)
 }
 
-func (b Bench) fill(file string) (err error) {
+func (b Bench) fill(file string) error {
 	dir, err := b.Folder()
 	if err != nil {
 		return err
@@ -178,15 +178,21 @@ func (b Bench) fill(file string) (err error) {
 	if err != nil {
 		return err
 	}
+	var copies []string
+	for _, t := range names {
+		copies = append(copies, fmt.Sprintf("COPY %s FROM '%s' (FORMAT csv, HEADER, allow_quoted_nulls false)", t, filepath.Join(dir, t+".csv.gz")))
+	}
+	return build(file, create, copies, keys)
+}
+
+// build makes a file of tables, what is run between, and primary keys.
+func build(file, create string, between []string, keys string) (err error) {
 	db, err := sql.Open("duckdb", file)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	statements := []string{create}
-	for _, t := range names {
-		statements = append(statements, fmt.Sprintf("COPY %s FROM '%s' (FORMAT csv, HEADER, allow_quoted_nulls false)", t, filepath.Join(dir, t+".csv.gz")))
-	}
+	statements := append([]string{create}, between...)
 	// Foreign keys are left out: DuckDB would check each row, and nothing is asked of them there.
 	for _, k := range strings.Split(keys, "ALTER TABLE ") {
 		table, primary, found := strings.Cut(strings.TrimSpace(k), " ADD PRIMARY KEY ")

@@ -169,6 +169,9 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 	if usable == 0 {
 		return dp.Choice{}, tooMuch(errors.New("measure: no edge's noise can be drawn"))
 	}
+	if !holdsRow(a, c, c.Edges[usable-1]) {
+		return dp.Choice{}, tooMuch(errors.New("measure: no noise can be drawn for one row of the declared range"))
+	}
 	if c == a.Limit.Cap {
 		usable = min(usable, visible(p, ask.population(a)))
 	}
@@ -270,6 +273,20 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 		}
 	}
 	return edges, perStep
+}
+
+// holdsRow: the clip at the last candidate holds one row of a sum's declared range. With less of it each person's sum would be cut, by as much as the interval does not say; a declared
+// number of rows whose noise cannot be drawn is refused alike.
+func holdsRow(a *sensitivity.Analysis, c *sensitivity.Choice, last uint64) bool {
+	if c.OfCap() || a.Limit.L2 || c.By != sensitivity.ByUnits {
+		return true
+	}
+	for _, m := range a.Measures {
+		if m.Bound == c && m.Kind == sensitivity.SumValues && m.Declared && m.Clip(last) < uint64(max(m.RowHi, -m.RowLo, 0)) { //nolint:gosec // not negative
+			return false
+		}
+	}
+	return true
 }
 
 // meanSize is the mean of |noise| over the clip, in one group, where a unit is in a number of them.

@@ -29,6 +29,8 @@ type Ask struct {
 	Filter     *budget.Filter
 	Epsilon    float64            // the price tag
 	Least      float64            // the least that a statement may cost
+	Most       float64            // the most, 0 where that is not known
+	Stages     int                // of how many the price is a part; 0 is 1
 	QueryDelta float64            // delta of one selecting statement
 	Mechanism  Mechanism          // Auto, Laplace, Gaussian
 	Population int64              // about how many units there are, as the policy says or assumes
@@ -55,7 +57,8 @@ func (ask Ask) population(a *sensitivity.Analysis) int64 {
 // in proportion to e (it is that of continuous Laplace noise, convex from r(0) = 0), is at most r(e)/n at e/n. So n stages lose at most r(e) together.
 func (ask Ask) Of(stages int) Ask {
 	if n := float64(stages); stages > 1 {
-		ask.Epsilon, ask.Least, ask.QueryDelta = ask.Epsilon/n, ask.Least/n, ask.QueryDelta/n
+		ask.Epsilon, ask.Least, ask.Most, ask.QueryDelta = ask.Epsilon/n, ask.Least/n, ask.Most/n, ask.QueryDelta/n
+		ask.Stages = stages
 	}
 	return ask
 }
