@@ -40,6 +40,14 @@ func clean(v any) any {
 		for k := range x {
 			x[k] = clean(x[k])
 		}
+		if j, ok := x["JoinExpr"].(map[string]any); ok && j["alias"] != nil { // (a JOIN b) AS j is (SELECT * FROM a JOIN b) AS j
+			star := map[string]any{"ColumnRef": map[string]any{"fields": []any{map[string]any{"A_Star": map[string]any{}}}}}
+			all := map[string]any{"targetList": []any{map[string]any{"ResTarget": map[string]any{"val": star}}}, "fromClause": []any{x},
+				"limitOption": "LIMIT_OPTION_DEFAULT", "op": "SETOP_NONE"}
+			named := map[string]any{"RangeSubselect": map[string]any{"subquery": map[string]any{"SelectStmt": all}, "alias": j["alias"]}}
+			delete(j, "alias")
+			return named
+		}
 		if x["sortby_dir"] == "SORTBY_ASC" { // ASC is the default
 			x["sortby_dir"] = "SORTBY_DEFAULT"
 		}
