@@ -125,7 +125,8 @@ func (s *session) ask(authType uint32) (pgproto3.FrontendMessage, error) {
 
 // mockCredentials are those of a user who does not exist: derived from the name and the server's secret, and matched by no password that
 // anybody knows (the caller refuses even that one). Where users have several iteration counts, each of them is that of as many names: it
-// follows from the name, and another count among the users changes it for those names alone that get the new one.
+// follows from the name, and another count among the users changes it for those names alone that get the new one. Their salt changes
+// with it, as a user's does whose password is set anew: a count that changes beside the same salt would say that there is no such user.
 func (srv *Server) mockCredentials(user string) scram.StoredCredentials {
 	derive := func(purpose string) []byte {
 		mac := hmac.New(sha256.New, srv.opts.ServerSecret)
@@ -139,7 +140,7 @@ func (srv *Server) mockCredentials(user string) scram.StoredCredentials {
 		}
 	}
 	return scram.StoredCredentials{
-		KeyFactors: scram.KeyFactors{Salt: string(derive("salt")[:saltSize]), Iters: iterations},
+		KeyFactors: scram.KeyFactors{Salt: string(derive("salt " + strconv.Itoa(iterations))[:saltSize]), Iters: iterations},
 		StoredKey:  derive("stored key"),
 		ServerKey:  derive("server key"),
 	}
