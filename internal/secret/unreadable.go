@@ -6,12 +6,12 @@ import "github.com/dpsql/dpsql/internal/sqltype"
 // whether it fails would tell that a row has such a value.
 type Unreadable struct{}
 
-// Readable leaves out the rows of a private answer that have a value in them that is unreadable.
+// Readable leaves out the rows of a private answer that have an unreadable value in them. Each row of an answer is one group's, or that of all rows (release.Read, (0)).
 //
-// Proof: claim: what is released of such an answer loses as little about a unit as without it, and does not fail for what a unit's row holds. Each row of an answer is one group's, or all rows' (release.Read, (0)).
-// (1) A row is left out for its own values alone: no other group's row changes, and none comes twice, as one would whose key became NULL. (2) A group without a row is released as any group that nobody is in: it
-// is not there, or its totals are 0. (3) Printed keys and totals are readable for all data (package sqlgen's prints, held by the nested statements' tests), so nothing is left out but after a mistake of a print: then
-// it hides a group, where a failure would tell of a row.
+// Proof: claim: an answer's loss about a unit is bounded as if all its values were readable.
+// (1) All printed keys and totals are readable for all data: package sqlgen's prints are total, which TestComposed and TestNested hold. So no row is left out.
+// (2) Should a print be mistaken in a key, the rows of that key's group alone are left out: no other group changes, and no key comes twice, as one would that became NULL. The group is released as one that nobody is in.
+// (3) Should it be mistaken in a total, one unit's value removes what all units of the group add up to, which no sensitivity covers. Then the claim fails, though not the statement.
 func Readable(rows Rows) Rows { return readable{rows} }
 
 type readable struct{ Rows }
