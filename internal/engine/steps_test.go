@@ -65,8 +65,7 @@ func TestWideSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, x := range atTheEnd {
-			_, err := try(s, "select "+x+" from facts")
-			if x == "sum(declared)" != (err != nil) { // more than noise can be drawn for
+			if _, err := try(s, "select "+x+" from facts"); err != nil {
 				t.Errorf("%s beside %s: %v", x, big, err)
 			}
 		}
