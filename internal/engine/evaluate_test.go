@@ -14,7 +14,7 @@ import (
 func TestEvaluate(t *testing.T) {
 	InOneThread(t)
 	for _, d := range dialects {
-		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 3000")
+		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 5000")
 		set(t, s, "dpsql.max_groups", "42")
 		set(t, s, "dpsql.notices", "brief")
 		const query = " AS SELECT days, cost, readmitted = '<30' AS back FROM encounters"
@@ -35,7 +35,7 @@ func TestEvaluate(t *testing.T) {
 			"back":  "SELECT avg(CASE WHEN dp_predict('back', days, cost) = (readmitted = '<30') THEN 1 ELSE 0 END) FROM encounters WHERE days IS NOT NULL AND cost IS NOT NULL",
 			"which": "SELECT avg(CASE WHEN dp_predict('which', days, cost) = readmitted THEN 1 ELSE 0 END) FROM encounters WHERE cost IS NOT NULL",
 		} {
-			set(t, s, "dpsql.epsilon", "900")
+			set(t, s, "dpsql.epsilon", "400")
 			rows, err := try(s, sql)
 			if err != nil {
 				t.Fatal(err)
@@ -50,6 +50,9 @@ func TestEvaluate(t *testing.T) {
 			epsilon := 400
 			if truth[name] != "" {
 				epsilon = 2400
+			}
+			if name == "back" {
+				epsilon = 3600
 			}
 			if n := charged(t, s.engine, func() {
 				var err error
@@ -68,11 +71,11 @@ func TestEvaluate(t *testing.T) {
 					t.Errorf("%s: %s has no %s: %v", d, name, w, told)
 				}
 			}
-			if name == "back" { // the noise of each cell's deviations counts up to twice, of 81 rows: the mean of |difference| is 0.004, false alarms are below 1e-9
-				set(t, s, "dpsql.epsilon", "900")
+			if name == "back" { // the noise of each cell's deviations counts up to twice, of 81 rows: differences have a scale below 0.003, false alarms are below 1e-9. Read off 20 intervals the loss is 0.07 or more beside it.
+				set(t, s, "dpsql.epsilon", "300")
 				want, err := try(s, "SELECT avg(least(7, -ln(CASE WHEN readmitted = '<30' THEN p ELSE 1 - p END))) FROM (SELECT readmitted, dp_predict_proba('back', days, cost) AS p FROM encounters) AS e WHERE p IS NOT NULL AND readmitted IS NOT NULL")
 				var loss float64
-				if _, bad := fmt.Sscan(told["log-loss"], &loss); err != nil || bad != nil || math.Abs(loss-float(want[0][0])) > 0.1 {
+				if _, bad := fmt.Sscan(told["log-loss"], &loss); err != nil || bad != nil || math.Abs(loss-float(want[0][0])) > 0.065 {
 					t.Errorf("%s: log-loss %s, asked by SELECT %v, %v", d, told["log-loss"], want, err)
 				}
 			}
