@@ -118,8 +118,8 @@ func curveOf(events []dp.Event) (account.Curve, int) {
 //
 // Proof: of noise on each entry, at most Groups entries move by at most PerGroup, each independently: Groups pieces of a shift by PerGroup (geometric's and discrete's proofs: it dominates
 // smaller ones). Discrete Gaussian noise is D^2/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14), and not GDP of the continuous mu. What has a pure epsilon e is
-// e tanh(e/2)-zCDP (account.RhoOfPure), 2 Phi^-1(e^e/(1+e^e))-GDP (account.MuOfPure) and dominated by randomised response; losses in an interval of length 1/b are (1/b)^2/8-zCDP
-// (choiceLoss). Noise at a bound that is chosen: clippedLoss's proof, by the pure loss 1/Ratio or by rho = 1/(2 Ratio^2), whatever is chosen.
+// e tanh(e/2)-zCDP (account.RhoOfPure), 2 Phi^-1(e^e/(1+e^e))-GDP (account.MuOfPure) and dominated by randomised response; losses in an interval of length L, 1/b or 3/b, are L^2/8-zCDP
+// (choiceLoss, thresholdLoss). Noise at a bound that is chosen: clippedLoss's proof, by the pure loss 1/Ratio or by rho = 1/(2 Ratio^2), whatever is chosen.
 func (p *parts) add(ev dp.Event) error {
 	pure := func(n uint64, e, rho, delta float64) {
 		p.pure, p.rho, p.delta = p.pure+float64(n)*e, p.rho+float64(n)*rho, p.delta+delta
@@ -156,6 +156,10 @@ func (p *parts) add(ev dp.Event) error {
 	case dp.Choice:
 		d := perScale(1, e.Scale)
 		pure(1, d, math.Min(d*d/8, account.RhoOfPure(d)), 0)
+		p.run(account.Approximate{Epsilon: d}, 1)
+	case dp.AboveThreshold:
+		d, span := perScale(2, e.Scale), perScale(3, e.Scale)
+		pure(1, d, math.Min(span*span/8, account.RhoOfPure(d)), 0)
 		p.run(account.Approximate{Epsilon: d}, 1)
 	case dp.SmoothScale: // no (epsilon, delta)-DP of its own: a sub-density of all that follows lacks the delta (noise.Smoother.Raise)
 		d := perScale(e.Steps, e.Scale)

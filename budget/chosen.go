@@ -16,10 +16,25 @@ import (
 // Rounding: up.
 func (f *Filter) choiceLoss(scale dp.Scale) (pure, renyi float64) {
 	epsilon := inverse(scale)
-	if f.Order != 0 {
-		renyi = math.Min(exactly(f.Order/8).times(epsilon).times(epsilon).hi, randomizedResponse(f.Order, epsilon).hi)
+	return epsilon.hi, f.rangeRenyi(epsilon, epsilon)
+}
+
+// thresholdLoss is what a choice by threshold costs: 2/b, and at the order a the least of a/8 (3/b)^2 and what any mechanism of epsilon 2/b loses at most.
+//
+// Proof: by noise.Threshold's proof the log ratio of neighbours' outcomes lies in [-1/b, 2/b], an interval of length 3/b that holds 0. The rest is choiceLoss's proof,
+// which asks no more of it. Rounding: up.
+func (f *Filter) thresholdLoss(scale dp.Scale) (pure, renyi float64) {
+	one := inverse(scale)
+	epsilon := exactUint(2).times(one)
+	return epsilon.hi, f.rangeRenyi(epsilon, exactUint(3).times(one))
+}
+
+// rangeRenyi is the Renyi loss of a mechanism of pure loss epsilon whose log ratios lie in an interval of this length: choiceLoss's proof.
+func (f *Filter) rangeRenyi(epsilon, length enclosure) float64 {
+	if f.Order == 0 {
+		return 0
 	}
-	return epsilon.hi, renyi
+	return math.Min(exactly(f.Order/8).times(length).times(length).hi, randomizedResponse(f.Order, epsilon).hi)
 }
 
 // clippedLoss is the largest loss of the events that dp.Clipped.At gives.
@@ -67,6 +82,9 @@ func gaussian(k dp.NoiseKind) bool { return k == dp.GaussianNoise || k == dp.Gau
 
 // ChoiceScale is the least scale of a choice whose loss stays within the limit.
 func (f *Filter) ChoiceScale(l Limit) (dp.Scale, error) { return f.leastScale(l, f.choiceLoss) }
+
+// ThresholdScale is the least scale of a choice by threshold whose loss stays within the limit.
+func (f *Filter) ThresholdScale(l Limit) (dp.Scale, error) { return f.leastScale(l, f.thresholdLoss) }
 
 // Clipped calibrates noise whose clip is chosen: the least ratio whose loss stays within the limit for every clip from least on and every
 // number of groups.

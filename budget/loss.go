@@ -33,6 +33,9 @@ func (f *Filter) Loss(ev dp.Event) (dp.Loss, error) {
 	case dp.Choice:
 		pure, renyi := f.choiceLoss(e.Scale)
 		return dp.Loss{Pure: pure, Renyi: renyi}, nil
+	case dp.AboveThreshold:
+		pure, renyi := f.thresholdLoss(e.Scale)
+		return dp.Loss{Pure: pure, Renyi: renyi}, nil
 	case dp.Clipped:
 		return f.clippedLoss(e)
 	case dp.SmoothScale:

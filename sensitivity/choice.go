@@ -20,12 +20,14 @@ const (
 	fineScale  = 4       // decimals of a sum without a declared range; finer values are rounded row by row
 )
 
-// Ladder lists the edges among which an automatic bound is chosen: integers from the first to the last, each larger than the one
-// before by 15% or by 1.
+// Ladder lists the edges among which an automatic bound is chosen: the first, its doubles, one and a half times each of these where that is whole, and the last.
 func Ladder(first, last uint64) []uint64 {
 	var out []uint64
-	for t := first; t < last; t += (3*t + 19) / 20 {
+	for t := first; t < last; t *= 2 {
 		out = append(out, t)
+		if half := t + t/2; t%2 == 0 && half < last {
+			out = append(out, half)
+		}
 	}
 	return append(out, last)
 }

@@ -14,6 +14,35 @@ type Choice struct {
 	Scale Scale  `json:"scale"` // in units
 }
 
+// AboveThreshold is a bound chosen on private data by the sparse vector technique, upwards: edges in a fixed order, for each the number N of units
+// beyond it, which one unit raises by 0 or 1. The first number that noise puts at or below a noisy Threshold ends it: that of the units beyond 0 says that there
+// are too few to choose by, any other names its edge. The last edge is taken without a look. Threshold and numbers are each lowered by a geometric number of this Scale.
+type AboveThreshold struct {
+	Edges     uint64 `json:"edges"`
+	Threshold uint64 `json:"threshold"` // units
+	Scale     Scale  `json:"scale"`     // in units
+}
+
+// Name is the event's stable name in the ledger.
+func (AboveThreshold) Name() string { return "above_threshold" }
+
+// Validate refuses what no mechanism can have run.
+func (e AboveThreshold) Validate() error {
+	if e.Edges == 0 || e.Edges > MaxEdges {
+		return fmt.Errorf("dp: choice among %d edges is out of range", e.Edges)
+	}
+	if err := e.Scale.Validate(); err != nil {
+		return err
+	}
+	if e.Threshold >= MaxChoiceUnits || e.Scale.Num/e.Scale.Den >= MaxChoiceScale {
+		return fmt.Errorf("dp: choice of threshold %d and scale %g is out of range", e.Threshold, e.Scale.Float())
+	}
+	return nil
+}
+
+// MaxChoiceUnits is more units than a choice takes.
+const MaxChoiceUnits = 1 << 53
+
 // MaxChoiceScale limits the Slope and Scale of a choice, so that scores in fractions of a unit stay whole numbers of 64 bits.
 const MaxChoiceScale = 1 << 36
 

@@ -466,7 +466,7 @@ type noiseJSON struct {
 }
 
 // choiceLine says what a choice is among and what it costs.
-func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Choice, share float64) string {
+func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Event, share float64) string {
 	what := "the cap of groups"
 	if m := a.Choices[i].Measure; m >= 0 {
 		what = fmt.Sprintf("the bound of measure %d", m+1)
@@ -475,15 +475,18 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Choice, share
 	if loss, err := s.filter.Loss(ev); err == nil {
 		cost = fmt.Sprintf("; it takes %s%% of the price, being epsilon %s by itself", number(100*share), number(loss.Pure))
 	}
-	by := "the number of units beyond"
-	if a.Choices[i].By == sensitivity.ByFlow {
-		by = "how much more flow there is at larger caps, about the units of which it cuts something"
-		if reach := measure.Reach(a, a.Choices[i], ev, s.asks()); !math.IsInf(reach, 1) {
-			cost += fmt.Sprintf("; with so few people one above about %s is hardly found, whatever they have: a larger price mends that", number(a.Edge(a.Choices[i], 1).InexactFloat64()*reach))
-		}
+	if ev, ok := ev.(dp.AboveThreshold); ok {
+		return fmt.Sprintf("%s, the first of %d candidates that at most about %d people are beyond (sparse vector technique, noise scale %s)%s", what, ev.Edges, ev.Threshold, number(ev.Scale.Float()), cost)
 	}
-	return fmt.Sprintf("%s, among %d edges, by %s (exponential mechanism, scale %s; one e times as large must save %s units)%s", what, ev.Edges, by,
-		number(ev.Scale.Float()), number(ev.Slope.Float()), cost)
+	flow, ok := ev.(dp.Choice)
+	if !ok {
+		return what + cost
+	}
+	if reach := measure.Reach(a, a.Choices[i], flow, s.asks()); !math.IsInf(reach, 1) {
+		cost += fmt.Sprintf("; with so few people one above about %s is hardly found, whatever they have: a larger price mends that", number(a.Edge(a.Choices[i], 1).InexactFloat64()*reach))
+	}
+	return fmt.Sprintf("%s, among %d edges, by how much more flow there is at larger caps, about the units of which it cuts something (exponential mechanism, scale %s; one e times as large must save %s units)%s", what, flow.Edges,
+		number(flow.Scale.Float()), number(flow.Slope.Float()), cost)
 }
 
 // priceLine is the charge in words.

@@ -252,7 +252,7 @@ func (w *widths) little(epsilon float64) (bool, error) {
 		return false, err
 	}
 	for i, c := range w.release.Plan.Choices {
-		if c.Scale.Float() >= poorly*mp.Choices[i].Scale.Float() {
+		if measure.ChoiceScale(c) >= poorly*measure.ChoiceScale(mp.Choices[i]) {
 			return true, nil
 		}
 	}

@@ -15,6 +15,7 @@ import (
 // weights say how a limit is split: each entry gets its part of the sum.
 type weights struct {
 	measures, choices []uint64
+	lost              []uint64 // what tells a measure's lost mass
 	selection         uint64
 	take              uint64 // of the whole of each measure that pays for a choice
 	measured          bool   // something but the selection
@@ -47,9 +48,13 @@ func weigh(a *sensitivity.Analysis, ask Ask) weights {
 			w.selection = parts * whole / 2
 		}
 	}
-	w.take = uint64(math.Round(whole * Share(a, ask.Epsilon/float64(max(1, parts)), ask.population(a))))
-	if a.Joined != nil {
+	switch {
+	case a.Joined != nil:
 		w.take = whole * scaleShare
+	case a.Pairs != nil:
+		w.take = uint64(math.Round(whole * flowShare(ask.Epsilon/float64(max(1, parts)), ask.population(a), groups(a))))
+	default:
+		w.take = whole * choiceShare
 	}
 	if a.Limit.Cap != nil {
 		w.take = min(w.take, uint64(whole*besideCap(float64(paying*whole)/float64(parts*whole+w.selection))))
@@ -84,15 +89,10 @@ func unitsFromSelection(a *sensitivity.Analysis) int {
 	return -1
 }
 
-// choiceShare is the part of its price that a measure of the statement gives for the choice of its bound.
-func choiceShare(a *sensitivity.Analysis, ask Ask) float64 {
-	return float64(weigh(a, ask).take) / whole
-}
-
 // LeastKept is the part of its rows that a filtered measure is expected to keep at least where it errs less at the bound of all rows than at one of its own, whose choice
 // takes a share of its price: Laplace noise goes as one over the price, Gaussian noise as one over its root. Which of them a statement has is not asked of its plan, as that goes by the price.
 func LeastKept(a *sensitivity.Analysis, ask Ask) float64 {
-	left := 1 - choiceShare(a, ask)
+	left := 1 - float64(weigh(a, ask).take)/whole
 	if a.Limit.L2 || ask.Gaussian() {
 		return math.Sqrt(left)
 	}
@@ -101,7 +101,7 @@ func LeastKept(a *sensitivity.Analysis, ask Ask) float64 {
 
 func (w weights) sum() uint64 {
 	sum := w.selection
-	for _, list := range [][]uint64{w.measures, w.choices} {
+	for _, list := range [][]uint64{w.measures, w.choices, w.lost} {
 		for _, x := range list {
 			sum += x
 		}
@@ -119,23 +119,18 @@ func (w weights) part(l budget.Limit, n uint64) budget.Limit {
 	return l.Part(n/common, den/common) // 1/3 is 1/3, however it came about
 }
 
-// The least and the largest share of a measure's price that its choice takes; the largest is also that of all choices in a statement's price.
+// choiceShare is the part of its price that a measure gives for the choice of its bound, mostShare that of all choices in a statement's price. docs/accuracy.md tells how they were found.
 const (
-	leastShare = 0.05
-	mostShare  = 0.40
-	mostOfFlow = 0.45 // of a flow's cap: with few people it is dearer to miss it than to have a tenth more noise
+	choiceShare = 0.2
+	mostShare   = 0.40
 )
 
-// Share is the part of a measure's price that the choice of its bound takes. It follows from public facts only: the price, the population that
-// the policy declares or assumes, and the number of groups. Where there are many units, a choice that is off by some of them costs little;
-// with many groups it aims at many units beyond the bound, and may be off by more. The numbers are measured ones (docs/accuracy.md).
-func Share(a *sensitivity.Analysis, epsilon float64, population int64) float64 {
+// flowShare is the part of a measure's price that the choice of a flow's cap takes. It follows from public facts only: the price, the population that the policy declares or assumes, and the number of
+// groups. With few people it is dearer to miss a cap than to have a tenth more noise. The numbers are measured ones (docs/accuracy.md).
+func flowShare(epsilon float64, population int64, groups float64) float64 {
+	const least, most = 0.05, 0.45
 	share := 2 * math.Pow(math.Max(1, float64(population)*epsilon), -0.23)
-	most := mostShare
-	if a.Pairs != nil {
-		most = mostOfFlow
-	}
-	return math.Min(most, math.Max(leastShare, share/math.Sqrt(math.Min(16, groups(a)))))
+	return math.Min(most, math.Max(least, share/math.Sqrt(math.Min(16, groups))))
 }
 
 // groups is how many groups' noise one bound decides about, from public facts.
@@ -147,51 +142,73 @@ func groups(a *sensitivity.Analysis) float64 {
 	return math.Min(most, math.Max(1, float64(a.Groups.Count)))
 }
 
-// What a bound that is e times as large must save, in units beyond it: slopeOfNoise times the choice's own scale, by which a bound that is far off is improbable
-// (one that is x times too large by about x to the minus slopeOfNoise), and slopeOfGroups times what raising the bound by 1 adds to the noise of all groups
-// but one: a bound that is too large costs noise in every group, one that is too small cuts in few. Measured on docs/accuracy.md's data.
-//
-// That price is paid for each e-fold from the first edge to a good bound: where these cost more than there are people, the first edge is the
-// most probable one, whatever people have. So as many e-folds as folds says cost at most a half of the population; but each leastOfNoise times the choice's scale, without which
-// bounds that are far too large are as good as any.
-//
-// A flow's score is not the number of units beyond the cap but a third of what the cap cuts of them, in caps (flow.Scores), so slopeOfNoise would cut too much of the largest: slopeOfFlow is in its place.
-const (
-	slopeOfNoise  = 3.25
-	slopeOfFlow   = 2.5
-	slopeOfGroups = 12
-	leastOfNoise  = 1.25
-)
+// stopping is -ln of about the probability that a choice by threshold goes on beyond a bound that nobody is beyond, where no group but one has noise; to go four times as far it has to do so at four edges, each of
+// which ends it with a probability of its own: 0.7% of all draws do.
+const stopping = 3.4
 
-// choice calibrates a choice and says what a larger bound must save.
-func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l budget.Limit) (dp.Choice, error) {
-	usable, perStep := drawable(a, c, p)
+// choice calibrates a choice by threshold: a bound is raised while the number of people beyond it exceeds the threshold.
+//
+// From b to b' one gains at most (people beyond b) (b'-b) and pays for it with noise that is larger by (b'-b) times its size in each group. So the threshold is the size of the noise in all groups together, per unit of the
+// bound, wherever on the scale the bound is; where that is less than what the choice's own noise needs in order to stop in time, it is that. The interval tells what is lost beyond.
+func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l budget.Limit) (dp.AboveThreshold, error) {
+	usable, perStep, err := candidates(a, c, ask, p)
+	if err != nil {
+		return dp.AboveThreshold{}, err
+	}
+	scale, err := ask.Filter.ThresholdScale(l)
+	if err != nil {
+		return dp.AboveThreshold{}, tooMuch(err)
+	}
+	noise := math.Min(math.Sqrt(groups(a))*perStep, mostOfPeople*float64(max(0, ask.population(a))))
+	ev := dp.AboveThreshold{Edges: uint64(usable), Threshold: uint64(math.Ceil(math.Max(stopping*scale.Float(), noise))), Scale: scale} //nolint:gosec // positive
+	if err := ev.Validate(); err != nil {
+		return ev, tooMuch(err)
+	}
+	return ev, nil
+}
+
+// mostOfPeople is the part of all people that a threshold is at most because of noise: more would leave nothing of a statement over a small part of them.
+const mostOfPeople = 0.02
+
+// candidates are the edges, the first ones, that a choice is among, and by how much a step of the bound raises the noise of a group.
+func candidates(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan) (usable int, perStep float64, err error) {
+	usable, perStep = drawable(a, c, p)
 	if usable == 0 {
-		return dp.Choice{}, tooMuch(errors.New("measure: no edge's noise can be drawn"))
+		return 0, 0, tooMuch(errors.New("measure: no edge's noise can be drawn"))
 	}
 	if !holdsRow(a, c, c.Edges[usable-1]) {
-		return dp.Choice{}, tooMuch(errors.New("measure: no noise can be drawn for one row of the declared range"))
+		return 0, 0, tooMuch(errors.New("measure: no noise can be drawn for one row of the declared range"))
 	}
 	if c == a.Limit.Cap {
 		usable = min(usable, visible(p, ask.population(a)))
+	}
+	return usable, perStep, nil
+}
+
+// What the cap of a flow that is e times as large must save: slopeOfFlow times the choice's own scale, by which a cap that is far off is improbable (one that is x times too large by about x to the minus that), and
+// slopeOfGroups times what raising the cap by 1 adds to the noise of all groups but one. A flow's score is a third of what the cap cuts, in caps (flow.Scores). That price is paid for each e-fold from the first edge to a good
+// cap, so flowFolds of them cost at most a half of the population; but each leastOfNoise times the choice's scale, without which caps that are far too large are as good as any. Measured on docs/accuracy.md's data.
+const (
+	slopeOfFlow   = 2.5
+	slopeOfGroups = 12
+	leastOfNoise  = 1.25
+	flowFolds     = 10
+)
+
+// flowChoice calibrates the choice of a flow's cap.
+func flowChoice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l budget.Limit) (dp.Choice, error) {
+	usable, perStep, err := candidates(a, c, ask, p)
+	if err != nil {
+		return dp.Choice{}, err
 	}
 	scale, err := ask.Filter.ChoiceScale(l)
 	if err != nil {
 		return dp.Choice{}, tooMuch(err)
 	}
-	others := groups(a) - 1
-	if c == a.Limit.Cap {
-		others++ // each group's noise grows with the cap
-	}
-	most := float64(max(1, ask.population(a))) / folds(a, c) // what an e-fold may cost if all of them cost everyone
-	more := slopeOfGroups * others * perStep
-	byNoise := slopeOfNoise
-	if c.By == sensitivity.ByFlow { // a score is the flow in one group that a cap cuts, in the mean over a unit's groups, a unit's part being flowUnit
-		more, most = flowUnit*more/float64(a.Limit.PerUnit), flowUnit*most
-		byNoise = slopeOfFlow
-	}
-	more = math.Min(more, most/5)
-	slope := math.Max(leastOfNoise*scale.Float(), math.Min(byNoise*scale.Float()+more, most/2))
+	// A score is the flow in one group that a cap cuts, in the mean over a unit's groups, a unit's part being flowUnit.
+	most := flowUnit * float64(max(1, ask.population(a))) / flowFolds // what an e-fold may cost if all of them cost everyone
+	more := math.Min(flowUnit*slopeOfGroups*(groups(a)-1)*perStep/float64(a.Limit.PerUnit), most/5)
+	slope := math.Max(leastOfNoise*scale.Float(), math.Min(slopeOfFlow*scale.Float()+more, most/2))
 	slope = math.Min(slope, dp.MaxChoiceScale/2)
 	ev := dp.Choice{Edges: uint64(usable), Slope: dp.Scale{Num: uint64(math.Ceil(16 * slope)), Den: 16}, Scale: scale}
 	if err := ev.Validate(); err != nil {
@@ -210,20 +227,6 @@ func Reach(a *sensitivity.Analysis, c *sensitivity.Choice, ev dp.Choice, ask Ask
 		return reach
 	}
 	return math.Inf(1)
-}
-
-// folds is how many e-folds above the first edge cost a half of the population: of rows 10, of a sum in steps of a fraction more, of a cap all that there are. The edges
-// go on: all 22 e-folds of rows cost 1.1 times the population, the 32 of sums 0.8 times. At epsilon 0.1 a bound of rows is found where 500 of 1,000 people have up to 8,000 each, or all up
-// to 10^8. More folds would find more, but the less a larger bound must save the more often it is far too large: hospital-demo's count at epsilon 0.1 errs by 28%, 24%, 23% in the
-// median with 6, 10 and 12 of them, and by 43%, 49%, 61% in the 95th percentile.
-func folds(a *sensitivity.Analysis, c *sensitivity.Choice) float64 {
-	switch {
-	case c.OfCap():
-		return 6
-	case a.Measures[c.Measure].Kind == sensitivity.SumValues:
-		return 20
-	}
-	return 10
 }
 
 // visible is how many caps leave a group in which many are: their threshold is at most a third of the population. The first stays in any case.
@@ -308,12 +311,15 @@ func typical(ev dp.Event) dp.Event {
 	return ev
 }
 
-// Chosen is what a statement's choices released: the index of an edge each.
+// Chosen is what a statement's choices released: the index of an edge each, or noise.TooFew, where the first edge serves.
 type Chosen []int
+
+// TooFew reports that there were too few people to choose a bound by, so that nothing can be said of what has it.
+func (chosen Chosen) TooFew(c *sensitivity.Choice) bool { return c != nil && chosen[c.Index] == noise.TooFew }
 
 // Edge is the edge that was released for a choice.
 func (p *Plan) Edge(c *sensitivity.Choice, chosen Chosen) (index int, edge uint64) {
-	index = chosen[c.Index]
+	index = max(0, chosen[c.Index])
 	return index, c.Edges[index]
 }
 
@@ -322,14 +328,44 @@ func (p *Plan) Among(c *sensitivity.Choice) uint64 {
 	if c.By == sensitivity.BySmooth {
 		return p.Scale.Edges
 	}
-	return p.Choices[c.Index].Edges
+	return edgesOf(p.Choices[c.Index])
+}
+
+// ChoiceScale is the scale of a choice's noise, in units.
+func ChoiceScale(ev dp.Event) float64 {
+	switch ev := ev.(type) {
+	case dp.Choice:
+		return ev.Scale.Float()
+	case dp.AboveThreshold:
+		return ev.Scale.Float()
+	}
+	return math.Inf(1)
+}
+
+// edgesOf is among how many edges a choice is.
+func edgesOf(ev dp.Event) uint64 {
+	switch ev := ev.(type) {
+	case dp.Choice:
+		return ev.Edges
+	case dp.AboveThreshold:
+		return ev.Edges
+	}
+	return 0
+}
+
+// event is the choice's, nil where it is a scale.
+func (p *Plan) event(i int) dp.Event {
+	if i < len(p.Choices) {
+		return p.Choices[i]
+	}
+	return nil
 }
 
 // Candidates are how many edges of each choice are.
 func (p *Plan) Candidates() []uint64 {
 	var out []uint64
 	for _, c := range p.Choices {
-		out = append(out, c.Edges)
+		out = append(out, edgesOf(c))
 	}
 	if p.Scale != nil {
 		out = append(out, p.Scale.Edges)
@@ -347,6 +383,9 @@ func (p *Plan) Fits(a *sensitivity.Analysis) bool {
 		return false
 	}
 	return !slices.ContainsFunc(a.Choices, func(c *sensitivity.Choice) bool {
+		if _, byFlow := p.event(c.Index).(dp.Choice); byFlow != (c.By == sensitivity.ByFlow) {
+			return true
+		}
 		return (c.By == sensitivity.BySmooth) != (p.Scale != nil) || p.Among(c) > uint64(len(c.Edges))
 	})
 }
@@ -360,7 +399,7 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 		return p.Run(), nil
 	}
 	for i, at := range chosen {
-		if at < 0 || uint64(at) >= p.Among(a.Choices[i]) {
+		if _, few := p.event(i).(dp.AboveThreshold); at < 0 && !(few && at == noise.TooFew) || at >= 0 && uint64(at) >= p.Among(a.Choices[i]) {
 			return nil, errors.New("measure: a choice is not among the edges")
 		}
 	}

@@ -69,7 +69,7 @@ func (ask Ask) Of(stages int) Ask {
 type Plan struct {
 	Price      float64
 	Mechanism  Mechanism // Laplace or Gaussian; "" where only a selection or picks are run, or nothing
-	Choices    []dp.Choice
+	Choices    []dp.Event // dp.AboveThreshold, or of flows dp.Choice
 	Scale      *Scale    // in place of Choices
 	Shares     []float64 // of the price, a choice: for EXPLAIN, as the next two
 	Parts      []float64 // a measure
@@ -84,9 +84,7 @@ type Plan struct {
 // Events are all events, as the ledger keeps them, in the order in which they are run. Of several selections one will be run.
 func (p *Plan) Events() []dp.Event {
 	var out []dp.Event
-	for _, ev := range p.Choices {
-		out = append(out, ev)
-	}
+	out = append(out, p.Choices...)
 	if p.Scale != nil {
 		out = append(out, p.Scale.Event)
 	}
@@ -223,8 +221,14 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 	for i, c := range a.Choices {
 		part := w.part(limit, w.choices[i])
 		switch c.By {
-		case sensitivity.ByUnits, sensitivity.ByFlow:
+		case sensitivity.ByUnits:
 			ev, err := choice(a, c, ask, p, part)
+			if err != nil {
+				return nil, err
+			}
+			p.Choices = append(p.Choices, ev)
+		case sensitivity.ByFlow:
+			ev, err := flowChoice(a, c, ask, p, part)
 			if err != nil {
 				return nil, err
 			}

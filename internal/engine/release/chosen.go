@@ -54,8 +54,8 @@ func (m *Maker) bounds(cols []sqlgen.Column, rows secret.Rows) (*histogram, erro
 	if err != nil {
 		return nil, err
 	}
-	chosen := make(measure.Chosen, len(m.choosers))
-	for i, c := range m.choosers { // (1)
+	chosen := make(measure.Chosen, len(m.thresholds))
+	for i, c := range m.thresholds { // (1)
 		units, err := h.unitsBeyond(i, int(c.Event().Edges))
 		if err != nil {
 			return nil, err
@@ -292,7 +292,7 @@ func (h *histogram) unitRow(choice int, b bucket) error {
 	return nil
 }
 
-// unitsBeyond is how many units have more than each of a choice's first edges: units in higher buckets.
+// unitsBeyond is how many units have more than 0, and more than each of a choice's first edges but the last: units in higher buckets.
 func (h *histogram) unitsBeyond(choice, edges int) ([]int64, error) {
 	c := h.a.Choices[choice]
 	in := h.beyond[choice]
@@ -311,12 +311,12 @@ func (h *histogram) unitsBeyond(choice, edges int) ([]int64, error) {
 	}
 	out := make([]int64, edges)
 	sum := int64(0)
-	for e := len(c.Edges) - 1; e >= 0; e-- {
-		if in[e+1] > math.MaxInt64-sum {
+	for at := len(c.Edges); at >= 0; at-- {
+		if in[at] > math.MaxInt64-sum {
 			return nil, errShape
 		}
-		if sum += in[e+1]; e < edges {
-			out[e] = sum
+		if sum += in[at]; at < edges {
+			out[at] = sum
 		}
 	}
 	return out, nil

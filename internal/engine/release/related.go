@@ -52,11 +52,12 @@ func DecodeRelated(text []byte) (*Release, error) {
 	}
 	p := &measure.Plan{Price: s.Price, Mechanism: measure.Mechanism(s.Mechanism), Loss: s.Loss, UnitsFromSelection: -1}
 	for _, ev := range s.Events[:len(s.Chosen)] {
-		c, ok := ev.(dp.Choice)
-		if !ok {
+		switch ev.(type) {
+		case dp.AboveThreshold, dp.Choice:
+			p.Choices = append(p.Choices, ev)
+		default:
 			return nil, errShape
 		}
-		p.Choices = append(p.Choices, c)
 	}
 	r := &Release{Plan: p, Chosen: s.Chosen, Shape: shape, Run: &measure.Run{Mechanism: p.Mechanism, Measures: s.Kin.Run}, Groups: make([]Group, len(s.Groups))}
 	var err error

@@ -96,13 +96,14 @@ type Maker struct {
 	most  int
 	read  bool
 
-	src      *noise.Source // where bounds are chosen, mechanisms are made afterwards
-	choosers []*noise.Chooser
-	smoother *noise.Smoother // of the scale of joined rows; nil: there is none, or it is known
-	old      *Release        // what is topped up; nil: nothing is
-	spool    *spool.Limits
-	end      func() error // whether the statement's time has ended, and how
-	memory   *flow.Share  // of rows of two units
+	src        *noise.Source      // where bounds are chosen, mechanisms are made afterwards
+	thresholds []*noise.Threshold // one a choice
+	choosers   []*noise.Chooser   // the same of flows
+	smoother   *noise.Smoother    // of the scale of joined rows; nil: there is none, or it is known
+	old        *Release           // what is topped up; nil: nothing is
+	spool      *spool.Limits
+	end        func() error // whether the statement's time has ended, and how
+	memory     *flow.Share  // of rows of two units
 }
 
 // maxAhead limits the numbers that one measure draws ahead.
@@ -123,13 +124,24 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 		return m, m.smooth()
 	}
 	for i, ev := range p.Choices {
-		c, err := src.Chooser(ev, a.Choices[i].Edges[:ev.Edges])
-		if err != nil {
-			return nil, err
+		switch ev := ev.(type) {
+		case dp.AboveThreshold:
+			c, err := src.Threshold(ev)
+			if err != nil {
+				return nil, err
+			}
+			m.thresholds = append(m.thresholds, c)
+		case dp.Choice:
+			c, err := src.Chooser(ev, a.Choices[i].Edges[:ev.Edges])
+			if err != nil {
+				return nil, err
+			}
+			m.choosers = append(m.choosers, c)
+		default:
+			return nil, errShape
 		}
-		m.choosers = append(m.choosers, c)
 	}
-	if len(m.choosers) > 0 {
+	if len(p.Choices) > 0 {
 		return m, nil
 	}
 	m.r.Run = p.Run()
@@ -220,7 +232,7 @@ func (m *Maker) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 		return m.topUp(cols, rows)
 	case m.a.Pairs != nil:
 		return m.flows(cols, rows)
-	case len(m.choosers) > 0 && !m.a.Limit.L2:
+	case len(m.thresholds) > 0 && !m.a.Limit.L2:
 		return m.choose(cols, rows)
 	case m.smoother != nil && m.beyond():
 		return m.r, m.release(func(func(opened) error) error { return nil })

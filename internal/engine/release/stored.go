@@ -115,8 +115,9 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 		return nil, errShape
 	}
 	for i := range a.Choices {
-		if c, ok := rest[i].(dp.Choice); ok {
-			p.Choices = append(p.Choices, c)
+		switch rest[i].(type) {
+		case dp.AboveThreshold, dp.Choice:
+			p.Choices = append(p.Choices, rest[i])
 		}
 	}
 	rest = rest[len(a.Choices):]
