@@ -486,5 +486,13 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 	if err != nil {
 		return err
 	}
+	if b, ok := a.maker.LostBounds(); ok {
+		if st, err = sqlgen.Lost(an, d, b, a.seed()); err != nil {
+			return err
+		}
+		if err := query(ctx, tx, st, a.args, func(rows secret.Rows) error { return a.maker.ReadLost(st.Columns, rows) }); err != nil {
+			return err
+		}
+	}
 	return r.readApart(ctx, tx, an, a)
 }

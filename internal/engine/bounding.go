@@ -47,9 +47,11 @@ func (s *Session) bound(ctx context.Context, price float64, analyze func(sensiti
 	if err == nil && scaled.Limit.L2 {
 		var whole *measure.Plan
 		if whole, err = measure.New(scaled, usual); err == nil {
-			less, err := measure.NormErrsLess(a, each, scaled, whole)
-			if err != nil {
-				return nil, err
+			less := a.Limit.Capped // a cap cuts whole groups, a norm nobody's share of them
+			if !less {
+				if less, err = measure.NormErrsLess(a, each, scaled, whole); err != nil {
+					return nil, err
+				}
 			}
 			if less {
 				taken, priced = scaled, whole

@@ -120,12 +120,23 @@ func (s *Session) printable(a *sensitivity.Analysis) (gaps []sqlgen.Gap, err err
 			return nil, err
 		}
 	}
-	if !a.Limit.L2 {
-		return gaps, nil
-	}
 	clips := make([]uint64, len(a.Choices))
 	for i, c := range a.Choices {
 		clips[i] = c.Edges[len(c.Edges)-1]
+	}
+	if a.LosesAny() {
+		units := make([]uint64, len(a.Measures))
+		for i := range units {
+			if a.Loses(i) {
+				units[i] = 1
+			}
+		}
+		if err := print(sqlgen.Lost(a, s.engine.dialect, sqlgen.LostBounds{Edges: clips, Units: units}, 0)); err != nil {
+			return nil, err
+		}
+	}
+	if !a.Limit.L2 {
+		return gaps, nil
 	}
 	return gaps, print(sqlgen.Scaled(a, s.engine.dialect, clips))
 }
@@ -200,7 +211,7 @@ func (p *Prepared) key(st *stage, args []sqltype.Value, given [][][]sqltype.Valu
 		h.Write(n[:])
 		h.Write([]byte(text))
 	}
-	write("dpsql release 2")
+	write("dpsql release 3")
 	write(p.world.catalogs.Epoch())
 	zone := ""
 	if p.query.Zoned {

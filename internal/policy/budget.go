@@ -95,8 +95,8 @@ func (f *file) lifetime(n ast.Node) bool {
 
 func (f *file) query(n ast.Node) {
 	b, q := f.p.Budget, &f.p.Query
-	*q = Query{Epsilon: b.Epsilon / 100, Delta: b.Delta / 2000, Mechanism: defaultMechanism, Bounding: "linf", Joins: JoinsOnUnit,
-		MaxGroups: defaultGroups, MaxPublicGroups: defaultPublic}
+	*q = Query{Epsilon: b.Epsilon / 100, Delta: b.Delta / 2000, Mechanism: defaultMechanism, Bounding: "auto", Joins: JoinsOnUnit,
+		MaxPublicGroups: defaultPublic}
 	if n == nil {
 		return
 	}

@@ -22,7 +22,6 @@ const (
 	maxRowsLimit     = 1 << 32
 	maxPublicGroups  = 10_000_000
 	defaultPublic    = 100_000
-	defaultGroups    = 4
 	defaultListen    = "127.0.0.1:6543"
 	maxPopulation    = 1 << 40
 	defaultTTL       = 24 * time.Hour

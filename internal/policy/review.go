@@ -98,7 +98,7 @@ func (w *warnings) file(f *file) {
 	} else if n == 0 && f.p.Budget.Delta > 1e-5 {
 		w.add(f.deltaAt, "budget.delta %g is large, and no population is declared to compare it with", f.p.Budget.Delta).hint("say population: how many people there are, about")
 	}
-	if i := slices.IndexFunc(f.p.tables, (*tableDecl).automatic); n == 0 && (i >= 0 || f.p.Query.MaxGroups == 0) {
+	if i := slices.IndexFunc(f.p.tables, (*tableDecl).automatic); n == 0 && i >= 0 {
 		where := f.p.unitColumn.position
 		if i >= 0 {
 			where = f.p.tables[i].at

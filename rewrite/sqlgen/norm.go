@@ -99,18 +99,27 @@ func (w *private) cutTotals(clips []uint64) *Statement {
 		st.Columns = append(st.Columns, Column{RoleKey, i, keyType(k.Type)})
 	}
 	for i, m := range a.Measures {
-		clip := new(big.Int).SetUint64(m.Clip(clips[m.Bound.Index]))
-		list = append(list, fmt.Sprintf(`%s OVER (PARTITION BY "h"."u") AS "q%d"`, w.square(i), i+1))
-		x, q := w.wide(fmt.Sprintf(`"h"."x%d"`, i+1)), fmt.Sprintf(`"h"."q%d"`, i+1)
-		cut := fmt.Sprintf(`(%s * %s) // (%s)`, x, clip, w.rootAbove(q))
-		if w.d == funcs.Postgres {
-			cut = fmt.Sprintf(`pg_catalog.div(%s * %s, %s)`, x, clip, w.rootAbove(q))
-		}
-		out = append(out, fmt.Sprintf(`%s(CASE WHEN %s > %s THEN %s ELSE %s END)`, w.fn("sum"), q, new(big.Int).Mul(clip, clip), cut, x))
+		list = append(list, w.normOver(i))
+		out = append(out, w.fn("sum")+"("+w.scaledTo(i, new(big.Int).SetUint64(m.Clip(clips[m.Bound.Index])))+")")
 		st.Columns = append(st.Columns, Column{RoleMeasure, i, sqltype.Numeric})
 	}
 	vectors := w.vectors(a.Query.Columns[a.Body.UnitCol].Type)
 	st.SQL = fmt.Sprintf(`SELECT %s FROM (SELECT %s FROM %s) AS "h" GROUP BY %s`, strings.Join(out, ", "), strings.Join(list, ", "), vectors, strings.Join(group, ", "))
 	st.Args = w.args
 	return st
+}
+
+// normOver prints the sum of the squares of a unit's partials beside each of them.
+func (w *private) normOver(i int) string {
+	return fmt.Sprintf(`%s OVER (PARTITION BY "h"."u") AS "q%d"`, w.square(i), i+1)
+}
+
+// scaledTo prints a partial scaled to a norm: Scaled's (3).
+func (w *private) scaledTo(i int, clip *big.Int) string {
+	x, q := w.wide(fmt.Sprintf(`"h"."x%d"`, i+1)), fmt.Sprintf(`"h"."q%d"`, i+1)
+	cut := fmt.Sprintf(`(%s * %s) // (%s)`, x, clip, w.rootAbove(q))
+	if w.d == funcs.Postgres {
+		cut = fmt.Sprintf(`pg_catalog.div(%s * %s, %s)`, x, clip, w.rootAbove(q))
+	}
+	return fmt.Sprintf(`CASE WHEN %s > %s THEN %s ELSE %s END`, q, new(big.Int).Mul(clip, clip), cut, x)
 }

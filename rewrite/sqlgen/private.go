@@ -161,6 +161,14 @@ func (w *private) single() bool {
 
 // grouped prints the level of (unit, group) rows, with the cap.
 func (w *private) grouped(ut sqltype.Type) string {
+	if !w.a.Limit.Capped {
+		return w.groupedAll(ut)
+	}
+	return w.groupedAll(ut) + fmt.Sprintf(` WHERE "g"."rn" <= %d`, w.a.Limit.PerUnit) // (3)
+}
+
+// groupedAll prints the level of (unit, group) rows, and where there is a cap the rank of each among its unit's.
+func (w *private) groupedAll(ut sqltype.Type) string {
 	list := []string{w.unit + ` AS "u"`}
 	group := []string{"1"}
 	for i, k := range w.keys {
@@ -172,8 +180,7 @@ func (w *private) grouped(ut sqltype.Type) string {
 	if !w.a.Limit.Capped {
 		return " FROM " + rows
 	}
-	return fmt.Sprintf(` FROM (SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g" WHERE "g"."rn" <= %d`,
-		w.fn("row_number"), w.hashOrder(ut), rows, w.a.Limit.PerUnit) // (3)
+	return fmt.Sprintf(` FROM (SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g"`, w.fn("row_number"), w.hashOrder(ut), rows)
 }
 
 // hashOrder prints the order in which a unit's groups are kept.

@@ -62,6 +62,7 @@ const (
 	RoleCount  Role = "count"  // of partials, or of units
 	RoleSigned Role = "signed" // positive partials less negative ones
 	RoleSum    Role = "sum"    // of partials
+	RoleLost   Role = "lost"   // what bounds take from measures, in the order of Lost
 )
 
 // limits of a printed statement.

@@ -19,6 +19,9 @@ type Errors struct {
 	quantile map[int]float64 // a measure: 97.5% quantile, in steps
 	pairs    map[int]float64 // a formula: the width of those that combine two measures
 	cells    map[int]*Errors // of groups that are sums of so many
+	lost     []lostMass      // a measure
+	sums     int             // of how many released groups each value is the sum
+	few      []bool          // a measure: there were too few people to choose its bound by
 }
 
 // Cells are the errors of groups that are the sums of so many released ones, each with noise of its own.
@@ -29,7 +32,7 @@ func (e *Errors) Cells(n int) *Errors {
 	if of := e.cells[n]; of != nil {
 		return of
 	}
-	of := &Errors{a: e.a, ctx: e.ctx, quantile: map[int]float64{}, pairs: map[int]float64{}}
+	of := &Errors{a: e.a, ctx: e.ctx, quantile: map[int]float64{}, pairs: map[int]float64{}, lost: e.lost, few: e.few, sums: n}
 	for _, m := range e.values {
 		of.values = append(of.values, m.times(n))
 	}
@@ -50,22 +53,29 @@ func (e *Errors) For(r *release.Release, g *release.Group) *Errors {
 
 // NewErrors works out the noise of each measure.
 func NewErrors(a *sensitivity.Analysis, run *measure.Run) (*Errors, error) {
-	return newErrors(context.Background(), a, run, nil)
+	return newErrors(context.Background(), a, run, &release.Release{})
 }
 
 // Of works out the noise of a release's values, as long as ctx goes on.
 func Of(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*Errors, error) {
-	return newErrors(ctx, a, r.Run, r.Tops)
+	return newErrors(ctx, a, r.Run, r)
 }
 
-func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, tops []release.Top) (*Errors, error) {
-	e := &Errors{a: a, ctx: ctx, quantile: map[int]float64{}, pairs: map[int]float64{}}
+func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, r *release.Release) (*Errors, error) {
+	e := &Errors{a: a, ctx: ctx, quantile: map[int]float64{}, pairs: map[int]float64{}, sums: 1, few: make([]bool, len(a.Measures))}
+	var err error
+	if e.lost, err = lostMasses(a, run, r.Lost); err != nil {
+		return nil, err
+	}
+	for i, m := range a.Measures {
+		e.few[i] = len(r.Chosen) > 0 && (r.Chosen.TooFew(m.Bound) || r.Chosen.TooFew(a.Limit.Cap))
+	}
 	for i := range a.Measures {
 		if a.Measures[i].Pick != nil { // what is picked has no noise that is added
 			e.values = append(e.values, mixture{variance: math.NaN()})
 			continue
 		}
-		m, err := mixtureOf(run, tops, i, a.Measures[i].Fine)
+		m, err := mixtureOf(run, r.Tops, i, a.Measures[i].Fine)
 		if err != nil {
 			return nil, err
 		}
@@ -87,22 +97,54 @@ func (e *Errors) Expected(i int, count float64) float64 {
 		return math.NaN()
 	}
 	if f.Kind != sensitivity.IsAvg && f.Kind != sensitivity.IsRatio {
-		return e.plain(i)
+		above, below := e.lostOf(i, e.nothing())
+		return e.plain(i) + math.Max(above, below)
 	}
 	if math.IsNaN(count) || f.Kind == sensitivity.IsRatio { // it depends on the sum too
 		return math.NaN()
 	}
-	return e.quotient(i, count, 0)
-}
-
-// Group is the 95% half width of aggregate i in a group of these values, as dp_error gives it; NaN where nothing can be said.
-func (e *Errors) Group(i int, values []*big.Int) float64 {
-	_, width := e.of(i, values)
+	v := e.nothing()
+	if count > 0 && count < 1<<53 {
+		v[f.Count].SetInt64(int64(count))
+	}
+	width := e.quotient(i, count, 0)
+	if least, most, ok := e.averages(i, v); ok {
+		val, _ := exact(e.a, i, v).Float64()
+		width += math.Max(val-least, most-val)
+	}
 	return width
 }
 
-// Value is aggregate i in a group of these values, as it stands before small ones are shown as 0, and its half width; NaN where nothing can be said.
-func (e *Errors) Value(i int, values []*big.Int) (value, width float64) { return e.of(i, values) }
+// nothing are the values of a group in which nothing is.
+func (e *Errors) nothing() []*big.Int {
+	v := make([]*big.Int, len(e.a.Measures))
+	for i := range v {
+		v[i] = new(big.Int)
+	}
+	return v
+}
+
+// Group is the larger half of aggregate i's 95% interval in a group of these values, as dp_error gives it; NaN where nothing can be said.
+func (e *Errors) Group(i int, values []*big.Int) float64 {
+	_, width := e.Value(i, values)
+	return width
+}
+
+// Value is aggregate i in a group of these values, as it stands before small ones are shown as 0, and the larger half of its interval; NaN where nothing can be said.
+func (e *Errors) Value(i int, values []*big.Int) (value, width float64) {
+	value, low, high := e.interval(i, values)
+	return value, math.Max(value-low, high-value)
+}
+
+// TooFew reports that there were too few people to choose a bound by that aggregate i depends on, so that nothing can be said of it.
+func (e *Errors) TooFew(i int) bool {
+	for _, at := range e.a.Formulas[i].Uses() {
+		if at >= 0 && e.few[at] {
+			return true
+		}
+	}
+	return false
+}
 
 // Variance is that of measure i's noise, in its squared steps.
 func (e *Errors) Variance(i int) float64 { return e.values[i].variance }
@@ -117,26 +159,100 @@ func (e *Errors) Measure(i int) float64 {
 	return q
 }
 
-// of gives an aggregate's unclamped value and the half width of its 95% interval; NaN where nothing can be said.
-func (e *Errors) of(i int, v []*big.Int) (val, width float64) {
-	f := e.a.Formulas[i]
-	switch f.Kind {
-	case sensitivity.IsMoment:
-		return e.moment(i, v)
-	case sensitivity.IsSome, sensitivity.IsNone:
-		return math.NaN(), math.NaN()
+// interval gives an aggregate's unclamped value and the ends of its 95% interval: noise on both sides, and what bounds may have taken away. NaN where nothing can be said.
+func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
+	f, none := e.a.Formulas[i], math.NaN()
+	switch {
+	case f.Kind == sensitivity.IsSome || f.Kind == sensitivity.IsNone || e.TooFew(i):
+		return none, none, none
+	case f.Kind == sensitivity.IsMoment:
+		val, width := e.moment(i, v)
+		return val, val - width, val + width
 	}
 	val, _ = exact(e.a, i, v).Float64()
 	if f.Kind != sensitivity.IsAvg && f.Kind != sensitivity.IsRatio {
-		return val, e.plain(i)
+		above, below := e.lostOf(i, v)
+		width := e.plain(i)
+		return val, val - width - below, val + width + above
 	}
-	c, _ := new(big.Float).SetInt(v[f.Count]).Float64()
-	s, _ := new(big.Float).SetInt(v[f.Sum]).Float64()
+	c, s := float(v[f.Count]), float(v[f.Sum])
+	m := e.a.Measures[f.Sum]
 	if f.Kind == sensitivity.IsAvg {
-		m := e.a.Measures[f.Sum]
 		val = min(max(val, m.RangeLo.InexactFloat64()), m.RangeHi.InexactFloat64())
 	}
-	return val, e.quotient(i, c, s)
+	width := e.quotient(i, c, s)
+	low, high = val-width, val+width
+	if least, most, ok := e.averages(i, v); ok && !math.IsNaN(width) {
+		low, high = math.Min(val, least)-width, math.Max(val, most)+width
+	}
+	if f.Kind == sensitivity.IsAvg {
+		low, high = math.Max(low, math.Min(val, m.RangeLo.InexactFloat64())), math.Min(high, math.Max(val, m.RangeHi.InexactFloat64()))
+	}
+	return val, low, high
+}
+
+// lostOf is what may be lost above and below of what is linear in the measures.
+func (e *Errors) lostOf(i int, v []*big.Int) (above, below float64) {
+	f := e.a.Formulas[i]
+	if f.Kind == sensitivity.IsCount {
+		return e.lost[f.Count].in(float(v[f.Count]), e.sums)
+	}
+	m := e.a.Measures[f.Sum]
+	if f.Kind == sensitivity.IsSum {
+		above, below = e.lost[f.Sum].in(float(v[f.Sum]), e.sums)
+		step := m.Grid.InexactFloat64()
+		return above * step, below * step
+	}
+	mid, step := middle(m)
+	rows, sumUp, sumDown := e.lostPair(f, v)
+	each, _ := step.Float64()
+	centre, _ := mid.Float64()
+	return each*sumUp + math.Max(0, centre*rows), each*sumDown + math.Max(0, -centre*rows)
+}
+
+// lostPair is what may be lost of a pair in a group: rows, and their centred sum upwards and downwards, which is spread as the rows are.
+func (e *Errors) lostPair(f sensitivity.Formula, v []*big.Int) (rows, above, below float64) {
+	count, sum := e.lost[f.Count], e.lost[f.Sum]
+	rows, _ = count.in(float(v[f.Count]), e.sums)
+	if sum.above == 0 && sum.below == 0 {
+		return rows, 0, 0
+	}
+	part := rows / math.Max(count.above, 1e-300)
+	if count.above == 0 {
+		part = 1
+	}
+	return rows, sum.above * part, sum.below * part
+}
+
+// averages are the least and the largest average over what may have been lost; false: nothing was.
+func (e *Errors) averages(i int, v []*big.Int) (least, most float64, ok bool) {
+	f := e.a.Formulas[i]
+	m := e.a.Measures[f.Sum]
+	step, mid := m.Grid.InexactFloat64(), 0.0
+	var rows, above, below float64
+	if f.Kind == sensitivity.IsAvg {
+		centre, half := middle(m)
+		mid, _ = centre.Float64()
+		step, _ = half.Float64()
+		rows, above, below = e.lostPair(f, v)
+	} else {
+		rows, _ = e.lost[f.Count].in(float(v[f.Count]), e.sums)
+		above, below = e.lost[f.Sum].in(float(v[f.Sum]), e.sums)
+	}
+	c, s := float(v[f.Count]), float(v[f.Sum])
+	if rows == 0 && above == 0 && below == 0 || c <= 0 {
+		return 0, 0, false
+	}
+	least, most = math.Inf(1), math.Inf(-1)
+	for _, count := range []float64{c, c + rows} {
+		least, most = math.Min(least, mid+step*(s-below)/count), math.Max(most, mid+step*(s+above)/count)
+	}
+	return least, most, true
+}
+
+func float(n *big.Int) float64 {
+	x, _ := new(big.Float).SetInt(n).Float64()
+	return x
 }
 
 // quotient is an average's 1.96 sqrt(Var(S) + (S/C)^2 Var(C)) / C. Where C is less than two deviations of C it is half the range, or nothing without one.

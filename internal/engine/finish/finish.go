@@ -199,6 +199,8 @@ func (e *Errors) row(ctx context.Context, g *release.Group) ([]sqltype.Value, er
 	for i, f := range a.Formulas {
 		v, err := e.decision(i, g.Values)
 		switch {
+		case e.TooFew(i): // NULL by a released choice
+			v = nil
 		case f.OfOrder():
 			v, err = e.orderValue(i, g)
 		case f.OfPick():
@@ -240,14 +242,14 @@ func (e *Errors) item(kind plan.ErrorKind, i int, g *release.Group) (float64, er
 	case f.OfPick():
 		return math.NaN(), nil
 	}
-	v, width := e.of(i, g.Values)
+	v, low, high := e.interval(i, g.Values)
 	switch kind {
 	case plan.ErrorLow:
-		return v - width, nil
+		return low, nil
 	case plan.ErrorHigh:
-		return v + width, nil
+		return high, nil
 	}
-	return width, nil
+	return math.Max(v-low, high-v), nil
 }
 
 func formulaOf(a *sensitivity.Analysis, id plan.ColID) (int, bool) {

@@ -28,7 +28,7 @@ const whole = 1000
 // follow another measure's; a third for a selection that is extra. What is taken from measures, and what the choice of the cap takes of all, are
 // at most mostShare of the price together.
 func weigh(a *sensitivity.Analysis, ask Ask) weights {
-	w := weights{measures: make([]uint64, len(a.Measures)), choices: make([]uint64, len(a.Choices))}
+	w := weights{measures: make([]uint64, len(a.Measures)), choices: make([]uint64, len(a.Choices)), lost: make([]uint64, len(a.Measures))}
 	parts, paying := uint64(0), uint64(0)
 	fromSelection := unitsFromSelection(a)
 	for i, m := range a.Measures {
@@ -48,6 +48,10 @@ func weigh(a *sensitivity.Analysis, ask Ask) weights {
 			w.selection = parts * whole / 2
 		}
 	}
+	if fromSelection >= 0 && a.Loses(fromSelection) {
+		w.lost[fromSelection] = w.selection * (whole * lostShare) / whole
+		w.selection -= w.lost[fromSelection]
+	}
 	switch {
 	case a.Joined != nil:
 		w.take = whole * scaleShare
@@ -60,12 +64,21 @@ func weigh(a *sensitivity.Analysis, ask Ask) weights {
 		w.take = min(w.take, uint64(whole*besideCap(float64(paying*whole)/float64(parts*whole+w.selection))))
 	}
 	rest := w.selection
+	if fromSelection >= 0 {
+		rest += w.lost[fromSelection]
+	}
 	for i, m := range a.Measures {
 		if m.Bound != nil && !m.Follows {
 			w.measures[i] -= w.take
 			w.choices[m.Bound.Index] += w.take
 		}
-		rest += w.measures[i]
+		if i != fromSelection && a.Loses(i) {
+			w.lost[i] = w.measures[i] * (whole * lostShare) / (whole - whole*choiceShare)
+			w.measures[i] -= w.lost[i]
+		}
+		if i != fromSelection {
+			rest += w.measures[i] + w.lost[i]
+		}
 	}
 	if c := a.Limit.Cap; c != nil {
 		w.choices[c.Index] = rest * w.take / (whole - w.take)
@@ -269,7 +282,7 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 			} else {
 				clip = m.Clip(c.Edges[edges-1])
 			}
-			if _, err := ev.At(clip, groups); err == nil {
+			if _, err := ev.At(clip, groups); err == nil && p.lostDrawable(a, i, clip, groups) {
 				break
 			}
 			edges--
@@ -315,7 +328,9 @@ func typical(ev dp.Event) dp.Event {
 type Chosen []int
 
 // TooFew reports that there were too few people to choose a bound by, so that nothing can be said of what has it.
-func (chosen Chosen) TooFew(c *sensitivity.Choice) bool { return c != nil && chosen[c.Index] == noise.TooFew }
+func (chosen Chosen) TooFew(c *sensitivity.Choice) bool {
+	return c != nil && chosen[c.Index] == noise.TooFew
+}
 
 // Edge is the edge that was released for a choice.
 func (p *Plan) Edge(c *sensitivity.Choice, chosen Chosen) (index int, edge uint64) {
@@ -396,7 +411,10 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 		return nil, errors.New("measure: choices do not fit the plan")
 	}
 	if len(chosen) == 0 {
-		return p.Run(), nil
+		run := p.Run()
+		var err error
+		run.Lost, err = p.lostAt(a, chosen)
+		return run, err
 	}
 	for i, at := range chosen {
 		if _, few := p.event(i).(dp.AboveThreshold); at < 0 && !(few && at == noise.TooFew) || at >= 0 && uint64(at) >= p.Among(a.Choices[i]) {
@@ -411,6 +429,10 @@ func (p *Plan) Resolve(a *sensitivity.Analysis, chosen Chosen) (*Run, error) {
 		return nil, errors.New("measure: events do not fit the plan")
 	}
 	out := &Run{Mechanism: p.Mechanism, Measures: make([]dp.Event, len(p.Measures))}
+	var err error
+	if out.Lost, err = p.lostAt(a, chosen); err != nil {
+		return nil, err
+	}
 	capAt, groups := 0, caps(a)[0]
 	if c := a.Limit.Cap; c != nil {
 		capAt, groups = p.Edge(c, chosen)

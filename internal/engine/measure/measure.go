@@ -68,13 +68,14 @@ func (ask Ask) Of(stages int) Ask {
 // last: one, or where the cap of groups is chosen one for each of its edges.
 type Plan struct {
 	Price      float64
-	Mechanism  Mechanism // Laplace or Gaussian; "" where only a selection or picks are run, or nothing
+	Mechanism  Mechanism  // Laplace or Gaussian; "" where only a selection or picks are run, or nothing
 	Choices    []dp.Event // dp.AboveThreshold, or of flows dp.Choice
-	Scale      *Scale    // in place of Choices
-	Shares     []float64 // of the price, a choice: for EXPLAIN, as the next two
-	Parts      []float64 // a measure
-	Selected   float64   // the selection
+	Scale      *Scale     // in place of Choices
+	Shares     []float64  // of the price, a choice: for EXPLAIN, as the next two
+	Parts      []float64  // a measure
+	Selected   float64    // the selection
 	Measures   []dp.Event
+	Lost       []*Lost // a measure: what tells its lost mass; nil: it loses nothing
 	Selections []dp.Selection
 	// UnitsFromSelection is the measure that the selection's noisy numbers are, or -1.
 	UnitsFromSelection int
@@ -91,6 +92,11 @@ func (p *Plan) Events() []dp.Event {
 	for _, ev := range p.Measures {
 		if ev != nil {
 			out = append(out, ev)
+		}
+	}
+	for _, l := range p.Lost {
+		if l != nil {
+			out = append(out, l.Near, l.Far)
 		}
 	}
 	switch len(p.Selections) {
@@ -192,12 +198,19 @@ func build(a *sensitivity.Analysis, ask Ask, mech Mechanism) (*Plan, error) {
 }
 
 func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit) (*Plan, error) {
-	p := &Plan{Price: ask.Epsilon, UnitsFromSelection: unitsFromSelection(a), Measures: make([]dp.Event, len(a.Measures))}
+	p := &Plan{Price: ask.Epsilon, UnitsFromSelection: unitsFromSelection(a), Measures: make([]dp.Event, len(a.Measures)), Lost: make([]*Lost, len(a.Measures))}
 	w := weigh(a, ask)
 	if w.measured && mech == Gaussian {
 		limit = limit.RenyiOnly()
 	}
 	for i, m := range a.Measures {
+		if w.lost[i] > 0 {
+			var err error
+			if p.Lost[i], err = lost(ask.Filter, a, i, w.part(limit, w.lost[i]), mech); err != nil {
+				return nil, tooMuch(err)
+			}
+			p.Mechanism = mech
+		}
 		if i == p.UnitsFromSelection {
 			continue
 		}
@@ -207,6 +220,11 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 		}
 		if p.Measures[i] = ev; m.Pick == nil {
 			p.Mechanism = mech
+		}
+	}
+	if len(a.Choices) == 0 {
+		if _, err := p.lostAt(a, nil); err != nil {
+			return nil, tooMuch(err)
 		}
 	}
 	if w.selection > 0 {

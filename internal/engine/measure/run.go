@@ -13,6 +13,7 @@ import (
 type Run struct {
 	Mechanism Mechanism
 	Measures  []dp.Event    // nil: the selection's noisy numbers
+	Lost      []*Lost       // a measure: nil where it loses nothing
 	Selection *dp.Selection // nil: nothing is selected
 }
 

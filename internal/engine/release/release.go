@@ -32,6 +32,7 @@ type Release struct {
 	Chosen measure.Chosen     // bounds that were chosen on the data
 	Run    *measure.Run       // what noise the groups have
 	Tops   []Top              // what was measured again later, in order
+	Lost   []*Lost            // a measure: what its bounds took away; nil: nothing
 	Groups []Group            // where memory holds them: Each gives them wherever they are
 	Shape  *sensitivity.Shape // what it is of, where others may be computed from it
 	Of     *Release           // that it was computed from; nil: it is of the data
@@ -44,7 +45,7 @@ type Release struct {
 
 // Bare is what there is to know of a release beside its groups.
 func (r *Release) Bare() *Release {
-	return &Release{Plan: r.Plan, Chosen: r.Chosen, Run: r.Run, Tops: r.Tops, cells: r.MostCells()}
+	return &Release{Plan: r.Plan, Chosen: r.Chosen, Run: r.Run, Tops: r.Tops, Lost: r.Lost, cells: r.MostCells()}
 }
 
 // Top is one measuring more, for a higher price: a group's value became the weighted mean of what it was and of the fresh one, rounded.
@@ -144,7 +145,10 @@ func New(a *sensitivity.Analysis, p *measure.Plan, src *noise.Source, most int) 
 	if len(p.Choices) > 0 {
 		return m, nil
 	}
-	m.r.Run = p.Run()
+	var err error
+	if m.r.Run, err = p.Resolve(a, nil); err != nil {
+		return nil, err
+	}
 	return m, m.mechanisms()
 }
 

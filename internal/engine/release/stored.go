@@ -24,6 +24,7 @@ type stored struct {
 	Events    ledger.Events `json:"events"`
 	Chosen    []int         `json:"chosen,omitempty"`
 	Tops      []storedTop   `json:"tops,omitempty"`
+	Lost      []*Lost       `json:"lost,omitempty"` // a measure
 	Groups    []storedGroup `json:"groups"`
 	Kin       *storedKin    `json:"kin,omitempty"`
 	Data      string        `json:"data,omitempty"`
@@ -53,7 +54,7 @@ const maxWeight = 1 << 60
 // Encode writes a release for the ledger, all but what Spool writes.
 func Encode(a *sensitivity.Analysis, r *Release) ([]byte, error) {
 	s := stored{Version: storedVersion, Price: r.Plan.Price, Mechanism: string(r.Plan.Mechanism), Loss: r.Plan.Loss,
-		Units: r.Plan.UnitsFromSelection, Events: r.Plan.Events(), Chosen: r.Chosen, Groups: make([]storedGroup, len(r.Groups)), Data: r.Data, Spooled: r.count}
+		Units: r.Plan.UnitsFromSelection, Events: r.Plan.Events(), Chosen: r.Chosen, Lost: r.Lost, Groups: make([]storedGroup, len(r.Groups)), Data: r.Data, Spooled: r.count}
 	for _, t := range r.Tops {
 		s.Tops = append(s.Tops, storedTop{t.Plan.Price, string(t.Plan.Mechanism), t.Plan.Loss, t.Plan.Events(), t.Weights})
 	}
@@ -130,6 +131,19 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 		}
 		p.Measures[i], rest = rest[0], rest[1:]
 	}
+	p.Lost = make([]*measure.Lost, len(a.Measures))
+	if len(s.Lost) != 0 && len(s.Lost) != len(a.Measures) {
+		return nil, errShape
+	}
+	for i, l := range s.Lost {
+		if l == nil {
+			continue
+		}
+		if len(rest) < 2 || !l.fits(&a.Measures[i]) {
+			return nil, errShape
+		}
+		p.Lost[i], rest = &measure.Lost{Near: rest[0], Far: rest[1]}, rest[2:]
+	}
 	if len(rest) == 1 {
 		switch sel := rest[0].(type) {
 		case dp.Selection:
@@ -157,7 +171,7 @@ func decode(a *sensitivity.Analysis, text []byte) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Release{Plan: p, Chosen: s.Chosen, Run: run, Groups: make([]Group, len(s.Groups)), Data: s.Data, count: s.Spooled}
+	r := &Release{Plan: p, Chosen: s.Chosen, Run: run, Lost: s.Lost, Groups: make([]Group, len(s.Groups)), Data: s.Data, count: s.Spooled}
 	if s.Kin != nil {
 		r.Shape = s.Kin.Shape
 	}

@@ -1,0 +1,105 @@
+package measure
+
+import (
+	"errors"
+
+	"github.com/dpsql/dpsql/budget"
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Lost are the two events that tell how much bounds take from a measure: of each unit what it loses up to sensitivity.LostUnit, and from there to three times that. What
+// goes beyond is estimated from the two (finish.Lost).
+type Lost struct{ Near, Far dp.Event }
+
+// lostShare is the part of its price that a measure gives to tell its lost mass.
+const lostShare = 0.35
+
+// lost calibrates the two events of measure i, half of the limit each.
+func lost(f *budget.Filter, a *sensitivity.Analysis, i int, l budget.Limit, mech Mechanism) (*Lost, error) {
+	m := &a.Measures[i]
+	kind := dp.LaplaceNoise
+	if mech == Gaussian {
+		kind = dp.GaussianNoise
+	}
+	clip := m.PerGroup
+	if m.Bound != nil {
+		clip = m.Clip(m.Bound.Edges[0])
+	}
+	unit := a.LostUnit(clip, caps(a)[0], mech == Gaussian)
+	out := &Lost{}
+	for k, ev := range []*dp.Event{&out.Near, &out.Far} {
+		e, err := f.Clipped(kind, uint64(k+1)*unit, []uint64{a.LostMoves(m)}, l.Part(1, 2)) //nolint:gosec // 1 or 2
+		if err != nil {
+			return nil, err
+		}
+		*ev = e
+	}
+	return out, nil
+}
+
+// LostOf are the events of measure i; nil: it loses nothing, or nothing is told of it.
+func (p *Plan) LostOf(i int) *Lost {
+	if i >= len(p.Lost) {
+		return nil
+	}
+	return p.Lost[i]
+}
+
+// LostUnits are sensitivity.LostUnit at released bounds, one a measure; 0: it loses nothing.
+func (p *Plan) LostUnits(a *sensitivity.Analysis, chosen Chosen) []uint64 {
+	out := make([]uint64, len(a.Measures))
+	for i := range out {
+		if p.LostOf(i) == nil {
+			continue
+		}
+		m := &a.Measures[i]
+		clip, groups := m.PerGroup, caps(a)[0]
+		if m.Bound != nil {
+			_, edge := p.Edge(m.Bound, chosen)
+			clip = m.Clip(edge)
+		}
+		if c := a.Limit.Cap; c != nil {
+			_, groups = p.Edge(c, chosen)
+		}
+		out[i] = a.LostUnit(clip, groups, p.Mechanism == Gaussian)
+	}
+	return out
+}
+
+// lostDrawable: the noise of what a measure loses can be drawn at a bound.
+func (p *Plan) lostDrawable(a *sensitivity.Analysis, i int, clip, groups uint64) bool {
+	if p.LostOf(i) == nil {
+		return true
+	}
+	far, ok := p.Lost[i].Far.(dp.Clipped)
+	if !ok {
+		return false
+	}
+	_, err := far.At(2*a.LostUnit(clip, groups/a.Measures[i].Vectors(), p.Mechanism == Gaussian), far.Groups[0])
+	return err == nil
+}
+
+// lostAt are the events that are run at released bounds.
+func (p *Plan) lostAt(a *sensitivity.Analysis, chosen Chosen) ([]*Lost, error) {
+	out := make([]*Lost, len(a.Measures))
+	for i, unit := range p.LostUnits(a, chosen) {
+		if unit == 0 {
+			continue
+		}
+		out[i] = &Lost{}
+		near, ok1 := p.Lost[i].Near.(dp.Clipped)
+		far, ok2 := p.Lost[i].Far.(dp.Clipped)
+		if !ok1 || !ok2 {
+			return nil, errors.New("measure: lost mass has not the bound that was chosen")
+		}
+		var err error
+		if out[i].Near, err = near.At(unit, near.Groups[0]); err != nil {
+			return nil, err
+		}
+		if out[i].Far, err = far.At(2*unit, far.Groups[0]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,127 @@
+package release
+
+import (
+	"math/big"
+
+	"github.com/dpsql/dpsql/internal/secret"
+	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// Lost is what was released of the mass that bounds take from a measure: for each sign what units lose up to Unit each, and from there to three Units, with noise.
+type Lost struct {
+	Unit  uint64        `json:"unit"` // sensitivity.LostUnit
+	Sides [][2]*big.Int `json:"sides"`
+	Base  *big.Int      `json:"base"`   // the sum of the groups' released values, of those above 0 where there is one sign: it is spread among them
+	Count int           `json:"groups"` // how many these are
+}
+
+// fits: it is of such a measure.
+func (l *Lost) fits(m *sensitivity.Measure) bool {
+	if l.Unit == 0 || len(l.Sides) != m.LostSides() || l.Base == nil || l.Base.Sign() < 0 || l.Count < 0 {
+		return false
+	}
+	for _, s := range l.Sides {
+		if s[0] == nil || s[1] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// LostBounds are the bounds at which sqlgen.Lost is printed; false: nothing is lost, or it was told when the release was made.
+func (m *Maker) LostBounds() (b sqlgen.LostBounds, ok bool) {
+	if m.old != nil || m.r.Run == nil {
+		return b, false
+	}
+	b.Units = m.r.Plan.LostUnits(m.a, m.r.Chosen)
+	for _, u := range b.Units {
+		ok = ok || u > 0
+	}
+	if len(m.a.Choices) > 0 {
+		b.Edges = m.r.Edges(m.a)
+	}
+	return b, ok
+}
+
+// ReadLost reads what sqlgen.Lost returned and releases it; once, after Read.
+//
+// Proof: claim: the result is the outcome of the run's Lost events. (1) The statement returns one row, whose numbers one unit changes by at most Unit, or twice that (sensitivity.Loses, sqlgen.Lost). (2) Each gets fresh noise of its event, which is for LostMoves
+// entries at once: one for each sign. (3) A row that does not fit, or a second one, is a failure that tells nothing.
+func (m *Maker) ReadLost(cols []sqlgen.Column, rows secret.Rows) error {
+	b, ok := m.LostBounds()
+	if !ok || m.r.Lost != nil {
+		return errShape
+	}
+	var totals []*big.Int
+	for rows.Next() {
+		row := rows.Row()
+		if totals != nil || len(row) != len(cols) { // (3)
+			return errShape
+		}
+		totals = make([]*big.Int, len(cols))
+		for i, c := range cols {
+			if c.Role != sqlgen.RoleLost || c.Index != i {
+				return errShape
+			}
+			var err error
+			if totals[i], err = integer(secret.Open(row[i])); err != nil {
+				return err
+			}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	lost, next := make([]*Lost, len(m.a.Measures)), 0
+	for i, unit := range b.Units {
+		if unit == 0 {
+			continue
+		}
+		l := &Lost{Unit: unit, Base: new(big.Int)}
+		near, err := m.src.Mechanism(m.r.Run.Lost[i].Near)
+		if err != nil {
+			return err
+		}
+		far, err := m.src.Mechanism(m.r.Run.Lost[i].Far)
+		if err != nil {
+			return err
+		}
+		for range m.a.Measures[i].LostSides() {
+			var side [2]*big.Int
+			for k, mech := range []*noise.Mechanism{near, far} {
+				if next == len(totals) {
+					return errShape
+				}
+				if side[k], err = mech.Add(totals[next]); err != nil { // (2)
+					return err
+				}
+				next++
+			}
+			l.Sides = append(l.Sides, side)
+		}
+		lost[i] = l
+	}
+	if next != len(totals) {
+		return errShape
+	}
+	m.r.Lost = lost
+	return m.r.spreadLost(m.a)
+}
+
+// spreadLost notes among what the lost mass is spread: released values, so it is post-processing.
+func (r *Release) spreadLost(a *sensitivity.Analysis) error {
+	return r.Each(func(g *Group) error {
+		for i, l := range r.Lost {
+			if l == nil {
+				continue
+			}
+			l.Count++
+			if v := g.Values[i]; v != nil && (v.Sign() > 0 || len(l.Sides) > 1) {
+				l.Base.Add(l.Base, new(big.Int).Abs(v))
+			}
+		}
+		return nil
+	})
+}

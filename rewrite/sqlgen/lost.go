@@ -1,0 +1,107 @@
+package sqlgen
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// LostBounds are the released bounds that Lost is told at.
+type LostBounds struct {
+	Edges []uint64 // one a choice
+	Units []uint64 // sensitivity.LostUnit, one a measure; 0: it loses nothing
+}
+
+// Lost prints what bounds take from each measure that loses (sensitivity.Loses): in one row, for each sign, the sum over units of what a unit loses up to one of LostBounds.Units, and of what it loses from there to three of them.
+//
+// Proof: claim: each number changes by at most C, or 2C, when one unit is added or removed. (1) "h" has one row for each (unit, group), as in histogram and Scaled, but for the cap: groups beyond it have their rows, of which nothing is kept. (2) What is
+// kept of a partial is what those statements count: the partial clamped to the clip, or scaled to the norm as Scaled does it, (3); NULL is 0. (3) "w" has one row a unit, with the sums of the positive and of the negative parts of what it loses: none is below 0. (4) Each
+// is cut at C, and at 3C less C, before it is added up. Integers do not overflow: a unit's partials are at most 2^54 in each of its groups, sums are numeric or HUGEINT.
+func Lost(a *sensitivity.Analysis, d funcs.Dialect, b LostBounds, seed int64) (*Statement, error) {
+	return printed(a, d, seed, func(w *private) *Statement { return w.lost(b) })
+}
+
+func (w *private) lost(b LostBounds) *Statement {
+	a := w.a
+	if len(b.Edges) != len(a.Choices) || len(b.Units) != len(a.Measures) {
+		w.fail(internalError("what is lost is told at bounds that were chosen"))
+		return &Statement{}
+	}
+	ut := a.Query.Columns[a.Body.UnitCol].Type
+	var h string
+	kept := make([]string, len(a.Measures))
+	if a.Limit.L2 {
+		list := []string{`"h".*`}
+		for i, m := range a.Measures {
+			if b.Units[i] > 0 {
+				list = append(list, w.normOver(i))
+				kept[i] = w.scaledTo(i, new(big.Int).SetUint64(m.Clip(b.Edges[m.Bound.Index])))
+			}
+		}
+		h = fmt.Sprintf(`(SELECT %s FROM %s)`, strings.Join(list, ", "), w.vectors(ut))
+	} else {
+		list := []string{`"g"."u" AS "u"`}
+		for i, m := range a.Measures {
+			if b.Units[i] == 0 {
+				continue
+			}
+			x := "1"
+			if m.Kind != sensitivity.Units {
+				x = w.partial(m, w.columns(i, m, w.inner), a.MaxRows)
+			}
+			list = append(list, fmt.Sprintf(`COALESCE(%s, 0) AS "x%d"`, x, i+1))
+			kept[i] = w.clipped(i, b)
+		}
+		if a.Limit.Capped {
+			list = append(list, `"g"."rn" AS "rn"`)
+		}
+		h = fmt.Sprintf(`(SELECT %s%s)`, strings.Join(list, ", "), w.groupedAll(ut))
+	}
+	st := &Statement{}
+	units, out := []string{`"h"."u"`}, []string{}
+	put := func(text string) {
+		st.Columns = append(st.Columns, Column{Role: RoleLost, Index: len(out), Type: sqltype.Numeric})
+		out = append(out, w.wide(text))
+	}
+	for i, m := range a.Measures {
+		if b.Units[i] == 0 {
+			continue
+		}
+		x := fmt.Sprintf(`"h"."x%d"`, i+1)
+		for side, less := range []string{fmt.Sprintf("%s - %s", x, kept[i]), fmt.Sprintf("%s - %s", kept[i], x)}[:m.LostSides()] {
+			name := fmt.Sprintf(`"l%d_%d"`, i+1, side+1)
+			units = append(units, fmt.Sprintf("%s AS %s", w.wide(w.fn("sum")+"(greatest("+less+", 0))"), name)) // (3)
+			c := b.Units[i]
+			l := `"w".` + name
+			put(fmt.Sprintf("%s(least(%s, %d))", w.fn("sum"), l, c)) // (4)
+			put(fmt.Sprintf("%s(least(greatest(%s - %d, 0), %d))", w.fn("sum"), l, c, 2*c))
+		}
+	}
+	st.SQL = fmt.Sprintf(`SELECT %s FROM (SELECT %s FROM %s AS "h" GROUP BY "h"."u") AS "w"`, strings.Join(out, ", "), strings.Join(units, ", "), h)
+	st.Args = w.args
+	return st
+}
+
+// clipped prints what is kept of a partial.
+func (w *private) clipped(i int, b LostBounds) string {
+	m, x := w.a.Measures[i], fmt.Sprintf(`"h"."x%d"`, i+1)
+	if m.Bound != nil {
+		clip := m.Clip(b.Edges[m.Bound.Index])
+		x = fmt.Sprintf("least(%s, %d)", x, clip)
+		if m.Lo < 0 {
+			x = fmt.Sprintf("greatest(%s, -%d)", x, clip)
+		}
+	}
+	if !w.a.Limit.Capped {
+		return x
+	}
+	most := w.a.Limit.PerUnit
+	if c := w.a.Limit.Cap; c != nil {
+		most = b.Edges[c.Index]
+	}
+	return fmt.Sprintf(`CASE WHEN "h"."rn" <= %d THEN %s ELSE 0 END`, most, x)
+}

@@ -1,0 +1,60 @@
+package sensitivity
+
+import "github.com/dpsql/dpsql/internal/dp"
+
+// Loses reports that bounds which are chosen, or a cap of groups, may take away from measure i what a second release estimates: its lost mass. Declared bounds, and keys by which nothing can be lost, have none.
+//
+// Proof: claim: with kept a unit's partials as the bounds leave them and lost the partials less these, over all groups of the unit, the sums over units of min(P, C) and of min(max(P - C, 0), 2C), P the positive part of a
+// unit's lost ones added up, change by at most C and 2C when one unit is added or removed, upwards only; and so for the negative part N. (1) Partials and what is kept of them are functions of one unit's rows and of released
+// bounds (choose, norm; the cap's order is one of the unit's own keys), so P and N are too. (2) C is LostUnit, of released bounds. (3) Of a measure whose partials have one sign, or of a unit that is in one group, only one of P and N is not 0
+// (LostSides). The statement that returns them is sqlgen.Lost.
+func (a *Analysis) Loses(i int) bool {
+	m := &a.Measures[i]
+	if a.Joined != nil || a.Pairs != nil || m.Apart() || m.Product != nil {
+		return false
+	}
+	return m.Bound != nil || a.Limit.Cap != nil || a.Limit.Capped
+}
+
+// LosesAny reports that some measure may lose mass.
+func (a *Analysis) LosesAny() bool {
+	for i := range a.Measures {
+		if a.Loses(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// LostSides is how many of the two signs what a measure loses may have.
+func (m *Measure) LostSides() int {
+	if m.Lo < 0 {
+		return 2
+	}
+	return 1
+}
+
+// LostMoves is in how many of them one unit has a part at once.
+func (a *Analysis) LostMoves(m *Measure) uint64 {
+	if m.Lo < 0 && a.Limit.PerUnit > 1 {
+		return 2
+	}
+	return 1
+}
+
+// LostUnit is C of Loses' claim: about what one unit may count for in the measure, by which noise is scaled. clip is the measure's bound on a partial, or a norm; groups the number of a unit's groups that count;
+// byRoot says that noise grows with the root of it.
+func (a *Analysis) LostUnit(clip, groups uint64, byRoot bool) uint64 {
+	times := groups
+	if byRoot {
+		for times = 1; times*times < groups; times++ { //nolint:revive // the least whole number from the root on
+		}
+	}
+	if a.Limit.L2 {
+		times = 1
+	}
+	if clip > dp.MaxSensitivity/2/max(1, times) {
+		return dp.MaxSensitivity / 2
+	}
+	return max(1, clip*times)
+}
