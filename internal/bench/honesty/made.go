@@ -32,6 +32,15 @@ func pick(r *rand.Rand, words []string, weights ...float64) string {
 // pareto is at least 1, with tail exponent a.
 func pareto(r *rand.Rand, a float64) float64 { return math.Pow(1-r.Float64(), -1/a) }
 
+// rank is from 1 to n, the less likely the larger.
+func rank(r *rand.Rand, a float64, n int) int {
+	for {
+		if x := pareto(r, a); x < float64(n+1) {
+			return int(x)
+		}
+	}
+}
+
 // lognormal has the median exp(mu).
 func lognormal(r *rand.Rand, mu, sigma float64) float64 { return math.Exp(mu + sigma*r.NormFloat64()) }
 
@@ -77,13 +86,13 @@ func loadShop(b *bench, db string) error {
 		if r.Float64() < 0.2 {
 			born = ""
 		}
-		country := countries[min(int(pareto(r, 0.9))-1, len(countries)-1)]
+		country := countries[rank(r, 0.9, len(countries))-1]
 		fmt.Fprintf(&customers, "%d,%s,%s,%s,%s,%t\n", i, country, pick(r, segments, 70, 20, 9, 1), begin.Add(-time.Duration(r.Intn(1500))*day).Format("2006-01-02"), born, r.Float64() < 0.4)
 	}
 	for i := 1; i <= products; i++ {
-		fmt.Fprintf(&goods, "%d,cat%02d,%.2f\n", i, int(math.Min(24, pareto(r, 1.1)))-1, lognormal(r, 3, 0.9))
+		fmt.Fprintf(&goods, "%d,cat%02d,%.2f\n", i, rank(r, 0.7, 24), lognormal(r, 3, 0.9))
 	}
-	each, order, item := shares(r, people, orders*93/100, 1.7, 700), 0, 0
+	each, order, item := shares(r, people, orders*93/100, 1.7, 250), 0, 0
 	buy := func(customer string) {
 		order++
 		at := begin.Add(time.Duration(r.Float64() * float64(365*day)))
@@ -92,7 +101,7 @@ func loadShop(b *bench, db string) error {
 		}
 		coupon, shipped := "", ""
 		if r.Float64() < 0.18 {
-			coupon = fmt.Sprintf("C%03d", int(math.Min(120, pareto(r, 0.8))))
+			coupon = fmt.Sprintf("C%03d", rank(r, 0.5, 120))
 		}
 		if r.Float64() < 0.85 {
 			shipped = at.Add(time.Duration(r.Intn(9*24)+3) * time.Hour).Format("2006-01-02 15:04:05")
@@ -102,7 +111,7 @@ func loadShop(b *bench, db string) error {
 			item++
 			quantity, price := 1+int(math.Min(30, pareto(r, 2.2)-1)), math.Round(lognormal(r, 3, 0.9)*100)/100
 			total += float64(quantity) * price
-			fmt.Fprintf(&items, "%d,%d,%d,%d,%.2f\n", item, order, 1+int(math.Min(products-1, 2*pareto(r, 0.8)-2)), quantity, price)
+			fmt.Fprintf(&items, "%d,%d,%d,%d,%.2f\n", item, order, rank(r, 0.3, products), quantity, price)
 		}
 		fmt.Fprintf(&bought, "%d,%s,%s,%s,%s,%s,%s,%.2f,%s\n", order, customer, at.Format("2006-01-02 15:04:05"), pick(r, statuses, 420, 200, 110, 90, 110, 60, 10), pick(r, channels, 55, 30, 10, 5), coupon,
 			[]string{"EUR", "CHF"}[r.Intn(20)/19], math.Min(total, 5000), shipped)
@@ -116,7 +125,7 @@ func loadShop(b *bench, db string) error {
 		buy("")
 	}
 	view := 0
-	for i, n := range shares(r, people, 220_000, 1.3, 3000) {
+	for i, n := range shares(r, people, 220_000, 1.3, 1200) {
 		device := pick(r, devices, 60, 30, 8, 1, 1)
 		for range n {
 			view++
@@ -128,7 +137,7 @@ func loadShop(b *bench, db string) error {
 			if r.Float64() < 0.15 {
 				customer = ""
 			}
-			fmt.Fprintf(&views, "%d,%s,%s,/p%d,%s,%d\n", view, customer, begin.Add(time.Duration(r.Float64()*float64(90*day))).Format("2006-01-02 15:04:05"), int(math.Min(400, pareto(r, 0.9))), on, int(math.Min(7200, lognormal(r, 3, 1.3))))
+			fmt.Fprintf(&views, "%d,%s,%s,/p%d,%s,%d\n", view, customer, begin.Add(time.Duration(r.Float64()*float64(90*day))).Format("2006-01-02 15:04:05"), rank(r, 0.5, 400), on, int(math.Min(7200, lognormal(r, 3, 1.3))))
 		}
 	}
 	return b.copied(db, []copied{
@@ -161,10 +170,10 @@ func loadTrips(b *bench, db string) error {
 			year = ""
 		}
 		fmt.Fprintf(&riders, "%d,%s,%s,%s\n", i+1, pick(r, []string{"none", "day", "month", "year"}, 60, 15, 20, 5), year, begin.Add(-time.Duration(r.Intn(900))*day).Format("2006-01-02"))
-		home := 1 + int(math.Min(places-1, pareto(r, 0.7)*2-2))
+		home := rank(r, 0.2, places)
 		for range n {
 			trip++
-			from, to := 1+int(math.Min(places-1, pareto(r, 0.6)*2-2)), 1+int(math.Min(places-1, pareto(r, 0.6)*2-2))
+			from, to := rank(r, 0.3, places), rank(r, 0.3, places)
 			if r.Float64() < 0.5 {
 				from = home
 			}

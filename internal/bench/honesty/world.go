@@ -44,15 +44,18 @@ func (b *bench) raw(ctx context.Context, db, sql string) (out [][]*string, err e
 	return out, nil
 }
 
+// defaultPrice is what a statement costs where the session says nothing: the demo's price, written into every policy.
+const defaultPrice = 0.5
+
 // verifier is the analyst's, whom nobody logs in as.
 const verifier = "SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSOkrE8ebA/25yf6NI6MQOQgRc=:K0lzO+H2O7cYX6YFqpCfZ6tZ2MVpsM8Kcit1bQzRGwA="
 
-// table is a line of init's policy that begins a private or public table that is listed.
-var table = regexp.MustCompile(`(?m)^  ([a-z_]+):`)
+// listedTable is a line of init's policy that begins a private or public table that is listed.
+var listedTable = regexp.MustCompile(`(?m)^  ([a-z_]+):`)
 
 // policy is what `dpsql init` writes with the schema's edits, an analyst who may ask of every table, the price, and a budget that
 // is there again each day. The day, which the bench's clock brings, is all that differs in what an answer costs: epsilon and delta of a window are init's.
-func (b *bench) policy(ctx context.Context, s *schema, price float64) ([]byte, error) {
+func (b *bench) policy(ctx context.Context, s *schema) ([]byte, error) {
 	over, err := postgres.Open(ctx, b.pg.ReaderURL(s.name), postgres.Options{})
 	if err != nil {
 		return nil, err
@@ -79,12 +82,12 @@ func (b *bench) policy(ctx context.Context, s *schema, price float64) ([]byte, e
 	_, body, _ := strings.Cut(text, "\ntables:\n")
 	body, _, _ = strings.Cut(body, "\nbudget:\n")
 	var names []string
-	for _, m := range table.FindAllStringSubmatch(body, -1) {
+	for _, m := range listedTable.FindAllStringSubmatch(body, -1) {
 		names = append(names, m[1])
 	}
 	change("  per: month", "  per: day")
 	change("  lifetime: 60", "  lifetime: none")
-	change("# query: {epsilon: 0.1}", fmt.Sprintf("query: {epsilon: %g}", price))
+	change("# query: {epsilon: 0.1}", fmt.Sprintf("query: {epsilon: %g}", defaultPrice))
 	change("env:ANALYST_VERIFIER", fmt.Sprintf("%q", verifier))
 	change("may: []", "may: ["+strings.Join(names, ", ")+"]")
 	if err != nil {
@@ -128,8 +131,8 @@ func (c *clock) pay() {
 	}
 }
 
-func (b *bench) open(ctx context.Context, s *schema, price float64) (*world, error) {
-	text, err := b.policy(ctx, s, price)
+func (b *bench) open(ctx context.Context, s *schema) (*world, error) {
+	text, err := b.policy(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +148,7 @@ func (b *bench) open(ctx context.Context, s *schema, price float64) (*world, err
 	if err != nil {
 		return nil, errors.Join(err, over.Close())
 	}
-	w := &world{kept: &kept{Backend: over}, clock: &clock{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), each: max(1, int(8/price))}}
+	w := &world{kept: &kept{Backend: over}, clock: &clock{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}}
 	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: w.kept, LedgerPath: filepath.Join(dir, "bench.ledger"), Now: w.clock.time,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
 	if err != nil {
