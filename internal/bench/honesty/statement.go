@@ -26,7 +26,7 @@ type item struct {
 }
 
 var (
-	header    = regexp.MustCompile(`(?m)^-- ([^.\n]*)\n((?:[^-\n].*\n)+)`)
+	header    = regexp.MustCompile(`(?m)^-- ([^\n]*)\n((?:[^-\n].*\n)+)`)
 	aggregate = regexp.MustCompile(`(?i)\b(count|sum|avg|min|max|stddev|variance|median|percentile_cont)\s*\(`)
 	alias     = regexp.MustCompile(`(?i)\s+AS\s+"?\w+"?\s*$`)
 )
