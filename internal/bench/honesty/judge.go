@@ -344,7 +344,11 @@ func (c *column) result(st *statement, draws int, yards map[string]float64) *res
 		n := len(cl.half)
 		if cl.people > manyPeople {
 			r.big++
-			big.add(draws-n, draws)
+			of := draws
+			if st.chosen() { // a row that HAVING or LIMIT leaves out is not hidden
+				of = cl.shown
+			}
+			big.add(of-n, of)
 		}
 		if cl.apart {
 			r.apart++

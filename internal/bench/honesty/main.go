@@ -157,7 +157,7 @@ func (b *bench) statement(ctx context.Context, w *world, st *statement, prices [
 		return nil, err
 	}
 	for _, price := range prices {
-		n, err := noisesAt(price)
+		n, err := noisesAt(w.filter, price)
 		if err != nil {
 			return nil, err
 		}

@@ -14,13 +14,14 @@ import (
 
 // schema is a database with the person whom its policy protects.
 type schema struct {
-	name  string
-	unit  string // table.column, as `dpsql init --unit` takes it
-	edits []edit // what `dpsql check` demands of init's policy, and no more
-	path  string // the SQL that leads from a row to its person, where a statement says nothing else
-	load  func(b *bench, db string) error
-	files []fileTable
-	from  string // the folder of the shared data
+	name    string
+	shipped bool   // the demo's own policy, in place of init's
+	unit    string // table.column, as `dpsql init --unit` takes it
+	edits   []edit // what `dpsql check` demands of init's policy, and no more
+	path    string // the SQL that leads from a row to its person, where a statement says nothing else
+	load    func(b *bench, db string) error
+	files   []fileTable
+	from    string // the folder of the shared data
 }
 
 // edit is one change of init's policy. The reason is the mistake that `dpsql check` finds without it.
@@ -41,6 +42,7 @@ type fileTable struct{ name, file, columns, into, after string }
 
 var schemas = []*schema{
 	{name: "demo", unit: "patients.patient_id", path: "patient_id", edits: []edit{public("admission_types"), public("discharges"), public("admission_sources")}, load: loadDemo},
+	{name: "clinic", shipped: true, path: "patient_id", load: loadDemo},
 	{name: "shop", unit: "customers.customer_id", path: "coalesce(customer_id, -order_id)", edits: []edit{public("products")}, load: loadShop},
 	{name: "trips", unit: "riders.rider_id", path: "rider_id", edits: []edit{public("zones")}, load: loadTrips},
 	{name: "sakila", unit: "customer.customer_id", path: "customer_id", edits: []edit{

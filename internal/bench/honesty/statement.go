@@ -146,6 +146,11 @@ func (st *statement) asked() string {
 	return st.print(st.texts(), more, st.group, st.tail)
 }
 
+// chosen says that the answer has some of its rows only.
+func (st *statement) chosen() bool {
+	return strings.Contains(st.tail, "HAVING ") || strings.Contains(st.tail, "LIMIT ")
+}
+
 // truth is the plain statement over all groups, whichever of them an answer shows.
 func (st *statement) truth() string { return st.print(st.texts(), nil, st.group, "") }
 

@@ -13,11 +13,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/owner"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/testdata/demo"
 )
 
 // raw asks PostgreSQL past the proxy; values come as text, NULL as nil.
@@ -79,6 +81,13 @@ func (b *bench) policy(ctx context.Context, s *schema) ([]byte, error) {
 	for _, e := range s.edits {
 		change(e.old, e.with)
 	}
+	if s.shipped {
+		shipped, readErr := demo.FS.ReadFile("policy.yaml")
+		text, err = string(shipped), readErr
+		change("{duckdb: demo.duckdb}", fmt.Sprintf("{postgres: %q}", b.pg.ReaderURL(s.name)))
+		change("budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 20, delta: 1e-6, per: day, lifetime: none}")
+		return []byte(text), err
+	}
 	_, body, _ := strings.Cut(text, "\ntables:\n")
 	body, _, _ = strings.Cut(body, "\nbudget:\n")
 	var names []string
@@ -112,6 +121,7 @@ type world struct {
 	session *engine.Session
 	kept    *kept
 	clock   *clock
+	filter  *budget.Filter
 	stop    func() error
 }
 
@@ -149,6 +159,9 @@ func (b *bench) open(ctx context.Context, s *schema) (*world, error) {
 		return nil, errors.Join(err, over.Close())
 	}
 	w := &world{kept: &kept{Backend: over}, clock: &clock{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}}
+	if w.filter, err = budget.NewFilter(budget.Params{Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta, QueryEpsilon: p.Query.Epsilon, Accountant: budget.AccountantRDP}); err != nil {
+		return nil, errors.Join(err, over.Close(), os.RemoveAll(dir))
+	}
 	e, err := engine.Open(ctx, engine.Options{Policy: p, Backend: w.kept, LedgerPath: filepath.Join(dir, "bench.ledger"), Now: w.clock.time,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
 	if err != nil {

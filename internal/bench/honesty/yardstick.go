@@ -17,11 +17,7 @@ type part struct {
 // noises are the widths of a sum's 95% interval where one person changes it by 1 at most and the whole price goes to its noise.
 type noises struct{ gaussian, laplace float64 }
 
-func noisesAt(price float64) (n noises, err error) {
-	f, err := budget.NewFilter(budget.Params{Epsilon: 10, Delta: 1e-6, QueryEpsilon: defaultPrice, Accountant: budget.AccountantRDP})
-	if err != nil {
-		return n, err
-	}
+func noisesAt(f *budget.Filter, price float64) (n noises, err error) {
 	const fine = 1 << 20
 	s, l := dp.Sensitivity{PerGroup: fine, Groups: 1}, f.Limit(price)
 	g, err := f.GaussianScale(s, l)
