@@ -129,3 +129,13 @@ func (s *Server) CopyFile(db, into, path string) (err error) {
 		return nil
 	})
 }
+
+// CopyText fills a table from CSV without a header.
+func (s *Server) CopyText(db, into string, rows io.Reader) error {
+	return s.with(db, func(ctx context.Context, c *pgx.Conn) error {
+		if _, err := c.PgConn().CopyFrom(ctx, rows, fmt.Sprintf("COPY %s FROM STDIN (FORMAT csv)", into)); err != nil {
+			return fmt.Errorf("COPY %s: %w", into, err)
+		}
+		return nil
+	})
+}
