@@ -22,7 +22,7 @@ const (
 	lostQuantile = 1.6  // of the noise of the two segments
 	lostPrior    = 0.6  // what is beyond a segment, as a part of it, where nothing tells
 	lostLeast    = 0.3  // the least such part
-	lostMost     = 0.88 // the largest
+	lostMost     = 0.9  // the largest
 	lostDoubt    = 0.12 // by how much more it may be
 	lostUnseen   = 0.6  // of the noise's deviation: what the far segment may hold unseen
 	lostTail     = 1.3  // tails are heavier than a geometric series
@@ -41,7 +41,7 @@ func lostReach(near, far, n, f float64) float64 {
 	if l0+2*q > 0 {
 		ratio = (l1 + lostPrior*2*q) / (l0 + 2*q)
 	}
-	ratio = math.Min(math.Max(ratio, lostLeast), lostMost) + lostDoubt
+	ratio = math.Min(math.Max(ratio, lostLeast)+lostDoubt, lostMost)
 	beyond := math.Max(l1, math.Max(lostPrior*l0, lostUnseen*q)) * ratio / (1 - ratio) * lostTail
 	return (l0 + l1 + lostQuantile*math.Hypot(n, f) + beyond) * lostSpread
 }
