@@ -123,13 +123,16 @@ func TestThresholdChecksFindPlantedBugs(t *testing.T) {
 // TestThresholdChoosesWhatItSays: the first number that, lowered, is at most the lowered threshold, by integers without bounds, whatever was drawn.
 func TestThresholdChoosesWhatItSays(t *testing.T) {
 	number := func(most int64) *rapid.Generator[int64] {
-		return rapid.OneOf(rapid.Int64Range(0, 5), rapid.Int64Range(0, most), rapid.SampledFrom([]int64{0, most, most - 1}))
+		return rapid.OneOf(rapid.Int64Range(0, min(most, 5)), rapid.Int64Range(0, most), rapid.SampledFrom([]int64{0, most, most - 1}))
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 6).Draw(t, "edges")
-		ev := dp.AboveThreshold{Edges: uint64(n), Threshold: uint64(number(dp.MaxChoiceUnits-1).Draw(t, "threshold")), Scale: whole(1)}
-		c := &Threshold{event: ev, lowered: rapid.SliceOfN(number(math.MaxInt64), n+1, n+1).Draw(t, "lowered")}
-		units := rapid.SliceOfN(number(dp.MaxChoiceUnits-1), n, n).Draw(t, "units")
+		n, most, lowest := rapid.IntRange(1, 6).Draw(t, "edges"), int64(dp.MaxChoiceUnits-1), int64(math.MaxInt64)
+		if rapid.Bool().Draw(t, "near") { // so that numbers meet the threshold
+			most, lowest = 3, 3
+		}
+		ev := dp.AboveThreshold{Edges: uint64(n), Threshold: uint64(number(most).Draw(t, "threshold")), Scale: whole(1)}
+		c := &Threshold{event: ev, lowered: rapid.SliceOfN(number(lowest), n+1, n+1).Draw(t, "lowered")}
+		units := rapid.SliceOfN(number(most), n, n).Draw(t, "units")
 		minus := func(x, y int64) *big.Int { return new(big.Int).Sub(big.NewInt(x), big.NewInt(y)) }
 		threshold, want := minus(int64(ev.Threshold), c.lowered[0]), n-1
 		for i, u := range units {
