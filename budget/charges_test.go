@@ -48,9 +48,9 @@ func TestCharges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chosen := by(1e-6, sel, dp.Choice{Edges: 9, Slope: ten, Scale: ten}, dp.Picks{Sensitivity: one, Scale: ten},
+	chosen := by(1e-6, sel, dp.Choice{Edges: 9, Slope: ten, Scale: ten}, dp.AboveThreshold{Edges: 9, Threshold: 5, Scale: ten}, dp.Picks{Sensitivity: one, Scale: ten},
 		dp.Clipped{Noise: dp.LaplaceNoise, Least: 1, Groups: []uint64{1}, Ratio: ten}, dp.OneOf{Selections: []dp.Selection{sel}})
-	if want := 2*4/sel.Scale.Float() + 0.3; math.Abs(chosen["basic"]-want) > 1e-9 || !(chosen["PLD"] <= want+1e-3) {
+	if want := 2*4/sel.Scale.Float() + 0.5; math.Abs(chosen["basic"]-want) > 1e-9 || !(chosen["PLD"] <= want+1e-3) {
 		t.Errorf("selections, choices and picks: %v, want %g", chosen, want)
 	}
 	many = nil

@@ -137,6 +137,8 @@ func TestChosenScalesAreLeast(t *testing.T) {
 			}{
 				{"choice", func() (dp.Scale, error) { return f.ChoiceScale(l) },
 					func(b dp.Scale) dp.Event { return dp.Choice{Edges: 7, Slope: b, Scale: b} }},
+				{"choice by threshold", func() (dp.Scale, error) { return f.ThresholdScale(l) },
+					func(b dp.Scale) dp.Event { return dp.AboveThreshold{Edges: 7, Threshold: 5, Scale: b} }},
 				clippedCase(t, f, dp.LaplaceNoise, l), clippedCase(t, f, dp.GaussianNoise, l),
 			} {
 				if c.name == string(dp.GaussianNoise) && f.Order == 0 {
@@ -193,6 +195,10 @@ func TestChosenRefuses(t *testing.T) {
 		scale, err := f.ChoiceScale(l)
 		return dp.Choice{Edges: 3, Slope: scale, Scale: scale}, err
 	}
+	above := func(f *Filter, l Limit) (dp.Event, error) {
+		scale, err := f.ThresholdScale(l)
+		return dp.AboveThreshold{Edges: 3, Threshold: 5, Scale: scale}, err
+	}
 	rdp, pure := demoFilter(t), newFilter(t, Params{1, 1e-6, 0.1, AccountantPure})
 	l := rdp.Limit(0.5)
 	for name, f := range map[string]func() (dp.Event, error){
@@ -210,6 +216,11 @@ func TestChosenRefuses(t *testing.T) {
 		"a choice without Renyi":   func() (dp.Event, error) { return choice(rdp, Limit{1, 0}) },
 		"a choice beyond scales":   func() (dp.Event, error) { return choice(pure, Limit{Epsilon: 0.5 / dp.MaxScale}) },
 		"an unbounded pure choice": func() (dp.Event, error) { return choice(pure, Limit{math.Inf(1), 1}) },
+		"a threshold of nothing":   func() (dp.Event, error) { return above(rdp, Limit{}) },
+		"a threshold of NaN":       func() (dp.Event, error) { return above(rdp, Limit{math.NaN(), 1}) },
+		"one without Renyi":        func() (dp.Event, error) { return above(rdp, Limit{1, 0}) },
+		"one beyond scales":        func() (dp.Event, error) { return above(pure, Limit{Epsilon: 1.0 / dp.MaxScale}) },
+		"an unbounded pure one":    func() (dp.Event, error) { return above(pure, Limit{math.Inf(1), 1}) },
 	} {
 		if ev, err := f(); err == nil {
 			t.Errorf("%s: %+v", name, ev)
@@ -219,7 +230,7 @@ func TestChosenRefuses(t *testing.T) {
 	if loss, err := pure.Loss(clipped); err == nil {
 		t.Errorf("Gaussian noise costs %+v in plain epsilons", loss)
 	}
-	for _, ev := range []dp.Event{dp.Choice{}, dp.Clipped{}, dp.OneOf{}, &clipped} {
+	for _, ev := range []dp.Event{dp.Choice{}, dp.AboveThreshold{}, &dp.AboveThreshold{Edges: 1, Scale: clipped.Ratio}, dp.Clipped{}, dp.OneOf{}, &clipped} {
 		if loss, err := rdp.Loss(ev); err == nil {
 			t.Errorf("%+v costs %+v", ev, loss)
 		}

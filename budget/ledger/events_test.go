@@ -16,6 +16,7 @@ func someEvents() Events {
 	sel := dp.Selection{Groups: 4, Scale: b, Threshold: 600, Delta: 1e-9}
 	return Events{
 		dp.Choice{Edges: 30, Slope: dp.Scale{Num: 7, Den: 1}, Scale: b},
+		dp.AboveThreshold{Edges: 31, Threshold: 17, Scale: b}, dp.AboveThreshold{Edges: 1, Scale: b},
 		dp.Laplace{Sensitivity: s, Scale: b}, dp.Gaussian{Sensitivity: s, Scale: b},
 		dp.Clipped{Noise: dp.LaplaceNoise, Least: 1, Groups: []uint64{1}, Ratio: b},
 		dp.Clipped{Noise: dp.GaussianNoise, Least: dp.MaxSensitivity, Groups: []uint64{1, 2, 64}, Ratio: b},
@@ -60,6 +61,7 @@ func TestEventsRefuse(t *testing.T) {
 		nil, dp.Choice{}, dp.Clipped{}, dp.Training{Epsilon: 1}, dp.Composed{}, dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 1.1, Steps: 1}, dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 1}, dp.Composed{Method: "dp_sgd", Multiplier: math.NaN(), Rate: 1, Steps: 1},
 		dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 1, Steps: 1, Determinants: 1}, dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 1, Steps: 1, Shift: -1}, dp.OneOf{}, dp.OneOf{Selections: []dp.Selection{sel}}, // no delta
 		dp.SmoothScale{}, dp.SmoothScale{Steps: 65, Scale: sel.Scale, Margin: 9},
+		dp.AboveThreshold{}, dp.AboveThreshold{Edges: 31, Threshold: dp.MaxChoiceUnits, Scale: sel.Scale}, dp.AboveThreshold{Edges: 31, Threshold: 17}, &dp.AboveThreshold{},
 		&dp.Choice{}, dp.Clipped{Noise: "none", Least: 1, Groups: []uint64{1}, Ratio: sel.Scale},
 	} {
 		if text, err := json.Marshal(Events{ev}); err == nil {
@@ -79,6 +81,17 @@ func TestEventsRefuse(t *testing.T) {
 		"a field more":      {`"edges":30`, `"edges":30,"ratio":1`},
 		"no slope":          {`"slope":{"num":7,"den":1}`, `"slope":{}`},
 		"slope left out":    {`"slope":{"num":7,"den":1},`, ``},
+		"no edge to reach":  {`"edges":31`, `"edges":0`},
+		"edges are gone":    {`"edges":31,`, ``},
+		"too many edges":    {`"edges":31`, `"edges":4097`},
+		"threshold below 0": {`"threshold":17`, `"threshold":-1`},
+		"half a unit":       {`"threshold":17`, `"threshold":17.5`},
+		"threshold of 2^53": {`"threshold":17`, `"threshold":9007199254740992`},
+		"a slope beside it": {`"threshold":17`, `"threshold":17,"slope":{"num":1,"den":1}`},
+		"scale left out":    {`"threshold":17,"scale":{"num":41,"den":8}`, `"threshold":17`},
+		"no scale":          {`"threshold":17,"scale":{"num":41,"den":8}`, `"threshold":17,"scale":{}`},
+		"a name's plural":   {`"above_threshold"`, `"above_thresholds"`},
+		"a choice's name":   {`"above_threshold"`, `"exponential_choice"`},
 		"no noise":          {`"noise":"laplace"`, `"noise":""`},
 		"another noise":     {`"noise":"laplace"`, `"noise":"cauchy"`},
 		"clip of 0":         {`"least":1,`, `"least":0,`},
@@ -112,6 +125,7 @@ func testChosenBoundsAreCharged(t *testing.T) {
 	l := must(openAt(path, head, Options{}))(t)
 	limit := head.Filter.Limit(0.1)
 	choice := dp.Choice{Edges: 30, Slope: dp.Scale{Num: 20, Den: 1}, Scale: must(head.Filter.ChoiceScale(limit))(t)}
+	above := dp.AboveThreshold{Edges: 31, Threshold: 17, Scale: must(head.Filter.ThresholdScale(limit))(t)}
 	laplace := must(head.Filter.Clipped(dp.LaplaceNoise, 1, []uint64{1, 2, 4}, limit))(t)
 	gauss := must(head.Filter.Clipped(dp.GaussianNoise, 1, []uint64{1, 2, 4}, limit))(t)
 	var one dp.OneOf
@@ -119,7 +133,7 @@ func testChosenBoundsAreCharged(t *testing.T) {
 		one.Selections = append(one.Selections, must(head.Filter.Selection(groups, limit, 1e-9))(t))
 	}
 	var spent dp.Loss
-	for _, events := range []Events{{choice, laplace, one}, {choice, choice, laplace, gauss, one}} {
+	for _, events := range []Events{{choice, laplace, one}, {above, laplace, one}, {choice, choice, above, above, laplace, gauss, one}} {
 		r := Reservation{Payer: Payer{Analyst: "ann", Quota: 1}, Statement: Hash{4}, Price: 0.5, Events: events, Loss: must(head.Filter.Sum(events))(t)}
 		for i := range events {
 			less := append(append(Events(nil), events[:i]...), events[i+1:]...)
@@ -143,7 +157,7 @@ func testChosenBoundsAreCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := must(l.balance("ann", 1))(t)
-	if b.Dataset.Statements != 2 || b.Dataset.Left.Renyi > head.Filter.RenyiRoom-spent.Renyi || math.IsNaN(b.Dataset.Left.Renyi) {
+	if b.Dataset.Statements != 3 || b.Dataset.Left.Renyi > head.Filter.RenyiRoom-spent.Renyi || math.IsNaN(b.Dataset.Left.Renyi) {
 		t.Errorf("%+v after %+v", b.Dataset, spent)
 	}
 }

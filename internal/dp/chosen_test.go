@@ -209,6 +209,7 @@ func TestSqrtUp(t *testing.T) {
 
 var (
 	okChoice  = Choice{Edges: 30, Slope: Scale{25, 2}, Scale: Scale{7, 2}}
+	okAbove   = AboveThreshold{Edges: 31, Threshold: 17, Scale: Scale{7, 2}}
 	okClipped = clipped(GaussianNoise, 5, Scale{3, 2}, 1, 2, 64)
 	okOneOf   = OneOf{Selections: []Selection{{Groups: 1, Scale: Scale{3, 1}, Threshold: 70, Delta: 1e-9}, {Groups: 2, Scale: Scale{6, 1}, Threshold: 140, Delta: 1e-9}}}
 )
@@ -219,7 +220,7 @@ func TestChosenValidate(t *testing.T) {
 	for i := range many {
 		many[i] = 1
 	}
-	bad := []Event{Choice{}, Clipped{}, OneOf{}, OneOf{Selections: []Selection{}}, OneOf{Selections: []Selection{{}}}, OneOf{Selections: make([]Selection, MaxEdges+1)}}
+	bad := []Event{Choice{}, AboveThreshold{}, Clipped{}, OneOf{}, OneOf{Selections: []Selection{}}, OneOf{Selections: []Selection{{}}}, OneOf{Selections: make([]Selection, MaxEdges+1)}}
 	for _, change := range []func(*Choice){
 		func(e *Choice) { e.Edges = 0 }, func(e *Choice) { e.Edges = MaxEdges + 1 }, func(e *Choice) { e.Edges = math.MaxUint64 },
 		func(e *Choice) { e.Slope = Scale{} }, func(e *Choice) { e.Scale = Scale{} }, func(e *Choice) { e.Slope.Den = 0 }, func(e *Choice) { e.Scale.Num = 0 },
@@ -227,6 +228,16 @@ func TestChosenValidate(t *testing.T) {
 		func(e *Choice) { e.Scale = Scale{MaxChoiceScale, 1} },
 	} {
 		e := okChoice
+		change(&e)
+		bad = append(bad, e)
+	}
+	for _, change := range []func(*AboveThreshold){
+		func(e *AboveThreshold) { e.Edges = 0 }, func(e *AboveThreshold) { e.Edges = MaxEdges + 1 }, func(e *AboveThreshold) { e.Edges = math.MaxUint64 },
+		func(e *AboveThreshold) { e.Threshold = MaxChoiceUnits }, func(e *AboveThreshold) { e.Threshold = math.MaxUint64 },
+		func(e *AboveThreshold) { e.Scale = Scale{} }, func(e *AboveThreshold) { e.Scale.Num = 0 }, func(e *AboveThreshold) { e.Scale.Den = 0 },
+		func(e *AboveThreshold) { e.Scale.Den = MaxScaleDen + 1 }, func(e *AboveThreshold) { e.Scale = Scale{MaxChoiceScale, 1} },
+	} {
+		e := okAbove
 		change(&e)
 		bad = append(bad, e)
 	}
@@ -253,8 +264,10 @@ func TestChosenValidate(t *testing.T) {
 			t.Errorf("%s %+v is taken", e.Name(), e)
 		}
 	}
+	least, most := okAbove, AboveThreshold{Edges: MaxEdges, Threshold: MaxChoiceUnits - 1, Scale: Scale{MaxChoiceScale - 1, 1}}
+	least.Edges, least.Threshold = 1, 0
 	names := map[string]bool{}
-	for _, e := range []Event{okChoice, okClipped, okOneOf, Laplace{}, Gaussian{}, Selection{}} {
+	for _, e := range []Event{okChoice, okAbove, least, most, okClipped, okOneOf, Laplace{}, Gaussian{}, Selection{}} {
 		names[e.Name()] = true
 		if reflect.ValueOf(e).IsZero() {
 			continue
@@ -263,7 +276,7 @@ func TestChosenValidate(t *testing.T) {
 			t.Errorf("%+v: %v", e, err)
 		}
 	}
-	if len(names) != 6 {
+	if len(names) != 7 {
 		t.Errorf("two events have one name: %v", names)
 	}
 }
@@ -276,6 +289,7 @@ func TestChosenJSON(t *testing.T) {
 		text string
 	}{
 		{okChoice, new(Choice), `{"edges":30,"slope":{"num":25,"den":2},"scale":{"num":7,"den":2}}`},
+		{okAbove, new(AboveThreshold), `{"edges":31,"threshold":17,"scale":{"num":7,"den":2}}`},
 		{okClipped, new(Clipped), `{"noise":"gaussian","least":5,"groups":[1,2,64],"ratio":{"num":3,"den":2}}`},
 		{okOneOf, new(OneOf), `{"selections":[{"groups":1,"scale":{"num":3,"den":1},"threshold":70,"delta":1e-9},{"groups":2,"scale":{"num":6,"den":1},"threshold":140,"delta":1e-9}]}`},
 	} {
