@@ -19,14 +19,14 @@ type lostMass struct {
 
 // The constants of lostReach: found on the made-up data of docs/accuracy.md, and held by bench-honesty on others.
 const (
-	lostQuantile = 1.6  // of the noise of the two segments
-	lostPrior    = 0.6  // what is beyond a segment, as a part of it, where nothing tells
-	lostLeast    = 0.3  // the least such part
-	lostMost     = 0.9  // the largest
-	lostDoubt    = 0.12 // by how much more it may be
-	lostUnseen   = 0.6  // of the noise's deviation: what the far segment may hold unseen
-	lostTail     = 1.3  // tails are heavier than a geometric series
-	lostSpread   = 1.2  // a group's part may be larger than its part of the values
+	lostQuantile = 1.6 // of the noise of the two segments
+	lostPrior    = 0.8 // what is beyond a segment, as a part of it, where nothing tells
+	lostLeast    = 0.3 // the least such part
+	lostDoubt    = 0.2 // by how much more it may be
+	lostMost     = 0.7 // the largest
+	lostUnseen   = 0.3 // of the noise's deviation: what the far segment may hold unseen
+	lostTail     = 0.9 // of the geometric series
+	lostSpread   = 1.6 // a group's part may be larger than its part of the values, and the tail heavier
 )
 
 // lostReach is how much may be lost in all: what the two released segments hold, with their noise, and beyond them a geometric tail of the ratio that they have, drawn to lostPrior where their noise (of deviations n and f) hides it.

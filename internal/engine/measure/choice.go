@@ -49,7 +49,7 @@ func weigh(a *sensitivity.Analysis, ask Ask) weights {
 		}
 	}
 	if fromSelection >= 0 && a.Loses(fromSelection) {
-		w.lost[fromSelection] = w.selection * (whole * lostShare) / whole
+		w.lost[fromSelection] = uint64(math.Round(float64(w.selection) * lostShare(a)))
 		w.selection -= w.lost[fromSelection]
 	}
 	switch {
@@ -73,7 +73,7 @@ func weigh(a *sensitivity.Analysis, ask Ask) weights {
 			w.choices[m.Bound.Index] += w.take
 		}
 		if i != fromSelection && a.Loses(i) {
-			w.lost[i] = w.measures[i] * (whole * lostShare) / (whole - whole*choiceShare)
+			w.lost[i] = uint64(math.Round(whole * lostShare(a)))
 			w.measures[i] -= w.lost[i]
 		}
 		if i != fromSelection {
@@ -134,9 +134,20 @@ func (w weights) part(l budget.Limit, n uint64) budget.Limit {
 
 // choiceShare is the part of its price that a measure gives for the choice of its bound, mostShare that of all choices in a statement's price. docs/accuracy.md tells how they were found.
 const (
-	choiceShare = 0.2
+	choiceShare = 0.12
 	mostShare   = 0.40
 )
+
+// fewGroups are so few that a bound is taken one candidate higher than where its choice ended, unless that was at the first: what is lost beyond it is more uncertain then than its noise.
+const fewGroups = 12
+
+// Lifted is the edge that is taken where a choice by threshold ended at one of so many: it follows from that and from public facts.
+func Lifted(a *sensitivity.Analysis, at int, edges uint64) int {
+	if at <= 0 || groups(a) > fewGroups {
+		return at
+	}
+	return min(at+1, int(edges)-1) //nolint:gosec // at most dp.MaxEdges
+}
 
 // flowShare is the part of a measure's price that the choice of a flow's cap takes. It follows from public facts only: the price, the population that the policy declares or assumes, and the number of
 // groups. With few people it is dearer to miss a cap than to have a tenth more noise. The numbers are measured ones (docs/accuracy.md).

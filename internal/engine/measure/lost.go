@@ -2,6 +2,7 @@ package measure
 
 import (
 	"errors"
+	"math"
 
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/dp"
@@ -12,8 +13,11 @@ import (
 // goes beyond is estimated from the two (finish.Lost).
 type Lost struct{ Near, Far dp.Event }
 
-// lostShare is the part of its price that a measure gives to tell its lost mass.
-const lostShare = 0.35
+// lostShare is the part of its price that a measure gives to tell its lost mass. It is spread over the groups, so the more there are the less it matters beside their own noise.
+func lostShare(a *sensitivity.Analysis) float64 {
+	const one, halved, least = 0.42, 21, 0.08
+	return math.Max(least, one/(1+groups(a)/halved))
+}
 
 // lost calibrates the two events of measure i, half of the limit each.
 func lost(f *budget.Filter, a *sensitivity.Analysis, i int, l budget.Limit, mech Mechanism) (*Lost, error) {
