@@ -44,7 +44,7 @@ var chosenCases = []chosenCase{
 	}, []string{"scale from the data"}, true},
 	{"just above an edge", "select sum(minutes) from visits", "2", sumEdits, func(float64) []string {
 		return []string{visits(1, 40, 1, 3), visits(100, 60, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
-	}, []string{"no noise on the choice", "scale of the choice halved", "slope from the data"}, false},
+	}, []string{"no noise on the choice", "scale of the choice halved", "threshold from the data"}, false},
 	{"choice and value together", "select sum(minutes) from visits", "4", sumEdits, func(float64) []string {
 		return []string{visits(1, 40, 1, 3), visits(100, 60, 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
 	}, []string{"share not charged"}, false},

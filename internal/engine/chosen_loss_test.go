@@ -7,7 +7,6 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
-	"sort"
 	"strings"
 	"testing"
 
@@ -40,6 +39,7 @@ type side struct {
 	units  []int64              // by edge: beyond it
 	parts  []int64              // by edge: partials beyond it
 	both   []int64              // by edge: partials of any measure beyond it
+	all    [3]int64             // units, partials, partials of any measure, beyond 0
 	totals map[place][]*big.Int // by edge
 	most   uint64               // the largest partial's edge
 	runs   map[int][]dp.Event   // by edge: what noise the product had
@@ -82,6 +82,15 @@ func readSide(t *testing.T, p *Prepared) *side {
 			continue
 		}
 		at := place{int(part) - 1, key}
+		switch {
+		case part < 0:
+			s.all[0] += count
+		case at.measure == p.an.Choices[0].Measure:
+			s.all[1] += count
+		}
+		if part > 0 {
+			s.all[2] += count
+		}
 		for e := range bucket {
 			switch {
 			case part < 0:
@@ -112,7 +121,7 @@ func readSide(t *testing.T, p *Prepared) *side {
 		}
 	}
 	if !p.an.UnitsApart() {
-		s.units = s.parts
+		s.units, s.all[0] = s.parts, s.all[1]
 	}
 	return s
 }
@@ -218,37 +227,44 @@ func scalesOf(run *measure.Run) []float64 {
 // careless draws from a choice and release that are written anew here, with a bug; "" has none.
 func careless(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, without *side, bug string, rnd *rand.Rand) []drawn {
 	t.Helper()
-	ev := mp.Choices[0]
+	ev, ok := mp.Choices[0].(dp.AboveThreshold)
+	if !ok {
+		t.Fatalf("a choice is %T", mp.Choices[0])
+	}
 	dirs, runs := map[int]map[place]float64{}, map[int][]float64{}
 	out := make([]drawn, draws)
-	units := of.units
+	units, all := of.units, of.all[0]
 	switch bug {
 	case "partials counted for units":
-		units = of.parts
+		units, all = of.parts, of.all[1]
 	case "units of both parts counted":
-		units = of.both
+		units, all = of.both, of.all[2]
 	}
-	slope, scale := ev.Slope.Float(), ev.Scale.Float()
+	scale, threshold := ev.Scale.Float(), float64(ev.Threshold)
 	switch bug {
 	case "no noise on the choice":
 		scale = 1e-9
 	case "scale of the choice halved":
 		scale /= 2
-	case "slope from the data": // the less, the larger the largest
-		slope *= math.Pow(1000/float64(of.most), 8)
+	case "threshold from the data": // the less, the larger the largest
+		threshold *= math.Pow(1000/float64(of.most), 8)
 	}
-	sums, sum, least := make([]float64, ev.Edges), 0.0, math.Inf(1)
-	score := func(e int) float64 { return float64(units[e]) + slope*math.Log(float64(p.an.Choices[0].Edges[e])) }
-	for e := range sums {
-		least = math.Min(least, score(e))
-	}
-	for e := range sums {
-		sum += math.Exp((least - score(e)) / scale)
-		sums[e] = sum
+	lowered := func() float64 { return math.Floor(scale * rnd.ExpFloat64()) }
+	choose := func() int {
+		limit := threshold - lowered()
+		if bug == "no noise on the threshold" {
+			limit = threshold
+		}
+		numbers := append([]int64{all}, units...)
+		for e := range int(ev.Edges) {
+			if float64(numbers[e])-lowered() <= limit {
+				return measure.Lifted(p.an, e-1, ev.Edges)
+			}
+		}
+		return int(ev.Edges) - 1
 	}
 	for i := range out {
-		u := sum * rnd.Float64()
-		edge := min(sort.SearchFloat64s(sums, u), len(sums)-1)
+		edge := max(0, choose())
 		clip := p.an.Choices[0].Edges[edge]
 		if dirs[edge] == nil {
 			dirs[edge] = direction(with, without, edge)
@@ -384,7 +400,7 @@ func TestChosenLoss(t *testing.T) {
 				}
 				return mp
 			}
-			rows := c.rows(price(open(tame)).Choices[0].Slope.Float())
+			rows := c.rows(float64(price(open(tame)).Choices[0].(dp.AboveThreshold).Threshold))
 			db := clinic{name: "chosen " + c.name, data: neighbour.Inside, change: append(strings.Split(emptied, "; "), rows...)}
 			gone := clinic{name: db.name + " less one", data: db.data, change: append(slices.Clone(db.change), neighbour.ClinicCatalog().DeleteUnit(leaver)...)}
 			p, q := open(db), open(gone)
@@ -397,7 +413,7 @@ func TestChosenLoss(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, edges := mp.Loss.Pure, int(mp.Choices[0].Edges)
+			all, edges := mp.Loss.Pure, int(mp.Choices[0].(dp.AboveThreshold).Edges)
 			if tag := p.session.now.epsilon; !(all > 0.95*tag && all <= tag && loss.Pure < all/2) {
 				t.Fatalf("the claims are %g and %g", loss.Pure, all)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 )
 
@@ -122,7 +123,9 @@ func TestEnds(t *testing.T) {
 		fake := *r
 		plan := *r.Plan
 		plan.Choices = slices.Clone(plan.Choices)
-		plan.Choices[0].Edges = uint64(n)
+		choice := plan.Choices[0].(dp.AboveThreshold)
+		choice.Edges = uint64(n)
+		plan.Choices[0] = choice
 		fake.Plan, fake.Chosen = &plan, measure.Chosen{at}
 		return strings.Join(endLines(an, &fake), "\n")
 	}

@@ -140,20 +140,20 @@ func TestErrorFormulas(t *testing.T) {
 		t.Errorf("sum of a pair: %g, about 1.96 sqrt((5 100)^2 + (300/4)^2) = %g", z, about)
 	}
 	// avg = 5 + (s/4)/c: deviation 1/c sqrt((300/4)^2 + (s/4/c)^2 100^2)
-	_, w := e.of(1, ints(10000, 8000))
+	_, w := e.Value(1, ints(10000, 8000))
 	same("avg", w, 1.96/10000*math.Sqrt(75*75+0.2*0.2*100*100))
 	for _, c := range []int64{199, 0, -5} {
-		if _, w := e.of(1, ints(c, 1)); w != 5 {
+		if _, w := e.Value(1, ints(c, 1)); w != 5 {
 			t.Errorf("avg among %d: %g, not half the range", c, w)
 		}
 	}
-	if _, w := e.of(1, ints(200, 0)); w >= 5 {
+	if _, w := e.Value(1, ints(200, 0)); w >= 5 {
 		t.Errorf("avg among two deviations: %g", w)
 	}
-	if v, _ := e.of(1, ints(200, 1_000_000)); v != 10 {
+	if v, _ := e.Value(1, ints(200, 1_000_000)); v != 10 {
 		t.Errorf("the interval's middle is %g, outside the range", v)
 	}
-	if v, w := e.of(0, ints(-7, 0)); v != -7 || w != 196 {
+	if v, w := e.Value(0, ints(-7, 0)); v != -7 || w != 196 {
 		t.Errorf("a count's interval is clamped: %g, %g", v, w)
 	}
 	if x := e.Expected(1, math.NaN()); !math.IsNaN(x) {
