@@ -35,6 +35,8 @@ type Analysis struct {
 	Body     *Body  // the aggregate's input, made ready: unit path joined, unit equalities added
 	MaxRows  uint64 // m: rows of one unit per group that count; 0: automatic
 	MaxWhy   string // where m comes from, for EXPLAIN
+	// Multiplicities are what was read of public tables for m, of derived bodies too.
+	Multiplicities []Multiplicity
 	Keys     []Key  // one for each of Agg.Keys
 	Groups   Groups // which groups are answered
 	Limit    GroupLimit

@@ -153,7 +153,9 @@ func (z *analyzer) publicRows(r plan.Rel) *plan.Scan {
 func (z *analyzer) inside(r plan.Rel) (*analyzer, error) {
 	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: r, Pos: z.out.Agg.Pos}, z.opts)
 	in.out.Query, in.linked, in.around, in.merged = z.out.Query, z.linked, z.around, z.merged
-	return in, in.body(r)
+	err := in.body(r)
+	z.out.Multiplicities = append(z.out.Multiplicities, in.out.Multiplicities...)
+	return in, err
 }
 
 // ungrouping writes the zeros that GROUPING is where there are no grouping sets.
@@ -290,18 +292,10 @@ func (z *analyzer) keyColumn(id plan.ColID) plan.TableColumn {
 	return out
 }
 
-// rowsOfUnit is how many rows a unit has by declarations; 0 where a public table multiplies them, or none says it.
-func (z *analyzer) rowsOfUnit() uint64 {
-	if slices.ContainsFunc(z.scans, func(s *scanInfo) bool { return !s.private() && !s.fixed }) {
-		return 0
-	}
-	return z.out.MaxRows
-}
-
-// aggregateColumn is what follows for an aggregate within a unit's rows: ranges where rows of a unit are declared and no public table multiplies them, grids.
+// aggregateColumn is what follows for an aggregate within a unit's rows: ranges where rows of a unit are bounded, grids.
 func (z *analyzer) aggregateColumn(a plan.AggItem) plan.TableColumn {
 	out := plan.TableColumn{Name: z.out.Query.Columns[a.ID].Name, Type: a.Type, Visible: true}
-	rows := z.rowsOfUnit()
+	rows := z.out.MaxRows
 	m := decimal.NewFromUint64(rows)
 	switch a.Fn {
 	case plan.CountRows, plan.Count:

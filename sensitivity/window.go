@@ -101,7 +101,7 @@ func (z *analyzer) windowColumn(it plan.WindowItem) plan.TableColumn {
 	switch it.Fn {
 	case "row_number", "rank", "dense_rank":
 		out.NotNull = true
-		if m := z.rowsOfUnit(); m > 0 {
+		if m := z.out.MaxRows; m > 0 {
 			out.Range = &num.Interval{Lo: one, Hi: decimal.NewFromUint64(m)}
 		}
 	case "percent_rank", "cume_dist":

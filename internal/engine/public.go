@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -200,30 +201,40 @@ func (c *publicCache) Distinct(ctx context.Context, t *plan.Table, columns []int
 	if !t.Public {
 		return nil, sqlerr.New(sqlerr.Internal, "%s is not public", t.Name)
 	}
-	return c.read(ctx, t, fmt.Sprintf("%q.%q %v %d", t.Schema, t.Name, columns, limit), func() (*sqlgen.Statement, error) {
+	return c.read(ctx, t.Name, fmt.Sprintf("%q.%q %v %d", t.Schema, t.Name, columns, limit), func() (*sqlgen.Statement, error) {
 		return sqlgen.DistinctTuples(t, columns, limit, c.engine.dialect)
 	})
 }
 
 // MostOften implements plan.FrequencyReader.
-func (c *publicCache) MostOften(ctx context.Context, t *plan.Table, columns []int) (uint64, error) {
-	if !t.Public {
-		return 0, sqlerr.New(sqlerr.Internal, "%s is not public", t.Name)
-	}
-	rows, err := c.read(ctx, t, fmt.Sprintf("%q.%q %v most", t.Schema, t.Name, columns), func() (*sqlgen.Statement, error) { return sqlgen.MostOften(t, columns, c.engine.dialect) })
+func (c *publicCache) MostOften(ctx context.Context, r plan.Rel, by []plan.ColID) (uint64, error) {
+	st, err := sqlgen.MostOften(r, by, c.engine.dialect)
 	if err != nil {
 		return 0, err
 	}
+	names := []string{}
+	for _, s := range scansOf(r) {
+		names = append(names, s.Table.Name)
+	}
+	rows, err := c.read(ctx, strings.Join(names, ", "), fmt.Sprintf("%s %v", st.SQL, st.Args), func() (*sqlgen.Statement, error) { return st, nil })
+	if err != nil {
+		return 0, err
+	}
+	return mostOften(rows)
+}
+
+// mostOften is the number that such a print gives.
+func mostOften(rows [][]sqltype.Value) (uint64, error) {
 	if len(rows) == 1 && len(rows[0]) == 1 {
 		if n, ok := rows[0][0].(int64); ok && n >= 0 {
 			return uint64(n), nil
 		}
 	}
-	return 0, sqlerr.New(sqlerr.Internal, "how often values of %s occur was not read", t.Name)
+	return 0, sqlerr.New(sqlerr.Internal, "how often values of a public table occur was not read")
 }
 
-// read runs a print over a public table, or remembers what it gave; tuples are sorted.
-func (c *publicCache) read(ctx context.Context, t *plan.Table, name string, print func() (*sqlgen.Statement, error)) ([][]sqltype.Value, error) {
+// read runs a print over public tables, or remembers what it gave under that name; tuples are sorted.
+func (c *publicCache) read(ctx context.Context, tables, name string, print func() (*sqlgen.Statement, error)) ([][]sqltype.Value, error) {
 	c.mu.Lock()
 	have, ok := c.held[name]
 	c.mu.Unlock()
@@ -241,7 +252,7 @@ func (c *publicCache) read(ctx context.Context, t *plan.Table, name string, prin
 			return nil, sqlerr.New(sqlerr.SchemaChanged, "the database's schema has changed").
 				WithHint("Nothing was spent. Ask again: the statement is then read under the new schema.").WithCause(err)
 		}
-		return nil, sqlerr.New(sqlerr.ResourceFailure, "the database could not be asked for the values of public table %s", t.Name).WithCause(err)
+		return nil, sqlerr.New(sqlerr.ResourceFailure, "the database could not be asked for the values of public table %s", tables).WithCause(err)
 	}
 	slices.SortFunc(tuples, compareTuples)
 	c.keep(name, tuples)

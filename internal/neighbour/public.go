@@ -3,6 +3,7 @@ package neighbour
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -28,9 +29,9 @@ func (r Reader) Distinct(ctx context.Context, t *plan.Table, columns []int, limi
 	return rows, err
 }
 
-// MostOften reads how many rows of a public table have one value of columns.
-func (r Reader) MostOften(ctx context.Context, t *plan.Table, columns []int) (uint64, error) {
-	st, err := sqlgen.MostOften(t, columns, r.Dialect)
+// MostOften reads how many rows of a public relation have one value of columns.
+func (r Reader) MostOften(ctx context.Context, of plan.Rel, by []plan.ColID) (uint64, error) {
+	st, err := sqlgen.MostOften(of, by, r.Dialect)
 	if err != nil {
 		return 0, err
 	}
@@ -57,4 +58,40 @@ func (f Fixed) Distinct(_ context.Context, t *plan.Table, columns []int, limit i
 		out = next
 	}
 	return out[:min(len(out), limit+1)], nil
+}
+
+// MostOften counts the rows of a table, whose columns list their values row by row. Of a derived relation it counts the rows of the first table, or of VALUES.
+func (f Fixed) MostOften(_ context.Context, r plan.Rel, by []plan.ColID) (uint64, error) {
+	seen, most := map[string]uint64{}, uint64(0)
+	plan.VisitRels(r, func(r plan.Rel) bool {
+		switch n := r.(type) {
+		case *plan.Distinct: // of one column
+			most = 1
+			return len(by) == 0
+		case *plan.Values:
+			most = uint64(len(n.Rows))
+		case *plan.Scan:
+			if n.Rows != nil {
+				return true
+			}
+			rows := 0
+			for _, c := range n.Table.Columns {
+				rows = max(rows, len(f[n.Table.Name+"."+c.Name]))
+			}
+			for row := range rows {
+				key := ""
+				for i, id := range n.Columns {
+					if v := f[n.Table.Name+"."+n.Table.Columns[i].Name]; slices.Contains(by, id) && row < len(v) {
+						key += fmt.Sprintf("%v;", v[row])
+					}
+				}
+				seen[key]++
+				most = max(most, seen[key])
+			}
+		default:
+			return true
+		}
+		return false
+	})
+	return most, nil
 }
