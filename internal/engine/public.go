@@ -32,7 +32,7 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 	}
 	switch {
 	case own > 0 && own < len(scans):
-		return nil, sqlerr.New(sqlerr.Unsupported, "tables of schema dpsql cannot be joined with others").At(scans[0].Pos)
+		return nil, ownTableJoined(scans[0].Pos)
 	case own == len(scans) && (own > 0 || eval.Check(q.Root, noLeaf, q) == nil): // without a table the backend is asked for what the proxy cannot compute
 		rows := map[*plan.Table][][]sqltype.Value{}
 		for _, sc := range scans {
@@ -214,6 +214,9 @@ func (c *publicCache) MostOften(ctx context.Context, r plan.Rel, by []plan.ColID
 	}
 	names := []string{}
 	for _, s := range scansOf(r) {
+		if s.Table.Schema == own {
+			return 0, ownTableJoined(s.Pos)
+		}
 		names = append(names, s.Table.Name)
 	}
 	rows, err := c.read(ctx, strings.Join(names, ", "), fmt.Sprintf("%s %v", st.SQL, st.Args), func() (*sqlgen.Statement, error) { return st, nil })
@@ -221,6 +224,42 @@ func (c *publicCache) MostOften(ctx context.Context, r plan.Rel, by []plan.ColID
 		return 0, err
 	}
 	return mostOften(rows)
+}
+
+// errGrown: a public table gives a person more rows than it did when the statement was analysed.
+var errGrown = errors.New("engine: a public table has grown since the statement was analysed")
+
+// checkMultiplicities reads the multiplicities of all stages again, in the snapshot that private rows will be read in. It reads public tables alone, before anything is charged.
+func (r *run) checkMultiplicities(ctx context.Context, tx backend.Tx) error {
+	for _, a := range r.open() {
+		for _, m := range a.an.Multiplicities {
+			st, err := sqlgen.MostOften(m.Of, m.By, r.session.engine.dialect)
+			if err != nil {
+				return err
+			}
+			var n uint64
+			if err := query(ctx, tx, st, nil, func(rows secret.Rows) error {
+				out, err := publicRows(r.world, rows, 1)
+				if err == nil {
+					n, err = mostOften(out)
+				}
+				return err
+			}); err != nil {
+				return err
+			}
+			if n > m.Most {
+				return errGrown
+			}
+		}
+	}
+	return nil
+}
+
+// forget drops what was read of public tables.
+func (c *publicCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.held)
 }
 
 // mostOften is the number that such a print gives.
