@@ -60,34 +60,43 @@ func (f Fixed) Distinct(_ context.Context, t *plan.Table, columns []int, limit i
 	return out[:min(len(out), limit+1)], nil
 }
 
-// MostOften counts the rows of a table, whose columns list their values row by row. Of a derived relation it counts the rows of the first table, or of VALUES.
+// MostOften counts the rows of a table, whose columns list their values row by row, or of VALUES of constants.
 func (f Fixed) MostOften(_ context.Context, r plan.Rel, by []plan.ColID) (uint64, error) {
 	seen, most := map[string]uint64{}, uint64(0)
+	count := func(columns []plan.ColID, rows int, value func(row, column int) any) {
+		for row := range rows {
+			key := ""
+			for i, id := range columns {
+				if slices.Contains(by, id) {
+					key += fmt.Sprintf("%v;", value(row, i))
+				}
+			}
+			seen[key]++
+			most = max(most, seen[key])
+		}
+	}
 	plan.VisitRels(r, func(r plan.Rel) bool {
 		switch n := r.(type) {
 		case *plan.Distinct: // of one column
 			most = 1
 			return len(by) == 0
 		case *plan.Values:
-			most = uint64(len(n.Rows))
+			count(n.Columns, len(n.Rows), func(row, column int) any { return n.Rows[row][column].(*plan.Const).Value })
 		case *plan.Scan:
 			if n.Rows != nil {
 				return true
 			}
-			rows := 0
-			for _, c := range n.Table.Columns {
-				rows = max(rows, len(f[n.Table.Name+"."+c.Name]))
+			values, rows := make([][]sqltype.Value, len(n.Columns)), 0
+			for i, c := range n.Table.Columns {
+				values[i] = f[n.Table.Name+"."+c.Name]
+				rows = max(rows, len(values[i]))
 			}
-			for row := range rows {
-				key := ""
-				for i, id := range n.Columns {
-					if v := f[n.Table.Name+"."+n.Table.Columns[i].Name]; slices.Contains(by, id) && row < len(v) {
-						key += fmt.Sprintf("%v;", v[row])
-					}
+			count(n.Columns, rows, func(row, column int) any {
+				if row < len(values[column]) {
+					return values[column][row]
 				}
-				seen[key]++
-				most = max(most, seen[key])
-			}
+				return nil
+			})
 		default:
 			return true
 		}
