@@ -154,7 +154,7 @@ func (z *analyzer) inside(r plan.Rel) (*analyzer, error) {
 	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: r, Pos: z.out.Agg.Pos}, z.opts)
 	in.out.Query, in.linked, in.around, in.merged = z.out.Query, z.linked, z.around, z.merged
 	err := in.body(r)
-	z.out.Multiplicities = append(z.out.Multiplicities, in.out.Multiplicities...)
+	z.take(in)
 	return in, err
 }
 
@@ -170,6 +170,12 @@ func (z *analyzer) ungrouping(n *plan.Aggregate) plan.Rel {
 		p.Items = append(p.Items, plan.Item{ID: g.ID, Expr: &plan.Const{Value: int64(0), T: sqltype.Int4}})
 	}
 	return p
+}
+
+// take keeps what a body of its own found for the whole.
+func (z *analyzer) take(in *analyzer) {
+	z.out.Multiplicities = append(z.out.Multiplicities, in.out.Multiplicities...)
+	z.warn(in.out.Warnings...)
 }
 
 // unitRows is an aggregate within each unit's rows, as a table with a row for each group.
@@ -205,6 +211,7 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 		if !in.keysDetermineUnit(n.Keys, eq, t) {
 			return nil, &notOfUnit{unitName(n), n.Pos}
 		}
+		z.warn(in.out.Warnings...)
 		own.Keys = append(own.Keys, in.out.Body.UnitCol)
 		scan.Columns = append(scan.Columns, in.out.Body.UnitCol)
 		t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[in.out.Body.UnitCol].Name, Type: z.typeOf(in.out.Body.UnitCol), NotNull: true})

@@ -1,6 +1,7 @@
 package sensitivity
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -14,6 +15,7 @@ import (
 // (c) A key without NULL of a table determines its row. (d) The parent's columns of a way determine the unit where a key of the parent is among them: the declared way says that the row has that parent.
 // (e) What determines the row of a table that is never padded determines the unit.
 // Only the answer's meaning rests on it, not privacy: who groups or partitions by these columns adds the unit's column (unitRows, windowRows), which splits no group where the dependencies hold.
+// Of (d), a row that has the unit's column but NULL in another column of the way has no parent: there the unit's column splits the group of NULL, which a warning says.
 func (z *analyzer) keysDetermineUnit(keys []plan.ColID, eq classes, t *plan.Table) (found bool) {
 	known := columns{}
 	for _, k := range keys {
@@ -42,6 +44,9 @@ func (z *analyzer) keysDetermineUnit(keys []plan.ColID, eq classes, t *plan.Tabl
 				}
 				own.Columns = append(own.Columns, at)
 				row[id] = true
+				if at >= 0 && id != s.own() && s.own() != 0 && !s.scan.Table.Columns[c].NotNull {
+					z.warn(fmt.Sprintf("rows of %s without %s are one group for each person", s.name(), s.scan.Table.Columns[c].Name))
+				}
 			}
 			if !slices.Contains(own.Columns, -1) {
 				t.Path = own
@@ -61,6 +66,15 @@ func (z *analyzer) keysDetermineUnit(keys []plan.ColID, eq classes, t *plan.Tabl
 		}
 	}
 	return found
+}
+
+// warn notes what an analyst should know of the answer. It follows from the statement and the policy.
+func (z *analyzer) warn(list ...string) {
+	for _, w := range list {
+		if !slices.Contains(z.out.Warnings, w) {
+			z.out.Warnings = append(z.out.Warnings, w)
+		}
+	}
 }
 
 // columns are stored columns whose values are determined.

@@ -51,6 +51,7 @@ func (z *analyzer) windowRows(n *plan.Window) (*plan.Scan, error) {
 			if !in.keysDetermineUnit(keys, eq, &plan.Table{UnitCol: -1}) {
 				return nil, &notOfUnit{unitName(n.Input), it.Pos}
 			}
+			z.warn(in.out.Warnings...)
 			unit := in.out.Body.UnitCol // which splits no partition
 			items[i].Partition = append(slices.Clone(it.Partition), &plan.Col{ID: unit, T: in.typeOf(unit)})
 		}

@@ -146,6 +146,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard *
 	}
 	ans.Notice, ans.Mark = notice, mark
 	s.warn(ans, p.gaps())
+	ans.Warnings = append(p.innerWarnings(), ans.Warnings...)
 	return ans, nil
 }
 
