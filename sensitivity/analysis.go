@@ -29,12 +29,16 @@ type Analysis struct {
 	Query *plan.Query
 
 	// The rest is for Private statements.
-	Agg      *plan.Aggregate
-	Unit     dp.Unit
-	Pairs    *Pairs // rows belong to a unit of each of two kinds, and what is measured are flows between them (Body.UnitCol is 0); nil: of one kind
-	Body     *Body  // the aggregate's input, made ready: unit path joined, unit equalities added
-	MaxRows  uint64 // m: rows of one unit per group that count; 0: automatic
-	MaxWhy   string // where m comes from, for EXPLAIN
+	Agg     *plan.Aggregate
+	Unit    dp.Unit
+	Pairs   *Pairs // rows belong to a unit of each of two kinds, and what is measured are flows between them (Body.UnitCol is 0); nil: of one kind
+	Body    *Body  // the aggregate's input, made ready: unit path joined, unit equalities added
+	MaxRows uint64 // m: rows of one unit per group that count; 0: automatic
+	MaxWhy  string // where m comes from, for EXPLAIN
+	// Multiplicities are what was read of public tables for m, of derived bodies too.
+	Multiplicities []Multiplicity
+	// Warnings are what an analyst should know of the answer; they follow from statement and policy.
+	Warnings []string
 	Keys     []Key  // one for each of Agg.Keys
 	Groups   Groups // which groups are answered
 	Limit    GroupLimit

@@ -108,6 +108,7 @@ type analyzer struct {
 	nulls      map[readColumn]bool
 	noRows     *scanInfo // a table whose rows of one unit are bounded automatically
 	single     bool      // keys say that a unit has one row at most
+	fanned     *scanInfo // a public table that multiplies a unit's rows
 
 	lacks   *missing // what was refused for, where conditions on the unit would mend it
 	several bool     // rows are of several units, which is allowed
@@ -192,8 +193,7 @@ func (z *analyzer) linkedBody() error {
 	if err := z.buildBody(); err != nil { // (3), (5)
 		return err
 	}
-	z.countRows()
-	return nil
+	return z.countRows()
 }
 
 // check is the last line of (6), (7) and (9): nothing leaves that a mechanism could not take.

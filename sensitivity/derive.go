@@ -18,7 +18,7 @@ import (
 // Proof: claim (2'): each row of a private derived scan is a function of the multiset of rows of one unit, in all private tables, and of public tables, and has
 // that unit's value in its unit column, so that removing a unit removes its rows and changes no other; a public one depends on no private row.
 // (a) An inner aggregate's input is a body of its own, for which (2) to (5) hold: every row has one unit. The unit's column, or what determines it, is
-// among its keys, so that a group has rows of one unit; the printed aggregates are functions of the multiset of a group's rows (sqlgen, ofUnit). (b) A set
+// among its keys, so that a group has rows of one unit (where it is not named it is one more key); the printed aggregates are functions of the multiset of a group's rows (sqlgen, ofUnit). (b) A set
 // operation has the unit's column at one place of both sides, so that equal rows are of one unit; windows and DISTINCT ON: windowRows. (c) MaxRows says where a clamp stands, and nothing
 // rests on it but (6'): that a unit has one row where it is the only key. Rows of no unit (NULL) are dropped by the statement that reads them (5).
 func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
@@ -153,7 +153,9 @@ func (z *analyzer) publicRows(r plan.Rel) *plan.Scan {
 func (z *analyzer) inside(r plan.Rel) (*analyzer, error) {
 	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: r, Pos: z.out.Agg.Pos}, z.opts)
 	in.out.Query, in.linked, in.around, in.merged = z.out.Query, z.linked, z.around, z.merged
-	return in, in.body(r)
+	err := in.body(r)
+	z.take(in)
+	return in, err
 }
 
 // ungrouping writes the zeros that GROUPING is where there are no grouping sets.
@@ -168,6 +170,12 @@ func (z *analyzer) ungrouping(n *plan.Aggregate) plan.Rel {
 		p.Items = append(p.Items, plan.Item{ID: g.ID, Expr: &plan.Const{Value: int64(0), T: sqltype.Int4}})
 	}
 	return p
+}
+
+// take keeps what a body of its own found for the whole.
+func (z *analyzer) take(in *analyzer) {
+	z.out.Multiplicities = append(z.out.Multiplicities, in.out.Multiplicities...)
+	z.warn(in.out.Warnings...)
 }
 
 // unitRows is an aggregate within each unit's rows, as a table with a row for each group.
@@ -199,10 +207,11 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	}
 	scan := &plan.Scan{Table: t, Columns: append(slices.Clone(n.Keys), aggIDs(n)...), Rows: own, Pos: n.Pos}
 	if t.UnitCol < 0 {
+		t.UnitCol = len(t.Columns) // hidden, and one more key, which splits no group
 		if !in.keysDetermineUnit(n.Keys, eq, t) {
 			return nil, &notOfUnit{unitName(n), n.Pos}
 		}
-		t.UnitCol = len(t.Columns) // hidden, and one more key, which splits no group
+		z.warn(in.out.Warnings...)
 		own.Keys = append(own.Keys, in.out.Body.UnitCol)
 		scan.Columns = append(scan.Columns, in.out.Body.UnitCol)
 		t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[in.out.Body.UnitCol].Name, Type: z.typeOf(in.out.Body.UnitCol), NotNull: true})
@@ -215,8 +224,9 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 		key[i] = i
 	}
 	t.Keys = [][]int{key}
-	if len(n.Keys) == 1 && t.UnitCol == 0 {
-		t.MaxRows = 1
+	if len(n.Keys) == 1 && t.UnitCol == 0 || !slices.ContainsFunc(n.Keys, func(id plan.ColID) bool { return !in.ofUnit(&plan.Col{ID: id, T: z.typeOf(id)}) }) {
+		t.MaxRows = 1 // each has the unit's one value
+		t.Keys = append(t.Keys, []int{t.UnitCol})
 	}
 	return scan, nil
 }
@@ -248,35 +258,6 @@ func unitOf(r plan.Rel) (found *plan.Scan) {
 	return found
 }
 
-// keysDetermineUnit: among the grouping columns is a key of a private table that is never padded, so that a group has rows of one of its rows, and of one unit. The
-// table then has as many rows of a unit as that one, and leads to the unit by its way where the grouping columns have that too.
-func (z *analyzer) keysDetermineUnit(keys []plan.ColID, eq classes, t *plan.Table) bool {
-	has := func(s *scanInfo, c int) int {
-		return slices.IndexFunc(keys, func(k plan.ColID) bool {
-			return z.base(k) == s.scan.Columns[c] || eq.same(z.base(k), s.scan.Columns[c])
-		})
-	}
-	found := false
-	for _, s := range z.scans {
-		if !s.private() || s.nullable() {
-			continue
-		}
-		for _, key := range s.scan.Table.Keys {
-			if len(key) > 0 && !slices.ContainsFunc(key, func(c int) bool { return has(s, c) < 0 || !s.scan.Table.Columns[c].NotNull }) {
-				found, t.MaxRows = true, s.scan.Table.MaxRows
-			}
-		}
-		if path := s.scan.Table.Path; path != nil && s.own() == 0 && keyed(path) && !slices.ContainsFunc(path.Columns, func(c int) bool { return has(s, c) < 0 }) {
-			own := &plan.UnitPath{Parent: path.Parent, ParentColumns: path.ParentColumns}
-			for _, c := range path.Columns {
-				own.Columns = append(own.Columns, has(s, c))
-			}
-			found, t.Path, t.MaxRows = true, own, path.Parent.MaxRows
-		}
-	}
-	return found
-}
-
 // keyColumn is a grouping column as one of a table: a stored column keeps what is declared of it.
 func (z *analyzer) keyColumn(id plan.ColID) plan.TableColumn {
 	out := plan.TableColumn{Name: z.out.Query.Columns[id].Name, Type: z.typeOf(id), Visible: true}
@@ -290,18 +271,10 @@ func (z *analyzer) keyColumn(id plan.ColID) plan.TableColumn {
 	return out
 }
 
-// rowsOfUnit is how many rows a unit has by declarations; 0 where a public table multiplies them, or none says it.
-func (z *analyzer) rowsOfUnit() uint64 {
-	if slices.ContainsFunc(z.scans, func(s *scanInfo) bool { return !s.private() && !s.fixed }) {
-		return 0
-	}
-	return z.out.MaxRows
-}
-
-// aggregateColumn is what follows for an aggregate within a unit's rows: ranges where rows of a unit are declared and no public table multiplies them, grids.
+// aggregateColumn is what follows for an aggregate within a unit's rows: ranges where rows of a unit are bounded, grids.
 func (z *analyzer) aggregateColumn(a plan.AggItem) plan.TableColumn {
 	out := plan.TableColumn{Name: z.out.Query.Columns[a.ID].Name, Type: a.Type, Visible: true}
-	rows := z.rowsOfUnit()
+	rows := z.out.MaxRows
 	m := decimal.NewFromUint64(rows)
 	switch a.Fn {
 	case plan.CountRows, plan.Count:

@@ -96,7 +96,7 @@ func (b *body) rows(r plan.Rel) (plan.Rel, error) {
 		t.Columns = append(t.Columns, plan.TableColumn{Name: c.Name, Type: c.Type, Visible: true})
 		types = append(types, c.Type)
 	}
-	if key := keyOf(r); len(key) > 0 && !slices.ContainsFunc(key, func(id plan.ColID) bool { return b.q.Columns[id].Type.OID == sqltype.OIDNumeric }) {
+	if key := keyOf(r); (len(key) > 0 || oneRow(r)) && !slices.ContainsFunc(key, func(id plan.ColID) bool { return b.q.Columns[id].Type.OID == sqltype.OIDNumeric }) {
 		var places []int
 		for _, id := range key {
 			places = append(places, slices.Index(cols, id))

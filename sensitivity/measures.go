@@ -248,7 +248,7 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 			return z.choose(m, 1, mostRows)
 		}
 		if z.out.MaxRows > dp.MaxSensitivity {
-			return tooWide().At(g.Pos)
+			return z.tooWide()
 		}
 		m.Hi, m.PerGroup = int64(z.out.MaxRows), z.out.MaxRows
 		return nil

@@ -13,11 +13,12 @@ import (
 // countRows finds how many rows of one unit count (design section 5): MaxRows is where the clamp stands, so it is a matter of
 // accuracy, not of (6), but for single, which leaves the clamp to the row (onePerUnit).
 //
-// Claim, where each table's rows of one unit are at most its max_rows_per_unit: a unit has at most MaxRows rows in the body, but for public
-// fan-out. By induction over the blocks: rows of linked scans are at most the product of the free ones' bounds, since a scan that another of
+// Claim, where each table's rows of one unit are at most its max_rows_per_unit: a unit has at most MaxRows rows in the body. By induction over
+// the blocks: rows of linked scans are at most the product of the free ones' bounds, since a scan that another of
 // the set determines (the parent on its path, (3)) adds no row; a left join whose padded side continues a chain has each preserved row once at
-// least, so all but one of the total come from matches.
-func (z *analyzer) countRows() {
+// least, so all but one of the total come from matches. Each of these rows then meets the rows of public tables that fanOut says. MaxRows is 0, and
+// a unit's rows are measured in the body, where one of these numbers is not known.
+func (z *analyzer) countRows() error {
 	z.fixPublic()
 	var set []*scanInfo
 	total, unmatched := uint64(1), false
@@ -35,12 +36,32 @@ func (z *analyzer) countRows() {
 			total = mul(total, z.product(set, before))
 		}
 	}
-	if z.noRows != nil {
-		if z.out.MaxRows = z.opts.MaxRows; z.opts.MaxRows > 0 {
+	known := z.noRows == nil
+	if known {
+		z.out.MaxRows, z.out.MaxWhy = total, z.rowsWhy(set)
+		if unmatched {
+			z.out.MaxWhy += ", and rows of the left side without a match"
+		}
+		z.single = z.onePerUnit()
+	}
+	clip := z.opts.MaxRows
+	if known && (clip == 0 || clip > total) {
+		var err error
+		if known, err = z.fanOut(); err != nil {
+			return err
+		}
+	}
+	if !known || clip > 0 && clip < z.out.MaxRows {
+		z.out.MaxRows, z.out.MaxWhy = clip, ""
+		if clip > 0 {
 			z.out.MaxWhy = "dpsql.clip"
 		}
-		return
 	}
+	return nil
+}
+
+// rowsWhy tells where the bound on the rows of private scans comes from.
+func (z *analyzer) rowsWhy(set []*scanInfo) string {
 	var why []string
 	for _, s := range set {
 		switch t := s.scan.Table; {
@@ -53,19 +74,7 @@ func (z *analyzer) countRows() {
 			why = append(why, fmt.Sprintf("max_rows_per_unit %d of %s", t.MaxRows, t.Name))
 		}
 	}
-	z.out.MaxRows, z.out.MaxWhy = total, strings.Join(why, " x ")
-	if c := z.opts.MaxRows; c > 0 && c < total {
-		z.out.MaxRows, z.out.MaxWhy = c, "dpsql.clip"
-	}
-	if unmatched {
-		z.out.MaxWhy += ", and rows of the left side without a match"
-	}
-	z.single = z.onePerUnit()
-	for _, s := range z.scans {
-		if !s.private() && !s.fixed {
-			z.out.MaxWhy += fmt.Sprintf("; %s is not joined by a unique key: rows beyond that are cut", s.name())
-		}
-	}
+	return strings.Join(why, " x ")
 }
 
 // product is the product over the scans from `from` on whose rows are not determined by another's of the set.
@@ -110,7 +119,7 @@ func mul(a, b uint64) uint64 {
 
 func add(a, b uint64) uint64 { return min(a, dp.MaxSensitivity) + min(b, dp.MaxSensitivity+1) }
 
-// fixPublic marks the public scans that are joined by a unique key to rows that are determined already: each such row meets one of
+// fixPublic marks the public scans that are joined by a unique key to rows that are determined already, and those of one row at most: each such row meets one of
 // theirs at most, so they multiply nothing. Keys of public tables are constraints of the database or of the checked files.
 func (z *analyzer) fixPublic() {
 	for changed := true; changed; {
@@ -119,7 +128,7 @@ func (z *analyzer) fixPublic() {
 			if s.private() || s.fixed {
 				continue
 			}
-			if z.keyDetermined(s, func(o *scanInfo) bool { return o.private() || o.fixed }) {
+			if s.scan.Rows != nil && atMostOne(s.scan.Rows) || z.keyDetermined(s, func(o *scanInfo) bool { return o.private() || o.fixed }) {
 				s.fixed, changed = true, true
 			}
 		}
@@ -137,7 +146,7 @@ func (z *analyzer) keyDetermined(s *scanInfo, ok func(*scanInfo) bool) bool {
 func (z *analyzer) keyEquals(s *scanInfo, ok func(plan.ColID) bool) bool {
 	eq := z.classesOf(s.in)
 	for _, k := range s.scan.Table.Keys {
-		all := len(k) > 0
+		all := len(k) > 0 || s.scan.Rows != nil // of no column: a release of one row
 		for _, c := range k {
 			all = all && z.anyEqual(eq, s.scan.Columns[c], ok)
 		}

@@ -46,17 +46,22 @@ func (a *Analysis) Spread(ctx context.Context, population uint64, public plan.Pu
 // ofPublic is how often a value of a public table's columns occurs at most, which is read; false: they are none.
 func (a *Analysis) ofPublic(ctx context.Context, ids []plan.ColID, public plan.PublicReader) (uint64, bool, error) {
 	reader, ok := public.(plan.FrequencyReader)
-	var columns []int
+	var by []plan.ColID
+	var conds []plan.Scalar
 	t := a.Query.Columns[ids[0]].Table
 	for _, id := range ids {
 		c := a.Query.Columns[id]
 		ok = ok && t != nil && t.Public && c.Table == t
-		columns = append(columns, c.Attr)
+		by, conds = append(by, plan.ColID(c.Attr+1)), append(conds, isNotNull(plan.ColID(c.Attr+1), c.Type))
 	}
 	if !ok {
 		return 0, false, nil
 	}
-	n, err := reader.MostOften(ctx, t, columns)
+	s := &plan.Scan{Table: t, Pos: -1}
+	for i := range t.Columns {
+		s.Columns = append(s.Columns, plan.ColID(i+1))
+	}
+	n, err := reader.MostOften(ctx, filtered(s, conds), by)
 	return n, err == nil, err
 }
 

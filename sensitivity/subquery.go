@@ -186,6 +186,7 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyz
 	if err := in.linkedBody(); err != nil {
 		return nil, nil, err
 	}
+	z.take(in)
 	link := z.linkOf(in, s, of, condition)
 	if link == nil && !slices.ContainsFunc(in.around, touchesPrivate) {
 		return nil, nil, ofNobody(s.Pos)

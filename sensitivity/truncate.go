@@ -119,10 +119,12 @@ func (p *part) mostOften(j *joining, ids []plan.ColID) (*keyCap, error) {
 	}
 	s := p.scans[0].scan
 	c := &keyCap{table: s.Table, by: ids, read: true}
+	var conds []plan.Scalar
 	for _, id := range ids {
 		c.Columns = append(c.Columns, slices.Index(s.Columns, id))
+		conds = append(conds, isNotNull(id, j.typeOf(id)))
 	}
-	n, err := reader.MostOften(j.ctx, s.Table, c.Columns)
+	n, err := reader.MostOften(j.ctx, filtered(s, conds), ids)
 	c.Most = max(1, n)
 	return c, err
 }

@@ -15,8 +15,8 @@ import (
 
 // windowRows is a relation with window functions within each unit's rows, as a table with the same rows.
 //
-// Proof: claim (2'): the input is a body of its own, for which (2) to (5) hold, and each partition has rows of one unit: among its columns is the unit's, or a key of
-// a private row (keysDetermineUnit). What is printed is a function of the multiset of a partition's rows, up to an exchange of rows
+// Proof: claim (2'): the input is a body of its own, for which (2) to (5) hold, and each partition has rows of one unit: among its columns is the unit's, which is added where
+// they determine it (keysDetermineUnit). What is printed is a function of the multiset of a partition's rows, up to an exchange of rows
 // that agree in all that is read of them (sqlgen, unitWindow). So each row is a function of one unit's rows, with that unit's value in UnitCol.
 func (z *analyzer) windowRows(n *plan.Window) (*plan.Scan, error) {
 	for _, x := range plan.Scalars(n) {
@@ -29,22 +29,31 @@ func (z *analyzer) windowRows(n *plan.Window) (*plan.Scan, error) {
 	if err != nil {
 		return nil, err
 	}
-	scan := in.asTable(&plan.Window{Input: in.out.Body.Rel, Items: n.Items}, n.Input.Cols(), n.Items[0].Pos)
+	items := slices.Clone(n.Items)
+	scan := in.asTable(&plan.Window{Input: in.out.Body.Rel, Items: items}, n.Input.Cols(), n.Items[0].Pos)
 	eq := in.classesOf(in.blocks[0])
 	z.noteAlike(scan, n.Input.Cols(), in, eq)
-	for _, it := range n.Items {
+	for i, it := range items {
 		var keys []plan.ColID
 		alone, ofUnit := true, false
 		for _, x := range it.Partition {
 			c := in.column(x)
 			unit := c != 0 && in.isUnit(eq, c)
 			ofUnit, alone = ofUnit || unit, alone && unit
+			if c == 0 {
+				c = in.inverse(x)
+			}
 			if c != 0 {
 				keys = append(keys, c)
 			}
 		}
-		if !ofUnit && !in.keysDetermineUnit(keys, eq, &plan.Table{}) {
-			return nil, &notOfUnit{unitName(n.Input), it.Pos}
+		if !ofUnit {
+			if !in.keysDetermineUnit(keys, eq, &plan.Table{UnitCol: -1}) {
+				return nil, &notOfUnit{unitName(n.Input), it.Pos}
+			}
+			z.warn(in.out.Warnings...)
+			unit := in.out.Body.UnitCol // which splits no partition
+			items[i].Partition = append(slices.Clone(it.Partition), &plan.Col{ID: unit, T: in.typeOf(unit)})
 		}
 		if it.Fn == "row_number" && alone && ofUnit {
 			z.numbered[scan] = append(z.numbered[scan], it.ID)
@@ -101,7 +110,7 @@ func (z *analyzer) windowColumn(it plan.WindowItem) plan.TableColumn {
 	switch it.Fn {
 	case "row_number", "rank", "dense_rank":
 		out.NotNull = true
-		if m := z.rowsOfUnit(); m > 0 {
+		if m := z.out.MaxRows; m > 0 {
 			out.Range = &num.Interval{Lo: one, Hi: decimal.NewFromUint64(m)}
 		}
 	case "percent_rank", "cume_dist":

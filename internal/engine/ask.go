@@ -80,12 +80,19 @@ func (p *Prepared) runAtOrder(ctx context.Context, args []sqltype.Value) (ans *A
 	return ans, err
 }
 
-// atOrder makes an attempt at the order of the window that pays. Where that is another than the one that it was priced at, since the window began since, or another server began it, nothing was charged: the attempt is made again, which has to
+// atOrder makes an attempt at the order of the window that pays, and again where a public table has grown since the analysis (errGrown). Where that is another than the one that it was priced at, since the window began since, or another server began it, nothing was charged: the attempt is made again, which has to
 // price anew by the session's filter. Windows are longer than statements: at the third time something is wrong with the ledger, or with the clock that it is given.
 func (s *Session) atOrder(attempt func(again bool) error) error {
 	for tries := 1; ; tries++ {
 		err := attempt(tries > 1)
 		switch {
+		case errors.Is(err, errGrown) && tries < mostOrders:
+			if c, ok := s.world.public.(*publicCache); ok {
+				c.forget()
+			}
+			continue
+		case errors.Is(err, errGrown):
+			return s.uncharged(context.Background(), err)
 		case !errors.Is(err, ledger.ErrOrder):
 			return err
 		case tries == mostOrders:
@@ -139,6 +146,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard *
 	}
 	ans.Notice, ans.Mark = notice, mark
 	s.warn(ans, p.gaps())
+	ans.Warnings = append(p.innerWarnings(), ans.Warnings...)
 	return ans, nil
 }
 
@@ -291,7 +299,10 @@ func (r *run) ask(ctx context.Context, heard *Heard) error {
 	}
 	defer tx.Close()
 	had := maps.Clone(r.public)
-	if err := r.readPublic(ctx, tx); err != nil {
+	switch err := r.readPublic(ctx, tx); {
+	case errors.Is(err, errGrown):
+		return err
+	case err != nil:
 		return s.publicFailed(ctx, err)
 	}
 	if err := r.reserve(ctx, open, heard); err != nil { // (1)
@@ -396,8 +407,11 @@ func (r *run) reserve(ctx context.Context, open []*asked, heard *Heard) error {
 	return nil
 }
 
-// readPublic reads the public relations that the answer is computed from.
+// readPublic reads the public relations that the answer is computed from, and checks that public tables multiply a person's rows by no more than the analysis says.
 func (r *run) readPublic(ctx context.Context, tx backend.Tx) error {
+	if err := r.checkMultiplicities(ctx, tx); err != nil {
+		return err
+	}
 	for _, l := range r.program.PublicLeaves() {
 		if r.public[l.At] != nil {
 			continue

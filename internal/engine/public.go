@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +32,7 @@ func (s *Session) runPublic(ctx context.Context, q *plan.Query, args []sqltype.V
 	}
 	switch {
 	case own > 0 && own < len(scans):
-		return nil, sqlerr.New(sqlerr.Unsupported, "tables of schema dpsql cannot be joined with others").At(scans[0].Pos)
+		return nil, ownTableJoined(scans[0].Pos)
 	case own == len(scans) && (own > 0 || eval.Check(q.Root, noLeaf, q) == nil): // without a table the backend is asked for what the proxy cannot compute
 		rows := map[*plan.Table][][]sqltype.Value{}
 		for _, sc := range scans {
@@ -200,30 +201,79 @@ func (c *publicCache) Distinct(ctx context.Context, t *plan.Table, columns []int
 	if !t.Public {
 		return nil, sqlerr.New(sqlerr.Internal, "%s is not public", t.Name)
 	}
-	return c.read(ctx, t, fmt.Sprintf("%q.%q %v %d", t.Schema, t.Name, columns, limit), func() (*sqlgen.Statement, error) {
+	return c.read(ctx, t.Name, fmt.Sprintf("%q.%q %v %d", t.Schema, t.Name, columns, limit), func() (*sqlgen.Statement, error) {
 		return sqlgen.DistinctTuples(t, columns, limit, c.engine.dialect)
 	})
 }
 
 // MostOften implements plan.FrequencyReader.
-func (c *publicCache) MostOften(ctx context.Context, t *plan.Table, columns []int) (uint64, error) {
-	if !t.Public {
-		return 0, sqlerr.New(sqlerr.Internal, "%s is not public", t.Name)
-	}
-	rows, err := c.read(ctx, t, fmt.Sprintf("%q.%q %v most", t.Schema, t.Name, columns), func() (*sqlgen.Statement, error) { return sqlgen.MostOften(t, columns, c.engine.dialect) })
+func (c *publicCache) MostOften(ctx context.Context, r plan.Rel, by []plan.ColID) (uint64, error) {
+	st, err := sqlgen.MostOften(r, by, c.engine.dialect)
 	if err != nil {
 		return 0, err
 	}
+	names := []string{}
+	for _, s := range scansOf(r) {
+		if s.Table.Schema == own {
+			return 0, ownTableJoined(s.Pos)
+		}
+		names = append(names, s.Table.Name)
+	}
+	rows, err := c.read(ctx, strings.Join(names, ", "), fmt.Sprintf("%s %v", st.SQL, st.Args), func() (*sqlgen.Statement, error) { return st, nil })
+	if err != nil {
+		return 0, err
+	}
+	return mostOften(rows)
+}
+
+// errGrown: a public table gives a person more rows than it did when the statement was analysed.
+var errGrown = errors.New("engine: a public table has grown since the statement was analysed")
+
+// checkMultiplicities reads the multiplicities of all stages again, in the snapshot that private rows will be read in. It reads public tables alone, before anything is charged.
+func (r *run) checkMultiplicities(ctx context.Context, tx backend.Tx) error {
+	for _, a := range r.open() {
+		for _, m := range a.an.Multiplicities {
+			st, err := sqlgen.MostOften(m.Of, m.By, r.session.engine.dialect)
+			if err != nil {
+				return err
+			}
+			var n uint64
+			if err := query(ctx, tx, st, nil, func(rows secret.Rows) error {
+				out, err := publicRows(r.world, rows, 1)
+				if err == nil {
+					n, err = mostOften(out)
+				}
+				return err
+			}); err != nil {
+				return err
+			}
+			if n > m.Most {
+				return errGrown
+			}
+		}
+	}
+	return nil
+}
+
+// forget drops what was read of public tables.
+func (c *publicCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.held)
+}
+
+// mostOften is the number that such a print gives.
+func mostOften(rows [][]sqltype.Value) (uint64, error) {
 	if len(rows) == 1 && len(rows[0]) == 1 {
 		if n, ok := rows[0][0].(int64); ok && n >= 0 {
 			return uint64(n), nil
 		}
 	}
-	return 0, sqlerr.New(sqlerr.Internal, "how often values of %s occur was not read", t.Name)
+	return 0, sqlerr.New(sqlerr.Internal, "how often values of a public table occur was not read")
 }
 
-// read runs a print over a public table, or remembers what it gave; tuples are sorted.
-func (c *publicCache) read(ctx context.Context, t *plan.Table, name string, print func() (*sqlgen.Statement, error)) ([][]sqltype.Value, error) {
+// read runs a print over public tables, or remembers what it gave under that name; tuples are sorted.
+func (c *publicCache) read(ctx context.Context, tables, name string, print func() (*sqlgen.Statement, error)) ([][]sqltype.Value, error) {
 	c.mu.Lock()
 	have, ok := c.held[name]
 	c.mu.Unlock()
@@ -241,7 +291,7 @@ func (c *publicCache) read(ctx context.Context, t *plan.Table, name string, prin
 			return nil, sqlerr.New(sqlerr.SchemaChanged, "the database's schema has changed").
 				WithHint("Nothing was spent. Ask again: the statement is then read under the new schema.").WithCause(err)
 		}
-		return nil, sqlerr.New(sqlerr.ResourceFailure, "the database could not be asked for the values of public table %s", t.Name).WithCause(err)
+		return nil, sqlerr.New(sqlerr.ResourceFailure, "the database could not be asked for the values of public table %s", tables).WithCause(err)
 	}
 	slices.SortFunc(tuples, compareTuples)
 	c.keep(name, tuples)

@@ -165,7 +165,7 @@ func (s *Session) storable(a *sensitivity.Analysis) error {
 func (s *Session) finishable(program *sensitivity.Program) (map[plan.Rel]*sqlgen.Statement, *elsewhere, error) {
 	for _, sc := range scansOf(program.Query.Root) {
 		if s.catalog.own(sc.Table) {
-			return nil, nil, sqlerr.New(sqlerr.Unsupported, "tables of schema dpsql cannot be joined with others").At(sc.Pos)
+			return nil, nil, ownTableJoined(sc.Pos)
 		}
 	}
 	var by *elsewhere

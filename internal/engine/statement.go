@@ -254,10 +254,10 @@ func (p *Prepared) Run(ctx context.Context, args []sqltype.Value) (*Answer, erro
 	return p.answer(ctx, args)
 }
 
-// readsPublic says that groups have their values by public tables, which were read when it was analysed.
+// readsPublic says that groups or bounds follow from public tables, which were read when it was analysed.
 func (p *Prepared) readsPublic() bool {
 	return slices.ContainsFunc(p.stages, func(st *stage) bool {
-		return slices.ContainsFunc(st.an.Groups.Sources, func(s sensitivity.Source) bool { return s.Table != nil })
+		return len(st.an.Multiplicities) > 0 || slices.ContainsFunc(st.an.Groups.Sources, func(s sensitivity.Source) bool { return s.Table != nil })
 	})
 }
 

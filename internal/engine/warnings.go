@@ -26,6 +26,33 @@ func (p *Prepared) gaps() (list []sqlgen.Gap) {
 	return list
 }
 
+// innerWarnings say which derived tables are released with noise, because what reads their rows is another aggregate, and what the analyses warn of. They follow from the statement, the policy and public values.
+func (p *Prepared) innerWarnings() (lines []string) {
+	add := func(line string) {
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	for _, i := range p.program.InnerStages() {
+		an := p.stages[i].an
+		names := make([]string, len(an.Agg.Keys))
+		for k, id := range an.Agg.Keys {
+			names[k] = an.Query.Columns[id].Name
+		}
+		line := fmt.Sprintf("the groups by %s of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers", strings.Join(names, ", "))
+		if !an.Groups.Public {
+			line += "; groups of few people are left out"
+		}
+		add(line)
+	}
+	for _, st := range p.stages {
+		for _, w := range st.an.Warnings {
+			add(w)
+		}
+	}
+	return lines
+}
+
 const valueThere = "; PostgreSQL may give a value there"
 
 // warningsOf say in words what becomes NULL, which follows from the statement's text alone; rare values are told together.

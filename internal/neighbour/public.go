@@ -3,6 +3,7 @@ package neighbour
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -28,9 +29,9 @@ func (r Reader) Distinct(ctx context.Context, t *plan.Table, columns []int, limi
 	return rows, err
 }
 
-// MostOften reads how many rows of a public table have one value of columns.
-func (r Reader) MostOften(ctx context.Context, t *plan.Table, columns []int) (uint64, error) {
-	st, err := sqlgen.MostOften(t, columns, r.Dialect)
+// MostOften reads how many rows of a public relation have one value of columns.
+func (r Reader) MostOften(ctx context.Context, of plan.Rel, by []plan.ColID) (uint64, error) {
+	st, err := sqlgen.MostOften(of, by, r.Dialect)
 	if err != nil {
 		return 0, err
 	}
@@ -57,4 +58,49 @@ func (f Fixed) Distinct(_ context.Context, t *plan.Table, columns []int, limit i
 		out = next
 	}
 	return out[:min(len(out), limit+1)], nil
+}
+
+// MostOften counts the rows of a table, whose columns list their values row by row, or of VALUES of constants.
+func (f Fixed) MostOften(_ context.Context, r plan.Rel, by []plan.ColID) (uint64, error) {
+	seen, most := map[string]uint64{}, uint64(0)
+	count := func(columns []plan.ColID, rows int, value func(row, column int) any) {
+		for row := range rows {
+			key := ""
+			for i, id := range columns {
+				if slices.Contains(by, id) {
+					key += fmt.Sprintf("%v;", value(row, i))
+				}
+			}
+			seen[key]++
+			most = max(most, seen[key])
+		}
+	}
+	plan.VisitRels(r, func(r plan.Rel) bool {
+		switch n := r.(type) {
+		case *plan.Distinct: // of one column
+			most = 1
+			return len(by) == 0
+		case *plan.Values:
+			count(n.Columns, len(n.Rows), func(row, column int) any { return n.Rows[row][column].(*plan.Const).Value })
+		case *plan.Scan:
+			if n.Rows != nil {
+				return true
+			}
+			values, rows := make([][]sqltype.Value, len(n.Columns)), 0
+			for i, c := range n.Table.Columns {
+				values[i] = f[n.Table.Name+"."+c.Name]
+				rows = max(rows, len(values[i]))
+			}
+			count(n.Columns, rows, func(row, column int) any {
+				if row < len(values[column]) {
+					return values[column][row]
+				}
+				return nil
+			})
+		default:
+			return true
+		}
+		return false
+	})
+	return most, nil
 }

@@ -48,6 +48,12 @@ var Shapes = []string{
 	"select k.label, count(*) from kinds k left join encounters e on e.kind_id = k.id where (e.days is null or e.days is not null) and e.days > 3 group by 1",
 	"select count(*) from (select k.label, e.days from kinds k left join encounters e on e.kind_id = k.id where coalesce(e.days, 1) < 9) t where days > 3",
 	"select count(*) from patients p where p.city_id + 1 in (select c.id from cities c where c.id >= p.city_id order by c.id limit 2)",
+	// Groups and partitions of one person by the database's keys, which do not name the unit.
+	"select count(*), sum(n) from (select encounter_id, count(*) n from labs group by 1) t where n > 0",
+	"select count(*), sum(v) from (select value v, row_number() over (partition by encounter_id order by value) n from labs) t where n < 3",
+	"select e.readmitted, count(*), sum(n) from (select encounter_id, count(*) n from labs group by 1) t join encounters e on e.encounter_id = t.encounter_id group by 1",
+	"select count(*), sum(n) from (select 'P' || patient_id u, count(*) n from encounters group by 1) t where n > 1",
+	"select count(*) from (select distinct 10 - encounter_id from prescriptions) t",
 }
 
 // Frames are frames of a person's rows by distance and by peers, up to the ends of their types.

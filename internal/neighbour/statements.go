@@ -131,12 +131,17 @@ var Subqueries = []string{
 	"select count(*), sum(days) from encounters e where exists (select 1 from labs l where l.encounter_id = e.encounter_id and l.value > 10)",
 }
 
-// FanOut are statements whose public joins multiply rows: the clamp cuts, so they are no oracle's.
+// FanOut are statements whose public joins multiply rows.
 var FanOut = []string{
 	"select count(*), avg(e.days) from encounters e join rates r on r.kind_id = e.kind_id",
 	"select k.label, count(*), avg(e.days) from encounters e, kinds k group by 1",
 	"select count(*), avg(p.weight) from patients p, cities c",
 	"select p.gender, count(*), count(l.id) from patients p join lateral (select c.id from cities c where c.id >= p.city_id order by c.id limit 2 offset 1) l on true group by 1",
+	"select p.gender, count(*) from patients p join (values ('Male', 1), ('Male', 2), ('Female', 3)) v (g, x) on v.g = p.gender group by 1",
+	"select count(*), sum(e.days) from encounters e cross join kinds k left join rates r on r.kind_id = k.id where k.id > 2",
+	"select c.region, count(*) from patients p cross join cities c group by 1",
+	"select count(*), sum(n) from (select e.patient_id, r.rate, count(*) n from encounters e cross join rates r group by 1, 2) t",
+	"select count(*) from patients p join (select region, count(*) n from cities group by 1 union all select name, id from cities) c on c.n > p.city_id",
 }
 
 // PostgresOnly are statements that DuckDB has no form for.

@@ -25,9 +25,9 @@ type PublicReader interface {
 	Distinct(ctx context.Context, t *Table, columns []int, limit int) ([][]sqltype.Value, error)
 }
 
-// FrequencyReader is a PublicReader that also reads how many rows of a public table have one value of some columns, at most; rows with NULL in one of them count for nothing.
+// FrequencyReader is a PublicReader that also reads how many rows of a public relation have one value of some of its columns, at most. NULL is a value. Of no column it is the number of rows.
 type FrequencyReader interface {
-	MostOften(ctx context.Context, t *Table, columns []int) (uint64, error)
+	MostOften(ctx context.Context, r Rel, by []ColID) (uint64, error)
 }
 
 // Table is a relation of the catalog with what the policy declares of it.

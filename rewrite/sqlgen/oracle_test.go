@@ -128,7 +128,7 @@ const momentsOf = "select case when id < 4 then date '2020-01-01' + id end as d,
 // TestTotals: with room for all rows and groups, the bounded totals give the aggregates of the original text through their
 // formulas: nothing inside the declarations is cut, lost or counted twice.
 func TestTotals(t *testing.T) {
-	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.PostgresOnly) {
+	for _, sql := range slices.Concat(neighbour.Statements, neighbour.Subqueries, neighbour.FanOut, neighbour.PostgresOnly) {
 		if err := boundedTotals(t, sql, nil); err != nil {
 			t.Errorf("%s: %v", sql, err)
 		}

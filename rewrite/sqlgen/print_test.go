@@ -243,7 +243,7 @@ func TestNoUnnoisedPrint(t *testing.T) {
 		if _, err := sqlgen.DistinctTuples(table, []int{0}, 10, funcs.Postgres); (err == nil) != table.Public {
 			t.Errorf("distinct values of %s: %v", table.Name, err)
 		}
-		if _, err := sqlgen.MostOften(table, []int{0}, funcs.Postgres); (err == nil) != table.Public {
+		if _, err := sqlgen.MostOften(&plan.Scan{Table: table, Columns: make([]plan.ColID, len(table.Columns))}, nil, funcs.Postgres); (err == nil) != table.Public {
 			t.Errorf("how often values of %s occur: %v", table.Name, err)
 		}
 	}

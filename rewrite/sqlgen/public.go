@@ -244,21 +244,24 @@ func publicScan(t *plan.Table, d funcs.Dialect, cols []int) (*printer, *plan.Sca
 	return p, s, p.build(s), nil
 }
 
-// MostOften prints how many rows of a public table are alike in some columns, at most: as a cap counts them (capped).
-func MostOften(t *plan.Table, cols []int, d funcs.Dialect) (*Statement, error) {
-	if t == nil || !t.Public || len(cols) == 0 {
+// MostOften prints how many rows of a public relation are alike in some columns, at most: as a cap counts them (capped). Of no column it is the number of rows.
+func MostOften(r plan.Rel, by []plan.ColID, d funcs.Dialect) (*Statement, error) {
+	if !onlyPublic(r) {
 		return nil, internalError("rows of a private table are not counted")
 	}
-	p, s, f, err := publicScan(t, d, cols)
+	p, err := newPrinter(d)
 	if err != nil {
 		return nil, err
 	}
-	var by []string
-	for _, c := range cols {
-		x := f.column(p, s.Columns[c], stored)
-		f.where, by = append(f.where, x+" IS NOT NULL"), append(by, p.alike(x, t.Columns[c].Type))
+	f := p.build(r)
+	var alike []string
+	for _, id := range by {
+		alike = append(alike, p.alike(f.column(p, id, stored), p.typed(f, id)))
 	}
 	st := &Statement{Columns: []Column{{Role: RoleOutput, Type: sqltype.Int8}}}
-	st.SQL = fmt.Sprintf(`SELECT COALESCE((SELECT %s("g"."n") FROM (SELECT %s(*) AS "n"%s GROUP BY %s) AS "g"), 0) AS "n"`, p.fn("max"), p.fn("count"), f.clause(), strings.Join(by, ", "))
+	if st.SQL = fmt.Sprintf(`SELECT %s(*) AS "n"%s`, p.fn("count"), f.clause()); len(by) > 0 {
+		st.SQL = fmt.Sprintf(`SELECT COALESCE((SELECT %s("g"."n") FROM (%s GROUP BY %s) AS "g"), 0) AS "n"`, p.fn("max"), st.SQL, strings.Join(alike, ", "))
+	}
+	st.Args = p.args
 	return st, p.err
 }

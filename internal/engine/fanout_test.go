@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/neighbour"
+)
+
+// TestFanOutOracle: rows that public tables multiply all count, on both backends.
+func TestFanOutOracle(t *testing.T) {
+	var counted []string
+	for _, sql := range neighbour.FanOut {
+		if !strings.Contains(sql, "avg(") { // of noise of scale nothing sums are exact, and quotients are compared elsewhere
+			counted = append(counted, sql)
+		}
+	}
+	sameAsTexts(t, []backend.Dialect{backend.Postgres, backend.DuckDB}, counted...)
+}
+
+// TestFanOutGrows: a public table that grows between a statement's analysis and its reading multiplies the bound by what it has when it is read. The statement is charged once.
+func TestFanOutGrows(t *testing.T) {
+	s := server(t)
+	const db = "fan_out"
+	if err := s.CreateDB(db); err != nil {
+		t.Fatal(err)
+	}
+	do := func(sql string) {
+		t.Helper()
+		if err := s.Exec(db, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(`create table kinds (kind text primary key); insert into kinds values ('a'), ('b'), ('c')`)
+	do(`create table buyers (id int primary key, kind text not null references kinds); insert into buyers select i, 'a' from generate_series(1, 500) i`)
+	do(`create table bought (id int primary key, buyer int not null references buyers, total int not null)`)
+	b, err := postgres.Open(t.Context(), s.URL(db), postgres.Options{PoolSize: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	e := engineOn(t, buyersPolicyFor(t, `{postgres: "postgres://reader@127.0.0.1/shop"}`, "kind: {}}}\n  bought", "kind: {values: {from: kinds.kind}}}}\n  bought", "kinds: {public: true, columns: {kind: {}}}", "kinds: {public: true}"), b)
+	session := e.session(t, "ann")
+	set(t, session, "dpsql.epsilon", "5")
+	p, err := prepare(session, "select count(*) from buyers cross join kinds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.an.MaxRows != 3 {
+		t.Errorf("%d rows of a unit", p.an.MaxRows)
+	}
+	do(`insert into kinds select 'kind ' || i from generate_series(1, 7) i`)
+	ans, err := p.Run(t.Context(), nil) // what was read of kinds is still held
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := ans.All(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := rows[0][0].(int64); n < 4900 || n > 5100 {
+		t.Errorf("%d of 5000", n)
+	}
+	if p.an.MaxRows != 10 {
+		t.Errorf("%d rows of a unit", p.an.MaxRows)
+	}
+	if n := len(charges(t, e)); n != 1 {
+		t.Errorf("%d charges", n)
+	}
+}
+
+// TestInnerWarnings: an answer says which inner groups are released with noise, and which groups of NULL are split by person, with each answer and in EXPLAIN; what stays within a person is not told of.
+func TestInnerWarnings(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	for sql, want := range map[string]string{
+		"select count(*) from (select diag, count(*) n from encounters group by 1) t where n > 5":              "the groups by diag of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers; groups of few people are left out",
+		"select avg(n) from (select readmitted, count(*) n from encounters group by 1) t":                      "the groups by readmitted of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers",
+		"select count(*) from (select encounter_id, count(*) n from labs group by 1) t where n > 1":            "",
+		"select count(*) from (select 10 + patient_id u, count(*) n from encounters group by 1) t where n > 1": "",
+		"select diag, count(*) from encounters group by 1 having count(*) > 5":                                 "",
+	} {
+		told := explained(t, s, sql)
+		_, a := ask(t, s, sql)
+		if got := strings.Join(a.Warnings, "; "); got != want || strings.Contains(told, "Warning: ") != (want != "") || !strings.Contains(told, want) {
+			t.Errorf("%s: %q\n%s", sql, got, told)
+		}
+	}
+}

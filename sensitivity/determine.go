@@ -1,0 +1,172 @@
+package sensitivity
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// keysDetermineUnit reports whether rows that agree in the grouping columns belong to one unit. t is the table of the groups: where it is true, its MaxRows may
+// get less, and its Path is the way of the grouping columns to the unit, if they have one.
+//
+// Proof: by the functional dependencies of the database's keys and of the declared ways, in rows that have a unit. (a) A grouping column determines the column that it is, or that it is an injective function of (inverse). (b) Equal columns determine each other.
+// (c) A key without NULL of a table determines its row. (d) The parent's columns of a way determine the unit where a key of the parent is among them: the declared way says that the row has that parent.
+// (e) What determines the row of a table that is never padded determines the unit.
+// Only the answer's meaning rests on it, not privacy: who groups or partitions by these columns adds the unit's column (unitRows, windowRows), which splits no group where the dependencies hold.
+// Of (d), a row that has the unit's column but NULL in another column of the way has no parent: there the unit's column splits the group of NULL, which a warning says.
+func (z *analyzer) keysDetermineUnit(keys []plan.ColID, eq classes, t *plan.Table) (found bool) {
+	known := columns{}
+	for _, k := range keys {
+		if c := z.inverse(z.definedBy(k)); c != 0 { // (a)
+			known[z.base(c)] = true
+			found = found || z.isUnit(eq, c)
+		}
+	}
+	z.close(known)
+	for _, s := range z.scans {
+		if !s.private() || s.nullable() {
+			continue
+		}
+		row, most := columns{}, uint64(0)
+		switch path := s.scan.Table.Path; {
+		case z.hasKey(s, known): // (c), (e)
+			row.add(s.scan.Columns)
+			most = s.scan.Table.MaxRows
+		case path != nil && known.hasParent(eq, s): // (d)
+			own := &plan.UnitPath{Parent: path.Parent, ParentColumns: path.ParentColumns}
+			for _, c := range path.Columns {
+				id := s.scan.Columns[c]
+				at := slices.IndexFunc(keys, func(k plan.ColID) bool { return z.base(k) == id || eq.same(z.base(k), id) })
+				if at < 0 && id == s.own() {
+					at = t.UnitCol
+				}
+				own.Columns = append(own.Columns, at)
+				row[id] = true
+				if at >= 0 && id != s.own() && s.own() != 0 && !s.scan.Table.Columns[c].NotNull {
+					z.warn(fmt.Sprintf("rows of %s without %s are one group for each person", s.name(), s.scan.Table.Columns[c].Name))
+				}
+			}
+			if !slices.Contains(own.Columns, -1) {
+				t.Path = own
+			}
+			most = path.Parent.MaxRows
+		default:
+			continue
+		}
+		found = true
+		z.close(row)
+		all := true
+		for _, k := range keys {
+			z.leaves(z.definedBy(k), func(id plan.ColID) { all = all && row.has(eq, id) })
+		}
+		if all && most > 0 && (t.MaxRows == 0 || most < t.MaxRows) { // a group for each such row
+			t.MaxRows = most
+		}
+	}
+	return found
+}
+
+// warn notes what an analyst should know of the answer. It follows from the statement and the policy.
+func (z *analyzer) warn(list ...string) {
+	for _, w := range list {
+		if !slices.Contains(z.out.Warnings, w) {
+			z.out.Warnings = append(z.out.Warnings, w)
+		}
+	}
+}
+
+// columns are stored columns whose values are determined.
+type columns map[plan.ColID]bool
+
+func (c columns) add(ids []plan.ColID) {
+	for _, id := range ids {
+		c[id] = true
+	}
+}
+
+// has reports whether a column is one of them, or equal to one (b).
+func (c columns) has(eq classes, id plan.ColID) bool {
+	if c[id] {
+		return true
+	}
+	for other := range c {
+		if eq.same(other, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// close adds the columns of all rows that the columns determine.
+func (z *analyzer) close(known columns) {
+	for grown := true; grown; {
+		grown = false
+		for _, s := range z.scans {
+			if slices.ContainsFunc(s.scan.Columns, func(id plan.ColID) bool { return !known[id] }) && z.hasKey(s, known) {
+				known.add(s.scan.Columns)
+				grown = true
+			}
+		}
+	}
+}
+
+// hasKey reports whether a key of the scan's table is among the columns (c).
+func (z *analyzer) hasKey(s *scanInfo, known columns) bool {
+	eq := z.classesOf(s.in)
+	return slices.ContainsFunc(s.scan.Table.Keys, func(key []int) bool {
+		return len(key) > 0 && !slices.ContainsFunc(key, func(c int) bool { return !s.scan.Table.Columns[c].NotNull || !known.has(eq, s.scan.Columns[c]) })
+	})
+}
+
+// hasParent reports whether a key of the table that the scan's way leads to is among the columns (d).
+func (c columns) hasParent(eq classes, s *scanInfo) bool {
+	path := s.scan.Table.Path
+	return slices.ContainsFunc(path.Parent.Keys, func(key []int) bool {
+		return len(key) > 0 && !slices.ContainsFunc(key, func(pc int) bool {
+			at := slices.Index(path.ParentColumns, pc)
+			return at < 0 || !c.has(eq, s.scan.Columns[path.Columns[at]])
+		})
+	})
+}
+
+// inverse is the column whose value follows from an expression's; 0 if none is known. Values that the expression's type does not hold are NULL, or raise in PostgreSQL.
+func (z *analyzer) inverse(x plan.Scalar) plan.ColID {
+	if c := z.column(x); c != 0 {
+		if d, ok := z.defs[z.base(c)]; ok {
+			return z.inverse(d.expr)
+		}
+		return c
+	}
+	switch n := x.(type) {
+	case *plan.Coalesce: // of what is never NULL
+		if len(n.Args) > 0 && !z.mayBeNull(n.Args[0], stored) {
+			return z.inverse(n.Args[0])
+		}
+	case *plan.Call:
+		whole := func(x plan.Scalar) bool { return x.Type().IsInteger() || x.Type().OID == sqltype.OIDNumeric }
+		var of plan.Scalar
+		constant := false
+		for _, a := range n.Args {
+			if c, ok := a.(*plan.Const); ok {
+				constant = constant || c.Value != nil
+			} else if of == nil {
+				of = a
+			} else {
+				return 0
+			}
+		}
+		if of == nil {
+			return 0
+		}
+		switch from, to := of.Type(), n.T; {
+		case n.Fn.Name == "cast" && from.IsInteger() && (to.IsInteger() || to.OID == sqltype.OIDNumeric && to.Typmod < 0 || isVarText(to) && to.Typmod < 0),
+			n.Fn.Name == "cast" && (isVarText(from) || from.OID == sqltype.OIDUUID) && isVarText(to) && to.Typmod < 0,
+			(n.Fn.Name == "+" || n.Fn.Name == "-") && whole(of) && whole(n) && (constant || len(n.Args) == 1),
+			n.Fn.Name == "||" && constant && (isVarText(from) || from.IsInteger() || from.OID == sqltype.OIDUUID) && isVarText(to):
+			return z.inverse(of)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,175 @@
+package sensitivity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Multiplicity is how many rows of a public relation one row of the rest of the statement meets at most, in one group.
+type Multiplicity struct {
+	Of   plan.Rel     // reads public tables alone, no parameter and no row around it
+	By   []plan.ColID // its columns that have one value: the join compares them by equality, or they are grouped by; none: all of its rows are met
+	Most uint64       // as it was read, at least 1
+
+	scan *scanInfo
+}
+
+// fanOut multiplies the bound on one unit's rows by the rows of public tables that each of them meets. It returns false where that number is not known: then a unit's rows are measured.
+//
+// Proof: claim: if the public relations are as they were read, one combination of private rows is in at most `most` rows of one group of the body. By induction over the order in which scans are taken: a row of what is taken before meets, of the next scan, only rows that agree with it
+// in columns that equal columns of taken scans in every row (classesOf), so that they are not NULL, that meet the conditions on the scan alone, and that have the group's values in columns that are grouped by. Those are at most Most (plan.FrequencyReader). A left join pads where there is no such row, and Most is at least 1.
+// Nothing private is read: (1) the relation is of public tables, as the catalog has them. (2) Its text holds no parameter, no released row and no row around it. So the number is a function of the statement, the policy and public data.
+// No sensitivity rests on it: it says where the clamp (6) stands, so a table that has more rows when it is read costs accuracy alone. The engine reads the number again in the statement's snapshot (Analysis.Multiplicities).
+func (z *analyzer) fanOut() (known bool, err error) {
+	taken := map[*scanInfo]bool{}
+	determined := func(o *scanInfo) bool { return o.private() || o.fixed || taken[o] }
+	for {
+		var next *Multiplicity
+		for _, s := range z.scans {
+			if determined(s) {
+				continue
+			}
+			m, err := z.multiplicity(s, determined)
+			if err != nil {
+				return false, err
+			}
+			if next == nil || m.before(next) {
+				next = m
+			}
+		}
+		switch {
+		case next == nil:
+			return true, nil
+		case next.Most == 0:
+			return false, nil
+		}
+		taken[next.scan] = true
+		if next.Most > 1 {
+			z.out.MaxRows = mul(z.out.MaxRows, next.Most)
+			z.out.MaxWhy += " x " + z.multiplicityWhy(next)
+			z.fanned = next.scan
+		}
+		if next.Of != nil {
+			z.out.Multiplicities = append(z.out.Multiplicities, *next)
+		}
+	}
+}
+
+// before says that a scan is taken before another one: a known number before an unknown one, then the less.
+func (m *Multiplicity) before(o *Multiplicity) bool {
+	return m.Most > 0 && (o.Most == 0 || m.Most < o.Most)
+}
+
+// multiplicity is a public scan's, beside the scans that are determined. Most is 0 where it is not known.
+func (z *analyzer) multiplicity(s *scanInfo, determined func(*scanInfo) bool) (*Multiplicity, error) {
+	m := &Multiplicity{scan: s}
+	if z.keyDetermined(s, determined) {
+		m.Most = 1
+		return m, nil
+	}
+	reader, ok := z.opts.Public.(plan.FrequencyReader)
+	if !ok || s.scan.Table.Whole != nil || !isPublic(s.scan) {
+		m.Most = rowsByForm(s.scan.Rows)
+		return m, nil
+	}
+	eq := z.classesOf(s.in)
+	conds := z.ownConditions(s)
+	for _, id := range s.scan.Columns {
+		equal := z.anyEqual(eq, id, func(o plan.ColID) bool { return z.owner[o] != s && determined(z.owner[o]) })
+		if equal {
+			conds = append(conds, isNotNull(id, z.typeOf(id)))
+		}
+		if equal || slices.ContainsFunc(z.out.Agg.Keys, func(k plan.ColID) bool { return z.base(k) == id }) {
+			m.By = append(m.By, id)
+		}
+	}
+	m.Of = filtered(s.scan, conds)
+	n, err := reader.MostOften(z.ctx, m.Of, m.By)
+	m.Most = max(1, n)
+	return m, err
+}
+
+func isNotNull(id plan.ColID, t sqltype.Type) plan.Scalar {
+	return &plan.Is{X: &plan.Col{ID: id, T: t}, What: "NULL", Not: true}
+}
+
+// ownConditions are conditions on a public scan's rows alone.
+func (z *analyzer) ownConditions(s *scanInfo) (conds []plan.Scalar) {
+	for _, x := range s.in.conds {
+		own := true
+		plan.VisitCols(x, func(c *plan.Col) { own = own && slices.Contains(s.scan.Columns, c.ID) })
+		if own && isConstant(x) {
+			conds = append(conds, x)
+		}
+	}
+	return conds
+}
+
+// isPublic reports whether a relation's rows follow from public tables and its own text (1), (2).
+func isPublic(r plan.Rel) bool {
+	return len(plan.Free(r)) == 0 && plan.VisitRels(r, func(n plan.Rel) bool {
+		switch n := n.(type) {
+		case *plan.Released: // (2)
+			return false
+		case *plan.Scan: // (1)
+			if !n.Table.Public || n.Table.Whole != nil {
+				return false
+			}
+		}
+		return !slices.ContainsFunc(plan.Scalars(n), func(x plan.Scalar) bool { return !isConstant(x) })
+	})
+}
+
+// isConstant reports whether an expression has no parameter and no subquery (2).
+func isConstant(x plan.Scalar) bool {
+	switch x.(type) {
+	case *plan.Param, *plan.Subquery:
+		return false
+	}
+	return !slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return !isConstant(y) })
+}
+
+// rowsByForm is how many rows a derived relation has at most by its form; 0 where that says nothing.
+func rowsByForm(r plan.Rel) uint64 {
+	switch n := r.(type) {
+	case *plan.Values:
+		return max(1, uint64(len(n.Rows)))
+	case *plan.Filter:
+		return rowsByForm(n.Input)
+	case *plan.Project:
+		return rowsByForm(n.Input)
+	case *plan.Distinct:
+		return rowsByForm(n.Input)
+	}
+	if r == nil {
+		return 0
+	}
+	return mostRowsOf(r)
+}
+
+// multiplicityWhy tells of it in EXPLAIN.
+func (z *analyzer) multiplicityWhy(m *Multiplicity) string {
+	if len(m.By) == 0 {
+		return fmt.Sprintf("%d rows of %s, joined by no equality", m.Most, m.scan.name())
+	}
+	names := make([]string, len(m.By))
+	for i, id := range m.By {
+		names[i] = m.scan.scan.Table.Columns[slices.Index(m.scan.scan.Columns, id)].Name
+	}
+	return fmt.Sprintf("%d rows of %s with one value of %s", m.Most, m.scan.name(), strings.Join(names, " and "))
+}
+
+// tooWide refuses a bound that no mechanism takes.
+func (z *analyzer) tooWide() *sqlerr.Error {
+	if z.fanned == nil || z.out.MaxRows <= dp.MaxSensitivity {
+		return tooWide()
+	}
+	return sqlerr.New(sqlerr.NoiseTooLarge, "joined with %s, one person may have more rows than noise can be drawn for", z.fanned.name()).At(z.fanned.scan.Pos).
+		WithHint("Join %s by its key; or SET dpsql.clip = 10, which counts so many rows of each person.", z.fanned.name())
+}
