@@ -152,7 +152,7 @@ func (z *analyzer) publicRows(r plan.Rel) *plan.Scan {
 // inside analyses a relation as a body of its own; it shares the statement's columns.
 func (z *analyzer) inside(r plan.Rel) (*analyzer, error) {
 	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: r, Pos: z.out.Agg.Pos}, z.opts)
-	in.out.Query, in.linked, in.around, in.merged = z.out.Query, z.linked, z.around, z.merged
+	in.out.Query, in.linked, in.around, in.merged, in.units, in.lost, in.personsOnly = z.out.Query, z.linked, z.around, z.merged, z.units, z.lost, z.personsOnly
 	return in, in.body(r)
 }
 
@@ -188,10 +188,11 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	own := &plan.Aggregate{Input: in.out.Body.Rel, Keys: slices.Clone(n.Keys), Aggs: n.Aggs, Pos: n.Pos}
 	t := &plan.Table{Name: derivedName, Units: dp.Units{in.out.Unit}, UnitCol: -1, MaxRows: in.out.MaxRows}
 	eq := in.classesOf(in.blocks[0])
+	byKey := in.isComputed() && in.keysDetermineUnit(n.Keys, eq, t) // a row without a person is in a group of its own then
 	for i, id := range n.Keys {
 		t.Columns = append(t.Columns, in.keyColumn(id))
-		if t.UnitCol < 0 && in.isUnit(eq, id) {
-			t.UnitCol = i
+		if t.UnitCol < 0 && !byKey && in.isUnit(eq, id) {
+			t.UnitCol = i // (U4)
 		}
 	}
 	for _, a := range n.Aggs {
@@ -199,7 +200,7 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	}
 	scan := &plan.Scan{Table: t, Columns: append(slices.Clone(n.Keys), aggIDs(n)...), Rows: own, Pos: n.Pos}
 	if t.UnitCol < 0 {
-		if !in.keysDetermineUnit(n.Keys, eq, t) {
+		if !byKey && !in.keysDetermineUnit(n.Keys, eq, t) {
 			return nil, &notOfUnit{unitName(n), n.Pos}
 		}
 		t.UnitCol = len(t.Columns) // hidden, and one more key, which splits no group
@@ -208,6 +209,7 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 		t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[in.out.Body.UnitCol].Name, Type: z.typeOf(in.out.Body.UnitCol), NotNull: true})
 	} else {
 		t.Columns[t.UnitCol].NotNull = true // rows without a unit are dropped
+		in.noteLostKey(n.Keys[t.UnitCol])
 	}
 	z.noteAlike(scan, n.Keys, in, eq)
 	key := make([]int, len(n.Keys))

@@ -41,7 +41,7 @@ func Explain(analysis *Analysis, bounds Bounds) []Line {
 	if a.Pairs != nil {
 		say("Units", "%s and %s: a row belongs to one of each", a.unitName(a.Pairs.Cols[0]), a.unitName(a.Pairs.Cols[1]))
 	} else {
-		say("Unit", "%s", a.unitName(a.Body.UnitCol))
+		say("Unit", "%s", a.unitName(a.Body.Person))
 	}
 	if s := a.Split; s.Salt != "" && s.Rest {
 		say("Part of the units", "all but the %g that a model was trained on, by a keyed hash", s.Fraction)

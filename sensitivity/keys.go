@@ -150,7 +150,7 @@ func (z *analyzer) ofUnit(x plan.Scalar) bool {
 // columnOfUnit: the column's scan has one row a unit and is never padded, or is a public row that such columns determine.
 func (z *analyzer) columnOfUnit(id plan.ColID, seen map[*scanInfo]bool) bool {
 	eq := z.classesOf(z.blocks[0])
-	if unit := z.out.Body.UnitCol; id == unit || eq.same(id, unit) && oneForm(z.typeOf(id)) && oneForm(z.typeOf(unit)) {
+	if unit := z.out.Body.Person; id == unit || eq.same(id, unit) && oneForm(z.typeOf(id)) && oneForm(z.typeOf(unit)) {
 		return true
 	}
 	s := z.owner[id]

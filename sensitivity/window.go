@@ -29,7 +29,13 @@ func (z *analyzer) windowRows(n *plan.Window) (*plan.Scan, error) {
 	if err != nil {
 		return nil, err
 	}
-	scan := in.asTable(&plan.Window{Input: in.out.Body.Rel, Items: n.Items}, n.Input.Cols(), n.Items[0].Pos)
+	items := slices.Clone(n.Items)
+	if in.isComputed() { // (U4)
+		for i := range items {
+			items[i].Partition = append(slices.Clone(items[i].Partition), &plan.Col{ID: in.out.Body.UnitCol, T: sqltype.Text})
+		}
+	}
+	scan := in.asTable(&plan.Window{Input: in.out.Body.Rel, Items: items}, n.Input.Cols(), n.Items[0].Pos)
 	eq := in.classesOf(in.blocks[0])
 	z.noteAlike(scan, n.Input.Cols(), in, eq)
 	for _, it := range n.Items {
@@ -61,7 +67,7 @@ func (z *analyzer) asTable(rows plan.Rel, cols []plan.ColID, pos int) *plan.Scan
 	eq := z.classesOf(z.blocks[0])
 	for i, id := range cols {
 		t.Columns = append(t.Columns, z.keyColumn(id))
-		if t.UnitCol < 0 && z.isUnit(eq, id) {
+		if t.UnitCol < 0 && !z.isComputed() && z.isUnit(eq, id) {
 			t.UnitCol = i
 		}
 	}
@@ -80,7 +86,7 @@ func (z *analyzer) asTable(rows plan.Rel, cols []plan.ColID, pos int) *plan.Scan
 
 // isUnit: the column has the unit's value in every row of the body.
 func (z *analyzer) isUnit(eq classes, id plan.ColID) bool {
-	b, unit := z.base(z.column(z.definedBy(id))), z.out.Body.UnitCol
+	b, unit := z.base(z.column(z.definedBy(id))), z.out.Body.Person
 	return b != 0 && (b == unit || eq.same(b, unit) || z.addedEqual(eq, b, unit))
 }
 
