@@ -210,11 +210,15 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	} else {
 		t.Columns[t.UnitCol].NotNull = true // rows without a unit are dropped
 		in.noteLostKey(n.Keys[t.UnitCol])
+		delete(z.units, n.Keys[t.UnitCol]) // above, the column is a table's of persons
 	}
 	z.noteAlike(scan, n.Keys, in, eq)
 	key := make([]int, len(n.Keys))
 	for i := range key {
 		key[i] = i
+	}
+	if byKey && t.Path != nil { // rows that lead to no parent are in groups of their own, although their keys may be alike
+		key = append(key, t.UnitCol)
 	}
 	t.Keys = [][]int{key}
 	if len(n.Keys) == 1 && t.UnitCol == 0 {

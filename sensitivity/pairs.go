@@ -78,7 +78,7 @@ func (z *analyzer) pairs(input plan.Rel) (bool, error) {
 	var refused error
 	for k, u := range units { // (b)
 		in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: rel, Pos: pos}, z.opts)
-		in.out.Query, in.linked, in.personsOnly = z.out.Query, z.linked, true
+		in.out.Query, in.linked, in.lost, in.personsOnly = z.out.Query, z.linked, z.lost, true
 		next, err := in.ofKind(rel, u)
 		switch {
 		case in.lacks != nil: // the other kind may lack something too
