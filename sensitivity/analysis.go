@@ -52,6 +52,8 @@ type Analysis struct {
 	Split Split
 	// Lost names the columns whose NULL drops rows, for want of a unit.
 	Lost []string
+	// NullGroups names the grouping columns that may be NULL, where no public group has that: such rows are in none.
+	NullGroups []string
 	// OwnRows: rows without a person are units of their own.
 	OwnRows bool
 	// Joined is of rows of several units each; nil: each row is one unit's.

@@ -286,8 +286,8 @@ func (z *analyzer) tellLost() {
 	a.OwnRows = a.Body != nil && z.isComputed()
 	for id := range z.lost {
 		name := a.visibleName(id)
-		if t := a.Query.Columns[id].Table; name == "" && t != nil {
-			name = "a column of " + t.Name + " that you may not see"
+		if name == "" {
+			name = "a column that you may not see"
 		}
 		if !slices.Contains(a.Lost, name) {
 			a.Lost = append(a.Lost, name)

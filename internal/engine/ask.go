@@ -138,7 +138,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard *
 		return nil, err
 	}
 	ans.Notice, ans.Mark = notice, mark
-	s.warn(ans, p.gaps())
+	s.warn(ans, p.omitted(), p.gaps())
 	return ans, nil
 }
 
