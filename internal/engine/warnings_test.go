@@ -31,10 +31,14 @@ func TestWarnings(t *testing.T) {
 			{"select count(*) from encounters where readmitted like '%0' and diag like 'a\\%' and '1:02 PM'::time > '12:00'", nil, ""},
 			{"select count(*) from encounters where diag::integer > 7 and diag::uuid is null and diag::boolean", nil, ""},
 		} {
-			if told := explained(t, s, c.sql); !strings.Contains(told, "Warning: "+ofLost) || strings.Count(told, "Warning: ") != 1+max(len(c.want), strings.Count(c.told, "NULL")) || !strings.Contains(told, c.told) || len(c.want) > 0 && !strings.Contains(told, "Warning: "+c.want[0]) {
+			var lost []string
+			if !strings.HasSuffix(c.sql, "and false") { // which reads no row
+				lost = []string{ofLost}
+			}
+			if told := explained(t, s, c.sql); len(lost) > 0 && !strings.Contains(told, "Warning: "+ofLost) || strings.Count(told, "Warning: ") != len(lost)+max(len(c.want), strings.Count(c.told, "NULL")) || !strings.Contains(told, c.told) || len(c.want) > 0 && !strings.Contains(told, "Warning: "+c.want[0]) {
 				t.Errorf("%s: %s: %s", d, c.sql, told)
 			}
-			if _, a := ask(t, s, c.sql); !slices.Equal(a.Warnings, append([]string{ofLost}, c.want...)) {
+			if _, a := ask(t, s, c.sql); !slices.Equal(a.Warnings, append(lost, c.want...)) {
 				t.Errorf("%s: %s: %q", d, c.sql, a.Warnings)
 			}
 		}

@@ -25,8 +25,8 @@ func (f *file) withoutUnit(t *tableDecl, n ast.Node, what string) {
 	t.withoutUnit = w
 }
 
-// isUnitText: equal values have one text and different ones different texts, in every table (sensitivity.textOf).
-func isUnitText(t sqltype.Type) bool {
+// IsUnitText reports that equal values of a type have one text and different ones different texts, in every table (sensitivity.textOf).
+func IsUnitText(t sqltype.Type) bool {
 	switch t.OID {
 	case sqltype.OIDText, sqltype.OIDVarchar, sqltype.OIDBPChar, sqltype.OIDNumeric, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz, sqltype.OIDUUID:
 		return true
@@ -36,25 +36,28 @@ func isUnitText(t sqltype.Type) bool {
 
 // ownKey is the key by which a table's rows without a person are told apart: the first, of columns that are never NULL and have such texts.
 func ownKey(bt *boundTable) []string {
-	if bt.decl.withoutUnit.text != withoutOwn {
+	if bt.decl.withoutUnit.text != withoutOwn || !CanOwnRows(bt.rel) {
 		return nil
 	}
-	at := slices.IndexFunc(bt.rel.Keys, func(k []string) bool {
-		return len(k) > 0 && !slices.ContainsFunc(k, func(name string) bool {
-			c, ok := bt.rel.Column(name)
-			return !ok || !c.NotNull || !isUnitText(c.Type)
-		})
+	return bt.rel.Keys[slices.IndexFunc(bt.rel.Keys, func(k []string) bool { return tellsApart(bt.rel, k) })]
+}
+
+// CanOwnRows reports that a relation's rows without a person can be units of their own: a plain table (a) with a key that tells them apart (b).
+func CanOwnRows(r *sqltype.Relation) bool {
+	return r.Kind == sqltype.KindTable && len(r.PartOf) == 0 && slices.ContainsFunc(r.Keys, func(k []string) bool { return tellsApart(r, k) })
+}
+
+func tellsApart(r *sqltype.Relation, key []string) bool {
+	return len(key) > 0 && !slices.ContainsFunc(key, func(name string) bool {
+		c, ok := r.Column(name)
+		return !ok || !c.NotNull || !IsUnitText(c.Type)
 	})
-	if at < 0 {
-		return nil
-	}
-	return bt.rel.Keys[at]
 }
 
 // ownRows settles rows_without_unit: own.
 //
 // Proof: claim: what sensitivity's rows without a person (U1) to (U3) rest on. (a) The table is a plain one, listed once: of a view or a partition one stored row would be two units. (b) A key of the database, never NULL,
-// tells its rows apart. (c) Values of persons and keys have texts as isUnitText says. (d) A child's row without a person has its parent's unit: a child that carries the unit's column itself, where that may be NULL, would
+// tells its rows apart. (c) Values of persons and keys have texts as IsUnitText says. (d) A child's row without a person has its parent's unit: a child that carries the unit's column itself, where that may be NULL, would
 // not lead on to the parent, and is refused.
 func (b *binding) ownRows() {
 	for _, d := range b.p.tables {
@@ -89,7 +92,7 @@ func (b *binding) ownRowsOf(bt *boundTable) {
 	}
 	for _, k := range b.p.kinds { // (c)
 		if root := b.bound[k.table]; root != nil && bt.as[b.mainKind(d)] != nil && b.p.kinds[b.mainKind(d)].table == k.table {
-			if c, ok := root.rel.Column(k.column.text); ok && !isUnitText(c.Type) {
+			if c, ok := root.rel.Column(k.column.text); ok && !IsUnitText(c.Type) {
 				refuse(drop, "values of %s are not told apart by their texts", typeText(c.Type))
 				return
 			}
