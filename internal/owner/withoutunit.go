@@ -49,6 +49,9 @@ func (s *schema) blocksOwn(t *table) bool {
 		if c.path == nil || c.hops < 1 || c.unitColumn == "" || len(c.path.columns) < 2 || len(s.mayLack(c)) == 0 {
 			return false
 		}
+		if c == t {
+			return true
+		}
 		for up := c.path; up != nil; up = up.to.path {
 			if up.to == t {
 				return true

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/goccy/go-yaml/ast"
@@ -58,7 +59,7 @@ func tellsApart(r *sqltype.Relation, key []string) bool {
 //
 // Proof: claim: what sensitivity's rows without a person (U1) to (U3) rest on. (a) The table is a plain one, listed once: of a view or a partition one stored row would be two units. (b) A key of the database, never NULL,
 // tells its rows apart. (c) Values of persons and keys have texts as IsUnitText says. (d) A child's row without a person has its parent's unit: a child that carries the unit's column itself, where that may be NULL, would
-// not lead on to the parent, and is refused.
+// not lead on to the parent: own is refused of it and of the tables above.
 func (b *binding) ownRows() {
 	for _, d := range b.p.tables {
 		bt := b.bound[d]
@@ -112,15 +113,19 @@ func (b *binding) carriesOn(bt *boundTable) {
 		if as == nil || path == nil || as.UnitCol < 0 || as.Columns[as.UnitCol].NotNull || len(path.columns) < 2 {
 			continue
 		}
+		unit := quoteName(as.Columns[as.UnitCol].Name)
+		cure := fmt.Sprintf("make %s NOT NULL, or lead to %s without it: %s", unit, path.parent, withoutColumn(path, as.Columns[as.UnitCol].Name))
+		if bt.decl.withoutUnit.text == withoutOwn {
+			b.add(bt.decl.withoutUnit.position, "table %s: rows_without_unit: own: a row whose %s is NULL would not have the unit of its row of %s", bt.decl, unit, path.parent).hint("%s", cure)
+			continue
+		}
 		for up := path; up != nil; {
 			parent := b.bound[up.parent]
 			if parent == nil {
 				break
 			}
 			if up.parent.withoutUnit.text == withoutOwn {
-				unit := quoteName(as.Columns[as.UnitCol].Name)
-				b.add(path.at, "table %s: %s can be NULL, so rows of it do not follow those of %s, whose rows_without_unit is own", bt.decl, unit, up.parent).
-					hint("make %s NOT NULL, or lead to %s without it: %s", unit, path.parent, withoutColumn(path, as.Columns[as.UnitCol].Name))
+				b.add(path.at, "table %s: %s can be NULL, so rows of it do not follow those of %s, whose rows_without_unit is own", bt.decl, unit, up.parent).hint("%s", cure)
 				break
 			}
 			up = parent.path[kind]
