@@ -74,7 +74,7 @@ func GuestRows(key string) (out []string) {
 	}
 	item := 0
 	for o := 1; o <= 40; o++ {
-		customer := 1 + o*o%12
+		customer := 1 + o*7%12
 		if o%3 == 0 {
 			customer = 0
 		}
