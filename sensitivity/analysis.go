@@ -54,6 +54,12 @@ type Analysis struct {
 	People int
 	// Split is the part of the units that the statement is over; the body has its condition.
 	Split Split
+	// Lost names the columns whose NULL drops rows, for want of a unit.
+	Lost []string
+	// NullGroups names the grouping columns that may be NULL, where no public group has that: such rows are in none.
+	NullGroups []string
+	// OwnRows: rows without a person are units of their own.
+	OwnRows bool
 	// Joined is of rows of several units each; nil: each row is one unit's.
 	Joined *Joined
 }
@@ -62,6 +68,7 @@ type Analysis struct {
 type Body struct {
 	Rel     plan.Rel
 	UnitCol plan.ColID // rows where it is NULL are dropped
+	Person  plan.ColID // the column that names the person: UnitCol, or what UnitCol is computed from where rows without a person are units of their own (rowunits.go)
 	// Clamped lists columns of scans that the proof reads through their declared range: inside measures' Args a Col of these
 	// is replaced by its clamped value. WHERE and keys see the stored value.
 	Clamped map[plan.ColID]Clamp

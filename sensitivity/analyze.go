@@ -97,6 +97,10 @@ type analyzer struct {
 	ownerless []*plan.Join                // public LEFT JOIN private, read as inner joins
 	alike     map[*plan.Scan][]plan.ColID // their further columns that have the unit's value in every row
 
+	units       map[plan.ColID]plan.Scalar // of the whole statement: computed units (rowunits.go), by the columns that name them; of a column that holds one, itself
+	lost        map[plan.ColID]bool        // of the whole statement: columns whose NULL drops a row, for want of a unit
+	personsOnly bool                       // rows without a person are dropped, whatever the policy says
+
 	added  []*equality // unit equalities to put into joins
 	ranges map[plan.ColID]bound
 
@@ -123,7 +127,7 @@ func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts O
 	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)
 	return &analyzer{ctx: ctx, opts: opts, out: &Analysis{Class: Private, Query: &own, Agg: agg, People: -1},
 		owner: map[plan.ColID]*scanInfo{}, defs: map[plan.ColID]definition{}, ranges: map[plan.ColID]bound{}, typeRanges: map[plan.ColID]bound{},
-		joined: map[*scanInfo]int{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}, numbered: map[*plan.Scan][]plan.ColID{}, merged: map[[2]plan.ColID]plan.ColID{}, alike: map[*plan.Scan][]plan.ColID{}}
+		joined: map[*scanInfo]int{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}, numbered: map[*plan.Scan][]plan.ColID{}, merged: map[[2]plan.ColID]plan.ColID{}, alike: map[*plan.Scan][]plan.ColID{}, units: map[plan.ColID]plan.Scalar{}, lost: map[plan.ColID]bool{}}
 }
 
 func (z *analyzer) run() error {
@@ -157,6 +161,7 @@ func (z *analyzer) run() error {
 	}
 	z.settle()
 	z.sortMeasures()
+	z.tellLost()
 	return z.check()
 }
 

@@ -152,7 +152,7 @@ func (z *analyzer) publicRows(r plan.Rel) *plan.Scan {
 // inside analyses a relation as a body of its own; it shares the statement's columns.
 func (z *analyzer) inside(r plan.Rel) (*analyzer, error) {
 	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: r, Pos: z.out.Agg.Pos}, z.opts)
-	in.out.Query, in.linked, in.around, in.merged = z.out.Query, z.linked, z.around, z.merged
+	in.out.Query, in.linked, in.around, in.merged, in.units, in.lost, in.personsOnly = z.out.Query, z.linked, z.around, z.merged, z.units, z.lost, z.personsOnly
 	err := in.body(r)
 	z.take(in)
 	return in, err
@@ -196,10 +196,11 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	own := &plan.Aggregate{Input: in.out.Body.Rel, Keys: slices.Clone(n.Keys), Aggs: n.Aggs, Pos: n.Pos}
 	t := &plan.Table{Name: derivedName, Units: dp.Units{in.out.Unit}, UnitCol: -1, MaxRows: in.out.MaxRows}
 	eq := in.classesOf(in.blocks[0])
+	byKey := in.isComputed() && in.keysDetermineUnit(n.Keys, eq, t) // a row without a person is in a group of its own then
 	for i, id := range n.Keys {
 		t.Columns = append(t.Columns, in.keyColumn(id))
-		if t.UnitCol < 0 && in.isUnit(eq, id) {
-			t.UnitCol = i
+		if t.UnitCol < 0 && !byKey && in.isUnit(eq, id) {
+			t.UnitCol = i // (U4)
 		}
 	}
 	for _, a := range n.Aggs {
@@ -208,7 +209,7 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	scan := &plan.Scan{Table: t, Columns: append(slices.Clone(n.Keys), aggIDs(n)...), Rows: own, Pos: n.Pos}
 	if t.UnitCol < 0 {
 		t.UnitCol = len(t.Columns) // hidden, and one more key, which splits no group
-		if !in.keysDetermineUnit(n.Keys, eq, t) {
+		if !byKey && !in.keysDetermineUnit(n.Keys, eq, t) {
 			return nil, &notOfUnit{unitName(n), n.Pos}
 		}
 		z.warn(in.out.Warnings...)
@@ -217,11 +218,16 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 		t.Columns = append(t.Columns, plan.TableColumn{Name: z.out.Query.Columns[in.out.Body.UnitCol].Name, Type: z.typeOf(in.out.Body.UnitCol), NotNull: true})
 	} else {
 		t.Columns[t.UnitCol].NotNull = true // rows without a unit are dropped
+		in.noteLostKey(n.Keys[t.UnitCol])
+		delete(z.units, n.Keys[t.UnitCol]) // above, the column is a table's of persons
 	}
 	z.noteAlike(scan, n.Keys, in, eq)
 	key := make([]int, len(n.Keys))
 	for i := range key {
 		key[i] = i
+	}
+	if byKey && t.Path != nil { // rows that lead to no parent are in groups of their own, although their keys may be alike
+		key = append(key, t.UnitCol)
 	}
 	t.Keys = [][]int{key}
 	if len(n.Keys) == 1 && t.UnitCol == 0 || !slices.ContainsFunc(n.Keys, func(id plan.ColID) bool { return !in.ofUnit(&plan.Col{ID: id, T: z.typeOf(id)}) }) {

@@ -40,7 +40,7 @@ func (z *analyzer) ofUnits(g plan.AggItem) bool {
 	if id == 0 {
 		return false
 	}
-	eq, unit := z.classesOf(z.blocks[0]), z.out.Body.UnitCol
+	eq, unit := z.classesOf(z.blocks[0]), z.out.Body.Person
 	id = z.base(id)
 	return id == unit || eq.same(id, unit) || z.addedEqual(eq, id, unit)
 }
@@ -48,6 +48,14 @@ func (z *analyzer) ofUnits(g plan.AggItem) bool {
 // countDistinct counts units, or the distinct values of anything else.
 func (z *analyzer) countDistinct(g plan.AggItem) (int, error) {
 	switch {
+	case z.ofUnits(g) && z.isComputed() && z.mayBeNull(g.Arg, stored): // a row without a person is not counted as one
+		person := &plan.Is{X: g.Arg, What: "NULL", Not: true}
+		if g.Filter != nil {
+			g.Filter = &plan.Logic{Op: plan.And, Args: []plan.Scalar{g.Filter, person}}
+		} else {
+			g.Filter = person
+		}
+		return z.measure(Measure{Kind: SomeUnits}, g)
 	case z.ofUnits(g) && g.Filter != nil:
 		return z.measure(Measure{Kind: SomeUnits}, g)
 	case z.ofUnits(g):

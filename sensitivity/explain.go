@@ -41,7 +41,7 @@ func Explain(analysis *Analysis, bounds Bounds) []Line {
 	if a.Pairs != nil {
 		say("Units", "%s and %s: a row belongs to one of each", a.unitName(a.Pairs.Cols[0]), a.unitName(a.Pairs.Cols[1]))
 	} else {
-		say("Unit", "%s", a.unitName(a.Body.UnitCol))
+		say("Unit", "%s", a.unitWords())
 	}
 	if s := a.Split; s.Salt != "" && s.Rest {
 		say("Part of the units", "all but the %g that a model was trained on, by a keyed hash", s.Fraction)
@@ -84,6 +84,15 @@ func Explain(analysis *Analysis, bounds Bounds) []Line {
 		say(fmt.Sprintf("Measure %d", i+1), "%s", a.measureLine(m))
 	}
 	return lines
+}
+
+// unitWords say who is protected.
+func (a *Analysis) unitWords() string {
+	name := a.unitName(a.Body.Person)
+	if a.OwnRows {
+		name += "; a row that leads to no person is a unit of its own, with everything that hangs on it"
+	}
+	return name
 }
 
 // unitName is the unit's column, where the analyst may see it.

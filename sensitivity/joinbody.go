@@ -224,7 +224,11 @@ func (j *joining) leaf(p *part, read map[plan.ColID]bool) error {
 func (j *joining) sameUnit(p *part, conds []plan.Scalar) (out []plan.Scalar) {
 	say := func(a, b plan.ColID) {
 		if eq := equalIn(append(slices.Clone(conds), out...)); !eq.same(a, b) {
-			out = append(out, j.equal(a, b))
+			x := j.equal(a, b)
+			if j.isTagged(a) != j.isTagged(b) {
+				x = j.equalUnits(a, b)
+			}
+			out = append(out, x)
 		}
 	}
 	for _, s := range p.scans {

@@ -139,6 +139,12 @@ func (z *analyzer) joinedBody() error {
 	if err != nil {
 		return err
 	}
+	z.personsOnly = true // the leaves are joined by persons
+	for _, s := range z.scans {
+		if s.private() && s.unit != 0 {
+			z.noteLost(s)
+		}
+	}
 	out := &Joined{}
 	z.out.Joined = out
 	for _, p := range j.list {

@@ -44,6 +44,7 @@ func (z *analyzer) groups() error {
 	if len(a.Keys) == 0 {
 		a.Groups.Public, count = true, 1
 	}
+	z.nullGroups()
 	if a.Groups.Public {
 		a.Groups.Count = count
 	}
@@ -52,6 +53,25 @@ func (z *analyzer) groups() error {
 	}
 	z.limit()
 	return nil
+}
+
+// nullGroups notes the keys that may be NULL, whose public values have no NULL.
+func (z *analyzer) nullGroups() {
+	a := z.out
+	for _, s := range a.Groups.Sources {
+		for i, k := range s.Keys {
+			null := slices.ContainsFunc(s.Tuples, func(t []sqltype.Value) bool { return t[i] == nil })
+			id := a.Keys[k].Col
+			if null || s.Fixed && !s.Counts || !z.mayBeNull(&plan.Col{ID: id, T: z.typeOf(id)}, stored) {
+				continue
+			}
+			name := a.visibleName(id)
+			if name == "" {
+				name = a.Query.Columns[id].Name
+			}
+			a.NullGroups = append(a.NullGroups, name)
+		}
+	}
 }
 
 // limit bounds the groups of one unit (7).
@@ -150,7 +170,7 @@ func (z *analyzer) ofUnit(x plan.Scalar) bool {
 // columnOfUnit: the column's scan has one row a unit and is never padded, or is a public row that such columns determine.
 func (z *analyzer) columnOfUnit(id plan.ColID, seen map[*scanInfo]bool) bool {
 	eq := z.classesOf(z.blocks[0])
-	if unit := z.out.Body.UnitCol; id == unit || eq.same(id, unit) && oneForm(z.typeOf(id)) && oneForm(z.typeOf(unit)) {
+	if unit := z.out.Body.Person; id == unit || eq.same(id, unit) && oneForm(z.typeOf(id)) && oneForm(z.typeOf(unit)) {
 		return true
 	}
 	s := z.owner[id]

@@ -42,7 +42,8 @@ func (z *analyzer) lateralJoin(n *plan.Join) (plan.Rel, error) {
 			WithHint("Join along the foreign key.")
 	}
 	outer := link.Columns[link.Table.UnitCol]
-	unit := z.newColumn(z.out.Query.Columns[outer].Name, z.typeOf(outer))
+	of := z.scanUnit(link)
+	unit := z.newColumn(z.out.Query.Columns[outer].Name, of.Type())
 	t := &plan.Table{Name: derivedName, Units: dp.Units{in.out.Unit}, UnitCol: len(s.Cols), MaxRows: in.out.MaxRows}
 	items := []plan.Item{}
 	for _, id := range s.Cols {
@@ -53,9 +54,13 @@ func (z *analyzer) lateralJoin(n *plan.Join) (plan.Rel, error) {
 	if most := mostRowsOf(n.Right); most > 0 && (t.MaxRows == 0 || t.MaxRows > most) {
 		t.MaxRows = most
 	}
-	j.Right = &plan.Scan{Table: t, Columns: append(slices.Clone(s.Cols), unit), Pos: n.Pos,
-		Rows: &plan.Project{Input: s.Query, Items: append(items, plan.Item{ID: unit, Expr: &plan.Col{ID: outer, T: z.typeOf(outer)}})}}
-	j.On = and(n.On, z.equal(unit, outer))
+	scan := &plan.Scan{Table: t, Columns: append(slices.Clone(s.Cols), unit), Pos: n.Pos,
+		Rows: &plan.Project{Input: s.Query, Items: append(items, plan.Item{ID: unit, Expr: of})}}
+	if z.isText(of) {
+		z.tag(unit)
+		z.alike[scan] = append(z.alike[scan], outer)
+	}
+	j.Right, j.On = scan, and(n.On, equalScalars(&plan.Col{ID: unit, T: of.Type()}, of))
 	return &j, nil
 }
 

@@ -50,7 +50,7 @@ func (z *analyzer) linkOf(in *analyzer, s *plan.Subquery, of plan.Rel, condition
 		if len(t.Units) != 1 || t.Units[0] != in.out.Unit {
 			continue
 		}
-		unit := in.out.Body.UnitCol
+		unit := in.out.Body.Person
 		if (f.attr == t.UnitCol || slices.Contains(z.alike[f.scan], f.scan.Columns[f.attr])) && (eq.same(f.id, unit) || in.addedEqual(eq, f.id, unit)) {
 			return f.scan
 		}
@@ -66,7 +66,10 @@ func (z *analyzer) linkOf(in *analyzer, s *plan.Subquery, of plan.Rel, condition
 // wayEqualities are those of the hidden way to the unit.
 func (s *scanInfo) wayEqualities() (out []equality) {
 	if s.path != nil && !s.nullable() {
-		for _, x := range s.path.on {
+		for i, x := range s.path.on {
+			if s.path.kinds[i] != plan.InnerJoin {
+				break
+			}
 			out = append(out, equalities(x)...)
 		}
 	}
@@ -77,7 +80,7 @@ func (s *scanInfo) wayEqualities() (out []equality) {
 func unitsOf(r plan.Rel) (out []plan.ColID) {
 	switch n := r.(type) {
 	case *plan.Scan:
-		if u := n.Table.UnitCol; !n.Table.Public && u >= 0 {
+		if u := n.Table.UnitCol; !n.Table.Public && u >= 0 && len(n.Table.OwnKey) == 0 {
 			out = append(out, n.Columns[u])
 		}
 	case *plan.Filter:

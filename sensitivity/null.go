@@ -92,13 +92,23 @@ func (z *analyzer) deriveNull(id plan.ColID, r reading) bool {
 	if id == z.out.Body.UnitCol { // rows without a unit are dropped
 		return false
 	}
+	return z.isNullable(id, r)
+}
+
+// isNullable: so it is before rows without a unit are dropped.
+func (z *analyzer) isNullable(id plan.ColID, r reading) bool {
 	if z.notNull == nil {
 		z.notNull = plan.NotNull(z.out.Body.Rel)
 	}
 	if z.notNull[id] {
 		return false
 	}
-	if slices.ContainsFunc(z.blocks[0].eqs, func(e equality) bool { return z.base(e.a) == z.base(id) || z.base(e.b) == z.base(id) }) { // it equals another
+	if slices.ContainsFunc(z.blocks[0].eqs, func(e equality) bool {
+		if z.isTagged(e.a) || z.isTagged(e.b) { // it names that unit where it is not NULL
+			return false
+		}
+		return z.base(e.a) == z.base(id) || z.base(e.b) == z.base(id)
+	}) { // it equals another
 		return false
 	}
 	if d, ok := z.defs[id]; ok {

@@ -26,6 +26,9 @@ func (z *analyzer) fullRows(n *plan.Join) (plan.Rel, error) {
 		return nil, err
 	}
 	lu, ru := l.out.Body.UnitCol, r.out.Body.UnitCol
+	if l.isComputed() || r.isComputed() {
+		lu, ru = l.taggedUnit(), r.taggedUnit()
+	}
 	leq, req := l.classesOf(l.blocks[0]), r.classesOf(r.blocks[0])
 	eqs := z.equalities(n.On)
 	linked := slices.ContainsFunc(eqs, func(e equality) bool {
@@ -35,6 +38,9 @@ func (z *analyzer) fullRows(n *plan.Join) (plan.Rel, error) {
 		return nil, refused.WithHint("Join them on the privacy unit: on equality of its columns.")
 	}
 	unit := z.newColumn(z.out.Query.Columns[lu].Name, z.typeOf(lu))
+	if z.isTagged(lu) {
+		z.tag(unit)
+	}
 	both := &plan.Coalesce{Args: []plan.Scalar{&plan.Col{ID: lu, T: z.typeOf(lu)}, &plan.Col{ID: ru, T: z.typeOf(ru)}}, T: z.typeOf(lu)}
 	c := &computed{z: z, items: []plan.Item{{ID: unit, Expr: both}}}
 	left := l.asTable(nil, n.Left.Cols(), n.Pos)

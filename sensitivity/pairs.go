@@ -78,7 +78,7 @@ func (z *analyzer) pairs(input plan.Rel) (bool, error) {
 	var refused error
 	for k, u := range units { // (b)
 		in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: rel, Pos: pos}, z.opts)
-		in.out.Query, in.linked = z.out.Query, z.linked
+		in.out.Query, in.linked, in.lost, in.personsOnly = z.out.Query, z.linked, z.lost, true
 		next, err := in.ofKind(rel, u)
 		switch {
 		case in.lacks != nil: // the other kind may lack something too
@@ -90,7 +90,7 @@ func (z *analyzer) pairs(input plan.Rel) (bool, error) {
 			return true, err
 		}
 		rel = next
-		p.Cols[k] = in.out.Body.UnitCol
+		p.Cols[k] = in.out.Body.Person
 		z.kinds = append(z.kinds, in)
 	}
 	if refused != nil {

@@ -31,22 +31,35 @@ func (z *analyzer) setRows(n *plan.SetOp) (plan.Rel, error) {
 		at[i] = slices.IndexFunc([][]plan.ColID{n.LeftCols, n.RightCols}[i], func(id plan.ColID) bool { return in.isUnit(eq, id) })
 	}
 	l, r := sides[0], sides[1]
-	out.Left, out.Right = l.out.Body.Rel, r.out.Body.Rel
 	t := &plan.Table{Name: derivedName, Units: dp.Units{l.out.Unit}, UnitCol: at[0]}
 	if t.MaxRows = add(l.out.MaxRows, r.out.MaxRows); l.out.MaxRows == 0 || r.out.MaxRows == 0 {
 		t.MaxRows = 0
 	}
 	lu, ru := l.out.Body.UnitCol, r.out.Body.UnitCol
+	computed := all && (l.isComputed() || r.isComputed())
+	if computed {
+		lu, ru = l.taggedUnit(), r.taggedUnit()
+	}
+	var alike []plan.ColID
+	if at[0] >= 0 && at[0] == at[1] {
+		alike = append(alike, n.Columns[at[0]])
+	}
 	switch {
-	case l.out.Unit == r.out.Unit && at[0] >= 0 && at[0] == at[1]:
+	case l.out.Unit == r.out.Unit && len(alike) > 0 && !computed:
+		l.noteLostKey(n.LeftCols[at[0]]) // (U4)
+		r.noteLostKey(n.RightCols[at[0]])
 	case l.out.Unit == r.out.Unit && all && z.typeOf(lu) == z.typeOf(ru):
 		t.UnitCol = len(n.Columns)
 		id := z.newColumn(z.out.Query.Columns[lu].Name, z.typeOf(lu))
+		if computed {
+			z.tag(id)
+		}
 		out.LeftCols, out.RightCols, out.Columns = append(slices.Clone(n.LeftCols), lu), append(slices.Clone(n.RightCols), ru), append(slices.Clone(n.Columns), id)
 	default:
 		return nil, sqlerr.New(sqlerr.PrivateShape, "the sides of %s of private rows must have the privacy unit at the same place", n.Op).At(n.Pos).
 			WithHint("Select %s first on both sides.", unitName(n.Left))
 	}
+	out.Left, out.Right = l.out.Body.Rel, r.out.Body.Rel
 	for i, id := range out.Columns {
 		if t := z.typeOf(id); !all && !oneForm(t) && !t.IsFloat() { // of floats the print compares one spelling (sqlgen.oneSpelling)
 			return nil, sqlerr.New(sqlerr.PrivateShape, "%s of private rows with values of type %s is not supported", n.Op, z.typeOf(id)).At(n.Pos).WithHint("Make it a whole number, as in round(100 * x)::bigint; or use UNION ALL.")
@@ -66,5 +79,9 @@ func (z *analyzer) setRows(n *plan.SetOp) (plan.Rel, error) {
 		}
 		t.Columns = append(t.Columns, c)
 	}
-	return &plan.Scan{Table: t, Columns: out.Columns, Rows: &out, Pos: n.Pos}, nil
+	scan := &plan.Scan{Table: t, Columns: out.Columns, Rows: &out, Pos: n.Pos}
+	if computed {
+		z.alike[scan] = alike
+	}
+	return scan, nil
 }

@@ -35,7 +35,7 @@ func (z *analyzer) split() {
 	}
 	unit := z.out.Body.UnitCol
 	z.out.Body.Rel = &plan.Filter{Input: z.out.Body.Rel, Cond: &plan.Call{Fn: fn, T: sqltype.Bool, Pos: -1,
-		Args: []plan.Scalar{&plan.Col{ID: unit, T: z.typeOf(unit)}, text(s.Salt), text(fmt.Sprintf("%016x", uint64(s.Fraction*math.Ldexp(1, 63))<<1))}}}
+		Args: []plan.Scalar{z.splitValue(unit), text(s.Salt), text(fmt.Sprintf("%016x", uint64(s.Fraction*math.Ldexp(1, 63))<<1))}}}
 }
 
 // The two parts. They have no evaluation in the proxy: units' values do not reach it.
@@ -44,22 +44,14 @@ var (
 	outsideSplit = &funcs.Func{Name: "outside split", Kind: funcs.Function, Result: sqltype.OIDBool, Spell: spellSplit(">="), Exact: spellSplit(">=")}
 )
 
-// spellSplit compares the digits of a hash of salt and value with those of the fraction. Unit values are integers, texts, numerics, uuids, dates and timestamps (policy.unitType): of integers of every width, and of texts of every length, the same
-// text is hashed, of numerics the one without trailing zeros, of char(n) the one without blanks.
+// spellSplit compares the digits of a hash of salt and value with those of the fraction.
 func spellSplit(op string) func(funcs.Dialect, []string, []sqltype.Type, sqltype.Type) string {
 	return func(d funcs.Dialect, args []string, types []sqltype.Type, _ sqltype.Type) string {
-		x, numeric := args[0], types[0].OID == sqltype.OIDNumeric
+		text := textOf(d, args[0], types[0])
 		if d == funcs.DuckDB {
-			text := fmt.Sprintf("CAST(%s AS VARCHAR)", x)
-			if numeric {
-				text = fmt.Sprintf("(CASE WHEN contains(%s, '.') THEN rtrim(rtrim(%s, '0'), '.') ELSE %s END)", text, text, text)
-			}
 			return fmt.Sprintf("(sha256(%s || %s) %s %s)", args[1], text, op, args[2])
 		}
-		if numeric {
-			x = "pg_catalog.trim_scale(" + x + ")"
-		}
 		// every text is valid in SQL_ASCII: its bytes as they are, whatever the database's encoding
-		return fmt.Sprintf(`(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.textcat(%s, CAST(%s AS pg_catalog.text)), 'SQL_ASCII')), 'hex') COLLATE pg_catalog."C" %s %s)`, args[1], x, op, args[2])
+		return fmt.Sprintf(`(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.textcat(%s, %s), 'SQL_ASCII')), 'hex') COLLATE pg_catalog."C" %s %s)`, args[1], text, op, args[2])
 	}
 }

@@ -138,7 +138,7 @@ func atMostOne(r plan.Rel) bool {
 // ofRow links a subquery over private rows to a private row of the relation around it, and gives its body and that row; no row where only its conditions read private ones, which are linked then.
 func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyzer, *plan.Scan, error) {
 	in := newAnalyzer(z.ctx, z.out.Query, &plan.Aggregate{Input: s.Query, Pos: s.Pos}, z.opts)
-	in.out.Query, in.linked, in.merged, in.around = z.out.Query, z.linked, z.merged, append(slices.Clone(z.around), of)
+	in.out.Query, in.linked, in.merged, in.units, in.lost, in.around = z.out.Query, z.linked, z.merged, z.units, z.lost, append(slices.Clone(z.around), of)
 	rows, above := s.Query, func(r plan.Rel) plan.Rel { return r }
 	var err error
 	switch s.Kind {
@@ -205,9 +205,10 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyz
 	}
 	own := in.out.Body.Rel
 	if u := link.Table.UnitCol; u >= 0 && !slices.ContainsFunc(in.blocks[0].eqs, func(e equality) bool {
-		return e.a == link.Columns[u] && e.b == in.out.Body.UnitCol || e.b == link.Columns[u] && e.a == in.out.Body.UnitCol
+		return e.a == link.Columns[u] && e.b == in.out.Body.Person || e.b == link.Columns[u] && e.a == in.out.Body.Person
 	}) {
-		own = &plan.Filter{Input: own, Cond: z.equal(in.out.Body.UnitCol, link.Columns[u])}
+		z.scanUnit(link)
+		own = &plan.Filter{Input: own, Cond: z.equalUnits(in.out.Body.UnitCol, link.Columns[u])}
 	}
 	s.Query = above(own)
 	return in, link, nil

@@ -12,7 +12,8 @@ import (
 // hidden is the way from a scan to its unit along tables that the statement does not name.
 type hidden struct {
 	scans []*plan.Scan
-	on    []plan.Scalar // one a scan: its join with what stands before
+	on    []plan.Scalar   // one a scan: its join with what stands before
+	kinds []plan.JoinKind // LEFT where the row before is a unit of its own if it leads nowhere
 	unit  plan.ColID
 }
 
@@ -240,7 +241,7 @@ func (z *analyzer) joinOf(s, p *scanInfo, b *block) *plan.Join {
 // hiddenPath joins the declared parents of a scan inside until one has the unit's column.
 func (z *analyzer) hiddenPath(s *scanInfo) error {
 	h := &hidden{}
-	at := s.scan
+	at, kind := s.scan, plan.InnerJoin
 	for seen := 0; at.Table.UnitCol < 0; seen++ {
 		path := at.Table.Path
 		if path == nil || path.Parent == nil || len(path.Columns) == 0 || len(path.Columns) != len(path.ParentColumns) || seen > maxPath {
@@ -250,17 +251,21 @@ func (z *analyzer) hiddenPath(s *scanInfo) error {
 			return sqlerr.New(sqlerr.PrivateShape, "table %s reaches the privacy unit through columns of %s that the database does not keep unique", at.Table.Name, path.Parent.Name).
 				At(s.scan.Pos).WithHint("The owner can add a unique constraint there, or the unit's column to %s.", at.Table.Name)
 		}
+		if z.hasOwnRows(at.Table) {
+			kind = plan.LeftJoin
+		}
 		next := z.newScan(path.Parent)
 		var conds []plan.Scalar
 		for i, c := range path.Columns {
 			conds = append(conds, z.equal(at.Columns[c], next.Columns[path.ParentColumns[i]]))
 		}
 		h.scans = append(h.scans, next)
-		h.on = append(h.on, plan.AllOf(conds))
+		h.on, h.kinds = append(h.on, plan.AllOf(conds)), append(h.kinds, kind)
 		at = next
 	}
 	h.unit = at.Columns[at.Table.UnitCol]
 	s.path, s.unit = h, h.unit
+	z.pathUnit(s.scan, h)
 	return nil
 }
 
@@ -286,8 +291,11 @@ func (z *analyzer) newScan(t *plan.Table) *plan.Scan {
 func (z *analyzer) typeOf(id plan.ColID) sqltype.Type { return z.out.Query.Columns[id].Type }
 
 func (z *analyzer) equal(a, b plan.ColID) plan.Scalar {
-	return &plan.Call{Fn: unitEquality, T: sqltype.Bool, Pos: -1,
-		Args: []plan.Scalar{&plan.Col{ID: a, T: z.typeOf(a)}, &plan.Col{ID: b, T: z.typeOf(b)}}}
+	return equalScalars(&plan.Col{ID: a, T: z.typeOf(a)}, &plan.Col{ID: b, T: z.typeOf(b)})
+}
+
+func equalScalars(a, b plan.Scalar) plan.Scalar {
+	return &plan.Call{Fn: unitEquality, T: sqltype.Bool, Pos: -1, Args: []plan.Scalar{a, b}}
 }
 
 // unitEquality is the "=" of keys of the same type, which needs no total form in any backend.
@@ -301,13 +309,13 @@ func spellEqual(_ funcs.Dialect, args []string, _ []sqltype.Type, _ sqltype.Type
 func (z *analyzer) chooseUnit(first *scanInfo) error {
 	for s, n := first, 0; s != nil && n <= len(z.scans); s, n = s.parent, n+1 {
 		if s.unit != 0 && !s.nullable() {
-			z.out.Body = &Body{UnitCol: s.unit, Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}
+			z.takeUnit(s.unit)
 			return nil
 		}
 	}
 	for _, s := range z.scans {
 		if s.private() && s.unit != 0 && !s.nullable() {
-			z.out.Body = &Body{UnitCol: s.unit, Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}
+			z.takeUnit(s.unit)
 			return nil
 		}
 	}
@@ -322,8 +330,12 @@ func (z *analyzer) buildBody() error {
 			return sqlerr.New(sqlerr.Internal, "no join has both sides of a unit equality")
 		}
 	}
-	if !slices.Contains(z.out.Body.Rel.Cols(), z.out.Body.UnitCol) {
+	if !slices.Contains(z.out.Body.Rel.Cols(), z.out.Body.Person) {
 		return sqlerr.New(sqlerr.Internal, "the unit's column does not reach the aggregate")
+	}
+	z.computeUnit()
+	if s := z.unitScan(); s != nil {
+		z.noteLost(s)
 	}
 	z.split()
 	return nil
@@ -336,7 +348,7 @@ func (z *analyzer) rebuild(r plan.Rel) plan.Rel {
 		at := slices.IndexFunc(z.scans, func(s *scanInfo) bool { return s.scan == n })
 		if h := z.scans[at].path; h != nil {
 			for i, s := range h.scans {
-				out = &plan.Join{Kind: plan.InnerJoin, Left: out, Right: s, On: h.on[i], Pos: -1}
+				out = &plan.Join{Kind: h.kinds[i], Left: out, Right: s, On: h.on[i], Pos: -1}
 			}
 		}
 		return out
@@ -359,7 +371,7 @@ func (z *analyzer) rebuild(r plan.Rel) plan.Rel {
 		for _, e := range z.added {
 			if !e.placed && across(e, j.Left.Cols(), j.Right.Cols()) {
 				e.placed = true
-				j.On = and(j.On, z.equal(e.a, e.b))
+				j.On = and(j.On, z.equalUnits(e.a, e.b))
 			}
 		}
 		return &j
@@ -369,17 +381,18 @@ func (z *analyzer) rebuild(r plan.Rel) plan.Rel {
 
 // unitColumns are the columns of a relation that units or added equalities need.
 func (z *analyzer) unitColumns(r plan.Rel) []plan.ColID {
-	var out []plan.ColID
-	for _, c := range r.Cols() {
-		need := c == z.out.Body.UnitCol
-		for _, e := range z.added {
-			need = need || c == e.a || c == e.b
-		}
-		if need {
-			out = append(out, c)
+	need := map[plan.ColID]bool{}
+	add := func(units ...plan.ColID) {
+		for _, u := range units {
+			need[u] = true
+			plan.VisitCols(z.unitValue(u), func(c *plan.Col) { need[c.ID] = true })
 		}
 	}
-	return out
+	add(z.out.Body.Person)
+	for _, e := range z.added {
+		add(e.a, e.b)
+	}
+	return slices.DeleteFunc(slices.Clone(r.Cols()), func(c plan.ColID) bool { return !need[c] })
 }
 
 func across(e *equality, left, right []plan.ColID) bool {

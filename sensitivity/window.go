@@ -30,6 +30,11 @@ func (z *analyzer) windowRows(n *plan.Window) (*plan.Scan, error) {
 		return nil, err
 	}
 	items := slices.Clone(n.Items)
+	if in.isComputed() { // (U4)
+		for i := range items {
+			items[i].Partition = append(slices.Clone(items[i].Partition), &plan.Col{ID: in.out.Body.UnitCol, T: sqltype.Text})
+		}
+	}
 	scan := in.asTable(&plan.Window{Input: in.out.Body.Rel, Items: items}, n.Input.Cols(), n.Items[0].Pos)
 	eq := in.classesOf(in.blocks[0])
 	z.noteAlike(scan, n.Input.Cols(), in, eq)
@@ -70,7 +75,7 @@ func (z *analyzer) asTable(rows plan.Rel, cols []plan.ColID, pos int) *plan.Scan
 	eq := z.classesOf(z.blocks[0])
 	for i, id := range cols {
 		t.Columns = append(t.Columns, z.keyColumn(id))
-		if t.UnitCol < 0 && z.isUnit(eq, id) {
+		if t.UnitCol < 0 && !z.isComputed() && z.isUnit(eq, id) {
 			t.UnitCol = i
 		}
 	}
@@ -89,7 +94,7 @@ func (z *analyzer) asTable(rows plan.Rel, cols []plan.ColID, pos int) *plan.Scan
 
 // isUnit: the column has the unit's value in every row of the body.
 func (z *analyzer) isUnit(eq classes, id plan.ColID) bool {
-	b, unit := z.base(z.column(z.definedBy(id))), z.out.Body.UnitCol
+	b, unit := z.base(z.column(z.definedBy(id))), z.out.Body.Person
 	return b != 0 && (b == unit || eq.same(b, unit) || z.addedEqual(eq, b, unit))
 }
 

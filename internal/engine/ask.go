@@ -145,7 +145,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard *
 		return nil, err
 	}
 	ans.Notice, ans.Mark = notice, mark
-	s.warn(ans, p.gaps())
+	s.warn(ans, p.omitted(), p.gaps())
 	ans.Warnings = append(p.innerWarnings(), ans.Warnings...)
 	return ans, nil
 }

@@ -180,7 +180,7 @@ func (p *Prepared) explainPrivate(ctx context.Context, args []sqltype.Value) (*r
 
 // warningLines say what the statement's functions leave out.
 func (p *Prepared) warningLines() (lines []told) {
-	for _, w := range append(p.innerWarnings(), warningsOf(p.gaps())...) {
+	for _, w := range slices.Concat(p.innerWarnings(), p.omitted(), warningsOf(p.gaps())) {
 		lines = append(lines, told{Text: "Warning: " + w, Key: "Warnings", Value: w, Each: true})
 	}
 	return lines

@@ -91,7 +91,7 @@ func (t *training) explained(ctx context.Context) ([][]sqltype.Value, error) {
 	if t.otherwise != "" {
 		rows = append(rows, []sqltype.Value{"charge otherwise", t.otherwise})
 	}
-	for _, w := range warningsOf(t.gaps) {
+	for _, w := range append(omitted(t.analysis), warningsOf(t.gaps)...) {
 		rows = append(rows, []sqltype.Value{"warning", w})
 	}
 	refused := func(err error) error {

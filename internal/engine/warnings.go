@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // merged adds gaps that are not listed yet.
@@ -72,9 +73,36 @@ func warningsOf(gaps []sqlgen.Gap) (lines []string) {
 	return lines
 }
 
-// warn gives an answer its warnings: those of rare values once a session.
-func (s *Session) warn(ans *Answer, gaps []sqlgen.Gap) {
-	ans.Warnings = warningsOf(slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.Rare && s.warned[g.Words] }))
+// omitted says which rows are in no answer, by the statement, the policy and the schema alone.
+func omitted(list ...*sensitivity.Analysis) (lines []string) {
+	var lost, groups []string
+	for _, a := range list {
+		if a != nil {
+			lost, groups = append(lost, a.Lost...), append(groups, a.NullGroups...)
+		}
+	}
+	say := func(columns []string, words string) {
+		if slices.Sort(columns); len(columns) > 0 {
+			lines = append(lines, fmt.Sprintf(words, strings.Join(slices.Compact(columns), " or ")))
+		}
+	}
+	say(lost, "rows in which %s is NULL lead to no person and are left out (the policy's rows_without_unit)")
+	say(groups, "rows in which %s is NULL are in no group: the public values have no NULL")
+	return lines
+}
+
+// omitted is of all releases.
+func (p *Prepared) omitted() []string {
+	list := make([]*sensitivity.Analysis, len(p.stages))
+	for i, st := range p.stages {
+		list[i] = st.an
+	}
+	return omitted(list...)
+}
+
+// warn gives an answer its warnings: which rows it leaves out, and what becomes NULL: of rare values once a session.
+func (s *Session) warn(ans *Answer, left []string, gaps []sqlgen.Gap) {
+	ans.Warnings = append(left, warningsOf(slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.Rare && s.warned[g.Words] }))...)
 	for _, g := range gaps {
 		if s.warned == nil {
 			s.warned = map[string]bool{}

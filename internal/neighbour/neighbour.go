@@ -170,6 +170,21 @@ func Change(ctx context.Context, db DB, statements []string, do func() error) (e
 // no change at all, and none when rows lie in another physical order. mangle, if not nil, changes the print: a planted bug. It
 // returns the largest share of a claim that was used.
 func Check(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analysis, d funcs.Dialect, units []int, mangle func(string) string) (share float64, err error) {
+	var without []Removal
+	for _, u := range units {
+		without = append(without, Removal{fmt.Sprintf("unit %d", u), cat.DeleteUnit(u)})
+	}
+	return CheckWithout(ctx, db, cat, a, d, without, cat.DeleteOwnerless(), mangle)
+}
+
+// Removal removes all rows of one unit.
+type Removal struct {
+	Name       string
+	Statements []string
+}
+
+// CheckWithout is Check of units that statements remove.
+func CheckWithout(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analysis, d funcs.Dialect, without []Removal, ownerless []string, mangle func(string) string) (share float64, err error) {
 	st, err := sqlgen.Private(a, d, 42)
 	if err != nil {
 		return 0, err
@@ -199,12 +214,12 @@ func Check(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analysis, d 
 			return err
 		}
 	}
-	for _, u := range units {
-		if err := Change(ctx, db, cat.DeleteUnit(u), again(false)); err != nil {
-			return share, fmt.Errorf("without unit %d: %w", u, err)
+	for _, r := range without {
+		if err := Change(ctx, db, r.Statements, again(false)); err != nil {
+			return share, fmt.Errorf("without %s: %w", r.Name, err)
 		}
 	}
-	if err := Change(ctx, db, cat.DeleteOwnerless(), again(true)); err != nil {
+	if err := Change(ctx, db, ownerless, again(true)); err != nil {
 		return share, fmt.Errorf("without rows that nobody owns: %w", err)
 	}
 	var shuffle []string

@@ -221,7 +221,7 @@ func mentions(comment, name string) bool {
 }
 
 // tableKeys are those of a commented-out table; what follows them is no sentence.
-var tableKeys = []string{"unit", "also_unit", "unprotected", "public", "max_rows_per_unit", "max_frequency", "columns", "file", "key"}
+var tableKeys = []string{"unit", "also_unit", "unprotected", "public", "max_rows_per_unit", "rows_without_unit", "max_frequency", "columns", "file", "key"}
 
 // commentedKey reads "key: {...}", "key: [", "key:" and "key:  # ...", as entries look that were commented out.
 func commentedKey(comment string) (string, bool) {

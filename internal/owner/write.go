@@ -29,10 +29,12 @@ const (
 	proseFilesKey = "checked when the files are opened"
 	proseView     = "a view of one table, "
 	proseList     = "columns that are not listed"
+	proseOwn      = "a row without "
+	proseDropped  = "rows without "
 )
 
 var prose = []string{proseNew, proseGone, proseUnit, proseSecond, proseSame, proseBoth, proseBefore, proseNeither, proseSays, proseLookup, proseNoWay, proseRows, proseOneRow,
-	proseFilesKey, proseView, proseList}
+	proseFilesKey, proseView, proseList, proseOwn, proseDropped}
 
 // writer gathers a policy's lines.
 type writer struct {
@@ -188,6 +190,9 @@ func (s *schema) privateLines(t *table, indent, mark string) []string {
 		out = append(out, inner+"max_rows_per_unit: 1  # "+proseOneRow+", by the database's keys")
 	default:
 		out = append(out, inner+"max_rows_per_unit: auto  # "+proseRows+"; a number you know (a term has 2 semesters ...) is cheaper")
+	}
+	if l := s.withoutUnit(t); l != "" {
+		out = append(out, inner+l)
 	}
 	columns := s.columnLines(t)
 	lines := columnText(columns, inner+"  ")

@@ -57,6 +57,7 @@ func (b *binding) run(rels []sqltype.Relation) *Catalogs {
 		}
 	}
 	b.references()
+	b.ownRows()
 	b.publicReads()
 	b.oneWayARow()
 	b.unlistedPersons()
@@ -153,6 +154,9 @@ func (b *binding) useColumns() {
 			fmt.Sprintf("give %s a key of whole numbers, such as %s bigint NOT NULL UNIQUE, and say unit: %s", k.table, quoteName(k.table.name+"_no"), number))
 	}
 	for _, t := range b.p.tables {
+		if bt := b.bound[t]; bt != nil {
+			use(t, t.withoutUnit.position, ownKey(bt), IsUnitText, "tell rows without a person apart", "rows_without_unit: drop")
+		}
 		for _, path := range t.paths() {
 			cure := "lead there by a key of another type"
 			if len(b.p.kinds) > 0 {

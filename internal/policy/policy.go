@@ -286,6 +286,7 @@ type tableDecl struct {
 	keyColumns   []string
 	maxRows      uint64   // 0: chosen by each statement
 	maxRowsAt    position // set by auto too
+	withoutUnit  word     // rows_without_unit: withoutOwn, withoutDrop, or "" for drop
 	frequencies  []frequencyDecl
 	columns      []*columnDecl
 	allColumns   bool // a public table that lists none: all are visible

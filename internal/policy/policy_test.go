@@ -187,6 +187,9 @@ func describeCatalog(t *testing.T, c *Catalogs, analyst string) string {
 		for p := tab.Path; p != nil; p = p.Parent.Path {
 			fmt.Fprintf(&b, " %v -> %s%v", p.Columns, p.Parent.Name, p.ParentColumns)
 		}
+		if tab.OwnKey != nil {
+			fmt.Fprintf(&b, " own %v", tab.OwnKey)
+		}
 		fmt.Fprintf(&b, " keys %v\n", tab.Keys)
 		for _, of := range tab.Of {
 			fmt.Fprintf(&b, "  of %s col %d max %d", of.Units[0], of.UnitCol, of.MaxRows)

@@ -296,13 +296,26 @@ func (w *warnings) private(b *binding, bt *boundTable) {
 	}
 }
 
+// withoutUnit warns of rows that lead to no person: of those that are dropped where the policy does not say so, and of what own does not promise.
+func (w *warnings) withoutUnit(bt *boundTable, at position, columns []string) {
+	t := bt.decl
+	for _, name := range columns {
+		switch t.withoutUnit.text {
+		case withoutOwn:
+			w.add(t.withoutUnit.position, "%s.%s can be NULL: each such row is protected as one unit, with everything that hangs on it, and not the person behind several of them", t, quoteName(name)).
+				hint("if erasing a person sets it to NULL, that person's rows become such: delete them instead, or say rows_without_unit: drop")
+		case "":
+			w.add(at, "%s.%s can be NULL: rows without it belong to nobody and are in no answer", t, quoteName(name)).
+				hint("rows_without_unit: own counts them, each as a unit of its own; rows_without_unit: drop says that they are meant to be left out")
+		}
+	}
+}
+
 // privateOf warns of a table as rows of one kind of units.
 func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Table) {
 	t, of := bt.decl, b.p.kinds[kind]
 	if t == of.table {
-		if c, ok := bt.rel.Column(of.column.text); ok && !c.NotNull {
-			w.add(of.column.position, "%s.%s can be NULL: rows without it belong to nobody and are in no answer", t, quoteName(c.Name))
-		}
+		w.withoutUnit(bt, of.column.position, bt.mayLack(as, nil))
 		w.keyless(bt, of.column)
 		return
 	}
@@ -310,15 +323,7 @@ func (w *warnings) privateOf(b *binding, bt *boundTable, kind int, as *plan.Tabl
 	if path == nil {
 		return
 	}
-	leads := path.columns
-	if own := as.UnitCol; own >= 0 { // the row says itself whose it is
-		leads = []string{as.Columns[own].Name}
-	}
-	for _, name := range leads {
-		if c, ok := bt.rel.Column(name); ok && !c.NotNull {
-			w.add(path.at, "%s.%s can be NULL: rows without it belong to nobody and are in no answer", t, quoteName(name))
-		}
-	}
+	w.withoutUnit(bt, path.at, bt.mayLack(as, path))
 	enforced := false
 	for _, fk := range bt.rel.ForeignKeys {
 		for _, target := range b.targets(fk) {

@@ -51,6 +51,7 @@ func (f *file) table(t *tableDecl, n ast.Node) {
 				t.maxRows, t.maxRowsAt = uint64(x), where
 			}
 		}},
+		{name: "rows_without_unit", read: func(n ast.Node) { f.withoutUnit(t, n, what+": rows_without_unit") }},
 		{name: "max_frequency", read: func(n ast.Node) { often = n }},
 		{name: "columns", read: func(n ast.Node) { columns = n }},
 		{name: "also_unit", read: func(n ast.Node) { also = n }},
@@ -68,6 +69,9 @@ func (f *file) table(t *tableDecl, n ast.Node) {
 	}
 	if also != nil {
 		f.later = append(f.later, func() { f.alsoUnit(t, also, what) })
+	}
+	if t.public && t.withoutUnit.text != "" {
+		f.add(t.withoutUnit.position, "%s is public: it has no rows_without_unit", what)
 	}
 	if t.public && (path != nil || t.maxRowsAt.line > 0) {
 		f.add(t.at, "%s is public: it has neither unit nor max_rows_per_unit", what)

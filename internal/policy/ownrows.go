@@ -1,0 +1,158 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// What becomes of rows that lead to no person.
+const (
+	withoutOwn  = "own"  // each is a unit of its own, with everything that hangs on it
+	withoutDrop = "drop" // they are in no answer
+)
+
+func (f *file) withoutUnit(t *tableDecl, n ast.Node, what string) {
+	w, ok := f.text(n, what)
+	if ok && w.text != withoutOwn && w.text != withoutDrop {
+		f.add(w.position, "%s must be %s or %s, not %q", what, withoutOwn, withoutDrop, clip(w.text)).
+			hint("%s: such a row is a unit of its own, with everything that hangs on it; %s: it is in no answer", withoutOwn, withoutDrop)
+		return
+	}
+	t.withoutUnit = w
+}
+
+// IsUnitText reports that equal values of a type have one text and different ones different texts, in every table (sensitivity.textOf).
+func IsUnitText(t sqltype.Type) bool {
+	switch t.OID {
+	case sqltype.OIDText, sqltype.OIDVarchar, sqltype.OIDBPChar, sqltype.OIDNumeric, sqltype.OIDDate, sqltype.OIDTimestamp, sqltype.OIDTimestamptz, sqltype.OIDUUID:
+		return true
+	}
+	return t.IsInteger() || t.IsEnum()
+}
+
+// ownKey is the key by which a table's rows without a person are told apart: the first, of columns that are never NULL and have such texts.
+func ownKey(bt *boundTable) []string {
+	if bt.decl.withoutUnit.text != withoutOwn || !CanOwnRows(bt.rel) {
+		return nil
+	}
+	return bt.rel.Keys[slices.IndexFunc(bt.rel.Keys, func(k []string) bool { return tellsApart(bt.rel, k) })]
+}
+
+// CanOwnRows reports that a relation's rows without a person can be units of their own: a plain table (a) with a key that tells them apart (b).
+func CanOwnRows(r *sqltype.Relation) bool {
+	return r.Kind == sqltype.KindTable && len(r.PartOf) == 0 && slices.ContainsFunc(r.Keys, func(k []string) bool { return tellsApart(r, k) })
+}
+
+func tellsApart(r *sqltype.Relation, key []string) bool {
+	return len(key) > 0 && !slices.ContainsFunc(key, func(name string) bool {
+		c, ok := r.Column(name)
+		return !ok || !c.NotNull || !IsUnitText(c.Type)
+	})
+}
+
+// ownRows settles rows_without_unit: own.
+//
+// Proof: claim: what sensitivity's rows without a person (U1) to (U3) rest on. (a) The table is a plain one, listed once: of a view or a partition one stored row would be two units. (b) A key of the database, never NULL,
+// tells its rows apart. (c) Values of persons and keys have texts as IsUnitText says. (d) A child's row without a person has its parent's unit: a child that carries the unit's column itself, where that may be NULL, would
+// not lead on to the parent: own is refused of it and of the tables above.
+func (b *binding) ownRows() {
+	for _, d := range b.p.tables {
+		bt := b.bound[d]
+		if bt == nil || d.public || bt.as == nil {
+			continue
+		}
+		if d.withoutUnit.text == withoutOwn {
+			b.ownRowsOf(bt)
+		}
+		b.carriesOn(bt)
+	}
+}
+
+func (b *binding) ownRowsOf(bt *boundTable) {
+	d := bt.decl
+	refuse := func(hint, format string, args ...any) {
+		b.add(d.withoutUnit.position, "table %s: rows_without_unit: own: "+format, append([]any{d}, args...)...).hint("%s", hint)
+	}
+	const drop = "rows_without_unit: drop"
+	key := ownKey(bt)
+	switch {
+	case len(bt.ways()) > 1:
+		refuse(drop, "its rows belong to units of several kinds")
+		return
+	case bt.rel.Kind != sqltype.KindTable || len(bt.rel.PartOf) > 0: // (a)
+		refuse("list the table that its rows are stored in, or say "+drop, "one stored row could be two units")
+		return
+	case key == nil: // (b)
+		refuse("give it a primary key of whole numbers, texts, dates or uuids, or say "+drop, "no key of the database tells its rows apart")
+		return
+	}
+	for _, k := range b.p.kinds { // (c)
+		if root := b.bound[k.table]; root != nil && bt.as[b.mainKind(d)] != nil && b.p.kinds[b.mainKind(d)].table == k.table {
+			if c, ok := root.rel.Column(k.column.text); ok && !IsUnitText(c.Type) {
+				refuse(drop, "values of %s are not told apart by their texts", typeText(c.Type))
+				return
+			}
+		}
+	}
+	for _, name := range key {
+		if i := bt.columnIndex(name); i >= 0 {
+			bt.table.OwnKey = append(bt.table.OwnKey, i)
+		}
+	}
+}
+
+// carriesOn refuses what (d) says.
+func (b *binding) carriesOn(bt *boundTable) {
+	for kind, as := range bt.as {
+		path := bt.path[kind]
+		if as == nil || path == nil || as.UnitCol < 0 || as.Columns[as.UnitCol].NotNull || len(path.columns) < 2 {
+			continue
+		}
+		unit := quoteName(as.Columns[as.UnitCol].Name)
+		cure := fmt.Sprintf("make %s NOT NULL, or lead to %s without it: %s", unit, path.parent, withoutColumn(path, as.Columns[as.UnitCol].Name))
+		if bt.decl.withoutUnit.text == withoutOwn {
+			b.add(bt.decl.withoutUnit.position, "table %s: rows_without_unit: own: a row whose %s is NULL would not have the unit of its row of %s", bt.decl, unit, path.parent).hint("%s", cure)
+			continue
+		}
+		for up := path; up != nil; {
+			parent := b.bound[up.parent]
+			if parent == nil {
+				break
+			}
+			if up.parent.withoutUnit.text == withoutOwn {
+				b.add(path.at, "table %s: %s can be NULL, so rows of it do not follow those of %s, whose rows_without_unit is own", bt.decl, unit, up.parent).hint("%s", cure)
+				break
+			}
+			up = parent.path[kind]
+		}
+	}
+}
+
+// withoutColumn spells a way without one of its columns.
+func withoutColumn(path *pathDecl, name string) string {
+	var own, theirs []string
+	for i, c := range path.columns {
+		if c != name {
+			own, theirs = append(own, c), append(theirs, path.parentColumns[i])
+		}
+	}
+	return "unit: " + arrow(own, path.parent, theirs)
+}
+
+// mayLack are a table's columns by which its rows may lead to no person, as the schema has them.
+func (t *boundTable) mayLack(as *plan.Table, path *pathDecl) (names []string) {
+	if as.UnitCol >= 0 { // the row says itself whose it is
+		names = []string{as.Columns[as.UnitCol].Name}
+	} else if path != nil {
+		names = path.columns
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		c, ok := t.rel.Column(name)
+		return !ok || c.NotNull
+	})
+}

@@ -1,0 +1,297 @@
+package sensitivity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Rows that lead to no person are dropped, or, where the policy says rows_without_unit: own of a table (plan.Table.OwnKey), each is a unit of its own
+// with everything that hangs on it. The unit's value is then computed: a text that begins with p and the person's value, or with r, the table and its key.
+//
+// Proof: claim: each row has at most one unit, and removing all rows of a person, or one row without a person with every row whose way leads to it, removes exactly the rows
+// of one unit. Conditions:
+//
+//	(U1) A value is a function of the row and, along its declared way, of one row of each parent (policy.Bind, (3)). It is the person's value where the way reaches one, else the key
+//	     of the row at which the way breaks, if the policy says own of that row's table, else NULL: dropped as any row without a unit (Analyze, (5)).
+//	(U2) A parent row and the rows that reach it by their ways have one value: the child's value is computed from the parent's columns by the parent's expression.
+//	(U3) Values of persons and of rows differ in their first letter, those of rows of different tables in the table's name, which contains no newline as it is quoted, and those of
+//	     rows of one table in the key, whose texts are preceded by their lengths; equal values of a person have one text in every table (textOf). A table is listed under its own name (policy.Bind refuses own of views and partitions).
+//	(U4) What the statement says of the person's column (equalities, GROUP BY, PARTITION BY) is true or false of persons alone: an equality is never true of NULL. A derived table that is
+//	     grouped by the person's column is a table of persons: its group NULL has rows of many units and is dropped by the statement that reads it. A window's partitions
+//	     have the unit's value beside the person's column.
+
+// hasOwnRows: rows of the table that lead to no person are units of their own.
+func (z *analyzer) hasOwnRows(t *plan.Table) bool { return len(t.OwnKey) > 0 && !z.personsOnly }
+
+// isComputed: the unit of the body's rows is not a stored column.
+func (z *analyzer) isComputed() bool { return z.isTagged(z.out.Body.UnitCol) }
+
+// isTagged: the column holds computed values.
+func (z *analyzer) isTagged(id plan.ColID) bool {
+	c, ok := z.units[id].(*plan.Col)
+	return ok && c.ID == id
+}
+
+// tag notes that a column holds computed values.
+func (z *analyzer) tag(id plan.ColID) {
+	z.units[id] = &plan.Col{ID: id, T: sqltype.Text}
+}
+
+// unitValue is the unit of a row that a column names: a computed value, or the column.
+func (z *analyzer) unitValue(id plan.ColID) plan.Scalar {
+	if v := z.units[id]; v != nil {
+		return v
+	}
+	return &plan.Col{ID: id, T: z.typeOf(id)}
+}
+
+// scanUnit is the unit of a table's row by its own columns.
+func (z *analyzer) scanUnit(s *plan.Scan) plan.Scalar {
+	if u := s.Table.UnitCol; u >= 0 && s.Rows == nil && z.hasOwnRows(s.Table) {
+		id := s.Columns[u]
+		if z.units[id] == nil {
+			z.units[id] = &plan.Coalesce{Args: []plan.Scalar{z.personValue(id), z.rowValue(s)}, T: sqltype.Text}
+		}
+	}
+	return z.unitValue(s.Columns[s.Table.UnitCol])
+}
+
+// pathUnit is the unit of a scan's row by its hidden way (U1): that of the last table, if its row is there; else of the row at which the way breaks.
+func (z *analyzer) pathUnit(from *plan.Scan, h *hidden) {
+	last := len(h.scans) - 1
+	reached := z.scanUnit(h.scans[last])
+	if h.kinds[last] == plan.InnerJoin { // the way never breaks before
+		return
+	}
+	if !z.isText(reached) {
+		reached = z.personValue(h.unit)
+	}
+	v := &plan.Case{T: sqltype.Text}
+	at := from
+	paths := make([]*plan.UnitPath, len(h.scans))
+	for i, s := range h.scans {
+		paths[i], at = at.Table.Path, s
+	}
+	for i := last; i >= 0; i-- {
+		id := h.scans[i].Columns[paths[i].ParentColumns[0]]
+		there := &plan.Is{X: &plan.Col{ID: id, T: z.typeOf(id)}, What: "NULL", Not: true}
+		v.Whens = append(v.Whens, plan.When{Cond: there, Result: reached})
+		below := from
+		if i > 0 {
+			below = h.scans[i-1]
+		}
+		reached = &plan.Const{T: sqltype.Text}
+		if z.hasOwnRows(below.Table) {
+			reached = z.rowValue(below)
+		}
+	}
+	v.Else = reached
+	z.units[h.unit] = v
+}
+
+func (z *analyzer) isText(x plan.Scalar) bool {
+	c, stored := x.(*plan.Col)
+	return !stored || z.isTagged(c.ID)
+}
+
+// personValue is a person's value as a unit's.
+func (z *analyzer) personValue(id plan.ColID) plan.Scalar {
+	return &plan.Call{Fn: personUnit, T: sqltype.Text, Pos: -1, Args: []plan.Scalar{&plan.Col{ID: id, T: z.typeOf(id)}}}
+}
+
+// rowValue is a row as a unit; NULL where it is padded.
+func (z *analyzer) rowValue(s *plan.Scan) plan.Scalar {
+	args := []plan.Scalar{&plan.Const{Value: fmt.Sprintf("r%q.%q\n", s.Table.Schema, s.Table.Name), T: sqltype.Text}}
+	for _, c := range s.Table.OwnKey {
+		args = append(args, &plan.Col{ID: s.Columns[c], T: z.typeOf(s.Columns[c])})
+	}
+	return &plan.Call{Fn: rowUnit, T: sqltype.Text, Pos: -1, Args: args}
+}
+
+// equalUnits is the equality of the units that two columns name. Where one of them is a stored person's, that of persons is enough: rows without one are in no such pair.
+func (z *analyzer) equalUnits(a, b plan.ColID) plan.Scalar {
+	x, y := z.unitValue(a), z.unitValue(b)
+	switch {
+	case z.isText(x) == z.isText(y):
+		return equalScalars(x, y)
+	case z.isTagged(a):
+		return equalScalars(x, z.personValue(b))
+	case z.isTagged(b):
+		return equalScalars(z.personValue(a), y)
+	}
+	return z.equal(a, b)
+}
+
+// takeUnit makes a column that names the unit the body's.
+func (z *analyzer) takeUnit(person plan.ColID) {
+	z.out.Body = &Body{UnitCol: person, Person: person, Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}
+	if z.isText(z.unitValue(person)) && !z.isTagged(person) {
+		z.out.Body.UnitCol = z.newColumn(z.out.Query.Columns[person].Name, sqltype.Text)
+		z.tag(z.out.Body.UnitCol)
+	}
+}
+
+// computeUnit adds the unit's value to the body's rows.
+func (z *analyzer) computeUnit() {
+	if b := z.out.Body; b.UnitCol != b.Person {
+		b.Rel = z.withColumn(b.Rel, b.UnitCol, z.unitValue(b.Person))
+	}
+}
+
+// withColumn adds a column to a relation.
+func (z *analyzer) withColumn(r plan.Rel, id plan.ColID, x plan.Scalar) plan.Rel {
+	p := &plan.Project{Input: r}
+	for _, c := range r.Cols() {
+		p.Items = append(p.Items, plan.Item{ID: c, Expr: &plan.Col{ID: c, T: z.typeOf(c)}})
+	}
+	p.Items = append(p.Items, plan.Item{ID: id, Expr: x})
+	return p
+}
+
+// taggedUnit is a column of a body that holds its units as computed values.
+func (z *analyzer) taggedUnit() plan.ColID {
+	b := z.out.Body
+	if z.isTagged(b.UnitCol) {
+		return b.UnitCol
+	}
+	id := z.newColumn(z.out.Query.Columns[b.UnitCol].Name, sqltype.Text)
+	z.tag(id)
+	b.Rel = z.withColumn(b.Rel, id, z.personValue(b.UnitCol))
+	return id
+}
+
+// The texts that units' values are. They have no evaluation in the proxy: units' values do not reach it.
+var (
+	personUnit = &funcs.Func{Name: "person's unit", Kind: funcs.Function, Result: sqltype.OIDText, Spell: spellPerson, Exact: spellPerson}
+	rowUnit    = &funcs.Func{Name: "row's unit", Kind: funcs.Function, Result: sqltype.OIDText, Spell: spellRow, Exact: spellRow}
+)
+
+func spellPerson(d funcs.Dialect, args []string, types []sqltype.Type, _ sqltype.Type) string {
+	return joinTexts(d, []string{"'p'", textOf(d, args[0], types[0])})
+}
+
+func spellRow(d funcs.Dialect, args []string, types []sqltype.Type, _ sqltype.Type) string {
+	parts := []string{args[0]}
+	for i, x := range args[1:] {
+		text := textOf(d, x, types[i+1])
+		if len(args) > 2 { // (U3)
+			length := "length(" + text + ")"
+			if d == funcs.Postgres {
+				length = "pg_catalog." + length
+			}
+			parts = append(parts, textOf(d, length, sqltype.Int4), "':'")
+		}
+		parts = append(parts, text)
+	}
+	return joinTexts(d, parts)
+}
+
+// joinTexts is NULL where one of them is.
+func joinTexts(d funcs.Dialect, parts []string) string {
+	if d == funcs.DuckDB {
+		return "(" + strings.Join(parts, " || ") + ")"
+	}
+	text := parts[len(parts)-1]
+	for _, p := range slices.Backward(parts[:len(parts)-1]) {
+		text = fmt.Sprintf("pg_catalog.textcat(%s, %s)", p, text)
+	}
+	return "(" + text + ` COLLATE pg_catalog."C")`
+}
+
+// textOf is the text of a unit's value, the same for equal values of whatever type they have (policy.CanBeUnit): of integers of every width, and of texts of every length, the same
+// text, of numerics the one without trailing zeros, of char(n) the one without blanks.
+func textOf(d funcs.Dialect, x string, t sqltype.Type) string {
+	numeric := t.OID == sqltype.OIDNumeric
+	if d == funcs.DuckDB {
+		text := fmt.Sprintf("CAST(%s AS VARCHAR)", x)
+		if numeric {
+			text = fmt.Sprintf("(CASE WHEN contains(%s, '.') THEN rtrim(rtrim(%s, '0'), '.') ELSE %s END)", text, text, text)
+		}
+		return text
+	}
+	if numeric {
+		x = "pg_catalog.trim_scale(" + x + ")"
+	}
+	return fmt.Sprintf("CAST(%s AS pg_catalog.text)", x)
+}
+
+// splitValue is what a split hashes of a unit: the same of a person whether the value is computed or stored.
+func (z *analyzer) splitValue(unit plan.ColID) plan.Scalar {
+	c := &plan.Col{ID: unit, T: z.typeOf(unit)}
+	if !z.isTagged(unit) {
+		return c
+	}
+	return &plan.Call{Fn: untagged, T: sqltype.Text, Pos: -1, Args: []plan.Scalar{c}}
+}
+
+var untagged = &funcs.Func{Name: "unit's text", Kind: funcs.Function, Result: sqltype.OIDText, Spell: spellUntagged, Exact: spellUntagged}
+
+func spellUntagged(d funcs.Dialect, args []string, _ []sqltype.Type, _ sqltype.Type) string {
+	if d == funcs.DuckDB {
+		return fmt.Sprintf("substr(%s, 2)", args[0])
+	}
+	return fmt.Sprintf("pg_catalog.substr(%s, 2)", args[0])
+}
+
+// unitScan is the scan that the body's unit is of.
+func (z *analyzer) unitScan() *scanInfo {
+	at := slices.IndexFunc(z.scans, func(s *scanInfo) bool { return s.private() && s.unit == z.out.Body.Person })
+	if at < 0 {
+		return nil
+	}
+	return z.scans[at]
+}
+
+// noteLost notes the columns by which rows of a scan may lead to no unit, and are dropped, by the schema and the statement alone. What a subquery leaves out is in no answer.
+func (z *analyzer) noteLost(s *scanInfo) {
+	if len(z.around) > 0 || s.scan.Rows != nil {
+		return
+	}
+	way := []*plan.Scan{s.scan}
+	if s.path != nil {
+		way = append(way, s.path.scans...)
+	}
+	for i, scan := range way {
+		breaks := []int{scan.Table.UnitCol}
+		if i < len(way)-1 {
+			breaks = scan.Table.Path.Columns
+		}
+		for _, c := range breaks {
+			null := !scan.Table.Columns[c].NotNull
+			if i == 0 {
+				null = z.isNullable(scan.Columns[c], stored)
+			}
+			if null && !z.hasOwnRows(scan.Table) {
+				z.lost[scan.Columns[c]] = true
+			}
+		}
+	}
+}
+
+// noteLostKey notes a person's column that takes the unit's place, so that rows without a person are dropped (U4).
+func (z *analyzer) noteLostKey(id plan.ColID) {
+	if id = z.base(id); z.isComputed() && len(z.around) == 0 && z.isNullable(id, stored) {
+		z.lost[id] = true
+	}
+}
+
+// tellLost names what was noted.
+func (z *analyzer) tellLost() {
+	a := z.out
+	a.OwnRows = a.Body != nil && z.isComputed()
+	for id := range z.lost {
+		name := a.visibleName(id)
+		if name == "" {
+			name = "a column that you may not see"
+		}
+		if !slices.Contains(a.Lost, name) {
+			a.Lost = append(a.Lost, name)
+		}
+	}
+	slices.Sort(a.Lost)
+}
