@@ -33,8 +33,9 @@ func TestWarnings(t *testing.T) {
 			if told := explained(t, s, c.sql); strings.Count(told, "Warning: ") != max(len(c.want), strings.Count(c.told, "NULL")) || !strings.Contains(told, c.told) || len(c.want) > 0 && !strings.Contains(told, "Warning: "+c.want[0]) {
 				t.Errorf("%s: %s: %s", d, c.sql, told)
 			}
-			if _, a := ask(t, s, c.sql); !slices.Equal(a.Warnings, c.want) {
-				t.Errorf("%s: %s: %q", d, c.sql, a.Warnings)
+			_, a := ask(t, s, c.sql)
+			if of := slices.DeleteFunc(a.Warnings, func(w string) bool { return !strings.HasSuffix(w, valueThere) }); !slices.Equal(of, c.want) {
+				t.Errorf("%s: %s: %q", d, c.sql, of)
 			}
 		}
 	}

@@ -130,6 +130,7 @@ const last = `
 | ''price'' | double precision | the price that the answer was made at |
 | ''free'' | boolean | whether it was a repeat |
 | ''shown'' | text | ''as released'', or what ''dpsql.on_low_count'' and ''dpsql.rounding'' made of values |
+| ''hidden_up_to'' | bigint | groups with at most so many people, by their noisy number, are not shown; NULL: all are |
 `
 
 // paid tells of the tables of what was charged and stored; internal/engine's TestDocumentedTables holds it against them.
