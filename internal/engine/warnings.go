@@ -125,7 +125,7 @@ func (r *run) hiddenLines(a *asked) []string {
 	case most < least:
 		words += "; query.min_people in the policy hides smaller ones"
 	case lower > 0:
-		words += fmt.Sprintf("; SET dpsql.epsilon = %s shows groups of more than %d", number(price), max(lower, least-1))
+		words += fmt.Sprintf("; with SET dpsql.epsilon = %s and SET dpsql.fresh = on groups of more than %d people are", number(price), max(lower, least-1))
 	}
 	if !a.an.Groups.Public {
 		words += "; groups whose values the policy declares are always shown"
