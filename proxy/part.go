@@ -26,6 +26,7 @@ func (s *session) partsOf(a *engine.Answer) partReader {
 				return rows, false, runError(ctx, err)
 			}
 			if !ok {
+				s.warnings(a.More.Late())
 				return rows, true, nil
 			}
 			if rows, held = append(rows, row), held+answerBytes([][]sqltype.Value{row}); held > s.srv.opts.MaxAnswerBytes {

@@ -84,6 +84,7 @@ func (s *session) eachRow(a *engine.Answer, use func(row []sqltype.Value) error)
 		case err != nil:
 			return n, runError(ctx, err)
 		case !ok:
+			s.warnings(a.More.Late())
 			return n, nil
 		}
 		if err := use(row); err != nil {

@@ -175,14 +175,19 @@ func (s *session) run(st *statement, args []sqltype.Value) (*engine.Answer, erro
 
 // tell sends an answer's warnings and NOTICEs.
 func (s *session) tell(answer *engine.Answer) {
-	for _, w := range answer.Warnings {
-		s.sendNotice("warning", "WARNING", "01000", w)
-	}
+	s.warnings(answer.Warnings)
 	if answer.Mark != "" {
 		s.mark(answer.Mark)
 	}
 	if answer.Notice != "" {
 		s.notice(answer.Notice)
+	}
+}
+
+// warnings sends an answer's WARNINGs.
+func (s *session) warnings(list []string) {
+	for _, w := range list {
+		s.sendNotice("warning", "WARNING", "01000", w)
 	}
 }
 

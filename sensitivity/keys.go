@@ -31,6 +31,7 @@ func (z *analyzer) groups() error {
 		}
 	}
 	a.Groups.Sources = slices.DeleteFunc(a.Groups.Sources, func(s Source) bool { return len(s.Keys) == 0 })
+	z.joinSources()
 	for _, s := range a.Groups.Sources {
 		count = mul(count, uint64(len(s.Tuples)))
 		for _, k := range s.Keys {
@@ -78,7 +79,7 @@ func (z *analyzer) nullGroups() {
 //
 // Proof: of (7), for each case in turn. L2: PerUnit is the number of public groups, and no unit is in more. single: a unit has one row, hence one group
 // (onePerUnit). No keys: one group. Still: no number of theirs is released, and no unit is in more groups than there are. Bounded: each key has one value a unit (ofUnit), or is a Source's, whose tuples the print filters by (Counts,
-// domainFilters) or that has no others by its form (Fixed); a unit's tuple of keys is one of the product of the Tuples that Counts marks, times one.
+// domainFilters) or that has no others by its form (Fixed); a unit's tuple of keys is one of the product of the Tuples that Counts marks, times one; of a source's, those that a unit can have agree in the keys that have one value a unit (perUnit).
 // Otherwise Capped: the print keeps PerUnit of a unit's groups (sqlgen.Private, (3)).
 func (z *analyzer) limit() {
 	a := z.out
@@ -90,8 +91,9 @@ func (z *analyzer) limit() {
 			continue
 		}
 		s.Counts = true
-		per = mul(per, uint64(max(1, len(s.Tuples))))
-		names = append(names, fmt.Sprintf("%d from %s", len(s.Tuples), s.Why))
+		most := z.perUnit(s)
+		per = mul(per, max(1, most))
+		names = append(names, fmt.Sprintf("%d from %s", most, s.Why))
 	}
 	for _, k := range a.Keys {
 		bounded = bounded && (k.Public || k.OfUnit)
@@ -128,6 +130,23 @@ func (z *analyzer) limit() {
 			a.Limit.NotL2 = "order statistics and numbers of distinct values are of rows that are kept, not scaled"
 		}
 	}
+}
+
+// perUnit is how many of a source's tuples one unit can have: those that agree in the keys of which it has one value each.
+func (z *analyzer) perUnit(s *Source) (most uint64) {
+	count := map[string]uint64{}
+	for _, t := range s.Tuples {
+		var own []sqltype.Value
+		for i, k := range s.Keys {
+			if z.out.Keys[k].OfUnit {
+				own = append(own, t[i])
+			}
+		}
+		text := tupleText(own)
+		count[text]++
+		most = max(most, count[text])
+	}
+	return most
 }
 
 // still: nothing is measured: the groups are public, and it is not asked what is in them.

@@ -242,7 +242,18 @@ func (z *analyzer) readSource(at int) error {
 		return sqlerr.New(sqlerr.Internal, "%s is not public", s.Table.Name)
 	}
 	limit := int(min(z.opts.MaxPublicGroups, maxTuples))
-	tuples, err := z.opts.Public.Distinct(z.ctx, s.Table, s.Columns, limit)
+	here, around, attrs, cols := []condition(nil), []condition(nil), s.Columns, []plan.ColID(nil)
+	if of := z.scanOf(at); of != nil {
+		here, around, attrs, cols = z.rowConditions(of, s)
+	}
+	tuples, err := z.opts.Public.Distinct(z.ctx, s.Table, attrs, limit)
+	if err == nil && len(tuples) > limit && len(attrs) > len(s.Columns) { // with fewer columns there are fewer
+		own := func(c condition) bool {
+			return slices.ContainsFunc(c.cols, func(id plan.ColID) bool { return slices.Index(cols, id) >= len(s.Columns) })
+		}
+		here, around = slices.DeleteFunc(here, own), slices.DeleteFunc(around, own)
+		tuples, err = z.opts.Public.Distinct(z.ctx, s.Table, s.Columns, limit)
+	}
 	if err != nil {
 		return err
 	}
@@ -250,12 +261,18 @@ func (z *analyzer) readSource(at int) error {
 		s.Keys = nil
 		return nil
 	}
+	present, padded := keep(here, cols, len(tuples)), keep(around, cols, 1)
+	if id := z.base(z.out.Keys[s.Keys[0]].Col); !s.Joined && z.owner[id] != nil {
+		if allowed, nodes := z.allowed(z.owner[id], id); nodes*len(tuples) <= mostChecked {
+			present = func(t []sqltype.Value) bool { return allowed(t[0]) }
+		}
+	}
 	var out [][]sqltype.Value
 	seen := map[string]bool{}
 	for _, t := range tuples {
-		c := make([]sqltype.Value, len(t))
-		skip := false
-		for i, v := range t {
+		c := make([]sqltype.Value, len(s.Keys))
+		skip := !present(t)
+		for i, v := range t[:len(c)] {
 			if v != nil {
 				c[i] = literal(v, z.out.Keys[s.Keys[i]].Type)
 			}
@@ -266,10 +283,20 @@ func (z *analyzer) readSource(at int) error {
 			out = append(out, c)
 		}
 	}
-	if null := make([]sqltype.Value, len(s.Keys)); z.padded[at] && !seen[tupleText(null)] {
+	if null := make([]sqltype.Value, len(s.Keys)); z.padded[at] && !seen[tupleText(null)] && padded(make([]sqltype.Value, len(cols))) {
 		out = append(out, null)
 	}
 	s.Tuples = out
+	return nil
+}
+
+// scanOf is the public scan whose columns a source's keys are; nil for none.
+func (z *analyzer) scanOf(at int) *scanInfo {
+	for s, i := range z.joined {
+		if i == at && z.out.Groups.Sources[at].Joined {
+			return s
+		}
+	}
 	return nil
 }
 

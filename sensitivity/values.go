@@ -377,27 +377,39 @@ func size(x plan.Scalar) int {
 
 // function computes an expression of one column.
 func (z *analyzer) function(x plan.Scalar, id plan.ColID) (func(sqltype.Value) (sqltype.Value, error), error) {
+	f, err := z.functionOf(x, []plan.ColID{id})
+	if err != nil {
+		return nil, err
+	}
+	return func(v sqltype.Value) (sqltype.Value, error) { return f([]sqltype.Value{v}) }, nil
+}
+
+// functionOf computes an expression of some columns.
+func (z *analyzer) functionOf(x plan.Scalar, ids []plan.ColID) (func(row []sqltype.Value) (sqltype.Value, error), error) {
 	room := mostDefinitions
-	return z.functionWithin(x, id, &room)
+	return z.functionWithin(x, ids, &room)
 }
 
 // mostDefinitions keeps definitions that name one another many times over from being computed as often.
 const mostDefinitions = 64
 
-func (z *analyzer) functionWithin(x plan.Scalar, id plan.ColID, room *int) (func(sqltype.Value) (sqltype.Value, error), error) {
+func (z *analyzer) functionWithin(x plan.Scalar, ids []plan.ColID, room *int) (func(row []sqltype.Value) (sqltype.Value, error), error) {
 	if *room--; *room < 0 {
 		return nil, errors.New("sensitivity: too many definitions")
 	}
 	var cols []plan.ColID
-	var inner []func(sqltype.Value) (sqltype.Value, error)
+	var inner []func([]sqltype.Value) (sqltype.Value, error)
 	var err error
 	plan.VisitCols(x, func(c *plan.Col) {
 		if slices.Contains(cols, c.ID) || err != nil {
 			return
 		}
-		of := func(v sqltype.Value) (sqltype.Value, error) { return v, nil }
+		at := slices.Index(ids, c.ID)
+		of := func(row []sqltype.Value) (sqltype.Value, error) { return row[at], nil }
 		if d, ok := z.defs[c.ID]; ok {
-			of, err = z.functionWithin(d.expr, id, room)
+			of, err = z.functionWithin(d.expr, ids, room)
+		} else if at < 0 {
+			err = errors.New("sensitivity: an expression reads another column")
 		}
 		cols, inner = append(cols, c.ID), append(inner, of)
 	})
@@ -408,13 +420,13 @@ func (z *analyzer) functionWithin(x plan.Scalar, id plan.ColID, room *int) (func
 	if err != nil {
 		return nil, err
 	}
-	return func(v sqltype.Value) (sqltype.Value, error) {
-		row := make([]sqltype.Value, len(inner))
+	return func(row []sqltype.Value) (sqltype.Value, error) {
+		vals := make([]sqltype.Value, len(inner))
 		for i, of := range inner {
-			if row[i], err = of(v); err != nil {
+			if vals[i], err = of(row); err != nil {
 				return nil, err
 			}
 		}
-		return f(row)
+		return f(vals)
 	}, nil
 }

@@ -20,7 +20,7 @@ type Answer struct {
 	More     *Stream  // what follows Rows; nil: nothing does
 	Tag      string   // command tag without the count: "SELECT", "EXPLAIN", ...
 	Notice   string   // what was spent and what is left; empty for none
-	Warnings []string // what of the statement's functions becomes NULL where PostgreSQL may give a value
+	Warnings []string // where it may be taken for more than it is: told whatever dpsql.notices says
 	Mark     string   // what the answer is that it may be taken for another: told whatever the client wants to hear; empty for none
 	MadeUp   bool     // Rows are of nobody, as Mark says
 }

@@ -30,7 +30,8 @@ type run struct {
 	args   []sqltype.Value
 	asked  []*asked // one a stage
 	public map[plan.Rel]*eval.Relation
-	waits  int // how often it waited for others who asked the same
+	waits  int      // how often it waited for others who asked the same
+	nulls  []string // of what values are NULL that PostgreSQL would have, or would raise for
 }
 
 // asked is a stage that is run.
@@ -145,8 +146,7 @@ func (p *Prepared) runPrivate(ctx context.Context, args []sqltype.Value, heard *
 		return nil, err
 	}
 	ans.Notice, ans.Mark = notice, mark
-	s.warn(ans, p.omitted(), p.gaps())
-	ans.Warnings = append(p.innerWarnings(), ans.Warnings...)
+	ans.Warnings = r.warnings()
 	return ans, nil
 }
 

@@ -136,6 +136,10 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		if end == "" || smooth {
 			continue
 		}
+		_, edge := r.Plan.Edge(c, r.Chosen)
+		if end == "the least" && edge == 1 && (c.Measure < 0 || a.Measures[c.Measure].Kind != sensitivity.SumValues) {
+			continue // one row or one group a person: what most tables are, and no sign that people have more
+		}
 		what, policy := "groups that one person counts in", "query.max_groups in the policy"
 		if c.Measure >= 0 {
 			what, policy = fmt.Sprintf("what one person counts for in measure %d", c.Measure+1), "max_rows_per_unit in the policy"
@@ -147,7 +151,6 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		if c.By == sensitivity.ByFlow { // no policy says how much
 			cure = "a larger dpsql.epsilon mends that"
 		}
-		_, edge := r.Plan.Edge(c, r.Chosen)
 		out = append(out, fmt.Sprintf("choice %d: %s is %s candidate for %s: where people have more, most of it may be cut, which the error does not tell; %s", c.Index+1,
 			a.Edge(c, edge), end, what, cure))
 	}

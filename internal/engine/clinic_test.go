@@ -219,6 +219,7 @@ func (e *Engine) session(t testing.TB, user string) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.start.rounding, s.now.rounding = roundOff, roundOff // tests compare what was released
 	return s
 }
 

@@ -35,7 +35,7 @@ func (s *Session) finishedBy(program *sensitivity.Program) *elsewhere {
 		}
 	}
 	b.query = &q
-	if _, err := sqlgen.Finishing(b.query, nil, s.engine.dialect); err != nil {
+	if _, err := sqlgen.Finishing(b.query, nil, program.Noisy(program.Answer), s.engine.dialect); err != nil {
 		return nil
 	}
 	return b
@@ -74,20 +74,29 @@ func (r *run) finishElsewhere(ctx context.Context) ([][]sqltype.Value, error) {
 			return nil, err
 		}
 	}
-	st, err := sqlgen.Finishing(r.elsewhere.query, rows, s.engine.dialect)
-	if err != nil {
-		return nil, err
-	}
 	done, err := s.turn(ctx)
 	if err != nil {
 		return nil, s.unfinished(ctx, err)
 	}
 	defer done()
 	out := &eval.Relation{Cols: r.elsewhere.cols}
-	if err := s.engine.inSnapshot(ctx, r.world, st, r.args, func(rows secret.Rows) (err error) {
-		out.Rows, err = publicRows(r.world, rows, int(r.world.policy.Limits.PublicRows))
-		return err
-	}); err != nil {
+	run := func(noisy map[plan.ColID]bool) error {
+		st, err := sqlgen.Finishing(r.elsewhere.query, rows, noisy, s.engine.dialect)
+		if err != nil {
+			return err
+		}
+		return s.engine.inSnapshot(ctx, r.world, st, r.args, func(rows secret.Rows) (err error) {
+			out.Rows, err = publicRows(r.world, rows, int(r.world.policy.Limits.PublicRows))
+			return err
+		})
+	}
+	err = run(nil)
+	if of := ofValues(err); of != nil && eval.IsByValue(of) { // again, with NULL where a noisy number made it fail
+		if err = run(r.program.Noisy(r.program.Answer)); err == nil {
+			r.raised(of)
+		}
+	}
+	if err != nil {
 		return nil, s.unfinished(ctx, err)
 	}
 	return finish.Outputs(r.query, out)

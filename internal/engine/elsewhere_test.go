@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -41,7 +40,7 @@ func TestFinishingBeyond(t *testing.T) {
 	}
 }
 
-// TestFinishingBeyondTwice: the answer is of the stored release: free, equal, and where the database fails it is asked again for nothing. An error of released values is PostgreSQL's.
+// TestFinishingBeyondTwice: the answer is of the stored release: free, equal, and where the database fails it is asked again for nothing.
 func TestFinishingBeyondTwice(t *testing.T) {
 	const sql = "select readmitted, count(*), power(count(*)::numeric, 2) from encounters group by 1 order by 1"
 	s := clinicSession(t, tame, backend.Postgres)
@@ -57,16 +56,6 @@ func TestFinishingBeyondTwice(t *testing.T) {
 	}
 	if told := explained(t, s, sql); !strings.Contains(told, "Finishing is done by the database") {
 		t.Error(told)
-	}
-	for sql, code := range map[string]string{
-		"select ln(-1e9 - count(*)::numeric) from encounters":            "2201E",
-		"select power(0 - count(*)::numeric - 1e9, 0.5) from encounters": "2201F",
-		"select exp(count(*)::numeric + 1e9) from encounters":            "22003",
-	} {
-		var e *sqlerr.Error
-		if _, err := try(s, sql); !errors.As(err, &e) || e.Code != code {
-			t.Errorf("%s: %v", sql, err)
-		}
 	}
 	s = clinicSession(t, tame, backend.Postgres)
 	s.engine.backend = &failingAt{s.engine.backend, 2}

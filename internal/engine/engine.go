@@ -310,7 +310,7 @@ func (e *Engine) Open(user, application string) (*Session, error) {
 	}
 	p := s.world.policy
 	s.start = settings{epsilon: min(p.Query.Epsilon, s.analyst.MaxQueryEpsilon), mechanism: measure.Mechanism(p.Query.Mechanism), maxGroups: p.Query.MaxGroups,
-		bounding: p.Query.Bounding, notices: "off", low: lowKeep, rounding: roundOff}
+		bounding: p.Query.Bounding, notices: "off", low: lowKeep, rounding: roundError}
 	if application == "psql" {
 		s.start.notices = "brief"
 	}

@@ -75,6 +75,7 @@ func (e *evaluation) with(do func() error) error {
 	if e.epsilon > 0 {
 		s.now.epsilon = e.epsilon
 	}
+	s.now.low, s.now.rounding = lowKeep, roundOff // metrics are computed from all digits
 	return do()
 }
 

@@ -320,7 +320,15 @@ func (x explainer) free(ctx context.Context, mp *measure.Plan, old *release.Rele
 		}
 		lines = append(lines, leftLine(b, mp, "statements at this price"))
 	}
-	return append(lines, x.largestLine(ctx, old)...), nil
+	return append(append(lines, selectedLine(old)...), x.largestLine(ctx, old)...), nil
+}
+
+// selectedLine is by which number of people the groups of a release were chosen.
+func selectedLine(r *release.Release) []told {
+	if r.Run == nil || r.Run.Selection == nil {
+		return nil
+	}
+	return []told{keyed("Groups chosen", "noisy number of units > %d", r.Run.Selection.Threshold)}
 }
 
 // topUp is of a statement that was released at a smaller price.
@@ -367,7 +375,7 @@ func (x explainer) topUp(ctx context.Context, mp *measure.Plan, old *release.Rel
 			lines = append(lines, leftTold(left-1, fmt.Sprintf("%d more such charges after it", left-1)))
 		}
 	}
-	return append(lines, x.largestLine(ctx, after)...), top, nil
+	return append(append(lines, selectedLine(old)...), x.largestLine(ctx, after)...), top, nil
 }
 
 // largestLine is the 95% errors of a release.

@@ -115,7 +115,7 @@ func (r *run) compute(ctx context.Context, c sensitivity.Computed) (*eval.Relati
 	if err != nil {
 		return nil, err
 	}
-	return finish.Compute(ctx, r.within(), r.query, c, rels, r.public, r.args)
+	return finish.Compute(ctx, r.within(), r.query, c, rels, r.public, eval.Noisy{Cols: r.program.Noisy(c), Raised: r.raised}, r.args)
 }
 
 // leaves are the relations of the stages that a computation reads.
@@ -125,7 +125,7 @@ func (r *run) leaves(ctx context.Context, c sensitivity.Computed) ([]*eval.Relat
 		for _, p := range l.Parts {
 			a := r.asked[p.Stage]
 			var err error
-			if rels[p.Stage], err = finish.Shown(ctx, a.an, r.asked[a.as].release, r.world.policy.Query.MinPeople); err != nil {
+			if rels[p.Stage], err = finish.Shown(ctx, a.an, r.asked[a.as].release, r.world.policy.Query.MinPeople, r.noValue); err != nil {
 				return nil, err
 			}
 		}

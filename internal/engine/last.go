@@ -15,18 +15,24 @@ import (
 // lastTable is design section 9's dpsql.last: the facts about the session's last private answer, a row a measure. All of it is public or
 // released: bounds that were chosen are, and noise follows from them.
 var lastTable = ownTable(16385, "last", sqltype.Int8, "release", "measure", sqltype.Text, "kind", "bound", sqltype.Float8, "clip", sqltype.Int8, "groups",
-	sqltype.Text, "noise", sqltype.Float8, "scale", "error_95", "price", sqltype.Bool, "free", sqltype.Text, "shown")
+	sqltype.Text, "noise", sqltype.Float8, "scale", "error_95", "price", sqltype.Bool, "free", sqltype.Text, "shown", sqltype.Int8, "hidden_up_to")
 
 // lastAnswer is what dpsql.last tells of: the answer's releases, without their groups.
 type lastAnswer struct {
 	releases []*asked
 	shown    string
+	hidden   []sqltype.Value // for each release up to which noisy number of people groups are not shown; NULL: all are
 }
 
 func (r *run) lastAnswer() *lastAnswer {
 	last := &lastAnswer{shown: r.shown.words()}
 	for _, a := range r.releases() {
 		last.releases = append(last.releases, &asked{stage: &stage{an: a.an}, release: a.release.Bare(), free: a.free})
+		var hidden sqltype.Value
+		if most, is := hiddenUpTo(a.an, a.release, r.world.policy.Query.MinPeople); is {
+			hidden = most
+		}
+		last.hidden = append(last.hidden, hidden)
 	}
 	return last
 }
@@ -42,7 +48,7 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 			return nil, err
 		}
 		for _, row := range of {
-			rows = append(rows, append(row, s.last.shown))
+			rows = append(rows, append(row, s.last.shown, s.last.hidden[i]))
 		}
 	}
 	return rows, ctx.Err()

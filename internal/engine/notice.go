@@ -73,11 +73,6 @@ func (r *run) notice(ctx context.Context) string {
 	if errs := r.errorLine(ctx, list); errs != "" {
 		text += "; 95% error (noise only, largest group): " + errs
 	}
-	for i, a := range list {
-		for _, l := range endLines(a.an, a.release) {
-			text += "\n" + stageWord(i, list) + l
-		}
-	}
 	if s.now.notices == "full" {
 		for i, a := range list {
 			for _, l := range sensitivity.Explain(a.an, chosenBounds(a.an, a.release)) {

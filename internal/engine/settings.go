@@ -64,7 +64,7 @@ var (
 	mechanismWords = []string{string(measure.Auto), string(measure.Laplace), string(measure.Gaussian)}
 	boundingWords  = []string{"linf", "auto", "l2", byElastic, byTruncate, byWeights, byFlow}
 	lowWords       = []string{lowKeep, lowNull, lowDrop}
-	roundingWords  = []string{roundOff, roundError}
+	roundingWords  = []string{roundError, roundOff}
 	noticeWords    = []string{"off", "brief", "full"}
 )
 

@@ -317,7 +317,7 @@ func (n *shown) lines(q *plan.Query) (lines []told) {
 		}
 		lines = append(lines, keyed("Shown", "%s: %s", strings.Join(names, ", "), n.words()))
 	}
-	if len(n.asIs) > 0 {
+	if len(n.asIs) > 0 && n.low != lowKeep {
 		lines = append(lines, keyed("Shown as released", "%s", strings.Join(n.asIs, "; ")))
 	}
 	return lines

@@ -265,7 +265,7 @@ func cmp(a, b string) string {
 }
 
 // otherValues are values beside the default that are taken.
-var otherValues = map[string]string{"client_encoding": "latin1", "dpsql.epsilon": "0.1", "dpsql.mechanism": "laplace", "dpsql.max_groups": "8", "dpsql.clip": "5", "dpsql.bounding": "l2", "dpsql.notices": "full", "dpsql.target_error": "'5%'", "dpsql.expected_size": "1000", "dpsql.fresh": "on", "dpsql.on_low_count": "'null'", "dpsql.rounding": "error",
+var otherValues = map[string]string{"client_encoding": "latin1", "dpsql.epsilon": "0.1", "dpsql.mechanism": "laplace", "dpsql.max_groups": "8", "dpsql.clip": "5", "dpsql.bounding": "l2", "dpsql.notices": "full", "dpsql.target_error": "'5%'", "dpsql.expected_size": "1000", "dpsql.fresh": "on", "dpsql.on_low_count": "'null'", "dpsql.rounding": "off",
 	"client_min_messages": "warning", "default_transaction_read_only": "on", "default_transaction_isolation": "serializable", "default_transaction_deferrable": "on", "bytea_output": "escape", "datestyle": "'SQL, DMY'", "extra_float_digits": "0",
 	"intervalstyle": "iso_8601", "timezone": "'Europe/Berlin'", "escape_string_warning": "off", "transaction_isolation": "serializable", "transaction_deferrable": "on", "transaction_read_only": "on",
 	"search_path": "pg_catalog", "statement_timeout": "'30s'", "idle_in_transaction_session_timeout": "'5min'", "idle_session_timeout": "'1h'", "lock_timeout": "'10s'"}
@@ -333,8 +333,9 @@ policy and the statement, never from rows; ` + "`EXPLAIN`" + ` tells what was de
 - **Public groups** are values that the policy lists, columns of public tables, booleans and CASE over constants; and keys computed from *one* column with few public values: whole
   numbers and days in a range, listed values, what WHERE ... IN lists. ` + "`floor(x / 10) * 10`, `width_bucket(x, 0, 100, 10)`, `date_trunc('month', d)`, `extract(year FROM d)`, `x % 7`, casts" + ` of
   such a column need no selection: all groups are answered, also those that nobody is in.
+- **Conditions** over columns that are public leave groups out: ` + "`WHERE region = 'west' GROUP BY region`" + ` has one group.
 - **Rows outside** a declared range or list are in no public group: the data breaks its declaration there.
-- All other groups are **unknown**: which ones are shown is chosen with noise, and rare ones never are. That needs a policy with delta above 0 ([unknown_groups](errors.md#unknown_groups)).
+- All other groups are **unknown**: which ones are shown is chosen with noise, and rare ones never are. A warning says how large a group must be. That needs a policy with delta above 0 ([unknown_groups](errors.md#unknown_groups)).
 `
 
 const sqlOrder = `

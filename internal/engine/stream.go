@@ -20,6 +20,7 @@ type Stream struct {
 	next  func() ([]sqltype.Value, error, bool)
 	stop  func()
 	close func()
+	late  func() []string
 }
 
 // NewStream is of rows, an error the last; close is told when no more are asked for, at least once.
@@ -52,6 +53,14 @@ func (s *Stream) Close() error {
 	s.stop()
 	s.close()
 	return nil
+}
+
+// Late are the warnings of rows after the first, once they were read.
+func (s *Stream) Late() []string {
+	if s.late == nil {
+		return nil
+	}
+	return s.late()
 }
 
 // All holds all rows of an answer, and closes it.
@@ -151,6 +160,8 @@ func (r *run) answer(ctx context.Context) (*Answer, error) {
 	}
 	a.More = streamOf(at, rowsOut(out, pick), r.closeReleases)
 	row, ok, err := a.More.Next(ctx)
+	told := len(r.nulls) // the answer's warnings have these
+	a.More.late = func() []string { return r.nulls[told:] }
 	if ok {
 		a.Rows = [][]sqltype.Value{row}
 	}

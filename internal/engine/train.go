@@ -247,7 +247,7 @@ func (t *training) runOnce(ctx context.Context, heard *Heard) (*Answer, error) {
 		return nil, err
 	}
 	ans := &Answer{Rows: t.card(), Tag: "TRAIN DP MODEL", Notice: t.notice()}
-	s.warn(ans, omitted(t.analysis), t.gaps)
+	ans.Warnings = append(omitted(t.analysis), warningsOf(s.newGaps(t.gaps))...)
 	return ans, nil
 }
 

@@ -1,10 +1,17 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
@@ -100,13 +107,113 @@ func (p *Prepared) omitted() []string {
 	return omitted(list...)
 }
 
-// warn gives an answer its warnings: which rows it leaves out, and what becomes NULL: of rare values once a session.
-func (s *Session) warn(ans *Answer, left []string, gaps []sqlgen.Gap) {
-	ans.Warnings = append(left, warningsOf(slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.Rare && s.warned[g.Words] }))...)
+// newGaps are those that the session is warned of now: those of rare values once a session.
+func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
+	out := slices.DeleteFunc(slices.Clone(gaps), func(g sqlgen.Gap) bool { return g.Rare && s.warned[g.Words] })
 	for _, g := range gaps {
 		if s.warned == nil {
 			s.warned = map[string]bool{}
 		}
 		s.warned[g.Words] = true
 	}
+	return out
+}
+
+// warnings say where an answer may be taken for more than it is. Every client gets them.
+//
+// Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
+// the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls).
+func (r *run) warnings() []string {
+	out := slices.Concat(r.innerWarnings(), r.omitted(), warningsOf(r.session.newGaps(r.gaps()))) // (1)
+	list := r.releases()
+	for i, a := range list {
+		for _, l := range append(endLines(a.an, a.release), r.hiddenLines(a)...) { // (2), (3)
+			out = append(out, stageWord(i, list)+l)
+		}
+	}
+	return append(out, r.nulls...) // (4)
+}
+
+// mostNulls are the sorts of NULL that one answer warns of.
+const mostNulls = 16
+
+// isNull notes once that a value is NULL.
+func (r *run) isNull(words string) {
+	if len(r.nulls) < mostNulls && !slices.Contains(r.nulls, words) {
+		r.nulls = append(r.nulls, words)
+	}
+}
+
+// raised notes an error of released numbers in whose place NULL is.
+func (r *run) raised(err error) {
+	var e *sqlerr.Error
+	if errors.As(err, &e) {
+		r.isNull("NULL stands in place of an error that noise may have caused: " + e.Message)
+	}
+}
+
+// noValue notes a statistic that a group's noisy number of rows does not allow.
+func (r *run) noValue(fn plan.AggFunc) {
+	r.isNull(fmt.Sprintf("%s is NULL where a group has too few rows after noise, or values that do not differ", fn))
+}
+
+// hiddenLines say which groups of a release are not shown and, where none is, what would show some.
+func (r *run) hiddenLines(a *asked) []string {
+	least, shown := r.world.policy.Query.MinPeople, a.release.Len()
+	most, is := hiddenUpTo(a.an, a.release, least)
+	if least > 0 && a.an.People >= 0 && !a.release.Many() {
+		for _, g := range a.release.Groups {
+			if g.Values[a.an.People].Cmp(big.NewInt(least)) < 0 {
+				shown--
+			}
+		}
+	}
+	switch {
+	case !is, a.an.Groups.Public && shown == a.release.Len():
+		return nil
+	case shown > 0:
+		return []string{fmt.Sprintf("groups of at most %d people, by their noisy number, are not shown", most)}
+	}
+	words := fmt.Sprintf("no group is shown, since none has more than %d people by their noisy number", most)
+	switch price, lower := r.lowerThreshold(a); {
+	case most < least:
+		words += "; query.min_people in the policy hides smaller ones"
+	case lower > 0:
+		words += fmt.Sprintf("; with SET dpsql.epsilon = %s and SET dpsql.fresh = on groups of more than %d people are", number(price), max(lower, least-1))
+	}
+	if !a.an.Groups.Public {
+		words += "; groups whose values the policy declares are always shown"
+	}
+	return []string{words}
+}
+
+// hiddenUpTo is up to which noisy number of people a release's groups are not shown; false where all are.
+func hiddenUpTo(a *sensitivity.Analysis, r *release.Release, least int64) (most int64, is bool) {
+	if r.Run != nil && r.Run.Selection != nil {
+		most, is = int64(r.Run.Selection.Threshold), true //nolint:gosec // at most dp.MaxScale
+	}
+	if least > 0 && a.People >= 0 {
+		most, is = max(most, least-1), true
+	}
+	return most, is
+}
+
+// lowerThreshold is the threshold of the same groups at four times the price, or at the most that the analyst may ask for; 0: it is no lower.
+func (r *run) lowerThreshold(a *asked) (price float64, threshold int64) {
+	ask := a.ask
+	if a.release.Run == nil || a.release.Run.Selection == nil {
+		return 0, 0
+	}
+	if ask.Epsilon = min(4*ask.Epsilon, ask.Most); !(ask.Epsilon > a.ask.Epsilon) {
+		return 0, 0
+	}
+	mp, err := measure.New(a.an, ask)
+	if err != nil {
+		return 0, 0
+	}
+	at := slices.IndexFunc(mp.Selections, func(s dp.Selection) bool { return s.Groups == a.release.Run.Selection.Groups })
+	if at < 0 || mp.Selections[at].Threshold >= a.release.Run.Selection.Threshold {
+		return 0, 0
+	}
+	return r.under.epsilon * ask.Epsilon / a.ask.Epsilon, int64(mp.Selections[at].Threshold) //nolint:gosec // at most dp.MaxScale
 }

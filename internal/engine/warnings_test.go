@@ -38,8 +38,12 @@ func TestWarnings(t *testing.T) {
 			if told := explained(t, s, c.sql); len(lost) > 0 && !strings.Contains(told, "Warning: "+ofLost) || strings.Count(told, "Warning: ") != len(lost)+max(len(c.want), strings.Count(c.told, "NULL")) || !strings.Contains(told, c.told) || len(c.want) > 0 && !strings.Contains(told, "Warning: "+c.want[0]) {
 				t.Errorf("%s: %s: %s", d, c.sql, told)
 			}
-			if _, a := ask(t, s, c.sql); !slices.Equal(a.Warnings, append(lost, c.want...)) {
+			_, a := ask(t, s, c.sql)
+			if len(lost) > 0 && !slices.Contains(a.Warnings, ofLost) {
 				t.Errorf("%s: %s: %q", d, c.sql, a.Warnings)
+			}
+			if of := slices.DeleteFunc(a.Warnings, func(w string) bool { return !strings.HasSuffix(w, valueThere) }); !slices.Equal(of, c.want) {
+				t.Errorf("%s: %s: %q", d, c.sql, of)
 			}
 		}
 	}

@@ -23,12 +23,12 @@ type Relation struct {
 // memory); it is asked for every node, parents first. args are $1 ...; errors are PostgreSQL's own, as *sqlerr.Error, or the
 // context's.
 func Run(ctx context.Context, root plan.Rel, leaf func(plan.Rel) (*Relation, bool), q *plan.Query, args []sqltype.Value) (*Relation, error) {
-	return RunWithin(ctx, Limits{}, root, leaf, q, args)
+	return RunWithin(ctx, Limits{}, Noisy{}, root, leaf, q, args)
 }
 
-// RunWithin is Run over leaves that may be read row by row. Where the rows of root come one by one too, they are computed as they are read.
-func RunWithin(ctx context.Context, l Limits, root plan.Rel, leaf func(plan.Rel) (*Relation, bool), q *plan.Query, args []sqltype.Value) (*Relation, error) {
-	c := &compiler{types: typesOf(q), leaf: func(n plan.Rel) (step, bool) {
+// RunWithin is Run over leaves that may be read row by row, and that may be noisy. Where the rows of root come one by one too, they are computed as they are read.
+func RunWithin(ctx context.Context, l Limits, noisy Noisy, root plan.Rel, leaf func(plan.Rel) (*Relation, bool), q *plan.Query, args []sqltype.Value) (*Relation, error) {
+	c := &compiler{types: typesOf(q), noisy: noisy, leaf: func(n plan.Rel) (step, bool) {
 		r, ok := leaf(n)
 		if !ok {
 			return step{}, false

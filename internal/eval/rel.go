@@ -30,6 +30,7 @@ func scopeOf(cols []plan.ColID) scope {
 type compiler struct {
 	types func(plan.ColID) sqltype.Type
 	leaf  func(plan.Rel) (step, bool)
+	noisy Noisy
 
 	around []*frame // the rows around what is compiled, innermost last
 	slots  int      // in machine.outer

@@ -87,7 +87,7 @@ func (c *compiler) call(x *plan.Call, s scope) (scalar, error) {
 	if err != nil {
 		return nil, err
 	}
-	types := typesOfAll(x.Args)
+	types, forgives := typesOfAll(x.Args), c.noisy.forgives(x)
 	return func(m *machine, row []sqltype.Value) (sqltype.Value, error) {
 		vals := make([]sqltype.Value, len(args))
 		null := false
@@ -104,7 +104,7 @@ func (c *compiler) call(x *plan.Call, s scope) (scalar, error) {
 		}
 		v, err := m.call(x.Fn, vals, types, x.T)
 		if err != nil {
-			return nil, err
+			return nil, forgives(err)
 		}
 		return v, m.hold(v)
 	}, nil

@@ -70,7 +70,7 @@ const settings = `| setting | at the start | values | what it does |
 | ''dpsql.expected_size'' | ''unknown'' | 1 to 1099511627776 (else 22023), or ''unknown'' | about how many rows a group has, for ''dpsql.target_error'' |
 | ''dpsql.fresh'' | ''off'' | ''on'', ''off'' | stored releases do not answer the next statements: each is asked anew, with new noise, and charged. What it releases is stored beside the older ones; of those a later repeat is given the dearest, and the newest of equally dear ones. Not beside ''dpsql.target_error'' |
 | ''dpsql.on_low_count'' | ''keep'' | ''null'', ''drop'', ''keep'' | what is shown of a count, sum or average that is less than its 95% error, which says nothing more than that it is small: NULL, or its group's row is left out (one without GROUP BY stays, with NULL); see [below](#what-is-shown) |
-| ''dpsql.rounding'' | ''off'' | ''error'', ''off'' | counts, sums and averages are rounded to what their 95% error leaves significant; see [below](#what-is-shown) |
+| ''dpsql.rounding'' | ''error'' | ''error'', ''off'' | counts, sums and averages are rounded to what their 95% error leaves significant; see [below](#what-is-shown) |
 | ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, the noise's 95% error; ''full'' adds the bounds |
 `
 
@@ -98,7 +98,7 @@ const showing = `
 ## What is shown
 
 Noise on small numbers draws bars where there are none. ''dpsql.on_low_count'' and ''dpsql.rounding'' change how an answer's values are shown, from the released values and their ''dp_error'' alone; what is released, stored and charged is
-the same, so that ''keep'' and ''off'' give all digits back, free.
+the same, so that ''SET dpsql.rounding = off'' gives all digits back, free.
 
 - They are for output columns that are a count, sum or average themselves, from derived tables and WITH too. ''count(*) * 2'', and what is computed from released values, stay as they are; so do columns under DISTINCT or of a
   UNION, maxima, medians and the like, whose error depends on where the values are. ''EXPLAIN'' names the columns that are changed (''Shown'') and aggregates that are not (''Shown as released''), and ''dpsql.last'' tells what was done.
@@ -130,6 +130,7 @@ const last = `
 | ''price'' | double precision | the price that the answer was made at |
 | ''free'' | boolean | whether it was a repeat |
 | ''shown'' | text | ''as released'', or what ''dpsql.on_low_count'' and ''dpsql.rounding'' made of values |
+| ''hidden_up_to'' | bigint | groups with at most so many people, by their noisy number, are not shown; NULL: all are |
 `
 
 // paid tells of the tables of what was charged and stored; internal/engine's TestDocumentedTables holds it against them.

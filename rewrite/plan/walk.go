@@ -69,6 +69,15 @@ func VisitCols(x Scalar, f func(*Col)) {
 	}
 }
 
+// ReadsAny: an expression reads one of these columns, itself or as a subquery's result.
+func ReadsAny(x Scalar, cols map[ColID]bool) bool {
+	found := false
+	VisitCols(x, func(c *Col) { found = found || cols[c.ID] })
+	return found || !VisitQueries(x, func(q *Subquery) bool {
+		return !slices.ContainsFunc(q.Cols, func(id ColID) bool { return cols[id] })
+	})
+}
+
 // Substitute replaces columns, but not those that a subquery reads: f returns nil to keep one.
 func Substitute(x Scalar, f func(*Col) Scalar) Scalar {
 	if c, ok := x.(*Col); ok {

@@ -7,10 +7,10 @@ import (
 )
 
 // Finishing prints what is computed from released values and public rows, all of which are given: rows has those of each plan.Released, and is nil where the print is only tried. A plan with a
-// table is refused.
+// table is refused. Calls of the noisy columns give NULL where PostgreSQL would raise; none do where noisy is nil.
 //
 // Proof: every node is a known one, and none is a table's, so the database reads its parameters alone: they are released or public, and the answer is post-processing of them, its errors too.
-func Finishing(q *plan.Query, rows [][][]sqltype.Value, d funcs.Dialect) (*Statement, error) {
+func Finishing(q *plan.Query, rows [][][]sqltype.Value, noisy map[plan.ColID]bool, d funcs.Dialect) (*Statement, error) {
 	ok := plan.VisitRels(q.Root, func(r plan.Rel) bool {
 		switch r.(type) {
 		case *plan.Released, *plan.OneRow, *plan.Join, *plan.Filter, *plan.Project, *plan.Aggregate, *plan.Distinct, *plan.Sort, *plan.Limit, *plan.Values, *plan.SetOp, *plan.DistinctOn, *plan.Window:
@@ -21,5 +21,5 @@ func Finishing(q *plan.Query, rows [][][]sqltype.Value, d funcs.Dialect) (*State
 	if !ok {
 		return nil, internalError("a plan with a table is no finishing")
 	}
-	return plainQuery(q, rows, d)
+	return plainQuery(q, rows, noisy, d)
 }

@@ -111,6 +111,9 @@ func TestPlantedBugs(t *testing.T) {
 		{"cap removed", "select diag, count(*) from encounters group by 1", 2, replace(` WHERE "g"."rn" <= \d+`, "")},
 		{"cap over all units", "select diag, count(*) from encounters group by 1", 1, replace(`PARTITION BY "g"."u" `, "")},
 		{"domain filter removed", "select p.race, e.kind_id, count(*) from encounters e join patients p on p.patient_id = e.patient_id group by 1, 2", 4, replace(` AND "t1"."kind_id" IN \(.*?\)\)`, "")},
+		{"what leaves groups out removed", "select p.race, e.kind_id, count(*) from encounters e join patients p on p.patient_id = e.patient_id where e.kind_id = 2 group by 1, 2", 4, func(sql string) string {
+			return replace(` AND "t1"."kind_id" IN \(.*?\)\)`, "")(replace(`"t1"."kind_id" = CAST\(\$\d+ AS [a-z0-9_.]+\)`, "TRUE")(sql))
+		}},
 		{"rows without a unit kept", "select count(*) from encounters", 2, replace(`"t1"."patient_id" IS NOT NULL`, "TRUE")},
 		{"grid removed", "select sum(score) from encounters", 2, func(sql string) string {
 			return strings.ReplaceAll(strings.ReplaceAll(sql, "pg_catalog.round(", "("), "AS pg_catalog.int8", "AS pg_catalog.numeric")

@@ -15,7 +15,8 @@ import (
 // printer writes one statement. Its first error stays.
 type printer struct {
 	d       funcs.Dialect
-	exact   bool // PostgreSQL's own forms, which may raise: over public tables only
+	exact   bool                // PostgreSQL's own forms, which may raise: over public tables only
+	noisy   map[plan.ColID]bool // columns that an exact form may not raise for
 	clamped map[plan.ColID]sensitivity.Clamp
 	safe    map[*plan.Call]int32
 	linked  map[*plan.Subquery]bool // those that may stand in a private statement
@@ -208,7 +209,7 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 		return p.fail(differentScales())
 	}
 	spell := n.Fn.Spell
-	if p.exact || m == inRange && p.isSafe(n) && (p.d == funcs.Postgres || !n.Fn.CallsInDuckDB("error", n.Fn.Exact, types, n.T)) { // TRY around error() takes none
+	if p.exact && !p.forgives(n) || m == inRange && p.isSafe(n) && (p.d == funcs.Postgres || !n.Fn.CallsInDuckDB("error", n.Fn.Exact, types, n.T)) { // TRY around error() takes none
 		spell = n.Fn.Exact
 	} else {
 		p.leavesOut(n, types)
@@ -237,6 +238,16 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 		return p.fail(noForm(n, types, p.d))
 	}
 	return "(" + text + ")"
+}
+
+// forgives: a call has its total form, since it would raise by the value of a noisy number. What is divided by a literal still raises.
+func (p *printer) forgives(n *plan.Call) bool {
+	args := n.Args
+	switch n.Fn.Name {
+	case "/", "%", "mod", "div":
+		args = args[len(args)-1:]
+	}
+	return n.Fn.Spell != nil && slices.ContainsFunc(args, func(x plan.Scalar) bool { return plan.ReadsAny(x, p.noisy) })
 }
 
 // hasSubquery tells whether a printed expression has a subquery. A text in it that looks like one counts, too: it is refused then, where none need be.

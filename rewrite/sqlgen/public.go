@@ -15,7 +15,7 @@ func PublicQuery(q *plan.Query, d funcs.Dialect) (*Statement, error) {
 	if !onlyPublic(q.Root) {
 		return nil, internalError("a plan with a private table is not printed without its bounds")
 	}
-	return plainQuery(q, nil, d)
+	return plainQuery(q, nil, nil, d)
 }
 
 // onlyPublic: every node is a known one and every table is public, also in the subqueries of expressions.
@@ -33,12 +33,12 @@ func onlyPublic(r plan.Rel) bool {
 }
 
 // plainQuery is the un-noised print: PublicQuery's, Finishing's, and that of this package's own tests.
-func plainQuery(q *plan.Query, given [][][]sqltype.Value, d funcs.Dialect) (*Statement, error) {
+func plainQuery(q *plan.Query, given [][][]sqltype.Value, noisy map[plan.ColID]bool, d funcs.Dialect) (*Statement, error) {
 	p, err := newPrinter(d)
 	if err != nil {
 		return nil, err
 	}
-	p.exact, p.given = true, given
+	p.exact, p.given, p.noisy = true, given, noisy
 	f, suffix := p.top(q.Root)
 	st := &Statement{}
 	var list []string

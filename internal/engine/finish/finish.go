@@ -22,7 +22,7 @@ import (
 // Run answers a statement of one stage, and of no public tables beside it, from its release. Groups with fewer than minPeople units by their noisy number are left out
 // (Analysis.People; 0: none are).
 func Run(ctx context.Context, a *sensitivity.Analysis, r *release.Release, args []sqltype.Value, minPeople int64) ([][]sqltype.Value, error) {
-	rel, err := Shown(ctx, a, r, minPeople)
+	rel, err := Shown(ctx, a, r, minPeople, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func Run(ctx context.Context, a *sensitivity.Analysis, r *release.Release, args 
 	for i := range l.Cols {
 		l.Parts[0].Values = append(l.Parts[0].Values, sensitivity.PartValue{From: i})
 	}
-	out, err := Compute(ctx, eval.Limits{}, a.Query, sensitivity.Computed{Root: a.Query.Root, Leaves: []sensitivity.Leaf{l}}, []*eval.Relation{rel}, nil, args)
+	out, err := Compute(ctx, eval.Limits{}, a.Query, sensitivity.Computed{Root: a.Query.Root, Leaves: []sensitivity.Leaf{l}}, []*eval.Relation{rel}, nil, eval.Noisy{}, args)
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +52,9 @@ func released(a *sensitivity.Analysis) plan.Rel {
 }
 
 // Compute is a computation over the stages' relations and those of public tables.
-func Compute(ctx context.Context, most eval.Limits, q *plan.Query, c sensitivity.Computed, stages []*eval.Relation, public map[plan.Rel]*eval.Relation, args []sqltype.Value) (*eval.Relation, error) {
+func Compute(ctx context.Context, most eval.Limits, q *plan.Query, c sensitivity.Computed, stages []*eval.Relation, public map[plan.Rel]*eval.Relation, noisy eval.Noisy, args []sqltype.Value) (*eval.Relation, error) {
 	given := Given(c, stages, public)
-	return eval.RunWithin(ctx, most, c.Root, func(n plan.Rel) (*eval.Relation, bool) {
+	return eval.RunWithin(ctx, most, noisy, c.Root, func(n plan.Rel) (*eval.Relation, bool) {
 		rel := given[n]
 		return rel, rel != nil
 	}, q, args)
@@ -122,8 +122,8 @@ func wholeStage(parts []sensitivity.Part, stages []*eval.Relation) bool {
 }
 
 // Shown is a stage's relation of the groups that may be shown: those whose released number of units is not under the least, which is post-processing. The rows of a release of many groups are
-// computed as they are read.
-func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, minPeople int64) (*eval.Relation, error) {
+// computed as they are read. none, if there is one, is told of the aggregates that are NULL.
+func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, minPeople int64, none func(plan.AggFunc)) (*eval.Relation, error) {
 	whole, err := Of(ctx, a, r)
 	if err != nil {
 		return nil, err
@@ -137,6 +137,11 @@ func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, min
 			row, err := whole.For(r, g).row(ctx, g)
 			if err != nil {
 				return err
+			}
+			for i, item := range a.Agg.Aggs {
+				if none != nil && row[len(g.Keys)+i] == nil && a.Formulas[i].Kind == sensitivity.IsMoment {
+					none(item.Fn)
+				}
 			}
 			return yield(row)
 		})
@@ -188,7 +193,7 @@ func Output(q *plan.Query, cols []plan.ColID) (func(row []sqltype.Value) []sqlty
 
 // Relation is the aggregate's output: keys, aggregates, errors, one row a group.
 func Relation(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*eval.Relation, error) {
-	return Shown(ctx, a, r, 0)
+	return Shown(ctx, a, r, 0, nil)
 }
 
 // row is a group's.

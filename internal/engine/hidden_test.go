@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+)
+
+// TestHiddenGroups: an answer of unknown groups says up to which noisy number of people they are not shown, in a warning, in dpsql.last and in EXPLAIN; where none is shown it says what would show some, which is so.
+func TestHiddenGroups(t *testing.T) {
+	const sql = "select diag, count(*) from encounters group by 1"
+	cure := regexp.MustCompile(`SET dpsql.epsilon = (\S+) and SET dpsql.fresh = on groups of more than (\d+) people are`)
+	for _, edits := range [][]string{nil, {"{epsilon: 0.5}", "{epsilon: 0.5, min_people: 50}"}} {
+		s := clinicSession(t, tame, backend.DuckDB, append(edits, autoEdits[4:]...)...)
+		_, a := ask(t, s, sql)
+		_, last := ask(t, s, "select hidden_up_to from dpsql.last")
+		most := last.Rows[0][0].(int64)
+		if len(a.Rows) > 0 || len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], fmt.Sprintf("no group is shown, since none has more than %d people", most)) {
+			t.Fatalf("%v, hidden up to %d: %q", a.Rows, most, a.Warnings)
+		}
+		if text := explained(t, s, sql); !strings.Contains(text, "Groups chosen: noisy number of units > ") {
+			t.Error(text)
+		}
+		said := cure.FindStringSubmatch(a.Warnings[0])
+		if said == nil {
+			t.Fatalf("no cure: %q", a.Warnings)
+		}
+		set(t, s, "dpsql.epsilon", said[1])
+		set(t, s, "dpsql.fresh", "on")
+		ask(t, s, sql)
+		if _, last = ask(t, s, "select hidden_up_to from dpsql.last"); fmt.Sprint(last.Rows[0][0]) != said[2] {
+			t.Errorf("%s: it is %v", said[0], last.Rows[0][0])
+		}
+	}
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits[4:]...)
+	set(t, s, "dpsql.epsilon", "5")
+	if _, a := ask(t, s, "select days > 0, count(*) from encounters group by 1"); len(a.Warnings) > 0 { // public
+		t.Errorf("public groups: %q", a.Warnings)
+	}
+	s = clinicSession(t, tame, backend.DuckDB, append([]string{"{epsilon: 0.5}", "{epsilon: 0.5, min_people: 1000}"}, autoEdits[4:]...)...)
+	if _, a := ask(t, s, "select readmitted, count(*) from encounters group by 1"); len(a.Rows) > 0 || len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], "999 people") || !strings.Contains(a.Warnings[0], "query.min_people") {
+		t.Errorf("%v %q", a.Rows, a.Warnings)
+	}
+}
+
+// TestLateWarnings: rows that are computed as they are read warn at their end.
+func TestLateWarnings(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, append([]string{"statement_timeout: 20s", "statement_timeout: 20s\nlimits: {spool_groups: 1}"}, autoEdits[4:]...)...)
+	_, a := ask(t, s, "select kind_id, case when kind_id > 1 then 1 / (count(*) - count(*)) end from encounters group by 1")
+	if a.More == nil || len(a.Warnings) > 0 {
+		t.Fatalf("%v %q", a.More, a.Warnings)
+	}
+	rows, err := a.All(context.Background())
+	if late := a.More.Late(); err != nil || len(rows) < 3 || len(late) != 1 || !strings.Contains(late[0], "division by zero") {
+		t.Errorf("%v, %v: %q", rows, err, late)
+	}
+}

@@ -1,0 +1,224 @@
+package sensitivity
+
+import (
+	"slices"
+
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/plan"
+)
+
+// Public conditions leave public groups out: WHERE n_name = 'FRANCE' GROUP BY n_name has one group.
+//
+// Proof: (8) holds as before. (1) A condition that counts here is true in every row of the body in which its table's row is present (block.conds), so no row has a tuple for which it is not true, and a group that is left out is
+// empty whatever the private rows are. (2) It reads key columns of public sources, or columns of the public table row whose columns the keys are, and no parameter (sameEverywhere); it is computed from the policy, the statement's literals and public tables
+// alone. So the groups remain a function of statement, policy and public tables. (3) Where the backend may see it otherwise (alike, an error, no evaluation here) the tuple stays. Were (3) wrong all the same, rows of a tuple
+// that was left out would be dropped (release.Read), or filtered by the print where the bound rests on it (Source.Counts), and nothing more would be released.
+
+// condition is one over some columns.
+type condition struct {
+	cols []plan.ColID
+	may  func(row []sqltype.Value) bool // false: it is not true, in the backend either
+	size int
+}
+
+// implied is the part of a condition that reads these columns alone, and is true where the condition is; nil for none. (2)
+func (z *analyzer) implied(x plan.Scalar, known func(plan.ColID) bool) plan.Scalar {
+	ok := z.sameEverywhere(x, map[plan.ColID]bool{})
+	z.leaves(x, func(id plan.ColID) { ok = ok && known(id) })
+	if ok {
+		return x
+	}
+	n, is := x.(*plan.Logic)
+	if !is || n.Op == plan.Not {
+		return nil
+	}
+	var parts []plan.Scalar
+	for _, y := range n.Args {
+		part := z.implied(y, known)
+		if part == nil && n.Op == plan.Or {
+			return nil
+		}
+		if part != nil {
+			parts = append(parts, part)
+		}
+	}
+	if n.Op == plan.And || len(parts) == 0 {
+		return plan.AllOf(parts)
+	}
+	return &plan.Logic{Op: plan.Or, Args: parts}
+}
+
+// conditionsOver are those that read some of these columns and no others.
+func (z *analyzer) conditionsOver(list []plan.Scalar, known func(plan.ColID) bool) (out []condition) {
+	for _, whole := range list {
+		x := z.implied(whole, known)
+		if x == nil {
+			continue
+		}
+		var c condition
+		z.leaves(x, func(id plan.ColID) {
+			if !slices.Contains(c.cols, id) {
+				c.cols = append(c.cols, id)
+			}
+		})
+		if len(c.cols) == 0 {
+			continue
+		}
+		f, err := z.functionOf(x, c.cols)
+		if err != nil {
+			continue
+		}
+		types, compares := make([]sqltype.Type, len(c.cols)), comparesOnly(x)
+		for i, id := range c.cols {
+			types[i] = z.typeOf(id)
+		}
+		c.size = size(x)
+		c.may = func(row []sqltype.Value) bool { // (3)
+			for i, t := range types {
+				if t.OID == sqltype.OIDBPChar && compares { // by = and <>, blanks at the end mean nothing anywhere
+					t = sqltype.Text
+				}
+				if !alike(row[i:i+1], x, t) {
+					return true
+				}
+			}
+			is, err := f(row)
+			return err != nil || is == true
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// comparesOnly: columns and constants are compared by = and <>, and nothing else is done with them.
+func comparesOnly(x plan.Scalar) bool {
+	switch n := x.(type) {
+	case *plan.Col, *plan.Const:
+		return true
+	case *plan.Call:
+		if n.Fn.Name != "=" && n.Fn.Name != "<>" {
+			return false
+		}
+	case *plan.Logic, *plan.In:
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return !comparesOnly(y) })
+}
+
+// keep says which tuples of some columns conditions leave; all where they would be computed too often.
+func keep(list []condition, cols []plan.ColID, many int) func(tuple []sqltype.Value) bool {
+	nodes := 0
+	places := make([][]int, len(list))
+	for i, c := range list {
+		nodes += c.size
+		for _, id := range c.cols {
+			places[i] = append(places[i], slices.Index(cols, id))
+		}
+	}
+	if nodes*many > mostChecked {
+		list = nil
+	}
+	return func(tuple []sqltype.Value) bool {
+		for i, c := range list {
+			row := make([]sqltype.Value, len(c.cols))
+			for k, p := range places[i] {
+				row[k] = tuple[p]
+			}
+			if !c.may(row) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// rowConditions are the conditions on rows of a public scan whose columns a source's keys are, the columns of the table that they read beside its own, and the names of all of them: (1) here of rows that are present, around of padded ones.
+func (z *analyzer) rowConditions(s *scanInfo, src *Source) (here, around []condition, attrs []int, cols []plan.ColID) {
+	attrs = slices.Clone(src.Columns)
+	for _, k := range src.Keys {
+		cols = append(cols, z.base(z.out.Keys[k].Col))
+	}
+	known := func(id plan.ColID) bool { return slices.Contains(cols, id) || slices.Contains(s.scan.Columns, id) }
+	here = z.conditionsOver(conditionsFrom(s.in), known)
+	if s.nullable() {
+		around = z.conditionsOver(conditionsFrom(s.in.parent), known)
+	}
+	for _, c := range slices.Concat(here, around) {
+		for _, id := range c.cols {
+			if !slices.Contains(cols, id) {
+				attrs, cols = append(attrs, slices.Index(s.scan.Columns, id)), append(cols, id)
+			}
+		}
+	}
+	return here, around, attrs, cols
+}
+
+// mostPairs is how many tuples sources that conditions join may have together.
+const mostPairs = 1 << 16
+
+// joinSources makes one source of those whose keys a condition compares, of the tuples that it leaves.
+func (z *analyzer) joinSources() {
+	sources := &z.out.Groups.Sources
+	colsOf := func(s Source) (cols []plan.ColID) {
+		for _, k := range s.Keys {
+			cols = append(cols, z.base(z.out.Keys[k].Col))
+		}
+		return cols
+	}
+	for _, x := range z.blocks[0].conds { // (1) every row of the body has them
+		for {
+			a, b := -1, -1
+			z.leaves(x, func(id plan.ColID) {
+				switch at := slices.IndexFunc(*sources, func(s Source) bool { return slices.Contains(colsOf(s), id) }); {
+				case at < 0 || at == a:
+				case a < 0:
+					a = at
+				case b < 0:
+					b = at
+				}
+			})
+			if b < 0 || !z.joinTwo(x, min(a, b), max(a, b), colsOf) {
+				break
+			}
+		}
+	}
+}
+
+// joinTwo makes one source of two, where that leaves tuples out.
+func (z *analyzer) joinTwo(x plan.Scalar, a, b int, colsOf func(Source) []plan.ColID) bool {
+	sources := &z.out.Groups.Sources
+	l, r := (*sources)[a], (*sources)[b]
+	if all := mul(uint64(len(l.Tuples)), uint64(len(r.Tuples))); all > mostPairs {
+		return false
+	}
+	cols := slices.Concat(colsOf(l), colsOf(r))
+	list := z.conditionsOver([]plan.Scalar{x}, func(id plan.ColID) bool { return slices.Contains(cols, id) })
+	kept := keep(list, cols, len(l.Tuples)*len(r.Tuples))
+	one := Source{Keys: slices.Concat(l.Keys, r.Keys), Why: l.Why + " with " + r.Why, Complete: (l.Complete || l.Fixed) && (r.Complete || r.Fixed)}
+	for _, t := range l.Tuples {
+		for _, u := range r.Tuples {
+			if tuple := slices.Concat(t, u); kept(tuple) {
+				one.Tuples = append(one.Tuples, tuple)
+			}
+		}
+	}
+	if len(one.Tuples) == len(l.Tuples)*len(r.Tuples) || len(one.Tuples) > mostDerived {
+		return false
+	}
+	for _, s := range []Source{l, r} {
+		if one.Table == nil {
+			one.Table, one.Joined = s.Table, s.Table != nil
+		}
+		for i := range s.Keys {
+			if s.Table == nil {
+				one.Columns = append(one.Columns, -1)
+			} else {
+				one.Columns = append(one.Columns, s.Columns[i])
+			}
+		}
+	}
+	(*sources)[a] = one
+	*sources = slices.Delete(*sources, b, b+1)
+	return true
+}
