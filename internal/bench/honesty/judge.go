@@ -302,7 +302,6 @@ func (b *bench) measure(ctx context.Context, w *world, f *facts, a *asking, pric
 		return nil, err
 	}
 	f.reset()
-	w.kept.forget()
 	w.clock.each, w.clock.left = max(1, int(8/price)), 0
 	failed, note := 0, ""
 	for range b.draws {

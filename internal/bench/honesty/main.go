@@ -156,6 +156,7 @@ func (b *bench) statement(ctx context.Context, w *world, st *statement, prices [
 	if err != nil {
 		return nil, err
 	}
+	defer w.kept.forget()
 	for _, price := range prices {
 		n, err := noisesAt(w.filter, price)
 		if err != nil {

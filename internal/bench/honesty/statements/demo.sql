@@ -32,8 +32,8 @@ SELECT d.description, sum(e.days_in_hospital) FROM encounters e JOIN discharges 
 SELECT count(*) FROM patients CROSS JOIN admission_types;
 -- patients by a public list with doubles (issue)
 SELECT count(*) FROM patients p JOIN (VALUES ('Male', 1), ('Male', 2), ('Female', 3)) v (gender, n) ON v.gender = p.gender;
--- encounters with several prescriptions (issue)
-SELECT count(*) FROM (SELECT encounter_id, patient_id, count(*) AS n FROM prescriptions GROUP BY 1, 2) t WHERE n > 1;
+-- encounters with several prescriptions (issue); unit: (SELECT e.patient_id FROM encounters e WHERE e.encounter_id = t.encounter_id)
+SELECT count(*) FROM (SELECT encounter_id, count(*) AS n FROM prescriptions GROUP BY 1) t WHERE n > 1;
 -- women and men
 SELECT gender, count(*) FROM patients GROUP BY gender;
 -- races of readmitted; unit: p.patient_id
