@@ -45,6 +45,7 @@ type column struct {
 // facts are what the raw data says of a statement.
 type facts struct {
 	st      *statement
+	warned  int             // draws with a warning
 	columns map[int]*column // by the item's place
 }
 
@@ -223,6 +224,9 @@ func (f *facts) draw(ctx context.Context, w *world, a *asking) error {
 	if err != nil {
 		return err
 	}
+	if len(answer.Warnings) > 0 {
+		f.warned++
+	}
 	for _, row := range rows {
 		key := keyOf(f.st, func(i int) string { return text(row[i], a.columns[i].Type) })
 		for i, c := range f.columns {
@@ -259,6 +263,7 @@ func (f *facts) draw(ctx context.Context, w *world, a *asking) error {
 
 // reset forgets the draws, before another price.
 func (f *facts) reset() {
+	f.warned = 0
 	for _, c := range f.columns {
 		for _, cl := range c.cells {
 			cl.shown, cl.held, cl.null, cl.half, cl.errs, cl.scores = 0, 0, 0, nil, nil, nil
@@ -291,7 +296,8 @@ type result struct {
 	covered, coveredTop, worst    float64
 	below                         int // cells of many people under 80 %, beyond chance
 	hidden                        float64
-	coveredApart                  float64
+	coveredApart, nullApart       float64 // of cells listed apart: of those shown, the share that holds; the share hidden or NULL
+	warned                        float64 // share of answers with a warning
 	half, err, yard, width, score float64 // medians over cells: relative to the true answer, and to the yardstick
 	note                          string
 }
@@ -316,7 +322,7 @@ func (b *bench) measure(ctx context.Context, w *world, f *facts, a *asking, pric
 	for i, x := range f.st.items {
 		if c := f.columns[i]; c != nil {
 			r := c.result(f.st, b.draws, c.halves(n))
-			r.price, r.failed = price, failed
+			r.price, r.failed, r.warned = price, failed, float64(f.warned)/float64(max(1, b.draws-failed))
 			if r.note = note; x.refused != "" {
 				r.note = "no interval: " + x.refused
 			}
@@ -336,8 +342,7 @@ func (c *column) result(st *statement, draws int, yards map[string]float64) *res
 		}
 	}
 	top := quantile(sizes, 0.9)
-	var held, top9, apart ratio
-	var big ratio
+	var held, largest, apart, nulls, big ratio
 	var half, errs, yard, width, score []float64
 	for key, cl := range c.cells {
 		n := len(cl.half)
@@ -352,12 +357,13 @@ func (c *column) result(st *statement, draws int, yards map[string]float64) *res
 		if cl.apart {
 			r.apart++
 			apart.add(cl.held, n)
+			nulls.add(draws-n, draws)
 			continue
 		}
 		r.cells++
 		held.add(cl.held, n)
 		if cl.total || len(c.cells) > 1 && math.Abs(cl.truth) >= top {
-			top9.add(cl.held, n)
+			largest.add(cl.held, n)
 		}
 		if n == 0 {
 			continue
@@ -377,7 +383,7 @@ func (c *column) result(st *statement, draws int, yards map[string]float64) *res
 			yard, width, score = append(yard, y/size), append(width, h/y), append(score, mean(cl.scores)/y)
 		}
 	}
-	r.covered, r.coveredTop, r.hidden, r.coveredApart = held.share(), top9.share(), big.share(), apart.share()
+	r.covered, r.coveredTop, r.hidden, r.coveredApart, r.nullApart = held.share(), largest.share(), big.share(), apart.share(), nulls.share()
 	r.half, r.err, r.yard, r.width, r.score = median(half), median(errs), median(yard), median(width), median(score)
 	return r
 }

@@ -12,7 +12,7 @@ import (
 )
 
 var heads = []string{"schema", "statement", "column", "price", "draws", "failed", "cells", "apart", "cells_over_500", "coverage", "coverage_top", "worst_over_500", "under_80_over_500", "hidden_over_500",
-	"coverage_apart", "half_width", "error", "yardstick", "width_ratio", "score_ratio", "note"}
+	"coverage_apart", "null_apart", "warned", "half_width", "error", "yardstick", "width_ratio", "score_ratio", "note"}
 
 func short(x float64) string {
 	if math.IsNaN(x) {
@@ -23,7 +23,7 @@ func short(x float64) string {
 
 func (r *result) row() []string {
 	return []string{r.schema, r.statement, r.column, short(r.price), fmt.Sprint(r.draws), fmt.Sprint(r.failed), fmt.Sprint(r.cells), fmt.Sprint(r.apart), fmt.Sprint(r.big), short(r.covered), short(r.coveredTop), short(r.worst),
-		fmt.Sprint(r.below), short(r.hidden), short(r.coveredApart), short(r.half), short(r.err), short(r.yard), short(r.width), short(r.score), r.note}
+		fmt.Sprint(r.below), short(r.hidden), short(r.coveredApart), short(r.nullApart), short(r.warned), short(r.half), short(r.err), short(r.yard), short(r.width), short(r.score), r.note}
 }
 
 func writeCSV(path string, list []*result) (err error) {
