@@ -49,6 +49,7 @@ func run() error {
 	name := flag.String("statement", "", "only statements whose name matches; nothing is written but to standard output and -csv")
 	at := flag.String("prices", "0.1,0.5,2", "prices of a statement")
 	csv := flag.String("csv", "", "write the rows of the table to this file too")
+	docs := flag.String("docs", "docs", "where honesty/ and accuracy.md are written")
 	port := flag.Int("port", 0, "a PostgreSQL on 127.0.0.1, superuser postgres without a password, in place of one of the run's own; what it has is not loaded again")
 	serve := flag.Bool("serve", false, "start such a PostgreSQL, load the schemas and keep it until standard input ends")
 	policies := flag.Bool("policies", false, "print the schemas' policies and what dpsql check says of them, and end")
@@ -111,9 +112,12 @@ func run() error {
 	}
 	fmt.Print(table(results), "\n", summaryTable(results))
 	if *csv != "" {
-		return writeCSV(*csv, results)
+		err = writeCSV(*csv, results)
 	}
-	return nil
+	if *of == "" && *name == "" {
+		err = errors.Join(err, write(*docs, b.draws, results))
+	}
+	return err
 }
 
 // schema measures the statements of a schema.

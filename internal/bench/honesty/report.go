@@ -141,8 +141,8 @@ func table(list []*result) string {
 			note, _, _ := strings.Cut(r.note, "\n")
 			missed = append(missed, note)
 		}
-		fmt.Fprintf(&t, "| %s | %s | `%s` | %g | %s | %s | %d, %d, %d | %s | %s | %s | %s | %s | %s |\n", r.schema, r.statement, strings.ReplaceAll(r.column, "|", "\\|"), r.price, percent(r.covered), percent(r.coveredTop), r.cells, r.big, r.apart,
-			percent(r.hidden), percent(r.half), percent(r.err), short(r.width), short(r.score), strings.ReplaceAll(strings.Join(missed, "; "), "|", "\\|"))
+		fmt.Fprintf(&t, "| %s | %s | `%s` | %g | %s | %s | %d, %d, %d | %s | %s | %s | %s | %s | %s |\n", r.schema, r.statement, escape(r.column), r.price, percent(r.covered), percent(r.coveredTop), r.cells, r.big, r.apart,
+			percent(r.hidden), percent(r.half), percent(r.err), short(r.width), short(r.score), escape(strings.Join(missed, "; ")))
 	}
 	return t.String()
 }
