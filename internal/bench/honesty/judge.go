@@ -346,7 +346,7 @@ func (c *column) result(st *statement, draws int, yards map[string]float64) *res
 	var half, errs, yard, width, score []float64
 	for key, cl := range c.cells {
 		n := len(cl.half)
-		if cl.people > manyPeople {
+		if cl.people > manyPeople && c.item.refused == "" {
 			r.big++
 			of := draws
 			if st.chosen() { // a row that HAVING or LIMIT leaves out is not hidden

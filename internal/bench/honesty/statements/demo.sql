@@ -46,3 +46,7 @@ SELECT sum(days_in_hospital) FROM encounters WHERE age_band = '0-10';
 SELECT avg(medications * days_in_hospital) FROM encounters;
 -- emergencies of many visits
 SELECT count(*) FROM encounters WHERE prior_emergency > 10;
+-- rate of change of medication by discharge
+SELECT d.description, avg(CASE WHEN e.med_change THEN 1 ELSE 0 END) FROM encounters e JOIN discharges d ON d.id = e.discharge_id GROUP BY d.description;
+-- share of the early readmitted by age band
+SELECT age_band, 100.0 * sum(CASE WHEN readmitted = '<30' THEN 1 ELSE 0 END) / count(*) FROM encounters GROUP BY age_band;

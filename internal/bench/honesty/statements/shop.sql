@@ -61,5 +61,13 @@ SELECT device, count(DISTINCT customer_id) FROM page_views GROUP BY device;
 SELECT count(*) FROM orders WHERE status = 'returned' AND channel = 'phone' AND coupon IS NOT NULL;
 -- revenue of Liechtenstein; unit: o.customer_id
 SELECT sum(o.total) FROM orders o JOIN customers c ON c.customer_id = o.customer_id WHERE c.country = 'LI';
--- share of cancelled orders; unit: none
+-- share of cancelled orders
 SELECT avg(CASE WHEN status = 'cancelled' THEN 1 ELSE 0 END) FROM orders;
+-- value of an order by status
+SELECT status, sum(total) / count(*) FROM orders GROUP BY status;
+-- revenue per customer
+SELECT sum(total) / count(DISTINCT customer_id) FROM orders;
+-- rounded average by channel
+SELECT channel, round(avg(total), 2) FROM orders GROUP BY channel;
+-- countries with more than 5,000 orders; unit: o.customer_id
+SELECT c.country, count(*) FROM orders o JOIN customers c ON c.customer_id = o.customer_id GROUP BY c.country HAVING count(*) > 5000;

@@ -56,3 +56,7 @@ SELECT max(km) FROM trips;
 SELECT max(rating), min(rating) FROM trips;
 -- zones of pickup by riders
 SELECT pickup_zone, count(DISTINCT rider_id) FROM trips GROUP BY pickup_zone ORDER BY 2 DESC LIMIT 20;
+-- tips as a share of fares
+SELECT payment, sum(tip) / sum(fare) FROM trips GROUP BY payment;
+-- fares per rider
+SELECT sum(fare) / count(DISTINCT rider_id) FROM trips;
