@@ -26,6 +26,7 @@ import (
 type bench struct {
 	data  string
 	draws int
+	cells bool
 	pg    *pgtest.Server
 	begin time.Time
 }
@@ -47,6 +48,7 @@ func run() error {
 	flag.IntVar(&b.draws, "draws", 400, "answers drawn of each statement at each price")
 	of := flag.String("schema", "", "only schemas whose name matches; nothing is written but to standard output and -csv")
 	name := flag.String("statement", "", "only statements whose name matches; nothing is written but to standard output and -csv")
+	flag.BoolVar(&b.cells, "cells", false, "print the largest cells of each statement, and what its last answer said")
 	at := flag.String("prices", "0.1,0.5,2", "prices of a statement")
 	csv := flag.String("csv", "", "write the rows of the table to this file too")
 	docs := flag.String("docs", "docs", "where honesty/ and accuracy.md are written")
