@@ -34,6 +34,8 @@ SELECT count(*) FROM patients CROSS JOIN admission_types;
 SELECT count(*) FROM patients p JOIN (VALUES ('Male', 1), ('Male', 2), ('Female', 3)) v (gender, n) ON v.gender = p.gender;
 -- encounters with several prescriptions (issue); unit: (SELECT e.patient_id FROM encounters e WHERE e.encounter_id = t.encounter_id)
 SELECT count(*) FROM (SELECT encounter_id, count(*) AS n FROM prescriptions GROUP BY 1) t WHERE n > 1;
+-- patients with several encounters (issue); unit: t.who
+SELECT count(*) FROM (SELECT 10 + patient_id AS who, count(*) AS n FROM encounters GROUP BY 1) t WHERE n > 1;
 -- women and men
 SELECT gender, count(*) FROM patients GROUP BY gender;
 -- races of readmitted; unit: p.patient_id
