@@ -4,10 +4,8 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
-	"slices"
 	"strings"
 )
 
@@ -86,14 +84,14 @@ func summarise(list []*result) (out []summary) {
 	for _, r := range list {
 		by[r.price] = append(by[r.price], r)
 	}
-	for _, price := range slices.Sorted(maps.Keys(by)) {
+	for _, price := range pricesOf(list) {
 		s := summary{price: price}
 		var covered, top, widths, scores []float64
 		hidden := 0.0
 		for _, r := range by[price] {
 			s.big += r.big
 			s.below += r.below
-			if r.big > 0 {
+			if r.big > 0 && !math.IsNaN(r.hidden) {
 				hidden += r.hidden * float64(r.big)
 			}
 			if r.cells == 0 {
