@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -148,5 +150,24 @@ func TestMissed(t *testing.T) {
 	r := &result{price: 0.1, draws: 400, covered: nan, coveredTop: nan, hidden: 0.2, width: nan}
 	if got := r.missed(); got != nil {
 		t.Errorf("at a price of 0.1 more may be hidden: %v", got)
+	}
+}
+
+// TestReadAgain: what a run wrote is read as it was.
+func TestReadAgain(t *testing.T) {
+	list := []*result{{schema: "s", statement: "a, b", column: `sum("x")`, price: 0.5, draws: 400, failed: 1, cells: 2, apart: 3, big: 4, covered: 0.5, coveredTop: math.NaN(), worst: 0.25, below: 5, hidden: 0.125, coveredApart: 0.75,
+		nullApart: 0.0625, warned: 1, half: 2, err: 3, yard: 4, width: 5, score: 6, note: "n"}, {schema: "s", statement: "c", note: "refused"}}
+	path := filepath.Join(t.TempDir(), "a.csv")
+	if err := writeCSV(path, list); err != nil {
+		t.Fatal(err)
+	}
+	again, err := readCSV(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		if got, want := fmt.Sprint(*again[i]), fmt.Sprint(*list[i]); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
 	}
 }

@@ -55,7 +55,15 @@ func run() error {
 	port := flag.Int("port", 0, "a PostgreSQL on 127.0.0.1, superuser postgres without a password, in place of one of the run's own; what it has is not loaded again")
 	serve := flag.Bool("serve", false, "start such a PostgreSQL, load the schemas and keep it until standard input ends")
 	policies := flag.Bool("policies", false, "print the schemas' policies and what dpsql check says of them, and end")
+	from := flag.String("from", "", "write the page and the figures of such a file in place of asking")
 	flag.Parse()
+	if *from != "" {
+		results, err := readCSV(*from)
+		if err != nil {
+			return err
+		}
+		return write(*docs, results)
+	}
 	only, err := regexp.Compile(*of)
 	if err != nil {
 		return err
@@ -117,7 +125,7 @@ func run() error {
 		err = writeCSV(*csv, results)
 	}
 	if *of == "" && *name == "" {
-		err = errors.Join(err, write(*docs, b.draws, results))
+		err = errors.Join(err, write(*docs, results))
 	}
 	return err
 }

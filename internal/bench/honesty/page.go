@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,12 +16,20 @@ import (
 const worstRows = 25
 
 // write makes the files of docs/honesty and the blocks of docs/accuracy.md.
-func write(docs string, draws int, list []*result) error {
+func write(docs string, list []*result) error {
 	folder := filepath.Join(docs, "honesty")
 	page := filepath.Join(docs, "accuracy.md")
-	before, err := readErrors(filepath.Join(folder, "before.csv"))
+	old, err := readCSV(filepath.Join(folder, "before.csv"))
 	if err != nil {
 		return err
+	}
+	before := map[string]float64{}
+	for _, r := range old {
+		before[r.id()] = r.err
+	}
+	draws := 0
+	for _, r := range list {
+		draws = max(draws, r.draws)
 	}
 	run := fmt.Sprintf("Made on %s with %d answers of each statement at each price: %d cores, %s.\n", time.Now().UTC().Format("2006-01-02"), draws, runtime.NumCPU(), runtime.Version())
 	return errors.Join(
@@ -156,32 +162,6 @@ func errorsTable(list []*result, before map[string]float64) string {
 		fmt.Fprintf(&t, "| %g | %d | %.3g | %d | %d |\n", p, len(ratios), median(ratios), more, most)
 	}
 	return t.String()
-}
-
-// readErrors reads the median errors of an older file; none where it is not there.
-func readErrors(path string) (map[string]float64, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // the folder that the caller named
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	out, at := map[string]float64{}, map[string]int{}
-	for i, head := range rows[0] {
-		at[head] = i
-	}
-	for _, row := range rows[1:] {
-		var x float64
-		if _, err := fmt.Sscan(row[at["error"]], &x); err == nil {
-			out[strings.Join([]string{row[at["schema"]], row[at["statement"]], row[at["column"]], row[at["price"]]}, "\x00")] = x
-		}
-	}
-	return out, nil
 }
 
 // writeBlock replaces what stands in a page between the marks of a name.

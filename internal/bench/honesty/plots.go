@@ -96,23 +96,26 @@ func plotCoverage(path string, list []*result) error {
 	return p.Save(20*vg.Centimeter, vg.Length(len(names)+2)*1.3*vg.Centimeter, path)
 }
 
+// What is narrower or wider stands at the figure's edge.
+const narrow, wide = 0.2, 30
+
 // plotWidths holds coverage against the width over the yardstick.
 func plotWidths(path string, list []*result) error {
 	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = "What honesty costs", "half-width / that of the best fixed bound, which knows the data", "coverage, %"
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = "Coverage and width of 95% intervals", "half-width / that of the best fixed bound, which knows the data", "coverage, %"
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	p.Add(plotter.NewGrid())
-	p.X.Min, p.X.Max = 0.5, 20
 	err := series(p, list, func(r *result, _ int) (plotter.XY, bool) {
-		return plotter.XY{X: r.width, Y: 100 * r.covered}, r.width > 0 && !math.IsInf(r.width, 1) && !math.IsNaN(r.covered)
+		return plotter.XY{X: min(max(r.width, narrow), wide), Y: 100 * r.covered}, r.width > 0 && !math.IsInf(r.width, 1) && !math.IsNaN(r.covered)
 	})
 	if err != nil {
 		return err
 	}
-	if err := straight(p, "95 %", plotter.XYs{{X: p.X.Min, Y: 95}, {X: p.X.Max, Y: 95}}); err != nil {
+	if err := straight(p, "95 %", plotter.XYs{{X: narrow, Y: 95}, {X: wide, Y: 95}}); err != nil {
 		return err
 	}
-	p.Y.Min, p.Y.Max = -1, 101
-	p.Legend.XOffs = -vg.Points(4)
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0.1, 100, -1, 130
+	p.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 25, Label: "25"}, {Value: 50, Label: "50"}, {Value: 75, Label: "75"}, {Value: 100, Label: "100"}}
+	p.Legend.Top, p.Legend.Left = true, true
 	return p.Save(20*vg.Centimeter, 12*vg.Centimeter, path)
 }

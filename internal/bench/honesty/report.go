@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -35,6 +36,33 @@ func writeCSV(path string, list []*result) (err error) {
 		rows = append(rows, r.row())
 	}
 	return csv.NewWriter(f).WriteAll(rows)
+}
+
+// readCSV reads what writeCSV wrote.
+func readCSV(path string) (out []*result, err error) {
+	text, err := os.ReadFile(path) //nolint:gosec // where the caller says
+	if err != nil {
+		return nil, err
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	if err != nil || strings.Join(rows[0], ",") != strings.Join(heads, ",") {
+		return nil, fmt.Errorf("%s does not have the columns of this program: %w", path, err)
+	}
+	for _, row := range rows[1:] {
+		at := 2
+		next := func() float64 {
+			at++
+			x, err := strconv.ParseFloat(row[at], 64)
+			if err != nil {
+				return math.NaN() // empty
+			}
+			return x
+		}
+		whole := func() int { return int(next()) }
+		out = append(out, &result{schema: row[0], statement: row[1], column: row[2], price: next(), draws: whole(), failed: whole(), cells: whole(), apart: whole(), big: whole(), covered: next(), coveredTop: next(), worst: next(),
+			below: whole(), hidden: next(), coveredApart: next(), nullApart: next(), warned: next(), half: next(), err: next(), yard: next(), width: next(), score: next(), note: row[len(row)-1]})
+	}
+	return out, nil
 }
 
 // percent is a share in %; empty of none.
