@@ -37,11 +37,45 @@ func write(docs string, list []*result) error {
 		plotCoverage(filepath.Join(folder, "coverage.svg"), list),
 		plotWidths(filepath.Join(folder, "widths.svg"), list),
 		writeBlock(page, "honesty run", run),
-		writeBlock(page, "honesty", summaryTable(list)+"\n"+errorsTable(list, before)+"\n"+schemaTable(list)),
+		writeBlock(page, "honesty", targetsTable(list)+"\n"+summaryTable(list)+"\n"+errorsTable(list, before)+"\n"+schemaTable(list)),
 		writeBlock(page, "honesty worst", table(worst(list))),
 		writeBlock(page, "honesty apart", apartTable(list)),
 		writeBlock(page, "honesty refused", refusedTable(list)),
 	)
+}
+
+// targetsTable holds each price's figures against what is asked of them.
+func targetsTable(list []*result) string {
+	all := summarise(list)
+	var t strings.Builder
+	t.WriteString("| target |")
+	for _, s := range all {
+		fmt.Fprintf(&t, " price %g |", s.price)
+	}
+	t.WriteString("\n|---|" + strings.Repeat("---|", len(all)) + "\n")
+	for _, target := range []struct {
+		name string
+		of   func(s summary) (text string, met bool)
+	}{
+		{"coverage over all columns: at least 95 %", func(s summary) (string, bool) { return percent(s.mean), s.mean >= 0.95 }},
+		{"columns under 90 %, beyond chance: none", func(s summary) (string, bool) { return fmt.Sprint(s.under), s.under == 0 }},
+		{"coverage of the largest tenth of groups and of totals: at least 90 %", func(s summary) (string, bool) { return percent(s.top), s.top >= 0.9 }},
+		{"cells over 500 people under 80 %, beyond chance: none", func(s summary) (string, bool) { return fmt.Sprint(s.below), s.below == 0 }},
+		{"cells over 500 people hidden or NULL: at most 5 %, at price 0.1 25 %", func(s summary) (string, bool) { return percent(s.hidden), s.hidden <= mostHidden(s.price) }},
+		{"half-width over the yardstick's, median: at most 3.5", func(s summary) (string, bool) { return short(s.width), s.width <= 3.5 }},
+		{"half-width over the yardstick's, most: at most 15", func(s summary) (string, bool) { return short(s.widest), s.widest <= 15 }},
+	} {
+		fmt.Fprintf(&t, "| %s |", target.name)
+		for _, s := range all {
+			text, met := target.of(s)
+			if !met {
+				text += " **(missed)**"
+			}
+			fmt.Fprintf(&t, " %s |", text)
+		}
+		t.WriteString("\n")
+	}
+	return t.String()
 }
 
 // worst are the rows that miss a target, those of the least coverage first.

@@ -88,13 +88,21 @@ func (r *result) missed() (out []string) {
 	if r.below > 0 {
 		out = append(out, fmt.Sprintf("%d cells under 80 %%", r.below))
 	}
-	if most := map[bool]float64{true: 0.25, false: 0.05}[r.price < 0.2]; r.hidden > most {
+	if r.hidden > mostHidden(r.price) {
 		out = append(out, "hidden")
 	}
 	if r.width > 15 {
 		out = append(out, "width")
 	}
 	return out
+}
+
+// mostHidden is the share of cells of many people that may be hidden or NULL.
+func mostHidden(price float64) float64 {
+	if price < 0.2 {
+		return 0.25
+	}
+	return 0.05
 }
 
 // summary is what a price comes to.
