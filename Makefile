@@ -3,11 +3,11 @@
 GO      ?= go
 GOTEST  ?= $(GO) test -timeout 25m
 UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./internal/sqlerr/... ./internal/secret/... ./internal/policy/... \
-           ./internal/eval/... ./internal/spool/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./mlext/... ./internal/attacker ./internal/audit ./budget ./budget/account/... ./rewrite/... ./sensitivity/... ./internal/bench/baseline ./internal/bench/accuracy ./internal/bench/budgets
+           ./internal/eval/... ./internal/spool/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./mlext/... ./internal/attacker ./internal/audit ./budget ./budget/account/... ./rewrite/... ./sensitivity/... ./internal/bench/baseline ./internal/bench/accuracy ./internal/bench/budgets ./internal/bench/honesty
 DB       = ./internal/corpus ./internal/pgmeta/... ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
 RACE     = ./proxy/... ./budget/ledger/...
 
-.PHONY: all test test-unit test-db test-statistics test-engine test-wire test-cmd test-long test-attacker test-clients corpus deploy-check bench bench-accuracy bench-train fuzz lint deps build vet
+.PHONY: all test test-unit test-db test-statistics test-engine test-wire test-cmd test-long test-attacker test-clients corpus deploy-check bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
 
 all: build
 
@@ -89,6 +89,10 @@ bench: deps
 # docs/accuracy.md and docs/bounds.md: about 15 minutes on 2 cores, once TPC-H at SF 1 and 2 is in the cache.
 bench-accuracy: deps
 	$(GO) run ./internal/bench/accuracy
+
+# How often dp_low to dp_high holds the plain answer: a section of docs/accuracy.md, and docs/honesty/. About 30 minutes on 2 cores.
+bench-honesty: deps
+	$(GO) run ./internal/bench/honesty
 
 # Trainings on public data, with defaults alone; writes the table of docs/training.md.
 bench-train:

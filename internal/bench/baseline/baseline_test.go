@@ -102,3 +102,20 @@ func TestQuantile(t *testing.T) {
 	close(t, "the 95th percentile", Quantile(list, 0.95), 5, 0)
 	close(t, "the least", Quantile(list, 0), 1, 0)
 }
+
+// TestSeeded: one seed gives the same each time, another something else.
+func TestSeeded(t *testing.T) {
+	a, b, c, same := Seeded(1), Seeded(1), Seeded(2), 0
+	for range 100 {
+		x, y := a.Below(1000), b.Below(1000)
+		if x != y || x < 0 || x > 999 {
+			t.Fatal(x, y)
+		}
+		if x == c.Below(1000) {
+			same++
+		}
+	}
+	if same > 10 {
+		t.Errorf("two seeds give the same %d times of 100", same)
+	}
+}

@@ -2,6 +2,8 @@ package baseline
 
 import (
 	"bufio"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
 	"io"
@@ -13,6 +15,25 @@ type Random struct{ from io.Reader }
 
 // NewRandom reads the system's generator.
 func NewRandom() *Random { return &Random{bufio.NewReaderSize(rand.Reader, 1<<14)} }
+
+// Seeded draws the same each time, for invented data.
+func Seeded(seed uint64) *Random {
+	key := make([]byte, 16)
+	binary.BigEndian.PutUint64(key, seed)
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		panic(err) // the key has a length that it may have
+	}
+	return &Random{cipher.StreamReader{S: cipher.NewCTR(block, make([]byte, aes.BlockSize)), R: zeros{}}}
+}
+
+// zeros is a reader of nothing else.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+
+// Below is a whole number from 0 to n-1.
+func (r *Random) Below(n int) int { return min(n-1, int(r.Uniform()*float64(n))) }
 
 // Uniform is in (0, 1).
 func (r *Random) Uniform() float64 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -45,6 +46,8 @@ type column struct {
 // facts are what the raw data says of a statement.
 type facts struct {
 	st      *statement
+	warned  int             // draws with a warning
+	said    string          // the last answer's notice and warnings
 	columns map[int]*column // by the item's place
 }
 
@@ -223,6 +226,10 @@ func (f *facts) draw(ctx context.Context, w *world, a *asking) error {
 	if err != nil {
 		return err
 	}
+	if len(answer.Warnings) > 0 {
+		f.warned++
+	}
+	f.said = strings.Join(append([]string{answer.Notice}, answer.Warnings...), "\n")
 	for _, row := range rows {
 		key := keyOf(f.st, func(i int) string { return text(row[i], a.columns[i].Type) })
 		for i, c := range f.columns {
@@ -251,7 +258,7 @@ func (f *facts) draw(ctx context.Context, w *world, a *asking) error {
 			default:
 				cl.held++
 			}
-			cl.half, cl.errs, cl.scores = append(cl.half, (high-low)/2), append(cl.errs, math.Abs(value-cl.truth)), append(cl.scores, score/2)
+			cl.half, cl.errs, cl.scores = append(cl.half, (high-low)/2), append(cl.errs, value-cl.truth), append(cl.scores, score/2)
 		}
 	}
 	return nil
@@ -259,6 +266,7 @@ func (f *facts) draw(ctx context.Context, w *world, a *asking) error {
 
 // reset forgets the draws, before another price.
 func (f *facts) reset() {
+	f.warned = 0
 	for _, c := range f.columns {
 		for _, cl := range c.cells {
 			cl.shown, cl.held, cl.null, cl.half, cl.errs, cl.scores = 0, 0, 0, nil, nil, nil
@@ -291,7 +299,8 @@ type result struct {
 	covered, coveredTop, worst    float64
 	below                         int // cells of many people under 80 %, beyond chance
 	hidden                        float64
-	coveredApart                  float64
+	coveredApart, nullApart       float64 // of cells listed apart: of those shown, the share that holds; the share hidden or NULL
+	warned                        float64 // share of answers with a warning
 	half, err, yard, width, score float64 // medians over cells: relative to the true answer, and to the yardstick
 	note                          string
 }
@@ -302,7 +311,6 @@ func (b *bench) measure(ctx context.Context, w *world, f *facts, a *asking, pric
 		return nil, err
 	}
 	f.reset()
-	w.kept.forget()
 	w.clock.each, w.clock.left = max(1, int(8/price)), 0
 	failed, note := 0, ""
 	for range b.draws {
@@ -316,8 +324,12 @@ func (b *bench) measure(ctx context.Context, w *world, f *facts, a *asking, pric
 	var out []*result
 	for i, x := range f.st.items {
 		if c := f.columns[i]; c != nil {
-			r := c.result(f.st, b.draws, c.halves(n))
-			r.price, r.failed = price, failed
+			yards := c.halves(n)
+			r := c.result(f.st, b.draws, yards)
+			if b.cells {
+				c.print(f.st, price, yards, f.said)
+			}
+			r.price, r.failed, r.warned = price, failed, float64(f.warned)/float64(max(1, b.draws-failed))
 			if r.note = note; x.refused != "" {
 				r.note = "no interval: " + x.refused
 			}
@@ -337,12 +349,11 @@ func (c *column) result(st *statement, draws int, yards map[string]float64) *res
 		}
 	}
 	top := quantile(sizes, 0.9)
-	var held, top9, apart ratio
-	var big ratio
+	var held, largest, apart, nulls, big ratio
 	var half, errs, yard, width, score []float64
 	for key, cl := range c.cells {
 		n := len(cl.half)
-		if cl.people > manyPeople {
+		if cl.people > manyPeople && c.item.refused == "" {
 			r.big++
 			of := draws
 			if st.chosen() { // a row that HAVING or LIMIT leaves out is not hidden
@@ -353,12 +364,13 @@ func (c *column) result(st *statement, draws int, yards map[string]float64) *res
 		if cl.apart {
 			r.apart++
 			apart.add(cl.held, n)
+			nulls.add(draws-n, draws)
 			continue
 		}
 		r.cells++
 		held.add(cl.held, n)
 		if cl.total || len(c.cells) > 1 && math.Abs(cl.truth) >= top {
-			top9.add(cl.held, n)
+			largest.add(cl.held, n)
 		}
 		if n == 0 {
 			continue
@@ -373,18 +385,42 @@ func (c *column) result(st *statement, draws int, yards map[string]float64) *res
 			}
 		}
 		size, h := max(math.Abs(cl.truth), 1e-9), median(cl.half)
-		half, errs = append(half, h/size), append(errs, median(cl.errs)/size)
+		half, errs = append(half, h/size), append(errs, median(absolutes(cl.errs))/size)
 		if y, ok := yards[key]; ok && y > 0 {
 			yard, width, score = append(yard, y/size), append(width, h/y), append(score, mean(cl.scores)/y)
 		}
 	}
-	r.covered, r.coveredTop, r.hidden, r.coveredApart = held.share(), top9.share(), big.share(), apart.share()
+	r.covered, r.coveredTop, r.hidden, r.coveredApart, r.nullApart = held.share(), largest.share(), big.share(), apart.share(), nulls.share()
 	r.half, r.err, r.yard, r.width, r.score = median(half), median(errs), median(yard), median(width), median(score)
 	return r
 }
 
 // chance is how far n draws may stray below a probability, once in twenty times.
 func chance(p float64, n int) float64 { return 1.645 * math.Sqrt(p*(1-p)/float64(max(n, 1))) }
+
+// print shows the largest cells, for whoever looks into one statement.
+func (c *column) print(st *statement, price float64, yards map[string]float64, said string) {
+	fmt.Printf("\n%s, price %g: %s of\n%s\n", st.name, price, c.item.text, st.sql)
+	keys := slices.SortedFunc(maps.Keys(c.cells), func(a, b string) int { return -compare(math.Abs(c.cells[a].truth), math.Abs(c.cells[b].truth)) })
+	fmt.Printf("%12s %7s %6s %6s %8s %10s %10s %10s  key (bias is the median, relative like half and yard; * apart)\n", "truth", "people", "shown", "NULL", "holds", "bias", "half", "yard")
+	for _, key := range keys[:min(len(keys), 40)] {
+		cl, mark := c.cells[key], ""
+		if cl.apart {
+			mark = " *"
+		}
+		size := max(math.Abs(cl.truth), 1e-9)
+		fmt.Printf("%12.6g %7d %6d %6d %8s %10s %10s %10s  %s%s\n", cl.truth, cl.people, cl.shown, cl.null, percent(ratio{cl.held, len(cl.half)}.share()), percent(median(cl.errs)/size), percent(median(cl.half)/size), percent(yards[key]/size), key, mark)
+	}
+	fmt.Println(said)
+}
+
+func absolutes(x []float64) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = math.Abs(v)
+	}
+	return out
+}
 
 func mean(x []float64) float64 {
 	sum := 0.0
@@ -398,7 +434,7 @@ type ratio struct{ yes, of int }
 
 func (r *ratio) add(yes, of int) { r.yes, r.of = r.yes+yes, r.of+of }
 
-func (r *ratio) share() float64 {
+func (r ratio) share() float64 {
 	if r.of == 0 {
 		return math.NaN()
 	}

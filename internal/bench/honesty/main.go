@@ -26,6 +26,7 @@ import (
 type bench struct {
 	data  string
 	draws int
+	cells bool
 	pg    *pgtest.Server
 	begin time.Time
 }
@@ -47,12 +48,22 @@ func run() error {
 	flag.IntVar(&b.draws, "draws", 400, "answers drawn of each statement at each price")
 	of := flag.String("schema", "", "only schemas whose name matches; nothing is written but to standard output and -csv")
 	name := flag.String("statement", "", "only statements whose name matches; nothing is written but to standard output and -csv")
+	flag.BoolVar(&b.cells, "cells", false, "print the largest cells of each statement, and what its last answer said")
 	at := flag.String("prices", "0.1,0.5,2", "prices of a statement")
 	csv := flag.String("csv", "", "write the rows of the table to this file too")
+	docs := flag.String("docs", "docs", "where honesty/ and accuracy.md are written")
 	port := flag.Int("port", 0, "a PostgreSQL on 127.0.0.1, superuser postgres without a password, in place of one of the run's own; what it has is not loaded again")
 	serve := flag.Bool("serve", false, "start such a PostgreSQL, load the schemas and keep it until standard input ends")
 	policies := flag.Bool("policies", false, "print the schemas' policies and what dpsql check says of them, and end")
+	from := flag.String("from", "", "write the page and the figures of such a file in place of asking")
 	flag.Parse()
+	if *from != "" {
+		results, err := readCSV(*from)
+		if err != nil {
+			return err
+		}
+		return write(*docs, results)
+	}
 	only, err := regexp.Compile(*of)
 	if err != nil {
 		return err
@@ -72,7 +83,7 @@ func run() error {
 	if *port > 0 {
 		b.pg = &pgtest.Server{Port: *port}
 	} else {
-		pg, stop, err := pgtest.StartShared()
+		pg, stop, err := pgtest.StartShared("jit=off", "work_mem=64MB", "shared_buffers=512MB")
 		if err != nil {
 			return err
 		}
@@ -111,9 +122,12 @@ func run() error {
 	}
 	fmt.Print(table(results), "\n", summaryTable(results))
 	if *csv != "" {
-		return writeCSV(*csv, results)
+		err = writeCSV(*csv, results)
 	}
-	return nil
+	if *of == "" && *name == "" {
+		err = errors.Join(err, write(*docs, results))
+	}
+	return err
 }
 
 // schema measures the statements of a schema.
@@ -156,6 +170,7 @@ func (b *bench) statement(ctx context.Context, w *world, st *statement, prices [
 	if err != nil {
 		return nil, err
 	}
+	defer w.kept.forget()
 	for _, price := range prices {
 		n, err := noisesAt(w.filter, price)
 		if err != nil {

@@ -4,15 +4,14 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
-	"slices"
+	"strconv"
 	"strings"
 )
 
 var heads = []string{"schema", "statement", "column", "price", "draws", "failed", "cells", "apart", "cells_over_500", "coverage", "coverage_top", "worst_over_500", "under_80_over_500", "hidden_over_500",
-	"coverage_apart", "half_width", "error", "yardstick", "width_ratio", "score_ratio", "note"}
+	"coverage_apart", "null_apart", "warned", "half_width", "error", "yardstick", "width_ratio", "score_ratio", "note"}
 
 func short(x float64) string {
 	if math.IsNaN(x) {
@@ -23,7 +22,7 @@ func short(x float64) string {
 
 func (r *result) row() []string {
 	return []string{r.schema, r.statement, r.column, short(r.price), fmt.Sprint(r.draws), fmt.Sprint(r.failed), fmt.Sprint(r.cells), fmt.Sprint(r.apart), fmt.Sprint(r.big), short(r.covered), short(r.coveredTop), short(r.worst),
-		fmt.Sprint(r.below), short(r.hidden), short(r.coveredApart), short(r.half), short(r.err), short(r.yard), short(r.width), short(r.score), r.note}
+		fmt.Sprint(r.below), short(r.hidden), short(r.coveredApart), short(r.nullApart), short(r.warned), short(r.half), short(r.err), short(r.yard), short(r.width), short(r.score), r.note}
 }
 
 func writeCSV(path string, list []*result) (err error) {
@@ -37,6 +36,33 @@ func writeCSV(path string, list []*result) (err error) {
 		rows = append(rows, r.row())
 	}
 	return csv.NewWriter(f).WriteAll(rows)
+}
+
+// readCSV reads what writeCSV wrote.
+func readCSV(path string) (out []*result, err error) {
+	text, err := os.ReadFile(path) //nolint:gosec // where the caller says
+	if err != nil {
+		return nil, err
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	if err != nil || strings.Join(rows[0], ",") != strings.Join(heads, ",") {
+		return nil, fmt.Errorf("%s does not have the columns of this program: %w", path, err)
+	}
+	for _, row := range rows[1:] {
+		at := 2
+		next := func() float64 {
+			at++
+			x, err := strconv.ParseFloat(row[at], 64)
+			if err != nil {
+				return math.NaN() // empty
+			}
+			return x
+		}
+		whole := func() int { return int(next()) }
+		out = append(out, &result{schema: row[0], statement: row[1], column: row[2], price: next(), draws: whole(), failed: whole(), cells: whole(), apart: whole(), big: whole(), covered: next(), coveredTop: next(), worst: next(),
+			below: whole(), hidden: next(), coveredApart: next(), nullApart: next(), warned: next(), half: next(), err: next(), yard: next(), width: next(), score: next(), note: row[len(row)-1]})
+	}
+	return out, nil
 }
 
 // percent is a share in %; empty of none.
@@ -62,13 +88,21 @@ func (r *result) missed() (out []string) {
 	if r.below > 0 {
 		out = append(out, fmt.Sprintf("%d cells under 80 %%", r.below))
 	}
-	if most := map[bool]float64{true: 0.25, false: 0.05}[r.price < 0.2]; r.hidden > most {
+	if r.hidden > mostHidden(r.price) {
 		out = append(out, "hidden")
 	}
 	if r.width > 15 {
 		out = append(out, "width")
 	}
 	return out
+}
+
+// mostHidden is the share of cells of many people that may be hidden or NULL.
+func mostHidden(price float64) float64 {
+	if price < 0.2 {
+		return 0.25
+	}
+	return 0.05
 }
 
 // summary is what a price comes to.
@@ -86,14 +120,14 @@ func summarise(list []*result) (out []summary) {
 	for _, r := range list {
 		by[r.price] = append(by[r.price], r)
 	}
-	for _, price := range slices.Sorted(maps.Keys(by)) {
+	for _, price := range pricesOf(list) {
 		s := summary{price: price}
 		var covered, top, widths, scores []float64
 		hidden := 0.0
 		for _, r := range by[price] {
 			s.big += r.big
 			s.below += r.below
-			if r.big > 0 {
+			if r.big > 0 && !math.IsNaN(r.hidden) {
 				hidden += r.hidden * float64(r.big)
 			}
 			if r.cells == 0 {
@@ -141,8 +175,8 @@ func table(list []*result) string {
 			note, _, _ := strings.Cut(r.note, "\n")
 			missed = append(missed, note)
 		}
-		fmt.Fprintf(&t, "| %s | %s | `%s` | %g | %s | %s | %d, %d, %d | %s | %s | %s | %s | %s | %s |\n", r.schema, r.statement, strings.ReplaceAll(r.column, "|", "\\|"), r.price, percent(r.covered), percent(r.coveredTop), r.cells, r.big, r.apart,
-			percent(r.hidden), percent(r.half), percent(r.err), short(r.width), short(r.score), strings.ReplaceAll(strings.Join(missed, "; "), "|", "\\|"))
+		fmt.Fprintf(&t, "| %s | %s | `%s` | %g | %s | %s | %d, %d, %d | %s | %s | %s | %s | %s | %s |\n", r.schema, r.statement, escape(r.column), r.price, percent(r.covered), percent(r.coveredTop), r.cells, r.big, r.apart,
+			percent(r.hidden), percent(r.half), percent(r.err), short(r.width), short(r.score), escape(strings.Join(missed, "; ")))
 	}
 	return t.String()
 }

@@ -34,7 +34,9 @@ SELECT sex, max(hours_per_week) FROM adult GROUP BY sex;
 SELECT count(*) FROM adult WHERE education = 'Doctorate' AND income = '<=50K';
 -- hours of widows by occupation
 SELECT occupation, sum(hours_per_week) FROM adult WHERE marital = 'Widowed' GROUP BY occupation;
--- share of the rich; unit: none
+-- share of the rich
 SELECT avg(CASE WHEN income = '>50K' THEN 1 ELSE 0 END) FROM adult;
 -- years of schooling by tens of age
 SELECT age / 10 * 10 AS decade, avg(education_num) FROM adult GROUP BY 1;
+-- share of women by occupation
+SELECT occupation, 1.0 * sum(CASE WHEN sex = 'Female' THEN 1 ELSE 0 END) / count(*) FROM adult GROUP BY occupation;

@@ -32,8 +32,10 @@ SELECT d.description, sum(e.days_in_hospital) FROM encounters e JOIN discharges 
 SELECT count(*) FROM patients CROSS JOIN admission_types;
 -- patients by a public list with doubles (issue)
 SELECT count(*) FROM patients p JOIN (VALUES ('Male', 1), ('Male', 2), ('Female', 3)) v (gender, n) ON v.gender = p.gender;
--- encounters with several prescriptions (issue)
-SELECT count(*) FROM (SELECT encounter_id, patient_id, count(*) AS n FROM prescriptions GROUP BY 1, 2) t WHERE n > 1;
+-- encounters with several prescriptions (issue); unit: (SELECT e.patient_id FROM encounters e WHERE e.encounter_id = t.encounter_id)
+SELECT count(*) FROM (SELECT encounter_id, count(*) AS n FROM prescriptions GROUP BY 1) t WHERE n > 1;
+-- patients with several encounters (issue); unit: t.who
+SELECT count(*) FROM (SELECT 10 + patient_id AS who, count(*) AS n FROM encounters GROUP BY 1) t WHERE n > 1;
 -- women and men
 SELECT gender, count(*) FROM patients GROUP BY gender;
 -- races of readmitted; unit: p.patient_id
@@ -46,3 +48,7 @@ SELECT sum(days_in_hospital) FROM encounters WHERE age_band = '0-10';
 SELECT avg(medications * days_in_hospital) FROM encounters;
 -- emergencies of many visits
 SELECT count(*) FROM encounters WHERE prior_emergency > 10;
+-- rate of change of medication by discharge
+SELECT d.description, avg(CASE WHEN e.med_change THEN 1 ELSE 0 END) FROM encounters e JOIN discharges d ON d.id = e.discharge_id GROUP BY d.description;
+-- share of the early readmitted by age band
+SELECT age_band, 100.0 * sum(CASE WHEN readmitted = '<30' THEN 1 ELSE 0 END) / count(*) FROM encounters GROUP BY age_band;

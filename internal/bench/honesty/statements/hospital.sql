@@ -38,5 +38,7 @@ SELECT e.encounter_class, count(*) FROM encounters e JOIN patients p ON p.patien
 SELECT count(*) FROM patients WHERE death_date IS NOT NULL;
 -- inpatients of the last year
 SELECT count(*) FROM encounters WHERE encounter_class = 'inpatient' AND start_ts >= '2021-01-01';
--- encounters with several procedures (issue)
-SELECT count(*) FROM (SELECT encounter_id, patient_id, count(*) AS n FROM procedures GROUP BY 1, 2) t WHERE n > 1;
+-- encounters with several procedures (issue); unit: (SELECT e.patient_id FROM encounters e WHERE e.encounter_id = t.encounter_id)
+SELECT count(*) FROM (SELECT encounter_id, count(*) AS n FROM procedures GROUP BY 1) t WHERE n > 1;
+-- patients with several encounters (issue); unit: t.who
+SELECT count(*) FROM (SELECT 10 + patient_id AS who, count(*) AS n FROM encounters GROUP BY 1) t WHERE n > 1;

@@ -45,3 +45,5 @@ SELECT o_orderstatus, o_orderpriority, count(*) FROM orders GROUP BY 1, 2;
 SELECT date_trunc('month', o_orderdate)::date AS month, sum(o_totalprice) FROM orders GROUP BY 1;
 -- balances by segment; unit: c_custkey
 SELECT c_mktsegment, avg(c_acctbal) FROM customer GROUP BY c_mktsegment;
+-- Q14, share of promotions; unit: (SELECT o_custkey FROM orders WHERE o_orderkey = l_orderkey)
+SELECT 100.00 * sum(CASE WHEN p_type LIKE 'PROMO%' THEN l_extendedprice * (1 - l_discount) ELSE 0 END) / sum(l_extendedprice * (1 - l_discount)) FROM lineitem JOIN part ON l_partkey = p_partkey WHERE l_shipdate >= date '1995-09-01' AND l_shipdate < date '1995-10-01';

@@ -50,7 +50,13 @@ SELECT payment, sum(fare) FROM trips WHERE started_at >= '2025-12-31' GROUP BY p
 SELECT passengers, count(*) FROM trips GROUP BY passengers;
 -- trips by payment and rating, with totals
 SELECT payment, rating, count(*) FROM trips WHERE rating IS NOT NULL GROUP BY ROLLUP(payment, rating);
--- longest and cheapest; unit: none
-SELECT max(km), min(rating) FROM trips;
+-- longest; unit: none
+SELECT max(km) FROM trips;
+-- best and worst ratings; unit: none
+SELECT max(rating), min(rating) FROM trips;
 -- zones of pickup by riders
 SELECT pickup_zone, count(DISTINCT rider_id) FROM trips GROUP BY pickup_zone ORDER BY 2 DESC LIMIT 20;
+-- tips as a share of fares
+SELECT payment, sum(tip) / sum(fare) FROM trips GROUP BY payment;
+-- fares per rider
+SELECT sum(fare) / count(DISTINCT rider_id) FROM trips;
