@@ -84,12 +84,19 @@ func (s *session) authenticate() (string, error) {
 		return "", protocolError("expected SASL response")
 	}
 	// Only now something is guessed: psql without a password comes this far too, and comes back with one.
-	try, ok := s.srv.throttle.begin(s.user, s.origin)
+	guessed := s.user
+	if another { // it guesses nothing, so it holds up nobody who has the user's certificate
+		guessed = "\x00" + s.user
+	}
+	try, ok := s.srv.throttle.begin(guessed, s.origin)
 	if !ok {
 		return "", sqlerr.New(sqlerr.InvalidAuth, "too many wrong passwords for user %q", s.user).WithHint("Wait a minute.")
 	}
 	if try.wait > 0 {
 		s.srv.opts.sleep(s.ctx, try.wait)
+		if s.ctx.Err() != nil { // it gave way to another connection, and guessed nothing
+			return "", errQuiet
+		}
 	}
 	reply, err = conv.Step(string(final.Data))
 	switch {

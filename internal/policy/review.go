@@ -154,7 +154,7 @@ func (w *warnings) balancers(b Balancers) {
 		}
 	}
 	if len(b.Addresses) > 0 && !b.Header {
-		w.add(b.at, "balancers: without the PROXY protocol clients' addresses are not known: nothing holds back who guesses the passwords of many users").
+		w.add(b.at, "balancers: without the PROXY protocol clients' addresses are not known: little holds back who guesses passwords").
 			hint("proxy_protocol: v2, in the balancer too")
 	}
 }
