@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -131,21 +130,15 @@ func (s *session) ask(authType uint32) (pgproto3.FrontendMessage, error) {
 }
 
 // mockCredentials are those of a user who does not exist: derived from the name and the server's secret, and matched by no password that
-// anybody knows (the caller refuses even that one). Where users have several iteration counts, each of them is that of as many names: it
-// follows from the name, and another count among the users changes it for those names alone that get the new one. Their salt changes
-// with it, as a user's does whose password is set anew: a count that changes beside the same salt would say that there is no such user.
+// anybody knows (the caller refuses even that one). Their iteration count is the owner's (Options.Iterations), and nothing of them follows from the
+// users. Their salt changes with the count, as a user's does whose password is set anew.
 func (srv *Server) mockCredentials(user string) scram.StoredCredentials {
 	derive := func(purpose string) []byte {
 		mac := hmac.New(sha256.New, srv.opts.ServerSecret)
 		mac.Write([]byte(purpose + "\x00" + user))
 		return mac.Sum(nil)
 	}
-	iterations, most := usualIterations, []byte(nil)
-	for _, n := range srv.opts.Iterations() {
-		if d := derive("iterations " + strconv.Itoa(n)); bytes.Compare(d, most) > 0 {
-			iterations, most = n, d
-		}
-	}
+	iterations := srv.opts.Iterations()
 	return scram.StoredCredentials{
 		KeyFactors: scram.KeyFactors{Salt: string(derive("salt " + strconv.Itoa(iterations))[:saltSize]), Iters: iterations},
 		StoredKey:  derive("stored key"),

@@ -139,7 +139,7 @@ func (w *warnings) file(f *file) {
 		}
 	}
 	w.balancers(f.p.Balancers)
-	w.verifiers(f.p.Analysts)
+	w.verifiers(f.p)
 	for _, a := range f.p.Analysts {
 		if len(a.may) == 0 {
 			w.add(a.at, "analysts.%s may see nothing", a.Name).hint("may: [table, table.column]")
