@@ -210,6 +210,24 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
+// TestCertificateNoLockout: wrong passwords beside another's certificate guess nothing, and hold up nobody who has the user's own.
+func TestCertificateNoLockout(t *testing.T) {
+	a, clock := newAuthority(t), newFakeClock()
+	addr := strings.Replace(startProxy(t, newScripted(), Options{TLS: a.issueNow(t), ClientCerts: &ClientCerts{Authorities: pool(t, a), Login: VerifyFull, Name: CommonName}, now: clock.now, sleep: func(context.Context, time.Duration) {}}), "127.0.0.1", "localhost", 1)
+	own, other := a.card(t, "analyst", nil), a.card(t, "somebody", nil)
+	for range ofPair.burst + 3 {
+		if said := certAnswer(t, addr, "analyst", "wrong", other, tls.VersionTLS12); !strings.Contains(said, "28P01") {
+			t.Fatal(said)
+		}
+	}
+	if said := certAnswer(t, addr, "analyst", "wrong", other, tls.VersionTLS12); !strings.Contains(said, "too many wrong passwords") {
+		t.Errorf("another's certificate is not held back: %s", said)
+	}
+	if said := certAnswer(t, addr, "analyst", "secret", own, tls.VersionTLS12); said != "in" {
+		t.Errorf("with the own certificate: %s", said)
+	}
+}
+
 func pool(t *testing.T, a *authority) func() *x509.CertPool {
 	t.Helper()
 	l, err := LoadAuthorities(a.file)

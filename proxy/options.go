@@ -47,8 +47,8 @@ type Options struct {
 	// ServerSecret derives the salts shown to users who do not exist. By default it is random for each Server: then such a salt
 	// changes when the proxy restarts, and that of a user does not.
 	ServerSecret []byte
-	// Iterations are the SCRAM iteration counts of users, each once: users who do not exist are shown one of them. None: 4096.
-	Iterations func() []int
+	// Iterations is the SCRAM iteration count that users who do not exist are shown, asked at each log-in. None: 4096. It does not follow from the users, so that one who is added or changed changes nothing for the others.
+	Iterations func() int
 
 	now   func() time.Time                           // the clock of failed log-ins
 	sleep func(ctx context.Context, d time.Duration) // waits, or less if ctx ends
@@ -112,7 +112,7 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	if o.Iterations == nil {
-		o.Iterations = func() []int { return nil }
+		o.Iterations = func() int { return usualIterations }
 	}
 	if o.now == nil {
 		o.now = time.Now

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -84,12 +83,19 @@ func (s *session) authenticate() (string, error) {
 		return "", protocolError("expected SASL response")
 	}
 	// Only now something is guessed: psql without a password comes this far too, and comes back with one.
-	try, ok := s.srv.throttle.begin(s.user, s.origin)
+	guessed := s.user
+	if another { // it guesses nothing, so it holds up nobody who has the user's certificate
+		guessed = "\x00" + s.user
+	}
+	try, ok := s.srv.throttle.begin(guessed, s.origin)
 	if !ok {
 		return "", sqlerr.New(sqlerr.InvalidAuth, "too many wrong passwords for user %q", s.user).WithHint("Wait a minute.")
 	}
 	if try.wait > 0 {
 		s.srv.opts.sleep(s.ctx, try.wait)
+		if s.ctx.Err() != nil { // it gave way to another connection, and guessed nothing
+			return "", errQuiet
+		}
 	}
 	reply, err = conv.Step(string(final.Data))
 	switch {
@@ -124,21 +130,15 @@ func (s *session) ask(authType uint32) (pgproto3.FrontendMessage, error) {
 }
 
 // mockCredentials are those of a user who does not exist: derived from the name and the server's secret, and matched by no password that
-// anybody knows (the caller refuses even that one). Where users have several iteration counts, each of them is that of as many names: it
-// follows from the name, and another count among the users changes it for those names alone that get the new one. Their salt changes
-// with it, as a user's does whose password is set anew: a count that changes beside the same salt would say that there is no such user.
+// anybody knows (the caller refuses even that one). Their iteration count is the owner's (Options.Iterations), and nothing of them follows from the
+// users. Their salt changes with the count, as a user's does whose password is set anew.
 func (srv *Server) mockCredentials(user string) scram.StoredCredentials {
 	derive := func(purpose string) []byte {
 		mac := hmac.New(sha256.New, srv.opts.ServerSecret)
 		mac.Write([]byte(purpose + "\x00" + user))
 		return mac.Sum(nil)
 	}
-	iterations, most := usualIterations, []byte(nil)
-	for _, n := range srv.opts.Iterations() {
-		if d := derive("iterations " + strconv.Itoa(n)); bytes.Compare(d, most) > 0 {
-			iterations, most = n, d
-		}
-	}
+	iterations := srv.opts.Iterations()
 	return scram.StoredCredentials{
 		KeyFactors: scram.KeyFactors{Salt: string(derive("salt " + strconv.Itoa(iterations))[:saltSize]), Iters: iterations},
 		StoredKey:  derive("stored key"),

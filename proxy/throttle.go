@@ -46,12 +46,18 @@ var (
 	ofOrigin = bucket{100, 500 * time.Millisecond} // of all users from one address
 )
 
+// sharedWait is how long an attempt beyond its rate waits that comes from a balancer whose clients' addresses are not known.
+const sharedWait = 8 * time.Second
+
 const maxTracked = 10000 // entries of each table
 
 // throttle slows the guessing of passwords: each attempt takes one from three buckets, its user's, its address's and that of both together.
 //
 // An attempt counts as wrong from its beginning until it proves right, so more connections guess no faster. A right password takes its attempt back, and fills its pair's bucket alone: an account of one's own buys no guesses of another's.
-// A pair that had a right password before takes from its own bucket alone: guesses of its user from elsewhere, or of other users from its address, do not hold it up. A declared balancer's address has no bucket, as many clients share it.
+// A pair that had a right password before takes from its own bucket alone: guesses of its user from elsewhere, or of other users from its address, do not hold it up.
+//
+// Behind a declared balancer that does not say whose a connection is, a user and a stranger who guesses that user's password look alike. Any limit on their attempts would let the stranger lock the user out.
+// So none is refused there: beyond ofUser each waits for sharedWait, whether it is right or wrong. Guesses are as many in that time as connections may wait for their log-in (Server.admit). They take from no bucket that counts elsewhere.
 //
 // The tables are bounded: a new entry takes the place of that which rested longest. So an attacker can make us forget counts, at the price of maxTracked attempts each time.
 type throttle struct {
@@ -98,6 +104,10 @@ func (t *throttle) begin(user string, o origin) (*attempt, bool) {
 	defer t.mu.Unlock()
 	now := t.now()
 	a := &attempt{t: t, guess: guess{sha256.Sum256([]byte(user)), o}}
+	if o.shared {
+		a.beginShared(now)
+		return a, true
+	}
 	take := func(p *pace, b bucket) {
 		every := min(b.every, t.most) // one attempt alone is never refused
 		if p.next.Before(now) {
@@ -110,15 +120,27 @@ func (t *throttle) begin(user string, o origin) (*attempt, bool) {
 	take(t.pairs.at(a.guess), ofPair)
 	if !t.good.has(a.guess) {
 		take(t.users.at(a.guess.user), ofUser)
-		if !o.shared {
-			take(t.origins.at(o), ofOrigin)
-		}
+		take(t.origins.at(o), ofOrigin)
 	}
 	if a.wait > t.most {
 		a.giveBack()
 		return a, false
 	}
 	return a, true
+}
+
+// beginShared counts an attempt through a balancer whose clients' addresses are not known. What the bucket has no room for is not counted, so that it is open again soon after the last guess.
+func (a *attempt) beginShared(now time.Time) {
+	p := a.t.pairs.at(a.guess)
+	if p.next.Before(now) {
+		p.next = now
+	}
+	if p.next.Add(ofUser.every).Sub(now) > ofUser.every*time.Duration(ofUser.burst) {
+		a.wait = min(sharedWait, a.t.most)
+		return
+	}
+	p.next = p.next.Add(ofUser.every)
+	a.taken = append(a.taken, taken{p, ofUser.every})
 }
 
 // giveBack is of an attempt that guessed nothing.
@@ -133,6 +155,9 @@ func (a *attempt) right() {
 	a.t.mu.Lock()
 	defer a.t.mu.Unlock()
 	a.giveBack()
+	if a.guess.origin.shared { // a right password says nothing of others' attempts there
+		return
+	}
 	a.t.pairs.drop(a.guess)
 	a.t.good.at(a.guess)
 }

@@ -109,6 +109,44 @@ func TestNoLockout(t *testing.T) {
 	}
 }
 
+// TestNoLockoutBehindABalancer: where clients' addresses are not known, no stranger locks a user out: a right password is never refused, and waits 8 s at most. Others' log-ins do not wait, nor do the user's own from elsewhere;
+// soon after the last guess nobody waits.
+func TestNoLockoutBehindABalancer(t *testing.T) {
+	clock := newFakeClock()
+	th, here := newThrottle(clock.now, 30*time.Second), from("10.0.0.5")
+	here.shared = true
+	waited := 0
+	for i := range 10000 { // 5 guesses a second
+		if a, ok := th.begin("analyst", here); !ok || a.wait > sharedWait || i < ofUser.burst && a.wait > 0 {
+			t.Fatalf("guess %d waits %v (%v)", i, a.wait, ok)
+		} else if a.wait > 0 {
+			waited++
+		}
+		clock.advance(200 * time.Millisecond)
+		if i%10 != 0 {
+			continue
+		}
+		for _, c := range []struct {
+			user string
+			o    origin
+			most time.Duration
+		}{{"analyst", here, sharedWait}, {"eve", here, 0}, {"analyst", from("192.0.2.1"), 0}} {
+			a, ok := th.begin(c.user, c.o)
+			if !ok || a.wait > c.most {
+				t.Fatalf("after %d guesses the right password of %s from %v waits %v (%v)", i, c.user, c.o, a.wait, ok)
+			}
+			a.right()
+		}
+	}
+	if waited < 8000 {
+		t.Errorf("only %d guesses of 10000 waited", waited)
+	}
+	clock.advance(10 * time.Second)
+	if a, ok := th.begin("analyst", here); !ok || a.wait > 0 {
+		t.Errorf("10 s after the last guess it waits %v", a.wait)
+	}
+}
+
 // TestGuessesAreBounded: in a day, fifty guesses a second of one user come to what the buckets say, from one address and from very many.
 func TestGuessesAreBounded(t *testing.T) {
 	const seconds = 86400

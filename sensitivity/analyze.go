@@ -87,8 +87,9 @@ type analyzer struct {
 	owner  map[plan.ColID]*scanInfo
 	defs   map[plan.ColID]definition
 
-	joined map[*scanInfo]int // the source of a public scan
-	padded map[int]bool      // sources whose rows padding adds NULL to
+	joined   map[*scanInfo]int            // the source of a public scan
+	literals map[*scanInfo]*literalSource // the source of a scan of constants
+	padded   map[int]bool                 // sources whose rows padding adds NULL to
 
 	numbered map[*plan.Scan][]plan.ColID  // their columns that number each unit's rows from 1
 	merged   map[[2]plan.ColID]plan.ColID // the unit's columns of a FULL JOIN's sides: its own
@@ -127,7 +128,7 @@ func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts O
 	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)
 	return &analyzer{ctx: ctx, opts: opts, out: &Analysis{Class: Private, Query: &own, Agg: agg, People: -1},
 		owner: map[plan.ColID]*scanInfo{}, defs: map[plan.ColID]definition{}, ranges: map[plan.ColID]bound{}, typeRanges: map[plan.ColID]bound{},
-		joined: map[*scanInfo]int{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}, numbered: map[*plan.Scan][]plan.ColID{}, merged: map[[2]plan.ColID]plan.ColID{}, alike: map[*plan.Scan][]plan.ColID{}, units: map[plan.ColID]plan.Scalar{}, lost: map[plan.ColID]bool{}}
+		joined: map[*scanInfo]int{}, literals: map[*scanInfo]*literalSource{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}, numbered: map[*plan.Scan][]plan.ColID{}, merged: map[[2]plan.ColID]plan.ColID{}, alike: map[*plan.Scan][]plan.ColID{}, units: map[plan.ColID]plan.Scalar{}, lost: map[plan.ColID]bool{}}
 }
 
 func (z *analyzer) run() error {

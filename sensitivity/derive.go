@@ -30,6 +30,15 @@ func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 		if len(plan.Free(r)) > 0 {
 			return nil, sqlerr.New(sqlerr.PrivateShape, "a derived table that reads the row of a query around it is not supported").At(z.out.Agg.Pos).WithHint("Put the condition into the WHERE of the subquery itself.")
 		}
+		if n, ok := r.(*plan.Join); ok && z.ofLiterals(n) { // each side's groups are known by themselves
+			j := *n
+			j.Lateral = false
+			if j.Left, err = z.derive(n.Left); err != nil {
+				return nil, err
+			}
+			j.Right, err = z.derive(n.Right)
+			return &j, err
+		}
 		return z.publicRows(r), nil
 	}
 	switch n := r.(type) {

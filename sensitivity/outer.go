@@ -111,11 +111,36 @@ func (z *analyzer) checkOwnerless() error {
 		}
 		for _, g := range z.aggs {
 			if z.counts(g, padded) {
-				return ownerless(j, string(g.Fn)).WithHint("Let it take a column of the private side, which is NULL there, as in count(x); or use an inner join: groups of public values that nobody is in are answered too.")
+				return ownerless(j, string(g.Fn)).WithHint("Let it take a column of the private side, which is NULL there, as in count(%s); or use an inner join: groups of public values that nobody is in are answered too.", z.countable(j))
 			}
 		}
 	}
 	return nil
+}
+
+// countable is a column of a join's private side that no joined row has NULL in, as the analyst may write it: the unit's, or one that is NOT NULL; x where a derived table hides its name.
+func (z *analyzer) countable(j *plan.Join) string {
+	var found string
+	plan.VisitRels(j.Right, func(r plan.Rel) bool {
+		s, ok := r.(*plan.Scan)
+		if !ok || s.Rows != nil || s.Table.Public || found != "" {
+			_, join := r.(*plan.Join)
+			return join && found == ""
+		}
+		for i, c := range s.Table.Columns {
+			if c.Visible && (i == s.Table.UnitCol || c.NotNull && found == "") {
+				found = plan.QuoteIdent(c.Name)
+				if s.Alias != "" {
+					found = plan.QuoteIdent(s.Alias) + "." + found
+				}
+			}
+		}
+		return false
+	})
+	if found == "" {
+		return "x"
+	}
+	return found
 }
 
 func ownerless(j *plan.Join, what string) *sqlerr.Error {

@@ -20,6 +20,9 @@ func (z *analyzer) addSource(i int) error {
 		if z.addFixed(i, d.expr, t, d.in.parent != nil) || d.in.parent != nil {
 			return nil
 		}
+		if s, only := z.onlyLiteral(d.expr); s != nil && z.addLiterals(i, s, only, d.expr) {
+			return nil
+		}
 		n := len(z.out.Groups.Sources)
 		if err := z.addDerived(i, d.expr); err != nil || len(z.out.Groups.Sources) > n {
 			return err
@@ -32,6 +35,10 @@ func (z *analyzer) addSource(i int) error {
 		return sqlerr.New(sqlerr.Internal, "a key is no column of the body")
 	}
 	attr := slices.Index(s.scan.Columns, id)
+	if !s.private() && s.scan.Rows != nil {
+		z.addLiterals(i, s, id, &plan.Col{ID: id, T: t})
+		return nil
+	}
 	if !s.private() {
 		z.addJoined(i, s, attr)
 		return nil

@@ -322,7 +322,7 @@ func (s *daemon) wireOptions(ctx context.Context) (proxy.Options, error) {
 	if o.ServerSecret, err = s.engine.Secret(ctx); err != nil {
 		return o, err
 	}
-	o.Iterations = func() []int { return s.engine.Policy().Iterations() }
+	o.Iterations = func() int { return s.engine.Policy().ScramIterations }
 	if p.TLS == nil {
 		return o, nil
 	}

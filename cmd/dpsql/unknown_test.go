@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -38,18 +39,24 @@ func challenge(t *testing.T, addr, user string) string {
 	}
 }
 
-// TestUnknownUsers: what a user who does not exist is shown stays what it is when one is added, over a reload and a restart; and has the analysts' iteration count.
+// TestUnknownUsers: what a user who does not exist is shown stays what it is when one is added, with another iteration count too, over a reload and a restart; and has the analysts' iteration count.
 func TestUnknownUsers(t *testing.T) {
 	path := smallServer(t, 2, 0.25)
 	s := serveDir(t, path)
-	before, of := challenge(t, s.addr, "nobody"), challenge(t, s.addr, "analyst")
+	unknown := func() (out string) {
+		for i := range 20 {
+			out += challenge(t, s.addr, fmt.Sprint("nobody", i)) + " "
+		}
+		return out
+	}
+	before, of, all := challenge(t, s.addr, "nobody"), challenge(t, s.addr, "analyst"), unknown()
 	if _, count, _ := strings.Cut(of, ","); !strings.HasSuffix(before, ","+count) || len(before) != len(of) {
 		t.Errorf("%s, of an analyst %s", before, of)
 	}
 	if other := challenge(t, s.addr, "somebody"); other == before {
 		t.Errorf("two names have the salt %s", before)
 	}
-	verifier, err := policy.MakeVerifier("demo")
+	verifier, err := policy.MakeVerifierOf("demo", 8192)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,13 +70,13 @@ func TestUnknownUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	output(t, "reload", "--config", path)
-	if now := challenge(t, s.addr, "nobody"); now != before {
+	if now := challenge(t, s.addr, "nobody"); now != before || unknown() != all {
 		t.Errorf("after a reload %s, was %s", now, before)
 	}
 	s.kill()
 	s = serveDir(t, path)
 	defer s.kill()
-	if now := challenge(t, s.addr, "nobody"); now != before {
+	if now := challenge(t, s.addr, "nobody"); now != before || unknown() != all {
 		t.Errorf("after a restart %s, was %s", now, before)
 	}
 }

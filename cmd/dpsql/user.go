@@ -23,7 +23,8 @@ import (
 
 func userCommand() *cobra.Command {
 	c := &cobra.Command{Use: "user", Short: "Prepare analysts' passwords for the policy"}
-	c.AddCommand(&cobra.Command{
+	iterations := policy.DefaultIterations
+	hash := &cobra.Command{
 		Use:   "hash",
 		Short: "Read a password from standard input and print its SCRAM-SHA-256 verifier",
 		Long: `Read a password (one line) from standard input and print the SCRAM-SHA-256 verifier that the policy's
@@ -32,14 +33,16 @@ analysts.<name>.password wants. The password itself is kept nowhere:
   printf '%s\n' 'correct horse battery staple' | dpsql user hash`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v, err := readVerifier(cmd.InOrStdin())
+			v, err := readVerifier(cmd.InOrStdin(), iterations)
 			if err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), v)
 			return err
 		},
-	})
+	}
+	hash.Flags().IntVar(&iterations, "iterations", iterations, "the verifier's iteration count: the policy's scram_iterations")
+	c.AddCommand(hash)
 	c.AddCommand(userAddCommand(), userRetireCommand())
 	return c
 }
@@ -59,11 +62,15 @@ the rest of the file stays byte for byte as it is. A running server takes it ove
 Charges, stored answers and models belong to a name. A name that has any is added with --same-person alone: for another person take another name, and retire the old one with dpsql user retire.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v, err := readVerifier(cmd.InOrStdin())
+			text, err := os.ReadFile(config)
 			if err != nil {
 				return err
 			}
-			text, err := os.ReadFile(config)
+			iterations := policy.DefaultIterations
+			if p, err := policy.Parse(config, text); err == nil { // else AddAnalyst says what is wrong
+				iterations = p.ScramIterations
+			}
+			v, err := readVerifier(cmd.InOrStdin(), iterations)
 			if err != nil {
 				return err
 			}
@@ -181,7 +188,7 @@ nobody else gets the name's charges, stored answers and models. Take the analyst
 }
 
 // readVerifier makes a verifier of the password on the first line.
-func readVerifier(from io.Reader) (string, error) {
+func readVerifier(from io.Reader, iterations int) (string, error) {
 	in := bufio.NewScanner(from)
 	if !in.Scan() {
 		return "", errors.Join(errors.New("no password on standard input"), in.Err())
@@ -190,7 +197,7 @@ func readVerifier(from io.Reader) (string, error) {
 	if password == "" {
 		return "", errors.New("the password is empty")
 	}
-	return policy.MakeVerifier(password)
+	return policy.MakeVerifierOf(password, iterations)
 }
 
 // keepOwner gives a file the owner and group of another: a policy that root edits stays readable for the server.

@@ -73,6 +73,7 @@ var unpaired = map[string]string{
 	"Use 9, 0, one point, commas, and FM":          "DuckDB, which these tests have, formats no numbers; rewrite/funcs checks it on PostgreSQL",
 	"Use varchar, which has no blanks at its end":  "DuckDB, which these tests have, has no char(n)",
 	"Use fewer, and fewer expressions":             "of PostgreSQL's texts alone; rewrite/sqlgen checks it there",
+	"Number the elements of an array that":         "DuckDB, which these tests have, has no arrays; TestUnnest checks it on PostgreSQL",
 	"Name it in the query of TRAIN, or in":         "the DuckDB of these tests has no lists; TestTrainArrays has",
 	"Use -> and ->>.":                              "json access is being written",
 	"Join tables of two kinds of units at most.":   twoKinds,

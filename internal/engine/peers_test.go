@@ -65,6 +65,10 @@ var peers = [][]string{
 	// a join with a name
 	{"select count(*) from (encounters e join patients p using (patient_id)) as j where j.gender = 'Male'"},
 	{"select j.b, count(*) from (encounters e join patients p on e.patient_id = p.patient_id) j (a, i, b) group by 1"},
+	// rows of public tables that no private row matches
+	{"select x.id, count(*) from admission_types x left join encounters e on e.admission_type_id = x.id group by 1", "count(e.patient_id)",
+		"select x.id, count(e.patient_id) from admission_types x left join encounters e on e.admission_type_id = x.id group by 1"},
+	{"select count(*) from admission_types x left join encounters e on e.admission_type_id = x.id", "count(e.patient_id)", "select count(e.patient_id) from admission_types x left join encounters e on e.admission_type_id = x.id"},
 	// types
 	{"select pg_typeof(count(*)) from encounters"},
 	{"select pg_typeof(medications), count(*) from encounters group by 1"},
@@ -94,6 +98,13 @@ var peers = [][]string{
 
 // duckPeers are those that DuckDB alone refuses.
 var duckPeers = [][]string{
+	{"select count(*) from encounters e where medications > (select avg(medications) from encounters o where o.patient_id = e.patient_id)", "sum(x)::float8 / count(x)",
+		"select count(*) from encounters e where medications > (select sum(medications)::float8 / count(medications) from encounters o where o.patient_id = e.patient_id)"},
+	{"select sum(medications) from encounters e where medications < (select 0.2 * avg(o.medications) from encounters o where o.patient_id = e.patient_id)", "sum(x)::float8 / count(x)",
+		"select sum(medications) from encounters e where medications < (select 0.2 * sum(o.medications)::float8 / count(o.medications) from encounters o where o.patient_id = e.patient_id)"},
+	{"select avg(a) from (select patient_id, avg(medications) as a from encounters group by 1) t", "sum(x)::float8 / count(x)",
+		"select avg(a) from (select patient_id, sum(medications)::float8 / count(medications) as a from encounters group by 1) t", "greatest(0, least(x, 10))",
+		"select avg(greatest(0, least(a, 100))) from (select patient_id, sum(medications)::float8 / count(medications) as a from encounters group by 1) t"},
 	{"select (string_to_array(age_band, '-'))[1], count(*) from encounters group by 1", "split_part(x, '-', 1)", "select split_part(age_band, '-', 1), count(*) from encounters group by 1"},
 	{"select array_length(string_to_array(age_band, '-'), 1), count(*) from encounters group by 1", "length(x) - length(replace(x, '-', '')) + 1",
 		"select length(age_band) - length(replace(age_band, '-', '')) + 1, count(*) from encounters group by 1"},

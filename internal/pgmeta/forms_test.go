@@ -27,6 +27,12 @@ func TestForms(t *testing.T) {
 		`SELECT oidvectortypes(proargtypes) FROM pg_proc WHERE oid IN (1242, 2100, 3156) ORDER BY oid`,
 		`SELECT relname, pg_relation_is_updatable(oid, false), pg_column_is_updatable(oid, 1::int2, true), pg_column_is_updatable(oid, -1::int2, true) FROM pg_class WHERE relname IN ('patients', 'pg_class', 'patients_pkey', 'pg_user') ORDER BY 1`,
 		`SELECT pg_relation_is_updatable(99999, false)`,
+		`SELECT c.relname, n, p, pg_index_column_has_property(c.oid, n, p) FROM pg_class c, generate_series(-1, 4) n, unnest(ARRAY['asc', 'desc', 'NULLS_FIRST', 'nulls_last', 'orderable', 'distance_orderable', 'returnable', 'search_array', 'search_nulls', 'can_order', 'no']) p
+			WHERE c.relname IN ('patients_pkey', 'patients', 'pg_class_oid_index', 'pg_attribute_relid_attnam_index', 'pg_user') ORDER BY 1, 2, 3`,
+		`SELECT c.relname, p, pg_index_has_property(c.oid, p) FROM pg_class c, unnest(ARRAY['clusterable', 'index_scan', 'Bitmap_Scan', 'backward_scan', 'asc', 'no']) p WHERE c.relname IN ('patients_pkey', 'patients', 'pg_class_oid_index') ORDER BY 1, 2`,
+		`SELECT a.amname, p, pg_indexam_has_property(a.oid, p) FROM pg_am a, unnest(ARRAY['can_order', 'can_unique', 'can_multi_col', 'can_exclude', 'CAN_INCLUDE', 'asc', 'no']) p ORDER BY 1, 2`,
+		`SELECT pg_index_column_has_property(0, 1, 'asc'), pg_index_has_property(99999, 'index_scan'), pg_indexam_has_property(0, 'can_order'), pg_index_column_has_property('patients_pkey'::regclass, NULL, 'asc')`,
+		`SELECT i.indexrelid::regclass, pg_index_column_has_property(i.indexrelid, k, 'asc') FROM pg_index i, generate_series(1, 2) k WHERE i.indrelid = 'pg_attribute'::regclass ORDER BY 1, 2`,
 	} {
 		rows, _, err := s.run(sql)
 		results, theirErr := s.conn.PgConn().Exec(context.Background(), sql).ReadAll()

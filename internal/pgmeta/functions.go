@@ -62,6 +62,7 @@ func init() {
 	addMay(add)
 	addSizes(add)
 	addHeld(add)
+	addIndexProperties(add)
 	for _, name := range []string{"pg_get_triggerdef", "pg_get_ruledef", "pg_get_partkeydef",
 		"pg_get_statisticsobjdef_columns", "pg_get_statisticsobjdef", "pg_get_statisticsobjdef_expressions", "pg_get_partition_constraintdef",
 		"pg_sequence_last_value", "pg_relation_filenode", "pg_relation_filepath", "shobj_description", "pg_tablespace_location", "pg_collation_actual_version",
@@ -351,13 +352,7 @@ func constraintDef(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Val
 
 func indexDef(s *Session, a []sqltype.Value, t []sqltype.Type) (sqltype.Value, error) {
 	oid := a[0].(int64)
-	var row []sqltype.Value
-	r := builtin()[pgCatalog+".pg_index"]
-	for _, x := range s.rowsOf("pg_index") {
-		if x[r.place("indexrelid")] == oid {
-			row = x
-		}
-	}
+	row, r := s.indexRow(oid), builtin()[pgCatalog+".pg_index"]
 	index := s.object("pg_class", oid)
 	if row == nil || index == nil {
 		return nil, nil

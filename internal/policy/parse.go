@@ -58,7 +58,7 @@ func (f *file) policy(body ast.Node) {
 	keep := func(to *ast.Node) func(ast.Node) { return func(n ast.Node) { *to = n } }
 	p := f.p
 	p.Cache = Cache{TTL: defaultTTL, Scope: "data_set"}
-	p.Listen, p.Limits, p.Preview = defaultListen, DefaultLimits(), PreviewNone
+	p.Listen, p.Limits, p.Preview, p.ScramIterations = defaultListen, DefaultLimits(), PreviewNone, DefaultIterations
 	f.fields(body, "the policy", []field{
 		{name: "dataset", required: true, read: f.dataset},
 		{name: "people", read: f.people},
@@ -90,6 +90,7 @@ func (f *file) policy(body ast.Node) {
 		}},
 		{name: "tls", read: f.tls},
 		{name: "balancers", read: f.balancers},
+		{name: "scram_iterations", read: f.iterations},
 		{name: "timing"},
 	})
 	if p.People == "" {

@@ -41,11 +41,13 @@ type Policy struct {
 	Listen    string // host:port; loopback only without TLS
 	TLS       *TLS   // nil: none
 	Balancers Balancers
-	Limits    Limits
-	Preview   string // what a statement for rows of people shows: PreviewNone, PreviewSchema or PreviewMock
-	Metrics   string // host:port of /metrics and /healthz; "" is none
-	Audit     string // file of the audit log, or "none"
-	Socket    string // Unix socket of the owner's commands, or "none"
+	// ScramIterations is the count of analysts' verifiers. Users who do not exist are shown it, whoever is added.
+	ScramIterations int
+	Limits          Limits
+	Preview         string // what a statement for rows of people shows: PreviewNone, PreviewSchema or PreviewMock
+	Metrics         string // host:port of /metrics and /healthz; "" is none
+	Audit           string // file of the audit log, or "none"
+	Socket          string // Unix socket of the owner's commands, or "none"
 }
 
 // What a statement for rows of people shows.

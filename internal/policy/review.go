@@ -139,7 +139,7 @@ func (w *warnings) file(f *file) {
 		}
 	}
 	w.balancers(f.p.Balancers)
-	w.verifiers(f.p.Analysts)
+	w.verifiers(f.p)
 	for _, a := range f.p.Analysts {
 		if len(a.may) == 0 {
 			w.add(a.at, "analysts.%s may see nothing", a.Name).hint("may: [table, table.column]")
@@ -154,7 +154,7 @@ func (w *warnings) balancers(b Balancers) {
 		}
 	}
 	if len(b.Addresses) > 0 && !b.Header {
-		w.add(b.at, "balancers: without the PROXY protocol clients' addresses are not known: nothing holds back who guesses the passwords of many users").
+		w.add(b.at, "balancers: without the PROXY protocol clients' addresses are not known: little holds back who guesses passwords").
 			hint("proxy_protocol: v2, in the balancer too")
 	}
 }

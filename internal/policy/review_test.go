@@ -441,7 +441,7 @@ func TestVerifierWarnings(t *testing.T) {
 	salt := regexp.MustCompile(`:[^$]+\$`).ReplaceAllString(testVerifier, ":AAAAAAAAAAAAAAA=$$")
 	for _, c := range []struct {
 		bob, want string
-	}{{testVerifier, ""}, {other, "has 8192 iterations and others have 4096"}, {salt, "salt has 11 bytes in place of 16"}} {
+	}{{testVerifier, ""}, {other, "has 8192 iterations and names that do not exist are shown 4096"}, {salt, "salt has 11 bytes in place of 16"}} {
 		text := strings.Replace(twoTables, "may: [people]}", "may: [people]}, bob: {password: \""+c.bob+"\", may: [people]}", 1)
 		r := review(t, strings.Replace(text, "EXTRA", "", 1), people, stays)
 		if len(r.Problems) > 0 {
@@ -453,6 +453,19 @@ func TestVerifierWarnings(t *testing.T) {
 			return strings.Contains(p.Message, "analysts.bob: ") && strings.Contains(p.Message, c.want)
 		}) {
 			t.Errorf("%v", r.Warnings)
+		}
+	}
+}
+
+// TestScramIterations: verifiers with the policy's own count are not warned of; the count has bounds.
+func TestScramIterations(t *testing.T) {
+	people, stays := peopleAndStays()
+	bob := "may: [people]}, bob: {password: \"" + strings.Replace(testVerifier, "$4096:", "$8192:", 1) + "\", may: [people]}"
+	text := strings.Replace(strings.Replace(twoTables, "EXTRA", "", 1), "may: [people]}", bob, 1)
+	for line, want := range map[string]string{"scram_iterations: 8192": "", "scram_iterations: 4095": "must be at least 4096", "scram_iterations: 2000000": "from 1 to 1048576"} {
+		r := review(t, text+"\n"+line+"\n", people, stays)
+		if contains(r.Problems, want) != (want != "") || want == "" && (len(r.Problems) > 0 || contains(r.Warnings, "analysts.bob")) {
+			t.Errorf("%s: %v, %v", line, r.Problems, r.Warnings)
 		}
 	}
 }

@@ -179,7 +179,7 @@ func (b *binder) function(x *pgsyntax.FuncCall, args []Scalar, names []string, v
 		return &Const{Value: b.names(oidsOf(args)), T: sqltype.Text}, nil
 	}
 	if fn == nil {
-		return nil, unsupportedFunction(name, b.names(c.proc.Args), pos)
+		return nil, unsupportedFunction(name, b.names(c.proc.Args), args, pos)
 	}
 	if fn, err = b.special(fn, args, pos); err != nil {
 		return nil, err
@@ -404,7 +404,7 @@ func readsColumn(x Scalar) (yes bool) {
 }
 
 // unsupportedFunction names what can be used instead, where something can.
-func unsupportedFunction(name, args string, pos pgsyntax.Pos) error {
+func unsupportedFunction(name, types string, args []Scalar, pos pgsyntax.Pos) error {
 	hint := "docs/sql.md lists the functions and their types."
 	switch name {
 	case "regexp_replace":
@@ -413,8 +413,19 @@ func unsupportedFunction(name, args string, pos pgsyntax.Pos) error {
 		hint = "Use x ~ '^[0-9]' in a condition; take a part by split_part(x, '-', 1) or substring(x, 1, 3)."
 	case "unnest", "string_to_table":
 		hint = "Write the parts of a text as rows: SELECT split_part(x, '-', 1) FROM t UNION ALL SELECT split_part(x, '-', 2) FROM t."
+		if len(args) != 1 {
+			break
+		}
+		switch args[0].(type) {
+		case *Col:
+			hint = "Number the elements of an array that has at most 10: SELECT x[i] FROM t JOIN generate_series(1, 10) AS i ON i <= cardinality(x)."
+		case *ArrayExpr:
+			hint = "Write the elements as rows: SELECT a FROM t UNION ALL SELECT b FROM t."
+		}
+	case "generate_series":
+		hint = "Write it in FROM, with constants: SELECT n FROM generate_series(1, 10) AS n."
 	case "random":
 		hint = "Leave it out; released rows have an order without meaning by ORDER BY md5(x)."
 	}
-	return sqlerr.New(sqlerr.UnsupportedFunction, "function %s(%s) is not supported", name, args).At(int(pos)).WithHint("%s", hint)
+	return sqlerr.New(sqlerr.UnsupportedFunction, "function %s(%s) is not supported", name, types).At(int(pos)).WithHint("%s", hint)
 }

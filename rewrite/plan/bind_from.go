@@ -47,7 +47,7 @@ func (b *binder) from(list []pgsyntax.TableExpr, outer *scope) (Rel, *scope, err
 		if sc, err = sc.with(s, t.Position()); err != nil {
 			return nil, nil, err
 		}
-		rel = &Join{Kind: InnerJoin, Left: rel, Right: r, Lateral: lateral(t), Pos: int(t.Position())}
+		rel = &Join{Kind: InnerJoin, Left: rel, Right: r, Lateral: lateral(t) && !isSeries(r), Pos: int(t.Position())}
 	}
 	return rel, sc, nil
 }
@@ -244,7 +244,7 @@ func (b *binder) join(t *pgsyntax.Join, before *scope) (Rel, *scope, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &Join{Kind: InnerJoin, Left: l, Right: r, Lateral: lateral(t.Right), Pos: int(t.Pos)}
+	j := &Join{Kind: InnerJoin, Left: l, Right: r, Lateral: lateral(t.Right) && !isSeries(r), Pos: int(t.Pos)}
 	switch t.Kind {
 	case pgsyntax.InnerJoin, pgsyntax.CrossJoin:
 	case pgsyntax.LeftJoin:

@@ -130,13 +130,16 @@ func (e *exprs) takeLeft(x Scalar, q *Subquery) (Scalar, error) {
 
 // tableFunc is a function in FROM.
 func (b *binder) tableFunc(t *pgsyntax.TableFunc, siblings *scope) (Rel, *scope, error) {
-	if b.find.meta == nil {
-		b.later(unsupported(t.Pos, "functions in FROM are"))
-	}
 	if err := b.room(0, t.Pos); err != nil {
 		return nil, nil, err
 	}
 	e := &exprs{binder: b, scope: &scope{outer: siblings}, clause: "functions in FROM", from: true}
+	if b.find.meta == nil && !b.find.free() && t.Call.Name == "generate_series" && builtinSchema(t.Call.Schema) {
+		return e.series(t)
+	}
+	if b.find.meta == nil {
+		b.later(unsupported(t.Pos, "functions in FROM are"))
+	}
 	v, err := e.expr(t.Call)
 	if err != nil {
 		return nil, nil, err

@@ -50,6 +50,10 @@ var unitAggregates = map[funcs.Dialect][]plan.AggFunc{
 func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
 	there := unitAggregates[p.d]
 	switch {
+	case a.Fn == plan.Avg && !slices.Contains(there, a.Fn):
+		return p.fail(noUnitAverage(a))
+	case a.Fn == "every" && !slices.Contains(there, a.Fn):
+		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the aggregate every within a person's rows cannot be computed by the data set's database here").At(a.Pos).WithHint("Use bool_and, which is the same."))
 	case !slices.Contains(there, a.Fn) && slices.Contains(unitAggregates[funcs.Postgres], a.Fn):
 		return p.fail(notHere("the aggregate "+string(a.Fn)+" within a person's rows", a.Pos))
 	case !slices.Contains(there, a.Fn) || len(a.More) > 0 || a.Within:
@@ -85,6 +89,16 @@ func (p *printer) unitAggregate(a plan.AggItem, in *from, over string) string {
 	return text
 }
 
+// noUnitAverage refuses an average within a unit's rows on DuckDB: its own is a double, and the scale of PostgreSQL's quotient depends on its values. The hint's quotient is a double for PostgreSQL, too.
+func noUnitAverage(a plan.AggItem) error {
+	err := sqlerr.New(sqlerr.PrivateFunction, "avg within a person's rows cannot be computed exactly by the data set's database here").At(a.Pos)
+	t := a.Arg.Type()
+	if prec, _, fixed := t.NumericMod(); t.IsFloat() || t.OID == sqltype.OIDNumeric && (!fixed || prec > 18) {
+		return err.WithHint("Divide a sum of whole numbers by their number: sum(round(100 * x)::bigint)::float8 / count(x) / 100.")
+	}
+	return err.WithHint("Divide the sum by the number of values: sum(x)::float8 / count(x).")
+}
+
 // aggregateNames lists aggregates for a hint; count(*) and every are others under another name.
 func aggregateNames(list []plan.AggFunc) string {
 	var names []string
@@ -107,5 +121,6 @@ func (p *printer) duckSum(text string, t sqltype.Type, a plan.AggItem) string {
 	case t.IsInteger():
 		return "CAST(" + text + " AS BIGINT)"
 	}
-	return p.fail(notHere("the sum of "+t.String()+" within a person's rows", a.Pos))
+	return p.fail(sqlerr.New(sqlerr.PrivateFunction, "the sum of %s within a person's rows cannot be computed by the data set's database here", t).At(a.Pos).
+		WithHint("Cast the values to whole numbers: sum(round(100 * x)::bigint)::float8 is 100 times the sum."))
 }
