@@ -144,11 +144,11 @@ func describeProgram(p *sensitivity.Program, list []*sensitivity.Analysis) strin
 }
 
 // TestAnalyze: what is measured, and what is refused, of each statement. Options stand in the command: groups= (a number or auto), clip=, kept= (percent), l2,
-// public-groups=, delta-zero. That it is accepted or refused, that clip= raises no declared bound, rows= (of a unit, that count) and stages= are checked whatever the golden says.
+// public-groups=, delta-zero. That it is accepted or refused, that clip= raises no declared bound, rows= (of a unit, that count) and inner= (stages that an aggregate reads) are checked whatever the golden says.
 func TestAnalyze(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			opts, catalog, rows, stages := options(), neighbour.Clinic+bills+stops, -1, 0
+			opts, catalog, rows, inner := options(), neighbour.Clinic+bills+stops, -1, -1
 			for _, a := range d.CmdArgs {
 				switch a.Key {
 				case "shop":
@@ -163,8 +163,8 @@ func TestAnalyze(t *testing.T) {
 					d.ScanArgs(t, a.Key, &opts.MaxRows)
 				case "rows":
 					d.ScanArgs(t, a.Key, &rows)
-				case "stages":
-					d.ScanArgs(t, a.Key, &stages)
+				case "inner":
+					d.ScanArgs(t, a.Key, &inner)
 				case "kept":
 					var percent int
 					d.ScanArgs(t, a.Key, &percent)
@@ -194,8 +194,8 @@ func TestAnalyze(t *testing.T) {
 			if err != nil {
 				return refusal(err)
 			}
-			if stages > 0 && len(list) != stages {
-				t.Errorf("%s: %d stages", d.Pos, len(list))
+			if n := len(p.InnerStages()); inner >= 0 && n != inner {
+				t.Errorf("%s: %d stages inside", d.Pos, n)
 			}
 			if rows >= 0 && int(list[0].MaxRows) != rows { //nolint:gosec // a small number
 				t.Errorf("%s: %d rows of a unit count", d.Pos, list[0].MaxRows)

@@ -20,7 +20,7 @@ import (
 // (a) An inner aggregate's input is a body of its own, for which (2) to (5) hold: every row has one unit. The unit's column, or what determines it, is
 // among its keys, so that a group has rows of one unit (where it is not named it is one more key); the printed aggregates are functions of the multiset of a group's rows (sqlgen, ofUnit). (b) A set
 // operation has the unit's column at one place of both sides, so that equal rows are of one unit; windows and DISTINCT ON: windowRows. (c) MaxRows says where a clamp stands, and nothing
-// rests on it but (6'): that a unit has one row where it is the only key. Rows of no unit (NULL) are dropped by the statement that reads them (5).
+// rests on it but (6'): that a unit has one row where it is the only key, or the others have one value a unit (ofUnit). Rows of no unit (NULL) are dropped by the statement that reads them (5).
 func (z *analyzer) derive(r plan.Rel) (plan.Rel, error) {
 	if !touchesPrivate(r) {
 		r, err := z.publicQuery(r)
@@ -239,11 +239,18 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 		key = append(key, t.UnitCol)
 	}
 	t.Keys = [][]int{key}
-	if len(n.Keys) == 1 && t.UnitCol == 0 || !slices.ContainsFunc(n.Keys, func(id plan.ColID) bool { return !in.ofUnit(&plan.Col{ID: id, T: z.typeOf(id)}) }) {
-		t.MaxRows = 1 // each has the unit's one value
+	if len(n.Keys) == 1 && t.UnitCol == 0 {
+		t.MaxRows = 1
+	} else if in.eachOfUnit(n.Keys) { // (c)
+		t.MaxRows = 1
 		t.Keys = append(t.Keys, []int{t.UnitCol})
 	}
 	return scan, nil
+}
+
+// eachOfUnit reports whether each column has one value a unit, however the unit's value is spelled.
+func (z *analyzer) eachOfUnit(ids []plan.ColID) bool {
+	return oneForm(z.typeOf(z.out.Body.UnitCol)) && !slices.ContainsFunc(ids, func(id plan.ColID) bool { return !z.ofUnit(&plan.Col{ID: id, T: z.typeOf(id)}) })
 }
 
 func aggIDs(n *plan.Aggregate) []plan.ColID {

@@ -140,17 +140,17 @@ func (z *analyzer) inverse(x plan.Scalar) plan.ColID {
 		return c
 	}
 	switch n := x.(type) {
-	case *plan.Coalesce: // of what is never NULL
-		if len(n.Args) > 0 && !z.mayBeNull(n.Args[0], stored) {
+	case *plan.Coalesce: // of what is never NULL in rows that have a unit
+		if len(n.Args) > 0 && !z.isMissing(n.Args[0]) {
 			return z.inverse(n.Args[0])
 		}
 	case *plan.Call:
 		whole := func(x plan.Scalar) bool { return x.Type().IsInteger() || x.Type().OID == sqltype.OIDNumeric }
 		var of plan.Scalar
-		constant := false
+		constant, zero := false, false
 		for _, a := range n.Args {
 			if c, ok := a.(*plan.Const); ok {
-				constant = constant || c.Value != nil
+				constant, zero = constant || c.Value != nil, zero || isZero(c.Value)
 			} else if of == nil {
 				of = a
 			} else {
@@ -164,9 +164,17 @@ func (z *analyzer) inverse(x plan.Scalar) plan.ColID {
 		case n.Fn.Name == "cast" && from.IsInteger() && (to.IsInteger() || to.OID == sqltype.OIDNumeric && to.Typmod < 0 || isVarText(to) && to.Typmod < 0),
 			n.Fn.Name == "cast" && (isVarText(from) || from.OID == sqltype.OIDUUID) && isVarText(to) && to.Typmod < 0,
 			(n.Fn.Name == "+" || n.Fn.Name == "-") && whole(of) && whole(n) && (constant || len(n.Args) == 1),
+			n.Fn.Name == "*" && constant && !zero && whole(of) && whole(n),
+			n.Fn.Name == "concat" && (isVarText(from) || from.IsInteger() || from.OID == sqltype.OIDUUID) && !z.isMissing(of),
 			n.Fn.Name == "||" && constant && (isVarText(from) || from.IsInteger() || from.OID == sqltype.OIDUUID) && isVarText(to):
 			return z.inverse(of)
 		}
 	}
 	return 0
+}
+
+// isMissing reports whether an expression may be NULL in a row that has a unit.
+func (z *analyzer) isMissing(x plan.Scalar) bool {
+	c := z.inverse(x)
+	return z.mayBeNull(x, stored) && (c == 0 || !z.isUnit(z.classesOf(z.blocks[0]), c))
 }

@@ -73,15 +73,21 @@ func (z *analyzer) multiplicity(s *scanInfo, determined func(*scanInfo) bool) (*
 		m.Most = 1
 		return m, nil
 	}
+	eq := z.classesOf(s.in)
+	equal := func(id plan.ColID) bool {
+		return z.anyEqual(eq, id, func(o plan.ColID) bool { return z.owner[o] != s && determined(z.owner[o]) })
+	}
 	reader, ok := z.opts.Public.(plan.FrequencyReader)
 	if !ok || s.scan.Table.Whole != nil || !isPublic(s.scan) {
 		m.Most = rowsByForm(s.scan.Rows)
+		if r, ok := s.scan.Rows.(*plan.Released); ok && len(r.Key) > 0 && !slices.ContainsFunc(r.Key, func(id plan.ColID) bool { return !equal(id) }) {
+			m.Most = 1
+		}
 		return m, nil
 	}
-	eq := z.classesOf(s.in)
 	conds := z.ownConditions(s)
 	for _, id := range s.scan.Columns {
-		equal := z.anyEqual(eq, id, func(o plan.ColID) bool { return z.owner[o] != s && determined(z.owner[o]) })
+		equal := equal(id)
 		if equal {
 			conds = append(conds, isNotNull(id, z.typeOf(id)))
 		}

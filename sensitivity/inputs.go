@@ -105,7 +105,7 @@ func (b *body) rows(r plan.Rel) (plan.Rel, error) {
 			t.Keys = [][]int{places}
 		}
 	}
-	rel := &plan.Scan{Table: t, Columns: cols, Rows: &plan.Released{N: b.relations, Columns: cols, Types: types}, Pos: -1}
+	rel := &plan.Scan{Table: t, Columns: cols, Rows: &plan.Released{N: b.relations, Columns: cols, Types: types, Key: keyOf(r)}, Pos: -1}
 	b.relations++
 	return rel, b.input(in)
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/backend/postgres"
 	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/policy"
+	"github.com/dpsql/dpsql/testdata/demo"
 )
 
 // TestFanOutOracle: rows that public tables multiply all count, on both backends.
@@ -85,6 +87,39 @@ func TestInnerWarnings(t *testing.T) {
 		_, a := ask(t, s, sql)
 		if got := strings.Join(a.Warnings, "; "); got != want || strings.Contains(told, "Warning: ") != (want != "") || !strings.Contains(told, want) {
 			t.Errorf("%s: %q\n%s", sql, got, told)
+		}
+	}
+}
+
+// TestWithinDemo: the demo's statements of the kind that were answered by noise, under the way that `dpsql init` suggests, are answered within 1%; so is what admission types multiply.
+func TestWithinDemo(t *testing.T) {
+	text, err := demo.FS.ReadFile("policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const way = "unit: encounter_id -> encounters.encounter_id"
+	if !strings.Contains(string(text), way) {
+		t.Fatal("the demo's policy has another way")
+	}
+	edited := strings.NewReplacer(way, `unit: "(patient_id, encounter_id) -> encounters.(patient_id, encounter_id)"`, "drug:         {}", "drug:         {}\n      patient_id:   {}").Replace(string(text))
+	p, err := policy.Parse("demo.yaml", []byte(edited))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := engineOn(t, p, demoDuck(t)).session(t, "analyst")
+	set(t, s, "dpsql.epsilon", "2")
+	for _, c := range []struct {
+		sql  string
+		want int64
+	}{
+		{"select count(*) from (select encounter_id, count(*) n from prescriptions group by 1) t where n > 1", 31_049},
+		{"select count(*) from (select 10 + patient_id u, count(*) n from encounters group by 1) t where n > 1", 16_773},
+		{"select count(*) from patients cross join admission_types", 572_144},
+		{"select count(*) from patients p join (values ('Male', 1), ('Male', 2), ('Female', 3)) v (g, x) on v.g = p.gender", 105_005},
+	} {
+		_, a := ask(t, s, c.sql)
+		if n := a.Rows[0][0].(int64); n < c.want*99/100 || n > c.want*101/100 || len(a.Warnings) > 0 {
+			t.Errorf("%s: %d of %d; %q", c.sql, n, c.want, a.Warnings)
 		}
 	}
 }

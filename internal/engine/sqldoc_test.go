@@ -336,6 +336,18 @@ policy and the statement, never from rows; ` + "`EXPLAIN`" + ` tells what was de
 - **Conditions** over columns that are public leave groups out: ` + "`WHERE region = 'west' GROUP BY region`" + ` has one group.
 - **Rows outside** a declared range or list are in no public group: the data breaks its declaration there.
 - All other groups are **unknown**: which ones are shown is chosen with noise, and rare ones never are. A warning says how large a group must be. That needs a policy with delta above 0 ([unknown_groups](errors.md#unknown_groups)).
+
+## Aggregates of aggregates
+
+An inner query stays within each person's rows where each of its groups is one person's. Noise is then added once, to the outer aggregate.
+The database's keys and the policy's ` + "`unit`" + ` say which groups these are. They are grouped by one of:
+
+- the privacy unit, or an expression that gives it back: ` + "`10 + patient_id`" + `, ` + "`'P' || patient_id`" + `
+- a key of a private table that has no NULL
+- columns of a declared way that hold a key of the parent: ` + "`encounter_id`" + ` of ` + "`unit: (patient_id, encounter_id) -> encounters.(patient_id, encounter_id)`" + `
+
+All other inner groups have rows of several people. dpsql releases them with noise, and the outer query reads the noisy numbers. A WARNING says so.
+Rows of such a way whose other column is NULL are one group for each person, where PostgreSQL has one group. A WARNING says that too.
 `
 
 const sqlOrder = `

@@ -12,6 +12,7 @@ type Released struct {
 	N       int
 	Columns []ColID
 	Types   []sqltype.Type
+	Key     []ColID // columns in which no two rows agree, up to the digits that a backend holds; nil: none is known
 }
 
 func (*Released) rel() {}
