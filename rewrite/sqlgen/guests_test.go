@@ -128,6 +128,11 @@ func TestNeighboursOfRowsWithoutAPerson(t *testing.T) {
 				if share == 1 {
 					full++
 				}
+				if a = analyzeGuests(s.SQL, cat, t, sensitivity.Options{ChooseGroups: true, MaxGroups: 1}); len(a.Choices) > 0 {
+					if _, err := neighbour.CheckChosenWithout(ctx, db, cat, a, d, units, neighbour.GuestOwnerless(), neighbour.Bug{}); err != nil {
+						t.Errorf("%s, keys of %s, bounds chosen: %s: %v", d, key, s.SQL, err)
+					}
+				}
 			}
 			if 2*full < len(statements) {
 				t.Errorf("%s, keys of %s: only %d of %d statements use their whole claim", d, key, full, len(statements))
