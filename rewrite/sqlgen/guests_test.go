@@ -119,7 +119,7 @@ func TestNeighboursOfRowsWithoutAPerson(t *testing.T) {
 		}
 		for d, db := range guestDBs(t, key) {
 			full := 0
-			for _, s := range statements {
+			for i, s := range statements {
 				a := analyzeGuests(s.SQL, cat, t, sensitivity.Options{MaxGroups: 2, MaxRows: 2})
 				share, err := neighbour.CheckWithout(ctx, db, cat, a, d, units, neighbour.GuestOwnerless(), nil)
 				if err != nil {
@@ -127,6 +127,9 @@ func TestNeighboursOfRowsWithoutAPerson(t *testing.T) {
 				}
 				if share == 1 {
 					full++
+				}
+				if i%7 > 0 { // chosen bounds count by the same units
+					continue
 				}
 				if a = analyzeGuests(s.SQL, cat, t, sensitivity.Options{ChooseGroups: true, MaxGroups: 1}); len(a.Choices) > 0 {
 					if _, err := neighbour.CheckChosenWithout(ctx, db, cat, a, d, units, neighbour.GuestOwnerless(), neighbour.Bug{}); err != nil {
