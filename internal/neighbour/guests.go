@@ -32,6 +32,9 @@ parcels path=order_id->orders.order_id
 visits unit=customer_id path=customer_id->customers.customer_id
   customer_id KEY
   minutes int4 range=0..600
+channels public key=name
+  name text notnull
+  rank int4 notnull
 `
 
 // GuestKeys are types of keys, each with the form of its values.
@@ -64,6 +67,8 @@ func GuestRows(key string) (out []string) {
 	row := func(table string, values ...string) {
 		out = append(out, fmt.Sprintf("INSERT INTO %q.%q VALUES (%s)", schemaName, table, strings.Join(values, ", ")))
 	}
+	row("channels", "'web'", "1")
+	row("channels", "'shop'", "2")
 	num := func(n int) string { return fmt.Sprint(n) }
 	pick := func(n int, of ...string) string { return of[n%len(of)] }
 	for c := 1; c <= 12; c++ {
