@@ -55,6 +55,9 @@ func (z *analyzer) linkOf(in *analyzer, s *plan.Subquery, of plan.Rel, condition
 			return f.scan
 		}
 		for _, i := range in.privateScans() {
+			if len(in.scans) > 1 && siblings(i.Table, t) && (z.hasOwnRows(i.Table) || z.hasOwnRows(t)) {
+				continue // their parent may not be there (U5)
+			}
 			if rowOf(i, f.scan, equals) {
 				return f.scan
 			}

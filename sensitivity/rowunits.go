@@ -24,6 +24,8 @@ import (
 //	(U4) What the statement says of the person's column (equalities, GROUP BY, PARTITION BY) is true or false of persons alone: an equality is never true of NULL. A derived table that is
 //	     grouped by the person's column is a table of persons: its group NULL has rows of many units and is dropped by the statement that reads it. A window's partitions
 //	     have the unit's value beside the person's column.
+//	(U5) Rows of two children that have one parent's key have one unit where that parent is there. Where rows may lead to none and be units of their own, a subquery of a sibling's
+//	     rows joins the parent (toParent).
 
 // hasOwnRows: rows of the table that lead to no person are units of their own.
 func (z *analyzer) hasOwnRows(t *plan.Table) bool { return len(t.OwnKey) > 0 && !z.personsOnly }
@@ -125,6 +127,14 @@ func (z *analyzer) equalUnits(a, b plan.ColID) plan.Scalar {
 		return equalScalars(z.personValue(a), y)
 	}
 	return z.equal(a, b)
+}
+
+// toParent is what is left of the way of a subquery's rows to their unit, where the row around it is a sibling and leads to the unit: nothing, or the parent, if rows may lead to none (U5).
+func (z *analyzer) toParent(h *hidden, outer *plan.Table) *hidden {
+	if h == nil || !z.hasOwnRows(z.scans[0].scan.Table) && !z.hasOwnRows(outer) {
+		return nil
+	}
+	return &hidden{scans: h.scans[:1], on: h.on[:1], kinds: []plan.JoinKind{plan.InnerJoin}, unit: h.unit}
 }
 
 // takeUnit makes a column that names the unit the body's.

@@ -200,7 +200,7 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyz
 			WithHint("Compare the privacy unit of the two with =, or join along the foreign key: for example, WHERE %s.", in.example())
 	}
 	if len(in.scans) == 1 && link.Table.UnitCol < 0 && siblings(in.scans[0].scan.Table, link.Table) { // the row around it leads to the unit, and to the parent
-		in.scans[0].path = nil
+		in.scans[0].path = in.toParent(in.scans[0].path, link.Table)
 		in.out.Body.Rel = in.rebuild(in.input)
 	}
 	own := in.out.Body.Rel

@@ -123,6 +123,11 @@ var ChosenStatements = []string{
 // CheckChosen holds an analysis with automatic bounds against a database: for each unit removed the claims of CompareHistograms; without
 // ownerless rows and in another physical order the same histogram, to the letter. It returns the largest share of a claim that was used.
 func CheckChosen(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analysis, d funcs.Dialect, units []int, bug Bug) (share float64, err error) {
+	return CheckChosenWithout(ctx, db, cat, a, d, cat.removals(units), cat.DeleteOwnerless(), bug)
+}
+
+// CheckChosenWithout is CheckChosen of units that statements remove.
+func CheckChosenWithout(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analysis, d funcs.Dialect, without []Removal, ownerless []string, bug Bug) (share float64, err error) {
 	before, err := bug.Ask(ctx, db, a, d)
 	if err != nil {
 		return 0, err
@@ -136,18 +141,18 @@ func CheckChosen(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analys
 			return use(after)
 		}
 	}
-	for _, u := range units {
-		err := Change(ctx, db, cat.DeleteUnit(u), again(func(after *Histogram) error {
+	for _, r := range without {
+		err := Change(ctx, db, r.Statements, again(func(after *Histogram) error {
 			s, err := CompareHistograms(before, after)
 			share = max(share, s)
 			return err
 		}))
 		if err != nil {
-			return share, fmt.Errorf("without unit %d: %w", u, err)
+			return share, fmt.Errorf("without %s: %w", r.Name, err)
 		}
 	}
 	same := func(after *Histogram) error { return SameHistogram(before, after) }
-	if err := Change(ctx, db, cat.DeleteOwnerless(), again(same)); err != nil {
+	if err := Change(ctx, db, ownerless, again(same)); err != nil {
 		return share, fmt.Errorf("without rows that nobody owns: %w", err)
 	}
 	var shuffle []string

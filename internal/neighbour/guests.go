@@ -32,6 +32,9 @@ parcels path=order_id->orders.order_id
 visits unit=customer_id path=customer_id->customers.customer_id
   customer_id KEY
   minutes int4 range=0..600
+channels public key=name
+  name text notnull
+  rank int4 notnull
 `
 
 // GuestKeys are types of keys, each with the form of its values.
@@ -64,6 +67,8 @@ func GuestRows(key string) (out []string) {
 	row := func(table string, values ...string) {
 		out = append(out, fmt.Sprintf("INSERT INTO %q.%q VALUES (%s)", schemaName, table, strings.Join(values, ", ")))
 	}
+	row("channels", "'web'", "1")
+	row("channels", "'shop'", "2")
 	num := func(n int) string { return fmt.Sprint(n) }
 	pick := func(n int, of ...string) string { return of[n%len(of)] }
 	for c := 1; c <= 12; c++ {
@@ -165,7 +170,14 @@ var GuestStatements = []GuestStatement{
 	{SQL: "select count(*), sum(n) from (select customer_id, count(*) as n from orders group by 1) t", Plain: "select count(*), sum(n) from (select customer_id, count(*) as n from orders group by 1) t where customer_id is not null"},
 	{SQL: "select count(*) from orders o where exists (select 1 from items i where i.order_id = o.order_id and i.price > 50)"},
 	{SQL: "select count(*) from items i where exists (select 1 from orders o where o.order_id = i.order_id and o.channel = 'web')"},
-	{SQL: "select count(*) from items i where i.price >= (select max(j.price) from items j where j.order_id = i.order_id)"},
+	{SQL: "select count(*) from items i where i.price >= (select max(j.price) from items j where j.order_id = i.order_id)",
+		Plain: "select count(*) from items i where i.price >= (select max(j.price) from items j join orders o on o.order_id = j.order_id where j.order_id = i.order_id)"},
+	{SQL: "select count(*) from items i where (select count(*) from items j where j.order_id = i.order_id) = 3",
+		Plain: "select count(*) from items i where (select count(*) from items j join orders o on o.order_id = j.order_id where j.order_id = i.order_id) = 3"},
+	{SQL: "select count(*) from returns r where (select count(*) from returns s where s.item_id = r.item_id and s.line = r.line) = 3",
+		Plain: "select count(*) from returns r where (select count(*) from returns s join items i on i.item_id = s.item_id and i.line = s.line where s.item_id = r.item_id and s.line = r.line) = 3"},
+	{SQL: "select count(*) from items i where (select count(*) from parcels p where p.order_id = i.order_id) = 3",
+		Plain: "select count(*) from items i where (select count(*) from parcels p join orders o on o.order_id = p.order_id where p.order_id = i.order_id) = 3"},
 	{SQL: "select count(*) from orders o where not exists (select 1 from visits v where v.customer_id = o.customer_id)"},
 	{SQL: "select count(*) from orders o where (select max(price) from items i where i.order_id = o.order_id) > 100"},
 	{SQL: "select count(*), sum(x) from (select least(total, 1000) as x from orders union all select least(price, 500) from items) t"},

@@ -170,11 +170,14 @@ func Change(ctx context.Context, db DB, statements []string, do func() error) (e
 // no change at all, and none when rows lie in another physical order. mangle, if not nil, changes the print: a planted bug. It
 // returns the largest share of a claim that was used.
 func Check(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analysis, d funcs.Dialect, units []int, mangle func(string) string) (share float64, err error) {
-	var without []Removal
+	return CheckWithout(ctx, db, cat, a, d, cat.removals(units), cat.DeleteOwnerless(), mangle)
+}
+
+func (c *Catalog) removals(units []int) (out []Removal) {
 	for _, u := range units {
-		without = append(without, Removal{fmt.Sprintf("unit %d", u), cat.DeleteUnit(u)})
+		out = append(out, Removal{fmt.Sprintf("unit %d", u), c.DeleteUnit(u)})
 	}
-	return CheckWithout(ctx, db, cat, a, d, without, cat.DeleteOwnerless(), mangle)
+	return out
 }
 
 // Removal removes all rows of one unit.

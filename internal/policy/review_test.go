@@ -148,6 +148,40 @@ func TestForeignKeyThroughView(t *testing.T) {
 	}
 }
 
+// TestWarningsOfRowsWithoutAPerson: where a row may lead to no person, the owner hears what becomes of it: that it is dropped, where the policy does not say so, and what own does not promise.
+func TestWarningsOfRowsWithoutAPerson(t *testing.T) {
+	people, stays := peopleAndStays()
+	stays.Columns[1].NotNull = false
+	for says, want := range map[string][]string{
+		"":                          {"stays.who can be NULL: rows without it belong to nobody and are in no answer"},
+		"rows_without_unit: drop, ": nil,
+		"rows_without_unit: own, ":  {"stays.who can be NULL: each such row is protected as one unit"},
+	} {
+		r := review(t, `
+dataset: d
+backend: {postgres: "postgres://h/d"}
+unit: people.id
+population: 200
+tables:
+  people: {columns: {id: {}}}
+  stays: {unit: who -> people.id, `+says+`columns: {nr: {}}}
+budget: {epsilon: 1, delta: 1e-4}
+analysts: {ann: {password: env:VERIFIER, may: [people, stays]}}
+`, people, stays)
+		if len(r.Problems) > 0 {
+			t.Errorf("%q: %v", says, r.Problems)
+		}
+		for _, w := range want {
+			if !contains(r.Warnings, w) {
+				t.Errorf("%q: no %q in %v", says, w, r.Warnings)
+			}
+		}
+		if len(want) == 0 && contains(r.Warnings, "can be NULL") {
+			t.Errorf("%q: %v", says, r.Warnings)
+		}
+	}
+}
+
 // TestWarnings: what is taken but should be looked at; mistakes of the file and of the schema are told together.
 func TestWarnings(t *testing.T) {
 	people, stays := peopleAndStays()

@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/backend/duckdb"
+	"github.com/dpsql/dpsql/internal/backend/postgres"
+	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/policy"
+)
+
+const guestPolicy = `
+dataset: guests
+backend: BACKEND
+unit: customers.customer_id
+population: 40
+tables:
+  customers: {columns: {customer_id: {}, city: {values: [Oslo, Bergen]}}}
+  orders:
+    unit: customer_id -> customers.customer_id
+    rows_without_unit: own
+    columns: {order_id: {}, customer_id: {}, channel: {values: [web, shop, null]}, total: {range: [0, 1000]}}
+  items:
+    unit: order_id -> orders.order_id
+    rows_without_unit: own
+    columns: {order_id: {}, product: {}, price: {range: [0, 500]}}
+  parcels: {unit: order_id -> orders.order_id, columns: {order_id: {}, weight: {range: [0, 100]}}}
+  visits: {unit: customer_id -> customers.customer_id, rows_without_unit: drop, columns: {customer_id: {}, minutes: {range: [0, 600]}}}
+budget: {epsilon: 1000, delta: 1e-6}
+query:  {epsilon: 5}
+analysts:
+  ann: {password: VERIFIER, may: [customers, orders, items, parcels, visits], max_query_epsilon: 20}
+`
+
+func guestSession(t testing.TB, d backend.Dialect) *Session {
+	t.Helper()
+	statements := append(neighbour.GuestCatalog("int4").DDL(), neighbour.GuestRows("int4")...)
+	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: guests.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/guests"}`}[d]
+	p, err := policy.Parse("guests.yaml", []byte(strings.NewReplacer("BACKEND", uri, "VERIFIER", verifier).Replace(guestPolicy)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b backend.Backend
+	if d == backend.DuckDB {
+		b, err = duckdb.OpenMemory(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
+			for _, s := range statements {
+				if _, err := conn.ExecContext(ctx, strings.ReplaceAll(s, `"public".`, `"main".`)); err != nil {
+					return fmt.Errorf("%w\n%s", err, s)
+				}
+			}
+			return nil
+		}, duckdb.Options{Threads: 1})
+	} else {
+		name := strings.ToLower(t.Name())
+		if err := server(t).CreateDB(name); err != nil {
+			t.Fatal(err)
+		}
+		if err := server(t).Exec(name, strings.Join(statements, ";\n")); err != nil {
+			t.Fatal(err)
+		}
+		b, err = postgres.Open(context.Background(), server(t).URL(name), postgres.Options{PoolSize: 3})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engineOn(t, p, b).session(t, "ann")
+}
+
+// TestRowsWithoutAPerson: rows that lead to no person are counted where the policy says own, and never as persons; EXPLAIN says who is protected, and answers and EXPLAIN alike which rows are left out.
+func TestRowsWithoutAPerson(t *testing.T) {
+	const parcels = "rows in which parcels.order_id is NULL lead to no person and are left out (the policy's rows_without_unit)"
+	const visits = "rows in which visits.customer_id is NULL lead to no person and are left out (the policy's rows_without_unit)"
+	for _, d := range dialects {
+		s := guestSession(t, d)
+		for _, c := range []struct {
+			sql  string
+			want float64
+			own  bool
+			says []string
+		}{
+			{"select count(*) from orders", 40, true, nil},
+			{"select count(distinct customer_id) from orders", 12, true, nil},
+			{"select count(*) from items i join orders o on o.order_id = i.order_id where o.customer_id is null", 37, true, nil},
+			{"select count(*) from parcels", 40, true, []string{parcels}},
+			{"select count(*) from visits", 18, false, []string{visits}},
+			{"select count(*) from visits where customer_id is not null", 18, false, nil},
+			{"select count(*) from orders o join visits v on v.customer_id = o.customer_id", 0, true, nil},
+			{"select count(*) from (select customer_id, count(*) as n from orders group by 1) t", 12, false,
+				[]string{"rows in which orders.customer_id is NULL lead to no person and are left out (the policy's rows_without_unit)"}},
+			{"select city, count(*) from customers group by 1", 0, false, []string{"rows in which customers.city is NULL are in no group: the public values have no NULL"}},
+			{"select channel, count(*) from orders group by 1", 0, true, nil},
+		} {
+			told := explained(t, s, c.sql)
+			if strings.Contains(told, "unit of its own") != c.own {
+				t.Errorf("%s: %s: %s", d, c.sql, told)
+			}
+			_, a := ask(t, s, c.sql)
+			if !slices.Equal(a.Warnings, c.says) || strings.Count(told, "Warning: ") != len(c.says) {
+				t.Errorf("%s: %s: %q\n%s", d, c.sql, a.Warnings, told)
+			}
+			rows, err := a.All(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, ok := rows[0][0].(int64); c.want > 0 && (!ok || math.Abs(float64(n)-c.want) > max(8, 0.6*c.want)) {
+				t.Errorf("%s: %s: %v, want about %g", d, c.sql, rows, c.want)
+			}
+		}
+	}
+}
