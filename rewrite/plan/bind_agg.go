@@ -212,15 +212,22 @@ func (q *selecting) shared(item AggItem, name string) Scalar {
 	return q.col(id)
 }
 
-// errorOf binds dp_error, dp_low and dp_high of exactly one aggregate call.
+// errorOf binds dp_error, dp_low and dp_high of an aggregate call, or of what is computed from some.
 func (e *exprs) errorOf(kind ErrorKind, x *pgsyntax.FuncCall) (Scalar, error) {
-	bad := sqlerr.New(sqlerr.InvalidParam, "%s takes exactly one aggregate call", x.Name).At(int(x.Pos)).WithHint("For example, %s(count(*)).", x.Name)
+	bad := sqlerr.New(sqlerr.InvalidParam, "%s takes an aggregate call, or an expression over some", x.Name).At(int(x.Pos)).WithHint("For example, %s(count(*)).", x.Name)
 	if len(x.Args) != 1 || x.Star || x.Distinct || x.Filter != nil {
 		return nil, bad
 	}
-	inner, ok := x.Args[0].(*pgsyntax.FuncCall)
+	of := x.Args[0]
+	for p, ok := of.(*pgsyntax.Paren); ok; p, ok = of.(*pgsyntax.Paren) {
+		of = p.X
+	}
+	inner, ok := of.(*pgsyntax.FuncCall)
 	if !ok || !isAggregate(inner) {
-		return nil, bad
+		if !hasAggregate(of) {
+			return nil, bad
+		}
+		return e.computedError(kind, x, of)
 	}
 	if _, nested := errorNames[inner.Name]; nested {
 		return nil, bad
@@ -229,13 +236,13 @@ func (e *exprs) errorOf(kind ErrorKind, x *pgsyntax.FuncCall) (Scalar, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := v.(*Col).ID
+	at := v.(*Col).ID
 	for _, it := range e.aggs.agg.Errors {
-		if it.Kind == kind && it.Of == of {
+		if it.Kind == kind && it.Of == at {
 			return e.col(it.ID), nil
 		}
 	}
 	id := e.newCol(ColumnInfo{Name: x.Name, Type: sqltype.Float8})
-	e.aggs.agg.Errors = append(e.aggs.agg.Errors, ErrorItem{ID: id, Kind: kind, Of: of})
+	e.aggs.agg.Errors = append(e.aggs.agg.Errors, ErrorItem{ID: id, Kind: kind, Of: at})
 	return e.col(id), nil
 }
