@@ -15,8 +15,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/dpsql/dpsql/internal/pgtest"
@@ -53,6 +56,7 @@ func run() error {
 	csv := flag.String("csv", "", "write the rows of the table to this file too")
 	docs := flag.String("docs", "docs", "where honesty/ and accuracy.md are written")
 	port := flag.Int("port", 0, "a PostgreSQL on 127.0.0.1, superuser postgres without a password, in place of one of the run's own; what it has is not loaded again")
+	parallel := flag.Int("parallel", runtime.NumCPU(), "how many schemas are measured at once")
 	serve := flag.Bool("serve", false, "start such a PostgreSQL, load the schemas and keep it until standard input ends")
 	policies := flag.Bool("policies", false, "print the schemas' policies and what dpsql check says of them, and end")
 	from := flag.String("from", "", "write the page and the figures of such a file in place of asking")
@@ -91,39 +95,46 @@ func run() error {
 		b.pg = pg
 	}
 	ctx := context.Background()
-	var results []*result
-	for _, s := range schemas {
+	// Schemas are measured beside each other: a process of PostgreSQL works for one statement at a time.
+	lists, errs := make([][]*result, len(schemas)), make([]error, len(schemas))
+	var all sync.WaitGroup
+	var saving sync.Mutex
+	turns := make(chan bool, max(1, *parallel))
+	for i, s := range schemas {
 		if !only.MatchString(s.name) {
 			continue
 		}
-		if err := b.ready(ctx, s); err != nil {
-			return err
-		}
-		if *policies {
-			text, err := b.policy(ctx, s)
-			fmt.Printf("%s\n%v\n", text, err)
-		}
-		if *policies || *serve {
-			continue
-		}
-		list, err := b.schema(ctx, s, named, prices)
-		if err != nil {
-			return err
-		}
-		results = append(results, list...)
+		turns <- true
+		all.Go(func() {
+			defer func() { <-turns }()
+			if errs[i] = b.ready(ctx, s); errs[i] != nil || *serve {
+				return
+			}
+			if *policies {
+				text, err := b.policy(ctx, s)
+				fmt.Printf("%s\n%v\n", text, err)
+				return
+			}
+			list, err := b.schema(ctx, s, named, prices)
+			saving.Lock()
+			defer saving.Unlock()
+			if lists[i], errs[i] = list, err; *csv != "" { // a long run may be cut
+				errs[i] = errors.Join(err, writeCSV(*csv, slices.Concat(lists...)))
+			}
+		})
 	}
+	all.Wait()
+	results := slices.Concat(lists...)
+	err = errors.Join(errs...)
 	if *serve {
 		fmt.Printf("go run ./internal/bench/honesty -port %d\n", b.pg.Port)
-		_, err := io.Copy(io.Discard, os.Stdin)
-		return err
+		_, ended := io.Copy(io.Discard, os.Stdin)
+		return errors.Join(err, ended)
 	}
 	if *policies {
-		return nil
+		return err
 	}
 	fmt.Print(table(results), "\n", summaryTable(results))
-	if *csv != "" {
-		err = writeCSV(*csv, results)
-	}
 	if *of == "" && *name == "" {
 		err = errors.Join(err, write(*docs, results))
 	}
