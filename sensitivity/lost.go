@@ -6,7 +6,7 @@ import "github.com/dpsql/dpsql/internal/dp"
 //
 // Proof: claim: with kept a unit's partials as the bounds leave them and lost the partials less these, over all groups of the unit, the sums over units of min(P, C) and of min(max(P - C, 0), 2C), P the positive part of a
 // unit's lost ones added up, change by at most C and 2C when one unit is added or removed, upwards only; and so for the negative part N. (1) Partials and what is kept of them are functions of one unit's rows and of released
-// bounds (choose, norm; the cap's order is one of the unit's own keys), so P and N are too. (2) C is LostUnit, of released bounds. (3) Of a measure whose partials have one sign, or of a unit that is in one group, only one of P and N is not 0
+// bounds (choose, norm; the cap's order is one of the unit's own keys), so P and N are too. (2) C is LostUnit, of released bounds. (3) Of a measure whose partials have one sign, or of a unit that is in one group even without a cap, only one of P and N is not 0
 // (LostSides). The statement that returns them is sqlgen.Lost.
 func (a *Analysis) Loses(i int) bool {
 	m := &a.Measures[i]
@@ -34,9 +34,9 @@ func (m *Measure) LostSides() int {
 	return 1
 }
 
-// LostMoves is in how many of them one unit has a part at once.
+// LostMoves is in how many of them one unit has a part at once: (3), where a cap of one group leaves out others, of either sign.
 func (a *Analysis) LostMoves(m *Measure) uint64 {
-	if m.Lo < 0 && a.Limit.PerUnit > 1 {
+	if m.Lo < 0 && (a.Limit.PerUnit > 1 || a.Limit.Capped) {
 		return 2
 	}
 	return 1

@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -53,6 +54,9 @@ func (s shape) analysis() *sensitivity.Analysis {
 		m := sensitivity.Measure{Kind: kind, Bound: c, Factor: factor, Fine: 1, PerGroup: 10}
 		if c != nil {
 			m.PerGroup = c.Edges[len(c.Edges)-1] * factor
+		}
+		if m.Hi = int64(min(m.PerGroup, 1<<40)); kind == sensitivity.SumValues || kind == sensitivity.CentredSum {
+			m.Lo = -m.Hi
 		}
 		if kind == sensitivity.Units {
 			m.PerGroup = 1
@@ -157,8 +161,8 @@ func TestTagHoldsWithChoices(t *testing.T) {
 			t.Fatalf("%d events for %d choices", len(p.Choices), len(a.Choices))
 		}
 		for i, c := range p.Choices {
-			if err := c.Validate(); err != nil || c.Edges > uint64(len(a.Choices[i].Edges)) {
-				t.Fatalf("choice %+v among %d edges: %v", c, len(a.Choices[i].Edges), err)
+			if th, ok := c.(dp.AboveThreshold); !ok || th.Validate() != nil || p.Among(a.Choices[i]) > uint64(len(a.Choices[i].Edges)) {
+				t.Fatalf("choice %+v among %d edges", c, len(a.Choices[i].Edges))
 			}
 			alone := sum(t, ask.Filter, []dp.Event{c})
 			if !(alone.Pure > 0) || ask.Filter.Order != 0 && !(alone.Renyi > 0) {
@@ -170,8 +174,9 @@ func TestTagHoldsWithChoices(t *testing.T) {
 		}
 		for range 5 {
 			chosen := make(Chosen, len(a.Choices))
-			for i, c := range p.Choices {
-				chosen[i] = rapid.OneOf(rapid.IntRange(0, int(c.Edges)-1), rapid.SampledFrom([]int{0, int(c.Edges) - 1})).Draw(t, "chosen")
+			for i, c := range a.Choices {
+				last := int(p.Among(c)) - 1
+				chosen[i] = rapid.OneOf(rapid.IntRange(0, last), rapid.SampledFrom([]int{noise.TooFew, 0, last})).Draw(t, "chosen")
 			}
 			run, err := p.Resolve(a, chosen)
 			if err != nil {
@@ -189,7 +194,7 @@ func TestTagHoldsWithChoices(t *testing.T) {
 // checkResolved compares what is run with what the released bounds ask for.
 func checkResolved(t *rapid.T, a *sensitivity.Analysis, p *Plan, run *Run, chosen Chosen) {
 	edge := func(c *sensitivity.Choice) uint64 {
-		return c.Edges[chosen[c.Index]]
+		return c.Edges[max(0, chosen[c.Index])] // the first where there were too few
 	}
 	groups := a.Limit.PerUnit
 	switch {
@@ -213,19 +218,54 @@ func checkResolved(t *rapid.T, a *sensitivity.Analysis, p *Plan, run *Run, chose
 			t.Fatalf("measure %d at %v is run as %+v: bound %d in %d groups", i, chosen, run.Measures[i], clip, groups)
 		}
 	}
+	checkLost(t, a, p, run, edge, groups)
 	if sel := run.Selection; a.Groups.Public != (sel == nil) || sel != nil && sel.Groups != groups {
 		t.Fatalf("groups are chosen by %+v, a unit is in %d", sel, groups)
 	}
 }
 
+// checkLost: each measure that loses something, and no other, has two events for that: of C and of twice C, for as many signs as one unit has parts of at once. C is the bound, or under a cap of so many groups its multiple.
+func checkLost(t *rapid.T, a *sensitivity.Analysis, p *Plan, run *Run, edge func(*sensitivity.Choice) uint64, groups uint64) {
+	for i, m := range a.Measures {
+		l := run.Lost[i]
+		if (l != nil) != a.Loses(i) || (l != nil) != (p.LostOf(i) != nil) {
+			t.Fatalf("measure %d loses: %t, its events are %+v", i, a.Loses(i), l)
+		}
+		if l == nil {
+			continue
+		}
+		clip := m.PerGroup
+		if m.Bound != nil {
+			clip = edge(m.Bound) * m.Factor
+		}
+		c := clip * groups
+		if p.Mechanism == Gaussian {
+			c = clip * uint64(math.Ceil(math.Sqrt(float64(groups))))
+		}
+		c = min(c, dp.MaxSensitivity/2)
+		signs := uint64(1)
+		if m.Lo < 0 && (a.Limit.PerUnit > 1 || a.Limit.Capped) {
+			signs = 2
+		}
+		near, ok1 := sensitivityOf(l.Near)
+		far, ok2 := sensitivityOf(l.Far)
+		if !ok1 || !ok2 || near != (dp.Sensitivity{PerGroup: c, Groups: signs}) || far != (dp.Sensitivity{PerGroup: 2 * c, Groups: signs}) {
+			t.Fatalf("measure %d loses by %+v, %+v: not %d in %d signs", i, l.Near, l.Far, c, signs)
+		}
+	}
+}
+
 // released are the events that were run, the choices among them.
 func released(p *Plan, run *Run) (out []dp.Event) {
-	for _, c := range p.Choices {
-		out = append(out, c)
-	}
+	out = append(out, p.Choices...)
 	for _, ev := range run.Measures {
 		if ev != nil {
 			out = append(out, ev)
+		}
+	}
+	for _, l := range run.Lost {
+		if l != nil {
+			out = append(out, l.Near, l.Far)
 		}
 	}
 	if run.Selection != nil {
@@ -234,18 +274,18 @@ func released(p *Plan, run *Run) (out []dp.Event) {
 	return out
 }
 
-// TestEventsOrder: choices come first, then measures, then one selection or one of several: what the stored form reads back.
+// TestEventsOrder: choices come first, then measures, then two for each that loses something, then one selection or one of several: what the stored form reads back.
 func TestEventsOrder(t *testing.T) {
 	f := filter(t, 20, 1e-6, 0.5, budget.AccountantRDP)
 	for _, c := range []struct {
 		s    shape
 		want string
 	}{
-		{shape{public: true, groups: 3, perUnit: 3, parts: []measured{chosenCount}}, "[dp.Choice dp.Clipped]"},
-		{shape{public: true, groups: 3, perUnit: 3, parts: []measured{people, chosenPair, fixedCount, chosenSum}}, "[dp.Choice dp.Choice dp.Laplace dp.Clipped dp.Clipped dp.Laplace dp.Clipped]"},
-		{shape{cap: true, parts: []measured{people, chosenCount}}, "[dp.Choice dp.Choice dp.Clipped dp.OneOf]"},
-		{shape{perUnit: 4, parts: []measured{people, chosenCount}}, "[dp.Choice dp.Clipped dp.Selection]"},
-		{shape{cap: true, public: true, groups: 90, parts: []measured{people, fixedCount}}, "[dp.Choice dp.Clipped dp.Clipped]"},
+		{shape{public: true, groups: 3, perUnit: 3, parts: []measured{chosenCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped]"},
+		{shape{public: true, groups: 3, perUnit: 3, parts: []measured{people, chosenPair, fixedCount, chosenSum}}, "[dp.AboveThreshold dp.AboveThreshold dp.Laplace dp.Clipped dp.Clipped dp.Laplace dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped]"},
+		{shape{cap: true, parts: []measured{people, chosenCount}}, "[dp.AboveThreshold dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.OneOf]"},
+		{shape{perUnit: 4, parts: []measured{people, chosenCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.Selection]"},
+		{shape{cap: true, public: true, groups: 90, parts: []measured{people, fixedCount}}, "[dp.AboveThreshold dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped dp.Clipped]"},
 	} {
 		p, err := New(c.s.analysis(), Ask{Filter: f, Epsilon: 1, QueryDelta: 1e-9, Mechanism: Laplace, Population: 1000})
 		if err != nil {
@@ -261,29 +301,37 @@ func TestEventsOrder(t *testing.T) {
 	}
 }
 
-// TestShare: from 5% to 40%, whatever the price and population, and from those and the number of public groups alone.
-func TestShare(t *testing.T) {
+// TestFlowShare: the choice of a flow's cap takes from 5% to 45%, whatever the price and population; less of many people, and of many groups.
+func TestFlowShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s, other := drawShape(t), drawShape(t)
-		other.public, other.groups = s.public, s.groups
 		e := rapid.OneOf(rapid.Float64Range(1e-9, 1e6), rapid.SampledFrom([]float64{0, 1, 5e-324, math.MaxFloat64, math.Inf(1)})).Draw(t, "epsilon")
 		n := rapid.OneOf(rapid.Int64Min(1), rapid.SampledFrom([]int64{1, math.MaxInt64})).Draw(t, "population")
-		share := Share(s.analysis(), e, n)
-		if !(share >= 0.05 && share <= 0.40) {
+		if share := flowShare(e, n, rapid.Float64Range(1, 100).Draw(t, "groups")); !(share >= 0.05 && share <= 0.45) {
 			t.Fatalf("%g", share)
 		}
-		if again := Share(other.analysis(), e, n); again != share {
-			t.Fatalf("%g with other measures, %g", again, share)
-		}
 	})
-	a := shape{public: true, groups: 1, perUnit: 1, parts: []measured{chosenCount}}.analysis()
-	if few, some, many := Share(a, 1, 50), Share(a, 1, 70_000), Share(a, 1, 1e9); !(few > some && some > many) {
-		t.Errorf("%g of few units, %g of some, %g of many", few, some, many)
+	if few, some, many, grouped := flowShare(1, 50, 1), flowShare(1, 70_000, 1), flowShare(1, 1e9, 1), flowShare(1, 70_000, 4); !(few > some && some > many && some > grouped) {
+		t.Errorf("%g of few units, %g of some, %g of many, %g of some in four groups", few, some, many, grouped)
 	}
 }
 
-// TestChoicesTakeTheirShare: a choice costs its share of what the measures cost that use it, and nothing of others; a chosen cap takes it of all; all
-// choices together at most 40%, for which they are scaled together where it would be more.
+// TestLostShare: what tells a measure's lost mass takes less of its price the more groups there are, never less than 8% and never so much that with the choice less than two fifths of the price is left.
+func TestLostShare(t *testing.T) {
+	last := 1.0
+	for _, n := range []uint64{1, 2, 4, 12, 25, 60, 100, 10_000} {
+		share := lostShare(shape{public: true, groups: n, perUnit: 1, parts: []measured{chosenCount}}.analysis())
+		if share > last || share < 0.08 || share+choiceShare > 0.6 {
+			t.Errorf("of %d groups it is %g, of fewer %g", n, share, last)
+		}
+		last = share
+	}
+	if unknown := lostShare(shape{perUnit: 4, parts: []measured{chosenCount}}.analysis()); unknown != lostShare(shape{public: true, groups: 25, perUnit: 1, parts: []measured{chosenCount}}.analysis()) {
+		t.Errorf("of unknown groups it is %g", unknown)
+	}
+}
+
+// TestChoicesTakeTheirShare: a choice costs its share of what the measures cost that use it, with what tells their lost mass, and nothing of others; a chosen cap takes it of all; all
+// choices together take at most 40%, for which they are scaled together where it would be more. Lost mass costs its measure what lostShare says.
 func TestChoicesTakeTheirShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawShape(t)
@@ -295,22 +343,24 @@ func TestChoicesTakeTheirShare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts := len(a.Measures)
-		if p.UnitsFromSelection >= 0 {
-			parts--
-		}
-		share := choiceShare(a, ask)
+		share := float64(weigh(a, ask).take) / whole
 		taken := 0.0
 		for _, s := range p.Shares {
 			taken += s
 		}
-		switch full := Share(a, ask.Epsilon/float64(max(1, parts)), ask.Population); {
-		case taken > 0.4 || share > full+0.0005:
-			t.Fatalf("choices take %g of the price, %g of a measure's where it would be %g", taken, share, full)
-		case share < full-0.0005 && (taken < 0.397 || a.Limit.Cap == nil): // not scaled for nothing
-			t.Fatalf("choices take %g of the price, %g of a measure's where it could be %g", taken, share, full)
+		switch {
+		case taken > 0.4 || share > choiceShare+0.0005:
+			t.Fatalf("choices take %g of the price, %g of a measure's where it would be %g", taken, share, choiceShare)
+		case share < choiceShare-0.0005 && (taken < 0.397 || a.Limit.Cap == nil): // not scaled for nothing
+			t.Fatalf("choices take %g of the price, %g of a measure's where it could be %g", taken, share, choiceShare)
 		}
 		cost := func(ev ...dp.Event) float64 { return sum(t, ask.Filter, ev).Pure }
+		lost := func(i int) float64 {
+			if l := p.LostOf(i); l != nil {
+				return cost(l.Near, l.Far)
+			}
+			return 0
+		}
 		if all, c := p.Loss.Pure, a.Limit.Cap; c != nil {
 			others := cost(p.Events()[:c.Index]...)
 			if taken := cost(p.Choices[c.Index]); math.Abs(taken/(all-others)-share) > 0.001 {
@@ -324,12 +374,29 @@ func TestChoicesTakeTheirShare(t *testing.T) {
 			users := 0.0
 			for k, m := range a.Measures {
 				if m.Bound == c {
-					users += cost(p.Measures[k])
+					users += cost(p.Measures[k]) + lost(k)
 				}
 			}
 			taken := cost(p.Choices[i])
 			if got := taken / (taken + users); math.Abs(got-share) > 0.001 {
 				t.Fatalf("choice %d takes %g, not %g", i, got, share)
+			}
+		}
+		for i, m := range a.Measures {
+			if !a.Loses(i) {
+				continue
+			}
+			all := lost(i)
+			switch {
+			case i == p.UnitsFromSelection:
+				all += cost(p.Selections[0])
+			case m.Bound != nil && !m.Follows:
+				all = (all + cost(p.Measures[i])) / (1 - share)
+			default:
+				all += cost(p.Measures[i])
+			}
+			if got, want := lost(i)/all, lostShare(a); math.Abs(got-want) > 0.002 {
+				t.Fatalf("lost mass of measure %d takes %g, not %g", i, got, want)
 			}
 		}
 	})
@@ -356,7 +423,7 @@ func TestCapIsVisible(t *testing.T) {
 					t.Fatal(err)
 				}
 				c := a.Limit.Cap
-				n, all := int(p.Choices[c.Index].Edges), len(c.Edges)
+				n, all := int(p.Among(c)), len(c.Edges)
 				if public {
 					if n != all {
 						t.Errorf("public groups: %d caps of %d", n, all)

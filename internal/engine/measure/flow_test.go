@@ -46,7 +46,7 @@ func TestFlowsOfFewPeople(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ev := plan.Choices[0]
+		ev := plan.Choices[0].(dp.Choice)
 		scores, err := flow.Scores(graphs, edges[:ev.Edges], 1, math.MaxInt64)
 		if err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ func TestForecastTopUp(t *testing.T) {
 		for range 5 {
 			chosen := make(Chosen, len(a.Choices))
 			for i := range chosen {
-				chosen[i] = rapid.IntRange(0, int(p.Choices[i].Edges)).Draw(t, "chosen")
+				chosen[i] = rapid.IntRange(0, int(p.Among(a.Choices[i]))).Draw(t, "chosen")
 			}
 			run, err := p.Resolve(a, chosen)
 			if err != nil {
@@ -66,7 +66,7 @@ func TestForecastTopUpIsReached(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pure, renyi, reference float64
-	for at := range p.Choices[0].Edges {
+	for at := range p.Among(a.Choices[0]) {
 		run, err := p.Resolve(a, Chosen{int(at)})
 		if err != nil {
 			t.Fatal(err)

@@ -1,8 +1,8 @@
 package release
 
 import (
+	"encoding/json"
 	"fmt"
-	"math"
 	"math/big"
 	"reflect"
 	"runtime"
@@ -47,17 +47,21 @@ func chosenAnalysis(public, cap bool) *sensitivity.Analysis {
 	return a
 }
 
-// chosenPlan has silent noise, and choices of a slope in halves of a unit.
-func chosenPlan(a *sensitivity.Analysis, slope uint64) *measure.Plan {
-	p := &measure.Plan{Price: 0.5, Mechanism: measure.Laplace, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures)), Loss: dp.Loss{Pure: 0.5, Renyi: 0.25, Delta: 1e-9}}
+// chosenPlan has silent noise, choices of a threshold, and tells lost mass.
+func chosenPlan(a *sensitivity.Analysis, threshold uint64) *measure.Plan {
+	p := &measure.Plan{Price: 0.5, Mechanism: measure.Laplace, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures)), Lost: make([]*measure.Lost, len(a.Measures)), Loss: dp.Loss{Pure: 0.5, Renyi: 0.25, Delta: 1e-9}}
 	groups := []uint64{a.Limit.PerUnit}
 	if a.Limit.Cap != nil {
 		groups = a.Limit.Cap.Edges
 	}
 	for _, c := range a.Choices {
-		p.Choices = append(p.Choices, dp.Choice{Edges: uint64(len(c.Edges)), Slope: dp.Scale{Num: slope, Den: 2}, Scale: silent})
+		p.Choices = append(p.Choices, dp.AboveThreshold{Edges: uint64(len(c.Edges)), Threshold: threshold, Scale: silent})
 	}
 	for i, m := range a.Measures {
+		if a.Loses(i) {
+			ev := dp.Clipped{Noise: dp.LaplaceNoise, Least: 1, Groups: []uint64{a.LostMoves(&m)}, Ratio: silent}
+			p.Lost[i] = &measure.Lost{Near: ev, Far: ev}
+		}
 		if !a.Groups.Public && m.Kind == sensitivity.Units {
 			p.UnitsFromSelection = i
 			continue
@@ -170,8 +174,9 @@ func parts(a *sensitivity.Analysis, in []entry) *table {
 	return out
 }
 
-// TestChosenBoundsAreExact: with noise that is 0, an edge is chosen of the least sum of units beyond and penalty, units being counted once however many groups they
-// are in; and each group's totals are those of its partials clipped there, within the chosen number of groups. Which edge it is, is told.
+// TestChosenBoundsAreExact: with noise that is 0, the first edge is chosen that no more units than the threshold are beyond, units being counted once however many groups they
+// are in; one edge more as groups are few, unless it is the first or the last; where all units together are no more than the threshold, there are too few, and the first edge serves. Each group's
+// totals are those of its partials clipped there, within the chosen number of groups. Which edge it is, is told.
 func TestChosenBoundsAreExact(t *testing.T) {
 	src := noise.NewSource()
 	rapid.Check(t, func(t *rapid.T) {
@@ -179,9 +184,9 @@ func TestChosenBoundsAreExact(t *testing.T) {
 		if a.Limit.Cap == nil && rapid.Bool().Draw(t, "one group") {
 			a.Limit.PerUnit = 1
 		}
-		slope := rapid.Uint64Range(1, 12).Draw(t, "slope")
+		threshold := rapid.Uint64Range(0, 6).Draw(t, "threshold")
 		in := drawEntries(t, int(a.Limit.PerUnit))
-		p := chosenPlan(a, slope)
+		p := chosenPlan(a, threshold)
 		r, err := make1(a, p, partColumns, parts(a, in), src)
 		if err != nil {
 			t.Fatal(err)
@@ -191,25 +196,31 @@ func TestChosenBoundsAreExact(t *testing.T) {
 			t.Fatalf("chosen %v", r.Chosen)
 		}
 		for i, c := range a.Choices {
-			scores := make([]float64, len(c.Edges))
-			for at, edge := range c.Edges {
+			units := func(edge int64) uint64 {
 				beyond := map[int]bool{}
 				for _, e := range in {
 					x := int64(e.rank)
 					if i < 2 {
 						x = size(e.parts[i])
 					}
-					if x > int64(edge) {
+					if x > edge {
 						beyond[e.unit] = true
 					}
 				}
-				scores[at] = float64(len(beyond)) + math.Round(32*float64(slope)*math.Log(float64(edge)/float64(c.Edges[0])))/64
+				return uint64(len(beyond))
 			}
-			if scores[r.Chosen[i]] != slices.Min(scores) { // there may be two
-				t.Fatalf("choice %d is %d of %v, of %v", i, r.Chosen[i], scores, in)
+			want := slices.IndexFunc(c.Edges, func(e uint64) bool { return e == c.Edges[len(c.Edges)-1] || units(int64(e)) <= threshold })
+			switch {
+			case units(0) <= threshold:
+				want = noise.TooFew
+			case want > 0 && a.Groups.Public: // three groups are few, unknown ones are not
+				want = min(want+1, len(c.Edges)-1)
+			}
+			if r.Chosen[i] != want || r.Chosen.TooFew(c) != (want == noise.TooFew) {
+				t.Fatalf("choice %d is %d, not %d, of %v", i, r.Chosen[i], want, in)
 			}
 		}
-		at := func(i int) int64 { return int64(a.Choices[i].Edges[r.Chosen[i]]) }
+		at := func(i int) int64 { return int64(a.Choices[i].Edges[max(0, r.Chosen[i])]) }
 		want := map[string][]int64{}
 		for _, e := range in {
 			if len(a.Choices) == 3 && int64(e.rank) > at(2) {
@@ -381,15 +392,38 @@ func TestUnknownGroupsAreNotHeld(t *testing.T) {
 	}
 }
 
-// TestStoredFormWithChoices: choices, clipped noise, one of several selections, what was chosen and the bounds that follow come back as they were.
+// drawLost is what may have been released of lost mass.
+func drawLost(t *rapid.T, a *sensitivity.Analysis, p *measure.Plan) []*Lost {
+	out := make([]*Lost, len(a.Measures))
+	number := func() *big.Int { return big.NewInt(rapid.Int64().Draw(t, "lost")) }
+	for i := range out {
+		if p.LostOf(i) == nil {
+			continue
+		}
+		out[i] = &Lost{Unit: rapid.Uint64Min(1).Draw(t, "unit"), Base: new(big.Int).Abs(number()), Count: rapid.IntRange(0, 1000).Draw(t, "groups that count")}
+		for range a.Measures[i].LostSides() {
+			out[i].Sides = append(out[i].Sides, [2]*big.Int{number(), number()})
+		}
+	}
+	return out
+}
+
+func sameLost(a, b []*Lost) bool {
+	x, err1 := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && string(x) == string(y)
+}
+
+// TestStoredFormWithChoices: choices, clipped noise, lost mass, one of several selections, what was chosen and the bounds that follow come back as they were.
 func TestStoredFormWithChoices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := chosenAnalysis(rapid.Bool().Draw(t, "public"), rapid.Bool().Draw(t, "cap is chosen"))
-		p := chosenPlan(a, rapid.Uint64Range(1, 100).Draw(t, "slope"))
+		p := chosenPlan(a, rapid.Uint64Range(1, 100).Draw(t, "threshold"))
 		r := &Release{Plan: p, Chosen: make(measure.Chosen, len(a.Choices))}
 		for i := range r.Chosen {
-			p.Choices[i].Edges = rapid.Uint64Range(1, uint64(len(a.Choices[i].Edges))).Draw(t, "edges") // some may not be drawable
-			r.Chosen[i] = rapid.IntRange(0, int(p.Choices[i].Edges)-1).Draw(t, "chosen")
+			ev := p.Choices[i].(dp.AboveThreshold)
+			ev.Edges = rapid.Uint64Range(1, uint64(len(a.Choices[i].Edges))).Draw(t, "edges") // some may not be drawable
+			p.Choices[i], r.Chosen[i] = ev, rapid.IntRange(noise.TooFew, int(ev.Edges)-1).Draw(t, "chosen")
 		}
 		var err error
 		if r.Run, err = p.Resolve(a, r.Chosen); err != nil {
@@ -402,6 +436,7 @@ func TestStoredFormWithChoices(t *testing.T) {
 			}
 			r.Groups = append(r.Groups, g)
 		}
+		r.Lost = drawLost(t, a, p)
 		text, err := Encode(a, r)
 		if err != nil {
 			t.Fatal(err)
@@ -410,7 +445,7 @@ func TestStoredFormWithChoices(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		if !reflect.DeepEqual(back.Plan, r.Plan) || !reflect.DeepEqual(back.Run, r.Run) || !slices.Equal(back.Chosen, r.Chosen) || !reflect.DeepEqual(back.Plan.Events(), r.Plan.Events()) {
+		if !reflect.DeepEqual(back.Plan, r.Plan) || !reflect.DeepEqual(back.Run, r.Run) || !slices.Equal(back.Chosen, r.Chosen) || !sameLost(back.Lost, r.Lost) || !reflect.DeepEqual(back.Plan.Events(), r.Plan.Events()) {
 			t.Fatalf("%+v\n%+v\nwas\n%+v\n%+v", back.Plan, back.Run, r.Plan, r.Run)
 		}
 		again, err := Encode(a, back)
@@ -427,7 +462,14 @@ func TestDecodeRefusesChoices(t *testing.T) {
 	encode := func(change func(*measure.Plan, *Release)) string {
 		q := *p
 		q.Choices, q.Measures, q.Selections = slices.Clone(p.Choices), slices.Clone(p.Measures), slices.Clone(p.Selections)
-		r := &Release{Plan: &q, Chosen: measure.Chosen{1, 2, 1}}
+		r := &Release{Plan: &q, Chosen: measure.Chosen{1, 2, 1}, Lost: make([]*Lost, len(a.Measures))}
+		q.Lost = slices.Clone(p.Lost)
+		for i := range r.Lost {
+			r.Lost[i] = &Lost{Unit: 5, Base: big.NewInt(9), Count: 3}
+			for range a.Measures[i].LostSides() {
+				r.Lost[i].Sides = append(r.Lost[i].Sides, [2]*big.Int{big.NewInt(4), big.NewInt(-1)})
+			}
+		}
 		change(&q, r)
 		text, err := Encode(a, r)
 		if err != nil {
@@ -440,17 +482,31 @@ func TestDecodeRefusesChoices(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*measure.Plan, *Release){
-		"nothing chosen":            func(_ *measure.Plan, r *Release) { r.Chosen = nil },
-		"a choice's outcome less":   func(_ *measure.Plan, r *Release) { r.Chosen = r.Chosen[:2] },
-		"an outcome more":           func(_ *measure.Plan, r *Release) { r.Chosen = append(r.Chosen, 0) },
-		"an edge below 0":           func(_ *measure.Plan, r *Release) { r.Chosen[0] = -1 },
-		"an edge beyond":            func(_ *measure.Plan, r *Release) { r.Chosen[0] = 8 },
-		"a cap beyond":              func(_ *measure.Plan, r *Release) { r.Chosen[2] = 3 },
-		"a choice less":             func(p *measure.Plan, _ *Release) { p.Choices = p.Choices[:2] },
-		"a choice more":             func(p *measure.Plan, _ *Release) { p.Choices = append(p.Choices, p.Choices[0]) },
-		"more edges than there are": func(p *measure.Plan, _ *Release) { p.Choices[0].Edges = 9 },
-		"a measure less":            func(p *measure.Plan, _ *Release) { p.Measures[3] = nil },
-		"noise of a fixed bound":    func(p *measure.Plan, _ *Release) { p.Measures[2] = laplace },
+		"nothing chosen":           func(_ *measure.Plan, r *Release) { r.Chosen = nil },
+		"a choice's outcome less":  func(_ *measure.Plan, r *Release) { r.Chosen = r.Chosen[:2] },
+		"an outcome more":          func(_ *measure.Plan, r *Release) { r.Chosen = append(r.Chosen, 0) },
+		"an edge below too few":    func(_ *measure.Plan, r *Release) { r.Chosen[0] = -2 },
+		"lost mass of no measure":  func(_ *measure.Plan, r *Release) { r.Lost = append(r.Lost, r.Lost[0]) },
+		"lost mass of fewer":       func(_ *measure.Plan, r *Release) { r.Lost = r.Lost[:3] },
+		"no outcome of lost mass":  func(_ *measure.Plan, r *Release) { r.Lost[1] = nil },
+		"lost mass without a unit": func(_ *measure.Plan, r *Release) { r.Lost[1].Unit = 0 },
+		"lost mass without a base": func(_ *measure.Plan, r *Release) { r.Lost[1].Base = nil },
+		"a base below 0":           func(_ *measure.Plan, r *Release) { r.Lost[1].Base = big.NewInt(-1) },
+		"fewer groups than 0":      func(_ *measure.Plan, r *Release) { r.Lost[1].Count = -1 },
+		"a sign less":              func(_ *measure.Plan, r *Release) { r.Lost[3].Sides = r.Lost[3].Sides[:1] },
+		"a sign more":              func(_ *measure.Plan, r *Release) { r.Lost[1].Sides = append(r.Lost[1].Sides, r.Lost[1].Sides[0]) },
+		"a segment less":           func(_ *measure.Plan, r *Release) { r.Lost[1].Sides[0][1] = nil },
+		"no event of lost mass":    func(p *measure.Plan, _ *Release) { p.Lost[1] = nil },
+		"an edge beyond":           func(_ *measure.Plan, r *Release) { r.Chosen[0] = 8 },
+		"a cap beyond":             func(_ *measure.Plan, r *Release) { r.Chosen[2] = 3 },
+		"a choice less":            func(p *measure.Plan, _ *Release) { p.Choices = p.Choices[:2] },
+		"a choice more":            func(p *measure.Plan, _ *Release) { p.Choices = append(p.Choices, p.Choices[0]) },
+		"more edges than there are": func(p *measure.Plan, _ *Release) {
+			p.Choices[0] = dp.AboveThreshold{Edges: 9, Threshold: 3, Scale: silent}
+		},
+		"a choice of a flow":     func(p *measure.Plan, _ *Release) { p.Choices[0] = dp.Choice{Edges: 8, Slope: silent, Scale: silent} },
+		"a measure less":         func(p *measure.Plan, _ *Release) { p.Measures[3] = nil },
+		"noise of a fixed bound": func(p *measure.Plan, _ *Release) { p.Measures[2] = laplace },
 		"a clip that was not priced": func(p *measure.Plan, _ *Release) {
 			p.Measures[2] = dp.Clipped{Noise: dp.LaplaceNoise, Least: 3, Groups: []uint64{1, 2, 4}, Ratio: silent}
 		},
@@ -466,7 +522,7 @@ func TestDecodeRefusesChoices(t *testing.T) {
 		}
 	}
 	for name, c := range map[string][2]string{
-		"a choice in another place": {`"chosen":[1,2,1]`, `"chosen":[1,2,"1"]`}, "a choice that is a measure": {`exponential_choice`, `clipped_noise`}, "an event without edges": {`"edges":8`, `"edges":0`},
+		"a choice in another place": {`"chosen":[1,2,1]`, `"chosen":[1,2,"1"]`}, "a choice that is a measure": {`above_threshold`, `clipped_noise`}, "an event without edges": {`"edges":8`, `"edges":0`},
 	} {
 		bad := strings.Replace(good, c[0], c[1], 1)
 		if bad == good {

@@ -75,7 +75,7 @@ func TestFlowsEnd(t *testing.T) {
 	a.Choices = []*sensitivity.Choice{{By: sensitivity.ByFlow, Edges: []uint64{1, 2, 4, 8}}}
 	a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Single: true, Hi: 8, PerGroup: 8, Factor: 1, Fine: 1, Bound: a.Choices[0]}}
 	one := dp.Scale{Num: 1, Den: 1}
-	p := &measure.Plan{UnitsFromSelection: -1, Choices: []dp.Choice{{Edges: 4, Slope: one, Scale: one}}, Measures: []dp.Event{dp.Clipped{Noise: dp.LaplaceNoise, Ratio: one, Least: 1, Groups: []uint64{1}}}}
+	p := &measure.Plan{UnitsFromSelection: -1, Choices: []dp.Event{dp.Choice{Edges: 4, Slope: one, Scale: one}}, Measures: []dp.Event{dp.Clipped{Noise: dp.LaplaceNoise, Ratio: one, Least: 1, Groups: []uint64{1}}}}
 	cols := []sqlgen.Column{{Role: sqlgen.RoleUnit}, {Role: sqlgen.RoleUnit, Index: 1}, {Role: sqlgen.RoleMeasure}}
 	for _, ended := range []bool{false, true} {
 		m, err := New(a, p, noise.NewSource(), 10)
@@ -128,7 +128,7 @@ func TestDraw(t *testing.T) {
 	for edge := uint64(1); edge < 1<<10; edge *= 2 {
 		a.Choices = []*sensitivity.Choice{{By: sensitivity.ByFlow, Edges: []uint64{edge, 1 << 10}}}
 		a.Measures = []sensitivity.Measure{{Kind: sensitivity.CountRows, Single: true, Hi: 1 << 10, PerGroup: 1 << 10, Factor: 1, Fine: 1, Bound: a.Choices[0]}}
-		p := &measure.Plan{UnitsFromSelection: -1, Choices: []dp.Choice{{Edges: 2, Slope: dp.Scale{Num: 20, Den: 1}, Scale: silent}}, Measures: []dp.Event{dp.Clipped{Noise: dp.LaplaceNoise, Ratio: dp.Scale{Num: 1, Den: 1 << 20}, Least: 1, Groups: []uint64{1}}}}
+		p := &measure.Plan{UnitsFromSelection: -1, Choices: []dp.Event{dp.Choice{Edges: 2, Slope: dp.Scale{Num: 20, Den: 1}, Scale: silent}}, Measures: []dp.Event{dp.Clipped{Noise: dp.LaplaceNoise, Ratio: dp.Scale{Num: 1, Den: 1 << 20}, Least: 1, Groups: []uint64{1}}}}
 		own := *a // a flow that is kept is of one analysis
 		made := func() *Maker {
 			m, err := New(&own, p, noise.NewSource(), 10)

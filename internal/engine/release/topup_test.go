@@ -114,7 +114,7 @@ func TestTopUpOfScaledVectors(t *testing.T) {
 	}
 	p := &measure.Plan{Price: 0.5, Mechanism: measure.Gaussian, UnitsFromSelection: -1, Loss: dp.Loss{Renyi: 0.25}}
 	for _, c := range a.Choices {
-		p.Choices = append(p.Choices, dp.Choice{Edges: uint64(len(c.Edges)), Slope: dp.Scale{Num: 1, Den: 1}, Scale: silent})
+		p.Choices = append(p.Choices, dp.AboveThreshold{Edges: uint64(len(c.Edges)), Threshold: 1, Scale: silent})
 		p.Measures = append(p.Measures, dp.Clipped{Noise: dp.GaussianNormNoise, Least: 1, Groups: []uint64{1}, Ratio: silent})
 	}
 	old := &Release{Plan: p, Chosen: measure.Chosen{2, 1}}
