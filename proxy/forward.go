@@ -26,6 +26,7 @@ const (
 	forwardTime = 2 * time.Second // a client waits for the end of its request no longer
 
 	originEvery, originBurst = 200 * time.Millisecond, 20
+	sharedEvery, sharedBurst = 50 * time.Millisecond, 50 // of a balancer that does not say whose they are
 	everyEvery, everyBurst   = 20 * time.Millisecond, 100
 
 	leastSecret, mostSecret = 4, 256 // bytes: of protocol 3.0, and the most of 3.2
@@ -44,7 +45,11 @@ func newForwards() *forwards { return &forwards{origins: newTable[origin]()} }
 func (f *forwards) may(o origin, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return (o.shared || paced(&f.origins.at(o).next, now, originEvery, originBurst)) && paced(&f.all.next, now, everyEvery, everyBurst)
+	every, burst := originEvery, originBurst
+	if o.shared {
+		every, burst = sharedEvery, sharedBurst
+	}
+	return paced(&f.origins.at(o).next, now, every, burst) && paced(&f.all.next, now, everyEvery, everyBurst)
 }
 
 // paced lets one pass every so often, and a burst of them at first (the generic cell rate algorithm).

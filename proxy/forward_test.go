@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // itself is a Post on which a server hears what it sends.
@@ -139,7 +141,12 @@ func TestForwardedCancel(t *testing.T) {
 // TestForwardsAreHeldBack: who floods a proxy with cancels holds back the own ones first, and all together no more than a pace that the ledger's server bears.
 func TestForwardsAreHeldBack(t *testing.T) {
 	f, now := newForwards(), time.Unix(1e9, 0)
-	from := func(i byte) origin { return originOf(&net.TCPAddr{IP: net.IPv4(10, 0, 0, i)}) }
+	shared := byte(0)
+	from := func(i byte) origin {
+		o := originOf(&net.TCPAddr{IP: net.IPv4(10, 0, 0, i)})
+		o.shared = i == shared
+		return o
+	}
 	passed := func(i byte, n int) (passed int) {
 		for range n {
 			if f.may(from(i), now) {
@@ -154,8 +161,15 @@ func TestForwardsAreHeldBack(t *testing.T) {
 	if n := passed(2, 1); n != 1 {
 		t.Error("another origin is held back")
 	}
-	all := originBurst + 1
-	for i := byte(3); i < 100; i++ {
+	shared = 3
+	if n := passed(3, 1000); n != sharedBurst {
+		t.Errorf("%d of a balancer pass at once", n)
+	}
+	if n := passed(2, 1); n != 1 {
+		t.Error("who does not come through the balancer is held back by those who do")
+	}
+	all := originBurst + 2 + sharedBurst
+	for i := byte(4); i < 100; i++ {
 		all += passed(i, 1000)
 	}
 	if all != everyBurst {
@@ -167,6 +181,32 @@ func TestForwardsAreHeldBack(t *testing.T) {
 	}
 	if all -= everyBurst; all < 100 || all > 100+100+originBurst {
 		t.Errorf("%d pass later", all)
+	}
+}
+
+// TestCancelWhileStrangersFlood: behind a balancer that does not say who comes, a stranger's cancels are forwarded up to a limit, and the right one at its session's own proxy ends the statement.
+func TestCancelWhileStrangersFlood(t *testing.T) {
+	e, post, now := newScripted(), &mail{}, time.Now()
+	srv, addr := startServer(t, e, Options{Post: post, Balancers: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, now: func() time.Time { return now }})
+	conn := dial(t, proxyURL(addr))
+	done := make(chan error, 1)
+	go func() {
+		_, err := conn.Exec(context.Background(), "select pg_sleep(20)").ReadAll()
+		done <- err
+	}()
+	<-e.began
+	for range 10 * sharedBurst {
+		srv.cancelRequest(&pgproto3.CancelRequest{ProcessID: conn.PID() + 1, SecretKey: conn.SecretKey()}, srv.originOf(conn.Conn().LocalAddr()))
+	}
+	if n := len(post.texts()); n != sharedBurst {
+		t.Errorf("%d were forwarded, want %d", n, sharedBurst)
+	}
+	if err := conn.CancelRequest(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var pgErr *pgconn.PgError
+	if err := <-done; !errors.As(err, &pgErr) || pgErr.Code != "57014" {
+		t.Fatal(err)
 	}
 }
 

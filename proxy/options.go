@@ -21,7 +21,7 @@ type Options struct {
 	// encryption is offered.
 	TLS *tls.Config
 	// RequireTLS refuses log-ins in clear text, before any password is asked for. CancelRequests are taken: libpq 15 sends
-	// them in clear text always.
+	// them in clear text always. Of clients of other machines that come through Balancers TLS is required whatever it says.
 	RequireTLS bool
 	// ClientCerts asks clients for certificates; log-ins then need TLS, whatever RequireTLS says. nil asks for none.
 	ClientCerts *ClientCerts

@@ -26,6 +26,7 @@ type session struct {
 	asked  asked
 	client net.Addr        // raw's, or what a balancer says; changed under Server.mu
 	origin origin          // of client, likewise
+	remote bool            // behind a balancer, and not known to be of this machine or to have come by TLS
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 

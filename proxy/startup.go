@@ -38,10 +38,13 @@ func (s *session) startup() error {
 	if err := s.raw.SetDeadline(time.Now().Add(s.srv.opts.LoginTimeout)); err != nil {
 		return err
 	}
-	if s.origin.shared && s.srv.opts.ProxyProtocol {
+	switch {
+	case s.origin.shared && s.srv.opts.ProxyProtocol:
 		if err := s.readProxyHeader(); err != nil {
 			return err
 		}
+	case s.origin.shared: // whoever it is can come by TLS where there is a certificate
+		s.remote = s.srv.opts.TLS != nil
 	}
 	params, err := s.readStartup()
 	if err != nil {
@@ -51,8 +54,8 @@ func (s *session) startup() error {
 	if s.user == "" {
 		return sqlerr.New(sqlerr.InvalidAuth, "no PostgreSQL user name specified in startup packet")
 	}
-	if s.srv.opts.RequireTLS && s.tls == nil {
-		return errPlaintext()
+	if (s.srv.opts.RequireTLS || s.remote) && s.tls == nil {
+		return s.srv.errPlaintext()
 	}
 	verifier, err := s.authenticate()
 	if err != nil {

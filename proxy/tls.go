@@ -132,9 +132,12 @@ func endpointBinding(shown *tls.Certificate) scram.ChannelBinding {
 	return b
 }
 
-func errPlaintext() *sqlerr.Error {
-	return sqlerr.New(sqlerr.InvalidAuth, "this server takes connections with TLS only").
-		WithHint("Connect with sslmode=verify-full and sslrootcert=the authority's certificate, or at least with sslmode=require.")
+func (srv *Server) errPlaintext() *sqlerr.Error {
+	err := sqlerr.New(sqlerr.InvalidAuth, "this server takes connections with TLS only")
+	if srv.opts.TLS == nil { // of a client behind a balancer
+		return err.WithHint("The owner can set tls in the policy, or end TLS at the balancer and let it say so (in HAProxy: bind ... ssl, server ... send-proxy-v2-ssl).")
+	}
+	return err.WithHint("Connect with sslmode=verify-full and sslrootcert=the authority's certificate, or at least with sslmode=require.")
 }
 
 // hangUp closes the connection. After TLS it says so, that the client can tell the end from a cut.

@@ -121,7 +121,8 @@ type analyzer struct {
 	smooth  *Choice  // of the rows that one unit changes (Joined); nil: steady
 	steady  uint64   // that number, where nothing has to be measured
 
-	kinds []*analyzer // of rows of two units: for each of the kinds
+	kinds  []*analyzer        // of rows of two units: for each of the kinds
+	places map[measureKey]int // the places of Analysis.Measures, until they are sorted
 }
 
 func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts Options) *analyzer {
@@ -129,7 +130,7 @@ func newAnalyzer(ctx context.Context, q *plan.Query, agg *plan.Aggregate, opts O
 	own.Columns = append([]plan.ColumnInfo(nil), q.Columns...)
 	return &analyzer{ctx: ctx, opts: opts, out: &Analysis{Class: Private, Query: &own, Agg: agg, People: -1},
 		owner: map[plan.ColID]*scanInfo{}, defs: map[plan.ColID]definition{}, ranges: map[plan.ColID]bound{}, typeRanges: map[plan.ColID]bound{},
-		joined: map[*scanInfo]int{}, literals: map[*scanInfo]*literalSource{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}, numbered: map[*plan.Scan][]plan.ColID{}, merged: map[[2]plan.ColID]plan.ColID{}, alike: map[*plan.Scan][]plan.ColID{}, units: map[plan.ColID]plan.Scalar{}, lost: map[plan.ColID]bool{}}
+		joined: map[*scanInfo]int{}, literals: map[*scanInfo]*literalSource{}, padded: map[int]bool{}, linked: map[*plan.Subquery]bool{}, numbered: map[*plan.Scan][]plan.ColID{}, merged: map[[2]plan.ColID]plan.ColID{}, alike: map[*plan.Scan][]plan.ColID{}, units: map[plan.ColID]plan.Scalar{}, lost: map[plan.ColID]bool{}, places: map[measureKey]int{}}
 }
 
 func (z *analyzer) run() error {
@@ -159,7 +160,9 @@ func (z *analyzer) run() error {
 		return err
 	}
 	if z.out.Joined == nil && z.out.Pairs == nil {
-		z.follow()
+		if err := z.follow(); err != nil {
+			return err
+		}
 	}
 	z.settle()
 	z.sortMeasures()

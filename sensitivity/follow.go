@@ -20,22 +20,38 @@ import (
 // Proof: choose's claim is of any edge, whatever it was chosen by: at edge t one unit moves a follower's totals by at most Factor t in each of at most
 // Limit.PerUnit groups (norm's: its vector by norm Factor t). The choice itself counts the units of the measure that it was made for alone, each once, so
 // its counts change by 1 at most in one direction, as before. Sources: those of Analyze.
-func (z *analyzer) follow() {
+func (z *analyzer) follow() error {
 	ms, least := z.out.Measures, z.opts.LeastKept
 	if least == 0 {
 		least = 1
 	}
+	whole := map[string][]int{} // measures of all rows, by what they are of
+	for i, m := range ms {
+		if m.Filter == nil && m.Bound != nil {
+			text := z.scalarText(m.Arg)
+			whole[text] = append(whole[text], i)
+		}
+	}
+	if len(whole) == 0 {
+		return nil
+	}
 	for i := range ms {
+		if err := z.ctx.Err(); err != nil {
+			return err
+		}
 		m := &ms[i]
 		if m.Filter == nil || m.Bound == nil || m.Kind == CentredSum || m.Kind == SumValues && m.RowLo < 0 && m.RowHi > 0 {
 			continue
 		}
-		all := slices.IndexFunc(ms, func(o Measure) bool {
-			return o.Filter == nil && o.Bound != nil && o.Kind == m.Kind && o.Fine == m.Fine && o.Grid.Equal(m.Grid) && z.scalarText(o.Arg) == z.scalarText(m.Arg) && oneLadder(o.Bound.Edges, m.Bound.Edges)
+		of := whole[z.scalarText(m.Arg)]
+		at := slices.IndexFunc(of, func(i int) bool {
+			o := &ms[i]
+			return o.Kind == m.Kind && o.Fine == m.Fine && o.Grid.Equal(m.Grid) && oneLadder(o.Bound.Edges, m.Bound.Edges)
 		})
-		if all < 0 {
+		if at < 0 {
 			continue
 		}
+		all := of[at]
 		m.Kept = z.keeps(m.Filter)
 		z.out.Kept = max(z.out.Kept, m.Kept)
 		if m.Kept < least {
@@ -51,6 +67,7 @@ func (z *analyzer) follow() {
 			}
 		}
 	}
+	return nil
 }
 
 // oneLadder: the shorter one is the longer one's beginning.

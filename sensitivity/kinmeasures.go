@@ -9,16 +9,16 @@ import (
 
 // paired notes the measures that a sum would have beside an average of the same values: a release of both says the sum alone (Kin.From). Where they are too wide there are none.
 func (z *analyzer) paired(sum int, g plan.AggItem) {
-	own := z.out.Measures
+	own, at := z.out.Measures, z.places
 	if z.out.Limit.L2 || z.smooth != nil || own[sum].Pair != nil || !z.bounded(g) {
 		return
 	}
-	z.out.Measures = nil
+	z.out.Measures, z.places = nil, map[measureKey]int{}
 	if count, centred, err := z.pair(g); err == nil {
 		z.settle()
 		own[sum].Pair = &Pair{z.out.Measures[count], z.out.Measures[centred]}
 	}
-	z.out.Measures = own
+	z.out.Measures, z.places = own, at
 }
 
 // measuresFrom finds the measures and the choices of their bounds: each measure's own, or of a sum the pair that says it.

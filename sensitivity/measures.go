@@ -27,6 +27,9 @@ func (z *analyzer) measures() error {
 		}
 	}
 	for _, g := range z.aggs {
+		if err := z.ctx.Err(); err != nil {
+			return err
+		}
 		g = z.exactly(g)
 		if c, ok := g.Filter.(*plan.Const); ok && c.Value == true {
 			g.Filter = nil
@@ -202,13 +205,18 @@ func (z *analyzer) addedEqual(eq classes, id, unit plan.ColID) bool {
 	return false
 }
 
+// measureKey is equal for measures of the same values of the same rows.
+type measureKey struct {
+	kind        MeasureKind
+	arg, filter string
+}
+
 // measure finds or adds a measure; g says what for, and of which rows.
 func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
 	m.Filter = g.Filter
-	for i, o := range z.out.Measures {
-		if o.Kind == m.Kind && z.argText(&o) == z.argText(&m) && conditionText(o.Filter, z.scalarText) == conditionText(m.Filter, z.scalarText) {
-			return i, nil
-		}
+	is := measureKey{m.Kind, z.argText(&m), conditionText(m.Filter, z.scalarText)}
+	if at, ok := z.places[is]; ok {
+		return at, nil
 	}
 	z.clampColumns(m.Arg)
 	m.Single, m.Fine = z.single, 1
@@ -224,8 +232,9 @@ func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
 			return 0, err
 		}
 	}
-	z.out.Measures = append(z.out.Measures, m)
-	return len(z.out.Measures) - 1, nil
+	at := len(z.out.Measures)
+	z.out.Measures, z.places[is] = append(z.out.Measures, m), at
+	return at, nil
 }
 
 // bound sets a measure's row range, partial range and sensitivity (6), (9). A Filter leaves a unit fewer rows of its own, chosen row by row, and bounds none.

@@ -60,6 +60,9 @@ type PartValue struct {
 // maxStages keeps a statement's analyses and charges few: their shares of the price would be of no use either.
 const maxStages = 64
 
+// maxAggregates does it for the aggregates of all stages together. Each is several measures at most, and each of these is printed, priced and explained before anything is charged.
+const maxAggregates = 256
+
 // Divide finds what is released of a statement (1), or refuses it. An aggregate that reads private rows is released unless all of its private rows have
 // passed another one of many units; then it is computed, like all that stands above. Aggregates that are canonically equal are one release.
 //
@@ -119,12 +122,13 @@ func (p *Program) Analyze(ctx context.Context, stage int, opts Options) (*Analys
 }
 
 type divider struct {
-	ctx    context.Context
-	q      *plan.Query
-	opts   Options
-	out    *Program
-	stages map[string]int    // by canonical text
-	passed map[plan.Rel]bool // what was found of a relation
+	ctx        context.Context
+	q          *plan.Query
+	opts       Options
+	out        *Program
+	stages     map[string]int    // by canonical text
+	aggregates int               // of all of them
+	passed     map[plan.Rel]bool // what was found of a relation
 
 	rewrote bool // q is no longer the statement as it was bound
 }
@@ -302,6 +306,10 @@ func (d *divider) stage(agg *plan.Aggregate) (int, error) {
 	}
 	if len(d.out.Stages) == maxStages {
 		return 0, sqlerr.New(sqlerr.TooComplex, "the statement has more than %d aggregates over private rows, or grouping sets of them", maxStages).At(agg.Pos).
+			WithHint("Ask for fewer in one statement: each has a part of its price.")
+	}
+	if d.aggregates += len(b.stage.Agg.Aggs); d.aggregates > maxAggregates {
+		return 0, sqlerr.New(sqlerr.TooComplex, "the statement has more than %d aggregates over private rows, in all its grouping sets", maxAggregates).At(agg.Pos).
 			WithHint("Ask for fewer in one statement: each has a part of its price.")
 	}
 	d.stages[text] = len(d.out.Stages)

@@ -151,6 +151,9 @@ func (p *Prepared) analyze(ctx context.Context, args []sqltype.Value) error {
 	if err == nil {
 		err = p.arrange(ctx, q, program)
 	}
+	if err != nil && errors.Is(err, ctx.Err()) {
+		return s.uncharged(ctx, err)
+	}
 	if err != nil && p.empties != nil {
 		p.analyzeFree(q, "")
 		p.refused = err

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -29,6 +31,7 @@ type Audit struct {
 	wrote int64 // lines
 	log   *slog.Logger
 	now   func() time.Time
+	disk  func(*os.File) error // makes what was written durable
 
 	syncing sync.Mutex // taken before mu
 	synced  int64      // of wrote
@@ -39,7 +42,11 @@ type Audit struct {
 
 // OpenAudit opens a file to append to, creating it with mode 0600.
 func OpenAudit(path string, log *slog.Logger) (*Audit, error) {
-	a := &Audit{path: path, log: log, now: time.Now}
+	return openAudit(path, log, syncFile)
+}
+
+func openAudit(path string, log *slog.Logger, disk func(*os.File) error) (*Audit, error) {
+	a := &Audit{path: path, log: log, now: time.Now, disk: disk}
 	return a, a.Reopen()
 }
 
@@ -49,7 +56,7 @@ func (a *Audit) Reopen() error {
 	defer a.syncing.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	f, err := os.OpenFile(a.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := a.create()
 	if err != nil {
 		return fmt.Errorf("audit log: %w", err)
 	}
@@ -58,12 +65,32 @@ func (a *Audit) Reopen() error {
 	return a.end(old)
 }
 
+// create opens the file. A new one is there only when its name is durable.
+func (a *Audit) create() (*os.File, error) {
+	const flags, mode = os.O_WRONLY | os.O_APPEND | os.O_CREATE, 0o600
+	f, err := os.OpenFile(a.path, flags|os.O_EXCL, mode)
+	if errors.Is(err, fs.ErrExist) {
+		return os.OpenFile(a.path, flags, mode)
+	}
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.Open(filepath.Dir(a.path))
+	if err == nil {
+		err = errors.Join(a.disk(folder), folder.Close())
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close(), os.Remove(a.path))
+	}
+	return f, nil
+}
+
 // end syncs and closes a file. Under syncing and mu.
 func (a *Audit) end(f *os.File) error {
 	if f == nil {
 		return nil
 	}
-	err := syncFile(f)
+	err := a.disk(f)
 	if err == nil {
 		a.synced = a.wrote
 	}
@@ -182,7 +209,7 @@ func (a *Audit) sync(number int64) error {
 	if file == nil {
 		return errors.New("closed")
 	}
-	if err := syncFile(file); err != nil {
+	if err := a.disk(file); err != nil {
 		return err
 	}
 	a.synced = wrote

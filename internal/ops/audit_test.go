@@ -3,6 +3,7 @@ package ops
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"math"
 	"os"
@@ -238,6 +239,109 @@ func TestAuditFailing(t *testing.T) {
 	list := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	if len(list) != 5 || list[1] != `{"time":"2026` || list[3] != `{"time":"2027` || !json.Valid([]byte(list[2])) || !json.Valid([]byte(list[4])) {
 		t.Errorf("%q", list)
+	}
+}
+
+// disk is a disk that counts what is synced, and fails while it is told to. What is not synced would be lost by a power cut.
+type disk struct {
+	mu     sync.Mutex
+	synced map[string]int // lines of a file, or names of a folder
+	fails  error
+}
+
+func (d *disk) sync(f *os.File) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fails != nil {
+		return d.fails
+	}
+	if names, err := os.ReadDir(f.Name()); err == nil {
+		d.synced[f.Name()] = len(names)
+		return nil
+	}
+	text, err := os.ReadFile(f.Name())
+	d.synced[f.Name()] = bytes.Count(text, []byte("\n"))
+	return err
+}
+
+// onDisk opens an audit log on such a disk.
+func onDisk(t *testing.T, path string) (*Audit, *disk, *bytes.Buffer) {
+	t.Helper()
+	d, log := &disk{synced: map[string]int{}}, &bytes.Buffer{}
+	a, err := openAudit(path, slog.New(slog.NewJSONHandler(log, nil)), d.sync)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	return a, d, log
+}
+
+// TestAuditIsDurable: the line of a charge is synced before the charge goes on, and a sync that fails is told; other lines wait for the next one.
+func TestAuditIsDurable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	a, d, log := onDisk(t, path)
+	for i, c := range []struct {
+		write func(engine.Heard)
+		want  int
+	}{{a.Charged, 1}, {a.Heard, 1}, {a.Heard, 1}, {a.Charged, 4}, {a.Charged, 5}} {
+		if c.write(charge("ann", int64(i+1))); d.synced[path] != c.want {
+			t.Errorf("%d of %d lines are synced, want %d", d.synced[path], i+1, c.want)
+		}
+	}
+	d.fails = errors.New("no disk")
+	a.Heard(charge("ann", 6))
+	if a.Failing() || log.Len() > 0 {
+		t.Errorf("a line that is no charge was synced: %s", log)
+	}
+	if a.Charged(charge("ann", 7)); !a.Failing() || !strings.Contains(log.String(), "no disk") || !strings.Contains(log.String(), `"reservation":7`) {
+		t.Errorf("a charge whose line was not synced: %s", log)
+	}
+	d.fails = nil
+	if a.Charged(charge("ann", 8)); a.Failing() || d.synced[path] != 8 {
+		t.Errorf("%d lines are synced", d.synced[path])
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAuditNameIsDurable: a new file is in use when its folder was synced, at the start and after a rotation; one that was there needs none.
+func TestAuditNameIsDurable(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "audit.jsonl")
+	a, d, _ := onDisk(t, path)
+	if d.synced[dir] != 1 {
+		t.Error("the folder of a new file was not synced")
+	}
+	a.Charged(charge("ann", 1))
+	for i := range 3 {
+		if err := os.Rename(path, path+strings.Repeat(".1", i+1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Reopen(); err != nil {
+			t.Fatal(err)
+		}
+		if d.synced[dir] != i+2 {
+			t.Errorf("%d of %d names are synced", d.synced[dir], i+2)
+		}
+	}
+	clear(d.synced)
+	if err := a.Reopen(); err != nil || d.synced[dir] != 0 {
+		t.Errorf("%v, %d names are synced", err, d.synced[dir])
+	}
+	if err := os.Rename(path, path+".last"); err != nil {
+		t.Fatal(err)
+	}
+	d.fails = errors.New("no disk")
+	if err := a.Reopen(); err == nil {
+		t.Error("a file is in use whose name may be lost")
+	}
+	d.fails = nil
+	if err := a.Reopen(); err != nil || d.synced[dir] != 5 {
+		t.Errorf("%v, %d names are synced", err, d.synced[dir])
+	}
+	if a.Charged(charge("ann", 2)); len(lines(t, path)) != 1 {
+		t.Error("the line is elsewhere")
 	}
 }
 

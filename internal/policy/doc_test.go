@@ -202,6 +202,7 @@ limits: {message: 16MiB, sessions: 200, statement_time: 5m, idle_time: 30m}
 Sizes are whole numbers of B, KiB, MiB or GiB; times are such as 500ms, 60s, 5m, 24h. ''statement_timeout'' is another name for
 ''limits.statement_time''. A reload takes over the limits whose column "reload" says yes. The others wait for a restart, and the log names them.
 What is counted by address does not count a declared balancer's: the policy's ''balancers'' ([scale.md](scale.md#behind-a-balancer)).
+Clients of other machines that come through a balancer need TLS, also where ''listen'' is a loopback address.
 
 `)
 	table(&b, LimitTable, true)

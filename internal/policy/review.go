@@ -138,7 +138,7 @@ func (w *warnings) file(f *file) {
 			w.add(r.at, "roles.%s has a budget and no analyst", r.Name).hint("analysts.NAME.roles: [%s]", r.Name)
 		}
 	}
-	w.balancers(f.p.Balancers)
+	w.balancers(f.p)
 	w.verifiers(f.p)
 	for _, a := range f.p.Analysts {
 		if len(a.may) == 0 {
@@ -147,13 +147,26 @@ func (w *warnings) file(f *file) {
 	}
 }
 
-func (w *warnings) balancers(b Balancers) {
+func (w *warnings) balancers(p *Policy) {
+	b := p.Balancers
 	for _, p := range b.Addresses {
 		if p.Addr().BitLen()-p.Bits() > wideNetwork && b.Header {
 			w.add(b.at, "balancers.addresses: %s is a large network: whoever has an address in it may claim to come from any other", p).hint("the balancers' own addresses, such as 10.0.0.5")
 		}
 	}
-	if len(b.Addresses) > 0 && !b.Header {
+	if len(b.Addresses) == 0 {
+		return
+	}
+	switch {
+	case p.TLS != nil || p.RequireTLS(): // which is a mistake without tls
+	case b.Header:
+		w.add(b.at, "balancers: clients of other machines are refused unless the balancer ends their TLS and says so, as there is no tls").
+			hint("tls: {cert: ..., key: ...}; or in HAProxy: bind ... ssl, server ... send-proxy-v2-ssl")
+	default:
+		w.add(b.at, "balancers: clients of other machines may be served in clear text: without the PROXY protocol they are not told apart, and there is no tls").
+			hint("tls: {cert: ..., key: ...}, which is required of all that come through the balancer then")
+	}
+	if !b.Header {
 		w.add(b.at, "balancers: without the PROXY protocol clients' addresses are not known: little holds back who guesses passwords").
 			hint("proxy_protocol: v2, in the balancer too")
 	}

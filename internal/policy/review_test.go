@@ -232,6 +232,18 @@ roles: {lab: {budget: {epsilon: 1}}, ward: {budget: {epsilon: 1}}}
 			t.Errorf("balancers %s: %v", words, r.Warnings)
 		}
 	}
+	for more, want := range map[string]string{
+		"balancers: {addresses: [127.0.0.1]}\n":                                                                     "clients of other machines are refused unless",
+		"balancers: {addresses: [127.0.0.1], proxy_protocol: none}\n":                                               "clients of other machines may be served in clear text",
+		"tls: {cert: c, key: k}\nbalancers: {addresses: [127.0.0.1]}\n":                                             "",
+		"tls: {cert: c, key: k}\nbalancers: {addresses: [127.0.0.1], proxy_protocol: none}\n":                       "",
+		"tls: {cert: c, key: k}\nlisten: 10.0.0.1:6543\nbalancers: {addresses: [10.0.0.5], proxy_protocol: none}\n": "",
+	} {
+		r := review(t, text+more, people, stays)
+		if said := contains(r.Warnings, "clients of other machines"); said != (want != "") || !contains(r.Warnings, want) {
+			t.Errorf("%s: %v", more, r.Warnings)
+		}
+	}
 	// No schema: what the file alone shows is told beside the failure.
 	down := errors.New("down")
 	r, err := check("p.yaml", []byte(text), testEnv, func(*Policy) ([]sqltype.Relation, error) { return nil, down })
