@@ -71,7 +71,7 @@ func (r *run) notice(ctx context.Context) string {
 		text += "; " + s.leftLine(b) // what SHOW dpsql.budget counts, whatever was asked
 	}
 	if errs := r.errorLine(ctx, list); errs != "" {
-		text += "; 95% error (noise only, largest group): " + errs
+		text += "; 95% error (largest group): " + errs
 	}
 	if s.now.notices == "full" {
 		for i, a := range list {
