@@ -90,7 +90,7 @@ bench: deps
 bench-accuracy: deps
 	$(GO) run ./internal/bench/accuracy
 
-# How often dp_low to dp_high holds the plain answer: a section of docs/accuracy.md, and docs/honesty/. About 30 minutes on 2 cores.
+# How often dp_low to dp_high holds the plain answer: a section of docs/accuracy.md, and docs/honesty/. About an hour on 2 cores.
 bench-honesty: deps
 	$(GO) run ./internal/bench/honesty
 
