@@ -328,3 +328,38 @@ func TestGeneratedGuests(t *testing.T) {
 	}
 	t.Logf("%d tried, %d of rows without a person", tried, own)
 }
+
+// TestSplitOfGuests: a person is in one part of a split, whether the unit's value is computed or stored.
+func TestSplitOfGuests(t *testing.T) {
+	ctx := context.Background()
+	cat := neighbour.GuestCatalog("numeric(12,2)")
+	dbs := guestDBs(t, "numeric(12,2)")
+	for d, db := range dbs {
+		in := 0
+		of := []int{2, 3, 5, 6, 8, 9, 11, 12} // who have orders
+		for _, c := range of {
+			var there []string
+			for _, table := range []string{"orders", "customers"} {
+				a := analyzeGuests(fmt.Sprintf("select count(*) from %s where customer_id = %d.50", table, c), cat, t, sensitivity.Options{MaxGroups: 1, MaxRows: 1000, Split: sensitivity.Split{Salt: "salt", Fraction: 0.5}})
+				st, err := sqlgen.Private(a, d, 7)
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows, err := db.Query(ctx, st)
+				if err != nil {
+					t.Fatal(err)
+				}
+				there = append(there, fmt.Sprint(rows[0][0] != nil && fmt.Sprint(rows[0][0]) != "0"))
+			}
+			if there[0] != there[1] {
+				t.Errorf("%s: customer %d: %v", d, c, there)
+			}
+			if there[0] == "true" {
+				in++
+			}
+		}
+		if in == 0 || in == len(of) {
+			t.Errorf("%s: %d of %d are in the part", d, in, len(of))
+		}
+	}
+}
