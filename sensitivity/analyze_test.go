@@ -53,6 +53,12 @@ func options() sensitivity.Options {
 	return sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: public, OffUnit: sensitivity.OwnerMayOffUnit}
 }
 
+// images reach the unit by two columns, of which one may be NULL.
+const images = `images unit=patient_id path=patient_id,encounter_id->encounters.patient_id,encounter_id m=3
+  patient_id int4
+  encounter_id int4
+`
+
 // bills is a table of the clinic whose columns have no range.
 const bills = `bills unit=patient_id path=patient_id->patients.patient_id m=2
   patient_id int4
@@ -72,7 +78,7 @@ func analyze(sql string, opts sensitivity.Options) (*sensitivity.Analysis, error
 	return sensitivity.Analyze(context.Background(), q, opts)
 }
 
-func bound(sql string) (*plan.Query, error) { return boundIn(neighbour.Clinic+bills+stops, sql) }
+func bound(sql string) (*plan.Query, error) { return boundIn(neighbour.Clinic+bills+stops+images, sql) }
 
 func boundIn(catalog, sql string) (*plan.Query, error) {
 	cat, err := neighbour.ParseCatalog(catalog)
@@ -84,7 +90,7 @@ func boundIn(catalog, sql string) (*plan.Query, error) {
 
 // divided is a statement's program, its stages analysed.
 func divided(sql string, opts sensitivity.Options) (*sensitivity.Program, []*sensitivity.Analysis, error) {
-	return dividedIn(neighbour.Clinic+bills+stops, sql, opts)
+	return dividedIn(neighbour.Clinic+bills+stops+images, sql, opts)
 }
 
 func dividedIn(catalog, sql string, opts sensitivity.Options) (*sensitivity.Program, []*sensitivity.Analysis, error) {
@@ -148,7 +154,7 @@ func describeProgram(p *sensitivity.Program, list []*sensitivity.Analysis) strin
 func TestAnalyze(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			opts, catalog, rows, inner := options(), neighbour.Clinic+bills+stops, -1, -1
+			opts, catalog, rows, inner := options(), neighbour.Clinic+bills+stops+images, -1, -1
 			for _, a := range d.CmdArgs {
 				switch a.Key {
 				case "shop":
@@ -239,6 +245,9 @@ func describe(a *sensitivity.Analysis) string {
 	var b strings.Builder
 	for _, l := range sensitivity.Explain(a, sensitivity.Bounds{}) {
 		fmt.Fprintln(&b, l)
+	}
+	for _, w := range a.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w)
 	}
 	if a.Class == sensitivity.Public {
 		return b.String()

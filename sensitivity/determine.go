@@ -25,45 +25,48 @@ func (z *analyzer) keysDetermineUnit(keys []plan.ColID, eq classes, t *plan.Tabl
 		}
 	}
 	z.close(known)
-	for _, s := range z.scans {
-		if !s.private() || s.nullable() {
-			continue
-		}
-		row, most := columns{}, uint64(0)
-		switch path := s.scan.Table.Path; {
-		case z.hasKey(s, known): // (c), (e)
-			row.add(s.scan.Columns)
-			most = s.scan.Table.MaxRows
-		case path != nil && known.hasParent(eq, s): // (d)
-			own := &plan.UnitPath{Parent: path.Parent, ParentColumns: path.ParentColumns}
-			for _, c := range path.Columns {
-				id := s.scan.Columns[c]
-				at := slices.IndexFunc(keys, func(k plan.ColID) bool { return z.base(k) == id || eq.same(z.base(k), id) })
-				if at < 0 && id == s.own() {
-					at = t.UnitCol
-				}
-				own.Columns = append(own.Columns, at)
-				row[id] = true
-				if at >= 0 && id != s.own() && s.own() != 0 && !s.scan.Table.Columns[c].NotNull {
-					z.warn(fmt.Sprintf("rows of %s without %s are one group for each person", s.name(), s.scan.Table.Columns[c].Name))
-				}
-			}
-			if !slices.Contains(own.Columns, -1) {
-				t.Path = own
-			}
-			most = path.Parent.MaxRows
-		default:
-			continue
-		}
-		found = true
+	bound := func(row columns, most uint64) { // a group for each such row, where the row determines all keys
 		z.close(row)
-		all := true
+		all := most > 0 && (t.MaxRows == 0 || most < t.MaxRows)
 		for _, k := range keys {
 			z.leaves(z.definedBy(k), func(id plan.ColID) { all = all && row.has(eq, id) })
 		}
-		if all && most > 0 && (t.MaxRows == 0 || most < t.MaxRows) { // a group for each such row
+		if all {
 			t.MaxRows = most
 		}
+	}
+	for _, s := range z.scans {
+		if s.private() && !s.nullable() && z.hasKey(s, known) { // (c), (e)
+			found = true
+			row := columns{}
+			row.add(s.scan.Columns)
+			bound(row, s.scan.Table.MaxRows)
+		}
+	}
+	byKey := found
+	for _, s := range z.scans {
+		path := s.scan.Table.Path
+		if !s.private() || s.nullable() || path == nil || !known.hasParent(eq, s) { // (d), (e)
+			continue
+		}
+		found = true
+		row, own := columns{}, &plan.UnitPath{Parent: path.Parent, ParentColumns: path.ParentColumns}
+		for _, c := range path.Columns {
+			id := s.scan.Columns[c]
+			at := slices.IndexFunc(keys, func(k plan.ColID) bool { return z.base(k) == id || eq.same(z.base(k), id) })
+			if at < 0 && id == s.own() {
+				at = t.UnitCol
+			}
+			own.Columns = append(own.Columns, at)
+			row[id] = true
+			if !byKey && s.own() != 0 && id != s.own() && !s.scan.Table.Columns[c].NotNull {
+				z.warn(fmt.Sprintf("rows of %s with NULL in their way to the unit are one group for each person", s.name()))
+			}
+		}
+		if !slices.Contains(own.Columns, -1) {
+			t.Path = own
+		}
+		bound(row, path.Parent.MaxRows)
 	}
 	return found
 }
@@ -141,8 +144,8 @@ func (z *analyzer) inverse(x plan.Scalar) plan.ColID {
 	}
 	switch n := x.(type) {
 	case *plan.Coalesce: // of what is never NULL in rows that have a unit
-		if len(n.Args) > 0 && !z.isMissing(n.Args[0]) {
-			return z.inverse(n.Args[0])
+		if c := z.inverse(n.Args[0]); !z.isMissing(n.Args[0], c) {
+			return c
 		}
 	case *plan.Call:
 		whole := func(x plan.Scalar) bool { return x.Type().IsInteger() || x.Type().OID == sqltype.OIDNumeric }
@@ -165,16 +168,18 @@ func (z *analyzer) inverse(x plan.Scalar) plan.ColID {
 			n.Fn.Name == "cast" && (isVarText(from) || from.OID == sqltype.OIDUUID) && isVarText(to) && to.Typmod < 0,
 			(n.Fn.Name == "+" || n.Fn.Name == "-") && whole(of) && whole(n) && (constant || len(n.Args) == 1),
 			n.Fn.Name == "*" && constant && !zero && whole(of) && whole(n),
-			n.Fn.Name == "concat" && (isVarText(from) || from.IsInteger() || from.OID == sqltype.OIDUUID) && !z.isMissing(of),
 			n.Fn.Name == "||" && constant && (isVarText(from) || from.IsInteger() || from.OID == sqltype.OIDUUID) && isVarText(to):
 			return z.inverse(of)
+		case n.Fn.Name == "concat" && (isVarText(from) || from.IsInteger() || from.OID == sqltype.OIDUUID): // NULL is an empty text there
+			if c := z.inverse(of); !z.isMissing(of, c) {
+				return c
+			}
 		}
 	}
 	return 0
 }
 
-// isMissing reports whether an expression may be NULL in a row that has a unit.
-func (z *analyzer) isMissing(x plan.Scalar) bool {
-	c := z.inverse(x)
-	return z.mayBeNull(x, stored) && (c == 0 || !z.isUnit(z.classesOf(z.blocks[0]), c))
+// isMissing reports whether an expression, whose inverse is a column, may be NULL in a row that has a unit.
+func (z *analyzer) isMissing(x plan.Scalar, inverse plan.ColID) bool {
+	return inverse == 0 || z.mayBeNull(x, stored) && !z.isUnit(z.classesOf(z.blocks[0]), inverse)
 }
