@@ -10,7 +10,7 @@ import "github.com/dpsql/dpsql/internal/dp"
 // (LostSides). The statement that returns them is sqlgen.Lost.
 func (a *Analysis) Loses(i int) bool {
 	m := &a.Measures[i]
-	if a.Joined != nil || a.Pairs != nil || m.Apart() || m.Product != nil {
+	if a.Joined != nil || a.Pairs != nil || m.Apart() || m.Product != nil { // (1) what is left are sums of one unit's partials
 		return false
 	}
 	return m.Bound != nil || a.Limit.Cap != nil || a.Limit.Capped
@@ -26,7 +26,7 @@ func (a *Analysis) LosesAny() bool {
 	return false
 }
 
-// LostSides is how many of the two signs what a measure loses may have.
+// LostSides is how many of the two signs what a measure loses may have: (3).
 func (m *Measure) LostSides() int {
 	if m.Lo < 0 {
 		return 2
@@ -42,7 +42,7 @@ func (a *Analysis) LostMoves(m *Measure) uint64 {
 	return 1
 }
 
-// LostUnit is C of Loses' claim: about what one unit may count for in the measure, by which noise is scaled. clip is the measure's bound on a partial, or a norm; groups the number of a unit's groups that count;
+// LostUnit is C of Loses' claim, (2): about what one unit may count for in the measure, by which noise is scaled. clip is the measure's bound on a partial, or a norm; groups the number of a unit's groups that count;
 // byRoot says that noise grows with the root of it.
 func (a *Analysis) LostUnit(clip, groups uint64, byRoot bool) uint64 {
 	times := groups

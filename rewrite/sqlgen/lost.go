@@ -42,7 +42,7 @@ func (w *private) lost(b LostBounds) *Statement {
 				kept[i] = w.scaledTo(i, new(big.Int).SetUint64(m.Clip(b.Edges[m.Bound.Index])))
 			}
 		}
-		h = fmt.Sprintf(`(SELECT %s FROM %s)`, strings.Join(list, ", "), w.vectors(ut))
+		h = fmt.Sprintf(`(SELECT %s FROM %s)`, strings.Join(list, ", "), w.vectors(ut)) // (1)
 	} else {
 		list := []string{`"g"."u" AS "u"`}
 		for i, m := range a.Measures {
@@ -53,13 +53,13 @@ func (w *private) lost(b LostBounds) *Statement {
 			if m.Kind != sensitivity.Units {
 				x = w.partial(m, w.columns(i, m, w.inner), a.MaxRows)
 			}
-			list = append(list, fmt.Sprintf(`COALESCE(%s, 0) AS "x%d"`, x, i+1))
+			list = append(list, fmt.Sprintf(`COALESCE(%s, 0) AS "x%d"`, x, i+1)) // (2): NULL is 0
 			kept[i] = w.clipped(i, b)
 		}
 		if a.Limit.Capped {
 			list = append(list, `"g"."rn" AS "rn"`)
 		}
-		h = fmt.Sprintf(`(SELECT %s%s)`, strings.Join(list, ", "), w.groupedAll(ut))
+		h = fmt.Sprintf(`(SELECT %s%s)`, strings.Join(list, ", "), w.groupedAll(ut)) // (1): a row for each group, those beyond the cap too
 	}
 	st := &Statement{}
 	units, out := []string{`"h"."u"`}, []string{}
@@ -74,10 +74,10 @@ func (w *private) lost(b LostBounds) *Statement {
 		x := fmt.Sprintf(`"h"."x%d"`, i+1)
 		for side, less := range []string{fmt.Sprintf("%s - %s", x, kept[i]), fmt.Sprintf("%s - %s", kept[i], x)}[:m.LostSides()] {
 			name := fmt.Sprintf(`"l%d_%d"`, i+1, side+1)
-			units = append(units, fmt.Sprintf("%s AS %s", w.wide(w.fn("sum")+"(greatest("+less+", 0))"), name)) // (3)
+			units = append(units, fmt.Sprintf("%s AS %s", w.wide(w.fn("sum")+"(greatest("+less+", 0))"), name)) // (3): each sign apart
 			c := b.Units[i]
 			l := `"w".` + name
-			put(fmt.Sprintf("%s(least(%s, %d))", w.fn("sum"), l, c)) // (4)
+			put(fmt.Sprintf("%s(least(%s, %d))", w.fn("sum"), l, c)) // (4): up to C, and below up to 2 C more
 			put(fmt.Sprintf("%s(least(greatest(%s - %d, 0), %d))", w.fn("sum"), l, c, 2*c))
 		}
 	}
@@ -86,7 +86,7 @@ func (w *private) lost(b LostBounds) *Statement {
 	return st
 }
 
-// clipped prints what is kept of a partial.
+// clipped prints what is kept of a partial: (2).
 func (w *private) clipped(i int, b LostBounds) string {
 	m, x := w.a.Measures[i], fmt.Sprintf(`"h"."x%d"`, i+1)
 	if m.Bound != nil {

@@ -57,7 +57,7 @@ func (m *Maker) ReadLost(cols []sqlgen.Column, rows secret.Rows) error {
 	var totals []*big.Int
 	for rows.Next() {
 		row := rows.Row()
-		if totals != nil || len(row) != len(cols) { // (3)
+		if totals != nil || len(row) != len(cols) { // (1) one row, (3) else it is a failure
 			return errShape
 		}
 		totals = make([]*big.Int, len(cols))
@@ -94,7 +94,7 @@ func (m *Maker) ReadLost(cols []sqlgen.Column, rows secret.Rows) error {
 				if next == len(totals) {
 					return errShape
 				}
-				if side[k], err = mech.Add(totals[next]); err != nil { // (2)
+				if side[k], err = mech.Add(totals[next]); err != nil { // (2) noise of its own for each number
 					return err
 				}
 				next++
@@ -103,7 +103,7 @@ func (m *Maker) ReadLost(cols []sqlgen.Column, rows secret.Rows) error {
 		}
 		lost[i] = l
 	}
-	if next != len(totals) {
+	if next != len(totals) { // (3)
 		return errShape
 	}
 	m.r.Lost = lost
