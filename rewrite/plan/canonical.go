@@ -263,18 +263,7 @@ func (p *printer) text(x Scalar) string {
 		}
 		return "$" + strconv.Itoa(x.N) + ":" + x.T.String()
 	case *Call:
-		if p.plain && isOperator(x) {
-			return p.operator(x)
-		}
-		args := p.list(x.Args)
-		types := make([]string, len(x.Fn.Args))
-		for i, t := range x.Fn.Args {
-			types[i] = strconv.Itoa(int(t))
-		}
-		if p.numbers == nil {
-			return fmt.Sprintf("%s(%s)%s", x.Fn.Name, args, castSuffix(x))
-		}
-		return fmt.Sprintf("%s/%s:%s(%s)", x.Fn.Name, strings.Join(types, "/"), x.T, args)
+		return p.call(x)
 	case *Logic:
 		if p.plain {
 			return p.junction(x)

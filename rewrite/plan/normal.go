@@ -283,13 +283,8 @@ func (p *printer) normalText(x Scalar) (string, bool) {
 	case *Logic, *In, *DistinctFrom, *Is:
 		return p.truth(x, false), true
 	case *Call:
-		switch {
-		case isComparison(x):
+		if isComparison(x) {
 			return p.truth(x, false), true
-		case (x.Fn.Name == "+" || x.Fn.Name == "*") && len(x.Args) == 2 && x.Args[0].Type().OID == x.Args[1].Type().OID:
-			args := []string{p.scalar(x.Args[0]), p.scalar(x.Args[1])}
-			slices.Sort(args)
-			return fmt.Sprintf("%s:%s(%s)", x.Fn.Name, x.T, strings.Join(args, ", ")), true
 		}
 	}
 	return "", false

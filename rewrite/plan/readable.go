@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -26,33 +25,42 @@ func isOperator(x *Call) bool {
 	return name != "" && !unicode.IsLetter(rune(name[0])) && name[0] != '_' && (len(x.Args) == 1 || len(x.Args) == 2)
 }
 
-// operator is a call of that kind.
-func (p *printer) operator(x *Call) string {
+// operator puts a call of that kind around the text of its first argument.
+func (p *printer) operator(n *nested, x *Call) {
+	open, shut := "", ""
+	if inBrackets(x.Args[0]) {
+		open, shut = "(", ")"
+	}
 	name := x.Fn.Name
 	if name == "cast" {
-		return p.operand(x.Args[0]) + castSuffix(x)
+		n.within(open, shut+castSuffix(x))
+		return
 	}
 	if word, ok := matches[name]; ok {
 		name = word
 	}
 	if len(x.Args) == 1 {
-		return name + p.operand(x.Args[0])
+		n.within(name+open, shut)
+		return
 	}
-	return fmt.Sprintf("%s %s %s", p.operand(x.Args[0]), name, p.operand(x.Args[1]))
+	n.within(open, shut+" "+name+" "+p.operand(x.Args[1]))
 }
 
 // operand stands in brackets where it has an operator itself.
 func (p *printer) operand(x Scalar) string {
 	text := p.scalar(x)
-	switch x := x.(type) {
-	case *Logic:
+	if inBrackets(x) {
 		return "(" + text + ")"
-	case *Call:
-		if isOperator(x) {
-			return "(" + text + ")"
-		}
 	}
 	return text
+}
+
+func inBrackets(x Scalar) bool {
+	if _, ok := x.(*Logic); ok {
+		return true
+	}
+	c, ok := x.(*Call)
+	return ok && isOperator(c)
 }
 
 // junction is AND, OR or NOT of conditions.
