@@ -390,7 +390,7 @@ func TestEpoch(t *testing.T) {
 	}
 	plain := epoch("")
 	same := []string{"budget: {epsilon: 3, delta: 0}", "analysts: {ann: {password: env:VERIFIER, may: []}}",
-		"cache: {ttl: 1h}", "tables: {people: {columns: {id: {}, age: {range: [0, 120], description: years}}}}"}
+		"cache: {ttl: 1h}", "query: {max_groups: auto}", "query: {bounding: auto}", "tables: {people: {columns: {id: {}, age: {range: [0, 120], description: years}}}}"}
 	for _, s := range same {
 		if epoch(s) != plain {
 			t.Errorf("another epoch: %s", s)
@@ -413,7 +413,7 @@ func TestEpoch(t *testing.T) {
 		"tables: {people: {columns: {id: {}, age: {range: [0, 120]}}, max_frequency: {age: 3}}}", "tables: {people: {columns: {id: {}, age: {range: [0, 120]}}, max_frequency: {age: 3, \"(id, age)\": 3}}}",
 		"tables: {people: {columns: {id: {}}}, raws: {unit: id -> people.id, columns: {id: {}, raw: {shape: [2]}}}}", "tables: {people: {columns: {id: {}}}, raws: {unit: id -> people.id, columns: {id: {}, raw: {shape: [3]}}}}",
 		"tables: {people: {columns: {id: {}}}, raws: {unit: id -> people.id, columns: {id: {}, raw: {shape: [3], range: [0, 9]}}}}",
-		"query: {max_groups: 5}", "query: {max_groups: auto}", "query: {bounding: l2}", "query: {bounding: auto}", "query: {max_public_groups: 5}", "dataset: other",
+		"query: {max_groups: 5}", "query: {max_groups: 4}", "query: {bounding: l2}", "query: {bounding: linf}", "query: {max_public_groups: 5}", "dataset: other",
 	} {
 		e := epoch(s)
 		if first, ok := seen[e]; ok {

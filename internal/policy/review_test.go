@@ -308,7 +308,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestPopulationReview: automatic bounds without a population are warned of, once, at the first place that has them; declared bounds need none.
+// TestPopulationReview: automatic bounds without a population are warned of, once, at the first place that has them; declared bounds need none, nor does a cap of groups that is chosen.
 func TestPopulationReview(t *testing.T) {
 	people, stays := peopleAndStays()
 	for _, k := range []struct {
@@ -316,7 +316,7 @@ func TestPopulationReview(t *testing.T) {
 		want       int
 	}{
 		{"", "", 1}, {"", ", max_rows_per_unit: auto", 1}, {"", ", max_rows_per_unit: 10", 0},
-		{"query: {max_groups: auto}\n", ", max_rows_per_unit: 10", 1}, {"population: 500\n", "", 0}, {"population: 500\nquery: {max_groups: auto}\n", "", 0},
+		{"query: {max_groups: auto}\n", ", max_rows_per_unit: 10", 0}, {"population: 500\n", "", 0}, {"population: 500\nquery: {max_groups: auto}\n", "", 0},
 	} {
 		text := fmt.Sprintf("%sdataset: d\nbackend: {postgres: \"postgres://h/d\"}\nunit: people.id\ntables:\n  people: {columns: {id: {}}}\n  stays: {unit: who -> people.id, columns: {nr: {}}%s}\nbudget: {epsilon: 1}\nanalysts: {}\n", k.head, k.rows)
 		n := 0

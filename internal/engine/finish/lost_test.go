@@ -1,0 +1,213 @@
+package finish
+
+import (
+	"context"
+	"math"
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// losing is a count, an average and a sum of a centred pair, a sum of amounts and their mean, all of which may lose mass.
+func losing() *sensitivity.Analysis {
+	a := pairOf("0.5", 0, 20, sqltype.Numeric)
+	amount := a.Measures[1]
+	amount.Kind, amount.Lo, amount.Hi = sensitivity.SumValues, -1<<40, 1<<40
+	a.Measures = append(a.Measures, amount)
+	for i := range a.Measures {
+		a.Measures[i].Fine = 1
+	}
+	a.Measures[1].Lo, a.Measures[1].Hi = -1<<40, 1<<40
+	for i, k := range []sensitivity.FormulaKind{sensitivity.IsSum, sensitivity.IsRatio} {
+		id := plan.ColID(i + 4)
+		a.Agg.Aggs = append(a.Agg.Aggs, plan.AggItem{ID: id, Type: sqltype.Numeric})
+		a.Formulas = append(a.Formulas, sensitivity.Formula{Agg: id, Kind: k, Count: 0, Sum: 2})
+	}
+	return a
+}
+
+// lossy is a release with noise of such scales, and what was told of lost mass.
+func lossy(noise, lost uint64, told []*release.Lost) *release.Release {
+	run := runOf(laplaceOf(noise), gaussianOf(3*noise), laplaceOf(5*noise))
+	for range run.Measures {
+		run.Lost = append(run.Lost, &measure.Lost{Near: laplaceOf(lost), Far: laplaceOf(2 * lost)})
+	}
+	return &release.Release{Run: run, Lost: told}
+}
+
+func toldOf(a *sensitivity.Analysis, number func() *big.Int, base *big.Int, groups int) (out []*release.Lost) {
+	for i := range a.Measures {
+		l := &release.Lost{Unit: 1, Base: base, Count: groups}
+		for range a.Measures[i].LostSides() {
+			l.Sides = append(l.Sides, [2]*big.Int{number(), number()})
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// TestLostWidens: with whatever was told of lost mass, below 0 or huge, intervals are those of the noise or wider on each side, their ends are numbers wherever the noise's are, and the value stays.
+func TestLostWidens(t *testing.T) {
+	a := losing()
+	number := rapid.OneOf(rapid.Int64Range(-100, 1000), rapid.SampledFrom([]int64{0, 1 << 40, -1 << 40, 1 << 62, math.MinInt64}))
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.Uint64Range(1, 1000).Draw(t, "noise")
+		base := new(big.Int).Abs(big.NewInt(number.Draw(t, "base")))
+		told := toldOf(a, func() *big.Int { return big.NewInt(number.Draw(t, "lost")) }, base, rapid.IntRange(0, 50).Draw(t, "groups"))
+		r := lossy(size, rapid.Uint64Range(1, 1000).Draw(t, "noise of lost mass"), told)
+		if rapid.Bool().Draw(t, "before it is told") {
+			r.Lost = nil
+		}
+		with, err := Of(context.Background(), a, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bare := *r.Run
+		bare.Lost = nil
+		without, err := NewErrors(a, &bare)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells := rapid.IntRange(1, 9).Draw(t, "cells")
+		with, without = with.Cells(cells), without.Cells(cells)
+		v := ints(number.Draw(t, "count"), number.Draw(t, "centred"), number.Draw(t, "sum"))
+		for i := range a.Formulas {
+			val, low, high := with.interval(i, v)
+			was, from, to := without.interval(i, v)
+			if math.IsNaN(from) != math.IsNaN(low) || math.IsNaN(to) != math.IsNaN(high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
+				t.Fatalf("formula %d of %v: %g to %g, of noise alone %g to %g", i, v, low, high, from, to)
+			}
+			if val != was || low > from || high < to {
+				t.Fatalf("formula %d of %v: %g in %g to %g, of noise alone %g in %g to %g", i, v, val, low, high, was, from, to)
+			}
+			if x, y := with.Expected(i, 1000), without.Expected(i, 1000); math.IsInf(x, 0) || math.IsNaN(x) != math.IsNaN(y) || x < y {
+				t.Fatalf("formula %d: %g is expected, of noise alone %g", i, x, y)
+			}
+		}
+	})
+}
+
+// TestLostReach: what may be lost is at least what the two segments hold, more where the far one holds more or the noise is larger, nothing where there is nothing and no noise, and a number for all numbers.
+func TestLostReach(t *testing.T) {
+	if r := lostReach(0, 0, 0, 0); r != 0 {
+		t.Errorf("%g of nothing", r)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		x := func(name string) float64 { return rapid.Float64Range(-1e6, 1e18).Draw(t, name) }
+		near, far, n := x("near"), x("far"), rapid.Float64Range(0, 1e9).Draw(t, "noise")
+		r := lostReach(near, far, n, 2*n)
+		if math.IsNaN(r) || math.IsInf(r, 0) || r < lostSpread*(math.Max(0, near)+math.Max(0, far)) {
+			t.Fatalf("%g", r)
+		}
+		if more := lostReach(near, far+rapid.Float64Range(0, 1e9).Draw(t, "more"), n, 2*n); more < r*(1-1e-12) {
+			t.Fatalf("%g, with more in the far segment %g", r, more)
+		}
+		if double := lostReach(2*math.Max(0, near), 2*math.Max(0, far), 2*n, 4*n); math.Abs(double-2*r) > 1e-9*r {
+			t.Fatalf("%g, of all twice as much %g", r, double)
+		}
+	})
+}
+
+// TestLostIsSpread: a group's part is what it counts for, all parts of released groups together are at least all that is lost, and one group alone has all of it.
+func TestLostIsSpread(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.Float64Range(0, 1e6), 1, 30).Draw(t, "values")
+		l := lostMass{above: rapid.Float64Range(1, 1e9).Draw(t, "above"), below: rapid.Float64Range(1, 1e9).Draw(t, "below"), least: rapid.Float64Range(0.01, 100).Draw(t, "least"), groups: float64(len(values))}
+		for _, v := range values {
+			l.base += v
+		}
+		up, down := 0.0, 0.0
+		for _, v := range values {
+			a, b := l.in(v, 1)
+			up, down = up+a, down+b
+		}
+		if up < l.above*(1-1e-9) || down < l.below*(1-1e-9) {
+			t.Fatalf("%g of %g and %g of %g are spread", up, l.above, down, l.below)
+		}
+	})
+}
+
+// TestAveragesHold: from rows that are kept and rows that are lost, at random: the average over all of them is in the interval, where what is told of lost mass is what was lost, or more.
+func TestAveragesHold(t *testing.T) {
+	a := losing()
+	rapid.Check(t, func(t *rapid.T) {
+		row := rapid.Int64Range(0, 20) // in steps of 0.5
+		kept, lost := rapid.SliceOfN(row, 1, 30).Draw(t, "kept"), rapid.SliceOfN(row, 0, 30).Draw(t, "lost")
+		var c, s, plain, lostS, lostPlain int64
+		for _, x := range kept {
+			c, s, plain = c+1, s+2*x-20, plain+x
+		}
+		for _, x := range lost {
+			lostS, lostPlain = lostS+2*x-20, lostPlain+x
+		}
+		e, err := NewErrors(a, runOf(tiny, tiny, tiny))
+		if err != nil {
+			t.Fatal(err)
+		}
+		more := func(name string) float64 { return rapid.Float64Range(0, 20).Draw(t, name) }
+		n := float64(len(lost))
+		e.lost = []lostMass{{above: n + more("rows"), base: float64(c), groups: 1},
+			{above: math.Max(0, float64(lostS)) + more("above"), below: math.Max(0, -float64(lostS)) + more("below"), base: math.Abs(float64(s)), groups: 1},
+			{above: float64(lostPlain) + more("sum"), base: float64(plain), groups: 1}}
+		all := float64(plain+lostPlain) / 2 / (float64(c) + n)
+		for _, i := range []int{1, 4} {
+			if i == 4 && plain == 0 { // a group of 0 has no part of what is lost
+				continue
+			}
+			if _, low, high := e.interval(i, ints(c, s, plain)); !(low <= all+1e-6 && high >= all-1e-6) {
+				t.Fatalf("formula %d: the average of %v and %v is %g, not in %g to %g", i, kept, lost, all, low, high)
+			}
+		}
+		if _, low, high := e.interval(0, ints(c, s, plain)); !(low <= float64(c)+n && high >= float64(c)+n) {
+			t.Fatalf("%d rows and %g lost ones are not in %g to %g", c, n, low, high)
+		}
+		if _, low, high := e.interval(2, ints(c, s, plain)); !(low <= float64(plain+lostPlain)/2+1e-6 && high >= float64(plain+lostPlain)/2-1e-6) {
+			t.Fatalf("the sum %g of %v and %v is not in %g to %g", float64(plain+lostPlain)/2, kept, lost, low, high)
+		}
+	})
+}
+
+// tiny is next to no noise.
+var tiny = dp.Laplace{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: 1}, Scale: dp.Scale{Num: 1, Den: 1 << 20}}
+
+// TestTooFewIsNull: where a released choice says that there were too few people, all that depends on it is NULL without an interval, and what does not is told; too few for the cap of groups are too few for all.
+func TestTooFewIsNull(t *testing.T) {
+	a := losing()
+	c := &sensitivity.Choice{Index: 0, Measure: 2, Edges: []uint64{1, 2, 3}}
+	a.Choices = []*sensitivity.Choice{c}
+	a.Measures[2].Bound, a.Measures[2].Factor = c, 1
+	for _, k := range []struct {
+		chosen int
+		ofCap  bool
+		few    []bool
+	}{{noise.TooFew, false, []bool{false, false, false, true, true}}, {0, false, make([]bool, 5)}, {noise.TooFew, true, []bool{true, true, true, true, true}}} {
+		if a.Limit.Cap = nil; k.ofCap {
+			a.Limit.Cap = c
+		}
+		r := lossy(1, 1, nil)
+		r.Chosen = measure.Chosen{k.chosen}
+		e, err := Of(context.Background(), a, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, err := e.row(context.Background(), &release.Group{Values: ints(1000, 7, 500)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, few := range k.few {
+			_, low, high := e.interval(i, ints(1000, 7, 500))
+			if e.TooFew(i) != few || (row[i] == nil) != few || math.IsNaN(low) != few || math.IsNaN(high) != few {
+				t.Errorf("chosen %d, of the cap %t: formula %d is %v in %g to %g", k.chosen, k.ofCap, i, row[i], low, high)
+			}
+		}
+	}
+}
