@@ -69,6 +69,28 @@ func TestTooManyAggregates(t *testing.T) {
 	}
 }
 
+// TestTooManyOperators: so many stand in each other at most, wherever the expression is; a list of conditions is as long as it may be, and so is an expression over public tables alone.
+func TestTooManyOperators(t *testing.T) {
+	deep := func(n int) string { return "c0" + strings.Repeat(" - c1", n) }
+	for sql, n := range map[string]int{
+		"SELECT sum(%s) FROM wide": 1000, "SELECT count(*) FROM wide WHERE %s > 3": 999, "SELECT count(*) FILTER (WHERE %s > 3) FROM wide": 999,
+		"SELECT count(*) FROM wide GROUP BY %s": 1000, "SELECT sum(x) FROM (SELECT %s AS x FROM wide) AS w": 1000, "SELECT count(*) FROM people WHERE EXISTS (SELECT 1 FROM wide WHERE wide.u = people.u AND %s > 3)": 998,
+	} {
+		for _, more := range []int{0, 1} {
+			_, _, err := dividedIn(wide(4), fmt.Sprintf(sql, deep(n+more)), options())
+			var e *sqlerr.Error
+			if refused := errors.As(err, &e) && e.ID == sqlerr.TooComplex.ID && e.Hint != ""; refused != (more > 0) {
+				t.Errorf("%s of %d: %v", sql, n+more, err)
+			}
+		}
+	}
+	for _, sql := range []string{"SELECT count(*) FROM wide WHERE c0 = 1" + strings.Repeat(" OR c0 = 2", 2000), "SELECT 1" + strings.Repeat(" - 1", 2000)} {
+		if _, _, err := dividedIn(wide(4), sql, options()); err != nil {
+			t.Errorf("%.60s: %v", sql, err)
+		}
+	}
+}
+
 // ending is a context that counts how often it is asked, and ends at one of these times.
 type ending struct {
 	context.Context

@@ -63,6 +63,9 @@ const maxStages = 64
 // maxAggregates does it for the aggregates of all stages together. Each is several measures at most, and each of these is printed, priced and explained before anything is charged.
 const maxAggregates = 256
 
+// maxOperators is how many operators and calls may be in each other over private rows. What is printed for them is longer than they are, on each level again, and backends have limits of their own, which a statement would meet after its charge.
+const maxOperators = 1000
+
 // Divide finds what is released of a statement (1), or refuses it. An aggregate that reads private rows is released unless all of its private rows have
 // passed another one of many units; then it is computed, like all that stands above. Aggregates that are canonically equal are one release.
 //
@@ -79,6 +82,9 @@ func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) 
 		return p, nil
 	}
 	p.Class = Private
+	if err := shallow(q.Root); err != nil {
+		return nil, err
+	}
 	own := *q
 	own.Columns = slices.Clone(q.Columns)
 	d := &divider{ctx: ctx, q: &own, opts: opts, out: p, stages: map[string]int{}, passed: map[plan.Rel]bool{}}
@@ -108,6 +114,25 @@ func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) 
 		return nil, err
 	}
 	return p, d.columns(&p.Answer)
+}
+
+// shallow refuses expressions of too many operators in each other.
+func shallow(r plan.Rel) error {
+	var levels func(x plan.Scalar) int
+	levels = func(x plan.Scalar) int {
+		most := 0
+		for _, y := range plan.Children(x) {
+			most = max(most, 1+levels(y))
+		}
+		return most
+	}
+	if plan.VisitRels(r, func(r plan.Rel) bool {
+		return !slices.ContainsFunc(plan.Scalars(r), func(x plan.Scalar) bool { return levels(x) > maxOperators })
+	}) {
+		return nil
+	}
+	return sqlerr.New(sqlerr.TooComplex, "an expression over private rows has more than %d operators in each other", maxOperators).
+		WithHint("Write it with fewer: a product in place of a long sum, IN (...) in place of many comparisons.")
 }
 
 // Analyze says what may be measured of a stage.

@@ -55,6 +55,8 @@ var beyond = map[string]string{
 	"parameters":           "rewrite/pgsyntax/fuzz_test.go TestLimits",
 	"nesting":              "rewrite/pgsyntax/fuzz_test.go TestLimits",
 	"depth":                "rewrite/pgsyntax/fuzz_test.go TestLimits",
+	"operators":            "sensitivity/many_test.go TestTooManyOperators",
+	"aggregates":           "sensitivity/many_test.go TestTooManyAggregates",
 	"max_public_groups":    "internal/engine/limits_test.go TestMaxPublicGroups",
 }
 
@@ -318,6 +320,15 @@ func TestFixedLimits(t *testing.T) {
 	for name, n := range map[string]int{"tokens": pgsyntax.MaxTokens, "listed": pgsyntax.MaxListed, "statements": pgsyntax.MaxStatements, "parameters": pgsyntax.MaxParams,
 		"nesting": pgsyntax.MaxNest, "depth": pgsyntax.MaxDepth} {
 		want[name] = strconv.Itoa(n)
+	}
+	stages, err := os.ReadFile(filepath.Join(repository, "sensitivity/stages.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, of := range map[string]string{"operators": "maxOperators", "aggregates": "maxAggregates"} {
+		if m := regexp.MustCompile("const " + of + " = ([0-9]+)").FindSubmatch(stages); m != nil {
+			want[name] = string(m[1])
+		}
 	}
 	for _, l := range FixedLimits {
 		if l.Default != want[l.Name] {

@@ -137,6 +137,8 @@ var FixedLimits = []Limit{
 	{Name: "parameters", Default: "65535", What: "The highest $n, as the wire protocol's.", Exceed: "54001"},
 	{Name: "nesting", Default: "200", What: "Brackets and CASE in each other.", Exceed: "54001"},
 	{Name: "depth", Default: "10000", What: "Operators and clauses on one path of a statement.", Exceed: "54001"},
+	{Name: "operators", Default: "1000", What: "Operators and calls in each other in an expression of a private statement.", Exceed: "54001"},
+	{Name: "aggregates", Default: "256", What: "Aggregates over private rows of one statement, in all of its grouping sets.", Exceed: "54001"},
 	{Name: "max_public_groups", Default: "100000", What: "Groups of one statement that are answered in full (query.max_public_groups).", Exceed: "groups are selected with noise; PV005 where budget.delta is 0"},
 }
 
