@@ -11,6 +11,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -55,6 +56,30 @@ func TestReleaseBytes(t *testing.T) {
 	set(t, s, "dpsql.max_groups", "1")
 	set(t, s, "dpsql.epsilon", "19")
 	refused(t, s, "select city_id, count(*), count(gender), count(ward), count(distinct ward) from patients group by 1", sqlerr.ResourceFailure, 1)
+}
+
+// TestAnalysisIsCanceled: a statement whose client has gone is not analysed to its end; it is a cancel, and costs nothing.
+func TestAnalysisIsCanceled(t *testing.T) {
+	s := limited(t, func(*policy.Policy) {})
+	ctx, cancel := context.WithCancel(context.Background())
+	for _, sql := range []string{"select sum(days), count(*) filter (where days > 3) from encounters", "explain select sum(days) from encounters"} {
+		st, err := pgsyntax.Parse(sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Prepare(ctx, st[0], nil); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if _, err := s.Prepare(ctx, st[0], nil); sqlerr.ID(err) != sqlerr.QueryCanceled.ID {
+			t.Errorf("%s: %v", sql, err)
+		}
+		ctx, cancel = context.WithCancel(context.Background())
+		defer cancel()
+	}
+	if n := len(charges(t, s.engine)); n != 0 {
+		t.Errorf("%d charges", n)
+	}
 }
 
 // TestPublicRows: an answer over public tables that is too long is an error and costs nothing.
