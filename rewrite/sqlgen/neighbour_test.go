@@ -68,7 +68,7 @@ func TestNeighboursInAZone(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		a, err := sensitivity.Analyze(ctx, q, sensitivity.Options{MaxGroups: 1, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
+		a, err := sensitivity.Analyze(ctx, q, sensitivity.Options{MaxGroups: 1, MaxRows: 2, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: db, Dialect: funcs.Postgres}})
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
