@@ -27,42 +27,27 @@ func (s *Session) usual() measure.Ask {
 	return ask
 }
 
-// bound analyses a stage under the session's bounding. auto scales whole vectors where that is possible, Gaussian noise may be had, and it is expected to err less,
-// at the usual price; it is no error that vectors or their noise would be too large for that. The plan is the one that was priced for the comparison, nil where there was none
-// or the stage has another price.
+// bound analyses a stage under the session's bounding. auto scales whole vectors where a cap would drop some of a person's groups, and Gaussian noise may be had at the usual price; it is no error that vectors or their
+// noise would be too large for that. The plan is the one that was priced to see that, nil where there was none or the stage has another price.
 func (s *Session) bound(ctx context.Context, price float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*stage, error) {
 	opts, usual := s.options(), s.usual()
 	a, ways, err := s.joined(ctx, usual, opts, analyze)
 	st := &stage{an: a, ways: ways}
-	if err != nil || s.now.bounding != "auto" || !a.Groups.Public || len(a.Measures) == 0 || a.Limit.PerUnit == 1 || !usual.Gaussian() {
+	if err != nil || s.now.bounding != "auto" || !a.Groups.Public || len(a.Measures) == 0 || !a.Limit.Capped || !usual.Gaussian() {
 		return st, err
 	}
-	each, err := measure.New(a, usual)
-	if err != nil { // what cannot be priced is refused when it is asked, or explained
-		return st, nil //nolint:nilerr // price gives the same error again
-	}
-	taken, priced := a, each
 	opts.L2 = true
 	scaled, err := analyzeSharing(usual, opts, analyze)
+	var priced *measure.Plan
 	if err == nil && scaled.Limit.L2 {
-		var whole *measure.Plan
-		if whole, err = measure.New(scaled, usual); err == nil {
-			less := a.Limit.Capped // a cap cuts whole groups, a norm nobody's share of them
-			if !less {
-				if less, err = measure.NormErrsLess(a, each, scaled, whole); err != nil {
-					return nil, err
-				}
-			}
-			if less {
-				taken, priced = scaled, whole
+		if priced, err = measure.New(scaled, usual); err == nil {
+			if st.an = scaled; price == usual.Epsilon {
+				st.priced = priced
 			}
 		}
 	}
 	if err != nil && sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {
 		return nil, err
-	}
-	if st.an = taken; price == usual.Epsilon {
-		st.priced = priced
 	}
 	return st, nil
 }

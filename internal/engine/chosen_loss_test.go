@@ -417,6 +417,15 @@ func TestChosenLoss(t *testing.T) {
 			if tag := p.session.now.epsilon; !(all > 0.95*tag && all <= tag && loss.Pure < all/2) {
 				t.Fatalf("the claims are %g and %g", loss.Pure, all)
 			}
+			for _, l := range mp.Lost { // which is not drawn here: TestLostNeighbours holds it
+				for _, ev := range []dp.Event{l.Near, l.Far} {
+					of, err := p.session.engine.filter().Loss(ev)
+					if err != nil {
+						t.Fatal(err)
+					}
+					all -= of.Pure
+				}
+			}
 			one, other := product(t, p, mp, chosenDraws, with, with, without, nil), product(t, q, mp, chosenDraws, without, with, without, nil)
 			if err := tellsApart(loss.Pure, all, edges, one, other); err != nil {
 				t.Error(err)

@@ -110,6 +110,7 @@ func demoSession(t testing.TB, b backend.Backend, user string, changes ...func(*
 	if err != nil {
 		t.Fatal(err)
 	}
+	fixedCap(p)
 	for _, c := range changes {
 		c(p)
 	}

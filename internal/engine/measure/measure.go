@@ -321,3 +321,8 @@ func tooMuch(err error) error {
 	return sqlerr.New(sqlerr.NoiseTooLarge, "the noise that this statement needs is too large to be drawn").
 		WithHint("Ask with a larger dpsql.epsilon, over a narrower range, or for fewer groups.").WithCause(err)
 }
+
+// Gaussian reports whether a statement may have Gaussian noise: it is asked for, or auto may take it.
+func (ask Ask) Gaussian() bool {
+	return ask.Filter.Order != 0 && (ask.Mechanism == Gaussian || ask.Mechanism == Auto && ask.Filter.PrefersRenyi())
+}

@@ -3,7 +3,6 @@ package measure
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/noise"
@@ -89,14 +88,4 @@ func LawOf(ev dp.Event) (Law, error) {
 		return Law{"truncated laplace", ev.Scale, dp.Sensitivity{PerGroup: 1, Groups: ev.Groups}}, nil
 	}
 	return Law{}, fmt.Errorf("measure: %T has no law", ev)
-}
-
-// deviation is that of measure i's noise, and what the noise is for.
-func (r *Run) deviation(i int) (float64, dp.Sensitivity, error) {
-	s, err := r.sensitivity(i)
-	if err != nil {
-		return 0, s, err
-	}
-	v, err := r.Variance(i)
-	return math.Sqrt(v), s, err
 }

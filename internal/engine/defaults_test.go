@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+)
+
+// TestDefaultsDropNoGroup: where the policy says nothing of groups, whole vectors over public ones are scaled, and of others the cap is chosen: no group of a person is dropped without a word.
+func TestDefaultsDropNoGroup(t *testing.T) {
+	for _, d := range dialects {
+		p := clinicPolicyFor(t, d)
+		e, err := Open(context.Background(), Options{Policy: p, Backend: tame.open(t, d), LedgerPath: filepath.Join(t.TempDir(), "ledger")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = e.Close() })
+		s, err := e.Open("ann", "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for sql, scaled := range map[string]bool{"select kind_id, medications, count(*) from encounters group by 1, 2": true, "select medications, count(*) from encounters group by 1": false} {
+			p, err := prepare(s, sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := p.stages[0].an.Limit
+			if p.stages[0].an.Groups.Public && l.L2 != scaled || l.Capped && l.Cap == nil {
+				t.Errorf("%s: %s: %+v", d, sql, l)
+			}
+			if !p.stages[0].an.LosesAny() {
+				t.Errorf("%s: %s: nothing tells what bounds take away", d, sql)
+			}
+			if _, err := try(s, sql); err != nil {
+				t.Errorf("%s: %s: %v", d, sql, err)
+			}
+		}
+	}
+}
