@@ -114,6 +114,8 @@ func chosenBounds(a *sensitivity.Analysis, r *release.Release) sensitivity.Bound
 // atEnd says that what was chosen is the first or the last candidate, both of which may be far from what people have: it is released, so saying it is free.
 func atEnd(r *release.Release, c *sensitivity.Choice) string {
 	switch at, n := r.Chosen[c.Index], int(r.Plan.Among(c)); {
+	case r.Chosen.TooFew(c):
+		return "found too few people"
 	case n == 1:
 		return "the only"
 	case at == 0:
@@ -137,6 +139,10 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			continue
 		}
 		_, edge := r.Plan.Edge(c, r.Chosen)
+		if r.Chosen.TooFew(c) {
+			out = append(out, fmt.Sprintf("choice %d: too few people have rows here to choose a bound by, so what depends on it is NULL; a larger dpsql.epsilon, conditions that more people meet, or a declared bound mend that", c.Index+1))
+			continue
+		}
 		if end == "the least" && edge == 1 && (c.Measure < 0 || a.Measures[c.Measure].Kind != sensitivity.SumValues) {
 			continue // one row or one group a person: what most tables are, and no sign that people have more
 		}
@@ -147,12 +153,11 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 				policy = "a range in the policy"
 			}
 		}
-		cure := "a larger dpsql.epsilon, or " + policy + ", mends that"
+		cure, told := "a larger dpsql.epsilon, or "+policy+", mends that", "the interval estimates how much"
 		if c.By == sensitivity.ByFlow { // no policy says how much
-			cure = "a larger dpsql.epsilon mends that"
+			cure, told = "a larger dpsql.epsilon mends that", "which the error does not tell"
 		}
-		out = append(out, fmt.Sprintf("choice %d: %s is %s candidate for %s: where people have more, most of it may be cut, which the error does not tell; %s", c.Index+1,
-			a.Edge(c, edge), end, what, cure))
+		out = append(out, fmt.Sprintf("choice %d: %s is %s candidate for %s: where people have more, most of it may be cut; %s; %s", c.Index+1, a.Edge(c, edge), end, what, told, cure))
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
+	"github.com/dpsql/dpsql/noise"
 )
 
 // TestExplainStored: EXPLAIN tells of a release what those may know who would be answered from it.
@@ -137,6 +138,9 @@ func TestEnds(t *testing.T) {
 	}
 	if got := told(0, 1); !strings.Contains(got, "is the only candidate") {
 		t.Errorf("of one: %q", got)
+	}
+	if got := told(noise.TooFew, n); !strings.Contains(got, "too few people") {
+		t.Errorf("too few: %q", got)
 	}
 	for _, l := range endLines(an, r) {
 		if !slices.Contains(a.Warnings, l) {
