@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
-	"reflect"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -199,7 +199,9 @@ func TestBoundingOfStages(t *testing.T) {
 	const alone = "select kind_id, readmitted, count(*) from encounters group by 1, 2"
 	s := clinicSession(t, tame, backend.DuckDB, "unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 3000\n")
 	set(t, s, "dpsql.bounding", "auto")
-	if n := charged(t, s.engine, func() { ask(t, s, alone+" union all select kind_id, readmitted, count(*) filter (where days > 3) from encounters group by 1, 2") }); n != 2 {
+	if n := charged(t, s.engine, func() {
+		ask(t, s, alone+" union all select kind_id, readmitted, count(*) filter (where days > 3) from encounters group by 1, 2")
+	}); n != 2 {
 		t.Fatalf("%d charges for two releases", n)
 	}
 	set(t, s, "dpsql.epsilon", "0.25")
