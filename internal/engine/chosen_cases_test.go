@@ -41,20 +41,20 @@ var chosenCases = []chosenCase{
 	{"heaviest unit", "select count(*) from visits", "2", nil, func(threshold float64) []string {
 		return []string{visits(1, 40, 1, 10), visits(100, int64(5*threshold)+5, 100, 10), visits(leaver, 1, 4000, 10)}
 	}, []string{"scale from the data"}, true},
-	{"just above an edge", "select sum(minutes) from visits", "2", sumEdits, func(threshold float64) []string {
-		return []string{visits(1, 40, 1, 3), visits(100, int64(threshold), 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
-	}, []string{"no noise on the choice", "scale of the choice halved", "threshold from the data"}, false},
+	{"between two edges", "select sum(minutes) from visits", "2", sumEdits, func(threshold float64) []string { // as many as the threshold are beyond both, and the leaver beyond one
+		return []string{visits(1, int64(5*threshold)+5, 1, anEdge*3/4), visits(100_000, int64(threshold), 1, 3*anEdge), visits(leaver, 1, 1, anEdge-10)}
+	}, []string{"no noise on the choice", "scale of the choice halved"}, false},
 	{"choice and value together", "select sum(minutes) from visits", "4", sumEdits, func(threshold float64) []string {
 		return []string{visits(1, 40, 1, 3), visits(100, int64(threshold), 1, anEdge), visits(leaver, 1, 1, anEdge+1)}
-	}, []string{"share not charged"}, false},
+	}, []string{"share not charged", "threshold from the data"}, false},
 	{"both signs", "select kind_id, sum(free) from encounters group by 1", "4", []string{"    max_rows_per_unit: 4\n", "    max_rows_per_unit: auto\n"}, func(threshold float64) []string {
 		between := int64(threshold)
 		return []string{stays(1, 2*between+100, 1, low), stays(1, 2*between+100, 2, -int(low)), stays(100_000, between/2, 3, -int(high)), stays(200_000, between-between/2, 1, high),
 			stays(leaver, 1, 1, high-1), stays(leaver, 1, 2, -int(high)+1), stays(leaver, 1, 3, high-1), stays(leaver, 1, 4, -int(high)+2)}
 	}, []string{"no noise on the choice", "partials counted for units"}, false},
 	{"filtered pair", "select count(*), count(*) filter (where minutes >= 50) from visits", "4", []string{"unit: patients.patient_id\n", "unit: patients.patient_id\npopulation: 20\n"}, func(threshold float64) []string {
-		return []string{visits(1, 40, 1, 3), visits(100, int64(threshold), int64(high), 150), visits(leaver, 1, int64(high)+1, 150)}
-	}, []string{"units of both parts counted", "no noise on the choice"}, false},
+		return []string{visits(1, int64(5*threshold)+5, int64(high)*3/4, 150), visits(100_000, int64(threshold)/2, 3*int64(high), 150), visits(leaver, 1, int64(high)-1, 150)}
+	}, []string{"units of both parts counted"}, false},
 	{"10,000 equal units", "select count(*) from visits", "2", nil, func(float64) []string {
 		return []string{visits(1, 9999, 2, 10), visits(leaver, 1, 2, 10)}
 	}, nil, false},

@@ -138,7 +138,7 @@ func (p *Prepared) aimStage(ctx context.Context, stages []*stage, i int, t targe
 	if out.ask.Epsilon, err = p.leastPrice(st, t, w); err != nil {
 		return nil, 0, "", err
 	}
-	out.priced = nil
+	out.priced, out.again = nil, st.an.LosesAny()
 	if little, err := w.little(out.ask.Epsilon); err != nil || little {
 		if err != nil {
 			return nil, 0, "", err
@@ -275,7 +275,7 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 	if size == 0 && p.world.policy.Population.MostOf(st.an.Units()) > 0 && st.an.Groups.Public && !filtered(st.an) {
 		rows, from = p.session.declaredRows(st.an), "as the policy's population says, spread evenly over the groups"
 	}
-	sized := slices.ContainsFunc(named, func(n namedAggregate) bool { return t.sized(st.an.Formulas[n.formula]) })
+	sized := slices.ContainsFunc(named, func(n namedAggregate) bool { return t.sized(st.an, st.an.Formulas[n.formula]) })
 	if rows == 0 && sized {
 		return nil, sqlerr.New(sqlerr.TargetUnknown, "how large this statement's groups are is not known, and so not at which price it has an error of %s", t).
 			WithHint("SET dpsql.expected_size to the number of rows that a group has, about; or ask once at a small price with SET dpsql.target_error = off: the next price follows from that release.")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
@@ -129,9 +130,9 @@ func (p *Prepared) ownRelease(ctx context.Context, st *stage, args []sqltype.Val
 	return r, nil
 }
 
-// sized: whether an aggregate's error keeps the target depends on how large its group is. The noise of counts and sums has one width for all.
-func (t target) sized(f sensitivity.Formula) bool {
-	return t.relative || f.Kind != sensitivity.IsCount && f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsSumFromPair
+// sized: whether an aggregate's error keeps the target depends on how large its group is. The noise of counts and sums has one width for all; what bounds may have taken away has not.
+func (t target) sized(a *sensitivity.Analysis, f sensitivity.Formula) bool {
+	return t.relative || slices.ContainsFunc(f.Uses(), func(at int) bool { return at >= 0 && a.Loses(at) }) || f.Kind != sensitivity.IsCount && f.Kind != sensitivity.IsSum && f.Kind != sensitivity.IsSumFromPair
 }
 
 // sizes are the groups of a release in which each aggregate is largest, averages where their count is; nil of one whose error has one width for all.
@@ -143,7 +144,7 @@ func (p *Prepared) sizes(ctx context.Context, st *stage, t target, r *release.Re
 	groups := make([]*release.Group, len(named))
 	for i, n := range named {
 		f := st.an.Formulas[n.formula]
-		if !t.sized(f) {
+		if !t.sized(st.an, f) {
 			continue
 		}
 		if f.Kind == sensitivity.IsSum || f.Kind == sensitivity.IsSumFromPair {
@@ -197,8 +198,8 @@ func keeps(ctx context.Context, a *sensitivity.Analysis, t target, r *release.Re
 
 // widthsBy are those of groups as large as a release says: of the statement's own release once it was topped up to a price, where there is one, else of a new one with the bounds that the other has.
 func (p *Prepared) widthsBy(ctx context.Context, st *stage, t target, own, by *release.Release, named []namedAggregate, size []*release.Group, from string) *widths {
-	if p.anew(st.an, own) {
-		own = nil // at another price it is a new one
+	if p.anew(st.an, own) || st.an.LosesAny() {
+		own = nil // at another price it is a new one: a top-up does not tell more exactly what was lost
 	}
 	chosen := boundsOf(ctx, st.an, by)
 	w := &widths{from: from, release: own}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,9 +35,9 @@ func TestTarget(t *testing.T) {
 		"policy":                     {groups, "auto", "unknown", "", "30%", people, "population"},
 		"release":                    {count, "laplace", "unknown", "0.2", "half", room, "price 0.2"},
 		"release before size":        {count, "gaussian", "7", "0.2", "half", room, "price 0.2"},
-		"release, chosen bound":      {count, "laplace", "unknown", "1", "half", autoEdits, "price 1"},
+		"release, chosen bound":      {count, "laplace", "unknown", "20", "half", slices.Concat([]string{"max_query_epsilon: 5", "max_query_epsilon: 500"}, autoEdits), "price 20"},
 		"release, distinct values":   {distinct, "laplace", "unknown", "0.2", "half", room, "price 0.2"},
-		"release, chosen, distinct":  {distinct, "laplace", "unknown", "1", "half", autoEdits, "price 1"},
+		"release, chosen, distinct":  {distinct, "laplace", "unknown", "20", "half", slices.Concat([]string{"max_query_epsilon: 5", "max_query_epsilon: 500"}, autoEdits), "price 20"},
 		"release, average of a part": {avg, "laplace", "unknown", "20", "half", append([]string{"max_query_epsilon: 5", "max_query_epsilon: 500"}, room...), "price 20"},
 	} {
 		t.Run(name, func(t *testing.T) {

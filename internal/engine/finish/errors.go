@@ -159,6 +159,24 @@ func (e *Errors) Measure(i int) float64 {
 	return q
 }
 
+// Widest is the larger half of the 95% interval of measure i itself, in its steps, in the group of a release where it is largest: noise, and what bounds may have taken away.
+func (e *Errors) Widest(i int, r *release.Release) (float64, error) {
+	all := e.lost[i]
+	lost, groups := 0.0, 0
+	err := r.Each(func(g *release.Group) error {
+		groups++
+		if v := g.Values[i]; v != nil {
+			above, below := e.lost[i].in(float(v), e.sums)
+			lost = math.Max(lost, math.Max(above, below))
+		}
+		return nil
+	})
+	if groups == 0 && all.groups > 0 { // of a release without its groups
+		lost = math.Max(all.above, all.below) / all.groups
+	}
+	return e.Measure(i) + lost, err
+}
+
 // interval gives an aggregate's unclamped value and the ends of its 95% interval: noise on both sides, and what bounds may have taken away. NaN where nothing can be said.
 func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 	f, none := e.a.Formulas[i], math.NaN()
