@@ -205,8 +205,8 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 	own := &plan.Aggregate{Input: in.out.Body.Rel, Keys: slices.Clone(n.Keys), Aggs: n.Aggs, Pos: n.Pos}
 	t := &plan.Table{Name: derivedName, Units: dp.Units{in.out.Unit}, UnitCol: -1, MaxRows: in.out.MaxRows}
 	eq := in.classesOf(in.blocks[0])
-	byKey := in.isComputed() && !slices.ContainsFunc(n.Keys, func(id plan.ColID) bool { return in.isUnit(eq, id) }) &&
-		in.keysDetermineUnit(n.Keys, eq, t) // a row without a person is in a group of its own then
+	others := slices.DeleteFunc(slices.Clone(n.Keys), func(id plan.ColID) bool { return in.isUnit(eq, id) }) // the person's column is NULL in all rows without a person
+	byKey := in.isComputed() && in.keysDetermineUnit(others, eq, t)                                          // a row without a person is in a group of its own then
 	for i, id := range n.Keys {
 		t.Columns = append(t.Columns, in.keyColumn(id))
 		if t.UnitCol < 0 && !byKey && in.isUnit(eq, id) {
