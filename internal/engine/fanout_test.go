@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,7 +76,7 @@ func TestFanOutGrows(t *testing.T) {
 
 // TestInnerWarnings: an answer says which inner groups are released with noise, and which groups of NULL are split by person, with each answer and in EXPLAIN; what stays within a person is not told of.
 func TestInnerWarnings(t *testing.T) {
-	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits[4:]...)
 	for sql, want := range map[string]string{
 		"select count(*) from (select diag, count(*) n from encounters group by 1) t where n > 5":              "the groups by diag of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers; groups of few people are left out",
 		"select avg(n) from (select readmitted, count(*) n from encounters group by 1) t":                      "the groups by readmitted of the inner query have rows of several people: they are released with noise, and the outer query reads the noisy numbers",
@@ -85,7 +86,8 @@ func TestInnerWarnings(t *testing.T) {
 	} {
 		told := explained(t, s, sql)
 		_, a := ask(t, s, sql)
-		if got := strings.Join(a.Warnings, "; "); got != want || strings.Contains(told, "Warning: ") != (want != "") || !strings.Contains(told, want) {
+		got := slices.DeleteFunc(besideLost(a.Warnings), func(w string) bool { return strings.Contains(w, "by their noisy number") }) // which TestHiddenGroups looks at
+		if strings.Join(got, "; ") != want || strings.Count(told, "Warning: ") != len(a.Warnings)-len(besideLost(a.Warnings))+len(got) || !strings.Contains(told, want) {
 			t.Errorf("%s: %q\n%s", sql, got, told)
 		}
 	}

@@ -41,6 +41,13 @@ func saidOf(t *testing.T, s *Session, sql string, given []*release.Release) (wor
 			a.release = given[i]
 		}
 	}
+	r.nulls = nil
+	for _, a := range r.asked { // what a stage reads is of given releases too
+		a.given = nil
+		if err := r.inputs(ctx, a); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
 	s.last = r.lastAnswer()
 	notice := r.notice(ctx)
 	if _, err := r.answer(ctx); err != nil {
