@@ -19,7 +19,7 @@ func TestDefaultsDropNoGroup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for sql, scaled := range map[string]bool{"select kind_id, medications, count(*) from encounters group by 1, 2": true, "select medications, count(*) from encounters group by 1": false} {
+		for sql, scaled := range map[string]bool{"select kind_id, medications, count(*) from encounters group by 1, 2": true, "select diag, count(*) from encounters group by 1": false} {
 			p, err := prepare(s, sql)
 			if err != nil {
 				t.Fatal(err)

@@ -21,9 +21,9 @@ var pairEdits = []string{"    max_rows_per_unit: 4\n", "    max_rows_per_unit: a
 
 // pairStatements have filtered measures that take the bound of all rows.
 var pairStatements = []string{
-	"select count(*), count(*) filter (where days > 3), avg(days) filter (where days < 13), avg(days) from encounters",
+	"select count(*), count(*) filter (where days > 1), avg(days) filter (where days < 14), avg(days) from encounters",
 	"select diag, count(*) filter (where days between 2 and 14), count(*) from encounters group by 1",
-	"select readmitted, sum(days), sum(days) filter (where days > 2), count(distinct patient_id) filter (where days > 2) from encounters group by 1",
+	"select readmitted, sum(days), sum(days) filter (where days > 1), count(distinct patient_id) filter (where days > 1) from encounters group by 1",
 	"select case when days > 3 then 1 end, sum(medications) filter (where medications > 2), sum(medications), count(medications), avg(medications) filter (where medications < 95) from encounters group by 1",
 }
 

@@ -141,6 +141,10 @@ func claims(p *Prepared) (string, error) {
 	for _, st := range p.stages {
 		a := st.an
 		mp, err := st.price()
+		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID { // refused, and so must the other texts be
+			out = append(out, err.Error())
+			continue
+		}
 		if err != nil {
 			return "", err
 		}

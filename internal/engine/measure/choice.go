@@ -103,9 +103,10 @@ func unitsFromSelection(a *sensitivity.Analysis) int {
 }
 
 // LeastKept is the part of its rows that a filtered measure is expected to keep at least where it errs less at the bound of all rows than at one of its own, whose choice
-// takes a share of its price: Laplace noise goes as one over the price, Gaussian noise as one over its root. Which of them a statement has is not asked of its plan, as that goes by the price.
+// takes a share of its price, and of what telling its lost mass leaves a larger one: Laplace noise goes as one over the price, Gaussian noise as one over its root. Which of them a statement has is not asked of its plan, as that goes by the price.
 func LeastKept(a *sensitivity.Analysis, ask Ask) float64 {
-	left := 1 - float64(weigh(a, ask).take)/whole
+	w := weigh(a, ask)
+	left := 1 - float64(w.take)/float64(whole-slices.Max(append(w.lost, 0)))
 	if a.Limit.L2 || ask.Gaussian() {
 		return math.Sqrt(left)
 	}
