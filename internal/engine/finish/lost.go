@@ -26,7 +26,7 @@ const (
 	lostMost     = 0.7 // the largest
 	lostUnseen   = 0.3 // of the noise's deviation: what the far segment may hold unseen
 	lostTail     = 0.9 // of the geometric series
-	lostSpread   = 1.6 // a group's part may be larger than its part of the values, and the tail heavier
+	lostSpread   = 1.2 // a group's part may be larger than its part of the values, and the tail heavier
 )
 
 // lostReach is how much may be lost in all: what the two released segments hold, with their noise, and beyond them a geometric tail of the ratio that they have, drawn to lostPrior where their noise (of deviations n and f) hides it.
