@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/backend"
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/neighbour"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
@@ -81,9 +82,10 @@ func TestTargetStages(t *testing.T) {
 
 // TestTargetChoosesAnew: bounds that were chosen at a tiny price are chosen again where a target is aimed at that costs ten times as much, at the whole new price; those chosen at more stay, and are topped up.
 func TestTargetChoosesAnew(t *testing.T) {
-	const sql = "select count(*), dp_error(count(*)) from encounters"
+	const sql = "select count(*), dp_error(count(*)) from visits"
+	many := clinic{name: "many visits", data: neighbour.Inside, change: append(strings.Split(emptied, "; "), visits(1, 20_000, 3, 1))} // at a tiny price few people are too few
 	for first, anew := range map[string]bool{"0.02": true, "0.5": false} {
-		s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+		s := clinicSession(t, many, backend.DuckDB, autoEdits...)
 		set(t, s, "dpsql.mechanism", "laplace")
 		set(t, s, "dpsql.epsilon", first)
 		_, a := ask(t, s, sql)
