@@ -94,7 +94,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 		if _, err := fmt.Sscan(text, &noisy); err != nil {
 			t.Fatal(err)
 		}
-		part := 10.0
+		part := 20.0
 		if !anew {
 			part = 3
 		}
@@ -115,7 +115,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 		last := all[len(all)-1]
 		chosen := slices.ContainsFunc(last.Events, func(ev dp.Event) bool { _, ok := ev.(dp.Choice); return ok })
 		if len(all) != 2 || chosen != anew || last.Price != aimed[0].ask.Epsilon {
-			t.Errorf("%s: charges %+v, aimed at price %g", first, all, aimed[0].ask.Epsilon)
+			t.Errorf("%s: %d charges, the last at price %g, chosen %t, aimed at price %g: %+v", first, len(all), last.Price, chosen, aimed[0].ask.Epsilon, all)
 		}
 		own, err := s.engine.filter().Sum(last.Events)
 		if tag := s.engine.filter().Limit(last.Price); err != nil || anew && !(own.Pure > 0.99*tag.Epsilon || own.Renyi > 0.99*tag.Renyi) {
