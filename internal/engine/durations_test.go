@@ -26,6 +26,7 @@ tables:
   people: {columns: {id: {}}}
   tickets:
     unit: person -> people.id
+    max_rows_per_unit: 3
     columns: {person: {}, opened_at: {}, closed_at: {}, took: {}, long: {}, cost: {}, queue: {values: [a, b]}}
 budget: {epsilon: 10000, delta: 1e-6}
 query: {epsilon: 100}
