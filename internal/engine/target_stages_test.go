@@ -94,7 +94,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 		if _, err := fmt.Sscan(text, &noisy); err != nil {
 			t.Fatal(err)
 		}
-		part := 20.0
+		part := 14.0
 		if !anew {
 			part = 3
 		}
@@ -113,7 +113,7 @@ func TestTargetChoosesAnew(t *testing.T) {
 		ask(t, s, sql)
 		all := charges(t, s.engine)
 		last := all[len(all)-1]
-		chosen := slices.ContainsFunc(last.Events, func(ev dp.Event) bool { _, ok := ev.(dp.Choice); return ok })
+		chosen := slices.ContainsFunc(last.Events, func(ev dp.Event) bool { _, ok := ev.(dp.AboveThreshold); return ok })
 		if len(all) != 2 || chosen != anew || last.Price != aimed[0].ask.Epsilon {
 			t.Errorf("%s: %d charges, the last at price %g, chosen %t, aimed at price %g: %+v", first, len(all), last.Price, chosen, aimed[0].ask.Epsilon, all)
 		}
