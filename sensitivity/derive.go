@@ -251,7 +251,7 @@ func (z *analyzer) unitRows(n *plan.Aggregate) (plan.Rel, error) {
 
 // eachOfUnit reports whether each column has one value a unit, however the unit's value is spelled.
 func (z *analyzer) eachOfUnit(ids []plan.ColID) bool {
-	return oneForm(z.typeOf(z.out.Body.UnitCol)) && !slices.ContainsFunc(ids, func(id plan.ColID) bool { return !z.ofUnit(&plan.Col{ID: id, T: z.typeOf(id)}) })
+	return oneForm(z.typeOf(z.out.Body.Person)) && !slices.ContainsFunc(ids, func(id plan.ColID) bool { return !z.ofUnit(&plan.Col{ID: id, T: z.typeOf(id)}) })
 }
 
 func aggIDs(n *plan.Aggregate) []plan.ColID {

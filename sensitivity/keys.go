@@ -182,6 +182,9 @@ func (z *analyzer) ofUnit(x plan.Scalar) bool {
 	if z.kinds != nil {
 		return ok
 	}
+	if id := z.column(x); id != 0 && z.base(id) == z.out.Body.Person { // the value itself, however it is spelled: keys are brought to one form
+		return true
+	}
 	z.leaves(x, func(id plan.ColID) { ok = ok && z.columnOfUnit(id, map[*scanInfo]bool{}) })
 	return ok
 }
@@ -189,7 +192,7 @@ func (z *analyzer) ofUnit(x plan.Scalar) bool {
 // columnOfUnit: the column's scan has one row a unit and is never padded, or is a public row that such columns determine.
 func (z *analyzer) columnOfUnit(id plan.ColID, seen map[*scanInfo]bool) bool {
 	eq := z.classesOf(z.blocks[0])
-	if unit := z.out.Body.Person; id == unit || eq.same(id, unit) && oneForm(z.typeOf(id)) && oneForm(z.typeOf(unit)) {
+	if unit := z.out.Body.Person; (id == unit || eq.same(id, unit)) && oneForm(z.typeOf(id)) && oneForm(z.typeOf(unit)) {
 		return true
 	}
 	s := z.owner[id]
