@@ -13,8 +13,8 @@ import (
 // TestSpellings: 1, 1.0 and 1.00 are one person of a numeric column, whose scale and text differ: such a function of the person is no one value a person, in a group or in a row of a derived table.
 func TestSpellings(t *testing.T) {
 	for catalog, statements := range map[string][]string{
-		"nums unit=uid m=5 key=id\n  id int4 notnull\n  uid numeric notnull\n":   {"select scale(uid), count(*) from nums group by 1", "select uid::text, count(*) from nums group by 1"},
-		"nums unit=uid own=id m=5 key=id\n  id int4 notnull\n  uid numeric\n": {"select count(*), sum(n) from (select uid, scale(uid) s, count(*) n from nums group by 1, 2) q"},
+		"nums unit=uid m=5 key=id\n  id int4 notnull\n  uid numeric notnull\n": {"select scale(uid), count(*) from nums group by 1", "select uid::text, count(*) from nums group by 1"},
+		"nums unit=uid own=id m=5 key=id\n  id int4 notnull\n  uid numeric\n":  {"select count(*), sum(n) from (select uid, scale(uid) s, count(*) n from nums group by 1, 2) q"},
 	} {
 		cat, err := neighbour.ParseCatalog(catalog)
 		if err != nil {
