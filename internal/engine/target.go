@@ -138,7 +138,9 @@ func (p *Prepared) aimStage(ctx context.Context, stages []*stage, i int, t targe
 	if out.ask.Epsilon, err = p.leastPrice(st, t, w); err != nil {
 		return nil, 0, "", err
 	}
-	out.priced, out.again = nil, st.an.LosesAny()
+	if out.priced, out.again = nil, w.fresh; w.fresh {
+		from += "; asked anew, since measuring again does not tell more exactly what bounds took away"
+	}
 	if little, err := w.little(out.ask.Epsilon); err != nil || little {
 		if err != nil {
 			return nil, 0, "", err
@@ -235,6 +237,7 @@ type widths struct {
 	from   string // the size that they go by
 
 	release *release.Release // nil: they go by none
+	fresh   bool             // there is one of the statement's own, which is not topped up
 	plan    func(epsilon float64) (*measure.Plan, error)
 	anew    func(epsilon float64) (bool, error) // within, of a new release with the same bounds
 }

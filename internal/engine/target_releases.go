@@ -198,17 +198,25 @@ func keeps(ctx context.Context, a *sensitivity.Analysis, t target, r *release.Re
 
 // widthsBy are those of groups as large as a release says: of the statement's own release once it was topped up to a price, where there is one, else of a new one with the bounds that the other has.
 func (p *Prepared) widthsBy(ctx context.Context, st *stage, t target, own, by *release.Release, named []namedAggregate, size []*release.Group, from string) *widths {
-	if p.anew(st.an, own) || st.an.LosesAny() {
+	fresh, least := own != nil && st.an.LosesAny(), 0.0
+	if fresh {
+		least = own.Spent().Price
+	}
+	if p.anew(st.an, own) || fresh {
 		own = nil // at another price it is a new one: a top-up does not tell more exactly what was lost
 	}
 	chosen := boundsOf(ctx, st.an, by)
-	w := &widths{from: from, release: own}
+	w := &widths{from: from, release: own, fresh: fresh}
 	w.plan = func(epsilon float64) (*measure.Plan, error) {
 		ask := st.ask
 		ask.Epsilon = epsilon
 		return measure.New(st.an, ask)
 	}
 	w.anew = func(epsilon float64) (bool, error) {
+		ask := st.ask
+		if ask.Epsilon = epsilon; fresh && !ask.WorthTopUp(least) { // at this price what is stored would answer
+			return false, nil
+		}
 		mp, err := w.plan(epsilon)
 		if sqlerr.ID(err) == sqlerr.NoiseTooLarge.ID {
 			return false, nil

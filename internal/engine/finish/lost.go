@@ -75,7 +75,7 @@ func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost)
 		m := lostMass{least: math.Sqrt(variance) / fine / 2, groups: float64(max(1, a.Groups.Count))}
 		for k := range a.Measures[i].LostSides() {
 			s := [2]*big.Int{new(big.Int), new(big.Int)} // none is expected
-			if i < len(lost) && lost[i] != nil {
+			if i < len(lost) && lost[i] != nil && k < len(lost[i].Sides) {
 				s = lost[i].Sides[k]
 				m.base, _ = new(big.Float).SetInt(lost[i].Base).Float64()
 				m.groups = float64(max(1, lost[i].Count))

@@ -18,8 +18,10 @@ type Lost struct {
 }
 
 // fits: it is of such a measure.
-func (l *Lost) fits(m *sensitivity.Measure) bool {
-	if l.Unit == 0 || len(l.Sides) != m.LostSides() || l.Base == nil || l.Base.Sign() < 0 || l.Count < 0 {
+func (l *Lost) fits(m *sensitivity.Measure) bool { return l.valid() && len(l.Sides) == m.LostSides() }
+
+func (l *Lost) valid() bool {
+	if l.Unit == 0 || len(l.Sides) == 0 || len(l.Sides) > 2 || l.Base == nil || l.Base.Sign() < 0 || l.Count < 0 {
 		return false
 	}
 	for _, s := range l.Sides {

@@ -20,6 +20,7 @@ import (
 type storedKin struct {
 	Shape *sensitivity.Shape `json:"shape"`
 	Run   ledger.Events      `json:"run"`
+	Lost  []ledger.Events    `json:"lost,omitempty"` // a measure: what told its lost mass, or none
 }
 
 func encodeKin(r *Release) (*storedKin, error) {
@@ -33,6 +34,14 @@ func encodeKin(r *Release) (*storedKin, error) {
 			return nil, err
 		}
 		k.Run = append(k.Run, ev)
+		if len(r.Lost) == 0 {
+			continue
+		}
+		var lost ledger.Events
+		if l := r.Run.Lost[i]; l != nil {
+			lost = ledger.Events{l.Near, l.Far}
+		}
+		k.Lost = append(k.Lost, lost)
 	}
 	return k, nil
 }
@@ -60,6 +69,19 @@ func DecodeRelated(text []byte) (*Release, error) {
 		}
 	}
 	r := &Release{Plan: p, Chosen: s.Chosen, Shape: shape, Run: &measure.Run{Mechanism: p.Mechanism, Measures: s.Kin.Run}, Groups: make([]Group, len(s.Groups))}
+	if len(s.Lost) != len(s.Kin.Lost) || len(s.Lost) != 0 && len(s.Lost) != len(shape.Measures) {
+		return nil, errShape
+	}
+	for i, l := range s.Lost {
+		events := s.Kin.Lost[i]
+		if (l == nil) != (len(events) == 0) || l != nil && (len(events) != 2 || !l.valid()) {
+			return nil, errShape
+		}
+		r.Lost, r.Run.Lost = append(r.Lost, l), append(r.Run.Lost, nil)
+		if l != nil {
+			r.Run.Lost[i] = &measure.Lost{Near: events[0], Far: events[1]}
+		}
+	}
 	var err error
 	if r.Tops, err = topsOf(&s, len(shape.Measures)); err != nil {
 		return nil, err
@@ -216,6 +238,9 @@ func (old *Release) part(a *sensitivity.Analysis, m *sensitivity.Made) *Release 
 	out := &Release{Plan: &measure.Plan{Price: was.Price, Mechanism: was.Mechanism, Loss: was.Loss, UnitsFromSelection: -1}, Run: &measure.Run{Mechanism: old.Run.Mechanism}, Of: old}
 	for _, i := range m.Measures {
 		out.Run.Measures = append(out.Run.Measures, old.Run.Measures[i])
+		if len(old.Lost) > 0 {
+			out.Lost, out.Run.Lost = append(out.Lost, old.Lost[i]), append(out.Run.Lost, old.Run.Lost[i])
+		}
 	}
 	out.Plan.Measures = out.Run.Measures
 	for _, i := range m.Choices {
