@@ -39,7 +39,7 @@ func (s *Source) Threshold(ev dp.AboveThreshold) (*Threshold, error) {
 // Source: Dwork, Naor, Reingold, Rothblum, Vadhan 2009 (sparse vector); Lyu, Su, Li, "Understanding the sparse vector technique for differential privacy", PVLDB 2017, Theorem 4, for monotone numbers; the noise of one sign is
 // all that these steps ask for.
 func (c *Threshold) Choose(units []int64) (edge int, err error) {
-	if uint64(len(units)) != c.event.Edges || len(c.lowered) != len(units)+1 {
+	if len(c.lowered) != len(units)+1 { // one a number and the threshold's; none once it has served
 		return 0, errNumbers
 	}
 	lowered := c.lowered
