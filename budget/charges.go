@@ -143,10 +143,27 @@ func (p *parts) add(ev dp.Event) error {
 		}
 		p.run(account.DiscreteGaussian{Sigma: e.Scale.Float(), Sensitivity: int(e.Sensitivity.PerGroup)}, e.Sensitivity.Groups)
 	case dp.Selection:
+		if e.Noise == dp.GaussianNoise {
+			d := perScale(1, e.Scale)
+			p.gaussian(float64(e.Groups) * d * d / 2)
+			p.delta, p.beside = p.delta+e.Delta, p.beside+e.Delta
+			p.run(account.DiscreteGaussian{Sigma: e.Scale.Float(), Sensitivity: 1}, e.Groups)
+			return nil
+		}
 		d := perScale(e.Groups, e.Scale)
 		pure(1, d, account.RhoOfPure(d), e.Delta)
 		p.run(account.Approximate{Epsilon: d, Delta: e.Delta}, 1)
 	case dp.OneOf: // the largest of each part
+		if e.Selections[0].Noise == dp.GaussianNoise {
+			rho, delta := 0.0, 0.0
+			for _, s := range e.Selections {
+				d := perScale(1, s.Scale)
+				rho, delta = math.Max(rho, float64(s.Groups)*d*d/2), math.Max(delta, s.Delta)
+			}
+			p.gaussian(rho)
+			p.delta, p.noSteps = p.delta+delta, "the noise follows a cap that is chosen"
+			return nil
+		}
 		var most account.Approximate
 		for _, s := range e.Selections {
 			most = account.Approximate{Epsilon: math.Max(most.Epsilon, perScale(s.Groups, s.Scale)), Delta: math.Max(most.Delta, s.Delta)}

@@ -13,8 +13,8 @@ func TestChargesCountAll(t *testing.T) {
 	const delta, own = 1e-6, 9e-7
 	ten, three := dp.Scale{Num: 10, Den: 1}, dp.Sensitivity{PerGroup: 1, Groups: 3}
 	sel := dp.Selection{Groups: 3, Scale: ten, Threshold: 132, Delta: own}
-	if least := selectionDelta(3, ten, sel.Threshold); least.hi > own {
-		t.Fatalf("the selection states less than its delta of %g", least.hi)
+	if least := selectionDelta(sel); least > own {
+		t.Fatalf("the selection states less than its delta of %g", least)
 	}
 	laplace := account.Step{Mechanism: account.DiscreteLaplace{Scale: 10, Sensitivity: 1}, Rate: 1, Count: 3}
 	response := func(epsilon, delta float64) account.Step {

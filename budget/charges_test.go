@@ -44,7 +44,7 @@ func TestCharges(t *testing.T) {
 	if !math.IsInf(noisy["basic"], 1) || !math.IsInf(noisy["GDP"], 1) || !(noisy["PLD"] < noisy["Renyi"] && noisy["Renyi"] <= noisy["zCDP"]*(1+1e-12)) {
 		t.Errorf("Gaussian noise: %v", noisy)
 	}
-	sel, err := f.Selection(4, f.Limit(0.5), 1e-9)
+	sel, err := f.Selection("", 4, f.Limit(0.5), 1e-9)
 	if err != nil {
 		t.Fatal(err)
 	}

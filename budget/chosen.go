@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/dpsql/dpsql/internal/dp"
@@ -54,7 +53,7 @@ func (f *Filter) rangeRenyi(epsilon, length enclosure) float64 {
 // Rounding: up.
 func (f *Filter) clippedLoss(e dp.Clipped) (dp.Loss, error) {
 	if gaussian(e.Noise) && f.Order == 0 {
-		return dp.Loss{}, fmt.Errorf("budget: Gaussian noise has no price in a budget of plain epsilons")
+		return dp.Loss{}, errGaussian
 	}
 	pure, renyi := f.clipped(e)
 	return dp.Loss{Pure: pure, Renyi: renyi}, nil
@@ -95,7 +94,7 @@ func (f *Filter) Clipped(noise dp.NoiseKind, least uint64, groups []uint64, l Li
 	}
 	if gaussian(noise) {
 		if f.Order == 0 {
-			return e, fmt.Errorf("budget: Gaussian noise has no price in a budget of plain epsilons")
+			return e, errGaussian
 		}
 		l = l.RenyiOnly()
 	}

@@ -243,7 +243,7 @@ func TestOneOfCostsTheMost(t *testing.T) {
 		var one dp.OneOf
 		var most dp.Loss
 		for i, price := range []float64{0.1, 0.5, 0.3} {
-			sel, err := f.Selection(uint64(i+1), f.Limit(price), 1e-9*float64(3-i))
+			sel, err := f.Selection("", uint64(i+1), f.Limit(price), 1e-9*float64(3-i))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,7 @@ const (
 // mechanism, so these hold as they stand. The objective: account.ObjectiveCurve. Rounding: each curve is a sum of logarithms of at most some ten thousand terms, accurate to composedPart of itself and composedStep/(a-1), which are added.
 func (f *Filter) composedLoss(e dp.Composed) (dp.Loss, error) {
 	if f.Order == 0 {
-		return dp.Loss{}, fmt.Errorf("budget: Gaussian noise has no price in a budget of plain epsilons")
+		return dp.Loss{}, errGaussian
 	}
 	renyi := float64(e.Steps) * (account.SampledGaussianCurve(e.Rate, e.Multiplier)(f.Order) + composedStep/(f.Order-1))
 	if e.Shift > 0 {

@@ -230,7 +230,7 @@ func hockeyStick(epsilon float64, p, q []float64) float64 {
 // The truncated noise of a selection is (1/b, Delta)-DP for one group, for every number of people; at threshold T-1 it is not.
 func TestSelectionDeltaHolds(t *testing.T) {
 	b, delta := dp.Scale{Num: 10, Den: 1}, 1e-5
-	threshold, err := SelectionThreshold(1, b, delta)
+	threshold, err := SelectionThreshold(dp.Selection{Groups: 1, Scale: b, Delta: delta})
 	if err != nil {
 		t.Fatal(err)
 	}

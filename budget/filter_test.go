@@ -272,15 +272,19 @@ func TestLossRefuses(t *testing.T) {
 			t.Errorf("%+v was summed: %+v", ev, loss)
 		}
 	}
-	sel := dp.Selection{Groups: 4, Scale: ten, Threshold: 150}
-	least := selectionDelta(sel.Groups, sel.Scale, sel.Threshold)
-	sel.Delta = least.hi
-	if _, err := rdp.Loss(sel); err != nil {
-		t.Error(err)
-	}
-	for sel.Delta = math.Nextafter(least.hi, 0); sel.Delta >= least.lo; sel.Delta -= (least.hi - least.lo) / 4 { // it may be too small
+	for _, sel := range []dp.Selection{{Groups: 4, Scale: ten, Threshold: 150}, {Noise: dp.GaussianNoise, Groups: 4, Scale: ten, Threshold: 60}} {
+		least := selectionDelta(sel)
+		sel.Delta = least
+		if _, err := rdp.Loss(sel); err != nil {
+			t.Error(err)
+		}
+		sel.Delta = math.Nextafter(least, 0) // it may be too small
 		if loss, err := rdp.Loss(sel); err == nil {
-			t.Errorf("delta %g, which is between %g and %g, costs %+v", sel.Delta, least.lo, least.hi, loss)
+			t.Errorf("delta %g, which is below %g, costs %+v", sel.Delta, least, loss)
+		}
+		sel.Delta = least
+		if loss, err := pure.Loss(sel); (err == nil) != (sel.Noise == "") {
+			t.Errorf("in plain epsilons %+v costs %+v, %v", sel, loss, err)
 		}
 	}
 	if _, err := pure.Loss(dp.Gaussian{Sensitivity: one, Scale: ten}); err == nil {

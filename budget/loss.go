@@ -1,12 +1,15 @@
 package budget
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
 
 	"github.com/dpsql/dpsql/internal/dp"
 )
+
+var errGaussian = errors.New("budget: Gaussian noise has no price in a budget of plain epsilons")
 
 // Loss is what an event costs: its pure epsilon (+Inf if it has none), its Renyi loss at the filter's order (0 without one)
 // and its approximate delta, all rounded up. An event that is not valid or not known is refused, and a Gaussian without an
@@ -23,7 +26,7 @@ func (f *Filter) Loss(ev dp.Event) (dp.Loss, error) {
 		return dp.Loss{Pure: overScaleUp(e.Sensitivity.L1(), e.Scale), Renyi: f.laplaceRenyi(e.Sensitivity, e.Scale)}, nil
 	case dp.Gaussian:
 		if f.Order == 0 {
-			return dp.Loss{}, fmt.Errorf("budget: Gaussian noise has no price in a budget of plain epsilons")
+			return dp.Loss{}, errGaussian
 		}
 		return dp.Loss{Pure: math.Inf(1), Renyi: f.gaussianRenyi(e.Sensitivity, e.Scale)}, nil
 	case dp.Picks:
@@ -129,16 +132,22 @@ func (f *Filter) responseRenyi(epsilon float64) float64 {
 	return randomizedResponse(f.Order, exactly(epsilon)).hi
 }
 
-// selectionLoss is (Groups/b, delta): the pure epsilon, the Renyi loss of that much randomised response, the delta once.
+// selectionLoss is, with Laplace noise, (Groups/b, delta): the pure epsilon, the Renyi loss of that much randomised response, the delta once; with Gaussian noise that noise's Renyi loss and the delta.
 //
-// Proof: at most Groups groups change by one unit. Where both neighbours can give a group's noisy number, its probabilities
+// Proof: at most Groups groups change by one unit, each by 1. Laplace: where both neighbours can give a group's noisy number, its probabilities
 // differ by at most e^(1/b); what only one can give has the pmf at Threshold. So each group is (1/b, pmf)-DP and together
 // they are (Groups/b, Groups pmf)-DP by basic composition (Dwork, Roth 2014, Theorem 3.16); keeping a group is
-// post-processing, and a group of nobody is never kept, as 0 + noise <= Threshold. A stated delta that may be below
-// Groups pmf (hi) is refused.
+// post-processing, and a group of nobody is never kept, as 0 + noise <= Threshold. Gaussian: but for the event that a group is kept which only one neighbour has, the outcome is that of gaussianRenyi's noise on Groups numbers that differ by 1
+// (noise.Selector). A stated delta that may be below selectionDelta is refused.
 func (f *Filter) selectionLoss(e dp.Selection) (dp.Loss, error) {
-	if least := selectionDelta(e.Groups, e.Scale, e.Threshold); e.Delta < least.hi {
-		return dp.Loss{}, fmt.Errorf("budget: selection with threshold %d states delta %g, which is below its %g", e.Threshold, e.Delta, least.hi)
+	if least := selectionDelta(e); e.Delta < least {
+		return dp.Loss{}, fmt.Errorf("budget: selection with threshold %d states delta %g, which is below its %g", e.Threshold, e.Delta, least)
+	}
+	if e.Noise == dp.GaussianNoise {
+		if f.Order == 0 {
+			return dp.Loss{}, errGaussian
+		}
+		return dp.Loss{Pure: math.Inf(1), Renyi: f.gaussianRenyi(dp.Sensitivity{PerGroup: 1, Groups: e.Groups}, e.Scale), Delta: e.Delta}, nil
 	}
 	loss := dp.Loss{Pure: overScaleUp(new(big.Int).SetUint64(e.Groups), e.Scale), Delta: e.Delta}
 	if f.Order != 0 {
@@ -147,18 +156,26 @@ func (f *Filter) selectionLoss(e dp.Selection) (dp.Loss, error) {
 	return loss, nil
 }
 
-// selectionDelta encloses Groups times the pmf at T of noise proportional to exp(-|x|/b) on [-T, T]: with q = e^(-1/b),
-// q^T (1-q) / (1 + q - 2 q^(T+1)).
-func selectionDelta(groups uint64, b dp.Scale, threshold uint64) enclosure {
-	t, one := inverse(b), exactly(1)
-	tt := t.times(exactUint(threshold))
-	q := t.negative().exp()
-	// 1 + q - 2 q^(T+1) = (1-q) + 2q (1-q^T), without cancellation
-	gap := t.negative().expm1().negative()
-	z := gap.plus(exactly(2).times(q).times(tt.negative().expm1().negative()))
-	pmf := tt.negative().exp().times(gap).over(z)
-	d := exactUint(groups).times(pmf)
-	return enclosure{d.lo, math.Min(d.hi, exactUint(groups).times(one).hi)}
+// selectionDelta is Groups times the probability that a group of one unit is kept, rounded up: of noise proportional to exp(-|x|/b) on [-T, T] the pmf at T, with q = e^(-1/b)
+// q^T (1-q) / (1 + q - 2 q^(T+1)); of Gaussian noise P(x >= T), for which noise.paysGaussian's bound stands.
+func selectionDelta(e dp.Selection) float64 {
+	groups, t, threshold := exactUint(e.Groups), inverse(e.Scale), exactUint(e.Threshold)
+	var one enclosure
+	if e.Noise == dp.GaussianNoise {
+		step := threshold.times(t).times(t)
+		one = exactly(0.5).times(threshold).times(step).negative().exp().over(step.negative().expm1().negative())
+		if wide := exactly(2.5).over(t); wide.lo > 1 {
+			one = one.over(wide)
+		}
+	} else {
+		tt := t.times(threshold)
+		q := t.negative().exp()
+		// 1 + q - 2 q^(T+1) = (1-q) + 2q (1-q^T), without cancellation
+		gap := t.negative().expm1().negative()
+		z := gap.plus(exactly(2).times(q).times(tt.negative().expm1().negative()))
+		one = tt.negative().exp().times(gap).over(z)
+	}
+	return math.Min(groups.times(one).hi, float64(e.Groups))
 }
 
 // inverse encloses 1/scale.

@@ -86,7 +86,7 @@ func TestReferenceConversions(t *testing.T) {
 func TestReferenceSelections(t *testing.T) {
 	for _, c := range readReference(t).Selections {
 		b := dp.Scale{Num: uint64(math.Round(float64(c.L0) / c.Epsilon * 1000)), Den: 1000}
-		got, err := SelectionThreshold(c.L0, b, c.Delta)
+		got, err := SelectionThreshold(dp.Selection{Groups: c.L0, Scale: b, Delta: c.Delta})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,7 +75,7 @@ func (f *Filter) PicksScale(s dp.Sensitivity, l Limit) (dp.Scale, error) {
 // part. An error without an order.
 func (f *Filter) GaussianScale(s dp.Sensitivity, l Limit) (dp.Scale, error) {
 	if f.Order == 0 {
-		return dp.Scale{}, fmt.Errorf("budget: Gaussian noise has no price in a budget of plain epsilons")
+		return dp.Scale{}, errGaussian
 	}
 	if err := s.Validate(); err != nil {
 		return dp.Scale{}, err
@@ -85,42 +85,45 @@ func (f *Filter) GaussianScale(s dp.Sensitivity, l Limit) (dp.Scale, error) {
 	})
 }
 
-// Selection calibrates a choice of unknown groups: the least scale within the limit and the least threshold for the delta.
+// Selection calibrates a choice of unknown groups by truncated Laplace noise (""), or Gaussian: the least scale within the limit and the least threshold for the delta.
 // One unit is in at most groups groups.
-func (f *Filter) Selection(groups uint64, l Limit, delta float64) (dp.Selection, error) {
+func (f *Filter) Selection(noise dp.NoiseKind, groups uint64, l Limit, delta float64) (dp.Selection, error) {
 	if groups == 0 || groups > dp.MaxSensitivity {
 		return dp.Selection{}, fmt.Errorf("budget: selection over %d groups is out of range", groups)
 	}
-	b, err := f.leastScale(l, func(b dp.Scale) (pure, renyi float64) {
-		epsilon := exactUint(groups).times(inverse(b))
-		if f.Order != 0 {
-			renyi = randomizedResponse(f.Order, epsilon).hi
-		}
-		return epsilon.hi, renyi
-	})
-	if err != nil {
-		return dp.Selection{}, err
+	var err error
+	e := dp.Selection{Noise: noise, Groups: groups, Delta: delta}
+	if noise == dp.GaussianNoise {
+		e.Scale, err = f.GaussianScale(dp.Sensitivity{PerGroup: 1, Groups: groups}, l)
+	} else {
+		e.Scale, err = f.leastScale(l, func(b dp.Scale) (pure, renyi float64) {
+			epsilon := exactUint(groups).times(inverse(b))
+			if f.Order != 0 {
+				renyi = randomizedResponse(f.Order, epsilon).hi
+			}
+			return epsilon.hi, renyi
+		})
 	}
-	t, err := SelectionThreshold(groups, b, delta)
 	if err != nil {
-		return dp.Selection{}, err
+		return e, err
 	}
-	ev := dp.Selection{Groups: groups, Scale: b, Threshold: t, Delta: delta}
-	return ev, ev.Validate()
+	if e.Threshold, err = SelectionThreshold(e); err != nil {
+		return e, err
+	}
+	return e, e.Validate()
 }
 
-// SelectionThreshold is the least threshold whose selection over groups with noise of scale b stays within delta: of truncated noise, Groups
-// times the pmf at the threshold is at most delta. It serves too where a noisy COUNT(DISTINCT unit) is asked anyway.
-func SelectionThreshold(groups uint64, b dp.Scale, delta float64) (uint64, error) {
-	if err := b.Validate(); err != nil {
-		return 0, err
+// SelectionThreshold is the least threshold at which a selection stays within its delta.
+func SelectionThreshold(e dp.Selection) (uint64, error) {
+	if e.Threshold = 1; e.Validate() != nil {
+		return 0, e.Validate()
 	}
-	if !(delta > 0 && delta < 1) {
-		return 0, fmt.Errorf("budget: selection with delta %g is out of range", delta)
+	within := func(t uint64) bool {
+		e.Threshold = t
+		return selectionDelta(e) <= e.Delta
 	}
-	within := func(t uint64) bool { return selectionDelta(groups, b, t).hi <= delta }
 	if !within(dp.MaxScale) {
-		return 0, fmt.Errorf("budget: no threshold up to %d gives delta %g at noise scale %g", uint64(dp.MaxScale), delta, b.Float())
+		return 0, fmt.Errorf("budget: no threshold up to %d gives delta %g at noise scale %g", uint64(dp.MaxScale), e.Delta, e.Scale.Float())
 	}
 	return least(1, dp.MaxScale, within), nil
 }

@@ -96,7 +96,7 @@ func TestParts(t *testing.T) {
 func TestSelection(t *testing.T) {
 	for _, f := range []*Filter{demoFilter(t), newFilter(t, Params{1, 1e-6, 0.1, AccountantPure})} {
 		l := f.Limit(0.5).Part(1, 3)
-		ev, err := f.Selection(4, l, 5e-10)
+		ev, err := f.Selection("", 4, l, 5e-10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,12 +109,44 @@ func TestSelection(t *testing.T) {
 			t.Errorf("a threshold off by one costs %+v", loss)
 		}
 		for _, delta := range []float64{0, 1, -1, math.NaN()} {
-			if ev, err := f.Selection(4, l, delta); err == nil {
+			if ev, err := f.Selection("", 4, l, delta); err == nil {
 				t.Errorf("delta %g: %+v", delta, ev)
 			}
 		}
-		if ev, err := f.Selection(0, l, 1e-9); err == nil {
+		if ev, err := f.Selection("", 0, l, 1e-9); err == nil {
 			t.Errorf("no groups: %+v", ev)
+		}
+	}
+}
+
+// TestGaussianSelection: one unit in its groups costs what Gaussian noise on as many numbers does, a threshold less is refused, and the delta is at least the exact probability that a group of one is kept, by no more than a fifth.
+func TestGaussianSelection(t *testing.T) {
+	f := demoFilter(t)
+	for _, groups := range []uint64{1, 4, 50, 1000} {
+		l := f.Limit(0.5).Part(1, 3)
+		ev, err := f.Selection(dp.GaussianNoise, groups, l, 5e-10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loss, err := f.Loss(ev)
+		noise, nerr := f.Loss(dp.Gaussian{Sensitivity: dp.Sensitivity{PerGroup: 1, Groups: groups}, Scale: ev.Scale})
+		if err != nil || nerr != nil || loss.Renyi != noise.Renyi || loss.Renyi > l.Renyi || loss.Delta != 5e-10 || !math.IsInf(loss.Pure, 1) {
+			t.Errorf("%+v costs %+v, as noise %+v: %v, %v", ev, loss, noise, err, nerr)
+		}
+		sigma, kept, all := ev.Scale.Float(), 0.0, 0.0
+		for x := math.Ceil(-40 * sigma); x <= 40*sigma; x++ {
+			p := math.Exp(-x * x / (2 * sigma * sigma))
+			all += p
+			if 1+x > float64(ev.Threshold) {
+				kept += p
+			}
+		}
+		if exact := float64(groups) * kept / all; exact > ev.Delta || 1.2*selectionDelta(ev) < exact || selectionDelta(ev) < exact {
+			t.Errorf("%+v: a group of one is kept with %g, told %g", ev, exact, selectionDelta(ev))
+		}
+		ev.Threshold--
+		if loss, err := f.Loss(ev); err == nil {
+			t.Errorf("a threshold off by one costs %+v", loss)
 		}
 	}
 }
@@ -158,7 +190,7 @@ func BenchmarkLaplaceScale(b *testing.B) {
 func BenchmarkSelection(b *testing.B) {
 	f := demoFilter(b)
 	for b.Loop() {
-		if _, err := f.Selection(4, f.Limit(0.5), 5e-10); err != nil {
+		if _, err := f.Selection("", 4, f.Limit(0.5), 5e-10); err != nil {
 			b.Fatal(err)
 		}
 	}

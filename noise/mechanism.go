@@ -13,8 +13,8 @@ import (
 // and the largest int64.
 type Distribution struct{ law law }
 
-// DistributionOf gives the law of an event's noise: discrete Laplace, discrete Gaussian, or the truncated discrete Laplace of a
-// selection. Unknown and invalid events are errors.
+// DistributionOf gives the law of an event's noise: discrete Laplace, discrete Gaussian, or the truncated discrete Laplace that a
+// selection may have. Unknown and invalid events are errors.
 func DistributionOf(ev dp.Event) (Distribution, error) {
 	if ev == nil {
 		return Distribution{}, errors.New("noise: no event")
@@ -28,6 +28,9 @@ func DistributionOf(ev dp.Event) (Distribution, error) {
 	case dp.Gaussian:
 		return Distribution{newGaussian(e.Scale)}, nil
 	case dp.Selection:
+		if e.Noise == dp.GaussianNoise {
+			return Distribution{newGaussian(e.Scale)}, nil
+		}
 		return Distribution{newTruncated(e.Scale, e.Threshold)}, nil
 	}
 	return Distribution{}, fmt.Errorf("noise: no law for event %T", ev)

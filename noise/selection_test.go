@@ -124,6 +124,61 @@ func TestSelectionIsPrivateOnNeighbours(t *testing.T) {
 	}
 }
 
+// TestGaussianSelectionIsPrivateOnNeighbours: a key that only one neighbour has is kept with at most Delta/Groups, point by point of the exact law; of any other what is shown is the law shifted by one; nobody's is never kept; and a
+// threshold lower by one, more groups, a smaller delta or another scale is refused.
+func TestGaussianSelectionIsPrivateOnNeighbours(t *testing.T) {
+	ev := dp.Selection{Noise: dp.GaussianNoise, Groups: 4, Scale: dp.Scale{Num: 7, Den: 2}, Threshold: 17, Delta: 3e-5}
+	e := exactGaussian(ev.Scale)
+	kept := 0.0
+	for x := float64(ev.Threshold); x < 60; x++ { // 1 + x > T
+		kept += e.pmf(x)
+	}
+	if paid := kept * float64(ev.Groups); paid > ev.Delta || paid < ev.Delta/9 {
+		t.Fatalf("%g is paid of %g", paid, ev.Delta)
+	}
+	c := selector(t, ev)
+	const n = 200_000
+	for _, units := range []int64{0, 9, 17, 25} {
+		counts := map[int64]int{}
+		for range n {
+			noisy, ok, err := c.Keep(units)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ok != (noisy != 0) || ok && noisy <= int64(ev.Threshold) {
+				t.Fatalf("%d units show as %d, %t", units, noisy, ok)
+			}
+			if ok {
+				counts[noisy]++
+			}
+		}
+		if units == 0 {
+			if len(counts) != 0 {
+				t.Errorf("nobody's group is kept: %v", counts)
+			}
+			continue
+		}
+		for y := int64(ev.Threshold) + 1; y < 40; y += 4 {
+			if err := binomial(fmt.Sprintf("%d units shown as %d", units, y), counts[y], n, e.pmf(float64(y-units))); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for name, change := range map[string]func(*dp.Selection){
+		"threshold": func(s *dp.Selection) { s.Threshold -= 2 },
+		"groups":    func(s *dp.Selection) { s.Groups *= 9 },
+		"scale":     func(s *dp.Selection) { s.Scale.Num += 2 },
+		"delta":     func(s *dp.Selection) { s.Delta /= 9 },
+		"noise":     func(s *dp.Selection) { s.Noise = dp.LaplaceNoise },
+	} {
+		bad := ev
+		change(&bad)
+		if _, err := fixed(t).Selector(bad); err == nil {
+			t.Errorf("%s: %+v is taken", name, bad)
+		}
+	}
+}
+
 // The check of delta is right to the last bit of a float64: by mpmath to 60 digits, the least delta that each selection pays.
 func TestSelectorKnowsTheLeastDelta(t *testing.T) {
 	for _, c := range []struct {

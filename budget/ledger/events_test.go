@@ -22,6 +22,7 @@ func someEvents() Events {
 		dp.Clipped{Noise: dp.GaussianNoise, Least: dp.MaxSensitivity, Groups: []uint64{1, 2, 64}, Ratio: b},
 		dp.Picks{Sensitivity: s, Scale: b}, dp.Clipped{Noise: dp.PickNoise, Least: 2, Groups: []uint64{5, 10}, Ratio: b},
 		sel, dp.OneOf{Selections: []dp.Selection{sel, {Groups: 1, Scale: b, Threshold: 500, Delta: 1e-10}}},
+		dp.Selection{Noise: dp.GaussianNoise, Groups: 4, Scale: b, Threshold: 90, Delta: 1e-9},
 		dp.SmoothScale{Steps: 65, Scale: b, Margin: 5000, Delta: 1e-9},
 		dp.Training{Method: "dp_sgd", Epsilon: 1, Delta: 1e-7},
 		dp.Composed{Method: "dp_sgd", Multiplier: 3, Rate: 0.1, Steps: 400}, dp.Composed{Method: "objective_perturbation", Multiplier: 900, Rate: 1, Steps: 1, Shift: 0.1, Determinants: 0.02},
@@ -130,7 +131,7 @@ func testChosenBoundsAreCharged(t *testing.T) {
 	gauss := must(head.Filter.Clipped(dp.GaussianNoise, 1, []uint64{1, 2, 4}, limit))(t)
 	var one dp.OneOf
 	for _, groups := range laplace.Groups {
-		one.Selections = append(one.Selections, must(head.Filter.Selection(groups, limit, 1e-9))(t))
+		one.Selections = append(one.Selections, must(head.Filter.Selection("", groups, limit, 1e-9))(t))
 	}
 	var spent dp.Loss
 	for _, events := range []Events{{choice, laplace, one}, {above, laplace, one}, {choice, choice, above, above, laplace, gauss, one}} {

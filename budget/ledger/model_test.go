@@ -296,7 +296,7 @@ func drawReservation(t *rapid.T, f *budget.Filter, p Payer) Reservation {
 	s := dp.Sensitivity{PerGroup: rapid.Uint64Range(1, 20).Draw(t, "per group"), Groups: rapid.Uint64Range(1, 4).Draw(t, "groups")}
 	price := rapid.SampledFrom([]float64{0.1, 0.5, 3}).Draw(t, "price")
 	r := Reservation{Payer: p, Statement: Hash{3}, Price: price}
-	kind := rapid.SampledFrom([]string{"laplace", "gaussian", "selection"}).Draw(t, "kind")
+	kind := rapid.SampledFrom([]string{"laplace", "gaussian", "selection", "gaussian selection"}).Draw(t, "kind")
 	var (
 		ev  dp.Event
 		b   dp.Scale
@@ -309,8 +309,10 @@ func drawReservation(t *rapid.T, f *budget.Filter, p Payer) Reservation {
 	case "gaussian":
 		b, err = f.GaussianScale(s, f.Limit(price))
 		ev = dp.Gaussian{Sensitivity: s, Scale: b}
+	case "gaussian selection":
+		ev, err = f.Selection(dp.GaussianNoise, s.Groups, f.Limit(price), 5e-8)
 	default:
-		ev, err = f.Selection(s.Groups, f.Limit(price), 5e-8)
+		ev, err = f.Selection("", s.Groups, f.Limit(price), 5e-8)
 	}
 	if err != nil {
 		t.Fatal(err)

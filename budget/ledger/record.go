@@ -166,17 +166,18 @@ type namedEvent struct {
 
 // eventReaders is the registry of what a ledger can hold: one line an event.
 var eventReaders = map[string]func([]byte) (dp.Event, error){
-	dp.Laplace{}.Name():        readEvent[dp.Laplace],
-	dp.Gaussian{}.Name():       readEvent[dp.Gaussian],
-	dp.Selection{}.Name():      readEvent[dp.Selection],
-	dp.Choice{}.Name():         readEvent[dp.Choice],
-	dp.Clipped{}.Name():        readEvent[dp.Clipped],
-	dp.AboveThreshold{}.Name(): readEvent[dp.AboveThreshold],
-	dp.OneOf{}.Name():          readEvent[dp.OneOf],
-	dp.SmoothScale{}.Name():    readEvent[dp.SmoothScale],
-	dp.Picks{}.Name():          readEvent[dp.Picks],
-	dp.Training{}.Name():       readEvent[dp.Training],
-	dp.Composed{}.Name():       readEvent[dp.Composed],
+	dp.Laplace{}.Name():                          readEvent[dp.Laplace],
+	dp.Gaussian{}.Name():                         readEvent[dp.Gaussian],
+	dp.Selection{}.Name():                        readEvent[dp.Selection],
+	dp.Selection{Noise: dp.GaussianNoise}.Name(): readEvent[dp.Selection],
+	dp.Choice{}.Name():                           readEvent[dp.Choice],
+	dp.Clipped{}.Name():                          readEvent[dp.Clipped],
+	dp.AboveThreshold{}.Name():                   readEvent[dp.AboveThreshold],
+	dp.OneOf{}.Name():                            readEvent[dp.OneOf],
+	dp.SmoothScale{}.Name():                      readEvent[dp.SmoothScale],
+	dp.Picks{}.Name():                            readEvent[dp.Picks],
+	dp.Training{}.Name():                         readEvent[dp.Training],
+	dp.Composed{}.Name():                         readEvent[dp.Composed],
 }
 
 func readEvent[E dp.Event](text []byte) (dp.Event, error) {

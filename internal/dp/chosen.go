@@ -87,6 +87,9 @@ func (e OneOf) Validate() error {
 		if err := s.Validate(); err != nil {
 			return err
 		}
+		if s.Noise != e.Selections[0].Noise {
+			return fmt.Errorf("dp: one of selections with different noise")
+		}
 	}
 	return nil
 }

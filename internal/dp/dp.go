@@ -91,14 +91,15 @@ type Gaussian struct {
 	Scale       Scale       `json:"scale"`
 }
 
-// Selection is a choice of groups by their noisy numbers of units with truncated discrete Laplace noise: pmf proportional to
-// exp(-|x|/b) on [-Threshold, Threshold]; a group is kept, and its noisy number of units may be shown, where number + noise
-// > Threshold. One unit changes at most Groups groups, each by 1. Delta bounds Groups times the pmf at Threshold.
+// Selection is a choice of groups by their noisy numbers of units: of the groups that somebody is in one is kept, and its noisy number of units may be shown, where
+// number + noise > Threshold. One unit changes at most Groups groups, each by 1. The noise is discrete Laplace, pmf proportional to exp(-|x|/b), truncated to [-Threshold,
+// Threshold], where Noise is empty, or discrete Gaussian. Delta bounds Groups times the probability that a group of one unit is kept.
 type Selection struct {
-	Groups    uint64  `json:"groups"`
-	Scale     Scale   `json:"scale"`
-	Threshold uint64  `json:"threshold"`
-	Delta     float64 `json:"delta"`
+	Noise     NoiseKind `json:"noise,omitempty"` // empty, or GaussianNoise
+	Groups    uint64    `json:"groups"`
+	Scale     Scale     `json:"scale"`
+	Threshold uint64    `json:"threshold"`
+	Delta     float64   `json:"delta"`
 }
 
 // Name is the event's stable name in the ledger.
@@ -108,7 +109,12 @@ func (Laplace) Name() string { return "discrete_laplace" }
 func (Gaussian) Name() string { return "discrete_gaussian" }
 
 // Name is the event's stable name in the ledger.
-func (Selection) Name() string { return "truncated_geometric_selection" }
+func (e Selection) Name() string {
+	if e.Noise == GaussianNoise {
+		return "gaussian_selection"
+	}
+	return "truncated_geometric_selection"
+}
 
 // Validate refuses what no mechanism can have run.
 func (e Laplace) Validate() error { return firstError(e.Sensitivity.Validate(), e.Scale.Validate()) }
@@ -118,6 +124,9 @@ func (e Gaussian) Validate() error { return firstError(e.Sensitivity.Validate(),
 
 // Validate refuses what no mechanism can have run.
 func (e Selection) Validate() error {
+	if e.Noise != "" && e.Noise != GaussianNoise {
+		return fmt.Errorf("dp: selection with %q noise", e.Noise)
+	}
 	if e.Groups == 0 || e.Groups > MaxSensitivity || e.Threshold == 0 || e.Threshold > MaxScale {
 		return fmt.Errorf("dp: selection over %d groups with threshold %d is out of range", e.Groups, e.Threshold)
 	}

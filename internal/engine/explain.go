@@ -418,12 +418,12 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 		n = min(n, int(mp.Among(c)))
 	}
 	if n > 1 {
-		lines = append(lines, keyed("Groups chosen", "noisy number of units > %d to %d, by the cap (truncated Laplace, delta %s)%s", mp.Selections[0].Threshold,
-			mp.Selections[n-1].Threshold, number(mp.Selections[0].Delta), shareText(mp.Selected)))
+		lines = append(lines, keyed("Groups chosen", "noisy number of units > %d to %d, by the cap (%s, delta %s)%s", mp.Selections[0].Threshold,
+			mp.Selections[n-1].Threshold, selectionNoise(mp.Selections[0]), number(mp.Selections[0].Delta), shareText(mp.Selected)))
 	} else if n == 1 {
 		sel := mp.Selections[0]
-		lines = append(lines, keyed("Groups chosen", "noisy number of units > %d (truncated Laplace, scale %s, delta %s)%s", sel.Threshold,
-			number(sel.Scale.Float()), number(sel.Delta), shareText(mp.Selected)))
+		lines = append(lines, keyed("Groups chosen", "noisy number of units > %d (%s, scale %s, delta %s)%s", sel.Threshold,
+			selectionNoise(sel), number(sel.Scale.Float()), number(sel.Delta), shareText(mp.Selected)))
 	}
 	lines = append(lines, told{Text: "Charge: " + priceLine(mp, s.filter.Order), Key: "Charge", Value: lossJSON(s.filter, mp)})
 	b, err := s.balance()
@@ -521,4 +521,11 @@ func priceLine(mp *measure.Plan, order float64) string {
 		parts = append(parts, fmt.Sprintf("Renyi %s at order %s", number(mp.Loss.Renyi), number(order)))
 	}
 	return fmt.Sprintf("price %s (%s, delta %s)", number(mp.Price), strings.Join(parts, ", "), number(mp.Loss.Delta))
+}
+
+func selectionNoise(s dp.Selection) string {
+	if s.Noise == dp.GaussianNoise {
+		return "discrete Gaussian"
+	}
+	return "truncated Laplace"
 }

@@ -33,6 +33,9 @@ func lawOf(ev dp.Event) (*law, error) {
 		}
 		return l, nil
 	case dp.Selection:
+		if ev.Noise == dp.GaussianNoise {
+			return lawOf(dp.Gaussian{Scale: ev.Scale})
+		}
 		// Truncated noise has thinner tails: P(N >= k | |N| <= T) = (p - t)/(1 - 2t) <= p for p = P(N >= k) <= 1/2, t = P(N > T); and sums of symmetric
 		// unimodal numbers keep that order of |.| (Birnbaum 1948).
 		return lawOf(dp.Laplace{Scale: ev.Scale})

@@ -18,7 +18,6 @@ type weights struct {
 	lost              []uint64 // what tells a measure's lost mass
 	selection         uint64
 	take              uint64 // of the whole of each measure that pays for a choice
-	measured          bool   // something but the selection
 }
 
 // whole is the weight of a measure that pays for no choice.
@@ -33,7 +32,7 @@ func weigh(a *sensitivity.Analysis, ask Ask) weights {
 	fromSelection := unitsFromSelection(a)
 	for i, m := range a.Measures {
 		if i != fromSelection {
-			w.measures[i], w.measured = whole, true
+			w.measures[i] = whole
 			parts++
 		}
 		if m.Bound != nil && !m.Follows {

@@ -68,7 +68,7 @@ func (ask Ask) Of(stages int) Ask {
 // last: one, or where the cap of groups is chosen one for each of its edges.
 type Plan struct {
 	Price      float64
-	Mechanism  Mechanism  // Laplace or Gaussian; "" where only a selection or picks are run, or nothing
+	Mechanism  Mechanism  // Laplace or Gaussian; "" where only a selection with Laplace noise or picks are run, or nothing
 	Choices    []dp.Event // dp.AboveThreshold, or of flows dp.Choice
 	Scale      *Scale     // in place of Choices
 	Shares     []float64  // of the price, a choice: for EXPLAIN, as the next two
@@ -138,9 +138,9 @@ func New(a *sensitivity.Analysis, ask Ask) (*Plan, error) {
 	switch {
 	case ask.Mechanism == Gaussian:
 		return gaussian, gerr
-	case err != nil || gerr != nil || len(laplace.noisy()) == 0 || !ask.Filter.PrefersRenyi():
+	case err != nil || gerr != nil || len(laplace.noisy())+len(laplace.Selections) == 0 || !ask.Filter.PrefersRenyi():
 		return laplace, err
-	case logVariance(gaussian) < logVariance(laplace):
+	case logErrors(gaussian) < logErrors(laplace):
 		return gaussian, nil
 	}
 	return laplace, nil
@@ -168,9 +168,12 @@ func isPick(ev dp.Event) bool {
 	return picks || clipped && c.Noise == dp.PickNoise
 }
 
-// logVariance is the sum of the log variances: which of two plans with the same measures errs less, each measure weighing alike.
-func logVariance(p *Plan) float64 {
+// logErrors is the sum of the log variances and of the log square of a selection's threshold: which of two plans with the same measures errs less, each measure and the hidden groups weighing alike.
+func logErrors(p *Plan) float64 {
 	sum := 0.0
+	if n := len(p.Selections); n > 0 {
+		sum = 2 * math.Log(float64(p.Selections[n/2].Threshold))
+	}
 	for _, ev := range p.noisy() {
 		d, err := noise.DistributionOf(typical(ev))
 		if err != nil {
@@ -200,7 +203,7 @@ func build(a *sensitivity.Analysis, ask Ask, mech Mechanism) (*Plan, error) {
 func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit) (*Plan, error) {
 	p := &Plan{Price: ask.Epsilon, UnitsFromSelection: unitsFromSelection(a), Measures: make([]dp.Event, len(a.Measures)), Lost: make([]*Lost, len(a.Measures))}
 	w := weigh(a, ask)
-	if w.measured && mech == Gaussian {
+	if mech == Gaussian {
 		limit = limit.RenyiOnly()
 	}
 	for i, m := range a.Measures {
@@ -228,8 +231,12 @@ func split(a *sensitivity.Analysis, ask Ask, mech Mechanism, limit budget.Limit)
 		}
 	}
 	if w.selection > 0 {
+		kind := dp.NoiseKind("")
+		if mech == Gaussian {
+			kind, p.Mechanism = dp.GaussianNoise, mech
+		}
 		for _, groups := range caps(a) {
-			sel, err := ask.Filter.Selection(groups, w.part(limit, w.selection), ask.QueryDelta)
+			sel, err := ask.Filter.Selection(kind, groups, w.part(limit, w.selection), ask.QueryDelta)
 			if err != nil {
 				return nil, tooMuch(err)
 			}

@@ -85,6 +85,9 @@ func LawOf(ev dp.Event) (Law, error) {
 	case dp.Picks:
 		return Law{"permute and flip", ev.Scale, ev.Sensitivity}, nil
 	case dp.Selection:
+		if ev.Noise == dp.GaussianNoise {
+			return Law{"gaussian", ev.Scale, dp.Sensitivity{PerGroup: 1, Groups: ev.Groups}}, nil
+		}
 		return Law{"truncated laplace", ev.Scale, dp.Sensitivity{PerGroup: 1, Groups: ev.Groups}}, nil
 	}
 	return Law{}, fmt.Errorf("measure: %T has no law", ev)
