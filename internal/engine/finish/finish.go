@@ -139,7 +139,7 @@ func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, min
 				return err
 			}
 			for i, item := range a.Agg.Aggs {
-				if none != nil && row[len(g.Keys)+i] == nil && a.Formulas[i].Kind == sensitivity.IsMoment {
+				if none != nil && row[len(g.Keys)+i] == nil && (a.Formulas[i].Kind == sensitivity.IsMoment || a.Formulas[i].Kind == sensitivity.IsRatio && !whole.TooFew(i)) {
 					none(item.Fn)
 				}
 			}
@@ -206,6 +206,8 @@ func (e *Errors) row(ctx context.Context, g *release.Group) ([]sqltype.Value, er
 		switch {
 		case e.TooFew(i): // NULL by a released choice
 			v = nil
+		case e.unbounded(i, g.Values): // NULL by a released number of rows
+			v, err = nil, e.ctx.Err()
 		case f.OfOrder():
 			v, err = e.orderValue(i, g)
 		case f.OfPick():
