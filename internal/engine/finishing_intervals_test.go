@@ -21,6 +21,8 @@ func TestFinishingIntervals(t *testing.T) {
 		"sqrt(abs(sum(score))::float8) - 3 * ln(count(*)::float8)",
 		"greatest(sum(days), 10 * count(*)) * -2",
 		"(avg(cost) / 7)::int + exp(count(*)::float8 / 1000)",
+		"stddev(days) / avg(days)",
+		"(percentile_disc(0.75) within group (order by days) - percentile_disc(0.25) within group (order by days)) * count(*)",
 	} {
 		s := clinicSession(t, tame, backend.DuckDB, autoEdits[4:]...)
 		set(t, s, "dpsql.epsilon", "5")

@@ -2,11 +2,14 @@ package finish
 
 import (
 	"math"
+	"math/big"
 	"math/rand"
 	"sort"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/release"
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // TestSquaresOfWidths: a noise and rho times another one are together beyond the root of their half widths' squares, a step each added, at most as often as an interval may miss, for all laws and sizes: exactly, number by number.
@@ -156,5 +159,59 @@ func TestFewRows(t *testing.T) {
 	}
 	if _, low, high := e.interval(4, ints(199, 0, 0)); math.IsNaN(low) || math.IsNaN(high) || e.unbounded(4, ints(199, 0, 0)) {
 		t.Errorf("%g to %g", low, high)
+	}
+}
+
+// TestJointItems: an interval that holds at once with two others is that of a third of the misses, of each kind of aggregate, and the values are as before.
+func TestJointItems(t *testing.T) {
+	a := losing()
+	for _, f := range a.Formulas {
+		for _, joint := range []int{0, 3} {
+			for _, kind := range []plan.ErrorKind{plan.ErrorLow, plan.ErrorHigh, plan.ErrorHalfWidth} {
+				a.Agg.Errors = append(a.Agg.Errors, plan.ErrorItem{ID: plan.ColID(100 + len(a.Agg.Errors)), Kind: kind, Of: f.Agg, Joint: joint})
+			}
+		}
+	}
+	number := func() *big.Int { return big.NewInt(30) }
+	e, err := Of(t.Context(), a, lossy(4, 3, toldOf(a, number, big.NewInt(500), 3)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	third, err := e.together(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &release.Group{Values: ints(1000, 70, 5000)}
+	row, err := e.row(t.Context(), g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range a.Formulas {
+		own := row[len(a.Formulas)+6*i:][:6]
+		v, low, high := e.interval(i, g.Values)
+		_, from, to := third.interval(i, g.Values)
+		if own[0] != low || own[1] != high || own[2] != math.Max(v-low, high-v) || own[3] != from || own[4] != to || own[5] != math.Max(v-from, to-v) {
+			t.Errorf("formula %d: %v, not %g to %g and %g to %g", i, own, low, high, from, to)
+		}
+		if !(from < low && to > high) || to-v > 2*(high-v) {
+			t.Errorf("formula %d: %g to %g alone, of three %g to %g", i, low, high, from, to)
+		}
+	}
+}
+
+// TestRareMisses: half widths grow as misses become rarer, down to those that no sum of probabilities reaches, and hold.
+func TestRareMisses(t *testing.T) {
+	for _, m := range []mixture{mixed(t, true, 9, 1), mixed(t, false, 9, 1), mixed(t, true, 1<<40, 1).times(7), mixed(t, false, 1<<40, 1)} {
+		was := 0.0
+		for _, miss := range []float64{0.05, 0.01, 1e-4, 1e-6, 0.9e-7, 1e-9, 1e-14} {
+			k := m.quantile(t.Context(), miss)
+			if !(k > was) || math.IsInf(k, 1) {
+				t.Errorf("%+v: %g at %g, before %g", m.terms[0].law, k, miss, was)
+			}
+			if law := m.terms[0].law; m.sums <= 1 && law.laplace && 2*law.tail(k+1) > miss {
+				t.Errorf("%+v: beyond %g with %g, not %g", law, k, 2*law.tail(k+1), miss)
+			}
+			was = k
+		}
 	}
 }

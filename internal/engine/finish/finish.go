@@ -225,7 +225,11 @@ func (e *Errors) row(ctx context.Context, g *release.Group) ([]sqltype.Value, er
 		if !ok {
 			return nil, sqlerr.New(sqlerr.Internal, "an error function has no aggregate")
 		}
-		width, err := e.item(item.Kind, i, g)
+		at, err := e.together(item.Joint)
+		if err != nil {
+			return nil, err
+		}
+		width, err := at.item(item.Kind, i, g)
 		if err != nil {
 			return nil, err
 		}
