@@ -215,3 +215,25 @@ func TestRareMisses(t *testing.T) {
 		}
 	}
 }
+
+// TestRarePairs: the like of c times one noise and another one, number by number.
+func TestRarePairs(t *testing.T) {
+	for _, laplace := range [][2]bool{{true, true}, {true, false}, {false, true}, {false, false}} {
+		x, y := mixed(t, laplace[0], 4, 1), mixed(t, laplace[1], 9, 1)
+		p := plus(masses(y.terms[0].law), masses(x.terms[0].law), 5)
+		for _, miss := range []float64{0.05, 0.0025, 5e-5} {
+			k := linear(t.Context(), 5, x, y, miss)
+			beyond := func(k float64) (sum float64) {
+				for i, q := range p {
+					if math.Abs(float64(i-len(p)/2)) > k {
+						sum += q
+					}
+				}
+				return sum
+			}
+			if beyond(k) > miss || beyond(0.99*k-1) <= miss {
+				t.Errorf("laplace %v: beyond %g with %g, of %g with %g, not %g", laplace, k, beyond(k), 0.99*k-1, beyond(0.99*k-1), miss)
+			}
+		}
+	}
+}

@@ -95,16 +95,21 @@ func (m mixture) quantile(ctx context.Context, miss float64) float64 {
 	if len(m.terms) == 0 {
 		return math.NaN()
 	}
-	if m.sums <= 1 && len(m.terms) == 1 && miss == usualMiss {
-		return float64(m.terms[0].d.Quantile975())*m.terms[0].weight + m.rounding
+	if m.sums <= 1 && len(m.terms) == 1 && miss >= leastMiss {
+		t := m.terms[0]
+		k := float64(t.d.Quantile975())
+		if miss != usualMiss {
+			k = t.law.quantile(miss)
+		}
+		return k*t.weight + m.rounding
 	}
 	return width(ctx, []addend{{1, m}}, miss)
 }
 
 // linear is the like of c times one value and another one.
 func linear(ctx context.Context, c float64, x, y mixture, miss float64) float64 {
-	if miss == usualMiss && len(x.terms) == 1 && len(y.terms) == 1 && x.rounding+y.rounding == 0 && max(x.sums, y.sums) <= 1 {
-		return combined(c, x.terms[0].law, y.terms[0].law)
+	if miss >= leastMiss && len(x.terms) == 1 && len(y.terms) == 1 && x.rounding+y.rounding == 0 && max(x.sums, y.sums) <= 1 {
+		return combined(c, x.terms[0].law, y.terms[0].law, miss)
 	}
 	return width(ctx, []addend{{c, x}, {1, y}}, miss)
 }
