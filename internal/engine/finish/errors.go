@@ -31,10 +31,10 @@ type Errors struct {
 // usualMiss is how often a 95% interval may miss.
 const usualMiss = 0.05
 
-// together are the errors of which n intervals hold at once as often as one of e does.
+// Together are the errors of which n intervals hold at once as often as one of e does.
 //
 // Proof: the union bound (Bonferroni 1936): each misses at most miss/n of the time, whatever depends on what.
-func (e *Errors) together(n int) (*Errors, error) {
+func (e *Errors) Together(n int) (*Errors, error) {
 	if n <= 1 {
 		return e, nil
 	}

@@ -103,7 +103,7 @@ func TestAveragesCover(t *testing.T) {
 								continue
 							}
 							cases++
-							e, err := whole.together(at)
+							e, err := whole.Together(at)
 							if err != nil {
 								t.Fatal(err)
 							}
@@ -177,12 +177,12 @@ func TestJointItems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	third, err := e.together(3)
+	third, err := e.Together(3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := &release.Group{Values: ints(1000, 70, 5000)}
-	row, err := e.row(t.Context(), g)
+	row, err := e.row(t.Context(), g, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,6 +233,40 @@ func TestRarePairs(t *testing.T) {
 			}
 			if beyond(k) > miss || beyond(0.99*k-1) <= miss {
 				t.Errorf("laplace %v: beyond %g with %g, of %g with %g, not %g", laplace, k, beyond(k), 0.99*k-1, beyond(0.99*k-1), miss)
+			}
+		}
+	}
+}
+
+// TestChosenRows: the interval of the largest of 30 noisy counts holds its true one at least 95 times in 100 where it is one of 30 together; alone it does not. False alarms: at most 1e-9.
+func TestChosenRows(t *testing.T) {
+	rng := rand.New(rand.NewSource(5))
+	const draws, groups = 3000, 30
+	a := losing()
+	a.Agg.Errors = []plan.ErrorItem{{ID: 100, Kind: plan.ErrorLow, Of: 1}, {ID: 101, Kind: plan.ErrorHigh, Of: 1}}
+	for _, ev := range []dp.Event{laplaceOf(20), gaussianOf(20)} {
+		e, err := NewErrors(a, runOf(ev, ev, ev))
+		if err != nil {
+			t.Fatal(err)
+		}
+		draw := drawn(rng, e.values[0].terms[0].law)
+		for _, together := range []int{1, groups} {
+			missed := 0
+			for range draws {
+				most := int64(math.MinInt64)
+				for range groups { // all have 1000
+					most = max(most, 1000+draw())
+				}
+				row, err := e.row(t.Context(), &release.Group{Values: ints(most, 0, 0)}, together)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if low, high := row[len(a.Formulas)].(float64), row[len(a.Formulas)+1].(float64); low > 1000 || high < 1000 {
+					missed++
+				}
+			}
+			if most := atMost(draws, usualMiss, 1e-9/4); together > 1 && missed > most || together == 1 && missed < draws/4 {
+				t.Errorf("%T, %d together: %d of %d miss", ev, together, missed, draws)
 			}
 		}
 	}

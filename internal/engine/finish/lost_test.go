@@ -199,7 +199,7 @@ func TestTooFewIsNull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		row, err := e.row(context.Background(), &release.Group{Values: ints(1000, 7, 500)})
+		row, err := e.row(context.Background(), &release.Group{Values: ints(1000, 7, 500)}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
