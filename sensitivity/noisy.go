@@ -25,43 +25,29 @@ func (p *Program) Noisy(c Computed) map[plan.ColID]bool {
 
 // ChoosesRows reports an answer whose rows are chosen by released numbers: by a condition that reads some, as of HAVING, or as the first in their order.
 func (p *Program) ChoosesRows() bool {
-	cols, given := p.Noisy(p.Answer), map[plan.Rel]bool{}
-	for _, l := range p.Answer.Leaves {
-		given[l.At] = true
-	}
+	cols := p.Noisy(p.Answer)
+	reads := func(x plan.Scalar) bool { return x != nil && plan.ReadsAny(x, cols) }
 	var sorted func(r plan.Rel) bool // by some
 	sorted = func(r plan.Rel) bool {
-		s, ok := r.(*plan.Sort)
-		if ok {
+		if s, ok := r.(*plan.Sort); ok {
 			return slices.ContainsFunc(s.Keys, func(k plan.SortKey) bool { return cols[k.Col] })
 		}
 		in := plan.Inputs(r)
-		return !given[r] && len(in) == 1 && sorted(in[0])
+		return len(in) == 1 && sorted(in[0])
 	}
-	var chosen func(r plan.Rel) bool
-	chosen = func(r plan.Rel) bool {
-		reads := func(x plan.Scalar) bool { return x != nil && plan.ReadsAny(x, cols) }
+	return !plan.VisitRels(p.Answer.Root, func(r plan.Rel) bool {
 		switch n := r.(type) {
 		case *plan.Filter:
-			if reads(n.Cond) {
-				return true
-			}
+			return !reads(n.Cond)
 		case *plan.Join:
-			if reads(n.On) {
-				return true
-			}
+			return !reads(n.On)
 		case *plan.Limit:
-			if sorted(n.Input) {
-				return true
-			}
+			return !sorted(n.Input)
 		case *plan.DistinctOn:
-			if sorted(n.Input) {
-				return true
-			}
+			return !sorted(n.Input)
 		}
-		return !given[r] && slices.ContainsFunc(plan.Inputs(r), chosen)
-	}
-	return chosen(p.Answer.Root)
+		return true
+	})
 }
 
 type noisy struct {

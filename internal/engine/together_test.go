@@ -25,6 +25,7 @@ func TestIntervalsTogether(t *testing.T) {
 		"select kind_id, n, e from (select *, rank() over (order by n) as r from (" + all + ") t) u where r <= 2": true,
 		"select distinct on (kind_id > 1) * from (" + all + ") t order by kind_id > 1, n":                         true,
 		"select t.* from (" + all + ") t join kinds k on t.n > k.id":                                              true,
+		"select 1, 1, (select e from (" + all + ") t order by n desc limit 1)":                                    true,
 		all + " order by 1 limit 2": false,
 		all + " having kind_id > 0": false,
 		all + " order by 2":         false,
