@@ -257,7 +257,7 @@ const (
 	IsCount       FormulaKind = "count"       // c
 	IsSum         FormulaKind = "sum"         // sum * Grid
 	IsAvg         FormulaKind = "avg"         // mid + Grid*s/2/c, clamped to the range; c <= 0 gives mid
-	IsRatio       FormulaKind = "ratio"       // sum * Grid / c, for an average without a declared range; c <= 0 gives 0
+	IsRatio       FormulaKind = "ratio"       // sum * Grid / c, for an average without a declared range; NULL where c is not told from 0
 	IsSumFromPair FormulaKind = "sum of pair" // mid*c + Grid*s/2
 	IsMoment      FormulaKind = "moment"      // a statistic of centred moments
 	IsSome        FormulaKind = "some"        // whether c tells of anybody

@@ -23,6 +23,33 @@ func (p *Program) Noisy(c Computed) map[plan.ColID]bool {
 	return n.cols
 }
 
+// ChoosesRows reports an answer whose rows are chosen by released numbers: by a condition that reads some, as of HAVING, or as the first in their order.
+func (p *Program) ChoosesRows() bool {
+	cols := p.Noisy(p.Answer)
+	reads := func(x plan.Scalar) bool { return x != nil && plan.ReadsAny(x, cols) }
+	var sorted func(r plan.Rel) bool // by some
+	sorted = func(r plan.Rel) bool {
+		if s, ok := r.(*plan.Sort); ok {
+			return slices.ContainsFunc(s.Keys, func(k plan.SortKey) bool { return cols[k.Col] })
+		}
+		in := plan.Inputs(r)
+		return len(in) == 1 && sorted(in[0])
+	}
+	return !plan.VisitRels(p.Answer.Root, func(r plan.Rel) bool {
+		switch n := r.(type) {
+		case *plan.Filter:
+			return !reads(n.Cond)
+		case *plan.Join:
+			return !reads(n.On)
+		case *plan.Limit:
+			return !sorted(n.Input)
+		case *plan.DistinctOn:
+			return !sorted(n.Input)
+		}
+		return true
+	})
+}
+
 type noisy struct {
 	cols            map[plan.ColID]bool
 	released, given map[plan.Rel]bool

@@ -272,7 +272,7 @@ func TestQuotaAndLimits(t *testing.T) {
 			t.Errorf("epsilon %q is taken", bad)
 		}
 	}
-	for name, bad := range map[string]string{"dpsql.mechanism": "none", "dpsql.max_groups": "0", "dpsql.bounding": "l3", "dpsql.clip": "0", "dpsql.notices": "loud", "dpsql.on_low_count": "zero", "dpsql.rounding": "on", "dpsql.target_error": "-5%", "dpsql.expected_size": "0", "dpsql.noise": "off"} {
+	for name, bad := range map[string]string{"dpsql.mechanism": "none", "dpsql.max_groups": "0", "dpsql.bounding": "l3", "dpsql.clip": "0", "dpsql.notices": "loud", "dpsql.on_low_count": "zero", "dpsql.rounding": "on", "dpsql.simultaneous": "all", "dpsql.target_error": "-5%", "dpsql.expected_size": "0", "dpsql.noise": "off"} {
 		if err := ann.Set(name, []string{bad}); err == nil {
 			t.Errorf("%s = %s is taken", name, bad)
 		}

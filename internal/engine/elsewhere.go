@@ -63,7 +63,7 @@ func overGiven(c sensitivity.Computed, columns []plan.ColumnInfo) (plan.Rel, err
 // finishElsewhere computes the answer in the database, in a snapshot of its own. What fails there fails of released and public values, or for want of resources: the releases are stored, and may be asked again.
 func (r *run) finishElsewhere(ctx context.Context) ([][]sqltype.Value, error) {
 	s := r.session
-	rels, err := r.leaves(ctx, r.program.Answer)
+	rels, err := r.leaves(ctx, r.program.Answer, r.together())
 	if err != nil {
 		return nil, err
 	}

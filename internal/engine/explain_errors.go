@@ -149,10 +149,13 @@ func namedAggregates(pr *sensitivity.Program, a *sensitivity.Analysis) []namedAg
 	return out
 }
 
-// largestErrors are the 95% errors in the largest group that is shown, as dp_error gives them.
-func (s *Session) largestErrors(ctx context.Context, pr *sensitivity.Program, a *sensitivity.Analysis, r *release.Release) (out []expected) {
+// largestErrors are the 95% errors in the largest group that is shown, as dp_error gives them in so many rows together.
+func (s *Session) largestErrors(ctx context.Context, pr *sensitivity.Program, a *sensitivity.Analysis, r *release.Release, together int) (out []expected) {
 	e, err := finish.Of(ctx, a, r)
 	if err != nil || r.Len() == 0 {
+		return nil
+	}
+	if e, err = e.Together(together); err != nil {
 		return nil
 	}
 	names := namedAggregates(pr, a)

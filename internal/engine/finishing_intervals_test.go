@@ -21,6 +21,7 @@ func TestFinishingIntervals(t *testing.T) {
 		"sqrt(abs(sum(score))::float8) - 3 * ln(count(*)::float8)",
 		"greatest(sum(days), 10 * count(*)) * -2",
 		"(avg(cost) / 7)::int + exp(count(*)::float8 / 1000)",
+		"stddev(days) / avg(days)",
 	} {
 		s := clinicSession(t, tame, backend.DuckDB, autoEdits[4:]...)
 		set(t, s, "dpsql.epsilon", "5")
@@ -64,5 +65,11 @@ func TestFinishingIntervals(t *testing.T) {
 				t.Errorf("%s: %v", x, a.Rows[0])
 			}
 		}
+	}
+	set(t, s, "dpsql.epsilon", "5")
+	_, a := ask(t, s, "select max(days) - min(days), dp_low(max(days) - min(days)), dp_high(max(days) - min(days)), dp_high(max(days)), dp_low(min(days)) from encounters")
+	row := a.Rows[0]
+	if v, low, high := float64(row[0].(int64)), row[1].(float64), row[2].(float64); v < low || v > high || high < row[3].(float64)-row[4].(float64) {
+		t.Errorf("of order statistics: %v", row)
 	}
 }

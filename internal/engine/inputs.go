@@ -111,21 +111,44 @@ func (r *run) exactly(types []sqltype.Type, rows [][]sqltype.Value) error {
 
 // compute is a computation over the releases that there are.
 func (r *run) compute(ctx context.Context, c sensitivity.Computed) (*eval.Relation, error) {
-	rels, err := r.leaves(ctx, c)
+	together := 1
+	if c.Root == r.program.Answer.Root {
+		together = r.together()
+	}
+	rels, err := r.leaves(ctx, c, together)
 	if err != nil {
 		return nil, err
 	}
 	return finish.Compute(ctx, r.within(), r.query, c, rels, r.public, eval.Noisy{Cols: r.program.Noisy(c), Raised: r.raised}, r.args)
 }
 
+// together is in how many rows the intervals of an answer hold at once: all groups of its releases, where rows are chosen by their noisy numbers or dpsql.simultaneous says so; else 1.
+//
+// Proof: whichever rows are chosen, their intervals hold where those of all candidates do, and of n they all do with 95% if each misses with 0.05/n (finish.Errors.Together). The candidates are the groups of the answer's releases, which are released.
+func (r *run) together() int {
+	if !r.session.now.together && !r.program.ChoosesRows() {
+		return 1
+	}
+	n, of := 0, map[int]bool{}
+	for _, l := range r.program.Answer.Leaves {
+		for _, p := range l.Parts {
+			if at := r.asked[p.Stage].as; !of[at] {
+				of[at] = true
+				n += r.asked[at].release.Len()
+			}
+		}
+	}
+	return max(1, n)
+}
+
 // leaves are the relations of the stages that a computation reads.
-func (r *run) leaves(ctx context.Context, c sensitivity.Computed) ([]*eval.Relation, error) {
+func (r *run) leaves(ctx context.Context, c sensitivity.Computed, together int) ([]*eval.Relation, error) {
 	rels := make([]*eval.Relation, len(r.asked))
 	for _, l := range c.Leaves {
 		for _, p := range l.Parts {
 			a := r.asked[p.Stage]
 			var err error
-			if rels[p.Stage], err = finish.Shown(ctx, a.an, r.asked[a.as].release, r.world.policy.Query.MinPeople, r.noValue); err != nil {
+			if rels[p.Stage], err = finish.Shown(ctx, a.an, r.asked[a.as].release, r.world.policy.Query.MinPeople, together, r.noValue); err != nil {
 				return nil, err
 			}
 		}

@@ -21,11 +21,12 @@ var lastTable = ownTable(16385, "last", sqltype.Int8, "release", "measure", sqlt
 type lastAnswer struct {
 	releases []*asked
 	shown    string
+	together int             // in so many rows the intervals hold at once
 	hidden   []sqltype.Value // for each release up to which noisy number of people groups are not shown; NULL: all are
 }
 
 func (r *run) lastAnswer() *lastAnswer {
-	last := &lastAnswer{shown: r.shown.words()}
+	last := &lastAnswer{shown: r.shown.words(), together: r.together()}
 	for _, a := range r.releases() {
 		last.releases = append(last.releases, &asked{stage: &stage{an: a.an}, release: a.release.Bare(), free: a.free})
 		var hidden sqltype.Value
@@ -43,7 +44,7 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 	}
 	var rows [][]sqltype.Value
 	for i, a := range s.last.releases {
-		of, err := a.facts(ctx, int64(i+1))
+		of, err := a.facts(ctx, int64(i+1), s.last.together)
 		if err != nil {
 			return nil, err
 		}
@@ -55,9 +56,12 @@ func (s *Session) lastRows(ctx context.Context) ([][]sqltype.Value, error) {
 }
 
 // facts are those of one release.
-func (l *asked) facts(ctx context.Context, number int64) ([][]sqltype.Value, error) {
+func (l *asked) facts(ctx context.Context, number int64, together int) ([][]sqltype.Value, error) {
 	e, err := finish.Of(ctx, l.an, l.release)
 	if err != nil {
+		return nil, err
+	}
+	if e, err = e.Together(together); err != nil {
 		return nil, err
 	}
 	cells := l.release.MostCells()

@@ -71,7 +71,7 @@ func (r *run) notice(ctx context.Context) string {
 		text += "; " + s.leftLine(b) // what SHOW dpsql.budget counts, whatever was asked
 	}
 	if errs := r.errorLine(ctx, list); errs != "" {
-		text += "; 95% error (largest group): " + errs
+		text += "; 95% error (largest group" + r.togetherWords() + "): " + errs
 	}
 	if s.now.notices == "full" {
 		for i, a := range list {
@@ -91,6 +91,18 @@ func stageWord(i int, list []*asked) string {
 	return fmt.Sprintf("release %d: ", i+1)
 }
 
+// togetherWords say that intervals hold in all rows at once, and why.
+func (r *run) togetherWords() string {
+	switch n := r.together(); {
+	case n == 1:
+		return ""
+	case r.session.now.together:
+		return fmt.Sprintf(", for all %d groups at once", n)
+	default:
+		return fmt.Sprintf(", for all %d groups at once, as rows are chosen by noisy numbers", n)
+	}
+}
+
 // errorLine says the 95% errors of the releases.
 func (r *run) errorLine(ctx context.Context, list []*asked) string {
 	if r.nameless {
@@ -98,7 +110,7 @@ func (r *run) errorLine(ctx context.Context, list []*asked) string {
 	}
 	var parts []string
 	for i, a := range list {
-		if errs := texts(r.session.largestErrors(ctx, r.program, a.an, a.release)); errs != nil {
+		if errs := texts(r.session.largestErrors(ctx, r.program, a.an, a.release, r.together())); errs != nil {
 			parts = append(parts, stageWord(i, list)+strings.Join(errs, ", "))
 		}
 	}

@@ -28,6 +28,7 @@ type settings struct {
 	fresh     bool   // stored releases do not answer
 	low       string // what becomes of values less than their error
 	rounding  string
+	together  bool              // intervals hold in all rows of an answer at once
 	split     sensitivity.Split // of EVALUATE: no session sets it
 }
 
@@ -175,6 +176,15 @@ var settingTable = map[string]setting{
 		func(s *settings) string { return s.rounding },
 		func(_ *Session, to *settings, v string) (err error) {
 			to.rounding, err = choice("dpsql.rounding", v, roundingWords...)
+			return err
+		},
+	},
+	"dpsql.simultaneous": {
+		"Whether dp_error, dp_low and dp_high of an aggregate hold in all rows of an answer at once with 95%: on or off.",
+		kindBool, nil,
+		func(s *settings) string { return onOff(s.together) },
+		func(_ *Session, to *settings, v string) (err error) {
+			to.together, err = parseSwitch("dpsql.simultaneous", v)
 			return err
 		},
 	},

@@ -147,7 +147,7 @@ func hidden(a *plan.Aggregate, _ plan.ColID, why string) func(by string) (*plan.
 // width is the column of an aggregate's error, which the plan will have.
 func (w *withErrors) width(a *plan.Aggregate, g plan.ColID) plan.ColID {
 	for _, e := range append(slices.Clone(a.Errors), w.of[a]...) {
-		if e.Kind == plan.ErrorHalfWidth && e.Of == g {
+		if e.Kind == plan.ErrorHalfWidth && e.Of == g && e.Joint <= 1 {
 			w.note(e.ID)
 			return e.ID
 		}

@@ -152,9 +152,13 @@ func (r *run) raised(err error) {
 	}
 }
 
-// noValue notes a statistic that a group's noisy number of rows does not allow.
+// noValue notes an average or a statistic that a group's noisy number of rows does not allow.
 func (r *run) noValue(fn plan.AggFunc) {
-	r.isNull(fmt.Sprintf("%s is NULL where a group has too few rows after noise, or values that do not differ", fn))
+	words := ", or values that do not differ"
+	if fn == plan.Avg {
+		words = ", as no interval could hold it; a range of the column in the policy gives it one"
+	}
+	r.isNull(fmt.Sprintf("%s is NULL where a group has too few rows after noise%s", fn, words))
 }
 
 // hiddenLines say which groups of a release are not shown and, where none is, what would show some.

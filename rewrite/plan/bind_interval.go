@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"math"
 	"slices"
 	"strconv"
 
@@ -12,10 +11,9 @@ import (
 
 // The error of what is computed from aggregates, as dp_error(sum(a) / sum(b)), is written as an expression over dp_low and dp_high of the aggregates themselves: interval arithmetic (Moore, Kearfott, Cloud 2009, chapter 2).
 //
-// Proof: claim: the interval holds the expression's value without noise with probability 95%, where those of the aggregates do. (1) Of k aggregates each has its interval at 1 - 0.05/k (joint), so by the union bound all k hold with 95%,
-// whatever depends on what. (2) If they hold, each step's interval has the step's value: sums, differences, products and quotients have their extremes at the ends, a quotient where the divisor's interval has no 0 (else it is NULL), and
-// other functions are monotone in each argument that has an interval. What is none of these is refused. (3) An aggregate's own interval is widened from 0.95 to 1 - 0.05/k by the factor ln(20 k) / ln 20: S(t) = P(|noise| >= t) is log-concave for
-// Laplace, Gaussian and sums of them, and S(0) = 1, so log S(c t) <= c log S(t) for c >= 1, and S(t) <= 1/20 gives S(c t) <= (1/20)^c = 1/(20 k).
+// Proof: claim: the interval holds the expression's value without noise with probability 95%, where those of the aggregates do. (1) Of k aggregates each has its interval at 1 - 0.05/k (ErrorItem.Joint), by the rule of its own kind, so by the
+// union bound all k hold with 95%, whatever depends on what. (2) If they hold, each step's interval has the step's value: sums, differences, products and quotients have their extremes at the ends, a quotient where the divisor's interval has no 0
+// (else it is NULL), and other functions are monotone in each argument that has an interval. What is none of these is refused.
 
 // interval is what an expression's value is between; of an exact one both ends are the value. Where one end is NULL, so is the other: least and greatest pass NULL over.
 type interval struct {
@@ -24,10 +22,9 @@ type interval struct {
 }
 
 type intervals struct {
-	e     *exprs
-	pos   pgsyntax.Pos
-	widen float64
-	made  int
+	e    *exprs
+	pos  pgsyntax.Pos
+	made int
 }
 
 // mostIntervalNodes keeps intervals of intervals from being written many times over.
@@ -37,7 +34,12 @@ const mostIntervalNodes = 2000
 func (e *exprs) computedError(kind ErrorKind, x *pgsyntax.FuncCall, of pgsyntax.Expr) (Scalar, error) {
 	texts := map[string]bool{}
 	walkAggregates(of, func(f *pgsyntax.FuncCall) { texts[pgsyntax.PrintExpr(f)] = true })
-	b := &intervals{e: e, pos: x.Pos, widen: math.Log(20*float64(len(texts))) / math.Log(20)} // (1)
+	joint := *e
+	if joint.joint = len(texts); joint.joint == 1 { // (1)
+		joint.joint = 0
+	}
+	e = &joint
+	b := &intervals{e: e, pos: x.Pos}
 	v, err := b.of(of)
 	if err != nil {
 		return nil, err
@@ -134,7 +136,7 @@ func (b *intervals) of(x pgsyntax.Expr) (v interval, err error) {
 	return v, b.refused(x)
 }
 
-// aggregate is an aggregate's own interval, widened. (3)
+// aggregate is an aggregate's own interval. (1)
 func (b *intervals) aggregate(n *pgsyntax.FuncCall) (v interval, err error) {
 	if _, nested := errorNames[n.Name]; nested {
 		return v, b.refused(n)
@@ -146,13 +148,7 @@ func (b *intervals) aggregate(n *pgsyntax.FuncCall) (v interval, err error) {
 	if !at.Type().IsNumber() {
 		return v, b.refused(n)
 	}
-	v.low, v.high = b.call(string(ErrorLow), n), b.call(string(ErrorHigh), n)
-	if b.widen > 1 {
-		value, more := b.float(n), b.number(b.widen-1)
-		v.low = b.op("-", v.low, b.op("*", more, b.op("-", value, v.low)))
-		v.high = b.op("+", v.high, b.op("*", more, b.op("-", v.high, value)))
-	}
-	return v, nil
+	return interval{low: b.call(string(ErrorLow), n), high: b.call(string(ErrorHigh), n)}, nil
 }
 
 func (b *intervals) binary(n *pgsyntax.Binary) (v interval, err error) {

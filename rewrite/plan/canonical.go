@@ -118,7 +118,11 @@ func (p *printer) line(r Rel) string {
 			aggs = append(aggs, p.col(a.ID)+"="+text)
 		}
 		for _, e := range n.Errors {
-			aggs = append(aggs, fmt.Sprintf("%s=%s(%s)", p.col(e.ID), e.Kind, p.col(e.Of)))
+			joint := ""
+			if e.Joint > 1 {
+				joint = fmt.Sprintf(", one of %d", e.Joint)
+			}
+			aggs = append(aggs, fmt.Sprintf("%s=%s(%s%s)", p.col(e.ID), e.Kind, p.col(e.Of), joint))
 		}
 		for _, g := range n.Groupings {
 			aggs = append(aggs, fmt.Sprintf("%s=grouping(%s)", p.col(g.ID), p.cols(g.Cols)))

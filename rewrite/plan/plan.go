@@ -150,11 +150,12 @@ const (
 	TopK      AggFunc = "dp_top_k" // dpsql's own, over private rows alone
 )
 
-// ErrorItem is a statement about the noise in the aggregate Of.
+// ErrorItem is a statement about the noise in the aggregate Of. Its interval holds at once with those of Joint - 1 others with 95%; 0 and 1: it stands alone.
 type ErrorItem struct {
-	ID   ColID
-	Kind ErrorKind
-	Of   ColID
+	ID    ColID
+	Kind  ErrorKind
+	Of    ColID
+	Joint int
 }
 
 // ErrorKind is one of dp_error, dp_low, dp_high.

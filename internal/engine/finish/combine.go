@@ -108,17 +108,36 @@ func (l *law) blocks() summand {
 	return s
 }
 
-// combined is a k such that |c N1 + N2| <= k with probability at least 0.95, for independent noises and a whole c > 0: the least one
+// quantile is the least k with P(|N| > k) <= miss by tail.
+func (l *law) quantile(miss float64) float64 {
+	lo, hi := -1.0, math.Ceil(3*l.scale)
+	over := func(k float64) bool { return 2*l.tail(k+1)+doubt > miss }
+	for over(hi) {
+		lo, hi = hi, 2*hi+1
+	}
+	for hi-lo > 1 {
+		if mid := math.Floor((lo + hi) / 2); mid <= lo || mid >= hi { // numbers have no more digits
+			break
+		} else if over(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}
+
+// combined is a k such that |c N1 + N2| <= k but with probability miss, for independent noises and a whole c > 0: the least one
 // if both laws are narrow, or both are Laplace's and one is narrow; otherwise it is up to half a percent more. All numbers are
 // whole; above 2^20 it is up to 2^-20 of it more.
 //
-// Proof: Z = c N1 + N2 is symmetric, so it is asked that P(Z > k) <= 1/40. Let A be c N1 or N2 and B the other one.
+// Proof: Z = c N1 + N2 is symmetric, so it is asked that P(Z > k) <= miss/2. Let A be c N1 or N2 and B the other one.
 // P(Z > k) = E g(A), g(a) = P(B >= k+1-a), which rises with a: so (1) a law of A in which numbers are replaced by larger ones (a
 // block by its end, what is beyond the last block by infinity, tails by larger tails) gives no less, and (2) neither do larger
 // tails of B. (3) doubt is more than the errors of float64, and is added. (4) A quotient that is rounded before its ceiling
 // is taken gives the ceiling or less, since what is at most n rounds to at most n; from 2^53 on differences may be rounded up,
 // which slack takes away.
-func combined(c float64, n1, n2 *law) float64 {
+func combined(c float64, n1, n2 *law, miss float64) float64 {
 	a, ca, b, cb := n1, c, n2, 1.0
 	if over1, over2 := c*(n1.block()-1), n2.block()-1; over2 < over1 || over2 == over1 && n2.scale < n1.scale {
 		a, ca, b, cb = n2, 1, n1, c
@@ -137,11 +156,11 @@ func combined(c float64, n1, n2 *law) float64 {
 		return p
 	}
 	lo, hi := -1.0, math.Ceil(3*(c*n1.scale+n2.scale))
-	for over(hi) > 0.025 {
+	for over(hi) > miss/2 {
 		lo, hi = hi, 2*hi+1
 	}
 	for hi-lo > max(1, hi*0x1p-20) {
-		if mid := math.Floor((lo + hi) / 2); over(mid) > 0.025 {
+		if mid := math.Floor((lo + hi) / 2); over(mid) > miss/2 {
 			lo = mid
 		} else {
 			hi = mid

@@ -68,7 +68,7 @@ func TestCombinedIsLeast(t *testing.T) {
 			n1, n2 := lawFor(t, laplace, s[0]), lawFor(t, laplace, s[1])
 			least := laplace || n1.block() == 1 && n2.block() == 1
 			for _, c := range []int{1, 2, 3, 15, 100, 2001} {
-				k := combined(float64(c), n1, n2)
+				k := combined(float64(c), n1, n2, usualMiss)
 				if got := coverage(c, n1, n2, k); got < 0.95 {
 					t.Errorf("laplace %t, scales %v, %d N1 + N2: %g covers %.6f", laplace, s, c, k, got)
 				}
@@ -111,12 +111,12 @@ func TestCombinedWide(t *testing.T) {
 		for _, c := range []float64{1, 15, 2001, 1 << 53} {
 			n1, n2 := lawFor(t, false, dp.Scale{Num: s[0], Den: 1}), lawFor(t, false, dp.Scale{Num: s[1], Den: 1})
 			about := 1.959963984540054 * math.Hypot(c*n1.scale, n2.scale)
-			if k := combined(c, n1, n2); s[0] > 10 && (k < about*(1-1e-5) || k > about*1.005+2) || k < about/2 || k > 2*about {
+			if k := combined(c, n1, n2, usualMiss); s[0] > 10 && (k < about*(1-1e-5) || k > about*1.005+2) || k < about/2 || k > 2*about {
 				t.Errorf("Gaussian scales %v, %g N1 + N2: %g, of the normal laws it is %g", s, c, k, about)
 			}
 			n1, n2 = lawFor(t, true, dp.Scale{Num: s[0], Den: 1}), lawFor(t, true, dp.Scale{Num: s[1], Den: 1})
 			about = twoLaplace(c*n1.scale, n2.scale)
-			if k := combined(c, n1, n2); s[0] > 10 && (k < about*(1-1e-5) || k > about*1.005+c+1) || k < about/2 || k > 2*about {
+			if k := combined(c, n1, n2, usualMiss); s[0] > 10 && (k < about*(1-1e-5) || k > about*1.005+c+1) || k < about/2 || k > 2*about {
 				t.Errorf("Laplace scales %v, %g N1 + N2: %g, of the continuous laws it is %g", s, c, k, about)
 			}
 		}

@@ -16,12 +16,68 @@ type Errors struct {
 	a        *sensitivity.Analysis
 	ctx      context.Context // the statement's: once it has ended, widths that take time are NaN
 	values   []mixture       // a measure's noise, in steps
-	quantile map[int]float64 // a measure: 97.5% quantile, in steps
+	miss     float64         // how often an interval may miss: usualMiss, or less where several shall hold together
+	quantile map[int]float64 // a measure: the half width of its interval, in steps
 	pairs    map[int]float64 // a formula: the width of those that combine two measures
 	cells    map[int]*Errors // of groups that are sums of so many
+	tighter  map[int]*Errors // of so many intervals that shall hold together
 	lost     []lostMass      // a measure
-	sums     int             // of how many released groups each value is the sum
-	few      []bool          // a measure: there were too few people to choose its bound by
+	run      *measure.Run
+	told     []*release.Lost
+	sums     int    // of how many released groups each value is the sum
+	few      []bool // a measure: there were too few people to choose its bound by
+}
+
+// usualMiss is how often a 95% interval may miss.
+const usualMiss = 0.05
+
+// Together are the errors of which n intervals hold at once as often as one of e does.
+//
+// Proof: the union bound (Bonferroni 1936): each misses at most miss/n of the time, whatever depends on what.
+func (e *Errors) Together(n int) (*Errors, error) {
+	if n <= 1 {
+		return e, nil
+	}
+	if of := e.tighter[n]; of != nil {
+		return of, nil
+	}
+	of := *e
+	of.miss = e.miss / float64(n)
+	of.quantile, of.pairs, of.cells, of.tighter = map[int]float64{}, map[int]float64{}, nil, nil
+	var err error
+	if of.lost, err = lostMasses(e.a, e.run, e.told, of.miss); err != nil {
+		return nil, err
+	}
+	if e.tighter == nil {
+		e.tighter = map[int]*Errors{}
+	}
+	e.tighter[n] = &of
+	return &of, nil
+}
+
+// stretch is by how much wider than a 95% interval one is, whose half width is a number of deviations of sums of such measures' noise.
+//
+// Proof: of Gaussian noise the ratio of normal quantiles. Of all: S(t) = P(|noise| >= t) is log-concave for Laplace, Gaussian and sums of them, and S(0) = 1, so log S(c t) <= c log S(t) for c >= 1, and S(t) <= 1/20 gives
+// S(c t) <= miss for c = ln(1/miss)/ln 20.
+func stretch(miss float64, laplace bool) float64 {
+	switch {
+	case miss >= usualMiss:
+		return 1
+	case laplace:
+		return math.Log(1/miss) / math.Log(1/usualMiss)
+	}
+	return math.Erfcinv(miss) / math.Erfcinv(usualMiss)
+}
+
+// stretched is the stretch of a formula's measures.
+func (e *Errors) stretched(f sensitivity.Formula) float64 {
+	laplace := false
+	for _, i := range f.Uses() {
+		if i >= 0 {
+			laplace = laplace || e.values[i].laplace()
+		}
+	}
+	return stretch(e.miss, laplace)
 }
 
 // Cells are the errors of groups that are the sums of so many released ones, each with noise of its own.
@@ -32,15 +88,16 @@ func (e *Errors) Cells(n int) *Errors {
 	if of := e.cells[n]; of != nil {
 		return of
 	}
-	of := &Errors{a: e.a, ctx: e.ctx, quantile: map[int]float64{}, pairs: map[int]float64{}, lost: e.lost, few: e.few, sums: n}
+	of := *e
+	of.quantile, of.pairs, of.cells, of.tighter, of.values, of.sums = map[int]float64{}, map[int]float64{}, nil, nil, nil, n
 	for _, m := range e.values {
 		of.values = append(of.values, m.times(n))
 	}
 	if e.cells == nil {
 		e.cells = map[int]*Errors{}
 	}
-	e.cells[n] = of
-	return of
+	e.cells[n] = &of
+	return &of
 }
 
 // For are the errors of a group of a release; where none is named, of what is the sum of most cells. Answers, NOTICEs, EXPLAIN and dpsql.target_error all go by it.
@@ -62,9 +119,9 @@ func Of(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*Erro
 }
 
 func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, r *release.Release) (*Errors, error) {
-	e := &Errors{a: a, ctx: ctx, quantile: map[int]float64{}, pairs: map[int]float64{}, sums: 1, few: make([]bool, len(a.Measures))}
+	e := &Errors{a: a, ctx: ctx, miss: usualMiss, quantile: map[int]float64{}, pairs: map[int]float64{}, sums: 1, run: run, told: r.Lost, few: make([]bool, len(a.Measures))}
 	var err error
-	if e.lost, err = lostMasses(a, run, r.Lost); err != nil {
+	if e.lost, err = lostMasses(a, run, r.Lost, e.miss); err != nil {
 		return nil, err
 	}
 	for i, m := range a.Measures {
@@ -107,12 +164,7 @@ func (e *Errors) Expected(i int, count float64) float64 {
 	if count > 0 && count < 1<<53 {
 		v[f.Count].SetInt64(int64(count))
 	}
-	width := e.quotient(i, count, 0)
-	if least, most, ok := e.averages(i, v); ok {
-		val, _ := exact(e.a, i, v).Float64()
-		width += math.Max(val-least, most-val)
-	}
-	return width
+	return e.Group(i, v)
 }
 
 // nothing are the values of a group in which nothing is.
@@ -153,7 +205,7 @@ func (e *Errors) Variance(i int) float64 { return e.values[i].variance }
 func (e *Errors) Measure(i int) float64 {
 	q, ok := e.quantile[i]
 	if !ok {
-		q = e.values[i].quantile(e.ctx)
+		q = e.values[i].quantile(e.ctx, e.miss)
 		e.quantile[i] = q
 	}
 	return q
@@ -187,26 +239,13 @@ func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 		val, width := e.moment(i, v)
 		return val, val - width, val + width
 	}
+	if f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsRatio {
+		return e.average(i, v)
+	}
 	val, _ = exact(e.a, i, v).Float64()
-	if f.Kind != sensitivity.IsAvg && f.Kind != sensitivity.IsRatio {
-		above, below := e.lostOf(i, v)
-		width := e.plain(i)
-		return val, val - width - below, val + width + above
-	}
-	c, s := float(v[f.Count]), float(v[f.Sum])
-	m := e.a.Measures[f.Sum]
-	if f.Kind == sensitivity.IsAvg {
-		val = min(max(val, m.RangeLo.InexactFloat64()), m.RangeHi.InexactFloat64())
-	}
-	width := e.quotient(i, c, s)
-	low, high = val-width, val+width
-	if least, most, ok := e.averages(i, v); ok && !math.IsNaN(width) {
-		low, high = math.Min(val, least)-width, math.Max(val, most)+width
-	}
-	if f.Kind == sensitivity.IsAvg {
-		low, high = math.Max(low, math.Min(val, m.RangeLo.InexactFloat64())), math.Min(high, math.Max(val, m.RangeHi.InexactFloat64()))
-	}
-	return val, low, high
+	above, below := e.lostOf(i, v)
+	width := e.plain(i)
+	return val, val - width - below, val + width + above
 }
 
 // lostOf is what may be lost above and below of what is linear in the measures.
@@ -242,11 +281,17 @@ func (e *Errors) lostPair(f sensitivity.Formula, v []*big.Int) (rows, above, bel
 	return rows, sum.above * part, sum.below * part
 }
 
-// averages are the least and the largest average over what may have been lost; false: nothing was.
-func (e *Errors) averages(i int, v []*big.Int) (least, most float64, ok bool) {
+// average is the interval of an average. Where its number of rows is not told from 0 it is the declared range, or nothing without one.
+//
+// Proof: s = S + N and c = C + M are the noisy sum and count, S and C of the rows that bounds left; all rows have the average r = (S + a)/(C + b), -below <= a <= above, 0 <= b <= rows. (1) s + a - r (c + b) = N - r M for any S and C, small
+// ones too (Fieller 1954). (2) |N - r M| <= sqrt(x^2 + r^2 y^2) with probability 0.95 or more, x and y being the half widths of N and M, and a step each, since noise is in steps: of normal laws it is an equality, of the others TestSquaresOfWidths adds
+// up probabilities. A noise of a variance up to doubt is 0 but for that part of the time. (3) So the r that fulfil (2) for some a and b hold the average with 0.95. Where c > y they are an interval: for each a and b the upper end falls as r rises,
+// is largest at a = above, and at b = 0 where it is above 0, at b = rows where it is below. The lower end is that of all signs turned. (4) The average is in the declared range, so the interval may be cut to it, and widened to what is shown.
+func (e *Errors) average(i int, v []*big.Int) (val, low, high float64) {
 	f := e.a.Formulas[i]
 	m := e.a.Measures[f.Sum]
-	step, mid := m.Grid.InexactFloat64(), 0.0
+	least, most := m.RangeLo.InexactFloat64(), m.RangeHi.InexactFloat64()
+	ranged, mid, step := e.ranged(f), 0.0, m.Grid.InexactFloat64()
 	var rows, above, below float64
 	if f.Kind == sensitivity.IsAvg {
 		centre, half := middle(m)
@@ -257,35 +302,52 @@ func (e *Errors) averages(i int, v []*big.Int) (least, most float64, ok bool) {
 		rows, _ = e.lost[f.Count].in(float(v[f.Count]), e.sums)
 		above, below = e.lost[f.Sum].in(float(v[f.Sum]), e.sums)
 	}
-	c, s := float(v[f.Count]), float(v[f.Sum])
-	if rows == 0 && above == 0 && below == 0 || c <= 0 {
-		return 0, 0, false
+	c, s, x, y := float(v[f.Count]), float(v[f.Sum]), e.inSteps(f.Sum), e.inSteps(f.Count)
+	switch val, _ = exact(e.a, i, v).Float64(); {
+	case c > y: // (3)
+		low, high = mid-step*fieller(below-s, x, c, y, rows), mid+step*fieller(s+above, x, c, y, rows)
+	case ranged:
+		low, high = least, most
+	default:
+		return val, math.NaN(), math.NaN()
 	}
-	least, most = math.Inf(1), math.Inf(-1)
-	for _, count := range []float64{c, c + rows} {
-		least, most = math.Min(least, mid+step*(s-below)/count), math.Max(most, mid+step*(s+above)/count)
+	if ranged { // (4)
+		within := func(x float64) float64 { return math.Min(math.Max(x, least), most) }
+		val, low, high = within(val), within(low), within(high)
 	}
-	return least, most, true
+	return val, math.Min(low, val), math.Max(high, val)
+}
+
+// ranged reports an average that is held to a declared range.
+func (e *Errors) ranged(f sensitivity.Formula) bool {
+	return f.Kind == sensitivity.IsAvg || e.a.Pairs != nil && e.a.Measures[f.Sum].Declared
+}
+
+// unbounded reports an average without a range among rows that are not told from none: it may be anything, and is NULL.
+func (e *Errors) unbounded(i int, v []*big.Int) bool {
+	f := e.a.Formulas[i]
+	return f.Kind == sensitivity.IsRatio && !e.ranged(f) && !(float(v[f.Count]) > e.inSteps(f.Count))
+}
+
+// fieller is the largest r with r (c + b) - s <= sqrt(x^2 + r^2 y^2) for b = 0 or rows, where c > y.
+func fieller(s, x, c, y, rows float64) float64 {
+	if s+x < 0 { // at r = 0 there is no equality yet
+		c += rows
+	}
+	return (s*c + math.Sqrt(s*s*y*y+x*x*(c*c-y*y))) / (c*c - y*y)
+}
+
+// inSteps is a measure's half width with a step more where its noise has some.
+func (e *Errors) inSteps(i int) float64 {
+	if m := e.values[i]; m.variance <= doubt && m.rounding == 0 {
+		return 0
+	}
+	return e.Measure(i) + 1
 }
 
 func float(n *big.Int) float64 {
 	x, _ := new(big.Float).SetInt(n).Float64()
 	return x
-}
-
-// quotient is an average's 1.96 sqrt(Var(S) + (S/C)^2 Var(C)) / C. Where C is less than two deviations of C it is half the range, or nothing without one.
-func (e *Errors) quotient(i int, c, s float64) float64 {
-	f := e.a.Formulas[i]
-	m, sum, count := e.a.Measures[f.Sum], e.values[f.Sum].variance, e.values[f.Count].variance
-	few, step := math.NaN(), m.Grid.InexactFloat64()
-	if f.Kind == sensitivity.IsAvg { // of a centred sum, in half steps
-		step /= 2
-		few = step * float64(m.RowHi-m.RowLo)
-	}
-	if c < 2*math.Sqrt(count) || c <= 0 {
-		return few
-	}
-	return 1.96 * step * math.Sqrt(sum+(s/c)*(s/c)*count) / c
 }
 
 // plain is the half width of what is linear in the measures.
@@ -310,7 +372,7 @@ func (e *Errors) pair(i int) float64 {
 	m := e.a.Measures[f.Sum]
 	steps := 0.0
 	if c := math.Abs(float64(m.RowLo + m.RowHi)); c > 0 {
-		steps = linear(e.ctx, c, e.values[f.Count], e.values[f.Sum])
+		steps = linear(e.ctx, c, e.values[f.Count], e.values[f.Sum], e.miss)
 	} else {
 		steps = e.Measure(f.Sum)
 	}

@@ -22,7 +22,7 @@ import (
 // Run answers a statement of one stage, and of no public tables beside it, from its release. Groups with fewer than minPeople units by their noisy number are left out
 // (Analysis.People; 0: none are).
 func Run(ctx context.Context, a *sensitivity.Analysis, r *release.Release, args []sqltype.Value, minPeople int64) ([][]sqltype.Value, error) {
-	rel, err := Shown(ctx, a, r, minPeople, nil)
+	rel, err := Shown(ctx, a, r, minPeople, 1, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +122,8 @@ func wholeStage(parts []sensitivity.Part, stages []*eval.Relation) bool {
 }
 
 // Shown is a stage's relation of the groups that may be shown: those whose released number of units is not under the least, which is post-processing. The rows of a release of many groups are
-// computed as they are read. none, if there is one, is told of the aggregates that are NULL.
-func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, minPeople int64, none func(plan.AggFunc)) (*eval.Relation, error) {
+// computed as they are read. An aggregate's intervals hold in so many rows together. none, if there is one, is told of the aggregates that are NULL.
+func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, minPeople int64, together int, none func(plan.AggFunc)) (*eval.Relation, error) {
 	whole, err := Of(ctx, a, r)
 	if err != nil {
 		return nil, err
@@ -134,12 +134,12 @@ func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, min
 			if a.People >= 0 && minPeople > 0 && g.Values[a.People].Cmp(least) < 0 {
 				return nil
 			}
-			row, err := whole.For(r, g).row(ctx, g)
+			row, err := whole.For(r, g).row(ctx, g, together)
 			if err != nil {
 				return err
 			}
 			for i, item := range a.Agg.Aggs {
-				if none != nil && row[len(g.Keys)+i] == nil && a.Formulas[i].Kind == sensitivity.IsMoment {
+				if none != nil && row[len(g.Keys)+i] == nil && (a.Formulas[i].Kind == sensitivity.IsMoment || a.Formulas[i].Kind == sensitivity.IsRatio && !whole.TooFew(i)) {
 					none(item.Fn)
 				}
 			}
@@ -193,11 +193,11 @@ func Output(q *plan.Query, cols []plan.ColID) (func(row []sqltype.Value) []sqlty
 
 // Relation is the aggregate's output: keys, aggregates, errors, one row a group.
 func Relation(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*eval.Relation, error) {
-	return Shown(ctx, a, r, 0, nil)
+	return Shown(ctx, a, r, 0, 1, nil)
 }
 
-// row is a group's.
-func (e *Errors) row(ctx context.Context, g *release.Group) ([]sqltype.Value, error) {
+// row is a group's, whose intervals hold in so many rows together.
+func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sqltype.Value, error) {
 	a := e.a
 	row := make([]sqltype.Value, 0, len(g.Keys)+len(a.Formulas)+len(a.Agg.Errors))
 	row = append(row, g.Keys...)
@@ -206,6 +206,8 @@ func (e *Errors) row(ctx context.Context, g *release.Group) ([]sqltype.Value, er
 		switch {
 		case e.TooFew(i): // NULL by a released choice
 			v = nil
+		case e.unbounded(i, g.Values): // NULL by a released number of rows
+			v, err = nil, e.ctx.Err()
 		case f.OfOrder():
 			v, err = e.orderValue(i, g)
 		case f.OfPick():
@@ -223,7 +225,11 @@ func (e *Errors) row(ctx context.Context, g *release.Group) ([]sqltype.Value, er
 		if !ok {
 			return nil, sqlerr.New(sqlerr.Internal, "an error function has no aggregate")
 		}
-		width, err := e.item(item.Kind, i, g)
+		at, err := e.Together(max(1, item.Joint) * together)
+		if err != nil {
+			return nil, err
+		}
+		width, err := at.item(item.Kind, i, g)
 		if err != nil {
 			return nil, err
 		}

@@ -32,7 +32,7 @@ const (
 // lostReach is how much may be lost in all: what the two released segments hold, with their noise, and beyond them a geometric tail of the ratio that they have, drawn to lostPrior where their noise (of deviations n and f) hides it.
 //
 // The tail is an assumption: no interval covers a few people of unbounded values.
-func lostReach(near, far, n, f float64) float64 {
+func lostReach(near, far, n, f, quantile float64) float64 {
 	q, l0, l1 := (n+f)/2, math.Max(0, near), math.Max(0, far)
 	if q == 0 && l0 == 0 && l1 == 0 {
 		return 0
@@ -43,11 +43,11 @@ func lostReach(near, far, n, f float64) float64 {
 	}
 	ratio = math.Min(math.Max(ratio, lostLeast)+lostDoubt, lostMost)
 	beyond := math.Max(l1, math.Max(lostPrior*l0, lostUnseen*q)) * ratio / (1 - ratio) * lostTail
-	return (l0 + l1 + lostQuantile*math.Hypot(n, f) + beyond) * lostSpread
+	return (l0 + l1 + quantile*math.Hypot(n, f) + beyond) * lostSpread
 }
 
-// lostMasses are those of all measures; lost is what was released of them, nil before.
-func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost) ([]lostMass, error) {
+// lostMasses are those of all measures, of intervals that may miss so often; lost is what was released of them, nil before.
+func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost, miss float64) ([]lostMass, error) {
 	out := make([]lostMass, len(a.Measures))
 	for i := range out {
 		if i >= len(run.Lost) || run.Lost[i] == nil {
@@ -65,11 +65,15 @@ func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost)
 		if err != nil {
 			return nil, err
 		}
-		fine := float64(a.Measures[i].Fine)
+		law, err := lawOf(run.Lost[i].Near)
+		if err != nil {
+			return nil, err
+		}
+		fine, quantile := float64(a.Measures[i].Fine), lostQuantile*stretch(miss, law.laplace)
 		side := func(s [2]*big.Int) float64 {
 			x, _ := new(big.Float).SetInt(s[0]).Float64()
 			y, _ := new(big.Float).SetInt(s[1]).Float64()
-			return lostReach(x, y, math.Sqrt(near.Variance()), math.Sqrt(far.Variance())) / fine
+			return lostReach(x, y, math.Sqrt(near.Variance()), math.Sqrt(far.Variance()), quantile) / fine
 		}
 		sides := make([]float64, 2)
 		m := lostMass{least: math.Sqrt(variance) / fine / 2, groups: float64(max(1, a.Groups.Count))}

@@ -98,20 +98,20 @@ func TestLostWidens(t *testing.T) {
 
 // TestLostReach: what may be lost is at least what the two segments hold, more where the far one holds more or the noise is larger, nothing where there is nothing and no noise, and a number for all numbers.
 func TestLostReach(t *testing.T) {
-	if r := lostReach(0, 0, 0, 0); r != 0 {
+	if r := lostReach(0, 0, 0, 0, lostQuantile); r != 0 {
 		t.Errorf("%g of nothing", r)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		x := func(name string) float64 { return rapid.Float64Range(-1e6, 1e18).Draw(t, name) }
 		near, far, n := x("near"), x("far"), rapid.Float64Range(0, 1e9).Draw(t, "noise")
-		r := lostReach(near, far, n, 2*n)
+		r := lostReach(near, far, n, 2*n, lostQuantile)
 		if math.IsNaN(r) || math.IsInf(r, 0) || r < lostSpread*(math.Max(0, near)+math.Max(0, far)) {
 			t.Fatalf("%g", r)
 		}
-		if more := lostReach(near, far+rapid.Float64Range(0, 1e9).Draw(t, "more"), n, 2*n); more < r*(1-1e-12) {
+		if more := lostReach(near, far+rapid.Float64Range(0, 1e9).Draw(t, "more"), n, 2*n, lostQuantile); more < r*(1-1e-12) {
 			t.Fatalf("%g, with more in the far segment %g", r, more)
 		}
-		if double := lostReach(2*math.Max(0, near), 2*math.Max(0, far), 2*n, 4*n); math.Abs(double-2*r) > 1e-9*r {
+		if double := lostReach(2*math.Max(0, near), 2*math.Max(0, far), 2*n, 4*n, lostQuantile); math.Abs(double-2*r) > 1e-9*r {
 			t.Fatalf("%g, of all twice as much %g", r, double)
 		}
 	})
@@ -199,7 +199,7 @@ func TestTooFewIsNull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		row, err := e.row(context.Background(), &release.Group{Values: ints(1000, 7, 500)})
+		row, err := e.row(context.Background(), &release.Group{Values: ints(1000, 7, 500)}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

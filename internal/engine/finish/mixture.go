@@ -85,21 +85,31 @@ func mixtureOf(run *measure.Run, tops []release.Top, i int, fine uint64) (m mixt
 	return m, nil
 }
 
-// quantile is a k such that the value is within k of the total with probability at least 0.95; the least one for a single event.
-func (m mixture) quantile(ctx context.Context) float64 {
+// laplace reports noise with heavier tails than a Gaussian's.
+func (m mixture) laplace() bool {
+	return slices.ContainsFunc(m.terms, func(t term) bool { return t.law.laplace })
+}
+
+// quantile is a k such that the value is further than k from the total with probability at most miss; the least one for a single event at usualMiss.
+func (m mixture) quantile(ctx context.Context, miss float64) float64 {
 	if len(m.terms) == 0 {
 		return math.NaN()
 	}
-	if m.sums <= 1 && len(m.terms) == 1 {
-		return float64(m.terms[0].d.Quantile975())*m.terms[0].weight + m.rounding
+	if m.sums <= 1 && len(m.terms) == 1 && miss >= leastMiss {
+		t := m.terms[0]
+		k := float64(t.d.Quantile975())
+		if miss != usualMiss {
+			k = t.law.quantile(miss)
+		}
+		return k*t.weight + m.rounding
 	}
-	return width(ctx, []addend{{1, m}})
+	return width(ctx, []addend{{1, m}}, miss)
 }
 
 // linear is the like of c times one value and another one.
-func linear(ctx context.Context, c float64, x, y mixture) float64 {
-	if len(x.terms) == 1 && len(y.terms) == 1 && x.rounding+y.rounding == 0 && max(x.sums, y.sums) <= 1 {
-		return combined(c, x.terms[0].law, y.terms[0].law)
+func linear(ctx context.Context, c float64, x, y mixture, miss float64) float64 {
+	if miss >= leastMiss && len(x.terms) == 1 && len(y.terms) == 1 && x.rounding+y.rounding == 0 && max(x.sums, y.sums) <= 1 {
+		return combined(c, x.terms[0].law, y.terms[0].law, miss)
 	}
-	return width(ctx, []addend{{c, x}, {1, y}})
+	return width(ctx, []addend{{c, x}, {1, y}}, miss)
 }

@@ -85,8 +85,8 @@ func TestToppedUpWidths(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			width := m.quantile(context.Background())
-			if was := first.quantile(context.Background()); width > was+1 {
+			width := m.quantile(context.Background(), usualMiss)
+			if was := first.quantile(context.Background(), usualMiss); width > was+1 {
 				t.Errorf("%+v: a width of %g was %g", c, width, was)
 			}
 			sizes := make([]float64, draws)

@@ -18,7 +18,7 @@ func (e *Errors) moment(i int, v []*big.Int) (val, width float64) {
 	if v[f.Count].Cmp(big.NewInt(leastRows(stat))) < 0 {
 		return none, none
 	}
-	c := e.figures(f, centralOf(e.a, f, v), v)
+	c, wide := e.figures(f, centralOf(e.a, f, v), v), 1.96*e.stretched(f)
 	out, ok := statisticOf(stat, c)
 	if !ok {
 		return none, none
@@ -32,21 +32,21 @@ func (e *Errors) moment(i int, v []*big.Int) (val, width float64) {
 		divisors = append(divisors, c.sxx, c.syy)
 	}
 	for _, d := range divisors {
-		if d.v < 2*e.deviation(f, d) {
+		if d.v < math.Max(2, wide)*e.deviation(f, d) {
 			return out.v, finite(span)
 		}
 	}
 	switch stat {
 	case "stddev_pop", "stddev_samp":
 		of, _ := statisticOf(map[plan.AggFunc]plan.AggFunc{"stddev_pop": "var_pop", "stddev_samp": "var_samp"}[stat], c)
-		w := 1.96 * e.deviation(f, of)
+		w := wide * e.deviation(f, of)
 		width = max(math.Sqrt(of.v+w)-out.v, out.v-math.Sqrt(max(0, of.v-w)))
 	case "regr_r2":
 		of, _ := statisticOf("corr", c)
 		w, r := 1.96*e.deviation(f, of), math.Abs(of.v)
 		width = max((r+w)*(r+w)-out.v, out.v-max(0, r-w)*max(0, r-w))
 	default:
-		width = 1.96 * e.deviation(f, out)
+		width = wide * e.deviation(f, out)
 	}
 	return out.v, finite(min(width, span))
 }

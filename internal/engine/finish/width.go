@@ -15,13 +15,23 @@ type addend struct {
 // of is how many values are added up.
 func (a addend) of() float64 { return float64(max(1, a.sums)) }
 
-// width is a k such that the sum of all addends is within k of what it stands for with probability at least 0.95: the least one where the sum is made of whole numbers over a range that onLattice takes, with roundings if
+// leastMiss is down to where probabilities are added up; those below are little beside doubt.
+const leastMiss = 1e-7
+
+// width is a k such that the sum of all addends is further than k from what it stands for with probability at most miss: the least one where the sum is made of whole numbers over a range that onLattice takes, with roundings if
 // they are few and small; otherwise mostly within 1% of the least (docs/budget.md says where it is not). Once ctx has ended it is NaN.
-func width(ctx context.Context, all []addend) float64 {
-	if k, ok := onLattice(ctx, all); ok {
+func width(ctx context.Context, all []addend, miss float64) float64 {
+	if miss < leastMiss { // by reach for each side, and every rounding
+		k := reach(all, math.Log(2/miss))
+		for _, a := range all {
+			k += a.of() * a.weight * a.rounding
+		}
 		return k
 	}
-	k := dithered(ctx, all)
+	if k, ok := onLattice(ctx, all, miss); ok {
+		return k
+	}
+	k := dithered(ctx, all, miss)
 	for _, a := range all {
 		if a.parts || a.weight != math.Trunc(a.weight) {
 			return k
@@ -45,8 +55,9 @@ const mostPeriod = 1 << 18
 // P(|Z| >= L/2), of which reach says that it is at most 2e-9. E cos is the product of the characteristic functions of what is added, which are independent. doubt covers the errors of float64, and for each cell what lies beyond its
 // law's ends. Of topped-up values some have the law of even totals (wave e), the others that of odd ones (o): it is the most that any split needs. Where not each is looked at but one of many, as
 // |e^i o^(n-i) - e^j o^(n-j)| <= |i - j| |e - o| max(|e|, |o|)^(n-1), the sum of those errors at all frequencies, each at most 2/(L sin(at/2)) of the coverage, is added.
-func onLattice(ctx context.Context, all []addend) (float64, bool) {
+func onLattice(ctx context.Context, all []addend, miss float64) (float64, bool) {
 	s, ok := lattice(ctx, all)
+	s.miss = miss
 	if !ok {
 		return math.NaN(), ctx.Err() != nil
 	}
@@ -124,23 +135,24 @@ type spectrum struct {
 	each   []int
 	falls  bool // one law's characteristic function falls up to pi
 	over   float64
+	miss   float64
 }
 
-// least is the least k, but not below from, such that the sum is within k with probability 0.95.
+// least is the least k, but not below from, such that the sum is not within k with probability miss.
 func (s spectrum) least(ctx context.Context, from float64) float64 {
 	beyond := s.beyond(ctx)
 	if beyond == nil {
 		return math.NaN()
 	}
-	if from >= 0 && beyond(from) <= 0.05 {
+	if from >= 0 && beyond(from) <= s.miss {
 		return from
 	}
 	lo, hi := from, float64(s.period/2-1)
-	if beyond(hi) > 0.05 {
+	if beyond(hi) > s.miss {
 		return hi
 	}
 	for hi-lo > 1 {
-		if mid := math.Floor((lo + hi) / 2); beyond(mid) > 0.05 {
+		if mid := math.Floor((lo + hi) / 2); beyond(mid) > s.miss {
 			lo = mid
 		} else {
 			hi = mid
@@ -218,14 +230,14 @@ func roundings(n, most, ln float64) float64 {
 // P(|R| > r). X + D has a density, whose characteristic function is the product of those of the noises and D: f(x) + f(x + P) + f(x - P) + ... is its Fourier series, and its integral from -x to x at most P(|X + D| <= x) +
 // P(|X + D| > P/2), which reach bounds; beyond 7 deviations of D's own the series adds below 1e-10. R: each value's roundings are symmetric, as half goes to even, whatever the total, and independent of other values'; those of
 // values whose totals are no whole numbers need not be symmetric, and are all added.
-func dithered(ctx context.Context, all []addend) float64 {
-	beyond, half, more := dither(ctx, all)
+func dithered(ctx context.Context, all []addend, miss float64) float64 {
+	beyond, half, more := dither(ctx, all, miss)
 	if beyond == nil {
 		return more
 	}
 	lo, hi := 0.0, half
 	for hi-lo > hi*1e-6 {
-		if mid := (lo + hi) / 2; beyond(mid) > 0.05 {
+		if mid := (lo + hi) / 2; beyond(mid) > miss {
 			lo = mid
 		} else {
 			hi = mid
@@ -238,8 +250,10 @@ func dithered(ctx context.Context, all []addend) float64 {
 const apart = 4.2
 
 // dither gives for x up to half at least the probability that the sum is not within x + more; nil: it is within more for sure, or that is NaN as ctx has ended.
-func dither(ctx context.Context, all []addend) (beyond func(x float64) float64, half, more float64) {
+func dither(ctx context.Context, all []addend, miss float64) (beyond func(x float64) float64, half, more float64) {
 	variance, fixed, most, square := 0.0, 0.0, 0.0, 0.0
+	rarer := math.Log(usualMiss / miss) // by as much as miss is less, D and roundings are beyond what is said: erfc(sqrt(x^2 + ln)) <= erfc(x) exp(-ln)
+	certain, apart := certain+rarer, math.Sqrt(apart*apart+2*rarer)
 	for _, a := range all {
 		for _, t := range a.terms {
 			variance += a.of() * a.weight * a.weight * t.weight * t.weight * t.law.variance()

@@ -72,7 +72,7 @@ func TestDitherTerms(t *testing.T) {
 	for _, laplace := range []bool{true, false} {
 		const n = 100
 		m, _ := toppedUpBy(t, laplace, 2, 2)
-		beyond, _, more := dither(t.Context(), []addend{{1, m.times(n)}})
+		beyond, _, more := dither(t.Context(), []addend{{1, m.times(n)}}, usualMiss)
 		p := folded(plus(masses(m.terms[0].law), masses(m.terms[1].law), 1), n) // in halves: both weigh as much
 		at := func(i int) float64 { return float64(i-len(p)/2) / 2 }
 		variance := 0.0

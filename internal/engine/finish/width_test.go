@@ -99,7 +99,7 @@ func TestSumsOfManyNoises(t *testing.T) {
 		m := mixed(t, c.laplace, c.num, c.den)
 		p := masses(m.terms[0].law)
 		for _, n := range c.ns {
-			if have, least := m.times(n).quantile(t.Context()), leastOf(folded(p, n)); have != float64(least) {
+			if have, least := m.times(n).quantile(t.Context(), usualMiss), leastOf(folded(p, n)); have != float64(least) {
 				t.Errorf("laplace %t, scale %d/%d: of %d numbers %v, the least is %d", c.laplace, c.num, c.den, n, have, least)
 			}
 		}
@@ -113,7 +113,7 @@ func TestSumsBesideOthers(t *testing.T) {
 			for _, n := range []int{2, 60} {
 				px, py := folded(masses(x.terms[0].law), n), folded(masses(y.terms[0].law), n)
 				for _, c := range []int{1, 2, 25} {
-					if have, least := linear(t.Context(), float64(c), x.times(n), y.times(n)), leastOf(plus(py, px, c)); have != float64(least) {
+					if have, least := linear(t.Context(), float64(c), x.times(n), y.times(n), usualMiss), leastOf(plus(py, px, c)); have != float64(least) {
 						t.Errorf("%d x (%d of %+v) + %d of %+v: %v, the least is %d", c, n, *x.terms[0].law, n, *y.terms[0].law, have, least)
 					}
 				}
@@ -129,19 +129,19 @@ func TestWideSums(t *testing.T) {
 			m := mixed(t, laplace, scale, 1)
 			for _, n := range []int{2, 3, 33, 10_000} {
 				all := []addend{{1, m.times(n)}}
-				least, ok := onLattice(t.Context(), all)
-				if have := dithered(t.Context(), all); !ok || have < least-1 || have > 1.005*least+1 {
+				least, ok := onLattice(t.Context(), all, usualMiss)
+				if have := dithered(t.Context(), all, usualMiss); !ok || have < least-1 || have > 1.005*least+1 {
 					t.Errorf("laplace %t, scale %d: of %d numbers %v, the least is %v, %t", laplace, scale, n, have, least, ok)
 				}
 			}
 		}
 	}
 	x, y := mixed(t, true, 1000, 1), mixed(t, true, 3000, 1)
-	if have, least := dithered(t.Context(), []addend{{2001, x}, {1, y}}), combined(2001, x.terms[0].law, y.terms[0].law); have < least-1 || have > 1.005*least+1 {
+	if have, least := dithered(t.Context(), []addend{{2001, x}, {1, y}}, usualMiss), combined(2001, x.terms[0].law, y.terms[0].law, usualMiss); have < least-1 || have > 1.005*least+1 {
 		t.Errorf("%v, the least is %v", have, least)
 	}
 	x, y = mixed(t, true, 1, 2), mixed(t, true, 40, 1) // few large ones, and what is between them
-	if have, least := dithered(t.Context(), []addend{{2001, x}, {1, y}}), combined(2001, x.terms[0].law, y.terms[0].law); have < least-1 || have > 1.005*least+1 {
+	if have, least := dithered(t.Context(), []addend{{2001, x}, {1, y}}, usualMiss), combined(2001, x.terms[0].law, y.terms[0].law, usualMiss); have < least-1 || have > 1.005*least+1 {
 		t.Errorf("%v, the least is %v", have, least)
 	}
 }
@@ -219,10 +219,10 @@ func TestSumsOfToppedUp(t *testing.T) {
 				for _, odds := range []int{0, 1, n / 2, n} {
 					least = max(least, leastOf(plus(folded(laws[0], n-odds), folded(laws[1], odds), 1)))
 				}
-				if have := m.times(n).quantile(t.Context()); have < float64(least) || have > 1.02*float64(least)+1 {
+				if have := m.times(n).quantile(t.Context(), usualMiss); have < float64(least) || have > 1.02*float64(least)+1 {
 					t.Errorf("laplace %t, scales %v, %d values: %v, the least is %d", laplace, scales, n, have, least)
 				}
-				if have := dithered(t.Context(), []addend{{1, m.times(n)}}); have < float64(least) {
+				if have := dithered(t.Context(), []addend{{1, m.times(n)}}, usualMiss); have < float64(least) {
 					t.Errorf("laplace %t, scales %v, %d values, with all roundings beside: %v, the least is %d", laplace, scales, n, have, least)
 				}
 				if n != 5 {
@@ -230,7 +230,7 @@ func TestSumsOfToppedUp(t *testing.T) {
 				}
 				other := mixed(t, !laplace, 7, 1)
 				least = leastOf(plus(folded(masses(other.terms[0].law), n), folded(laws[0], n), 3))
-				if have := linear(t.Context(), 3, m.times(n), other.times(n)); have < float64(least) || have > 1.02*float64(least)+1 {
+				if have := linear(t.Context(), 3, m.times(n), other.times(n), usualMiss); have < float64(least) || have > 1.02*float64(least)+1 {
 					t.Errorf("laplace %t, scales %v, 3 times %d values and others: %v, the least is %d", laplace, scales, n, have, least)
 				}
 			}
@@ -244,7 +244,7 @@ func TestWideToppedUp(t *testing.T) {
 		for _, scales := range [][]uint64{{100, 60}, {5000, 3000}, {1000, 900, 800, 700}, {1 << 40, 1 << 39}} {
 			m, _ := toppedUpBy(t, laplace, scales...)
 			for _, n := range []int{200, 10_000} {
-				have, about := m.times(n).quantile(t.Context()), 1.959964*math.Sqrt(m.times(n).variance)
+				have, about := m.times(n).quantile(t.Context(), usualMiss), 1.959964*math.Sqrt(m.times(n).variance)
 				if have < 0.998*about || have > 1.02*about {
 					t.Errorf("laplace %t, scales %v, %d values: %v, the normal law has %v", laplace, scales, n, have, about)
 				}

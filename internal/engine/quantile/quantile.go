@@ -18,10 +18,12 @@ type Reader struct {
 	children Children
 	// Error is the 95% half width of a rank in rows, from public numbers alone.
 	Error float64
+	// Wide is how many times Error the interval's ends are away in rank; 0: once. The answer itself goes by Error.
+	Wide float64
 }
 
-// Answer is what is read for one quantile: the row below and the row above it, in steps of the tree's grid, and where between them it is. Least and Most are the values Error ranks
-// away: the ends of a 95% interval, noise only.
+// Answer is what is read for one quantile: the row below and the row above it, in steps of the tree's grid, and where between them it is. Least and Most are the values Error
+// (or Wide times that) ranks away: the ends of a 95% interval, noise only.
 type Answer struct {
 	Below, Above int64
 	Part         float64
@@ -33,7 +35,7 @@ func NewReader(t *sensitivity.Tree, deviation float64, children Children) (*Read
 	if t == nil || len(t.Fans) == 0 || !(deviation >= 0) || math.IsInf(deviation, 1) {
 		return nil, errors.New("quantile: a tree has no shape, or no noise")
 	}
-	return &Reader{t, children, RankError(t, deviation)}, nil
+	return &Reader{tree: t, children: children, Error: RankError(t, deviation)}, nil
 }
 
 // RankError is the 95% half width of a rank, in rows: of a position within a node of k children, where sums of neighbours are adjusted to the node's own count, the variance is at
@@ -70,11 +72,11 @@ func (r *Reader) Find(q sensitivity.Quantile) (Answer, error) {
 		below, above = n-1-below, n-1-above
 		rank = n - 1 - rank
 	}
-	out := Answer{Part: part}
+	out, away := Answer{Part: part}, r.Error*math.Max(1, r.Wide)
 	for _, v := range []struct {
 		to   *int64
 		rank float64
-	}{{&out.Below, below}, {&out.Above, above}, {&out.Least, math.Max(0, math.Floor(rank-r.Error))}, {&out.Most, math.Min(n-1, math.Ceil(rank+r.Error))}} {
+	}{{&out.Below, below}, {&out.Above, above}, {&out.Least, math.Max(0, math.Floor(rank-away))}, {&out.Most, math.Min(n-1, math.Ceil(rank+away))}} {
 		if *v.to, err = r.row(root, v.rank+0.5); err != nil {
 			return out, err
 		}

@@ -120,7 +120,7 @@ func TestIntervals(t *testing.T) {
 		"low":      func() int64 { return int64(math.Min(4095, 20*rng.ExpFloat64())) },
 	}
 	const deviation, rounds = 20, 100
-	within, narrow, all := 0, 0, 0
+	within, wide, narrow, all := 0, 0, 0, 0
 	for name, draw := range data {
 		here, n := 0, 0
 		for range rounds {
@@ -143,6 +143,18 @@ func TestIntervals(t *testing.T) {
 				if a.Least <= v && v <= a.Most {
 					here++
 				}
+				joint := *r
+				joint.Wide = 1.8 // of 20 intervals at once
+				b, err := joint.Find(sensitivity.Quantile{Fraction: p})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b.Below != a.Below || b.Least > a.Least || b.Most < a.Most {
+					t.Fatalf("%+v is not in %+v", a, b)
+				}
+				if b.Least <= v && v <= b.Most {
+					wide++
+				}
 				half := *r
 				half.Error = r.Error / 8
 				if b, err := half.Find(sensitivity.Quantile{Fraction: p}); err != nil || b.Least <= v && v <= b.Most {
@@ -156,6 +168,9 @@ func TestIntervals(t *testing.T) {
 		within, all = within+here, all+n
 	}
 	t.Logf("%d of %d intervals hold the quantile; of an eighth of the width %d", within, all, narrow)
+	if float64(wide) < (1-0.05/20)*float64(all) {
+		t.Errorf("of 1.8 times the width %d of %d", wide, all)
+	}
 	if float64(narrow) >= 0.95*float64(all) {
 		t.Errorf("an eighth of the width holds %d of %d", narrow, all)
 	}

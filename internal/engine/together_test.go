@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/backend"
+)
+
+// TestIntervalsTogether: the intervals of rows that noisy numbers choose hold for all candidates at once, and the notice, EXPLAIN and dpsql.last say so; so do those under dpsql.simultaneous. Values and charges stay, and other answers' intervals too.
+func TestIntervalsTogether(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits[4:]...)
+	set(t, s, "dpsql.rounding", "off")
+	set(t, s, "dpsql.notices", "brief")
+	const all = "select kind_id, count(*) as n, dp_error(count(*)) as e from encounters group by 1"
+	alone := mustTry(t, s, all)
+	one := alone[0][2].(float64)
+	before := paidFor(t, s)
+	most := func(by float64) float64 { return math.Log(20*by) / math.Log(20) }
+	for sql, chooses := range map[string]bool{
+		all + " order by 2 desc limit 2":            true,
+		all + " having count(*) > 3":                true,
+		"select * from (" + all + ") t where n > 3": true,
+		"select kind_id, n, e from (select *, rank() over (order by n) as r from (" + all + ") t) u where r <= 2": true,
+		"select distinct on (kind_id > 1) * from (" + all + ") t order by kind_id > 1, n":                         true,
+		"select t.* from (" + all + ") t join kinds k on t.n > k.id":                                              true,
+		"select 1, 1, (select e from (" + all + ") t order by n desc limit 1)":                                    true,
+		all + " order by 1 limit 2": false,
+		all + " having kind_id > 0": false,
+		all + " order by 2":         false,
+		"select t.* from (" + all + ") t join kinds k on t.kind_id = k.id":     false,
+		"select distinct on (kind_id) * from (" + all + ") t order by kind_id": false,
+	} {
+		for _, on := range []string{"off", "on"} {
+			set(t, s, "dpsql.simultaneous", on)
+			_, a := ask(t, s, sql)
+			if len(a.Rows) == 0 {
+				t.Fatalf("%s: no rows", sql)
+			}
+			got, together := a.Rows[0][2].(float64), chooses || on == "on"
+			if together && !(got > 1.2*one && got < most(float64(len(alone)))*one+1) || !together && got != one {
+				t.Errorf("%s, simultaneous %s: error %g, alone %g", sql, on, got, one)
+			}
+			if strings.Contains(a.Notice, "groups at once") != together {
+				t.Errorf("%s, simultaneous %s: %s", sql, on, a.Notice)
+			}
+			last := mustTry(t, s, "select max(error_95) from dpsql.last")
+			if e := last[0][0].(float64); math.Abs(e-got) > 1e-6*got {
+				t.Errorf("%s, simultaneous %s: dpsql.last has %g, not %g", sql, on, e, got)
+			}
+		}
+		if told := explained(t, s, sql); strings.Contains(told, "rows are chosen by noisy numbers") != chooses {
+			t.Errorf("%s: %s", sql, told)
+		}
+	}
+	if now := paidFor(t, s); now != before {
+		t.Errorf("%v charged, %v before", now, before)
+	}
+}
