@@ -218,13 +218,13 @@ func (e *Errors) Widest(i int, r *release.Release) (float64, error) {
 	err := r.Each(func(g *release.Group) error {
 		groups++
 		if v := g.Values[i]; v != nil {
-			above, below := e.lost[i].in(float(v), e.sums)
+			above, below := e.lostIn(i, float(v))
 			lost = math.Max(lost, math.Max(above, below))
 		}
 		return nil
 	})
 	if groups == 0 && all.groups > 0 { // of a release without its groups
-		lost = math.Max(all.above, all.below) / all.groups
+		lost = math.Max(all.moves(1/all.groups, e.Measure(i)))
 	}
 	return e.Measure(i) + lost, err
 }
@@ -248,15 +248,20 @@ func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 	return val, val - width - below, val + width + above
 }
 
+// lostIn is by how much what may be lost of measure i moves the ends of its interval in a group of this value.
+func (e *Errors) lostIn(i int, value float64) (above, below float64) {
+	return e.lost[i].moves(e.lost[i].part(value, e.sums), e.Measure(i))
+}
+
 // lostOf is what may be lost above and below of what is linear in the measures.
 func (e *Errors) lostOf(i int, v []*big.Int) (above, below float64) {
 	f := e.a.Formulas[i]
 	if f.Kind == sensitivity.IsCount {
-		return e.lost[f.Count].in(float(v[f.Count]), e.sums)
+		return e.lostIn(f.Count, float(v[f.Count]))
 	}
 	m := e.a.Measures[f.Sum]
 	if f.Kind == sensitivity.IsSum {
-		above, below = e.lost[f.Sum].in(float(v[f.Sum]), e.sums)
+		above, below = e.lostIn(f.Sum, float(v[f.Sum]))
 		step := m.Grid.InexactFloat64()
 		return above * step, below * step
 	}
@@ -269,16 +274,13 @@ func (e *Errors) lostOf(i int, v []*big.Int) (above, below float64) {
 
 // lostPair is what may be lost of a pair in a group: rows, and their centred sum upwards and downwards, which is spread as the rows are.
 func (e *Errors) lostPair(f sensitivity.Formula, v []*big.Int) (rows, above, below float64) {
-	count, sum := e.lost[f.Count], e.lost[f.Sum]
-	rows, _ = count.in(float(v[f.Count]), e.sums)
-	if sum.above == 0 && sum.below == 0 {
-		return rows, 0, 0
+	rows, _ = e.lostIn(f.Count, float(v[f.Count]))
+	part := 1.0
+	if count := e.lost[f.Count]; !count.above.none() {
+		part = count.part(float(v[f.Count]), e.sums)
 	}
-	part := rows / math.Max(count.above, 1e-300)
-	if count.above == 0 {
-		part = 1
-	}
-	return rows, sum.above * part, sum.below * part
+	above, below = e.lost[f.Sum].moves(part, e.Measure(f.Sum))
+	return rows, above, below
 }
 
 // average is the interval of an average. Where its number of rows is not told from 0 it is the declared range, or nothing without one.
@@ -299,8 +301,8 @@ func (e *Errors) average(i int, v []*big.Int) (val, low, high float64) {
 		step, _ = half.Float64()
 		rows, above, below = e.lostPair(f, v)
 	} else {
-		rows, _ = e.lost[f.Count].in(float(v[f.Count]), e.sums)
-		above, below = e.lost[f.Sum].in(float(v[f.Sum]), e.sums)
+		rows, _ = e.lostIn(f.Count, float(v[f.Count]))
+		above, below = e.lostIn(f.Sum, float(v[f.Sum]))
 	}
 	c, s, x, y := float(v[f.Count]), float(v[f.Sum]), e.inSteps(f.Sum), e.inSteps(f.Count)
 	switch val, _ = exact(e.a, i, v).Float64(); {

@@ -111,8 +111,8 @@ func TestAveragesCover(t *testing.T) {
 							if lost > 0 && each == 13 {
 								gone = lost * 20
 							}
-							e.lost = []lostMass{{above: float64(lost), base: 1, groups: 1, least: 1e300}, {above: math.Max(0, float64(gone)), below: math.Max(0, float64(-gone)), base: 1, groups: 1, least: 1e300},
-								{above: math.Max(0, float64(gone)), below: math.Max(0, float64(-gone)), base: 1, groups: 1, least: 1e300}}
+							e.lost = []lostMass{{above: lostSide{middle: float64(lost)}, base: 1, groups: 1, least: 1e300}, sure(math.Max(0, float64(gone)), math.Max(0, float64(-gone))),
+								sure(math.Max(0, float64(gone)), math.Max(0, float64(-gone)))}
 							of := float64(s+gone) / float64(c+lost)
 							missed, unranged := 0, 0
 							for range draws {

@@ -2,8 +2,9 @@ package finish
 
 import (
 	"math"
-	"math/big"
+	"slices"
 
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/noise"
@@ -12,38 +13,89 @@ import (
 
 // lostMass is how much bounds may have taken from a measure in all groups together, in its steps.
 type lostMass struct {
-	above, below float64 // 0: nothing is lost on that side
+	above, below lostSide
 	base, least  float64 // the sum of the groups' values, and what a group counts for at least when it is spread among them
 	groups       float64
 }
 
-// The constants of lostReach: found on the made-up data of docs/accuracy.md, and held by bench-honesty on others.
+// lostSide is what may be lost on one side: as likely more than middle as less, and more than middle and span together as often as an interval may miss. Nothing is lost where both are 0.
+type lostSide struct{ middle, span float64 }
+
+func (s lostSide) none() bool { return s == lostSide{} }
+
+// The constants of lost mass: found on the made-up data of docs/accuracy.md, and held by bench-honesty on others.
 const (
-	lostQuantile = 1.6 // of the noise of the two segments
-	lostPrior    = 0.8 // what is beyond a segment, as a part of it, where nothing tells
-	lostLeast    = 0.3 // the least such part
-	lostDoubt    = 0.2 // by how much more it may be
-	lostMost     = 0.7 // the largest
-	lostUnseen   = 0.3 // of the noise's deviation: what the far segment may hold unseen
-	lostTail     = 0.9 // of the geometric series
-	lostSpread   = 1.2 // a group's part may be larger than its part of the values, and the tail heavier
+	lostHeavy  = 0.9 // the weight of a tail of shape xi is (1 - xi) to this power
+	lostPeople = 1.1 // the part of a choice's threshold that people beyond a bound are expected to be, each losing one bound
+	lostAlone  = 1.1 // by how much more may be lost where there is one group,
+	lostSpread = 1.8 // and where a group's part of it may be larger than its part of the values
 )
 
-// lostReach is how much may be lost in all: what the two released segments hold, with their noise, and beyond them a geometric tail of the ratio that they have, drawn to lostPrior where their noise (of deviations n and f) hides it.
-//
-// The tail is an assumption: no interval covers a few people of unbounded values.
-func lostReach(near, far, n, f, quantile float64) float64 {
-	q, l0, l1 := (n+f)/2, math.Max(0, near), math.Max(0, far)
-	if q == 0 && l0 == 0 && l1 == 0 {
-		return 0
+// tail is how what people have beyond a bound may be distributed: of what they have up to one bound more, far is the part that follows up to three, and total all of it.
+type tail struct{ far, total, weight float64 }
+
+// tails are generalised Pareto distributions (Pickands 1975) of shapes from about 0, the exponential one, to 0.8, and of scales up to the bound.
+var tails = func() (out []tail) {
+	for _, xi := range []float64{0.001, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8} {
+		for _, scale := range []float64{0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1} {
+			all := scale / (1 - xi)
+			upTo := func(y float64) float64 { return all * (1 - math.Pow(1+xi*y/scale, 1-1/xi)) }
+			out = append(out, tail{(upTo(3) - upTo(1)) / upTo(1), all / upTo(1), math.Pow(1-xi, lostHeavy)})
+		}
 	}
-	ratio := lostPrior
-	if l0+2*q > 0 {
-		ratio = (l1 + lostPrior*2*q) / (l0 + 2*q)
+	return out
+}()
+
+// lostOn is what may be lost on a side of which the two segments came out as near and far, with noise of deviations n and f. People are expected to lose about expected (+Inf: nothing is known of it) in the near segment. The law of the rest is Bayes' on
+// tails, with normal noise. The tail is an assumption: no interval covers a few people of unbounded values.
+func lostOn(near, far, n, f, expected, miss float64) lostSide {
+	n, f = math.Max(n, 0.5), math.Max(f, 0.5)               // noise is in steps
+	near, far = math.Max(near, -10*n), math.Max(far, -10*f) // what is lost is not negative, so what is less is noise too
+	type part struct{ weight, mean, deviation, total float64 }
+	parts, most, sum := make([]part, len(tails)), math.Inf(-1), 0.0
+	for i, t := range tails { // given the tail, what is in the near segment is normal, cut at 0
+		v := 1 / (1/(n*n) + t.far*t.far/(f*f))
+		mean, sd := v*(near/(n*n)+t.far*far/(f*f)-1/expected), math.Sqrt(v)
+		a, b := (near-mean)/n, (far-t.far*mean)/f
+		w := math.Log(t.weight) - (a*a+b*b)/2 - mean/expected + math.Log(sd) + lnNormal(mean/sd)
+		parts[i], most = part{w, mean, sd, t.total}, math.Max(most, w)
 	}
-	ratio = math.Min(math.Max(ratio, lostLeast)+lostDoubt, lostMost)
-	beyond := math.Max(l1, math.Max(lostPrior*l0, lostUnseen*q)) * ratio / (1 - ratio) * lostTail
-	return (l0 + l1 + quantile*math.Hypot(n, f) + beyond) * lostSpread
+	for i := range parts {
+		parts[i].weight = math.Exp(parts[i].weight - most)
+		sum += parts[i].weight
+	}
+	parts = slices.DeleteFunc(parts, func(p part) bool { return p.weight < miss*1e-6 })
+	quantile := func(p float64) float64 {
+		more := func(x float64) (q float64) { // that more than x is lost
+			for _, t := range parts {
+				q += t.weight / sum * math.Exp(lnNormal((t.mean-x/t.total)/t.deviation)-lnNormal(t.mean/t.deviation))
+			}
+			return q
+		}
+		low, high := 0.0, n
+		for more(high) > p {
+			low, high = high, 2*high
+		}
+		for range 30 {
+			if x := (low + high) / 2; more(x) > p {
+				low = x
+			} else {
+				high = x
+			}
+		}
+		return high
+	}
+	s := lostSide{middle: quantile(0.5)}
+	s.span = quantile(miss) - s.middle
+	return s
+}
+
+// lnNormal is the logarithm of the normal distribution function.
+func lnNormal(x float64) float64 {
+	if x < -30 {
+		return -x*x/2 - math.Log(-x) - math.Log(2*math.Pi)/2
+	}
+	return math.Log(math.Erfc(-x/math.Sqrt2) / 2)
 }
 
 // lostMasses are those of all measures, of intervals that may miss so often; lost is what was released of them, nil before.
@@ -53,11 +105,15 @@ func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost,
 		if i >= len(run.Lost) || run.Lost[i] == nil {
 			continue
 		}
-		near, err := noise.DistributionOf(run.Lost[i].Near)
-		if err != nil {
-			return nil, err
+		var deviations [2]float64
+		for k, ev := range []dp.Event{run.Lost[i].Near, run.Lost[i].Far} {
+			d, err := noise.DistributionOf(ev)
+			if err != nil {
+				return nil, err
+			}
+			deviations[k] = d.StdDev()
 		}
-		far, err := noise.DistributionOf(run.Lost[i].Far)
+		law, err := measure.LawOf(run.Lost[i].Near)
 		if err != nil {
 			return nil, err
 		}
@@ -65,26 +121,29 @@ func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost,
 		if err != nil {
 			return nil, err
 		}
-		law, err := lawOf(run.Lost[i].Near)
-		if err != nil {
-			return nil, err
-		}
-		fine, quantile := float64(a.Measures[i].Fine), lostQuantile*stretch(miss, law.laplace)
-		side := func(s [2]*big.Int) float64 {
-			x, _ := new(big.Float).SetInt(s[0]).Float64()
-			y, _ := new(big.Float).SetInt(s[1]).Float64()
-			return lostReach(x, y, math.Sqrt(near.Variance()), math.Sqrt(far.Variance()), quantile) / fine
-		}
-		sides := make([]float64, 2)
+		fine := float64(a.Measures[i].Fine)
 		m := lostMass{least: math.Sqrt(variance) / fine / 2, groups: float64(max(1, a.Groups.Count))}
+		expected := math.Inf(1)
+		if run.Lost[i].Beyond > 0 {
+			expected = run.Lost[i].Beyond * float64(law.Sensitivity.PerGroup)
+		}
+		sides := make([]lostSide, 2)
 		for k := range a.Measures[i].LostSides() {
-			s := [2]*big.Int{new(big.Int), new(big.Int)} // none is expected
+			near, far := expected/4, expected/8 // before it is told
+			if math.IsInf(expected, 1) {
+				near, far = 0, 0
+			}
 			if i < len(lost) && lost[i] != nil && k < len(lost[i].Sides) {
-				s = lost[i].Sides[k]
-				m.base, _ = new(big.Float).SetInt(lost[i].Base).Float64()
+				near, far = float(lost[i].Sides[k][0]), float(lost[i].Sides[k][1])
+				m.base = float(lost[i].Base)
 				m.groups = float64(max(1, lost[i].Count))
 			}
-			sides[k] = side(s)
+			s, more := lostOn(near, far, deviations[0], deviations[1], lostPeople*expected, miss), lostAlone
+			if m.groups > 1 {
+				more = lostSpread
+			}
+			s.span *= stretch(miss, law.Name == "laplace") / stretch(miss, false) // lostOn's is of normal noise
+			sides[k] = lostSide{s.middle * more / fine, s.span * more / fine}
 		}
 		m.above, m.below = sides[0], sides[1]
 		out[i] = m
@@ -92,18 +151,26 @@ func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost,
 	return out, nil
 }
 
-// in is what may be lost above and below in a group of this value, made of so many cells.
-func (l lostMass) in(value float64, cells int) (above, below float64) {
-	if l.above == 0 && l.below == 0 {
-		return 0, 0
+// part is the part of it that a group of this value has, made of so many cells.
+func (l lostMass) part(value float64, cells int) float64 {
+	return math.Min(1, (l.of(value)+float64(cells)*l.least)/math.Max(l.base+l.groups*l.least, 1e-300))
+}
+
+// moves is by how much a part of it moves the upper and the lower end of an interval to which noise alone has given this half width. What was released of it has noise of its own.
+func (l lostMass) moves(part, width float64) (above, below float64) {
+	side := func(s lostSide) float64 { return part*s.middle + math.Hypot(width, part*s.span) - width }
+	if !l.above.none() {
+		above = side(l.above)
 	}
-	part := math.Min(1, (l.of(value)+float64(cells)*l.least)/math.Max(l.base+l.groups*l.least, 1e-300))
-	return l.above * part, l.below * part
+	if !l.below.none() {
+		below = side(l.below)
+	}
+	return above, below
 }
 
 // of is what a value counts for: of measures of one sign what noise puts below 0 counts for nothing.
 func (l lostMass) of(value float64) float64 {
-	if l.below > 0 {
+	if !l.below.none() {
 		return math.Abs(value)
 	}
 	return math.Max(0, value)

@@ -10,8 +10,11 @@ import (
 )
 
 // Lost are the two events that tell how much bounds take from a measure: of each unit what it loses up to sensitivity.LostUnit, and from there to three times that. What
-// goes beyond is estimated from the two (finish.Lost).
-type Lost struct{ Near, Far dp.Event }
+// goes beyond is estimated from the two (finish.lostOn). Beyond is about how many units a choice may have left beyond the bound, +Inf where it does not say.
+type Lost struct {
+	Near, Far dp.Event
+	Beyond    float64
+}
 
 // lostShare is the part of its price that a measure gives to tell its lost mass. It is spread over the groups, so the more there are the less it matters beside their own noise.
 func lostShare(a *sensitivity.Analysis) float64 {
@@ -91,7 +94,7 @@ func (p *Plan) lostAt(a *sensitivity.Analysis, chosen Chosen) ([]*Lost, error) {
 		if unit == 0 {
 			continue
 		}
-		out[i] = &Lost{}
+		out[i] = &Lost{Beyond: p.beyond(a, i, chosen)}
 		near, ok1 := p.Lost[i].Near.(dp.Clipped)
 		far, ok2 := p.Lost[i].Far.(dp.Clipped)
 		if !ok1 || !ok2 {
@@ -106,4 +109,24 @@ func (p *Plan) lostAt(a *sensitivity.Analysis, chosen Chosen) ([]*Lost, error) {
 		}
 	}
 	return out, nil
+}
+
+// beyond is Lost.Beyond: the thresholds of the choices that bound measure i, of which none ended at its last candidate.
+func (p *Plan) beyond(a *sensitivity.Analysis, i int, chosen Chosen) float64 {
+	bound, groups := a.Measures[i].Bound, a.Limit.Cap
+	if groups == nil && a.Limit.Capped {
+		return math.Inf(1) // what a declared cap cuts
+	}
+	n := 0.0
+	for _, c := range []*sensitivity.Choice{bound, groups} {
+		if c == nil {
+			continue
+		}
+		ev, ok := p.event(c.Index).(dp.AboveThreshold)
+		if !ok || chosen[c.Index]+1 >= int(ev.Edges) { //nolint:gosec // at most dp.MaxEdges
+			return math.Inf(1)
+		}
+		n += float64(ev.Threshold)
+	}
+	return n
 }
