@@ -271,3 +271,25 @@ func TestChosenRows(t *testing.T) {
 		}
 	}
 }
+
+// TestNullAverage: an average without a range among few rows is NULL in its relation, and who warns is told of it; one with a range is there.
+func TestNullAverage(t *testing.T) {
+	a := losing()
+	a.Agg.Aggs[1].Fn, a.Agg.Aggs[4].Fn = plan.Avg, plan.Avg
+	r := &release.Release{Run: runOf(gaussianOf(100), gaussianOf(300), gaussianOf(300)), Groups: []release.Group{{Values: ints(150, 0, 900)}, {Values: ints(1500, 0, 900)}}}
+	for i, few := range []bool{true, false} {
+		of, told := *r, 0
+		of.Groups = r.Groups[i : i+1]
+		rel, err := Shown(t.Context(), a, &of, 0, 1, func(fn plan.AggFunc) {
+			if fn == plan.Avg {
+				told++
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row := rel.Rows[0]; row[1] == nil || (row[4] == nil) != few || (told == 1) != few {
+			t.Errorf("%v, told %d times", row, told)
+		}
+	}
+}
