@@ -3,11 +3,12 @@
 GO      ?= go
 GOTEST  ?= $(GO) test -timeout 25m
 UNIT     = ./internal/dp/... ./internal/num/... ./internal/sqltype/... ./internal/sqlerr/... ./internal/secret/... ./internal/policy/... \
-           ./internal/eval/... ./internal/spool/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./mlext/... ./internal/attacker ./internal/audit ./budget ./budget/account/... ./rewrite/... ./sensitivity/... ./internal/bench/baseline ./internal/bench/accuracy ./internal/bench/budgets ./internal/bench/honesty
+           ./internal/eval/... ./internal/spool/... ./internal/rooms/... ./internal/owner/... ./internal/ops/... ./deploy/... ./noise/... ./mlext/... ./internal/attacker ./internal/audit ./budget ./budget/account/... ./rewrite/... ./sensitivity/... \
+           ./internal/engine/finish ./internal/engine/measure ./internal/engine/quantile ./internal/engine/release ./internal/bench/baseline ./internal/bench/accuracy ./internal/bench/budgets ./internal/bench/honesty
 DB       = ./internal/corpus ./internal/pgmeta/... ./internal/pgtest/... ./internal/backend/... ./internal/neighbour/...
-RACE     = ./proxy/... ./budget/ledger/...
+RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow
 
-.PHONY: all test test-unit test-db test-statistics test-engine test-wire test-cmd test-long test-attacker test-clients corpus deploy-check bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
+.PHONY: all test test-unit test-db test-engine test-engine-1 test-engine-2 test-race test-cmd test-long test-attacker test-clients corpus deploy-check bench bench-accuracy bench-honesty bench-train fuzz lint deps build vet
 
 all: build
 
@@ -19,11 +20,11 @@ deps:
 	@sh .ci/deps.sh
 
 # Property tests draw the same cases in every run of CI; test-long and fuzz draw new ones.
-test test-unit test-db test-statistics test-engine test-wire test-cmd: export RAPID_SEED ?= 20261121
+test test-unit test-db test-engine test-engine-1 test-engine-2 test-race test-cmd: export RAPID_SEED ?= 20261121
 
-# Two parts at a time: the engine's tests are one process each, which leaves a core idle.
+# Two parts at a time. The engine's tests are two processes of one thread each, the longest of all: they start first.
 test: deps vet
-	$(MAKE) --jobs=2 --output-sync=target test-engine test-statistics test-wire test-unit test-db test-cmd
+	$(MAKE) --jobs=2 --output-sync=target test-engine-1 test-engine-2 test-cmd test-race test-unit test-db
 
 vet:
 	$(GO) vet ./...
@@ -34,15 +35,21 @@ test-unit:
 test-db:
 	$(GOTEST) $(DB)
 
-# Hundreds of thousands of releases on neighbouring databases; the race detector, which the rest of the engine runs under, skips them.
-test-statistics:
-	$(GOTEST) -run 'TestChosenLoss|TestReleasedLoss|Neighbours$$|TestHints|TestErrorsDoc|TestSQLDoc|TestAggregates|TestOverloads|TestGenerated|TestFinishing|TestStages$$|TestKeysKeepRows|TestQuantified|TestFrames|TestNestedDuckDB|TestComposed|TestTargetObserved|TestFactorsAsAsked|TestEvaluate|TestExecuteArguments|TestProbesOfGroups|TestSplit$$|TestTrainArrays|TestTrainOddRows|TestTrainByRenyi|TestPredictTimes|TestJoinedOnClinic|TestTruncatedOnClinic|TestPredictEvery|TestTrainEvery|TestJoinedOracle' ./internal/engine
+# All of the engine's tests, in two halves of equal length.
+HALF = ^Test[A-J]
+test-engine: test-engine-1 test-engine-2
 
-# The race detector runs on engine, proxy and ledger; what is long and of one thread in the engine is in test-statistics.
-test-engine:
-	$(GOTEST) -race ./internal/engine/...
+test-engine-1:
+	$(GOTEST) -run '$(HALF)' ./internal/engine
 
-test-wire:
+test-engine-2:
+	$(GOTEST) -skip '$(HALF)' ./internal/engine
+
+# Which of the engine's tests run under the race detector, too: all tests of a file that starts a goroutine or says "The race detector runs this file."
+# (TestRaced of internal/rooms compares). Whatever has one thread would take three times as long there and find nothing.
+RACED = grep -lP '^\s*go |\.Go\(|^\tt\.Parallel\(|^// The race detector runs this file\.' internal/engine/*_test.go | xargs sed -nE 's/^func (Test\w+)\(.*/\1/p' | paste -sd '|' -
+test-race:
+	$(GOTEST) -race -run "^($$($(RACED)))$$" ./internal/engine
 	$(GOTEST) -race $(RACE)
 
 test-cmd:

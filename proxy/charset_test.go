@@ -21,9 +21,11 @@ func TestCharsets(t *testing.T) {
 		c := charsets[name]
 		both := func(what string, send ...pgproto3.FrontendMessage) {
 			got, want := ours.ask(t, send...), theirs.ask(t, send...)
-			if got != want {
-				differ++
-				t.Errorf("%s: %s\n  is   %s\n  want %s", c.name, what, got, want)
+			for i := range want {
+				if got[i] != want[i] {
+					differ++
+					t.Errorf("%s: %s, answer %d\n  is   %s\n  want %s", c.name, what, i, got[i], want[i])
+				}
 			}
 		}
 		both("set", &pgproto3.Query{String: "set client_encoding = '" + name + "'"})
@@ -35,16 +37,20 @@ func TestCharsets(t *testing.T) {
 		both("no such character", &pgproto3.Query{String: `select u&'\65e5' as x`})
 		parse := &pgproto3.Parse{Query: "select $1::text as a, $2::numeric as b"}
 		for _, format := range []int16{0, 1} {
+			var all []pgproto3.FrontendMessage
 			for b := 0x80; b < 0x100; b++ {
-				both(fmt.Sprintf("byte %x", b), parse, &pgproto3.Bind{Parameters: [][]byte{{'a', byte(b)}, []byte("1")}, ParameterFormatCodes: []int16{format, 0}, ResultFormatCodes: []int16{format, 0}},
+				all = append(all, parse, &pgproto3.Bind{Parameters: [][]byte{{'a', byte(b)}, []byte("1")}, ParameterFormatCodes: []int16{format, 0}, ResultFormatCodes: []int16{format, 0}},
 					&pgproto3.Execute{}, &pgproto3.Sync{})
 			}
+			both("bytes from 80 on", all...)
 		}
 		array := &pgproto3.Parse{Query: "select $1::text[] as a"}
+		var all []pgproto3.FrontendMessage
 		for b := 0x80; b < 0x100; b++ { // {a?, NULL, ""} in binary form
 			v := []byte{0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 25, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 2, 'a', byte(b), 255, 255, 255, 255, 0, 0, 0, 0}
-			both(fmt.Sprintf("array of byte %x", b), array, &pgproto3.Bind{Parameters: [][]byte{v}, ParameterFormatCodes: []int16{1}, ResultFormatCodes: []int16{1}}, &pgproto3.Execute{}, &pgproto3.Sync{})
+			all = append(all, array, &pgproto3.Bind{Parameters: [][]byte{v}, ParameterFormatCodes: []int16{1}, ResultFormatCodes: []int16{1}}, &pgproto3.Execute{}, &pgproto3.Sync{})
 		}
+		both("arrays of bytes from 80 on", all...)
 		both("reset", &pgproto3.Query{String: "reset client_encoding"})
 		if differ > 20 {
 			t.Fatal("and so on")
@@ -63,11 +69,16 @@ func rawClient(t *testing.T, url string) raw {
 	return raw{&player{conn: conn.Conn, fe: conn.Frontend}}
 }
 
-// ask gives what comes up to ReadyForQuery.
-func (r raw) ask(t *testing.T, send ...pgproto3.FrontendMessage) (out string) {
+// ask gives what comes up to the ReadyForQuery of each Query and Sync.
+func (r raw) ask(t *testing.T, send ...pgproto3.FrontendMessage) (answers []string) {
 	t.Helper()
+	want, out := 0, ""
 	for _, m := range send {
 		r.fe.Send(m)
+		switch m.(type) {
+		case *pgproto3.Query, *pgproto3.Sync:
+			want++
+		}
 	}
 	if err := r.fe.Flush(); err != nil {
 		t.Fatal(err)
@@ -82,7 +93,9 @@ func (r raw) ask(t *testing.T, send ...pgproto3.FrontendMessage) (out string) {
 		}
 		switch m := m.(type) {
 		case *pgproto3.ReadyForQuery:
-			return out
+			if answers, out = append(answers, out), ""; len(answers) == want {
+				return answers
+			}
 		case *pgproto3.DataRow:
 			out += fmt.Sprintf("row %q; ", m.Values)
 		case *pgproto3.RowDescription:

@@ -60,7 +60,7 @@ func TestMain(m *testing.M) {
 
 func demoDuck(t testing.TB) backend.Backend {
 	shared.duck.Do(func() {
-		db, err := duckdb.OpenMemory(context.Background(), demo.LoadDuckDB, duckdb.Options{})
+		db, err := openFixed(context.Background(), demo.LoadDuckDB, duckdb.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

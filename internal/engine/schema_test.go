@@ -1,3 +1,5 @@
+// The race detector runs this file.
+
 package engine
 
 import (

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/rewrite/sqlgen"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -155,11 +156,11 @@ func CheckChosenWithout(ctx context.Context, db DB, cat *Catalog, a *sensitivity
 	if err := Change(ctx, db, ownerless, again(same)); err != nil {
 		return share, fmt.Errorf("without rows that nobody owns: %w", err)
 	}
-	var shuffle []string
-	for _, t := range cat.Tables {
-		shuffle = append(shuffle, Shuffle(t)...)
+	st, err := sqlgen.Private(a, d, 42)
+	if err != nil {
+		return share, err
 	}
-	if err := Change(ctx, db, shuffle, again(same)); err != nil {
+	if err := Change(ctx, db, cat.shuffle(st.SQL), again(same)); err != nil {
 		return share, fmt.Errorf("in another physical order: %w", err)
 	}
 	return share, nil

@@ -311,3 +311,13 @@ func Shuffle(t *plan.Table) []string {
 		`DROP TABLE "shuffled"`,
 	}
 }
+
+// shuffle puts the rows of the tables that a printed statement reads into another physical order.
+func (c *Catalog) shuffle(sql string) (out []string) {
+	for _, t := range c.Tables {
+		if strings.Contains(sql, tableName(t)) {
+			out = append(out, Shuffle(t)...)
+		}
+	}
+	return out
+}

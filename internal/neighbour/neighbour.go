@@ -225,11 +225,7 @@ func CheckWithout(ctx context.Context, db DB, cat *Catalog, a *sensitivity.Analy
 	if err := Change(ctx, db, ownerless, again(true)); err != nil {
 		return share, fmt.Errorf("without rows that nobody owns: %w", err)
 	}
-	var shuffle []string
-	for _, t := range cat.Tables {
-		shuffle = append(shuffle, Shuffle(t)...)
-	}
-	if err := Change(ctx, db, shuffle, again(true)); err != nil {
+	if err := Change(ctx, db, cat.shuffle(st.SQL), again(true)); err != nil {
 		return share, fmt.Errorf("in another physical order: %w", err)
 	}
 	return share, nil

@@ -1,6 +1,6 @@
 // Package pgtest starts a real PostgreSQL for tests: a fresh cluster in a temporary folder, on a free port of 127.0.0.1, with
-// durability off. It is imported by test files only and is no part of the product. Where the test process dies without
-// stopping it, the server dies too.
+// durability off. jit is off, as on dpsql's own connections: it compiles for longer than a test's rows take. The package is
+// imported by test files only and is no part of the product. Where the test process dies without stopping it, the server dies too.
 package pgtest
 
 import (
@@ -98,7 +98,7 @@ func (s *Server) configure() (err error) {
 		return fmt.Errorf("pgtest: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	for _, set := range append([]string{"fsync=off", "synchronous_commit=off", "full_page_writes=off"}, s.settings...) {
+	for _, set := range append([]string{"fsync=off", "synchronous_commit=off", "full_page_writes=off", "jit=off"}, s.settings...) {
 		name, value, _ := strings.Cut(set, "=")
 		if _, err := fmt.Fprintf(f, "%s = '%s'\n", name, value); err != nil {
 			return fmt.Errorf("pgtest: %w", err)

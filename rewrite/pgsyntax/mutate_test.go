@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// mutants is how many texts TestMutants makes: some 12 seconds of them.
-const mutants = 80_000
+// mutants is how many texts TestMutants makes, in a long run longMutants.
+const mutants, longMutants = 25_000, 250_000
 
 // TestMutants is FuzzParse and FuzzLex over texts that are the same in every run: the corpora, changed by bytes and by words. Reading
 // them allocates no more than the caps of TestMemory allow.
@@ -32,7 +32,11 @@ func TestMutants(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	read := 0
-	for range mutants {
+	n := mutants
+	if os.Getenv("DPSQL_LONG") != "" {
+		n = longMutants
+	}
+	for range n {
 		text := mutant(rnd, texts, words)
 		read += len(text)
 		checkLex(t, text)

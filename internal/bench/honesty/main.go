@@ -87,7 +87,7 @@ func run() error {
 	if *port > 0 {
 		b.pg = &pgtest.Server{Port: *port}
 	} else {
-		pg, stop, err := pgtest.StartShared("jit=off", "work_mem=64MB", "shared_buffers=512MB")
+		pg, stop, err := pgtest.StartShared("work_mem=64MB", "shared_buffers=512MB")
 		if err != nil {
 			return err
 		}

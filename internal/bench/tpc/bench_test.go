@@ -62,7 +62,7 @@ func measure(b *testing.B, of tpc.Bench) (out []*timing) {
 	ctx := context.Background()
 	queries, err := of.Queries()
 	must(b, err)
-	pg := pgtest.Start(b)
+	pg := pgtest.Start(b, "jit=on")
 	must(b, of.LoadPostgres(pg))
 	exact, err := pgx.Connect(ctx, pg.ReaderURL(of.DB()))
 	must(b, err)
