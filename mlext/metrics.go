@@ -10,7 +10,7 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// bins is into how many intervals the score of two classes is cut where rows are private: enough for AUC within a part of 2/bins^2 or so, few enough that each is counted well. Of public rows there are as many as may be, bins of which are told as one.
+// bins is how many intervals of a probability are told, exactBins into how many the score of two classes is cut where rows are public. Of private rows see oddsLevels.
 const (
 	bins      = plan.ScoreBins
 	perBin    = plan.MostScoreBins / bins
@@ -28,13 +28,13 @@ type Scoring struct {
 	Columns []string
 	Where   string   // of which rows; empty: of all
 	Keys    []string // group by these; nil: Values are aggregates over all rows
+	Levels  int      // of so many keys after the first each is a level of its own, and has groups of its own; 0: there are none
 	Values  []string
 	Names   []string // of the values, for EXPLAIN
 	Errors  []string // what the values' 95% half-widths are, where rows are private
 	model   *Model
 	of      *family
-	bins    int  // into how many intervals the probability of the second of two classes is cut, or of the said one of several; 0: it is not
-	deviant bool // the loss is told as it deviates from its interval's middle (plan.ScoreAround)
+	bins    int // into how many intervals the probability of the second of two classes is cut, or of the said one of several; 0: it is not
 }
 
 // Scoring is how the model is evaluated, of public rows with nothing left out.
@@ -76,9 +76,10 @@ func (s *Scoring) classes(features []string, target string, public bool) error {
 	what, codes := plan.Scores{}, []int(nil)
 	switch s.of.target {
 	case oneOfTwo:
-		if s.bins = bins; public {
-			s.bins = exactBins
+		if !public {
+			return s.odds(features, target)
 		}
+		s.bins = exactBins
 		what, codes = plan.Scores{Of: plan.ScoreBin, Bins: s.bins}, upTo(0, s.bins)
 	case oneOfSeveral:
 		k := len(m.Scores)
@@ -97,19 +98,10 @@ func (s *Scoring) classes(features []string, target string, public bool) error {
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	b.WriteString("CASE " + text)
-	for _, c := range codes {
-		fmt.Fprintf(&b, " WHEN %d THEN %d", c, c)
-	}
-	s.Columns = []string{m.Target.index(target), b.String() + " END"}
+	s.Columns = []string{m.Target.index(target), oneOf(text, codes)}
 	s.Keys, s.Values, s.Names, s.Errors = []string{"v1", "v2"}, []string{unclamped}, []string{"rows"}, []string{"dp_error(count(*))"}
 	if s.of.shares {
-		lost := plan.Scores{Of: plan.ScoreLoss}
-		if s.deviant = s.of.target == oneOfTwo && !public; s.deviant { // sums of it take little noise: most intervals reach no farther than a twentieth
-			lost.Of = plan.ScoreAround
-		}
-		loss, err := m.scores(lost, features, m.Target.index(target))
+		loss, err := m.scores(plan.Scores{Of: plan.ScoreLoss}, features, m.Target.index(target))
 		if err != nil {
 			return err
 		}
@@ -117,6 +109,31 @@ func (s *Scoring) classes(features []string, target string, public bool) error {
 		s.Values, s.Names, s.Errors = append(s.Values, "sum(v3)"), append(s.Names, "sum of a group's log-loss"), append(s.Errors, "dp_error(sum(v3))")
 	}
 	return nil
+}
+
+// odds is how a model of two classes is evaluated on private rows.
+func (s *Scoring) odds(features []string, target string) error {
+	s.Columns, s.Keys, s.Levels = []string{s.model.Target.index(target)}, []string{"v1"}, oddsLevels
+	for _, k := range oddsKeys {
+		text, err := s.model.scores(plan.Scores{Of: plan.ScoreOdds, Bins: k}, features, "")
+		if err != nil {
+			return err
+		}
+		s.Columns = append(s.Columns, oneOf(text, upTo(0, k)))
+		s.Keys = append(s.Keys, fmt.Sprintf("v%d", len(s.Columns)))
+	}
+	s.Values, s.Names, s.Errors = []string{unclamped}, []string{"rows"}, []string{"dp_low(" + unclamped + ")", "dp_high(" + unclamped + ")"}
+	return nil
+}
+
+// oneOf writes a number, of which it says that it is one of these.
+func oneOf(text string, codes []int) string {
+	var b strings.Builder
+	b.WriteString("CASE " + text)
+	for _, c := range codes {
+		fmt.Fprintf(&b, " WHEN %d THEN %d", c, c)
+	}
+	return b.String() + " END"
 }
 
 // sureness is into how many intervals the probability of the said one of k classes is cut; 0: there are too many classes. It is 1/k at least, so those below are left out.
@@ -159,8 +176,11 @@ func (f *Feature) index(x string) string {
 // Cell is a row of the answer: its keys, and its count. Of NULL keys there is none.
 type Cell struct {
 	Keys  []int
+	Level int // which key the second one is of
 	Count float64
-	Loss  float64 // the sum of the log-loss, or of its deviations
+	Loss  float64 // the sum of the log-loss
+	Noise float64 // 95% of the count's, where there are levels
+	Lost  float64 // what bounds may have taken from it, where there are levels
 }
 
 // errorOf ends the names of metrics' errors.
@@ -196,6 +216,9 @@ func root(list ...float64) float64 {
 
 // Classes tells the metrics of counts by true class and score. errors are the 95% half-widths of one cell's values, nil where they are exact.
 func (s *Scoring) Classes(cells []Cell, errors []float64) []Fact {
+	if s.Levels > 0 {
+		return s.byOdds(cells)
+	}
 	m := s.model
 	k := max(2, len(m.Target.Levels))
 	confusion, hist := make([][]float64, k), make([][2]float64, s.bins)
@@ -235,16 +258,15 @@ func (s *Scoring) Classes(cells []Cell, errors []float64) []Fact {
 	a := math.Max(0, math.Min(1, right/total))
 	all := float64(len(cells))
 	out := append([]Fact{{"rows", fmt.Sprintf("%.0f", total)}}, metric("accuracy", a, math.Min(1, half*root((1-a)*math.Sqrt(rights), a*math.Sqrt(all-rights))/total))...)
-	if s.of.target == oneOfTwo {
-		out = append(out, ranked(hist, half)...)
-		if s.of.shares {
-			out = append(out, s.surprise(cells, total, half, lossHalf)...)
-			out = append(out, s.calibration(hist, half)...)
-		}
-	} else {
-		mean := math.Max(0, loss/total)
-		out = append(out, metric("log-loss", mean, root(lossHalf, mean*half)*math.Sqrt(all)/total)...)
-		out = append(out, s.sure(hist, half)...)
+	mean := math.Max(0, loss/total)
+	surprise := metric("log-loss", mean, root(lossHalf, mean*half)*math.Sqrt(all)/total)
+	switch {
+	case s.of.target == oneOfSeveral:
+		out = append(append(out, surprise...), s.sure(hist, half)...)
+	case s.of.shares:
+		out = append(append(append(out, ranked(hist)...), surprise...), calibration(hist)...)
+	default:
+		out = append(out, ranked(hist)...)
 	}
 	for y, row := range confusion {
 		for says, n := range row {
@@ -257,8 +279,8 @@ func (s *Scoring) Classes(cells []Cell, errors []float64) []Fact {
 	return out
 }
 
-// ranked is the AUC of a histogram of scores by class: rows of one interval count as a half.
-func ranked(hist [][2]float64, half float64) []Fact {
+// ranked is the AUC of an exact histogram of scores by class: rows of one interval count as a half.
+func ranked(hist [][2]float64) []Fact {
 	below, pairs, negatives, positives := 0.0, 0.0, 0.0, 0.0
 	for _, n := range hist {
 		pairs += n[1] * (below + n[0]/2)
@@ -268,54 +290,17 @@ func ranked(hist [][2]float64, half float64) []Fact {
 	if negatives <= 0 || positives <= 0 {
 		return nil
 	}
-	auc, sum, above := pairs/(negatives*positives), 0.0, positives
-	below = 0
-	for _, n := range hist { // what one more row of a class changes
-		above -= n[1]
-		sum += math.Pow(((below+n[0]/2)/negatives-auc)/positives, 2) + math.Pow(((above+n[1]/2)/positives-auc)/negatives, 2)
-		below += n[0]
-	}
-	return metric("AUC", math.Max(0, math.Min(1, auc)), math.Min(1, half*math.Sqrt(sum)))
-}
-
-// lossWithin is the log-loss of rows of a class of two whose probability of the second is in an interval: its middle, and how far from that it may be.
-func lossWithin(y, bin int) (middle, reach float64) {
-	at := func(p float64) float64 {
-		if y == 0 {
-			p = 1 - p
-		}
-		return math.Min(plan.MostScoreLoss, -math.Log(p))
-	}
-	from, to := at(float64(bin)/bins), at(float64(bin+1)/bins)
-	return (from + to) / 2, math.Abs(to-from) / 2
-}
-
-// surprise is the mean log-loss of two classes.
-func (s *Scoring) surprise(cells []Cell, total, half, lossHalf float64) []Fact {
-	middle, reach := make([]float64, len(cells)), make([]float64, len(cells))
-	mean := 0.0
-	for i, c := range cells {
-		if reach[i] = 1; s.deviant {
-			middle[i], reach[i] = lossWithin(c.Keys[0], c.Keys[1])
-		}
-		mean += (c.Count*middle[i] + c.Loss*reach[i]) / total
-	}
-	sum := 0.0
-	for i := range cells {
-		sum += math.Pow(half*(middle[i]-mean), 2) + math.Pow(lossHalf*reach[i], 2)
-	}
-	return metric("log-loss", math.Max(0, mean), math.Sqrt(sum)/total)
+	return metric("AUC", pairs/(negatives*positives), 0)
 }
 
 // calibration is how many rows of each interval are of the second class.
-func (s *Scoring) calibration(hist [][2]float64, half float64) (out []Fact) {
-	per := s.bins / bins
+func calibration(hist [][2]float64) (out []Fact) {
 	for b := range bins {
 		var n [2]float64
-		for _, h := range hist[b*per : (b+1)*per] {
+		for _, h := range hist[b*perBin : (b+1)*perBin] {
 			n[0], n[1] = n[0]+h[0], n[1]+h[1]
 		}
-		if all := n[0] + n[1]; all > half*math.Sqrt2 { // else it is noise
+		if all := n[0] + n[1]; all > 0 {
 			out = append(out, Fact{fmt.Sprintf("predicted %.2f to %.2f", float64(b)/bins, float64(b+1)/bins), fmt.Sprintf("%.0f rows, observed %s", all, share(math.Max(0, math.Min(1, n[1]/all))))})
 		}
 	}

@@ -246,6 +246,10 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 	if z.out.Pairs != nil {
 		return z.pairBound(m, g)
 	}
+	if m.OwnExtreme() { // (10) of orderStatistic: a unit counts once in a group
+		m.Hi, m.PerGroup = 1, 1
+		return nil
+	}
 	switch m.Kind {
 	case Units, SomeUnits:
 		m.Hi, m.PerGroup = 1, 1

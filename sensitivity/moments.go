@@ -221,6 +221,8 @@ func (z *analyzer) argText(m *Measure) string {
 		return "distinct " + text
 	case m.InRange:
 		return "in range " + text
+	case m.OwnExtreme():
+		return string(m.Tree.Own) + " of " + text
 	}
 	if m.Product == nil {
 		return text

@@ -36,12 +36,23 @@ type Tree struct {
 	Grid    decimal.Decimal
 	Rounded bool // values are rounded to the grid
 	Narrow  bool // FILTER makes the range less than what the column is read through
+	Own     Own  // which of a unit's values in a group count
 	Lo, Hi  int64
 	Width   int64
 	Count   int64 // leaves
 	Fans    []int64
 	Asked   []Quantile // what the statement asks for, in order
 }
+
+// Own says which of a unit's own values in a group a tree counts.
+type Own string
+
+// The values of a unit that count.
+const (
+	OwnAll      Own = ""         // those of as many rows as the bound keeps
+	OwnLeast    Own = "least"    // of MIN
+	OwnGreatest Own = "greatest" // of MAX
+)
 
 // Quantile is one that is asked for: of the rows in order a Fraction comes before it; from the largest one on where Descending. Continuous is between two rows' values.
 type Quantile struct {
@@ -59,6 +70,9 @@ func (m *Measure) Vectors() uint64 {
 	}
 	return 1
 }
+
+// OwnExtreme reports that it counts units by their own least or greatest value.
+func (m *Measure) OwnExtreme() bool { return m.Tree != nil && m.Tree.Own != OwnAll }
 
 // Leafy reports that the measure is released from a scan of its own (sqlgen.TreeLeaves).
 func (m *Measure) Leafy() bool { return m.Tree != nil || m.Pick != nil }
@@ -87,6 +101,9 @@ const mostLeaves = 1 << 16
 // noise is superadditive in the shift d, being a convex function of it that is 0 at 0 (the logarithm of A e^((a-1)d/b) + B e^(-ad/b), A, B > 0, for whole d >= 0; package budget, shiftedLaplace), so
 // one entry that changes by m loses at least as much as several that change by m together. The shape follows from declared ranges and types. Sources: Dwork, Naor, Pitassi, Rothblum, STOC 2010; Chan, Shi, Song 2011 (trees of counts); that a
 // unit's rows are limited first: Wilson et al. 2020.
+//
+// Of MIN and MAX the tree counts people in place of rows: the least of all values is the least of each unit's own least one, and so for the greatest. (10) The print keeps one value of a unit in a
+// group, its own extreme (sqlgen.TreeLeaves), so m is 1, whatever max_rows_per_unit says. Example: max(days) counts a patient with stays of 2, 9 and 4 days once, at 9.
 func (z *analyzer) orderStatistic(g plan.AggItem, f *Formula) error {
 	x, err := z.orderCall(g, f)
 	if err != nil {
@@ -100,6 +117,13 @@ func (z *analyzer) orderStatistic(g plan.AggItem, f *Formula) error {
 	t, err := z.tree(x, g)
 	if err != nil {
 		return err
+	}
+	switch {
+	case z.single: // its one value is all there is, and quantiles may share the tree
+	case g.Fn == plan.Min:
+		t.Own = OwnLeast
+	case g.Fn == plan.Max:
+		t.Own = OwnGreatest
 	}
 	if f.Sum, err = z.measure(Measure{Kind: Leaves, Arg: x, Tree: t}, g); err != nil {
 		return err
@@ -231,7 +255,11 @@ func power(k int64, n int) int64 {
 
 // text is a tree's shape, for the canonical text.
 func (t *Tree) text() string {
-	return fmt.Sprintf("tree grid %s rounded %t from %d to %d by %d fans %v asked %v", t.Grid, t.Rounded, t.Lo, t.Hi, t.Width, t.Fans, t.Asked)
+	text := fmt.Sprintf("tree grid %s rounded %t from %d to %d by %d fans %v asked %v", t.Grid, t.Rounded, t.Lo, t.Hi, t.Width, t.Fans, t.Asked)
+	if t.Own != OwnAll {
+		text += " own " + string(t.Own)
+	}
+	return text
 }
 
 // line says a tree's shape in words.
@@ -253,7 +281,11 @@ func (t *Tree) line() string {
 	if n := len(t.Fans); n > 1 {
 		levels = fmt.Sprintf("%d levels", n)
 	}
-	line := fmt.Sprintf("rows by value in [%s, %s] on %s: a tree of %d leaves, %s, in %s", at(t.Lo), at(t.Hi), grid, t.Count, leaf, levels)
+	counted := "rows by value"
+	if t.Own != OwnAll {
+		counted = fmt.Sprintf("units by their %s value", t.Own)
+	}
+	line := fmt.Sprintf("%s in [%s, %s] on %s: a tree of %d leaves, %s, in %s", counted, at(t.Lo), at(t.Hi), grid, t.Count, leaf, levels)
 	if t.Rounded {
 		line += ", rounded row by row"
 	}

@@ -106,12 +106,12 @@ func (e *evaluation) of(m *mlext.Model) (out sensitivity.Split, err error) {
 
 // split says that the statement is over a part of the units.
 //
-// Proof: sensitivity.Split is the proof of its bounds; where the answer is computed from several releases, or the unit is another than the model's, a part would not be what it is called, and is refused.
-func (e *evaluation) split(p *Prepared, m *mlext.Model) error {
+// Proof: sensitivity.Split is the proof of its bounds; where the answer is computed from other releases than the levels', each of which is of that part, or the unit is another than the model's, a part would not be what it is called, and is refused.
+func (e *evaluation) split(p *Prepared, m *mlext.Model, sc *mlext.Scoring) error {
 	switch {
 	case p.an.Class != sensitivity.Private || e.session.now.split.Salt == "":
 		return nil
-	case len(p.stages) != 1:
+	case len(p.stages) != max(1, sc.Levels) || slices.ContainsFunc(p.stages, func(st *stage) bool { return len(st.inputs) > 0 || st.an.Split != p.an.Split }):
 		return sqlerr.New(sqlerr.PrivateShape, "a part of the people cannot be told apart in a query that reads releases").At(int(e.node.Query.Pos)).WithHint("SPLIT none evaluates the model on everybody, or leave out aggregates over many people.")
 	case string(p.an.Unit) != m.Split.Unit:
 		return sqlerr.New(sqlerr.InvalidParam, "model %s was trained on a part of other units", m.Name).At(int(e.node.Pos)).WithHint("SPLIT none evaluates it on all.")
@@ -175,7 +175,7 @@ func (e *evaluation) prepare(ctx context.Context) (*Prepared, *mlext.Scoring, er
 		p, scoring, err = ask(false)
 	}
 	if err == nil {
-		err = e.split(p, stored.Model)
+		err = e.split(p, stored.Model, scoring)
 	}
 	return p, scoring, err
 }
@@ -196,7 +196,14 @@ func (e *evaluation) bind(ctx context.Context, scoring *mlext.Scoring, names []s
 	if scoring.Where != "" {
 		text += " WHERE " + scoring.Where
 	}
-	if n := len(scoring.Keys); n > 0 {
+	switch {
+	case scoring.Levels > 0:
+		var sets []string
+		for l := range scoring.Levels {
+			sets = append(sets, fmt.Sprintf("(1, %d)", l+2))
+		}
+		text += " GROUP BY GROUPING SETS (" + strings.Join(sets, ", ") + ")"
+	case len(scoring.Keys) > 0:
 		text += " GROUP BY 1, 2"
 	}
 	sts, err := pgsyntax.Parse(text + "; SELECT " + strings.Join(columns, ", ") + " FROM (SELECT 1) AS r(" + strings.Join(names, ", ") + ")")
@@ -260,7 +267,7 @@ func named(notice string, list []mlext.Fact) string {
 		return notice
 	}
 	first, rest, more := strings.Cut(notice, "\n")
-	first += "; 95% error (noise only): " + strings.Join(of, ", ")
+	first += "; 95% error: " + strings.Join(of, ", ")
 	if more {
 		first += "\n" + rest
 	}
@@ -281,6 +288,12 @@ func metrics(scoring *mlext.Scoring, rows [][]sqltype.Value) []mlext.Fact {
 	var cells []mlext.Cell
 	var values, errors []float64
 	for _, row := range rows {
+		if scoring.Levels > 0 {
+			if c, ok := level(row, keys); ok {
+				cells = append(cells, c)
+			}
+			continue
+		}
 		if slices.Contains(row[:keys], nil) {
 			continue
 		}
@@ -308,6 +321,16 @@ func metrics(scoring *mlext.Scoring, rows [][]sqltype.Value) []mlext.Fact {
 		return scoring.Classes(cells, errors)
 	}
 	return scoring.Numbers(values, errors)
+}
+
+// level reads a row of a scoring with levels: one of the keys after the first is there, and after the count come the ends of its interval. Noise reaches as far down as up; what is more above bounds may have taken.
+func level(row []sqltype.Value, keys int) (c mlext.Cell, ok bool) {
+	at := slices.IndexFunc(row[1:keys], func(v sqltype.Value) bool { return v != nil })
+	if row[0] == nil || at < 0 {
+		return c, false
+	}
+	n, low, high := float(row[keys]), float(row[keys+1]), float(row[keys+2])
+	return mlext.Cell{Keys: []int{int(float(row[0])), int(float(row[1+at]))}, Level: at, Count: n, Noise: math.Max(0, n-low), Lost: math.Max(0, high+low-2*n)}, true
 }
 
 // float is a number as float64, NaN for NULL.

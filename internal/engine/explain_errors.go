@@ -39,7 +39,12 @@ func expectedErrors(pr *sensitivity.Program, a *sensitivity.Analysis, mp *measur
 			out = append(out, expected{Column: n.name, Words: "depends on what is chosen"})
 		case f.OfPick():
 		case f.OfOrder():
-			out = append(out, expected{Column: n.name, Words: fmt.Sprintf("%s%s rows in rank", number(e.Rank(n.formula)/times), unit)})
+			rank, end := e.Rank(n.formula)
+			words := number(rank/times) + unit + " rows in rank"
+			if m := a.Measures[f.Sum]; end && (m.OwnExtreme() || m.Single) {
+				words = fmt.Sprintf("at most about %s people are beyond it", number(rank))
+			}
+			out = append(out, expected{Column: n.name, Words: words})
 		case f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment:
 			var of []string
 			for _, count := range counts {

@@ -13,8 +13,8 @@ import (
 // TestMetricsErrorOfGroups: of groups of different errors the largest is every group's, in whatever order they come; groups of a NULL key count for nothing.
 func TestMetricsErrorOfGroups(t *testing.T) {
 	s := clinicSession(t, tame, backend.DuckDB)
-	mustTry(t, s, "TRAIN DP MODEL back USING logistic_regression TARGET back WITH (epsilon = 0.1) AS SELECT days, readmitted = '<30' AS back FROM encounters")
-	p, err := prepare(s, "EVALUATE DP MODEL back ON SELECT days, readmitted = '<30' AS back FROM encounters")
+	mustTry(t, s, "TRAIN DP MODEL which USING softmax TARGET readmitted WITH (epsilon = 0.1) AS SELECT days, readmitted FROM encounters")
+	p, err := prepare(s, "EVALUATE DP MODEL which ON SELECT days, readmitted FROM encounters")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -354,17 +354,20 @@ Rows of such a way whose other column is NULL are one group for each person, whe
 const sqlOrder = `
 ## Order statistics
 
-` + "`min`, `max`, `median`, `percentile_cont` and `percentile_disc`" + ` of private rows are read off a tree of noisy counts over the declared range of their values (Dwork, Naor, Pitassi, Rothblum 2010). All of them that are of the same
-values of the same rows come from one tree and are charged once, however many fractions there are.
+` + "`min`, `max`, `median`, `percentile_cont` and `percentile_disc`" + ` of private rows are read off a tree of noisy counts over the declared range of their values (Dwork, Naor, Pitassi, Rothblum 2010). Medians and
+percentiles of the same values of the same rows come from one tree and are charged once, however many fractions there are. ` + "`min` and `max`" + ` have a tree each.
 
 - ` + "`median(x)`" + ` is dpsql's own: ` + "`percentile_cont(0.5) WITHIN GROUP (ORDER BY x)`" + `, and ` + "`percentile_disc(0.5)`" + ` of dates and times. Fractions are constants or parameters, one or an array.
 - **Values** are integers, numerics, floats, dates and times with a range: declared, or narrowed by WHERE; else [no_range](errors.md#no_range). NULL does not count, what is outside of the range counts as its nearest end, and NaN as the upper one.
   A range of more than 65,536 values on its grid has leaves of several values; an answer is then spread evenly over its leaf. EXPLAIN tells the leaves, the levels, and how far the noise may move a rank.
 - **Of a person with more rows than count** in a group, those are taken that stand at the middles of equal parts of them in order, so that each person's own spread stays.
-- **Ends**: no noise can tell the least of all values, which may be one person's. A quantile that is closer to an end than the noise of a rank is moved to where it is not: ` + "`min` and `max`" + ` are the first and the
-  last value that about so many rows are beyond, hence biased inwards, the more so the smaller the group. Where a group has fewer rows than twice that, all quantiles are its median; of nobody it is the middle of the range, never NULL.
-- ` + "`dp_low`, `dp_high`" + ` are the values at the ranks that the noise may have moved this one from or to (95%), read off the same tree; of ` + "`min` and `max`" + ` the range's own end bounds the outer side. ` + "`dp_error`" + ` is the larger distance from the answer.
-  They are NULL for dates, times and arrays.
+- **` + "`min` and `max`" + `** count people in place of rows: each person once in a group, at their own least or greatest value. All rows of everybody take part, no ` + "`max_rows_per_unit`" + ` is needed, and none is chosen or paid for.
+  No noise can show the greatest of all values, which may be one person's. ` + "`max`" + ` is the greatest value at which, or above which, the noisy counts surely show somebody. So it is biased inwards, the more so the fewer people there are.
+  EXPLAIN says how many people may be beyond it. Where too few people are in a group to show anybody, it is the group's median.
+- **Percentiles near an end**: a quantile that is closer to an end than the noise of a rank is moved to where it is not. Where a group has fewer rows than twice that, all quantiles are its median.
+- Of nobody a statistic is the middle of the range, never NULL.
+- ` + "`dp_low`, `dp_high`" + ` are the values at the ranks that the noise may have moved this one from or to (95%), read off the same tree. The interval of ` + "`max`" + ` reaches from the answer to the upper end of the range, that of ` + "`min`" + ` from the lower end to the answer.
+  ` + "`dp_error`" + ` is the larger distance from the answer. They are NULL for dates, times and arrays.
 - Asked again at a higher price a statement with order statistics, or with what follows, is released anew, at the full price: trees and picks are not topped up. Numbers of distinct values are.
 
 ` + "`mode() WITHIN GROUP (ORDER BY x)`" + ` and dpsql's own ` + "`dp_top_k(x, k)`" + `, an array of the k most frequent values of x with the most frequent one first, pick among the *public* values of x: those that it would have as a key (see above), up to 10,000.

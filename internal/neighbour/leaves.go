@@ -27,6 +27,9 @@ var Ordered = []string{
 	"select gender, mode() within group (order by ward), dp_top_k(ward, 2), mode() within group (order by smoker) from patients group by 1",
 	"select diag, mode() within group (order by kind_id) filter (where days > 3), count(*) from encounters group by 1",
 	"select readmitted, dp_top_k(days / 7, 2), mode() within group (order by case when days > 10 then 'long' when days > 3 then 'middle' end), median(days) from encounters group by 1",
+	"select max(days), max(distinct days) filter (where readmitted <> 'NO'), min(cost * 2), min(medications) from encounters",
+	"select diag, max(case when days > 3 then level end), min(days) from encounters group by 1",
+	"select p.gender, max(t.n), min(t.days) from patients p join (select patient_id, days, medications * 2 as n from encounters where days > 1) t on p.patient_id = t.patient_id group by 1",
 	"select max(big) filter (where big between -1000 and 1000), median(e.days) from encounters e left join labs l on l.encounter_id = e.encounter_id",
 }
 

@@ -22,7 +22,7 @@ type Scores struct {
 	Arrays []ScoreArray `json:"arrays"`
 	Lo     float64      `json:"lo"` // of a value or a count: its range
 	Hi     float64      `json:"hi"`
-	Bins   int          `json:"bins,omitempty"` // of ScoreSure, and of ScoreBin where it is not ScoreBins
+	Bins   int          `json:"bins,omitempty"` // of ScoreSure and ScoreOdds, and of ScoreBin where it is not ScoreBins
 }
 
 // What is computed: of one score its class (positive: 1), the logistic function, the interval of [0, 1] that it is in, a number of a range, a count; of several the place of the largest, its
@@ -35,8 +35,8 @@ const (
 	ScoreCount = "count"
 	ScoreLoss  = "loss"
 	ScoreSure  = "sure"
-	// ScoreAround is of one score how far the log-loss is from the middle of those that an interval of ScoreBins has, as a part of how far it may be: -1 to 1.
-	ScoreAround = "around"
+	// ScoreOdds is of one score the interval that it is in, of Bins equal ones of [-MostOdds, MostOdds], which each join OddsBins/Bins of the finest ones; beyond them it is in the first or the last.
+	ScoreOdds = "odds"
 )
 
 // ScoreBins is into how many intervals ScoreBin cuts where it is not told, MostScoreBins into how many at most; MostScoreLoss is the most that ScoreLoss says.
@@ -44,6 +44,9 @@ const (
 	ScoreBins     = 20
 	MostScoreBins = 1 << 10
 	MostScoreLoss = 7
+	MostOdds      = 8
+	OddsBins      = 1000
+	perOdds       = float64(OddsBins) / (2 * MostOdds)
 )
 
 // MostScores is how many scores there may be: PostgreSQL's rows have 1,600 columns, and plans of 800 scores take a second on DuckDB.
@@ -99,7 +102,7 @@ func NewScores(text string, args []sqltype.OID) (*Func, error) {
 	if s.lost() {
 		n++
 	}
-	if s.K <= 0 || s.Of == ScoreAround && s.K > 1 || s.K > MostScores || len(args) != n+len(s.Arrays) || slices.ContainsFunc(args[:s.K], func(t sqltype.OID) bool { return t != f8 }) || s.lost() && args[s.K] != i4 {
+	if s.K <= 0 || s.Of == ScoreOdds && (s.K > 1 || s.Bins < 1 || OddsBins%s.Bins != 0) || s.K > MostScores || len(args) != n+len(s.Arrays) || slices.ContainsFunc(args[:s.K], func(t sqltype.OID) bool { return t != f8 }) || s.lost() && args[s.K] != i4 {
 		return nil, badScores()
 	}
 	for i, a := range s.Arrays {
@@ -129,8 +132,8 @@ func NewScores(text string, args []sqltype.OID) (*Func, error) {
 			return nil, badScores()
 		}
 		f.Result, hi = i4, decimal.NewFromInt(int64(s.K*s.Bins-1))
-	case ScoreAround:
-		lo = decimal.NewFromInt(-1)
+	case ScoreOdds:
+		f.Result, hi = i4, decimal.NewFromInt(int64(s.Bins-1))
 	case ScoreLoss:
 		hi = decimal.NewFromInt(MostScoreLoss)
 	case ScoreValue, ScoreCount:
@@ -268,7 +271,7 @@ func (s *Scores) least() int { return s.Bins / s.K }
 const mostScore = 1e290
 
 // lost says that the class is an argument.
-func (s *Scores) lost() bool { return s.Of == ScoreLoss || s.Of == ScoreAround }
+func (s *Scores) lost() bool { return s.Of == ScoreLoss }
 
 func (s *scores) eval(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (sqltype.Value, error) {
 	z, rest := make([]float64, s.K), args[1:]
@@ -317,6 +320,9 @@ func (s *scores) eval(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (s
 		return int64(best*s.Bins) + int64(math.Max(float64(s.least()), math.Min(float64(s.Bins-1), math.Floor(float64(s.Bins)*(1/sum))))), nil
 	case s.Of == ScoreBin:
 		return int64(math.Min(float64(s.Bins-1), math.Floor(float64(s.Bins)*share))), nil
+	case s.Of == ScoreOdds:
+		fine := math.Max(0, math.Min(OddsBins-1, math.Floor((z[0]+MostOdds)*perOdds)))
+		return int64(fine) / int64(OddsBins/s.Bins), nil
 	case s.lost():
 		if y < 0 || y >= int64(max(2, s.K)) {
 			return nil, nil
@@ -325,14 +331,7 @@ func (s *scores) eval(args []sqltype.Value, _ []sqltype.Type, _ sqltype.Type) (s
 			if y == 1 {
 				z[0] = -z[0]
 			}
-			loss := math.Max(0, math.Min(MostScoreLoss, math.Log(1+math.Exp(math.Max(-700, math.Min(700, z[0]))))))
-			if s.Of == ScoreLoss {
-				return loss, nil
-			}
-			q := 1 / (1 + math.Exp(math.Max(-700, math.Min(700, z[0]))))
-			bin := math.Min(ScoreBins-1, math.Floor(ScoreBins*q))
-			low, high := -math.Log((bin+1)/ScoreBins), math.Min(MostScoreLoss, -math.Log(math.Max(bin, 0.001)/ScoreBins))
-			return math.Max(-1, math.Min(1, (2*loss-high-low)/(high-low))), nil
+			return math.Max(0, math.Min(MostScoreLoss, math.Log(1+math.Exp(math.Max(-700, math.Min(700, z[0])))))), nil
 		}
 		return math.Max(0, math.Min(MostScoreLoss, math.Log(sum)+z[best]-z[y])), nil
 	case s.Of == ScoreValue:

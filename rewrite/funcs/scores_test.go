@@ -191,7 +191,7 @@ func TestScoresWithoutArrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer duck.Close()
-	for i, of := range []string{ScoreClass, ScoreShare, ScoreBin, ScoreLoss, ScoreSure, ScoreLoss, ScoreAround} {
+	for i, of := range []string{ScoreClass, ScoreShare, ScoreBin, ScoreLoss, ScoreSure, ScoreLoss, ScoreOdds} {
 		k := 3
 		if of == ScoreBin || i >= 5 {
 			k = 1
@@ -322,10 +322,8 @@ func (c scoreCase) loop(numbers []sqltype.Value, x []float64) float64 {
 		return float64(10*best) + math.Min(9, math.Floor(10/sum))
 	case c.what.Of == ScoreBin:
 		return math.Min(9, math.Floor(10*one))
-	case c.what.Of == ScoreAround:
-		bin := math.Min(19, math.Floor(20*one))
-		from, to := math.Min(7, -math.Log(bin/20)), -math.Log((bin+1)/20)
-		return math.Max(-1, math.Min(1, (math.Min(7, -math.Log(one))-(from+to)/2)/((from-to)/2)))
+	case c.what.Of == ScoreOdds:
+		return math.Max(0, math.Min(9, math.Floor((z[0]+8)*10/16)))
 	case c.what.Of == ScoreLoss && c.k == 1:
 		return math.Min(7, -math.Log(one))
 	case c.what.Of == ScoreLoss:

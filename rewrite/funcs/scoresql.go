@@ -156,15 +156,12 @@ func (s *scores) said(all []string, most, y, sum string) string {
 		text += fmt.Sprintf(" END + CAST(greatest(%d, least(%d, floor(%d * (1 / (%s))))) AS integer)", s.least(), s.Bins-1, s.Bins, sum)
 	case s.Of == ScoreBin:
 		text = fmt.Sprintf("CAST(least(%d, floor(%d * (%s))) AS integer)", s.Bins-1, s.Bins, share)
+	case s.Of == ScoreOdds: // the score is below 1e300, so nothing overflows
+		text = fmt.Sprintf("CAST(floor(greatest(0, least(%d, floor((%s + %d) * %s))) / %d) AS integer)", OddsBins-1, all[0], MostOdds, double(perOdds), OddsBins/s.Bins)
 	case s.lost() && s.K == 1:
 		there = append(there, y+" BETWEEN 0 AND 1")
 		exp := fmt.Sprintf("exp(least(greatest(CASE %s WHEN 0 THEN %s ELSE -%s END, -700), 700))", y, all[0], all[0])
 		text = fmt.Sprintf("greatest(0, least(%d, ln(1 + %s)))", MostScoreLoss, exp)
-		if s.Of == ScoreAround {
-			bin := fmt.Sprintf("least(%d, floor(%d / (1 + %s)))", ScoreBins-1, ScoreBins, exp)
-			low, high := fmt.Sprintf("ln(%d / (%s + 1))", ScoreBins, bin), fmt.Sprintf("least(%d, ln(%d / greatest(%s, 0.001)))", MostScoreLoss, ScoreBins, bin)
-			text = fmt.Sprintf("greatest(-1, least(1, (2 * %s - %s - %s) / (%s - %s)))", text, high, low, high, low)
-		}
 	case s.Of == ScoreLoss:
 		there = append(there, fmt.Sprintf("%s BETWEEN 0 AND %d", y, s.K-1))
 		of := "CASE " + y

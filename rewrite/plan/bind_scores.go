@@ -24,10 +24,12 @@ const (
 	ScoreCount    = funcs.ScoreCount
 	ScoreLoss     = funcs.ScoreLoss
 	ScoreSure     = funcs.ScoreSure
-	ScoreAround   = funcs.ScoreAround
+	ScoreOdds     = funcs.ScoreOdds
 	ScoreBins     = funcs.ScoreBins
 	MostScoreBins = funcs.MostScoreBins
 	MostScoreLoss = funcs.MostScoreLoss
+	MostOdds      = funcs.MostOdds
+	OddsBins      = funcs.OddsBins
 	MostScores    = funcs.MostScores
 )
 

@@ -24,7 +24,8 @@ type Kept struct{ Rows, Groups uint64 }
 // rank, whether or not a row counts, so at most kept.Groups groups are left, which depend on that unit's rows alone. (4) Of a unit's N > m rows in a group, m = kept.Rows, those are kept that stand at
 // the middles of m equal parts of them in order: of leaf b, with U rows up to it and n in it, floor((2 U m + N)/2N) - floor((2 (U-n) m + N)/2N). Each is 0 or more, as the floors ascend, and they telescope to floor((2 N m + N)/2N) -
 // floor(N/2N) = m. Of candidates, the most frequent one of the unit first, those that begin the m parts: ceil(U m/N) - ceil((U-n) m/N), of which there are ceil(N m/N) = m too. It is a function of the unit's multiset of rows, and nothing depends on which of equal rows is which. (5) Nothing overflows: PostgreSQL's numerics, and 2^117 in DuckDB's HUGEINT for
-// 2^63 rows and m <= 2^53.
+// 2^63 rows and m <= 2^53. (6) Where a unit's own extreme counts (Tree.Own), "g" has one row for each (unit, group), with the least or the greatest leaf of its rows that count, so the unit is in one leaf of a group at most.
+// A leaf's number ascends with the value, so that leaf is the one of the extreme value; min and max pass over NULL.
 func TreeLeaves(a *sensitivity.Analysis, d funcs.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
 	if i >= len(a.Measures) || !a.Measures[i].Leafy() || kept.Rows == 0 || kept.Groups == 0 || a.Limit.L2 {
 		return nil, internalError("a tree's bounds are not known")
@@ -51,12 +52,14 @@ func (w *private) leaves(m sensitivity.Measure, kept Kept) *Statement {
 		st.Columns = append(st.Columns, Column{RoleKey, i, keyType(w.a.Keys[i].Type)})
 	}
 	st.Columns = append(st.Columns, column, Column{Role: RoleCount, Type: sqltype.Numeric})
-	list = append(list, leaf+` AS "b"`)
 	from, count := "", w.fn("count")+"(*)"
-	if m.Single { // (2')
-		from = fmt.Sprintf(`(SELECT %s%s) AS "g" WHERE "g"."b" IS NOT NULL`, strings.Join(list, ", "), w.f.clause())
-	} else {
-		from, count = w.ranked(m, list, keys, kept), w.fn("sum")+"("+w.keptOf(m, kept.Rows)+")"
+	switch {
+	case m.Single: // (2')
+		from = fmt.Sprintf(`(SELECT %s%s) AS "g" WHERE "g"."b" IS NOT NULL`, strings.Join(append(list, leaf+` AS "b"`), ", "), w.f.clause())
+	case m.OwnExtreme(): // (6)
+		from = w.extremes(m.Tree.Own, leaf, list, kept)
+	default:
+		from, count = w.ranked(m, append(list, leaf+` AS "b"`), keys, kept), w.fn("sum")+"("+w.keptOf(m, kept.Rows)+")"
 	}
 	out := append(keys, shown, w.wide(count))
 	var group, order []string
@@ -74,6 +77,30 @@ func (w *private) leaves(m sensitivity.Measure, kept Kept) *Statement {
 	return st
 }
 
+// extremes prints one row for each (unit, group) within the cap: the leaf of the unit's own least or greatest value.
+func (w *private) extremes(own sensitivity.Own, leaf string, keys []string, kept Kept) string {
+	of := "max"
+	if own == sensitivity.OwnLeast {
+		of = "min"
+	}
+	list, group := append([]string{w.unit + ` AS "u"`}, keys...), []string{}
+	for i := range list {
+		group = append(group, fmt.Sprint(i+1))
+	}
+	rows := fmt.Sprintf(`(SELECT %s, %s(%s) AS "b"%s GROUP BY %s) AS "g"`, strings.Join(list, ", "), w.fn(of), leaf, w.f.clause(), strings.Join(group, ", ")) // (6)
+	return w.withinCap(rows, kept)
+}
+
+// withinCap prints the rows of a unit's groups that the cap keeps, those without a leaf left out.
+func (w *private) withinCap(from string, kept Kept) string {
+	where := `"g"."b" IS NOT NULL`
+	if w.a.Limit.Capped { // (3)
+		from = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g"`, w.fn("dense_rank"), w.hashOrder(w.a.Query.Columns[w.a.Body.UnitCol].Type), from)
+		where = fmt.Sprintf(`"g"."rn" <= %d AND %s`, kept.Groups, where)
+	}
+	return from + " WHERE " + where
+}
+
 // ranked prints the rows of each (unit, group, leaf) within the cap: their number "n", and those of the unit in the group in all and up to this leaf.
 func (w *private) ranked(m sensitivity.Measure, list, keys []string, kept Kept) string {
 	list = append([]string{w.unit + ` AS "u"`}, list...)
@@ -82,18 +109,13 @@ func (w *private) ranked(m sensitivity.Measure, list, keys []string, kept Kept) 
 		group[i] = fmt.Sprint(i + 1)
 	}
 	from := fmt.Sprintf(`(SELECT %s, %s(*) AS "n"%s GROUP BY %s) AS "g"`, strings.Join(list, ", "), w.fn("count"), w.f.clause(), strings.Join(group, ", ")) // (2)
-	where := `"g"."b" IS NOT NULL`
-	if w.a.Limit.Capped { // (3)
-		from = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g"`, w.fn("dense_rank"), w.hashOrder(w.a.Query.Columns[w.a.Body.UnitCol].Type), from)
-		where = fmt.Sprintf(`"g"."rn" <= %d AND %s`, kept.Groups, where)
-	}
 	over := strings.Join(append([]string{`"g"."u"`}, keys...), ", ")
 	sum, order := w.fn("sum")+`("g"."n")`, `"g"."b"`
 	if m.Pick != nil {
 		order = `"g"."n" DESC, "g"."b"`
 	}
-	return fmt.Sprintf(`(SELECT "g".*, %s AS "all", %s AS "upto" FROM %s WHERE %s) AS "g"`, w.wide(fmt.Sprintf("%s OVER (PARTITION BY %s)", sum, over)),
-		w.wide(fmt.Sprintf(`%s OVER (PARTITION BY %s ORDER BY %s)`, sum, over, order)), from, where)
+	return fmt.Sprintf(`(SELECT "g".*, %s AS "all", %s AS "upto" FROM %s) AS "g"`, w.wide(fmt.Sprintf("%s OVER (PARTITION BY %s)", sum, over)),
+		w.wide(fmt.Sprintf(`%s OVER (PARTITION BY %s ORDER BY %s)`, sum, over, order)), w.withinCap(from, kept))
 }
 
 // keptOf prints how many of a (unit, group, leaf)'s rows are kept (4).

@@ -101,10 +101,14 @@ func (e *Errors) orderError(kind plan.ErrorKind, i int, g *release.Group) (float
 	return math.Max(high-v, v-low), err
 }
 
-// Rank is the 95% half width of an order statistic's rank, in rows.
-func (e *Errors) Rank(i int) float64 {
+// Rank is the 95% half width of an order statistic's rank, in rows; or of the least or the greatest value, where end is set, how many are beyond what is read at most.
+func (e *Errors) Rank(i int) (rank float64, end bool) {
 	f := e.a.Formulas[i]
-	return quantile.RankError(e.a.Measures[f.Sum].Tree, math.Sqrt(e.values[f.Sum].variance))
+	tree, deviation := e.a.Measures[f.Sum].Tree, math.Sqrt(e.values[f.Sum].variance)
+	if end = len(f.Quantiles) == 1 && (f.Quantiles[0].Fraction == 0 || f.Quantiles[0].Fraction == 1); end {
+		return quantile.EndError(tree, deviation), end
+	}
+	return quantile.RankError(tree, deviation), end
 }
 
 // pickValue is the most frequent value, or the array of the most frequent ones.

@@ -17,7 +17,8 @@ type Reader struct {
 	tree     *sensitivity.Tree
 	children Children
 	// Error is the 95% half width of a rank in rows, from public numbers alone.
-	Error float64
+	Error     float64
+	deviation float64
 	// Wide is how many times Error the interval's ends are away in rank; 0: once. The answer itself goes by Error.
 	Wide float64
 }
@@ -35,7 +36,17 @@ func NewReader(t *sensitivity.Tree, deviation float64, children Children) (*Read
 	if t == nil || len(t.Fans) == 0 || !(deviation >= 0) || math.IsInf(deviation, 1) {
 		return nil, errors.New("quantile: a tree has no shape, or no noise")
 	}
-	return &Reader{tree: t, children: children, Error: RankError(t, deviation)}, nil
+	return &Reader{tree: t, children: children, Error: RankError(t, deviation), deviation: deviation}, nil
+}
+
+// EndError is about how many rows are beyond what is read for the least or the greatest at most: where that many are counted, surely somebody is. The root's children have no other count
+// beside them, so that all of them may be added up; below, see RankError.
+func EndError(t *sensitivity.Tree, deviation float64) float64 {
+	sum := float64(t.Fans[0])
+	for _, k := range t.Fans[1:] {
+		sum += float64(k) / 4
+	}
+	return surely * deviation * math.Sqrt(sum)
 }
 
 // RankError is the 95% half width of a rank, in rows: of a position within a node of k children, where sums of neighbours are adjusted to the node's own count, the variance is at
@@ -48,8 +59,8 @@ func RankError(t *sensitivity.Tree, deviation float64) float64 {
 	return 1.96 * deviation * math.Sqrt(sum)
 }
 
-// Find reads a quantile. Ranks that are closer to an end of the rows than the noise tells are moved to where it does, Error from the end; among no more rows than that it is the median. Of no rows it is the
-// middle of the range, with the range as its interval.
+// Find reads a quantile. The least and the greatest of all are what end says, or where it finds nobody the median with the range as interval. Other ranks that are closer to an end of the rows than the noise tells
+// are moved to where it does, Error from the end; among no more rows than that it is the median. Of no rows it is the middle of the range, with the range as its interval.
 func (r *Reader) Find(q sensitivity.Quantile) (Answer, error) {
 	root, err := r.look(0, 0)
 	if err != nil {
@@ -59,6 +70,15 @@ func (r *Reader) Find(q sensitivity.Quantile) (Answer, error) {
 	if n < 1 {
 		mid := r.tree.Lo + (r.tree.Hi-r.tree.Lo)/2
 		return Answer{Below: mid, Above: mid, Least: r.tree.Lo, Most: r.tree.Hi}, nil
+	}
+	if q.Fraction == 0 || q.Fraction == 1 {
+		if a, found, err := r.end(root, q.Fraction == 0 == q.Descending); found || err != nil {
+			return a, err
+		}
+		q.Fraction = 0.5
+		a, err := r.Find(q)
+		a.Least, a.Most = r.tree.Lo, r.tree.Hi
+		return a, err
 	}
 	edge := math.Min(math.Floor(r.Error), math.Floor((n-1)/2))
 	inner := func(rank float64) float64 { return math.Min(math.Max(rank, edge), n-1-edge) }
@@ -81,14 +101,107 @@ func (r *Reader) Find(q sensitivity.Quantile) (Answer, error) {
 			return out, err
 		}
 	}
-	if q.Fraction == 0 || q.Fraction == 1 { // the end itself may be anywhere beyond
-		if low := q.Fraction == 0; low != q.Descending {
-			out.Least = r.tree.Lo
-		} else {
-			out.Most = r.tree.Hi
+	return out, nil
+}
+
+// surely is how many standard deviations a noisy count must reach to say that somebody is there. It is looked for at many values, so it is larger than the quantile of one normal
+// number: fewer than 5% of draws find somebody where nobody is (TestEnds).
+const surely = 3
+
+// end reads the greatest of all values, or the least: the outermost one at which, or beyond which, surely somebody is. The interval reaches from there to the end of the range. found is false where there is none.
+func (r *Reader) end(root []float64, top bool) (out Answer, found bool, err error) {
+	at, found, err := r.outermost(root, top, surely)
+	t := r.tree
+	out = Answer{Below: at, Above: at, Least: t.Lo, Most: t.Hi}
+	if r.Wide > 1 && found && err == nil {
+		if at, found, err = r.outermost(root, top, surely*r.Wide); err != nil || !found {
+			return out, true, err // the whole range
 		}
 	}
-	return out, nil
+	rounding := int64(0) // a value's distance from the step that it was rounded to
+	if t.Rounded {
+		rounding = 1
+	}
+	if top {
+		out.Least = max(t.Lo, at-rounding)
+	} else {
+		out.Most = min(t.Hi, at+rounding)
+	}
+	return out, found, err
+}
+
+// outermost is the outermost value from which on outward the noisy count is at least so many standard deviations, and at least a half. It goes down the tree by the outermost child that makes it so: where no
+// child does, the value is the node's inner end. found is false where not even the whole tree's count does.
+func (r *Reader) outermost(children []float64, top bool, deviations float64) (value int64, found bool, err error) {
+	t := r.tree
+	node, leaves := int64(0), int64(1)
+	for _, k := range t.Fans[1:] {
+		leaves *= k
+	}
+	beyond, variance := 0.0, 0.0 // of what is further out than the node
+	shared := false              // the children's counts were brought to their node's, which has less noise than their sum
+	for level := 0; ; level++ {
+		fan := float64(len(children))
+		varianceOf := func(n float64) float64 { // of the sum of n children at one end
+			if shared {
+				return n*(1-n/fan) + n*n/fan/(fan+1)
+			}
+			return n
+		}
+		up, chosen, last := 0.0, -1, 0.0
+		for i := range children {
+			k := i
+			if top {
+				k = len(children) - 1 - i
+			}
+			last = up
+			up += children[k]
+			need := math.Max(0.5, deviations*r.deviation*math.Sqrt(variance+varianceOf(float64(i+1))))
+			if beyond+up >= need {
+				chosen = k
+				beyond += last
+				variance += varianceOf(float64(i))
+				break
+			}
+		}
+		if chosen < 0 {
+			return r.inward(node, leaves*int64(len(children)), top), level > 0, nil
+		}
+		node = node*t.Fans[level] + int64(chosen)
+		if level == len(t.Fans)-1 {
+			return r.inward(node, 1, top), true, nil
+		}
+		below, err := r.look(level+1, node)
+		if err != nil {
+			return 0, false, err
+		}
+		if below == nil {
+			return r.inward(node, leaves, top), true, nil
+		}
+		children = together(below, children[chosen])
+		shared = true
+		leaves /= t.Fans[level+1]
+	}
+}
+
+// inward is the end of a node of so many leaves that is further from the range's end.
+func (r *Reader) inward(node, leaves int64, top bool) int64 {
+	part := 0.0
+	if !top {
+		part = 1
+	}
+	return r.within(node, leaves, part)
+}
+
+// together brings a node's children to the best estimate of their sum, from their own and from the node's count: one count against the sum of fan counts.
+func together(children []float64, count float64) []float64 {
+	fan, own := float64(len(children)), sum(children)
+	total := (fan*count + own) / (fan + 1)
+	out := make([]float64, len(children))
+	for i, c := range children {
+		out[i] = c + (total-own)/fan
+	}
+	return out
 }
 
 // look gives a node's children, as many as its level's fan; nil where they are not known.
@@ -133,15 +246,10 @@ func (r *Reader) row(children []float64, at float64) (int64, error) {
 		if below == nil || count <= 0 {
 			return r.within(node, leaves, part), nil
 		}
-		fan := float64(len(below))
-		own := sum(below)
-		total := (fan*count + own) / (fan + 1) // one count against the sum of fan counts
+		children = together(below, count)
+		total := sum(children)
 		if total < 1 {
 			return r.within(node, leaves, part), nil
-		}
-		children = make([]float64, len(below))
-		for i, c := range below { // so that they add up
-			children[i] = c + (total-own)/fan
 		}
 		at = part * total
 		leaves /= t.Fans[level+1]

@@ -186,7 +186,7 @@ func TestRanksMove(t *testing.T) {
 	}
 	slices.Sort(values)
 	const deviation = 50
-	for _, p := range []float64{0, 0.25, 0.5, 0.9, 1} {
+	for _, p := range []float64{0.0001, 0.25, 0.5, 0.9, 0.9999} {
 		off, sum, n := 0, 0.0, 100
 		var width float64
 		for range n {
@@ -211,6 +211,80 @@ func TestRanksMove(t *testing.T) {
 		if off > n/20 || math.Abs(sum/float64(n)) > width/5 {
 			t.Errorf("fraction %g: %d of %d ranks are more than %.0f off, the mean is %.0f", p, off, n, width, sum/float64(n))
 		}
+	}
+}
+
+// TestEnds: the true extreme lies in the interval of MIN and of MAX at least 95 times in 100, whatever the data and the noise: nobody but at the other end, a crowd, a tail, a heavy tail, or everywhere. The
+// interval ends where the range does, and begins at the answer. Where nobody is surely anywhere it is the whole range. With a third of what surely is, it fails.
+func TestEnds(t *testing.T) {
+	rng := rand.New(rand.NewSource(5))
+	const deviation, people, rounds = 5, 1500, 300
+	data := map[string]func() float64{
+		"at one end": func() float64 { return 0 },
+		"crowd":      func() float64 { return 1. / 7 },
+		"tail":       func() float64 { return rng.ExpFloat64() / 20 },
+		"heavy tail": func() float64 { return math.Pow(rng.Float64(), -1/1.5) / 500 },
+		"spread":     rng.Float64,
+	}
+	noises := []func() float64{func() float64 { return math.Round(deviation * rng.NormFloat64()) }, func() float64 { return laplace(rng, deviation) }}
+	careless := 0
+	for _, tree := range []*sensitivity.Tree{treeOver(0, 13, 1, 14), treeOver(1, 118, 1, 11, 11), treeOver(-9, 65526, 1, 16, 16, 16, 16)} {
+		span := float64(tree.Hi - tree.Lo)
+		for name, draw := range data {
+			for k, noise := range noises {
+				held := 0
+				for round := range rounds {
+					top, values := round%2 == 0, make([]int64, people)
+					for i := range values {
+						values[i] = tree.Lo + int64(math.Min(span, span*draw()))
+						if !top {
+							values[i] = tree.Hi - (values[i] - tree.Lo)
+						}
+					}
+					q, least, most := sensitivity.Quantile{Fraction: 1}, slices.Min(values), slices.Max(values)
+					if !top {
+						q.Fraction = 0
+					}
+					r, err := NewReader(tree, deviation, noisy(tree, values, noise))
+					if err != nil {
+						t.Fatal(err)
+					}
+					a, err := r.Find(q)
+					if err != nil {
+						t.Fatal(err)
+					}
+					small := *r
+					small.deviation /= 3
+					b, err := small.Find(q)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if top && (a.Most != tree.Hi || a.Least != a.Below) || !top && (a.Least != tree.Lo || a.Most != a.Below) {
+						t.Fatalf("%+v", a)
+					}
+					if top && a.Least <= most || !top && a.Most >= least {
+						held++
+					}
+					if top && b.Least > most || !top && b.Most < least {
+						careless++
+					}
+				}
+				if held < rounds*95/100 {
+					t.Errorf("%v, %s, noise %d: %d of %d intervals hold the extreme", tree.Fans, name, k, held, rounds)
+				}
+			}
+		}
+	}
+	if all := 3 * len(data) * len(noises) * rounds; careless < all/10 {
+		t.Errorf("of a third of the distance only %d of %d fail", careless, all)
+	}
+	tree := treeOver(1, 118, 1, 11, 11)
+	r, err := NewReader(tree, deviation, noisy(tree, []int64{50, 50, 51}, func() float64 { return 0 }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := r.Find(sensitivity.Quantile{Fraction: 1}); err != nil || a.Least != 1 || a.Most != 118 {
+		t.Errorf("of three people %+v, %v", a, err)
 	}
 }
 
