@@ -160,9 +160,7 @@ func (s *Session) largestErrors(ctx context.Context, pr *sensitivity.Program, a 
 	if err != nil || r.Len() == 0 {
 		return nil
 	}
-	if e, err = e.Together(together); err != nil {
-		return nil
-	}
+	e = e.Together(together)
 	names := namedAggregates(pr, a)
 	if len(names) == 0 { // all of them stand in expressions
 		for i, f := range a.Formulas {

@@ -61,11 +61,8 @@ func (l *asked) facts(ctx context.Context, number int64, together int) ([][]sqlt
 	if err != nil {
 		return nil, err
 	}
-	if e, err = e.Together(together); err != nil {
-		return nil, err
-	}
 	cells := l.release.MostCells()
-	e = e.For(l.release, nil)
+	e = e.Together(together).For(l.release, nil)
 	var rows [][]sqltype.Value
 	for i, m := range l.an.Measures {
 		ev, numbers, err := l.release.Noise(i)

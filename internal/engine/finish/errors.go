@@ -22,8 +22,6 @@ type Errors struct {
 	cells    map[int]*Errors // of groups that are sums of so many
 	tighter  map[int]*Errors // of so many intervals that shall hold together
 	lost     []lostMass      // a measure
-	run      *measure.Run
-	told     []*release.Lost
 	sums     int    // of how many released groups each value is the sum
 	few      []bool // a measure: there were too few people to choose its bound by
 }
@@ -33,26 +31,22 @@ const usualMiss = 0.05
 
 // Together are the errors of which n intervals hold at once as often as one of e does.
 //
-// Proof: the union bound (Bonferroni 1936): each misses at most miss/n of the time, whatever depends on what.
-func (e *Errors) Together(n int) (*Errors, error) {
+// Proof: the union bound (Bonferroni 1936): the noise of each misses at most miss/n of the time, whatever depends on what. What bounds took away is one number for all of them, which misses for all at once.
+func (e *Errors) Together(n int) *Errors {
 	if n <= 1 {
-		return e, nil
+		return e
 	}
 	if of := e.tighter[n]; of != nil {
-		return of, nil
+		return of
 	}
 	of := *e
 	of.miss = e.miss / float64(n)
 	of.quantile, of.pairs, of.cells, of.tighter = map[int]float64{}, map[int]float64{}, nil, nil
-	var err error
-	if of.lost, err = lostMasses(e.a, e.run, e.told, of.miss); err != nil {
-		return nil, err
-	}
 	if e.tighter == nil {
 		e.tighter = map[int]*Errors{}
 	}
 	e.tighter[n] = &of
-	return &of, nil
+	return &of
 }
 
 // stretch is by how much wider than a 95% interval one is, whose half width is a number of deviations of sums of such measures' noise.
@@ -119,9 +113,9 @@ func Of(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*Erro
 }
 
 func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, r *release.Release) (*Errors, error) {
-	e := &Errors{a: a, ctx: ctx, miss: usualMiss, quantile: map[int]float64{}, pairs: map[int]float64{}, sums: 1, run: run, told: r.Lost, few: make([]bool, len(a.Measures))}
+	e := &Errors{a: a, ctx: ctx, miss: usualMiss, quantile: map[int]float64{}, pairs: map[int]float64{}, sums: 1, few: make([]bool, len(a.Measures))}
 	var err error
-	if e.lost, err = lostMasses(a, run, r.Lost, e.miss); err != nil {
+	if e.lost, err = lostMasses(a, run, r.Lost); err != nil {
 		return nil, err
 	}
 	for i, m := range a.Measures {

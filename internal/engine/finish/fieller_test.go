@@ -103,10 +103,7 @@ func TestAveragesCover(t *testing.T) {
 								continue
 							}
 							cases++
-							e, err := whole.Together(at)
-							if err != nil {
-								t.Fatal(err)
-							}
+							e := *whole.Together(at)
 							c, s, gone := rows, rows*each, lost*each // lost rows are like the others, or at an end
 							if lost > 0 && each == 13 {
 								gone = lost * 20
@@ -177,10 +174,7 @@ func TestJointItems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	third, err := e.Together(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	third := e.Together(3)
 	g := &release.Group{Values: ints(1000, 70, 5000)}
 	row, err := e.row(t.Context(), g, 1)
 	if err != nil {
@@ -193,7 +187,7 @@ func TestJointItems(t *testing.T) {
 		if own[0] != low || own[1] != high || own[2] != math.Max(v-low, high-v) || own[3] != from || own[4] != to || own[5] != math.Max(v-from, to-v) {
 			t.Errorf("formula %d: %v, not %g to %g and %g to %g", i, own, low, high, from, to)
 		}
-		if !(from < low && to > high) || to-v > 2*(high-v) {
+		if !(to-from > high-low && to > high) || to-v > 2*(high-v) {
 			t.Errorf("formula %d: %g to %g alone, of three %g to %g", i, low, high, from, to)
 		}
 	}

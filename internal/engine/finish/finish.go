@@ -225,11 +225,7 @@ func (e *Errors) row(ctx context.Context, g *release.Group, together int) ([]sql
 		if !ok {
 			return nil, sqlerr.New(sqlerr.Internal, "an error function has no aggregate")
 		}
-		at, err := e.Together(max(1, item.Joint) * together)
-		if err != nil {
-			return nil, err
-		}
-		width, err := at.item(item.Kind, i, g)
+		width, err := e.Together(max(1, item.Joint)*together).item(item.Kind, i, g)
 		if err != nil {
 			return nil, err
 		}

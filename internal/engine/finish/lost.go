@@ -98,8 +98,8 @@ func lnNormal(x float64) float64 {
 	return math.Log(math.Erfc(-x/math.Sqrt2) / 2)
 }
 
-// lostMasses are those of all measures, of intervals that may miss so often; lost is what was released of them, nil before.
-func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost, miss float64) ([]lostMass, error) {
+// lostMasses are those of all measures; lost is what was released of them, nil before.
+func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost) ([]lostMass, error) {
 	out := make([]lostMass, len(a.Measures))
 	for i := range out {
 		if i >= len(run.Lost) || run.Lost[i] == nil {
@@ -138,11 +138,10 @@ func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost,
 				m.base = float(lost[i].Base)
 				m.groups = float64(max(1, lost[i].Count))
 			}
-			s, more := lostOn(near, far, deviations[0], deviations[1], lostPeople*expected, miss), lostAlone
+			s, more := lostOn(near, far, deviations[0], deviations[1], lostPeople*expected, usualMiss), lostAlone
 			if m.groups > 1 {
 				more = lostSpread
 			}
-			s.span *= stretch(miss, law.Name == "laplace") / stretch(miss, false) // lostOn's is of normal noise
 			sides[k] = lostSide{s.middle * more / fine, s.span * more / fine}
 		}
 		m.above, m.below = sides[0], sides[1]
