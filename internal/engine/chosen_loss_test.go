@@ -374,9 +374,6 @@ func tellsApart(choice, all float64, edges int, with, without []drawn) error {
 // TestChosenLoss: what choice and release give together on two databases that differ by one unit has probabilities within e^epsilon of each other,
 // and which bound was chosen within e^epsilon of the choice's own price; false alarms of all cases together have a probability below 1e-9. Planted bugs are found.
 func TestChosenLoss(t *testing.T) {
-	if raced {
-		t.Skip("run without the race detector: make test-statistics")
-	}
 	for _, c := range chosenCases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -39,7 +39,6 @@ func chosenHolds(t testing.TB, p *Prepared, bug neighbour.Bug) (share float64, e
 // TestChosenNeighbours: where nobody declared a bound, what the engine sends to DuckDB changes without one unit by no more than is claimed at any edge and
 // any cap, and not at all without ownerless rows or in another order; and it is what PostgreSQL returns. rewrite/sqlgen has the same test for PostgreSQL.
 func TestChosenNeighbours(t *testing.T) {
-	InOneThread(t)
 	s, other := clinicSession(t, wild, backend.DuckDB, undeclaredEdits...), clinicSession(t, wild, backend.Postgres, undeclaredEdits...)
 	full, chosen := 0, 0
 	for i, sql := range neighbourStatements(backend.DuckDB) {

@@ -14,7 +14,6 @@ import (
 
 // TestComposedBites: each of two leaks that there were is found, put back, among the statements of TestComposed.
 func TestComposedBites(t *testing.T) {
-	InOneThread(t)
 	for _, leak := range []struct {
 		name string
 		d    backend.Dialect

@@ -299,7 +299,6 @@ const (
 // TestComposed: statements of calls nested in one another, with extreme constants and columns, in every place that a statement has for an expression, are refused before they are charged, or answered: whatever the tables hold.
 // COMPOSED_STATEMENTS and COMPOSED_SEED say how many and from which seed; DPSQL_LONG means many new ones.
 func TestComposed(t *testing.T) {
-	InOneThread(t)
 	many, seed := composedStatements, composedSeed
 	if os.Getenv("DPSQL_LONG") != "" {
 		many, seed = map[backend.Dialect]int{backend.Postgres: 70000, backend.DuckDB: 30000}, rand.Uint64()

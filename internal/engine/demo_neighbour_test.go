@@ -56,7 +56,6 @@ func lacks(patient string) string { return "NOT patient_id IN (" + patient + ")"
 // TestDemoNeighbours: the demo's own questions and those of the comparison with PostgreSQL, over 2,000 of its patients under its own policy:
 // without the heaviest patient, without one with NULLs everywhere and without anyone no total changes by more than is claimed.
 func TestDemoNeighbours(t *testing.T) {
-	InOneThread(t)
 	changes := map[string]string{"all": "true", "heaviest": lacks(heaviest), "nulls": lacks(nullish), "anyone": lacks(anyone), "shuffled": "1 = 1"}
 	for _, d := range dialects {
 		t.Run(string(d), func(t *testing.T) {

@@ -36,7 +36,6 @@ func compareDistinct(t testing.TB, p *Prepared, mangle func(string) string) (sha
 // TestDistinctNeighbours: without one unit no number of distinct values changes by more than is claimed, with declared bounds and at chosen ones, and not at all without ownerless
 // rows or in another order; the totals beside them, which groups and choices go by, hold too.
 func TestDistinctNeighbours(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		full := 0
 		s := clinicSession(t, wild, d)

@@ -11,7 +11,6 @@ import (
 
 // TestDividedNeighbours: nobody changes more by public rows that the person's rows keep or leave out in a subquery than is claimed.
 func TestDividedNeighbours(t *testing.T) {
-	InOneThread(t)
 	keepClaims(t, dialects, neighbour.Divided...)
 }
 

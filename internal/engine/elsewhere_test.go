@@ -26,7 +26,6 @@ var beyondGo = []string{
 
 // TestFinishingBeyond: on PostgreSQL the database computes them from the released rows, as it does from the text; DuckDB's functions are others, and they are refused there.
 func TestFinishingBeyond(t *testing.T) {
-	InOneThread(t)
 	sameAsTexts(t, []backend.Dialect{backend.Postgres}, beyondGo...)
 	s := clinicSession(t, tame, backend.Postgres, roomy...)
 	duck := clinicSession(t, tame, backend.DuckDB, roomy...)

@@ -54,7 +54,6 @@ var unreached = map[string]string{
 // TestErrorsDoc makes docs/errors.md: each registered kind is explained, its example fails with just its id, and what is shown as
 // the cure is answered. With -update it writes the page, without it the page must be the one that is made.
 func TestErrorsDoc(t *testing.T) {
-	engine.InOneThread(t)
 	text, err := os.ReadFile("testdata/errors/kinds.yaml")
 	if err != nil {
 		t.Fatal(err)

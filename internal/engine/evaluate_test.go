@@ -12,7 +12,6 @@ import (
 
 // TestEvaluate: metrics come from one charged statement, the same for all of them, and from public rows exactly and free; with much budget they are the truth's.
 func TestEvaluate(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 5000")
 		set(t, s, "dpsql.max_groups", "42")

@@ -53,7 +53,6 @@ var executeArguments = []string{
 
 // TestExecuteArguments: EXECUTE's arguments are read, converted and refused as PostgreSQL does, with its words at its places.
 func TestExecuteArguments(t *testing.T) {
-	engine.InOneThread(t)
 	s := newSite(t).serve(t, Place{On: "clinic"})
 	ours, err := s.dial("ann", "demo", s.name)
 	if err != nil {

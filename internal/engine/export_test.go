@@ -63,14 +63,6 @@ func (raisedElsewhere) Balance(ledger.Payer) (ledger.Balance, error) {
 	return ledger.Balance{}, ledger.ErrPromise
 }
 
-// InOneThread skips a test that has nothing for the race detector: make test runs it without (test-statistics).
-func InOneThread(t *testing.T) {
-	t.Helper()
-	if raced {
-		t.Skip("one thread: run without the race detector")
-	}
-}
-
 // The tests of what a statement with one release is made of.
 
 func (p *Prepared) price() (*measure.Plan, error) { return p.stages[0].price() }

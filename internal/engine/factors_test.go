@@ -13,9 +13,6 @@ import (
 // TestFactorsAsAsked asks counts until the budget refuses one: of epsilon 10, delta 1e-6, with statements of 0.1, the pure sum answers 100 of Laplace noise, the pair at least three times as many, and auto at least five
 // times as many at the same root mean square error.
 func TestFactorsAsAsked(t *testing.T) {
-	if raced {
-		t.Skip("a thousand statements of one thread")
-	}
 	const sql = "select count(*) from patients"
 	// answered is how many statements at a price are, and their error: the same for all, as the plan has it. A price of 0 is the least whose error is at most that.
 	answered := func(accountant, mechanism string, price, most float64) (n int, rmse float64) {

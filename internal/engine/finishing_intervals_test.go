@@ -11,7 +11,6 @@ import (
 
 // TestFinishingIntervals: the interval of what is computed from released numbers holds its value without noise 95 times in 100, and dp_error is its larger side; where a divisor may be 0 all of them are NULL.
 func TestFinishingIntervals(t *testing.T) {
-	InOneThread(t)
 	const draws = 60
 	for _, x := range []string{
 		"sum(days)::numeric / count(*)",

@@ -45,7 +45,6 @@ var finished = []string{
 
 // TestFinishing: what is computed from released rows is what PostgreSQL computes for the text, where noise of scale nothing was added.
 func TestFinishing(t *testing.T) {
-	InOneThread(t)
 	sameAsTexts(t, dialects, finished...)
 }
 

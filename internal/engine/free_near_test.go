@@ -88,7 +88,6 @@ func (n *nearby) add(text string) {
 
 // TestGeneratedNear: random statements, other texts of theirs and statements that one choice tells apart are one release only where their totals, before noise, are the same.
 func TestGeneratedNear(t *testing.T) {
-	InOneThread(t)
 	n := &nearby{t: t, s: clinicSession(t, wild, backend.Postgres, roomy...), of: map[string]*firstText{}}
 	set(t, n.s, "dpsql.max_groups", "1000")
 	made := 60

@@ -167,7 +167,6 @@ func claims(p *Prepared) (string, error) {
 // TestGenerated: random statements are refused, or their un-noised answer is PostgreSQL's, they hold what is claimed of them on neighbouring databases, fail on
 // none, and texts of the same meaning are claimed and charged alike. GENERATE_SEED begins another sequence, GENERATE_STATEMENTS says how long it is.
 func TestGenerated(t *testing.T) {
-	InOneThread(t)
 	tr := newTrials(t)
 	seed, n, until := uint64(20261122), 200, time.Duration(0)
 	if os.Getenv("DPSQL_LONG") != "" {
@@ -236,7 +235,6 @@ func (tr *trials) enough(made int) {
 
 // TestGeneratedBites: each of these bugs in what is printed is found among a few statements.
 func TestGeneratedBites(t *testing.T) {
-	InOneThread(t)
 	tr := newTrials(t)
 	for _, bug := range []struct {
 		name, find, with string

@@ -15,8 +15,6 @@ import (
 	"text/template"
 
 	"github.com/goccy/go-yaml"
-
-	"github.com/dpsql/dpsql/internal/engine"
 )
 
 // pair is a refused statement and what its hint makes of it.
@@ -93,7 +91,6 @@ var hinted = []string{"rewrite/pgsyntax", "rewrite/plan", "rewrite/funcs", "rewr
 
 // TestHints: a hint's rewriting is accepted, and each hint of the rooms that read and analyse has such a pair.
 func TestHints(t *testing.T) {
-	engine.InOneThread(t)
 	text, err := os.ReadFile("testdata/hints/pairs.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -125,7 +125,6 @@ func joinedRows(t testing.TB, s *Session, p *Prepared) *sqlgen.Statement {
 
 // TestJoinedOnClinic: for every statement and each unit, what the totals of a measure change without the unit, in sum over groups, is at most the formula at the frequencies that are measured, with it and without it, times the largest integer of a row. Careless formulas are found.
 func TestJoinedOnClinic(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		s, found := clinicSession(t, wild, d, anyJoins...), map[string]bool{}
 		for _, sql := range joinedStatements {
@@ -186,7 +185,6 @@ func asNumber(t testing.TB, v sqltype.Value) float64 {
 
 // TestJoinedOracle: where units have no more rows than the policy says, the totals are PostgreSQL's answers, exactly; and answers with hardly any noise are near to these, in every column (noise is at most a part of 1e-9 as often that large).
 func TestJoinedOracle(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		s := clinicSession(t, tame, d, generous...)
 		for _, sql := range joinedStatements {

@@ -206,7 +206,6 @@ func (s joinedSite) lackingUnits(st *sqlgen.Statement, units []int64) *sqlgen.St
 // TestJoinedNeighbours: over real data, units with most rows go one after the other. Each changes the totals of a measure, in sum over groups, by at most the formula at the frequencies of either database, and of the first one at that distance, times the largest integer of a row; and the logarithm of the smooth bound by at most beta.
 // Where frequencies are declared, and cut, each unit changes them by at most what is claimed beforehand.
 func TestJoinedNeighbours(t *testing.T) {
-	InOneThread(t)
 	for _, site := range joinedSites {
 		for _, d := range dialects {
 			t.Run(site.name+" "+string(d), func(t *testing.T) {

@@ -103,7 +103,6 @@ analysts: {ann: {password: VERIFIER, may: [customer, supplier, part, orders, lin
 
 // TestPairsTPCHNeighbours: over TPC-H the customer with most lines goes, and the supplier with most: each group's flow is less by 0 to the cap at each cap, as many groups change as are claimed, and the scores move within their ends. The sums themselves change by more than caps.
 func TestPairsTPCHNeighbours(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		db := openTPCH(t, d)
 		s := engineOn(t, replaced(t, d, twoKindsPolicy), db).session(t, "ann")

@@ -108,7 +108,6 @@ func sessionOver(t *testing.T, d backend.Dialect, name string, statements []stri
 // TestKeysKeepRows: a key that is computed from a column with listed values, or from constants, by whichever function, operator or cast of the registry, is
 // one of the values that the analysis computed for it: no row's group is missing because the database computes another last digit, or spells it otherwise.
 func TestKeysKeepRows(t *testing.T) {
-	InOneThread(t)
 	keys := []string{"||/ 85::float8", "case when c16 then exp(0.7::float8) when c23 > 1 then ||/ 12::float8 else 1.1 end", "ln(3::float8) + c23", "sqrt(c701) * 0.1", "(||/ c701)::numeric(9,2)"}
 	for _, f := range funcs.All() {
 		for _, key := range callsOf(f) {

@@ -37,9 +37,6 @@ var lossCases = []lossCase{
 // held by exact binomial bounds (Clopper, Pearson) of level 1e-9/504, so that the test's false alarm is below 1e-9. With scales
 // times 0.9 and the same claim it fails.
 func TestReleasedLoss(t *testing.T) {
-	if raced {
-		t.Skip("run without the race detector: make test-statistics")
-	}
 	for _, c := range lossCases {
 		t.Run(c.name, func(t *testing.T) {
 			s := clinicSession(t, tame, backend.DuckDB)

@@ -26,7 +26,6 @@ func TestMomentOracle(t *testing.T) {
 
 // TestMomentNeighbours is TestNeighbours of variances, correlations and regressions.
 func TestMomentNeighbours(t *testing.T) {
-	InOneThread(t)
 	keepClaims(t, dialects, slices.Concat(neighbour.Moments, neighbour.Decisions)...)
 }
 

@@ -30,7 +30,6 @@ func neighbourStatements(d backend.Dialect) []string {
 // the heaviest, a plain or a NULL-heavy unit change by no more than the analysis claims, and not at all without the rows that
 // nobody owns or in another physical order. The data breaks every declaration of the policy.
 func TestNeighbours(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		t.Run(string(d), func(t *testing.T) {
 			s := clinicSession(t, wild, d)

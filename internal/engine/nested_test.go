@@ -24,7 +24,6 @@ import (
 // TestNestedDuckDB: whatever calls are nested in one another over extreme values, what is admitted does not raise on DuckDB. NESTED_STATEMENTS and NESTED_SEED say how many
 // and from which seed; DPSQL_LONG means many new ones.
 func TestNestedDuckDB(t *testing.T) {
-	InOneThread(t)
 	ctx := t.Context()
 	statements, seed := 500, int64(1)
 	if os.Getenv("DPSQL_LONG") != "" {

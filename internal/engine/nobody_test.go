@@ -15,7 +15,6 @@ import (
 
 // TestNobodyNeighbours: of public rows that private ones keep or leave out, without one unit the number of those with a match changes by no more than is claimed.
 func TestNobodyNeighbours(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		full := 0
 		s := clinicSession(t, wild, d)

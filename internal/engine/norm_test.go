@@ -283,7 +283,6 @@ func unitNorms(p *Prepared, db backend.Backend, clips []uint64, mangle func(stri
 // TestNormNeighbours: whatever norm is chosen, without any one unit the number of units beyond each edge falls by 0 or 1, and each measure's totals
 // change by no more than that norm, on data that breaks every declaration.
 func TestNormNeighbours(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		lacking := map[int]backend.Backend{}
 		for _, u := range append(vectorUnits[:len(vectorUnits):len(vectorUnits)], neighbour.Heavy) {

@@ -39,7 +39,6 @@ func typesFor(o sqltype.OID) []sqltype.OID {
 // TestOverloads: each overload of the aggregates, over private rows and within a person's rows, is answered, or refused before anything is charged: never
 // charged and failing, which would lock the analyst out.
 func TestOverloads(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 1000,")
 		answered := map[string]bool{}

@@ -356,7 +356,6 @@ func printedPairs(t testing.TB, s *Session, text string) (*sensitivity.Analysis,
 
 // TestPairsOfNeighbours: without all rows of one unit of either kind, flows and scores change by what is claimed (pairsHold), in every statement; and a claim of the groups of one key alone is too small for two.
 func TestPairsOfNeighbours(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		s := shopSession(t, allShop, d)
 		var all pairsSeen

@@ -179,7 +179,6 @@ func said(m *mlext.Model, z []float64) (says, share float64) {
 // TestPredictEvery: what dp_predict and dp_predict_proba say of private rows, in the database's own arithmetic, is what a loop over the coefficients says (which mlext's TestModelIsTrained ties to what was trained on), for models of each kind over features of each kind: in short and long arguments, with arrays and
 // without, where NULL is the middle of a range and where it is not.
 func TestPredictEvery(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		people, statements := drawnPeople(d, 40)
 		s := people.session(t, d, "people_every", statements)
@@ -249,7 +248,6 @@ func TestPredictEvery(t *testing.T) {
 
 // TestTrainEvery: a training over features of each kind, several arrays among them, reads of each row without NULL just the steps of its own values; what it learns predicts, and is evaluated, in the database; and one person changes what is summed of predictions by no more than is claimed.
 func TestTrainEvery(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		people, statements := drawnPeople(d, 40)
 		s := people.session(t, d, "people_train", statements)

@@ -48,7 +48,6 @@ func TestFreeProbes(t *testing.T) {
 
 // TestProbesOfGroups: how many public groups there are says no aggregate, so that their number is free before and after they are asked for. What depends on people is charged.
 func TestProbesOfGroups(t *testing.T) {
-	InOneThread(t)
 	s := clinicSession(t, tame, backend.DuckDB, "epsilon: 20,", "epsilon: 1000,")
 	for _, rows := range []string{"select readmitted, count(*), avg(days) from encounters group by 1 order by 2 desc limit 2", "select ward, active, sum(weight) from patients group by 1, 2",
 		"select count(*) from encounters"} {

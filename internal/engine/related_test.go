@@ -179,7 +179,6 @@ func sameAggregates(a, b *sensitivity.Analysis) error {
 // TestGeneratedComputed: what is computed from a release of another question has the totals that the question itself would have, before noise: groups, clamped parts, all of it. On data that breaks the policy's
 // declarations too, where it does not rest on them.
 func TestGeneratedComputed(t *testing.T) {
-	InOneThread(t)
 	n, seed := 120, uint64(1)
 	if v, err := strconv.Atoi(os.Getenv("GENERATE_STATEMENTS")); err == nil {
 		n = v

@@ -10,7 +10,6 @@ import (
 
 // TestShapeNeighbours: what TestNeighbours asks, of shapes within each person's rows on DuckDB; rewrite/sqlgen has PostgreSQL's.
 func TestShapeNeighbours(t *testing.T) {
-	InOneThread(t)
 	keepClaims(t, []backend.Dialect{backend.DuckDB}, slices.Concat(neighbour.Shapes, neighbour.Ties)...)
 }
 
@@ -21,14 +20,12 @@ func TestShapeOracle(t *testing.T) {
 
 // TestQuantified: IN, ANY and ALL are what they are in PostgreSQL, with NULLs on either side, on both backends; and nobody changes more by them than is claimed.
 func TestQuantified(t *testing.T) {
-	InOneThread(t)
 	sameAsTexts(t, dialects, neighbour.Quantified...)
 	keepClaims(t, dialects, neighbour.Quantified...)
 }
 
 // TestFrames: frames of a person's rows by distance and by peers are PostgreSQL's on both backends, and keep their claims.
 func TestFrames(t *testing.T) {
-	InOneThread(t)
 	sameAsTexts(t, dialects, neighbour.Frames...)
 	keepClaims(t, dialects, neighbour.Frames...)
 }

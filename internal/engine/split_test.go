@@ -72,8 +72,6 @@ func TestSplitParts(t *testing.T) {
 
 // TestSplitNeighbours: a split training's rows without one unit are those of all the others, and a unit's planted half of its rows is found.
 func TestSplitNeighbours(t *testing.T) {
-	InOneThread(t)
-	InOneThread(t)
 	for _, d := range dialects {
 		s := clinicSession(t, wild, d)
 		for _, i := range []int{3, 6} {
@@ -90,7 +88,6 @@ func TestSplitNeighbours(t *testing.T) {
 
 // TestSplit: what is trained on a part is evaluated on the other, at the full charge; all, or that part, where it is asked for.
 func TestSplit(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		s := clinicSession(t, tame, d, "epsilon: 20,", "epsilon: 10000,", "max_query_epsilon: 5", "max_query_epsilon: 1000")
 		const query = "SELECT days, cost, readmitted = '<30' AS back FROM encounters"

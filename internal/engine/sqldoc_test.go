@@ -14,7 +14,6 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpsql/dpsql/internal/engine"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 )
 
@@ -30,7 +29,6 @@ const features = "../../rewrite/pgsyntax/testdata/golden/features"
 // TestSQLDoc makes docs/sql.md from the registries and from what happens to its examples when they are run. With -update it writes the
 // page, without it the page must be the one that is made.
 func TestSQLDoc(t *testing.T) {
-	engine.InOneThread(t)
 	w := newSite(t)
 	var page bytes.Buffer
 	page.WriteString(sqlHead)

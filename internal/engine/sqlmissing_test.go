@@ -202,7 +202,6 @@ func behindOperators(t *testing.T) map[sqltype.OID]bool {
 
 // TestAggregates: the aggregates of the page are those that are answered over private rows; over public tables the binder takes all of PostgreSQL's.
 func TestAggregates(t *testing.T) {
-	engine.InOneThread(t)
 	catalog := neighbour.ClinicCatalog()
 	for _, name := range pgcat.ProcNames() {
 		if pgcat.Procs(name)[0].Kind != 'a' {

@@ -187,7 +187,6 @@ var lookedUp = []string{
 
 // TestStages: an answer from several releases is what PostgreSQL gives for the text, where noise of scale nothing was added.
 func TestStages(t *testing.T) {
-	InOneThread(t)
 	sameAsTexts(t, dialects, slices.Concat(staged, reading, lookedUp)...)
 }
 

@@ -130,9 +130,6 @@ func TestTargetObserved(t *testing.T) {
 	const n, sql = 300, "select count(*), sum(days) from encounters"
 	edits := append([]string{"max_query_epsilon: 5", "max_query_epsilon: 50"}, autoEdits[4:5]...)
 	edits = append(edits, "epsilon: 10000,")
-	if raced {
-		t.Skip("thousands of statements of one thread")
-	}
 	for _, mechanism := range []string{"laplace", "gaussian"} {
 		s := clinicSession(t, tame, backend.DuckDB, edits...)
 		set(t, s, "dpsql.mechanism", mechanism)

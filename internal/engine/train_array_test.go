@@ -72,7 +72,6 @@ func imageSession(t *testing.T, d backend.Dialect) *Session {
 
 // TestTrainArrays: an array of a declared shape is as many features, each within its range; a row whose array is NULL, of another length or dimension, or with NULL in it is left out; what is learnt predicts from columns and from literals.
 func TestTrainArrays(t *testing.T) {
-	InOneThread(t)
 	const delta = " (epsilon = 50, delta = 1e-8) AS SELECT "
 	for _, d := range dialects {
 		s := imageSession(t, d)

@@ -135,8 +135,6 @@ func compareClipped(tb testing.TB, t, careless *training, split func(unit, row i
 
 // TestTrainClipNeighbours: with the same noise, the sum of gradients that a step of each method takes differs by at most the clip without one unit, the heaviest too, and not at all without ownerless rows or in another order; some units take all of their clip.
 func TestTrainClipNeighbours(t *testing.T) {
-	InOneThread(t)
-	InOneThread(t)
 	for _, d := range dialects {
 		s := clinicSession(t, wild, d)
 		for method, with := range oneStep {

@@ -41,7 +41,6 @@ func oddSession(t *testing.T, d backend.Dialect, people int) *Session {
 
 // TestTrainOddRows: constant columns, one class, more features than rows, NaN, infinities and NULL, no rows at all: each training ends as over other rows, with a model whose predictions are numbers.
 func TestTrainOddRows(t *testing.T) {
-	InOneThread(t)
 	wide := make([]string, 30)
 	for i := range wide {
 		wide[i] = fmt.Sprintf("f%d", i)

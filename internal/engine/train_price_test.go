@@ -15,7 +15,6 @@ import (
 // TestTrainByRenyi: where the policy prefers Gaussian noise, or the plain sum of epsilons has ended, a training is charged its parts' Renyi loss and no delta, which the card and EXPLAIN tell beside the other way; else, and of Laplace noise, its epsilon and delta. The debit is what the accountant says of
 // the event log.
 func TestTrainByRenyi(t *testing.T) {
-	InOneThread(t)
 	train := func(name, method, with string) string {
 		if strings.HasPrefix(method, "dp_") {
 			with += ", steps = 20, population = 500"

@@ -127,7 +127,6 @@ func trainingOf(tb testing.TB, s *Session, sql string) *training {
 
 // TestTrainNeighbours: without one unit a training's rows are those of all the others, unchanged, and the unit had at most as many as is claimed; they do not depend on ownerless rows or on their order.
 func TestTrainNeighbours(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		s, full := clinicSession(t, wild, d), 0
 		for _, sql := range trainings {

@@ -110,7 +110,6 @@ func wholeTree(p *Prepared, i int, kept sqlgen.Kept, before, after map[neighbour
 // TestTreeNeighbours: without one unit the leaves of each tree change by no more than is claimed, with declared bounds and at chosen ones, and not at all without ownerless rows or in another
 // order; the totals beside them, which groups and choices go by, hold too.
 func TestTreeNeighbours(t *testing.T) {
-	InOneThread(t)
 	for k, d := range dialects {
 		full := 0
 		for _, edits := range [][]string{nil, pairEdits} {

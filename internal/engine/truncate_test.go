@@ -82,7 +82,6 @@ func truncated(t testing.TB, s *Session, sql string) (*sensitivity.Analysis, *sq
 
 // TestTruncatedOnClinic: joins by declared frequencies, which the data exceeds, keep what is claimed, and are answered.
 func TestTruncatedOnClinic(t *testing.T) {
-	InOneThread(t)
 	for _, d := range dialects {
 		s := clinicSession(t, wild, d, declaredKeys...)
 		best := 0.0

@@ -220,7 +220,7 @@ func (db *existence) forms(f *Func, ts []sqltype.Type, rt sqltype.Type, inline b
 		}
 		step := 1
 		if !long() {
-			step = 1 + most/3
+			step = 1 + most/2
 		}
 		for k := mask % step; k < most; k += step {
 			args, argTypes := slices.Clone(places), slices.Clone(ts)
