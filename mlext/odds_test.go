@@ -63,10 +63,9 @@ func levelsOf(rows []scored) (out []Cell) {
 	return out
 }
 
-// TestOddsIntervals: of two classes the metric of the rows themselves lies within the error that is told at least 95 times in 100: of scores that are spread, crowded near 0 with rare positives, all in a few intervals, and beyond all of them; with much noise and
+// TestOddsIntervals: of two classes the metric of the rows themselves lies within the error that is told at least 95 times in 100, the AUC at each seed: of scores that are spread, crowded near 0 with rare positives, all in a few intervals, and beyond all of them; with much noise and
 // with next to none, when the error is that of binning. With half the error of much noise it does not.
 func TestOddsIntervals(t *testing.T) {
-	draw := rand.New(rand.NewPCG(7, 8)) //nolint:gosec // a fixed seed
 	p := over(t, "logistic_regression")
 	m := p.model(make([]float64, p.width*p.Loss.Outputs), 0)
 	s := &Scoring{model: m, Levels: oddsLevels}
@@ -75,13 +74,14 @@ func TestOddsIntervals(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := func(n int, rare, mean, spread, shift float64) (rows []scored) {
+		draw := rand.New(rand.NewPCG(7, uint64(n))) //nolint:gosec // a fixed seed
 		for range n {
 			y := int(is(draw.Float64() < rare))
 			rows = append(rows, scored{y, mean + spread*draw.NormFloat64() + shift*float64(y)})
 		}
 		return rows
 	}
-	const rounds = 200
+	const rounds = 400
 	for name, rows := range map[string][]scored{
 		"spread":       made(20_000, 0.3, -1, 1.5, 2),
 		"rare":         made(40_000, 0.03, -4.5, 0.4, 0.5),
@@ -90,6 +90,7 @@ func TestOddsIntervals(t *testing.T) {
 	} {
 		truth, cells := exactly(rows), levelsOf(rows)
 		for _, deviation := range []float64{0.5, 20} {
+			draw := rand.New(rand.NewPCG(9, uint64(2*deviation))) //nolint:gosec // a fixed seed
 			held, half, widths := map[string]int{}, map[string]int{}, map[string]float64{}
 			for range rounds {
 				noisy := slices.Clone(cells)
@@ -122,7 +123,7 @@ func TestOddsIntervals(t *testing.T) {
 			}
 			for of, n := range held {
 				t.Logf("%s, deviation %g: %s is %.4f, %d of %d within %.4f, %d within half of that", name, deviation, of, truth[of], n, rounds, widths[of], half[of])
-				if n < rounds*95/100-4 { // by chance 2.5% have fewer
+				if least := rounds * 95 / 100; n < least && (of == "AUC" || n < least-13) { // an error that is noise alone holds 95%, within three deviations
 					t.Errorf("%s, deviation %g: %s is %.4f, %d of %d intervals hold it", name, deviation, of, truth[of], n, rounds)
 				}
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -48,9 +50,23 @@ func (p *printer) ofScores(xs []plan.Scalar, f *from, m mode) []string {
 	return out
 }
 
+// isIdentity: the CASE gives each place that there is itself, so it is the place: NULL for NULL, and within the function's range else.
+func isIdentity(n *plan.Case, of *plan.Call, at []sqltype.Value) bool {
+	iv := of.Fn.Range(nil, nil)
+	for i, w := range n.Whens {
+		if c, ok := w.Result.(*plan.Const); !ok || c.Value != at[i] || at[i] != int64(i) {
+			return false
+		}
+	}
+	return iv.Lo.IsZero() && iv.Hi.Equal(decimal.NewFromInt(int64(len(at)-1)))
+}
+
 // casePlaces prints it: PostgreSQL computes a CASE's operand once, DuckDB a lambda's argument.
 func (p *printer) casePlaces(n *plan.Case, of *plan.Call, at []sqltype.Value, f *from, m mode) string {
 	x, results := p.scalar(of, f, m), make([]plan.Scalar, len(n.Whens))
+	if isIdentity(n, of, at) {
+		return x
+	}
 	for i, w := range n.Whens {
 		results[i] = w.Result
 	}
