@@ -22,8 +22,8 @@ type Errors struct {
 	cells    map[int]*Errors // of groups that are sums of so many
 	tighter  map[int]*Errors // of so many intervals that shall hold together
 	lost     []lostMass      // a measure
-	sums     int    // of how many released groups each value is the sum
-	few      []bool // a measure: there were too few people to choose its bound by
+	sums     int             // of how many released groups each value is the sum
+	few      []bool          // a measure: there were too few people to choose its bound by
 }
 
 // usualMiss is how often a 95% interval may miss.
