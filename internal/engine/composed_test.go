@@ -289,7 +289,7 @@ func (c *composed) try(st composedStatement, turn int) (outcome string, err erro
 }
 
 // composedStatements are asked in each run, of one seed: twice as many as the registry has rows, or more.
-var composedStatements = map[backend.Dialect]int{backend.Postgres: 1300, backend.DuckDB: 1120}
+var composedStatements = map[backend.Dialect]int{backend.Postgres: 1400, backend.DuckDB: 1120}
 
 const (
 	composedSeed   = uint64(1)
