@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/engine/finish"
+	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -126,17 +128,24 @@ func (r *run) compute(ctx context.Context, c sensitivity.Computed) (*eval.Relati
 //
 // Proof: whichever rows are chosen, their intervals hold where those of all candidates do, and of n they all do with 95% if each misses with 0.05/n (finish.Errors.Together). The candidates are the groups of the answer's releases, which are released.
 func (r *run) together() int {
-	if !r.session.now.together && !r.program.ChoosesRows() {
-		return 1
-	}
-	n, of := 0, map[int]bool{}
+	var list []*release.Release
 	for _, l := range r.program.Answer.Leaves {
 		for _, p := range l.Parts {
-			if at := r.asked[p.Stage].as; !of[at] {
-				of[at] = true
-				n += r.asked[at].release.Len()
+			if of := r.asked[r.asked[p.Stage].as].release; !slices.Contains(list, of) {
+				list = append(list, of)
 			}
 		}
+	}
+	return r.session.together(r.program, list...)
+}
+
+func (s *Session) together(pr *sensitivity.Program, list ...*release.Release) int {
+	if !s.now.together && !pr.ChoosesRows() {
+		return 1
+	}
+	n := 0
+	for _, r := range list {
+		n += r.Len()
 	}
 	return max(1, n)
 }

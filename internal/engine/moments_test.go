@@ -29,8 +29,7 @@ func TestMomentNeighbours(t *testing.T) {
 	keepClaims(t, dialects, slices.Concat(neighbour.Moments, neighbour.Decisions)...)
 }
 
-// TestMomentErrors: the statistics of 4,000 rows, with the noise of their price, are within their dp_error of those rows' own with probability 0.95 or about; Laplace noise is beyond 1.96
-// deviations in 6.3% of cases. Of 1,000 draws fewer than 890 are within it with probability below 1e-9. Released moments of few rows give no value, or one with the width of all.
+// TestMomentErrors: the statistics of 4,000 rows, with the noise of their price, are within their dp_error of those rows' own with probability 0.95 or about. Of 1,000 draws fewer than 890 are within it with probability below 1e-9. Released moments of few rows give no value, or one with the width of all.
 func TestMomentErrors(t *testing.T) {
 	ctx := context.Background()
 	s := clinicSession(t, tame, backend.Postgres)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
@@ -63,15 +64,17 @@ func stretch(miss float64, laplace bool) float64 {
 	return math.Erfcinv(miss) / math.Erfcinv(usualMiss)
 }
 
-// stretched is the stretch of a formula's measures.
-func (e *Errors) stretched(f sensitivity.Formula) float64 {
-	laplace := false
-	for _, i := range f.Uses() {
-		if i >= 0 {
-			laplace = laplace || e.values[i].laplace()
-		}
+// hasLaplace reports a formula with some noise that has heavier tails than a Gaussian's.
+func (e *Errors) hasLaplace(f sensitivity.Formula) bool {
+	return slices.ContainsFunc(f.Uses(), func(i int) bool { return i >= 0 && e.values[i].laplace() })
+}
+
+// deviations is a half width in deviations of what is linear in a formula's noises: the normal quantile, or that of one Laplace noise, whose tails are the heaviest of sums of the same variance.
+func (e *Errors) deviations(f sensitivity.Formula) float64 {
+	if e.hasLaplace(f) {
+		return math.Log(1/e.miss) / math.Sqrt2
 	}
-	return stretch(e.miss, laplace)
+	return 1.96 * stretch(e.miss, false)
 }
 
 // Cells are the errors of groups that are the sums of so many released ones, each with noise of its own.

@@ -8,7 +8,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// moment gives a statistic's value and the half width of its 95% interval, by what noise does to the released moments: 1.96 sqrt(sum of (derivative by a measure)^2 times its
+// moment gives a statistic's value and the half width of its 95% interval, by what noise does to the released moments: e.deviations x sqrt(sum of (derivative by a measure)^2 times its
 // variance). Of a deviation it is the variance's interval, rooted, and of R^2 the correlation's, squared, where the derivative would say nothing. It is at most the width of what the
 // statistic can be; that too, or nothing where it has no bounds, where the number of rows or a sum of squares that it divides by is less than two of its deviations.
 func (e *Errors) moment(i int, v []*big.Int) (val, width float64) {
@@ -18,7 +18,7 @@ func (e *Errors) moment(i int, v []*big.Int) (val, width float64) {
 	if v[f.Count].Cmp(big.NewInt(leastRows(stat))) < 0 {
 		return none, none
 	}
-	c, wide := e.figures(f, centralOf(e.a, f, v), v), 1.96*e.stretched(f)
+	c, wide := e.figures(f, centralOf(e.a, f, v), v), e.deviations(f)
 	out, ok := statisticOf(stat, c)
 	if !ok {
 		return none, none

@@ -50,7 +50,7 @@ func (e *Errors) quantile1(f sensitivity.Formula, q sensitivity.Quantile, g *rel
 	if err != nil {
 		return nil, a, err
 	}
-	r.Wide = e.stretched(f)
+	r.Wide = stretch(e.miss, e.hasLaplace(f))
 	if a, err = r.Find(q); err != nil {
 		return nil, a, err
 	}

@@ -256,7 +256,7 @@ func TestWideToppedUp(t *testing.T) {
 // BenchmarkRollUp: an answer of 1,000 groups, each the sum of 100 cells, works its width out once.
 func BenchmarkRollUp(b *testing.B) {
 	for range b.N {
-		e := &Errors{ctx: b.Context(), quantile: map[int]float64{}, pairs: map[int]float64{}}
+		e := &Errors{ctx: b.Context(), miss: usualMiss, quantile: map[int]float64{}, pairs: map[int]float64{}}
 		m, _ := toppedUpBy(b, true, 40)
 		e.values = []mixture{m}
 		for range 1000 {
