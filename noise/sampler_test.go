@@ -300,7 +300,7 @@ func TestChecksFindPlantedBugs(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprint(c.name, s), func(t *testing.T) {
-				if err := checkLaw(draw(t, fixed(t), c.law, samples), c.e); err == nil {
+				if err := checkLaw(draw(t, fixed(t), c.law, samples/3), c.e); err == nil { // fewer samples see less
 					t.Fatal("not found")
 				}
 			})
