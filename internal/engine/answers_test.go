@@ -90,7 +90,7 @@ func TestRareGroups(t *testing.T) {
 		}
 		set(t, s, "dpsql.epsilon", fmt.Sprint(s.now.epsilon*1.1)) // a fresh release
 	}
-	// The truncated noise is within the threshold T: a group of more than 2T persons is always kept.
+	// Noise beyond the threshold T is as rare as delta: a group of more than 2T persons is kept.
 	d := demoSession(t, demoDuck(t), "analyst")
 	const races = "select race, count(distinct patient_id) from patients group by race"
 	pr, a := ask(t, d, races)
@@ -123,7 +123,7 @@ func TestGroupsAlone(t *testing.T) {
 	}); n != 1 {
 		t.Errorf("%d charges", n)
 	}
-	if ev := charges(t, s.engine)[0].Events; len(ev) != 1 || ev[0].Name() != "truncated_geometric_selection" {
+	if ev := charges(t, s.engine)[0].Events; len(ev) != 1 || ev[0].Name() != "gaussian_selection" {
 		t.Errorf("%v", ev)
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestHiddenGroups(t *testing.T) {
 	const sql = "select diag, count(*) from encounters group by 1"
 	cure := regexp.MustCompile(`SET dpsql.epsilon = (\S+) and SET dpsql.fresh = on groups of more than (\d+) people are`)
-	for _, edits := range [][]string{nil, {"{epsilon: 0.5}", "{epsilon: 0.5, min_people: 50}"}} {
+	for _, edits := range [][]string{nil, {"{epsilon: 0.5}", "{epsilon: 0.5, min_people: 10}"}} {
 		s := clinicSession(t, tame, backend.DuckDB, append(edits, autoEdits[4:]...)...)
 		_, a := ask(t, s, sql)
 		_, last := ask(t, s, "select hidden_up_to from dpsql.last")
