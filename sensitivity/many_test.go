@@ -57,10 +57,13 @@ func TestTooManyAggregates(t *testing.T) {
 	two := func(n int) string {
 		return strings.Replace(manyOf(n, sumOf), " FROM wide", ", (SELECT count(*) FROM wide) FROM wide", 1)
 	}
+	within := func(n int) string { // a person's rows
+		return "SELECT sum(s0) FROM (" + strings.Replace(manyOf(n, func(i int) string { return fmt.Sprintf("%s AS s%d", sumOf(i), i) }), "SELECT ", "SELECT u, ", 1) + " GROUP BY u) AS w"
+	}
 	for _, c := range []struct {
 		sql     string
 		refused bool
-	}{{manyOf(256, sumOf), false}, {manyOf(257, sumOf), true}, {sets(64), false}, {sets(65), true}, {two(255), false}, {two(256), true}} {
+	}{{within(255), false}, {within(256), true}, {manyOf(256, sumOf), false}, {manyOf(257, sumOf), true}, {sets(64), false}, {sets(65), true}, {two(255), false}, {two(256), true}} {
 		_, _, err := dividedIn(wide(4), c.sql, options())
 		var e *sqlerr.Error
 		if (err != nil) != c.refused || c.refused && (!errors.As(err, &e) || e.ID != sqlerr.TooComplex.ID || e.Hint == "") {

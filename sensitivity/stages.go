@@ -60,7 +60,7 @@ type PartValue struct {
 // maxStages keeps a statement's analyses and charges few: their shares of the price would be of no use either.
 const maxStages = 64
 
-// maxAggregates does it for the aggregates of all stages together. Each is several measures at most, and each of these is printed, priced and explained before anything is charged.
+// maxAggregates does it for the aggregates of all stages together, and those within a person's rows. Each is several measures at most, and each of these is printed, priced and explained before anything is charged.
 const maxAggregates = 256
 
 // maxOperators is how many operators and calls may be in each other over private rows. What is printed for them is longer than they are, on each level again, and backends have limits of their own, which a statement would meet after its charge.
@@ -333,7 +333,13 @@ func (d *divider) stage(agg *plan.Aggregate) (int, error) {
 		return 0, sqlerr.New(sqlerr.TooComplex, "the statement has more than %d aggregates over private rows, or grouping sets of them", maxStages).At(agg.Pos).
 			WithHint("Ask for fewer in one statement: each has a part of its price.")
 	}
-	if d.aggregates += len(b.stage.Agg.Aggs); d.aggregates > maxAggregates {
+	plan.VisitRels(b.stage.Agg, func(r plan.Rel) bool { // those within a person's rows too
+		if inner, is := r.(*plan.Aggregate); is {
+			d.aggregates += len(inner.Aggs)
+		}
+		return true
+	})
+	if d.aggregates > maxAggregates {
 		return 0, sqlerr.New(sqlerr.TooComplex, "the statement has more than %d aggregates over private rows, in all its grouping sets", maxAggregates).At(agg.Pos).
 			WithHint("Ask for fewer in one statement: each has a part of its price.")
 	}
