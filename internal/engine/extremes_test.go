@@ -18,7 +18,6 @@ var extremes = []string{
 
 // TestExtremesOfEveryRow: MIN and MAX are PostgreSQL's over all rows of everybody, also of people with more rows than max_rows_per_unit says, where it is declared and where it is not. No bound on rows is chosen for them, nor charged.
 func TestExtremesOfEveryRow(t *testing.T) {
-	InOneThread(t)
 	db := clinicText(t)
 	for _, d := range dialects {
 		for _, edits := range [][]string{nil, pairEdits} {
