@@ -18,6 +18,8 @@ const (
 	mostGroups = 64      // groups of one unit
 	fineStart  = 16      // the first edge of a sum whose values are much larger: a smaller one would only cost Renyi loss
 	fineScale  = 4       // decimals of a sum without a declared range; finer values are rounded row by row
+	// Decimals of seconds, and of their quotients: mostSteps of them reach over a thousand people's years, whose epochs are 10^9 seconds each.
+	fineSeconds, fineQuotients = 2, 6
 )
 
 // Ladder lists the edges among which an automatic bound is chosen: the first, its doubles, one and a half times each of these where that is whole, and the last.
@@ -166,7 +168,7 @@ func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
 	return z.choose(m, first, uint64(m.RowHi))
 }
 
-// secondsScale is the scale at which an expression of seconds is rounded where it has no declared range, so that steps are of at most 10^-fineScale seconds: of an epoch, of an interval's length, and of their
+// secondsScale is the scale at which an expression of seconds is rounded where it has no declared range, so that steps are of at most 10^-fineSeconds seconds, or 10^-fineQuotients of what they are divided to: of an epoch, of an interval's length, and of their
 // multiples of at least 10^-9, as hours are; 0: it is none of these. Microseconds would be too many steps for long times.
 func (z *analyzer) secondsScale(x plan.Scalar) int32 {
 	switch n := x.(type) {
@@ -177,10 +179,10 @@ func (z *analyzer) secondsScale(x plan.Scalar) int32 {
 	case *plan.Call:
 		switch name := n.Fn.Name; {
 		case n.Fn == funcs.Length:
-			return fineScale
+			return fineSeconds
 		case (name == "extract" || name == "date_part") && len(n.Args) == 2:
 			if field, ok := n.Args[0].(*plan.Const); ok && field.Value == "epoch" {
-				return fineScale
+				return fineSeconds
 			}
 		case (name == "cast" && n.T.IsNumber() || name == "round") && !n.T.IsInteger():
 			return z.secondsScale(n.Args[0])
@@ -189,7 +191,7 @@ func (z *analyzer) secondsScale(x plan.Scalar) int32 {
 			if scale == 0 || by == nil || !by.Lo.Equal(by.Hi) || by.Lo.LessThan(decimal.NewFromInt(1)) || by.Lo.GreaterThan(decimal.New(1, 9)) {
 				return 0
 			}
-			return scale + int32(by.Lo.Ceil().NumDigits()) //nolint:gosec // at most 10
+			return min(scale+int32(by.Lo.Ceil().NumDigits()), fineQuotients) //nolint:gosec // at most 10
 		}
 	}
 	return 0

@@ -154,6 +154,9 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			}
 		}
 		cure, told := "a larger dpsql.epsilon, or "+policy+", mends that", "the interval estimates how much"
+		if end == "the largest" && c.Measure >= 0 && a.Measures[c.Measure].Kind == sensitivity.SumValues {
+			told = "so what depends on it is NULL"
+		}
 		if c.By == sensitivity.ByFlow { // no policy says how much
 			cure, told = "a larger dpsql.epsilon mends that", "which the error does not tell"
 		}

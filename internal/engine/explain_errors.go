@@ -170,8 +170,16 @@ func (s *Session) largestErrors(ctx context.Context, pr *sensitivity.Program, a 
 		}
 	}
 	for _, n := range names {
+		if e.TooFew(n.formula) {
+			continue
+		}
 		width := e.For(r, nil).Expected(n.formula, math.NaN())
-		if math.IsNaN(width) {
+		switch {
+		case !math.IsNaN(width) && e.Loses(n.formula): // the more a group has, the more may be lost
+			if s.eachShown(a, r, func(g *release.Group) { width = math.Max(width, e.For(r, g).Group(n.formula, g.Values)) }) != nil {
+				return nil
+			}
+		case math.IsNaN(width):
 			if g, err := s.largestShown(a, r, a.Formulas[n.formula]); g != nil && err == nil {
 				width = e.For(r, g).Group(n.formula, g.Values)
 			}
@@ -185,14 +193,24 @@ func (s *Session) largestErrors(ctx context.Context, pr *sensitivity.Program, a 
 
 // largestShown is the group in which an average counts most; nil where all are too small to be shown.
 func (s *Session) largestShown(a *sensitivity.Analysis, r *release.Release, f sensitivity.Formula) (most *release.Group, err error) {
-	err = r.Each(func(g *release.Group) error {
-		if f.Count < 0 || a.People >= 0 && g.Values[a.People].Cmp(big.NewInt(s.world.policy.Query.MinPeople)) < 0 {
-			return nil
-		}
+	if f.Count < 0 {
+		return nil, nil
+	}
+	err = s.eachShown(a, r, func(g *release.Group) {
 		if most == nil || g.Values[f.Count].Cmp(most.Values[f.Count]) > 0 {
 			most = g
 		}
-		return nil
 	})
 	return most, err
+}
+
+// eachShown are the groups that are not too small to be shown.
+func (s *Session) eachShown(a *sensitivity.Analysis, r *release.Release, f func(g *release.Group)) error {
+	least := big.NewInt(s.world.policy.Query.MinPeople)
+	return r.Each(func(g *release.Group) error {
+		if a.People < 0 || g.Values[a.People].Cmp(least) >= 0 {
+			f(g)
+		}
+		return nil
+	})
 }

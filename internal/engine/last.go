@@ -87,10 +87,6 @@ func (l *asked) facts(ctx context.Context, number int64, together int) ([][]sqlt
 				bound += ", " + end
 			}
 		}
-		width, err := e.Widest(i, l.release)
-		if err != nil {
-			return nil, err
-		}
 		shown := inUnits(run.Scale.Float(), noiseStep(m))
 		if len(l.release.Tops) > 0 || cells > 1 { // the scale of one noise of the same variance
 			if shown = inUnits(math.Sqrt(e.Variance(i)), step); law != "gaussian" {
@@ -104,7 +100,7 @@ func (l *asked) facts(ctx context.Context, number int64, together int) ([][]sqlt
 			}
 		}
 		rows = append(rows, []sqltype.Value{number, int64(i + 1), m.Name(), bound, noiseStep(m).Mul(decimal.NewFromUint64(in.PerGroup)).InexactFloat64(), groups, law, shown,
-			inUnits(width, step), l.release.Spent().Price, l.free})
+			inUnits(e.Widest(i), step), l.release.Spent().Price, l.free})
 	}
 	return rows, nil
 }

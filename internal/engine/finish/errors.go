@@ -17,6 +17,7 @@ type Errors struct {
 	a        *sensitivity.Analysis
 	ctx      context.Context // the statement's: once it has ended, widths that take time are NaN
 	values   []mixture       // a measure's noise, in steps
+	together bool            // several intervals hold together
 	miss     float64         // how often an interval may miss: usualMiss, or less where several shall hold together
 	quantile map[int]float64 // a measure: the half width of its interval, in steps
 	pairs    map[int]float64 // a formula: the width of those that combine two measures
@@ -24,7 +25,7 @@ type Errors struct {
 	tighter  map[int]*Errors // of so many intervals that shall hold together
 	lost     []lostMass      // a measure
 	sums     int             // of how many released groups each value is the sum
-	few      []bool          // a measure: there were too few people to choose its bound by
+	few      []bool          // a measure: its bound could not be chosen (TooFew)
 }
 
 // usualMiss is how often a 95% interval may miss.
@@ -32,7 +33,8 @@ const usualMiss = 0.05
 
 // Together are the errors of which n intervals hold at once as often as one of e does.
 //
-// Proof: the union bound (Bonferroni 1936): the noise of each misses at most miss/n of the time, whatever depends on what. What bounds took away is one number for all of them, which misses for all at once.
+// Proof: the union bound (Bonferroni 1936), whatever depends on what: the noise of each misses at most miss/n of the time. Where bounds may have taken away, that is one number for all of them: it has half of miss, all noises have the other half, and
+// an interval's end is moved by all of both (lostMass.moves).
 func (e *Errors) Together(n int) *Errors {
 	if n <= 1 {
 		return e
@@ -42,6 +44,9 @@ func (e *Errors) Together(n int) *Errors {
 	}
 	of := *e
 	of.miss = e.miss / float64(n)
+	if slices.ContainsFunc(e.lost, func(l lostMass) bool { return !l.above.none() || !l.below.none() }) {
+		of.miss, of.together = of.miss/2, true
+	}
 	of.quantile, of.pairs, of.cells, of.tighter = map[int]float64{}, map[int]float64{}, nil, nil
 	if e.tighter == nil {
 		e.tighter = map[int]*Errors{}
@@ -122,7 +127,7 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, r
 		return nil, err
 	}
 	for i, m := range a.Measures {
-		e.few[i] = len(r.Chosen) > 0 && (r.Chosen.TooFew(m.Bound) || r.Chosen.TooFew(a.Limit.Cap))
+		e.few[i] = len(r.Chosen) > 0 && (r.Chosen.TooFew(m.Bound) || r.Chosen.TooFew(a.Limit.Cap) || m.Kind == sensitivity.SumValues && r.Plan.AtLast(m.Bound, r.Chosen))
 	}
 	for i := range a.Measures {
 		if a.Measures[i].Pick != nil { // what is picked has no noise that is added
@@ -185,7 +190,7 @@ func (e *Errors) Value(i int, values []*big.Int) (value, width float64) {
 	return value, math.Max(value-low, high-value)
 }
 
-// TooFew reports that there were too few people to choose a bound by that aggregate i depends on, so that nothing can be said of it.
+// TooFew reports that a bound that aggregate i depends on could not be chosen, as there were too few people to choose by, or the candidates of a sum end below what people have: nothing can be said of it.
 func (e *Errors) TooFew(i int) bool {
 	for _, at := range e.a.Formulas[i].Uses() {
 		if at >= 0 && e.few[at] {
@@ -208,22 +213,15 @@ func (e *Errors) Measure(i int) float64 {
 	return q
 }
 
-// Widest is the larger half of the 95% interval of measure i itself, in its steps, in the group of a release where it is largest: noise, and what bounds may have taken away.
-func (e *Errors) Widest(i int, r *release.Release) (float64, error) {
-	all := e.lost[i]
-	lost, groups := 0.0, 0
-	err := r.Each(func(g *release.Group) error {
-		groups++
-		if v := g.Values[i]; v != nil {
-			above, below := e.lostIn(i, float(v))
-			lost = math.Max(lost, math.Max(above, below))
-		}
-		return nil
-	})
-	if groups == 0 && all.groups > 0 { // of a release without its groups
-		lost = math.Max(all.moves(1/all.groups, e.Measure(i)))
-	}
-	return e.Measure(i) + lost, err
+// Widest is the larger half of the 95% interval of measure i itself, in its steps, in the largest group of its release: noise, and what bounds may have taken away.
+func (e *Errors) Widest(i int) float64 {
+	above, below := e.lostIn(i, e.lost[i].most*float64(e.sums))
+	return e.Measure(i) + math.Max(above, below)
+}
+
+// Loses reports that bounds may have taken away from what aggregate i is computed from, so that its interval depends on the group.
+func (e *Errors) Loses(i int) bool {
+	return slices.ContainsFunc(e.a.Formulas[i].Uses(), func(k int) bool { return k >= 0 && !(e.lost[k].above.none() && e.lost[k].below.none()) })
 }
 
 // interval gives an aggregate's unclamped value and the ends of its 95% interval: noise on both sides, and what bounds may have taken away. NaN where nothing can be said.
@@ -247,7 +245,7 @@ func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 
 // lostIn is by how much what may be lost of measure i moves the ends of its interval in a group of this value.
 func (e *Errors) lostIn(i int, value float64) (above, below float64) {
-	return e.lost[i].moves(e.lost[i].part(value, e.sums), e.Measure(i))
+	return e.lost[i].moves(e.lost[i].part(value, e.sums), e.Measure(i), e.together)
 }
 
 // lostOf is what may be lost above and below of what is linear in the measures.
@@ -276,7 +274,7 @@ func (e *Errors) lostPair(f sensitivity.Formula, v []*big.Int) (rows, above, bel
 	if count := e.lost[f.Count]; !count.above.none() {
 		part = count.part(float(v[f.Count]), e.sums)
 	}
-	above, below = e.lost[f.Sum].moves(part, e.Measure(f.Sum))
+	above, below = e.lost[f.Sum].moves(part, e.Measure(f.Sum), e.together)
 	return rows, above, below
 }
 

@@ -14,12 +14,13 @@ import (
 // lostMass is how much bounds may have taken from a measure in all groups together, in its steps.
 type lostMass struct {
 	above, below lostSide
-	base, least  float64 // the sum of the groups' values, and what a group counts for at least when it is spread among them
+	base, most   float64 // the sum of the groups' values, and the largest of them
+	least        float64 // what a group counts for at least when it is spread among them
 	groups       float64
 }
 
-// lostSide is what may be lost on one side: as likely more than middle as less, and more than middle and span together as often as an interval may miss. Nothing is lost where both are 0.
-type lostSide struct{ middle, span float64 }
+// lostSide is what may be lost on one side: as likely more than middle as less, and more than middle and span together as often as an interval may miss, or half as often with rare in place of span. Nothing is lost where all are 0.
+type lostSide struct{ middle, span, rare float64 }
 
 func (s lostSide) none() bool { return s == lostSide{} }
 
@@ -86,7 +87,7 @@ func lostOn(near, far, n, f, expected, miss float64) lostSide {
 		return high
 	}
 	s := lostSide{middle: quantile(0.5)}
-	s.span = quantile(miss) - s.middle
+	s.span, s.rare = quantile(miss)-s.middle, quantile(miss/2)-s.middle
 	return s
 }
 
@@ -135,14 +136,14 @@ func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost)
 			}
 			if i < len(lost) && lost[i] != nil && k < len(lost[i].Sides) {
 				near, far = float(lost[i].Sides[k][0]), float(lost[i].Sides[k][1])
-				m.base = float(lost[i].Base)
+				m.base, m.most = float(lost[i].Base), float(lost[i].Most)
 				m.groups = float64(max(1, lost[i].Count))
 			}
 			s, more := lostOn(near, far, deviations[0], deviations[1], lostPeople*expected, usualMiss), lostAlone
 			if m.groups > 1 {
 				more = lostSpread
 			}
-			sides[k] = lostSide{s.middle * more / fine, s.span * more / fine}
+			sides[k] = lostSide{s.middle * more / fine, s.span * more / fine, s.rare * more / fine}
 		}
 		m.above, m.below = sides[0], sides[1]
 		out[i] = m
@@ -155,16 +156,18 @@ func (l lostMass) part(value float64, cells int) float64 {
 	return math.Min(1, (l.of(value)+float64(cells)*l.least)/math.Max(l.base+l.groups*l.least, 1e-300))
 }
 
-// moves is by how much a part of it moves the upper and the lower end of an interval to which noise alone has given this half width. What was released of it has noise of its own.
-func (l lostMass) moves(part, width float64) (above, below float64) {
-	side := func(s lostSide) float64 { return part*s.middle + math.Hypot(width, part*s.span) - width }
-	if !l.above.none() {
-		above = side(l.above)
+// moves is by how much a part of it moves the upper and the lower end of an interval to which noise alone has given this half width. What was released of it has noise of its own; where several intervals hold together it is not added by squares.
+func (l lostMass) moves(part, width float64, together bool) (above, below float64) {
+	side := func(s lostSide) float64 {
+		switch {
+		case s.none():
+			return 0
+		case together:
+			return part * (s.middle + s.rare)
+		}
+		return part*s.middle + math.Hypot(width, part*s.span) - width
 	}
-	if !l.below.none() {
-		below = side(l.below)
-	}
-	return above, below
+	return side(l.above), side(l.below)
 }
 
 // of is what a value counts for: of measures of one sign what noise puts below 0 counts for nothing.

@@ -47,7 +47,7 @@ func lossy(noise, lost uint64, told []*release.Lost) *release.Release {
 
 func toldOf(a *sensitivity.Analysis, number func() *big.Int, base *big.Int, groups int) (out []*release.Lost) {
 	for i := range a.Measures {
-		l := &release.Lost{Unit: 1, Base: base, Count: groups}
+		l := &release.Lost{Unit: 1, Base: base, Most: base, Count: groups}
 		for range a.Measures[i].LostSides() {
 			l.Sides = append(l.Sides, [2]*big.Int{number(), number()})
 		}
@@ -159,7 +159,7 @@ func TestLostIsSpread(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(0, 1e6), 1, 30).Draw(t, "values")
 		side := func() lostSide {
-			return lostSide{rapid.Float64Range(1, 1e9).Draw(t, "middle"), rapid.Float64Range(0, 1e9).Draw(t, "span")}
+			return lostSide{middle: rapid.Float64Range(1, 1e9).Draw(t, "middle"), span: rapid.Float64Range(0, 1e9).Draw(t, "span")}
 		}
 		l := lostMass{above: side(), below: side(), least: rapid.Float64Range(0.01, 100).Draw(t, "least"), groups: float64(len(values))}
 		for _, v := range values {
@@ -170,7 +170,7 @@ func TestLostIsSpread(t *testing.T) {
 		for _, v := range values {
 			part := l.part(v, 1)
 			parts += part
-			up, down := l.moves(part, width)
+			up, down := l.moves(part, width, false)
 			const some = 1e-9 // of doubles
 			slack := 1e-12 * width
 			if up < part*l.above.middle*(1-some)-slack || up > part*(l.above.middle+l.above.span)*(1+some)+slack || down < part*l.below.middle*(1-some)-slack || down > part*(l.below.middle+l.below.span)*(1+some)+slack {

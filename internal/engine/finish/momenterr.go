@@ -43,7 +43,7 @@ func (e *Errors) moment(i int, v []*big.Int) (val, width float64) {
 		width = max(math.Sqrt(of.v+w)-out.v, out.v-math.Sqrt(max(0, of.v-w)))
 	case "regr_r2":
 		of, _ := statisticOf("corr", c)
-		w, r := 1.96*e.deviation(f, of), math.Abs(of.v)
+		w, r := wide*e.deviation(f, of), math.Abs(of.v)
 		width = max((r+w)*(r+w)-out.v, out.v-max(0, r-w)*max(0, r-w))
 	default:
 		width = wide * e.deviation(f, out)

@@ -10,7 +10,7 @@ import (
 )
 
 // Lost are the two events that tell how much bounds take from a measure: of each unit what it loses up to sensitivity.LostUnit, and from there to three times that. What
-// goes beyond is estimated from the two (finish.lostOn). Beyond is about how many units a choice may have left beyond the bound, +Inf where it does not say.
+// goes beyond is estimated from the two (finish.lostOn). Beyond is about how many units a choice may have left beyond the bound, 0 where it does not say.
 type Lost struct {
 	Near, Far dp.Event
 	Beyond    float64
@@ -113,20 +113,28 @@ func (p *Plan) lostAt(a *sensitivity.Analysis, chosen Chosen) ([]*Lost, error) {
 
 // beyond is Lost.Beyond: the thresholds of the choices that bound measure i, of which none ended at its last candidate.
 func (p *Plan) beyond(a *sensitivity.Analysis, i int, chosen Chosen) float64 {
-	bound, groups := a.Measures[i].Bound, a.Limit.Cap
-	if groups == nil && a.Limit.Capped {
-		return math.Inf(1) // what a declared cap cuts
+	if a.Limit.Cap == nil && a.Limit.Capped {
+		return 0 // what a declared cap cuts
 	}
 	n := 0.0
-	for _, c := range []*sensitivity.Choice{bound, groups} {
+	for _, c := range []*sensitivity.Choice{a.Measures[i].Bound, a.Limit.Cap} {
 		if c == nil {
 			continue
 		}
 		ev, ok := p.event(c.Index).(dp.AboveThreshold)
-		if !ok || chosen[c.Index]+1 >= int(ev.Edges) { //nolint:gosec // at most dp.MaxEdges
-			return math.Inf(1)
+		if !ok || p.AtLast(c, chosen) {
+			return 0
 		}
 		n += float64(ev.Threshold)
 	}
 	return n
+}
+
+// AtLast reports that a choice by threshold ended at the last of its candidates, so that nothing limits how many units are beyond it. It follows from what was released.
+func (p *Plan) AtLast(c *sensitivity.Choice, chosen Chosen) bool {
+	if p == nil || c == nil || len(chosen) == 0 {
+		return false
+	}
+	ev, ok := p.event(c.Index).(dp.AboveThreshold)
+	return ok && ev.Edges > 1 && chosen[c.Index] == int(ev.Edges)-1 //nolint:gosec // at most dp.MaxEdges
 }

@@ -400,7 +400,7 @@ func drawLost(t *rapid.T, a *sensitivity.Analysis, p *measure.Plan) []*Lost {
 		if p.LostOf(i) == nil {
 			continue
 		}
-		out[i] = &Lost{Unit: rapid.Uint64Min(1).Draw(t, "unit"), Base: new(big.Int).Abs(number()), Count: rapid.IntRange(0, 1000).Draw(t, "groups that count")}
+		out[i] = &Lost{Unit: rapid.Uint64Min(1).Draw(t, "unit"), Base: new(big.Int).Abs(number()), Most: new(big.Int).Abs(number()), Count: rapid.IntRange(0, 1000).Draw(t, "groups that count")}
 		for range a.Measures[i].LostSides() {
 			out[i].Sides = append(out[i].Sides, [2]*big.Int{number(), number()})
 		}
@@ -465,7 +465,7 @@ func TestDecodeRefusesChoices(t *testing.T) {
 		r := &Release{Plan: &q, Chosen: measure.Chosen{1, 2, 1}, Lost: make([]*Lost, len(a.Measures))}
 		q.Lost = slices.Clone(p.Lost)
 		for i := range r.Lost {
-			r.Lost[i] = &Lost{Unit: 5, Base: big.NewInt(9), Count: 3}
+			r.Lost[i] = &Lost{Unit: 5, Base: big.NewInt(9), Most: big.NewInt(4), Count: 3}
 			for range a.Measures[i].LostSides() {
 				r.Lost[i].Sides = append(r.Lost[i].Sides, [2]*big.Int{big.NewInt(4), big.NewInt(-1)})
 			}

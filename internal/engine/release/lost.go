@@ -14,6 +14,7 @@ type Lost struct {
 	Unit  uint64        `json:"unit"` // sensitivity.LostUnit
 	Sides [][2]*big.Int `json:"sides"`
 	Base  *big.Int      `json:"base"`   // the sum of the groups' released values, of those above 0 where there is one sign: it is spread among them
+	Most  *big.Int      `json:"most"`   // the largest of them
 	Count int           `json:"groups"` // how many these are
 }
 
@@ -21,7 +22,7 @@ type Lost struct {
 func (l *Lost) fits(m *sensitivity.Measure) bool { return l.valid() && len(l.Sides) == m.LostSides() }
 
 func (l *Lost) valid() bool {
-	if l.Unit == 0 || len(l.Sides) == 0 || len(l.Sides) > 2 || l.Base == nil || l.Base.Sign() < 0 || l.Count < 0 {
+	if l.Unit == 0 || len(l.Sides) == 0 || len(l.Sides) > 2 || l.Base == nil || l.Base.Sign() < 0 || l.Most == nil || l.Most.Sign() < 0 || l.Count < 0 {
 		return false
 	}
 	for _, s := range l.Sides {
@@ -81,7 +82,7 @@ func (m *Maker) ReadLost(cols []sqlgen.Column, rows secret.Rows) error {
 		if unit == 0 {
 			continue
 		}
-		l := &Lost{Unit: unit, Base: new(big.Int)}
+		l := &Lost{Unit: unit, Base: new(big.Int), Most: new(big.Int)}
 		near, err := m.src.Mechanism(m.r.Run.Lost[i].Near)
 		if err != nil {
 			return err
@@ -121,7 +122,11 @@ func (r *Release) spreadLost(a *sensitivity.Analysis) error {
 			}
 			l.Count++
 			if v := g.Values[i]; v != nil && (v.Sign() > 0 || len(l.Sides) > 1) {
-				l.Base.Add(l.Base, new(big.Int).Abs(v))
+				size := new(big.Int).Abs(v)
+				l.Base.Add(l.Base, size)
+				if size.Cmp(l.Most) > 0 {
+					l.Most = size
+				}
 			}
 		}
 		return nil

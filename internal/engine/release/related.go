@@ -21,6 +21,8 @@ type storedKin struct {
 	Shape *sensitivity.Shape `json:"shape"`
 	Run   ledger.Events      `json:"run"`
 	Lost  []ledger.Events    `json:"lost,omitempty"` // a measure: what told its lost mass, or none
+	// Beyond is measure.Lost's, of each of these.
+	Beyond []float64 `json:"beyond,omitempty"`
 }
 
 func encodeKin(r *Release) (*storedKin, error) {
@@ -38,10 +40,11 @@ func encodeKin(r *Release) (*storedKin, error) {
 			continue
 		}
 		var lost ledger.Events
+		beyond := 0.0
 		if l := r.Run.Lost[i]; l != nil {
-			lost = ledger.Events{l.Near, l.Far}
+			lost, beyond = ledger.Events{l.Near, l.Far}, l.Beyond
 		}
-		k.Lost = append(k.Lost, lost)
+		k.Lost, k.Beyond = append(k.Lost, lost), append(k.Beyond, beyond)
 	}
 	return k, nil
 }
@@ -69,7 +72,7 @@ func DecodeRelated(text []byte) (*Release, error) {
 		}
 	}
 	r := &Release{Plan: p, Chosen: s.Chosen, Shape: shape, Run: &measure.Run{Mechanism: p.Mechanism, Measures: s.Kin.Run}, Groups: make([]Group, len(s.Groups))}
-	if len(s.Lost) != len(s.Kin.Lost) || len(s.Lost) != 0 && len(s.Lost) != len(shape.Measures) {
+	if len(s.Lost) != len(s.Kin.Lost) || len(s.Kin.Beyond) != len(s.Kin.Lost) || len(s.Lost) != 0 && len(s.Lost) != len(shape.Measures) {
 		return nil, errShape
 	}
 	for i, l := range s.Lost {
@@ -79,7 +82,7 @@ func DecodeRelated(text []byte) (*Release, error) {
 		}
 		r.Lost, r.Run.Lost = append(r.Lost, l), append(r.Run.Lost, nil)
 		if l != nil {
-			r.Run.Lost[i] = &measure.Lost{Near: events[0], Far: events[1]}
+			r.Run.Lost[i] = &measure.Lost{Near: events[0], Far: events[1], Beyond: s.Kin.Beyond[i]}
 		}
 	}
 	var err error
