@@ -84,7 +84,7 @@ func (r raw) ask(t *testing.T, send ...pgproto3.FrontendMessage) (answers []stri
 		t.Fatal(err)
 	}
 	for {
-		if err := r.conn.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		if err := r.conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		m, err := r.fe.Receive()

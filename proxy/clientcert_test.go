@@ -116,7 +116,7 @@ func withClientCA(t *testing.T, a *authority, verifier string, methods map[strin
 	}
 	run("create database demo")
 	run("select pg_reload_conf()")
-	for end := time.Now().Add(20 * time.Second); show("ssl") != "on"; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); show("ssl") != "on"; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("PostgreSQL does not turn TLS on")
 		}
@@ -240,7 +240,7 @@ func pool(t *testing.T, a *authority) func() *x509.CertPool {
 // certAnswer is what pgx is told: in, or the error without what differs by the server's name.
 func certAnswer(t *testing.T, addr, user, password string, own card, version uint16) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	config, err := pgconn.ParseConfig("postgres://" + url.QueryEscape(user) + ":" + password + "@" + addr + "/demo?sslmode=require" + own.url())
 	if err != nil {

@@ -156,7 +156,7 @@ func slow(ctx context.Context, e *scripted, _ []sqltype.Value) ([][]sqltype.Valu
 	select {
 	case <-ctx.Done():
 		return nil, sqlerr.New(sqlerr.ResourceFailure, "the statement could not be completed").WithCause(ctx.Err())
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		return nil, nil
 	}
 }

@@ -45,7 +45,7 @@ func startProxy(tb testing.TB, e Engine, opts Options) string {
 			if err != nil {
 				tb.Error(err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			tb.Error("Serve does not stop")
 		}
 	})
@@ -58,7 +58,7 @@ func proxyURL(addr string) string {
 
 func dial(tb testing.TB, url string) *pgconn.PgConn {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	c, err := pgconn.Connect(ctx, url)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestMetrics(t *testing.T) {
 	if err := conn.Close(ctx); err != nil {
 		t.Error(err)
 	}
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		m.mu.Lock()
 		over := m.closed == 1
 		m.mu.Unlock()

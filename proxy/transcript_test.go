@@ -141,7 +141,7 @@ func (p *player) send(t *testing.T, input string) {
 func (p *player) until(t *testing.T, want []string, hints bool, ignore string) string {
 	var b strings.Builder
 	for len(want) > 0 {
-		if err := p.conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		if err := p.conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		m, err := p.fe.Receive()
