@@ -23,7 +23,7 @@ deps:
 test test-unit test-db test-engine test-engine-1 test-engine-2 test-race test-cmd: export RAPID_SEED ?= 20261121
 
 # Two parts at a time. The engine's tests are two processes of one thread each, the longest of all: they start first.
-test: deps vet
+test: deps vet bin/engine.test
 	$(MAKE) --jobs=2 --output-sync=target test-engine-1 test-engine-2 test-cmd test-race test-unit test-db
 
 vet:
