@@ -37,15 +37,16 @@ test-db:
 
 # All of the engine's tests, in two halves of equal length of one program.
 HALF = ^Test[A-G]
-test-engine: test-engine-1 test-engine-2
+test-engine: bin/engine.test
+	$(MAKE) --jobs=2 --output-sync=target test-engine-1 test-engine-2
 
 bin/engine.test:
 	$(GO) test -c -o $@ ./internal/engine
 
-test-engine-1: bin/engine.test
+test-engine-1:
 	cd internal/engine && ../../bin/engine.test -test.timeout 25m -test.run '$(HALF)'
 
-test-engine-2: bin/engine.test
+test-engine-2:
 	cd internal/engine && ../../bin/engine.test -test.timeout 25m -test.skip '$(HALF)'
 
 # Which of the engine's tests run under the race detector, too: all tests of a file that starts a goroutine or says "The race detector runs this file."
