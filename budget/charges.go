@@ -147,6 +147,9 @@ func (p *parts) add(ev dp.Event) error {
 			d := perScale(1, e.Scale)
 			p.gaussian(float64(e.Groups) * d * d / 2)
 			p.delta, p.beside = p.delta+e.Delta, p.beside+e.Delta
+			if e.Scale.Float() > finestNoise {
+				p.noSteps = fmt.Sprintf("sigma above %d", finestNoise)
+			}
 			p.run(account.DiscreteGaussian{Sigma: e.Scale.Float(), Sensitivity: 1}, e.Groups)
 			return nil
 		}

@@ -71,7 +71,8 @@ type Selector struct {
 // looked at may depend on the data. All keys: by (2) at most Groups laws differ; basic composition gives the sums, with (5).
 // Gaussian noise: keys that nobody has are never kept (4: a number of 0 is not). Of two neighbours, the one with the unit more may have keys that only the unit has, at most Groups, with n = 1. Let E be that none of these is kept: its probability
 // is at least 1 - Delta (6: x > T-1 has at most Delta/Groups, paysGaussian), and as each key has its own noise, given E the outcome is that of the other keys alone, which both have: numbers that differ by at most 1, at most Groups of them, with
-// Gaussian noise, and Keep is post-processing. This is the event that Delta pays for (Gopi et al., "Differentially private set union", ICML 2020, Theorem 5.1, has it with one L2 norm).
+// Gaussian noise, and Keep is post-processing. The other way round the outcome of the database without the unit is compared with all that the other may give, of which the part in E has at least 1 - Delta of that law: so the divergence of (1 - Delta) times
+// it is that of the Gaussian noise or less. This is the event that Delta pays for (Gopi et al., "Differentially private set union", ICML 2020, Theorem 5.1, has it with one L2 norm).
 // Source of the Laplace part: Desfontaines, Voss, Gipson, Mandayam, "Differentially private partition selection", PoPETs 2022 (arXiv 2020), on truncated
 // geometric thresholding, which shows too that no selection keeps more where 1/b and pmf(T) are its whole cost.
 func (s *Source) Selector(ev dp.Selection) (*Selector, error) {

@@ -164,6 +164,12 @@ func TestGaussianSelectionIsPrivateOnNeighbours(t *testing.T) {
 			}
 		}
 	}
+	near := selector(t, dp.Selection{Noise: dp.GaussianNoise, Groups: 1, Scale: ev.Scale, Threshold: 4, Delta: 0.6}) // noise alone passes one time in ten
+	for range 1000 {
+		if noisy, kept, err := near.Keep(0); kept || noisy != 0 || err != nil {
+			t.Fatalf("nobody's group is kept as %d, %v", noisy, err)
+		}
+	}
 	for name, change := range map[string]func(*dp.Selection){
 		"threshold": func(s *dp.Selection) { s.Threshold -= 2 },
 		"groups":    func(s *dp.Selection) { s.Groups *= 9 },

@@ -65,11 +65,11 @@ func TestTopUpOfSelections(t *testing.T) {
 	db := clinic{name: "shared diagnoses", data: neighbour.Inside, change: []string{
 		`INSERT INTO "public"."encounters" SELECT 100000 + u.i, 1000 + u.i % 400, 1, 1, NULL, NULL, NULL, NULL, 'd' || u.i // 400, 'NO', NULL, NULL, 1 FROM range(1600) u(i)`}}
 	for _, c := range []struct {
-		groups string
-		edits  []string
-	}{{"4", autoEdits[4:]}, {"3", autoEdits}, {"auto", autoEdits}} {
+		groups, mechanism string
+		edits             []string
+	}{{"4", "laplace", autoEdits[4:]}, {"3", "laplace", autoEdits}, {"auto", "laplace", autoEdits}, {"4", "gaussian", autoEdits[4:]}, {"3", "gaussian", autoEdits}} {
 		s := clinicSession(t, db, backend.DuckDB, c.edits...)
-		set(t, s, "dpsql.mechanism", "laplace")
+		set(t, s, "dpsql.mechanism", c.mechanism)
 		set(t, s, "dpsql.max_groups", c.groups)
 		const sql = "select diag, count(distinct patient_id), count(*) from encounters group by 1 order by 1"
 		set(t, s, "dpsql.epsilon", "3")
