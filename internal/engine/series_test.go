@@ -48,7 +48,7 @@ analysts: {ann: {password: `+verifier+`, may: [people, calls, cities]}}
 func TestSeries(t *testing.T) {
 	for _, d := range dialects {
 		s := callsSession(t, d)
-		set(t, s, "dpsql.max_groups", "3") // nobody has more, and no bound is chosen
+		set(t, s, "dpsql.max_groups", "3")           // nobody has more, and no bound is chosen
 		for sql, want := range map[string][]float64{ // counts, in the order of the groups
 			"select d.day, count(c.id) from (values (date '2024-01-01'), (date '2024-01-02'), (date '2025-01-02')) as d(day) left join calls c on c.day = d.day group by 1 order by 1":                            {20, 20, 0},
 			"select d::date, count(c.id) from generate_series(date '2024-01-28', date '2024-02-02', interval '1 day') as g(d) left join calls c on c.day = d::date group by 1 order by 1":                         {20, 20, 20, 0, 0, 0},
