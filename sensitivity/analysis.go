@@ -54,8 +54,8 @@ type Analysis struct {
 	People int
 	// Split is the part of the units that the statement is over; the body has its condition.
 	Split Split
-	// Lost names the columns whose NULL drops rows, for want of a unit.
-	Lost []string
+	// Lost names the columns whose NULL drops rows, for want of a unit, by the policy; NoPerson those that drop them because the statement takes them for the person.
+	Lost, NoPerson []string
 	// NullGroups names the grouping columns that may be NULL, where no public group has that: such rows are in none.
 	NullGroups []string
 	// OwnRows: rows without a person are units of their own.
