@@ -133,6 +133,7 @@ type GroupLimit struct {
 	Why     string
 	// With an automatic cap PerUnit is its largest edge, which the print keeps; Cap chooses how many of them count. nil: PerUnit counts.
 	Cap *Choice
+	All bool // Cap's largest edge is all groups that a unit can have
 	// L2: a unit is in any of its groups, and its whole vector of partials is scaled to a norm that is chosen (each measure's Bound).
 	L2 bool
 	// NotL2 is why it is not, where that was asked for and would have been something else; it changes nothing.
