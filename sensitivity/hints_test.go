@@ -43,6 +43,7 @@ func TestHintsWordForWord(t *testing.T) {
 			`SELECT count(*) FROM "Orders" WHERE total IN (SELECT total FROM "Orders" AS "Orders_2" WHERE "Orders_2".member_id = "Orders".member_id AND total > 5)`},
 		{`SELECT count(*) FROM members m WHERE rating IN (SELECT total FROM "Orders" WHERE total > 5)`, `for example, WHERE "Orders".member_id = m.member_id.`,
 			`SELECT count(*) FROM members m WHERE rating IN (SELECT total FROM "Orders" WHERE "Orders".member_id = m.member_id AND total > 5)`},
+		{`SELECT count(*) FROM (SELECT member_id, total FROM "Orders") a JOIN (SELECT member_id, total FROM "Orders") b ON a.total = b.total`, `Join them along their declared foreign keys`, ``},
 		{`SELECT max(total) FROM "Orders"`, `WHERE with BETWEEN bounds it too, and so does greatest(0, least(total, 10)) in its place.`,
 			`SELECT max(greatest(0, least(total, 10))) FROM "Orders"`},
 		{`SELECT max(a.total) FROM "Orders" a JOIN "Orders" b ON a.member_id = b.member_id`, `greatest(0, least(a.total, 10)) in its place.`,

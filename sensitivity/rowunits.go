@@ -286,7 +286,7 @@ func (z *analyzer) noteLost(s *scanInfo) {
 // noteLostKey notes a person's column that takes the unit's place, so that rows without a person are dropped (U4).
 func (z *analyzer) noteLostKey(id plan.ColID) {
 	if id = z.base(id); z.isComputed() && len(z.around) == 0 && z.isNullable(id, stored) {
-		byPolicy := z.lost[id]
+		byPolicy := z.lost[id] // if not, by the statement
 		z.lost[id] = byPolicy
 	}
 }
