@@ -54,8 +54,8 @@ type Analysis struct {
 	People int
 	// Split is the part of the units that the statement is over; the body has its condition.
 	Split Split
-	// Lost names the columns whose NULL drops rows, for want of a unit.
-	Lost []string
+	// Lost names the columns whose NULL drops rows, for want of a unit, by the policy; NoPerson those that drop them because the statement takes them for the person.
+	Lost, NoPerson []string
 	// NullGroups names the grouping columns that may be NULL, where no public group has that: such rows are in none.
 	NullGroups []string
 	// OwnRows: rows without a person are units of their own.
@@ -133,6 +133,7 @@ type GroupLimit struct {
 	Why     string
 	// With an automatic cap PerUnit is its largest edge, which the print keeps; Cap chooses how many of them count. nil: PerUnit counts.
 	Cap *Choice
+	All bool // Cap's largest edge is all groups that a unit can have
 	// L2: a unit is in any of its groups, and its whole vector of partials is scaled to a norm that is chosen (each measure's Bound).
 	L2 bool
 	// NotL2 is why it is not, where that was asked for and would have been something else; it changes nothing.

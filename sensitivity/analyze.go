@@ -100,7 +100,7 @@ type analyzer struct {
 	alike     map[*plan.Scan][]plan.ColID // their further columns that have the unit's value in every row
 
 	units       map[plan.ColID]plan.Scalar // of the whole statement: computed units (rowunits.go), by the columns that name them; of a column that holds one, itself
-	lost        map[plan.ColID]bool        // of the whole statement: columns whose NULL drops a row, for want of a unit
+	lost        map[plan.ColID]bool        // of the whole statement: columns whose NULL drops a row, for want of a unit; true: by the policy
 	personsOnly bool                       // rows without a person are dropped, whatever the policy says
 
 	added  []*equality // unit equalities to put into joins

@@ -59,6 +59,13 @@ func (s *scanInfo) name() string {
 }
 func (s *scanInfo) column(i int) string { return s.name() + "." + s.scan.Table.Columns[i].Name }
 
+// quoted is the column as a statement has it.
+func (s *scanInfo) quoted(i int) string { return quoted(s.name(), s.scan.Table.Columns[i].Name) }
+
+func quoted(alias, column string) string {
+	return plan.QuoteIdent(alias) + "." + plan.QuoteIdent(column)
+}
+
 func (z *analyzer) newBlock(parent *block, join *plan.Join) *block {
 	b := &block{parent: parent, join: join}
 	z.blocks = append(z.blocks, b)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
@@ -242,6 +243,29 @@ func (a told) span(c *Choice) string {
 		return "1 edge, " + a.Edge(c, c.Edges[0]).String()
 	}
 	return fmt.Sprintf("%d edges from %s to %s", n, a.Edge(c, c.Edges[0]), a.Edge(c, c.Edges[n-1]))
+}
+
+// OfTimes reports that a measure's values are made of dates, times or intervals.
+func (a *Analysis) OfTimes(m Measure) (is bool) {
+	defs := map[plan.ColID]plan.Scalar{}
+	plan.VisitRels(a.Body.Rel, func(r plan.Rel) bool {
+		if p, ok := r.(*plan.Project); ok {
+			for _, it := range p.Items {
+				defs[it.ID] = it.Expr
+			}
+		}
+		return true
+	})
+	var visit func(*plan.Col)
+	visit = func(c *plan.Col) {
+		is = is || isDay(c.T) || c.T.OID == sqltype.OIDInterval
+		if x := defs[c.ID]; x != nil {
+			delete(defs, c.ID)
+			plan.VisitCols(x, visit)
+		}
+	}
+	plan.VisitCols(m.Arg, visit)
+	return is
 }
 
 // Edge is an edge of a choice in the units of what it bounds: groups, or the measure's own.

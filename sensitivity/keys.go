@@ -56,13 +56,17 @@ func (z *analyzer) groups() error {
 	return nil
 }
 
-// nullGroups notes the keys that may be NULL, whose public values have no NULL.
+// nullGroups notes the keys that may be NULL where the conditions are met, and whose public values have no NULL.
 func (z *analyzer) nullGroups() {
 	a := z.out
 	for _, s := range a.Groups.Sources {
 		for i, k := range s.Keys {
 			null := slices.ContainsFunc(s.Tuples, func(t []sqltype.Value) bool { return t[i] == nil })
 			id := a.Keys[k].Col
+			if of := z.owner[z.base(id)]; of != nil && !null {
+				allowed, _ := z.allowed(of, z.base(id))
+				null = !allowed(nil) // no row has it: a condition leaves it out
+			}
 			if null || s.Fixed && !s.Counts || !z.mayBeNull(&plan.Col{ID: id, T: z.typeOf(id)}, stored) {
 				continue
 			}
@@ -117,7 +121,7 @@ func (z *analyzer) limit() {
 			if bounded {
 				most = min(most, per)
 			}
-			a.Limit = GroupLimit{PerUnit: most, Capped: true, Why: "chosen; more groups of a unit are cut, by hash order", Cap: &Choice{Measure: -1, Edges: Ladder(1, most)}}
+			a.Limit = GroupLimit{PerUnit: most, Capped: true, Why: "chosen; more groups of a unit are cut, by hash order", Cap: &Choice{Measure: -1, Edges: Ladder(1, most)}, All: bounded && per == most}
 			break
 		}
 		a.Limit = GroupLimit{PerUnit: z.opts.MaxGroups, Capped: true, Why: fmt.Sprintf("max_groups %d: more groups of a unit are cut, by hash order", z.opts.MaxGroups)}

@@ -1,6 +1,7 @@
 package sensitivity
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -200,8 +201,12 @@ func (z *analyzer) example() string {
 		}
 	}
 	if in == nil || out == nil {
-		return "inner.unit = outer.unit"
+		return "WHERE inner.unit = outer.unit"
 	}
-	name := func(s *plan.Scan) string { return s.Alias + "." + s.Table.Columns[s.Table.UnitCol].Name }
-	return name(in) + " = " + name(out)
+	column := func(alias string, s *plan.Scan) string { return quoted(alias, s.Table.Columns[s.Table.UnitCol].Name) }
+	if in.Alias != out.Alias {
+		return "WHERE " + column(in.Alias, in) + " = " + column(out.Alias, out)
+	}
+	inner := in.Alias + "_2"
+	return fmt.Sprintf("FROM %s AS %s WHERE %s = %s", plan.QuoteIdent(in.Table.Name), plan.QuoteIdent(inner), column(inner, in), column(out.Alias, out))
 }

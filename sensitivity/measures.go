@@ -97,9 +97,13 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 	if g.Fn == plan.Min || g.Fn == plan.Max {
 		g.Distinct = false // which says nothing
 	}
-	if _, ok := decides[g.Fn]; g.Distinct && g.Fn != plan.Count && g.Fn != plan.Sum && g.Fn != plan.Avg && !ok {
-		return f, sqlerr.New(sqlerr.PrivateShape, "%s(DISTINCT ...) over private rows is not supported", g.Fn).At(g.Pos).
+	if _, ok := statistics[g.Fn]; ok && g.Distinct {
+		return f, distinctOf(g.Fn).At(g.Pos).
 			WithHint("Take it over released values, as in SELECT variance(x) FROM (SELECT x FROM t GROUP BY 1) AS v; or leave DISTINCT out.")
+	}
+	if _, ok := decides[g.Fn]; g.Distinct && g.Fn != plan.Count && g.Fn != plan.Sum && g.Fn != plan.Avg && !ok {
+		return f, distinctOf(g.Fn).At(g.Pos).
+			WithHint("Take it over released values, as in SELECT string_agg(x, ',') FROM (SELECT x FROM t GROUP BY 1) AS v.")
 	}
 	if stat, ok := statistics[g.Fn]; ok {
 		return z.statistic(f, stat, g)
@@ -166,6 +170,10 @@ func (z *analyzer) formula(g plan.AggItem, averaged map[string]bool) (Formula, e
 			WithHint("COUNT, SUM, AVG, VARIANCE, CORR and the like are there.")
 	}
 	return f, err
+}
+
+func distinctOf(fn plan.AggFunc) *sqlerr.Error {
+	return sqlerr.New(sqlerr.PrivateShape, "%s(DISTINCT ...) over private rows is not supported", fn)
 }
 
 // bounded: the argument's values have an interval.
@@ -346,17 +354,31 @@ func (z *analyzer) walkBase(x plan.Scalar, f func(plan.ColID)) {
 
 func (z *analyzer) noRange(x plan.Scalar, g plan.AggItem) error {
 	err := sqlerr.New(sqlerr.NoRange, "the values of %s have no declared range, so one person's part is not bounded", g.Fn).At(g.Pos)
-	if c, ok := uncast(x).(*plan.Col); ok {
-		id := z.base(c.ID)
-		if s := z.owner[id]; s != nil && s.scan.Table.Name != derivedName {
-			return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy; WHERE with BETWEEN bounds it too, and so does CASE with constants.", z.tableColumn(s, slices.Index(s.scan.Columns, id)))
-		}
-	}
 	least, most := "0", "10"
 	if call, ok := x.(*plan.Call); ok && call.Fn == funcs.Length {
 		least, most = "interval '0'", "interval '30 days'"
 	} else if isDay(x.Type()) {
 		least, most = "date '2000-01-01'", "date '2030-01-01'"
 	}
+	if c, ok := uncast(x).(*plan.Col); ok {
+		id := z.base(c.ID)
+		if s := z.owner[id]; s != nil && s.scan.Table.Name != derivedName {
+			return err.WithHint("The owner can declare range: [lo, hi] for %s in the policy; WHERE with BETWEEN bounds it too, and so does greatest(%s, least(%s, %s)) in its place.", z.tableColumn(s, slices.Index(s.scan.Columns, id)), least, z.named(c.ID), most)
+		}
+	}
 	return err.WithHint("Bound it by constants, as in greatest(%s, least(x, %s)).", least, most)
+}
+
+// named is a column as the statement may name it: with its table where another has one of that name.
+func (z *analyzer) named(id plan.ColID) string {
+	name, n := z.out.Query.Columns[id].Name, 0
+	for _, s := range z.scans {
+		if slices.ContainsFunc(s.scan.Table.Columns, func(c plan.TableColumn) bool { return c.Name == name }) {
+			n++
+		}
+	}
+	if s := z.owner[id]; s != nil && n > 1 {
+		return quoted(s.name(), name)
+	}
+	return plan.QuoteIdent(name)
 }

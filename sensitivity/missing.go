@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
 // missing is what a statement lacks for its rows to be one unit's each: conditions, and tables that lead to the unit.
@@ -25,6 +26,10 @@ func (m *missing) add(s, p *scanInfo, b *block) {
 			pos = j.Pos
 		}
 		m.first = sqlerr.New(sqlerr.JoinOffUnit, "%s and %s are not joined on the privacy unit: a row could belong to two of them", s.name(), p.name()).At(pos)
+	}
+	if s.name() == p.name() { // of two subqueries: no condition tells them apart
+		m.unsaid = true
+		return
 	}
 	for _, pair := range [][2]*scanInfo{{s, p}, {p, s}} {
 		if cond := pathCondition(pair[0], pair[1]); cond != "" {
@@ -64,7 +69,7 @@ func wayUp(s *scanInfo) (unit string, tables []string, ok bool) {
 	at := s.scan.Table
 	for n := 0; n <= maxPath; n++ {
 		if c := at.UnitCol; c >= 0 {
-			return name + "." + at.Columns[c].Name, tables, at.Columns[c].Visible
+			return quoted(name, at.Columns[c].Name), tables, at.Columns[c].Visible
 		}
 		path := at.Path
 		if path == nil || path.Parent == nil || len(path.Columns) != len(path.ParentColumns) {
@@ -77,9 +82,9 @@ func wayUp(s *scanInfo) (unit string, tables []string, ok bool) {
 			if !child.Visible || !parent.Visible {
 				return "", nil, false
 			}
-			on = append(on, fmt.Sprintf("%s.%s = %s.%s", next, parent.Name, name, child.Name))
+			on = append(on, quoted(next, parent.Name)+" = "+quoted(name, child.Name))
 		}
-		tables = append(tables, fmt.Sprintf("%s AS %s ON %s", path.Parent.Name, next, strings.Join(on, " AND ")))
+		tables = append(tables, fmt.Sprintf("%s AS %s ON %s", plan.QuoteIdent(path.Parent.Name), plan.QuoteIdent(next), strings.Join(on, " AND ")))
 		at, name = path.Parent, next
 	}
 	return "", nil, false
@@ -125,7 +130,7 @@ func pathCondition(child, parent *scanInfo) string {
 		if !child.scan.Table.Columns[c].Visible || !parent.scan.Table.Columns[pc].Visible {
 			return ""
 		}
-		parts = append(parts, fmt.Sprintf("%s = %s", child.column(c), parent.column(pc)))
+		parts = append(parts, fmt.Sprintf("%s = %s", child.quoted(c), parent.quoted(pc)))
 	}
 	return strings.Join(parts, " AND ")
 }

@@ -276,8 +276,8 @@ func (z *analyzer) noteLost(s *scanInfo) {
 			if i == 0 {
 				null = z.isNullable(scan.Columns[c], stored)
 			}
-			if null && !z.hasOwnRows(scan.Table) {
-				z.lost[scan.Columns[c]] = true
+			if id := scan.Columns[c]; null && !z.hasOwnRows(scan.Table) {
+				z.lost[id] = z.lost[id] || len(scan.Table.OwnKey) == 0
 			}
 		}
 	}
@@ -286,7 +286,8 @@ func (z *analyzer) noteLost(s *scanInfo) {
 // noteLostKey notes a person's column that takes the unit's place, so that rows without a person are dropped (U4).
 func (z *analyzer) noteLostKey(id plan.ColID) {
 	if id = z.base(id); z.isComputed() && len(z.around) == 0 && z.isNullable(id, stored) {
-		z.lost[id] = true
+		byPolicy := z.lost[id] // if not, by the statement
+		z.lost[id] = byPolicy
 	}
 }
 
@@ -294,14 +295,15 @@ func (z *analyzer) noteLostKey(id plan.ColID) {
 func (z *analyzer) tellLost() {
 	a := z.out
 	a.OwnRows = a.Body != nil && z.isComputed()
-	for id := range z.lost {
+	for id, policy := range z.lost {
 		name := a.visibleName(id)
 		if name == "" {
 			name = "a column that you may not see"
 		}
-		if !slices.Contains(a.Lost, name) {
-			a.Lost = append(a.Lost, name)
+		if list := map[bool]*[]string{true: &a.Lost, false: &a.NoPerson}[policy]; !slices.Contains(*list, name) {
+			*list = append(*list, name)
 		}
 	}
 	slices.Sort(a.Lost)
+	slices.Sort(a.NoPerson)
 }

@@ -197,7 +197,7 @@ func (z *analyzer) ofRow(s *plan.Subquery, of plan.Rel, condition bool) (*analyz
 	}
 	if link == nil {
 		return nil, nil, sqlerr.New(sqlerr.PrivateShape, "a subquery over private rows is supported where it is about the same person as the row around it").At(s.Pos).
-			WithHint("Compare the privacy unit of the two with =, or join along the foreign key: for example, WHERE %s.", in.example())
+			WithHint("Compare the privacy unit of the two with =, or join along the foreign key: for example, %s.", in.example())
 	}
 	if len(in.scans) == 1 && link.Table.UnitCol < 0 && siblings(in.scans[0].scan.Table, link.Table) { // the row around it leads to the unit, and to the parent
 		in.scans[0].path = in.toParent(in.scans[0].path, link.Table)

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -146,21 +147,52 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		if end == "the least" && edge == 1 && (c.Measure < 0 || a.Measures[c.Measure].Kind != sensitivity.SumValues) {
 			continue // one row or one group a person: what most tables are, and no sign that people have more
 		}
-		what, policy := "groups that one person counts in", "query.max_groups in the policy"
+		all := int(r.Plan.Among(c)) == len(c.Edges)
+		if c == a.Limit.Cap && a.Limit.All && all && edge == c.Edges[len(c.Edges)-1] {
+			continue // nobody can be in more groups
+		}
+		what, told := "groups that one person counts in", "the interval estimates how much"
 		if c.Measure >= 0 {
-			what, policy = fmt.Sprintf("what one person counts for in measure %d", c.Measure+1), "max_rows_per_unit in the policy"
-			if a.Measures[c.Measure].Kind == sensitivity.SumValues {
-				policy = "a range in the policy"
-			}
+			what = fmt.Sprintf("what one person counts for in measure %d", c.Measure+1)
 		}
-		cure, told := "a larger dpsql.epsilon, or "+policy+", mends that", "the interval estimates how much"
-		if end == "the largest" && c.Measure >= 0 && a.Measures[c.Measure].Kind == sensitivity.SumValues {
+switch {
+		case end == "the largest" && c.Measure >= 0 && a.Measures[c.Measure].Kind == sensitivity.SumValues:
 			told = "so what depends on it is NULL"
+		case c.By == sensitivity.ByFlow:
+			told = "which the error does not tell"
 		}
-		if c.By == sensitivity.ByFlow { // no policy says how much
-			cure, told = "a larger dpsql.epsilon mends that", "which the error does not tell"
-		}
-		out = append(out, fmt.Sprintf("choice %d: %s is %s candidate for %s: where people have more, most of it may be cut; %s; %s", c.Index+1, a.Edge(c, edge), end, what, told, cure))
+		out = append(out, fmt.Sprintf("choice %d: %s is %s candidate for %s: where people have more, most of it may be cut; %s%s", c.Index+1, a.Edge(c, edge), end, what, told, mends(cures(a, c, end == "the least" || !all))))
 	}
 	return out
+}
+
+// cures are what moves a bound from the end of its candidates: what the statement, the session or the policy says in its place, and a price where more of it buys more.
+func cures(a *sensitivity.Analysis, c *sensitivity.Choice, byPrice bool) (out []string) {
+	switch {
+	case c.By == sensitivity.ByFlow: // nothing says how much
+	case c.Measure < 0:
+		out = []string{"SET dpsql.max_groups = N", "query.max_groups in the policy"}
+	case a.Measures[c.Measure].Kind != sensitivity.SumValues || a.Measures[c.Measure].Declared:
+		out = []string{"SET dpsql.clip = N", "max_rows_per_unit in the policy"}
+	case a.OfTimes(a.Measures[c.Measure]):
+		out = []string{"BETWEEN on the columns of times", "least(greatest(x, lo), hi) with constants", "days in place of seconds (a::date - b::date)"}
+	default:
+		out = []string{"a range in the policy"}
+	}
+	if byPrice {
+		out = append(out, "a larger dpsql.epsilon")
+	}
+	return out
+}
+
+// mends lists cures.
+func mends(list []string) string {
+	switch n := len(list); n {
+	case 0:
+		return ""
+	case 1:
+		return "; " + list[0] + " mends that"
+	default:
+		return "; " + strings.Join(list[:n-1], ", ") + ", or " + list[n-1] + ", mends that"
+	}
 }

@@ -160,3 +160,65 @@ func TestEnds(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestEndsOfCaps: of a cap the last candidate is told only where a person may be in more groups; the setting is named first, and a price only where a larger one has more candidates.
+func TestEndsOfCaps(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits...)
+	set(t, s, "dpsql.mechanism", "laplace")
+	set(t, s, "dpsql.bounding", "linf")
+	set(t, s, "dpsql.max_groups", "auto")
+	for _, c := range []struct {
+		sql string
+		all bool
+	}{{"select readmitted, kind_id, count(*) from encounters group by 1, 2", true}, {"select days, diag, count(*) from encounters group by 1, 2", false}} {
+		ask(t, s, c.sql)
+		an, r := s.last.releases[0].an, s.last.releases[0].release
+		at := an.Limit.Cap
+		if at == nil {
+			t.Fatalf("%s: no cap is chosen: %+v", c.sql, an.Limit)
+		}
+		told := func(n int) string {
+			fake, plan := *r, *r.Plan
+			plan.Choices = slices.Clone(plan.Choices)
+			choice := plan.Choices[at.Index].(dp.AboveThreshold)
+			choice.Edges = uint64(n)
+			plan.Choices[at.Index] = choice
+			fake.Plan, fake.Chosen = &plan, slices.Clone(r.Chosen)
+			fake.Chosen[at.Index] = n - 1
+			lines := slices.DeleteFunc(endLines(an, &fake), func(l string) bool { return !strings.Contains(l, "groups that one person") })
+			return strings.Join(lines, "\n")
+		}
+		const setting = "; SET dpsql.max_groups = N, or query.max_groups in the policy, mends that"
+		if got := told(len(at.Edges)); c.all && got != "" || !c.all && !strings.HasSuffix(got, setting) {
+			t.Errorf("%s: the last: %q", c.sql, got)
+		}
+		if got := told(len(at.Edges) - 1); !strings.HasSuffix(got, "; SET dpsql.max_groups = N, query.max_groups in the policy, or a larger dpsql.epsilon, mends that") {
+			t.Errorf("%s: the last but one: %q", c.sql, got)
+		}
+	}
+}
+
+// TestEndsOfTimes: what is made of times has no range in the policy, so the cure is in the statement.
+func TestEndsOfTimes(t *testing.T) {
+	s := tickets(t, backend.DuckDB)
+	for sql, range_ := range map[string]bool{
+		"select sum(closed_at - opened_at) from tickets":                                               false,
+		"select avg(extract(epoch from d)) from (select closed_at - opened_at as d from tickets) as t": false,
+		"select sum(length(queue)) from tickets":                                                       true,
+	} {
+		ask(t, s, sql)
+		an, r := s.last.releases[0].an, s.last.releases[0].release
+		for _, c := range an.Choices {
+			if c.Measure < 0 {
+				continue
+			}
+			fake := *r
+			fake.Chosen = slices.Clone(r.Chosen)
+			fake.Chosen[c.Index] = int(r.Plan.Among(c)) - 1
+			got := strings.Join(endLines(an, &fake), "\n")
+			if strings.Contains(got, "a range in the policy") != range_ || strings.Contains(got, "least(greatest(") == range_ || !strings.Contains(got, "the largest") {
+				t.Errorf("%s: %q", sql, got)
+			}
+		}
+	}
+}

@@ -82,10 +82,10 @@ func warningsOf(gaps []sqlgen.Gap) (lines []string) {
 
 // omitted says which rows are in no answer, by the statement, the policy and the schema alone.
 func omitted(list ...*sensitivity.Analysis) (lines []string) {
-	var lost, groups []string
+	var lost, noPerson, groups []string
 	for _, a := range list {
 		if a != nil {
-			lost, groups = append(lost, a.Lost...), append(groups, a.NullGroups...)
+			lost, noPerson, groups = append(lost, a.Lost...), append(noPerson, a.NoPerson...), append(groups, a.NullGroups...)
 		}
 	}
 	say := func(columns []string, words string) {
@@ -94,6 +94,7 @@ func omitted(list ...*sensitivity.Analysis) (lines []string) {
 		}
 	}
 	say(lost, "rows in which %s is NULL lead to no person and are left out (the policy's rows_without_unit)")
+	say(noPerson, "rows in which %s is NULL are left out: the statement takes it for the person")
 	say(groups, "rows in which %s is NULL are in no group: the public values have no NULL")
 	return lines
 }

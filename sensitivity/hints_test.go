@@ -1,0 +1,94 @@
+package sensitivity_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/dpsql/dpsql/internal/sqlerr"
+	"github.com/dpsql/dpsql/sensitivity"
+)
+
+// mixed is a catalog whose names PostgreSQL reads only in quotes.
+const mixed = `members key=member_id unit=member_id
+  member_id int4 notnull
+  rating int4 values=1|5|9|null
+Orders key=orderId unit=member_id path=member_id->members.member_id m=3
+  orderId int4 notnull
+  member_id int4
+  total int4
+items path=orderId->Orders.orderId m=9
+  orderId int4
+  price int4 range=0..9
+`
+
+func analyzeMixed(sql string) (*sensitivity.Analysis, error) {
+	q, err := boundIn(mixed, sql)
+	if err != nil {
+		return nil, err
+	}
+	return sensitivity.Analyze(context.Background(), q, options())
+}
+
+// TestHintsWordForWord: what a hint says is accepted as it stands, also of names that PostgreSQL reads only in quotes.
+func TestHintsWordForWord(t *testing.T) {
+	for _, c := range []struct{ sql, hint, then string }{
+		{`SELECT count(*) FROM items a JOIN items b ON a.price = b.price`,
+			`JOIN "Orders" AS "a_Orders" ON "a_Orders"."orderId" = a."orderId" JOIN "Orders" AS "b_Orders" ON "b_Orders"."orderId" = b."orderId", with the condition "a_Orders".member_id = "b_Orders".member_id`,
+			`SELECT count(*) FROM items a JOIN items b ON a.price = b.price JOIN "Orders" AS "a_Orders" ON "a_Orders"."orderId" = a."orderId" JOIN "Orders" AS "b_Orders" ON "b_Orders"."orderId" = b."orderId" WHERE "a_Orders".member_id = "b_Orders".member_id`},
+		{`SELECT count(*) FROM "Orders" JOIN items ON price = total`, `Add the join condition items."orderId" = "Orders"."orderId"`,
+			`SELECT count(*) FROM "Orders" JOIN items ON items."orderId" = "Orders"."orderId"`},
+		{`SELECT count(*) FROM "Orders" WHERE total IN (SELECT total FROM "Orders" WHERE total > 5)`, `FROM "Orders" AS "Orders_2" WHERE "Orders_2".member_id = "Orders".member_id.`,
+			`SELECT count(*) FROM "Orders" WHERE total IN (SELECT total FROM "Orders" AS "Orders_2" WHERE "Orders_2".member_id = "Orders".member_id AND total > 5)`},
+		{`SELECT count(*) FROM members m WHERE rating IN (SELECT total FROM "Orders" WHERE total > 5)`, `for example, WHERE "Orders".member_id = m.member_id.`,
+			`SELECT count(*) FROM members m WHERE rating IN (SELECT total FROM "Orders" WHERE "Orders".member_id = m.member_id AND total > 5)`},
+		{`SELECT count(*) FROM (SELECT member_id, total FROM "Orders") a JOIN (SELECT member_id, total FROM "Orders") b ON a.total = b.total`, `Join them along their declared foreign keys`, ``},
+		{`SELECT max(total) FROM "Orders"`, `WHERE with BETWEEN bounds it too, and so does greatest(0, least(total, 10)) in its place.`,
+			`SELECT max(greatest(0, least(total, 10))) FROM "Orders"`},
+		{`SELECT max(a.total) FROM "Orders" a JOIN "Orders" b ON a.member_id = b.member_id`, `greatest(0, least(a.total, 10)) in its place.`,
+			`SELECT max(greatest(0, least(a.total, 10))) FROM "Orders" a JOIN "Orders" b ON a.member_id = b.member_id`},
+		{`SELECT string_agg(DISTINCT rating::text, ',') FROM members`, `as in SELECT string_agg(x, ',') FROM (SELECT x FROM t GROUP BY 1) AS v.`, ``},
+		{`SELECT stddev(DISTINCT price) FROM items`, `or leave DISTINCT out.`, `SELECT stddev(price) FROM items`},
+	} {
+		_, err := analyzeMixed(c.sql)
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || !strings.Contains(e.Hint, c.hint) {
+			t.Errorf("%s: %v", c.sql, err)
+			if e != nil {
+				t.Logf("the hint %s", e.Hint)
+			}
+		}
+		if c.then == "" {
+			continue
+		}
+		if _, err := analyzeMixed(c.then); err != nil {
+			t.Errorf("%s: %v", c.then, err)
+		}
+	}
+}
+
+// TestNoNullGroups: where a condition leaves out NULL nothing is said of it, also where the policy's values have it.
+func TestNoNullGroups(t *testing.T) {
+	for sql, want := range map[string]string{
+		"SELECT rating, count(*) FROM members GROUP BY 1":                                                                   "",
+		"SELECT rating, count(*) FROM members WHERE rating > 4 GROUP BY 1":                                                  "",
+		"SELECT rating, count(*) FROM members WHERE rating IN (1, 9) GROUP BY 1":                                            "",
+		"SELECT rating, count(*) FROM members WHERE rating > 4 OR rating IS NULL GROUP BY 1":                                "",
+		"SELECT rating, count(*) FROM (SELECT rating FROM members WHERE rating IN (1, 5)) AS m WHERE rating > 1 GROUP BY 1": "",
+		"SELECT days, count(*) FROM visits GROUP BY 1":                                                                      "visits.days",
+		"SELECT days, count(*) FROM visits WHERE days > 1 GROUP BY 1":                                                       "",
+		"SELECT days, count(*) FROM visits WHERE days > 1 OR days IS NULL GROUP BY 1":                                       "visits.days",
+	} {
+		q, err := boundIn(mixed+"visits unit=member_id path=member_id->members.member_id m=3\n  member_id int4\n  days int4 values=1|2|3\n", sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := sensitivity.Analyze(context.Background(), q, options())
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+		} else if got := strings.Join(a.NullGroups, " "); got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+}
