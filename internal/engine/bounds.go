@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -127,6 +128,18 @@ func atEnd(r *release.Release, c *sensitivity.Choice) string {
 	return ""
 }
 
+// farBeyond reports that a choice ended far below what people have, by the released mass that one of its measures loses; what a cap of groups and a bound take together is the bound's.
+func farBeyond(a *sensitivity.Analysis, r *release.Release, c *sensitivity.Choice) bool {
+	for i, m := range a.Measures {
+		if m.Bound == c || m.Bound == nil && a.Limit.Cap == c {
+			if far, err := finish.Beyond(a, r, i); far && err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // endLines warn of bounds at an end of their candidates, with the cure.
 func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 	var out []string
@@ -136,10 +149,14 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		if smooth && end == "the largest" {
 			out = append(out, fmt.Sprintf("choice %d: one person may change more joined rows than noise can hide, so the answer is noise alone; a larger dpsql.epsilon, a smaller dpsql.clip, or conditions that leave fewer rows with one value of the joined columns, mend that", c.Index+1))
 		}
+		_, edge := r.Plan.Edge(c, r.Chosen)
+		if !r.Chosen.TooFew(c) && !smooth && farBeyond(a, r, c) {
+			out = append(out, fmt.Sprintf("choice %d: people have far more than %s, at which it ended, so what depends on it is NULL%s", c.Index+1, a.Edge(c, edge), mends(cures(a, c, true))))
+			continue
+		}
 		if end == "" || smooth {
 			continue
 		}
-		_, edge := r.Plan.Edge(c, r.Chosen)
 		if r.Chosen.TooFew(c) {
 			out = append(out, fmt.Sprintf("choice %d: too few people have rows here to choose a bound by, so what depends on it is NULL; a larger dpsql.epsilon, conditions that more people meet, or a declared bound mend that", c.Index+1))
 			continue
@@ -155,7 +172,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 		if c.Measure >= 0 {
 			what = fmt.Sprintf("what one person counts for in measure %d", c.Measure+1)
 		}
-switch {
+		switch {
 		case end == "the largest" && c.Measure >= 0 && a.Measures[c.Measure].Kind == sensitivity.SumValues:
 			told = "so what depends on it is NULL"
 		case c.By == sensitivity.ByFlow:

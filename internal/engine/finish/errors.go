@@ -127,7 +127,13 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, r
 		return nil, err
 	}
 	for i, m := range a.Measures {
-		e.few[i] = len(r.Chosen) > 0 && (r.Chosen.TooFew(m.Bound) || r.Chosen.TooFew(a.Limit.Cap) || m.Kind == sensitivity.SumValues && r.Plan.AtLast(m.Bound, r.Chosen))
+		if len(r.Chosen) == 0 {
+			continue
+		}
+		if e.few[i], err = Beyond(a, r, i); err != nil {
+			return nil, err
+		}
+		e.few[i] = e.few[i] || r.Chosen.TooFew(m.Bound) || r.Chosen.TooFew(a.Limit.Cap) || m.Kind == sensitivity.SumValues && r.Plan.AtLast(m.Bound, r.Chosen)
 	}
 	for i := range a.Measures {
 		if a.Measures[i].Pick != nil { // what is picked has no noise that is added
@@ -190,7 +196,7 @@ func (e *Errors) Value(i int, values []*big.Int) (value, width float64) {
 	return value, math.Max(value-low, high-value)
 }
 
-// TooFew reports that a bound that aggregate i depends on could not be chosen, as there were too few people to choose by, or the candidates of a sum end below what people have: nothing can be said of it.
+// TooFew reports that a bound that aggregate i depends on could not be chosen, as there were too few people to choose by, people have far more than it (Beyond), or the candidates of a sum end below what people have: nothing can be said of it.
 func (e *Errors) TooFew(i int) bool {
 	for _, at := range e.a.Formulas[i].Uses() {
 		if at >= 0 && e.few[at] {

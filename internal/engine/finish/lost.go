@@ -1,7 +1,9 @@
 package finish
 
 import (
+	"cmp"
 	"math"
+	"math/big"
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/dp"
@@ -29,6 +31,7 @@ const (
 	lostHeavy  = 0.9 // the weight of a tail of shape xi is (1 - xi) to this power
 	lostPeople = 1.1 // the part of a choice's threshold that people beyond a bound are expected to be, each losing one bound
 	lostAlone  = 1.1 // by how much more may be lost where there is one group,
+	lostSurely = 2   // so many deviations, of two numbers at once, are no noise: 1 time in 2,000 they are
 	lostSpread = 1.8 // and where a group's part of it may be larger than its part of the values
 )
 
@@ -99,6 +102,35 @@ func lnNormal(x float64) float64 {
 	return math.Log(math.Erfc(-x/math.Sqrt2) / 2)
 }
 
+// Beyond reports that people have so much beyond a bound that was chosen that no tail explains it: they lose something up to one bound, and from one to three more than the heaviest of tails gives beside it, both by lostSurely deviations of the noise. The choice
+// ended too early then, and nothing can be said of the measure. It follows from released numbers.
+func Beyond(a *sensitivity.Analysis, r *release.Release, i int) (bool, error) {
+	if i >= len(r.Lost) || r.Lost[i] == nil || i >= len(r.Run.Lost) || r.Run.Lost[i] == nil || a.Measures[i].Bound == nil && a.Limit.Cap == nil {
+		return false, nil
+	}
+	n, f, err := deviations(r.Run.Lost[i])
+	if err != nil {
+		return false, err
+	}
+	heaviest := slices.MaxFunc(tails, func(s, t tail) int { return cmp.Compare(s.far, t.far) }).far
+	return slices.ContainsFunc(r.Lost[i].Sides, func(s [2]*big.Int) bool {
+		return float(s[0]) > lostSurely*n && float(s[1])-heaviest*float(s[0]) > lostSurely*math.Hypot(f, heaviest*n)
+	}), nil
+}
+
+// deviations are those of the noise of the two segments.
+func deviations(l *measure.Lost) (near, far float64, err error) {
+	var out [2]float64
+	for k, ev := range []dp.Event{l.Near, l.Far} {
+		d, err := noise.DistributionOf(ev)
+		if err != nil {
+			return 0, 0, err
+		}
+		out[k] = d.StdDev()
+	}
+	return out[0], out[1], nil
+}
+
 // lostMasses are those of all measures; lost is what was released of them, nil before.
 func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost) ([]lostMass, error) {
 	out := make([]lostMass, len(a.Measures))
@@ -106,13 +138,9 @@ func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost)
 		if i >= len(run.Lost) || run.Lost[i] == nil {
 			continue
 		}
-		var deviations [2]float64
-		for k, ev := range []dp.Event{run.Lost[i].Near, run.Lost[i].Far} {
-			d, err := noise.DistributionOf(ev)
-			if err != nil {
-				return nil, err
-			}
-			deviations[k] = d.StdDev()
+		n, f, err := deviations(run.Lost[i])
+		if err != nil {
+			return nil, err
 		}
 		law, err := measure.LawOf(run.Lost[i].Near)
 		if err != nil {
@@ -139,7 +167,7 @@ func lostMasses(a *sensitivity.Analysis, run *measure.Run, lost []*release.Lost)
 				m.base, m.most = float(lost[i].Base), float(lost[i].Most)
 				m.groups = float64(max(1, lost[i].Count))
 			}
-			s, more := lostOn(near, far, deviations[0], deviations[1], lostPeople*expected, usualMiss), lostAlone
+			s, more := lostOn(near, far, n, f, lostPeople*expected, usualMiss), lostAlone
 			if m.groups > 1 {
 				more = lostSpread
 			}

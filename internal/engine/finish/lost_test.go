@@ -261,3 +261,33 @@ func TestTooFewIsNull(t *testing.T) {
 		}
 	}
 }
+
+// TestFarBeyondIsNull: where people have far more than a bound that was chosen, so that the far segment holds twice what the near one does, what depends on it is NULL; not where a heavy tail or noise may be, nor at a declared bound. Forty people alike, each of a hundred bounds, lose 40 and 80 of them.
+func TestFarBeyondIsNull(t *testing.T) {
+	a := losing()
+	c := &sensitivity.Choice{Index: 0, Measure: 2, Edges: []uint64{1, 2, 3}}
+	a.Choices = []*sensitivity.Choice{c}
+	for _, k := range []struct {
+		near, far int64
+		chosen    bool
+		null      bool
+	}{{4000, 8000, true, true}, {4000, 8000, false, false}, {4000, 3600, true, false}, {0, 2000, true, false}, {-300, 2500, true, false}, {1000, 3000, true, true}, {1 << 40, 1 << 40, true, true}, {1 << 40, 9 << 36, true, false}} {
+		a.Measures[2].Bound, a.Measures[2].Factor = nil, 1
+		if k.chosen {
+			a.Measures[2].Bound = c
+		}
+		told := toldOf(a, func() *big.Int { return new(big.Int) }, big.NewInt(100), 1)
+		told[2].Sides[0] = [2]*big.Int{big.NewInt(k.near), big.NewInt(k.far)}
+		r := lossy(1, 300, told) // deviations of 424 and 849
+		r.Chosen = measure.Chosen{0}
+		e, err := Of(t.Context(), a, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, null := range []bool{false, false, false, k.null, k.null} {
+			if e.TooFew(i) != null {
+				t.Errorf("%+v: formula %d: %t", k, i, e.TooFew(i))
+			}
+		}
+	}
+}
