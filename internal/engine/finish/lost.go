@@ -31,7 +31,7 @@ const (
 	lostHeavy  = 0.9 // the weight of a tail of shape xi is (1 - xi) to this power
 	lostPeople = 1.1 // the part of a choice's threshold that people beyond a bound are expected to be, each losing one bound
 	lostAlone  = 1.1 // by how much more may be lost where there is one group,
-	lostSurely = 2   // so many deviations, of two numbers at once, are no noise: 1 time in 2,000 they are
+	lostSurely = 3   // so many deviations, of two numbers at once, are no noise: less than 1 time in 10^5 they are
 	lostSpread = 1.8 // and where a group's part of it may be larger than its part of the values
 )
 

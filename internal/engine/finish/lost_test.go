@@ -271,7 +271,7 @@ func TestFarBeyondIsNull(t *testing.T) {
 		near, far int64
 		chosen    bool
 		null      bool
-	}{{4000, 8000, true, true}, {4000, 8000, false, false}, {4000, 3600, true, false}, {0, 2000, true, false}, {-300, 2500, true, false}, {1000, 3000, true, true}, {1 << 40, 1 << 40, true, true}, {1 << 40, 9 << 36, true, false}} {
+	}{{4000, 8000, true, true}, {4000, 8000, false, false}, {4000, 3600, true, false}, {0, 2000, true, false}, {-300, 2500, true, false}, {1400, 4300, true, true}, {1000, 3000, true, false}, {1 << 40, 1 << 40, true, true}, {1 << 40, 9 << 36, true, false}} {
 		a.Measures[2].Bound, a.Measures[2].Factor = nil, 1
 		if k.chosen {
 			a.Measures[2].Bound = c
