@@ -171,6 +171,7 @@ func (s *Session) largestErrors(ctx context.Context, pr *sensitivity.Program, a 
 	}
 	for _, n := range names {
 		if e.TooFew(n.formula) {
+			out = append(out, expected{n.name, "NULL", nil})
 			continue
 		}
 		width := e.For(r, nil).Expected(n.formula, math.NaN())
