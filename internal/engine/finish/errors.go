@@ -31,6 +31,13 @@ type Errors struct {
 // usualMiss is how often a 95% interval may miss.
 const usualMiss = 0.05
 
+// fresh is a copy that has worked out no widths yet.
+func (e *Errors) fresh() *Errors {
+	of := *e
+	of.quantile, of.pairs, of.cells, of.tighter = map[int]float64{}, map[int]float64{}, nil, nil
+	return &of
+}
+
 // Together are the errors of which n intervals hold at once as often as one of e does.
 //
 // Proof: the union bound (Bonferroni 1936), whatever depends on what: the noise of each misses at most miss/n of the time. Where bounds may have taken away, that is one number for all of them: it has half of miss, all noises have the other half, and
@@ -42,17 +49,16 @@ func (e *Errors) Together(n int) *Errors {
 	if of := e.tighter[n]; of != nil {
 		return of
 	}
-	of := *e
+	of := e.fresh()
 	of.miss = e.miss / float64(n)
 	if slices.ContainsFunc(e.lost, func(l lostMass) bool { return !l.above.none() || !l.below.none() }) {
 		of.miss, of.together = of.miss/2, true
 	}
-	of.quantile, of.pairs, of.cells, of.tighter = map[int]float64{}, map[int]float64{}, nil, nil
 	if e.tighter == nil {
 		e.tighter = map[int]*Errors{}
 	}
-	e.tighter[n] = &of
-	return &of
+	e.tighter[n] = of
+	return of
 }
 
 // stretch is by how much wider than a 95% interval one is, whose half width is a number of deviations of sums of such measures' noise.
@@ -90,16 +96,16 @@ func (e *Errors) Cells(n int) *Errors {
 	if of := e.cells[n]; of != nil {
 		return of
 	}
-	of := *e
-	of.quantile, of.pairs, of.cells, of.tighter, of.values, of.sums = map[int]float64{}, map[int]float64{}, nil, nil, nil, n
+	of := e.fresh()
+	of.values, of.sums = nil, n
 	for _, m := range e.values {
 		of.values = append(of.values, m.times(n))
 	}
 	if e.cells == nil {
 		e.cells = map[int]*Errors{}
 	}
-	e.cells[n] = &of
-	return &of
+	e.cells[n] = of
+	return of
 }
 
 // For are the errors of a group of a release; where none is named, of what is the sum of most cells. Answers, NOTICEs, EXPLAIN and dpsql.target_error all go by it.
