@@ -102,7 +102,7 @@ func (o *oddsCounts) sum(d perRow) (s float64) {
 
 // error is the 95% half-width of a number that changes by d with each row: of noise, and what the rows that bounds took would change if theirs were as usual as a deviation of d among the rows of their class.
 //
-// In a node of children whose counts came out as z, with sum S, and whose own count comes out as X, a child's is z + (X - S)/fan. So a number that changes by a with a child's count changes by the mean m of a with X, and by a - m with z, and as the sum of
+// Proof: of the noise. In a node of children whose counts came out as z, with sum S, and whose own count comes out as X, a child's is z + (X - S)/fan. So a number that changes by a with a child's count changes by the mean m of a with X, and by a - m with z, and as the sum of
 // (a - m) is 0 that is independent of S and of X: the squares add up, level by level.
 func (o *oddsCounts) error(d perRow) float64 {
 	square, lost := 0.0, 0.0
