@@ -128,6 +128,7 @@ func TestEnds(t *testing.T) {
 		choice.Edges = uint64(n)
 		plan.Choices[0] = choice
 		fake.Plan, fake.Chosen = &plan, measure.Chosen{at}
+		fake.Lost = nil // the few people of this table may be found far beyond the bound, which is another line
 		return strings.Join(endLines(an, &fake), "\n")
 	}
 	n := len(c.Edges)
