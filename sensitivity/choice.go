@@ -140,20 +140,13 @@ func (z *analyzer) filtered(x, filter plan.Scalar) (iv *num.Interval, narrow boo
 // numerics whose scale follows from types, floats cast from these, or a column with a step. Where the number of rows is bounded, the rest counts as
 // Measure.Rows says: a sum is then cut as a count is, and an average of both has each unit's own mean.
 func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
-	first := uint64(fineStart)
-	switch scale, ok := z.scaleOf(uncast(m.Arg)); {
-	case m.Arg.Type().IsInteger():
-		first = 1
-	case z.secondsScale(m.Arg) > 0:
-		m.Grid, m.Rounded = decimal.New(1, -z.secondsScale(m.Arg)), true
-	case ok && m.Arg.Type().IsFloat() && !uncast(m.Arg).Type().IsFloat():
-		m.Grid, m.Rounded = decimal.New(1, -min(scale, fineScale)), true
-	case z.stepOf(m.Arg) != nil && z.stepOf(m.Arg).IsPositive():
-		m.Grid, m.Rounded = *z.stepOf(m.Arg), true
-	case !ok || m.Arg.Type().IsFloat():
+	var ok bool
+	if m.Grid, m.Rounded, ok = z.gridByType(m.Arg); !ok {
 		return z.noRange(m.Arg, g)
-	default:
-		m.Grid, m.Rounded = decimal.New(1, -min(scale, fineScale)), scale > fineScale
+	}
+	first := uint64(fineStart)
+	if m.Arg.Type().IsInteger() {
+		first = 1
 	}
 	// Rounded values beyond are clamped where rows are; whole ones count as they are, and the sum is clamped.
 	m.RowLo, m.RowHi = -mostSteps, mostSteps
@@ -166,6 +159,25 @@ func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
 		m.Rows = z.out.MaxRows
 	}
 	return z.choose(m, first, uint64(m.RowHi))
+}
+
+// gridByType is the grid of values without a declared range; ok is false where neither their type nor their column says one.
+func (z *analyzer) gridByType(x plan.Scalar) (grid decimal.Decimal, rounded, ok bool) {
+	t := x.Type()
+	scale, ok := z.scaleOf(uncast(x))
+	switch step := z.stepOf(x); {
+	case t.IsInteger():
+		return decimal.NewFromInt(1), false, true
+	case z.secondsScale(x) > 0:
+		return decimal.New(1, -z.secondsScale(x)), true, true
+	case ok && t.IsFloat() && !uncast(x).Type().IsFloat():
+		return decimal.New(1, -min(scale, fineScale)), true, true
+	case step != nil && step.IsPositive():
+		return *step, true, true
+	case !ok || t.IsFloat():
+		return decimal.Decimal{}, false, false
+	}
+	return decimal.New(1, -min(scale, fineScale)), scale > fineScale, true
 }
 
 // secondsScale is the scale at which an expression of seconds is rounded where it has no declared range, so that steps are of at most 10^-fineSeconds seconds, or 10^-fineQuotients of what they are divided to: of an epoch, of an interval's length, and of their

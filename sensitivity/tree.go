@@ -29,14 +29,26 @@ const (
 // OfOrder reports that it is computed from a tree of counts instead of the group's integers.
 func (f Formula) OfOrder() bool { return f.Kind == IsDiscrete || f.Kind == IsContinuous }
 
+// IsEnd reports that it is the least or the greatest value.
+func (f Formula) IsEnd() bool {
+	return f.OfOrder() && len(f.Quantiles) == 1 && (f.Quantiles[0].Fraction == 0 || f.Quantiles[0].Fraction == 1)
+}
+
+// IsGreatest reports the greatest value.
+func (f Formula) IsGreatest() bool {
+	return f.IsEnd() && f.Quantiles[0].Fraction == 1 != f.Quantiles[0].Descending
+}
+
 // Tree is the shape of a tree of counts over an expression's declared range, in steps of Grid: leaf b holds the values from Lo + b Width on. Fans are the numbers of
-// children of a node, level by level from the root, whose product is the number of leaves or more.
+// children of a node, level by level from the root, whose product is the number of leaves or more. See openTree for those without a range.
 type Tree struct {
 	Type    sqltype.Type
 	Grid    decimal.Decimal
 	Rounded bool // values are rounded to the grid
 	Narrow  bool // FILTER makes the range less than what the column is read through
 	Own     Own  // which of a unit's values in a group count
+	Open    bool // no range is declared: values beyond Lo and Hi count there, and nothing bounds the true extreme
+	Digits  uint // binary digits of a value that its leaf shows, which is the wider the larger the value; 0: all leaves are Width wide
 	Lo, Hi  int64
 	Width   int64
 	Count   int64 // leaves
@@ -198,7 +210,10 @@ func constantOf(x plan.Scalar) (sqltype.Value, error) {
 // tree shapes the tree of an expression's values.
 func (z *analyzer) tree(x plan.Scalar, g plan.AggItem) (*Tree, error) {
 	iv, narrow := z.filtered(x, g.Filter)
-	if iv == nil {
+	switch {
+	case iv == nil && (g.Fn == plan.Min || g.Fn == plan.Max):
+		return z.openTree(x), nil
+	case iv == nil:
 		return nil, z.noRange(x, g)
 	}
 	t := &Tree{Type: x.Type(), Narrow: narrow, Grid: decimal.NewFromInt(1)}
@@ -259,6 +274,9 @@ func (t *Tree) text() string {
 	if t.Own != OwnAll {
 		text += " own " + string(t.Own)
 	}
+	if t.Open {
+		text += fmt.Sprintf(" open digits %d", t.Digits)
+	}
 	return text
 }
 
@@ -275,7 +293,10 @@ func (t *Tree) line() string {
 		grid, wide = "microseconds", (time.Duration(min(t.Width, math.MaxInt64/1000)) * time.Microsecond).String()
 	}
 	leaf, levels := "a value each", "1 level"
-	if t.Width > 1 {
+	switch {
+	case t.Digits > 0:
+		leaf = "up to " + t.leafPercent() + " of a value wide"
+	case t.Width > 1:
 		leaf = wide + " wide"
 	}
 	if n := len(t.Fans); n > 1 {
@@ -288,6 +309,9 @@ func (t *Tree) line() string {
 	line := fmt.Sprintf("%s in [%s, %s] on %s: a tree of %d leaves, %s, in %s", counted, at(t.Lo), at(t.Hi), grid, t.Count, leaf, levels)
 	if t.Rounded {
 		line += ", rounded row by row"
+	}
+	if t.Open {
+		line += ", as no range is declared"
 	}
 	return line
 }

@@ -39,10 +39,10 @@ func expectedErrors(pr *sensitivity.Program, a *sensitivity.Analysis, mp *measur
 			out = append(out, expected{Column: n.name, Words: "depends on what is chosen"})
 		case f.OfPick():
 		case f.OfOrder():
-			rank, end := e.Rank(n.formula)
-			words := number(rank/times) + unit + " rows in rank"
-			if m := a.Measures[f.Sum]; end && (m.OwnExtreme() || m.Single) {
-				words = fmt.Sprintf("at most about %s people are beyond it", number(rank))
+			words := rankWords(a, e, n.formula)
+			if words == "" {
+				rank, _ := e.Rank(n.formula)
+				words = number(rank/times) + unit + " rows in rank"
 			}
 			out = append(out, expected{Column: n.name, Words: words})
 		case f.Kind == sensitivity.IsAvg || f.Kind == sensitivity.IsMoment:
@@ -69,6 +69,27 @@ func expectedErrors(pr *sensitivity.Program, a *sensitivity.Analysis, mp *measur
 		}
 	}
 	return out, nil
+}
+
+// rankWords say how many people are beyond what is shown for a MIN or MAX; "" of other aggregates.
+func rankWords(a *sensitivity.Analysis, e *finish.Errors, i int) string {
+	f := a.Formulas[i]
+	if !f.IsEnd() {
+		return ""
+	}
+	if m := a.Measures[f.Sum]; !m.OwnExtreme() && !m.Single { // its tree counts rows
+		return ""
+	}
+	rank, _ := e.Rank(i)
+	side := "below"
+	if f.IsGreatest() {
+		side = "above"
+	}
+	words := fmt.Sprintf("at most %s people are %s it", number(rank), side)
+	if spread := a.Measures[f.Sum].Tree.Spread(); spread != "" {
+		words += " by more than " + spread
+	}
+	return words
 }
 
 // inBounds is the reference bound that a formula's noise is proportional to, and how it is called; ok is false where there are several.
@@ -172,6 +193,10 @@ func (s *Session) largestErrors(ctx context.Context, pr *sensitivity.Program, a 
 	for _, n := range names {
 		if e.TooFew(n.formula) {
 			out = append(out, expected{n.name, "NULL", nil})
+			continue
+		}
+		if words := rankWords(a, e, n.formula); words != "" {
+			out = append(out, expected{n.name, words, nil})
 			continue
 		}
 		width := e.For(r, nil).Expected(n.formula, math.NaN())

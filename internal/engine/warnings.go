@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/dp"
+	"github.com/dpsql/dpsql/internal/engine/finish"
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/internal/sqlerr"
@@ -123,12 +124,12 @@ func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
 // warnings say where an answer may be taken for more than it is. Every client gets them.
 //
 // Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
-// the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls).
+// the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (5) Ranks follow from the plan alone (quantile.EndError). (4) NULL in place of a value or of an error is computed from released numbers (r.nulls).
 func (r *run) warnings() []string {
 	out := slices.Concat(r.innerWarnings(), r.omitted(), warningsOf(r.session.newGaps(r.gaps()))) // (1)
 	list := r.releases()
 	for i, a := range list {
-		for _, l := range append(endLines(a.an, a.release), r.hiddenLines(a)...) { // (2), (3)
+		for _, l := range slices.Concat(endLines(a.an, a.release), r.hiddenLines(a), r.openLines(a)) { // (2), (3), (5)
 			out = append(out, stageWord(i, list)+l)
 		}
 	}
@@ -156,8 +157,11 @@ func (r *run) raised(err error) {
 // noValue notes an average or a statistic that a group's noisy number of rows does not allow.
 func (r *run) noValue(fn plan.AggFunc) {
 	words := ", or values that do not differ"
-	if fn == plan.Avg {
+	switch fn {
+	case plan.Avg:
 		words = ", as no interval could hold it; a range of the column in the policy gives it one"
+	case plan.Min, plan.Max:
+		words = " to show anybody, as no range of the column is declared; a larger dpsql.epsilon needs fewer people"
 	}
 	r.isNull(fmt.Sprintf("%s is NULL where a group has too few rows after noise%s", fn, words))
 }
@@ -190,6 +194,35 @@ func (r *run) hiddenLines(a *asked) []string {
 		words += "; groups whose values the policy declares are always shown"
 	}
 	return []string{words}
+}
+
+// openLines say of MIN and MAX without a declared range that only their rank is known.
+func (r *run) openLines(a *asked) (lines []string) {
+	var e *finish.Errors
+	for i, f := range a.an.Formulas {
+		if !f.IsEnd() || !a.an.Measures[f.Sum].Tree.Open {
+			continue
+		}
+		if e == nil {
+			var err error
+			if e, err = finish.NewErrors(a.an, a.release.Run); err != nil {
+				return nil
+			}
+			e = e.Together(r.together())
+		}
+		fn, end := "min", "dp_low"
+		if f.IsGreatest() {
+			fn, end = "max", "dp_high"
+		}
+		line := fmt.Sprintf("of %s only the rank is known, as its values have no declared range: with 95 %% %s; %s is NULL", fn, rankWords(a.an, e, i), end)
+		if ends := a.an.Measures[f.Sum].Tree.Ends(); ends != "" {
+			line += "; values beyond " + ends + " count as these"
+		}
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // hiddenUpTo is up to which noisy number of people a release's groups are not shown; false where all are.

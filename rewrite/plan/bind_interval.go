@@ -148,7 +148,12 @@ func (b *intervals) aggregate(n *pgsyntax.FuncCall) (v interval, err error) {
 	if !at.Type().IsNumber() {
 		return v, b.refused(n)
 	}
-	return interval{low: b.call(string(ErrorLow), n), high: b.call(string(ErrorHigh), n)}, nil
+	low, high := b.call(string(ErrorLow), n), b.call(string(ErrorHigh), n)
+	if n.Name == string(Min) || n.Name == string(Max) { // without a range one end is NULL
+		there := func(x pgsyntax.Expr) pgsyntax.Expr { return &pgsyntax.Is{Pos: b.pos, X: x, Not: true, What: "NULL"} }
+		return interval{low: b.when(there(high), low), high: b.when(there(low), high)}, nil
+	}
+	return interval{low: low, high: high}, nil
 }
 
 func (b *intervals) binary(n *pgsyntax.Binary) (v interval, err error) {

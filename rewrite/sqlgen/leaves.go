@@ -25,7 +25,7 @@ type Kept struct{ Rows, Groups uint64 }
 // the middles of m equal parts of them in order: of leaf b, with U rows up to it and n in it, floor((2 U m + N)/2N) - floor((2 (U-n) m + N)/2N). Each is 0 or more, as the floors ascend, and they telescope to floor((2 N m + N)/2N) -
 // floor(N/2N) = m. Of candidates, the most frequent one of the unit first, those that begin the m parts: ceil(U m/N) - ceil((U-n) m/N), of which there are ceil(N m/N) = m too. It is a function of the unit's multiset of rows, and nothing depends on which of equal rows is which. (5) Nothing overflows: PostgreSQL's numerics, and 2^117 in DuckDB's HUGEINT for
 // 2^63 rows and m <= 2^53. (6) Where a unit's own extreme counts (Tree.Own), "g" has one row for each (unit, group), with the least or the greatest leaf of its rows that count, so the unit is in one leaf of a group at most.
-// A leaf's number ascends with the value, so that leaf is the one of the extreme value; min and max pass over NULL.
+// A leaf's number ascends with the value, so that leaf is the one of the extreme value; min and max pass over NULL. (7) Where leaves widen with the value (Tree.Digits), which only trees of one value a unit and group do, "b" is the value in steps, and openLeaf numbers its leaf.
 func TreeLeaves(a *sensitivity.Analysis, d funcs.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
 	if i >= len(a.Measures) || !a.Measures[i].Leafy() || kept.Rows == 0 || kept.Groups == 0 || a.Limit.L2 {
 		return nil, internalError("a tree's bounds are not known")
@@ -41,6 +41,9 @@ func (w *private) leaves(m sensitivity.Measure, kept Kept) *Statement {
 		leaf, shown, column = w.candidate(m), `"g"."b"`, Column{Role: RoleValue, Type: keyType(m.Pick.Type)}
 	} else {
 		leaf = w.leaf(m)
+		if m.Tree.Digits > 0 {
+			shown = w.openLeaf(m.Tree)
+		}
 	}
 	if m.Filter != nil {
 		leaf = fmt.Sprintf("CASE WHEN %s THEN %s END", w.scalar(m.Filter, w.f, stored), leaf)
@@ -153,6 +156,9 @@ func (p *printer) quotient(x, y string) string {
 // it. Both divide without a remainder's sign, as the difference from Lo is 0 or more; it is below 2^62.
 func (w *private) leaf(m sensitivity.Measure) string {
 	t := m.Tree
+	if t.Digits > 0 {
+		return w.steps(m) // openLeaf makes a leaf's number of one value a unit
+	}
 	b := fmt.Sprintf("(%s) - (%d)", w.steps(m), t.Lo)
 	switch {
 	case t.Width == 1:
@@ -161,6 +167,20 @@ func (w *private) leaf(m sensitivity.Measure) string {
 		return fmt.Sprintf("(%s) / %d", b, t.Width)
 	}
 	return fmt.Sprintf("(%s) // %d", b, t.Width)
+}
+
+// openLeaf prints the number of the leaf of "g"."b", which is in [Lo, Hi] of the tree: sensitivity.bucket of its magnitude, from the middle on.
+//
+// Proof: Lo is above -2^63, so the magnitude is a bigint; e, the number of 2^j - 1 below it for j from Digits on, is how many binary digits it has beyond so many. The rest is exact and small.
+func (w *private) openLeaf(t *sensitivity.Tree) string {
+	x := w.fn("abs") + `("g"."b")`
+	var beyond []string
+	for j := t.Digits; j < 63; j++ {
+		beyond = append(beyond, fmt.Sprint(uint64(1)<<j-1))
+	}
+	e := w.edgesBelow(x, beyond, sqltype.Int8)
+	middle, half := (t.Count-1)/2, int64(1)<<(t.Digits-1)
+	return w.big(fmt.Sprintf(`%d + CASE WHEN "g"."b" < 0 THEN -1 ELSE 1 END * (%d * %s + (%s >> %s))`, middle, half, e, x, e))
 }
 
 // steps prints a row's value as a whole number of a tree's steps in [Lo, Hi].

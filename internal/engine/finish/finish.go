@@ -139,7 +139,7 @@ func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, min
 				return err
 			}
 			for i, item := range a.Agg.Aggs {
-				if none != nil && row[len(g.Keys)+i] == nil && (a.Formulas[i].Kind == sensitivity.IsMoment || a.Formulas[i].Kind == sensitivity.IsRatio && !whole.TooFew(i)) {
+				if none != nil && row[len(g.Keys)+i] == nil && (a.Formulas[i].Kind == sensitivity.IsMoment || a.Formulas[i].IsEnd() || a.Formulas[i].Kind == sensitivity.IsRatio && !whole.TooFew(i)) {
 					none(item.Fn)
 				}
 			}

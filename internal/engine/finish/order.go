@@ -15,7 +15,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// orderValue is an order statistic's value in a group. It is NULL for a fraction that is NULL, and for nothing else.
+// orderValue is an order statistic's value in a group. It is NULL for a fraction that is NULL, and where there is neither a range nor surely anybody.
 func (e *Errors) orderValue(i int, g *release.Group) (sqltype.Value, error) {
 	f, t := e.a.Formulas[i], e.a.Agg.Aggs[i].Type
 	elem, array := t.Elem()
@@ -51,7 +51,7 @@ func (e *Errors) quantile1(f sensitivity.Formula, q sensitivity.Quantile, g *rel
 		return nil, a, err
 	}
 	r.Wide = stretch(e.miss, e.hasLaplace(f))
-	if a, err = r.Find(q); err != nil {
+	if a, err = r.Find(q); err != nil || a.Unknown {
 		return nil, a, err
 	}
 	tree := e.a.Measures[f.Sum].Tree
@@ -74,7 +74,7 @@ func (e *Errors) orderInterval(i int, g *release.Group) (value, low, high float6
 		return nan, nan, nan, nil
 	}
 	v, a, err := e.quantile1(f, f.Quantiles[0], g, t)
-	if err != nil {
+	if err != nil || a.Unknown {
 		return nan, nan, nan, err
 	}
 	tree := e.a.Measures[f.Sum].Tree
@@ -86,7 +86,14 @@ func (e *Errors) orderInterval(i int, g *release.Group) (value, low, high float6
 	case f.Kind == sensitivity.IsContinuous:
 		value += a.Part * (inFloats(tree, a.Above) - value)
 	}
-	return value, math.Min(low, value), math.Max(high, value), nil
+	low, high = math.Min(low, value), math.Max(high, value)
+	switch { // nothing bounds the extreme itself
+	case tree.Open && f.IsGreatest():
+		high = nan
+	case tree.Open:
+		low = nan
+	}
+	return value, low, high, nil
 }
 
 // orderError is dp_error, dp_low or dp_high of an order statistic; NaN where nothing can be said.
@@ -105,10 +112,10 @@ func (e *Errors) orderError(kind plan.ErrorKind, i int, g *release.Group) (float
 func (e *Errors) Rank(i int) (rank float64, end bool) {
 	f := e.a.Formulas[i]
 	tree, deviation := e.a.Measures[f.Sum].Tree, math.Sqrt(e.values[f.Sum].variance)
-	if end = len(f.Quantiles) == 1 && (f.Quantiles[0].Fraction == 0 || f.Quantiles[0].Fraction == 1); end {
-		return quantile.EndError(tree, deviation), end
+	if f.IsEnd() {
+		return quantile.EndError(tree, deviation, e.miss), true
 	}
-	return quantile.RankError(tree, deviation), end
+	return quantile.RankError(tree, deviation) * stretch(e.miss, e.hasLaplace(f)), false
 }
 
 // pickValue is the most frequent value, or the array of the most frequent ones.

@@ -24,11 +24,12 @@ type Reader struct {
 }
 
 // Answer is what is read for one quantile: the row below and the row above it, in steps of the tree's grid, and where between them it is. Least and Most are the values Error
-// (or Wide times that) ranks away: the ends of a 95% interval, noise only.
+// (or Wide times that) ranks away: the ends of a 95% interval, noise only. Unknown: there is no answer, since the tree is open and surely nobody is found.
 type Answer struct {
 	Below, Above int64
 	Part         float64
 	Least, Most  int64
+	Unknown      bool
 }
 
 // NewReader reads a tree whose nodes have noise of a standard deviation.
@@ -39,14 +40,22 @@ func NewReader(t *sensitivity.Tree, deviation float64, children Children) (*Read
 	return &Reader{tree: t, children: children, Error: RankError(t, deviation), deviation: deviation}, nil
 }
 
-// EndError is about how many rows are beyond what is read for the least or the greatest at most: where that many are counted, surely somebody is. The root's children have no other count
-// beside them, so that all of them may be added up; below, see RankError.
-func EndError(t *sensitivity.Tree, deviation float64) float64 {
-	sum := float64(t.Fans[0])
+// EndError is how many rows are beyond the leaf that is read for the least or the greatest at most, but for a probability of miss.
+//
+// Proof: of the greatest; signs turned for the least. Let k be the result, and w the greatest value at or above which more than k rows are; if there is none, nothing is to be shown. More than k are above the leaf that is read only if that
+// leaf is below w's. (1) Where the search leaves the way to w's leaf outward, what it reads is above that leaf. (2) It leaves it inward, or ends on it, at level l only if the noisy count from w's child there on outward, in which more than k
+// rows are, is less than surely deviations of it, or a half (outermost). (3) On this way, which the rows alone fix, that count's variance is at most that of all of the root's children, and in each level below (k + 1)/4 of a child's:
+// varianceOf has its largest value in the middle, and what is further out has noises that are not positively correlated. (4) So at level l the noise is below -q deviations, of which the probability is miss/L for each of L levels: q is the larger of the normal quantile and
+// that of one Laplace noise, whose tail is the heaviest of sums of the same variance. The union bound over levels is miss. Nothing but public numbers is read.
+func EndError(t *sensitivity.Tree, deviation, miss float64) float64 {
+	sum := float64(t.Fans[0]) // (3)
 	for _, k := range t.Fans[1:] {
-		sum += float64(k) / 4
+		sum += float64(k+1) / 4
 	}
-	return surely * deviation * math.Sqrt(sum)
+	each := miss / float64(len(t.Fans)) // (4)
+	q := math.Max(math.Sqrt2*math.Erfcinv(2*each), math.Log(1/(2*each))/math.Sqrt2)
+	deviation *= math.Sqrt(sum)
+	return math.Floor(math.Max(0.5, surely*deviation) + q*deviation) // (2)
 }
 
 // RankError is the 95% half width of a rank, in rows: of a position within a node of k children, where sums of neighbours are adjusted to the node's own count, the variance is at
@@ -66,15 +75,21 @@ func (r *Reader) Find(q sensitivity.Quantile) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
+	end := q.Fraction == 0 || q.Fraction == 1
+	if end {
+		if a, found, err := r.end(root, q.Fraction == 0 == q.Descending); found || err != nil {
+			return a, err
+		}
+		if r.tree.Open {
+			return Answer{Unknown: true}, nil
+		}
+	}
 	n := math.Round(sum(root))
 	if n < 1 {
 		mid := r.tree.Lo + (r.tree.Hi-r.tree.Lo)/2
 		return Answer{Below: mid, Above: mid, Least: r.tree.Lo, Most: r.tree.Hi}, nil
 	}
-	if q.Fraction == 0 || q.Fraction == 1 {
-		if a, found, err := r.end(root, q.Fraction == 0 == q.Descending); found || err != nil {
-			return a, err
-		}
+	if end {
 		q.Fraction = 0.5
 		a, err := r.Find(q)
 		a.Least, a.Most = r.tree.Lo, r.tree.Hi
@@ -261,7 +276,14 @@ func (r *Reader) within(node, leaves int64, part float64) int64 {
 	t := r.tree
 	first := min(node*leaves, t.Count-1)
 	last := min(first+leaves, t.Count) // no leaf of it
-	lo, hi := t.Lo+first*t.Width, min(t.Lo+(last-1)*t.Width+t.Width-1, t.Hi)
+	lo, _ := t.Leaf(first)
+	_, hi := t.Leaf(last - 1)
+	switch { // an open tree has no other parts, and their distance may be no int64
+	case part <= 0:
+		return lo
+	case part >= 1:
+		return hi
+	}
 	return min(lo+int64(math.Floor(part*float64(hi-lo+1))), hi)
 }
 
