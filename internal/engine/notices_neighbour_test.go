@@ -18,6 +18,7 @@ var noticedStatements = []string{
 	"select readmitted, avg(cost), 100 / count(*) from encounters where days > 1000 group by 1",
 	"select n, count(*) from (select city_id, count(*) as n from patients group by 1) t group by 1",
 	"select count(*) from encounters where days > (select 10 / (count(*) - count(*)) from encounters)",
+	"select kind_id, max(free), min(days), max(days) from encounters group by 1",
 }
 
 // saidOf runs a statement and gives all that is said beside its rows. given, if not nil, are releases that take the place of those that were made.

@@ -156,14 +156,14 @@ func (r *run) raised(err error) {
 
 // noValue notes an average or a statistic that a group's noisy number of rows does not allow.
 func (r *run) noValue(fn plan.AggFunc) {
-	words := ", or values that do not differ"
+	words := "rows after noise, or values that do not differ"
 	switch fn {
 	case plan.Avg:
-		words = ", as no interval could hold it; a range of the column in the policy gives it one"
+		words = "rows after noise, as no interval could hold it; a range of the column in the policy gives it one"
 	case plan.Min, plan.Max:
-		words = " to show anybody, as no range of the column is declared; a larger dpsql.epsilon needs fewer people"
+		words = "people after noise to show a value of any, as no range is declared; a larger dpsql.epsilon needs fewer"
 	}
-	r.isNull(fmt.Sprintf("%s is NULL where a group has too few rows after noise%s", fn, words))
+	r.isNull(fmt.Sprintf("%s is NULL where a group has too few %s", fn, words))
 }
 
 // hiddenLines say which groups of a release are not shown and, where none is, what would show some.

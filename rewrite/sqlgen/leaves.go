@@ -171,12 +171,12 @@ func (w *private) leaf(m sensitivity.Measure) string {
 
 // openLeaf prints the number of the leaf of "g"."b", which is in [Lo, Hi] of the tree: sensitivity.bucket of its magnitude, from the middle on.
 //
-// Proof: Lo is above -2^63, so the magnitude is a bigint; e, the number of 2^j - 1 below it for j from Digits on, is how many binary digits it has beyond so many. The rest is exact and small.
+// Proof: Lo is above -2^63, so the magnitude is a bigint; e, the number of 2^j - 1 below it for j from Digits on, is how many binary digits it has beyond these. The rest is exact and small.
 func (w *private) openLeaf(t *sensitivity.Tree) string {
 	x := w.fn("abs") + `("g"."b")`
 	var beyond []string
-	for j := t.Digits; j < 63; j++ {
-		beyond = append(beyond, fmt.Sprint(uint64(1)<<j-1))
+	for edge := int64(1)<<t.Digits - 1; edge < max(t.Hi, -t.Lo); edge = 2*edge + 1 {
+		beyond = append(beyond, fmt.Sprint(edge))
 	}
 	e := w.edgesBelow(x, beyond, sqltype.Int8)
 	middle, half := (t.Count-1)/2, int64(1)<<(t.Digits-1)
