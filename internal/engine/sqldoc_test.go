@@ -356,14 +356,20 @@ const sqlOrder = `
 percentiles of the same values of the same rows come from one tree and are charged once, however many fractions there are. ` + "`min` and `max`" + ` have a tree each.
 
 - ` + "`median(x)`" + ` is dpsql's own: ` + "`percentile_cont(0.5) WITHIN GROUP (ORDER BY x)`" + `, and ` + "`percentile_disc(0.5)`" + ` of dates and times. Fractions are constants or parameters, one or an array.
-- **Values** are integers, numerics, floats, dates and times with a range: declared, or narrowed by WHERE; else [no_range](errors.md#no_range). NULL does not count, what is outside of the range counts as its nearest end, and NaN as the upper one.
+- **Values** are integers, numerics, floats, dates and times with a range: declared, or narrowed by WHERE; else [no_range](errors.md#no_range), except for ` + "`min`" + ` and ` + "`max`" + `. NULL does not count, what is outside of the range counts as its nearest end, and NaN as the upper one.
   A range of more than 65,536 values on its grid has leaves of several values; an answer is then spread evenly over its leaf. EXPLAIN tells the leaves, the levels, and how far the noise may move a rank.
 - **Of a person with more rows than count** in a group, those are taken that stand at the middles of equal parts of them in order, so that each person's own spread stays.
 - **` + "`min` and `max`" + `** count people in place of rows: each person once in a group, at their own least or greatest value. All rows of everybody take part, no ` + "`max_rows_per_unit`" + ` is needed, and none is chosen or paid for.
   No noise can show the greatest of all values, which may be one person's. ` + "`max`" + ` is the greatest value at which, or above which, the noisy counts surely show somebody. So it is biased inwards, the more so the fewer people there are.
-  EXPLAIN says how many people may be beyond it. Where too few people are in a group to show anybody, it is the group's median.
+  Where too few people are in a group to show anybody, it is the group's median.
+- **The rank of ` + "`min`" + ` and ` + "`max`" + `** is in EXPLAIN and in the NOTICE: ` + "`max at most 17 people are above it`" + `. It holds with 95 % in each group, follows from the noise alone, and reads no row.
+  Values in one leaf are not told apart, so where leaves are wide it says ` + "`above it by more than 0.08`" + `.
+- **` + "`min`" + ` and ` + "`max`" + ` without a range** tell this rank alone, and a WARNING says so. Nothing bounds the true greatest value, so ` + "`dp_high`" + ` and ` + "`dp_error`" + ` of ` + "`max`" + ` are NULL, and ` + "`dp_low`" + ` is the answer. ` + "`min`" + ` is its mirror image.
+  Leaves are up to 0.8 % of a value wide. Those of dates and times are days from 1900-01-01 to 2079-06-06, and values outside count as these ends.
+  Floats and numerics without a scale are read to six decimals up to about 10^12. Where too few people are in a group to show anybody, the answer is NULL with a warning.
+  A range in the policy, or ` + "`WHERE x BETWEEN 0 AND 5000`" + `, gives both ends of the interval.
 - **Percentiles near an end**: a quantile that is closer to an end than the noise of a rank is moved to where it is not. Where a group has fewer rows than twice that, all quantiles are its median.
-- Of nobody a statistic is the middle of the range, never NULL.
+- Of nobody a statistic is the middle of the range, never NULL where there is a range.
 - ` + "`dp_low`, `dp_high`" + ` are the values at the ranks that the noise may have moved this one from or to (95%), read off the same tree. The interval of ` + "`max`" + ` reaches from the answer to the upper end of the range, that of ` + "`min`" + ` from the lower end to the answer.
   ` + "`dp_error`" + ` is the larger distance from the answer. They are NULL for dates, times and arrays.
 - Asked again at a higher price a statement with order statistics, or with what follows, is released anew, at the full price: trees and picks are not topped up. Numbers of distinct values are.
