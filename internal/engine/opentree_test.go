@@ -238,6 +238,9 @@ func TestOpenNobody(t *testing.T) {
 	if !slices.Equal(a.Rows[0], []sqltype.Value{nil, nil, nil, nil, nil}) || !strings.Contains(strings.Join(a.Warnings, "\n"), "max is NULL where a group has too few people after noise to show a value of any") {
 		t.Errorf("%v %q", a.Rows, a.Warnings)
 	}
+	if _, b := ask(t, s, "select dp_low(max(free)), dp_high(max(free)), dp_low(min(free)) from encounters where free between 0 and 50"); b.Rows[0][1] != 50.0 || b.Rows[0][2] != 0.0 || strings.Contains(strings.Join(b.Warnings, "\n"), "only the rank") {
+		t.Errorf("%v %q", b.Rows, b.Warnings) // the warning's cure
+	}
 	set(t, s, "dpsql.epsilon", "5")
 	_, a = ask(t, s, "select max(free), dp_low(max(free)), dp_low(2 * max(free)), dp_high(abs(max(free))), dp_low(max(free) + 1) from encounters")
 	if r := a.Rows[0]; r[0] == nil || r[1] == nil || r[2] != nil || r[3] != nil || r[4] != nil {

@@ -214,7 +214,7 @@ func (r *run) openLines(a *asked) (lines []string) {
 		if f.IsGreatest() {
 			fn, end = "max", "dp_high"
 		}
-		line := fmt.Sprintf("of %s only the rank is known, as its values have no declared range: with 95 %% %s; %s is NULL", fn, rankWords(a.an, e, i), end)
+		line := fmt.Sprintf("of %s only the rank is known, as its values have no declared range: with 95 %% %s; %s is NULL, and WHERE with BETWEEN gives it an end", fn, rankWords(a.an, e, i), end)
 		if ends := a.an.Measures[f.Sum].Tree.Ends(); ends != "" {
 			line += "; values beyond " + ends + " count as these"
 		}
