@@ -81,7 +81,7 @@ var (
 	typedForm  = regexp.MustCompile(`string_to_array\("\w+"\."\w+", '[^']*'|(rtrim\([^']*|ESCAPE )'\\'|(int8|float8|float4|numeric) '[^']*'|(date_trunc|date_part)\('\w+'|'-?infinity'|'\{-?\d[\d,-]*\}'|'\d{4,6}-\d\d-\d\d[^']*'`) // of total forms, and edges of buckets: no analyst's values
 	fieldForm  = regexp.MustCompile(`EXTRACT\(\w+ FROM`)
 	colEqual   = regexp.MustCompile(`"(t\d+)"\."(\w+)" = "(t\d+)"\."(\w+)"`)
-	ownLetters = regexp.MustCompile(`''|'[NHV: ]'|'1e100000'`)                                                          // of the print's own
+	ownLetters = regexp.MustCompile(`''|'[NHV: ]'|CAST\('(1e100000|NaN)'`)                                              // of the print's own
 	partsForm  = regexp.MustCompile(`^(VALUES (\(-?\d+\)(, )?)+\)|(ROWS FROM \()?pg_catalog\.unnest\(CAST\(\$\d+ AS )`) // parts of a histogram; released rows (rule 4)
 	fromForm   = regexp.MustCompile(`(?:FROM|JOIN) (?:LATERAL )?\(*`)
 )
