@@ -74,8 +74,11 @@ func (l *asked) facts(ctx context.Context, number int64, together int) ([][]sqlt
 			return nil, err
 		}
 		bound, law, in := "declared", run.Name, run.Sensitivity
-		if m.Bound != nil {
+		switch {
+		case m.Bound != nil:
 			bound = "chosen"
+		case m.Tree != nil && m.Tree.Open:
+			bound = "none, so that only the rank is known"
 		}
 		step := valueStep(m)
 		var groups sqltype.Value = int64(in.Groups)

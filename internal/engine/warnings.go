@@ -124,7 +124,7 @@ func (s *Session) newGaps(gaps []sqlgen.Gap) []sqlgen.Gap {
 // warnings say where an answer may be taken for more than it is. Every client gets them.
 //
 // Proof: they show nothing more than the answer does. (1) Inner releases, rows that are left out and gaps follow from the statement, the policy, the schema and public values. (2) Bounds at an end of their candidates were chosen by a charged release. (3) Thresholds and what would lower them follow from
-// the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (5) Ranks follow from the plan alone (quantile.EndError). (4) NULL in place of a value or of an error is computed from released numbers (r.nulls).
+// the plan and the policy; how many groups are shown, and their noisy numbers of people, are released. (4) NULL in place of a value or of an error is computed from released numbers (r.nulls). (5) Ranks follow from the plan alone (quantile.EndError).
 func (r *run) warnings() []string {
 	out := slices.Concat(r.innerWarnings(), r.omitted(), warningsOf(r.session.newGaps(r.gaps()))) // (1)
 	list := r.releases()

@@ -139,7 +139,8 @@ func Shown(ctx context.Context, a *sensitivity.Analysis, r *release.Release, min
 				return err
 			}
 			for i, item := range a.Agg.Aggs {
-				if none != nil && row[len(g.Keys)+i] == nil && (a.Formulas[i].Kind == sensitivity.IsMoment || a.Formulas[i].IsEnd() || a.Formulas[i].Kind == sensitivity.IsRatio && !whole.TooFew(i)) {
+				f := a.Formulas[i]
+				if none != nil && row[len(g.Keys)+i] == nil && (f.Kind == sensitivity.IsMoment || (f.Kind == sensitivity.IsRatio || f.IsEnd() && a.Measures[f.Sum].Tree.Open) && !whole.TooFew(i)) {
 					none(item.Fn)
 				}
 			}

@@ -87,11 +87,13 @@ func (e *Errors) orderInterval(i int, g *release.Group) (value, low, high float6
 		value += a.Part * (inFloats(tree, a.Above) - value)
 	}
 	low, high = math.Min(low, value), math.Max(high, value)
-	switch { // nothing bounds the extreme itself
-	case tree.Open && f.IsGreatest():
-		high = nan
-	case tree.Open:
-		low = nan
+	if tree.Open { // nothing bounds the extreme itself, and values beyond an end count there
+		if !f.IsGreatest() || a.Least <= tree.Lo {
+			low = nan
+		}
+		if f.IsGreatest() || a.Most >= tree.Hi {
+			high = nan
+		}
 	}
 	return value, low, high, nil
 }
