@@ -156,6 +156,7 @@ func (b *binding) useColumns() {
 	for _, t := range b.p.tables {
 		if bt := b.bound[t]; bt != nil {
 			use(t, t.withoutUnit.position, ownKey(bt), IsUnitText, "tell rows without a person apart", "rows_without_unit: drop")
+			use(t, t.othersAt, t.others, isOther, "name a unit", "leave it out of coalesce")
 		}
 		for _, path := range t.paths() {
 			cure := "lead there by a key of another type"
