@@ -362,7 +362,7 @@ func (z *analyzer) lostName(id plan.ColID, policy bool) string {
 			names = append(names, shownColumn(t, c))
 		}
 	}
-	return strings.Join(names, " and ")
+	return strings.Join(names, " is NULL and ")
 }
 
 // unseen stands for a column that the analyst may not see.

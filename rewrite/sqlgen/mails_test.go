@@ -107,6 +107,11 @@ func TestMailUnits(t *testing.T) {
 	}
 }
 
+// TestGeneratedMails: random statements over the shop are refused, or what they print holds the claims.
+func TestGeneratedMails(t *testing.T) {
+	generated(t, neighbour.MailCatalog(), neighbour.MailUnits(), neighbour.MailOwnerless(), mailDBs(t))
+}
+
 // TestPlantedBugsOfUnitsByColumns: the neighbour test fails on each of these.
 func TestPlantedBugsOfUnitsByColumns(t *testing.T) {
 	ctx := context.Background()
