@@ -41,10 +41,10 @@ analysts:
 
 func guestSession(t testing.TB, d backend.Dialect) *Session {
 	t.Helper()
-	return shopSession(t, d, guestPolicy, append(neighbour.GuestCatalog("int4").DDL(), neighbour.GuestRows("int4")...))
+	return personlessSession(t, d, guestPolicy, append(neighbour.GuestCatalog("int4").DDL(), neighbour.GuestRows("int4")...))
 }
 
-func shopSession(t testing.TB, d backend.Dialect, text string, statements []string) *Session {
+func personlessSession(t testing.TB, d backend.Dialect, text string, statements []string) *Session {
 	t.Helper()
 	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: guests.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/guests"}`}[d]
 	p, err := policy.Parse("guests.yaml", []byte(strings.NewReplacer("BACKEND", uri, "VERIFIER", verifier).Replace(text)))
@@ -146,7 +146,7 @@ analysts:
 func TestUnitsByColumns(t *testing.T) {
 	const two = "so one human may be two units"
 	for _, d := range dialects {
-		s := shopSession(t, d, mailPolicy, append(neighbour.MailCatalog().DDL(), neighbour.MailRows()...))
+		s := personlessSession(t, d, mailPolicy, append(neighbour.MailCatalog().DDL(), neighbour.MailRows()...))
 		set(t, s, "dpsql.epsilon", "20")
 		set(t, s, "dpsql.clip", "12") // too few people to choose a bound by
 		for _, c := range []struct {
@@ -154,7 +154,7 @@ func TestUnitsByColumns(t *testing.T) {
 			want      float64
 			says      []string
 		}{
-			{"select count(*) from orders", "where a row leads to no person, the value of a column that you may not see or orders.email, " + two + "; a row that leads to no person is a unit of its own", 40, nil},
+			{"select count(*) from orders", "where a row leads to no person, the value of a column that you may not see or orders.email, " + two + "; a row that leads to neither is a unit of its own", 40, nil},
 			{"select count(distinct customer_id) from orders", two, 8, nil},
 			{"select count(*) from orders where customer_id is null", two, 13, nil},
 			{"select count(*) from letters", "the value of a column that you may not see, " + two, 16,
