@@ -95,7 +95,11 @@ func (z *analyzer) pathUnit(from *plan.Scan, h *hidden) {
 		}
 		reached = &plan.Const{T: sqltype.Text}
 		if z.hasOwnRows(below.Table) {
-			reached = &plan.Coalesce{Args: z.withoutPerson(below), T: sqltype.Text}
+			if list := z.withoutPerson(below); len(list) == 1 {
+				reached = list[0]
+			} else {
+				reached = &plan.Coalesce{Args: list, T: sqltype.Text}
+			}
 		}
 	}
 	v.Else = reached
