@@ -197,6 +197,13 @@ var MailStatements = []GuestStatement{
 	{SQL: "select c.city, count(*) from orders o left join customers c on c.customer_id = o.customer_id group by 1"},
 	{SQL: "select c.city, count(o.total) from customers c left join orders o on c.customer_id = o.customer_id group by 1"},
 	{SQL: "select count(*) from orders o join (select customer_id, count(*) as n from orders group by 1) t on t.customer_id = o.customer_id where n > 1"},
+	{SQL: "select count(*) from (select email from orders union select email from letters) t where email is not null"},
+	{SQL: "select customer_id is null, count(*) from orders group by 1"},
+	{SQL: "select email, count(distinct customer_id) from orders where email is not null group by 1"},
+	{SQL: "select count(*) from orders o where o.customer_id in (select l.customer_id from letters l where l.words > 100)"},
+	{SQL: "select count(*) from orders o where not exists (select 1 from letters l where l.customer_id = o.customer_id and l.words > 100)"},
+	{SQL: "select count(*) from letters l where (select max(total) from orders o where o.customer_id = l.customer_id) > 300"},
+	{SQL: "select count(*) from orders a join orders b on a.customer_id = b.customer_id where a.email = '5'"},
 	{SQL: "select count(*) from parcels p join orders o on o.order_id = p.order_id"},
 	{SQL: "select count(*) from parcels", Plain: "select count(*) from parcels join orders using (order_id)"},
 }

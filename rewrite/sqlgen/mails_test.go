@@ -2,6 +2,7 @@ package sqlgen_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dpsql/dpsql/internal/neighbour"
+	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
@@ -136,6 +138,47 @@ func TestPlantedBugsOfUnitsByColumns(t *testing.T) {
 			if err == nil || strings.Contains(err.Error(), "SQLSTATE") {
 				t.Errorf("%s: %s: %v", d, name, err)
 			}
+		}
+	}
+}
+
+// TestUnitsByColumnsRefused: the columns that name units beside persons join no rows of several tables, and group none: they are refused with the condition that does.
+func TestUnitsByColumnsRefused(t *testing.T) {
+	cat := neighbour.MailCatalog()
+	for sql, want := range map[string]string{
+		"select count(*) from orders o join letters l on l.email = o.email":                                        "customer_id",
+		"select count(*) from orders a join orders b on a.email = b.email":                                         "customer_id",
+		"select count(*) from orders o where exists (select 1 from letters l where l.email = o.email)":             "customer_id",
+		"select count(*) from orders o where o.customer_id not in (select l.customer_id from letters l)":           "same person",
+		"select count(*) from (select email, row_number() over (partition by email) as n from orders) t where n=1": "customer_id",
+		"select customer_id, count(*) from orders group by 1":                                                      "one person",
+	} {
+		_, err := sensitivity.Analyze(context.Background(), bind(t, sql, cat), sensitivity.Options{MaxGroups: 2, MaxRows: 2, MaxPublicGroups: 1000})
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || !strings.Contains(e.Message+e.Hint, want) {
+			t.Errorf("%s: %v", sql, err)
+		} else {
+			t.Log(e.Message, "-", e.Hint)
+		}
+	}
+}
+
+// TestLongNamesOfUnits: a text of more than a million bytes is read as NULL where it would name a unit, so that nothing fails: the next column does.
+func TestLongNamesOfUnits(t *testing.T) {
+	ctx := context.Background()
+	cat := neighbour.MailCatalog()
+	for d, db := range mailDBs(t) {
+		for _, s := range []string{"DELETE FROM public.orders", "INSERT INTO public.orders SELECT i, NULL, repeat('x', 999999 + i), 5, 'web', 1 FROM generate_series(1, 4) AS s(i)"} {
+			if err := db.Exec(ctx, s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		st, err := sqlgen.Private(analyzeGuests("select count(*) from orders", cat, t, sensitivity.Options{MaxGroups: 1, MaxRows: 2}), d, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows, err := db.Query(ctx, st); err != nil || fmt.Sprint(rows[0][0]) != "3" { // one of the email's unit, and two of three of the phone's
+			t.Errorf("%s: %v, %v", d, rows, err)
 		}
 	}
 }
