@@ -58,8 +58,9 @@ type Analysis struct {
 	Lost, NoPerson []string
 	// NullGroups names the grouping columns that may be NULL, where no public group has that: such rows are in none.
 	NullGroups []string
-	// OwnRows: rows without a person are units of their own.
-	OwnRows bool
+	// OwnRows: rows without a person are units of their own. UnitElse names the columns that are the unit where a row leads to no person.
+	OwnRows  bool
+	UnitElse []string
 	// Joined is of rows of several units each; nil: each row is one unit's.
 	Joined *Joined
 }

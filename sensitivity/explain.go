@@ -90,8 +90,13 @@ func Explain(analysis *Analysis, bounds Bounds) []Line {
 // unitWords say who is protected.
 func (a *Analysis) unitWords() string {
 	name := a.unitName(a.Body.Person)
+	without := "no person"
+	if len(a.UnitElse) > 0 {
+		name += "; where a row leads to no person, the value of " + strings.Join(a.UnitElse, " or ") + ", so one human may be two units"
+		without = "neither"
+	}
 	if a.OwnRows {
-		name += "; a row that leads to no person is a unit of its own, with everything that hangs on it"
+		name += "; a row that leads to " + without + " is a unit of its own, with everything that hangs on it"
 	}
 	return name
 }
