@@ -16,7 +16,7 @@ func (s *Session) options() sensitivity.Options {
 		off = sensitivity.AnyOffUnit
 	}
 	return sensitivity.Options{OffUnit: off, MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, MaxRows: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
-		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, L2: s.now.bounding == "l2", Split: s.now.split}
+		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[s.now.bounding == "l2"], Split: s.now.split}
 }
 
 // usual is what the session asks for, but at the policy's price for a statement: what decides which release a stage has goes by it, so that the stage has
@@ -27,19 +27,26 @@ func (s *Session) usual() measure.Ask {
 	return ask
 }
 
-// bound analyses a stage under the session's bounding. auto scales whole vectors where a cap would drop some of a person's groups, and Gaussian noise may be had at the usual price; it is no error that vectors or their
-// noise would be too large for that. The plan is the one that was priced to see that, nil where there was none or the stage has another price.
+// bound analyses a stage under the session's bounding. auto scales whole vectors where a cap would drop some of a person's groups: to an L2 norm where Gaussian noise may be had at the usual price, else to an L1 norm unless
+// the cap is declared. It is no error that vectors or their noise would be too large for that. The plan is the one that was priced to see that, nil where there was none or the stage has another price.
 func (s *Session) bound(ctx context.Context, price float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*stage, error) {
 	opts, usual := s.options(), s.usual()
 	a, ways, err := s.joined(ctx, usual, opts, analyze)
 	st := &stage{an: a, ways: ways}
-	if err != nil || s.now.bounding != "auto" || !a.Groups.Public || len(a.Measures) == 0 || !a.Limit.Capped || !usual.Gaussian() {
+	if err != nil || s.now.bounding != "auto" || !a.Groups.Public || len(a.Measures) == 0 || !a.Limit.Capped {
 		return st, err
 	}
-	opts.L2 = true
+	switch {
+	case usual.Gaussian():
+		opts.Norm = sensitivity.L2
+	case a.Limit.Cap != nil:
+		opts.Norm = sensitivity.L1
+	default:
+		return st, nil
+	}
 	scaled, err := analyzeSharing(usual, opts, analyze)
 	var priced *measure.Plan
-	if err == nil && scaled.Limit.L2 {
+	if err == nil && scaled.Limit.Norm != sensitivity.NoNorm {
 		if priced, err = measure.New(scaled, usual); err == nil {
 			if st.an = scaled; price == usual.Epsilon {
 				st.priced = priced

@@ -12,6 +12,7 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // few declares a small population: a choice then takes two fifths of the price.
@@ -61,8 +62,8 @@ func TestBoundingAuto(t *testing.T) {
 				plans[bounding] = p
 			}
 			auto := plans["auto"]
-			if auto.an.Limit.L2 != c.l2 {
-				t.Fatalf("scaled: %t", auto.an.Limit.L2)
+			if (auto.an.Limit.Norm == sensitivity.L2) != c.l2 {
+				t.Fatalf("scaled: %t", auto.an.Limit.Norm > 0)
 			}
 			same := "linf"
 			if c.l2 {
@@ -120,7 +121,7 @@ func TestBoundingAutoErrsLess(t *testing.T) {
 					t.Fatal(err)
 				}
 				if bounding == "auto" {
-					taken = map[bool]string{true: "l2", false: "linf"}[p.an.Limit.L2]
+					taken = map[bool]string{true: "l2", false: "linf"}[p.an.Limit.Norm == sensitivity.L2]
 					continue
 				}
 				mp, err := p.price()
@@ -185,7 +186,7 @@ func TestBoundingAutoFails(t *testing.T) {
 	for _, bounding := range []string{"linf", "auto"} {
 		set(t, s, "dpsql.bounding", bounding)
 		p, err := prepare(s, "select readmitted, sum(big * 1000) from encounters group by 1")
-		if err != nil || p.an.Limit.L2 {
+		if err != nil || p.an.Limit.Norm > 0 {
 			t.Fatalf("%s: %v", bounding, err)
 		}
 		if _, err := p.Run(context.Background(), nil); sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {

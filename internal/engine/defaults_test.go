@@ -25,7 +25,7 @@ func TestDefaultsDropNoGroup(t *testing.T) {
 				t.Fatal(err)
 			}
 			l := p.stages[0].an.Limit
-			if p.stages[0].an.Groups.Public && l.L2 != scaled || l.Capped && l.Cap == nil {
+			if p.stages[0].an.Groups.Public && (l.Norm > 0) != scaled || l.Capped && l.Cap == nil {
 				t.Errorf("%s: %s: %+v", d, sql, l)
 			}
 			if !p.stages[0].an.LosesAny() {

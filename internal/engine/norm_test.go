@@ -88,7 +88,7 @@ func normPlan(t testing.TB, s *Session, sql string) *Prepared {
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	if !p.an.Limit.L2 {
+	if p.an.Limit.Norm == 0 {
 		t.Fatalf("%s: vectors are not scaled", sql)
 	}
 	return p
