@@ -280,6 +280,7 @@ var (
 	three   = sensitivity.Options{MaxGroups: 3, MaxPublicGroups: 1000}
 	chosen  = sensitivity.Options{MaxGroups: 1, ChooseGroups: true, MaxPublicGroups: 1000}
 	vectors = sensitivity.Options{MaxGroups: 3, MaxPublicGroups: 1000, Norm: sensitivity.L2}
+	sums    = sensitivity.Options{MaxGroups: 3, MaxPublicGroups: 1000, Norm: sensitivity.L1}
 )
 
 // lostCases: no keys, public groups with and without a cap, scaled vectors, unknown groups with a declared and a chosen cap; bounds that are chosen and bounds that are declared; one sign and both.
@@ -298,6 +299,8 @@ var lostCases = []lostCase{
 	{"select note, sum(amount) from visits group by 1", single1, note, true},
 	{"select room, count(*), sum(amount) from moves group by 1", vectors, room, false},
 	{"select room, count(distinct person), sum(amount) filter (where small > 3), avg(small) from moves group by 1", vectors, room, false},
+	{"select room, count(*), sum(amount) from moves group by 1", sums, room, false},
+	{"select room, count(distinct person), sum(amount) filter (where small > 3), avg(small) from moves group by 1", sums, room, false},
 }
 
 func analyse(t *testing.T, c lostCase) *sensitivity.Analysis {
