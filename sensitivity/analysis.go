@@ -124,7 +124,9 @@ func (a *Analysis) Units() dp.Units {
 
 // UnitsApart says that the units beyond the edges of automatic bounds are counted in parts of their own: where a unit may be in several groups, where
 // groups are unknown, since bounds are chosen before any of them is looked at, and where it is norms that are compared. Else each unit has one partial, and those are counted.
-func (a *Analysis) UnitsApart() bool { return a.Limit.PerUnit > 1 || !a.Groups.Public || a.Limit.Norm > 0 }
+func (a *Analysis) UnitsApart() bool {
+	return a.Limit.PerUnit > 1 || !a.Groups.Public || a.Limit.Norm > 0
+}
 
 // GroupLimit bounds how many groups one unit can be in.
 type GroupLimit struct {
