@@ -161,7 +161,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			out = append(out, fmt.Sprintf("choice %d: too few people have rows here to choose a bound by, so what depends on it is NULL; a larger dpsql.epsilon, conditions that more people meet, or a declared bound mend that", c.Index+1))
 			continue
 		}
-		if end == "the least" && edge == 1 && (c.Measure < 0 || a.Measures[c.Measure].Kind != sensitivity.SumValues) {
+		if end == "the least" && a.Edge(c, edge).Equal(decimal.NewFromInt(1)) && (c.Measure < 0 || a.Measures[c.Measure].Kind != sensitivity.SumValues) {
 			continue // one row or one group a person: what most tables are, and no sign that people have more
 		}
 		all := int(r.Plan.Among(c)) == len(c.Edges)
