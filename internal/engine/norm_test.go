@@ -447,11 +447,15 @@ func TestNormLargest(t *testing.T) {
 		for _, most := range []string{"1000000000000", "17592186044416", "2251799813685248"} {
 			s := clinicSession(t, large, d, "    max_rows_per_unit: 4\n", "    max_rows_per_unit: 4\n", was, "{range: [-"+most+", "+most+"]}",
 				"medications:  {range: [0, 100]}", "medications:  {values: ["+strings.Join(values, ", ")+"]}")
-			set(t, s, "dpsql.bounding", "l2")
-			for _, sql := range []string{"select kind_id, medications, sum(big) from encounters group by 1, 2", "select kind_id, medications, avg(big) from encounters group by 1, 2"} {
-				_, err := try(s, sql)
-				if err != nil && sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {
-					t.Errorf("%s: values up to %s: %s: %v", d, most, sql, err)
+			for _, by := range []map[string]string{{"bounding": "l2"}, {"bounding": "auto", "mechanism": "laplace", "max_groups": "auto"}} {
+				for name, value := range by {
+					set(t, s, "dpsql."+name, value)
+				}
+				for _, sql := range []string{"select kind_id, medications, sum(big) from encounters group by 1, 2", "select kind_id, medications, avg(big) from encounters group by 1, 2"} {
+					_, err := try(s, sql)
+					if err != nil && sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {
+						t.Errorf("%s: values up to %s: %v: %s: %v", d, most, by, sql, err)
+					}
 				}
 			}
 		}
