@@ -104,7 +104,7 @@ func (z *analyzer) limit() {
 	}
 	switch {
 	case z.opts.Norm != NoNorm && !still && !z.apart() && a.Groups.Public && a.Groups.Count <= normGroups && !z.single && len(a.Keys) > 0 && len(names) > 0:
-		a.Limit = GroupLimit{PerUnit: a.Groups.Count, Norm: z.opts.Norm, Why: "no cap: a unit's whole vector is scaled to a norm that is chosen"}
+		a.Limit = GroupLimit{PerUnit: a.Groups.Count, Norm: z.opts.Norm, Why: "no cap: a unit's whole vector is scaled to " + map[Norm]string{L1: "an L1 norm", L2: "a norm"}[z.opts.Norm] + " that is chosen"}
 	case z.single:
 		a.Limit = GroupLimit{PerUnit: 1, Why: "a unit has one row"}
 	case len(a.Keys) == 0:
