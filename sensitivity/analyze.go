@@ -12,7 +12,7 @@ import (
 type Options struct {
 	MaxGroups       uint64            // L0: groups of one unit that count where the keys don't bound them
 	ChooseGroups    bool              // that number is chosen on the data instead
-	L2              bool              // scale a unit's whole vector over public groups, where it may be in several
+	Norm            Norm              // scale a unit's whole vector over public groups to this norm, where it may be in several; NoNorm: do not
 	MaxPublicGroups uint64            // above it public groups are treated as unknown ones
 	Public          plan.PublicReader // reads the values of public tables; nil: keys with such values are unknown
 	DeltaZero       bool              // the budget has no delta: unknown groups cannot be selected
@@ -236,7 +236,7 @@ func (z *analyzer) check() error {
 		if (m.Bound.By == ByFlow) != (a.Pairs != nil) || (m.Bound.By == BySmooth) != m.Joined {
 			return sqlerr.New(sqlerr.Internal, "a bound is chosen by what the rows do not have")
 		}
-		if last := m.Clip(m.Bound.Edges[len(m.Bound.Edges)-1]); last > dp.MaxSensitivity || !a.Limit.L2 && last != m.PerGroup {
+		if last := m.Clip(m.Bound.Edges[len(m.Bound.Edges)-1]); last > dp.MaxSensitivity || a.Limit.Norm == 0 && last != m.PerGroup {
 			return tooWide()
 		}
 	}

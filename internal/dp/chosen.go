@@ -63,7 +63,7 @@ const (
 
 // Clipped is noise on each entry of a vector whose bounds a Choice of the same statement releases first: one unit then changes at most
 // g entries, g one of Groups, each by at most t, whichever t >= Least, and the noise's scale is at least Ratio times the norm that
-// the law asks for: g t for Laplace and for picks, sqrt(g) t for Gaussian noise. What it costs does not depend on what was chosen.
+// the law asks for: g t for Laplace and for picks, sqrt(g) t for Gaussian noise. With Laplace noise and g = 1 it may be any vector of L1 norm at most t. What it costs does not depend on what was chosen.
 type Clipped struct {
 	Noise  NoiseKind `json:"noise"`
 	Least  uint64    `json:"least"`

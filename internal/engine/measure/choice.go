@@ -106,7 +106,7 @@ func unitsFromSelection(a *sensitivity.Analysis) int {
 func LeastKept(a *sensitivity.Analysis, ask Ask) float64 {
 	w := weigh(a, ask)
 	left := 1 - float64(w.take)/float64(whole-slices.Max(append(w.lost, 0)))
-	if a.Limit.L2 || ask.Gaussian() {
+	if a.Limit.Norm == sensitivity.L2 || ask.Gaussian() {
 		return math.Sqrt(left)
 	}
 	return left
@@ -319,7 +319,7 @@ func drawable(a *sensitivity.Analysis, c *sensitivity.Choice, p *Plan) (edges in
 // holdsRow: the clip at the last candidate holds one row of a sum's declared range. With less of it each person's sum would be cut, by as much as the interval does not say; a declared
 // number of rows whose noise cannot be drawn is refused alike.
 func holdsRow(a *sensitivity.Analysis, c *sensitivity.Choice, last uint64) bool {
-	if c.OfCap() || a.Limit.L2 || c.By != sensitivity.ByUnits {
+	if c.OfCap() || a.Limit.Norm > 0 || c.By != sensitivity.ByUnits {
 		return true
 	}
 	for _, m := range a.Measures {
