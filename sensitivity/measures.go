@@ -229,13 +229,13 @@ func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
 	z.clampColumns(m.Arg)
 	m.Single, m.Fine = z.single, 1
 	shared := m.Bound
-	if z.out.Limit.L2 {
+	if z.out.Limit.Norm > 0 {
 		m.Bound = nil
 	}
 	if err := z.bound(&m, g); err != nil {
 		return 0, err
 	}
-	if z.out.Limit.L2 {
+	if z.out.Limit.Norm > 0 {
 		if err := z.norm(&m, shared); err != nil {
 			return 0, err
 		}
