@@ -309,7 +309,7 @@ func holdsRow(a *sensitivity.Analysis, c *sensitivity.Choice, last uint64) bool 
 		return true
 	}
 	for _, m := range a.Measures {
-		if m.Bound == c && m.Kind == sensitivity.SumValues && m.Declared && m.Clip(last) < uint64(max(m.RowHi, -m.RowLo, 0)) { //nolint:gosec // not negative
+		if m.Bound == c && m.BoundsSum() && m.Declared && m.Clip(last) < m.MostOfRow() {
 			return false
 		}
 	}
