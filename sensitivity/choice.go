@@ -59,7 +59,7 @@ func (z *analyzer) choose(m *Measure, first, last uint64) error {
 func (m *Measure) atLast() {
 	m.PerGroup = m.Clip(m.Bound.Edges[len(m.Bound.Edges)-1])
 	m.Hi = int64(m.PerGroup) // fitting
-	if m.Kind == CentredSum || m.Kind == SumValues && m.RowLo < 0 {
+	if m.Kind == CentredSum && 2*m.RowLo < m.Twice() || m.Kind == SumValues && m.RowLo < 0 {
 		m.Lo = -m.Hi
 	}
 }

@@ -202,7 +202,10 @@ func (a told) partLine(m Measure) string {
 		}
 		line = fmt.Sprintf("sum of %sdistances from the middle of [%s, %s]", of, at(m.RowLo), at(m.RowHi))
 		if m.Alone {
-			line = fmt.Sprintf("sum of distances from %s of values in [%s, %s]", halfSteps(m, m.Twice()), at(m.RowLo), at(m.RowHi))
+			line = fmt.Sprintf("sum of values in [%s, %s]", at(m.RowLo), at(m.RowHi))
+			if m.Twice() != 0 {
+				line += fmt.Sprintf(", each less %s", halfSteps(m, m.Twice()))
+			}
 		}
 		lo, hi = m.Grid.Mul(decimal.NewFromInt(m.Lo)).Mul(half).String(), m.Grid.Mul(decimal.NewFromInt(m.Hi)).Mul(half).String()
 	}

@@ -164,8 +164,8 @@ func parts(t testing.TB, db *neighbour.Postgres, a *sensitivity.Analysis) (out [
 					x.Quo(x.Mul(x, new(big.Int).SetUint64(m.Rows)), k)
 				}
 			case m.Kind == sensitivity.CentredSum:
-				middle := decimal.NewFromInt(m.RowLo + m.RowHi)
-				x = sum.Div(m.Grid).Mul(decimal.NewFromInt(2)).Sub(middle.Mul(count)).BigInt()
+				twice := decimal.NewFromInt(m.Twice())
+				x = sum.Div(m.Grid).Mul(decimal.NewFromInt(2)).Sub(twice.Mul(count)).BigInt()
 			}
 			p.Values = append(p.Values, x)
 		}
