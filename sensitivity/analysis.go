@@ -242,6 +242,7 @@ type Choice struct {
 	Index   int      // in Analysis.Choices
 	Measure int      // whose partials' magnitudes are compared with the edges, its Factor being 1, or whose flows' caps they are; -1: the number of a unit's groups is, or the rows that it changes
 	Edges   []uint64 // increasing, public
+	Rows    *Choice  // of a sum that is Alone: the choice of its number of rows, by which and the range it ends (measure.Settled); nil: nothing ends it
 }
 
 // Name is what is measured, in words.

@@ -62,6 +62,9 @@ func (z *analyzer) follow() error {
 			common.Edges = own.Edges
 		}
 		for k := range ms {
+			if c := ms[k].Bound; c != nil && c.Rows == own {
+				c.Rows = common
+			}
 			if ms[k].Bound == own {
 				ms[k].Bound, ms[k].Follows, ms[k].Kept = common, true, m.Kept
 			}

@@ -183,17 +183,19 @@ func (z *analyzer) bounded(g plan.AggItem) bool {
 	return iv != nil
 }
 
-// pair measures the count of x and the centred sum of x. Where the number of rows is not bounded, the sum has an automatic bound of its own, within the range: a range is often much wider than what
+// pair measures the count of x and the centred sum of x. Where a bound is chosen, the sum has a choice of its own, within the range: a range is often much wider than what
 // rows hold, and the count's bound times half of it much more than what anybody adds. Beside a statistic of the same values, which needs the sum about the middle, both have the count's.
 func (z *analyzer) pair(g plan.AggItem) (count, sum int, err error) {
 	if count, err = z.countValues(g); err != nil {
 		return
 	}
 	m := Measure{Kind: CentredSum, Arg: g.Arg, Bound: z.out.Measures[count].Bound}
-	if m.Alone = z.out.MaxRows == 0 && z.out.Joined == nil && !z.moments[z.averageText(g)]; m.Alone {
+	if m.Alone = (z.out.MaxRows == 0 || z.out.Limit.L2) && z.out.Joined == nil && !z.moments[z.averageText(g)]; m.Alone {
 		m.Bound = nil
 	}
-	sum, err = z.measure(m, g)
+	if sum, err = z.measure(m, g); err == nil && m.Alone {
+		z.out.Measures[sum].Bound.Rows = z.out.Measures[count].Bound
+	}
 	return
 }
 
@@ -310,7 +312,9 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 	lo, hi := min(m.RowLo, 0), max(m.RowHi, 0)
 	if m.Kind == CentredSum { // about the middle each row is within +-(RowHi - RowLo)
 		hi = int64(m.MostOfRow()) //nolint:gosec // of ends within dp.MaxSensitivity
-		lo = -hi
+		if lo = 0; 2*m.RowLo < m.Twice() {
+			lo = -hi
+		}
 	}
 	rows := z.out.MaxRows
 	if m.Distinct {
