@@ -117,7 +117,7 @@ func curveOf(events []dp.Event) (account.Curve, int) {
 // add reads one event.
 //
 // Proof: of noise on each entry, at most Groups entries move by at most PerGroup, each independently: Groups pieces of a shift by PerGroup (geometric's and discrete's proofs: it dominates
-// smaller ones). Discrete Gaussian noise is D^2/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14), and not GDP of the continuous mu. What has a pure epsilon e is
+// smaller ones; and of Laplace noise with Groups 1 every vector of that L1 norm, laplaceRenyi's proof). Discrete Gaussian noise is D^2/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14), and not GDP of the continuous mu. What has a pure epsilon e is
 // e tanh(e/2)-zCDP (account.RhoOfPure), 2 Phi^-1(e^e/(1+e^e))-GDP (account.MuOfPure) and dominated by randomised response; losses in an interval of length L, 1/b or 3/b, are L^2/8-zCDP
 // (choiceLoss, thresholdLoss). Noise at a bound that is chosen: clippedLoss's proof, by the pure loss 1/Ratio or by rho = 1/(2 Ratio^2), whatever is chosen.
 func (p *parts) add(ev dp.Event) error {

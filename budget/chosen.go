@@ -39,7 +39,7 @@ func (f *Filter) rangeRenyi(epsilon, length enclosure) float64 {
 // clippedLoss is the largest loss of the events that dp.Clipped.At gives.
 //
 // Proof: the clip t >= Least and the number of groups g were released before, so the loss given them is that of noise of a known scale
-// (sequential composition with the choice, which has its own event). Laplace: at most g entries shift by at most t each, and the scale is at least
+// (sequential composition with the choice, which has its own event). Laplace: at most g entries shift by at most t each, or with g = 1 a vector of L1 norm at most t (laplaceRenyi), and the scale is at least
 // b = Ratio g t; the pure loss g t/b is 1/Ratio for all of them. The Renyi loss is at most g R(t, b) (laplaceRenyi), where a larger scale gives less:
 // wider discrete Laplace noise is narrower noise with independent noise added, since the generating function of a geometric number of ratio q'
 // over that of ratio q < q' is (1-q')/(1-q) (q/q' + (1-q/q')/(1-q's)), whose coefficients are not negative. At fixed u = t/b it falls with t: with e = u/t, A = e^((a-1)e) and B = e^(-ae), shiftedLaplace's

@@ -307,6 +307,56 @@ func TestNormNoiseHolds(t *testing.T) {
 	}
 }
 
+// TestL1NoiseHolds: Laplace noise on a vector whose L1 norm is bounded costs what is charged for one entry, at the order and in each sum of what one neighbour's probabilities are above a multiple of the
+// other's, whichever entries share the norm. A vector whose largest entry alone is bounded would cost more.
+func TestL1NoiseHolds(t *testing.T) {
+	f := &Filter{Order: 3.18}
+	for _, clip := range []int{1, 3, 5} {
+		e := dp.Clipped{Noise: dp.LaplaceNoise, Least: uint64(clip), Groups: []uint64{1}, Ratio: dp.Scale{Num: 5, Den: 4}}
+		claim, err := f.Loss(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := e.At(uint64(clip), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := ev.(dp.Laplace).Scale.Float()
+		p := logPMF(60, func(x float64) float64 { return -math.Abs(x) / b })
+		one := make([]float64, clip+1)
+		for d := range one {
+			one[d] = divergence(f.Order, p[d:], p[:len(p)-d])
+		}
+		above := func(x, y int, times float64) (sum float64) { // of a vector of two entries
+			for i := range p[x:] {
+				for j := range p[y:] {
+					sum += max(0, math.Exp(p[i]+p[j])-times*math.Exp(p[i+x]+p[j+y]))
+				}
+			}
+			return sum
+		}
+		norm, cube := 0.0, 0.0
+		for x := range clip + 1 {
+			for y := range clip + 1 {
+				for z := range clip + 1 {
+					r := one[x] + one[y] + one[z]
+					if cube = max(cube, r); x+y+z <= clip {
+						norm = max(norm, r)
+					}
+				}
+				for _, times := range []float64{1, 1.1, 1.5, 2.1} {
+					if got, most := above(x, y, times), above(clip, 0, times); x+y <= clip && got > most+1e-9 {
+						t.Errorf("norm %d: (%d, %d) has %g above %g times, one entry %g", clip, x, y, got, times, most)
+					}
+				}
+			}
+		}
+		if norm > claim.Renyi*(1+1e-9) || norm < 0.9*claim.Renyi || cube < 2*claim.Renyi || claim.Pure < float64(clip)/b {
+			t.Errorf("norm %d: vectors cost %g, those of that largest entry %g, charged %+v", clip, norm, cube, claim)
+		}
+	}
+}
+
 // exponential gives the probabilities of each edge.
 func exponential(units []int, penalty, b float64) []float64 {
 	out, sum := make([]float64, len(units)), 0.0

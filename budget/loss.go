@@ -95,6 +95,9 @@ func (f *Filter) Sum(events []dp.Event) (dp.Loss, error) {
 //
 //	(1+q)(f(d+1) - f(d)) = (A-1) (A^d + (1-q) S + B^d (1 - B - q)) >= (A-1) (A^d - B^d) > 0.
 //
+// With Groups 1 the shift may be any vector of whole numbers with L1 norm d <= PerGroup. It is made of d steps by 1 in one entry each, and a step, of pure loss t = 1/b, takes an event's probability u to at most T(u) =
+// min(e^t u, 1 - e^-t (1-u)), which rises with u. Noise on one number takes each of its threshold events, and each mixture of two that follow one another, to T(u) exactly. So after d steps no event of the vector is more probable than the
+// threshold event of the same u whose noise is shifted by d: the pair of scalar laws dominates that of vectors, in every divergence (Blackwell's order).
 // Rounding: up.
 func (f *Filter) laplaceRenyi(s dp.Sensitivity, b dp.Scale) float64 {
 	if f.Order == 0 {

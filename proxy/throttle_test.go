@@ -149,7 +149,7 @@ func TestNoLockoutBehindABalancer(t *testing.T) {
 
 // TestGuessesAreBounded: in three hours, five guesses a second of one user come to what the buckets say, from one address and from very many.
 func TestGuessesAreBounded(t *testing.T) {
-	const seconds = 3 * 3600
+	const seconds = 3600
 	for addresses, of := range map[int]bucket{1: ofPair, 5000: ofUser} {
 		clock := newFakeClock()
 		th, guesses := newThrottle(clock.now, 30*time.Second), 0

@@ -58,8 +58,9 @@ type Analysis struct {
 	Lost, NoPerson []string
 	// NullGroups names the grouping columns that may be NULL, where no public group has that: such rows are in none.
 	NullGroups []string
-	// OwnRows: rows without a person are units of their own.
-	OwnRows bool
+	// OwnRows: rows without a person are units of their own. UnitElse names the columns that are the unit where a row leads to no person.
+	OwnRows  bool
+	UnitElse []string
 	// Joined is of rows of several units each; nil: each row is one unit's.
 	Joined *Joined
 }
@@ -124,7 +125,9 @@ func (a *Analysis) Units() dp.Units {
 
 // UnitsApart says that the units beyond the edges of automatic bounds are counted in parts of their own: where a unit may be in several groups, where
 // groups are unknown, since bounds are chosen before any of them is looked at, and where it is norms that are compared. Else each unit has one partial, and those are counted.
-func (a *Analysis) UnitsApart() bool { return a.Limit.PerUnit > 1 || !a.Groups.Public || a.Limit.L2 }
+func (a *Analysis) UnitsApart() bool {
+	return a.Limit.PerUnit > 1 || !a.Groups.Public || a.Limit.Norm > 0
+}
 
 // GroupLimit bounds how many groups one unit can be in.
 type GroupLimit struct {
@@ -134,11 +137,21 @@ type GroupLimit struct {
 	// With an automatic cap PerUnit is its largest edge, which the print keeps; Cap chooses how many of them count. nil: PerUnit counts.
 	Cap *Choice
 	All bool // Cap's largest edge is all groups that a unit can have
-	// L2: a unit is in any of its groups, and its whole vector of partials is scaled to a norm that is chosen (each measure's Bound).
-	L2 bool
+	// Norm: a unit is in any of its groups, and its whole vector of partials is scaled to a norm that is chosen (each measure's Bound); NoNorm: it is not.
+	Norm Norm
 	// NotL2 is why it is not, where that was asked for and would have been something else; it changes nothing.
 	NotL2 string
 }
+
+// Norm is by what a unit's vector of partials over all groups is bounded: its value is the exponent.
+type Norm int
+
+// The norms. Laplace noise goes by the first, Gaussian noise by the second.
+const (
+	NoNorm Norm = 0
+	L1     Norm = 1 // the sum of magnitudes
+	L2     Norm = 2 // the root of the sum of squares
+)
 
 // Measure is one integer a group that is measured with noise: the sum over units of a clamped partial.
 type Measure struct {
@@ -179,7 +192,7 @@ type Measure struct {
 	InRange bool
 	// Product: a row's value is not Arg's, but the product of two centred ones (Arg is the first).
 	Product *Product
-	// Fine is how many parts of a step the totals, Bound's edges and the noise are in (Limit.L2: scaled partials are no whole steps); 1
+	// Fine is how many parts of a step the totals, Bound's edges and the noise are in (Limit.Norm: scaled partials are no whole steps); 1
 	// elsewhere. What is released is rounded to steps.
 	Fine uint64
 	// Of a Leaves measure, which counts in steps of 1 row: the tree over its Arg's values.

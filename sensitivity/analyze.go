@@ -12,7 +12,7 @@ import (
 type Options struct {
 	MaxGroups       uint64            // L0: groups of one unit that count where the keys don't bound them
 	ChooseGroups    bool              // that number is chosen on the data instead
-	L2              bool              // scale a unit's whole vector over public groups, where it may be in several
+	Norm            Norm              // scale a unit's whole vector over public groups to this norm, where it may be in several; NoNorm: do not
 	MaxPublicGroups uint64            // above it public groups are treated as unknown ones
 	Public          plan.PublicReader // reads the values of public tables; nil: keys with such values are unknown
 	DeltaZero       bool              // the budget has no delta: unknown groups cannot be selected
@@ -44,7 +44,7 @@ type Options struct {
 //	(4) No private scan stands on the padded side of a public one: a public row's presence does not depend on private rows. Where the statement says so, it is read as an inner join.
 //	    Between private scans padding depends on rows of the same unit only, since (3) holds in the ON condition.
 //	(5) Rows whose unit is NULL are dropped (by the print), so every counted row has exactly one unit. Where the policy says rows_without_unit: own, a row that leads to no person
-//	    is, with everything that hangs on it, a unit of its own (rowunits.go).
+//	    is, with everything that hangs on it, a unit of its own, and under unit: coalesce(column, other) of the unit that other names (rowunits.go).
 //	(6) A unit's partial in a group is an integer in [Lo, Hi], clamped after all of its rows were taken in, hence
 //	    PerGroup = max(|Lo|, |Hi|) bounds what adding or removing the unit changes (Wilson et al. 2020, section 3: the
 //	    per-user clamp). It holds whatever MaxRows, ranges and grids are; those only say where the clamp stands. (6') Where keys
@@ -238,7 +238,7 @@ func (z *analyzer) check() error {
 		if (m.Bound.By == ByFlow) != (a.Pairs != nil) || (m.Bound.By == BySmooth) != m.Joined {
 			return sqlerr.New(sqlerr.Internal, "a bound is chosen by what the rows do not have")
 		}
-		if last := m.Clip(m.Bound.Edges[len(m.Bound.Edges)-1]); last > dp.MaxSensitivity || !a.Limit.L2 && last != m.PerGroup {
+		if last := m.Clip(m.Bound.Edges[len(m.Bound.Edges)-1]); last > dp.MaxSensitivity || a.Limit.Norm == 0 && last != m.PerGroup {
 			return tooWide()
 		}
 	}

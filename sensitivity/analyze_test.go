@@ -176,7 +176,7 @@ func TestAnalyze(t *testing.T) {
 					d.ScanArgs(t, a.Key, &percent)
 					opts.LeastKept = float64(percent) / 100
 				case "l2":
-					opts.L2 = true
+					opts.Norm = sensitivity.L2
 				case "public-groups":
 					d.ScanArgs(t, a.Key, &opts.MaxPublicGroups)
 				case "any":

@@ -128,7 +128,8 @@ func (n *normal) key(k Key) string {
 }
 
 func limitText(a *Analysis) string {
-	return fmt.Sprintf("limit %d capped %t chosen %t norm %t rows %d", a.Limit.PerUnit, a.Limit.Capped, a.Limit.Cap != nil, a.Limit.L2, a.MaxRows)
+	norm := map[Norm]string{NoNorm: "false", L1: "l1", L2: "true"}[a.Limit.Norm] // the words that stored releases have
+	return fmt.Sprintf("limit %d capped %t chosen %t norm %s rows %d", a.Limit.PerUnit, a.Limit.Capped, a.Limit.Cap != nil, norm, a.MaxRows)
 }
 
 // measure is a measure with all that bounds it, but for where an automatic bound is chosen.

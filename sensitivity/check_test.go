@@ -26,7 +26,7 @@ func TestCheckEdges(t *testing.T) {
 		"an edge above the clamp":    func(_ *Analysis, m *Measure) { m.Bound.Edges[2] = 6 },
 		"a clamp above the edges":    func(_ *Analysis, m *Measure) { m.Bound.Edges = m.Bound.Edges[:2] },
 		"a product that overflows":   func(_ *Analysis, m *Measure) { m.Factor = 1 << 63 },
-		"a norm that is too large":   func(a *Analysis, m *Measure) { a.Limit.L2, m.Factor = true, dp.MaxSensitivity },
+		"a norm that is too large":   func(a *Analysis, m *Measure) { a.Limit.Norm, m.Factor = L2, dp.MaxSensitivity },
 		"a flow of one unit":         func(_ *Analysis, m *Measure) { m.Bound.By = ByFlow },
 		"a scale of one unit":        func(_ *Analysis, m *Measure) { m.Bound.By = BySmooth },
 		"no caps":                    func(a *Analysis, _ *Measure) { a.Limit.Cap.Edges = nil },

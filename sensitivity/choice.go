@@ -67,7 +67,7 @@ func (m *Measure) atLast() {
 // settle brings measures to the ends of ladders that were shortened for others. Where vectors are scaled a ladder is of norms, and says nothing of partials.
 func (z *analyzer) settle() {
 	for i := range z.out.Measures {
-		if m := &z.out.Measures[i]; m.Bound != nil && !z.out.Limit.L2 {
+		if m := &z.out.Measures[i]; m.Bound != nil && z.out.Limit.Norm == 0 {
 			m.atLast()
 		}
 	}
@@ -208,17 +208,17 @@ func uncast(x plan.Scalar) plan.Scalar {
 }
 
 // Where vectors are scaled a step has fineParts parts: a count of 1 may become a third. A partial has at most mostPart of them, so that the squares of
-// 2^17 groups add up to less than DuckDB's HUGEINT holds (sqlgen.Scaled, (2)): an overflow would tell of a person.
+// 2^17 groups add up to less than DuckDB's HUGEINT holds (sqlgen.Scaled, (2)), as their magnitudes do: an overflow would tell of a person.
 const (
 	fineParts  = 1 << 8
 	mostPart   = 1 << 54
 	normGroups = 1 << 17 // of more groups vectors are not scaled
 )
 
-// norm gives a measure of a statement with Limit.L2 the choice of its norm, in parts of steps, or shares another's: a centred
+// norm gives a measure of a statement with Limit.Norm the choice of its norm, in parts of steps, or shares another's: a centred
 // sum that is not Alone is within its range times what its count is, group by group, so its norm is too.
 //
-// Proof: claim: whatever edge C is taken, adding or removing one unit changes the vector of totals by a vector of L2 norm at most Factor C. A unit's partials x_g, clamped
+// Proof: claim: whatever edge C is taken, adding or removing one unit changes the vector of totals by a vector whose norm, L1 or L2 as Limit.Norm says, is at most Factor C. A unit's partials x_g, clamped
 // or not, are functions of its own rows; where their norm n is above Factor C each is replaced by x_g Factor C/r rounded toward zero, for an integer r >= n
 // (sqlgen.Scaled): its magnitude is at most |x_g| Factor C/n, so the norm of all is at most Factor C; else it is at most that already. Totals
 // add up over units. For the choice: the number of units whose norm exceeds C changes by 0 or 1, in one direction, for every C. No cap is needed, as the norm is over
@@ -246,11 +246,12 @@ func (z *analyzer) norm(m *Measure, shared *Choice) error {
 		m.Bound, shared.Edges = shared, edges
 		return nil
 	}
-	root := uint64(1)
-	for root*root < z.out.Limit.PerUnit {
-		root++
+	times := z.out.Limit.PerUnit // the norm of as many equal partials, over one of them
+	if z.out.Limit.Norm == L2 {
+		for times = 1; times*times < z.out.Limit.PerUnit; times++ { //nolint:revive // the least whole number from the root on
+		}
 	}
-	hi, last := bits.Mul64(most*m.Fine, root)
+	hi, last := bits.Mul64(most*m.Fine, times)
 	if hi != 0 || last > mostSteps {
 		last = mostSteps
 	}

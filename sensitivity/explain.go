@@ -68,7 +68,7 @@ func Explain(analysis *Analysis, bounds Bounds) []Line {
 	}
 	if c := a.Limit.Cap; c != nil {
 		say("Cap", "what choice %d gives, of a unit's groups (%s)", c.Index+1, a.span(c))
-	} else if a.Limit.L2 {
+	} else if a.Limit.Norm > 0 {
 		say("Groups of a unit", "any (%s)", a.Limit.Why)
 	} else if a.Limit.Capped {
 		say("Cap", "%d groups of a unit (%s)", a.Limit.PerUnit, a.Limit.Why)
@@ -90,8 +90,13 @@ func Explain(analysis *Analysis, bounds Bounds) []Line {
 // unitWords say who is protected.
 func (a *Analysis) unitWords() string {
 	name := a.unitName(a.Body.Person)
+	without := "no person"
+	if len(a.UnitElse) > 0 {
+		name += "; where a row leads to no person, the value of " + strings.Join(a.UnitElse, " or ") + ", so one human may be two units"
+		without = "neither"
+	}
 	if a.OwnRows {
-		name += "; a row that leads to no person is a unit of its own, with everything that hangs on it"
+		name += "; a row that leads to " + without + " is a unit of its own, with everything that hangs on it"
 	}
 	return name
 }
@@ -132,7 +137,7 @@ func (a *Analysis) sourcesWhy() string {
 func (a told) measureLine(m Measure) string {
 	line := a.partLine(m)
 	switch {
-	case !a.Limit.L2:
+	case a.Limit.Norm == 0:
 	case m.Kind == CentredSum && !m.Alone:
 		line += fmt.Sprintf("; a unit's vector over all groups is scaled to %s times the norm of choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
 	default:
@@ -152,7 +157,7 @@ func halfSteps[N int64 | uint64](m Measure, n N) string {
 
 // partLine says what a unit's part in one group is.
 func (a told) partLine(m Measure) string {
-	if a.Limit.L2 {
+	if a.Limit.Norm > 0 {
 		m.Bound = nil
 	}
 	switch m.Kind {

@@ -66,7 +66,7 @@ func (z *analyzer) knownGroups() error {
 		a.Keys[i].OfUnit = false
 	}
 	a.Limit = GroupLimit{PerUnit: 1, Why: "all groups together change as one does: each joined row is in one"}
-	if z.opts.L2 {
+	if z.opts.Norm == L2 {
 		a.Limit.NotL2 = "the noise goes by joined rows, which are several people's"
 	}
 	if a.Groups.Public {

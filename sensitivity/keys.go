@@ -81,7 +81,7 @@ func (z *analyzer) nullGroups() {
 
 // limit bounds the groups of one unit (7).
 //
-// Proof: of (7), for each case in turn. L2: PerUnit is the number of public groups, and no unit is in more. single: a unit has one row, hence one group
+// Proof: of (7), for each case in turn. Norm: PerUnit is the number of public groups, and no unit is in more. single: a unit has one row, hence one group
 // (onePerUnit). No keys: one group. Still: no number of theirs is released, and no unit is in more groups than there are. Bounded: each key has one value a unit (ofUnit), or is a Source's, whose tuples the print filters by (Counts,
 // domainFilters) or that has no others by its form (Fixed); a unit's tuple of keys is one of the product of the Tuples that Counts marks, times one; of a source's, those that a unit can have agree in the keys that have one value a unit (perUnit).
 // Otherwise Capped: the print keeps PerUnit of a unit's groups (sqlgen.Private, (3)).
@@ -103,8 +103,8 @@ func (z *analyzer) limit() {
 		bounded = bounded && (k.Public || k.OfUnit)
 	}
 	switch {
-	case z.opts.L2 && !still && !z.apart() && a.Groups.Public && a.Groups.Count <= normGroups && !z.single && len(a.Keys) > 0 && len(names) > 0:
-		a.Limit = GroupLimit{PerUnit: a.Groups.Count, L2: true, Why: "no cap: a unit's whole vector is scaled to a norm that is chosen"}
+	case z.opts.Norm != NoNorm && !still && !z.apart() && a.Groups.Public && a.Groups.Count <= normGroups && !z.single && len(a.Keys) > 0 && len(names) > 0:
+		a.Limit = GroupLimit{PerUnit: a.Groups.Count, Norm: z.opts.Norm, Why: "no cap: a unit's whole vector is scaled to " + map[Norm]string{L1: "an L1 norm", L2: "a norm"}[z.opts.Norm] + " that is chosen"}
 	case z.single:
 		a.Limit = GroupLimit{PerUnit: 1, Why: "a unit has one row"}
 	case len(a.Keys) == 0:
@@ -126,7 +126,7 @@ func (z *analyzer) limit() {
 		}
 		a.Limit = GroupLimit{PerUnit: z.opts.MaxGroups, Capped: true, Why: fmt.Sprintf("max_groups %d: more groups of a unit are cut, by hash order", z.opts.MaxGroups)}
 	}
-	if z.opts.L2 && !still && !a.Limit.L2 && (a.Limit.PerUnit > 1 || a.Limit.Capped) {
+	if z.opts.Norm == L2 && !still && a.Limit.Norm == 0 && (a.Limit.PerUnit > 1 || a.Limit.Capped) {
 		a.Limit.NotL2 = fmt.Sprintf("vectors of more than %d groups are not scaled", normGroups)
 		if !a.Groups.Public {
 			a.Limit.NotL2 = "the groups are not public, so a vector over all of them has no bounds"

@@ -59,7 +59,7 @@ const mostRemoved = 4
 
 // KinOf knows the family of an analysis with these parameters; false: it has none.
 func KinOf(a *Analysis, args []sqltype.Value) (*Kin, bool) {
-	if a.Class != Private || a.Limit.L2 || a.Smoothed() || a.Trees() {
+	if a.Class != Private || a.Limit.Norm > 0 || a.Smoothed() || a.Trees() {
 		return nil, false
 	}
 	n := normalOf(a, args)

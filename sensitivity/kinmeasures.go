@@ -10,7 +10,7 @@ import (
 // paired notes the measures that a sum would have beside an average of the same values: a release of both says the sum alone (Kin.From). Where they are too wide there are none.
 func (z *analyzer) paired(sum int, g plan.AggItem) {
 	own, at := z.out.Measures, z.places
-	if z.out.Limit.L2 || z.smooth != nil || own[sum].Pair != nil || !z.bounded(g) {
+	if z.out.Limit.Norm > 0 || z.smooth != nil || own[sum].Pair != nil || !z.bounded(g) {
 		return
 	}
 	z.out.Measures, z.places = nil, map[measureKey]int{}

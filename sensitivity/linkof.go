@@ -84,7 +84,7 @@ func (s *scanInfo) wayEqualities() (out []equality) {
 func unitsOf(r plan.Rel) (out []plan.ColID) {
 	switch n := r.(type) {
 	case *plan.Scan:
-		if u := n.Table.UnitCol; !n.Table.Public && u >= 0 && len(n.Table.OwnKey) == 0 {
+		if u := n.Table.UnitCol; !n.Table.Public && u >= 0 && !leadsElsewhere(n.Table) {
 			out = append(out, n.Columns[u])
 		}
 	case *plan.Filter:

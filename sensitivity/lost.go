@@ -50,7 +50,7 @@ func (a *Analysis) LostUnit(clip, groups uint64, byRoot bool) uint64 {
 		for times = 1; times*times < groups; times++ { //nolint:revive // the least whole number from the root on
 		}
 	}
-	if a.Limit.L2 {
+	if a.Limit.Norm > 0 {
 		times = 1
 	}
 	if clip > dp.MaxSensitivity/2/max(1, times) {

@@ -190,7 +190,7 @@ func (z *analyzer) pair(g plan.AggItem) (count, sum int, err error) {
 		return
 	}
 	m := Measure{Kind: CentredSum, Arg: g.Arg, Bound: z.out.Measures[count].Bound}
-	if m.Alone = (z.out.MaxRows == 0 || z.out.Limit.L2) && z.out.Joined == nil && !z.moments[z.averageText(g)]; m.Alone {
+	if m.Alone = (z.out.MaxRows == 0 || z.out.Limit.Norm > 0) && z.out.Joined == nil && !z.moments[z.averageText(g)]; m.Alone {
 		m.Bound = nil
 	}
 	if sum, err = z.measure(m, g); err == nil && m.Alone {
@@ -255,13 +255,13 @@ func (z *analyzer) measure(m Measure, g plan.AggItem) (int, error) {
 	z.clampColumns(m.Arg)
 	m.Single, m.Fine = z.single, 1
 	shared := m.Bound
-	if z.out.Limit.L2 {
+	if z.out.Limit.Norm > 0 {
 		m.Bound = nil
 	}
 	if err := z.bound(&m, g); err != nil {
 		return 0, err
 	}
-	if z.out.Limit.L2 {
+	if z.out.Limit.Norm > 0 {
 		if err := z.norm(&m, shared); err != nil {
 			return 0, err
 		}

@@ -310,7 +310,7 @@ func CapLadder(first, last uint64) (out []uint64) {
 
 // checkPairs is check's last line for flows.
 func (a *Analysis) checkPairs() error {
-	bad := a.Body == nil || a.Body.UnitCol != 0 || a.Pairs.Cols[0] == 0 || a.Pairs.Cols[1] == 0 || a.Pairs.Cols[0] == a.Pairs.Cols[1] || !a.Groups.Public || a.Limit.Capped || a.Limit.L2 || a.Limit.Cap != nil || a.People >= 0
+	bad := a.Body == nil || a.Body.UnitCol != 0 || a.Pairs.Cols[0] == 0 || a.Pairs.Cols[1] == 0 || a.Pairs.Cols[0] == a.Pairs.Cols[1] || !a.Groups.Public || a.Limit.Capped || a.Limit.Norm > 0 || a.Limit.Cap != nil || a.People >= 0
 	for _, m := range a.Measures {
 		if m.Bound == nil {
 			bad = true

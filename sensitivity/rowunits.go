@@ -10,25 +10,31 @@ import (
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// Rows that lead to no person are dropped, or, where the policy says rows_without_unit: own of a table (plan.Table.OwnKey), each is a unit of its own
-// with everything that hangs on it. The unit's value is then computed: a text that begins with p and the person's value, or with r, the table and its key.
+// Rows that lead to no person are dropped, unless the policy says otherwise of a table. By unit: coalesce(customer_id, email) a row without a customer is of the unit that its email names
+// (plan.Table.UnitElse). By rows_without_unit: own (plan.Table.OwnKey) a row that has neither is a unit of its own. Everything that hangs on such a row is of its unit. The unit's value is then computed:
+// a text that begins with p and the person's value, with c, a column's name and its value, or with r, the table and its key. A human with rows of the first two kinds is two units.
 //
-// Proof: claim: each row has at most one unit, and removing all rows of a person, or one row without a person with every row whose way leads to it, removes exactly the rows
-// of one unit. Conditions:
+// Proof: claim: each row has at most one unit, and removing all rows of a person, all rows of one value of such a column that lead to no person, or one row that has neither, with every row whose way
+// leads to them, removes exactly the rows of one unit. Conditions:
 //
-//	(U1) A value is a function of the row and, along its declared way, of one row of each parent (policy.Bind, (3)). It is the person's value where the way reaches one, else the key
-//	     of the row at which the way breaks, if the policy says own of that row's table, else NULL: dropped as any row without a unit (Analyze, (5)).
+//	(U1) A value is a function of the row and, along its declared way, of one row of each parent (policy.Bind, (3)). It is the person's value where the way reaches one. Of the row at which the
+//	     way breaks it is else the first of the table's UnitElse that is not NULL, else its key, if the policy says own of the table, else NULL: dropped as any row without a unit (Analyze, (5)).
 //	(U2) A parent row and the rows that reach it by their ways have one value: the child's value is computed from the parent's columns by the parent's expression.
-//	(U3) Values of persons and of rows differ in their first letter, those of rows of different tables in the table's name, which contains no newline as it is quoted, and those of
-//	     rows of one table in the key, whose texts are preceded by their lengths; equal values of a person have one text in every table (textOf). A table is listed under its own name (policy.Bind refuses own of views and partitions).
+//	(U3) Values of persons, of columns and of rows differ in their first letter, those of rows of different tables in the table's name, which contains no newline as it is quoted, and those of
+//	     rows of one table in the key, whose texts are preceded by their lengths; equal values of a person have one text in every table (textOf). A table is listed under its own name (policy.Bind refuses own and coalesce of views and partitions).
+//	     Values of columns differ in the column's name, quoted too, and in the value: customer 5 and email '5' are two units. Rows of several tables with one value in columns of one name are of one unit.
 //	(U4) What the statement says of the person's column (equalities, GROUP BY, PARTITION BY) is true or false of persons alone: an equality is never true of NULL. A derived table that is
 //	     grouped by the person's column is a table of persons: its group NULL has rows of many units and is dropped by the statement that reads it. A window's partitions
 //	     have the unit's value beside the person's column.
 //	(U5) Rows of two children that have one parent's key have one unit where that parent is there. Where rows may lead to none and be units of their own, a subquery of a sibling's
 //	     rows joins the parent (toParent).
+//	(U6) No more is claimed of a unit by a column than of a person: that it has one row is said only of tables whose unit column is never NULL (uniqueUnit), and of partitions that have the unit's
+//	     value (U4). What has one value a person is NULL in its rows, or read of rows of persons alone (ofUnit).
 
-// hasOwnRows: rows of the table that lead to no person are units of their own.
-func (z *analyzer) hasOwnRows(t *plan.Table) bool { return len(t.OwnKey) > 0 && !z.personsOnly }
+// hasOwnRows: rows of the table that lead to no person may be of a unit all the same: of their own, or of one that another column names.
+func (z *analyzer) hasOwnRows(t *plan.Table) bool { return leadsElsewhere(t) && !z.personsOnly }
+
+func leadsElsewhere(t *plan.Table) bool { return len(t.OwnKey)+len(t.UnitElse) > 0 }
 
 // isComputed: the unit of the body's rows is not a stored column.
 func (z *analyzer) isComputed() bool { return z.isTagged(z.out.Body.UnitCol) }
@@ -57,7 +63,7 @@ func (z *analyzer) scanUnit(s *plan.Scan) plan.Scalar {
 	if u := s.Table.UnitCol; u >= 0 && s.Rows == nil && z.hasOwnRows(s.Table) {
 		id := s.Columns[u]
 		if z.units[id] == nil {
-			z.units[id] = &plan.Coalesce{Args: []plan.Scalar{z.personValue(id), z.rowValue(s)}, T: sqltype.Text}
+			z.units[id] = &plan.Coalesce{Args: append([]plan.Scalar{z.personValue(id)}, z.withoutPerson(s)...), T: sqltype.Text}
 		}
 	}
 	return z.unitValue(s.Columns[s.Table.UnitCol])
@@ -89,7 +95,11 @@ func (z *analyzer) pathUnit(from *plan.Scan, h *hidden) {
 		}
 		reached = &plan.Const{T: sqltype.Text}
 		if z.hasOwnRows(below.Table) {
-			reached = z.rowValue(below)
+			if list := z.withoutPerson(below); len(list) == 1 {
+				reached = list[0]
+			} else {
+				reached = &plan.Coalesce{Args: list, T: sqltype.Text}
+			}
 		}
 	}
 	v.Else = reached
@@ -104,6 +114,18 @@ func (z *analyzer) isText(x plan.Scalar) bool {
 // personValue is a person's value as a unit's.
 func (z *analyzer) personValue(id plan.ColID) plan.Scalar {
 	return &plan.Call{Fn: personUnit, T: sqltype.Text, Pos: -1, Args: []plan.Scalar{&plan.Col{ID: id, T: z.typeOf(id)}}}
+}
+
+// withoutPerson are the values, in order, of which the first that is not NULL is the unit of a table's row that leads to no person (U1); NULL where it is padded.
+func (z *analyzer) withoutPerson(s *plan.Scan) (out []plan.Scalar) {
+	for _, c := range s.Table.UnitElse {
+		name := &plan.Const{Value: fmt.Sprintf("c%q\n", s.Table.Columns[c].Name), T: sqltype.Text} // (U3)
+		out = append(out, &plan.Call{Fn: columnUnit, T: sqltype.Text, Pos: -1, Args: []plan.Scalar{name, &plan.Col{ID: s.Columns[c], T: z.typeOf(s.Columns[c])}}})
+	}
+	if len(s.Table.OwnKey) > 0 {
+		out = append(out, z.rowValue(s))
+	}
+	return out
 }
 
 // rowValue is a row as a unit; NULL where it is padded.
@@ -178,11 +200,25 @@ func (z *analyzer) taggedUnit() plan.ColID {
 // The texts that units' values are. They have no evaluation in the proxy: units' values do not reach it.
 var (
 	personUnit = &funcs.Func{Name: "person's unit", Kind: funcs.Function, Result: sqltype.OIDText, Spell: spellPerson, Exact: spellPerson}
+	columnUnit = &funcs.Func{Name: "column's unit", Kind: funcs.Function, Result: sqltype.OIDText, Spell: spellColumn, Exact: spellColumn}
 	rowUnit    = &funcs.Func{Name: "row's unit", Kind: funcs.Function, Result: sqltype.OIDText, Spell: spellRow, Exact: spellRow}
 )
 
 func spellPerson(d funcs.Dialect, args []string, types []sqltype.Type, _ sqltype.Type) string {
 	return joinTexts(d, []string{"'p'", textOf(d, args[0], types[0])})
+}
+
+// spellColumn is NULL for texts so long that the unit's could not be made of them: no key bounds what such a column holds.
+func spellColumn(d funcs.Dialect, args []string, types []sqltype.Type, _ sqltype.Type) string {
+	x := args[1]
+	if types[1].IsString() {
+		length := "pg_catalog.octet_length"
+		if d == funcs.DuckDB {
+			length = "strlen"
+		}
+		x = fmt.Sprintf("(CASE WHEN %s(%s) <= 1000000 THEN %s END)", length, x, x)
+	}
+	return joinTexts(d, []string{args[0], textOf(d, x, types[1])})
 }
 
 func spellRow(d funcs.Dialect, args []string, types []sqltype.Type, _ sqltype.Type) string {
@@ -272,12 +308,15 @@ func (z *analyzer) noteLost(s *scanInfo) {
 			breaks = scan.Table.Path.Columns
 		}
 		for _, c := range breaks {
-			null := !scan.Table.Columns[c].NotNull
-			if i == 0 {
-				null = z.isNullable(scan.Columns[c], stored)
+			mayBeNull := func(c int) bool {
+				if i == 0 {
+					return z.isNullable(scan.Columns[c], stored)
+				}
+				return !scan.Table.Columns[c].NotNull
 			}
-			if id := scan.Columns[c]; null && !z.hasOwnRows(scan.Table) {
-				z.lost[id] = z.lost[id] || len(scan.Table.OwnKey) == 0
+			elsewhere := len(scan.Table.OwnKey) > 0 || slices.ContainsFunc(scan.Table.UnitElse, func(c int) bool { return !mayBeNull(c) })
+			if id := scan.Columns[c]; mayBeNull(c) && (z.personsOnly || !elsewhere) {
+				z.lost[id] = z.lost[id] || !z.personsOnly || !leadsElsewhere(scan.Table)
 			}
 		}
 	}
@@ -294,16 +333,48 @@ func (z *analyzer) noteLostKey(id plan.ColID) {
 // tellLost names what was noted.
 func (z *analyzer) tellLost() {
 	a := z.out
-	a.OwnRows = a.Body != nil && z.isComputed()
-	for id, policy := range z.lost {
-		name := a.visibleName(id)
-		if name == "" {
-			name = "a column that you may not see"
+	if a.Body != nil && z.isComputed() {
+		for _, c := range a.Query.Columns {
+			if t := c.Table; t != nil {
+				a.OwnRows = a.OwnRows || len(t.OwnKey) > 0
+				for _, e := range t.UnitElse {
+					a.UnitElse = append(a.UnitElse, shownColumn(t, e))
+				}
+			}
 		}
+		slices.Sort(a.UnitElse)
+		a.UnitElse = slices.Compact(a.UnitElse)
+	}
+	for id, policy := range z.lost {
+		name := z.lostName(id, policy)
 		if list := map[bool]*[]string{true: &a.Lost, false: &a.NoPerson}[policy]; !slices.Contains(*list, name) {
 			*list = append(*list, name)
 		}
 	}
 	slices.Sort(a.Lost)
 	slices.Sort(a.NoPerson)
+}
+
+// lostName names what is NULL in a row that leads to no unit: by the policy all columns that may name one.
+func (z *analyzer) lostName(id plan.ColID, policy bool) string {
+	names := []string{z.out.visibleName(id)}
+	if names[0] == "" {
+		names[0] = unseen
+	}
+	if t := z.out.Query.Columns[id].Table; policy && t != nil {
+		for _, c := range t.UnitElse {
+			names = append(names, shownColumn(t, c))
+		}
+	}
+	return strings.Join(names, " is NULL and ")
+}
+
+// unseen stands for a column that the analyst may not see.
+const unseen = "a column that you may not see"
+
+func shownColumn(t *plan.Table, c int) string {
+	if t.Columns[c].Visible {
+		return t.Name + "." + t.Columns[c].Name
+	}
+	return unseen
 }

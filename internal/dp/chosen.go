@@ -15,12 +15,13 @@ type Choice struct {
 }
 
 // AboveThreshold is a bound chosen on private data by the sparse vector technique, upwards: edges in a fixed order, for each the number N of units
-// beyond it, which one unit raises by 0 or 1. The first number that noise puts at or below a noisy Threshold ends it: that of the units beyond 0 says that there
+// beyond it, which one unit raises by 0 or 1. The first number that noise puts at or below a noisy Threshold ends it: that of the units beyond 0, less Reserve, says that there
 // are too few to choose by, any other names its edge. The last edge is taken without a look. Threshold and numbers are each lowered by a geometric number of this Scale.
 type AboveThreshold struct {
 	Edges     uint64 `json:"edges"`
-	Threshold uint64 `json:"threshold"` // units
-	Scale     Scale  `json:"scale"`     // in units
+	Threshold uint64 `json:"threshold"`         // units
+	Reserve   uint64 `json:"reserve,omitempty"` // units
+	Scale     Scale  `json:"scale"`             // in units
 }
 
 // Name is the event's stable name in the ledger.
@@ -34,7 +35,7 @@ func (e AboveThreshold) Validate() error {
 	if err := e.Scale.Validate(); err != nil {
 		return err
 	}
-	if e.Threshold >= MaxChoiceUnits || e.Scale.Num/e.Scale.Den >= MaxChoiceScale {
+	if e.Threshold >= MaxChoiceUnits || e.Reserve >= MaxChoiceUnits || e.Scale.Num/e.Scale.Den >= MaxChoiceScale {
 		return fmt.Errorf("dp: choice of threshold %d and scale %g is out of range", e.Threshold, e.Scale.Float())
 	}
 	return nil
@@ -62,7 +63,7 @@ const (
 
 // Clipped is noise on each entry of a vector whose bounds a Choice of the same statement releases first: one unit then changes at most
 // g entries, g one of Groups, each by at most t, whichever t >= Least, and the noise's scale is at least Ratio times the norm that
-// the law asks for: g t for Laplace and for picks, sqrt(g) t for Gaussian noise. What it costs does not depend on what was chosen.
+// the law asks for: g t for Laplace and for picks, sqrt(g) t for Gaussian noise. With Laplace noise and g = 1 it may be any vector of L1 norm at most t. What it costs does not depend on what was chosen.
 type Clipped struct {
 	Noise  NoiseKind `json:"noise"`
 	Least  uint64    `json:"least"`

@@ -17,7 +17,7 @@ type Units []Unit
 
 // Sensitivity bounds what all the rows of one unit change in a vector of integers with one entry a group: at most Groups
 // entries change, each by at most PerGroup grid steps. For Gaussian noise its L2 norm is all that counts: any vector of that norm may be
-// what one unit changes.
+// what one unit changes. So it is for Laplace noise and the L1 norm where Groups is 1 (package budget's laplaceRenyi).
 type Sensitivity struct {
 	PerGroup uint64 `json:"per_group"`
 	Groups   uint64 `json:"groups"`

@@ -466,7 +466,7 @@ func (r *run) read(ctx context.Context, tx backend.Tx, a *asked) error {
 	if err != nil {
 		return err
 	}
-	if an.Limit.L2 {
+	if an.Limit.Norm > 0 {
 		var clips []uint64
 		if a.release != nil {
 			clips = a.release.Edges(a.an)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/dpsql/dpsql/internal/engine/measure"
 	"github.com/dpsql/dpsql/internal/policy"
@@ -16,7 +17,7 @@ func (s *Session) options() sensitivity.Options {
 		off = sensitivity.AnyOffUnit
 	}
 	return sensitivity.Options{OffUnit: off, MaxGroups: s.now.maxGroups, ChooseGroups: s.now.maxGroups == 0, MaxRows: s.now.clip, MaxPublicGroups: uint64(s.world.policy.Query.MaxPublicGroups),
-		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, L2: s.now.bounding == "l2", Split: s.now.split}
+		Public: s.world.public, DeltaZero: s.world.policy.Budget.Delta == 0, CountPeople: s.world.policy.Query.MinPeople > 0, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[s.now.bounding == "l2"], Split: s.now.split}
 }
 
 // usual is what the session asks for, but at the policy's price for a statement: what decides which release a stage has goes by it, so that the stage has
@@ -27,19 +28,20 @@ func (s *Session) usual() measure.Ask {
 	return ask
 }
 
-// bound analyses a stage under the session's bounding. auto scales whole vectors where a cap would drop some of a person's groups, and Gaussian noise may be had at the usual price; it is no error that vectors or their
-// noise would be too large for that. The plan is the one that was priced to see that, nil where there was none or the stage has another price.
+// bound analyses a stage under the session's bounding. auto scales whole vectors where that costs less than a cap or a bound for each group (normFor); it is no error that vectors or their noise would be too large for that. The plan is the one that was priced to see that, nil where there was none or the stage has another price.
 func (s *Session) bound(ctx context.Context, price float64, analyze func(sensitivity.Options) (*sensitivity.Analysis, error)) (*stage, error) {
 	opts, usual := s.options(), s.usual()
 	a, ways, err := s.joined(ctx, usual, opts, analyze)
 	st := &stage{an: a, ways: ways}
-	if err != nil || s.now.bounding != "auto" || !a.Groups.Public || len(a.Measures) == 0 || !a.Limit.Capped || !usual.Gaussian() {
+	if err != nil || s.now.bounding != "auto" {
 		return st, err
 	}
-	opts.L2 = true
+	if opts.Norm = normFor(a, usual, opts.ChooseGroups); opts.Norm == sensitivity.NoNorm {
+		return st, nil
+	}
 	scaled, err := analyzeSharing(usual, opts, analyze)
 	var priced *measure.Plan
-	if err == nil && scaled.Limit.L2 {
+	if err == nil && scaled.Limit.Norm != sensitivity.NoNorm {
 		if priced, err = measure.New(scaled, usual); err == nil {
 			if st.an = scaled; price == usual.Epsilon {
 				st.priced = priced
@@ -50,6 +52,21 @@ func (s *Session) bound(ctx context.Context, price float64, analyze func(sensiti
 		return nil, err
 	}
 	return st, nil
+}
+
+// normFor is the norm that auto scales vectors to, under Gaussian noise where a cap would drop some of a person's groups. Under Laplace noise it is where the cap would be chosen, or each measure's bound would be, for several groups: the
+// L1 norm is then chosen in their place, and is at most the bound times the groups. A declared cap is kept.
+func normFor(a *sensitivity.Analysis, usual measure.Ask, chooseGroups bool) sensitivity.Norm {
+	switch {
+	case !a.Groups.Public || len(a.Measures) == 0:
+	case usual.Gaussian():
+		if a.Limit.Capped {
+			return sensitivity.L2
+		}
+	case a.Limit.Cap != nil || chooseGroups && a.Limit.PerUnit > 1 && !slices.ContainsFunc(a.Measures, func(m sensitivity.Measure) bool { return m.Bound == nil }):
+		return sensitivity.L1
+	}
+	return sensitivity.NoNorm
 }
 
 // analyzeSharing analyses once more where that a choice is dear lets a filtered measure share another's.

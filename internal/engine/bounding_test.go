@@ -3,15 +3,18 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/backend"
+	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/plan"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // few declares a small population: a choice then takes two fifths of the price.
@@ -61,8 +64,8 @@ func TestBoundingAuto(t *testing.T) {
 				plans[bounding] = p
 			}
 			auto := plans["auto"]
-			if auto.an.Limit.L2 != c.l2 {
-				t.Fatalf("scaled: %t", auto.an.Limit.L2)
+			if (auto.an.Limit.Norm == sensitivity.L2) != c.l2 {
+				t.Fatalf("scaled: %t", auto.an.Limit.Norm > 0)
 			}
 			same := "linf"
 			if c.l2 {
@@ -104,6 +107,87 @@ func TestBoundingAuto(t *testing.T) {
 	}
 }
 
+// TestBoundingAutoL1: under Laplace noise vectors over public groups are scaled to an L1 norm where a cap, or bounds of several groups, would be chosen, and nowhere else. No cap is paid for, each measure has one choice, and noise goes by the norm.
+func TestBoundingAutoL1(t *testing.T) {
+	const (
+		twelve = "select kind_id, readmitted, count(*), sum(cost), count(distinct patient_id) from encounters group by 1, 2"
+		three  = "select readmitted, count(*), avg(days) from encounters group by 1"
+	)
+	pure, auto := []string{"delta: 1e-6", "delta: 0"}, []string{"    max_rows_per_unit: 4\n", ""}
+	for _, c := range []struct {
+		name, sql, mechanism, groups string
+		l1                           bool
+		edits                        []string
+	}{
+		{"many groups", twelve, "laplace", "auto", true, nil},
+		{"no Renyi side", twelve, "auto", "auto", true, pure},
+		{"the pure side has more room", twelve, "auto", "auto", true, []string{"budget: {epsilon: 20, delta: 1e-6}", "budget: {epsilon: 1, delta: 1e-9}"}},
+		{"a declared cap", twelve, "laplace", "4", false, nil},
+		{"bounds of three groups are chosen", three, "laplace", "auto", true, auto},
+		{"bounds of three groups are declared", three, "laplace", "auto", false, nil},
+		{"a cap that keeps them all", three, "laplace", "4", false, auto},
+		{"one group of a unit", "select gender, count(*) from patients group by 1", "laplace", "auto", false, auto},
+		{"one group", "select count(*) from encounters", "laplace", "auto", false, auto},
+		{"unknown groups", "select diag, count(*) from encounters group by 1", "laplace", "auto", false, nil},
+		{"ranks", "select kind_id, readmitted, max(days) from encounters group by 1, 2", "laplace", "auto", false, nil},
+		{"Gaussian noise", twelve, "auto", "auto", false, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := clinicSession(t, tame, backend.DuckDB, c.edits...)
+			set(t, s, "dpsql.mechanism", c.mechanism)
+			set(t, s, "dpsql.max_groups", c.groups)
+			set(t, s, "dpsql.bounding", "auto")
+			p, err := prepare(s, c.sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l1 := p.an.Limit.Norm == sensitivity.L1; l1 != c.l1 {
+				t.Fatalf("scaled: %t", l1)
+			}
+			if !c.l1 {
+				return
+			}
+			mp, err := p.price()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, m := range p.an.Measures {
+				if ev, ok := mp.Measures[i].(dp.Clipped); !ok || m.Bound == nil || m.Bound.OfCap() || ev.Noise != dp.LaplaceNoise || !reflect.DeepEqual(ev.Groups, []uint64{1}) {
+					t.Errorf("measure %d: %+v", i+1, mp.Measures[i])
+				}
+			}
+			told := explained(t, s, c.sql)
+			if _, err := p.Run(context.Background(), nil); err != nil {
+				t.Fatal(err)
+			}
+			for i, m := range p.an.Measures {
+				ev, _, err := s.last.releases[0].release.Noise(i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, edge := s.last.releases[0].release.Plan.Edge(m.Bound, s.last.releases[0].release.Chosen)
+				if ev, ok := ev.(dp.Laplace); !ok || ev.Sensitivity != (dp.Sensitivity{PerGroup: m.Clip(edge), Groups: 1}) {
+					t.Errorf("measure %d has %+v at the norm %d", i+1, ev, edge)
+				}
+			}
+			if all := charges(t, s.engine); len(all) != 1 || all[0].Loss != mp.Loss {
+				t.Errorf("%+v is charged, not %+v", all, mp.Loss)
+			}
+			if !strings.Contains(told, "scaled to the norm of choice 1") || !strings.Contains(told, "discrete Laplace, scale") || !strings.Contains(told, "times the norm") {
+				t.Error(told)
+			}
+			price := s.now.epsilon
+			set(t, s, "dpsql.epsilon", fmt.Sprint(price*2))
+			if n := charged(t, s.engine, func() { ask(t, s, c.sql) }); n != 1 {
+				t.Errorf("%d charges of a top-up", n)
+			}
+			if n := charged(t, s.engine, func() { ask(t, s, c.sql) }); n != 0 {
+				t.Errorf("%d charges of what was asked", n)
+			}
+		})
+	}
+}
+
 // TestBoundingAutoErrsLess: of two ways to bound the statements above, the one with the smaller expected error is taken: at the norm that is expected, the ratio
 // of the ends' noise says so.
 func TestBoundingAutoErrsLess(t *testing.T) {
@@ -120,7 +204,7 @@ func TestBoundingAutoErrsLess(t *testing.T) {
 					t.Fatal(err)
 				}
 				if bounding == "auto" {
-					taken = map[bool]string{true: "l2", false: "linf"}[p.an.Limit.L2]
+					taken = map[bool]string{true: "l2", false: "linf"}[p.an.Limit.Norm == sensitivity.L2]
 					continue
 				}
 				mp, err := p.price()
@@ -185,7 +269,7 @@ func TestBoundingAutoFails(t *testing.T) {
 	for _, bounding := range []string{"linf", "auto"} {
 		set(t, s, "dpsql.bounding", bounding)
 		p, err := prepare(s, "select readmitted, sum(big * 1000) from encounters group by 1")
-		if err != nil || p.an.Limit.L2 {
+		if err != nil || p.an.Limit.Norm > 0 {
 			t.Fatalf("%s: %v", bounding, err)
 		}
 		if _, err := p.Run(context.Background(), nil); sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {

@@ -41,7 +41,7 @@ func noiseLine(a *sensitivity.Analysis, mp *measure.Plan, i int) string {
 	fixed := func(law string, scale dp.Scale, s dp.Sensitivity) string {
 		text := fmt.Sprintf("%s %s; one unit changes ", law, number(inUnits(scale.Float(), step)))
 		by := step.Mul(decimal.NewFromUint64(s.PerGroup)).String()
-		if a.Limit.L2 {
+		if a.Limit.Norm > 0 {
 			return text + "the groups by a vector of at most " + by
 		}
 		if a.Joined != nil {
@@ -57,11 +57,11 @@ func noiseLine(a *sensitivity.Analysis, mp *measure.Plan, i int) string {
 	case dp.Gaussian:
 		return fixed("discrete Gaussian, sigma", ev.Scale, ev.Sensitivity)
 	case dp.Clipped:
-		if ev.Noise == dp.GaussianNormNoise {
-			return fmt.Sprintf("discrete Gaussian, sigma %s times the norm; one unit changes the groups by a vector of at most that norm", number(ev.Ratio.Float()))
+		law := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma", dp.GaussianNormNoise: "discrete Gaussian, sigma"}[ev.Noise]
+		if a.Limit.Norm > 0 {
+			return fmt.Sprintf("%s %s times the norm; one unit changes the groups by a vector of at most that norm", law, number(ev.Ratio.Float()))
 		}
 		if a.Joined != nil {
-			law := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma"}[ev.Noise]
 			return fmt.Sprintf("%s %s times the bound; one unit changes all groups together by at most the bound", law, number(ev.Ratio.Float()))
 		}
 		name := map[dp.NoiseKind]string{dp.LaplaceNoise: "discrete Laplace, scale", dp.GaussianNoise: "discrete Gaussian, sigma", dp.PickNoise: "permute and flip, rows for each e-fold"}[ev.Noise]
@@ -161,7 +161,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			out = append(out, fmt.Sprintf("choice %d: too few people have rows here to choose a bound by, so what depends on it is NULL; a larger dpsql.epsilon, conditions that more people meet, or a declared bound mend that", c.Index+1))
 			continue
 		}
-		if end == "the least" && edge == 1 && (c.Measure < 0 || !a.Measures[c.Measure].BoundsSum()) {
+		if end == "the least" && a.Edge(c, edge).Equal(decimal.NewFromInt(1)) && (c.Measure < 0 || !a.Measures[c.Measure].BoundsSum()) {
 			continue // one row or one group a person: what most tables are, and no sign that people have more
 		}
 		all := int(r.Plan.Among(c)) == len(c.Edges)

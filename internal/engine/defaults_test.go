@@ -4,6 +4,8 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // TestDefaultsDropNoGroup: where the policy says nothing of groups, whole vectors over public ones are scaled, and of others the cap is chosen: no group of a person is dropped without a word.
@@ -20,19 +22,22 @@ func TestDefaultsDropNoGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 		for sql, scaled := range map[string]bool{"select kind_id, medications, count(*) from encounters group by 1, 2": true, "select diag, count(*) from encounters group by 1": false} {
-			p, err := prepare(s, sql)
-			if err != nil {
-				t.Fatal(err)
-			}
-			l := p.stages[0].an.Limit
-			if p.stages[0].an.Groups.Public && l.L2 != scaled || l.Capped && l.Cap == nil {
-				t.Errorf("%s: %s: %+v", d, sql, l)
-			}
-			if !p.stages[0].an.LosesAny() {
-				t.Errorf("%s: %s: nothing tells what bounds take away", d, sql)
-			}
-			if _, err := try(s, sql); err != nil {
-				t.Errorf("%s: %s: %v", d, sql, err)
+			for mechanism, norm := range map[string]sensitivity.Norm{"auto": sensitivity.L2, "laplace": sensitivity.L1} {
+				set(t, s, "dpsql.mechanism", mechanism)
+				p, err := prepare(s, sql)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := p.stages[0].an
+				if (a.Limit.Norm == norm) != scaled || a.Limit.Capped && a.Limit.Cap == nil {
+					t.Errorf("%s: %s: %+v", d, sql, a.Limit)
+				}
+				if !a.LosesAny() {
+					t.Errorf("%s: %s: nothing tells what bounds take away", d, sql)
+				}
+				if _, err := try(s, sql); err != nil {
+					t.Errorf("%s: %s: %v", d, sql, err)
+				}
 			}
 		}
 	}

@@ -118,7 +118,7 @@ func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 		return nil, sqlerr.New(sqlerr.PrivateShape, "rows that belong to units of two kinds cannot be trained on").At(int(q.Pos)).WithHint("Train on tables of one kind of units: a unit's rows are taken together, and here each row is two units'.")
 	}
 	with := s.options()
-	with.CountPeople, with.L2, with.Split, with.OffUnit = false, false, t.split, sensitivity.NeverOffUnit
+	with.CountPeople, with.Norm, with.Split, with.OffUnit = false, sensitivity.NoNorm, t.split, sensitivity.NeverOffUnit
 	if with.MaxRows == 0 || most > 0 {
 		with.MaxRows = most
 	}
@@ -141,7 +141,7 @@ func (t *training) analyze(ctx context.Context, q *pgsyntax.Select, asks []strin
 	if len(a.Formulas) < columns {
 		return nil, sqlerr.New(sqlerr.InvalidParam, "two columns of the query are the same").At(int(q.Pos)).WithHint("Name each once: a model learns nothing from a copy.")
 	}
-	if len(a.Formulas) != columns || a.Limit.L2 || a.Pairs != nil {
+	if len(a.Formulas) != columns || a.Limit.Norm > 0 || a.Pairs != nil {
 		return nil, sqlerr.New(sqlerr.Internal, "a training's query is analysed as something else")
 	}
 	return a, nil

@@ -161,7 +161,7 @@ func TestPairFollowsWhereItErrsLess(t *testing.T) {
 			}
 			kept := float64(14-days) / 14
 			noise := func(least float64) float64 { // of the filtered count, in its bound
-				a, err := sensitivity.Analyze(ctx, p.query, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: s.world.public, L2: c.bounding == "l2", LeastKept: least})
+				a, err := sensitivity.Analyze(ctx, p.query, sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000, Public: s.world.public, Norm: map[bool]sensitivity.Norm{true: sensitivity.L2}[c.bounding == "l2"], LeastKept: least})
 				if err != nil {
 					t.Fatal(err)
 				}

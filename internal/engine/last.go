@@ -79,7 +79,7 @@ func (l *asked) facts(ctx context.Context, number int64, together int) ([][]sqlt
 		}
 		step := valueStep(m)
 		var groups sqltype.Value = int64(in.Groups)
-		if l.an.Limit.L2 { // the clip is a norm over all of them
+		if l.an.Limit.Norm > 0 { // the clip is a norm over all of them
 			bound, groups = "chosen norm", nil
 		}
 		if m.Bound != nil {

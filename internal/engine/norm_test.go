@@ -14,6 +14,7 @@ import (
 	"github.com/dpsql/dpsql/internal/sqlerr"
 	"github.com/dpsql/dpsql/internal/sqltype"
 	"github.com/dpsql/dpsql/rewrite/sqlgen"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // Units of the clinic whose vectors are made to break a careless print.
@@ -88,8 +89,23 @@ func normPlan(t testing.TB, s *Session, sql string) *Prepared {
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	if !p.an.Limit.L2 {
+	if p.an.Limit.Norm == 0 {
 		t.Fatalf("%s: vectors are not scaled", sql)
+	}
+	return p
+}
+
+var norms = []sensitivity.Norm{sensitivity.L1, sensitivity.L2}
+
+// normPlanOf is normPlan with either norm, to print its scans.
+func normPlanOf(t testing.TB, s *Session, norm sensitivity.Norm, sql string) *Prepared {
+	t.Helper()
+	p := normPlan(t, s, sql)
+	opts := s.options()
+	opts.Norm = norm
+	var err error
+	if p.an, err = sensitivity.Analyze(context.Background(), p.query, opts); err != nil || p.an.Limit.Norm != norm {
+		t.Fatalf("%s: %v", sql, err)
 	}
 	return p
 }
@@ -219,19 +235,20 @@ func normsHold(p *Prepared, db backend.Backend, lacking map[int]backend.Backend,
 	return used, nil
 }
 
-// withinNorms holds a unit's vectors, one a measure, against Factor C.
+// withinNorms holds a unit's vectors, one a measure, against Factor C, in the norm of the analysis.
 func withinNorms(p *Prepared, clips []uint64, moved map[string][]*big.Int) (used int, err error) {
 	for i, m := range p.an.Measures {
 		claim := new(big.Int).Mul(new(big.Int).SetUint64(clips[m.Bound.Index]), new(big.Int).SetUint64(m.Factor))
-		claim.Mul(claim, claim)
-		square := new(big.Int)
+		power := big.NewInt(int64(p.an.Limit.Norm))
+		claim.Exp(claim, power, nil)
+		sum := new(big.Int)
 		for _, v := range moved {
-			square.Add(square, new(big.Int).Mul(v[i], v[i]))
+			sum.Add(sum, new(big.Int).Exp(new(big.Int).Abs(v[i]), power, nil))
 		}
-		if square.Cmp(claim) > 0 {
-			return used, fmt.Errorf("measure %d, norm %d times %d: a vector's norm is the root of %s", i+1, clips[m.Bound.Index], m.Factor, square)
+		if sum.Cmp(claim) > 0 {
+			return used, fmt.Errorf("measure %d, L%s norm %d times %d: a vector's norm to that power is %s", i+1, power, clips[m.Bound.Index], m.Factor, sum)
 		}
-		if square.Mul(square, big.NewInt(100)).Cmp(claim.Mul(claim, big.NewInt(99))) >= 0 {
+		if sum.Mul(sum, big.NewInt(100)).Cmp(claim.Mul(claim, big.NewInt(99))) >= 0 {
 			used++
 		}
 	}
@@ -288,44 +305,56 @@ func TestNormNeighbours(t *testing.T) {
 		for _, u := range append(vectorUnits[:len(vectorUnits):len(vectorUnits)], neighbour.Heavy) {
 			lacking[u] = vectors(u).open(t, d)
 		}
-		used := 0
+		used := map[sensitivity.Norm]int{}
 		for i, edits := range normEdits {
 			s := clinicSession(t, vectors(), d, edits...)
 			for j, sql := range normStatements {
 				if i == 1 && j == 2 {
 					continue
 				}
-				p := normPlan(t, s, sql)
-				n, err := normsHold(p, s.engine.backend, lacking, nil, nil)
-				if err != nil {
-					t.Errorf("%s: %s: %v", d, sql, err)
+				for _, norm := range norms {
+					n, err := normsHold(normPlanOf(t, s, norm, sql), s.engine.backend, lacking, nil, nil)
+					if err != nil {
+						t.Errorf("%s: %s: %v", d, sql, err)
+					}
+					used[norm] += n
 				}
-				used += n
 			}
 		}
-		if used < 100 {
-			t.Errorf("%s: only %d claims are used: the data is too tame", d, used)
+		if used[sensitivity.L1] < 100 || used[sensitivity.L2] < 100 {
+			t.Errorf("%s: only %v claims are used: the data is too tame", d, used)
 		}
 	}
 }
 
 // normBugs are pairs of a pattern and its replacement, in the scan that they are in.
 var normBugs = []struct {
+	norm          sensitivity.Norm
 	name, sql     string
 	first, second []string
 }{
-	{"root not rounded up", normStatements[0], nil, []string{
+	{sensitivity.L2, "root not rounded up", normStatements[0], nil, []string{
 		`pg_catalog\.ceil\((pg_catalog\.sqrt\(.*?\))\) \+ 1`, "pg_catalog.floor($1)",
 		`CAST\(ceil\((sqrt\(CAST\(.*?AS DOUBLE\)\)) \* \(1 \+ pow\(2\.0, -40\)\)\) AS HUGEINT\) \+ 1`, "CAST(floor($1) AS HUGEINT)"}},
-	{"rounded where truncated", normStatements[0], nil, []string{
+	{sensitivity.L2, "rounded where truncated", normStatements[0], nil, []string{
 		`pg_catalog\.div\((.*?), (pg_catalog\.ceil\(.*?\)\) \+ 1)\)`, "pg_catalog.round(($1) / ($2))",
 		`(\(CAST\("h"\."x\d" AS HUGEINT\) \* \d+\)) // (\(.*? \+ 1\))`, "CAST(round(CAST($1 AS DOUBLE) / CAST($2 AS DOUBLE)) AS HUGEINT)"}},
-	{"norm of one group", normStatements[0], nil, []string{`OVER \(PARTITION BY "h"\."u"\)`, `OVER (PARTITION BY "h"."u", "h"."k1", "h"."k2")`}},
-	{"clip of each group", normStatements[0], nil, []string{
+	{sensitivity.L2, "norm of one group", normStatements[0], nil, []string{`OVER \(PARTITION BY "h"\."u"\)`, `OVER (PARTITION BY "h"."u", "h"."k1", "h"."k2")`}},
+	{sensitivity.L2, "clip of each group", normStatements[0], nil, []string{
 		`> (\d+) THEN pg_catalog\.div\((CAST\("h"\."x\d" AS pg_catalog\.numeric\)) \* (\d+), pg_catalog\.ceil\(.*?\)\) \+ 1\)`, "> $1 THEN LEAST(GREATEST($2, -$3), $3)",
 		`> (\d+) THEN \((CAST\("h"\."x\d" AS HUGEINT)\) \* (\d+)\) // \(.*? \+ 1\)`, "> $1 THEN LEAST(GREATEST($2), -$3), $3)"}},
-	{"limit dropped", normStatements[1], nil, []string{`"h"\."q\d" > \d+`, "FALSE"}},
-	{"partials counted for units", normStatements[0], []string{`GROUP BY "h"\."u"\)`, `GROUP BY "h"."u", "h"."k1", "h"."k2")`}, nil},
+	{sensitivity.L2, "limit dropped", normStatements[1], nil, []string{`"h"\."q\d" > \d+`, "FALSE"}},
+	{sensitivity.L2, "partials counted for units", normStatements[0], []string{`GROUP BY "h"\."u"\)`, `GROUP BY "h"."u", "h"."k1", "h"."k2")`}, nil},
+	{sensitivity.L1, "rounded where truncated", normStatements[0], nil, []string{
+		`pg_catalog\.div\((.*?), ("h"\."q\d")\)`, "pg_catalog.round(($1) / ($2))",
+		`(\(CAST\("h"\."x\d" AS HUGEINT\) \* \d+\)) // (\("h"\."q\d"\))`, "CAST(round(CAST($1 AS DOUBLE) / CAST($2 AS DOUBLE)) AS HUGEINT)"}},
+	{sensitivity.L1, "signs that cancel", normStatements[1], nil, []string{`pg_catalog\.abs\(|\babs\(`, "("}},
+	{sensitivity.L1, "root of squares", normStatements[0], nil, []string{
+		`pg_catalog\.sum\(pg_catalog\.abs\((CAST\(.*?\))\)\) OVER \((.*?)\)`, "pg_catalog.ceil(pg_catalog.sqrt(pg_catalog.sum($1 * $1) OVER ($2)))",
+		`sum\(abs\((CAST\(.*?\))\)\) OVER \((.*?)\)`, "CAST(ceil(sqrt(sum($1 * $1) OVER ($2))) AS HUGEINT)"}},
+	{sensitivity.L1, "norm of one group", normStatements[0], nil, []string{`OVER \(PARTITION BY "h"\."u"\)`, `OVER (PARTITION BY "h"."u", "h"."k1", "h"."k2")`}},
+	{sensitivity.L1, "limit dropped", normStatements[1], nil, []string{`"h"\."q\d" > \d+`, "FALSE"}},
+	{sensitivity.L1, "partials counted for units", normStatements[0], []string{`GROUP BY "h"\."u"\)`, `GROUP BY "h"."u", "h"."k1", "h"."k2")`}, nil},
 }
 
 // TestNormPlantedBugs: the neighbour test fails on each of these.
@@ -348,10 +377,10 @@ func TestNormPlantedBugs(t *testing.T) {
 					return sql
 				}
 			}
-			_, err := normsHold(normPlan(t, s, bug.sql), s.engine.backend, lacking, mangle(bug.first), mangle(bug.second))
+			_, err := normsHold(normPlanOf(t, s, bug.norm, bug.sql), s.engine.backend, lacking, mangle(bug.first), mangle(bug.second))
 			var failed *backend.Error
 			if err == nil || errors.As(err, &failed) || errors.Is(err, errNoChange) {
-				t.Errorf("%s: %s: %v", d, bug.name, err)
+				t.Errorf("%s: L%d: %s: %v", d, bug.norm, bug.name, err)
 			} else if testing.Verbose() {
 				t.Logf("%s: %s: %s", d, bug.name, strings.SplitN(err.Error(), "\n", 2)[0])
 			}
@@ -418,11 +447,15 @@ func TestNormLargest(t *testing.T) {
 		for _, most := range []string{"1000000000000", "17592186044416", "2251799813685248"} {
 			s := clinicSession(t, large, d, "    max_rows_per_unit: 4\n", "    max_rows_per_unit: 4\n", was, "{range: [-"+most+", "+most+"]}",
 				"medications:  {range: [0, 100]}", "medications:  {values: ["+strings.Join(values, ", ")+"]}")
-			set(t, s, "dpsql.bounding", "l2")
-			for _, sql := range []string{"select kind_id, medications, sum(big) from encounters group by 1, 2", "select kind_id, medications, avg(big) from encounters group by 1, 2"} {
-				_, err := try(s, sql)
-				if err != nil && sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {
-					t.Errorf("%s: values up to %s: %s: %v", d, most, sql, err)
+			for _, by := range []map[string]string{{"bounding": "l2"}, {"bounding": "auto", "mechanism": "laplace", "max_groups": "auto"}} {
+				for name, value := range by {
+					set(t, s, "dpsql."+name, value)
+				}
+				for _, sql := range []string{"select kind_id, medications, sum(big) from encounters group by 1, 2", "select kind_id, medications, avg(big) from encounters group by 1, 2"} {
+					_, err := try(s, sql)
+					if err != nil && sqlerr.ID(err) != sqlerr.NoiseTooLarge.ID {
+						t.Errorf("%s: values up to %s: %v: %s: %v", d, most, by, sql, err)
+					}
 				}
 			}
 		}

@@ -41,9 +41,13 @@ analysts:
 
 func guestSession(t testing.TB, d backend.Dialect) *Session {
 	t.Helper()
-	statements := append(neighbour.GuestCatalog("int4").DDL(), neighbour.GuestRows("int4")...)
+	return personlessSession(t, d, guestPolicy, append(neighbour.GuestCatalog("int4").DDL(), neighbour.GuestRows("int4")...))
+}
+
+func personlessSession(t testing.TB, d backend.Dialect, text string, statements []string) *Session {
+	t.Helper()
 	uri := map[backend.Dialect]string{backend.DuckDB: "{duckdb: guests.duckdb}", backend.Postgres: `{postgres: "postgres://reader@127.0.0.1/guests"}`}[d]
-	p, err := policy.Parse("guests.yaml", []byte(strings.NewReplacer("BACKEND", uri, "VERIFIER", verifier).Replace(guestPolicy)))
+	p, err := policy.Parse("guests.yaml", []byte(strings.NewReplacer("BACKEND", uri, "VERIFIER", verifier).Replace(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +118,70 @@ func TestRowsWithoutAPerson(t *testing.T) {
 			if n, ok := rows[0][0].(int64); c.want > 0 && (!ok || math.Abs(float64(n)-c.want) > max(8, 0.6*c.want)) {
 				t.Errorf("%s: %s: %v, want about %g", d, c.sql, rows, c.want)
 			}
+		}
+	}
+}
+
+const mailPolicy = `
+dataset: guests
+backend: BACKEND
+unit: customers.customer_id
+population: 40
+tables:
+  customers: {columns: {customer_id: {}, city: {values: [Oslo, Bergen]}}}
+  orders:
+    unit: coalesce(customer_id, email, phone) -> customers.customer_id
+    rows_without_unit: own
+    columns: {order_id: {}, customer_id: {}, email: {}, channel: {values: [web, shop, null]}, total: {range: [0, 1000]}}
+  items: {unit: "coalesce(order_id, email) -> orders.order_id", columns: {order_id: {}, product: {}, price: {range: [0, 500]}}}
+  letters: {unit: "coalesce(customer_id, email) -> customers.customer_id", columns: {customer_id: {}, words: {range: [0, 600]}}}
+budget: {epsilon: 1000, delta: 1e-6}
+query:  {epsilon: 5, joins: any}
+analysts:
+  ann: {password: VERIFIER, may: [customers, orders, items, letters], max_query_epsilon: 20}
+`
+
+// TestUnitsByColumns: where a row leads to no person its email is the unit, never a person; EXPLAIN says that one human may be two units, and answers and EXPLAIN alike which rows are left out.
+// A column that the analyst may not see is not named.
+func TestUnitsByColumns(t *testing.T) {
+	const two = "so one human may be two units"
+	for _, d := range dialects {
+		s := personlessSession(t, d, mailPolicy, append(neighbour.MailCatalog().DDL(), neighbour.MailRows()...))
+		set(t, s, "dpsql.epsilon", "20")
+		set(t, s, "dpsql.clip", "12") // too few people to choose a bound by
+		for _, c := range []struct {
+			sql, unit string
+			want      float64
+			says      []string
+		}{
+			{"select count(*) from orders", "where a row leads to no person, the value of a column that you may not see or orders.email, " + two + "; a row that leads to neither is a unit of its own", 40, nil},
+			{"select count(distinct customer_id) from orders", two, 8, nil},
+			{"select count(*) from orders where customer_id is null", two, 13, nil},
+			{"select count(*) from letters", "the value of a column that you may not see, " + two, 16,
+				[]string{"rows in which letters.customer_id is NULL and a column that you may not see is NULL lead to no person and are left out (the policy's rows_without_unit)"}},
+			{"select count(*) from letters where customer_id is not null", two, 12, nil},
+			{"select count(*) from (select customer_id, count(*) as n from orders group by 1) t", "", 8,
+				[]string{"rows in which orders.customer_id is NULL are left out: the statement takes it for the person"}},
+		} {
+			told := explained(t, s, c.sql)
+			if !strings.Contains(told, c.unit) || strings.Contains(told, two) != (c.unit != "") {
+				t.Errorf("%s: %s: %s", d, c.sql, told)
+			}
+			_, a := ask(t, s, c.sql)
+			if !slices.Equal(a.Warnings, c.says) || strings.Count(told, "Warning: ") != len(c.says) {
+				t.Errorf("%s: %s: %q\n%s", d, c.sql, a.Warnings, told)
+			}
+			rows, err := a.All(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, ok := rows[0][0].(int64); !ok || math.Abs(float64(n)-c.want) > max(8, 0.6*c.want) {
+				t.Errorf("%s: %s: %v, want about %g", d, c.sql, rows, c.want)
+			}
+		}
+		told := explained(t, s, "select count(*) from orders o join items i on i.price = o.total") // of several people's rows: persons alone
+		if !strings.Contains(told, "orders.customer_id is NULL are left out: the statement takes it for the person") {
+			t.Errorf("%s: %s", d, told)
 		}
 	}
 }

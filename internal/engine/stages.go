@@ -135,7 +135,7 @@ func (s *Session) printable(a *sensitivity.Analysis) (gaps []sqlgen.Gap, err err
 			return nil, err
 		}
 	}
-	if !a.Limit.L2 {
+	if a.Limit.Norm == 0 {
 		return gaps, nil
 	}
 	return gaps, print(sqlgen.Scaled(a, s.engine.dialect, clips))

@@ -310,7 +310,7 @@ func (p *Prepared) widths(ctx context.Context, st *stage, t target, size uint64,
 
 // ofRowsAlone: all that is chosen is how many rows of a person count, which dpsql.clip would say: not how many groups, how long vectors are, how often joined values occur, or what passes between two people.
 func ofRowsAlone(a *sensitivity.Analysis) bool {
-	return a.Joined == nil && a.Pairs == nil && a.Limit.Cap == nil && !a.Limit.L2
+	return a.Joined == nil && a.Pairs == nil && a.Limit.Cap == nil && a.Limit.Norm == 0
 }
 
 // filtered: some rows are left out, so the population tells nothing of how many are kept.

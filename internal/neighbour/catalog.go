@@ -25,7 +25,8 @@ import (
 //	  kind int4 from=kinds.id
 //	kinds public key=id
 //
-// A table without public is private; unit names its own column, path the foreign key by which it is reached, own the key by which rows without a person are units of their own.
+// A table without public is private; unit names its own column, path the foreign key by which it is reached, else the columns that name a unit where that leads to no person, own the key by which
+// rows without a person are units of their own.
 type Catalog struct {
 	Tables []*plan.Table
 	byName map[string]*plan.Table
@@ -111,6 +112,10 @@ func (c *Catalog) tableOptions(t *plan.Table, opts []string) error {
 				k = append(k, columnIndex(t, col))
 			}
 			t.Keys = append(t.Keys, k)
+		case "else":
+			for _, col := range strings.Split(value, ",") {
+				t.UnitElse = append(t.UnitElse, columnIndex(t, col))
+			}
 		case "own":
 			for _, col := range strings.Split(value, ",") {
 				t.OwnKey = append(t.OwnKey, columnIndex(t, col))

@@ -282,7 +282,8 @@ var (
 	two     = sensitivity.Options{MaxGroups: 2, MaxPublicGroups: 1000}
 	three   = sensitivity.Options{MaxGroups: 3, MaxPublicGroups: 1000}
 	chosen  = sensitivity.Options{MaxGroups: 1, ChooseGroups: true, MaxPublicGroups: 1000}
-	vectors = sensitivity.Options{MaxGroups: 3, MaxPublicGroups: 1000, L2: true}
+	vectors = sensitivity.Options{MaxGroups: 3, MaxPublicGroups: 1000, Norm: sensitivity.L2}
+	sums    = sensitivity.Options{MaxGroups: 3, MaxPublicGroups: 1000, Norm: sensitivity.L1}
 )
 
 // lostCases: no keys, public groups with and without a cap, scaled vectors, unknown groups with a declared and a chosen cap; bounds that are chosen and bounds that are declared; one sign and both.
@@ -301,6 +302,8 @@ var lostCases = []lostCase{
 	{"select note, sum(amount) from visits group by 1", single1, note, true},
 	{"select room, count(*), sum(amount) from moves group by 1", vectors, room, false},
 	{"select room, count(distinct person), sum(amount) filter (where small > 3), avg(small) from moves group by 1", vectors, room, false},
+	{"select room, count(*), sum(amount) from moves group by 1", sums, room, false},
+	{"select room, count(distinct person), sum(amount) filter (where small > 3), avg(small) from moves group by 1", sums, room, false},
 }
 
 func analyse(t *testing.T, c lostCase) *sensitivity.Analysis {
@@ -435,7 +438,7 @@ func exact(c lostCase, a *sensitivity.Analysis, d funcs.Dialect, ask asks, i int
 					want[s][1] += min(max(l-unit, 0), 2*unit)
 				}
 			}
-			if !a.Limit.Capped && !a.Limit.L2 {
+			if !a.Limit.Capped && a.Limit.Norm == 0 {
 				for s, side := range got.Sides[k] {
 					for far, n := range side {
 						if n.Cmp(big.NewInt(want[s][far])) != 0 {
@@ -473,7 +476,7 @@ func exact(c lostCase, a *sensitivity.Analysis, d funcs.Dialect, ask asks, i int
 func kept(a *sensitivity.Analysis, d funcs.Dialect, ask asks, b sqlgen.LostBounds, k, i int) (*big.Int, error) {
 	var st *sqlgen.Statement
 	var err error
-	if a.Limit.L2 {
+	if a.Limit.Norm > 0 {
 		st, err = sqlgen.Scaled(a, d, b.Edges)
 	} else {
 		st, err = sqlgen.Private(a, d, 42)
@@ -483,7 +486,7 @@ func kept(a *sensitivity.Analysis, d funcs.Dialect, ask asks, b sqlgen.LostBound
 	}
 	db := reads{func(st *sqlgen.Statement) ([][]sqltype.Value, error) { return ask(st, 0) }}
 	out := new(big.Int)
-	if a.Limit.L2 || len(a.Choices) == 0 {
+	if a.Limit.Norm > 0 || len(a.Choices) == 0 {
 		totals, err := neighbour.ReadTotals(context.Background(), db, st)
 		if err != nil {
 			return nil, err

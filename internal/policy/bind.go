@@ -23,7 +23,7 @@ import (
 // make its rows depend on a second unit: refused; one on the path's own columns names no other unit, because where it disagrees with
 // the unit's column, that column holds and the join along the path finds nothing. (5) So is a public table that refers to a private one. What the database does not
 // declare as a foreign key is the owner's word. Where the owner has said `also_unit`, the rows carry both units: of two kinds, a way for each kind by which alone they reach it (6), statements may
-// read them as rows of both; of one kind (or by several ways) no statement may. A row that leads to no unit is in no answer, or one of its own (ownRows). Where `unprotected`, the second person is outside the promise.
+// read them as rows of both; of one kind (or by several ways) no statement may. A row that leads to no person is in no answer, or a unit of its own, or of the unit that another column names (ownRows). Where `unprotected`, the second person is outside the promise.
 // Design sections 1 and 2.
 func (p *Policy) Bind(rels []sqltype.Relation) (*Catalogs, error) {
 	b := &binding{p: p, bound: map[*tableDecl]*boundTable{}}
@@ -156,6 +156,7 @@ func (b *binding) useColumns() {
 	for _, t := range b.p.tables {
 		if bt := b.bound[t]; bt != nil {
 			use(t, t.withoutUnit.position, ownKey(bt), IsUnitText, "tell rows without a person apart", "rows_without_unit: drop")
+			use(t, t.othersAt, t.others, isOther, "name a unit", "leave it out of coalesce")
 		}
 		for _, path := range t.paths() {
 			cure := "lead there by a key of another type"

@@ -170,7 +170,7 @@ func (b *binding) unitColumn(bt *boundTable, t *plan.Table, column string) {
 		return
 	}
 	for _, k := range t.Keys {
-		if len(k) != 1 || k[0] != t.UnitCol {
+		if len(k) != 1 || k[0] != t.UnitCol || bt.decl.others != nil { // many rows may have one value of the others
 			continue
 		}
 		t.MaxRows = 1

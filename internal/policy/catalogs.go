@@ -89,6 +89,9 @@ func (c *Catalogs) hash(b *binding) string {
 	for _, t := range tables {
 		_, _ = fmt.Fprintf(h, "table %q %q public %t units %q unit %d max %d keys %v\n", t.Schema, t.Name, t.Public, t.Units, t.UnitCol, t.MaxRows, t.Keys)
 		hashPath(h, t)
+		if t.UnitElse != nil {
+			_, _ = fmt.Fprintf(h, "else %v\n", t.UnitElse)
+		}
 		if t.OwnKey != nil {
 			_, _ = fmt.Fprintf(h, "own rows %v\n", t.OwnKey)
 		}

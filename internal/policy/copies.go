@@ -61,6 +61,7 @@ func (b *binding) doubt(public *boundTable) *Doubt {
 
 // leading are the columns of a private table that say whose a row is.
 func (b *binding) leading(bt *boundTable) (out []string) {
+	out = append(out, bt.decl.others...)
 	for kind, of := range b.p.kinds {
 		if bt.decl == of.table {
 			out = append(out, of.column.text)

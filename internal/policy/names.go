@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -148,16 +149,28 @@ func (s *names) parens() ([]string, error) {
 	}
 }
 
-// pathRef is a written unit path.
+// pathRef is a written unit path. Of coalesce(a, b) -> t.c the others are b, and of coalesce(a, b) alone there is no table.
 type pathRef struct {
 	columns       []string
+	others        []string
 	schema, table string
 	parentColumns []string
 }
 
-// parsePath reads "a -> t.b", "a -> s.t.b" or "(a, b) -> t.(c, d)".
+// coalesce takes the word and its parenthesis; a column may have that name.
+func (s *names) coalesce() bool {
+	s.blank()
+	after, ok := strings.CutPrefix(strings.ToLower(s.rest), "coalesce")
+	if ok = ok && strings.HasPrefix(strings.TrimLeft(after, " \t"), "("); ok {
+		s.rest = strings.TrimLeft(s.rest[len("coalesce"):], " \t")[1:]
+	}
+	return ok
+}
+
+// parsePath reads "a -> t.b", "a -> s.t.b" or "(a, b) -> t.(c, d)", each with coalesce(..., x, y) around what leads, or "coalesce(a, x)" alone.
 func parsePath(text string) (p pathRef, err error) {
 	s := &names{text}
+	coalesce := s.coalesce()
 	if s.accept("(") {
 		p.columns, err = s.parens()
 	} else {
@@ -165,8 +178,17 @@ func parsePath(text string) (p pathRef, err error) {
 		n, err = s.name()
 		p.columns = []string{n}
 	}
+	if err == nil && coalesce {
+		if !s.accept(",") {
+			return p, fmt.Errorf("coalesce has one column: a comma and another are missing")
+		}
+		p.others, err = s.parens()
+	}
 	if err != nil {
 		return p, err
+	}
+	if coalesce && s.end() == nil {
+		return p, distinct(append(slices.Clone(p.columns), p.others...))
 	}
 	if !s.accept("->") {
 		return p, fmt.Errorf("an arrow -> is missing")
@@ -196,16 +218,19 @@ func parsePath(text string) (p pathRef, err error) {
 	if len(p.columns) != len(p.parentColumns) {
 		return p, fmt.Errorf("%d columns lead to %d columns", len(p.columns), len(p.parentColumns))
 	}
-	for _, list := range [][]string{p.columns, p.parentColumns} {
-		seen := map[string]bool{}
-		for _, c := range list {
-			if seen[c] {
-				return p, fmt.Errorf("%s is given twice", c)
-			}
-			seen[c] = true
+	if err := distinct(append(slices.Clone(p.columns), p.others...)); err != nil {
+		return p, err
+	}
+	return p, distinct(p.parentColumns)
+}
+
+func distinct(list []string) error {
+	for i, c := range list {
+		if slices.Contains(list[:i], c) {
+			return fmt.Errorf("%s is given twice", c)
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // parseDotted reads a name of at most most parts and nothing else.

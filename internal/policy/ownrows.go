@@ -55,11 +55,14 @@ func tellsApart(r *sqltype.Relation, key []string) bool {
 	})
 }
 
-// ownRows settles rows_without_unit: own.
+// isOther reports that a column of the type can name a unit beside persons'.
+func isOther(t sqltype.Type) bool { return IsUnitText(t) && CanBeUnit(t) }
+
+// ownRows settles rows_without_unit: own, and unit: coalesce(column, ...).
 //
 // Proof: claim: what sensitivity's rows without a person (U1) to (U3) rest on. (a) The table is a plain one, listed once: of a view or a partition one stored row would be two units. (b) A key of the database, never NULL,
-// tells its rows apart. (c) Values of persons and keys have texts as IsUnitText says. (d) A child's row without a person has its parent's unit: a child that carries the unit's column itself, where that may be NULL, would
-// not lead on to the parent: own is refused of it and of the tables above.
+// tells its rows apart. (c) Values of persons, of coalesce's columns and of keys have texts as IsUnitText says. (d) A child's row without a person has its parent's unit: a child that carries the unit's column itself, where that
+// may be NULL, would not lead on to the parent: own and coalesce are refused of it and of the tables above.
 func (b *binding) ownRows() {
 	for _, d := range b.p.tables {
 		bt := b.bound[d]
@@ -68,6 +71,9 @@ func (b *binding) ownRows() {
 		}
 		if d.withoutUnit.text == withoutOwn {
 			b.ownRowsOf(bt)
+		}
+		if d.others != nil {
+			b.othersOf(bt)
 		}
 		b.carriesOn(bt)
 	}
@@ -91,19 +97,88 @@ func (b *binding) ownRowsOf(bt *boundTable) {
 		refuse("give it a primary key of whole numbers, texts, dates or uuids, or say "+drop, "no key of the database tells its rows apart")
 		return
 	}
-	for _, k := range b.p.kinds { // (c)
-		if root := b.bound[k.table]; root != nil && bt.as[b.mainKind(d)] != nil && b.p.kinds[b.mainKind(d)].table == k.table {
-			if c, ok := root.rel.Column(k.column.text); ok && !IsUnitText(c.Type) {
-				refuse(drop, "values of %s are not told apart by their texts", typeText(c.Type))
-				return
-			}
-		}
+	if t := b.personsType(d); t != nil && !IsUnitText(*t) { // (c)
+		refuse(drop, "values of %s are not told apart by their texts", typeText(*t))
+		return
 	}
 	for _, name := range key {
 		if i := bt.columnIndex(name); i >= 0 {
 			bt.table.OwnKey = append(bt.table.OwnKey, i)
 		}
 	}
+}
+
+// personsType is the type of the unit that a table's rows lead to; nil where it is not known.
+func (b *binding) personsType(d *tableDecl) *sqltype.Type {
+	if len(b.p.kinds) == 0 {
+		return nil
+	}
+	k := b.p.kinds[b.mainKind(d)]
+	if root := b.bound[k.table]; root != nil {
+		if c, ok := root.rel.Column(k.column.text); ok {
+			return &c.Type
+		}
+	}
+	return nil
+}
+
+// othersOf settles the columns of coalesce after the first.
+func (b *binding) othersOf(bt *boundTable) {
+	d := bt.decl
+	root := b.p.rootOf(d)
+	if d.path == nil && root == nil {
+		return // reported
+	}
+	var first []string
+	var way, alone string
+	if d.path != nil {
+		first, way = d.path.columns, arrow(d.path.columns, d.path.parent, d.path.parentColumns)
+		alone = "unit: " + way
+	} else {
+		first, way, alone = []string{root.column.text}, quoteName(root.column.text), "leave unit out of the table"
+	}
+	refuse := func(hint, format string, args ...any) {
+		b.add(d.othersAt, "table %s: unit: coalesce: "+format, append([]any{d}, args...)...).hint("%s", hint)
+	}
+	for _, name := range append(slices.Clone(first), d.others[:len(d.others)-1]...) {
+		c, ok := bt.rel.Column(name)
+		if ok && c.NotNull && (len(first) == 1 || slices.Contains(d.others, name)) {
+			cure := alone
+			if at := slices.Index(d.others, name); at >= 0 {
+				cure = "unit: " + coalesced(way, d.others[:at+1])
+			}
+			refuse(cure, "%s is never NULL, so what follows it is never read", quoteName(name))
+			return
+		}
+	}
+	switch {
+	case len(bt.ways()) > 1:
+		refuse(alone, "its rows belong to units of several kinds")
+		return
+	case bt.rel.Kind != sqltype.KindTable || len(bt.rel.PartOf) > 0: // (a)
+		refuse("list the table that its rows are stored in, or "+alone, "one stored row could be two units")
+		return
+	}
+	if t := b.personsType(d); t != nil && !IsUnitText(*t) { // (c)
+		refuse(alone, "values of %s are not told apart by their texts", typeText(*t))
+		return
+	}
+	for _, name := range d.others {
+		if i := bt.columnIndex(name); i >= 0 {
+			bt.table.UnitElse = append(bt.table.UnitElse, i)
+		}
+	}
+}
+
+// leadsElsewhere: rows of the table that lead to no person may be units all the same, and the words of the policy that say so.
+func (t *tableDecl) leadsElsewhere() (words string, ok bool) {
+	switch {
+	case t.others != nil:
+		return "unit is coalesce", true
+	case t.withoutUnit.text == withoutOwn:
+		return "rows_without_unit is own", true
+	}
+	return "", false
 }
 
 // carriesOn refuses what (d) says.
@@ -114,9 +189,13 @@ func (b *binding) carriesOn(bt *boundTable) {
 			continue
 		}
 		unit := quoteName(as.Columns[as.UnitCol].Name)
-		cure := fmt.Sprintf("make %s NOT NULL, or lead to %s without it: %s", unit, path.parent, withoutColumn(path, as.Columns[as.UnitCol].Name))
+		cure := fmt.Sprintf("make %s NOT NULL, or lead to %s without it: unit: %s", unit, path.parent, coalesced(withoutColumn(path, as.Columns[as.UnitCol].Name), bt.decl.others))
 		if bt.decl.withoutUnit.text == withoutOwn {
 			b.add(bt.decl.withoutUnit.position, "table %s: rows_without_unit: own: a row whose %s is NULL would not have the unit of its row of %s", bt.decl, unit, path.parent).hint("%s", cure)
+			continue
+		}
+		if bt.decl.others != nil {
+			b.add(bt.decl.othersAt, "table %s: unit: coalesce: a row whose %s is NULL would not have the unit of its row of %s", bt.decl, unit, path.parent).hint("%s", cure)
 			continue
 		}
 		for up := path; up != nil; {
@@ -124,8 +203,8 @@ func (b *binding) carriesOn(bt *boundTable) {
 			if parent == nil {
 				break
 			}
-			if up.parent.withoutUnit.text == withoutOwn {
-				b.add(path.at, "table %s: %s can be NULL, so rows of it do not follow those of %s, whose rows_without_unit is own", bt.decl, unit, up.parent).hint("%s", cure)
+			if words, ok := up.parent.leadsElsewhere(); ok {
+				b.add(path.at, "table %s: %s can be NULL, so rows of it do not follow those of %s, whose %s", bt.decl, unit, up.parent, words).hint("%s", cure)
 				break
 			}
 			up = parent.path[kind]
@@ -141,7 +220,23 @@ func withoutColumn(path *pathDecl, name string) string {
 			own, theirs = append(own, c), append(theirs, path.parentColumns[i])
 		}
 	}
-	return "unit: " + arrow(own, path.parent, theirs)
+	return arrow(own, path.parent, theirs)
+}
+
+// lostWithout are those of mayLack by which a row may be of no unit, and with what else NULL.
+func (t *boundTable) lostWithout(names []string) []string {
+	with := ""
+	for _, o := range t.decl.others {
+		if c, ok := t.rel.Column(o); !ok || c.NotNull {
+			return nil
+		}
+		with += " and " + quoteName(o)
+	}
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = quoteName(n) + with
+	}
+	return out
 }
 
 // mayLack are a table's columns by which its rows may lead to no person, as the schema has them.

@@ -17,7 +17,7 @@ func (b *binding) unlistedPersons() {
 			if bt == nil || t.public {
 				continue
 			}
-			var own []string
+			own := slices.Clone(t.others)
 			for _, as := range bt.ways() {
 				if u := as.UnitCol; u >= 0 {
 					own = append(own, as.Columns[u].Name)

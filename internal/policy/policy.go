@@ -223,6 +223,7 @@ func (p *Policy) Listed() []Listed {
 			read(t, path.columns...)
 			read(path.parent, path.parentColumns...)
 		}
+		read(t, t.others...)
 	}
 	for _, k := range p.kinds {
 		read(k.table, k.column.text)
@@ -281,6 +282,8 @@ type tableDecl struct {
 	public       bool
 	pathGiven    bool // the key is there, whatever it says
 	path         *pathDecl
+	others       []string // of unit: coalesce(column, ...), the columns after the first, that name a unit where that leads to no person
+	othersAt     position
 	also         []*pathDecl // further units that its rows belong to
 	unprotected  bool        // second ways to a unit are not protected, whichever
 	file         string      // of the files backend; "": the table's name

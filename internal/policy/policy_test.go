@@ -187,6 +187,9 @@ func describeCatalog(t *testing.T, c *Catalogs, analyst string) string {
 		for p := tab.Path; p != nil; p = p.Parent.Path {
 			fmt.Fprintf(&b, " %v -> %s%v", p.Columns, p.Parent.Name, p.ParentColumns)
 		}
+		if tab.UnitElse != nil {
+			fmt.Fprintf(&b, " else %v", tab.UnitElse)
+		}
 		if tab.OwnKey != nil {
 			fmt.Fprintf(&b, " own %v", tab.OwnKey)
 		}

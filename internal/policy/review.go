@@ -312,13 +312,21 @@ func (w *warnings) private(b *binding, bt *boundTable) {
 // withoutUnit warns of rows that lead to no person: of those that are dropped where the policy does not say so, and of what own does not promise.
 func (w *warnings) withoutUnit(bt *boundTable, at position, columns []string) {
 	t := bt.decl
-	for _, name := range columns {
+	if len(columns) > 0 && t.others != nil {
+		of := strings.Join(columns, " or ")
+		w.add(t.othersAt, "table %s: unit: coalesce: where %s is NULL the unit is the value of %s: one human with rows of both kinds is two units, each protected by itself", t, of, strings.Join(t.others, " or ")).
+			hint("if erasing a person sets %s to NULL, that person's rows become another unit's: delete them instead; or lead to the person alone, without coalesce", of)
+	}
+	if t.path == nil && t.others != nil {
+		at = t.othersAt
+	}
+	for _, name := range bt.lostWithout(columns) {
 		switch t.withoutUnit.text {
 		case withoutOwn:
-			w.add(t.withoutUnit.position, "%s.%s can be NULL: each such row is protected as one unit, with everything that hangs on it, and not the person behind several of them", t, quoteName(name)).
+			w.add(t.withoutUnit.position, "%s.%s can be NULL: each such row is protected as one unit, with everything that hangs on it, and not the person behind several of them", t, name).
 				hint("if erasing a person sets it to NULL, that person's rows become such: delete them instead, or say rows_without_unit: drop")
 		case "":
-			w.add(at, "%s.%s can be NULL: rows without it belong to nobody and are in no answer", t, quoteName(name)).
+			w.add(at, "%s.%s can be NULL: rows without %s belong to nobody and are in no answer", t, name, map[bool]string{true: "any of them", false: "it"}[t.others != nil]).
 				hint("rows_without_unit: own counts them, each as a unit of its own; rows_without_unit: drop says that they are meant to be left out")
 		}
 	}

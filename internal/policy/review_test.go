@@ -152,10 +152,15 @@ func TestForeignKeyThroughView(t *testing.T) {
 func TestWarningsOfRowsWithoutAPerson(t *testing.T) {
 	people, stays := peopleAndStays()
 	stays.Columns[1].NotNull = false
+	stays.Columns = append(stays.Columns, column("mail", sqltype.Text, false), column("room", sqltype.Text, true))
+	const way, two = "unit: who -> people.id, ", "where who is NULL the unit is the value of mail: one human with rows of both kinds is two units"
 	for says, want := range map[string][]string{
-		"":                          {"stays.who can be NULL: rows without it belong to nobody and are in no answer"},
-		"rows_without_unit: drop, ": nil,
-		"rows_without_unit: own, ":  {"stays.who can be NULL: each such row is protected as one unit"},
+		way:                               {"stays.who can be NULL: rows without it belong to nobody and are in no answer"},
+		way + "rows_without_unit: drop, ": nil,
+		way + "rows_without_unit: own, ":  {"stays.who can be NULL: each such row is protected as one unit"},
+		`unit: "coalesce(who, mail) -> people.id", `:                          {two, "stays.who and mail can be NULL: rows without any of them belong to nobody and are in no answer"},
+		`unit: "coalesce(who, mail) -> people.id", rows_without_unit: own, `:  {two, "stays.who and mail can be NULL: each such row is protected as one unit"},
+		`unit: "coalesce(who, room) -> people.id", rows_without_unit: drop, `: {"the unit is the value of room"},
 	} {
 		r := review(t, `
 dataset: d
@@ -164,7 +169,7 @@ unit: people.id
 population: 200
 tables:
   people: {columns: {id: {}}}
-  stays: {unit: who -> people.id, `+says+`columns: {nr: {}}}
+  stays: {`+says+`columns: {nr: {}}}
 budget: {epsilon: 1, delta: 1e-4}
 analysts: {ann: {password: env:VERIFIER, may: [people, stays]}}
 `, people, stays)

@@ -4,6 +4,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/shopspring/decimal"
 	"regexp"
+	"slices"
+	"strings"
 )
 
 // maxDescription limits descriptions, which are published in the catalog.
@@ -307,8 +309,47 @@ func (f *file) key(t *tableDecl, n ast.Node, what string) {
 	f.filesOnly(t.key.position, what)
 }
 
-// unitPath reads the way by which a table's rows belong to a unit.
-func (f *file) unitPath(t *tableDecl, n ast.Node, what string) { t.path = f.pathTo(n, what+": unit") }
+// unitPath reads the way by which a table's rows belong to a unit, and the columns that name one where that leads to no person.
+func (f *file) unitPath(t *tableDecl, n ast.Node, what string) {
+	w, ok := f.text(n, what+": unit")
+	if !ok {
+		return
+	}
+	ref, err := parsePath(w.text)
+	root := f.p.rootOf(t)
+	if t.othersAt = w.position; err != nil || ref.others == nil || root == nil && ref.table != "" {
+		if t.path = f.pathTo(n, what+": unit"); err == nil {
+			t.others = ref.others
+		}
+		return
+	}
+	switch {
+	case root == nil && f.p.unitTable != nil: // without an arrow
+		f.add(w.position, "%s: unit: it does not say where %s leads", what, quoteName(ref.columns[0])).
+			hint("say it behind the columns, as in unit: coalesce(customer_id, email) -> customers.customer_id")
+	case root == nil: // reported
+	case ref.table != "" || !slices.Equal(ref.columns, []string{root.column.text}):
+		f.add(w.position, "%s holds the unit itself: its unit begins with %s and leads nowhere", what, quoteName(root.column.text)).
+			hint("unit: %s", coalesced(quoteName(root.column.text), slices.DeleteFunc(slices.Clone(ref.others), func(c string) bool { return c == root.column.text })))
+	default:
+		t.others = ref.others
+	}
+}
+
+// coalesced spells a way with further columns, as unit has it.
+func coalesced(way string, others []string) string {
+	if len(others) == 0 {
+		return way
+	}
+	columns, to, arrow := strings.Cut(way, " -> ")
+	for _, c := range others {
+		columns += ", " + quoteName(c)
+	}
+	if columns = "coalesce(" + columns + ")"; arrow {
+		columns += " -> " + to
+	}
+	return columns
+}
 
 // alsoUnit reads further ways: a path, or a list of them.
 func (f *file) alsoUnit(t *tableDecl, n ast.Node, what string) {
@@ -330,8 +371,16 @@ func (f *file) pathTo(n ast.Node, what string) *pathDecl {
 	}
 	ref, err := parsePath(w.text)
 	if err != nil {
-		f.add(w.position, "%s: %v", what, err).
-			hint("write column -> table.column or (a, b) -> table.(a, b), the latter in quotes inside { }")
+		says := f.add(w.position, "%s: %v", what, err)
+		if strings.HasPrefix(strings.ToLower(w.text), "coalesce") {
+			says.hint("write coalesce(column, other) -> table.column in quotes, or column -> table.column")
+		} else {
+			says.hint("write column -> table.column or (a, b) -> table.(a, b), the latter in quotes inside { }")
+		}
+		return nil
+	}
+	if ref.others != nil && !strings.HasSuffix(what, ": unit") {
+		f.add(w.position, "%s: coalesce is for unit alone", what).hint("leave out %s", strings.Join(ref.others, ", "))
 		return nil
 	}
 	name := []string{ref.schema, ref.table}

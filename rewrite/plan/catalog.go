@@ -44,8 +44,10 @@ type Table struct {
 	Units   dp.Units  // who its rows belong to: one unit of each kind; where Of is nil and there are several, of no kind that statements may read
 	UnitCol int       // its own column that holds the unit's value, or -1: reached through Path only
 	Path    *UnitPath // the foreign key by which the unit is reached; nil for the unit's own table
-	OwnKey  []int     // rows_without_unit: own: the key, never NULL, by which a row that leads to no person is a unit of its own; nil: such rows are dropped
-	MaxRows uint64    // max_rows_per_unit; 0 = automatic. The unit's own table has 1 if the unit column is a key
+	// UnitElse are the columns of unit: coalesce(column, ...) after the first: where that leads to no person, the first of them that is not NULL is the row's unit, together with its name.
+	UnitElse []int
+	OwnKey   []int  // rows_without_unit: own: the key, never NULL, by which a row that leads to no person is a unit of its own; nil: such rows are dropped
+	MaxRows  uint64 // max_rows_per_unit; 0 = automatic. The unit's own table has 1 if the unit column is a key
 	// MaxFrequency says how many rows with one value of a key are kept in a join on it that is bounded by declared frequencies (truncation). Others are left out there, so it need not hold in the data; where frequencies are measured it says nothing.
 	MaxFrequency []MaxFrequency
 

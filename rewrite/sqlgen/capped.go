@@ -139,7 +139,7 @@ func (w *private) frequencies() *Statement {
 // Proof: claim: a measure's totals of all groups together change by at most S b, in sum, where one unit changes S rows of the body and b is the largest magnitude of a row's integer (1 for counts). Each row is in one group, since its keys are its own and canonical, and adds its
 // integer there, which is clamped before it is added (row, Single): a total is that sum, exact in its type. A number of distinct values changes by at most as many rows of its group as change: each that comes or goes takes one value along at most. What FILTER or a NULL leaves out of a total adds 0.
 func (w *private) rowTotals() *Statement {
-	if !w.a.Groups.Public || w.a.Limit.Capped || w.a.Limit.L2 {
+	if !w.a.Groups.Public || w.a.Limit.Capped || w.a.Limit.Norm > 0 {
 		w.fail(internalError("the groups of joined rows are not public"))
 	}
 	st := &Statement{}

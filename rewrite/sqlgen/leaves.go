@@ -27,7 +27,7 @@ type Kept struct{ Rows, Groups uint64 }
 // 2^63 rows and m <= 2^53. (6) Where a unit's own extreme counts (Tree.Own), "g" has one row for each (unit, group), with the least or the greatest leaf of its rows that count, so the unit is in one leaf of a group at most.
 // A leaf's number ascends with the value, so that leaf is the one of the extreme value; min and max pass over NULL.
 func TreeLeaves(a *sensitivity.Analysis, d funcs.Dialect, i int, kept Kept, seed int64) (*Statement, error) {
-	if i >= len(a.Measures) || !a.Measures[i].Leafy() || kept.Rows == 0 || kept.Groups == 0 || a.Limit.L2 {
+	if i >= len(a.Measures) || !a.Measures[i].Leafy() || kept.Rows == 0 || kept.Groups == 0 || a.Limit.Norm > 0 {
 		return nil, internalError("a tree's bounds are not known")
 	}
 	return printed(a, d, seed, func(w *private) *Statement { return w.leaves(a.Measures[i], kept) })

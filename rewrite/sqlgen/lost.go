@@ -2,7 +2,6 @@ package sqlgen
 
 import (
 	"fmt"
-	"math/big"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
@@ -34,12 +33,12 @@ func (w *private) lost(b LostBounds) *Statement {
 	ut := a.Query.Columns[a.Body.UnitCol].Type
 	var h string
 	kept := make([]string, len(a.Measures))
-	if a.Limit.L2 {
+	if a.Limit.Norm > 0 {
 		list := []string{`"h".*`}
 		for i, m := range a.Measures {
 			if b.Units[i] > 0 {
 				list = append(list, w.normOver(i))
-				kept[i] = w.scaledTo(i, new(big.Int).SetUint64(m.Clip(b.Edges[m.Bound.Index])))
+				kept[i] = w.scaledTo(i, m.Clip(b.Edges[m.Bound.Index]))
 			}
 		}
 		h = fmt.Sprintf(`(SELECT %s FROM %s)`, strings.Join(list, ", "), w.vectors(ut)) // (1)

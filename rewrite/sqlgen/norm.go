@@ -10,15 +10,15 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Scaled prints the second scan of a statement with Limit.L2: the totals of partials that are scaled to the norms which the first one's choices
+// Scaled prints the second scan of a statement with Limit.Norm: the totals of partials that are scaled to the norms which the first one's choices
 // gave, clips[c] for choice c, in parts of steps.
 //
-// Proof: claim: one unit changes the vector of totals of measure m by a vector of L2 norm at most Factor C, C = clips[m.Bound.Index]. (1) "h" is as in
+// Proof: claim: one unit changes the vector of totals of measure m by a vector whose norm, L1 or L2 as Limit.Norm says, is at most Factor C, C = clips[m.Bound.Index]. (1) "h" is as in
 // histogram: one row for each (unit, group), partials functions of that unit's rows. Its rows are the groups of the domain alone, since the
-// cap is off and domainFilters must. (2) Each row has its unit's q, the exact sum of the squares of its partials (at most 2^108 each, of at most
-// 2^17 groups: within HUGEINT), and an integer r >= sqrt(q): PostgreSQL's numeric root is off by less than 1; DuckDB's double is off by a part of 2^-51, which the factor
-// 1 + 2^-40 covers, and 1 more for the cast. (3) Where q > (Factor C)^2 a partial x becomes x Factor C/r, truncated toward zero; div and // truncate. So every magnitude is at most |x| Factor C/sqrt(q),
-// and the norm at most Factor C; elsewhere the norm is at most that already.
+// cap is off and domainFilters must. (2) Each row has its unit's q, the exact power of its partials' norm n, and an integer r >= n. L2: q is the sum of their squares (at most 2^108 each, of at most
+// 2^17 groups: within HUGEINT), n = sqrt(q). PostgreSQL's numeric root is off by less than 1; DuckDB's double is off by a part of 2^-51, which the factor
+// 1 + 2^-40 covers, and 1 more for the cast. L1: q is the sum of their magnitudes, and r = n = q. (3) Where q is above the same power of Factor C, a partial x becomes x Factor C/r, truncated toward zero; div and // truncate, and x Factor C
+// is below 2^108. So every magnitude is at most |x| Factor C/n, and the norm at most Factor C; elsewhere the norm is at most that already.
 func Scaled(a *sensitivity.Analysis, d funcs.Dialect, clips []uint64) (*Statement, error) {
 	return printed(a, d, 0, func(w *private) *Statement { return w.cutTotals(clips) })
 }
@@ -44,14 +44,25 @@ func (w *private) vectors(ut sqltype.Type) string {
 	return fmt.Sprintf(`(SELECT %s%s) AS "h"`, strings.Join(list, ", "), w.grouped(ut))
 }
 
-// square is the sum of the squares of a measure's partials.
-func (w *private) square(i int) string {
+// power is the sum of a measure's partials, each to the norm's exponent: Scaled's q.
+func (w *private) power(i int) string {
 	x := w.wide(fmt.Sprintf(`"h"."x%d"`, i+1))
+	if w.a.Limit.Norm == sensitivity.L1 {
+		return fmt.Sprintf("%s(%s(%s))", w.fn("sum"), w.fn("abs"), x)
+	}
 	return fmt.Sprintf("%s(%s * %s)", w.fn("sum"), x, x)
 }
 
-// rootAbove is an integer that is at least the root of q.
+// powerOf is a bound on the norm, to its exponent.
+func (w *private) powerOf(clip uint64) *big.Int {
+	return new(big.Int).Exp(new(big.Int).SetUint64(clip), big.NewInt(int64(w.a.Limit.Norm)), nil)
+}
+
+// rootAbove is an integer that is at least the norm: Scaled's r.
 func (w *private) rootAbove(q string) string {
+	if w.a.Limit.Norm == sensitivity.L1 {
+		return q
+	}
 	if w.d == funcs.DuckDB {
 		return fmt.Sprintf("CAST(ceil(sqrt(CAST(%s AS DOUBLE)) * (1 + pow(2.0, -40))) AS HUGEINT) + 1", q)
 	}
@@ -63,14 +74,13 @@ func (w *private) norms(ut sqltype.Type) *Statement {
 	var list []string
 	var parts []part
 	for _, c := range w.a.Choices {
-		list = append(list, fmt.Sprintf(`%s AS "q%d"`, w.square(c.Measure), c.Index+1))
+		list = append(list, fmt.Sprintf(`%s AS "q%d"`, w.power(c.Measure), c.Index+1))
 		q := fmt.Sprintf(`"w"."q%d"`, c.Index+1)
-		squares := make([]string, len(c.Edges))
+		powers := make([]string, len(c.Edges))
 		for i, e := range c.Edges {
-			x := new(big.Int).SetUint64(e)
-			squares[i] = x.Mul(x, x).String()
+			powers[i] = w.powerOf(e).String()
 		}
-		parts = append(parts, part{number: PartOfChoice(c.Index), bucket: w.edgesBelow(q, squares, sqltype.Numeric), where: q + " > 0"})
+		parts = append(parts, part{number: PartOfChoice(c.Index), bucket: w.edgesBelow(q, powers, sqltype.Numeric), where: q + " > 0"})
 	}
 	times, number := eachPart(parts)
 	units := fmt.Sprintf(`(SELECT %s FROM %s GROUP BY "h"."u") AS "w"%s`, strings.Join(list, ", "), w.vectors(ut), times)
@@ -86,7 +96,7 @@ func (w *private) norms(ut sqltype.Type) *Statement {
 // cutTotals is the second scan.
 func (w *private) cutTotals(clips []uint64) *Statement {
 	a := w.a
-	if !a.Limit.L2 || len(clips) != len(a.Choices) {
+	if a.Limit.Norm == 0 || len(clips) != len(a.Choices) {
 		w.fail(internalError("no norms were chosen for this statement"))
 		return &Statement{}
 	}
@@ -100,7 +110,7 @@ func (w *private) cutTotals(clips []uint64) *Statement {
 	}
 	for i, m := range a.Measures {
 		list = append(list, w.normOver(i))
-		out = append(out, w.fn("sum")+"("+w.scaledTo(i, new(big.Int).SetUint64(m.Clip(clips[m.Bound.Index])))+")")
+		out = append(out, w.fn("sum")+"("+w.scaledTo(i, m.Clip(clips[m.Bound.Index]))+")")
 		st.Columns = append(st.Columns, Column{RoleMeasure, i, sqltype.Numeric})
 	}
 	vectors := w.vectors(a.Query.Columns[a.Body.UnitCol].Type)
@@ -109,17 +119,17 @@ func (w *private) cutTotals(clips []uint64) *Statement {
 	return st
 }
 
-// normOver prints the sum of the squares of a unit's partials beside each of them.
+// normOver prints Scaled's q beside each of a unit's partials.
 func (w *private) normOver(i int) string {
-	return fmt.Sprintf(`%s OVER (PARTITION BY "h"."u") AS "q%d"`, w.square(i), i+1)
+	return fmt.Sprintf(`%s OVER (PARTITION BY "h"."u") AS "q%d"`, w.power(i), i+1)
 }
 
 // scaledTo prints a partial scaled to a norm: Scaled's (3).
-func (w *private) scaledTo(i int, clip *big.Int) string {
+func (w *private) scaledTo(i int, clip uint64) string {
 	x, q := w.wide(fmt.Sprintf(`"h"."x%d"`, i+1)), fmt.Sprintf(`"h"."q%d"`, i+1)
-	cut := fmt.Sprintf(`(%s * %s) // (%s)`, x, clip, w.rootAbove(q))
+	cut := fmt.Sprintf(`(%s * %d) // (%s)`, x, clip, w.rootAbove(q))
 	if w.d == funcs.Postgres {
-		cut = fmt.Sprintf(`pg_catalog.div(%s * %s, %s)`, x, clip, w.rootAbove(q))
+		cut = fmt.Sprintf(`pg_catalog.div(%s * %d, %s)`, x, clip, w.rootAbove(q))
 	}
-	return fmt.Sprintf(`CASE WHEN %s > %s THEN %s ELSE %s END`, q, new(big.Int).Mul(clip, clip), cut, x)
+	return fmt.Sprintf(`CASE WHEN %s > %s THEN %s ELSE %s END`, q, w.powerOf(clip), cut, x)
 }

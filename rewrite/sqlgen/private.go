@@ -11,7 +11,7 @@ import (
 )
 
 // Private prints the first statement of an analysis. What it returns is told by the roles of its columns: with fixed bounds the group totals themselves, by outer totals over one
-// subquery grouped by (unit, keys), or over the rows where keys say that a unit has one; with automatic bounds buckets of partials, from which choice and totals are read (histogram); with Limit.L2 the
+// subquery grouped by (unit, keys), or over the rows where keys say that a unit has one; with automatic bounds buckets of partials, from which choice and totals are read (histogram); with Limit.Norm the
 // numbers of units by norm alone, and the totals are Scaled's, once norms are chosen (norms). seed varies which groups of a unit the cap keeps; it is public. The proof below is of
 // fixed bounds, and of the level of (unit, group) rows in all three.
 //
@@ -101,7 +101,7 @@ func (w *private) prepare() {
 
 func (w *private) statement() *Statement {
 	ut := w.a.Query.Columns[w.a.Body.UnitCol].Type
-	if w.a.Limit.L2 {
+	if w.a.Limit.Norm > 0 {
 		return w.norms(ut)
 	}
 	if len(w.a.Choices) > 0 {

@@ -24,7 +24,7 @@ type Feature struct {
 // (2) and (3) there), and rows with NULL are dropped there. (6) Of an array the elements are bounded in the proxy (Reading.Steps), and a row whose array has another length or NULL in it is dropped there, after its number was given: by its own values, so what is left are still at most most rows of the unit, which depend on its rows alone. (5) dense_rank gives equal units one number and different ones different numbers: units are compared in their canonical form. The numbers themselves depend on all
 // units, and leave the proxy's memory nowhere.
 func UnitRows(a *sensitivity.Analysis, d funcs.Dialect, features []Feature, most uint64, seed int64) (*Statement, error) {
-	if most == 0 || len(features) == 0 || len(a.Keys) > 0 || a.Limit.L2 {
+	if most == 0 || len(features) == 0 || len(a.Keys) > 0 || a.Limit.Norm > 0 {
 		return nil, internalError("the rows of a training are not known")
 	}
 	for _, f := range features {

@@ -234,7 +234,7 @@ func (s *scan) at(ctx context.Context, m *release.Maker) (printed, error) {
 	if s.often != nil {
 		return s.first, m.Scale(s.often.st.Columns, s.often.replay())
 	}
-	if !s.Analysis.Limit.L2 {
+	if s.Analysis.Limit.Norm == 0 {
 		return s.first, nil
 	}
 	norms, err := m.Bounds(s.first.st.Columns, s.first.replay())
@@ -326,7 +326,7 @@ func chosen(a *sensitivity.Analysis, r *release.Release) []float64 {
 		if m.Kind == sensitivity.SumValues {
 			out[i] *= m.Grid.InexactFloat64()
 		}
-		if a.Limit.L2 {
+		if a.Limit.Norm > 0 {
 			out[i] /= float64(m.Fine)
 		}
 	}

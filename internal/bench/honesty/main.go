@@ -59,6 +59,7 @@ func run() error {
 	parallel := flag.Int("parallel", runtime.NumCPU(), "how many schemas are measured at once")
 	serve := flag.Bool("serve", false, "start such a PostgreSQL, load the schemas and keep it until standard input ends")
 	policies := flag.Bool("policies", false, "print the schemas' policies and what dpsql check says of them, and end")
+	dir := flag.String("others", "", "a folder of other schemas, in place of ours: NAME.sql and NAME.statements.sql (others.go); nothing is written but to standard output and -csv")
 	from := flag.String("from", "", "write the page and the figures of such a file in place of asking")
 	flag.Parse()
 	if *from != "" {
@@ -67,6 +68,12 @@ func run() error {
 			return err
 		}
 		return write(*docs, results)
+	}
+	if *dir != "" {
+		var err error
+		if schemas, err = others(*dir); err != nil {
+			return err
+		}
 	}
 	only, err := regexp.Compile(*of)
 	if err != nil {
@@ -135,7 +142,7 @@ func run() error {
 		return err
 	}
 	fmt.Print(table(results), "\n", summaryTable(results))
-	if *of == "" && *name == "" {
+	if *of == "" && *name == "" && *dir == "" {
 		err = errors.Join(err, write(*docs, results))
 	}
 	return err

@@ -14,14 +14,15 @@ import (
 
 // schema is a database with the person whom its policy protects.
 type schema struct {
-	name    string
-	shipped bool   // the demo's own policy, in place of init's
-	unit    string // table.column, as `dpsql init --unit` takes it
-	edits   []edit // what `dpsql check` demands of init's policy, and no more
-	path    string // the SQL that leads from a row to its person, where a statement says nothing else
-	load    func(b *bench, db string) error
-	files   []fileTable
-	from    string // the folder of the shared data
+	name       string
+	shipped    bool   // the demo's own policy, in place of init's
+	unit       string // table.column, as `dpsql init --unit` takes it
+	edits      []edit // what `dpsql check` demands of init's policy, and no more
+	path       string // the SQL that leads from a row to its person, where a statement says nothing else
+	load       func(b *bench, db string) error
+	files      []fileTable
+	from       string // the folder of the shared data
+	statements string // the list of them; "": statements/NAME.sql
 }
 
 // edit is one change of init's policy. The reason is the mistake that `dpsql check` finds without it.

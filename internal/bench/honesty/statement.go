@@ -33,12 +33,16 @@ var (
 
 // statementsOf reads a schema's list: a line with the name, and "; unit: SQL" where the schema's own way to the person is not the one; then the statement.
 func statementsOf(s *schema) (out []*statement, err error) {
-	text, err := listed.ReadFile("statements/" + s.name + ".sql")
-	if err != nil {
-		return nil, err
+	list := s.statements
+	if list == "" {
+		text, err := listed.ReadFile("statements/" + s.name + ".sql")
+		if err != nil {
+			return nil, err
+		}
+		list = string(text)
 	}
 	seen := map[string]bool{}
-	for _, m := range header.FindAllStringSubmatch(string(text)+"\n", -1) {
+	for _, m := range header.FindAllStringSubmatch(list+"\n", -1) {
 		name, unit, found := strings.Cut(m[1], "; unit: ")
 		if !found {
 			unit = s.path

@@ -20,7 +20,7 @@ type shape struct {
 	public  bool
 	groups  uint64 // public ones
 	cap     bool   // the number of a unit's groups is chosen
-	l2      bool
+	norm    sensitivity.Norm
 	perUnit uint64
 	parts   []measured
 }
@@ -38,7 +38,7 @@ const (
 
 // analysis makes what package sensitivity makes of such a statement: choices in the order of measures, the cap's last.
 func (s shape) analysis() *sensitivity.Analysis {
-	a := &sensitivity.Analysis{Class: sensitivity.Private, People: -1, Limit: sensitivity.GroupLimit{PerUnit: s.perUnit, L2: s.l2}}
+	a := &sensitivity.Analysis{Class: sensitivity.Private, People: -1, Limit: sensitivity.GroupLimit{PerUnit: s.perUnit, Norm: s.norm}}
 	if a.Groups.Public = s.public; s.public {
 		a.Groups.Count = s.groups
 	}
@@ -67,7 +67,7 @@ func (s shape) analysis() *sensitivity.Analysis {
 		switch p {
 		case people:
 			var c *sensitivity.Choice
-			if s.l2 {
+			if s.norm > 0 {
 				c = choose(1, 1<<20, 1<<20)
 			}
 			add(sensitivity.Units, c, 1)
@@ -98,7 +98,7 @@ func drawShape(t *rapid.T) shape {
 		s.parts = []measured{people}
 	}
 	kinds := []measured{chosenCount, chosenSum, chosenPair, fixedCount}
-	if s.l2 = s.public && rapid.IntRange(0, 3).Draw(t, "l2") == 0; s.l2 {
+	if s.norm = map[bool]sensitivity.Norm{true: sensitivity.Norm(rapid.IntRange(0, 2).Draw(t, "norm"))}[s.public]; s.norm > 0 {
 		kinds = kinds[:3] // all measures' norms are chosen
 	} else {
 		s.cap = rapid.Bool().Draw(t, "cap is chosen")
@@ -200,7 +200,7 @@ func checkResolved(t *rapid.T, a *sensitivity.Analysis, p *Plan, run *Run, chose
 	switch {
 	case a.Limit.Cap != nil:
 		groups = edge(a.Limit.Cap)
-	case a.Limit.L2:
+	case a.Limit.Norm > 0:
 		groups = 1
 	}
 	for i, m := range a.Measures {
@@ -335,7 +335,7 @@ func TestLostShare(t *testing.T) {
 func TestChoicesTakeTheirShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawShape(t)
-		s.l2 = false
+		s.norm = sensitivity.NoNorm
 		a := s.analysis()
 		ask := Ask{Filter: filter(t, 20, 1e-6, 0.1, budget.AccountantPure), Epsilon: rapid.Float64Range(0.1, 5).Draw(t, "epsilon"), QueryDelta: 1e-9, Mechanism: Laplace,
 			Population: rapid.SampledFrom([]int64{1, 50, 1_000_000}).Draw(t, "population")}

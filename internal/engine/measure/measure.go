@@ -119,7 +119,7 @@ func (p *Plan) Events() []dp.Event {
 // again by the filter over the events as they will be run, and a sum above the tag is refused. Sequential composition: package
 // budget. The number of parts and the sensitivities come from the plan and the policy, so no scale depends on private rows.
 func New(a *sensitivity.Analysis, ask Ask) (*Plan, error) {
-	if a.Limit.L2 { // a norm bounds nothing but Gaussian noise
+	if a.Limit.Norm == sensitivity.L2 { // which bounds nothing but Gaussian noise
 		if ask.Filter.Order == 0 || ask.Mechanism == Laplace {
 			return nil, sqlerr.New(sqlerr.BadMechanism, "dpsql.bounding = l2 needs Gaussian noise").
 				WithHint("SET dpsql.bounding = linf, or dpsql.mechanism = auto under a policy with delta and accountant: rdp.")
@@ -286,7 +286,7 @@ func caps(a *sensitivity.Analysis) []uint64 {
 	switch {
 	case a.Limit.Cap != nil:
 		return a.Limit.Cap.Edges
-	case a.Limit.L2: // the norm is of all groups
+	case a.Limit.Norm > 0: // the norm is of all groups
 		return []uint64{1}
 	}
 	return []uint64{a.Limit.PerUnit}
@@ -298,7 +298,7 @@ func event(f *budget.Filter, a *sensitivity.Analysis, m sensitivity.Measure, l b
 		switch {
 		case m.Pick != nil:
 			kind = dp.PickNoise
-		case a.Limit.L2:
+		case a.Limit.Norm == sensitivity.L2:
 			kind = dp.GaussianNormNoise
 		case mech == Gaussian:
 			kind = dp.GaussianNoise

@@ -30,7 +30,7 @@ func (m *Maker) choose(cols []sqlgen.Column, rows secret.Rows) (*Release, error)
 // Bounds reads the first scan of a statement whose vectors are scaled, and chooses the norms: the edges, one a choice, at which the second scan
 // is printed. Then Read takes that one. See choose's proof, (1) and (2).
 func (m *Maker) Bounds(cols []sqlgen.Column, rows secret.Rows) ([]uint64, error) {
-	if !m.a.Limit.L2 || m.old != nil || m.r.Chosen != nil {
+	if m.a.Limit.Norm == 0 || m.old != nil || m.r.Chosen != nil {
 		return nil, errShape
 	}
 	if _, err := m.bounds(cols, rows); err != nil {

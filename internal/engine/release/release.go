@@ -227,7 +227,7 @@ func (m *Maker) mechanisms() error {
 // groups leaves this function; groups are ordered by their keys. (4) A row that does not fit the plan's types is a failure
 // that tells nothing. Source: design sections 4 and 5; package noise for (2)'s selection.
 func (m *Maker) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
-	if m.read || m.old == nil && (m.a.Limit.L2 || m.smoother != nil) && m.r.Chosen == nil { // Bounds or Scale comes first
+	if m.read || m.old == nil && (m.a.Limit.Norm > 0 || m.smoother != nil) && m.r.Chosen == nil { // Bounds or Scale comes first
 		return nil, errShape
 	}
 	m.read = true
@@ -236,7 +236,7 @@ func (m *Maker) Read(cols []sqlgen.Column, rows secret.Rows) (*Release, error) {
 		return m.topUp(cols, rows)
 	case m.a.Pairs != nil:
 		return m.flows(cols, rows)
-	case len(m.thresholds) > 0 && !m.a.Limit.L2:
+	case len(m.thresholds) > 0 && m.a.Limit.Norm == 0:
 		return m.choose(cols, rows)
 	case m.smoother != nil && m.beyond():
 		return m.r, m.release(func(func(opened) error) error { return nil })

@@ -127,7 +127,7 @@ func (m *Maker) topUp(cols []sqlgen.Column, rows secret.Rows) (*Release, error) 
 			return nil, err
 		}
 		each = f.each(m.old, m.end)
-	} else if len(m.a.Choices) > 0 && !m.a.Limit.L2 {
+	} else if len(m.a.Choices) > 0 && m.a.Limit.Norm == 0 {
 		h, err := readHistogram(m.a, cols, rows)
 		if err != nil {
 			return nil, err

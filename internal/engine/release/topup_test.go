@@ -107,7 +107,7 @@ func TestTopUpIsClipped(t *testing.T) {
 func TestTopUpOfScaledVectors(t *testing.T) {
 	src := noise.NewSource()
 	a := chosenAnalysis(true, false)
-	a.Limit.L2 = true
+	a.Limit.Norm = sensitivity.L2
 	a.Measures, a.Choices = a.Measures[2:], a.Choices[:2]
 	for i, c := range a.Choices {
 		c.Measure = i
