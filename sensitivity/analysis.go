@@ -183,6 +183,8 @@ type Measure struct {
 	Rows uint64
 	// Joined: it is of joined rows, a sum of their integers (Analysis.Joined); a number of distinct values is read with the others.
 	Joined bool
+	// Alone: a CentredSum has a choice of its own, and the centre that suits one (Twice); else it has its count's.
+	Alone bool
 	// Distinct: a CentredSum is of distinct values, of which Values of each unit are kept where Bound does not say how many.
 	Distinct bool
 	Values   uint64
@@ -204,6 +206,40 @@ type Measure struct {
 // Pair are a count and the centred sum of the same rows.
 type Pair struct{ Count, Sum Measure }
 
+// Twice is twice the centre of a CentredSum, in steps: the middle of the range, unless a choice is made for it alone.
+//
+// Proof: claim: of a measure that is Alone every row counts for at most twice its own value's magnitude in half steps, |2x - Twice| <= 2|x|. So each unit's sum is at most as large as that of its
+// values where they have one sign, and is that sum where the range holds 0: with a range the bound and the noise are no larger than without. (1) Where the range holds 0, Twice is 0. (2) Else all x have the sign of
+// the end nearest to 0, and with n that end's magnitude and w that of Twice, of the same sign, 0 <= w <= 4n <= 4|x|: -2|x| <= 2|x| - w <= 2|x|. The centre is public.
+func (m *Measure) Twice() int64 {
+	middle := m.RowLo + m.RowHi // both are within dp.MaxSensitivity
+	switch {
+	case !m.Alone:
+		return middle
+	case m.RowLo > 0: // (2)
+		return min(middle, 4*m.RowLo)
+	case m.RowHi < 0:
+		return max(middle, 4*m.RowHi)
+	}
+	return 0 // (1)
+}
+
+// MostOfRow is the largest magnitude that a row of a sum has.
+func (m *Measure) MostOfRow() uint64 {
+	if m.Kind == CentredSum {
+		return max(magnitude(2*m.RowLo-m.Twice()), magnitude(2*m.RowHi-m.Twice()))
+	}
+	return max(magnitude(m.RowLo), magnitude(m.RowHi))
+}
+
+// BoundsSum reports that an automatic bound is of what each unit's values add up to, not of its number of rows.
+func (m *Measure) BoundsSum() bool { return m.Kind == SumValues || m.Alone }
+
+// leads reports that the measure's bound is chosen by its own partials.
+func (m *Measure) leads() bool {
+	return m.Bound != nil && !m.Follows && (m.Kind != CentredSum || m.Alone)
+}
+
 // Clip is the bound on a partial's magnitude, or on the norm of a unit's partials, at an edge of Bound. What overflows is more than any mechanism takes.
 func (m *Measure) Clip(edge uint64) uint64 {
 	hi, clip := bits.Mul64(edge, m.Factor)
@@ -219,6 +255,7 @@ type Choice struct {
 	Index   int      // in Analysis.Choices
 	Measure int      // whose partials' magnitudes are compared with the edges, its Factor being 1, or whose flows' caps they are; -1: the number of a unit's groups is, or the rows that it changes
 	Edges   []uint64 // increasing, public
+	Rows    *Choice  // of a sum that is Alone: the choice of its number of rows, by which and the range it ends (measure.Settled); nil: nothing ends it
 }
 
 // Name is what is measured, in words.
@@ -238,7 +275,7 @@ func (m *Measure) Name() string {
 // MeasureKind is what is measured.
 type MeasureKind string
 
-// The measures. CentredSum sums 2x - (RowLo+RowHi) in steps (so RowLo, RowHi are x's own and Lo, Hi are +-m(RowHi-RowLo)); a unit with
+// The measures. CentredSum sums 2x - Twice in steps (so RowLo, RowHi are x's own; about the middle Lo, Hi are +-m(RowHi-RowLo)); a unit with
 // k > m rows has its sum scaled by m/k toward zero.
 const (
 	CountRows   MeasureKind = "rows"
@@ -266,7 +303,7 @@ type Formula struct {
 // FormulaKind is the way from measures to an aggregate.
 type FormulaKind string
 
-// The formulas of design section 7. With c the count, s the centred sum in steps, mid = (RowLo+RowHi)/2 * Grid:
+// The formulas of design section 7. With c the count, s the centred sum in steps, mid = Twice/2 * Grid:
 const (
 	IsCount       FormulaKind = "count"       // c
 	IsSum         FormulaKind = "sum"         // sum * Grid

@@ -121,7 +121,9 @@ type analyzer struct {
 	smooth  *Choice  // of the rows that one unit changes (Joined); nil: steady
 	steady  uint64   // that number, where nothing has to be measured
 
-	kinds  []*analyzer        // of rows of two units: for each of the kinds
+	kinds   []*analyzer     // of rows of two units: for each of the kinds
+	moments map[string]bool // the values, as averageText has them, of which a statistic needs the sum about the middle
+
 	places map[measureKey]int // the places of Analysis.Measures, until they are sorted
 }
 

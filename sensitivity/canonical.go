@@ -136,6 +136,9 @@ func limitText(a *Analysis) string {
 func (n *normal) measure(m *Measure) string {
 	text := string(m.Kind) + " " + n.values(m)
 	text += fmt.Sprintf(" grid %s rounded %t row [%d, %d] partial [%d, %d] single %t fine %d", m.Grid, m.Rounded, m.RowLo, m.RowHi, m.Lo, m.Hi, m.Single, m.Fine)
+	if m.Alone {
+		text += fmt.Sprintf(" about %d", m.Twice())
+	}
 	if m.Tree != nil {
 		text += " " + m.Tree.text()
 	}

@@ -59,7 +59,7 @@ func (z *analyzer) choose(m *Measure, first, last uint64) error {
 func (m *Measure) atLast() {
 	m.PerGroup = m.Clip(m.Bound.Edges[len(m.Bound.Edges)-1])
 	m.Hi = int64(m.PerGroup) // fitting
-	if m.Kind == CentredSum || m.Kind == SumValues && m.RowLo < 0 {
+	if m.Kind == CentredSum && 2*m.RowLo < m.Twice() || m.Kind == SumValues && m.RowLo < 0 {
 		m.Lo = -m.Hi
 	}
 }
@@ -82,10 +82,9 @@ func (m *Measure) fitting(edges []uint64) []uint64 {
 	return edges[:n]
 }
 
-// automatic bounds a sum over values of a declared range by a choice: a centred sum by its count's, in multiples of the range; another
-// one by its own.
+// automatic bounds a sum over values of a declared range by a choice: its own, or of a centred sum that is not Alone its count's, in multiples of the range.
 func (z *analyzer) automatic(m *Measure, row uint64) error {
-	if m.Kind == CentredSum {
+	if m.Kind == CentredSum && !m.Alone {
 		m.Factor = row
 		return z.choose(m, 1, mostRows)
 	}
@@ -228,8 +227,8 @@ const (
 	normGroups = 1 << 17 // of more groups vectors are not scaled
 )
 
-// norm gives a measure of a statement with Limit.Norm the choice of its norm, in parts of steps, or shares another's: an average's centred
-// sum is within its range times what its count is, group by group, so its norm is too.
+// norm gives a measure of a statement with Limit.Norm the choice of its norm, in parts of steps, or shares another's: a centred
+// sum that is not Alone is within its range times what its count is, group by group, so its norm is too.
 //
 // Proof: claim: whatever edge C is taken, adding or removing one unit changes the vector of totals by a vector whose norm, L1 or L2 as Limit.Norm says, is at most Factor C. A unit's partials x_g, clamped
 // or not, are functions of its own rows; where their norm n is above Factor C each is replaced by x_g Factor C/r rounded toward zero, for an integer r >= n
@@ -239,13 +238,13 @@ const (
 func (z *analyzer) norm(m *Measure, shared *Choice) error {
 	most := m.PerGroup
 	small := most <= mostPart/fineParts // in parts the squares of larger ones would leave the backends' integers
-	if m.Kind != SumValues || small && (m.Arg.Type().IsInteger() || max(magnitude(m.RowLo), magnitude(m.RowHi)) < 1<<10) {
+	if !m.BoundsSum() || small && (m.Arg.Type().IsInteger() || max(magnitude(m.RowLo), magnitude(m.RowHi)) < 1<<10) {
 		m.Fine = fineParts
 	}
 	if most > mostPart/m.Fine {
 		return tooWide()
 	}
-	if m.Kind == CentredSum {
+	if m.Kind == CentredSum && !m.Alone {
 		if m.Factor == 1 { // the bounds are declared
 			m.Factor = max(1, uint64(m.RowHi-m.RowLo))
 		}
@@ -269,7 +268,7 @@ func (z *analyzer) norm(m *Measure, shared *Choice) error {
 		last = mostSteps
 	}
 	first := m.Fine
-	if m.Kind == SumValues && m.Fine == 1 {
+	if m.BoundsSum() && m.Fine == 1 {
 		first = fineStart
 	}
 	m.Bound = &Choice{Edges: Ladder(min(first, last), last)}

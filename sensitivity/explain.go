@@ -138,7 +138,7 @@ func (a told) measureLine(m Measure) string {
 	line := a.partLine(m)
 	switch {
 	case a.Limit.Norm == 0:
-	case m.Kind == CentredSum:
+	case m.Kind == CentredSum && !m.Alone:
 		line += fmt.Sprintf("; a unit's vector over all groups is scaled to %s times the norm of choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
 	default:
 		line += fmt.Sprintf("; a unit's vector over all groups is scaled to the norm of choice %d (%s)", m.Bound.Index+1, a.span(m.Bound))
@@ -150,8 +150,9 @@ func (a told) measureLine(m Measure) string {
 }
 
 // halfSteps is n of a centred sum's steps, which are half a grid step.
-func halfSteps(m Measure, n uint64) string {
-	return m.Grid.Mul(decimal.NewFromUint64(n)).Mul(decimal.NewFromFloat(0.5)).String()
+func halfSteps[N int64 | uint64](m Measure, n N) string {
+	x := decimal.NewFromInt(int64(n)) //nolint:gosec // at most dp.MaxSensitivity, but for what nothing is run with
+	return m.Grid.Mul(x).Mul(decimal.NewFromFloat(0.5)).String()
 }
 
 // partLine says what a unit's part in one group is.
@@ -205,6 +206,12 @@ func (a told) partLine(m Measure) string {
 			of = "distinct values' "
 		}
 		line = fmt.Sprintf("sum of %sdistances from the middle of [%s, %s]", of, at(m.RowLo), at(m.RowHi))
+		if m.Alone {
+			line = fmt.Sprintf("sum of values in [%s, %s]", at(m.RowLo), at(m.RowHi))
+			if m.Twice() != 0 {
+				line += fmt.Sprintf(", each less %s", halfSteps(m, m.Twice()))
+			}
+		}
 		lo, hi = m.Grid.Mul(decimal.NewFromInt(m.Lo)).Mul(half).String(), m.Grid.Mul(decimal.NewFromInt(m.Hi)).Mul(half).String()
 	}
 	line += fmt.Sprintf("%s on grid %s", a.filterText(m), m.Grid)
@@ -217,7 +224,7 @@ func (a told) partLine(m Measure) string {
 	switch {
 	case a.Pairs != nil:
 		return line + fmt.Sprintf(", as a flow in which a unit passes at most what choice %d gives (%s)", m.Bound.Index+1, a.span(m.Bound))
-	case m.Bound != nil && m.Kind == CentredSum:
+	case m.Bound != nil && m.Kind == CentredSum && !m.Alone:
 		return line + fmt.Sprintf("; a unit's part is clamped to +-%s times choice %d", halfSteps(m, m.Factor), m.Bound.Index+1)
 	case m.Bound != nil:
 		return line + fmt.Sprintf("; a unit's part is clamped to what choice %d gives (%s)", m.Bound.Index+1, a.span(m.Bound))
@@ -273,11 +280,19 @@ func (a *Analysis) OfTimes(m Measure) (is bool) {
 	return is
 }
 
+// Step is what the measure's noise and clips count, in its own units: a part of its grid, or of half of it.
+func (m *Measure) Step() decimal.Decimal {
+	step := m.Grid.Div(decimal.NewFromUint64(max(1, m.Fine)))
+	if m.Kind == CentredSum {
+		step = step.Div(decimal.NewFromInt(2))
+	}
+	return step
+}
+
 // Edge is an edge of a choice in the units of what it bounds: groups, or the measure's own.
 func (a *Analysis) Edge(c *Choice, edge uint64) decimal.Decimal {
 	if c.Measure < 0 { // of groups, or of joined rows
 		return decimal.NewFromUint64(edge)
 	}
-	m := a.Measures[c.Measure]
-	return m.Grid.Div(decimal.NewFromUint64(max(1, m.Fine))).Mul(decimal.NewFromUint64(edge))
+	return a.Measures[c.Measure].Step().Mul(decimal.NewFromUint64(edge))
 }

@@ -57,7 +57,7 @@ func (k *Kin) measuresFrom(s *Shape, out *Made) bool {
 	return choose(k.a.Limit.Cap, s.Cap) && !slices.Contains(out.Choices, -1)
 }
 
-// said is where a release has a measure, or the count and the centred sum of its pair, which have one bound.
+// said is where a release has a measure, or the count and the centred sum of its pair, which have one bound unless the sum is Alone.
 func (k *Kin) said(s *Shape, m *Measure) ([]int, bool) {
 	at := func(m *Measure) int {
 		text := short(k.n.measure(m))
@@ -70,7 +70,7 @@ func (k *Kin) said(s *Shape, m *Measure) ([]int, bool) {
 		return nil, false
 	}
 	count, sum := at(&m.Pair.Count), at(&m.Pair.Sum)
-	return []int{count, sum}, count >= 0 && sum >= 0 && s.Measures[count].Choice == s.Measures[sum].Choice
+	return []int{count, sum}, count >= 0 && sum >= 0 && (m.Pair.Sum.Alone || s.Measures[count].Choice == s.Measures[sum].Choice)
 }
 
 // fromPairs is the analysis with the measures of the release, in their order there: those that share a release here still share it.
@@ -101,7 +101,7 @@ func (k *Kin) fromPairs(s *Shape, out *Made) bool {
 				c = &Choice{Index: len(a.Choices), Measure: -1, Edges: m.Bound.Edges}
 				choices[there], a.Choices, out.Choices = c, append(a.Choices, c), append(out.Choices, there)
 			}
-			if m.Kind != CentredSum && !m.Follows {
+			if m.leads() {
 				c.Measure = i
 			}
 			m.Bound = c

@@ -25,6 +25,7 @@ func (z *analyzer) measures() error {
 		if _, ok := statistics[g.Fn]; g.Fn == plan.Avg && !g.Distinct || ok && len(g.More) == 0 {
 			averaged[z.averageText(z.exactly(g))] = true
 		}
+		z.noteMoments(z.exactly(g))
 	}
 	for _, g := range z.aggs {
 		if err := z.ctx.Err(); err != nil {
@@ -182,13 +183,38 @@ func (z *analyzer) bounded(g plan.AggItem) bool {
 	return iv != nil
 }
 
-// pair measures the count of x and the centred sum of x. An automatic bound is one for both: that of the count.
+// pair measures the count of x and the centred sum of x. Where a bound is chosen, the sum has a choice of its own, within the range: a range is often much wider than what
+// rows hold, and the count's bound times half of it much more than what anybody adds. Beside a statistic of the same values, which needs the sum about the middle, both have the count's.
 func (z *analyzer) pair(g plan.AggItem) (count, sum int, err error) {
 	if count, err = z.countValues(g); err != nil {
 		return
 	}
-	sum, err = z.measure(Measure{Kind: CentredSum, Arg: g.Arg, Bound: z.out.Measures[count].Bound}, g)
+	m := Measure{Kind: CentredSum, Arg: g.Arg, Bound: z.out.Measures[count].Bound}
+	if m.Alone = (z.out.MaxRows == 0 || z.out.Limit.Norm > 0) && z.out.Joined == nil && !z.moments[z.averageText(g)]; m.Alone {
+		m.Bound = nil
+	}
+	if sum, err = z.measure(m, g); err == nil && m.Alone {
+		z.out.Measures[sum].Bound.Rows = z.out.Measures[count].Bound
+	}
 	return
+}
+
+// noteMoments notes the values whose centred sums a statistic shares.
+func (z *analyzer) noteMoments(g plan.AggItem) {
+	if _, ok := statistics[g.Fn]; !ok || len(g.More) > 1 {
+		return
+	}
+	of := []plan.Scalar{g.Arg}
+	if len(g.More) > 0 {
+		x, y := z.besides(g.More[0], g.Arg)
+		of = []plan.Scalar{x, y}
+	}
+	for _, x := range of {
+		if g.Arg = x; z.moments == nil {
+			z.moments = map[string]bool{}
+		}
+		z.moments[z.averageText(g)] = true
+	}
 }
 
 // countValues counts rows where the argument is not NULL: all rows, if that follows from the plan.
@@ -284,9 +310,11 @@ func (z *analyzer) bound(m *Measure, g plan.AggItem) error {
 		return err
 	}
 	lo, hi := min(m.RowLo, 0), max(m.RowHi, 0)
-	if m.Kind == CentredSum { // each row within +-(RowHi - RowLo)
-		hi = m.RowHi - m.RowLo
-		lo = -hi
+	if m.Kind == CentredSum { // about the middle each row is within +-(RowHi - RowLo)
+		hi = int64(m.MostOfRow()) //nolint:gosec // of ends within dp.MaxSensitivity
+		if lo = 0; 2*m.RowLo < m.Twice() {
+			lo = -hi
+		}
 	}
 	rows := z.out.MaxRows
 	if m.Distinct {

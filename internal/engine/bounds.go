@@ -16,7 +16,7 @@ import (
 
 // noiseStep is what a measure's noise and clips count, in the measure's own units.
 func noiseStep(m sensitivity.Measure) decimal.Decimal {
-	return valueStep(m).Div(decimal.NewFromUint64(max(1, m.Fine)))
+	return m.Step()
 }
 
 // valueStep is what a measure's released integers count: of a centred sum halves of its grid.
@@ -161,7 +161,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			out = append(out, fmt.Sprintf("choice %d: too few people have rows here to choose a bound by, so what depends on it is NULL; a larger dpsql.epsilon, conditions that more people meet, or a declared bound mend that", c.Index+1))
 			continue
 		}
-		if end == "the least" && a.Edge(c, edge).Equal(decimal.NewFromInt(1)) && (c.Measure < 0 || a.Measures[c.Measure].Kind != sensitivity.SumValues) {
+		if end == "the least" && a.Edge(c, edge).Equal(decimal.NewFromInt(1)) && (c.Measure < 0 || !a.Measures[c.Measure].BoundsSum()) {
 			continue // one row or one group a person: what most tables are, and no sign that people have more
 		}
 		all := int(r.Plan.Among(c)) == len(c.Edges)
@@ -173,7 +173,7 @@ func endLines(a *sensitivity.Analysis, r *release.Release) []string {
 			what = fmt.Sprintf("what one person counts for in measure %d", c.Measure+1)
 		}
 		switch {
-		case end == "the largest" && c.Measure >= 0 && a.Measures[c.Measure].Kind == sensitivity.SumValues:
+		case end == "the largest" && c.Measure >= 0 && a.Measures[c.Measure].BoundsSum():
 			told = "so what depends on it is NULL"
 		case c.By == sensitivity.ByFlow:
 			told = "which the error does not tell"

@@ -119,6 +119,8 @@ var ChosenStatements = []string{
 	"select case when item < 'b' then 'first' when item < 'd' then 'second' else 'rest' end, count(*), sum(fee), avg(amount), sum(rate) from charges group by 1",
 	"select small > 0, amount > 0, sum(amount * small), sum(abs(fee)) from charges group by 1, 2",
 	"select item, sum(case when amount > 30 then 30 when amount < -30 then -30 else amount end), avg(case when small > 0 then 1 else 0 end) from charges group by 1",
+	"select item, count(*), avg(least(greatest(amount, -30), 30)), avg(least(greatest(small, 5), 400)), avg(least(greatest(fee, -90), -10)) from charges group by 1",
+	"select avg(least(greatest(amount, -30), 30)), avg(least(greatest(small, 5), 400)) from charges",
 }
 
 // CheckChosen holds an analysis with automatic bounds against a database: for each unit removed the claims of CompareHistograms; without

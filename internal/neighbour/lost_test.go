@@ -231,11 +231,14 @@ func where(keep func(move) bool, of partial) partial {
 	}
 }
 
-func centred(rows []move) (s int64) {
-	for _, m := range rows {
-		s += 2*m.small - 10
+// centred is the sum of small numbers' distances from a centre, in halves.
+func centred(twice int64) partial {
+	return func(rows []move) (s int64) {
+		for _, m := range rows {
+			s += 2*m.small - twice
+		}
+		return s
 	}
-	return s
 }
 
 func one([]move) int64 { return 1 }
@@ -249,7 +252,7 @@ func of(m sensitivity.Measure) partial {
 	case sensitivity.SumValues:
 		out = sum
 	case sensitivity.CentredSum:
-		out = centred
+		out = centred(m.Twice())
 	case sensitivity.CountValues:
 		out = known
 	default:

@@ -164,8 +164,8 @@ func parts(t testing.TB, db *neighbour.Postgres, a *sensitivity.Analysis) (out [
 					x.Quo(x.Mul(x, new(big.Int).SetUint64(m.Rows)), k)
 				}
 			case m.Kind == sensitivity.CentredSum:
-				middle := decimal.NewFromInt(m.RowLo + m.RowHi)
-				x = sum.Div(m.Grid).Mul(decimal.NewFromInt(2)).Sub(middle.Mul(count)).BigInt()
+				twice := decimal.NewFromInt(m.Twice())
+				x = sum.Div(m.Grid).Mul(decimal.NewFromInt(2)).Sub(twice.Mul(count)).BigInt()
 			}
 			p.Values = append(p.Values, x)
 		}
@@ -267,6 +267,8 @@ func TestChosenPlantedBugs(t *testing.T) {
 			maps.DeleteFunc(h.Rows, func(s neighbour.Slot, _ *neighbour.Bucket) bool { return s.Part >= 0 && few[s.Group] })
 		}}, false, 0},
 		{"sign of the size dropped", "select sum(amount) from charges", 2, neighbour.Bug{SQL: replace(`pg_catalog\.abs\(("h"\."x1")\) - 1`, "$1 - 1")}, false, 0},
+		{"sign of an average's size dropped", "select avg(least(greatest(amount, -30), 30)) from charges", 2, neighbour.Bug{SQL: replace(`pg_catalog\.abs\(("h"\."x1")\) - 1`, "$1 - 1")}, false, 0},
+		{"an average about another centre", "select avg(days) from encounters where days >= 2 and days < 13", 2, neighbour.Bug{SQL: replace(`- \(8\) \*`, "- (14) *")}, true, 0},
 		{"cap of groups dropped", "select item, count(*) from charges group by 1", 2, neighbour.Bug{SQL: replace(` WHERE "g"\."rn" <= \d+`, "")}, false, 0},
 		{"ranks one too low", "select item, count(*) from charges group by 1", 0, neighbour.Bug{SQL: replace(`"h"\."rn" - 1,`, `"h"."rn" - 2,`)}, false, 0},
 		{"ranks over all units", "select item, count(*) from charges group by 1", 0, neighbour.Bug{SQL: replace(`PARTITION BY "g"\."u" `, "")}, false, 0},

@@ -294,12 +294,12 @@ func (p *printer) clamped64(m sensitivity.Measure, x string) string {
 	return p.big(fmt.Sprintf("LEAST(GREATEST(%s, %d), %d)", x, m.Lo, m.Hi))
 }
 
-// centred is the sum of 2x - (RowLo + RowHi) over rows whose sum and count are known.
+// centred is the sum of 2x - Twice over rows whose sum and count are known.
 func centred(m sensitivity.Measure, sum, count string) string {
-	if m.RowLo == -m.RowHi {
+	if m.Twice() == 0 {
 		return "2 * " + sum
 	}
-	return fmt.Sprintf("2 * %s - (%d) * %s", sum, m.RowLo+m.RowHi, count)
+	return fmt.Sprintf("2 * %s - (%d) * %s", sum, m.Twice(), count)
 }
 
 // holding is the count in a type that holds its product with the row range for counts up to maxRows.

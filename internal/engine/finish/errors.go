@@ -139,7 +139,7 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, r
 		if e.few[i], err = Beyond(a, r, i); err != nil {
 			return nil, err
 		}
-		e.few[i] = e.few[i] || r.Chosen.TooFew(m.Bound) || r.Chosen.TooFew(a.Limit.Cap) || m.Kind == sensitivity.SumValues && r.Plan.AtLast(m.Bound, r.Chosen)
+		e.few[i] = e.few[i] || r.Chosen.TooFew(m.Bound) || r.Chosen.TooFew(a.Limit.Cap) || m.BoundsSum() && r.Plan.AtLast(m.Bound, r.Chosen)
 	}
 	for i := range a.Measures {
 		if a.Measures[i].Pick != nil { // what is picked has no noise that is added
@@ -372,7 +372,7 @@ func (e *Errors) plain(i int) float64 {
 }
 
 // pair is the half width of middle x count + centred sum: in the centred sum's steps, which are half grid steps, the noise is
-// c N1 + N2, c = RowLo + RowHi.
+// c N1 + N2, c = Twice.
 func (e *Errors) pair(i int) float64 {
 	if width, ok := e.pairs[i]; ok {
 		return width
@@ -380,7 +380,7 @@ func (e *Errors) pair(i int) float64 {
 	f := e.a.Formulas[i]
 	m := e.a.Measures[f.Sum]
 	steps := 0.0
-	if c := math.Abs(float64(m.RowLo + m.RowHi)); c > 0 {
+	if c := math.Abs(float64(m.Twice())); c > 0 {
 		steps = linear(e.ctx, c, e.values[f.Count], e.values[f.Sum], e.miss)
 	} else {
 		steps = e.Measure(f.Sum)

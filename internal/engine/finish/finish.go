@@ -298,11 +298,10 @@ func exact(a *sensitivity.Analysis, i int, v []*big.Int) *big.Rat {
 	return s.Add(mid, s.Quo(s, c))
 }
 
-// middle is the middle of a centred measure's range, and half of its grid: what one step of the centred sum is worth.
+// middle is the centre of a centred measure, and half of its grid: what one step of the centred sum is worth.
 func middle(m sensitivity.Measure) (mid, step *big.Rat) {
 	step = new(big.Rat).Mul(m.Grid.Rat(), big.NewRat(1, 2))
-	sum := new(big.Int).Add(big.NewInt(m.RowLo), big.NewInt(m.RowHi))
-	return new(big.Rat).Mul(new(big.Rat).SetInt(sum), step), step
+	return new(big.Rat).Mul(new(big.Rat).SetInt64(m.Twice()), step), step
 }
 
 // value is formula i's value in PostgreSQL's type of the aggregate. NULL comes of released moments alone.

@@ -3,6 +3,7 @@ package measure
 import (
 	"errors"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/dpsql/dpsql/budget"
@@ -140,6 +141,40 @@ const (
 
 // fewGroups are so few that a bound is taken one candidate higher than where its choice ended, unless that was at the first: what is lost beyond it is more uncertain then than its noise.
 const fewGroups = 12
+
+// Settled are the edges that serve where choices by threshold ended at these: they follow from what was released, and from public facts. Each is lifted; and a sum that has a range ends where its number of rows does: at the least edge that holds
+// so many rows of the range. That serves too where too few people have anything but the centre to choose by: rare events have a rate.
+func (p *Plan) Settled(a *sensitivity.Analysis, ended Chosen) Chosen {
+	out := slices.Clone(ended)
+	for i, c := range a.Choices {
+		out[i] = Lifted(a, out[i], p.Among(c))
+	}
+	for i, c := range a.Choices {
+		if most, ok := p.endOfRange(a, c, out); ok && (out.TooFew(c) || out[i] > most) {
+			out[i] = most
+		}
+	}
+	return out
+}
+
+// endOfRange is the least edge of a sum's choice that holds its range times the bound on its rows; false: it has none.
+func (p *Plan) endOfRange(a *sensitivity.Analysis, c *sensitivity.Choice, chosen Chosen) (int, bool) {
+	if c.Rows == nil || chosen.TooFew(c.Rows) {
+		return 0, false
+	}
+	sum, count := &a.Measures[c.Measure], &a.Measures[c.Rows.Measure]
+	_, rows := p.Edge(c.Rows, chosen)
+	hi, lo := bits.Mul64(sum.MostOfRow()*sum.Fine, rows) // below 2^63
+	if hi >= count.Fine {
+		return 0, false
+	}
+	most, rest := bits.Div64(hi, lo, count.Fine)
+	if rest > 0 {
+		most++
+	}
+	at, _ := slices.BinarySearch(c.Edges, most)
+	return min(at, int(p.Among(c))-1), true //nolint:gosec // at most dp.MaxEdges
+}
 
 // Lifted is the edge that is taken where a choice by threshold ended at one of so many: it follows from that and from public facts.
 func Lifted(a *sensitivity.Analysis, at int, edges uint64) int {
@@ -323,7 +358,7 @@ func holdsRow(a *sensitivity.Analysis, c *sensitivity.Choice, last uint64) bool 
 		return true
 	}
 	for _, m := range a.Measures {
-		if m.Bound == c && m.Kind == sensitivity.SumValues && m.Declared && m.Clip(last) < uint64(max(m.RowHi, -m.RowLo, 0)) { //nolint:gosec // not negative
+		if m.Bound == c && m.BoundsSum() && m.Declared && m.Clip(last) < m.MostOfRow() {
 			return false
 		}
 	}

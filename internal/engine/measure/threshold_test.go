@@ -8,6 +8,7 @@ import (
 	"github.com/dpsql/dpsql/budget"
 	"github.com/dpsql/dpsql/internal/dp"
 	"github.com/dpsql/dpsql/noise"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // thresholdOf is the first choice of a shape's plan.
@@ -56,6 +57,45 @@ func TestLifted(t *testing.T) {
 		}
 		if got := Lifted(many, at, 10); got != at {
 			t.Errorf("of many groups %d becomes %d", at, got)
+		}
+	}
+}
+
+// TestSettled: a sum with a range ends where the bound on its rows does, and has that bound where too few people have anything but the centre; where its rows have no bound it has none.
+func TestSettled(t *testing.T) {
+	a := shape{public: true, groups: 30, perUnit: 1, parts: []measured{chosenCount, chosenSum}}.analysis()
+	count, sum := &a.Measures[0], &a.Measures[1]
+	sum.Kind, sum.Alone, sum.RowHi = sensitivity.CentredSum, true, 100 // 200 half steps a row
+	p, err := New(a, Ask{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: 1, QueryDelta: 1e-9, Population: 10_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(m *sensitivity.Measure, least uint64) int {
+		return slices.IndexFunc(m.Bound.Edges, func(e uint64) bool { return e >= least })
+	}
+	three := at(count, 3)
+	for _, k := range []struct {
+		name  string
+		fine  uint64
+		rows  *sensitivity.Choice
+		ended Chosen
+		want  int
+	}{
+		{"within", 1, count.Bound, Chosen{three, at(sum, 64)}, at(sum, 64)},
+		{"beyond", 1, count.Bound, Chosen{three, at(sum, 10_000)}, at(sum, 600)},
+		{"too few", 1, count.Bound, Chosen{three, noise.TooFew}, at(sum, 600)},
+		{"in parts", 256, count.Bound, Chosen{at(count, 768), noise.TooFew}, at(sum, 600*256)},
+		{"no rows", 1, count.Bound, Chosen{noise.TooFew, noise.TooFew}, noise.TooFew},
+		{"the last", 1, count.Bound, Chosen{len(count.Bound.Edges) - 1, noise.TooFew}, at(sum, 200<<32)},
+		{"without a range", 1, nil, Chosen{three, at(sum, 10_000)}, at(sum, 10_000)},
+	} {
+		count.Fine, sum.Fine, sum.Bound.Rows = k.fine, k.fine, k.rows
+		want := k.want
+		if most := int(p.Among(sum.Bound)) - 1; want > most {
+			want = most
+		}
+		if got := p.Settled(a, k.ended); got[1] != want || got[0] != k.ended[0] {
+			t.Errorf("%s: %v settles at %v, not at %d", k.name, k.ended, got, want)
 		}
 	}
 }

@@ -63,8 +63,8 @@ func (m *Maker) bounds(cols []sqlgen.Column, rows secret.Rows) (*histogram, erro
 		if chosen[i], err = c.Choose(units); err != nil {
 			return nil, err
 		}
-		chosen[i] = measure.Lifted(m.a, chosen[i], c.Event().Edges)
 	}
+	chosen = m.r.Plan.Settled(m.a, chosen)
 	if m.r.Run, err = m.r.Plan.Resolve(m.a, chosen); err != nil { // (2)
 		return nil, err
 	}
