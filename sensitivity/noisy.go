@@ -23,7 +23,7 @@ func (p *Program) Noisy(c Computed) map[plan.ColID]bool {
 	return n.cols
 }
 
-// ChoosesRows reports an answer whose rows are chosen by released numbers: by a condition that reads some, as of HAVING, or as the first in their order.
+// ChoosesRows reports an answer whose rows, or values in them, are chosen by released numbers: by a condition that reads some, as of HAVING, FILTER or CASE, as the first in their order, or as their least or largest. A rank or a label that is computed from some chooses nothing.
 func (p *Program) ChoosesRows() bool {
 	cols := p.Noisy(p.Answer)
 	reads := func(x plan.Scalar) bool { return x != nil && plan.ReadsAny(x, cols) }
@@ -45,9 +45,41 @@ func (p *Program) ChoosesRows() bool {
 			return !sorted(n.Input)
 		case *plan.DistinctOn:
 			return !sorted(n.Input)
+		case *plan.Aggregate:
+			grouped := slices.ContainsFunc(n.Keys, func(id plan.ColID) bool { return cols[id] })
+			if slices.ContainsFunc(n.Aggs, func(g plan.AggItem) bool {
+				of := append([]plan.Scalar{g.Arg}, g.More...)
+				for _, o := range g.Order {
+					of = append(of, o.Expr)
+				}
+				return slices.ContainsFunc(of, reads) && (grouped || pickers[g.Fn] || reads(g.Filter))
+			}) {
+				return false
+			}
+		case *plan.Window:
+			if slices.ContainsFunc(n.Items, func(g plan.WindowItem) bool {
+				return slices.ContainsFunc(g.Args, reads) && (pickers[g.Fn] || reads(g.Filter) || slices.ContainsFunc(g.Partition, reads) || slices.ContainsFunc(g.Order, func(o plan.AggOrder) bool { return reads(o.Expr) }))
+			}) {
+				return false
+			}
 		}
-		return true
+		return !slices.ContainsFunc(plan.Scalars(r), func(x plan.Scalar) bool { return choosesValue(x, reads) })
 	})
+}
+
+// pickers are aggregates that are one of the values that they are given.
+var pickers = map[plan.AggFunc]bool{plan.Min: true, plan.Max: true, "percentile_cont": true, "percentile_disc": true, "mode": true, plan.TopK: true}
+
+// choosesValue reports a CASE with a condition and a result that both read what reads says.
+func choosesValue(x plan.Scalar, reads func(plan.Scalar) bool) bool {
+	if c, ok := x.(*plan.Case); ok {
+		by := func(w plan.When) bool { return reads(w.Cond) }
+		of := func(w plan.When) bool { return reads(w.Result) }
+		if slices.ContainsFunc(c.Whens, by) && (slices.ContainsFunc(c.Whens, of) || reads(c.Else)) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return choosesValue(y, reads) })
 }
 
 type noisy struct {

@@ -136,11 +136,11 @@ func (r *run) together() int {
 			}
 		}
 	}
-	return r.session.together(r.program, list...)
+	return r.Prepared.together(list...)
 }
 
-func (s *Session) together(pr *sensitivity.Program, list ...*release.Release) int {
-	if !s.now.together && !pr.ChoosesRows() {
+func (p *Prepared) together(list ...*release.Release) int {
+	if !p.session.now.together && !p.choosesRows() {
 		return 1
 	}
 	n := 0

@@ -77,6 +77,11 @@ func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivi
 	return program, out
 }
 
+// choosesRows reports an answer in which noisy numbers choose what is shown: as the statement says, or dpsql.on_low_count.
+func (p *Prepared) choosesRows() bool {
+	return p.shown != nil && p.shown.low != lowKeep && len(p.shown.marks) > 0 || p.program.ChoosesRows()
+}
+
 // leave leaves all columns as they are.
 func (n *shown) leave(q *plan.Query, why string) {
 	for _, m := range n.marks {
