@@ -27,6 +27,20 @@ func (p *Program) Noisy(c Computed) map[plan.ColID]bool {
 func (p *Program) ChoosesRows() bool {
 	cols := p.Noisy(p.Answer)
 	reads := func(x plan.Scalar) bool { return x != nil && plan.ReadsAny(x, cols) }
+	values := map[plan.ColID]bool{} // without the ends of intervals
+	for id := range cols {
+		values[id] = true
+	}
+	for _, l := range p.Answer.Leaves {
+		for _, part := range l.Parts {
+			agg := p.Stages[part.Stage].Agg
+			for i, v := range part.Values {
+				if v.From >= len(agg.Keys)+len(agg.Aggs) {
+					delete(values, l.Cols[i])
+				}
+			}
+		}
+	}
 	var sorted func(r plan.Rel) bool // by some
 	sorted = func(r plan.Rel) bool {
 		if s, ok := r.(*plan.Sort); ok {
@@ -63,23 +77,39 @@ func (p *Program) ChoosesRows() bool {
 				return false
 			}
 		}
-		return !slices.ContainsFunc(plan.Scalars(r), func(x plan.Scalar) bool { return choosesValue(x, reads) })
+		return !slices.ContainsFunc(plan.Scalars(r), func(x plan.Scalar) bool { return choosesValue(x, cols, values) })
 	})
 }
 
 // pickers are aggregates that are one of the values that they are given.
 var pickers = map[plan.AggFunc]bool{plan.Min: true, plan.Max: true, "percentile_cont": true, "percentile_disc": true, "mode": true, plan.TopK: true}
 
-// choosesValue reports a CASE with a condition and a result that both read what reads says.
-func choosesValue(x plan.Scalar, reads func(plan.Scalar) bool) bool {
+// isNullifs reports a branch as NULLIF has it, which hides one value: no more than a division by 0 does.
+func isNullifs(w plan.When) bool {
+	c, ok := w.Result.(*plan.Const)
+	eq, is := w.Cond.(*plan.Call)
+	return ok && c.Value == nil && is && eq.Fn.Name == "="
+}
+
+// choosesValue reports a CASE that chooses among noisy columns by noisy columns. One over nothing but ends of intervals belongs to an interval itself, as plan.Bind writes that of a quotient.
+func choosesValue(x plan.Scalar, noisy, values map[plan.ColID]bool) bool {
 	if c, ok := x.(*plan.Case); ok {
-		by := func(w plan.When) bool { return reads(w.Cond) }
-		of := func(w plan.When) bool { return reads(w.Result) }
-		if slices.ContainsFunc(c.Whens, by) && (slices.ContainsFunc(c.Whens, of) || reads(c.Else)) {
+		reads := func(cols map[plan.ColID]bool) (when, then bool) {
+			then = c.Else != nil && plan.ReadsAny(c.Else, cols)
+			for _, w := range c.Whens {
+				if isNullifs(w) {
+					continue
+				}
+				when, then = when || plan.ReadsAny(w.Cond, cols), then || plan.ReadsAny(w.Result, cols)
+			}
+			return when, then
+		}
+		when, then := reads(noisy)
+		if whenValue, thenValue := reads(values); when && then && (whenValue || thenValue) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return choosesValue(y, reads) })
+	return slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return choosesValue(y, noisy, values) })
 }
 
 type noisy struct {

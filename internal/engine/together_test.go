@@ -64,6 +64,11 @@ func TestIntervalsTogether(t *testing.T) {
 			t.Errorf("%s: %s", sql, told)
 		}
 	}
+	for _, x := range []string{"abs(ln(count(*) / sum(days)))", "sqrt(abs(count(*)))", "count(*) / nullif(sum(days), 0)"} {
+		if told := explained(t, s, "select kind_id, "+x+", dp_error("+x+") from encounters group by 1"); strings.Contains(told, "chosen by noisy numbers") {
+			t.Errorf("the error of %s: %s", x, told)
+		}
+	}
 	for _, low := range []string{"drop", "null"} {
 		set(t, s, "dpsql.on_low_count", low)
 		set(t, s, "dpsql.simultaneous", "off")
