@@ -84,8 +84,11 @@ func (p *Program) ChoosesRows() bool {
 // pickers are aggregates that are one of the values that they are given.
 var pickers = map[plan.AggFunc]bool{plan.Min: true, plan.Max: true, "percentile_cont": true, "percentile_disc": true, "mode": true, plan.TopK: true}
 
-// isNullifs reports a branch as NULLIF has it, which hides one value: no more than a division by 0 does.
+// isNullifs reports a branch as NULLIF has it, which hides one value: no more than a division by 0 does. Nor does one of what is not NULL.
 func isNullifs(w plan.When) bool {
+	if is, ok := w.Cond.(*plan.Is); ok && is.What == "NULL" {
+		return true
+	}
 	c, ok := w.Result.(*plan.Const)
 	eq, is := w.Cond.(*plan.Call)
 	return ok && c.Value == nil && is && eq.Fn.Name == "="
