@@ -164,3 +164,68 @@ func (n *noisy) visit(r plan.Rel) bool {
 	}
 	return reads
 }
+
+// First are the rows that an answer shows of its one release: those that are first by an aggregate.
+type First struct {
+	Agg  int    // in the stage's Agg.Aggs
+	Rows uint64 // with those before OFFSET
+	Desc bool
+}
+
+// ShowsFirst is how noisy numbers choose an answer's rows, where that is ORDER BY an aggregate LIMIT n and nothing else.
+func (p *Program) ShowsFirst() (f First, ok bool) {
+	if len(p.Stages) != 1 || len(p.Answer.Leaves) != 1 || len(p.Answer.Leaves[0].Parts) != 1 {
+		return f, false
+	}
+	leaf, cols := p.Answer.Leaves[0], p.Noisy(p.Answer)
+	var by plan.ColID
+	limited, sorted := false, false
+	for r := p.Answer.Root; r != leaf.At; {
+		if slices.ContainsFunc(plan.Scalars(r), func(x plan.Scalar) bool { return plan.FirstQuery(x) != nil || choosesValue(x, cols, cols) }) {
+			return f, false
+		}
+		switch n := r.(type) {
+		case *plan.Limit:
+			rows, is := constantRows(n.Count)
+			skipped, has := constantRows(n.Offset)
+			if limited || sorted || !is || n.Offset != nil && !has || rows+skipped < rows {
+				return f, false
+			}
+			limited, f.Rows, r = true, rows+skipped, n.Input
+		case *plan.Sort:
+			if sorted || !limited {
+				r = n.Input
+				continue
+			}
+			sorted, by, f.Desc, r = true, n.Keys[0].Col, n.Keys[0].Desc, n.Input
+		case *plan.Project:
+			for _, it := range n.Items {
+				if x, is := it.Expr.(*plan.Col); is && sorted && it.ID == by {
+					by = x.ID
+					break
+				}
+			}
+			r = n.Input
+		default:
+			return f, false
+		}
+	}
+	agg := p.Stages[0].Agg
+	for i, v := range leaf.Parts[0].Values {
+		if leaf.Cols[i] == by && v.From >= len(agg.Keys) && v.From < len(agg.Keys)+len(agg.Aggs) {
+			f.Agg = v.From - len(agg.Keys)
+			return f, limited && sorted
+		}
+	}
+	return f, false
+}
+
+// constantRows is a constant LIMIT or OFFSET.
+func constantRows(x plan.Scalar) (uint64, bool) {
+	c, ok := x.(*plan.Const)
+	if !ok {
+		return 0, false
+	}
+	n, ok := c.Value.(int64)
+	return uint64(n), ok && n > 0 //nolint:gosec // positive
+}

@@ -80,7 +80,12 @@ func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivi
 
 // choosesRows reports an answer in which noisy numbers choose what is shown: as the statement says, or dpsql.on_low_count.
 func (p *Prepared) choosesRows() bool {
-	return p.shown != nil && p.shown.low != lowKeep && len(p.shown.marks) > 0 || p.program.ChoosesRows()
+	return p.hidesLow() || p.program.ChoosesRows()
+}
+
+// hidesLow: dpsql.on_low_count hides some of the answer's values.
+func (p *Prepared) hidesLow() bool {
+	return p.shown != nil && p.shown.low != lowKeep && len(p.shown.marks) > 0
 }
 
 // leave leaves all columns as they are.

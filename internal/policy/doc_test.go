@@ -111,6 +111,8 @@ the same, so that ''SET dpsql.rounding = off'' gives all digits back, free.
 - Where HAVING, ''ORDER BY ... LIMIT'', DISTINCT ON or a condition chooses rows by noisy numbers, intervals are of this kind
   without the setting: the largest of many noisy numbers is likely to have been raised by its noise. The NOTICE and EXPLAIN say so.
   FILTER, CASE, ''min'', ''max'' and windows that choose values by noisy numbers count too, and so does ''dpsql.on_low_count''.
+- Of the first rows by an aggregate the intervals hold for all groups that may be among them, by what was released. These are few
+  where groups lie further apart than four half-widths, and all of them where noise is larger than the differences.
   ''dpsql.target_error'' goes by the interval of one row.
 - They come last: HAVING, ORDER BY, LIMIT, windows, roll-ups, ''dp_error'', ''dp_low'' and ''dp_high'' see the released values. So a LIMIT counts rows that ''drop'' leaves out.
 - ''null'' and ''drop'': a value v with 95% error e where |v| < e, or where nothing can be said of e (an average over hardly anybody). One such column leaves the whole row out. What is left out or NULL is small, or near 0; it is not nothing, and
