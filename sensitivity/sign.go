@@ -12,7 +12,9 @@ import (
 // a CASE, COALESCE, LEAST and GREATEST of such; one such argument is enough for GREATEST. (3) A column is, if its range is, or a condition that is true in each row that is counted has it there.
 func (z *analyzer) notNegative(x, filter plan.Scalar) bool {
 	is := func(y plan.Scalar) bool { return z.notNegative(y, filter) }
-	all := func(list []plan.Scalar) bool { return !slices.ContainsFunc(list, func(y plan.Scalar) bool { return !is(y) }) }
+	all := func(list []plan.Scalar) bool {
+		return !slices.ContainsFunc(list, func(y plan.Scalar) bool { return !is(y) })
+	}
 	if iv := z.declared(x); iv != nil {
 		return !iv.Lo.IsNegative()
 	}
