@@ -153,6 +153,9 @@ func (z *analyzer) undeclared(m *Measure, g plan.AggItem) error {
 		m.RowHi = 1 << (uint(t.Len())*8 - 1)
 		m.RowLo = -m.RowHi
 	}
+	if m.Kind == SumValues && z.out.Joined == nil && z.out.Pairs == nil && z.notNegative(m.Arg, g.Filter) {
+		m.RowLo = 0
+	}
 	m.RangeLo, m.RangeHi = m.Grid.Mul(decimal.NewFromInt(m.RowLo)), m.Grid.Mul(decimal.NewFromInt(m.RowHi))
 	if !z.single {
 		m.Rows = z.out.MaxRows

@@ -67,7 +67,7 @@ func (z *analyzer) nullGroups() {
 				allowed, _ := z.allowed(of, z.base(id))
 				null = !allowed(nil) // no row has it: a condition leaves it out
 			}
-			if null || s.Fixed && !s.Counts || !z.mayBeNull(&plan.Col{ID: id, T: z.typeOf(id)}, stored) {
+			if null || s.Fixed && !s.Counts || !z.keyMayBeNull(&plan.Col{ID: id, T: z.typeOf(id)}) {
 				continue
 			}
 			name := a.visibleName(id)

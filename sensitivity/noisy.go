@@ -23,10 +23,24 @@ func (p *Program) Noisy(c Computed) map[plan.ColID]bool {
 	return n.cols
 }
 
-// ChoosesRows reports an answer whose rows are chosen by released numbers: by a condition that reads some, as of HAVING, or as the first in their order.
+// ChoosesRows reports an answer whose rows, or values in them, are chosen by released numbers: by a condition that reads some, as of HAVING, FILTER or CASE, as the first in their order, or as their least or largest. A rank or a label that is computed from some chooses nothing.
 func (p *Program) ChoosesRows() bool {
 	cols := p.Noisy(p.Answer)
 	reads := func(x plan.Scalar) bool { return x != nil && plan.ReadsAny(x, cols) }
+	values := map[plan.ColID]bool{} // without the ends of intervals
+	for id := range cols {
+		values[id] = true
+	}
+	for _, l := range p.Answer.Leaves {
+		for _, part := range l.Parts {
+			agg := p.Stages[part.Stage].Agg
+			for i, v := range part.Values {
+				if v.From >= len(agg.Keys)+len(agg.Aggs) {
+					delete(values, l.Cols[i])
+				}
+			}
+		}
+	}
 	var sorted func(r plan.Rel) bool // by some
 	sorted = func(r plan.Rel) bool {
 		if s, ok := r.(*plan.Sort); ok {
@@ -45,9 +59,60 @@ func (p *Program) ChoosesRows() bool {
 			return !sorted(n.Input)
 		case *plan.DistinctOn:
 			return !sorted(n.Input)
+		case *plan.Aggregate:
+			grouped := slices.ContainsFunc(n.Keys, func(id plan.ColID) bool { return cols[id] })
+			if slices.ContainsFunc(n.Aggs, func(g plan.AggItem) bool {
+				of := append([]plan.Scalar{g.Arg}, g.More...)
+				for _, o := range g.Order {
+					of = append(of, o.Expr)
+				}
+				return slices.ContainsFunc(of, reads) && (grouped || pickers[g.Fn] || reads(g.Filter))
+			}) {
+				return false
+			}
+		case *plan.Window:
+			if slices.ContainsFunc(n.Items, func(g plan.WindowItem) bool {
+				return slices.ContainsFunc(g.Args, reads) && (pickers[g.Fn] || reads(g.Filter) || slices.ContainsFunc(g.Partition, reads) || slices.ContainsFunc(g.Order, func(o plan.AggOrder) bool { return reads(o.Expr) }))
+			}) {
+				return false
+			}
 		}
-		return true
+		return !slices.ContainsFunc(plan.Scalars(r), func(x plan.Scalar) bool { return choosesValue(x, cols, values) })
 	})
+}
+
+// pickers are aggregates that are one of the values that they are given.
+var pickers = map[plan.AggFunc]bool{plan.Min: true, plan.Max: true, "percentile_cont": true, "percentile_disc": true, "mode": true, plan.TopK: true}
+
+// isNullifs reports a branch as NULLIF has it, which hides one value: no more than a division by 0 does. Nor does one of what is not NULL.
+func isNullifs(w plan.When) bool {
+	if is, ok := w.Cond.(*plan.Is); ok && is.What == "NULL" {
+		return true
+	}
+	c, ok := w.Result.(*plan.Const)
+	eq, is := w.Cond.(*plan.Call)
+	return ok && c.Value == nil && is && eq.Fn.Name == "="
+}
+
+// choosesValue reports a CASE that chooses among noisy columns by noisy columns. One over nothing but ends of intervals belongs to an interval itself, as plan.Bind writes that of a quotient.
+func choosesValue(x plan.Scalar, noisy, values map[plan.ColID]bool) bool {
+	if c, ok := x.(*plan.Case); ok {
+		reads := func(cols map[plan.ColID]bool) (when, then bool) {
+			then = c.Else != nil && plan.ReadsAny(c.Else, cols)
+			for _, w := range c.Whens {
+				if isNullifs(w) {
+					continue
+				}
+				when, then = when || plan.ReadsAny(w.Cond, cols), then || plan.ReadsAny(w.Result, cols)
+			}
+			return when, then
+		}
+		when, then := reads(noisy)
+		if whenValue, thenValue := reads(values); when && then && (whenValue || thenValue) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return choosesValue(y, noisy, values) })
 }
 
 type noisy struct {
@@ -98,4 +163,69 @@ func (n *noisy) visit(r plan.Rel) bool {
 		}
 	}
 	return reads
+}
+
+// First are the rows that an answer shows of its one release: those that are first by an aggregate.
+type First struct {
+	Agg  int    // in the stage's Agg.Aggs
+	Rows uint64 // with those before OFFSET
+	Desc bool
+}
+
+// ShowsFirst is how noisy numbers choose an answer's rows, where that is ORDER BY an aggregate LIMIT n and nothing else.
+func (p *Program) ShowsFirst() (f First, ok bool) {
+	if len(p.Stages) != 1 || len(p.Answer.Leaves) != 1 || len(p.Answer.Leaves[0].Parts) != 1 {
+		return f, false
+	}
+	leaf, cols := p.Answer.Leaves[0], p.Noisy(p.Answer)
+	var by plan.ColID
+	limited, sorted := false, false
+	for r := p.Answer.Root; r != leaf.At; {
+		if slices.ContainsFunc(plan.Scalars(r), func(x plan.Scalar) bool { return plan.FirstQuery(x) != nil || choosesValue(x, cols, cols) }) {
+			return f, false
+		}
+		switch n := r.(type) {
+		case *plan.Limit:
+			rows, is := constantRows(n.Count)
+			skipped, has := constantRows(n.Offset)
+			if limited || sorted || !is || n.Offset != nil && !has || rows+skipped < rows {
+				return f, false
+			}
+			limited, f.Rows, r = true, rows+skipped, n.Input
+		case *plan.Sort:
+			if sorted || !limited {
+				r = n.Input
+				continue
+			}
+			sorted, by, f.Desc, r = true, n.Keys[0].Col, n.Keys[0].Desc, n.Input
+		case *plan.Project:
+			for _, it := range n.Items {
+				if x, is := it.Expr.(*plan.Col); is && sorted && it.ID == by {
+					by = x.ID
+					break
+				}
+			}
+			r = n.Input
+		default:
+			return f, false
+		}
+	}
+	agg := p.Stages[0].Agg
+	for i, v := range leaf.Parts[0].Values {
+		if leaf.Cols[i] == by && v.From >= len(agg.Keys) && v.From < len(agg.Keys)+len(agg.Aggs) {
+			f.Agg = v.From - len(agg.Keys)
+			return f, limited && sorted
+		}
+	}
+	return f, false
+}
+
+// constantRows is a constant LIMIT or OFFSET.
+func constantRows(x plan.Scalar) (uint64, bool) {
+	c, ok := x.(*plan.Const)
+	if !ok {
+		return 0, false
+	}
+	n, ok := c.Value.(int64)
+	return uint64(n), ok && n > 0 //nolint:gosec // positive
 }

@@ -59,7 +59,7 @@ func (z *analyzer) addSource(i int) error {
 				Complete: !z.mayBeNull(&plan.Col{ID: id, T: t}, stored)}, s.nullable())
 		}
 	case t.OID == sqltype.OIDBool:
-		z.append(Source{Keys: []int{i}, Tuples: booleans, Fixed: true, Why: "true and false"}, !c.NotNull || s.nullable())
+		z.append(Source{Keys: []int{i}, Tuples: booleans, Fixed: true, Why: "true and false"}, z.keyMayBeNull(&plan.Col{ID: id, T: t}))
 	default:
 		return z.addDerived(i, &plan.Col{ID: id, T: t})
 	}
@@ -202,7 +202,7 @@ func (z *analyzer) results(x plan.Scalar, t sqltype.Type) ([]sqltype.Value, stri
 	if t.OID != sqltype.OIDBool {
 		return nil, "", false
 	}
-	if z.mayBeNull(x, stored) {
+	if z.keyMayBeNull(x) {
 		return []sqltype.Value{false, true, nil}, "true and false", true
 	}
 	return []sqltype.Value{false, true}, "true and false", true

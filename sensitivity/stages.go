@@ -113,7 +113,29 @@ func Divide(ctx context.Context, q *plan.Query, opts Options) (*Program, error) 
 	if err := d.above(p.Answer.Root, &p.Answer); err != nil {
 		return nil, err
 	}
-	return p, d.columns(&p.Answer)
+	if err := d.columns(&p.Answer); err != nil {
+		return nil, err
+	}
+	p.Answer.Root, err = plan.ClampShares(p.Answer.Root, p.counts())
+	return p, err
+}
+
+// counts are the columns of the answer's released relations that are counts.
+func (p *Program) counts() map[plan.Rel]map[plan.ColID]plan.AggItem {
+	out := map[plan.Rel]map[plan.ColID]plan.AggItem{}
+	for _, l := range p.Answer.Leaves {
+		out[l.At] = map[plan.ColID]plan.AggItem{}
+		if len(l.Parts) != 1 {
+			continue
+		}
+		agg := p.Stages[l.Parts[0].Stage].Agg
+		for i, v := range l.Parts[0].Values {
+			if k := v.From - len(agg.Keys); k >= 0 && k < len(agg.Aggs) {
+				out[l.At][l.Cols[i]] = agg.Aggs[k]
+			}
+		}
+	}
+	return out
 }
 
 // shallow refuses expressions of too many operators in each other.

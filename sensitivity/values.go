@@ -93,7 +93,40 @@ func (z *analyzer) addWhole(i int, x plan.Scalar) {
 		}
 		src.Tuples = append(src.Tuples, []sqltype.Value{literal(key, t)})
 	}
-	z.append(src, z.mayBeNull(x, stored))
+	z.append(src, z.keyMayBeNull(x))
+}
+
+// keyMayBeNull reports whether a grouping expression can be NULL in a row that the statement counts. Rows in which ofFewResults gives NULL of something that is not, as of the month of an infinite time, are in no group.
+//
+// Proof: (8) does not rest on it, as with other conditions on public groups: rows of a tuple that is not listed are dropped. That there are none: (1) a column of which the statement's conditions do not keep NULL (allowed) is not NULL in a row that is counted; (2) for what is computed from columns mayBeNull says the rest.
+func (z *analyzer) keyMayBeNull(x plan.Scalar) bool {
+	if !z.mayBeNull(x, stored) {
+		return false
+	}
+	known := z.nulls
+	defer func() { z.nulls = known }()
+	z.nulls = map[readColumn]bool{}
+	z.leaves(x, func(id plan.ColID) {
+		if s := z.owner[id]; s != nil {
+			if allowed, _ := z.allowed(s, id); !allowed(nil) { // (1)
+				z.nulls[readColumn{id, stored}] = false
+			}
+		}
+	})
+	y := z.behind(x)
+	if c, ok := y.(*plan.Call); ok && c.Fn.Kind == funcs.Cast && len(c.Args) == 1 {
+		y = z.behind(c.Args[0])
+	}
+	if c, ok := y.(*plan.Call); ok && slices.Contains(ofFewResults, c.Fn.Name) && !z.isPadded(x) {
+		return z.anyNull(c.Args, stored)
+	}
+	return z.mayBeNull(x, stored) // (2)
+}
+
+// isPadded reports an expression over a computed column that an outer join may make NULL.
+func (z *analyzer) isPadded(x plan.Scalar) (is bool) {
+	z.through(x, func(plan.ColID) {}, func(plan.ColID) { is = true })
+	return is
 }
 
 // behind is the expression that a computed column stands for.

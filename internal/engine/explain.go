@@ -262,7 +262,7 @@ func (p *Prepared) finishingLines() (lines []told) {
 	if p.elsewhere != nil {
 		lines = append(lines, line("Finishing is done by the database: the released rows are its parameters, and it reads no table"))
 	}
-	if p.program.ChoosesRows() {
+	if p.choosesRows() {
 		lines = append(lines, keyed("Intervals", "for all groups at once, as rows are chosen by noisy numbers"))
 	}
 	return append(lines, p.shown.lines(p.query)...)
@@ -383,7 +383,7 @@ func (x explainer) topUp(ctx context.Context, mp *measure.Plan, old *release.Rel
 
 // largestLine is the 95% errors of a release.
 func (x explainer) largestLine(ctx context.Context, r *release.Release) []told {
-	if errs := x.session.largestErrors(ctx, x.program, x.st.an, r, x.session.together(x.program, r)); len(errs) > 0 {
+	if errs := x.session.largestErrors(ctx, x.program, x.st.an, r, x.together(r)); len(errs) > 0 {
 		return []told{{Text: "95% error (largest group): " + strings.Join(texts(errs), ", "), Key: "Errors", Value: errs}}
 	}
 	return nil

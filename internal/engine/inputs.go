@@ -126,9 +126,19 @@ func (r *run) compute(ctx context.Context, c sensitivity.Computed) (*eval.Relati
 
 // together is in how many rows the intervals of an answer hold at once: all groups of its releases, where rows are chosen by their noisy numbers or dpsql.simultaneous says so; else 1.
 //
-// Proof: whichever rows are chosen, their intervals hold where those of all candidates do, and of n they all do with 95% if each misses with 0.05/n (finish.Errors.Together). The candidates are the groups of the answer's releases, which are released.
-func (r *run) together() int {
-	var list []*release.Release
+// Proof: whichever rows are chosen, their intervals hold where those of all candidates do, and of n they all do with 95% if each misses with 0.05/n (finish.Errors.Together). The candidates are the groups of the answer's releases, which are released; of the first rows by an aggregate those that finish.Candidates counts.
+func (r *run) together() int { return r.Prepared.together(r.answering()...) }
+
+// groups are those of the answer's releases.
+func (r *run) groups() (n int) {
+	for _, of := range r.answering() {
+		n += of.Len()
+	}
+	return n
+}
+
+// answering are the releases that the answer is computed from.
+func (r *run) answering() (list []*release.Release) {
 	for _, l := range r.program.Answer.Leaves {
 		for _, p := range l.Parts {
 			if of := r.asked[r.asked[p.Stage].as].release; !slices.Contains(list, of) {
@@ -136,18 +146,34 @@ func (r *run) together() int {
 			}
 		}
 	}
-	return r.session.together(r.program, list...)
+	return list
 }
 
-func (s *Session) together(pr *sensitivity.Program, list ...*release.Release) int {
-	if !s.now.together && !pr.ChoosesRows() {
+func (p *Prepared) together(list ...*release.Release) int {
+	if !p.session.now.together && !p.choosesRows() {
 		return 1
 	}
 	n := 0
 	for _, r := range list {
 		n += r.Len()
 	}
+	if k, ok := p.candidates(list); ok {
+		n = min(n, k)
+	}
 	return max(1, n)
+}
+
+// candidates is in how many rows intervals shall hold at once where those that are first by an aggregate are shown; false where more than that chooses rows.
+func (p *Prepared) candidates(list []*release.Release) (int, bool) {
+	if p.session.now.together || p.hidesLow() || p.world.policy.Query.MinPeople > 0 || len(list) != 1 || len(p.stages) != 1 {
+		return 0, false
+	}
+	first, ok := p.program.ShowsFirst()
+	if !ok {
+		return 0, false
+	}
+	k, err := finish.Candidates(context.Background(), p.stages[0].an, list[0], first)
+	return k, err == nil
 }
 
 // leaves are the relations of the stages that a computation reads.

@@ -98,6 +98,8 @@ func (r *run) togetherWords() string {
 		return ""
 	case r.session.now.together:
 		return fmt.Sprintf(", for all %d groups at once", n)
+	case n < r.groups():
+		return ", for all groups at once that may be among the first, as rows are chosen by noisy numbers"
 	default:
 		return fmt.Sprintf(", for all %d groups at once, as rows are chosen by noisy numbers", n)
 	}

@@ -35,6 +35,7 @@ type shown struct {
 // mark is an output column that is an aggregate itself, and the column of its 95% error, which the answer is computed with.
 type mark struct {
 	out     int
+	of      plan.ColID // the aggregate
 	width   plan.ColID
 	grouped bool // the row is that of a group; else there is no other, and it stays
 }
@@ -60,7 +61,7 @@ func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivi
 		case why != "":
 			out.asIs = append(out.asIs, fmt.Sprintf("%s (%s)", o.Name, why))
 		case a != nil:
-			out.marks = append(out.marks, mark{i, w.width(a, g), len(a.Keys) > 0 || a.Sets != nil})
+			out.marks = append(out.marks, mark{i, g, w.width(a, g), len(a.Keys) > 0 || a.Sets != nil})
 		}
 	}
 	if len(out.marks) == 0 {
@@ -75,6 +76,16 @@ func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivi
 	}
 	out.leave(q, "the statement would be computed another way with its error")
 	return program, out
+}
+
+// choosesRows reports an answer in which noisy numbers choose what is shown: as the statement says, or dpsql.on_low_count.
+func (p *Prepared) choosesRows() bool {
+	return p.hidesLow() || p.program.ChoosesRows()
+}
+
+// hidesLow: dpsql.on_low_count hides some of the answer's values.
+func (p *Prepared) hidesLow() bool {
+	return p.shown != nil && p.shown.low != lowKeep && len(p.shown.marks) > 0
 }
 
 // leave leaves all columns as they are.
@@ -202,10 +213,11 @@ func (p *Prepared) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltyp
 	}
 	var marks []mark
 	var places []int
+	var ranges []*sensitivity.Measure
 	if p.shown != nil {
 		for _, m := range p.shown.marks {
 			if at := slices.Index(cols, m.width); at >= 0 {
-				marks, places = append(marks, m), append(places, at)
+				marks, places, ranges = append(marks, m), append(places, at), append(ranges, p.averaged(m.of))
 			}
 		}
 	}
@@ -218,7 +230,7 @@ func (p *Prepared) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltyp
 			}
 			switch {
 			case v == nil:
-			case p.shown.low != lowKeep && under(v, width):
+			case p.shown.low != lowKeep && (under(v, width) || saysNothing(v, width, ranges[i])):
 				if p.shown.low == lowDrop && m.grouped {
 					return nil, false
 				}
@@ -257,6 +269,31 @@ func under(v sqltype.Value, width float64) bool {
 		return !(math.Abs(x.InexactFloat64()) >= width)
 	}
 	return false
+}
+
+// averaged is the measure whose range an average has; nil where it has none, and of other aggregates.
+func (p *Prepared) averaged(agg plan.ColID) *sensitivity.Measure {
+	for _, st := range p.stages {
+		for _, f := range st.an.Formulas {
+			if f.Agg == agg && f.Kind == sensitivity.IsAvg {
+				return &st.an.Measures[f.Sum]
+			}
+		}
+	}
+	return nil
+}
+
+// saysNothing: an average's interval is its whole range, as where its number of rows is not told from none.
+func saysNothing(v sqltype.Value, width float64, of *sensitivity.Measure) bool {
+	x, ok := v.(float64)
+	if d, is := v.(decimal.Decimal); is {
+		x, ok = d.InexactFloat64(), true
+	}
+	if !ok || of == nil {
+		return false
+	}
+	lo, hi := of.RangeLo.InexactFloat64(), of.RangeHi.InexactFloat64()
+	return width >= max(x-lo, hi-x)-1e-9*(hi-lo)
 }
 
 // significant rounds a value to the power of ten at or next below half of its 95% error, which is about the standard deviation of its noise: what is left of the error then has one or two digits, as results of measurements

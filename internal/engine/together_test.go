@@ -26,6 +26,16 @@ func TestIntervalsTogether(t *testing.T) {
 		"select distinct on (kind_id > 1) * from (" + all + ") t order by kind_id > 1, n":                         true,
 		"select t.* from (" + all + ") t join kinds k on t.n > k.id":                                              true,
 		"select 1, 1, (select e from (" + all + ") t order by n desc limit 1)":                                    true,
+		"select 1, 1, first_value(e) over (order by n desc) from (" + all + ") t":                                 true,
+		"select 1, 1, avg(e) over (partition by n > 3) from (" + all + ") t":                                      true,
+		"select 1, 1, max(e) from (" + all + ") t":                                                                true,
+		"select 1, 1, avg(e) filter (where n > -100) from (" + all + ") t":                                        true,
+		"select n > 3, 1, avg(e) from (" + all + ") t group by 1":                                                 true,
+		"select 1, 1, case when n > -100 then e else 0 end from (" + all + ") t":                                  true,
+		"select 1, rank() over (order by n), e from (" + all + ") t":                                              false,
+		"select 1, lag(n) over (order by kind_id), e from (" + all + ") t":                                        false,
+		"select 1, case when n > 3 then 'many' else 'few' end, e from (" + all + ") t":                            false,
+		"select 1, 1, avg(e) filter (where kind_id > 0) from (" + all + ") t":                                     false,
 		all + " order by 1 limit 2": false,
 		all + " having kind_id > 0": false,
 		all + " order by 2":         false,
@@ -52,6 +62,24 @@ func TestIntervalsTogether(t *testing.T) {
 		}
 		if told := explained(t, s, sql); strings.Contains(told, "rows are chosen by noisy numbers") != chooses {
 			t.Errorf("%s: %s", sql, told)
+		}
+	}
+	for _, x := range []string{"abs(ln(count(*) / sum(days)))", "sqrt(abs(count(*)))", "count(*) / nullif(sum(days), 0)"} {
+		if told := explained(t, s, "select kind_id, "+x+", dp_error("+x+") from encounters group by 1"); strings.Contains(told, "chosen by noisy numbers") {
+			t.Errorf("the error of %s: %s", x, told)
+		}
+	}
+	for _, low := range []string{"drop", "null"} {
+		set(t, s, "dpsql.on_low_count", low)
+		set(t, s, "dpsql.simultaneous", "off")
+		_, a := ask(t, s, all)
+		for _, row := range a.Rows {
+			if got := row[2].(float64); !(got > 1.2*one) {
+				t.Errorf("on_low_count %s: error %g, alone %g", low, got, one)
+			}
+		}
+		if told := explained(t, s, all); !strings.Contains(told, "chosen by noisy numbers") || !strings.Contains(a.Notice, "chosen by noisy numbers") {
+			t.Errorf("on_low_count %s: %s\n%s", low, told, a.Notice)
 		}
 	}
 	if now := paidFor(t, s); now != before {

@@ -118,6 +118,7 @@ var ChosenStatements = []string{
 	"select item, sum(fee), sum(wide), count(distinct patient_id) from charges group by 1",
 	"select case when item < 'b' then 'first' when item < 'd' then 'second' else 'rest' end, count(*), sum(fee), avg(amount), sum(rate) from charges group by 1",
 	"select small > 0, amount > 0, sum(amount * small), sum(abs(fee)) from charges group by 1, 2",
+	"select small > 7, sum(fee) filter (where fee > 0), sum(abs(amount - 30)) from charges where small > 0 or small < -5 group by 1",
 	"select item, sum(case when amount > 30 then 30 when amount < -30 then -30 else amount end), avg(case when small > 0 then 1 else 0 end) from charges group by 1",
 	"select item, count(*), avg(least(greatest(amount, -30), 30)), avg(least(greatest(small, 5), 400)), avg(least(greatest(fee, -90), -10)) from charges group by 1",
 	"select avg(least(greatest(amount, -30), 30)), avg(least(greatest(small, 5), 400)) from charges",

@@ -71,7 +71,7 @@ const settings = `| setting | at the start | values | what it does |
 | ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error (the noise's), as a number or a part of the value, that the next statements should have at most: each costs the least price, at most ''max_query_epsilon'', that should give it, in place of ''dpsql.epsilon''; see [below](#asking-for-an-error) |
 | ''dpsql.expected_size'' | ''unknown'' | 1 to 1099511627776 (else 22023), or ''unknown'' | about how many rows a group has, for ''dpsql.target_error'' |
 | ''dpsql.fresh'' | ''off'' | ''on'', ''off'' | stored releases do not answer the next statements: each is asked anew, with new noise, and charged. What it releases is stored beside the older ones; of those a later repeat is given the dearest, and the newest of equally dear ones. Not beside ''dpsql.target_error'' |
-| ''dpsql.on_low_count'' | ''keep'' | ''null'', ''drop'', ''keep'' | what is shown of a count, sum or average that is less than its 95% error, which says nothing more than that it is small: NULL, or its group's row is left out (one without GROUP BY stays, with NULL); see [below](#what-is-shown) |
+| ''dpsql.on_low_count'' | ''keep'' | ''null'', ''drop'', ''keep'' | what is shown of a count, sum or average that is less than its 95% error, or of an average whose interval is its whole range: NULL, or its group's row is left out (one without GROUP BY stays, with NULL); see [below](#what-is-shown) |
 | ''dpsql.rounding'' | ''error'' | ''error'', ''off'' | counts, sums and averages are rounded to what their 95% error leaves significant; see [below](#what-is-shown) |
 | ''dpsql.simultaneous'' | ''off'' | ''on'', ''off'' | ''dp_error'', ''dp_low'' and ''dp_high'' of an aggregate hold in all rows of an answer at once with 95 %; see [below](#what-is-shown) |
 | ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, the noise's 95% error; ''full'' adds the bounds |
@@ -110,6 +110,9 @@ the same, so that ''SET dpsql.rounding = off'' gives all digits back, free.
   times with Laplace noise.
 - Where HAVING, ''ORDER BY ... LIMIT'', DISTINCT ON or a condition chooses rows by noisy numbers, intervals are of this kind
   without the setting: the largest of many noisy numbers is likely to have been raised by its noise. The NOTICE and EXPLAIN say so.
+  FILTER, CASE, ''min'', ''max'' and windows that choose values by noisy numbers count too, and so does ''dpsql.on_low_count''.
+- Of the first rows by an aggregate the intervals hold for all groups that may be among them, by what was released. These are few
+  where groups lie further apart than four half-widths, and all of them where noise is larger than the differences.
   ''dpsql.target_error'' goes by the interval of one row.
 - They come last: HAVING, ORDER BY, LIMIT, windows, roll-ups, ''dp_error'', ''dp_low'' and ''dp_high'' see the released values. So a LIMIT counts rows that ''drop'' leaves out.
 - ''null'' and ''drop'': a value v with 95% error e where |v| < e, or where nothing can be said of e (an average over hardly anybody). One such column leaves the whole row out. What is left out or NULL is small, or near 0; it is not nothing, and

@@ -193,6 +193,16 @@ func (b *intervals) binary(n *pgsyntax.Binary) (v interval, err error) {
 	if whole { // the quotient of integers is cut to one
 		v.low, v.high = b.call("trunc", v.low), b.call("trunc", v.high)
 	}
+	most, ok, err := b.share(n.Left, n.Right)
+	if err != nil {
+		return v, err
+	}
+	if ok { // and the value is clamped alike (ClampShares)
+		within := func(x pgsyntax.Expr) pgsyntax.Expr {
+			return b.when(&pgsyntax.Is{Pos: b.pos, X: x, Not: true, What: "NULL"}, b.call("least", b.call("greatest", x, zero), b.number(most.InexactFloat64())))
+		}
+		v.low, v.high = within(v.low), within(v.high)
+	}
 	return interval{low: b.when(apart, v.low), high: b.when(apart, v.high)}, nil
 }
 

@@ -26,6 +26,7 @@ type Errors struct {
 	lost     []lostMass      // a measure
 	sums     int             // of how many released groups each value is the sum
 	few      []bool          // a measure: its bound could not be chosen (TooFew)
+	selected []*selected     // a measure: the selection whose number it is; nil: none
 }
 
 // usualMiss is how often a 95% interval may miss.
@@ -127,7 +128,7 @@ func Of(ctx context.Context, a *sensitivity.Analysis, r *release.Release) (*Erro
 }
 
 func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, r *release.Release) (*Errors, error) {
-	e := &Errors{a: a, ctx: ctx, miss: usualMiss, quantile: map[int]float64{}, pairs: map[int]float64{}, sums: 1, few: make([]bool, len(a.Measures))}
+	e := &Errors{a: a, ctx: ctx, miss: usualMiss, quantile: map[int]float64{}, pairs: map[int]float64{}, sums: 1, few: make([]bool, len(a.Measures)), selected: make([]*selected, len(a.Measures))}
 	var err error
 	if e.lost, err = lostMasses(a, run, r.Lost); err != nil {
 		return nil, err
@@ -151,6 +152,9 @@ func newErrors(ctx context.Context, a *sensitivity.Analysis, run *measure.Run, r
 			return nil, err
 		}
 		e.values = append(e.values, m)
+		if e.selected[i], err = selectedBy(run, r, i); err != nil {
+			return nil, err
+		}
 	}
 	return e, nil
 }
@@ -252,6 +256,9 @@ func (e *Errors) interval(i int, v []*big.Int) (val, low, high float64) {
 	val, _ = exact(e.a, i, v).Float64()
 	above, below := e.lostOf(i, v)
 	width := e.plain(i)
+	if f.Kind == sensitivity.IsCount {
+		return val, e.lowest(f.Count, val) - below, val + width + above
+	}
 	return val, val - width - below, val + width + above
 }
 

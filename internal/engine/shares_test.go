@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/backend"
+)
+
+// TestShares: the quotient of a count and the count of which it is a part is shown between 0 and 1, or 0 and the constant that it is multiplied by, and its interval is cut alike; other quotients are as they come. The noise is far larger than the counts, so about half of the quotients are beyond an end.
+func TestShares(t *testing.T) {
+	s := clinicSession(t, tame, backend.DuckDB, autoEdits[4:]...)
+	set(t, s, "dpsql.epsilon", "0.005")
+	set(t, s, "dpsql.rounding", "off")
+	number := func(v any) float64 {
+		switch v := v.(type) {
+		case float64:
+			return v
+		case int64:
+			return float64(v)
+		case decimal.Decimal:
+			return v.InexactFloat64()
+		}
+		return math.NaN()
+	}
+	for _, c := range []struct {
+		share string
+		most  float64 // 0: no share
+	}{
+		{"count(*) filter (where days > %)::numeric / count(*)", 1},
+		{"count(*) filter (where days > %) / nullif(count(*), 0)::float8", 1},
+		{"100.0 * count(*) filter (where days > %) / count(*)", 100},
+		{"round(count(*) filter (where days > % and cost > 3) * 100.0 / nullif(count(*) filter (where days > %), 0), 1)", 100},
+		{"count(distinct days) filter (where days > %)::float8 / count(days)", 1},
+		{"100 * count(*) filter (where days > %) / sum(count(*) filter (where days > %)) over ()", 100},
+		{"count(*) / count(*) filter (where days > %)::float8", 0},
+		{"count(*) filter (where days > %)::float8 / count(*) filter (where cost > 3)", 0},
+	} {
+		beyond, ends := 0, 0
+		for _, above := range []string{"1", "2", "3", "4", "5", "6"} {
+			x := ""
+			for _, r := range c.share {
+				if r == '%' {
+					x += above
+				} else {
+					x += string(r)
+				}
+			}
+			sql := "select kind_id, " + x + ", 0.0, 0.0 from encounters group by 1"
+			if c.most != 100 || x[:4] != "100 " { // no window has an interval
+				sql = "select kind_id, " + x + ", dp_low(" + x + "), dp_high(" + x + ") from encounters group by 1"
+			}
+			derived := "select kind_id, a::float8 / b from (select kind_id, count(*) filter (where days > " + above + ") a, count(*) b from encounters group by 1) t"
+			for _, row := range mustTry(t, s, derived) {
+				if v := number(row[1]); v < 0 || v > 1 {
+					t.Errorf("%s: %v", derived, row)
+				}
+			}
+			for _, row := range mustTry(t, s, sql) {
+				v, low, high := number(row[1]), number(row[2]), number(row[3])
+				if math.IsNaN(v) {
+					continue // divided by 0
+				}
+				if v < 0 || v > math.Max(1, c.most) {
+					beyond++
+				}
+				if v == 0 || v == c.most {
+					ends++
+				}
+				if c.most > 0 && (v < 0 || v > c.most || low < 0 || high > c.most || high > 0 && (low > v+0.06 || high < v-0.06)) {
+					t.Errorf("%s: %s", sql, fmt.Sprint(row))
+				}
+			}
+		}
+		if c.most > 0 && (ends == 0 || beyond > 0) || c.most == 0 && beyond == 0 {
+			t.Errorf("%s: %d beyond the ends, %d at one", c.share, beyond, ends)
+		}
+	}
+	set(t, s, "dpsql.epsilon", "3") // all of them: the interval's end would be above 1
+	const all = "count(*) filter (where days > 0)::float8 / count(*)"
+	row := mustTry(t, s, "select "+all+", dp_low("+all+"), dp_high("+all+"), dp_error("+all+") from encounters")[0]
+	v, low, high, width := number(row[0]), number(row[1]), number(row[2]), number(row[3])
+	if !(low > 0 && low < v && v <= 1 && high == 1 && math.Abs(width-math.Max(v-low, high-v)) < 1e-9) {
+		t.Errorf("all of them: %v", row)
+	}
+}
