@@ -28,10 +28,10 @@ func (s *Source) Threshold(ev dp.AboveThreshold) (*Threshold, error) {
 }
 
 // Choose gives the index of the first of the event's edges whose noisy number of units is at most the noisy threshold, the last edge where none before it is; or TooFew where that of all
-// units, less the event's Reserve, is. units are their numbers: beyond 0, and beyond each edge but the last.
+// units, less the event's Margin, is. units are their numbers: beyond 0, and beyond each edge but the last.
 //
 // Proof: claim: what is returned is 2/b-DP, and the logarithms of the ratios P(i | D')/P(i | D), D' being D with one unit more, lie over all i in [-1/b, 2/b]. Assumptions: (1) one unit more
-// raises each number by 0 or 1; (2) the edges, the threshold T, the reserve and b = Scale are public: N_0 is the first number less the reserve. Facts kept here: (3) g and the g_i are independent, each x >= 0 with probability (1-q) q^x, q = exp(-1/b), and drawn before the
+// raises each number by 0 or 1; (2) the edges, the threshold T, the margin and b = Scale are public: N_0 is the first number less the margin. Facts kept here: (3) g and the g_i are independent, each x >= 0 with probability (1-q) q^x, q = exp(-1/b), and drawn before the
 // numbers are known; (4) the outcome is the first i with N_i - g_i <= T - g, and nothing else leaves.
 // Let t(x) = P(g_i >= x) = q^max(x, 0): it does not rise, and t(x) <= e^(1/b) t(x+1). Given g = r, P(i) is the product of 1 - t(N_j - T + r) over j < i and of t(N_i - T + r); the last edge lacks that last factor.
 // Upwards: by (1) N'_j <= N_j + 1, so 1 - t(N'_j - T + r) <= 1 - t(N_j - T + (r+1)), and t(N'_i - T + r) <= t(N_i - T + r) <= e^(1/b) t(N_i - T + (r+1)); P(g = r) = e^(1/b) P(g = r+1). The sum over r >= 0 is at most
@@ -53,7 +53,7 @@ func (c *Threshold) Choose(units []int64) (edge int, err error) {
 	found := false
 	for i, n := range units { // all of them: the time does not tell which one ends it
 		if i == 0 {
-			n -= int64(c.event.Reserve) // (2)
+			n -= int64(c.event.Margin) // (2)
 		}
 		if !found && n-lowered[i+1] <= int64(c.event.Threshold)-lowered[0] { // (4)
 			edge, found = i-1, true // units[0] is of all: TooFew

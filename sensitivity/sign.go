@@ -9,7 +9,7 @@ import (
 // notNegative reports an expression that is at least 0 or NULL in every row that a measure counts: by what it is made of, declared ranges, and the conditions of the statement.
 //
 // Proof: nothing private rests on it: a sum whose rows are taken for 0 or more is clamped to [0, Hi] a unit (Analyze, (6)), whatever the rows hold. That the clamp takes nothing away: (1) abs and sqrt are at least 0, and x * x is. (2) Sums, products, quotients, roundings and casts of what is at least 0 are, and so are
-// a CASE, COALESCE, LEAST and GREATEST of such; one such argument is enough for GREATEST. (3) A column is, if its range is, or a condition that is true in each row that is counted has it there.
+// a CASE, COALESCE, LEAST and GREATEST of such; one such argument is enough for GREATEST, which leaves NULLs out, where it is never NULL. (3) A column is, if its range is, or a condition that is true in each row that is counted has it there.
 func (z *analyzer) notNegative(x, filter plan.Scalar) bool {
 	is := func(y plan.Scalar) bool { return z.notNegative(y, filter) }
 	all := func(list []plan.Scalar) bool {
@@ -47,7 +47,8 @@ func (z *analyzer) notNegative(x, filter plan.Scalar) bool {
 	case *plan.Coalesce:
 		return all(n.Args)
 	case *plan.MinMax:
-		return n.Greatest && slices.ContainsFunc(n.Args, is) || all(n.Args)
+		never := func(y plan.Scalar) bool { return plan.NeverNull(y, nil) && is(y) }
+		return n.Greatest && slices.ContainsFunc(n.Args, never) || all(n.Args)
 	case *plan.Case:
 		return (n.Else == nil || is(n.Else)) && !slices.ContainsFunc(n.Whens, func(w plan.When) bool { return !is(w.Result) })
 	}

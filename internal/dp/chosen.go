@@ -15,13 +15,13 @@ type Choice struct {
 }
 
 // AboveThreshold is a bound chosen on private data by the sparse vector technique, upwards: edges in a fixed order, for each the number N of units
-// beyond it, which one unit raises by 0 or 1. The first number that noise puts at or below a noisy Threshold ends it: that of the units beyond 0, less Reserve, says that there
+// beyond it, which one unit raises by 0 or 1. The first number that noise puts at or below a noisy Threshold ends it: that of the units beyond 0, less Margin, says that there
 // are too few to choose by, any other names its edge. The last edge is taken without a look. Threshold and numbers are each lowered by a geometric number of this Scale.
 type AboveThreshold struct {
 	Edges     uint64 `json:"edges"`
-	Threshold uint64 `json:"threshold"`         // units
-	Reserve   uint64 `json:"reserve,omitempty"` // units
-	Scale     Scale  `json:"scale"`             // in units
+	Threshold uint64 `json:"threshold"`        // units
+	Margin    uint64 `json:"margin,omitempty"` // units
+	Scale     Scale  `json:"scale"`            // in units
 }
 
 // Name is the event's stable name in the ledger.
@@ -35,7 +35,7 @@ func (e AboveThreshold) Validate() error {
 	if err := e.Scale.Validate(); err != nil {
 		return err
 	}
-	if e.Threshold >= MaxChoiceUnits || e.Reserve >= MaxChoiceUnits || e.Scale.Num/e.Scale.Den >= MaxChoiceScale {
+	if e.Threshold >= MaxChoiceUnits || e.Margin >= MaxChoiceUnits || e.Scale.Num/e.Scale.Den >= MaxChoiceScale {
 		return fmt.Errorf("dp: choice of threshold %d and scale %g is out of range", e.Threshold, e.Scale.Float())
 	}
 	return nil

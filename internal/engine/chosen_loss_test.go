@@ -255,7 +255,7 @@ func careless(t *testing.T, p *Prepared, mp *measure.Plan, draws int, of, with, 
 		if bug == "no noise on the threshold" {
 			limit = threshold
 		}
-		numbers := append([]int64{all - int64(ev.Reserve)}, units...) //nolint:gosec // small
+		numbers := append([]int64{all - int64(ev.Margin)}, units...) //nolint:gosec // small
 		for e := range int(ev.Edges) {
 			if float64(numbers[e])-lowered() <= limit {
 				return measure.Lifted(p.an, e-1, ev.Edges)

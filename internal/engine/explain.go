@@ -487,7 +487,11 @@ func (s *Session) choiceLine(a *sensitivity.Analysis, i int, ev dp.Event, share 
 		cost = fmt.Sprintf("; it takes %s%% of the price, being epsilon %s by itself", number(100*share), number(loss.Pure))
 	}
 	if ev, ok := ev.(dp.AboveThreshold); ok {
-		return fmt.Sprintf("%s, the first of %d candidates that at most about %d people are beyond, NULL of fewer than about %d people (sparse vector technique, noise scale %s)%s", what, ev.Edges, ev.Threshold, ev.Threshold+ev.Reserve, number(ev.Scale.Float()), cost)
+		few := "it is NULL"
+		if a.Choices[i].Rows != nil { // measure.Plan.Settled
+			few = "it is the range times the bound on rows"
+		}
+		return fmt.Sprintf("%s, the first of %d candidates that at most about %d people are beyond; with fewer than about %d people %s (sparse vector technique, noise scale %s)%s", what, ev.Edges, ev.Threshold, ev.Threshold+ev.Margin, few, number(ev.Scale.Float()), cost)
 	}
 	flow, ok := ev.(dp.Choice)
 	if !ok {

@@ -37,7 +37,8 @@ type mark struct {
 	out     int
 	of      plan.ColID // the aggregate
 	width   plan.ColID
-	grouped bool // the row is that of a group; else there is no other, and it stays
+	ends    [2]plan.ColID // dp_low and dp_high
+	grouped bool          // the row is that of a group; else there is no other, and it stays
 }
 
 // showing computes the errors of a program's output columns beside them, where the settings ask for it.
@@ -61,7 +62,8 @@ func (s *Session) showing(ctx context.Context, q *plan.Query, program *sensitivi
 		case why != "":
 			out.asIs = append(out.asIs, fmt.Sprintf("%s (%s)", o.Name, why))
 		case a != nil:
-			out.marks = append(out.marks, mark{i, g, w.width(a, g), len(a.Keys) > 0 || a.Sets != nil})
+			ends := [2]plan.ColID{w.bound(a, g, plan.ErrorLow), w.bound(a, g, plan.ErrorHigh)}
+			out.marks = append(out.marks, mark{i, g, w.bound(a, g, plan.ErrorHalfWidth), ends, len(a.Keys) > 0 || a.Sets != nil})
 		}
 	}
 	if len(out.marks) == 0 {
@@ -155,17 +157,17 @@ func hidden(a *plan.Aggregate, _ plan.ColID, why string) func(by string) (*plan.
 	}
 }
 
-// width is the column of an aggregate's error, which the plan will have.
-func (w *withErrors) width(a *plan.Aggregate, g plan.ColID) plan.ColID {
+// bound is the column of an aggregate's error, or of an end of its interval, which the plan will have.
+func (w *withErrors) bound(a *plan.Aggregate, g plan.ColID, kind plan.ErrorKind) plan.ColID {
 	for _, e := range append(slices.Clone(a.Errors), w.of[a]...) {
-		if e.Kind == plan.ErrorHalfWidth && e.Of == g && e.Joint <= 1 {
+		if e.Kind == kind && e.Of == g && e.Joint <= 1 {
 			w.note(e.ID)
 			return e.ID
 		}
 	}
 	id := plan.ColID(len(w.q.Columns))
-	w.q.Columns = append(w.q.Columns, plan.ColumnInfo{Name: string(plan.ErrorHalfWidth), Type: sqltype.Float8})
-	w.of[a] = append(w.of[a], plan.ErrorItem{ID: id, Kind: plan.ErrorHalfWidth, Of: g})
+	w.q.Columns = append(w.q.Columns, plan.ColumnInfo{Name: string(kind), Type: sqltype.Float8})
+	w.of[a] = append(w.of[a], plan.ErrorItem{ID: id, Kind: kind, Of: g})
 	w.note(id)
 	return id
 }
@@ -212,22 +214,25 @@ func (p *Prepared) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltyp
 		return nil, err
 	}
 	var marks []mark
-	var places []int
+	var places [][3]int // of a mark's width and ends
 	var ranges []*sensitivity.Measure
 	if p.shown != nil {
 		for _, m := range p.shown.marks {
 			if at := slices.Index(cols, m.width); at >= 0 {
-				marks, places, ranges = append(marks, m), append(places, at), append(ranges, p.averaged(m.of))
+				marks, places, ranges = append(marks, m), append(places, [3]int{at, slices.Index(cols, m.ends[0]), slices.Index(cols, m.ends[1])}), append(ranges, p.averaged(m.of))
 			}
 		}
 	}
 	return func(in []sqltype.Value) ([]sqltype.Value, bool) {
 		row := pick(in)
 		for i, m := range marks {
-			v, width := row[m.out], math.NaN()
-			if w, ok := in[places[i]].(float64); ok {
-				width = w
+			at := func(k int) float64 {
+				if x, ok := in[places[i][k]].(float64); ok {
+					return x
+				}
+				return math.NaN()
 			}
+			v, width := row[m.out], at(0)
 			switch {
 			case v == nil:
 			case p.shown.low != lowKeep && (under(v, width) || saysNothing(v, width, ranges[i])):
@@ -236,7 +241,7 @@ func (p *Prepared) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltyp
 				}
 				row[m.out] = nil
 			case p.shown.rounding == roundError:
-				row[m.out] = significant(v, width)
+				row[m.out] = significant(v, nearer(v, at(1), at(2), width))
 			}
 		}
 		return row, true
@@ -260,15 +265,8 @@ func (p *Prepared) picked(cols []plan.ColID, rows [][]sqltype.Value) ([][]sqltyp
 
 // under: a value is less than its error, or of an error of which nothing can be said.
 func under(v sqltype.Value, width float64) bool {
-	switch x := v.(type) {
-	case int64:
-		return !(math.Abs(float64(x)) >= width)
-	case float64:
-		return !(math.Abs(x) >= width)
-	case decimal.Decimal:
-		return !(math.Abs(x.InexactFloat64()) >= width)
-	}
-	return false
+	x, ok := inFloat(v)
+	return ok && !(math.Abs(x) >= width)
 }
 
 // averaged is the measure whose range an average has; nil where it has none, and of other aggregates.
@@ -285,18 +283,37 @@ func (p *Prepared) averaged(agg plan.ColID) *sensitivity.Measure {
 
 // saysNothing: an average's interval is its whole range, as where its number of rows is not told from none.
 func saysNothing(v sqltype.Value, width float64, of *sensitivity.Measure) bool {
-	x, ok := v.(float64)
-	if d, is := v.(decimal.Decimal); is {
-		x, ok = d.InexactFloat64(), true
-	}
-	if !ok || of == nil {
+	x, ok := inFloat(v)
+	if _, whole := v.(int64); !ok || whole || of == nil {
 		return false
 	}
 	lo, hi := of.RangeLo.InexactFloat64(), of.RangeHi.InexactFloat64()
 	return width >= max(x-lo, hi-x)-1e-9*(hi-lo)
 }
 
-// significant rounds a value to the power of ten at or next below half of its 95% error, which is about the standard deviation of its noise: what is left of the error then has one or two digits, as results of measurements
+// nearer is how far a value is from the nearer end of its interval, which what bounds take away does not move: rounded by that, it stays inside.
+func nearer(v sqltype.Value, low, high, width float64) float64 {
+	x, ok := inFloat(v)
+	if near := math.Min(x-low, high-x); ok && near > 0 {
+		return math.Min(near, width)
+	}
+	return width
+}
+
+// inFloat is a numeric value as a float.
+func inFloat(v sqltype.Value) (float64, bool) {
+	switch x := v.(type) {
+	case int64:
+		return float64(x), true
+	case float64:
+		return x, true
+	case decimal.Decimal:
+		return x.InexactFloat64(), true
+	}
+	return 0, false
+}
+
+// significant rounds a value to the power of ten at or next below half of its 95% error on the nearer side, which is about the standard deviation of its noise: what is left of the error then has one or two digits, as results of measurements
 // are given (JCGM 100:2008, 7.2.6).
 func significant(v sqltype.Value, width float64) sqltype.Value {
 	if !(width > 0) || math.IsInf(width, 1) {

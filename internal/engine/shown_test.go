@@ -56,17 +56,17 @@ func TestUnder(t *testing.T) {
 // showings are settings, each of which follows from what is shown without.
 var showings = [][2]string{{lowNull, roundOff}, {lowDrop, roundOff}, {lowKeep, roundError}, {lowNull, roundError}, {lowDrop, roundError}}
 
-// shows are statements of which some columns are aggregates themselves: their places, those of their errors, and whether rows are those of groups.
+// shows are statements of which some columns are aggregates themselves: their places, those of their errors and the ends of their intervals, and whether rows are those of groups.
 var shows = []struct {
 	sql     string
-	columns map[int]int
+	columns map[int][3]int
 	grouped bool
 }{
-	{"SELECT gender, ward, count(*), dp_error(count(*)), sum(weight), dp_error(sum(weight)) FROM patients WHERE weight > 120 GROUP BY 1, 2 ORDER BY 1, 2", map[int]int{2: 3, 4: 5}, true},
-	{"SELECT readmitted, count(*) AS n, dp_error(count(*)), avg(days) AS a, dp_error(avg(days)), count(*) * 2, dp_low(count(*)) FROM encounters GROUP BY 1 HAVING count(*) > -1000 ORDER BY n DESC LIMIT 2", map[int]int{1: 2, 3: 4}, true},
-	{"WITH q AS (SELECT gender, count(*) AS n, dp_error(count(*)) AS e FROM patients GROUP BY 1) SELECT n, gender, e, n + 1 FROM q WHERE n > -5 ORDER BY gender", map[int]int{0: 2}, true},
-	{"SELECT count(*), dp_error(count(*)), sum(cost), dp_error(sum(cost)) FROM encounters WHERE days = 14 AND cost < 3", map[int]int{0: 1, 2: 3}, false},
-	{"SELECT gender, readmitted, count(*), dp_error(count(*)) FROM patients JOIN encounters USING (patient_id) WHERE days = 9 GROUP BY ROLLUP (1, 2) ORDER BY 1, 2", map[int]int{2: 3}, true},
+	{"SELECT gender, ward, count(*), dp_error(count(*)), dp_low(count(*)), dp_high(count(*)), sum(weight), dp_error(sum(weight)), dp_low(sum(weight)), dp_high(sum(weight)) FROM patients WHERE weight > 120 GROUP BY 1, 2 ORDER BY 1, 2", map[int][3]int{2: {3, 4, 5}, 6: {7, 8, 9}}, true},
+	{"SELECT readmitted, count(*) AS n, dp_error(count(*)), dp_low(count(*)), dp_high(count(*)), avg(days) AS a, dp_error(avg(days)), dp_low(avg(days)), dp_high(avg(days)), count(*) * 2 FROM encounters GROUP BY 1 HAVING count(*) > -1000 ORDER BY n DESC LIMIT 2", map[int][3]int{1: {2, 3, 4}, 5: {6, 7, 8}}, true},
+	{"WITH q AS (SELECT gender, count(*) AS n, dp_error(count(*)) AS e, dp_low(count(*)) AS l, dp_high(count(*)) AS h FROM patients GROUP BY 1) SELECT n, gender, e, l, h, n + 1 FROM q WHERE n > -5 ORDER BY gender", map[int][3]int{0: {2, 3, 4}}, true},
+	{"SELECT count(*), dp_error(count(*)), dp_low(count(*)), dp_high(count(*)), sum(cost), dp_error(sum(cost)), dp_low(sum(cost)), dp_high(sum(cost)) FROM encounters WHERE days = 14 AND cost < 3", map[int][3]int{0: {1, 2, 3}, 4: {5, 6, 7}}, false},
+	{"SELECT gender, readmitted, count(*), dp_error(count(*)), dp_low(count(*)), dp_high(count(*)) FROM patients JOIN encounters USING (patient_id) WHERE days = 9 GROUP BY ROLLUP (1, 2) ORDER BY 1, 2", map[int][3]int{2: {3, 4, 5}}, true},
 }
 
 // TestShown: values less than their error, and digits that their error leaves no sense, are not shown where the settings say so: the same releases, free, whatever was asked first; what is computed is computed before.
@@ -97,18 +97,21 @@ func TestShown(t *testing.T) {
 			for _, row := range of {
 				row, kept := slices.Clone(row), true
 				for at, of := range c.columns {
-					width, ok := row[of].(float64)
-					if !ok {
-						width = math.NaN()
+					number := func(at int) float64 {
+						if x, ok := row[at].(float64); ok {
+							return x
+						}
+						return math.NaN()
 					}
+					width := number(of[0])
 					switch {
 					case row[at] == nil:
-					case how[0] != lowKeep && (under(row[at], width) || i == 1 && at == 3 && saysNothing(row[at], width, &sensitivity.Measure{RangeLo: decimal.NewFromInt(1), RangeHi: decimal.NewFromInt(14)})):
+					case how[0] != lowKeep && (under(row[at], width) || i == 1 && at == 5 && saysNothing(row[at], width, &sensitivity.Measure{RangeLo: decimal.NewFromInt(1), RangeHi: decimal.NewFromInt(14)})):
 						changed[how[0]]++
 						kept = kept && (how[0] != lowDrop || !c.grouped)
 						row[at] = nil
 					case how[1] == roundError:
-						if v := significant(row[at], width); fmt.Sprint(v) != fmt.Sprint(row[at]) {
+						if v := significant(row[at], nearer(row[at], number(of[1]), number(of[2]), width)); fmt.Sprint(v) != fmt.Sprint(row[at]) {
 							row[at] = v
 							changed[how[1]]++
 						}

@@ -117,7 +117,7 @@ the same, so that ''SET dpsql.rounding = off'' gives all digits back, free.
 - They come last: HAVING, ORDER BY, LIMIT, windows, roll-ups, ''dp_error'', ''dp_low'' and ''dp_high'' see the released values. So a LIMIT counts rows that ''drop'' leaves out.
 - ''null'' and ''drop'': a value v with 95% error e where |v| < e, or where nothing can be said of e (an average over hardly anybody). One such column leaves the whole row out. What is left out or NULL is small, or near 0; it is not nothing, and
   sums over what is shown are too small by it: ask for the sum.
-- ''rounding = error'': to the power of ten at or next below half of the 95% error, which is about the noise's standard deviation, so that one or two digits of the error are left, as results of measurements are given (JCGM 100:2008, 7.2.6).
+- ''rounding = error'': to the power of ten at or next below half of the 95% error on its nearer side, which is about the noise's standard deviation, so that one or two digits of the error are left, as results of measurements are given (JCGM 100:2008, 7.2.6).
   38024 with error 20 is 38020, with error 5 it stays, and 3.14159 with error 0.05 is 3.14.
 
 `

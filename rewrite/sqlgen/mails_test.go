@@ -150,6 +150,7 @@ func TestUnitsByColumnsRefused(t *testing.T) {
 		"select count(*) from orders a join orders b on a.email = b.email":                                         "customer_id",
 		"select count(*) from orders o where exists (select 1 from letters l where l.email = o.email)":             "customer_id",
 		"select count(*) from orders o where o.customer_id not in (select l.customer_id from letters l)":           "same person",
+		"select count(*) from letters l where l.customer_id not in (select v.customer_id from visits v)":           "same person",
 		"select count(*) from (select email, row_number() over (partition by email) as n from orders) t where n=1": "customer_id",
 		"select customer_id, count(*) from orders group by 1":                                                      "one person",
 	} {

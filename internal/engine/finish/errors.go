@@ -286,12 +286,15 @@ func (e *Errors) lostOf(i int, v []*big.Int) (above, below float64) {
 	return each*sumUp + math.Max(0, centre*rows), each*sumDown + math.Max(0, -centre*rows)
 }
 
-// lostPair is what may be lost of a pair in a group: rows, and their centred sum upwards and downwards, which is spread as the rows are.
+// lostPair is what may be lost of a pair in a group: rows, and their centred sum upwards and downwards, which is spread as the rows are; with a bound of its own, as what the groups' sums are too, whichever gives the group more.
 func (e *Errors) lostPair(f sensitivity.Formula, v []*big.Int) (rows, above, below float64) {
 	rows, _ = e.lostIn(f.Count, float(v[f.Count]))
 	part := 1.0
 	if count := e.lost[f.Count]; !count.above.none() {
 		part = count.part(float(v[f.Count]), e.sums)
+	}
+	if e.a.Measures[f.Sum].Alone {
+		part = math.Max(part, e.lost[f.Sum].part(float(v[f.Sum]), e.sums))
 	}
 	above, below = e.lost[f.Sum].moves(part, e.Measure(f.Sum), e.together)
 	return rows, above, below
@@ -299,7 +302,7 @@ func (e *Errors) lostPair(f sensitivity.Formula, v []*big.Int) (rows, above, bel
 
 // average is the interval of an average. Where its number of rows is not told from 0 it is the declared range, or nothing without one.
 //
-// Proof: s = S + N and c = C + M are the noisy sum and count, S and C of the rows that bounds left; all rows have the average r = (S + a)/(C + b), -below <= a <= above, 0 <= b <= rows. (1) s + a - r (c + b) = N - r M for any S and C, small
+// Proof: s = S + N and c = C + M are the noisy sum and count, S and C of the rows that bounds left; all rows have the average r = (S + a)/(C + b), -below <= a <= above, 0 <= b <= rows (lostPair). (1) s + a - r (c + b) = N - r M for any S and C, small
 // ones too (Fieller 1954). (2) |N - r M| <= sqrt(x^2 + r^2 y^2) with probability 0.95 or more, x and y being the half widths of N and M, and a step each, since noise is in steps: of normal laws it is an equality, of the others TestSquaresOfWidths adds
 // up probabilities. A noise of a variance up to doubt is 0 but for that part of the time. (3) So the r that fulfil (2) for some a and b hold the average with 0.95. Where c > y they are an interval: for each a and b the upper end falls as r rises,
 // is largest at a = above, and at b = 0 where it is above 0, at b = rows where it is below. The lower end is that of all signs turned. (4) The average is in the declared range, so the interval may be cut to it, and widened to what is shown.

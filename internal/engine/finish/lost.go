@@ -108,7 +108,7 @@ func Beyond(a *sensitivity.Analysis, r *release.Release, i int) (bool, error) {
 	if i >= len(r.Lost) || r.Lost[i] == nil || i >= len(r.Run.Lost) || r.Run.Lost[i] == nil || a.Measures[i].Bound == nil && a.Limit.Cap == nil {
 		return false, nil
 	}
-	if l := r.Lost[i]; a.Measures[i].Kind == sensitivity.SumValues && len(l.Sides) == 1 && 2*float(l.Sides[0][0]) > float(l.Base) {
+	if l, m := r.Lost[i], &a.Measures[i]; m.BoundsSum() && len(l.Sides) == 1 && 2*float(l.Sides[0][0]) > float(l.Base)*float64(m.Fine) {
 		return true, nil
 	}
 	n, f, err := deviations(r.Run.Lost[i])

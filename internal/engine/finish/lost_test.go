@@ -291,3 +291,22 @@ func TestFarBeyondIsNull(t *testing.T) {
 		}
 	}
 }
+
+// TestMoreLostThanKept: a sum of one sign that loses more than half as much up to one bound as its groups keep is NULL. Base is in steps, what is lost in parts of a step.
+func TestMoreLostThanKept(t *testing.T) {
+	a := losing()
+	c := &sensitivity.Choice{Index: 0, Measure: 2, Edges: []uint64{1, 2, 3}}
+	a.Choices = []*sensitivity.Choice{c}
+	m := &a.Measures[2]
+	m.Kind, m.Bound, m.Lo = sensitivity.SumValues, c, 0
+	for _, fine := range []uint64{1, 256} {
+		m.Fine = fine
+		for near, null := range map[int64]bool{400: false, 600: true} { // of 1,000 steps that are kept
+			r := &release.Release{Chosen: measure.Chosen{0}, Run: &measure.Run{Lost: lossy(1, 1, nil).Run.Lost}, Lost: make([]*release.Lost, len(a.Measures))}
+			r.Lost[2] = &release.Lost{Unit: 1, Sides: [][2]*big.Int{{big.NewInt(near * int64(fine)), new(big.Int)}}, Base: big.NewInt(1000), Most: big.NewInt(1000), Count: 1}
+			if got, err := Beyond(a, r, 2); err != nil || got != null {
+				t.Errorf("fine %d, %d of 1000 lost: %t, %v", fine, near, got, err)
+			}
+		}
+	}
+}

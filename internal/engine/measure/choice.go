@@ -220,18 +220,18 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 	}
 	noise := math.Min(math.Sqrt(groups(a))*perStep, mostOfPeople*float64(max(0, ask.population(a))))
 	ev := dp.AboveThreshold{Edges: uint64(usable), Threshold: uint64(math.Ceil(math.Max(stopping*scale.Float(), noise))), Scale: scale} //nolint:gosec // positive
-	ev.Reserve = uint64(math.Ceil(reserve(a, c) * scale.Float()))
+	ev.Margin = uint64(math.Ceil(margin(a, c) * scale.Float()))
 	if err := ev.Validate(); err != nil {
 		return ev, tooMuch(err)
 	}
 	return ev, nil
 }
 
-// reserve, in scales of the choice, is by how many more people than its threshold there must be to choose the bound of a sum. That bound is dozens of candidates up: where people are hardly more than the threshold, noise ends the
+// margin, in scales of the choice, is by how many more people than its threshold there must be to choose the bound of a sum. That bound is dozens of candidates up: where people are hardly more than the threshold, noise ends the
 // choice at one far below. With five scales that is at most 1 of 10 of the draws that pass, and finish.Beyond sees most of them by what was released: of sums of one sign in few groups nearly all, so two will do.
-func reserve(a *sensitivity.Analysis, c *sensitivity.Choice) float64 {
+func margin(a *sensitivity.Analysis, c *sensitivity.Choice) float64 {
 	switch {
-	case c.Measure < 0 || a.Measures[c.Measure].Kind != sensitivity.SumValues:
+	case c.Measure < 0 || !a.Measures[c.Measure].BoundsSum():
 		return 0
 	case groups(a) > fewGroups || a.Measures[c.Measure].LostSides() > 1:
 		return 5

@@ -44,7 +44,7 @@ func NewReader(t *sensitivity.Tree, deviation float64, children Children) (*Read
 //
 // Proof: of the greatest; signs turned for the least. Let k be the result, and w the greatest value at or above which more than k rows are; if there is none, nothing is to be shown. More than k are above the leaf that is read only if that
 // leaf is below w's. (1) Where the search leaves the way to w's leaf outward, what it reads is above that leaf. (2) It leaves it inward, or ends on it, at level l only if the noisy count from w's child there on outward, in which more than k
-// rows are, is less than surely deviations of it, or a half (outermost). (3) On this way, which the rows alone fix, that count's variance is at most that of all of the root's children, and in each level below (k + 1)/4 of a child's:
+// rows are, is less than surely(t) deviations of it, or a half (outermost). (3) On this way, which the rows alone fix, that count's variance is at most that of all of the root's children, and in each level below (k + 1)/4 of a child's:
 // varianceOf has its largest value in the middle, and what is further out has noises that are not positively correlated. (4) So at level l the noise is below -q deviations, of which the probability is miss/L for each of L levels: q is the larger of the normal quantile and
 // that of one Laplace noise, whose tail is the heaviest of sums of the same variance. The union bound over levels is miss. Nothing but public numbers is read.
 func EndError(t *sensitivity.Tree, deviation, miss float64) float64 {
@@ -55,7 +55,7 @@ func EndError(t *sensitivity.Tree, deviation, miss float64) float64 {
 	each := miss / float64(len(t.Fans)) // (4)
 	q := math.Max(math.Sqrt2*math.Erfcinv(2*each), math.Log(1/(2*each))/math.Sqrt2)
 	deviation *= math.Sqrt(sum)
-	return math.Floor(math.Max(0.5, surely*deviation) + q*deviation) // (2)
+	return math.Floor(math.Max(0.5, surely(t)*deviation) + q*deviation) // (2)
 }
 
 // RankError is the 95% half width of a rank, in rows: of a position within a node of k children, where sums of neighbours are adjusted to the node's own count, the variance is at
@@ -120,16 +120,21 @@ func (r *Reader) Find(q sensitivity.Quantile) (Answer, error) {
 }
 
 // surely is how many standard deviations a noisy count must reach to say that somebody is there. It is looked for at many values, so it is larger than the quantile of one normal
-// number: fewer than 5% of draws find somebody where nobody is (TestEnds).
-const surely = 3
+// number: fewer than 5% of draws find somebody where nobody is (TestEnds). An open tree reaches far beyond what anybody has, so there such an answer would be absurd, and it asks for more.
+func surely(t *sensitivity.Tree) float64 {
+	if t.Open {
+		return 5
+	}
+	return 3
+}
 
 // end reads the greatest of all values, or the least: the outermost one at which, or beyond which, surely somebody is. The interval reaches from there to the end of the range. found is false where there is none.
 func (r *Reader) end(root []float64, top bool) (out Answer, found bool, err error) {
-	at, found, err := r.outermost(root, top, surely)
+	at, found, err := r.outermost(root, top, surely(r.tree))
 	t := r.tree
 	out = Answer{Below: at, Above: at, Least: t.Lo, Most: t.Hi}
 	if r.Wide > 1 && found && err == nil {
-		if at, found, err = r.outermost(root, top, surely*r.Wide); err != nil || !found {
+		if at, found, err = r.outermost(root, top, surely(r.tree)*r.Wide); err != nil || !found {
 			return out, true, err // the whole range
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
-// Lost is what was released of the mass that bounds take from a measure: for each sign what units lose up to Unit each, and from there to three Units, with noise.
+// Lost is what was released of the mass that bounds take from a measure: for each sign what units lose up to Unit each, and from there to three Units, with noise. Sides are in parts of a step (sensitivity.Measure.Fine), Base and Most in whole ones.
 type Lost struct {
 	Unit  uint64        `json:"unit"` // sensitivity.LostUnit
 	Sides [][2]*big.Int `json:"sides"`
