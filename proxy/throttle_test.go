@@ -147,7 +147,7 @@ func TestNoLockoutBehindABalancer(t *testing.T) {
 	}
 }
 
-// TestGuessesAreBounded: in three hours, five guesses a second of one user come to what the buckets say, from one address and from very many.
+// TestGuessesAreBounded: in an hour, five guesses a second of one user come to what the buckets say, from one address and from very many.
 func TestGuessesAreBounded(t *testing.T) {
 	const seconds = 3600
 	for addresses, of := range map[int]bucket{1: ofPair, 5000: ofUser} {

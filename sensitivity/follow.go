@@ -10,11 +10,11 @@ import (
 // their own. What a filter keeps of a unit's rows has at most the size that all of them have, so the common bound cuts nothing that fits without the
 // filter; but it is larger than need be, by 1/q for a filter that keeps a part q of each unit's rows, and so is the noise. A choice of their own takes the share s of what telling
 // its lost mass leaves of the measure's price, and leaves Laplace noise 1/(1-s) as large, Gaussian noise 1/sqrt(1-s). So they follow where q is at least 1 - s or its root, Options.LeastKept. q is keeps', from public facts alone;
-// where nothing is known of it each has its own. A filtered average's sum has its own choice too, and beside a statistic goes with its count.
+// where nothing is known of it each has its own. A filtered average's count may follow. Its sum has its own choice too, and beside a statistic goes with its count.
 //
 // An average keeps two choices, one of the count and one of the sum. One for both would have to tie the two bounds, as t rows to
 // t times a typical value; no public fact tells that value (a range is mostly far wider), so one of them would be too large, or cut, by the factor that the guess is off, where one
-// choice less makes Laplace noise smaller by its share, 21% at most, Gaussian noise by 11%. A joint choice among all pairs of edges needs no guess, but the units
+// choice less makes Laplace noise smaller by its share s, about 20% at most, Gaussian noise by 11%. A joint choice among all pairs of edges needs no guess, but the units
 // of each pair: thousands of buckets a group in place of two hundred, for the same gain.
 //
 // Proof: choose's claim is of any edge, whatever it was chosen by: at edge t one unit moves a follower's totals by at most Factor t in each of at most

@@ -135,16 +135,15 @@ func (z *analyzer) joinedBody() error {
 		return err
 	}
 	z.out.Body = &Body{Clamped: map[plan.ColID]Clamp{}, Safe: map[*plan.Call]int32{}, Linked: z.linked}
-	z.personsOnly = true // the leaves are joined by persons; what is lost is noted before build says IS NOT NULL of them
+	left, err := j.build()
+	if err != nil {
+		return err
+	}
+	z.personsOnly = true // the leaves are joined by persons
 	for _, s := range z.scans {
 		if s.private() && s.unit != 0 {
 			z.noteLost(s)
 		}
-	}
-	z.notNull = nil // of the body that build makes
-	left, err := j.build()
-	if err != nil {
-		return err
 	}
 	out := &Joined{}
 	z.out.Joined = out

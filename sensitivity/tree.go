@@ -123,8 +123,12 @@ func (z *analyzer) orderStatistic(g plan.AggItem, f *Formula) error {
 	}
 	x = lengthOf(x)
 	if t := x.Type(); !t.IsNumber() && !isDay(t) {
+		order := "1"
+		if g.Fn == plan.Max {
+			order = "1 DESC NULLS LAST"
+		}
 		return sqlerr.New(sqlerr.PrivateShape, "%s of %s over private rows is not supported", g.Fn, t).At(g.Pos).
-			WithHint("Take a number of it, such as extract(epoch FROM x) of a time; of a text, group by it: SELECT x, count(*) FROM t GROUP BY 1 ORDER BY 1 LIMIT 1.")
+			WithHint("Take a number of it, such as extract(epoch FROM x) of a time; of a text, group by it: SELECT x, count(*) FROM t GROUP BY 1 ORDER BY %s LIMIT 1.", order)
 	}
 	t, err := z.tree(x, g)
 	if err != nil {

@@ -93,7 +93,7 @@ var peers = [][]string{
 	{"select readmitted, count(*) from encounters group by 1 order by random()", "ORDER BY md5(x)", "select readmitted, count(*) from encounters group by 1 order by md5(readmitted)"},
 	// the first text
 	{"select min(readmitted) from encounters", "GROUP BY 1 ORDER BY 1 LIMIT 1", "select readmitted, count(*) from encounters group by 1 order by 1 limit 1"},
-	{"select max(age_band) from encounters", "GROUP BY 1 ORDER BY 1 LIMIT 1", "select age_band, count(*) from encounters group by 1 order by 1 desc limit 1"},
+	{"select max(age_band) from encounters", "GROUP BY 1 ORDER BY 1 DESC NULLS LAST LIMIT 1", "select age_band, count(*) from encounters group by 1 order by 1 desc nulls last limit 1"},
 }
 
 // duckPeers are those that DuckDB alone refuses.

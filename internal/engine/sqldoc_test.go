@@ -369,7 +369,8 @@ percentiles of the same values of the same rows come from one tree and are charg
   Floats and numerics without a scale are read to six decimals up to about 10^12. Where too few people are in a group to show anybody, the answer is NULL with a warning.
   A range in the policy, or ` + "`WHERE x BETWEEN 0 AND 5000`" + `, gives both ends of the interval.
 - **Percentiles near an end**: a quantile that is closer to an end than the noise of a rank is moved to where it is not. Where a group has fewer rows than twice that, all quantiles are its median.
-- Of nobody a statistic is the middle of the range, never NULL where there is a range.
+- Of nobody a statistic is the middle of the range. It is never NULL where there is a range, unless too few people have
+  rows to choose a bound by.
 - ` + "`dp_low`, `dp_high`" + ` are the values at the ranks that the noise may have moved this one from or to (95%), read off the same tree. The interval of ` + "`max`" + ` reaches from the answer to the upper end of the range, that of ` + "`min`" + ` from the lower end to the answer.
   ` + "`dp_error`" + ` is the larger distance from the answer. They are NULL for dates, times and arrays.
 - Asked again at a higher price a statement with order statistics, or with what follows, is released anew, at the full price: trees and picks are not topped up. Numbers of distinct values are.

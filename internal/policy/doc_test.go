@@ -68,13 +68,13 @@ const settings = `| setting | at the start | values | what it does |
 | ''dpsql.max_groups'' | ''query.max_groups'' | 1 to ''query.max_public_groups'' (else 22023), or ''auto'', which finds one from 1 to 64 | groups of one person that count, where keys do not bound them |
 | ''dpsql.clip'' | ''auto'' | 1 to 4294967296 (else 22023), or ''auto'' | rows of one person that count in one group, never more than the policy's number; ''auto'' is that number, or finds one where the policy has none |
 | ''dpsql.bounding'' | ''query.bounding'' | ''auto'', ''l2'', ''linf'', ''elastic'', ''truncate'', ''weighted'', ''flow'' | how a person's part is bounded: in each group, or over all groups by its length (for Gaussian noise), or ''auto'': over all groups where a cap would drop some, under Laplace noise by the sum of its parts. Where groups are not public ''l2'' is ''linf'', as EXPLAIN then says; [what that goes by](policy.md#choosing-bounds). ''elastic'' and ''truncate'' are for [rows that are joined off the unit](joins.md), whose bound is measured or declared, and ''weighted'' counts such rows by weights, another number than count(*); elsewhere they are ''linf'', and under the other words one of the first two is taken. ''flow'' is for [rows of two people](joins.md#rows-of-two-people), which nothing else answers, so all words take it there; elsewhere it is ''linf'' |
-| ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error (the noise's), as a number or a part of the value, that the next statements should have at most: each costs the least price, at most ''max_query_epsilon'', that should give it, in place of ''dpsql.epsilon''; see [below](#asking-for-an-error) |
+| ''dpsql.target_error'' | ''off'' | ''off'', ''12.5'', ''5%'' | the 95% error (noise, and what chosen bounds take away), as a number or a part of the value, that the next statements should have at most: each costs the least price, at most ''max_query_epsilon'', that should give it, in place of ''dpsql.epsilon''; see [below](#asking-for-an-error) |
 | ''dpsql.expected_size'' | ''unknown'' | 1 to 1099511627776 (else 22023), or ''unknown'' | about how many rows a group has, for ''dpsql.target_error'' |
 | ''dpsql.fresh'' | ''off'' | ''on'', ''off'' | stored releases do not answer the next statements: each is asked anew, with new noise, and charged. What it releases is stored beside the older ones; of those a later repeat is given the dearest, and the newest of equally dear ones. Not beside ''dpsql.target_error'' |
 | ''dpsql.on_low_count'' | ''keep'' | ''null'', ''drop'', ''keep'' | what is shown of a count, sum or average that is less than its 95% error, or of an average whose interval is its whole range: NULL, or its group's row is left out (one without GROUP BY stays, with NULL); see [below](#what-is-shown) |
 | ''dpsql.rounding'' | ''error'' | ''error'', ''off'' | counts, sums and averages are rounded to what their 95% error leaves significant; see [below](#what-is-shown) |
 | ''dpsql.simultaneous'' | ''off'' | ''on'', ''off'' | ''dp_error'', ''dp_low'' and ''dp_high'' of an aggregate hold in all rows of an answer at once with 95 %; see [below](#what-is-shown) |
-| ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, the noise's 95% error; ''full'' adds the bounds |
+| ''dpsql.notices'' | ''off''; ''brief'' for psql | ''off'', ''brief'', ''full'' | a NOTICE with each answer: what was spent and is left, the 95% error (noise, and what chosen bounds take away); ''full'' adds the bounds |
 `
 
 const aiming = `
@@ -93,7 +93,8 @@ Where such a size is not known, the statement is refused (PV019), as are order s
 Bounds, and groups that are not public, which an earlier release chose with ten times as much noise as the new price gives, are chosen anew: the statement is asked again as a whole, at the whole price, since a top-up would keep them.
 The bound of rows that are joined off the unit by measured frequencies shrinks as the price grows. By an earlier release of the statement it is expected to be what the same frequencies would give at the new price: the less the earlier price was, the less it tells of them, and the more cautious that is (the error is mostly half to all of
 the target; at ten times the earlier price it may be a quarter).
-The error is the noise's, and only as good as the size: a group that proves to be smaller has a larger error, and asking again, which then goes by the release, costs what is missing.
+The error is that of the whole interval: noise, and what chosen bounds take away. It is only as good as the size. A group
+that proves to be smaller has a larger error. Asking again then goes by the release, and costs what is missing.
 
 `
 
@@ -114,10 +115,10 @@ the same, so that ''SET dpsql.rounding = off'' gives all digits back, free.
 - Of the first rows by an aggregate the intervals hold for all groups that may be among them, by what was released. These are few
   where groups lie further apart than four half-widths, and all of them where noise is larger than the differences.
   ''dpsql.target_error'' goes by the interval of one row.
-- They come last: HAVING, ORDER BY, LIMIT, windows, roll-ups, ''dp_error'', ''dp_low'' and ''dp_high'' see the released values. So a LIMIT counts rows that ''drop'' leaves out.
-- ''null'' and ''drop'': a value v with 95% error e where |v| < e, or where nothing can be said of e (an average over hardly anybody). One such column leaves the whole row out. What is left out or NULL is small, or near 0; it is not nothing, and
+- The settings come last: HAVING, ORDER BY, LIMIT, windows, roll-ups, ''dp_error'', ''dp_low'' and ''dp_high'' see the released values. So a LIMIT counts rows that ''drop'' leaves out.
+- ''null'' and ''drop'': a value v with 95% error e where |v| < e, or where nothing can be said of e. An average is hidden too where its interval is its whole range. One such column leaves the whole row out. What is left out or NULL is small, or near 0; it is not nothing, and
   sums over what is shown are too small by it: ask for the sum.
-- ''rounding = error'': to the power of ten at or next below half of the 95% error on its nearer side, which is about the noise's standard deviation, so that one or two digits of the error are left, as results of measurements are given (JCGM 100:2008, 7.2.6).
+- ''rounding = error'': to the power of ten at or next below half of the 95% error on its nearer side, which is about a standard deviation, so that one or two digits of the error are left, as results of measurements are given (JCGM 100:2008, 7.2.6).
   38024 with error 20 is 38020, with error 5 it stays, and 3.14159 with error 0.05 is 3.14.
 
 `
@@ -132,13 +133,13 @@ const last = `
 |---|---|---|
 | ''release'' | bigint | the number of the statement's release, as in EXPLAIN: 1 where there is one |
 | ''measure'' | bigint | its number, as in EXPLAIN |
-| ''kind'' | text | ''rows'', ''values'' (rows with a value), ''weighted rows'', ''units'' (people), ''sum'', ''centred sum'' (of distances from the middle of the range) |
-| ''bound'' | text | ''declared'', ''chosen'', or ''chosen norm'' (of a person's whole vector); with '', the least'' or '', the largest'' where it is an end of the candidates: people may have much more; '', the only'' where there was one |
+| ''kind'' | text | ''rows'', ''values'' (rows with a value), ''weighted rows'', ''units'' (people), ''sum'', ''centred sum'' (of distances from a [centre](bounds.md#a-range-and-a-chosen-bound)) |
+| ''bound'' | text | ''declared'', ''chosen'', ''chosen norm'' (of a person's whole vector), or ''none, so that only the rank is known'' (''min'' and ''max'' without a range); with '', the least'' or '', the largest'' where it is an end of the candidates: people may have much more; '', the only'' where there was one |
 | ''clip'' | double precision | what one person counts for in one group at most, in the measure's own units; of a norm, over all groups |
 | ''groups'' | bigint | groups of one person that count; NULL beside a norm |
 | ''noise'' | text | ''laplace'', ''gaussian'', ''truncated laplace''; of several measurings ''laplace, mean of 2'' and so on |
 | ''scale'' | double precision | b of Laplace noise, sigma of Gaussian noise, in the measure's own units; of a mean, that of one noise with its variance |
-| ''error_95'' | double precision | half the width of the interval that holds the noise 95 times in 100 |
+| ''error_95'' | double precision | the larger half of the 95% interval in the largest group: noise, and what bounds may have taken away |
 | ''price'' | double precision | the price that the answer was made at |
 | ''free'' | boolean | whether it was a repeat |
 | ''shown'' | text | ''as released'', or what ''dpsql.on_low_count'' and ''dpsql.rounding'' made of values |
