@@ -384,7 +384,7 @@ func (x explainer) topUp(ctx context.Context, mp *measure.Plan, old *release.Rel
 // largestLine is the 95% errors of a release.
 func (x explainer) largestLine(ctx context.Context, r *release.Release) []told {
 	if errs := x.session.largestErrors(ctx, x.program, x.st.an, r, x.together(r)); len(errs) > 0 {
-		return []told{{Text: "95% error (largest group): " + strings.Join(texts(errs), ", "), Key: "Errors", Value: errs}}
+		return []told{{Text: "95% error (largest group): " + strings.Join(texts(errs), ", ") + unseenWords(r.Spent()), Key: "Errors", Value: errs}}
 	}
 	return nil
 }
@@ -448,7 +448,7 @@ func (x explainer) fresh(mp *measure.Plan) ([]told, error) {
 	if len(errs) == 0 {
 		return lines, nil
 	}
-	lines = append(lines, told{Text: "Expected 95% error: " + strings.Join(texts(errs), "; "), Key: "Expected Errors", Value: errs})
+	lines = append(lines, told{Text: "Expected 95% error: " + strings.Join(texts(errs), "; ") + unseenWords(mp), Key: "Expected Errors", Value: errs})
 	compared, err := x.comparedLines(mp, b)
 	return append(lines, compared...), err
 }

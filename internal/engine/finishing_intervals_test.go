@@ -58,8 +58,11 @@ func TestFinishingIntervals(t *testing.T) {
 	s := clinicSession(t, tame, backend.DuckDB)
 	set(t, s, "dpsql.epsilon", "0.01")
 	for _, x := range []string{"sum(days)::numeric / count(*)", "greatest(1 / count(*)::numeric, 2)", "abs(sum(days)::float8 / count(*))", "-(1.5 * (sum(days)::float8 / count(*)))"} {
-		_, a := ask(t, s, "select dp_low("+x+"), dp_high("+x+"), dp_error("+x+") from encounters where days > 1000")
-		for _, v := range a.Rows[0] {
+		_, a := ask(t, s, "select dp_low("+x+"), dp_high("+x+"), dp_error("+x+"), dp_low(count(*)), dp_high(count(*)) from encounters where days > 1000")
+		if low, high := a.Rows[0][3], a.Rows[0][4]; low != nil && low.(float64) > 0 || high != nil && high.(float64) < 0 {
+			continue // one time in twenty noise tells nobody from none
+		}
+		for _, v := range a.Rows[0][:3] {
 			if v != sqltype.Value(nil) {
 				t.Errorf("%s: %v", x, a.Rows[0])
 			}

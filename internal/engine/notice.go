@@ -71,7 +71,7 @@ func (r *run) notice(ctx context.Context) string {
 		text += "; " + s.leftLine(b) // what SHOW dpsql.budget counts, whatever was asked
 	}
 	if errs := r.errorLine(ctx, list); errs != "" {
-		text += "; 95% error (largest group" + r.togetherWords() + "): " + errs
+		text += "; 95% error (largest group" + r.togetherWords() + "): " + errs + unseenWords(spent...)
 	}
 	if s.now.notices == "full" {
 		for i, a := range list {
@@ -81,6 +81,18 @@ func (r *run) notice(ctx context.Context) string {
 		}
 	}
 	return text
+}
+
+// unseenWords say what no interval holds: what a few people have far beyond all others.
+func unseenWords(plans ...*measure.Plan) string {
+	n := uint64(0)
+	for _, p := range plans {
+		n = max(n, p.Unseen())
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; more where fewer than about %d people have far more than all others", n)
 }
 
 // stageWord begins what is of one of several releases.

@@ -227,6 +227,16 @@ func choice(a *sensitivity.Analysis, c *sensitivity.Choice, ask Ask, p *Plan, l 
 	return ev, nil
 }
 
+// Unseen is about how many people a choice by threshold may leave beyond its bound: if they have far more than all others, no interval holds what they have. 0: no bound is chosen so.
+func (p *Plan) Unseen() (n uint64) {
+	for _, c := range p.Choices {
+		if ev, ok := c.(dp.AboveThreshold); ok {
+			n = max(n, ev.Threshold)
+		}
+	}
+	return n
+}
+
 // margin, in scales of the choice, is by how many more people than its threshold there must be to choose the bound of a sum. That bound is dozens of candidates up: where people are hardly more than the threshold, noise ends the
 // choice at one far below. With five scales that is at most 1 of 10 of the draws that pass, and finish.Beyond sees most of them by what was released: of sums of one sign in few groups nearly all, so two will do.
 func margin(a *sensitivity.Analysis, c *sensitivity.Choice) float64 {
