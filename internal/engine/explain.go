@@ -262,7 +262,7 @@ func (p *Prepared) finishingLines() (lines []told) {
 	if p.elsewhere != nil {
 		lines = append(lines, line("Finishing is done by the database: the released rows are its parameters, and it reads no table"))
 	}
-	if p.choosesRows() {
+	if p.choosesRows() && slices.ContainsFunc(p.stages, func(st *stage) bool { return len(st.an.Keys) > 0 }) {
 		lines = append(lines, keyed("Intervals", "for all groups at once, as rows are chosen by noisy numbers"))
 	}
 	return append(lines, p.shown.lines(p.query)...)

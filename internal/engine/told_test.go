@@ -69,8 +69,11 @@ func TestNoticeOfRatio(t *testing.T) {
 	set(t, s, "dpsql.epsilon", "5")
 	_, a := ask(t, s, "select avg(free) as f, dp_error(avg(free)), avg(days) as d, dp_error(avg(days)), count(*) as c from encounters")
 	for i, name := range []string{"f", "d"} {
-		width, ok := a.Rows[0][2*i+1].(float64)
-		if want := name + " " + number(width); !ok || !strings.Contains(a.Notice, want) {
+		want := name + " NULL" // too few people have far from nothing, by chance
+		if width, ok := a.Rows[0][2*i+1].(float64); ok {
+			want = name + " " + number(width)
+		}
+		if !strings.Contains(a.Notice, want) {
 			t.Errorf("%v has not %s: %v", a.Notice, want, a.Rows)
 		}
 	}
