@@ -102,13 +102,13 @@ func lnNormal(x float64) float64 {
 	return math.Log(math.Erfc(-x/math.Sqrt2) / 2)
 }
 
-// Beyond reports that people have so much beyond a bound that was chosen that no tail explains it: they lose something up to one bound, and from one to three more than the heaviest of tails gives beside it, both by lostSurely deviations of the noise; or of a sum of one sign,
+// Beyond reports that people have so much beyond a bound that was chosen that no tail explains it: they lose something up to one bound, and from one to three more than the heaviest of tails gives beside it, both by lostSurely deviations of the noise; or of a sum of one sign, that is no average's,
 // that they lose more than half as much up to one bound as is kept in all groups. The choice ended too early then, and nothing can be said of the measure. It follows from released numbers.
 func Beyond(a *sensitivity.Analysis, r *release.Release, i int) (bool, error) {
 	if i >= len(r.Lost) || r.Lost[i] == nil || i >= len(r.Run.Lost) || r.Run.Lost[i] == nil || a.Measures[i].Bound == nil && a.Limit.Cap == nil {
 		return false, nil
 	}
-	if l, m := r.Lost[i], &a.Measures[i]; m.BoundsSum() && len(l.Sides) == 1 && 2*float(l.Sides[0][0]) > float(l.Base)*float64(m.Fine) {
+	if l, m := r.Lost[i], &a.Measures[i]; m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 2*float(l.Sides[0][0]) > float(l.Base)*float64(m.Fine) {
 		return true, nil
 	}
 	n, f, err := deviations(r.Run.Lost[i])

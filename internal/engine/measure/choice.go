@@ -243,7 +243,7 @@ func margin(a *sensitivity.Analysis, c *sensitivity.Choice) float64 {
 	switch {
 	case c.Measure < 0 || !a.Measures[c.Measure].BoundsSum():
 		return 0
-	case groups(a) > fewGroups || a.Measures[c.Measure].LostSides() > 1:
+	case groups(a) > fewGroups || a.Measures[c.Measure].LostSides() > 1 || a.Measures[c.Measure].Alone:
 		return 5
 	default:
 		return 2
