@@ -316,6 +316,9 @@ func TestComposed(t *testing.T) {
 				if i%composedBudget == composedBudget-1 {
 					c.renew()
 				}
+				if i%5000 == 4999 {
+					t.Logf("%d of %d statements", i+1, statements)
+				}
 				tape := generate.Record(rand.New(rand.NewPCG(seed, i)).IntN)
 				outcome, err := c.try(c.make(tape.Draw, int(i)), int(i))
 				if count[outcome]++; err == nil {
