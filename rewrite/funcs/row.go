@@ -135,15 +135,16 @@ func fill(d Dialect, form string, args []string) string {
 	if d == Postgres {
 		return guard(form, args)
 	}
-	var list, pairs []string // a table that is called as the lambda's argument would come first
+	var list, pairs []string
 	for i, a := range args {
 		if !strings.Contains(form, "{"+places[i]+"}") {
 			continue
 		}
-		list = append(list, "'"+places[i]+"': "+a)
-		pairs = append(pairs, "{"+places[i]+"}", "_v."+places[i])
+		list = append(list, a)
+		pairs = append(pairs, "{"+places[i]+"}", "_v["+strconv.Itoa(len(list))+"]")
 	}
-	return "list_transform([{" + strings.Join(list, ", ") + "}], lambda _v: " + strings.NewReplacer(pairs...).Replace(form) + ")[1]"
+	// Fields without names: in a subquery that reads the outer row, DuckDB loses the name of one that is a macro, as nullif and array_to_string are.
+	return "list_transform([row(" + strings.Join(list, ", ") + ")], lambda _v: " + strings.NewReplacer(pairs...).Replace(form) + ")[1]"
 }
 
 // The kinds of Eval and Range that many rows have.

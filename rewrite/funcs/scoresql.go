@@ -104,7 +104,8 @@ func (s *scores) duck(x []string) string {
 	scored, found := []string{}, []string{"'z': _z.z", "'m': list_max(_z.z)"}
 	if s.lost() {
 		at++
-		held, scored, found = append(held, "'y': "+x[s.K]), append(scored, "'y': _n.y"), append(found, "'y': _z.y")
+		// In a list, as DuckDB may lose the name of a macro; see fill.
+		held, scored, found = append(held, "'y': ["+x[s.K]+"][1]"), append(scored, "'y': _n.y"), append(found, "'y': _z.y")
 	}
 	for i := range s.arrays {
 		l := &s.arrays[i]
