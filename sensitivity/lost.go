@@ -42,7 +42,7 @@ func (a *Analysis) LostMoves(m *Measure) uint64 {
 	return 1
 }
 
-// LostUnit is C of Loses' claim, (2): about what one unit may count for in the measure, by which noise is scaled. clip is the measure's bound on a partial, or a norm; groups the number of a unit's groups that count;
+// LostUnit is C of Loses' claim, (2): about half of what one unit may count for in the measure. By it the noise of what is lost is scaled: half has half the noise, and tells less of a long tail. clip is the measure's bound on a partial, or a norm; groups the number of a unit's groups that count;
 // byRoot says that noise grows with the root of it.
 func (a *Analysis) LostUnit(clip, groups uint64, byRoot bool) uint64 {
 	times := groups
@@ -53,8 +53,8 @@ func (a *Analysis) LostUnit(clip, groups uint64, byRoot bool) uint64 {
 	if a.Limit.Norm > 0 {
 		times = 1
 	}
-	if clip > dp.MaxSensitivity/2/max(1, times) {
+	if clip > dp.MaxSensitivity/max(1, times) {
 		return dp.MaxSensitivity / 2
 	}
-	return max(1, clip*times)
+	return max(1, clip*times/2)
 }

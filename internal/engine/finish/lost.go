@@ -29,19 +29,19 @@ func (s lostSide) none() bool { return s == lostSide{} }
 // The constants of lost mass: found on the made-up data of docs/accuracy.md, and held by bench-honesty on others.
 const (
 	lostHeavy  = 0.9 // the weight of a tail of shape xi is (1 - xi) to this power
-	lostPeople = 1.1 // the part of a choice's threshold that people beyond a bound are expected to be, each losing one bound
+	lostPeople = 1.1 // the part of a choice's threshold that people beyond a bound are expected to be, each losing one unit
 	lostAlone  = 1.1 // by how much more may be lost where there is one group,
 	lostSurely = 3   // so many deviations, of two numbers at once, are no noise: less than 1 time in 10^5 they are
 	lostSpread = 1.8 // and where a group's part of it may be larger than its part of the values
 )
 
-// tail is how what people have beyond a bound may be distributed: of what they have up to one bound more, far is the part that follows up to three, and total all of it.
+// tail is how what people have beyond a bound may be distributed: of what they have up to one sensitivity.LostUnit more, far is the part that follows up to three, and total all of it.
 type tail struct{ far, total, weight float64 }
 
-// tails are generalised Pareto distributions (Pickands 1975) of shapes from about 0, the exponential one, to 0.8, and of scales up to the bound.
+// tails are generalised Pareto distributions (Pickands 1975) of shapes from about 0, the exponential one, to 0.8, and of scales up to the bound, which is about two units.
 var tails = func() (out []tail) {
 	for _, xi := range []float64{0.001, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8} {
-		for _, scale := range []float64{0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1} {
+		for _, scale := range []float64{0.1, 0.2, 0.4, 0.7, 1, 1.5, 2} {
 			all := scale / (1 - xi)
 			upTo := func(y float64) float64 { return all * (1 - math.Pow(1+xi*y/scale, 1-1/xi)) }
 			out = append(out, tail{(upTo(3) - upTo(1)) / upTo(1), all / upTo(1), math.Pow(1-xi, lostHeavy)})
@@ -102,13 +102,13 @@ func lnNormal(x float64) float64 {
 	return math.Log(math.Erfc(-x/math.Sqrt2) / 2)
 }
 
-// Beyond reports that people have so much beyond a bound that was chosen that no tail explains it: they lose something up to one bound, and from one to three more than the heaviest of tails gives beside it, both by lostSurely deviations of the noise; or of a sum of one sign, that is no average's,
-// that they lose more than half as much up to one bound as is kept in all groups. The choice ended too early then, and nothing can be said of the measure. It follows from released numbers.
+// Beyond reports that people have so much beyond a bound that was chosen that no tail explains it: they lose something up to half a bound, and from there to one and a half more than the heaviest of tails gives beside it, both by lostSurely deviations of the noise; or of a sum of one sign, that is no average's,
+// that they lose more than a third as much up to half a bound as is kept in all groups: if all have far more it is a half. The choice ended too early then, and nothing can be said of the measure. It follows from released numbers.
 func Beyond(a *sensitivity.Analysis, r *release.Release, i int) (bool, error) {
 	if i >= len(r.Lost) || r.Lost[i] == nil || i >= len(r.Run.Lost) || r.Run.Lost[i] == nil || a.Measures[i].Bound == nil && a.Limit.Cap == nil {
 		return false, nil
 	}
-	if l, m := r.Lost[i], &a.Measures[i]; m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 2*float(l.Sides[0][0]) > float(l.Base)*float64(m.Fine) {
+	if l, m := r.Lost[i], &a.Measures[i]; m.Kind == sensitivity.SumValues && len(l.Sides) == 1 && 3*float(l.Sides[0][0]) > float(l.Base)*float64(m.Fine) {
 		return true, nil
 	}
 	n, f, err := deviations(r.Run.Lost[i])

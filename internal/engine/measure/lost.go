@@ -18,11 +18,14 @@ type Lost struct {
 
 // lostShare is the part of its price that a measure gives to tell its lost mass. It is spread over the groups, so the more there are the less it matters beside their own noise.
 func lostShare(a *sensitivity.Analysis) float64 {
-	const one, halved, least = 0.42, 21, 0.08
+	const one, halved, least = 0.6, 21, 0.08
 	return math.Max(least, one/(1+groups(a)/halved))
 }
 
-// lost calibrates the two events of measure i, half of the limit each.
+// farShare, of 10, is the part of that which the far segment gets. It has twice the sensitivity, but people who lose little are only in the near one.
+const farShare = 4
+
+// lost calibrates the two events of measure i.
 func lost(f *budget.Filter, a *sensitivity.Analysis, i int, l budget.Limit, mech Mechanism) (*Lost, error) {
 	m := &a.Measures[i]
 	kind := dp.LaplaceNoise
@@ -36,7 +39,8 @@ func lost(f *budget.Filter, a *sensitivity.Analysis, i int, l budget.Limit, mech
 	unit := a.LostUnit(clip, caps(a)[0], mech == Gaussian)
 	out := &Lost{}
 	for k, ev := range []*dp.Event{&out.Near, &out.Far} {
-		e, err := f.Clipped(kind, uint64(k+1)*unit, []uint64{a.LostMoves(m)}, l.Part(1, 2)) //nolint:gosec // 1 or 2
+		share := []uint64{10 - farShare, farShare}[k]
+		e, err := f.Clipped(kind, uint64(k+1)*unit, []uint64{a.LostMoves(m)}, l.Part(share, 10)) //nolint:gosec // 1 or 2
 		if err != nil {
 			return nil, err
 		}
