@@ -31,7 +31,7 @@ func (z *analyzer) groups() error {
 		}
 	}
 	a.Groups.Sources = slices.DeleteFunc(a.Groups.Sources, func(s Source) bool { return len(s.Keys) == 0 })
-	z.joinSources()
+	z.pruneSources()
 	for _, s := range a.Groups.Sources {
 		count = mul(count, uint64(len(s.Tuples)))
 		for _, k := range s.Keys {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
@@ -99,7 +100,7 @@ func comparesOnly(x plan.Scalar) bool {
 		if n.Fn.Name != "=" && n.Fn.Name != "<>" {
 			return false
 		}
-	case *plan.Logic, *plan.In:
+	case *plan.Logic, *plan.In, *plan.Is:
 	default:
 		return false
 	}
@@ -157,16 +158,101 @@ func (z *analyzer) rowConditions(s *scanInfo, src *Source) (here, around []condi
 // mostPairs is how many tuples sources that conditions join may have together.
 const mostPairs = 1 << 16
 
-// joinSources makes one source of those whose keys a condition compares, of the tuples that it leaves.
-func (z *analyzer) joinSources() {
-	sources := &z.out.Groups.Sources
+// keyConditions are the statement's conditions in which columns that are nothing else stand for the keys, and those columns, by key.
+//
+// Proof: (1) every row of the body has them: blocks[0], without ON of a public table LEFT JOIN a private one, which keeps groups without rows. (2) A part that is a key's expression, or its column, has the key's
+// value in every row, since both are functions of the same row: what the expression itself computes needs no evaluation here. Where a key's form says less than its value, as of 1.50 and 1.5, the condition
+// may ask for the value alone (ofValue).
+func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
+	a := z.out
+	for _, k := range a.Keys {
+		cols = append(cols, plan.ColID(len(a.Query.Columns)))
+		a.Query.Columns = append(a.Query.Columns, plan.ColumnInfo{Type: k.Type})
+	}
+	isKey := func(x plan.Scalar, k Key) bool { // (2)
+		id := z.base(k.Col)
+		if c, ok := x.(*plan.Col); ok {
+			return z.base(c.ID) == id
+		}
+		d, ok := z.defs[id]
+		return ok && d.in.parent == nil && size(x) == size(d.expr) && z.scalarText(x) == z.scalarText(d.expr)
+	}
+	room := 0
+	var inKeys func(x plan.Scalar) plan.Scalar
+	inKeys = func(x plan.Scalar) plan.Scalar {
+		return plan.Replace(x, func(y plan.Scalar) plan.Scalar {
+			if i := slices.IndexFunc(a.Keys, func(k Key) bool { return isKey(y, k) }); i >= 0 {
+				return &plan.Col{ID: cols[i], T: a.Keys[i].Type}
+			}
+			if c, ok := y.(*plan.Col); ok {
+				if d, ok := z.defs[c.ID]; ok && d.in.parent == nil && room > 0 { // a padded one is NULL where its expression may not be
+					room--
+					return inKeys(d.expr)
+				}
+			}
+			return nil
+		})
+	}
+	for _, x := range z.blocks[0].conds {
+		if slices.ContainsFunc(z.ownerless, func(j *plan.Join) bool { return slices.Contains(plan.Conjuncts(j.On), x) }) {
+			continue
+		}
+		room = mostDefinitions
+		x = inKeys(x)
+		ok := true
+		z.leaves(x, func(id plan.ColID) {
+			if i := slices.Index(cols, id); i >= 0 && !oneForm(a.Keys[i].Type) && a.Keys[i].Type.OID != sqltype.OIDBPChar { // conditionsOver knows char
+				ok = ok && ofValue(x)
+			}
+		})
+		if ok {
+			conds = append(conds, x)
+		}
+	}
+	return conds, cols
+}
+
+// valueNames are functions and operators whose results depend on what their arguments equal, not on how these are spelled.
+var valueNames = []string{"=", "<>", "<", "<=", ">", ">=", "+", "-", "*"}
+
+// ofValue: an expression depends on what its columns equal, not on how many decimals they have.
+func ofValue(x plan.Scalar) bool {
+	switch n := x.(type) {
+	case *plan.Call:
+		if !slices.Contains(valueNames, n.Fn.Name) && !(n.Fn.Kind == funcs.Cast && n.T.IsNumber()) {
+			return false
+		}
+	case *plan.Col, *plan.Const, *plan.Logic, *plan.In, *plan.Is, *plan.DistinctFrom:
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return !ofValue(y) })
+}
+
+// pruneSources leaves out of each source the tuples for which a condition on its keys is not true, and makes one source of those whose keys a condition compares.
+func (z *analyzer) pruneSources() {
+	columns := z.out.Query.Columns
+	defer func() { z.out.Query.Columns = columns }() // those that stand for keys are of no print
+	conds, own := z.keyConditions()
 	colsOf := func(s Source) (cols []plan.ColID) {
 		for _, k := range s.Keys {
-			cols = append(cols, z.base(z.out.Keys[k].Col))
+			cols = append(cols, own[k])
 		}
 		return cols
 	}
-	for _, x := range z.blocks[0].conds { // (1) every row of the body has them
+	for i := range z.out.Groups.Sources {
+		s := &z.out.Groups.Sources[i]
+		cols := colsOf(*s)
+		kept := keep(z.conditionsOver(conds, func(id plan.ColID) bool { return slices.Contains(cols, id) }), cols, len(s.Tuples))
+		s.Tuples = slices.DeleteFunc(slices.Clone(s.Tuples), func(t []sqltype.Value) bool { return !kept(t) })
+	}
+	z.joinSources(conds, colsOf)
+}
+
+// joinSources makes one source of those whose keys a condition compares, of the tuples that it leaves.
+func (z *analyzer) joinSources(conds []plan.Scalar, colsOf func(Source) []plan.ColID) {
+	sources := &z.out.Groups.Sources
+	for _, x := range conds {
 		for {
 			a, b := -1, -1
 			z.leaves(x, func(id plan.ColID) {
