@@ -49,6 +49,15 @@ func (z *analyzer) implied(x plan.Scalar, known func(plan.ColID) bool) plan.Scal
 	return &plan.Logic{Op: plan.Or, Args: parts}
 }
 
+// onGroups are the conditions without those in ON of a public table LEFT JOIN a private one: such a join is read as an inner one, but its public rows are groups whether ON keeps them or not.
+func (z *analyzer) onGroups(conds []plan.Scalar) []plan.Scalar {
+	var kept []plan.Scalar
+	for _, j := range z.ownerless {
+		kept = append(kept, plan.Conjuncts(j.On)...)
+	}
+	return slices.DeleteFunc(slices.Clone(conds), func(x plan.Scalar) bool { return slices.Contains(kept, x) })
+}
+
 // conditionsOver are those that read some of these columns and no others.
 func (z *analyzer) conditionsOver(list []plan.Scalar, known func(plan.ColID) bool) (out []condition) {
 	for _, whole := range list {
@@ -141,9 +150,9 @@ func (z *analyzer) rowConditions(s *scanInfo, src *Source) (here, around []condi
 		cols = append(cols, z.base(z.out.Keys[k].Col))
 	}
 	known := func(id plan.ColID) bool { return slices.Contains(cols, id) || slices.Contains(s.scan.Columns, id) }
-	here = z.conditionsOver(conditionsFrom(s.in), known)
+	here = z.conditionsOver(z.onGroups(conditionsFrom(s.in)), known)
 	if s.nullable() {
-		around = z.conditionsOver(conditionsFrom(s.in.parent), known)
+		around = z.conditionsOver(z.onGroups(conditionsFrom(s.in.parent)), known)
 	}
 	for _, c := range slices.Concat(here, around) {
 		for _, id := range c.cols {
@@ -158,11 +167,10 @@ func (z *analyzer) rowConditions(s *scanInfo, src *Source) (here, around []condi
 // mostPairs is how many tuples sources that conditions join may have together.
 const mostPairs = 1 << 16
 
-// keyConditions are the statement's conditions in which columns that are nothing else stand for the keys, and those columns, by key.
+// keyConditions are the statement's conditions in which a column that is nothing else stands for each key, and those columns, by key.
 //
-// Proof: (1) every row of the body has them: blocks[0], without ON of a public table LEFT JOIN a private one, which keeps groups without rows. (2) A part that is a key's expression, or its column, has the key's
-// value in every row, since both are functions of the same row: what the expression itself computes needs no evaluation here. Where a key's form says less than its value, as of 1.50 and 1.5, the condition
-// may ask for the value alone (ofValue).
+// Proof: (1) every row of the body has them (blocks[0], onGroups). (2) A part of a condition that is a key's expression, or its column, has the key's value in every row, since both are computed of the same row and parameters. It need not be
+// evaluated here. The key's form may say less than its value, as of 1.50 and 1.5: there the condition has to be about the value alone (ofValue).
 func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 	a := z.out
 	for _, k := range a.Keys {
@@ -193,10 +201,7 @@ func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 			return nil
 		})
 	}
-	for _, x := range z.blocks[0].conds {
-		if slices.ContainsFunc(z.ownerless, func(j *plan.Join) bool { return slices.Contains(plan.Conjuncts(j.On), x) }) {
-			continue
-		}
+	for _, x := range z.onGroups(z.blocks[0].conds) { // (1)
 		room = mostDefinitions
 		x = inKeys(x)
 		ok := true
@@ -243,7 +248,13 @@ func (z *analyzer) pruneSources() {
 	for i := range z.out.Groups.Sources {
 		s := &z.out.Groups.Sources[i]
 		cols := colsOf(*s)
-		kept := keep(z.conditionsOver(conds, func(id plan.ColID) bool { return slices.Contains(cols, id) }), cols, len(s.Tuples))
+		list := z.conditionsOver(conds, func(id plan.ColID) bool { return slices.Contains(cols, id) })
+		kept := keep(list, cols, len(s.Tuples))
+		for _, c := range list {
+			if len(c.cols) == 1 && !c.may([]sqltype.Value{nil}) {
+				z.out.Keys[s.Keys[slices.Index(cols, c.cols[0])]].notNull = true
+			}
+		}
 		s.Tuples = slices.DeleteFunc(slices.Clone(s.Tuples), func(t []sqltype.Value) bool { return !kept(t) })
 	}
 	z.joinSources(conds, colsOf)

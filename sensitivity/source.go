@@ -156,6 +156,9 @@ func (z *analyzer) publicEqual(id plan.ColID, t sqltype.Type) (*scanInfo, int) {
 func (z *analyzer) addFixed(i int, x plan.Scalar, t sqltype.Type, padded bool) bool {
 	vals, why, ok := z.results(x, t)
 	if ok {
+		if !padded {
+			vals = z.reached(x, vals, t)
+		}
 		src := Source{Keys: []int{i}, Fixed: true, Why: why}
 		for _, v := range vals {
 			tuple := []sqltype.Value{v}
