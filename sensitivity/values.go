@@ -38,6 +38,11 @@ func (z *analyzer) addDerived(i int, x plan.Scalar) error {
 	if err != nil { // no Go evaluation: the groups are unknown
 		return nil //nolint:nilerr // no mistake
 	}
+	if allowed, _ := z.allowed(s, id); z.columnMayBeNull(id, stored) && allowed(nil) && !slices.Contains(base, nil) {
+		if y, err := f(nil); err == nil && y != nil { // NULL is no listed value, but the statement makes one of it
+			base = append(base, nil)
+		}
+	}
 	src := Source{Keys: []int{i}, Why: why}
 	seen := map[string]bool{}
 	for _, v := range base {

@@ -93,7 +93,9 @@ func sameGroups(t *testing.T, a *sensitivity.Analysis, d funcs.Dialect, db neigh
 			for _, k := range s.Keys {
 				own = append(own, row[k])
 			}
-			if !slices.ContainsFunc(s.Tuples, func(tuple []sqltype.Value) bool { return slices.Equal(lines([][]sqltype.Value{tuple}), lines([][]sqltype.Value{own})) }) {
+			if !slices.ContainsFunc(s.Tuples, func(tuple []sqltype.Value) bool {
+				return slices.Equal(lines([][]sqltype.Value{tuple}), lines([][]sqltype.Value{own}))
+			}) {
 				return fmt.Errorf("the group %v is left out", own)
 			}
 		}
@@ -170,6 +172,56 @@ func TestNeighboursOfPrunedGroups(t *testing.T) {
 		_, err := neighbour.Check(ctx, db, neighbour.ClinicCatalog(), a, d, all, func(sql string) string { return printed.ReplaceAllString(sql, "") })
 		if err == nil || !strings.Contains(err.Error(), "groups") {
 			t.Errorf("%s: with the bug: %.300v", d, err)
+		}
+	}
+}
+
+// TestNullBesideValuesOfATable: NULL that the policy lists beside a public table's values is a group, whose totals are those of the rows with NULL; a condition leaves it out, or it alone.
+func TestNullBesideValuesOfATable(t *testing.T) {
+	ctx := context.Background()
+	text := strings.Replace(neighbour.Clinic, "kind_id int4 notnull from=kinds.id", "kind_id int4 from=kinds.id|null", 1)
+	cat, err := neighbour.ParseCatalog(text)
+	if err != nil || text == neighbour.Clinic {
+		t.Fatal(err)
+	}
+	rows := append(neighbour.ClinicRows(neighbour.Inside), "UPDATE public.encounters SET kind_id = NULL WHERE encounter_id % 7 = 0",
+		"UPDATE public.patients SET gender = NULL WHERE patient_id % 5 = 0")
+	pg := openWith(t, "nullbeside", cat, rows)
+	for d, db := range map[funcs.Dialect]neighbour.DB{funcs.Postgres: pg, funcs.DuckDB: openDuck(t, cat, rows)} {
+		for _, c := range []struct {
+			sql    string
+			groups uint64
+		}{
+			{"select kind_id, count(*) from public.encounters group by 1", 5},
+			{"select kind_id, count(*) from public.encounters where kind_id > 2 group by 1", 2},
+			{"select kind_id, count(*) from public.encounters where kind_id is null or kind_id = 1 group by 1", 2},
+			{"select e.kind_id, count(*) from public.encounters e join public.kinds k on k.id = e.kind_id group by 1", 4},
+			{"select coalesce(gender, '?'), count(*) from public.patients group by 1", 3}, // not listed, but the statement makes a value of it
+			{"select coalesce(gender, '?'), count(*) from public.patients where gender is not null group by 1", 2},
+			{"select coalesce(gender, '?'), count(*) from public.patients where coalesce(gender, '?') = '?' group by 1", 1},
+			{"select kind_id, readmitted, count(*) from public.encounters where kind_id is null group by 1, 2", 3},
+		} {
+			a, err := sensitivity.Analyze(ctx, bind(t, c.sql, cat), sensitivity.Options{MaxGroups: 100, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: pg, Dialect: funcs.Postgres}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !a.Groups.Public || a.Groups.Count != c.groups || len(a.NullGroups) > 0 {
+				t.Errorf("%s: %d public groups, want %d; no group of NULL: %v", c.sql, a.Groups.Count, c.groups, a.NullGroups)
+			}
+			plain, err := pg.Text(ctx, c.sql, outputTypes(a.Query))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sameGroups(t, a, d, db, plain); err != nil {
+				t.Errorf("%s: %s: %v", d, c.sql, err)
+			}
+			a, err = sensitivity.Analyze(ctx, bind(t, c.sql, cat), sensitivity.Options{MaxGroups: 2, MaxRows: 2, MaxPublicGroups: 1000, Public: neighbour.Reader{DB: pg, Dialect: funcs.Postgres}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := neighbour.Check(ctx, db, cat, a, d, someUnits, nil); err != nil {
+				t.Errorf("%s: %s: %v", d, c.sql, err)
+			}
 		}
 	}
 }
