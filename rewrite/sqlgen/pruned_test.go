@@ -51,6 +51,7 @@ var pruned = []struct {
 	{"select gender, count(*) from encounters e left join patients p on p.patient_id = e.patient_id and p.gender = 'Male' group by 1", 2},
 	{"select e.days > 7, count(*) from patients p join encounters e on p.patient_id = e.patient_id and e.days > 7 group by 1", 1},
 	{"select k.label, count(*) from encounters e join kinds k on k.id = e.kind_id where k.label = 'Urgent' group by 1", 1},
+	{"select e.kind_id, count(*) from encounters e full join patients p on p.patient_id = e.patient_id and e.days > 3 where e.kind_id < 3 or e.kind_id is null group by 1", 3},
 	// no-op: the condition is about something else, or keeps all groups
 	{"select extract(hour from came), count(*) from stays where extract(hour from went) < 6 group by 1", 25},
 	{"select gender, count(*) from patients where gender = 'Male' or active group by 1", 2},
