@@ -173,23 +173,33 @@ const mostPairs = 1 << 16
 // evaluated here. The key's form may say less than its value, as of 1.50 and 1.5: there the condition has to be about the value alone (ofValue).
 func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
 	a := z.out
+	type grouping struct { // size 0: of a column
+		id   plan.ColID
+		size int
+		text string
+	}
+	var keys []grouping
 	for _, k := range a.Keys {
 		cols = append(cols, plan.ColID(len(a.Query.Columns)))
 		a.Query.Columns = append(a.Query.Columns, plan.ColumnInfo{Type: k.Type})
-	}
-	isKey := func(x plan.Scalar, k Key) bool { // (2)
-		id := z.base(k.Col)
-		if c, ok := x.(*plan.Col); ok {
-			return z.base(c.ID) == id
+		g := grouping{id: z.base(k.Col)}
+		if d, ok := z.defs[g.id]; ok && d.in.parent == nil {
+			g.size, g.text = size(d.expr), z.scalarText(d.expr)
 		}
-		d, ok := z.defs[id]
-		return ok && d.in.parent == nil && size(x) == size(d.expr) && z.scalarText(x) == z.scalarText(d.expr)
+		keys = append(keys, g)
+	}
+	keyOf := func(x plan.Scalar) int { // (2)
+		c, isCol := x.(*plan.Col)
+		n := size(x)
+		return slices.IndexFunc(keys, func(g grouping) bool {
+			return isCol && z.base(c.ID) == g.id || !isCol && n == g.size && z.scalarText(x) == g.text
+		})
 	}
 	room := 0
 	var inKeys func(x plan.Scalar) plan.Scalar
 	inKeys = func(x plan.Scalar) plan.Scalar {
 		return plan.Replace(x, func(y plan.Scalar) plan.Scalar {
-			if i := slices.IndexFunc(a.Keys, func(k Key) bool { return isKey(y, k) }); i >= 0 {
+			if i := keyOf(y); i >= 0 {
 				return &plan.Col{ID: cols[i], T: a.Keys[i].Type}
 			}
 			if c, ok := y.(*plan.Col); ok {
