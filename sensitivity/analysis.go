@@ -89,6 +89,8 @@ type Key struct {
 	Type   sqltype.Type
 	OfUnit bool // functionally dependent on the unit: one value a person
 	Public bool // its values come from a Source
+
+	notNull bool // conditions on the keys leave out NULL
 }
 
 // Groups says which groups are answered.

@@ -79,6 +79,9 @@ func TestNoNullGroups(t *testing.T) {
 		"SELECT days, count(*) FROM visits GROUP BY 1":                                                                      "visits.days",
 		"SELECT days, count(*) FROM visits WHERE days > 1 GROUP BY 1":                                                       "",
 		"SELECT days, count(*) FROM visits WHERE days > 1 OR days IS NULL GROUP BY 1":                                       "visits.days",
+		"SELECT days * 2, count(*) FROM visits GROUP BY 1":                                                                  "visits.days",
+		"SELECT days / 2, count(*) FROM visits WHERE days / 2 > 0 GROUP BY 1":                                               "",
+		"SELECT coalesce(days, 0), count(*) FROM visits GROUP BY 1":                                                         "",
 	} {
 		q, err := boundIn(mixed+"visits unit=member_id path=member_id->members.member_id m=3\n  member_id int4\n  days int4 values=1|2|3\n", sql)
 		if err != nil {

@@ -31,7 +31,7 @@ func (z *analyzer) groups() error {
 		}
 	}
 	a.Groups.Sources = slices.DeleteFunc(a.Groups.Sources, func(s Source) bool { return len(s.Keys) == 0 })
-	z.joinSources()
+	z.pruneSources()
 	for _, s := range a.Groups.Sources {
 		count = mul(count, uint64(len(s.Tuples)))
 		for _, k := range s.Keys {
@@ -56,19 +56,26 @@ func (z *analyzer) groups() error {
 	return nil
 }
 
-// nullGroups notes the keys that may be NULL where the conditions are met, and whose public values have no NULL.
+// nullGroups notes the keys that may be NULL where the conditions are met, and whose public values have no NULL. Of a key that is computed from one column it is said of the column: what the function
+// gives of the column's public values is listed.
 func (z *analyzer) nullGroups() {
 	a := z.out
 	for _, s := range a.Groups.Sources {
 		for i, k := range s.Keys {
 			null := slices.ContainsFunc(s.Tuples, func(t []sqltype.Value) bool { return t[i] == nil })
 			id := a.Keys[k].Col
-			if of := z.owner[z.base(id)]; of != nil && !null {
-				allowed, _ := z.allowed(of, z.base(id))
-				null = !allowed(nil) // no row has it: a condition leaves it out
-			}
-			if null || s.Fixed && !s.Counts || !z.keyMayBeNull(&plan.Col{ID: id, T: z.typeOf(id)}) {
+			if null || a.Keys[k].notNull || s.Fixed && !s.Counts || !z.keyMayBeNull(&plan.Col{ID: id, T: z.typeOf(id)}) {
 				continue
+			}
+			if d, ok := z.defs[z.base(id)]; ok && d.in.parent == nil {
+				if only, ok := z.onlyColumn(d.expr); ok {
+					id = only
+				}
+			}
+			if of := z.owner[z.base(id)]; of != nil {
+				if allowed, _ := z.allowed(of, z.base(id)); !allowed(nil) || !z.keyMayBeNull(&plan.Col{ID: id, T: z.typeOf(id)}) { // no row has it: a condition leaves it out
+					continue
+				}
 			}
 			name := a.visibleName(id)
 			if name == "" {

@@ -121,10 +121,6 @@ func (z *analyzer) keptLiterals(s *scanInfo, rows [][]sqltype.Value) [][]sqltype
 	if s.in.parent != nil {
 		return rows
 	}
-	var kept []plan.Scalar
-	for _, j := range z.ownerless {
-		kept = append(kept, plan.Conjuncts(j.On)...)
-	}
 	type checked struct {
 		at int
 		f  func(sqltype.Value) (sqltype.Value, error)
@@ -132,10 +128,7 @@ func (z *analyzer) keptLiterals(s *scanInfo, rows [][]sqltype.Value) [][]sqltype
 	}
 	var checks []checked
 	nodes := 0
-	for _, c := range s.in.conds {
-		if slices.Contains(kept, c) {
-			continue
-		}
+	for _, c := range z.onGroups(s.in.conds) {
 		only := plan.ColID(0)
 		ok := z.sameEverywhere(c, map[plan.ColID]bool{}) && !z.computesFloat(c, map[plan.ColID]bool{})
 		z.leaves(c, func(id plan.ColID) {

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/sqltype"
+	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
 
-// Public conditions leave public groups out: WHERE n_name = 'FRANCE' GROUP BY n_name has one group.
+// Public conditions leave public groups out: WHERE n_name = 'FRANCE' GROUP BY n_name has one group, WHERE extract(hour FROM t) < 6 GROUP BY extract(hour FROM t) has 6.
 //
 // Proof: (8) holds as before. (1) A condition that counts here is true in every row of the body in which its table's row is present (block.conds), so no row has a tuple for which it is not true, and a group that is left out is
-// empty whatever the private rows are. (2) It reads key columns of public sources, or columns of the public table row whose columns the keys are, and no parameter (sameEverywhere); it is computed from the policy, the statement's literals and public tables
+// empty whatever the private rows are. (2) It reads keys of public sources (keyConditions), or columns of the public table row whose columns the keys are, and no parameter (sameEverywhere); it is computed from the policy, the statement's literals and public tables
 // alone. So the groups remain a function of statement, policy and public tables. (3) Where the backend may see it otherwise (alike, an error, no evaluation here) the tuple stays. Were (3) wrong all the same, rows of a tuple
 // that was left out would be dropped (release.Read), or filtered by the print where the bound rests on it (Source.Counts), and nothing more would be released.
 
@@ -46,6 +47,15 @@ func (z *analyzer) implied(x plan.Scalar, known func(plan.ColID) bool) plan.Scal
 		return plan.AllOf(parts)
 	}
 	return &plan.Logic{Op: plan.Or, Args: parts}
+}
+
+// onGroups are the conditions without those in ON of a public table LEFT JOIN a private one: such a join is read as an inner one, but its public rows are groups whether ON keeps them or not.
+func (z *analyzer) onGroups(conds []plan.Scalar) []plan.Scalar {
+	var kept []plan.Scalar
+	for _, j := range z.ownerless {
+		kept = append(kept, plan.Conjuncts(j.On)...)
+	}
+	return slices.DeleteFunc(slices.Clone(conds), func(x plan.Scalar) bool { return slices.Contains(kept, x) })
 }
 
 // conditionsOver are those that read some of these columns and no others.
@@ -99,7 +109,7 @@ func comparesOnly(x plan.Scalar) bool {
 		if n.Fn.Name != "=" && n.Fn.Name != "<>" {
 			return false
 		}
-	case *plan.Logic, *plan.In:
+	case *plan.Logic, *plan.In, *plan.Is:
 	default:
 		return false
 	}
@@ -140,9 +150,9 @@ func (z *analyzer) rowConditions(s *scanInfo, src *Source) (here, around []condi
 		cols = append(cols, z.base(z.out.Keys[k].Col))
 	}
 	known := func(id plan.ColID) bool { return slices.Contains(cols, id) || slices.Contains(s.scan.Columns, id) }
-	here = z.conditionsOver(conditionsFrom(s.in), known)
+	here = z.conditionsOver(z.onGroups(conditionsFrom(s.in)), known)
 	if s.nullable() {
-		around = z.conditionsOver(conditionsFrom(s.in.parent), known)
+		around = z.conditionsOver(z.onGroups(conditionsFrom(s.in.parent)), known)
 	}
 	for _, c := range slices.Concat(here, around) {
 		for _, id := range c.cols {
@@ -157,16 +167,113 @@ func (z *analyzer) rowConditions(s *scanInfo, src *Source) (here, around []condi
 // mostPairs is how many tuples sources that conditions join may have together.
 const mostPairs = 1 << 16
 
-// joinSources makes one source of those whose keys a condition compares, of the tuples that it leaves.
-func (z *analyzer) joinSources() {
-	sources := &z.out.Groups.Sources
+// keyConditions are the statement's conditions in which a column that is nothing else stands for each key, and those columns, by key.
+//
+// Proof: (1) every row of the body has them (blocks[0], onGroups). (2) A part of a condition that is a key's expression, or its column, has the key's value in every row, since both are computed of the same row and parameters. It need not be
+// evaluated here. The key's form may say less than its value, as of 1.50 and 1.5: there the condition has to be about the value alone (ofValue).
+func (z *analyzer) keyConditions() (conds []plan.Scalar, cols []plan.ColID) {
+	a := z.out
+	type grouping struct { // size 0: of a column
+		id   plan.ColID
+		size int
+		text string
+	}
+	var keys []grouping
+	for _, k := range a.Keys {
+		cols = append(cols, plan.ColID(len(a.Query.Columns)))
+		a.Query.Columns = append(a.Query.Columns, plan.ColumnInfo{Type: k.Type})
+		g := grouping{id: z.base(k.Col)}
+		if d, ok := z.defs[g.id]; ok && d.in.parent == nil {
+			g.size, g.text = size(d.expr), z.scalarText(d.expr)
+		}
+		keys = append(keys, g)
+	}
+	keyOf := func(x plan.Scalar) int { // (2)
+		c, isCol := x.(*plan.Col)
+		n := size(x)
+		return slices.IndexFunc(keys, func(g grouping) bool {
+			return isCol && z.base(c.ID) == g.id || !isCol && n == g.size && z.scalarText(x) == g.text
+		})
+	}
+	room := 0
+	var inKeys func(x plan.Scalar) plan.Scalar
+	inKeys = func(x plan.Scalar) plan.Scalar {
+		return plan.Replace(x, func(y plan.Scalar) plan.Scalar {
+			if i := keyOf(y); i >= 0 {
+				return &plan.Col{ID: cols[i], T: a.Keys[i].Type}
+			}
+			if c, ok := y.(*plan.Col); ok {
+				if d, ok := z.defs[c.ID]; ok && d.in.parent == nil && room > 0 { // a padded one is NULL where its expression may not be
+					room--
+					return inKeys(d.expr)
+				}
+			}
+			return nil
+		})
+	}
+	for _, x := range z.onGroups(z.blocks[0].conds) { // (1)
+		room = mostDefinitions
+		x = inKeys(x)
+		ok := true
+		z.leaves(x, func(id plan.ColID) {
+			if i := slices.Index(cols, id); i >= 0 && !oneForm(a.Keys[i].Type) && a.Keys[i].Type.OID != sqltype.OIDBPChar { // conditionsOver knows char
+				ok = ok && ofValue(x)
+			}
+		})
+		if ok {
+			conds = append(conds, x)
+		}
+	}
+	return conds, cols
+}
+
+// valueNames are functions and operators whose results depend on what their arguments equal, not on how these are spelled.
+var valueNames = []string{"=", "<>", "<", "<=", ">", ">=", "+", "-", "*"}
+
+// ofValue: an expression depends on what its columns equal, not on how many decimals they have.
+func ofValue(x plan.Scalar) bool {
+	switch n := x.(type) {
+	case *plan.Call:
+		if !slices.Contains(valueNames, n.Fn.Name) && !(n.Fn.Kind == funcs.Cast && n.T.IsNumber()) {
+			return false
+		}
+	case *plan.Col, *plan.Const, *plan.Logic, *plan.In, *plan.Is, *plan.DistinctFrom:
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(plan.Children(x), func(y plan.Scalar) bool { return !ofValue(y) })
+}
+
+// pruneSources leaves out of each source the tuples for which a condition on its keys is not true, and makes one source of those whose keys a condition compares.
+func (z *analyzer) pruneSources() {
+	columns := z.out.Query.Columns
+	defer func() { z.out.Query.Columns = columns }() // those that stand for keys are of no print
+	conds, own := z.keyConditions()
 	colsOf := func(s Source) (cols []plan.ColID) {
 		for _, k := range s.Keys {
-			cols = append(cols, z.base(z.out.Keys[k].Col))
+			cols = append(cols, own[k])
 		}
 		return cols
 	}
-	for _, x := range z.blocks[0].conds { // (1) every row of the body has them
+	for i := range z.out.Groups.Sources {
+		s := &z.out.Groups.Sources[i]
+		cols := colsOf(*s)
+		list := z.conditionsOver(conds, func(id plan.ColID) bool { return slices.Contains(cols, id) })
+		kept := keep(list, cols, len(s.Tuples))
+		for _, c := range list {
+			if len(c.cols) == 1 && !c.may([]sqltype.Value{nil}) {
+				z.out.Keys[s.Keys[slices.Index(cols, c.cols[0])]].notNull = true
+			}
+		}
+		s.Tuples = slices.DeleteFunc(slices.Clone(s.Tuples), func(t []sqltype.Value) bool { return !kept(t) })
+	}
+	z.joinSources(conds, colsOf)
+}
+
+// joinSources makes one source of those whose keys a condition compares, of the tuples that it leaves.
+func (z *analyzer) joinSources(conds []plan.Scalar, colsOf func(Source) []plan.ColID) {
+	sources := &z.out.Groups.Sources
+	for _, x := range conds {
 		for {
 			a, b := -1, -1
 			z.leaves(x, func(id plan.ColID) {

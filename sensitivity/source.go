@@ -56,7 +56,7 @@ func (z *analyzer) addSource(i int) error {
 	case c.Domain != nil:
 		if z.opts.Public != nil {
 			z.append(Source{Keys: []int{i}, Table: c.Domain.From, Columns: []int{c.Domain.FromColumn}, Why: "values of " + z.tableColumn(s, attr),
-				Complete: !z.mayBeNull(&plan.Col{ID: id, T: t}, stored)}, s.nullable())
+				Complete: c.Domain.OrNull || !z.mayBeNull(&plan.Col{ID: id, T: t}, stored)}, c.Domain.OrNull || s.nullable())
 		}
 	case t.OID == sqltype.OIDBool:
 		z.append(Source{Keys: []int{i}, Tuples: booleans, Fixed: true, Why: "true and false"}, z.keyMayBeNull(&plan.Col{ID: id, T: t}))
@@ -156,6 +156,9 @@ func (z *analyzer) publicEqual(id plan.ColID, t sqltype.Type) (*scanInfo, int) {
 func (z *analyzer) addFixed(i int, x plan.Scalar, t sqltype.Type, padded bool) bool {
 	vals, why, ok := z.results(x, t)
 	if ok {
+		if !padded {
+			vals = z.reached(x, vals, t)
+		}
 		src := Source{Keys: []int{i}, Fixed: true, Why: why}
 		for _, v := range vals {
 			tuple := []sqltype.Value{v}
@@ -283,7 +286,7 @@ func (z *analyzer) readSource(at int) error {
 			if v != nil {
 				c[i] = literal(v, z.out.Keys[s.Keys[i]].Type)
 			}
-			skip = skip || v == nil && !s.Joined // NULL is no value of a domain
+			skip = skip || v == nil && !s.Joined // NULL is a value of a domain only where the policy lists it
 		}
 		if key := tupleText(c); !skip && !seen[key] {
 			seen[key] = true

@@ -38,6 +38,11 @@ func (z *analyzer) addDerived(i int, x plan.Scalar) error {
 	if err != nil { // no Go evaluation: the groups are unknown
 		return nil //nolint:nilerr // no mistake
 	}
+	if allowed, _ := z.allowed(s, id); z.columnMayBeNull(id, stored) && allowed(nil) && !slices.Contains(base, nil) {
+		if y, err := f(nil); err == nil && y != nil { // NULL is no listed value, but the statement makes one of it
+			base = append(base, nil)
+		}
+	}
 	src := Source{Keys: []int{i}, Why: why}
 	seen := map[string]bool{}
 	for _, v := range base {
@@ -200,12 +205,63 @@ func (z *analyzer) computesFloat(x plan.Scalar, seen map[plan.ColID]bool) bool {
 	return z.computesFloat(d.expr, seen)
 }
 
+// reached leaves out of the results of a key's form those that no row has which meets the conditions, by the public values of the one column that it is computed from.
+//
+// Proof: (8) as in prune.go: what stays follows from the policy, the literals and the conditions alone. A result stays that a public value gives which the conditions keep, or that no public value gives at all: it is of values that the
+// policy does not list. So a row of a result that is left out has a value which is not listed; it is dropped.
+func (z *analyzer) reached(x plan.Scalar, results []sqltype.Value, t sqltype.Type) []sqltype.Value {
+	id, ok := z.onlyColumn(x)
+	if !ok {
+		return results
+	}
+	s := z.owner[id]
+	f, err := z.function(x, id)
+	kept, _, ok := z.valuesOf(s, id, x)
+	if err != nil || !ok {
+		return results
+	}
+	if allowed, _ := z.allowed(s, id); z.columnMayBeNull(id, stored) && allowed(nil) {
+		kept = append(kept, nil) // also where the policy does not list it
+	}
+	free := *s
+	free.in = &block{}
+	z.owner[id] = &free
+	all, _, ok := z.valuesOf(&free, id, x)
+	z.owner[id] = s
+	if !ok && s.scan.Table.Columns[slices.Index(s.scan.Columns, id)].Range != nil || (len(kept)+len(all))*size(x) > mostChecked {
+		return results
+	}
+	given := func(list []sqltype.Value) map[string]bool {
+		out := map[string]bool{}
+		for _, v := range list {
+			y, failed := f(v)
+			if failed != nil {
+				err = failed
+			}
+			if y != nil {
+				y = literal(y, t)
+			}
+			out[tupleText([]sqltype.Value{y})] = true
+		}
+		return out
+	}
+	with, without := given(kept), given(all)
+	if err != nil {
+		return results
+	}
+	return slices.DeleteFunc(slices.Clone(results), func(v sqltype.Value) bool {
+		text := tupleText([]sqltype.Value{v})
+		return !with[text] && (without[text] || !ok)
+	})
+}
+
 // valuesOf lists a column's public values in rows that WHERE keeps, NULL among them where a row can have it.
 func (z *analyzer) valuesOf(s *scanInfo, id plan.ColID, x plan.Scalar) (out []sqltype.Value, why string, ok bool) {
 	attr := slices.Index(s.scan.Columns, id)
 	c := s.scan.Table.Columns[attr]
 	name, null := z.tableColumn(s, attr), z.columnMayBeNull(id, stored)
 	list, inWhere := z.listed(s, id)
+	step := int64(0) // of each step one point stands for all
 	switch {
 	case c.Domain != nil && c.Domain.From == nil:
 		for _, v := range c.Domain.Values {
@@ -227,11 +283,8 @@ func (z *analyzer) valuesOf(s *scanInfo, id plan.ColID, x plan.Scalar) (out []sq
 			return nil, "", false
 		}
 		why = fmt.Sprintf("%d values of %s", len(out), name)
-		if c.Type.OID == sqltype.OIDTimestamp { // of each step one point stands for all: conditions say nothing of it
-			if null {
-				out = append(out, nil)
-			}
-			return out, why, true
+		if c.Type.OID == sqltype.OIDTimestamp {
+			step, _ = z.stepOfTime(x, id, map[plan.ColID]bool{})
 		}
 	}
 	if null {
@@ -240,8 +293,11 @@ func (z *analyzer) valuesOf(s *scanInfo, id plan.ColID, x plan.Scalar) (out []sq
 	if !alike(out, x, c.Type) {
 		return nil, "", false
 	}
-	allowed, nodes := z.allowed(s, id)
+	allowed, nodes := z.allowedIn(s, id, step)
 	if nodes*len(out) > mostChecked {
+		if step > 0 {
+			return out, why, true
+		}
 		return nil, "", false
 	}
 	return slices.DeleteFunc(out, func(v sqltype.Value) bool { return !allowed(v) }), why, true
@@ -360,10 +416,16 @@ const mostChecked = 1 << 22
 type check struct {
 	cond plan.Scalar
 	f    func(sqltype.Value) (sqltype.Value, error)
+	any  bool // it says of one point of a step what it says of all
 }
 
 // allowed says which values of a column the statement's conditions keep, and how many nodes it looks at for one.
 func (z *analyzer) allowed(s *scanInfo, id plan.ColID) (is func(sqltype.Value) bool, nodes int) {
+	return z.allowedIn(s, id, 0)
+}
+
+// allowedIn is allowed of a point in time that stands for a step of it; 0: of single values.
+func (z *analyzer) allowedIn(s *scanInfo, id plan.ColID, step int64) (is func(sqltype.Value) bool, nodes int) {
 	t := z.typeOf(id)
 	checks := func(from *block) (out []check) {
 		for _, c := range conditionsFrom(from) {
@@ -371,7 +433,8 @@ func (z *analyzer) allowed(s *scanInfo, id plan.ColID) (is func(sqltype.Value) b
 				continue
 			}
 			if f, err := z.function(c, id); err == nil {
-				out = append(out, check{c, f})
+				own, known := z.stepOfTime(c, id, map[plan.ColID]bool{})
+				out = append(out, check{c, f, step == 0 || known && own > 0 && own%step == 0})
 				nodes += size(c)
 			}
 		}
@@ -388,7 +451,7 @@ func (z *analyzer) allowed(s *scanInfo, id plan.ColID) (is func(sqltype.Value) b
 			list = around
 		}
 		for _, c := range list {
-			if !alike([]sqltype.Value{v}, c.cond, t) {
+			if v != nil && (!c.any || !alike([]sqltype.Value{v}, c.cond, t)) {
 				continue
 			}
 			if is, err := c.f(v); err == nil && is != true {

@@ -159,10 +159,10 @@ func (z *analyzer) domainOf(it plan.WindowItem) *plan.Domain {
 	return orNull(d)
 }
 
-// orNull are a domain's values and NULL; those of a public table have no such form.
+// orNull are a domain's values and NULL.
 func orNull(d *plan.Domain) *plan.Domain {
 	if d.From != nil {
-		return nil
+		return &plan.Domain{From: d.From, FromColumn: d.FromColumn, OrNull: true}
 	}
 	if slices.Contains(d.Values, nil) {
 		return d

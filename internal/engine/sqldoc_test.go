@@ -332,7 +332,8 @@ policy and the statement, never from rows; ` + "`EXPLAIN`" + ` tells what was de
 - **Public groups** are values that the policy lists, columns of public tables, booleans and CASE over constants; and keys computed from *one* column with few public values: whole
   numbers and days in a range, listed values, what WHERE ... IN lists. ` + "`floor(x / 10) * 10`, `width_bucket(x, 0, 100, 10)`, `date_trunc('month', d)`, `extract(year FROM d)`, `x % 7`, casts" + ` of
   such a column need no selection: all groups are answered, also those that nobody is in.
-- **Conditions** over columns that are public leave groups out: ` + "`WHERE region = 'west' GROUP BY region`" + ` has one group.
+- **Conditions** on the keys of public groups leave groups out: ` + "`WHERE region = 'west' GROUP BY region`" + ` has one group, ` + "`WHERE extract(hour FROM t) < 6 GROUP BY 1`" + ` has 6.
+  So do conditions on the one column that a key is computed from, and ON of an inner join. Conditions with parameters do not.
 - **Rows outside** a declared range or list are in no public group: the data breaks its declaration there.
 - All other groups are **unknown**: which ones are shown is chosen with noise, and rare ones never are. A warning says how large a group must be. That needs a policy with delta above 0 ([unknown_groups](errors.md#unknown_groups)).
 

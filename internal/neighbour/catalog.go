@@ -262,12 +262,13 @@ func (c *Catalog) columnOptions(col *plan.TableColumn, opts []string) error {
 				col.Domain.Values = append(col.Domain.Values, parsed)
 			}
 		case "from":
+			value, null := strings.CutSuffix(value, "|null")
 			table, column, _ := strings.Cut(value, ".")
 			t, ok := c.byName[table]
 			if !ok {
 				return fmt.Errorf("neighbour: no table %q", table)
 			}
-			col.Domain = &plan.Domain{From: t, FromColumn: columnIndex(t, column)}
+			col.Domain = &plan.Domain{From: t, FromColumn: columnIndex(t, column), OrNull: null}
 		default:
 			return fmt.Errorf("neighbour: option %q of column %s", o, col.Name)
 		}

@@ -64,7 +64,7 @@ func (s *schema) columnLine(t *table, c sqltype.RelationColumn) line {
 		l.live = false
 		say("left out: free text can say anything about one person")
 	case t.isKey(c.Name):
-		s.domain(t, c.Name, say)
+		s.domain(t, c, say)
 	case len(keys) > 0:
 		l.entry = scalar(c.Name) + ": {" + strings.Join(keys, ", ") + "}"
 		say("%s", allowed)
@@ -95,10 +95,14 @@ func shaped(t sqltype.Type) bool {
 }
 
 // domain points to the list of values that a look-up table would give.
-func (s *schema) domain(t *table, column string, say func(string, ...any)) {
+func (s *schema) domain(t *table, c sqltype.RelationColumn, say func(string, ...any)) {
 	for _, e := range t.edges {
-		if len(e.columns) == 1 && e.columns[0] == column && e.to.hops < 0 && s.lookups[e.to] {
-			say("values: {from: %s}, once that table is public", inComment(s.spell(e.to)+"."+scalar(e.toColumns[0])))
+		if len(e.columns) == 1 && e.columns[0] == c.Name && e.to.hops < 0 && s.lookups[e.to] {
+			from := "{from: " + inComment(s.spell(e.to)+"."+scalar(e.toColumns[0])) + "}"
+			if !c.NotNull {
+				from = "[" + from + ", null]"
+			}
+			say("values: %s, once that table is public", from)
 			return
 		}
 	}

@@ -139,6 +139,9 @@ func hashPath(h io.Writer, t *plan.Table) {
 func hashDomain(h io.Writer, d *plan.Domain, t sqltype.Type) {
 	if d.From != nil {
 		_, _ = fmt.Fprintf(h, "from %q %q %d\n", d.From.Schema, d.From.Name, d.FromColumn)
+		if d.OrNull {
+			_, _ = fmt.Fprintln(h, "value null")
+		}
 		return
 	}
 	for _, v := range d.Values {
@@ -225,7 +228,7 @@ func (c *Catalogs) view(analyst string) (*view, error) {
 		}
 		for i := range t.Columns {
 			if dom := t.Columns[i].Domain; dom != nil && dom.From != nil {
-				t.Columns[i].Domain = &plan.Domain{From: copies[dom.From], FromColumn: dom.FromColumn}
+				t.Columns[i].Domain = &plan.Domain{From: copies[dom.From], FromColumn: dom.FromColumn, OrNull: dom.OrNull}
 			}
 		}
 		if slices.ContainsFunc(t.Columns, func(c plan.TableColumn) bool { return c.Visible }) {

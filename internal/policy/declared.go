@@ -236,7 +236,10 @@ func (b *binding) domains(bt *boundTable) {
 		case !domainType(pc.Type) || !sqltype.SameKey(pc.Type, from.table.Columns[j].Type):
 			b.add(c.from.at, "%s: %s.%s is %s but the column is %s", what, c.from.table, quoteName(c.from.column), from.table.Columns[j].Type, pc.Type)
 		default:
-			pc.Domain = &plan.Domain{From: from.table, FromColumn: j}
+			if c.nullAt != nil && pc.NotNull {
+				b.add(*c.nullAt, "column %s.%s: values: null is listed, but the column is NOT NULL", bt.decl, quoteName(pc.Name))
+			}
+			pc.Domain = &plan.Domain{From: from.table, FromColumn: j, OrNull: c.nullAt != nil}
 		}
 	}
 }

@@ -338,6 +338,7 @@ type columnDecl struct {
 	valuesAt    position
 	hasValues   bool
 	from        *fromDecl
+	nullAt      *position // where NULL is listed beside it
 	description string
 	unprotected bool
 	typeName    word // of the files backend

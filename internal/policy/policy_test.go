@@ -227,6 +227,9 @@ func describeColumn(col plan.TableColumn) string {
 	}
 	if d := col.Domain; d != nil && d.From != nil {
 		s += fmt.Sprintf(" values from %s.%s", d.From.Name, d.From.Columns[d.FromColumn].Name)
+		if d.OrNull {
+			s += " or null"
+		}
 	} else if d != nil {
 		for _, v := range d.Values {
 			s += fmt.Sprintf(" %T(%v)", v, v)

@@ -211,15 +211,8 @@ var dayLike = regexp.MustCompile(`^\d{4,6}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.
 
 func (f *file) values(c *columnDecl, n ast.Node, what string) {
 	c.valuesAt, c.hasValues = at(n), true
-	if _, isMap := n.(*ast.MappingNode); isMap {
-		f.fields(n, what, []field{
-			{name: "from", required: true, read: func(n ast.Node) {
-				if w, ok := f.text(n, what+".from"); ok {
-					f.later = append(f.later, func() { c.from = f.domainFrom(w, what) })
-				}
-			}},
-			{name: "other"},
-		})
+	if isMapping(n) {
+		f.valuesFrom(c, n, what)
 		return
 	}
 	list, ok := f.items(n, what)
@@ -232,11 +225,43 @@ func (f *file) values(c *columnDecl, n ast.Node, what string) {
 		f.add(at(n), "%s has more than %d entries", what, maxDomain)
 		return
 	}
+	if i := slices.IndexFunc(list, isMapping); i >= 0 {
+		f.valuesFrom(c, list[i], what)
+		rest := slices.Delete(slices.Clone(list), i, i+1)
+		for _, it := range rest {
+			if s, ok := f.scalar(it, what); ok && s.null && len(rest) == 1 {
+				c.nullAt = &s.position
+			} else if ok || isMapping(it) {
+				f.add(at(it), "%s: beside from only null can be listed, once", what).hint("[{from: table.column}, null]")
+			}
+		}
+		return
+	}
 	for _, it := range list {
 		if s, ok := f.scalar(it, what); ok {
 			c.values = append(c.values, valueDecl{s.word, s.null})
 		}
 	}
+}
+
+func isMapping(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return true
+	}
+	return false
+}
+
+// valuesFrom reads a domain that a public table has.
+func (f *file) valuesFrom(c *columnDecl, n ast.Node, what string) {
+	f.fields(n, what, []field{
+		{name: "from", required: true, read: func(n ast.Node) {
+			if w, ok := f.text(n, what+".from"); ok {
+				f.later = append(f.later, func() { c.from = f.domainFrom(w, what) })
+			}
+		}},
+		{name: "other"},
+	})
 }
 
 func (f *file) domainFrom(w word, what string) *fromDecl {

@@ -130,6 +130,7 @@ type Domain struct {
 	Values     []sqltype.Value
 	From       *Table
 	FromColumn int
+	OrNull     bool // beside From: NULL too
 }
 
 // AttNum is the number of a column among those that may be seen: pg_attribute's attnum.

@@ -80,13 +80,20 @@ func ReadsAny(x Scalar, cols map[ColID]bool) bool {
 
 // Substitute replaces columns, but not those that a subquery reads: f returns nil to keep one.
 func Substitute(x Scalar, f func(*Col) Scalar) Scalar {
-	if c, ok := x.(*Col); ok {
-		if y := f(c); y != nil {
-			return y
+	return Replace(x, func(y Scalar) Scalar {
+		if c, ok := y.(*Col); ok {
+			return f(c)
 		}
-		return c
+		return nil
+	})
+}
+
+// Replace replaces parts of an expression, from the whole inwards, but not in subqueries: f returns nil to look at a part's own parts.
+func Replace(x Scalar, f func(Scalar) Scalar) Scalar {
+	if y := f(x); y != nil {
+		return y
 	}
-	out, err := mapChildren(x, func(y Scalar) (Scalar, error) { return Substitute(y, f), nil })
+	out, err := mapChildren(x, func(y Scalar) (Scalar, error) { return Replace(y, f), nil })
 	if err != nil {
 		return x // f of this package's own, which never fails
 	}
