@@ -271,7 +271,7 @@ func TestFarBeyondIsNull(t *testing.T) {
 		near, far int64
 		chosen    bool
 		null      bool
-	}{{4000, 8000, true, true}, {4000, 8000, false, false}, {4000, 3600, true, false}, {0, 2000, true, false}, {-300, 2500, true, false}, {1400, 4300, true, true}, {1000, 3000, true, false}, {1 << 40, 1 << 40, true, true}, {1 << 40, 9 << 36, true, false}} {
+	}{{4000, 8000, true, true}, {4000, 8000, false, false}, {4000, 3600, true, false}, {0, 2000, true, false}, {-300, 2500, true, false}, {1400, 4800, true, true}, {1000, 3000, true, false}, {1 << 40, 3 << 39, true, true}, {1 << 40, 1 << 40, true, false}} {
 		a.Measures[2].Bound, a.Measures[2].Factor = nil, 1
 		if k.chosen {
 			a.Measures[2].Bound = c
@@ -292,7 +292,7 @@ func TestFarBeyondIsNull(t *testing.T) {
 	}
 }
 
-// TestMoreLostThanKept: a sum of one sign that loses more than half as much up to one bound as its groups keep is NULL. Base is in steps, what is lost in parts of a step.
+// TestMoreLostThanKept: a sum of one sign that loses more than a third as much up to half a bound as its groups keep is NULL. Base is in steps, what is lost in parts of a step.
 func TestMoreLostThanKept(t *testing.T) {
 	a := losing()
 	c := &sensitivity.Choice{Index: 0, Measure: 2, Edges: []uint64{1, 2, 3}}
@@ -301,7 +301,7 @@ func TestMoreLostThanKept(t *testing.T) {
 	m.Kind, m.Bound, m.Lo = sensitivity.SumValues, c, 0
 	for _, fine := range []uint64{1, 256} {
 		m.Fine = fine
-		for near, null := range map[int64]bool{400: false, 600: true} { // of 1,000 steps that are kept
+		for near, null := range map[int64]bool{300: false, 400: true} { // of 1,000 steps that are kept
 			r := &release.Release{Chosen: measure.Chosen{0}, Run: &measure.Run{Lost: lossy(1, 1, nil).Run.Lost}, Lost: make([]*release.Lost, len(a.Measures))}
 			r.Lost[2] = &release.Lost{Unit: 1, Sides: [][2]*big.Int{{big.NewInt(near * int64(fine)), new(big.Int)}}, Base: big.NewInt(1000), Most: big.NewInt(1000), Count: 1}
 			if got, err := Beyond(a, r, 2); err != nil || got != null {

@@ -18,7 +18,7 @@ type Lost struct {
 
 // lostShare is the part of its price that a measure gives to tell its lost mass. It is spread over the groups, so the more there are the less it matters beside their own noise.
 func lostShare(a *sensitivity.Analysis) float64 {
-	const one, halved, least = 0.6, 21, 0.08
+	const one, halved, least = 0.55, 21, 0.08
 	return math.Max(least, one/(1+groups(a)/halved))
 }
 
